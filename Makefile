@@ -1,0 +1,87 @@
+# gpuprof: `make help` lists the targets. Everything is built in $(BUILD).
+BUILD  ?= build
+CC     ?= gcc
+PREFIX ?= /usr/local
+SAN    ?=
+WARN := -Wall -Wextra -Wshadow -Wconversion -Wswitch-enum -Wstrict-prototypes -Wvla -Werror
+CFLAGS ?= -O2 -g
+BASE := -std=c17 -D_GNU_SOURCE $(WARN) -fno-strict-aliasing -MMD -MP $(CFLAGS) $(SAN)
+CUDA_INCLUDE ?= $(firstword $(wildcard /usr/local/cuda/include))
+CUDA_CHECK := $(if $(CUDA_INCLUDE),-DGP_HAVE_CUDA_HEADERS -isystem $(CUDA_INCLUDE))
+
+# The preload object: libc only, hidden by default, zstd inside.
+PRELOAD_SRC := $(wildcard interpose/*.c interpose/*.S libgpuprof/record/*.c libgpuprof/format/*.c libgpuprof/state/*.c)
+PRELOAD_OBJ := $(patsubst %,$(BUILD)/preload/%.o,$(PRELOAD_SRC))
+PRELOAD_FLAGS := $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-semantic-interposition -DGP_PRELOAD
+ZSTD_STATIC ?= $(firstword $(wildcard /usr/lib/$(shell $(CC) -dumpmachine)/libzstd.a /usr/lib64/libzstd.a /usr/lib/libzstd.a))
+
+# The reading library and the program.
+READ_SRC := $(wildcard libgpuprof/format/*.c libgpuprof/state/*.c libgpuprof/read/*.c libgpuprof/analyze/*.c)
+READ_OBJ := $(patsubst %,$(BUILD)/read/%.o,$(READ_SRC))
+TOOL_SRC := $(wildcard tools/*.c)
+TOOL_OBJ := $(patsubst %,$(BUILD)/tool/%.o,$(TOOL_SRC)) $(BUILD)/tool/commands.o
+COMMANDS := $(patsubst tools/cmd_%.c,%,$(wildcard tools/cmd_*.c))
+# recorder without doors, for unit tests and bench
+RECORD_OBJ := $(patsubst %,$(BUILD)/read/%.o,$(wildcard libgpuprof/record/*.c))
+
+UNIT     := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
+VICTIMS  := $(patsubst tests/victims/%.c,$(BUILD)/victims/%,$(wildcard tests/victims/*.c))
+
+all: $(BUILD)/libgpuprof.so $(BUILD)/gpuprof $(BUILD)/fake/libcuda.so.1 ## build the library, the program and the fake driver
+
+$(BUILD)/libgpuprof.so: $(PRELOAD_OBJ) interpose/exports.map
+	@mkdir -p $(@D)
+	$(CC) $(SAN) -shared -o $@ $(PRELOAD_OBJ) $(ZSTD_STATIC) -Wl,--version-script=interpose/exports.map -Wl,--exclude-libs,ALL \
+		-Wl,-z,relro,-z,now,-soname,libgpuprof.so -Wl,--no-undefined -Wl,--as-needed $(PRELOAD_LIBS)
+$(BUILD)/preload/%.c.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(PRELOAD_FLAGS) $(CUDA_CHECK) -c -o $@ $<
+$(BUILD)/preload/%.S.o: %.S
+	@mkdir -p $(@D)
+	$(CC) -fPIC -c -o $@ $<
+
+$(BUILD)/libgpuprof-read.a: $(READ_OBJ)
+	@rm -f $@
+	ar rcs $@ $(READ_OBJ)
+$(BUILD)/read/%.c.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fPIC -c -o $@ $<
+$(BUILD)/tool/%.c.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -Ilibgpuprof -c -o $@ $<
+# the list of commands is made from the files: adding tools/cmd_x.c edits nothing else
+$(BUILD)/tool/commands.c: $(wildcard tools/cmd_*.c) Makefile
+	@mkdir -p $(@D)
+	@{ echo '#include "command.h"'; for c in $(COMMANDS); do echo "extern const struct gp_command gp_command_$$c;"; done; \
+	  echo 'const struct gp_command *const gp_commands[] = {'; for c in $(COMMANDS); do echo "	&gp_command_$$c,"; done; echo '	0};'; } >$@
+$(BUILD)/tool/commands.o: $(BUILD)/tool/commands.c
+	$(CC) $(BASE) -Itools -Ilibgpuprof -c -o $@ $<
+$(BUILD)/gpuprof: $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a
+	$(CC) $(SAN) -o $@ $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a $(ZSTD_STATIC) -lm -ldl
+
+$(BUILD)/fake/libcuda.so.1: tests/fake/fake_cuda.c interpose/cuda_api.def interpose/cuda_types.h
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $< -lpthread -ldl
+$(BUILD)/fake/libc10.so: tests/fake/fake_c10.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fPIC -shared -Wl,-soname,libc10.so -o $@ $< -lpthread -ldl
+
+$(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libgpuprof-read.a $(RECORD_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(RECORD_OBJ) $(BUILD)/libgpuprof-read.a $(ZSTD_STATIC) -lcmocka -lpthread -ldl -lm
+$(BUILD)/victims/%: tests/victims/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -o $@ $< -lpthread -ldl
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1 - /p' $(MAKEFILE_LIST) | sort
+
+.PHONY: all help clean
+clean: ## remove $(BUILD)
+	rm -rf $(BUILD)
+
+# rooms of their own
+include $(wildcard */*.mk)
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+.DEFAULT_GOAL := all
+.SECONDARY:

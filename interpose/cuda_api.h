@@ -1,0 +1,40 @@
+/*
+ * The one table of driver functions, expanded: the real pointers, the row numbers, the wrappers' addresses.
+ * A row is CUDA(symbol, (typed parameters), (arguments), hook): `symbol` is the exact driver export. CALL(symbol,
+ * (typed parameters)) is a function that we call ourselves (DESIGN 3.1's allowlist) and do not intercept.
+ */
+#ifndef GP_CUDA_API_H
+#define GP_CUDA_API_H
+
+#include "cuda_types.h"
+
+/* The driver's own functions; NULL until resolved, and where this driver lacks them. */
+struct gp_cuda {
+#define CUDA(symbol, parameters, arguments, hook) CUresult(*symbol) parameters;
+#define CALL(symbol, parameters) CUresult(*symbol) parameters;
+#include "cuda_api.def"
+#undef CUDA
+#undef CALL
+};
+extern struct gp_cuda gp_cuda;
+
+enum gp_cuda_row {
+#define CUDA(symbol, parameters, arguments, hook) GP_ROW_##symbol,
+#define CALL(symbol, parameters)
+#include "cuda_api.def"
+#undef CUDA
+#undef CALL
+	GP_CUDA_ROWS,
+};
+
+/* wrappers.c: what the doors hand out, indexed by enum gp_cuda_row. */
+struct gp_cuda_wrapper {
+	const char *symbol;
+	void *wrapper;
+	void **real; /* into gp_cuda */
+};
+extern const struct gp_cuda_wrapper gp_cuda_wrappers[GP_CUDA_ROWS];
+/* The CALL rows, same shape, wrapper is NULL; ends with symbol NULL. */
+extern const struct gp_cuda_wrapper gp_cuda_calls[];
+
+#endif

@@ -1,0 +1,30 @@
+/* The tables behind event.h. */
+#include "event.h"
+
+#include <stddef.h>
+
+#define F(field, meaning) { #field, GP_##meaning }
+#define U(n) { NULL, GP_UNUSED }
+const struct gp_event_info gp_event_infos[GP_KINDS] = {
+#define EVENT(id, NAME, name, CLASS, aux, v0, v1, v2, v3) [id] = { #name, GP_CLASS_##CLASS, aux, { v0, v1, v2, v3 } },
+#include "events.def"
+#undef EVENT
+};
+
+const char *const gp_space_names[GP_SPACES] = {
+	[GP_SPACE_NONE] = "-",
+	[GP_SPACE_DEVICE] = "device",
+	[GP_SPACE_ASYNC] = "async",
+	[GP_SPACE_MANAGED] = "managed",
+	[GP_SPACE_HOST] = "host",
+	[GP_SPACE_HOST_REGISTER] = "host_register",
+	[GP_SPACE_ARRAY] = "array",
+	[GP_SPACE_PHYSICAL] = "physical",
+	[GP_SPACE_RESERVATION] = "reservation",
+	[GP_SPACE_MAPPED] = "mapped",
+	[GP_SPACE_IPC] = "ipc",
+	[GP_SPACE_EXTERNAL] = "external",
+	[GP_SPACE_GRAPH] = "graph",
+	[GP_SPACE_MULTICAST] = "multicast",
+	[GP_SPACE_BLOCK] = "block",
+};

@@ -1,0 +1,143 @@
+/*
+ * The vocabulary: what an event is, in a ring, in a decoded block and in the reading API alike.
+ * Owns struct gp_record and the tables that events.def expands to. No code paths, no I/O.
+ */
+#ifndef GP_EVENT_H
+#define GP_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a field means. On disk only through the choice of a column's coding: see docs/FORMAT.md. */
+enum gp_meaning {
+	GP_UNUSED,
+	GP_ADDRESS, /* device or host virtual address */
+	GP_BYTES,
+	GP_HANDLE, /* opaque value of the driver; 0 is none */
+	GP_NUMBER,
+	GP_TOTAL, /* running total in bytes, predicted from the event before */
+	GP_GRID,  /* x | y << 32 | z << 48 */
+	GP_BLOCK, /* x | y << 16 | z << 32 | variant << 48 */
+};
+
+enum gp_class {
+	GP_CLASS_DEFINE,
+	GP_CLASS_MEMORY,
+	GP_CLASS_LAUNCH,
+	GP_CLASS_OTHER,
+	GP_CLASS_CHECKPOINT,
+	GP_CLASSES,
+};
+
+/* Where the bytes of ALLOC, FREE, MAP live. On disk: never renumbered. */
+enum gp_space {
+	GP_SPACE_NONE = 0,
+	GP_SPACE_DEVICE = 1,	    /* cuMemAlloc, cuMemAllocPitch */
+	GP_SPACE_ASYNC = 2,	    /* cuMemAllocAsync, cuMemAllocFromPoolAsync; owner is the pool, 0 the device's current one */
+	GP_SPACE_MANAGED = 3,	    /* cuMemAllocManaged */
+	GP_SPACE_HOST = 4,	    /* pinned: cuMemAllocHost, cuMemHostAlloc */
+	GP_SPACE_HOST_REGISTER = 5, /* the job's own pages, pinned */
+	GP_SPACE_ARRAY = 6,	    /* address is the CUarray or CUmipmappedArray */
+	GP_SPACE_PHYSICAL = 7,	    /* VMM: address is the handle of cuMemCreate or an import (flags bit 0) */
+	GP_SPACE_RESERVATION = 8,   /* VMM: virtual range only */
+	GP_SPACE_MAPPED = 9,	    /* VMM: MAP and UNMAP; owner is the physical handle */
+	GP_SPACE_IPC = 10,	    /* opened memory of another process */
+	GP_SPACE_EXTERNAL = 11,	    /* imported external memory: address is the handle */
+	GP_SPACE_GRAPH = 12,	    /* graph allocation node; owner is the graph */
+	GP_SPACE_MULTICAST = 13,    /* address is the multicast handle */
+	GP_SPACE_BLOCK = 14,	    /* LIVE only: a block of the framework's allocator */
+	GP_SPACES,
+};
+
+#define GP_DEVICE_UNKNOWN 255u
+#define GP_DEVICES 64u /* ordinals 0..63 */
+
+/* FACT keys. On disk. */
+enum gp_fact {
+	GP_FACT_PYTORCH = 1,	  /* text: "2.11.0+cu130" */
+	GP_FACT_DRIVER = 2,	  /* value: 13000 */
+	GP_FACT_RING_PLACE = 3,	  /* text: "shm /dev/shm", "disk DIR" or "private" */
+	GP_FACT_ROUTES = 4,	  /* value: look-ups answered with the driver's own pointer although the name is a row's */
+	GP_FACT_TIER_A = 5,	  /* value: 1 framework block reports reach us */
+	GP_FACT_FRAMEWORK_LATE = 6, /* value: 1 the framework had blocks before the recording began */
+};
+
+/* OWNER_GONE.how and GAP.why. On disk. */
+enum gp_how { GP_HOW_CONTEXT_DESTROY = 1, GP_HOW_PRIMARY_RESET = 2, GP_HOW_PRIMARY_RELEASE = 3, GP_HOW_EXEC_DESTROY = 4, GP_HOW_GRAPH_DESTROY = 5 };
+enum gp_why { GP_WHY_STOPPED = 1, GP_WHY_LATE_START = 2 };
+
+/* CURVE.curve: the three lines of `timeline`. On disk. */
+enum gp_curve { GP_CURVE_DRIVER, GP_CURVE_RESERVED, GP_CURVE_ALLOCATED, GP_CURVES };
+
+/* COUNT.what: below 256 the number of events of that kind since the start; from 256 on: */
+enum gp_count {
+	GP_COUNT_LOST_MEMORY = 256,
+	GP_COUNT_LOST_LAUNCH = 257,
+	GP_COUNT_LOST_OTHER = 258,
+	GP_COUNT_NESTED = 259,
+	GP_COUNT_FRAMEWORK_EVENTS = 260,
+	GP_COUNT_MISMATCHES = 261,
+	GP_COUNT_ANOMALIES = 262,
+	GP_COUNT_THREADS = 263,
+};
+
+/*
+ * One event, one cache line. `order`: a MEMORY event's own place in the total order of the process; for
+ * every other class the place that the next memory event would have taken. `time` is in clock ticks
+ * (file header: `clock`). `extra`: further 64-byte slots that hold `text_bytes` of text (DEFINE only).
+ * Unused fields are 0: writers clear them, the codec relies on it.
+ */
+struct gp_record {
+	uint64_t time;
+	uint64_t order;
+	uint16_t kind;
+	uint8_t extra;
+	uint8_t device;
+	uint8_t space;
+	uint8_t zero;
+	uint16_t code;
+	uint32_t stack;
+	uint32_t aux;
+	union {
+		uint64_t v[4];
+#define F(field, meaning) uint64_t field;
+#define U(n) uint64_t unused##n;
+#define EVENT(id, NAME, name, CLASS, aux, v0, v1, v2, v3) \
+	struct {                                          \
+		v0 v1 v2 v3                               \
+	} name;
+#include "events.def"
+#undef EVENT
+#undef U
+#undef F
+	};
+};
+_Static_assert(sizeof(struct gp_record) == 64, "a record is one cache line");
+
+/* Text of a DEFINE record: the first 8 bytes of its extra slots are its length, then the bytes. */
+#define GP_TEXT_MAX 1016u /* 16 extra slots */
+
+enum gp_kind {
+#define EVENT(id, NAME, name, CLASS, aux, v0, v1, v2, v3) GP_##NAME = (id),
+#include "events.def"
+#undef EVENT
+};
+#define GP_KINDS 128u
+
+struct gp_field {
+	const char *name; /* NULL when unused */
+	enum gp_meaning meaning;
+};
+
+struct gp_event_info {
+	const char *name; /* NULL: no such kind */
+	enum gp_class class;
+	struct gp_field aux;
+	struct gp_field v[4];
+};
+
+/* Indexed by kind; kinds from GP_KINDS on are unknown to this version and are skipped by readers. */
+extern const struct gp_event_info gp_event_infos[GP_KINDS];
+extern const char *const gp_space_names[GP_SPACES];
+
+#endif

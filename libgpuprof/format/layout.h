@@ -1,0 +1,121 @@
+/*
+ * Where things lie in a recording and in the shared ring file. Owns both headers' bytes; no I/O.
+ *
+ * Recording:   header (GP_FILE_HEADER bytes) | slot 0 | slot 1 | ...
+ *   keep-all:  one slot without end; segments follow each other.
+ *   ring:      `slots` slots of `slot_bytes`, written round robin. A segment starts in a fresh slot (part 0) and
+ *              goes on in the following one (part 1, ...) only when its checkpoint or last block needs it.
+ *   Each part starts with a SEGMENT block, each finished segment ends with an END block. What follows the last
+ *   valid block of a part is left over from an older segment and means nothing.
+ *
+ * Ring file: control page (struct gp_control) | ring 0 | ring 1 | ... each GP_RING_BYTES.
+ */
+#ifndef GP_LAYOUT_H
+#define GP_LAYOUT_H
+
+#include <stdatomic.h>
+
+#include "block.h"
+
+#define GP_FILE_MAGIC "GPUPROF"
+#define GP_FILE_HEADER 4096u
+#define GP_FORMAT_MAJOR 1u
+#define GP_FORMAT_MINOR 0u
+#define GP_FILE_SLOTS 16u
+
+enum gp_clock { GP_CLOCK_TSC = 1, GP_CLOCK_MONOTONIC_RAW = 2 };
+
+struct gp_file_header {
+	uint16_t major, minor;
+	uint32_t clock; /* enum gp_clock */
+	uint32_t pid;
+	uint32_t slots;	      /* 0: keep all */
+	uint64_t slot_bytes;  /* 0: keep all */
+	uint64_t start_ticks; /* the clock triple at the start */
+	uint64_t start_mono_ns;
+	uint64_t start_unix_ns;
+	uint64_t ticks_per_second; /* as calibrated at the start; later triples refine it */
+	char boot_id[40];
+	char hostname[64];
+	char ring_path[256]; /* "" when the rings were private memory */
+	char command[1024];  /* NUL-terminated, arguments separated by blanks, cut at the end */
+};
+
+void gp_file_header_encode(const struct gp_file_header *header, unsigned char out[GP_FILE_HEADER]);
+/* GP_E_NOT_RECORDING, GP_E_VERSION (other major), GP_E_DAMAGED (checksum). A newer minor is readable. */
+enum gp_status gp_file_header_decode(const unsigned char in[GP_FILE_HEADER], struct gp_file_header *out);
+
+/* ---- the shared ring file ---- */
+
+#define GP_CONTROL_MAGIC 0x474e495246504700ull
+#define GP_CONTROL_VERSION 1u
+#define GP_CONTROL_BYTES 65536u
+#define GP_RING_SLOTS 32768u /* a power of two: 2 MiB of records */
+#define GP_RING_HEADER 4096u
+#define GP_RING_BYTES (GP_RING_HEADER + GP_RING_SLOTS * 64u)
+#define GP_RINGS_MAX 1024u
+
+enum gp_ring_state {
+	GP_RING_FREE = 0,    /* never used, or drained after its thread's end */
+	GP_RING_ACTIVE = 1,  /* a thread writes */
+	GP_RING_RETIRED = 2, /* its thread ended; records may be left */
+};
+
+/*
+ * One thread's ring. The producer owns the first line, the drain thread the second. head and tail count slots
+ * and never wrap. Partners: head is stored with release by the producer and loaded with acquire by the drain;
+ * tail the other way round. A tail moves only after the block that holds its slots is written.
+ */
+struct gp_ring {
+	_Atomic uint64_t head;
+	_Atomic uint64_t lost_memory, lost_launch, lost_other, nested;
+	_Atomic uint32_t state; /* enum gp_ring_state */
+	_Atomic uint32_t tid;
+	uint64_t pad0[1];
+	_Alignas(64) _Atomic uint64_t tail;
+	_Atomic uint64_t sequence; /* of the next block */
+	uint32_t thread;	   /* the `thread` of its blocks: unique for each thread of the run, also when rings are reused */
+	uint32_t pad1;
+	_Alignas(GP_RING_HEADER) struct gp_record slots[GP_RING_SLOTS];
+};
+_Static_assert(sizeof(struct gp_ring) == GP_RING_BYTES, "a ring fits its place");
+
+enum gp_level { GP_LEVEL_OFF = 1, GP_LEVEL_MEMORY = 2, GP_LEVEL_ALL = 3 };
+
+/* First page of the ring file. Other processes may read it at any time and write only `want_level`. */
+struct gp_control {
+	uint64_t magic;
+	uint32_t version, pid;
+	uint64_t pid_namespace;	  /* inode of /proc/self/ns/pid */
+	uint64_t process_start;	  /* field 22 of /proc/self/stat */
+	char boot_id[40];
+	char output[1024];	  /* absolute path of the recording */
+	uint32_t clock;
+	_Atomic uint32_t rings; /* how many rings the file holds */
+	_Alignas(64) _Atomic uint64_t next_order; /* the one contended word of the hot path */
+	_Alignas(64) _Atomic uint32_t want_level; /* set by `gpuprof ctl` */
+	_Atomic uint32_t level;			  /* in force */
+	_Atomic uint64_t heartbeat_ns;		  /* CLOCK_MONOTONIC_RAW of the drain's last turn */
+	/* the writer's position: everything before `write_offset` in the current part is whole */
+	_Alignas(64) _Atomic uint64_t write_offset;
+	_Atomic uint64_t segment, part, cut;
+	_Atomic uint64_t slot;	  /* index of the slot being written; 0 in keep-all files */
+	_Atomic uint32_t is_sealed; /* the recording is whole without these rings */
+	_Atomic uint64_t drained; /* events that left the rings */
+	_Atomic uint64_t dropped_full_disk; /* events lost because the file could not be written */
+};
+_Static_assert(sizeof(struct gp_control) <= GP_CONTROL_BYTES, "the control page holds it");
+
+/* Byte offset in the ring file of ring `index`. */
+static inline uint64_t gp_ring_offset(uint32_t index)
+{
+	return GP_CONTROL_BYTES + (uint64_t)index * GP_RING_BYTES;
+}
+
+/* Byte offset of slot `slot` in a recording. */
+static inline uint64_t gp_slot_offset(const struct gp_file_header *header, uint64_t slot)
+{
+	return GP_FILE_HEADER + slot * header->slot_bytes;
+}
+
+#endif

@@ -1,0 +1,150 @@
+/*
+ * The reading API of gpuprof: open a recording, iterate its events in exact order, replay, ask.
+ * All that tools/ may include. Not thread-safe: one recording, one thread. Moments (`*_ns`) count from
+ * start_unix_ns unless said; sizes are bytes. Functions return enum gp_status and give results through
+ * out-parameters; strings belong to the recording and live until it is closed.
+ */
+#ifndef GPUPROF_H
+#define GPUPROF_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "format/event.h"
+#include "format/status.h"
+
+#define GP_VERSION "0.1.0"
+
+struct gp_recording;
+
+/* A damaged place: `what` says what was expected there. */
+struct gp_damage {
+	uint64_t offset; /* in the file */
+	uint64_t block;	 /* number of the block in reading order */
+	char what[160];
+};
+
+/*
+ * Opens and indexes a recording; adopts nothing by itself (gp_adopt does). On failure *out is NULL and `why`
+ * (may be NULL) says what was expected where. A file whose tail is torn or that has damaged blocks opens: see gp_info.
+ */
+enum gp_status gp_recording_open(const char *path, struct gp_recording **out, struct gp_damage *why);
+void gp_recording_close(struct gp_recording *recording);
+
+struct gp_info_device {
+	unsigned device;
+	char uuid[48]; /* "GPU-xxxxxxxx-xxxx-..."; "" unknown */
+	const char *name; /* NULL unknown */
+	uint64_t total_bytes;
+};
+
+struct gp_info {
+	unsigned format_major, format_minor;
+	unsigned pid;
+	const char *command;
+	const char *hostname;
+	const char *ring_place; /* "shm /dev/shm", ...; NULL unknown */
+	uint64_t start_unix_ns;
+	uint64_t duration_ns;  /* from the start to the last event or block */
+	uint64_t kept_from_ns; /* where the retained events begin: 0 when nothing was overwritten */
+	bool is_complete;      /* sealed by its owner or adopted whole */
+	bool is_damaged;
+	size_t devices;
+	const struct gp_info_device *device;
+	uint64_t threads;	   /* since the start */
+	uint64_t kept_events;	   /* retained */
+	uint64_t counts[GP_KINDS]; /* since the start, by kind */
+	uint64_t lost_memory, lost_launch, lost_other, nested;
+	uint64_t framework_events, mismatches, anomalies;
+	uint64_t file_bytes;
+	uint64_t segments, blocks;
+	size_t damages;
+	const struct gp_damage *damage;
+	const char *driver;  /* "13.0"; NULL unknown */
+	const char *pytorch; /* "2.11.0+cu130"; NULL unknown */
+	bool has_stacks, has_python, has_tier_b, has_device_used, has_ranges, has_steps;
+};
+
+/* Figures need one replay of the retained events: done at the first call, kept. */
+enum gp_status gp_recording_info(struct gp_recording *recording, const struct gp_info **out);
+
+/* An event as readers see it: the record, its moment, its thread, its text (DEFINE kinds). */
+struct gp_event {
+	struct gp_record record;
+	int64_t at_ns;
+	uint32_t thread; /* block thread number */
+	uint32_t tid;	 /* 0 unknown */
+	const char *text;
+	size_t text_bytes;
+};
+
+/* Events in exact order from the first retained one. GP_END after the last. */
+enum gp_status gp_recording_next(struct gp_recording *recording, struct gp_event *out);
+/* Back to the first retained event (checkpoint state loaded). */
+enum gp_status gp_recording_rewind(struct gp_recording *recording);
+/* The live state as of the event that gp_recording_next returned last. */
+const struct gp_live *gp_recording_live(const struct gp_recording *recording);
+/* Name of a kernel handle at the current moment; NULL unknown. */
+const char *gp_recording_kernel_name(const struct gp_recording *recording, uint64_t handle);
+
+struct gp_point {
+	int64_t at_ns;
+	uint64_t bytes[GP_CURVES];
+};
+struct gp_mark {
+	int64_t at_ns;
+	uint64_t bytes;
+	bool is_framework; /* OOM of the framework, else a failed driver allocation */
+};
+struct gp_timeline_device {
+	unsigned device;
+	uint64_t peak_bytes[GP_CURVES];
+	int64_t peak_at_ns[GP_CURVES];
+	size_t points;
+	const struct gp_point *point; /* by time; the peaks are always among them when they are retained */
+	size_t ooms;
+	const struct gp_mark *oom;
+};
+struct gp_timeline {
+	size_t devices;
+	struct gp_timeline_device *device;
+};
+/* Replays [from_ns, to_ns] into at most `points` points a device. Peaks are exact and since the start when the
+ * whole recording is asked for (from 0, to INT64_MAX). Free with gp_timeline_free. */
+enum gp_status gp_timeline_build(struct gp_recording *recording, size_t points, int64_t from_ns, int64_t to_ns, struct gp_timeline *out);
+void gp_timeline_free(struct gp_timeline *timeline);
+
+/* Checks every byte; writes findings to `report`. `repaired` (may be NULL): path of a clean copy to write, O_EXCL, 0600. */
+enum gp_status gp_verify(const char *path, const char *repaired, FILE *report);
+
+/* What a ring file of this user says. */
+struct gp_process {
+	unsigned pid;
+	char ring_path[256];
+	char output[1024];
+	bool is_alive;
+	unsigned rings;
+	uint64_t bytes; /* of the ring file */
+	unsigned level, want_level; /* enum gp_level of format/layout.h: 1 off, 2 memory only, 3 everything */
+	uint64_t next_order, drained, lost_memory, lost_launch, lost_other;
+};
+/* Calls `visit` for each ring file of this user in every ring place. */
+enum gp_status gp_process_visit(void (*visit)(void *context, const struct gp_process *), void *context);
+/* Sets want_level of a running process. GP_E_OPEN: no such recording process. */
+enum gp_status gp_process_set_level(unsigned pid, unsigned level);
+
+/* Adopts the rings of dead owners of this user into their recordings and removes them. *adopted may be NULL. */
+enum gp_status gp_adopt(unsigned *adopted, FILE *report);
+
+/* Options: one table for GPUPROF_* variables, `gpuprof run` flags and docs/ENVIRONMENT.md. */
+struct gp_option {
+	const char *variable;  /* "GPUPROF_OUTPUT" */
+	const char *flag;      /* "output"; NULL: no flag */
+	char letter;	       /* 'o'; 0: none */
+	const char *value;     /* "PATTERN"; NULL: a switch */
+	const char *initial;   /* default, as text */
+	const char *text;
+};
+size_t gp_options(const struct gp_option **out);
+
+#endif

@@ -1,0 +1,126 @@
+/*
+ * What hooks may use: enter, reserve, fill, commit, leave. Inline fast halves; slow halves in recorder.c.
+ * Lives in the target: see DESIGN 3 for the rules that every line here obeys. Must not include interpose/.
+ *
+ *	if (!gp_enter())			// nested, off, or not recording: just call the driver
+ *		return real(...);
+ *	result = real(...);
+ *	struct gp_record *r = gp_reserve(GP_ALLOC);
+ *	if (r) {				// NULL: lost, and counted
+ *		r->alloc.address = ...;
+ *		gp_commit_memory(r);
+ *	}
+ *	gp_leave();
+ */
+#ifndef GP_RECORD_H
+#define GP_RECORD_H
+
+#include <stddef.h>
+
+#include "../format/layout.h"
+#include "clock.h"
+
+#define gp_likely(x) __builtin_expect(!!(x), 1)
+#define gp_unlikely(x) __builtin_expect(!!(x), 0)
+#define GP_HOT static inline __attribute__((always_inline))
+#define GP_COLD __attribute__((noinline, cold))
+
+/* A thread's own state: initial-exec TLS, at most 512 bytes in all. */
+struct gp_thread {
+	uint32_t depth;	     /* > 0: inside one of our wrappers */
+	uint32_t word;	     /* gp_local->word that this state was made for */
+	struct gp_ring *ring; /* NULL: none yet, or not recording */
+	uint64_t head;	     /* own copy of ring->head */
+	uint64_t limit;	     /* reserve is fast while head < limit: tail as last seen + GP_RING_SLOTS */
+	uint32_t level;	     /* enum gp_level in force for this thread */
+	uint32_t device_epoch; /* interpose's: see context.h */
+	uint64_t context;	     /* interpose's: current CUcontext, 0 unknown */
+	uint64_t stream, stream_epoch; /* interpose's: last stream looked up */
+	uint32_t stream_device;
+	uint32_t saved_errno;
+	uint64_t last_free_order; /* order of this thread's last FREE, UNMAP: what free_failed undoes */
+	uint64_t spare[8];
+};
+extern _Thread_local struct gp_thread gp_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* A page of its own with MADV_WIPEONFORK: word is 0 in a fresh child, else changes with every change of level. */
+struct gp_local {
+	_Atomic uint32_t word;
+};
+extern struct gp_local *gp_local __attribute__((visibility("hidden")));
+extern struct gp_control *gp_control __attribute__((visibility("hidden")));
+
+/* Slow halves. errno is kept by all of them. */
+GP_COLD bool gp_enter_slow(void);
+GP_COLD struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots);
+void gp_nested(void);
+
+/* True: outermost, recording, and the caller must gp_leave(). False: do nothing more. */
+GP_HOT bool gp_enter(void)
+{
+	struct gp_thread *t = &gp_thread;
+	if (gp_unlikely(t->depth != 0)) {
+		gp_nested();
+		return false;
+	}
+	if (gp_unlikely(t->word != atomic_load_explicit(&gp_local->word, memory_order_relaxed)) && !gp_enter_slow())
+		return false;
+	if (gp_unlikely(t->level <= GP_LEVEL_OFF))
+		return false;
+	t->depth = 1;
+	return true;
+}
+
+GP_HOT void gp_leave(void)
+{
+	gp_thread.depth = 0;
+}
+
+/* One slot, zeroed, with time and kind filled in; NULL when the ring is full and the wait was in vain (counted as lost).
+ * Nothing is visible to the drain thread until it is committed; an abandoned reservation costs nothing. */
+GP_HOT struct gp_record *gp_reserve(enum gp_kind kind)
+{
+	struct gp_thread *t = &gp_thread;
+	if (gp_unlikely(t->head >= t->limit))
+		return gp_reserve_slow(kind, 1);
+	struct gp_record *r = &t->ring->slots[t->head & (GP_RING_SLOTS - 1)];
+	*r = (struct gp_record){ .time = gp_clock_now(), .kind = (uint16_t)kind };
+	return r;
+}
+
+/* Publishes a MEMORY record: takes its order number (the one atomic of the path), then moves the head. Returns the order. */
+GP_HOT uint64_t gp_commit_memory(struct gp_record *r)
+{
+	struct gp_thread *t = &gp_thread;
+	uint64_t order = atomic_fetch_add_explicit(&gp_control->next_order, 1, memory_order_relaxed);
+	r->order = order;
+	t->head++;
+	/* partner: acquire load of head in drain.c */
+	atomic_store_explicit(&t->ring->head, t->head, memory_order_release);
+	return order;
+}
+
+/* Publishes a record of any other class. */
+GP_HOT void gp_commit(struct gp_record *r)
+{
+	struct gp_thread *t = &gp_thread;
+	r->order = atomic_load_explicit(&gp_control->next_order, memory_order_relaxed);
+	t->head += 1u + r->extra;
+	atomic_store_explicit(&t->ring->head, t->head, memory_order_release);
+}
+
+/* A DEFINE record with text (cut at GP_TEXT_MAX), reserved, copied and committed. `record` gives kind and fields. Slow half only. */
+void gp_define(const struct gp_record *record, const char *text, size_t text_bytes);
+
+/* ---- what interpose/ tells the recorder ---- */
+
+/* Constructor: reads the environment, no thread, no file. `is_on` false: GPUPROF=off or another program's name. */
+bool gp_recorder_init(void);
+/* Destructor: final drain, bounded wait. */
+void gp_recorder_end(void);
+/* Called once, before the first event of a process (also of a forked child) is committed, on its thread, depth raised. */
+extern void (*gp_recorder_started)(void);
+/* Says a thing on stderr at most once (GPUPROF_VERBOSE, or is_important). Signal-safe, keeps errno. */
+void gp_say(bool is_important, const char *text, const char *subject);
+
+#endif
