@@ -66,6 +66,20 @@ enum gp_fact {
 enum gp_how { GP_HOW_CONTEXT_DESTROY = 1, GP_HOW_PRIMARY_RESET = 2, GP_HOW_PRIMARY_RELEASE = 3, GP_HOW_EXEC_DESTROY = 4, GP_HOW_GRAPH_DESTROY = 5 };
 enum gp_why { GP_WHY_STOPPED = 1, GP_WHY_LATE_START = 2 };
 
+/* ALLOC.flags: the low half is ours, the high half what the caller asked of the driver. On disk. */
+enum gp_alloc_flag {
+	GP_ALLOC_IMPORT = 1,   /* somebody else's memory */
+	GP_ALLOC_RETAIN = 2,   /* one more reference to a physical handle (with GP_ALLOC_IMPORT) */
+	GP_ALLOC_CAPTURED = 4, /* asked for while its stream was being captured: a node of a graph */
+};
+
+/* LAUNCH.block's variant: which function launched; the bit says that the launch was captured. On disk. */
+enum gp_launch { GP_LAUNCH_KERNEL = 0, GP_LAUNCH_EX = 1, GP_LAUNCH_COOPERATIVE = 2, GP_LAUNCH_OLD = 3, GP_LAUNCH_CAPTURED = 0x8000 };
+
+/* MULTICAST.operation and the types of GRAPH_ADD_NODE that CUgraphNodeType has no number for. On disk. */
+enum gp_multicast { GP_MULTICAST_ADD_DEVICE = 1, GP_MULTICAST_BIND_MEMORY = 2, GP_MULTICAST_BIND_ADDRESS = 3, GP_MULTICAST_UNBIND = 4 };
+enum gp_node { GP_NODE_KERNEL = 0, GP_NODE_CHILD = 4, GP_NODE_MEM_ALLOC = 10, GP_NODE_MEM_FREE = 11, GP_NODE_CLONE = 0x100 };
+
 /* CURVE.curve: the three lines of `timeline`. On disk. */
 enum gp_curve { GP_CURVE_DRIVER, GP_CURVE_RESERVED, GP_CURVE_ALLOCATED, GP_CURVES };
 
@@ -79,6 +93,9 @@ enum gp_count {
 	GP_COUNT_MISMATCHES = 261,
 	GP_COUNT_ANOMALIES = 262,
 	GP_COUNT_THREADS = 263,
+	GP_COUNT_GAP_ORDER = 264,    /* 1 + order of the last GAP; 0: none */
+	GP_COUNT_NEWEST_ORDER = 265, /* the highest order so far */
+	GP_COUNTS = 266,
 };
 
 /*

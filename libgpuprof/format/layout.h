@@ -74,6 +74,7 @@ struct gp_ring {
 	uint64_t pad0[1];
 	_Alignas(64) _Atomic uint64_t tail;
 	_Atomic uint64_t sequence; /* of the next block */
+	uint64_t told[4];	   /* of lost_memory, lost_launch, lost_other, nested: what LOST records have said */
 	uint32_t thread;	   /* the `thread` of its blocks: unique for each thread of the run, also when rings are reused */
 	uint32_t pad1;
 	_Alignas(GP_RING_HEADER) struct gp_record slots[GP_RING_SLOTS];
@@ -91,7 +92,10 @@ struct gp_control {
 	char boot_id[40];
 	char output[1024];	  /* absolute path of the recording */
 	uint32_t clock;
-	_Atomic uint32_t rings; /* how many rings the file holds */
+	_Atomic uint32_t rings;	  /* how many rings the file holds; ring 0 is the drain thread's own */
+	uint32_t is_lock_sure;	  /* the lock on byte 0 cannot be lost while the owner lives: nobody holds it = dead */
+	uint32_t slots;		  /* of the recording, as in its header */
+	uint64_t slot_bytes;
 	_Alignas(64) _Atomic uint64_t next_order; /* the one contended word of the hot path */
 	_Alignas(64) _Atomic uint32_t want_level; /* set by `gpuprof ctl` */
 	_Atomic uint32_t level;			  /* in force */

@@ -39,13 +39,18 @@ struct gp_thread {
 	uint32_t stream_device;
 	uint32_t saved_errno;
 	uint64_t last_free_order; /* order of this thread's last FREE, UNMAP: what free_failed undoes */
-	uint64_t spare[8];
+	uint32_t is_stalled;	  /* its ring was full and is not yet half empty: lose at once */
+	uint32_t generation;	  /* gp_recorder.generation that `ring` belongs to */
+	uint32_t is_drain;	  /* the recorder's own thread */
+	uint64_t retry_ns;	  /* no ring: when to ask for one again */
 };
 extern _Thread_local struct gp_thread gp_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* A page of its own with MADV_WIPEONFORK: word is 0 in a fresh child, else changes with every change of level. */
 struct gp_local {
 	_Atomic uint32_t word;
+	_Atomic uint32_t is_starting; /* somebody starts, or has started, this process's recorder */
+	_Atomic uint32_t is_told;     /* gp_recorder_started has been called */
 };
 extern struct gp_local *gp_local __attribute__((visibility("hidden")));
 extern struct gp_control *gp_control __attribute__((visibility("hidden")));
@@ -55,8 +60,8 @@ GP_COLD bool gp_enter_slow(void);
 GP_COLD struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots);
 void gp_nested(void);
 
-/* True: outermost, recording, and the caller must gp_leave(). False: do nothing more. */
-GP_HOT bool gp_enter(void)
+/* True: outermost, recording at least at `least`, and the caller must gp_leave(). False: do nothing more. */
+GP_HOT bool gp_enter_level(enum gp_level least)
 {
 	struct gp_thread *t = &gp_thread;
 	if (gp_unlikely(t->depth != 0)) {
@@ -65,10 +70,22 @@ GP_HOT bool gp_enter(void)
 	}
 	if (gp_unlikely(t->word != atomic_load_explicit(&gp_local->word, memory_order_relaxed)) && !gp_enter_slow())
 		return false;
-	if (gp_unlikely(t->level <= GP_LEVEL_OFF))
+	if (gp_unlikely(t->level < (uint32_t)least))
 		return false;
 	t->depth = 1;
 	return true;
+}
+
+/* For everything but launches. */
+GP_HOT bool gp_enter(void)
+{
+	return gp_enter_level(GP_LEVEL_MEMORY);
+}
+
+/* For launches, which `ctl stop` and GPUPROF_LAUNCHES=off leave out. */
+GP_HOT bool gp_enter_launch(void)
+{
+	return gp_enter_level(GP_LEVEL_ALL);
 }
 
 GP_HOT void gp_leave(void)

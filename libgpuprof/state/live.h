@@ -9,7 +9,11 @@
 #include "../format/event.h"
 #include "../format/status.h"
 
-/* A live allocation, mapping, block or handle. `origin` fields are those of the event that made it. */
+/*
+ * A live allocation, mapping, block or handle, as the event that made it said. Three spaces have no stream and
+ * keep something else there: RESERVATION the bytes mapped in it, PHYSICAL the number of its mappings, MAPPED the
+ * order of the allocation that made its physical memory (handles are reused while old memory is still mapped).
+ */
 struct gp_live_entry {
 	uint64_t address;
 	uint64_t bytes;
@@ -20,9 +24,15 @@ struct gp_live_entry {
 	uint32_t stack;
 	uint8_t space;
 	uint8_t device;
-	uint16_t flags; /* bit 15: framework segment (its bytes count as reserved); low bits: ALLOC.flags */
+	uint16_t flags; /* GP_LIVE_*; the other bits: ALLOC.flags */
 };
-#define GP_LIVE_SEGMENT 0x8000u
+#define GP_LIVE_SEGMENT 0x8000u	 /* framework blocks lie in it: its bytes (RESERVATION: mapped bytes) are reserved */
+#define GP_LIVE_RELEASED 0x4000u /* PHYSICAL: the handle is released, the memory lives on in its mappings */
+#define GP_LIVE_ORPHAN 0x2000u	 /* LIVE records only: no entry but a free whose allocation may still come late */
+#define GP_LIVE_FLAGS 0xe000u
+
+/* CURVE records: this bit says that it is no curve but how far the carried totals are off; see gp_live_totals. */
+#define GP_CURVE_CORRECTION 0x100u
 
 struct gp_curve_state {
 	uint64_t now_bytes;
@@ -50,13 +60,17 @@ void gp_live_close(struct gp_live *live);
  */
 enum gp_status gp_live_apply(struct gp_live *live, const struct gp_record *record);
 
+/* Figures of one device, GP_DEVICE_UNKNOWN included; NULL: no such ordinal. */
 const struct gp_live_device *gp_live_device(const struct gp_live *live, unsigned device);
 /* COUNT values: kinds below 256 and enum gp_count. */
 uint64_t gp_live_count(const struct gp_live *live, unsigned what);
 void gp_live_count_set(struct gp_live *live, unsigned what, uint64_t number);
 /* Live entries now, in all spaces. */
 uint64_t gp_live_entries(const struct gp_live *live);
-/* The entry of space `space` (BLOCK, MAPPED, ...) that contains `address`; NULL when there is none. */
+/*
+ * The entry of space `space` (BLOCK, MAPPED, ...) that contains `address`, or is it for handles; NULL when there is
+ * none. For a BLOCK any other address than its first is sought through all entries: not for the hot path.
+ */
 const struct gp_live_entry *gp_live_find(const struct gp_live *live, unsigned space, uint64_t address);
 
 /*
@@ -70,7 +84,10 @@ bool gp_live_walk_more(struct gp_live *live, uint64_t entries);
 
 /* Fills a LIVE record from an entry and back. */
 void gp_live_to_record(const struct gp_live_entry *entry, struct gp_record *out);
-/* CURVE and COUNT records that restore figures: calls `emit` for each. */
+/*
+ * CURVE and COUNT records that restore figures, and LIVE records marked ORPHAN: calls `emit` for each. A checkpoint
+ * is these, taken at the moment of gp_live_walk_begin, and the entries of that walk, in any order.
+ */
 void gp_live_totals(const struct gp_live *live, void (*emit)(void *context, const struct gp_record *), void *context);
 
 /* Bytes of memory that the state holds. */

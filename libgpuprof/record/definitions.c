@@ -1,0 +1,74 @@
+/*
+ * What handles and ids mean: DEFINE records with their text, newest wins, repeated at the start of each segment so
+ * that any retained suffix of a recording can be read alone. Bounded; drain thread only.
+ */
+#include <string.h>
+
+#include "recorder.h"
+
+bool gp_definitions_open(struct gp_definitions *d)
+{
+	*d = (struct gp_definitions){ 0 };
+	d->arena = gp_pages(GP_DEFINITIONS_BYTES);
+	d->index = gp_pages(GP_DEFINITIONS_INDEX * sizeof *d->index);
+	return d->arena && d->index;
+}
+
+/* THREAD is known by its number, FACT by its key, GPU by its device, the others by their handle. */
+static uint64_t key_of(const struct gp_record *record)
+{
+	uint64_t own = record->kind == GP_THREAD || record->kind == GP_FACT ? record->aux : record->v[0];
+	if (record->kind == GP_GPU)
+		own = record->device;
+	return own ^ (uint64_t)record->kind << 56;
+}
+
+static uint32_t *find(const struct gp_definitions *d, uint64_t key)
+{
+	uint64_t at = key * 0x9e3779b97f4a7c15u >> 48;
+	for (;; at++) {
+		uint32_t *place = &d->index[at % GP_DEFINITIONS_INDEX];
+		if (*place == 0 || key_of((struct gp_record *)(d->arena + (uint64_t)(*place - 1) * 64)) == key)
+			return place;
+	}
+}
+
+void gp_definitions_add(struct gp_definitions *d, const struct gp_record *record, const unsigned char *text)
+{
+	uint64_t bytes = 64u * (1u + record->extra);
+	uint32_t *place = find(d, key_of(record));
+	if (*place == 0) {
+		if (d->count >= GP_DEFINITIONS_INDEX * 3 / 4) {
+			d->is_full = true;
+			return;
+		}
+	} else {
+		struct gp_record *old = (struct gp_record *)(d->arena + (uint64_t)(*place - 1) * 64);
+		if (old->extra == record->extra) {
+			*old = *record;
+			memcpy(old + 1, text, 64u * record->extra);
+			return;
+		}
+		old->kind = 0; /* a hole: skipped by visit, its room is not reused */
+	}
+	if (d->used + bytes > GP_DEFINITIONS_BYTES) {
+		d->is_full = true;
+		return;
+	}
+	d->count += *place == 0;
+	memcpy(d->arena + d->used, record, 64);
+	memcpy(d->arena + d->used + 64, text, 64u * record->extra);
+	*place = (uint32_t)(d->used / 64 + 1);
+	d->used += bytes;
+}
+
+void gp_definitions_visit(const struct gp_definitions *d,
+			  void (*visit)(void *context, const struct gp_record *slots), void *context)
+{
+	for (uint64_t at = 0; at < d->used;) {
+		const struct gp_record *record = (const struct gp_record *)(d->arena + at);
+		at += 64u * (1u + record->extra);
+		if (record->kind)
+			visit(context, record);
+	}
+}

@@ -1,0 +1,28 @@
+/* Waiting without libpthread, and pages without malloc. */
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "recorder.h"
+
+void gp_futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns)
+{
+	struct timespec timeout = { (time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u) };
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, &timeout, NULL, 0);
+}
+
+void gp_futex_wake(_Atomic uint32_t *word)
+{
+	atomic_fetch_add_explicit(word, 1, memory_order_release);
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 0x7fffffff, NULL, NULL, 0);
+}
+
+void *gp_pages(size_t bytes)
+{
+	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (pages == MAP_FAILED)
+		return NULL;
+	madvise(pages, bytes, MADV_DONTFORK);
+	return pages;
+}

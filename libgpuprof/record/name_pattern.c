@@ -1,0 +1,157 @@
+/* %h, %p, %r ... of GPUPROF_OUTPUT -> an absolute path. Nothing is created here. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "settings.h"
+
+struct text {
+	char *out;
+	size_t at, capacity;
+	bool is_whole;
+};
+
+static void put(struct text *t, const char *bytes, size_t n)
+{
+	if (n >= t->capacity - t->at) {
+		t->is_whole = false;
+		return;
+	}
+	memcpy(t->out + t->at, bytes, n);
+	t->at += n;
+	t->out[t->at] = '\0';
+}
+
+static void put_number(struct text *t, uint64_t number)
+{
+	char digits[24];
+	size_t n = sizeof digits;
+	do
+		digits[--n] = (char)('0' + number % 10);
+	while (number /= 10);
+	put(t, digits + n, sizeof digits - n);
+}
+
+/* The value becomes part of a file name: no separators, no dot first. */
+static void put_value(struct text *t, const char *value)
+{
+	for (; *value; value++) {
+		char c = *value == '/' || (unsigned char)*value < 0x20 ? '_' : *value;
+		put(t, &c, 1);
+	}
+}
+
+static void put_first_of(struct text *t, const char *const *variables)
+{
+	for (; *variables; variables++) {
+		const char *value = getenv(*variables);
+		if (value && *value) {
+			put_value(t, value);
+			return;
+		}
+	}
+	put(t, "0", 1);
+}
+
+static void put_host(struct text *t)
+{
+	char host[65] = "localhost";
+	gethostname(host, sizeof host - 1);
+	put(t, host, strcspn(host, "."));
+}
+
+static void put_padded(struct text *t, uint64_t number, unsigned digits)
+{
+	for (uint64_t limit = 10; digits > 1; limit *= 10, digits--)
+		if (number < limit)
+			put(t, "0", 1);
+	put_number(t, number);
+}
+
+/*
+ * UTC as 20260131T235959: sorts, and has no blanks or colons. Not gmtime_r: it takes libc's time zone lock, which a
+ * forked child may find taken for ever. Days to date as in Howard Hinnant's chrono-compatible calendar algorithms.
+ */
+static void put_moment(struct text *t, uint64_t unix_ns)
+{
+	uint64_t seconds = unix_ns / 1000000000u, days = seconds / 86400 + 719468;
+	uint64_t era = days / 146097, day_of_era = days % 146097;
+	uint64_t year = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+	uint64_t day = day_of_era - (365 * year + year / 4 - year / 100);
+	uint64_t month = (5 * day + 2) / 153; /* from March */
+	put_padded(t, year + era * 400 + (month >= 10), 4);
+	put_padded(t, month < 10 ? month + 3 : month - 9, 2);
+	put_padded(t, day - (153 * month + 2) / 5 + 1, 2);
+	put(t, "T", 1);
+	put_padded(t, seconds / 3600 % 24, 2);
+	put_padded(t, seconds / 60 % 60, 2);
+	put_padded(t, seconds % 60, 2);
+}
+
+static const char *put_variable(struct text *t, const char *at)
+{
+	const char *end = *at == '{' ? strchr(at, '}') : NULL;
+	if (!end || end - at > 64)
+		return at;
+	char name[66];
+	memcpy(name, at + 1, (size_t)(end - at - 1));
+	name[end - at - 1] = '\0';
+	const char *value = getenv(name);
+	put_value(t, value ? value : "");
+	return end + 1;
+}
+
+static void expand(struct text *t, const char *pattern, uint64_t start_unix_ns)
+{
+	static const char *const ranks[] = { "RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", NULL };
+	static const char *const locals[] = { "LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", NULL };
+	static const char *const nodes[] = { "SLURM_NODEID", "GROUP_RANK", NULL };
+	static const char *const jobs[] = { "SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "PBS_JOBID", NULL };
+	while (*pattern) {
+		size_t plain = strcspn(pattern, "%");
+		put(t, pattern, plain);
+		pattern += plain;
+		if (*pattern++ == '\0')
+			return;
+		char c = *pattern ? *pattern++ : '%';
+		switch (c) {
+		case 'h': put_host(t); break;
+		case 'p': put_number(t, (uint64_t)getpid()); break;
+		case 't': put_moment(t, start_unix_ns); break;
+		case 'r': put_first_of(t, ranks); break;
+		case 'l': put_first_of(t, locals); break;
+		case 'n': put_first_of(t, nodes); break;
+		case 'j': put_first_of(t, jobs); break;
+		case 'q': pattern = put_variable(t, pattern); break;
+		default: put(t, &c, 1); break;
+		}
+	}
+}
+
+bool gp_output_name(const char *pattern, uint64_t start_unix_ns, char *out, size_t capacity)
+{
+	struct text t = { out, 0, capacity, true };
+	*out = '\0';
+	if (*pattern != '/') {
+		if (!getcwd(out, capacity))
+			return false;
+		t.at = strlen(out);
+		put(&t, "/", 1);
+	}
+	expand(&t, pattern, start_unix_ns);
+	return t.is_whole;
+}
+
+bool gp_output_attempt(const char *name, unsigned attempt, char *out, size_t capacity)
+{
+	struct text t = { out, 0, capacity, true };
+	const char *dot = strrchr(name, '.'), *slash = strrchr(name, '/');
+	bool has_extension = attempt && dot && (!slash || dot > slash + 1);
+	put(&t, name, has_extension ? (size_t)(dot - name) : strlen(name));
+	if (attempt) {
+		put(&t, ".", 1);
+		put_number(&t, attempt + 1);
+		put(&t, has_extension ? dot : "", has_extension ? strlen(dot) : 0);
+	}
+	return t.is_whole;
+}

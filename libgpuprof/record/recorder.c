@@ -1,0 +1,380 @@
+/*
+ * The producers' slow halves: the first event of a process, of a thread, a full ring, the end. Runs on the job's
+ * threads; every entry keeps errno. What is fast is in record.h.
+ */
+#include "recorder.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define START_WAIT_NS 500000000u /* a file system that hangs must not hang the job */
+#define RING_WAIT_NS 100000000u
+#define RING_RETRY_NS 1000000u
+#define FULL_WAIT_NS 2000000u
+#define END_WAIT_NS 2000000000u
+#define WORD_OFF (1u << 2 | (uint32_t)GP_LEVEL_OFF)
+#define WORD_NEVER 0xffffffffu
+
+struct gp_recorder gp_recorder;
+struct gp_control *gp_control;
+void (*gp_recorder_started)(void);
+_Thread_local struct gp_thread gp_thread = { .word = WORD_NEVER };
+
+static struct gp_local before_constructor; /* nothing is recorded before the constructor ran */
+struct gp_local *gp_local = &before_constructor;
+static pthread_key_t thread_end;
+static bool is_initialised;
+
+static uint64_t now_ns(void)
+{
+	return gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+}
+
+/* Waits until `is_done` or the deadline; each turn of the drain thread is a chance. */
+static bool wait_for(bool (*is_done)(void), uint64_t timeout_ns)
+{
+	uint64_t deadline = now_ns() + timeout_ns;
+	for (;;) {
+		uint32_t seen = atomic_load(&gp_recorder.progress);
+		if (is_done())
+			return true;
+		uint64_t now = now_ns();
+		if (now >= deadline)
+			return false;
+		gp_futex_wake(&gp_recorder.wake);
+		gp_futex_wait(&gp_recorder.progress, seen, deadline - now);
+	}
+}
+
+/* ---- a process starts ---- */
+
+static bool is_started(void)
+{
+	return atomic_load(&gp_local->word) != 0;
+}
+
+/* All signals blocked: the job's handlers must not run on our thread. */
+static bool start_drain(void)
+{
+	sigset_t all, kept;
+	pthread_attr_t attributes;
+	pthread_t thread;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &kept);
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attributes, 512u << 10);
+	int error = pthread_create(&thread, &attributes, gp_drain_main, &gp_recorder);
+	if (error == EINVAL) { /* a job with much static TLS wants a larger stack */
+		pthread_attr_setstacksize(&attributes, 8u << 20);
+		error = pthread_create(&thread, &attributes, gp_drain_main, &gp_recorder);
+	}
+	pthread_attr_destroy(&attributes);
+	pthread_sigmask(SIG_SETMASK, &kept, NULL);
+	return error == 0;
+}
+
+static void start_process(void)
+{
+	struct gp_recorder *r = &gp_recorder;
+	uint32_t generation = r->generation + 1;
+	/* a forked child: the parent's rings and pages are not mapped here, nothing of them may be used */
+	memset(r, 0, sizeof *r);
+	r->generation = generation;
+	r->start = gp_clock_triple();
+	if (!gp_output_name(gp_settings.output, r->start.unix_ns, r->name, sizeof r->name)) {
+		gp_say_errno("nothing is recorded, cannot use", gp_settings.output, ENAMETOOLONG);
+		atomic_store(&gp_local->word, WORD_OFF);
+		return;
+	}
+	atomic_store(&r->state, GP_RECORDER_STARTING);
+	if (!start_drain()) {
+		gp_say(true, "no thread for the recorder, nothing is recorded", NULL);
+		atomic_store(&gp_local->word, WORD_OFF);
+		return;
+	}
+	gp_settings_warn();
+	if (!wait_for(is_started, START_WAIT_NS))
+		gp_say(true, "the recording cannot be opened in time, events are lost until it is:", r->name);
+}
+
+static void start_once(void)
+{
+	uint32_t no = 0;
+	if (!gp_settings.is_on)
+		atomic_store(&gp_local->word, WORD_OFF);
+	else if (atomic_compare_exchange_strong(&gp_local->is_starting, &no, 1))
+		start_process();
+	else if (no == 1)
+		wait_for(is_started, START_WAIT_NS);
+	if (!is_started())
+		atomic_store(&gp_local->is_starting, 2); /* waited once: not again */
+}
+
+/* ---- a thread starts ---- */
+
+static struct gp_ring *find_ring(bool *has_retired)
+{
+	uint32_t rings = atomic_load_explicit(&gp_control->rings, memory_order_acquire);
+	*has_retired = false;
+	for (uint32_t k = 1; k < rings; k++) {
+		struct gp_ring *ring = gp_recorder.views[k].ring;
+		uint32_t state = GP_RING_FREE;
+		if (atomic_compare_exchange_strong(&ring->state, &state, GP_RING_ACTIVE))
+			return ring;
+		*has_retired |= state == GP_RING_RETIRED;
+	}
+	return NULL;
+}
+
+/* A dead thread's ring is taken before a new one is asked for: 10,000 short threads need a few rings. */
+static struct gp_ring *take_ring(uint64_t timeout_ns)
+{
+	uint64_t deadline = now_ns() + timeout_ns;
+	bool is_asked = false;
+	for (;;) {
+		bool has_retired;
+		uint32_t seen = atomic_load(&gp_recorder.progress);
+		struct gp_ring *ring = find_ring(&has_retired);
+		uint64_t now = now_ns();
+		if (ring || now >= deadline)
+			return ring;
+		if (!has_retired && !is_asked) {
+			atomic_fetch_add(&gp_recorder.rings_wanted, 1);
+			is_asked = true;
+		}
+		gp_futex_wake(&gp_recorder.wake);
+		gp_futex_wait(&gp_recorder.progress, seen, deadline - now);
+	}
+}
+
+static void define_thread(uint32_t number)
+{
+	struct gp_record record = { .kind = GP_THREAD, .aux = number };
+	char name[17] = "";
+	record.thread.tid = (uint64_t)syscall(SYS_gettid);
+	prctl(PR_GET_NAME, name);
+	gp_define(&record, name, strlen(name));
+}
+
+static void join_ring(struct gp_thread *t, struct gp_ring *ring)
+{
+	/* partner: the drain's stores of tail before it set the state to FREE */
+	t->head = atomic_load(&ring->head);
+	t->limit = atomic_load(&ring->tail) + GP_RING_SLOTS;
+	t->is_stalled = 0;
+	ring->thread = atomic_fetch_add(&gp_recorder.threads, 1) + 1;
+	atomic_store(&ring->sequence, 0);
+	atomic_store(&ring->tid, (uint32_t)syscall(SYS_gettid));
+	t->ring = ring;
+	pthread_setspecific(thread_end, t);
+	define_thread(ring->thread);
+}
+
+/* Without a ring a thread's events are lost, and counted; it asks again now and then. */
+static void join(struct gp_thread *t, uint64_t timeout_ns)
+{
+	struct gp_ring *ring = take_ring(timeout_ns);
+	if (ring)
+		join_ring(t, ring);
+	else
+		t->retry_ns = now_ns() + RING_RETRY_NS;
+}
+
+static bool enter(struct gp_thread *t)
+{
+	if (!is_started())
+		start_once();
+	uint32_t word = atomic_load(&gp_local->word);
+	gp_say_pending();
+	if (word == 0) {
+		atomic_fetch_add(&gp_recorder.lost_without_ring[2], 1);
+		return false;
+	}
+	t->word = word;
+	t->level = word & 3;
+	if (t->generation != gp_recorder.generation) {
+		t->generation = gp_recorder.generation;
+		t->ring = NULL;
+		t->head = t->limit = 0;
+	}
+	if (t->level <= GP_LEVEL_OFF)
+		return true; /* the fast half decides by level */
+	t->depth = 1;
+	if (!t->ring)
+		join(t, RING_WAIT_NS);
+	if (gp_recorder_started && atomic_exchange(&gp_local->is_told, 1) == 0)
+		gp_recorder_started();
+	t->depth = 0;
+	return true;
+}
+
+bool gp_enter_slow(void)
+{
+	int kept = errno;
+	bool is_on = is_initialised && enter(&gp_thread);
+	errno = kept;
+	return is_on;
+}
+
+/* ---- a full ring ---- */
+
+static unsigned loss_of(enum gp_kind kind)
+{
+	enum gp_class class = gp_event_infos[kind].class;
+	return class == GP_CLASS_MEMORY ? 0 : class == GP_CLASS_LAUNCH ? 1 : 2;
+}
+
+static void count_lost(struct gp_thread *t, enum gp_kind kind)
+{
+	if (!t->ring) {
+		atomic_fetch_add(&gp_recorder.lost_without_ring[loss_of(kind)], 1);
+		return;
+	}
+	_Atomic uint64_t *const counters[] = { &t->ring->lost_memory, &t->ring->lost_launch, &t->ring->lost_other };
+	_Atomic uint64_t *counter = counters[loss_of(kind)];
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
+}
+
+static bool has_room(struct gp_thread *t, unsigned slots)
+{
+	/* partner: release store of tail in gp_drain_flush */
+	uint64_t tail = atomic_load_explicit(&t->ring->tail, memory_order_acquire);
+	t->limit = tail + GP_RING_SLOTS - (slots - 1);
+	if (t->is_stalled && t->head - tail <= GP_RING_SLOTS / 2)
+		t->is_stalled = 0;
+	return !t->is_stalled && t->head < t->limit;
+}
+
+/* Memory events wait, once a stall; then the ring loses until it is half empty. */
+static bool wait_for_room(struct gp_thread *t, enum gp_kind kind, unsigned slots)
+{
+	if (has_room(t, slots))
+		return true;
+	if (t->is_stalled || gp_event_infos[kind].class != GP_CLASS_MEMORY)
+		return false;
+	uint64_t deadline = now_ns() + FULL_WAIT_NS;
+	for (;;) {
+		uint32_t seen = atomic_load(&gp_recorder.progress);
+		if (has_room(t, slots))
+			return true;
+		uint64_t now = now_ns();
+		if (now >= deadline)
+			break;
+		gp_futex_wake(&gp_recorder.wake);
+		gp_futex_wait(&gp_recorder.progress, seen, deadline - now);
+	}
+	t->is_stalled = 1;
+	return false;
+}
+
+struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
+{
+	int kept = errno;
+	struct gp_thread *t = &gp_thread;
+	struct gp_record *record = NULL;
+	if (!t->ring && now_ns() >= t->retry_ns)
+		join(t, 0);
+	if (t->ring && wait_for_room(t, kind, slots)) {
+		record = &t->ring->slots[t->head & (GP_RING_SLOTS - 1)];
+		*record = (struct gp_record){ .time = gp_clock_now(), .kind = (uint16_t)kind };
+	} else {
+		count_lost(t, kind);
+		/* so that the next event asks again instead of trusting an old limit */
+		t->limit = 0;
+	}
+	errno = kept;
+	return record;
+}
+
+void gp_nested(void)
+{
+	struct gp_thread *t = &gp_thread;
+	if (!t->ring || t->is_drain || t->generation != gp_recorder.generation || atomic_load(&gp_local->word) == 0)
+		return;
+	uint64_t nested = atomic_load_explicit(&t->ring->nested, memory_order_relaxed);
+	atomic_store_explicit(&t->ring->nested, nested + 1, memory_order_relaxed);
+}
+
+void gp_define(const struct gp_record *definition, const char *text, size_t text_bytes)
+{
+	struct gp_thread *t = &gp_thread;
+	if (text_bytes > GP_TEXT_MAX)
+		text_bytes = GP_TEXT_MAX;
+	unsigned extra = text_bytes ? (unsigned)((text_bytes + 8 + 63) / 64) : 0;
+	struct gp_record *record = gp_reserve_slow((enum gp_kind)definition->kind, 1 + extra);
+	if (!record)
+		return;
+	uint64_t time = record->time, length = text_bytes;
+	*record = *definition;
+	record->time = time;
+	record->extra = (uint8_t)extra;
+	unsigned char bytes[64 * 17] = { 0 };
+	memcpy(bytes, &length, sizeof length);
+	if (text_bytes)
+		memcpy(bytes + sizeof length, text, text_bytes);
+	for (unsigned k = 0; k < extra; k++)
+		memcpy(&t->ring->slots[(t->head + 1 + k) & (GP_RING_SLOTS - 1)], bytes + 64 * k, 64);
+	gp_commit(record);
+}
+
+/* ---- threads and processes end ---- */
+
+static void end_thread(void *thread)
+{
+	struct gp_thread *t = thread;
+	/* a forked child inherits the key and the value, but not the ring */
+	if (t->ring && t->generation == gp_recorder.generation && atomic_load(&gp_local->word) != 0)
+		atomic_store_explicit(&t->ring->state, GP_RING_RETIRED, memory_order_release);
+	t->ring = NULL;
+	t->head = t->limit = 0;
+	t->word = WORD_NEVER; /* a later destructor's event joins again */
+}
+
+static void wipe_in_child(void)
+{
+	atomic_store(&gp_local->word, 0);
+	atomic_store(&gp_local->is_starting, 0);
+	atomic_store(&gp_local->is_told, 0);
+}
+
+bool gp_recorder_init(void)
+{
+	int kept = errno;
+	gp_settings_read();
+	gp_clock_init();
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page != MAP_FAILED && pthread_key_create(&thread_end, end_thread) == 0) {
+		madvise(page, 4096, MADV_WIPEONFORK);
+		pthread_atfork(NULL, NULL, wipe_in_child);
+		gp_local = page;
+		is_initialised = true;
+	}
+	errno = kept;
+	return is_initialised && gp_settings.is_on;
+}
+
+static bool is_ended(void)
+{
+	return atomic_load(&gp_recorder.state) == GP_RECORDER_ENDED;
+}
+
+void gp_recorder_end(void)
+{
+	if (!is_initialised || atomic_load(&gp_local->word) == 0 ||
+	    atomic_load(&gp_recorder.state) != GP_RECORDER_RUNNING)
+		return;
+	int kept = errno;
+	uint32_t word = atomic_load(&gp_local->word);
+	atomic_store(&gp_local->word, ((word >> 2) + 1) << 2 | (uint32_t)GP_LEVEL_OFF);
+	atomic_store(&gp_recorder.is_ending, 1);
+	wait_for(is_ended, END_WAIT_NS);
+	gp_say_pending();
+	errno = kept;
+}

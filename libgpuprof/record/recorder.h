@@ -1,0 +1,107 @@
+/*
+ * The recorder's own state, shared by the files of record/: what the producers' slow halves and the drain
+ * thread agree on. One per process; a forked child starts from zero. Not for interpose/.
+ */
+#ifndef GP_RECORDER_H
+#define GP_RECORDER_H
+
+#include "file_write.h"
+#include "record.h"
+#include "settings.h"
+#include "../state/live.h"
+
+/* What the drain thread knows of a ring. */
+struct gp_ring_view {
+	struct gp_ring *ring;
+	uint64_t seen;	      /* slots [tail, seen) are applied, not yet written */
+	uint64_t head;	      /* as last loaded */
+	uint64_t next_order;  /* order of the first MEMORY record at or behind seen; UINT64_MAX: none yet */
+	uint64_t pending_ns;  /* MONOTONIC_RAW when the oldest unwritten slot was seen; 0: nothing pending */
+};
+
+struct gp_definition;
+struct gp_definitions {
+	unsigned char *arena;
+	uint64_t used;
+	uint32_t *index; /* open addressing, offset / 64 + 1 */
+	uint64_t count;
+	bool is_full;
+};
+#define GP_DEFINITIONS_BYTES (8u << 20) /* the stated bound for definitions; pages appear as they are used */
+#define GP_DEFINITIONS_INDEX 65536u
+
+struct gp_recorder {
+	struct gp_file_writer writer;
+	struct gp_ring_view views[GP_RINGS_MAX];
+	struct gp_live *live;
+	struct gp_definitions definitions;
+	struct gp_block_scratch *scratch;
+	unsigned char *block; /* one encoded block */
+	size_t block_capacity;
+	struct gp_record *buffer; /* checkpoint and definition records on their way into a block */
+	uint64_t buffered;
+	uint64_t expected; /* the next order number to apply */
+	uint64_t missing_since_ns; /* 0: not waiting for a number in flight */
+	uint64_t segment_events;
+	uint64_t sequence; /* of blocks with GP_THREAD_NONE */
+	bool has_segment;
+	bool is_walking;   /* a checkpoint is being written in slices */
+	char name[1024];   /* GPUPROF_OUTPUT expanded, on the job's thread */
+	struct gp_clock_triple start;
+	uint32_t generation; /* counts the processes of this line of forks that recorded */
+	char ring_path[256];
+	int ring_fd;
+	bool is_private; /* rings in private memory: nothing survives a SIGKILL */
+	_Atomic uint32_t threads;
+	_Atomic uint32_t wake;	   /* futex: bumped to wake the drain thread */
+	_Atomic uint32_t progress; /* futex: bumped after each turn */
+	_Atomic uint32_t rings_wanted;
+	_Atomic uint32_t state; /* enum gp_recorder_state */
+	_Atomic uint32_t is_ending;
+	_Atomic uint64_t lost_without_ring[3]; /* memory, launch, other */
+	uint64_t told_without_ring[3];
+};
+
+enum gp_recorder_state { GP_RECORDER_NEW, GP_RECORDER_STARTING, GP_RECORDER_RUNNING, GP_RECORDER_FAILED, GP_RECORDER_ENDED };
+
+extern struct gp_recorder gp_recorder __attribute__((visibility("hidden")));
+
+/* ring_place.c: the shared file. On the drain thread. */
+bool gp_ring_place_open(struct gp_recorder *recorder);
+/* One more ring, free for a thread to take; false: no room. */
+bool gp_ring_place_grow(struct gp_recorder *recorder);
+void gp_ring_place_close(struct gp_recorder *recorder);
+
+/* drain.c */
+void *gp_drain_main(void *recorder);
+/* Writes what ring `view` holds in [tail, seen); frees the slots. */
+bool gp_drain_flush(struct gp_recorder *recorder, struct gp_ring_view *view);
+/* Publishes a record of the recorder's own (ring 0). */
+void gp_drain_tell(struct gp_recorder *recorder, struct gp_record *record, const char *text);
+
+/* segment.c: checkpoints and segment turns. */
+bool gp_segment_begin(struct gp_recorder *recorder);
+bool gp_segment_is_due(const struct gp_recorder *recorder);
+bool gp_segment_turn(struct gp_recorder *recorder);
+/* A slice of the running checkpoint. */
+void gp_segment_slice(struct gp_recorder *recorder);
+bool gp_segment_seal(struct gp_recorder *recorder);
+
+/* definitions.c: what handles and ids mean, kept to be repeated in each segment. */
+bool gp_definitions_open(struct gp_definitions *definitions);
+void gp_definitions_add(struct gp_definitions *definitions, const struct gp_record *record, const unsigned char *text);
+void gp_definitions_visit(const struct gp_definitions *definitions,
+			  void (*visit)(void *context, const struct gp_record *slots), void *context);
+
+/* futex.c */
+void gp_futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns);
+void gp_futex_wake(_Atomic uint32_t *word);
+
+/* say.c: the drain thread has no stderr of its own; what it says waits for the job's next slow path. */
+void gp_say_errno(const char *text, const char *subject, int error);
+void gp_say_pending(void);
+
+/* Anonymous memory that children do not inherit, NULL when there is none; never malloc. */
+void *gp_pages(size_t bytes);
+
+#endif

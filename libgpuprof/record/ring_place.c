@@ -1,0 +1,193 @@
+/*
+ * Where the rings lie: /dev/shm, else beside the recording on a local disk, else private memory. Space is
+ * reserved with posix_fallocate before it is mapped: a store into a hole of a full tmpfs is SIGBUS in the job.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include "recorder.h"
+
+#define KEEP_FREE (32u << 20) /* never the last of /dev/shm: DataLoader workers live there too */
+#define XFS_MAGIC 0x58465342
+
+static bool is_local(const struct statfs *fs)
+{
+	switch ((unsigned long)fs->f_type) {
+	case TMPFS_MAGIC:
+	case RAMFS_MAGIC:
+	case EXT4_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+	case OVERLAYFS_SUPER_MAGIC:
+	case XFS_MAGIC:
+	case F2FS_SUPER_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* May `more` bytes be taken where `fs` is? On a tmpfs at most a quarter of what is free. */
+static bool has_room(const struct statfs *fs, uint64_t taken, uint64_t more)
+{
+	uint64_t free_bytes = (uint64_t)fs->f_bavail * (uint64_t)fs->f_bsize;
+	if (free_bytes < more + KEEP_FREE)
+		return false;
+	return (unsigned long)fs->f_type != TMPFS_MAGIC || taken + more <= (free_bytes + taken) / 4;
+}
+
+static uint64_t process_start(void)
+{
+	char text[1024];
+	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	char *at = strrchr(text, ')'); /* the name may hold blanks and brackets */
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+static uint64_t pid_namespace(void)
+{
+	struct statx st; /* not stat: that would ask for glibc 2.33 */
+	return statx(AT_FDCWD, "/proc/self/ns/pid", 0, STATX_INO, &st) == 0 ? st.stx_ino : 0;
+}
+
+static void format_name(char *out, size_t capacity, const char *directory, uint64_t start, unsigned attempt)
+{
+	int n = snprintf(out, capacity, "%s/gpuprof-ring-%u-%u-%llu", directory, (unsigned)getuid(), (unsigned)getpid(),
+			 (unsigned long long)start);
+	if (attempt && n > 0 && (size_t)n < capacity)
+		snprintf(out + n, capacity - (size_t)n, "-%u", attempt + 1);
+}
+
+static bool open_in(struct gp_recorder *r, const char *directory)
+{
+	struct statfs fs;
+	if (statfs(directory, &fs) != 0 || !is_local(&fs) ||
+	    !has_room(&fs, 0, GP_CONTROL_BYTES + 2ull * GP_RING_BYTES))
+		return false;
+	uint64_t start = process_start();
+	int fd = -1;
+	for (unsigned attempt = 0; attempt < 100; attempt++) {
+		format_name(r->ring_path, sizeof r->ring_path, directory, start, attempt);
+		fd = open(r->ring_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd >= 0 || errno != EEXIST)
+			break;
+	}
+	if (fd < 0)
+		return false;
+	if (r->writer.is_shared_table)
+		fd = gp_file_high(fd);
+	void *page = MAP_FAILED;
+	if (posix_fallocate(fd, 0, GP_CONTROL_BYTES) == 0)
+		page = mmap(NULL, GP_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED) {
+		unlink(r->ring_path);
+		close(fd);
+		return false;
+	}
+	madvise(page, GP_CONTROL_BYTES, MADV_DONTFORK);
+	gp_control = page;
+	r->ring_fd = fd;
+	r->is_private = false;
+	return true;
+}
+
+static bool open_private(struct gp_recorder *r)
+{
+	gp_control = gp_pages(GP_CONTROL_BYTES);
+	r->ring_path[0] = '\0';
+	r->ring_fd = -1;
+	r->is_private = true;
+	return gp_control != NULL;
+}
+
+static bool open_beside_recording(struct gp_recorder *r)
+{
+	char directory[1024];
+	strcpy(directory, r->writer.path);
+	char *slash = strrchr(directory, '/');
+	if (!slash || slash - directory > 150)
+		return false;
+	slash[slash == directory] = '\0';
+	return open_in(r, directory);
+}
+
+/* Whoever can take this lock knows that we are dead. The table of descriptors is the drain thread's own
+ * (unless is_shared_table), so the job cannot drop the lock by closing a number. */
+static void take_lock(struct gp_recorder *r)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+	bool is_locked = fcntl(r->ring_fd, F_SETLK, &lock) == 0;
+	gp_control->is_lock_sure = is_locked && !r->writer.is_shared_table;
+}
+
+bool gp_ring_place_open(struct gp_recorder *r)
+{
+	if (!open_in(r, gp_settings.ring_dir) && !open_beside_recording(r) && !open_private(r))
+		return false;
+	struct gp_control *c = gp_control;
+	c->version = GP_CONTROL_VERSION;
+	c->pid = (uint32_t)getpid();
+	c->pid_namespace = pid_namespace();
+	c->process_start = process_start();
+	c->clock = r->writer.header.clock;
+	c->slots = r->writer.header.slots;
+	c->slot_bytes = r->writer.header.slot_bytes;
+	memcpy(c->boot_id, r->writer.header.boot_id, sizeof c->boot_id);
+	memcpy(c->output, r->writer.path, sizeof c->output);
+	if (!r->is_private)
+		take_lock(r);
+	/* the rest of the page is filled before the magic makes it valid for others */
+	atomic_thread_fence(memory_order_release);
+	c->magic = GP_CONTROL_MAGIC;
+	return true;
+}
+
+static struct gp_ring *map_ring(struct gp_recorder *r, uint32_t index)
+{
+	if (r->is_private)
+		return gp_pages(GP_RING_BYTES);
+	struct statfs fs;
+	uint64_t taken = gp_ring_offset(index);
+	if (fstatfs(r->ring_fd, &fs) != 0 || !has_room(&fs, taken, GP_RING_BYTES) ||
+	    posix_fallocate(r->ring_fd, (off_t)taken, GP_RING_BYTES) != 0)
+		return NULL;
+	void *ring = mmap(NULL, GP_RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, r->ring_fd, (off_t)taken);
+	return ring == MAP_FAILED ? NULL : ring;
+}
+
+bool gp_ring_place_grow(struct gp_recorder *r)
+{
+	uint32_t index = atomic_load(&gp_control->rings);
+	if (index == GP_RINGS_MAX)
+		return false;
+	struct gp_ring *ring = map_ring(r, index);
+	if (!ring) {
+		gp_say(true, "no room for one more thread's ring, its events are being lost:",
+		       r->is_private ? "private memory" : r->ring_path);
+		return false;
+	}
+	madvise(ring, GP_RING_BYTES, MADV_DONTFORK);
+	r->views[index] = (struct gp_ring_view){ .ring = ring, .next_order = UINT64_MAX };
+	/* partner: acquire load in recorder.c's ring_take and in other processes */
+	atomic_store_explicit(&gp_control->rings, index + 1, memory_order_release);
+	return true;
+}
+
+void gp_ring_place_close(struct gp_recorder *r)
+{
+	if (!r->is_private)
+		unlink(r->ring_path);
+}

@@ -1,0 +1,222 @@
+/* The state's entries, curves and counts, and who applies which event. */
+#include "live_state.h"
+
+struct gp_live *gp_live_open(void)
+{
+	struct gp_live *live = gp_pages_open(sizeof *live);
+	if (live == NULL)
+		return NULL;
+	gp_past_init(&live->past);
+	live->epoch = 1;
+	if (gp_table_init(&live->table) && gp_page_map_init(&live->pages))
+		return live;
+	gp_live_close(live);
+	return NULL;
+}
+
+void gp_live_close(struct gp_live *live)
+{
+	if (live == NULL)
+		return;
+	gp_table_release(&live->table);
+	gp_page_map_release(&live->pages);
+	gp_pages_close(live, sizeof *live);
+}
+
+static bool is_range(const struct gp_live_entry *entry)
+{
+	return (GP_SPACES_RANGE >> entry->space & 1) != 0 && entry->bytes - 1 < GP_PAGE_RANGE_MAX;
+}
+
+uint32_t gp_live_add(struct gp_live *live, const struct gp_live_entry *entry)
+{
+	uint32_t slot = gp_table_add(&live->table, entry);
+	if (slot == 0)
+		return 0;
+	/* a walk under way sees the past: not this one */
+	gp_table_slot(&live->table, slot)->walk = live->walk.number;
+	live->entries++;
+	if (is_range(entry)) {
+		gp_page_map_add(&live->pages, &live->table, slot);
+		live->epoch++;
+	}
+	return slot;
+}
+
+void gp_live_touch(struct gp_live *live, uint32_t slot)
+{
+	struct gp_live_walk *walk = &live->walk;
+	if (__builtin_expect(walk->visit == NULL, 1))
+		return;
+	struct gp_live_slot *s = gp_table_slot(&live->table, slot);
+	if (slot < walk->next || slot >= walk->end || s->walk == walk->number)
+		return;
+	s->walk = walk->number;
+	walk->visit(walk->context, &s->entry);
+}
+
+void gp_live_drop(struct gp_live *live, uint32_t slot)
+{
+	gp_live_touch(live, slot);
+	if (is_range(gp_live_at(live, slot))) {
+		gp_page_map_drop(&live->pages, &live->table, slot);
+		live->epoch++;
+	}
+	gp_table_drop(&live->table, slot);
+	live->entries--;
+}
+
+void gp_curve_add(struct gp_live *live, unsigned device, enum gp_curve curve, uint64_t bytes, const struct gp_record *r)
+{
+	struct gp_live_device *d = &gp_live_device_of(live, device)->figures;
+	struct gp_curve_state *c = &d->curve[curve];
+	d->is_seen = true;
+	c->now_bytes += bytes;
+	if (c->now_bytes > c->peak_bytes) {
+		c->peak_bytes = c->now_bytes;
+		c->peak_time = r->time;
+		c->peak_order = r->order;
+	}
+}
+
+void gp_curve_sub(struct gp_live *live, unsigned device, enum gp_curve curve, uint64_t bytes)
+{
+	struct gp_curve_state *c = &gp_live_device_of(live, device)->figures.curve[curve];
+	c->now_bytes -= bytes < c->now_bytes ? bytes : c->now_bytes;
+}
+
+void gp_live_anomaly(struct gp_live *live)
+{
+	live->count[GP_COUNT_ANOMALIES]++;
+}
+
+static void add_lost(struct gp_live *live, const struct gp_record *r)
+{
+	live->count[GP_COUNT_LOST_MEMORY] += r->lost.memory;
+	live->count[GP_COUNT_LOST_LAUNCH] += r->lost.launch;
+	live->count[GP_COUNT_LOST_OTHER] += r->lost.other;
+	live->count[GP_COUNT_NESTED] += r->lost.nested;
+}
+
+static enum gp_status apply_memory(struct gp_live *live, const struct gp_record *r)
+{
+	switch (r->kind) {
+	case GP_ALLOC:
+		return gp_driver_alloc(live, r);
+	case GP_FREE:
+		gp_driver_free(live, r);
+		break;
+	case GP_FREE_FAILED:
+		gp_driver_free_failed(live, r);
+		break;
+	case GP_MAP:
+		return gp_driver_map(live, r);
+	case GP_UNMAP:
+		gp_driver_unmap(live, r);
+		break;
+	case GP_UNMAP_FAILED:
+		gp_driver_unmap_failed(live, r);
+		break;
+	case GP_OWNER_GONE:
+		gp_driver_owner_gone(live, r);
+		break;
+	case GP_GAP:
+		gp_framework_gap(live, r);
+		break;
+	case GP_BLOCK_ALLOC:
+		return gp_framework_alloc(live, r);
+	case GP_BLOCK_FREE:
+		gp_framework_free(live, r);
+		break;
+	default:
+		break;
+	}
+	return GP_OK;
+}
+
+enum gp_status gp_live_apply(struct gp_live *live, const struct gp_record *r)
+{
+	if (__builtin_expect(r->kind >= GP_KINDS, 0))
+		return GP_OK;
+	enum gp_class class = gp_event_infos[r->kind].class;
+	if (class == GP_CLASS_CHECKPOINT)
+		return gp_live_load(live, r);
+	live->count[r->kind]++;
+	if (class == GP_CLASS_MEMORY) {
+		enum gp_status status = apply_memory(live, r);
+		if (status != GP_OK)
+			gp_live_anomaly(live);
+		if (r->order > live->newest)
+			live->newest = r->order;
+		return status;
+	}
+	if (r->kind == GP_LOST)
+		add_lost(live, r);
+	else if (r->kind == GP_THREAD)
+		live->count[GP_COUNT_THREADS]++;
+	return GP_OK;
+}
+
+const struct gp_live_device *gp_live_device(const struct gp_live *live, unsigned device)
+{
+	if (device == GP_DEVICE_UNKNOWN)
+		return &live->device[GP_DEVICES].figures;
+	return device < GP_DEVICES ? &live->device[device].figures : NULL;
+}
+
+uint64_t gp_live_count(const struct gp_live *live, unsigned what)
+{
+	if (what == GP_COUNT_GAP_ORDER)
+		return live->gap;
+	if (what == GP_COUNT_NEWEST_ORDER)
+		return live->newest;
+	return what < GP_COUNTS ? live->count[what] : 0;
+}
+
+void gp_live_count_set(struct gp_live *live, unsigned what, uint64_t number)
+{
+	if (what == GP_COUNT_GAP_ORDER)
+		live->gap = number;
+	else if (what == GP_COUNT_NEWEST_ORDER)
+		live->newest = number;
+	else if (what < GP_COUNTS)
+		live->count[what] = number;
+}
+
+uint64_t gp_live_entries(const struct gp_live *live)
+{
+	return live->entries;
+}
+
+static const struct gp_live_entry *find_by_scan(const struct gp_live *live, unsigned space, uint64_t address)
+{
+	for (uint32_t slot = GP_SLOT_FIRST; slot < live->table.slots; slot++) {
+		const struct gp_live_entry *e = &gp_table_slot(&live->table, slot)->entry;
+		if (e->space == space && address - e->address < e->bytes)
+			return e;
+	}
+	return NULL;
+}
+
+const struct gp_live_entry *gp_live_find(const struct gp_live *live, unsigned space, uint64_t address)
+{
+	if (space == GP_SPACE_NONE || space >= GP_SPACES)
+		return NULL;
+	uint32_t slot = gp_table_find(&live->table, gp_family_of(space), address);
+	if (slot != 0) {
+		const struct gp_live_entry *e = &gp_table_slot(&live->table, slot)->entry;
+		if (e->space == space)
+			return e;
+	}
+	if (space == GP_SPACE_BLOCK)
+		return find_by_scan(live, space, address);
+	if ((GP_SPACES_RANGE >> space & 1) == 0)
+		return NULL;
+	slot = gp_page_map_find(&live->pages, &live->table, GP_SPACE_BIT(space), address);
+	return slot == 0 ? NULL : &gp_table_slot(&live->table, slot)->entry;
+}
+
+uint64_t gp_live_memory(const struct gp_live *live)
+{
+	return sizeof *live + gp_table_memory(&live->table) + gp_page_map_memory(&live->pages);
+}

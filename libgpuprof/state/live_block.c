@@ -1,0 +1,178 @@
+/*
+ * Blocks of the framework's caching allocator: which driver allocations are its segments, and the comparison of
+ * our own totals with those that each event carries.
+ */
+#include "live_state.h"
+
+#define SPACES_SEGMENT                                                                                               \
+	(GP_SPACE_BIT(GP_SPACE_DEVICE) | GP_SPACE_BIT(GP_SPACE_ASYNC) | GP_SPACE_BIT(GP_SPACE_MANAGED) |                \
+	 GP_SPACE_BIT(GP_SPACE_GRAPH) | GP_SPACE_BIT(GP_SPACE_IPC) | GP_SPACE_BIT(GP_SPACE_RESERVATION))
+#define CACHE_SHIFT 21u
+
+static uint32_t find_segment(struct gp_live *live, uint64_t address)
+{
+	uint64_t page = address >> CACHE_SHIFT;
+	struct gp_segment_cache *line = &live->cache[page % GP_CACHE_LINES];
+	if (line->page == page && line->epoch == live->epoch) {
+		const struct gp_live_entry *e = gp_live_at(live, line->slot);
+		if (address - e->address < e->bytes)
+			return line->slot;
+	}
+	uint32_t slot = gp_page_map_find(&live->pages, &live->table, SPACES_SEGMENT, address);
+	if (slot != 0) {
+		line->page = page;
+		line->epoch = live->epoch;
+		line->slot = slot;
+	}
+	return slot;
+}
+
+/* The first block in a driver allocation makes it a segment: its bytes count as reserved from now on. */
+static void mark_segment(struct gp_live *live, const struct gp_record *r)
+{
+	uint32_t slot = find_segment(live, r->block_alloc.address);
+	if (slot == 0)
+		return;
+	struct gp_live_entry *e = gp_live_at(live, slot);
+	if ((e->flags & GP_LIVE_SEGMENT) != 0 || e->order > r->order)
+		return;
+	gp_live_touch(live, slot);
+	e->flags |= GP_LIVE_SEGMENT;
+	if (e->space == GP_SPACE_RESERVATION)
+		e->device = r->device; /* addresses belong to no device until something is mapped there */
+	/* what is older than a gap is in the totals that were taken over after it */
+	if (!gp_live_is_stale(live, e))
+		gp_curve_add(live, e->device, GP_CURVE_RESERVED, gp_segment_bytes(e), r);
+}
+
+static void rebase(struct gp_live *live, unsigned device, enum gp_curve curve, uint64_t carried,
+		   const struct gp_record *r)
+{
+	struct gp_device_state *d = gp_live_device_of(live, device);
+	d->figures.curve[curve].now_bytes = 0;
+	d->correction[curve] = 0;
+	gp_curve_add(live, device, curve, carried, r);
+}
+
+/* True: as carried. A difference is kept as correction until the carried total agrees with ours again. */
+static bool agrees(struct gp_device_state *d, enum gp_curve curve, uint64_t carried)
+{
+	uint64_t ours = d->figures.curve[curve].now_bytes;
+	if (carried == ours) {
+		d->correction[curve] = 0;
+		return true;
+	}
+	if (carried == ours + d->correction[curve])
+		return true;
+	d->correction[curve] = carried - ours;
+	return false;
+}
+
+static void compare(struct gp_live *live, const struct gp_record *r)
+{
+	struct gp_device_state *d = gp_live_device_of(live, r->device);
+	d->figures.is_seen = true;
+	if (d->is_rebasing) {
+		d->is_rebasing = false;
+		rebase(live, r->device, GP_CURVE_ALLOCATED, r->block_alloc.allocated, r);
+		rebase(live, r->device, GP_CURVE_RESERVED, r->block_alloc.reserved, r);
+		return;
+	}
+	bool is_allocated = agrees(d, GP_CURVE_ALLOCATED, r->block_alloc.allocated);
+	bool is_reserved = agrees(d, GP_CURVE_RESERVED, r->block_alloc.reserved);
+	if (is_allocated && is_reserved)
+		return;
+	live->count[GP_COUNT_MISMATCHES]++;
+	d->mismatch_order = r->order;
+}
+
+/*
+ * A late event's totals are of the past, so they are not compared. But those after it missed it: where just its
+ * bytes were missing, that mismatch was none.
+ */
+static void excuse_mismatch(struct gp_live *live, const struct gp_record *r, uint64_t change)
+{
+	struct gp_device_state *d = gp_live_device_of(live, r->device);
+	if (d->mismatch_order <= r->order || d->correction[GP_CURVE_ALLOCATED] != change)
+		return;
+	d->correction[GP_CURVE_ALLOCATED] = 0;
+	d->mismatch_order = 0;
+	if (live->count[GP_COUNT_MISMATCHES] > 0)
+		live->count[GP_COUNT_MISMATCHES]--;
+}
+
+static void check(struct gp_live *live, const struct gp_record *r, uint64_t change)
+{
+	live->count[GP_COUNT_FRAMEWORK_EVENTS]++;
+	if (gp_live_is_late(live, r))
+		excuse_mismatch(live, r, change);
+	else
+		compare(live, r);
+}
+
+/* Its free was not seen: before a gap nothing to take back (totals were taken over since), else a dropped event. */
+static void remove_replaced(struct gp_live *live, uint32_t slot)
+{
+	const struct gp_live_entry e = *gp_live_at(live, slot);
+	gp_live_drop(live, slot);
+	if (gp_live_is_stale(live, &e))
+		return;
+	gp_curve_sub(live, e.device, GP_CURVE_ALLOCATED, e.bytes);
+	gp_live_device_of(live, e.device)->correction[GP_CURVE_ALLOCATED] += e.bytes;
+}
+
+enum gp_status gp_framework_alloc(struct gp_live *live, const struct gp_record *r)
+{
+	uint64_t address = r->block_alloc.address;
+	uint32_t slot = gp_table_find(&live->table, GP_FAMILY_BLOCK, address);
+	if ((slot != 0 || gp_live_is_late(live, r)) && gp_late_alloc(live, GP_FAMILY_BLOCK, r, address, slot)) {
+		check(live, r, 0);
+		return GP_OK;
+	}
+	if (slot != 0)
+		remove_replaced(live, slot);
+	struct gp_live_entry entry = {
+		.address = address,
+		.bytes = r->block_alloc.bytes,
+		.time = r->time,
+		.order = r->order,
+		.stack = r->stack,
+		.space = GP_SPACE_BLOCK,
+		.device = r->device,
+	};
+	if (gp_live_add(live, &entry) == 0)
+		return GP_E_MEMORY;
+	mark_segment(live, r);
+	gp_curve_add(live, r->device, GP_CURVE_ALLOCATED, entry.bytes, r);
+	check(live, r, entry.bytes);
+	return GP_OK;
+}
+
+void gp_framework_free(struct gp_live *live, const struct gp_record *r)
+{
+	uint64_t address = r->block_free.address;
+	uint32_t slot = gp_table_find(&live->table, GP_FAMILY_BLOCK, address);
+	if (slot != 0 && gp_live_at(live, slot)->order < r->order) {
+		const struct gp_live_entry *e = gp_live_at(live, slot);
+		/* across a gap the block at this address may be another one */
+		uint64_t bytes = gp_live_is_stale(live, e) ? r->block_free.bytes : e->bytes;
+		gp_curve_sub(live, e->device, GP_CURVE_ALLOCATED, bytes);
+		gp_live_drop(live, slot);
+		check(live, r, 0 - bytes);
+		return;
+	}
+	gp_late_free(live, GP_FAMILY_BLOCK, GP_SPACE_BLOCK, r, address, r->block_free.bytes);
+	if (live->gap != 0)
+		gp_curve_sub(live, r->device, GP_CURVE_ALLOCATED, r->block_free.bytes);
+	else if (!gp_live_is_late(live, r))
+		gp_live_device_of(live, r->device)->correction[GP_CURVE_ALLOCATED] -= r->block_free.bytes;
+	check(live, r, 0);
+}
+
+void gp_framework_gap(struct gp_live *live, const struct gp_record *r)
+{
+	if (r->order >= live->gap)
+		live->gap = r->order + 1;
+	for (unsigned i = 0; i <= GP_DEVICES; i++)
+		live->device[i].is_rebasing = true;
+}

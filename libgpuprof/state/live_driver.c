@@ -1,0 +1,302 @@
+/* Memory asked of the driver: allocations, frees and their failures, VMM mappings, owners that end. */
+#include "live_state.h"
+
+#define IMPORTED 1u /* ALLOC.flags of PHYSICAL */
+#define UNMAP_STEP (2ull << 20)
+#define UNMAP_STEPS_MAX 65536u
+
+uint64_t gp_segment_bytes(const struct gp_live_entry *entry)
+{
+	return entry->space == GP_SPACE_RESERVATION ? entry->stream : entry->bytes;
+}
+
+/* Does it count in the DRIVER curve? */
+static bool is_counted(const struct gp_live_entry *e)
+{
+	const unsigned counted = GP_SPACE_BIT(GP_SPACE_DEVICE) | GP_SPACE_BIT(GP_SPACE_ASYNC) |
+				 GP_SPACE_BIT(GP_SPACE_MANAGED) | GP_SPACE_BIT(GP_SPACE_ARRAY) |
+				 GP_SPACE_BIT(GP_SPACE_PHYSICAL) | GP_SPACE_BIT(GP_SPACE_GRAPH);
+	return (counted >> e->space & 1) != 0 && !(e->space == GP_SPACE_PHYSICAL && (e->flags & IMPORTED) != 0);
+}
+
+static void count_in(struct gp_live *live, const struct gp_live_entry *e, const struct gp_record *r)
+{
+	if (is_counted(e))
+		gp_curve_add(live, e->device, GP_CURVE_DRIVER, e->bytes, r);
+	if ((e->flags & GP_LIVE_SEGMENT) != 0)
+		gp_curve_add(live, e->device, GP_CURVE_RESERVED, gp_segment_bytes(e), r);
+}
+
+static void remove_entry(struct gp_live *live, uint32_t slot, bool is_reserved)
+{
+	const struct gp_live_entry *e = gp_live_at(live, slot);
+	if (is_counted(e))
+		gp_curve_sub(live, e->device, GP_CURVE_DRIVER, e->bytes);
+	if ((e->flags & GP_LIVE_SEGMENT) != 0 && is_reserved)
+		gp_curve_sub(live, e->device, GP_CURVE_RESERVED, gp_segment_bytes(e));
+	gp_live_drop(live, slot);
+}
+
+/* The physical memory of that handle: as the handle is now (not released), or the one made at `order`. */
+static uint32_t find_physical(const struct gp_live *live, uint64_t handle, const uint64_t *order)
+{
+	uint64_t position = UINT64_MAX;
+	for (;;) {
+		uint32_t slot = gp_table_next(&live->table, GP_FAMILY_PHYSICAL, handle, &position);
+		if (slot == 0)
+			return 0;
+		const struct gp_live_entry *e = &gp_table_slot(&live->table, slot)->entry;
+		if (order != NULL ? e->order == *order : (e->flags & GP_LIVE_RELEASED) == 0)
+			return slot;
+	}
+}
+
+static uint32_t find_entry(const struct gp_live *live, enum gp_family family, uint64_t address)
+{
+	return family == GP_FAMILY_PHYSICAL ? find_physical(live, address, NULL) :
+					      gp_table_find(&live->table, family, address);
+}
+
+enum gp_status gp_driver_alloc(struct gp_live *live, const struct gp_record *r)
+{
+	if (r->space == GP_SPACE_NONE || r->space >= GP_SPACE_BLOCK || r->space == GP_SPACE_MAPPED) {
+		gp_live_anomaly(live);
+		return GP_OK;
+	}
+	enum gp_family family = gp_family_of(r->space);
+	uint64_t address = r->alloc.address;
+	uint32_t slot = find_entry(live, family, address);
+	/* importing what is ours gives the handle that we have */
+	if (slot != 0 && r->space == GP_SPACE_PHYSICAL && (r->aux & IMPORTED) != 0)
+		return GP_OK;
+	if ((slot != 0 || gp_live_is_late(live, r)) && gp_late_alloc(live, family, r, address, slot))
+		return GP_OK;
+	if (slot != 0)
+		remove_entry(live, slot, !gp_live_is_stale(live, gp_live_at(live, slot)));
+	bool has_stream = r->space != GP_SPACE_PHYSICAL && r->space != GP_SPACE_RESERVATION;
+	struct gp_live_entry entry = {
+		.address = address,
+		.bytes = r->alloc.bytes,
+		.owner = r->alloc.owner,
+		.stream = has_stream ? r->alloc.stream : 0,
+		.time = r->time,
+		.order = r->order,
+		.stack = r->stack,
+		.space = r->space,
+		.device = r->device,
+		.flags = (uint16_t)(r->aux & ~GP_LIVE_FLAGS),
+	};
+	if (gp_live_add(live, &entry) == 0)
+		return GP_E_MEMORY;
+	count_in(live, &entry, r);
+	return GP_OK;
+}
+
+/* A segment that we do not know may have gone: take the next totals as they are. */
+static void expect_unknown(struct gp_live *live)
+{
+	if (live->gap != 0)
+		for (unsigned i = 0; i <= GP_DEVICES; i++)
+			live->device[i].is_rebasing = true;
+}
+
+void gp_driver_free(struct gp_live *live, const struct gp_record *r)
+{
+	uint64_t address = r->free.address;
+	if (address == 0)
+		return; /* a no-op for the driver as well */
+	if (r->space >= GP_SPACE_BLOCK || r->space == GP_SPACE_MAPPED) {
+		gp_live_anomaly(live);
+		return;
+	}
+	enum gp_family family = gp_family_of(r->space);
+	uint32_t slot = find_entry(live, family, address);
+	if (slot == 0 && family == GP_FAMILY_PHYSICAL && gp_table_find(&live->table, family, address) != 0)
+		return; /* a second reference (cuMemRetainAllocationHandle) to memory that is mapped */
+	if (slot == 0 || gp_live_at(live, slot)->order > r->order) {
+		gp_late_free(live, family, r->space, r, address, 0);
+		expect_unknown(live);
+		return;
+	}
+	struct gp_live_entry *e = gp_live_at(live, slot);
+	gp_past_add_freed(&live->past, e, r->order);
+	if (e->space == GP_SPACE_PHYSICAL && e->stream > 0) {
+		gp_live_touch(live, slot);
+		e->flags |= GP_LIVE_RELEASED;
+		return;
+	}
+	remove_entry(live, slot, true);
+}
+
+/* ---- mappings ---- */
+
+/* Counts a mapping in or out of its physical memory and its reservation. */
+static void attach(struct gp_live *live, const struct gp_live_entry *mapped, const struct gp_record *r)
+{
+	uint32_t physical = find_physical(live, mapped->owner, &mapped->stream);
+	if (physical != 0) {
+		gp_live_touch(live, physical);
+		gp_live_at(live, physical)->stream++;
+	}
+	uint32_t reservation = gp_page_map_find(&live->pages, &live->table, GP_SPACE_BIT(GP_SPACE_RESERVATION),
+						mapped->address);
+	if (reservation == 0)
+		return;
+	gp_live_touch(live, reservation);
+	struct gp_live_entry *e = gp_live_at(live, reservation);
+	e->stream += mapped->bytes;
+	if ((e->flags & GP_LIVE_SEGMENT) != 0)
+		gp_curve_add(live, e->device, GP_CURVE_RESERVED, mapped->bytes, r);
+}
+
+static void detach(struct gp_live *live, const struct gp_live_entry *mapped, uint64_t order)
+{
+	uint32_t physical = find_physical(live, mapped->owner, &mapped->stream);
+	if (physical != 0) {
+		gp_live_touch(live, physical);
+		struct gp_live_entry *e = gp_live_at(live, physical);
+		e->stream -= e->stream > 0;
+		if (e->stream == 0 && (e->flags & GP_LIVE_RELEASED) != 0) {
+			gp_past_add_freed(&live->past, e, order);
+			remove_entry(live, physical, true);
+		}
+	}
+	uint32_t reservation = gp_page_map_find(&live->pages, &live->table, GP_SPACE_BIT(GP_SPACE_RESERVATION),
+						mapped->address);
+	if (reservation == 0)
+		return;
+	gp_live_touch(live, reservation);
+	struct gp_live_entry *e = gp_live_at(live, reservation);
+	uint64_t bytes = mapped->bytes < e->stream ? mapped->bytes : e->stream;
+	e->stream -= bytes;
+	if ((e->flags & GP_LIVE_SEGMENT) != 0)
+		gp_curve_sub(live, e->device, GP_CURVE_RESERVED, bytes);
+}
+
+static void remove_mapping(struct gp_live *live, uint32_t slot, uint64_t order)
+{
+	const struct gp_live_entry mapped = *gp_live_at(live, slot);
+	detach(live, &mapped, order);
+	gp_past_add_freed(&live->past, &mapped, order);
+	gp_live_drop(live, slot);
+}
+
+enum gp_status gp_driver_map(struct gp_live *live, const struct gp_record *r)
+{
+	uint64_t address = r->map.address;
+	uint32_t slot = gp_table_find(&live->table, GP_FAMILY_MAPPED, address);
+	if ((slot != 0 || gp_live_is_late(live, r)) && gp_late_alloc(live, GP_FAMILY_MAPPED, r, address, slot))
+		return GP_OK;
+	if (slot != 0)
+		remove_mapping(live, slot, r->order);
+	uint32_t physical = find_physical(live, r->map.handle, NULL);
+	struct gp_live_entry entry = {
+		.address = address,
+		.bytes = r->map.bytes,
+		.owner = r->map.handle,
+		/* none: memory that we do not know, or a multicast object */
+		.stream = physical != 0 ? gp_live_at(live, physical)->order : UINT64_MAX,
+		.time = r->time,
+		.order = r->order,
+		.stack = r->stack,
+		.space = GP_SPACE_MAPPED,
+		.device = r->device,
+	};
+	if (gp_live_add(live, &entry) == 0)
+		return GP_E_MEMORY;
+	attach(live, &entry, r);
+	return GP_OK;
+}
+
+/* Removes every mapping in the range: one cuMemUnmap may cover many cuMemMap. */
+void gp_driver_unmap(struct gp_live *live, const struct gp_record *r)
+{
+	uint64_t at = r->unmap.address, left = r->unmap.bytes;
+	bool is_known = false;
+	for (unsigned steps = 0; steps < UNMAP_STEPS_MAX; steps++) {
+		uint32_t slot = gp_table_find(&live->table, GP_FAMILY_MAPPED, at);
+		uint64_t bytes = UNMAP_STEP;
+		if (slot != 0 && gp_live_at(live, slot)->order < r->order) {
+			bytes = gp_live_at(live, slot)->bytes;
+			remove_mapping(live, slot, r->order);
+			is_known = true;
+			steps = 0;
+		}
+		if (bytes == 0 || bytes >= left)
+			break;
+		at += bytes;
+		left -= bytes;
+	}
+	if (is_known)
+		return;
+	gp_late_free(live, GP_FAMILY_MAPPED, GP_SPACE_MAPPED, r, r->unmap.address, 0);
+	expect_unknown(live);
+}
+
+/* ---- what the driver refused, and what it frees by itself ---- */
+
+static void restore(struct gp_live *live, const struct gp_live_entry *e, const struct gp_record *r)
+{
+	if (e->space == GP_SPACE_PHYSICAL) {
+		uint32_t slot = find_physical(live, e->address, &e->order);
+		if (slot != 0) { /* released but still mapped: the handle is valid again */
+			gp_live_touch(live, slot);
+			gp_live_at(live, slot)->flags &= (uint16_t)~GP_LIVE_RELEASED;
+			return;
+		}
+	}
+	if (find_entry(live, gp_family_of(e->space), e->address) != 0 || gp_live_add(live, e) == 0) {
+		gp_live_anomaly(live);
+		return;
+	}
+	if (e->space == GP_SPACE_MAPPED)
+		attach(live, e, r);
+	else
+		count_in(live, e, r);
+}
+
+static void undo(struct gp_live *live, const struct gp_record *r, uint64_t order)
+{
+	struct gp_live_entry entry;
+	bool is_known = false;
+	while (gp_past_take_freed(&live->past, order, &entry)) {
+		restore(live, &entry, r);
+		is_known = true;
+	}
+	struct gp_past_orphan orphan;
+	if (!is_known && gp_past_take_refused(&live->past, order, &orphan)) {
+		/* the program freed what was not its own, the driver said no: no fault of the recording */
+		if (orphan.is_anomaly && live->count[GP_COUNT_ANOMALIES] > 0)
+			live->count[GP_COUNT_ANOMALIES]--;
+		is_known = true;
+	}
+	if (!is_known && !live->is_loaded && live->gap == 0)
+		gp_live_anomaly(live);
+}
+
+void gp_driver_free_failed(struct gp_live *live, const struct gp_record *r)
+{
+	if (r->free_failed.address != 0)
+		undo(live, r, r->free_failed.undoes);
+}
+
+void gp_driver_unmap_failed(struct gp_live *live, const struct gp_record *r)
+{
+	undo(live, r, r->unmap_failed.undoes);
+}
+
+void gp_driver_owner_gone(struct gp_live *live, const struct gp_record *r)
+{
+	const unsigned of_context = GP_SPACE_BIT(GP_SPACE_DEVICE) | GP_SPACE_BIT(GP_SPACE_MANAGED) |
+				    GP_SPACE_BIT(GP_SPACE_HOST) | GP_SPACE_BIT(GP_SPACE_HOST_REGISTER) |
+				    GP_SPACE_BIT(GP_SPACE_ARRAY) | GP_SPACE_BIT(GP_SPACE_IPC);
+	bool is_graph = r->aux == GP_HOW_EXEC_DESTROY || r->aux == GP_HOW_GRAPH_DESTROY;
+	unsigned spaces = is_graph ? GP_SPACE_BIT(GP_SPACE_GRAPH) : of_context;
+	if (r->owner_gone.owner == 0)
+		return;
+	for (uint32_t slot = GP_SLOT_FIRST; slot < live->table.slots; slot++) {
+		const struct gp_live_entry *e = gp_live_at(live, slot);
+		if (e->owner == r->owner_gone.owner && e->order < r->order && (spaces >> e->space & 1) != 0)
+			remove_entry(live, slot, true);
+	}
+}

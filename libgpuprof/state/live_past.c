@@ -1,0 +1,77 @@
+/* The rings behind live_past.h. */
+#include "live_past.h"
+
+#define EMPTY UINT64_MAX
+
+void gp_past_init(struct gp_live_past *past)
+{
+	for (unsigned i = 0; i < GP_PAST_FREED; i++)
+		past->freed[i].order = EMPTY;
+}
+
+void gp_past_add_freed(struct gp_live_past *past, const struct gp_live_entry *entry, uint64_t order)
+{
+	struct gp_past_freed *freed = &past->freed[past->freed_next++ % GP_PAST_FREED];
+	freed->entry = *entry;
+	freed->order = order;
+}
+
+bool gp_past_take_freed(struct gp_live_past *past, uint64_t order, struct gp_live_entry *out)
+{
+	for (unsigned i = 0; i < GP_PAST_FREED; i++) {
+		struct gp_past_freed *freed = &past->freed[(past->freed_next + i) % GP_PAST_FREED];
+		if (freed->order != order)
+			continue;
+		*out = freed->entry;
+		freed->order = EMPTY;
+		return true;
+	}
+	return false;
+}
+
+void gp_past_add_orphan(struct gp_live_past *past, const struct gp_past_orphan *orphan)
+{
+	past->orphan[past->orphan_next++ % GP_PAST_ORPHANS] = *orphan;
+}
+
+static bool take(struct gp_past_orphan *orphan, struct gp_past_orphan *out)
+{
+	if (orphan == NULL)
+		return false;
+	*out = *orphan;
+	orphan->kind = GP_ORPHAN_NONE;
+	return true;
+}
+
+bool gp_past_take_free(struct gp_live_past *past, enum gp_family family, uint64_t address, uint64_t order,
+		       uint64_t before, struct gp_past_orphan *out)
+{
+	struct gp_past_orphan *first = NULL;
+	for (unsigned i = 0; i < GP_PAST_ORPHANS; i++) {
+		struct gp_past_orphan *o = &past->orphan[i];
+		if (o->kind == GP_ORPHAN_FREE && o->family == family && o->address == address && o->order > order &&
+		    o->order < before && (first == NULL || o->order < first->order))
+			first = o;
+	}
+	return take(first, out);
+}
+
+bool gp_past_take_refused(struct gp_live_past *past, uint64_t order, struct gp_past_orphan *out)
+{
+	for (unsigned i = 0; i < GP_PAST_ORPHANS; i++)
+		if (past->orphan[i].kind == GP_ORPHAN_FREE && past->orphan[i].order == order)
+			return take(&past->orphan[i], out);
+	return false;
+}
+
+bool gp_past_take_replaced(struct gp_live_past *past, enum gp_family family, uint64_t address, uint64_t order,
+			   struct gp_past_orphan *out)
+{
+	for (unsigned i = 0; i < GP_PAST_ORPHANS; i++) {
+		struct gp_past_orphan *o = &past->orphan[i];
+		if (o->kind == GP_ORPHAN_REPLACED && o->family == family && o->address == address &&
+		    o->order < order && order < o->until)
+			return take(o, out);
+	}
+	return false;
+}

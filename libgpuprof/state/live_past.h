@@ -1,0 +1,53 @@
+/*
+ * What the live state remembers of the dead, for events that turn up late or undo others: the last driver frees
+ * (a refused one is restored), frees that met nothing (the allocation may still come) and entries that were
+ * replaced while live (their free may still come). Small rings, searched only on those rare paths.
+ */
+#ifndef GP_LIVE_PAST_H
+#define GP_LIVE_PAST_H
+
+#include "live_table.h"
+
+#define GP_PAST_FREED 512u
+#define GP_PAST_ORPHANS 256u
+
+struct gp_past_freed {
+	struct gp_live_entry entry;
+	uint64_t order; /* of the FREE or UNMAP; UINT64_MAX: empty */
+};
+
+enum gp_orphan { GP_ORPHAN_NONE, GP_ORPHAN_FREE, GP_ORPHAN_REPLACED };
+
+struct gp_past_orphan {
+	uint64_t address;
+	uint64_t bytes; /* of an orphan BLOCK_FREE, else 0 */
+	uint64_t order; /* of the free, or of the replaced allocation */
+	uint64_t until; /* REPLACED: order of the one that replaced it */
+	uint8_t kind;	/* enum gp_orphan */
+	uint8_t family;
+	uint8_t space;
+	bool is_anomaly; /* it was counted as one */
+};
+
+struct gp_live_past {
+	uint64_t freed_next, orphan_next;
+	struct gp_past_freed freed[GP_PAST_FREED];
+	struct gp_past_orphan orphan[GP_PAST_ORPHANS];
+};
+
+void gp_past_init(struct gp_live_past *past);
+void gp_past_add_freed(struct gp_live_past *past, const struct gp_live_entry *entry, uint64_t order);
+/* Takes the next entry, oldest first, that the free of that order removed; false: none (left). */
+bool gp_past_take_freed(struct gp_live_past *past, uint64_t order, struct gp_live_entry *out);
+
+void gp_past_add_orphan(struct gp_live_past *past, const struct gp_past_orphan *orphan);
+/* Takes the first free without an allocation of that key that came after `order` (and before `before`). */
+bool gp_past_take_free(struct gp_live_past *past, enum gp_family family, uint64_t address, uint64_t order,
+		       uint64_t before, struct gp_past_orphan *out);
+/* Takes the orphan free with exactly that order. */
+bool gp_past_take_refused(struct gp_live_past *past, uint64_t order, struct gp_past_orphan *out);
+/* Takes the entry of that key that was alive at `order` and was replaced later. */
+bool gp_past_take_replaced(struct gp_live_past *past, enum gp_family family, uint64_t address, uint64_t order,
+			   struct gp_past_orphan *out);
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * What live.c, live_driver.c, live_block.c and live_walk.c share: the state itself, adding and removing entries,
+ * moving curves. Not for anybody else: the contract is live.h.
+ */
+#ifndef GP_LIVE_STATE_H
+#define GP_LIVE_STATE_H
+
+#include "live_past.h"
+#include "page_map.h"
+
+#define GP_CACHE_LINES 64u
+
+struct gp_device_state {
+	struct gp_live_device figures;
+	/* carried total minus ours, kept so that one lie or one dropped event is one mismatch */
+	uint64_t correction[GP_CURVES];
+	uint64_t mismatch_order; /* of the last mismatch */
+	bool is_rebasing;	 /* the next block event's totals are taken as they are */
+};
+
+struct gp_live_walk {
+	gp_live_visit *visit; /* NULL: no walk */
+	void *context;
+	uint32_t number, next, end; /* slots */
+};
+
+/* The range that contains a page's last block: good while no range came or went. */
+struct gp_segment_cache {
+	uint64_t page;
+	uint64_t epoch;
+	uint32_t slot;
+};
+
+struct gp_live {
+	struct gp_live_table table;
+	struct gp_page_map pages;
+	uint64_t newest; /* highest order so far */
+	uint64_t gap;	 /* 1 + order of the last GAP */
+	uint64_t entries;
+	bool is_loaded; /* from a checkpoint: what came before it is unknown */
+	struct gp_live_walk walk;
+	struct gp_segment_cache cache[GP_CACHE_LINES];
+	uint64_t epoch;
+	uint64_t count[GP_COUNTS];
+	struct gp_device_state device[GP_DEVICES + 1]; /* the last: unknown */
+	struct gp_live_past past;
+};
+
+#define GP_SPACE_BIT(space) (1u << (space))
+/* Spaces whose entries are ranges of addresses that somebody looks into. */
+#define GP_SPACES_RANGE                                                                                              \
+	(GP_SPACE_BIT(GP_SPACE_DEVICE) | GP_SPACE_BIT(GP_SPACE_ASYNC) | GP_SPACE_BIT(GP_SPACE_MANAGED) |                \
+	 GP_SPACE_BIT(GP_SPACE_HOST) | GP_SPACE_BIT(GP_SPACE_HOST_REGISTER) | GP_SPACE_BIT(GP_SPACE_RESERVATION) |   \
+	 GP_SPACE_BIT(GP_SPACE_MAPPED) | GP_SPACE_BIT(GP_SPACE_IPC) | GP_SPACE_BIT(GP_SPACE_GRAPH))
+
+static inline struct gp_live_entry *gp_live_at(struct gp_live *live, uint32_t slot)
+{
+	return &gp_table_slot(&live->table, slot)->entry;
+}
+
+static inline struct gp_device_state *gp_live_device_of(struct gp_live *live, unsigned device)
+{
+	return &live->device[device < GP_DEVICES ? device : GP_DEVICES];
+}
+
+static inline bool gp_live_is_late(const struct gp_live *live, const struct gp_record *r)
+{
+	return r->order < live->newest;
+}
+
+/* An entry from before the last gap: it may have been freed unseen. */
+static inline bool gp_live_is_stale(const struct gp_live *live, const struct gp_live_entry *entry)
+{
+	return entry->order < live->gap;
+}
+
+/* live.c */
+/* 0: out of memory. */
+uint32_t gp_live_add(struct gp_live *live, const struct gp_live_entry *entry);
+void gp_live_drop(struct gp_live *live, uint32_t slot);
+/* Before any change of an entry: a walk under way gets it as it was. */
+void gp_live_touch(struct gp_live *live, uint32_t slot);
+void gp_curve_add(struct gp_live *live, unsigned device, enum gp_curve curve, uint64_t bytes, const struct gp_record *r);
+void gp_curve_sub(struct gp_live *live, unsigned device, enum gp_curve curve, uint64_t bytes);
+void gp_live_anomaly(struct gp_live *live);
+
+/* live_driver.c */
+enum gp_status gp_driver_alloc(struct gp_live *live, const struct gp_record *r);
+void gp_driver_free(struct gp_live *live, const struct gp_record *r);
+void gp_driver_free_failed(struct gp_live *live, const struct gp_record *r);
+enum gp_status gp_driver_map(struct gp_live *live, const struct gp_record *r);
+void gp_driver_unmap(struct gp_live *live, const struct gp_record *r);
+void gp_driver_unmap_failed(struct gp_live *live, const struct gp_record *r);
+void gp_driver_owner_gone(struct gp_live *live, const struct gp_record *r);
+/* Bytes of a segment that count as reserved. */
+uint64_t gp_segment_bytes(const struct gp_live_entry *entry);
+
+/* live_late.c: events without their counterpart, also shared by driver and blocks */
+/*
+ * An allocation is about to enter at its key, where `slot` (0: none) lives. True: it is over already or older than
+ * what lives there, nothing to add. False: the caller removes `slot` as replaced and adds the entry.
+ */
+bool gp_late_alloc(struct gp_live *live, enum gp_family family, const struct gp_record *r, uint64_t address,
+		   uint32_t slot);
+/* A free that meets nothing, or something younger. */
+void gp_late_free(struct gp_live *live, enum gp_family family, unsigned space, const struct gp_record *r,
+		  uint64_t address, uint64_t bytes);
+
+/* live_block.c */
+enum gp_status gp_framework_alloc(struct gp_live *live, const struct gp_record *r);
+void gp_framework_free(struct gp_live *live, const struct gp_record *r);
+void gp_framework_gap(struct gp_live *live, const struct gp_record *r);
+
+/* live_walk.c */
+enum gp_status gp_live_load(struct gp_live *live, const struct gp_record *r);
+
+#endif

@@ -1,0 +1,174 @@
+/* Slots and index behind live_table.h. */
+#include "live_table.h"
+
+#include <sys/mman.h>
+
+#define INDEX_BITS_FIRST 12u
+#define EMPTY 0u
+#define DELETED 1u
+
+const uint8_t gp_families[GP_SPACES] = {
+	[GP_SPACE_NONE] = GP_FAMILY_VIRTUAL,
+	[GP_SPACE_DEVICE] = GP_FAMILY_VIRTUAL,
+	[GP_SPACE_ASYNC] = GP_FAMILY_VIRTUAL,
+	[GP_SPACE_MANAGED] = GP_FAMILY_VIRTUAL,
+	[GP_SPACE_HOST] = GP_FAMILY_HOST,
+	[GP_SPACE_HOST_REGISTER] = GP_FAMILY_HOST,
+	[GP_SPACE_ARRAY] = GP_FAMILY_ARRAY,
+	[GP_SPACE_PHYSICAL] = GP_FAMILY_PHYSICAL,
+	[GP_SPACE_RESERVATION] = GP_FAMILY_RESERVATION,
+	[GP_SPACE_MAPPED] = GP_FAMILY_MAPPED,
+	[GP_SPACE_IPC] = GP_FAMILY_VIRTUAL,
+	[GP_SPACE_EXTERNAL] = GP_FAMILY_EXTERNAL,
+	[GP_SPACE_GRAPH] = GP_FAMILY_VIRTUAL,
+	[GP_SPACE_MULTICAST] = GP_FAMILY_MULTICAST,
+	[GP_SPACE_BLOCK] = GP_FAMILY_BLOCK,
+};
+
+void *gp_pages_open(size_t bytes)
+{
+	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return pages == MAP_FAILED ? NULL : pages;
+}
+
+void gp_pages_close(void *pages, size_t bytes)
+{
+	if (pages != NULL)
+		munmap(pages, bytes);
+}
+
+static size_t index_bytes(const struct gp_live_table *table)
+{
+	return sizeof(uint32_t) << table->index_bits;
+}
+
+bool gp_table_init(struct gp_live_table *table)
+{
+	*table = (struct gp_live_table){ .index_bits = INDEX_BITS_FIRST, .slots = GP_SLOT_FIRST };
+	table->slot_mask = GP_CHUNK_SLOTS - 1;
+	table->chunk = gp_pages_open(GP_CHUNKS * sizeof(void *));
+	table->index = gp_pages_open(index_bytes(table));
+	if (table->chunk != NULL && table->index != NULL)
+		return true;
+	gp_table_release(table);
+	return false;
+}
+
+void gp_table_release(struct gp_live_table *table)
+{
+	for (uint32_t i = 0; i < table->chunks; i++)
+		gp_pages_close(table->chunk[i], GP_CHUNK_SLOTS * sizeof(struct gp_live_slot));
+	gp_pages_close(table->chunk, GP_CHUNKS * sizeof(void *));
+	gp_pages_close(table->index, index_bytes(table));
+	*table = (struct gp_live_table){ 0 };
+}
+
+uint64_t gp_table_memory(const struct gp_live_table *table)
+{
+	return table->chunks * (uint64_t)(GP_CHUNK_SLOTS * sizeof(struct gp_live_slot) + sizeof(void *)) +
+	       index_bytes(table);
+}
+
+static void place(struct gp_live_table *table, uint32_t slot, uint64_t hash)
+{
+	uint64_t mask = (1ull << table->index_bits) - 1;
+	uint64_t at = hash >> (64 - table->index_bits);
+	while (table->index[at] > DELETED)
+		at = (at + 1) & mask;
+	if (table->index[at] == DELETED)
+		table->deleted--;
+	table->index[at] = ((uint32_t)hash & ~table->slot_mask) | slot;
+	table->used++;
+}
+
+/* A new index of 2^bits words; the slots stay where they are. False: out of memory, the old one remains. */
+static bool rebuild(struct gp_live_table *table, uint32_t bits, uint32_t slot_mask)
+{
+	uint32_t *fresh = gp_pages_open(sizeof(uint32_t) << bits);
+	if (fresh == NULL)
+		return false;
+	gp_pages_close(table->index, index_bytes(table));
+	table->index = fresh;
+	table->index_bits = bits;
+	table->slot_mask = slot_mask;
+	table->used = table->deleted = 0;
+	for (uint32_t slot = GP_SLOT_FIRST; slot < table->slots; slot++) {
+		const struct gp_live_entry *entry = &gp_table_slot(table, slot)->entry;
+		if (entry->space != GP_SPACE_NONE)
+			place(table, slot, gp_table_hash(gp_family_of(entry->space), entry->address));
+	}
+	return true;
+}
+
+/* Room for one more index word: at most 3/4 in use, deleted ones included, and at least 2/9 after growth. */
+static bool make_room(struct gp_live_table *table)
+{
+	uint64_t words = 1ull << table->index_bits;
+	if ((uint64_t)table->used + table->deleted + 1 <= words - words / 4)
+		return true;
+	uint32_t bits = table->index_bits + (table->used > words * 4 / 9 ? 1 : 0);
+	if (rebuild(table, bits, table->slot_mask))
+		return true;
+	return (uint64_t)table->used + table->deleted + 1 < words; /* slower, still right */
+}
+
+static uint32_t take_slot(struct gp_live_table *table)
+{
+	uint32_t slot = table->free;
+	if (slot != 0) {
+		table->free = gp_table_slot(table, slot)->next;
+		return slot;
+	}
+	if (table->slots / GP_CHUNK_SLOTS == table->chunks) {
+		if (table->chunks == GP_CHUNKS)
+			return 0;
+		void *chunk = gp_pages_open(GP_CHUNK_SLOTS * sizeof(struct gp_live_slot));
+		if (chunk == NULL)
+			return 0;
+		table->chunk[table->chunks++] = chunk;
+	}
+	if (table->slots > table->slot_mask &&
+	    !rebuild(table, table->index_bits, table->slot_mask * 2 + 1))
+		return 0;
+	return table->slots++;
+}
+
+uint32_t gp_table_add(struct gp_live_table *table, const struct gp_live_entry *entry)
+{
+	if (!make_room(table))
+		return 0;
+	uint32_t slot = take_slot(table);
+	if (slot == 0)
+		return 0;
+	struct gp_live_slot *s = gp_table_slot(table, slot);
+	s->entry = *entry;
+	s->next = 0;
+	place(table, slot, gp_table_hash(gp_family_of(entry->space), entry->address));
+	return slot;
+}
+
+void gp_table_drop(struct gp_live_table *table, uint32_t slot)
+{
+	struct gp_live_slot *s = gp_table_slot(table, slot);
+	uint64_t hash = gp_table_hash(gp_family_of(s->entry.space), s->entry.address);
+	uint64_t mask = (1ull << table->index_bits) - 1;
+	uint32_t word = ((uint32_t)hash & ~table->slot_mask) | slot;
+	uint64_t at = hash >> (64 - table->index_bits);
+	while (table->index[at] != word)
+		at = (at + 1) & mask;
+	table->used--;
+	if (table->index[(at + 1) & mask] != EMPTY) {
+		table->index[at] = DELETED;
+		table->deleted++;
+	} else {
+		/* the end of a run: no probe needs this word, nor the deleted ones before it */
+		table->index[at] = EMPTY;
+		for (at = (at - 1) & mask; table->index[at] == DELETED; at = (at - 1) & mask) {
+			table->index[at] = EMPTY;
+			table->deleted--;
+		}
+	}
+	s->entry.space = GP_SPACE_NONE;
+	s->next = table->free;
+	table->free = slot;
+}

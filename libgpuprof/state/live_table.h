@@ -1,0 +1,112 @@
+/*
+ * Live entries by (family, address): slots that never move, in chunks, and an open-addressing index of 32-bit
+ * slot numbers with a few hash bits each, so that a probe seldom touches a slot that is not the one sought.
+ * Owns that memory and nothing else: what entries mean is live.c's. mmap only: it works inside the target.
+ */
+#ifndef GP_LIVE_TABLE_H
+#define GP_LIVE_TABLE_H
+
+#include <stddef.h>
+
+#include "live.h"
+
+/* Spaces in which an address can live only once share a family; equal addresses in two families are normal. */
+enum gp_family {
+	GP_FAMILY_VIRTUAL, /* DEVICE, ASYNC, MANAGED, IPC, GRAPH: cuMemFree takes any of them */
+	GP_FAMILY_HOST,
+	GP_FAMILY_ARRAY,
+	GP_FAMILY_PHYSICAL,
+	GP_FAMILY_RESERVATION,
+	GP_FAMILY_MAPPED,
+	GP_FAMILY_EXTERNAL,
+	GP_FAMILY_MULTICAST,
+	GP_FAMILY_BLOCK,
+	GP_FAMILIES,
+};
+extern const uint8_t gp_families[GP_SPACES];
+static inline enum gp_family gp_family_of(unsigned space)
+{
+	return (enum gp_family)gp_families[space];
+}
+
+struct gp_live_slot {
+	struct gp_live_entry entry; /* space is GP_SPACE_NONE: the slot is free */
+	uint32_t next;		    /* free: next free slot; in the page map: next of its bucket */
+	uint32_t walk;		    /* number of the walk that needs it no more */
+};
+_Static_assert(sizeof(struct gp_live_slot) == 64, "a live entry is one cache line");
+
+#define GP_CHUNK_SLOTS 32768u
+#define GP_CHUNKS 65536u
+#define GP_SLOT_FIRST 2u /* 0 and 1 mean empty and deleted in the index */
+
+struct gp_live_table {
+	struct gp_live_slot **chunk; /* GP_CHUNKS pointers, touched as far as used */
+	uint32_t *index;
+	uint32_t index_bits;
+	uint32_t slot_mask; /* index word: hash bits | slot number within this mask */
+	uint32_t used, deleted; /* index words */
+	uint32_t slots;	    /* slots from GP_SLOT_FIRST to here were used at least once */
+	uint32_t chunks;
+	uint32_t free; /* first free slot; 0: none */
+};
+
+/* Zeroed pages, given by the kernel as they are touched; NULL: out of memory. */
+void *gp_pages_open(size_t bytes);
+void gp_pages_close(void *pages, size_t bytes);
+
+bool gp_table_init(struct gp_live_table *table);
+void gp_table_release(struct gp_live_table *table);
+uint64_t gp_table_memory(const struct gp_live_table *table);
+
+/*
+ * Adds a copy of `entry` and gives its slot; 0: out of memory, nothing changed. Does not look for an older entry
+ * of the same key: the caller did, and several may exist (PHYSICAL handles are reused while still mapped).
+ */
+uint32_t gp_table_add(struct gp_live_table *table, const struct gp_live_entry *entry);
+void gp_table_drop(struct gp_live_table *table, uint32_t slot);
+
+static inline struct gp_live_slot *gp_table_slot(const struct gp_live_table *table, uint32_t slot)
+{
+	return &table->chunk[slot / GP_CHUNK_SLOTS][slot % GP_CHUNK_SLOTS];
+}
+
+/* Fibonacci hashing (Knuth, TAOCP 3, 6.4): evenly spaced addresses spread evenly over the high bits. */
+static inline uint64_t gp_table_hash(enum gp_family family, uint64_t address)
+{
+	return (address + ((uint64_t)family << 56)) * 0x9e3779b97f4a7c15u;
+}
+
+/*
+ * The slot of (family, address); 0: none. Goes on behind `*position` where an earlier call stopped: start with
+ * UINT64_MAX. Callers that know their key to be unique use gp_table_find.
+ */
+static inline uint32_t gp_table_next(const struct gp_live_table *table, enum gp_family family, uint64_t address,
+				     uint64_t *position)
+{
+	uint64_t hash = gp_table_hash(family, address);
+	uint64_t mask = (1ull << table->index_bits) - 1;
+	uint32_t tag = (uint32_t)hash & ~table->slot_mask;
+	uint64_t at = *position == UINT64_MAX ? hash >> (64 - table->index_bits) : (*position + 1) & mask;
+	for (;; at = (at + 1) & mask) {
+		uint32_t word = table->index[at];
+		if (word == 0)
+			return 0;
+		if ((word & ~table->slot_mask) != tag || word == 1)
+			continue;
+		uint32_t slot = word & table->slot_mask;
+		const struct gp_live_entry *entry = &gp_table_slot(table, slot)->entry;
+		if (entry->address == address && gp_family_of(entry->space) == family) {
+			*position = at;
+			return slot;
+		}
+	}
+}
+
+static inline uint32_t gp_table_find(const struct gp_live_table *table, enum gp_family family, uint64_t address)
+{
+	uint64_t position = UINT64_MAX;
+	return gp_table_next(table, family, address, &position);
+}
+
+#endif

@@ -1,0 +1,186 @@
+/* Checkpoints: the walk over the live set as it was, totals out, and both of them in again. */
+#include "live_state.h"
+
+/* Free slots that cost as much as one entry to visit. */
+#define FREE_SLOTS_PER_ENTRY 16u
+
+void gp_live_walk_begin(struct gp_live *live, gp_live_visit *visit, void *context)
+{
+	live->walk = (struct gp_live_walk){
+		.visit = visit,
+		.context = context,
+		.number = live->walk.number + 1,
+		.next = GP_SLOT_FIRST,
+		.end = live->table.slots,
+	};
+}
+
+bool gp_live_walk_more(struct gp_live *live, uint64_t entries)
+{
+	struct gp_live_walk *walk = &live->walk;
+	uint64_t budget = entries * FREE_SLOTS_PER_ENTRY;
+	while (walk->visit != NULL && walk->next < walk->end && budget > 0) {
+		struct gp_live_slot *s = gp_table_slot(&live->table, walk->next++);
+		bool is_wanted = s->entry.space != GP_SPACE_NONE && s->walk != walk->number;
+		uint64_t cost = is_wanted ? FREE_SLOTS_PER_ENTRY : 1;
+		budget -= cost < budget ? cost : budget;
+		if (is_wanted)
+			walk->visit(walk->context, &s->entry);
+	}
+	if (walk->visit != NULL && walk->next < walk->end)
+		return false;
+	walk->visit = NULL;
+	return true;
+}
+
+void gp_live_to_record(const struct gp_live_entry *e, struct gp_record *out)
+{
+	*out = (struct gp_record){
+		.time = e->time,
+		.order = e->order,
+		.kind = GP_LIVE,
+		.device = e->device,
+		.space = e->space,
+		.stack = e->stack,
+		.aux = e->flags,
+		.live = { .address = e->address, .bytes = e->bytes, .stream = e->stream, .owner = e->owner },
+	};
+}
+
+struct emitter {
+	void (*emit)(void *context, const struct gp_record *);
+	void *context;
+	uint64_t order;
+};
+
+static void emit_curve(const struct emitter *to, unsigned device, unsigned curve, const struct gp_curve_state *c)
+{
+	struct gp_record record = {
+		.order = to->order,
+		.kind = GP_CURVE,
+		.device = (uint8_t)(device < GP_DEVICES ? device : GP_DEVICE_UNKNOWN),
+		.aux = curve,
+		.curve = { .now_bytes = c->now_bytes,
+			   .peak_bytes = c->peak_bytes,
+			   .peak_time = c->peak_time,
+			   .peak_order = c->peak_order },
+	};
+	to->emit(to->context, &record);
+}
+
+static void emit_device(const struct emitter *to, const struct gp_live *live, unsigned device)
+{
+	const struct gp_device_state *d = &live->device[device];
+	for (unsigned curve = 0; curve < GP_CURVES; curve++) {
+		if (d->figures.is_seen)
+			emit_curve(to, device, curve, &d->figures.curve[curve]);
+		const struct gp_curve_state correction = {
+			.now_bytes = d->correction[curve],
+			.peak_bytes = d->is_rebasing,
+			.peak_order = d->mismatch_order,
+		};
+		if (correction.now_bytes != 0 || correction.peak_bytes != 0 || correction.peak_order != 0)
+			emit_curve(to, device, curve | GP_CURVE_CORRECTION, &correction);
+	}
+}
+
+static void emit_orphans(const struct emitter *to, const struct gp_live_past *past)
+{
+	for (unsigned i = 0; i < GP_PAST_ORPHANS; i++) {
+		const struct gp_past_orphan *o = &past->orphan[(past->orphan_next + i) % GP_PAST_ORPHANS];
+		if (o->kind != GP_ORPHAN_FREE)
+			continue;
+		struct gp_record record = {
+			.order = o->order,
+			.kind = GP_LIVE,
+			.space = o->space,
+			.aux = GP_LIVE_ORPHAN | o->is_anomaly,
+			.live = { .address = o->address, .bytes = o->bytes },
+		};
+		to->emit(to->context, &record);
+	}
+}
+
+void gp_live_totals(const struct gp_live *live, void (*emit)(void *context, const struct gp_record *), void *context)
+{
+	const struct emitter to = { .emit = emit, .context = context, .order = live->newest };
+	for (unsigned what = 0; what < GP_COUNTS; what++) {
+		struct gp_record record = {
+			.order = live->newest,
+			.kind = GP_COUNT,
+			.aux = what,
+			.count = { .number = gp_live_count(live, what) },
+		};
+		if (record.count.number != 0)
+			emit(context, &record);
+	}
+	for (unsigned device = 0; device <= GP_DEVICES; device++)
+		emit_device(&to, live, device);
+	emit_orphans(&to, &live->past);
+}
+
+static void load_curve(struct gp_live *live, const struct gp_record *r)
+{
+	unsigned curve = r->aux & ~GP_CURVE_CORRECTION;
+	if (curve >= GP_CURVES)
+		return;
+	struct gp_device_state *d = gp_live_device_of(live, r->device);
+	if ((r->aux & GP_CURVE_CORRECTION) != 0) {
+		d->correction[curve] = r->curve.now_bytes;
+		d->is_rebasing = r->curve.peak_bytes != 0;
+		d->mismatch_order = r->curve.peak_order;
+		return;
+	}
+	d->figures.is_seen = true;
+	d->figures.curve[curve] = (struct gp_curve_state){
+		.now_bytes = r->curve.now_bytes,
+		.peak_bytes = r->curve.peak_bytes,
+		.peak_time = r->curve.peak_time,
+		.peak_order = r->curve.peak_order,
+	};
+}
+
+static void load_orphan(struct gp_live *live, const struct gp_record *r)
+{
+	const struct gp_past_orphan orphan = {
+		.address = r->live.address,
+		.bytes = r->live.bytes,
+		.order = r->order,
+		.kind = GP_ORPHAN_FREE,
+		.family = (uint8_t)gp_family_of(r->space),
+		.space = r->space,
+		.is_anomaly = (r->aux & 1) != 0,
+	};
+	gp_past_add_orphan(&live->past, &orphan);
+}
+
+static enum gp_status load_entry(struct gp_live *live, const struct gp_record *r)
+{
+	const struct gp_live_entry entry = {
+		.address = r->live.address,
+		.bytes = r->live.bytes,
+		.owner = r->live.owner,
+		.stream = r->live.stream,
+		.time = r->time,
+		.order = r->order,
+		.stack = r->stack,
+		.space = r->space,
+		.device = r->device,
+		.flags = (uint16_t)r->aux,
+	};
+	return gp_live_add(live, &entry) != 0 ? GP_OK : GP_E_MEMORY;
+}
+
+enum gp_status gp_live_load(struct gp_live *live, const struct gp_record *r)
+{
+	live->is_loaded = true;
+	if (r->kind == GP_COUNT)
+		gp_live_count_set(live, r->aux, r->count.number);
+	else if (r->kind == GP_CURVE)
+		load_curve(live, r);
+	else if (r->kind == GP_LIVE && r->space < GP_SPACES && (r->aux & GP_LIVE_ORPHAN) != 0)
+		load_orphan(live, r);
+	else if (r->kind == GP_LIVE && r->space > GP_SPACE_NONE && r->space < GP_SPACES)
+		return load_entry(live, r);
+	return GP_OK;
+}

@@ -1,0 +1,289 @@
+/*
+ * The recorder alone, without doors and driver: threads commit records, the drain writes, the file is read back
+ * block by block. Each test runs in a forked child: a process records once.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "record/recorder.h"
+
+#define CHECK(condition)                                                            \
+	do {                                                                        \
+		if (!(condition)) {                                                 \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+			_exit(1);                                                   \
+		}                                                                   \
+	} while (0)
+
+static char directory[64];
+
+static void name_of(char *out, size_t capacity, const char *name)
+{
+	snprintf(out, capacity, "%s/%s", directory, name);
+}
+
+/* Runs `body` in a child whose recording is `name`; 0 when it passed. */
+static int in_child(const char *name, const char *ring, void (*body)(void))
+{
+	pid_t pid = fork();
+	if (pid == 0) {
+		char path[128];
+		name_of(path, sizeof path, name);
+		setenv("GPUPROF_OUTPUT", path, 1);
+		setenv("GPUPROF_RING", ring, 1);
+		CHECK(gp_recorder_init());
+		body();
+		gp_recorder_end();
+		_exit(0);
+	}
+	int status;
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+/* No faster than the drain: these tests are about order and completeness, not about loss. */
+static void keep_pace(void)
+{
+	const struct gp_ring *ring = gp_thread.ring;
+	/* a forked child's ring is its parent's until its first event */
+	if (gp_thread.word != atomic_load(&gp_local->word))
+		return;
+	while (ring && gp_thread.head - atomic_load(&ring->tail) > GP_RING_SLOTS / 2)
+		sched_yield();
+}
+
+static void put(enum gp_kind kind, uint64_t address)
+{
+	keep_pace();
+	CHECK(gp_enter());
+	struct gp_record *r = gp_reserve(kind);
+	CHECK(r);
+	r->space = GP_SPACE_DEVICE;
+	r->v[0] = address;
+	r->v[1] = kind == GP_ALLOC ? 512 : 0;
+	gp_commit_memory(r);
+	gp_leave();
+}
+
+struct totals {
+	uint64_t allocs, frees, segments, live, ends;
+	bool is_sealed;
+	uint64_t seen[64]; /* orders below 4096, as bits */
+};
+
+/* The simplest possible reader of a keep-all file: block after block. */
+static struct totals read_back(const char *name)
+{
+	struct totals totals = { 0 };
+	char path[128];
+	name_of(path, sizeof path, name);
+	int fd = open(path, O_RDONLY);
+	assert_true(fd >= 0);
+	struct stat st;
+	fstat(fd, &st);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	unsigned char *bytes = malloc((size_t)st.st_size);
+	assert_int_equal(read(fd, bytes, (size_t)st.st_size), st.st_size);
+	close(fd);
+	struct gp_file_header header;
+	assert_int_equal(gp_file_header_decode(bytes, &header), GP_OK);
+	struct gp_block_scratch *scratch =
+		gp_block_scratch_init(aligned_alloc(64, (gp_block_scratch_bytes() + 63) & ~63ull), gp_block_scratch_bytes());
+	struct gp_record *records = malloc(GP_BLOCK_RECORDS * sizeof *records);
+	for (uint64_t at = GP_FILE_HEADER; at < (uint64_t)st.st_size;) {
+		struct gp_block_header block;
+		assert_int_equal(gp_block_header_decode(bytes + at, &block), GP_OK);
+		totals.segments += block.type == GP_BLOCK_SEGMENT;
+		totals.ends += block.type == GP_BLOCK_END;
+		totals.is_sealed = block.flags & GP_BLOCK_SEALED;
+		uint64_t slots = 0;
+		if (block.records)
+			assert_int_equal(gp_block_decode(scratch, &block, bytes + at + GP_BLOCK_HEADER, records, &slots), GP_OK);
+		for (uint64_t k = 0; k < slots; k += 1u + records[k].extra) {
+			totals.allocs += records[k].kind == GP_ALLOC;
+			totals.frees += records[k].kind == GP_FREE;
+			totals.live += records[k].kind == GP_LIVE;
+			if (gp_event_infos[records[k].kind].class == GP_CLASS_MEMORY && records[k].order < 4096)
+				totals.seen[records[k].order / 64] |= 1ull << records[k].order % 64;
+		}
+		at += GP_BLOCK_HEADER + block.stored_bytes;
+	}
+	free(records);
+	free(scratch);
+	free(bytes);
+	return totals;
+}
+
+static void two_events(void)
+{
+	put(GP_ALLOC, 0x1000);
+	put(GP_FREE, 0x1000);
+}
+
+static void test_two_events(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("two.gpr", "0", two_events), 0);
+	struct totals t = read_back("two.gpr");
+	assert_int_equal(t.allocs, 1);
+	assert_int_equal(t.frees, 1);
+	assert_true(t.is_sealed);
+	assert_int_equal(t.seen[0], 3); /* orders 0 and 1, no hole */
+}
+
+static void nothing(void)
+{
+}
+
+static void test_no_event_no_file(void **state)
+{
+	(void)state;
+	char path[128];
+	assert_int_equal(in_child("none.gpr", "0", nothing), 0);
+	name_of(path, sizeof path, "none.gpr");
+	assert_int_not_equal(access(path, F_OK), 0);
+}
+
+static void *many(void *argument)
+{
+	uint64_t base = (uint64_t)(uintptr_t)argument << 40;
+	for (uint64_t k = 1; k <= 100000; k++) {
+		put(GP_ALLOC, base + k * 512);
+		if (k > 100)
+			put(GP_FREE, base + (k - 100) * 512);
+	}
+	return NULL;
+}
+
+static void four_threads(void)
+{
+	pthread_t thread[4];
+	for (uintptr_t k = 0; k < 4; k++)
+		pthread_create(&thread[k], NULL, many, (void *)(k + 1));
+	for (int k = 0; k < 4; k++)
+		pthread_join(thread[k], NULL);
+}
+
+static void test_four_threads(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("four.gpr", "0", four_threads), 0);
+	struct totals t = read_back("four.gpr");
+	assert_int_equal(t.allocs, 400000);
+	assert_int_equal(t.frees, 400000 - 400);
+	assert_true(t.is_sealed);
+	for (unsigned k = 0; k < 64; k++)
+		assert_int_equal(t.seen[k], UINT64_MAX);
+}
+
+static void three_segments(void)
+{
+	for (uint64_t k = 1; k <= 2500000; k++) {
+		put(GP_ALLOC, k * 512);
+		if (k > 50000)
+			put(GP_FREE, (k - 50000) * 512);
+	}
+}
+
+static void test_checkpoints_hold_the_live_set(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("segments.gpr", "0", three_segments), 0);
+	struct totals t = read_back("segments.gpr");
+	assert_int_equal(t.allocs, 2500000);
+	assert_true(t.segments >= 2);
+	assert_int_equal(t.segments, t.ends);
+	/* the cut may lie between an allocation and the free that follows it */
+	assert_in_range(t.live, (t.segments - 1) * 50000, (t.segments - 1) * 50001);
+}
+
+static void *short_thread(void *argument)
+{
+	put(GP_ALLOC, (uint64_t)(uintptr_t)argument);
+	return NULL;
+}
+
+static void short_threads(void)
+{
+	for (uintptr_t k = 1; k <= 2000; k++) {
+		pthread_t thread;
+		CHECK(pthread_create(&thread, NULL, short_thread, (void *)(k << 20)) == 0);
+		pthread_join(thread, NULL);
+	}
+	CHECK(atomic_load(&gp_control->rings) <= 8);
+}
+
+static void test_short_threads_share_rings(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("short.gpr", "0", short_threads), 0);
+	assert_int_equal(read_back("short.gpr").allocs, 2000);
+}
+
+static void forking(void)
+{
+	put(GP_ALLOC, 0x1000);
+	for (int k = 0; k < 3; k++) {
+		pid_t pid = fork();
+		if (pid == 0) {
+			put(GP_ALLOC, 0x2000);
+			gp_recorder_end();
+			_exit(0);
+		}
+		int status;
+		waitpid(pid, &status, 0);
+		CHECK(status == 0);
+	}
+	put(GP_FREE, 0x1000);
+}
+
+static void test_children_record_for_themselves(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("fork.gpr", "0", forking), 0);
+	static const char *const names[] = { "fork.2.gpr", "fork.3.gpr", "fork.4.gpr" };
+	assert_int_equal(read_back("fork.gpr").frees, 1);
+	for (int k = 0; k < 3; k++)
+		assert_int_equal(read_back(names[k]).allocs, 1);
+}
+
+static int make_directory(void **state)
+{
+	(void)state;
+	strcpy(directory, "/tmp/gpuprof-test-XXXXXX");
+	return mkdtemp(directory) ? 0 : -1;
+}
+
+static int remove_directory(void **state)
+{
+	(void)state;
+	char command[100];
+	snprintf(command, sizeof command, "rm -r %s", directory);
+	return system(command);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_two_events),
+		cmocka_unit_test(test_no_event_no_file),
+		cmocka_unit_test(test_four_threads),
+		cmocka_unit_test(test_checkpoints_hold_the_live_set),
+		cmocka_unit_test(test_short_threads_share_rings),
+		cmocka_unit_test(test_children_record_for_themselves),
+	};
+	return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
