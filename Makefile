@@ -12,7 +12,10 @@ CUDA_CHECK := $(if $(CUDA_INCLUDE),-DGP_HAVE_CUDA_HEADERS -isystem $(CUDA_INCLUD
 # The preload object: libc only, hidden by default, zstd inside.
 PRELOAD_SRC := $(wildcard interpose/*.c interpose/*.S libgpuprof/record/*.c libgpuprof/format/*.c libgpuprof/state/*.c)
 PRELOAD_OBJ := $(patsubst %,$(BUILD)/preload/%.o,$(PRELOAD_SRC))
-PRELOAD_FLAGS := $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-semantic-interposition -DGP_PRELOAD
+PRELOAD_FLAGS := $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-semantic-interposition -DGP_PRELOAD \
+	-include libgpuprof/record/glibc_floor.h
+# where glibc is older than 2.34 these two hold what newer ones keep in libc: needed by name, also when unused here
+PRELOAD_LIBS ?= -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 ZSTD_STATIC ?= $(firstword $(wildcard /usr/lib/$(shell $(CC) -dumpmachine)/libzstd.a /usr/lib64/libzstd.a /usr/lib/libzstd.a))
 
 # The reading library and the program.
@@ -29,11 +32,11 @@ VICTIMS  := $(patsubst tests/victims/%.c,$(BUILD)/victims/%,$(wildcard tests/vic
 
 all: $(BUILD)/libgpuprof.so $(BUILD)/gpuprof $(BUILD)/fake/libcuda.so.1 ## build the library, the program and the fake driver
 
-$(BUILD)/libgpuprof.so: $(PRELOAD_OBJ) interpose/exports.map
+$(BUILD)/libgpuprof.so: $(PRELOAD_OBJ) interpose/exports.map Makefile
 	@mkdir -p $(@D)
 	$(CC) $(SAN) -shared -o $@ $(PRELOAD_OBJ) $(ZSTD_STATIC) -Wl,--version-script=interpose/exports.map -Wl,--exclude-libs,ALL \
 		-Wl,-z,relro,-z,now,-soname,libgpuprof.so -Wl,--no-undefined -Wl,--as-needed $(PRELOAD_LIBS)
-$(BUILD)/preload/%.c.o: %.c
+$(BUILD)/preload/%.c.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(PRELOAD_FLAGS) $(CUDA_CHECK) -c -o $@ $<
 $(BUILD)/preload/%.S.o: %.S

@@ -16,7 +16,7 @@ struct gp_cuda {
 #undef CUDA
 #undef CALL
 };
-extern struct gp_cuda gp_cuda;
+extern struct gp_cuda gp_cuda __attribute__((visibility("hidden")));
 
 enum gp_cuda_row {
 #define CUDA(symbol, parameters, arguments, hook) GP_ROW_##symbol,

@@ -7,7 +7,9 @@
 #ifndef GPUPROF_H
 #define GPUPROF_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "format/event.h"
@@ -16,6 +18,7 @@
 #define GP_VERSION "0.1.0"
 
 struct gp_recording;
+struct gp_live;
 
 /* A damaged place: `what` says what was expected there. */
 struct gp_damage {
@@ -82,10 +85,39 @@ struct gp_event {
 enum gp_status gp_recording_next(struct gp_recording *recording, struct gp_event *out);
 /* Back to the first retained event (checkpoint state loaded). */
 enum gp_status gp_recording_rewind(struct gp_recording *recording);
-/* The live state as of the event that gp_recording_next returned last. */
+/* The live state as of the event that gp_recording_next returned last; ask again after each event. */
 const struct gp_live *gp_recording_live(const struct gp_recording *recording);
+
+/* What that state says of a device (GP_DEVICE_UNKNOWN included). False: nothing was seen of it. */
+struct gp_curves {
+	uint64_t now_bytes[GP_CURVES];
+	uint64_t peak_bytes[GP_CURVES]; /* since the start */
+	int64_t peak_at_ns[GP_CURVES];
+};
+bool gp_recording_curves(const struct gp_recording *recording, unsigned device, struct gp_curves *out);
+
+/* A live allocation, mapping or block: see struct gp_live_entry for what the fields of VMM spaces mean. */
+struct gp_allocation {
+	uint64_t address, bytes, owner, stream;
+	int64_t at_ns;
+	uint32_t stack;
+	uint8_t space, device;
+	uint16_t flags;
+	bool is_segment; /* blocks of the framework lie in it */
+};
+/* Calls `visit` for each live entry as of now, in no order. */
+void gp_recording_visit_live(struct gp_recording *recording, void (*visit)(void *context, const struct gp_allocation *),
+			     void *context);
+
 /* Name of a kernel handle at the current moment; NULL unknown. */
 const char *gp_recording_kernel_name(const struct gp_recording *recording, uint64_t handle);
+/* Text that a definition gave to a key at the current moment: KERNEL, STREAM, MODULE, CONTEXT by handle or base,
+ * FACT and THREAD by aux, GPU by device. NULL unknown. */
+const char *gp_recording_text(const struct gp_recording *recording, enum gp_kind kind, uint64_t key);
+/* The moment of a clock value (record.time). */
+int64_t gp_recording_ns(const struct gp_recording *recording, uint64_t ticks);
+/* As given to gp_recording_open. */
+const char *gp_recording_path(const struct gp_recording *recording);
 
 struct gp_point {
 	int64_t at_ns;
@@ -109,7 +141,7 @@ struct gp_timeline {
 	size_t devices;
 	struct gp_timeline_device *device;
 };
-/* Replays [from_ns, to_ns] into at most `points` points a device. Peaks are exact and since the start when the
+/* Replays [from_ns, to_ns] into at most `points` (16 or more) points a device. Peaks are exact and since the start when the
  * whole recording is asked for (from 0, to INT64_MAX). Free with gp_timeline_free. */
 enum gp_status gp_timeline_build(struct gp_recording *recording, size_t points, int64_t from_ns, int64_t to_ns, struct gp_timeline *out);
 void gp_timeline_free(struct gp_timeline *timeline);
@@ -133,8 +165,13 @@ enum gp_status gp_process_visit(void (*visit)(void *context, const struct gp_pro
 /* Sets want_level of a running process. GP_E_OPEN: no such recording process. */
 enum gp_status gp_process_set_level(unsigned pid, unsigned level);
 
-/* Adopts the rings of dead owners of this user into their recordings and removes them. *adopted may be NULL. */
+/*
+ * Adopts the rings of dead owners of this user into their recordings and removes them: those in the ring places and
+ * in the working directory, or in the directory of `recording` (rings lie there when /dev/shm is too small).
+ * *adopted, the number of ring files done with, and `report` may be NULL.
+ */
 enum gp_status gp_adopt(unsigned *adopted, FILE *report);
+enum gp_status gp_adopt_beside(const char *recording, unsigned *adopted, FILE *report);
 
 /* Options: one table for GPUPROF_* variables, `gpuprof run` flags and docs/ENVIRONMENT.md. */
 struct gp_option {

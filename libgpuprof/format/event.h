@@ -76,9 +76,25 @@ enum gp_alloc_flag {
 /* LAUNCH.block's variant: which function launched; the bit says that the launch was captured. On disk. */
 enum gp_launch { GP_LAUNCH_KERNEL = 0, GP_LAUNCH_EX = 1, GP_LAUNCH_COOPERATIVE = 2, GP_LAUNCH_OLD = 3, GP_LAUNCH_CAPTURED = 0x8000 };
 
-/* MULTICAST.operation and the types of GRAPH_ADD_NODE that CUgraphNodeType has no number for. On disk. */
+/* MULTICAST.operation and GRAPH_ADD_NODE.type. On disk. */
 enum gp_multicast { GP_MULTICAST_ADD_DEVICE = 1, GP_MULTICAST_BIND_MEMORY = 2, GP_MULTICAST_BIND_ADDRESS = 3, GP_MULTICAST_UNBIND = 4 };
-enum gp_node { GP_NODE_KERNEL = 0, GP_NODE_CHILD = 4, GP_NODE_MEM_ALLOC = 10, GP_NODE_MEM_FREE = 11, GP_NODE_CLONE = 0x100 };
+enum gp_node {
+	GP_NODE_KERNEL = 0, /* CUgraphNodeType */
+	GP_NODE_MEMCPY = 1,
+	GP_NODE_MEMSET = 2,
+	GP_NODE_HOST = 3,
+	GP_NODE_CHILD = 4,
+	GP_NODE_EMPTY = 5,
+	GP_NODE_WAIT_EVENT = 6,
+	GP_NODE_EVENT_RECORD = 7,
+	GP_NODE_SIGNAL = 8,
+	GP_NODE_WAIT = 9,
+	GP_NODE_MEM_ALLOC = 10,
+	GP_NODE_MEM_FREE = 11,
+	GP_NODE_BATCH_MEM_OP = 12,
+	GP_NODE_CONDITIONAL = 13,
+	GP_NODE_CLONE = 0x100, /* not a node: the graph is a copy of `address` */
+};
 
 /* CURVE.curve: the three lines of `timeline`. On disk. */
 enum gp_curve { GP_CURVE_DRIVER, GP_CURVE_RESERVED, GP_CURVE_ALLOCATED, GP_CURVES };

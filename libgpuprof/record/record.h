@@ -94,15 +94,21 @@ GP_HOT void gp_leave(void)
 }
 
 /* One slot, zeroed, with time and kind filled in; NULL when the ring is full and the wait was in vain (counted as lost).
- * Nothing is visible to the drain thread until it is committed; an abandoned reservation costs nothing. */
-GP_HOT struct gp_record *gp_reserve(enum gp_kind kind)
+ * Nothing is visible to the drain thread until it is committed; an abandoned reservation costs nothing. `time` was taken
+ * by the caller and is not before that of the thread's last record. */
+GP_HOT struct gp_record *gp_reserve_at(enum gp_kind kind, uint64_t time)
 {
 	struct gp_thread *t = &gp_thread;
 	if (gp_unlikely(t->head >= t->limit))
 		return gp_reserve_slow(kind, 1);
 	struct gp_record *r = &t->ring->slots[t->head & (GP_RING_SLOTS - 1)];
-	*r = (struct gp_record){ .time = gp_clock_now(), .kind = (uint16_t)kind };
+	*r = (struct gp_record){ .time = time, .kind = (uint16_t)kind };
 	return r;
+}
+
+GP_HOT struct gp_record *gp_reserve(enum gp_kind kind)
+{
+	return gp_reserve_at(kind, gp_clock_now());
 }
 
 /* Publishes a MEMORY record: takes its order number (the one atomic of the path), then moves the head. Returns the order. */

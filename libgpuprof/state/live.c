@@ -71,6 +71,7 @@ void gp_curve_add(struct gp_live *live, unsigned device, enum gp_curve curve, ui
 	struct gp_live_device *d = &gp_live_device_of(live, device)->figures;
 	struct gp_curve_state *c = &d->curve[curve];
 	d->is_seen = true;
+	live->moved |= device < GP_DEVICES ? 1ull << device : 0;
 	c->now_bytes += bytes;
 	if (c->now_bytes > c->peak_bytes) {
 		c->peak_bytes = c->now_bytes;
@@ -82,6 +83,7 @@ void gp_curve_add(struct gp_live *live, unsigned device, enum gp_curve curve, ui
 void gp_curve_sub(struct gp_live *live, unsigned device, enum gp_curve curve, uint64_t bytes)
 {
 	struct gp_curve_state *c = &gp_live_device_of(live, device)->figures.curve[curve];
+	live->moved |= device < GP_DEVICES ? 1ull << device : 0;
 	c->now_bytes -= bytes < c->now_bytes ? bytes : c->now_bytes;
 }
 
@@ -152,7 +154,7 @@ enum gp_status gp_live_apply(struct gp_live *live, const struct gp_record *r)
 	}
 	if (r->kind == GP_LOST)
 		add_lost(live, r);
-	else if (r->kind == GP_THREAD)
+	else if (r->kind == GP_THREAD && r->aux != 0) /* 0 is the recorder's own */
 		live->count[GP_COUNT_THREADS]++;
 	return GP_OK;
 }
@@ -181,6 +183,13 @@ void gp_live_count_set(struct gp_live *live, unsigned what, uint64_t number)
 		live->newest = number;
 	else if (what < GP_COUNTS)
 		live->count[what] = number;
+}
+
+uint64_t gp_live_take_moved(struct gp_live *live)
+{
+	uint64_t moved = live->moved;
+	live->moved = 0;
+	return moved;
 }
 
 uint64_t gp_live_entries(const struct gp_live *live)

@@ -65,6 +65,8 @@ const struct gp_live_device *gp_live_device(const struct gp_live *live, unsigned
 /* COUNT values: kinds below 256 and enum gp_count. */
 uint64_t gp_live_count(const struct gp_live *live, unsigned what);
 void gp_live_count_set(struct gp_live *live, unsigned what, uint64_t number);
+/* Devices (bits; GP_DEVICE_UNKNOWN has none) whose curves moved since the last call. */
+uint64_t gp_live_take_moved(struct gp_live *live);
 /* Live entries now, in all spaces. */
 uint64_t gp_live_entries(const struct gp_live *live);
 /*

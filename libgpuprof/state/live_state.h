@@ -37,6 +37,7 @@ struct gp_live {
 	uint64_t newest; /* highest order so far */
 	uint64_t gap;	 /* 1 + order of the last GAP */
 	uint64_t entries;
+	uint64_t moved; /* devices, as bits */
 	bool is_loaded; /* from a checkpoint: what came before it is unknown */
 	struct gp_live_walk walk;
 	struct gp_segment_cache cache[GP_CACHE_LINES];

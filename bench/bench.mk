@@ -1,0 +1,19 @@
+# What recording and reading cost, on the fake driver: `make bench`.
+LTTNG_INCLUDE ?= $(wildcard /usr/include/lttng/tracepoint.h /usr/include/$(shell $(CC) -dumpmachine)/lttng/tracepoint.h)
+BENCH := $(addprefix $(BUILD)/bench/,call_cost drain_cost checkpoint_stall replay_rate $(if $(LTTNG_INCLUDE),lttng_peer))
+
+$(BUILD)/bench/replay_rate: bench/replay_rate.c $(BUILD)/libgpuprof-read.a
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(BUILD)/libgpuprof-read.a $(ZSTD_STATIC) -lm -ldl
+# its macros do not stand our warnings
+$(BUILD)/bench/lttng_peer: bench/lttng_peer.c bench/lttng_peer.h
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 $(CFLAGS) -I. -o $@ $< -llttng-ust -ldl
+$(BUILD)/bench/%: bench/%.c bench/burst.h tests/fake/driver_door.h libgpuprof/format/layout.h
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -o $@ $< -lpthread -ldl
+
+bench: all $(BENCH) $(BUILD)/victims/training_loop $(BUILD)/fake/libc10.so ## print what recording and reading cost, write $(BUILD)/bench.json
+	@bench/bench.sh $(BUILD)
+
+.PHONY: bench

@@ -1,0 +1,170 @@
+/*
+ * What the recorder adds to a call: the same calls through the wrapper and past it, in turns, in one process.
+ *	call_cost			prints launch_ns, launch_contended_ns, alloc_ns, start_us, clock_ring_ns
+ *	call_cost launches|pairs N wrapped|bare	only launches N kernels, or allocates and frees N times: for counting instructions
+ */
+#include <pthread.h>
+
+#include "burst.h"
+
+struct burst {
+	struct bench *bench;
+	void (*run)(struct bench *, const struct calls *);
+	double calls; /* how many events one run makes */
+};
+
+static void launches(struct bench *b, const struct calls *calls)
+{
+	burst_launch(calls, b->kernel, BURST);
+}
+
+static void allocations(struct bench *b, const struct calls *calls)
+{
+	(void)b;
+	burst_alloc(calls, BURST / 2);
+}
+
+static double time_burst(const struct burst *burst, const struct calls *calls)
+{
+	uint64_t start = now_ns(CLOCK_MONOTONIC_RAW);
+	burst->run(burst->bench, calls);
+	double ns = (double)(now_ns(CLOCK_MONOTONIC_RAW) - start);
+	wait_for_quiet(burst->bench);
+	return ns / burst->calls;
+}
+
+/* The medians of the bare call and of what the wrapper adds. */
+static void compare(const struct burst *burst, const char *name)
+{
+	double added[BLOCKS], bare[BLOCKS];
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		double pair[2][4];
+		for (unsigned j = 0; j < 4; j++) {
+			pair[0][j] = time_burst(burst, &burst->bench->bare);
+			pair[1][j] = time_burst(burst, &burst->bench->wrapped);
+		}
+		bare[i] = median(pair[0], 4);
+		added[i] = median(pair[1], 4) - bare[i];
+	}
+	printf("%s %.2f\n%s_bare %.2f\n", name, median(added, BLOCKS), name, median(bare, BLOCKS));
+}
+
+/* ---- somebody else who takes order numbers all the time ---- */
+
+struct rival {
+	struct bench *bench;
+	_Atomic int wanted, is_running, is_over;
+};
+
+static void *compete(void *context)
+{
+	struct rival *r = context;
+	CUdeviceptr address;
+	driver_use(&r->bench->driver, 0);
+	while (!r->is_over) {
+		if (!r->wanted) {
+			r->is_running = 0;
+			sched_yield();
+			continue;
+		}
+		r->is_running = 1;
+		must(r->bench->wrapped.alloc(&address, 512) == CUDA_SUCCESS);
+		must(r->bench->wrapped.free(address) == CUDA_SUCCESS);
+	}
+	return NULL;
+}
+
+static struct rival *rival;
+
+static void contended_launches(struct bench *b, const struct calls *calls)
+{
+	burst_launch(calls, b->kernel, BURST / 4);
+}
+
+static double time_contended(const struct burst *burst, const struct calls *calls)
+{
+	rival->wanted = 1;
+	while (!rival->is_running)
+		;
+	uint64_t start = now_ns(CLOCK_MONOTONIC_RAW);
+	burst->run(burst->bench, calls);
+	double ns = (double)(now_ns(CLOCK_MONOTONIC_RAW) - start);
+	rival->wanted = 0;
+	while (rival->is_running)
+		sched_yield();
+	wait_for_quiet(burst->bench);
+	return ns / burst->calls;
+}
+
+static void compare_contended(struct bench *b)
+{
+	struct rival r = { .bench = b };
+	pthread_t thread;
+	struct burst burst = { b, contended_launches, BURST / 4 };
+	double added[BLOCKS];
+	rival = &r;
+	must(pthread_create(&thread, NULL, compete, &r) == 0);
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		double pair[2][4];
+		for (unsigned j = 0; j < 4; j++) {
+			pair[0][j] = time_contended(&burst, &b->bare);
+			pair[1][j] = time_contended(&burst, &b->wrapped);
+		}
+		added[i] = median(pair[1], 4) - median(pair[0], 4);
+	}
+	r.is_over = 1;
+	pthread_join(thread, NULL);
+	printf("launch_contended_ns %.2f\n", median(added, BLOCKS));
+}
+
+/* ---- the anchor: a clock and a store, the least that any recorder does ---- */
+
+static struct gp_record plain_ring[GP_RING_SLOTS];
+static _Atomic uint64_t plain_head;
+
+static __attribute__((noinline)) void put(CUfunction kernel, unsigned grid)
+{
+	uint64_t head = atomic_load_explicit(&plain_head, memory_order_relaxed);
+	struct gp_record *r = &plain_ring[head & (GP_RING_SLOTS - 1)];
+	*r = (struct gp_record){ .time = now_ns(CLOCK_MONOTONIC), .kind = GP_LAUNCH };
+	r->launch.kernel = (uint64_t)(uintptr_t)kernel;
+	r->launch.grid = grid;
+	r->launch.block = 256;
+	atomic_store_explicit(&plain_head, head + 1, memory_order_release);
+}
+
+static void time_clock_ring(struct bench *b)
+{
+	double ns[BLOCKS];
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		uint64_t start = now_ns(CLOCK_MONOTONIC_RAW);
+		for (unsigned j = 0; j < BURST; j++)
+			put(b->kernel, j);
+		ns[i] = (double)(now_ns(CLOCK_MONOTONIC_RAW) - start) / BURST;
+	}
+	printf("clock_ring_ns %.2f\n", median(ns, BLOCKS));
+}
+
+int main(int argc, char **argv)
+{
+	static struct bench b;
+	uint64_t start = now_ns(CLOCK_MONOTONIC_RAW);
+	bench_open(&b);
+	double start_us = (double)(now_ns(CLOCK_MONOTONIC_RAW) - start) / 1000;
+	if (argc == 4) {
+		const struct calls *calls = strcmp(argv[3], "bare") ? &b.wrapped : &b.bare;
+		if (strcmp(argv[1], "pairs"))
+			burst_launch(calls, b.kernel, (unsigned)atoi(argv[2]));
+		else
+			burst_alloc(calls, (unsigned)atoi(argv[2]));
+		return 0;
+	}
+	printf("start_us %.0f\n", start_us);
+	compare(&(struct burst){ &b, launches, BURST }, "launch_ns");
+	compare(&(struct burst){ &b, allocations, BURST }, "alloc_ns");
+	compare_contended(&b);
+	time_clock_ring(&b);
+	wait_for_quiet(&b);
+	printf("call_cost_lost %llu\n", (unsigned long long)lost_events(&b));
+	return 0;
+}

@@ -1,0 +1,36 @@
+/*
+ * The door `dlsym`: asks gp_dlsym_answer(handle, name, return address) and returns its answer, or jumps to the next
+ * dlsym with everything as the caller left it. A jump, not a call: glibc finds the caller of RTLD_NEXT and
+ * RTLD_DEFAULT by the return address.
+ */
+	.text
+	.globl	dlsym
+	.type	dlsym, @function
+	.p2align 4
+dlsym:
+	.cfi_startproc
+	endbr64
+	pushq	%rdi
+	.cfi_adjust_cfa_offset 8
+	pushq	%rsi
+	.cfi_adjust_cfa_offset 8
+	subq	$8, %rsp
+	.cfi_adjust_cfa_offset 8
+	movq	24(%rsp), %rdx
+	call	gp_dlsym_answer
+	addq	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	popq	%rsi
+	.cfi_adjust_cfa_offset -8
+	popq	%rdi
+	.cfi_adjust_cfa_offset -8
+	testq	%rax, %rax
+	jz	1f
+	ret
+1:	movq	gp_next_dlsym(%rip), %r11
+	jmp	*%r11
+	.cfi_endproc
+	.size	dlsym, . - dlsym
+	.hidden	gp_dlsym_answer
+	.hidden	gp_next_dlsym
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,36 @@
+/* dl_iterate_phdr, which holds a lock of its own that no constructor holds. Must not include record/. */
+#include "elf_lookup.h"
+
+#include <link.h>
+
+struct search {
+	uintptr_t address;
+	struct gp_elf_range *out;
+};
+
+static int visit(struct dl_phdr_info *object, size_t bytes, void *context)
+{
+	(void)bytes;
+	const struct search *search = context;
+	struct gp_elf_range range = { UINTPTR_MAX, 0 };
+	bool is_inside = false;
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &object->dlpi_phdr[i];
+		if (p->p_type != PT_LOAD)
+			continue;
+		uintptr_t from = object->dlpi_addr + p->p_vaddr, to = from + p->p_memsz;
+		range.from = from < range.from ? from : range.from;
+		range.to = to > range.to ? to : range.to;
+		is_inside |= search->address - from < p->p_memsz;
+	}
+	if (is_inside)
+		*search->out = range;
+	return is_inside;
+}
+
+bool gp_elf_find(const void *address, struct gp_elf_range *out)
+{
+	struct search search = { (uintptr_t)address, out };
+	*out = (struct gp_elf_range){ 0, 0 };
+	return dl_iterate_phdr(visit, &search) != 0;
+}

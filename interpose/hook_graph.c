@@ -1,0 +1,231 @@
+/*
+ * Captures, graphs and modules. Owns the knowledge which graphs hold memory: it lives as long as the
+ * graph or what was instantiated from it.
+ */
+#include "hook_graph.h"
+
+#include "hook_launch.h"
+#include "hook_memory.h"
+
+/* ---- captures ---- */
+
+void gp_hook_capture_began(CUresult result, uint64_t stream, unsigned mode, CUgraph graph, bool is_recording)
+{
+	gp_capture_began(stream, result);
+	struct gp_record *r = is_recording && result == CUDA_SUCCESS ? gp_reserve(GP_CAPTURE_BEGIN) : NULL;
+	if (!r)
+		return;
+	r->capture_begin.stream = stream;
+	r->capture_begin.graph = (uint64_t)graph;
+	r->aux = mode;
+	/* definitions would overwrite what is reserved: only what is known already */
+	r->device = (uint8_t)gp_stream_device_known(stream);
+	gp_commit(r);
+}
+
+void gp_hook_capture_ended(CUresult result, uint64_t stream, const CUgraph *graph, bool is_recording)
+{
+	gp_capture_ended(stream, result);
+	if (!is_recording)
+		return;
+	struct gp_record *r = gp_reserve(GP_CAPTURE_END);
+	if (r) {
+		r->capture_end.stream = stream;
+		r->capture_end.graph = result == CUDA_SUCCESS && graph ? (uint64_t)*graph : 0;
+		r->code = (uint16_t)result;
+		r->device = (uint8_t)gp_stream_device_known(stream);
+		gp_commit(r);
+	}
+	gp_kernel_name_waiting();
+}
+
+/* ---- memory of graphs ---- */
+
+#define HOLDERS 256u
+
+/* A graph with memory, and what was instantiated from it last; `graph` is 0 in a free place. */
+static struct holder {
+	_Atomic uint64_t graph, exec;
+	_Atomic bool is_graph_gone;
+} holders[HOLDERS];
+static _Atomic bool has_holders; /* most jobs have none: then nothing is searched */
+
+static struct holder *find_graph(uint64_t graph)
+{
+	for (unsigned k = 0; k < HOLDERS && atomic_load(&has_holders); k++)
+		if (atomic_load(&holders[k].graph) == graph && !atomic_load(&holders[k].is_graph_gone))
+			return &holders[k];
+	return NULL;
+}
+
+static void hold(uint64_t graph)
+{
+	if (find_graph(graph))
+		return;
+	atomic_store(&has_holders, true);
+	for (unsigned k = 0; k < HOLDERS; k++) {
+		uint64_t none = 0;
+		if (atomic_compare_exchange_strong(&holders[k].graph, &none, graph)) {
+			atomic_store(&holders[k].exec, 0);
+			atomic_store(&holders[k].is_graph_gone, false);
+			return;
+		}
+	}
+}
+
+void gp_hook_instantiate(CUresult result, CUgraphExec exec, CUgraph graph, uint64_t flags)
+{
+	struct gp_record *r = gp_reserve(GP_GRAPH_INSTANTIATE);
+	if (result == CUDA_SUCCESS) {
+		struct holder *holder = find_graph((uint64_t)graph);
+		if (holder)
+			atomic_store(&holder->exec, (uint64_t)exec);
+	}
+	if (!r)
+		return;
+	r->graph_instantiate.exec = (uint64_t)exec;
+	r->graph_instantiate.graph = (uint64_t)graph;
+	r->aux = (uint32_t)flags;
+	r->device = GP_DEVICE_UNKNOWN;
+	r->code = (uint16_t)result;
+	gp_commit(r);
+}
+
+void gp_hook_graph_update(CUresult result, CUgraphExec exec, CUgraph graph)
+{
+	struct gp_record *r = gp_reserve(GP_GRAPH_UPDATE);
+	if (!r)
+		return;
+	r->graph_update.exec = (uint64_t)exec;
+	r->graph_update.graph = (uint64_t)graph;
+	r->device = GP_DEVICE_UNKNOWN;
+	r->code = (uint16_t)result;
+	gp_commit(r);
+}
+
+void gp_hook_exec_destroy(CUgraphExec exec)
+{
+	for (unsigned k = 0; k < HOLDERS && atomic_load(&has_holders); k++) {
+		struct holder *holder = &holders[k];
+		if (!exec || atomic_load(&holder->exec) != (uint64_t)exec)
+			continue;
+		atomic_store(&holder->exec, 0);
+		if (atomic_load(&holder->is_graph_gone)) {
+			gp_hook_owner_gone(GP_HOW_EXEC_DESTROY, atomic_load(&holder->graph), GP_DEVICE_UNKNOWN);
+			atomic_store(&holder->graph, 0);
+		}
+	}
+	struct gp_record *r = exec ? gp_reserve(GP_GRAPH_EXEC_DESTROY) : NULL;
+	if (!r)
+		return;
+	r->graph_exec_destroy.exec = (uint64_t)exec;
+	r->device = GP_DEVICE_UNKNOWN;
+	gp_commit(r);
+}
+
+void gp_hook_graph_destroy(CUgraph graph)
+{
+	struct holder *holder = graph ? find_graph((uint64_t)graph) : NULL;
+	if (holder && atomic_load(&holder->exec)) {
+		atomic_store(&holder->is_graph_gone, true);
+	} else if (holder) {
+		gp_hook_owner_gone(GP_HOW_GRAPH_DESTROY, (uint64_t)graph, GP_DEVICE_UNKNOWN);
+		atomic_store(&holder->graph, 0);
+	}
+	struct gp_record *r = graph ? gp_reserve(GP_GRAPH_DESTROY) : NULL;
+	if (!r)
+		return;
+	r->graph_destroy.graph = (uint64_t)graph;
+	r->device = GP_DEVICE_UNKNOWN;
+	gp_commit(r);
+}
+
+/* ---- nodes ---- */
+
+void gp_hook_node(CUresult result, unsigned type, CUgraph graph, CUgraphNode node, uint64_t address,
+		  uint64_t bytes)
+{
+	if (result != CUDA_SUCCESS)
+		return;
+	if (type == GP_NODE_KERNEL && address && !gp_kernel_is_named(address))
+		gp_kernel_name(address, GP_DEVICE_UNKNOWN);
+	struct gp_record *r = gp_reserve(GP_GRAPH_ADD_NODE);
+	if (!r)
+		return;
+	r->graph_add_node.graph = (uint64_t)graph;
+	r->graph_add_node.node = (uint64_t)node;
+	r->graph_add_node.address = address;
+	r->graph_add_node.bytes = bytes;
+	r->aux = type;
+	r->device = GP_DEVICE_UNKNOWN;
+	gp_commit(r);
+}
+
+void gp_hook_alloc_node(CUresult result, CUgraph graph, CUgraphNode node,
+			const CUDA_MEM_ALLOC_NODE_PARAMS *params)
+{
+	struct gp_allocation what = {
+		.space = GP_SPACE_GRAPH,
+		.device = params ? gp_located_device(&params->poolProps.location) : GP_DEVICE_UNKNOWN,
+		.bytes = params ? params->bytesize : 0,
+		.owner = (uint64_t)graph,
+	};
+	uint64_t address = result == CUDA_SUCCESS ? params->dptr : 0;
+	if (result == CUDA_SUCCESS)
+		hold((uint64_t)graph);
+	gp_hook_node(result, GP_NODE_MEM_ALLOC, graph, node, address, what.bytes);
+	gp_hook_alloc(result, address, what);
+}
+
+void gp_hook_any_node(CUresult result, CUgraph graph, CUgraphNode node, const CUgraphNodeParams *params)
+{
+	uint64_t address = 0;
+	if (!params)
+		return;
+	switch (params->type) {
+	case GP_NODE_MEM_ALLOC:
+		gp_hook_alloc_node(result, graph, node, &params->alloc);
+		return;
+	case GP_NODE_KERNEL:
+		address = (uint64_t)(params->kernel.func ? (void *)params->kernel.func : (void *)params->kernel.kern);
+		break;
+	case GP_NODE_CHILD:
+		address = (uint64_t)params->graph.graph;
+		break;
+	case GP_NODE_MEM_FREE:
+		address = params->free.dptr;
+		break;
+	default:
+		break;
+	}
+	gp_hook_node(result, (unsigned)params->type, graph, node, address, 0);
+}
+
+/* ---- modules ---- */
+
+static void record_module(enum gp_kind kind, CUresult result, enum gp_module sort, uint64_t handle)
+{
+	unsigned device = sort == GP_MODULE_LIBRARY ? GP_DEVICE_UNKNOWN : gp_device_current();
+	struct gp_record *r = gp_reserve(kind);
+	if (!r)
+		return;
+	r->module_load.handle = handle; /* module_unload's lies at the same place */
+	r->aux = (uint32_t)sort;
+	r->device = (uint8_t)device;
+	r->code = (uint16_t)result;
+	gp_commit(r);
+}
+
+void gp_hook_module_load(CUresult result, enum gp_module kind, uint64_t handle)
+{
+	record_module(GP_MODULE_LOAD, result, kind, handle);
+}
+
+void gp_hook_module_unload(CUresult result, enum gp_module kind, uint64_t handle, bool is_recording)
+{
+	if (result != CUDA_SUCCESS)
+		return;
+	gp_kernel_forget();
+	if (is_recording)
+		record_module(GP_MODULE_UNLOAD, result, kind, handle);
+}

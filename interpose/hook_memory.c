@@ -1,0 +1,365 @@
+/*
+ * Memory events. The rules of order (DESIGN 2.5): ALLOC after success, FREE and UNMAP before the call
+ * and undone when the driver refuses, so that an address which another thread gets at once is never
+ * allocated before it was freed.
+ */
+#include "hook_memory.h"
+
+#include <errno.h>
+
+#include "capture.h"
+#include "cuda_api.h"
+
+#define NOTHING_FREED UINT64_MAX
+/* spaces whose memory goes with its context */
+#define OF_CONTEXT                                                                          \
+	(1u << GP_SPACE_DEVICE | 1u << GP_SPACE_MANAGED | 1u << GP_SPACE_HOST |              \
+	 1u << GP_SPACE_HOST_REGISTER | 1u << GP_SPACE_ARRAY)
+
+/* ---- allocations ---- */
+
+/* What was free when it failed; only an out-of-memory is worth the question. */
+static void ask_free_bytes(CUresult result, struct gp_record *record)
+{
+	size_t free_bytes = 0, total_bytes = 0;
+	if (result != CUDA_ERROR_OUT_OF_MEMORY || !gp_cuda.cuMemGetInfo_v2 || !gp_calls_begin())
+		return;
+	if (gp_cuda.cuMemGetInfo_v2(&free_bytes, &total_bytes) == CUDA_SUCCESS) {
+		record->alloc_failed.free_bytes = free_bytes;
+		record->alloc_failed.total_bytes = total_bytes;
+	}
+	gp_calls_end();
+}
+
+GP_COLD static void alloc_failed(CUresult result, struct gp_allocation what)
+{
+	int kept = errno;
+	struct gp_record failed = { .alloc_failed = { .bytes = what.bytes, .stream = what.stream } };
+	ask_free_bytes(result, &failed);
+	struct gp_record *r = gp_reserve(GP_ALLOC_FAILED);
+	if (r) {
+		r->alloc_failed.bytes = failed.alloc_failed.bytes;
+		r->alloc_failed.stream = failed.alloc_failed.stream;
+		r->alloc_failed.free_bytes = failed.alloc_failed.free_bytes;
+		r->alloc_failed.total_bytes = failed.alloc_failed.total_bytes;
+		r->aux = what.flags;
+		r->space = (uint8_t)what.space;
+		r->device = (uint8_t)what.device;
+		r->code = (uint16_t)result;
+		gp_commit_memory(r);
+	}
+	errno = kept;
+}
+
+void gp_hook_alloc(CUresult result, uint64_t address, struct gp_allocation what)
+{
+	if (what.device == GP_DEVICE_UNKNOWN)
+		what.device = gp_device_current();
+	if (gp_unlikely(result != CUDA_SUCCESS)) {
+		alloc_failed(result, what);
+		return;
+	}
+	gp_address_put(what.space, address, what.device);
+	struct gp_record *r = gp_reserve(GP_ALLOC);
+	if (!r)
+		return;
+	r->alloc.address = address;
+	r->alloc.bytes = what.bytes;
+	r->alloc.stream = what.stream;
+	r->alloc.owner = OF_CONTEXT >> what.space & 1 ? gp_thread.context : what.owner;
+	r->aux = what.flags;
+	r->space = (uint8_t)what.space;
+	r->device = (uint8_t)what.device;
+	gp_commit_memory(r);
+}
+
+void gp_hook_alloc_async(CUresult result, uint64_t address, uint64_t bytes, uint64_t stream,
+			 CUmemoryPool pool)
+{
+	unsigned device = pool ? gp_pool_device(pool) : GP_DEVICE_UNKNOWN;
+	struct gp_allocation what = {
+		.space = GP_SPACE_ASYNC,
+		.device = device == GP_DEVICE_UNKNOWN ? gp_device_of_stream(stream) : device,
+		.bytes = bytes,
+		.stream = stream,
+		.owner = (uint64_t)pool,
+	};
+	if (gp_unlikely(gp_is_capturing()) && gp_is_captured(stream)) {
+		/* the graph that it will belong to has no handle yet */
+		what.space = GP_SPACE_GRAPH;
+		what.flags = GP_ALLOC_CAPTURED;
+		what.owner = 0;
+	}
+	gp_hook_alloc(result, address, what);
+}
+
+/* ---- frees ---- */
+
+void gp_hook_free(enum gp_space space, uint64_t address, uint64_t stream)
+{
+	gp_thread.last_free_order = NOTHING_FREED;
+	if (!address)
+		return;
+	unsigned device = gp_address_device(space, address, true);
+	struct gp_record *r = gp_reserve(GP_FREE);
+	if (!r)
+		return;
+	r->free.address = address;
+	r->free.stream = stream;
+	r->space = (uint8_t)space;
+	r->device = (uint8_t)device;
+	gp_thread.last_free_order = gp_commit_memory(r);
+}
+
+void gp_hook_free_failed(CUresult result, enum gp_space space, uint64_t address)
+{
+	if (gp_thread.last_free_order == NOTHING_FREED)
+		return;
+	struct gp_record *r = gp_reserve(GP_FREE_FAILED);
+	if (!r)
+		return;
+	r->free_failed.address = address;
+	r->free_failed.undoes = gp_thread.last_free_order;
+	r->space = (uint8_t)space;
+	r->device = GP_DEVICE_UNKNOWN;
+	r->code = (uint16_t)result;
+	gp_commit_memory(r);
+}
+
+void gp_hook_owner_gone(enum gp_how how, uint64_t owner, unsigned device)
+{
+	struct gp_record *r = owner ? gp_reserve(GP_OWNER_GONE) : NULL;
+	if (!r)
+		return;
+	r->owner_gone.owner = owner;
+	r->aux = (uint32_t)how;
+	r->device = (uint8_t)device;
+	gp_commit_memory(r);
+}
+
+/* ---- virtual memory ---- */
+
+unsigned gp_located_device(const CUmemLocation *location)
+{
+	if (location && location->type == CU_MEM_LOCATION_TYPE_DEVICE && location->id >= 0 &&
+	    location->id < (int)GP_DEVICES)
+		return (unsigned)location->id;
+	return GP_DEVICE_UNKNOWN;
+}
+
+void gp_hook_physical(CUresult result, uint64_t handle, uint64_t bytes, const CUmemAllocationProp *prop)
+{
+	bool is_ours = prop != NULL;
+	struct gp_allocation what = {
+		.space = GP_SPACE_PHYSICAL,
+		.device = is_ours ? gp_located_device(&prop->location) : GP_DEVICE_UNKNOWN,
+		.flags = is_ours ? 0 : GP_ALLOC_IMPORT,
+		.bytes = bytes,
+	};
+	gp_hook_alloc(result, handle, what);
+}
+
+/* The same handle again, or a new one for the same memory: what it is, the state knows. */
+void gp_hook_retain(CUresult result, uint64_t handle)
+{
+	unsigned device = gp_address_device(GP_SPACE_PHYSICAL, handle, false);
+	struct gp_allocation what = {
+		.space = GP_SPACE_PHYSICAL, .device = device, .flags = GP_ALLOC_IMPORT | GP_ALLOC_RETAIN
+	};
+	if (result == CUDA_SUCCESS)
+		gp_hook_alloc(result, handle, what);
+}
+
+enum gp_space gp_physical_space(uint64_t handle)
+{
+	bool is_multicast = gp_address_device(GP_SPACE_MULTICAST, handle, false) != GP_DEVICE_UNKNOWN;
+	return is_multicast ? GP_SPACE_MULTICAST : GP_SPACE_PHYSICAL;
+}
+
+void gp_hook_map(CUresult result, uint64_t address, uint64_t bytes, uint64_t offset, uint64_t handle)
+{
+	unsigned device = gp_address_device(GP_SPACE_PHYSICAL, handle, false);
+	if (device == GP_DEVICE_UNKNOWN)
+		device = gp_device_current();
+	if (result != CUDA_SUCCESS)
+		return;
+	gp_address_put(GP_SPACE_MAPPED, address, device);
+	struct gp_record *r = gp_reserve(GP_MAP);
+	if (!r)
+		return;
+	r->map.address = address;
+	r->map.bytes = bytes;
+	r->map.handle = handle;
+	r->map.offset = offset;
+	r->space = GP_SPACE_MAPPED;
+	r->device = (uint8_t)device;
+	gp_commit_memory(r);
+}
+
+void gp_hook_unmap(uint64_t address, uint64_t bytes)
+{
+	gp_thread.last_free_order = NOTHING_FREED;
+	unsigned device = gp_address_device(GP_SPACE_MAPPED, address, true);
+	struct gp_record *r = gp_reserve(GP_UNMAP);
+	if (!r)
+		return;
+	r->unmap.address = address;
+	r->unmap.bytes = bytes;
+	r->space = GP_SPACE_MAPPED;
+	r->device = (uint8_t)device;
+	gp_thread.last_free_order = gp_commit_memory(r);
+}
+
+void gp_hook_unmap_failed(CUresult result, uint64_t address, uint64_t bytes)
+{
+	if (gp_thread.last_free_order == NOTHING_FREED)
+		return;
+	struct gp_record *r = gp_reserve(GP_UNMAP_FAILED);
+	if (!r)
+		return;
+	r->unmap_failed.address = address;
+	r->unmap_failed.bytes = bytes;
+	r->unmap_failed.undoes = gp_thread.last_free_order;
+	r->space = GP_SPACE_MAPPED;
+	r->device = GP_DEVICE_UNKNOWN;
+	r->code = (uint16_t)result;
+	gp_commit_memory(r);
+}
+
+void gp_hook_multicast_create(CUresult result, uint64_t handle, uint64_t bytes)
+{
+	struct gp_allocation what = { .space = GP_SPACE_MULTICAST, .device = 0, .bytes = bytes };
+	what.device = gp_device_current(); /* spans devices: the creator's */
+	gp_hook_alloc(result, handle, what);
+}
+
+void gp_hook_multicast(CUresult result, enum gp_multicast operation, uint64_t handle, uint64_t member,
+		       uint64_t offset, uint64_t bytes, int device)
+{
+	struct gp_record *r = result == CUDA_SUCCESS ? gp_reserve(GP_MULTICAST) : NULL;
+	if (!r)
+		return;
+	r->multicast.handle = handle;
+	r->multicast.member = member;
+	r->multicast.offset = offset;
+	r->multicast.bytes = bytes;
+	r->aux = (uint32_t)operation;
+	r->space = GP_SPACE_MULTICAST;
+	r->device = (uint8_t)(device >= 0 && device < (int)GP_DEVICES ? (unsigned)device : GP_DEVICE_UNKNOWN);
+	gp_commit(r);
+}
+
+/* ---- pools and imports ---- */
+
+void gp_hook_pool_create(CUresult result, CUmemoryPool pool, const CUmemPoolProps *properties,
+			 bool is_recording)
+{
+	if (result != CUDA_SUCCESS)
+		return;
+	unsigned device = properties ? gp_located_device(&properties->location) : GP_DEVICE_UNKNOWN;
+	gp_pool_known(pool, device);
+	struct gp_record *r = is_recording ? gp_reserve(GP_POOL_CREATE) : NULL;
+	if (!r)
+		return;
+	r->pool_create.pool = (uint64_t)pool;
+	r->pool_create.max_bytes = properties ? properties->maxSize : 0;
+	r->aux = properties ? (uint32_t)properties->handleTypes << 16 : GP_ALLOC_IMPORT;
+	r->device = (uint8_t)device;
+	gp_commit_memory(r);
+}
+
+void gp_hook_pool_destroy(CUmemoryPool pool, bool is_recording)
+{
+	unsigned device = gp_pool_device(pool);
+	gp_pool_known(pool, GP_DEVICE_UNKNOWN);
+	struct gp_record *r = pool && is_recording ? gp_reserve(GP_POOL_DESTROY) : NULL;
+	if (!r)
+		return;
+	r->pool_destroy.pool = (uint64_t)pool;
+	r->device = (uint8_t)device;
+	gp_commit_memory(r);
+}
+
+void gp_hook_pool_trim(CUresult result, CUmemoryPool pool, uint64_t keep_bytes, unsigned device)
+{
+	struct gp_record *r = result == CUDA_SUCCESS ? gp_reserve(GP_POOL_TRIM) : NULL;
+	if (!r)
+		return;
+	r->pool_trim.pool = (uint64_t)pool;
+	r->pool_trim.keep_bytes = keep_bytes;
+	r->device = (uint8_t)device;
+	gp_commit_memory(r);
+}
+
+GP_COLD static uint64_t ask_bytes(uint64_t address)
+{
+	int kept = errno;
+	CUdeviceptr base = 0;
+	size_t bytes = 0;
+	if (gp_cuda.cuMemGetAddressRange_v2 && gp_calls_begin()) {
+		if (gp_cuda.cuMemGetAddressRange_v2(&base, &bytes, address) != CUDA_SUCCESS)
+			bytes = 0;
+		gp_calls_end();
+	}
+	errno = kept;
+	return bytes;
+}
+
+void gp_hook_import(CUresult result, enum gp_space space, uint64_t address, uint64_t bytes, uint64_t owner)
+{
+	struct gp_allocation what = { .space = space, .flags = GP_ALLOC_IMPORT, .owner = owner };
+	what.device = gp_device_current();
+	what.bytes = bytes || result != CUDA_SUCCESS ? bytes : ask_bytes(address);
+	if (space == GP_SPACE_IPC && !owner)
+		what.owner = gp_thread.context;
+	gp_hook_alloc(result, address, what);
+}
+
+/* ---- arrays ---- */
+
+#define ARRAY_LAYERED	       0x01u
+#define ARRAY_SPARSE	       0x40u
+#define ARRAY_DEFERRED_MAPPING 0x80u
+
+static uint64_t half(uint64_t extent)
+{
+	return extent > 1 ? extent / 2 : 1;
+}
+
+/* Compressed blocks and planes of video frames are counted as a byte a channel: an estimate. */
+static uint64_t texel_bytes(CUarray_format format, unsigned channels)
+{
+	switch (format) {
+	case 0x01: /* 8 bits */
+	case 0x08:
+		return channels;
+	case 0x02: /* 16 bits */
+	case 0x09:
+	case 0x10:
+		return 2ull * channels;
+	case 0x03: /* 32 bits */
+	case 0x0a:
+	case 0x20:
+		return 4ull * channels;
+	default: /* normalised: 8 bits 0xc0-0xc2 and 0xc6-0xc8, 16 bits 0xc3-0xc5 and 0xc9-0xcb; x1, x2, x4 */
+		if (format >= 0xc0 && format <= 0xcb)
+			return (1ull << (format - 0xc0) % 3) << (format - 0xc0) / 3 % 2;
+		return channels ? channels : 1;
+	}
+}
+
+uint64_t gp_array_bytes(uint64_t width, uint64_t height, uint64_t depth, CUarray_format format,
+			unsigned channels, unsigned flags, unsigned levels)
+{
+	uint64_t texel = texel_bytes(format, channels), bytes = 0;
+	if (flags & (ARRAY_SPARSE | ARRAY_DEFERRED_MAPPING))
+		return 0;
+	for (unsigned level = 0; level < levels && level < 32; level++) {
+		bytes += width * (height ? height : 1) * (depth ? depth : 1) * texel;
+		width = half(width);
+		height = half(height);
+		if (!(flags & ARRAY_LAYERED))
+			depth = half(depth);
+	}
+	return bytes;
+}

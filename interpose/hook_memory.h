@@ -1,0 +1,69 @@
+/*
+ * What the memory rows do: allocations are recorded after the driver said yes, frees before it is
+ * asked. Each function is called by a wrapper that is inside gp_enter(); result is the driver's.
+ */
+#ifndef GP_HOOK_MEMORY_H
+#define GP_HOOK_MEMORY_H
+
+#include "context.h"
+
+/* What an allocation is, besides its address. */
+struct gp_allocation {
+	enum gp_space space;
+	uint32_t device; /* GP_DEVICE_UNKNOWN: that of the current context */
+	uint32_t flags;	 /* enum gp_alloc_flag | driver's flags << 16 */
+	uint64_t bytes, stream;
+	uint64_t owner; /* pool, graph or handle; memory that a context owns gets the current one */
+};
+
+/* ALLOC or ALLOC_FAILED. `address` is 0 unless the call succeeded. */
+void gp_hook_alloc(CUresult result, uint64_t address, struct gp_allocation what);
+void gp_hook_alloc_async(CUresult result, uint64_t address, uint64_t bytes, uint64_t stream,
+			 CUmemoryPool pool);
+
+/* Before the call: FREE, and what FREE_FAILED would undo. Freeing nothing is not recorded. */
+void gp_hook_free(enum gp_space space, uint64_t address, uint64_t stream);
+GP_COLD void gp_hook_free_failed(CUresult result, enum gp_space space, uint64_t address);
+/* After any free. */
+GP_HOT void gp_hook_freed(CUresult result, enum gp_space space, uint64_t address)
+{
+	if (gp_unlikely(result != CUDA_SUCCESS))
+		gp_hook_free_failed(result, space, address);
+}
+
+/* GP_DEVICE_UNKNOWN for memory of the host, and for NULL. */
+unsigned gp_located_device(const CUmemLocation *location);
+
+/* Virtual memory. */
+void gp_hook_physical(CUresult result, uint64_t handle, uint64_t bytes, const CUmemAllocationProp *prop);
+void gp_hook_retain(CUresult result, uint64_t handle);
+enum gp_space gp_physical_space(uint64_t handle); /* PHYSICAL or MULTICAST */
+void gp_hook_map(CUresult result, uint64_t address, uint64_t bytes, uint64_t offset, uint64_t handle);
+void gp_hook_unmap(uint64_t address, uint64_t bytes);
+GP_COLD void gp_hook_unmap_failed(CUresult result, uint64_t address, uint64_t bytes);
+GP_HOT void gp_hook_unmapped(CUresult result, uint64_t address, uint64_t bytes)
+{
+	if (gp_unlikely(result != CUDA_SUCCESS))
+		gp_hook_unmap_failed(result, address, bytes);
+}
+void gp_hook_multicast_create(CUresult result, uint64_t handle, uint64_t bytes);
+void gp_hook_multicast(CUresult result, enum gp_multicast operation, uint64_t handle, uint64_t member,
+		       uint64_t offset, uint64_t bytes, int device);
+
+/* Pools. A pool that is destroyed keeps its allocations until they are freed. */
+void gp_hook_pool_create(CUresult result, CUmemoryPool pool, const CUmemPoolProps *properties,
+			 bool is_recording);
+void gp_hook_pool_destroy(CUmemoryPool pool, bool is_recording);
+void gp_hook_pool_trim(CUresult result, CUmemoryPool pool, uint64_t keep_bytes, unsigned device);
+
+/* Memory of other processes: how much it is, the driver is asked. */
+void gp_hook_import(CUresult result, enum gp_space space, uint64_t address, uint64_t bytes, uint64_t owner);
+
+/* An owner takes what it owns with it: before the call that ends it. */
+void gp_hook_owner_gone(enum gp_how how, uint64_t owner, unsigned device);
+
+/* Bytes that a descriptor asks for; 0 for none, and for arrays whose memory is mapped later. */
+uint64_t gp_array_bytes(uint64_t width, uint64_t height, uint64_t depth, CUarray_format format,
+			unsigned channels, unsigned flags, unsigned levels);
+
+#endif

@@ -1,0 +1,283 @@
+/*
+ * PyTorch, tier A: the reports that its caching allocator makes to the profiler, one for each
+ * block handed out or taken back, with its own totals, and one for each out-of-memory. Owns the
+ * c10 names that the preload object exports. Every report goes on to the original. Called under
+ * the allocator's lock: no lock, no loader, no malloc here.
+ */
+#include "hook_torch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../libgpuprof/record/record.h"
+#include "mapped_symbol.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/*
+ * c10::Device, passed by value: {int8 type; int8 index} in the low 16 bits, the rest of the
+ * register is garbage.
+ */
+#define DEVICE_CUDA 1u
+
+static unsigned device_type(uint64_t device)
+{
+	return (unsigned)device & 0xffu;
+}
+
+static unsigned device_index(uint64_t device)
+{
+	return (unsigned)device >> 8 & 0xffu;
+}
+
+typedef void report_memory(void *block, int64_t bytes, uint64_t allocated, uint64_t reserved,
+			   uint64_t device);
+typedef void report_memory_3(void *block, int64_t bytes, uint64_t device);
+typedef void report_oom(int64_t bytes, uint64_t allocated, uint64_t reserved, uint64_t device);
+
+/*
+ * lll is PyTorch 1.10 to 1.13 or later, lmm 2.6 and newer (the change was somewhere between): the
+ * same registers, so one implementation serves both and forwards to whichever the mapped c10
+ * defines.
+ */
+#define MEMORY_LLL "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE"
+#define MEMORY_LMM "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
+#define MEMORY_3 "_ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE"
+#define OOM_LLL "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE"
+#define OOM_LMM "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE"
+
+/*
+ * The originals; `is_searched` is stored with release after them and loaded with acquire. Who
+ * calls us was bound to us instead of to a c10 that was mapped by then, so one search is enough,
+ * also when it finds nothing. Two threads may search at once: they find the same.
+ */
+static struct {
+	_Atomic(report_memory *) memory;
+	_Atomic(report_memory_3 *) memory_3;
+	_Atomic(report_oom *) oom;
+	_Atomic bool is_searched;
+} original;
+
+/*
+ * What each device's allocator carried in its last report. Its lock orders the reports of one
+ * device.
+ */
+struct totals {
+	_Atomic uint64_t allocated, reserved;
+	_Atomic bool is_seen;
+};
+static struct totals last[GP_DEVICES];
+
+/*
+ * The first choice is a file named libc10.so*; builds that merge c10 into another library come
+ * second.
+ */
+static void *find_original(const char *newer, const char *older, char *path, size_t path_bytes)
+{
+	static const char *const prefixes[] = { "libc10.so", NULL };
+	for (unsigned i = 0; i < 2; i++) {
+		void *found = gp_mapped_symbol(prefixes[i], newer, path, path_bytes);
+		if (!found && older)
+			found = gp_mapped_symbol(prefixes[i], older, path, path_bytes);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+GP_COLD static void search_originals(void)
+{
+	atomic_store(&original.memory,
+		     (report_memory *)find_original(MEMORY_LMM, MEMORY_LLL, NULL, 0));
+	atomic_store(&original.memory_3, (report_memory_3 *)find_original(MEMORY_3, NULL, NULL, 0));
+	atomic_store(&original.oom, (report_oom *)find_original(OOM_LMM, OOM_LLL, NULL, 0));
+	atomic_store_explicit(&original.is_searched, true, memory_order_release);
+}
+
+GP_HOT void need_originals(void)
+{
+	if (gp_unlikely(!atomic_load_explicit(&original.is_searched, memory_order_acquire)))
+		search_originals();
+}
+
+/* Copies the value of the line `__version__ = "..."` in a version.py; `__all__` names it before. */
+static bool version_in(const char *text, char *out, size_t bytes)
+{
+	const char *line = text;
+	while (line && strncmp(line, "__version__", 11) != 0) {
+		line = strchr(line, '\n');
+		line = line ? line + 1 : NULL;
+	}
+	const char *quote = line ? strpbrk(line, "'\"\n") : NULL;
+	const char *end = quote && *quote != '\n' ? strchr(quote + 1, *quote) : NULL;
+	size_t length = end ? (size_t)(end - quote - 1) : 0;
+	if (length == 0 || length >= bytes)
+		return false;
+	memcpy(out, quote + 1, length);
+	out[length] = '\0';
+	return true;
+}
+
+bool gp_torch_version(char *out, size_t bytes)
+{
+	int saved = errno;
+	char path[1024] = "", text[2048];
+	bool is_found = false;
+	int file = -1;
+	/* PACKAGE/lib/libc10.so -> PACKAGE/version.py */
+	char *slash = find_original(MEMORY_LMM, MEMORY_LLL, path, sizeof path - 16) ?
+			      strrchr(path, '/') :
+			      NULL;
+	if (slash && slash - path >= 4 && memcmp(slash - 4, "/lib", 4) == 0) {
+		memcpy(slash - 4, "/version.py", sizeof "/version.py");
+		file = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	if (file >= 0) {
+		ssize_t got = read(file, text, sizeof text - 1);
+		close(file);
+		text[got > 0 ? got : 0] = '\0';
+		is_found = version_in(text, out, bytes);
+	}
+	errno = saved;
+	return is_found;
+}
+
+static void say_fact(enum gp_fact key, uint64_t value, unsigned device, const char *text)
+{
+	struct gp_record fact = { .kind = GP_FACT, .device = (uint8_t)device };
+	fact.aux = (uint32_t)key;
+	fact.fact.value = value;
+	gp_define(&fact, text, strlen(text));
+}
+
+/*
+ * A block that is handed out changes the allocator's totals, so a report of +bytes that carries
+ * the same totals as the one before tells of a block that was live already (restoring a checkpoint
+ * of a graph's pool does that).
+ */
+static enum gp_kind kind_of(unsigned device, int64_t bytes, uint64_t allocated, uint64_t reserved)
+{
+	struct totals *t = &last[device];
+	bool is_same = atomic_load_explicit(&t->is_seen, memory_order_relaxed) &&
+		       atomic_load_explicit(&t->allocated, memory_order_relaxed) == allocated &&
+		       atomic_load_explicit(&t->reserved, memory_order_relaxed) == reserved;
+	atomic_store_explicit(&t->allocated, allocated, memory_order_relaxed);
+	atomic_store_explicit(&t->reserved, reserved, memory_order_relaxed);
+	atomic_store_explicit(&t->is_seen, true, memory_order_relaxed);
+	if (bytes < 0)
+		return GP_BLOCK_FREE;
+	return is_same ? GP_BLOCK_AGAIN : GP_BLOCK_ALLOC;
+}
+
+/*
+ * Once a process, at its first recorded report; a forked child has a pid of its own in its control
+ * page.
+ */
+static _Atomic uint32_t said_pid;
+
+GP_COLD static void say_tier(uint32_t pid)
+{
+	char version[64];
+	if (atomic_exchange_explicit(&said_pid, pid, memory_order_relaxed) == pid)
+		return; /* another thread was first */
+	say_fact(GP_FACT_TIER_A, 1, GP_DEVICE_UNKNOWN, "");
+	if (gp_torch_version(version, sizeof version))
+		say_fact(GP_FACT_PYTORCH, 0, GP_DEVICE_UNKNOWN, version);
+}
+
+GP_HOT void need_tier(void)
+{
+	uint32_t pid = gp_control->pid;
+	if (gp_unlikely(atomic_load_explicit(&said_pid, memory_order_relaxed) != pid))
+		say_tier(pid);
+}
+
+static void record_memory(void *block, int64_t bytes, uint64_t allocated, uint64_t reserved,
+			  unsigned device)
+{
+	bool is_first = !atomic_load_explicit(&last[device].is_seen, memory_order_relaxed);
+	enum gp_kind kind = kind_of(device, bytes, allocated, reserved);
+	if (!gp_enter())
+		return;
+	need_tier();
+	/* blocks that were there before us: our reconstruction cannot know them */
+	if (gp_unlikely(is_first) && (bytes < 0 || allocated != (uint64_t)bytes))
+		say_fact(GP_FACT_FRAMEWORK_LATE, 1, device, "");
+	struct gp_record *r = gp_reserve(kind);
+	if (r) {
+		r->device = (uint8_t)device;
+		/* BLOCK_ALLOC, BLOCK_FREE and BLOCK_AGAIN have the same fields */
+		r->block_alloc.address = (uint64_t)(uintptr_t)block;
+		r->block_alloc.bytes = bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes;
+		r->block_alloc.allocated = allocated;
+		r->block_alloc.reserved = reserved;
+		gp_commit_memory(r);
+	}
+	gp_leave();
+}
+
+static void record_oom(int64_t bytes, uint64_t allocated, uint64_t reserved, unsigned device)
+{
+	if (!gp_enter())
+		return;
+	need_tier();
+	struct gp_record *r = gp_reserve(GP_OOM);
+	if (r) {
+		r->device = (uint8_t)device;
+		r->oom.bytes = (uint64_t)bytes;
+		r->oom.allocated = allocated;
+		r->oom.reserved = reserved;
+		gp_commit_memory(r);
+	}
+	gp_leave();
+}
+
+/*
+ * The driver allocation behind a block comes from the same thread just before, its release just
+ * after or later: so the report is recorded before it goes on to the original.
+ */
+EXPORT report_memory _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE;
+EXPORT report_memory _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE
+	__attribute__((alias(MEMORY_LMM)));
+EXPORT report_memory_3 _ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE;
+EXPORT report_oom _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE;
+EXPORT report_oom _ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE
+	__attribute__((alias(OOM_LMM)));
+
+void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *block, int64_t bytes,
+							   uint64_t allocated, uint64_t reserved,
+							   uint64_t device)
+{
+	need_originals();
+	if (device_type(device) == DEVICE_CUDA && device_index(device) < GP_DEVICES && bytes != 0)
+		record_memory(block, bytes, allocated, reserved, device_index(device));
+	report_memory *next = atomic_load_explicit(&original.memory, memory_order_relaxed);
+	if (next)
+		next(block, bytes, allocated, reserved, device);
+}
+
+/*
+ * Up to PyTorch 1.9: no totals, and `block` points to the allocator's own structure. Passed on,
+ * not recorded.
+ */
+void _ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE(void *block, int64_t bytes,
+							 uint64_t device)
+{
+	need_originals();
+	report_memory_3 *next = atomic_load_explicit(&original.memory_3, memory_order_relaxed);
+	if (next)
+		next(block, bytes, device);
+}
+
+void _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE(int64_t bytes, uint64_t allocated,
+							 uint64_t reserved, uint64_t device)
+{
+	need_originals();
+	if (device_type(device) == DEVICE_CUDA && device_index(device) < GP_DEVICES)
+		record_oom(bytes, allocated, reserved, device_index(device));
+	report_oom *next = atomic_load_explicit(&original.oom, memory_order_relaxed);
+	if (next)
+		next(bytes, allocated, reserved, device);
+}

@@ -1,0 +1,15 @@
+/* What hook_torch.c tells others. The hooks themselves are reached by their c10 names only. */
+#ifndef GP_HOOK_TORCH_H
+#define GP_HOOK_TORCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * The version of the PyTorch whose c10 is mapped ("2.11.0+cu130"), read from the version.py of its
+ * package. False when there is no c10 or no such file. Opens and reads that file; no malloc, no
+ * loader. Keeps errno.
+ */
+bool gp_torch_version(char *out, size_t bytes);
+
+#endif

@@ -1,0 +1,206 @@
+/*
+ * The loader's lookup without the loader: dl_iterate_phdr -> PT_DYNAMIC -> DT_GNU_HASH (else
+ * DT_HASH) -> symbol. Promises to stay inside the object's mapped segments and to hold no lock but
+ * dl_iterate_phdr's own, which no constructor holds. Must not include record/.
+ */
+#include "mapped_symbol.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+struct tables {
+	const struct dl_phdr_info *object;
+	const ElfW(Sym) * symbols;
+	const char *strings;
+	size_t strings_bytes;
+	const uint32_t *gnu_hash;
+	const uint32_t *sysv_hash;
+};
+
+struct search {
+	const char *prefix;
+	const char *symbol;
+	char *path;
+	size_t path_bytes;
+	void *found;
+};
+
+/*
+ * A fork while another thread is inside dl_iterate_phdr leaves its lock held in the child for
+ * ever. So forks wait for a walk of ours that is under way, for at most 50 ms (DESIGN 3.11).
+ */
+static _Atomic uint32_t walks;
+
+static void wait_for_walks(void)
+{
+	for (int i = 0; i < 500 && atomic_load_explicit(&walks, memory_order_acquire); i++)
+		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+}
+
+static void forget_walks(void)
+{
+	atomic_store_explicit(&walks, 0, memory_order_relaxed);
+}
+
+__attribute__((constructor)) static void guard_forks(void)
+{
+	pthread_atfork(wait_for_walks, NULL, forget_walks);
+}
+
+/* Whether [at, at + bytes) lies in one loaded segment of the object. */
+static bool is_mapped(const struct dl_phdr_info *object, const void *at, size_t bytes)
+{
+	uintptr_t from = (uintptr_t)at - object->dlpi_addr;
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &object->dlpi_phdr[i];
+		if (p->p_type == PT_LOAD && from >= p->p_vaddr && from - p->p_vaddr < p->p_memsz &&
+		    bytes <= p->p_memsz - (from - p->p_vaddr))
+			return true;
+	}
+	return false;
+}
+
+/* glibc relocates the addresses in most objects' dynamic sections, not in all (vdso, musl). */
+static const void *table_at(const struct dl_phdr_info *object, ElfW(Addr) value, size_t bytes)
+{
+	const void *relocated = (const void *)value,
+		   *offset = (const void *)(object->dlpi_addr + value);
+	if (is_mapped(object, relocated, bytes))
+		return relocated;
+	return is_mapped(object, offset, bytes) ? offset : NULL;
+}
+
+static bool tables_find(const struct dl_phdr_info *object, struct tables *out)
+{
+	const ElfW(Dyn) *dynamic = NULL;
+	for (int i = 0; i < object->dlpi_phnum; i++)
+		if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			dynamic = (const ElfW(Dyn) *)(object->dlpi_addr +
+						      object->dlpi_phdr[i].p_vaddr);
+	*out = (struct tables){ .object = object };
+	for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
+		if (dynamic->d_tag == DT_SYMTAB)
+			out->symbols = table_at(object, dynamic->d_un.d_ptr, sizeof(ElfW(Sym)));
+		else if (dynamic->d_tag == DT_STRTAB)
+			out->strings = table_at(object, dynamic->d_un.d_ptr, 1);
+		else if (dynamic->d_tag == DT_STRSZ)
+			out->strings_bytes = dynamic->d_un.d_val;
+		else if (dynamic->d_tag == DT_GNU_HASH)
+			out->gnu_hash = table_at(object, dynamic->d_un.d_ptr, 16);
+		else if (dynamic->d_tag == DT_HASH)
+			out->sysv_hash = table_at(object, dynamic->d_un.d_ptr, 8);
+	}
+	return out->symbols && out->strings &&
+	       is_mapped(object, out->strings, out->strings_bytes) &&
+	       (out->gnu_hash || out->sysv_hash);
+}
+
+/* The function behind symbol number `index` when it is a definition of that name. */
+static void *defined(const struct tables *t, uint32_t index, const char *name)
+{
+	const ElfW(Sym) *s = &t->symbols[index];
+	if (!is_mapped(t->object, s, sizeof *s) || s->st_shndx == SHN_UNDEF || s->st_value == 0)
+		return NULL;
+	unsigned type = ELF64_ST_TYPE(s->st_info), binding = ELF64_ST_BIND(s->st_info);
+	if ((type != STT_FUNC && type != STT_NOTYPE) ||
+	    (binding != STB_GLOBAL && binding != STB_WEAK))
+		return NULL;
+	if (s->st_name >= t->strings_bytes ||
+	    strncmp(t->strings + s->st_name, name, t->strings_bytes - s->st_name) != 0)
+		return NULL;
+	return (void *)(t->object->dlpi_addr + s->st_value);
+}
+
+static void *find_gnu(const struct tables *t, const char *name)
+{
+	uint32_t hash = 5381;
+	for (const char *c = name; *c; c++)
+		hash = hash * 33 + (unsigned char)*c;
+	uint32_t buckets = t->gnu_hash[0], first = t->gnu_hash[1], bloom_words = t->gnu_hash[2];
+	const uint32_t *bucket =
+		(const uint32_t *)((const ElfW(Addr) *)(const void *)(t->gnu_hash + 4) +
+				   bloom_words);
+	if (buckets == 0 || !is_mapped(t->object, bucket, buckets * sizeof *bucket))
+		return NULL;
+	const uint32_t *chain = bucket + buckets;
+	for (uint32_t i = bucket[hash % buckets]; i >= first; i++) {
+		const uint32_t *link = &chain[i - first];
+		if (!is_mapped(t->object, link, sizeof *link))
+			return NULL;
+		void *found = (*link | 1) == (hash | 1) ? defined(t, i, name) : NULL;
+		if (found || *link & 1)
+			return found;
+	}
+	return NULL;
+}
+
+static void *find_sysv(const struct tables *t, const char *name)
+{
+	uint32_t hash = 0;
+	for (const char *c = name; *c; c++) {
+		hash = (hash << 4) + (unsigned char)*c;
+		hash = (hash ^ (hash >> 24 & 0xf0)) & 0x0fffffff;
+	}
+	uint32_t buckets = t->sysv_hash[0], chains = t->sysv_hash[1];
+	const uint32_t *bucket = t->sysv_hash + 2, *chain = bucket + buckets;
+	if (buckets == 0 ||
+	    !is_mapped(t->object, bucket, ((size_t)buckets + chains) * sizeof *bucket))
+		return NULL;
+	uint32_t left = chains; /* a damaged chain may be a ring */
+	for (uint32_t i = bucket[hash % buckets]; i && i < chains && left; i = chain[i], left--) {
+		void *found = defined(t, i, name);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+static void keep_path(struct search *search, const char *path)
+{
+	size_t bytes = path ? strlen(path) + 1 : 0;
+	if (!search->path || search->path_bytes == 0)
+		return;
+	search->path[0] = '\0';
+	if (bytes && bytes <= search->path_bytes)
+		memcpy(search->path, path, bytes);
+}
+
+static int visit(struct dl_phdr_info *object, size_t bytes, void *context)
+{
+	(void)bytes;
+	struct search *search = context;
+	const char *path = object->dlpi_name ? object->dlpi_name : "";
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	if (search->prefix && strncmp(name, search->prefix, strlen(search->prefix)) != 0)
+		return 0;
+	if (is_mapped(object, (const void *)(uintptr_t)&gp_mapped_symbol, 1))
+		return 0;
+	struct tables tables;
+	if (!tables_find(object, &tables))
+		return 0;
+	search->found = tables.gnu_hash ? find_gnu(&tables, search->symbol) :
+					  find_sysv(&tables, search->symbol);
+	if (search->found)
+		keep_path(search, object->dlpi_name);
+	return search->found != NULL;
+}
+
+void *gp_mapped_symbol(const char *prefix, const char *symbol, char *path, size_t path_bytes)
+{
+	int saved = errno;
+	struct search search = {
+		.prefix = prefix, .symbol = symbol, .path = path, .path_bytes = path_bytes
+	};
+	atomic_fetch_add_explicit(&walks, 1, memory_order_acq_rel);
+	dl_iterate_phdr(visit, &search);
+	atomic_fetch_sub_explicit(&walks, 1, memory_order_release);
+	errno = saved;
+	return search.found;
+}

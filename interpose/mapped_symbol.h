@@ -1,0 +1,20 @@
+/*
+ * Finds a function in an object that is already mapped, by reading the object's own hash table in
+ * memory. For places where the loader must not be entered (DESIGN 3.8): no dlopen, no dlsym, no
+ * malloc, no file.
+ */
+#ifndef GP_MAPPED_SYMBOL_H
+#define GP_MAPPED_SYMBOL_H
+
+#include <stddef.h>
+
+/*
+ * The address of the function `symbol` as the first mapped object defines it whose file name
+ * (without its directory) starts with `prefix`; any object when `prefix` is NULL. Our own object
+ * is never an answer, NULL when there is none. `path` (may be NULL) receives the file name of that
+ * object, "" when it does not fit or has none. Walks the objects with dl_iterate_phdr: call it
+ * once and keep the answer. Keeps errno.
+ */
+void *gp_mapped_symbol(const char *prefix, const char *symbol, char *path, size_t path_bytes);
+
+#endif

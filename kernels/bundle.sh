@@ -1,0 +1,48 @@
+#!/bin/sh
+# Copies the build into $BUILD/bundle (and bundle.tar.gz) with every library that it needs and that is not libc:
+# the copy runs on a machine that has none of them. Same folders as $BUILD, so that BUILD=bundle works for the checks.
+set -eu
+: "${BUILD:=build}"
+here=$(cd "$(dirname "$0")/.." && pwd)
+bundle=$BUILD/bundle
+rm -rf "$bundle" "$bundle.tar.gz"
+mkdir -p "$bundle/lib"
+cp "$BUILD/gpuprof" "$BUILD/libgpuprof.so" "$bundle"
+for room in fake victims unit kernels gpu; do
+	[ -d "$BUILD/$room" ] || continue
+	mkdir -p "$bundle/$room"
+	find "$BUILD/$room" -maxdepth 1 -type f ! -name '*.d' ! -name '*.o' -exec cp {} "$bundle/$room" \;
+done
+mkdir -p "$bundle/tests"
+cp -R "$here/tests/gpu" "$bundle/tests/gpu"
+
+# libc's own parts come with the target; all else is copied beside
+find "$bundle" -type f -perm -u+x -exec ldd {} \; 2>/dev/null |
+	sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' | sort -u |
+	while read -r library; do
+		case ${library##*/} in
+		libc.so* | libm.so* | libdl.so* | libpthread.so* | librt.so* | ld-linux* | libcuda.so*) ;;
+		*) cp -L "$library" "$bundle/lib" ;;
+		esac
+	done
+
+# unit tests and victims find lib/ and fake/ by themselves
+for room in unit victims; do
+	for program in "$bundle/$room"/*; do
+		[ -f "$program" ] || continue
+		mkdir -p "$bundle/$room/bin"
+		mv "$program" "$bundle/$room/bin/"
+		cat >"$program" <<-'END'
+			#!/bin/sh
+			here=$(cd "$(dirname "$0")" && pwd)
+			LD_LIBRARY_PATH=$here/../lib:$here/../fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+			export LD_LIBRARY_PATH
+			exec "$here/bin/${0##*/}" "$@"
+		END
+		chmod +x "$program"
+	done
+done
+tar -C "$BUILD" -czf "$bundle.tar.gz" bundle
+bytes=$(wc -c <"$bundle.tar.gz")
+echo "bundle: $bundle.tar.gz, $bytes bytes"
+[ "$bytes" -le 31457280 ] || { echo "bundle: over 30 MiB" >&2; exit 1; }

@@ -1,0 +1,33 @@
+# The training job of our own (needs nvcc), the demo, the bundle for a machine without our libraries, the GPU checks.
+NVCC ?= $(firstword $(wildcard /usr/local/cuda/bin/nvcc) $(shell command -v nvcc 2>/dev/null))
+NVCC_FLAGS ?= -O2 -std=c++17 -lineinfo -cudart static -gencode arch=compute_90,code=sm_90 \
+	-gencode arch=compute_75,code=compute_75 -Xcompiler -Wall,-Wextra,-Werror -Werror all-warnings
+KERNELS := $(if $(NVCC),$(patsubst kernels/%.cu,$(BUILD)/kernels/%,$(wildcard kernels/*.cu)))
+CUPTI_INCLUDE ?= $(patsubst %/cupti.h,%,$(firstword $(wildcard /usr/local/cuda/include/cupti.h \
+	/usr/local/cuda/extras/CUPTI/include/cupti.h)))
+GPU_TOOLS := $(BUILD)/gpu/control_level $(if $(CUPTI_INCLUDE),$(BUILD)/gpu/libcupti_count.so)
+
+kernels: $(KERNELS) ## build the CUDA training job (with nvcc)
+	@$(if $(NVCC),:,echo "kernels: no nvcc here: skipped")
+$(BUILD)/kernels/%: kernels/%.cu $(wildcard kernels/*.cuh)
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCC_FLAGS) -o $@ $<
+
+$(BUILD)/gpu/control_level: tests/gpu/control_level.c libgpuprof/format/layout.h
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -o $@ $<
+$(BUILD)/gpu/libcupti_count.so: tests/gpu/cupti_count.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -isystem $(CUPTI_INCLUDE) $(addprefix -isystem ,$(CUDA_INCLUDE)) -fPIC -shared -o $@ $< -lpthread -ldl
+
+demo: all kernels $(BUILD)/victims/training_loop $(BUILD)/fake/libc10.so ## record a training job (on the GPU where there is one) and plot its memory
+	BUILD=$(BUILD) kernels/demo.sh
+
+check-gpu: all kernels $(GPU_TOOLS) ## compare recordings with what a real GPU, PyTorch and CUPTI say (sections: SECTIONS="eager graph")
+	BUILD=$(BUILD) tests/gpu/check_gpu.sh $(SECTIONS)
+
+# Everything that a machine with a GPU but without our libraries and compilers needs.
+bundle: all kernels $(GPU_TOOLS) $(VICTIMS) $(UNIT) $(BUILD)/fake/libc10.so ## gather the build with every library it needs in $(BUILD)/bundle
+	BUILD=$(BUILD) kernels/bundle.sh
+
+.PHONY: kernels demo check-gpu bundle

@@ -1,0 +1,330 @@
+/*
+ * The three curves of each device as at most N points. Time is cut into buckets; each keeps, for each curve, the
+ * sample where it was lowest and the one where it was highest, so no spike is lost and the peak is always there.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../read/recording.h"
+
+#define POINTS_MIN 16u
+#define ENDS 2u	  /* the first and the last point of the range */
+#define PICKED (2u * GP_CURVES)
+#define TIME_ROUNDING_NS 100 /* blocks keep times in multiples of 64 ticks */
+#define CUDA_ERROR_OUT_OF_MEMORY 2u
+
+struct sample {
+	uint64_t event; /* orders samples of one moment; 0: none yet */
+	struct gp_point point;
+};
+
+struct bucket {
+	struct sample low[GP_CURVES], high[GP_CURVES];
+};
+
+struct line {
+	bool is_seen;
+	struct bucket *bucket;
+	size_t used; /* buckets */
+	struct sample first, last;
+	struct gp_mark *mark;
+	size_t marks;
+};
+
+struct plot {
+	struct gp_recording *recording;
+	int64_t from_ns, to_ns; /* asked for */
+	int64_t start_ns, span_ns; /* what the buckets divide: the part of it that holds events */
+	size_t buckets; /* a power of two */
+	size_t points;
+	bool is_begun; /* the range has been entered */
+	uint64_t event;
+	struct line line[GP_DEVICES];
+};
+
+static void keep_extremes(struct bucket *b, const struct sample *s)
+{
+	for (unsigned c = 0; c < GP_CURVES; c++) {
+		if (b->low[c].event == 0 || s->point.bytes[c] < b->low[c].point.bytes[c])
+			b->low[c] = *s;
+		if (b->high[c].event == 0 || s->point.bytes[c] > b->high[c].point.bytes[c])
+			b->high[c] = *s;
+	}
+}
+
+static size_t bucket_of(const struct plot *p, int64_t at_ns)
+{
+	if (at_ns <= p->start_ns)
+		return 0;
+	uint64_t which = (uint64_t)((unsigned __int128)(uint64_t)(at_ns - p->start_ns) * p->buckets / (uint64_t)p->span_ns);
+	return which < p->buckets ? (size_t)which : p->buckets - 1;
+}
+
+static enum gp_status add_sample(struct plot *p, unsigned device, int64_t at_ns)
+{
+	struct line *line = &p->line[device];
+	const struct gp_live_device *d = gp_live_device(p->recording->live, device);
+	struct sample s = { .event = ++p->event, .point.at_ns = at_ns };
+	for (unsigned c = 0; c < GP_CURVES; c++)
+		s.point.bytes[c] = d->curve[c].now_bytes;
+	if (line->bucket == NULL) {
+		line->bucket = calloc(p->buckets, sizeof *line->bucket);
+		if (line->bucket == NULL)
+			return GP_E_MEMORY;
+		line->first = s;
+		line->is_seen = true;
+	}
+	line->last = s;
+	keep_extremes(&line->bucket[bucket_of(p, at_ns)], &s);
+	return GP_OK;
+}
+
+static enum gp_status add_mark(struct plot *p, const struct gp_record *r, int64_t at_ns)
+{
+	bool is_framework = r->kind == GP_OOM;
+	if (!is_framework && (r->kind != GP_ALLOC_FAILED || r->code != CUDA_ERROR_OUT_OF_MEMORY))
+		return GP_OK;
+	if (r->device >= GP_DEVICES)
+		return GP_OK;
+	struct line *line = &p->line[r->device];
+	line->is_seen = true;
+	if ((line->marks & (line->marks - 1)) == 0) {
+		struct gp_mark *grown = realloc(line->mark, (line->marks == 0 ? 1 : line->marks * 2) * sizeof *grown);
+		if (grown == NULL)
+			return GP_E_MEMORY;
+		line->mark = grown;
+	}
+	line->mark[line->marks++] = (struct gp_mark){
+		.at_ns = at_ns,
+		.bytes = is_framework ? r->oom.bytes : r->alloc_failed.bytes,
+		.is_framework = is_framework,
+	};
+	return GP_OK;
+}
+
+/* The state with which the range begins. */
+static enum gp_status enter_range(struct plot *p)
+{
+	p->is_begun = true;
+	for (unsigned device = 0; device < GP_DEVICES; device++) {
+		if (!gp_live_device(p->recording->live, device)->is_seen)
+			continue;
+		enum gp_status status = add_sample(p, device, p->start_ns);
+		if (status != GP_OK)
+			return status;
+	}
+	gp_live_take_moved(p->recording->live);
+	return GP_OK;
+}
+
+static enum gp_status add_event(struct plot *p, const struct gp_record *r, int64_t at_ns)
+{
+	enum gp_status status = add_mark(p, r, at_ns);
+	uint64_t moved = gp_live_take_moved(p->recording->live);
+	for (; moved != 0 && status == GP_OK; moved &= moved - 1)
+		status = add_sample(p, (unsigned)__builtin_ctzll(moved), at_ns);
+	return status;
+}
+
+static enum gp_status replay(struct plot *p)
+{
+	struct gp_recording *r = p->recording;
+	enum gp_status status = gp_recording_rewind(r);
+	while (status == GP_OK) {
+		uint32_t thread;
+		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
+		if (record == NULL)
+			break;
+		int64_t at_ns = gp_tick_ns(&r->tick, record->time);
+		bool is_inside = at_ns >= p->from_ns && at_ns <= p->to_ns;
+		if (is_inside && !p->is_begun)
+			status = enter_range(p);
+		if (status == GP_OK)
+			status = gp_recording_apply(r, record);
+		if (status == GP_OK && is_inside)
+			status = add_event(p, record, at_ns);
+	}
+	if (status != GP_END)
+		return status;
+	return p->is_begun ? GP_OK : enter_range(p);
+}
+
+/* ---- from buckets to points ---- */
+
+static void merge_buckets(struct line *line, size_t *buckets)
+{
+	*buckets /= 2;
+	for (size_t i = 0; i < *buckets; i++) {
+		struct bucket left = line->bucket[2 * i];
+		const struct bucket *right = &line->bucket[2 * i + 1];
+		for (unsigned c = 0; c < GP_CURVES; c++) {
+			if (right->low[c].event != 0)
+				keep_extremes(&left, &right->low[c]);
+			if (right->high[c].event != 0)
+				keep_extremes(&left, &right->high[c]);
+		}
+		line->bucket[i] = left;
+	}
+}
+
+static int compare_samples(const void *left, const void *right)
+{
+	const struct sample *a = left, *b = right;
+	return (a->event > b->event) - (a->event < b->event);
+}
+
+/* The distinct samples of a bucket, in order; out has room for PICKED. */
+static size_t pick(const struct bucket *b, struct sample *out)
+{
+	struct sample all[PICKED];
+	size_t n = 0, kept = 0;
+	for (unsigned c = 0; c < GP_CURVES; c++) {
+		all[n++] = b->low[c];
+		all[n++] = b->high[c];
+	}
+	qsort(all, n, sizeof *all, compare_samples);
+	for (size_t i = 0; i < n; i++)
+		if (all[i].event != 0 && (kept == 0 || all[i].event != out[kept - 1].event))
+			out[kept++] = all[i];
+	return kept;
+}
+
+static size_t count_points(const struct line *line, size_t buckets)
+{
+	struct sample picked[PICKED];
+	size_t n = 0;
+	for (size_t i = 0; i < buckets; i++)
+		n += pick(&line->bucket[i], picked);
+	return n;
+}
+
+static enum gp_status fill_points(const struct plot *p, struct line *line, struct gp_timeline_device *out)
+{
+	size_t buckets = p->buckets;
+	while (buckets > 1 && count_points(line, buckets) + ENDS > p->points)
+		merge_buckets(line, &buckets);
+	struct gp_point *point = calloc(count_points(line, buckets) + ENDS, sizeof *point);
+	if (point == NULL)
+		return GP_E_MEMORY;
+	uint64_t before = line->first.event;
+	point[out->points++] = line->first.point;
+	for (size_t i = 0; i < buckets; i++) {
+		struct sample picked[PICKED];
+		size_t n = pick(&line->bucket[i], picked);
+		for (size_t k = 0; k < n; k++) {
+			if (picked[k].event <= before)
+				continue;
+			before = picked[k].event;
+			point[out->points++] = picked[k].point;
+		}
+	}
+	if (line->last.event > before)
+		point[out->points++] = line->last.point;
+	out->point = point;
+	return GP_OK;
+}
+
+/* A checkpoint has the exact moment of a peak, an event the rounded one: as the points show it. */
+static int64_t find_peak(const struct gp_timeline_device *out, unsigned curve, int64_t at_ns)
+{
+	for (size_t i = 0; i < out->points; i++)
+		if (out->point[i].bytes[curve] == out->peak_bytes[curve] &&
+		    llabs(out->point[i].at_ns - at_ns) < TIME_ROUNDING_NS)
+			return out->point[i].at_ns;
+	return at_ns;
+}
+
+static void fill_peaks(const struct plot *p, unsigned device, bool is_whole, struct gp_timeline_device *out)
+{
+	const struct gp_live_device *d = gp_live_device(p->recording->live, device);
+	for (unsigned c = 0; c < GP_CURVES; c++) {
+		if (is_whole) {
+			out->peak_bytes[c] = d->curve[c].peak_bytes;
+			if (d->curve[c].peak_bytes != 0)
+				out->peak_at_ns[c] = find_peak(out, c, gp_tick_ns(&p->recording->tick, d->curve[c].peak_time));
+			continue;
+		}
+		for (size_t i = 0; i < out->points; i++) {
+			if (out->point[i].bytes[c] <= out->peak_bytes[c])
+				continue;
+			out->peak_bytes[c] = out->point[i].bytes[c];
+			out->peak_at_ns[c] = out->point[i].at_ns;
+		}
+	}
+}
+
+static enum gp_status fill_device(struct plot *p, unsigned device, bool is_whole, struct gp_timeline *out)
+{
+	struct line *line = &p->line[device];
+	struct gp_timeline_device *to = &out->device[out->devices++];
+	to->device = device;
+	to->oom = line->mark;
+	to->ooms = line->marks;
+	line->mark = NULL;
+	enum gp_status status = line->bucket != NULL ? fill_points(p, line, to) : GP_OK;
+	if (status == GP_OK)
+		fill_peaks(p, device, is_whole, to);
+	return status;
+}
+
+static enum gp_status fill(struct plot *p, bool is_whole, struct gp_timeline *out)
+{
+	out->device = calloc(GP_DEVICES, sizeof *out->device);
+	enum gp_status status = out->device != NULL ? GP_OK : GP_E_MEMORY;
+	for (unsigned device = 0; device < GP_DEVICES && status == GP_OK; device++)
+		if (p->line[device].is_seen || gp_live_device(p->recording->live, device)->is_seen)
+			status = fill_device(p, device, is_whole, out);
+	return status;
+}
+
+static enum gp_status plot_into(struct plot *p, const struct gp_info *info, bool is_whole, struct gp_timeline *out)
+{
+	int64_t kept = (int64_t)info->kept_from_ns, last = (int64_t)info->duration_ns;
+	p->start_ns = p->from_ns > kept ? p->from_ns : kept;
+	int64_t end = p->to_ns < last ? p->to_ns : last;
+	p->span_ns = end > p->start_ns ? end - p->start_ns + 1 : 1;
+	for (p->buckets = 1; p->buckets * 2 <= p->points; p->buckets *= 2)
+		;
+	enum gp_status status = replay(p);
+	return status == GP_OK ? fill(p, is_whole, out) : status;
+}
+
+enum gp_status gp_timeline_build(struct gp_recording *recording, size_t points, int64_t from_ns, int64_t to_ns,
+				 struct gp_timeline *out)
+{
+	*out = (struct gp_timeline){ 0 };
+	const struct gp_info *info;
+	enum gp_status status = gp_recording_info(recording, &info);
+	if (status != GP_OK)
+		return status;
+	if (from_ns > to_ns || points < POINTS_MIN)
+		return GP_E_ARGUMENT;
+	bool is_whole = from_ns <= 0 && to_ns == INT64_MAX;
+	struct plot *p = calloc(1, sizeof *p);
+	if (p == NULL)
+		return GP_E_MEMORY;
+	p->recording = recording;
+	p->points = points;
+	/* the first event may be a little older than the start's clock triple */
+	p->from_ns = is_whole ? INT64_MIN / 4 : from_ns;
+	p->to_ns = is_whole ? INT64_MAX / 4 : to_ns;
+	status = plot_into(p, info, is_whole, out);
+	for (unsigned device = 0; device < GP_DEVICES; device++) {
+		free(p->line[device].bucket);
+		free(p->line[device].mark);
+	}
+	free(p);
+	if (status != GP_OK)
+		gp_timeline_free(out);
+	return status;
+}
+
+void gp_timeline_free(struct gp_timeline *timeline)
+{
+	for (size_t i = 0; i < timeline->devices; i++) {
+		free((void *)timeline->device[i].point);
+		free((void *)timeline->device[i].oom);
+	}
+	free(timeline->device);
+	*timeline = (struct gp_timeline){ 0 };
+}

@@ -1,0 +1,88 @@
+/* The bytes of a recording's header. docs/FORMAT.md has the same table. No I/O. */
+#include "layout.h"
+
+#include <string.h>
+
+#include "crc.h"
+#include "varint.h"
+
+/*
+ *   0 magic 8       16 clock 4       32 slot_bytes 8       64 ticks_per_second 8    176 ring_path 256
+ *   8 major 2       20 pid 4         40 start_ticks 8      72 boot_id 40            432 command 1024
+ *  10 minor 2       24 slots 4       48 start_mono_ns 8   112 hostname 64          1456 zeros
+ *  12 bytes 4       28 zero 4        56 start_unix_ns 8                            4092 CRC-32C of all before
+ */
+enum { CRC_AT = GP_FILE_HEADER - 4 };
+
+#define SLOTS_MAX 65536u
+#define SLOT_BYTES_MAX ((uint64_t)1 << 46)
+
+/* Up to the NUL; what lies behind it in the caller's array is nobody's business. */
+static void put_text(unsigned char *out, const char *text, size_t capacity)
+{
+	memcpy(out, text, strnlen(text, capacity - 1));
+}
+
+void gp_file_header_encode(const struct gp_file_header *header, unsigned char out[GP_FILE_HEADER])
+{
+	memset(out, 0, GP_FILE_HEADER);
+	memcpy(out, GP_FILE_MAGIC, sizeof GP_FILE_MAGIC);
+	gp_fixed_put(out + 8, header->major, 2);
+	gp_fixed_put(out + 10, header->minor, 2);
+	gp_fixed_put(out + 12, GP_FILE_HEADER, 4);
+	gp_fixed_put(out + 16, header->clock, 4);
+	gp_fixed_put(out + 20, header->pid, 4);
+	gp_fixed_put(out + 24, header->slots, 4);
+	gp_fixed_put(out + 32, header->slot_bytes, 8);
+	gp_fixed_put(out + 40, header->start_ticks, 8);
+	gp_fixed_put(out + 48, header->start_mono_ns, 8);
+	gp_fixed_put(out + 56, header->start_unix_ns, 8);
+	gp_fixed_put(out + 64, header->ticks_per_second, 8);
+	put_text(out + 72, header->boot_id, sizeof header->boot_id);
+	put_text(out + 112, header->hostname, sizeof header->hostname);
+	put_text(out + 176, header->ring_path, sizeof header->ring_path);
+	put_text(out + 432, header->command, sizeof header->command);
+	gp_fixed_put(out + CRC_AT, gp_crc32c(out, CRC_AT), 4);
+}
+
+static bool is_plausible(const struct gp_file_header *h)
+{
+	if (h->clock != GP_CLOCK_TSC && h->clock != GP_CLOCK_MONOTONIC_RAW)
+		return false;
+	if (h->slots > SLOTS_MAX || h->slot_bytes > SLOT_BYTES_MAX || !h->slots != !h->slot_bytes)
+		return false;
+	/* a slot holds at least a SEGMENT and an END block */
+	if (h->slots && h->slot_bytes < 2 * GP_BLOCK_HEADER)
+		return false;
+	return h->ticks_per_second != 0 && !h->boot_id[sizeof h->boot_id - 1] &&
+	       !h->hostname[sizeof h->hostname - 1] && !h->ring_path[sizeof h->ring_path - 1] &&
+	       !h->command[sizeof h->command - 1];
+}
+
+enum gp_status gp_file_header_decode(const unsigned char in[GP_FILE_HEADER], struct gp_file_header *out)
+{
+	if (memcmp(in, GP_FILE_MAGIC, sizeof GP_FILE_MAGIC) != 0)
+		return GP_E_NOT_RECORDING;
+	*out = (struct gp_file_header){
+		.major = (uint16_t)gp_fixed_get(in + 8, 2),
+		.minor = (uint16_t)gp_fixed_get(in + 10, 2),
+		.clock = (uint32_t)gp_fixed_get(in + 16, 4),
+		.pid = (uint32_t)gp_fixed_get(in + 20, 4),
+		.slots = (uint32_t)gp_fixed_get(in + 24, 4),
+		.slot_bytes = gp_fixed_get(in + 32, 8),
+		.start_ticks = gp_fixed_get(in + 40, 8),
+		.start_mono_ns = gp_fixed_get(in + 48, 8),
+		.start_unix_ns = gp_fixed_get(in + 56, 8),
+		.ticks_per_second = gp_fixed_get(in + 64, 8),
+	};
+	/* before the checksum: another major may keep it elsewhere */
+	if (out->major != GP_FORMAT_MAJOR)
+		return GP_E_VERSION;
+	if (gp_fixed_get(in + CRC_AT, 4) != gp_crc32c(in, CRC_AT))
+		return GP_E_DAMAGED;
+	memcpy(out->boot_id, in + 72, sizeof out->boot_id);
+	memcpy(out->hostname, in + 112, sizeof out->hostname);
+	memcpy(out->ring_path, in + 176, sizeof out->ring_path);
+	memcpy(out->command, in + 432, sizeof out->command);
+	return is_plausible(out) ? GP_OK : GP_E_DAMAGED;
+}

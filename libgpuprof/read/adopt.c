@@ -1,0 +1,402 @@
+/*
+ * What a dead process left in its rings goes into its recording: encoded as its drain thread would have done, flagged
+ * ADOPTED, sealed; then the ring file is removed. Where to go on is read from the recording, not believed from the
+ * control page. Each block is noted in the ring (sequence, tail) after it is written, so that a crash in the middle
+ * costs nothing: the next adopter goes on. The lock on byte 0, which the owner held, keeps a second one away.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "recording.h"
+
+#define TIME_ROUNDING 65536u /* ticks */
+
+struct adopter {
+	struct gp_ring_file *rings;
+	struct gp_file file;
+	struct gp_index index;
+	struct gp_tick tick;
+	uint64_t ticks; /* the newest moment known of the run */
+	uint64_t at, end; /* where the next block goes, and where its slot ends */
+	uint64_t slot;
+	uint32_t segment, part;
+	uint64_t cut;
+	struct gp_block_scratch *scratch;
+	void *scratch_memory;
+	struct gp_record *record; /* one decoded block */
+	unsigned char *block;
+	uint64_t events;
+};
+
+static enum gp_status write_at(const struct adopter *a, const unsigned char *bytes, size_t n, uint64_t offset)
+{
+	while (n > 0) {
+		ssize_t written = pwrite(a->file.fd, bytes, n, (off_t)offset);
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return written < 0 && errno != ENOSPC && errno != EDQUOT ? GP_E_IO : GP_E_SPACE;
+		bytes += written;
+		offset += (uint64_t)written;
+		n -= (size_t)written;
+	}
+	return GP_OK;
+}
+
+/* The run ended when its last event came, not now. */
+static struct gp_block_header make_header(const struct adopter *a, enum gp_block_type type, uint16_t flags)
+{
+	const struct gp_file_header *h = &a->file.header;
+	int64_t ns = gp_tick_ns(&a->tick, a->ticks);
+	return (struct gp_block_header){
+		.type = (uint16_t)type,
+		.flags = (uint16_t)(flags | GP_BLOCK_ADOPTED),
+		.segment = a->segment,
+		.part = a->part,
+		.thread = GP_THREAD_NONE,
+		.first_order = a->cut,
+		.last_order = a->cut,
+		.ticks = a->ticks,
+		.mono_ns = h->start_mono_ns + (uint64_t)ns,
+		.unix_ns = h->start_unix_ns + (uint64_t)ns,
+	};
+}
+
+static enum gp_status put_plain(struct adopter *a, enum gp_block_type type, uint16_t flags)
+{
+	unsigned char bytes[GP_BLOCK_HEADER];
+	struct gp_block_header header = make_header(a, type, flags);
+	gp_block_header_encode(&header, bytes);
+	enum gp_status status = write_at(a, bytes, sizeof bytes, a->at);
+	if (status == GP_OK)
+		a->at += sizeof bytes;
+	return status;
+}
+
+static void enter_slot(struct adopter *a, uint64_t slot)
+{
+	const struct gp_file_header *h = &a->file.header;
+	a->slot = slot;
+	a->end = h->slots != 0 ? gp_slot_offset(h, slot + 1) : UINT64_MAX;
+}
+
+static enum gp_status begin_part(struct adopter *a)
+{
+	const struct gp_file_header *h = &a->file.header;
+	/* a segment may not overwrite its own beginning */
+	if (a->part + 2 >= h->slots)
+		return GP_E_SPACE;
+	a->part++;
+	enter_slot(a, (a->slot + 1) % h->slots);
+	a->at = gp_slot_offset(h, a->slot);
+	return put_plain(a, GP_BLOCK_SEGMENT, 0);
+}
+
+/* ---- rings ---- */
+
+static const struct gp_record *slot_of(const struct gp_ring *ring, uint64_t at)
+{
+	return &ring->slots[at & (GP_RING_SLOTS - 1)];
+}
+
+/* Slots of whole records from `tail` on that go into one block: on one side of the cut. */
+static uint64_t block_slots(struct adopter *a, const struct gp_ring *ring, uint64_t tail, uint64_t head, bool *is_late)
+{
+	uint64_t at = tail;
+	*is_late = slot_of(ring, tail)->order < a->cut;
+	while (at < head) {
+		const struct gp_record *record = slot_of(ring, at);
+		uint64_t next = at + 1u + record->extra;
+		if (next > head || next - tail > GP_BLOCK_RECORDS || (record->order < a->cut) != *is_late)
+			break;
+		if (record->time > a->ticks)
+			a->ticks = record->time;
+		at = next;
+	}
+	return at - tail;
+}
+
+static enum gp_status put_block(struct adopter *a, struct gp_ring *ring, uint64_t tail, uint64_t slots, bool is_late)
+{
+	for (;;) {
+		struct gp_block_header header = make_header(a, GP_BLOCK_EVENTS, is_late ? GP_BLOCK_LATE : 0);
+		header.thread = ring->thread;
+		header.sequence = atomic_load(&ring->sequence);
+		size_t length;
+		enum gp_status status = gp_block_encode(a->scratch, &header, ring->slots, GP_RING_SLOTS, tail, slots,
+							a->block, gp_block_bound(), &length);
+		if (status != GP_OK)
+			return status;
+		bool fits = a->end - a->at >= length + GP_BLOCK_HEADER; /* an END must still fit */
+		status = fits ? write_at(a, a->block, length, a->at) : begin_part(a);
+		if (status != GP_OK)
+			return status;
+		if (!fits)
+			continue;
+		a->at += length;
+		a->events += header.records;
+		atomic_store(&ring->sequence, header.sequence + 1);
+		return GP_OK;
+	}
+}
+
+static enum gp_status adopt_ring(struct adopter *a, struct gp_ring *ring)
+{
+	uint64_t tail = atomic_load(&ring->tail), head = atomic_load(&ring->head);
+	if (head - tail > GP_RING_SLOTS)
+		return GP_E_DAMAGED;
+	while (tail < head) {
+		bool is_late;
+		uint64_t slots = block_slots(a, ring, tail, head, &is_late);
+		if (slots == 0)
+			return GP_E_DAMAGED;
+		enum gp_status status = put_block(a, ring, tail, slots, is_late);
+		if (status != GP_OK)
+			return status;
+		tail += slots;
+		atomic_store(&ring->tail, tail);
+	}
+	return GP_OK;
+}
+
+/* As far as a block keeps it: times are rounded. */
+static bool is_same_record(const struct gp_record *a, const struct gp_record *b)
+{
+	return a->kind == b->kind && a->order == b->order && a->device == b->device && a->space == b->space &&
+	       a->stack == b->stack && a->aux == b->aux && memcmp(a->v, b->v, sizeof a->v) == 0 &&
+	       (a->time > b->time ? a->time - b->time : b->time - a->time) < TIME_ROUNDING;
+}
+
+/* The owner (or an adopter) may have died after it wrote a block and before it freed the slots: only its last one. */
+static void skip_written(struct adopter *a)
+{
+	struct gp_block_walk walk = { .file = &a->file, .at = a->index.last_block, .end = a->file.bytes, .is_slot = true,
+				      .segment = a->segment, .part = a->part };
+	if (a->index.blocks == 0 || !gp_block_walk_next(&walk) || walk.skipped > 0 ||
+	    walk.header.type != GP_BLOCK_EVENTS || walk.header.stored_bytes > gp_block_bound())
+		return;
+	uint64_t slots = 0;
+	if (gp_file_read(&a->file, walk.offset + GP_BLOCK_HEADER, a->block, walk.header.stored_bytes) != GP_OK ||
+	    gp_block_decode(a->scratch, &walk.header, a->block, a->record, &slots) != GP_OK || slots == 0) {
+		a->at = walk.offset; /* torn: written anew */
+		return;
+	}
+	for (uint32_t i = 0; i < a->rings->rings; i++) {
+		struct gp_ring *ring = gp_ring_file_ring(a->rings, i);
+		uint64_t tail = atomic_load(&ring->tail), head = atomic_load(&ring->head);
+		if (ring->thread != walk.header.thread || head - tail > GP_RING_SLOTS || head - tail < slots ||
+		    !is_same_record(slot_of(ring, tail), &a->record[0]))
+			continue;
+		atomic_store(&ring->sequence, walk.header.sequence + 1);
+		atomic_store(&ring->tail, tail + slots);
+	}
+}
+
+/* Losses that no LOST record has told yet, told by ring 0, the recorder's own. */
+static void tell_losses(struct adopter *a)
+{
+	struct gp_record lost = { .kind = GP_LOST, .order = atomic_load(&a->rings->control->next_order), .time = a->ticks };
+	uint64_t any = 0;
+	for (uint32_t i = 0; i < a->rings->rings; i++) {
+		struct gp_ring *ring = gp_ring_file_ring(a->rings, i);
+		const uint64_t now[4] = { atomic_load(&ring->lost_memory), atomic_load(&ring->lost_launch),
+					  atomic_load(&ring->lost_other), atomic_load(&ring->nested) };
+		for (unsigned n = 0; n < 4; n++) {
+			lost.v[n] += now[n] - ring->told[n];
+			any |= now[n] - ring->told[n];
+			ring->told[n] = now[n];
+		}
+	}
+	if (any == 0 || a->rings->rings == 0)
+		return;
+	struct gp_ring *own = gp_ring_file_ring(a->rings, 0);
+	uint64_t head = atomic_load(&own->head);
+	if (head - atomic_load(&own->tail) >= GP_RING_SLOTS)
+		return;
+	own->slots[head & (GP_RING_SLOTS - 1)] = lost;
+	atomic_store(&own->head, head + 1);
+}
+
+static enum gp_status adopt_rings(struct adopter *a)
+{
+	skip_written(a);
+	enum gp_status status = GP_OK, first_failure = GP_OK;
+	/* all others first: what they hold is the newest moment */
+	for (uint32_t i = a->rings->rings; i-- > 0 && status != GP_E_SPACE && status != GP_E_IO;) {
+		if (i == 0)
+			tell_losses(a);
+		status = adopt_ring(a, gp_ring_file_ring(a->rings, i));
+		if (status != GP_OK && first_failure == GP_OK)
+			first_failure = status;
+	}
+	/* an impossible ring is skipped; a full disk is not the end: the next adopter tries again */
+	if (first_failure == GP_E_SPACE || first_failure == GP_E_IO)
+		return first_failure;
+	status = put_plain(a, GP_BLOCK_END, GP_BLOCK_SEALED);
+	if (status == GP_OK && a->file.header.slots == 0 && ftruncate(a->file.fd, (off_t)a->at) != 0)
+		status = GP_E_IO;
+	return status;
+}
+
+/* ---- the recording ---- */
+
+static enum gp_status open_recording(struct adopter *a)
+{
+	const struct gp_control *c = a->rings->control;
+	struct stat st;
+	a->file.fd = open(c->output, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (a->file.fd < 0)
+		return GP_E_OPEN;
+	if (fstat(a->file.fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
+		return GP_E_NOT_RECORDING;
+	a->file.bytes = (uint64_t)st.st_size;
+	unsigned char bytes[GP_FILE_HEADER];
+	enum gp_status status = gp_file_read(&a->file, 0, bytes, sizeof bytes);
+	if (status == GP_OK)
+		status = gp_file_header_decode(bytes, &a->file.header);
+	if (status != GP_OK)
+		return status;
+	const char *ours = strrchr(a->rings->path, '/'), *named = strrchr(a->file.header.ring_path, '/');
+	if (a->file.header.pid != c->pid || strncmp(a->file.header.boot_id, c->boot_id, sizeof c->boot_id) != 0 ||
+	    ours == NULL || named == NULL || strcmp(ours, named) != 0)
+		return GP_E_NOT_RECORDING; /* another recording of that name */
+	return gp_index_build(&a->file, &a->index);
+}
+
+static enum gp_status find_position(struct adopter *a)
+{
+	const struct gp_index *x = &a->index;
+	gp_tick_init(&a->tick, &a->file.header, &x->last);
+	a->ticks = x->last.ticks > a->file.header.start_ticks ? x->last.ticks : a->file.header.start_ticks;
+	if (x->segments == 0) {
+		enter_slot(a, 0);
+		a->at = GP_FILE_HEADER;
+		return put_plain(a, GP_BLOCK_SEGMENT, 0);
+	}
+	const struct gp_part *part = &x->part[x->parts - 1];
+	a->segment = part->segment;
+	a->part = part->part;
+	a->cut = x->segment[x->segments - 1].cut;
+	a->at = x->end;
+	enter_slot(a, a->file.header.slots != 0 ? (part->offset - GP_FILE_HEADER) / a->file.header.slot_bytes : 0);
+	return GP_OK;
+}
+
+static enum gp_status open_memory(struct adopter *a)
+{
+	size_t bytes = (gp_block_scratch_bytes() + 63) & ~(size_t)63;
+	a->scratch_memory = aligned_alloc(64, bytes);
+	a->record = malloc(GP_BLOCK_RECORDS * sizeof *a->record);
+	a->block = malloc(gp_block_bound());
+	if (a->scratch_memory == NULL || a->record == NULL || a->block == NULL)
+		return GP_E_MEMORY;
+	a->scratch = gp_block_scratch_init(a->scratch_memory, bytes);
+	return a->scratch != NULL ? GP_OK : GP_E_MEMORY;
+}
+
+static enum gp_status adopt_into_recording(struct gp_ring_file *rings, uint64_t *events)
+{
+	struct adopter a = { .rings = rings, .file.fd = -1 };
+	enum gp_status status = open_recording(&a);
+	if (status == GP_OK && !a.index.is_sealed) {
+		status = open_memory(&a);
+		if (status == GP_OK)
+			status = find_position(&a);
+		if (status == GP_OK)
+			status = adopt_rings(&a);
+	}
+	*events = a.events;
+	gp_index_release(&a.index);
+	gp_file_release(&a.file);
+	free(a.scratch_memory);
+	free(a.record);
+	free(a.block);
+	return status;
+}
+
+/* ---- one ring file after the other ---- */
+
+struct adoption {
+	unsigned adopted;
+	FILE *report;
+};
+
+/* Ours now, and still in the directory? */
+static bool take_lock(const struct gp_ring_file *rings)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+	struct stat st;
+	return fcntl(rings->fd, F_SETLK, &lock) == 0 && fstat(rings->fd, &st) == 0 && st.st_nlink == 1;
+}
+
+static bool is_own_namespace(const struct gp_control *c)
+{
+	struct stat own;
+	return stat("/proc/self/ns/pid", &own) == 0 && own.st_ino == c->pid_namespace;
+}
+
+static void adopt_path(void *context, const char *path)
+{
+	struct adoption *to = context;
+	struct gp_ring_file rings;
+	if (gp_ring_file_open(path, true, &rings) != GP_OK)
+		return;
+	struct gp_control *c = rings.control;
+	c->output[sizeof c->output - 1] = '\0';
+	if (gp_ring_file_owner(&rings) != GP_OWNER_DEAD || !take_lock(&rings)) {
+		gp_ring_file_close(&rings);
+		return;
+	}
+	uint64_t events = 0;
+	enum gp_status status = atomic_load(&c->is_sealed) != 0 ? GP_OK : adopt_into_recording(&rings, &events);
+	/* without its recording there is nothing to adopt into; another namespace may just not show it to us */
+	bool is_gone = status == GP_E_OPEN && errno == ENOENT && is_own_namespace(c);
+	if (status == GP_OK || is_gone) {
+		atomic_store(&c->is_sealed, 1);
+		unlink(path);
+		to->adopted += status == GP_OK;
+	}
+	if (to->report != NULL && status == GP_OK && events > 0)
+		fprintf(to->report, "gpuprof: adopted %llu events that process %u left in '%s' into '%s'\n",
+			(unsigned long long)events, c->pid, path, c->output);
+	else if (to->report != NULL && is_gone)
+		fprintf(to->report, "gpuprof: removed '%s' of process %u: its recording '%s' is gone\n", path, c->pid,
+			c->output);
+	else if (to->report != NULL && status != GP_OK)
+		fprintf(to->report, "gpuprof: cannot adopt '%s' into '%s': %s\n", path, c->output, gp_status_text(status));
+	gp_ring_file_close(&rings);
+}
+
+static void adopt_beside(const char *directory, struct adoption *to)
+{
+	gp_ring_file_visit(directory, adopt_path, to);
+}
+
+enum gp_status gp_adopt(unsigned *adopted, FILE *report)
+{
+	struct adoption to = { .report = report };
+	adopt_beside(".", &to);
+	if (adopted != NULL)
+		*adopted = to.adopted;
+	return GP_OK;
+}
+
+enum gp_status gp_adopt_beside(const char *recording, unsigned *adopted, FILE *report)
+{
+	struct adoption to = { .report = report };
+	char directory[1024];
+	const char *slash = strrchr(recording, '/');
+	size_t n = slash == NULL ? 0 : slash == recording ? 1 : (size_t)(slash - recording);
+	if (n >= sizeof directory)
+		return GP_E_ARGUMENT;
+	memcpy(directory, n != 0 ? recording : ".", n != 0 ? n : 1);
+	directory[n != 0 ? n : 1] = '\0';
+	adopt_beside(directory, &to);
+	if (adopted != NULL)
+		*adopted = to.adopted;
+	return GP_OK;
+}

@@ -1,0 +1,310 @@
+/*
+ * Which segments a recording holds, where their parts lie, what is damaged. One pass over the block headers; memory
+ * grows with segments and threads, not with blocks.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "recording.h"
+
+/* The next sequence number expected of a thread. */
+struct thread_sequence {
+	uint32_t thread;
+	bool is_used;
+	uint64_t next;
+};
+
+struct builder {
+	const struct gp_file *file;
+	struct gp_index *index;
+	struct thread_sequence *thread; /* open addressing */
+	size_t threads, thread_room;	/* room is a power of two */
+	bool is_whole;			/* nothing was overwritten: sequences start at 0 */
+	bool is_out_of_memory;
+};
+
+void gp_index_damage(struct gp_index *index, uint64_t offset, uint64_t block, const char *format, ...)
+{
+	if (index->damages++ >= GP_DAMAGES_KEPT)
+		return;
+	if (index->damage == NULL)
+		index->damage = calloc(GP_DAMAGES_KEPT, sizeof *index->damage);
+	if (index->damage == NULL)
+		return;
+	struct gp_damage *damage = &index->damage[index->damages - 1];
+	damage->offset = offset;
+	damage->block = block;
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(damage->what, sizeof damage->what, format, arguments);
+	va_end(arguments);
+}
+
+/* One more element at the end of an array that grows by doubling; NULL: out of memory. */
+static void *append(void *array_pointer, size_t *count, size_t element)
+{
+	void **array = array_pointer;
+	if ((*count & (*count - 1)) == 0) {
+		void *grown = realloc(*array, (*count == 0 ? 1 : *count * 2) * element);
+		if (grown == NULL)
+			return NULL;
+		*array = grown;
+	}
+	return (char *)*array + (*count)++ * element;
+}
+
+static struct thread_sequence *find_thread(struct builder *b, uint32_t thread)
+{
+	if (b->threads * 2 >= b->thread_room) {
+		struct builder old = *b;
+		b->thread_room = old.thread_room == 0 ? 64 : old.thread_room * 2;
+		b->thread = calloc(b->thread_room, sizeof *b->thread);
+		if (b->thread == NULL) {
+			*b = old;
+			return NULL;
+		}
+		b->threads = 0;
+		for (size_t i = 0; i < old.thread_room; i++)
+			if (old.thread[i].is_used)
+				*find_thread(b, old.thread[i].thread) = old.thread[i];
+		free(old.thread);
+	}
+	for (size_t at = thread * 2654435769u;; at++) {
+		struct thread_sequence *t = &b->thread[at & (b->thread_room - 1)];
+		if (t->is_used && t->thread != thread)
+			continue;
+		if (!t->is_used) {
+			*t = (struct thread_sequence){ .thread = thread, .is_used = true, .next = UINT64_MAX };
+			b->threads++;
+		}
+		return t;
+	}
+}
+
+static bool has_sequence(const struct gp_block_header *h)
+{
+	return h->type == GP_BLOCK_DEFINE || h->type == GP_BLOCK_CHECKPOINT || h->type == GP_BLOCK_EVENTS;
+}
+
+static void check_sequence(struct builder *b, const struct gp_block_walk *walk)
+{
+	const struct gp_block_header *h = &walk->header;
+	struct thread_sequence *t = find_thread(b, h->thread);
+	if (t == NULL) {
+		b->is_out_of_memory = true;
+		return;
+	}
+	if (t->next == UINT64_MAX)
+		t->next = b->is_whole ? 0 : h->sequence;
+	if (h->sequence < t->next) {
+		uint64_t *repeated = append(&b->index->repeated, &b->index->repeats, sizeof *repeated);
+		if (repeated == NULL)
+			b->is_out_of_memory = true;
+		else
+			*repeated = walk->offset;
+		return;
+	}
+	if (h->sequence > t->next && h->thread == GP_THREAD_NONE)
+		gp_index_damage(b->index, walk->offset, b->index->blocks,
+				"%llu blocks of definitions or checkpoints are missing before this one",
+				(unsigned long long)(h->sequence - t->next));
+	else if (h->sequence > t->next)
+		gp_index_damage(b->index, walk->offset, b->index->blocks,
+				"%llu blocks of thread %u are missing before this one",
+				(unsigned long long)(h->sequence - t->next), h->thread);
+	if (h->sequence > t->next)
+		b->index->segment[b->index->segments - 1].is_damaged = true;
+	t->next = h->sequence + 1;
+}
+
+/* The segment that this block belongs to, a new one when its number is new. */
+static struct gp_segment *place_block(struct builder *b, const struct gp_block_walk *walk)
+{
+	struct gp_index *x = b->index;
+	const struct gp_block_header *h = &walk->header;
+	if (x->segments == 0 || x->segment[x->segments - 1].number != h->segment) {
+		struct gp_segment *s = append(&x->segment, &x->segments, sizeof *s);
+		if (s == NULL)
+			return NULL;
+		*s = (struct gp_segment){ .number = h->segment, .cut = h->first_order, .ticks = h->ticks, .part = x->parts };
+	}
+	struct gp_segment *s = &x->segment[x->segments - 1];
+	if (s->parts == 0 || x->part[x->parts - 1].part != h->part) {
+		struct gp_part *p = append(&x->part, &x->parts, sizeof *p);
+		if (p == NULL)
+			return NULL;
+		*p = (struct gp_part){ .offset = walk->offset, .segment = h->segment, .part = h->part };
+		s->parts++;
+	}
+	x->part[x->parts - 1].end = walk->at;
+	return s;
+}
+
+static void add_block(struct builder *b, const struct gp_block_walk *walk)
+{
+	struct gp_index *x = b->index;
+	const struct gp_block_header *h = &walk->header;
+	struct gp_segment *s = place_block(b, walk);
+	if (s == NULL) {
+		b->is_out_of_memory = true;
+		return;
+	}
+	if (walk->skipped > 0) {
+		s->is_damaged = true;
+		gp_index_damage(x, walk->skipped_at, x->blocks, "expected a block, found %llu bytes that are none",
+				(unsigned long long)walk->skipped);
+	}
+	if (h->type == GP_BLOCK_SEGMENT) {
+		s->has_begin |= h->part == 0;
+		s->cut = h->first_order;
+	}
+	if (has_sequence(h))
+		check_sequence(b, walk);
+	s->has_checkpoint |= h->type == GP_BLOCK_CHECKPOINT && (h->flags & GP_BLOCK_LAST_CHECKPOINT) != 0;
+	s->has_end = h->type == GP_BLOCK_END;
+	x->is_sealed = s->has_end && (h->flags & GP_BLOCK_SEALED) != 0;
+	x->is_adopted = s->has_end && (h->flags & GP_BLOCK_ADOPTED) != 0;
+	x->end = s->has_end ? walk->offset : walk->at;
+	if (h->ticks >= x->last.ticks)
+		x->last = *h;
+	x->last_block = walk->offset;
+	x->blocks++;
+}
+
+static void index_all_kept(struct builder *b)
+{
+	struct gp_block_walk walk = { .file = b->file, .at = GP_FILE_HEADER, .end = b->file->bytes };
+	while (!b->is_out_of_memory && !b->index->is_sealed && gp_block_walk_next(&walk)) {
+		if (b->index->blocks == 0)
+			b->is_whole = walk.header.segment == 0;
+		add_block(b, &walk);
+	}
+}
+
+/* ---- slots ---- */
+
+struct slot {
+	uint64_t offset, end;
+	uint32_t segment, part;
+};
+
+static int compare_slots(const void *left, const void *right)
+{
+	const struct slot *a = left, *b = right;
+	if (a->segment != b->segment)
+		return a->segment < b->segment ? -1 : 1;
+	return (a->part > b->part) - (a->part < b->part);
+}
+
+/* The slot's first block says whose it is; false: never written, or its first block is damaged. */
+static bool read_slot(const struct gp_file *file, uint64_t number, struct slot *out)
+{
+	uint64_t offset = gp_slot_offset(&file->header, number);
+	unsigned char bytes[GP_BLOCK_HEADER];
+	struct gp_block_header h;
+	if (gp_file_read(file, offset, bytes, sizeof bytes) != GP_OK || gp_block_header_decode(bytes, &h) != GP_OK ||
+	    h.type != GP_BLOCK_SEGMENT)
+		return false;
+	uint64_t end = offset + file->header.slot_bytes;
+	*out = (struct slot){ .offset = offset,
+			      .end = end < file->bytes ? end : file->bytes,
+			      .segment = h.segment,
+			      .part = h.part };
+	return true;
+}
+
+static bool is_zero(const struct gp_file *file, uint64_t offset)
+{
+	unsigned char bytes[GP_BLOCK_HEADER], any = 0;
+	if (gp_file_read(file, offset, bytes, sizeof bytes) != GP_OK)
+		return true;
+	for (size_t i = 0; i < sizeof bytes; i++)
+		any |= bytes[i];
+	return any == 0;
+}
+
+/* Slots whose segment lost its beginning to newer ones mean nothing any more. */
+static size_t drop_headless(struct slot *slot, size_t slots)
+{
+	size_t first = 0;
+	while (first < slots && slot[first].part != 0)
+		first++;
+	return first;
+}
+
+static void index_slots(struct builder *b)
+{
+	const struct gp_file *file = b->file;
+	struct slot *slot = calloc(file->header.slots, sizeof *slot);
+	if (slot == NULL) {
+		b->is_out_of_memory = true;
+		return;
+	}
+	size_t slots = 0;
+	for (uint64_t i = 0; i < file->header.slots; i++) {
+		if (read_slot(file, i, &slot[slots]))
+			slots++;
+		else if (!is_zero(file, gp_slot_offset(&file->header, i)))
+			gp_index_damage(b->index, gp_slot_offset(&file->header, i), 0,
+					"expected the first block of slot %llu", (unsigned long long)i);
+	}
+	qsort(slot, slots, sizeof *slot, compare_slots);
+	b->is_whole = slots > 0 && slot[0].segment == 0 && slot[0].part == 0;
+	for (size_t i = drop_headless(slot, slots); i < slots && !b->is_out_of_memory; i++) {
+		if (i > 0 && slot[i].part != 0 && (slot[i - 1].segment != slot[i].segment))
+			gp_index_damage(b->index, slot[i].offset, b->index->blocks,
+					"the first part of segment %u is missing", slot[i].segment);
+		struct gp_block_walk walk = { .file = file, .at = slot[i].offset, .end = slot[i].end, .is_slot = true,
+					      .segment = slot[i].segment, .part = slot[i].part };
+		while (!b->is_out_of_memory && gp_block_walk_next(&walk)) {
+			add_block(b, &walk);
+			if (walk.header.type == GP_BLOCK_END)
+				break;
+		}
+	}
+	free(slot);
+}
+
+enum gp_status gp_index_build(const struct gp_file *file, struct gp_index *out)
+{
+	*out = (struct gp_index){ .end = GP_FILE_HEADER };
+	struct builder b = { .file = file, .index = out };
+	if (file->header.slots != 0)
+		index_slots(&b);
+	else
+		index_all_kept(&b);
+	free(b.thread);
+	if (!b.is_out_of_memory)
+		return GP_OK;
+	gp_index_release(out);
+	return GP_E_MEMORY;
+}
+
+void gp_index_release(struct gp_index *index)
+{
+	free(index->part);
+	free(index->segment);
+	free(index->damage);
+	free(index->repeated);
+	*index = (struct gp_index){ 0 };
+}
+
+bool gp_index_is_repeated(const struct gp_index *index, uint64_t offset)
+{
+	for (size_t i = 0; i < index->repeats; i++)
+		if (index->repeated[i] == offset)
+			return true;
+	return false;
+}
+
+size_t gp_index_first(const struct gp_index *index)
+{
+	for (size_t i = 0; i < index->segments; i++) {
+		const struct gp_segment *s = &index->segment[i];
+		/* before the first event there is nothing to know */
+		if (s->has_begin && (s->has_checkpoint || s->number == 0))
+			return i;
+	}
+	return 0;
+}

@@ -1,0 +1,145 @@
+/* A recording's bytes: the header, exact reads, and the walk from block to block that finds its way after damage. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "recording.h"
+
+#define SEARCH_BYTES 65536u
+
+enum gp_status gp_file_read(const struct gp_file *file, uint64_t offset, void *out, size_t bytes)
+{
+	unsigned char *to = out;
+	while (bytes > 0) {
+		ssize_t n = pread(file->fd, to, bytes, (off_t)offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n == 0 ? GP_E_TRUNCATED : GP_E_IO;
+		to += n;
+		offset += (uint64_t)n;
+		bytes -= (size_t)n;
+	}
+	return GP_OK;
+}
+
+static enum gp_status fail(enum gp_status status, struct gp_damage *why, uint64_t offset, const char *what)
+{
+	if (why != NULL) {
+		*why = (struct gp_damage){ .offset = offset };
+		snprintf(why->what, sizeof why->what, "%s", what);
+	}
+	return status;
+}
+
+static enum gp_status read_header(struct gp_file *file, struct gp_damage *why)
+{
+	struct stat st;
+	if (fstat(file->fd, &st) != 0)
+		return fail(GP_E_IO, why, 0, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return fail(GP_E_NOT_RECORDING, why, 0, "not a regular file");
+	file->bytes = (uint64_t)st.st_size;
+	unsigned char bytes[GP_FILE_HEADER];
+	enum gp_status status = gp_file_read(file, 0, bytes, sizeof bytes);
+	if (status == GP_E_TRUNCATED) {
+		bool is_ours = file->bytes >= sizeof GP_FILE_MAGIC &&
+			       gp_file_read(file, 0, bytes, sizeof GP_FILE_MAGIC) == GP_OK &&
+			       memcmp(bytes, GP_FILE_MAGIC, sizeof GP_FILE_MAGIC) == 0;
+		return fail(is_ours ? GP_E_TRUNCATED : GP_E_NOT_RECORDING, why, file->bytes,
+			    "the file ends inside its header");
+	}
+	if (status != GP_OK)
+		return fail(status, why, 0, "the header cannot be read");
+	status = gp_file_header_decode(bytes, &file->header);
+	if (status == GP_E_NOT_RECORDING)
+		return fail(status, why, 0, "expected \"" GP_FILE_MAGIC "\" at the start");
+	if (status == GP_E_VERSION)
+		return fail(status, why, 0, "the format is newer than this program");
+	if (status != GP_OK)
+		return fail(status, why, 0, "the checksum of the file header does not match");
+	if (file->header.slots != 0 && (file->header.slot_bytes < GP_BLOCK_HEADER || file->header.slots > 4096))
+		return fail(GP_E_DAMAGED, why, 0, "impossible slots in the file header");
+	return GP_OK;
+}
+
+enum gp_status gp_file_open(const char *path, struct gp_file *out, struct gp_damage *why)
+{
+	*out = (struct gp_file){ .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) };
+	if (out->fd < 0)
+		return fail(GP_E_OPEN, why, 0, strerror(errno));
+	enum gp_status status = read_header(out, why);
+	if (status != GP_OK)
+		gp_file_release(out);
+	return status;
+}
+
+void gp_file_release(struct gp_file *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	file->fd = -1;
+}
+
+static bool is_own(const struct gp_block_walk *walk, const struct gp_block_header *header)
+{
+	if (walk->is_slot)
+		return header->segment == walk->segment && header->part == walk->part;
+	return header->segment >= walk->segment;
+}
+
+static bool read_block_header(const struct gp_block_walk *walk, uint64_t at, struct gp_block_header *header)
+{
+	unsigned char bytes[GP_BLOCK_HEADER];
+	if (at > walk->end || walk->end - at < sizeof bytes ||
+	    gp_file_read(walk->file, at, bytes, sizeof bytes) != GP_OK ||
+	    gp_block_header_decode(bytes, header) != GP_OK)
+		return false;
+	return header->stored_bytes <= walk->end - at - sizeof bytes && is_own(walk, header);
+}
+
+/* The first valid block of our own from `at` on. */
+static bool search(const struct gp_block_walk *walk, uint64_t *at, struct gp_block_header *header)
+{
+	static const unsigned char magic[4] = { GP_BLOCK_MAGIC & 255, GP_BLOCK_MAGIC >> 8 & 255,
+						GP_BLOCK_MAGIC >> 16 & 255, GP_BLOCK_MAGIC >> 24 & 255 };
+	unsigned char bytes[SEARCH_BYTES];
+	for (uint64_t from = *at; from < walk->end && walk->end - from >= GP_BLOCK_HEADER;) {
+		uint64_t left = walk->end - from;
+		size_t n = left < sizeof bytes ? (size_t)left : sizeof bytes;
+		if (gp_file_read(walk->file, from, bytes, n) != GP_OK)
+			return false;
+		const unsigned char *hit = bytes;
+		while ((hit = memmem(hit, n - (size_t)(hit - bytes), magic, sizeof magic)) != NULL) {
+			*at = from + (uint64_t)(hit - bytes);
+			if (read_block_header(walk, *at, header))
+				return true;
+			hit++;
+		}
+		from += n - (n > sizeof magic ? sizeof magic - 1 : 0);
+		if (n < sizeof bytes)
+			return false;
+	}
+	return false;
+}
+
+bool gp_block_walk_next(struct gp_block_walk *walk)
+{
+	uint64_t at = walk->at;
+	walk->skipped = 0;
+	if (!read_block_header(walk, at, &walk->header)) {
+		at++;
+		if (!search(walk, &at, &walk->header))
+			return false;
+		walk->skipped_at = walk->at;
+		walk->skipped = at - walk->at;
+	}
+	walk->offset = at;
+	walk->at = at + GP_BLOCK_HEADER + walk->header.stored_bytes;
+	if (!walk->is_slot)
+		walk->segment = walk->header.segment;
+	return true;
+}

@@ -1,0 +1,336 @@
+/*
+ * The events of one segment in order: a heap over threads, one decoded block of each thread that is due. A block
+ * is decoded when its turn comes and given back when it is used up, so memory follows the number of threads
+ * whose blocks overlap. The key is 2 * order + 1 for MEMORY and 2 * order for the rest; ties by time, then thread.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "recording.h"
+
+struct block_ref {
+	uint64_t offset;
+	struct gp_block_header header;
+};
+
+/* A decoded block. */
+struct plain {
+	struct plain *next; /* in the pool */
+	struct gp_record record[GP_BLOCK_RECORDS];
+};
+
+struct stream {
+	uint64_t key, time;
+	uint32_t thread;
+	size_t block, blocks; /* of merge->block: the current one and one past the last */
+	struct plain *plain; /* NULL: not decoded yet */
+	uint64_t at, slots;
+};
+
+struct gp_merge {
+	const struct gp_file *file;
+	struct gp_index *index;
+	const struct gp_segment *segment;
+	struct gp_block_scratch *scratch;
+	void *scratch_memory;
+	unsigned char *payload;
+	struct block_ref *block;
+	size_t blocks, block_room;
+	struct stream *heap;
+	size_t streams, stream_room;
+	struct plain *pool;
+	bool has_current; /* the first stream's record was handed out */
+	bool is_damaged;
+	bool is_out_of_memory;
+};
+
+struct gp_merge *gp_merge_open(const struct gp_file *file, struct gp_index *index)
+{
+	struct gp_merge *m = calloc(1, sizeof *m);
+	if (m == NULL)
+		return NULL;
+	m->file = file;
+	m->index = index;
+	size_t bytes = (gp_block_scratch_bytes() + 63) & ~(size_t)63;
+	m->scratch_memory = aligned_alloc(64, bytes);
+	m->payload = malloc(gp_block_bound());
+	if (m->scratch_memory != NULL)
+		m->scratch = gp_block_scratch_init(m->scratch_memory, bytes);
+	if (m->scratch != NULL && m->payload != NULL)
+		return m;
+	gp_merge_close(m);
+	return NULL;
+}
+
+static void give_back(struct gp_merge *m, struct stream *s)
+{
+	if (s->plain == NULL)
+		return;
+	s->plain->next = m->pool;
+	m->pool = s->plain;
+	s->plain = NULL;
+}
+
+void gp_merge_close(struct gp_merge *m)
+{
+	if (m == NULL)
+		return;
+	for (size_t i = 0; i < m->streams; i++)
+		give_back(m, &m->heap[i]);
+	while (m->pool != NULL) {
+		struct plain *next = m->pool->next;
+		free(m->pool);
+		m->pool = next;
+	}
+	free(m->heap);
+	free(m->block);
+	free(m->payload);
+	free(m->scratch_memory);
+	free(m);
+}
+
+bool gp_merge_is_damaged(const struct gp_merge *m)
+{
+	return m->is_damaged;
+}
+
+bool gp_merge_is_out_of_memory(const struct gp_merge *m)
+{
+	return m->is_out_of_memory;
+}
+
+static bool is_tail(const struct gp_merge *m, uint64_t offset)
+{
+	return offset == m->index->last_block && !m->index->is_sealed;
+}
+
+/* A block that cannot be decoded is damage, unless its owner died while writing it. */
+static enum gp_status decode(struct gp_merge *m, const struct block_ref *ref, struct plain *out, uint64_t *slots)
+{
+	const struct gp_block_header *h = &ref->header;
+	*slots = 0;
+	enum gp_status status = GP_E_DAMAGED;
+	if (h->stored_bytes <= gp_block_bound())
+		status = gp_file_read(m->file, ref->offset + GP_BLOCK_HEADER, m->payload, h->stored_bytes);
+	if (status == GP_OK)
+		status = gp_block_decode(m->scratch, h, m->payload, out->record, slots);
+	if (status == GP_OK)
+		return GP_OK;
+	*slots = 0;
+	if (is_tail(m, ref->offset))
+		return status;
+	m->is_damaged = true;
+	gp_index_damage(m->index, ref->offset, h->sequence, "the %u records of this block of thread %u do not decode",
+			h->records, h->thread);
+	return status;
+}
+
+static struct plain *take_plain(struct gp_merge *m)
+{
+	struct plain *plain = m->pool;
+	if (plain != NULL)
+		m->pool = plain->next;
+	else
+		plain = malloc(sizeof *plain);
+	return plain;
+}
+
+/* ---- one segment's blocks ---- */
+
+static bool add_block(struct gp_merge *m, const struct gp_block_walk *walk)
+{
+	if (m->blocks == m->block_room) {
+		size_t room = m->block_room == 0 ? 256 : m->block_room * 2;
+		struct block_ref *grown = realloc(m->block, room * sizeof *grown);
+		if (grown == NULL)
+			return false;
+		m->block = grown;
+		m->block_room = room;
+	}
+	m->block[m->blocks++] = (struct block_ref){ .offset = walk->offset, .header = walk->header };
+	return true;
+}
+
+/* Reads the headers of the segment's blocks; those of `type` into m->block. */
+static enum gp_status collect(struct gp_merge *m, enum gp_block_type type)
+{
+	m->blocks = 0;
+	for (size_t i = 0; i < m->segment->parts; i++) {
+		const struct gp_part *part = &m->index->part[m->segment->part + i];
+		struct gp_block_walk walk = { .file = m->file, .at = part->offset, .end = part->end, .is_slot = true,
+					      .segment = part->segment, .part = part->part };
+		while (gp_block_walk_next(&walk))
+			if (walk.header.type == type && !gp_index_is_repeated(m->index, walk.offset) &&
+			    !add_block(m, &walk))
+				return GP_E_MEMORY;
+	}
+	return GP_OK;
+}
+
+static int compare_refs(const void *left, const void *right)
+{
+	const struct block_ref *a = left, *b = right;
+	if (a->header.thread != b->header.thread)
+		return a->header.thread < b->header.thread ? -1 : 1;
+	if (a->header.sequence != b->header.sequence)
+		return a->header.sequence < b->header.sequence ? -1 : 1;
+	return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+static void set_key(struct stream *s)
+{
+	const struct gp_record *r = &s->plain->record[s->at];
+	bool is_memory = r->kind < GP_KINDS && gp_event_infos[r->kind].class == GP_CLASS_MEMORY;
+	s->key = 2 * r->order + is_memory;
+	s->time = r->time;
+}
+
+/* What can be said of a block before it is decoded: nothing in it comes earlier. */
+static void set_lower_bound(const struct gp_merge *m, struct stream *s)
+{
+	s->key = 2 * m->block[s->block].header.first_order;
+	s->time = 0;
+}
+
+static bool is_before(const struct stream *a, const struct stream *b)
+{
+	if (a->key != b->key)
+		return a->key < b->key;
+	return a->time != b->time ? a->time < b->time : a->thread < b->thread;
+}
+
+static void sift_down(struct gp_merge *m, size_t at)
+{
+	struct stream moved = m->heap[at];
+	for (;;) {
+		size_t child = 2 * at + 1;
+		if (child >= m->streams)
+			break;
+		if (child + 1 < m->streams && is_before(&m->heap[child + 1], &m->heap[child]))
+			child++;
+		if (!is_before(&m->heap[child], &moved))
+			break;
+		m->heap[at] = m->heap[child];
+		at = child;
+	}
+	m->heap[at] = moved;
+}
+
+static bool add_stream(struct gp_merge *m, size_t first, size_t last)
+{
+	if (m->streams == m->stream_room) {
+		size_t room = m->stream_room == 0 ? 64 : m->stream_room * 2;
+		struct stream *grown = realloc(m->heap, room * sizeof *grown);
+		if (grown == NULL)
+			return false;
+		m->heap = grown;
+		m->stream_room = room;
+	}
+	struct stream *s = &m->heap[m->streams++];
+	*s = (struct stream){ .thread = m->block[first].header.thread, .block = first, .blocks = last };
+	set_lower_bound(m, s);
+	return true;
+}
+
+enum gp_status gp_merge_begin(struct gp_merge *m, size_t which)
+{
+	for (size_t i = 0; i < m->streams; i++)
+		give_back(m, &m->heap[i]);
+	m->streams = 0;
+	m->has_current = false;
+	m->segment = &m->index->segment[which];
+	enum gp_status status = collect(m, GP_BLOCK_EVENTS);
+	if (status != GP_OK)
+		return status;
+	if (m->blocks > 1)
+		qsort(m->block, m->blocks, sizeof *m->block, compare_refs);
+	for (size_t i = 0, first = 0; i < m->blocks; i++) {
+		if (i + 1 < m->blocks && m->block[i + 1].header.thread == m->block[first].header.thread)
+			continue;
+		if (!add_stream(m, first, i + 1))
+			return GP_E_MEMORY;
+		first = i + 1;
+	}
+	for (size_t i = m->streams / 2; i-- > 0;)
+		sift_down(m, i);
+	return GP_OK;
+}
+
+/* The first stream's block is used up or holds nothing: on to its next block, or off the heap. */
+static void leave_block(struct gp_merge *m)
+{
+	struct stream *s = &m->heap[0];
+	give_back(m, s);
+	if (++s->block < s->blocks)
+		set_lower_bound(m, s);
+	else
+		m->heap[0] = m->heap[--m->streams];
+	if (m->streams > 0)
+		sift_down(m, 0);
+}
+
+static void enter_block(struct gp_merge *m)
+{
+	struct stream *s = &m->heap[0];
+	s->plain = take_plain(m);
+	if (s->plain == NULL) {
+		m->is_out_of_memory = true;
+		m->streams = 0;
+		return;
+	}
+	s->at = 0;
+	decode(m, &m->block[s->block], s->plain, &s->slots);
+	if (s->slots == 0) {
+		leave_block(m);
+		return;
+	}
+	set_key(s);
+	sift_down(m, 0);
+}
+
+static void leave_record(struct gp_merge *m)
+{
+	struct stream *s = &m->heap[0];
+	s->at += 1u + s->plain->record[s->at].extra;
+	if (s->at >= s->slots) {
+		leave_block(m);
+		return;
+	}
+	set_key(s);
+	/* most events follow one of their own thread */
+	if ((m->streams > 1 && is_before(&m->heap[1], s)) || (m->streams > 2 && is_before(&m->heap[2], s)))
+		sift_down(m, 0);
+}
+
+const struct gp_record *gp_merge_next(struct gp_merge *m, uint32_t *thread)
+{
+	if (m->has_current)
+		leave_record(m);
+	while (m->streams > 0 && m->heap[0].plain == NULL)
+		enter_block(m);
+	m->has_current = m->streams > 0;
+	if (!m->has_current)
+		return NULL;
+	struct stream *s = &m->heap[0];
+	*thread = s->thread;
+	return &s->plain->record[s->at];
+}
+
+enum gp_status gp_merge_visit(struct gp_merge *m, size_t which, enum gp_block_type type,
+			      enum gp_status (*visit)(void *context, const struct gp_record *), void *context)
+{
+	m->segment = &m->index->segment[which];
+	enum gp_status status = collect(m, type);
+	struct plain *plain = status == GP_OK ? take_plain(m) : NULL;
+	if (plain == NULL)
+		return GP_E_MEMORY;
+	for (size_t i = 0; i < m->blocks && status == GP_OK; i++) {
+		uint64_t slots;
+		decode(m, &m->block[i], plain, &slots);
+		for (uint64_t at = 0; at < slots && status == GP_OK; at += 1u + plain->record[at].extra)
+			status = visit(context, &plain->record[at]);
+	}
+	plain->next = m->pool;
+	m->pool = plain;
+	return status;
+}

@@ -1,0 +1,177 @@
+/*
+ * Inside the reading library: a recording is a file, an index of its segments, a merge of one segment's blocks,
+ * the meanings of handles and the live state. Not for tools/: their contract is gpuprof.h.
+ */
+#ifndef GP_RECORDING_H
+#define GP_RECORDING_H
+
+#include "../format/layout.h"
+#include "../gpuprof.h"
+#include "../state/live.h"
+
+/* ---- file_read.c: bytes and blocks of an open file ---- */
+
+struct gp_file {
+	int fd;
+	uint64_t bytes; /* when it was opened */
+	struct gp_file_header header;
+};
+
+/* O_NOFOLLOW is not used: a reader may follow links. `why` may be NULL. On failure nothing stays open. */
+enum gp_status gp_file_open(const char *path, struct gp_file *out, struct gp_damage *why);
+void gp_file_release(struct gp_file *file);
+/* Exactly `bytes` at `offset`: GP_E_TRUNCATED when the file ends before, GP_E_IO. */
+enum gp_status gp_file_read(const struct gp_file *file, uint64_t offset, void *out, size_t bytes);
+
+/* A region in which blocks follow each other: a slot, or all of a keep-all file. */
+struct gp_block_walk {
+	const struct gp_file *file;
+	uint64_t at, end;
+	bool is_slot; /* only blocks of `segment` and `part` are its own; else segment numbers do not fall */
+	uint32_t segment, part;
+	struct gp_block_header header; /* results of gp_block_walk_next */
+	uint64_t offset;
+	uint64_t skipped_at, skipped; /* bytes that are no blocks before this one: damage when > 0 */
+};
+/* The next valid block; false: no more (walk->at is where the first invalid byte lies). */
+bool gp_block_walk_next(struct gp_block_walk *walk);
+
+/* ---- file_index.c: segments, parts, damage ---- */
+
+struct gp_part {
+	uint64_t offset, end; /* of its blocks */
+	uint32_t segment, part;
+};
+
+struct gp_segment {
+	uint32_t number;
+	bool has_begin;	     /* its part 0 is there, with its SEGMENT block */
+	bool has_checkpoint; /* complete */
+	bool has_end;
+	bool is_damaged;
+	uint64_t cut;
+	uint64_t ticks; /* when it began */
+	size_t part, parts;
+};
+
+struct gp_index {
+	struct gp_part *part;
+	size_t parts;
+	struct gp_segment *segment;
+	size_t segments;
+	struct gp_damage *damage;
+	size_t damages;
+	uint64_t *repeated; /* offsets of blocks that say again what an earlier one said */
+	size_t repeats;
+	uint64_t blocks;
+	struct gp_block_header last; /* the newest clock triple */
+	uint64_t last_block;	     /* offset of the last block in reading order */
+	uint64_t end;		     /* where an adopter goes on: behind the last block that is no END */
+	bool is_sealed, is_adopted;
+};
+
+enum gp_status gp_index_build(const struct gp_file *file, struct gp_index *out);
+void gp_index_release(struct gp_index *index);
+/* Notes a damaged place; at most GP_DAMAGES_KEPT are kept, all are counted. */
+#define GP_DAMAGES_KEPT 64u
+void gp_index_damage(struct gp_index *index, uint64_t offset, uint64_t block, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+bool gp_index_is_repeated(const struct gp_index *index, uint64_t offset);
+/* Where a replay starts: the oldest segment that can be begun with. index->segments: there is none. */
+size_t gp_index_first(const struct gp_index *index);
+
+/* ---- merge.c: the events of one segment in order ---- */
+
+struct gp_merge;
+struct gp_merge *gp_merge_open(const struct gp_file *file, struct gp_index *index);
+void gp_merge_close(struct gp_merge *merge);
+/* Starts with segment index->segment[which]. */
+enum gp_status gp_merge_begin(struct gp_merge *merge, size_t which);
+/* The next event of the segment; NULL at its end. Valid until the next call; extra slots follow the record. */
+const struct gp_record *gp_merge_next(struct gp_merge *merge, uint32_t *thread);
+/* Calls `visit` for each record of a segment's blocks of `type` (DEFINE, CHECKPOINT), in file order. Ends a merge that
+ * was begun. */
+enum gp_status gp_merge_visit(struct gp_merge *merge, size_t which, enum gp_block_type type,
+			      enum gp_status (*visit)(void *context, const struct gp_record *), void *context);
+/* Decoding failed at least once since gp_merge_open. */
+bool gp_merge_is_damaged(const struct gp_merge *merge);
+/* gp_merge_next ended for want of memory. */
+bool gp_merge_is_out_of_memory(const struct gp_merge *merge);
+
+/* ---- meaning.c: what handles and ids mean at the current moment ---- */
+
+struct gp_meanings;
+struct gp_meanings *gp_meanings_open(void);
+void gp_meanings_close(struct gp_meanings *meanings);
+/* Forgets what is known, keeps the strings that were handed out. */
+void gp_meanings_clear(struct gp_meanings *meanings);
+/* Learns from a DEFINE record and its extra slots. */
+enum gp_status gp_meanings_add(struct gp_meanings *meanings, const struct gp_record *record);
+/* Text of (kind, key); NULL unknown. KERNEL: handle; FACT, THREAD: aux; GPU: device. */
+const char *gp_meanings_text(const struct gp_meanings *meanings, enum gp_kind kind, uint64_t key);
+/* The record itself; NULL unknown. */
+const struct gp_record *gp_meanings_record(const struct gp_meanings *meanings, enum gp_kind kind, uint64_t key);
+/* Text in the extra slots of a record. */
+const char *gp_record_text(const struct gp_record *record, size_t *bytes);
+
+/* ---- tick.c: ticks to nanoseconds since the start ---- */
+
+struct gp_tick {
+	uint64_t start_ticks;
+	uint64_t scale; /* ns = ticks * scale / 2^32 */
+};
+void gp_tick_init(struct gp_tick *tick, const struct gp_file_header *header, const struct gp_block_header *last);
+static inline int64_t gp_tick_ns(const struct gp_tick *tick, uint64_t ticks)
+{
+	if (ticks >= tick->start_ticks)
+		return (int64_t)((unsigned __int128)(ticks - tick->start_ticks) * tick->scale >> 32);
+	return -(int64_t)((unsigned __int128)(tick->start_ticks - ticks) * tick->scale >> 32);
+}
+
+/* ---- replay.c ---- */
+
+struct gp_recording {
+	char *path;
+	struct gp_file file;
+	struct gp_index index;
+	struct gp_merge *merge;
+	struct gp_meanings *meanings;
+	struct gp_live *live;
+	struct gp_tick tick;
+	size_t first, segment; /* where the replay starts, where it is */
+	bool is_begun;	       /* segment `segment` is in the merge */
+	uint64_t seen;	       /* events since the rewind */
+	bool has_info;
+	struct gp_info info;
+	char driver[16];
+	struct gp_info_device *device;
+};
+
+/* Like gp_recording_next, without copying: NULL at the end or on failure (*status). */
+const struct gp_record *gp_recording_step(struct gp_recording *recording, uint32_t *thread, enum gp_status *status);
+/* Its two halves, for those who need the state before the event. */
+const struct gp_record *gp_recording_fetch(struct gp_recording *recording, uint32_t *thread, enum gp_status *status);
+enum gp_status gp_recording_enter(struct gp_recording *recording); /* begins segment recording->segment */
+enum gp_status gp_recording_apply(struct gp_recording *recording, const struct gp_record *record);
+
+/* ---- ring_file.c: rings of other processes ---- */
+
+struct gp_ring_file {
+	int fd;
+	uint64_t bytes;
+	uint32_t rings;
+	struct gp_control *control; /* the whole file, mapped */
+	char path[512];
+};
+
+enum gp_owner { GP_OWNER_ALIVE, GP_OWNER_DEAD, GP_OWNER_UNKNOWN };
+
+/* Opens and maps a ring file of this user. GP_E_NOT_RECORDING: no (finished) ring file. */
+enum gp_status gp_ring_file_open(const char *path, bool is_writable, struct gp_ring_file *out);
+void gp_ring_file_close(struct gp_ring_file *file);
+struct gp_ring *gp_ring_file_ring(const struct gp_ring_file *file, uint32_t index);
+enum gp_owner gp_ring_file_owner(const struct gp_ring_file *file);
+/* Calls `visit` with the path of each file that is named like a ring file, in every ring place and in `also` (may be NULL). */
+void gp_ring_file_visit(const char *also, void (*visit)(void *context, const char *path), void *context);
+
+#endif

@@ -1,0 +1,264 @@
+/*
+ * Opening a recording and going through its events: each is applied to the live state as it is handed out. Starts at
+ * the oldest segment that can be begun with; after damage the next complete checkpoint puts the state right.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "recording.h"
+
+static enum gp_status out_of_memory(struct gp_recording *r, struct gp_recording **out)
+{
+	gp_recording_close(r);
+	*out = NULL;
+	return GP_E_MEMORY;
+}
+
+enum gp_status gp_recording_open(const char *path, struct gp_recording **out, struct gp_damage *why)
+{
+	*out = NULL;
+	struct gp_recording *r = calloc(1, sizeof *r);
+	if (r == NULL)
+		return GP_E_MEMORY;
+	r->file.fd = -1;
+	enum gp_status status = gp_file_open(path, &r->file, why);
+	if (status == GP_OK)
+		status = gp_index_build(&r->file, &r->index);
+	if (status != GP_OK) {
+		gp_recording_close(r);
+		return status;
+	}
+	r->path = strdup(path);
+	r->meanings = gp_meanings_open();
+	r->merge = gp_merge_open(&r->file, &r->index);
+	if (r->path == NULL || r->meanings == NULL || r->merge == NULL)
+		return out_of_memory(r, out);
+	gp_tick_init(&r->tick, &r->file.header, &r->index.last);
+	r->first = gp_index_first(&r->index);
+	status = gp_recording_rewind(r);
+	if (status != GP_OK) {
+		gp_recording_close(r);
+		return status;
+	}
+	*out = r;
+	return GP_OK;
+}
+
+void gp_recording_close(struct gp_recording *r)
+{
+	if (r == NULL)
+		return;
+	gp_merge_close(r->merge);
+	gp_index_release(&r->index);
+	gp_meanings_close(r->meanings);
+	gp_live_close(r->live);
+	gp_file_release(&r->file);
+	free(r->device);
+	free(r->path);
+	free(r);
+}
+
+static enum gp_status learn(void *context, const struct gp_record *record)
+{
+	return gp_meanings_add(context, record);
+}
+
+static enum gp_status load(void *context, const struct gp_record *record)
+{
+	return gp_live_apply(context, record);
+}
+
+/* An empty state, and the segment's checkpoint into it. */
+static enum gp_status load_checkpoint(struct gp_recording *r, size_t segment)
+{
+	gp_live_close(r->live);
+	r->live = gp_live_open();
+	if (r->live == NULL)
+		return GP_E_MEMORY;
+	return gp_merge_visit(r->merge, segment, GP_BLOCK_CHECKPOINT, load, r->live);
+}
+
+enum gp_status gp_recording_rewind(struct gp_recording *r)
+{
+	r->segment = r->first;
+	r->is_begun = false;
+	r->seen = 0;
+	gp_meanings_clear(r->meanings);
+	if (r->index.segments > 0) {
+		enum gp_status status = gp_merge_visit(r->merge, r->first, GP_BLOCK_DEFINE, learn, r->meanings);
+		return status == GP_OK ? load_checkpoint(r, r->first) : status;
+	}
+	gp_live_close(r->live);
+	r->live = gp_live_open();
+	return r->live != NULL ? GP_OK : GP_E_MEMORY;
+}
+
+struct comparison {
+	const struct gp_live *live;
+	bool is_other;
+};
+
+/* A checkpoint begins with its counts. */
+static enum gp_status compare_count(void *context, const struct gp_record *record)
+{
+	struct comparison *c = context;
+	if (record->kind != GP_COUNT)
+		return GP_END;
+	unsigned what = record->aux;
+	bool is_memory = what < GP_KINDS && gp_event_infos[what].class == GP_CLASS_MEMORY;
+	c->is_other |= is_memory && gp_live_count(c->live, what) != record->count.number;
+	return GP_OK;
+}
+
+/* Did the replay miss events that the recorder saw (damage, a full disk, a repaired copy)? */
+static enum gp_status find_missing(struct gp_recording *r, bool *is_other)
+{
+	struct comparison comparison = { .live = r->live };
+	enum gp_status status = gp_merge_visit(r->merge, r->segment, GP_BLOCK_CHECKPOINT, compare_count, &comparison);
+	*is_other = comparison.is_other;
+	return status == GP_END ? GP_OK : status;
+}
+
+enum gp_status gp_recording_enter(struct gp_recording *r)
+{
+	enum gp_status status = GP_OK;
+	if (r->segment > r->first) /* else gp_recording_rewind did it */
+		status = gp_merge_visit(r->merge, r->segment, GP_BLOCK_DEFINE, learn, r->meanings);
+	if (status == GP_OK && r->segment > r->first && r->index.segment[r->segment].has_checkpoint) {
+		bool is_other;
+		status = find_missing(r, &is_other);
+		if (status == GP_OK && is_other)
+			status = load_checkpoint(r, r->segment);
+	}
+	if (status == GP_OK)
+		status = gp_merge_begin(r->merge, r->segment);
+	r->is_begun = status == GP_OK;
+	return status;
+}
+
+const struct gp_record *gp_recording_fetch(struct gp_recording *r, uint32_t *thread, enum gp_status *status)
+{
+	*status = GP_END;
+	while (r->segment < r->index.segments) {
+		if (!r->is_begun && (*status = gp_recording_enter(r)) != GP_OK)
+			return NULL;
+		const struct gp_record *record = gp_merge_next(r->merge, thread);
+		if (record != NULL) {
+			*status = GP_OK;
+			return record;
+		}
+		if (gp_merge_is_out_of_memory(r->merge)) {
+			*status = GP_E_MEMORY;
+			return NULL;
+		}
+		r->is_begun = false;
+		r->segment++;
+		*status = GP_END;
+	}
+	return NULL;
+}
+
+enum gp_status gp_recording_apply(struct gp_recording *r, const struct gp_record *record)
+{
+	r->seen++;
+	enum gp_status status = gp_live_apply(r->live, record);
+	if (record->kind < GP_KINDS && gp_event_infos[record->kind].class == GP_CLASS_DEFINE && status == GP_OK)
+		status = gp_meanings_add(r->meanings, record);
+	return status;
+}
+
+const struct gp_record *gp_recording_step(struct gp_recording *r, uint32_t *thread, enum gp_status *status)
+{
+	const struct gp_record *record = gp_recording_fetch(r, thread, status);
+	if (record != NULL)
+		*status = gp_recording_apply(r, record);
+	return *status == GP_OK ? record : NULL;
+}
+
+enum gp_status gp_recording_next(struct gp_recording *r, struct gp_event *out)
+{
+	enum gp_status status;
+	uint32_t thread = 0;
+	const struct gp_record *record = gp_recording_step(r, &thread, &status);
+	if (record == NULL)
+		return status;
+	out->record = *record;
+	out->at_ns = gp_tick_ns(&r->tick, record->time);
+	out->thread = thread;
+	const struct gp_record *definition = gp_meanings_record(r->meanings, GP_THREAD, thread);
+	out->tid = definition != NULL ? (uint32_t)definition->thread.tid : 0;
+	out->text = gp_record_text(record, &out->text_bytes);
+	return GP_OK;
+}
+
+const struct gp_live *gp_recording_live(const struct gp_recording *r)
+{
+	return r->live;
+}
+
+const char *gp_recording_kernel_name(const struct gp_recording *r, uint64_t handle)
+{
+	return gp_meanings_text(r->meanings, GP_KERNEL, handle);
+}
+
+const char *gp_recording_text(const struct gp_recording *r, enum gp_kind kind, uint64_t key)
+{
+	return gp_meanings_text(r->meanings, kind, key);
+}
+
+const char *gp_recording_path(const struct gp_recording *r)
+{
+	return r->path;
+}
+
+int64_t gp_recording_ns(const struct gp_recording *r, uint64_t ticks)
+{
+	return gp_tick_ns(&r->tick, ticks);
+}
+
+bool gp_recording_curves(const struct gp_recording *r, unsigned device, struct gp_curves *out)
+{
+	const struct gp_live_device *d = gp_live_device(r->live, device);
+	*out = (struct gp_curves){ 0 };
+	if (d == NULL || !d->is_seen)
+		return false;
+	for (unsigned c = 0; c < GP_CURVES; c++) {
+		out->now_bytes[c] = d->curve[c].now_bytes;
+		out->peak_bytes[c] = d->curve[c].peak_bytes;
+		out->peak_at_ns[c] = d->curve[c].peak_bytes != 0 ? gp_tick_ns(&r->tick, d->curve[c].peak_time) : 0;
+	}
+	return true;
+}
+
+struct live_visit {
+	const struct gp_tick *tick;
+	void (*visit)(void *context, const struct gp_allocation *);
+	void *context;
+};
+
+static void visit_entry(void *context, const struct gp_live_entry *e)
+{
+	const struct live_visit *to = context;
+	const struct gp_allocation allocation = {
+		.address = e->address,
+		.bytes = e->bytes,
+		.owner = e->owner,
+		.stream = e->stream,
+		.at_ns = gp_tick_ns(to->tick, e->time),
+		.stack = e->stack,
+		.space = e->space,
+		.device = e->device,
+		.flags = (uint16_t)(e->flags & ~GP_LIVE_FLAGS),
+		.is_segment = (e->flags & GP_LIVE_SEGMENT) != 0,
+	};
+	to->visit(to->context, &allocation);
+}
+
+void gp_recording_visit_live(struct gp_recording *r, void (*visit)(void *context, const struct gp_allocation *),
+			     void *context)
+{
+	struct live_visit to = { .tick = &r->tick, .visit = visit, .context = context };
+	gp_live_walk_begin(r->live, visit_entry, &to);
+	while (!gp_live_walk_more(r->live, 65536))
+		;
+}

@@ -1,0 +1,177 @@
+/*
+ * Ring files of other processes: found by their name in the ring places, mapped, and the question whether their owner
+ * lives. Only regular files of this user, never through a link: /dev/shm belongs to everybody.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recording.h"
+
+#define HEARTBEAT_NS 5000000000u
+
+enum gp_status gp_ring_file_open(const char *path, bool is_writable, struct gp_ring_file *out)
+{
+	*out = (struct gp_ring_file){ .fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) };
+	if (out->fd < 0)
+		return GP_E_OPEN;
+	struct stat st;
+	enum gp_status status = GP_E_NOT_RECORDING;
+	if (fstat(out->fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink != 1 ||
+	    st.st_size < (off_t)GP_CONTROL_BYTES)
+		goto close;
+	snprintf(out->path, sizeof out->path, "%s", path);
+	out->bytes = (uint64_t)st.st_size;
+	int protection = is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
+	out->control = mmap(NULL, out->bytes, protection, MAP_SHARED, out->fd, 0);
+	status = GP_E_MEMORY;
+	if (out->control == MAP_FAILED)
+		goto close;
+	/* partner: the owner writes the magic last */
+	atomic_thread_fence(memory_order_acquire);
+	if (out->control->magic == GP_CONTROL_MAGIC && out->control->version == GP_CONTROL_VERSION) {
+		uint64_t most = (out->bytes - GP_CONTROL_BYTES) / GP_RING_BYTES;
+		uint32_t rings = atomic_load(&out->control->rings);
+		out->rings = rings < most ? rings : (uint32_t)most;
+		return GP_OK;
+	}
+	status = GP_E_NOT_RECORDING;
+	munmap(out->control, out->bytes);
+close:
+	close(out->fd);
+	out->fd = -1;
+	out->control = NULL;
+	return status;
+}
+
+void gp_ring_file_close(struct gp_ring_file *file)
+{
+	if (file->control != NULL)
+		munmap(file->control, file->bytes);
+	if (file->fd >= 0)
+		close(file->fd);
+	*file = (struct gp_ring_file){ .fd = -1 };
+}
+
+struct gp_ring *gp_ring_file_ring(const struct gp_ring_file *file, uint32_t index)
+{
+	return (struct gp_ring *)((char *)file->control + gp_ring_offset(index));
+}
+
+/* ---- is the owner alive? ---- */
+
+static bool read_line(const char *path, char *out, size_t capacity)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, out, capacity - 1);
+	if (fd >= 0)
+		close(fd);
+	out[n > 0 ? n : 0] = '\0';
+	out[strcspn(out, "\n")] = '\0';
+	return n > 0;
+}
+
+/* Does the process `pid` exist, is it no zombie, and did it start at `start` (field 22 of stat)? */
+static bool is_same_process(unsigned pid, uint64_t start)
+{
+	char path[64], text[1024];
+	snprintf(path, sizeof path, "/proc/%u/stat", pid);
+	if (!read_line(path, text, sizeof text))
+		return false;
+	const char *at = strrchr(text, ')'); /* the name may hold blanks and brackets */
+	if (at == NULL || at[1] != ' ' || at[2] == 'Z' || at[2] == 'X')
+		return false;
+	for (int field = 2; at != NULL && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at != NULL && strtoull(at + 1, NULL, 10) == start;
+}
+
+static bool is_heart_beating(const struct gp_control *control)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+	uint64_t ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	uint64_t beat = atomic_load(&control->heartbeat_ns);
+	return beat <= ns && ns - beat < HEARTBEAT_NS;
+}
+
+enum gp_owner gp_ring_file_owner(const struct gp_ring_file *file)
+{
+	const struct gp_control *c = file->control;
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+	if (fcntl(file->fd, F_GETLK, &lock) != 0)
+		return GP_OWNER_UNKNOWN;
+	if (lock.l_type != F_UNLCK)
+		return GP_OWNER_ALIVE; /* or somebody adopts it right now */
+	char boot_id[64];
+	if (!read_line("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id))
+		return GP_OWNER_UNKNOWN;
+	if (strncmp(boot_id, c->boot_id, sizeof c->boot_id) != 0)
+		return GP_OWNER_DEAD;
+	if (c->is_lock_sure)
+		return GP_OWNER_DEAD;
+	struct stat own;
+	if (stat("/proc/self/ns/pid", &own) != 0)
+		return GP_OWNER_UNKNOWN;
+	if (own.st_ino == c->pid_namespace)
+		return is_same_process(c->pid, c->process_start) ? GP_OWNER_ALIVE : GP_OWNER_DEAD;
+	return is_heart_beating(c) ? GP_OWNER_ALIVE : GP_OWNER_DEAD;
+}
+
+/* ---- where they are ---- */
+
+/* gpuprof-ring-<uid>-<pid>-<start>, with uid our own. */
+static bool is_ring_name(const char *name)
+{
+	char prefix[64];
+	int n = snprintf(prefix, sizeof prefix, "gpuprof-ring-%u-", (unsigned)geteuid());
+	if (strncmp(name, prefix, (size_t)n) != 0)
+		return false;
+	for (name += n; *name != '\0'; name++)
+		if (!isdigit((unsigned char)*name) && *name != '-')
+			return false;
+	return true;
+}
+
+static void visit_directory(const char *directory, void (*visit)(void *context, const char *path), void *context)
+{
+	DIR *entries = opendir(directory);
+	if (entries == NULL)
+		return;
+	for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+		char path[512];
+		if (!is_ring_name(entry->d_name))
+			continue;
+		int n = snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
+		if (n > 0 && (size_t)n < sizeof path)
+			visit(context, path);
+	}
+	closedir(entries);
+}
+
+void gp_ring_file_visit(const char *also, void (*visit)(void *context, const char *path), void *context)
+{
+	const char *chosen = getenv("GPUPROF_RING_DIR");
+	char place[3][256] = { "/dev/shm" };
+	snprintf(place[1], sizeof place[1], "%s", chosen != NULL ? chosen : "");
+	snprintf(place[2], sizeof place[2], "%s", also != NULL ? also : "");
+	struct stat seen[3];
+	unsigned places = 0;
+	for (unsigned i = 0; i < 3; i++) {
+		bool is_known = place[i][0] == '\0' || stat(place[i], &seen[places]) != 0;
+		for (unsigned k = 0; k < places && !is_known; k++)
+			is_known = seen[k].st_dev == seen[places].st_dev && seen[k].st_ino == seen[places].st_ino;
+		if (is_known)
+			continue;
+		places++;
+		visit_directory(place[i], visit, context);
+	}
+}

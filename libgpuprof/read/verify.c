@@ -1,0 +1,323 @@
+/*
+ * Checks everything that a recording says: each header and payload, sequences, and that the replay of what is kept
+ * ends where each checkpoint says it should. A clean copy keeps all of it that is whole.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "recording.h"
+
+/* ---- replay against checkpoints ---- */
+
+static enum gp_status load(void *context, const struct gp_record *record)
+{
+	return gp_live_apply(context, record);
+}
+
+static void differ(FILE *report, unsigned *differences, uint32_t segment, const char *what, unsigned device,
+		   uint64_t replayed, uint64_t noted)
+{
+	if (*differences == 0)
+		fprintf(report, "the checkpoint of segment %u differs from the replay: %s of device %u is %" PRIu64
+			", the checkpoint says %" PRIu64 "\n", segment, what, device, replayed, noted);
+	++*differences;
+}
+
+/* Events that came late are in the replay but not in the checkpoint that they were late for. */
+static unsigned compare_states(const struct gp_live *replayed, const struct gp_live *noted, uint32_t segment,
+			       FILE *report)
+{
+	static const char *const names[GP_CURVES] = { "driver bytes", "reserved bytes", "allocated bytes" };
+	unsigned differences = 0;
+	for (unsigned device = 0; device < GP_DEVICES; device++) {
+		const struct gp_live_device *a = gp_live_device(replayed, device), *b = gp_live_device(noted, device);
+		for (unsigned c = 0; c < GP_CURVES; c++) {
+			if (a->curve[c].now_bytes != b->curve[c].now_bytes)
+				differ(report, &differences, segment, names[c], device, a->curve[c].now_bytes,
+				       b->curve[c].now_bytes);
+			if (a->curve[c].peak_bytes != b->curve[c].peak_bytes)
+				differ(report, &differences, segment, "a peak", device, a->curve[c].peak_bytes,
+				       b->curve[c].peak_bytes);
+		}
+	}
+	if (gp_live_entries(replayed) != gp_live_entries(noted))
+		differ(report, &differences, segment, "the number of live entries", GP_DEVICE_UNKNOWN,
+		       gp_live_entries(replayed), gp_live_entries(noted));
+	return differences;
+}
+
+static enum gp_status compare_checkpoint(struct gp_recording *r, size_t segment, FILE *report, unsigned *differing)
+{
+	const struct gp_segment *s = &r->index.segment[segment];
+	struct gp_live *noted = gp_live_open();
+	if (noted == NULL)
+		return GP_E_MEMORY;
+	enum gp_status status = gp_merge_visit(r->merge, segment, GP_BLOCK_CHECKPOINT, load, noted);
+	if (status == GP_OK && !gp_merge_is_damaged(r->merge) && r->index.damages == 0)
+		*differing += compare_states(r->live, noted, s->number, report) > 0;
+	gp_live_close(noted);
+	return status;
+}
+
+static enum gp_status replay(struct gp_recording *r, FILE *report, unsigned *differing)
+{
+	enum gp_status status = gp_recording_rewind(r);
+	size_t segment = r->first;
+	while (status == GP_OK) {
+		if (!r->is_begun && r->segment > segment && r->segment < r->index.segments) {
+			segment = r->segment;
+			if (r->index.segment[segment].has_checkpoint)
+				status = compare_checkpoint(r, segment, report, differing);
+			if (status != GP_OK)
+				break;
+		}
+		/* one segment at a time: gp_recording_step would go on into the next */
+		if (!r->is_begun) {
+			status = r->segment < r->index.segments ? gp_recording_enter(r) : GP_END;
+			continue;
+		}
+		uint32_t thread;
+		const struct gp_record *record = gp_merge_next(r->merge, &thread);
+		if (record != NULL) {
+			status = gp_recording_apply(r, record);
+			continue;
+		}
+		status = gp_merge_is_out_of_memory(r->merge) ? GP_E_MEMORY : GP_OK;
+		r->is_begun = false;
+		r->segment++;
+	}
+	return status == GP_END ? GP_OK : status;
+}
+
+/* ---- a clean copy ---- */
+
+struct copy {
+	const struct gp_recording *from;
+	int fd;
+	uint64_t at;
+	struct gp_block_scratch *scratch;
+	void *scratch_memory;
+	struct gp_record *record;
+	unsigned char *block;
+	/* next sequence number of each thread, open addressing, room is a power of two */
+	struct { uint32_t thread; bool is_used; uint64_t next; } *thread;
+	size_t threads, room;
+	uint64_t blocks, dropped, dropped_records;
+};
+
+static enum gp_status put(struct copy *c, const unsigned char *bytes, size_t n)
+{
+	while (n > 0) {
+		ssize_t written = pwrite(c->fd, bytes, n, (off_t)c->at);
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return errno == ENOSPC || errno == EDQUOT ? GP_E_SPACE : GP_E_IO;
+		bytes += written;
+		c->at += (uint64_t)written;
+		n -= (size_t)written;
+	}
+	return GP_OK;
+}
+
+static uint64_t *next_sequence(struct copy *c, uint32_t thread)
+{
+	if (c->threads * 2 >= c->room) {
+		struct copy old = *c;
+		c->room = old.room == 0 ? 64 : old.room * 2;
+		c->thread = calloc(c->room, sizeof *c->thread);
+		if (c->thread == NULL) {
+			*c = old;
+			return NULL;
+		}
+		c->threads = 0;
+		for (size_t i = 0; i < old.room; i++)
+			if (old.thread[i].is_used)
+				*next_sequence(c, old.thread[i].thread) = old.thread[i].next;
+		free(old.thread);
+	}
+	for (size_t at = thread * 2654435769u;; at++) {
+		size_t place = at & (c->room - 1);
+		if (c->thread[place].is_used && c->thread[place].thread != thread)
+			continue;
+		if (!c->thread[place].is_used) {
+			c->thread[place].thread = thread;
+			c->thread[place].is_used = true;
+			c->threads++;
+		}
+		return &c->thread[place].next;
+	}
+}
+
+/* True: its payload is as its writer wrote it; c->block holds header and payload. */
+static bool is_whole(struct copy *c, const struct gp_block_walk *walk)
+{
+	uint64_t slots;
+	return walk->header.stored_bytes <= gp_block_bound() - GP_BLOCK_HEADER &&
+	       gp_file_read(walk->file, walk->offset, c->block, GP_BLOCK_HEADER + walk->header.stored_bytes) == GP_OK &&
+	       (walk->header.records == 0 || gp_block_decode(c->scratch, &walk->header, c->block + GP_BLOCK_HEADER,
+							      c->record, &slots) == GP_OK);
+}
+
+static enum gp_status copy_block(struct copy *c, const struct gp_block_walk *walk)
+{
+	struct gp_block_header header = walk->header;
+	bool is_first = header.type == GP_BLOCK_SEGMENT;
+	if ((is_first && header.part != 0) || header.type == GP_BLOCK_END)
+		return GP_OK; /* parts become one; segments are ended by finish_segment */
+	if (!is_whole(c, walk)) {
+		c->dropped++;
+		c->dropped_records += header.records;
+		return GP_OK;
+	}
+	header.part = 0;
+	if (!is_first) {
+		uint64_t *next = next_sequence(c, header.thread);
+		if (next == NULL)
+			return GP_E_MEMORY;
+		header.sequence = (*next)++;
+	}
+	c->blocks++;
+	gp_block_header_encode(&header, c->block);
+	return put(c, c->block, GP_BLOCK_HEADER + header.stored_bytes);
+}
+
+static enum gp_status finish_segment(struct copy *c, const struct gp_segment *s, uint16_t flags)
+{
+	struct gp_block_header header = c->from->index.last;
+	header.type = GP_BLOCK_END;
+	header.flags = flags;
+	header.segment = s->number;
+	header.part = 0;
+	header.thread = GP_THREAD_NONE;
+	header.sequence = 0;
+	header.records = header.raw_bytes = header.stored_bytes = 0;
+	header.first_order = header.last_order = s->cut;
+	unsigned char bytes[GP_BLOCK_HEADER];
+	gp_block_header_encode(&header, bytes);
+	return put(c, bytes, sizeof bytes);
+}
+
+/* Loss is data: records that could not be saved are told by a LOST record, of a thread of its own. */
+static enum gp_status tell_losses(struct copy *c, const struct gp_segment *s)
+{
+	if (c->dropped_records == 0)
+		return GP_OK;
+	struct gp_block_header header = c->from->index.last;
+	header.type = GP_BLOCK_EVENTS;
+	header.flags = 0;
+	header.segment = s->number;
+	header.part = 0;
+	header.thread = GP_THREAD_NONE - 1;
+	header.sequence = 0;
+	c->record[0] = (struct gp_record){ .kind = GP_LOST, .time = header.ticks, .order = UINT64_MAX >> 2,
+					   .lost.other = c->dropped_records };
+	size_t length;
+	enum gp_status status = gp_block_encode(c->scratch, &header, c->record, 1, 0, 1, c->block, gp_block_bound(),
+						&length);
+	return status == GP_OK ? put(c, c->block, length) : status;
+}
+
+static enum gp_status copy_segment(struct copy *c, size_t which)
+{
+	const struct gp_index *x = &c->from->index;
+	const struct gp_segment *s = &x->segment[which];
+	enum gp_status status = GP_OK;
+	for (size_t i = s->part; i < s->part + s->parts && status == GP_OK; i++) {
+		struct gp_block_walk walk = { .file = &c->from->file, .at = x->part[i].offset, .end = x->part[i].end,
+					      .is_slot = true, .segment = s->number, .part = x->part[i].part };
+		while (status == GP_OK && gp_block_walk_next(&walk))
+			if (!gp_index_is_repeated(x, walk.offset))
+				status = copy_block(c, &walk);
+	}
+	bool is_last = which + 1 == x->segments;
+	if (status == GP_OK && is_last)
+		status = tell_losses(c, s);
+	return status == GP_OK ? finish_segment(c, s, is_last ? GP_BLOCK_SEALED : 0) : status;
+}
+
+static enum gp_status copy_all(struct copy *c)
+{
+	struct gp_file_header header = c->from->file.header;
+	header.slots = 0;
+	header.slot_bytes = 0;
+	unsigned char bytes[GP_FILE_HEADER];
+	gp_file_header_encode(&header, bytes);
+	enum gp_status status = put(c, bytes, sizeof bytes);
+	for (size_t i = c->from->first; i < c->from->index.segments && status == GP_OK; i++)
+		status = copy_segment(c, i);
+	return status;
+}
+
+static enum gp_status write_copy(const struct gp_recording *r, const char *path, FILE *report)
+{
+	struct copy c = { .from = r };
+	size_t bytes = (gp_block_scratch_bytes() + 63) & ~(size_t)63;
+	enum gp_status status = GP_E_MEMORY;
+	c.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (c.fd < 0) {
+		fprintf(report, "cannot create '%s': %s\n", path, strerror(errno));
+		return GP_E_OPEN;
+	}
+	c.scratch_memory = aligned_alloc(64, bytes);
+	c.record = malloc(GP_BLOCK_RECORDS * sizeof *c.record);
+	c.block = malloc(gp_block_bound());
+	if (c.scratch_memory != NULL && c.record != NULL && c.block != NULL) {
+		c.scratch = gp_block_scratch_init(c.scratch_memory, bytes);
+		status = copy_all(&c);
+	}
+	if (close(c.fd) != 0 && status == GP_OK)
+		status = GP_E_IO;
+	if (status == GP_OK)
+		fprintf(report, "wrote '%s': %" PRIu64 " blocks kept, %" PRIu64 " dropped with %" PRIu64 " records\n", path,
+			c.blocks, c.dropped, c.dropped_records);
+	else
+		unlink(path);
+	free(c.scratch_memory);
+	free(c.record);
+	free(c.block);
+	free(c.thread);
+	return status;
+}
+
+/* ---- the report ---- */
+
+static void report_damage(const struct gp_recording *r, FILE *report)
+{
+	const struct gp_index *x = &r->index;
+	for (size_t i = 0; i < x->damages && i < GP_DAMAGES_KEPT; i++)
+		fprintf(report, "damaged at offset %" PRIu64 ", block %" PRIu64 ": %s\n", x->damage[i].offset,
+			x->damage[i].block, x->damage[i].what);
+	if (x->damages > GP_DAMAGES_KEPT)
+		fprintf(report, "and %zu more damaged places\n", x->damages - GP_DAMAGES_KEPT);
+}
+
+enum gp_status gp_verify(const char *path, const char *repaired, FILE *report)
+{
+	struct gp_recording *r;
+	struct gp_damage why = { 0 };
+	enum gp_status status = gp_recording_open(path, &r, &why);
+	if (status != GP_OK) {
+		fprintf(report, "damaged at offset %" PRIu64 ": %s\n", why.offset, why.what);
+		return status;
+	}
+	unsigned differing = 0;
+	status = replay(r, report, &differing);
+	report_damage(r, report);
+	if (status == GP_OK)
+		fprintf(report, "%" PRIu64 " events in %" PRIu64 " blocks and %zu segments, %zu damaged places, %u checkpoints "
+			"that differ, %s\n", r->seen, r->index.blocks, r->index.segments, r->index.damages, differing,
+			r->index.is_sealed ? "sealed" : "not sealed: its owner was killed or still runs");
+	if (status == GP_OK && repaired != NULL)
+		status = write_copy(r, repaired, report);
+	/* where events were lost, the checkpoints know more than the events that are left */
+	bool is_lossy = gp_live_count(r->live, GP_COUNT_LOST_MEMORY) + gp_live_count(r->live, GP_COUNT_LOST_OTHER) > 0;
+	if (status == GP_OK && (r->index.damages > 0 || (differing > 0 && !is_lossy)))
+		status = GP_E_DAMAGED;
+	gp_recording_close(r);
+	return status;
+}

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Each command has its page, each page its command, and both show the same synopsis.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+program=${BUILD:-build}/gpuprof
+plain() { tr -d '`*_\\' | tr -s '[:space:]' ' '; }
+
+{
+	for source in tools/cmd_*.c; do
+		[ -f "$source" ] || continue
+		name=${source#tools/cmd_}
+		name=${name%.c}
+		page=docs/man/gpuprof-$name.1.md
+		if [ ! -f "$page" ]; then
+			echo "$source:1: no manual page, expected: $page"
+			continue
+		fi
+		# "usage: gpuprof info [--json] FILE..." as the program prints it
+		[ -x "$program" ] || continue
+		synopsis=$("$program" "$name" --help 2>/dev/null | sed -n '1s/^usage: //p')
+		# the page may set it in bold or as code, and may break it
+		awk 'toupper($0) ~ /^#+ *SYNOPSIS/ { on = 1; next } on && /^#/ { exit } on' "$page" |
+			plain | grep -qF -- "$(plain <<<"$synopsis")" ||
+			echo "$page:1: synopsis differs from the program's, expected: $synopsis"
+	done
+	for page in docs/man/gpuprof-*.1.md; do
+		[ -f "$page" ] || continue
+		name=${page#docs/man/gpuprof-}
+		[ -f "tools/cmd_${name%.1.md}.c" ] || echo "$page:1: no such command, expected: tools/cmd_${name%.1.md}.c"
+	done
+	# the page of options is what the program says of itself
+	if [ -x "$program" ] && [ -f docs/ENVIRONMENT.md ]; then
+		diff <(sed -n '/^## /,$p' docs/ENVIRONMENT.md) <("$program" help --environment) | grep '^[<>]' |
+			sed 's/^</docs\/ENVIRONMENT.md:1: says:    /; s/^>/docs\/ENVIRONMENT.md:1: expected:/' || true
+	fi
+	# links inside the documents lead somewhere
+	lint/tree_files.sh | grep '\.md$' | while IFS= read -r page; do
+		{ grep -noE '\]\([^)#: ]+' "$page" || true; } | while IFS= read -r found; do
+			link=${found#*](}
+			[ -e "$(dirname "$page")/$link" ] || echo "$page:${found%%:*}: link to $link, expected: a file of the tree"
+		done
+	done
+} | { ! grep .; }

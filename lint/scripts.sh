@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Shell scripts: strict mode where they are programs of their own, shellcheck where it is installed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+mapfile -t scripts < <(lint/tree_files.sh | while IFS= read -r file; do
+	case $(head -c 2 "$file" | tr -d '\0') in '#!') head -n 1 "$file" | grep -qE '[/ ](ba|da)?sh( |$)' && printf '%s\n' "$file" ;; esac
+done)
+
+status=0
+for file in "${scripts[@]}"; do
+	[ -x "$file" ] || { echo "$file:1: expected: executable" && status=1; }
+	case $file in lint/* | .ci/*)
+		grep -q '^set -euo pipefail$' "$file" || { echo "$file:1: expected: set -euo pipefail" && status=1; }
+		;;
+	esac
+done
+if ! command -v shellcheck >/dev/null; then
+	[ "$status" = 0 ] || exit 1
+	echo 'skipped: shellcheck is not installed'
+	exit 77
+fi
+# names of tests hold no blanks; VARIABLE= command is meant
+shellcheck --format=gcc --severity=warning --exclude=SC1007,SC2010,SC2046,SC2048 "${scripts[@]}" || status=1
+exit "$status"

@@ -1,0 +1,110 @@
+/*
+ * Any bytes as a recording. The first byte chooses: the rest as the file itself; or as the fields
+ * and columns of blocks, each wrapped with right checksums, so that what lies behind the checksums
+ * is reached.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "../../libgpuprof/format/layout.h"
+#include "../../libgpuprof/gpuprof.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+#define FILE_MAX (4u << 20)
+
+static void read_all(const char *path, FILE *report)
+{
+	struct gp_recording *recording;
+	struct gp_damage why;
+	const struct gp_info *info;
+	struct gp_timeline timeline;
+	struct gp_event event;
+	if (gp_recording_open(path, &recording, &why) != GP_OK)
+		return;
+	(void)gp_recording_info(recording, &info);
+	(void)gp_recording_rewind(recording);
+	for (unsigned i = 0; i < 100000 && gp_recording_next(recording, &event) == GP_OK; i++)
+		if (event.text_bytes > GP_TEXT_MAX)
+			abort();
+	if (gp_timeline_build(recording, 10, 0, INT64_MAX, &timeline) == GP_OK)
+		gp_timeline_free(&timeline);
+	gp_recording_close(recording);
+	(void)gp_verify(path, NULL, report);
+}
+
+/* A block from 16 bytes of fields and up to 255 bytes of columns. How much of the input it used. */
+static size_t put_block(const uint8_t *data, size_t bytes, unsigned char *out, size_t *length)
+{
+	struct gp_block_header h = { 0 };
+	size_t columns = data[15] < bytes - 16 ? data[15] : bytes - 16;
+	h.type = (uint16_t)(data[0] % 8);
+	h.flags = data[1];
+	h.segment = data[2] % 4;
+	h.part = data[3] % 4;
+	h.thread = data[4] == 255 ? GP_THREAD_NONE : data[4] % 4u;
+	h.sequence = data[5] % 16;
+	h.records = data[6];
+	h.raw_bytes = (uint32_t)(data[7] % 8 ? columns : data[7]);
+	h.first_order = data[8];
+	h.last_order = data[9];
+	h.ticks = (uint64_t)data[10] << data[11] % 56;
+	h.mono_ns = h.unix_ns = (uint64_t)data[12] << data[13] % 56;
+	h.stored_bytes =
+		(uint32_t)ZSTD_compress(out + GP_BLOCK_HEADER, 4096, data + 16, columns, 1);
+	gp_block_header_encode(&h, out);
+	*length = GP_BLOCK_HEADER + h.stored_bytes;
+	return 16 + columns;
+}
+
+static size_t build(const uint8_t *data, size_t bytes, unsigned char *file)
+{
+	struct gp_file_header header = { .major = GP_FORMAT_MAJOR,
+					 .minor = GP_FORMAT_MINOR,
+					 .clock = 1 + data[0] % 2,
+					 .pid = 1,
+					 .slots = data[1] % 2 ? 4 : 0,
+					 .slot_bytes = data[1] % 2 ? 8192u << data[2] % 4 : 0,
+					 .start_ticks = data[3],
+					 .ticks_per_second = (uint64_t)data[4] << data[5] % 56 };
+	size_t at = GP_FILE_HEADER, used = 6;
+	memset(file, 0, GP_FILE_HEADER);
+	gp_file_header_encode(&header, file);
+	while (bytes - used >= 16 && at + 8192 < FILE_MAX) {
+		size_t length = 0;
+		used += put_block(data + used, bytes - used, file + at, &length);
+		at += length;
+		/* now and then the next slot */
+		if (header.slots && data[used - 1] % 8 == 0)
+			at = GP_FILE_HEADER + (at - GP_FILE_HEADER + header.slot_bytes - 1) /
+						      header.slot_bytes * header.slot_bytes;
+	}
+	return at;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	static unsigned char file[FILE_MAX];
+	static FILE *report;
+	char path[64];
+	if (!report)
+		report = fopen("/dev/null", "w");
+	if (bytes < 8 || bytes >= FILE_MAX)
+		return 0;
+	size_t length = bytes - 1;
+	if (data[0] % 2)
+		length = build(data + 1, bytes - 1, file);
+	else
+		memcpy(file, data + 1, length);
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	if (fd < 0 || write(fd, file, length) != (ssize_t)length)
+		abort();
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	read_all(path, report);
+	close(fd);
+	return 0;
+}

@@ -1,0 +1,264 @@
+#!/bin/sh
+# Real jobs on a real GPU, recorded and held against what PyTorch, CUPTI and the jobs themselves say.
+#
+#	check_gpu.sh [SECTION...]	all of them, in the order of their weight, when none is named
+#
+# BUILD (or BUNDLE) names the build to test, OUT the folder for results.txt and the recordings (default $BUILD/check-gpu).
+# Prints one PASS, FAIL or SKIP line a claim; exit 1 when one failed. Jobs that do not exist here (no torch, one GPU) are skipped.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "${BUNDLE:-${BUILD:-build}}" && pwd) || exit 2
+out=${OUT:-$build/check-gpu}
+mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
+gpuprof=$build/gpuprof
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+python=${PYTHON:-python3}
+export NCCL_NVLS_ENABLE="${NCCL_NVLS_ENABLE:-0}"
+# what a recorded job compiled cold, its bare twin finds warm
+export TORCHINDUCTOR_CACHE_DIR="$work/inductor" TRITON_CACHE_DIR="$work/triton"
+unset GPUPROF_OUTPUT LD_PRELOAD
+
+kept_recordings="eager expandable graph oom mlp"
+all_sections="eager cupti expandable graph oom mlp profiler workers shell cost compile reduce two-gpus ranks fake"
+
+say() { printf '%s\n' "$*"; }
+skip() { say "SKIP $*"; }
+# claim NAME WHAT COMMAND...: PASS when the command succeeds
+claim() {
+	name=$1 what=$2
+	shift 2
+	if "$@"; then say "PASS $name: $what"; else say "FAIL $name: $what"; fi
+}
+same() { cmp -s "$1" "$2"; }
+is_one() { [ "$(find "$work" -name "$1*.gpr" | wc -l)" -eq 1 ]; }
+succeeded() { [ "$1" -eq 0 ]; }
+
+has_torch=$("$python" -c 'import torch; print(int(torch.cuda.is_available()))' 2>/dev/null || echo 0)
+gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
+need_torch() {
+	[ "$has_torch" = 1 ] && return 0
+	skip "$1: $python has no torch with a GPU"
+	return 1
+}
+need_gpus() {
+	[ "$gpus" -ge "$2" ] && return 0
+	skip "$1: $gpus GPU(s), needs $2"
+	return 1
+}
+
+# record NAME SECONDS COMMAND...: leaves $work/NAME.{gpr,out,err,peaks}
+record() {
+	name=$1 seconds=$2
+	shift 2
+	PEAKS_OUT=$work/$name.peaks timeout -k 10 "$seconds" \
+		"$gpuprof" run -q -o "$work/$name.gpr" -- "$@" >"$work/$name.out" 2>"$work/$name.err"
+}
+bare() {
+	name=$1 seconds=$2
+	shift 2
+	PEAKS_OUT=$work/$name.bare-peaks timeout -k 10 "$seconds" "$@" >"$work/$name.bare" 2>"$work/$name.bare-err"
+}
+# judge NAME ARGUMENTS...
+judge() {
+	name=$1
+	shift
+	"$python" "$here/judge_recording.py" --name "$name" --gpuprof "$gpuprof" --recording "$work/$name.gpr" "$@" 2>&1 ||
+		"$gpuprof" info "$work/$name.gpr" 2>&1 | sed 's/^/     /' | head -n 12
+	case " $kept_recordings " in
+	*" $name "*) [ -f "$work/$name.gpr" ] && cp "$work/$name.gpr" "$out" ;;
+	esac
+}
+# after_both NAME STATUS_RECORDED STATUS_BARE: the two runs of one job are alike
+after_both() {
+	claim "$1" "recorded job ends well (exit $2)" succeeded "$2"
+	claim "$1" "bare job ends well (exit $3)" succeeded "$3"
+	claim "$1" "stdout is the same with and without the preload ($(wc -l <"$work/$1.out") lines)" same "$work/$1.out" "$work/$1.bare"
+	claim "$1" "one recording" is_one "$1"
+	[ "$2" -eq 0 ] || tail -n 15 "$work/$1.err"
+	[ "$3" -eq 0 ] || tail -n 15 "$work/$1.bare-err"
+	grep -h '^gpuprof' "$work/$1.err" | head -n 5
+}
+# torch_job NAME together|alone SECONDS ARGUMENTS...: recorded and bare, at the same time where memory allows
+torch_job() {
+	job=$1 how=$2 limit=$3
+	shift 3
+	need_torch "$job" || return 0
+	if [ "$how" = together ]; then
+		bare "$job" "$limit" "$python" "$here/gpt_train.py" "$@" &
+		record "$job" "$limit" "$python" "$here/gpt_train.py" "$@"
+		recorded=$?
+		wait $!
+		plain=$?
+	else
+		record "$job" "$limit" "$python" "$here/gpt_train.py" "$@"
+		recorded=$?
+		bare "$job" "$limit" "$python" "$here/gpt_train.py" "$@"
+		plain=$?
+	fi
+	after_both "$job" "$recorded" "$plain"
+	judge "$job" --peaks "$work/$job.peaks" $extra
+}
+
+section_eager() {
+	extra="--bytes-per-event 4"
+	torch_job eager together 90 --steps 8
+}
+section_cupti() {
+	need_torch cupti || return 0
+	if [ ! -f "$build/gpu/libcupti_count.so" ]; then
+		skip "cupti: libcupti_count.so was not built (no cupti.h)"
+		return 0
+	fi
+	(
+		export CUDA_INJECTION64_PATH="$build/gpu/libcupti_count.so" CUPTI_COUNT_OUT="$work/cupti.count"
+		record cupti 90 "$python" "$here/gpt_train.py" --steps 8
+	)
+	claim cupti "recorded job ends well (exit $?)" [ -s "$work/cupti.count" ]
+	[ -s "$work/cupti.count" ] || { tail -n 15 "$work/cupti.err"; return 0; }
+	judge cupti --peaks "$work/cupti.peaks" --cupti "$work/cupti.count"
+}
+section_expandable() {
+	(
+		export PYTORCH_ALLOC_CONF=expandable_segments:True PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
+		torch_job expandable together 90 --steps 6
+	)
+}
+section_graph() { torch_job graph together 90 --steps 8 --graph; }
+section_oom() { torch_job oom alone 90 --steps 3 --oom; }
+section_workers() { torch_job workers together 90 --steps 6 --dataloader-workers 2; }
+section_compile() {
+	torch_job compile alone 150 --steps 3 --layers 4 --compile
+}
+section_reduce() {
+	torch_job reduce alone 150 --steps 5 --layers 4 --compile --compile-mode reduce-overhead
+}
+section_profiler() {
+	torch_job profiler together 90 --steps 3 --profiler
+	[ "$has_torch" = 1 ] || return 0
+	events() { "$python" -c 'import json, sys; print(json.load(open(sys.argv[1]))["profiler_events"])' "$1" 2>&1; }
+	with=$(events "$work/profiler.peaks") without=$(events "$work/profiler.bare-peaks")
+	claim profiler "torch.profiler got $with GPU events recorded, $without bare" [ "$with" = "$without" ]
+}
+
+mlp_job() {
+	job=$1
+	shift
+	bare "$job" 60 "$build/kernels/mlp_train" "$@" &
+	record "$job" 60 "$build/kernels/mlp_train" "$@"
+	recorded=$?
+	wait $!
+	after_both "$job" "$recorded" $?
+	judge "$job" --mlp "$work/$job.out"
+}
+section_mlp() {
+	if [ ! -x "$build/kernels/mlp_train" ]; then
+		skip "mlp: mlp_train was not built (no nvcc)"
+		return 0
+	fi
+	need_gpus mlp 1 || return 0
+	mlp_job mlp --steps 50
+	mlp_job mlp-graph --steps 50 --graph
+	mlp_job mlp-async --steps 50 --async
+	for mode in graph async; do
+		grep -h '^final' "$work/mlp.out" >"$work/final" 2>/dev/null
+		grep -h '^final' "$work/mlp-$mode.out" >"$work/final-$mode" 2>/dev/null
+		claim "mlp-$mode" "final loss as in the eager run ($(cat "$work/final-$mode"))" same "$work/final" "$work/final-$mode"
+	done
+	need_gpus mlp-two 2 && mlp_job mlp-two --steps 30 --gpus 2
+}
+section_two_gpus() { need_gpus two-gpus 2 && torch_job two-gpus together 90 --steps 5 --two-gpus; }
+section_ranks() {
+	need_gpus ranks 2 && need_torch ranks || return 0
+	PEAKS_OUT=$work/ranks.peaks timeout -k 10 150 "$gpuprof" run -q -o "$work/ranks-%r.gpr" -- \
+		"$python" -m torch.distributed.run --nproc-per-node=2 --master-addr=127.0.0.1 --master-port=29511 \
+		"$here/gpt_train.py" --steps 5 --layers 4 --ddp >"$work/ranks.out" 2>"$work/ranks.err"
+	status=$?
+	claim ranks "two ranks end well (exit $status)" succeeded "$status"
+	[ "$status" -eq 0 ] || tail -n 15 "$work/ranks.err"
+	PEAKS_OUT=$work/ranks.bare-peaks timeout -k 10 150 \
+		"$python" -m torch.distributed.run --nproc-per-node=2 --master-addr=127.0.0.1 --master-port=29511 \
+		"$here/gpt_train.py" --steps 5 --layers 4 --ddp >"$work/ranks.bare" 2>"$work/ranks.bare-err"
+	claim ranks "stdout is the same with and without the preload" same "$work/ranks.out" "$work/ranks.bare"
+	for rank in 0 1; do
+		judge "ranks-$rank" --peaks "$work/ranks.peaks.$rank"
+	done
+	"$gpuprof" info "$work/ranks-0.gpr" "$work/ranks-1.gpr"
+}
+section_shell() {
+	mkdir -p "$work/shell"
+	many='i=0; while [ $i -lt 150 ]; do /bin/true; ls / | wc -l; echo $i | sed s/1/2/ | cat; i=$((i + 1)); done; python3 -c "import sys; print(sys.path[0])"'
+	sh -c "$many" >"$work/shell.bare" 2>"$work/shell.bare-err"
+	LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/shell/%p.gpr sh -c "$many" >"$work/shell.out" 2>"$work/shell.err"
+	claim shell "many programs without a GPU end well" succeeded $?
+	claim shell "same stdout ($(wc -l <"$work/shell.out") lines)" same "$work/shell.out" "$work/shell.bare"
+	claim shell "same stderr" same "$work/shell.err" "$work/shell.bare-err"
+	claim shell "no file" rmdir "$work/shell"
+}
+section_cost() {
+	need_torch cost || return 0
+	for null in --null ""; do
+		seconds=${COST_SECONDS:-60}
+		[ -n "$null" ] && seconds=12
+		LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/cost$null.gpr timeout -k 10 150 "$python" "$here/paired_cost.py" \
+			--control-level "$build/gpu/control_level" --seconds "$seconds" --json "$work/cost$null.json" $null 2>"$work/cost.err"
+		[ $? -le 1 ] || { say "FAIL cost: did not finish"; tail -n 15 "$work/cost.err"; }
+	done
+	judge cost
+	cp "$work/cost.json" "$out" 2>/dev/null
+}
+# The build itself on this machine: unit tests and a victim on the fake driver.
+section_fake() {
+	for unit in "$build"/unit/test_*; do
+		[ -x "$unit" ] && [ -f "$unit" ] || continue
+		timeout -k 5 60 "$unit" >"$work/unit.out" 2>&1
+		status=$?
+		claim fake "${unit##*/}: $(tail -n 1 "$work/unit.out")" succeeded "$status"
+	done
+	(
+		export LD_LIBRARY_PATH="$build/fake:$build/lib"
+		record fake 60 "$build/victims/training_loop" 4
+	)
+	claim fake "training_loop on the fake driver ends well" succeeded $?
+	judge fake
+}
+
+run_sections() {
+	date -u +'started %F %T'
+	nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null || say "no GPU here"
+	"$gpuprof" --version 2>&1
+	start=$(date +%s)
+	# shellcheck disable=SC2086 # a list of words
+	[ $# -gt 0 ] || set -- $all_sections
+	for section in "$@"; do
+		say "== $section ($(($(date +%s) - start)) s)"
+		extra=
+		"section_$(echo "$section" | tr - _)"
+	done
+	say "== end ($(($(date +%s) - start)) s)"
+}
+
+for section in "$@"; do
+	case " $all_sections " in
+	*" $section "*) ;;
+	*)
+		echo "check_gpu: no section '$section'; there are: $all_sections" >&2
+		exit 2
+		;;
+	esac
+done
+run_sections "$@" 2>&1 | tee "$out/results.txt"
+# what else there is: outputs, peaks, small recordings
+rm -rf "$work/inductor" "$work/triton"
+find "$work" -name '*.gpr' -size +2048k -exec rm {} +
+tar -C "$work" -czf "$out/outputs.tar.gz" .
+count() { grep -c "^$1 " "$out/results.txt"; }
+{
+	say
+	sed -n 's/^\(PASS\|FAIL\|SKIP\) \([^: ]*\).*/\2 \1/p' "$out/results.txt" |
+		awk '{ if (!($1 in row)) order[++n] = $1; row[$1]; count[$1 $2]++ }
+		     END { printf "%-14s %6s %6s %6s\n", "job", "passed", "failed", "skipped"
+			   for (i = 1; i <= n; i++) printf "%-14s %6d %6d %6d\n", order[i], count[order[i] "PASS"], count[order[i] "FAIL"], count[order[i] "SKIP"] }'
+	say "$(count PASS) passed, $(count FAIL) failed, $(count SKIP) skipped"
+} | tee -a "$out/results.txt"
+[ "$(count FAIL)" -eq 0 ]

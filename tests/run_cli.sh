@@ -1,0 +1,35 @@
+#!/bin/sh
+# Runs the command line tests: tests/cli/NAME.test holds a shell command in its first line, the stdout expected of it,
+# and "? STATUS" in its last line. The command runs in an empty directory with the program `gpuprof` on its path and
+# $BUILD, $DATA (tests/data), $PRELOAD (the library) set.  run_cli.sh BUILD [--bless] [NAME...]
+BUILD=$(cd "$1" && pwd) || exit 2
+here=$(cd "$(dirname "$0")" && pwd)
+shift
+bless=
+[ "$1" != --bless ] || { bless=1; shift; }
+[ $# -gt 0 ] || set -- $(cd "$here/cli" && ls | sed -n 's/\.test$//p')
+DATA=$here/data PRELOAD=$BUILD/libgpuprof.so PATH=$BUILD:$PATH
+export BUILD DATA PRELOAD PATH
+work=$BUILD/run/cli
+results=${RESULTS:-$work/results}
+failed=0
+mkdir -p "$work"
+for name in "$@"; do
+	test=$here/cli/$name.test
+	dir=$work/$name
+	rm -rf "$dir"
+	mkdir -p "$dir/empty"
+	head -n 1 "$test" >"$dir/found"
+	(cd "$dir/empty" && timeout -k 5 60 sh -c "$(head -n 1 "$test")" >>"$dir/found" 2>"$dir/err" </dev/null; echo "? $?" >>"$dir/found")
+	if [ -n "$bless" ]; then
+		cat "$dir/found" >"$test"
+	elif diff -u "$test" "$dir/found" >"$dir/diff"; then
+		echo "pass cli/$name" >>"$results"
+	else
+		echo "fail cli/$name (see $dir/diff)" >>"$results"
+		echo "fail $name:"
+		head -n 20 "$dir/diff"
+		failed=1
+	fi
+done
+exit $failed

@@ -1,0 +1,62 @@
+#!/bin/sh
+# The N-th system call of the library fails, for each N there is; then all from the N-th on; then its writes and its
+# file opening hang: the job's own output and exit status stay the same.  run_failures.sh BUILD
+build=$(cd "$1" && pwd) || exit 2
+dir=$build/run/failures
+results=${RESULTS:-$dir/results}
+failed=0
+rm -rf "$dir"
+mkdir -p "$dir"
+cd "$dir" || exit 2
+
+job() {
+	timeout -k 5 60 env LD_LIBRARY_PATH="$build/fake" "$@" "$build/victims/training_loop" 2 >out 2>err
+	echo $? >>out
+}
+
+# judge NAME: compares with the bare run
+judge() {
+	if cmp -s bare out; then
+		echo "pass failures/$1" >>"$results"
+	else
+		echo "fail failures/$1 the job's output changed (see $dir/$1.out)" | tee -a "$results"
+		cp out "$1.out"
+		cp err "$1.err"
+		failed=1
+	fi
+	rm -f ./*.gpr
+}
+
+job
+cp out bare
+preload="$build/libgpuprof.so:$build/fake/failing.so"
+recorded="LD_PRELOAD=$preload GPUPROF_OUTPUT=$dir/%p-%t.gpr"
+job $recorded FAILING_COUNT="$dir/calls"
+judge none
+# the drain thread goes on as long as the job: the first calls are those of the start, where most can go wrong
+calls=$(grep -c . calls)
+echo "$calls calls"
+[ "$calls" -gt 0 ] || { echo "fail failures/count no call of the library was seen" >>"$results"; exit 1; }
+[ "$calls" -le "${CALLS_MAX:-60}" ] || calls=${CALLS_MAX:-60}
+n=1
+while [ $n -le "$calls" ]; do
+	job $recorded FAILING_CALL=$n
+	judge "call_$n"
+	job $recorded FAILING_FROM=$n
+	judge "from_$n"
+	n=$((n + 1))
+done
+for function in pwrite write open posix_fallocate fstatfs; do
+	job $recorded FAILING_HANG=$function
+	judge "hang_$function"
+done
+# a directory that cannot be written, and one that is not there
+mkdir -p closed && chmod 500 closed
+job LD_PRELOAD="$build/libgpuprof.so" GPUPROF_OUTPUT="$dir/closed/x.gpr"
+judge closed_directory
+job LD_PRELOAD="$build/libgpuprof.so" GPUPROF_OUTPUT="$dir/absent/x.gpr"
+judge absent_directory
+job LD_PRELOAD="$build/libgpuprof.so" GPUPROF_OUTPUT=/dev/full
+judge full_device
+chmod 700 closed
+exit $failed

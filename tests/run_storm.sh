@@ -1,0 +1,15 @@
+#!/bin/sh
+# Kills a recording process KILLS times.  run_storm.sh BUILD KILLS [SEED]
+build=$(cd "$1" && pwd) || exit 2
+dir=$build/run/storm
+results=${RESULTS:-$dir/results}
+rm -rf "$dir"
+mkdir -p "$dir"
+if "$build/storm/storm" "$build" "$dir" "$2" $3 >"$dir/log" 2>&1; then
+	echo "pass storm/sigkill" >>"$results"
+else
+	echo "fail storm/sigkill (see $dir)" >>"$results"
+	failed=1
+fi
+grep -v '^adopted' "$dir/log" | tail -n 12
+exit ${failed:-0}

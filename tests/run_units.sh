@@ -1,0 +1,20 @@
+#!/bin/sh
+# Runs each unit test program.  run_units.sh BUILD
+build=$(cd "$1" && pwd) || exit 2
+work=$build/run/units
+mkdir -p "$work"
+results=${RESULTS:-$work/results}
+failed=0
+for test in $(cd "$build/unit" && ls | grep -v '\.d$'); do
+	(cd "$work" && timeout -k 5 240 "$build/unit/$test" >"$test.out" 2>&1)
+	status=$?
+	if [ $status = 0 ]; then
+		echo "pass unit/$test" >>"$results"
+	else
+		echo "fail unit/$test exit $status (see $work/$test.out)" >>"$results"
+		echo "fail $test: exit $status"
+		grep -E 'FAILED|ERROR|error|!=' "$work/$test.out" | head -n 8
+		failed=1
+	fi
+done
+exit $failed

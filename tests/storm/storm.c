@@ -1,0 +1,184 @@
+/*
+ * Kills a recording process with SIGKILL at random moments and looks at what it left.
+ *
+ *   storm BUILD DIRECTORY [KILLS [SEED]]
+ *
+ * The victim (count_up) raises counters in a page of its own after each driver call returned:
+ * whatever they say must be in the recording once the rings were adopted. Half of the kills with a
+ * flight recorder of 4 MiB, so that segments turn over; a quarter within the first 100 ms. Prints
+ * one line a failure and a summary; exit 0 when all held.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../libgpuprof/gpuprof.h"
+
+/* count_up's page */
+#define THREADS_MAX 8
+struct page {
+	_Atomic uint64_t pid;
+	struct {
+		_Alignas(64) _Atomic uint64_t allocs, frees;
+	} thread[THREADS_MAX];
+};
+
+struct kill {
+	unsigned number, threads;
+	bool is_ring;
+	unsigned delay_us;
+	char page_path[512], recording[512];
+	uint64_t allocs, frees; /* what had returned before the kill */
+};
+
+static unsigned failures, empty, lost;
+static uint64_t random_state;
+
+static unsigned random_below(unsigned limit)
+{
+	random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned)((random_state >> 33) % limit);
+}
+
+static void fail(const struct kill *k, const char *what, uint64_t expected, uint64_t found)
+{
+	printf("not so: kill %u (after %u us, %s, %u threads): %s: expected %" PRIu64
+	       ", found %" PRIu64 "\n",
+	       k->number, k->delay_us, k->is_ring ? "4M ring" : "keep all", k->threads, what,
+	       expected, found);
+	failures++;
+}
+
+static void start_victim(const struct kill *k, const char *build)
+{
+	char victim[512], preload[512], fake[512], threads[16];
+	snprintf(victim, sizeof victim, "%s/victims/count_up", build);
+	snprintf(preload, sizeof preload, "%s/libgpuprof.so", build);
+	snprintf(fake, sizeof fake, "%s/fake", build);
+	snprintf(threads, sizeof threads, "%u", k->threads);
+	setenv("LD_PRELOAD", preload, 1);
+	setenv("LD_LIBRARY_PATH", fake, 1);
+	setenv("GPUPROF_OUTPUT", k->recording, 1);
+	setenv("GPUPROF_RING", k->is_ring ? "4M" : "0", 1);
+	execl(victim, victim, k->page_path, threads, (char *)NULL);
+	_exit(127);
+}
+
+static bool run_victim(struct kill *k, const char *build)
+{
+	struct page *page;
+	int file = open(k->page_path, O_RDWR | O_CREAT | O_TRUNC, 0600), status = 0;
+	if (file < 0 || ftruncate(file, sizeof *page) != 0)
+		return false;
+	page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	close(file);
+	if (page == MAP_FAILED)
+		return false;
+	pid_t child = fork();
+	if (child == 0)
+		start_victim(k, build);
+	usleep(k->delay_us);
+	kill(child, SIGKILL);
+	if (waitpid(child, &status, 0) != child || !WIFSIGNALED(status) ||
+	    WTERMSIG(status) != SIGKILL) {
+		fail(k, "the victim ended by itself with", SIGKILL, (uint64_t)status);
+		child = -1;
+	}
+	for (unsigned t = 0; t < THREADS_MAX; t++) {
+		k->allocs += page->thread[t].allocs;
+		k->frees += page->thread[t].frees;
+	}
+	munmap(page, sizeof *page);
+	unlink(k->page_path);
+	return child > 0;
+}
+
+static void judge_counts(const struct kill *k, const struct gp_info *info)
+{
+	uint64_t missing = info->lost_memory;
+	if (info->is_damaged)
+		fail(k, info->damages ? info->damage[0].what : "damaged", 0, info->damages);
+	if (!info->is_complete)
+		fail(k, "complete after adoption", 1, 0);
+	if (info->counts[GP_ALLOC] + missing < k->allocs)
+		fail(k, "allocations", k->allocs, info->counts[GP_ALLOC]);
+	if (info->counts[GP_FREE] + missing < k->frees)
+		fail(k, "frees", k->frees, info->counts[GP_FREE]);
+	if (info->anomalies)
+		fail(k, "anomalies", 0, info->anomalies);
+	/* said, not failed: a loss is counted by the recorder, which may have had no processor */
+	lost += missing != 0;
+}
+
+static void judge(const struct kill *k)
+{
+	struct gp_recording *recording = NULL;
+	struct gp_damage why;
+	const struct gp_info *info;
+	struct stat seen;
+	if (stat(k->recording, &seen) != 0) {
+		if (k->allocs)
+			fail(k, "a recording", k->allocs, 0);
+		empty++;
+		return;
+	}
+	enum gp_status status = gp_recording_open(k->recording, &recording, &why);
+	if (status != GP_OK) {
+		printf("%s: %s\n", gp_status_text(status), why.what);
+		fail(k, "status of open", GP_OK, status);
+		return;
+	}
+	status = gp_recording_info(recording, &info);
+	if (status != GP_OK)
+		fail(k, "status of info", GP_OK, status);
+	else
+		judge_counts(k, info);
+	gp_recording_close(recording);
+	status = gp_verify(k->recording, NULL, stdout);
+	if (status != GP_OK)
+		fail(k, "status of verify", GP_OK, status);
+}
+
+static void one_kill(unsigned number, const char *build, const char *directory)
+{
+	struct kill k = { .number = number, .is_ring = number % 2, .threads = 1 + random_below(3) };
+	k.delay_us = number % 4 < 1 ? random_below(100000) : 50000 + random_below(950000);
+	unsigned failed_before = failures;
+	snprintf(k.page_path, sizeof k.page_path, "%s/page", directory);
+	snprintf(k.recording, sizeof k.recording, "%s/kill-%u.gpr", directory, number);
+	if (!run_victim(&k, build))
+		return;
+	enum gp_status status = gp_adopt(NULL, stdout);
+	if (status != GP_OK)
+		fail(&k, "status of adopt", GP_OK, status);
+	judge(&k);
+	/* what failed stays to be looked at */
+	if (failures == failed_before)
+		unlink(k.recording);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 3) {
+		fprintf(stderr, "usage: storm BUILD DIRECTORY [KILLS [SEED]]\n");
+		return 2;
+	}
+	unsigned kills = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 200;
+	unsigned long seed = argc > 4 ? strtoul(argv[4], NULL, 10) : (unsigned long)time(NULL);
+	random_state = seed;
+	printf("seed %lu\n", seed);
+	for (unsigned i = 0; i < kills; i++)
+		one_kill(i, argv[1], argv[2]);
+	printf("%u kills, %u before the first event, %u with losses counted, %u failures\n", kills,
+	       empty, lost, failures);
+	return failures != 0 || empty == kills;
+}

@@ -1,0 +1,71 @@
+# Tests that need no GPU. Small counts in `check`; FULL=1 and STORM_KILLS=200 give the full ones.
+STORM_KILLS ?= 12
+FULL        ?=
+RESULTS     := $(abspath $(BUILD))/run/results
+
+$(BUILD)/fake/libconstructor.so: tests/fake/constructor.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fPIC -shared -Wl,-soname,libconstructor.so -o $@ $<
+$(BUILD)/fake/failing.so: tests/fake/failing.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fPIC -shared -o $@ $< -lpthread -ldl
+$(BUILD)/fake/other_interposer.so: tests/fake/other_interposer.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fvisibility=hidden -fPIC -shared -o $@ $< -ldl
+# looks at it
+$(BUILD)/unit/test_torch: $(BUILD)/fake/libc10.so interpose/hook_torch.c interpose/mapped_symbol.c
+$(BUILD)/storm/%: tests/storm/%.c $(BUILD)/libgpuprof-read.a
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -o $@ $< $(BUILD)/libgpuprof-read.a $(ZSTD_STATIC) -lm -ldl
+
+FAKES  := $(addprefix $(BUILD)/fake/,libcuda.so.1 libc10.so libconstructor.so failing.so other_interposer.so)
+JUDGES := $(addprefix $(BUILD)/storm/,expect storm)
+TESTED := all $(UNIT) $(VICTIMS) $(FAKES) $(JUDGES)
+
+tests: $(TESTED) ## build every test
+
+check: $(TESTED) ## run every test that needs no GPU
+	@mkdir -p $(BUILD)/run && rm -f $(RESULTS)
+	-@RESULTS=$(RESULTS) tests/run_units.sh $(BUILD)
+	-@RESULTS=$(RESULTS) tests/run_cli.sh $(BUILD)
+	-@RESULTS=$(RESULTS) tests/run_shell.sh $(BUILD)
+	-@RESULTS=$(RESULTS) FULL=$(FULL) tests/run_victims.sh $(BUILD)
+	-@RESULTS=$(RESULTS) CALLS_MAX=$(if $(FULL),1000,30) tests/run_failures.sh $(BUILD)
+	-@RESULTS=$(RESULTS) tests/run_interposers.sh $(BUILD)
+	-@RESULTS=$(RESULTS) tests/run_storm.sh $(BUILD) $(STORM_KILLS)
+	@tests/run_totals.sh $(RESULTS)
+
+check-units: $(UNIT) ## run the unit tests only
+	@tests/run_units.sh $(BUILD)
+check-victims: $(TESTED) ## run the victims only (VICTIM=name: one)
+	@FULL=$(FULL) tests/run_victims.sh $(BUILD) $(VICTIM)
+check-failures: $(TESTED) ## let each system call of the library fail, once and for ever
+	@tests/run_failures.sh $(BUILD)
+check-cli: all ## run the command line tests only
+	@tests/run_cli.sh $(BUILD)
+bless: all ## take what the command line tests print now as what they expect
+	@tests/run_cli.sh $(BUILD) --bless
+storm: STORM_KILLS = 200
+storm: $(TESTED) ## kill a recording process 200 times (STORM_KILLS) and look at what it left
+	@tests/run_storm.sh $(BUILD) $(STORM_KILLS) $(STORM_SEED)
+
+check-asan: ## run unit and command line tests under AddressSanitizer
+	@$(MAKE) BUILD=$(BUILD)/asan SAN="-fsanitize=address -fno-omit-frame-pointer" sanitized
+check-ubsan: ## run unit and command line tests under UndefinedBehaviorSanitizer
+	@$(MAKE) BUILD=$(BUILD)/ubsan SAN="-fsanitize=undefined -fno-sanitize-recover=undefined" sanitized
+check-tsan: ## run the unit tests under ThreadSanitizer
+	@$(MAKE) BUILD=$(BUILD)/tsan SAN="-fsanitize=thread" check-units
+sanitized: $(UNIT) $(BUILD)/gpuprof
+	@tests/run_units.sh $(BUILD) && tests/run_cli.sh $(BUILD)
+
+# fuzzing: with our own mutator and any compiler; libFuzzer (clang) by hand, see tests/fuzz/fuzz_*.c
+FUZZ_RUNS ?= 20000
+FUZZ_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+FUZZERS   := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+$(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/mutate.c $(READ_SRC)
+	@mkdir -p $(@D)
+	$(CC) $(filter-out -MMD -MP,$(BASE)) $(FUZZ_SAN) -Ilibgpuprof -o $@ $(filter %.c,$^) $(ZSTD_STATIC) -lm -ldl
+check-fuzz: $(FUZZERS) ## feed the readers damaged and invented recordings (FUZZ_RUNS)
+	@for f in $(FUZZERS); do echo "$$f"; $$f -n $(FUZZ_RUNS) $(wildcard tests/data/*.gpr) || exit 1; done
+
+.PHONY: tests check-fuzz check check-units check-victims check-failures check-cli bless storm check-asan check-ubsan check-tsan sanitized

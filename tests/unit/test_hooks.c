@@ -1,0 +1,632 @@
+/*
+ * The wrappers against a driver made of functions in this file and a ring that nobody drains: what is
+ * recorded around each call, in which order, for which device, and that the driver is called once and
+ * never by us while a capture is under way.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* the wrappers of this program are called by their static names */
+#define GP_DRIVER_EXPORT_H
+#define GP_DRIVER_EXPORT(symbol, implementation) \
+	_Static_assert(__builtin_types_compatible_p(__typeof__(implementation), __typeof__(*gp_cuda.symbol)), #symbol)
+#include "../../interpose/capture.c"
+#include "../../interpose/context.c"
+#include "../../interpose/hook_context.c"
+#include "../../interpose/hook_graph.c"
+#include "../../interpose/hook_launch.c"
+#include "../../interpose/hook_memory.c"
+#undef WAITING
+#include "../../interpose/wrappers.c"
+
+struct gp_cuda gp_cuda;
+
+bool gp_resolve(void)
+{
+	return false;
+}
+
+/* ---- a driver ---- */
+
+static struct {
+	unsigned row_calls[GP_CUDA_ROWS]; /* calls that a wrapper made */
+	unsigned own_calls;		  /* calls that we made ourselves */
+	CUresult result;
+	CUcontext current;
+	size_t seen_at_call; /* records committed when the driver was called */
+	uint64_t address;
+} driver;
+
+static size_t committed(void);
+
+static CUresult called(enum gp_cuda_row row)
+{
+	driver.row_calls[row]++;
+	driver.seen_at_call = committed();
+	errno = EPIPE; /* a driver may leave anything there, and callers may look */
+	return driver.result;
+}
+
+#define CUDA(symbol, parameters, arguments, hook)   \
+	static CUresult real_##symbol parameters    \
+	{                                           \
+		DISCARD arguments;                  \
+		return called(GP_ROW_##symbol);     \
+	}
+#define DISCARD(...)	       discard(0, __VA_ARGS__)
+#define CALL(symbol, parameters)
+static void discard(int first, ...)
+{
+	(void)first;
+}
+#include "../../interpose/cuda_api.def"
+#undef CUDA
+#undef CALL
+
+static CUresult alloc_same(CUdeviceptr *address, size_t bytes)
+{
+	(void)bytes;
+	*address = driver.address;
+	return called(GP_ROW_cuMemAlloc_v2);
+}
+
+static CUresult alloc_async_same(CUdeviceptr *address, size_t bytes, CUstream stream)
+{
+	(void)bytes, (void)stream;
+	*address = driver.address;
+	return called(GP_ROW_cuMemAllocAsync);
+}
+
+static CUresult create_stream(CUstream *stream, unsigned int flags)
+{
+	(void)flags;
+	*stream = (CUstream)driver.address;
+	return called(GP_ROW_cuStreamCreate);
+}
+
+static CUresult retain_primary(CUcontext *context, CUdevice device)
+{
+	*context = (CUcontext)(uintptr_t)(0x1000 + device);
+	return called(GP_ROW_cuDevicePrimaryCtxRetain);
+}
+
+static CUresult own_current(CUcontext *context)
+{
+	driver.own_calls++;
+	errno = ENOENT;
+	*context = driver.current;
+	return CUDA_SUCCESS;
+}
+
+static CUresult own_device(CUdevice *device)
+{
+	driver.own_calls++;
+	*device = (CUdevice)(uintptr_t)driver.current & 0xf;
+	return CUDA_SUCCESS;
+}
+
+static CUresult own_stream_device(CUstream stream, CUdevice *device)
+{
+	driver.own_calls++;
+	*device = (CUdevice)(uintptr_t)stream & 0xf;
+	return CUDA_SUCCESS;
+}
+
+static CUresult own_name(const char **name, CUfunction function)
+{
+	(void)function;
+	driver.own_calls++;
+	errno = ENOENT;
+	*name = "scale_rows";
+	return CUDA_SUCCESS;
+}
+
+static CUresult own_state(CUdevice device, unsigned *flags, int *is_active)
+{
+	(void)device;
+	driver.own_calls++;
+	*flags = 0;
+	*is_active = 0;
+	return CUDA_SUCCESS;
+}
+
+static CUresult own_memory(size_t *free_bytes, size_t *total_bytes)
+{
+	driver.own_calls++;
+	errno = ENOENT;
+	*free_bytes = 77;
+	*total_bytes = 99;
+	return CUDA_SUCCESS;
+}
+
+/* ---- a ring ---- */
+
+static struct gp_control control;
+static struct gp_local local;
+static struct gp_ring *ring;
+
+static size_t committed(void)
+{
+	return gp_thread.head;
+}
+
+static const struct gp_record *record(size_t index)
+{
+	assert_true(index < committed());
+	return &ring->slots[index];
+}
+
+/* The only record of that kind; fails when there are more or none. */
+static const struct gp_record *only(enum gp_kind kind)
+{
+	const struct gp_record *found = NULL;
+	for (size_t k = 0; k < committed(); k += 1u + record(k)->extra)
+		if (record(k)->kind == kind) {
+			assert_null(found);
+			found = record(k);
+		}
+	assert_non_null(found);
+	return found;
+}
+
+static unsigned count(enum gp_kind kind)
+{
+	unsigned found = 0;
+	for (size_t k = 0; k < committed(); k += 1u + record(k)->extra)
+		found += record(k)->kind == kind;
+	return found;
+}
+
+static int fresh(void **state)
+{
+	(void)state;
+	memset(&driver, 0, sizeof driver);
+	memset(&control, 0, sizeof control);
+	memset(ring, 0, sizeof *ring);
+	memset(&gp_thread, 0, sizeof gp_thread);
+	memset(holders, 0, sizeof holders);
+	atomic_store(&local.word, 7);
+	gp_local = &local;
+	gp_control = &control;
+	gp_thread.word = 7;
+	gp_thread.level = GP_LEVEL_ALL;
+	gp_thread.ring = ring;
+	gp_thread.limit = GP_RING_SLOTS;
+	gp_context_restart(true);
+	gp_kernel_forget();
+	memset(primaries, 0, sizeof primaries);
+	memset(&gp_cuda, 0, sizeof gp_cuda);
+#define CUDA(symbol, parameters, arguments, hook) gp_cuda.symbol = real_##symbol;
+#define CALL(symbol, parameters)
+#include "../../interpose/cuda_api.def"
+#undef CUDA
+#undef CALL
+	gp_cuda.cuMemAlloc_v2 = alloc_same;
+	gp_cuda.cuMemAllocAsync = alloc_async_same;
+	gp_cuda.cuStreamCreate = create_stream;
+	gp_cuda.cuDevicePrimaryCtxRetain = retain_primary;
+	gp_cuda.cuCtxGetCurrent = own_current;
+	gp_cuda.cuCtxGetDevice = own_device;
+	gp_cuda.cuStreamGetDevice = own_stream_device;
+	gp_cuda.cuFuncGetName = own_name;
+	gp_cuda.cuDevicePrimaryCtxGetState = own_state;
+	gp_cuda.cuMemGetInfo_v2 = own_memory;
+	driver.current = (CUcontext)0x1000;
+	driver.address = 0x7f0000000000;
+	return 0;
+}
+
+static void launch(uintptr_t function, CUstream stream)
+{
+	wrap_cuLaunchKernel((CUfunction)function, 2, 3, 4, 5, 6, 7, 8, stream, NULL, NULL);
+	assert_int_equal(errno, EPIPE);
+}
+
+static void alloc(uint64_t address)
+{
+	CUdeviceptr out = 0;
+	driver.address = address;
+	assert_int_equal(wrap_cuMemAlloc_v2(&out, 4096), driver.result);
+	assert_int_equal(errno, EPIPE);
+}
+
+/* ---- tests ---- */
+
+/* Every wrapper, with every argument pointing at zeroes: one call, the driver's own answer, also when we record nothing. */
+static void each_row_calls_once(bool is_recording)
+{
+	static uint64_t zeroes[512];
+	const uintptr_t z = (uintptr_t)zeroes;
+	typedef CUresult any(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
+			     uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
+	for (unsigned row = 0; row < GP_CUDA_ROWS; row++) {
+		fresh(NULL);
+		if (!is_recording)
+			gp_thread.level = GP_LEVEL_OFF;
+		driver.result = 719;
+		any *wrapper = (any *)gp_cuda_wrappers[row].wrapper;
+		assert_int_equal(wrapper(z, z, z, z, z, z, z, z, z, z, z, z), 719);
+		assert_int_equal(errno, EPIPE);
+		for (unsigned k = 0; k < GP_CUDA_ROWS; k++)
+			assert_int_equal(driver.row_calls[k], k == row);
+		assert_int_equal(gp_thread.depth, 0);
+		assert_true(is_recording || committed() == 0);
+	}
+}
+
+static void test_rows_call_once(void **state)
+{
+	(void)state;
+	each_row_calls_once(true);
+	each_row_calls_once(false);
+}
+
+static void test_no_driver(void **state)
+{
+	(void)state;
+	memset(&gp_cuda, 0, sizeof gp_cuda);
+	for (unsigned row = 0; row < GP_CUDA_ROWS; row++) {
+		typedef CUresult any(uintptr_t, uintptr_t);
+		any *wrapper = (any *)gp_cuda_wrappers[row].wrapper;
+		assert_int_equal(wrapper(0, 0), CUDA_ERROR_NOT_INITIALIZED);
+	}
+	assert_int_equal(committed(), 0);
+}
+
+static void test_alloc_is_recorded_after(void **state)
+{
+	(void)state;
+	alloc(0x7f1200000000);
+	const struct gp_record *r = only(GP_ALLOC);
+	assert_int_equal(r->alloc.address, 0x7f1200000000);
+	assert_int_equal(r->alloc.bytes, 4096);
+	assert_int_equal(r->space, GP_SPACE_DEVICE);
+	assert_int_equal(r->device, 0);
+	assert_int_equal(r->alloc.owner, 0x1000);
+	assert_int_equal(r->order, 0);
+	assert_int_equal(driver.seen_at_call, 0);
+}
+
+static void test_free_is_recorded_before(void **state)
+{
+	(void)state;
+	alloc(0x7f1200000000);
+	size_t before = committed();
+	assert_int_equal(wrap_cuMemFree_v2(0x7f1200000000), CUDA_SUCCESS);
+	assert_int_equal(driver.seen_at_call, before + 1);
+	assert_int_equal(committed(), before + 1);
+	assert_int_equal(only(GP_FREE)->free.address, 0x7f1200000000);
+}
+
+static void test_refused_free_is_undone(void **state)
+{
+	(void)state;
+	alloc(0x7f1200000000);
+	driver.result = CUDA_ERROR_INVALID_VALUE;
+	assert_int_equal(wrap_cuMemFree_v2(0x7f1200000000), CUDA_ERROR_INVALID_VALUE);
+	const struct gp_record *r = only(GP_FREE_FAILED);
+	assert_int_equal(r->free_failed.undoes, only(GP_FREE)->order);
+	assert_int_equal(r->code, CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(wrap_cuMemUnmap(0x7f1200000000, 1 << 21), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(only(GP_UNMAP_FAILED)->unmap_failed.undoes, only(GP_UNMAP)->order);
+}
+
+static void test_freeing_nothing_is_not_recorded(void **state)
+{
+	(void)state;
+	wrap_cuMemFree_v2(0);
+	wrap_cuMemFreeHost(NULL);
+	driver.result = CUDA_ERROR_INVALID_VALUE;
+	wrap_cuMemFreeAsync(0, NULL);
+	assert_int_equal(committed(), 0);
+}
+
+static void test_failed_alloc(void **state)
+{
+	(void)state;
+	driver.result = CUDA_ERROR_OUT_OF_MEMORY;
+	alloc(0xdead);
+	const struct gp_record *r = only(GP_ALLOC_FAILED);
+	assert_int_equal(r->alloc_failed.bytes, 4096);
+	assert_int_equal(r->alloc_failed.free_bytes, 77);
+	assert_int_equal(r->alloc_failed.total_bytes, 99);
+	assert_int_equal(r->code, CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(count(GP_ALLOC), 0);
+}
+
+/* What a nested call of ours would do to the outer call's reservation. */
+static void test_nested_calls_record_nothing(void **state)
+{
+	(void)state;
+	gp_thread.depth = 1;
+	gp_thread.is_drain = 1; /* not counted either: there is no recorder here */
+	alloc(0x7f1200000000);
+	launch(0x5000, NULL);
+	CUstream stream;
+	wrap_cuStreamCreate(&stream, 0);
+	assert_int_equal(committed(), 0);
+	assert_int_equal(driver.own_calls, 0);
+}
+
+/* One thread, two GPUs: set current, push and pop, streams of one device used while the other is current. */
+static void test_two_devices_in_one_thread(void **state)
+{
+	(void)state;
+	CUcontext first, second, popped;
+	CUstream stream;
+	wrap_cuDevicePrimaryCtxRetain(&first, 0);
+	wrap_cuDevicePrimaryCtxRetain(&second, 1);
+	wrap_cuCtxSetCurrent(first);
+	alloc(0x7f0000000000);
+	wrap_cuCtxSetCurrent(second);
+	alloc(0x7f0000100000);
+	driver.address = 0x9000;
+	wrap_cuStreamCreate(&stream, 0);
+	wrap_cuCtxPushCurrent_v2(first);
+	alloc(0x7f0000200000);
+	launch(0x5000, stream);
+	wrap_cuMemFree_v2(0x7f0000100000);
+	wrap_cuCtxPopCurrent_v2(&popped);
+	alloc(0x7f0000300000);
+	const uint8_t expected[] = { 0, 1, 0, 1 };
+	unsigned seen = 0;
+	for (size_t k = 0; k < committed(); k += 1u + record(k)->extra)
+		if (record(k)->kind == GP_ALLOC)
+			assert_int_equal(record(k)->device, expected[seen++]);
+	assert_int_equal(seen, 4);
+	assert_int_equal(only(GP_LAUNCH)->device, 1);
+	assert_int_equal(only(GP_FREE)->device, 1);
+	assert_int_equal(only(GP_STREAM)->device, 1);
+	assert_int_equal(count(GP_GPU), 2);
+	assert_int_equal(count(GP_CONTEXT), 2);
+}
+
+static void test_unknown_objects_are_asked_once(void **state)
+{
+	(void)state;
+	driver.current = (CUcontext)0x1003;
+	for (unsigned k = 0; k < 3; k++)
+		launch(0x5000, (CUstream)0x8002);
+	for (unsigned k = 0; k < 3; k++)
+		alloc(0x7f0000000000 + k * 4096);
+	/* name, stream's device; then the current context and its device */
+	assert_int_equal(driver.own_calls, 4);
+	for (size_t k = 0; k < committed(); k += 1u + record(k)->extra)
+		if (record(k)->kind == GP_LAUNCH)
+			assert_int_equal(record(k)->device, 2);
+	assert_int_equal(count(GP_LAUNCH), 3);
+	assert_int_equal(count(GP_KERNEL), 1);
+}
+
+static void test_launch_fields(void **state)
+{
+	(void)state;
+	launch(0x5000, CU_STREAM_PER_THREAD);
+	const struct gp_record *r = only(GP_LAUNCH);
+	assert_int_equal(r->launch.kernel, 0x5000);
+	assert_int_equal(r->launch.stream, 2);
+	assert_int_equal(r->launch.grid, 2ull | 3ull << 32 | 4ull << 48);
+	assert_int_equal(r->launch.block, 5ull | 6ull << 16 | 7ull << 32);
+	assert_int_equal(r->aux, 8);
+	uint64_t length;
+	memcpy(&length, only(GP_KERNEL) + 1, sizeof length);
+	assert_int_equal(length, strlen("scale_rows"));
+	assert_memory_equal((const char *)(only(GP_KERNEL) + 1) + 8, "scale_rows", length);
+}
+
+/* NULL names another stream in the twins. */
+static void test_default_streams(void **state)
+{
+	(void)state;
+	wrap_cuLaunchKernel_ptsz((CUfunction)0x5000, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
+	assert_int_equal(only(GP_LAUNCH)->launch.stream, 2);
+	CUdeviceptr out;
+	wrap_cuMemAllocAsync(&out, 64, NULL);
+	assert_int_equal(only(GP_ALLOC)->alloc.stream, 0);
+	wrap_cuMemFreeAsync(out, CU_STREAM_LEGACY);
+	assert_int_equal(only(GP_FREE)->free.stream, 0);
+}
+
+static void test_names_again_after_unload(void **state)
+{
+	(void)state;
+	launch(0x5000, NULL);
+	launch(0x5000, NULL);
+	assert_int_equal(count(GP_KERNEL), 1);
+	wrap_cuModuleUnload((CUmodule)0x6000);
+	launch(0x5000, NULL);
+	assert_int_equal(count(GP_KERNEL), 2);
+}
+
+static void test_no_call_of_ours_in_a_capture(void **state)
+{
+	(void)state;
+	CUgraph graph = (CUgraph)0x4000;
+	CUdeviceptr out;
+	wrap_cuStreamBeginCapture_v2((CUstream)0x8001, 0);
+	unsigned before = driver.own_calls;
+	launch(0x5000, (CUstream)0x8001);
+	driver.result = CUDA_ERROR_OUT_OF_MEMORY;
+	alloc(0x7f0000000000);
+	driver.result = CUDA_SUCCESS;
+	wrap_cuMemAllocAsync(&out, 64, (CUstream)0x8001);
+	wrap_cuDevicePrimaryCtxRelease_v2(0);
+	assert_int_equal(driver.own_calls, before);
+	assert_int_equal(only(GP_LAUNCH)->launch.block >> 48, GP_LAUNCH_CAPTURED);
+	assert_int_equal(only(GP_ALLOC)->space, GP_SPACE_GRAPH);
+	assert_int_equal(count(GP_KERNEL), 0);
+	wrap_cuStreamEndCapture((CUstream)0x8001, &graph);
+	assert_int_equal(only(GP_KERNEL)->kernel.handle, 0x5000); /* what had to wait */
+	assert_int_equal(only(GP_CAPTURE_END)->capture_end.graph, 0x4000);
+	assert_false(gp_is_capturing());
+}
+
+static void test_captures_that_fail(void **state)
+{
+	(void)state;
+	CUgraph graph;
+	driver.result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	wrap_cuStreamBeginCapture_v2((CUstream)0x8001, 0);
+	assert_false(gp_is_capturing());
+	driver.result = CUDA_SUCCESS;
+	wrap_cuStreamBeginCapture_v2((CUstream)0x8001, 0);
+	driver.result = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+	wrap_cuStreamEndCapture((CUstream)0x8001, &graph);
+	assert_true(gp_is_capturing());
+	driver.result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+	wrap_cuStreamEndCapture((CUstream)0x8001, &graph);
+	assert_false(gp_is_capturing());
+	driver.result = CUDA_SUCCESS;
+	for (uintptr_t k = 0; k < 2 * CAPTURES_KNOWN; k++)
+		wrap_cuStreamBeginCapture_v2((CUstream)(0x8001 + 16 * k), 0);
+	for (uintptr_t k = 0; k < 2 * CAPTURES_KNOWN; k++) {
+		assert_true(gp_is_capturing());
+		wrap_cuStreamEndCapture((CUstream)(0x8001 + 16 * k), &graph);
+	}
+	assert_false(gp_is_capturing());
+}
+
+static void test_owner_gone(void **state)
+{
+	(void)state;
+	CUcontext context;
+	wrap_cuDevicePrimaryCtxRetain(&context, 1);
+	wrap_cuCtxSetCurrent(context);
+	alloc(0x7f0000000000);
+	size_t before = committed();
+	wrap_cuDevicePrimaryCtxReset_v2(1);
+	const struct gp_record *r = only(GP_OWNER_GONE);
+	assert_int_equal(r->owner_gone.owner, only(GP_ALLOC)->alloc.owner);
+	assert_int_equal(r->aux, GP_HOW_PRIMARY_RESET);
+	assert_int_equal(r->device, 1);
+	assert_int_equal(driver.seen_at_call, before + 1);
+}
+
+/* Memory of a graph lives as long as the graph or what was instantiated from it. */
+static void test_graph_memory(void **state)
+{
+	(void)state;
+	CUDA_MEM_ALLOC_NODE_PARAMS params = { .poolProps.location = { CU_MEM_LOCATION_TYPE_DEVICE, 1 },
+					      .bytesize = 512,
+					      .dptr = 0x7f0000000000 };
+	CUgraph graph = (CUgraph)0x4000;
+	CUgraphExec exec = (CUgraphExec)0x4400;
+	CUgraphNode node = (CUgraphNode)0x4800;
+	wrap_cuGraphAddMemAllocNode(&node, graph, NULL, 0, &params);
+	assert_int_equal(only(GP_ALLOC)->alloc.owner, 0x4000);
+	assert_int_equal(only(GP_ALLOC)->device, 1);
+	assert_int_equal(only(GP_ALLOC)->space, GP_SPACE_GRAPH);
+	wrap_cuGraphInstantiateWithFlags(&exec, graph, 0);
+	wrap_cuGraphDestroy(graph);
+	assert_int_equal(count(GP_OWNER_GONE), 0);
+	wrap_cuGraphExecDestroy(exec);
+	assert_int_equal(only(GP_OWNER_GONE)->owner_gone.owner, 0x4000);
+	assert_int_equal(only(GP_OWNER_GONE)->aux, GP_HOW_EXEC_DESTROY);
+	wrap_cuGraphAddMemAllocNode(&node, graph, NULL, 0, &params);
+	wrap_cuGraphDestroy(graph);
+	assert_int_equal(count(GP_OWNER_GONE), 2);
+}
+
+static void test_virtual_memory(void **state)
+{
+	(void)state;
+	CUmemAllocationProp prop = { .location = { CU_MEM_LOCATION_TYPE_DEVICE, 1 } };
+	CUmemGenericAllocationHandle handle = 0xabc0;
+	wrap_cuMemCreate(&handle, 1 << 21, &prop, 0);
+	wrap_cuMemMap(0x7f0000000000, 1 << 21, 0, handle, 0);
+	wrap_cuMemUnmap(0x7f0000000000, 1 << 21);
+	wrap_cuMemRelease(handle);
+	assert_int_equal(only(GP_ALLOC)->device, 1); /* though device 0 is current */
+	assert_int_equal(only(GP_ALLOC)->space, GP_SPACE_PHYSICAL);
+	assert_int_equal(only(GP_MAP)->device, 1);
+	assert_int_equal(only(GP_MAP)->map.handle, 0xabc0);
+	assert_int_equal(only(GP_UNMAP)->device, 1);
+	assert_int_equal(only(GP_FREE)->device, 1);
+	assert_int_equal(only(GP_FREE)->space, GP_SPACE_PHYSICAL);
+}
+
+static void test_array_bytes(void **state)
+{
+	(void)state;
+	assert_int_equal(gp_array_bytes(100, 10, 0, 0x20, 4, 0, 1), 100 * 10 * 16); /* float4 */
+	assert_int_equal(gp_array_bytes(100, 0, 0, 0x01, 1, 0, 1), 100);
+	assert_int_equal(gp_array_bytes(8, 8, 0, 0x10, 2, 0, 4), (64 + 16 + 4 + 1) * 4);
+	assert_int_equal(gp_array_bytes(8, 8, 4, 0x01, 1, ARRAY_LAYERED, 2), (64 + 16) * 4);
+	assert_int_equal(gp_array_bytes(8, 8, 4, 0x01, 1, ARRAY_SPARSE, 2), 0);
+	assert_int_equal(gp_array_bytes(1, 1, 1, 0xc5, 1, 0, 1), 8); /* unorm 16 bits x4 */
+}
+
+/* What was told while nothing was recorded is told when it is first needed; a restart tells all again. */
+static void test_definitions_are_told_late_and_again(void **state)
+{
+	(void)state;
+	CUcontext context;
+	CUstream stream;
+	gp_thread.level = GP_LEVEL_OFF;
+	wrap_cuDevicePrimaryCtxRetain(&context, 1);
+	wrap_cuCtxSetCurrent(context);
+	driver.address = 0x9000;
+	wrap_cuStreamCreate(&stream, 0);
+	assert_int_equal(committed(), 0);
+	gp_thread.level = GP_LEVEL_ALL;
+	launch(0x5000, stream);
+	assert_int_equal(only(GP_STREAM)->device, 1);
+	assert_int_equal(only(GP_GPU)->device, 1);
+	gp_context_restart(false);
+	gp_kernel_forget();
+	launch(0x5000, stream);
+	assert_int_equal(count(GP_STREAM), 2);
+	assert_int_equal(count(GP_GPU), 2);
+	assert_int_equal(count(GP_KERNEL), 2);
+}
+
+static void test_thread_times_grow(void **state)
+{
+	(void)state;
+	for (uintptr_t k = 0; k < 8; k++)
+		launch(0x5000 + 64 * k, (CUstream)(0x8000 + 16 * k));
+	for (size_t k = 0, next; k < committed(); k = next) {
+		next = k + 1u + record(k)->extra;
+		assert_true(next >= committed() || record(k)->time <= record(next)->time);
+	}
+}
+
+int main(void)
+{
+	ring = mmap(NULL, sizeof *ring, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	gp_clock_init();
+#define TEST(name) cmocka_unit_test_setup(name, fresh)
+	const struct CMUnitTest tests[] = {
+		TEST(test_rows_call_once),
+		TEST(test_no_driver),
+		TEST(test_alloc_is_recorded_after),
+		TEST(test_free_is_recorded_before),
+		TEST(test_refused_free_is_undone),
+		TEST(test_freeing_nothing_is_not_recorded),
+		TEST(test_failed_alloc),
+		TEST(test_nested_calls_record_nothing),
+		TEST(test_two_devices_in_one_thread),
+		TEST(test_unknown_objects_are_asked_once),
+		TEST(test_launch_fields),
+		TEST(test_default_streams),
+		TEST(test_names_again_after_unload),
+		TEST(test_no_call_of_ours_in_a_capture),
+		TEST(test_captures_that_fail),
+		TEST(test_owner_gone),
+		TEST(test_graph_memory),
+		TEST(test_virtual_memory),
+		TEST(test_array_bytes),
+		TEST(test_definitions_are_told_late_and_again),
+		TEST(test_thread_times_grow),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

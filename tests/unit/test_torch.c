@@ -1,0 +1,282 @@
+/*
+ * The PyTorch hook and its look-up of the original, without PyTorch: against libc's own tables and
+ * the fake c10.
+ */
+#include "../../interpose/hook_torch.c"
+#include "../../interpose/mapped_symbol.c"
+
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#include "gpuprof.h"
+
+static char scratch[64];
+
+/* The fake c10 lies in BUILD/fake, this program in BUILD/unit. */
+static void c10_path(char *path, size_t bytes)
+{
+	ssize_t length = readlink("/proc/self/exe", path, bytes - 64);
+	assert_true(length > 0);
+	path[length] = '\0';
+	strcpy(strrchr(path, '/'), "/../fake/libc10.so");
+}
+
+static void *open_c10(void)
+{
+	char path[1024];
+	c10_path(path, sizeof path);
+	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void finds_what_the_loader_finds(void **state)
+{
+	(void)state;
+	static const char *const names[] = { "getpid",		"malloc", "qsort", "fopen",
+					     "dl_iterate_phdr", "getenv", "strtol" };
+	char path[256];
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		assert_ptr_equal(gp_mapped_symbol("libc.so", names[i], path, sizeof path),
+				 dlsym(RTLD_DEFAULT, names[i]));
+	assert_non_null(strstr(path, "libc.so"));
+	assert_ptr_equal(gp_mapped_symbol(NULL, "getpid", NULL, 0), dlsym(RTLD_DEFAULT, "getpid"));
+}
+
+static void finds_nothing_that_is_not_there(void **state)
+{
+	(void)state;
+	errno = 4242;
+	assert_null(gp_mapped_symbol("libc.so", "no_such_function_anywhere", NULL, 0));
+	assert_null(gp_mapped_symbol("libnothing.so", "getpid", NULL, 0));
+	assert_null(gp_mapped_symbol(NULL, "", NULL, 0));
+	assert_int_equal(errno, 4242);
+}
+
+static void cuts_no_path(void **state)
+{
+	(void)state;
+	char path[4] = "xyz";
+	assert_non_null(gp_mapped_symbol("libc.so", "getpid", path, sizeof path));
+	assert_string_equal(path, "");
+}
+
+/* An object of our own making, with the older hash table only. */
+struct old_object {
+	uint32_t hash[2 + 1 + 3];
+	ElfW(Sym) symbols[3];
+	char strings[32];
+};
+
+static void *look_up_old(struct old_object *o, const char *name)
+{
+	ElfW(Phdr) load = { .p_type = PT_LOAD, .p_vaddr = (uintptr_t)o, .p_memsz = sizeof *o };
+	struct dl_phdr_info info = { .dlpi_phdr = &load, .dlpi_phnum = 1 };
+	struct tables t = { &info, o->symbols, o->strings, sizeof o->strings, NULL, o->hash };
+	return find_sysv(&t, name);
+}
+
+static void reads_the_older_hash_table(void **state)
+{
+	(void)state;
+	struct old_object o = { .hash = { 1, 3, 1, 0, 2, 0 }, .strings = "\0one\0two" };
+	o.symbols[1] = (ElfW(Sym)){ .st_name = 1,
+				    .st_info = STB_GLOBAL << 4 | STT_FUNC,
+				    .st_shndx = 1,
+				    .st_value = 0x100 };
+	o.symbols[2] = (ElfW(Sym)){ .st_name = 5,
+				    .st_info = STB_GLOBAL << 4 | STT_FUNC,
+				    .st_shndx = 1,
+				    .st_value = 0x200 };
+	assert_ptr_equal(look_up_old(&o, "one"), (void *)0x100);
+	assert_ptr_equal(look_up_old(&o, "two"), (void *)0x200);
+	assert_null(look_up_old(&o, "three"));
+	o.symbols[2].st_shndx = SHN_UNDEF;
+	assert_null(look_up_old(&o, "two"));
+	o.hash[5] = 1; /* a chain that is a ring ends all the same */
+	assert_null(look_up_old(&o, "three"));
+	o.hash[1] = 1u << 30; /* a table that would leave the object */
+	assert_null(look_up_old(&o, "one"));
+	o.symbols[1].st_name = 1u << 20;
+	o.hash[1] = 3;
+	assert_null(look_up_old(&o, "one"));
+}
+
+static void forwards_to_the_mapped_c10(void **state)
+{
+	(void)state;
+	void *c10 = open_c10();
+	assert_non_null(c10);
+	search_originals();
+	assert_ptr_equal(original.memory, dlsym(c10, MEMORY_LMM));
+	assert_ptr_equal(original.oom, dlsym(c10, OOM_LMM));
+	assert_null(original.memory_3);
+}
+
+static void reads_a_version(void **state)
+{
+	(void)state;
+	char out[32] = "";
+	assert_true(version_in(
+		"from typing import Optional\n__version__ = '2.11.0+cu130'\ndebug = False\n", out,
+		sizeof out));
+	assert_string_equal(out, "2.11.0+cu130");
+	assert_true(version_in("__version__ = \"1.13\"", out, sizeof out));
+	assert_string_equal(out, "1.13");
+	assert_false(version_in("__version__ = '2.1", out, sizeof out));
+	assert_false(version_in("__version__ = ''", out, sizeof out));
+	assert_false(version_in("version = '3'", out, sizeof out));
+	assert_false(version_in("__version__ = 'longer than there is room'", out, 8));
+}
+
+static void copy_c10(const char *to)
+{
+	char path[1024], bytes[65536];
+	c10_path(path, sizeof path);
+	FILE *from = fopen(path, "rb"), *out = fopen(to, "wb");
+	assert_true(from && out);
+	for (size_t n; (n = fread(bytes, 1, sizeof bytes, from)) > 0;)
+		assert_int_equal(fwrite(bytes, 1, n, out), n);
+	fclose(from);
+	assert_int_equal(fclose(out), 0);
+}
+
+/* In a child, where no other c10 is mapped: 0 when the version beside it was read. */
+static int version_beside(const char *library)
+{
+	char version[64] = "";
+	errno = 4242;
+	if (gp_torch_version(version, sizeof version) || errno != 4242)
+		return 1;
+	if (!dlopen(library, RTLD_NOW | RTLD_LOCAL))
+		return 2;
+	errno = 4242;
+	if (!gp_torch_version(version, sizeof version) || errno != 4242)
+		return 3;
+	return strcmp(version, "2.11.0+cu130") == 0 ? 0 : 4;
+}
+
+static void reads_the_version_beside_c10(void **state)
+{
+	(void)state;
+	char path[4][128];
+	static const char *const name[] = { "torch", "torch/lib", "torch/version.py",
+					    "torch/lib/libc10.so" };
+	for (int i = 0; i < 4; i++)
+		snprintf(path[i], sizeof path[i], "%s/%s", scratch, name[i]);
+	assert_int_equal(mkdir(path[0], 0700), 0);
+	assert_int_equal(mkdir(path[1], 0700), 0);
+	FILE *file = fopen(path[2], "w");
+	assert_non_null(file);
+	fprintf(file, "__all__ = ['__version__', 'debug']\n__version__ = '2.11.0+cu130'\ndebug = "
+		      "False\n");
+	assert_int_equal(fclose(file), 0);
+	copy_c10(path[3]);
+	pid_t child = fork();
+	if (child == 0)
+		_exit(version_beside(path[3]));
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	for (int i = 3; i >= 0; i--)
+		assert_int_equal(remove(path[i]), 0);
+	assert_int_equal(status, 0);
+}
+
+static uint64_t cuda(unsigned index)
+{
+	return 0xffffffffffff0000u | DEVICE_CUDA |
+	       index << 8; /* garbage above the low 16 bits, as compilers leave it */
+}
+
+/* In a child: one process, one recording. */
+static void report_some(const char *path)
+{
+	setenv("GPUPROF_OUTPUT", path, 1);
+	if (!gp_recorder_init())
+		_exit(1);
+	_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE((void *)0x1000, 512, 512, 2 << 20,
+							      cuda(0));
+	_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE((void *)0x1000, 512, 512, 2 << 20,
+							      cuda(0));
+	_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE((void *)0x9000, 1024, 1024, 2 << 20,
+							      cuda(1));
+	_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE((void *)0x5000, 64, 64, 0,
+							      0xffff00); /* the CPU's, index -1 */
+	_ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE((void *)0x7000, 64, cuda(0));
+	_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE(1 << 30, 512, 2 << 20, cuda(0));
+	_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE((void *)0x1000, -512, 0, 2 << 20,
+							      cuda(0));
+	gp_recorder_end();
+	_exit(0);
+}
+
+static void records_what_was_reported(void **state)
+{
+	(void)state;
+	char path[128];
+	snprintf(path, sizeof path, "%s/torch.gpr", scratch);
+	pid_t child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		report_some(path);
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	struct gp_recording *recording;
+	const struct gp_info *info;
+	gp_adopt(NULL, stdout);
+	assert_int_equal(gp_recording_open(path, &recording, NULL), GP_OK);
+	assert_int_equal(gp_recording_info(recording, &info), GP_OK);
+	assert_int_equal(info->counts[GP_BLOCK_ALLOC], 2);
+	assert_int_equal(info->counts[GP_BLOCK_AGAIN], 1);
+	assert_int_equal(info->counts[GP_BLOCK_FREE], 1);
+	assert_int_equal(info->counts[GP_OOM], 1);
+	struct gp_event e;
+	unsigned frees = 0, facts = 0;
+	while (gp_recording_next(recording, &e) == GP_OK) {
+		if (e.record.kind == GP_BLOCK_FREE) {
+			assert_int_equal(e.record.block_free.bytes, 512);
+			assert_int_equal(e.record.block_free.address, 0x1000);
+			assert_int_equal(e.record.device, 0);
+			frees++;
+		} else if (e.record.kind == GP_BLOCK_ALLOC && e.record.device == 1) {
+			assert_int_equal(e.record.block_alloc.allocated, 1024);
+		} else if (e.record.kind == GP_OOM) {
+			assert_int_equal(e.record.oom.bytes, 1 << 30);
+			assert_int_equal(e.record.oom.reserved, 2 << 20);
+		} else if (e.record.kind == GP_FACT && e.record.aux == GP_FACT_TIER_A) {
+			facts++;
+		}
+	}
+	assert_int_equal(frees, 1);
+	assert_int_equal(facts, 1);
+	gp_recording_close(recording);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_what_the_loader_finds),
+		cmocka_unit_test(finds_nothing_that_is_not_there),
+		cmocka_unit_test(cuts_no_path),
+		cmocka_unit_test(reads_the_older_hash_table),
+		cmocka_unit_test(reads_the_version_beside_c10),
+		cmocka_unit_test(forwards_to_the_mapped_c10),
+		cmocka_unit_test(reads_a_version),
+		cmocka_unit_test(records_what_was_reported),
+	};
+	snprintf(scratch, sizeof scratch, "/tmp/gp-torch-XXXXXX");
+	if (!mkdtemp(scratch))
+		return 1;
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	char command[128];
+	snprintf(command, sizeof command, "%s/torch.gpr", scratch);
+	unlink(command);
+	rmdir(scratch);
+	return failed;
+}

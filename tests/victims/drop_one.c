@@ -1,0 +1,21 @@
+/* Its allocator keeps quiet about one block that it hands out. */
+#include "victim.h"
+
+int main(void)
+{
+	const struct fake_c10 *c10 = need_c10();
+	void *block[50];
+	for (int i = 0; i < 50; i++) {
+		if (i == 25)
+			c10->drop_once();
+		block[i] = c10->allocate(0, 4096);
+	}
+	/* the silent one stays: its free would be a second surprise */
+	for (int i = 0; i < 50; i++)
+		if (i != 25)
+			c10->release(block[i]);
+	claim("framework_events", 98);
+	claim("mismatches", 1);
+	printf("dropped one\n");
+	return 0;
+}

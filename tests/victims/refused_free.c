@@ -1,0 +1,15 @@
+/* Frees an address that is not one: the driver refuses, and nothing may have changed. */
+#include "victim.h"
+
+int main(void)
+{
+	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	CUdeviceptr address = must_alloc(&driver, 4096);
+	printf("result %d\n", driver.cuMemFree_v2(address + 64));
+	must(driver.cuMemFree_v2(address) == CUDA_SUCCESS);
+	claim("alloc", 1);
+	claim("free", 2);
+	claim("free_failed", 1);
+	claim("driver_peak:0", 4096);
+	return 0;
+}

@@ -1,0 +1,132 @@
+/*
+ * What the victims share: a driver, the fake allocator, and claims. A claim is a line "PID
+ * OPERATOR KEY VALUE" that a truthful recording of that process must bear out;
+ * tests/storm/expect.c lists the keys. Claims go to the file that VICTIM_CLAIMS names, so that
+ * stdout can be compared byte by byte with a run that nobody records.
+ */
+#ifndef VICTIM_H
+#define VICTIM_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../fake/driver_door.h"
+#include "../fake/fake_c10.h"
+
+#define VICTIM_SKIPPED 77 /* exit status; the reason is on stderr */
+
+/* Ends the victim when `what` does not hold. */
+static inline void must_at(bool holds, const char *what, const char *file, int line)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "%s:%d: not so: %s (errno %d)\n", file, line, what, errno);
+	_exit(70);
+}
+#define must(what) must_at((what), #what, __FILE__, __LINE__)
+
+static inline void claim_as(pid_t pid, const char *operator, const char * key,
+			    unsigned long long value)
+{
+	const char *path = getenv("VICTIM_CLAIMS");
+	char line[160];
+	int length = snprintf(line, sizeof line, "%d %s %s %llu\n", (int)pid, operator, key, value);
+	int file = path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
+	if (file < 0)
+		return;
+	must(write(file, line, (size_t)length) == length);
+	close(file);
+}
+
+static inline void claim(const char *key, unsigned long long value)
+{
+	claim_as(getpid(), "=", key, value);
+}
+
+/* How many recordings the whole run leaves. */
+static inline void claim_recordings(unsigned long long number)
+{
+	claim_as(0, "=", "recordings", number);
+}
+
+static inline unsigned long count_argument(int argc, char **argv, unsigned long standard)
+{
+	return argc > 1 ? strtoul(argv[1], NULL, 10) : standard;
+}
+
+/* A driver with device 0 current. */
+static inline struct driver need_driver(enum driver_door door)
+{
+	struct driver driver;
+	must(driver_open(&driver, door));
+	must(driver_use(&driver, 0));
+	return driver;
+}
+
+static inline const struct fake_c10 *need_c10(void)
+{
+	void *library = dlopen("libc10.so", RTLD_NOW | RTLD_LOCAL);
+	must(library);
+	const struct fake_c10 *c10 = dlsym(library, "fake_c10");
+	must(c10);
+	return c10;
+}
+
+/* What the allocator knows about itself and a recording must know as well. */
+static inline void claim_peaks(const struct fake_c10 *c10, int device)
+{
+	struct fake_c10_stats s;
+	char key[64];
+	c10->stats(device, &s);
+	snprintf(key, sizeof key, "allocated_peak:%d", device);
+	claim(key, s.allocated_peak);
+	snprintf(key, sizeof key, "reserved_peak:%d", device);
+	claim(key, s.reserved_peak);
+}
+
+static inline CUdeviceptr must_alloc(const struct driver *driver, size_t bytes)
+{
+	CUdeviceptr address = 0;
+	must(driver->cuMemAlloc_v2(&address, bytes) == CUDA_SUCCESS);
+	must(address != 0);
+	return address;
+}
+
+/*
+ * Works for `ns`. Without it a loop over a driver that does nothing makes ten times the events of
+ * any job, and what the recorder then loses, and counts, is no news.
+ */
+static inline void work_for(long ns)
+{
+	struct timespec from, now;
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - from.tv_sec) * 1000000000 + now.tv_nsec - from.tv_nsec < ns);
+}
+
+/* `pairs` allocations, each freed at once: a million events a second. */
+static inline void alloc_and_free(const struct driver *driver, unsigned long pairs)
+{
+	for (unsigned long i = 0; i < pairs; i++) {
+		must(driver->cuMemFree_v2(must_alloc(driver, 512 + i % 64 * 512)) == CUDA_SUCCESS);
+		work_for(2000);
+	}
+}
+
+/* Waits for a child; its exit status, or 1000 + the signal that ended it. */
+static inline int wait_for(pid_t child)
+{
+	int status = 0;
+	while (waitpid(child, &status, 0) < 0)
+		must(errno == EINTR);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+#endif

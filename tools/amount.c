@@ -1,0 +1,103 @@
+/* Three significant digits for sizes and times: more are noise in a report, and --json has them all. */
+#include "amount.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int digits_after_point(double value)
+{
+	return value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+}
+
+struct gp_text gp_bytes_text(uint64_t bytes)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	struct gp_text t;
+	double value = (double)bytes;
+	size_t unit = 0;
+	while (value >= 1023.5 && unit + 1 < sizeof units / sizeof *units) {
+		value /= 1024;
+		unit++;
+	}
+	snprintf(t.s, sizeof t.s, "%.*f %s", unit ? digits_after_point(value) : 0, value, units[unit]);
+	return t;
+}
+
+struct gp_text gp_ns_text(int64_t ns)
+{
+	struct gp_text t;
+	const char *sign = ns < 0 ? "-" : "";
+	double value = fabs((double)ns);
+	if (value >= 3600e9) {
+		uint64_t minutes = (uint64_t)(value / 60e9);
+		snprintf(t.s, sizeof t.s, "%s%" PRIu64 " h %02" PRIu64 " min", sign, minutes / 60, minutes % 60);
+	} else if (value >= 120e9) {
+		uint64_t seconds = (uint64_t)(value / 1e9);
+		snprintf(t.s, sizeof t.s, "%s%" PRIu64 " min %02" PRIu64 " s", sign, seconds / 60, seconds % 60);
+	} else if (value >= 1e9) {
+		snprintf(t.s, sizeof t.s, "%s%.3f s", sign, value / 1e9);
+	} else if (value >= 1e6) {
+		snprintf(t.s, sizeof t.s, "%s%.*f ms", sign, digits_after_point(value / 1e6), value / 1e6);
+	} else if (value >= 1e3) {
+		snprintf(t.s, sizeof t.s, "%s%.*f us", sign, digits_after_point(value / 1e3), value / 1e3);
+	} else {
+		snprintf(t.s, sizeof t.s, value > 0 ? "%s%.0f ns" : "%s0 s", sign, value);
+	}
+	return t;
+}
+
+struct gp_text gp_count_text(uint64_t count)
+{
+	struct gp_text t;
+	char plain[24];
+	int n = snprintf(plain, sizeof plain, "%" PRIu64, count), at = 0;
+	for (int k = 0; k < n; k++) {
+		if (k && (n - k) % 3 == 0)
+			t.s[at++] = ',';
+		t.s[at++] = plain[k];
+	}
+	t.s[at] = '\0';
+	return t;
+}
+
+bool gp_ns_parse(const char *text, int64_t *out)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = { { "ns", 1 },   { "us", 1e3 },   { "ms", 1e6 },   { "s", 1e9 },
+		      { "min", 6e10 }, { "m", 6e10 }, { "h", 3.6e12 } };
+	char *end;
+	if (!strchr("0123456789.", *text) || !*text)
+		return false;
+	if (text[strspn(text, "0123456789")] == '\0') {
+		*out = strtoll(text, NULL, 10);
+		return true;
+	}
+	double value = strtod(text, &end);
+	while (*end == ' ')
+		end++;
+	for (size_t k = 0; k < sizeof units / sizeof *units; k++) {
+		if (strcmp(end, units[k].name) != 0)
+			continue;
+		value *= units[k].ns;
+		if (!(value < 9.2e18))
+			return false;
+		*out = llround(value);
+		return true;
+	}
+	return false;
+}
+
+struct gp_text gp_plural(uint64_t count, const char *noun)
+{
+	struct gp_text t;
+	if (count == 0)
+		snprintf(t.s, sizeof t.s, "no %.40ss", noun);
+	else
+		snprintf(t.s, sizeof t.s, "%.26s %.18s%s", gp_count_text(count).s, noun, count == 1 ? "" : "s");
+	return t;
+}

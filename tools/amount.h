@@ -1,0 +1,23 @@
+/* Sizes, moments and counts as people write them, both ways. */
+#ifndef GP_AMOUNT_H
+#define GP_AMOUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Small texts by value: usable as an argument of printf, gp_bytes_text(n).s. */
+struct gp_text {
+	char s[48];
+};
+
+struct gp_text gp_bytes_text(uint64_t bytes); /* "1.50 GiB"; exact below 1 KiB: "512 B" */
+struct gp_text gp_ns_text(int64_t ns);	      /* "1.234 s", "12.3 ms", "2 min 05 s" */
+struct gp_text gp_count_text(uint64_t count); /* "1,234,567" */
+
+/* "1.5s", "20ms", "3us", "2min", "1h"; a plain integer is nanoseconds. False: no such moment. */
+bool gp_ns_parse(const char *text, int64_t *out);
+
+/* "1 device", "2 devices", "no devices". */
+struct gp_text gp_plural(uint64_t count, const char *noun);
+
+#endif

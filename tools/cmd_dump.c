@@ -1,0 +1,275 @@
+/* `gpuprof dump`: every event in exact order, for eyes or as JSON lines. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "amount.h"
+#include "flags.h"
+#include "json.h"
+#include "message.h"
+#include "report.h"
+
+static int run(int argc, char **argv);
+const struct gp_command gp_command_dump = {
+	"dump",
+	"dump [--json] [--kind NAME[,NAME...]] [--device N] [--from TIME] [--to TIME] [--limit N] [-o FILE [--force]] RECORDING",
+	"print single events in exact order",
+	run,
+};
+
+struct dump {
+	const char *kinds, *from, *to, *path;
+	const char *device_text;
+	uint64_t limit;
+	int64_t from_ns, to_ns;
+	bool is_json, is_forced;
+	bool is_wanted[GP_KINDS];
+	struct gp_recording *recording;
+	struct gp_json json;
+	FILE *out;
+};
+
+/* ---- for a person ---- */
+
+static void print_value(struct dump *d, enum gp_meaning meaning, uint64_t value)
+{
+	switch (meaning) {
+	case GP_ADDRESS:
+	case GP_HANDLE:
+		fprintf(d->out, "0x%" PRIx64, value);
+		break;
+	case GP_BYTES:
+	case GP_TOTAL:
+		fprintf(d->out, "%" PRIu64, value);
+		if (value >= 10240)
+			fprintf(d->out, " (%s)", gp_bytes_text(value).s);
+		break;
+	case GP_GRID:
+		fprintf(d->out, "%" PRIu64 "x%" PRIu64 "x%" PRIu64, value & 0xffffffff, value >> 32 & 0xffff, value >> 48);
+		break;
+	case GP_BLOCK:
+		fprintf(d->out, "%" PRIu64 "x%" PRIu64 "x%" PRIu64, value & 0xffff, value >> 16 & 0xffff,
+			value >> 32 & 0xffff);
+		break;
+	case GP_NUMBER:
+	case GP_UNUSED:
+		fprintf(d->out, "%" PRIu64, value);
+		break;
+	}
+}
+
+static void print_field(struct dump *d, const struct gp_field *field, uint64_t value)
+{
+	bool is_none = value == 0 && (field->meaning == GP_HANDLE || field->meaning == GP_NUMBER);
+	if (!field->name || is_none)
+		return;
+	fprintf(d->out, " %s=", field->name);
+	print_value(d, field->meaning, value);
+}
+
+static const char *kernel_of(struct dump *d, const struct gp_event *e)
+{
+	return e->record.kind == GP_LAUNCH ? gp_recording_kernel_name(d->recording, e->record.launch.kernel) : NULL;
+}
+
+static void print_event(struct dump *d, const struct gp_event *e, const struct gp_event_info *info)
+{
+	const struct gp_record *r = &e->record;
+	fprintf(d->out, "%14.6f ms  t%-3" PRIu32, (double)e->at_ns / 1e6, e->thread);
+	if (r->device < GP_DEVICES)
+		fprintf(d->out, " gpu%-2u", r->device);
+	else
+		fputs(" -    ", d->out);
+	fprintf(d->out, " %s", info->name);
+	if (r->space && r->space < GP_SPACES)
+		fprintf(d->out, " %s", gp_space_names[r->space]);
+	if (r->code)
+		fprintf(d->out, " code=%u", r->code);
+	print_field(d, &info->aux, r->aux);
+	for (unsigned k = 0; k < 4; k++)
+		print_field(d, &info->v[k], r->v[k]);
+	const char *kernel = kernel_of(d, e);
+	const char *text = kernel ? kernel : e->text;
+	if (text) {
+		fputs(" \"", d->out);
+		gp_mask(d->out, text, kernel ? strlen(kernel) : e->text_bytes);
+		fputc('"', d->out);
+	}
+	fputc('\n', d->out);
+}
+
+/* ---- for a program ---- */
+
+static void write_dimensions(struct gp_json *json, const char *name, const uint64_t size[3])
+{
+	gp_json_array(json, name);
+	for (unsigned k = 0; k < 3; k++)
+		gp_json_number(json, NULL, size[k]);
+	gp_json_end(json);
+}
+
+static void write_field(struct gp_json *json, const struct gp_field *field, uint64_t v)
+{
+	if (!field->name)
+		return;
+	switch (field->meaning) {
+	case GP_ADDRESS:
+	case GP_HANDLE:
+		gp_json_hex(json, field->name, v);
+		break;
+	case GP_GRID:
+		write_dimensions(json, field->name, (uint64_t[]){ v & 0xffffffff, v >> 32 & 0xffff, v >> 48 });
+		break;
+	case GP_BLOCK:
+		write_dimensions(json, field->name, (uint64_t[]){ v & 0xffff, v >> 16 & 0xffff, v >> 32 & 0xffff });
+		break;
+	case GP_BYTES:
+	case GP_TOTAL:
+	case GP_NUMBER:
+	case GP_UNUSED:
+		gp_json_number(json, field->name, v);
+		break;
+	}
+}
+
+static void write_event(struct dump *d, const struct gp_event *e, const struct gp_event_info *info)
+{
+	const struct gp_record *r = &e->record;
+	struct gp_json *json = &d->json;
+	gp_json_object(json, NULL);
+	gp_json_signed(json, "at_ns", e->at_ns);
+	gp_json_number(json, "order", r->order);
+	gp_json_number(json, "thread", e->thread);
+	gp_json_text(json, "kind", info->name);
+	if (r->device < GP_DEVICES)
+		gp_json_number(json, "device", r->device);
+	else
+		gp_json_null(json, "device");
+	gp_json_text(json, "space", r->space && r->space < GP_SPACES ? gp_space_names[r->space] : NULL);
+	gp_json_number(json, "code", r->code);
+	write_field(json, &info->aux, r->aux);
+	for (unsigned k = 0; k < 4; k++)
+		write_field(json, &info->v[k], r->v[k]);
+	if (r->kind == GP_LAUNCH)
+		gp_json_text(json, "name", kernel_of(d, e));
+	if (e->text)
+		gp_json_bytes(json, "text", e->text, e->text_bytes);
+	gp_json_end(json);
+}
+
+/* ---- which events ---- */
+
+static bool kinds_choose(struct dump *d)
+{
+	const char *names[GP_KINDS];
+	size_t count = 0;
+	for (unsigned kind = 0; kind < GP_KINDS; kind++)
+		if (gp_event_infos[kind].name)
+			names[count++] = gp_event_infos[kind].name;
+	for (const char *at = d->kinds; at && *at;) {
+		char word[64];
+		size_t n = strcspn(at, ",");
+		bool is_found = false;
+		snprintf(word, sizeof word, "%.*s", (int)n, at);
+		for (unsigned kind = 0; kind < GP_KINDS; kind++)
+			if (gp_event_infos[kind].name && strcmp(word, gp_event_infos[kind].name) == 0)
+				is_found = d->is_wanted[kind] = true;
+		if (!is_found) {
+			const char *near = gp_nearest(word, names, count);
+			gp_complain("unknown event kind '%s'", word);
+			if (near)
+				gp_hint("did you mean '%s'?", near);
+			return false;
+		}
+		at += n + (at[n] == ',');
+	}
+	return true;
+}
+
+static bool is_chosen(const struct dump *d, const struct gp_event *e, uint64_t device)
+{
+	if (e->at_ns < d->from_ns || e->at_ns > d->to_ns || e->record.kind >= GP_KINDS)
+		return false;
+	if (d->kinds && !d->is_wanted[e->record.kind])
+		return false;
+	return !d->device_text || e->record.device == device;
+}
+
+static int dump_events(struct dump *d, const char *path, uint64_t device)
+{
+	struct gp_event e;
+	uint64_t shown = 0;
+	enum gp_status status = GP_OK;
+	while (shown < d->limit && (status = gp_recording_next(d->recording, &e)) == GP_OK) {
+		if (!is_chosen(d, &e, device))
+			continue;
+		const struct gp_event_info *info = &gp_event_infos[e.record.kind];
+		if (!info->name)
+			continue;
+		shown++;
+		if (d->is_json)
+			write_event(d, &e, info);
+		else
+			print_event(d, &e, info);
+	}
+	return status == GP_OK || status == GP_END ? GP_EXIT_OK : gp_report_failed("read on in", path, status);
+}
+
+static int dump_recording(struct dump *d, const char *path, uint64_t device)
+{
+	const struct gp_info *info;
+	int exit_status = GP_EXIT_USAGE;
+	d->to_ns = INT64_MAX;
+	d->from_ns = INT64_MIN;
+	d->recording = gp_report_open(path, &info, &exit_status);
+	if (!d->recording)
+		return exit_status;
+	struct gp_sink sink;
+	if ((d->from && !gp_moment_find(d->recording, "from", d->from, &d->from_ns)) ||
+	    (d->to && !gp_moment_find(d->recording, "to", d->to, &d->to_ns)) ||
+	    !gp_sink_open(&sink, d->path, d->is_forced)) {
+		gp_recording_close(d->recording);
+		return GP_EXIT_USAGE;
+	}
+	d->out = sink.out;
+	gp_json_init(&d->json, d->out, 0);
+	if (!d->is_json)
+		fprintf(d->out, "%s\n", gp_headline_of(info).s);
+	exit_status = gp_report_exit(info);
+	enum gp_status status = gp_recording_rewind(d->recording);
+	int result = status ? gp_report_failed("read", path, status) : dump_events(d, path, device);
+	exit_status = result > exit_status ? result : exit_status;
+	if (!d->is_json) {
+		fputs("next: gpuprof timeline ", d->out);
+		gp_mask(d->out, path, strlen(path));
+		fputc('\n', d->out);
+	}
+	gp_recording_close(d->recording);
+	return gp_sink_close(&sink) ? exit_status : GP_EXIT_INTERNAL;
+}
+
+static int run(int argc, char **argv)
+{
+	struct dump d = { .limit = UINT64_MAX };
+	int64_t device = 0;
+	const struct gp_flag flags[] = {
+		{ "json", 0, GP_FLAG_SWITCH, NULL, &d.is_json, "one JSON object a line" },
+		{ "kind", 0, GP_FLAG_TEXT, "NAME,...", &d.kinds, "only events of these kinds" },
+		{ "device", 0, GP_FLAG_TEXT, "N", &d.device_text, "only events of this device" },
+		{ "from", 0, GP_FLAG_TEXT, "TIME", &d.from, "from this moment: 1.5s, 20ms, peak, oom, end" },
+		{ "to", 0, GP_FLAG_TEXT, "TIME", &d.to, "up to this moment" },
+		{ "limit", 0, GP_FLAG_NUMBER, "N", &d.limit, "at most N events" },
+		{ "output", 'o', GP_FLAG_TEXT, "FILE", &d.path, "write to a new FILE instead of stdout" },
+		{ "force", 0, GP_FLAG_SWITCH, NULL, &d.is_forced, "replace FILE" },
+		{ 0 },
+	};
+	int words = gp_flags_parse(&gp_command_dump, flags, argc, argv, false);
+	if (words < 0)
+		return gp_flags_exit(words);
+	if (words != 1)
+		return gp_usage(&gp_command_dump, words ? "more than one recording given" : "no recording given");
+	if (d.device_text && (d.device_text[strspn(d.device_text, "0123456789")] || !gp_ns_parse(d.device_text, &device)))
+		return gp_usage(&gp_command_dump, "bad value of '--device': '%s' is not a number", d.device_text);
+	if (!kinds_choose(&d))
+		return GP_EXIT_USAGE;
+	return dump_recording(&d, argv[0], (uint64_t)device);
+}

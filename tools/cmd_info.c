@@ -1,0 +1,309 @@
+/* `gpuprof info`: what a recording is and what it holds, in one screen; many recordings: one row each. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "amount.h"
+#include "flags.h"
+#include "json.h"
+#include "message.h"
+#include "report.h"
+
+static int run(int argc, char **argv);
+const struct gp_command gp_command_info = {
+	"info",
+	"info [--json] [-o FILE [--force]] RECORDING...",
+	"say what recordings hold: job, devices, events, losses, self-check",
+	run,
+};
+
+static double bytes_per_event(const struct gp_info *info)
+{
+	static const enum gp_kind kinds[] = { GP_ALLOC, GP_FREE, GP_BLOCK_ALLOC, GP_BLOCK_FREE, GP_LAUNCH };
+	uint64_t events = 0;
+	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+		events += info->counts[kinds[k]];
+	return events ? (double)info->file_bytes / (double)events : (double)NAN;
+}
+
+static uint64_t all_events(const struct gp_info *info)
+{
+	uint64_t events = 0;
+	for (unsigned kind = 0; kind < GP_KINDS; kind++)
+		events += info->counts[kind];
+	return events;
+}
+
+/* ---- for a person ---- */
+
+static void print_line(FILE *out, const char *label, const char *text)
+{
+	const char *shown = text && *text ? text : "unknown";
+	fprintf(out, "%-12s ", label);
+	gp_mask(out, shown, strlen(shown));
+	fputc('\n', out);
+}
+
+static void print_devices(const struct gp_info *info, FILE *out)
+{
+	for (size_t k = 0; k < info->devices; k++) {
+		const struct gp_info_device *d = &info->device[k];
+		const char *name = d->name ? d->name : "unknown";
+		fprintf(out, "GPU %-8u ", d->device);
+		gp_mask(out, name, strlen(name));
+		if (d->total_bytes)
+			fprintf(out, ", %s", gp_bytes_text(d->total_bytes).s);
+		fprintf(out, "%s%s\n", d->uuid[0] ? ", " : "", d->uuid);
+	}
+}
+
+static void print_counts(const struct gp_info *info, FILE *out)
+{
+	fputs("events      ", out);
+	unsigned column = 0;
+	for (unsigned kind = 0; kind < GP_KINDS; kind++) {
+		if (!info->counts[kind] || !gp_event_infos[kind].name)
+			continue;
+		const char *before = column == 0 ? " " : column % 4 ? ", " : ",\n             ";
+		fprintf(out, "%s%s %s", before, gp_event_infos[kind].name, gp_count_text(info->counts[kind]).s);
+		column++;
+	}
+	fputs(column ? "\n" : " none\n", out);
+}
+
+static void print_check(const struct gp_info *info, FILE *out)
+{
+	fprintf(out, "self-check   %s of the framework compared with its own totals: %s %s, %s %s\n",
+		gp_count_text(info->framework_events).s, gp_count_text(info->mismatches).s,
+		info->mismatches == 1 ? "mismatch" : "mismatches", gp_count_text(info->anomalies).s,
+		info->anomalies == 1 ? "anomaly" : "anomalies");
+}
+
+static void print_damages(const struct gp_info *info, FILE *out)
+{
+	for (size_t k = 0; k < info->damages; k++) {
+		fprintf(out, "damage       byte %llu, block %llu: ", (unsigned long long)info->damage[k].offset,
+			(unsigned long long)info->damage[k].block);
+		gp_mask(out, info->damage[k].what, strlen(info->damage[k].what));
+		fputc('\n', out);
+	}
+}
+
+static void print_size(const struct gp_info *info, FILE *out)
+{
+	double each = bytes_per_event(info);
+	fprintf(out, "file         %s", gp_bytes_text(info->file_bytes).s);
+	if (!isnan(each))
+		fprintf(out, ", %.2f bytes an event", each);
+	fprintf(out, ", %s, %s\n", gp_plural(info->segments, "segment").s, gp_plural(info->blocks, "block").s);
+}
+
+static void print_person(const char *path, const struct gp_info *info, FILE *out)
+{
+	char process[128];
+	snprintf(process, sizeof process, "%u on %s, %s", info->pid, info->hostname ? info->hostname : "?",
+		 gp_plural(info->threads, "thread").s);
+	fprintf(out, "%s\n", gp_headline_of(info).s);
+	print_line(out, "recording", path);
+	print_line(out, "command", info->command);
+	print_line(out, "process", process);
+	print_devices(info, out);
+	print_line(out, "driver", info->driver);
+	print_line(out, "pytorch", info->pytorch ? info->pytorch : "not seen");
+	print_line(out, "rings", info->ring_place);
+	print_counts(info, out);
+	print_check(info, out);
+	print_size(info, out);
+	print_damages(info, out);
+	if (info->is_damaged)
+		fprintf(out, "next: gpuprof verify %s\n", path);
+	else
+		fprintf(out, "next: gpuprof timeline %s\n", path);
+}
+
+/* ---- for a program ---- */
+
+static void write_events(const struct gp_info *info, struct gp_json *json)
+{
+	gp_json_object(json, "events");
+	for (unsigned kind = 0; kind < GP_KINDS; kind++)
+		if (info->counts[kind] && gp_event_infos[kind].name)
+			gp_json_number(json, gp_event_infos[kind].name, info->counts[kind]);
+	gp_json_end(json);
+	gp_json_object(json, "lost");
+	gp_json_number(json, "memory", info->lost_memory);
+	gp_json_number(json, "launch", info->lost_launch);
+	gp_json_number(json, "other", info->lost_other + info->nested);
+	gp_json_end(json);
+	gp_json_object(json, "self_check");
+	gp_json_number(json, "framework_events", info->framework_events);
+	gp_json_number(json, "mismatches", info->mismatches);
+	gp_json_number(json, "anomalies", info->anomalies);
+	gp_json_end(json);
+}
+
+static void write_devices(const struct gp_info *info, struct gp_json *json)
+{
+	gp_json_array(json, "devices");
+	for (size_t k = 0; k < info->devices; k++) {
+		const struct gp_info_device *d = &info->device[k];
+		gp_json_object(json, NULL);
+		gp_json_number(json, "device", d->device);
+		gp_json_text(json, "uuid", d->uuid[0] ? d->uuid : NULL);
+		gp_json_text(json, "name", d->name);
+		if (d->total_bytes)
+			gp_json_number(json, "total_bytes", d->total_bytes);
+		else
+			gp_json_null(json, "total_bytes");
+		gp_json_end(json);
+	}
+	gp_json_end(json);
+}
+
+static void write_has(const struct gp_info *info, struct gp_json *json)
+{
+	const struct {
+		const char *name;
+		bool is_there;
+	} parts[] = {
+		{ "stacks", info->has_stacks },		  { "python", info->has_python },
+		{ "tier_b", info->has_tier_b },		  { "device_used", info->has_device_used },
+		{ "ranges", info->has_ranges },		  { "steps", info->has_steps },
+	};
+	gp_json_array(json, "has");
+	for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
+		if (parts[k].is_there)
+			gp_json_text(json, NULL, parts[k].name);
+	gp_json_end(json);
+	gp_json_object(json, "origin");
+	gp_json_text(json, "device", info->devices ? info->device[0].name : NULL);
+	gp_json_text(json, "driver", info->driver);
+	gp_json_text(json, "pytorch", info->pytorch);
+	gp_json_end(json);
+}
+
+static void write_damages(const struct gp_info *info, struct gp_json *json)
+{
+	gp_json_array(json, "damages");
+	for (size_t k = 0; k < info->damages; k++) {
+		gp_json_object(json, NULL);
+		gp_json_number(json, "offset", info->damage[k].offset);
+		gp_json_number(json, "block", info->damage[k].block);
+		gp_json_text(json, "what", info->damage[k].what);
+		gp_json_end(json);
+	}
+	gp_json_end(json);
+}
+
+static void write_program(const char *path, const struct gp_info *info, struct gp_json *json)
+{
+	char format[32];
+	snprintf(format, sizeof format, "%u.%u", info->format_major, info->format_minor);
+	gp_json_object(json, NULL);
+	gp_json_text(json, "file", path);
+	gp_json_text(json, "format", format);
+	gp_json_number(json, "pid", info->pid);
+	gp_json_text(json, "command", info->command);
+	gp_json_text(json, "hostname", info->hostname);
+	gp_json_number(json, "start_unix_ns", info->start_unix_ns);
+	gp_json_number(json, "duration_ns", info->duration_ns);
+	gp_json_number(json, "kept_from_ns", info->kept_from_ns);
+	gp_json_bool(json, "complete", info->is_complete);
+	gp_json_bool(json, "damaged", info->is_damaged);
+	write_devices(info, json);
+	gp_json_number(json, "threads", info->threads);
+	write_events(info, json);
+	gp_json_number(json, "file_bytes", info->file_bytes);
+	gp_json_real(json, "bytes_per_event", bytes_per_event(info));
+	write_has(info, json);
+	write_damages(info, json);
+	gp_json_text(json, "ring_place", info->ring_place);
+	gp_json_end(json);
+}
+
+/* ---- many ---- */
+
+static void put(struct gp_cell *cell, const char *text, double number)
+{
+	snprintf(cell->text, sizeof cell->text, "%s", text);
+	cell->number = number;
+}
+
+static bool add_row(struct gp_sheet *table, const char *path, const struct gp_info *info)
+{
+	struct gp_sheet_row *row = gp_sheet_add(table, path);
+	uint64_t lost = info->lost_memory + info->lost_launch + info->lost_other + info->nested;
+	uint64_t faults = info->mismatches + info->anomalies;
+	if (!row)
+		return false;
+	put(&row->cell[0], gp_ns_text((int64_t)info->duration_ns).s, (double)info->duration_ns);
+	put(&row->cell[1], gp_count_text(all_events(info)).s, (double)all_events(info));
+	put(&row->cell[2], gp_count_text(lost).s, (double)lost);
+	put(&row->cell[3], gp_count_text(faults).s, (double)faults);
+	put(&row->cell[4], gp_count_text(info->devices).s, (double)info->devices);
+	put(&row->cell[5], gp_bytes_text(info->file_bytes).s, (double)info->file_bytes);
+	put(&row->cell[6], info->is_damaged ? "damaged" : info->is_complete ? "yes" : "no", (double)NAN);
+	return true;
+}
+
+struct report {
+	struct gp_sink sink;
+	struct gp_json json;
+	struct gp_sheet table;
+	bool is_json, is_many;
+};
+
+static int report_one(struct report *r, const char *path)
+{
+	const struct gp_info *info;
+	int exit_status;
+	struct gp_recording *recording = gp_report_open(path, &info, &exit_status);
+	if (!recording)
+		return exit_status;
+	exit_status = gp_report_exit(info);
+	if (r->is_json)
+		write_program(path, info, &r->json);
+	else if (!r->is_many)
+		print_person(path, info, r->sink.out);
+	else if (!add_row(&r->table, path, info))
+		exit_status = GP_EXIT_INTERNAL;
+	gp_recording_close(recording);
+	return exit_status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct report r = { .table = { .columns = 7,
+				       .title = { "span", "events", "lost", "faults", "GPUs", "file",
+						  "complete" } } };
+	const char *path = NULL;
+	bool is_forced = false;
+	const struct gp_flag flags[] = {
+		{ "json", 0, GP_FLAG_SWITCH, NULL, &r.is_json, "for a program: see gpuprof-info(1) for the keys" },
+		{ "output", 'o', GP_FLAG_TEXT, "FILE", &path, "write to a new FILE instead of stdout" },
+		{ "force", 0, GP_FLAG_SWITCH, NULL, &is_forced, "replace FILE" },
+		{ 0 },
+	};
+	int words = gp_flags_parse(&gp_command_info, flags, argc, argv, false);
+	if (words < 0)
+		return gp_flags_exit(words);
+	if (words == 0)
+		return gp_usage(&gp_command_info, "no recording given");
+	if (!gp_sink_open(&r.sink, path, is_forced))
+		return GP_EXIT_USAGE;
+	int worst = GP_EXIT_OK;
+	r.is_many = words > 1;
+	gp_json_init(&r.json, r.sink.out, r.is_many ? 3 : 2);
+	if (r.is_json && r.is_many)
+		gp_json_array(&r.json, NULL);
+	for (int k = 0; k < words; k++) {
+		int exit_status = report_one(&r, argv[k]);
+		worst = exit_status > worst ? exit_status : worst;
+	}
+	if (r.is_json && r.is_many)
+		gp_json_end(&r.json);
+	else if (r.table.rows)
+		gp_sheet_print(&r.table, r.sink.out);
+	gp_sheet_release(&r.table);
+	return gp_sink_close(&r.sink) ? worst : GP_EXIT_INTERNAL;
+}

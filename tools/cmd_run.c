@@ -1,0 +1,121 @@
+/* `gpuprof run`: a job under the library, then at most five lines about what it left. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "amount.h"
+#include "flags.h"
+#include "harvest.h"
+#include "launch.h"
+#include "message.h"
+#include "report.h"
+
+static int run(int argc, char **argv);
+const struct gp_command gp_command_run = {
+	"run",
+	"run [-q] [-v[on|off]] [-o PATTERN] [--ring SIZE] [--only NAME] [--launches[=on|off]] [--ring-dir DIR] "
+	"[--start[=on|off]] [--keep N] [--library FILE] [--] COMMAND [ARGUMENT...]",
+	"record a command and everything it starts",
+	run,
+};
+
+enum { OPTIONS_MAX = 24 };
+
+struct choice {
+	bool is_quiet;
+	uint64_t keep;
+	const char *library;
+	const char *value[OPTIONS_MAX]; /* by place in the options table; NULL: left as it is */
+};
+
+/* The flags of the options table, then our own. */
+static void flags_fill(struct gp_flag *flags, struct choice *c)
+{
+	const struct gp_option *option;
+	size_t n = gp_options(&option);
+	for (size_t k = 0; k < n && k < OPTIONS_MAX; k++) {
+		if (!option[k].flag)
+			continue;
+		bool is_on_off = !option[k].value || strcmp(option[k].value, "on|off") == 0;
+		*flags++ = (struct gp_flag){ option[k].flag,
+					     option[k].letter,
+					     is_on_off ? GP_FLAG_ON_OFF : GP_FLAG_TEXT,
+					     is_on_off ? "on|off" : option[k].value,
+					     &c->value[k],
+					     option[k].text };
+	}
+	*flags++ = (struct gp_flag){ "keep",   0,  GP_FLAG_NUMBER, "N",
+				     &c->keep, "afterwards keep only the N newest recordings of the pattern" };
+	*flags++ = (struct gp_flag){ "library",	   0, GP_FLAG_TEXT, "FILE", &c->library,
+				     "the library to preload, instead of the one beside the program" };
+	*flags++ = (struct gp_flag){ "quiet", 'q', GP_FLAG_SWITCH, NULL, &c->is_quiet, "print nothing at the end" };
+	*flags = (struct gp_flag){ 0 };
+}
+
+static const char *pattern_of(const struct choice *c)
+{
+	const struct gp_option *option;
+	size_t n = gp_options(&option);
+	for (size_t k = 0; k < n && k < OPTIONS_MAX; k++) {
+		const char *set = getenv(option[k].variable);
+		if (strcmp(option[k].variable, "GPUPROF_OUTPUT") == 0)
+			return c->value[k] ? c->value[k] : set && *set ? set : option[k].initial;
+	}
+	return "";
+}
+
+static size_t settings_fill(struct gp_setting *settings, const struct choice *c, const char *list)
+{
+	const struct gp_option *option;
+	size_t options = gp_options(&option), n = 0;
+	for (size_t k = 0; k < options && k < OPTIONS_MAX; k++)
+		if (c->value[k])
+			settings[n++] = (struct gp_setting){ option[k].variable, c->value[k] };
+	settings[n++] = (struct gp_setting){ "GPUPROF_LIST", list };
+	return n;
+}
+
+/* An empty file to which each process of the job adds the name of its recording. */
+static bool list_create(char *path, size_t capacity)
+{
+	const char *dir = getenv("TMPDIR");
+	snprintf(path, capacity, "%s/gpuprof-list-XXXXXX", dir && *dir == '/' ? dir : "/tmp");
+	int fd = mkstemp(path);
+	if (fd < 0)
+		return false;
+	close(fd);
+	return true;
+}
+
+static bool is_switched_off(void)
+{
+	const char *value = getenv("GPUPROF");
+	return value && (strcmp(value, "off") == 0 || strcmp(value, "0") == 0);
+}
+
+static int run(int argc, char **argv)
+{
+	struct choice c = { 0 };
+	struct gp_flag flags[OPTIONS_MAX + 4];
+	struct gp_setting settings[OPTIONS_MAX + 1];
+	char library[4096], list[4096];
+	flags_fill(flags, &c);
+	int words = gp_flags_parse(&gp_command_run, flags, argc, argv, true);
+	if (words < 0)
+		return gp_flags_exit(words);
+	if (words == 0)
+		return gp_usage(&gp_command_run, "no command given");
+	if (!gp_library_find(c.library, library, sizeof library))
+		return GP_EXIT_USAGE;
+	if (!list_create(list, sizeof list))
+		list[0] = '\0';
+	struct gp_ending ending = gp_launch(argv, library, settings, settings_fill(settings, &c, list));
+	gp_adopt(NULL, NULL);
+	if (ending.is_started && !c.is_quiet && !is_switched_off())
+		gp_harvest_print(list, argv[0]);
+	if (list[0])
+		unlink(list);
+	if (c.keep)
+		gp_harvest_keep(pattern_of(&c), c.keep);
+	return gp_end_alike(&ending);
+}

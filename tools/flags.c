@@ -1,0 +1,178 @@
+/* Option parsing. getopt cannot name the nearest option and forgets which word was wrong, so: our own. */
+#include "flags.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "message.h"
+
+struct parse {
+	const struct gp_command *command;
+	const struct gp_flag *flags;
+	int argc, at;
+	char **argv;
+};
+
+int gp_usage(const struct gp_command *command, const char *format, ...)
+{
+	char line[1024];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(line, sizeof line, format, arguments);
+	va_end(arguments);
+	gp_complain("%s", line);
+	gp_hint("usage: gpuprof %s", command->synopsis);
+	return GP_EXIT_USAGE;
+}
+
+static void print_help(const struct gp_command *command, const struct gp_flag *flags)
+{
+	printf("usage: gpuprof %s\n\n%s\n\n", command->synopsis, command->text);
+	for (const struct gp_flag *f = flags; f->name; f++) {
+		char left[64];
+		bool is_on_off = f->type == GP_FLAG_ON_OFF;
+		snprintf(left, sizeof left, "%c%c%s --%s%s%s%s", f->letter ? '-' : ' ', f->letter ? f->letter : ' ',
+			 f->letter ? "," : " ", f->name, is_on_off ? "[=" : f->value ? " " : "",
+			 f->value ? f->value : "", is_on_off ? "]" : "");
+		printf("  %-26s %s\n", left, f->text);
+	}
+	printf("  %-26s %s\n", "-h, --help", "this text");
+}
+
+static int unknown(const struct parse *p, const char *word, size_t length)
+{
+	const char *names[64];
+	size_t n = 0;
+	char name[64] = "";
+	if (length < sizeof name)
+		memcpy(name, word, length);
+	for (const struct gp_flag *f = p->flags; f->name && n < 63; f++)
+		names[n++] = f->name;
+	names[n++] = "help";
+	const char *near = gp_nearest(name, names, n);
+	gp_complain("unknown option '--%.*s' of '%s'", (int)length, word, p->command->name);
+	if (near)
+		gp_hint("did you mean '--%s'?", near);
+	else
+		gp_hint("usage: gpuprof %s", p->command->synopsis);
+	return GP_FLAGS_WRONG;
+}
+
+static int store_number(const struct gp_flag *flag, const char *value)
+{
+	char *end;
+	errno = 0;
+	unsigned long long number = strtoull(value, &end, 10);
+	if (*value < '0' || *value > '9' || *end || errno) {
+		gp_complain("bad value of '--%s': '%s' is not a number", flag->name, value);
+		return GP_FLAGS_WRONG;
+	}
+	*(uint64_t *)flag->out = number;
+	return 0;
+}
+
+static bool is_on_off(const char *word)
+{
+	return word && (strcmp(word, "on") == 0 || strcmp(word, "off") == 0);
+}
+
+/* `value`: what stood behind '=' or behind the letter, or NULL. */
+static int store(struct parse *p, const struct gp_flag *flag, const char *value)
+{
+	const char *next = p->at + 1 < p->argc ? p->argv[p->at + 1] : NULL;
+	switch (flag->type) {
+	case GP_FLAG_SWITCH:
+		if (value) {
+			gp_complain("option '--%s' takes no value", flag->name);
+			return GP_FLAGS_WRONG;
+		}
+		*(bool *)flag->out = true;
+		return 0;
+	case GP_FLAG_ON_OFF:
+		if (!value && is_on_off(next))
+			value = p->argv[++p->at];
+		if (value && !is_on_off(value)) {
+			gp_complain("bad value of '--%s': '%s' is neither on nor off", flag->name, value);
+			return GP_FLAGS_WRONG;
+		}
+		*(const char **)flag->out = value ? value : "on";
+		return 0;
+	case GP_FLAG_TEXT:
+	case GP_FLAG_NUMBER:
+		break;
+	}
+	if (!value) {
+		if (!next) {
+			gp_complain("option '--%s' needs a value: %s", flag->name, flag->value);
+			return GP_FLAGS_WRONG;
+		}
+		value = p->argv[++p->at];
+	}
+	if (flag->type == GP_FLAG_NUMBER)
+		return store_number(flag, value);
+	*(const char **)flag->out = value;
+	return 0;
+}
+
+static int parse_long(struct parse *p, const char *word)
+{
+	size_t length = strcspn(word, "=");
+	const char *value = word[length] ? word + length + 1 : NULL;
+	if (strcmp(word, "help") == 0)
+		return GP_FLAGS_HELP;
+	for (const struct gp_flag *f = p->flags; f->name; f++)
+		if (strlen(f->name) == length && memcmp(f->name, word, length) == 0)
+			return store(p, f, value);
+	return unknown(p, word, length);
+}
+
+static int parse_letters(struct parse *p, const char *letters)
+{
+	for (; *letters; letters++) {
+		const struct gp_flag *f = p->flags;
+		if (*letters == 'h')
+			return GP_FLAGS_HELP;
+		while (f->name && f->letter != *letters)
+			f++;
+		if (!f->name) {
+			gp_complain("unknown option '-%c' of '%s'", *letters, p->command->name);
+			gp_hint("usage: gpuprof %s", p->command->synopsis);
+			return GP_FLAGS_WRONG;
+		}
+		bool takes_rest = (f->type == GP_FLAG_TEXT || f->type == GP_FLAG_NUMBER) && letters[1];
+		int result = store(p, f, takes_rest ? letters + 1 : NULL);
+		if (result || takes_rest)
+			return result;
+	}
+	return 0;
+}
+
+int gp_flags_parse(const struct gp_command *command, const struct gp_flag *flags, int argc, char **argv,
+		   bool stops_at_word)
+{
+	struct parse p = { command, flags, argc, 1, argv };
+	int words = 0;
+	bool is_over = false;
+	for (; p.at < argc; p.at++) {
+		char *word = argv[p.at];
+		int result = 0;
+		if (is_over || word[0] != '-' || !word[1]) {
+			is_over = is_over || stops_at_word;
+			argv[words++] = word;
+		} else if (strcmp(word, "--") == 0) {
+			is_over = true;
+		} else if (word[1] == '-') {
+			result = parse_long(&p, word + 2);
+		} else {
+			result = parse_letters(&p, word + 1);
+		}
+		if (result == GP_FLAGS_HELP)
+			print_help(command, flags);
+		if (result)
+			return result;
+	}
+	argv[words] = NULL;
+	return words;
+}

@@ -1,0 +1,49 @@
+/*
+ * Command line options from one table a command: parsing, range checks, `--help` and the nearest known
+ * name of a misspelt one.
+ */
+#ifndef GP_FLAGS_H
+#define GP_FLAGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "command.h"
+
+enum gp_flag_type {
+	GP_FLAG_SWITCH, /* bool *: --name sets it */
+	GP_FLAG_TEXT,	/* const char ** */
+	GP_FLAG_NUMBER, /* uint64_t *: decimal */
+	GP_FLAG_ON_OFF, /* const char **: --name, --name=off, --name off */
+};
+
+/* A table ends with a row whose name is NULL. */
+struct gp_flag {
+	const char *name;
+	char letter; /* 0: none */
+	enum gp_flag_type type;
+	const char *value; /* "FILE"; NULL for a switch */
+	void *out;
+	const char *text;
+};
+
+enum { GP_FLAGS_HELP = -1, GP_FLAGS_WRONG = -2 };
+
+/*
+ * Parses argv[1..]; the words that are no options are moved, in order, to argv[0..]. Returns their number, or
+ * GP_FLAGS_HELP (help is printed: end with 0), GP_FLAGS_WRONG (said on stderr: end with GP_EXIT_USAGE).
+ * `stops_at_word`: the first word ends the options, as in `run CMD --its-own-option`.
+ */
+int gp_flags_parse(const struct gp_command *command, const struct gp_flag *flags, int argc, char **argv,
+		   bool stops_at_word);
+
+/* The exit status that belongs to a negative result. */
+static inline int gp_flags_exit(int result)
+{
+	return result == GP_FLAGS_HELP ? GP_EXIT_OK : GP_EXIT_USAGE;
+}
+
+/* Says what is wrong with the arguments of `command` and how to use it. Returns GP_EXIT_USAGE. */
+int gp_usage(const struct gp_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

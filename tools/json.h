@@ -1,0 +1,34 @@
+/* Writes JSON to a stream, commas and escapes included. Text that is not UTF-8 becomes U+FFFD. */
+#ifndef GP_JSON_H
+#define GP_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct gp_json {
+	FILE *out;
+	unsigned depth;
+	unsigned flat_from; /* containers from this depth on stay on one line */
+	bool has_member[32];
+	char closer[32];
+};
+
+/* flat_from 0: everything on one line. */
+void gp_json_init(struct gp_json *json, FILE *out, unsigned flat_from);
+
+/* `key` is NULL inside arrays and for the outermost value. */
+void gp_json_object(struct gp_json *json, const char *key);
+void gp_json_array(struct gp_json *json, const char *key);
+void gp_json_end(struct gp_json *json); /* of the innermost container; the outermost ends the line */
+void gp_json_text(struct gp_json *json, const char *key, const char *text); /* NULL: null */
+void gp_json_bytes(struct gp_json *json, const char *key, const char *text, size_t bytes);
+void gp_json_number(struct gp_json *json, const char *key, uint64_t number);
+void gp_json_signed(struct gp_json *json, const char *key, int64_t number);
+void gp_json_real(struct gp_json *json, const char *key, double number); /* not finite: null */
+void gp_json_bool(struct gp_json *json, const char *key, bool is_true);
+void gp_json_null(struct gp_json *json, const char *key);
+/* A handle or address: "0x7f12" */
+void gp_json_hex(struct gp_json *json, const char *key, uint64_t number);
+
+#endif

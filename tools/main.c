@@ -1,0 +1,110 @@
+/* The program `gpuprof`: finds the command, or names the nearest one. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "message.h"
+
+static void print_commands(void)
+{
+	puts("usage: gpuprof COMMAND [options] ...\n\n"
+	     "Records every event that moves GPU memory of an unmodified CUDA job, and replays it.\n");
+	for (const struct gp_command *const *c = gp_commands; *c; c++)
+		printf("  %-10s %s\n", (*c)->name, (*c)->text);
+	puts("\ngpuprof COMMAND --help tells the options; the manual page is gpuprof-COMMAND(1).\n"
+	     "Begin with: gpuprof run -- python3 train.py");
+}
+
+static const struct gp_command *find(const char *name)
+{
+	for (const struct gp_command *const *c = gp_commands; *c; c++)
+		if (strcmp((*c)->name, name) == 0)
+			return *c;
+	return NULL;
+}
+
+static int unknown(const char *word)
+{
+	const char *names[64];
+	size_t n = 0;
+	for (const struct gp_command *const *c = gp_commands; *c && n < 63; c++)
+		names[n++] = (*c)->name;
+	names[n++] = "help";
+	const char *near = gp_nearest(word, names, n);
+	gp_complain("unknown %s '%s'", *word == '-' ? "option" : "command", word);
+	if (near)
+		gp_hint("did you mean 'gpuprof %s'?", near);
+	else
+		gp_hint("'gpuprof help' lists the commands");
+	return GP_EXIT_USAGE;
+}
+
+/* One Markdown section an option: docs/ENVIRONMENT.md below its introduction. */
+static int print_environment(void)
+{
+	const struct gp_option *option;
+	size_t n = gp_options(&option);
+	for (const struct gp_option *o = option; o < option + n; o++) {
+		printf("## %s\n\n", o->variable);
+		printf("%s.\n\n", o->text);
+		printf("- value: `%s`\n", o->value ? o->value : "on|off");
+		if (*o->initial)
+			printf("- default: `%s`\n", o->initial);
+		else
+			puts("- default: none");
+		if (o->flag && o->letter)
+			printf("- option of `gpuprof run`: `-%c`, `--%s`\n", o->letter, o->flag);
+		else if (o->flag)
+			printf("- option of `gpuprof run`: `--%s`\n", o->flag);
+		if (o + 1 < option + n)
+			putchar('\n');
+	}
+	return GP_EXIT_OK;
+}
+
+static int help(int argc, char **argv)
+{
+	if (argc < 2) {
+		print_commands();
+		return GP_EXIT_OK;
+	}
+	if (strcmp(argv[1], "--environment") == 0)
+		return print_environment();
+	const struct gp_command *command = find(argv[1]);
+	if (!command)
+		return unknown(argv[1]);
+	char name[64], option[] = "--help";
+	snprintf(name, sizeof name, "%s", command->name);
+	char *words[] = { name, option, NULL };
+	return command->run(2, words);
+}
+
+static int dispatch(int argc, char **argv)
+{
+	if (argc < 2) {
+		gp_complain("no command given");
+		gp_hint("'gpuprof help' lists the commands");
+		return GP_EXIT_USAGE;
+	}
+	const char *word = argv[1];
+	if (strcmp(word, "--version") == 0) {
+		puts("gpuprof " GP_VERSION);
+		return GP_EXIT_OK;
+	}
+	if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+		return help(argc - 1, argv + 1);
+	const struct gp_command *command = find(word);
+	return command ? command->run(argc - 1, argv + 1) : unknown(word);
+}
+
+int main(int argc, char **argv)
+{
+	int exit_status = dispatch(argc, argv);
+	errno = 0;
+	if ((fflush(stdout) != 0 || ferror(stdout)) && exit_status == GP_EXIT_OK) {
+		gp_complain("cannot write 'stdout': %s", gp_cause(errno));
+		return GP_EXIT_INTERNAL;
+	}
+	return exit_status;
+}

@@ -1,0 +1,32 @@
+/*
+ * What people read on stderr: `gpuprof: cannot open 'run.gpr': no such file`, `hint: ...`; and the masking
+ * of text that comes from recordings, so that it cannot steer a terminal.
+ */
+#ifndef GP_MESSAGE_H
+#define GP_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "format/status.h"
+
+void gp_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void gp_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Lower-case cause of an errno value; valid until the next call. */
+const char *gp_cause(int error);
+
+/* Exit status that a failed status means. */
+int gp_exit_of(enum gp_status status);
+
+/* Length of the well-formed, printable UTF-8 sequence at `at`; 0: a control character or no such sequence. */
+size_t gp_printable(const char *at, size_t bytes);
+
+/* Writes text with everything that is not printable as \xNN. */
+void gp_mask(FILE *out, const char *text, size_t bytes);
+
+/* The candidate most like `word`; NULL when none is near enough to be meant. */
+const char *gp_nearest(const char *word, const char *const *candidates, size_t count);
+
+#endif

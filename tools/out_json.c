@@ -1,0 +1,75 @@
+/* The timeline for a program; gpuprof-timeline(1) documents the keys. One recording: an object; many: a list. */
+#include "chart.h"
+#include "json.h"
+
+static struct gp_json json;
+
+static void begin(struct gp_canvas *canvas, const struct gp_chart *chart)
+{
+	bool is_many = canvas->charts > 1;
+	if (canvas->chart == 0) {
+		gp_json_init(&json, canvas->out, is_many ? 5 : 4);
+		if (is_many)
+			gp_json_array(&json, NULL);
+	}
+	gp_json_object(&json, NULL);
+	gp_json_text(&json, "file", chart->path);
+	gp_json_signed(&json, "from_ns", chart->from_ns);
+	gp_json_signed(&json, "to_ns", chart->to_ns);
+	gp_json_bool(&json, "peaks_since_start", chart->has_whole_run);
+	gp_json_array(&json, "devices");
+}
+
+static void write_peaks(const struct gp_timeline_device *d)
+{
+	for (unsigned k = 0; k < GP_CURVES; k++) {
+		char key[40];
+		snprintf(key, sizeof key, "%s_peak_bytes", gp_curve_names[k]);
+		gp_json_number(&json, key, d->peak_bytes[k]);
+		snprintf(key, sizeof key, "%s_peak_at_ns", gp_curve_names[k]);
+		if (d->peak_bytes[k])
+			gp_json_signed(&json, key, d->peak_at_ns[k]);
+		else
+			gp_json_null(&json, key);
+	}
+}
+
+static void device(struct gp_canvas *canvas, const struct gp_chart *chart, size_t index)
+{
+	const struct gp_timeline_device *d = &chart->device[index];
+	(void)canvas;
+	gp_json_object(&json, NULL);
+	gp_json_number(&json, "device", d->device);
+	gp_json_text(&json, "name", chart->name[index][0] ? chart->name[index] : NULL);
+	write_peaks(d);
+	gp_json_array(&json, "ooms");
+	for (size_t k = 0; k < d->ooms; k++) {
+		gp_json_object(&json, NULL);
+		gp_json_signed(&json, "at_ns", d->oom[k].at_ns);
+		gp_json_number(&json, "bytes", d->oom[k].bytes);
+		gp_json_bool(&json, "framework", d->oom[k].is_framework);
+		gp_json_end(&json);
+	}
+	gp_json_end(&json);
+	gp_json_array(&json, "points");
+	for (size_t k = 0; k < d->points; k++) {
+		gp_json_array(&json, NULL);
+		gp_json_signed(&json, NULL, d->point[k].at_ns);
+		for (unsigned c = 0; c < GP_CURVES; c++)
+			gp_json_number(&json, NULL, d->point[k].bytes[c]);
+		gp_json_end(&json);
+	}
+	gp_json_end(&json);
+	gp_json_end(&json);
+}
+
+static void end(struct gp_canvas *canvas, const struct gp_chart *chart)
+{
+	(void)chart;
+	gp_json_end(&json);
+	gp_json_end(&json);
+	if (canvas->charts > 1 && canvas->chart + 1 == canvas->charts)
+		gp_json_end(&json);
+}
+
+const struct gp_format gp_format_json = { "json", "for a program: see gpuprof-timeline(1) for the keys", begin, device, end };

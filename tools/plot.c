@@ -1,0 +1,204 @@
+/*
+ * Each character cell shows the innermost area that reaches its middle. Points are steps: a value holds until the
+ * next point. In a column the areas reach to their highest value; where `allocated` was only at times, the cell
+ * shows so: a training step that lasts less than a column would else look like a flat line.
+ */
+#include "plot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "amount.h"
+#include "chart.h"
+
+enum glyph { BLANK, DRIVER, RESERVED, AT_TIMES, ALLOCATED, GLYPHS };
+
+static const char *const glyphs[2][GLYPHS] = {
+	{ " ", "░", "▒", "▓", "█" },
+	{ " ", ".", "+", "*", "#" },
+};
+static const char *const colors[GLYPHS] = { "", "\033[90m", "\033[34m", "\033[36m", "\033[32m" };
+
+struct column {
+	uint64_t low_allocated;
+	uint64_t high[GP_CURVES];
+};
+
+enum { LABEL = 9, LEAST_COLUMNS = 40, LEAST_ROWS = 8, MOST_COLUMNS = 512 };
+
+/* Column of a moment, clamped into the plot. */
+static unsigned column_of(const struct gp_plot *plot, unsigned columns, int64_t at_ns)
+{
+	double span = (double)(plot->to_ns - plot->from_ns);
+	double place = span > 0 ? (double)(at_ns - plot->from_ns) / span * columns : 0;
+	if (place < 0)
+		return 0;
+	return place >= columns ? columns - 1 : (unsigned)place;
+}
+
+static void column_hold(struct column *c, const uint64_t bytes[GP_CURVES])
+{
+	for (unsigned k = 0; k < GP_CURVES; k++)
+		if (bytes[k] > c->high[k])
+			c->high[k] = bytes[k];
+	if (bytes[GP_CURVE_ALLOCATED] < c->low_allocated)
+		c->low_allocated = bytes[GP_CURVE_ALLOCATED];
+}
+
+/* A value counts in each column that it holds in, from its own to that of the next point. */
+static void columns_fill(const struct gp_plot *plot, struct column *column, unsigned columns)
+{
+	const struct gp_timeline_device *d = plot->device;
+	for (unsigned c = 0; c < columns; c++)
+		column[c] = (struct column){ .low_allocated = UINT64_MAX };
+	for (size_t k = 0; k < d->points; k++) {
+		unsigned first = column_of(plot, columns, d->point[k].at_ns);
+		int64_t until = k + 1 < d->points ? d->point[k + 1].at_ns : plot->to_ns;
+		unsigned last = column_of(plot, columns, until);
+		if (d->point[k].at_ns > plot->to_ns || until < plot->from_ns)
+			continue;
+		for (unsigned c = first; c <= last; c++)
+			column_hold(&column[c], d->point[k].bytes);
+	}
+}
+
+static enum glyph glyph_at(const struct column *c, double level)
+{
+	if (c->low_allocated != UINT64_MAX && (double)c->low_allocated >= level)
+		return ALLOCATED;
+	if ((double)c->high[GP_CURVE_ALLOCATED] >= level)
+		return AT_TIMES;
+	if ((double)c->high[GP_CURVE_RESERVED] >= level)
+		return RESERVED;
+	return (double)c->high[GP_CURVE_DRIVER] >= level ? DRIVER : BLANK;
+}
+
+static void put_glyph(const struct gp_plot *plot, FILE *out, enum glyph glyph)
+{
+	const char *text = glyphs[plot->is_ascii][glyph];
+	if (plot->is_colored && glyph != BLANK)
+		fprintf(out, "%s%s\033[0m", colors[glyph], text);
+	else
+		fputs(text, out);
+}
+
+static uint64_t highest_of(const struct column *column, unsigned columns)
+{
+	uint64_t highest = 1;
+	for (unsigned c = 0; c < columns; c++)
+		for (unsigned k = 0; k < GP_CURVES; k++)
+			if (column[c].high[k] > highest)
+				highest = column[c].high[k];
+	return highest;
+}
+
+/* Marks above the plot: D, R, A where a curve has its peak, x where memory ran out. */
+static void print_marks(const struct gp_plot *plot, FILE *out, unsigned columns)
+{
+	char line[MOST_COLUMNS + 1];
+	const struct gp_timeline_device *d = plot->device;
+	memset(line, ' ', columns);
+	line[columns] = '\0';
+	for (unsigned k = 0; k < GP_CURVES; k++)
+		if (d->peak_bytes[k] && d->peak_at_ns[k] >= plot->from_ns && d->peak_at_ns[k] <= plot->to_ns)
+			line[column_of(plot, columns, d->peak_at_ns[k])] = "DRA"[k];
+	for (size_t k = 0; k < d->ooms; k++)
+		if (d->oom[k].at_ns >= plot->from_ns && d->oom[k].at_ns <= plot->to_ns)
+			line[column_of(plot, columns, d->oom[k].at_ns)] = 'x';
+	unsigned n = columns;
+	while (n && line[n - 1] == ' ')
+		n--;
+	if (n)
+		fprintf(out, "%*s%.*s\n", LABEL + 2, "", (int)n, line);
+}
+
+static void print_area(const struct gp_plot *plot, FILE *out, const struct column *column, unsigned columns,
+		       unsigned rows)
+{
+	uint64_t highest = highest_of(column, columns), step = gp_tick_bytes(highest, rows / 3);
+	for (unsigned row = rows; row-- > 0;) {
+		double low = (double)highest * row / rows, high = (double)highest * (row + 1) / rows;
+		uint64_t tick = (uint64_t)(high / (double)step) * step;
+		bool has_tick = (double)tick > low || (row == 0 && tick == 0);
+		fprintf(out, "%*s %s", LABEL, has_tick ? gp_tick_bytes_text(tick, step).s : "",
+			plot->is_ascii ? "|" : has_tick ? "┤" : "│");
+		unsigned n = columns;
+		double middle = (low + high) / 2;
+		while (n && glyph_at(&column[n - 1], middle) == BLANK)
+			n--;
+		for (unsigned c = 0; c < n; c++)
+			put_glyph(plot, out, glyph_at(&column[c], middle));
+		fputc('\n', out);
+	}
+}
+
+static void print_time_axis(const struct gp_plot *plot, FILE *out, unsigned columns)
+{
+	char line[MOST_COLUMNS + 64];
+	int64_t span = plot->to_ns - plot->from_ns, step = gp_tick_ns(span, columns / 14 + 1);
+	int64_t at = plot->from_ns / step * step;
+	size_t used = 0;
+	at += at < plot->from_ns ? step : 0;
+	memset(line, ' ', sizeof line);
+	fprintf(out, "%*s %s", LABEL, "0", plot->is_ascii ? "+" : "└");
+	unsigned next = 0;
+	for (; at <= plot->to_ns && span > 0; at += step) {
+		unsigned c = column_of(plot, columns, at);
+		struct gp_text text = gp_tick_ns_text(at, step);
+		size_t n = strlen(text.s), from = c > n / 2 ? c - n / 2 : 0;
+		if (from < used || from + n > columns + 8)
+			continue;
+		memcpy(line + from, text.s, n);
+		used = from + n + 1;
+		for (; next < c; next++)
+			fputs(plot->is_ascii ? "-" : "─", out);
+		fputs(plot->is_ascii ? "+" : "┬", out);
+		next = c + 1;
+	}
+	for (; next < columns; next++)
+		fputs(plot->is_ascii ? "-" : "─", out);
+	fprintf(out, "\n%*s%.*s\n", LABEL + 2, "", (int)(used ? used - 1 : 0), line);
+}
+
+static void print_legend(const struct gp_plot *plot, FILE *out)
+{
+	static const enum glyph shown[GP_CURVES] = { DRIVER, RESERVED, ALLOCATED };
+	const struct gp_timeline_device *d = plot->device;
+	for (unsigned k = 0; k < GP_CURVES; k++) {
+		fprintf(out, "%*c ", LABEL, "DRA"[k]);
+		put_glyph(plot, out, shown[k]);
+		fprintf(out, " %-9s ", gp_curve_names[k]);
+		if (d->peak_bytes[k])
+			fprintf(out, "peak %s (%llu bytes) at %s", gp_bytes_text(d->peak_bytes[k]).s,
+				(unsigned long long)d->peak_bytes[k], gp_ns_text(d->peak_at_ns[k]).s);
+		else
+			fputs("nothing", out);
+		if (k == GP_CURVE_ALLOCATED && d->peak_bytes[k]) {
+			fputs("; ", out);
+			put_glyph(plot, out, AT_TIMES);
+			fputs(" only at times", out);
+		}
+		fputc('\n', out);
+	}
+	for (size_t k = 0; k < d->ooms && k < 3; k++) {
+		fprintf(out, "%*c   out of memory at %s: %s asked of the %s\n", LABEL, 'x', gp_ns_text(d->oom[k].at_ns).s,
+			gp_bytes_text(d->oom[k].bytes).s, d->oom[k].is_framework ? "framework" : "driver");
+	}
+	if (d->ooms > 3)
+		fprintf(out, "%*c   and %zu more\n", LABEL, 'x', d->ooms - 3);
+}
+
+void gp_plot_print(const struct gp_plot *plot, FILE *out)
+{
+	struct column column[MOST_COLUMNS];
+	unsigned width = plot->columns < LEAST_COLUMNS ? LEAST_COLUMNS : plot->columns;
+	unsigned rows = plot->rows < LEAST_ROWS ? LEAST_ROWS : plot->rows;
+	unsigned columns = width - LABEL - 2;
+	if (columns > MOST_COLUMNS)
+		columns = MOST_COLUMNS;
+	columns_fill(plot, column, columns);
+	print_marks(plot, out, columns);
+	print_area(plot, out, column, columns, rows - 2);
+	print_time_axis(plot, out, columns);
+	print_legend(plot, out);
+}

@@ -1,0 +1,23 @@
+/*
+ * A memory timeline on a terminal: three nested areas over time, axes with units, peaks and OOMs marked.
+ * Pure: points in, text out.
+ */
+#ifndef GP_PLOT_H
+#define GP_PLOT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "gpuprof.h"
+
+struct gp_plot {
+	const struct gp_timeline_device *device;
+	int64_t from_ns, to_ns;
+	unsigned columns, rows; /* of the whole plot, axes included; small ones are widened to 40 x 8 */
+	bool is_ascii, is_colored;
+};
+
+void gp_plot_print(const struct gp_plot *plot, FILE *out);
+
+#endif

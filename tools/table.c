@@ -1,0 +1,112 @@
+/* Tables of one row a recording: columns as wide as they must be, the value unlike the others marked. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "message.h"
+#include "report.h"
+
+struct gp_sheet_row *gp_sheet_add(struct gp_sheet *table, const char *name)
+{
+	if (table->rows == table->capacity) {
+		size_t capacity = table->capacity ? 2 * table->capacity : 16;
+		struct gp_sheet_row *row = realloc(table->row, capacity * sizeof *row);
+		if (!row)
+			goto no_memory;
+		table->row = row;
+		table->capacity = capacity;
+	}
+	struct gp_sheet_row *row = &table->row[table->rows];
+	*row = (struct gp_sheet_row){ .name = strdup(name) };
+	if (!row->name)
+		goto no_memory;
+	for (size_t c = 0; c < GP_TABLE_COLUMNS; c++)
+		row->cell[c].number = NAN;
+	table->rows++;
+	return row;
+no_memory:
+	gp_complain("cannot print the table: out of memory");
+	return NULL;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t n)
+{
+	qsort(values, n, sizeof *values, compare);
+	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+/*
+ * The row whose number stands out in a column, or SIZE_MAX. It is the one farthest from the median, if that is more
+ * than five times the median distance of all and more than 2% of the median: ranks differ a little, always.
+ */
+static size_t outlier(const struct gp_sheet *table, size_t column)
+{
+	size_t n = 0, far = SIZE_MAX;
+	double *values = malloc((table->rows + 1) * sizeof *values);
+	if (!values)
+		return far;
+	for (size_t r = 0; r < table->rows; r++)
+		if (!isnan(table->row[r].cell[column].number))
+			values[n++] = table->row[r].cell[column].number;
+	if (n >= 3) {
+		double middle = median(values, n), most = 0;
+		for (size_t k = 0; k < n; k++)
+			values[k] = fabs(values[k] - middle);
+		double usual = median(values, n);
+		for (size_t r = 0; r < table->rows; r++) {
+			double d = fabs(table->row[r].cell[column].number - middle);
+			if (d > most && d > 5 * usual && d > 0.02 * fabs(middle)) {
+				most = d;
+				far = r;
+			}
+		}
+	}
+	free(values);
+	return far;
+}
+
+static size_t widest(const struct gp_sheet *table, size_t column)
+{
+	size_t width = strlen(table->title[column]);
+	for (size_t r = 0; r < table->rows; r++) {
+		size_t n = strlen(table->row[r].cell[column].text);
+		width = n > width ? n : width;
+	}
+	return width;
+}
+
+void gp_sheet_print(const struct gp_sheet *table, FILE *out)
+{
+	size_t width[GP_TABLE_COLUMNS], far[GP_TABLE_COLUMNS];
+	bool has_outlier = false;
+	for (size_t c = 0; c < table->columns; c++) {
+		width[c] = widest(table, c);
+		far[c] = outlier(table, c);
+		has_outlier = has_outlier || far[c] != SIZE_MAX;
+		fprintf(out, "%*s  ", (int)width[c], table->title[c]);
+	}
+	fputs("recording\n", out);
+	for (size_t r = 0; r < table->rows; r++) {
+		const struct gp_sheet_row *row = &table->row[r];
+		for (size_t c = 0; c < table->columns; c++)
+			fprintf(out, "%*s%c ", (int)width[c], row->cell[c].text, far[c] == r ? '*' : ' ');
+		gp_mask(out, row->name, strlen(row->name));
+		fputc('\n', out);
+	}
+	if (has_outlier)
+		fputs("* unlike the others of its column\n", out);
+}
+
+void gp_sheet_release(struct gp_sheet *table)
+{
+	for (size_t r = 0; r < table->rows; r++)
+		free(table->row[r].name);
+	free(table->row);
+	*table = (struct gp_sheet){ 0 };
+}
