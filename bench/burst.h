@@ -5,13 +5,13 @@
 #ifndef BURST_H
 #define BURST_H
 
+#include <fcntl.h>
 #include <glob.h>
 #include <link.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,8 +39,8 @@ static inline uint64_t now_ns(clockid_t clock)
 
 /* One way to the driver: through us, or past us. */
 struct calls {
-	CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
-			   void **, void **);
+	CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+			   unsigned, CUstream, void **, void **);
 	CUresult (*alloc)(CUdeviceptr *, size_t);
 	CUresult (*free)(CUdeviceptr);
 };
@@ -98,12 +98,13 @@ static inline void map_rings(struct bench *b)
 {
 	char pattern[128];
 	glob_t found;
-	snprintf(pattern, sizeof pattern, "/dev/shm/gpuprof-ring-%u-%d-*", (unsigned)getuid(), (int)getpid());
+	snprintf(pattern, sizeof pattern, "/dev/shm/gpuprof-ring-%u-%d-*", (unsigned)getuid(),
+		 (int)getpid());
 	must(glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1);
 	int file = open(found.gl_pathv[0], O_RDONLY | O_CLOEXEC);
 	must(file >= 0);
-	off_t bytes = lseek(file, 0, SEEK_END);
-	b->rings = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, file, 0);
+	/* as large as it may grow: threads to come have their rings there */
+	b->rings = mmap(NULL, gp_ring_offset(GP_RINGS_MAX), PROT_READ, MAP_SHARED, file, 0);
 	must(b->rings != MAP_FAILED);
 	b->control = (const struct gp_control *)(const void *)b->rings;
 	must(b->control->magic == GP_CONTROL_MAGIC);
@@ -119,13 +120,15 @@ static inline void bench_open(struct bench *b)
 	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	must(library != NULL);
 	must(driver_open(&b->driver, DOOR_DLSYM) && driver_use(&b->driver, 0));
-	b->wrapped = (struct calls){ b->driver.cuLaunchKernel, b->driver.cuMemAlloc_v2, b->driver.cuMemFree_v2 };
+	b->wrapped = (struct calls){ b->driver.cuLaunchKernel, b->driver.cuMemAlloc_v2,
+				     b->driver.cuMemFree_v2 };
 	*(void **)&b->bare.launch = past_the_preload(library, "cuLaunchKernel");
 	*(void **)&b->bare.alloc = past_the_preload(library, "cuMemAlloc_v2");
 	*(void **)&b->bare.free = past_the_preload(library, "cuMemFree_v2");
 	must(b->driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
 	must(b->driver.cuModuleGetFunction(&b->kernel, module, "gemm") == CUDA_SUCCESS);
-	must(b->wrapped.alloc(&first, 512) == CUDA_SUCCESS && b->wrapped.free(first) == CUDA_SUCCESS);
+	must(b->wrapped.alloc(&first, 512) == CUDA_SUCCESS &&
+	     b->wrapped.free(first) == CUDA_SUCCESS);
 	map_rings(b);
 }
 
@@ -133,7 +136,8 @@ static inline void bench_open(struct bench *b)
 static inline bool has_room(const struct bench *b)
 {
 	for (uint32_t i = 0; i < atomic_load(&b->control->rings); i++) {
-		const struct gp_ring *ring = (const struct gp_ring *)(const void *)(b->rings + gp_ring_offset(i));
+		const struct gp_ring *ring =
+			(const struct gp_ring *)(const void *)(b->rings + gp_ring_offset(i));
 		if (atomic_load(&ring->head) - atomic_load(&ring->tail) > GP_RING_SLOTS / 2)
 			return false;
 	}
@@ -166,8 +170,10 @@ static inline uint64_t lost_events(const struct bench *b)
 {
 	uint64_t lost = 0;
 	for (uint32_t i = 0; i < atomic_load(&b->control->rings); i++) {
-		const struct gp_ring *ring = (const struct gp_ring *)(const void *)(b->rings + gp_ring_offset(i));
-		lost += atomic_load(&ring->lost_memory) + atomic_load(&ring->lost_launch) + atomic_load(&ring->lost_other);
+		const struct gp_ring *ring =
+			(const struct gp_ring *)(const void *)(b->rings + gp_ring_offset(i));
+		lost += atomic_load(&ring->lost_memory) + atomic_load(&ring->lost_launch) +
+			atomic_load(&ring->lost_other);
 	}
 	return lost;
 }

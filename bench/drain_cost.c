@@ -1,10 +1,13 @@
 /*
  * What the drain thread spends on an event: its own CPU time over a history of allocations, frees and launches.
- *	drain_cost LIVE EVENTS		LIVE blocks stay allocated all the time
- * Beside it: the time to write the same number of raw 64-byte records with write(2), 64 KiB at a time.
+ *	drain_cost LIVE EVENTS steps	a training step again and again: blocks of a caching allocator
+ *	drain_cost LIVE EVENTS random	driver allocations of random sizes in random order: nothing repeats
+ * LIVE blocks stay allocated all the time. Beside it: the time to write as many raw 64-byte records with write(2),
+ * 64 KiB at a time.
  */
 #include <dirent.h>
 
+#include "../tests/fake/fake_c10.h"
 #include "burst.h"
 
 /* CPU time of the one thread that is not ours. */
@@ -29,19 +32,77 @@ static uint64_t drain_cpu_ns(void)
 	return ns;
 }
 
-/* `pairs` blocks replaced by new ones of other sizes, a launch for every second. Returns the events made. */
-static uint64_t replace(struct bench *b, CUdeviceptr *live, unsigned number, unsigned pairs)
+#define STEP_BLOCKS 820u /* pairs of a step of a 12-layer GPT, as measured; with 560 launches */
+
+static unsigned long long next_random(void)
 {
 	static unsigned long long random = 1;
-	for (unsigned i = 0; i < pairs; i++) {
-		random = random * 6364136223846793005u + 1442695040888963407u;
-		CUdeviceptr *slot = &live[(random >> 33) % number];
-		must(b->wrapped.free(*slot) == CUDA_SUCCESS);
-		must(b->wrapped.alloc(slot, 512 + (random >> 40) % 256 * 512) == CUDA_SUCCESS);
-		if (i % 2)
-			burst_launch(&b->wrapped, b->kernel, 1);
+	random = random * 6364136223846793005u + 1442695040888963407u;
+	return random >> 33;
+}
+
+struct history {
+	struct bench *bench;
+	const struct fake_c10 *c10;
+	unsigned live;
+	CUdeviceptr *kept;
+	size_t step_bytes[STEP_BLOCKS];
+};
+
+/* Two launches for three allocations, as in a training step. */
+static unsigned launch_some(const struct history *h, unsigned i)
+{
+	burst_launch(&h->bench->wrapped, h->bench->kernel, i % 3 != 0);
+	return i % 3 != 0;
+}
+
+/* Every third block lives until backward, the others die at once. Returns the events made. */
+static uint64_t step(struct history *h)
+{
+	void *kept[STEP_BLOCKS] = { NULL };
+	uint64_t made = 0;
+	for (unsigned i = 0; i < STEP_BLOCKS; i++) {
+		void *block = h->c10->allocate(0, h->step_bytes[i]);
+		must(block != NULL);
+		if (i % 3 == 0)
+			kept[i] = block;
+		else
+			h->c10->release(block);
+		made += 2 + launch_some(h, i);
 	}
-	return pairs * 2 + pairs / 2;
+	for (unsigned i = STEP_BLOCKS; i-- > 0;)
+		if (kept[i])
+			h->c10->release(kept[i]);
+	return made;
+}
+
+/* Blocks replaced by new ones of other sizes. */
+static uint64_t replace(struct history *h)
+{
+	uint64_t made = 0;
+	for (unsigned i = 0; i < BURST; i++) {
+		CUdeviceptr *slot = &h->kept[next_random() % h->live];
+		must(h->bench->wrapped.free(*slot) == CUDA_SUCCESS);
+		must(h->bench->wrapped.alloc(slot, 512 + next_random() % 256 * 512) ==
+		     CUDA_SUCCESS);
+		made += 2 + launch_some(h, i);
+	}
+	return made;
+}
+
+static void fill(struct history *h, bool is_random)
+{
+	for (unsigned i = 0; i < h->live; i++) {
+		if (is_random)
+			must(h->bench->wrapped.alloc(&h->kept[i], 512) == CUDA_SUCCESS);
+		else
+			must(h->c10->allocate(0, 512 + next_random() % 64 * 512) != NULL);
+		if (i % BURST == 0)
+			wait_for_room(h->bench);
+	}
+	for (unsigned i = 0; i < STEP_BLOCKS; i++)
+		h->step_bytes[i] = 512 + next_random() % 512 * 4096;
+	wait_for_quiet(h->bench);
 }
 
 static double raw_write_ns(uint64_t events)
@@ -64,26 +125,26 @@ static double raw_write_ns(uint64_t events)
 int main(int argc, char **argv)
 {
 	static struct bench b;
-	must(argc == 3);
-	unsigned number = (unsigned)atoi(argv[1]);
+	must(argc == 4);
+	struct history h = { .bench = &b, .live = (unsigned)atoi(argv[1]) };
+	bool is_random = strcmp(argv[3], "random") == 0;
+	const char *name = is_random ? "drain_random" : "drain";
 	uint64_t wanted = strtoull(argv[2], NULL, 10), made = 0;
-	CUdeviceptr *live = calloc(number, sizeof *live);
-	must(live != NULL);
 	bench_open(&b);
-	for (unsigned i = 0; i < number; i++) {
-		must(b.wrapped.alloc(&live[i], 512) == CUDA_SUCCESS);
-		if (i % BURST == 0)
-			wait_for_room(&b);
-	}
-	wait_for_room(&b);
+	void *library = dlopen("libc10.so", RTLD_NOW | RTLD_LOCAL);
+	must(library && (h.c10 = dlsym(library, "fake_c10")));
+	must((h.kept = calloc(h.live, sizeof *h.kept)));
+	fill(&h, is_random);
 	uint64_t start = drain_cpu_ns();
 	while (made < wanted) {
-		made += replace(&b, live, number, BURST);
+		made += is_random ? replace(&h) : step(&h);
 		wait_for_room(&b);
 	}
-	printf("drain_ns_per_event %.2f\ndrain_events %llu\n", (double)(drain_cpu_ns() - start) / (double)made,
-	       (unsigned long long)made);
-	printf("raw_write_ns %.2f\ndrain_lost %llu\n", raw_write_ns(2000000), (unsigned long long)lost_events(&b));
-	free(live);
+	wait_for_quiet(&b);
+	printf("%s_ns_per_event %.2f\n%s_events %llu\n", name,
+	       (double)(drain_cpu_ns() - start) / (double)made, name, (unsigned long long)made);
+	printf("raw_write_ns %.2f\n%s_lost %llu\n", raw_write_ns(2000000), name,
+	       (unsigned long long)lost_events(&b));
+	free(h.kept);
 	return 0;
 }

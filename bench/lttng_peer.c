@@ -35,7 +35,8 @@ int main(void)
 	for (unsigned i = 0; i < BLOCKS; i++) {
 		double start = now_ns();
 		for (unsigned j = 0; j < BURST; j++)
-			lttng_ust_tracepoint(gpuprof_peer, launch, (uint64_t)(uintptr_t)ns, 0, j, 256, 0);
+			lttng_ust_tracepoint(gpuprof_peer, launch, (uint64_t)(uintptr_t)ns, 0, j,
+					     256, 0);
 		ns[i] = (now_ns() - start) / BURST;
 	}
 	qsort(ns, BLOCKS, sizeof *ns, by_value);

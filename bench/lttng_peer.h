@@ -10,14 +10,17 @@
 #include <lttng/tracepoint.h>
 #include <stdint.h>
 
+/* clang-format off */
 LTTNG_UST_TRACEPOINT_EVENT(gpuprof_peer, launch,
-	LTTNG_UST_TP_ARGS(uint64_t, kernel, uint64_t, stream, uint64_t, grid, uint64_t, block, uint32_t, shared),
+	LTTNG_UST_TP_ARGS(uint64_t, kernel, uint64_t, stream, uint64_t, grid, uint64_t, block,
+			  uint32_t, shared),
 	LTTNG_UST_TP_FIELDS(
 		lttng_ust_field_integer_hex(uint64_t, kernel, kernel)
 		lttng_ust_field_integer_hex(uint64_t, stream, stream)
 		lttng_ust_field_integer_hex(uint64_t, grid, grid)
 		lttng_ust_field_integer_hex(uint64_t, block, block)
 		lttng_ust_field_integer(uint32_t, shared, shared)))
+/* clang-format on */
 
 #endif
 #include <lttng/tracepoint-event.h>

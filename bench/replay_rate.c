@@ -31,7 +31,8 @@ int main(int argc, char **argv)
 		double rate = (double)info->kept_events / (cpu_s() - start);
 		best = rate > best ? rate : best;
 		if (i == 0)
-			printf("replay_events %llu\nreplay_anomalies %llu\n", (unsigned long long)info->kept_events,
+			printf("replay_events %llu\nreplay_anomalies %llu\n",
+			       (unsigned long long)info->kept_events,
 			       (unsigned long long)info->anomalies);
 		gp_recording_close(recording);
 	}

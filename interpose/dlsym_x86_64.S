@@ -1,13 +1,19 @@
 /*
- * The door `dlsym`: asks gp_dlsym_answer(handle, name, return address) and returns its answer, or jumps to the next
- * dlsym with everything as the caller left it. A jump, not a call: glibc finds the caller of RTLD_NEXT and
- * RTLD_DEFAULT by the return address.
+ * The door `dlsym`: asks gp_dlsym_answer(handle, name, return address) and returns its answer, or
+ * jumps to the next dlsym with everything as the caller left it. A jump, not a call: glibc finds
+ * the caller of RTLD_NEXT and RTLD_DEFAULT by the return address. Exported under both versions that
+ * glibc has for it.
  */
+#if defined(__x86_64__)
 	.text
-	.globl	dlsym
-	.type	dlsym, @function
+	.globl	gp_export_dlsym, gp_export_dlsym_old
+	.type	gp_export_dlsym, @function
+	.type	gp_export_dlsym_old, @function
+	.symver	gp_export_dlsym, dlsym@@GLIBC_2.34
+	.symver	gp_export_dlsym_old, dlsym@GLIBC_2.2.5
 	.p2align 4
-dlsym:
+gp_export_dlsym:
+gp_export_dlsym_old:
 	.cfi_startproc
 	endbr64
 	pushq	%rdi
@@ -30,7 +36,9 @@ dlsym:
 1:	movq	gp_next_dlsym(%rip), %r11
 	jmp	*%r11
 	.cfi_endproc
-	.size	dlsym, . - dlsym
+	.size	gp_export_dlsym, . - gp_export_dlsym
+	.size	gp_export_dlsym_old, . - gp_export_dlsym_old
 	.hidden	gp_dlsym_answer
 	.hidden	gp_next_dlsym
-	.section .note.GNU-stack, "", @progbits
+#endif
+	.section .note.GNU-stack, "", %progbits

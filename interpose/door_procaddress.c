@@ -1,9 +1,11 @@
 /*
- * The driver's resolver, asked first and with exactly the caller's arguments; what it answers is routed by address.
- * Name, version and flags are the driver's business: so no caller gets a function of another ABI.
+ * The driver's resolver, asked first and with exactly the caller's arguments; what it answers is
+ * routed by address. Name, version and flags are the driver's business: so no caller gets a
+ * function of another ABI.
  */
 #include "door_procaddress.h"
 
+#include "door_misses.h"
 #include "driver_export.h"
 #include "resolver.h"
 
@@ -15,7 +17,7 @@ static void route_answer(const char *name, void **function, const void *caller)
 	if (routed != real)
 		*function = routed;
 	else
-		gp_route_check(name, real);
+		gp_miss_check(name, real);
 }
 
 CUresult gp_door_get_proc_address(const char *name, void **function, int version, cuuint64_t flags)
@@ -30,7 +32,8 @@ CUresult gp_door_get_proc_address(const char *name, void **function, int version
 	return result;
 }
 
-CUresult gp_door_get_proc_address_v2(const char *name, void **function, int version, cuuint64_t flags, int *status)
+CUresult gp_door_get_proc_address_v2(const char *name, void **function, int version,
+				     cuuint64_t flags, int *status)
 {
 	gp_resolve();
 	gp_get_proc_address_v2 *real = gp_real_get_proc_address_v2;

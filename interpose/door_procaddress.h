@@ -1,10 +1,12 @@
-/* The doors `cuGetProcAddress` and `cuGetProcAddress_v2`, also handed out when somebody looks these names up. */
+/* The doors `cuGetProcAddress` and `cuGetProcAddress_v2`, also handed out when somebody looks these
+ * names up. */
 #ifndef GP_DOOR_PROCADDRESS_H
 #define GP_DOOR_PROCADDRESS_H
 
 #include "cuda_types.h"
 
 CUresult gp_door_get_proc_address(const char *name, void **function, int version, cuuint64_t flags);
-CUresult gp_door_get_proc_address_v2(const char *name, void **function, int version, cuuint64_t flags, int *status);
+CUresult gp_door_get_proc_address_v2(const char *name, void **function, int version,
+				     cuuint64_t flags, int *status);
 
 #endif

@@ -1,17 +1,19 @@
-/* dl_iterate_phdr, which holds a lock of its own that no constructor holds. Must not include record/. */
+/* dl_iterate_phdr, which holds a lock of its own that no constructor holds. Must not include
+ * record/. */
 #include "elf_lookup.h"
 
 #include <link.h>
 
 struct search {
 	uintptr_t address;
+	unsigned position;
 	struct gp_elf_range *out;
 };
 
 static int visit(struct dl_phdr_info *object, size_t bytes, void *context)
 {
 	(void)bytes;
-	const struct search *search = context;
+	struct search *search = context;
 	struct gp_elf_range range = { UINTPTR_MAX, 0 };
 	bool is_inside = false;
 	for (int i = 0; i < object->dlpi_phnum; i++) {
@@ -25,12 +27,22 @@ static int visit(struct dl_phdr_info *object, size_t bytes, void *context)
 	}
 	if (is_inside)
 		*search->out = range;
+	else
+		search->position++;
 	return is_inside;
 }
 
 bool gp_elf_find(const void *address, struct gp_elf_range *out)
 {
-	struct search search = { (uintptr_t)address, out };
+	struct search search = { (uintptr_t)address, 0, out };
 	*out = (struct gp_elf_range){ 0, 0 };
 	return dl_iterate_phdr(visit, &search) != 0;
+}
+
+unsigned gp_elf_position(const void *address)
+{
+	struct gp_elf_range ignored;
+	struct search search = { (uintptr_t)address, 0, &ignored };
+	dl_iterate_phdr(visit, &search);
+	return search.position;
 }

@@ -1,4 +1,5 @@
-/* Which loaded object an address lies in, asked without the loader's lock for loading and without dladdr's search. */
+/* Which loaded object an address lies in, asked without the loader's lock for loading and without
+ * dladdr's search. */
 #ifndef GP_ELF_LOOKUP_H
 #define GP_ELF_LOOKUP_H
 
@@ -17,5 +18,9 @@ static inline bool gp_elf_has(const struct gp_elf_range *range, const void *addr
 
 /* The object around `address`. False when it lies in none. */
 bool gp_elf_find(const void *address, struct gp_elf_range *out);
+
+/* How many objects were loaded before the one around `address`; as many as there are when it lies
+ * in none. What the program started with comes first and stays. */
+unsigned gp_elf_position(const void *address);
 
 #endif

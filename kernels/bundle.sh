@@ -8,10 +8,9 @@ bundle=$BUILD/bundle
 rm -rf "$bundle" "$bundle.tar.gz"
 mkdir -p "$bundle/lib"
 cp "$BUILD/gpuprof" "$BUILD/libgpuprof.so" "$bundle"
-for room in fake victims unit kernels gpu; do
+for room in fake doors victims unit storm kernels gpu bench; do
 	[ -d "$BUILD/$room" ] || continue
-	mkdir -p "$bundle/$room"
-	find "$BUILD/$room" -maxdepth 1 -type f ! -name '*.d' ! -name '*.o' -exec cp {} "$bundle/$room" \;
+	(cd "$BUILD" && find "$room" -type f ! -name '*.d' ! -name '*.o' -exec cp --parents {} "bundle" \;)
 done
 mkdir -p "$bundle/tests"
 cp -R "$here/tests/gpu" "$bundle/tests/gpu"
@@ -26,22 +25,6 @@ find "$bundle" -type f -perm -u+x -exec ldd {} \; 2>/dev/null |
 		esac
 	done
 
-# unit tests and victims find lib/ and fake/ by themselves
-for room in unit victims; do
-	for program in "$bundle/$room"/*; do
-		[ -f "$program" ] || continue
-		mkdir -p "$bundle/$room/bin"
-		mv "$program" "$bundle/$room/bin/"
-		cat >"$program" <<-'END'
-			#!/bin/sh
-			here=$(cd "$(dirname "$0")" && pwd)
-			LD_LIBRARY_PATH=$here/../lib:$here/../fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-			export LD_LIBRARY_PATH
-			exec "$here/bin/${0##*/}" "$@"
-		END
-		chmod +x "$program"
-	done
-done
 tar -C "$BUILD" -czf "$bundle.tar.gz" bundle
 bytes=$(wc -c <"$bundle.tar.gz")
 echo "bundle: $bundle.tar.gz, $bytes bytes"

@@ -1,7 +1,7 @@
 # The training job of our own (needs nvcc), the demo, the bundle for a machine without our libraries, the GPU checks.
 NVCC ?= $(firstword $(wildcard /usr/local/cuda/bin/nvcc) $(shell command -v nvcc 2>/dev/null))
 NVCC_FLAGS ?= -O2 -std=c++17 -lineinfo -cudart static -gencode arch=compute_90,code=sm_90 \
-	-gencode arch=compute_75,code=compute_75 -Xcompiler -Wall,-Wextra,-Werror -Werror all-warnings
+	-gencode arch=compute_75,code=compute_75 -Xcompiler -Wall,-Wextra,-Werror,-static-libstdc++,-static-libgcc -Werror all-warnings
 KERNELS := $(if $(NVCC),$(patsubst kernels/%.cu,$(BUILD)/kernels/%,$(wildcard kernels/*.cu)))
 CUPTI_INCLUDE ?= $(patsubst %/cupti.h,%,$(firstword $(wildcard /usr/local/cuda/include/cupti.h \
 	/usr/local/cuda/extras/CUPTI/include/cupti.h)))
@@ -26,6 +26,8 @@ demo: all kernels $(BUILD)/victims/training_loop $(BUILD)/fake/libc10.so ## reco
 check-gpu: all kernels $(GPU_TOOLS) ## compare recordings with what a real GPU, PyTorch and CUPTI say (sections: SECTIONS="eager graph")
 	BUILD=$(BUILD) tests/gpu/check_gpu.sh $(SECTIONS)
 
+# unit tests find cmocka in the bundle; victims and the program need libc only
+$(BUILD)/unit/%: BASE += -Wl,-rpath,'$$ORIGIN/../lib'
 # Everything that a machine with a GPU but without our libraries and compilers needs.
 bundle: all kernels $(GPU_TOOLS) $(VICTIMS) $(UNIT) $(BUILD)/fake/libc10.so ## gather the build with every library it needs in $(BUILD)/bundle
 	BUILD=$(BUILD) kernels/bundle.sh

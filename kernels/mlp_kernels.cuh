@@ -7,23 +7,26 @@
 
 #include <cuda_runtime.h>
 
-constexpr int tile = 16;	   /* edge of a matrix tile, threads a side */
+constexpr int tile = 16;	 /* edge of a matrix tile, threads a side */
 constexpr int sum_threads = 256; /* a power of two */
 
 /* out[rows][columns] = op(a) * op(b) over `depth`; op transposes when asked. Grid: (columns, rows) in tiles. */
 template <bool transpose_a, bool transpose_b>
-__global__ void multiply(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ out, int rows,
-			 int columns, int depth)
+__global__ void multiply(const float *__restrict__ a, const float *__restrict__ b,
+			 float *__restrict__ out, int rows, int columns, int depth)
 {
 	__shared__ float tile_a[tile][tile + 1], tile_b[tile][tile + 1];
 	const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
-	const int row = static_cast<int>(blockIdx.y) * tile + y, column = static_cast<int>(blockIdx.x) * tile + x;
+	const int row = static_cast<int>(blockIdx.y) * tile + y,
+		  column = static_cast<int>(blockIdx.x) * tile + x;
 	float sum = 0;
 	for (int from = 0; from < depth; from += tile) {
 		const int k_a = from + x, k_b = from + y;
-		const bool has_a = row < rows && k_a < depth, has_b = column < columns && k_b < depth;
+		const bool has_a = row < rows && k_a < depth,
+			   has_b = column < columns && k_b < depth;
 		tile_a[y][x] = has_a ? a[transpose_a ? k_a * rows + row : row * depth + k_a] : 0;
-		tile_b[y][x] = has_b ? b[transpose_b ? column * depth + k_b : k_b * columns + column] : 0;
+		tile_b[y][x] =
+			has_b ? b[transpose_b ? column * depth + k_b : k_b * columns + column] : 0;
 		__syncthreads();
 		for (int k = 0; k < tile; k++)
 			sum += tile_a[y][k] * tile_b[k][x];
@@ -34,7 +37,8 @@ __global__ void multiply(const float *__restrict__ a, const float *__restrict__ 
 }
 
 /* values[i] += bias[column], then max(0, x) when has_relu. One thread a value. */
-static __global__ void add_bias(float *values, const float *bias, int rows, int columns, bool has_relu)
+static __global__ void add_bias(float *values, const float *bias, int rows, int columns,
+				bool has_relu)
 {
 	const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
 	if (i >= rows * columns)
@@ -78,7 +82,8 @@ static __device__ float sum_block(float value)
 }
 
 /* gradient of mean((output - target)^2), and each block's part of the sum of squares. */
-static __global__ void mean_square(const float *output, const float *target, float *gradient, float *parts, int number)
+static __global__ void mean_square(const float *output, const float *target, float *gradient,
+				   float *parts, int number)
 {
 	const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
 	const float difference = i < number ? output[i] - target[i] : 0;
@@ -100,7 +105,8 @@ static __global__ void finish_loss(const float *parts, int blocks, int number, f
 		*loss = sum / static_cast<float>(number);
 }
 
-static __global__ void sgd(float *weight, float *momentum, const float *gradient, float rate, int number)
+static __global__ void sgd(float *weight, float *momentum, const float *gradient, float rate,
+			   int number)
 {
 	const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
 	if (i >= number)

@@ -36,29 +36,36 @@ unsigned blocks_of(int number)
 	return static_cast<unsigned>((number + sum_threads - 1) / sum_threads);
 }
 
-#define LAUNCH(kernel, grid, block, stream, ...)                        \
-	do {                                                            \
+#define LAUNCH(kernel, grid, block, stream, ...)                         \
+	do {                                                             \
 		(kernel)<<<(grid), (block), 0, (stream)>>>(__VA_ARGS__); \
-		must(cudaGetLastError());                               \
-		totals.launches++;                                      \
+		must(cudaGetLastError());                                \
+		totals.launches++;                                       \
 	} while (0)
 
 template <bool transpose_a, bool transpose_b>
-void multiply_on(cudaStream_t stream, const float *a, const float *b, float *out, int rows, int columns, int depth)
+void multiply_on(cudaStream_t stream, const float *a, const float *b, float *out, int rows,
+		 int columns, int depth)
 {
-	const dim3 grid(static_cast<unsigned>((columns + tile - 1) / tile), static_cast<unsigned>((rows + tile - 1) / tile));
-	LAUNCH((multiply<transpose_a, transpose_b>), grid, dim3(tile, tile), stream, a, b, out, rows, columns, depth);
+	const dim3 grid(static_cast<unsigned>((columns + tile - 1) / tile),
+			static_cast<unsigned>((rows + tile - 1) / tile));
+	LAUNCH((multiply<transpose_a, transpose_b>), grid, dim3(tile, tile), stream, a, b, out,
+	       rows, columns, depth);
 }
 
 /* The same numbers in every run, on every machine. */
-class numbers {
+class numbers
+{
 public:
-	explicit numbers(unsigned seed) : state_(seed) {}
+	explicit numbers(unsigned seed) : state_(seed)
+	{
+	}
 	/* In [-1, 1). */
 	float next()
 	{
 		state_ = state_ * 6364136223846793005ull + 1442695040888963407ull;
-		return static_cast<float>(static_cast<int>(state_ >> 40) - (1 << 23)) / static_cast<float>(1 << 23);
+		return static_cast<float>(static_cast<int>(state_ >> 40) - (1 << 23)) /
+		       static_cast<float>(1 << 23);
 	}
 
 private:
@@ -66,11 +73,12 @@ private:
 };
 
 /* One device's share of the job. All calls with its device current. */
-class trainer {
+class trainer
+{
 public:
 	trainer(int device, bool has_async)
-		: device_(device), has_async_(has_async), asked_(totals.device[device]), allocator_(asked_),
-		  samples_(static_cast<unsigned>(device) + 100)
+	    : device_(device), has_async_(has_async), asked_(totals.device[device]),
+	      allocator_(asked_), samples_(static_cast<unsigned>(device) + 100)
 	{
 		must(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
 		must(cudaMallocHost(&pinned_, pinned_bytes));
@@ -80,7 +88,8 @@ public:
 		loss_ = take(1);
 		numbers start(1); /* every device starts from the same weights */
 		for (int l = 0; l < layers; l++) {
-			weight_[l] = parameter(width[l] * width[l + 1], start, std::sqrt(3.0f / static_cast<float>(width[l])));
+			weight_[l] = parameter(width[l] * width[l + 1], start,
+					       std::sqrt(3.0f / static_cast<float>(width[l])));
 			bias_[l] = parameter(width[l + 1], start, 0);
 		}
 	}
@@ -108,16 +117,20 @@ public:
 			for (int o = 0; o < width[layers]; o++) {
 				const float *x = pinned_ + row * width[0];
 				target[row * width[layers] + o] =
-					std::sin(3 * x[o]) * x[o + 8] + 0.5f * std::fabs(x[o + 16]) + 0.01f * static_cast<float>(step % 3);
+					std::sin(3 * x[o]) * x[o + 8] +
+					0.5f * std::fabs(x[o + 16]) +
+					0.01f * static_cast<float>(step % 3);
 			}
 	}
 
 	/* Forward and backward: gradients are ready in stream order. */
 	void gradients()
 	{
-		must(cudaMemcpyAsync(input_, pinned_, batch * width[0] * sizeof(float), cudaMemcpyHostToDevice, stream_));
-		must(cudaMemcpyAsync(target_, pinned_ + batch * width[0], batch * width[layers] * sizeof(float),
+		must(cudaMemcpyAsync(input_, pinned_, batch * width[0] * sizeof(float),
 				     cudaMemcpyHostToDevice, stream_));
+		must(cudaMemcpyAsync(target_, pinned_ + batch * width[0],
+				     batch * width[layers] * sizeof(float), cudaMemcpyHostToDevice,
+				     stream_));
 		float *activation[layers + 1] = { input_ };
 		forward(activation);
 		float *slope = loss_slope(activation[layers]);
@@ -132,7 +145,8 @@ public:
 	void update()
 	{
 		for (const auto &p : parameters_)
-			LAUNCH(sgd, blocks_of(p.number), sum_threads, stream_, p.value, p.momentum, p.gradient, rate, p.number);
+			LAUNCH(sgd, blocks_of(p.number), sum_threads, stream_, p.value, p.momentum,
+			       p.gradient, rate, p.number);
 	}
 
 	/* Averages both trainers' gradients; they are equal and complete afterwards. */
@@ -143,9 +157,12 @@ public:
 			const auto &p = parameters_[i];
 			const size_t bytes = static_cast<size_t>(p.number) * sizeof(float);
 			float *theirs = temporary_take(p.number);
-			must(cudaMemcpyPeerAsync(theirs, device_, other.parameters_[i].gradient, other.device_, bytes, stream_));
-			LAUNCH(average, blocks_of(p.number), sum_threads, stream_, p.gradient, theirs, p.number);
-			must(cudaMemcpyPeerAsync(other.parameters_[i].gradient, other.device_, p.gradient, device_, bytes, stream_));
+			must(cudaMemcpyPeerAsync(theirs, device_, other.parameters_[i].gradient,
+						 other.device_, bytes, stream_));
+			LAUNCH(average, blocks_of(p.number), sum_threads, stream_, p.gradient,
+			       theirs, p.number);
+			must(cudaMemcpyPeerAsync(other.parameters_[i].gradient, other.device_,
+						 p.gradient, device_, bytes, stream_));
 			temporary_give(theirs);
 		}
 		must(cudaStreamSynchronize(stream_));
@@ -184,7 +201,10 @@ public:
 	}
 
 	/* Gives idle segments back, as a job does between its phases. */
-	void trim() { allocator_.trim(); }
+	void trim()
+	{
+		allocator_.trim();
+	}
 	/*
 	 * During a capture nothing may be allocated, and what a graph was captured with must stay. From the first freeze()
 	 * to thaw() temporaries stay taken; each further freeze() hands the same ones out again, in the same order.
@@ -201,8 +221,14 @@ public:
 			allocator_.give(values);
 		frozen_.clear();
 	}
-	cudaStream_t stream() const { return stream_; }
-	size_t taken_peak_bytes() const { return allocator_.taken_peak_bytes(); }
+	cudaStream_t stream() const
+	{
+		return stream_;
+	}
+	size_t taken_peak_bytes() const
+	{
+		return allocator_.taken_peak_bytes();
+	}
 
 private:
 	struct parameter_values {
@@ -213,7 +239,8 @@ private:
 
 	float *take(int number)
 	{
-		return reinterpret_cast<float *>(allocator_.take(static_cast<size_t>(number) * sizeof(float)));
+		return reinterpret_cast<float *>(
+			allocator_.take(static_cast<size_t>(number) * sizeof(float)));
 	}
 
 	float *temporary_take(int number)
@@ -255,7 +282,8 @@ private:
 		for (float &value : values)
 			value = scale * source.next();
 		parameter_values p = { take(number), take(number), take(number), number };
-		must(cudaMemcpyAsync(p.value, values.data(), bytes, cudaMemcpyHostToDevice, stream_));
+		must(cudaMemcpyAsync(p.value, values.data(), bytes, cudaMemcpyHostToDevice,
+				     stream_));
 		must(cudaMemsetAsync(p.momentum, 0, bytes, stream_));
 		must(cudaStreamSynchronize(stream_));
 		parameters_.push_back(p);
@@ -267,19 +295,23 @@ private:
 		for (int l = 0; l < layers; l++) {
 			const int number = batch * width[l + 1];
 			activation[l + 1] = temporary_take(number);
-			multiply_on<false, false>(stream_, activation[l], parameters_[weight_[l]].value, activation[l + 1], batch,
-						  width[l + 1], width[l]);
-			LAUNCH(add_bias, blocks_of(number), sum_threads, stream_, activation[l + 1], parameters_[bias_[l]].value,
-			       batch, width[l + 1], l < layers - 1);
+			multiply_on<false, false>(stream_, activation[l],
+						  parameters_[weight_[l]].value, activation[l + 1],
+						  batch, width[l + 1], width[l]);
+			LAUNCH(add_bias, blocks_of(number), sum_threads, stream_, activation[l + 1],
+			       parameters_[bias_[l]].value, batch, width[l + 1], l < layers - 1);
 		}
 	}
 
 	float *loss_slope(const float *output)
 	{
 		const int number = batch * width[layers];
-		float *slope = temporary_take(number), *parts = temporary_take(static_cast<int>(blocks_of(number)));
-		LAUNCH(mean_square, blocks_of(number), sum_threads, stream_, output, target_, slope, parts, number);
-		LAUNCH(finish_loss, 1, sum_threads, stream_, parts, static_cast<int>(blocks_of(number)), number, loss_);
+		float *slope = temporary_take(number),
+		      *parts = temporary_take(static_cast<int>(blocks_of(number)));
+		LAUNCH(mean_square, blocks_of(number), sum_threads, stream_, output, target_, slope,
+		       parts, number);
+		LAUNCH(finish_loss, 1, sum_threads, stream_, parts,
+		       static_cast<int>(blocks_of(number)), number, loss_);
 		temporary_give(parts);
 		return slope;
 	}
@@ -287,14 +319,19 @@ private:
 	/* Gradients of layer l's parameters; returns the slope below it, which for the lowest layer nobody needs. */
 	float *backward(int l, float *const activation[], const float *slope)
 	{
-		multiply_on<true, false>(stream_, activation[l], slope, parameters_[weight_[l]].gradient, width[l], width[l + 1], batch);
-		LAUNCH(sum_rows, blocks_of(width[l + 1]), sum_threads, stream_, slope, parameters_[bias_[l]].gradient, batch, width[l + 1]);
+		multiply_on<true, false>(stream_, activation[l], slope,
+					 parameters_[weight_[l]].gradient, width[l], width[l + 1],
+					 batch);
+		LAUNCH(sum_rows, blocks_of(width[l + 1]), sum_threads, stream_, slope,
+		       parameters_[bias_[l]].gradient, batch, width[l + 1]);
 		if (l == 0)
 			return nullptr;
 		const int number = batch * width[l];
 		float *below = temporary_take(number);
-		multiply_on<false, true>(stream_, slope, parameters_[weight_[l]].value, below, batch, width[l], width[l + 1]);
-		LAUNCH(relu_backward, blocks_of(number), sum_threads, stream_, below, activation[l], number);
+		multiply_on<false, true>(stream_, slope, parameters_[weight_[l]].value, below,
+					 batch, width[l], width[l + 1]);
+		LAUNCH(relu_backward, blocks_of(number), sum_threads, stream_, below, activation[l],
+		       number);
 		return below;
 	}
 
@@ -391,7 +428,8 @@ bool parse(int argc, char **argv, options &options)
 		else
 			return false;
 	}
-	return options.steps > 0 && options.gpus >= 1 && options.gpus <= devices_most && !(options.has_graph && options.gpus > 1);
+	return options.steps > 0 && options.gpus >= 1 && options.gpus <= devices_most &&
+	       !(options.has_graph && options.gpus > 1);
 }
 
 void print_truth(const std::vector<size_t> &taken_peaks)
@@ -401,16 +439,18 @@ void print_truth(const std::vector<size_t> &taken_peaks)
 		allocations += d.allocations;
 		frees += d.frees;
 	}
-	printf("truth {\"launches\":%llu,\"graph_launches\":%llu,\"allocations\":%llu,\"frees\":%llu,\"host_peak_bytes\":%llu,"
+	printf("truth "
+	       "{\"launches\":%llu,\"graph_launches\":%llu,\"allocations\":%llu,\"frees\":%llu,"
+	       "\"host_peak_bytes\":%llu,"
 	       "\"devices\":[",
 	       totals.launches, totals.graph_launches, allocations, frees, totals.host.peak_bytes);
 	for (size_t d = 0; d < taken_peaks.size(); d++)
-		printf("%s{\"device\":%zu,\"driver_peak_bytes\":%llu,\"blocks_peak_bytes\":%zu}", d ? "," : "", d,
-		       totals.device[d].peak_bytes, taken_peaks[d]);
+		printf("%s{\"device\":%zu,\"driver_peak_bytes\":%llu,\"blocks_peak_bytes\":%zu}",
+		       d ? "," : "", d, totals.device[d].peak_bytes, taken_peaks[d]);
 	printf("]}\n");
 }
 
-}
+} // namespace
 
 int main(int argc, char **argv)
 {
@@ -419,7 +459,8 @@ int main(int argc, char **argv)
 	if (!parse(argc, argv, options))
 		return usage();
 	if (cudaGetDeviceCount(&found) != cudaSuccess || found < options.gpus) {
-		fprintf(stderr, "mlp_train: needs %d CUDA device(s), found %d\n", options.gpus, found);
+		fprintf(stderr, "mlp_train: needs %d CUDA device(s), found %d\n", options.gpus,
+			found);
 		return 77;
 	}
 	std::vector<std::unique_ptr<trainer>> trainers;
@@ -436,7 +477,8 @@ int main(int argc, char **argv)
 	}
 	must(cudaSetDevice(0));
 	trainers[0]->print_histogram();
-	printf("final loss %.6f after %d steps\n", static_cast<double>(trainers[0]->loss()), options.steps);
+	printf("final loss %.6f after %d steps\n", static_cast<double>(trainers[0]->loss()),
+	       options.steps);
 	std::vector<size_t> taken_peaks;
 	for (size_t d = 0; d < trainers.size(); d++) {
 		must(cudaSetDevice(static_cast<int>(d)));

@@ -42,21 +42,26 @@ struct asked {
 	}
 };
 
-class segment_allocator {
+class segment_allocator
+{
 public:
-	explicit segment_allocator(asked &asked) : asked_(asked) {}
+	explicit segment_allocator(asked &asked) : asked_(asked)
+	{
+	}
 	segment_allocator(const segment_allocator &) = delete;
 
 	/* Contents undefined. Ends the program when CUDA has no memory. */
 	char *take(size_t bytes)
 	{
 		bytes = (std::max<size_t>(bytes, 1) + block_unit - 1) / block_unit * block_unit;
-		auto fit = std::find_if(blocks_.begin(), blocks_.end(),
-					[&](const auto &b) { return b.second.is_free && b.second.bytes >= bytes; });
+		auto fit = std::find_if(blocks_.begin(), blocks_.end(), [&](const auto &b) {
+			return b.second.is_free && b.second.bytes >= bytes;
+		});
 		if (fit == blocks_.end())
 			fit = add_segment(bytes);
 		if (fit->second.bytes > bytes)
-			blocks_[fit->first + bytes] = { fit->second.bytes - bytes, fit->second.segment, true };
+			blocks_[fit->first + bytes] = { fit->second.bytes - bytes,
+							fit->second.segment, true };
 		fit->second.bytes = bytes;
 		fit->second.is_free = false;
 		taken_bytes_ += bytes;
@@ -94,7 +99,10 @@ public:
 		}
 	}
 
-	size_t taken_peak_bytes() const { return taken_peak_bytes_; }
+	size_t taken_peak_bytes() const
+	{
+		return taken_peak_bytes_;
+	}
 
 private:
 	struct block {

@@ -44,7 +44,7 @@ imports() { readelf -W --dyn-syms "$object" | awk '$7 == "UND" && $8 != "" { sub
 
 	readelf -W -V "$object" | grep -oE 'GLIBC_[0-9.]+' | sort -uV | sed 's/GLIBC_//' | while IFS= read -r version; do
 		[ "$(printf '%s\n' "$version" "$glibc_most" | sort -V | tail -n 1)" = "$glibc_most" ] ||
-			readelf -W --dyn-syms "$object" | grep -oE "[A-Za-z0-9_]+@GLIBC_${version//./\\.}( |\$)" | sort -u |
+			readelf -W --dyn-syms "$object" | awk '$7 == "UND"' | grep -oE "[A-Za-z0-9_]+@GLIBC_${version//./\\.}( |\$)" | sort -u |
 			sed "s#^#$object:1: imports #; s# *\$#, expected: nothing above GLIBC_$glibc_most#"
 	done
 

@@ -11,7 +11,7 @@ begin='<!-- session -->' end='<!-- end of session -->'
 session() { sed -n "/^$begin\$/,/^$end\$/p" README.md | sed '/^<!--/d; /^```/d'; }
 masked() {
 	sed -E 's/[0-9][0-9.,]* (ns|us|ms|s|m|h)\b/T/g; s/[0-9][0-9.,]* (B|KiB|MiB)( of file| on disk|, [0-9.]+ (B|bytes) an event)/FILE/g
-		s/[0-9.]+ bytes an event/FILE/g; s/ +/ /g'
+		s/[0-9.]+ bytes an event/FILE/g; s/\([0-9.,]+ (B|KiB|MiB)\)/(FILE)/g; s/ +/ /g'
 }
 
 commands=$(session | sed -n 's/^\$ //p')

@@ -33,7 +33,7 @@ preload="$build/libgpuprof.so:$build/fake/failing.so"
 recorded="LD_PRELOAD=$preload GPUPROF_OUTPUT=$dir/%p-%t.gpr"
 job $recorded FAILING_COUNT="$dir/calls"
 judge none
-# the drain thread goes on as long as the job: the first calls are those of the start, where most can go wrong
+# the first calls are those of the start, where most can go wrong
 calls=$(grep -c . calls)
 echo "$calls calls"
 [ "$calls" -gt 0 ] || { echo "fail failures/count no call of the library was seen" >>"$results"; exit 1; }

@@ -87,7 +87,7 @@ struct gp_column_state {
 	uint32_t symbols;
 	uint32_t last, before; /* symbols; GP_BLOCK_RECORDS: none */
 	uint64_t address, address_new, handle_new;
-	uint64_t predicted[GP_KINDS][GP_FIELDS];  /* last value of this kind's field in a new symbol */
+	uint64_t predicted[GP_KINDS + 1][GP_FIELDS]; /* last value of this kind's field in a new symbol */
 	uint64_t totals[256][4];		  /* by device and place among the record's totals */
 	uint64_t bytes_at[GP_DICTIONARY_MAX + 1]; /* by address entry; the last is for those without */
 	uint64_t word_predicted[2];		  /* shape, stack */

@@ -261,8 +261,11 @@ static enum gp_status open_recording(struct adopter *a)
 	if (status != GP_OK)
 		return status;
 	const char *ours = strrchr(a->rings->path, '/'), *named = strrchr(a->file.header.ring_path, '/');
-	if (a->file.header.pid != c->pid || strncmp(a->file.header.boot_id, c->boot_id, sizeof c->boot_id) != 0 ||
-	    ours == NULL || named == NULL || strcmp(ours, named) != 0)
+	/* one killed right at its start had no time to name its rings */
+	bool is_named = a->file.header.ring_path[0] == '\0' ||
+			(ours != NULL && named != NULL && strcmp(ours, named) == 0);
+	if (!is_named || a->file.header.pid != c->pid ||
+	    strncmp(a->file.header.boot_id, c->boot_id, sizeof c->boot_id) != 0)
 		return GP_E_NOT_RECORDING; /* another recording of that name */
 	return gp_index_build(&a->file, &a->index);
 }

@@ -102,15 +102,21 @@ static void apply(struct gp_recorder *r, struct gp_ring_view *view, const struct
 	view->seen += 1u + record->extra;
 }
 
-/* Applies all that needs no number in flight; leaves next_order at the first MEMORY record that does. */
-static void advance(struct gp_recorder *r, struct gp_ring_view *view)
+/*
+ * Applies all that needs no number in flight, a block's worth at most: a producer that waits for room gets it after
+ * one block, not after the whole ring. Leaves next_order at the first MEMORY record that must wait. True: a block is full.
+ */
+static bool advance(struct gp_recorder *r, struct gp_ring_view *view)
 {
+	uint64_t tail = atomic_load_explicit(&view->ring->tail, memory_order_relaxed);
 	while (view->seen < view->head) {
 		const struct gp_record *record = slot_of(view, view->seen);
+		if (view->seen - tail >= GP_BLOCK_RECORDS)
+			return true;
 		if (gp_event_infos[record->kind % GP_KINDS].class == GP_CLASS_MEMORY) {
 			if (record->order > r->expected) {
 				view->next_order = record->order;
-				return;
+				return false;
 			}
 			/* a lower number was passed over once and comes late: the state knows what to do */
 			r->expected += record->order == r->expected;
@@ -118,6 +124,7 @@ static void advance(struct gp_recorder *r, struct gp_ring_view *view)
 		apply(r, view, record);
 	}
 	view->next_order = UINT64_MAX;
+	return false;
 }
 
 static void load_heads(struct gp_recorder *r, uint32_t rings)
@@ -151,25 +158,28 @@ static bool is_given_up(struct gp_recorder *r)
 	return now - r->missing_since_ns > MISSING_NS;
 }
 
-static void merge(struct gp_recorder *r, uint32_t rings)
+/* True: there is more, but a block has to be written first. */
+static bool merge(struct gp_recorder *r, uint32_t rings)
 {
 	uint64_t started = r->expected;
 	for (uint32_t k = 0; k < rings; k++)
-		advance(r, &r->views[k]);
+		if (advance(r, &r->views[k]))
+			return true;
 	for (;;) {
 		struct gp_ring_view *view = lowest(r, rings);
 		if (!view)
 			break;
 		if (view->next_order != r->expected) {
-			if (r->expected == started && is_given_up(r))
-				r->expected = view->next_order;
-			else
-				return;
+			if (r->expected != started || !is_given_up(r))
+				return false;
+			r->expected = view->next_order;
 		}
 		r->missing_since_ns = 0;
-		advance(r, view);
+		if (advance(r, view))
+			return true;
 	}
 	r->missing_since_ns = 0;
+	return false;
 }
 
 /* ---- from rings to the file ---- */
@@ -278,6 +288,7 @@ static void obey(struct gp_recorder *r)
 	atomic_store(&gp_local->word, ((word >> 2) + 1) << 2 | want);
 }
 
+/* True: another turn is due at once. */
 static bool turn(struct gp_recorder *r)
 {
 	obey(r);
@@ -288,9 +299,8 @@ static bool turn(struct gp_recorder *r)
 	}
 	tell_losses(r);
 	uint32_t rings = atomic_load(&gp_control->rings);
-	uint64_t before = r->segment_events;
 	load_heads(r, rings);
-	merge(r, rings);
+	bool has_more = merge(r, rings);
 	bool was_failing = r->writer.is_failing;
 	bool is_whole = flush_due(r, rings);
 	gp_segment_slice(r);
@@ -299,7 +309,7 @@ static bool turn(struct gp_recorder *r)
 		gp_segment_turn(r);
 	atomic_store(&gp_control->heartbeat_ns, gp_clock_raw_ns(CLOCK_MONOTONIC_RAW));
 	gp_futex_wake(&r->progress);
-	return r->segment_events - before > 1000 || r->is_walking;
+	return has_more;
 }
 
 /* ---- start and end ---- */
@@ -452,7 +462,8 @@ static void finish(struct gp_recorder *r)
 {
 	/* an order number still in flight gets the time of a few turns, not more */
 	for (int k = 0; k < 20; k++) {
-		turn(r);
+		while (turn(r))
+			;
 		if (r->expected == atomic_load(&gp_control->next_order))
 			break;
 		gp_futex_wait(&r->wake, atomic_load(&r->wake), BUSY_TURN_NS);
@@ -480,8 +491,11 @@ void *gp_drain_main(void *context)
 		return NULL;
 	while (!atomic_load(&r->is_ending)) {
 		uint32_t seen = atomic_load(&r->wake);
-		bool is_busy = turn(r);
-		gp_futex_wait(&r->wake, seen, is_busy ? BUSY_TURN_NS : TURN_NS);
+		if (turn(r))
+			continue;
+		atomic_store(&r->is_asleep, 1);
+		gp_futex_wait(&r->wake, seen, r->is_walking ? BUSY_TURN_NS : TURN_NS);
+		atomic_store(&r->is_asleep, 0);
 	}
 	finish(r);
 	atomic_store(&r->state, GP_RECORDER_ENDED);

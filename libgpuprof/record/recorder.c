@@ -246,10 +246,14 @@ static bool has_room(struct gp_thread *t, unsigned slots)
 {
 	/* partner: release store of tail in gp_drain_flush */
 	uint64_t tail = atomic_load_explicit(&t->ring->tail, memory_order_acquire);
-	t->limit = tail + GP_RING_SLOTS - (slots - 1);
+	uint64_t end = tail + GP_RING_SLOTS - (slots - 1), look_again = t->head + GP_RING_SLOTS / 8;
+	t->limit = end < look_again ? end : look_again;
+	/* a quarter full and the drain thread sleeps: it need not wait for its time */
+	if (t->head - tail > GP_RING_SLOTS / 4 && atomic_load_explicit(&gp_recorder.is_asleep, memory_order_relaxed))
+		gp_futex_wake(&gp_recorder.wake);
 	if (t->is_stalled && t->head - tail <= GP_RING_SLOTS / 2)
 		t->is_stalled = 0;
-	return !t->is_stalled && t->head < t->limit;
+	return !t->is_stalled && t->head < end;
 }
 
 /* Memory events wait, once a stall; then the ring loses until it is half empty. */

@@ -54,6 +54,7 @@ struct gp_recorder {
 	bool is_private; /* rings in private memory: nothing survives a SIGKILL */
 	_Atomic uint32_t threads;
 	_Atomic uint32_t wake;	   /* futex: bumped to wake the drain thread */
+	_Atomic uint32_t is_asleep; /* the drain thread waits for `wake` */
 	_Atomic uint32_t progress; /* futex: bumped after each turn */
 	_Atomic uint32_t rings_wanted;
 	_Atomic uint32_t state; /* enum gp_recorder_state */

@@ -24,9 +24,9 @@ static struct {
 	uintptr_t from, to; /* the library's mapped range */
 	unsigned long call, all_from;
 	const char *hang;
-	int log;
+	const char *log;
 	_Atomic unsigned long calls;
-} failing = { .log = -1 };
+} failing;
 
 static int find_library(struct dl_phdr_info *object, size_t bytes, void *unused)
 {
@@ -53,34 +53,41 @@ static unsigned long number(const char *variable)
 /* Runs at the first call, which may come from the library's own constructor. */
 static void init(void)
 {
-	const char *log = getenv("FAILING_COUNT");
+	failing.log = getenv("FAILING_COUNT");
 	failing.call = number("FAILING_CALL");
 	failing.all_from = number("FAILING_FROM");
 	failing.hang = getenv("FAILING_HANG");
-	if (log)
-		failing.log = (int)syscall(SYS_openat, AT_FDCWD, log,
-					   O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	dl_iterate_phdr(find_library, NULL);
+}
+
+/* Opened anew each time: the library closes the descriptors that its own thread inherits. */
+static void log_call(unsigned long call, const char *name, bool fails)
+{
+	char line[80];
+	int length = snprintf(line, sizeof line, "%lu %s%s\n", call, name, fails ? " fails" : "");
+	int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC;
+	long file = syscall(SYS_openat, AT_FDCWD, failing.log, flags, 0600);
+	if (file < 0)
+		return;
+	(void)!syscall(SYS_write, file, line, (size_t)length);
+	syscall(SYS_close, file);
 }
 
 static bool must_fail(const void *caller, const char *name, int error)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	char line[80];
+	int kept = errno;
 	pthread_once(&once, init);
 	if ((uintptr_t)caller < failing.from || (uintptr_t)caller >= failing.to)
 		return false;
 	unsigned long call = atomic_fetch_add(&failing.calls, 1) + 1;
 	bool fails = call == failing.call || (failing.all_from && call >= failing.all_from);
-	if (failing.log >= 0) {
-		int length = snprintf(line, sizeof line, "%lu %s%s\n", call, name,
-				      fails ? " fails" : "");
-		(void)!syscall(SYS_write, failing.log, line, (size_t)length);
-	}
-	while (failing.hang && strcmp(failing.hang, name) == 0)
-		syscall(SYS_pause);
-	if (fails)
-		errno = error;
+	if (failing.log)
+		log_call(call, name, fails);
+	bool is_first_thread = syscall(SYS_gettid) == getpid();
+	while (failing.hang && !is_first_thread && strcmp(failing.hang, name) == 0)
+		syscall(SYS_ppoll, NULL, 0, NULL, NULL, 0);
+	errno = fails ? error : kept;
 	return fails;
 }
 

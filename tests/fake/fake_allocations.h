@@ -1,4 +1,5 @@
-/* The fake driver's allocations: device, managed, pinned host, arrays, async pools, IPC and external memory. */
+/* The fake driver's allocations: device, managed, pinned host, arrays, async pools, IPC and
+ * external memory. */
 #ifndef FAKE_ALLOCATIONS_H
 #define FAKE_ALLOCATIONS_H
 
@@ -40,8 +41,8 @@ static inline CUresult fake_free(CUdeviceptr address)
 		fake_wait_us(wait);
 	fake_lock();
 	struct fake_slot *slot = fake_slot_at(address);
-	bool is_ours = slot && (slot->space == FAKE_DEVICE || slot->space == FAKE_MANAGED || slot->space == FAKE_ASYNC ||
-				slot->space == FAKE_BUFFER);
+	bool is_ours = slot && (slot->space == FAKE_DEVICE || slot->space == FAKE_MANAGED ||
+				slot->space == FAKE_ASYNC || slot->space == FAKE_BUFFER);
 	if (is_ours)
 		fake_give(address, slot);
 	fake_unlock();
@@ -53,8 +54,8 @@ static inline CUresult fake_cuMemAlloc_v2(CUdeviceptr *address, size_t bytes)
 	return fake_alloc(address, bytes, FAKE_DEVICE);
 }
 
-static inline CUresult fake_cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t width, size_t height,
-					    unsigned int element_bytes)
+static inline CUresult fake_cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t width,
+					       size_t height, unsigned int element_bytes)
 {
 	if (element_bytes != 4 && element_bytes != 8 && element_bytes != 16)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -65,9 +66,11 @@ static inline CUresult fake_cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pit
 	return result;
 }
 
-static inline CUresult fake_cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned int flags)
+static inline CUresult fake_cuMemAllocManaged(CUdeviceptr *address, size_t bytes,
+					      unsigned int flags)
 {
-	return flags == 1 || flags == 2 ? fake_alloc(address, bytes, FAKE_MANAGED) : CUDA_ERROR_INVALID_VALUE;
+	return flags == 1 || flags == 2 ? fake_alloc(address, bytes, FAKE_MANAGED) :
+					  CUDA_ERROR_INVALID_VALUE;
 }
 
 static inline CUresult fake_cuMemFree_v2(CUdeviceptr address)
@@ -82,8 +85,9 @@ static inline CUresult fake_cuMemAlloc(CUdeviceptr_v1 *address, unsigned int byt
 	return FAKE_NOT_SUPPORTED;
 }
 
-static inline CUresult fake_cuMemAllocPitch(CUdeviceptr_v1 *address, unsigned int *pitch, unsigned int width,
-					    unsigned int height, unsigned int element_bytes)
+static inline CUresult fake_cuMemAllocPitch(CUdeviceptr_v1 *address, unsigned int *pitch,
+					    unsigned int width, unsigned int height,
+					    unsigned int element_bytes)
 {
 	(void)address, (void)pitch, (void)width, (void)height, (void)element_bytes;
 	return FAKE_NOT_SUPPORTED;
@@ -123,9 +127,14 @@ CUresult cuPointerGetAttribute(void *data, int attribute, CUdeviceptr address)
 	if (!slot)
 		return CUDA_ERROR_INVALID_VALUE;
 	switch (attribute) {
-	case 2: *(unsigned *)data = 2; return CUDA_SUCCESS; /* memory type: device */
-	case 9: *(int *)data = device; return CUDA_SUCCESS; /* device ordinal */
-	default: return FAKE_NOT_SUPPORTED;
+	case 2:
+		*(unsigned *)data = 2;
+		return CUDA_SUCCESS; /* memory type: device */
+	case 9:
+		*(int *)data = device;
+		return CUDA_SUCCESS; /* device ordinal */
+	default:
+		return FAKE_NOT_SUPPORTED;
 	}
 }
 
@@ -220,12 +229,14 @@ static inline CUresult fake_cuMemFreeHost(void *address)
 
 static inline CUresult fake_cuMemHostRegister(void *address, size_t bytes, unsigned int flags)
 {
-	return address && bytes ? fake_host_add((uintptr_t)address, bytes, flags, true) : CUDA_ERROR_INVALID_VALUE;
+	return address && bytes ? fake_host_add((uintptr_t)address, bytes, flags, true) :
+				  CUDA_ERROR_INVALID_VALUE;
 }
 
 static inline CUresult fake_cuMemHostRegister_v2(void *address, size_t bytes, unsigned int flags)
 {
-	return address && bytes ? fake_host_add((uintptr_t)address, bytes, flags, true) : CUDA_ERROR_INVALID_VALUE;
+	return address && bytes ? fake_host_add((uintptr_t)address, bytes, flags, true) :
+				  CUDA_ERROR_INVALID_VALUE;
 }
 
 static inline CUresult fake_cuMemHostUnregister(void *address)
@@ -255,11 +266,14 @@ CUresult cuMemHostGetFlags(unsigned int *flags, void *address)
 
 static uint64_t fake_element_bytes(CUarray_format format, unsigned channels)
 {
-	unsigned bytes = format == 0x01 || format == 0x08 ? 1 : format == 0x02 || format == 0x09 || format == 0x10 ? 2 : 4;
+	unsigned bytes = format == 0x01 || format == 0x08		    ? 1 :
+			 format == 0x02 || format == 0x09 || format == 0x10 ? 2 :
+									      4;
 	return bytes * (uint64_t)(channels ? channels : 1);
 }
 
-static CUresult fake_array_create(void **array, uint64_t width, uint64_t height, uint64_t depth, uint64_t element)
+static CUresult fake_array_create(void **array, uint64_t width, uint64_t height, uint64_t depth,
+				  uint64_t element)
 {
 	struct fake_object *context = fake_current();
 	if (!context)
@@ -269,7 +283,8 @@ static CUresult fake_array_create(void **array, uint64_t width, uint64_t height,
 	uint64_t bytes = fake_round(width * (height ? height : 1) * (depth ? depth : 1) * element);
 	fake_lock();
 	struct fake_object *object = fake_new(FAKE_ARRAY, context->device);
-	uint64_t address = object ? fake_take(bytes, 512, context->device, FAKE_DEVICE, context) : 0;
+	uint64_t address =
+		object ? fake_take(bytes, 512, context->device, FAKE_DEVICE, context) : 0;
 	if (address) {
 		object->address = address;
 		*array = object;
@@ -296,12 +311,14 @@ static CUresult fake_array_destroy(void *array)
 
 static inline CUresult fake_cuArrayCreate(CUarray *array, const CUDA_ARRAY_DESCRIPTOR_v1 *d)
 {
-	return fake_array_create((void **)array, d->Width, d->Height, 1, fake_element_bytes(d->Format, d->NumChannels));
+	return fake_array_create((void **)array, d->Width, d->Height, 1,
+				 fake_element_bytes(d->Format, d->NumChannels));
 }
 
 static inline CUresult fake_cuArrayCreate_v2(CUarray *array, const CUDA_ARRAY_DESCRIPTOR *d)
 {
-	return fake_array_create((void **)array, d->Width, d->Height, 1, fake_element_bytes(d->Format, d->NumChannels));
+	return fake_array_create((void **)array, d->Width, d->Height, 1,
+				 fake_element_bytes(d->Format, d->NumChannels));
 }
 
 static inline CUresult fake_cuArray3DCreate(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR_v1 *d)
@@ -321,8 +338,9 @@ static inline CUresult fake_cuArrayDestroy(CUarray array)
 	return fake_array_destroy(array);
 }
 
-static inline CUresult fake_cuMipmappedArrayCreate(CUmipmappedArray *array, const CUDA_ARRAY3D_DESCRIPTOR *d,
-						unsigned int levels)
+static inline CUresult fake_cuMipmappedArrayCreate(CUmipmappedArray *array,
+						   const CUDA_ARRAY3D_DESCRIPTOR *d,
+						   unsigned int levels)
 {
 	if (levels == 0)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -358,13 +376,15 @@ static CUresult fake_ipc_open(CUdeviceptr *address, CUipcMemHandle handle)
 	return words[1] ? fake_alloc(address, words[1], FAKE_OPENED) : CUDA_ERROR_INVALID_HANDLE;
 }
 
-static inline CUresult fake_cuIpcOpenMemHandle(CUdeviceptr *address, CUipcMemHandle handle, unsigned int flags)
+static inline CUresult fake_cuIpcOpenMemHandle(CUdeviceptr *address, CUipcMemHandle handle,
+					       unsigned int flags)
 {
 	(void)flags;
 	return fake_ipc_open(address, handle);
 }
 
-static inline CUresult fake_cuIpcOpenMemHandle_v2(CUdeviceptr *address, CUipcMemHandle handle, unsigned int flags)
+static inline CUresult fake_cuIpcOpenMemHandle_v2(CUdeviceptr *address, CUipcMemHandle handle,
+						  unsigned int flags)
 {
 	(void)flags;
 	return fake_ipc_open(address, handle);
@@ -386,8 +406,9 @@ static inline CUresult fake_cuIpcCloseMemHandle(CUdeviceptr address)
 	return fake_close_opened(address);
 }
 
-static inline CUresult fake_cuImportExternalMemory(CUexternalMemory *memory,
-						const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *descriptor)
+static inline CUresult
+fake_cuImportExternalMemory(CUexternalMemory *memory,
+			    const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *descriptor)
 {
 	struct fake_object *context = fake_current();
 	if (!context)
@@ -402,8 +423,9 @@ static inline CUresult fake_cuImportExternalMemory(CUexternalMemory *memory,
 	return CUDA_SUCCESS;
 }
 
-static inline CUresult fake_cuExternalMemoryGetMappedBuffer(CUdeviceptr *address, CUexternalMemory memory,
-							 const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *descriptor)
+static inline CUresult
+fake_cuExternalMemoryGetMappedBuffer(CUdeviceptr *address, CUexternalMemory memory,
+				     const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *descriptor)
 {
 	const struct fake_object *object = GET(memory, FAKE_EXTERNAL);
 	if (!object || descriptor->offset + descriptor->size > object->bytes)
@@ -413,7 +435,8 @@ static inline CUresult fake_cuExternalMemoryGetMappedBuffer(CUdeviceptr *address
 }
 
 static inline CUresult fake_cuExternalMemoryGetMappedMipmappedArray(
-	CUmipmappedArray *array, CUexternalMemory memory, const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *descriptor)
+	CUmipmappedArray *array, CUexternalMemory memory,
+	const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *descriptor)
 {
 	(void)descriptor;
 	const struct fake_object *object = GET(memory, FAKE_EXTERNAL);

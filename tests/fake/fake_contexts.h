@@ -1,4 +1,5 @@
-/* The fake driver's devices and contexts: primary and created ones, green ones, each thread's stack of current ones. */
+/* The fake driver's devices and contexts: primary and created ones, green ones, each thread's stack
+ * of current ones. */
 #ifndef FAKE_CONTEXTS_H
 #define FAKE_CONTEXTS_H
 
@@ -95,7 +96,8 @@ CUresult cuDeviceTotalMem(unsigned int *bytes, CUdevice device)
 	ENTER(cuDeviceTotalMem);
 	if (!fake_is_device(device))
 		return FAKE_INVALID_DEVICE;
-	*bytes = fake_setup.device_bytes > UINT32_MAX ? UINT32_MAX : (unsigned)fake_setup.device_bytes;
+	*bytes = fake_setup.device_bytes > UINT32_MAX ? UINT32_MAX :
+							(unsigned)fake_setup.device_bytes;
 	return CUDA_SUCCESS;
 }
 
@@ -105,16 +107,31 @@ CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device)
 	if (!fake_is_device(device))
 		return FAKE_INVALID_DEVICE;
 	switch (attribute) {
-	case 1: *value = 1024; break; /* threads a block */
-	case 16: *value = 8; break; /* multiprocessors */
-	case 75: *value = 9; break; /* compute capability */
-	case 76: *value = 0; break;
-	case 10: *value = 32; break; /* warp */
-	case 33: *value = device + 1; break; /* PCI bus */
-	case 41: /* unified addressing */
-	case 102: /* virtual memory management */
-	case 115: *value = 1; break; /* memory pools */
-	default: *value = 0;
+	case 1:
+		*value = 1024;
+		break; /* threads a block */
+	case 16:
+		*value = 8;
+		break; /* multiprocessors */
+	case 75:
+		*value = 9;
+		break; /* compute capability */
+	case 76:
+		*value = 0;
+		break;
+	case 10:
+		*value = 32;
+		break; /* warp */
+	case 33:
+		*value = device + 1;
+		break; /* PCI bus */
+	case 41:       /* unified addressing */
+	case 102:      /* virtual memory management */
+	case 115:
+		*value = 1;
+		break; /* memory pools */
+	default:
+		*value = 0;
 	}
 	return CUDA_SUCCESS;
 }
@@ -290,15 +307,15 @@ static inline CUresult fake_cuCtxCreate_v2(CUcontext *context, unsigned int flag
 	return fake_context_create(context, flags, device);
 }
 
-static inline CUresult fake_cuCtxCreate_v3(CUcontext *context, CUexecAffinityParam *affinity, int count, unsigned int flags,
-					CUdevice device)
+static inline CUresult fake_cuCtxCreate_v3(CUcontext *context, CUexecAffinityParam *affinity,
+					   int count, unsigned int flags, CUdevice device)
 {
 	(void)affinity, (void)count;
 	return fake_context_create(context, flags, device);
 }
 
-static inline CUresult fake_cuCtxCreate_v4(CUcontext *context, CUctxCreateParams *params, unsigned int flags,
-					CUdevice device)
+static inline CUresult fake_cuCtxCreate_v4(CUcontext *context, CUctxCreateParams *params,
+					   unsigned int flags, CUdevice device)
 {
 	(void)params;
 	return fake_context_create(context, flags, device);
@@ -310,12 +327,15 @@ static void fake_context_empty(struct fake_object *context)
 	fake_give_all(context);
 	for (uint32_t i = 0; i < fake_arena_used; i++) {
 		struct fake_object *o = &fake_arena[i];
-		for (struct fake_object *k = o->owner == context && o->kind == FAKE_MODULE ? o->first : NULL, *next; k;
-		     k = next) {
+		for (struct fake_object *
+			     k = o->owner == context && o->kind == FAKE_MODULE ? o->first : NULL,
+			    *next;
+		     k; k = next) {
 			next = k->next;
 			fake_delete(k);
 		}
-		if (o->owner == context && (o->kind == FAKE_STREAM || o->kind == FAKE_EVENT || o->kind == FAKE_MODULE))
+		if (o->owner == context &&
+		    (o->kind == FAKE_STREAM || o->kind == FAKE_EVENT || o->kind == FAKE_MODULE))
 			fake_delete(o);
 	}
 }
@@ -408,14 +428,15 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *a
 
 /* ---- green contexts: a handle, and an ordinary context made from it ---- */
 
-static inline CUresult fake_cuGreenCtxCreate(CUgreenCtx *green, CUdevResourceDesc resources, CUdevice device,
-					  unsigned int flags)
+static inline CUresult fake_cuGreenCtxCreate(CUgreenCtx *green, CUdevResourceDesc resources,
+					     CUdevice device, unsigned int flags)
 {
 	(void)resources;
 	if (!green || !fake_is_device(device))
 		return green ? FAKE_INVALID_DEVICE : CUDA_ERROR_INVALID_VALUE;
 	fake_lock();
-	struct fake_object *object = fake_new(FAKE_GREEN, device), *context = fake_new(FAKE_CONTEXT, device);
+	struct fake_object *object = fake_new(FAKE_GREEN, device),
+			   *context = fake_new(FAKE_CONTEXT, device);
 	fake_unlock();
 	if (!object || !context)
 		return CUDA_ERROR_OUT_OF_MEMORY;

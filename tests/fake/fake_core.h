@@ -1,6 +1,7 @@
 /*
- * The fake driver's ground: error numbers, the one lock, objects behind handles, the calling thread's state, faults on
- * demand and counts of calls. Included by fake_cuda.c only, in front of the other fake_*.h.
+ * The fake driver's ground: error numbers, the one lock, objects behind handles, the calling
+ * thread's state, faults on demand and counts of calls. Included by fake_cuda.c only, in front of
+ * the other fake_*.h.
  */
 #ifndef FAKE_CORE_H
 #define FAKE_CORE_H
@@ -38,6 +39,7 @@ enum {
 
 enum fake_row {
 #define FUNCTION(symbol, name, version, per_thread) FAKE_##symbol,
+#include "fake_others.def"
 #include "fake_versions.def"
 #undef FUNCTION
 	FAKE_ROWS,
@@ -61,7 +63,8 @@ static struct {
 	_Atomic unsigned free_us;
 } fake_setup = { .devices = 2, .version = 13000, .device_bytes = 8ull << 30 };
 
-/* ---- the lock: held for tens of nanoseconds, also across a fork so that the child finds everything whole ---- */
+/* ---- the lock: held for tens of nanoseconds, also across a fork so that the child finds
+ * everything whole ---- */
 
 static _Atomic uint32_t fake_lock_word;
 
@@ -69,8 +72,8 @@ static inline void fake_lock(void)
 {
 	for (unsigned turn = 0;; turn++) {
 		uint32_t open = 0;
-		if (fake_likely(atomic_compare_exchange_weak_explicit(&fake_lock_word, &open, 1, memory_order_acquire,
-								      memory_order_relaxed)))
+		if (fake_likely(atomic_compare_exchange_weak_explicit(
+			    &fake_lock_word, &open, 1, memory_order_acquire, memory_order_relaxed)))
 			return;
 		if (turn % 64 == 63)
 			sched_yield();
@@ -82,7 +85,8 @@ static inline void fake_unlock(void)
 	atomic_store_explicit(&fake_lock_word, 0, memory_order_release);
 }
 
-/* ---- objects: what handles point to. A destroyed one's address goes to the next of the same kind. ---- */
+/* ---- objects: what handles point to. A destroyed one's address goes to the next of the same kind.
+ * ---- */
 
 enum fake_kind {
 	FAKE_NOTHING,
@@ -132,7 +136,9 @@ static struct fake_object *fake_new(enum fake_kind kind, int device)
 	else
 		return NULL;
 	memset(object, 0, sizeof *object);
-	*object = (struct fake_object){ .kind = kind, .device = device, .references = 1, .number = ++fake_numbers };
+	*object = (struct fake_object){
+		.kind = kind, .device = device, .references = 1, .number = ++fake_numbers
+	};
 	return object;
 }
 
@@ -189,7 +195,8 @@ static __attribute__((noinline, cold)) struct fake_thread *fake_thread_slow(void
 	while (t && !t->is_ended)
 		t = t->next;
 	if (!t) {
-		t = mmap(NULL, sizeof *t, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		t = mmap(NULL, sizeof *t, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			 0);
 		if (t == MAP_FAILED)
 			abort();
 		t->next = atomic_load_explicit(&fake_threads, memory_order_relaxed);
@@ -229,8 +236,9 @@ static _Atomic bool fake_is_initialised;
 
 static __attribute__((noinline, cold)) CUresult fake_enter_slow(enum fake_row row)
 {
-	if (!atomic_load(&fake_is_initialised) && row != FAKE_cuInit && row != FAKE_cuDriverGetVersion &&
-	    row != FAKE_cuGetProcAddress && row != FAKE_cuGetProcAddress_v2 && row != FAKE_cuGetErrorName &&
+	if (!atomic_load(&fake_is_initialised) && row != FAKE_cuInit &&
+	    row != FAKE_cuDriverGetVersion && row != FAKE_cuGetProcAddress &&
+	    row != FAKE_cuGetProcAddress_v2 && row != FAKE_cuGetErrorName &&
 	    row != FAKE_cuGetErrorString)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	for (unsigned i = 0; i < fake_faults_used; i++) {
@@ -254,18 +262,17 @@ static inline CUresult fake_enter(enum fake_row row)
 }
 
 /* Each row's body. */
-#define CUDA(symbol, parameters, arguments, hook) \
-	static inline CUresult fake_##symbol parameters;
+#define CUDA(symbol, parameters, arguments, hook) static inline CUresult fake_##symbol parameters;
 #define CALL(symbol, parameters)
 #include "../../interpose/cuda_api.def"
 #undef CUDA
 #undef CALL
 
-#define ENTER(symbol)                                       \
-	do {                                                \
+#define ENTER(symbol)                                         \
+	do {                                                  \
 		CUresult entered = fake_enter(FAKE_##symbol); \
-		if (fake_unlikely(entered != CUDA_SUCCESS)) \
-			return entered;                     \
+		if (fake_unlikely(entered != CUDA_SUCCESS))   \
+			return entered;                       \
 	} while (0)
 
 #endif

@@ -1,16 +1,18 @@
 /*
- * A libcuda.so.1 for machines without a GPU: every row of cuda_api.def, and what programs need around them, working on
- * addresses instead of memory. It counts, fails on demand and hands freed addresses on at once. Environment:
+ * A libcuda.so.1 for machines without a GPU: every row of cuda_api.def, and what programs need
+ * around them, working on addresses instead of memory. It counts, fails on demand and hands freed
+ * addresses on at once. Environment:
  *
  *   FAKE_CUDA_DEVICES    how many (2; 0: cuInit says that there is none)
  *   FAKE_CUDA_BYTES      memory of each (8 GiB)
  *   FAKE_CUDA_VERSION    of the driver (13000): newer functions do not exist
  *   FAKE_CUDA_MISSING    SYMBOL,SYMBOL...: these do not exist either
- *   FAKE_CUDA_FAIL       SYMBOL:NUMBER[:CODE],...: that call fails (0: each one), with CODE (2, out of memory)
- *   FAKE_CUDA_LAUNCH_NS  what a launch takes; FAKE_CUDA_FREE_US what a free takes
+ *   FAKE_CUDA_FAIL       SYMBOL:NUMBER[:CODE],...: that call fails (0: each) with CODE (2, no memory)
+ *   FAKE_CUDA_LAUNCH_NS  what a launch takes
+ *   FAKE_CUDA_FREE_US    what a free takes
  *
- * Each row has a body fake_SYMBOL in one of the headers: a new row without one does not compile. Must not include
- * anything of gpuprof's but the table and its types.
+ * Each row has a body fake_SYMBOL in one of the headers: a new row without one does not compile.
+ * Must not include anything of gpuprof's but the table and its types.
  */
 #include "fake_core.h"
 
@@ -26,16 +28,26 @@
 
 #include <dlfcn.h>
 
-#define CUDA(symbol, parameters, arguments, hook)                                              \
-	CUresult symbol parameters                                                             \
-	{                                                                                      \
-		ENTER(symbol);                                                                 \
-		return fake_##symbol arguments;                                                \
+#define CUDA(symbol, parameters, arguments, hook) \
+	CUresult symbol parameters                \
+	{                                         \
+		ENTER(symbol);                    \
+		return fake_##symbol arguments;   \
 	}
 #define CALL(symbol, parameters)
 #include "../../interpose/cuda_api.def"
 #undef CUDA
 #undef CALL
+
+/* Whatever their arguments: the caller removes them. */
+#define FUNCTION(symbol, name, version, per_thread) \
+	CUresult symbol(void)                       \
+	{                                           \
+		ENTER(symbol);                      \
+		return FAKE_NOT_SUPPORTED;          \
+	}
+#include "fake_others.def"
+#undef FUNCTION
 
 /* ---- what belongs nowhere else ---- */
 
@@ -54,14 +66,22 @@ CUresult cuMemGetInfo(unsigned int *free_bytes, unsigned int *total_bytes)
 static const char *error_name(CUresult error)
 {
 	switch (error) {
-	case CUDA_SUCCESS: return "CUDA_SUCCESS";
-	case CUDA_ERROR_INVALID_VALUE: return "CUDA_ERROR_INVALID_VALUE";
-	case CUDA_ERROR_OUT_OF_MEMORY: return "CUDA_ERROR_OUT_OF_MEMORY";
-	case CUDA_ERROR_NOT_INITIALIZED: return "CUDA_ERROR_NOT_INITIALIZED";
-	case FAKE_NO_DEVICE: return "CUDA_ERROR_NO_DEVICE";
-	case CUDA_ERROR_INVALID_CONTEXT: return "CUDA_ERROR_INVALID_CONTEXT";
-	case CUDA_ERROR_INVALID_HANDLE: return "CUDA_ERROR_INVALID_HANDLE";
-	default: return "CUDA_ERROR_UNKNOWN";
+	case CUDA_SUCCESS:
+		return "CUDA_SUCCESS";
+	case CUDA_ERROR_INVALID_VALUE:
+		return "CUDA_ERROR_INVALID_VALUE";
+	case CUDA_ERROR_OUT_OF_MEMORY:
+		return "CUDA_ERROR_OUT_OF_MEMORY";
+	case CUDA_ERROR_NOT_INITIALIZED:
+		return "CUDA_ERROR_NOT_INITIALIZED";
+	case FAKE_NO_DEVICE:
+		return "CUDA_ERROR_NO_DEVICE";
+	case CUDA_ERROR_INVALID_CONTEXT:
+		return "CUDA_ERROR_INVALID_CONTEXT";
+	case CUDA_ERROR_INVALID_HANDLE:
+		return "CUDA_ERROR_INVALID_HANDLE";
+	default:
+		return "CUDA_ERROR_UNKNOWN";
 	}
 }
 
@@ -117,8 +137,10 @@ static CUresult copy_nothing(CUdeviceptr device, size_t bytes)
 COPY(cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t bytes), to, bytes)
 COPY(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t bytes), from, bytes)
 COPY(cuMemcpyDtoD_v2, (CUdeviceptr to, CUdeviceptr from, size_t bytes), to, bytes)
-COPY_ASYNC(cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void *from, size_t bytes, CUstream stream), to, bytes)
-COPY_ASYNC(cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t bytes, CUstream stream), from, bytes)
+COPY_ASYNC(cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void *from, size_t bytes, CUstream stream),
+	   to, bytes)
+COPY_ASYNC(cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t bytes, CUstream stream), from,
+	   bytes)
 #undef COPY
 #undef COPY_ASYNC
 
@@ -177,6 +199,16 @@ unsigned long long fake_cuda_live_bytes(int device);
 unsigned long long fake_cuda_peak_bytes(int device);
 unsigned long long fake_cuda_captures_broken(void);
 void fake_cuda_delay_frees(unsigned us);
+void *fake_cuda_look_up(const char *symbol);
+
+/* What the driver finds when it looks one of its own functions up by name, as WSL's does. */
+void *fake_cuda_look_up(const char *symbol)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
+	void *volatile found = dlsym(library, symbol);
+	dlclose(library);
+	return found;
+}
 
 /* How often a function was called, by all threads. */
 unsigned long long fake_cuda_calls(const char *symbol)
@@ -217,15 +249,19 @@ void fake_cuda_delay_frees(unsigned us)
 
 /* ---- the environment ---- */
 
-/* Another preload may stand in front of our exports: the resolver answers with our own functions all the same. */
+/* Another preload may stand in front of our exports: the resolver answers with our own functions
+ * all the same. */
 #define FUNCTION(symbol, name, version, per_thread) \
-	extern __typeof__(symbol) own_##symbol __attribute__((alias(#symbol), visibility("hidden")));
+	extern __typeof__(symbol) own_##symbol      \
+		__attribute__((alias(#symbol), visibility("hidden")));
+#include "fake_others.def"
 #include "fake_versions.def"
 #undef FUNCTION
 
 static struct fake_function fake_functions[FAKE_ROWS] = {
 #define FUNCTION(symbol, name, version, per_thread) \
 	{ #symbol, #name, version, (per_thread) != 0, false, (void *)own_##symbol },
+#include "fake_others.def"
 #include "fake_versions.def"
 #undef FUNCTION
 };
@@ -269,7 +305,8 @@ static void read_environment(void)
 	atomic_store(&fake_setup.free_us, (unsigned)number("FAKE_CUDA_FREE_US", 0));
 	for (unsigned row = 0; row < FAKE_ROWS; row++) {
 		struct fake_function *f = &fake_functions[row];
-		f->is_missing = f->version > fake_setup.version || fake_is_listed(missing, f->symbol);
+		f->is_missing =
+			f->version > fake_setup.version || fake_is_listed(missing, f->symbol);
 		hides |= f->is_missing;
 	}
 	read_faults(getenv("FAKE_CUDA_FAIL"));

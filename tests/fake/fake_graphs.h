@@ -1,4 +1,5 @@
-/* The fake driver's graphs: nodes that count, allocation nodes that own memory until graph and executables are gone. */
+/* The fake driver's graphs: nodes that count, allocation nodes that own memory until graph and
+ * executables are gone. */
 #ifndef FAKE_GRAPHS_H
 #define FAKE_GRAPHS_H
 
@@ -35,7 +36,8 @@ static void fake_graph_drop(struct fake_object *graph)
 		return;
 	for (struct fake_object *node = graph->first, *next; node; node = next) {
 		next = node->next;
-		struct fake_slot *slot = node->mode == FAKE_NODE_ALLOC ? fake_slot_at(node->address) : NULL;
+		struct fake_slot *slot =
+			node->mode == FAKE_NODE_ALLOC ? fake_slot_at(node->address) : NULL;
 		if (slot && slot->space == FAKE_GRAPH_NODE && slot->owner == graph)
 			fake_give(node->address, slot);
 		fake_delete(node);
@@ -61,7 +63,8 @@ static inline CUresult fake_cuGraphDestroy(CUgraph handle)
 	if (!graph)
 		return CUDA_ERROR_INVALID_HANDLE;
 	fake_lock();
-	graph->is_registered = true; /* the handle is gone, the nodes live as long as executables do */
+	graph->is_registered =
+		true; /* the handle is gone, the nodes live as long as executables do */
 	fake_graph_drop(graph);
 	fake_unlock();
 	return CUDA_SUCCESS;
@@ -75,7 +78,8 @@ static inline CUresult fake_cuGraphClone(CUgraph *clone, CUgraph original)
 	fake_lock();
 	struct fake_object *copy = fake_new(FAKE_GRAPH, graph->device);
 	for (node = graph->first; copy && node; node = node->next)
-		if (node->mode == FAKE_NODE_ALLOC || !fake_node_add(copy, node->mode, node->address, (void *)node->bytes))
+		if (node->mode == FAKE_NODE_ALLOC ||
+		    !fake_node_add(copy, node->mode, node->address, (void *)node->bytes))
 			break;
 	bool is_whole = copy && !node;
 	if (copy && node)
@@ -103,7 +107,8 @@ CUresult cuGraphGetNodes(CUgraph handle, CUgraphNode *nodes, size_t *count)
 
 /* ---- nodes ---- */
 
-static CUresult fake_graph_node(CUgraphNode *out, CUgraph handle, int type, uint64_t address, const void *function)
+static CUresult fake_graph_node(CUgraphNode *out, CUgraph handle, int type, uint64_t address,
+				const void *function)
 {
 	struct fake_object *graph = fake_graph_get(handle), *node;
 	if (!graph || (type == FAKE_NODE_KERNEL && !GET(function, FAKE_KERNEL)))
@@ -126,7 +131,8 @@ static uint64_t fake_graph_take(struct fake_object *graph, size_t bytes, int dev
 	return address;
 }
 
-static CUresult fake_alloc_node(CUgraphNode *out, CUgraph handle, CUDA_MEM_ALLOC_NODE_PARAMS *params)
+static CUresult fake_alloc_node(CUgraphNode *out, CUgraph handle,
+				CUDA_MEM_ALLOC_NODE_PARAMS *params)
 {
 	struct fake_object *graph = fake_graph_get(handle);
 	int device = params->poolProps.location.id;
@@ -140,65 +146,77 @@ static CUresult fake_alloc_node(CUgraphNode *out, CUgraph handle, CUDA_MEM_ALLOC
 	return address ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-#define ADD_NODE(what, type, params_type)                                                                            \
-	static inline CUresult fake_cuGraphAdd##what(CUgraphNode *node, CUgraph graph, const CUgraphNode *after,            \
-						  size_t count, params_type params)                                  \
-	{                                                                                                            \
-		(void)after, (void)count, (void)params;                                                              \
-		return fake_graph_node(node, graph, type, 0, NULL);                                                  \
+#define ADD_NODE(what, type, params_type)                                                    \
+	static inline CUresult fake_cuGraphAdd##what(CUgraphNode *node, CUgraph graph,       \
+						     const CUgraphNode *after, size_t count, \
+						     params_type params)                     \
+	{                                                                                    \
+		(void)after, (void)count, (void)params;                                      \
+		return fake_graph_node(node, graph, type, 0, NULL);                          \
 	}
 ADD_NODE(HostNode, FAKE_NODE_HOST, const CUDA_HOST_NODE_PARAMS *)
 ADD_NODE(ChildGraphNode, FAKE_NODE_GRAPH, CUgraph)
 ADD_NODE(EventWaitNode, FAKE_NODE_WAIT, CUevent)
 ADD_NODE(EventRecordNode, FAKE_NODE_RECORD, CUevent)
-ADD_NODE(ExternalSemaphoresSignalNode, FAKE_NODE_SIGNAL_SEMAPHORES, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS *)
-ADD_NODE(ExternalSemaphoresWaitNode, FAKE_NODE_WAIT_SEMAPHORES, const CUDA_EXT_SEM_WAIT_NODE_PARAMS *)
+ADD_NODE(ExternalSemaphoresSignalNode, FAKE_NODE_SIGNAL_SEMAPHORES,
+	 const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS *)
+ADD_NODE(ExternalSemaphoresWaitNode, FAKE_NODE_WAIT_SEMAPHORES,
+	 const CUDA_EXT_SEM_WAIT_NODE_PARAMS *)
 ADD_NODE(BatchMemOpNode, FAKE_NODE_BATCH, const CUDA_BATCH_MEM_OP_NODE_PARAMS *)
 #undef ADD_NODE
 
-static inline CUresult fake_cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count)
+static inline CUresult fake_cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph,
+						const CUgraphNode *after, size_t count)
 {
 	(void)after, (void)count;
 	return fake_graph_node(node, graph, FAKE_NODE_EMPTY, 0, NULL);
 }
 
-static inline CUresult fake_cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
-					      const CUDA_KERNEL_NODE_PARAMS_v1 *params)
+static inline CUresult fake_cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph,
+						 const CUgraphNode *after, size_t count,
+						 const CUDA_KERNEL_NODE_PARAMS_v1 *params)
 {
 	(void)after, (void)count;
 	return fake_graph_node(node, graph, FAKE_NODE_KERNEL, 0, params->func);
 }
 
-static inline CUresult fake_cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *after,
-						 size_t count, const CUDA_KERNEL_NODE_PARAMS *params)
+static inline CUresult fake_cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph,
+						    const CUgraphNode *after, size_t count,
+						    const CUDA_KERNEL_NODE_PARAMS *params)
 {
 	(void)after, (void)count;
-	return fake_graph_node(node, graph, FAKE_NODE_KERNEL, 0, params->func ? (const void *)params->func : params->kern);
+	return fake_graph_node(node, graph, FAKE_NODE_KERNEL, 0,
+			       params->func ? (const void *)params->func : params->kern);
 }
 
-static inline CUresult fake_cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
-					      const CUDA_MEMCPY3D *params, CUcontext context)
+static inline CUresult fake_cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph,
+						 const CUgraphNode *after, size_t count,
+						 const CUDA_MEMCPY3D *params, CUcontext context)
 {
 	(void)after, (void)count, (void)params, (void)context;
 	return fake_graph_node(node, graph, FAKE_NODE_MEMCPY, 0, NULL);
 }
 
-static inline CUresult fake_cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
-					      const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context)
+static inline CUresult fake_cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph,
+						 const CUgraphNode *after, size_t count,
+						 const CUDA_MEMSET_NODE_PARAMS *params,
+						 CUcontext context)
 {
 	(void)after, (void)count, (void)params, (void)context;
 	return fake_graph_node(node, graph, FAKE_NODE_MEMSET, 0, NULL);
 }
 
-static inline CUresult fake_cuGraphAddMemAllocNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after,
-						size_t count, CUDA_MEM_ALLOC_NODE_PARAMS *params)
+static inline CUresult fake_cuGraphAddMemAllocNode(CUgraphNode *node, CUgraph graph,
+						   const CUgraphNode *after, size_t count,
+						   CUDA_MEM_ALLOC_NODE_PARAMS *params)
 {
 	(void)after, (void)count;
 	return fake_alloc_node(node, graph, params);
 }
 
-static inline CUresult fake_cuGraphAddMemFreeNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
-					       CUdeviceptr address)
+static inline CUresult fake_cuGraphAddMemFreeNode(CUgraphNode *node, CUgraph graph,
+						  const CUgraphNode *after, size_t count,
+						  CUdeviceptr address)
 {
 	(void)after, (void)count;
 	return fake_graph_node(node, graph, FAKE_NODE_FREE, address, NULL);
@@ -211,19 +229,23 @@ static CUresult fake_any_node(CUgraphNode *node, CUgraph graph, CUgraphNodeParam
 	uint64_t address = params->type == FAKE_NODE_FREE ? params->free.dptr : 0;
 	const void *function = NULL;
 	if (params->type == FAKE_NODE_KERNEL)
-		function = params->kernel.func ? (const void *)params->kernel.func : params->kernel.kern;
+		function = params->kernel.func ? (const void *)params->kernel.func :
+						 params->kernel.kern;
 	return fake_graph_node(node, graph, params->type, address, function);
 }
 
-static inline CUresult fake_cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
-					CUgraphNodeParams *params)
+static inline CUresult fake_cuGraphAddNode(CUgraphNode *node, CUgraph graph,
+					   const CUgraphNode *after, size_t count,
+					   CUgraphNodeParams *params)
 {
 	(void)after, (void)count;
 	return fake_any_node(node, graph, params);
 }
 
-static inline CUresult fake_cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *after,
-					   const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *params)
+static inline CUresult fake_cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph,
+					      const CUgraphNode *after,
+					      const CUgraphEdgeData *edges, size_t count,
+					      CUgraphNodeParams *params)
 {
 	(void)after, (void)edges, (void)count;
 	return fake_any_node(node, graph, params);
@@ -248,44 +270,48 @@ static CUresult fake_instantiate(CUgraphExec *exec, CUgraph handle, uint64_t fla
 	return object ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static inline CUresult fake_cuGraphInstantiate(CUgraphExec *exec, CUgraph graph, CUgraphNode *error_node, char *log,
-					    size_t log_bytes)
+static inline CUresult fake_cuGraphInstantiate(CUgraphExec *exec, CUgraph graph,
+					       CUgraphNode *error_node, char *log, size_t log_bytes)
 {
 	(void)error_node, (void)log, (void)log_bytes;
 	return fake_instantiate(exec, graph, 0);
 }
 
-static inline CUresult fake_cuGraphInstantiate_v2(CUgraphExec *exec, CUgraph graph, CUgraphNode *error_node, char *log,
-					       size_t log_bytes)
+static inline CUresult fake_cuGraphInstantiate_v2(CUgraphExec *exec, CUgraph graph,
+						  CUgraphNode *error_node, char *log,
+						  size_t log_bytes)
 {
 	(void)error_node, (void)log, (void)log_bytes;
 	return fake_instantiate(exec, graph, 0);
 }
 
-static inline CUresult fake_cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags)
+static inline CUresult fake_cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph,
+							unsigned long long flags)
 {
 	return fake_instantiate(exec, graph, flags);
 }
 
 static inline CUresult fake_cuGraphInstantiateWithParams(CUgraphExec *exec, CUgraph graph,
-						      CUDA_GRAPH_INSTANTIATE_PARAMS *params)
+							 CUDA_GRAPH_INSTANTIATE_PARAMS *params)
 {
 	return fake_instantiate(exec, graph, params->flags);
 }
 
 static inline CUresult fake_cuGraphInstantiateWithParams_ptsz(CUgraphExec *exec, CUgraph graph,
-							   CUDA_GRAPH_INSTANTIATE_PARAMS *params)
+							      CUDA_GRAPH_INSTANTIATE_PARAMS *params)
 {
 	return fake_instantiate(exec, graph, params->flags);
 }
 
 static CUresult fake_exec_update(CUgraphExec exec, CUgraph graph)
 {
-	return GET(exec, FAKE_EXEC) && fake_graph_get(graph) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	return GET(exec, FAKE_EXEC) && fake_graph_get(graph) ? CUDA_SUCCESS :
+							       CUDA_ERROR_INVALID_HANDLE;
 }
 
-static inline CUresult fake_cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *error_node,
-					   CUgraphExecUpdateResult *update_result)
+static inline CUresult fake_cuGraphExecUpdate(CUgraphExec exec, CUgraph graph,
+					      CUgraphNode *error_node,
+					      CUgraphExecUpdateResult *update_result)
 {
 	(void)error_node;
 	*update_result = 0;
@@ -293,7 +319,7 @@ static inline CUresult fake_cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, C
 }
 
 static inline CUresult fake_cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
-					      CUgraphExecUpdateResultInfo *update_result)
+						 CUgraphExecUpdateResultInfo *update_result)
 {
 	(void)update_result;
 	return fake_exec_update(exec, graph);
@@ -316,8 +342,9 @@ static CUresult fake_graph_launch(CUgraphExec exec, CUstream handle)
 	struct fake_object *stream = GET(handle, FAKE_STREAM);
 	if (!GET(exec, FAKE_EXEC) || !fake_stream_context(handle))
 		return CUDA_ERROR_INVALID_HANDLE;
-	return stream && stream->status != FAKE_NOT_CAPTURING ? fake_capture_node(stream, FAKE_NODE_GRAPH, NULL) :
-								CUDA_SUCCESS;
+	return stream && stream->status != FAKE_NOT_CAPTURING ?
+		       fake_capture_node(stream, FAKE_NODE_GRAPH, NULL) :
+		       CUDA_SUCCESS;
 }
 
 static inline CUresult fake_cuGraphLaunch(CUgraphExec exec, CUstream stream)
@@ -333,13 +360,15 @@ static inline CUresult fake_cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream
 CUresult cuGraphUpload(CUgraphExec exec, CUstream stream)
 {
 	ENTER(cuGraphUpload);
-	return GET(exec, FAKE_EXEC) && fake_stream_context(stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	return GET(exec, FAKE_EXEC) && fake_stream_context(stream) ? CUDA_SUCCESS :
+								     CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult cuGraphUpload_ptsz(CUgraphExec exec, CUstream stream)
 {
 	ENTER(cuGraphUpload_ptsz);
-	return GET(exec, FAKE_EXEC) && fake_stream_context(stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	return GET(exec, FAKE_EXEC) && fake_stream_context(stream) ? CUDA_SUCCESS :
+								     CUDA_ERROR_INVALID_HANDLE;
 }
 
 static inline CUresult fake_cuDeviceGraphMemTrim(CUdevice device)

@@ -1,4 +1,5 @@
-/* The fake driver's kernels: modules, libraries, functions with names, and launches that only count. */
+/* The fake driver's kernels: modules, libraries, functions with names, and launches that only
+ * count. */
 #ifndef FAKE_LAUNCHES_H
 #define FAKE_LAUNCHES_H
 
@@ -9,7 +10,8 @@ static void fake_launch_wait(void)
 {
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	uint64_t end = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec + fake_setup.launch_ns;
+	uint64_t end =
+		(uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec + fake_setup.launch_ns;
 	do
 		clock_gettime(CLOCK_MONOTONIC, &t);
 	while ((uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec < end);
@@ -24,19 +26,23 @@ static inline CUresult fake_launch(const void *function, CUstream handle)
 	if (fake_unlikely(!GET(function, FAKE_KERNEL)))
 		return CUDA_ERROR_INVALID_HANDLE;
 	if ((uintptr_t)handle <= (uintptr_t)CU_STREAM_PER_THREAD)
-		return fake_unlikely(fake_is_legacy_refused(handle)) ? fake_refuse_legacy() : CUDA_SUCCESS;
+		return fake_unlikely(fake_is_legacy_refused(handle)) ? fake_refuse_legacy() :
+								       CUDA_SUCCESS;
 	struct fake_object *stream = GET(handle, FAKE_STREAM);
 	if (fake_unlikely(!stream))
 		return CUDA_ERROR_INVALID_HANDLE;
-	return fake_unlikely(stream->status != FAKE_NOT_CAPTURING) ? fake_capture_node(stream, 0, function) : CUDA_SUCCESS;
+	return fake_unlikely(stream->status != FAKE_NOT_CAPTURING) ?
+		       fake_capture_node(stream, 0, function) :
+		       CUDA_SUCCESS;
 }
 
-#define LAUNCH_PARAMETERS                                                                                      \
-	(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x, \
-	 unsigned int block_y, unsigned int block_z, unsigned int shared, CUstream stream, void **parameters,   \
-	 void **extra)
+#define LAUNCH_PARAMETERS                                                                       \
+	(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,    \
+	 unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared, \
+	 CUstream stream, void **parameters, void **extra)
 
-static inline bool fake_is_shape(unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz)
+static inline bool fake_is_shape(unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+				 unsigned bz)
 {
 	return gx && gy && gz && bx && by && bz && (uint64_t)bx * by * bz <= 1024;
 }
@@ -44,58 +50,65 @@ static inline bool fake_is_shape(unsigned gx, unsigned gy, unsigned gz, unsigned
 static inline CUresult fake_cuLaunchKernel LAUNCH_PARAMETERS
 {
 	(void)shared, (void)parameters, (void)extra;
-	return fake_is_shape(grid_x, grid_y, grid_z, block_x, block_y, block_z) ? fake_launch(function, stream) :
-										  CUDA_ERROR_INVALID_VALUE;
+	return fake_is_shape(grid_x, grid_y, grid_z, block_x, block_y, block_z) ?
+		       fake_launch(function, stream) :
+		       CUDA_ERROR_INVALID_VALUE;
 }
 
 static inline CUresult fake_cuLaunchKernel_ptsz LAUNCH_PARAMETERS
 {
 	(void)shared, (void)parameters, (void)extra;
-	return fake_is_shape(grid_x, grid_y, grid_z, block_x, block_y, block_z) ? fake_launch(function, stream) :
-										  CUDA_ERROR_INVALID_VALUE;
+	return fake_is_shape(grid_x, grid_y, grid_z, block_x, block_y, block_z) ?
+		       fake_launch(function, stream) :
+		       CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult fake_launch_ex(const CUlaunchConfig *c, CUfunction function)
 {
-	return fake_is_shape(c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY, c->blockDimZ) ?
+	return fake_is_shape(c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY,
+			     c->blockDimZ) ?
 		       fake_launch(function, c->hStream) :
 		       CUDA_ERROR_INVALID_VALUE;
 }
 
-static inline CUresult fake_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters,
-					  void **extra)
+static inline CUresult fake_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
+					     void **parameters, void **extra)
 {
 	(void)parameters, (void)extra;
 	return fake_launch_ex(config, function);
 }
 
-static inline CUresult fake_cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction function, void **parameters,
-					       void **extra)
+static inline CUresult fake_cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction function,
+						  void **parameters, void **extra)
 {
 	(void)parameters, (void)extra;
 	return fake_launch_ex(config, function);
 }
 
-#define COOPERATIVE_PARAMETERS                                                                                 \
-	(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x, \
-	 unsigned int block_y, unsigned int block_z, unsigned int shared, CUstream stream, void **parameters)
+#define COOPERATIVE_PARAMETERS                                                                  \
+	(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,    \
+	 unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared, \
+	 CUstream stream, void **parameters)
 
 static inline CUresult fake_cuLaunchCooperativeKernel COOPERATIVE_PARAMETERS
 {
 	(void)shared, (void)parameters;
-	return fake_is_shape(grid_x, grid_y, grid_z, block_x, block_y, block_z) ? fake_launch(function, stream) :
-										  CUDA_ERROR_INVALID_VALUE;
+	return fake_is_shape(grid_x, grid_y, grid_z, block_x, block_y, block_z) ?
+		       fake_launch(function, stream) :
+		       CUDA_ERROR_INVALID_VALUE;
 }
 
 static inline CUresult fake_cuLaunchCooperativeKernel_ptsz COOPERATIVE_PARAMETERS
 {
 	(void)shared, (void)parameters;
-	return fake_is_shape(grid_x, grid_y, grid_z, block_x, block_y, block_z) ? fake_launch(function, stream) :
-										  CUDA_ERROR_INVALID_VALUE;
+	return fake_is_shape(grid_x, grid_y, grid_z, block_x, block_y, block_z) ?
+		       fake_launch(function, stream) :
+		       CUDA_ERROR_INVALID_VALUE;
 }
 
-static inline CUresult fake_cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *list, unsigned int count,
-							      unsigned int flags)
+static inline CUresult fake_cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *list,
+								 unsigned int count,
+								 unsigned int flags)
 {
 	(void)flags;
 	CUresult result = CUDA_SUCCESS;
@@ -114,7 +127,8 @@ static inline CUresult fake_cuLaunchGrid(CUfunction function, int width, int hei
 	return width > 0 && height > 0 ? fake_launch(function, NULL) : CUDA_ERROR_INVALID_VALUE;
 }
 
-static inline CUresult fake_cuLaunchGridAsync(CUfunction function, int width, int height, CUstream stream)
+static inline CUresult fake_cuLaunchGridAsync(CUfunction function, int width, int height,
+					      CUstream stream)
 {
 	return width > 0 && height > 0 ? fake_launch(function, stream) : CUDA_ERROR_INVALID_VALUE;
 }
@@ -177,7 +191,8 @@ static CUresult fake_function(void **function, void *module, const char *name)
 	if (!name || !function || strncmp(name, "missing", 7) == 0)
 		return name && function ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_INVALID_VALUE;
 	fake_lock();
-	for (kernel = object->first; kernel && strncmp(kernel->name, name, sizeof kernel->name - 1) != 0;)
+	for (kernel = object->first;
+	     kernel && strncmp(kernel->name, name, sizeof kernel->name - 1) != 0;)
 		kernel = kernel->next;
 	if (!kernel && (kernel = fake_new(FAKE_KERNEL, object->device))) {
 		strncpy(kernel->name, name, sizeof kernel->name - 1);
@@ -202,8 +217,9 @@ static inline CUresult fake_cuModuleLoadData(CUmodule *module, const void *image
 	return fake_module_load((void **)module);
 }
 
-static inline CUresult fake_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int count,
-					    CUjit_option *options, void **values)
+static inline CUresult fake_cuModuleLoadDataEx(CUmodule *module, const void *image,
+					       unsigned int count, CUjit_option *options,
+					       void **values)
 {
 	(void)image, (void)count, (void)options, (void)values;
 	return fake_module_load((void **)module);
@@ -215,21 +231,24 @@ static inline CUresult fake_cuModuleLoadFatBinary(CUmodule *module, const void *
 	return fake_module_load((void **)module);
 }
 
-static inline CUresult fake_cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *options, void **values,
-					   unsigned int count, CUlibraryOption *library_options, void **library_values,
-					   unsigned int library_count)
+static inline CUresult fake_cuLibraryLoadData(CUlibrary *library, const void *code,
+					      CUjit_option *options, void **values,
+					      unsigned int count, CUlibraryOption *library_options,
+					      void **library_values, unsigned int library_count)
 {
-	(void)code, (void)options, (void)values, (void)count, (void)library_options, (void)library_values,
-		(void)library_count;
+	(void)code, (void)options, (void)values, (void)count, (void)library_options,
+		(void)library_values, (void)library_count;
 	return fake_module_load((void **)library);
 }
 
-static inline CUresult fake_cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_option *options,
-					       void **values, unsigned int count, CUlibraryOption *library_options,
-					       void **library_values, unsigned int library_count)
+static inline CUresult fake_cuLibraryLoadFromFile(CUlibrary *library, const char *path,
+						  CUjit_option *options, void **values,
+						  unsigned int count,
+						  CUlibraryOption *library_options,
+						  void **library_values, unsigned int library_count)
 {
-	(void)path, (void)options, (void)values, (void)count, (void)library_options, (void)library_values,
-		(void)library_count;
+	(void)path, (void)options, (void)values, (void)count, (void)library_options,
+		(void)library_values, (void)library_count;
 	return fake_module_load((void **)library);
 }
 
@@ -249,7 +268,8 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
 	return fake_function((void **)function, module, name);
 }
 
-CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *bytes, CUmodule module, const char *name)
+CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *bytes, CUmodule module,
+			      const char *name)
 {
 	ENTER(cuModuleGetGlobal_v2);
 	(void)address, (void)bytes, (void)module, (void)name;

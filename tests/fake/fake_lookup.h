@@ -1,7 +1,8 @@
 /*
- * The fake driver's resolver, by the contract of cuda.h 13.0: the newest variant that is not newer than asked for, the
- * per-thread twin where flags ask for it and there is one. What FAKE_CUDA_MISSING names, and what is newer than
- * FAKE_CUDA_VERSION, is found neither here nor by dlsym.
+ * The fake driver's resolver, by the contract of cuda.h 13.0: the newest variant that is not newer
+ * than asked for, the per-thread twin where flags ask for it and there is one. What
+ * FAKE_CUDA_MISSING names, and what is newer than FAKE_CUDA_VERSION, is found neither here nor by
+ * dlsym.
  */
 #ifndef FAKE_LOOKUP_H
 #define FAKE_LOOKUP_H
@@ -13,13 +14,15 @@
 
 enum { FAKE_FOUND, FAKE_SYMBOL_NOT_FOUND, FAKE_VERSION_TOO_OLD };
 
-static const struct fake_function *fake_find(const char *name, int version, bool is_per_thread, int *status)
+static const struct fake_function *fake_find(const char *name, int version, bool is_per_thread,
+					     int *status)
 {
 	const struct fake_function *best = NULL;
 	bool is_known = false;
 	for (unsigned row = 0; row < FAKE_ROWS; row++) {
 		const struct fake_function *f = &fake_functions[row];
-		if (f->is_missing || f->is_per_thread != is_per_thread || strcmp(f->name, name) != 0)
+		if (f->is_missing || f->is_per_thread != is_per_thread ||
+		    strcmp(f->name, name) != 0)
 			continue;
 		is_known = true;
 		if (f->version <= version && (!best || f->version > best->version))
@@ -29,13 +32,15 @@ static const struct fake_function *fake_find(const char *name, int version, bool
 	return best;
 }
 
-static CUresult fake_get_proc_address(const char *name, void **function, int version, cuuint64_t flags, int *status)
+static CUresult fake_get_proc_address(const char *name, void **function, int version,
+				      cuuint64_t flags, int *status)
 {
 	int ignored;
 	status = status ? status : &ignored;
 	if (!name || !function || flags > 2 || version > fake_setup.version)
 		return CUDA_ERROR_INVALID_VALUE;
-	const struct fake_function *found = flags == 2 ? fake_find(name, version, true, status) : NULL;
+	const struct fake_function *found =
+		flags == 2 ? fake_find(name, version, true, status) : NULL;
 	if (!found)
 		found = fake_find(name, version, false, status);
 	*function = found ? found->address : NULL;
@@ -48,7 +53,8 @@ CUresult cuGetProcAddress(const char *name, void **function, int version, cuuint
 	return fake_get_proc_address(name, function, version, flags, NULL);
 }
 
-CUresult cuGetProcAddress_v2(const char *name, void **function, int version, cuuint64_t flags, int *status)
+CUresult cuGetProcAddress_v2(const char *name, void **function, int version, cuuint64_t flags,
+			     int *status)
 {
 	ENTER(cuGetProcAddress_v2);
 	return fake_get_proc_address(name, function, version, flags, status);
@@ -73,7 +79,8 @@ static const struct fake_function *fake_by_symbol(const char *symbol)
 	return NULL;
 }
 
-/* The loader skips symbols without a value. Our own calls are bound already: by the compiler, or by this table. */
+/* The loader skips symbols without a value. Our own calls are bound already: by the compiler, or by
+ * this table. */
 static void fake_hide(const struct link_map *self)
 {
 	ElfW(Sym) *symbols = NULL;

@@ -1,7 +1,8 @@
 /*
- * Device memory without memory: unique addresses in ranges that nothing else uses, one range a power of two of bytes.
- * A freed address is the very next one that an allocation of its size class gets, on whatever thread and device: what
- * a recorder must keep in order. 512-byte alignment, 2 MiB from 2 MiB on.
+ * Device memory without memory: unique addresses in ranges that nothing else uses, one range a
+ * power of two of bytes. A freed address is the very next one that an allocation of its size class
+ * gets, on whatever thread and device: what a recorder must keep in order. 512-byte alignment, 2
+ * MiB from 2 MiB on.
  */
 #ifndef FAKE_MEMORY_H
 #define FAKE_MEMORY_H
@@ -14,7 +15,16 @@
 #define FAKE_CLASS_MAX 40
 #define FAKE_SLOTS_MAX (1u << 24)
 
-enum fake_space { FAKE_FREE, FAKE_DEVICE, FAKE_ASYNC, FAKE_MANAGED, FAKE_RESERVATION, FAKE_OPENED, FAKE_BUFFER, FAKE_GRAPH_NODE };
+enum fake_space {
+	FAKE_FREE,
+	FAKE_DEVICE,
+	FAKE_ASYNC,
+	FAKE_MANAGED,
+	FAKE_RESERVATION,
+	FAKE_OPENED,
+	FAKE_BUFFER,
+	FAKE_GRAPH_NODE
+};
 
 struct fake_slot {
 	uint64_t bytes;
@@ -43,7 +53,8 @@ static inline unsigned fake_class_of(uint64_t bytes)
 
 static inline uint64_t fake_address(unsigned bits, uint32_t index)
 {
-	return FAKE_BASE + ((uint64_t)(bits - FAKE_CLASS_MIN) << FAKE_RANGE_SHIFT) + ((uint64_t)index << bits);
+	return FAKE_BASE + ((uint64_t)(bits - FAKE_CLASS_MIN) << FAKE_RANGE_SHIFT) +
+	       ((uint64_t)index << bits);
 }
 
 static inline uint64_t fake_class_at(uint64_t address)
@@ -56,7 +67,8 @@ static inline bool fake_is_counted(uint8_t space)
 	return space != FAKE_RESERVATION && space != FAKE_OPENED && space != FAKE_BUFFER;
 }
 
-/* The first allocation of a class: room for the descriptions of all it can have, touched as they are used. */
+/* The first allocation of a class: room for the descriptions of all it can have, touched as they
+ * are used. */
 static __attribute__((noinline, cold)) bool fake_class_open(struct fake_class *class, unsigned bits)
 {
 	uint64_t capacity = (1ull << FAKE_RANGE_SHIFT) >> bits;
@@ -70,8 +82,8 @@ static __attribute__((noinline, cold)) bool fake_class_open(struct fake_class *c
 }
 
 /* Lock held. 0: out of memory. */
-static inline uint64_t fake_take(uint64_t bytes, uint64_t alignment, int device, enum fake_space space,
-				 struct fake_object *owner)
+static inline uint64_t fake_take(uint64_t bytes, uint64_t alignment, int device,
+				 enum fake_space space, struct fake_object *owner)
 {
 	unsigned bits = fake_class_of(bytes > alignment ? bytes : alignment);
 	if (bits > FAKE_CLASS_MAX)
@@ -107,7 +119,8 @@ static inline struct fake_slot *fake_slot_around(uint64_t address, uint64_t *sta
 	if (address < FAKE_BASE || bits > FAKE_CLASS_MAX)
 		return NULL;
 	struct fake_class *class = &fake_classes[bits];
-	uint64_t offset = (address - FAKE_BASE) & ((1ull << FAKE_RANGE_SHIFT) - 1), index = offset >> bits;
+	uint64_t offset = (address - FAKE_BASE) & ((1ull << FAKE_RANGE_SHIFT) - 1),
+		 index = offset >> bits;
 	if (index >= class->used || class->slot[index].space == FAKE_FREE)
 		return NULL;
 	*start = address - (offset & ((1ull << bits) - 1));
@@ -140,8 +153,7 @@ static void fake_give_all(const struct fake_object *owner)
 		struct fake_class *class = &fake_classes[bits];
 		for (uint32_t i = 0; i < class->used; i++)
 			if (class->slot[i].space != FAKE_FREE && class->slot[i].owner == owner)
-				fake_give(fake_address(bits, i),
-					  &class->slot[i]);
+				fake_give(fake_address(bits, i), &class->slot[i]);
 	}
 }
 

@@ -1,4 +1,5 @@
-/* The fake driver's stream-ordered memory: pools, and allocations that are nodes while their stream captures. */
+/* The fake driver's stream-ordered memory: pools, and allocations that are nodes while their stream
+ * captures. */
 #ifndef FAKE_POOLS_H
 #define FAKE_POOLS_H
 
@@ -22,9 +23,11 @@ static CUresult fake_alloc_captured(CUdeviceptr *address, size_t bytes, struct f
 	return *address ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static CUresult fake_alloc_async(CUdeviceptr *address, size_t bytes, CUstream handle, CUmemoryPool wanted)
+static CUresult fake_alloc_async(CUdeviceptr *address, size_t bytes, CUstream handle,
+				 CUmemoryPool wanted)
 {
-	struct fake_object *context = fake_stream_context(handle), *stream = GET(handle, FAKE_STREAM);
+	struct fake_object *context = fake_stream_context(handle),
+			   *stream = GET(handle, FAKE_STREAM);
 	struct fake_object *pool = wanted ? GET(wanted, FAKE_POOL) : NULL;
 	if (!context || (wanted && !pool))
 		return CUDA_ERROR_INVALID_HANDLE;
@@ -41,7 +44,8 @@ static CUresult fake_alloc_async(CUdeviceptr *address, size_t bytes, CUstream ha
 	return *address ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* Legal on cuMemAlloc's addresses as well. An allocation node's memory is the graph's: its end is a node. */
+/* Legal on cuMemAlloc's addresses as well. An allocation node's memory is the graph's: its end is a
+ * node. */
 static CUresult fake_free_async(CUdeviceptr address, CUstream handle)
 {
 	struct fake_object *stream = GET(handle, FAKE_STREAM);
@@ -64,19 +68,21 @@ static CUresult fake_free_async(CUdeviceptr address, CUstream handle)
 	return result;
 }
 
-#define ASYNC(suffix)                                                                                            \
-	static inline CUresult fake_cuMemAllocAsync##suffix(CUdeviceptr *address, size_t bytes, CUstream stream)      \
-	{                                                                                                        \
-		return fake_alloc_async(address, bytes, stream, NULL);                                           \
-	}                                                                                                        \
-	static inline CUresult fake_cuMemAllocFromPoolAsync##suffix(CUdeviceptr *address, size_t bytes,               \
-								 CUmemoryPool pool, CUstream stream)             \
-	{                                                                                                        \
-		return pool ? fake_alloc_async(address, bytes, stream, pool) : CUDA_ERROR_INVALID_VALUE;         \
-	}                                                                                                        \
-	static inline CUresult fake_cuMemFreeAsync##suffix(CUdeviceptr address, CUstream stream)                      \
-	{                                                                                                        \
-		return fake_free_async(address, stream);                                                         \
+#define ASYNC(suffix)                                                                            \
+	static inline CUresult fake_cuMemAllocAsync##suffix(CUdeviceptr *address, size_t bytes,  \
+							    CUstream stream)                     \
+	{                                                                                        \
+		return fake_alloc_async(address, bytes, stream, NULL);                           \
+	}                                                                                        \
+	static inline CUresult fake_cuMemAllocFromPoolAsync##suffix(                             \
+		CUdeviceptr *address, size_t bytes, CUmemoryPool pool, CUstream stream)          \
+	{                                                                                        \
+		return pool ? fake_alloc_async(address, bytes, stream, pool) :                   \
+			      CUDA_ERROR_INVALID_VALUE;                                          \
+	}                                                                                        \
+	static inline CUresult fake_cuMemFreeAsync##suffix(CUdeviceptr address, CUstream stream) \
+	{                                                                                        \
+		return fake_free_async(address, stream);                                         \
 	}
 ASYNC()
 ASYNC(_ptsz)
@@ -146,25 +152,29 @@ static inline CUresult fake_cuDeviceSetMemPool(CUdevice device, CUmemoryPool han
 	return CUDA_SUCCESS;
 }
 
-static inline CUresult fake_cuMemGetDefaultMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type)
+static inline CUresult fake_cuMemGetDefaultMemPool(CUmemoryPool *pool, CUmemLocation *location,
+						   CUmemAllocationType type)
 {
 	(void)type;
 	return fake_cuDeviceGetDefaultMemPool(pool, location->id);
 }
 
-static inline CUresult fake_cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type)
+static inline CUresult fake_cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location,
+					    CUmemAllocationType type)
 {
 	(void)type;
 	return fake_cuDeviceGetMemPool(pool, location->id);
 }
 
-static inline CUresult fake_cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)
+static inline CUresult fake_cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type,
+					    CUmemoryPool pool)
 {
 	(void)type;
 	return fake_cuDeviceSetMemPool(location->id, pool);
 }
 
-/* Real drivers refuse this inside a capture and end the capture: what a recorder must not do behind the job's back. */
+/* Real drivers refuse this inside a capture and end the capture: what a recorder must not do behind
+ * the job's back. */
 CUresult cuMemPoolGetAttribute(CUmemoryPool handle, int attribute, void *value)
 {
 	ENTER(cuMemPoolGetAttribute);
@@ -173,7 +183,9 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool handle, int attribute, void *value)
 		return fake_refuse_unsafe();
 	if (!pool)
 		return CUDA_ERROR_INVALID_VALUE;
-	*(uint64_t *)value = attribute == 5 || attribute == 7 ? pool->bytes : attribute == 4 ? pool->address : 0;
+	*(uint64_t *)value = attribute == 5 || attribute == 7 ? pool->bytes :
+			     attribute == 4		      ? pool->address :
+								0;
 	return CUDA_SUCCESS;
 }
 
@@ -195,8 +207,8 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const void *access, size_t count)
 	return GET(pool, FAKE_POOL) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuMemPoolExportToShareableHandle(void *out, CUmemoryPool pool, CUmemAllocationHandleType type,
-					  unsigned long long flags)
+CUresult cuMemPoolExportToShareableHandle(void *out, CUmemoryPool pool,
+					  CUmemAllocationHandleType type, unsigned long long flags)
 {
 	ENTER(cuMemPoolExportToShareableHandle);
 	(void)type, (void)flags;
@@ -207,7 +219,8 @@ CUresult cuMemPoolExportToShareableHandle(void *out, CUmemoryPool pool, CUmemAll
 }
 
 static inline CUresult fake_cuMemPoolImportFromShareableHandle(CUmemoryPool *pool, void *handle,
-							    CUmemAllocationHandleType type, unsigned long long flags)
+							       CUmemAllocationHandleType type,
+							       unsigned long long flags)
 {
 	(void)handle, (void)type, (void)flags;
 	fake_lock();
@@ -228,7 +241,7 @@ CUresult cuMemPoolExportPointer(uint64_t *shared, CUdeviceptr address)
 }
 
 static inline CUresult fake_cuMemPoolImportPointer(CUdeviceptr *address, CUmemoryPool handle,
-						CUmemPoolPtrExportData *shared)
+						   CUmemPoolPtrExportData *shared)
 {
 	struct fake_object *pool = GET(handle, FAKE_POOL);
 	const uint64_t *words = (const uint64_t *)(const void *)shared;

@@ -26,7 +26,8 @@ static unsigned fake_forbidding(bool is_legacy, bool invalidates)
 		bool forbids = is_legacy ? (stream->flags & 1) == 0 :
 					   t->capture_mode != FAKE_MODE_RELAXED &&
 						   ((is_own && stream->mode != FAKE_MODE_RELAXED) ||
-						    (t->capture_mode == FAKE_MODE_GLOBAL && stream->mode == FAKE_MODE_GLOBAL));
+						    (t->capture_mode == FAKE_MODE_GLOBAL &&
+						     stream->mode == FAKE_MODE_GLOBAL));
 		found += forbids;
 		if (forbids && invalidates) {
 			stream->status = FAKE_INVALIDATED;
@@ -47,7 +48,8 @@ static __attribute__((noinline, cold)) bool fake_is_forbidden(bool is_legacy)
 /* Calls that might synchronise are refused while a capture in global mode is under way anywhere. */
 static inline bool fake_is_unsafe(void)
 {
-	return fake_unlikely(atomic_load_explicit(&fake_captures, memory_order_relaxed) != 0) && fake_is_forbidden(false);
+	return fake_unlikely(atomic_load_explicit(&fake_captures, memory_order_relaxed) != 0) &&
+	       fake_is_forbidden(false);
 }
 
 static __attribute__((noinline, cold)) CUresult fake_refuse_unsafe(void)
@@ -74,7 +76,8 @@ static __attribute__((noinline, cold)) CUresult fake_refuse_legacy(void)
 }
 
 /* Lock held. NULL: out of handles. */
-static struct fake_object *fake_node_add(struct fake_object *graph, int type, uint64_t address, const void *function)
+static struct fake_object *fake_node_add(struct fake_object *graph, int type, uint64_t address,
+					 const void *function)
 {
 	struct fake_object *node = fake_new(FAKE_NODE, graph->device);
 	if (!node)
@@ -88,7 +91,8 @@ static struct fake_object *fake_node_add(struct fake_object *graph, int type, ui
 	return node;
 }
 
-static __attribute__((noinline, cold)) CUresult fake_capture_node(struct fake_object *stream, int type, const void *function)
+static __attribute__((noinline, cold)) CUresult fake_capture_node(struct fake_object *stream,
+								  int type, const void *function)
 {
 	if (stream->status == FAKE_INVALIDATED)
 		return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
@@ -141,27 +145,28 @@ static CUresult fake_capture_end(CUstream handle, CUgraph *graph)
 	return is_whole ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 }
 
-#define CAPTURE_BEGIN(suffix)                                                                                        \
-	static inline CUresult fake_cuStreamBeginCapture##suffix(CUstream stream)                                         \
-	{                                                                                                            \
-		return fake_capture_begin(stream, FAKE_MODE_GLOBAL, NULL);                                           \
-	}                                                                                                            \
-	static inline CUresult fake_cuStreamBeginCapture_v2##suffix(CUstream stream, CUstreamCaptureMode mode)            \
-	{                                                                                                            \
-		return fake_capture_begin(stream, mode, NULL);                                                       \
-	}                                                                                                            \
-	static inline CUresult fake_cuStreamBeginCaptureToGraph##suffix(CUstream stream, CUgraph graph,                   \
-								     const CUgraphNode *after,                       \
-								     const CUgraphEdgeData *edges, size_t count,     \
-								     CUstreamCaptureMode mode)                       \
-	{                                                                                                            \
-		(void)after, (void)edges, (void)count;                                                               \
-		struct fake_object *target = GET(graph, FAKE_GRAPH);                                                 \
-		return target ? fake_capture_begin(stream, mode, target) : CUDA_ERROR_INVALID_HANDLE;                \
-	}                                                                                                            \
-	static inline CUresult fake_cuStreamEndCapture##suffix(CUstream stream, CUgraph *graph)                           \
-	{                                                                                                            \
-		return fake_capture_end(stream, graph);                                                              \
+#define CAPTURE_BEGIN(suffix)                                                                   \
+	static inline CUresult fake_cuStreamBeginCapture##suffix(CUstream stream)               \
+	{                                                                                       \
+		return fake_capture_begin(stream, FAKE_MODE_GLOBAL, NULL);                      \
+	}                                                                                       \
+	static inline CUresult fake_cuStreamBeginCapture_v2##suffix(CUstream stream,            \
+								    CUstreamCaptureMode mode)   \
+	{                                                                                       \
+		return fake_capture_begin(stream, mode, NULL);                                  \
+	}                                                                                       \
+	static inline CUresult fake_cuStreamBeginCaptureToGraph##suffix(                        \
+		CUstream stream, CUgraph graph, const CUgraphNode *after,                       \
+		const CUgraphEdgeData *edges, size_t count, CUstreamCaptureMode mode)           \
+	{                                                                                       \
+		(void)after, (void)edges, (void)count;                                          \
+		struct fake_object *target = GET(graph, FAKE_GRAPH);                            \
+		return target ? fake_capture_begin(stream, mode, target) :                      \
+				CUDA_ERROR_INVALID_HANDLE;                                      \
+	}                                                                                       \
+	static inline CUresult fake_cuStreamEndCapture##suffix(CUstream stream, CUgraph *graph) \
+	{                                                                                       \
+		return fake_capture_end(stream, graph);                                         \
 	}
 CAPTURE_BEGIN()
 CAPTURE_BEGIN(_ptsz)
@@ -188,31 +193,32 @@ static CUresult fake_capture_info(CUstream handle, int *status, cuuint64_t *id, 
 	return CUDA_SUCCESS;
 }
 
-#define CAPTURE_INFO(suffix)                                                                                         \
-	CUresult cuStreamIsCapturing##suffix(CUstream stream, int *status)                                             \
-	{                                                                                                            \
-		ENTER(cuStreamIsCapturing##suffix);                                                                  \
-		return fake_capture_info(stream, status, NULL, NULL, NULL, NULL);                                    \
-	}                                                                                                            \
-	CUresult cuStreamGetCaptureInfo##suffix(CUstream stream, int *status, cuuint64_t *id)                          \
-	{                                                                                                            \
-		ENTER(cuStreamGetCaptureInfo##suffix);                                                               \
-		return fake_capture_info(stream, status, id, NULL, NULL, NULL);                                      \
-	}                                                                                                            \
-	CUresult cuStreamGetCaptureInfo_v2##suffix(CUstream stream, int *status, cuuint64_t *id, CUgraph *graph,       \
-						   const CUgraphNode **nodes, size_t *count)                         \
-	{                                                                                                            \
-		ENTER(cuStreamGetCaptureInfo_v2##suffix);                                                            \
-		return fake_capture_info(stream, status, id, graph, nodes, count);                                   \
-	}                                                                                                            \
-	CUresult cuStreamGetCaptureInfo_v3##suffix(CUstream stream, int *status, cuuint64_t *id, CUgraph *graph,       \
-						   const CUgraphNode **nodes, const CUgraphEdgeData **edges,         \
-						   size_t *count)                                                    \
-	{                                                                                                            \
-		ENTER(cuStreamGetCaptureInfo_v3##suffix);                                                            \
-		if (edges)                                                                                           \
-			*edges = NULL;                                                                               \
-		return fake_capture_info(stream, status, id, graph, nodes, count);                                   \
+#define CAPTURE_INFO(suffix)                                                                     \
+	CUresult cuStreamIsCapturing##suffix(CUstream stream, int *status)                       \
+	{                                                                                        \
+		ENTER(cuStreamIsCapturing##suffix);                                              \
+		return fake_capture_info(stream, status, NULL, NULL, NULL, NULL);                \
+	}                                                                                        \
+	CUresult cuStreamGetCaptureInfo##suffix(CUstream stream, int *status, cuuint64_t *id)    \
+	{                                                                                        \
+		ENTER(cuStreamGetCaptureInfo##suffix);                                           \
+		return fake_capture_info(stream, status, id, NULL, NULL, NULL);                  \
+	}                                                                                        \
+	CUresult cuStreamGetCaptureInfo_v2##suffix(CUstream stream, int *status, cuuint64_t *id, \
+						   CUgraph *graph, const CUgraphNode **nodes,    \
+						   size_t *count)                                \
+	{                                                                                        \
+		ENTER(cuStreamGetCaptureInfo_v2##suffix);                                        \
+		return fake_capture_info(stream, status, id, graph, nodes, count);               \
+	}                                                                                        \
+	CUresult cuStreamGetCaptureInfo_v3##suffix(CUstream stream, int *status, cuuint64_t *id, \
+						   CUgraph *graph, const CUgraphNode **nodes,    \
+						   const CUgraphEdgeData **edges, size_t *count) \
+	{                                                                                        \
+		ENTER(cuStreamGetCaptureInfo_v3##suffix);                                        \
+		if (edges)                                                                       \
+			*edges = NULL;                                                           \
+		return fake_capture_info(stream, status, id, graph, nodes, count);               \
 	}
 CAPTURE_INFO()
 CAPTURE_INFO(_ptsz)
@@ -232,7 +238,8 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 
 /* ---- streams ---- */
 
-static CUresult fake_stream_create(CUstream *stream, unsigned flags, int priority, struct fake_object *context)
+static CUresult fake_stream_create(CUstream *stream, unsigned flags, int priority,
+				   struct fake_object *context)
 {
 	if (!context)
 		return CUDA_ERROR_INVALID_CONTEXT;
@@ -255,12 +262,14 @@ static inline CUresult fake_cuStreamCreate(CUstream *stream, unsigned int flags)
 	return fake_stream_create(stream, flags, 0, fake_current());
 }
 
-static inline CUresult fake_cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int priority)
+static inline CUresult fake_cuStreamCreateWithPriority(CUstream *stream, unsigned int flags,
+						       int priority)
 {
 	return fake_stream_create(stream, flags, priority, fake_current());
 }
 
-static inline CUresult fake_cuGreenCtxStreamCreate(CUstream *stream, CUgreenCtx green, unsigned int flags, int priority)
+static inline CUresult fake_cuGreenCtxStreamCreate(CUstream *stream, CUgreenCtx green,
+						   unsigned int flags, int priority)
 {
 	const struct fake_object *object = GET(green, FAKE_GREEN);
 	return fake_stream_create(stream, flags, priority, object ? object->first : NULL);
@@ -298,40 +307,41 @@ static struct fake_object *fake_stream_context(CUstream handle)
 	return stream ? stream->owner : NULL;
 }
 
-#define STREAM_QUERIES(suffix)                                                                \
-	CUresult cuStreamGetCtx##suffix(CUstream stream, CUcontext *context)                    \
-	{                                                                                     \
-		ENTER(cuStreamGetCtx##suffix);                                                \
-		*context = (CUcontext)fake_stream_context(stream);                            \
-		return *context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;                   \
-	}                                                                                     \
-	CUresult cuStreamGetDevice##suffix(CUstream stream, CUdevice *device)                   \
-	{                                                                                     \
-		ENTER(cuStreamGetDevice##suffix);                                             \
-		const struct fake_object *context = fake_stream_context(stream);              \
-		*device = context ? context->device : -1;                                     \
-		return context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;                    \
-	}                                                                                     \
-	CUresult cuStreamSynchronize##suffix(CUstream stream)                                   \
-	{                                                                                     \
-		ENTER(cuStreamSynchronize##suffix);                                           \
-		if (fake_is_unsafe())                                                         \
-			return fake_refuse_unsafe();                                          \
+#define STREAM_QUERIES(suffix)                                                                 \
+	CUresult cuStreamGetCtx##suffix(CUstream stream, CUcontext *context)                   \
+	{                                                                                      \
+		ENTER(cuStreamGetCtx##suffix);                                                 \
+		*context = (CUcontext)fake_stream_context(stream);                             \
+		return *context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;                    \
+	}                                                                                      \
+	CUresult cuStreamGetDevice##suffix(CUstream stream, CUdevice *device)                  \
+	{                                                                                      \
+		ENTER(cuStreamGetDevice##suffix);                                              \
+		const struct fake_object *context = fake_stream_context(stream);               \
+		*device = context ? context->device : -1;                                      \
+		return context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;                     \
+	}                                                                                      \
+	CUresult cuStreamSynchronize##suffix(CUstream stream)                                  \
+	{                                                                                      \
+		ENTER(cuStreamSynchronize##suffix);                                            \
+		if (fake_is_unsafe())                                                          \
+			return fake_refuse_unsafe();                                           \
 		return fake_stream_context(stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; \
-	}                                                                                     \
-	CUresult cuStreamQuery##suffix(CUstream stream)                                         \
-	{                                                                                     \
-		ENTER(cuStreamQuery##suffix);                                                 \
-		if (fake_is_unsafe())                                                         \
-			return fake_refuse_unsafe();                                          \
+	}                                                                                      \
+	CUresult cuStreamQuery##suffix(CUstream stream)                                        \
+	{                                                                                      \
+		ENTER(cuStreamQuery##suffix);                                                  \
+		if (fake_is_unsafe())                                                          \
+			return fake_refuse_unsafe();                                           \
 		return fake_stream_context(stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; \
-	}                                                                                     \
-	CUresult cuStreamWaitEvent##suffix(CUstream stream, CUevent event, unsigned int flags)  \
-	{                                                                                     \
-		ENTER(cuStreamWaitEvent##suffix);                                             \
-		(void)flags;                                                                  \
-		return fake_stream_context(stream) && GET(event, FAKE_EVENT) ? CUDA_SUCCESS : \
-									       CUDA_ERROR_INVALID_HANDLE; \
+	}                                                                                      \
+	CUresult cuStreamWaitEvent##suffix(CUstream stream, CUevent event, unsigned int flags) \
+	{                                                                                      \
+		ENTER(cuStreamWaitEvent##suffix);                                              \
+		(void)flags;                                                                   \
+		return fake_stream_context(stream) && GET(event, FAKE_EVENT) ?                 \
+			       CUDA_SUCCESS :                                                  \
+			       CUDA_ERROR_INVALID_HANDLE;                                      \
 	}
 STREAM_QUERIES()
 STREAM_QUERIES(_ptsz)

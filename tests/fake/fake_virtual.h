@@ -1,6 +1,6 @@
 /*
- * The fake driver's virtual memory: reservations, physical handles, mappings. Memory is used from the creation of a
- * handle until it is released and no longer mapped; a mapping is undone whole.
+ * The fake driver's virtual memory: reservations, physical handles, mappings. Memory is used from
+ * the creation of a handle until it is released and no longer mapped; a mapping is undone whole.
  */
 #ifndef FAKE_VIRTUAL_H
 #define FAKE_VIRTUAL_H
@@ -9,8 +9,9 @@
 
 #define FAKE_GRANULARITY (2ull << 20)
 
-static inline CUresult fake_cuMemAddressReserve(CUdeviceptr *address, size_t bytes, size_t alignment, CUdeviceptr wanted,
-					     unsigned long long flags)
+static inline CUresult fake_cuMemAddressReserve(CUdeviceptr *address, size_t bytes,
+						size_t alignment, CUdeviceptr wanted,
+						unsigned long long flags)
 {
 	(void)wanted, (void)flags;
 	if (!address || bytes == 0 || bytes % FAKE_GRANULARITY != 0)
@@ -27,7 +28,8 @@ static struct fake_object *fake_mapping[FAKE_MAPPING_BUCKETS];
 
 static struct fake_object **fake_mapping_find(uint64_t address)
 {
-	struct fake_object **link = &fake_mapping[(address / FAKE_GRANULARITY) % FAKE_MAPPING_BUCKETS];
+	struct fake_object **link =
+		&fake_mapping[(address / FAKE_GRANULARITY) % FAKE_MAPPING_BUCKETS];
 	while (*link && (*link)->address != address)
 		link = &(*link)->next;
 	return link;
@@ -57,7 +59,8 @@ static inline CUresult fake_cuMemAddressFree(CUdeviceptr address, size_t bytes)
 
 /* ---- physical handles: one reference a handle's owner, one a mapping ---- */
 
-static CUresult fake_physical(CUmemGenericAllocationHandle *handle, size_t bytes, int device, bool is_import)
+static CUresult fake_physical(CUmemGenericAllocationHandle *handle, size_t bytes, int device,
+			      bool is_import)
 {
 	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
 	fake_lock();
@@ -90,16 +93,20 @@ static void fake_physical_drop(struct fake_object *object)
 }
 
 static inline CUresult fake_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
-				     const CUmemAllocationProp *properties, unsigned long long flags)
+					const CUmemAllocationProp *properties,
+					unsigned long long flags)
 {
 	if (!handle || !properties || bytes == 0 || bytes % FAKE_GRANULARITY != 0 || flags != 0)
 		return CUDA_ERROR_INVALID_VALUE;
-	int device = properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE ? properties->location.id : 0;
-	return fake_is_device(device) ? fake_physical(handle, bytes, device, false) : FAKE_INVALID_DEVICE;
+	int device = properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE ?
+			     properties->location.id :
+			     0;
+	return fake_is_device(device) ? fake_physical(handle, bytes, device, false) :
+					FAKE_INVALID_DEVICE;
 }
 
-CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,
-				      unsigned long long flags)
+CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle,
+				      CUmemAllocationHandleType type, unsigned long long flags)
 {
 	ENTER(cuMemExportToShareableHandle);
 	(void)type, (void)flags;
@@ -110,16 +117,20 @@ CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle ha
 	return CUDA_SUCCESS;
 }
 
-static inline CUresult fake_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *from,
-							CUmemAllocationHandleType type)
+static inline CUresult fake_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle,
+							   void *from,
+							   CUmemAllocationHandleType type)
 {
 	(void)type;
 	uintptr_t index = (uintptr_t)from;
-	const struct fake_object *object = index < FAKE_OBJECTS ? GET(&fake_arena[index], FAKE_PHYSICAL) : NULL;
-	return object ? fake_physical(handle, object->bytes, object->device, true) : CUDA_ERROR_INVALID_VALUE;
+	const struct fake_object *object =
+		index < FAKE_OBJECTS ? GET(&fake_arena[index], FAKE_PHYSICAL) : NULL;
+	return object ? fake_physical(handle, object->bytes, object->device, true) :
+			CUDA_ERROR_INVALID_VALUE;
 }
 
-static inline CUresult fake_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *wanted)
+static inline CUresult fake_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle,
+							void *wanted)
 {
 	fake_lock();
 	struct fake_object *mapping = NULL;
@@ -151,12 +162,12 @@ static inline CUresult fake_cuMemRelease(CUmemGenericAllocationHandle handle)
 
 /* ---- mappings ---- */
 
-static inline CUresult fake_cuMemMap(CUdeviceptr address, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle,
-				  unsigned long long flags)
+static inline CUresult fake_cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
+				     CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
 	struct fake_object *object = GET(handle, FAKE_PHYSICAL), *mapping;
-	if (!object || flags != 0 || bytes == 0 || bytes % FAKE_GRANULARITY || address % FAKE_GRANULARITY ||
-	    offset + bytes > object->bytes)
+	if (!object || flags != 0 || bytes == 0 || bytes % FAKE_GRANULARITY ||
+	    address % FAKE_GRANULARITY || offset + bytes > object->bytes)
 		return CUDA_ERROR_INVALID_VALUE;
 	CUresult result = CUDA_ERROR_INVALID_VALUE;
 	uint64_t start;
@@ -165,7 +176,8 @@ static inline CUresult fake_cuMemMap(CUdeviceptr address, size_t bytes, size_t o
 	struct fake_object **link = fake_mapping_find(address);
 	if (*link) {
 		result = FAKE_ALREADY_MAPPED;
-	} else if (slot && slot->space == FAKE_RESERVATION && address + bytes <= start + slot->bytes &&
+	} else if (slot && slot->space == FAKE_RESERVATION &&
+		   address + bytes <= start + slot->bytes &&
 		   (mapping = fake_new(FAKE_MAPPING, object->device))) {
 		mapping->address = address;
 		mapping->bytes = bytes;
@@ -209,7 +221,8 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const void *access, s
 	return is_mapped ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location, CUdeviceptr address)
+CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location,
+			CUdeviceptr address)
 {
 	ENTER(cuMemGetAccess);
 	(void)location;
@@ -219,7 +232,8 @@ CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location
 	return CUDA_SUCCESS;
 }
 
-CUresult cuMemGetAllocationGranularity(size_t *bytes, const CUmemAllocationProp *properties, int option)
+CUresult cuMemGetAllocationGranularity(size_t *bytes, const CUmemAllocationProp *properties,
+				       int option)
 {
 	ENTER(cuMemGetAllocationGranularity);
 	(void)properties, (void)option;
@@ -230,35 +244,41 @@ CUresult cuMemGetAllocationGranularity(size_t *bytes, const CUmemAllocationProp 
 /* ---- multicast objects: handles that things are bound to ---- */
 
 static inline CUresult fake_cuMulticastCreate(CUmemGenericAllocationHandle *multicast,
-					   const CUmulticastObjectProp *properties)
+					      const CUmulticastObjectProp *properties)
 {
-	return properties->size ? fake_physical(multicast, properties->size, 0, true) : CUDA_ERROR_INVALID_VALUE;
+	return properties->size ? fake_physical(multicast, properties->size, 0, true) :
+				  CUDA_ERROR_INVALID_VALUE;
 }
 
-static inline CUresult fake_cuMulticastAddDevice(CUmemGenericAllocationHandle multicast, CUdevice device)
+static inline CUresult fake_cuMulticastAddDevice(CUmemGenericAllocationHandle multicast,
+						 CUdevice device)
 {
 	if (!GET(multicast, FAKE_PHYSICAL))
 		return CUDA_ERROR_INVALID_VALUE;
 	return fake_is_device(device) ? CUDA_SUCCESS : FAKE_INVALID_DEVICE;
 }
 
-static inline CUresult fake_cuMulticastBindMem(CUmemGenericAllocationHandle multicast, size_t offset,
-					    CUmemGenericAllocationHandle handle, size_t handle_offset, size_t bytes,
-					    unsigned long long flags)
+static inline CUresult fake_cuMulticastBindMem(CUmemGenericAllocationHandle multicast,
+					       size_t offset, CUmemGenericAllocationHandle handle,
+					       size_t handle_offset, size_t bytes,
+					       unsigned long long flags)
 {
 	(void)offset, (void)handle_offset, (void)bytes, (void)flags;
-	return GET(multicast, FAKE_PHYSICAL) && GET(handle, FAKE_PHYSICAL) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return GET(multicast, FAKE_PHYSICAL) && GET(handle, FAKE_PHYSICAL) ?
+		       CUDA_SUCCESS :
+		       CUDA_ERROR_INVALID_VALUE;
 }
 
-static inline CUresult fake_cuMulticastBindAddr(CUmemGenericAllocationHandle multicast, size_t offset, CUdeviceptr address,
-					     size_t bytes, unsigned long long flags)
+static inline CUresult fake_cuMulticastBindAddr(CUmemGenericAllocationHandle multicast,
+						size_t offset, CUdeviceptr address, size_t bytes,
+						unsigned long long flags)
 {
 	(void)offset, (void)address, (void)bytes, (void)flags;
 	return GET(multicast, FAKE_PHYSICAL) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-static inline CUresult fake_cuMulticastUnbind(CUmemGenericAllocationHandle multicast, CUdevice device, size_t offset,
-					   size_t bytes)
+static inline CUresult fake_cuMulticastUnbind(CUmemGenericAllocationHandle multicast,
+					      CUdevice device, size_t offset, size_t bytes)
 {
 	(void)device, (void)offset, (void)bytes;
 	return GET(multicast, FAKE_PHYSICAL) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

@@ -3,10 +3,13 @@
 #
 #	check_gpu.sh [SECTION...]	all of them, in the order of their weight, when none is named
 #
-# BUILD (or BUNDLE) names the build to test, OUT the folder for results.txt and the recordings (default $BUILD/check-gpu).
-# Prints one PASS, FAIL or SKIP line a claim; exit 1 when one failed. Jobs that do not exist here (no torch, one GPU) are skipped.
+# BUILD (or BUNDLE) names the build to test, OUT the folder for results.txt and the recordings (default
+# $BUILD/check-gpu). Prints one PASS, FAIL or SKIP line a claim; exit 1 when one failed. What cannot run
+# here (no torch, one GPU) is skipped.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
+# in a bundle the build is two folders up
+[ -x "$here/../../gpuprof" ] && BUNDLE=${BUNDLE:-$here/../..}
 build=$(cd "${BUNDLE:-${BUILD:-build}}" && pwd) || exit 2
 out=${OUT:-$build/check-gpu}
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
@@ -20,7 +23,8 @@ export TORCHINDUCTOR_CACHE_DIR="$work/inductor" TRITON_CACHE_DIR="$work/triton"
 unset GPUPROF_OUTPUT LD_PRELOAD
 
 kept_recordings="eager expandable graph oom mlp"
-all_sections="eager cupti expandable graph oom mlp profiler workers shell cost compile reduce two-gpus ranks fake"
+all_sections="eager cupti expandable graph oom mlp profiler workers shell cost compile reduce two-gpus ranks
+fake"
 
 say() { printf '%s\n' "$*"; }
 skip() { say "SKIP $*"; }
@@ -63,7 +67,8 @@ bare() {
 judge() {
 	name=$1
 	shift
-	"$python" "$here/judge_recording.py" --name "$name" --gpuprof "$gpuprof" --recording "$work/$name.gpr" "$@" 2>&1 ||
+	"$python" "$here/judge_recording.py" --name "$name" --gpuprof "$gpuprof" \
+		--recording "$work/$name.gpr" "$@" 2>&1 ||
 		"$gpuprof" info "$work/$name.gpr" 2>&1 | sed 's/^/     /' | head -n 12
 	case " $kept_recordings " in
 	*" $name "*) [ -f "$work/$name.gpr" ] && cp "$work/$name.gpr" "$out" ;;
@@ -73,7 +78,8 @@ judge() {
 after_both() {
 	claim "$1" "recorded job ends well (exit $2)" succeeded "$2"
 	claim "$1" "bare job ends well (exit $3)" succeeded "$3"
-	claim "$1" "stdout is the same with and without the preload ($(wc -l <"$work/$1.out") lines)" same "$work/$1.out" "$work/$1.bare"
+	claim "$1" "stdout is the same with and without the preload ($(wc -l <"$work/$1.out") lines)" \
+		same "$work/$1.out" "$work/$1.bare"
 	claim "$1" "one recording" is_one "$1"
 	[ "$2" -eq 0 ] || tail -n 15 "$work/$1.err"
 	[ "$3" -eq 0 ] || tail -n 15 "$work/$1.bare-err"
@@ -136,7 +142,9 @@ section_reduce() {
 section_profiler() {
 	torch_job profiler together 90 --steps 3 --profiler
 	[ "$has_torch" = 1 ] || return 0
-	events() { "$python" -c 'import json, sys; print(json.load(open(sys.argv[1]))["profiler_events"])' "$1" 2>&1; }
+	events() {
+		"$python" -c 'import json, sys; print(json.load(open(sys.argv[1]))["profiler_events"])' "$1" 2>&1
+	}
 	with=$(events "$work/profiler.peaks") without=$(events "$work/profiler.bare-peaks")
 	claim profiler "torch.profiler got $with GPU events recorded, $without bare" [ "$with" = "$without" ]
 }
@@ -163,7 +171,8 @@ section_mlp() {
 	for mode in graph async; do
 		grep -h '^final' "$work/mlp.out" >"$work/final" 2>/dev/null
 		grep -h '^final' "$work/mlp-$mode.out" >"$work/final-$mode" 2>/dev/null
-		claim "mlp-$mode" "final loss as in the eager run ($(cat "$work/final-$mode"))" same "$work/final" "$work/final-$mode"
+		claim "mlp-$mode" "final loss as in the eager run ($(cat "$work/final-$mode"))" \
+			same "$work/final" "$work/final-$mode"
 	done
 	need_gpus mlp-two 2 && mlp_job mlp-two --steps 30 --gpus 2
 }
@@ -187,9 +196,12 @@ section_ranks() {
 }
 section_shell() {
 	mkdir -p "$work/shell"
-	many='i=0; while [ $i -lt 150 ]; do /bin/true; ls / | wc -l; echo $i | sed s/1/2/ | cat; i=$((i + 1)); done; python3 -c "import sys; print(sys.path[0])"'
+	many='i=0
+		while [ $i -lt 150 ]; do /bin/true; ls / | wc -l; echo $i | sed s/1/2/ | cat; i=$((i + 1)); done
+		python3 -c "import sys; print(sys.path[0])"'
 	sh -c "$many" >"$work/shell.bare" 2>"$work/shell.bare-err"
-	LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/shell/%p.gpr sh -c "$many" >"$work/shell.out" 2>"$work/shell.err"
+	LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/shell/%p.gpr \
+		sh -c "$many" >"$work/shell.out" 2>"$work/shell.err"
 	claim shell "many programs without a GPU end well" succeeded $?
 	claim shell "same stdout ($(wc -l <"$work/shell.out") lines)" same "$work/shell.out" "$work/shell.bare"
 	claim shell "same stderr" same "$work/shell.err" "$work/shell.bare-err"
@@ -200,8 +212,9 @@ section_cost() {
 	for null in --null ""; do
 		seconds=${COST_SECONDS:-60}
 		[ -n "$null" ] && seconds=12
-		LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/cost$null.gpr timeout -k 10 150 "$python" "$here/paired_cost.py" \
-			--control-level "$build/gpu/control_level" --seconds "$seconds" --json "$work/cost$null.json" $null 2>"$work/cost.err"
+		LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/cost$null.gpr timeout -k 10 150 \
+			"$python" "$here/paired_cost.py" --control-level "$build/gpu/control_level" \
+			--seconds "$seconds" --json "$work/cost$null.json" $null 2>"$work/cost.err"
 		[ $? -le 1 ] || { say "FAIL cost: did not finish"; tail -n 15 "$work/cost.err"; }
 	done
 	judge cost
@@ -239,7 +252,7 @@ run_sections() {
 }
 
 for section in "$@"; do
-	case " $all_sections " in
+	case " $(echo $all_sections) " in
 	*" $section "*) ;;
 	*)
 		echo "check_gpu: no section '$section'; there are: $all_sections" >&2
@@ -256,9 +269,13 @@ count() { grep -c "^$1 " "$out/results.txt"; }
 {
 	say
 	sed -n 's/^\(PASS\|FAIL\|SKIP\) \([^: ]*\).*/\2 \1/p' "$out/results.txt" |
-		awk '{ if (!($1 in row)) order[++n] = $1; row[$1]; count[$1 $2]++ }
-		     END { printf "%-14s %6s %6s %6s\n", "job", "passed", "failed", "skipped"
-			   for (i = 1; i <= n; i++) printf "%-14s %6d %6d %6d\n", order[i], count[order[i] "PASS"], count[order[i] "FAIL"], count[order[i] "SKIP"] }'
+		awk '{ if (!($1 in row)) job[++n] = $1; row[$1]; count[$1 $2]++ }
+		     END {
+			printf "%-14s %6s %6s %6s\n", "job", "passed", "failed", "skipped"
+			for (i = 1; i <= n; i++)
+				printf "%-14s %6d %6d %6d\n", job[i], count[job[i] "PASS"], count[job[i] "FAIL"], \
+					count[job[i] "SKIP"]
+		     }'
 	say "$(count PASS) passed, $(count FAIL) failed, $(count SKIP) skipped"
 } | tee -a "$out/results.txt"
 [ "$(count FAIL)" -eq 0 ]

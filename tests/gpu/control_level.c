@@ -24,8 +24,10 @@ int main(int argc, char **argv)
 		perror(argv[1]);
 		return 3;
 	}
-	struct gp_control *control = mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-	if (control == MAP_FAILED || control->magic != GP_CONTROL_MAGIC || control->version != GP_CONTROL_VERSION) {
+	struct gp_control *control =
+		mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	if (control == MAP_FAILED || control->magic != GP_CONTROL_MAGIC ||
+	    control->version != GP_CONTROL_VERSION) {
 		fprintf(stderr, "control_level: '%s' is no ring file of this version\n", argv[1]);
 		return 3;
 	}

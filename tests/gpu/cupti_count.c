@@ -16,7 +16,8 @@
 static _Atomic unsigned long long kernels, dropped;
 
 static struct {
-	CUptiResult (*register_callbacks)(CUpti_BuffersCallbackRequestFunc, CUpti_BuffersCallbackCompleteFunc);
+	CUptiResult (*register_callbacks)(CUpti_BuffersCallbackRequestFunc,
+					  CUpti_BuffersCallbackCompleteFunc);
 	CUptiResult (*enable)(CUpti_ActivityKind);
 	CUptiResult (*flush_all)(uint32_t);
 	CUptiResult (*next)(uint8_t *, size_t, CUpti_Activity **);
@@ -30,13 +31,15 @@ static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *bytes, size_t *r
 	*records = 0;
 }
 
-static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid)
+static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer,
+				      size_t bytes, size_t valid)
 {
 	CUpti_Activity *record = NULL;
 	size_t lost = 0;
 	(void)bytes;
 	while (cupti.next(buffer, valid, &record) == CUPTI_SUCCESS)
-		kernels += record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || record->kind == CUPTI_ACTIVITY_KIND_KERNEL;
+		kernels += record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ||
+			   record->kind == CUPTI_ACTIVITY_KIND_KERNEL;
 	if (cupti.dropped(context, stream, &lost) == CUPTI_SUCCESS)
 		dropped += lost;
 	free(buffer);
@@ -49,7 +52,8 @@ static void write_count(void)
 	FILE *file = path ? fopen(path, "w") : NULL;
 	if (!file)
 		return;
-	fprintf(file, "kernels %llu dropped %llu\n", (unsigned long long)kernels, (unsigned long long)dropped);
+	fprintf(file, "kernels %llu dropped %llu\n", (unsigned long long)kernels,
+		(unsigned long long)dropped);
 	fclose(file);
 }
 
@@ -69,7 +73,8 @@ static bool find_cupti(void)
 	*(void **)&cupti.flush_all = dlsym(library, "cuptiActivityFlushAll");
 	*(void **)&cupti.next = dlsym(library, "cuptiActivityGetNextRecord");
 	*(void **)&cupti.dropped = dlsym(library, "cuptiActivityGetNumDroppedRecords");
-	return cupti.register_callbacks && cupti.enable && cupti.flush_all && cupti.next && cupti.dropped;
+	return cupti.register_callbacks && cupti.enable && cupti.flush_all && cupti.next &&
+	       cupti.dropped;
 }
 
 /* The driver calls it in cuInit. */

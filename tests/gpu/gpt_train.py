@@ -1,7 +1,7 @@
 """An ordinary GPT-like training job in PyTorch that knows nothing of gpuprof.
 
-Prints losses, the same in every run, so that stdout can be compared byte by byte with a run that nobody records.
-What PyTorch says about its own memory goes as JSON to the file that PEAKS_OUT names.
+Prints losses, the same in every run, so that stdout can be compared byte by byte with a run that
+nobody records. What PyTorch says about its own memory goes as JSON to the file that PEAKS_OUT names.
 """
 import argparse
 import json
@@ -44,8 +44,9 @@ class Block(nn.Module):
 
     def attend(self, x):
         b, t, d = x.shape
-        q, k, v = (y.view(b, t, self.heads, d // self.heads).transpose(1, 2) for y in self.qkv(x).split(d, dim=2))
-        scores = q @ k.transpose(-2, -1) * (d // self.heads) ** -0.5
+        head = d // self.heads
+        q, k, v = (y.view(b, t, self.heads, head).transpose(1, 2) for y in self.qkv(x).split(d, dim=2))
+        scores = q @ k.transpose(-2, -1) * head**-0.5
         future = torch.ones(t, t, dtype=torch.bool, device=x.device).triu(1)
         y = scores.masked_fill(future, float("-inf")).softmax(-1) @ v
         return self.out(y.transpose(1, 2).reshape(b, t, d))
@@ -92,9 +93,10 @@ class Sentences(torch.utils.data.Dataset):
 def batches(args, device, rank):
     sentences = Sentences(args.batch * args.steps, args.tokens, rank + 1)
     workers = args.dataloader_workers
-    loader = torch.utils.data.DataLoader(sentences, batch_size=args.batch, num_workers=workers, pin_memory=workers > 0)
+    is_pinned = workers > 0
+    loader = torch.utils.data.DataLoader(sentences, args.batch, num_workers=workers, pin_memory=is_pinned)
     for x, y in loader:
-        yield x.to(device, non_blocking=workers > 0), y.to(device, non_blocking=workers > 0)
+        yield x.to(device, non_blocking=is_pinned), y.to(device, non_blocking=is_pinned)
 
 
 class Job:

@@ -21,11 +21,11 @@ class Judge:
         self.claim(what, seen == truth, f"recorded {seen}, truth {truth}")
 
 
-def ask(gpuprof, command, recording):
-    done = subprocess.run([gpuprof, command, "--json", recording], capture_output=True, text=True,
-                          env={k: v for k, v in os.environ.items() if not k.startswith(("GPUPROF", "LD_PRELOAD"))})
+def ask(name, gpuprof, command, recording):
+    plain = {k: v for k, v in os.environ.items() if not k.startswith(("GPUPROF", "LD_PRELOAD"))}
+    done = subprocess.run([gpuprof, command, "--json", recording], capture_output=True, text=True, env=plain)
     if done.returncode != 0:
-        sys.exit(f"FAIL gpuprof {command} --json {recording}: exit {done.returncode}: {done.stderr.strip()}")
+        sys.exit(f"FAIL {name}: gpuprof {command} --json {recording}: exit {done.returncode}: {done.stderr.strip()}")
     said = json.loads(done.stdout)
     return said[0] if isinstance(said, list) else said
 
@@ -47,9 +47,9 @@ def judge_torch(judge, info, timeline, peaks):
         seen = devices.get(truth["device"], {})
         for key in ("allocated_peak_bytes", "reserved_peak_bytes"):
             judge.equal(f"device {truth['device']} {key}", seen.get(key), truth[key])
-        driver = seen.get("driver_peak_bytes") or 0
-        judge.claim(f"device {truth['device']} driver peak holds the reserved one", driver >= truth["reserved_peak_bytes"],
-                    f"{driver} >= {truth['reserved_peak_bytes']}")
+        driver, reserved = seen.get("driver_peak_bytes") or 0, truth["reserved_peak_bytes"]
+        judge.claim(f"device {truth['device']} driver peak holds the reserved one", driver >= reserved,
+                    f"{driver} >= {reserved}")
     events = info["self_check"]["framework_events"]
     judge.claim("framework events recorded", events > 0, events)
     ooms = sum(d["ooms"] for d in peaks["devices"])
@@ -64,11 +64,11 @@ def judge_mlp(judge, info, timeline, truth):
     judge.equal("frees", events.get("free", 0), truth["frees"])
     devices = by_device(timeline)
     for d in truth["devices"]:
-        judge.equal(f"device {d['device']} driver_peak_bytes", devices.get(d["device"], {}).get("driver_peak_bytes"),
-                    d["driver_peak_bytes"])
+        seen = devices.get(d["device"], {}).get("driver_peak_bytes")
+        judge.equal(f"device {d['device']} driver_peak_bytes", seen, d["driver_peak_bytes"])
 
 
-def main():
+def parse():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--name", required=True)
     p.add_argument("--gpuprof", required=True)
@@ -77,9 +77,12 @@ def main():
     p.add_argument("--mlp", help="stdout of mlp_train, with its line truth {...}")
     p.add_argument("--cupti", help="file of cupti_count: kernels that CUPTI counted")
     p.add_argument("--bytes-per-event", type=float, help="most bytes an event")
-    args = p.parse_args()
+    return p.parse_args()
+
+
+def main(args):
     judge = Judge(args.name)
-    info, timeline = (ask(args.gpuprof, c, args.recording) for c in ("info", "timeline"))
+    info, timeline = (ask(args.name, args.gpuprof, c, args.recording) for c in ("info", "timeline"))
     judge_health(judge, info)
     if args.peaks:
         judge_torch(judge, info, timeline, json.load(open(args.peaks)))
@@ -96,12 +99,14 @@ def main():
         judge.claim("bytes an event", per_event is not None and per_event <= args.bytes_per_event,
                     f"{per_event} (at most {args.bytes_per_event}), file {info['file_bytes']} bytes")
     events = {k: v for k, v in info["events"].items() if v}
-    print(f"     {judge.name}: events {json.dumps(events)}, lost {json.dumps(info['lost'])}, threads {info['threads']}")
+    print(f"     {judge.name}: events {json.dumps(events)}, lost {json.dumps(info['lost'])}, "
+          f"threads {info['threads']}")
     return 1 if judge.failures else 0
 
 
 if __name__ == "__main__":
+    arguments = parse()
     try:
-        sys.exit(main())
+        sys.exit(main(arguments))
     except (OSError, ValueError, KeyError, TypeError) as e:
-        sys.exit(f"FAIL judge_recording: {type(e).__name__}: {e}")
+        sys.exit(f"FAIL {arguments.name}: {type(e).__name__}: {e}")

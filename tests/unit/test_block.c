@@ -83,7 +83,9 @@ static void round_trip(struct bench *b, uint64_t first, uint64_t slots)
 	struct gp_block_header header;
 	encode(b, first, slots);
 	assert_int_equal(gp_block_header_decode(b->out, &header), GP_OK);
-	assert_memory_equal(&header, &b->header, sizeof header);
+	unsigned char again[GP_BLOCK_HEADER];
+	gp_block_header_encode(&header, again);
+	assert_memory_equal(again, b->out, sizeof again);
 	/* a copy of exactly that size: the sanitizers see a byte read behind it */
 	unsigned char *payload = malloc(header.stored_bytes + 1u);
 	memcpy(payload, b->out + GP_BLOCK_HEADER, header.stored_bytes);
@@ -369,7 +371,7 @@ static void test_every_flipped_bit_is_noticed(void **state)
 		} else
 			assert_int_equal(status, GP_E_DAMAGED);
 	}
-	assert_true(same <= 8);
+	assert_true(same <= 8 * b->length / 100);
 }
 
 /* A header that was changed with care, its checksum mended. */

@@ -128,7 +128,7 @@ static void test_varints(void **state)
 	for (unsigned bit = 0; bit < 64; bit++)
 		for (int beside = -1; beside <= 1; beside++) {
 			unsigned char bytes[GP_VARINT_MAX];
-			uint64_t value = (1ull << bit) + (uint64_t)beside, got;
+			uint64_t value = ((uint64_t)1 << bit) + (uint64_t)beside, got;
 			unsigned char *end = gp_varint_put(bytes, value);
 			assert_ptr_equal(gp_varint_get(bytes, end, &got), end);
 			assert_int_equal(got, value);
@@ -152,7 +152,7 @@ static void test_varints(void **state)
 static void test_varints_that_nobody_writes(void **state)
 {
 	(void)state;
-	static const unsigned char too_long[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02 };
+	static const unsigned char too_long[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x04 };
 	static const unsigned char without_end[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0 };
 	static const unsigned char padded[] = { 0x85, 0x00 };
 	uint64_t value;

@@ -1,0 +1,46 @@
+# Programs and libraries that tests/unit/test_doors.c runs: other people's ways to look the driver up.
+DOORS := $(addprefix $(BUILD)/doors/,door_probe libdoor.so libdoor_needing.so door_linked door_weak libdoor_elf_interposer.so libdoor_malloc.so libdoor_early.so door_echo echo/libcuda.so.1)
+CUDART_STATIC := $(firstword $(wildcard $(CUDA_INCLUDE)/../lib64/libcudart_static.a $(CUDA_INCLUDE)/../lib/libcudart_static.a))
+CUDA_STUB := $(firstword $(wildcard $(CUDA_INCLUDE)/../lib64/stubs/libcuda.so $(CUDA_INCLUDE)/../lib/stubs/libcuda.so))
+ifneq ($(and $(CUDART_STATIC),$(CUDA_STUB)),)
+DOORS += $(BUILD)/doors/door_runtime $(BUILD)/doors/stub/libcuda.so.1
+endif
+
+$(BUILD)/doors/door_probe: tests/doors/door_probe.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -rdynamic -o $@ $< -lpthread -ldl
+$(BUILD)/doors/door_weak: tests/doors/door_weak.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -o $@ $<
+$(BUILD)/doors/door_linked: tests/doors/door_linked.c $(BUILD)/fake/libcuda.so.1 $(BUILD)/doors/libdoor_early.so
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -o $@ $< -L$(BUILD)/fake -l:libcuda.so.1 -L$(BUILD)/doors -ldoor_early -ldl
+$(BUILD)/doors/libdoor_early.so: tests/doors/door_early.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fPIC -shared -Wl,-soname,libdoor_early.so -o $@ $< -ldl
+$(BUILD)/doors/libdoor.so: tests/doors/door_library.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fPIC -shared -Wl,-soname,libdoor.so -o $@ $< -ldl
+$(BUILD)/doors/libdoor_needing.so: tests/doors/door_library.c $(BUILD)/fake/libcuda.so.1
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fPIC -shared -Wl,-soname,libdoor_needing.so -Wl,--no-as-needed -o $@ $< -L$(BUILD)/fake -l:libcuda.so.1 -ldl
+$(BUILD)/doors/libdoor_elf_interposer.so: tests/doors/door_elf_interposer.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fPIC -shared -Wl,-soname,libdoor_elf_interposer.so -o $@ $< -ldl
+$(BUILD)/doors/libdoor_malloc.so: tests/doors/door_malloc.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fno-builtin -fPIC -shared -Wl,-soname,libdoor_malloc.so -o $@ $< -ldl
+$(BUILD)/doors/echo/libcuda.so.1: tests/doors/echo_driver.c interpose/cuda_api.def
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $<
+$(BUILD)/doors/door_echo: tests/doors/door_echo.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -o $@ $< -ldl
+$(BUILD)/doors/door_runtime: tests/doors/door_runtime.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -isystem $(CUDA_INCLUDE) -o $@ $< $(CUDART_STATIC) -lpthread -ldl -lrt
+$(BUILD)/doors/stub/libcuda.so.1: $(CUDA_STUB)
+	@mkdir -p $(@D)
+	cp $< $@
+
+$(BUILD)/unit/test_doors: $(DOORS) $(BUILD)/libgpuprof.so $(BUILD)/fake/libcuda.so.1 $(BUILD)/fake/other_interposer.so

@@ -1,0 +1,31 @@
+/* A library that is opened RTLD_LOCAL and looks names up from where it stands. */
+#include <dlfcn.h>
+#include <stddef.h>
+
+int cuDoorLocal(void);
+int door_local(void);
+void *door_find_default(const char *name);
+void *door_find_next(const char *name);
+
+int cuDoorLocal(void)
+{
+	return 1;
+}
+
+int door_local(void)
+{
+	return 2;
+}
+
+void *door_find_default(const char *name)
+{
+	void *volatile found =
+		dlsym(RTLD_DEFAULT, name); /* a tail call would come from our caller */
+	return found;
+}
+
+void *door_find_next(const char *name)
+{
+	void *volatile found = dlsym(RTLD_NEXT, name);
+	return found;
+}
