@@ -15,6 +15,7 @@
 #define STREAM_BITS  10u
 #define POOL_BITS    6u
 #define ADDRESS_BITS 12u
+#define EXTRA_BITS   6u
 #define STACK_DEPTH  7u
 
 /* A table's byte: the device, and whether the definition has been recorded. */
@@ -29,6 +30,7 @@ static struct gp_handle_bucket contexts[1u << CONTEXT_BITS];
 static struct gp_handle_bucket streams[1u << STREAM_BITS];
 static struct gp_handle_bucket pools[1u << POOL_BITS];
 static struct gp_handle_bucket addresses[1u << ADDRESS_BITS];
+static struct gp_handle_bucket extras[1u << EXTRA_BITS]; /* references beyond the first */
 static _Atomic uint64_t primaries[GP_DEVICES];
 static _Atomic uint64_t devices_told;
 
@@ -200,10 +202,14 @@ static unsigned ask_stream_device(CUstream stream)
 {
 	CUdevice device = -1;
 	CUcontext context = NULL;
+	/* first what does no harm in a capture (driver 580: the other one ends it) */
+	int byte = -1;
+	if (gp_cuda.cuStreamGetCtx && gp_cuda.cuStreamGetCtx(stream, &context) == CUDA_SUCCESS)
+		byte = gp_handle_find(contexts, CONTEXT_BITS, (uint64_t)context);
+	if (device_of(byte) != GP_DEVICE_UNKNOWN)
+		return device_of(byte);
 	if (gp_cuda.cuStreamGetDevice && gp_cuda.cuStreamGetDevice(stream, &device) == CUDA_SUCCESS)
 		return (unsigned)device;
-	if (gp_cuda.cuStreamGetCtx && gp_cuda.cuStreamGetCtx(stream, &context) == CUDA_SUCCESS)
-		return device_of(gp_handle_find(contexts, CONTEXT_BITS, (uint64_t)context));
 	return GP_DEVICE_UNKNOWN;
 }
 
@@ -360,6 +366,30 @@ unsigned gp_address_device(enum gp_space space, uint64_t address, bool is_ending
 	return device;
 }
 
+void gp_reference_again(enum gp_space space, uint64_t address)
+{
+	uint64_t key = address_key(space, address);
+	if (gp_handle_add(extras, EXTRA_BITS, key, 1) < 0)
+		gp_handle_put(extras, EXTRA_BITS, key, 1);
+}
+
+bool gp_reference_add(enum gp_space space, uint64_t address)
+{
+	if (gp_handle_find(addresses, ADDRESS_BITS, address_key(space, address)) < 0)
+		return false;
+	gp_reference_again(space, address);
+	return true;
+}
+
+bool gp_reference_drop(enum gp_space space, uint64_t address)
+{
+	uint64_t key = address_key(space, address);
+	int left = gp_handle_add(extras, EXTRA_BITS, key, -1);
+	if (left == 0)
+		gp_handle_drop(extras, EXTRA_BITS, key);
+	return left >= 0;
+}
+
 void gp_context_restart(bool is_child)
 {
 	atomic_store(&devices_told, 0);
@@ -369,6 +399,7 @@ void gp_context_restart(bool is_child)
 		gp_handle_clear(streams, STREAM_BITS);
 		gp_handle_clear(pools, POOL_BITS);
 		gp_handle_clear(addresses, ADDRESS_BITS);
+		gp_handle_clear(extras, EXTRA_BITS);
 		gp_thread.context = 0;
 		stack.depth = 0;
 	}

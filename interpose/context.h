@@ -84,6 +84,15 @@ void gp_address_put(enum gp_space space, uint64_t address, unsigned device);
 /* The device, GP_DEVICE_UNKNOWN if not known; `is_ending` forgets it. */
 unsigned gp_address_device(enum gp_space space, uint64_t address, bool is_ending);
 
+
+/*
+ * Further references to an address or handle that is live already (memory of another process opened
+ * twice, a physical handle retained): only the last one's end is a free.
+ */
+bool gp_reference_add(enum gp_space space, uint64_t address); /* false: not live, this is the first */
+void gp_reference_again(enum gp_space space, uint64_t address);
+bool gp_reference_drop(enum gp_space space, uint64_t address); /* false: there is only one */
+
 /* False: lost, to be tried again. */
 bool gp_define_sure(const struct gp_record *record, const char *text, size_t text_bytes);
 

@@ -78,6 +78,25 @@ static inline void gp_handle_put(struct gp_handle_bucket *table, unsigned bits, 
 	atomic_store_explicit(&bucket->words[place], handle << 8 | byte, memory_order_relaxed);
 }
 
+/* Adds to the byte of an entry: -1 when there is none or it would leave 0..255, else the new byte. */
+static inline int gp_handle_add(struct gp_handle_bucket *table, unsigned bits, uint64_t handle, int change)
+{
+	struct gp_handle_bucket *bucket = gp_handle_bucket(table, bits, handle);
+	for (unsigned k = 0; k < GP_HANDLE_WAYS; k++) {
+		uint64_t word = atomic_load_explicit(&bucket->words[k], memory_order_relaxed);
+		while (word >> 8 == (handle & UINT64_MAX >> 8) && handle) {
+			int byte = (int)(word & 0xff) + change;
+			if (byte < 0 || byte > 255)
+				return -1;
+			if (atomic_compare_exchange_weak_explicit(&bucket->words[k], &word,
+								  handle << 8 | (uint64_t)byte,
+								  memory_order_relaxed, memory_order_relaxed))
+				return byte;
+		}
+	}
+	return -1;
+}
+
 /* Keeps the bits of `mask` in each entry's byte. */
 static inline void gp_handle_mask(struct gp_handle_bucket *table, unsigned bits, uint8_t mask)
 {

@@ -43,10 +43,15 @@ void gp_hook_capture_ended(CUresult result, uint64_t stream, const CUgraph *grap
 
 #define HOLDERS 256u
 
-/* A graph with memory, and what was instantiated from it last; `graph` is 0 in a free place. */
+/*
+ * A graph with memory, and what was instantiated from it last; `graph` is 0 in a free place. `unfreed` counts
+ * allocations without a free node: once launched, they live until somebody frees them by address, also
+ * when graph and exec are gone (driver 580).
+ */
 static struct holder {
 	_Atomic uint64_t graph, exec;
-	_Atomic bool is_graph_gone;
+	_Atomic int unfreed;
+	_Atomic bool is_graph_gone, is_launched;
 } holders[HOLDERS];
 static _Atomic bool has_holders; /* most jobs have none: then nothing is searched */
 
@@ -60,17 +65,35 @@ static struct holder *find_graph(uint64_t graph)
 
 static void hold(uint64_t graph)
 {
-	if (find_graph(graph))
-		return;
+	struct holder *holder = find_graph(graph);
 	atomic_store(&has_holders, true);
-	for (unsigned k = 0; k < HOLDERS; k++) {
+	for (unsigned k = 0; k < HOLDERS && !holder; k++) {
 		uint64_t none = 0;
-		if (atomic_compare_exchange_strong(&holders[k].graph, &none, graph)) {
-			atomic_store(&holders[k].exec, 0);
-			atomic_store(&holders[k].is_graph_gone, false);
-			return;
-		}
+		if (!atomic_compare_exchange_strong(&holders[k].graph, &none, graph))
+			continue;
+		holder = &holders[k];
+		atomic_store(&holder->exec, 0);
+		atomic_store(&holder->unfreed, 0);
+		atomic_store(&holder->is_graph_gone, false);
+		atomic_store(&holder->is_launched, false);
 	}
+	if (holder)
+		atomic_fetch_add(&holder->unfreed, 1);
+}
+
+/* Neither graph nor exec is left. */
+static void let_go(struct holder *holder, enum gp_how how)
+{
+	if (!atomic_load(&holder->is_launched) || atomic_load(&holder->unfreed) <= 0)
+		gp_hook_owner_gone(how, atomic_load(&holder->graph), GP_DEVICE_UNKNOWN);
+	atomic_store(&holder->graph, 0);
+}
+
+void gp_graph_memory_launched(CUgraphExec exec)
+{
+	for (unsigned k = 0; k < HOLDERS && atomic_load(&has_holders); k++)
+		if (atomic_load(&holders[k].exec) == (uint64_t)exec)
+			atomic_store(&holders[k].is_launched, true);
 }
 
 void gp_hook_instantiate(CUresult result, CUgraphExec exec, CUgraph graph, uint64_t flags)
@@ -110,10 +133,8 @@ void gp_hook_exec_destroy(CUgraphExec exec)
 		if (!exec || atomic_load(&holder->exec) != (uint64_t)exec)
 			continue;
 		atomic_store(&holder->exec, 0);
-		if (atomic_load(&holder->is_graph_gone)) {
-			gp_hook_owner_gone(GP_HOW_EXEC_DESTROY, atomic_load(&holder->graph), GP_DEVICE_UNKNOWN);
-			atomic_store(&holder->graph, 0);
-		}
+		if (atomic_load(&holder->is_graph_gone))
+			let_go(holder, GP_HOW_EXEC_DESTROY);
 	}
 	struct gp_record *r = exec ? gp_reserve(GP_GRAPH_EXEC_DESTROY) : NULL;
 	if (!r)
@@ -126,12 +147,10 @@ void gp_hook_exec_destroy(CUgraphExec exec)
 void gp_hook_graph_destroy(CUgraph graph)
 {
 	struct holder *holder = graph ? find_graph((uint64_t)graph) : NULL;
-	if (holder && atomic_load(&holder->exec)) {
+	if (holder && atomic_load(&holder->exec))
 		atomic_store(&holder->is_graph_gone, true);
-	} else if (holder) {
-		gp_hook_owner_gone(GP_HOW_GRAPH_DESTROY, (uint64_t)graph, GP_DEVICE_UNKNOWN);
-		atomic_store(&holder->graph, 0);
-	}
+	else if (holder)
+		let_go(holder, GP_HOW_GRAPH_DESTROY);
 	struct gp_record *r = graph ? gp_reserve(GP_GRAPH_DESTROY) : NULL;
 	if (!r)
 		return;
@@ -147,6 +166,9 @@ void gp_hook_node(CUresult result, unsigned type, CUgraph graph, CUgraphNode nod
 {
 	if (result != CUDA_SUCCESS)
 		return;
+	struct holder *holder = type == GP_NODE_MEM_FREE ? find_graph((uint64_t)graph) : NULL;
+	if (holder)
+		atomic_fetch_sub(&holder->unfreed, 1);
 	if (type == GP_NODE_KERNEL && address && !gp_kernel_is_named(address))
 		gp_kernel_name(address, GP_DEVICE_UNKNOWN);
 	struct gp_record *r = gp_reserve(GP_GRAPH_ADD_NODE);

@@ -13,6 +13,8 @@ void gp_hook_capture_ended(CUresult result, uint64_t stream, const CUgraph *grap
 
 void gp_hook_instantiate(CUresult result, CUgraphExec exec, CUgraph graph, uint64_t flags);
 void gp_hook_graph_update(CUresult result, CUgraphExec exec, CUgraph graph);
+/* After a launch that the driver accepted. */
+void gp_graph_memory_launched(CUgraphExec exec);
 /* Before the call. */
 void gp_hook_exec_destroy(CUgraphExec exec);
 void gp_hook_graph_destroy(CUgraph graph);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cuda_api.h"
+#include "hook_graph.h"
 
 #define WAITING 1024u
 
@@ -117,8 +118,13 @@ void gp_hook_launch_list(CUresult result, uint64_t time, const CUDA_LAUNCH_PARAM
 	}
 }
 
-void gp_hook_graph_launch(CUresult result, uint64_t time, CUgraphExec exec, uint64_t stream)
+void gp_hook_graph_launch(CUresult result, uint64_t time, CUgraphExec exec, uint64_t stream,
+			  bool is_recording)
 {
+	if (result == CUDA_SUCCESS)
+		gp_graph_memory_launched(exec);
+	if (!is_recording)
+		return;
 	uint64_t head = gp_thread.head;
 	unsigned device = gp_device_of_stream(stream);
 	struct gp_record *r = gp_reserve_at(GP_GRAPH_LAUNCH, time);

@@ -65,6 +65,7 @@ void gp_hook_launch_ex(CUresult result, uint64_t time, CUfunction function, cons
 		       bool is_per_thread);
 /* cuLaunchCooperativeKernelMultiDevice: one launch an element. */
 void gp_hook_launch_list(CUresult result, uint64_t time, const CUDA_LAUNCH_PARAMS *list, unsigned count);
-void gp_hook_graph_launch(CUresult result, uint64_t time, CUgraphExec exec, uint64_t stream);
+void gp_hook_graph_launch(CUresult result, uint64_t time, CUgraphExec exec, uint64_t stream,
+			  bool is_recording);
 
 #endif

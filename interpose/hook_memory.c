@@ -10,7 +10,9 @@
 #include "capture.h"
 #include "cuda_api.h"
 
-#define NOTHING_FREED UINT64_MAX
+/* gp_thread.last_free_order when there is no FREE to undo */
+#define NOTHING_FREED	UINT64_MAX
+#define REFERENCE_FREED (UINT64_MAX - 1)
 /* spaces whose memory goes with its context */
 #define OF_CONTEXT                                                                          \
 	(1u << GP_SPACE_DEVICE | 1u << GP_SPACE_MANAGED | 1u << GP_SPACE_HOST |              \
@@ -100,6 +102,10 @@ void gp_hook_free(enum gp_space space, uint64_t address, uint64_t stream)
 	gp_thread.last_free_order = NOTHING_FREED;
 	if (!address)
 		return;
+	if ((space == GP_SPACE_PHYSICAL || space == GP_SPACE_IPC) && gp_reference_drop(space, address)) {
+		gp_thread.last_free_order = REFERENCE_FREED;
+		return;
+	}
 	unsigned device = gp_address_device(space, address, true);
 	struct gp_record *r = gp_reserve(GP_FREE);
 	if (!r)
@@ -113,7 +119,9 @@ void gp_hook_free(enum gp_space space, uint64_t address, uint64_t stream)
 
 void gp_hook_free_failed(CUresult result, enum gp_space space, uint64_t address)
 {
-	if (gp_thread.last_free_order == NOTHING_FREED)
+	if (gp_thread.last_free_order == REFERENCE_FREED)
+		gp_reference_again(space, address);
+	if (gp_thread.last_free_order >= REFERENCE_FREED)
 		return;
 	struct gp_record *r = gp_reserve(GP_FREE_FAILED);
 	if (!r)
@@ -150,6 +158,8 @@ unsigned gp_located_device(const CUmemLocation *location)
 void gp_hook_physical(CUresult result, uint64_t handle, uint64_t bytes, const CUmemAllocationProp *prop)
 {
 	bool is_ours = prop != NULL;
+	if (result == CUDA_SUCCESS && !is_ours && gp_reference_add(GP_SPACE_PHYSICAL, handle))
+		return;
 	struct gp_allocation what = {
 		.space = GP_SPACE_PHYSICAL,
 		.device = is_ours ? gp_located_device(&prop->location) : GP_DEVICE_UNKNOWN,
@@ -159,14 +169,13 @@ void gp_hook_physical(CUresult result, uint64_t handle, uint64_t bytes, const CU
 	gp_hook_alloc(result, handle, what);
 }
 
-/* The same handle again, or a new one for the same memory: what it is, the state knows. */
+/* The driver gives the handle that there is (driver 580); one that we did not see made is an import. */
 void gp_hook_retain(CUresult result, uint64_t handle)
 {
-	unsigned device = gp_address_device(GP_SPACE_PHYSICAL, handle, false);
 	struct gp_allocation what = {
-		.space = GP_SPACE_PHYSICAL, .device = device, .flags = GP_ALLOC_IMPORT | GP_ALLOC_RETAIN
+		.space = GP_SPACE_PHYSICAL, .device = GP_DEVICE_UNKNOWN, .flags = GP_ALLOC_IMPORT | GP_ALLOC_RETAIN
 	};
-	if (result == CUDA_SUCCESS)
+	if (result == CUDA_SUCCESS && !gp_reference_add(GP_SPACE_PHYSICAL, handle))
 		gp_hook_alloc(result, handle, what);
 }
 
@@ -308,6 +317,9 @@ GP_COLD static uint64_t ask_bytes(uint64_t address)
 void gp_hook_import(CUresult result, enum gp_space space, uint64_t address, uint64_t bytes, uint64_t owner)
 {
 	struct gp_allocation what = { .space = space, .flags = GP_ALLOC_IMPORT, .owner = owner };
+	/* memory that is open already comes at the same address, and is closed as often as it was opened */
+	if (result == CUDA_SUCCESS && space == GP_SPACE_IPC && !owner && gp_reference_add(space, address))
+		return;
 	what.device = gp_device_current();
 	what.bytes = bytes || result != CUDA_SUCCESS ? bytes : ask_bytes(address);
 	if (space == GP_SPACE_IPC && !owner)

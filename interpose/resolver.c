@@ -11,6 +11,7 @@
 #include <link.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "door_procaddress.h"
@@ -224,17 +225,29 @@ static void check_rows(const struct build *build)
 
 /* ---- resolving ---- */
 
-/* Empty routes: the first build has them without asking the kernel, so that no failure can keep us
- * from the driver. */
+/* The first build needs no memory of the kernel's: no failure of it can keep us from the driver. */
+static struct routes first_routes;
+static _Atomic bool is_first_taken;
+
+/* Empty ones, or NULL. */
 static struct routes *routes_new(void)
 {
-	static struct routes first;
-	static _Atomic bool is_first_taken;
-	if (!atomic_exchange_explicit(&is_first_taken, true, memory_order_relaxed))
-		return &first;
-	void *routes = mmap(NULL, sizeof first, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			    -1, 0);
+	if (!atomic_exchange_explicit(&is_first_taken, true, memory_order_acquire))
+		return &first_routes;
+	void *routes = mmap(NULL, sizeof first_routes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return routes == MAP_FAILED ? NULL : routes;
+}
+
+/* They were not published. */
+static void routes_drop(struct routes *routes)
+{
+	if (routes != &first_routes) {
+		munmap(routes, sizeof *routes);
+		return;
+	}
+	memset(routes, 0, sizeof *routes);
+	atomic_store_explicit(&is_first_taken, false, memory_order_release);
 }
 
 static void build_routes(struct routes *routes, void *driver)
@@ -259,11 +272,12 @@ static bool resolve_now(void)
 	if (!routes)
 		return false;
 	build_routes(routes, driver);
-	/* without the driver itself these are an interposer's, or a linked stub's, and are built
-	 * again when it comes. partner: acquire load in gp_route, gp_is_resolved */
-	if (driver)
-		atomic_compare_exchange_strong_explicit(&published, &none, routes,
-							memory_order_acq_rel, memory_order_acquire);
+	/* Without the driver itself these are an interposer's, or a linked stub's, and are built
+	 * again when it comes. Partner: acquire load in gp_route, gp_is_resolved. */
+	if (!driver ||
+	    !atomic_compare_exchange_strong_explicit(&published, &none, routes,
+						     memory_order_acq_rel, memory_order_acquire))
+		routes_drop(routes);
 	return true;
 }
 

@@ -16,12 +16,13 @@
  * driver's call and see the row's parameters, `result`, `is_recording` and `is_per_thread`.
  *   RECORD   nothing happens unless we record
  *   LAUNCHED the same, left out with GPUPROF_LAUNCHES=off
- *   TRACK    happens always, records when is_recording
+ *   TRACK    happens always, records when is_recording; LAUNCH_TRACK likewise
  *   FOLLOW   happens always, never records
  */
 #define RECORD(before, after)	0, gp_enter, before, after
 #define LAUNCHED(before, after) 0, gp_enter_launch, before, after
 #define TRACK(before, after)	1, gp_enter, before, after
+#define LAUNCH_TRACK(before, after) 1, gp_enter_launch, before, after
 #define FOLLOW(before, after)	1, never, before, after
 
 /* What is looked at after success only. */
@@ -99,8 +100,8 @@
 #define LAUNCH_LIST(list, count)                                                                   \
 	LAUNCHED(const uint64_t time = gp_clock_now(), gp_hook_launch_list(result, time, list, count))
 #define GRAPH_LAUNCH(exec, stream)                                                                 \
-	LAUNCHED(const uint64_t time = gp_clock_now(),                                              \
-		 gp_hook_graph_launch(result, time, exec, STREAM(stream)))
+	LAUNCH_TRACK(const uint64_t time = gp_clock_now(),                                          \
+		     gp_hook_graph_launch(result, time, exec, STREAM(stream), is_recording))
 
 /* captures, graphs, modules */
 #define CAPTURE_BEGIN(stream, mode, graph)                                                         \

@@ -44,3 +44,4 @@ $(BUILD)/doors/stub/libcuda.so.1: $(CUDA_STUB)
 	cp $< $@
 
 $(BUILD)/unit/test_doors: $(DOORS) $(BUILD)/libgpuprof.so $(BUILD)/fake/libcuda.so.1 $(BUILD)/fake/other_interposer.so
+$(BUILD)/unit/test_fake_driver: $(BUILD)/fake/libcuda.so.1

@@ -534,6 +534,18 @@ static void test_graph_memory(void **state)
 	wrap_cuGraphAddMemAllocNode(&node, graph, NULL, 0, &params);
 	wrap_cuGraphDestroy(graph);
 	assert_int_equal(count(GP_OWNER_GONE), 2);
+	/* launched and never freed by a node: it lives on, also without launches in the recording */
+	gp_thread.level = GP_LEVEL_MEMORY;
+	for (unsigned has_free_node = 0; has_free_node < 2; has_free_node++) {
+		wrap_cuGraphAddMemAllocNode(&node, graph, NULL, 0, &params);
+		if (has_free_node)
+			wrap_cuGraphAddMemFreeNode(&node, graph, NULL, 0, params.dptr);
+		wrap_cuGraphInstantiateWithFlags(&exec, graph, 0);
+		wrap_cuGraphLaunch(exec, NULL);
+		wrap_cuGraphDestroy(graph);
+		wrap_cuGraphExecDestroy(exec);
+		assert_int_equal(count(GP_OWNER_GONE), 2 + has_free_node);
+	}
 }
 
 static void test_virtual_memory(void **state)
@@ -552,6 +564,33 @@ static void test_virtual_memory(void **state)
 	assert_int_equal(only(GP_UNMAP)->device, 1);
 	assert_int_equal(only(GP_FREE)->device, 1);
 	assert_int_equal(only(GP_FREE)->space, GP_SPACE_PHYSICAL);
+}
+
+/* Only the last reference to physical memory, or to what another process lent, is a free. */
+static void test_further_references(void **state)
+{
+	(void)state;
+	CUmemAllocationProp prop = { .location = { CU_MEM_LOCATION_TYPE_DEVICE, 1 } };
+	CUmemGenericAllocationHandle handle = 0xabc0;
+	CUdeviceptr lent = 0x7f4400000000;
+	CUipcMemHandle name = { { 0 } };
+	wrap_cuMemCreate(&handle, 1 << 21, &prop, 0);
+	wrap_cuMemRetainAllocationHandle(&handle, NULL);
+	assert_int_equal(count(GP_ALLOC), 1);
+	driver.result = CUDA_ERROR_INVALID_VALUE;
+	wrap_cuMemRelease(handle); /* refused: nothing has changed */
+	driver.result = CUDA_SUCCESS;
+	wrap_cuMemRelease(handle);
+	assert_int_equal(count(GP_FREE) + count(GP_FREE_FAILED), 0);
+	wrap_cuMemRelease(handle);
+	assert_int_equal(count(GP_FREE), 1);
+	wrap_cuIpcOpenMemHandle_v2(&lent, name, 0);
+	wrap_cuIpcOpenMemHandle_v2(&lent, name, 0);
+	assert_int_equal(count(GP_ALLOC), 2);
+	wrap_cuIpcCloseMemHandle(lent);
+	assert_int_equal(count(GP_FREE), 1);
+	wrap_cuIpcCloseMemHandle(lent);
+	assert_int_equal(count(GP_FREE), 2);
 }
 
 static void test_array_bytes(void **state)
@@ -624,6 +663,7 @@ int main(void)
 		TEST(test_owner_gone),
 		TEST(test_graph_memory),
 		TEST(test_virtual_memory),
+		TEST(test_further_references),
 		TEST(test_array_bytes),
 		TEST(test_definitions_are_told_late_and_again),
 		TEST(test_thread_times_grow),
