@@ -1,8 +1,7 @@
-/* dl_iterate_phdr, which holds a lock of its own that no constructor holds. Must not include
- * record/. */
+/* Walks over the loaded objects (mapped_symbol.h). Must not include record/. */
 #include "elf_lookup.h"
 
-#include <link.h>
+#include "mapped_symbol.h"
 
 struct search {
 	uintptr_t address;
@@ -36,13 +35,13 @@ bool gp_elf_find(const void *address, struct gp_elf_range *out)
 {
 	struct search search = { (uintptr_t)address, 0, out };
 	*out = (struct gp_elf_range){ 0, 0 };
-	return dl_iterate_phdr(visit, &search) != 0;
+	return gp_mapped_walk(visit, &search) != 0;
 }
 
 unsigned gp_elf_position(const void *address)
 {
 	struct gp_elf_range ignored;
 	struct search search = { (uintptr_t)address, 0, &ignored };
-	dl_iterate_phdr(visit, &search);
+	gp_mapped_walk(visit, &search);
 	return search.position;
 }

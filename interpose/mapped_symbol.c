@@ -192,15 +192,21 @@ static int visit(struct dl_phdr_info *object, size_t bytes, void *context)
 	return search->found != NULL;
 }
 
+int gp_mapped_walk(int (*look)(struct dl_phdr_info *, size_t, void *), void *context)
+{
+	atomic_fetch_add_explicit(&walks, 1, memory_order_acq_rel);
+	int found = dl_iterate_phdr(look, context);
+	atomic_fetch_sub_explicit(&walks, 1, memory_order_release);
+	return found;
+}
+
 void *gp_mapped_symbol(const char *prefix, const char *symbol, char *path, size_t path_bytes)
 {
 	int saved = errno;
 	struct search search = {
 		.prefix = prefix, .symbol = symbol, .path = path, .path_bytes = path_bytes
 	};
-	atomic_fetch_add_explicit(&walks, 1, memory_order_acq_rel);
-	dl_iterate_phdr(visit, &search);
-	atomic_fetch_sub_explicit(&walks, 1, memory_order_release);
+	gp_mapped_walk(visit, &search);
 	errno = saved;
 	return search.found;
 }

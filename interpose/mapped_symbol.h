@@ -6,6 +6,7 @@
 #ifndef GP_MAPPED_SYMBOL_H
 #define GP_MAPPED_SYMBOL_H
 
+#include <link.h>
 #include <stddef.h>
 
 /*
@@ -16,5 +17,9 @@
  * once and keep the answer. Keeps errno.
  */
 void *gp_mapped_symbol(const char *prefix, const char *symbol, char *path, size_t path_bytes);
+
+/* dl_iterate_phdr in such a way that a fork meanwhile waits for it, for at most 50 ms: a child forked
+ * inside it could never walk or unwind again. */
+int gp_mapped_walk(int (*look)(struct dl_phdr_info *, size_t, void *), void *context);
 
 #endif

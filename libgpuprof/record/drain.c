@@ -296,6 +296,7 @@ static bool turn(struct gp_recorder *r)
 		atomic_fetch_sub(&r->rings_wanted, 1);
 		if (!gp_ring_place_grow(r))
 			break;
+		gp_futex_wake(&r->progress);
 	}
 	tell_losses(r);
 	uint32_t rings = atomic_load(&gp_control->rings);

@@ -137,7 +137,6 @@ static struct gp_ring *find_ring(bool *has_retired)
 static struct gp_ring *take_ring(uint64_t timeout_ns)
 {
 	uint64_t deadline = now_ns() + timeout_ns;
-	bool is_asked = false;
 	for (;;) {
 		bool has_retired;
 		uint32_t seen = atomic_load(&gp_recorder.progress);
@@ -145,10 +144,9 @@ static struct gp_ring *take_ring(uint64_t timeout_ns)
 		uint64_t now = now_ns();
 		if (ring || now >= deadline)
 			return ring;
-		if (!has_retired && !is_asked) {
+		/* a thread that did not ask may have taken the ring that was made for us: ask again */
+		if (!has_retired && atomic_load(&gp_recorder.rings_wanted) == 0)
 			atomic_fetch_add(&gp_recorder.rings_wanted, 1);
-			is_asked = true;
-		}
 		gp_futex_wake(&gp_recorder.wake);
 		gp_futex_wait(&gp_recorder.progress, seen, deadline - now);
 	}

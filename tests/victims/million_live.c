@@ -1,30 +1,31 @@
-/* Keeps a million allocations alive while it goes on: checkpoints must not stall it. */
+/* Keeps a million blocks alive while it goes on: neither growth nor checkpoints may stall it. */
 #include "victim.h"
 
 int main(int argc, char **argv)
 {
 	unsigned long number = count_argument(argc, argv, 1000000);
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
-	CUdeviceptr *address = calloc(number, sizeof *address);
-	must(address);
+	const struct fake_c10 *c10 = need_c10();
+	void **block = calloc(number, sizeof *block);
+	must(block);
 	for (unsigned long i = 0; i < number; i++) {
-		address[i] = must_alloc(&driver, 512);
+		must(block[i] = c10->allocate(0, 512));
 		work_for(1000);
 	}
 	for (unsigned long i = 0; i < number; i++) {
-		must(driver.cuMemFree_v2(address[i]) == CUDA_SUCCESS);
-		address[i] = must_alloc(&driver, 512);
+		c10->release(block[i]);
+		must(block[i] = c10->allocate(0, 512));
 		work_for(2000);
 	}
 	for (unsigned long i = 0; i < number; i++) {
-		must(driver.cuMemFree_v2(address[i]) == CUDA_SUCCESS);
+		c10->release(block[i]);
 		work_for(1000);
 	}
-	claim("alloc", number * 2);
-	claim("free", number * 2);
-	claim("driver_peak:0", number * 512);
+	claim("block_alloc", number * 2);
+	claim("block_free", number * 2);
+	claim_peaks(c10, 0);
+	claim("mismatches", 0);
 	claim("lost_memory", 0);
 	printf("%lu live\n", number);
-	free(address);
+	free(block);
 	return 0;
 }
