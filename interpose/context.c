@@ -11,11 +11,11 @@
 #include "cuda_api.h"
 #include "handle_table.h"
 
-#define CONTEXT_BITS 6u
-#define STREAM_BITS  10u
-#define POOL_BITS    6u
-#define ADDRESS_BITS 12u
-#define EXTRA_BITS   6u
+#define CONTEXT_BITS 7u
+#define STREAM_BITS  11u
+#define POOL_BITS    7u
+#define ADDRESS_BITS 13u
+#define EXTRA_BITS   7u
 #define STACK_DEPTH  7u
 
 /* A table's byte: the device, and whether the definition has been recorded. */
@@ -360,10 +360,8 @@ void gp_address_put(enum gp_space space, uint64_t address, unsigned device)
 unsigned gp_address_device(enum gp_space space, uint64_t address, bool is_ending)
 {
 	uint64_t key = address_key(space, address);
-	unsigned device = device_of(gp_handle_find(addresses, ADDRESS_BITS, key));
-	if (is_ending)
-		gp_handle_drop(addresses, ADDRESS_BITS, key);
-	return device;
+	return device_of(is_ending ? gp_handle_take(addresses, ADDRESS_BITS, key) :
+				     gp_handle_find(addresses, ADDRESS_BITS, key));
 }
 
 void gp_reference_again(enum gp_space space, uint64_t address)

@@ -69,8 +69,10 @@ void *gp_dlsym_answer(void *handle, const char *name, const void *caller)
 {
 	if (!gp_next_dlsym)
 		gp_dlsym_find();
-	if (!is_driver_name(name) || !gp_resolve() || !gp_is_resolved() || !gp_doors_open ||
-	    gp_is_behind_us(caller))
+	if (!is_driver_name(name))
+		return NULL;
+	gp_start();
+	if (!gp_doors_open || !gp_resolve() || !gp_is_resolved() || gp_is_behind_us(caller))
 		return NULL;
 	if (handle == RTLD_NEXT || handle == RTLD_DEFAULT)
 		return answer_relative(handle, name, caller);

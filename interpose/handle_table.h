@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 /* One word an entry: the handle's low 56 bits above the byte. Handle 0 is never kept. */
-#define GP_HANDLE_WAYS 8u
+#define GP_HANDLE_WAYS 4u
 struct gp_handle_bucket {
-	_Alignas(64) _Atomic uint64_t words[GP_HANDLE_WAYS];
+	_Alignas(32) _Atomic uint64_t words[GP_HANDLE_WAYS];
 };
 
 static inline struct gp_handle_bucket *gp_handle_bucket(struct gp_handle_bucket *table,
@@ -46,16 +46,26 @@ static inline bool gp_handle_has(struct gp_handle_bucket *table, unsigned bits, 
 	return false;
 }
 
-static inline void gp_handle_drop(struct gp_handle_bucket *table, unsigned bits, uint64_t handle)
+/* Forgets the handle and returns its byte, -1 if there was none. The store may evict an entry that another thread puts
+ * there at this moment: cheaper than an exchange, and allowed. */
+static inline int gp_handle_take(struct gp_handle_bucket *table, unsigned bits, uint64_t handle)
 {
 	struct gp_handle_bucket *bucket = gp_handle_bucket(table, bits, handle);
 	for (unsigned k = 0; k < GP_HANDLE_WAYS; k++) {
 		uint64_t word = atomic_load_explicit(&bucket->words[k], memory_order_relaxed);
-		if (word && word >> 8 == (handle & UINT64_MAX >> 8))
-			atomic_compare_exchange_strong_explicit(&bucket->words[k], &word, 0,
-								memory_order_relaxed,
-								memory_order_relaxed);
+		if (word >> 8 != (handle & UINT64_MAX >> 8) || !handle)
+			continue;
+		atomic_store_explicit(&bucket->words[k], 0, memory_order_relaxed);
+		return (int)(word & 0xff);
 	}
+	return -1;
+}
+
+/* Forgets every entry of the handle: two threads may have put it at once. */
+static inline void gp_handle_drop(struct gp_handle_bucket *table, unsigned bits, uint64_t handle)
+{
+	while (gp_handle_take(table, bits, handle) >= 0)
+		;
 }
 
 /* Replaces what was there for `handle`; else takes a free place, else one that it chooses by the handle. */

@@ -109,12 +109,12 @@ void gp_hook_primary_ending(CUdevice device, bool is_recording)
 void gp_hook_primary_ended(CUresult result, CUdevice device)
 {
 	uint64_t primary = gp_primary_of(device);
-	(void)result;
 	gp_kernel_forget();
-	if (primary) {
+	if (!primary)
+		return;
+	if (result != CUDA_SUCCESS)
 		gp_context_known(primary, known_device(device));
-		gp_context_ended(primary, false);
-	}
+	gp_context_ended(primary, false);
 }
 
 /* ---- a process starts to record ---- */

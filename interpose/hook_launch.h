@@ -10,7 +10,7 @@
 #include "handle_table.h"
 
 /* Functions whose names are recorded, in this generation: addresses are reused after an unload. */
-#define GP_KERNEL_BITS 13u /* 65,536 kernels */
+#define GP_KERNEL_BITS 14u /* 65,536 kernels */
 extern struct gp_handle_bucket gp_kernels[1u << GP_KERNEL_BITS] __attribute__((visibility("hidden")));
 extern _Atomic uint8_t gp_kernel_generation __attribute__((visibility("hidden")));
 

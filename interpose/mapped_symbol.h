@@ -18,8 +18,8 @@
  */
 void *gp_mapped_symbol(const char *prefix, const char *symbol, char *path, size_t path_bytes);
 
-/* dl_iterate_phdr in such a way that a fork meanwhile waits for it, for at most 50 ms: a child forked
- * inside it could never walk or unwind again. */
+/* dl_iterate_phdr in such a way that a fork meanwhile waits for it, for at most 50 ms: a child
+ * forked inside it could never walk or unwind again. */
 int gp_mapped_walk(int (*look)(struct dl_phdr_info *, size_t, void *), void *context);
 
 #endif

@@ -19,8 +19,8 @@
 #include "mapped_symbol.h"
 #include "symbol_name.h"
 
-#define SLOTS \
-	4096u /* a power of two, over four times the addresses that GP_CUDA_ROWS rows can have */
+/* A power of two, over four times the addresses that GP_CUDA_ROWS rows can have. */
+#define SLOTS 4096u
 #define BEHIND_MAX 8u
 
 struct route {
@@ -31,8 +31,7 @@ struct route {
 struct routes {
 	void *handle; /* the driver's, never closed */
 	struct gp_elf_range driver;
-	struct gp_elf_range behind[BEHIND_MAX]; /* objects after us that stand before the driver:
-						   other interposers */
+	struct gp_elf_range behind[BEHIND_MAX]; /* other interposers, between us and the driver */
 	unsigned behinds;
 	struct route slot[SLOTS];
 };
@@ -81,12 +80,12 @@ void gp_dlsym_find(void)
 	__atomic_store_n(&gp_next_dlsym, next ? (gp_dlsym_function *)next : libc, __ATOMIC_RELEASE);
 }
 
-/* What an ELF reference would be bound to if we were not there. */
+/* What an ELF reference of the program would be bound to if we were not there: the driver's own,
+ * or another preload's. A later library with such names (XLA's stubs) is no interposer. */
 static void *elf_next(const char *symbol)
 {
-	void *volatile found =
-		gp_libc_dlsym(RTLD_NEXT, symbol); /* no tail call: the caller must be us */
-	return found;
+	void *volatile found = gp_libc_dlsym(RTLD_NEXT, symbol); /* no tail call */
+	return found && gp_elf_position(found) < gp_objects_at_start ? found : NULL;
 }
 
 /* ---- building ---- */

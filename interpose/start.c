@@ -19,7 +19,8 @@ static void tell_what_is_known(void)
 void gp_start(void)
 {
 	static _Atomic bool is_started;
-	if (atomic_exchange(&is_started, true))
+	if (atomic_load_explicit(&is_started, memory_order_relaxed) ||
+	    atomic_exchange(&is_started, true))
 		return;
 	gp_dlsym_find();
 	gp_objects_at_start = gp_elf_position(NULL);

@@ -12,14 +12,16 @@ if [ ! -f "$object" ]; then
 	exit 1
 fi
 
-exports() { readelf -W --dyn-syms "$object" | awk '$7 ~ /^[0-9]+$/ && $5 != "LOCAL" { sub(/@.*/, "", $8); print $8 }'; }
-imports() { readelf -W --dyn-syms "$object" | awk '$7 == "UND" && $8 != "" { sub(/@.*/, "", $8); print $8 }'; }
+symbols=$(readelf -W --dyn-syms "$object")
+dynamic=$(readelf -W -d "$object")
+exports() { awk '$7 ~ /^[0-9]+$/ && $5 != "LOCAL" { sub(/@.*/, "", $8); print $8 }' <<<"$symbols"; }
+imports() { awk '$7 == "UND" && $8 != "" { sub(/@.*/, "", $8); print $8 }' <<<"$symbols"; }
 
 {
 	exports | grep -vE '^(dlsym|cu[A-Z][A-Za-z0-9_]*|_ZN3c1027reportMemoryUsageToProfilerE.*|_ZN3c1027reportOutOfMemoryToProfilerE.*|InitializeInjection.*)$' |
 		sed "s#^#$object:1: exports #; s#\$#, expected: only dlsym, cu*, the two c10 reports, InitializeInjection*#" || true
 	for door in dlsym cuGetProcAddress cuGetProcAddress_v2 cuMemAlloc_v2 cuLaunchKernel; do
-		exports | grep -qx "$door" || echo "$object:1: does not export $door, expected: every door"
+		grep -qx "$door" <<<"$(exports)" || echo "$object:1: does not export $door, expected: every door"
 	done
 
 	# each row is an export and each driver export is a row
@@ -32,19 +34,19 @@ imports() { readelf -W --dyn-syms "$object" | awk '$7 == "UND" && $8 != "" { sub
 			sed 's#^#interpose/cuda_api.def:1: #; s#$# is exported, expected: a row for it#' || true
 	fi
 
-	readelf -d "$object" | sed -nE 's/.*\(NEEDED\).*\[(.*)\].*/\1/p' |
+	sed -nE 's/.*\(NEEDED\).*\[(.*)\].*/\1/p' <<<"$dynamic" |
 		grep -vxE 'libc\.so\.6|libdl\.so\.2|libpthread\.so\.0|ld-linux.*' |
 		sed "s#^#$object:1: needs #; s#\$#, expected: only libc, libdl, libpthread, ld-linux#" || true
 
 	# before glibc 2.34 dlopen and pthread_create were not in libc: a job that does not need these two must still start
 	for library in libdl.so.2 libpthread.so.0; do
-		readelf -d "$object" | grep -q "NEEDED.*\[$library\]" ||
+		grep -q "NEEDED.*\[$library\]" <<<"$dynamic" ||
 			echo "$object:1: does not need $library, expected: it does, for glibc before 2.34"
 	done
 
 	readelf -W -V "$object" | grep -oE 'GLIBC_[0-9.]+' | sort -uV | sed 's/GLIBC_//' | while IFS= read -r version; do
 		[ "$(printf '%s\n' "$version" "$glibc_most" | sort -V | tail -n 1)" = "$glibc_most" ] ||
-			readelf -W --dyn-syms "$object" | awk '$7 == "UND"' | grep -oE "[A-Za-z0-9_]+@GLIBC_${version//./\\.}( |\$)" | sort -u |
+			awk '$7 == "UND"' <<<"$symbols" | { grep -oE "[A-Za-z0-9_]+@GLIBC_${version//./\\.}( |\$)" || true; } | sort -u |
 			sed "s#^#$object:1: imports #; s# *\$#, expected: nothing above GLIBC_$glibc_most#"
 	done
 
@@ -58,7 +60,7 @@ imports() { readelf -W --dyn-syms "$object" | awk '$7 == "UND" && $8 != "" { sub
 		$1 == "TLS" && number($6) > most {
 			printf "%s:1: TLS of %d bytes, expected: at most %d\n", name, number($6), most
 		}'
-	readelf -d "$object" | grep -q STATIC_TLS ||
+	grep -q STATIC_TLS <<<"$dynamic" ||
 		echo "$object:1: no STATIC_TLS flag, expected: initial-exec TLS in a preload object"
 
 	# it cannot end the job and does not use its stdio; memory calls come from zstd's unused default allocator

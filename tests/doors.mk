@@ -1,5 +1,5 @@
 # Programs and libraries that tests/unit/test_doors.c runs: other people's ways to look the driver up.
-DOORS := $(addprefix $(BUILD)/doors/,door_probe libdoor.so libdoor_needing.so door_linked door_weak libdoor_elf_interposer.so libdoor_malloc.so libdoor_early.so door_echo echo/libcuda.so.1)
+DOORS := $(addprefix $(BUILD)/doors/,door_probe libdoor.so libdoor_needing.so door_linked door_weak libdoor_elf_interposer.so libdoor_malloc.so libdoor_early.so door_echo echo/libcuda.so.1 libdoor_stubs.so)
 CUDART_STATIC := $(firstword $(wildcard $(CUDA_INCLUDE)/../lib64/libcudart_static.a $(CUDA_INCLUDE)/../lib/libcudart_static.a))
 CUDA_STUB := $(firstword $(wildcard $(CUDA_INCLUDE)/../lib64/stubs/libcuda.so $(CUDA_INCLUDE)/../lib/stubs/libcuda.so))
 ifneq ($(and $(CUDART_STATIC),$(CUDA_STUB)),)
@@ -30,6 +30,9 @@ $(BUILD)/doors/libdoor_elf_interposer.so: tests/doors/door_elf_interposer.c
 $(BUILD)/doors/libdoor_malloc.so: tests/doors/door_malloc.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -fno-builtin -fPIC -shared -Wl,-soname,libdoor_malloc.so -o $@ $< -ldl
+$(BUILD)/doors/libdoor_stubs.so: tests/doors/door_stubs.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fPIC -shared -Wl,-Bsymbolic,-soname,libdoor_stubs.so -o $@ $< -ldl
 $(BUILD)/doors/echo/libcuda.so.1: tests/doors/echo_driver.c interpose/cuda_api.def
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $<

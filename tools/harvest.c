@@ -38,7 +38,7 @@ static const char *shown(const char *path)
 static void add_peaks(struct sum *s, struct gp_recording *recording, const char *path)
 {
 	struct gp_timeline timeline;
-	if (gp_timeline_build(recording, 2, 0, INT64_MAX, &timeline) != GP_OK)
+	if (gp_timeline_build(recording, 16, 0, INT64_MAX, &timeline) != GP_OK)
 		return;
 	s->has_many_devices = s->has_many_devices || timeline.devices > 1;
 	for (size_t k = 0; k < timeline.devices; k++) {

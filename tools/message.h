@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "format/status.h"
+#include "gpuprof.h"
 
 void gp_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void gp_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));

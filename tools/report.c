@@ -172,7 +172,7 @@ static bool oom_find(const struct gp_timeline *timeline, int64_t *out)
 static bool event_find(struct gp_recording *recording, const char *text, int64_t *out)
 {
 	struct gp_timeline timeline;
-	enum gp_status status = gp_timeline_build(recording, 2, 0, INT64_MAX, &timeline);
+	enum gp_status status = gp_timeline_build(recording, 16, 0, INT64_MAX, &timeline);
 	if (status) {
 		gp_complain("cannot find '%s' in the recording: %s", text, gp_status_text(status));
 		return false;

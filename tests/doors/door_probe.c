@@ -234,6 +234,20 @@ static void probe_inside(void)
 	MUST(!is_ours(look_up("cuGetProcAddress_v2")), "the driver was given our resolver");
 }
 
+/* A library with stubs in front of the driver: its allocation is ours to see, once. */
+static void probe_stubs(void)
+{
+	void *stubs = dlopen("libdoor_stubs.so", RTLD_NOW | RTLD_GLOBAL);
+	MUST(stubs, "%s", dlerror());
+	int (*alloc)(void);
+	void **found = dlsym(stubs, "door_stub_found");
+	*(void **)&alloc = dlsym(stubs, "door_stub_alloc");
+	int result = alloc();
+	printf("stub allocation %d\n", result);
+	if (*found && getenv("PROBE_OURS"))
+		MUST(is_ours(*found), "the stub leads past us");
+}
+
 /* ---- many at once, and forks among them ---- */
 
 #define THREADS 8
@@ -307,6 +321,8 @@ int main(int argc, char **argv)
 		probe_self();
 	else if (strcmp(what, "inside") == 0)
 		probe_inside();
+	else if (strcmp(what, "stubs") == 0)
+		probe_stubs();
 	else if (strcmp(what, "race") == 0)
 		probe_race();
 	else

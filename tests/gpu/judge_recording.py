@@ -37,6 +37,7 @@ def by_device(timeline):
 def judge_health(judge, info):
     judge.equal("complete", info["complete"], True)
     judge.equal("memory events lost", info["lost"]["memory"], 0)
+    judge.equal("launches lost", info["lost"]["launch"], 0)
     judge.equal("anomalies", info["self_check"]["anomalies"], 0)
     judge.equal("mismatches", info["self_check"]["mismatches"], 0)
 
@@ -52,6 +53,8 @@ def judge_torch(judge, info, timeline, peaks):
                     f"{driver} >= {reserved}")
     events = info["self_check"]["framework_events"]
     judge.claim("framework events recorded", events > 0, events)
+    allocs = sum(d["block_allocs"] for d in peaks["devices"])
+    judge.equal("blocks allocated", info["events"].get("block_alloc", 0), allocs)
     ooms = sum(d["ooms"] for d in peaks["devices"])
     judge.equal("framework OOMs", info["events"].get("oom", 0), ooms)
 

@@ -236,6 +236,20 @@ static void read_recording(uint64_t *misses, uint64_t *allocs)
 	assert_int_equal(unlink(path), 0);
 }
 
+/* With a driver, and without one: the stubs then say so. */
+static void sees_calls_through_stubs(void **state)
+{
+	(void)state;
+	uint64_t misses, allocs;
+	same_as_bare((struct how){ library, doors, { "GPUPROF_OUTPUT=doors.gpr" } }, "door_probe",
+		     "stubs");
+	same_as_bare((struct how){ library, with_fake, { "GPUPROF_OUTPUT=doors.gpr", OURS } },
+		     "door_probe", "stubs");
+	read_recording(&misses, &allocs);
+	assert_int_equal(allocs, 1);
+	assert_int_equal(misses, 0);
+}
+
 static void stands_before_a_linked_driver(void **state)
 {
 	(void)state;
@@ -380,6 +394,7 @@ int main(void)
 		cmocka_unit_test(answers_as_an_old_driver_would),
 		cmocka_unit_test(passes_calls_on_unchanged),
 		cmocka_unit_test(stands_before_a_linked_driver),
+		cmocka_unit_test(sees_calls_through_stubs),
 		cmocka_unit_test(shares_calls_with_an_elf_interposer),
 		cmocka_unit_test(shares_dlsym_with_another),
 		cmocka_unit_test(serves_a_malloc_interposer),

@@ -1,6 +1,7 @@
 /*
- * The fake driver keeps the promises that other tests rest on: addresses go from thread to thread at
- * once, memory runs out, refusals and captures are those of a real one, faults come when asked for.
+ * The fake driver keeps the promises that other tests rest on: addresses go from thread to thread
+ * at once, memory runs out, refusals and captures are those of a real one, faults come when asked
+ * for.
  */
 #include <setjmp.h>
 #include <stdarg.h>

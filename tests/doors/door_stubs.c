@@ -1,0 +1,62 @@
+/*
+ * A library that brings names of the driver of its own, opened RTLD_GLOBAL: each leads to the
+ * driver that the library opens itself when it is first called, as XLA's stubs do.
+ */
+#include <dlfcn.h>
+#include <stddef.h>
+
+int cuInit(unsigned flags);
+int cuMemAlloc_v2(unsigned long long *address, size_t bytes);
+int cuCtxSetCurrent(void *context);
+int cuDevicePrimaryCtxRetain(void **context, int device);
+int door_stub_alloc(void);
+extern void *door_stub_found;
+
+void *door_stub_found;
+
+static void *find(const char *name)
+{
+	static void *driver;
+	if (!driver)
+		driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	void *volatile found = driver ? dlsym(driver, name) : NULL;
+	return found;
+}
+
+int cuInit(unsigned flags)
+{
+	int (*real)(unsigned);
+	*(void **)&real = find("cuInit");
+	return real ? real(flags) : 3;
+}
+
+int cuDevicePrimaryCtxRetain(void **context, int device)
+{
+	int (*real)(void **, int);
+	*(void **)&real = find("cuDevicePrimaryCtxRetain");
+	return real ? real(context, device) : 3;
+}
+
+int cuCtxSetCurrent(void *context)
+{
+	int (*real)(void *);
+	*(void **)&real = find("cuCtxSetCurrent");
+	return real ? real(context) : 3;
+}
+
+int cuMemAlloc_v2(unsigned long long *address, size_t bytes)
+{
+	int (*real)(unsigned long long *, size_t);
+	*(void **)&real = door_stub_found = find("cuMemAlloc_v2");
+	return real ? real(address, bytes) : 3;
+}
+
+/* An allocation through the stubs, as the library's own code makes it. */
+int door_stub_alloc(void)
+{
+	void *context = NULL;
+	unsigned long long address = 0;
+	if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context))
+		return 100;
+	return cuMemAlloc_v2(&address, 4096);
+}
