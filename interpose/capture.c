@@ -1,6 +1,7 @@
 /*
- * Captures under way. The count is raised before the driver's begin and lowered after its end, so that
- * it is never too low; it may be too high for a while, which only postpones what we wanted to ask.
+ * Captures under way. The count is raised before the driver's begin and lowered after its end, so
+ * that it is never too low; it may be too high for a while, which only postpones what we wanted to
+ * ask.
  */
 #include "capture.h"
 
@@ -9,7 +10,7 @@
 #include "../libgpuprof/record/record.h"
 
 #define CAPTURES_KNOWN 64u
-#define WAIT_TURNS     10000u
+#define WAIT_TURNS 10000u
 
 _Atomic uint32_t gp_captures;
 static _Atomic uint32_t calling;
@@ -19,7 +20,10 @@ static _Atomic uint32_t unplaced; /* captures that found no place in origins */
 bool gp_calls_begin(void)
 {
 	atomic_fetch_add(&calling, 1);
-	/* partner: the sequentially consistent add in gp_capture_begin: one of the two sees the other */
+	/*
+	 * partner: the sequentially consistent add in gp_capture_begin: one of the two sees the
+	 * other
+	 */
 	if (atomic_load(&gp_captures) == 0)
 		return true;
 	atomic_fetch_sub(&calling, 1);

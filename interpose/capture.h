@@ -1,6 +1,7 @@
 /*
- * Which streams are being captured, and the gate that keeps our own driver calls away from captures:
- * one of ours inside a capture that reaches its thread would end the capture. Needs no recorder.
+ * Which streams are being captured, and the gate that keeps our own driver calls away from
+ * captures: one of ours inside a capture that reaches its thread would end the capture. Needs no
+ * recorder.
  */
 #ifndef GP_CAPTURE_H
 #define GP_CAPTURE_H
@@ -19,13 +20,16 @@ static inline bool gp_is_capturing(void)
 	return atomic_load_explicit(&gp_captures, memory_order_relaxed) != 0;
 }
 
-/* True: no capture is under way and none begins before gp_calls_end(). False: make no driver call. */
+/*
+ * True: no capture is under way and none begins before gp_calls_end(). False: make no driver call.
+ */
 bool gp_calls_begin(void);
 void gp_calls_end(void);
 
 /*
- * Before the driver is asked to begin a capture of `stream`; waits for calls that are inside the gate.
- * After the driver answered to a begin or an end: `result` decides whether the capture goes on.
+ * Before the driver is asked to begin a capture of `stream`; waits for calls that are inside the
+ * gate. After the driver answered to a begin or an end: `result` decides whether the capture goes
+ * on.
  */
 void gp_capture_begin(void);
 void gp_capture_began(uint64_t stream, CUresult result);

@@ -1,6 +1,7 @@
 /*
  * Tables of contexts, streams, pools and addresses, and the slow halves that fill them. Tables are
- * kept up to date while nothing is recorded as well; definitions are made when they are first needed.
+ * kept up to date while nothing is recorded as well; definitions are made when they are first
+ * needed.
  */
 #include "context.h"
 
@@ -12,16 +13,16 @@
 #include "handle_table.h"
 
 #define CONTEXT_BITS 7u
-#define STREAM_BITS  11u
-#define POOL_BITS    7u
+#define STREAM_BITS 11u
+#define POOL_BITS 7u
 #define ADDRESS_BITS 13u
-#define EXTRA_BITS   7u
-#define STACK_DEPTH  7u
+#define EXTRA_BITS 7u
+#define STACK_DEPTH 7u
 
 /* A table's byte: the device, and whether the definition has been recorded. */
-#define TOLD	 0x80u
-#define NOWHERE	 0x7fu
-#define PLACE(b) ((b) & 0x7fu)
+#define TOLD 0x80u
+#define NOWHERE 0x7fu
+#define PLACE(b) ((b)&0x7fu)
 
 _Atomic uint32_t gp_context_epoch = 1;
 _Atomic uint64_t gp_stream_epoch = 1;
@@ -43,7 +44,8 @@ static _Thread_local struct context_stack stack __attribute__((tls_model("initia
 
 static unsigned device_of(int byte)
 {
-	return byte < 0 || PLACE((unsigned)byte) == NOWHERE ? GP_DEVICE_UNKNOWN : PLACE((unsigned)byte);
+	return byte < 0 || PLACE((unsigned)byte) == NOWHERE ? GP_DEVICE_UNKNOWN :
+							      PLACE((unsigned)byte);
 }
 
 static uint8_t byte_of(unsigned device)
@@ -107,7 +109,8 @@ static void tell_device(unsigned device)
 {
 	if (device >= GP_DEVICES || atomic_load(&devices_told) >> device & 1 || !gp_calls_begin())
 		return;
-	if (!(atomic_fetch_or(&devices_told, 1ull << device) >> device & 1) && !define_device(device))
+	if (!(atomic_fetch_or(&devices_told, 1ull << device) >> device & 1) &&
+	    !define_device(device))
 		atomic_fetch_and(&devices_told, ~(1ull << device));
 	gp_calls_end();
 }
@@ -118,9 +121,10 @@ static bool tell_context(uint64_t context, int byte, unsigned flags)
 	unsigned device = device_of(byte);
 	tell_device(device);
 	if (byte >= 0 && !((unsigned)byte & TOLD)) {
-		struct gp_record record = {
-			.kind = GP_CONTEXT, .device = (uint8_t)device, .aux = flags, .context.handle = context
-		};
+		struct gp_record record = { .kind = GP_CONTEXT,
+					    .device = (uint8_t)device,
+					    .aux = flags,
+					    .context.handle = context };
 		if (!gp_define_sure(&record, NULL, 0))
 			return false;
 		gp_handle_put(contexts, CONTEXT_BITS, context, (uint8_t)((unsigned)byte | TOLD));
@@ -138,9 +142,10 @@ void gp_context_define(uint64_t context, unsigned flags)
 void gp_stream_define(uint64_t stream, unsigned flags, int priority)
 {
 	int byte = gp_handle_find(streams, STREAM_BITS, stream);
-	struct gp_record record = {
-		.kind = GP_STREAM, .device = (uint8_t)device_of(byte), .aux = flags, .stream.handle = stream
-	};
+	struct gp_record record = { .kind = GP_STREAM,
+				    .device = (uint8_t)device_of(byte),
+				    .aux = flags,
+				    .stream.handle = stream };
 	record.stream.context = gp_thread.context;
 	record.stream.priority = (uint64_t)(int64_t)priority;
 	if (byte >= 0 && !((unsigned)byte & TOLD) && gp_define_sure(&record, NULL, 0))
@@ -341,13 +346,15 @@ unsigned gp_pool_device(CUmemoryPool pool)
 	return device_of(gp_handle_find(pools, POOL_BITS, (uint64_t)pool));
 }
 
-/* Device memory of every sort shares one range of addresses; handles and host pages have their own. */
+/*
+ * Device memory of every sort shares one range of addresses; handles and host pages have their own.
+ */
 static uint64_t address_key(enum gp_space space, uint64_t address)
 {
 	uint64_t family = 0;
-	if (space == GP_SPACE_HOST || space == GP_SPACE_HOST_REGISTER || space == GP_SPACE_PHYSICAL ||
-	    space == GP_SPACE_RESERVATION || space == GP_SPACE_MAPPED || space == GP_SPACE_ARRAY ||
-	    space == GP_SPACE_MULTICAST)
+	if (space == GP_SPACE_HOST || space == GP_SPACE_HOST_REGISTER ||
+	    space == GP_SPACE_PHYSICAL || space == GP_SPACE_RESERVATION ||
+	    space == GP_SPACE_MAPPED || space == GP_SPACE_ARRAY || space == GP_SPACE_MULTICAST)
 		family = space;
 	return address ^ family << 52;
 }

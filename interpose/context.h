@@ -1,7 +1,8 @@
 /*
- * Which device an event belongs to: the thread's current context, followed through the wrapped calls,
- * and the devices of contexts, streams, pools and addresses. Owns those tables and the definitions of
- * devices, contexts and streams. Asks the driver only behind the gate of capture.h, once per object.
+ * Which device an event belongs to: the thread's current context, followed through the wrapped
+ * calls, and the devices of contexts, streams, pools and addresses. Owns those tables and the
+ * definitions of devices, contexts and streams. Asks the driver only behind the gate of capture.h,
+ * once per object.
  */
 #ifndef GP_CONTEXT_H
 #define GP_CONTEXT_H
@@ -37,15 +38,20 @@ GP_HOT unsigned gp_device_of_stream(uint64_t stream)
 	if (stream <= (uint64_t)CU_STREAM_PER_THREAD)
 		return gp_device_current();
 	if (gp_likely(t->stream == stream &&
-		      t->stream_epoch == atomic_load_explicit(&gp_stream_epoch, memory_order_relaxed)))
+		      t->stream_epoch ==
+			      atomic_load_explicit(&gp_stream_epoch, memory_order_relaxed)))
 		return t->stream_device;
 	return gp_device_of_stream_slow(stream);
 }
 
-/* What is known without asking and without a record: safe before a call and beside a reservation. */
+/*
+ * What is known without asking and without a record: safe before a call and beside a reservation.
+ */
 unsigned gp_stream_device_known(uint64_t stream);
 
-/* One number a stream: 0 is the legacy default stream, 2 the calling thread's own default stream. */
+/*
+ * One number a stream: 0 is the legacy default stream, 2 the calling thread's own default stream.
+ */
 GP_HOT uint64_t gp_stream_of(CUstream stream, bool is_per_thread)
 {
 	if (!stream)
@@ -84,12 +90,12 @@ void gp_address_put(enum gp_space space, uint64_t address, unsigned device);
 /* The device, GP_DEVICE_UNKNOWN if not known; `is_ending` forgets it. */
 unsigned gp_address_device(enum gp_space space, uint64_t address, bool is_ending);
 
-
 /*
  * Further references to an address or handle that is live already (memory of another process opened
  * twice, a physical handle retained): only the last one's end is a free.
  */
-bool gp_reference_add(enum gp_space space, uint64_t address); /* false: not live, this is the first */
+bool gp_reference_add(enum gp_space space,
+		      uint64_t address); /* false: not live, this is the first */
 void gp_reference_again(enum gp_space space, uint64_t address);
 bool gp_reference_drop(enum gp_space space, uint64_t address); /* false: there is only one */
 

@@ -1,7 +1,8 @@
 /*
- * The one table of driver functions, expanded: the real pointers, the row numbers, the wrappers' addresses.
- * A row is CUDA(symbol, (typed parameters), (arguments), hook): `symbol` is the exact driver export. CALL(symbol,
- * (typed parameters)) is a function that we call ourselves (DESIGN 3.1's allowlist) and do not intercept.
+ * The one table of driver functions, expanded: the real pointers, the row numbers, the wrappers'
+ * addresses. A row is CUDA(symbol, (typed parameters), (arguments), hook): `symbol` is the exact
+ * driver export. CALL(symbol, (typed parameters)) is a function that we call ourselves (DESIGN
+ * 3.1's allowlist) and do not intercept.
  */
 #ifndef GP_CUDA_API_H
 #define GP_CUDA_API_H

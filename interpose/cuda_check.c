@@ -12,16 +12,19 @@
 #include <cuda.h>
 
 #if CUDA_VERSION >= 13000
-/* the first half of a row fails where the header knows no such function, the second where it differs */
+/*
+ * the first half of a row fails where the header knows no such function, the second where it
+ * differs
+ */
 #define CUDA(symbol, parameters, arguments, hook) CALL(symbol, parameters)
-#define CALL(symbol, parameters)    \
+#define CALL(symbol, parameters)          \
 	extern __typeof__(symbol) symbol; \
 	CUresult CUDAAPI symbol parameters;
 #include "cuda_api.def"
 #undef CUDA
 #undef CALL
 
-#define BYTES(type, bytes)      _Static_assert(sizeof(type) == (bytes), #type);
+#define BYTES(type, bytes) _Static_assert(sizeof(type) == (bytes), #type);
 #define FIELD(type, field, at) _Static_assert(offsetof(type, field) == (at), #type "." #field);
 #include "cuda_layout.def"
 #undef BYTES

@@ -51,7 +51,7 @@ typedef struct CUmod_st *CUmodule;
 typedef struct CUstream_st *CUstream;
 
 /* the two handles that name a stream without being one */
-#define CU_STREAM_LEGACY     ((CUstream)0x1)
+#define CU_STREAM_LEGACY ((CUstream)0x1)
 #define CU_STREAM_PER_THREAD ((CUstream)0x2)
 
 typedef int CUarray_format;
@@ -77,7 +77,8 @@ typedef struct CUmemPoolPtrExportData_st CUmemPoolPtrExportData;
 typedef struct CUDA_BATCH_MEM_OP_NODE_PARAMS_st CUDA_BATCH_MEM_OP_NODE_PARAMS;
 typedef struct CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st CUDA_EXT_SEM_SIGNAL_NODE_PARAMS;
 typedef struct CUDA_EXT_SEM_WAIT_NODE_PARAMS_st CUDA_EXT_SEM_WAIT_NODE_PARAMS;
-typedef struct CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_st CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC;
+typedef struct CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_st
+	CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC;
 typedef struct CUDA_HOST_NODE_PARAMS_st CUDA_HOST_NODE_PARAMS;
 typedef struct CUDA_MEMCPY3D_st CUDA_MEMCPY3D;
 typedef struct CUDA_MEMSET_NODE_PARAMS_st CUDA_MEMSET_NODE_PARAMS;
@@ -216,7 +217,7 @@ typedef struct CUgraphNodeParams_st {
 	};
 } CUgraphNodeParams;
 
-#define BYTES(type, bytes)      _Static_assert(sizeof(type) == (bytes), #type);
+#define BYTES(type, bytes) _Static_assert(sizeof(type) == (bytes), #type);
 #define FIELD(type, field, at) _Static_assert(offsetof(type, field) == (at), #type "." #field);
 #include "cuda_layout.def"
 #undef BYTES

@@ -1,7 +1,8 @@
 /*
- * A bounded, lock-free map from a driver handle (or an address) to one byte. Lookups are a few loads
- * in one cache line; an entry may be evicted by another one, never changed into it, so what is not
- * found has to be asked for again. A fork at any moment leaves it usable. No CUDA, no recorder.
+ * A bounded, lock-free map from a driver handle (or an address) to one byte. Lookups are a few
+ * loads in one cache line; an entry may be evicted by another one, never changed into it, so what
+ * is not found has to be asked for again. A fork at any moment leaves it usable. No CUDA, no
+ * recorder.
  */
 #ifndef GP_HANDLE_TABLE_H
 #define GP_HANDLE_TABLE_H
@@ -46,8 +47,10 @@ static inline bool gp_handle_has(struct gp_handle_bucket *table, unsigned bits, 
 	return false;
 }
 
-/* Forgets the handle and returns its byte, -1 if there was none. The store may evict an entry that another thread puts
- * there at this moment: cheaper than an exchange, and allowed. */
+/*
+ * Forgets the handle and returns its byte, -1 if there was none. The store may evict an entry that
+ * another thread puts there at this moment: cheaper than an exchange, and allowed.
+ */
 static inline int gp_handle_take(struct gp_handle_bucket *table, unsigned bits, uint64_t handle)
 {
 	struct gp_handle_bucket *bucket = gp_handle_bucket(table, bits, handle);
@@ -68,7 +71,10 @@ static inline void gp_handle_drop(struct gp_handle_bucket *table, unsigned bits,
 		;
 }
 
-/* Replaces what was there for `handle`; else takes a free place, else one that it chooses by the handle. */
+/*
+ * Replaces what was there for `handle`; else takes a free place, else one that it chooses by the
+ * handle.
+ */
 static inline void gp_handle_put(struct gp_handle_bucket *table, unsigned bits, uint64_t handle,
 				 uint8_t byte)
 {
@@ -88,8 +94,11 @@ static inline void gp_handle_put(struct gp_handle_bucket *table, unsigned bits, 
 	atomic_store_explicit(&bucket->words[place], handle << 8 | byte, memory_order_relaxed);
 }
 
-/* Adds to the byte of an entry: -1 when there is none or it would leave 0..255, else the new byte. */
-static inline int gp_handle_add(struct gp_handle_bucket *table, unsigned bits, uint64_t handle, int change)
+/*
+ * Adds to the byte of an entry: -1 when there is none or it would leave 0..255, else the new byte.
+ */
+static inline int gp_handle_add(struct gp_handle_bucket *table, unsigned bits, uint64_t handle,
+				int change)
 {
 	struct gp_handle_bucket *bucket = gp_handle_bucket(table, bits, handle);
 	for (unsigned k = 0; k < GP_HANDLE_WAYS; k++) {
@@ -98,9 +107,9 @@ static inline int gp_handle_add(struct gp_handle_bucket *table, unsigned bits, u
 			int byte = (int)(word & 0xff) + change;
 			if (byte < 0 || byte > 255)
 				return -1;
-			if (atomic_compare_exchange_weak_explicit(&bucket->words[k], &word,
-								  handle << 8 | (uint64_t)byte,
-								  memory_order_relaxed, memory_order_relaxed))
+			if (atomic_compare_exchange_weak_explicit(
+				    &bucket->words[k], &word, handle << 8 | (uint64_t)byte,
+				    memory_order_relaxed, memory_order_relaxed))
 				return byte;
 		}
 	}
@@ -112,7 +121,8 @@ static inline void gp_handle_mask(struct gp_handle_bucket *table, unsigned bits,
 {
 	for (unsigned b = 0; b < 1u << bits; b++)
 		for (unsigned k = 0; k < GP_HANDLE_WAYS; k++) {
-			uint64_t word = atomic_load_explicit(&table[b].words[k], memory_order_relaxed);
+			uint64_t word =
+				atomic_load_explicit(&table[b].words[k], memory_order_relaxed);
 			if (word)
 				atomic_compare_exchange_strong_explicit(
 					&table[b].words[k], &word, word & (~(uint64_t)0xff | mask),

@@ -11,8 +11,8 @@
 
 /* ---- streams ---- */
 
-void gp_hook_stream_created(CUresult result, uint64_t stream, unsigned flags, int priority, unsigned device,
-			    bool is_recording)
+void gp_hook_stream_created(CUresult result, uint64_t stream, unsigned flags, int priority,
+			    unsigned device, bool is_recording)
 {
 	if (result != CUDA_SUCCESS)
 		return;
@@ -121,7 +121,8 @@ void gp_hook_primary_ended(CUresult result, CUdevice device)
 
 void gp_hooks_started(void)
 {
-	static _Atomic pid_t recorded; /* the process that recorded before: in a forked child the parent */
+	static _Atomic pid_t
+		recorded; /* the process that recorded before: in a forked child the parent */
 	pid_t before = atomic_exchange(&recorded, getpid());
 	gp_context_restart(before != 0 && before != getpid());
 	gp_kernel_forget();

@@ -8,8 +8,8 @@
 #include "context.h"
 
 /* device: GP_DEVICE_UNKNOWN is that of the current context. */
-void gp_hook_stream_created(CUresult result, uint64_t stream, unsigned flags, int priority, unsigned device,
-			    bool is_recording);
+void gp_hook_stream_created(CUresult result, uint64_t stream, unsigned flags, int priority,
+			    unsigned device, bool is_recording);
 void gp_hook_stream_ending(uint64_t stream, bool is_recording);
 
 void gp_hook_context_created(CUresult result, CUcontext context, unsigned flags, CUdevice device,

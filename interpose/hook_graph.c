@@ -1,6 +1,6 @@
 /*
- * Captures, graphs and modules. Owns the knowledge which graphs hold memory: it lives as long as the
- * graph or what was instantiated from it.
+ * Captures, graphs and modules. Owns the knowledge which graphs hold memory: it lives as long as
+ * the graph or what was instantiated from it.
  */
 #include "hook_graph.h"
 
@@ -9,10 +9,12 @@
 
 /* ---- captures ---- */
 
-void gp_hook_capture_began(CUresult result, uint64_t stream, unsigned mode, CUgraph graph, bool is_recording)
+void gp_hook_capture_began(CUresult result, uint64_t stream, unsigned mode, CUgraph graph,
+			   bool is_recording)
 {
 	gp_capture_began(stream, result);
-	struct gp_record *r = is_recording && result == CUDA_SUCCESS ? gp_reserve(GP_CAPTURE_BEGIN) : NULL;
+	struct gp_record *r =
+		is_recording && result == CUDA_SUCCESS ? gp_reserve(GP_CAPTURE_BEGIN) : NULL;
 	if (!r)
 		return;
 	r->capture_begin.stream = stream;
@@ -23,7 +25,8 @@ void gp_hook_capture_began(CUresult result, uint64_t stream, unsigned mode, CUgr
 	gp_commit(r);
 }
 
-void gp_hook_capture_ended(CUresult result, uint64_t stream, const CUgraph *graph, bool is_recording)
+void gp_hook_capture_ended(CUresult result, uint64_t stream, const CUgraph *graph,
+			   bool is_recording)
 {
 	gp_capture_ended(stream, result);
 	if (!is_recording)
@@ -44,9 +47,9 @@ void gp_hook_capture_ended(CUresult result, uint64_t stream, const CUgraph *grap
 #define HOLDERS 256u
 
 /*
- * A graph with memory, and what was instantiated from it last; `graph` is 0 in a free place. `unfreed` counts
- * allocations without a free node: once launched, they live until somebody frees them by address, also
- * when graph and exec are gone (driver 580).
+ * A graph with memory, and what was instantiated from it last; `graph` is 0 in a free place.
+ * `unfreed` counts allocations without a free node: once launched, they live until somebody frees
+ * them by address, also when graph and exec are gone (driver 580).
  */
 static struct holder {
 	_Atomic uint64_t graph, exec;
@@ -58,7 +61,8 @@ static _Atomic bool has_holders; /* most jobs have none: then nothing is searche
 static struct holder *find_graph(uint64_t graph)
 {
 	for (unsigned k = 0; k < HOLDERS && atomic_load(&has_holders); k++)
-		if (atomic_load(&holders[k].graph) == graph && !atomic_load(&holders[k].is_graph_gone))
+		if (atomic_load(&holders[k].graph) == graph &&
+		    !atomic_load(&holders[k].is_graph_gone))
 			return &holders[k];
 	return NULL;
 }
@@ -188,7 +192,8 @@ void gp_hook_alloc_node(CUresult result, CUgraph graph, CUgraphNode node,
 {
 	struct gp_allocation what = {
 		.space = GP_SPACE_GRAPH,
-		.device = params ? gp_located_device(&params->poolProps.location) : GP_DEVICE_UNKNOWN,
+		.device =
+			params ? gp_located_device(&params->poolProps.location) : GP_DEVICE_UNKNOWN,
 		.bytes = params ? params->bytesize : 0,
 		.owner = (uint64_t)graph,
 	};
@@ -199,7 +204,8 @@ void gp_hook_alloc_node(CUresult result, CUgraph graph, CUgraphNode node,
 	gp_hook_alloc(result, address, what);
 }
 
-void gp_hook_any_node(CUresult result, CUgraph graph, CUgraphNode node, const CUgraphNodeParams *params)
+void gp_hook_any_node(CUresult result, CUgraph graph, CUgraphNode node,
+		      const CUgraphNodeParams *params)
 {
 	uint64_t address = 0;
 	if (!params)
@@ -209,7 +215,8 @@ void gp_hook_any_node(CUresult result, CUgraph graph, CUgraphNode node, const CU
 		gp_hook_alloc_node(result, graph, node, &params->alloc);
 		return;
 	case GP_NODE_KERNEL:
-		address = (uint64_t)(params->kernel.func ? (void *)params->kernel.func : (void *)params->kernel.kern);
+		address = (uint64_t)(params->kernel.func ? (void *)params->kernel.func :
+							   (void *)params->kernel.kern);
 		break;
 	case GP_NODE_CHILD:
 		address = (uint64_t)params->graph.graph;

@@ -1,6 +1,6 @@
 /*
- * What the rows of captures, graphs and modules do. Each function is called by a wrapper; those that
- * take is_recording keep their own tables up to date also while nothing is recorded.
+ * What the rows of captures, graphs and modules do. Each function is called by a wrapper; those
+ * that take is_recording keep their own tables up to date also while nothing is recorded.
  */
 #ifndef GP_HOOK_GRAPH_H
 #define GP_HOOK_GRAPH_H
@@ -8,8 +8,10 @@
 #include "context.h"
 
 /* After the driver's answer; gp_capture_begin() came before it. */
-void gp_hook_capture_began(CUresult result, uint64_t stream, unsigned mode, CUgraph graph, bool is_recording);
-void gp_hook_capture_ended(CUresult result, uint64_t stream, const CUgraph *graph, bool is_recording);
+void gp_hook_capture_began(CUresult result, uint64_t stream, unsigned mode, CUgraph graph,
+			   bool is_recording);
+void gp_hook_capture_ended(CUresult result, uint64_t stream, const CUgraph *graph,
+			   bool is_recording);
 
 void gp_hook_instantiate(CUresult result, CUgraphExec exec, CUgraph graph, uint64_t flags);
 void gp_hook_graph_update(CUresult result, CUgraphExec exec, CUgraph graph);
@@ -19,17 +21,21 @@ void gp_graph_memory_launched(CUgraphExec exec);
 void gp_hook_exec_destroy(CUgraphExec exec);
 void gp_hook_graph_destroy(CUgraph graph);
 
-/* A node, or with GP_NODE_CLONE a whole graph, was added to `graph`; `address` is a pointer, a kernel or another
- * graph, as the type says. */
+/*
+ * A node, or with GP_NODE_CLONE a whole graph, was added to `graph`; `address` is a pointer, a
+ * kernel or another graph, as the type says.
+ */
 void gp_hook_node(CUresult result, unsigned type, CUgraph graph, CUgraphNode node, uint64_t address,
 		  uint64_t bytes);
 void gp_hook_alloc_node(CUresult result, CUgraph graph, CUgraphNode node,
 			const CUDA_MEM_ALLOC_NODE_PARAMS *params);
-void gp_hook_any_node(CUresult result, CUgraph graph, CUgraphNode node, const CUgraphNodeParams *params);
+void gp_hook_any_node(CUresult result, CUgraph graph, CUgraphNode node,
+		      const CUgraphNodeParams *params);
 
 /* MODULE_LOAD's and MODULE_UNLOAD's flags. */
 enum gp_module { GP_MODULE_PLAIN = 0, GP_MODULE_LIBRARY = 1 };
 void gp_hook_module_load(CUresult result, enum gp_module kind, uint64_t handle);
-void gp_hook_module_unload(CUresult result, enum gp_module kind, uint64_t handle, bool is_recording);
+void gp_hook_module_unload(CUresult result, enum gp_module kind, uint64_t handle,
+			   bool is_recording);
 
 #endif

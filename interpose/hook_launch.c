@@ -30,7 +30,8 @@ static void wait_for_end(uint64_t function)
 static const char *ask_name(uint64_t function)
 {
 	const char *name = NULL;
-	if (gp_cuda.cuFuncGetName && gp_cuda.cuFuncGetName(&name, (CUfunction)function) == CUDA_SUCCESS && name)
+	if (gp_cuda.cuFuncGetName &&
+	    gp_cuda.cuFuncGetName(&name, (CUfunction)function) == CUDA_SUCCESS && name)
 		return name;
 	if (gp_cuda.cuKernelGetName &&
 	    gp_cuda.cuKernelGetName(&name, (CUkernel)function) == CUDA_SUCCESS && name)
@@ -48,9 +49,9 @@ void gp_kernel_name(uint64_t function, unsigned device)
 	}
 	uint8_t generation = atomic_load(&gp_kernel_generation);
 	const char *name = ask_name(function);
-	struct gp_record record = {
-		.kind = GP_KERNEL, .device = (uint8_t)device, .kernel.handle = function
-	};
+	struct gp_record record = { .kind = GP_KERNEL,
+				    .device = (uint8_t)device,
+				    .kernel.handle = function };
 	if (gp_define_sure(&record, name, strlen(name)))
 		gp_handle_put(gp_kernels, GP_KERNEL_BITS, function, generation);
 	gp_calls_end();
@@ -80,8 +81,8 @@ void gp_kernel_forget(void)
 		gp_handle_clear(gp_kernels, GP_KERNEL_BITS);
 }
 
-void gp_hook_launch_ex(CUresult result, uint64_t time, CUfunction function, const CUlaunchConfig *config,
-		       bool is_per_thread)
+void gp_hook_launch_ex(CUresult result, uint64_t time, CUfunction function,
+		       const CUlaunchConfig *config, bool is_per_thread)
 {
 	static const CUlaunchConfig none;
 	if (!config)
@@ -100,7 +101,8 @@ void gp_hook_launch_ex(CUresult result, uint64_t time, CUfunction function, cons
 	gp_hook_launch(result, time, shape, gp_stream_of(config->hStream, is_per_thread));
 }
 
-void gp_hook_launch_list(CUresult result, uint64_t time, const CUDA_LAUNCH_PARAMS *list, unsigned count)
+void gp_hook_launch_list(CUresult result, uint64_t time, const CUDA_LAUNCH_PARAMS *list,
+			 unsigned count)
 {
 	for (unsigned k = 0; list && k < count && result == CUDA_SUCCESS; k++) {
 		struct gp_launch_shape shape = {

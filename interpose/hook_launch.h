@@ -11,7 +11,8 @@
 
 /* Functions whose names are recorded, in this generation: addresses are reused after an unload. */
 #define GP_KERNEL_BITS 14u /* 65,536 kernels */
-extern struct gp_handle_bucket gp_kernels[1u << GP_KERNEL_BITS] __attribute__((visibility("hidden")));
+extern struct gp_handle_bucket gp_kernels[1u << GP_KERNEL_BITS]
+	__attribute__((visibility("hidden")));
 extern _Atomic uint8_t gp_kernel_generation __attribute__((visibility("hidden")));
 
 /* Records the name of `function`, or postpones it while a capture is under way. */
@@ -37,7 +38,8 @@ GP_HOT bool gp_kernel_is_named(uint64_t function)
 }
 
 /* After the call; `time` was taken before it. */
-GP_HOT void gp_hook_launch(CUresult result, uint64_t time, struct gp_launch_shape shape, uint64_t stream)
+GP_HOT void gp_hook_launch(CUresult result, uint64_t time, struct gp_launch_shape shape,
+			   uint64_t stream)
 {
 	uint64_t head = gp_thread.head;
 	unsigned device = gp_device_of_stream(stream);
@@ -46,9 +48,11 @@ GP_HOT void gp_hook_launch(CUresult result, uint64_t time, struct gp_launch_shap
 	struct gp_record *r = gp_reserve_at(GP_LAUNCH, time);
 	if (gp_unlikely(!r))
 		return;
-	if (gp_unlikely(gp_thread.head != head)) /* definitions came in between: a thread's times only grow */
+	if (gp_unlikely(gp_thread.head !=
+			head)) /* definitions came in between: a thread's times only grow */
 		r->time = gp_clock_now();
-	uint64_t variant = gp_unlikely(gp_is_capturing()) ? shape.variant | GP_LAUNCH_CAPTURED : shape.variant;
+	uint64_t variant =
+		gp_unlikely(gp_is_capturing()) ? shape.variant | GP_LAUNCH_CAPTURED : shape.variant;
 	r->launch.kernel = shape.function;
 	r->launch.stream = stream;
 	r->launch.grid = shape.grid_x | (uint64_t)(uint16_t)shape.grid_y << 32 |
@@ -61,10 +65,11 @@ GP_HOT void gp_hook_launch(CUresult result, uint64_t time, struct gp_launch_shap
 	gp_commit(r);
 }
 
-void gp_hook_launch_ex(CUresult result, uint64_t time, CUfunction function, const CUlaunchConfig *config,
-		       bool is_per_thread);
+void gp_hook_launch_ex(CUresult result, uint64_t time, CUfunction function,
+		       const CUlaunchConfig *config, bool is_per_thread);
 /* cuLaunchCooperativeKernelMultiDevice: one launch an element. */
-void gp_hook_launch_list(CUresult result, uint64_t time, const CUDA_LAUNCH_PARAMS *list, unsigned count);
+void gp_hook_launch_list(CUresult result, uint64_t time, const CUDA_LAUNCH_PARAMS *list,
+			 unsigned count);
 void gp_hook_graph_launch(CUresult result, uint64_t time, CUgraphExec exec, uint64_t stream,
 			  bool is_recording);
 

@@ -1,7 +1,7 @@
 /*
- * Memory events. The rules of order (DESIGN 2.5): ALLOC after success, FREE and UNMAP before the call
- * and undone when the driver refuses, so that an address which another thread gets at once is never
- * allocated before it was freed.
+ * Memory events. The rules of order (DESIGN 2.5): ALLOC after success, FREE and UNMAP before the
+ * call and undone when the driver refuses, so that an address which another thread gets at once is
+ * never allocated before it was freed.
  */
 #include "hook_memory.h"
 
@@ -11,11 +11,11 @@
 #include "cuda_api.h"
 
 /* gp_thread.last_free_order when there is no FREE to undo */
-#define NOTHING_FREED	UINT64_MAX
+#define NOTHING_FREED UINT64_MAX
 #define REFERENCE_FREED (UINT64_MAX - 1)
 /* spaces whose memory goes with its context */
-#define OF_CONTEXT                                                                          \
-	(1u << GP_SPACE_DEVICE | 1u << GP_SPACE_MANAGED | 1u << GP_SPACE_HOST |              \
+#define OF_CONTEXT                                                              \
+	(1u << GP_SPACE_DEVICE | 1u << GP_SPACE_MANAGED | 1u << GP_SPACE_HOST | \
 	 1u << GP_SPACE_HOST_REGISTER | 1u << GP_SPACE_ARRAY)
 
 /* ---- allocations ---- */
@@ -36,7 +36,8 @@ static void ask_free_bytes(CUresult result, struct gp_record *record)
 GP_COLD static void alloc_failed(CUresult result, struct gp_allocation what)
 {
 	int kept = errno;
-	struct gp_record failed = { .alloc_failed = { .bytes = what.bytes, .stream = what.stream } };
+	struct gp_record failed = { .alloc_failed = { .bytes = what.bytes,
+						      .stream = what.stream } };
 	ask_free_bytes(result, &failed);
 	struct gp_record *r = gp_reserve(GP_ALLOC_FAILED);
 	if (r) {
@@ -102,7 +103,8 @@ void gp_hook_free(enum gp_space space, uint64_t address, uint64_t stream)
 	gp_thread.last_free_order = NOTHING_FREED;
 	if (!address)
 		return;
-	if ((space == GP_SPACE_PHYSICAL || space == GP_SPACE_IPC) && gp_reference_drop(space, address)) {
+	if ((space == GP_SPACE_PHYSICAL || space == GP_SPACE_IPC) &&
+	    gp_reference_drop(space, address)) {
 		gp_thread.last_free_order = REFERENCE_FREED;
 		return;
 	}
@@ -155,7 +157,8 @@ unsigned gp_located_device(const CUmemLocation *location)
 	return GP_DEVICE_UNKNOWN;
 }
 
-void gp_hook_physical(CUresult result, uint64_t handle, uint64_t bytes, const CUmemAllocationProp *prop)
+void gp_hook_physical(CUresult result, uint64_t handle, uint64_t bytes,
+		      const CUmemAllocationProp *prop)
 {
 	bool is_ours = prop != NULL;
 	if (result == CUDA_SUCCESS && !is_ours && gp_reference_add(GP_SPACE_PHYSICAL, handle))
@@ -169,23 +172,28 @@ void gp_hook_physical(CUresult result, uint64_t handle, uint64_t bytes, const CU
 	gp_hook_alloc(result, handle, what);
 }
 
-/* The driver gives the handle that there is (driver 580); one that we did not see made is an import. */
+/*
+ * The driver gives the handle that there is (driver 580); one that we did not see made is an
+ * import.
+ */
 void gp_hook_retain(CUresult result, uint64_t handle)
 {
-	struct gp_allocation what = {
-		.space = GP_SPACE_PHYSICAL, .device = GP_DEVICE_UNKNOWN, .flags = GP_ALLOC_IMPORT | GP_ALLOC_RETAIN
-	};
+	struct gp_allocation what = { .space = GP_SPACE_PHYSICAL,
+				      .device = GP_DEVICE_UNKNOWN,
+				      .flags = GP_ALLOC_IMPORT | GP_ALLOC_RETAIN };
 	if (result == CUDA_SUCCESS && !gp_reference_add(GP_SPACE_PHYSICAL, handle))
 		gp_hook_alloc(result, handle, what);
 }
 
 enum gp_space gp_physical_space(uint64_t handle)
 {
-	bool is_multicast = gp_address_device(GP_SPACE_MULTICAST, handle, false) != GP_DEVICE_UNKNOWN;
+	bool is_multicast =
+		gp_address_device(GP_SPACE_MULTICAST, handle, false) != GP_DEVICE_UNKNOWN;
 	return is_multicast ? GP_SPACE_MULTICAST : GP_SPACE_PHYSICAL;
 }
 
-void gp_hook_map(CUresult result, uint64_t address, uint64_t bytes, uint64_t offset, uint64_t handle)
+void gp_hook_map(CUresult result, uint64_t address, uint64_t bytes, uint64_t offset,
+		 uint64_t handle)
 {
 	unsigned device = gp_address_device(GP_SPACE_PHYSICAL, handle, false);
 	if (device == GP_DEVICE_UNKNOWN)
@@ -242,8 +250,8 @@ void gp_hook_multicast_create(CUresult result, uint64_t handle, uint64_t bytes)
 	gp_hook_alloc(result, handle, what);
 }
 
-void gp_hook_multicast(CUresult result, enum gp_multicast operation, uint64_t handle, uint64_t member,
-		       uint64_t offset, uint64_t bytes, int device)
+void gp_hook_multicast(CUresult result, enum gp_multicast operation, uint64_t handle,
+		       uint64_t member, uint64_t offset, uint64_t bytes, int device)
 {
 	struct gp_record *r = result == CUDA_SUCCESS ? gp_reserve(GP_MULTICAST) : NULL;
 	if (!r)
@@ -254,7 +262,8 @@ void gp_hook_multicast(CUresult result, enum gp_multicast operation, uint64_t ha
 	r->multicast.bytes = bytes;
 	r->aux = (uint32_t)operation;
 	r->space = GP_SPACE_MULTICAST;
-	r->device = (uint8_t)(device >= 0 && device < (int)GP_DEVICES ? (unsigned)device : GP_DEVICE_UNKNOWN);
+	r->device = (uint8_t)(device >= 0 && device < (int)GP_DEVICES ? (unsigned)device :
+									GP_DEVICE_UNKNOWN);
 	gp_commit(r);
 }
 
@@ -314,11 +323,16 @@ GP_COLD static uint64_t ask_bytes(uint64_t address)
 	return bytes;
 }
 
-void gp_hook_import(CUresult result, enum gp_space space, uint64_t address, uint64_t bytes, uint64_t owner)
+void gp_hook_import(CUresult result, enum gp_space space, uint64_t address, uint64_t bytes,
+		    uint64_t owner)
 {
 	struct gp_allocation what = { .space = space, .flags = GP_ALLOC_IMPORT, .owner = owner };
-	/* memory that is open already comes at the same address, and is closed as often as it was opened */
-	if (result == CUDA_SUCCESS && space == GP_SPACE_IPC && !owner && gp_reference_add(space, address))
+	/*
+	 * memory that is open already comes at the same address, and is closed as often as it was
+	 * opened
+	 */
+	if (result == CUDA_SUCCESS && space == GP_SPACE_IPC && !owner &&
+	    gp_reference_add(space, address))
 		return;
 	what.device = gp_device_current();
 	what.bytes = bytes || result != CUDA_SUCCESS ? bytes : ask_bytes(address);
@@ -329,8 +343,8 @@ void gp_hook_import(CUresult result, enum gp_space space, uint64_t address, uint
 
 /* ---- arrays ---- */
 
-#define ARRAY_LAYERED	       0x01u
-#define ARRAY_SPARSE	       0x40u
+#define ARRAY_LAYERED 0x01u
+#define ARRAY_SPARSE 0x40u
 #define ARRAY_DEFERRED_MAPPING 0x80u
 
 static uint64_t half(uint64_t extent)
@@ -353,7 +367,8 @@ static uint64_t texel_bytes(CUarray_format format, unsigned channels)
 	case 0x0a:
 	case 0x20:
 		return 4ull * channels;
-	default: /* normalised: 8 bits 0xc0-0xc2 and 0xc6-0xc8, 16 bits 0xc3-0xc5 and 0xc9-0xcb; x1, x2, x4 */
+	default:
+		/* normalised x1, x2, x4: 8 bits from 0xc0 and 0xc6, 16 bits from 0xc3 and 0xc9 */
 		if (format >= 0xc0 && format <= 0xcb)
 			return (1ull << (format - 0xc0) % 3) << (format - 0xc0) / 3 % 2;
 		return channels ? channels : 1;

@@ -35,10 +35,12 @@ GP_HOT void gp_hook_freed(CUresult result, enum gp_space space, uint64_t address
 unsigned gp_located_device(const CUmemLocation *location);
 
 /* Virtual memory. */
-void gp_hook_physical(CUresult result, uint64_t handle, uint64_t bytes, const CUmemAllocationProp *prop);
+void gp_hook_physical(CUresult result, uint64_t handle, uint64_t bytes,
+		      const CUmemAllocationProp *prop);
 void gp_hook_retain(CUresult result, uint64_t handle);
 enum gp_space gp_physical_space(uint64_t handle); /* PHYSICAL or MULTICAST */
-void gp_hook_map(CUresult result, uint64_t address, uint64_t bytes, uint64_t offset, uint64_t handle);
+void gp_hook_map(CUresult result, uint64_t address, uint64_t bytes, uint64_t offset,
+		 uint64_t handle);
 void gp_hook_unmap(uint64_t address, uint64_t bytes);
 GP_COLD void gp_hook_unmap_failed(CUresult result, uint64_t address, uint64_t bytes);
 GP_HOT void gp_hook_unmapped(CUresult result, uint64_t address, uint64_t bytes)
@@ -47,8 +49,8 @@ GP_HOT void gp_hook_unmapped(CUresult result, uint64_t address, uint64_t bytes)
 		gp_hook_unmap_failed(result, address, bytes);
 }
 void gp_hook_multicast_create(CUresult result, uint64_t handle, uint64_t bytes);
-void gp_hook_multicast(CUresult result, enum gp_multicast operation, uint64_t handle, uint64_t member,
-		       uint64_t offset, uint64_t bytes, int device);
+void gp_hook_multicast(CUresult result, enum gp_multicast operation, uint64_t handle,
+		       uint64_t member, uint64_t offset, uint64_t bytes, int device);
 
 /* Pools. A pool that is destroyed keeps its allocations until they are freed. */
 void gp_hook_pool_create(CUresult result, CUmemoryPool pool, const CUmemPoolProps *properties,
@@ -57,7 +59,8 @@ void gp_hook_pool_destroy(CUmemoryPool pool, bool is_recording);
 void gp_hook_pool_trim(CUresult result, CUmemoryPool pool, uint64_t keep_bytes, unsigned device);
 
 /* Memory of other processes: how much it is, the driver is asked. */
-void gp_hook_import(CUresult result, enum gp_space space, uint64_t address, uint64_t bytes, uint64_t owner);
+void gp_hook_import(CUresult result, enum gp_space space, uint64_t address, uint64_t bytes,
+		    uint64_t owner);
 
 /* An owner takes what it owns with it: before the call that ends it. */
 void gp_hook_owner_gone(enum gp_how how, uint64_t owner, unsigned device);

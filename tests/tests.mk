@@ -54,7 +54,7 @@ check-asan: ## run unit and command line tests under AddressSanitizer
 check-ubsan: ## run unit and command line tests under UndefinedBehaviorSanitizer
 	@$(MAKE) BUILD=$(BUILD)/ubsan SAN="-fsanitize=undefined -fno-sanitize-recover=undefined" sanitized
 check-tsan: ## run the unit tests under ThreadSanitizer
-	@$(MAKE) BUILD=$(BUILD)/tsan SAN="-fsanitize=thread" check-units
+	@TSAN_OPTIONS=die_after_fork=0 $(MAKE) BUILD=$(BUILD)/tsan SAN="-fsanitize=thread" check-units
 sanitized: $(UNIT) $(BUILD)/gpuprof
 	@tests/run_units.sh $(BUILD) && tests/run_cli.sh $(BUILD)
 

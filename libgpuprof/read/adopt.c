@@ -196,10 +196,23 @@ static void skip_written(struct adopter *a)
 	}
 }
 
+/* Before everything that is left in the rings, or the events that a loss confuses would look wrong. */
+static uint64_t oldest_left(struct adopter *a)
+{
+	uint64_t oldest = atomic_load(&a->rings->control->next_order);
+	for (uint32_t i = 0; i < a->rings->rings; i++) {
+		const struct gp_ring *ring = gp_ring_file_ring(a->rings, i);
+		uint64_t tail = atomic_load(&ring->tail);
+		if (tail != atomic_load(&ring->head) && ring->slots[tail & (GP_RING_SLOTS - 1)].order < oldest)
+			oldest = ring->slots[tail & (GP_RING_SLOTS - 1)].order;
+	}
+	return oldest;
+}
+
 /* Losses that no LOST record has told yet, told by ring 0, the recorder's own. */
 static void tell_losses(struct adopter *a)
 {
-	struct gp_record lost = { .kind = GP_LOST, .order = atomic_load(&a->rings->control->next_order), .time = a->ticks };
+	struct gp_record lost = { .kind = GP_LOST, .order = oldest_left(a), .time = a->ticks };
 	uint64_t any = 0;
 	for (uint32_t i = 0; i < a->rings->rings; i++) {
 		struct gp_ring *ring = gp_ring_file_ring(a->rings, i);

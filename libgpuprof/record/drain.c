@@ -38,8 +38,8 @@ void gp_drain_tell(struct gp_recorder *r, struct gp_record *record, const char *
 		return;
 	record->time = gp_clock_now();
 	bool is_memory = gp_event_infos[record->kind].class == GP_CLASS_MEMORY;
-	record->order = is_memory ? atomic_fetch_add(&gp_control->next_order, 1) :
-				    atomic_load(&gp_control->next_order);
+	/* others lie before all that is not yet applied: a loss must be known before the events that it confuses */
+	record->order = is_memory ? atomic_fetch_add(&gp_control->next_order, 1) : r->expected;
 	*slot_of(own, head) = *record;
 	unsigned char bytes[64 * 17] = { 0 };
 	uint64_t length64 = length;
@@ -58,7 +58,10 @@ static bool is_news(uint64_t now, uint64_t *told, uint64_t *news)
 	return *news != 0;
 }
 
-/* Loss is data: what producers counted since the last turn becomes a LOST record. */
+/*
+ * Loss is data: what producers counted since the last turn becomes a LOST record. Called after the heads were
+ * loaded and before the merge: a loss that happened before a visible event is told before it.
+ */
 static void tell_losses(struct gp_recorder *r)
 {
 	struct gp_record lost = { .kind = GP_LOST };
@@ -298,9 +301,10 @@ static bool turn(struct gp_recorder *r)
 			break;
 		gp_futex_wake(&r->progress);
 	}
-	tell_losses(r);
 	uint32_t rings = atomic_load(&gp_control->rings);
 	load_heads(r, rings);
+	tell_losses(r);
+	r->views[0].head = atomic_load(&r->views[0].ring->head);
 	bool has_more = merge(r, rings);
 	bool was_failing = r->writer.is_failing;
 	bool is_whole = flush_due(r, rings);

@@ -98,6 +98,9 @@ static void add_lost(struct gp_live *live, const struct gp_record *r)
 	live->count[GP_COUNT_LOST_LAUNCH] += r->lost.launch;
 	live->count[GP_COUNT_LOST_OTHER] += r->lost.other;
 	live->count[GP_COUNT_NESTED] += r->lost.nested;
+	/* what was lost may have freed or made anything */
+	if (r->lost.memory)
+		gp_framework_gap(live, r);
 }
 
 static enum gp_status apply_memory(struct gp_live *live, const struct gp_record *r)

@@ -1,24 +1,26 @@
 /* Ranges by page: see page_map.h. */
 #include "page_map.h"
 
-#define BITS_FIRST 10u
+#define BUCKETS_FIRST 1024u
+#define BUCKETS_MAX (1u << 24) /* more ranges than that: the chains get longer */
+#define BUCKET_BYTES ((size_t)BUCKETS_MAX * sizeof(uint32_t))
 
 bool gp_page_map_init(struct gp_page_map *map)
 {
-	*map = (struct gp_page_map){ .bits = BITS_FIRST };
-	map->bucket = gp_pages_open(sizeof(uint32_t) << map->bits);
+	*map = (struct gp_page_map){ .buckets = BUCKETS_FIRST };
+	map->bucket = gp_pages_open(BUCKET_BYTES);
 	return map->bucket != NULL;
 }
 
 void gp_page_map_release(struct gp_page_map *map)
 {
-	gp_pages_close(map->bucket, sizeof(uint32_t) << map->bits);
+	gp_pages_close(map->bucket, BUCKET_BYTES);
 	*map = (struct gp_page_map){ 0 };
 }
 
 uint64_t gp_page_map_memory(const struct gp_page_map *map)
 {
-	return sizeof(uint32_t) << map->bits;
+	return map->buckets * sizeof(uint32_t);
 }
 
 static unsigned level_shift(unsigned level)
@@ -35,10 +37,13 @@ static unsigned level_of(uint64_t bytes)
 	return (log2 - GP_PAGE_SHIFT + 1) / 2;
 }
 
+/* Of 2^k <= buckets < 2^(k+1) the first buckets - 2^k are split already: they look at one bit more. */
 static uint32_t *bucket_of(const struct gp_page_map *map, unsigned level, uint64_t page)
 {
-	uint64_t hash = (page + ((uint64_t)level << 58)) * 0x9e3779b97f4a7c15u;
-	return &map->bucket[hash >> (64 - map->bits)];
+	uint64_t hash = (page + ((uint64_t)level << 58)) * 0x9e3779b97f4a7c15u >> 32;
+	uint32_t power = 1u << (31 - __builtin_clz(map->buckets));
+	uint32_t at = (uint32_t)hash & (2 * power - 1);
+	return &map->bucket[at < map->buckets ? at : at & (power - 1)];
 }
 
 static uint32_t *bucket_of_entry(const struct gp_page_map *map, const struct gp_live_entry *entry)
@@ -47,31 +52,29 @@ static uint32_t *bucket_of_entry(const struct gp_page_map *map, const struct gp_
 	return bucket_of(map, level, entry->address >> level_shift(level));
 }
 
-/* Twice the buckets; where there is no memory for them the chains get longer instead. */
+/*
+ * One bucket more, by splitting one in two (linear hashing: W. Litwin, VLDB 1980): a map that doubled at once would
+ * stop the drain thread for as long as a job needs to fill its ring.
+ */
 static void grow(struct gp_page_map *map, const struct gp_live_table *table)
 {
-	struct gp_page_map old = *map;
-	map->bucket = gp_pages_open(sizeof(uint32_t) << (old.bits + 1));
-	if (map->bucket == NULL) {
-		map->bucket = old.bucket;
-		return;
+	uint32_t power = 1u << (31 - __builtin_clz(map->buckets));
+	uint32_t *old = &map->bucket[map->buckets - power];
+	uint32_t slot = *old;
+	*old = 0;
+	map->buckets++;
+	while (slot != 0) {
+		struct gp_live_slot *s = gp_table_slot(table, slot);
+		uint32_t *bucket = bucket_of_entry(map, &s->entry), next = s->next;
+		s->next = *bucket;
+		*bucket = slot;
+		slot = next;
 	}
-	map->bits++;
-	for (uint64_t i = 0; i < 1ull << old.bits; i++) {
-		for (uint32_t slot = old.bucket[i], next; slot != 0; slot = next) {
-			struct gp_live_slot *s = gp_table_slot(table, slot);
-			uint32_t *bucket = bucket_of_entry(map, &s->entry);
-			next = s->next;
-			s->next = *bucket;
-			*bucket = slot;
-		}
-	}
-	gp_pages_close(old.bucket, sizeof(uint32_t) << old.bits);
 }
 
 void gp_page_map_add(struct gp_page_map *map, const struct gp_live_table *table, uint32_t slot)
 {
-	if (map->ranges >= 1ull << map->bits)
+	if (map->ranges >= map->buckets && map->buckets < BUCKETS_MAX)
 		grow(map, table);
 	struct gp_live_slot *s = gp_table_slot(table, slot);
 	unsigned level = level_of(s->entry.bytes);

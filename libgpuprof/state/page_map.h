@@ -2,7 +2,7 @@
  * Which range contains an address: driver allocations, reservations and mappings, by pages of their own size.
  * A range of at most 4^k pages is filed under the page of size 4^k in which it starts, so the one that contains an
  * address starts in its page or the page before: two probes for each size in use, whatever the number of
- * ranges. Links run through the slots of the live table, so a range costs 4 to 8 bytes here.
+ * ranges. Links run through the slots of the live table, so a range costs 4 bytes here.
  */
 #ifndef GP_PAGE_MAP_H
 #define GP_PAGE_MAP_H
@@ -15,7 +15,7 @@
 
 struct gp_page_map {
 	uint32_t *bucket; /* first slot; 0: none */
-	uint32_t bits;
+	uint32_t buckets;
 	uint32_t ranges;
 	uint32_t in_level[GP_PAGE_LEVELS];
 	uint32_t levels; /* bit k: in_level[k] > 0 */

@@ -1,7 +1,7 @@
 /*
- * The wrappers against a driver made of functions in this file and a ring that nobody drains: what is
- * recorded around each call, in which order, for which device, and that the driver is called once and
- * never by us while a capture is under way.
+ * The wrappers against the driver and the ring of hook_driver.h: what is recorded around each call,
+ * in which order, for which device, and that the driver is called once and never by us while a
+ * capture is under way.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,8 +17,10 @@
 
 /* the wrappers of this program are called by their static names */
 #define GP_DRIVER_EXPORT_H
-#define GP_DRIVER_EXPORT(symbol, implementation) \
-	_Static_assert(__builtin_types_compatible_p(__typeof__(implementation), __typeof__(*gp_cuda.symbol)), #symbol)
+#define GP_DRIVER_EXPORT(symbol, implementation)                                  \
+	_Static_assert(__builtin_types_compatible_p(__typeof__(implementation),   \
+						    __typeof__(*gp_cuda.symbol)), \
+		       #symbol)
 #include "../../interpose/capture.c"
 #include "../../interpose/context.c"
 #include "../../interpose/hook_context.c"
@@ -30,199 +32,11 @@
 
 struct gp_cuda gp_cuda;
 
+#include "hook_driver.h"
+
 bool gp_resolve(void)
 {
 	return false;
-}
-
-/* ---- a driver ---- */
-
-static struct {
-	unsigned row_calls[GP_CUDA_ROWS]; /* calls that a wrapper made */
-	unsigned own_calls;		  /* calls that we made ourselves */
-	CUresult result;
-	CUcontext current;
-	size_t seen_at_call; /* records committed when the driver was called */
-	uint64_t address;
-} driver;
-
-static size_t committed(void);
-
-static CUresult called(enum gp_cuda_row row)
-{
-	driver.row_calls[row]++;
-	driver.seen_at_call = committed();
-	errno = EPIPE; /* a driver may leave anything there, and callers may look */
-	return driver.result;
-}
-
-#define CUDA(symbol, parameters, arguments, hook)   \
-	static CUresult real_##symbol parameters    \
-	{                                           \
-		DISCARD arguments;                  \
-		return called(GP_ROW_##symbol);     \
-	}
-#define DISCARD(...)	       discard(0, __VA_ARGS__)
-#define CALL(symbol, parameters)
-static void discard(int first, ...)
-{
-	(void)first;
-}
-#include "../../interpose/cuda_api.def"
-#undef CUDA
-#undef CALL
-
-static CUresult alloc_same(CUdeviceptr *address, size_t bytes)
-{
-	(void)bytes;
-	*address = driver.address;
-	return called(GP_ROW_cuMemAlloc_v2);
-}
-
-static CUresult alloc_async_same(CUdeviceptr *address, size_t bytes, CUstream stream)
-{
-	(void)bytes, (void)stream;
-	*address = driver.address;
-	return called(GP_ROW_cuMemAllocAsync);
-}
-
-static CUresult create_stream(CUstream *stream, unsigned int flags)
-{
-	(void)flags;
-	*stream = (CUstream)driver.address;
-	return called(GP_ROW_cuStreamCreate);
-}
-
-static CUresult retain_primary(CUcontext *context, CUdevice device)
-{
-	*context = (CUcontext)(uintptr_t)(0x1000 + device);
-	return called(GP_ROW_cuDevicePrimaryCtxRetain);
-}
-
-static CUresult own_current(CUcontext *context)
-{
-	driver.own_calls++;
-	errno = ENOENT;
-	*context = driver.current;
-	return CUDA_SUCCESS;
-}
-
-static CUresult own_device(CUdevice *device)
-{
-	driver.own_calls++;
-	*device = (CUdevice)(uintptr_t)driver.current & 0xf;
-	return CUDA_SUCCESS;
-}
-
-static CUresult own_stream_device(CUstream stream, CUdevice *device)
-{
-	driver.own_calls++;
-	*device = (CUdevice)(uintptr_t)stream & 0xf;
-	return CUDA_SUCCESS;
-}
-
-static CUresult own_name(const char **name, CUfunction function)
-{
-	(void)function;
-	driver.own_calls++;
-	errno = ENOENT;
-	*name = "scale_rows";
-	return CUDA_SUCCESS;
-}
-
-static CUresult own_state(CUdevice device, unsigned *flags, int *is_active)
-{
-	(void)device;
-	driver.own_calls++;
-	*flags = 0;
-	*is_active = 0;
-	return CUDA_SUCCESS;
-}
-
-static CUresult own_memory(size_t *free_bytes, size_t *total_bytes)
-{
-	driver.own_calls++;
-	errno = ENOENT;
-	*free_bytes = 77;
-	*total_bytes = 99;
-	return CUDA_SUCCESS;
-}
-
-/* ---- a ring ---- */
-
-static struct gp_control control;
-static struct gp_local local;
-static struct gp_ring *ring;
-
-static size_t committed(void)
-{
-	return gp_thread.head;
-}
-
-static const struct gp_record *record(size_t index)
-{
-	assert_true(index < committed());
-	return &ring->slots[index];
-}
-
-/* The only record of that kind; fails when there are more or none. */
-static const struct gp_record *only(enum gp_kind kind)
-{
-	const struct gp_record *found = NULL;
-	for (size_t k = 0; k < committed(); k += 1u + record(k)->extra)
-		if (record(k)->kind == kind) {
-			assert_null(found);
-			found = record(k);
-		}
-	assert_non_null(found);
-	return found;
-}
-
-static unsigned count(enum gp_kind kind)
-{
-	unsigned found = 0;
-	for (size_t k = 0; k < committed(); k += 1u + record(k)->extra)
-		found += record(k)->kind == kind;
-	return found;
-}
-
-static int fresh(void **state)
-{
-	(void)state;
-	memset(&driver, 0, sizeof driver);
-	memset(&control, 0, sizeof control);
-	memset(ring, 0, sizeof *ring);
-	memset(&gp_thread, 0, sizeof gp_thread);
-	memset(holders, 0, sizeof holders);
-	atomic_store(&local.word, 7);
-	gp_local = &local;
-	gp_control = &control;
-	gp_thread.word = 7;
-	gp_thread.level = GP_LEVEL_ALL;
-	gp_thread.ring = ring;
-	gp_thread.limit = GP_RING_SLOTS;
-	gp_context_restart(true);
-	gp_kernel_forget();
-	memset(primaries, 0, sizeof primaries);
-	memset(&gp_cuda, 0, sizeof gp_cuda);
-#define CUDA(symbol, parameters, arguments, hook) gp_cuda.symbol = real_##symbol;
-#define CALL(symbol, parameters)
-#include "../../interpose/cuda_api.def"
-#undef CUDA
-#undef CALL
-	gp_cuda.cuMemAlloc_v2 = alloc_same;
-	gp_cuda.cuMemAllocAsync = alloc_async_same;
-	gp_cuda.cuStreamCreate = create_stream;
-	gp_cuda.cuDevicePrimaryCtxRetain = retain_primary;
-	gp_cuda.cuCtxGetCurrent = own_current;
-	gp_cuda.cuCtxGetDevice = own_device;
-	gp_cuda.cuStreamGetDevice = own_stream_device;
-	gp_cuda.cuFuncGetName = own_name;
-	gp_cuda.cuDevicePrimaryCtxGetState = own_state;
-	gp_cuda.cuMemGetInfo_v2 = own_memory;
-	driver.current = (CUcontext)0x1000;
-	driver.address = 0x7f0000000000;
-	return 0;
 }
 
 static void launch(uintptr_t function, CUstream stream)
@@ -241,13 +55,16 @@ static void alloc(uint64_t address)
 
 /* ---- tests ---- */
 
-/* Every wrapper, with every argument pointing at zeroes: one call, the driver's own answer, also when we record nothing. */
+/*
+ * Every wrapper, with every argument pointing at zeroes: one call, the driver's own answer, also
+ * when we record nothing.
+ */
 static void each_row_calls_once(bool is_recording)
 {
 	static uint64_t zeroes[512];
 	const uintptr_t z = (uintptr_t)zeroes;
-	typedef CUresult any(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
-			     uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
+	typedef CUresult any(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
+			     uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
 	for (unsigned row = 0; row < GP_CUDA_ROWS; row++) {
 		fresh(NULL);
 		if (!is_recording)
@@ -357,7 +174,10 @@ static void test_nested_calls_record_nothing(void **state)
 	assert_int_equal(driver.own_calls, 0);
 }
 
-/* One thread, two GPUs: set current, push and pop, streams of one device used while the other is current. */
+/*
+ * One thread, two GPUs: set current, push and pop, streams of one device used while the other is
+ * current.
+ */
 static void test_two_devices_in_one_thread(void **state)
 {
 	(void)state;
@@ -515,7 +335,8 @@ static void test_owner_gone(void **state)
 static void test_graph_memory(void **state)
 {
 	(void)state;
-	CUDA_MEM_ALLOC_NODE_PARAMS params = { .poolProps.location = { CU_MEM_LOCATION_TYPE_DEVICE, 1 },
+	CUDA_MEM_ALLOC_NODE_PARAMS params = { .poolProps.location = { CU_MEM_LOCATION_TYPE_DEVICE,
+								      1 },
 					      .bytesize = 512,
 					      .dptr = 0x7f0000000000 };
 	CUgraph graph = (CUgraph)0x4000;
@@ -534,7 +355,9 @@ static void test_graph_memory(void **state)
 	wrap_cuGraphAddMemAllocNode(&node, graph, NULL, 0, &params);
 	wrap_cuGraphDestroy(graph);
 	assert_int_equal(count(GP_OWNER_GONE), 2);
-	/* launched and never freed by a node: it lives on, also without launches in the recording */
+	/*
+	 * launched and never freed by a node: it lives on, also without launches in the recording
+	 */
 	gp_thread.level = GP_LEVEL_MEMORY;
 	for (unsigned has_free_node = 0; has_free_node < 2; has_free_node++) {
 		wrap_cuGraphAddMemAllocNode(&node, graph, NULL, 0, &params);
@@ -604,7 +427,10 @@ static void test_array_bytes(void **state)
 	assert_int_equal(gp_array_bytes(1, 1, 1, 0xc5, 1, 0, 1), 8); /* unorm 16 bits x4 */
 }
 
-/* What was told while nothing was recorded is told when it is first needed; a restart tells all again. */
+/*
+ * What was told while nothing was recorded is told when it is first needed; a restart tells all
+ * again.
+ */
 static void test_definitions_are_told_late_and_again(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 /*
- * The table of driver functions is whole: no symbol twice, every export of the newest libcuda stub has
- * a row, a call or a reason to pass, and what libgpuprof.so exports in the driver's name is its rows.
- * GP_STUB and GP_LIB name other files; a file that is not there is a skip with its path.
+ * The table of driver functions is whole: no symbol twice, every export of the newest libcuda stub
+ * has a row, a call or a reason to pass, and what libgpuprof.so exports in the driver's name is its
+ * rows. GP_STUB and GP_LIB name other files; a file that is not there is a skip with its path.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,10 +26,11 @@ static const struct entry {
 	const char *symbol;
 	enum sort sort;
 	const char *reason;
-	const char *parameters, *arguments; /* of a row, as they are written, with the parentheses */
+	const char *parameters,
+		*arguments; /* of a row, as they are written, with the parentheses */
 } entries[] = {
 #define CUDA(symbol, parameters, arguments, hook) { #symbol, ROW, "", #parameters, #arguments },
-#define CALL(symbol, parameters)		  { #symbol, OWN_CALL, "", "", "" },
+#define CALL(symbol, parameters) { #symbol, OWN_CALL, "", "", "" },
 #include "../../interpose/cuda_api.def"
 #undef CUDA
 #undef CALL
@@ -97,7 +98,10 @@ static struct exports open_exports(const char *path)
 	return e;
 }
 
-/* The name of a function that the file exports in the driver's name space; NULL for any other symbol. */
+/*
+ * The name of a function that the file exports in the driver's name space; NULL for any other
+ * symbol.
+ */
 static const char *driver_export(const struct exports *e, size_t index)
 {
 	const Elf64_Sym *symbol = &e->symbols[index];
@@ -117,10 +121,24 @@ static bool has_export(const struct exports *e, const char *symbol)
 	return false;
 }
 
-static const char *path_of(const char *variable, const char *otherwise)
+/* The library that was built together with this test. */
+static const char *library_path(void)
 {
-	const char *path = getenv(variable);
-	return path ? path : otherwise;
+	static char path[4096];
+	const char *wanted = getenv("GP_LIB");
+	if (wanted)
+		return wanted;
+	ssize_t bytes = readlink("/proc/self/exe", path, sizeof path - 64);
+	char *slash = bytes > 0 ? strrchr(path, '/') : NULL;
+	assert_non_null(slash);
+	strcpy(slash, "/../libgpuprof.so");
+	return path;
+}
+
+static const char *stub_path(void)
+{
+	const char *wanted = getenv("GP_STUB");
+	return wanted ? wanted : "/usr/local/cuda/lib64/stubs/libcuda.so";
 }
 
 /* ---- tests ---- */
@@ -143,7 +161,10 @@ static void test_passes_have_reasons(void **state)
 			fail_msg("%s passes without a reason", entries[k].symbol);
 }
 
-/* A stream-ordered function without its twin would miss every caller that was built for per-thread streams. */
+/*
+ * A stream-ordered function without its twin would miss every caller that was built for per-thread
+ * streams.
+ */
 static void test_twins_are_rows(void **state)
 {
 	(void)state;
@@ -179,32 +200,37 @@ static void test_arguments_are_parameters(void **state)
 	for (size_t k = 0; k < ENTRIES; k++) {
 		const char *parameters = entries[k].parameters, *arguments = entries[k].arguments;
 		char parameter[64], argument[64];
-		while (entries[k].sort == ROW && next_name(&parameters, parameter, sizeof parameter)) {
+		while (entries[k].sort == ROW &&
+		       next_name(&parameters, parameter, sizeof parameter)) {
 			assert_true(next_name(&arguments, argument, sizeof argument));
 			if (strcmp(parameter, argument))
-				fail_msg("%s: argument %s stands for parameter %s", entries[k].symbol,
-					 argument, parameter);
+				fail_msg("%s: argument %s stands for parameter %s",
+					 entries[k].symbol, argument, parameter);
 		}
-		assert_false(entries[k].sort == ROW && next_name(&arguments, argument, sizeof argument));
+		assert_false(entries[k].sort == ROW &&
+			     next_name(&arguments, argument, sizeof argument));
 	}
 }
 
 static void test_stub_is_covered(void **state)
 {
 	(void)state;
-	struct exports stub = open_exports(path_of("GP_STUB", "/usr/local/cuda/lib64/stubs/libcuda.so"));
+	struct exports stub = open_exports(stub_path());
 	unsigned missing = 0, gone = 0, exports = 0;
 	for (size_t k = 0; k < stub.count; k++) {
 		const char *name = driver_export(&stub, k);
 		exports += name != NULL;
 		if (name && !find_entry(name)) {
-			print_error("%s is exported by the stub and has neither a row nor a reason\n", name);
+			print_error(
+				"%s is exported by the stub and has neither a row nor a reason\n",
+				name);
 			missing++;
 		}
 	}
 	for (size_t k = 0; k < ENTRIES; k++)
 		if (!has_export(&stub, entries[k].symbol)) {
-			print_error("%s is in the table and the stub does not export it\n", entries[k].symbol);
+			print_error("%s is in the table and the stub does not export it\n",
+				    entries[k].symbol);
 			gone++;
 		}
 	munmap((void *)(uintptr_t)stub.file, stub.bytes);
@@ -216,7 +242,7 @@ static void test_stub_is_covered(void **state)
 static void test_exports_are_rows(void **state)
 {
 	(void)state;
-	struct exports library = open_exports(path_of("GP_LIB", "build/libgpuprof.so"));
+	struct exports library = open_exports(library_path());
 	unsigned wrong = 0;
 	for (size_t k = 0; k < library.count; k++) {
 		const char *name = driver_export(&library, k);
@@ -228,7 +254,8 @@ static void test_exports_are_rows(void **state)
 	}
 	for (size_t k = 0; k < ENTRIES; k++)
 		if (entries[k].sort == ROW && !has_export(&library, entries[k].symbol)) {
-			print_error("%s is a row and the library does not export it\n", entries[k].symbol);
+			print_error("%s is a row and the library does not export it\n",
+				    entries[k].symbol);
 			wrong++;
 		}
 	munmap((void *)(uintptr_t)library.file, library.bytes);
@@ -238,8 +265,10 @@ static void test_exports_are_rows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_symbol_once), cmocka_unit_test(test_passes_have_reasons),
-		cmocka_unit_test(test_twins_are_rows),	 cmocka_unit_test(test_arguments_are_parameters),
+		cmocka_unit_test(test_each_symbol_once),
+		cmocka_unit_test(test_passes_have_reasons),
+		cmocka_unit_test(test_twins_are_rows),
+		cmocka_unit_test(test_arguments_are_parameters),
 		cmocka_unit_test(test_stub_is_covered),
 		cmocka_unit_test(test_exports_are_rows),
 	};

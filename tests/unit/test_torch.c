@@ -41,11 +41,15 @@ static void finds_what_the_loader_finds(void **state)
 	static const char *const names[] = { "getpid",		"malloc", "qsort", "fopen",
 					     "dl_iterate_phdr", "getenv", "strtol" };
 	char path[256];
+	void *libc = dlopen("libc.so.6",
+			    RTLD_LAZY); /* not RTLD_DEFAULT: sanitizers stand in front of it */
+	assert_non_null(libc);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		assert_ptr_equal(gp_mapped_symbol("libc.so", names[i], path, sizeof path),
-				 dlsym(RTLD_DEFAULT, names[i]));
+				 dlsym(libc, names[i]));
 	assert_non_null(strstr(path, "libc.so"));
-	assert_ptr_equal(gp_mapped_symbol(NULL, "getpid", NULL, 0), dlsym(RTLD_DEFAULT, "getpid"));
+	assert_ptr_equal(gp_mapped_symbol(NULL, "getpid", NULL, 0), dlsym(libc, "getpid"));
+	dlclose(libc);
 }
 
 static void finds_nothing_that_is_not_there(void **state)

@@ -1,0 +1,199 @@
+/*
+ * What test_hooks.c runs the wrappers against: a driver made of functions in this file, each
+ * counting its calls and giving the answer that the test set, and a ring that nobody drains.
+ * Included once, after the wrappers; cmocka's headers come first.
+ */
+#ifndef HOOK_DRIVER_H
+#define HOOK_DRIVER_H
+
+/* ---- a driver ---- */
+
+static struct {
+	unsigned row_calls[GP_CUDA_ROWS]; /* calls that a wrapper made */
+	unsigned own_calls;		  /* calls that we made ourselves */
+	CUresult result;
+	CUcontext current;
+	size_t seen_at_call; /* records committed when the driver was called */
+	uint64_t address;
+} driver;
+
+static size_t committed(void);
+
+static CUresult called(enum gp_cuda_row row)
+{
+	driver.row_calls[row]++;
+	driver.seen_at_call = committed();
+	errno = EPIPE; /* a driver may leave anything there, and callers may look */
+	return driver.result;
+}
+
+#define CUDA(symbol, parameters, arguments, hook) \
+	static CUresult real_##symbol parameters  \
+	{                                         \
+		DISCARD arguments;                \
+		return called(GP_ROW_##symbol);   \
+	}
+#define DISCARD(...) discard(0, __VA_ARGS__)
+#define CALL(symbol, parameters)
+static void discard(int first, ...)
+{
+	(void)first;
+}
+#include "../../interpose/cuda_api.def"
+#undef CUDA
+#undef CALL
+
+static CUresult alloc_same(CUdeviceptr *address, size_t bytes)
+{
+	(void)bytes;
+	*address = driver.address;
+	return called(GP_ROW_cuMemAlloc_v2);
+}
+
+static CUresult alloc_async_same(CUdeviceptr *address, size_t bytes, CUstream stream)
+{
+	(void)bytes, (void)stream;
+	*address = driver.address;
+	return called(GP_ROW_cuMemAllocAsync);
+}
+
+static CUresult create_stream(CUstream *stream, unsigned int flags)
+{
+	(void)flags;
+	*stream = (CUstream)driver.address;
+	return called(GP_ROW_cuStreamCreate);
+}
+
+static CUresult retain_primary(CUcontext *context, CUdevice device)
+{
+	*context = (CUcontext)(uintptr_t)(0x1000 + device);
+	return called(GP_ROW_cuDevicePrimaryCtxRetain);
+}
+
+static CUresult own_current(CUcontext *context)
+{
+	driver.own_calls++;
+	errno = ENOENT;
+	*context = driver.current;
+	return CUDA_SUCCESS;
+}
+
+static CUresult own_device(CUdevice *device)
+{
+	driver.own_calls++;
+	*device = (CUdevice)(uintptr_t)driver.current & 0xf;
+	return CUDA_SUCCESS;
+}
+
+static CUresult own_stream_device(CUstream stream, CUdevice *device)
+{
+	driver.own_calls++;
+	*device = (CUdevice)(uintptr_t)stream & 0xf;
+	return CUDA_SUCCESS;
+}
+
+static CUresult own_name(const char **name, CUfunction function)
+{
+	(void)function;
+	driver.own_calls++;
+	errno = ENOENT;
+	*name = "scale_rows";
+	return CUDA_SUCCESS;
+}
+
+static CUresult own_state(CUdevice device, unsigned *flags, int *is_active)
+{
+	(void)device;
+	driver.own_calls++;
+	*flags = 0;
+	*is_active = 0;
+	return CUDA_SUCCESS;
+}
+
+static CUresult own_memory(size_t *free_bytes, size_t *total_bytes)
+{
+	driver.own_calls++;
+	errno = ENOENT;
+	*free_bytes = 77;
+	*total_bytes = 99;
+	return CUDA_SUCCESS;
+}
+
+/* ---- a ring ---- */
+
+static struct gp_control control;
+static struct gp_local local;
+static struct gp_ring *ring;
+
+static size_t committed(void)
+{
+	return gp_thread.head;
+}
+
+static const struct gp_record *record(size_t index)
+{
+	assert_true(index < committed());
+	return &ring->slots[index];
+}
+
+/* The only record of that kind; fails when there are more or none. */
+static const struct gp_record *only(enum gp_kind kind)
+{
+	const struct gp_record *found = NULL;
+	for (size_t k = 0; k < committed(); k += 1u + record(k)->extra)
+		if (record(k)->kind == kind) {
+			assert_null(found);
+			found = record(k);
+		}
+	assert_non_null(found);
+	return found;
+}
+
+static unsigned count(enum gp_kind kind)
+{
+	unsigned found = 0;
+	for (size_t k = 0; k < committed(); k += 1u + record(k)->extra)
+		found += record(k)->kind == kind;
+	return found;
+}
+
+static int fresh(void **state)
+{
+	(void)state;
+	memset(&driver, 0, sizeof driver);
+	memset(&control, 0, sizeof control);
+	memset(ring, 0, sizeof *ring);
+	memset(&gp_thread, 0, sizeof gp_thread);
+	memset(holders, 0, sizeof holders);
+	atomic_store(&local.word, 7);
+	gp_local = &local;
+	gp_control = &control;
+	gp_thread.word = 7;
+	gp_thread.level = GP_LEVEL_ALL;
+	gp_thread.ring = ring;
+	gp_thread.limit = GP_RING_SLOTS;
+	gp_context_restart(true);
+	gp_kernel_forget();
+	memset(primaries, 0, sizeof primaries);
+	memset(&gp_cuda, 0, sizeof gp_cuda);
+#define CUDA(symbol, parameters, arguments, hook) gp_cuda.symbol = real_##symbol;
+#define CALL(symbol, parameters)
+#include "../../interpose/cuda_api.def"
+#undef CUDA
+#undef CALL
+	gp_cuda.cuMemAlloc_v2 = alloc_same;
+	gp_cuda.cuMemAllocAsync = alloc_async_same;
+	gp_cuda.cuStreamCreate = create_stream;
+	gp_cuda.cuDevicePrimaryCtxRetain = retain_primary;
+	gp_cuda.cuCtxGetCurrent = own_current;
+	gp_cuda.cuCtxGetDevice = own_device;
+	gp_cuda.cuStreamGetDevice = own_stream_device;
+	gp_cuda.cuFuncGetName = own_name;
+	gp_cuda.cuDevicePrimaryCtxGetState = own_state;
+	gp_cuda.cuMemGetInfo_v2 = own_memory;
+	driver.current = (CUcontext)0x1000;
+	driver.address = 0x7f0000000000;
+	return 0;
+}
+
+#endif
