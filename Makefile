@@ -22,8 +22,9 @@ ZSTD_STATIC ?= $(firstword $(wildcard /usr/lib/$(shell $(CC) -dumpmachine)/libzs
 READ_SRC := $(wildcard libgpuprof/format/*.c libgpuprof/state/*.c libgpuprof/read/*.c libgpuprof/analyze/*.c)
 READ_OBJ := $(patsubst %,$(BUILD)/read/%.o,$(READ_SRC))
 TOOL_SRC := $(wildcard tools/*.c)
-TOOL_OBJ := $(patsubst %,$(BUILD)/tool/%.o,$(TOOL_SRC)) $(BUILD)/tool/commands.o
+TOOL_OBJ := $(patsubst %,$(BUILD)/tool/%.o,$(TOOL_SRC)) $(BUILD)/tool/commands.o $(BUILD)/tool/formats.o
 COMMANDS := $(patsubst tools/cmd_%.c,%,$(wildcard tools/cmd_*.c))
+FORMATS  := $(patsubst tools/out_%.c,%,$(wildcard tools/out_*.c))
 # recorder without doors, for unit tests and bench
 RECORD_OBJ := $(patsubst %,$(BUILD)/read/%.o,$(wildcard libgpuprof/record/*.c))
 
@@ -57,7 +58,11 @@ $(BUILD)/tool/commands.c: $(wildcard tools/cmd_*.c) Makefile
 	@mkdir -p $(@D)
 	@{ echo '#include "command.h"'; for c in $(COMMANDS); do echo "extern const struct gp_command gp_command_$$c;"; done; \
 	  echo 'const struct gp_command *const gp_commands[] = {'; for c in $(COMMANDS); do echo "	&gp_command_$$c,"; done; echo '	0};'; } >$@
-$(BUILD)/tool/commands.o: $(BUILD)/tool/commands.c
+$(BUILD)/tool/formats.c: $(wildcard tools/out_*.c) Makefile
+	@mkdir -p $(@D)
+	@{ echo '#include "chart.h"'; for f in $(FORMATS); do echo "extern const struct gp_format gp_format_$$f;"; done; \
+	  echo 'const struct gp_format *const gp_formats[] = {'; for f in $(FORMATS); do echo "	&gp_format_$$f,"; done; echo '	0};'; } >$@
+$(BUILD)/tool/%.o: $(BUILD)/tool/%.c
 	$(CC) $(BASE) -Itools -Ilibgpuprof -c -o $@ $<
 $(BUILD)/gpuprof: $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a
 	$(CC) $(SAN) -o $@ $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a $(ZSTD_STATIC) -lm -ldl

@@ -11,5 +11,6 @@ else
 	echo "fail storm/sigkill (see $dir)" >>"$results"
 	failed=1
 fi
-grep -v '^adopted' "$dir/log" | tail -n 12
+grep '^not so' "$dir/log" | head -n 8
+tail -n 1 "$dir/log"
 exit ${failed:-0}

@@ -79,7 +79,7 @@ for name in "$@"; do
 	esac
 	# a machine busy with other things may give the recorder no processor for long: what it then loses it counts, and
 	# the victim gets two more chances; every other difference fails at once
-	for attempt in 1 2 3; do
+	for _ in 1 2 3; do
 		rm -f "$dir"/*.gpr "$dir/claims"
 		run "$name" "$dir" recorded "$fake" LD_PRELOAD="$build/libgpuprof.so" GPUPROF_OUTPUT="$dir/%p-%t.gpr" \
 			VICTIM_CLAIMS="$dir/claims" $environment

@@ -32,6 +32,7 @@ check: $(TESTED) ## run every test that needs no GPU
 	-@RESULTS=$(RESULTS) FULL=$(FULL) tests/run_victims.sh $(BUILD)
 	-@RESULTS=$(RESULTS) CALLS_MAX=$(if $(FULL),1000,30) tests/run_failures.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_interposers.sh $(BUILD)
+	-@RESULTS=$(RESULTS) tests/run_namespaces.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_storm.sh $(BUILD) $(STORM_KILLS)
 	@tests/run_totals.sh $(RESULTS)
 

@@ -9,11 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "recording.h"
 
 #define TIME_ROUNDING 65536u /* ticks */
+#define STILLBORN_S 60
 
 struct adopter {
 	struct gp_ring_file *rings;
@@ -355,12 +357,23 @@ static bool is_own_namespace(const struct gp_control *c)
 	return stat("/proc/self/ns/pid", &own) == 0 && own.st_ino == c->pid_namespace;
 }
 
+/* An owner killed between making the file and giving it room left an empty one; living ones take microseconds. */
+static void remove_stillborn(const char *path)
+{
+	struct stat st;
+	if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_size == 0 &&
+	    st.st_nlink == 1 && time(NULL) - st.st_mtime > STILLBORN_S)
+		unlink(path);
+}
+
 static void adopt_path(void *context, const char *path)
 {
 	struct adoption *to = context;
 	struct gp_ring_file rings;
-	if (gp_ring_file_open(path, true, &rings) != GP_OK)
+	if (gp_ring_file_open(path, true, &rings) != GP_OK) {
+		remove_stillborn(path);
 		return;
+	}
 	struct gp_control *c = rings.control;
 	c->output[sizeof c->output - 1] = '\0';
 	if (gp_ring_file_owner(&rings) != GP_OWNER_DEAD || !take_lock(&rings)) {

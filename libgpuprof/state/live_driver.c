@@ -111,8 +111,6 @@ void gp_driver_free(struct gp_live *live, const struct gp_record *r)
 	}
 	enum gp_family family = gp_family_of(r->space);
 	uint32_t slot = find_entry(live, family, address);
-	if (slot == 0 && family == GP_FAMILY_PHYSICAL && gp_table_find(&live->table, family, address) != 0)
-		return; /* a second reference (cuMemRetainAllocationHandle) to memory that is mapped */
 	if (slot == 0 || gp_live_at(live, slot)->order > r->order) {
 		gp_late_free(live, family, r->space, r, address, 0);
 		expect_unknown(live);

@@ -1,0 +1,274 @@
+/*
+ * `gpuprof timeline`: three curves a device over time. One recording: plotted, or in another format; many: one row
+ * each with its peaks, the outlier marked, unless a format for programs was asked for.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "amount.h"
+#include "chart.h"
+#include "flags.h"
+#include "message.h"
+#include "report.h"
+
+extern const struct gp_command gp_command_timeline;
+
+#define POINTS_DEFAULT 2000u
+#define POINTS_MIN 16u
+#define POINTS_MAX 1000000u
+#define FORMATS_MAX 16u
+
+struct timeline {
+	const struct gp_format *format;
+	struct gp_sink sink;
+	struct gp_canvas canvas;
+	struct gp_sheet sheet;
+	const char *from, *to, *at, *device_text;
+	uint64_t points, columns;
+	int64_t device; /* -1: all */
+	bool is_sheet;
+};
+
+/* ---- one recording ---- */
+
+static void keep_device(struct gp_timeline *all, int64_t device)
+{
+	size_t kept = 0;
+	for (size_t k = 0; k < all->devices; k++) {
+		if (device < 0 || all->device[k].device == (unsigned)device) {
+			struct gp_timeline_device moved = all->device[kept];
+			all->device[kept++] = all->device[k];
+			all->device[k] = moved; /* freed with the others */
+		}
+	}
+	all->devices = kept;
+}
+
+static void name_devices(const struct gp_info *info, const struct gp_timeline *all, char (*names)[64])
+{
+	for (size_t k = 0; k < all->devices; k++)
+		for (size_t i = 0; i < info->devices; i++)
+			if (info->device[i].device == all->device[k].device && info->device[i].name)
+				snprintf(names[k], sizeof names[k], "%s", info->device[i].name);
+}
+
+static void draw(struct timeline *t, const char *path, const struct gp_info *info, const struct gp_timeline *all,
+		 int64_t from_ns, int64_t to_ns)
+{
+	char(*names)[64] = calloc(all->devices + 1, sizeof *names);
+	struct gp_headline headline = gp_headline_of(info);
+	struct gp_chart chart = {
+		.path = path,
+		.headline = headline.s,
+		.command = info->command,
+		.from_ns = from_ns < 0 ? 0 : from_ns,
+		.to_ns = to_ns > (int64_t)info->duration_ns ? (int64_t)info->duration_ns : to_ns,
+		.has_whole_run = from_ns <= 0 && to_ns == INT64_MAX,
+		.devices = names ? all->devices : 0,
+		.device = all->device,
+		.name = names,
+	};
+	if (names)
+		name_devices(info, all, names);
+	t->canvas.devices += chart.devices;
+	t->format->begin(&t->canvas, &chart);
+	for (size_t k = 0; k < chart.devices; k++)
+		t->format->device(&t->canvas, &chart, k);
+	t->format->end(&t->canvas, &chart);
+	free(names);
+}
+
+static bool add_row(struct timeline *t, const char *path, const struct gp_timeline_device *d)
+{
+	char name[4200];
+	snprintf(name, sizeof name, "%s  GPU %u", path, d->device);
+	struct gp_sheet_row *row = gp_sheet_add(&t->sheet, name);
+	if (!row)
+		return false;
+	for (unsigned c = 0; c < GP_CURVES; c++) {
+		snprintf(row->cell[c].text, sizeof row->cell[c].text, "%s", gp_bytes_text(d->peak_bytes[c]).s);
+		row->cell[c].number = (double)d->peak_bytes[c];
+	}
+	snprintf(row->cell[3].text, sizeof row->cell[3].text, "%s",
+		 d->peak_bytes[0] ? gp_ns_text(d->peak_at_ns[0]).s : "-");
+	row->cell[3].number = (double)NAN;
+	snprintf(row->cell[4].text, sizeof row->cell[4].text, "%zu", d->ooms);
+	row->cell[4].number = (double)d->ooms;
+	return true;
+}
+
+static bool span_find(const struct timeline *t, struct gp_recording *recording, int64_t *from_ns, int64_t *to_ns)
+{
+	*from_ns = 0;
+	*to_ns = INT64_MAX;
+	if (t->at) {
+		/* a moment: what was live then is the last point of the curve that ends there */
+		return gp_moment_find(recording, "at", t->at, to_ns);
+	}
+	return (!t->from || gp_moment_find(recording, "from", t->from, from_ns)) &&
+	       (!t->to || gp_moment_find(recording, "to", t->to, to_ns));
+}
+
+static int report_one(struct timeline *t, const char *path)
+{
+	const struct gp_info *info;
+	struct gp_timeline all;
+	int64_t from_ns, to_ns;
+	int exit_status = GP_EXIT_USAGE;
+	struct gp_recording *recording = gp_report_open(path, &info, &exit_status);
+	if (!recording)
+		return exit_status;
+	exit_status = gp_report_exit(info);
+	if (!span_find(t, recording, &from_ns, &to_ns)) {
+		gp_recording_close(recording);
+		return GP_EXIT_USAGE;
+	}
+	enum gp_status status = gp_timeline_build(recording, t->points, from_ns, to_ns, &all);
+	if (status) {
+		gp_recording_close(recording);
+		return gp_report_failed("replay", path, status);
+	}
+	size_t devices = all.devices;
+	keep_device(&all, t->device);
+	if (!t->is_sheet)
+		draw(t, path, info, &all, from_ns, to_ns);
+	for (size_t k = 0; t->is_sheet && k < all.devices; k++)
+		if (!add_row(t, path, &all.device[k]))
+			exit_status = GP_EXIT_INTERNAL;
+	all.devices = devices;
+	gp_timeline_free(&all);
+	gp_recording_close(recording);
+	return exit_status;
+}
+
+/* ---- the command ---- */
+
+static unsigned columns_of(uint64_t asked, FILE *out)
+{
+	struct winsize size;
+	const char *columns = getenv("COLUMNS");
+	unsigned long wide = asked ? asked : columns ? strtoul(columns, NULL, 10) : 0;
+	if (!wide && isatty(fileno(out)) && ioctl(fileno(out), TIOCGWINSZ, &size) == 0)
+		wide = size.ws_col;
+	if (!wide)
+		wide = 100;
+	return wide < 50 ? 50 : wide > 400 ? 400 : (unsigned)wide;
+}
+
+static bool is_utf8(void)
+{
+	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+	for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+		const char *value = getenv(names[k]);
+		if (value && *value)
+			return strstr(value, "UTF-8") || strstr(value, "utf8") || strstr(value, "UTF8");
+	}
+	return false;
+}
+
+static const struct gp_format *format_named(const char *name)
+{
+	for (size_t k = 0; gp_formats[k]; k++)
+		if (strcmp(gp_formats[k]->name, name) == 0)
+			return gp_formats[k];
+	return NULL;
+}
+
+/* One switch a format; at most one is given. */
+static size_t format_flags(struct gp_flag *flags, bool *chosen)
+{
+	size_t count = 0;
+	for (; gp_formats[count] && count < FORMATS_MAX; count++)
+		flags[count] = (struct gp_flag){
+			gp_formats[count]->name, 0, GP_FLAG_SWITCH, NULL, &chosen[count], gp_formats[count]->text,
+		};
+	return count;
+}
+
+static bool format_choose(struct timeline *t, const bool *chosen, bool is_many)
+{
+	for (size_t k = 0; gp_formats[k] && k < FORMATS_MAX; k++) {
+		if (chosen[k] && t->format) {
+			gp_usage(&gp_command_timeline, "'--%s' and '--%s' exclude each other", t->format->name,
+				 gp_formats[k]->name);
+			return false;
+		}
+		if (chosen[k])
+			t->format = gp_formats[k];
+	}
+	t->is_sheet = !t->format && is_many;
+	if (!t->format)
+		t->format = format_named("plot");
+	return true;
+}
+
+static int report_all(struct timeline *t, int words, char **paths)
+{
+	int64_t state[4] = { 0 };
+	int worst = GP_EXIT_OK;
+	t->canvas.out = t->sink.out;
+	t->canvas.columns = columns_of(t->columns, t->sink.out);
+	t->canvas.rows = 20;
+	t->canvas.is_ascii = !is_utf8();
+	t->canvas.is_colored = isatty(fileno(t->sink.out)) && !getenv("NO_COLOR");
+	t->canvas.state = state;
+	t->canvas.charts = (size_t)words;
+	for (int k = 0; k < words; k++) {
+		t->canvas.chart = (size_t)k;
+		int exit_status = report_one(t, paths[k]);
+		worst = exit_status > worst ? exit_status : worst;
+	}
+	if (t->sheet.rows)
+		gp_sheet_print(&t->sheet, t->sink.out);
+	gp_sheet_release(&t->sheet);
+	return worst;
+}
+
+static int run(int argc, char **argv)
+{
+	struct timeline t = {
+		.points = POINTS_DEFAULT,
+		.device = -1,
+		.sheet = { .columns = 5, .title = { "driver peak", "reserved peak", "allocated peak", "at", "OOMs" } },
+	};
+	const char *path = NULL;
+	bool is_forced = false, chosen[FORMATS_MAX] = { false };
+	struct gp_flag flags[FORMATS_MAX + 10];
+	const struct gp_flag own[] = {
+		{ "points", 0, GP_FLAG_NUMBER, "N", &t.points, "at most N points a device (16 to 1000000; 2000)" },
+		{ "device", 0, GP_FLAG_TEXT, "N", &t.device_text, "only this device" },
+		{ "from", 0, GP_FLAG_TEXT, "TIME", &t.from, "from this moment: 1.5s, 20ms, peak, oom, end" },
+		{ "to", 0, GP_FLAG_TEXT, "TIME", &t.to, "up to this moment" },
+		{ "at", 0, GP_FLAG_TEXT, "TIME", &t.at, "up to this moment, whatever came before" },
+		{ "columns", 0, GP_FLAG_NUMBER, "N", &t.columns, "width of the plot (50 to 400)" },
+		{ "output", 'o', GP_FLAG_TEXT, "FILE", &path, "write to a new FILE instead of stdout" },
+		{ "force", 0, GP_FLAG_SWITCH, NULL, &is_forced, "replace FILE" },
+		{ 0 },
+	};
+	size_t formats = format_flags(flags, chosen);
+	memcpy(flags + formats, own, sizeof own);
+	int words = gp_flags_parse(&gp_command_timeline, flags, argc, argv, false);
+	if (words < 0)
+		return gp_flags_exit(words);
+	if (words == 0)
+		return gp_usage(&gp_command_timeline, "no recording given");
+	if (t.points < POINTS_MIN || t.points > POINTS_MAX)
+		return gp_usage(&gp_command_timeline, "bad value of '--points': from %u to %u", POINTS_MIN, POINTS_MAX);
+	if (t.device_text &&
+	    (t.device_text[strspn(t.device_text, "0123456789")] || !gp_ns_parse(t.device_text, &t.device)))
+		return gp_usage(&gp_command_timeline, "bad value of '--device': '%s' is not a number", t.device_text);
+	if (!format_choose(&t, chosen, words > 1) || !gp_sink_open(&t.sink, path, is_forced))
+		return GP_EXIT_USAGE;
+	int worst = report_all(&t, words, argv);
+	return gp_sink_close(&t.sink) ? worst : GP_EXIT_INTERNAL;
+}
+
+const struct gp_command gp_command_timeline = {
+	"timeline",
+	"timeline [--csv|--json|--svg] [--points N] [--device N] [--from TIME] [--to TIME] [--at TIME] [-o FILE] FILE...",
+	"plot what the driver gave, and what the framework reserved and allocated",
+	run,
+};
