@@ -64,13 +64,31 @@ static const char *pattern_of(const struct choice *c)
 	return "";
 }
 
-static size_t settings_fill(struct gp_setting *settings, const struct choice *c, const char *list)
+/* A relative name means this directory, also for a job that changes its own before it touches the GPU. */
+static void pattern_anchor(const struct choice *c, char *out, size_t capacity)
+{
+	const char *pattern = pattern_of(c);
+	char here[2048];
+	size_t n = 0;
+	if (*pattern != '/' && getcwd(here, sizeof here)) {
+		for (const char *at = here; *at && n + 3 < capacity; at++) {
+			out[n++] = *at;
+			if (*at == '%') /* a name, not a pattern */
+				out[n++] = '%';
+		}
+		out[n++] = '/';
+	}
+	snprintf(out + n, capacity - n, "%s", pattern);
+}
+
+static size_t settings_fill(struct gp_setting *settings, const struct choice *c, const char *anchored, const char *list)
 {
 	const struct gp_option *option;
 	size_t options = gp_options(&option), n = 0;
 	for (size_t k = 0; k < options && k < OPTIONS_MAX; k++)
 		if (c->value[k])
 			settings[n++] = (struct gp_setting){ option[k].variable, c->value[k] };
+	settings[n++] = (struct gp_setting){ "GPUPROF_OUTPUT", anchored };
 	settings[n++] = (struct gp_setting){ "GPUPROF_LIST", list };
 	return n;
 }
@@ -97,8 +115,8 @@ static int run(int argc, char **argv)
 {
 	struct choice c = { 0 };
 	struct gp_flag flags[OPTIONS_MAX + 4];
-	struct gp_setting settings[OPTIONS_MAX + 1];
-	char library[4096], list[4096];
+	struct gp_setting settings[OPTIONS_MAX + 2];
+	char library[4096], list[4096], anchored[4096];
 	flags_fill(flags, &c);
 	int words = gp_flags_parse(&gp_command_run, flags, argc, argv, true);
 	if (words < 0)
@@ -109,7 +127,9 @@ static int run(int argc, char **argv)
 		return GP_EXIT_USAGE;
 	if (!list_create(list, sizeof list))
 		list[0] = '\0';
-	struct gp_ending ending = gp_launch(argv, library, settings, settings_fill(settings, &c, list));
+	pattern_anchor(&c, anchored, sizeof anchored);
+	size_t count = settings_fill(settings, &c, anchored, list);
+	struct gp_ending ending = gp_launch(argv, library, settings, count);
 	gp_adopt(NULL, NULL);
 	if (ending.is_started && !c.is_quiet && !is_switched_off())
 		gp_harvest_print(list, argv[0]);

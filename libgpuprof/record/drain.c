@@ -173,6 +173,8 @@ static bool merge(struct gp_recorder *r, uint32_t rings)
 		if (!view)
 			break;
 		if (view->next_order != r->expected) {
+			if (r->expected != started)
+				r->missing_since_ns = 0;
 			if (r->expected != started || !is_given_up(r))
 				return false;
 			r->expected = view->next_order;

@@ -56,7 +56,7 @@ extern struct gp_local *gp_local __attribute__((visibility("hidden")));
 extern struct gp_control *gp_control __attribute__((visibility("hidden")));
 
 /* Slow halves. errno is kept by all of them. */
-GP_COLD bool gp_enter_slow(void);
+GP_COLD bool gp_enter_slow(enum gp_level least);
 GP_COLD struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots);
 void gp_nested(void);
 
@@ -68,11 +68,14 @@ GP_HOT bool gp_enter_level(enum gp_level least)
 		gp_nested();
 		return false;
 	}
-	if (gp_unlikely(t->word != atomic_load_explicit(&gp_local->word, memory_order_relaxed)) && !gp_enter_slow())
+	if (gp_unlikely(t->word != atomic_load_explicit(&gp_local->word, memory_order_relaxed)) &&
+	    !gp_enter_slow(least))
 		return false;
 	if (gp_unlikely(t->level < (uint32_t)least))
 		return false;
 	t->depth = 1;
+	/* a signal handler of the job that calls the driver from here on must find depth raised */
+	atomic_signal_fence(memory_order_seq_cst);
 	return true;
 }
 
@@ -90,6 +93,7 @@ GP_HOT bool gp_enter_launch(void)
 
 GP_HOT void gp_leave(void)
 {
+	atomic_signal_fence(memory_order_seq_cst);
 	gp_thread.depth = 0;
 }
 

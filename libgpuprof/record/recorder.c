@@ -185,14 +185,14 @@ static void join(struct gp_thread *t, uint64_t timeout_ns)
 		t->retry_ns = now_ns() + RING_RETRY_NS;
 }
 
-static bool enter(struct gp_thread *t)
+static bool enter(struct gp_thread *t, enum gp_level least)
 {
 	if (!is_started())
 		start_once();
 	uint32_t word = atomic_load(&gp_local->word);
 	gp_say_pending();
 	if (word == 0) {
-		atomic_fetch_add(&gp_recorder.lost_without_ring[2], 1);
+		atomic_fetch_add(&gp_recorder.lost_without_ring[least == GP_LEVEL_ALL ? 1 : 0], 1);
 		return false;
 	}
 	t->word = word;
@@ -213,10 +213,10 @@ static bool enter(struct gp_thread *t)
 	return true;
 }
 
-bool gp_enter_slow(void)
+bool gp_enter_slow(enum gp_level least)
 {
 	int kept = errno;
-	bool is_on = is_initialised && enter(&gp_thread);
+	bool is_on = is_initialised && enter(&gp_thread, least);
 	errno = kept;
 	return is_on;
 }

@@ -51,6 +51,7 @@ struct gp_recorder {
 	uint32_t generation; /* counts the processes of this line of forks that recorded */
 	char ring_path[256];
 	int ring_fd;
+	bool is_full;	 /* the place has no room for more rings: those that follow are private memory */
 	bool is_private; /* rings in private memory: nothing survives a SIGKILL */
 	_Atomic uint32_t threads;
 	_Atomic uint32_t wake;	   /* futex: bumped to wake the drain thread */

@@ -155,10 +155,8 @@ bool gp_ring_place_open(struct gp_recorder *r)
 	return true;
 }
 
-static struct gp_ring *map_ring(struct gp_recorder *r, uint32_t index)
+static struct gp_ring *map_shared_ring(struct gp_recorder *r, uint32_t index)
 {
-	if (r->is_private)
-		return gp_pages(GP_RING_BYTES);
 	struct statfs fs;
 	uint64_t taken = gp_ring_offset(index);
 	if (fstatfs(r->ring_fd, &fs) != 0 || !has_room(&fs, taken, GP_RING_BYTES) ||
@@ -168,6 +166,21 @@ static struct gp_ring *map_ring(struct gp_recorder *r, uint32_t index)
 	return ring == MAP_FAILED ? NULL : ring;
 }
 
+/* Where the place is full a thread's ring is private memory, and those that follow, too: the indices of the file
+ * stay without holes. Better than losing all that the thread does. */
+static struct gp_ring *map_ring(struct gp_recorder *r, uint32_t index)
+{
+	struct gp_ring *ring = r->is_private || r->is_full ? NULL : map_shared_ring(r, index);
+	if (ring)
+		return ring;
+	if (!r->is_private && !r->is_full) {
+		r->is_full = true;
+		gp_say(true, "no room for more rings, what further threads do in the last second does not survive a kill:",
+		       r->ring_path);
+	}
+	return gp_pages(GP_RING_BYTES);
+}
+
 bool gp_ring_place_grow(struct gp_recorder *r)
 {
 	uint32_t index = atomic_load(&gp_control->rings);
@@ -175,8 +188,7 @@ bool gp_ring_place_grow(struct gp_recorder *r)
 		return false;
 	struct gp_ring *ring = map_ring(r, index);
 	if (!ring) {
-		gp_say(true, "no room for one more thread's ring, its events are being lost:",
-		       r->is_private ? "private memory" : r->ring_path);
+		gp_say(true, "no memory for one more thread's ring, its events are being lost", NULL);
 		return false;
 	}
 	madvise(ring, GP_RING_BYTES, MADV_DONTFORK);

@@ -28,7 +28,12 @@ const uint8_t gp_families[GP_SPACES] = {
 void *gp_pages_open(size_t bytes)
 {
 	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return pages == MAP_FAILED ? NULL : pages;
+	if (pages == MAP_FAILED)
+		return NULL;
+#if defined(GP_PRELOAD) /* a forked child of the job has no use for the drain thread's state */
+	madvise(pages, bytes, MADV_DONTFORK);
+#endif
+	return pages;
 }
 
 void gp_pages_close(void *pages, size_t bytes)

@@ -119,7 +119,10 @@ static void read_recording(const char *path)
 	add(pid, "lost_memory", info->lost_memory);
 	add(pid, "lost_launch", info->lost_launch);
 	add(pid, "lost_other", info->lost_other);
-	/* launches never wait for a full ring: on a machine without time for the drain some are counted instead */
+	/*
+	 * launches never wait for a full ring: on a machine without time for the drain some are
+	 * counted instead
+	 */
 	add(pid, "launch_or_lost", info->counts[GP_LAUNCH] + info->lost_launch);
 	add(pid, "framework_events", info->framework_events);
 	add(pid, "mismatches", info->mismatches);
