@@ -1,6 +1,7 @@
 /*
  * Any bytes as the columns of a block: wrapped as a correct writer would wrap them, so that the
- * decoder sees them.
+ * decoder sees them. With libFuzzer: clang -std=c17 -D_GNU_SOURCE -Ilibgpuprof
+ * -fsanitize=fuzzer,address,undefined, this file, all of libgpuprof/format, -l:libzstd.a
  */
 #include <stdlib.h>
 #include <string.h>

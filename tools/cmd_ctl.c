@@ -1,0 +1,237 @@
+/*
+ * `gpuprof ctl`: lists the processes of this user that record, stops and starts what they record,
+ * through the control page. A stopped process still records what moves memory: its figures stay
+ * exact.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "amount.h"
+#include "flags.h"
+#include "json.h"
+#include "message.h"
+
+static int run(int argc, char **argv);
+const struct gp_command gp_command_ctl = {
+	"ctl",
+	"ctl [--json] [PID [start|stop|status]]",
+	"list recording processes; stop and start one",
+	run,
+};
+
+/* As the control page numbers them. */
+enum { LEVEL_OFF = 1, LEVEL_MEMORY = 2, LEVEL_ALL = 3 };
+
+/* The drain thread looks at the control page at least once a second. */
+#define PATIENCE_NS 10000000000
+#define LOOK_NS 5000000
+
+struct listing {
+	struct gp_process *process;
+	size_t count, room;
+	unsigned pid; /* 0: all */
+	bool is_short_of_memory;
+};
+
+static void add(void *context, const struct gp_process *process)
+{
+	struct listing *l = context;
+	if (l->pid && process->pid != l->pid)
+		return;
+	if (l->count == l->room) {
+		size_t room = l->room ? l->room * 2 : 16;
+		struct gp_process *grown = realloc(l->process, room * sizeof *grown);
+		if (!grown) {
+			l->is_short_of_memory = true;
+			return;
+		}
+		l->process = grown;
+		l->room = room;
+	}
+	l->process[l->count++] = *process;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct gp_process *x = a, *y = b;
+	return x->pid != y->pid ? (x->pid < y->pid ? -1 : 1) : strcmp(x->ring_path, y->ring_path);
+}
+
+static bool list(struct listing *l)
+{
+	l->count = 0;
+	enum gp_status status = gp_process_visit(add, l);
+	if (status == GP_OK && !l->is_short_of_memory) {
+		if (l->count)
+			qsort(l->process, l->count, sizeof *l->process, by_pid);
+		return true;
+	}
+	gp_complain("cannot list processes: %s", gp_status_text(status ? status : GP_E_MEMORY));
+	return false;
+}
+
+static const char *level_text(unsigned level)
+{
+	switch (level) {
+	case LEVEL_OFF:
+		return "off";
+	case LEVEL_MEMORY:
+		return "memory";
+	case LEVEL_ALL:
+		return "all";
+	default:
+		return "unknown";
+	}
+}
+
+static const char *state_text(const struct gp_process *p)
+{
+	if (!p->is_alive)
+		return "ended";
+	return p->level == LEVEL_ALL	? "records all" :
+	       p->level == LEVEL_MEMORY ? "stopped (memory only)" :
+					  "off";
+}
+
+static void print_person(const struct listing *l)
+{
+	if (l->count == 0) {
+		puts("no process records\nnext: gpuprof run -- COMMAND");
+		return;
+	}
+	printf("%8s  %-22s  %10s  %14s  %s\n", "pid", "state", "lost", "memory events",
+	       "recording");
+	for (const struct gp_process *p = l->process; p < l->process + l->count; p++) {
+		printf("%8u  %-22s  %10s  %14s  ", p->pid, state_text(p),
+		       gp_count_text(p->lost_memory + p->lost_launch + p->lost_other).s,
+		       gp_count_text(p->next_order).s);
+		gp_mask(stdout, p->output, strlen(p->output));
+		putchar('\n');
+	}
+	const struct gp_process *first = l->process;
+	if (!first->is_alive)
+		puts("next: gpuprof info RECORDING adopts what an ended process left");
+	else
+		printf("next: gpuprof ctl %u %s\n", first->pid,
+		       first->level == LEVEL_ALL ? "stop" : "start");
+}
+
+static void write_program(const struct listing *l)
+{
+	struct gp_json json;
+	gp_json_init(&json, stdout, 2);
+	gp_json_array(&json, NULL);
+	for (const struct gp_process *p = l->process; p < l->process + l->count; p++) {
+		gp_json_object(&json, NULL);
+		gp_json_number(&json, "pid", p->pid);
+		gp_json_bool(&json, "alive", p->is_alive);
+		gp_json_text(&json, "level", level_text(p->level));
+		gp_json_text(&json, "wanted_level",
+			     level_text(p->want_level ? p->want_level : p->level));
+		gp_json_text(&json, "recording", p->output);
+		gp_json_text(&json, "ring", p->ring_path);
+		gp_json_number(&json, "ring_bytes", p->bytes);
+		gp_json_number(&json, "threads", p->rings);
+		gp_json_number(&json, "memory_events", p->next_order);
+		gp_json_number(&json, "written_events", p->drained);
+		gp_json_object(&json, "lost");
+		gp_json_number(&json, "memory", p->lost_memory);
+		gp_json_number(&json, "launch", p->lost_launch);
+		gp_json_number(&json, "other", p->lost_other);
+		gp_json_end(&json);
+		gp_json_end(&json);
+	}
+	gp_json_end(&json);
+}
+
+static bool is_obeyed(const struct listing *l, unsigned level)
+{
+	for (const struct gp_process *p = l->process; p < l->process + l->count; p++)
+		if (p->is_alive && p->level != level)
+			return false;
+	return true;
+}
+
+/* The drain thread obeys at its next turn. Nothing tells other processes when it has, so: look. */
+static int set_level(struct listing *l, const char *verb, unsigned level)
+{
+	enum gp_status status = gp_process_set_level(l->pid, level);
+	if (status == GP_E_OPEN) {
+		gp_complain("cannot %s process %u: it does not record", verb, l->pid);
+		gp_hint("'gpuprof ctl' lists the processes that do");
+		return GP_EXIT_FOUND;
+	}
+	if (status) {
+		gp_complain("cannot %s process %u: %s", verb, l->pid, gp_status_text(status));
+		return gp_exit_of(status);
+	}
+	for (int64_t waited_ns = 0; waited_ns < PATIENCE_NS; waited_ns += LOOK_NS) {
+		if (!list(l))
+			return GP_EXIT_INTERNAL;
+		if (is_obeyed(l, level))
+			return GP_EXIT_OK;
+		nanosleep(&(struct timespec){ .tv_nsec = LOOK_NS }, NULL);
+	}
+	gp_complain("process %u did not answer in 10 s", l->pid);
+	gp_hint("is it stopped or traced? it will obey when it runs again");
+	return GP_EXIT_FOUND;
+}
+
+static bool pid_parse(const char *word, unsigned *out)
+{
+	char *end;
+	unsigned long number = strtoul(word, &end, 10);
+	*out = (unsigned)number;
+	return *word >= '1' && *word <= '9' && !*end && number <= INT32_MAX;
+}
+
+static int answer(struct listing *l, bool is_json)
+{
+	if (!list(l))
+		return GP_EXIT_INTERNAL;
+	if (l->pid && l->count == 0) {
+		gp_complain("process %u does not record", l->pid);
+		gp_hint("'gpuprof ctl' lists the processes that do");
+		return GP_EXIT_FOUND;
+	}
+	if (is_json)
+		write_program(l);
+	else
+		print_person(l);
+	return GP_EXIT_OK;
+}
+
+static int run(int argc, char **argv)
+{
+	struct listing l = { 0 };
+	bool is_json = false;
+	const struct gp_flag flags[] = {
+		{ "json", 0, GP_FLAG_SWITCH, NULL, &is_json,
+		  "for a program: see gpuprof-ctl(1) for the keys" },
+		{ 0 },
+	};
+	int words = gp_flags_parse(&gp_command_ctl, flags, argc, argv, false);
+	if (words < 0)
+		return gp_flags_exit(words);
+	if (words > 2)
+		return gp_usage(&gp_command_ctl, "too many words: '%s'", argv[2]);
+	if (words && !pid_parse(argv[0], &l.pid))
+		return gp_usage(&gp_command_ctl, "'%s' is not a process number", argv[0]);
+	const char *verb = words == 2 ? argv[1] : "status";
+	static const char *const verbs[] = { "start", "stop", "status" };
+	bool is_start = strcmp(verb, "start") == 0, is_stop = strcmp(verb, "stop") == 0;
+	if (!is_start && !is_stop && strcmp(verb, "status") != 0) {
+		const char *near = gp_nearest(verb, verbs, sizeof verbs / sizeof *verbs);
+		gp_complain("unknown order '%s' of 'ctl'", verb);
+		gp_hint(near ? "did you mean '%s'?" : "orders are start, stop and status", near);
+		return GP_EXIT_USAGE;
+	}
+	int exit_status = GP_EXIT_OK;
+	if (is_start || is_stop)
+		exit_status = set_level(&l, verb, is_start ? LEVEL_ALL : LEVEL_MEMORY);
+	if (exit_status == GP_EXIT_OK)
+		exit_status = answer(&l, is_json);
+	free(l.process);
+	return exit_status;
+}

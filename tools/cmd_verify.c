@@ -1,0 +1,152 @@
+/*
+ * `gpuprof verify`: checks every byte of recordings and replays them; writes a clean copy of a
+ * damaged one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "flags.h"
+#include "json.h"
+#include "message.h"
+
+static int run(int argc, char **argv);
+const struct gp_command gp_command_verify = {
+	"verify",
+	"verify [--json] [--repair OUT] RECORDING...",
+	"check every byte of recordings; write a clean copy of a damaged one",
+	run,
+};
+
+struct verify {
+	const char *repaired; /* NULL: no copy is wanted */
+	bool is_json, is_many;
+	struct gp_json json;
+};
+
+/* errno of opening `path` for reading, 0 when it opens. */
+static int open_error(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return errno;
+	int error = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) ? EISDIR : 0;
+	close(fd);
+	return error;
+}
+
+/* Each line of what the check reported. */
+static void visit_findings(const struct verify *v, const char *path, const char *text,
+			   struct gp_json *json)
+{
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+		if (json) {
+			gp_json_bytes(json, NULL, text, length);
+		} else {
+			if (v->is_many) {
+				gp_mask(stdout, path, strlen(path));
+				fputs(": ", stdout);
+			}
+			gp_mask(stdout, text, length);
+			putchar('\n');
+		}
+		text += length + (text[length] == '\n');
+	}
+}
+
+static void write_program(struct verify *v, const char *path, enum gp_status status,
+			  const char *findings)
+{
+	gp_json_object(&v->json, NULL);
+	gp_json_text(&v->json, "file", path);
+	gp_json_bool(&v->json, "ok", status == GP_OK);
+	gp_json_text(&v->json, "status", gp_status_text(status));
+	gp_json_array(&v->json, "findings");
+	visit_findings(v, path, findings, &v->json);
+	gp_json_end(&v->json);
+	gp_json_text(&v->json, "repaired", v->repaired);
+	gp_json_end(&v->json);
+}
+
+static int verify_one(struct verify *v, const char *path)
+{
+	char *findings = NULL;
+	size_t bytes = 0;
+	int error = open_error(path);
+	if (error) {
+		gp_complain("cannot open '%s': %s", path, gp_cause(error));
+		return GP_EXIT_DAMAGED;
+	}
+	FILE *report = open_memstream(&findings, &bytes);
+	if (!report) {
+		gp_complain("cannot verify '%s': %s", path, gp_cause(errno));
+		return GP_EXIT_INTERNAL;
+	}
+	enum gp_status status = gp_verify(path, v->repaired, report);
+	if (fclose(report) != 0) {
+		gp_complain("cannot verify '%s': %s", path, gp_cause(errno));
+		free(findings);
+		return GP_EXIT_INTERNAL;
+	}
+	if (v->is_json)
+		write_program(v, path, status, findings);
+	else
+		visit_findings(v, path, findings, NULL);
+	if (status != GP_OK)
+		gp_complain("cannot vouch for '%s': %s", path, gp_status_text(status));
+	if (status == GP_E_DAMAGED && !v->repaired)
+		gp_hint("'gpuprof verify --repair OUT %s' writes a copy of what is whole", path);
+	free(findings);
+	return gp_exit_of(status);
+}
+
+/* Said here, where nothing is read yet: a taken name is a mistake of the caller, no damage. */
+static bool is_name_free(const char *path)
+{
+	struct stat st;
+	if (lstat(path, &st) != 0)
+		return true;
+	gp_complain("cannot create '%s': file exists", path);
+	gp_hint("gpuprof replaces no recording: choose another name");
+	return false;
+}
+
+static int run(int argc, char **argv)
+{
+	struct verify v = { 0 };
+	const struct gp_flag flags[] = {
+		{ "json", 0, GP_FLAG_SWITCH, NULL, &v.is_json,
+		  "for a program: see gpuprof-verify(1) for the keys" },
+		{ "repair", 0, GP_FLAG_TEXT, "OUT", &v.repaired,
+		  "write what is whole to the new file OUT" },
+		{ 0 },
+	};
+	int words = gp_flags_parse(&gp_command_verify, flags, argc, argv, false);
+	if (words < 0)
+		return gp_flags_exit(words);
+	if (words == 0)
+		return gp_usage(&gp_command_verify, "no recording given");
+	if (v.repaired && words > 1)
+		return gp_usage(&gp_command_verify, "'--repair' takes one recording, not %d",
+				words);
+	if (v.repaired && !is_name_free(v.repaired))
+		return GP_EXIT_USAGE;
+	int worst = GP_EXIT_OK;
+	v.is_many = words > 1;
+	gp_adopt(NULL, NULL);
+	gp_json_init(&v.json, stdout, v.is_many ? 3 : 2);
+	if (v.is_json && v.is_many)
+		gp_json_array(&v.json, NULL);
+	for (int k = 0; k < words; k++) {
+		int exit_status = verify_one(&v, argv[k]);
+		worst = exit_status > worst ? exit_status : worst;
+	}
+	if (v.is_json && v.is_many)
+		gp_json_end(&v.json);
+	return worst;
+}

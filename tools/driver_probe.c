@@ -1,0 +1,96 @@
+/*
+ * Calls the driver by name: nothing of CUDA is known here but three prototypes. Runs in a child of
+ * `doctor`.
+ */
+#include "driver_probe.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gpuprof.h"
+
+#define DRIVER "libcuda.so.1"
+
+typedef int (*init_function)(unsigned flags);
+typedef int (*number_function)(int *out);
+typedef int (*text_function)(int result, const char **out);
+typedef int (*address_function)(const char *name, void **out, int version, uint64_t flags,
+				int *found);
+
+static void print_path(const char *key, void *handle)
+{
+	struct link_map *map;
+	if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0)
+		printf("%s %s\n", key, map->l_name);
+}
+
+static void print_number(void *driver, const char *key, const char *name)
+{
+	int number;
+	number_function ask = (number_function)dlsym(driver, name);
+	if (ask && ask(&number) == 0)
+		printf("%s %d\n", key, number);
+}
+
+static void print_init(void *driver)
+{
+	const char *text = NULL;
+	init_function init = (init_function)dlsym(driver, "cuInit");
+	text_function say = (text_function)dlsym(driver, "cuGetErrorString");
+	if (!init)
+		return;
+	int result = init(0);
+	printf("init %d\n", result);
+	if (result && say && say(result, &text) == 0 && text)
+		printf("init_text %s\n", text);
+}
+
+int gp_driver_probe(void)
+{
+	static const char *const names[] = { "libunwind.so.8", "libunwind.so.1", "libunwind.so" };
+	void *unwinder = NULL;
+	for (size_t k = 0; k < sizeof names / sizeof *names && !unwinder; k++)
+		unwinder = dlopen(names[k], RTLD_LAZY | RTLD_LOCAL);
+	if (unwinder)
+		print_path("libunwind", unwinder);
+	void *driver = dlopen(DRIVER, RTLD_NOW | RTLD_LOCAL);
+	if (!driver) {
+		printf("driver_error %s\n", dlerror());
+		return 0;
+	}
+	print_path("driver", driver);
+	/* what is told before a driver hangs or ends the process in its start */
+	fflush(stdout);
+	print_number(driver, "version", "cuDriverGetVersion");
+	print_init(driver);
+	print_number(driver, "devices", "cuDeviceGetCount");
+	return 0;
+}
+
+static void print_object(const char *key, void *address)
+{
+	Dl_info object;
+	if (address && dladdr(address, &object) && object.dli_fname)
+		printf("%s %s\n", key, object.dli_fname);
+}
+
+int gp_door_probe(const char *library)
+{
+	printf("preloaded %s\n", dlopen(library, RTLD_LAZY | RTLD_NOLOAD) ? "yes" : "no");
+	/* global, as in a program linked with it: else RTLD_DEFAULT may not find it */
+	void *driver = dlopen(DRIVER, RTLD_NOW | RTLD_GLOBAL);
+	if (!driver)
+		return 0;
+	print_object("handle", dlsym(driver, "cuMemAlloc_v2"));
+	print_object("global", dlsym(RTLD_DEFAULT, "cuMemAlloc_v2"));
+	void *address = NULL;
+	int found;
+	address_function look_up = (address_function)dlsym(driver, "cuGetProcAddress_v2");
+	/* the name without its version, and 12.0 as the version: what the CUDA runtime asks */
+	if (look_up && look_up("cuMemAlloc", &address, 12000, 0, &found) == 0)
+		print_object("address", address);
+	return 0;
+}
