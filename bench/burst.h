@@ -1,6 +1,7 @@
 /*
- * What the measuring programs share: the driver through the recorder's wrappers and past them, bursts that fit into a
- * ring, the wait until the drain thread has emptied it, medians. Each program runs under the preload on the fake driver.
+ * What the measuring programs share: the driver through the recorder's wrappers and past them,
+ * bursts that fit into a ring, the wait until the drain thread has emptied it, medians. Each
+ * program runs under the preload on the fake driver.
  */
 #ifndef BURST_H
 #define BURST_H
@@ -132,7 +133,10 @@ static inline void bench_open(struct bench *b)
 	map_rings(b);
 }
 
-/* Room for further bursts in every ring. A ring's tail moves when a block is full, so it is seldom quite empty. */
+/*
+ * Room for further bursts in every ring. A ring's tail moves when a block is full, so it is seldom
+ * quite empty.
+ */
 static inline bool has_room(const struct bench *b)
 {
 	for (uint32_t i = 0; i < atomic_load(&b->control->rings); i++) {
@@ -155,7 +159,10 @@ static inline void wait_for_room(const struct bench *b)
 	must(!"the drain thread does not empty the rings");
 }
 
-/* As in a job, where a burst meets a drain thread that sleeps: returns at the end of a turn that found all there is. */
+/*
+ * As in a job, where a burst meets a drain thread that sleeps: returns at the end of a turn that
+ * found all there is.
+ */
 static inline void wait_for_quiet(const struct bench *b)
 {
 	wait_for_room(b);

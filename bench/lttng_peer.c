@@ -1,6 +1,6 @@
 /*
- * The peer: nanoseconds of an enabled lttng-ust tracepoint with the payload of a launch event. Prints lttng_ns, or
- * nothing when no session has the event enabled.
+ * The peer: nanoseconds of an enabled lttng-ust tracepoint with the payload of a launch event.
+ * Prints lttng_ns, or nothing when no session has the event enabled.
  */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE

@@ -1,6 +1,6 @@
 /*
- * How fast a recording is replayed into live state with exact peaks, on one core, and with how much memory.
- *	replay_rate FILE
+ * How fast a recording is replayed into live state with exact peaks, on one core, and with how much
+ * memory. *     replay_rate FILE
  */
 #include <stdlib.h>
 #include <sys/resource.h>

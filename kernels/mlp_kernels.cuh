@@ -1,6 +1,7 @@
 /*
- * The arithmetic of a multi-layer perceptron: matrix product in all four transpositions, bias, ReLU, mean square loss,
- * momentum SGD. Row-major floats. Every sum runs in a fixed order (no atomics), so that two runs give equal bits.
+ * The arithmetic of a multi-layer perceptron: matrix product in all four transpositions, bias,
+ * ReLU, mean square loss, momentum SGD. Row-major floats. Every sum runs in a fixed order (no
+ * atomics), so that two runs give equal bits.
  */
 #ifndef MLP_KERNELS_CUH
 #define MLP_KERNELS_CUH
@@ -10,7 +11,10 @@
 constexpr int tile = 16;	 /* edge of a matrix tile, threads a side */
 constexpr int sum_threads = 256; /* a power of two */
 
-/* out[rows][columns] = op(a) * op(b) over `depth`; op transposes when asked. Grid: (columns, rows) in tiles. */
+/*
+ * out[rows][columns] = op(a) * op(b) over `depth`; op transposes when asked. Grid: (columns, rows)
+ * in tiles.
+ */
 template <bool transpose_a, bool transpose_b>
 __global__ void multiply(const float *__restrict__ a, const float *__restrict__ b,
 			 float *__restrict__ out, int rows, int columns, int depth)
@@ -67,7 +71,10 @@ static __global__ void sum_rows(const float *values, float *out, int rows, int c
 	out[column] = sum;
 }
 
-/* The sum of `value` over the block's sum_threads threads, in the same order each time; valid in thread 0. */
+/*
+ * The sum of `value` over the block's sum_threads threads, in the same order each time; valid in
+ * thread 0.
+ */
 static __device__ float sum_block(float value)
 {
 	__shared__ float parts[sum_threads];

@@ -1,7 +1,8 @@
 /*
- * A small training job: a four-layer perceptron learns a fixed function with momentum SGD. An ordinary CUDA program
- * that knows nothing of any tool; for the demo, tests and bench. Prints the loss, equal in every run and mode, and one
- * line `truth {...}` of what it asked of CUDA, for comparison with what a recorder saw.
+ * A small training job: a four-layer perceptron learns a fixed function with momentum SGD. An
+ * ordinary CUDA program that knows nothing of any tool; for the demo, tests and bench. Prints the
+ * loss, equal in every run and mode, and one line `truth {...}` of what it asked of CUDA, for
+ * comparison with what a recorder saw.
  */
 #include "mlp_kernels.cuh"
 #include "segment_allocator.cuh"
@@ -176,7 +177,10 @@ public:
 		return value;
 	}
 
-	/* What the last batch's targets look like: managed memory and a stream-ordered copy of the targets. */
+	/*
+	 * What the last batch's targets look like: managed memory and a stream-ordered copy of the
+	 * targets.
+	 */
 	void print_histogram()
 	{
 		unsigned *count;
@@ -206,8 +210,9 @@ public:
 		allocator_.trim();
 	}
 	/*
-	 * During a capture nothing may be allocated, and what a graph was captured with must stay. From the first freeze()
-	 * to thaw() temporaries stay taken; each further freeze() hands the same ones out again, in the same order.
+	 * During a capture nothing may be allocated, and what a graph was captured with must stay.
+	 * From the first freeze() to thaw() temporaries stay taken; each further freeze() hands the
+	 * same ones out again, in the same order.
 	 */
 	void freeze()
 	{
@@ -316,7 +321,10 @@ private:
 		return slope;
 	}
 
-	/* Gradients of layer l's parameters; returns the slope below it, which for the lowest layer nobody needs. */
+	/*
+	 * Gradients of layer l's parameters; returns the slope below it, which for the lowest layer
+	 * nobody needs.
+	 */
 	float *backward(int l, float *const activation[], const float *slope)
 	{
 		multiply_on<true, false>(stream_, activation[l], slope,
@@ -380,7 +388,10 @@ void train_eager(std::vector<std::unique_ptr<trainer>> &trainers, int from, int 
 	}
 }
 
-/* A few steps as usual so that the sub-allocator holds what a step needs, then one capture, then replays. */
+/*
+ * A few steps as usual so that the sub-allocator holds what a step needs, then one capture, then
+ * replays.
+ */
 void train_graph(trainer &trainer, int from, int to)
 {
 	cudaGraph_t graph;

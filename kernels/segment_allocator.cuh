@@ -1,7 +1,7 @@
 /*
- * A caching sub-allocator over cudaMalloc segments, as frameworks have one: blocks of 512 bytes and up, first fit,
- * neighbours joined, segments given back only by trim(). Counts what it asks of CUDA: the truth that a recording of
- * the job must show. One instance a device; not thread-safe.
+ * A caching sub-allocator over cudaMalloc segments, as frameworks have one: blocks of 512 bytes and
+ * up, first fit, neighbours joined, segments given back only by trim(). Counts what it asks of
+ * CUDA: the truth that a recording of the job must show. One instance a device; not thread-safe.
  */
 #ifndef SEGMENT_ALLOCATOR_CUH
 #define SEGMENT_ALLOCATOR_CUH

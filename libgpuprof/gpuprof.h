@@ -1,8 +1,8 @@
 /*
- * The reading API of gpuprof: open a recording, iterate its events in exact order, replay, ask.
- * All that tools/ may include. Not thread-safe: one recording, one thread. Moments (`*_ns`) count from
- * start_unix_ns unless said; sizes are bytes. Functions return enum gp_status and give results through
- * out-parameters; strings belong to the recording and live until it is closed.
+ * The reading API of gpuprof: open a recording, iterate its events in exact order, replay, ask. All
+ * that tools/ may include. Not thread-safe: one recording, one thread. Moments (`*_ns`) count from
+ * start_unix_ns unless said; sizes are bytes. Functions return enum gp_status and give results
+ * through out-parameters; strings belong to the recording and live until it is closed.
  */
 #ifndef GPUPROF_H
 #define GPUPROF_H
@@ -28,15 +28,17 @@ struct gp_damage {
 };
 
 /*
- * Opens and indexes a recording; adopts nothing by itself (gp_adopt does). On failure *out is NULL and `why`
- * (may be NULL) says what was expected where. A file whose tail is torn or that has damaged blocks opens: see gp_info.
+ * Opens and indexes a recording; adopts nothing by itself (gp_adopt does). On failure *out is NULL
+ * and `why` (may be NULL) says what was expected where. A file whose tail is torn or that has
+ * damaged blocks opens: see gp_info.
  */
-enum gp_status gp_recording_open(const char *path, struct gp_recording **out, struct gp_damage *why);
+enum gp_status gp_recording_open(const char *path, struct gp_recording **out,
+				 struct gp_damage *why);
 void gp_recording_close(struct gp_recording *recording);
 
 struct gp_info_device {
 	unsigned device;
-	char uuid[48]; /* "GPU-xxxxxxxx-xxxx-..."; "" unknown */
+	char uuid[48];	  /* "GPU-xxxxxxxx-xxxx-..."; "" unknown */
 	const char *name; /* NULL unknown */
 	uint64_t total_bytes;
 };
@@ -85,7 +87,9 @@ struct gp_event {
 enum gp_status gp_recording_next(struct gp_recording *recording, struct gp_event *out);
 /* Back to the first retained event (checkpoint state loaded). */
 enum gp_status gp_recording_rewind(struct gp_recording *recording);
-/* The live state as of the event that gp_recording_next returned last; ask again after each event. */
+/*
+ * The live state as of the event that gp_recording_next returned last; ask again after each event.
+ */
 const struct gp_live *gp_recording_live(const struct gp_recording *recording);
 
 /* What that state says of a device (GP_DEVICE_UNKNOWN included). False: nothing was seen of it. */
@@ -94,9 +98,13 @@ struct gp_curves {
 	uint64_t peak_bytes[GP_CURVES]; /* since the start */
 	int64_t peak_at_ns[GP_CURVES];
 };
-bool gp_recording_curves(const struct gp_recording *recording, unsigned device, struct gp_curves *out);
+bool gp_recording_curves(const struct gp_recording *recording, unsigned device,
+			 struct gp_curves *out);
 
-/* A live allocation, mapping or block: see struct gp_live_entry for what the fields of VMM spaces mean. */
+/*
+ * A live allocation, mapping or block: see struct gp_live_entry for what the fields of VMM spaces
+ * mean.
+ */
 struct gp_allocation {
 	uint64_t address, bytes, owner, stream;
 	int64_t at_ns;
@@ -106,14 +114,18 @@ struct gp_allocation {
 	bool is_segment; /* blocks of the framework lie in it */
 };
 /* Calls `visit` for each live entry as of now, in no order. */
-void gp_recording_visit_live(struct gp_recording *recording, void (*visit)(void *context, const struct gp_allocation *),
+void gp_recording_visit_live(struct gp_recording *recording,
+			     void (*visit)(void *context, const struct gp_allocation *),
 			     void *context);
 
 /* Name of a kernel handle at the current moment; NULL unknown. */
 const char *gp_recording_kernel_name(const struct gp_recording *recording, uint64_t handle);
-/* Text that a definition gave to a key at the current moment: KERNEL, STREAM, MODULE, CONTEXT by handle or base,
- * FACT and THREAD by aux, GPU by device. NULL unknown. */
-const char *gp_recording_text(const struct gp_recording *recording, enum gp_kind kind, uint64_t key);
+/*
+ * Text that a definition gave to a key at the current moment: KERNEL, STREAM, MODULE, CONTEXT by
+ * handle or base, FACT and THREAD by aux, GPU by device. NULL unknown.
+ */
+const char *gp_recording_text(const struct gp_recording *recording, enum gp_kind kind,
+			      uint64_t key);
 /* The moment of a clock value (record.time). */
 int64_t gp_recording_ns(const struct gp_recording *recording, uint64_t ticks);
 /* As given to gp_recording_open. */
@@ -133,7 +145,8 @@ struct gp_timeline_device {
 	uint64_t peak_bytes[GP_CURVES];
 	int64_t peak_at_ns[GP_CURVES];
 	size_t points;
-	const struct gp_point *point; /* by time; the peaks are always among them when they are retained */
+	const struct gp_point
+		*point; /* by time; the peaks are always among them when they are retained */
 	size_t ooms;
 	const struct gp_mark *oom;
 };
@@ -141,12 +154,19 @@ struct gp_timeline {
 	size_t devices;
 	struct gp_timeline_device *device;
 };
-/* Replays [from_ns, to_ns] into at most `points` (16 or more) points a device. Peaks are exact and since the start when the
- * whole recording is asked for (from 0, to INT64_MAX). Free with gp_timeline_free. */
-enum gp_status gp_timeline_build(struct gp_recording *recording, size_t points, int64_t from_ns, int64_t to_ns, struct gp_timeline *out);
+/*
+ * Replays [from_ns, to_ns] into at most `points` (16 or more) points a device. Peaks are exact and
+ * since the start when the whole recording is asked for (from 0, to INT64_MAX). Free with
+ * gp_timeline_free.
+ */
+enum gp_status gp_timeline_build(struct gp_recording *recording, size_t points, int64_t from_ns,
+				 int64_t to_ns, struct gp_timeline *out);
 void gp_timeline_free(struct gp_timeline *timeline);
 
-/* Checks every byte; writes findings to `report`. `repaired` (may be NULL): path of a clean copy to write, O_EXCL, 0600. */
+/*
+ * Checks every byte; writes findings to `report`. `repaired` (may be NULL): path of a clean copy to
+ * write, O_EXCL, 0600.
+ */
 enum gp_status gp_verify(const char *path, const char *repaired, FILE *report);
 
 /* What a ring file of this user says. */
@@ -157,29 +177,33 @@ struct gp_process {
 	bool is_alive;
 	unsigned rings;
 	uint64_t bytes; /* of the ring file */
-	unsigned level, want_level; /* enum gp_level of format/layout.h: 1 off, 2 memory only, 3 everything */
+	unsigned level,
+		/* enum gp_level of format/layout.h: 1 off, 2 memory only, 3 everything */
+		want_level;
 	uint64_t next_order, drained, lost_memory, lost_launch, lost_other;
 };
 /* Calls `visit` for each ring file of this user in every ring place. */
-enum gp_status gp_process_visit(void (*visit)(void *context, const struct gp_process *), void *context);
+enum gp_status gp_process_visit(void (*visit)(void *context, const struct gp_process *),
+				void *context);
 /* Sets want_level of a running process. GP_E_OPEN: no such recording process. */
 enum gp_status gp_process_set_level(unsigned pid, unsigned level);
 
 /*
- * Adopts the rings of dead owners of this user into their recordings and removes them: those in the ring places and
- * in the working directory, or in the directory of `recording` (rings lie there when /dev/shm is too small).
- * *adopted, the number of ring files done with, and `report` may be NULL.
+ * Adopts the rings of dead owners of this user into their recordings and removes them: those in the
+ * ring places and in the working directory, or in the directory of `recording` (rings lie there
+ * when /dev/shm is too small). *adopted, the number of ring files done with, and `report` may be
+ * NULL.
  */
 enum gp_status gp_adopt(unsigned *adopted, FILE *report);
 enum gp_status gp_adopt_beside(const char *recording, unsigned *adopted, FILE *report);
 
 /* Options: one table for GPUPROF_* variables, `gpuprof run` flags and docs/ENVIRONMENT.md. */
 struct gp_option {
-	const char *variable;  /* "GPUPROF_OUTPUT" */
-	const char *flag;      /* "output"; NULL: no flag */
-	char letter;	       /* 'o'; 0: none */
-	const char *value;     /* "PATTERN"; NULL: a switch */
-	const char *initial;   /* default, as text */
+	const char *variable; /* "GPUPROF_OUTPUT" */
+	const char *flag;     /* "output"; NULL: no flag */
+	char letter;	      /* 'o'; 0: none */
+	const char *value;    /* "PATTERN"; NULL: a switch */
+	const char *initial;  /* default, as text */
 	const char *text;
 };
 size_t gp_options(const struct gp_option **out);

@@ -1,4 +1,7 @@
-/* Three significant digits for sizes and times: more are noise in a report, and --json has them all. */
+/*
+ * Three significant digits for sizes and times: more are noise in a report, and --json has them
+ * all.
+ */
 #include "amount.h"
 
 #include <inttypes.h>
@@ -22,7 +25,8 @@ struct gp_text gp_bytes_text(uint64_t bytes)
 		value /= 1024;
 		unit++;
 	}
-	snprintf(t.s, sizeof t.s, "%.*f %s", unit ? digits_after_point(value) : 0, value, units[unit]);
+	snprintf(t.s, sizeof t.s, "%.*f %s", unit ? digits_after_point(value) : 0, value,
+		 units[unit]);
 	return t;
 }
 
@@ -33,16 +37,20 @@ struct gp_text gp_ns_text(int64_t ns)
 	double value = fabs((double)ns);
 	if (value >= 3600e9) {
 		uint64_t minutes = (uint64_t)(value / 60e9);
-		snprintf(t.s, sizeof t.s, "%s%" PRIu64 " h %02" PRIu64 " min", sign, minutes / 60, minutes % 60);
+		snprintf(t.s, sizeof t.s, "%s%" PRIu64 " h %02" PRIu64 " min", sign, minutes / 60,
+			 minutes % 60);
 	} else if (value >= 120e9) {
 		uint64_t seconds = (uint64_t)(value / 1e9);
-		snprintf(t.s, sizeof t.s, "%s%" PRIu64 " min %02" PRIu64 " s", sign, seconds / 60, seconds % 60);
+		snprintf(t.s, sizeof t.s, "%s%" PRIu64 " min %02" PRIu64 " s", sign, seconds / 60,
+			 seconds % 60);
 	} else if (value >= 1e9) {
 		snprintf(t.s, sizeof t.s, "%s%.3f s", sign, value / 1e9);
 	} else if (value >= 1e6) {
-		snprintf(t.s, sizeof t.s, "%s%.*f ms", sign, digits_after_point(value / 1e6), value / 1e6);
+		snprintf(t.s, sizeof t.s, "%s%.*f ms", sign, digits_after_point(value / 1e6),
+			 value / 1e6);
 	} else if (value >= 1e3) {
-		snprintf(t.s, sizeof t.s, "%s%.*f us", sign, digits_after_point(value / 1e3), value / 1e3);
+		snprintf(t.s, sizeof t.s, "%s%.*f us", sign, digits_after_point(value / 1e3),
+			 value / 1e3);
 	} else {
 		snprintf(t.s, sizeof t.s, value > 0 ? "%s%.0f ns" : "%s0 s", sign, value);
 	}
@@ -68,7 +76,7 @@ bool gp_ns_parse(const char *text, int64_t *out)
 	static const struct {
 		const char *name;
 		double ns;
-	} units[] = { { "ns", 1 },   { "us", 1e3 },   { "ms", 1e6 },   { "s", 1e9 },
+	} units[] = { { "ns", 1 },     { "us", 1e3 }, { "ms", 1e6 },  { "s", 1e9 },
 		      { "min", 6e10 }, { "m", 6e10 }, { "h", 3.6e12 } };
 	char *end;
 	if (!strchr("0123456789.", *text) || !*text)
@@ -98,6 +106,7 @@ struct gp_text gp_plural(uint64_t count, const char *noun)
 	if (count == 0)
 		snprintf(t.s, sizeof t.s, "no %.40ss", noun);
 	else
-		snprintf(t.s, sizeof t.s, "%.26s %.18s%s", gp_count_text(count).s, noun, count == 1 ? "" : "s");
+		snprintf(t.s, sizeof t.s, "%.26s %.18s%s", gp_count_text(count).s, noun,
+			 count == 1 ? "" : "s");
 	return t;
 }

@@ -11,7 +11,8 @@
 static int run(int argc, char **argv);
 const struct gp_command gp_command_dump = {
 	"dump",
-	"dump [--json] [--kind NAME[,NAME...]] [--device N] [--from TIME] [--to TIME] [--limit N] [-o FILE [--force]] RECORDING",
+	"dump [--json] [--kind NAME[,NAME...]] [--device N] [--from TIME] [--to TIME] [--limit N] "
+	"[-o FILE [--force]] RECORDING",
 	"print single events in exact order",
 	run,
 };
@@ -44,11 +45,12 @@ static void print_value(struct dump *d, enum gp_meaning meaning, uint64_t value)
 			fprintf(d->out, " (%s)", gp_bytes_text(value).s);
 		break;
 	case GP_GRID:
-		fprintf(d->out, "%" PRIu64 "x%" PRIu64 "x%" PRIu64, value & 0xffffffff, value >> 32 & 0xffff, value >> 48);
+		fprintf(d->out, "%" PRIu64 "x%" PRIu64 "x%" PRIu64, value & 0xffffffff,
+			value >> 32 & 0xffff, value >> 48);
 		break;
 	case GP_BLOCK:
-		fprintf(d->out, "%" PRIu64 "x%" PRIu64 "x%" PRIu64, value & 0xffff, value >> 16 & 0xffff,
-			value >> 32 & 0xffff);
+		fprintf(d->out, "%" PRIu64 "x%" PRIu64 "x%" PRIu64, value & 0xffff,
+			value >> 16 & 0xffff, value >> 32 & 0xffff);
 		break;
 	case GP_NUMBER:
 	case GP_UNUSED:
@@ -68,7 +70,9 @@ static void print_field(struct dump *d, const struct gp_field *field, uint64_t v
 
 static const char *kernel_of(struct dump *d, const struct gp_event *e)
 {
-	return e->record.kind == GP_LAUNCH ? gp_recording_kernel_name(d->recording, e->record.launch.kernel) : NULL;
+	return e->record.kind == GP_LAUNCH ?
+		       gp_recording_kernel_name(d->recording, e->record.launch.kernel) :
+		       NULL;
 }
 
 static void print_event(struct dump *d, const struct gp_event *e, const struct gp_event_info *info)
@@ -117,10 +121,12 @@ static void write_field(struct gp_json *json, const struct gp_field *field, uint
 		gp_json_hex(json, field->name, v);
 		break;
 	case GP_GRID:
-		write_dimensions(json, field->name, (uint64_t[]){ v & 0xffffffff, v >> 32 & 0xffff, v >> 48 });
+		write_dimensions(json, field->name,
+				 (uint64_t[]){ v & 0xffffffff, v >> 32 & 0xffff, v >> 48 });
 		break;
 	case GP_BLOCK:
-		write_dimensions(json, field->name, (uint64_t[]){ v & 0xffff, v >> 16 & 0xffff, v >> 32 & 0xffff });
+		write_dimensions(json, field->name,
+				 (uint64_t[]){ v & 0xffff, v >> 16 & 0xffff, v >> 32 & 0xffff });
 		break;
 	case GP_BYTES:
 	case GP_TOTAL:
@@ -144,7 +150,8 @@ static void write_event(struct dump *d, const struct gp_event *e, const struct g
 		gp_json_number(json, "device", r->device);
 	else
 		gp_json_null(json, "device");
-	gp_json_text(json, "space", r->space && r->space < GP_SPACES ? gp_space_names[r->space] : NULL);
+	gp_json_text(json, "space",
+		     r->space && r->space < GP_SPACES ? gp_space_names[r->space] : NULL);
 	gp_json_number(json, "code", r->code);
 	write_field(json, &info->aux, r->aux);
 	for (unsigned k = 0; k < 4; k++)
@@ -171,7 +178,8 @@ static bool kinds_choose(struct dump *d)
 		bool is_found = false;
 		snprintf(word, sizeof word, "%.*s", (int)n, at);
 		for (unsigned kind = 0; kind < GP_KINDS; kind++)
-			if (gp_event_infos[kind].name && strcmp(word, gp_event_infos[kind].name) == 0)
+			if (gp_event_infos[kind].name &&
+			    strcmp(word, gp_event_infos[kind].name) == 0)
 				is_found = d->is_wanted[kind] = true;
 		if (!is_found) {
 			const char *near = gp_nearest(word, names, count);
@@ -211,7 +219,8 @@ static int dump_events(struct dump *d, const char *path, uint64_t device)
 		else
 			print_event(d, &e, info);
 	}
-	return status == GP_OK || status == GP_END ? GP_EXIT_OK : gp_report_failed("read on in", path, status);
+	return status == GP_OK || status == GP_END ? GP_EXIT_OK :
+						     gp_report_failed("read on in", path, status);
 }
 
 static int dump_recording(struct dump *d, const char *path, uint64_t device)
@@ -255,10 +264,12 @@ static int run(int argc, char **argv)
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &d.is_json, "one JSON object a line" },
 		{ "kind", 0, GP_FLAG_TEXT, "NAME,...", &d.kinds, "only events of these kinds" },
 		{ "device", 0, GP_FLAG_TEXT, "N", &d.device_text, "only events of this device" },
-		{ "from", 0, GP_FLAG_TEXT, "TIME", &d.from, "from this moment: 1.5s, 20ms, peak, oom, end" },
+		{ "from", 0, GP_FLAG_TEXT, "TIME", &d.from,
+		  "from this moment: 1.5s, 20ms, peak, oom, end" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &d.to, "up to this moment" },
 		{ "limit", 0, GP_FLAG_NUMBER, "N", &d.limit, "at most N events" },
-		{ "output", 'o', GP_FLAG_TEXT, "FILE", &d.path, "write to a new FILE instead of stdout" },
+		{ "output", 'o', GP_FLAG_TEXT, "FILE", &d.path,
+		  "write to a new FILE instead of stdout" },
 		{ "force", 0, GP_FLAG_SWITCH, NULL, &d.is_forced, "replace FILE" },
 		{ 0 },
 	};
@@ -266,9 +277,12 @@ static int run(int argc, char **argv)
 	if (words < 0)
 		return gp_flags_exit(words);
 	if (words != 1)
-		return gp_usage(&gp_command_dump, words ? "more than one recording given" : "no recording given");
-	if (d.device_text && (d.device_text[strspn(d.device_text, "0123456789")] || !gp_ns_parse(d.device_text, &device)))
-		return gp_usage(&gp_command_dump, "bad value of '--device': '%s' is not a number", d.device_text);
+		return gp_usage(&gp_command_dump,
+				words ? "more than one recording given" : "no recording given");
+	if (d.device_text && (d.device_text[strspn(d.device_text, "0123456789")] ||
+			      !gp_ns_parse(d.device_text, &device)))
+		return gp_usage(&gp_command_dump, "bad value of '--device': '%s' is not a number",
+				d.device_text);
 	if (!kinds_choose(&d))
 		return GP_EXIT_USAGE;
 	return dump_recording(&d, argv[0], (uint64_t)device);

@@ -1,4 +1,7 @@
-/* `gpuprof info`: what a recording is and what it holds, in one screen; many recordings: one row each. */
+/*
+ * `gpuprof info`: what a recording is and what it holds, in one screen; many recordings: one row
+ * each.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +22,8 @@ const struct gp_command gp_command_info = {
 
 static double bytes_per_event(const struct gp_info *info)
 {
-	static const enum gp_kind kinds[] = { GP_ALLOC, GP_FREE, GP_BLOCK_ALLOC, GP_BLOCK_FREE, GP_LAUNCH };
+	static const enum gp_kind kinds[] = { GP_ALLOC, GP_FREE, GP_BLOCK_ALLOC, GP_BLOCK_FREE,
+					      GP_LAUNCH };
 	uint64_t events = 0;
 	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
 		events += info->counts[kinds[k]];
@@ -65,7 +69,8 @@ static void print_counts(const struct gp_info *info, FILE *out)
 		if (!info->counts[kind] || !gp_event_infos[kind].name)
 			continue;
 		const char *before = column == 0 ? " " : column % 4 ? ", " : ",\n             ";
-		fprintf(out, "%s%s %s", before, gp_event_infos[kind].name, gp_count_text(info->counts[kind]).s);
+		fprintf(out, "%s%s %s", before, gp_event_infos[kind].name,
+			gp_count_text(info->counts[kind]).s);
 		column++;
 	}
 	fputs(column ? "\n" : " none\n", out);
@@ -73,7 +78,8 @@ static void print_counts(const struct gp_info *info, FILE *out)
 
 static void print_check(const struct gp_info *info, FILE *out)
 {
-	fprintf(out, "self-check   %s of the framework compared with its own totals: %s %s, %s %s\n",
+	fprintf(out,
+		"self-check   %s of the framework compared with its own totals: %s %s, %s %s\n",
 		gp_count_text(info->framework_events).s, gp_count_text(info->mismatches).s,
 		info->mismatches == 1 ? "mismatch" : "mismatches", gp_count_text(info->anomalies).s,
 		info->anomalies == 1 ? "anomaly" : "anomalies");
@@ -82,7 +88,8 @@ static void print_check(const struct gp_info *info, FILE *out)
 static void print_damages(const struct gp_info *info, FILE *out)
 {
 	for (size_t k = 0; k < info->damages; k++) {
-		fprintf(out, "damage       byte %llu, block %llu: ", (unsigned long long)info->damage[k].offset,
+		fprintf(out, "damage       byte %llu, block %llu: ",
+			(unsigned long long)info->damage[k].offset,
 			(unsigned long long)info->damage[k].block);
 		gp_mask(out, info->damage[k].what, strlen(info->damage[k].what));
 		fputc('\n', out);
@@ -95,14 +102,15 @@ static void print_size(const struct gp_info *info, FILE *out)
 	fprintf(out, "file         %s", gp_bytes_text(info->file_bytes).s);
 	if (!isnan(each))
 		fprintf(out, ", %.2f bytes an event", each);
-	fprintf(out, ", %s, %s\n", gp_plural(info->segments, "segment").s, gp_plural(info->blocks, "block").s);
+	fprintf(out, ", %s, %s\n", gp_plural(info->segments, "segment").s,
+		gp_plural(info->blocks, "block").s);
 }
 
 static void print_person(const char *path, const struct gp_info *info, FILE *out)
 {
 	char process[128];
-	snprintf(process, sizeof process, "%u on %s, %s", info->pid, info->hostname ? info->hostname : "?",
-		 gp_plural(info->threads, "thread").s);
+	snprintf(process, sizeof process, "%u on %s, %s", info->pid,
+		 info->hostname ? info->hostname : "?", gp_plural(info->threads, "thread").s);
 	fprintf(out, "%s\n", gp_headline_of(info).s);
 	print_line(out, "recording", path);
 	print_line(out, "command", info->command);
@@ -166,9 +174,9 @@ static void write_has(const struct gp_info *info, struct gp_json *json)
 		const char *name;
 		bool is_there;
 	} parts[] = {
-		{ "stacks", info->has_stacks },		  { "python", info->has_python },
-		{ "tier_b", info->has_tier_b },		  { "device_used", info->has_device_used },
-		{ "ranges", info->has_ranges },		  { "steps", info->has_steps },
+		{ "stacks", info->has_stacks }, { "python", info->has_python },
+		{ "tier_b", info->has_tier_b }, { "device_used", info->has_device_used },
+		{ "ranges", info->has_ranges }, { "steps", info->has_steps },
 	};
 	gp_json_array(json, "has");
 	for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
@@ -242,7 +250,11 @@ static bool add_row(struct gp_sheet *table, const char *path, const struct gp_in
 	put(&row->cell[3], gp_count_text(faults).s, (double)faults);
 	put(&row->cell[4], gp_count_text(info->devices).s, (double)info->devices);
 	put(&row->cell[5], gp_bytes_text(info->file_bytes).s, (double)info->file_bytes);
-	put(&row->cell[6], info->is_damaged ? "damaged" : info->is_complete ? "yes" : "no", (double)NAN);
+	put(&row->cell[6],
+	    info->is_damaged  ? "damaged" :
+	    info->is_complete ? "yes" :
+				"no",
+	    (double)NAN);
 	return true;
 }
 
@@ -274,13 +286,15 @@ static int report_one(struct report *r, const char *path)
 static int run(int argc, char **argv)
 {
 	struct report r = { .table = { .columns = 7,
-				       .title = { "span", "events", "lost", "faults", "GPUs", "file",
-						  "complete" } } };
+				       .title = { "span", "events", "lost", "faults", "GPUs",
+						  "file", "complete" } } };
 	const char *path = NULL;
 	bool is_forced = false;
 	const struct gp_flag flags[] = {
-		{ "json", 0, GP_FLAG_SWITCH, NULL, &r.is_json, "for a program: see gpuprof-info(1) for the keys" },
-		{ "output", 'o', GP_FLAG_TEXT, "FILE", &path, "write to a new FILE instead of stdout" },
+		{ "json", 0, GP_FLAG_SWITCH, NULL, &r.is_json,
+		  "for a program: see gpuprof-info(1) for the keys" },
+		{ "output", 'o', GP_FLAG_TEXT, "FILE", &path,
+		  "write to a new FILE instead of stdout" },
 		{ "force", 0, GP_FLAG_SWITCH, NULL, &is_forced, "replace FILE" },
 		{ 0 },
 	};

@@ -13,7 +13,8 @@
 static int run(int argc, char **argv);
 const struct gp_command gp_command_run = {
 	"run",
-	"run [-q] [-v[on|off]] [-o PATTERN] [--ring SIZE] [--only NAME] [--launches[=on|off]] [--ring-dir DIR] "
+	"run [-q] [-v[on|off]] [-o PATTERN] [--ring SIZE] [--only NAME] [--launches[=on|off]] "
+	"[--ring-dir DIR] "
 	"[--start[=on|off]] [--keep N] [--library FILE] [--] COMMAND [ARGUMENT...]",
 	"record a command and everything it starts",
 	run,
@@ -44,11 +45,17 @@ static void flags_fill(struct gp_flag *flags, struct choice *c)
 					     &c->value[k],
 					     option[k].text };
 	}
-	*flags++ = (struct gp_flag){ "keep",   0,  GP_FLAG_NUMBER, "N",
-				     &c->keep, "afterwards keep only the N newest recordings of the pattern" };
-	*flags++ = (struct gp_flag){ "library",	   0, GP_FLAG_TEXT, "FILE", &c->library,
-				     "the library to preload, instead of the one beside the program" };
-	*flags++ = (struct gp_flag){ "quiet", 'q', GP_FLAG_SWITCH, NULL, &c->is_quiet, "print nothing at the end" };
+	*flags++ = (struct gp_flag){
+		"keep", 0,	  GP_FLAG_NUMBER,
+		"N",	&c->keep, "afterwards keep only the N newest recordings of the pattern"
+	};
+	*flags++ = (struct gp_flag){
+		"library",    0,
+		GP_FLAG_TEXT, "FILE",
+		&c->library,  "the library to preload, instead of the one beside the program"
+	};
+	*flags++ = (struct gp_flag){ "quiet", 'q',	    GP_FLAG_SWITCH,
+				     NULL,    &c->is_quiet, "print nothing at the end" };
 	*flags = (struct gp_flag){ 0 };
 }
 
@@ -64,7 +71,10 @@ static const char *pattern_of(const struct choice *c)
 	return "";
 }
 
-/* A relative name means this directory, also for a job that changes its own before it touches the GPU. */
+/*
+ * A relative name means this directory, also for a job that changes its own before it touches the
+ * GPU.
+ */
 static void pattern_anchor(const struct choice *c, char *out, size_t capacity)
 {
 	const char *pattern = pattern_of(c);
@@ -81,7 +91,8 @@ static void pattern_anchor(const struct choice *c, char *out, size_t capacity)
 	snprintf(out + n, capacity - n, "%s", pattern);
 }
 
-static size_t settings_fill(struct gp_setting *settings, const struct choice *c, const char *anchored, const char *list)
+static size_t settings_fill(struct gp_setting *settings, const struct choice *c,
+			    const char *anchored, const char *list)
 {
 	const struct gp_option *option;
 	size_t options = gp_options(&option), n = 0;

@@ -1,6 +1,7 @@
 /*
- * `gpuprof timeline`: three curves a device over time. One recording: plotted, or in another format; many: one row
- * each with its peaks, the outlier marked, unless a format for programs was asked for.
+ * `gpuprof timeline`: three curves a device over time. One recording: plotted, or in another
+ * format; many: one row each with its peaks, the outlier marked, unless a format for programs was
+ * asked for.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -47,7 +48,8 @@ static void keep_device(struct gp_timeline *all, int64_t device)
 	all->devices = kept;
 }
 
-static void name_devices(const struct gp_info *info, const struct gp_timeline *all, char (*names)[64])
+static void name_devices(const struct gp_info *info, const struct gp_timeline *all,
+			 char (*names)[64])
 {
 	for (size_t k = 0; k < all->devices; k++)
 		for (size_t i = 0; i < info->devices; i++)
@@ -55,8 +57,8 @@ static void name_devices(const struct gp_info *info, const struct gp_timeline *a
 				snprintf(names[k], sizeof names[k], "%s", info->device[i].name);
 }
 
-static void draw(struct timeline *t, const char *path, const struct gp_info *info, const struct gp_timeline *all,
-		 int64_t from_ns, int64_t to_ns)
+static void draw(struct timeline *t, const char *path, const struct gp_info *info,
+		 const struct gp_timeline *all, int64_t from_ns, int64_t to_ns)
 {
 	char(*names)[64] = calloc(all->devices + 1, sizeof *names);
 	struct gp_headline headline = gp_headline_of(info);
@@ -89,7 +91,8 @@ static bool add_row(struct timeline *t, const char *path, const struct gp_timeli
 	if (!row)
 		return false;
 	for (unsigned c = 0; c < GP_CURVES; c++) {
-		snprintf(row->cell[c].text, sizeof row->cell[c].text, "%s", gp_bytes_text(d->peak_bytes[c]).s);
+		snprintf(row->cell[c].text, sizeof row->cell[c].text, "%s",
+			 gp_bytes_text(d->peak_bytes[c]).s);
 		row->cell[c].number = (double)d->peak_bytes[c];
 	}
 	snprintf(row->cell[3].text, sizeof row->cell[3].text, "%s",
@@ -100,7 +103,8 @@ static bool add_row(struct timeline *t, const char *path, const struct gp_timeli
 	return true;
 }
 
-static bool span_find(const struct timeline *t, struct gp_recording *recording, int64_t *from_ns, int64_t *to_ns)
+static bool span_find(const struct timeline *t, struct gp_recording *recording, int64_t *from_ns,
+		      int64_t *to_ns)
 {
 	*from_ns = 0;
 	*to_ns = INT64_MAX;
@@ -164,7 +168,8 @@ static bool is_utf8(void)
 	for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
 		const char *value = getenv(names[k]);
 		if (value && *value)
-			return strstr(value, "UTF-8") || strstr(value, "utf8") || strstr(value, "UTF8");
+			return strstr(value, "UTF-8") || strstr(value, "utf8") ||
+			       strstr(value, "UTF8");
 	}
 	return false;
 }
@@ -183,7 +188,8 @@ static size_t format_flags(struct gp_flag *flags, bool *chosen)
 	size_t count = 0;
 	for (; gp_formats[count] && count < FORMATS_MAX; count++)
 		flags[count] = (struct gp_flag){
-			gp_formats[count]->name, 0, GP_FLAG_SWITCH, NULL, &chosen[count], gp_formats[count]->text,
+			gp_formats[count]->name, 0, GP_FLAG_SWITCH, NULL, &chosen[count],
+			gp_formats[count]->text,
 		};
 	return count;
 }
@@ -192,8 +198,8 @@ static bool format_choose(struct timeline *t, const bool *chosen, bool is_many)
 {
 	for (size_t k = 0; gp_formats[k] && k < FORMATS_MAX; k++) {
 		if (chosen[k] && t->format) {
-			gp_usage(&gp_command_timeline, "'--%s' and '--%s' exclude each other", t->format->name,
-				 gp_formats[k]->name);
+			gp_usage(&gp_command_timeline, "'--%s' and '--%s' exclude each other",
+				 t->format->name, gp_formats[k]->name);
 			return false;
 		}
 		if (chosen[k])
@@ -232,19 +238,24 @@ static int run(int argc, char **argv)
 	struct timeline t = {
 		.points = POINTS_DEFAULT,
 		.device = -1,
-		.sheet = { .columns = 5, .title = { "driver peak", "reserved peak", "allocated peak", "at", "OOMs" } },
+		.sheet = { .columns = 5,
+			   .title = { "driver peak", "reserved peak", "allocated peak", "at",
+				      "OOMs" } },
 	};
 	const char *path = NULL;
 	bool is_forced = false, chosen[FORMATS_MAX] = { false };
 	struct gp_flag flags[FORMATS_MAX + 10];
 	const struct gp_flag own[] = {
-		{ "points", 0, GP_FLAG_NUMBER, "N", &t.points, "at most N points a device (16 to 1000000; 2000)" },
+		{ "points", 0, GP_FLAG_NUMBER, "N", &t.points,
+		  "at most N points a device (16 to 1000000; 2000)" },
 		{ "device", 0, GP_FLAG_TEXT, "N", &t.device_text, "only this device" },
-		{ "from", 0, GP_FLAG_TEXT, "TIME", &t.from, "from this moment: 1.5s, 20ms, peak, oom, end" },
+		{ "from", 0, GP_FLAG_TEXT, "TIME", &t.from,
+		  "from this moment: 1.5s, 20ms, peak, oom, end" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &t.to, "up to this moment" },
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &t.at, "up to this moment, whatever came before" },
 		{ "columns", 0, GP_FLAG_NUMBER, "N", &t.columns, "width of the plot (50 to 400)" },
-		{ "output", 'o', GP_FLAG_TEXT, "FILE", &path, "write to a new FILE instead of stdout" },
+		{ "output", 'o', GP_FLAG_TEXT, "FILE", &path,
+		  "write to a new FILE instead of stdout" },
 		{ "force", 0, GP_FLAG_SWITCH, NULL, &is_forced, "replace FILE" },
 		{ 0 },
 	};
@@ -256,10 +267,12 @@ static int run(int argc, char **argv)
 	if (words == 0)
 		return gp_usage(&gp_command_timeline, "no recording given");
 	if (t.points < POINTS_MIN || t.points > POINTS_MAX)
-		return gp_usage(&gp_command_timeline, "bad value of '--points': from %u to %u", POINTS_MIN, POINTS_MAX);
-	if (t.device_text &&
-	    (t.device_text[strspn(t.device_text, "0123456789")] || !gp_ns_parse(t.device_text, &t.device)))
-		return gp_usage(&gp_command_timeline, "bad value of '--device': '%s' is not a number", t.device_text);
+		return gp_usage(&gp_command_timeline, "bad value of '--points': from %u to %u",
+				POINTS_MIN, POINTS_MAX);
+	if (t.device_text && (t.device_text[strspn(t.device_text, "0123456789")] ||
+			      !gp_ns_parse(t.device_text, &t.device)))
+		return gp_usage(&gp_command_timeline,
+				"bad value of '--device': '%s' is not a number", t.device_text);
 	if (!format_choose(&t, chosen, words > 1) || !gp_sink_open(&t.sink, path, is_forced))
 		return GP_EXIT_USAGE;
 	int worst = report_all(&t, words, argv);
@@ -268,7 +281,8 @@ static int run(int argc, char **argv)
 
 const struct gp_command gp_command_timeline = {
 	"timeline",
-	"timeline [--csv|--json|--svg] [--points N] [--device N] [--from TIME] [--to TIME] [--at TIME] [-o FILE] FILE...",
+	"timeline [--csv|--json|--svg] [--points N] [--device N] [--from TIME] [--to TIME] [--at "
+	"TIME] [-o FILE] FILE...",
 	"plot what the driver gave, and what the framework reserved and allocated",
 	run,
 };

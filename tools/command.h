@@ -1,6 +1,6 @@
 /*
- * What a command of `gpuprof` is: one plain struct in one file tools/cmd_x.c. The build makes the list.
- * Everything in tools/ stands on gpuprof.h alone.
+ * What a command of `gpuprof` is: one plain struct in one file tools/cmd_x.c. The build makes the
+ * list. Everything in tools/ stands on gpuprof.h alone.
  */
 #ifndef GP_COMMAND_H
 #define GP_COMMAND_H
@@ -19,7 +19,8 @@ struct gp_command {
 	const char *name;
 	const char *synopsis; /* as in the manual page: "info [--json] FILE..." */
 	const char *text;     /* one line */
-	int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit status */
+	int (*run)(int argc,
+		   char **argv); /* argv[0] is the command's name; returns the exit status */
 };
 
 /* Ends with NULL. */

@@ -1,4 +1,7 @@
-/* Option parsing. getopt cannot name the nearest option and forgets which word was wrong, so: our own. */
+/*
+ * Option parsing. getopt cannot name the nearest option and forgets which word was wrong, so: our
+ * own.
+ */
 #include "flags.h"
 
 #include <errno.h>
@@ -33,8 +36,11 @@ static void print_help(const struct gp_command *command, const struct gp_flag *f
 	for (const struct gp_flag *f = flags; f->name; f++) {
 		char left[64];
 		bool is_on_off = f->type == GP_FLAG_ON_OFF;
-		snprintf(left, sizeof left, "%c%c%s --%s%s%s%s", f->letter ? '-' : ' ', f->letter ? f->letter : ' ',
-			 f->letter ? "," : " ", f->name, is_on_off ? "[=" : f->value ? " " : "",
+		snprintf(left, sizeof left, "%c%c%s --%s%s%s%s", f->letter ? '-' : ' ',
+			 f->letter ? f->letter : ' ', f->letter ? "," : " ", f->name,
+			 is_on_off ? "[=" :
+			 f->value  ? " " :
+				     "",
 			 f->value ? f->value : "", is_on_off ? "]" : "");
 		printf("  %-26s %s\n", left, f->text);
 	}
@@ -94,7 +100,8 @@ static int store(struct parse *p, const struct gp_flag *flag, const char *value)
 		if (!value && is_on_off(next))
 			value = p->argv[++p->at];
 		if (value && !is_on_off(value)) {
-			gp_complain("bad value of '--%s': '%s' is neither on nor off", flag->name, value);
+			gp_complain("bad value of '--%s': '%s' is neither on nor off", flag->name,
+				    value);
 			return GP_FLAGS_WRONG;
 		}
 		*(const char **)flag->out = value ? value : "on";
@@ -141,7 +148,8 @@ static int parse_letters(struct parse *p, const char *letters)
 			gp_hint("usage: gpuprof %s", p->command->synopsis);
 			return GP_FLAGS_WRONG;
 		}
-		bool takes_rest = (f->type == GP_FLAG_TEXT || f->type == GP_FLAG_NUMBER) && letters[1];
+		bool takes_rest =
+			(f->type == GP_FLAG_TEXT || f->type == GP_FLAG_NUMBER) && letters[1];
 		int result = store(p, f, takes_rest ? letters + 1 : NULL);
 		if (result || takes_rest)
 			return result;
@@ -149,8 +157,8 @@ static int parse_letters(struct parse *p, const char *letters)
 	return 0;
 }
 
-int gp_flags_parse(const struct gp_command *command, const struct gp_flag *flags, int argc, char **argv,
-		   bool stops_at_word)
+int gp_flags_parse(const struct gp_command *command, const struct gp_flag *flags, int argc,
+		   char **argv, bool stops_at_word)
 {
 	struct parse p = { command, flags, argc, 1, argv };
 	int words = 0;

@@ -1,6 +1,6 @@
 /*
- * Command line options from one table a command: parsing, range checks, `--help` and the nearest known
- * name of a misspelt one.
+ * Command line options from one table a command: parsing, range checks, `--help` and the nearest
+ * known name of a misspelt one.
  */
 #ifndef GP_FLAGS_H
 #define GP_FLAGS_H
@@ -30,12 +30,13 @@ struct gp_flag {
 enum { GP_FLAGS_HELP = -1, GP_FLAGS_WRONG = -2 };
 
 /*
- * Parses argv[1..]; the words that are no options are moved, in order, to argv[0..]. Returns their number, or
- * GP_FLAGS_HELP (help is printed: end with 0), GP_FLAGS_WRONG (said on stderr: end with GP_EXIT_USAGE).
- * `stops_at_word`: the first word ends the options, as in `run CMD --its-own-option`.
+ * Parses argv[1..]; the words that are no options are moved, in order, to argv[0..]. Returns their
+ * number, or GP_FLAGS_HELP (help is printed: end with 0), GP_FLAGS_WRONG (said on stderr: end with
+ * GP_EXIT_USAGE). `stops_at_word`: the first word ends the options, as in `run CMD
+ * --its-own-option`.
  */
-int gp_flags_parse(const struct gp_command *command, const struct gp_flag *flags, int argc, char **argv,
-		   bool stops_at_word);
+int gp_flags_parse(const struct gp_command *command, const struct gp_flag *flags, int argc,
+		   char **argv, bool stops_at_word);
 
 /* The exit status that belongs to a negative result. */
 static inline int gp_flags_exit(int result)
@@ -44,6 +45,7 @@ static inline int gp_flags_exit(int result)
 }
 
 /* Says what is wrong with the arguments of `command` and how to use it. Returns GP_EXIT_USAGE. */
-int gp_usage(const struct gp_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int gp_usage(const struct gp_command *command, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 #endif

@@ -107,8 +107,9 @@ static void print_recordings(const struct sum *s)
 		gp_complain("recorded %s in '%s' (%s%s)", gp_plural(s->events, "event").s, s->first,
 			    gp_bytes_text(s->bytes).s, more);
 	else
-		gp_complain("recorded %s in %zu files, '%s' to '%s' (%s%s)", gp_plural(s->events, "event").s,
-			    s->recordings, s->first, s->last, gp_bytes_text(s->bytes).s, more);
+		gp_complain("recorded %s in %zu files, '%s' to '%s' (%s%s)",
+			    gp_plural(s->events, "event").s, s->recordings, s->first, s->last,
+			    gp_bytes_text(s->bytes).s, more);
 }
 
 static void print_peaks(const struct sum *s)
@@ -119,8 +120,9 @@ static void print_peaks(const struct sum *s)
 	if (!s->has_peak)
 		return;
 	gp_complain("%s GPU %u%s: driver %s, reserved %s, allocated %s",
-		    s->recordings > 1 || s->has_many_devices ? "highest peaks," : "peaks,", s->peak_device, where,
-		    gp_bytes_text(s->peak[GP_CURVE_DRIVER]).s, gp_bytes_text(s->peak[GP_CURVE_RESERVED]).s,
+		    s->recordings > 1 || s->has_many_devices ? "highest peaks," : "peaks,",
+		    s->peak_device, where, gp_bytes_text(s->peak[GP_CURVE_DRIVER]).s,
+		    gp_bytes_text(s->peak[GP_CURVE_RESERVED]).s,
 		    gp_bytes_text(s->peak[GP_CURVE_ALLOCATED]).s);
 }
 
@@ -132,7 +134,8 @@ static void print_faults(const struct sum *s)
 		n += (size_t)snprintf(line + n, sizeof line - n, ", %s LOST: figures are too low",
 				      gp_plural(s->lost_memory, "memory event").s);
 	if (s->lost_other)
-		n += (size_t)snprintf(line + n, sizeof line - n, ", %s lost", gp_plural(s->lost_other, "other event").s);
+		n += (size_t)snprintf(line + n, sizeof line - n, ", %s lost",
+				      gp_plural(s->lost_other, "other event").s);
 	if (s->mismatches + s->anomalies)
 		n += (size_t)snprintf(line + n, sizeof line - n, ", %s of the self-check",
 				      gp_plural(s->mismatches + s->anomalies, "fault").s);
@@ -177,10 +180,13 @@ static int newest_first(const void *a, const void *b)
 	const struct candidate *x = a, *y = b;
 	if (x->changed.tv_sec != y->changed.tv_sec)
 		return x->changed.tv_sec < y->changed.tv_sec ? 1 : -1;
-	return (x->changed.tv_nsec < y->changed.tv_nsec) - (x->changed.tv_nsec > y->changed.tv_nsec);
+	return (x->changed.tv_nsec < y->changed.tv_nsec) -
+	       (x->changed.tv_nsec > y->changed.tv_nsec);
 }
 
-/* The pattern as a glob: what differs from run to run becomes '*', also the suffix of a taken name. */
+/*
+ * The pattern as a glob: what differs from run to run becomes '*', also the suffix of a taken name.
+ */
 static bool glob_of(const char *pattern, bool has_suffix, char *out, size_t capacity)
 {
 	const char *dot = strrchr(pattern, '.'), *slash = strrchr(pattern, '/');
@@ -236,7 +242,8 @@ void gp_harvest_keep(const char *pattern, uint64_t keep)
 {
 	char plain[4096], taken[4096];
 	glob_t found = { 0 };
-	if (!glob_of(pattern, false, plain, sizeof plain) || !glob_of(pattern, true, taken, sizeof taken))
+	if (!glob_of(pattern, false, plain, sizeof plain) ||
+	    !glob_of(pattern, true, taken, sizeof taken))
 		return;
 	glob(plain, 0, NULL, &found);
 	glob(taken, found.gl_pathc ? GLOB_APPEND : 0, NULL, &found);

@@ -1,4 +1,7 @@
-/* What a run left: its recordings, named in the list file, summed up in at most five lines on stderr. */
+/*
+ * What a run left: its recordings, named in the list file, summed up in at most five lines on
+ * stderr.
+ */
 #ifndef GP_HARVEST_H
 #define GP_HARVEST_H
 

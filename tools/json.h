@@ -20,7 +20,8 @@ void gp_json_init(struct gp_json *json, FILE *out, unsigned flat_from);
 /* `key` is NULL inside arrays and for the outermost value. */
 void gp_json_object(struct gp_json *json, const char *key);
 void gp_json_array(struct gp_json *json, const char *key);
-void gp_json_end(struct gp_json *json); /* of the innermost container; the outermost ends the line */
+void gp_json_end(
+	struct gp_json *json); /* of the innermost container; the outermost ends the line */
 void gp_json_text(struct gp_json *json, const char *key, const char *text); /* NULL: null */
 void gp_json_bytes(struct gp_json *json, const char *key, const char *text, size_t bytes);
 void gp_json_number(struct gp_json *json, const char *key, uint64_t number);

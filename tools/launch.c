@@ -1,6 +1,7 @@
 /*
- * fork, exec, wait. Signals are taken with sigtimedwait while blocked, so that none is lost between fork and wait.
- * What the terminal sends (Ctrl-C) reaches the whole process group: only what was sent to us alone is forwarded.
+ * fork, exec, wait. Signals are taken with sigtimedwait while blocked, so that none is lost between
+ * fork and wait. What the terminal sends (Ctrl-C) reaches the whole process group: only what was
+ * sent to us alone is forwarded.
  */
 #include "launch.h"
 
@@ -17,7 +18,8 @@
 
 #include "message.h"
 
-static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP };
+static const int forwarded[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
+				 SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP };
 
 static bool is_readable(const char *path)
 {
@@ -45,8 +47,8 @@ static bool library_near(char *out, size_t capacity)
 	self[n] = '\0';
 	*(strrchr(self, '/') + 1) = '\0';
 	for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
-		if (snprintf(out, capacity, "%s%s", self, places[k]) < (int)capacity && is_readable(out) &&
-		    realpath(out, whole))
+		if (snprintf(out, capacity, "%s%s", self, places[k]) < (int)capacity &&
+		    is_readable(out) && realpath(out, whole))
 			return snprintf(out, capacity, "%s", whole) < (int)capacity;
 	}
 	return false;
@@ -143,13 +145,17 @@ static struct gp_ending ending_of(int state)
 
 static struct gp_ending not_started(const char *command, int error)
 {
-	gp_complain("cannot run '%s': %s", command, error == ENOENT ? "no such file or directory" : gp_cause(error));
+	gp_complain("cannot run '%s': %s", command,
+		    error == ENOENT ? "no such file or directory" : gp_cause(error));
 	return (struct gp_ending){ .exit_status = error == ENOENT ? 127 : 126 };
 }
 
-struct gp_ending gp_launch(char **argv, const char *library, const struct gp_setting *settings, size_t count)
+struct gp_ending gp_launch(char **argv, const char *library, const struct gp_setting *settings,
+			   size_t count)
 {
-	struct start s = { .argv = argv, .library = library, .setting = settings, .settings = count };
+	struct start s = {
+		.argv = argv, .library = library, .setting = settings, .settings = count
+	};
 	struct sigaction by_default = { .sa_handler = SIG_DFL };
 	sigset_t set;
 	int pipe_ends[2], error = 0;

@@ -1,11 +1,17 @@
-/* Starts a command under the library and ends as it ended. Owns signals and the environment, prints only failures. */
+/*
+ * Starts a command under the library and ends as it ended. Owns signals and the environment, prints
+ * only failures.
+ */
 #ifndef GP_LAUNCH_H
 #define GP_LAUNCH_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Finds libgpuprof.so: `chosen` (may be NULL), GPUPROF_LIB, beside the program, in ../lib. False: said why. */
+/*
+ * Finds libgpuprof.so: `chosen` (may be NULL), GPUPROF_LIB, beside the program, in ../lib. False:
+ * said why.
+ */
 bool gp_library_find(const char *chosen, char *out, size_t capacity);
 
 /* One variable that only the command sees. */
@@ -20,7 +26,8 @@ struct gp_ending {
 };
 
 /* Runs argv with the library in front of LD_PRELOAD, forwards signals to it, waits for it. */
-struct gp_ending gp_launch(char **argv, const char *library, const struct gp_setting *settings, size_t count);
+struct gp_ending gp_launch(char **argv, const char *library, const struct gp_setting *settings,
+			   size_t count);
 
 /* Ends this process as the command ended: by the same signal, without a core of our own. */
 int gp_end_alike(const struct gp_ending *ending);

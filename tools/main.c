@@ -9,7 +9,8 @@
 static void print_commands(void)
 {
 	puts("usage: gpuprof COMMAND [options] ...\n\n"
-	     "Records every event that moves GPU memory of an unmodified CUDA job, and replays it.\n");
+	     "Records every event that moves GPU memory of an unmodified CUDA job, and replays "
+	     "it.\n");
 	for (const struct gp_command *const *c = gp_commands; *c; c++)
 		printf("  %-10s %s\n", (*c)->name, (*c)->text);
 	puts("\ngpuprof COMMAND --help tells the options; the manual page is gpuprof-COMMAND(1).\n"

@@ -71,7 +71,9 @@ int gp_exit_of(enum gp_status status)
 	return GP_EXIT_INTERNAL;
 }
 
-/* Bytes of the sequence that a first byte announces, and the smallest code point that may use it. */
+/*
+ * Bytes of the sequence that a first byte announces, and the smallest code point that may use it.
+ */
 static size_t sequence(unsigned char first, uint32_t *low)
 {
 	if (first >= 0xf0 && first < 0xf5)
@@ -124,7 +126,10 @@ static size_t smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Edit distance with swaps of neighbours (optimal string alignment), for words of at most 63 letters. */
+/*
+ * Edit distance with swaps of neighbours (optimal string alignment), for words of at most 63
+ * letters.
+ */
 static size_t distance(const char *a, const char *b)
 {
 	enum { LONGEST = 64 };
@@ -137,7 +142,8 @@ static size_t distance(const char *a, const char *b)
 	for (size_t i = 1; i <= n; i++) {
 		row[0] = i;
 		for (size_t j = 1; j <= m; j++) {
-			row[j] = smaller(smaller(above[j], row[j - 1]) + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
+			row[j] = smaller(smaller(above[j], row[j - 1]) + 1,
+					 above[j - 1] + (a[i - 1] != b[j - 1]));
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
 				row[j] = smaller(row[j], before[j - 2] + 1);
 		}
@@ -155,7 +161,8 @@ const char *gp_nearest(const char *word, const char *const *candidates, size_t c
 	size_t least = strlen(word) / 3 + 2;
 	for (size_t k = 0; k < count; k++) {
 		size_t d = distance(word, candidates[k]);
-		bool is_start = strlen(word) >= 2 && strncmp(word, candidates[k], strlen(word)) == 0;
+		bool is_start =
+			strlen(word) >= 2 && strncmp(word, candidates[k], strlen(word)) == 0;
 		if (is_start)
 			d = 0;
 		if (d < least) {

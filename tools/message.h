@@ -1,6 +1,6 @@
 /*
- * What people read on stderr: `gpuprof: cannot open 'run.gpr': no such file`, `hint: ...`; and the masking
- * of text that comes from recordings, so that it cannot steer a terminal.
+ * What people read on stderr: `gpuprof: cannot open 'run.gpr': no such file`, `hint: ...`; and the
+ * masking of text that comes from recordings, so that it cannot steer a terminal.
  */
 #ifndef GP_MESSAGE_H
 #define GP_MESSAGE_H
@@ -20,7 +20,10 @@ const char *gp_cause(int error);
 /* Exit status that a failed status means. */
 int gp_exit_of(enum gp_status status);
 
-/* Length of the well-formed, printable UTF-8 sequence at `at`; 0: a control character or no such sequence. */
+/*
+ * Length of the well-formed, printable UTF-8 sequence at `at`; 0: a control character or no such
+ * sequence.
+ */
 size_t gp_printable(const char *at, size_t bytes);
 
 /* Writes text with everything that is not printable as \xNN. */

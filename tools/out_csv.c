@@ -24,7 +24,8 @@ static void begin(struct gp_canvas *canvas, const struct gp_chart *chart)
 {
 	(void)chart;
 	if (canvas->chart == 0)
-		fputs("file,device,at_ns,driver_bytes,reserved_bytes,allocated_bytes\n", canvas->out);
+		fputs("file,device,at_ns,driver_bytes,reserved_bytes,allocated_bytes\n",
+		      canvas->out);
 }
 
 static void device(struct gp_canvas *canvas, const struct gp_chart *chart, size_t index)
@@ -33,8 +34,9 @@ static void device(struct gp_canvas *canvas, const struct gp_chart *chart, size_
 	for (size_t k = 0; k < d->points; k++) {
 		const struct gp_point *p = &d->point[k];
 		put_field(canvas->out, chart->path);
-		fprintf(canvas->out, ",%u,%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", d->device, p->at_ns,
-			p->bytes[GP_CURVE_DRIVER], p->bytes[GP_CURVE_RESERVED], p->bytes[GP_CURVE_ALLOCATED]);
+		fprintf(canvas->out, ",%u,%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
+			d->device, p->at_ns, p->bytes[GP_CURVE_DRIVER], p->bytes[GP_CURVE_RESERVED],
+			p->bytes[GP_CURVE_ALLOCATED]);
 	}
 }
 
@@ -44,4 +46,5 @@ static void end(struct gp_canvas *canvas, const struct gp_chart *chart)
 	(void)chart;
 }
 
-const struct gp_format gp_format_csv = { "csv", "points as comma-separated values", begin, device, end };
+const struct gp_format gp_format_csv = { "csv", "points as comma-separated values", begin, device,
+					 end };

@@ -1,4 +1,7 @@
-/* The timeline for a program; gpuprof-timeline(1) documents the keys. One recording: an object; many: a list. */
+/*
+ * The timeline for a program; gpuprof-timeline(1) documents the keys. One recording: an object;
+ * many: a list.
+ */
 #include "chart.h"
 #include "json.h"
 
@@ -72,4 +75,6 @@ static void end(struct gp_canvas *canvas, const struct gp_chart *chart)
 		gp_json_end(&json);
 }
 
-const struct gp_format gp_format_json = { "json", "for a program: see gpuprof-timeline(1) for the keys", begin, device, end };
+const struct gp_format gp_format_json = { "json",
+					  "for a program: see gpuprof-timeline(1) for the keys",
+					  begin, device, end };

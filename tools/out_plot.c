@@ -34,10 +34,12 @@ static void end(struct gp_canvas *canvas, const struct gp_chart *chart)
 	bool has_oom = false;
 	for (size_t k = 0; k < chart->devices; k++)
 		has_oom = has_oom || chart->device[k].ooms;
-	fputs(has_oom ? "next: gpuprof dump --kind oom,alloc_failed " : "next: gpuprof timeline --svg -o timeline.svg ",
+	fputs(has_oom ? "next: gpuprof dump --kind oom,alloc_failed " :
+			"next: gpuprof timeline --svg -o timeline.svg ",
 	      canvas->out);
 	gp_mask(canvas->out, chart->path, strlen(chart->path));
 	fputc('\n', canvas->out);
 }
 
-const struct gp_format gp_format_plot = { "plot", "plot on the terminal, also for many recordings", begin, device, end };
+const struct gp_format gp_format_plot = { "plot", "plot on the terminal, also for many recordings",
+					  begin, device, end };

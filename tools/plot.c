@@ -1,7 +1,8 @@
 /*
- * Each character cell shows the innermost area that reaches its middle. Points are steps: a value holds until the
- * next point. In a column the areas reach to their highest value; where `allocated` was only at times, the cell
- * shows so: a training step that lasts less than a column would else look like a flat line.
+ * Each character cell shows the innermost area that reaches its middle. Points are steps: a value
+ * holds until the next point. In a column the areas reach to their highest value; where `allocated`
+ * was only at times, the cell shows so: a training step that lasts less than a column would else
+ * look like a flat line.
  */
 #include "plot.h"
 
@@ -100,7 +101,8 @@ static void print_marks(const struct gp_plot *plot, FILE *out, unsigned columns)
 	memset(line, ' ', columns);
 	line[columns] = '\0';
 	for (unsigned k = 0; k < GP_CURVES; k++)
-		if (d->peak_bytes[k] && d->peak_at_ns[k] >= plot->from_ns && d->peak_at_ns[k] <= plot->to_ns)
+		if (d->peak_bytes[k] && d->peak_at_ns[k] >= plot->from_ns &&
+		    d->peak_at_ns[k] <= plot->to_ns)
 			line[column_of(plot, columns, d->peak_at_ns[k])] = "DRA"[k];
 	for (size_t k = 0; k < d->ooms; k++)
 		if (d->oom[k].at_ns >= plot->from_ns && d->oom[k].at_ns <= plot->to_ns)
@@ -112,16 +114,19 @@ static void print_marks(const struct gp_plot *plot, FILE *out, unsigned columns)
 		fprintf(out, "%*s%.*s\n", LABEL + 2, "", (int)n, line);
 }
 
-static void print_area(const struct gp_plot *plot, FILE *out, const struct column *column, unsigned columns,
-		       unsigned rows)
+static void print_area(const struct gp_plot *plot, FILE *out, const struct column *column,
+		       unsigned columns, unsigned rows)
 {
 	uint64_t highest = highest_of(column, columns), step = gp_tick_bytes(highest, rows / 3);
 	for (unsigned row = rows; row-- > 0;) {
-		double low = (double)highest * row / rows, high = (double)highest * (row + 1) / rows;
+		double low = (double)highest * row / rows,
+		       high = (double)highest * (row + 1) / rows;
 		uint64_t tick = (uint64_t)(high / (double)step) * step;
 		bool has_tick = (double)tick > low || (row == 0 && tick == 0);
 		fprintf(out, "%*s %s", LABEL, has_tick ? gp_tick_bytes_text(tick, step).s : "",
-			plot->is_ascii ? "|" : has_tick ? "┤" : "│");
+			plot->is_ascii ? "|" :
+			has_tick       ? "┤" :
+					 "│");
 		unsigned n = columns;
 		double middle = (low + high) / 2;
 		while (n && glyph_at(&column[n - 1], middle) == BLANK)
@@ -169,8 +174,10 @@ static void print_legend(const struct gp_plot *plot, FILE *out)
 		put_glyph(plot, out, shown[k]);
 		fprintf(out, " %-9s ", gp_curve_names[k]);
 		if (d->peak_bytes[k])
-			fprintf(out, "peak %s (%llu bytes) at %s", gp_bytes_text(d->peak_bytes[k]).s,
-				(unsigned long long)d->peak_bytes[k], gp_ns_text(d->peak_at_ns[k]).s);
+			fprintf(out, "peak %s (%llu bytes) at %s",
+				gp_bytes_text(d->peak_bytes[k]).s,
+				(unsigned long long)d->peak_bytes[k],
+				gp_ns_text(d->peak_at_ns[k]).s);
 		else
 			fputs("nothing", out);
 		if (k == GP_CURVE_ALLOCATED && d->peak_bytes[k]) {
@@ -181,8 +188,9 @@ static void print_legend(const struct gp_plot *plot, FILE *out)
 		fputc('\n', out);
 	}
 	for (size_t k = 0; k < d->ooms && k < 3; k++) {
-		fprintf(out, "%*c   out of memory at %s: %s asked of the %s\n", LABEL, 'x', gp_ns_text(d->oom[k].at_ns).s,
-			gp_bytes_text(d->oom[k].bytes).s, d->oom[k].is_framework ? "framework" : "driver");
+		fprintf(out, "%*c   out of memory at %s: %s asked of the %s\n", LABEL, 'x',
+			gp_ns_text(d->oom[k].at_ns).s, gp_bytes_text(d->oom[k].bytes).s,
+			d->oom[k].is_framework ? "framework" : "driver");
 	}
 	if (d->ooms > 3)
 		fprintf(out, "%*c   and %zu more\n", LABEL, 'x', d->ooms - 3);

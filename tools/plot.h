@@ -1,6 +1,6 @@
 /*
- * A memory timeline on a terminal: three nested areas over time, axes with units, peaks and OOMs marked.
- * Pure: points in, text out.
+ * A memory timeline on a terminal: three nested areas over time, axes with units, peaks and OOMs
+ * marked. Pure: points in, text out.
  */
 #ifndef GP_PLOT_H
 #define GP_PLOT_H
@@ -14,7 +14,8 @@
 struct gp_plot {
 	const struct gp_timeline_device *device;
 	int64_t from_ns, to_ns;
-	unsigned columns, rows; /* of the whole plot, axes included; small ones are widened to 40 x 8 */
+	unsigned columns,
+		rows; /* of the whole plot, axes included; small ones are widened to 40 x 8 */
 	bool is_ascii, is_colored;
 };
 

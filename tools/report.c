@@ -82,11 +82,14 @@ static void lost_text(const struct gp_info *info, char *out, size_t capacity)
 	size_t n = 0;
 	*out = '\0';
 	if (info->lost_memory)
-		n += (size_t)snprintf(out, capacity, ", %s LOST", gp_plural(info->lost_memory, "memory event").s);
+		n += (size_t)snprintf(out, capacity, ", %s LOST",
+				      gp_plural(info->lost_memory, "memory event").s);
 	if (info->lost_launch)
-		n += (size_t)snprintf(out + n, capacity - n, ", %s lost", gp_plural(info->lost_launch, "launch event").s);
+		n += (size_t)snprintf(out + n, capacity - n, ", %s lost",
+				      gp_plural(info->lost_launch, "launch event").s);
 	if (other)
-		n += (size_t)snprintf(out + n, capacity - n, ", %s lost", gp_plural(other, "other event").s);
+		n += (size_t)snprintf(out + n, capacity - n, ", %s lost",
+				      gp_plural(other, "other event").s);
 	if (n == 0)
 		snprintf(out, capacity, ", nothing lost");
 }
@@ -101,10 +104,12 @@ struct gp_headline gp_headline_of(const struct gp_info *info)
 			events += info->counts[kind];
 	lost_text(info, lost, sizeof lost);
 	if (info->kept_from_ns)
-		snprintf(kept, sizeof kept, "peaks and counts since the start, single events from %s",
+		snprintf(kept, sizeof kept,
+			 "peaks and counts since the start, single events from %s",
 			 gp_ns_text((int64_t)info->kept_from_ns).s);
-	snprintf(line.s, sizeof line.s, "%s, %s%s, %s; %s%s%s", gp_ns_text((int64_t)info->duration_ns).s,
-		 gp_plural(events, "event").s, lost, gp_plural(info->devices, "device").s, kept,
+	snprintf(line.s, sizeof line.s, "%s, %s%s, %s; %s%s%s",
+		 gp_ns_text((int64_t)info->duration_ns).s, gp_plural(events, "event").s, lost,
+		 gp_plural(info->devices, "device").s, kept,
 		 info->is_complete ? "" : "; NOT COMPLETE", info->is_damaged ? "; DAMAGED" : "");
 	return line;
 }
@@ -134,11 +139,15 @@ bool gp_sink_close(struct gp_sink *sink)
 		is_whole = false;
 	}
 	if (!is_whole)
-		gp_complain("cannot write '%s': %s", sink->path ? sink->path : "stdout", gp_cause(error));
+		gp_complain("cannot write '%s': %s", sink->path ? sink->path : "stdout",
+			    gp_cause(error));
 	return is_whole;
 }
 
-/* The peak of the innermost curve that has one: what the job itself holds, else what was asked of the driver. */
+/*
+ * The peak of the innermost curve that has one: what the job itself holds, else what was asked of
+ * the driver.
+ */
 static bool peak_find(const struct gp_timeline *timeline, int64_t *out)
 {
 	for (int curve = GP_CURVE_ALLOCATED; curve >= GP_CURVE_DRIVER; curve -= 2) {
@@ -177,14 +186,17 @@ static bool event_find(struct gp_recording *recording, const char *text, int64_t
 		gp_complain("cannot find '%s' in the recording: %s", text, gp_status_text(status));
 		return false;
 	}
-	bool is_found = strcmp(text, "peak") == 0 ? peak_find(&timeline, out) : oom_find(&timeline, out);
+	bool is_found =
+		strcmp(text, "peak") == 0 ? peak_find(&timeline, out) : oom_find(&timeline, out);
 	gp_timeline_free(&timeline);
 	if (!is_found)
-		gp_complain("the recording has no %s", strcmp(text, "peak") == 0 ? "peak" : "out-of-memory event");
+		gp_complain("the recording has no %s",
+			    strcmp(text, "peak") == 0 ? "peak" : "out-of-memory event");
 	return is_found;
 }
 
-bool gp_moment_find(struct gp_recording *recording, const char *option, const char *text, int64_t *out)
+bool gp_moment_find(struct gp_recording *recording, const char *option, const char *text,
+		    int64_t *out)
 {
 	const struct gp_info *info;
 	if (gp_ns_parse(text, out))

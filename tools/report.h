@@ -1,6 +1,7 @@
 /*
- * What every reading command does alike: adopt what dead processes left, open recordings and say why not,
- * the first line of a report, the place the report goes to, and tables with the outlier marked.
+ * What every reading command does alike: adopt what dead processes left, open recordings and say
+ * why not, the first line of a report, the place the report goes to, and tables with the outlier
+ * marked.
  */
 #ifndef GP_REPORT_H
 #define GP_REPORT_H
@@ -11,13 +12,20 @@
 
 #include "gpuprof.h"
 
-/* Opens a recording after adopting the rings of the dead (once a process). NULL: said why on stderr, *exit_status set. */
-struct gp_recording *gp_report_open(const char *path, const struct gp_info **info, int *exit_status);
+/*
+ * Opens a recording after adopting the rings of the dead (once a process). NULL: said why on
+ * stderr, *exit_status set.
+ */
+struct gp_recording *gp_report_open(const char *path, const struct gp_info **info,
+				    int *exit_status);
 
 /* Says on stderr that `what` of `path` failed. Returns the exit status. */
 int gp_report_failed(const char *what, const char *path, enum gp_status status);
 
-/* The status with which a report on a recording ends: damaged ones are shown and still end with GP_EXIT_DAMAGED. */
+/*
+ * The status with which a report on a recording ends: damaged ones are shown and still end with
+ * GP_EXIT_DAMAGED.
+ */
 int gp_report_exit(const struct gp_info *info);
 
 /* "2.41 s, 1,234 events, nothing lost, 1 device; everything kept" */
@@ -35,10 +43,16 @@ bool gp_sink_open(struct gp_sink *sink, const char *path, bool may_replace);
 /* True: everything was written. */
 bool gp_sink_close(struct gp_sink *sink);
 
-/* What `--from`, `--to` and `--at` accept: a moment, `start`, `end`, `peak` or `oom`. False: said why. */
-bool gp_moment_find(struct gp_recording *recording, const char *option, const char *text, int64_t *out);
+/*
+ * What `--from`, `--to` and `--at` accept: a moment, `start`, `end`, `peak` or `oom`. False: said
+ * why.
+ */
+bool gp_moment_find(struct gp_recording *recording, const char *option, const char *text,
+		    int64_t *out);
 
-/* A table of one row a recording. Numbers far from the others of their column are marked with '*'. */
+/*
+ * A table of one row a recording. Numbers far from the others of their column are marked with '*'.
+ */
 struct gp_cell {
 	char text[48];
 	double number; /* NAN: never an outlier */
@@ -50,7 +64,7 @@ struct gp_sheet {
 	struct gp_sheet_row {
 		char *name;
 		struct gp_cell cell[GP_TABLE_COLUMNS];
-	} *row;
+	} * row;
 };
 /* The next row, to be filled in; NULL: out of memory, said. */
 struct gp_sheet_row *gp_sheet_add(struct gp_sheet *table, const char *name);

@@ -1,4 +1,7 @@
-/* Tables of one row a recording: columns as wide as they must be, the value unlike the others marked. */
+/*
+ * Tables of one row a recording: columns as wide as they must be, the value unlike the others
+ * marked.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,8 +45,9 @@ static double median(double *values, size_t n)
 }
 
 /*
- * The row whose number stands out in a column, or SIZE_MAX. It is the one farthest from the median, if that is more
- * than five times the median distance of all and more than 2% of the median: ranks differ a little, always.
+ * The row whose number stands out in a column, or SIZE_MAX. It is the one farthest from the median,
+ * if that is more than five times the median distance of all and more than 2% of the median: ranks
+ * differ a little, always.
  */
 static size_t outlier(const struct gp_sheet *table, size_t column)
 {
@@ -95,7 +99,8 @@ void gp_sheet_print(const struct gp_sheet *table, FILE *out)
 	for (size_t r = 0; r < table->rows; r++) {
 		const struct gp_sheet_row *row = &table->row[r];
 		for (size_t c = 0; c < table->columns; c++)
-			fprintf(out, "%*s%c ", (int)width[c], row->cell[c].text, far[c] == r ? '*' : ' ');
+			fprintf(out, "%*s%c ", (int)width[c], row->cell[c].text,
+				far[c] == r ? '*' : ' ');
 		gp_mask(out, row->name, strlen(row->name));
 		fputc('\n', out);
 	}

@@ -1,6 +1,7 @@
 /*
- * The three curves of each device as at most N points. Time is cut into buckets; each keeps, for each curve, the
- * sample where it was lowest and the one where it was highest, so no spike is lost and the peak is always there.
+ * The three curves of each device as at most N points. Time is cut into buckets; each keeps, for
+ * each curve, the sample where it was lowest and the one where it was highest, so no spike is lost
+ * and the peak is always there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "../read/recording.h"
 
 #define POINTS_MIN 16u
-#define ENDS 2u	  /* the first and the last point of the range */
+#define ENDS 2u /* the first and the last point of the range */
 #define PICKED (2u * GP_CURVES)
 #define TIME_ROUNDING_NS 100 /* blocks keep times in multiples of 64 ticks */
 #define CUDA_ERROR_OUT_OF_MEMORY 2u
@@ -33,9 +34,9 @@ struct line {
 
 struct plot {
 	struct gp_recording *recording;
-	int64_t from_ns, to_ns; /* asked for */
+	int64_t from_ns, to_ns;	   /* asked for */
 	int64_t start_ns, span_ns; /* what the buckets divide: the part of it that holds events */
-	size_t buckets; /* a power of two */
+	size_t buckets;		   /* a power of two */
 	size_t points;
 	bool is_begun; /* the range has been entered */
 	uint64_t event;
@@ -56,7 +57,8 @@ static size_t bucket_of(const struct plot *p, int64_t at_ns)
 {
 	if (at_ns <= p->start_ns)
 		return 0;
-	uint64_t which = (uint64_t)((unsigned __int128)(uint64_t)(at_ns - p->start_ns) * p->buckets / (uint64_t)p->span_ns);
+	uint64_t which = (uint64_t)((unsigned __int128)(uint64_t)(at_ns - p->start_ns) *
+				    p->buckets / (uint64_t)p->span_ns);
 	return which < p->buckets ? (size_t)which : p->buckets - 1;
 }
 
@@ -89,7 +91,8 @@ static enum gp_status add_mark(struct plot *p, const struct gp_record *r, int64_
 	struct line *line = &p->line[r->device];
 	line->is_seen = true;
 	if ((line->marks & (line->marks - 1)) == 0) {
-		struct gp_mark *grown = realloc(line->mark, (line->marks == 0 ? 1 : line->marks * 2) * sizeof *grown);
+		struct gp_mark *grown = realloc(
+			line->mark, (line->marks == 0 ? 1 : line->marks * 2) * sizeof *grown);
 		if (grown == NULL)
 			return GP_E_MEMORY;
 		line->mark = grown;
@@ -198,7 +201,8 @@ static size_t count_points(const struct line *line, size_t buckets)
 	return n;
 }
 
-static enum gp_status fill_points(const struct plot *p, struct line *line, struct gp_timeline_device *out)
+static enum gp_status fill_points(const struct plot *p, struct line *line,
+				  struct gp_timeline_device *out)
 {
 	size_t buckets = p->buckets;
 	while (buckets > 1 && count_points(line, buckets) + ENDS > p->points)
@@ -234,14 +238,17 @@ static int64_t find_peak(const struct gp_timeline_device *out, unsigned curve, i
 	return at_ns;
 }
 
-static void fill_peaks(const struct plot *p, unsigned device, bool is_whole, struct gp_timeline_device *out)
+static void fill_peaks(const struct plot *p, unsigned device, bool is_whole,
+		       struct gp_timeline_device *out)
 {
 	const struct gp_live_device *d = gp_live_device(p->recording->live, device);
 	for (unsigned c = 0; c < GP_CURVES; c++) {
 		if (is_whole) {
 			out->peak_bytes[c] = d->curve[c].peak_bytes;
 			if (d->curve[c].peak_bytes != 0)
-				out->peak_at_ns[c] = find_peak(out, c, gp_tick_ns(&p->recording->tick, d->curve[c].peak_time));
+				out->peak_at_ns[c] = find_peak(
+					out, c,
+					gp_tick_ns(&p->recording->tick, d->curve[c].peak_time));
 			continue;
 		}
 		for (size_t i = 0; i < out->points; i++) {
@@ -253,7 +260,8 @@ static void fill_peaks(const struct plot *p, unsigned device, bool is_whole, str
 	}
 }
 
-static enum gp_status fill_device(struct plot *p, unsigned device, bool is_whole, struct gp_timeline *out)
+static enum gp_status fill_device(struct plot *p, unsigned device, bool is_whole,
+				  struct gp_timeline *out)
 {
 	struct line *line = &p->line[device];
 	struct gp_timeline_device *to = &out->device[out->devices++];
@@ -277,7 +285,8 @@ static enum gp_status fill(struct plot *p, bool is_whole, struct gp_timeline *ou
 	return status;
 }
 
-static enum gp_status plot_into(struct plot *p, const struct gp_info *info, bool is_whole, struct gp_timeline *out)
+static enum gp_status plot_into(struct plot *p, const struct gp_info *info, bool is_whole,
+				struct gp_timeline *out)
 {
 	int64_t kept = (int64_t)info->kept_from_ns, last = (int64_t)info->duration_ns;
 	p->start_ns = p->from_ns > kept ? p->from_ns : kept;
@@ -289,8 +298,8 @@ static enum gp_status plot_into(struct plot *p, const struct gp_info *info, bool
 	return status == GP_OK ? fill(p, is_whole, out) : status;
 }
 
-enum gp_status gp_timeline_build(struct gp_recording *recording, size_t points, int64_t from_ns, int64_t to_ns,
-				 struct gp_timeline *out)
+enum gp_status gp_timeline_build(struct gp_recording *recording, size_t points, int64_t from_ns,
+				 int64_t to_ns, struct gp_timeline *out)
 {
 	*out = (struct gp_timeline){ 0 };
 	const struct gp_info *info;

@@ -1,6 +1,6 @@
 /*
- * Blocks: the header's bytes, and the payload as one zstd frame around the columns. The memory of zstd lies in the
- * caller's scratch; nothing here allocates, locks or prints.
+ * Blocks: the header's bytes, and the payload as one zstd frame around the columns. The memory of
+ * zstd lies in the caller's scratch; nothing here allocates, locks or prints.
  */
 #define ZSTD_STATIC_LINKING_ONLY
 #include "block.h"
@@ -20,7 +20,8 @@
  */
 enum { CRC_AT = GP_BLOCK_HEADER - 4 };
 
-void gp_block_header_encode(const struct gp_block_header *header, unsigned char out[GP_BLOCK_HEADER])
+void gp_block_header_encode(const struct gp_block_header *header,
+			    unsigned char out[GP_BLOCK_HEADER])
 {
 	memset(out, 0, GP_BLOCK_HEADER);
 	gp_fixed_put(out, GP_BLOCK_MAGIC, 4);
@@ -44,11 +45,13 @@ void gp_block_header_encode(const struct gp_block_header *header, unsigned char 
 static bool is_plausible(const struct gp_block_header *h)
 {
 	return h->type != 0 && h->records <= GP_BLOCK_RECORDS && h->raw_bytes <= GP_COLUMNS_MAX &&
-	       h->stored_bytes <= gp_block_bound() - GP_BLOCK_HEADER && !h->raw_bytes == !h->stored_bytes &&
-	       !h->raw_bytes == !h->records && h->first_order <= h->last_order;
+	       h->stored_bytes <= gp_block_bound() - GP_BLOCK_HEADER &&
+	       !h->raw_bytes == !h->stored_bytes && !h->raw_bytes == !h->records &&
+	       h->first_order <= h->last_order;
 }
 
-enum gp_status gp_block_header_decode(const unsigned char in[GP_BLOCK_HEADER], struct gp_block_header *out)
+enum gp_status gp_block_header_decode(const unsigned char in[GP_BLOCK_HEADER],
+				      struct gp_block_header *out)
 {
 	if (gp_fixed_get(in, 4) != GP_BLOCK_MAGIC)
 		return GP_E_NOT_RECORDING;
@@ -75,7 +78,10 @@ enum gp_status gp_block_header_decode(const unsigned char in[GP_BLOCK_HEADER], s
 
 /* ---- scratch ---- */
 
-/* zstd level 1, pinned so that the memory needed is the same with every version: window 128 KiB, strategy fast. */
+/*
+ * zstd level 1, pinned so that the memory needed is the same with every version: window 128 KiB,
+ * strategy fast.
+ */
 #define WINDOW_LOG 17
 #define CHAIN_LOG 12
 #define HASH_LOG 13
@@ -100,15 +106,16 @@ static size_t aligned(size_t bytes)
 
 static size_t compressor_bytes(void)
 {
-	const ZSTD_compressionParameters level = { WINDOW_LOG, CHAIN_LOG, HASH_LOG, 1, MIN_MATCH, 1, ZSTD_fast };
+	const ZSTD_compressionParameters level = { WINDOW_LOG, CHAIN_LOG, HASH_LOG, 1,
+						   MIN_MATCH,  1,	  ZSTD_fast };
 	return ZSTD_estimateCStreamSize_usingCParams(level);
 }
 
 size_t gp_block_scratch_bytes(void)
 {
 	return aligned(sizeof(struct gp_block_scratch)) + aligned(gp_column_writer_bytes()) +
-	       aligned(gp_column_reader_bytes()) + aligned(GP_COLUMNS_MAX) + aligned(compressor_bytes()) +
-	       aligned(ZSTD_estimateDCtxSize());
+	       aligned(gp_column_reader_bytes()) + aligned(GP_COLUMNS_MAX) +
+	       aligned(compressor_bytes()) + aligned(ZSTD_estimateDCtxSize());
 }
 
 static bool set_level(ZSTD_CCtx *c)
@@ -117,12 +124,15 @@ static bool set_level(ZSTD_CCtx *c)
 		ZSTD_cParameter parameter;
 		int value;
 	} settings[] = {
-		{ ZSTD_c_compressionLevel, 1 }, { ZSTD_c_checksumFlag, 1 },	 { ZSTD_c_windowLog, WINDOW_LOG },
-		{ ZSTD_c_chainLog, CHAIN_LOG }, { ZSTD_c_hashLog, HASH_LOG },	 { ZSTD_c_searchLog, 1 },
-		{ ZSTD_c_minMatch, MIN_MATCH }, { ZSTD_c_targetLength, 1 },	 { ZSTD_c_strategy, ZSTD_fast },
+		{ ZSTD_c_compressionLevel, 1 },	  { ZSTD_c_checksumFlag, 1 },
+		{ ZSTD_c_windowLog, WINDOW_LOG }, { ZSTD_c_chainLog, CHAIN_LOG },
+		{ ZSTD_c_hashLog, HASH_LOG },	  { ZSTD_c_searchLog, 1 },
+		{ ZSTD_c_minMatch, MIN_MATCH },	  { ZSTD_c_targetLength, 1 },
+		{ ZSTD_c_strategy, ZSTD_fast },
 	};
 	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-		if (ZSTD_isError(ZSTD_CCtx_setParameter(c, settings[i].parameter, settings[i].value)))
+		if (ZSTD_isError(
+			    ZSTD_CCtx_setParameter(c, settings[i].parameter, settings[i].value)))
 			return false;
 	return true;
 }
@@ -154,8 +164,8 @@ size_t gp_block_bound(void)
 
 /* ---- encode and decode ---- */
 
-static enum gp_status compress(ZSTD_CCtx *c, const struct gp_piece pieces[1 + GP_STREAMS], uint32_t raw_bytes,
-			       ZSTD_outBuffer *out)
+static enum gp_status compress(ZSTD_CCtx *c, const struct gp_piece pieces[1 + GP_STREAMS],
+			       uint32_t raw_bytes, ZSTD_outBuffer *out)
 {
 	if (ZSTD_isError(ZSTD_CCtx_reset(c, ZSTD_reset_session_only)) ||
 	    ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(c, raw_bytes)))
@@ -172,7 +182,8 @@ static enum gp_status compress(ZSTD_CCtx *c, const struct gp_piece pieces[1 + GP
 		}
 		pending = is_large ? 0 : pending + pieces[i].n;
 		/* not 0: an error, or no room left */
-		size_t left = ZSTD_compressStream2(c, out, &in, is_large ? ZSTD_e_flush : ZSTD_e_continue);
+		size_t left = ZSTD_compressStream2(c, out, &in,
+						   is_large ? ZSTD_e_flush : ZSTD_e_continue);
 		if (ZSTD_isError(left) || in.pos != in.size || (is_large && left != 0))
 			return GP_E_SPACE;
 	}
@@ -181,8 +192,8 @@ static enum gp_status compress(ZSTD_CCtx *c, const struct gp_piece pieces[1 + GP
 }
 
 enum gp_status gp_block_encode(struct gp_block_scratch *scratch, struct gp_block_header *header,
-			       const struct gp_record *ring, uint64_t ring_slots, uint64_t first, uint64_t slots,
-			       unsigned char *out, size_t capacity, size_t *length)
+			       const struct gp_record *ring, uint64_t ring_slots, uint64_t first,
+			       uint64_t slots, unsigned char *out, size_t capacity, size_t *length)
 {
 	struct gp_piece pieces[1 + GP_STREAMS];
 	if (slots > GP_BLOCK_RECORDS || slots > ring_slots || (ring_slots & (ring_slots - 1)) != 0)
@@ -191,8 +202,8 @@ enum gp_status gp_block_encode(struct gp_block_scratch *scratch, struct gp_block
 		return GP_E_SPACE;
 	header->records = header->raw_bytes = header->stored_bytes = 0;
 	if (slots) {
-		enum gp_status status = gp_columns_write(scratch->writer, &scratch->state, header, ring, ring_slots,
-							 first, slots, pieces);
+		enum gp_status status = gp_columns_write(scratch->writer, &scratch->state, header,
+							 ring, ring_slots, first, slots, pieces);
 		ZSTD_outBuffer payload = { out + GP_BLOCK_HEADER, capacity - GP_BLOCK_HEADER, 0 };
 		if (status == GP_OK)
 			status = compress(scratch->compress, pieces, header->raw_bytes, &payload);
@@ -211,8 +222,9 @@ static bool has_unused_bit(const unsigned char *payload, uint32_t bytes)
 	return bytes > 4 && (payload[4] & 0x10) != 0;
 }
 
-enum gp_status gp_block_decode(struct gp_block_scratch *scratch, const struct gp_block_header *header,
-			       const unsigned char *payload, struct gp_record *records, uint64_t *slots)
+enum gp_status gp_block_decode(struct gp_block_scratch *scratch,
+			       const struct gp_block_header *header, const unsigned char *payload,
+			       struct gp_record *records, uint64_t *slots)
 {
 	*slots = 0;
 	if (header->raw_bytes > GP_COLUMNS_MAX || header->records > GP_BLOCK_RECORDS)
@@ -221,9 +233,10 @@ enum gp_status gp_block_decode(struct gp_block_scratch *scratch, const struct gp
 		return header->raw_bytes == 0 && header->stored_bytes == 0 ? GP_OK : GP_E_DAMAGED;
 	if (has_unused_bit(payload, header->stored_bytes))
 		return GP_E_DAMAGED;
-	size_t n = ZSTD_decompressDCtx(scratch->decompress, scratch->raw, header->raw_bytes, payload,
-				       header->stored_bytes);
+	size_t n = ZSTD_decompressDCtx(scratch->decompress, scratch->raw, header->raw_bytes,
+				       payload, header->stored_bytes);
 	if (ZSTD_isError(n) || n != header->raw_bytes)
 		return GP_E_DAMAGED;
-	return gp_columns_read(scratch->reader, &scratch->state, header, scratch->raw, records, slots);
+	return gp_columns_read(scratch->reader, &scratch->state, header, scratch->raw, records,
+			       slots);
 }

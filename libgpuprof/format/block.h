@@ -1,8 +1,9 @@
 /*
  * A block: up to GP_BLOCK_RECORDS records of one thread, transposed into columns, zstd level 1.
- * Owns the bytes of a block and nothing else: the caller brings every buffer. No I/O, no threads, no malloc.
+ * Owns the bytes of a block and nothing else: the caller brings every buffer. No I/O, no threads,
+ * no malloc.
  *
- *   header (GP_BLOCK_HEADER bytes, little endian, its own CRC-32C at the end) | payload (stored_bytes)
+ *   header (GP_BLOCK_HEADER bytes, little endian, own CRC-32C at the end) | payload (stored_bytes)
  *
  * All deltas restart in each block. The payload is one zstd frame with a content checksum.
  */
@@ -27,10 +28,10 @@ enum gp_block_type {
 };
 
 enum gp_block_flags {
-	GP_BLOCK_LATE = 1,	     /* EVENTS whose orders lie before the segment's cut */
+	GP_BLOCK_LATE = 1,	      /* EVENTS whose orders lie before the segment's cut */
 	GP_BLOCK_LAST_CHECKPOINT = 2, /* the checkpoint is complete with this block */
-	GP_BLOCK_SEALED = 4,	     /* END: the recording ends here */
-	GP_BLOCK_ADOPTED = 8,	     /* written after the owner's death, from its rings */
+	GP_BLOCK_SEALED = 4,	      /* END: the recording ends here */
+	GP_BLOCK_ADOPTED = 8,	      /* written after the owner's death, from its rings */
 };
 
 #define GP_THREAD_NONE 0xffffffffu
@@ -40,9 +41,10 @@ struct gp_block_header {
 	uint16_t type;
 	uint16_t flags;
 	uint32_t segment;
-	uint32_t part;	  /* the segment's part (slot) that this block lies in */
-	uint32_t thread;  /* ring index; THREAD definitions name it */
-	uint64_t sequence; /* per thread, from 0, without holes over the whole run: readers drop repeats, report holes */
+	uint32_t part;	 /* the segment's part (slot) that this block lies in */
+	uint32_t thread; /* ring index; THREAD definitions name it */
+	/* per thread, from 0, without holes over the run: readers drop repeats, report holes */
+	uint64_t sequence;
 	uint32_t records; /* records, extra slots not counted */
 	uint32_t raw_bytes;
 	uint32_t stored_bytes;
@@ -54,12 +56,17 @@ struct gp_block_header {
 };
 
 /* Writes exactly GP_BLOCK_HEADER bytes. */
-void gp_block_header_encode(const struct gp_block_header *header, unsigned char out[GP_BLOCK_HEADER]);
+void gp_block_header_encode(const struct gp_block_header *header,
+			    unsigned char out[GP_BLOCK_HEADER]);
 
 /* GP_E_NOT_RECORDING: other magic; GP_E_DAMAGED: bad checksum or values out of range. */
-enum gp_status gp_block_header_decode(const unsigned char in[GP_BLOCK_HEADER], struct gp_block_header *out);
+enum gp_status gp_block_header_decode(const unsigned char in[GP_BLOCK_HEADER],
+				      struct gp_block_header *out);
 
-/* Scratch memory of an encoder or decoder: place gp_block_scratch_bytes() at any 64-byte aligned address. */
+/*
+ * Scratch memory of an encoder or decoder: place gp_block_scratch_bytes() at any 64-byte aligned
+ * address.
+ */
 struct gp_block_scratch;
 size_t gp_block_scratch_bytes(void);
 struct gp_block_scratch *gp_block_scratch_init(void *memory, size_t bytes);
@@ -68,20 +75,23 @@ struct gp_block_scratch *gp_block_scratch_init(void *memory, size_t bytes);
 size_t gp_block_bound(void);
 
 /*
- * Encodes `slots` ring slots (records and their extra slots, whole records only, at most GP_BLOCK_RECORDS) that
- * start at ring[first] and wrap at ring_slots (a power of two). Fills in records, raw_bytes, stored_bytes, first_order
- * and last_order of `header`; the caller set the rest. Writes header and payload to `out` and their length to *length.
+ * Encodes `slots` ring slots (records and their extra slots, whole records only, at most
+ * GP_BLOCK_RECORDS) that start at ring[first] and wrap at ring_slots (a power of two). Fills in
+ * records, raw_bytes, stored_bytes, first_order and last_order of `header`; the caller set the
+ * rest. Writes header and payload to `out` and their length to *length.
  */
-enum gp_status gp_block_encode(struct gp_block_scratch *scratch, struct gp_block_header *header, const struct gp_record *ring,
-			       uint64_t ring_slots, uint64_t first, uint64_t slots, unsigned char *out, size_t capacity,
-			       size_t *length);
+enum gp_status gp_block_encode(struct gp_block_scratch *scratch, struct gp_block_header *header,
+			       const struct gp_record *ring, uint64_t ring_slots, uint64_t first,
+			       uint64_t slots, unsigned char *out, size_t capacity, size_t *length);
 
 /*
- * Decodes the payload of a block into `records` (capacity GP_BLOCK_RECORDS slots, the same layout as in a ring: text
- * stays in the extra slots). *slots is how many were filled. Never reads outside [payload, payload + stored_bytes).
- * GP_E_DAMAGED for anything that a correct encoder cannot have written; unknown kinds are kept as they are.
+ * Decodes the payload of a block into `records` (capacity GP_BLOCK_RECORDS slots, the same layout
+ * as in a ring: text stays in the extra slots). *slots is how many were filled. Never reads outside
+ * [payload, payload + stored_bytes). GP_E_DAMAGED for anything that a correct encoder cannot have
+ * written; unknown kinds are kept as they are.
  */
-enum gp_status gp_block_decode(struct gp_block_scratch *scratch, const struct gp_block_header *header,
-			       const unsigned char *payload, struct gp_record *records, uint64_t *slots);
+enum gp_status gp_block_decode(struct gp_block_scratch *scratch,
+			       const struct gp_block_header *header, const unsigned char *payload,
+			       struct gp_record *records, uint64_t *slots);
 
 #endif

@@ -69,7 +69,8 @@ void gp_kind_coding_of(unsigned kind, struct gp_kind_coding *out)
 	bool is_first_total = true;
 	out->takes_order = info->class == GP_CLASS_MEMORY;
 	for (unsigned field = 0; field < GP_FIELDS; field++) {
-		enum gp_meaning meaning = field == GP_FIELD_AUX ? info->aux.meaning : info->v[field].meaning;
+		enum gp_meaning meaning =
+			field == GP_FIELD_AUX ? info->aux.meaning : info->v[field].meaning;
 		out->coding[field] = (uint8_t)coding_of(kind, meaning, is_first_total);
 		is_first_total &= meaning != GP_TOTAL;
 	}

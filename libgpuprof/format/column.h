@@ -1,7 +1,8 @@
 /*
- * The columns of a block's payload: what is shared by the writer (column_write.c) and the reader (column_read.c).
- * A record is a symbol (all of it but time, order and running totals), numbered by first appearance in the block;
- * most records repeat one. docs/FORMAT.md has the rules. Caller's memory, no I/O, no zstd.
+ * The columns of a block's payload: what is shared by the writer (column_write.c) and the reader
+ * (column_read.c). A record is a symbol (all of it but time, order and running totals), numbered by
+ * first appearance in the block; most records repeat one. docs/FORMAT.md has the rules. Caller's
+ * memory, no I/O, no zstd.
  */
 #ifndef GP_COLUMN_H
 #define GP_COLUMN_H
@@ -10,13 +11,13 @@
 
 /* In the order in which they follow each other in the payload. On disk. */
 enum gp_stream {
-	GP_STREAM_TIME_LOW,   /* low bytes of the time differences */
-	GP_STREAM_TIME_HIGH,  /* high bytes */
-	GP_STREAM_TIME_WIDE,  /* differences that do not fit in them */
+	GP_STREAM_TIME_LOW,  /* low bytes of the time differences */
+	GP_STREAM_TIME_HIGH, /* high bytes */
+	GP_STREAM_TIME_WIDE, /* differences that do not fit in them */
 	GP_STREAM_ORDER,
 	GP_STREAM_SYMBOL,
 	GP_STREAM_TOTAL,
-	GP_STREAM_NUMBER,     /* from here on: the fields of new symbols */
+	GP_STREAM_NUMBER, /* from here on: the fields of new symbols */
 	GP_STREAM_WORD,
 	GP_STREAM_WORD_NEW,
 	GP_STREAM_ADDRESS,
@@ -29,7 +30,10 @@ enum gp_stream {
 	GP_STREAMS,
 };
 
-/* How a field is written. On disk, in the kind table of each block, so that a reader needs no events.def. */
+/*
+ * How a field is written. On disk, in the kind table of each block, so that a reader needs no
+ * events.def.
+ */
 enum gp_coding {
 	GP_CODING_NUMBER,
 	GP_CODING_WORD,
@@ -42,7 +46,7 @@ enum gp_coding {
 	GP_CODINGS,
 };
 
-#define GP_FIELDS 5u	/* v0..v3, aux */
+#define GP_FIELDS 5u /* v0..v3, aux */
 #define GP_FIELD_AUX 4u
 #define GP_FIELD_NONE 255u
 
@@ -62,11 +66,15 @@ struct gp_kind_coding {
 #define GP_TIME_SHIFT_MAX 16u
 #define GP_TIME_WIDE 0xffffu
 
-/* The largest payload before compression: shift, kind table, lengths, streams of GP_BLOCK_RECORDS worst records. */
+/*
+ * The largest payload before compression: shift, kind table, lengths, streams of GP_BLOCK_RECORDS
+ * worst records.
+ */
 #define GP_COLUMNS_HEAD (3u + GP_KINDS * GP_KIND_CODING_BYTES + GP_STREAMS * 5u)
 #define GP_COLUMNS_MAX (GP_COLUMNS_HEAD + GP_BLOCK_RECORDS * 128u)
 
-#define GP_DICTIONARY_MAX GP_BLOCK_RECORDS /* entries; what comes later is written in full each time */
+#define GP_DICTIONARY_MAX \
+	GP_BLOCK_RECORDS /* entries; what comes later is written in full each time */
 #define GP_DICTIONARY_SLOTS 16384u
 
 /* The tokens that begin each dictionary-coded value; GP_TOKEN_INDEX + n is entry n. */
@@ -80,18 +88,23 @@ static inline unsigned gp_successor_cell(uint32_t last, uint32_t before)
 	return (last * 0x9e3779b1u + before * 0x85ebca6bu) >> 19;
 }
 
-/* What both sides remember while they go through a block. Symbol and dictionary numbers are 16 bits. */
+/*
+ * What both sides remember while they go through a block. Symbol and dictionary numbers are 16
+ * bits.
+ */
 struct gp_column_state {
-	uint64_t time;	     /* in units of 1 << shift */
+	uint64_t time; /* in units of 1 << shift */
 	uint64_t next_order;
 	uint32_t symbols;
 	uint32_t last, before; /* symbols; GP_BLOCK_RECORDS: none */
 	uint64_t address, address_new, handle_new;
-	uint64_t predicted[GP_KINDS + 1][GP_FIELDS]; /* last value of this kind's field in a new symbol */
-	uint64_t totals[256][4];		  /* by device and place among the record's totals */
-	uint64_t bytes_at[GP_DICTIONARY_MAX + 1]; /* by address entry; the last is for those without */
-	uint64_t word_predicted[2];		  /* shape, stack */
-	uint16_t successor[GP_SUCCESSORS];	  /* 1 + symbol; 0: none */
+	uint64_t predicted[GP_KINDS + 1]
+			  [GP_FIELDS]; /* last value of this kind's field in a new symbol */
+	uint64_t totals[256][4];       /* by device and place among the record's totals */
+	uint64_t bytes_at[GP_DICTIONARY_MAX +
+			  1];		   /* by address entry; the last is for those without */
+	uint64_t word_predicted[2];	   /* shape, stack */
+	uint16_t successor[GP_SUCCESSORS]; /* 1 + symbol; 0: none */
 	struct gp_record symbol[GP_BLOCK_RECORDS];
 };
 _Static_assert(GP_SUCCESSORS == 1u << (32 - 19), "the cell's shift");
@@ -100,14 +113,20 @@ void gp_column_state_init(struct gp_column_state *state);
 
 /* Fills in the derived fields; false: no correct writer wrote these codings. */
 bool gp_kind_coding_complete(struct gp_kind_coding *kind);
-/* The coding that this version gives to a kind; `out` is complete. Kinds without a row have numbers only. */
+/*
+ * The coding that this version gives to a kind; `out` is complete. Kinds without a row have numbers
+ * only.
+ */
 void gp_kind_coding_of(unsigned kind, struct gp_kind_coding *out);
 
-/* Bytes 16..23 of a record as one number: kind | extra << 16 | device << 24 | space << 32 | zero << 40 | code << 48. */
+/*
+ * Bytes 16..23 of a record as one number: kind | extra << 16 | device << 24 | space << 32 | zero <<
+ * 40 | code << 48.
+ */
 static inline uint64_t gp_shape_of(const struct gp_record *r)
 {
-	return r->kind | (uint64_t)r->extra << 16 | (uint64_t)r->device << 24 | (uint64_t)r->space << 32 |
-	       (uint64_t)r->zero << 40 | (uint64_t)r->code << 48;
+	return r->kind | (uint64_t)r->extra << 16 | (uint64_t)r->device << 24 |
+	       (uint64_t)r->space << 32 | (uint64_t)r->zero << 40 | (uint64_t)r->code << 48;
 }
 
 static inline void gp_shape_to(struct gp_record *r, uint64_t shape)
@@ -121,13 +140,14 @@ static inline void gp_shape_to(struct gp_record *r, uint64_t shape)
 }
 
 /* What a total should be: the last one of this device and place, moved by the record's bytes. */
-static inline uint64_t gp_total_predicted(const struct gp_column_state *state, const struct gp_kind_coding *kind,
+static inline uint64_t gp_total_predicted(const struct gp_column_state *state,
+					  const struct gp_kind_coding *kind,
 					  const struct gp_record *r, unsigned place)
 {
 	uint64_t before = state->totals[r->device][place];
-	uint64_t bytes = kind->bytes_field == GP_FIELD_NONE  ? 0 :
-			 kind->bytes_field == GP_FIELD_AUX ? r->aux :
-							       r->v[kind->bytes_field];
+	uint64_t bytes = kind->bytes_field == GP_FIELD_NONE ? 0 :
+			 kind->bytes_field == GP_FIELD_AUX  ? r->aux :
+							      r->v[kind->bytes_field];
 	unsigned coding = kind->coding[kind->total_field[place]];
 	return coding == GP_CODING_TOTAL_PLUS  ? before + bytes :
 	       coding == GP_CODING_TOTAL_MINUS ? before - bytes :
@@ -146,12 +166,13 @@ struct gp_piece {
 };
 
 /*
- * Transposes; pieces[0] is the head, then one for each stream. Fills in records, raw_bytes, first_order and last_order.
- * GP_E_ARGUMENT when the slots are not whole records.
+ * Transposes; pieces[0] is the head, then one for each stream. Fills in records, raw_bytes,
+ * first_order and last_order. GP_E_ARGUMENT when the slots are not whole records.
  */
 enum gp_status gp_columns_write(struct gp_column_writer *writer, struct gp_column_state *state,
-				struct gp_block_header *header, const struct gp_record *ring, uint64_t ring_slots,
-				uint64_t first, uint64_t slots, struct gp_piece pieces[1 + GP_STREAMS]);
+				struct gp_block_header *header, const struct gp_record *ring,
+				uint64_t ring_slots, uint64_t first, uint64_t slots,
+				struct gp_piece pieces[1 + GP_STREAMS]);
 
 /* The reader's half. `raw` has header->raw_bytes bytes. */
 struct gp_column_reader;

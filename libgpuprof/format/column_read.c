@@ -1,6 +1,7 @@
 /*
- * Columns into records. Believes nothing: every stream ends where its length says and must be used up, every
- * number is checked before it is an index, and more than GP_BLOCK_RECORDS slots are never written.
+ * Columns into records. Believes nothing: every stream ends where its length says and must be used
+ * up, every number is checked before it is an index, and more than GP_BLOCK_RECORDS slots are never
+ * written.
  */
 #include <string.h>
 
@@ -35,7 +36,8 @@ static bool read_kinds(struct gp_column_reader *reader, struct cursor *head, uns
 {
 	for (unsigned kind = 0; kind <= GP_KINDS; kind++)
 		reader->kinds[kind] = (struct gp_kind_coding){ .bytes_field = GP_FIELD_NONE };
-	if (count > GP_KINDS || (size_t)(head->end - head->at) < (size_t)count * GP_KIND_CODING_BYTES)
+	if (count > GP_KINDS ||
+	    (size_t)(head->end - head->at) < (size_t)count * GP_KIND_CODING_BYTES)
 		return false;
 	for (; count > 0; count--, head->at += GP_KIND_CODING_BYTES) {
 		struct gp_kind_coding kind = { .kind = (uint16_t)gp_fixed_get(head->at, 2),
@@ -48,7 +50,8 @@ static bool read_kinds(struct gp_column_reader *reader, struct cursor *head, uns
 	return true;
 }
 
-static bool read_head(struct gp_column_reader *reader, const unsigned char *raw, size_t bytes, uint32_t records)
+static bool read_head(struct gp_column_reader *reader, const unsigned char *raw, size_t bytes,
+		      uint32_t records)
 {
 	struct cursor head = { raw + 3, raw + bytes };
 	if (bytes < 3 || raw[0] > GP_TIME_SHIFT_MAX)
@@ -86,8 +89,12 @@ static bool get_sized(struct cursor *in, uint64_t *value)
 	return in->at != NULL;
 }
 
-/* Where a token leads: GP_TOKEN_PREDICTED, GP_TOKEN_NEW, or an entry that exists and is stored in *value. */
-static bool get_token(struct cursor *in, const struct entries *entries, uint64_t *token, uint64_t *value)
+/*
+ * Where a token leads: GP_TOKEN_PREDICTED, GP_TOKEN_NEW, or an entry that exists and is stored in
+ * *value.
+ */
+static bool get_token(struct cursor *in, const struct entries *entries, uint64_t *token,
+		      uint64_t *value)
 {
 	if (!get_varint(in, token))
 		return false;
@@ -125,8 +132,8 @@ static bool get_word(struct gp_column_reader *reader, uint64_t *predicted, uint6
 	return true;
 }
 
-static bool get_address(struct gp_column_reader *reader, struct gp_column_state *state, uint32_t *entry,
-			uint64_t *value)
+static bool get_address(struct gp_column_reader *reader, struct gp_column_state *state,
+			uint32_t *entry, uint64_t *value)
 {
 	uint64_t token, delta;
 	if (!get_token(&reader->in[GP_STREAM_ADDRESS], &reader->address, &token, value) ||
@@ -160,8 +167,8 @@ static bool get_bytes(struct gp_column_reader *reader, uint64_t *predicted, uint
 	return true;
 }
 
-static bool get_handle(struct gp_column_reader *reader, struct gp_column_state *state, uint64_t *predicted,
-		       uint64_t *value)
+static bool get_handle(struct gp_column_reader *reader, struct gp_column_state *state,
+		       uint64_t *predicted, uint64_t *value)
 {
 	uint64_t token, delta;
 	*value = *predicted;
@@ -178,7 +185,8 @@ static bool get_handle(struct gp_column_reader *reader, struct gp_column_state *
 }
 
 static bool get_field(struct gp_column_reader *reader, struct gp_column_state *state,
-		      const struct gp_kind_coding *kind, unsigned field, uint32_t *address, uint64_t *value)
+		      const struct gp_kind_coding *kind, unsigned field, uint32_t *address,
+		      uint64_t *value)
 {
 	uint64_t *predicted = &state->predicted[kind - reader->kinds][field];
 	switch (kind->coding[field]) {
@@ -221,7 +229,8 @@ static bool get_symbol(struct gp_column_reader *reader, struct gp_column_state *
 
 /* ---- every record ---- */
 
-static bool next_symbol(struct gp_column_reader *reader, struct gp_column_state *state, uint32_t *symbol)
+static bool next_symbol(struct gp_column_reader *reader, struct gp_column_state *state,
+			uint32_t *symbol)
 {
 	uint64_t token;
 	uint16_t *successor = &state->successor[gp_successor_cell(state->last, state->before)];
@@ -246,7 +255,8 @@ static bool next_symbol(struct gp_column_reader *reader, struct gp_column_state 
 	return true;
 }
 
-static bool next_time(struct gp_column_reader *reader, struct gp_column_state *state, uint64_t *ticks)
+static bool next_time(struct gp_column_reader *reader, struct gp_column_state *state,
+		      uint64_t *ticks)
 {
 	/* both streams have a byte for each record: checked with the head */
 	uint64_t delta = *reader->in[GP_STREAM_TIME_LOW].at++;
@@ -275,11 +285,13 @@ static bool next_totals(struct gp_column_reader *reader, struct gp_column_state 
 	return true;
 }
 
-static bool next_record(struct gp_column_reader *reader, struct gp_column_state *state, struct gp_record *r)
+static bool next_record(struct gp_column_reader *reader, struct gp_column_state *state,
+			struct gp_record *r)
 {
 	uint32_t symbol;
 	uint64_t ticks, delta;
-	if (!next_time(reader, state, &ticks) || !get_varint(&reader->in[GP_STREAM_ORDER], &delta) ||
+	if (!next_time(reader, state, &ticks) ||
+	    !get_varint(&reader->in[GP_STREAM_ORDER], &delta) ||
 	    !next_symbol(reader, state, &symbol))
 		return false;
 	const struct gp_kind_coding *kind = reader->kind_of[symbol];
@@ -308,7 +320,8 @@ enum gp_status gp_columns_read(struct gp_column_reader *reader, struct gp_column
 	uint64_t filled = 0;
 	gp_column_state_init(state);
 	reader->word.count = reader->address.count = reader->bytes.count = reader->handle.count = 0;
-	if (header->records > GP_BLOCK_RECORDS || !read_head(reader, raw, header->raw_bytes, header->records))
+	if (header->records > GP_BLOCK_RECORDS ||
+	    !read_head(reader, raw, header->raw_bytes, header->records))
 		return GP_E_DAMAGED;
 	for (uint32_t i = 0; i < header->records; i++) {
 		if (filled >= GP_BLOCK_RECORDS || !next_record(reader, state, &records[filled]))

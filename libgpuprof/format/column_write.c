@@ -1,6 +1,7 @@
 /*
- * Records into columns. Runs in the job's process, once for every event: two hash look-ups at most for a record
- * that was seen before in the block. Streams have room for the worst record, so nothing here checks for space.
+ * Records into columns. Runs in the job's process, once for every event: two hash look-ups at most
+ * for a record that was seen before in the block. Streams have room for the worst record, so
+ * nothing here checks for space.
  */
 #include <string.h>
 
@@ -29,7 +30,8 @@ struct gp_column_writer {
 	unsigned char symbol[RECORDS * 2];
 	unsigned char total[RECORDS * 4 * 10];
 	unsigned char number[RECORDS * GP_FIELDS * 10];
-	unsigned char word_token[RECORDS * (GP_FIELDS + 2) * 2], word_new[RECORDS * (GP_FIELDS + 2) * 8];
+	unsigned char word_token[RECORDS * (GP_FIELDS + 2) * 2],
+		word_new[RECORDS * (GP_FIELDS + 2) * 8];
 	unsigned char address_token[RECORDS * GP_FIELDS * 2], address_new[RECORDS * GP_FIELDS * 10];
 	unsigned char bytes_token[RECORDS * GP_FIELDS * 2], bytes_new[RECORDS * GP_FIELDS * 10];
 	unsigned char handle_token[RECORDS * GP_FIELDS * 2], handle_new[RECORDS * GP_FIELDS * 10];
@@ -40,9 +42,10 @@ struct gp_column_writer {
 static void streams_of(struct gp_column_writer *w, unsigned char *begin[GP_STREAMS])
 {
 	unsigned char *const all[GP_STREAMS] = {
-		w->time_low,	  w->time_high,	  w->time_wide,	   w->order,	   w->symbol,	     w->total,
-		w->number,	  w->word_token,  w->word_new,	   w->address_token, w->address_new, w->bytes_token,
-		w->bytes_new,	  w->handle_token, w->handle_new,  w->text,
+		w->time_low,  w->time_high,	w->time_wide,	w->order,
+		w->symbol,    w->total,		w->number,	w->word_token,
+		w->word_new,  w->address_token, w->address_new, w->bytes_token,
+		w->bytes_new, w->handle_token,	w->handle_new,	w->text,
 	};
 	memcpy(begin, all, sizeof all);
 }
@@ -113,7 +116,8 @@ static void put_word(struct gp_column_writer *w, uint64_t value, uint64_t *predi
 		w->end[GP_STREAM_WORD_NEW] = gp_fixed_put(w->end[GP_STREAM_WORD_NEW], value, 8);
 }
 
-static uint32_t put_address(struct gp_column_writer *w, struct gp_column_state *state, uint64_t value)
+static uint32_t put_address(struct gp_column_writer *w, struct gp_column_state *state,
+			    uint64_t value)
 {
 	bool is_new;
 	uint32_t entry = dictionary_find(&w->address, value, &is_new);
@@ -144,7 +148,8 @@ static void put_bytes(struct gp_column_writer *w, uint64_t value, uint64_t *pred
 		w->end[GP_STREAM_BYTES_NEW] = gp_bytes_put(w->end[GP_STREAM_BYTES_NEW], value);
 }
 
-static void put_handle(struct gp_column_writer *w, struct gp_column_state *state, uint64_t value, uint64_t *predicted)
+static void put_handle(struct gp_column_writer *w, struct gp_column_state *state, uint64_t value,
+		       uint64_t *predicted)
 {
 	bool is_new = false;
 	unsigned char **token = &w->end[GP_STREAM_HANDLE];
@@ -174,8 +179,8 @@ static void list_kind(struct gp_column_writer *w, const struct gp_kind_coding *k
 		*w->head++ = kind->coding[field];
 }
 
-static void put_symbol(struct gp_column_writer *w, struct gp_column_state *state, const struct gp_kind_coding *kind,
-		       const struct gp_record *r)
+static void put_symbol(struct gp_column_writer *w, struct gp_column_state *state,
+		       const struct gp_kind_coding *kind, const struct gp_record *r)
 {
 	list_kind(w, kind);
 	put_word(w, gp_shape_of(r), &state->word_predicted[0]);
@@ -221,8 +226,8 @@ static struct words words_of(const struct gp_record *r)
 }
 
 /* Finds or adds the symbol of `r`, whose totals are 0. */
-static uint32_t symbol_find(struct gp_column_writer *w, struct gp_column_state *state, const struct gp_record *r,
-			    bool *is_new)
+static uint32_t symbol_find(struct gp_column_writer *w, struct gp_column_state *state,
+			    const struct gp_record *r, bool *is_new)
 {
 	const struct words k = words_of(r);
 	uint64_t hash = k.w[0] * 0x9e3779b97f4a7c15u ^ k.w[1] * 0xc2b2ae3d27d4eb4fu ^
@@ -232,8 +237,8 @@ static uint32_t symbol_find(struct gp_column_writer *w, struct gp_column_state *
 	for (; w->symbol_slot[at]; at = (at + 1) % GP_DICTIONARY_SLOTS) {
 		uint32_t symbol = w->symbol_slot[at] - 1u;
 		const struct words o = words_of(&state->symbol[symbol]);
-		uint64_t differs = (k.w[0] ^ o.w[0]) | (k.w[1] ^ o.w[1]) | (k.w[2] ^ o.w[2]) | (k.w[3] ^ o.w[3]) |
-				   (k.w[4] ^ o.w[4]) | (k.w[5] ^ o.w[5]);
+		uint64_t differs = (k.w[0] ^ o.w[0]) | (k.w[1] ^ o.w[1]) | (k.w[2] ^ o.w[2]) |
+				   (k.w[3] ^ o.w[3]) | (k.w[4] ^ o.w[4]) | (k.w[5] ^ o.w[5]);
 		if (!differs) {
 			*is_new = false;
 			return symbol;
@@ -245,8 +250,8 @@ static uint32_t symbol_find(struct gp_column_writer *w, struct gp_column_state *
 	return state->symbols++;
 }
 
-static void put_totals(struct gp_column_writer *w, struct gp_column_state *state, const struct gp_kind_coding *kind,
-		       struct gp_record *r)
+static void put_totals(struct gp_column_writer *w, struct gp_column_state *state,
+		       const struct gp_kind_coding *kind, struct gp_record *r)
 {
 	unsigned char *out = w->end[GP_STREAM_TOTAL];
 	for (unsigned place = 0; place < kind->totals; place++) {
@@ -265,15 +270,18 @@ static void put_time(struct gp_column_writer *w, struct gp_column_state *state, 
 	*w->end[GP_STREAM_TIME_LOW]++ = (unsigned char)narrow;
 	*w->end[GP_STREAM_TIME_HIGH]++ = (unsigned char)(narrow >> 8);
 	if (narrow == GP_TIME_WIDE)
-		w->end[GP_STREAM_TIME_WIDE] = gp_varint_put(w->end[GP_STREAM_TIME_WIDE], gp_zigzag(delta));
+		w->end[GP_STREAM_TIME_WIDE] =
+			gp_varint_put(w->end[GP_STREAM_TIME_WIDE], gp_zigzag(delta));
 	state->time += delta;
 }
 
-static void put_record(struct gp_column_writer *w, struct gp_column_state *state, struct gp_record *r)
+static void put_record(struct gp_column_writer *w, struct gp_column_state *state,
+		       struct gp_record *r)
 {
 	const struct gp_kind_coding *kind = &w->kinds[r->kind < GP_KINDS ? r->kind : GP_KINDS];
 	put_time(w, state, r->time);
-	w->end[GP_STREAM_ORDER] = gp_varint_put(w->end[GP_STREAM_ORDER], gp_zigzag(r->order - state->next_order));
+	w->end[GP_STREAM_ORDER] =
+		gp_varint_put(w->end[GP_STREAM_ORDER], gp_zigzag(r->order - state->next_order));
 	state->next_order = r->order + kind->takes_order;
 	if (kind->totals)
 		put_totals(w, state, kind, r);
@@ -281,7 +289,9 @@ static void put_record(struct gp_column_writer *w, struct gp_column_state *state
 	bool is_new;
 	uint32_t symbol = symbol_find(w, state, r, &is_new);
 	uint16_t *successor = &state->successor[gp_successor_cell(state->last, state->before)];
-	uint32_t token = *successor == symbol + 1 ? GP_TOKEN_PREDICTED : is_new ? GP_TOKEN_NEW : GP_TOKEN_INDEX + symbol;
+	uint32_t token = *successor == symbol + 1 ? GP_TOKEN_PREDICTED :
+			 is_new			  ? GP_TOKEN_NEW :
+						    GP_TOKEN_INDEX + symbol;
 	w->end[GP_STREAM_SYMBOL] = put_token(w->end[GP_STREAM_SYMBOL], token);
 	*successor = (uint16_t)(symbol + 1);
 	state->before = state->last;
@@ -304,8 +314,9 @@ static void put_head(struct gp_column_writer *w, struct gp_piece pieces[1 + GP_S
 }
 
 enum gp_status gp_columns_write(struct gp_column_writer *w, struct gp_column_state *state,
-				struct gp_block_header *header, const struct gp_record *ring, uint64_t ring_slots,
-				uint64_t first, uint64_t slots, struct gp_piece pieces[1 + GP_STREAMS])
+				struct gp_block_header *header, const struct gp_record *ring,
+				uint64_t ring_slots, uint64_t first, uint64_t slots,
+				struct gp_piece pieces[1 + GP_STREAMS])
 {
 	uint64_t lowest = UINT64_MAX, highest = 0;
 	uint32_t records = 0;
@@ -321,7 +332,8 @@ enum gp_status gp_columns_write(struct gp_column_writer *w, struct gp_column_sta
 			return GP_E_ARGUMENT;
 		put_record(w, state, &r);
 		for (; extra > 0; extra--) {
-			memcpy(w->end[GP_STREAM_TEXT], &ring[(first + at++) & (ring_slots - 1)], 64);
+			memcpy(w->end[GP_STREAM_TEXT], &ring[(first + at++) & (ring_slots - 1)],
+			       64);
 			w->end[GP_STREAM_TEXT] += 64;
 		}
 	}

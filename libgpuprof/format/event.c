@@ -3,10 +3,17 @@
 
 #include <stddef.h>
 
-#define F(field, meaning) { #field, GP_##meaning }
-#define U(n) { NULL, GP_UNUSED }
+#define F(field, meaning)            \
+	{                            \
+#field, GP_##meaning \
+	}
+#define U(n)                    \
+	{                       \
+		NULL, GP_UNUSED \
+	}
 const struct gp_event_info gp_event_infos[GP_KINDS] = {
-#define EVENT(id, NAME, name, CLASS, aux, v0, v1, v2, v3) [id] = { #name, GP_CLASS_##CLASS, aux, { v0, v1, v2, v3 } },
+#define EVENT(id, NAME, name, CLASS, aux, v0, v1, v2, v3) \
+	[id] = { #name, GP_CLASS_##CLASS, aux, { v0, v1, v2, v3 } },
 #include "events.def"
 #undef EVENT
 };

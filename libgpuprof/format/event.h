@@ -32,20 +32,22 @@ enum gp_class {
 /* Where the bytes of ALLOC, FREE, MAP live. On disk: never renumbered. */
 enum gp_space {
 	GP_SPACE_NONE = 0,
-	GP_SPACE_DEVICE = 1,	    /* cuMemAlloc, cuMemAllocPitch */
-	GP_SPACE_ASYNC = 2,	    /* cuMemAllocAsync, cuMemAllocFromPoolAsync; owner is the pool, 0 the device's current one */
+	GP_SPACE_DEVICE = 1, /* cuMemAlloc, cuMemAllocPitch */
+	/* cuMemAllocAsync, cuMemAllocFromPoolAsync; owner: the pool, 0 the device's current one */
+	GP_SPACE_ASYNC = 2,
 	GP_SPACE_MANAGED = 3,	    /* cuMemAllocManaged */
 	GP_SPACE_HOST = 4,	    /* pinned: cuMemAllocHost, cuMemHostAlloc */
 	GP_SPACE_HOST_REGISTER = 5, /* the job's own pages, pinned */
 	GP_SPACE_ARRAY = 6,	    /* address is the CUarray or CUmipmappedArray */
-	GP_SPACE_PHYSICAL = 7,	    /* VMM: address is the handle of cuMemCreate or an import (flags bit 0) */
-	GP_SPACE_RESERVATION = 8,   /* VMM: virtual range only */
-	GP_SPACE_MAPPED = 9,	    /* VMM: MAP and UNMAP; owner is the physical handle */
-	GP_SPACE_IPC = 10,	    /* opened memory of another process */
-	GP_SPACE_EXTERNAL = 11,	    /* imported external memory: address is the handle */
-	GP_SPACE_GRAPH = 12,	    /* graph allocation node; owner is the graph */
-	GP_SPACE_MULTICAST = 13,    /* address is the multicast handle */
-	GP_SPACE_BLOCK = 14,	    /* LIVE only: a block of the framework's allocator */
+	/* VMM: address is the handle of cuMemCreate or an import (flags bit 0) */
+	GP_SPACE_PHYSICAL = 7,
+	GP_SPACE_RESERVATION = 8, /* VMM: virtual range only */
+	GP_SPACE_MAPPED = 9,	  /* VMM: MAP and UNMAP; owner is the physical handle */
+	GP_SPACE_IPC = 10,	  /* opened memory of another process */
+	GP_SPACE_EXTERNAL = 11,	  /* imported external memory: address is the handle */
+	GP_SPACE_GRAPH = 12,	  /* graph allocation node; owner is the graph */
+	GP_SPACE_MULTICAST = 13,  /* address is the multicast handle */
+	GP_SPACE_BLOCK = 14,	  /* LIVE only: a block of the framework's allocator */
 	GP_SPACES,
 };
 
@@ -54,30 +56,53 @@ enum gp_space {
 
 /* FACT keys. On disk. */
 enum gp_fact {
-	GP_FACT_PYTORCH = 1,	  /* text: "2.11.0+cu130" */
-	GP_FACT_DRIVER = 2,	  /* value: 13000 */
-	GP_FACT_RING_PLACE = 3,	  /* text: "shm /dev/shm", "disk DIR" or "private" */
-	GP_FACT_ROUTES = 4,	  /* value: look-ups answered with the driver's own pointer although the name is a row's */
-	GP_FACT_TIER_A = 5,	  /* value: 1 framework block reports reach us */
-	GP_FACT_FRAMEWORK_LATE = 6, /* value: 1 the framework had blocks before the recording began */
+	GP_FACT_PYTORCH = 1,	/* text: "2.11.0+cu130" */
+	GP_FACT_DRIVER = 2,	/* value: 13000 */
+	GP_FACT_RING_PLACE = 3, /* text: "shm /dev/shm", "disk DIR" or "private" */
+	/* value: look-ups answered with the driver's own pointer although the name is a row's */
+	GP_FACT_ROUTES = 4,
+	GP_FACT_TIER_A = 5, /* value: 1 framework block reports reach us */
+	/* value: 1 the framework had blocks before the recording began */
+	GP_FACT_FRAMEWORK_LATE = 6,
 };
 
 /* OWNER_GONE.how and GAP.why. On disk. */
-enum gp_how { GP_HOW_CONTEXT_DESTROY = 1, GP_HOW_PRIMARY_RESET = 2, GP_HOW_PRIMARY_RELEASE = 3, GP_HOW_EXEC_DESTROY = 4, GP_HOW_GRAPH_DESTROY = 5 };
+enum gp_how {
+	GP_HOW_CONTEXT_DESTROY = 1,
+	GP_HOW_PRIMARY_RESET = 2,
+	GP_HOW_PRIMARY_RELEASE = 3,
+	GP_HOW_EXEC_DESTROY = 4,
+	GP_HOW_GRAPH_DESTROY = 5
+};
 enum gp_why { GP_WHY_STOPPED = 1, GP_WHY_LATE_START = 2 };
 
 /* ALLOC.flags: the low half is ours, the high half what the caller asked of the driver. On disk. */
 enum gp_alloc_flag {
-	GP_ALLOC_IMPORT = 1,   /* somebody else's memory */
-	GP_ALLOC_RETAIN = 2,   /* one more reference to a physical handle (with GP_ALLOC_IMPORT) */
-	GP_ALLOC_CAPTURED = 4, /* asked for while its stream was being captured: a node of a graph */
+	GP_ALLOC_IMPORT = 1, /* somebody else's memory */
+	GP_ALLOC_RETAIN = 2, /* one more reference to a physical handle (with GP_ALLOC_IMPORT) */
+	GP_ALLOC_CAPTURED =
+		4, /* asked for while its stream was being captured: a node of a graph */
 };
 
-/* LAUNCH.block's variant: which function launched; the bit says that the launch was captured. On disk. */
-enum gp_launch { GP_LAUNCH_KERNEL = 0, GP_LAUNCH_EX = 1, GP_LAUNCH_COOPERATIVE = 2, GP_LAUNCH_OLD = 3, GP_LAUNCH_CAPTURED = 0x8000 };
+/*
+ * LAUNCH.block's variant: which function launched; the bit says that the launch was captured. On
+ * disk.
+ */
+enum gp_launch {
+	GP_LAUNCH_KERNEL = 0,
+	GP_LAUNCH_EX = 1,
+	GP_LAUNCH_COOPERATIVE = 2,
+	GP_LAUNCH_OLD = 3,
+	GP_LAUNCH_CAPTURED = 0x8000
+};
 
 /* MULTICAST.operation and GRAPH_ADD_NODE.type. On disk. */
-enum gp_multicast { GP_MULTICAST_ADD_DEVICE = 1, GP_MULTICAST_BIND_MEMORY = 2, GP_MULTICAST_BIND_ADDRESS = 3, GP_MULTICAST_UNBIND = 4 };
+enum gp_multicast {
+	GP_MULTICAST_ADD_DEVICE = 1,
+	GP_MULTICAST_BIND_MEMORY = 2,
+	GP_MULTICAST_BIND_ADDRESS = 3,
+	GP_MULTICAST_UNBIND = 4
+};
 enum gp_node {
 	GP_NODE_KERNEL = 0, /* CUgraphNodeType */
 	GP_NODE_MEMCPY = 1,
@@ -115,10 +140,10 @@ enum gp_count {
 };
 
 /*
- * One event, one cache line. `order`: a MEMORY event's own place in the total order of the process; for
- * every other class the place that the next memory event would have taken. `time` is in clock ticks
- * (file header: `clock`). `extra`: further 64-byte slots that hold `text_bytes` of text (DEFINE only).
- * Unused fields are 0: writers clear them, the codec relies on it.
+ * One event, one cache line. `order`: a MEMORY event's own place in the total order of the process;
+ * for every other class the place that the next memory event would have taken. `time` is in clock
+ * ticks (file header: `clock`). `extra`: further 64-byte slots that hold `text_bytes` of text
+ * (DEFINE only). Unused fields are 0: writers clear them, the codec relies on it.
  */
 struct gp_record {
 	uint64_t time;
@@ -169,7 +194,9 @@ struct gp_event_info {
 	struct gp_field v[4];
 };
 
-/* Indexed by kind; kinds from GP_KINDS on are unknown to this version and are skipped by readers. */
+/*
+ * Indexed by kind; kinds from GP_KINDS on are unknown to this version and are skipped by readers.
+ */
 extern const struct gp_event_info gp_event_infos[GP_KINDS];
 extern const char *const gp_space_names[GP_SPACES];
 

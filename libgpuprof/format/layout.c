@@ -7,10 +7,10 @@
 #include "varint.h"
 
 /*
- *   0 magic 8       16 clock 4       32 slot_bytes 8       64 ticks_per_second 8    176 ring_path 256
- *   8 major 2       20 pid 4         40 start_ticks 8      72 boot_id 40            432 command 1024
- *  10 minor 2       24 slots 4       48 start_mono_ns 8   112 hostname 64          1456 zeros
- *  12 bytes 4       28 zero 4        56 start_unix_ns 8                            4092 CRC-32C of all before
+ *   0 magic 8       16 clock 4       32 slot_bytes 8     64 ticks_per_second 8   176 ring_path 256
+ *   8 major 2       20 pid 4         40 start_ticks 8    72 boot_id 40           432 command 1024
+ *  10 minor 2       24 slots 4       48 start_mono_ns 8  112 hostname 64        1456 zeros
+ *  12 bytes 4       28 zero 4        56 start_unix_ns 8                         4092 CRC-32C of all
  */
 enum { CRC_AT = GP_FILE_HEADER - 4 };
 
@@ -59,7 +59,8 @@ static bool is_plausible(const struct gp_file_header *h)
 	       !h->command[sizeof h->command - 1];
 }
 
-enum gp_status gp_file_header_decode(const unsigned char in[GP_FILE_HEADER], struct gp_file_header *out)
+enum gp_status gp_file_header_decode(const unsigned char in[GP_FILE_HEADER],
+				     struct gp_file_header *out)
 {
 	if (memcmp(in, GP_FILE_MAGIC, sizeof GP_FILE_MAGIC) != 0)
 		return GP_E_NOT_RECORDING;

@@ -3,10 +3,11 @@
  *
  * Recording:   header (GP_FILE_HEADER bytes) | slot 0 | slot 1 | ...
  *   keep-all:  one slot without end; segments follow each other.
- *   ring:      `slots` slots of `slot_bytes`, written round robin. A segment starts in a fresh slot (part 0) and
- *              goes on in the following one (part 1, ...) only when its checkpoint or last block needs it.
- *   Each part starts with a SEGMENT block, each finished segment ends with an END block. What follows the last
- *   valid block of a part is left over from an older segment and means nothing.
+ *   ring:      `slots` slots of `slot_bytes`, written round robin. A segment starts in a fresh
+ *              slot (part 0) and goes on in the following one (part 1, ...) only when its
+ *              checkpoint or last block needs it.
+ *   Each part starts with a SEGMENT block, each finished segment ends with an END block. What
+ *   follows the last valid block of a part is left over from an older segment and means nothing.
  *
  * Ring file: control page (struct gp_control) | ring 0 | ring 1 | ... each GP_RING_BYTES.
  */
@@ -42,8 +43,12 @@ struct gp_file_header {
 };
 
 void gp_file_header_encode(const struct gp_file_header *header, unsigned char out[GP_FILE_HEADER]);
-/* GP_E_NOT_RECORDING, GP_E_VERSION (other major), GP_E_DAMAGED (checksum). A newer minor is readable. */
-enum gp_status gp_file_header_decode(const unsigned char in[GP_FILE_HEADER], struct gp_file_header *out);
+/*
+ * GP_E_NOT_RECORDING, GP_E_VERSION (other major), GP_E_DAMAGED (checksum). A newer minor is
+ * readable.
+ */
+enum gp_status gp_file_header_decode(const unsigned char in[GP_FILE_HEADER],
+				     struct gp_file_header *out);
 
 /* ---- the shared ring file ---- */
 
@@ -62,9 +67,10 @@ enum gp_ring_state {
 };
 
 /*
- * One thread's ring. The producer owns the first line, the drain thread the second. head and tail count slots
- * and never wrap. Partners: head is stored with release by the producer and loaded with acquire by the drain;
- * tail the other way round. A tail moves only after the block that holds its slots is written.
+ * One thread's ring. The producer owns the first line, the drain thread the second. head and tail
+ * count slots and never wrap. Partners: head is stored with release by the producer and loaded with
+ * acquire by the drain; tail the other way round. A tail moves only after the block that holds its
+ * slots is written.
  */
 struct gp_ring {
 	_Atomic uint64_t head;
@@ -74,8 +80,10 @@ struct gp_ring {
 	uint64_t pad0[1];
 	_Alignas(64) _Atomic uint64_t tail;
 	_Atomic uint64_t sequence; /* of the next block */
-	uint64_t told[4];	   /* of lost_memory, lost_launch, lost_other, nested: what LOST records have said */
-	uint32_t thread;	   /* the `thread` of its blocks: unique for each thread of the run, also when rings are reused */
+	/* of lost_memory, lost_launch, lost_other, nested: what LOST records have said */
+	uint64_t told[4];
+	/* the `thread` of its blocks: unique for each thread of the run, though rings are reused */
+	uint32_t thread;
 	uint32_t pad1;
 	_Alignas(GP_RING_HEADER) struct gp_record slots[GP_RING_SLOTS];
 };
@@ -83,18 +91,21 @@ _Static_assert(sizeof(struct gp_ring) == GP_RING_BYTES, "a ring fits its place")
 
 enum gp_level { GP_LEVEL_OFF = 1, GP_LEVEL_MEMORY = 2, GP_LEVEL_ALL = 3 };
 
-/* First page of the ring file. Other processes may read it at any time and write only `want_level`. */
+/*
+ * First page of the ring file. Other processes may read it at any time and write only `want_level`.
+ */
 struct gp_control {
 	uint64_t magic;
 	uint32_t version, pid;
-	uint64_t pid_namespace;	  /* inode of /proc/self/ns/pid */
-	uint64_t process_start;	  /* field 22 of /proc/self/stat */
+	uint64_t pid_namespace; /* inode of /proc/self/ns/pid */
+	uint64_t process_start; /* field 22 of /proc/self/stat */
 	char boot_id[40];
-	char output[1024];	  /* absolute path of the recording */
+	char output[1024]; /* absolute path of the recording */
 	uint32_t clock;
-	_Atomic uint32_t rings;	  /* how many rings the file holds; ring 0 is the drain thread's own */
-	uint32_t is_lock_sure;	  /* the lock on byte 0 cannot be lost while the owner lives: nobody holds it = dead */
-	uint32_t slots;		  /* of the recording, as in its header */
+	_Atomic uint32_t rings; /* how many the file holds; ring 0 is the drain thread's own */
+	/* the lock on byte 0 cannot be lost while the owner lives: nobody holds it = dead */
+	uint32_t is_lock_sure;
+	uint32_t slots; /* of the recording, as in its header */
 	uint64_t slot_bytes;
 	_Alignas(64) _Atomic uint64_t next_order; /* the one contended word of the hot path */
 	_Alignas(64) _Atomic uint32_t want_level; /* set by `gpuprof ctl` */
@@ -103,9 +114,9 @@ struct gp_control {
 	/* the writer's position: everything before `write_offset` in the current part is whole */
 	_Alignas(64) _Atomic uint64_t write_offset;
 	_Atomic uint64_t segment, part, cut;
-	_Atomic uint64_t slot;	  /* index of the slot being written; 0 in keep-all files */
+	_Atomic uint64_t slot;	    /* index of the slot being written; 0 in keep-all files */
 	_Atomic uint32_t is_sealed; /* the recording is whole without these rings */
-	_Atomic uint64_t drained; /* events that left the rings */
+	_Atomic uint64_t drained;   /* events that left the rings */
 	_Atomic uint64_t dropped_full_disk; /* events lost because the file could not be written */
 };
 _Static_assert(sizeof(struct gp_control) <= GP_CONTROL_BYTES, "the control page holds it");

@@ -1,4 +1,7 @@
-/* One list of results for every function that can fail. 0 is success; results come back through out-parameters. */
+/*
+ * One list of results for every function that can fail. 0 is success; results come back through
+ * out-parameters.
+ */
 #ifndef GP_STATUS_H
 #define GP_STATUS_H
 

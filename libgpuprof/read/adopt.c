@@ -1,8 +1,9 @@
 /*
- * What a dead process left in its rings goes into its recording: encoded as its drain thread would have done, flagged
- * ADOPTED, sealed; then the ring file is removed. Where to go on is read from the recording, not believed from the
- * control page. Each block is noted in the ring (sequence, tail) after it is written, so that a crash in the middle
- * costs nothing: the next adopter goes on. The lock on byte 0, which the owner held, keeps a second one away.
+ * What a dead process left in its rings goes into its recording: encoded as its drain thread would
+ * have done, flagged ADOPTED, sealed; then the ring file is removed. Where to go on is read from
+ * the recording, not believed from the control page. Each block is noted in the ring (sequence,
+ * tail) after it is written, so that a crash in the middle costs nothing: the next adopter goes on.
+ * The lock on byte 0, which the owner held, keeps a second one away.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +23,7 @@ struct adopter {
 	struct gp_file file;
 	struct gp_index index;
 	struct gp_tick tick;
-	uint64_t ticks; /* the newest moment known of the run */
+	uint64_t ticks;	  /* the newest moment known of the run */
 	uint64_t at, end; /* where the next block goes, and where its slot ends */
 	uint64_t slot;
 	uint32_t segment, part;
@@ -34,14 +35,16 @@ struct adopter {
 	uint64_t events;
 };
 
-static enum gp_status write_at(const struct adopter *a, const unsigned char *bytes, size_t n, uint64_t offset)
+static enum gp_status write_at(const struct adopter *a, const unsigned char *bytes, size_t n,
+			       uint64_t offset)
 {
 	while (n > 0) {
 		ssize_t written = pwrite(a->file.fd, bytes, n, (off_t)offset);
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written <= 0)
-			return written < 0 && errno != ENOSPC && errno != EDQUOT ? GP_E_IO : GP_E_SPACE;
+			return written < 0 && errno != ENOSPC && errno != EDQUOT ? GP_E_IO :
+										   GP_E_SPACE;
 		bytes += written;
 		offset += (uint64_t)written;
 		n -= (size_t)written;
@@ -50,7 +53,8 @@ static enum gp_status write_at(const struct adopter *a, const unsigned char *byt
 }
 
 /* The run ended when its last event came, not now. */
-static struct gp_block_header make_header(const struct adopter *a, enum gp_block_type type, uint16_t flags)
+static struct gp_block_header make_header(const struct adopter *a, enum gp_block_type type,
+					  uint16_t flags)
 {
 	const struct gp_file_header *h = &a->file.header;
 	int64_t ns = gp_tick_ns(&a->tick, a->ticks);
@@ -106,14 +110,16 @@ static const struct gp_record *slot_of(const struct gp_ring *ring, uint64_t at)
 }
 
 /* Slots of whole records from `tail` on that go into one block: on one side of the cut. */
-static uint64_t block_slots(struct adopter *a, const struct gp_ring *ring, uint64_t tail, uint64_t head, bool *is_late)
+static uint64_t block_slots(struct adopter *a, const struct gp_ring *ring, uint64_t tail,
+			    uint64_t head, bool *is_late)
 {
 	uint64_t at = tail;
 	*is_late = slot_of(ring, tail)->order < a->cut;
 	while (at < head) {
 		const struct gp_record *record = slot_of(ring, at);
 		uint64_t next = at + 1u + record->extra;
-		if (next > head || next - tail > GP_BLOCK_RECORDS || (record->order < a->cut) != *is_late)
+		if (next > head || next - tail > GP_BLOCK_RECORDS ||
+		    (record->order < a->cut) != *is_late)
 			break;
 		if (record->time > a->ticks)
 			a->ticks = record->time;
@@ -122,15 +128,18 @@ static uint64_t block_slots(struct adopter *a, const struct gp_ring *ring, uint6
 	return at - tail;
 }
 
-static enum gp_status put_block(struct adopter *a, struct gp_ring *ring, uint64_t tail, uint64_t slots, bool is_late)
+static enum gp_status put_block(struct adopter *a, struct gp_ring *ring, uint64_t tail,
+				uint64_t slots, bool is_late)
 {
 	for (;;) {
-		struct gp_block_header header = make_header(a, GP_BLOCK_EVENTS, is_late ? GP_BLOCK_LATE : 0);
+		struct gp_block_header header =
+			make_header(a, GP_BLOCK_EVENTS, is_late ? GP_BLOCK_LATE : 0);
 		header.thread = ring->thread;
 		header.sequence = atomic_load(&ring->sequence);
 		size_t length;
-		enum gp_status status = gp_block_encode(a->scratch, &header, ring->slots, GP_RING_SLOTS, tail, slots,
-							a->block, gp_block_bound(), &length);
+		enum gp_status status =
+			gp_block_encode(a->scratch, &header, ring->slots, GP_RING_SLOTS, tail,
+					slots, a->block, gp_block_bound(), &length);
 		if (status != GP_OK)
 			return status;
 		bool fits = a->end - a->at >= length + GP_BLOCK_HEADER; /* an END must still fit */
@@ -168,44 +177,57 @@ static enum gp_status adopt_ring(struct adopter *a, struct gp_ring *ring)
 /* As far as a block keeps it: times are rounded. */
 static bool is_same_record(const struct gp_record *a, const struct gp_record *b)
 {
-	return a->kind == b->kind && a->order == b->order && a->device == b->device && a->space == b->space &&
-	       a->stack == b->stack && a->aux == b->aux && memcmp(a->v, b->v, sizeof a->v) == 0 &&
+	return a->kind == b->kind && a->order == b->order && a->device == b->device &&
+	       a->space == b->space && a->stack == b->stack && a->aux == b->aux &&
+	       memcmp(a->v, b->v, sizeof a->v) == 0 &&
 	       (a->time > b->time ? a->time - b->time : b->time - a->time) < TIME_ROUNDING;
 }
 
-/* The owner (or an adopter) may have died after it wrote a block and before it freed the slots: only its last one. */
+/*
+ * The owner (or an adopter) may have died after it wrote a block and before it freed the slots:
+ * only its last one.
+ */
 static void skip_written(struct adopter *a)
 {
-	struct gp_block_walk walk = { .file = &a->file, .at = a->index.last_block, .end = a->file.bytes, .is_slot = true,
-				      .segment = a->segment, .part = a->part };
+	struct gp_block_walk walk = { .file = &a->file,
+				      .at = a->index.last_block,
+				      .end = a->file.bytes,
+				      .is_slot = true,
+				      .segment = a->segment,
+				      .part = a->part };
 	if (a->index.blocks == 0 || !gp_block_walk_next(&walk) || walk.skipped > 0 ||
 	    walk.header.type != GP_BLOCK_EVENTS || walk.header.stored_bytes > gp_block_bound())
 		return;
 	uint64_t slots = 0;
-	if (gp_file_read(&a->file, walk.offset + GP_BLOCK_HEADER, a->block, walk.header.stored_bytes) != GP_OK ||
-	    gp_block_decode(a->scratch, &walk.header, a->block, a->record, &slots) != GP_OK || slots == 0) {
+	if (gp_file_read(&a->file, walk.offset + GP_BLOCK_HEADER, a->block,
+			 walk.header.stored_bytes) != GP_OK ||
+	    gp_block_decode(a->scratch, &walk.header, a->block, a->record, &slots) != GP_OK ||
+	    slots == 0) {
 		a->at = walk.offset; /* torn: written anew */
 		return;
 	}
 	for (uint32_t i = 0; i < a->rings->rings; i++) {
 		struct gp_ring *ring = gp_ring_file_ring(a->rings, i);
 		uint64_t tail = atomic_load(&ring->tail), head = atomic_load(&ring->head);
-		if (ring->thread != walk.header.thread || head - tail > GP_RING_SLOTS || head - tail < slots ||
-		    !is_same_record(slot_of(ring, tail), &a->record[0]))
+		if (ring->thread != walk.header.thread || head - tail > GP_RING_SLOTS ||
+		    head - tail < slots || !is_same_record(slot_of(ring, tail), &a->record[0]))
 			continue;
 		atomic_store(&ring->sequence, walk.header.sequence + 1);
 		atomic_store(&ring->tail, tail + slots);
 	}
 }
 
-/* Before everything that is left in the rings, or the events that a loss confuses would look wrong. */
+/*
+ * Before everything that is left in the rings, or the events that a loss confuses would look wrong.
+ */
 static uint64_t oldest_left(struct adopter *a)
 {
 	uint64_t oldest = atomic_load(&a->rings->control->next_order);
 	for (uint32_t i = 0; i < a->rings->rings; i++) {
 		const struct gp_ring *ring = gp_ring_file_ring(a->rings, i);
 		uint64_t tail = atomic_load(&ring->tail);
-		if (tail != atomic_load(&ring->head) && ring->slots[tail & (GP_RING_SLOTS - 1)].order < oldest)
+		if (tail != atomic_load(&ring->head) &&
+		    ring->slots[tail & (GP_RING_SLOTS - 1)].order < oldest)
 			oldest = ring->slots[tail & (GP_RING_SLOTS - 1)].order;
 	}
 	return oldest;
@@ -218,8 +240,10 @@ static void tell_losses(struct adopter *a)
 	uint64_t any = 0;
 	for (uint32_t i = 0; i < a->rings->rings; i++) {
 		struct gp_ring *ring = gp_ring_file_ring(a->rings, i);
-		const uint64_t now[4] = { atomic_load(&ring->lost_memory), atomic_load(&ring->lost_launch),
-					  atomic_load(&ring->lost_other), atomic_load(&ring->nested) };
+		const uint64_t now[4] = { atomic_load(&ring->lost_memory),
+					  atomic_load(&ring->lost_launch),
+					  atomic_load(&ring->lost_other),
+					  atomic_load(&ring->nested) };
 		for (unsigned n = 0; n < 4; n++) {
 			lost.v[n] += now[n] - ring->told[n];
 			any |= now[n] - ring->told[n];
@@ -248,11 +272,14 @@ static enum gp_status adopt_rings(struct adopter *a)
 		if (status != GP_OK && first_failure == GP_OK)
 			first_failure = status;
 	}
-	/* an impossible ring is skipped; a full disk is not the end: the next adopter tries again */
+	/*
+	 * an impossible ring is skipped; a full disk is not the end: the next adopter tries again
+	 */
 	if (first_failure == GP_E_SPACE || first_failure == GP_E_IO)
 		return first_failure;
 	status = put_plain(a, GP_BLOCK_END, GP_BLOCK_SEALED);
-	if (status == GP_OK && a->file.header.slots == 0 && ftruncate(a->file.fd, (off_t)a->at) != 0)
+	if (status == GP_OK && a->file.header.slots == 0 &&
+	    ftruncate(a->file.fd, (off_t)a->at) != 0)
 		status = GP_E_IO;
 	return status;
 }
@@ -275,7 +302,8 @@ static enum gp_status open_recording(struct adopter *a)
 		status = gp_file_header_decode(bytes, &a->file.header);
 	if (status != GP_OK)
 		return status;
-	const char *ours = strrchr(a->rings->path, '/'), *named = strrchr(a->file.header.ring_path, '/');
+	const char *ours = strrchr(a->rings->path, '/'),
+		   *named = strrchr(a->file.header.ring_path, '/');
 	/* one killed right at its start had no time to name its rings */
 	bool is_named = a->file.header.ring_path[0] == '\0' ||
 			(ours != NULL && named != NULL && strcmp(ours, named) == 0);
@@ -289,7 +317,8 @@ static enum gp_status find_position(struct adopter *a)
 {
 	const struct gp_index *x = &a->index;
 	gp_tick_init(&a->tick, &a->file.header, &x->last);
-	a->ticks = x->last.ticks > a->file.header.start_ticks ? x->last.ticks : a->file.header.start_ticks;
+	a->ticks = x->last.ticks > a->file.header.start_ticks ? x->last.ticks :
+								a->file.header.start_ticks;
 	if (x->segments == 0) {
 		enter_slot(a, 0);
 		a->at = GP_FILE_HEADER;
@@ -300,7 +329,9 @@ static enum gp_status find_position(struct adopter *a)
 	a->part = part->part;
 	a->cut = x->segment[x->segments - 1].cut;
 	a->at = x->end;
-	enter_slot(a, a->file.header.slots != 0 ? (part->offset - GP_FILE_HEADER) / a->file.header.slot_bytes : 0);
+	enter_slot(a, a->file.header.slots != 0 ?
+			      (part->offset - GP_FILE_HEADER) / a->file.header.slot_bytes :
+			      0);
 	return GP_OK;
 }
 
@@ -348,7 +379,8 @@ static bool take_lock(const struct gp_ring_file *rings)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
 	struct stat st;
-	return fcntl(rings->fd, F_SETLK, &lock) == 0 && fstat(rings->fd, &st) == 0 && st.st_nlink == 1;
+	return fcntl(rings->fd, F_SETLK, &lock) == 0 && fstat(rings->fd, &st) == 0 &&
+	       st.st_nlink == 1;
 }
 
 static bool is_own_namespace(const struct gp_control *c)
@@ -357,12 +389,15 @@ static bool is_own_namespace(const struct gp_control *c)
 	return stat("/proc/self/ns/pid", &own) == 0 && own.st_ino == c->pid_namespace;
 }
 
-/* An owner killed between making the file and giving it room left an empty one; living ones take microseconds. */
+/*
+ * An owner killed between making the file and giving it room left an empty one; living ones take
+ * microseconds.
+ */
 static void remove_stillborn(const char *path)
 {
 	struct stat st;
-	if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_size == 0 &&
-	    st.st_nlink == 1 && time(NULL) - st.st_mtime > STILLBORN_S)
+	if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	    st.st_size == 0 && st.st_nlink == 1 && time(NULL) - st.st_mtime > STILLBORN_S)
 		unlink(path);
 }
 
@@ -381,8 +416,12 @@ static void adopt_path(void *context, const char *path)
 		return;
 	}
 	uint64_t events = 0;
-	enum gp_status status = atomic_load(&c->is_sealed) != 0 ? GP_OK : adopt_into_recording(&rings, &events);
-	/* without its recording there is nothing to adopt into; another namespace may just not show it to us */
+	enum gp_status status =
+		atomic_load(&c->is_sealed) != 0 ? GP_OK : adopt_into_recording(&rings, &events);
+	/*
+	 * without its recording there is nothing to adopt into; another namespace may just not show
+	 * it to us
+	 */
 	bool is_gone = status == GP_E_OPEN && errno == ENOENT && is_own_namespace(c);
 	if (status == GP_OK || is_gone) {
 		atomic_store(&c->is_sealed, 1);
@@ -390,13 +429,16 @@ static void adopt_path(void *context, const char *path)
 		to->adopted += status == GP_OK;
 	}
 	if (to->report != NULL && status == GP_OK && events > 0)
-		fprintf(to->report, "gpuprof: adopted %llu events that process %u left in '%s' into '%s'\n",
+		fprintf(to->report,
+			"gpuprof: adopted %llu events that process %u left in '%s' into '%s'\n",
 			(unsigned long long)events, c->pid, path, c->output);
 	else if (to->report != NULL && is_gone)
-		fprintf(to->report, "gpuprof: removed '%s' of process %u: its recording '%s' is gone\n", path, c->pid,
-			c->output);
+		fprintf(to->report,
+			"gpuprof: removed '%s' of process %u: its recording '%s' is gone\n", path,
+			c->pid, c->output);
 	else if (to->report != NULL && status != GP_OK)
-		fprintf(to->report, "gpuprof: cannot adopt '%s' into '%s': %s\n", path, c->output, gp_status_text(status));
+		fprintf(to->report, "gpuprof: cannot adopt '%s' into '%s': %s\n", path, c->output,
+			gp_status_text(status));
 	gp_ring_file_close(&rings);
 }
 

@@ -1,6 +1,6 @@
 /*
- * Which segments a recording holds, where their parts lie, what is damaged. One pass over the block headers; memory
- * grows with segments and threads, not with blocks.
+ * Which segments a recording holds, where their parts lie, what is damaged. One pass over the block
+ * headers; memory grows with segments and threads, not with blocks.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,7 +24,8 @@ struct builder {
 	bool is_out_of_memory;
 };
 
-void gp_index_damage(struct gp_index *index, uint64_t offset, uint64_t block, const char *format, ...)
+void gp_index_damage(struct gp_index *index, uint64_t offset, uint64_t block, const char *format,
+		     ...)
 {
 	if (index->damages++ >= GP_DAMAGES_KEPT)
 		return;
@@ -75,7 +76,9 @@ static struct thread_sequence *find_thread(struct builder *b, uint32_t thread)
 		if (t->is_used && t->thread != thread)
 			continue;
 		if (!t->is_used) {
-			*t = (struct thread_sequence){ .thread = thread, .is_used = true, .next = UINT64_MAX };
+			*t = (struct thread_sequence){ .thread = thread,
+						       .is_used = true,
+						       .next = UINT64_MAX };
 			b->threads++;
 		}
 		return t;
@@ -84,7 +87,8 @@ static struct thread_sequence *find_thread(struct builder *b, uint32_t thread)
 
 static bool has_sequence(const struct gp_block_header *h)
 {
-	return h->type == GP_BLOCK_DEFINE || h->type == GP_BLOCK_CHECKPOINT || h->type == GP_BLOCK_EVENTS;
+	return h->type == GP_BLOCK_DEFINE || h->type == GP_BLOCK_CHECKPOINT ||
+	       h->type == GP_BLOCK_EVENTS;
 }
 
 static void check_sequence(struct builder *b, const struct gp_block_walk *walk)
@@ -98,7 +102,8 @@ static void check_sequence(struct builder *b, const struct gp_block_walk *walk)
 	if (t->next == UINT64_MAX)
 		t->next = b->is_whole ? 0 : h->sequence;
 	if (h->sequence < t->next) {
-		uint64_t *repeated = append(&b->index->repeated, &b->index->repeats, sizeof *repeated);
+		uint64_t *repeated =
+			append(&b->index->repeated, &b->index->repeats, sizeof *repeated);
 		if (repeated == NULL)
 			b->is_out_of_memory = true;
 		else
@@ -106,9 +111,10 @@ static void check_sequence(struct builder *b, const struct gp_block_walk *walk)
 		return;
 	}
 	if (h->sequence > t->next && h->thread == GP_THREAD_NONE)
-		gp_index_damage(b->index, walk->offset, b->index->blocks,
-				"%llu blocks of definitions or checkpoints are missing before this one",
-				(unsigned long long)(h->sequence - t->next));
+		gp_index_damage(
+			b->index, walk->offset, b->index->blocks,
+			"%llu blocks of definitions or checkpoints are missing before this one",
+			(unsigned long long)(h->sequence - t->next));
 	else if (h->sequence > t->next)
 		gp_index_damage(b->index, walk->offset, b->index->blocks,
 				"%llu blocks of thread %u are missing before this one",
@@ -127,14 +133,19 @@ static struct gp_segment *place_block(struct builder *b, const struct gp_block_w
 		struct gp_segment *s = append(&x->segment, &x->segments, sizeof *s);
 		if (s == NULL)
 			return NULL;
-		*s = (struct gp_segment){ .number = h->segment, .cut = h->first_order, .ticks = h->ticks, .part = x->parts };
+		*s = (struct gp_segment){ .number = h->segment,
+					  .cut = h->first_order,
+					  .ticks = h->ticks,
+					  .part = x->parts };
 	}
 	struct gp_segment *s = &x->segment[x->segments - 1];
 	if (s->parts == 0 || x->part[x->parts - 1].part != h->part) {
 		struct gp_part *p = append(&x->part, &x->parts, sizeof *p);
 		if (p == NULL)
 			return NULL;
-		*p = (struct gp_part){ .offset = walk->offset, .segment = h->segment, .part = h->part };
+		*p = (struct gp_part){ .offset = walk->offset,
+				       .segment = h->segment,
+				       .part = h->part };
 		s->parts++;
 	}
 	x->part[x->parts - 1].end = walk->at;
@@ -152,7 +163,8 @@ static void add_block(struct builder *b, const struct gp_block_walk *walk)
 	}
 	if (walk->skipped > 0) {
 		s->is_damaged = true;
-		gp_index_damage(x, walk->skipped_at, x->blocks, "expected a block, found %llu bytes that are none",
+		gp_index_damage(x, walk->skipped_at, x->blocks,
+				"expected a block, found %llu bytes that are none",
 				(unsigned long long)walk->skipped);
 	}
 	if (h->type == GP_BLOCK_SEGMENT) {
@@ -161,7 +173,8 @@ static void add_block(struct builder *b, const struct gp_block_walk *walk)
 	}
 	if (has_sequence(h))
 		check_sequence(b, walk);
-	s->has_checkpoint |= h->type == GP_BLOCK_CHECKPOINT && (h->flags & GP_BLOCK_LAST_CHECKPOINT) != 0;
+	s->has_checkpoint |=
+		h->type == GP_BLOCK_CHECKPOINT && (h->flags & GP_BLOCK_LAST_CHECKPOINT) != 0;
 	s->has_end = h->type == GP_BLOCK_END;
 	x->is_sealed = s->has_end && (h->flags & GP_BLOCK_SEALED) != 0;
 	x->is_adopted = s->has_end && (h->flags & GP_BLOCK_ADOPTED) != 0;
@@ -174,7 +187,9 @@ static void add_block(struct builder *b, const struct gp_block_walk *walk)
 
 static void index_all_kept(struct builder *b)
 {
-	struct gp_block_walk walk = { .file = b->file, .at = GP_FILE_HEADER, .end = b->file->bytes };
+	struct gp_block_walk walk = { .file = b->file,
+				      .at = GP_FILE_HEADER,
+				      .end = b->file->bytes };
 	while (!b->is_out_of_memory && !b->index->is_sealed && gp_block_walk_next(&walk)) {
 		if (b->index->blocks == 0)
 			b->is_whole = walk.header.segment == 0;
@@ -203,8 +218,8 @@ static bool read_slot(const struct gp_file *file, uint64_t number, struct slot *
 	uint64_t offset = gp_slot_offset(&file->header, number);
 	unsigned char bytes[GP_BLOCK_HEADER];
 	struct gp_block_header h;
-	if (gp_file_read(file, offset, bytes, sizeof bytes) != GP_OK || gp_block_header_decode(bytes, &h) != GP_OK ||
-	    h.type != GP_BLOCK_SEGMENT)
+	if (gp_file_read(file, offset, bytes, sizeof bytes) != GP_OK ||
+	    gp_block_header_decode(bytes, &h) != GP_OK || h.type != GP_BLOCK_SEGMENT)
 		return false;
 	uint64_t end = offset + file->header.slot_bytes;
 	*out = (struct slot){ .offset = offset,
@@ -247,7 +262,8 @@ static void index_slots(struct builder *b)
 			slots++;
 		else if (!is_zero(file, gp_slot_offset(&file->header, i)))
 			gp_index_damage(b->index, gp_slot_offset(&file->header, i), 0,
-					"expected the first block of slot %llu", (unsigned long long)i);
+					"expected the first block of slot %llu",
+					(unsigned long long)i);
 	}
 	qsort(slot, slots, sizeof *slot, compare_slots);
 	b->is_whole = slots > 0 && slot[0].segment == 0 && slot[0].part == 0;
@@ -255,8 +271,12 @@ static void index_slots(struct builder *b)
 		if (i > 0 && slot[i].part != 0 && (slot[i - 1].segment != slot[i].segment))
 			gp_index_damage(b->index, slot[i].offset, b->index->blocks,
 					"the first part of segment %u is missing", slot[i].segment);
-		struct gp_block_walk walk = { .file = file, .at = slot[i].offset, .end = slot[i].end, .is_slot = true,
-					      .segment = slot[i].segment, .part = slot[i].part };
+		struct gp_block_walk walk = { .file = file,
+					      .at = slot[i].offset,
+					      .end = slot[i].end,
+					      .is_slot = true,
+					      .segment = slot[i].segment,
+					      .part = slot[i].part };
 		while (!b->is_out_of_memory && gp_block_walk_next(&walk)) {
 			add_block(b, &walk);
 			if (walk.header.type == GP_BLOCK_END)

@@ -1,4 +1,7 @@
-/* A recording's bytes: the header, exact reads, and the walk from block to block that finds its way after damage. */
+/*
+ * A recording's bytes: the header, exact reads, and the walk from block to block that finds its way
+ * after damage.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,7 +29,8 @@ enum gp_status gp_file_read(const struct gp_file *file, uint64_t offset, void *o
 	return GP_OK;
 }
 
-static enum gp_status fail(enum gp_status status, struct gp_damage *why, uint64_t offset, const char *what)
+static enum gp_status fail(enum gp_status status, struct gp_damage *why, uint64_t offset,
+			   const char *what)
 {
 	if (why != NULL) {
 		*why = (struct gp_damage){ .offset = offset };
@@ -61,7 +65,8 @@ static enum gp_status read_header(struct gp_file *file, struct gp_damage *why)
 		return fail(status, why, 0, "the format is newer than this program");
 	if (status != GP_OK)
 		return fail(status, why, 0, "the checksum of the file header does not match");
-	if (file->header.slots != 0 && (file->header.slot_bytes < GP_BLOCK_HEADER || file->header.slots > 4096))
+	if (file->header.slots != 0 &&
+	    (file->header.slot_bytes < GP_BLOCK_HEADER || file->header.slots > 4096))
 		return fail(GP_E_DAMAGED, why, 0, "impossible slots in the file header");
 	return GP_OK;
 }
@@ -91,7 +96,8 @@ static bool is_own(const struct gp_block_walk *walk, const struct gp_block_heade
 	return header->segment >= walk->segment;
 }
 
-static bool read_block_header(const struct gp_block_walk *walk, uint64_t at, struct gp_block_header *header)
+static bool read_block_header(const struct gp_block_walk *walk, uint64_t at,
+			      struct gp_block_header *header)
 {
 	unsigned char bytes[GP_BLOCK_HEADER];
 	if (at > walk->end || walk->end - at < sizeof bytes ||
@@ -105,7 +111,8 @@ static bool read_block_header(const struct gp_block_walk *walk, uint64_t at, str
 static bool search(const struct gp_block_walk *walk, uint64_t *at, struct gp_block_header *header)
 {
 	static const unsigned char magic[4] = { GP_BLOCK_MAGIC & 255, GP_BLOCK_MAGIC >> 8 & 255,
-						GP_BLOCK_MAGIC >> 16 & 255, GP_BLOCK_MAGIC >> 24 & 255 };
+						GP_BLOCK_MAGIC >> 16 & 255,
+						GP_BLOCK_MAGIC >> 24 & 255 };
 	unsigned char bytes[SEARCH_BYTES];
 	for (uint64_t from = *at; from < walk->end && walk->end - from >= GP_BLOCK_HEADER;) {
 		uint64_t left = walk->end - from;
@@ -113,7 +120,8 @@ static bool search(const struct gp_block_walk *walk, uint64_t *at, struct gp_blo
 		if (gp_file_read(walk->file, from, bytes, n) != GP_OK)
 			return false;
 		const unsigned char *hit = bytes;
-		while ((hit = memmem(hit, n - (size_t)(hit - bytes), magic, sizeof magic)) != NULL) {
+		while ((hit = memmem(hit, n - (size_t)(hit - bytes), magic, sizeof magic)) !=
+		       NULL) {
 			*at = from + (uint64_t)(hit - bytes);
 			if (read_block_header(walk, *at, header))
 				return true;

@@ -11,9 +11,10 @@ static void read_uuid(const struct gp_record *gpu, char out[48])
 		out[0] = '\0';
 		return;
 	}
-	snprintf(out, 48, "GPU-%08llx-%04llx-%04llx-%04llx-%012llx", (unsigned long long)(high >> 32),
-		 (unsigned long long)(high >> 16 & 0xffff), (unsigned long long)(high & 0xffff),
-		 (unsigned long long)(low >> 48), (unsigned long long)(low & 0xffffffffffff));
+	snprintf(out, 48, "GPU-%08llx-%04llx-%04llx-%04llx-%012llx",
+		 (unsigned long long)(high >> 32), (unsigned long long)(high >> 16 & 0xffff),
+		 (unsigned long long)(high & 0xffff), (unsigned long long)(low >> 48),
+		 (unsigned long long)(low & 0xffffffffffff));
 }
 
 static enum gp_status list_devices(struct gp_recording *r)
@@ -51,7 +52,8 @@ static const char *driver_text(struct gp_recording *r)
 	}
 	if (version == 0)
 		return NULL;
-	snprintf(r->driver, sizeof r->driver, "%u.%u", (unsigned)(version / 1000), (unsigned)(version % 1000 / 10));
+	snprintf(r->driver, sizeof r->driver, "%u.%u", (unsigned)(version / 1000),
+		 (unsigned)(version % 1000 / 10));
 	return r->driver;
 }
 
@@ -105,8 +107,9 @@ enum gp_status gp_recording_info(struct gp_recording *r, const struct gp_info **
 	enum gp_status status = gp_recording_rewind(r);
 	if (status != GP_OK)
 		return status;
-	uint64_t newest = r->index.last.ticks > r->file.header.start_ticks ? r->index.last.ticks :
-									     r->file.header.start_ticks;
+	uint64_t newest = r->index.last.ticks > r->file.header.start_ticks ?
+				  r->index.last.ticks :
+				  r->file.header.start_ticks;
 	uint32_t thread;
 	const struct gp_record *record;
 	while ((record = gp_recording_step(r, &thread, &status)) != NULL) {

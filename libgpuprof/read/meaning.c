@@ -1,6 +1,7 @@
 /*
- * What handles and ids mean: the newest DEFINE record of each (kind, key). Strings are kept once and live as long as
- * the recording is open, so that a name once handed out stays valid when its handle is given to something else.
+ * What handles and ids mean: the newest DEFINE record of each (kind, key). Strings are kept once
+ * and live as long as the recording is open, so that a name once handed out stays valid when its
+ * handle is given to something else.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -142,7 +143,8 @@ static struct meaning *find(const struct gp_meanings *m, unsigned kind, uint64_t
 {
 	for (uint64_t at = (key + ((uint64_t)kind << 56)) * 0x9e3779b97f4a7c15u >> 20;; at++) {
 		struct meaning *place = &m->place[at & (m->room - 1)];
-		if (place->record.kind == 0 || (place->record.kind == kind && key_of(&place->record) == key))
+		if (place->record.kind == 0 ||
+		    (place->record.kind == kind && key_of(&place->record) == key))
 			return place;
 	}
 }
@@ -209,7 +211,8 @@ const char *gp_meanings_text(const struct gp_meanings *m, enum gp_kind kind, uin
 	return place != NULL ? place->text : NULL;
 }
 
-const struct gp_record *gp_meanings_record(const struct gp_meanings *m, enum gp_kind kind, uint64_t key)
+const struct gp_record *gp_meanings_record(const struct gp_meanings *m, enum gp_kind kind,
+					   uint64_t key)
 {
 	const struct meaning *place = get(m, kind, key);
 	return place != NULL ? &place->record : NULL;

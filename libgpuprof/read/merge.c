@@ -1,7 +1,8 @@
 /*
- * The events of one segment in order: a heap over threads, one decoded block of each thread that is due. A block
- * is decoded when its turn comes and given back when it is used up, so memory follows the number of threads
- * whose blocks overlap. The key is 2 * order + 1 for MEMORY and 2 * order for the rest; ties by time, then thread.
+ * The events of one segment in order: a heap over threads, one decoded block of each thread that is
+ * due. A block is decoded when its turn comes and given back when it is used up, so memory follows
+ * the number of threads whose blocks overlap. The key is 2 * order + 1 for MEMORY and 2 * order for
+ * the rest; ties by time, then thread.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ struct stream {
 	uint64_t key, time;
 	uint32_t thread;
 	size_t block, blocks; /* of merge->block: the current one and one past the last */
-	struct plain *plain; /* NULL: not decoded yet */
+	struct plain *plain;  /* NULL: not decoded yet */
 	uint64_t at, slots;
 };
 
@@ -105,13 +106,15 @@ static bool is_tail(const struct gp_merge *m, uint64_t offset)
 }
 
 /* A block that cannot be decoded is damage, unless its owner died while writing it. */
-static enum gp_status decode(struct gp_merge *m, const struct block_ref *ref, struct plain *out, uint64_t *slots)
+static enum gp_status decode(struct gp_merge *m, const struct block_ref *ref, struct plain *out,
+			     uint64_t *slots)
 {
 	const struct gp_block_header *h = &ref->header;
 	*slots = 0;
 	enum gp_status status = GP_E_DAMAGED;
 	if (h->stored_bytes <= gp_block_bound())
-		status = gp_file_read(m->file, ref->offset + GP_BLOCK_HEADER, m->payload, h->stored_bytes);
+		status = gp_file_read(m->file, ref->offset + GP_BLOCK_HEADER, m->payload,
+				      h->stored_bytes);
 	if (status == GP_OK)
 		status = gp_block_decode(m->scratch, h, m->payload, out->record, slots);
 	if (status == GP_OK)
@@ -120,8 +123,9 @@ static enum gp_status decode(struct gp_merge *m, const struct block_ref *ref, st
 	if (is_tail(m, ref->offset))
 		return status;
 	m->is_damaged = true;
-	gp_index_damage(m->index, ref->offset, h->sequence, "the %u records of this block of thread %u do not decode",
-			h->records, h->thread);
+	gp_index_damage(m->index, ref->offset, h->sequence,
+			"the %u records of this block of thread %u do not decode", h->records,
+			h->thread);
 	return status;
 }
 
@@ -147,7 +151,8 @@ static bool add_block(struct gp_merge *m, const struct gp_block_walk *walk)
 		m->block = grown;
 		m->block_room = room;
 	}
-	m->block[m->blocks++] = (struct block_ref){ .offset = walk->offset, .header = walk->header };
+	m->block[m->blocks++] =
+		(struct block_ref){ .offset = walk->offset, .header = walk->header };
 	return true;
 }
 
@@ -157,11 +162,15 @@ static enum gp_status collect(struct gp_merge *m, enum gp_block_type type)
 	m->blocks = 0;
 	for (size_t i = 0; i < m->segment->parts; i++) {
 		const struct gp_part *part = &m->index->part[m->segment->part + i];
-		struct gp_block_walk walk = { .file = m->file, .at = part->offset, .end = part->end, .is_slot = true,
-					      .segment = part->segment, .part = part->part };
+		struct gp_block_walk walk = { .file = m->file,
+					      .at = part->offset,
+					      .end = part->end,
+					      .is_slot = true,
+					      .segment = part->segment,
+					      .part = part->part };
 		while (gp_block_walk_next(&walk))
-			if (walk.header.type == type && !gp_index_is_repeated(m->index, walk.offset) &&
-			    !add_block(m, &walk))
+			if (walk.header.type == type &&
+			    !gp_index_is_repeated(m->index, walk.offset) && !add_block(m, &walk))
 				return GP_E_MEMORY;
 	}
 	return GP_OK;
@@ -227,7 +236,9 @@ static bool add_stream(struct gp_merge *m, size_t first, size_t last)
 		m->stream_room = room;
 	}
 	struct stream *s = &m->heap[m->streams++];
-	*s = (struct stream){ .thread = m->block[first].header.thread, .block = first, .blocks = last };
+	*s = (struct stream){ .thread = m->block[first].header.thread,
+			      .block = first,
+			      .blocks = last };
 	set_lower_bound(m, s);
 	return true;
 }
@@ -245,7 +256,8 @@ enum gp_status gp_merge_begin(struct gp_merge *m, size_t which)
 	if (m->blocks > 1)
 		qsort(m->block, m->blocks, sizeof *m->block, compare_refs);
 	for (size_t i = 0, first = 0; i < m->blocks; i++) {
-		if (i + 1 < m->blocks && m->block[i + 1].header.thread == m->block[first].header.thread)
+		if (i + 1 < m->blocks &&
+		    m->block[i + 1].header.thread == m->block[first].header.thread)
 			continue;
 		if (!add_stream(m, first, i + 1))
 			return GP_E_MEMORY;
@@ -298,7 +310,8 @@ static void leave_record(struct gp_merge *m)
 	}
 	set_key(s);
 	/* most events follow one of their own thread */
-	if ((m->streams > 1 && is_before(&m->heap[1], s)) || (m->streams > 2 && is_before(&m->heap[2], s)))
+	if ((m->streams > 1 && is_before(&m->heap[1], s)) ||
+	    (m->streams > 2 && is_before(&m->heap[2], s)))
 		sift_down(m, 0);
 }
 
@@ -317,7 +330,8 @@ const struct gp_record *gp_merge_next(struct gp_merge *m, uint32_t *thread)
 }
 
 enum gp_status gp_merge_visit(struct gp_merge *m, size_t which, enum gp_block_type type,
-			      enum gp_status (*visit)(void *context, const struct gp_record *), void *context)
+			      enum gp_status (*visit)(void *context, const struct gp_record *),
+			      void *context)
 {
 	m->segment = &m->index->segment[which];
 	enum gp_status status = collect(m, type);
@@ -327,7 +341,8 @@ enum gp_status gp_merge_visit(struct gp_merge *m, size_t which, enum gp_block_ty
 	for (size_t i = 0; i < m->blocks && status == GP_OK; i++) {
 		uint64_t slots;
 		decode(m, &m->block[i], plain, &slots);
-		for (uint64_t at = 0; at < slots && status == GP_OK; at += 1u + plain->record[at].extra)
+		for (uint64_t at = 0; at < slots && status == GP_OK;
+		     at += 1u + plain->record[at].extra)
 			status = visit(context, &plain->record[at]);
 	}
 	plain->next = m->pool;

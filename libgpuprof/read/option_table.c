@@ -2,7 +2,8 @@
 #include "../gpuprof.h"
 
 static const struct gp_option options[] = {
-#define OPTION(NAME, variable, flag, letter, value, initial, text) { variable, flag, letter, value, initial, text },
+#define OPTION(NAME, variable, flag, letter, value, initial, text) \
+	{ variable, flag, letter, value, initial, text },
 #include "../format/options.def"
 #undef OPTION
 };

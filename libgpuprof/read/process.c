@@ -22,7 +22,8 @@ static void describe(const struct gp_ring_file *file, struct gp_process *out)
 		.next_order = atomic_load(&c->next_order),
 		.drained = atomic_load(&c->drained),
 	};
-	snprintf(out->ring_path, sizeof out->ring_path, "%.*s", (int)sizeof out->ring_path - 1, file->path);
+	snprintf(out->ring_path, sizeof out->ring_path, "%.*s", (int)sizeof out->ring_path - 1,
+		 file->path);
 	snprintf(out->output, sizeof out->output, "%.*s", (int)sizeof c->output - 1, c->output);
 	for (uint32_t i = 0; i < file->rings; i++) {
 		const struct gp_ring *ring = gp_ring_file_ring(file, i);
@@ -44,7 +45,8 @@ static void visit_path(void *context, const char *path)
 	to->visit(to->context, &process);
 }
 
-enum gp_status gp_process_visit(void (*visit)(void *context, const struct gp_process *), void *context)
+enum gp_status gp_process_visit(void (*visit)(void *context, const struct gp_process *),
+				void *context)
 {
 	struct process_visit to = { .visit = visit, .context = context };
 	gp_ring_file_visit(NULL, visit_path, &to);

@@ -1,6 +1,7 @@
 /*
- * Inside the reading library: a recording is a file, an index of its segments, a merge of one segment's blocks,
- * the meanings of handles and the live state. Not for tools/: their contract is gpuprof.h.
+ * Inside the reading library: a recording is a file, an index of its segments, a merge of one
+ * segment's blocks, the meanings of handles and the live state. Not for tools/: their contract is
+ * gpuprof.h.
  */
 #ifndef GP_RECORDING_H
 #define GP_RECORDING_H
@@ -17,7 +18,10 @@ struct gp_file {
 	struct gp_file_header header;
 };
 
-/* O_NOFOLLOW is not used: a reader may follow links. `why` may be NULL. On failure nothing stays open. */
+/*
+ * O_NOFOLLOW is not used: a reader may follow links. `why` may be NULL. On failure nothing stays
+ * open.
+ */
 enum gp_status gp_file_open(const char *path, struct gp_file *out, struct gp_damage *why);
 void gp_file_release(struct gp_file *file);
 /* Exactly `bytes` at `offset`: GP_E_TRUNCATED when the file ends before, GP_E_IO. */
@@ -27,11 +31,13 @@ enum gp_status gp_file_read(const struct gp_file *file, uint64_t offset, void *o
 struct gp_block_walk {
 	const struct gp_file *file;
 	uint64_t at, end;
-	bool is_slot; /* only blocks of `segment` and `part` are its own; else segment numbers do not fall */
+	/* only blocks of `segment` and `part` are its own; else segment numbers do not fall */
+	bool is_slot;
 	uint32_t segment, part;
 	struct gp_block_header header; /* results of gp_block_walk_next */
 	uint64_t offset;
-	uint64_t skipped_at, skipped; /* bytes that are no blocks before this one: damage when > 0 */
+	uint64_t skipped_at,
+		skipped; /* bytes that are no blocks before this one: damage when > 0 */
 };
 /* The next valid block; false: no more (walk->at is where the first invalid byte lies). */
 bool gp_block_walk_next(struct gp_block_walk *walk);
@@ -66,7 +72,7 @@ struct gp_index {
 	uint64_t blocks;
 	struct gp_block_header last; /* the newest clock triple */
 	uint64_t last_block;	     /* offset of the last block in reading order */
-	uint64_t end;		     /* where an adopter goes on: behind the last block that is no END */
+	uint64_t end; /* where an adopter goes on: behind the last block that is no END */
 	bool is_sealed, is_adopted;
 };
 
@@ -74,10 +80,12 @@ enum gp_status gp_index_build(const struct gp_file *file, struct gp_index *out);
 void gp_index_release(struct gp_index *index);
 /* Notes a damaged place; at most GP_DAMAGES_KEPT are kept, all are counted. */
 #define GP_DAMAGES_KEPT 64u
-void gp_index_damage(struct gp_index *index, uint64_t offset, uint64_t block, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+void gp_index_damage(struct gp_index *index, uint64_t offset, uint64_t block, const char *format,
+		     ...) __attribute__((format(printf, 4, 5)));
 bool gp_index_is_repeated(const struct gp_index *index, uint64_t offset);
-/* Where a replay starts: the oldest segment that can be begun with. index->segments: there is none. */
+/*
+ * Where a replay starts: the oldest segment that can be begun with. index->segments: there is none.
+ */
 size_t gp_index_first(const struct gp_index *index);
 
 /* ---- merge.c: the events of one segment in order ---- */
@@ -87,12 +95,18 @@ struct gp_merge *gp_merge_open(const struct gp_file *file, struct gp_index *inde
 void gp_merge_close(struct gp_merge *merge);
 /* Starts with segment index->segment[which]. */
 enum gp_status gp_merge_begin(struct gp_merge *merge, size_t which);
-/* The next event of the segment; NULL at its end. Valid until the next call; extra slots follow the record. */
+/*
+ * The next event of the segment; NULL at its end. Valid until the next call; extra slots follow the
+ * record.
+ */
 const struct gp_record *gp_merge_next(struct gp_merge *merge, uint32_t *thread);
-/* Calls `visit` for each record of a segment's blocks of `type` (DEFINE, CHECKPOINT), in file order. Ends a merge that
- * was begun. */
+/*
+ * Calls `visit` for each record of a segment's blocks of `type` (DEFINE, CHECKPOINT), in file
+ * order. Ends a merge that was begun.
+ */
 enum gp_status gp_merge_visit(struct gp_merge *merge, size_t which, enum gp_block_type type,
-			      enum gp_status (*visit)(void *context, const struct gp_record *), void *context);
+			      enum gp_status (*visit)(void *context, const struct gp_record *),
+			      void *context);
 /* Decoding failed at least once since gp_merge_open. */
 bool gp_merge_is_damaged(const struct gp_merge *merge);
 /* gp_merge_next ended for want of memory. */
@@ -110,7 +124,8 @@ enum gp_status gp_meanings_add(struct gp_meanings *meanings, const struct gp_rec
 /* Text of (kind, key); NULL unknown. KERNEL: handle; FACT, THREAD: aux; GPU: device. */
 const char *gp_meanings_text(const struct gp_meanings *meanings, enum gp_kind kind, uint64_t key);
 /* The record itself; NULL unknown. */
-const struct gp_record *gp_meanings_record(const struct gp_meanings *meanings, enum gp_kind kind, uint64_t key);
+const struct gp_record *gp_meanings_record(const struct gp_meanings *meanings, enum gp_kind kind,
+					   uint64_t key);
 /* Text in the extra slots of a record. */
 const char *gp_record_text(const struct gp_record *record, size_t *bytes);
 
@@ -120,11 +135,13 @@ struct gp_tick {
 	uint64_t start_ticks;
 	uint64_t scale; /* ns = ticks * scale / 2^32 */
 };
-void gp_tick_init(struct gp_tick *tick, const struct gp_file_header *header, const struct gp_block_header *last);
+void gp_tick_init(struct gp_tick *tick, const struct gp_file_header *header,
+		  const struct gp_block_header *last);
 static inline int64_t gp_tick_ns(const struct gp_tick *tick, uint64_t ticks)
 {
 	if (ticks >= tick->start_ticks)
-		return (int64_t)((unsigned __int128)(ticks - tick->start_ticks) * tick->scale >> 32);
+		return (int64_t)((unsigned __int128)(ticks - tick->start_ticks) * tick->scale >>
+				 32);
 	return -(int64_t)((unsigned __int128)(tick->start_ticks - ticks) * tick->scale >> 32);
 }
 
@@ -148,10 +165,13 @@ struct gp_recording {
 };
 
 /* Like gp_recording_next, without copying: NULL at the end or on failure (*status). */
-const struct gp_record *gp_recording_step(struct gp_recording *recording, uint32_t *thread, enum gp_status *status);
+const struct gp_record *gp_recording_step(struct gp_recording *recording, uint32_t *thread,
+					  enum gp_status *status);
 /* Its two halves, for those who need the state before the event. */
-const struct gp_record *gp_recording_fetch(struct gp_recording *recording, uint32_t *thread, enum gp_status *status);
-enum gp_status gp_recording_enter(struct gp_recording *recording); /* begins segment recording->segment */
+const struct gp_record *gp_recording_fetch(struct gp_recording *recording, uint32_t *thread,
+					   enum gp_status *status);
+enum gp_status
+gp_recording_enter(struct gp_recording *recording); /* begins segment recording->segment */
 enum gp_status gp_recording_apply(struct gp_recording *recording, const struct gp_record *record);
 
 /* ---- ring_file.c: rings of other processes ---- */
@@ -171,7 +191,11 @@ enum gp_status gp_ring_file_open(const char *path, bool is_writable, struct gp_r
 void gp_ring_file_close(struct gp_ring_file *file);
 struct gp_ring *gp_ring_file_ring(const struct gp_ring_file *file, uint32_t index);
 enum gp_owner gp_ring_file_owner(const struct gp_ring_file *file);
-/* Calls `visit` with the path of each file that is named like a ring file, in every ring place and in `also` (may be NULL). */
-void gp_ring_file_visit(const char *also, void (*visit)(void *context, const char *path), void *context);
+/*
+ * Calls `visit` with the path of each file that is named like a ring file, in every ring place and
+ * in `also` (may be NULL).
+ */
+void gp_ring_file_visit(const char *also, void (*visit)(void *context, const char *path),
+			void *context);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Opening a recording and going through its events: each is applied to the live state as it is handed out. Starts at
- * the oldest segment that can be begun with; after damage the next complete checkpoint puts the state right.
+ * Opening a recording and going through its events: each is applied to the live state as it is
+ * handed out. Starts at the oldest segment that can be begun with; after damage the next complete
+ * checkpoint puts the state right.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +86,8 @@ enum gp_status gp_recording_rewind(struct gp_recording *r)
 	r->seen = 0;
 	gp_meanings_clear(r->meanings);
 	if (r->index.segments > 0) {
-		enum gp_status status = gp_merge_visit(r->merge, r->first, GP_BLOCK_DEFINE, learn, r->meanings);
+		enum gp_status status =
+			gp_merge_visit(r->merge, r->first, GP_BLOCK_DEFINE, learn, r->meanings);
 		return status == GP_OK ? load_checkpoint(r, r->first) : status;
 	}
 	gp_live_close(r->live);
@@ -114,7 +116,8 @@ static enum gp_status compare_count(void *context, const struct gp_record *recor
 static enum gp_status find_missing(struct gp_recording *r, bool *is_other)
 {
 	struct comparison comparison = { .live = r->live };
-	enum gp_status status = gp_merge_visit(r->merge, r->segment, GP_BLOCK_CHECKPOINT, compare_count, &comparison);
+	enum gp_status status = gp_merge_visit(r->merge, r->segment, GP_BLOCK_CHECKPOINT,
+					       compare_count, &comparison);
 	*is_other = comparison.is_other;
 	return status == GP_END ? GP_OK : status;
 }
@@ -124,7 +127,8 @@ enum gp_status gp_recording_enter(struct gp_recording *r)
 	enum gp_status status = GP_OK;
 	if (r->segment > r->first) /* else gp_recording_rewind did it */
 		status = gp_merge_visit(r->merge, r->segment, GP_BLOCK_DEFINE, learn, r->meanings);
-	if (status == GP_OK && r->segment > r->first && r->index.segment[r->segment].has_checkpoint) {
+	if (status == GP_OK && r->segment > r->first &&
+	    r->index.segment[r->segment].has_checkpoint) {
 		bool is_other;
 		status = find_missing(r, &is_other);
 		if (status == GP_OK && is_other)
@@ -136,7 +140,8 @@ enum gp_status gp_recording_enter(struct gp_recording *r)
 	return status;
 }
 
-const struct gp_record *gp_recording_fetch(struct gp_recording *r, uint32_t *thread, enum gp_status *status)
+const struct gp_record *gp_recording_fetch(struct gp_recording *r, uint32_t *thread,
+					   enum gp_status *status)
 {
 	*status = GP_END;
 	while (r->segment < r->index.segments) {
@@ -162,12 +167,14 @@ enum gp_status gp_recording_apply(struct gp_recording *r, const struct gp_record
 {
 	r->seen++;
 	enum gp_status status = gp_live_apply(r->live, record);
-	if (record->kind < GP_KINDS && gp_event_infos[record->kind].class == GP_CLASS_DEFINE && status == GP_OK)
+	if (record->kind < GP_KINDS && gp_event_infos[record->kind].class == GP_CLASS_DEFINE &&
+	    status == GP_OK)
 		status = gp_meanings_add(r->meanings, record);
 	return status;
 }
 
-const struct gp_record *gp_recording_step(struct gp_recording *r, uint32_t *thread, enum gp_status *status)
+const struct gp_record *gp_recording_step(struct gp_recording *r, uint32_t *thread,
+					  enum gp_status *status)
 {
 	const struct gp_record *record = gp_recording_fetch(r, thread, status);
 	if (record != NULL)
@@ -225,7 +232,9 @@ bool gp_recording_curves(const struct gp_recording *r, unsigned device, struct g
 	for (unsigned c = 0; c < GP_CURVES; c++) {
 		out->now_bytes[c] = d->curve[c].now_bytes;
 		out->peak_bytes[c] = d->curve[c].peak_bytes;
-		out->peak_at_ns[c] = d->curve[c].peak_bytes != 0 ? gp_tick_ns(&r->tick, d->curve[c].peak_time) : 0;
+		out->peak_at_ns[c] = d->curve[c].peak_bytes != 0 ?
+					     gp_tick_ns(&r->tick, d->curve[c].peak_time) :
+					     0;
 	}
 	return true;
 }
@@ -254,7 +263,8 @@ static void visit_entry(void *context, const struct gp_live_entry *e)
 	to->visit(to->context, &allocation);
 }
 
-void gp_recording_visit_live(struct gp_recording *r, void (*visit)(void *context, const struct gp_allocation *),
+void gp_recording_visit_live(struct gp_recording *r,
+			     void (*visit)(void *context, const struct gp_allocation *),
 			     void *context)
 {
 	struct live_visit to = { .tick = &r->tick, .visit = visit, .context = context };

@@ -1,6 +1,7 @@
 /*
- * Ring files of other processes: found by their name in the ring places, mapped, and the question whether their owner
- * lives. Only regular files of this user, never through a link: /dev/shm belongs to everybody.
+ * Ring files of other processes: found by their name in the ring places, mapped, and the question
+ * whether their owner lives. Only regular files of this user, never through a link: /dev/shm
+ * belongs to everybody.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -20,13 +21,14 @@
 
 enum gp_status gp_ring_file_open(const char *path, bool is_writable, struct gp_ring_file *out)
 {
-	*out = (struct gp_ring_file){ .fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) };
+	*out = (struct gp_ring_file){ .fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC |
+							       O_NONBLOCK | O_NOCTTY) };
 	if (out->fd < 0)
 		return GP_E_OPEN;
 	struct stat st;
 	enum gp_status status = GP_E_NOT_RECORDING;
-	if (fstat(out->fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink != 1 ||
-	    st.st_size < (off_t)GP_CONTROL_BYTES)
+	if (fstat(out->fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+	    st.st_nlink != 1 || st.st_size < (off_t)GP_CONTROL_BYTES)
 		goto close;
 	snprintf(out->path, sizeof out->path, "%s", path);
 	out->bytes = (uint64_t)st.st_size;
@@ -37,7 +39,8 @@ enum gp_status gp_ring_file_open(const char *path, bool is_writable, struct gp_r
 		goto close;
 	/* partner: the owner writes the magic last */
 	atomic_thread_fence(memory_order_acquire);
-	if (out->control->magic == GP_CONTROL_MAGIC && out->control->version == GP_CONTROL_VERSION) {
+	if (out->control->magic == GP_CONTROL_MAGIC &&
+	    out->control->version == GP_CONTROL_VERSION) {
 		uint64_t most = (out->bytes - GP_CONTROL_BYTES) / GP_RING_BYTES;
 		uint32_t rings = atomic_load(&out->control->rings);
 		out->rings = rings < most ? rings : (uint32_t)most;
@@ -141,7 +144,8 @@ static bool is_ring_name(const char *name)
 	return true;
 }
 
-static void visit_directory(const char *directory, void (*visit)(void *context, const char *path), void *context)
+static void visit_directory(const char *directory, void (*visit)(void *context, const char *path),
+			    void *context)
 {
 	DIR *entries = opendir(directory);
 	if (entries == NULL)
@@ -157,7 +161,8 @@ static void visit_directory(const char *directory, void (*visit)(void *context, 
 	closedir(entries);
 }
 
-void gp_ring_file_visit(const char *also, void (*visit)(void *context, const char *path), void *context)
+void gp_ring_file_visit(const char *also, void (*visit)(void *context, const char *path),
+			void *context)
 {
 	const char *chosen = getenv("GPUPROF_RING_DIR");
 	char place[3][256] = { "/dev/shm" };
@@ -168,7 +173,8 @@ void gp_ring_file_visit(const char *also, void (*visit)(void *context, const cha
 	for (unsigned i = 0; i < 3; i++) {
 		bool is_known = place[i][0] == '\0' || stat(place[i], &seen[places]) != 0;
 		for (unsigned k = 0; k < places && !is_known; k++)
-			is_known = seen[k].st_dev == seen[places].st_dev && seen[k].st_ino == seen[places].st_ino;
+			is_known = seen[k].st_dev == seen[places].st_dev &&
+				   seen[k].st_ino == seen[places].st_ino;
 		if (is_known)
 			continue;
 		places++;

@@ -1,6 +1,7 @@
 /*
- * Checks everything that a recording says: each header and payload, sequences, and that the replay of what is kept
- * ends where each checkpoint says it should. A clean copy keeps all of it that is whole.
+ * Checks everything that a recording says: each header and payload, sequences, and that the replay
+ * of what is kept ends where each checkpoint says it should. A clean copy keeps all of it that is
+ * whole.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,39 +19,44 @@ static enum gp_status load(void *context, const struct gp_record *record)
 	return gp_live_apply(context, record);
 }
 
-static void differ(FILE *report, unsigned *differences, uint32_t segment, const char *what, unsigned device,
-		   uint64_t replayed, uint64_t noted)
+static void differ(FILE *report, unsigned *differences, uint32_t segment, const char *what,
+		   unsigned device, uint64_t replayed, uint64_t noted)
 {
 	if (*differences == 0)
-		fprintf(report, "the checkpoint of segment %u differs from the replay: %s of device %u is %" PRIu64
-			", the checkpoint says %" PRIu64 "\n", segment, what, device, replayed, noted);
+		fprintf(report,
+			"the checkpoint of segment %u differs from the replay: %s of device %u is "
+			"%" PRIu64 ", the checkpoint says %" PRIu64 "\n",
+			segment, what, device, replayed, noted);
 	++*differences;
 }
 
 /* Events that came late are in the replay but not in the checkpoint that they were late for. */
-static unsigned compare_states(const struct gp_live *replayed, const struct gp_live *noted, uint32_t segment,
-			       FILE *report)
+static unsigned compare_states(const struct gp_live *replayed, const struct gp_live *noted,
+			       uint32_t segment, FILE *report)
 {
-	static const char *const names[GP_CURVES] = { "driver bytes", "reserved bytes", "allocated bytes" };
+	static const char *const names[GP_CURVES] = { "driver bytes", "reserved bytes",
+						      "allocated bytes" };
 	unsigned differences = 0;
 	for (unsigned device = 0; device < GP_DEVICES; device++) {
-		const struct gp_live_device *a = gp_live_device(replayed, device), *b = gp_live_device(noted, device);
+		const struct gp_live_device *a = gp_live_device(replayed, device),
+					    *b = gp_live_device(noted, device);
 		for (unsigned c = 0; c < GP_CURVES; c++) {
 			if (a->curve[c].now_bytes != b->curve[c].now_bytes)
-				differ(report, &differences, segment, names[c], device, a->curve[c].now_bytes,
-				       b->curve[c].now_bytes);
+				differ(report, &differences, segment, names[c], device,
+				       a->curve[c].now_bytes, b->curve[c].now_bytes);
 			if (a->curve[c].peak_bytes != b->curve[c].peak_bytes)
-				differ(report, &differences, segment, "a peak", device, a->curve[c].peak_bytes,
-				       b->curve[c].peak_bytes);
+				differ(report, &differences, segment, "a peak", device,
+				       a->curve[c].peak_bytes, b->curve[c].peak_bytes);
 		}
 	}
 	if (gp_live_entries(replayed) != gp_live_entries(noted))
-		differ(report, &differences, segment, "the number of live entries", GP_DEVICE_UNKNOWN,
-		       gp_live_entries(replayed), gp_live_entries(noted));
+		differ(report, &differences, segment, "the number of live entries",
+		       GP_DEVICE_UNKNOWN, gp_live_entries(replayed), gp_live_entries(noted));
 	return differences;
 }
 
-static enum gp_status compare_checkpoint(struct gp_recording *r, size_t segment, FILE *report, unsigned *differing)
+static enum gp_status compare_checkpoint(struct gp_recording *r, size_t segment, FILE *report,
+					 unsigned *differing)
 {
 	const struct gp_segment *s = &r->index.segment[segment];
 	struct gp_live *noted = gp_live_open();
@@ -104,7 +110,11 @@ struct copy {
 	struct gp_record *record;
 	unsigned char *block;
 	/* next sequence number of each thread, open addressing, room is a power of two */
-	struct { uint32_t thread; bool is_used; uint64_t next; } *thread;
+	struct {
+		uint32_t thread;
+		bool is_used;
+		uint64_t next;
+	} * thread;
 	size_t threads, room;
 	uint64_t blocks, dropped, dropped_records;
 };
@@ -158,9 +168,11 @@ static bool is_whole(struct copy *c, const struct gp_block_walk *walk)
 {
 	uint64_t slots;
 	return walk->header.stored_bytes <= gp_block_bound() - GP_BLOCK_HEADER &&
-	       gp_file_read(walk->file, walk->offset, c->block, GP_BLOCK_HEADER + walk->header.stored_bytes) == GP_OK &&
-	       (walk->header.records == 0 || gp_block_decode(c->scratch, &walk->header, c->block + GP_BLOCK_HEADER,
-							      c->record, &slots) == GP_OK);
+	       gp_file_read(walk->file, walk->offset, c->block,
+			    GP_BLOCK_HEADER + walk->header.stored_bytes) == GP_OK &&
+	       (walk->header.records == 0 ||
+		gp_block_decode(c->scratch, &walk->header, c->block + GP_BLOCK_HEADER, c->record,
+				&slots) == GP_OK);
 }
 
 static enum gp_status copy_block(struct copy *c, const struct gp_block_walk *walk)
@@ -202,7 +214,9 @@ static enum gp_status finish_segment(struct copy *c, const struct gp_segment *s,
 	return put(c, bytes, sizeof bytes);
 }
 
-/* Loss is data: records that could not be saved are told by a LOST record, of a thread of its own. */
+/*
+ * Loss is data: records that could not be saved are told by a LOST record, of a thread of its own.
+ */
 static enum gp_status tell_losses(struct copy *c, const struct gp_segment *s)
 {
 	if (c->dropped_records == 0)
@@ -214,11 +228,13 @@ static enum gp_status tell_losses(struct copy *c, const struct gp_segment *s)
 	header.part = 0;
 	header.thread = GP_THREAD_NONE - 1;
 	header.sequence = 0;
-	c->record[0] = (struct gp_record){ .kind = GP_LOST, .time = header.ticks, .order = UINT64_MAX >> 2,
+	c->record[0] = (struct gp_record){ .kind = GP_LOST,
+					   .time = header.ticks,
+					   .order = UINT64_MAX >> 2,
 					   .lost.other = c->dropped_records };
 	size_t length;
-	enum gp_status status = gp_block_encode(c->scratch, &header, c->record, 1, 0, 1, c->block, gp_block_bound(),
-						&length);
+	enum gp_status status = gp_block_encode(c->scratch, &header, c->record, 1, 0, 1, c->block,
+						gp_block_bound(), &length);
 	return status == GP_OK ? put(c, c->block, length) : status;
 }
 
@@ -228,8 +244,12 @@ static enum gp_status copy_segment(struct copy *c, size_t which)
 	const struct gp_segment *s = &x->segment[which];
 	enum gp_status status = GP_OK;
 	for (size_t i = s->part; i < s->part + s->parts && status == GP_OK; i++) {
-		struct gp_block_walk walk = { .file = &c->from->file, .at = x->part[i].offset, .end = x->part[i].end,
-					      .is_slot = true, .segment = s->number, .part = x->part[i].part };
+		struct gp_block_walk walk = { .file = &c->from->file,
+					      .at = x->part[i].offset,
+					      .end = x->part[i].end,
+					      .is_slot = true,
+					      .segment = s->number,
+					      .part = x->part[i].part };
 		while (status == GP_OK && gp_block_walk_next(&walk))
 			if (!gp_index_is_repeated(x, walk.offset))
 				status = copy_block(c, &walk);
@@ -273,8 +293,10 @@ static enum gp_status write_copy(const struct gp_recording *r, const char *path,
 	if (close(c.fd) != 0 && status == GP_OK)
 		status = GP_E_IO;
 	if (status == GP_OK)
-		fprintf(report, "wrote '%s': %" PRIu64 " blocks kept, %" PRIu64 " dropped with %" PRIu64 " records\n", path,
-			c.blocks, c.dropped, c.dropped_records);
+		fprintf(report,
+			"wrote '%s': %" PRIu64 " blocks kept, %" PRIu64 " dropped with %" PRIu64
+			" records\n",
+			path, c.blocks, c.dropped, c.dropped_records);
 	else
 		unlink(path);
 	free(c.scratch_memory);
@@ -290,8 +312,8 @@ static void report_damage(const struct gp_recording *r, FILE *report)
 {
 	const struct gp_index *x = &r->index;
 	for (size_t i = 0; i < x->damages && i < GP_DAMAGES_KEPT; i++)
-		fprintf(report, "damaged at offset %" PRIu64 ", block %" PRIu64 ": %s\n", x->damage[i].offset,
-			x->damage[i].block, x->damage[i].what);
+		fprintf(report, "damaged at offset %" PRIu64 ", block %" PRIu64 ": %s\n",
+			x->damage[i].offset, x->damage[i].block, x->damage[i].what);
 	if (x->damages > GP_DAMAGES_KEPT)
 		fprintf(report, "and %zu more damaged places\n", x->damages - GP_DAMAGES_KEPT);
 }
@@ -309,13 +331,19 @@ enum gp_status gp_verify(const char *path, const char *repaired, FILE *report)
 	status = replay(r, report, &differing);
 	report_damage(r, report);
 	if (status == GP_OK)
-		fprintf(report, "%" PRIu64 " events in %" PRIu64 " blocks and %zu segments, %zu damaged places, %u checkpoints "
-			"that differ, %s\n", r->seen, r->index.blocks, r->index.segments, r->index.damages, differing,
-			r->index.is_sealed ? "sealed" : "not sealed: its owner was killed or still runs");
+		fprintf(report,
+			"%" PRIu64 " events in %" PRIu64
+			" blocks and %zu segments, %zu damaged places, %u checkpoints "
+			"that differ, %s\n",
+			r->seen, r->index.blocks, r->index.segments, r->index.damages, differing,
+			r->index.is_sealed ? "sealed" :
+					     "not sealed: its owner was killed or still runs");
 	if (status == GP_OK && repaired != NULL)
 		status = write_copy(r, repaired, report);
 	/* where events were lost, the checkpoints know more than the events that are left */
-	bool is_lossy = gp_live_count(r->live, GP_COUNT_LOST_MEMORY) + gp_live_count(r->live, GP_COUNT_LOST_OTHER) > 0;
+	bool is_lossy = gp_live_count(r->live, GP_COUNT_LOST_MEMORY) +
+				gp_live_count(r->live, GP_COUNT_LOST_OTHER) >
+			0;
 	if (status == GP_OK && (r->index.damages > 0 || (differing > 0 && !is_lossy)))
 		status = GP_E_DAMAGED;
 	gp_recording_close(r);

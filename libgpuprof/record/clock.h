@@ -1,4 +1,6 @@
-/* The clock of the hot path: rdtsc where the kernel trusts it, else MONOTONIC_RAW in nanoseconds. */
+/*
+ * The clock of the hot path: rdtsc where the kernel trusts it, else MONOTONIC_RAW in nanoseconds.
+ */
 #ifndef GP_CLOCK_H
 #define GP_CLOCK_H
 

@@ -1,6 +1,7 @@
 /*
- * What handles and ids mean: DEFINE records with their text, newest wins, repeated at the start of each segment so
- * that any retained suffix of a recording can be read alone. Bounded; drain thread only.
+ * What handles and ids mean: DEFINE records with their text, newest wins, repeated at the start of
+ * each segment so that any retained suffix of a recording can be read alone. Bounded; drain thread
+ * only.
  */
 #include <string.h>
 
@@ -17,7 +18,8 @@ bool gp_definitions_open(struct gp_definitions *d)
 /* THREAD is known by its number, FACT by its key, GPU by its device, the others by their handle. */
 static uint64_t key_of(const struct gp_record *record)
 {
-	uint64_t own = record->kind == GP_THREAD || record->kind == GP_FACT ? record->aux : record->v[0];
+	uint64_t own =
+		record->kind == GP_THREAD || record->kind == GP_FACT ? record->aux : record->v[0];
 	if (record->kind == GP_GPU)
 		own = record->device;
 	return own ^ (uint64_t)record->kind << 56;
@@ -28,12 +30,14 @@ static uint32_t *find(const struct gp_definitions *d, uint64_t key)
 	uint64_t at = key * 0x9e3779b97f4a7c15u >> 48;
 	for (;; at++) {
 		uint32_t *place = &d->index[at % GP_DEFINITIONS_INDEX];
-		if (*place == 0 || key_of((struct gp_record *)(d->arena + (uint64_t)(*place - 1) * 64)) == key)
+		if (*place == 0 ||
+		    key_of((struct gp_record *)(d->arena + (uint64_t)(*place - 1) * 64)) == key)
 			return place;
 	}
 }
 
-void gp_definitions_add(struct gp_definitions *d, const struct gp_record *record, const unsigned char *text)
+void gp_definitions_add(struct gp_definitions *d, const struct gp_record *record,
+			const unsigned char *text)
 {
 	uint64_t bytes = 64u * (1u + record->extra);
 	uint32_t *place = find(d, key_of(record));
@@ -43,7 +47,8 @@ void gp_definitions_add(struct gp_definitions *d, const struct gp_record *record
 			return;
 		}
 	} else {
-		struct gp_record *old = (struct gp_record *)(d->arena + (uint64_t)(*place - 1) * 64);
+		struct gp_record *old =
+			(struct gp_record *)(d->arena + (uint64_t)(*place - 1) * 64);
 		if (old->extra == record->extra) {
 			*old = *record;
 			memcpy(old + 1, text, 64u * record->extra);
@@ -63,7 +68,8 @@ void gp_definitions_add(struct gp_definitions *d, const struct gp_record *record
 }
 
 void gp_definitions_visit(const struct gp_definitions *d,
-			  void (*visit)(void *context, const struct gp_record *slots), void *context)
+			  void (*visit)(void *context, const struct gp_record *slots),
+			  void *context)
 {
 	for (uint64_t at = 0; at < d->used;) {
 		const struct gp_record *record = (const struct gp_record *)(d->arena + at);

@@ -1,7 +1,8 @@
 /*
- * The drain thread: merges the rings by order number, applies each event to the live state, writes per-thread
- * blocks, and only then frees the slots. Never calls CUDA, never takes a lock of the job, blocks all signals,
- * and has its own table of descriptors so that a job that closes everything cannot reach ours.
+ * The drain thread: merges the rings by order number, applies each event to the live state, writes
+ * per-thread blocks, and only then frees the slots. Never calls CUDA, never takes a lock of the
+ * job, blocks all signals, and has its own table of descriptors so that a job that closes
+ * everything cannot reach ours.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +14,8 @@
 
 #include "recorder.h"
 
-#define BLOCK_AGE_NS 1000000000u    /* what there is after a second is written */
-#define MISSING_NS 100000000u	    /* a number in flight for longer is passed over: it will come late */
+#define BLOCK_AGE_NS 1000000000u /* what there is after a second is written */
+#define MISSING_NS 100000000u /* a number in flight for longer is passed over: it will come late */
 #define TURN_NS 5000000u
 #define BUSY_TURN_NS 1000000u
 
@@ -38,7 +39,10 @@ void gp_drain_tell(struct gp_recorder *r, struct gp_record *record, const char *
 		return;
 	record->time = gp_clock_now();
 	bool is_memory = gp_event_infos[record->kind].class == GP_CLASS_MEMORY;
-	/* others lie before all that is not yet applied: a loss must be known before the events that it confuses */
+	/*
+	 * others lie before all that is not yet applied: a loss must be known before the events
+	 * that it confuses
+	 */
 	record->order = is_memory ? atomic_fetch_add(&gp_control->next_order, 1) : r->expected;
 	*slot_of(own, head) = *record;
 	unsigned char bytes[64 * 17] = { 0 };
@@ -59,8 +63,9 @@ static bool is_news(uint64_t now, uint64_t *told, uint64_t *news)
 }
 
 /*
- * Loss is data: what producers counted since the last turn becomes a LOST record. Called after the heads were
- * loaded and before the merge: a loss that happened before a visible event is told before it.
+ * Loss is data: what producers counted since the last turn becomes a LOST record. Called after the
+ * heads were loaded and before the merge: a loss that happened before a visible event is told
+ * before it.
  */
 static void tell_losses(struct gp_recorder *r)
 {
@@ -69,7 +74,8 @@ static void tell_losses(struct gp_recorder *r)
 	bool any = false;
 	for (uint32_t k = 0; k < rings; k++) {
 		struct gp_ring *ring = r->views[k].ring;
-		const uint64_t now[4] = { ring->lost_memory, ring->lost_launch, ring->lost_other, ring->nested };
+		const uint64_t now[4] = { ring->lost_memory, ring->lost_launch, ring->lost_other,
+					  ring->nested };
 		for (unsigned n = 0; n < 4; n++) {
 			uint64_t news;
 			any |= is_news(now[n], &ring->told[n], &news);
@@ -78,7 +84,8 @@ static void tell_losses(struct gp_recorder *r)
 	}
 	for (unsigned n = 0; n < 3; n++) {
 		uint64_t news;
-		any |= is_news(atomic_load(&r->lost_without_ring[n]), &r->told_without_ring[n], &news);
+		any |= is_news(atomic_load(&r->lost_without_ring[n]), &r->told_without_ring[n],
+			       &news);
 		lost.v[n] += news;
 	}
 	if (any)
@@ -88,7 +95,8 @@ static void tell_losses(struct gp_recorder *r)
 /* ---- from rings to the live state ---- */
 
 /* The text of a definition may wrap at the ring's end. */
-static void define(struct gp_recorder *r, const struct gp_ring_view *view, const struct gp_record *record)
+static void define(struct gp_recorder *r, const struct gp_ring_view *view,
+		   const struct gp_record *record)
 {
 	unsigned char text[64 * 255];
 	for (unsigned k = 0; k < record->extra; k++)
@@ -106,8 +114,9 @@ static void apply(struct gp_recorder *r, struct gp_ring_view *view, const struct
 }
 
 /*
- * Applies all that needs no number in flight, a block's worth at most: a producer that waits for room gets it after
- * one block, not after the whole ring. Leaves next_order at the first MEMORY record that must wait. True: a block is full.
+ * Applies all that needs no number in flight, a block's worth at most: a producer that waits for
+ * room gets it after one block, not after the whole ring. Leaves next_order at the first MEMORY
+ * record that must wait. True: a block is full.
  */
 static bool advance(struct gp_recorder *r, struct gp_ring_view *view)
 {
@@ -121,7 +130,10 @@ static bool advance(struct gp_recorder *r, struct gp_ring_view *view)
 				view->next_order = record->order;
 				return false;
 			}
-			/* a lower number was passed over once and comes late: the state knows what to do */
+			/*
+			 * a lower number was passed over once and comes late: the state knows what
+			 * to do
+			 */
 			r->expected += record->order == r->expected;
 		}
 		apply(r, view, record);
@@ -147,12 +159,16 @@ static struct gp_ring_view *lowest(struct gp_recorder *r, uint32_t rings)
 {
 	struct gp_ring_view *best = NULL;
 	for (uint32_t k = 0; k < rings; k++)
-		if (r->views[k].next_order != UINT64_MAX && (!best || r->views[k].next_order < best->next_order))
+		if (r->views[k].next_order != UINT64_MAX &&
+		    (!best || r->views[k].next_order < best->next_order))
 			best = &r->views[k];
 	return best;
 }
 
-/* The number that everybody waits for did not come: a thread was stopped between taking and publishing it. */
+/*
+ * The number that everybody waits for did not come: a thread was stopped between taking and
+ * publishing it.
+ */
 static bool is_given_up(struct gp_recorder *r)
 {
 	uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
@@ -190,7 +206,8 @@ static bool merge(struct gp_recorder *r, uint32_t rings)
 /* ---- from rings to the file ---- */
 
 /* How many slots from the tail on belong to one block: whole records, on one side of the cut. */
-static uint64_t block_slots(const struct gp_ring_view *view, uint64_t tail, uint64_t cut, bool *is_late)
+static uint64_t block_slots(const struct gp_ring_view *view, uint64_t tail, uint64_t cut,
+			    bool *is_late)
 {
 	uint64_t at = tail;
 	*is_late = slot_of(view, tail)->order < cut;
@@ -204,7 +221,8 @@ static uint64_t block_slots(const struct gp_ring_view *view, uint64_t tail, uint
 	return at - tail;
 }
 
-static void count_unwritten(struct gp_recorder *r, const struct gp_ring_view *view, uint64_t tail, uint64_t slots)
+static void count_unwritten(struct gp_recorder *r, const struct gp_ring_view *view, uint64_t tail,
+			    uint64_t slots)
 {
 	for (uint64_t at = tail; at < tail + slots;) {
 		const struct gp_record *record = slot_of(view, at);
@@ -216,7 +234,8 @@ static void count_unwritten(struct gp_recorder *r, const struct gp_ring_view *vi
 	}
 }
 
-static bool write_block(struct gp_recorder *r, struct gp_ring_view *view, uint64_t tail, uint64_t slots, bool is_late)
+static bool write_block(struct gp_recorder *r, struct gp_ring_view *view, uint64_t tail,
+			uint64_t slots, bool is_late)
 {
 	struct gp_clock_triple now = gp_clock_triple();
 	struct gp_block_header header = {
@@ -231,8 +250,8 @@ static bool write_block(struct gp_recorder *r, struct gp_ring_view *view, uint64
 		.unix_ns = now.unix_ns,
 	};
 	size_t length;
-	if (gp_block_encode(r->scratch, &header, view->ring->slots, GP_RING_SLOTS, tail, slots, r->block,
-			    r->block_capacity, &length) != GP_OK ||
+	if (gp_block_encode(r->scratch, &header, view->ring->slots, GP_RING_SLOTS, tail, slots,
+			    r->block, r->block_capacity, &length) != GP_OK ||
 	    !gp_file_put(&r->writer, r->block, length))
 		return false;
 	atomic_fetch_add(&view->ring->sequence, 1);
@@ -266,14 +285,16 @@ static bool flush_due(struct gp_recorder *r, uint32_t rings)
 	bool is_whole = true;
 	for (uint32_t k = 0; k < rings; k++) {
 		struct gp_ring_view *view = &r->views[k];
-		uint64_t pending = view->seen - atomic_load_explicit(&view->ring->tail, memory_order_relaxed);
+		uint64_t pending =
+			view->seen - atomic_load_explicit(&view->ring->tail, memory_order_relaxed);
 		bool is_retired = atomic_load(&view->ring->state) == GP_RING_RETIRED;
 		bool is_old = view->pending_ns && now - view->pending_ns >= BLOCK_AGE_NS;
 		if (pending >= GP_BLOCK_RECORDS || (pending && (is_old || is_retired)))
 			is_whole &= gp_drain_flush(r, view);
 		uint64_t head = atomic_load_explicit(&view->ring->head, memory_order_acquire);
 		if (is_retired && head == atomic_load(&view->ring->tail))
-			atomic_store_explicit(&view->ring->state, GP_RING_FREE, memory_order_release);
+			atomic_store_explicit(&view->ring->state, GP_RING_FREE,
+					      memory_order_release);
 	}
 	return is_whole;
 }
@@ -282,14 +303,19 @@ static bool flush_due(struct gp_recorder *r, uint32_t rings)
 
 static void obey(struct gp_recorder *r)
 {
-	uint32_t want = atomic_load(&gp_control->want_level), level = atomic_load(&gp_control->level);
+	uint32_t want = atomic_load(&gp_control->want_level),
+		 level = atomic_load(&gp_control->level);
 	if (want == level || want < GP_LEVEL_OFF || want > GP_LEVEL_ALL)
 		return;
 	if (level == GP_LEVEL_OFF)
-		gp_drain_tell(r, &(struct gp_record){ .kind = GP_GAP, .aux = GP_WHY_STOPPED }, NULL);
+		gp_drain_tell(r, &(struct gp_record){ .kind = GP_GAP, .aux = GP_WHY_STOPPED },
+			      NULL);
 	atomic_store(&gp_control->level, want);
 	uint32_t word = atomic_load(&gp_local->word);
-	/* partner: the relaxed load in gp_enter; a thread may record a few events more, which does no harm */
+	/*
+	 * partner: the relaxed load in gp_enter; a thread may record a few events more, which does
+	 * no harm
+	 */
 	atomic_store(&gp_local->word, ((word >> 2) + 1) << 2 | want);
 }
 
@@ -311,8 +337,11 @@ static bool turn(struct gp_recorder *r)
 	bool was_failing = r->writer.is_failing;
 	bool is_whole = flush_due(r, rings);
 	gp_segment_slice(r);
-	/* after a failure the segment has a hole: begin a new one, whose checkpoint is exact again */
-	if (gp_segment_is_due(r) || (was_failing && is_whole && !r->is_walking && r->segment_events))
+	/*
+	 * after a failure the segment has a hole: begin a new one, whose checkpoint is exact again
+	 */
+	if (gp_segment_is_due(r) ||
+	    (was_failing && is_whole && !r->is_walking && r->segment_events))
 		gp_segment_turn(r);
 	atomic_store(&gp_control->heartbeat_ns, gp_clock_raw_ns(CLOCK_MONOTONIC_RAW));
 	gp_futex_wake(&r->progress);
@@ -354,8 +383,11 @@ static void close_listed(void)
 	close(directory);
 }
 
-/* From here on descriptors are ours alone; the copies of the job's are dropped at once, or a pipe that the job
- * closes would stay open. Seccomp profiles of containers may forbid it: then each write looks first. */
+/*
+ * From here on descriptors are ours alone; the copies of the job's are dropped at once, or a pipe
+ * that the job closes would stay open. Seccomp profiles of containers may forbid it: then each
+ * write looks first.
+ */
 static void own_descriptors(struct gp_recorder *r)
 {
 	r->writer.is_shared_table = unshare(CLONE_FILES) != 0;
@@ -363,7 +395,10 @@ static void own_descriptors(struct gp_recorder *r)
 		return;
 	if (syscall(SYS_close_range, 0u, ~0u, 0u) != 0)
 		close_listed();
-	/* numbers 0 to 2 never mean a file of ours, whatever libc may print here in its last moments */
+	/*
+	 * numbers 0 to 2 never mean a file of ours, whatever libc may print here in its last
+	 * moments
+	 */
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	while (null >= 0 && null < STDERR_FILENO)
 		null = dup(null);
@@ -394,7 +429,10 @@ static void tell_facts(struct gp_recorder *r)
 		*strrchr(place, '/') = '\0';
 	}
 	gp_drain_tell(r, &(struct gp_record){ .kind = GP_FACT, .aux = GP_FACT_RING_PLACE }, place);
-	gp_drain_tell(r, &(struct gp_record){ .kind = GP_THREAD, .aux = 0, .thread.tid = (uint64_t)syscall(SYS_gettid) },
+	gp_drain_tell(r,
+		      &(struct gp_record){ .kind = GP_THREAD,
+					   .aux = 0,
+					   .thread.tid = (uint64_t)syscall(SYS_gettid) },
 		      "gpuprof");
 }
 
@@ -406,7 +444,8 @@ static bool open_memory(struct gp_recorder *r)
 	r->block = gp_pages(r->block_capacity);
 	r->buffer = gp_pages(GP_BLOCK_RECORDS * sizeof *r->buffer);
 	r->live = gp_live_open();
-	return r->scratch && r->block && r->buffer && r->live && gp_definitions_open(&r->definitions);
+	return r->scratch && r->block && r->buffer && r->live &&
+	       gp_definitions_open(&r->definitions);
 }
 
 static bool open_file(struct gp_recorder *r)
@@ -427,7 +466,10 @@ static bool open_file(struct gp_recorder *r)
 	return gp_file_create(&r->writer, r->name);
 }
 
-/* The header names the rings, the rings name the recording: the file is made first, its header rewritten. */
+/*
+ * The header names the rings, the rings name the recording: the file is made first, its header
+ * rewritten.
+ */
 static bool rewrite_header(struct gp_recorder *r)
 {
 	unsigned char bytes[GP_FILE_HEADER];
@@ -454,9 +496,10 @@ static bool start(struct gp_recorder *r)
 	}
 	r->writer.control = gp_control;
 	atomic_store(&r->views[0].ring->state, GP_RING_ACTIVE);
-	atomic_store(&gp_control->want_level, !gp_settings.is_started	? (uint32_t)GP_LEVEL_OFF :
-					      !gp_settings.has_launches ? (uint32_t)GP_LEVEL_MEMORY :
-									  (uint32_t)GP_LEVEL_ALL);
+	atomic_store(&gp_control->want_level, !gp_settings.is_started ? (uint32_t)GP_LEVEL_OFF :
+					      !gp_settings.has_launches ?
+									(uint32_t)GP_LEVEL_MEMORY :
+									(uint32_t)GP_LEVEL_ALL);
 	atomic_store(&gp_control->level, atomic_load(&gp_control->want_level));
 	if (!rewrite_header(r) || !gp_segment_begin(r))
 		return false;

@@ -1,4 +1,7 @@
-/* Recording on disk: pwrite at a known offset, never append, never trust a descriptor that the job can reach. */
+/*
+ * Recording on disk: pwrite at a known offset, never append, never trust a descriptor that the job
+ * can reach.
+ */
 #include "file_write.h"
 
 #include <errno.h>
@@ -121,7 +124,8 @@ bool gp_file_create(struct gp_file_writer *w, const char *name)
 	return write_all(w->fd, bytes, sizeof bytes, 0);
 }
 
-static bool put_plain_block(struct gp_file_writer *w, enum gp_block_type type, uint16_t flags, uint64_t offset)
+static bool put_plain_block(struct gp_file_writer *w, enum gp_block_type type, uint16_t flags,
+			    uint64_t offset)
 {
 	struct gp_control *c = w->control;
 	struct gp_clock_triple now = gp_clock_triple();
@@ -180,7 +184,9 @@ uint64_t gp_file_room(const struct gp_file_writer *w)
 	uint64_t used = atomic_load(&w->control->write_offset) -
 			gp_slot_offset(&w->header, atomic_load(&w->control->slot));
 	/* an END block always fits */
-	return used + GP_BLOCK_HEADER > w->header.slot_bytes ? 0 : w->header.slot_bytes - GP_BLOCK_HEADER - used;
+	return used + GP_BLOCK_HEADER > w->header.slot_bytes ?
+		       0 :
+		       w->header.slot_bytes - GP_BLOCK_HEADER - used;
 }
 
 bool gp_file_put(struct gp_file_writer *w, const unsigned char *block, size_t bytes)
@@ -190,10 +196,14 @@ bool gp_file_put(struct gp_file_writer *w, const unsigned char *block, size_t by
 		/* a segment may not overwrite its own beginning */
 		if (atomic_load(&c->part) + 2 >= w->header.slots ||
 		    bytes + 2 * GP_BLOCK_HEADER > w->header.slot_bytes) {
-			gp_say(true, "the flight recorder is too small for this job, events are being lost: GPUPROF_RING", NULL);
+			gp_say(true,
+			       "the flight recorder is too small for this job, events are being "
+			       "lost: GPUPROF_RING",
+			       NULL);
 			return false;
 		}
-		if (!begin_part(w, atomic_load(&c->segment), atomic_load(&c->part) + 1, atomic_load(&c->cut)))
+		if (!begin_part(w, atomic_load(&c->segment), atomic_load(&c->part) + 1,
+				atomic_load(&c->cut)))
 			return false;
 	}
 	uint64_t offset = atomic_load(&c->write_offset);

@@ -8,7 +8,8 @@
 
 void gp_futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns)
 {
-	struct timespec timeout = { (time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u) };
+	struct timespec timeout = { (time_t)(timeout_ns / 1000000000u),
+				    (long)(timeout_ns % 1000000000u) };
 	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, &timeout, NULL, 0);
 }
 
@@ -20,7 +21,8 @@ void gp_futex_wake(_Atomic uint32_t *word)
 
 void *gp_pages(size_t bytes)
 {
-	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (pages == MAP_FAILED)
 		return NULL;
 	madvise(pages, bytes, MADV_DONTFORK);

@@ -69,14 +69,16 @@ static void put_padded(struct text *t, uint64_t number, unsigned digits)
 }
 
 /*
- * UTC as 20260131T235959: sorts, and has no blanks or colons. Not gmtime_r: it takes libc's time zone lock, which a
- * forked child may find taken for ever. Days to date as in Howard Hinnant's chrono-compatible calendar algorithms.
+ * UTC as 20260131T235959: sorts, and has no blanks or colons. Not gmtime_r: it takes libc's time
+ * zone lock, which a forked child may find taken for ever. Days to date as in Howard Hinnant's
+ * chrono-compatible calendar algorithms.
  */
 static void put_moment(struct text *t, uint64_t unix_ns)
 {
 	uint64_t seconds = unix_ns / 1000000000u, days = seconds / 86400 + 719468;
 	uint64_t era = days / 146097, day_of_era = days % 146097;
-	uint64_t year = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+	uint64_t year =
+		(day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
 	uint64_t day = day_of_era - (365 * year + year / 4 - year / 100);
 	uint64_t month = (5 * day + 2) / 153; /* from March */
 	put_padded(t, year + era * 400 + (month >= 10), 4);
@@ -103,10 +105,13 @@ static const char *put_variable(struct text *t, const char *at)
 
 static void expand(struct text *t, const char *pattern, uint64_t start_unix_ns)
 {
-	static const char *const ranks[] = { "RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", NULL };
-	static const char *const locals[] = { "LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", NULL };
+	static const char *const ranks[] = { "RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK",
+					     "PMI_RANK", NULL };
+	static const char *const locals[] = { "LOCAL_RANK", "SLURM_LOCALID",
+					      "OMPI_COMM_WORLD_LOCAL_RANK", NULL };
 	static const char *const nodes[] = { "SLURM_NODEID", "GROUP_RANK", NULL };
-	static const char *const jobs[] = { "SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "PBS_JOBID", NULL };
+	static const char *const jobs[] = { "SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "PBS_JOBID",
+					    NULL };
 	while (*pattern) {
 		size_t plain = strcspn(pattern, "%");
 		put(t, pattern, plain);
@@ -115,15 +120,33 @@ static void expand(struct text *t, const char *pattern, uint64_t start_unix_ns)
 			return;
 		char c = *pattern ? *pattern++ : '%';
 		switch (c) {
-		case 'h': put_host(t); break;
-		case 'p': put_number(t, (uint64_t)getpid()); break;
-		case 't': put_moment(t, start_unix_ns); break;
-		case 'r': put_first_of(t, ranks); break;
-		case 'l': put_first_of(t, locals); break;
-		case 'n': put_first_of(t, nodes); break;
-		case 'j': put_first_of(t, jobs); break;
-		case 'q': pattern = put_variable(t, pattern); break;
-		default: put(t, &c, 1); break;
+		case 'h':
+			put_host(t);
+			break;
+		case 'p':
+			put_number(t, (uint64_t)getpid());
+			break;
+		case 't':
+			put_moment(t, start_unix_ns);
+			break;
+		case 'r':
+			put_first_of(t, ranks);
+			break;
+		case 'l':
+			put_first_of(t, locals);
+			break;
+		case 'n':
+			put_first_of(t, nodes);
+			break;
+		case 'j':
+			put_first_of(t, jobs);
+			break;
+		case 'q':
+			pattern = put_variable(t, pattern);
+			break;
+		default:
+			put(t, &c, 1);
+			break;
 		}
 	}
 }

@@ -1,8 +1,9 @@
 /*
- * What hooks may use: enter, reserve, fill, commit, leave. Inline fast halves; slow halves in recorder.c.
- * Lives in the target: see DESIGN 3 for the rules that every line here obeys. Must not include interpose/.
+ * What hooks may use: enter, reserve, fill, commit, leave. Inline fast halves; slow halves in
+ * recorder.c. Lives in the target: see DESIGN 3 for the rules that every line here obeys. Must not
+ * include interpose/.
  *
- *	if (!gp_enter())			// nested, off, or not recording: just call the driver
+ *	if (!gp_enter())			// nested, off or not recording
  *		return real(...);
  *	result = real(...);
  *	struct gp_record *r = gp_reserve(GP_ALLOC);
@@ -27,26 +28,31 @@
 
 /* A thread's own state: initial-exec TLS, at most 512 bytes in all. */
 struct gp_thread {
-	uint32_t depth;	     /* > 0: inside one of our wrappers */
-	uint32_t word;	     /* gp_local->word that this state was made for */
+	uint32_t depth;	      /* > 0: inside one of our wrappers */
+	uint32_t word;	      /* gp_local->word that this state was made for */
 	struct gp_ring *ring; /* NULL: none yet, or not recording */
-	uint64_t head;	     /* own copy of ring->head */
-	uint64_t limit;	     /* reserve is fast while head < limit: tail as last seen + GP_RING_SLOTS */
-	uint32_t level;	     /* enum gp_level in force for this thread */
-	uint32_t device_epoch; /* interpose's: see context.h */
-	uint64_t context;	     /* interpose's: current CUcontext, 0 unknown */
+	uint64_t head;	      /* own copy of ring->head */
+	uint64_t limit; /* reserve is fast while head < limit: tail as last seen + GP_RING_SLOTS */
+	uint32_t level; /* enum gp_level in force for this thread */
+	uint32_t device_epoch;	       /* interpose's: see context.h */
+	uint64_t context;	       /* interpose's: current CUcontext, 0 unknown */
 	uint64_t stream, stream_epoch; /* interpose's: last stream looked up */
 	uint32_t stream_device;
 	uint32_t saved_errno;
-	uint64_t last_free_order; /* order of this thread's last FREE, UNMAP: what free_failed undoes */
-	uint32_t is_stalled;	  /* its ring was full and is not yet half empty: lose at once */
-	uint32_t generation;	  /* gp_recorder.generation that `ring` belongs to */
-	uint32_t is_drain;	  /* the recorder's own thread */
-	uint64_t retry_ns;	  /* no ring: when to ask for one again */
+	/* order of this thread's last FREE, UNMAP: what free_failed undoes */
+	uint64_t last_free_order;
+	uint32_t is_stalled; /* its ring was full and is not yet half empty: lose at once */
+	uint32_t generation; /* gp_recorder.generation that `ring` belongs to */
+	uint32_t is_drain;   /* the recorder's own thread */
+	uint64_t retry_ns;   /* no ring: when to ask for one again */
 };
-extern _Thread_local struct gp_thread gp_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern _Thread_local struct gp_thread gp_thread
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* A page of its own with MADV_WIPEONFORK: word is 0 in a fresh child, else changes with every change of level. */
+/*
+ * A page of its own with MADV_WIPEONFORK: word is 0 in a fresh child, else changes with every
+ * change of level.
+ */
 struct gp_local {
 	_Atomic uint32_t word;
 	_Atomic uint32_t is_starting; /* somebody starts, or has started, this process's recorder */
@@ -60,7 +66,10 @@ GP_COLD bool gp_enter_slow(enum gp_level least);
 GP_COLD struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots);
 void gp_nested(void);
 
-/* True: outermost, recording at least at `least`, and the caller must gp_leave(). False: do nothing more. */
+/*
+ * True: outermost, recording at least at `least`, and the caller must gp_leave(). False: do nothing
+ * more.
+ */
 GP_HOT bool gp_enter_level(enum gp_level least)
 {
 	struct gp_thread *t = &gp_thread;
@@ -97,9 +106,12 @@ GP_HOT void gp_leave(void)
 	gp_thread.depth = 0;
 }
 
-/* One slot, zeroed, with time and kind filled in; NULL when the ring is full and the wait was in vain (counted as lost).
- * Nothing is visible to the drain thread until it is committed; an abandoned reservation costs nothing. `time` was taken
- * by the caller and is not before that of the thread's last record. */
+/*
+ * One slot, zeroed, with time and kind filled in; NULL when the ring is full and the wait was in
+ * vain (counted as lost). Nothing is visible to the drain thread until it is committed; an
+ * abandoned reservation costs nothing. `time` was taken by the caller and is not before that of the
+ * thread's last record.
+ */
 GP_HOT struct gp_record *gp_reserve_at(enum gp_kind kind, uint64_t time)
 {
 	struct gp_thread *t = &gp_thread;
@@ -115,11 +127,15 @@ GP_HOT struct gp_record *gp_reserve(enum gp_kind kind)
 	return gp_reserve_at(kind, gp_clock_now());
 }
 
-/* Publishes a MEMORY record: takes its order number (the one atomic of the path), then moves the head. Returns the order. */
+/*
+ * Publishes a MEMORY record: takes its order number (the one atomic of the path), then moves the
+ * head. Returns the order.
+ */
 GP_HOT uint64_t gp_commit_memory(struct gp_record *r)
 {
 	struct gp_thread *t = &gp_thread;
-	uint64_t order = atomic_fetch_add_explicit(&gp_control->next_order, 1, memory_order_relaxed);
+	uint64_t order =
+		atomic_fetch_add_explicit(&gp_control->next_order, 1, memory_order_relaxed);
 	r->order = order;
 	t->head++;
 	/* partner: acquire load of head in drain.c */
@@ -136,18 +152,29 @@ GP_HOT void gp_commit(struct gp_record *r)
 	atomic_store_explicit(&t->ring->head, t->head, memory_order_release);
 }
 
-/* A DEFINE record with text (cut at GP_TEXT_MAX), reserved, copied and committed. `record` gives kind and fields. Slow half only. */
+/*
+ * A DEFINE record with text (cut at GP_TEXT_MAX), reserved, copied and committed. `record` gives
+ * kind and fields. Slow half only.
+ */
 void gp_define(const struct gp_record *record, const char *text, size_t text_bytes);
 
 /* ---- what interpose/ tells the recorder ---- */
 
-/* Constructor: reads the environment, no thread, no file. `is_on` false: GPUPROF=off or another program's name. */
+/*
+ * Constructor: reads the environment, no thread, no file. `is_on` false: GPUPROF=off or another
+ * program's name.
+ */
 bool gp_recorder_init(void);
 /* Destructor: final drain, bounded wait. */
 void gp_recorder_end(void);
-/* Called once, before the first event of a process (also of a forked child) is committed, on its thread, depth raised. */
+/*
+ * Called once, before the first event of a process (also of a forked child) is committed, on its
+ * thread, depth raised.
+ */
 extern void (*gp_recorder_started)(void);
-/* Says a thing on stderr at most once (GPUPROF_VERBOSE, or is_important). Signal-safe, keeps errno. */
+/*
+ * Says a thing on stderr at most once (GPUPROF_VERBOSE, or is_important). Signal-safe, keeps errno.
+ */
 void gp_say(bool is_important, const char *text, const char *subject);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The producers' slow halves: the first event of a process, of a thread, a full ring, the end. Runs on the job's
- * threads; every entry keeps errno. What is fast is in record.h.
+ * The producers' slow halves: the first event of a process, of a thread, a full ring, the end. Runs
+ * on the job's threads; every entry keeps errno. What is fast is in record.h.
  */
 #include "recorder.h"
 
@@ -84,7 +84,10 @@ static void start_process(void)
 {
 	struct gp_recorder *r = &gp_recorder;
 	uint32_t generation = r->generation + 1;
-	/* a forked child: the parent's rings and pages are not mapped here, nothing of them may be used */
+	/*
+	 * a forked child: the parent's rings and pages are not mapped here, nothing of them may be
+	 * used
+	 */
 	memset(r, 0, sizeof *r);
 	r->generation = generation;
 	r->start = gp_clock_triple();
@@ -101,7 +104,8 @@ static void start_process(void)
 	}
 	gp_settings_warn();
 	if (!wait_for(is_started, START_WAIT_NS))
-		gp_say(true, "the recording cannot be opened in time, events are lost until it is:", r->name);
+		gp_say(true, "the recording cannot be opened in time, events are lost until it is:",
+		       r->name);
 }
 
 static void start_once(void)
@@ -133,7 +137,10 @@ static struct gp_ring *find_ring(bool *has_retired)
 	return NULL;
 }
 
-/* A dead thread's ring is taken before a new one is asked for: 10,000 short threads need a few rings. */
+/*
+ * A dead thread's ring is taken before a new one is asked for: 10,000 short threads need a few
+ * rings.
+ */
 static struct gp_ring *take_ring(uint64_t timeout_ns)
 {
 	uint64_t deadline = now_ns() + timeout_ns;
@@ -144,7 +151,9 @@ static struct gp_ring *take_ring(uint64_t timeout_ns)
 		uint64_t now = now_ns();
 		if (ring || now >= deadline)
 			return ring;
-		/* a thread that did not ask may have taken the ring that was made for us: ask again */
+		/*
+		 * a thread that did not ask may have taken the ring that was made for us: ask again
+		 */
 		if (!has_retired && atomic_load(&gp_recorder.rings_wanted) == 0)
 			atomic_fetch_add(&gp_recorder.rings_wanted, 1);
 		gp_futex_wake(&gp_recorder.wake);
@@ -235,9 +244,11 @@ static void count_lost(struct gp_thread *t, enum gp_kind kind)
 		atomic_fetch_add(&gp_recorder.lost_without_ring[loss_of(kind)], 1);
 		return;
 	}
-	_Atomic uint64_t *const counters[] = { &t->ring->lost_memory, &t->ring->lost_launch, &t->ring->lost_other };
+	_Atomic uint64_t *const counters[] = { &t->ring->lost_memory, &t->ring->lost_launch,
+					       &t->ring->lost_other };
 	_Atomic uint64_t *counter = counters[loss_of(kind)];
-	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
 }
 
 static bool has_room(struct gp_thread *t, unsigned slots)
@@ -247,7 +258,8 @@ static bool has_room(struct gp_thread *t, unsigned slots)
 	uint64_t end = tail + GP_RING_SLOTS - (slots - 1), look_again = t->head + GP_RING_SLOTS / 8;
 	t->limit = end < look_again ? end : look_again;
 	/* a quarter full and the drain thread sleeps: it need not wait for its time */
-	if (t->head - tail > GP_RING_SLOTS / 4 && atomic_load_explicit(&gp_recorder.is_asleep, memory_order_relaxed))
+	if (t->head - tail > GP_RING_SLOTS / 4 &&
+	    atomic_load_explicit(&gp_recorder.is_asleep, memory_order_relaxed))
 		gp_futex_wake(&gp_recorder.wake);
 	if (t->is_stalled && t->head - tail <= GP_RING_SLOTS / 2)
 		t->is_stalled = 0;
@@ -298,7 +310,8 @@ struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
 void gp_nested(void)
 {
 	struct gp_thread *t = &gp_thread;
-	if (!t->ring || t->is_drain || t->generation != gp_recorder.generation || atomic_load(&gp_local->word) == 0)
+	if (!t->ring || t->is_drain || t->generation != gp_recorder.generation ||
+	    atomic_load(&gp_local->word) == 0)
 		return;
 	uint64_t nested = atomic_load_explicit(&t->ring->nested, memory_order_relaxed);
 	atomic_store_explicit(&t->ring->nested, nested + 1, memory_order_relaxed);
@@ -322,7 +335,8 @@ void gp_define(const struct gp_record *definition, const char *text, size_t text
 	if (text_bytes)
 		memcpy(bytes + sizeof length, text, text_bytes);
 	for (unsigned k = 0; k < extra; k++)
-		memcpy(&t->ring->slots[(t->head + 1 + k) & (GP_RING_SLOTS - 1)], bytes + 64 * k, 64);
+		memcpy(&t->ring->slots[(t->head + 1 + k) & (GP_RING_SLOTS - 1)], bytes + 64 * k,
+		       64);
 	gp_commit(record);
 }
 

@@ -1,22 +1,24 @@
 /*
- * The recorder's own state, shared by the files of record/: what the producers' slow halves and the drain
- * thread agree on. One per process; a forked child starts from zero. Not for interpose/.
+ * The recorder's own state, shared by the files of record/: what the producers' slow halves and the
+ * drain thread agree on. One per process; a forked child starts from zero. Not for interpose/.
  */
 #ifndef GP_RECORDER_H
 #define GP_RECORDER_H
 
+#include "../state/live.h"
 #include "file_write.h"
 #include "record.h"
 #include "settings.h"
-#include "../state/live.h"
 
 /* What the drain thread knows of a ring. */
 struct gp_ring_view {
 	struct gp_ring *ring;
-	uint64_t seen;	      /* slots [tail, seen) are applied, not yet written */
-	uint64_t head;	      /* as last loaded */
-	uint64_t next_order;  /* order of the first MEMORY record at or behind seen; UINT64_MAX: none yet */
-	uint64_t pending_ns;  /* MONOTONIC_RAW when the oldest unwritten slot was seen; 0: nothing pending */
+	uint64_t seen; /* slots [tail, seen) are applied, not yet written */
+	uint64_t head; /* as last loaded */
+	/* order of the first MEMORY record at or behind seen; UINT64_MAX: none yet */
+	uint64_t next_order;
+	/* MONOTONIC_RAW when the oldest unwritten slot was seen; 0: nothing pending */
+	uint64_t pending_ns;
 };
 
 struct gp_definition;
@@ -27,7 +29,8 @@ struct gp_definitions {
 	uint64_t count;
 	bool is_full;
 };
-#define GP_DEFINITIONS_BYTES (8u << 20) /* the stated bound for definitions; pages appear as they are used */
+#define GP_DEFINITIONS_BYTES \
+	(8u << 20) /* the stated bound for definitions; pages appear as they are used */
 #define GP_DEFINITIONS_INDEX 65536u
 
 struct gp_recorder {
@@ -40,23 +43,24 @@ struct gp_recorder {
 	size_t block_capacity;
 	struct gp_record *buffer; /* checkpoint and definition records on their way into a block */
 	uint64_t buffered;
-	uint64_t expected; /* the next order number to apply */
+	uint64_t expected;	   /* the next order number to apply */
 	uint64_t missing_since_ns; /* 0: not waiting for a number in flight */
 	uint64_t segment_events;
 	uint64_t sequence; /* of blocks with GP_THREAD_NONE */
 	bool has_segment;
-	bool is_walking;   /* a checkpoint is being written in slices */
-	char name[1024];   /* GPUPROF_OUTPUT expanded, on the job's thread */
+	bool is_walking; /* a checkpoint is being written in slices */
+	char name[1024]; /* GPUPROF_OUTPUT expanded, on the job's thread */
 	struct gp_clock_triple start;
 	uint32_t generation; /* counts the processes of this line of forks that recorded */
 	char ring_path[256];
 	int ring_fd;
-	bool is_full;	 /* the place has no room for more rings: those that follow are private memory */
+	/* the place has no room for more rings: those that follow are private memory */
+	bool is_full;
 	bool is_private; /* rings in private memory: nothing survives a SIGKILL */
 	_Atomic uint32_t threads;
-	_Atomic uint32_t wake;	   /* futex: bumped to wake the drain thread */
+	_Atomic uint32_t wake;	    /* futex: bumped to wake the drain thread */
 	_Atomic uint32_t is_asleep; /* the drain thread waits for `wake` */
-	_Atomic uint32_t progress; /* futex: bumped after each turn */
+	_Atomic uint32_t progress;  /* futex: bumped after each turn */
 	_Atomic uint32_t rings_wanted;
 	_Atomic uint32_t state; /* enum gp_recorder_state */
 	_Atomic uint32_t is_ending;
@@ -64,7 +68,13 @@ struct gp_recorder {
 	uint64_t told_without_ring[3];
 };
 
-enum gp_recorder_state { GP_RECORDER_NEW, GP_RECORDER_STARTING, GP_RECORDER_RUNNING, GP_RECORDER_FAILED, GP_RECORDER_ENDED };
+enum gp_recorder_state {
+	GP_RECORDER_NEW,
+	GP_RECORDER_STARTING,
+	GP_RECORDER_RUNNING,
+	GP_RECORDER_FAILED,
+	GP_RECORDER_ENDED
+};
 
 extern struct gp_recorder gp_recorder __attribute__((visibility("hidden")));
 
@@ -91,15 +101,20 @@ bool gp_segment_seal(struct gp_recorder *recorder);
 
 /* definitions.c: what handles and ids mean, kept to be repeated in each segment. */
 bool gp_definitions_open(struct gp_definitions *definitions);
-void gp_definitions_add(struct gp_definitions *definitions, const struct gp_record *record, const unsigned char *text);
+void gp_definitions_add(struct gp_definitions *definitions, const struct gp_record *record,
+			const unsigned char *text);
 void gp_definitions_visit(const struct gp_definitions *definitions,
-			  void (*visit)(void *context, const struct gp_record *slots), void *context);
+			  void (*visit)(void *context, const struct gp_record *slots),
+			  void *context);
 
 /* futex.c */
 void gp_futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns);
 void gp_futex_wake(_Atomic uint32_t *word);
 
-/* say.c: the drain thread has no stderr of its own; what it says waits for the job's next slow path. */
+/*
+ * say.c: the drain thread has no stderr of its own; what it says waits for the job's next slow
+ * path.
+ */
 void gp_say_errno(const char *text, const char *subject, int error);
 void gp_say_pending(void);
 

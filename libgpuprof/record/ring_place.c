@@ -1,6 +1,7 @@
 /*
- * Where the rings lie: /dev/shm, else beside the recording on a local disk, else private memory. Space is
- * reserved with posix_fallocate before it is mapped: a store into a hole of a full tmpfs is SIGBUS in the job.
+ * Where the rings lie: /dev/shm, else beside the recording on a local disk, else private memory.
+ * Space is reserved with posix_fallocate before it is mapped: a store into a hole of a full tmpfs
+ * is SIGBUS in the job.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -63,10 +64,11 @@ static uint64_t pid_namespace(void)
 	return statx(AT_FDCWD, "/proc/self/ns/pid", 0, STATX_INO, &st) == 0 ? st.stx_ino : 0;
 }
 
-static void format_name(char *out, size_t capacity, const char *directory, uint64_t start, unsigned attempt)
+static void format_name(char *out, size_t capacity, const char *directory, uint64_t start,
+			unsigned attempt)
 {
-	int n = snprintf(out, capacity, "%s/gpuprof-ring-%u-%u-%llu", directory, (unsigned)getuid(), (unsigned)getpid(),
-			 (unsigned long long)start);
+	int n = snprintf(out, capacity, "%s/gpuprof-ring-%u-%u-%llu", directory, (unsigned)getuid(),
+			 (unsigned)getpid(), (unsigned long long)start);
 	if (attempt && n > 0 && (size_t)n < capacity)
 		snprintf(out + n, capacity - (size_t)n, "-%u", attempt + 1);
 }
@@ -124,8 +126,10 @@ static bool open_beside_recording(struct gp_recorder *r)
 	return open_in(r, directory);
 }
 
-/* Whoever can take this lock knows that we are dead. The table of descriptors is the drain thread's own
- * (unless is_shared_table), so the job cannot drop the lock by closing a number. */
+/*
+ * Whoever can take this lock knows that we are dead. The table of descriptors is the drain thread's
+ * own (unless is_shared_table), so the job cannot drop the lock by closing a number.
+ */
 static void take_lock(struct gp_recorder *r)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
@@ -162,12 +166,15 @@ static struct gp_ring *map_shared_ring(struct gp_recorder *r, uint32_t index)
 	if (fstatfs(r->ring_fd, &fs) != 0 || !has_room(&fs, taken, GP_RING_BYTES) ||
 	    posix_fallocate(r->ring_fd, (off_t)taken, GP_RING_BYTES) != 0)
 		return NULL;
-	void *ring = mmap(NULL, GP_RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, r->ring_fd, (off_t)taken);
+	void *ring = mmap(NULL, GP_RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+			  r->ring_fd, (off_t)taken);
 	return ring == MAP_FAILED ? NULL : ring;
 }
 
-/* Where the place is full a thread's ring is private memory, and those that follow, too: the indices of the file
- * stay without holes. Better than losing all that the thread does. */
+/*
+ * Where the place is full a thread's ring is private memory, and those that follow, too: the
+ * indices of the file stay without holes. Better than losing all that the thread does.
+ */
 static struct gp_ring *map_ring(struct gp_recorder *r, uint32_t index)
 {
 	struct gp_ring *ring = r->is_private || r->is_full ? NULL : map_shared_ring(r, index);
@@ -175,7 +182,9 @@ static struct gp_ring *map_ring(struct gp_recorder *r, uint32_t index)
 		return ring;
 	if (!r->is_private && !r->is_full) {
 		r->is_full = true;
-		gp_say(true, "no room for more rings, what further threads do in the last second does not survive a kill:",
+		gp_say(true,
+		       "no room for more rings, what further threads do in the last second does "
+		       "not survive a kill:",
 		       r->ring_path);
 	}
 	return gp_pages(GP_RING_BYTES);
@@ -188,7 +197,8 @@ bool gp_ring_place_grow(struct gp_recorder *r)
 		return false;
 	struct gp_ring *ring = map_ring(r, index);
 	if (!ring) {
-		gp_say(true, "no memory for one more thread's ring, its events are being lost", NULL);
+		gp_say(true, "no memory for one more thread's ring, its events are being lost",
+		       NULL);
 		return false;
 	}
 	madvise(ring, GP_RING_BYTES, MADV_DONTFORK);

@@ -1,6 +1,6 @@
 /*
- * The target's only printer: one write(2) to stderr, errno kept, each text at most once. The drain thread has closed
- * its stderr, so what it says is kept until a thread of the job comes by.
+ * The target's only printer: one write(2) to stderr, errno kept, each text at most once. The drain
+ * thread has closed its stderr, so what it says is kept until a thread of the job comes by.
  */
 #include <errno.h>
 #include <string.h>

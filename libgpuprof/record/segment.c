@@ -1,7 +1,8 @@
 /*
- * Segments: each starts with what a reader needs to begin there (definitions, figures since the start, the live
- * set), so that a flight recorder forgets details and never figures. The live set is written in slices between
- * turns of the drain; an entry that changes before its slice is written is copied out first (state/live.h).
+ * Segments: each starts with what a reader needs to begin there (definitions, figures since the
+ * start, the live set), so that a flight recorder forgets details and never figures. The live set
+ * is written in slices between turns of the drain; an entry that changes before its slice is
+ * written is copied out first (state/live.h).
  */
 #include "recorder.h"
 
@@ -23,8 +24,8 @@ static void write_buffer(struct gp_recorder *r, enum gp_block_type type, uint16_
 		.unix_ns = now.unix_ns,
 	};
 	size_t length;
-	if (gp_block_encode(r->scratch, &header, r->buffer, GP_BLOCK_RECORDS, 0, r->buffered, r->block,
-			    r->block_capacity, &length) == GP_OK &&
+	if (gp_block_encode(r->scratch, &header, r->buffer, GP_BLOCK_RECORDS, 0, r->buffered,
+			    r->block, r->block_capacity, &length) == GP_OK &&
 	    gp_file_put(&r->writer, r->block, length))
 		r->sequence++;
 	r->buffered = 0;

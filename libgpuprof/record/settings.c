@@ -35,14 +35,14 @@ static const char *option(enum option_id id)
 
 static bool is_yes(const char *text)
 {
-	return strcasecmp(text, "on") == 0 || strcmp(text, "1") == 0 || strcasecmp(text, "yes") == 0 ||
-	       strcasecmp(text, "true") == 0;
+	return strcasecmp(text, "on") == 0 || strcmp(text, "1") == 0 ||
+	       strcasecmp(text, "yes") == 0 || strcasecmp(text, "true") == 0;
 }
 
 static bool is_no(const char *text)
 {
-	return strcasecmp(text, "off") == 0 || strcmp(text, "0") == 0 || strcasecmp(text, "no") == 0 ||
-	       strcasecmp(text, "false") == 0;
+	return strcasecmp(text, "off") == 0 || strcmp(text, "0") == 0 ||
+	       strcasecmp(text, "no") == 0 || strcasecmp(text, "false") == 0;
 }
 
 /* "512M", "4 MiB", "1g" or bytes. False: not a size. */
@@ -117,7 +117,8 @@ static bool is_known(const char *entry, size_t name)
 		if (strlen(internal[k]) == name && memcmp(entry, internal[k], name) == 0)
 			return true;
 	for (size_t k = 0; k < OPTIONS; k++)
-		if (strlen(options[k].variable) == name && memcmp(entry, options[k].variable, name) == 0)
+		if (strlen(options[k].variable) == name &&
+		    memcmp(entry, options[k].variable, name) == 0)
 			return true;
 	return false;
 }
@@ -159,7 +160,8 @@ void gp_settings_warn(void)
 		memcpy(line, *entry, name);
 		static const char middle[] = "', did you mean '";
 		memcpy(line + name, middle, sizeof middle - 1);
-		copy(line + name + sizeof middle - 1, sizeof line - name - sizeof middle, options[best].variable);
+		copy(line + name + sizeof middle - 1, sizeof line - name - sizeof middle,
+		     options[best].variable);
 		gp_say(true, "unknown variable", line);
 		return; /* the first one is enough to make the user look */
 	}

@@ -22,8 +22,10 @@ void gp_settings_read(void);
 /* Names unknown GPUPROF_* variables on stderr. */
 void gp_settings_warn(void);
 
-/* Expands the output pattern into an absolute path. False: does not fit. Reads the environment: on a thread of the
- * job, never on the drain thread. */
+/*
+ * Expands the output pattern into an absolute path. False: does not fit. Reads the environment: on
+ * a thread of the job, never on the drain thread.
+ */
 bool gp_output_name(const char *pattern, uint64_t start_unix_ns, char *out, size_t capacity);
 /* The attempt's name: attempt 0 is `name` itself, attempt n has ".n+1" before the extension. */
 bool gp_output_attempt(const char *name, unsigned attempt, char *out, size_t capacity);

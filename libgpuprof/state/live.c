@@ -66,7 +66,8 @@ void gp_live_drop(struct gp_live *live, uint32_t slot)
 	live->entries--;
 }
 
-void gp_curve_add(struct gp_live *live, unsigned device, enum gp_curve curve, uint64_t bytes, const struct gp_record *r)
+void gp_curve_add(struct gp_live *live, unsigned device, enum gp_curve curve, uint64_t bytes,
+		  const struct gp_record *r)
 {
 	struct gp_live_device *d = &gp_live_device_of(live, device)->figures;
 	struct gp_curve_state *c = &d->curve[curve];
@@ -200,7 +201,8 @@ uint64_t gp_live_entries(const struct gp_live *live)
 	return live->entries;
 }
 
-static const struct gp_live_entry *find_by_scan(const struct gp_live *live, unsigned space, uint64_t address)
+static const struct gp_live_entry *find_by_scan(const struct gp_live *live, unsigned space,
+						uint64_t address)
 {
 	for (uint32_t slot = GP_SLOT_FIRST; slot < live->table.slots; slot++) {
 		const struct gp_live_entry *e = &gp_table_slot(&live->table, slot)->entry;
@@ -210,7 +212,8 @@ static const struct gp_live_entry *find_by_scan(const struct gp_live *live, unsi
 	return NULL;
 }
 
-const struct gp_live_entry *gp_live_find(const struct gp_live *live, unsigned space, uint64_t address)
+const struct gp_live_entry *gp_live_find(const struct gp_live *live, unsigned space,
+					 uint64_t address)
 {
 	if (space == GP_SPACE_NONE || space >= GP_SPACES)
 		return NULL;

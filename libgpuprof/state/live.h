@@ -1,7 +1,8 @@
 /*
- * The state of memory: events in order -> live set, three curves a device, peaks, self-check.
- * The drain thread keeps one (for checkpoints and figures since the start), the reader replays into one: the
- * same code, so that both say the same. Memory comes from mmap in chunks, never from malloc. No I/O, no threads.
+ * The state of memory: events in order -> live set, three curves a device, peaks, self-check. The
+ * drain thread keeps one (for checkpoints and figures since the start), the reader replays into
+ * one: the same code, so that both say the same. Memory comes from mmap in chunks, never from
+ * malloc. No I/O, no threads.
  */
 #ifndef GP_LIVE_H
 #define GP_LIVE_H
@@ -10,9 +11,10 @@
 #include "../format/status.h"
 
 /*
- * A live allocation, mapping, block or handle, as the event that made it said. Three spaces have no stream and
- * keep something else there: RESERVATION the bytes mapped in it, PHYSICAL the number of its mappings, MAPPED the
- * order of the allocation that made its physical memory (handles are reused while old memory is still mapped).
+ * A live allocation, mapping, block or handle, as the event that made it said. Three spaces have no
+ * stream and keep something else there: RESERVATION the bytes mapped in it, PHYSICAL the number of
+ * its mappings, MAPPED the order of the allocation that made its physical memory (handles are
+ * reused while old memory is still mapped).
  */
 struct gp_live_entry {
 	uint64_t address;
@@ -26,12 +28,18 @@ struct gp_live_entry {
 	uint8_t device;
 	uint16_t flags; /* GP_LIVE_*; the other bits: ALLOC.flags */
 };
-#define GP_LIVE_SEGMENT 0x8000u	 /* framework blocks lie in it: its bytes (RESERVATION: mapped bytes) are reserved */
-#define GP_LIVE_RELEASED 0x4000u /* PHYSICAL: the handle is released, the memory lives on in its mappings */
-#define GP_LIVE_ORPHAN 0x2000u	 /* LIVE records only: no entry but a free whose allocation may still come late */
+#define GP_LIVE_SEGMENT \
+	0x8000u /* framework blocks lie in it: its bytes (RESERVATION: mapped bytes) are reserved */
+#define GP_LIVE_RELEASED \
+	0x4000u /* PHYSICAL: the handle is released, the memory lives on in its mappings */
+#define GP_LIVE_ORPHAN \
+	0x2000u /* LIVE records only: no entry but a free whose allocation may still come late */
 #define GP_LIVE_FLAGS 0xe000u
 
-/* CURVE records: this bit says that it is no curve but how far the carried totals are off; see gp_live_totals. */
+/*
+ * CURVE records: this bit says that it is no curve but how far the carried totals are off; see
+ * gp_live_totals.
+ */
 #define GP_CURVE_CORRECTION 0x100u
 
 struct gp_curve_state {
@@ -53,10 +61,10 @@ struct gp_live *gp_live_open(void);
 void gp_live_close(struct gp_live *live);
 
 /*
- * Applies one event (any kind; kinds without meaning here are counted only). Events come in order; one that
- * comes late (its order is lower than those already applied) is applied as if it had come in time.
- * A checkpoint's LIVE, CURVE and COUNT records load the state. GP_E_MEMORY: state unchanged, the event is
- * counted as an anomaly.
+ * Applies one event (any kind; kinds without meaning here are counted only). Events come in order;
+ * one that comes late (its order is lower than those already applied) is applied as if it had come
+ * in time. A checkpoint's LIVE, CURVE and COUNT records load the state. GP_E_MEMORY: state
+ * unchanged, the event is counted as an anomaly.
  */
 enum gp_status gp_live_apply(struct gp_live *live, const struct gp_record *record);
 
@@ -70,14 +78,17 @@ uint64_t gp_live_take_moved(struct gp_live *live);
 /* Live entries now, in all spaces. */
 uint64_t gp_live_entries(const struct gp_live *live);
 /*
- * The entry of space `space` (BLOCK, MAPPED, ...) that contains `address`, or is it for handles; NULL when there is
- * none. For a BLOCK any other address than its first is sought through all entries: not for the hot path.
+ * The entry of space `space` (BLOCK, MAPPED, ...) that contains `address`, or is it for handles;
+ * NULL when there is none. For a BLOCK any other address than its first is sought through all
+ * entries: not for the hot path.
  */
-const struct gp_live_entry *gp_live_find(const struct gp_live *live, unsigned space, uint64_t address);
+const struct gp_live_entry *gp_live_find(const struct gp_live *live, unsigned space,
+					 uint64_t address);
 
 /*
- * A walk over the live set as it was when the walk began, in slices, while events go on being applied: an
- * entry that is about to be freed or changed is handed to `visit` first. At most one walk at a time.
+ * A walk over the live set as it was when the walk began, in slices, while events go on being
+ * applied: an entry that is about to be freed or changed is handed to `visit` first. At most one
+ * walk at a time.
  */
 typedef void gp_live_visit(void *context, const struct gp_live_entry *entry);
 void gp_live_walk_begin(struct gp_live *live, gp_live_visit *visit, void *context);
@@ -87,10 +98,12 @@ bool gp_live_walk_more(struct gp_live *live, uint64_t entries);
 /* Fills a LIVE record from an entry and back. */
 void gp_live_to_record(const struct gp_live_entry *entry, struct gp_record *out);
 /*
- * CURVE and COUNT records that restore figures, and LIVE records marked ORPHAN: calls `emit` for each. A checkpoint
- * is these, taken at the moment of gp_live_walk_begin, and the entries of that walk, in any order.
+ * CURVE and COUNT records that restore figures, and LIVE records marked ORPHAN: calls `emit` for
+ * each. A checkpoint is these, taken at the moment of gp_live_walk_begin, and the entries of that
+ * walk, in any order.
  */
-void gp_live_totals(const struct gp_live *live, void (*emit)(void *context, const struct gp_record *), void *context);
+void gp_live_totals(const struct gp_live *live,
+		    void (*emit)(void *context, const struct gp_record *), void *context);
 
 /* Bytes of memory that the state holds. */
 uint64_t gp_live_memory(const struct gp_live *live);

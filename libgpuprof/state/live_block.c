@@ -1,12 +1,13 @@
 /*
- * Blocks of the framework's caching allocator: which driver allocations are its segments, and the comparison of
- * our own totals with those that each event carries.
+ * Blocks of the framework's caching allocator: which driver allocations are its segments, and the
+ * comparison of our own totals with those that each event carries.
  */
 #include "live_state.h"
 
-#define SPACES_SEGMENT                                                                                               \
-	(GP_SPACE_BIT(GP_SPACE_DEVICE) | GP_SPACE_BIT(GP_SPACE_ASYNC) | GP_SPACE_BIT(GP_SPACE_MANAGED) |                \
-	 GP_SPACE_BIT(GP_SPACE_GRAPH) | GP_SPACE_BIT(GP_SPACE_IPC) | GP_SPACE_BIT(GP_SPACE_RESERVATION))
+#define SPACES_SEGMENT                                                   \
+	(GP_SPACE_BIT(GP_SPACE_DEVICE) | GP_SPACE_BIT(GP_SPACE_ASYNC) |  \
+	 GP_SPACE_BIT(GP_SPACE_MANAGED) | GP_SPACE_BIT(GP_SPACE_GRAPH) | \
+	 GP_SPACE_BIT(GP_SPACE_IPC) | GP_SPACE_BIT(GP_SPACE_RESERVATION))
 #define CACHE_SHIFT 21u
 
 static uint32_t find_segment(struct gp_live *live, uint64_t address)
@@ -27,7 +28,10 @@ static uint32_t find_segment(struct gp_live *live, uint64_t address)
 	return slot;
 }
 
-/* The first block in a driver allocation makes it a segment: its bytes count as reserved from now on. */
+/*
+ * The first block in a driver allocation makes it a segment: its bytes count as reserved from now
+ * on.
+ */
 static void mark_segment(struct gp_live *live, const struct gp_record *r)
 {
 	uint32_t slot = find_segment(live, r->block_alloc.address);
@@ -39,7 +43,8 @@ static void mark_segment(struct gp_live *live, const struct gp_record *r)
 	gp_live_touch(live, slot);
 	e->flags |= GP_LIVE_SEGMENT;
 	if (e->space == GP_SPACE_RESERVATION)
-		e->device = r->device; /* addresses belong to no device until something is mapped there */
+		/* addresses belong to no device until something is mapped there */
+		e->device = r->device;
 	/* what is older than a gap is in the totals that were taken over after it */
 	if (!gp_live_is_stale(live, e))
 		gp_curve_add(live, e->device, GP_CURVE_RESERVED, gp_segment_bytes(e), r);
@@ -54,7 +59,10 @@ static void rebase(struct gp_live *live, unsigned device, enum gp_curve curve, u
 	gp_curve_add(live, device, curve, carried, r);
 }
 
-/* True: as carried. A difference is kept as correction until the carried total agrees with ours again. */
+/*
+ * True: as carried. A difference is kept as correction until the carried total agrees with ours
+ * again.
+ */
 static bool agrees(struct gp_device_state *d, enum gp_curve curve, uint64_t carried)
 {
 	uint64_t ours = d->figures.curve[curve].now_bytes;
@@ -87,8 +95,8 @@ static void compare(struct gp_live *live, const struct gp_record *r)
 }
 
 /*
- * A late event's totals are of the past, so they are not compared. But those after it missed it: where just its
- * bytes were missing, that mismatch was none.
+ * A late event's totals are of the past, so they are not compared. But those after it missed it:
+ * where just its bytes were missing, that mismatch was none.
  */
 static void excuse_mismatch(struct gp_live *live, const struct gp_record *r, uint64_t change)
 {
@@ -110,7 +118,10 @@ static void check(struct gp_live *live, const struct gp_record *r, uint64_t chan
 		compare(live, r);
 }
 
-/* Its free was not seen: before a gap nothing to take back (totals were taken over since), else a dropped event. */
+/*
+ * Its free was not seen: before a gap nothing to take back (totals were taken over since), else a
+ * dropped event.
+ */
 static void remove_replaced(struct gp_live *live, uint32_t slot)
 {
 	const struct gp_live_entry e = *gp_live_at(live, slot);
@@ -125,7 +136,8 @@ enum gp_status gp_framework_alloc(struct gp_live *live, const struct gp_record *
 {
 	uint64_t address = r->block_alloc.address;
 	uint32_t slot = gp_table_find(&live->table, GP_FAMILY_BLOCK, address);
-	if ((slot != 0 || gp_live_is_late(live, r)) && gp_late_alloc(live, GP_FAMILY_BLOCK, r, address, slot)) {
+	if ((slot != 0 || gp_live_is_late(live, r)) &&
+	    gp_late_alloc(live, GP_FAMILY_BLOCK, r, address, slot)) {
 		check(live, r, 0);
 		return GP_OK;
 	}
@@ -165,7 +177,8 @@ void gp_framework_free(struct gp_live *live, const struct gp_record *r)
 	if (live->gap != 0)
 		gp_curve_sub(live, r->device, GP_CURVE_ALLOCATED, r->block_free.bytes);
 	else if (!gp_live_is_late(live, r))
-		gp_live_device_of(live, r->device)->correction[GP_CURVE_ALLOCATED] -= r->block_free.bytes;
+		gp_live_device_of(live, r->device)->correction[GP_CURVE_ALLOCATED] -=
+			r->block_free.bytes;
 	check(live, r, 0);
 }
 

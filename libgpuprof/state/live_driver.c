@@ -1,4 +1,6 @@
-/* Memory asked of the driver: allocations, frees and their failures, VMM mappings, owners that end. */
+/*
+ * Memory asked of the driver: allocations, frees and their failures, VMM mappings, owners that end.
+ */
 #include "live_state.h"
 
 #define IMPORTED 1u /* ALLOC.flags of PHYSICAL */
@@ -16,7 +18,8 @@ static bool is_counted(const struct gp_live_entry *e)
 	const unsigned counted = GP_SPACE_BIT(GP_SPACE_DEVICE) | GP_SPACE_BIT(GP_SPACE_ASYNC) |
 				 GP_SPACE_BIT(GP_SPACE_MANAGED) | GP_SPACE_BIT(GP_SPACE_ARRAY) |
 				 GP_SPACE_BIT(GP_SPACE_PHYSICAL) | GP_SPACE_BIT(GP_SPACE_GRAPH);
-	return (counted >> e->space & 1) != 0 && !(e->space == GP_SPACE_PHYSICAL && (e->flags & IMPORTED) != 0);
+	return (counted >> e->space & 1) != 0 &&
+	       !(e->space == GP_SPACE_PHYSICAL && (e->flags & IMPORTED) != 0);
 }
 
 static void count_in(struct gp_live *live, const struct gp_live_entry *e, const struct gp_record *r)
@@ -37,7 +40,10 @@ static void remove_entry(struct gp_live *live, uint32_t slot, bool is_reserved)
 	gp_live_drop(live, slot);
 }
 
-/* The physical memory of that handle: as the handle is now (not released), or the one made at `order`. */
+/*
+ * The physical memory of that handle: as the handle is now (not released), or the one made at
+ * `order`.
+ */
 static uint32_t find_physical(const struct gp_live *live, uint64_t handle, const uint64_t *order)
 {
 	uint64_t position = UINT64_MAX;
@@ -59,7 +65,8 @@ static uint32_t find_entry(const struct gp_live *live, enum gp_family family, ui
 
 enum gp_status gp_driver_alloc(struct gp_live *live, const struct gp_record *r)
 {
-	if (r->space == GP_SPACE_NONE || r->space >= GP_SPACE_BLOCK || r->space == GP_SPACE_MAPPED) {
+	if (r->space == GP_SPACE_NONE || r->space >= GP_SPACE_BLOCK ||
+	    r->space == GP_SPACE_MAPPED) {
 		gp_live_anomaly(live);
 		return GP_OK;
 	}
@@ -69,7 +76,8 @@ enum gp_status gp_driver_alloc(struct gp_live *live, const struct gp_record *r)
 	/* importing what is ours gives the handle that we have */
 	if (slot != 0 && r->space == GP_SPACE_PHYSICAL && (r->aux & IMPORTED) != 0)
 		return GP_OK;
-	if ((slot != 0 || gp_live_is_late(live, r)) && gp_late_alloc(live, family, r, address, slot))
+	if ((slot != 0 || gp_live_is_late(live, r)) &&
+	    gp_late_alloc(live, family, r, address, slot))
 		return GP_OK;
 	if (slot != 0)
 		remove_entry(live, slot, !gp_live_is_stale(live, gp_live_at(live, slot)));
@@ -129,15 +137,16 @@ void gp_driver_free(struct gp_live *live, const struct gp_record *r)
 /* ---- mappings ---- */
 
 /* Counts a mapping in or out of its physical memory and its reservation. */
-static void attach(struct gp_live *live, const struct gp_live_entry *mapped, const struct gp_record *r)
+static void attach(struct gp_live *live, const struct gp_live_entry *mapped,
+		   const struct gp_record *r)
 {
 	uint32_t physical = find_physical(live, mapped->owner, &mapped->stream);
 	if (physical != 0) {
 		gp_live_touch(live, physical);
 		gp_live_at(live, physical)->stream++;
 	}
-	uint32_t reservation = gp_page_map_find(&live->pages, &live->table, GP_SPACE_BIT(GP_SPACE_RESERVATION),
-						mapped->address);
+	uint32_t reservation = gp_page_map_find(
+		&live->pages, &live->table, GP_SPACE_BIT(GP_SPACE_RESERVATION), mapped->address);
 	if (reservation == 0)
 		return;
 	gp_live_touch(live, reservation);
@@ -159,8 +168,8 @@ static void detach(struct gp_live *live, const struct gp_live_entry *mapped, uin
 			remove_entry(live, physical, true);
 		}
 	}
-	uint32_t reservation = gp_page_map_find(&live->pages, &live->table, GP_SPACE_BIT(GP_SPACE_RESERVATION),
-						mapped->address);
+	uint32_t reservation = gp_page_map_find(
+		&live->pages, &live->table, GP_SPACE_BIT(GP_SPACE_RESERVATION), mapped->address);
 	if (reservation == 0)
 		return;
 	gp_live_touch(live, reservation);
@@ -183,7 +192,8 @@ enum gp_status gp_driver_map(struct gp_live *live, const struct gp_record *r)
 {
 	uint64_t address = r->map.address;
 	uint32_t slot = gp_table_find(&live->table, GP_FAMILY_MAPPED, address);
-	if ((slot != 0 || gp_live_is_late(live, r)) && gp_late_alloc(live, GP_FAMILY_MAPPED, r, address, slot))
+	if ((slot != 0 || gp_live_is_late(live, r)) &&
+	    gp_late_alloc(live, GP_FAMILY_MAPPED, r, address, slot))
 		return GP_OK;
 	if (slot != 0)
 		remove_mapping(live, slot, r->order);
@@ -243,7 +253,8 @@ static void restore(struct gp_live *live, const struct gp_live_entry *e, const s
 			return;
 		}
 	}
-	if (find_entry(live, gp_family_of(e->space), e->address) != 0 || gp_live_add(live, e) == 0) {
+	if (find_entry(live, gp_family_of(e->space), e->address) != 0 ||
+	    gp_live_add(live, e) == 0) {
 		gp_live_anomaly(live);
 		return;
 	}
@@ -263,7 +274,10 @@ static void undo(struct gp_live *live, const struct gp_record *r, uint64_t order
 	}
 	struct gp_past_orphan orphan;
 	if (!is_known && gp_past_take_refused(&live->past, order, &orphan)) {
-		/* the program freed what was not its own, the driver said no: no fault of the recording */
+		/*
+		 * the program freed what was not its own, the driver said no: no fault of the
+		 * recording
+		 */
 		if (orphan.is_anomaly && live->count[GP_COUNT_ANOMALIES] > 0)
 			live->count[GP_COUNT_ANOMALIES]--;
 		is_known = true;
@@ -286,7 +300,8 @@ void gp_driver_unmap_failed(struct gp_live *live, const struct gp_record *r)
 void gp_driver_owner_gone(struct gp_live *live, const struct gp_record *r)
 {
 	const unsigned of_context = GP_SPACE_BIT(GP_SPACE_DEVICE) | GP_SPACE_BIT(GP_SPACE_MANAGED) |
-				    GP_SPACE_BIT(GP_SPACE_HOST) | GP_SPACE_BIT(GP_SPACE_HOST_REGISTER) |
+				    GP_SPACE_BIT(GP_SPACE_HOST) |
+				    GP_SPACE_BIT(GP_SPACE_HOST_REGISTER) |
 				    GP_SPACE_BIT(GP_SPACE_ARRAY) | GP_SPACE_BIT(GP_SPACE_IPC);
 	bool is_graph = r->aux == GP_HOW_EXEC_DESTROY || r->aux == GP_HOW_GRAPH_DESTROY;
 	unsigned spaces = is_graph ? GP_SPACE_BIT(GP_SPACE_GRAPH) : of_context;
@@ -294,7 +309,8 @@ void gp_driver_owner_gone(struct gp_live *live, const struct gp_record *r)
 		return;
 	for (uint32_t slot = GP_SLOT_FIRST; slot < live->table.slots; slot++) {
 		const struct gp_live_entry *e = gp_live_at(live, slot);
-		if (e->owner == r->owner_gone.owner && e->order < r->order && (spaces >> e->space & 1) != 0)
+		if (e->owner == r->owner_gone.owner && e->order < r->order &&
+		    (spaces >> e->space & 1) != 0)
 			remove_entry(live, slot, true);
 	}
 }

@@ -1,7 +1,7 @@
 /*
- * Events without their counterpart: frees that meet nothing, allocations over live entries, and what late events
- * make of those afterwards. Whatever the order of arrival, the live set ends as if all had come in time, and an
- * anomaly that a late event explains is taken back.
+ * Events without their counterpart: frees that meet nothing, allocations over live entries, and
+ * what late events make of those afterwards. Whatever the order of arrival, the live set ends as if
+ * all had come in time, and an anomaly that a late event explains is taken back.
  */
 #include "live_state.h"
 
@@ -12,8 +12,8 @@ static void forget_anomaly(struct gp_live *live, const struct gp_past_orphan *or
 }
 
 /* `first` was alive when `second` took its place. */
-static void note_replaced(struct gp_live *live, enum gp_family family, uint64_t address, uint64_t first,
-			  uint64_t second)
+static void note_replaced(struct gp_live *live, enum gp_family family, uint64_t address,
+			  uint64_t first, uint64_t second)
 {
 	struct gp_past_orphan orphan = {
 		.address = address,
@@ -28,8 +28,8 @@ static void note_replaced(struct gp_live *live, enum gp_family family, uint64_t 
 	gp_past_add_orphan(&live->past, &orphan);
 }
 
-bool gp_late_alloc(struct gp_live *live, enum gp_family family, const struct gp_record *r, uint64_t address,
-		   uint32_t slot)
+bool gp_late_alloc(struct gp_live *live, enum gp_family family, const struct gp_record *r,
+		   uint64_t address, uint32_t slot)
 {
 	struct gp_past_orphan orphan;
 	if (slot != 0) {
@@ -51,8 +51,8 @@ bool gp_late_alloc(struct gp_live *live, enum gp_family family, const struct gp_
 	return true;
 }
 
-void gp_late_free(struct gp_live *live, enum gp_family family, unsigned space, const struct gp_record *r,
-		  uint64_t address, uint64_t bytes)
+void gp_late_free(struct gp_live *live, enum gp_family family, unsigned space,
+		  const struct gp_record *r, uint64_t address, uint64_t bytes)
 {
 	struct gp_past_orphan orphan;
 	if (gp_past_take_replaced(&live->past, family, address, r->order, &orphan)) {

@@ -43,14 +43,15 @@ static bool take(struct gp_past_orphan *orphan, struct gp_past_orphan *out)
 	return true;
 }
 
-bool gp_past_take_free(struct gp_live_past *past, enum gp_family family, uint64_t address, uint64_t order,
-		       uint64_t before, struct gp_past_orphan *out)
+bool gp_past_take_free(struct gp_live_past *past, enum gp_family family, uint64_t address,
+		       uint64_t order, uint64_t before, struct gp_past_orphan *out)
 {
 	struct gp_past_orphan *first = NULL;
 	for (unsigned i = 0; i < GP_PAST_ORPHANS; i++) {
 		struct gp_past_orphan *o = &past->orphan[i];
-		if (o->kind == GP_ORPHAN_FREE && o->family == family && o->address == address && o->order > order &&
-		    o->order < before && (first == NULL || o->order < first->order))
+		if (o->kind == GP_ORPHAN_FREE && o->family == family && o->address == address &&
+		    o->order > order && o->order < before &&
+		    (first == NULL || o->order < first->order))
 			first = o;
 	}
 	return take(first, out);
@@ -64,8 +65,8 @@ bool gp_past_take_refused(struct gp_live_past *past, uint64_t order, struct gp_p
 	return false;
 }
 
-bool gp_past_take_replaced(struct gp_live_past *past, enum gp_family family, uint64_t address, uint64_t order,
-			   struct gp_past_orphan *out)
+bool gp_past_take_replaced(struct gp_live_past *past, enum gp_family family, uint64_t address,
+			   uint64_t order, struct gp_past_orphan *out)
 {
 	for (unsigned i = 0; i < GP_PAST_ORPHANS; i++) {
 		struct gp_past_orphan *o = &past->orphan[i];

@@ -1,7 +1,8 @@
 /*
- * What the live state remembers of the dead, for events that turn up late or undo others: the last driver frees
- * (a refused one is restored), frees that met nothing (the allocation may still come) and entries that were
- * replaced while live (their free may still come). Small rings, searched only on those rare paths.
+ * What the live state remembers of the dead, for events that turn up late or undo others: the last
+ * driver frees (a refused one is restored), frees that met nothing (the allocation may still come)
+ * and entries that were replaced while live (their free may still come). Small rings, searched only
+ * on those rare paths.
  */
 #ifndef GP_LIVE_PAST_H
 #define GP_LIVE_PAST_H
@@ -36,18 +37,22 @@ struct gp_live_past {
 };
 
 void gp_past_init(struct gp_live_past *past);
-void gp_past_add_freed(struct gp_live_past *past, const struct gp_live_entry *entry, uint64_t order);
+void gp_past_add_freed(struct gp_live_past *past, const struct gp_live_entry *entry,
+		       uint64_t order);
 /* Takes the next entry, oldest first, that the free of that order removed; false: none (left). */
 bool gp_past_take_freed(struct gp_live_past *past, uint64_t order, struct gp_live_entry *out);
 
 void gp_past_add_orphan(struct gp_live_past *past, const struct gp_past_orphan *orphan);
-/* Takes the first free without an allocation of that key that came after `order` (and before `before`). */
-bool gp_past_take_free(struct gp_live_past *past, enum gp_family family, uint64_t address, uint64_t order,
-		       uint64_t before, struct gp_past_orphan *out);
+/*
+ * Takes the first free without an allocation of that key that came after `order` (and before
+ * `before`).
+ */
+bool gp_past_take_free(struct gp_live_past *past, enum gp_family family, uint64_t address,
+		       uint64_t order, uint64_t before, struct gp_past_orphan *out);
 /* Takes the orphan free with exactly that order. */
 bool gp_past_take_refused(struct gp_live_past *past, uint64_t order, struct gp_past_orphan *out);
 /* Takes the entry of that key that was alive at `order` and was replaced later. */
-bool gp_past_take_replaced(struct gp_live_past *past, enum gp_family family, uint64_t address, uint64_t order,
-			   struct gp_past_orphan *out);
+bool gp_past_take_replaced(struct gp_live_past *past, enum gp_family family, uint64_t address,
+			   uint64_t order, struct gp_past_orphan *out);
 
 #endif

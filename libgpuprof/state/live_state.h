@@ -1,6 +1,6 @@
 /*
- * What live.c, live_driver.c, live_block.c and live_walk.c share: the state itself, adding and removing entries,
- * moving curves. Not for anybody else: the contract is live.h.
+ * What live.c, live_driver.c, live_block.c and live_walk.c share: the state itself, adding and
+ * removing entries, moving curves. Not for anybody else: the contract is live.h.
  */
 #ifndef GP_LIVE_STATE_H
 #define GP_LIVE_STATE_H
@@ -49,10 +49,12 @@ struct gp_live {
 
 #define GP_SPACE_BIT(space) (1u << (space))
 /* Spaces whose entries are ranges of addresses that somebody looks into. */
-#define GP_SPACES_RANGE                                                                                              \
-	(GP_SPACE_BIT(GP_SPACE_DEVICE) | GP_SPACE_BIT(GP_SPACE_ASYNC) | GP_SPACE_BIT(GP_SPACE_MANAGED) |                \
-	 GP_SPACE_BIT(GP_SPACE_HOST) | GP_SPACE_BIT(GP_SPACE_HOST_REGISTER) | GP_SPACE_BIT(GP_SPACE_RESERVATION) |   \
-	 GP_SPACE_BIT(GP_SPACE_MAPPED) | GP_SPACE_BIT(GP_SPACE_IPC) | GP_SPACE_BIT(GP_SPACE_GRAPH))
+#define GP_SPACES_RANGE                                                              \
+	(GP_SPACE_BIT(GP_SPACE_DEVICE) | GP_SPACE_BIT(GP_SPACE_ASYNC) |              \
+	 GP_SPACE_BIT(GP_SPACE_MANAGED) | GP_SPACE_BIT(GP_SPACE_HOST) |              \
+	 GP_SPACE_BIT(GP_SPACE_HOST_REGISTER) | GP_SPACE_BIT(GP_SPACE_RESERVATION) | \
+	 GP_SPACE_BIT(GP_SPACE_MAPPED) | GP_SPACE_BIT(GP_SPACE_IPC) |                \
+	 GP_SPACE_BIT(GP_SPACE_GRAPH))
 
 static inline struct gp_live_entry *gp_live_at(struct gp_live *live, uint32_t slot)
 {
@@ -81,7 +83,8 @@ uint32_t gp_live_add(struct gp_live *live, const struct gp_live_entry *entry);
 void gp_live_drop(struct gp_live *live, uint32_t slot);
 /* Before any change of an entry: a walk under way gets it as it was. */
 void gp_live_touch(struct gp_live *live, uint32_t slot);
-void gp_curve_add(struct gp_live *live, unsigned device, enum gp_curve curve, uint64_t bytes, const struct gp_record *r);
+void gp_curve_add(struct gp_live *live, unsigned device, enum gp_curve curve, uint64_t bytes,
+		  const struct gp_record *r);
 void gp_curve_sub(struct gp_live *live, unsigned device, enum gp_curve curve, uint64_t bytes);
 void gp_live_anomaly(struct gp_live *live);
 
@@ -98,14 +101,15 @@ uint64_t gp_segment_bytes(const struct gp_live_entry *entry);
 
 /* live_late.c: events without their counterpart, also shared by driver and blocks */
 /*
- * An allocation is about to enter at its key, where `slot` (0: none) lives. True: it is over already or older than
- * what lives there, nothing to add. False: the caller removes `slot` as replaced and adds the entry.
+ * An allocation is about to enter at its key, where `slot` (0: none) lives. True: it is over
+ * already or older than what lives there, nothing to add. False: the caller removes `slot` as
+ * replaced and adds the entry.
  */
-bool gp_late_alloc(struct gp_live *live, enum gp_family family, const struct gp_record *r, uint64_t address,
-		   uint32_t slot);
+bool gp_late_alloc(struct gp_live *live, enum gp_family family, const struct gp_record *r,
+		   uint64_t address, uint32_t slot);
 /* A free that meets nothing, or something younger. */
-void gp_late_free(struct gp_live *live, enum gp_family family, unsigned space, const struct gp_record *r,
-		  uint64_t address, uint64_t bytes);
+void gp_late_free(struct gp_live *live, enum gp_family family, unsigned space,
+		  const struct gp_record *r, uint64_t address, uint64_t bytes);
 
 /* live_block.c */
 enum gp_status gp_framework_alloc(struct gp_live *live, const struct gp_record *r);

@@ -27,7 +27,8 @@ const uint8_t gp_families[GP_SPACES] = {
 
 void *gp_pages_open(size_t bytes)
 {
-	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (pages == MAP_FAILED)
 		return NULL;
 #if defined(GP_PRELOAD) /* a forked child of the job has no use for the drain thread's state */
@@ -70,7 +71,8 @@ void gp_table_release(struct gp_live_table *table)
 
 uint64_t gp_table_memory(const struct gp_live_table *table)
 {
-	return table->chunks * (uint64_t)(GP_CHUNK_SLOTS * sizeof(struct gp_live_slot) + sizeof(void *)) +
+	return table->chunks *
+		       (uint64_t)(GP_CHUNK_SLOTS * sizeof(struct gp_live_slot) + sizeof(void *)) +
 	       index_bytes(table);
 }
 
@@ -86,7 +88,10 @@ static void place(struct gp_live_table *table, uint32_t slot, uint64_t hash)
 	table->used++;
 }
 
-/* A new index of 2^bits words; the slots stay where they are. False: out of memory, the old one remains. */
+/*
+ * A new index of 2^bits words; the slots stay where they are. False: out of memory, the old one
+ * remains.
+ */
 static bool rebuild(struct gp_live_table *table, uint32_t bits, uint32_t slot_mask)
 {
 	uint32_t *fresh = gp_pages_open(sizeof(uint32_t) << bits);
@@ -100,12 +105,16 @@ static bool rebuild(struct gp_live_table *table, uint32_t bits, uint32_t slot_ma
 	for (uint32_t slot = GP_SLOT_FIRST; slot < table->slots; slot++) {
 		const struct gp_live_entry *entry = &gp_table_slot(table, slot)->entry;
 		if (entry->space != GP_SPACE_NONE)
-			place(table, slot, gp_table_hash(gp_family_of(entry->space), entry->address));
+			place(table, slot,
+			      gp_table_hash(gp_family_of(entry->space), entry->address));
 	}
 	return true;
 }
 
-/* Room for one more index word: at most 3/4 in use, deleted ones included, and at least 2/9 after growth. */
+/*
+ * Room for one more index word: at most 3/4 in use, deleted ones included, and at least 2/9 after
+ * growth.
+ */
 static bool make_room(struct gp_live_table *table)
 {
 	uint64_t words = 1ull << table->index_bits;

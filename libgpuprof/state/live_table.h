@@ -1,7 +1,8 @@
 /*
- * Live entries by (family, address): slots that never move, in chunks, and an open-addressing index of 32-bit
- * slot numbers with a few hash bits each, so that a probe seldom touches a slot that is not the one sought.
- * Owns that memory and nothing else: what entries mean is live.c's. mmap only: it works inside the target.
+ * Live entries by (family, address): slots that never move, in chunks, and an open-addressing index
+ * of 32-bit slot numbers with a few hash bits each, so that a probe seldom touches a slot that is
+ * not the one sought. Owns that memory and nothing else: what entries mean is live.c's. mmap only:
+ * it works inside the target.
  */
 #ifndef GP_LIVE_TABLE_H
 #define GP_LIVE_TABLE_H
@@ -10,7 +11,10 @@
 
 #include "live.h"
 
-/* Spaces in which an address can live only once share a family; equal addresses in two families are normal. */
+/*
+ * Spaces in which an address can live only once share a family; equal addresses in two families are
+ * normal.
+ */
 enum gp_family {
 	GP_FAMILY_VIRTUAL, /* DEVICE, ASYNC, MANAGED, IPC, GRAPH: cuMemFree takes any of them */
 	GP_FAMILY_HOST,
@@ -44,9 +48,9 @@ struct gp_live_table {
 	struct gp_live_slot **chunk; /* GP_CHUNKS pointers, touched as far as used */
 	uint32_t *index;
 	uint32_t index_bits;
-	uint32_t slot_mask; /* index word: hash bits | slot number within this mask */
+	uint32_t slot_mask;	/* index word: hash bits | slot number within this mask */
 	uint32_t used, deleted; /* index words */
-	uint32_t slots;	    /* slots from GP_SLOT_FIRST to here were used at least once */
+	uint32_t slots;		/* slots from GP_SLOT_FIRST to here were used at least once */
 	uint32_t chunks;
 	uint32_t free; /* first free slot; 0: none */
 };
@@ -60,8 +64,9 @@ void gp_table_release(struct gp_live_table *table);
 uint64_t gp_table_memory(const struct gp_live_table *table);
 
 /*
- * Adds a copy of `entry` and gives its slot; 0: out of memory, nothing changed. Does not look for an older entry
- * of the same key: the caller did, and several may exist (PHYSICAL handles are reused while still mapped).
+ * Adds a copy of `entry` and gives its slot; 0: out of memory, nothing changed. Does not look for
+ * an older entry of the same key: the caller did, and several may exist (PHYSICAL handles are
+ * reused while still mapped).
  */
 uint32_t gp_table_add(struct gp_live_table *table, const struct gp_live_entry *entry);
 void gp_table_drop(struct gp_live_table *table, uint32_t slot);
@@ -71,23 +76,27 @@ static inline struct gp_live_slot *gp_table_slot(const struct gp_live_table *tab
 	return &table->chunk[slot / GP_CHUNK_SLOTS][slot % GP_CHUNK_SLOTS];
 }
 
-/* Fibonacci hashing (Knuth, TAOCP 3, 6.4): evenly spaced addresses spread evenly over the high bits. */
+/*
+ * Fibonacci hashing (Knuth, TAOCP 3, 6.4): evenly spaced addresses spread evenly over the high
+ * bits.
+ */
 static inline uint64_t gp_table_hash(enum gp_family family, uint64_t address)
 {
 	return (address + ((uint64_t)family << 56)) * 0x9e3779b97f4a7c15u;
 }
 
 /*
- * The slot of (family, address); 0: none. Goes on behind `*position` where an earlier call stopped: start with
- * UINT64_MAX. Callers that know their key to be unique use gp_table_find.
+ * The slot of (family, address); 0: none. Goes on behind `*position` where an earlier call stopped:
+ * start with UINT64_MAX. Callers that know their key to be unique use gp_table_find.
  */
-static inline uint32_t gp_table_next(const struct gp_live_table *table, enum gp_family family, uint64_t address,
-				     uint64_t *position)
+static inline uint32_t gp_table_next(const struct gp_live_table *table, enum gp_family family,
+				     uint64_t address, uint64_t *position)
 {
 	uint64_t hash = gp_table_hash(family, address);
 	uint64_t mask = (1ull << table->index_bits) - 1;
 	uint32_t tag = (uint32_t)hash & ~table->slot_mask;
-	uint64_t at = *position == UINT64_MAX ? hash >> (64 - table->index_bits) : (*position + 1) & mask;
+	uint64_t at =
+		*position == UINT64_MAX ? hash >> (64 - table->index_bits) : (*position + 1) & mask;
 	for (;; at = (at + 1) & mask) {
 		uint32_t word = table->index[at];
 		if (word == 0)
@@ -103,7 +112,8 @@ static inline uint32_t gp_table_next(const struct gp_live_table *table, enum gp_
 	}
 }
 
-static inline uint32_t gp_table_find(const struct gp_live_table *table, enum gp_family family, uint64_t address)
+static inline uint32_t gp_table_find(const struct gp_live_table *table, enum gp_family family,
+				     uint64_t address)
 {
 	uint64_t position = UINT64_MAX;
 	return gp_table_next(table, family, address, &position);

@@ -43,7 +43,10 @@ void gp_live_to_record(const struct gp_live_entry *e, struct gp_record *out)
 		.space = e->space,
 		.stack = e->stack,
 		.aux = e->flags,
-		.live = { .address = e->address, .bytes = e->bytes, .stream = e->stream, .owner = e->owner },
+		.live = { .address = e->address,
+			  .bytes = e->bytes,
+			  .stream = e->stream,
+			  .owner = e->owner },
 	};
 }
 
@@ -53,7 +56,8 @@ struct emitter {
 	uint64_t order;
 };
 
-static void emit_curve(const struct emitter *to, unsigned device, unsigned curve, const struct gp_curve_state *c)
+static void emit_curve(const struct emitter *to, unsigned device, unsigned curve,
+		       const struct gp_curve_state *c)
 {
 	struct gp_record record = {
 		.order = to->order,
@@ -79,7 +83,8 @@ static void emit_device(const struct emitter *to, const struct gp_live *live, un
 			.peak_bytes = d->is_rebasing,
 			.peak_order = d->mismatch_order,
 		};
-		if (correction.now_bytes != 0 || correction.peak_bytes != 0 || correction.peak_order != 0)
+		if (correction.now_bytes != 0 || correction.peak_bytes != 0 ||
+		    correction.peak_order != 0)
 			emit_curve(to, device, curve | GP_CURVE_CORRECTION, &correction);
 	}
 }
@@ -87,7 +92,8 @@ static void emit_device(const struct emitter *to, const struct gp_live *live, un
 static void emit_orphans(const struct emitter *to, const struct gp_live_past *past)
 {
 	for (unsigned i = 0; i < GP_PAST_ORPHANS; i++) {
-		const struct gp_past_orphan *o = &past->orphan[(past->orphan_next + i) % GP_PAST_ORPHANS];
+		const struct gp_past_orphan *o =
+			&past->orphan[(past->orphan_next + i) % GP_PAST_ORPHANS];
 		if (o->kind != GP_ORPHAN_FREE)
 			continue;
 		struct gp_record record = {
@@ -101,7 +107,8 @@ static void emit_orphans(const struct emitter *to, const struct gp_live_past *pa
 	}
 }
 
-void gp_live_totals(const struct gp_live *live, void (*emit)(void *context, const struct gp_record *), void *context)
+void gp_live_totals(const struct gp_live *live,
+		    void (*emit)(void *context, const struct gp_record *), void *context)
 {
 	const struct emitter to = { .emit = emit, .context = context, .order = live->newest };
 	for (unsigned what = 0; what < GP_COUNTS; what++) {

@@ -37,7 +37,9 @@ static unsigned level_of(uint64_t bytes)
 	return (log2 - GP_PAGE_SHIFT + 1) / 2;
 }
 
-/* Of 2^k <= buckets < 2^(k+1) the first buckets - 2^k are split already: they look at one bit more. */
+/*
+ * Of 2^k <= buckets < 2^(k+1) the first buckets - 2^k are split already: they look at one bit more.
+ */
 static uint32_t *bucket_of(const struct gp_page_map *map, unsigned level, uint64_t page)
 {
 	uint64_t hash = (page + ((uint64_t)level << 58)) * 0x9e3779b97f4a7c15u >> 32;
@@ -53,8 +55,8 @@ static uint32_t *bucket_of_entry(const struct gp_page_map *map, const struct gp_
 }
 
 /*
- * One bucket more, by splitting one in two (linear hashing: W. Litwin, VLDB 1980): a map that doubled at once would
- * stop the drain thread for as long as a job needs to fill its ring.
+ * One bucket more, by splitting one in two (linear hashing: W. Litwin, VLDB 1980): a map that
+ * doubled at once would stop the drain thread for as long as a job needs to fill its ring.
  */
 static void grow(struct gp_page_map *map, const struct gp_live_table *table)
 {
@@ -99,8 +101,8 @@ void gp_page_map_drop(struct gp_page_map *map, const struct gp_live_table *table
 		map->levels &= ~(1u << level);
 }
 
-uint32_t gp_page_map_find(const struct gp_page_map *map, const struct gp_live_table *table, uint32_t spaces,
-			  uint64_t address)
+uint32_t gp_page_map_find(const struct gp_page_map *map, const struct gp_live_table *table,
+			  uint32_t spaces, uint64_t address)
 {
 	uint32_t found = 0;
 	uint64_t found_order = 0;
@@ -111,8 +113,12 @@ uint32_t gp_page_map_find(const struct gp_page_map *map, const struct gp_live_ta
 			for (uint32_t slot = *bucket_of(map, level, probe); slot != 0;) {
 				const struct gp_live_slot *s = gp_table_slot(table, slot);
 				const struct gp_live_entry *e = &s->entry;
-				/* both probes may share a bucket: an equal order is the same entry again */
-				if ((spaces >> e->space & 1) != 0 && address - e->address < e->bytes &&
+				/*
+				 * both probes may share a bucket: an equal order is the same entry
+				 * again
+				 */
+				if ((spaces >> e->space & 1) != 0 &&
+				    address - e->address < e->bytes &&
 				    (found == 0 || e->order > found_order)) {
 					found = slot;
 					found_order = e->order;

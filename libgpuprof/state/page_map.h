@@ -1,8 +1,9 @@
 /*
- * Which range contains an address: driver allocations, reservations and mappings, by pages of their own size.
- * A range of at most 4^k pages is filed under the page of size 4^k in which it starts, so the one that contains an
- * address starts in its page or the page before: two probes for each size in use, whatever the number of
- * ranges. Links run through the slots of the live table, so a range costs 4 bytes here.
+ * Which range contains an address: driver allocations, reservations and mappings, by pages of their
+ * own size. A range of at most 4^k pages is filed under the page of size 4^k in which it starts, so
+ * the one that contains an address starts in its page or the page before: two probes for each size
+ * in use, whatever the number of ranges. Links run through the slots of the live table, so a range
+ * costs 4 bytes here.
  */
 #ifndef GP_PAGE_MAP_H
 #define GP_PAGE_MAP_H
@@ -25,12 +26,15 @@ bool gp_page_map_init(struct gp_page_map *map);
 void gp_page_map_release(struct gp_page_map *map);
 uint64_t gp_page_map_memory(const struct gp_page_map *map);
 
-/* The entry in `slot` must have 1 to GP_PAGE_RANGE_MAX bytes and keep address and bytes until it is dropped. */
+/*
+ * The entry in `slot` must have 1 to GP_PAGE_RANGE_MAX bytes and keep address and bytes until it is
+ * dropped.
+ */
 void gp_page_map_add(struct gp_page_map *map, const struct gp_live_table *table, uint32_t slot);
 void gp_page_map_drop(struct gp_page_map *map, const struct gp_live_table *table, uint32_t slot);
 
 /* The newest range of a space in `spaces` (bits) that contains `address`; 0: none. */
-uint32_t gp_page_map_find(const struct gp_page_map *map, const struct gp_live_table *table, uint32_t spaces,
-			  uint64_t address);
+uint32_t gp_page_map_find(const struct gp_page_map *map, const struct gp_live_table *table,
+			  uint32_t spaces, uint64_t address);
 
 #endif

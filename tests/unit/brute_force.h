@@ -1,5 +1,8 @@
-/* The live state as slowly and plainly as can be: a list, searched from end to end; every figure summed anew after
- * each event. Shares nothing with libgpuprof/state but the vocabulary. Histories must be complete and in order. */
+/*
+ * The live state as slowly and plainly as can be: a list, searched from end to end; every figure
+ * summed anew after each event. Shares nothing with libgpuprof/state but the vocabulary. Histories
+ * must be complete and in order.
+ */
 #ifndef BRUTE_FORCE_H
 #define BRUTE_FORCE_H
 #include <stdlib.h>
@@ -20,16 +23,18 @@ struct brute {
 
 static inline bool brute_same_family(unsigned a, unsigned b)
 {
-	const unsigned virtual = 1u << GP_SPACE_NONE | 1u << GP_SPACE_DEVICE | 1u << GP_SPACE_ASYNC |
-				 1u << GP_SPACE_MANAGED | 1u << GP_SPACE_IPC | 1u << GP_SPACE_GRAPH;
+	const unsigned virtual = 1u << GP_SPACE_NONE | 1u << GP_SPACE_DEVICE |
+				 1u << GP_SPACE_ASYNC | 1u << GP_SPACE_MANAGED |
+				 1u << GP_SPACE_IPC | 1u << GP_SPACE_GRAPH;
 	const unsigned host = 1u << GP_SPACE_HOST | 1u << GP_SPACE_HOST_REGISTER;
-	return a == b || ((virtual >> a & 1) && (virtual >> b & 1)) || ((host >> a & 1) && (host >> b & 1));
+	return a == b || ((virtual >> a & 1) && (virtual >> b & 1)) ||
+	       ((host >> a & 1) && (host >> b & 1));
 }
 static inline struct brute_entry *brute_find(struct brute *b, unsigned space, uint64_t address)
 {
 	for (size_t i = b->entries; i-- > 0;)
-		if (!b->entry[i].is_dead && !b->entry[i].is_released && b->entry[i].address == address &&
-		    brute_same_family(b->entry[i].space, space))
+		if (!b->entry[i].is_dead && !b->entry[i].is_released &&
+		    b->entry[i].address == address && brute_same_family(b->entry[i].space, space))
 			return &b->entry[i];
 	return NULL;
 }
@@ -37,7 +42,8 @@ static inline bool brute_is_inside(const struct brute_entry *in, const struct br
 {
 	return in->address >= of->address && in->address < of->address + of->bytes;
 }
-static inline uint64_t brute_mapped(const struct brute *b, const struct brute_entry *of, bool by_owner)
+static inline uint64_t brute_mapped(const struct brute *b, const struct brute_entry *of,
+				    bool by_owner)
 {
 	uint64_t bytes = 0;
 	for (size_t i = 0; i < b->entries; i++) {
@@ -63,24 +69,33 @@ static inline void brute_sum(struct brute *b, uint64_t order)
 		b->now[e->device][GP_CURVE_DRIVER] += is_driver && !e->is_import ? e->bytes : 0;
 		b->now[e->device][GP_CURVE_ALLOCATED] += e->space == GP_SPACE_BLOCK ? e->bytes : 0;
 		if (e->is_segment)
-			b->now[e->device][GP_CURVE_RESERVED] +=
-				e->space == GP_SPACE_RESERVATION ? brute_mapped(b, e, false) : e->bytes;
+			b->now[e->device][GP_CURVE_RESERVED] += e->space == GP_SPACE_RESERVATION ?
+									brute_mapped(b, e, false) :
+									e->bytes;
 	}
 	for (unsigned d = 0; d < 2; d++)
 		for (unsigned c = 0; c < GP_CURVES; c++)
 			if (b->now[d][c] > b->peak[d][c])
 				b->peak[d][c] = b->now[d][c], b->peak_order[d][c] = order;
 }
-static inline void brute_add(struct brute *b, unsigned space, const struct gp_record *r, uint64_t owner)
+static inline void brute_add(struct brute *b, unsigned space, const struct gp_record *r,
+			     uint64_t owner)
 {
 	if (b->entries == b->room)
 		b->entry = realloc(b->entry, (b->room = b->room * 2 + 64) * sizeof *b->entry);
-	struct brute_entry e = { .address = r->v[0], .bytes = r->v[1], .owner = owner, .order = r->order,
-				 .space = (uint8_t)space, .device = r->device, .killed_by = UINT64_MAX,
+	struct brute_entry e = { .address = r->v[0],
+				 .bytes = r->v[1],
+				 .owner = owner,
+				 .order = r->order,
+				 .space = (uint8_t)space,
+				 .device = r->device,
+				 .killed_by = UINT64_MAX,
 				 .is_import = space == GP_SPACE_PHYSICAL && (r->aux & 1) };
 	for (size_t i = 0; space == GP_SPACE_BLOCK && i < b->entries; i++)
-		if (!b->entry[i].is_dead && b->entry[i].space != GP_SPACE_BLOCK && b->entry[i].space != GP_SPACE_MAPPED &&
-		    (b->entry[i].space < GP_SPACE_HOST || b->entry[i].space == GP_SPACE_RESERVATION) &&
+		if (!b->entry[i].is_dead && b->entry[i].space != GP_SPACE_BLOCK &&
+		    b->entry[i].space != GP_SPACE_MAPPED &&
+		    (b->entry[i].space < GP_SPACE_HOST ||
+		     b->entry[i].space == GP_SPACE_RESERVATION) &&
 		    brute_is_inside(&e, &b->entry[i]))
 			b->entry[i].is_segment = true, b->entry[i].device = r->device;
 	b->entry[b->entries++] = e;
@@ -108,14 +123,16 @@ static inline void brute_apply(struct brute *b, const struct gp_record *r)
 	for (size_t i = 0; i < b->entries; i++) {
 		struct brute_entry *e = &b->entry[i];
 		if (r->kind == GP_UNMAP && !e->is_dead && e->space == GP_SPACE_MAPPED &&
-		    e->address >= r->unmap.address && e->address < r->unmap.address + r->unmap.bytes)
+		    e->address >= r->unmap.address &&
+		    e->address < r->unmap.address + r->unmap.bytes)
 			brute_kill(b, e, r->order);
-		else if (r->kind == GP_OWNER_GONE && !e->is_dead && e->owner == r->owner_gone.owner &&
-			 e->space != GP_SPACE_MAPPED)
+		else if (r->kind == GP_OWNER_GONE && !e->is_dead &&
+			 e->owner == r->owner_gone.owner && e->space != GP_SPACE_MAPPED)
 			brute_kill(b, e, r->order);
 		else if ((r->kind == GP_FREE_FAILED && e->killed_by == r->free_failed.undoes) ||
 			 (r->kind == GP_UNMAP_FAILED && e->killed_by == r->unmap_failed.undoes))
-			e->is_dead = e->is_released = e->space == GP_SPACE_PHYSICAL && r->kind == GP_UNMAP_FAILED,
+			e->is_dead = e->is_released =
+				e->space == GP_SPACE_PHYSICAL && r->kind == GP_UNMAP_FAILED,
 			e->is_dead = false, e->killed_by = UINT64_MAX;
 	}
 	brute_sum(b, r->order);

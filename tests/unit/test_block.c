@@ -1,4 +1,7 @@
-/* Blocks: what goes in comes out, at every extreme; what was damaged is noticed; and what an event costs on disk. */
+/*
+ * Blocks: what goes in comes out, at every extreme; what was damaged is noticed; and what an event
+ * costs on disk.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,9 +57,11 @@ static uint64_t draw(struct bench *b, uint64_t below)
 
 static void encode(struct bench *b, uint64_t first, uint64_t slots)
 {
-	b->header = (struct gp_block_header){ .type = GP_BLOCK_EVENTS, .thread = 7, .sequence = 3, .unix_ns = 99 };
-	assert_int_equal(gp_block_encode(b->scratch, &b->header, b->ring, RING_SLOTS, first, slots, b->out,
-					 b->capacity, &b->length),
+	b->header = (struct gp_block_header){
+		.type = GP_BLOCK_EVENTS, .thread = 7, .sequence = 3, .unix_ns = 99
+	};
+	assert_int_equal(gp_block_encode(b->scratch, &b->header, b->ring, RING_SLOTS, first, slots,
+					 b->out, b->capacity, &b->length),
 			 GP_OK);
 	assert_int_equal(b->length, GP_BLOCK_HEADER + b->header.stored_bytes);
 }
@@ -144,7 +149,8 @@ static void test_every_kind_at_its_extremes(void **state)
 		}
 		for (unsigned field = 0; field < 12; field++) {
 			r[2 + field] = (struct gp_record){ .kind = (uint16_t)kind };
-			memset((char *)&r[2 + field] + (field < 2 ? field * 8 : 20 + 4 * field), 0xff, 4);
+			memset((char *)&r[2 + field] + (field < 2 ? field * 8 : 20 + 4 * field),
+			       0xff, 4);
 			r[2 + field].extra = 0;
 		}
 		for (unsigned i = 14; i < 200; i++)
@@ -161,7 +167,10 @@ static unsigned random_kind(struct bench *b)
 	return draw(b, 50) == 0 ? (unsigned)draw(b, 65536) : kind;
 }
 
-/* Random records of random kinds, some with text, some the same as one before, anywhere in the ring. */
+/*
+ * Random records of random kinds, some with text, some the same as one before, anywhere in the
+ * ring.
+ */
 static uint64_t fill(struct bench *b, uint64_t first, uint64_t slots)
 {
 	uint64_t at = 0;
@@ -169,8 +178,10 @@ static uint64_t fill(struct bench *b, uint64_t first, uint64_t slots)
 		struct gp_record *r = &b->ring[(first + at) & (RING_SLOTS - 1)];
 		*r = extreme_record(b, random_kind(b));
 		if (at && draw(b, 3) == 0) {
-			struct gp_record *before = &b->ring[(first + draw(b, at)) & (RING_SLOTS - 1)];
-			memcpy(&r->kind, &before->kind, sizeof *r - offsetof(struct gp_record, kind));
+			struct gp_record *before =
+				&b->ring[(first + draw(b, at)) & (RING_SLOTS - 1)];
+			memcpy(&r->kind, &before->kind,
+			       sizeof *r - offsetof(struct gp_record, kind));
 		}
 		uint64_t room = slots - ++at;
 		r->extra = draw(b, 9) ? 0 : (uint8_t)draw(b, room < 255 ? room + 1 : 256);
@@ -228,7 +239,8 @@ static void test_worst_block_fits_its_bound(void **state)
 	for (unsigned i = 0; i < GP_BLOCK_RECORDS; i++) {
 		struct gp_record *r = &b->ring[i];
 		for (unsigned n = 0; n < 8; n++)
-			((uint64_t *)r)[n] = (draw(b, UINT64_MAX) * 2 + draw(b, 2)) | 1ull << 63 | 1;
+			((uint64_t *)r)[n] =
+				(draw(b, UINT64_MAX) * 2 + draw(b, 2)) | 1ull << 63 | 1;
 		r->kind = i % 2 ? GP_BLOCK_ALLOC : GP_ALLOC;
 		r->extra = 0;
 	}
@@ -246,8 +258,8 @@ static void test_small_buffer_is_refused(void **state)
 		unsigned char *out = malloc(capacity ? capacity : 1);
 		struct gp_block_header header = { .type = GP_BLOCK_EVENTS };
 		size_t length;
-		assert_int_equal(gp_block_encode(b->scratch, &header, b->ring, RING_SLOTS, 0, 500, out, capacity,
-						 &length),
+		assert_int_equal(gp_block_encode(b->scratch, &header, b->ring, RING_SLOTS, 0, 500,
+						 out, capacity, &length),
 				 GP_E_SPACE);
 		free(out);
 	}
@@ -262,12 +274,14 @@ static void test_bad_arguments(void **state)
 	size_t length;
 	memset(b->ring, 0, 64 * 20);
 	b->ring[9].extra = 1;
-	assert_int_equal(gp_block_encode(b->scratch, &header, b->ring, RING_SLOTS, 0, 10, b->out, b->capacity, &length),
-			 GP_E_ARGUMENT);
-	assert_int_equal(gp_block_encode(b->scratch, &header, b->ring, RING_SLOTS, 0, GP_BLOCK_RECORDS + 1, b->out,
+	assert_int_equal(gp_block_encode(b->scratch, &header, b->ring, RING_SLOTS, 0, 10, b->out,
 					 b->capacity, &length),
 			 GP_E_ARGUMENT);
-	assert_int_equal(gp_block_encode(b->scratch, &header, b->ring, 1000, 0, 10, b->out, b->capacity, &length),
+	assert_int_equal(gp_block_encode(b->scratch, &header, b->ring, RING_SLOTS, 0,
+					 GP_BLOCK_RECORDS + 1, b->out, b->capacity, &length),
+			 GP_E_ARGUMENT);
+	assert_int_equal(gp_block_encode(b->scratch, &header, b->ring, 1000, 0, 10, b->out,
+					 b->capacity, &length),
 			 GP_E_ARGUMENT);
 	assert_null(gp_block_scratch_init(b->memory, gp_block_scratch_bytes() - 1));
 	assert_null(gp_block_scratch_init((char *)b->memory + 8, gp_block_scratch_bytes()));
@@ -278,9 +292,11 @@ static void test_no_records(void **state)
 {
 	struct bench *b = *state;
 	uint64_t slots = 5;
-	b->header = (struct gp_block_header){ .type = GP_BLOCK_CHECKPOINT, .first_order = 8, .last_order = 9 };
-	assert_int_equal(gp_block_encode(b->scratch, &b->header, b->ring, RING_SLOTS, 0, 0, b->out, b->capacity,
-					 &b->length),
+	b->header = (struct gp_block_header){ .type = GP_BLOCK_CHECKPOINT,
+					      .first_order = 8,
+					      .last_order = 9 };
+	assert_int_equal(gp_block_encode(b->scratch, &b->header, b->ring, RING_SLOTS, 0, 0, b->out,
+					 b->capacity, &b->length),
 			 GP_OK);
 	assert_int_equal(b->length, GP_BLOCK_HEADER);
 	assert_int_equal(gp_block_header_decode(b->out, &b->header), GP_OK);
@@ -314,14 +330,15 @@ static void small_block(struct bench *b)
 	training_open(&t, 4000);
 	training_step(&t, 50);
 	memcpy(b->ring, t.records[0] + 100, 60 * sizeof *b->ring);
-	b->ring[30] = (struct gp_record){ .kind = GP_KERNEL, .extra = 2, .kernel = { .handle = 5 } };
+	b->ring[30] =
+		(struct gp_record){ .kind = GP_KERNEL, .extra = 2, .kernel = { .handle = 5 } };
 	memset(&b->ring[31], 'k', 128);
 	training_close(&t);
 	encode(b, 0, 60);
 }
 
-static enum gp_status decode_copy(struct bench *b, struct gp_block_header *header, const unsigned char *bytes, size_t n,
-				  uint64_t *slots)
+static enum gp_status decode_copy(struct bench *b, struct gp_block_header *header,
+				  const unsigned char *bytes, size_t n, uint64_t *slots)
 {
 	enum gp_status status = gp_block_header_decode(bytes, header);
 	if (status != GP_OK)
@@ -346,7 +363,8 @@ static void test_every_truncation_is_noticed(void **state)
 		uint64_t slots;
 		memcpy(payload, b->out + GP_BLOCK_HEADER, stored);
 		header.stored_bytes = stored;
-		assert_int_equal(gp_block_decode(b->scratch, &header, payload, b->back, &slots), GP_E_DAMAGED);
+		assert_int_equal(gp_block_decode(b->scratch, &header, payload, b->back, &slots),
+				 GP_E_DAMAGED);
 		free(payload);
 	}
 }
@@ -390,14 +408,16 @@ static void test_header_that_lies(void **state)
 		h.stored_bytes = lie == 5 ? UINT32_MAX : lie == 6 ? 0 : h.stored_bytes;
 		h.first_order = lie == 7 ? h.last_order + 1 : h.first_order;
 		gp_block_header_encode(&h, bytes);
-		assert_int_equal(gp_block_header_decode(bytes, &out), lie == 8 ? GP_OK : GP_E_DAMAGED);
+		assert_int_equal(gp_block_header_decode(bytes, &out),
+				 lie == 8 ? GP_OK : GP_E_DAMAGED);
 	}
 	for (unsigned lie = 0; lie < 4; lie++) {
 		struct gp_block_header h = b->header;
 		h.records += lie == 0 ? 1u : lie == 1 ? -1u : 0;
 		h.raw_bytes += lie == 2 ? 1u : lie == 3 ? -1u : 0;
-		assert_int_equal(gp_block_decode(b->scratch, &h, b->out + GP_BLOCK_HEADER, b->back, &slots),
-				 GP_E_DAMAGED);
+		assert_int_equal(
+			gp_block_decode(b->scratch, &h, b->out + GP_BLOCK_HEADER, b->back, &slots),
+			GP_E_DAMAGED);
 	}
 }
 
@@ -412,7 +432,8 @@ static double bytes_per_event(struct bench *b, unsigned noise)
 		training_step(&t, noise);
 	for (unsigned thread = 0; thread < TRAINING_THREADS; thread++)
 		for (size_t at = 0, n; at < t.count[thread]; at += n) {
-			n = t.count[thread] - at < GP_BLOCK_RECORDS ? t.count[thread] - at : GP_BLOCK_RECORDS;
+			n = t.count[thread] - at < GP_BLOCK_RECORDS ? t.count[thread] - at :
+								      GP_BLOCK_RECORDS;
 			memcpy(b->ring, t.records[thread] + at, n * sizeof *b->ring);
 			round_trip(b, 0, n);
 			bytes += b->length;

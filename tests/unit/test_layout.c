@@ -61,7 +61,9 @@ static void test_every_flipped_bit(void **state)
 	struct gp_file_header in = sample(), out;
 	gp_file_header_encode(&in, bytes);
 	for (size_t bit = 0; bit < 8 * sizeof bytes; bit++) {
-		enum gp_status expected = bit < 64 ? GP_E_NOT_RECORDING : bit < 80 ? GP_E_VERSION : GP_E_DAMAGED;
+		enum gp_status expected = bit < 64 ? GP_E_NOT_RECORDING :
+					  bit < 80 ? GP_E_VERSION :
+						     GP_E_DAMAGED;
 		bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
 		assert_int_equal(gp_file_header_decode(bytes, &out), expected);
 		bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
@@ -92,7 +94,10 @@ static void test_values_that_nobody_writes(void **state)
 		struct gp_file_header in = sample(), out;
 		in.clock = lie == 0 ? 0 : lie == 1 ? 3 : in.clock;
 		in.slots = lie == 2 ? 0 : lie == 3 ? UINT32_MAX : in.slots;
-		in.slot_bytes = lie == 4 ? 0 : lie == 5 ? UINT64_MAX : lie == 6 ? 100 : in.slot_bytes;
+		in.slot_bytes = lie == 4 ? 0 :
+				lie == 5 ? UINT64_MAX :
+				lie == 6 ? 100 :
+					   in.slot_bytes;
 		in.ticks_per_second = lie == 7 ? 0 : in.ticks_per_second;
 		gp_file_header_encode(&in, bytes);
 		assert_int_equal(gp_file_header_decode(bytes, &out), GP_E_DAMAGED);
@@ -152,8 +157,10 @@ static void test_varints(void **state)
 static void test_varints_that_nobody_writes(void **state)
 {
 	(void)state;
-	static const unsigned char too_long[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x04 };
-	static const unsigned char without_end[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0 };
+	static const unsigned char too_long[] = { 0xff, 0xff, 0xff, 0xff, 0xff,
+						  0xff, 0xff, 0xff, 0xff, 0x04 };
+	static const unsigned char without_end[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+						     0xff, 0xff, 0xff, 0xff, 0 };
 	static const unsigned char padded[] = { 0x85, 0x00 };
 	uint64_t value;
 	assert_null(gp_varint_get(too_long, too_long + sizeof too_long, &value));

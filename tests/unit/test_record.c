@@ -1,11 +1,11 @@
 /*
- * The recorder alone, without doors and driver: threads commit records, the drain writes, the file is read back
- * block by block. Each test runs in a forked child: a process records once.
+ * The recorder alone, without doors and driver: threads commit records, the drain writes, the file
+ * is read back block by block. Each test runs in a forked child: a process records once.
  */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
 #include <cmocka.h>
 
 #include <fcntl.h>
@@ -20,12 +20,12 @@
 
 #include "record/recorder.h"
 
-#define CHECK(condition)                                                            \
-	do {                                                                        \
-		if (!(condition)) {                                                 \
+#define CHECK(condition)                                                                \
+	do {                                                                            \
+		if (!(condition)) {                                                     \
 			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			_exit(1);                                                   \
-		}                                                                   \
+			_exit(1);                                                       \
+		}                                                                       \
 	} while (0)
 
 static char directory[64];
@@ -101,7 +101,8 @@ static struct totals read_back(const char *name)
 	struct gp_file_header header;
 	assert_int_equal(gp_file_header_decode(bytes, &header), GP_OK);
 	struct gp_block_scratch *scratch =
-		gp_block_scratch_init(aligned_alloc(64, (gp_block_scratch_bytes() + 63) & ~63ull), gp_block_scratch_bytes());
+		gp_block_scratch_init(aligned_alloc(64, (gp_block_scratch_bytes() + 63) & ~63ull),
+				      gp_block_scratch_bytes());
 	struct gp_record *records = malloc(GP_BLOCK_RECORDS * sizeof *records);
 	for (uint64_t at = GP_FILE_HEADER; at < (uint64_t)st.st_size;) {
 		struct gp_block_header block;
@@ -111,12 +112,16 @@ static struct totals read_back(const char *name)
 		totals.is_sealed = block.flags & GP_BLOCK_SEALED;
 		uint64_t slots = 0;
 		if (block.records)
-			assert_int_equal(gp_block_decode(scratch, &block, bytes + at + GP_BLOCK_HEADER, records, &slots), GP_OK);
+			assert_int_equal(gp_block_decode(scratch, &block,
+							 bytes + at + GP_BLOCK_HEADER, records,
+							 &slots),
+					 GP_OK);
 		for (uint64_t k = 0; k < slots; k += 1u + records[k].extra) {
 			totals.allocs += records[k].kind == GP_ALLOC;
 			totals.frees += records[k].kind == GP_FREE;
 			totals.live += records[k].kind == GP_LIVE;
-			if (gp_event_infos[records[k].kind].class == GP_CLASS_MEMORY && records[k].order < 4096)
+			if (gp_event_infos[records[k].kind].class == GP_CLASS_MEMORY &&
+			    records[k].order < 4096)
 				totals.seen[records[k].order / 64] |= 1ull << records[k].order % 64;
 		}
 		at += GP_BLOCK_HEADER + block.stored_bytes;

@@ -1,6 +1,7 @@
 /*
- * Invents the records of a PyTorch job's threads: steps that repeat nearly exactly, each with launches of
- * recurring kernels and block events at recurring addresses; forward on thread 0, backward on thread 1.
+ * Invents the records of a PyTorch job's threads: steps that repeat nearly exactly, each with
+ * launches of recurring kernels and block events at recurring addresses; forward on thread 0,
+ * backward on thread 1.
  */
 #ifndef TRAINING_RECORDS_H
 #define TRAINING_RECORDS_H
@@ -48,11 +49,13 @@ static void training_launch(struct training *t, unsigned thread, uint64_t *plan)
 	r->launch.kernel = 0x55d0c8a00000 + kernel * 0x3e0 + kernel * kernel % 7 * 16;
 	r->launch.stream = 0x55d0c4b01230;
 	r->launch.grid = (1 + training_draw(plan, 4) * 768 + kernel) | 1ull << 32 | 1ull << 48;
-	r->launch.block = (kernel % 3 ? 128 : 512) | 1ull << 16 | 1ull << 32 | (uint64_t)GP_LAUNCH_KERNEL << 48;
+	r->launch.block = (kernel % 3 ? 128 : 512) | 1ull << 16 | 1ull << 32 |
+			  (uint64_t)GP_LAUNCH_KERNEL << 48;
 	r->aux = kernel % 5 ? 0 : 49152;
 }
 
-static void training_block(struct training *t, unsigned thread, bool is_alloc, uint64_t address, uint64_t bytes)
+static void training_block(struct training *t, unsigned thread, bool is_alloc, uint64_t address,
+			   uint64_t bytes)
 {
 	struct gp_record *r = training_next(t, thread, is_alloc ? GP_BLOCK_ALLOC : GP_BLOCK_FREE);
 	t->order++;
@@ -75,8 +78,8 @@ static uint64_t training_address(unsigned cell)
 	return 0x7f2a40000000 + (uint64_t)cell * 0x1a600;
 }
 
-static void training_event(struct training *t, struct training_heap *heap, unsigned thread, bool is_alloc,
-			   uint64_t *plan)
+static void training_event(struct training *t, struct training_heap *heap, unsigned thread,
+			   bool is_alloc, uint64_t *plan)
 {
 	uint64_t bytes = 512 * (1 + training_draw(plan, training_draw(plan, 2) ? 16 : 4000));
 	if (is_alloc) {
@@ -92,7 +95,8 @@ static void training_event(struct training *t, struct training_heap *heap, unsig
 	uint64_t age = training_draw(plan, training_draw(plan, 3) ? 4 : heap->lives) % heap->lives;
 	unsigned at = heap->lives - 1 - (unsigned)age;
 	unsigned cell = heap->live[at];
-	memmove(&heap->live[at], &heap->live[at + 1], (heap->lives - at - 1) * sizeof heap->live[0]);
+	memmove(&heap->live[at], &heap->live[at + 1],
+		(heap->lives - at - 1) * sizeof heap->live[0]);
 	heap->lives--;
 	training_block(t, thread, false, training_address(cell), heap->bytes[cell]);
 	heap->bytes[cell] = 0;
@@ -104,7 +108,8 @@ static void training_step(struct training *t, unsigned noise)
 	static struct training_heap heap;
 	memset(&heap, 0, sizeof heap);
 	uint64_t plan = 0x123456789abcdefull;
-	unsigned launches = TRAINING_LAUNCHES, allocs = TRAINING_BLOCKS, all = launches + 2 * allocs;
+	unsigned launches = TRAINING_LAUNCHES, allocs = TRAINING_BLOCKS,
+		 all = launches + 2 * allocs;
 	for (unsigned i = 0; i < all; i++) {
 		unsigned thread = i < all / 3 ? 0 : 1;
 		uint64_t other = training_draw(&t->random, UINT64_MAX) | 1;
@@ -115,8 +120,9 @@ static void training_step(struct training *t, unsigned noise)
 			training_launch(t, thread, source);
 		} else {
 			/* more allocations than frees in the first half */
-			bool is_alloc = !heap.lives ||
-					(allocs && training_draw(&plan, 100) < (i < all / 2 ? 70u : 25u));
+			bool is_alloc =
+				!heap.lives ||
+				(allocs && training_draw(&plan, 100) < (i < all / 2 ? 70u : 25u));
 			allocs -= is_alloc;
 			training_event(t, &heap, thread, is_alloc, source);
 		}
@@ -131,7 +137,9 @@ static void training_step(struct training *t, unsigned noise)
 
 static void training_open(struct training *t, size_t capacity)
 {
-	*t = (struct training){ .random = 88172645463325252ull, .time = 1ull << 52, .reserved = 3ull << 30 };
+	*t = (struct training){ .random = 88172645463325252ull,
+				.time = 1ull << 52,
+				.reserved = 3ull << 30 };
 	t->capacity = capacity;
 	for (unsigned thread = 0; thread < TRAINING_THREADS; thread++)
 		t->records[thread] = calloc(capacity, sizeof(struct gp_record));

@@ -1,0 +1,131 @@
+/* What the dead left in their rings is taken into their recording, once; the living keep theirs. */
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "recording_writer.h"
+
+/*
+ * A ring file as a process leaves it that is gone: `events` in two rings, not yet in the recording.
+ */
+static void make_ring_file(const struct writer *w, char *path, size_t capacity, uint32_t rings)
+{
+	snprintf(path, capacity, "%s/gpuprof-ring-%u-%u-1", directory, (unsigned)getuid(),
+		 w->header.pid);
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	assert_int_equal(ftruncate(fd, (off_t)gp_ring_offset(rings)), 0);
+	struct gp_control *c =
+		mmap(NULL, gp_ring_offset(rings), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	c->magic = GP_CONTROL_MAGIC;
+	c->version = GP_CONTROL_VERSION;
+	c->pid = w->header.pid;
+	c->is_lock_sure = 1;
+	memcpy(c->boot_id, w->header.boot_id, sizeof c->boot_id);
+	strcpy(c->output, w->path);
+	atomic_store(&c->rings, rings);
+	atomic_store(&c->next_order, w->order);
+	for (uint32_t i = 0; i < rings; i++) {
+		struct gp_ring *ring = (struct gp_ring *)((char *)c + gp_ring_offset(i));
+		ring->thread = i;
+		/* the ring is about to wrap */
+		atomic_store(&ring->tail, GP_RING_SLOTS - 100);
+		atomic_store(&ring->head, GP_RING_SLOTS - 100);
+		atomic_store(&ring->sequence, w->sequence[i]);
+		for (uint64_t k = 0; k < w->buffered[i]; k++) {
+			uint64_t head = atomic_load(&ring->head);
+			ring->slots[head % GP_RING_SLOTS] = w->buffer[i][k];
+			atomic_store(&ring->head, head + 1);
+		}
+	}
+	munmap(c, gp_ring_offset(rings));
+	close(fd);
+}
+
+static void adopt_case(const char *name, uint32_t slots, uint64_t slot_bytes,
+		       bool is_written_already)
+{
+	struct writer w;
+	uint64_t seed = 0;
+	writer_open(&w, name, slots, slot_bytes);
+	snprintf(w.header.ring_path, sizeof w.header.ring_path, "%s/gpuprof-ring-%u-%u-1",
+		 directory, (unsigned)getuid(), w.header.pid);
+	strcpy(w.header.boot_id, "a boot long ago");
+	unsigned char header[GP_FILE_HEADER];
+	gp_file_header_encode(&w.header, header);
+	assert_int_equal(pwrite(w.fd, header, sizeof header, 0), sizeof header);
+	put_work(&w, 4321, &seed);
+	struct expected e = expect(&w);
+	char path[300];
+	make_ring_file(&w, path, sizeof path, 4);
+	/* the owner died after it wrote thread 2's block, before it freed the slots */
+	if (is_written_already) {
+		assert_true(w.buffered[2] > 0);
+		flush(&w, 2);
+	}
+	for (unsigned t = 0; t < 4; t++)
+		w.buffered[t] = 0;
+	writer_close(&w, false);
+	FILE *report = tmpfile();
+	unsigned adopted;
+	assert_int_equal(gp_adopt_beside(w.path, &adopted, report), GP_OK);
+	assert_int_equal(adopted, 1);
+	assert_true(ftell(report) > 0);
+	fclose(report);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_reads(w.path, &e, true);
+	assert_int_equal(gp_adopt_beside(w.path, &adopted, NULL), GP_OK);
+	assert_int_equal(adopted, 0);
+}
+
+static void rings_of_the_dead_are_adopted(void **state)
+{
+	(void)state;
+	adopt_case("dead.gpr", 0, 0, false);
+	adopt_case("dead-midway.gpr", 0, 0, true);
+	adopt_case("dead-ring.gpr", 4, 256 << 10, false);
+	adopt_case("dead-small.gpr", 16, 24 << 10, true);
+}
+
+static void rings_of_the_living_are_left_alone(void **state)
+{
+	(void)state;
+	struct writer w;
+	uint64_t seed = 0;
+	writer_open(&w, "alive.gpr", 0, 0);
+	put_work(&w, 1000, &seed);
+	char path[300];
+	make_ring_file(&w, path, sizeof path, 1);
+	writer_close(&w, false);
+	int ready[2], done[2];
+	assert_int_equal(pipe(ready) | pipe(done), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+		int fd = open(path, O_RDWR);
+		char byte = fcntl(fd, F_SETLK, &lock) == 0;
+		close(done[1]);
+		if (write(ready[1], &byte, 1) != 1 || read(done[0], &byte, 1) != 0)
+			_exit(1);
+		_exit(0);
+	}
+	char byte;
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	assert_int_equal(byte, 1);
+	unsigned adopted;
+	assert_int_equal(gp_adopt_beside(w.path, &adopted, NULL), GP_OK);
+	assert_int_equal(adopted, 0);
+	assert_int_equal(access(path, F_OK), 0);
+	close(done[1]);
+	int status;
+	waitpid(child, &status, 0);
+	assert_int_equal(status, 0);
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rings_of_the_dead_are_adopted),
+		cmocka_unit_test(rings_of_the_living_are_left_alone),
+	};
+	return cmocka_run_group_tests(tests, make_directory, drop_directory);
+}
