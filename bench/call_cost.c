@@ -1,8 +1,11 @@
 /*
  * What the recorder adds to a call: the same calls through the wrapper and past it, in turns, in
- * one process. *   call_cost                       prints launch_ns, launch_contended_ns, alloc_ns,
- * start_us, clock_ring_ns *      call_cost launches|pairs N wrapped|bare only launches N kernels,
- * or allocates and frees N times: for counting instructions
+ * one process.
+ *	call_cost		prints launch_ns, launch_contended_ns, alloc_ns, start_us,
+ *				clock_ring_ns
+ *	call_cost launches|pairs N wrapped|bare
+ *				only launches N kernels, or allocates and frees N times: for
+ *				counting instructions
  */
 #include <pthread.h>
 

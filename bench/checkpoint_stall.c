@@ -1,7 +1,7 @@
 /*
  * A million live allocations, replaced one after the other while checkpoints are written: how many
- * memory events are lost, and how long the slowest call takes in a bare and in a recorded round. *
- * checkpoint_stall LIVE
+ * memory events are lost, and how long the slowest call takes in a bare and in a recorded round.
+ *	checkpoint_stall LIVE
  */
 #include "burst.h"
 

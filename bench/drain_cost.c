@@ -1,9 +1,12 @@
 /*
  * What the drain thread spends on an event: its own CPU time over a history of allocations, frees
- * and launches. * drain_cost LIVE EVENTS steps    a training step again and again: blocks of a
- * caching allocator *        drain_cost LIVE EVENTS random   driver allocations of random sizes in
- * random order: nothing repeats LIVE blocks stay allocated all the time. Beside it: the time to
- * write as many raw 64-byte records with write(2), 64 KiB at a time.
+ * and launches.
+ *	drain_cost LIVE EVENTS steps	a training step again and again: blocks of a caching
+ *					allocator
+ *	drain_cost LIVE EVENTS random	driver allocations of random sizes in random order: nothing
+ *					repeats
+ * LIVE blocks stay allocated all the time. Beside it: the time to write as many raw 64-byte records
+ * with write(2), 64 KiB at a time.
  */
 #include <dirent.h>
 

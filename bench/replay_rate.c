@@ -1,6 +1,7 @@
 /*
  * How fast a recording is replayed into live state with exact peaks, on one core, and with how much
- * memory. *     replay_rate FILE
+ * memory.
+ *	replay_rate FILE
  */
 #include <stdlib.h>
 #include <sys/resource.h>

@@ -22,9 +22,9 @@ export NCCL_NVLS_ENABLE="${NCCL_NVLS_ENABLE:-0}"
 export TORCHINDUCTOR_CACHE_DIR="$work/inductor" TRITON_CACHE_DIR="$work/triton"
 unset GPUPROF_OUTPUT LD_PRELOAD
 
-kept_recordings="eager expandable graph oom mlp"
-all_sections="eager cupti expandable graph oom mlp profiler workers shell cost compile reduce two-gpus ranks
-fake"
+kept_recordings="eager expandable graph oom mlp killed"
+all_sections="eager cupti expandable graph oom mlp profiler workers shell killed doctor cost compile reduce
+two-gpus ranks fake"
 
 say() { printf '%s\n' "$*"; }
 skip() { say "SKIP $*"; }
@@ -207,6 +207,40 @@ section_shell() {
 	claim shell "same stderr" same "$work/shell.err" "$work/shell.bare-err"
 	claim shell "no file" rmdir "$work/shell"
 }
+# until_step N: reads the job's lines from descriptor 5 until it has ended step N
+until_step() {
+	while read -r line <&5; do
+		case $line in "step $1 "*) return 0 ;; esac
+	done
+	return 1
+}
+# A training job that is stopped and started from outside and then killed in the middle of a step.
+section_killed() {
+	need_torch killed || return 0
+	mkfifo "$work/killed.steps"
+	LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/killed.gpr "$python" "$here/gpt_train.py" \
+		--steps 100000 >"$work/killed.steps" 2>"$work/killed.err" &
+	job=$!
+	exec 5<"$work/killed.steps"
+	claim killed "trains" until_step 4
+	claim killed "ctl stop" "$gpuprof" ctl "$job" stop
+	claim killed "goes on training" until_step 8
+	claim killed "ctl status" "$gpuprof" ctl "$job" status
+	claim killed "ctl start" "$gpuprof" ctl "$job" start
+	claim killed "goes on training" until_step 16
+	kill -9 "$job"
+	wait "$job" 2>/dev/null
+	exec 5<&-
+	judge killed
+	"$gpuprof" info "$work/killed.gpr" | head -n 1
+}
+section_doctor() {
+	need_gpus doctor 1 || return 0
+	"$gpuprof" doctor >"$work/doctor.out" 2>&1
+	status=$?
+	claim doctor "finds nothing wrong (exit $status)" succeeded "$status"
+	sed 's/^/     /' "$work/doctor.out"
+}
 section_cost() {
 	need_torch cost || return 0
 	for null in --null ""; do
@@ -218,7 +252,6 @@ section_cost() {
 		[ $? -le 1 ] || { say "FAIL cost: did not finish"; tail -n 15 "$work/cost.err"; }
 	done
 	judge cost
-	cp "$work/cost.json" "$out" 2>/dev/null
 }
 # The build itself on this machine: unit tests and a victim on the fake driver.
 section_fake() {

@@ -1,7 +1,8 @@
 /*
- * Sets the recording level of a process through its control page and waits until it is in force: *
- * control_level RING_FILE LEVEL           LEVEL: 1 off, 2 memory, 3 everything For measurements
- * that switch recording on and off many times. Needs the layout of one exact version only.
+ * Sets the recording level of a process through its control page and waits until it is in force:
+ *	control_level RING_FILE LEVEL		LEVEL: 1 off, 2 memory, 3 everything
+ * For measurements that switch recording on and off many times. Needs the layout of one exact
+ * version only.
  */
 #include <fcntl.h>
 #include <stdio.h>
