@@ -14,6 +14,7 @@ for room in fake doors victims unit storm kernels gpu bench; do
 done
 mkdir -p "$bundle/tests"
 cp -R "$here/tests/gpu" "$bundle/tests/gpu"
+cp "$here/bench/bench.sh" "$bundle/bench"
 
 # libc's own parts come with the target; all else is copied beside
 find "$bundle" -type f -perm -u+x -exec ldd {} \; 2>/dev/null |
