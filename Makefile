@@ -13,7 +13,7 @@ CUDA_CHECK := $(if $(CUDA_INCLUDE),-DGP_HAVE_CUDA_HEADERS -isystem $(CUDA_INCLUD
 PRELOAD_SRC := $(wildcard interpose/*.c interpose/*.S libgpuprof/record/*.c libgpuprof/format/*.c libgpuprof/state/*.c)
 PRELOAD_OBJ := $(patsubst %,$(BUILD)/preload/%.o,$(PRELOAD_SRC))
 PRELOAD_FLAGS := $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-semantic-interposition -DGP_PRELOAD \
-	-include libgpuprof/record/glibc_floor.h
+	-include libgpuprof/record/glibc_floor.h $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-mprfchw)
 # where glibc is older than 2.34 these two hold what newer ones keep in libc: needed by name, also when unused here
 PRELOAD_LIBS ?= -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 ZSTD_STATIC ?= $(firstword $(wildcard /usr/lib/$(shell $(CC) -dumpmachine)/libzstd.a /usr/lib64/libzstd.a /usr/lib/libzstd.a))

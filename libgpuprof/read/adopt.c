@@ -252,6 +252,9 @@ static void tell_losses(struct adopter *a)
 	}
 	if (any == 0 || a->rings->rings == 0)
 		return;
+	uint64_t span = atomic_load(&a->rings->control->next_order) - lost.order;
+	if (lost.lost.memory)
+		lost.aux = span < UINT32_MAX ? (uint32_t)span : UINT32_MAX;
 	struct gp_ring *own = gp_ring_file_ring(a->rings, 0);
 	uint64_t head = atomic_load(&own->head);
 	if (head - atomic_load(&own->tail) >= GP_RING_SLOTS)

@@ -39,11 +39,11 @@ void gp_drain_tell(struct gp_recorder *r, struct gp_record *record, const char *
 		return;
 	record->time = gp_clock_now();
 	bool is_memory = gp_event_infos[record->kind].class == GP_CLASS_MEMORY;
-	/*
-	 * others lie before all that is not yet applied: a loss must be known before the events
-	 * that it confuses
-	 */
-	record->order = is_memory ? atomic_fetch_add(&gp_control->next_order, 1) : r->expected;
+	/* others lie before all that is not yet applied, or where the caller says */
+	if (is_memory)
+		record->order = atomic_fetch_add(&gp_control->next_order, 1);
+	else if (record->order == 0)
+		record->order = r->expected;
 	*slot_of(own, head) = *record;
 	unsigned char bytes[64 * 17] = { 0 };
 	uint64_t length64 = length;
@@ -65,7 +65,8 @@ static bool is_news(uint64_t now, uint64_t *told, uint64_t *news)
 /*
  * Loss is data: what producers counted since the last turn becomes a LOST record. Called after the
  * heads were loaded and before the merge: a loss that happened before a visible event is told
- * before it.
+ * before it. Where it lies between what is not yet applied and what comes next is not known, so
+ * `span` covers all of that.
  */
 static void tell_losses(struct gp_recorder *r)
 {
@@ -88,8 +89,15 @@ static void tell_losses(struct gp_recorder *r)
 			       &news);
 		lost.v[n] += news;
 	}
-	if (any)
-		gp_drain_tell(r, &lost, NULL);
+	if (!any)
+		return;
+	lost.order = r->unwritten && r->unwritten <= r->expected ? r->unwritten - 1 : r->expected;
+	r->unwritten = 0;
+	/* loaded after the counters: what is lost by now has no later place */
+	uint64_t span = atomic_load(&gp_control->next_order) - lost.order;
+	if (lost.lost.memory)
+		lost.aux = span < UINT32_MAX ? (uint32_t)span : UINT32_MAX;
+	gp_drain_tell(r, &lost, NULL);
 }
 
 /* ---- from rings to the live state ---- */
@@ -228,6 +236,8 @@ static void count_unwritten(struct gp_recorder *r, const struct gp_ring_view *vi
 		const struct gp_record *record = slot_of(view, at);
 		enum gp_class class = gp_event_infos[record->kind % GP_KINDS].class;
 		unsigned which = class == GP_CLASS_MEMORY ? 0 : class == GP_CLASS_LAUNCH ? 1 : 2;
+		if (r->unwritten == 0 || record->order < r->unwritten)
+			r->unwritten = record->order + 1;
 		atomic_fetch_add(&r->lost_without_ring[which], 1);
 		atomic_fetch_add(&gp_control->dropped_full_disk, 1);
 		at += 1u + record->extra;

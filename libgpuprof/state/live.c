@@ -99,9 +99,9 @@ static void add_lost(struct gp_live *live, const struct gp_record *r)
 	live->count[GP_COUNT_LOST_LAUNCH] += r->lost.launch;
 	live->count[GP_COUNT_LOST_OTHER] += r->lost.other;
 	live->count[GP_COUNT_NESTED] += r->lost.nested;
-	/* what was lost may have freed or made anything */
-	if (r->lost.memory)
-		gp_framework_gap(live, r);
+	/* what was lost may have freed or made anything, between `order` and `span` numbers on */
+	if (r->lost.memory || r->aux)
+		gp_framework_gap(live, r->order + r->aux);
 }
 
 static enum gp_status apply_memory(struct gp_live *live, const struct gp_record *r)
@@ -127,7 +127,7 @@ static enum gp_status apply_memory(struct gp_live *live, const struct gp_record 
 		gp_driver_owner_gone(live, r);
 		break;
 	case GP_GAP:
-		gp_framework_gap(live, r);
+		gp_framework_gap(live, r->order + 1);
 		break;
 	case GP_BLOCK_ALLOC:
 		return gp_framework_alloc(live, r);

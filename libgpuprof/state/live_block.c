@@ -80,7 +80,7 @@ static void compare(struct gp_live *live, const struct gp_record *r)
 {
 	struct gp_device_state *d = gp_live_device_of(live, r->device);
 	d->figures.is_seen = true;
-	if (d->is_rebasing) {
+	if (d->is_rebasing || r->order < live->gap) {
 		d->is_rebasing = false;
 		rebase(live, r->device, GP_CURVE_ALLOCATED, r->block_alloc.allocated, r);
 		rebase(live, r->device, GP_CURVE_RESERVED, r->block_alloc.reserved, r);
@@ -182,10 +182,14 @@ void gp_framework_free(struct gp_live *live, const struct gp_record *r)
 	check(live, r, 0);
 }
 
-void gp_framework_gap(struct gp_live *live, const struct gp_record *r)
+/*
+ * Something was missed before the order `until`: up to there totals are taken over, and what was
+ * born by then may be gone.
+ */
+void gp_framework_gap(struct gp_live *live, uint64_t until)
 {
-	if (r->order >= live->gap)
-		live->gap = r->order + 1;
+	if (until > live->gap)
+		live->gap = until;
 	for (unsigned i = 0; i <= GP_DEVICES; i++)
 		live->device[i].is_rebasing = true;
 }

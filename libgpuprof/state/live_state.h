@@ -35,7 +35,7 @@ struct gp_live {
 	struct gp_live_table table;
 	struct gp_page_map pages;
 	uint64_t newest; /* highest order so far */
-	uint64_t gap;	 /* 1 + order of the last GAP */
+	uint64_t gap;	 /* what has a lower order is in doubt: end of the last GAP or LOST */
 	uint64_t entries;
 	uint64_t moved; /* devices, as bits */
 	bool is_loaded; /* from a checkpoint: what came before it is unknown */
@@ -114,7 +114,7 @@ void gp_late_free(struct gp_live *live, enum gp_family family, unsigned space,
 /* live_block.c */
 enum gp_status gp_framework_alloc(struct gp_live *live, const struct gp_record *r);
 void gp_framework_free(struct gp_live *live, const struct gp_record *r);
-void gp_framework_gap(struct gp_live *live, const struct gp_record *r);
+void gp_framework_gap(struct gp_live *live, uint64_t until);
 
 /* live_walk.c */
 enum gp_status gp_live_load(struct gp_live *live, const struct gp_record *r);

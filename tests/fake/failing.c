@@ -2,7 +2,7 @@
  * Preloaded beside the library under test: makes the N-th system function that it calls fail, and
  * only those that it calls itself (the return address tells). FAILING_CALL=N: that one.
  * FAILING_FROM=N: that one and all after it. FAILING_HANG=NAME: its calls of that function never
- * return. FAILING_COUNT=FILE: gets a line a call.
+ * return. FAILING_SLOW=NAME: each of them takes 10 ms. FAILING_COUNT=FILE: gets a line a call.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,12 +18,13 @@
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct {
 	uintptr_t from, to; /* the library's mapped range */
 	unsigned long call, all_from;
-	const char *hang;
+	const char *hang, *slow;
 	const char *log;
 	_Atomic unsigned long calls;
 } failing;
@@ -57,6 +58,7 @@ static void init(void)
 	failing.call = number("FAILING_CALL");
 	failing.all_from = number("FAILING_FROM");
 	failing.hang = getenv("FAILING_HANG");
+	failing.slow = getenv("FAILING_SLOW");
 	dl_iterate_phdr(find_library, NULL);
 }
 
@@ -87,6 +89,8 @@ static bool must_fail(const void *caller, const char *name, int error)
 	bool is_first_thread = syscall(SYS_gettid) == getpid();
 	while (failing.hang && !is_first_thread && strcmp(failing.hang, name) == 0)
 		syscall(SYS_ppoll, NULL, 0, NULL, NULL, 0);
+	if (failing.slow && !is_first_thread && strcmp(failing.slow, name) == 0)
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 	errno = fails ? error : kept;
 	return fails;
 }

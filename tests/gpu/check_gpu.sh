@@ -260,6 +260,7 @@ section_fake() {
 		timeout -k 5 60 "$unit" >"$work/unit.out" 2>&1
 		status=$?
 		claim fake "${unit##*/}: $(tail -n 1 "$work/unit.out")" succeeded "$status"
+		[ "$status" -eq 0 ] || tail -n 25 "$work/unit.out"
 	done
 	(
 		export LD_LIBRARY_PATH="$build/fake:$build/lib"

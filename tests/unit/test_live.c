@@ -169,6 +169,30 @@ static void gap_excuses_the_unknown_and_takes_totals_over(void **state)
 	assert_int_equal(now(GP_CURVE_RESERVED), 20 * MIB);
 }
 
+/* A loss is told before it happened: events that lie between are right, those behind are not. */
+static void loss_excuses_what_lies_in_its_span(void **state)
+{
+	(void)state;
+	alloc(GP_SPACE_DEVICE, 0x10000000, 20 * MIB);
+	const struct gp_record lost = {
+		.kind = GP_LOST, .order = order, .aux = 3, .lost = { .memory = 2 }
+	};
+	gp_live_apply(live, &lost);
+	block(GP_BLOCK_ALLOC, 0x10000000, MIB, MIB, 20 * MIB);
+	alloc(GP_SPACE_DEVICE, 0x30000000, MIB);
+	/* lost here: both are freed */
+	block(GP_BLOCK_ALLOC, 0x10000000, 2 * MIB, 2 * MIB, 20 * MIB);
+	alloc(GP_SPACE_DEVICE, 0x30000000, 2 * MIB);
+	assert_verdict(0, 0);
+	assert_int_equal(now(GP_CURVE_ALLOCATED), 2 * MIB);
+	assert_int_equal(now(GP_CURVE_DRIVER), 22 * MIB);
+	assert_int_equal(gp_live_count(live, GP_COUNT_LOST_MEMORY), 2);
+	/* behind the span nothing is excused */
+	block(GP_BLOCK_ALLOC, 0x10800000, MIB, 4 * MIB, 20 * MIB);
+	alloc(GP_SPACE_DEVICE, 0x30000000, 2 * MIB);
+	assert_verdict(1, 1);
+}
+
 static void each_orphan_is_one_anomaly(void **state)
 {
 	(void)state;
@@ -296,6 +320,7 @@ int main(void)
 						end),
 		cmocka_unit_test_setup_teardown(gap_excuses_the_unknown_and_takes_totals_over,
 						begin, end),
+		cmocka_unit_test_setup_teardown(loss_excuses_what_lies_in_its_span, begin, end),
 		cmocka_unit_test_setup_teardown(each_orphan_is_one_anomaly, begin, end),
 		cmocka_unit_test_setup_teardown(refused_free_of_a_stranger_is_no_anomaly, begin,
 						end),
