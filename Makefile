@@ -84,7 +84,18 @@ $(BUILD)/victims/%: tests/victims/%.c
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 - /p' $(MAKEFILE_LIST) | sort
 
-.PHONY: all help clean
+install: all ## copy library, program and documents to $(DESTDIR)$(PREFIX)
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib share/doc/gpuprof/man)
+	install -m 755 $(BUILD)/gpuprof $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(BUILD)/libgpuprof.so $(DESTDIR)$(PREFIX)/lib
+	install -m 644 README.md LICENSE CHANGELOG.md docs/*.md $(DESTDIR)$(PREFIX)/share/doc/gpuprof
+	install -m 644 docs/man/*.md $(DESTDIR)$(PREFIX)/share/doc/gpuprof/man
+dist: ## pack the committed sources as $(BUILD)/gpuprof-VERSION.tar.gz
+	@mkdir -p $(BUILD)
+	@version=$$(sed -n 's/^#define GP_VERSION "\(.*\)"/\1/p' libgpuprof/gpuprof.h) && \
+	git archive --prefix=gpuprof-$$version/ -o $(BUILD)/gpuprof-$$version.tar.gz HEAD && echo $(BUILD)/gpuprof-$$version.tar.gz
+
+.PHONY: all help clean install dist
 clean: ## remove $(BUILD)
 	rm -rf $(BUILD)
 

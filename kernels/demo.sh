@@ -18,7 +18,7 @@ else
 	echo "demo: no GPU here: a training loop on the fake driver" >&2
 	LD_LIBRARY_PATH=$BUILD/fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 	export LD_LIBRARY_PATH
-	set -- "$BUILD/victims/training_loop"
+	set -- "$BUILD/victims/training_loop" 40 5
 fi
 "$BUILD/gpuprof" run -o "$recording" -- "$@"
 "$BUILD/gpuprof" timeline "$recording"

@@ -40,6 +40,7 @@ wish clang-format-14 has_clang_format
 wish shellcheck have shellcheck
 wish valgrind have valgrind
 wish liblttng-ust-dev compiles lttng/tracepoint.h -llttng-ust -ldl
+wish lttng-tools have lttng
 
 if [ "${#needs[@]}" = 0 ] && [ "${#wishes[@]}" = 0 ]; then
 	echo 'deps: nothing is missing'

@@ -66,7 +66,8 @@ for name in "$@"; do
 		say skip "$name" "no mount namespace of our own here"
 		continue
 	fi
-	run "$name" "$dir" bare "$fake"
+	# settings of ours mean nothing to the bare run, those of the fake driver do
+	run "$name" "$dir" bare "$fake" $environment
 	case $(cat "$dir/bare.status") in
 	77)
 		say skip "$name" "$(tail -n 1 "$dir/bare.err")"

@@ -23,8 +23,8 @@ export TORCHINDUCTOR_CACHE_DIR="$work/inductor" TRITON_CACHE_DIR="$work/triton"
 unset GPUPROF_OUTPUT LD_PRELOAD
 
 kept_recordings="eager expandable graph oom mlp killed"
-all_sections="eager cupti expandable graph oom mlp profiler workers shell killed doctor cost compile reduce
-two-gpus ranks fake"
+all_sections="eager cupti expandable graph oom mlp profiler workers shell killed doctor trainer others cost compile
+reduce two-gpus ranks fake"
 
 say() { printf '%s\n' "$*"; }
 skip() { say "SKIP $*"; }
@@ -252,6 +252,29 @@ section_cost() {
 		[ $? -le 1 ] || { say "FAIL cost: did not finish"; tail -n 15 "$work/cost.err"; }
 	done
 	judge cost
+}
+has_module() { "$python" -c "import $1" >/dev/null 2>&1; }
+section_trainer() {
+	need_torch trainer || return 0
+	has_module transformers && has_module accelerate || { skip "trainer: no transformers here"; return 0; }
+	bare trainer 120 "$python" "$here/hf_trainer.py" &
+	record trainer 120 "$python" "$here/hf_trainer.py"
+	recorded=$?
+	wait $!
+	after_both trainer "$recorded" $?
+	judge trainer --peaks "$work/trainer.peaks"
+}
+section_others() {
+	need_gpus others 1 || return 0
+	for framework in jax cupy; do
+		has_module "$framework" || { skip "others: no $framework here"; continue; }
+		bare "$framework" 120 "$python" "$here/other_framework.py" "$framework" &
+		record "$framework" 120 "$python" "$here/other_framework.py" "$framework"
+		recorded=$?
+		wait $!
+		after_both "$framework" "$recorded" $?
+		judge "$framework"
+	done
 }
 # The build itself on this machine: unit tests and a victim on the fake driver.
 section_fake() {

@@ -1,13 +1,17 @@
 /*
  * Nothing wrong: a training loop on the fake allocator, whose own peaks the recording must give to
  * the byte.
+ *	training_loop [STEPS [MS]]	MS: how long the GPU that is not there works on a step
  */
+#include <time.h>
+
 #include "training.h"
 
 int main(int argc, char **argv)
 {
 	struct training t;
 	unsigned long steps = count_argument(argc, argv, 40);
+	const struct timespec work = { .tv_nsec = argc > 2 ? atol(argv[2]) * 1000000 : 0 };
 	training_init(&t, need_c10());
 	struct driver driver = need_driver(DOOR_DLSYM);
 	CUmodule module;
@@ -21,6 +25,8 @@ int main(int argc, char **argv)
 		for (int k = 0; has_kernel && k < 560; k++)
 			must(driver.cuLaunchKernel(kernel, 64, 1, 1, 256, 1, 1, 0, NULL, NULL,
 						   NULL) == CUDA_SUCCESS);
+		if (work.tv_nsec)
+			nanosleep(&work, NULL);
 		if (i % 16 == 15)
 			t.c10->empty_cache(0);
 	}
