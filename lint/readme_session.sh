@@ -24,7 +24,7 @@ line=$(grep -n "^$begin\$" README.md | cut -d: -f1)
 directory=$build/run/readme
 rm -rf "$directory"
 mkdir -p "$directory"
-export PATH=$build:$build/victims:$PATH LD_LIBRARY_PATH=$build/fake GPUPROF_RING_DIR=$directory
+export PATH=$build:$build/victims:$PATH LD_LIBRARY_PATH=$build/fake GPUPROF_RING_DIR=$directory LC_ALL=C.UTF-8
 while IFS= read -r command; do
 	printf '$ %s\n' "$command"
 	(cd "$directory" && timeout 60 bash -c "$command" 2>&1 </dev/null) || true
@@ -40,9 +40,14 @@ if [ "${1:-}" = write ]; then
 	} >"$build/run/readme.md"
 	cat "$build/run/readme.md" >README.md
 fi
+# its picture
+picture=docs/timeline.svg
+"$build/gpuprof" timeline --svg tests/data/h200_gpt_expandable.gpr >"$build/run/readme.svg"
+[ "${1:-}" != write ] || cp "$build/run/readme.svg" "$picture"
 
 {
 	lines=$(wc -l <"$build/run/readme.now")
+	cmp -s "$picture" "$build/run/readme.svg" || echo "$picture:1: expected: as make readme-session draws it"
 	[ "$lines" -le "$most" ] || echo "README.md:$line: a session of $lines lines, expected: at most $most"
 	diff <(session | masked) <(masked <"$build/run/readme.now") | grep '^[<>]' |
 		sed "s/^</README.md:$line: shown:   /; s/^>/README.md:$line: expected:/" || true

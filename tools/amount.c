@@ -4,11 +4,14 @@
  */
 #include "amount.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static int digits_after_point(double value)
 {
@@ -98,6 +101,25 @@ bool gp_ns_parse(const char *text, int64_t *out)
 		return true;
 	}
 	return false;
+}
+
+bool gp_bytes_parse(const char *text, uint64_t *out)
+{
+	static const char units[] = "kmgt";
+	char *end;
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	unsigned long long number = strtoull(text, &end, 10);
+	end += strspn(end, " ");
+	const char *unit = *end ? strchr(units, tolower((unsigned char)*end)) : NULL;
+	unsigned shift = unit ? 10u * (unsigned)(unit - units + 1) : 0;
+	if (unit && *++end && strcasecmp(end, "b") != 0 && strcasecmp(end, "ib") != 0)
+		return false;
+	if ((!unit && *end) || errno || (shift && number >> (64 - shift)))
+		return false;
+	*out = (uint64_t)number << shift;
+	return true;
 }
 
 struct gp_text gp_plural(uint64_t count, const char *noun)

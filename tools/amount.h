@@ -17,6 +17,9 @@ struct gp_text gp_count_text(uint64_t count); /* "1,234,567" */
 /* "1.5s", "20ms", "3us", "2min", "1h"; a plain integer is nanoseconds. False: no such moment. */
 bool gp_ns_parse(const char *text, int64_t *out);
 
+/* "512M", "4 MiB", "1g" or bytes, as the library reads them. False: not a size. */
+bool gp_bytes_parse(const char *text, uint64_t *out);
+
 /* "1 device", "2 devices", "no devices". */
 struct gp_text gp_plural(uint64_t count, const char *noun);
 

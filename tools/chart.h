@@ -18,44 +18,54 @@ struct gp_chart {
 	const char *headline;
 	const char *command;
 	int64_t from_ns, to_ns; /* the span that is shown */
+	int64_t kept_from_ns;	/* before it only the peaks are known; 0: all is kept */
 	bool has_whole_run;	/* peaks are since the start, else those of the span */
+	bool is_flawed;		/* something is missing: figures may be wrong */
 	size_t devices;
 	const struct gp_timeline_device *device;
-	char (*name)[64]; /* of each device; "" unknown */
+	const struct gp_info_device *const *about; /* of each device; NULL unknown */
 };
 
-/* All charts of one report. Formats may keep a state of their own between the callbacks. */
+/* Where all charts of one report go. */
 struct gp_canvas {
 	FILE *out;
-	size_t charts, chart;	/* how many, and which one is being written */
-	size_t devices;		/* of all charts */
+	bool is_many;		/* more than one recording was asked for */
 	unsigned columns, rows; /* of the terminal */
 	bool is_ascii, is_colored;
-	int64_t *state; /* for the format's own use: 4 numbers, 0 at first */
 };
 
+/*
+ * begin and end are called once a report, chart once for each recording that could be read: maybe
+ * for none.
+ */
 struct gp_format {
 	const char *name; /* "csv" */
 	const char *text;
-	void (*begin)(struct gp_canvas *canvas, const struct gp_chart *chart);
-	void (*device)(struct gp_canvas *canvas, const struct gp_chart *chart, size_t index);
-	void (*end)(struct gp_canvas *canvas, const struct gp_chart *chart);
+	void (*begin)(const struct gp_canvas *canvas);
+	void (*chart)(const struct gp_canvas *canvas, const struct gp_chart *chart);
+	void (*end)(const struct gp_canvas *canvas);
 };
 
 /* Ends with NULL. */
 extern const struct gp_format *const gp_formats[];
+
+/* Name of a device of a chart; "" unknown. */
+const char *gp_chart_name(const struct gp_chart *chart, size_t index);
 
 /* "driver", "reserved", "allocated" */
 extern const char *const gp_curve_names[GP_CURVES];
 
 /*
  * Sizes that make round ticks: the smallest power of two (bytes) or 1, 2, 5 * 10^n (ns) that gives
- * at most `ticks`.
+ * at most `ticks`; from a minute on, parts of hours and days.
  */
 uint64_t gp_tick_bytes(uint64_t highest, unsigned ticks);
 int64_t gp_tick_ns(int64_t span_ns, unsigned ticks);
-/* A tick's text: with as many digits as the step needs. */
+/*
+ * A tick's text: with as many digits as the step needs; moments in the unit that suits the last one
+ * of their axis.
+ */
 struct gp_text gp_tick_bytes_text(uint64_t at, uint64_t step);
-struct gp_text gp_tick_ns_text(int64_t at, int64_t step);
+struct gp_text gp_tick_ns_text(int64_t at, int64_t step, int64_t last);
 
 #endif

@@ -262,17 +262,18 @@ static void check_leftovers(struct doctor *d)
 {
 	struct leftovers l = { 0 };
 	enum gp_status status = gp_process_visit(count_process, &l);
-	const char *alive = l.alive == 1 ? "process records" : "processes record";
+	char alive[80] = "no process records";
+	if (l.alive)
+		snprintf(alive, sizeof alive, "%s %s", gp_count_text(l.alive).s,
+			 l.alive == 1 ? "process records" : "processes record");
 	if (status)
 		add(d, "processes", NOTE, "cannot be listed: %s", gp_status_text(status));
 	else if (l.dead)
-		advise(add(d, "processes", NOTE, "%llu %s now, %llu left rings of %s behind",
-			   (unsigned long long)l.alive, alive, (unsigned long long)l.dead,
-			   gp_bytes_text(l.dead_bytes).s),
+		advise(add(d, "processes", NOTE, "%s now, %llu left rings of %s behind", alive,
+			   (unsigned long long)l.dead, gp_bytes_text(l.dead_bytes).s),
 		       "'gpuprof info RECORDING' moves them into their recordings");
 	else
-		add(d, "processes", OK, "%llu %s now, nothing is left behind",
-		    (unsigned long long)l.alive, alive);
+		add(d, "processes", OK, "%s now, nothing is left behind", alive);
 }
 
 static void check_output(struct doctor *d)

@@ -233,8 +233,7 @@ static int dump_recording(struct dump *d, const char *path, uint64_t device)
 	if (!d->recording)
 		return exit_status;
 	struct gp_sink sink;
-	if ((d->from && !gp_moment_find(d->recording, "from", d->from, &d->from_ns)) ||
-	    (d->to && !gp_moment_find(d->recording, "to", d->to, &d->to_ns)) ||
+	if (!gp_span_find(d->recording, d->from, d->to, &d->from_ns, &d->to_ns) ||
 	    !gp_sink_open(&sink, d->path, d->is_forced)) {
 		gp_recording_close(d->recording);
 		return GP_EXIT_USAGE;
@@ -247,11 +246,8 @@ static int dump_recording(struct dump *d, const char *path, uint64_t device)
 	enum gp_status status = gp_recording_rewind(d->recording);
 	int result = status ? gp_report_failed("read", path, status) : dump_events(d, path, device);
 	exit_status = result > exit_status ? result : exit_status;
-	if (!d->is_json) {
-		fputs("next: gpuprof timeline ", d->out);
-		gp_mask(d->out, path, strlen(path));
-		fputc('\n', d->out);
-	}
+	if (!d->is_json)
+		gp_next_print(d->out, "timeline", path);
 	gp_recording_close(d->recording);
 	return gp_sink_close(&sink) ? exit_status : GP_EXIT_INTERNAL;
 }
@@ -265,7 +261,7 @@ static int run(int argc, char **argv)
 		{ "kind", 0, GP_FLAG_TEXT, "NAME,...", &d.kinds, "only events of these kinds" },
 		{ "device", 0, GP_FLAG_TEXT, "N", &d.device_text, "only events of this device" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &d.from,
-		  "from this moment: 1.5s, 20ms, peak, oom, end" },
+		  "from this moment: 1.5s, 20ms, start, end, peak, oom" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &d.to, "up to this moment" },
 		{ "limit", 0, GP_FLAG_NUMBER, "N", &d.limit, "at most N events" },
 		{ "output", 'o', GP_FLAG_TEXT, "FILE", &d.path,

@@ -123,10 +123,7 @@ static void print_person(const char *path, const struct gp_info *info, FILE *out
 	print_check(info, out);
 	print_size(info, out);
 	print_damages(info, out);
-	if (info->is_damaged)
-		fprintf(out, "next: gpuprof verify %s\n", path);
-	else
-		fprintf(out, "next: gpuprof timeline %s\n", path);
+	gp_next_print(out, info->is_damaged ? "verify" : "timeline", path);
 }
 
 /* ---- for a program ---- */
@@ -239,11 +236,12 @@ static void put(struct gp_cell *cell, const char *text, double number)
 
 static bool add_row(struct gp_sheet *table, const char *path, const struct gp_info *info)
 {
-	struct gp_sheet_row *row = gp_sheet_add(table, path);
+	struct gp_sheet_row *row = gp_sheet_add(table, path, "");
 	uint64_t lost = info->lost_memory + info->lost_launch + info->lost_other + info->nested;
 	uint64_t faults = info->mismatches + info->anomalies;
 	if (!row)
 		return false;
+	row->is_damaged = info->is_damaged;
 	put(&row->cell[0], gp_ns_text((int64_t)info->duration_ns).s, (double)info->duration_ns);
 	put(&row->cell[1], gp_count_text(all_events(info)).s, (double)all_events(info));
 	put(&row->cell[2], gp_count_text(lost).s, (double)lost);
@@ -286,6 +284,7 @@ static int report_one(struct report *r, const char *path)
 static int run(int argc, char **argv)
 {
 	struct report r = { .table = { .columns = 7,
+				       .next = "info",
 				       .title = { "span", "events", "lost", "faults", "GPUs",
 						  "file", "complete" } } };
 	const char *path = NULL;

@@ -13,9 +13,7 @@
 static int run(int argc, char **argv);
 const struct gp_command gp_command_run = {
 	"run",
-	"run [-q] [-v[on|off]] [-o PATTERN] [--ring SIZE] [--only NAME] [--launches[=on|off]] "
-	"[--ring-dir DIR] "
-	"[--start[=on|off]] [--keep N] [--library FILE] [--] COMMAND [ARGUMENT...]",
+	"run [options] [--] COMMAND [ARGUMENT...]",
 	"record a command and everything it starts",
 	run,
 };
@@ -27,6 +25,7 @@ struct choice {
 	uint64_t keep;
 	const char *library;
 	const char *value[OPTIONS_MAX]; /* by place in the options table; NULL: left as it is */
+	char text[OPTIONS_MAX][320];	/* for --help, with the default */
 };
 
 /* The flags of the options table, then our own. */
@@ -37,13 +36,16 @@ static void flags_fill(struct gp_flag *flags, struct choice *c)
 	for (size_t k = 0; k < n && k < OPTIONS_MAX; k++) {
 		if (!option[k].flag)
 			continue;
+		snprintf(c->text[k], sizeof c->text[k],
+			 *option[k].initial ? "%s; default %s" : "%s", option[k].text,
+			 option[k].initial);
 		bool is_on_off = !option[k].value || strcmp(option[k].value, "on|off") == 0;
 		*flags++ = (struct gp_flag){ option[k].flag,
 					     option[k].letter,
 					     is_on_off ? GP_FLAG_ON_OFF : GP_FLAG_TEXT,
 					     is_on_off ? "on|off" : option[k].value,
 					     &c->value[k],
-					     option[k].text };
+					     c->text[k] };
 	}
 	*flags++ = (struct gp_flag){
 		"keep", 0,	  GP_FLAG_NUMBER,
@@ -122,6 +124,23 @@ static bool is_switched_off(void)
 	return value && (strcmp(value, "off") == 0 || strcmp(value, "0") == 0);
 }
 
+/* Said here: the library could only say it in each process of the job. */
+static bool has_right_sizes(const struct choice *c)
+{
+	const struct gp_option *option;
+	size_t n = gp_options(&option);
+	uint64_t bytes;
+	for (size_t k = 0; k < n && k < OPTIONS_MAX; k++) {
+		if (!c->value[k] || !option[k].value || strcmp(option[k].value, "SIZE") != 0 ||
+		    gp_bytes_parse(c->value[k], &bytes))
+			continue;
+		gp_complain("bad value of '--%s': '%s' is not a size", option[k].flag, c->value[k]);
+		gp_hint("sizes are 512M, 4G, or bytes");
+		return false;
+	}
+	return true;
+}
+
 static int run(int argc, char **argv)
 {
 	struct choice c = { 0 };
@@ -134,6 +153,8 @@ static int run(int argc, char **argv)
 		return gp_flags_exit(words);
 	if (words == 0)
 		return gp_usage(&gp_command_run, "no command given");
+	if (!has_right_sizes(&c))
+		return GP_EXIT_USAGE;
 	if (!gp_library_find(c.library, library, sizeof library))
 		return GP_EXIT_USAGE;
 	if (!list_create(list, sizeof list))

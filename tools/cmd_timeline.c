@@ -3,7 +3,6 @@
  * format; many: one row each with its peaks, the outlier marked, unless a format for programs was
  * asked for.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -20,6 +19,8 @@ extern const struct gp_command gp_command_timeline;
 #define POINTS_DEFAULT 2000u
 #define POINTS_MIN 16u
 #define POINTS_MAX 1000000u
+#define COLUMNS_MIN 50u
+#define COLUMNS_MAX 400u
 #define FORMATS_MAX 16u
 
 struct timeline {
@@ -48,19 +49,18 @@ static void keep_device(struct gp_timeline *all, int64_t device)
 	all->devices = kept;
 }
 
-static void name_devices(const struct gp_info *info, const struct gp_timeline *all,
-			 char (*names)[64])
+static const struct gp_info_device *find_device(const struct gp_info *info, unsigned device)
 {
-	for (size_t k = 0; k < all->devices; k++)
-		for (size_t i = 0; i < info->devices; i++)
-			if (info->device[i].device == all->device[k].device && info->device[i].name)
-				snprintf(names[k], sizeof names[k], "%s", info->device[i].name);
+	for (size_t i = 0; i < info->devices; i++)
+		if (info->device[i].device == device)
+			return &info->device[i];
+	return NULL;
 }
 
 static void draw(struct timeline *t, const char *path, const struct gp_info *info,
 		 const struct gp_timeline *all, int64_t from_ns, int64_t to_ns)
 {
-	char(*names)[64] = calloc(all->devices + 1, sizeof *names);
+	const struct gp_info_device *about[GP_DEVICES];
 	struct gp_headline headline = gp_headline_of(info);
 	struct gp_chart chart = {
 		.path = path,
@@ -68,36 +68,47 @@ static void draw(struct timeline *t, const char *path, const struct gp_info *inf
 		.command = info->command,
 		.from_ns = from_ns < 0 ? 0 : from_ns,
 		.to_ns = to_ns > (int64_t)info->duration_ns ? (int64_t)info->duration_ns : to_ns,
+		.kept_from_ns = (int64_t)info->kept_from_ns,
 		.has_whole_run = from_ns <= 0 && to_ns == INT64_MAX,
-		.devices = names ? all->devices : 0,
+		.is_flawed = gp_has_losses(info),
+		.devices = all->devices,
 		.device = all->device,
-		.name = names,
+		.about = about,
 	};
-	if (names)
-		name_devices(info, all, names);
-	t->canvas.devices += chart.devices;
-	t->format->begin(&t->canvas, &chart);
-	for (size_t k = 0; k < chart.devices; k++)
-		t->format->device(&t->canvas, &chart, k);
-	t->format->end(&t->canvas, &chart);
-	free(names);
+	for (size_t k = 0; k < all->devices; k++)
+		about[k] = find_device(info, all->device[k].device);
+	t->format->chart(&t->canvas, &chart);
 }
 
-static bool add_row(struct timeline *t, const char *path, const struct gp_timeline_device *d)
+/* One row a device; one without figures where there is none: no recording goes missing. */
+static bool add_row(struct timeline *t, const char *path, const struct gp_info *info,
+		    const struct gp_timeline_device *d)
 {
-	char name[4200];
-	snprintf(name, sizeof name, "%s  GPU %u", path, d->device);
-	struct gp_sheet_row *row = gp_sheet_add(&t->sheet, name);
+	char more[64];
+	const char *flaw = info->is_damaged    ? "  DAMAGED" :
+			   gp_has_losses(info) ? "  LOSSES" :
+			   !info->is_complete  ? "  NOT COMPLETE" :
+						 "";
+	if (d)
+		snprintf(more, sizeof more, "  GPU %u%s", d->device, flaw);
+	else
+		snprintf(more, sizeof more, "  no memory%s", flaw);
+	struct gp_sheet_row *row = gp_sheet_add(&t->sheet, path, more);
 	if (!row)
 		return false;
+	row->is_damaged = info->is_damaged;
+	for (size_t c = 0; c < t->sheet.columns; c++)
+		snprintf(row->cell[c].text, sizeof row->cell[c].text, "-");
+	if (!d)
+		return true;
 	for (unsigned c = 0; c < GP_CURVES; c++) {
 		snprintf(row->cell[c].text, sizeof row->cell[c].text, "%s",
 			 gp_bytes_text(d->peak_bytes[c]).s);
 		row->cell[c].number = (double)d->peak_bytes[c];
 	}
-	snprintf(row->cell[3].text, sizeof row->cell[3].text, "%s",
-		 d->peak_bytes[0] ? gp_ns_text(d->peak_at_ns[0]).s : "-");
-	row->cell[3].number = (double)NAN;
+	if (d->peak_bytes[0])
+		snprintf(row->cell[3].text, sizeof row->cell[3].text, "%s",
+			 gp_ns_text(d->peak_at_ns[0]).s);
 	snprintf(row->cell[4].text, sizeof row->cell[4].text, "%zu", d->ooms);
 	row->cell[4].number = (double)d->ooms;
 	return true;
@@ -112,8 +123,7 @@ static bool span_find(const struct timeline *t, struct gp_recording *recording, 
 		/* a moment: what was live then is the last point of the curve that ends there */
 		return gp_moment_find(recording, "at", t->at, to_ns);
 	}
-	return (!t->from || gp_moment_find(recording, "from", t->from, from_ns)) &&
-	       (!t->to || gp_moment_find(recording, "to", t->to, to_ns));
+	return gp_span_find(recording, t->from, t->to, from_ns, to_ns);
 }
 
 static int report_one(struct timeline *t, const char *path)
@@ -137,10 +147,12 @@ static int report_one(struct timeline *t, const char *path)
 	}
 	size_t devices = all.devices;
 	keep_device(&all, t->device);
+	if (t->device >= 0 && !all.devices)
+		gp_complain("'%s' has no memory events of GPU %lld", path, (long long)t->device);
 	if (!t->is_sheet)
 		draw(t, path, info, &all, from_ns, to_ns);
-	for (size_t k = 0; t->is_sheet && k < all.devices; k++)
-		if (!add_row(t, path, &all.device[k]))
+	for (size_t k = 0; t->is_sheet && (k < all.devices || k == 0); k++)
+		if (!add_row(t, path, info, all.devices ? &all.device[k] : NULL))
 			exit_status = GP_EXIT_INTERNAL;
 	all.devices = devices;
 	gp_timeline_free(&all);
@@ -159,7 +171,7 @@ static unsigned columns_of(uint64_t asked, FILE *out)
 		wide = size.ws_col;
 	if (!wide)
 		wide = 100;
-	return wide < 50 ? 50 : wide > 400 ? 400 : (unsigned)wide;
+	return wide < COLUMNS_MIN ? COLUMNS_MIN : wide > COLUMNS_MAX ? COLUMNS_MAX : (unsigned)wide;
 }
 
 static bool is_utf8(void)
@@ -213,20 +225,21 @@ static bool format_choose(struct timeline *t, const bool *chosen, bool is_many)
 
 static int report_all(struct timeline *t, int words, char **paths)
 {
-	int64_t state[4] = { 0 };
 	int worst = GP_EXIT_OK;
 	t->canvas.out = t->sink.out;
 	t->canvas.columns = columns_of(t->columns, t->sink.out);
 	t->canvas.rows = 20;
 	t->canvas.is_ascii = !is_utf8();
 	t->canvas.is_colored = isatty(fileno(t->sink.out)) && !getenv("NO_COLOR");
-	t->canvas.state = state;
-	t->canvas.charts = (size_t)words;
+	t->canvas.is_many = words > 1;
+	if (!t->is_sheet)
+		t->format->begin(&t->canvas);
 	for (int k = 0; k < words; k++) {
-		t->canvas.chart = (size_t)k;
 		int exit_status = report_one(t, paths[k]);
 		worst = exit_status > worst ? exit_status : worst;
 	}
+	if (!t->is_sheet)
+		t->format->end(&t->canvas);
 	if (t->sheet.rows)
 		gp_sheet_print(&t->sheet, t->sink.out);
 	gp_sheet_release(&t->sheet);
@@ -239,21 +252,24 @@ static int run(int argc, char **argv)
 		.points = POINTS_DEFAULT,
 		.device = -1,
 		.sheet = { .columns = 5,
-			   .title = { "driver peak", "reserved peak", "allocated peak", "at",
-				      "OOMs" } },
+			   .next = "timeline",
+			   .title = { "driver peak", "reserved peak", "allocated peak",
+				      "driver's at", "OOMs" } },
 	};
 	const char *path = NULL;
 	bool is_forced = false, chosen[FORMATS_MAX] = { false };
 	struct gp_flag flags[FORMATS_MAX + 10];
 	const struct gp_flag own[] = {
 		{ "points", 0, GP_FLAG_NUMBER, "N", &t.points,
-		  "at most N points a device (16 to 1000000; 2000)" },
+		  "at most N points a device, 16 to 1000000; default 2000" },
 		{ "device", 0, GP_FLAG_TEXT, "N", &t.device_text, "only this device" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &t.from,
-		  "from this moment: 1.5s, 20ms, peak, oom, end" },
+		  "from this moment: 1.5s, 20ms, start, end, peak, oom" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &t.to, "up to this moment" },
-		{ "at", 0, GP_FLAG_TEXT, "TIME", &t.at, "up to this moment, whatever came before" },
-		{ "columns", 0, GP_FLAG_NUMBER, "N", &t.columns, "width of the plot (50 to 400)" },
+		{ "at", 0, GP_FLAG_TEXT, "TIME", &t.at,
+		  "up to this moment: the last point is what was live then" },
+		{ "columns", 0, GP_FLAG_NUMBER, "N", &t.columns,
+		  "width of the plot, 50 to 400; default that of the terminal, else 100" },
 		{ "output", 'o', GP_FLAG_TEXT, "FILE", &path,
 		  "write to a new FILE instead of stdout" },
 		{ "force", 0, GP_FLAG_SWITCH, NULL, &is_forced, "replace FILE" },
@@ -269,6 +285,12 @@ static int run(int argc, char **argv)
 	if (t.points < POINTS_MIN || t.points > POINTS_MAX)
 		return gp_usage(&gp_command_timeline, "bad value of '--points': from %u to %u",
 				POINTS_MIN, POINTS_MAX);
+	if (t.columns && (t.columns < COLUMNS_MIN || t.columns > COLUMNS_MAX))
+		return gp_usage(&gp_command_timeline, "bad value of '--columns': from %u to %u",
+				COLUMNS_MIN, COLUMNS_MAX);
+	if (t.at && (t.from || t.to))
+		return gp_usage(&gp_command_timeline, "'--at' and '--%s' exclude each other",
+				t.from ? "from" : "to");
 	if (t.device_text && (t.device_text[strspn(t.device_text, "0123456789")] ||
 			      !gp_ns_parse(t.device_text, &t.device)))
 		return gp_usage(&gp_command_timeline,
@@ -281,8 +303,7 @@ static int run(int argc, char **argv)
 
 const struct gp_command gp_command_timeline = {
 	"timeline",
-	"timeline [--csv|--json|--svg] [--points N] [--device N] [--from TIME] [--to TIME] [--at "
-	"TIME] [-o FILE] FILE...",
+	"timeline [--csv|--json|--svg] [options] RECORDING...",
 	"plot what the driver gave, and what the framework reserved and allocated",
 	run,
 };

@@ -3,15 +3,14 @@
  * damaged one.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "flags.h"
 #include "json.h"
 #include "message.h"
+#include "report.h"
 
 static int run(int argc, char **argv);
 const struct gp_command gp_command_verify = {
@@ -26,18 +25,6 @@ struct verify {
 	bool is_json, is_many;
 	struct gp_json json;
 };
-
-/* errno of opening `path` for reading, 0 when it opens. */
-static int open_error(const char *path)
-{
-	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return errno;
-	int error = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) ? EISDIR : 0;
-	close(fd);
-	return error;
-}
 
 /* Each line of what the check reported. */
 static void visit_findings(const struct verify *v, const char *path, const char *text,
@@ -77,17 +64,19 @@ static int verify_one(struct verify *v, const char *path)
 {
 	char *findings = NULL;
 	size_t bytes = 0;
-	int error = open_error(path);
-	if (error) {
-		gp_complain("cannot open '%s': %s", path, gp_cause(error));
-		return GP_EXIT_DAMAGED;
+	struct gp_damage why;
+	enum gp_status status = gp_report_check(path, &why);
+	if (status != GP_OK) {
+		if (v->is_json)
+			write_program(v, path, status, why.what);
+		return gp_exit_of(status);
 	}
 	FILE *report = open_memstream(&findings, &bytes);
 	if (!report) {
 		gp_complain("cannot verify '%s': %s", path, gp_cause(errno));
 		return GP_EXIT_INTERNAL;
 	}
-	enum gp_status status = gp_verify(path, v->repaired, report);
+	status = gp_verify(path, v->repaired, report);
 	if (fclose(report) != 0) {
 		gp_complain("cannot verify '%s': %s", path, gp_cause(errno));
 		free(findings);
@@ -138,7 +127,6 @@ static int run(int argc, char **argv)
 		return GP_EXIT_USAGE;
 	int worst = GP_EXIT_OK;
 	v.is_many = words > 1;
-	gp_adopt(NULL, NULL);
 	gp_json_init(&v.json, stdout, v.is_many ? 3 : 2);
 	if (v.is_json && v.is_many)
 		gp_json_array(&v.json, NULL);

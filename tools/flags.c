@@ -30,6 +30,21 @@ int gp_usage(const struct gp_command *command, const char *format, ...)
 	return GP_EXIT_USAGE;
 }
 
+enum { HELP_LEFT = 28, HELP_WIDTH = 80 };
+
+/* Beside what stands at the left, broken at spaces. */
+static void print_wrapped(const char *left, const char *text)
+{
+	int column = printf("  %-*s", HELP_LEFT - 3, left);
+	for (size_t n; *text; text += n + strspn(text + n, " ")) {
+		n = strcspn(text, " ");
+		if (column > HELP_LEFT && column + 1 + (int)n > HELP_WIDTH)
+			column = printf("\n%*s", HELP_LEFT - 1, "") - 1;
+		column += printf(" %.*s", (int)n, text);
+	}
+	putchar('\n');
+}
+
 static void print_help(const struct gp_command *command, const struct gp_flag *flags)
 {
 	printf("usage: gpuprof %s\n\n%s\n\n", command->synopsis, command->text);
@@ -42,9 +57,9 @@ static void print_help(const struct gp_command *command, const struct gp_flag *f
 			 f->value  ? " " :
 				     "",
 			 f->value ? f->value : "", is_on_off ? "]" : "");
-		printf("  %-26s %s\n", left, f->text);
+		print_wrapped(left, f->text);
 	}
-	printf("  %-26s %s\n", "-h, --help", "this text");
+	print_wrapped("-h, --help", "this text");
 }
 
 static int unknown(const struct parse *p, const char *word, size_t length)

@@ -20,31 +20,32 @@ static void put_field(FILE *out, const char *text)
 	fputc('"', out);
 }
 
-static void begin(struct gp_canvas *canvas, const struct gp_chart *chart)
+static void begin(const struct gp_canvas *canvas)
 {
-	(void)chart;
-	if (canvas->chart == 0)
-		fputs("file,device,at_ns,driver_bytes,reserved_bytes,allocated_bytes\n",
-		      canvas->out);
+	fputs("file,device,at_ns,driver_bytes,reserved_bytes,allocated_bytes\n", canvas->out);
 }
 
-static void device(struct gp_canvas *canvas, const struct gp_chart *chart, size_t index)
+static void put_points(FILE *out, const char *path, const struct gp_timeline_device *d)
 {
-	const struct gp_timeline_device *d = &chart->device[index];
 	for (size_t k = 0; k < d->points; k++) {
 		const struct gp_point *p = &d->point[k];
-		put_field(canvas->out, chart->path);
-		fprintf(canvas->out, ",%u,%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
-			d->device, p->at_ns, p->bytes[GP_CURVE_DRIVER], p->bytes[GP_CURVE_RESERVED],
+		put_field(out, path);
+		fprintf(out, ",%u,%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", d->device,
+			p->at_ns, p->bytes[GP_CURVE_DRIVER], p->bytes[GP_CURVE_RESERVED],
 			p->bytes[GP_CURVE_ALLOCATED]);
 	}
 }
 
-static void end(struct gp_canvas *canvas, const struct gp_chart *chart)
+static void write_chart(const struct gp_canvas *canvas, const struct gp_chart *chart)
 {
-	(void)canvas;
-	(void)chart;
+	for (size_t k = 0; k < chart->devices; k++)
+		put_points(canvas->out, chart->path, &chart->device[k]);
 }
 
-const struct gp_format gp_format_csv = { "csv", "points as comma-separated values", begin, device,
-					 end };
+static void end(const struct gp_canvas *canvas)
+{
+	(void)canvas;
+}
+
+const struct gp_format gp_format_csv = { "csv", "points as comma-separated values", begin,
+					 write_chart, end };

@@ -7,20 +7,11 @@
 
 static struct gp_json json;
 
-static void begin(struct gp_canvas *canvas, const struct gp_chart *chart)
+static void begin(const struct gp_canvas *canvas)
 {
-	bool is_many = canvas->charts > 1;
-	if (canvas->chart == 0) {
-		gp_json_init(&json, canvas->out, is_many ? 5 : 4);
-		if (is_many)
-			gp_json_array(&json, NULL);
-	}
-	gp_json_object(&json, NULL);
-	gp_json_text(&json, "file", chart->path);
-	gp_json_signed(&json, "from_ns", chart->from_ns);
-	gp_json_signed(&json, "to_ns", chart->to_ns);
-	gp_json_bool(&json, "peaks_since_start", chart->has_whole_run);
-	gp_json_array(&json, "devices");
+	gp_json_init(&json, canvas->out, canvas->is_many ? 5 : 4);
+	if (canvas->is_many)
+		gp_json_array(&json, NULL);
 }
 
 static void write_peaks(const struct gp_timeline_device *d)
@@ -37,13 +28,11 @@ static void write_peaks(const struct gp_timeline_device *d)
 	}
 }
 
-static void device(struct gp_canvas *canvas, const struct gp_chart *chart, size_t index)
+static void write_device(const struct gp_timeline_device *d, const char *name)
 {
-	const struct gp_timeline_device *d = &chart->device[index];
-	(void)canvas;
 	gp_json_object(&json, NULL);
 	gp_json_number(&json, "device", d->device);
-	gp_json_text(&json, "name", chart->name[index][0] ? chart->name[index] : NULL);
+	gp_json_text(&json, "name", *name ? name : NULL);
 	write_peaks(d);
 	gp_json_array(&json, "ooms");
 	for (size_t k = 0; k < d->ooms; k++) {
@@ -66,15 +55,27 @@ static void device(struct gp_canvas *canvas, const struct gp_chart *chart, size_
 	gp_json_end(&json);
 }
 
-static void end(struct gp_canvas *canvas, const struct gp_chart *chart)
+static void write_chart(const struct gp_canvas *canvas, const struct gp_chart *chart)
 {
-	(void)chart;
+	(void)canvas;
+	gp_json_object(&json, NULL);
+	gp_json_text(&json, "file", chart->path);
+	gp_json_signed(&json, "from_ns", chart->from_ns);
+	gp_json_signed(&json, "to_ns", chart->to_ns);
+	gp_json_bool(&json, "peaks_since_start", chart->has_whole_run);
+	gp_json_array(&json, "devices");
+	for (size_t k = 0; k < chart->devices; k++)
+		write_device(&chart->device[k], gp_chart_name(chart, k));
 	gp_json_end(&json);
 	gp_json_end(&json);
-	if (canvas->charts > 1 && canvas->chart + 1 == canvas->charts)
+}
+
+static void end(const struct gp_canvas *canvas)
+{
+	if (canvas->is_many)
 		gp_json_end(&json);
 }
 
 const struct gp_format gp_format_json = { "json",
 					  "for a program: see gpuprof-timeline(1) for the keys",
-					  begin, device, end };
+					  begin, write_chart, end };

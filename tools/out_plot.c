@@ -1,45 +1,60 @@
 /* The terminal plot as an output format: what `gpuprof timeline` shows a person. */
 #include <string.h>
 
+#include "amount.h"
 #include "chart.h"
 #include "message.h"
 #include "plot.h"
+#include "report.h"
 
-static void begin(struct gp_canvas *canvas, const struct gp_chart *chart)
+static void begin(const struct gp_canvas *canvas)
 {
-	fprintf(canvas->out, "%s\n", chart->headline);
-	if (!chart->devices)
-		fputs("no memory on any device\n", canvas->out);
+	(void)canvas;
 }
 
-static void device(struct gp_canvas *canvas, const struct gp_chart *chart, size_t index)
+static void draw_device(const struct gp_canvas *canvas, const struct gp_chart *chart, size_t index)
 {
 	const struct gp_plot plot = {
 		.device = &chart->device[index],
 		.from_ns = chart->from_ns,
 		.to_ns = chart->to_ns,
+		.kept_from_ns = chart->kept_from_ns,
 		.columns = canvas->columns,
 		.rows = canvas->rows,
 		.is_ascii = canvas->is_ascii,
 		.is_colored = canvas->is_colored,
 	};
+	const char *name = gp_chart_name(chart, index);
 	fprintf(canvas->out, "\nGPU %u  ", plot.device->device);
-	gp_mask(canvas->out, chart->name[index], strlen(chart->name[index]));
+	gp_mask(canvas->out, name, strlen(name));
+	if (!chart->has_whole_run)
+		fprintf(canvas->out, ", only %s to %s", gp_ns_text(chart->from_ns).s,
+			gp_ns_text(chart->to_ns).s);
 	fputc('\n', canvas->out);
 	gp_plot_print(&plot, canvas->out);
 }
 
-static void end(struct gp_canvas *canvas, const struct gp_chart *chart)
+static void draw_chart(const struct gp_canvas *canvas, const struct gp_chart *chart)
 {
 	bool has_oom = false;
-	for (size_t k = 0; k < chart->devices; k++)
+	fprintf(canvas->out, "%s\n", chart->headline);
+	if (!chart->devices)
+		fputs("no memory events to show\n", canvas->out);
+	for (size_t k = 0; k < chart->devices; k++) {
+		draw_device(canvas, chart, k);
 		has_oom = has_oom || chart->device[k].ooms;
-	fputs(has_oom ? "next: gpuprof dump --kind oom,alloc_failed " :
-			"next: gpuprof timeline --svg -o timeline.svg ",
-	      canvas->out);
-	gp_mask(canvas->out, chart->path, strlen(chart->path));
-	fputc('\n', canvas->out);
+	}
+	gp_next_print(canvas->out,
+		      has_oom ? "dump --kind oom,alloc_failed" : "timeline --svg -o timeline.svg",
+		      chart->path);
+	if (canvas->is_many)
+		fputc('\n', canvas->out);
+}
+
+static void end(const struct gp_canvas *canvas)
+{
+	(void)canvas;
 }
 
 const struct gp_format gp_format_plot = { "plot", "plot on the terminal, also for many recordings",
-					  begin, device, end };
+					  begin, draw_chart, end };

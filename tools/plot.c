@@ -25,7 +25,9 @@ struct column {
 	uint64_t high[GP_CURVES];
 };
 
-enum { LABEL = 9, LEAST_COLUMNS = 40, LEAST_ROWS = 8, MOST_COLUMNS = 512 };
+enum { LABEL = 9, LEAST_COLUMNS = 40, LEAST_ROWS = 8, MOST_COLUMNS = 512, MARKS = GP_CURVES + 1 };
+
+static const char not_kept[] = "not kept";
 
 /* Column of a moment, clamped into the plot. */
 static unsigned column_of(const struct gp_plot *plot, unsigned columns, int64_t at_ns)
@@ -93,25 +95,83 @@ static uint64_t highest_of(const struct column *column, unsigned columns)
 	return highest;
 }
 
-/* Marks above the plot: D, R, A where a curve has its peak, x where memory ran out. */
+static bool is_shown(const struct gp_plot *plot, int64_t at_ns)
+{
+	return at_ns >= plot->from_ns && at_ns <= plot->to_ns;
+}
+
+/* The lines of marks above the plot, the lowest first: what shares a column is stacked. */
+struct marks {
+	char line[MARKS][MOST_COLUMNS + 1];
+	unsigned lines;
+};
+
+static void mark_add(struct marks *marks, unsigned column, char mark)
+{
+	unsigned line = 0;
+	while (line < MARKS && marks->line[line][column] != ' ') {
+		if (marks->line[line][column] == mark)
+			return;
+		line++;
+	}
+	if (line == MARKS)
+		return;
+	marks->line[line][column] = mark;
+	marks->lines = line >= marks->lines ? line + 1 : marks->lines;
+}
+
+/* D, R, A where a curve has its peak, x where memory ran out. */
 static void print_marks(const struct gp_plot *plot, FILE *out, unsigned columns)
 {
-	char line[MOST_COLUMNS + 1];
+	struct marks marks = { .lines = 0 };
 	const struct gp_timeline_device *d = plot->device;
-	memset(line, ' ', columns);
-	line[columns] = '\0';
-	for (unsigned k = 0; k < GP_CURVES; k++)
-		if (d->peak_bytes[k] && d->peak_at_ns[k] >= plot->from_ns &&
-		    d->peak_at_ns[k] <= plot->to_ns)
-			line[column_of(plot, columns, d->peak_at_ns[k])] = "DRA"[k];
+	for (unsigned line = 0; line < MARKS; line++)
+		memset(marks.line[line], ' ', columns);
 	for (size_t k = 0; k < d->ooms; k++)
-		if (d->oom[k].at_ns >= plot->from_ns && d->oom[k].at_ns <= plot->to_ns)
-			line[column_of(plot, columns, d->oom[k].at_ns)] = 'x';
-	unsigned n = columns;
-	while (n && line[n - 1] == ' ')
+		if (is_shown(plot, d->oom[k].at_ns))
+			mark_add(&marks, column_of(plot, columns, d->oom[k].at_ns), 'x');
+	for (unsigned k = GP_CURVES; k-- > 0;)
+		if (d->peak_bytes[k] && is_shown(plot, d->peak_at_ns[k]))
+			mark_add(&marks, column_of(plot, columns, d->peak_at_ns[k]), "DRA"[k]);
+	for (unsigned line = marks.lines; line-- > 0;) {
+		unsigned n = columns;
+		while (n && marks.line[line][n - 1] == ' ')
+			n--;
+		fprintf(out, "%*s%.*s\n", LABEL + 2, "", (int)n, marks.line[line]);
+	}
+}
+
+static const char *axis(const struct gp_plot *plot, bool has_tick)
+{
+	if (plot->is_ascii)
+		return has_tick ? "+" : "|";
+	return has_tick ? "┤" : "│";
+}
+
+/* What the ring of segments has overwritten was not nothing: said in the middle of the gap. */
+static unsigned gap_text(const struct gp_plot *plot, unsigned columns, unsigned *from)
+{
+	unsigned until = column_of(plot, columns, plot->kept_from_ns), n = sizeof not_kept - 1;
+	if (plot->kept_from_ns <= plot->from_ns || until < n + 2)
+		return 0;
+	*from = (until - n) / 2;
+	return n;
+}
+
+static void print_row(const struct gp_plot *plot, FILE *out, const struct column *column,
+		      unsigned columns, double level, bool has_gap)
+{
+	unsigned n = columns, from = 0, said = has_gap ? gap_text(plot, columns, &from) : 0;
+	while (n && glyph_at(&column[n - 1], level) == BLANK)
 		n--;
-	if (n)
-		fprintf(out, "%*s%.*s\n", LABEL + 2, "", (int)n, line);
+	n = n < from + said ? from + said : n;
+	for (unsigned c = 0; c < n; c++) {
+		if (c >= from && c < from + said)
+			fputc(not_kept[c - from], out);
+		else
+			put_glyph(plot, out, glyph_at(&column[c], level));
+	}
+	fputc('\n', out);
 }
 
 static void print_area(const struct gp_plot *plot, FILE *out, const struct column *column,
@@ -122,18 +182,10 @@ static void print_area(const struct gp_plot *plot, FILE *out, const struct colum
 		double low = (double)highest * row / rows,
 		       high = (double)highest * (row + 1) / rows;
 		uint64_t tick = (uint64_t)(high / (double)step) * step;
-		bool has_tick = (double)tick > low || (row == 0 && tick == 0);
+		bool has_tick = (double)tick > low && highest > 1;
 		fprintf(out, "%*s %s", LABEL, has_tick ? gp_tick_bytes_text(tick, step).s : "",
-			plot->is_ascii ? "|" :
-			has_tick       ? "┤" :
-					 "│");
-		unsigned n = columns;
-		double middle = (low + high) / 2;
-		while (n && glyph_at(&column[n - 1], middle) == BLANK)
-			n--;
-		for (unsigned c = 0; c < n; c++)
-			put_glyph(plot, out, glyph_at(&column[c], middle));
-		fputc('\n', out);
+			axis(plot, has_tick));
+		print_row(plot, out, column, columns, (low + high) / 2, row == rows / 2);
 	}
 }
 
@@ -149,9 +201,12 @@ static void print_time_axis(const struct gp_plot *plot, FILE *out, unsigned colu
 	unsigned next = 0;
 	for (; at <= plot->to_ns && span > 0; at += step) {
 		unsigned c = column_of(plot, columns, at);
-		struct gp_text text = gp_tick_ns_text(at, step);
+		struct gp_text text = gp_tick_ns_text(at, step, plot->to_ns);
 		size_t n = strlen(text.s), from = c > n / 2 ? c - n / 2 : 0;
-		if (from < used || from + n > columns + 8)
+		from = from + n > columns ? columns - n : from;
+		if (from < used && used - from <= n / 2)
+			from = used;
+		if (from < used || from + n > columns)
 			continue;
 		memcpy(line + from, text.s, n);
 		used = from + n + 1;

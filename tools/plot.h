@@ -14,6 +14,7 @@
 struct gp_plot {
 	const struct gp_timeline_device *device;
 	int64_t from_ns, to_ns;
+	int64_t kept_from_ns; /* nothing is known of the curves before it */
 	unsigned columns,
 		rows; /* of the whole plot, axes included; small ones are widened to 40 x 8 */
 	bool is_ascii, is_colored;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,6 +37,8 @@ static int open_failed(const char *path, enum gp_status status, const struct gp_
 	int error = open_error(path);
 	if (error)
 		gp_complain("cannot open '%s': %s", path, gp_cause(error));
+	else if (why->what[0] && (status == GP_E_NOT_RECORDING || status == GP_E_VERSION))
+		gp_complain("cannot read '%s': %s: %s", path, gp_status_text(status), why->what);
 	else if (why->what[0])
 		gp_complain("cannot read '%s': %s at byte %llu: %s", path, gp_status_text(status),
 			    (unsigned long long)why->offset, why->what);
@@ -44,6 +47,19 @@ static int open_failed(const char *path, enum gp_status status, const struct gp_
 	if (!error && status == GP_E_VERSION)
 		gp_hint("read it with the gpuprof that made it, or a newer one");
 	return gp_exit_of(status);
+}
+
+enum gp_status gp_report_check(const char *path, struct gp_damage *why)
+{
+	struct gp_recording *recording;
+	adopt_once();
+	*why = (struct gp_damage){ 0 };
+	enum gp_status status = gp_recording_open(path, &recording, why);
+	if (status)
+		open_failed(path, status, why);
+	else
+		gp_recording_close(recording);
+	return status;
 }
 
 struct gp_recording *gp_report_open(const char *path, const struct gp_info **info, int *exit_status)
@@ -76,42 +92,85 @@ int gp_report_exit(const struct gp_info *info)
 	return info->is_damaged ? GP_EXIT_DAMAGED : GP_EXIT_OK;
 }
 
-static void lost_text(const struct gp_info *info, char *out, size_t capacity)
+/* Appends to a line that has room for what it is for; what has none is cut off. */
+static void add(struct gp_headline *line, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static void add(struct gp_headline *line, const char *format, ...)
+{
+	size_t n = strlen(line->s);
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(line->s + n, sizeof line->s - n, format, arguments);
+	va_end(arguments);
+}
+
+/* What makes the figures wrong or short comes before the figures. */
+static void add_flaws(struct gp_headline *line, const struct gp_info *info)
 {
 	uint64_t other = info->lost_other + info->nested;
-	size_t n = 0;
-	*out = '\0';
+	if (info->is_damaged) {
+		const struct gp_damage *first = info->damages ? &info->damage[0] : NULL;
+		add(line, "DAMAGED");
+		if (first)
+			add(line, " at byte %llu: %s", (unsigned long long)first->offset,
+			    first->what);
+		if (info->damages > 1)
+			add(line, ", and %s", gp_plural(info->damages - 1, "more damaged place").s);
+		add(line, "; ");
+	}
 	if (info->lost_memory)
-		n += (size_t)snprintf(out, capacity, ", %s LOST",
-				      gp_plural(info->lost_memory, "memory event").s);
+		add(line, "%s LOST; ", gp_plural(info->lost_memory, "memory event").s);
 	if (info->lost_launch)
-		n += (size_t)snprintf(out + n, capacity - n, ", %s lost",
-				      gp_plural(info->lost_launch, "launch event").s);
+		add(line, "%s lost; ", gp_plural(info->lost_launch, "launch event").s);
 	if (other)
-		n += (size_t)snprintf(out + n, capacity - n, ", %s lost",
-				      gp_plural(other, "other event").s);
-	if (n == 0)
-		snprintf(out, capacity, ", nothing lost");
+		add(line, "%s lost; ", gp_plural(other, "other event").s);
+	if (!info->is_complete)
+		add(line, "NOT COMPLETE: its end is missing; ");
+}
+
+bool gp_has_losses(const struct gp_info *info)
+{
+	return info->is_damaged || info->lost_memory || info->lost_launch || info->lost_other ||
+	       info->nested;
 }
 
 struct gp_headline gp_headline_of(const struct gp_info *info)
 {
-	struct gp_headline line;
+	struct gp_headline line = { "" };
 	uint64_t events = 0;
-	char lost[160], kept[120] = "everything is kept";
 	for (unsigned kind = 0; kind < GP_KINDS; kind++)
 		if (gp_event_infos[kind].name && gp_event_infos[kind].class != GP_CLASS_CHECKPOINT)
 			events += info->counts[kind];
-	lost_text(info, lost, sizeof lost);
+	add_flaws(&line, info);
+	add(&line, "%s, %s, ", gp_ns_text((int64_t)info->duration_ns).s,
+	    gp_plural(events, "event").s);
+	if (!gp_has_losses(info) && info->is_complete)
+		add(&line, "nothing lost, ");
+	add(&line, "%s; ", gp_plural(info->devices, "device").s);
 	if (info->kept_from_ns)
-		snprintf(kept, sizeof kept,
-			 "peaks and counts since the start, single events from %s",
-			 gp_ns_text((int64_t)info->kept_from_ns).s);
-	snprintf(line.s, sizeof line.s, "%s, %s%s, %s; %s%s%s",
-		 gp_ns_text((int64_t)info->duration_ns).s, gp_plural(events, "event").s, lost,
-		 gp_plural(info->devices, "device").s, kept,
-		 info->is_complete ? "" : "; NOT COMPLETE", info->is_damaged ? "; DAMAGED" : "");
+		add(&line, "peaks and counts since the start, single events from %s",
+		    gp_ns_text((int64_t)info->kept_from_ns).s);
+	else
+		add(&line, gp_has_losses(info) ? "everything else is kept" : "everything is kept");
 	return line;
+}
+
+void gp_next_print(FILE *out, const char *command, const char *path)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_./,:=@%+-";
+	bool is_plain = path[strspn(path, plain)] == '\0' && *path != '-';
+	fprintf(out, "next: gpuprof %s %s", command, is_plain ? "" : "'");
+	for (const char *at = path; *at;) {
+		size_t n = strcspn(at, "'");
+		gp_mask(out, at, n);
+		at += n;
+		if (*at) {
+			fputs("'\\''", out);
+			at++;
+		}
+	}
+	fputs(is_plain ? "\n" : "'\n", out);
 }
 
 bool gp_sink_open(struct gp_sink *sink, const char *path, bool may_replace)
@@ -124,8 +183,10 @@ bool gp_sink_open(struct gp_sink *sink, const char *path, bool may_replace)
 	sink->out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (sink->out)
 		return true;
-	gp_complain("cannot create '%s': %s", path, gp_cause(errno));
-	if (errno == EEXIST)
+	int error = errno;
+	gp_complain("cannot create '%s': %s", path,
+		    error == ENOENT ? "no such directory" : gp_cause(error));
+	if (error == EEXIST)
 		gp_hint("--force replaces it");
 	return false;
 }
@@ -217,4 +278,25 @@ bool gp_moment_find(struct gp_recording *recording, const char *option, const ch
 		gp_complain("bad value of '--%s': '%s' is no moment", option, text);
 	gp_hint("moments are 1.5s, 20ms, 1500000 (nanoseconds), start, end, peak, oom");
 	return false;
+}
+
+bool gp_span_find(struct gp_recording *recording, const char *from, const char *to,
+		  int64_t *from_ns, int64_t *to_ns)
+{
+	const struct gp_info *info;
+	if ((from && !gp_moment_find(recording, "from", from, from_ns)) ||
+	    (to && !gp_moment_find(recording, "to", to, to_ns)))
+		return false;
+	if (from && to && *from_ns > *to_ns) {
+		gp_complain("'--from' (%s) is after '--to' (%s)", gp_ns_text(*from_ns).s,
+			    gp_ns_text(*to_ns).s);
+		return false;
+	}
+	if (from && gp_recording_info(recording, &info) == GP_OK &&
+	    *from_ns > (int64_t)info->duration_ns) {
+		gp_complain("'--from' (%s) is after the end of the recording (%s)",
+			    gp_ns_text(*from_ns).s, gp_ns_text((int64_t)info->duration_ns).s);
+		return false;
+	}
+	return true;
 }

@@ -19,6 +19,9 @@
 struct gp_recording *gp_report_open(const char *path, const struct gp_info **info,
 				    int *exit_status);
 
+/* Whether it opens, after the same adoption; if not, said why on stderr and in `why`. */
+enum gp_status gp_report_check(const char *path, struct gp_damage *why);
+
 /* Says on stderr that `what` of `path` failed. Returns the exit status. */
 int gp_report_failed(const char *what, const char *path, enum gp_status status);
 
@@ -28,11 +31,19 @@ int gp_report_failed(const char *what, const char *path, enum gp_status status);
  */
 int gp_report_exit(const struct gp_info *info);
 
-/* "2.41 s, 1,234 events, nothing lost, 1 device; everything kept" */
+/*
+ * "2.41 s, 1,234 events, nothing lost, 1 device; everything is kept"; damage and losses come first:
+ * "3 memory events LOST; 2.41 s, ...".
+ */
 struct gp_headline {
-	char s[320];
+	char s[640];
 };
 struct gp_headline gp_headline_of(const struct gp_info *info);
+/* Something is missing that happened. */
+bool gp_has_losses(const struct gp_info *info);
+
+/* The last line of a report: "next: gpuprof timeline run.gpr", the path as a shell wants it. */
+void gp_next_print(FILE *out, const char *command, const char *path);
 
 /* Where a report goes: stdout, or a new file of mode 0600. NULL: said why. */
 struct gp_sink {
@@ -51,6 +62,13 @@ bool gp_moment_find(struct gp_recording *recording, const char *option, const ch
 		    int64_t *out);
 
 /*
+ * The span of `--from` and `--to`; NULL: not given, *from_ns or *to_ns stays as it is. False: it is
+ * empty or begins after the recording's end, said why.
+ */
+bool gp_span_find(struct gp_recording *recording, const char *from, const char *to,
+		  int64_t *from_ns, int64_t *to_ns);
+
+/*
  * A table of one row a recording. Numbers far from the others of their column are marked with '*'.
  */
 struct gp_cell {
@@ -61,13 +79,17 @@ enum { GP_TABLE_COLUMNS = 8 };
 struct gp_sheet {
 	size_t columns, rows, capacity;
 	const char *title[GP_TABLE_COLUMNS];
+	const char *next; /* the command to look closer with */
 	struct gp_sheet_row {
 		char *name;
+		const char *path; /* the caller's */
+		bool is_damaged;
 		struct gp_cell cell[GP_TABLE_COLUMNS];
 	} * row;
 };
-/* The next row, to be filled in; NULL: out of memory, said. */
-struct gp_sheet_row *gp_sheet_add(struct gp_sheet *table, const char *name);
+/* The next row, to be filled in; `more` follows its path. NULL: out of memory, said. */
+struct gp_sheet_row *gp_sheet_add(struct gp_sheet *table, const char *path, const char *more);
+/* Ends with the command that looks closer: at what is damaged, at the row with most marks. */
 void gp_sheet_print(const struct gp_sheet *table, FILE *out);
 void gp_sheet_release(struct gp_sheet *table);
 

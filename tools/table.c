@@ -9,7 +9,7 @@
 #include "message.h"
 #include "report.h"
 
-struct gp_sheet_row *gp_sheet_add(struct gp_sheet *table, const char *name)
+struct gp_sheet_row *gp_sheet_add(struct gp_sheet *table, const char *path, const char *more)
 {
 	if (table->rows == table->capacity) {
 		size_t capacity = table->capacity ? 2 * table->capacity : 16;
@@ -20,8 +20,8 @@ struct gp_sheet_row *gp_sheet_add(struct gp_sheet *table, const char *name)
 		table->capacity = capacity;
 	}
 	struct gp_sheet_row *row = &table->row[table->rows];
-	*row = (struct gp_sheet_row){ .name = strdup(name) };
-	if (!row->name)
+	*row = (struct gp_sheet_row){ .path = path };
+	if (asprintf(&row->name, "%s%s", path, more) < 0)
 		goto no_memory;
 	for (size_t c = 0; c < GP_TABLE_COLUMNS; c++)
 		row->cell[c].number = NAN;
@@ -85,6 +85,22 @@ static size_t widest(const struct gp_sheet *table, size_t column)
 	return width;
 }
 
+/* What is damaged, else the row with most marks: what to look at first. */
+static size_t strangest(const struct gp_sheet *table, const size_t *far)
+{
+	size_t best = 0, most = 0;
+	for (size_t r = 0; r < table->rows; r++) {
+		size_t marks = table->row[r].is_damaged ? GP_TABLE_COLUMNS : 0;
+		for (size_t c = 0; c < table->columns; c++)
+			marks += far[c] == r;
+		if (marks > most) {
+			most = marks;
+			best = r;
+		}
+	}
+	return best;
+}
+
 void gp_sheet_print(const struct gp_sheet *table, FILE *out)
 {
 	size_t width[GP_TABLE_COLUMNS], far[GP_TABLE_COLUMNS];
@@ -106,6 +122,10 @@ void gp_sheet_print(const struct gp_sheet *table, FILE *out)
 	}
 	if (has_outlier)
 		fputs("* unlike the others of its column\n", out);
+	if (!table->rows)
+		return;
+	const struct gp_sheet_row *row = &table->row[strangest(table, far)];
+	gp_next_print(out, row->is_damaged ? "verify" : table->next, row->path);
 }
 
 void gp_sheet_release(struct gp_sheet *table)

@@ -28,6 +28,7 @@ struct line {
 	struct bucket *bucket;
 	size_t used; /* buckets */
 	struct sample first, last;
+	int64_t moved_ns; /* most that a sample was moved, so that they are sorted by time */
 	struct gp_mark *mark;
 	size_t marks;
 };
@@ -76,8 +77,14 @@ static enum gp_status add_sample(struct plot *p, unsigned device, int64_t at_ns)
 		line->first = s;
 		line->is_seen = true;
 	}
+	/* threads take their number of the order and read the clock one after the other */
+	int64_t back_ns = line->last.point.at_ns - at_ns;
+	if (line->last.event != 0 && back_ns > 0) {
+		s.point.at_ns = line->last.point.at_ns;
+		line->moved_ns = back_ns > line->moved_ns ? back_ns : line->moved_ns;
+	}
 	line->last = s;
-	keep_extremes(&line->bucket[bucket_of(p, at_ns)], &s);
+	keep_extremes(&line->bucket[bucket_of(p, s.point.at_ns)], &s);
 	return GP_OK;
 }
 
@@ -229,11 +236,12 @@ static enum gp_status fill_points(const struct plot *p, struct line *line,
 }
 
 /* A checkpoint has the exact moment of a peak, an event the rounded one: as the points show it. */
-static int64_t find_peak(const struct gp_timeline_device *out, unsigned curve, int64_t at_ns)
+static int64_t find_peak(const struct gp_timeline_device *out, unsigned curve, int64_t at_ns,
+			 int64_t moved_ns)
 {
 	for (size_t i = 0; i < out->points; i++)
 		if (out->point[i].bytes[curve] == out->peak_bytes[curve] &&
-		    llabs(out->point[i].at_ns - at_ns) < TIME_ROUNDING_NS)
+		    llabs(out->point[i].at_ns - at_ns) < TIME_ROUNDING_NS + moved_ns)
 			return out->point[i].at_ns;
 	return at_ns;
 }
@@ -248,7 +256,8 @@ static void fill_peaks(const struct plot *p, unsigned device, bool is_whole,
 			if (d->curve[c].peak_bytes != 0)
 				out->peak_at_ns[c] = find_peak(
 					out, c,
-					gp_tick_ns(&p->recording->tick, d->curve[c].peak_time));
+					gp_tick_ns(&p->recording->tick, d->curve[c].peak_time),
+					p->line[device].moved_ns);
 			continue;
 		}
 		for (size_t i = 0; i < out->points; i++) {

@@ -76,11 +76,13 @@ enum gp_status gp_file_header_decode(const unsigned char in[GP_FILE_HEADER],
 		.start_unix_ns = gp_fixed_get(in + 56, 8),
 		.ticks_per_second = gp_fixed_get(in + 64, 8),
 	};
-	/* before the checksum: another major may keep it elsewhere */
-	if (out->major != GP_FORMAT_MAJOR)
-		return GP_E_VERSION;
+	/* first: of a damaged header the version is not to be believed either */
 	if (gp_fixed_get(in + CRC_AT, 4) != gp_crc32c(in, CRC_AT))
 		return GP_E_DAMAGED;
+	if (out->major > GP_FORMAT_MAJOR)
+		return GP_E_VERSION;
+	if (out->major < GP_FORMAT_MAJOR)
+		return GP_E_DAMAGED; /* there is none */
 	memcpy(out->boot_id, in + 72, sizeof out->boot_id);
 	memcpy(out->hostname, in + 112, sizeof out->hostname);
 	memcpy(out->ring_path, in + 176, sizeof out->ring_path);

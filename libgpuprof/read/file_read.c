@@ -13,6 +13,9 @@
 
 #define SEARCH_BYTES 65536u
 
+static const char no_magic[] = "expected \"" GP_FILE_MAGIC "\" at its start";
+_Static_assert(GP_FILE_HEADER == 4096, "a message below says so");
+
 enum gp_status gp_file_read(const struct gp_file *file, uint64_t offset, void *out, size_t bytes)
 {
 	unsigned char *to = out;
@@ -39,6 +42,29 @@ static enum gp_status fail(enum gp_status status, struct gp_damage *why, uint64_
 	return status;
 }
 
+/* What there is of the magic is right: a recording that is cut off; else somebody else's file. */
+static enum gp_status short_file(const struct gp_file *file, struct gp_damage *why)
+{
+	char bytes[sizeof GP_FILE_MAGIC];
+	size_t n = file->bytes < sizeof bytes ? (size_t)file->bytes : sizeof bytes;
+	if (n == 0)
+		return fail(GP_E_NOT_RECORDING, why, 0, "the file is empty");
+	if (gp_file_read(file, 0, bytes, n) != GP_OK)
+		return fail(GP_E_IO, why, 0, "the header cannot be read");
+	if (memcmp(bytes, GP_FILE_MAGIC, n) != 0)
+		return fail(GP_E_NOT_RECORDING, why, 0, no_magic);
+	return fail(GP_E_TRUNCATED, why, file->bytes,
+		    "expected a header of 4096 bytes, the file ends inside it");
+}
+
+static enum gp_status newer_file(const struct gp_file_header *header, struct gp_damage *why)
+{
+	char what[sizeof why->what];
+	snprintf(what, sizeof what, "its format is %u.%u, this program reads %u.x", header->major,
+		 header->minor, GP_FORMAT_MAJOR);
+	return fail(GP_E_VERSION, why, 0, what);
+}
+
 static enum gp_status read_header(struct gp_file *file, struct gp_damage *why)
 {
 	struct stat st;
@@ -49,20 +75,15 @@ static enum gp_status read_header(struct gp_file *file, struct gp_damage *why)
 	file->bytes = (uint64_t)st.st_size;
 	unsigned char bytes[GP_FILE_HEADER];
 	enum gp_status status = gp_file_read(file, 0, bytes, sizeof bytes);
-	if (status == GP_E_TRUNCATED) {
-		bool is_ours = file->bytes >= sizeof GP_FILE_MAGIC &&
-			       gp_file_read(file, 0, bytes, sizeof GP_FILE_MAGIC) == GP_OK &&
-			       memcmp(bytes, GP_FILE_MAGIC, sizeof GP_FILE_MAGIC) == 0;
-		return fail(is_ours ? GP_E_TRUNCATED : GP_E_NOT_RECORDING, why, file->bytes,
-			    "the file ends inside its header");
-	}
+	if (status == GP_E_TRUNCATED)
+		return short_file(file, why);
 	if (status != GP_OK)
 		return fail(status, why, 0, "the header cannot be read");
 	status = gp_file_header_decode(bytes, &file->header);
 	if (status == GP_E_NOT_RECORDING)
-		return fail(status, why, 0, "expected \"" GP_FILE_MAGIC "\" at the start");
+		return fail(status, why, 0, no_magic);
 	if (status == GP_E_VERSION)
-		return fail(status, why, 0, "the format is newer than this program");
+		return newer_file(&file->header, why);
 	if (status != GP_OK)
 		return fail(status, why, 0, "the checksum of the file header does not match");
 	if (file->header.slots != 0 &&

@@ -57,7 +57,8 @@ static const char *driver_text(struct gp_recording *r)
 	return r->driver;
 }
 
-static void fill_from_file(struct gp_recording *r)
+/* `oldest`: of the memory events that are kept. The cut is written after they happened. */
+static void fill_from_file(struct gp_recording *r, uint64_t oldest)
 {
 	const struct gp_file_header *h = &r->file.header;
 	const struct gp_index *x = &r->index;
@@ -76,7 +77,8 @@ static void fill_from_file(struct gp_recording *r)
 	info->damage = x->damage;
 	info->is_damaged = x->damages > 0;
 	if (x->segments > 0 && x->segment[r->first].number != 0) {
-		int64_t from = gp_tick_ns(&r->tick, x->segment[r->first].ticks);
+		uint64_t cut = x->segment[r->first].ticks, begin = oldest < cut ? oldest : cut;
+		int64_t from = gp_tick_ns(&r->tick, begin);
 		info->kept_from_ns = from > 0 ? (uint64_t)from : 0;
 	}
 }
@@ -110,10 +112,13 @@ enum gp_status gp_recording_info(struct gp_recording *r, const struct gp_info **
 	uint64_t newest = r->index.last.ticks > r->file.header.start_ticks ?
 				  r->index.last.ticks :
 				  r->file.header.start_ticks;
+	uint64_t oldest = UINT64_MAX;
 	uint32_t thread;
 	const struct gp_record *record;
 	while ((record = gp_recording_step(r, &thread, &status)) != NULL) {
 		newest = record->time > newest ? record->time : newest;
+		if (gp_event_infos[record->kind].class == GP_CLASS_MEMORY && record->time < oldest)
+			oldest = record->time;
 		r->info.has_stacks |= record->stack != 0;
 	}
 	if (status != GP_END)
@@ -121,7 +126,7 @@ enum gp_status gp_recording_info(struct gp_recording *r, const struct gp_info **
 	r->info.kept_events = r->seen;
 	int64_t duration = gp_tick_ns(&r->tick, newest);
 	r->info.duration_ns = duration > 0 ? (uint64_t)duration : 0;
-	fill_from_file(r);
+	fill_from_file(r, oldest);
 	fill_from_state(r);
 	status = list_devices(r);
 	if (status == GP_OK)

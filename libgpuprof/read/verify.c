@@ -12,6 +12,11 @@
 
 #include "recording.h"
 
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 /* ---- replay against checkpoints ---- */
 
 static enum gp_status load(void *context, const struct gp_record *record)
@@ -294,9 +299,10 @@ static enum gp_status write_copy(const struct gp_recording *r, const char *path,
 		status = GP_E_IO;
 	if (status == GP_OK)
 		fprintf(report,
-			"wrote '%s': %" PRIu64 " blocks kept, %" PRIu64 " dropped with %" PRIu64
-			" records\n",
-			path, c.blocks, c.dropped, c.dropped_records);
+			"wrote '%s': %" PRIu64 " block%s kept, %" PRIu64 " dropped with %" PRIu64
+			" record%s\n",
+			path, c.blocks, plural(c.blocks), c.dropped, c.dropped_records,
+			plural(c.dropped_records));
 	else
 		unlink(path);
 	free(c.scratch_memory);
@@ -318,26 +324,103 @@ static void report_damage(const struct gp_recording *r, FILE *report)
 		fprintf(report, "and %zu more damaged places\n", x->damages - GP_DAMAGES_KEPT);
 }
 
+/* Where what is whole ends, and the end of what may follow: of the file or of the slot. */
+static enum gp_status find_tail(const struct gp_recording *r, uint64_t *at, uint64_t *end)
+{
+	const struct gp_file_header *h = &r->file.header;
+	unsigned char bytes[GP_BLOCK_HEADER];
+	struct gp_block_header last;
+	*at = GP_FILE_HEADER;
+	*end = r->file.bytes;
+	if (r->index.blocks != 0) {
+		enum gp_status status =
+			gp_file_read(&r->file, r->index.last_block, bytes, sizeof bytes);
+		if (status == GP_OK)
+			status = gp_block_header_decode(bytes, &last);
+		if (status != GP_OK)
+			return status;
+		*at = r->index.last_block + GP_BLOCK_HEADER + last.stored_bytes;
+	}
+	for (uint64_t i = 0; i < h->slots; i++) {
+		uint64_t slot_end = gp_slot_offset(h, i) + h->slot_bytes;
+		if (*at >= gp_slot_offset(h, i) && *at <= slot_end && slot_end < *end)
+			*end = slot_end;
+	}
+	return GP_OK;
+}
+
+/* True: at `at` lie `left` bytes of a block that was not written to its end; says what is there. */
+static bool describe_torn(const struct gp_recording *r, uint64_t at, uint64_t left, char *out,
+			  size_t capacity)
+{
+	unsigned char bytes[GP_BLOCK_HEADER] = { 0 }, any = 0;
+	size_t n = left < sizeof bytes ? (size_t)left : sizeof bytes;
+	struct gp_block_header header;
+	if (gp_file_read(&r->file, at, bytes, n) != GP_OK)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		any |= bytes[i];
+	/* behind the newest block of a slot may lie what an earlier round left there */
+	bool is_fresh = at + left == r->file.bytes;
+	if (any == 0 || (!is_fresh && r->file.header.slots != 0))
+		return false;
+	if (n < sizeof bytes)
+		snprintf(out, capacity, "expected the %u bytes of a block's header, found %" PRIu64,
+			 GP_BLOCK_HEADER, left);
+	else if (gp_block_header_decode(bytes, &header) == GP_OK)
+		snprintf(out, capacity, "expected a block of %" PRIu64 " bytes, found %" PRIu64,
+			 (uint64_t)GP_BLOCK_HEADER + header.stored_bytes, left);
+	else
+		snprintf(out, capacity, "expected a block, found %" PRIu64 " bytes that are none",
+			 left);
+	return true;
+}
+
+/* What a killed writer leaves is no damage, but whoever verifies wants to know where it begins. */
+static enum gp_status report_tail(const struct gp_recording *r, FILE *report)
+{
+	uint64_t at, end;
+	char what[128];
+	if (r->index.is_sealed)
+		return GP_OK;
+	enum gp_status status = find_tail(r, &at, &end);
+	if (status == GP_OK && at < end && describe_torn(r, at, end - at, what, sizeof what))
+		fprintf(report, "whole up to offset %" PRIu64 ", torn there: %s\n", at, what);
+	return status;
+}
+
+static void report_sum(const struct gp_recording *r, unsigned differing, FILE *report)
+{
+	const struct gp_index *x = &r->index;
+	fprintf(report, "%" PRIu64 " event%s in %" PRIu64 " block%s and %zu segment%s; ", r->seen,
+		plural(r->seen), x->blocks, plural(x->blocks), x->segments, plural(x->segments));
+	if (x->damages != 0)
+		fprintf(report, "%zu damaged place%s; ", x->damages, plural(x->damages));
+	if (differing != 0)
+		fprintf(report, "%u checkpoint%s not as the replay; ", differing,
+			plural(differing));
+	if (x->damages == 0 && differing == 0)
+		fputs("nothing damaged; ", report);
+	fprintf(report, "%s\n",
+		x->is_sealed ? "sealed" : "not sealed: its owner was killed or still runs");
+}
+
 enum gp_status gp_verify(const char *path, const char *repaired, FILE *report)
 {
 	struct gp_recording *r;
 	struct gp_damage why = { 0 };
 	enum gp_status status = gp_recording_open(path, &r, &why);
 	if (status != GP_OK) {
-		fprintf(report, "damaged at offset %" PRIu64 ": %s\n", why.offset, why.what);
+		fprintf(report, "offset %" PRIu64 ": %s\n", why.offset, why.what);
 		return status;
 	}
 	unsigned differing = 0;
 	status = replay(r, report, &differing);
 	report_damage(r, report);
 	if (status == GP_OK)
-		fprintf(report,
-			"%" PRIu64 " events in %" PRIu64
-			" blocks and %zu segments, %zu damaged places, %u checkpoints "
-			"that differ, %s\n",
-			r->seen, r->index.blocks, r->index.segments, r->index.damages, differing,
-			r->index.is_sealed ? "sealed" :
-					     "not sealed: its owner was killed or still runs");
+		status = report_tail(r, report);
+	if (status == GP_OK)
+		report_sum(r, differing, report);
 	if (status == GP_OK && repaired != NULL)
 		status = write_copy(r, repaired, report);
 	/* where events were lost, the checkpoints know more than the events that are left */

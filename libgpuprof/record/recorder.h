@@ -43,8 +43,8 @@ struct gp_recorder {
 	size_t block_capacity;
 	struct gp_record *buffer; /* checkpoint and definition records on their way into a block */
 	uint64_t buffered;
-	uint64_t expected;	   /* the next order number to apply */
-	uint64_t unwritten;	   /* 1 + lowest order of what no file took and no LOST told; 0: none */
+	uint64_t expected;  /* the next order number to apply */
+	uint64_t unwritten; /* 1 + lowest order of what no file took and no LOST told; 0: none */
 	uint64_t missing_since_ns; /* 0: not waiting for a number in flight */
 	uint64_t segment_events;
 	uint64_t sequence; /* of blocks with GP_THREAD_NONE */
