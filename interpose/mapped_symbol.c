@@ -57,7 +57,7 @@ bool gp_walks_begin(void)
 	if (inside++ > 0)
 		return true;
 	for (int i = 0; i < WAIT_TURNS; i++) {
-		/* partner: the add and the load in close_gate: one of the two sees the other */
+		/* partner: the add and the load in close_gate: seq_cst, so one sees the other */
 		atomic_fetch_add(&walks, 1);
 		if (atomic_load(&closers) == 0)
 			return true;
@@ -70,6 +70,7 @@ bool gp_walks_begin(void)
 
 void gp_walks_end(void)
 {
+	/* partner: the load in close_gate's wait: the loader's lock is given back by then */
 	if (--inside == 0)
 		atomic_fetch_sub(&walks, 1);
 }
@@ -77,6 +78,10 @@ void gp_walks_end(void)
 static void close_gate(void)
 {
 	inside++;
+	/*
+	 * partner: the add and the load in gp_walks_begin; both sides seq_cst, since each stores
+	 * its own word and then loads the other's
+	 */
 	atomic_fetch_add(&closers, 1);
 	for (int i = 0; i < WAIT_TURNS && atomic_load(&walks); i++)
 		wait_a_turn();
@@ -85,6 +90,7 @@ static void close_gate(void)
 static void open_gate(void)
 {
 	inside--;
+	/* partner: the load in gp_walks_begin of those that wait */
 	atomic_fetch_sub(&closers, 1);
 }
 

@@ -13,6 +13,8 @@
 #include <stdio.h>
 
 #include "format/event.h"
+#include "format/name_fields.h"
+#include "format/on_off.h"
 #include "format/status.h"
 
 #define GP_VERSION "0.1.0"
@@ -43,6 +45,10 @@ struct gp_info_device {
 	uint64_t total_bytes;
 };
 
+struct gp_span {
+	int64_t from_ns, to_ns;
+};
+
 struct gp_info {
 	unsigned format_major, format_minor;
 	unsigned pid;
@@ -52,15 +58,31 @@ struct gp_info {
 	uint64_t start_unix_ns;
 	uint64_t duration_ns;  /* from the start to the last event or block */
 	uint64_t kept_from_ns; /* where the retained events begin: 0 when nothing was overwritten */
-	bool is_complete;      /* sealed by its owner or adopted whole */
+	bool is_complete;      /* sealed by its owner or adopted whole, and without a hole */
+	/* blocks could not be written and no checkpoint came since: figures are too low */
+	bool has_hole;
+	uint64_t failed_blocks; /* that could not be written, since the start */
 	bool is_damaged;
 	size_t devices;
 	const struct gp_info_device *device;
 	uint64_t threads;	   /* since the start */
 	uint64_t kept_events;	   /* retained */
 	uint64_t counts[GP_KINDS]; /* since the start, by kind */
+	uint64_t kept[GP_KINDS];   /* retained, by kind */
 	uint64_t lost_memory, lost_launch, lost_other, nested;
 	uint64_t framework_events, mismatches, anomalies;
+	/* the moments at which recording went on after a gap: as far as they are kept */
+	size_t gaps;
+	const int64_t *gap_ns;
+	bool has_gap; /* it was stopped, or began late: also when the moment is not kept */
+	bool is_late; /* nothing was recorded before the first gap */
+	bool has_framework_late; /* the framework had blocks before the recording began */
+	/* spans in which events are missing: damage, losses, until a checkpoint knows better */
+	size_t uncertains;
+	const struct gp_span *uncertain;
+	bool has_uncertain_peaks; /* the last of them reaches the end */
+	uint64_t missed_routes;	  /* look-ups that were answered past the recorder */
+	uint64_t kept_bytes;	  /* of the file: those of kept events, without what is left over */
 	uint64_t file_bytes;
 	uint64_t segments, blocks;
 	size_t damages;

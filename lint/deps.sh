@@ -32,10 +32,10 @@ need make have make
 need gcc have "$compiler"
 need libc6-dev compiles stdio.h
 need binutils have readelf
+need python3 have python3
 need libzstd-dev has_static_zstd
 need libcmocka-dev compiles cmocka.h -lcmocka
 wish git have git
-wish python3 have python3
 wish clang-format-14 has_clang_format
 wish shellcheck have shellcheck
 wish valgrind have valgrind

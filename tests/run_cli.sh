@@ -2,7 +2,8 @@
 # Runs the command line tests: tests/cli/NAME.test holds a shell command in its first line, the stdout expected of it,
 # and "? STATUS" in its last line. The command runs in an empty directory with the program `gpuprof` on its path and
 # $BUILD, $DATA (tests/data), $PRELOAD (the library) set; preload_NAME.test are skipped where the library holds a
-# sanitizer, which cannot be preloaded.  run_cli.sh BUILD [--bless] [NAME...]
+# sanitizer, which cannot be preloaded, and mount_NAME.test where nobody may mount a tmpfs of his own.
+#   run_cli.sh BUILD [--bless] [NAME...]
 BUILD=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 shift
@@ -21,6 +22,12 @@ for name in "$@"; do
 	case $name in preload_*)
 		if grep -q __asan_init "$PRELOAD"; then
 			echo "skip cli/$name the library holds a sanitizer" >>"$results"
+			continue
+		fi
+		;;
+	mount_*)
+		if ! unshare -rm sh -c 'mount -t tmpfs -o size=64k none /mnt' 2>/dev/null; then
+			echo "skip cli/$name no mount namespace of our own here" >>"$results"
 			continue
 		fi
 		;;

@@ -1,8 +1,10 @@
 #!/bin/sh
 # The N-th system call of the library fails, for each N there is; then all from the N-th on; then its writes and its
 # file opening hang: the job's own output and exit status stay the same. Where its writes are slow, events are lost:
-# their number is told, and nothing else in the recording is wrong.  run_failures.sh BUILD
+# their number is told, and nothing else in the recording is wrong; so, too, where the disk is full.
+# run_failures.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
+here=$(cd "$(dirname "$0")" && pwd)
 dir=$build/run/failures
 results=${RESULTS:-$dir/results}
 failed=0
@@ -70,7 +72,21 @@ job LD_PRELOAD="$build/libgpuprof.so" GPUPROF_OUTPUT="$dir/closed/x.gpr"
 judge closed_directory
 job LD_PRELOAD="$build/libgpuprof.so" GPUPROF_OUTPUT="$dir/absent/x.gpr"
 judge absent_directory
-job LD_PRELOAD="$build/libgpuprof.so" GPUPROF_OUTPUT=/dev/full
-judge full_device
+# the directory's own name; a device: no other name beside it is tried
+job LD_PRELOAD="$build/libgpuprof.so" GPUPROF_OUTPUT="$dir/closed/"
+judge directory_given
+ln -s /dev/full "$dir/device"
+job LD_PRELOAD="$build/libgpuprof.so" GPUPROF_OUTPUT="$dir/device"
+judge device_given
+grep -q "device': it exists and is not a regular file" err && [ ! -e device.2 ] || {
+	echo "fail failures/device_refused a name beside a device was taken, or nothing was said" | tee -a "$results"
+	failed=1
+}
 chmod 700 closed
+mkdir -p full
+if ! unshare -rm sh -c 'mount -t tmpfs -o size=2m none "$1"' sh "$dir/full" 2>/dev/null; then
+	echo "skip failures/full_disk no mount namespace of our own here" >>"$results"
+elif ! unshare -rm "$here/full_disk.sh" "$build" "$dir/full" "$results"; then
+	failed=1
+fi
 exit $failed

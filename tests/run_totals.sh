@@ -1,11 +1,14 @@
 #!/bin/sh
 # Sums up a file of results ("pass NAME", "fail NAME why", "skip NAME why"). A skip that tests/skips does not list
-# fails.  run_totals.sh RESULTS
+# fails, and so does a suite that left no result: names of results begin with it.  run_totals.sh RESULTS SUITE...
 here=$(cd "$(dirname "$0")" && pwd)
-[ -f "$1" ] || { echo "no results: $1"; exit 1; }
-count() { grep -c "^$1 " "$results"; }
 results=$1
-unlisted=0
+[ -f "$results" ] || { echo "no results: $results"; exit 1; }
+shift
+count() { grep -c "^$1 " "$results"; }
+for suite in "$@"; do
+	grep -qE "^(pass|fail|skip) $suite(/|\$| )" "$results" || echo "fail $suite it left no result: did it run?" >>"$results"
+done
 grep '^fail ' "$results"
 grep '^skip ' "$results" | while read -r _ name reason; do
 	if grep -v '^#' "$here/skips" | cut -d' ' -f1 | grep -qxF "$name"; then

@@ -2,6 +2,7 @@
 STORM_KILLS ?= 12
 FULL        ?=
 RESULTS     := $(abspath $(BUILD))/run/results
+SUITES      := unit cli shell victim failures driver_failures interposers namespaces storm/kill_points storm/sigkill
 
 $(BUILD)/fake/libconstructor.so: tests/fake/constructor.c
 	@mkdir -p $(@D)
@@ -34,18 +35,20 @@ check: $(TESTED) ## run every test that needs no GPU
 	-@RESULTS=$(RESULTS) tests/run_shell.sh $(BUILD)
 	-@RESULTS=$(RESULTS) FULL=$(FULL) tests/run_victims.sh $(BUILD)
 	-@RESULTS=$(RESULTS) CALLS_MAX=$(if $(FULL),1000,30) tests/run_failures.sh $(BUILD)
+	-@RESULTS=$(RESULTS) tests/run_driver_failures.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_interposers.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_namespaces.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_kill_points.sh $(BUILD) $(if $(FULL),1,8)
 	-@RESULTS=$(RESULTS) tests/run_storm.sh $(BUILD) $(STORM_KILLS)
-	@tests/run_totals.sh $(RESULTS)
+	@tests/run_totals.sh $(RESULTS) $(SUITES)
 
 check-units: $(UNIT) ## run the unit tests only
 	@tests/run_units.sh $(BUILD)
 check-victims: $(TESTED) ## run the victims only (VICTIM=name: one)
 	@FULL=$(FULL) tests/run_victims.sh $(BUILD) $(VICTIM)
-check-failures: $(TESTED) ## let each system call of the library fail, once and for ever
+check-failures: $(TESTED) ## let each system call of the library fail, and each driver call of its own
 	@tests/run_failures.sh $(BUILD)
+	@tests/run_driver_failures.sh $(BUILD)
 check-cli: all ## run the command line tests only
 	@tests/run_cli.sh $(BUILD)
 bless: all ## take what the command line tests print now as what they expect

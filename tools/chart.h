@@ -17,10 +17,12 @@ struct gp_chart {
 	const char *path;
 	const char *headline;
 	const char *command;
-	int64_t from_ns, to_ns; /* the span that is shown */
-	int64_t kept_from_ns;	/* before it only the peaks are known; 0: all is kept */
-	bool has_whole_run;	/* peaks are since the start, else those of the span */
-	bool is_flawed;		/* something is missing: figures may be wrong */
+	int64_t from_ns, to_ns;	     /* the span that is shown */
+	int64_t kept_from_ns;	     /* before it only the peaks are known; 0: all is kept */
+	bool has_whole_run;	     /* peaks are since the start, else those of the span */
+	bool is_at_least[GP_CURVES]; /* the peak may have been higher: something was not seen */
+	const struct gp_info *info;
+	bool is_flawed; /* something is missing: figures may be wrong */
 	size_t devices;
 	const struct gp_timeline_device *device;
 	const struct gp_info_device *const *about; /* of each device; NULL unknown */

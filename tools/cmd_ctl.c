@@ -158,12 +158,12 @@ static int set_level(struct listing *l, const char *verb, unsigned level)
 {
 	enum gp_status status = gp_process_set_level(l->pid, level);
 	if (status == GP_E_OPEN) {
-		gp_complain("cannot %s process %u: it does not record", verb, l->pid);
+		gp_complain("cannot %s process '%u': it does not record", verb, l->pid);
 		gp_hint("'gpuprof ctl' lists the processes that do");
 		return GP_EXIT_FOUND;
 	}
 	if (status) {
-		gp_complain("cannot %s process %u: %s", verb, l->pid, gp_status_text(status));
+		gp_complain("cannot %s process '%u': %s", verb, l->pid, gp_status_text(status));
 		return gp_exit_of(status);
 	}
 	for (int64_t waited_ns = 0; waited_ns < PATIENCE_NS; waited_ns += LOOK_NS) {
@@ -173,7 +173,7 @@ static int set_level(struct listing *l, const char *verb, unsigned level)
 			return GP_EXIT_OK;
 		nanosleep(&(struct timespec){ .tv_nsec = LOOK_NS }, NULL);
 	}
-	gp_complain("process %u did not answer in 10 s", l->pid);
+	gp_complain("cannot ask process '%u': no answer in 10 s", l->pid);
 	gp_hint("is it stopped or traced? it will obey when it runs again");
 	return GP_EXIT_FOUND;
 }
@@ -191,7 +191,7 @@ static int answer(struct listing *l, bool is_json)
 	if (!list(l))
 		return GP_EXIT_INTERNAL;
 	if (l->pid && l->count == 0) {
-		gp_complain("process %u does not record", l->pid);
+		gp_complain("cannot ask process '%u': it does not record", l->pid);
 		gp_hint("'gpuprof ctl' lists the processes that do");
 		return GP_EXIT_FOUND;
 	}
@@ -217,7 +217,7 @@ static int run(int argc, char **argv)
 	if (words > 2)
 		return gp_usage(&gp_command_ctl, "too many words: '%s'", argv[2]);
 	if (words && !pid_parse(argv[0], &l.pid))
-		return gp_usage(&gp_command_ctl, "'%s' is not a process number", argv[0]);
+		return gp_usage(&gp_command_ctl, "cannot ask '%s': not a process number", argv[0]);
 	const char *verb = words == 2 ? argv[1] : "status";
 	static const char *const verbs[] = { "start", "stop", "status" };
 	bool is_start = strcmp(verb, "start") == 0, is_stop = strcmp(verb, "stop") == 0;

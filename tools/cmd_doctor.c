@@ -1,8 +1,10 @@
 /*
- * `gpuprof doctor`: what stands in the way of a recording on this machine.
- * Whatever loads the driver runs in children. Changes nothing: leftovers are only counted.
+ * `gpuprof doctor`: what stands in the way of a recording on this machine. Whatever loads the
+ * driver runs in children. Leaves nothing behind: the file that it tries to write is removed,
+ * leftovers of others are only counted.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,8 @@ const struct gp_command gp_command_doctor = {
 #define PYTORCH_LIMIT_MS 2000u
 /* The library takes a quarter of what is free and never the last 32 MiB: few threads fit below. */
 #define RING_PLACE_LEAST (64u << 20)
+/* What a job of many small allocations writes in less than a minute. */
+#define RECORDING_LEAST (64u << 20)
 
 enum state { OK, NOTE, WRONG };
 static const char *const state_names[] = { "ok", "note", "wrong" };
@@ -74,7 +78,7 @@ static void check_library(struct doctor *d)
 		d->library[0] = '\0';
 		advise(add(d, "library", WRONG, "'libgpuprof.so' is not found"),
 		       "GPUPROF_LIB=PATH names the library");
-	} else if (value && (strcmp(value, "off") == 0 || strcmp(value, "0") == 0)) {
+	} else if (value && gp_on_off_parse(value) == GP_OFF) {
 		advise(add(d, "library", WRONG, "switched off: GPUPROF=%s", value),
 		       "unset GPUPROF");
 	} else {
@@ -276,10 +280,47 @@ static void check_leftovers(struct doctor *d)
 		add(d, "processes", OK, "%s now, nothing is left behind", alive);
 }
 
+/* 0, or errno: rights, mount options and quotas are asked by doing it. */
+static int try_file(const char *directory)
+{
+	static const char page[4096];
+	char path[4200];
+	snprintf(path, sizeof path, "%s/gpuprof-doctor-XXXXXX", directory);
+	int fd = mkostemp(path, O_CLOEXEC), error = fd < 0 ? errno : 0;
+	if (fd < 0)
+		return error;
+	errno = ENOSPC; /* of a write that is cut short */
+	if (write(fd, page, sizeof page) != (ssize_t)sizeof page)
+		error = errno;
+	close(fd);
+	unlink(path);
+	return error;
+}
+
+static void judge_output(struct doctor *d, const char *directory)
+{
+	uint64_t space;
+	space_of(directory, &space);
+	int error = try_file(directory);
+	if (!error && space == 0)
+		error = ENOSPC;
+	if (error)
+		advise(add(d, "recording", WRONG, "cannot write to '%s': %s", directory,
+			   error == ENOENT && access(directory, F_OK) == 0 ? "no file can be made" :
+									     gp_cause(error)),
+		       "-o or GPUPROF_OUTPUT names another place");
+	else if (space < RECORDING_LEAST)
+		advise(add(d, "recording", NOTE, "'%s' can be written, only %s free", directory,
+			   gp_bytes_text(space).s),
+		       "-o or GPUPROF_OUTPUT names another place, GPUPROF_RING a smaller size");
+	else
+		add(d, "recording", OK, "'%s' can be written, %s free", directory,
+		    gp_bytes_text(space).s);
+}
+
 static void check_output(struct doctor *d)
 {
 	bool is_set;
-	uint64_t space;
 	char directory[4096];
 	snprintf(directory, sizeof directory, "%s", option_value("GPUPROF_OUTPUT", &is_set));
 	char *slash = strrchr(directory, '/');
@@ -289,13 +330,8 @@ static void check_output(struct doctor *d)
 		slash[slash == directory] = '\0';
 	if (strchr(directory, '%'))
 		add(d, "recording", NOTE, "its directory depends on the process: '%s'", directory);
-	else if (space_of(directory, &space))
-		add(d, "recording", OK, "'%s' can be written, %s free", directory,
-		    gp_bytes_text(space).s);
 	else
-		advise(add(d, "recording", WRONG, "cannot write to '%s': %s", directory,
-			   gp_cause(errno)),
-		       "-o or GPUPROF_OUTPUT names another place");
+		judge_output(d, directory);
 }
 
 /* ---- surroundings ---- */

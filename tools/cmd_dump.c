@@ -68,6 +68,12 @@ static void print_field(struct dump *d, const struct gp_field *field, uint64_t v
 	print_value(d, field->meaning, value);
 }
 
+/* Older recorders put device 0 where there is none. */
+static bool has_device(const struct gp_record *r)
+{
+	return r->device < GP_DEVICES && r->kind != GP_THREAD && r->kind != GP_FACT;
+}
+
 static const char *kernel_of(struct dump *d, const struct gp_event *e)
 {
 	return e->record.kind == GP_LAUNCH ?
@@ -79,7 +85,7 @@ static void print_event(struct dump *d, const struct gp_event *e, const struct g
 {
 	const struct gp_record *r = &e->record;
 	fprintf(d->out, "%14.6f ms  t%-3" PRIu32, (double)e->at_ns / 1e6, e->thread);
-	if (r->device < GP_DEVICES)
+	if (has_device(r))
 		fprintf(d->out, " gpu%-2u", r->device);
 	else
 		fputs(" -    ", d->out);
@@ -146,7 +152,7 @@ static void write_event(struct dump *d, const struct gp_event *e, const struct g
 	gp_json_number(json, "order", r->order);
 	gp_json_number(json, "thread", e->thread);
 	gp_json_text(json, "kind", info->name);
-	if (r->device < GP_DEVICES)
+	if (has_device(r))
 		gp_json_number(json, "device", r->device);
 	else
 		gp_json_null(json, "device");
@@ -199,7 +205,7 @@ static bool is_chosen(const struct dump *d, const struct gp_event *e, uint64_t d
 		return false;
 	if (d->kinds && !d->is_wanted[e->record.kind])
 		return false;
-	return !d->device_text || e->record.device == device;
+	return !d->device_text || (has_device(&e->record) && e->record.device == device);
 }
 
 static int dump_events(struct dump *d, const char *path, uint64_t device)
@@ -223,7 +229,7 @@ static int dump_events(struct dump *d, const char *path, uint64_t device)
 						     gp_report_failed("read on in", path, status);
 }
 
-static int dump_recording(struct dump *d, const char *path, uint64_t device)
+static int dump_recording(struct dump *d, char *path, uint64_t device)
 {
 	const struct gp_info *info;
 	int exit_status = GP_EXIT_USAGE;
@@ -233,23 +239,26 @@ static int dump_recording(struct dump *d, const char *path, uint64_t device)
 	if (!d->recording)
 		return exit_status;
 	struct gp_sink sink;
-	if (!gp_span_find(d->recording, d->from, d->to, &d->from_ns, &d->to_ns) ||
-	    !gp_sink_open(&sink, d->path, d->is_forced)) {
+	int opened = GP_EXIT_USAGE;
+	if (gp_span_find(d->recording, d->from, d->to, &d->from_ns, &d->to_ns))
+		opened = gp_sink_open(&sink, d->path, d->is_forced, &path, 1);
+	if (opened) {
 		gp_recording_close(d->recording);
-		return GP_EXIT_USAGE;
+		return opened;
 	}
 	d->out = sink.out;
+	sink.has_report = true;
 	gp_json_init(&d->json, d->out, 0);
 	if (!d->is_json)
 		fprintf(d->out, "%s\n", gp_headline_of(info).s);
-	exit_status = gp_report_exit(info);
+	exit_status = gp_report_exit(path, info);
 	enum gp_status status = gp_recording_rewind(d->recording);
 	int result = status ? gp_report_failed("read", path, status) : dump_events(d, path, device);
 	exit_status = result > exit_status ? result : exit_status;
 	if (!d->is_json)
 		gp_next_print(d->out, "timeline", path);
 	gp_recording_close(d->recording);
-	return gp_sink_close(&sink) ? exit_status : GP_EXIT_INTERNAL;
+	return gp_sink_close(&sink, exit_status);
 }
 
 static int run(int argc, char **argv)

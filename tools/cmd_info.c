@@ -26,8 +26,9 @@ static double bytes_per_event(const struct gp_info *info)
 					      GP_LAUNCH };
 	uint64_t events = 0;
 	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-		events += info->counts[kinds[k]];
-	return events ? (double)info->file_bytes / (double)events : (double)NAN;
+		events += info->kept_from_ns ? info->kept[kinds[k]] : info->counts[kinds[k]];
+	uint64_t bytes = info->kept_from_ns ? info->kept_bytes : info->file_bytes;
+	return events ? (double)bytes / (double)events : (double)NAN;
 }
 
 static uint64_t all_events(const struct gp_info *info)
@@ -83,6 +84,9 @@ static void print_check(const struct gp_info *info, FILE *out)
 		gp_count_text(info->framework_events).s, gp_count_text(info->mismatches).s,
 		info->mismatches == 1 ? "mismatch" : "mismatches", gp_count_text(info->anomalies).s,
 		info->anomalies == 1 ? "anomaly" : "anomalies");
+	if (info->missed_routes)
+		fprintf(out, "             %s that the driver answered past the recorder\n",
+			gp_plural(info->missed_routes, "look-up").s);
 }
 
 static void print_damages(const struct gp_info *info, FILE *out)
@@ -144,6 +148,7 @@ static void write_events(const struct gp_info *info, struct gp_json *json)
 	gp_json_number(json, "framework_events", info->framework_events);
 	gp_json_number(json, "mismatches", info->mismatches);
 	gp_json_number(json, "anomalies", info->anomalies);
+	gp_json_number(json, "missed_routes", info->missed_routes);
 	gp_json_end(json);
 }
 
@@ -223,6 +228,7 @@ static void write_program(const char *path, const struct gp_info *info, struct g
 	write_has(info, json);
 	write_damages(info, json);
 	gp_json_text(json, "ring_place", info->ring_place);
+	gp_report_doubts(json, info);
 	gp_json_end(json);
 }
 
@@ -270,7 +276,8 @@ static int report_one(struct report *r, const char *path)
 	struct gp_recording *recording = gp_report_open(path, &info, &exit_status);
 	if (!recording)
 		return exit_status;
-	exit_status = gp_report_exit(info);
+	exit_status = gp_report_exit(path, info);
+	r->sink.has_report = true;
 	if (r->is_json)
 		write_program(path, info, &r->json);
 	else if (!r->is_many)
@@ -302,9 +309,9 @@ static int run(int argc, char **argv)
 		return gp_flags_exit(words);
 	if (words == 0)
 		return gp_usage(&gp_command_info, "no recording given");
-	if (!gp_sink_open(&r.sink, path, is_forced))
-		return GP_EXIT_USAGE;
-	int worst = GP_EXIT_OK;
+	int worst = gp_sink_open(&r.sink, path, is_forced, argv, words);
+	if (worst)
+		return worst;
 	r.is_many = words > 1;
 	gp_json_init(&r.json, r.sink.out, r.is_many ? 3 : 2);
 	if (r.is_json && r.is_many)
@@ -318,5 +325,5 @@ static int run(int argc, char **argv)
 	else if (r.table.rows)
 		gp_sheet_print(&r.table, r.sink.out);
 	gp_sheet_release(&r.table);
-	return gp_sink_close(&r.sink) ? worst : GP_EXIT_INTERNAL;
+	return gp_sink_close(&r.sink, worst);
 }

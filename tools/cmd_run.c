@@ -49,7 +49,7 @@ static void flags_fill(struct gp_flag *flags, struct choice *c)
 	}
 	*flags++ = (struct gp_flag){
 		"keep", 0,	  GP_FLAG_NUMBER,
-		"N",	&c->keep, "afterwards keep only the N newest recordings of the pattern"
+		"N",	&c->keep, "afterwards keep only the N newest recordings of this command"
 	};
 	*flags++ = (struct gp_flag){
 		"library",    0,
@@ -61,13 +61,14 @@ static void flags_fill(struct gp_flag *flags, struct choice *c)
 	*flags = (struct gp_flag){ 0 };
 }
 
-static const char *pattern_of(const struct choice *c)
+/* The value of an option: from the command line, else from the environment, else the default. */
+static const char *value_of(const struct choice *c, const char *variable)
 {
 	const struct gp_option *option;
 	size_t n = gp_options(&option);
 	for (size_t k = 0; k < n && k < OPTIONS_MAX; k++) {
 		const char *set = getenv(option[k].variable);
-		if (strcmp(option[k].variable, "GPUPROF_OUTPUT") == 0)
+		if (strcmp(option[k].variable, variable) == 0)
 			return c->value[k] ? c->value[k] : set && *set ? set : option[k].initial;
 	}
 	return "";
@@ -79,7 +80,7 @@ static const char *pattern_of(const struct choice *c)
  */
 static void pattern_anchor(const struct choice *c, char *out, size_t capacity)
 {
-	const char *pattern = pattern_of(c);
+	const char *pattern = value_of(c, "GPUPROF_OUTPUT");
 	char here[2048];
 	size_t n = 0;
 	if (*pattern != '/' && getcwd(here, sizeof here)) {
@@ -102,26 +103,15 @@ static size_t settings_fill(struct gp_setting *settings, const struct choice *c,
 		if (c->value[k])
 			settings[n++] = (struct gp_setting){ option[k].variable, c->value[k] };
 	settings[n++] = (struct gp_setting){ "GPUPROF_OUTPUT", anchored };
-	settings[n++] = (struct gp_setting){ "GPUPROF_LIST", list };
+	if (*list)
+		settings[n++] = (struct gp_setting){ "GPUPROF_LIST", list };
 	return n;
-}
-
-/* An empty file to which each process of the job adds the name of its recording. */
-static bool list_create(char *path, size_t capacity)
-{
-	const char *dir = getenv("TMPDIR");
-	snprintf(path, capacity, "%s/gpuprof-list-XXXXXX", dir && *dir == '/' ? dir : "/tmp");
-	int fd = mkstemp(path);
-	if (fd < 0)
-		return false;
-	close(fd);
-	return true;
 }
 
 static bool is_switched_off(void)
 {
 	const char *value = getenv("GPUPROF");
-	return value && (strcmp(value, "off") == 0 || strcmp(value, "0") == 0);
+	return value && gp_on_off_parse(value) == GP_OFF;
 }
 
 /* Said here: the library could only say it in each process of the job. */
@@ -141,33 +131,47 @@ static bool has_right_sizes(const struct choice *c)
 	return true;
 }
 
+static bool has_right_pattern(const struct choice *c)
+{
+	const char *pattern = value_of(c, "GPUPROF_OUTPUT"), *flaw = gp_output_flaw(pattern);
+	if (flaw) {
+		gp_complain("bad value of '--output': '%.2s' of '%s' stands for nothing", flaw,
+			    pattern);
+		gp_hint("%%h, %%p, %%t, %%r, %%l, %%n, %%j and %%q{VARIABLE} do, %%%% is a percent "
+			"sign");
+	}
+	return !flaw;
+}
+
 static int run(int argc, char **argv)
 {
 	struct choice c = { 0 };
 	struct gp_flag flags[OPTIONS_MAX + 4];
 	struct gp_setting settings[OPTIONS_MAX + 2];
-	char library[4096], list[4096], anchored[4096];
+	struct gp_job_list list;
+	char library[4096], anchored[4096];
 	flags_fill(flags, &c);
 	int words = gp_flags_parse(&gp_command_run, flags, argc, argv, true);
 	if (words < 0)
 		return gp_flags_exit(words);
 	if (words == 0)
 		return gp_usage(&gp_command_run, "no command given");
-	if (!has_right_sizes(&c))
+	if (!has_right_sizes(&c) || !has_right_pattern(&c))
 		return GP_EXIT_USAGE;
 	if (!gp_library_find(c.library, library, sizeof library))
 		return GP_EXIT_USAGE;
-	if (!list_create(list, sizeof list))
-		list[0] = '\0';
+	gp_job_list_open(&list);
 	pattern_anchor(&c, anchored, sizeof anchored);
-	size_t count = settings_fill(settings, &c, anchored, list);
+	size_t count = settings_fill(settings, &c, anchored, list.path);
 	struct gp_ending ending = gp_launch(argv, library, settings, count);
 	gp_adopt(NULL, NULL);
-	if (ending.is_started && !c.is_quiet && !is_switched_off())
-		gp_harvest_print(list, argv[0]);
-	if (list[0])
-		unlink(list);
-	if (c.keep)
-		gp_harvest_keep(pattern_of(&c), c.keep);
+	if (ending.is_started && !is_switched_off())
+		gp_harvest(&(struct gp_harvest){ .list = &list,
+						 .command = argv[0],
+						 .only = value_of(&c, "GPUPROF_ONLY"),
+						 .pattern = value_of(&c, "GPUPROF_OUTPUT"),
+						 .keep = c.keep,
+						 .is_quiet = c.is_quiet });
+	gp_job_list_close(&list);
 	return gp_end_alike(&ending);
 }

@@ -57,6 +57,17 @@ static const struct gp_info_device *find_device(const struct gp_info *info, unsi
 	return NULL;
 }
 
+/*
+ * After a gap the framework's own totals put its curves right; after the loss of events its peaks
+ * may have been among them.
+ */
+static bool is_at_least(const struct gp_info *info, unsigned curve)
+{
+	if (curve == GP_CURVE_DRIVER)
+		return !gp_has_whole_figures(info);
+	return info->has_uncertain_peaks || info->has_gap || info->has_hole;
+}
+
 static void draw(struct timeline *t, const char *path, const struct gp_info *info,
 		 const struct gp_timeline *all, int64_t from_ns, int64_t to_ns)
 {
@@ -70,11 +81,14 @@ static void draw(struct timeline *t, const char *path, const struct gp_info *inf
 		.to_ns = to_ns > (int64_t)info->duration_ns ? (int64_t)info->duration_ns : to_ns,
 		.kept_from_ns = (int64_t)info->kept_from_ns,
 		.has_whole_run = from_ns <= 0 && to_ns == INT64_MAX,
+		.info = info,
 		.is_flawed = gp_has_losses(info),
 		.devices = all->devices,
 		.device = all->device,
 		.about = about,
 	};
+	for (unsigned c = 0; c < GP_CURVES; c++)
+		chart.is_at_least[c] = is_at_least(info, c);
 	for (size_t k = 0; k < all->devices; k++)
 		about[k] = find_device(info, all->device[k].device);
 	t->format->chart(&t->canvas, &chart);
@@ -102,15 +116,22 @@ static bool add_row(struct timeline *t, const char *path, const struct gp_info *
 	if (!d)
 		return true;
 	for (unsigned c = 0; c < GP_CURVES; c++) {
-		snprintf(row->cell[c].text, sizeof row->cell[c].text, "%s",
-			 gp_bytes_text(d->peak_bytes[c]).s);
+		snprintf(row->cell[c].text, sizeof row->cell[c].text, "%s%.40s",
+			 is_at_least(info, c) ? ">= " : "", gp_bytes_text(d->peak_bytes[c]).s);
 		row->cell[c].number = (double)d->peak_bytes[c];
 	}
 	if (d->peak_bytes[0])
 		snprintf(row->cell[3].text, sizeof row->cell[3].text, "%s",
 			 gp_ns_text(d->peak_at_ns[0]).s);
-	snprintf(row->cell[4].text, sizeof row->cell[4].text, "%zu", d->ooms);
-	row->cell[4].number = (double)d->ooms;
+	size_t refused = 0;
+	for (size_t k = 0; k < d->ooms; k++)
+		refused += !d->oom[k].is_framework;
+	/* the framework asks the driver again and again for what is one OOM to the job */
+	size_t ooms = d->ooms > refused ? d->ooms - refused : refused;
+	snprintf(row->cell[4].text, sizeof row->cell[4].text, "%zu", ooms);
+	row->cell[4].number = (double)ooms;
+	snprintf(row->cell[5].text, sizeof row->cell[5].text, "%zu", refused);
+	row->cell[5].number = (double)refused;
 	return true;
 }
 
@@ -135,7 +156,7 @@ static int report_one(struct timeline *t, const char *path)
 	struct gp_recording *recording = gp_report_open(path, &info, &exit_status);
 	if (!recording)
 		return exit_status;
-	exit_status = gp_report_exit(info);
+	exit_status = gp_report_exit(path, info);
 	if (!span_find(t, recording, &from_ns, &to_ns)) {
 		gp_recording_close(recording);
 		return GP_EXIT_USAGE;
@@ -147,8 +168,13 @@ static int report_one(struct timeline *t, const char *path)
 	}
 	size_t devices = all.devices;
 	keep_device(&all, t->device);
-	if (t->device >= 0 && !all.devices)
-		gp_complain("'%s' has no memory events of GPU %lld", path, (long long)t->device);
+	bool is_missing = t->device >= 0 && !all.devices;
+	t->sink.has_report = t->sink.has_report || !is_missing;
+	if (is_missing) {
+		gp_complain("cannot show GPU %lld of '%s': it has no memory events",
+			    (long long)t->device, path);
+		exit_status = exit_status > GP_EXIT_USAGE ? exit_status : GP_EXIT_USAGE;
+	}
 	if (!t->is_sheet)
 		draw(t, path, info, &all, from_ns, to_ns);
 	for (size_t k = 0; t->is_sheet && (k < all.devices || k == 0); k++)
@@ -251,10 +277,10 @@ static int run(int argc, char **argv)
 	struct timeline t = {
 		.points = POINTS_DEFAULT,
 		.device = -1,
-		.sheet = { .columns = 5,
+		.sheet = { .columns = 6,
 			   .next = "timeline",
 			   .title = { "driver peak", "reserved peak", "allocated peak",
-				      "driver's at", "OOMs" } },
+				      "driver's at", "OOMs", "refused" } },
 	};
 	const char *path = NULL;
 	bool is_forced = false, chosen[FORMATS_MAX] = { false };
@@ -283,11 +309,13 @@ static int run(int argc, char **argv)
 	if (words == 0)
 		return gp_usage(&gp_command_timeline, "no recording given");
 	if (t.points < POINTS_MIN || t.points > POINTS_MAX)
-		return gp_usage(&gp_command_timeline, "bad value of '--points': from %u to %u",
-				POINTS_MIN, POINTS_MAX);
+		return gp_usage(&gp_command_timeline,
+				"bad value of '--points': '%llu' is not from %u to %u",
+				(unsigned long long)t.points, POINTS_MIN, POINTS_MAX);
 	if (t.columns && (t.columns < COLUMNS_MIN || t.columns > COLUMNS_MAX))
-		return gp_usage(&gp_command_timeline, "bad value of '--columns': from %u to %u",
-				COLUMNS_MIN, COLUMNS_MAX);
+		return gp_usage(&gp_command_timeline,
+				"bad value of '--columns': '%llu' is not from %u to %u",
+				(unsigned long long)t.columns, COLUMNS_MIN, COLUMNS_MAX);
 	if (t.at && (t.from || t.to))
 		return gp_usage(&gp_command_timeline, "'--at' and '--%s' exclude each other",
 				t.from ? "from" : "to");
@@ -295,10 +323,10 @@ static int run(int argc, char **argv)
 			      !gp_ns_parse(t.device_text, &t.device)))
 		return gp_usage(&gp_command_timeline,
 				"bad value of '--device': '%s' is not a number", t.device_text);
-	if (!format_choose(&t, chosen, words > 1) || !gp_sink_open(&t.sink, path, is_forced))
+	if (!format_choose(&t, chosen, words > 1))
 		return GP_EXIT_USAGE;
-	int worst = report_all(&t, words, argv);
-	return gp_sink_close(&t.sink) ? worst : GP_EXIT_INTERNAL;
+	int exit_status = gp_sink_open(&t.sink, path, is_forced, argv, words);
+	return exit_status ? exit_status : gp_sink_close(&t.sink, report_all(&t, words, argv));
 }
 
 const struct gp_command gp_command_timeline = {

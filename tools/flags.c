@@ -94,6 +94,7 @@ static int store_number(const struct gp_flag *flag, const char *value)
 	return 0;
 }
 
+/* Narrower than what may stand behind '=': `run -v no` runs a command of that name. */
 static bool is_on_off(const char *word)
 {
 	return word && (strcmp(word, "on") == 0 || strcmp(word, "off") == 0);
@@ -114,7 +115,7 @@ static int store(struct parse *p, const struct gp_flag *flag, const char *value)
 	case GP_FLAG_ON_OFF:
 		if (!value && is_on_off(next))
 			value = p->argv[++p->at];
-		if (value && !is_on_off(value)) {
+		if (value && gp_on_off_parse(value) == GP_NEITHER) {
 			gp_complain("bad value of '--%s': '%s' is neither on nor off", flag->name,
 				    value);
 			return GP_FLAGS_WRONG;

@@ -1,21 +1,21 @@
-/* The end of `gpuprof run`. Reads recordings, removes old ones when asked. */
+/* The end of `gpuprof run`: reads what the processes of the job left. */
 #include "harvest.h"
 
-#include <ctype.h>
-#include <fcntl.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "amount.h"
 #include "gpuprof.h"
+#include "keep.h"
 #include "message.h"
+#include "report.h"
 
 struct sum {
-	size_t recordings, unreadable, running;
+	size_t recordings, unreadable, running, failed;
+	char why[1536]; /* what the first process says that could not record */
+	struct gp_made *made;
 	char first[1024], last[1024];
 	uint64_t bytes, events, ooms;
 	uint64_t lost_memory, lost_other;
@@ -53,6 +53,22 @@ static void add_peaks(struct sum *s, struct gp_recording *recording, const char 
 	gp_timeline_free(&timeline);
 }
 
+/* For --keep. False: no memory for it. */
+static bool add_made(struct sum *s, const char *path, const char *command)
+{
+	struct gp_made *made = realloc(s->made, (s->recordings + 1) * sizeof *made);
+	if (!made)
+		return false;
+	s->made = made;
+	made += s->recordings;
+	*made = (struct gp_made){ strdup(path), strdup(command ? command : "") };
+	if (made->path && made->command)
+		return true;
+	free(made->path);
+	free(made->command);
+	return false;
+}
+
 static void add_recording(struct sum *s, const char *path)
 {
 	struct gp_recording *recording;
@@ -61,7 +77,7 @@ static void add_recording(struct sum *s, const char *path)
 		s->unreadable++;
 		return;
 	}
-	if (gp_recording_info(recording, &info) != GP_OK) {
+	if (gp_recording_info(recording, &info) != GP_OK || !add_made(s, path, info->command)) {
 		s->unreadable++;
 		gp_recording_close(recording);
 		return;
@@ -81,6 +97,22 @@ static void add_recording(struct sum *s, const char *path)
 	gp_recording_close(recording);
 }
 
+/* What the library writes: run_list.c says which lines there are. */
+static void add_line(struct sum *s, const char *line)
+{
+	static const char failed[] = "failed: ", late[] = "late: ";
+	bool is_failed = strncmp(line, failed, sizeof failed - 1) == 0;
+	bool is_late = strncmp(line, late, sizeof late - 1) == 0;
+	s->failed += is_failed;
+	if (is_failed && s->failed == 1)
+		snprintf(s->why, sizeof s->why, "%s", line + sizeof failed - 1);
+	if (is_late && !s->why[0])
+		snprintf(s->why, sizeof s->why, "'%s' was not opened in time",
+			 line + sizeof late - 1);
+	if (!is_failed && !is_late)
+		add_recording(s, line);
+}
+
 static void read_list(struct sum *s, const char *list)
 {
 	char *line = NULL;
@@ -92,7 +124,7 @@ static void read_list(struct sum *s, const char *list)
 	while ((n = getline(&line, &capacity, file)) > 0) {
 		if (line[n - 1] == '\n')
 			line[n - 1] = '\0';
-		add_recording(s, line);
+		add_line(s, line);
 	}
 	free(line);
 	fclose(file);
@@ -145,121 +177,59 @@ static void print_faults(const struct sum *s)
 	if (s->unreadable)
 		n += (size_t)snprintf(line + n, sizeof line - n, ", %s unreadable",
 				      gp_plural(s->unreadable, "recording").s);
+	if (s->failed)
+		n += (size_t)snprintf(line + n, sizeof line - n, ", %s process%s not recorded",
+				      gp_count_text(s->failed).s, s->failed == 1 ? "" : "es");
 	if (n)
 		gp_complain("%s", line + 2);
 }
 
-void gp_harvest_print(const char *list, const char *command)
+/* What is not known is not said: a program may have cleared its environment. */
+static void print_nothing(const struct sum *s, const struct gp_harvest *h)
+{
+	if (s->unreadable)
+		print_faults(s);
+	else if (s->why[0])
+		gp_complain("no recording: %s", s->why);
+	else if (!h->list->path[0])
+		gp_complain("cannot tell what was recorded: no list in '/tmp': %s",
+			    gp_cause(h->list->error));
+	else if (*h->only)
+		gp_complain("no recording: no program named '%s' was seen on a GPU", h->only);
+	else
+		gp_complain("no recording: '%s' was not seen on a GPU", h->command);
+	gp_hint("'gpuprof doctor' says what stands in the way");
+}
+
+static void print_next(const char *path)
+{
+	fputs("gpuprof: ", stderr);
+	gp_next_print(stderr, "timeline", path);
+}
+
+void gp_harvest(const struct gp_harvest *h)
 {
 	struct sum s = { 0 };
-	read_list(&s, list);
-	if (s.recordings == 0) {
-		if (s.unreadable)
-			print_faults(&s);
-		else
-			gp_complain("no recording: '%s' did nothing on a GPU", command);
-		gp_hint("'gpuprof doctor' says what stands in the way");
-		return;
+	char removed[3072];
+	read_list(&s, h->list->path);
+	size_t removals = 0;
+	if (h->keep)
+		removals = gp_keep_newest(h->pattern, h->keep, s.made, s.recordings, removed,
+					  sizeof removed);
+	if (s.recordings && !h->is_quiet) {
+		print_recordings(&s);
+		print_peaks(&s);
+		print_faults(&s);
+	} else if (!h->is_quiet) {
+		print_nothing(&s, h);
 	}
-	print_recordings(&s);
-	print_peaks(&s);
-	print_faults(&s);
-	const char *next = s.has_peak && s.recordings > 1 ? s.peak_path : s.first;
-	gp_complain("next: gpuprof timeline %s", next);
-}
-
-/* ---- keeping the newest ---- */
-
-struct candidate {
-	char *path;
-	struct timespec changed;
-};
-
-static int newest_first(const void *a, const void *b)
-{
-	const struct candidate *x = a, *y = b;
-	if (x->changed.tv_sec != y->changed.tv_sec)
-		return x->changed.tv_sec < y->changed.tv_sec ? 1 : -1;
-	return (x->changed.tv_nsec < y->changed.tv_nsec) -
-	       (x->changed.tv_nsec > y->changed.tv_nsec);
-}
-
-/*
- * The pattern as a glob: what differs from run to run becomes '*', also the suffix of a taken name.
- */
-static bool glob_of(const char *pattern, bool has_suffix, char *out, size_t capacity)
-{
-	const char *dot = strrchr(pattern, '.'), *slash = strrchr(pattern, '/');
-	size_t n = 0;
-	if (!dot || (slash && dot < slash))
-		dot = pattern + strlen(pattern);
-	for (const char *at = pattern;; at++) {
-		if (n + 8 > capacity)
-			return false;
-		if (at == dot && has_suffix) {
-			memcpy(out + n, ".[0-9]*", 7);
-			n += 7;
-		}
-		if (!*at)
-			break;
-		if (*at != '%') {
-			if (strchr("*?[\\", *at))
-				out[n++] = '\\';
-			out[n++] = *at;
-			continue;
-		}
-		at++;
-		if (*at == '%' || !*at) {
-			out[n++] = '%';
-			at -= !*at;
-			continue;
-		}
-		out[n++] = '*';
-		if (*at == 'q' && at[1] == '{')
-			at += strcspn(at, "}") - (strchr(at, '}') == NULL);
+	if (removals && !h->is_quiet)
+		gp_complain("removed %s: --keep %llu", removed, (unsigned long long)h->keep);
+	if (s.recordings && !h->is_quiet)
+		print_next(s.has_peak && s.recordings > 1 ? s.peak_path : s.first);
+	for (size_t k = 0; k < s.recordings; k++) {
+		free(s.made[k].path);
+		free(s.made[k].command);
 	}
-	out[n] = '\0';
-	return true;
-}
-
-/* A regular file of ours that is a finished recording: nothing else is ever removed. */
-static bool is_removable(const char *path, struct timespec *changed)
-{
-	struct stat st;
-	struct gp_recording *recording;
-	const struct gp_info *info;
-	if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
-		return false;
-	if (gp_recording_open(path, &recording, NULL) != GP_OK)
-		return false;
-	bool is_finished = gp_recording_info(recording, &info) == GP_OK && info->is_complete;
-	gp_recording_close(recording);
-	*changed = st.st_mtim;
-	return is_finished;
-}
-
-void gp_harvest_keep(const char *pattern, uint64_t keep)
-{
-	char plain[4096], taken[4096];
-	glob_t found = { 0 };
-	if (!glob_of(pattern, false, plain, sizeof plain) ||
-	    !glob_of(pattern, true, taken, sizeof taken))
-		return;
-	glob(plain, 0, NULL, &found);
-	glob(taken, found.gl_pathc ? GLOB_APPEND : 0, NULL, &found);
-	struct candidate *candidate = calloc(found.gl_pathc + 1, sizeof *candidate);
-	size_t n = 0;
-	for (size_t k = 0; candidate && k < found.gl_pathc; k++) {
-		bool is_twice = false;
-		for (size_t j = 0; j < n; j++)
-			is_twice = is_twice || strcmp(candidate[j].path, found.gl_pathv[k]) == 0;
-		if (!is_twice && is_removable(found.gl_pathv[k], &candidate[n].changed))
-			candidate[n++].path = found.gl_pathv[k];
-	}
-	if (n)
-		qsort(candidate, n, sizeof *candidate, newest_first);
-	for (size_t k = keep; k < n; k++)
-		unlink(candidate[k].path);
-	free(candidate);
-	globfree(&found);
+	free(s.made);
 }

@@ -1,16 +1,24 @@
 /*
- * What a run left: its recordings, named in the list file, summed up in at most five lines on
- * stderr.
+ * What a run left: its recordings, named in the job's list, summed up in at most five lines on
+ * stderr; and what --keep then removes.
  */
 #ifndef GP_HARVEST_H
 #define GP_HARVEST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* `list`: the file with one path a line; "" when there is none. */
-void gp_harvest_print(const char *list, const char *command);
+#include "job_list.h"
 
-/* Removes all but the `keep` newest finished recordings that the output pattern may have named. */
-void gp_harvest_keep(const char *pattern, uint64_t keep);
+struct gp_harvest {
+	const struct gp_job_list *list;
+	const char *command; /* as it was called */
+	const char *only;    /* names that alone were to be recorded; "" all */
+	const char *pattern; /* of the recordings' names */
+	uint64_t keep;	     /* 0: remove nothing */
+	bool is_quiet;
+};
+
+void gp_harvest(const struct gp_harvest *harvest);
 
 #endif

@@ -104,7 +104,7 @@ int main(int argc, char **argv)
 	int exit_status = dispatch(argc, argv);
 	errno = 0;
 	if ((fflush(stdout) != 0 || ferror(stdout)) && exit_status == GP_EXIT_OK) {
-		gp_complain("cannot write 'stdout': %s", gp_cause(errno));
+		gp_complain("cannot write to stdout: %s", gp_cause(errno));
 		return GP_EXIT_INTERNAL;
 	}
 	return exit_status;

@@ -4,6 +4,7 @@
  */
 #include "chart.h"
 #include "json.h"
+#include "report.h"
 
 static struct gp_json json;
 
@@ -58,11 +59,22 @@ static void write_device(const struct gp_timeline_device *d, const char *name)
 static void write_chart(const struct gp_canvas *canvas, const struct gp_chart *chart)
 {
 	(void)canvas;
+	const struct gp_info *info = chart->info;
 	gp_json_object(&json, NULL);
 	gp_json_text(&json, "file", chart->path);
 	gp_json_signed(&json, "from_ns", chart->from_ns);
 	gp_json_signed(&json, "to_ns", chart->to_ns);
-	gp_json_bool(&json, "peaks_since_start", chart->has_whole_run);
+	gp_json_bool(&json, "peaks_since_start",
+		     chart->has_whole_run && gp_has_whole_figures(info));
+	gp_json_bool(&json, "complete", info->is_complete);
+	gp_json_bool(&json, "damaged", info->is_damaged);
+	gp_json_object(&json, "lost");
+	gp_json_number(&json, "memory", info->lost_memory);
+	gp_json_number(&json, "launch", info->lost_launch);
+	gp_json_number(&json, "other", info->lost_other + info->nested);
+	gp_json_end(&json);
+	gp_json_number(&json, "kept_from_ns", info->kept_from_ns);
+	gp_report_doubts(&json, info);
 	gp_json_array(&json, "devices");
 	for (size_t k = 0; k < chart->devices; k++)
 		write_device(&chart->device[k], gp_chart_name(chart, k));

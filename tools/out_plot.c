@@ -19,12 +19,14 @@ static void draw_device(const struct gp_canvas *canvas, const struct gp_chart *c
 		.from_ns = chart->from_ns,
 		.to_ns = chart->to_ns,
 		.kept_from_ns = chart->kept_from_ns,
+		.is_at_least = chart->is_at_least,
 		.columns = canvas->columns,
 		.rows = canvas->rows,
 		.is_ascii = canvas->is_ascii,
 		.is_colored = canvas->is_colored,
 	};
-	const char *name = gp_chart_name(chart, index);
+	const char *known = gp_chart_name(chart, index);
+	const char *name = *known ? known : "unknown";
 	fprintf(canvas->out, "\nGPU %u  ", plot.device->device);
 	gp_mask(canvas->out, name, strlen(name));
 	if (!chart->has_whole_run)

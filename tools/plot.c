@@ -229,7 +229,8 @@ static void print_legend(const struct gp_plot *plot, FILE *out)
 		put_glyph(plot, out, shown[k]);
 		fprintf(out, " %-9s ", gp_curve_names[k]);
 		if (d->peak_bytes[k])
-			fprintf(out, "peak %s (%llu bytes) at %s",
+			fprintf(out, "peak %s%s (%llu bytes) at %s",
+				plot->is_at_least && plot->is_at_least[k] ? "at least " : "",
 				gp_bytes_text(d->peak_bytes[k]).s,
 				(unsigned long long)d->peak_bytes[k],
 				gp_ns_text(d->peak_at_ns[k]).s);

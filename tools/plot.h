@@ -18,6 +18,7 @@ struct gp_plot {
 	unsigned columns,
 		rows; /* of the whole plot, axes included; small ones are widened to 40 x 8 */
 	bool is_ascii, is_colored;
+	const bool *is_at_least; /* of each curve: its peak may have been higher; NULL: none */
 };
 
 void gp_plot_print(const struct gp_plot *plot, FILE *out);

@@ -87,8 +87,11 @@ int gp_report_failed(const char *what, const char *path, enum gp_status status)
 	return gp_exit_of(status);
 }
 
-int gp_report_exit(const struct gp_info *info)
+int gp_report_exit(const char *path, const struct gp_info *info)
 {
+	if (info->is_damaged && info->damages)
+		gp_complain("'%s' is damaged at byte %llu: %s", path,
+			    (unsigned long long)info->damage[0].offset, info->damage[0].what);
 	return info->is_damaged ? GP_EXIT_DAMAGED : GP_EXIT_OK;
 }
 
@@ -124,8 +127,44 @@ static void add_flaws(struct gp_headline *line, const struct gp_info *info)
 		add(line, "%s lost; ", gp_plural(info->lost_launch, "launch event").s);
 	if (other)
 		add(line, "%s lost; ", gp_plural(other, "other event").s);
+	for (size_t i = 0; i < info->uncertains && i < 2; i++)
+		add(line, "%s from %s to %s; ", i ? "and" : "figures uncertain",
+		    gp_ns_text(info->uncertain[i].from_ns).s,
+		    gp_ns_text(info->uncertain[i].to_ns).s);
+	if (info->uncertains > 2)
+		add(line, "and %s; ", gp_plural(info->uncertains - 2, "more such span").s);
 	if (!info->is_complete)
 		add(line, "NOT COMPLETE: its end is missing; ");
+}
+
+/* What was there before the recording, or happened while it stood still, nobody saw. */
+static void add_gaps(struct gp_headline *line, const struct gp_info *info)
+{
+	uint64_t work = 0;
+	for (unsigned kind = 0; kind < GP_KINDS; kind++)
+		work += gp_event_infos[kind].class != GP_CLASS_DEFINE ? info->counts[kind] : 0;
+	if (!work && info->is_complete && !gp_has_losses(info))
+		add(line, "; nothing that the job did on a GPU was recorded");
+	if (info->is_late && info->gaps == 1)
+		add(line,
+		    "; recording began at %s: what was allocated before is not in the figures",
+		    gp_ns_text(info->gap_ns[0]).s);
+	else if (info->gaps)
+		add(line,
+		    "; recording stood still until %s%s: what happened then is not in the "
+		    "figures",
+		    gp_ns_text(info->gap_ns[0]).s, info->gaps > 1 ? " and later" : "");
+	else if (info->has_gap)
+		add(line, "; recording stood still for a while: what happened then is not in the "
+			  "figures");
+	if (info->has_framework_late)
+		add(line, "; the framework had blocks before: they are not in the figures");
+}
+
+bool gp_has_whole_figures(const struct gp_info *info)
+{
+	return !info->has_gap && !info->has_framework_late && !info->has_uncertain_peaks &&
+	       !info->has_hole;
 }
 
 bool gp_has_losses(const struct gp_info *info)
@@ -152,7 +191,24 @@ struct gp_headline gp_headline_of(const struct gp_info *info)
 		    gp_ns_text((int64_t)info->kept_from_ns).s);
 	else
 		add(&line, gp_has_losses(info) ? "everything else is kept" : "everything is kept");
+	add_gaps(&line, info);
 	return line;
+}
+
+void gp_report_doubts(struct gp_json *json, const struct gp_info *info)
+{
+	gp_json_array(json, "gaps");
+	for (size_t k = 0; k < info->gaps; k++)
+		gp_json_signed(json, NULL, info->gap_ns[k]);
+	gp_json_end(json);
+	gp_json_array(json, "uncertain");
+	for (size_t k = 0; k < info->uncertains; k++) {
+		gp_json_array(json, NULL);
+		gp_json_signed(json, NULL, info->uncertain[k].from_ns);
+		gp_json_signed(json, NULL, info->uncertain[k].to_ns);
+		gp_json_end(json);
+	}
+	gp_json_end(json);
 }
 
 void gp_next_print(FILE *out, const char *command, const char *path)
@@ -171,38 +227,6 @@ void gp_next_print(FILE *out, const char *command, const char *path)
 		}
 	}
 	fputs(is_plain ? "\n" : "'\n", out);
-}
-
-bool gp_sink_open(struct gp_sink *sink, const char *path, bool may_replace)
-{
-	*sink = (struct gp_sink){ stdout, path };
-	if (!path)
-		return true;
-	int how = O_WRONLY | O_CREAT | O_CLOEXEC | (may_replace ? O_TRUNC : O_EXCL);
-	int fd = open(path, how, 0600);
-	sink->out = fd < 0 ? NULL : fdopen(fd, "w");
-	if (sink->out)
-		return true;
-	int error = errno;
-	gp_complain("cannot create '%s': %s", path,
-		    error == ENOENT ? "no such directory" : gp_cause(error));
-	if (error == EEXIST)
-		gp_hint("--force replaces it");
-	return false;
-}
-
-bool gp_sink_close(struct gp_sink *sink)
-{
-	bool is_whole = fflush(sink->out) == 0 && !ferror(sink->out);
-	int error = errno;
-	if (sink->path && fclose(sink->out) != 0 && is_whole) {
-		error = errno;
-		is_whole = false;
-	}
-	if (!is_whole)
-		gp_complain("cannot write '%s': %s", sink->path ? sink->path : "stdout",
-			    gp_cause(error));
-	return is_whole;
 }
 
 /*

@@ -1,7 +1,6 @@
 /*
  * What every reading command does alike: adopt what dead processes left, open recordings and say
- * why not, the first line of a report, the place the report goes to, and tables with the outlier
- * marked.
+ * why not, the first line of a report, and tables with the outlier marked.
  */
 #ifndef GP_REPORT_H
 #define GP_REPORT_H
@@ -11,6 +10,8 @@
 #include <stdio.h>
 
 #include "gpuprof.h"
+#include "json.h"
+#include "sink.h"
 
 /*
  * Opens a recording after adopting the rings of the dead (once a process). NULL: said why on
@@ -27,9 +28,9 @@ int gp_report_failed(const char *what, const char *path, enum gp_status status);
 
 /*
  * The status with which a report on a recording ends: damaged ones are shown and still end with
- * GP_EXIT_DAMAGED.
+ * GP_EXIT_DAMAGED; then why is said on stderr.
  */
-int gp_report_exit(const struct gp_info *info);
+int gp_report_exit(const char *path, const struct gp_info *info);
 
 /*
  * "2.41 s, 1,234 events, nothing lost, 1 device; everything is kept"; damage and losses come first:
@@ -39,20 +40,16 @@ struct gp_headline {
 	char s[640];
 };
 struct gp_headline gp_headline_of(const struct gp_info *info);
+/* Peaks are those of the whole job: nothing was before the recording, nothing came unseen. */
+bool gp_has_whole_figures(const struct gp_info *info);
 /* Something is missing that happened. */
 bool gp_has_losses(const struct gp_info *info);
 
+/* The keys `gaps`, moments, and `uncertain`, pairs of moments. */
+void gp_report_doubts(struct gp_json *json, const struct gp_info *info);
+
 /* The last line of a report: "next: gpuprof timeline run.gpr", the path as a shell wants it. */
 void gp_next_print(FILE *out, const char *command, const char *path);
-
-/* Where a report goes: stdout, or a new file of mode 0600. NULL: said why. */
-struct gp_sink {
-	FILE *out;
-	const char *path; /* NULL: stdout */
-};
-bool gp_sink_open(struct gp_sink *sink, const char *path, bool may_replace);
-/* True: everything was written. */
-bool gp_sink_close(struct gp_sink *sink);
 
 /*
  * What `--from`, `--to` and `--at` accept: a moment, `start`, `end`, `peak` or `oom`. False: said

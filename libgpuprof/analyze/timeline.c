@@ -12,6 +12,7 @@
 #define ENDS 2u /* the first and the last point of the range */
 #define PICKED (2u * GP_CURVES)
 #define TIME_ROUNDING_NS 100 /* blocks keep times in multiples of 64 ticks */
+#define TRIES_MAX 16u
 #define CUDA_ERROR_OUT_OF_MEMORY 2u
 
 struct sample {
@@ -307,6 +308,17 @@ static enum gp_status plot_into(struct plot *p, const struct gp_info *info, bool
 	return status == GP_OK ? fill(p, is_whole, out) : status;
 }
 
+static void forget_lines(struct plot *p)
+{
+	for (unsigned device = 0; device < GP_DEVICES; device++) {
+		free(p->line[device].bucket);
+		free(p->line[device].mark);
+	}
+	memset(p->line, 0, sizeof p->line);
+	p->is_begun = false;
+	p->event = 0;
+}
+
 enum gp_status gp_timeline_build(struct gp_recording *recording, size_t points, int64_t from_ns,
 				 int64_t to_ns, struct gp_timeline *out)
 {
@@ -326,10 +338,17 @@ enum gp_status gp_timeline_build(struct gp_recording *recording, size_t points, 
 	/* the first event may be a little older than the start's clock triple */
 	p->from_ns = is_whole ? INT64_MIN / 4 : from_ns;
 	p->to_ns = is_whole ? INT64_MAX / 4 : to_ns;
-	status = plot_into(p, info, is_whole, out);
-	for (unsigned device = 0; device < GP_DEVICES; device++) {
-		free(p->line[device].bucket);
-		free(p->line[device].mark);
+	for (unsigned i = 0; i < TRIES_MAX; i++) {
+		unsigned overtakes = recording->overtakes;
+		status = plot_into(p, info, is_whole, out);
+		forget_lines(p);
+		if (status != GP_OK || recording->overtakes == overtakes)
+			break;
+		/* the owner of a ring wrote over what was to be shown: what is kept now */
+		gp_timeline_free(out);
+		status = gp_recording_info(recording, &info);
+		if (status != GP_OK)
+			break;
 	}
 	free(p);
 	if (status != GP_OK)

@@ -136,7 +136,9 @@ enum gp_count {
 	GP_COUNT_THREADS = 263,
 	GP_COUNT_GAP_ORDER = 264,    /* 1 + order of the last GAP; 0: none */
 	GP_COUNT_NEWEST_ORDER = 265, /* the highest order so far */
-	GP_COUNTS = 266,
+	/* MEMORY events that this checkpoint holds though no block could be written with them */
+	GP_COUNT_UNWRITTEN = 266,
+	GP_COUNTS = 267,
 };
 
 /*

@@ -9,10 +9,11 @@
 /*
  *   0 magic 8       16 clock 4       32 slot_bytes 8     64 ticks_per_second 8   176 ring_path 256
  *   8 major 2       20 pid 4         40 start_ticks 8    72 boot_id 40           432 command 1024
- *  10 minor 2       24 slots 4       48 start_mono_ns 8  112 hostname 64        1456 zeros
+ *  10 minor 2       24 slots 4       48 start_mono_ns 8  112 hostname 64        1504 zeros
  *  12 bytes 4       28 zero 4        56 start_unix_ns 8                         4092 CRC-32C of all
+ * 1456 flags 4    1460 zero 4      1464 lost 4 x 8        1496 failed_blocks 8
  */
-enum { CRC_AT = GP_FILE_HEADER - 4 };
+enum { FLAGS_AT = 1456, LOST_AT = 1464, FAILED_AT = 1496, CRC_AT = GP_FILE_HEADER - 4 };
 
 #define SLOTS_MAX 65536u
 #define SLOT_BYTES_MAX ((uint64_t)1 << 46)
@@ -42,6 +43,10 @@ void gp_file_header_encode(const struct gp_file_header *header, unsigned char ou
 	put_text(out + 112, header->hostname, sizeof header->hostname);
 	put_text(out + 176, header->ring_path, sizeof header->ring_path);
 	put_text(out + 432, header->command, sizeof header->command);
+	gp_fixed_put(out + FLAGS_AT, header->flags, 4);
+	for (size_t n = 0; n < 4; n++)
+		gp_fixed_put(out + LOST_AT + 8 * n, header->lost[n], 8);
+	gp_fixed_put(out + FAILED_AT, header->failed_blocks, 8);
 	gp_fixed_put(out + CRC_AT, gp_crc32c(out, CRC_AT), 4);
 }
 
@@ -75,7 +80,11 @@ enum gp_status gp_file_header_decode(const unsigned char in[GP_FILE_HEADER],
 		.start_mono_ns = gp_fixed_get(in + 48, 8),
 		.start_unix_ns = gp_fixed_get(in + 56, 8),
 		.ticks_per_second = gp_fixed_get(in + 64, 8),
+		.flags = (uint32_t)gp_fixed_get(in + FLAGS_AT, 4),
+		.failed_blocks = gp_fixed_get(in + FAILED_AT, 8),
 	};
+	for (size_t n = 0; n < 4; n++)
+		out->lost[n] = gp_fixed_get(in + LOST_AT + 8 * n, 8);
 	/* first: of a damaged header the version is not to be believed either */
 	if (gp_fixed_get(in + CRC_AT, 4) != gp_crc32c(in, CRC_AT))
 		return GP_E_DAMAGED;

@@ -21,7 +21,7 @@
 #define GP_FILE_MAGIC "GPUPROF"
 #define GP_FILE_HEADER 4096u
 #define GP_FORMAT_MAJOR 1u
-#define GP_FORMAT_MINOR 0u
+#define GP_FORMAT_MINOR 1u
 #define GP_FILE_SLOTS 16u
 
 enum gp_clock { GP_CLOCK_TSC = 1, GP_CLOCK_MONOTONIC_RAW = 2 };
@@ -40,7 +40,13 @@ struct gp_file_header {
 	char hostname[64];
 	char ring_path[256]; /* "" when the rings were private memory */
 	char command[1024];  /* NUL-terminated, arguments separated by blanks, cut at the end */
+	/* from minor 1 on, rewritten in place while the process runs; see docs/FORMAT.md */
+	uint32_t flags;		/* GP_FILE_HAS_HOLE */
+	uint64_t lost[4];	/* since the start: memory, launch, other, nested */
+	uint64_t failed_blocks; /* blocks that could not be written since the start */
 };
+/* Blocks could not be written, and no whole checkpoint came since: figures are too low. */
+#define GP_FILE_HAS_HOLE 1u
 
 void gp_file_header_encode(const struct gp_file_header *header, unsigned char out[GP_FILE_HEADER]);
 /*
@@ -117,7 +123,14 @@ struct gp_control {
 	_Atomic uint64_t slot;	    /* index of the slot being written; 0 in keep-all files */
 	_Atomic uint32_t is_sealed; /* the recording is whole without these rings */
 	_Atomic uint64_t drained;   /* events that left the rings */
-	_Atomic uint64_t dropped_full_disk; /* events lost because the file could not be written */
+	/*
+	 * Memory, launch, other events lost by threads without a ring, or because the file could
+	 * not be written; what of it LOST records have told.
+	 */
+	_Atomic uint64_t lost[3];
+	uint64_t told[3];
+	_Atomic uint64_t failed_blocks; /* as in the file header */
+	_Atomic uint32_t has_hole;
 };
 _Static_assert(sizeof(struct gp_control) <= GP_CONTROL_BYTES, "the control page holds it");
 

@@ -33,6 +33,7 @@ struct adopter {
 	struct gp_record *record; /* one decoded block */
 	unsigned char *block;
 	uint64_t events;
+	bool is_other; /* under its name lies something else now */
 };
 
 static enum gp_status write_at(const struct adopter *a, const unsigned char *bytes, size_t n,
@@ -250,6 +251,13 @@ static void tell_losses(struct adopter *a)
 			ring->told[n] = now[n];
 		}
 	}
+	struct gp_control *c = a->rings->control;
+	for (unsigned n = 0; n < 3; n++) {
+		uint64_t now = atomic_load(&c->lost[n]);
+		lost.v[n] += now - c->told[n];
+		any |= now - c->told[n];
+		c->told[n] = now;
+	}
 	if (any == 0 || a->rings->rings == 0)
 		return;
 	uint64_t span = atomic_load(&a->rings->control->next_order) - lost.order;
@@ -289,6 +297,37 @@ static enum gp_status adopt_rings(struct adopter *a)
 
 /* ---- the recording ---- */
 
+/* What the owner counted and had no time to write into its header, or what no LOST record tells. */
+static enum gp_status put_header(struct adopter *a)
+{
+	const struct gp_control *c = a->rings->control;
+	struct gp_file_header *h = &a->file.header;
+	const struct gp_file_header old = *h;
+	uint64_t total[4] = { atomic_load(&c->lost[0]), atomic_load(&c->lost[1]),
+			      atomic_load(&c->lost[2]) };
+	for (uint32_t i = 0; i < a->rings->rings; i++) {
+		const struct gp_ring *ring = gp_ring_file_ring(a->rings, i);
+		total[0] += atomic_load(&ring->lost_memory);
+		total[1] += atomic_load(&ring->lost_launch);
+		total[2] += atomic_load(&ring->lost_other);
+		total[3] += atomic_load(&ring->nested);
+	}
+	for (unsigned n = 0; n < 4; n++)
+		if (total[n] > h->lost[n])
+			h->lost[n] = total[n];
+	if (atomic_load(&c->failed_blocks) >= h->failed_blocks) {
+		h->failed_blocks = atomic_load(&c->failed_blocks);
+		h->flags = atomic_load(&c->has_hole) != 0 ? GP_FILE_HAS_HOLE : 0;
+	}
+	if (memcmp(old.lost, h->lost, sizeof old.lost) == 0 && old.flags == h->flags &&
+	    old.failed_blocks == h->failed_blocks)
+		return GP_OK;
+	h->minor = h->minor > GP_FORMAT_MINOR ? h->minor : GP_FORMAT_MINOR;
+	unsigned char bytes[GP_FILE_HEADER];
+	gp_file_header_encode(h, bytes);
+	return write_at(a, bytes, sizeof bytes, 0);
+}
+
 static enum gp_status open_recording(struct adopter *a)
 {
 	const struct gp_control *c = a->rings->control;
@@ -303,6 +342,7 @@ static enum gp_status open_recording(struct adopter *a)
 	enum gp_status status = gp_file_read(&a->file, 0, bytes, sizeof bytes);
 	if (status == GP_OK)
 		status = gp_file_header_decode(bytes, &a->file.header);
+	a->is_other = status == GP_E_NOT_RECORDING;
 	if (status != GP_OK)
 		return status;
 	const char *ours = strrchr(a->rings->path, '/'),
@@ -310,9 +350,10 @@ static enum gp_status open_recording(struct adopter *a)
 	/* one killed right at its start had no time to name its rings */
 	bool is_named = a->file.header.ring_path[0] == '\0' ||
 			(ours != NULL && named != NULL && strcmp(ours, named) == 0);
-	if (!is_named || a->file.header.pid != c->pid ||
-	    strncmp(a->file.header.boot_id, c->boot_id, sizeof c->boot_id) != 0)
-		return GP_E_NOT_RECORDING; /* another recording of that name */
+	a->is_other = !is_named || a->file.header.pid != c->pid ||
+		      strncmp(a->file.header.boot_id, c->boot_id, sizeof c->boot_id) != 0;
+	if (a->is_other)
+		return GP_E_NOT_RECORDING;
 	return gp_index_build(&a->file, &a->index);
 }
 
@@ -350,7 +391,8 @@ static enum gp_status open_memory(struct adopter *a)
 	return a->scratch != NULL ? GP_OK : GP_E_MEMORY;
 }
 
-static enum gp_status adopt_into_recording(struct gp_ring_file *rings, uint64_t *events)
+static enum gp_status adopt_into_recording(struct gp_ring_file *rings, uint64_t *events,
+					   bool *is_other)
 {
 	struct adopter a = { .rings = rings, .file.fd = -1 };
 	enum gp_status status = open_recording(&a);
@@ -360,8 +402,16 @@ static enum gp_status adopt_into_recording(struct gp_ring_file *rings, uint64_t 
 			status = find_position(&a);
 		if (status == GP_OK)
 			status = adopt_rings(&a);
+		enum gp_status told = GP_OK;
+		if (status != GP_E_DAMAGED)
+			told = put_header(&a);
+		if (status == GP_OK)
+			status = told;
+	} else if (status == GP_OK) {
+		status = put_header(&a);
 	}
 	*events = a.events;
+	*is_other = a.is_other;
 	gp_index_release(&a.index);
 	gp_file_release(&a.file);
 	free(a.scratch_memory);
@@ -386,6 +436,7 @@ static bool take_lock(const struct gp_ring_file *rings)
 	       st.st_nlink == 1;
 }
 
+/* Here the paths that it saw are the ones that we see. */
 static bool is_own_namespace(const struct gp_control *c)
 {
 	struct stat own;
@@ -404,6 +455,22 @@ static void remove_stillborn(const char *path)
 		unlink(path);
 }
 
+static void report(FILE *out, const struct gp_ring_file *rings, enum gp_status status,
+		   uint64_t events, bool is_gone)
+{
+	const struct gp_control *c = rings->control;
+	if (status == GP_OK && events > 0)
+		fprintf(out,
+			"gpuprof: adopted %llu events that process %u left in '%s' into '%s'\n",
+			(unsigned long long)events, c->pid, rings->path, c->output);
+	else if (is_gone)
+		fprintf(out, "gpuprof: removed '%s' of process %u: its recording '%s' is gone\n",
+			rings->path, c->pid, c->output);
+	else if (status != GP_OK)
+		fprintf(out, "gpuprof: cannot adopt '%s' into '%s': %s\n", rings->path, c->output,
+			gp_status_text(status));
+}
+
 static void adopt_path(void *context, const char *path)
 {
 	struct adoption *to = context;
@@ -419,29 +486,23 @@ static void adopt_path(void *context, const char *path)
 		return;
 	}
 	uint64_t events = 0;
-	enum gp_status status =
-		atomic_load(&c->is_sealed) != 0 ? GP_OK : adopt_into_recording(&rings, &events);
+	bool is_other = false;
+	enum gp_status status = atomic_load(&c->is_sealed) != 0 ?
+					GP_OK :
+					adopt_into_recording(&rings, &events, &is_other);
 	/*
 	 * without its recording there is nothing to adopt into; another namespace may just not show
 	 * it to us
 	 */
-	bool is_gone = status == GP_E_OPEN && errno == ENOENT && is_own_namespace(c);
+	bool is_absent = status == GP_E_OPEN && errno == ENOENT;
+	bool is_gone = (is_absent || is_other) && is_own_namespace(c);
 	if (status == GP_OK || is_gone) {
 		atomic_store(&c->is_sealed, 1);
 		unlink(path);
 		to->adopted += status == GP_OK;
 	}
-	if (to->report != NULL && status == GP_OK && events > 0)
-		fprintf(to->report,
-			"gpuprof: adopted %llu events that process %u left in '%s' into '%s'\n",
-			(unsigned long long)events, c->pid, path, c->output);
-	else if (to->report != NULL && is_gone)
-		fprintf(to->report,
-			"gpuprof: removed '%s' of process %u: its recording '%s' is gone\n", path,
-			c->pid, c->output);
-	else if (to->report != NULL && status != GP_OK)
-		fprintf(to->report, "gpuprof: cannot adopt '%s' into '%s': %s\n", path, c->output,
-			gp_status_text(status));
+	if (to->report != NULL)
+		report(to->report, &rings, status, events, is_gone);
 	gp_ring_file_close(&rings);
 }
 

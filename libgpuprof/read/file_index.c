@@ -5,8 +5,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "recording.h"
+
+#define LOOKS_MAX 64u /* at a ring whose owner writes on */
 
 /* The next sequence number expected of a thread. */
 struct thread_sequence {
@@ -21,12 +24,18 @@ struct builder {
 	struct thread_sequence *thread; /* open addressing */
 	size_t threads, thread_room;	/* room is a power of two */
 	bool is_whole;			/* nothing was overwritten: sequences start at 0 */
+	bool is_overtaken;		/* the owner wrote over slots meanwhile */
+	unsigned looks;
 	bool is_out_of_memory;
 };
 
 void gp_index_damage(struct gp_index *index, uint64_t offset, uint64_t block, const char *format,
 		     ...)
 {
+	/* each replay meets the same places */
+	for (size_t i = 0; i < index->damages && i < GP_DAMAGES_KEPT && index->damage; i++)
+		if (index->damage[i].offset == offset)
+			return;
 	if (index->damages++ >= GP_DAMAGES_KEPT)
 		return;
 	if (index->damage == NULL)
@@ -85,6 +94,14 @@ static struct thread_sequence *find_thread(struct builder *b, uint32_t thread)
 	}
 }
 
+/* Of what is missing here nothing is known: not where in the order it ends. */
+static void note_unknown(struct builder *b, struct gp_segment *s)
+{
+	s->is_damaged = true;
+	b->index->missing_to = UINT64_MAX;
+	b->index->missing_segment = s->number;
+}
+
 static bool has_sequence(const struct gp_block_header *h)
 {
 	return h->type == GP_BLOCK_DEFINE || h->type == GP_BLOCK_CHECKPOINT ||
@@ -120,7 +137,7 @@ static void check_sequence(struct builder *b, const struct gp_block_walk *walk)
 				"%llu blocks of thread %u are missing before this one",
 				(unsigned long long)(h->sequence - t->next), h->thread);
 	if (h->sequence > t->next)
-		b->index->segment[b->index->segments - 1].is_damaged = true;
+		note_unknown(b, &b->index->segment[b->index->segments - 1]);
 	t->next = h->sequence + 1;
 }
 
@@ -162,7 +179,7 @@ static void add_block(struct builder *b, const struct gp_block_walk *walk)
 		return;
 	}
 	if (walk->skipped > 0) {
-		s->is_damaged = true;
+		note_unknown(b, s);
 		gp_index_damage(x, walk->skipped_at, x->blocks,
 				"expected a block, found %llu bytes that are none",
 				(unsigned long long)walk->skipped);
@@ -185,6 +202,33 @@ static void add_block(struct builder *b, const struct gp_block_walk *walk)
 	x->blocks++;
 }
 
+/*
+ * A file that grows ends inside the block that its writer was killed in: then its header is whole,
+ * or cut off. A header that is all there and wrong was changed afterwards. Zeros: the system died.
+ */
+static bool is_broken_block(const struct gp_file *file, uint64_t at)
+{
+	unsigned char bytes[GP_BLOCK_HEADER], any = 0;
+	struct gp_block_header h;
+	if (at > file->bytes || file->bytes - at < sizeof bytes ||
+	    gp_file_read(file, at, bytes, sizeof bytes) != GP_OK)
+		return false;
+	for (size_t i = 0; i < sizeof bytes; i++)
+		any |= bytes[i];
+	return any != 0 && gp_block_header_decode(bytes, &h) != GP_OK;
+}
+
+static void check_end(struct builder *b, uint64_t at)
+{
+	struct gp_index *x = b->index;
+	if (x->is_sealed || b->is_out_of_memory || !is_broken_block(b->file, at))
+		return;
+	gp_index_damage(x, at, x->blocks, "expected a block, found %llu bytes that are none",
+			(unsigned long long)(b->file->bytes - at));
+	if (x->segments > 0)
+		note_unknown(b, &x->segment[x->segments - 1]);
+}
+
 static void index_all_kept(struct builder *b)
 {
 	struct gp_block_walk walk = { .file = b->file,
@@ -195,6 +239,7 @@ static void index_all_kept(struct builder *b)
 			b->is_whole = walk.header.segment == 0;
 		add_block(b, &walk);
 	}
+	check_end(b, walk.at);
 }
 
 /* ---- slots ---- */
@@ -248,6 +293,33 @@ static size_t drop_headless(struct slot *slot, size_t slots)
 	return first;
 }
 
+bool gp_index_is_overwritten(const struct gp_file *file, const struct gp_index *index, size_t which)
+{
+	const struct gp_segment *s = &index->segment[which];
+	for (size_t i = s->part; i < s->part + s->parts && file->header.slots != 0; i++) {
+		const struct gp_part *part = &index->part[i];
+		uint64_t number = (part->offset - GP_FILE_HEADER) / file->header.slot_bytes;
+		struct slot slot = { 0 };
+		if (!read_slot(file, number, &slot) || slot.segment != part->segment ||
+		    slot.part != part->part)
+			return true;
+	}
+	return false;
+}
+
+/* True: each slot that was indexed still begins with the block that it began with. */
+static bool are_as_found(const struct gp_file *file, const struct slot *slot, size_t slots)
+{
+	for (size_t i = 0; i < slots; i++) {
+		uint64_t number = (slot[i].offset - GP_FILE_HEADER) / file->header.slot_bytes;
+		struct slot now = { 0 };
+		if (!read_slot(file, number, &now) || now.segment != slot[i].segment ||
+		    now.part != slot[i].part)
+			return false;
+	}
+	return true;
+}
+
 static void index_slots(struct builder *b)
 {
 	const struct gp_file *file = b->file;
@@ -257,10 +329,11 @@ static void index_slots(struct builder *b)
 		return;
 	}
 	size_t slots = 0;
+	size_t broken = 0;
 	for (uint64_t i = 0; i < file->header.slots; i++) {
 		if (read_slot(file, i, &slot[slots]))
 			slots++;
-		else if (!is_zero(file, gp_slot_offset(&file->header, i)))
+		else if (!is_zero(file, gp_slot_offset(&file->header, i)) && ++broken)
 			gp_index_damage(b->index, gp_slot_offset(&file->header, i), 0,
 					"expected the first block of slot %llu",
 					(unsigned long long)i);
@@ -282,19 +355,34 @@ static void index_slots(struct builder *b)
 			if (walk.header.type == GP_BLOCK_END)
 				break;
 		}
+		/* the file still grows in this slot: nothing older can lie behind its blocks */
+		if (b->is_whole && slot[i].end - slot[i].offset < file->header.slot_bytes &&
+		    walk.header.type != GP_BLOCK_END)
+			check_end(b, walk.at);
 	}
+	/* a broken first block may be one that is just being written: another look tells */
+	b->is_overtaken = (broken > 0 && b->looks < 3) || !are_as_found(file, slot, slots);
 	free(slot);
 }
 
-enum gp_status gp_index_build(const struct gp_file *file, struct gp_index *out)
+enum gp_status gp_index_build(struct gp_file *file, struct gp_index *out)
 {
-	*out = (struct gp_index){ .end = GP_FILE_HEADER };
-	struct builder b = { .file = file, .index = out };
-	if (file->header.slots != 0)
-		index_slots(&b);
-	else
-		index_all_kept(&b);
-	free(b.thread);
+	struct builder b = { .is_overtaken = true };
+	*out = (struct gp_index){ 0 };
+	for (unsigned i = 0; i < LOOKS_MAX && b.is_overtaken && !b.is_out_of_memory; i++) {
+		gp_index_release(out);
+		*out = (struct gp_index){ .end = GP_FILE_HEADER };
+		b = (struct builder){ .file = file, .index = out, .looks = i };
+		struct stat st;
+		/* the last slot may have grown since */
+		if (file->header.slots != 0 && fstat(file->fd, &st) == 0)
+			file->bytes = (uint64_t)st.st_size;
+		if (file->header.slots != 0)
+			index_slots(&b);
+		else
+			index_all_kept(&b);
+		free(b.thread);
+	}
 	if (!b.is_out_of_memory)
 		return GP_OK;
 	gp_index_release(out);

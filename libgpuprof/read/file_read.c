@@ -160,9 +160,15 @@ bool gp_block_walk_next(struct gp_block_walk *walk)
 	uint64_t at = walk->at;
 	walk->skipped = 0;
 	if (!read_block_header(walk, at, &walk->header)) {
+		struct gp_block_header late;
 		at++;
 		if (!search(walk, &at, &walk->header))
 			return false;
+		/* a living owner may have written this one since, and then the next */
+		if (read_block_header(walk, walk->at, &late)) {
+			walk->header = late;
+			at = walk->at;
+		}
 		walk->skipped_at = walk->at;
 		walk->skipped = at - walk->at;
 	}

@@ -1,6 +1,7 @@
 /* What a recording is and holds, after one replay of what is kept. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "recording.h"
 
@@ -72,15 +73,30 @@ static void fill_from_file(struct gp_recording *r, uint64_t oldest)
 	info->file_bytes = r->file.bytes;
 	info->segments = x->segments;
 	info->blocks = x->blocks;
-	info->is_complete = x->is_sealed;
+	info->has_hole = (h->flags & GP_FILE_HAS_HOLE) != 0;
+	info->failed_blocks = h->failed_blocks;
+	info->is_complete = x->is_sealed && !info->has_hole;
 	info->damages = x->damages < GP_DAMAGES_KEPT ? x->damages : GP_DAMAGES_KEPT;
 	info->damage = x->damage;
 	info->is_damaged = x->damages > 0;
+	info->kept_bytes = info->file_bytes;
+	info->kept_from_ns = 0;
 	if (x->segments > 0 && x->segment[r->first].number != 0) {
+		info->kept_bytes = 0;
+		for (size_t i = x->segment[r->first].part; i < x->parts; i++)
+			info->kept_bytes += x->part[i].end - x->part[i].offset;
 		uint64_t cut = x->segment[r->first].ticks, begin = oldest < cut ? oldest : cut;
 		int64_t from = gp_tick_ns(&r->tick, begin);
 		info->kept_from_ns = from > 0 ? (uint64_t)from : 0;
 	}
+}
+
+/* LOST records go where events go: what a full disk did not take is in the header alone. */
+static uint64_t lost(const struct gp_recording *r, unsigned which)
+{
+	uint64_t told = gp_live_count(r->live, GP_COUNT_LOST_MEMORY + which);
+	uint64_t known = r->file.header.lost[which];
+	return told > known ? told : known;
 }
 
 static void fill_from_state(struct gp_recording *r)
@@ -88,10 +104,10 @@ static void fill_from_state(struct gp_recording *r)
 	struct gp_info *info = &r->info;
 	for (unsigned kind = 0; kind < GP_KINDS; kind++)
 		info->counts[kind] = gp_live_count(r->live, kind);
-	info->lost_memory = gp_live_count(r->live, GP_COUNT_LOST_MEMORY);
-	info->lost_launch = gp_live_count(r->live, GP_COUNT_LOST_LAUNCH);
-	info->lost_other = gp_live_count(r->live, GP_COUNT_LOST_OTHER);
-	info->nested = gp_live_count(r->live, GP_COUNT_NESTED);
+	info->lost_memory = lost(r, 0);
+	info->lost_launch = lost(r, 1);
+	info->lost_other = lost(r, 2);
+	info->nested = lost(r, 3);
 	info->framework_events = gp_live_count(r->live, GP_COUNT_FRAMEWORK_EVENTS);
 	info->mismatches = gp_live_count(r->live, GP_COUNT_MISMATCHES);
 	info->anomalies = gp_live_count(r->live, GP_COUNT_ANOMALIES);
@@ -99,6 +115,77 @@ static void fill_from_state(struct gp_recording *r)
 	info->ring_place = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_RING_PLACE);
 	info->pytorch = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_PYTORCH);
 	info->driver = driver_text(r);
+}
+
+/* What the replay meets on its way. */
+struct tally {
+	uint64_t newest, oldest; /* ticks; oldest: of MEMORY events */
+	bool is_begun;		 /* memory or work was recorded */
+	unsigned overtakes;
+};
+
+static void tally_begin(struct gp_recording *r, struct tally *t)
+{
+	struct gp_info *info = &r->info;
+	t->oldest = UINT64_MAX;
+	t->is_begun = false;
+	t->overtakes = r->overtakes;
+	memset(info->kept, 0, sizeof info->kept);
+	info->gaps = 0;
+	info->is_late = false;
+}
+
+static enum gp_status add_gap(struct gp_recording *r, const struct gp_record *record, bool is_first)
+{
+	struct gp_info *info = &r->info;
+	if ((info->gaps & (info->gaps - 1)) == 0) {
+		size_t room = info->gaps == 0 ? 1 : info->gaps * 2;
+		int64_t *grown = realloc(r->gap, room * sizeof *grown);
+		if (grown == NULL)
+			return GP_E_MEMORY;
+		r->gap = grown;
+		info->gap_ns = grown;
+	}
+	info->is_late |= is_first && info->gaps == 0;
+	r->gap[info->gaps++] = gp_tick_ns(&r->tick, record->time);
+	return GP_OK;
+}
+
+static enum gp_status tally(struct gp_recording *r, struct tally *t, const struct gp_record *record)
+{
+	if (t->overtakes != r->overtakes)
+		tally_begin(r, t);
+	if (record->kind >= GP_KINDS)
+		return GP_OK;
+	enum gp_class class = gp_event_infos[record->kind].class;
+	r->info.kept[record->kind]++;
+	r->info.has_stacks |= record->stack != 0;
+	if (record->time > t->newest)
+		t->newest = record->time;
+	if (class == GP_CLASS_MEMORY && record->time < t->oldest)
+		t->oldest = record->time;
+	if (record->kind == GP_GAP)
+		return add_gap(r, record, !t->is_begun && r->index.segment[r->first].number == 0);
+	t->is_begun |= class == GP_CLASS_MEMORY || class == GP_CLASS_LAUNCH;
+	return GP_OK;
+}
+
+static void fill_doubts(struct gp_recording *r)
+{
+	struct gp_info *info = &r->info;
+	int64_t end = (int64_t)info->duration_ns;
+	gp_doubt_end(r, end);
+	info->uncertains = r->doubt.spans;
+	memcpy(r->uncertain, r->doubt.span, sizeof r->uncertain);
+	info->uncertain = r->uncertain;
+	info->has_uncertain_peaks =
+		info->uncertains > 0 && r->uncertain[info->uncertains - 1].to_ns >= end;
+	info->has_gap = info->counts[GP_GAP] > 0;
+	const struct gp_record *late =
+		gp_meanings_record(r->meanings, GP_FACT, GP_FACT_FRAMEWORK_LATE);
+	info->has_framework_late = late != NULL && late->fact.value != 0;
+	const struct gp_record *routes = gp_meanings_record(r->meanings, GP_FACT, GP_FACT_ROUTES);
+	info->missed_routes = routes != NULL ? routes->fact.value : 0;
 }
 
 enum gp_status gp_recording_info(struct gp_recording *r, const struct gp_info **out)
@@ -109,25 +196,25 @@ enum gp_status gp_recording_info(struct gp_recording *r, const struct gp_info **
 	enum gp_status status = gp_recording_rewind(r);
 	if (status != GP_OK)
 		return status;
-	uint64_t newest = r->index.last.ticks > r->file.header.start_ticks ?
-				  r->index.last.ticks :
-				  r->file.header.start_ticks;
-	uint64_t oldest = UINT64_MAX;
+	struct tally t = { .newest = r->file.header.start_ticks };
+	tally_begin(r, &t);
 	uint32_t thread;
 	const struct gp_record *record;
 	while ((record = gp_recording_step(r, &thread, &status)) != NULL) {
-		newest = record->time > newest ? record->time : newest;
-		if (gp_event_infos[record->kind].class == GP_CLASS_MEMORY && record->time < oldest)
-			oldest = record->time;
-		r->info.has_stacks |= record->stack != 0;
+		status = tally(r, &t, record);
+		if (status != GP_OK)
+			return status;
 	}
 	if (status != GP_END)
 		return status;
+	if (r->index.last.ticks > t.newest)
+		t.newest = r->index.last.ticks;
 	r->info.kept_events = r->seen;
-	int64_t duration = gp_tick_ns(&r->tick, newest);
+	int64_t duration = gp_tick_ns(&r->tick, t.newest);
 	r->info.duration_ns = duration > 0 ? (uint64_t)duration : 0;
-	fill_from_file(r, oldest);
+	fill_from_file(r, t.oldest);
 	fill_from_state(r);
+	fill_doubts(r);
 	status = list_devices(r);
 	if (status == GP_OK)
 		status = gp_recording_rewind(r);

@@ -40,8 +40,9 @@ struct gp_merge {
 	struct stream *heap;
 	size_t streams, stream_room;
 	struct plain *pool;
-	bool has_current; /* the first stream's record was handed out */
-	bool is_damaged;
+	bool has_current;  /* the first stream's record was handed out */
+	uint64_t failures; /* blocks that did not decode */
+	bool is_overtaken;
 	bool is_out_of_memory;
 };
 
@@ -90,9 +91,9 @@ void gp_merge_close(struct gp_merge *m)
 	free(m);
 }
 
-bool gp_merge_is_damaged(const struct gp_merge *m)
+uint64_t gp_merge_failures(const struct gp_merge *m)
 {
-	return m->is_damaged;
+	return m->failures;
 }
 
 bool gp_merge_is_out_of_memory(const struct gp_merge *m)
@@ -100,9 +101,61 @@ bool gp_merge_is_out_of_memory(const struct gp_merge *m)
 	return m->is_out_of_memory;
 }
 
+bool gp_merge_is_overtaken(const struct gp_merge *m)
+{
+	return m->is_overtaken;
+}
+
+void gp_merge_forget_overtaken(struct gp_merge *m)
+{
+	m->is_overtaken = false;
+}
+
+/* Nothing more of this segment: its owner writes something else there. */
+static void overtake(struct gp_merge *m)
+{
+	m->is_overtaken = true;
+	for (size_t i = 0; i < m->streams; i++)
+		give_back(m, &m->heap[i]);
+	m->streams = 0;
+	m->has_current = false;
+	m->blocks = 0;
+}
+
+static size_t segment_of(const struct gp_merge *m)
+{
+	return (size_t)(m->segment - m->index->segment);
+}
+
+/*
+ * A writer that was killed within a slot that was used before left the rest of an older block; a
+ * file that grew ends there instead.
+ */
 static bool is_tail(const struct gp_merge *m, uint64_t offset)
 {
-	return offset == m->index->last_block && !m->index->is_sealed;
+	const struct gp_file_header *h = &m->file->header;
+	if (offset != m->index->last_block || m->index->is_sealed || h->slots == 0)
+		return false;
+	const struct gp_segment *first = &m->index->segment[0];
+	if (first->number != 0 || !first->has_begin)
+		return true;
+	return gp_slot_offset(h, (offset - GP_FILE_HEADER) / h->slot_bytes + 1) <= m->file->bytes;
+}
+
+static enum gp_status read_block(struct gp_merge *m, const struct block_ref *ref)
+{
+	const struct gp_block_header *h = &ref->header;
+	struct gp_block_header found;
+	if (h->stored_bytes > gp_block_bound() - GP_BLOCK_HEADER)
+		return GP_E_DAMAGED;
+	enum gp_status status =
+		gp_file_read(m->file, ref->offset, m->payload, GP_BLOCK_HEADER + h->stored_bytes);
+	if (status == GP_OK)
+		status = gp_block_header_decode(m->payload, &found);
+	if (status == GP_OK && (found.segment != h->segment || found.part != h->part ||
+				found.thread != h->thread || found.sequence != h->sequence))
+		status = GP_E_DAMAGED;
+	return status;
 }
 
 /* A block that cannot be decoded is damage, unless its owner died while writing it. */
@@ -111,18 +164,26 @@ static enum gp_status decode(struct gp_merge *m, const struct block_ref *ref, st
 {
 	const struct gp_block_header *h = &ref->header;
 	*slots = 0;
-	enum gp_status status = GP_E_DAMAGED;
-	if (h->stored_bytes <= gp_block_bound())
-		status = gp_file_read(m->file, ref->offset + GP_BLOCK_HEADER, m->payload,
-				      h->stored_bytes);
+	enum gp_status status = read_block(m, ref);
 	if (status == GP_OK)
-		status = gp_block_decode(m->scratch, h, m->payload, out->record, slots);
+		status = gp_block_decode(m->scratch, h, m->payload + GP_BLOCK_HEADER, out->record,
+					 slots);
 	if (status == GP_OK)
 		return GP_OK;
 	*slots = 0;
+	if (gp_index_is_overwritten(m->file, m->index, segment_of(m))) {
+		m->is_overtaken = true;
+		return status;
+	}
 	if (is_tail(m, ref->offset))
 		return status;
-	m->is_damaged = true;
+	m->failures++;
+	m->index->segment[segment_of(m)].is_damaged = true;
+	uint64_t to = h->last_order != 0 ? h->last_order : 1;
+	if (to > m->index->missing_to)
+		m->index->missing_to = to;
+	if (h->segment > m->index->missing_segment)
+		m->index->missing_segment = h->segment;
 	gp_index_damage(m->index, ref->offset, h->sequence,
 			"the %u records of this block of thread %u do not decode", h->records,
 			h->thread);
@@ -173,6 +234,8 @@ static enum gp_status collect(struct gp_merge *m, enum gp_block_type type)
 			    !gp_index_is_repeated(m->index, walk.offset) && !add_block(m, &walk))
 				return GP_E_MEMORY;
 	}
+	if (gp_index_is_overwritten(m->file, m->index, segment_of(m)))
+		overtake(m);
 	return GP_OK;
 }
 
@@ -249,6 +312,8 @@ enum gp_status gp_merge_begin(struct gp_merge *m, size_t which)
 		give_back(m, &m->heap[i]);
 	m->streams = 0;
 	m->has_current = false;
+	if (m->is_overtaken)
+		return GP_OK;
 	m->segment = &m->index->segment[which];
 	enum gp_status status = collect(m, GP_BLOCK_EVENTS);
 	if (status != GP_OK)
@@ -292,6 +357,10 @@ static void enter_block(struct gp_merge *m)
 	}
 	s->at = 0;
 	decode(m, &m->block[s->block], s->plain, &s->slots);
+	if (m->is_overtaken) {
+		overtake(m);
+		return;
+	}
 	if (s->slots == 0) {
 		leave_block(m);
 		return;
@@ -333,12 +402,14 @@ enum gp_status gp_merge_visit(struct gp_merge *m, size_t which, enum gp_block_ty
 			      enum gp_status (*visit)(void *context, const struct gp_record *),
 			      void *context)
 {
+	if (m->is_overtaken)
+		return GP_OK;
 	m->segment = &m->index->segment[which];
 	enum gp_status status = collect(m, type);
 	struct plain *plain = status == GP_OK ? take_plain(m) : NULL;
 	if (plain == NULL)
 		return GP_E_MEMORY;
-	for (size_t i = 0; i < m->blocks && status == GP_OK; i++) {
+	for (size_t i = 0; i < m->blocks && status == GP_OK && !m->is_overtaken; i++) {
 		uint64_t slots;
 		decode(m, &m->block[i], plain, &slots);
 		for (uint64_t at = 0; at < slots && status == GP_OK;
@@ -347,5 +418,7 @@ enum gp_status gp_merge_visit(struct gp_merge *m, size_t which, enum gp_block_ty
 	}
 	plain->next = m->pool;
 	m->pool = plain;
+	if (m->is_overtaken)
+		overtake(m);
 	return status;
 }

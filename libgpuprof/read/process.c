@@ -25,6 +25,9 @@ static void describe(const struct gp_ring_file *file, struct gp_process *out)
 	snprintf(out->ring_path, sizeof out->ring_path, "%.*s", (int)sizeof out->ring_path - 1,
 		 file->path);
 	snprintf(out->output, sizeof out->output, "%.*s", (int)sizeof c->output - 1, c->output);
+	out->lost_memory = atomic_load(&c->lost[0]);
+	out->lost_launch = atomic_load(&c->lost[1]);
+	out->lost_other = atomic_load(&c->lost[2]);
 	for (uint32_t i = 0; i < file->rings; i++) {
 		const struct gp_ring *ring = gp_ring_file_ring(file, i);
 		out->lost_memory += atomic_load(&ring->lost_memory);

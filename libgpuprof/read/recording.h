@@ -14,7 +14,7 @@
 
 struct gp_file {
 	int fd;
-	uint64_t bytes; /* when it was opened */
+	uint64_t bytes; /* when it was opened, or its slots were indexed */
 	struct gp_file_header header;
 };
 
@@ -74,10 +74,19 @@ struct gp_index {
 	uint64_t last_block;	     /* offset of the last block in reading order */
 	uint64_t end; /* where an adopter goes on: behind the last block that is no END */
 	bool is_sealed, is_adopted;
+	/* damage: the highest order that may be missing, UINT64_MAX unknown, and where */
+	uint64_t missing_to;
+	uint32_t missing_segment;
 };
 
-enum gp_status gp_index_build(const struct gp_file *file, struct gp_index *out);
+/*
+ * Looks again, some times, while the owner of a ring writes over slots that are being looked at.
+ */
+enum gp_status gp_index_build(struct gp_file *file, struct gp_index *out);
 void gp_index_release(struct gp_index *index);
+/* The owner wrote something newer over a part of segment index->segment[which]. */
+bool gp_index_is_overwritten(const struct gp_file *file, const struct gp_index *index,
+			     size_t which);
 /* Notes a damaged place; at most GP_DAMAGES_KEPT are kept, all are counted. */
 #define GP_DAMAGES_KEPT 64u
 void gp_index_damage(struct gp_index *index, uint64_t offset, uint64_t block, const char *format,
@@ -107,8 +116,14 @@ const struct gp_record *gp_merge_next(struct gp_merge *merge, uint32_t *thread);
 enum gp_status gp_merge_visit(struct gp_merge *merge, size_t which, enum gp_block_type type,
 			      enum gp_status (*visit)(void *context, const struct gp_record *),
 			      void *context);
-/* Decoding failed at least once since gp_merge_open. */
-bool gp_merge_is_damaged(const struct gp_merge *merge);
+/* Blocks that did not decode since gp_merge_open, as often as they were met. */
+uint64_t gp_merge_failures(const struct gp_merge *merge);
+/*
+ * The segment was overwritten by its owner while it was read: what begin and visit were asked for
+ * is not whole, gp_merge_next ended early. Stays so until gp_merge_forget_overtaken.
+ */
+bool gp_merge_is_overtaken(const struct gp_merge *merge);
+void gp_merge_forget_overtaken(struct gp_merge *merge);
 /* gp_merge_next ended for want of memory. */
 bool gp_merge_is_out_of_memory(const struct gp_merge *merge);
 
@@ -145,6 +160,30 @@ static inline int64_t gp_tick_ns(const struct gp_tick *tick, uint64_t ticks)
 	return -(int64_t)((unsigned __int128)(tick->start_ticks - ticks) * tick->scale >> 32);
 }
 
+/* ---- doubt.c: from when to when the figures are not certain ---- */
+
+/*
+ * MEMORY events have numbers without a hole. Where damage made one, and where the recorder lost
+ * events, what follows is excused as after a LOST record, until a checkpoint puts the state right.
+ */
+#define GP_SPANS_KEPT 32u
+struct gp_doubt {
+	bool is_open;
+	uint64_t last; /* ticks of the last MEMORY event; 0 none */
+	size_t spans;  /* the last one grows when no more are kept */
+	struct gp_span span[GP_SPANS_KEPT];
+};
+
+struct gp_recording;
+/* Before each event is applied. */
+void gp_doubt_see(struct gp_recording *recording, const struct gp_record *record);
+/* Something is not as it should be, without a number: from the last event on. */
+void gp_doubt_open(struct gp_recording *recording);
+/* A checkpoint was loaded that was taken at `at_ns`. */
+void gp_doubt_settle(struct gp_recording *recording, int64_t at_ns);
+/* At the end of a replay: what is missing may have come behind the last event. */
+void gp_doubt_end(struct gp_recording *recording, int64_t end_ns);
+
 /* ---- replay.c ---- */
 
 struct gp_recording {
@@ -158,8 +197,13 @@ struct gp_recording {
 	size_t first, segment; /* where the replay starts, where it is */
 	bool is_begun;	       /* segment `segment` is in the merge */
 	uint64_t seen;	       /* events since the rewind */
+	size_t loaded;	       /* the segment whose checkpoint was loaded last */
+	unsigned overtakes;    /* times that a part was dropped since its owner wrote over it */
+	struct gp_doubt doubt;
 	bool has_info;
 	struct gp_info info;
+	struct gp_span uncertain[GP_SPANS_KEPT];
+	int64_t *gap;
 	char driver[16];
 	struct gp_info_device *device;
 };
@@ -173,6 +217,11 @@ const struct gp_record *gp_recording_fetch(struct gp_recording *recording, uint3
 enum gp_status
 gp_recording_enter(struct gp_recording *recording); /* begins segment recording->segment */
 enum gp_status gp_recording_apply(struct gp_recording *recording, const struct gp_record *record);
+/*
+ * After the merge was overtaken: drops the segment that the owner wrote over and those before it,
+ * and starts again with what is kept behind it.
+ */
+enum gp_status gp_recording_pass_over(struct gp_recording *recording);
 
 /* ---- ring_file.c: rings of other processes ---- */
 

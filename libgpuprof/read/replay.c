@@ -8,6 +8,9 @@
 
 #include "recording.h"
 
+#define OVERTAKES_MAX 10000u /* a reader that is always slower than the writer gives up */
+#define LOST_KINDS 4u	     /* memory, launch, other, nested */
+
 static enum gp_status out_of_memory(struct gp_recording *r, struct gp_recording **out)
 {
 	gp_recording_close(r);
@@ -55,6 +58,7 @@ void gp_recording_close(struct gp_recording *r)
 	gp_live_close(r->live);
 	gp_file_release(&r->file);
 	free(r->device);
+	free(r->gap);
 	free(r->path);
 	free(r);
 }
@@ -64,26 +68,61 @@ static enum gp_status learn(void *context, const struct gp_record *record)
 	return gp_meanings_add(context, record);
 }
 
+static int64_t segment_ns(const struct gp_recording *r, size_t segment)
+{
+	return gp_tick_ns(&r->tick, r->index.segment[segment].ticks);
+}
+
 static enum gp_status load(void *context, const struct gp_record *record)
 {
 	return gp_live_apply(context, record);
 }
 
+/* Of what a repair left out the recorder's checkpoints know nothing. */
+static void keep_lost(struct gp_live *live, const struct gp_live *before)
+{
+	for (unsigned i = 0; i < LOST_KINDS; i++) {
+		uint64_t lost = gp_live_count(before, GP_COUNT_LOST_MEMORY + i);
+		if (gp_live_count(live, GP_COUNT_LOST_MEMORY + i) < lost)
+			gp_live_count_set(live, GP_COUNT_LOST_MEMORY + i, lost);
+	}
+}
+
 /* An empty state, and the segment's checkpoint into it. */
 static enum gp_status load_checkpoint(struct gp_recording *r, size_t segment)
 {
-	gp_live_close(r->live);
+	struct gp_live *before = r->live;
+	uint64_t failures = gp_merge_failures(r->merge);
 	r->live = gp_live_open();
-	if (r->live == NULL)
+	if (r->live == NULL) {
+		r->live = before;
 		return GP_E_MEMORY;
-	return gp_merge_visit(r->merge, segment, GP_BLOCK_CHECKPOINT, load, r->live);
+	}
+	enum gp_status status =
+		gp_merge_visit(r->merge, segment, GP_BLOCK_CHECKPOINT, load, r->live);
+	bool is_broken = gp_merge_failures(r->merge) != failures;
+	if (is_broken && segment > r->first) {
+		/* what the replay made is better than half a checkpoint */
+		gp_live_close(r->live);
+		r->live = before;
+		return status;
+	}
+	r->loaded = segment;
+	gp_doubt_settle(r, segment == r->first ? 0 : segment_ns(r, segment));
+	if (is_broken)
+		gp_doubt_open(r);
+	if (segment > r->first)
+		keep_lost(r->live, before);
+	gp_live_close(before);
+	return status;
 }
 
-enum gp_status gp_recording_rewind(struct gp_recording *r)
+static enum gp_status begin_again(struct gp_recording *r)
 {
 	r->segment = r->first;
 	r->is_begun = false;
 	r->seen = 0;
+	r->doubt = (struct gp_doubt){ 0 };
 	gp_meanings_clear(r->meanings);
 	if (r->index.segments > 0) {
 		enum gp_status status =
@@ -93,6 +132,66 @@ enum gp_status gp_recording_rewind(struct gp_recording *r)
 	gp_live_close(r->live);
 	r->live = gp_live_open();
 	return r->live != NULL ? GP_OK : GP_E_MEMORY;
+}
+
+/* The first segment behind number `number` that can be begun with; index.segments: none. */
+static size_t find_behind(const struct gp_recording *r, uint32_t number)
+{
+	const struct gp_index *x = &r->index;
+	for (size_t i = 0; i < x->segments; i++) {
+		const struct gp_segment *s = &x->segment[i];
+		if (s->number > number && s->has_begin && s->has_checkpoint &&
+		    !gp_index_is_overwritten(&r->file, x, i))
+			return i;
+	}
+	return x->segments;
+}
+
+/* The index as of now, for the pointers that were handed out too. */
+static enum gp_status look_again(struct gp_recording *r)
+{
+	gp_index_release(&r->index);
+	enum gp_status status = gp_index_build(&r->file, &r->index);
+	const struct gp_index *x = &r->index;
+	r->info.damage = x->damage;
+	r->info.damages = x->damages < GP_DAMAGES_KEPT ? x->damages : GP_DAMAGES_KEPT;
+	return status;
+}
+
+static enum gp_status drop_overtaken(struct gp_recording *r)
+{
+	uint32_t number = r->index.segment[r->segment].number;
+	gp_merge_forget_overtaken(r->merge);
+	r->has_info = false;
+	if (++r->overtakes > OVERTAKES_MAX)
+		return GP_E_DAMAGED;
+	r->first = find_behind(r, number);
+	if (r->first < r->index.segments)
+		return GP_OK;
+	enum gp_status status = look_again(r);
+	if (status != GP_OK)
+		return status;
+	r->first = find_behind(r, number);
+	if (r->first == r->index.segments)
+		r->first = gp_index_first(&r->index);
+	return GP_OK;
+}
+
+enum gp_status gp_recording_rewind(struct gp_recording *r)
+{
+	enum gp_status status;
+	while ((status = begin_again(r)) == GP_OK && gp_merge_is_overtaken(r->merge)) {
+		status = drop_overtaken(r);
+		if (status != GP_OK)
+			break;
+	}
+	return status;
+}
+
+enum gp_status gp_recording_pass_over(struct gp_recording *r)
+{
+	enum gp_status status = drop_overtaken(r);
+	return status == GP_OK ? gp_recording_rewind(r) : status;
 }
 
 struct comparison {
@@ -108,7 +207,8 @@ static enum gp_status compare_count(void *context, const struct gp_record *recor
 		return GP_END;
 	unsigned what = record->aux;
 	bool is_memory = what < GP_KINDS && gp_event_infos[what].class == GP_CLASS_MEMORY;
-	c->is_other |= is_memory && gp_live_count(c->live, what) != record->count.number;
+	bool is_compared = is_memory || what == GP_COUNT_UNWRITTEN;
+	c->is_other |= is_compared && gp_live_count(c->live, what) != record->count.number;
 	return GP_OK;
 }
 
@@ -131,7 +231,9 @@ enum gp_status gp_recording_enter(struct gp_recording *r)
 	    r->index.segment[r->segment].has_checkpoint) {
 		bool is_other;
 		status = find_missing(r, &is_other);
-		if (status == GP_OK && is_other)
+		if (status == GP_OK && is_other && r->index.missing_to != 0)
+			gp_doubt_open(r);
+		if (status == GP_OK && (is_other || r->index.missing_to != 0))
 			status = load_checkpoint(r, r->segment);
 	}
 	if (status == GP_OK)
@@ -152,6 +254,12 @@ const struct gp_record *gp_recording_fetch(struct gp_recording *r, uint32_t *thr
 			*status = GP_OK;
 			return record;
 		}
+		if (gp_merge_is_overtaken(r->merge)) {
+			*status = gp_recording_pass_over(r);
+			if (*status != GP_OK)
+				return NULL;
+			continue;
+		}
 		if (gp_merge_is_out_of_memory(r->merge)) {
 			*status = GP_E_MEMORY;
 			return NULL;
@@ -166,6 +274,7 @@ const struct gp_record *gp_recording_fetch(struct gp_recording *r, uint32_t *thr
 enum gp_status gp_recording_apply(struct gp_recording *r, const struct gp_record *record)
 {
 	r->seen++;
+	gp_doubt_see(r, record);
 	enum gp_status status = gp_live_apply(r->live, record);
 	if (record->kind < GP_KINDS && gp_event_infos[record->kind].class == GP_CLASS_DEFINE &&
 	    status == GP_OK)

@@ -12,6 +12,8 @@
 
 #include "recording.h"
 
+#define THREAD_LOSSES (GP_THREAD_NONE - 1u) /* whose LOST records a copy holds */
+
 static const char *plural(uint64_t n)
 {
 	return n == 1 ? "" : "s";
@@ -68,13 +70,98 @@ static enum gp_status compare_checkpoint(struct gp_recording *r, size_t segment,
 	if (noted == NULL)
 		return GP_E_MEMORY;
 	enum gp_status status = gp_merge_visit(r->merge, segment, GP_BLOCK_CHECKPOINT, load, noted);
-	if (status == GP_OK && !gp_merge_is_damaged(r->merge) && r->index.damages == 0)
+	bool is_read = !gp_merge_is_overtaken(r->merge);
+	if (status == GP_OK && is_read && gp_merge_failures(r->merge) == 0 && r->index.damages == 0)
 		*differing += compare_states(r->live, noted, s->number, report) > 0;
 	gp_live_close(noted);
 	return status;
 }
 
-static enum gp_status replay(struct gp_recording *r, FILE *report, unsigned *differing)
+/* ---- numbers of MEMORY events that are missing ---- */
+
+struct hole {
+	uint64_t from, to; /* orders, `to` is not in it */
+	uint64_t ticks;	   /* of the event before it */
+	uint32_t segment;
+};
+
+struct holes {
+	struct hole *hole;
+	size_t count;
+	uint64_t next; /* the order that is expected */
+	uint64_t ticks;
+	bool is_begun;
+};
+
+static enum gp_status add_hole(struct holes *h, struct hole hole)
+{
+	if ((h->count & (h->count - 1)) == 0) {
+		struct hole *grown =
+			realloc(h->hole, (h->count == 0 ? 1 : h->count * 2) * sizeof *grown);
+		if (grown == NULL)
+			return GP_E_MEMORY;
+		h->hole = grown;
+	}
+	h->hole[h->count++] = hole;
+	return GP_OK;
+}
+
+/* An event that came late was not missing. */
+static enum gp_status fill_hole(struct holes *h, uint64_t order)
+{
+	for (size_t i = h->count; i-- > 0;) {
+		struct hole *at = &h->hole[i];
+		if (order < at->from || order >= at->to)
+			continue;
+		struct hole rest = *at;
+		rest.from = order + 1;
+		at->to = order;
+		return rest.from < rest.to ? add_hole(h, rest) : GP_OK;
+	}
+	return GP_OK;
+}
+
+/* Damage only: at the end of a killed process numbers may be missing that were never written. */
+static enum gp_status see_order(struct gp_recording *r, struct holes *h,
+				const struct gp_record *record)
+{
+	if (record->kind >= GP_KINDS || gp_event_infos[record->kind].class != GP_CLASS_MEMORY)
+		return GP_OK;
+	enum gp_status status = GP_OK;
+	if (!h->is_begun) {
+		h->next = r->index.segment[r->segment].number == 0 ? 0 : record->order;
+		h->ticks = r->file.header.start_ticks;
+		h->is_begun = true;
+	}
+	if (record->order < h->next)
+		return fill_hole(h, record->order);
+	if (record->order > h->next && r->index.segment[r->segment].is_damaged)
+		status = add_hole(h,
+				  (struct hole){ .from = h->next,
+						 .to = record->order,
+						 .ticks = h->ticks,
+						 .segment = r->index.segment[r->segment].number });
+	h->next = record->order + 1;
+	h->ticks = record->time;
+	return status;
+}
+
+/* What a block that cannot be read held behind the last event: its header says up to where. */
+static enum gp_status see_end(const struct gp_recording *r, struct holes *h)
+{
+	const struct gp_index *x = &r->index;
+	if (x->segments == 0 || x->missing_to == UINT64_MAX || x->missing_to < h->next ||
+	    x->missing_segment != x->segment[x->segments - 1].number)
+		return GP_OK;
+	return add_hole(h,
+			(struct hole){ .from = h->next,
+				       .to = x->missing_to,
+				       .ticks = h->is_begun ? h->ticks : r->file.header.start_ticks,
+				       .segment = x->missing_segment });
+}
+
+static enum gp_status replay(struct gp_recording *r, FILE *report, unsigned *differing,
+			     struct holes *holes)
 {
 	enum gp_status status = gp_recording_rewind(r);
 	size_t segment = r->first;
@@ -94,20 +181,28 @@ static enum gp_status replay(struct gp_recording *r, FILE *report, unsigned *dif
 		uint32_t thread;
 		const struct gp_record *record = gp_merge_next(r->merge, &thread);
 		if (record != NULL) {
-			status = gp_recording_apply(r, record);
+			status = see_order(r, holes, record);
+			if (status == GP_OK)
+				status = gp_recording_apply(r, record);
+			continue;
+		}
+		if (gp_merge_is_overtaken(r->merge)) {
+			status = gp_recording_pass_over(r);
+			segment = r->first;
 			continue;
 		}
 		status = gp_merge_is_out_of_memory(r->merge) ? GP_E_MEMORY : GP_OK;
 		r->is_begun = false;
 		r->segment++;
 	}
-	return status == GP_END ? GP_OK : status;
+	return status == GP_END ? see_end(r, holes) : status;
 }
 
 /* ---- a clean copy ---- */
 
 struct copy {
 	const struct gp_recording *from;
+	const struct holes *holes;
 	int fd;
 	uint64_t at;
 	struct gp_block_scratch *scratch;
@@ -121,7 +216,7 @@ struct copy {
 		uint64_t next;
 	} * thread;
 	size_t threads, room;
-	uint64_t blocks, dropped, dropped_records;
+	uint64_t blocks, dropped, dropped_records, lost_memory;
 };
 
 static enum gp_status put(struct copy *c, const unsigned char *bytes, size_t n)
@@ -219,28 +314,66 @@ static enum gp_status finish_segment(struct copy *c, const struct gp_segment *s,
 	return put(c, bytes, sizeof bytes);
 }
 
-/*
- * Loss is data: records that could not be saved are told by a LOST record, of a thread of its own.
- */
-static enum gp_status tell_losses(struct copy *c, const struct gp_segment *s)
+static int compare_holes(const void *left, const void *right)
 {
-	if (c->dropped_records == 0)
+	const struct hole *a = left, *b = right;
+	return (a->from > b->from) - (a->from < b->from);
+}
+
+static enum gp_status put_losses(struct copy *c, const struct gp_segment *s, uint64_t records)
+{
+	if (records == 0)
 		return GP_OK;
 	struct gp_block_header header = c->from->index.last;
+	uint64_t *next = next_sequence(c, THREAD_LOSSES);
+	size_t length;
+	if (next == NULL)
+		return GP_E_MEMORY;
 	header.type = GP_BLOCK_EVENTS;
 	header.flags = 0;
 	header.segment = s->number;
 	header.part = 0;
-	header.thread = GP_THREAD_NONE - 1;
-	header.sequence = 0;
-	c->record[0] = (struct gp_record){ .kind = GP_LOST,
-					   .time = header.ticks,
-					   .order = UINT64_MAX >> 2,
-					   .lost.other = c->dropped_records };
-	size_t length;
-	enum gp_status status = gp_block_encode(c->scratch, &header, c->record, 1, 0, 1, c->block,
-						gp_block_bound(), &length);
+	header.thread = THREAD_LOSSES;
+	header.sequence = (*next)++;
+	enum gp_status status = gp_block_encode(c->scratch, &header, c->record, GP_BLOCK_RECORDS, 0,
+						records, c->block, gp_block_bound(), &length);
 	return status == GP_OK ? put(c, c->block, length) : status;
+}
+
+/*
+ * Loss is data: what could not be saved is told by LOST records where it was, of a thread of their
+ * own. Of MEMORY events the missing numbers say how many; the rest of what was dropped is others.
+ */
+static enum gp_status tell_losses(struct copy *c, const struct gp_segment *s, bool is_last)
+{
+	enum gp_status status = GP_OK;
+	uint64_t records = 0;
+	for (size_t i = 0; i < c->holes->count && status == GP_OK; i++) {
+		const struct hole *h = &c->holes->hole[i];
+		uint64_t span = h->to - h->from;
+		if (h->segment != s->number || span == 0)
+			continue;
+		c->lost_memory += span;
+		c->record[records++] = (struct gp_record){
+			.kind = GP_LOST,
+			.time = h->ticks,
+			.order = h->from,
+			.aux = span < UINT32_MAX ? (uint32_t)span : UINT32_MAX,
+			.lost.memory = span,
+		};
+		if (records == GP_BLOCK_RECORDS - 1) {
+			status = put_losses(c, s, records);
+			records = 0;
+		}
+	}
+	if (is_last && c->dropped_records > c->lost_memory)
+		c->record[records++] = (struct gp_record){
+			.kind = GP_LOST,
+			.time = c->from->index.last.ticks,
+			.order = UINT64_MAX >> 2,
+			.lost.other = c->dropped_records - c->lost_memory,
+		};
+	return status == GP_OK ? put_losses(c, s, records) : status;
 }
 
 static enum gp_status copy_segment(struct copy *c, size_t which)
@@ -260,8 +393,8 @@ static enum gp_status copy_segment(struct copy *c, size_t which)
 				status = copy_block(c, &walk);
 	}
 	bool is_last = which + 1 == x->segments;
-	if (status == GP_OK && is_last)
-		status = tell_losses(c, s);
+	if (status == GP_OK)
+		status = tell_losses(c, s, is_last);
 	return status == GP_OK ? finish_segment(c, s, is_last ? GP_BLOCK_SEALED : 0) : status;
 }
 
@@ -278,9 +411,10 @@ static enum gp_status copy_all(struct copy *c)
 	return status;
 }
 
-static enum gp_status write_copy(const struct gp_recording *r, const char *path, FILE *report)
+static enum gp_status write_copy(const struct gp_recording *r, const struct holes *holes,
+				 const char *path, FILE *report)
 {
-	struct copy c = { .from = r };
+	struct copy c = { .from = r, .holes = holes };
 	size_t bytes = (gp_block_scratch_bytes() + 63) & ~(size_t)63;
 	enum gp_status status = GP_E_MEMORY;
 	c.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -337,6 +471,10 @@ static enum gp_status find_tail(const struct gp_recording *r, uint64_t *at, uint
 			gp_file_read(&r->file, r->index.last_block, bytes, sizeof bytes);
 		if (status == GP_OK)
 			status = gp_block_header_decode(bytes, &last);
+		if (status != GP_OK && h->slots != 0) {
+			*at = *end; /* overwritten since: there is no tail any more */
+			return GP_OK;
+		}
 		if (status != GP_OK)
 			return status;
 		*at = r->index.last_block + GP_BLOCK_HEADER + last.stored_bytes;
@@ -384,6 +522,9 @@ static enum gp_status report_tail(const struct gp_recording *r, FILE *report)
 	if (r->index.is_sealed)
 		return GP_OK;
 	enum gp_status status = find_tail(r, &at, &end);
+	for (size_t i = 0; i < r->index.damages && i < GP_DAMAGES_KEPT; i++)
+		if (r->index.damage[i].offset == at)
+			return status;
 	if (status == GP_OK && at < end && describe_torn(r, at, end - at, what, sizeof what))
 		fprintf(report, "whole up to offset %" PRIu64 ", torn there: %s\n", at, what);
 	return status;
@@ -401,6 +542,13 @@ static void report_sum(const struct gp_recording *r, unsigned differing, FILE *r
 			plural(differing));
 	if (x->damages == 0 && differing == 0)
 		fputs("nothing damaged; ", report);
+	uint64_t failed = r->file.header.failed_blocks;
+	if (failed != 0)
+		fprintf(report, "%" PRIu64 " block%s could not be written%s; ", failed,
+			plural(failed),
+			(r->file.header.flags & GP_FILE_HAS_HOLE) != 0 ?
+				", figures are too low from then on" :
+				", later checkpoints are right again");
 	fprintf(report, "%s\n",
 		x->is_sealed ? "sealed" : "not sealed: its owner was killed or still runs");
 }
@@ -415,20 +563,25 @@ enum gp_status gp_verify(const char *path, const char *repaired, FILE *report)
 		return status;
 	}
 	unsigned differing = 0;
-	status = replay(r, report, &differing);
+	struct holes holes = { 0 };
+	status = replay(r, report, &differing, &holes);
+	if (holes.count > 1)
+		qsort(holes.hole, holes.count, sizeof *holes.hole, compare_holes);
 	report_damage(r, report);
 	if (status == GP_OK)
 		status = report_tail(r, report);
 	if (status == GP_OK)
 		report_sum(r, differing, report);
 	if (status == GP_OK && repaired != NULL)
-		status = write_copy(r, repaired, report);
+		status = write_copy(r, &holes, repaired, report);
 	/* where events were lost, the checkpoints know more than the events that are left */
 	bool is_lossy = gp_live_count(r->live, GP_COUNT_LOST_MEMORY) +
-				gp_live_count(r->live, GP_COUNT_LOST_OTHER) >
+				gp_live_count(r->live, GP_COUNT_LOST_OTHER) +
+				r->file.header.failed_blocks >
 			0;
 	if (status == GP_OK && (r->index.damages > 0 || (differing > 0 && !is_lossy)))
 		status = GP_E_DAMAGED;
+	free(holes.hole);
 	gp_recording_close(r);
 	return status;
 }

@@ -18,6 +18,7 @@
 #define MISSING_NS 100000000u /* a number in flight for longer is passed over: it will come late */
 #define TURN_NS 5000000u
 #define BUSY_TURN_NS 1000000u
+#define SLOT_BYTES_MIN (64u << 10) /* a block, and the room for what its segment repeats */
 
 static struct gp_record *slot_of(const struct gp_ring_view *view, uint64_t position)
 {
@@ -52,55 +53,28 @@ void gp_drain_tell(struct gp_recorder *r, struct gp_record *record, const char *
 		memcpy(bytes + 8, text, length);
 	for (unsigned k = 0; k < record->extra; k++)
 		memcpy(slot_of(own, head + 1 + k), bytes + 64 * k, 64);
+	/* partner: load_heads of this thread, and the adopter's load of head */
 	atomic_store_explicit(&own->ring->head, head + 1u + record->extra, memory_order_release);
 }
 
-static bool is_news(uint64_t now, uint64_t *told, uint64_t *news)
-{
-	*news = now - *told;
-	*told = now;
-	return *news != 0;
-}
-
-/*
- * Loss is data: what producers counted since the last turn becomes a LOST record. Called after the
- * heads were loaded and before the merge: a loss that happened before a visible event is told
- * before it. Where it lies between what is not yet applied and what comes next is not known, so
- * `span` covers all of that.
- */
-static void tell_losses(struct gp_recorder *r)
-{
-	struct gp_record lost = { .kind = GP_LOST };
-	uint32_t rings = atomic_load(&gp_control->rings);
-	bool any = false;
-	for (uint32_t k = 0; k < rings; k++) {
-		struct gp_ring *ring = r->views[k].ring;
-		const uint64_t now[4] = { ring->lost_memory, ring->lost_launch, ring->lost_other,
-					  ring->nested };
-		for (unsigned n = 0; n < 4; n++) {
-			uint64_t news;
-			any |= is_news(now[n], &ring->told[n], &news);
-			lost.v[n] += news;
-		}
-	}
-	for (unsigned n = 0; n < 3; n++) {
-		uint64_t news;
-		any |= is_news(atomic_load(&r->lost_without_ring[n]), &r->told_without_ring[n],
-			       &news);
-		lost.v[n] += news;
-	}
-	if (!any)
-		return;
-	lost.order = r->unwritten && r->unwritten <= r->expected ? r->unwritten - 1 : r->expected;
-	r->unwritten = 0;
-	/* loaded after the counters: what is lost by now has no later place */
-	uint64_t span = atomic_load(&gp_control->next_order) - lost.order;
-	if (lost.lost.memory)
-		lost.aux = span < UINT32_MAX ? (uint32_t)span : UINT32_MAX;
-	gp_drain_tell(r, &lost, NULL);
-}
-
 /* ---- from rings to the live state ---- */
+
+static void say_fact(const struct gp_record *fact, const char *text, size_t bytes)
+{
+	char said[128] = "";
+	size_t at = sizeof said - 1;
+	uint64_t number = fact->fact.value;
+	memcpy(said, text, bytes < sizeof said ? bytes : sizeof said - 1);
+	if (fact->aux == GP_FACT_PYTORCH) {
+		gp_say(false, "found PyTorch", said);
+	} else if (fact->aux == GP_FACT_TIER_A) {
+		gp_say(false, "the blocks of PyTorch's allocator are recorded", NULL);
+	} else if (fact->aux == GP_FACT_ROUTES) {
+		for (said[at] = '\0'; number; number /= 10)
+			said[--at] = (char)('0' + number % 10);
+		gp_say(false, "look-ups of driver functions that went past us:", said + at);
+	}
+}
 
 /* The text of a definition may wrap at the ring's end. */
 static void define(struct gp_recorder *r, const struct gp_ring_view *view,
@@ -109,6 +83,11 @@ static void define(struct gp_recorder *r, const struct gp_ring_view *view,
 	unsigned char text[64 * 255];
 	for (unsigned k = 0; k < record->extra; k++)
 		memcpy(text + 64 * k, slot_of(view, view->seen + 1 + k), 64);
+	uint64_t bytes = 0;
+	if (record->extra)
+		memcpy(&bytes, text, sizeof bytes);
+	if (record->kind == GP_FACT && gp_settings.is_verbose)
+		say_fact(record, (char *)text + sizeof bytes, bytes <= GP_TEXT_MAX ? bytes : 0);
 	gp_definitions_add(&r->definitions, record, text);
 }
 
@@ -234,21 +213,6 @@ static uint64_t block_slots(const struct gp_ring_view *view, uint64_t tail, uint
 	return at - tail;
 }
 
-static void count_unwritten(struct gp_recorder *r, const struct gp_ring_view *view, uint64_t tail,
-			    uint64_t slots)
-{
-	for (uint64_t at = tail; at < tail + slots;) {
-		const struct gp_record *record = slot_of(view, at);
-		enum gp_class class = gp_event_infos[record->kind % GP_KINDS].class;
-		unsigned which = class == GP_CLASS_MEMORY ? 0 : class == GP_CLASS_LAUNCH ? 1 : 2;
-		if (r->unwritten == 0 || record->order < r->unwritten)
-			r->unwritten = record->order + 1;
-		atomic_fetch_add(&r->lost_without_ring[which], 1);
-		atomic_fetch_add(&gp_control->dropped_full_disk, 1);
-		at += 1u + record->extra;
-	}
-}
-
 static bool write_block(struct gp_recorder *r, struct gp_ring_view *view, uint64_t tail,
 			uint64_t slots, bool is_late)
 {
@@ -267,58 +231,57 @@ static bool write_block(struct gp_recorder *r, struct gp_ring_view *view, uint64
 	size_t length;
 	if (gp_block_encode(r->scratch, &header, view->ring->slots, GP_RING_SLOTS, tail, slots,
 			    r->block, r->block_capacity, &length) != GP_OK ||
-	    !gp_file_put(&r->writer, r->block, length))
+	    !gp_segment_put(r, length))
 		return false;
 	atomic_fetch_add(&view->ring->sequence, 1);
 	atomic_fetch_add(&gp_control->drained, header.records);
 	return true;
 }
 
-bool gp_drain_flush(struct gp_recorder *r, struct gp_ring_view *view)
+void gp_drain_flush(struct gp_recorder *r, struct gp_ring_view *view)
 {
-	bool is_whole = true;
 	uint64_t tail = atomic_load_explicit(&view->ring->tail, memory_order_relaxed);
 	uint64_t cut = atomic_load(&gp_control->cut);
 	while (tail < view->seen) {
 		bool is_late;
 		uint64_t slots = block_slots(view, tail, cut, &is_late);
-		if (!write_block(r, view, tail, slots, is_late)) {
-			count_unwritten(r, view, tail, slots);
-			is_whole = false;
-		}
+		if (!write_block(r, view, tail, slots, is_late))
+			gp_losses_unwritten(r, view, tail, slots);
 		tail += slots;
-		/* partner: acquire load in gp_reserve_slow; the slots are free from here on */
+		/* partner: acquire load in has_room; the slots are free from here on */
 		atomic_store_explicit(&view->ring->tail, tail, memory_order_release);
 	}
 	view->has_late = false;
 	view->pending_ns = view->seen < view->head ? view->pending_ns : 0;
-	return is_whole;
 }
 
-static bool flush_due(struct gp_recorder *r, uint32_t rings)
+static void flush_due(struct gp_recorder *r, uint32_t rings)
 {
 	uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
-	bool is_whole = true;
 	for (uint32_t k = 0; k < rings; k++) {
 		struct gp_ring_view *view = &r->views[k];
 		uint64_t pending =
 			view->seen - atomic_load_explicit(&view->ring->tail, memory_order_relaxed);
-		bool is_retired = atomic_load(&view->ring->state) == GP_RING_RETIRED;
+		/* partner: the release store in end_thread: its head is final then */
+		bool is_retired = atomic_load_explicit(&view->ring->state, memory_order_acquire) ==
+				  GP_RING_RETIRED;
 		bool is_old = view->pending_ns && now - view->pending_ns >= BLOCK_AGE_NS;
 		if (pending >= GP_BLOCK_RECORDS || (pending && (is_old || is_retired)))
-			is_whole &= gp_drain_flush(r, view);
+			gp_drain_flush(r, view);
+		/* partner: release store in gp_commit and gp_commit_memory */
 		uint64_t head = atomic_load_explicit(&view->ring->head, memory_order_acquire);
 		if (is_retired && head == atomic_load(&view->ring->tail))
+			/* partner: the exchange in find_ring, whose thread then reads the tail */
 			atomic_store_explicit(&view->ring->state, GP_RING_FREE,
 					      memory_order_release);
 	}
-	return is_whole;
 }
 
 /* ---- turns ---- */
 
 static void obey(struct gp_recorder *r)
 {
+	/* partner: the store in gp_process_set_level, of another process */
 	uint32_t want = atomic_load(&gp_control->want_level),
 		 level = atomic_load(&gp_control->level);
 	if (want == level || want < GP_LEVEL_OFF || want > GP_LEVEL_ALL)
@@ -339,6 +302,7 @@ static void obey(struct gp_recorder *r)
 static bool turn(struct gp_recorder *r)
 {
 	obey(r);
+	/* partner: the add in take_ring, which then waits for `progress` */
 	while (atomic_load(&r->rings_wanted)) {
 		atomic_fetch_sub(&r->rings_wanted, 1);
 		if (!gp_ring_place_grow(r))
@@ -347,18 +311,18 @@ static bool turn(struct gp_recorder *r)
 	}
 	uint32_t rings = atomic_load(&gp_control->rings);
 	load_heads(r, rings);
-	tell_losses(r);
+	gp_losses_tell(r);
 	r->views[0].head = atomic_load(&r->views[0].ring->head);
 	bool has_more = merge(r, rings);
-	bool was_failing = r->writer.is_failing;
-	bool is_whole = flush_due(r, rings);
+	flush_due(r, rings);
 	gp_segment_slice(r);
 	/*
 	 * after a failure the segment has a hole: begin a new one, whose checkpoint is exact again
 	 */
-	if (gp_segment_is_due(r) ||
-	    (was_failing && is_whole && !r->is_walking && r->segment_events))
+	bool has_hole = atomic_load_explicit(&gp_control->has_hole, memory_order_relaxed);
+	if (has_hole ? gp_losses_retry(r) : gp_segment_is_due(r))
 		gp_segment_turn(r);
+	gp_losses_keep(r, false);
 	atomic_store(&gp_control->heartbeat_ns, gp_clock_raw_ns(CLOCK_MONOTONIC_RAW));
 	gp_futex_wake(&r->progress);
 	return has_more;
@@ -420,22 +384,6 @@ static void own_descriptors(struct gp_recorder *r)
 		null = dup(null);
 }
 
-static void append_to_list(const struct gp_recorder *r)
-{
-	if (!gp_settings.list[0])
-		return;
-	int fd = open(gp_settings.list, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return;
-	char line[1100];
-	size_t n = strlen(r->writer.path);
-	memcpy(line, r->writer.path, n);
-	line[n++] = '\n';
-	ssize_t written = write(fd, line, n);
-	(void)written;
-	close(fd);
-}
-
 static void tell_facts(struct gp_recorder *r)
 {
 	char place[300] = "private";
@@ -444,9 +392,14 @@ static void tell_facts(struct gp_recorder *r)
 		strcat(place, r->ring_path);
 		*strrchr(place, '/') = '\0';
 	}
-	gp_drain_tell(r, &(struct gp_record){ .kind = GP_FACT, .aux = GP_FACT_RING_PLACE }, place);
+	gp_drain_tell(r,
+		      &(struct gp_record){ .kind = GP_FACT,
+					   .device = GP_DEVICE_UNKNOWN,
+					   .aux = GP_FACT_RING_PLACE },
+		      place);
 	gp_drain_tell(r,
 		      &(struct gp_record){ .kind = GP_THREAD,
+					   .device = GP_DEVICE_UNKNOWN,
 					   .aux = 0,
 					   .thread.tid = (uint64_t)syscall(SYS_gettid) },
 		      "gpuprof");
@@ -473,8 +426,8 @@ static bool open_file(struct gp_recorder *r)
 	h->pid = (uint32_t)getpid();
 	h->slots = gp_settings.ring_bytes ? GP_FILE_SLOTS : 0;
 	h->slot_bytes = gp_settings.ring_bytes / GP_FILE_SLOTS & ~(uint64_t)4095;
-	if (h->slots && h->slot_bytes < 64u << 10)
-		h->slot_bytes = 64u << 10;
+	if (h->slots && h->slot_bytes < SLOT_BYTES_MIN)
+		h->slot_bytes = SLOT_BYTES_MIN;
 	h->start_ticks = r->start.ticks;
 	h->start_mono_ns = r->start.mono_ns;
 	h->start_unix_ns = r->start.unix_ns;
@@ -486,40 +439,48 @@ static bool open_file(struct gp_recorder *r)
  * The header names the rings, the rings name the recording: the file is made first, its header
  * rewritten.
  */
-static bool rewrite_header(struct gp_recorder *r)
+static bool name_rings(struct gp_recorder *r)
 {
-	unsigned char bytes[GP_FILE_HEADER];
 	memcpy(r->writer.header.ring_path, r->ring_path, sizeof r->writer.header.ring_path);
-	gp_file_header_encode(&r->writer.header, bytes);
-	return pwrite(r->writer.fd, bytes, sizeof bytes, 0) == (ssize_t)sizeof bytes;
+	return gp_file_put_header(&r->writer);
+}
+
+/* An empty recording helps nobody, nor do rings that nobody will write to. */
+static bool refuse(struct gp_recorder *r, const char *why, const char *subject, int error)
+{
+	gp_say_refusal(why, subject, error);
+	if (r->writer.fd >= 0)
+		unlink(r->writer.path);
+	gp_file_close(&r->writer);
+	if (gp_control)
+		gp_ring_place_close(r);
+	return false;
 }
 
 static bool start(struct gp_recorder *r)
 {
 	own_descriptors(r);
-	if (!open_memory(r)) {
-		gp_say(true, "no memory for the recorder, nothing is recorded", NULL);
-		return false;
-	}
-	if (!open_file(r)) {
-		gp_say_errno("nothing is recorded, cannot create", r->writer.path, errno);
-		return false;
-	}
-	if (!gp_ring_place_open(r) || !gp_ring_place_grow(r) || !gp_ring_place_grow(r)) {
-		unlink(r->writer.path);
-		gp_say(true, "no room for the rings, nothing is recorded", NULL);
-		return false;
-	}
+	gp_control = NULL;
+	r->writer.fd = -1;
+	if (!open_memory(r))
+		return refuse(r, "no memory for the recorder", NULL, 0);
+	if (!open_file(r))
+		return refuse(r, "cannot create", r->writer.path, errno);
+	if (!gp_ring_place_open(r) || !gp_ring_place_grow(r) || !gp_ring_place_grow(r))
+		return refuse(r, "no room for the rings", NULL, 0);
 	r->writer.control = gp_control;
 	atomic_store(&r->views[0].ring->state, GP_RING_ACTIVE);
-	atomic_store(&gp_control->want_level, !gp_settings.is_started ? (uint32_t)GP_LEVEL_OFF :
-					      !gp_settings.has_launches ?
-									(uint32_t)GP_LEVEL_MEMORY :
-									(uint32_t)GP_LEVEL_ALL);
-	atomic_store(&gp_control->level, atomic_load(&gp_control->want_level));
-	if (!rewrite_header(r) || !gp_segment_begin(r))
-		return false;
-	append_to_list(r);
+	if (!name_rings(r))
+		return refuse(r, "cannot write", r->writer.path, errno);
+	/* should that fail: it is tried again, and what is lost meanwhile is counted */
+	gp_segment_begin(r);
+	gp_list_add("", r->writer.path);
+	gp_say(false, "records into", r->writer.path);
+	if (r->is_private)
+		gp_say(false, "the rings are private memory: what a kill leaves in them is lost",
+		       NULL);
+	else
+		gp_say(false, "the rings lie in", r->ring_path);
 	tell_facts(r);
 	return true;
 }
@@ -534,10 +495,15 @@ static void finish(struct gp_recorder *r)
 			break;
 		gp_futex_wait(&r->wake, atomic_load(&r->wake), BUSY_TURN_NS);
 	}
-	if (gp_segment_seal(r)) {
+	bool is_sealed = gp_segment_seal(r);
+	bool is_told = gp_losses_keep(r, true);
+	/* a recording without room for its end: all that the rings held is told as lost */
+	if (is_sealed || is_told) {
 		atomic_store(&gp_control->is_sealed, 1);
 		gp_ring_place_close(r);
 	}
+	gp_say(false, is_sealed ? "recorded to the end" : "recorded, but not to the end",
+	       r->writer.path);
 	gp_file_close(&r->writer);
 }
 

@@ -10,9 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "record.h"
-#include "settings.h"
+#include "recorder.h"
 
 static bool write_all(int fd, const unsigned char *bytes, size_t n, uint64_t offset)
 {
@@ -20,6 +18,8 @@ static bool write_all(int fd, const unsigned char *bytes, size_t n, uint64_t off
 		ssize_t written = pwrite(fd, bytes, n, (off_t)offset);
 		if (written < 0 && errno == EINTR)
 			continue;
+		if (written == 0)
+			errno = ENOSPC;
 		if (written <= 0)
 			return false;
 		bytes += written;
@@ -40,17 +40,35 @@ static bool is_still_ours(const struct gp_file_writer *w)
 static bool reopen(struct gp_file_writer *w)
 {
 	w->fd = open(w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	return w->fd >= 0 && is_still_ours(w);
+	if (w->fd < 0 || is_still_ours(w))
+		return w->fd >= 0;
+	errno = ESTALE;
+	return false;
+}
+
+static bool fail(struct gp_file_writer *w)
+{
+	atomic_fetch_add(&w->control->failed_blocks, 1);
+	atomic_store(&w->control->has_hole, 1);
+	return false;
 }
 
 static bool put_at(struct gp_file_writer *w, const unsigned char *bytes, size_t n, uint64_t offset)
 {
-	bool is_written = (!w->is_shared_table || is_still_ours(w) || reopen(w)) &&
-			  write_all(w->fd, bytes, n, offset);
-	if (!is_written)
-		gp_say(true, "cannot write the recording, events are being lost:", w->path);
-	w->is_failing = !is_written;
-	return is_written;
+	if ((!w->is_shared_table || is_still_ours(w) || reopen(w)) &&
+	    write_all(w->fd, bytes, n, offset))
+		return true;
+	gp_say_errno("cannot write", w->path, errno);
+	gp_say_hint("events are lost and counted until there is room again");
+	return fail(w);
+}
+
+bool gp_file_put_header(struct gp_file_writer *w)
+{
+	unsigned char bytes[GP_FILE_HEADER];
+	gp_file_header_encode(&w->header, bytes);
+	return (!w->is_shared_table || is_still_ours(w) || reopen(w)) &&
+	       write_all(w->fd, bytes, sizeof bytes, 0);
 }
 
 static void read_text(const char *path, char *out, size_t capacity)
@@ -91,6 +109,17 @@ int gp_file_high(int fd)
 	return high;
 }
 
+/* Only beside files is there a free name: `/dev/null.2` is nothing that anybody asked for. */
+static bool is_file(const char *path)
+{
+	struct statx st;
+	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st) != 0)
+		return errno == ENOENT; /* gone meanwhile */
+	bool is_regular = S_ISREG(st.stx_mode);
+	errno = S_ISDIR(st.stx_mode) ? EISDIR : EEXIST;
+	return is_regular;
+}
+
 static int open_new(struct gp_file_writer *w, const char *name)
 {
 	for (unsigned attempt = 0; attempt < 1000; attempt++) {
@@ -101,7 +130,7 @@ static int open_new(struct gp_file_writer *w, const char *name)
 		int fd = open(w->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (fd >= 0)
 			return w->is_shared_table ? gp_file_high(fd) : fd;
-		if (errno != EEXIST)
+		if (errno != EEXIST || !is_file(w->path))
 			return -1;
 	}
 	return -1;
@@ -119,9 +148,7 @@ bool gp_file_create(struct gp_file_writer *w, const char *name)
 	w->device_major = st.stx_dev_major;
 	w->device_minor = st.stx_dev_minor;
 	w->inode = st.stx_ino;
-	unsigned char bytes[GP_FILE_HEADER];
-	gp_file_header_encode(&w->header, bytes);
-	return write_all(w->fd, bytes, sizeof bytes, 0);
+	return gp_file_put_header(w);
 }
 
 static bool put_plain_block(struct gp_file_writer *w, enum gp_block_type type, uint16_t flags,
@@ -151,24 +178,43 @@ static bool put_plain_block(struct gp_file_writer *w, enum gp_block_type type, u
 	return true;
 }
 
+struct position {
+	uint64_t segment, part, cut, slot, offset; /* offset 0: nothing is written yet */
+};
+
+static struct position position_of(const struct gp_control *c)
+{
+	return (struct position){ atomic_load(&c->segment), atomic_load(&c->part),
+				  atomic_load(&c->cut), atomic_load(&c->slot),
+				  atomic_load(&c->write_offset) };
+}
+
+/* For `ctl` and whoever debugs: an adopter finds its place in the recording itself. */
+static void set_position(struct gp_control *c, const struct position *to)
+{
+	atomic_store(&c->segment, to->segment);
+	atomic_store(&c->part, to->part);
+	atomic_store(&c->cut, to->cut);
+	atomic_store(&c->slot, to->slot);
+	atomic_store(&c->write_offset, to->offset);
+}
+
 static bool begin_part(struct gp_file_writer *w, uint64_t segment, uint64_t part, uint64_t cut)
 {
 	struct gp_control *c = w->control;
-	uint64_t offset = atomic_load(&c->write_offset);
+	const struct position old = position_of(c);
+	struct position new = { segment, part, cut, 0, GP_FILE_HEADER };
 	if (w->header.slots) {
-		uint64_t slot = (atomic_load(&c->slot) + 1) % w->header.slots;
-		if (offset == 0)
-			slot = 0;
-		atomic_store(&c->slot, slot);
-		offset = gp_slot_offset(&w->header, slot);
-	} else if (offset == 0) {
-		offset = GP_FILE_HEADER;
+		new.slot = old.offset ? (old.slot + 1) % w->header.slots : 0;
+		new.offset = gp_slot_offset(&w->header, new.slot);
+	} else if (old.offset) {
+		new.offset = old.offset;
 	}
-	atomic_store(&c->segment, segment);
-	atomic_store(&c->part, part);
-	atomic_store(&c->cut, cut);
-	atomic_store(&c->write_offset, offset);
-	return put_plain_block(w, GP_BLOCK_SEGMENT, 0, offset);
+	set_position(c, &new);
+	if (put_plain_block(w, GP_BLOCK_SEGMENT, 0, new.offset))
+		return true;
+	set_position(c, &old); /* what was begun goes on there when there is room */
+	return false;
 }
 
 bool gp_file_segment(struct gp_file_writer *w, uint64_t segment, uint64_t cut)
@@ -211,7 +257,7 @@ bool gp_file_put(struct gp_file_writer *w, unsigned char *block, size_t bytes)
 			       "the flight recorder is too small for this job, events are being "
 			       "lost: GPUPROF_RING",
 			       NULL);
-			return false;
+			return fail(w);
 		}
 		if (!begin_part(w, atomic_load(&c->segment), atomic_load(&c->part) + 1,
 				atomic_load(&c->cut)) ||
@@ -232,8 +278,16 @@ bool gp_file_end_segment(struct gp_file_writer *w, uint16_t flags)
 	return put_plain_block(w, GP_BLOCK_END, flags, atomic_load(&w->control->write_offset));
 }
 
+void gp_file_reopen_segment(struct gp_file_writer *w)
+{
+	atomic_fetch_sub(&w->control->write_offset, GP_BLOCK_HEADER);
+	w->segment_bytes -= GP_BLOCK_HEADER;
+}
+
 void gp_file_close(struct gp_file_writer *w)
 {
+	if (w->fd < 0)
+		return;
 	if (!w->is_shared_table || is_still_ours(w))
 		close(w->fd);
 	w->fd = -1;

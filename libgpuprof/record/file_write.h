@@ -17,7 +17,6 @@ struct gp_file_writer {
 		device_minor; /* identity of the file: what is behind fd must still be it */
 	uint64_t inode;
 	bool is_shared_table; /* the job can close our descriptor: look before each write */
-	bool is_failing;      /* the last write failed */
 	uint64_t segment_bytes;
 };
 
@@ -28,6 +27,8 @@ struct gp_file_writer {
 bool gp_file_create(struct gp_file_writer *writer, const char *name);
 /*
  * Starts segment `segment` with first order `cut` in the next slot (ring) or at the end (keep all).
+ * False: the writer stands where it stood. Like every failure here it is counted in the control
+ * page (failed_blocks, has_hole).
  */
 bool gp_file_segment(struct gp_file_writer *writer, uint64_t segment, uint64_t cut);
 /*
@@ -37,6 +38,10 @@ bool gp_file_segment(struct gp_file_writer *writer, uint64_t segment, uint64_t c
 bool gp_file_put(struct gp_file_writer *writer, unsigned char *block, size_t bytes);
 /* Ends the segment: END with `flags`. */
 bool gp_file_end_segment(struct gp_file_writer *writer, uint16_t flags);
+/* Takes the END back: what comes next is written over it. */
+void gp_file_reopen_segment(struct gp_file_writer *writer);
+/* Writes writer->header over the one that is there. errno on false. */
+bool gp_file_put_header(struct gp_file_writer *writer);
 /* Bytes that still fit in the current part; UINT64_MAX when it has no end. */
 uint64_t gp_file_room(const struct gp_file_writer *writer);
 /* In a table shared with the job: moves fd out of the low numbers, which some programs count on. */

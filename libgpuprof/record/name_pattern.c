@@ -1,4 +1,5 @@
 /* %h, %p, %r ... of GPUPROF_OUTPUT -> an absolute path. Nothing is created here. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,8 +36,8 @@ static void put_number(struct text *t, uint64_t number)
 /* The value becomes part of a file name: no separators, no dot first. */
 static void put_value(struct text *t, const char *value)
 {
-	for (; *value; value++) {
-		char c = *value == '/' || (unsigned char)*value < 0x20 ? '_' : *value;
+	for (const char *first = value; *value; value++) {
+		char c = gp_field_byte(*value, value == first);
 		put(t, &c, 1);
 	}
 }
@@ -92,9 +93,11 @@ static void put_moment(struct text *t, uint64_t unix_ns)
 
 static const char *put_variable(struct text *t, const char *at)
 {
-	const char *end = *at == '{' ? strchr(at, '}') : NULL;
-	if (!end || end - at > 64)
+	const char *end = gp_field_variable_end(at);
+	if (!end) {
+		put(t, "%q", 2);
 		return at;
+	}
 	char name[66];
 	memcpy(name, at + 1, (size_t)(end - at - 1));
 	name[end - at - 1] = '\0';
@@ -118,7 +121,8 @@ static void expand(struct text *t, const char *pattern, uint64_t start_unix_ns)
 		pattern += plain;
 		if (*pattern++ == '\0')
 			return;
-		char c = *pattern ? *pattern++ : '%';
+		char c = *pattern;
+		pattern += c != '\0';
 		switch (c) {
 		case 'h':
 			put_host(t);
@@ -144,8 +148,12 @@ static void expand(struct text *t, const char *pattern, uint64_t start_unix_ns)
 		case 'q':
 			pattern = put_variable(t, pattern);
 			break;
+		case '%':
+			put(t, "%", 1);
+			break;
 		default:
-			put(t, &c, 1);
+			put(t, "%", 1);
+			put(t, &c, c != '\0');
 			break;
 		}
 	}
@@ -162,6 +170,8 @@ bool gp_output_name(const char *pattern, uint64_t start_unix_ns, char *out, size
 		put(&t, "/", 1);
 	}
 	expand(&t, pattern, start_unix_ns);
+	if (!t.is_whole)
+		errno = ENAMETOOLONG;
 	return t.is_whole;
 }
 

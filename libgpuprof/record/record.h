@@ -107,10 +107,36 @@ GP_HOT void gp_leave(void)
 	gp_thread.depth = 0;
 }
 
+/* Folds to a constant where the kind is one. */
+GP_HOT bool gp_takes_order(enum gp_kind kind)
+{
+	switch (kind) {
+#define EVENT(id, NAME, name, CLASS, aux, v0, v1, v2, v3) \
+	case GP_##NAME:                                   \
+		return GP_CLASS_##CLASS == GP_CLASS_MEMORY;
+#include "../format/events.def"
+#undef EVENT
+	}
+	return false;
+}
+
+/*
+ * The one atomic of the path. Taken before the record is written: a locked instruction waits for
+ * the stores before it. Relaxed, as it orders nothing but itself: what is published is published by
+ * the head.
+ */
+GP_HOT uint64_t gp_take_order(enum gp_kind kind)
+{
+	return gp_takes_order(kind) ?
+		       atomic_fetch_add_explicit(&gp_control->next_order, 1, memory_order_relaxed) :
+		       0;
+}
+
 /*
  * One slot, zeroed, with time and kind filled in; NULL when the ring is full and the wait was in
- * vain (counted as lost). Nothing is visible to the drain thread until it is committed; an
- * abandoned reservation costs nothing. `time` was taken by the caller and is not before that of the
+ * vain (counted as lost). Nothing is visible to the drain thread until it is committed; a
+ * reservation of a MEMORY kind has its order number and must be committed, an abandoned one of any
+ * other costs nothing. `time` was taken by the caller and is not before that of the
  * thread's last record.
  */
 GP_HOT struct gp_record *gp_reserve_at(enum gp_kind kind, uint64_t time)
@@ -124,7 +150,8 @@ GP_HOT struct gp_record *gp_reserve_at(enum gp_kind kind, uint64_t time)
 	 * ahead, it is ours by then, and neither the store nor the atomic behind it waits.
 	 */
 	__builtin_prefetch(&t->ring->slots[(t->head + GP_SLOTS_AHEAD) & (GP_RING_SLOTS - 1)], 1);
-	*r = (struct gp_record){ .time = time, .kind = (uint16_t)kind };
+	uint64_t order = gp_take_order(kind);
+	*r = (struct gp_record){ .time = time, .order = order, .kind = (uint16_t)kind };
 	return r;
 }
 
@@ -133,18 +160,13 @@ GP_HOT struct gp_record *gp_reserve(enum gp_kind kind)
 	return gp_reserve_at(kind, gp_clock_now());
 }
 
-/*
- * Publishes a MEMORY record: takes its order number (the one atomic of the path), then moves the
- * head. Returns the order.
- */
+/* Publishes a MEMORY record. Returns its order. */
 GP_HOT uint64_t gp_commit_memory(struct gp_record *r)
 {
 	struct gp_thread *t = &gp_thread;
-	uint64_t order =
-		atomic_fetch_add_explicit(&gp_control->next_order, 1, memory_order_relaxed);
-	r->order = order;
+	uint64_t order = r->order;
 	t->head++;
-	/* partner: acquire load of head in drain.c */
+	/* partner: acquire load in load_heads */
 	atomic_store_explicit(&t->ring->head, t->head, memory_order_release);
 	return order;
 }
@@ -153,8 +175,10 @@ GP_HOT uint64_t gp_commit_memory(struct gp_record *r)
 GP_HOT void gp_commit(struct gp_record *r)
 {
 	struct gp_thread *t = &gp_thread;
+	/* where it would lie among the memory events: as of now, nobody waits for it */
 	r->order = atomic_load_explicit(&gp_control->next_order, memory_order_relaxed);
 	t->head += 1u + r->extra;
+	/* partner: acquire load in load_heads */
 	atomic_store_explicit(&t->ring->head, t->head, memory_order_release);
 }
 

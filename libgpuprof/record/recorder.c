@@ -56,6 +56,7 @@ static bool wait_for(bool (*is_done)(void), uint64_t timeout_ns)
 
 static bool is_started(void)
 {
+	/* partner: the store in gp_drain_main: control page and rings are there */
 	return atomic_load(&gp_local->word) != 0;
 }
 
@@ -92,20 +93,26 @@ static void start_process(void)
 	r->generation = generation;
 	r->start = gp_clock_triple();
 	if (!gp_output_name(gp_settings.output, r->start.unix_ns, r->name, sizeof r->name)) {
-		gp_say_errno("nothing is recorded, cannot use", gp_settings.output, ENAMETOOLONG);
+		/* an absolute pattern would do without it */
+		gp_say_refusal(errno == ENAMETOOLONG || errno == ERANGE ?
+				       "cannot use" :
+				       "cannot find the working directory for",
+			       gp_settings.output, errno == ERANGE ? ENAMETOOLONG : errno);
 		atomic_store(&gp_local->word, WORD_OFF);
 		return;
 	}
 	atomic_store(&r->state, GP_RECORDER_STARTING);
 	if (!start_drain()) {
-		gp_say(true, "no thread for the recorder, nothing is recorded", NULL);
+		gp_say_refusal("no thread for the recorder", NULL, 0);
 		atomic_store(&gp_local->word, WORD_OFF);
 		return;
 	}
 	gp_settings_warn();
-	if (!wait_for(is_started, START_WAIT_NS))
+	if (!wait_for(is_started, START_WAIT_NS)) {
 		gp_say(true, "the recording cannot be opened in time, events are lost until it is:",
 		       r->name);
+		gp_list_add("late: ", r->name);
+	}
 }
 
 static void start_once(void)
@@ -125,11 +132,13 @@ static void start_once(void)
 
 static struct gp_ring *find_ring(bool *has_retired)
 {
+	/* partner: release store in gp_ring_place_grow: the view is filled */
 	uint32_t rings = atomic_load_explicit(&gp_control->rings, memory_order_acquire);
 	*has_retired = false;
 	for (uint32_t k = 1; k < rings; k++) {
 		struct gp_ring *ring = gp_recorder.views[k].ring;
 		uint32_t state = GP_RING_FREE;
+		/* partner: release store of FREE in flush_due, which follows the last tail */
 		if (atomic_compare_exchange_strong(&ring->state, &state, GP_RING_ACTIVE))
 			return ring;
 		*has_retired |= state == GP_RING_RETIRED;
@@ -163,7 +172,7 @@ static struct gp_ring *take_ring(uint64_t timeout_ns)
 
 static void define_thread(uint32_t number)
 {
-	struct gp_record record = { .kind = GP_THREAD, .aux = number };
+	struct gp_record record = { .kind = GP_THREAD, .device = GP_DEVICE_UNKNOWN, .aux = number };
 	char name[17] = "";
 	record.thread.tid = (uint64_t)syscall(SYS_gettid);
 	prctl(PR_GET_NAME, name);
@@ -172,7 +181,7 @@ static void define_thread(uint32_t number)
 
 static void join_ring(struct gp_thread *t, struct gp_ring *ring)
 {
-	/* partner: the drain's stores of tail before it set the state to FREE */
+	/* ordered by find_ring's exchange: nobody writes them until this thread does */
 	t->head = atomic_load(&ring->head);
 	t->limit = atomic_load(&ring->tail) + GP_RING_SLOTS;
 	t->is_stalled = 0;
@@ -201,7 +210,7 @@ static bool enter(struct gp_thread *t, enum gp_level least)
 	uint32_t word = atomic_load(&gp_local->word);
 	gp_say_pending();
 	if (word == 0) {
-		atomic_fetch_add(&gp_recorder.lost_without_ring[least == GP_LEVEL_ALL ? 1 : 0], 1);
+		atomic_fetch_add(&gp_recorder.lost_early[least == GP_LEVEL_ALL ? 1 : 0], 1);
 		return false;
 	}
 	t->word = word;
@@ -232,21 +241,18 @@ bool gp_enter_slow(enum gp_level least)
 
 /* ---- a full ring ---- */
 
-static unsigned loss_of(enum gp_kind kind)
-{
-	enum gp_class class = gp_event_infos[kind].class;
-	return class == GP_CLASS_MEMORY ? 0 : class == GP_CLASS_LAUNCH ? 1 : 2;
-}
-
 static void count_lost(struct gp_thread *t, enum gp_kind kind)
 {
 	if (!t->ring) {
-		atomic_fetch_add(&gp_recorder.lost_without_ring[loss_of(kind)], 1);
+		/* partner: none, a total; the drain and the adopter sum it */
+		atomic_fetch_add_explicit(&gp_control->lost[gp_loss_of(kind)], 1,
+					  memory_order_relaxed);
 		return;
 	}
 	_Atomic uint64_t *const counters[] = { &t->ring->lost_memory, &t->ring->lost_launch,
 					       &t->ring->lost_other };
-	_Atomic uint64_t *counter = counters[loss_of(kind)];
+	/* a total of this thread alone: the drain may see it a turn later */
+	_Atomic uint64_t *counter = counters[gp_loss_of(kind)];
 	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
 }
@@ -257,7 +263,10 @@ static bool has_room(struct gp_thread *t, unsigned slots)
 	uint64_t tail = atomic_load_explicit(&t->ring->tail, memory_order_acquire);
 	uint64_t end = tail + GP_RING_SLOTS - (slots - 1), look_again = t->head + GP_RING_SLOTS / 8;
 	t->limit = end < look_again ? end : look_again;
-	/* a quarter full and the drain thread sleeps: it need not wait for its time */
+	/*
+	 * a quarter full and the drain thread sleeps: it need not wait for its time; a hint only,
+	 * so relaxed: who misses it is served at the next turn
+	 */
 	if (t->head - tail > GP_RING_SLOTS / 4 &&
 	    atomic_load_explicit(&gp_recorder.is_asleep, memory_order_relaxed))
 		gp_futex_wake(&gp_recorder.wake);
@@ -297,7 +306,10 @@ struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
 		join(t, 0);
 	if (t->ring && wait_for_room(t, kind, slots)) {
 		record = &t->ring->slots[t->head & (GP_RING_SLOTS - 1)];
-		*record = (struct gp_record){ .time = gp_clock_now(), .kind = (uint16_t)kind };
+		uint64_t order = gp_take_order(kind);
+		*record = (struct gp_record){ .time = gp_clock_now(),
+					      .order = order,
+					      .kind = (uint16_t)kind };
 	} else {
 		count_lost(t, kind);
 		/* so that the next event asks again instead of trusting an old limit */
@@ -313,6 +325,7 @@ void gp_nested(void)
 	if (!t->ring || t->is_drain || t->generation != gp_recorder.generation ||
 	    atomic_load(&gp_local->word) == 0)
 		return;
+	/* a total of this thread alone: the drain may see it a turn later */
 	uint64_t nested = atomic_load_explicit(&t->ring->nested, memory_order_relaxed);
 	atomic_store_explicit(&t->ring->nested, nested + 1, memory_order_relaxed);
 }
@@ -347,6 +360,7 @@ static void end_thread(void *thread)
 	struct gp_thread *t = thread;
 	/* a forked child inherits the key and the value, but not the ring */
 	if (t->ring && t->generation == gp_recorder.generation && atomic_load(&gp_local->word) != 0)
+		/* partner: acquire load in flush_due: the head that it then sees is the last */
 		atomic_store_explicit(&t->ring->state, GP_RING_RETIRED, memory_order_release);
 	t->ring = NULL;
 	t->head = t->limit = 0;

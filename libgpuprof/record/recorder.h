@@ -50,8 +50,11 @@ struct gp_recorder {
 	uint64_t segment_events;
 	uint64_t sequence; /* of blocks with GP_THREAD_NONE */
 	bool has_segment;
-	bool is_walking; /* a checkpoint is being written in slices */
-	char name[1024]; /* GPUPROF_OUTPUT expanded, on the job's thread */
+	bool is_torn;			/* the running checkpoint lacks a block */
+	uint64_t failed_before;		/* control->failed_blocks when the segment began */
+	uint64_t header_ns, retried_ns; /* when the header's losses were looked at; the last try */
+	bool is_walking;		/* a checkpoint is being written in slices */
+	char name[1024];		/* GPUPROF_OUTPUT expanded, on the job's thread */
 	struct gp_clock_triple start;
 	uint32_t generation; /* counts the processes of this line of forks that recorded */
 	char ring_path[256];
@@ -66,8 +69,7 @@ struct gp_recorder {
 	_Atomic uint32_t rings_wanted;
 	_Atomic uint32_t state; /* enum gp_recorder_state */
 	_Atomic uint32_t is_ending;
-	_Atomic uint64_t lost_without_ring[3]; /* memory, launch, other */
-	uint64_t told_without_ring[3];
+	_Atomic uint64_t lost_early[3]; /* memory, launch, other: before there was a control page */
 };
 
 enum gp_recorder_state {
@@ -88,12 +90,25 @@ void gp_ring_place_close(struct gp_recorder *recorder);
 
 /* drain.c */
 void *gp_drain_main(void *recorder);
-/* Writes what ring `view` holds in [tail, seen); frees the slots. */
-bool gp_drain_flush(struct gp_recorder *recorder, struct gp_ring_view *view);
+/* Writes what ring `view` holds in [tail, seen), or counts it as lost; frees the slots. */
+void gp_drain_flush(struct gp_recorder *recorder, struct gp_ring_view *view);
 /* Publishes a record of the recorder's own (ring 0). */
 void gp_drain_tell(struct gp_recorder *recorder, struct gp_record *record, const char *text);
 
+/* losses.c */
+unsigned gp_loss_of(enum gp_kind kind); /* 0 memory, 1 launch, 2 other */
+/* `slots` slots from `tail` on were applied but could not be written. */
+void gp_losses_unwritten(struct gp_recorder *recorder, const struct gp_ring_view *view,
+			 uint64_t tail, uint64_t slots);
+void gp_losses_tell(struct gp_recorder *recorder);
+/* Brings the recording's header up to date, now and then or `is_end`. False: it cannot be. */
+bool gp_losses_keep(struct gp_recorder *recorder, bool is_end);
+/* Is it time to try a new segment after a failure? */
+bool gp_losses_retry(struct gp_recorder *recorder);
+
 /* segment.c: checkpoints and segment turns. */
+/* Appends recorder->block to the segment. */
+bool gp_segment_put(struct gp_recorder *recorder, size_t bytes);
 bool gp_segment_begin(struct gp_recorder *recorder);
 bool gp_segment_is_due(const struct gp_recorder *recorder);
 bool gp_segment_turn(struct gp_recorder *recorder);
@@ -118,7 +133,14 @@ void gp_futex_wake(_Atomic uint32_t *word);
  * path.
  */
 void gp_say_errno(const char *text, const char *subject, int error);
+/* What can be done about what was said just before. */
+void gp_say_hint(const char *hint);
 void gp_say_pending(void);
+/* Why nothing is recorded; also to `gpuprof run`. `subject` may be NULL; error 0: no errno. */
+void gp_say_refusal(const char *why, const char *subject, int error);
+
+/* run_list.c: a line for `gpuprof run` if it started us; `what` is "" for a recording. */
+void gp_list_add(const char *what, const char *text);
 
 /* Anonymous memory that children do not inherit, NULL when there is none; never malloc. */
 void *gp_pages(size_t bytes);

@@ -151,9 +151,16 @@ bool gp_ring_place_open(struct gp_recorder *r)
 	c->slot_bytes = r->writer.header.slot_bytes;
 	memcpy(c->boot_id, r->writer.header.boot_id, sizeof c->boot_id);
 	memcpy(c->output, r->writer.path, sizeof c->output);
+	/* before anybody else can wish for another one */
+	uint32_t level = gp_settings.has_launches ? GP_LEVEL_ALL : GP_LEVEL_MEMORY;
+	atomic_store(&c->level, gp_settings.is_started ? level : GP_LEVEL_OFF);
+	atomic_store(&c->want_level, atomic_load(&c->level));
 	if (!r->is_private)
 		take_lock(r);
-	/* the rest of the page is filled before the magic makes it valid for others */
+	/*
+	 * the rest of the page is filled before the magic makes it valid for others; partner: the
+	 * acquire fence in gp_ring_file_open
+	 */
 	atomic_thread_fence(memory_order_release);
 	c->magic = GP_CONTROL_MAGIC;
 	return true;
@@ -203,7 +210,7 @@ bool gp_ring_place_grow(struct gp_recorder *r)
 	}
 	madvise(ring, GP_RING_BYTES, MADV_DONTFORK);
 	r->views[index] = (struct gp_ring_view){ .ring = ring, .next_order = UINT64_MAX };
-	/* partner: acquire load in recorder.c's ring_take and in other processes */
+	/* partner: acquire load in find_ring and in other processes */
 	atomic_store_explicit(&gp_control->rings, index + 1, memory_order_release);
 	return true;
 }

@@ -10,7 +10,7 @@
 
 #define SAID_MAX 32u
 #define LINE_MAX_BYTES 1400u
-#define PENDING_MAX 4u
+#define PENDING_MAX 8u
 
 static _Atomic(const char *) said[SAID_MAX];
 
@@ -76,11 +76,11 @@ void gp_say_pending(void)
 	}
 }
 
-static void say(const char *text, const char *subject, const char *cause)
+/* Returns the length. `line` is closed by 0. */
+static size_t compose(char line[LINE_MAX_BYTES], const char *text, const char *subject,
+		      const char *cause)
 {
-	char line[LINE_MAX_BYTES];
-	size_t n = append(line, 0, "gpuprof: ");
-	n = append(line, n, text);
+	size_t n = append(line, 0, text);
 	if (subject) {
 		n = append(line, n, " '");
 		n = append(line, n, subject);
@@ -90,6 +90,14 @@ static void say(const char *text, const char *subject, const char *cause)
 		n = append(line, n, ": ");
 		n = append(line, n, cause);
 	}
+	line[n] = '\0';
+	return n;
+}
+
+static void say(const char *before, const char *text)
+{
+	char line[LINE_MAX_BYTES];
+	size_t n = append(line, append(line, 0, before), text);
 	line[n++] = '\n';
 	if (gp_thread.is_drain)
 		keep_line(line, n);
@@ -99,10 +107,13 @@ static void say(const char *text, const char *subject, const char *cause)
 
 void gp_say(bool is_important, const char *text, const char *subject)
 {
-	if ((!is_important && !gp_settings.is_verbose) || was_said(text))
+	/* what is not important is said once a process, by who says it: also in a forked child */
+	if (is_important ? was_said(text) : !gp_settings.is_verbose)
 		return;
 	int kept = errno;
-	say(text, subject, NULL);
+	char line[LINE_MAX_BYTES];
+	compose(line, text, subject, NULL);
+	say("gpuprof: ", line);
 	errno = kept;
 }
 
@@ -123,6 +134,18 @@ static const char *cause_of(int error)
 		return "the file system is read-only";
 	case ENAMETOOLONG:
 		return "the name is too long";
+	case EISDIR:
+		return "it is a directory";
+	case EEXIST:
+		return "it exists and is not a regular file";
+	case ELOOP:
+		return "it is a symbolic link";
+	case EFBIG:
+		return "the file would be too large";
+	case ESTALE:
+		return "another file has taken its place";
+	case EIO:
+		return "the device failed";
 	case EMFILE:
 	case ENFILE:
 		return "too many open files";
@@ -136,6 +159,27 @@ void gp_say_errno(const char *text, const char *subject, int error)
 	if (was_said(text))
 		return;
 	int kept = errno;
-	say(text, subject, cause_of(error));
+	char line[LINE_MAX_BYTES];
+	compose(line, text, subject, cause_of(error));
+	say("gpuprof: ", line);
+	errno = kept;
+}
+
+void gp_say_hint(const char *hint)
+{
+	int kept = errno;
+	if (!was_said(hint))
+		say("hint: ", hint);
+	errno = kept;
+}
+
+void gp_say_refusal(const char *why, const char *subject, int error)
+{
+	int kept = errno;
+	char line[LINE_MAX_BYTES];
+	compose(line, why, subject, error ? cause_of(error) : NULL);
+	if (!was_said(why))
+		say("gpuprof: nothing is recorded, ", line);
+	gp_list_add("failed: ", line);
 	errno = kept;
 }

@@ -26,9 +26,17 @@ static void write_buffer(struct gp_recorder *r, enum gp_block_type type, uint16_
 	size_t length;
 	if (gp_block_encode(r->scratch, &header, r->buffer, GP_BLOCK_RECORDS, 0, r->buffered,
 			    r->block, r->block_capacity, &length) == GP_OK &&
-	    gp_file_put(&r->writer, r->block, length))
+	    gp_segment_put(r, length))
 		r->sequence++;
+	else
+		r->is_torn = true;
 	r->buffered = 0;
+}
+
+bool gp_segment_put(struct gp_recorder *r, size_t bytes)
+{
+	/* what no segment begins cannot be read */
+	return r->has_segment && gp_file_put(&r->writer, r->block, bytes);
 }
 
 static struct gp_record *buffer_take(struct gp_recorder *r, enum gp_block_type type, unsigned slots)
@@ -60,11 +68,14 @@ static void put_live(void *context, const struct gp_live_entry *entry)
 /* The cut is the next order number to be applied: everything before it is in the live state. */
 bool gp_segment_begin(struct gp_recorder *r)
 {
-	r->segment_events = 0;
 	uint64_t segment = r->has_segment ? atomic_load(&gp_control->segment) + 1 : 0;
-	r->has_segment = true;
+	r->failed_before = atomic_load(&gp_control->failed_blocks);
 	if (!gp_file_segment(&r->writer, segment, r->expected))
 		return false;
+	r->has_segment = true;
+	r->is_torn = false;
+	r->segment_events = 0;
+	r->unwritten = 0; /* what was not is in this checkpoint */
 	gp_definitions_visit(&r->definitions, put_definition, r);
 	if (r->buffered)
 		write_buffer(r, GP_BLOCK_DEFINE, 0);
@@ -83,8 +94,12 @@ void gp_segment_slice(struct gp_recorder *r)
 	bool is_over = gp_live_walk_more(r->live, SLICE);
 	if (!is_over && r->buffered < GP_BLOCK_RECORDS / 2)
 		return;
-	write_buffer(r, GP_BLOCK_CHECKPOINT, is_over ? GP_BLOCK_LAST_CHECKPOINT : 0);
+	bool is_last = is_over && !r->is_torn;
+	write_buffer(r, GP_BLOCK_CHECKPOINT, is_last ? GP_BLOCK_LAST_CHECKPOINT : 0);
 	r->is_walking = !is_over;
+	/* all of it, and of what came since: the state is as if nothing had failed */
+	if (is_over && atomic_load(&gp_control->failed_blocks) == r->failed_before)
+		atomic_store(&gp_control->has_hole, 0);
 }
 
 bool gp_segment_is_due(const struct gp_recorder *r)
@@ -107,7 +122,14 @@ static void flush_all(struct gp_recorder *r)
 bool gp_segment_turn(struct gp_recorder *r)
 {
 	flush_all(r);
-	return gp_file_end_segment(&r->writer, 0) && gp_segment_begin(r);
+	if (!r->has_segment)
+		return gp_segment_begin(r);
+	if (!gp_file_end_segment(&r->writer, 0))
+		return false;
+	if (gp_segment_begin(r))
+		return true;
+	gp_file_reopen_segment(&r->writer);
+	return false;
 }
 
 bool gp_segment_seal(struct gp_recorder *r)
@@ -115,5 +137,10 @@ bool gp_segment_seal(struct gp_recorder *r)
 	flush_all(r);
 	while (r->is_walking)
 		gp_segment_slice(r);
-	return gp_file_end_segment(&r->writer, GP_BLOCK_SEALED);
+	/* there may be room by now */
+	if (atomic_load(&gp_control->has_hole))
+		gp_segment_turn(r);
+	while (r->is_walking)
+		gp_segment_slice(r);
+	return r->has_segment && gp_file_end_segment(&r->writer, GP_BLOCK_SEALED);
 }

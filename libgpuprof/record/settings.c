@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../format/on_off.h"
 #include "record.h"
 
 struct gp_settings gp_settings;
@@ -20,29 +21,22 @@ enum option_id {
 };
 
 static const struct {
-	const char *variable, *initial;
+	const char *variable, *value, *initial;
 } options[OPTIONS] = {
-#define OPTION(NAME, variable, flag, letter, value, initial, text) { variable, initial },
+#define OPTION(NAME, variable, flag, letter, value, initial, text) { variable, value, initial },
 #include "../format/options.def"
 #undef OPTION
 };
 
-static const char *option(enum option_id id)
+static const char *option(size_t id)
 {
 	const char *value = getenv(options[id].variable);
 	return value && *value ? value : options[id].initial;
 }
 
-static bool is_yes(const char *text)
-{
-	return strcasecmp(text, "on") == 0 || strcmp(text, "1") == 0 ||
-	       strcasecmp(text, "yes") == 0 || strcasecmp(text, "true") == 0;
-}
-
 static bool is_no(const char *text)
 {
-	return strcasecmp(text, "off") == 0 || strcmp(text, "0") == 0 ||
-	       strcasecmp(text, "no") == 0 || strcasecmp(text, "false") == 0;
+	return gp_on_off_parse(text) == GP_OFF;
 }
 
 /* "512M", "4 MiB", "1g" or bytes. False: not a size. */
@@ -99,7 +93,7 @@ void gp_settings_read(void)
 	s->is_on = !is_no(option(OPTION_SWITCH));
 	if (*only && !is_in_list(only, program_invocation_short_name))
 		s->is_on = false;
-	s->is_verbose = is_yes(option(OPTION_VERBOSE));
+	s->is_verbose = gp_on_off_parse(option(OPTION_VERBOSE)) == GP_ON;
 	s->has_launches = !is_no(option(OPTION_LAUNCHES));
 	s->is_started = !is_no(option(OPTION_START));
 	copy(s->output, sizeof s->output, option(OPTION_OUTPUT));
@@ -123,7 +117,50 @@ static bool is_known(const char *entry, size_t name)
 	return false;
 }
 
-/* How many letters differ, position by position: enough to name the nearest known variable. */
+/* ---- what a process that records says of its variables ---- */
+
+static void add(char *line, size_t capacity, const char *text)
+{
+	size_t at = strlen(line), n = strlen(text);
+	if (n < capacity - at)
+		memcpy(line + at, text, n + 1);
+}
+
+/* Up to 60 bytes of a stranger's text: it goes to a terminal. */
+static void add_quoted(char *line, size_t capacity, const char *text, size_t n)
+{
+	char quoted[64] = "'";
+	size_t at = 1;
+	for (; n && at < sizeof quoted - 2; n--, text++)
+		quoted[at++] = (unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text;
+	quoted[at] = '\'';
+	add(line, capacity, quoted);
+}
+
+static void warn_of_value(size_t k)
+{
+	static char lines[OPTIONS][200]; /* gp_say knows what it said by its address */
+	const char *text = option(k), *cause = NULL, *flaw = NULL;
+	uint64_t bytes;
+	if (strcmp(options[k].value, "SIZE") == 0 && !size_parse(text, &bytes))
+		cause = " is not a size";
+	else if (strstr(options[k].value, "off") && gp_on_off_parse(text) == GP_NEITHER)
+		cause = " is neither on nor off";
+	else if (strcmp(options[k].value, "PATTERN") == 0 && (flaw = gp_output_flaw(text)))
+		cause = " stands for nothing and is kept as it is";
+	if (!cause)
+		return;
+	size_t n = flaw ? strnlen(flaw, 2) : strlen(text);
+	lines[k][0] = '\0';
+	add(lines[k], sizeof lines[k], "bad value of '");
+	add(lines[k], sizeof lines[k], options[k].variable);
+	add(lines[k], sizeof lines[k], "': ");
+	add_quoted(lines[k], sizeof lines[k], flaw ? flaw : text, n);
+	add(lines[k], sizeof lines[k], cause);
+	gp_say(true, lines[k], NULL);
+}
+
+/* How many letters differ between a common beginning and a common end. */
 static size_t distance(const char *a, size_t an, const char *b)
 {
 	size_t bn = strlen(b), prefix = 0, suffix = 0, shorter = an < bn ? an : bn;
@@ -134,11 +171,25 @@ static size_t distance(const char *a, size_t an, const char *b)
 	return (an > bn ? an : bn) - prefix - suffix;
 }
 
-void gp_settings_warn(void)
+/* NULL: none of them is near. */
+static const char *nearest(const char *entry, size_t name)
 {
-	uint64_t bytes;
-	if (!size_parse(option(OPTION_RING), &bytes))
-		gp_say(true, "GPUPROF_RING is not a size, 512M is used:", option(OPTION_RING));
+	const char *best = NULL;
+	size_t least = (name - strlen("GPUPROF_")) / 3 + 2;
+	for (size_t k = OPTION_OUTPUT; k < OPTIONS; k++) {
+		size_t d = distance(entry, name, options[k].variable);
+		if (d >= least)
+			continue;
+		least = d;
+		best = options[k].variable;
+	}
+	return best;
+}
+
+static void warn_of_names(void)
+{
+	static char line[1200] = "unknown variable ";
+	size_t start = strlen("unknown variable ");
 	for (char **entry = environ; entry && *entry; entry++) {
 		const char *equal = strchr(*entry, '=');
 		if (!equal || strncmp(*entry, "GPUPROF_", 8) != 0)
@@ -146,23 +197,23 @@ void gp_settings_warn(void)
 		size_t name = (size_t)(equal - *entry);
 		if (is_known(*entry, name))
 			continue;
-		size_t best = OPTION_OUTPUT, best_distance = SIZE_MAX;
-		for (size_t k = OPTION_OUTPUT; k < OPTIONS; k++) {
-			size_t d = distance(*entry, name, options[k].variable);
-			if (d < best_distance) {
-				best_distance = d;
-				best = k;
-			}
-		}
-		char line[256];
-		if (name > 100)
-			name = 100;
-		memcpy(line, *entry, name);
-		static const char middle[] = "', did you mean '";
-		memcpy(line + name, middle, sizeof middle - 1);
-		copy(line + name + sizeof middle - 1, sizeof line - name - sizeof middle,
-		     options[best].variable);
-		gp_say(true, "unknown variable", line);
-		return; /* the first one is enough to make the user look */
+		if (line[start])
+			add(line, sizeof line, ", ");
+		add_quoted(line, sizeof line, *entry, name);
+		const char *near = nearest(*entry, name);
+		if (!near)
+			continue;
+		add(line, sizeof line, " (did you mean '");
+		add(line, sizeof line, near);
+		add(line, sizeof line, "'?)");
 	}
+	if (line[start])
+		gp_say(true, line, NULL);
+}
+
+void gp_settings_warn(void)
+{
+	for (size_t k = 0; k < OPTIONS; k++)
+		warn_of_value(k);
+	warn_of_names();
 }

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../format/name_fields.h"
+
 struct gp_settings {
 	bool is_on;
 	bool is_verbose;
@@ -19,12 +21,13 @@ struct gp_settings {
 extern struct gp_settings gp_settings __attribute__((visibility("hidden")));
 
 void gp_settings_read(void);
-/* Names unknown GPUPROF_* variables on stderr. */
+/* Names unknown GPUPROF_* variables and bad values on stderr. */
 void gp_settings_warn(void);
 
 /*
- * Expands the output pattern into an absolute path. False: does not fit. Reads the environment: on
- * a thread of the job, never on the drain thread.
+ * Expands the output pattern into an absolute path. False: errno says why (ENAMETOOLONG, or what
+ * keeps the working directory from being known). Reads the environment: on a thread of the job,
+ * never on the drain thread. A % that stands for nothing is kept with what follows it.
  */
 bool gp_output_name(const char *pattern, uint64_t start_unix_ns, char *out, size_t capacity);
 /* The attempt's name: attempt 0 is `name` itself, attempt n has ".n+1" before the extension. */

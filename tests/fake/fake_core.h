@@ -234,6 +234,16 @@ static unsigned fake_faults_used;
 static _Atomic uint32_t fake_attention = 1;
 static _Atomic bool fake_is_initialised;
 
+static void fake_tell_fault(enum fake_row row)
+{
+	const char *path = getenv("FAKE_CUDA_FAILED");
+	FILE *file = path ? fopen(path, "ae") : NULL;
+	if (!file)
+		return;
+	fprintf(file, "%s\n", fake_functions[row].symbol);
+	fclose(file);
+}
+
 static __attribute__((noinline, cold)) CUresult fake_enter_slow(enum fake_row row)
 {
 	if (!atomic_load(&fake_is_initialised) && row != FAKE_cuInit &&
@@ -245,8 +255,10 @@ static __attribute__((noinline, cold)) CUresult fake_enter_slow(enum fake_row ro
 		if (fake_faults[i].row != row)
 			continue;
 		uint64_t number = atomic_fetch_add(&fake_faults[i].calls, 1) + 1;
-		if (fake_faults[i].number == 0 || number == fake_faults[i].number)
+		if (fake_faults[i].number == 0 || number == fake_faults[i].number) {
+			fake_tell_fault(row);
 			return fake_faults[i].code;
+		}
 	}
 	return CUDA_SUCCESS;
 }

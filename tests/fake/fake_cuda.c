@@ -8,6 +8,7 @@
  *   FAKE_CUDA_VERSION    of the driver (13000): newer functions do not exist
  *   FAKE_CUDA_MISSING    SYMBOL,SYMBOL...: these do not exist either
  *   FAKE_CUDA_FAIL       SYMBOL:NUMBER[:CODE],...: that call fails (0: each) with CODE (2)
+ *   FAKE_CUDA_FAILED     file to which each such failure adds a line, the symbol
  *   FAKE_CUDA_LAUNCH_NS  what a launch takes
  *   FAKE_CUDA_FREE_US    what a free takes
  *

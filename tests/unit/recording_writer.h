@@ -269,14 +269,14 @@ struct expected {
 	uint64_t entries, launches, order;
 };
 
-static struct expected expect(const struct writer *w)
+static inline struct expected expect(const struct writer *w)
 {
 	return (struct expected){ *gp_live_device(w->live, 0), gp_live_entries(w->live),
 				  gp_live_count(w->live, GP_LAUNCH), w->order };
 }
 
 /* Reads all of it. Order must be exact: each MEMORY event's number one more than the last. */
-static void assert_reads(const char *path, const struct expected *e, bool is_complete)
+static inline void assert_reads(const char *path, const struct expected *e, bool is_complete)
 {
 	struct gp_recording *r;
 	struct gp_damage why;

@@ -27,6 +27,9 @@ static struct gp_file_header sample(void)
 		.boot_id = "0c1c8a6e-7d7e-4a49-8a2c-000000000000",
 		.hostname = "node7",
 		.ring_path = "/dev/shm/gpuprof-ring-0-4242-99",
+		.flags = GP_FILE_HAS_HOLE,
+		.lost = { 1, 2, 3, UINT64_MAX },
+		.failed_blocks = 5,
 	};
 	memset(h.command, 'x', sizeof h.command - 1);
 	return h;

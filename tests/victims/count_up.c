@@ -4,20 +4,12 @@
  */
 #include "victim.h"
 
-#include <stdatomic.h>
 #include <sys/mman.h>
 
-#define THREADS_MAX 8
-
-struct page {
-	_Atomic uint64_t pid;
-	struct {
-		_Alignas(64) _Atomic uint64_t allocs, frees;
-	} thread[THREADS_MAX];
-};
+#include "count_page.h"
 
 static struct driver driver;
-static struct page *page;
+static struct count_page *page;
 
 static void *work(void *argument)
 {
@@ -36,7 +28,7 @@ static void *work(void *argument)
 int main(int argc, char **argv)
 {
 	long threads = argc > 2 ? atol(argv[2]) : 2;
-	must(argc > 1 && threads >= 1 && threads <= THREADS_MAX);
+	must(argc > 1 && threads >= 1 && threads <= COUNT_THREADS);
 	int file = open(argv[1], O_RDWR | O_CREAT, 0600);
 	must(file >= 0 && ftruncate(file, sizeof *page) == 0);
 	page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -118,6 +119,47 @@ static inline void alloc_and_free(const struct driver *driver, unsigned long pai
 		must(driver->cuMemFree_v2(must_alloc(driver, 512 + i % 64 * 512)) == CUDA_SUCCESS);
 		work_for(2000);
 	}
+}
+
+/* A recording of 1000 pairs, complete however the victim ends now. */
+static inline void claim_thousand(const char *last_word)
+{
+	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	alloc_and_free(&driver, 1000);
+	claim("alloc", 1000);
+	claim("free", 1000);
+	claim("complete", 1);
+	claim_recordings(1);
+	printf("%s\n", last_word);
+	fflush(stdout);
+}
+
+struct busy_thread {
+	struct driver driver;
+	unsigned long pairs; /* after which it posts */
+	sem_t is_busy;
+};
+
+static inline void *keep_busy(void *argument)
+{
+	struct busy_thread *busy = argument;
+	must(driver_use(&busy->driver, 0));
+	for (unsigned long i = 1;; i++) {
+		alloc_and_free(&busy->driver, 1);
+		if (i == busy->pairs)
+			sem_post(&busy->is_busy);
+	}
+	return NULL;
+}
+
+/* Starts a thread that allocates and frees until the process ends. */
+static inline void busy_thread_start(struct busy_thread *busy, unsigned long pairs)
+{
+	pthread_t thread;
+	busy->driver = need_driver(DOOR_PROC_ADDRESS);
+	busy->pairs = pairs;
+	must(sem_init(&busy->is_busy, 0, 0) == 0);
+	must(pthread_create(&thread, NULL, keep_busy, busy) == 0);
 }
 
 /* Waits for a child; its exit status, or 1000 + the signal that ended it. */

@@ -1,0 +1,91 @@
+/*
+ * Where events are missing, the figures that follow are not certain: notes from when to when, and
+ * tells the state that anything may have come and gone, so that it takes the framework's own totals
+ * over and blames nobody.
+ */
+#include "recording.h"
+
+static void open_span(struct gp_doubt *d, int64_t from_ns)
+{
+	if (d->is_open)
+		return;
+	d->is_open = true;
+	if (d->spans < GP_SPANS_KEPT)
+		d->span[d->spans++].from_ns = from_ns > 0 ? from_ns : 0;
+}
+
+static void close_span(struct gp_doubt *d, int64_t to_ns)
+{
+	struct gp_span *last = &d->span[d->spans - 1];
+	d->is_open = false;
+	last->to_ns = to_ns > last->from_ns ? to_ns : last->from_ns;
+}
+
+/* Applied like a LOST record, but none that the recorder wrote: it is not counted as one. */
+static void excuse(struct gp_recording *r, uint64_t from, uint64_t to)
+{
+	uint64_t span = to - from, count = gp_live_count(r->live, GP_LOST);
+	const struct gp_record lost = {
+		.kind = GP_LOST,
+		.order = from,
+		.aux = span < UINT32_MAX ? (uint32_t)span : UINT32_MAX,
+	};
+	gp_live_apply(r->live, &lost);
+	gp_live_count_set(r->live, GP_LOST, count);
+}
+
+static int64_t last_ns(const struct gp_recording *r)
+{
+	return r->doubt.last != 0 ? gp_tick_ns(&r->tick, r->doubt.last) : 0;
+}
+
+static void see_memory(struct gp_recording *r, const struct gp_record *record)
+{
+	/* numbers start at 0: before the first event nothing tells 0 from none */
+	uint64_t newest = gp_live_count(r->live, GP_COUNT_NEWEST_ORDER);
+	if (record->order <= newest + 1)
+		return;
+	open_span(&r->doubt, last_ns(r));
+	excuse(r, newest + 1, record->order);
+}
+
+void gp_doubt_see(struct gp_recording *r, const struct gp_record *record)
+{
+	if (record->kind >= GP_KINDS)
+		return;
+	if (gp_event_infos[record->kind].class == GP_CLASS_MEMORY) {
+		if (__builtin_expect(r->index.missing_to != 0, 0))
+			see_memory(r, record);
+		r->doubt.last = record->time;
+	} else if (record->kind == GP_LOST && record->lost.memory != 0) {
+		open_span(&r->doubt, gp_tick_ns(&r->tick, record->time));
+	}
+}
+
+void gp_doubt_open(struct gp_recording *r)
+{
+	open_span(&r->doubt, last_ns(r));
+	excuse(r, 0, r->index.segment[r->segment].cut);
+}
+
+void gp_doubt_settle(struct gp_recording *r, int64_t at_ns)
+{
+	bool is_lossy = gp_live_count(r->live, GP_COUNT_LOST_MEMORY) != 0;
+	if (r->doubt.is_open && !is_lossy)
+		close_span(&r->doubt, at_ns);
+	else if (is_lossy)
+		open_span(&r->doubt, at_ns);
+}
+
+void gp_doubt_end(struct gp_recording *r, int64_t end_ns)
+{
+	const struct gp_index *x = &r->index;
+	uint64_t newest = gp_live_count(r->live, GP_COUNT_NEWEST_ORDER);
+	bool is_behind = x->missing_to > newest || (x->missing_to != 0 && newest == 0);
+	if (x->segments == 0 || x->missing_segment < x->segment[r->loaded].number)
+		is_behind = false;
+	if (x->damages > 0 && is_behind)
+		open_span(&r->doubt, last_ns(r));
+	if (r->doubt.is_open)
+		close_span(&r->doubt, end_ns);
+}

@@ -1,0 +1,108 @@
+"""Drives `gpuprof run` where a shell cannot: signals, a terminal, a killed run. drive_run.py WHAT"""
+import glob
+import os
+import pty
+import signal
+import subprocess
+import sys
+
+ALLOCATE = """
+import ctypes, os, signal, sys
+signal.alarm(50)  # whatever becomes of the test
+cuda = ctypes.CDLL("libcuda.so.1")
+address = ctypes.c_void_p()
+assert cuda.cuInit(0) == 0 and cuda.cuCtxCreate_v2(ctypes.byref(address), 0, 0) == 0
+def allocate():
+    assert cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(4096)) == 0
+allocate()
+"""
+CAUGHT = ALLOCATE + """
+def caught(number, frame):
+    print("job:", signal.Signals(number).name, flush=True)
+    if number == signal.SIGTERM:
+        sys.exit(7)
+for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+    signal.signal(number, caught)
+print("job: ready", flush=True)
+while True:
+    signal.pause()
+"""
+SURVIVES = ALLOCATE + """
+print("job: ready", flush=True)
+sys.stdin.readline()
+allocate()
+print("job: goes on", flush=True)
+"""
+
+
+def run(job, *options, **more):
+    words = ["gpuprof", "run", "-q", *options, "--", sys.executable, "-c", job]
+    return subprocess.Popen(words, text=True, **more)
+
+
+def status(of):
+    return "killed by " + signal.Signals(-of).name if of < 0 else "exit %d" % of
+
+
+def signals():
+    """What is sent to run alone reaches the job, once each."""
+    process = run(CAUGHT, "-o", "s.gpr", stdout=subprocess.PIPE)
+    print(process.stdout.readline(), end="")
+    for number in (signal.SIGINT, signal.SIGUSR1, signal.SIGHUP, signal.SIGUSR2, signal.SIGTERM):
+        process.send_signal(number)
+        print(process.stdout.readline(), end="")
+    print(process.stdout.read() or "no more", status(process.wait()))
+
+
+def terminal():
+    """Ctrl-C reaches the whole group by itself: the job gets it once, not twice."""
+    pid, end = pty.fork()
+    if pid == 0:
+        os.execvp("gpuprof", ["gpuprof", "run", "-q", "-o", "t.gpr", "--", sys.executable, "-c", CAUGHT])
+    with os.fdopen(end, "r+b", buffering=0) as tty:
+        def hear(word):
+            text = b""
+            while word not in text:
+                text += tty.read(1)
+            return text
+        hear(b"job: ready")
+        tty.write(b"\x03")
+        text = hear(b"SIGINT")
+        os.kill(pid, signal.SIGUSR1)
+        text += hear(b"SIGUSR1")
+        os.kill(pid, signal.SIGTERM)
+        text += hear(b"SIGTERM")
+        print(text.count(b"SIGINT"), text.count(b"SIGUSR1"), text.count(b"SIGTERM"))
+        # while the terminal is there: its end would be one more signal
+        print(status(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])))
+
+
+def deaths():
+    """run ends by the signal that ended the job."""
+    for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGINT):
+        job = "import os, resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0)); os.kill(os.getpid(), %d)" % number
+        before = "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL); "
+        print(status(run(before + job).wait()))
+
+
+def killed():
+    """The job of a killed run goes on and is recorded; the next run removes the list."""
+    os.mkdir("lists")
+    os.environ["TMPDIR"] = os.path.abspath("lists")
+    process = run(SURVIVES, "-o", "k.gpr", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    print(process.stdout.readline(), end="")
+    other = run(SURVIVES, "-o", "other.gpr", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    print("other", other.stdout.readline(), end="")
+    process.kill()
+    process.wait()
+    print(len(glob.glob("lists/*")), "lists")
+    subprocess.run(["gpuprof", "run", "-q", "true"], check=True)
+    print(len(glob.glob("lists/*")), "list, of the run that lives")
+    process.stdin.write("\n")
+    process.stdin.close()
+    print(process.stdout.read(), end="")  # to its end: the job has ended
+    print("other", other.communicate("\n")[0], end="")
+    print(len(glob.glob("lists/*")), "lists")
+
+
+{what.__name__: what for what in (signals, terminal, deaths, killed)}[sys.argv[1]]()

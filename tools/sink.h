@@ -1,0 +1,34 @@
+/*
+ * Where a report goes: stdout, or a file that appears under its name only when the report is whole.
+ * Files are new and of mode 0600, also where they replace another.
+ */
+#ifndef GP_SINK_H
+#define GP_SINK_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+struct gp_sink {
+	FILE *out;
+	const char *path; /* as the user named it; NULL: stdout */
+	bool has_report;  /* the caller sets it: something was read and reported */
+	/* the file that is written, and what it is renamed to; "": none, it has its name already */
+	char written[PATH_MAX], target[PATH_MAX];
+};
+
+/*
+ * NULL as `path`: stdout. `inputs`: what the report will read, of which `path` must be none.
+ * `may_replace`: a file of that name is replaced when the report is whole; a device or a pipe is
+ * written to. Returns GP_EXIT_OK, or says why not and returns the exit status of the command.
+ */
+int gp_sink_open(struct gp_sink *sink, const char *path, bool may_replace, char *const *inputs,
+		 int count);
+
+/*
+ * `exit_status`: of the report so far. Without a report, or when it failed, no file is left, and
+ * what was to be replaced stays as it was. Returns the exit status of the command.
+ */
+int gp_sink_close(struct gp_sink *sink, int exit_status);
+
+#endif
