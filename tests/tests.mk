@@ -2,7 +2,7 @@
 STORM_KILLS ?= 12
 FULL        ?=
 RESULTS     := $(abspath $(BUILD))/run/results
-SUITES      := unit cli shell victim failures driver_failures interposers namespaces storm/kill_points storm/sigkill
+SUITES      := unit cli format shell victim failures driver_failures interposers namespaces storm/kill_points storm/sigkill
 
 $(BUILD)/fake/libconstructor.so: tests/fake/constructor.c
 	@mkdir -p $(@D)
@@ -22,9 +22,15 @@ $(BUILD)/storm/%: tests/storm/%.c $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -o $@ $< $(BUILD)/libgpuprof-read.a $(ZSTD_STATIC) -lm -ldl
 
+# a second reader, written from docs/FORMAT.md alone: it sees nothing of libgpuprof
+GOLDEN := $(BUILD)/format/golden_replay
+$(GOLDEN): tests/format/golden_decoder.c tests/format/golden_replay.c tests/format/golden.h
+	@mkdir -p $(@D)
+	$(CC) $(filter-out -MMD -MP,$(BASE)) -o $@ $(filter %.c,$^) $(ZSTD_STATIC)
+
 FAKES  := $(addprefix $(BUILD)/fake/,libcuda.so.1 libc10.so libconstructor.so failing.so kill_at_write.so other_interposer.so)
 JUDGES := $(addprefix $(BUILD)/storm/,expect storm)
-TESTED := all $(UNIT) $(VICTIMS) $(FAKES) $(JUDGES)
+TESTED := all $(UNIT) $(VICTIMS) $(FAKES) $(JUDGES) $(GOLDEN)
 
 tests: $(TESTED) ## build every test
 
@@ -32,6 +38,7 @@ check: $(TESTED) ## run every test that needs no GPU
 	@mkdir -p $(BUILD)/run && rm -f $(RESULTS)
 	-@RESULTS=$(RESULTS) tests/run_units.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_cli.sh $(BUILD)
+	-@RESULTS=$(RESULTS) tests/run_format.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_shell.sh $(BUILD)
 	-@RESULTS=$(RESULTS) FULL=$(FULL) tests/run_victims.sh $(BUILD)
 	-@RESULTS=$(RESULTS) CALLS_MAX=$(if $(FULL),1000,30) tests/run_failures.sh $(BUILD)

@@ -246,7 +246,7 @@ section_cost() {
 	for null in --null ""; do
 		seconds=${COST_SECONDS:-60}
 		[ -n "$null" ] && seconds=12
-		LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/cost$null.gpr timeout -k 10 150 \
+		LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/cost$null.gpr timeout -k 10 "$((seconds + 90))" \
 			"$python" "$here/paired_cost.py" --control-level "$build/gpu/control_level" \
 			--seconds "$seconds" --json "$work/cost$null.json" $null 2>"$work/cost.err"
 		[ $? -le 1 ] || { say "FAIL cost: did not finish"; tail -n 15 "$work/cost.err"; }

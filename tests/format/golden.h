@@ -1,0 +1,45 @@
+/* A second reader of recordings, written from docs/FORMAT.md alone: no line is libgpuprof's. */
+#ifndef GOLDEN_H
+#define GOLDEN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define NO_THREAD 0xffffffffu
+
+enum { SEGMENT = 1, DEFINE, CHECKPOINT, EVENTS, END };
+enum { LATE = 1, LAST_CHECKPOINT = 2, SEALED = 4 };
+
+struct block {
+	uint64_t offset, sequence, first_order, last_order, ticks, mono_ns;
+	uint32_t segment, part, thread, records, raw_bytes, stored_bytes;
+	uint16_t type, flags;
+};
+
+struct record {
+	uint64_t time, order, v[5], stack; // v[4]: aux
+	uint64_t key, key_time;		   // where it is merged
+	size_t index;
+	char *text;
+	uint32_t thread, text_bytes;
+	uint16_t kind, code;
+	uint8_t device, space;
+};
+
+// What recording says: its blocks in the order of segments and parts, and one clock for all times.
+extern struct block *blocks;
+extern size_t n_blocks;
+// The records of the blocks that were read so far.
+extern struct record *records;
+extern size_t n_records;
+
+// Memory, launch, other events and nested calls that the file's header says are lost.
+extern uint64_t header_lost[4];
+
+void open_recording(const char *name);
+void read_payload(const struct block *b);
+int64_t nanoseconds(uint64_t ticks);
+void need(int holds, const char *what);
+void *grown(void *list, size_t n, size_t size);
+
+#endif

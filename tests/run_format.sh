@@ -1,0 +1,69 @@
+#!/bin/sh
+# A second reader, written from docs/FORMAT.md alone, must read what gpuprof reads: each event of `dump --json`, and what
+# it knows of `info --json` and `timeline --json`.  run_format.sh BUILD
+build=$(cd "$1" && pwd) || exit 2
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$build/run/format
+results=${RESULTS:-$dir/results}
+failed=0
+rm -rf "$dir"
+mkdir -p "$dir"
+
+say() {
+	echo "$1 format/$2 $3" >>"$results"
+	[ "$1" = pass ] || echo "$1 $2: $3"
+	[ "$1" != fail ] || failed=1
+}
+
+# record NAME RING PROGRAM ARGUMENT
+record() {
+	LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_RING=$2 GPUPROF_OUTPUT=$dir/$1.gpr \
+		"$build/victims/$3" "$4" >"$dir/$1.out" 2>&1
+}
+
+# compare NAME RECORDING: `why` is empty when both readers say the same
+compare() {
+	ours=$dir/$1.decoded theirs=$dir/$1.dumped why=
+	"$build/format/golden_replay" "$here/../docs/FORMAT.md" "$2" >"$ours" 2>"$dir/$1.err" || why="the decoder: $(cat "$dir/$1.err")"
+	[ -z "$why" ] || return
+	"$build/gpuprof" dump --json "$2" >"$theirs" || why="gpuprof dump fails"
+	[ -s "$ours" ] || why="no events"
+	cmp -s "$ours" "$theirs" || why="other events: diff $ours $theirs"
+	"$build/format/golden_replay" --sums "$here/../docs/FORMAT.md" "$2" >"$dir/$1.sums" || why="$why no sums"
+	{
+		"$build/gpuprof" info --json "$2"
+		"$build/gpuprof" timeline --json "$2"
+	} | sed 's/^ *//; s/, "missed_routes": [0-9]*//' | grep -E '^"((events|lost|self_check)": \{"|.*_peak_.*": )' >"$dir/$1.all"
+	# only the lines that the decoder knows
+	sed 's/:.*//' "$dir/$1.sums" | sort -u | grep -Ff - "$dir/$1.all" >"$dir/$1.told"
+	grep -q '^"events": {"' "$dir/$1.sums" || why="$why no counts"
+	cmp -s "$dir/$1.sums" "$dir/$1.told" || why="$why other sums: diff $dir/$1.sums $dir/$1.told"
+	[ -n "$why" ] || rm -f "$ours" "$theirs"
+}
+
+judge() {
+	compare "$1" "$2"
+	if [ -z "$why" ]; then
+		say pass "$1"
+	else
+		say fail "$1" "$why"
+	fi
+}
+
+wrapped() {
+	record "$@"
+	if "$build/gpuprof" info --json "$dir/$1.gpr" | grep -q '"kept_from_ns": 0,'; then
+		say fail "$1" "the ring was not full: nothing was overwritten"
+	else
+		judge "$1" "$dir/$1.gpr"
+	fi
+}
+
+for file in "$here"/data/*.gpr; do
+	judge "$(basename "$file" .gpr)" "$file"
+done
+record keep_all 0 training_loop 20
+judge keep_all "$dir/keep_all.gpr"
+wrapped wrapped 1M training_loop 200
+wrapped wrapped_mappings 2M expandable 500
+exit $failed
