@@ -2,7 +2,7 @@
 STORM_KILLS ?= 12
 FULL        ?=
 RESULTS     := $(abspath $(BUILD))/run/results
-SUITES      := unit cli format shell victim failures driver_failures interposers namespaces storm/kill_points storm/sigkill
+SUITES      := unit cli format python shell victim failures driver_failures interposers namespaces storm/kill_points storm/sigkill
 
 $(BUILD)/fake/libconstructor.so: tests/fake/constructor.c
 	@mkdir -p $(@D)
@@ -30,7 +30,7 @@ $(GOLDEN): tests/format/golden_decoder.c tests/format/golden_replay.c tests/form
 
 FAKES  := $(addprefix $(BUILD)/fake/,libcuda.so.1 libc10.so libconstructor.so failing.so kill_at_write.so other_interposer.so)
 JUDGES := $(addprefix $(BUILD)/storm/,expect storm)
-TESTED := all $(UNIT) $(VICTIMS) $(FAKES) $(JUDGES) $(GOLDEN)
+TESTED := all $(UNIT) $(VICTIMS) $(FAKES) $(JUDGES) $(GOLDEN) $(BUILD)/python/libwitness.so
 
 tests: $(TESTED) ## build every test
 
@@ -39,6 +39,7 @@ check: $(TESTED) ## run every test that needs no GPU
 	-@RESULTS=$(RESULTS) tests/run_units.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_cli.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_format.sh $(BUILD)
+	-@RESULTS=$(RESULTS) FULL=$(FULL) tests/run_python.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_shell.sh $(BUILD)
 	-@RESULTS=$(RESULTS) FULL=$(FULL) tests/run_victims.sh $(BUILD)
 	-@RESULTS=$(RESULTS) CALLS_MAX=$(if $(FULL),1000,30) tests/run_failures.sh $(BUILD)

@@ -1,0 +1,11 @@
+# Python's own frames, under every interpreter of this machine.
+PYTHON_OBJ := $(filter $(BUILD)/read/libgpuprof/record/python_%,$(RECORD_OBJ))
+$(BUILD)/python/libwitness.so: tests/python/witness.c $(PYTHON_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fPIC -shared -o $@ $< $(PYTHON_OBJ) -lpthread -ldl
+
+tests: $(BUILD)/python/libwitness.so
+check-python: $(BUILD)/python/libwitness.so ## walk Python's frames under every interpreter of this machine (PYTHONS, FULL=1)
+	@FULL=$(FULL) tests/run_python.sh $(BUILD)
+
+.PHONY: check-python
