@@ -18,6 +18,7 @@ compiles() {
 	return "$status"
 }
 has_static_zstd() { compiles zstd.h -l:libzstd.a; }
+has_unwind() { [ -e "$("$compiler" -print-file-name=libunwind.so.8)" ]; }
 has_clang_format() {
 	command -v clang-format-14 >/dev/null ||
 		{ command -v clang-format >/dev/null && clang-format --version | grep -q 'version 14\.'; }
@@ -34,6 +35,7 @@ need libc6-dev compiles stdio.h
 need binutils have readelf
 need python3 have python3
 need libzstd-dev has_static_zstd
+need libunwind8 has_unwind
 need libcmocka-dev compiles cmocka.h -lcmocka
 wish git have git
 wish clang-format-14 has_clang_format
