@@ -54,9 +54,10 @@ struct gp_stack_entry {
 		struct {
 			uint32_t code;
 			int32_t offset; /* bytes, of the instruction */
-			uint32_t line;	/* 0: none */
-			uint32_t is_entry;
-			uint64_t zero;
+			/* entered from C; C frames beyond it of which no frame is shown */
+			uint32_t is_entry, bare_entries;
+			uint32_t line; /* 0: none */
+			uint32_t zero;
 		} python;
 		struct {
 			uint64_t address, identity;

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../state/stack_define.h"
 #include "recording.h"
 
 #define TIME_ROUNDING 65536u /* ticks */
@@ -33,6 +34,11 @@ struct adopter {
 	struct gp_record *record; /* one decoded block */
 	unsigned char *block;
 	uint64_t events;
+	const struct gp_ring *chunk[GP_STACK_CHUNKS_MAX]; /* of the table of stacks */
+	unsigned char *is_told;				  /* a bit a stack entry */
+	struct gp_record *definition;			  /* GP_BLOCK_RECORDS, on their way */
+	uint64_t definitions;
+	enum gp_status define_status;
 };
 
 static enum gp_status write_at(const struct adopter *a, const unsigned char *bytes, size_t n,
@@ -128,18 +134,16 @@ static uint64_t block_slots(struct adopter *a, const struct gp_ring *ring, uint6
 	return at - tail;
 }
 
-static enum gp_status put_block(struct adopter *a, struct gp_ring *ring, uint64_t tail,
-				uint64_t slots, bool is_late)
+/* A block of `slots` slots from `base`, which has room for `room` of them, wrapping. */
+static enum gp_status put_block(struct adopter *a, struct gp_block_header header,
+				const struct gp_record *base, uint64_t room, uint64_t tail,
+				uint64_t slots)
 {
 	for (;;) {
-		struct gp_block_header header =
-			make_header(a, GP_BLOCK_EVENTS, is_late ? GP_BLOCK_LATE : 0);
-		header.thread = ring->thread;
-		header.sequence = atomic_load(&ring->sequence);
 		size_t length;
-		enum gp_status status =
-			gp_block_encode(a->scratch, &header, ring->slots, GP_RING_SLOTS, tail,
-					slots, a->block, gp_block_bound(), &length);
+		header.part = a->part;
+		enum gp_status status = gp_block_encode(a->scratch, &header, base, room, tail,
+							slots, a->block, gp_block_bound(), &length);
 		if (status != GP_OK)
 			return status;
 		bool fits = a->end - a->at >= length + GP_BLOCK_HEADER; /* an END must still fit */
@@ -149,9 +153,87 @@ static enum gp_status put_block(struct adopter *a, struct gp_ring *ring, uint64_
 		if (!fits)
 			continue;
 		a->at += length;
-		a->events += header.records;
-		atomic_store(&ring->sequence, header.sequence + 1);
 		return GP_OK;
+	}
+}
+
+static enum gp_status put_events(struct adopter *a, struct gp_ring *ring, uint64_t tail,
+				 uint64_t slots, bool is_late)
+{
+	struct gp_block_header header =
+		make_header(a, GP_BLOCK_EVENTS, is_late ? GP_BLOCK_LATE : 0);
+	header.thread = ring->thread;
+	header.sequence = atomic_load(&ring->sequence);
+	enum gp_status status = put_block(a, header, ring->slots, GP_RING_SLOTS, tail, slots);
+	if (status != GP_OK)
+		return status;
+	atomic_store(&ring->sequence, header.sequence + 1);
+	a->events += slots;
+	return GP_OK;
+}
+
+/* ---- what the rest refers to ---- */
+
+static const struct gp_stack_entry *stack_entry(void *context, uint32_t id)
+{
+	const struct adopter *a = context;
+	const struct gp_ring *chunk = a->chunk[id / GP_STACK_CHUNK];
+	return chunk != NULL ? &chunk->entries[id % GP_STACK_CHUNK] : NULL;
+}
+
+/* As blocks of ring 0, the recorder's own, whose sequence is known. */
+static void flush_definitions(struct adopter *a)
+{
+	struct gp_ring *own = gp_ring_file_ring(a->rings, 0);
+	struct gp_block_header header = make_header(a, GP_BLOCK_DEFINE, 0);
+	header.thread = own->thread;
+	header.sequence = atomic_load(&own->sequence);
+	if (a->definitions > 0 && a->define_status == GP_OK) {
+		a->define_status =
+			put_block(a, header, a->definition, GP_BLOCK_RECORDS, 0, a->definitions);
+		atomic_store(&own->sequence, header.sequence + (a->define_status == GP_OK));
+	}
+	a->definitions = 0;
+}
+
+static void put_definition(void *context, const struct gp_record *slots)
+{
+	struct adopter *a = context;
+	if (a->definitions + 1u + slots->extra > GP_BLOCK_RECORDS)
+		flush_definitions(a);
+	memcpy(a->definition + a->definitions, slots, (1u + slots->extra) * sizeof *slots);
+	a->definitions += 1u + slots->extra;
+}
+
+/* The stacks that the records in the rings name: said again, whatever the segment has already. */
+static enum gp_status define_stacks(struct adopter *a)
+{
+	const struct gp_stack_define define = { stack_entry, put_definition, a, a->is_told,
+						GP_STACK_CHUNK * GP_STACK_CHUNKS_MAX };
+	for (uint32_t i = 0; i < a->rings->rings; i++) {
+		const struct gp_ring *ring = gp_ring_file_ring(a->rings, i);
+		uint64_t tail = atomic_load(&ring->tail), head = atomic_load(&ring->head);
+		if (head - tail > GP_RING_SLOTS)
+			continue;
+		while (tail < head) {
+			const struct gp_record *record = slot_of(ring, tail);
+			if (record->stack != 0)
+				gp_stack_define(&define, record->stack);
+			tail += 1u + record->extra;
+		}
+	}
+	if (a->definitions > 0)
+		flush_definitions(a);
+	return a->define_status;
+}
+
+static void find_chunks(struct adopter *a)
+{
+	for (uint32_t i = 0; i < a->rings->rings; i++) {
+		const struct gp_ring *ring = gp_ring_file_ring(a->rings, i);
+		if (atomic_load(&ring->state) == GP_RING_STACKS &&
+		    ring->thread < GP_STACK_CHUNKS_MAX)
+			a->chunk[ring->thread] = ring;
 	}
 }
 
@@ -165,7 +247,7 @@ static enum gp_status adopt_ring(struct adopter *a, struct gp_ring *ring)
 		uint64_t slots = block_slots(a, ring, tail, head, &is_late);
 		if (slots == 0)
 			return GP_E_DAMAGED;
-		enum gp_status status = put_block(a, ring, tail, slots, is_late);
+		enum gp_status status = put_events(a, ring, tail, slots, is_late);
 		if (status != GP_OK)
 			return status;
 		tail += slots;
@@ -266,7 +348,8 @@ static void tell_losses(struct adopter *a)
 static enum gp_status adopt_rings(struct adopter *a)
 {
 	skip_written(a);
-	enum gp_status status = GP_OK, first_failure = GP_OK;
+	find_chunks(a);
+	enum gp_status status = define_stacks(a), first_failure = status;
 	/* all others first: what they hold is the newest moment */
 	for (uint32_t i = a->rings->rings; i-- > 0 && status != GP_E_SPACE && status != GP_E_IO;) {
 		if (i == 0)
@@ -344,7 +427,10 @@ static enum gp_status open_memory(struct adopter *a)
 	a->scratch_memory = aligned_alloc(64, bytes);
 	a->record = malloc(GP_BLOCK_RECORDS * sizeof *a->record);
 	a->block = malloc(gp_block_bound());
-	if (a->scratch_memory == NULL || a->record == NULL || a->block == NULL)
+	a->definition = malloc(GP_BLOCK_RECORDS * sizeof *a->definition);
+	a->is_told = calloc(GP_STACK_CHUNK * GP_STACK_CHUNKS_MAX / 8, 1);
+	if (a->scratch_memory == NULL || a->record == NULL || a->block == NULL ||
+	    a->definition == NULL || a->is_told == NULL)
 		return GP_E_MEMORY;
 	a->scratch = gp_block_scratch_init(a->scratch_memory, bytes);
 	return a->scratch != NULL ? GP_OK : GP_E_MEMORY;
@@ -367,6 +453,8 @@ static enum gp_status adopt_into_recording(struct gp_ring_file *rings, uint64_t 
 	free(a.scratch_memory);
 	free(a.record);
 	free(a.block);
+	free(a.definition);
+	free(a.is_told);
 	return status;
 }
 

@@ -8,9 +8,9 @@
 #define IDS_MAX (GP_STACK_CHUNK * GP_STACK_CHUNKS_MAX)
 
 struct row {
-	uint16_t kind; /* enum gp_kind; 0: unknown */
-	uint16_t is_entry;
-	uint32_t parent; /* CALL_STACK: native; PYTHON_CODE: first line */
+	uint16_t kind;	  /* enum gp_kind; 0: unknown */
+	uint16_t entries; /* PYTHON_FRAME: is_entry, then bare_entries, as in `place` */
+	uint32_t parent;  /* CALL_STACK: native; PYTHON_CODE: first line */
 	union {
 		uint64_t pc;
 		struct {
@@ -78,8 +78,8 @@ static struct row row_of(const struct gp_record *r, const char *file, const char
 		row.parent = (uint32_t)r->python_frame.parent;
 		row.python.code = (uint32_t)r->python_frame.code;
 		row.python.line = (uint32_t)r->python_frame.line;
-		row.is_entry = r->python_frame.place & 1;
-		row.offset = (int32_t)(uint32_t)(r->python_frame.place >> 1);
+		row.entries = (uint16_t)(r->python_frame.place & 511);
+		row.offset = (int32_t)(uint32_t)(r->python_frame.place >> 9);
 		break;
 	case GP_CALL_STACK:
 		row.parent = (uint32_t)r->call_stack.native;
@@ -115,21 +115,23 @@ static const struct row *get(const struct gp_call_stacks *s, uint32_t id, enum g
 }
 
 static void fill_python(const struct gp_call_stacks *s, const struct row *row,
-			struct gp_python_frame *out)
+			struct gp_stack_python_frame *out)
 {
 	const struct row *code = get(s, row->python.code, GP_PYTHON_CODE);
-	*out = (struct gp_python_frame){
+	*out = (struct gp_stack_python_frame){
 		.file = code ? code->file : NULL,
 		.name = code ? code->name : NULL,
 		.first_line = code ? code->parent : 0,
 		.line = row->python.line,
 		.offset = row->offset,
-		.is_entry = row->is_entry != 0,
+		.is_entry = row->entries & 1,
+		.bare_entries = (uint8_t)(row->entries >> 1),
 	};
 }
 
 bool gp_call_stacks_get(const struct gp_call_stacks *s, uint32_t id, struct gp_call_stack *out,
-			struct gp_native_frame *native, struct gp_python_frame *python, size_t most)
+			struct gp_stack_native_frame *native, struct gp_stack_python_frame *python,
+			size_t most)
 {
 	const struct row *stack = id != 0 ? get(s, id, GP_CALL_STACK) : NULL;
 	if (stack == NULL)

@@ -25,14 +25,15 @@ void gp_call_stacks_close(struct gp_call_stacks *stacks);
 enum gp_status gp_call_stacks_add(struct gp_call_stacks *stacks, const struct gp_record *record,
 				  const char *file, const char *name);
 
-struct gp_native_frame {
+struct gp_stack_native_frame {
 	uint64_t pc; /* a return address */
 };
-struct gp_python_frame {
+struct gp_stack_python_frame {
 	const char *file, *name; /* NULL unknown */
 	uint32_t line, first_line;
-	int32_t offset; /* of the instruction, in bytes */
-	bool is_entry;	/* entered from C: its caller's frame lies behind another C frame */
+	int32_t offset;	      /* of the instruction, in bytes */
+	bool is_entry;	      /* entered from C: its caller's frame lies behind another C frame */
+	uint8_t bare_entries; /* C frames beyond it of which no frame is shown */
 };
 struct gp_call_stack {
 	size_t natives, pythons; /* frames stored, innermost first */
@@ -44,7 +45,7 @@ struct gp_call_stack {
  * whose definition is missing ends its chain.
  */
 bool gp_call_stacks_get(const struct gp_call_stacks *stacks, uint32_t id, struct gp_call_stack *out,
-			struct gp_native_frame *native, struct gp_python_frame *python,
+			struct gp_stack_native_frame *native, struct gp_stack_python_frame *python,
 			size_t most);
 /* How many stacks are known. */
 size_t gp_call_stacks_count(const struct gp_call_stacks *stacks);

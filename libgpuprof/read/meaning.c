@@ -27,11 +27,18 @@ struct gp_meanings {
 	const char **string; /* open addressing by text */
 	size_t strings, string_room;
 	struct arena *arena;
+	struct gp_call_stacks *stacks;
 };
 
 struct gp_meanings *gp_meanings_open(void)
 {
-	return calloc(1, sizeof(struct gp_meanings));
+	struct gp_meanings *m = calloc(1, sizeof *m);
+	if (m != NULL)
+		m->stacks = gp_call_stacks_open();
+	if (m == NULL || m->stacks != NULL)
+		return m;
+	free(m);
+	return NULL;
 }
 
 void gp_meanings_close(struct gp_meanings *m)
@@ -43,6 +50,7 @@ void gp_meanings_close(struct gp_meanings *m)
 		free(m->arena);
 		m->arena = next;
 	}
+	gp_call_stacks_close(m->stacks);
 	free(m->place);
 	free(m->string);
 	free(m);
@@ -181,8 +189,30 @@ const char *gp_record_text(const struct gp_record *record, size_t *bytes)
 	return (const char *)(record + 1) + sizeof n;
 }
 
+/* Its text is two: file, NUL, name. */
+static enum gp_status add_stack_part(struct gp_meanings *m, const struct gp_record *record)
+{
+	size_t n;
+	const char *text = gp_record_text(record, &n), *file = NULL, *name = NULL;
+	if (text != NULL) {
+		size_t file_bytes = strnlen(text, n);
+		file = intern(m, text, file_bytes);
+		name = file_bytes < n ? intern(m, text + file_bytes + 1, n - file_bytes - 1) : "";
+		if (file == NULL || name == NULL)
+			return GP_E_MEMORY;
+	}
+	return gp_call_stacks_add(m->stacks, record, file, name);
+}
+
+const struct gp_call_stacks *gp_meanings_stacks(const struct gp_meanings *m)
+{
+	return m->stacks;
+}
+
 enum gp_status gp_meanings_add(struct gp_meanings *m, const struct gp_record *record)
 {
+	if (record->kind >= GP_PYTHON_CODE && record->kind <= GP_CALL_STACK)
+		return add_stack_part(m, record);
 	if (!grow(m))
 		return GP_E_MEMORY;
 	size_t n;

@@ -9,6 +9,7 @@
 #include "../format/layout.h"
 #include "../gpuprof.h"
 #include "../state/live.h"
+#include "call_stacks.h"
 
 /* ---- file_read.c: bytes and blocks of an open file ---- */
 
@@ -116,6 +117,7 @@ bool gp_merge_is_out_of_memory(const struct gp_merge *merge);
 
 struct gp_meanings;
 struct gp_meanings *gp_meanings_open(void);
+const struct gp_call_stacks *gp_meanings_stacks(const struct gp_meanings *meanings);
 void gp_meanings_close(struct gp_meanings *meanings);
 /* Forgets what is known, keeps the strings that were handed out. */
 void gp_meanings_clear(struct gp_meanings *meanings);

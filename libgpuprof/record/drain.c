@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "recorder.h"
+#include "stack_table.h"
 
 #define BLOCK_AGE_NS 1000000000u /* what there is after a second is written */
 #define MISSING_NS 100000000u /* a number in flight for longer is passed over: it will come late */
@@ -247,6 +248,7 @@ static void count_unwritten(struct gp_recorder *r, const struct gp_ring_view *vi
 static bool write_block(struct gp_recorder *r, struct gp_ring_view *view, uint64_t tail,
 			uint64_t slots, bool is_late)
 {
+	gp_segment_define(r, view, tail, slots);
 	struct gp_clock_triple now = gp_clock_triple();
 	struct gp_block_header header = {
 		.type = GP_BLOCK_EVENTS,
@@ -339,6 +341,8 @@ static bool turn(struct gp_recorder *r)
 			break;
 		gp_futex_wake(&r->progress);
 	}
+	if (r->define.entry && gp_stack_table_wants_chunk())
+		gp_ring_place_add_stacks(r);
 	uint32_t rings = atomic_load(&gp_control->rings);
 	load_heads(r, rings);
 	tell_losses(r);
@@ -452,9 +456,8 @@ static bool open_memory(struct gp_recorder *r)
 	r->scratch = scratch ? gp_block_scratch_init(scratch, gp_block_scratch_bytes()) : NULL;
 	r->block_capacity = gp_block_bound();
 	r->block = gp_pages(r->block_capacity);
-	r->buffer = gp_pages(GP_BLOCK_RECORDS * sizeof *r->buffer);
 	r->live = gp_live_open();
-	return r->scratch && r->block && r->buffer && r->live &&
+	return r->scratch && r->block && r->live && gp_segment_open(r) &&
 	       gp_definitions_open(&r->definitions);
 }
 
@@ -511,6 +514,8 @@ static bool start(struct gp_recorder *r)
 									(uint32_t)GP_LEVEL_MEMORY :
 									(uint32_t)GP_LEVEL_ALL);
 	atomic_store(&gp_control->level, atomic_load(&gp_control->want_level));
+	if (r->define.entry)
+		gp_ring_place_add_stacks(r);
 	if (!rewrite_header(r) || !gp_segment_begin(r))
 		return false;
 	append_to_list(r);

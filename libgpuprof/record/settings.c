@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../format/stack_entry.h"
 #include "record.h"
 
 struct gp_settings gp_settings;
@@ -102,6 +103,8 @@ void gp_settings_read(void)
 	s->is_verbose = is_yes(option(OPTION_VERBOSE));
 	s->has_launches = !is_no(option(OPTION_LAUNCHES));
 	s->is_started = !is_no(option(OPTION_START));
+	s->has_python = strcmp(option(OPTION_STACKS), "python") == 0;
+	s->stacks_most = 16u * GP_STACK_CHUNK; /* 32 MiB, as they are used */
 	copy(s->output, sizeof s->output, option(OPTION_OUTPUT));
 	copy(s->ring_dir, sizeof s->ring_dir, option(OPTION_RING_DIR));
 	const char *list = getenv("GPUPROF_LIST");

@@ -11,8 +11,10 @@ struct gp_settings {
 	bool is_verbose;
 	bool has_launches;
 	bool is_started;
-	uint64_t ring_bytes; /* 0: keep all */
-	char output[1024];   /* pattern */
+	bool has_python;      /* Python frames on memory events */
+	uint32_t stacks_most; /* entries of the table of stacks */
+	uint64_t ring_bytes;  /* 0: keep all */
+	char output[1024];    /* pattern */
 	char ring_dir[200];
 	char list[512]; /* file that learns the recordings' names; "" none */
 };

@@ -114,7 +114,7 @@ struct wanted {
 
 static bool is_same(const struct gp_stack_entry *e, const struct wanted *w)
 {
-	/* what an entry's text or first line is follows from its other fields */
+	/* what an entry's text or line is follows from its other fields */
 	bool is_code = w->kind == GP_STACK_CODE;
 	return atomic_load_explicit(&e->kind, memory_order_relaxed) == w->kind &&
 	       e->v[0] == w->v[0] && e->v[1] == w->v[1] && (is_code || e->parent == w->parent);
@@ -180,12 +180,20 @@ uint32_t gp_stack_native(uint32_t parent, uint64_t pc)
 	return find_or_add(&(struct wanted){ GP_STACK_NATIVE, parent, { pc } });
 }
 
-uint32_t gp_stack_python(uint32_t parent, uint32_t code, int32_t offset, uint32_t line,
-			 bool is_entry)
+uint32_t gp_stack_python(const struct gp_stack_python *f, int32_t (*line)(const void *, int32_t),
+			 const void *object)
 {
-	const uint64_t place = code | (uint64_t)(uint32_t)offset << 32;
-	return find_or_add(&(struct wanted){
-		GP_STACK_PYTHON, parent, { place, line | (uint64_t)is_entry << 32 } });
+	struct wanted w = { GP_STACK_PYTHON,
+			    f->parent,
+			    { f->code | (uint64_t)(uint32_t)f->offset << 32,
+			      f->is_entry | (uint64_t)f->bare_entries << 32 } };
+	_Atomic uint32_t *place;
+	uint32_t id = find(&w, &place);
+	if (gp_likely(id != 0))
+		return id;
+	int32_t number = line(object, f->offset);
+	w.v[2] = number > 0 ? (uint32_t)number : 0;
+	return find_or_add(&w);
 }
 
 uint32_t gp_stack_pair(uint32_t native, uint32_t python, enum gp_stack_why why_native,

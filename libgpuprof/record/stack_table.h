@@ -29,8 +29,15 @@ const struct gp_stack_entry *gp_stack_table_entry(uint32_t id);
 
 /* Each returns the id of the one entry with these fields, 0 when the table is full. */
 uint32_t gp_stack_native(uint32_t parent, uint64_t pc);
-uint32_t gp_stack_python(uint32_t parent, uint32_t code, int32_t offset, uint32_t line,
-			 bool is_entry);
+/* `line` is asked for a new frame only: it takes time. */
+struct gp_stack_python {
+	uint32_t parent, code;
+	int32_t offset;
+	bool is_entry;
+	uint8_t bare_entries;
+};
+uint32_t gp_stack_python(const struct gp_stack_python *frame,
+			 int32_t (*line)(const void *, int32_t), const void *object);
 uint32_t gp_stack_pair(uint32_t native, uint32_t python, enum gp_stack_why why_native,
 		       enum gp_stack_why why_python);
 

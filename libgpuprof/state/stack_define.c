@@ -67,8 +67,9 @@ static void define_frame(const struct gp_stack_define *d, uint32_t id,
 		frame.python_frame.parent = e->parent;
 		frame.python_frame.code = e->python.code;
 		frame.python_frame.line = e->python.line;
-		frame.python_frame.place =
-			(uint64_t)(uint32_t)e->python.offset << 1 | (e->python.is_entry & 1);
+		frame.python_frame.place = (uint64_t)(uint32_t)e->python.offset << 9 |
+					   (e->python.bare_entries & 255) << 1 |
+					   (e->python.is_entry & 1);
 	}
 	d->visit(d->context, &frame);
 }

@@ -93,7 +93,7 @@ static void whole_parents_first_and_once(void **state)
 	assert_int_equal(told[2].native_frame.pc, 0x3000);
 	assert_int_equal(told[3].python_code.first_line, 12);
 	assert_memory_equal(texts[3], "train.py\0step!", 15);
-	assert_int_equal(told[4].python_frame.place, 0xfffffffeull << 1 | 1);
+	assert_int_equal(told[4].python_frame.place, 0xfffffffeull << 9 | 1);
 	assert_int_equal(told[5].python_frame.line, 18);
 	assert_int_equal(told[6].call_stack.why_python, GP_WHY_TRUNCATED);
 	gp_stack_define(&define, 9);

@@ -47,6 +47,15 @@ static void without_chunk_nothing_is_made(void **state)
 	assert_null(gp_stack_table_entry(1));
 }
 
+static unsigned lines_asked;
+
+static int32_t line_of(const void *object, int32_t offset)
+{
+	(void)object;
+	lines_asked++;
+	return 100 + offset;
+}
+
 static void same_fields_same_id(void **state)
 {
 	(void)state;
@@ -56,11 +65,24 @@ static void same_fields_same_id(void **state)
 	assert_int_equal(gp_stack_native(outer, 0x2000), inner);
 	assert_int_not_equal(gp_stack_native(0, 0x2000), inner);
 	assert_int_not_equal(gp_stack_native(inner, 0x2000), inner);
-	uint32_t p = gp_stack_python(0, 7, 10, 3, false);
-	assert_int_equal(gp_stack_python(0, 7, 10, 3, false), p);
-	assert_int_not_equal(gp_stack_python(0, 7, 12, 3, false), p);
-	assert_int_not_equal(gp_stack_python(0, 7, 10, 3, true), p);
-	assert_int_not_equal(gp_stack_python(0, 8, 10, 3, false), p);
+	const struct gp_stack_python frame = { 0, 7, 10, false, 0 };
+	struct gp_stack_python other = frame;
+	uint32_t p = gp_stack_python(&frame, line_of, NULL);
+	assert_int_equal(gp_stack_python(&frame, line_of, NULL), p);
+	assert_int_equal(lines_asked, 1);
+	other.offset = 12;
+	assert_int_not_equal(gp_stack_python(&other, line_of, NULL), p);
+	other = frame;
+	other.is_entry = true;
+	assert_int_not_equal(gp_stack_python(&other, line_of, NULL), p);
+	other = frame;
+	other.bare_entries = 1;
+	assert_int_not_equal(gp_stack_python(&other, line_of, NULL), p);
+	other = frame;
+	other.code = 8;
+	assert_int_not_equal(gp_stack_python(&other, line_of, NULL), p);
+	assert_int_equal(lines_asked, 5);
+	assert_int_equal(gp_stack_table_entry(p)->python.line, 110);
 	uint32_t s = gp_stack_pair(inner, p, GP_WHY_WHOLE, GP_WHY_WHOLE);
 	assert_int_equal(gp_stack_pair(inner, p, GP_WHY_WHOLE, GP_WHY_WHOLE), s);
 	assert_int_not_equal(gp_stack_pair(inner, p, GP_WHY_WHOLE, GP_WHY_TRUNCATED), s);
