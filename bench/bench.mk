@@ -1,6 +1,6 @@
 # What recording and reading cost, on the fake driver: `make bench`.
 LTTNG_INCLUDE ?= $(wildcard /usr/include/lttng/tracepoint.h /usr/include/$(shell $(CC) -dumpmachine)/lttng/tracepoint.h)
-BENCH := $(addprefix $(BUILD)/bench/,call_cost drain_cost checkpoint_stall replay_rate $(if $(LTTNG_INCLUDE),lttng_peer))
+BENCH := $(addprefix $(BUILD)/bench/,call_cost drain_cost checkpoint_stall memory_cost start_cost replay_rate $(if $(LTTNG_INCLUDE),lttng_peer))
 
 $(BUILD)/bench/replay_rate: bench/replay_rate.c $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
@@ -13,7 +13,7 @@ $(BUILD)/bench/%: bench/%.c bench/burst.h tests/fake/driver_door.h libgpuprof/fo
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -o $@ $< -lpthread -ldl
 
-bench: all $(BENCH) $(BUILD)/victims/training_loop $(BUILD)/fake/libc10.so ## print what recording and reading cost, write $(BUILD)/bench.json
+bench: all $(BENCH) $(BUILD)/victims/leak_two $(BUILD)/victims/training_loop $(BUILD)/fake/libc10.so ## print what recording and reading cost, write $(BUILD)/bench.json
 	@bench/bench.sh $(BUILD)
 
 .PHONY: bench

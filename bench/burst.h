@@ -1,7 +1,8 @@
 /*
  * What the measuring programs share: the driver through the recorder's wrappers and past them,
- * bursts that fit into a ring, the wait until the drain thread has emptied it, medians. Each
- * program runs under the preload on the fake driver.
+ * bursts that fit into a ring, the wait until the drain thread has emptied it. Each program runs
+ * under the preload on the fake driver and prints lines "figure value": a line for each time that
+ * it measured, bench.sh takes the median.
  */
 #ifndef BURST_H
 #define BURST_H
@@ -20,7 +21,7 @@
 #include "../tests/fake/driver_door.h"
 
 #define BURST 4096u /* calls: well below GP_RING_SLOTS */
-#define BLOCKS 31u  /* of which the median is taken */
+#define BLOCKS 31u  /* times that a cost is measured */
 
 static inline void must_at(bool holds, const char *what, const char *file, int line)
 {
@@ -113,11 +114,9 @@ static inline void map_rings(struct bench *b)
 	globfree(&found);
 }
 
-/* Opens both ways and records a first event, so that the rings exist. */
-static inline void bench_open(struct bench *b)
+/* Opens both ways to the driver; records nothing. */
+static inline void bench_open_driver(struct bench *b)
 {
-	CUmodule module;
-	CUdeviceptr first;
 	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	must(library != NULL);
 	must(driver_open(&b->driver, DOOR_DLSYM) && driver_use(&b->driver, 0));
@@ -126,6 +125,14 @@ static inline void bench_open(struct bench *b)
 	*(void **)&b->bare.launch = past_the_preload(library, "cuLaunchKernel");
 	*(void **)&b->bare.alloc = past_the_preload(library, "cuMemAlloc_v2");
 	*(void **)&b->bare.free = past_the_preload(library, "cuMemFree_v2");
+}
+
+/* And records a first event, so that the rings exist. */
+static inline void bench_open(struct bench *b)
+{
+	CUmodule module;
+	CUdeviceptr first;
+	bench_open_driver(b);
 	must(b->driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
 	must(b->driver.cuModuleGetFunction(&b->kernel, module, "gemm") == CUDA_SUCCESS);
 	must(b->wrapped.alloc(&first, 512) == CUDA_SUCCESS &&

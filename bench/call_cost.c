@@ -1,8 +1,7 @@
 /*
  * What the recorder adds to a call: the same calls through the wrapper and past it, in turns, in
  * one process.
- *	call_cost		prints launch_ns, launch_contended_ns, alloc_ns, start_us,
- *				clock_ring_ns
+ *	call_cost		prints launch_ns, launch_contended_ns, alloc_ns, clock_ring_ns
  *	call_cost launches|pairs N wrapped|bare
  *				only launches N kernels, or allocates and frees N times: for
  *				counting instructions
@@ -37,20 +36,18 @@ static double time_burst(const struct burst *burst, const struct calls *calls)
 	return ns / burst->calls;
 }
 
-/* The medians of the bare call and of what the wrapper adds. */
+/* The bare call, and what the wrapper adds to it. */
 static void compare(const struct burst *burst, const char *name)
 {
-	double added[BLOCKS], bare[BLOCKS];
 	for (unsigned i = 0; i < BLOCKS; i++) {
 		double pair[2][4];
 		for (unsigned j = 0; j < 4; j++) {
 			pair[0][j] = time_burst(burst, &burst->bench->bare);
 			pair[1][j] = time_burst(burst, &burst->bench->wrapped);
 		}
-		bare[i] = median(pair[0], 4);
-		added[i] = median(pair[1], 4) - bare[i];
+		double bare = median(pair[0], 4);
+		printf("%s %.2f\n%s_bare %.2f\n", name, median(pair[1], 4) - bare, name, bare);
 	}
-	printf("%s %.2f\n%s_bare %.2f\n", name, median(added, BLOCKS), name, median(bare, BLOCKS));
 }
 
 /* ---- somebody else who takes order numbers at the same time ---- */
@@ -106,7 +103,6 @@ static void compare_contended(struct bench *b)
 {
 	struct rival r = { .bench = b };
 	pthread_t thread;
-	double added[BLOCKS];
 	must(pthread_create(&thread, NULL, compete, &r) == 0);
 	for (unsigned i = 0; i < BLOCKS; i++) {
 		double pair[2][4];
@@ -114,11 +110,10 @@ static void compare_contended(struct bench *b)
 			pair[0][j] = time_contended(&r, &b->bare);
 			pair[1][j] = time_contended(&r, &b->wrapped);
 		}
-		added[i] = median(pair[1], 4) - median(pair[0], 4);
+		printf("launch_contended_ns %.2f\n", median(pair[1], 4) - median(pair[0], 4));
 	}
 	r.is_over = 1;
 	pthread_join(thread, NULL);
-	printf("launch_contended_ns %.2f\n", median(added, BLOCKS));
 }
 
 /* ---- the anchor: a clock and a store, the least that any recorder does ---- */
@@ -139,22 +134,19 @@ static __attribute__((noinline)) void put(CUfunction kernel, unsigned grid)
 
 static void time_clock_ring(struct bench *b)
 {
-	double ns[BLOCKS];
 	for (unsigned i = 0; i < BLOCKS; i++) {
 		uint64_t start = now_ns(CLOCK_MONOTONIC_RAW);
 		for (unsigned j = 0; j < BURST; j++)
 			put(b->kernel, j);
-		ns[i] = (double)(now_ns(CLOCK_MONOTONIC_RAW) - start) / BURST;
+		printf("clock_ring_ns %.2f\n",
+		       (double)(now_ns(CLOCK_MONOTONIC_RAW) - start) / BURST);
 	}
-	printf("clock_ring_ns %.2f\n", median(ns, BLOCKS));
 }
 
 int main(int argc, char **argv)
 {
 	static struct bench b;
-	uint64_t start = now_ns(CLOCK_MONOTONIC_RAW);
 	bench_open(&b);
-	double start_us = (double)(now_ns(CLOCK_MONOTONIC_RAW) - start) / 1000;
 	if (argc == 4) {
 		const struct calls *calls = strcmp(argv[3], "bare") ? &b.wrapped : &b.bare;
 		if (strcmp(argv[1], "pairs"))
@@ -163,7 +155,6 @@ int main(int argc, char **argv)
 			burst_alloc(calls, (unsigned)atoi(argv[2]));
 		return 0;
 	}
-	printf("start_us %.0f\n", start_us);
 	compare(&(struct burst){ &b, launches, BURST }, "launch_ns");
 	compare(&(struct burst){ &b, allocations, BURST }, "alloc_ns");
 	compare_contended(&b);

@@ -346,17 +346,10 @@ unsigned gp_pool_device(CUmemoryPool pool)
 	return device_of(gp_handle_find(pools, POOL_BITS, (uint64_t)pool));
 }
 
-/*
- * Device memory of every sort shares one range of addresses; handles and host pages have their own.
- */
+/* A handle may equal an address. */
 static uint64_t address_key(enum gp_space space, uint64_t address)
 {
-	uint64_t family = 0;
-	if (space == GP_SPACE_HOST || space == GP_SPACE_HOST_REGISTER ||
-	    space == GP_SPACE_PHYSICAL || space == GP_SPACE_RESERVATION ||
-	    space == GP_SPACE_MAPPED || space == GP_SPACE_ARRAY || space == GP_SPACE_MULTICAST)
-		family = space;
-	return address ^ family << 52;
+	return address ^ (uint64_t)space << 52;
 }
 
 void gp_address_put(enum gp_space space, uint64_t address, unsigned device)

@@ -85,7 +85,7 @@ void gp_context_define(uint64_t context, unsigned flags);
 void gp_pool_known(CUmemoryPool pool, unsigned device);
 unsigned gp_pool_device(CUmemoryPool pool);
 
-/* Devices of driver allocations and handles, so that a free names the device of what it frees. */
+/* Devices of physical and multicast handles and of other processes' memory, until they end. */
 void gp_address_put(enum gp_space space, uint64_t address, unsigned device);
 /* The device, GP_DEVICE_UNKNOWN if not known; `is_ending` forgets it. */
 unsigned gp_address_device(enum gp_space space, uint64_t address, bool is_ending);

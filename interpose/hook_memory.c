@@ -10,14 +10,6 @@
 #include "capture.h"
 #include "cuda_api.h"
 
-/* gp_thread.last_free_order when there is no FREE to undo */
-#define NOTHING_FREED UINT64_MAX
-#define REFERENCE_FREED (UINT64_MAX - 1)
-/* spaces whose memory goes with its context */
-#define OF_CONTEXT                                                              \
-	(1u << GP_SPACE_DEVICE | 1u << GP_SPACE_MANAGED | 1u << GP_SPACE_HOST | \
-	 1u << GP_SPACE_HOST_REGISTER | 1u << GP_SPACE_ARRAY)
-
 /* ---- allocations ---- */
 
 /* What was free when it failed; only an out-of-memory is worth the question. */
@@ -33,47 +25,34 @@ static void ask_free_bytes(CUresult result, struct gp_record *record)
 	gp_calls_end();
 }
 
-GP_COLD static void alloc_failed(CUresult result, struct gp_allocation what)
+void gp_hook_alloc_failed(CUresult result, const struct gp_allocation *what)
 {
 	int kept = errno;
-	struct gp_record failed = { .alloc_failed = { .bytes = what.bytes,
-						      .stream = what.stream } };
+	struct gp_record failed = { 0 };
 	ask_free_bytes(result, &failed);
 	struct gp_record *r = gp_reserve(GP_ALLOC_FAILED);
 	if (r) {
-		r->alloc_failed.bytes = failed.alloc_failed.bytes;
-		r->alloc_failed.stream = failed.alloc_failed.stream;
+		r->alloc_failed.bytes = what->bytes;
+		r->alloc_failed.stream = what->stream;
 		r->alloc_failed.free_bytes = failed.alloc_failed.free_bytes;
 		r->alloc_failed.total_bytes = failed.alloc_failed.total_bytes;
-		r->aux = what.flags;
-		r->space = (uint8_t)what.space;
-		r->device = (uint8_t)what.device;
+		r->aux = what->flags;
+		r->space = (uint8_t)what->space;
+		r->device = (uint8_t)what->device;
 		r->code = (uint16_t)result;
 		gp_commit_memory(r);
 	}
 	errno = kept;
 }
 
-void gp_hook_alloc(CUresult result, uint64_t address, struct gp_allocation what)
+/* Memory whose handle or address is looked up again before it ends. */
+static void alloc_held(CUresult result, uint64_t address, struct gp_allocation what)
 {
 	if (what.device == GP_DEVICE_UNKNOWN)
 		what.device = gp_device_current();
-	if (gp_unlikely(result != CUDA_SUCCESS)) {
-		alloc_failed(result, what);
-		return;
-	}
-	gp_address_put(what.space, address, what.device);
-	struct gp_record *r = gp_reserve(GP_ALLOC);
-	if (!r)
-		return;
-	r->alloc.address = address;
-	r->alloc.bytes = what.bytes;
-	r->alloc.stream = what.stream;
-	r->alloc.owner = OF_CONTEXT >> what.space & 1 ? gp_thread.context : what.owner;
-	r->aux = what.flags;
-	r->space = (uint8_t)what.space;
-	r->device = (uint8_t)what.device;
-	gp_commit_memory(r);
+	if (result == CUDA_SUCCESS)
+		gp_address_put(what.space, address, what.device);
+	gp_hook_alloc(result, address, what);
 }
 
 void gp_hook_alloc_async(CUresult result, uint64_t address, uint64_t bytes, uint64_t stream,
@@ -98,32 +77,21 @@ void gp_hook_alloc_async(CUresult result, uint64_t address, uint64_t bytes, uint
 
 /* ---- frees ---- */
 
-void gp_hook_free(enum gp_space space, uint64_t address, uint64_t stream)
+bool gp_hook_release(enum gp_space space, uint64_t address, unsigned *device)
 {
-	gp_thread.last_free_order = NOTHING_FREED;
-	if (!address)
-		return;
-	if ((space == GP_SPACE_PHYSICAL || space == GP_SPACE_IPC) &&
-	    gp_reference_drop(space, address)) {
-		gp_thread.last_free_order = REFERENCE_FREED;
-		return;
+	if (gp_reference_drop(space, address)) {
+		gp_thread.last_free_order = GP_REFERENCE_FREED;
+		return false;
 	}
-	unsigned device = gp_address_device(space, address, true);
-	struct gp_record *r = gp_reserve(GP_FREE);
-	if (!r)
-		return;
-	r->free.address = address;
-	r->free.stream = stream;
-	r->space = (uint8_t)space;
-	r->device = (uint8_t)device;
-	gp_thread.last_free_order = gp_commit_memory(r);
+	*device = gp_address_device(space, address, true);
+	return true;
 }
 
 void gp_hook_free_failed(CUresult result, enum gp_space space, uint64_t address)
 {
-	if (gp_thread.last_free_order == REFERENCE_FREED)
+	if (gp_thread.last_free_order == GP_REFERENCE_FREED)
 		gp_reference_again(space, address);
-	if (gp_thread.last_free_order >= REFERENCE_FREED)
+	if (gp_thread.last_free_order >= GP_REFERENCE_FREED)
 		return;
 	struct gp_record *r = gp_reserve(GP_FREE_FAILED);
 	if (!r)
@@ -169,7 +137,7 @@ void gp_hook_physical(CUresult result, uint64_t handle, uint64_t bytes,
 		.flags = is_ours ? 0 : GP_ALLOC_IMPORT,
 		.bytes = bytes,
 	};
-	gp_hook_alloc(result, handle, what);
+	alloc_held(result, handle, what);
 }
 
 /*
@@ -182,7 +150,7 @@ void gp_hook_retain(CUresult result, uint64_t handle)
 				      .device = GP_DEVICE_UNKNOWN,
 				      .flags = GP_ALLOC_IMPORT | GP_ALLOC_RETAIN };
 	if (result == CUDA_SUCCESS && !gp_reference_add(GP_SPACE_PHYSICAL, handle))
-		gp_hook_alloc(result, handle, what);
+		alloc_held(result, handle, what);
 }
 
 enum gp_space gp_physical_space(uint64_t handle)
@@ -200,7 +168,6 @@ void gp_hook_map(CUresult result, uint64_t address, uint64_t bytes, uint64_t off
 		device = gp_device_current();
 	if (result != CUDA_SUCCESS)
 		return;
-	gp_address_put(GP_SPACE_MAPPED, address, device);
 	struct gp_record *r = gp_reserve(GP_MAP);
 	if (!r)
 		return;
@@ -215,21 +182,20 @@ void gp_hook_map(CUresult result, uint64_t address, uint64_t bytes, uint64_t off
 
 void gp_hook_unmap(uint64_t address, uint64_t bytes)
 {
-	gp_thread.last_free_order = NOTHING_FREED;
-	unsigned device = gp_address_device(GP_SPACE_MAPPED, address, true);
+	gp_thread.last_free_order = GP_NOTHING_FREED;
 	struct gp_record *r = gp_reserve(GP_UNMAP);
 	if (!r)
 		return;
 	r->unmap.address = address;
 	r->unmap.bytes = bytes;
 	r->space = GP_SPACE_MAPPED;
-	r->device = (uint8_t)device;
+	r->device = GP_DEVICE_UNKNOWN; /* as with FREE */
 	gp_thread.last_free_order = gp_commit_memory(r);
 }
 
 void gp_hook_unmap_failed(CUresult result, uint64_t address, uint64_t bytes)
 {
-	if (gp_thread.last_free_order == NOTHING_FREED)
+	if (gp_thread.last_free_order == GP_NOTHING_FREED)
 		return;
 	struct gp_record *r = gp_reserve(GP_UNMAP_FAILED);
 	if (!r)
@@ -245,9 +211,11 @@ void gp_hook_unmap_failed(CUresult result, uint64_t address, uint64_t bytes)
 
 void gp_hook_multicast_create(CUresult result, uint64_t handle, uint64_t bytes)
 {
-	struct gp_allocation what = { .space = GP_SPACE_MULTICAST, .device = 0, .bytes = bytes };
-	what.device = gp_device_current(); /* spans devices: the creator's */
-	gp_hook_alloc(result, handle, what);
+	/* spans devices: the creator's */
+	struct gp_allocation what = { .space = GP_SPACE_MULTICAST,
+				      .device = GP_DEVICE_UNKNOWN,
+				      .bytes = bytes };
+	alloc_held(result, handle, what);
 }
 
 void gp_hook_multicast(CUresult result, enum gp_multicast operation, uint64_t handle,
@@ -326,19 +294,23 @@ GP_COLD static uint64_t ask_bytes(uint64_t address)
 void gp_hook_import(CUresult result, enum gp_space space, uint64_t address, uint64_t bytes,
 		    uint64_t owner)
 {
-	struct gp_allocation what = { .space = space, .flags = GP_ALLOC_IMPORT, .owner = owner };
-	/*
-	 * memory that is open already comes at the same address, and is closed as often as it was
-	 * opened
-	 */
-	if (result == CUDA_SUCCESS && space == GP_SPACE_IPC && !owner &&
-	    gp_reference_add(space, address))
+	struct gp_allocation what = {
+		.space = space,
+		.device = gp_device_current(),
+		.flags = GP_ALLOC_IMPORT,
+		.owner = owner,
+	};
+	/* memory that is open already comes at the same address: closed as often as opened */
+	bool is_held = space == GP_SPACE_IPC && !owner;
+	if (result == CUDA_SUCCESS && is_held && gp_reference_add(space, address))
 		return;
-	what.device = gp_device_current();
 	what.bytes = bytes || result != CUDA_SUCCESS ? bytes : ask_bytes(address);
-	if (space == GP_SPACE_IPC && !owner)
+	if (is_held) {
 		what.owner = gp_thread.context;
-	gp_hook_alloc(result, address, what);
+		alloc_held(result, address, what);
+	} else {
+		gp_hook_alloc(result, address, what);
+	}
 }
 
 /* ---- arrays ---- */

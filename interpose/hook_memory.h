@@ -16,13 +16,66 @@ struct gp_allocation {
 	uint64_t owner; /* pool, graph or handle; memory that a context owns gets the current one */
 };
 
+/* spaces whose memory goes with its context */
+#define GP_SPACES_OF_CONTEXT                                                    \
+	(1u << GP_SPACE_DEVICE | 1u << GP_SPACE_MANAGED | 1u << GP_SPACE_HOST | \
+	 1u << GP_SPACE_HOST_REGISTER | 1u << GP_SPACE_ARRAY)
+/* spaces that may be held more than once: gp_reference_add */
+#define GP_SPACES_HELD (1u << GP_SPACE_PHYSICAL | 1u << GP_SPACE_IPC | 1u << GP_SPACE_MULTICAST)
+
+GP_COLD void gp_hook_alloc_failed(CUresult result, const struct gp_allocation *what);
+
 /* ALLOC or ALLOC_FAILED. `address` is 0 unless the call succeeded. */
-void gp_hook_alloc(CUresult result, uint64_t address, struct gp_allocation what);
+GP_HOT void gp_hook_alloc(CUresult result, uint64_t address, struct gp_allocation what)
+{
+	if (what.device == GP_DEVICE_UNKNOWN)
+		what.device = gp_device_current();
+	if (gp_unlikely(result != CUDA_SUCCESS)) {
+		gp_hook_alloc_failed(result, &what);
+		return;
+	}
+	struct gp_record *r = gp_reserve(GP_ALLOC);
+	if (gp_unlikely(!r))
+		return;
+	r->alloc.address = address;
+	r->alloc.bytes = what.bytes;
+	r->alloc.stream = what.stream;
+	r->alloc.owner = GP_SPACES_OF_CONTEXT >> what.space & 1 ? gp_thread.context : what.owner;
+	r->aux = what.flags;
+	r->space = (uint8_t)what.space;
+	r->device = (uint8_t)what.device;
+	gp_commit_memory(r);
+}
 void gp_hook_alloc_async(CUresult result, uint64_t address, uint64_t bytes, uint64_t stream,
 			 CUmemoryPool pool);
 
-/* Before the call: FREE, and what FREE_FAILED would undo. Freeing nothing is not recorded. */
-void gp_hook_free(enum gp_space space, uint64_t address, uint64_t stream);
+/* gp_thread.last_free_order when there is no FREE to undo */
+#define GP_NOTHING_FREED UINT64_MAX
+#define GP_REFERENCE_FREED (UINT64_MAX - 1)
+
+/* One reference less to what is held; true: it was the last, and *device is known again. */
+bool gp_hook_release(enum gp_space space, uint64_t address, unsigned *device);
+
+/*
+ * Before the call: FREE, and what FREE_FAILED would undo. Freeing nothing is not recorded. The
+ * device is that of the allocation, which a reader has in its live set: looking for it here would
+ * cost as much as the record.
+ */
+GP_HOT void gp_hook_free(enum gp_space space, uint64_t address, uint64_t stream)
+{
+	unsigned device = GP_DEVICE_UNKNOWN;
+	gp_thread.last_free_order = GP_NOTHING_FREED;
+	if (!address || (GP_SPACES_HELD >> space & 1 && !gp_hook_release(space, address, &device)))
+		return;
+	struct gp_record *r = gp_reserve(GP_FREE);
+	if (gp_unlikely(!r))
+		return;
+	r->free.address = address;
+	r->free.stream = stream;
+	r->space = (uint8_t)space;
+	r->device = (uint8_t)device;
+	gp_thread.last_free_order = gp_commit_memory(r);
+}
 GP_COLD void gp_hook_free_failed(CUresult result, enum gp_space space, uint64_t address);
 /* After any free. */
 GP_HOT void gp_hook_freed(CUresult result, enum gp_space space, uint64_t address)

@@ -89,10 +89,16 @@ static void *find_original(const char *newer, const char *older, char *path, siz
 
 GP_COLD static void search_originals(void)
 {
+	int saved = errno;
+	bool is_open = gp_walks_begin();
+	errno = saved;
+	if (!is_open) /* the next report searches */
+		return;
 	atomic_store(&original.memory,
 		     (report_memory *)find_original(MEMORY_LMM, MEMORY_LLL, NULL, 0));
 	atomic_store(&original.memory_3, (report_memory_3 *)find_original(MEMORY_3, NULL, NULL, 0));
 	atomic_store(&original.oom, (report_oom *)find_original(OOM_LMM, OOM_LLL, NULL, 0));
+	gp_walks_end();
 	atomic_store_explicit(&original.is_searched, true, memory_order_release);
 }
 
@@ -126,10 +132,13 @@ bool gp_torch_version(char *out, size_t bytes)
 	char path[1024] = "", text[2048];
 	bool is_found = false;
 	int file = -1;
-	/* PACKAGE/lib/libc10.so -> PACKAGE/version.py */
-	char *slash = find_original(MEMORY_LMM, MEMORY_LLL, path, sizeof path - 16) ?
-			      strrchr(path, '/') :
-			      NULL;
+	char *slash = NULL;
+	if (gp_walks_begin()) {
+		/* PACKAGE/lib/libc10.so -> PACKAGE/version.py */
+		if (find_original(MEMORY_LMM, MEMORY_LLL, path, sizeof path - 16))
+			slash = strrchr(path, '/');
+		gp_walks_end();
+	}
 	if (slash && slash - path >= 4 && memcmp(slash - 4, "/lib", 4) == 0) {
 		memcpy(slash - 4, "/version.py", sizeof "/version.py");
 		file = open(path, O_RDONLY | O_CLOEXEC);

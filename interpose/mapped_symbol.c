@@ -32,27 +32,76 @@ struct search {
 	void *found;
 };
 
-/*
- * A fork while another thread is inside dl_iterate_phdr leaves its lock held in the child for
- * ever. So forks wait for a walk of ours that is under way, for at most 50 ms (DESIGN 3.11).
- */
-static _Atomic uint32_t walks;
+/* ---- the gate ---- */
 
-static void wait_for_walks(void)
+/*
+ * A fork while another thread is inside dl_iterate_phdr leaves the loader's lock held in the child
+ * for ever. So a fork closes the gate and waits for the walks under way, and walks wait for the
+ * gate; each for at most 50 ms, since either may hold a lock that the other needs.
+ */
+#define WAIT_TURNS 500
+#define TURN_NS 100000
+
+static _Atomic uint32_t walks;	 /* under way */
+static _Atomic uint32_t closers; /* forks under way */
+/* > 0: this thread is inside, or it is the one that forks: its own walks end before that */
+static _Thread_local uint32_t inside __attribute__((tls_model("initial-exec")));
+
+static void wait_a_turn(void)
 {
-	for (int i = 0; i < 500 && atomic_load_explicit(&walks, memory_order_acquire); i++)
-		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+	nanosleep(&(struct timespec){ .tv_nsec = TURN_NS }, NULL);
 }
 
-static void forget_walks(void)
+bool gp_walks_begin(void)
 {
-	atomic_store_explicit(&walks, 0, memory_order_relaxed);
+	if (inside++ > 0)
+		return true;
+	for (int i = 0; i < WAIT_TURNS; i++) {
+		/* partner: the add and the load in close_gate: one of the two sees the other */
+		atomic_fetch_add(&walks, 1);
+		if (atomic_load(&closers) == 0)
+			return true;
+		atomic_fetch_sub(&walks, 1);
+		wait_a_turn();
+	}
+	inside = 0;
+	return false;
+}
+
+void gp_walks_end(void)
+{
+	if (--inside == 0)
+		atomic_fetch_sub(&walks, 1);
+}
+
+static void close_gate(void)
+{
+	inside++;
+	atomic_fetch_add(&closers, 1);
+	for (int i = 0; i < WAIT_TURNS && atomic_load(&walks); i++)
+		wait_a_turn();
+}
+
+static void open_gate(void)
+{
+	inside--;
+	atomic_fetch_sub(&closers, 1);
+}
+
+/* The only thread here is the one that forked. */
+static void open_gate_in_child(void)
+{
+	inside = 0;
+	atomic_store(&walks, 0);
+	atomic_store(&closers, 0);
 }
 
 __attribute__((constructor)) static void guard_forks(void)
 {
-	pthread_atfork(wait_for_walks, NULL, forget_walks);
+	pthread_atfork(close_gate, open_gate, open_gate_in_child);
 }
+
+/* ---- reading an object ---- */
 
 /* Whether [at, at + bytes) lies in one loaded segment of the object. */
 static bool is_mapped(const struct dl_phdr_info *object, const void *at, size_t bytes)
@@ -194,15 +243,16 @@ static int visit(struct dl_phdr_info *object, size_t bytes, void *context)
 
 int gp_mapped_walk(int (*look)(struct dl_phdr_info *, size_t, void *), void *context)
 {
-	atomic_fetch_add_explicit(&walks, 1, memory_order_acq_rel);
+	bool is_guarded = gp_walks_begin();
 	int found = dl_iterate_phdr(look, context);
-	atomic_fetch_sub_explicit(&walks, 1, memory_order_release);
+	if (is_guarded)
+		gp_walks_end();
 	return found;
 }
 
 void *gp_mapped_symbol(const char *prefix, const char *symbol, char *path, size_t path_bytes)
 {
-	int saved = errno;
+	int saved = errno; /* of the wait at the gate too */
 	struct search search = {
 		.prefix = prefix, .symbol = symbol, .path = path, .path_bytes = path_bytes
 	};

@@ -7,6 +7,7 @@
 #define GP_MAPPED_SYMBOL_H
 
 #include <link.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -18,8 +19,18 @@
  */
 void *gp_mapped_symbol(const char *prefix, const char *symbol, char *path, size_t path_bytes);
 
-/* dl_iterate_phdr in such a way that a fork meanwhile waits for it, for at most 50 ms: a child
- * forked inside it could never walk or unwind again. */
+/*
+ * Between these two no fork begins: a child forked while another thread is inside dl_iterate_phdr
+ * could never walk or unwind again. False: a fork has been under way for 50 ms, do not walk and do
+ * not gp_walks_end(). They nest. May change errno.
+ */
+bool gp_walks_begin(void);
+void gp_walks_end(void);
+
+/*
+ * dl_iterate_phdr between them; for the doors, which need an answer and so walk all the same after
+ * 50 ms.
+ */
 int gp_mapped_walk(int (*look)(struct dl_phdr_info *, size_t, void *), void *context);
 
 #endif

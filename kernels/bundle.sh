@@ -13,7 +13,7 @@ for room in fake doors victims unit storm kernels gpu bench; do
 	(cd "$BUILD" && find "$room" -type f ! -name '*.d' ! -name '*.o' -exec cp --parents {} "bundle" \;)
 done
 mkdir -p "$bundle/tests"
-cp -R "$here/tests/gpu" "$bundle/tests/gpu"
+cp -R "$here/tests/gpu" "$here/tests/data" "$bundle/tests"
 cp "$here/bench/bench.sh" "$bundle/bench"
 
 # libc's own parts come with the target; all else is copied beside

@@ -9,6 +9,9 @@ $(BUILD)/fake/libconstructor.so: tests/fake/constructor.c
 $(BUILD)/fake/failing.so: tests/fake/failing.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -fPIC -shared -o $@ $< -lpthread -ldl
+$(BUILD)/fake/kill_at_write.so: tests/fake/kill_at_write.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fPIC -shared -o $@ $<
 $(BUILD)/fake/other_interposer.so: tests/fake/other_interposer.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -fvisibility=hidden -fPIC -shared -o $@ $< -ldl
@@ -18,7 +21,7 @@ $(BUILD)/storm/%: tests/storm/%.c $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -o $@ $< $(BUILD)/libgpuprof-read.a $(ZSTD_STATIC) -lm -ldl
 
-FAKES  := $(addprefix $(BUILD)/fake/,libcuda.so.1 libc10.so libconstructor.so failing.so other_interposer.so)
+FAKES  := $(addprefix $(BUILD)/fake/,libcuda.so.1 libc10.so libconstructor.so failing.so kill_at_write.so other_interposer.so)
 JUDGES := $(addprefix $(BUILD)/storm/,expect storm)
 TESTED := all $(UNIT) $(VICTIMS) $(FAKES) $(JUDGES)
 
@@ -33,6 +36,7 @@ check: $(TESTED) ## run every test that needs no GPU
 	-@RESULTS=$(RESULTS) CALLS_MAX=$(if $(FULL),1000,30) tests/run_failures.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_interposers.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_namespaces.sh $(BUILD)
+	-@RESULTS=$(RESULTS) tests/run_kill_points.sh $(BUILD) $(if $(FULL),1,8)
 	-@RESULTS=$(RESULTS) tests/run_storm.sh $(BUILD) $(STORM_KILLS)
 	@tests/run_totals.sh $(RESULTS)
 

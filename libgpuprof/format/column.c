@@ -18,6 +18,7 @@ bool gp_kind_coding_complete(struct gp_kind_coding *kind)
 	kind->bytes_field = GP_FIELD_NONE;
 	kind->totals = 0;
 	memset(kind->total_field, 0, sizeof kind->total_field);
+	memset(kind->kept, 0xff, sizeof kind->kept);
 	for (unsigned field = 0; field < GP_FIELDS; field++) {
 		unsigned coding = kind->coding[field];
 		if (coding == GP_CODING_BYTES && kind->bytes_field == GP_FIELD_NONE)
@@ -26,6 +27,10 @@ bool gp_kind_coding_complete(struct gp_kind_coding *kind)
 			continue;
 		if (coding >= GP_CODINGS || field == GP_FIELD_AUX)
 			return false;
+		kind->kept[field] = 0;
+		kind->total_sign[kind->totals] = coding == GP_CODING_TOTAL_PLUS	 ? 1 :
+						 coding == GP_CODING_TOTAL_MINUS ? UINT64_MAX :
+										   0;
 		kind->total_field[kind->totals++] = (uint8_t)field;
 	}
 	return kind->takes_order <= 1;
@@ -62,7 +67,8 @@ static enum gp_coding coding_of(unsigned kind, enum gp_meaning meaning, bool is_
 
 void gp_kind_coding_of(unsigned kind, struct gp_kind_coding *out)
 {
-	*out = (struct gp_kind_coding){ .kind = (uint16_t)kind, .bytes_field = GP_FIELD_NONE };
+	*out = (struct gp_kind_coding){ .kind = (uint16_t)kind };
+	gp_kind_coding_complete(out);
 	if (kind >= GP_KINDS || !gp_event_infos[kind].name)
 		return;
 	const struct gp_event_info *info = &gp_event_infos[kind];

@@ -58,6 +58,8 @@ struct gp_kind_coding {
 	uint8_t bytes_field; /* first field coded as bytes */
 	uint8_t totals;
 	uint8_t total_field[4];
+	uint64_t total_sign[4]; /* 1, 0 or -1: by how many of the record's bytes it moves */
+	uint64_t kept[4];	/* v[n] & kept[n] belongs to the symbol: 0 for totals */
 };
 
 #define GP_KIND_CODING_BYTES 8u
@@ -139,19 +141,20 @@ static inline void gp_shape_to(struct gp_record *r, uint64_t shape)
 	r->code = (uint16_t)(shape >> 48);
 }
 
+/* By how many bytes the record moves totals. */
+static inline uint64_t gp_total_bytes(const struct gp_kind_coding *kind, const struct gp_record *r)
+{
+	if (kind->bytes_field == GP_FIELD_NONE)
+		return 0;
+	return kind->bytes_field == GP_FIELD_AUX ? r->aux : r->v[kind->bytes_field];
+}
+
 /* What a total should be: the last one of this device and place, moved by the record's bytes. */
 static inline uint64_t gp_total_predicted(const struct gp_column_state *state,
 					  const struct gp_kind_coding *kind,
 					  const struct gp_record *r, unsigned place)
 {
-	uint64_t before = state->totals[r->device][place];
-	uint64_t bytes = kind->bytes_field == GP_FIELD_NONE ? 0 :
-			 kind->bytes_field == GP_FIELD_AUX  ? r->aux :
-							      r->v[kind->bytes_field];
-	unsigned coding = kind->coding[kind->total_field[place]];
-	return coding == GP_CODING_TOTAL_PLUS  ? before + bytes :
-	       coding == GP_CODING_TOTAL_MINUS ? before - bytes :
-						 before;
+	return state->totals[r->device][place] + gp_total_bytes(kind, r) * kind->total_sign[place];
 }
 
 /* The writer's half: streams in its own memory. */

@@ -1,7 +1,8 @@
 /*
- * Records into columns. Runs in the job's process, once for every event: two hash look-ups at most
- * for a record that was seen before in the block. Streams have room for the worst record, so
- * nothing here checks for space.
+ * Records into columns. Runs in the job's process, once for every event: one comparison for a
+ * record that follows the two before it as it did last time, one hash look-up for another one that
+ * was seen before in the block. Streams have room for the worst record, so nothing here checks for
+ * space.
  */
 #include <string.h>
 
@@ -13,6 +14,7 @@
 struct dictionary {
 	uint32_t count;
 	uint16_t slot[GP_DICTIONARY_SLOTS]; /* 1 + entry */
+	uint16_t slot_of[GP_DICTIONARY_MAX];
 	uint64_t value[GP_DICTIONARY_MAX];
 };
 
@@ -22,7 +24,9 @@ struct gp_column_writer {
 	unsigned char *end[GP_STREAMS];
 	unsigned char *head;
 	unsigned listed;
+	uint32_t symbols;
 	uint16_t symbol_slot[GP_DICTIONARY_SLOTS]; /* 1 + symbol */
+	uint16_t slot_of_symbol[RECORDS];
 	struct dictionary word, address, bytes, handle;
 	unsigned char head_bytes[GP_COLUMNS_HEAD];
 	unsigned char time_low[RECORDS], time_high[RECORDS];
@@ -57,19 +61,31 @@ size_t gp_column_writer_bytes(void)
 
 void gp_column_writer_init(struct gp_column_writer *w)
 {
-	for (unsigned kind = 0; kind <= GP_KINDS; kind++)
-		gp_kind_coding_of(kind, &w->kinds[kind]);
-}
-
-static void begin(struct gp_column_writer *w)
-{
-	memset(w->is_listed, 0, sizeof w->is_listed);
-	memset(w->symbol_slot, 0, sizeof w->symbol_slot);
 	struct dictionary *const all[] = { &w->word, &w->address, &w->bytes, &w->handle };
 	for (unsigned i = 0; i < 4; i++) {
 		all[i]->count = 0;
 		memset(all[i]->slot, 0, sizeof all[i]->slot);
 	}
+	w->symbols = 0;
+	memset(w->symbol_slot, 0, sizeof w->symbol_slot);
+	for (unsigned kind = 0; kind <= GP_KINDS; kind++)
+		gp_kind_coding_of(kind, &w->kinds[kind]);
+}
+
+/* Only what the last block used: most use little of it. */
+static void empty(uint16_t *slot, const uint16_t *used, uint32_t *number)
+{
+	while (*number > 0)
+		slot[used[--*number]] = 0;
+}
+
+static void begin(struct gp_column_writer *w)
+{
+	struct dictionary *const all[] = { &w->word, &w->address, &w->bytes, &w->handle };
+	for (unsigned i = 0; i < 4; i++)
+		empty(all[i]->slot, all[i]->slot_of, &all[i]->count);
+	empty(w->symbol_slot, w->slot_of_symbol, &w->symbols);
+	memset(w->is_listed, 0, sizeof w->is_listed);
 	streams_of(w, w->end);
 	w->listed = 0;
 	w->head = w->head_bytes + 3;
@@ -96,6 +112,7 @@ static uint32_t dictionary_find(struct dictionary *d, uint64_t value, bool *is_n
 		return GP_DICTIONARY_MAX;
 	d->value[d->count] = value;
 	d->slot[at] = (uint16_t)(d->count + 1);
+	d->slot_of[d->count] = (uint16_t)at;
 	return d->count++;
 }
 
@@ -213,91 +230,150 @@ static void put_symbol(struct gp_column_writer *w, struct gp_column_state *state
 
 /* ---- every record ---- */
 
-struct words {
-	uint64_t w[6];
+#define HOT static inline __attribute__((always_inline))
+
+/* What moves with every record: not in memory that the bytes written might alias. */
+struct cursor {
+	unsigned char *time_wide, *order, *symbol, *total;
+	uint64_t time, next_order, lowest, highest;
+	uint32_t records, last, before;
 };
 
-static struct words words_of(const struct gp_record *r)
+/* What a symbol is: the last 48 bytes of the record, totals taken out. */
+typedef uint64_t pair __attribute__((vector_size(16)));
+struct words {
+	pair shape, low, high;
+};
+
+HOT struct words words_of(const struct gp_record *r, const uint64_t kept[4])
 {
-	struct words words;
 	_Static_assert(offsetof(struct gp_record, kind) == 16, "a symbol is the last 48 bytes");
-	memcpy(&words, &r->kind, sizeof words);
-	return words;
+	struct words k;
+	pair mask[2];
+	memcpy(&k, &r->kind, sizeof k);
+	memcpy(mask, kept, sizeof mask);
+	k.low &= mask[0];
+	k.high &= mask[1];
+	return k;
 }
 
-/* Finds or adds the symbol of `r`, whose totals are 0. */
-static uint32_t symbol_find(struct gp_column_writer *w, struct gp_column_state *state,
-			    const struct gp_record *r, bool *is_new)
+HOT bool is_symbol(struct words k, const struct gp_record *symbol)
 {
-	const struct words k = words_of(r);
-	uint64_t hash = k.w[0] * 0x9e3779b97f4a7c15u ^ k.w[1] * 0xc2b2ae3d27d4eb4fu ^
-			k.w[2] * 0x165667b19e3779f9u ^ k.w[3] * 0xd6e8feb86659fd93u ^
-			k.w[4] * 0xa0761d6478bd642fu ^ k.w[5] * 0xe7037ed1a0b428dbu;
+	struct words o;
+	memcpy(&o, &symbol->kind, sizeof o);
+	pair differs = (k.shape ^ o.shape) | (k.low ^ o.low) | (k.high ^ o.high);
+	return (differs[0] | differs[1]) == 0;
+}
+
+/* Finds or adds the symbol of the words. */
+static uint32_t symbol_find(struct gp_column_writer *w, struct gp_column_state *state,
+			    struct words k, bool *is_new)
+{
+	uint64_t hash = k.shape[0] * 0x9e3779b97f4a7c15u ^ k.shape[1] * 0xc2b2ae3d27d4eb4fu ^
+			k.low[0] * 0x165667b19e3779f9u ^ k.low[1] * 0xd6e8feb86659fd93u ^
+			k.high[0] * 0xa0761d6478bd642fu ^ k.high[1] * 0xe7037ed1a0b428dbu;
 	uint32_t at = (uint32_t)((hash ^ hash >> 29) * 0x9e3779b97f4a7c15u >> 50);
 	for (; w->symbol_slot[at]; at = (at + 1) % GP_DICTIONARY_SLOTS) {
 		uint32_t symbol = w->symbol_slot[at] - 1u;
-		const struct words o = words_of(&state->symbol[symbol]);
-		uint64_t differs = (k.w[0] ^ o.w[0]) | (k.w[1] ^ o.w[1]) | (k.w[2] ^ o.w[2]) |
-				   (k.w[3] ^ o.w[3]) | (k.w[4] ^ o.w[4]) | (k.w[5] ^ o.w[5]);
-		if (!differs) {
+		if (is_symbol(k, &state->symbol[symbol])) {
 			*is_new = false;
 			return symbol;
 		}
 	}
 	*is_new = true;
-	w->symbol_slot[at] = (uint16_t)(state->symbols + 1);
-	state->symbol[state->symbols] = *r;
-	return state->symbols++;
+	w->symbol_slot[at] = (uint16_t)(w->symbols + 1);
+	w->slot_of_symbol[w->symbols] = (uint16_t)at;
+	memcpy(&state->symbol[w->symbols].kind, &k, sizeof k);
+	return w->symbols++;
 }
 
-static void put_totals(struct gp_column_writer *w, struct gp_column_state *state,
-		       const struct gp_kind_coding *kind, struct gp_record *r)
+/* A record that does not follow the two before it as it did last time. */
+static __attribute__((noinline)) uint32_t put_unforeseen(struct gp_column_writer *w,
+							 struct gp_column_state *state,
+							 const struct gp_kind_coding *kind,
+							 struct words k, unsigned char **out)
 {
-	unsigned char *out = w->end[GP_STREAM_TOTAL];
-	for (unsigned place = 0; place < kind->totals; place++) {
-		uint64_t *total = &r->v[kind->total_field[place]];
-		out = gp_bytes_put(out, *total - gp_total_predicted(state, kind, r, place));
-		state->totals[r->device][place] = *total;
-		*total = 0;
+	bool is_new;
+	uint32_t symbol = symbol_find(w, state, k, &is_new);
+	*out = put_token(*out, is_new ? GP_TOKEN_NEW : GP_TOKEN_INDEX + symbol);
+	if (is_new)
+		put_symbol(w, state, kind, &state->symbol[symbol]);
+	return symbol;
+}
+
+HOT void put_symbol_token(struct gp_column_writer *w, struct gp_column_state *state,
+			  struct cursor *c, const struct gp_kind_coding *kind, struct words k)
+{
+	uint16_t *successor = &state->successor[gp_successor_cell(c->last, c->before)];
+	uint32_t symbol = *successor - 1u;
+	if (*successor && is_symbol(k, &state->symbol[symbol])) {
+		*c->symbol++ = GP_TOKEN_PREDICTED;
+	} else {
+		unsigned char *out = c->symbol;
+		symbol = put_unforeseen(w, state, kind, k, &out);
+		c->symbol = out;
+		*successor = (uint16_t)(symbol + 1);
 	}
-	w->end[GP_STREAM_TOTAL] = out;
+	c->before = c->last;
+	c->last = symbol;
 }
 
-static void put_time(struct gp_column_writer *w, struct gp_column_state *state, uint64_t ticks)
+static __attribute__((noinline)) unsigned char *put_total_off(unsigned char *out, uint64_t off)
 {
-	uint64_t delta = (ticks >> GP_TIME_SHIFT) - state->time;
-	uint64_t narrow = delta < GP_TIME_WIDE ? delta : GP_TIME_WIDE;
-	*w->end[GP_STREAM_TIME_LOW]++ = (unsigned char)narrow;
-	*w->end[GP_STREAM_TIME_HIGH]++ = (unsigned char)(narrow >> 8);
-	if (narrow == GP_TIME_WIDE)
-		w->end[GP_STREAM_TIME_WIDE] =
-			gp_varint_put(w->end[GP_STREAM_TIME_WIDE], gp_zigzag(delta));
-	state->time += delta;
+	return gp_bytes_put(out, off);
 }
 
-static void put_record(struct gp_column_writer *w, struct gp_column_state *state,
-		       struct gp_record *r)
+HOT void put_totals(struct gp_column_state *state, struct cursor *c,
+		    const struct gp_kind_coding *kind, const struct gp_record *r)
+{
+	uint64_t *last = state->totals[r->device], bytes = gp_total_bytes(kind, r);
+	for (unsigned place = 0; place < kind->totals; place++) {
+		uint64_t total = r->v[kind->total_field[place]];
+		uint64_t off = total - last[place] - bytes * kind->total_sign[place];
+		last[place] = total;
+		if (off == 0)
+			*c->total++ = 0;
+		else
+			c->total = put_total_off(c->total, off);
+	}
+}
+
+HOT void put_time(struct gp_column_writer *w, struct cursor *c, uint64_t ticks)
+{
+	uint64_t delta = (ticks >> GP_TIME_SHIFT) - c->time;
+	uint64_t narrow = delta < GP_TIME_WIDE ? delta : GP_TIME_WIDE;
+	w->time_low[c->records] = (unsigned char)narrow;
+	w->time_high[c->records] = (unsigned char)(narrow >> 8);
+	if (narrow == GP_TIME_WIDE)
+		c->time_wide = gp_varint_put(c->time_wide, gp_zigzag(delta));
+	c->time += delta;
+}
+
+HOT void put_record(struct gp_column_writer *w, struct gp_column_state *state, struct cursor *c,
+		    const struct gp_record *r)
 {
 	const struct gp_kind_coding *kind = &w->kinds[r->kind < GP_KINDS ? r->kind : GP_KINDS];
-	put_time(w, state, r->time);
-	w->end[GP_STREAM_ORDER] =
-		gp_varint_put(w->end[GP_STREAM_ORDER], gp_zigzag(r->order - state->next_order));
-	state->next_order = r->order + kind->takes_order;
+	const struct words k = words_of(r, kind->kept);
+	uint64_t order = r->order;
+	c->lowest = order < c->lowest ? order : c->lowest;
+	c->highest = order > c->highest ? order : c->highest;
+	put_time(w, c, r->time);
+	c->order = gp_varint_put(c->order, gp_zigzag(order - c->next_order));
+	c->next_order = order + kind->takes_order;
 	if (kind->totals)
-		put_totals(w, state, kind, r);
+		put_totals(state, c, kind, r);
+	put_symbol_token(w, state, c, kind, k);
+	c->records++;
+}
 
-	bool is_new;
-	uint32_t symbol = symbol_find(w, state, r, &is_new);
-	uint16_t *successor = &state->successor[gp_successor_cell(state->last, state->before)];
-	uint32_t token = *successor == symbol + 1 ? GP_TOKEN_PREDICTED :
-			 is_new			  ? GP_TOKEN_NEW :
-						    GP_TOKEN_INDEX + symbol;
-	w->end[GP_STREAM_SYMBOL] = put_token(w->end[GP_STREAM_SYMBOL], token);
-	*successor = (uint16_t)(symbol + 1);
-	state->before = state->last;
-	state->last = symbol;
-	if (is_new)
-		put_symbol(w, state, kind, r);
+static void cursor_end(struct gp_column_writer *w, const struct cursor *c)
+{
+	w->end[GP_STREAM_TIME_LOW] = w->time_low + c->records;
+	w->end[GP_STREAM_TIME_HIGH] = w->time_high + c->records;
+	w->end[GP_STREAM_TIME_WIDE] = c->time_wide;
+	w->end[GP_STREAM_ORDER] = c->order;
+	w->end[GP_STREAM_SYMBOL] = c->symbol;
+	w->end[GP_STREAM_TOTAL] = c->total;
 }
 
 static void put_head(struct gp_column_writer *w, struct gp_piece pieces[1 + GP_STREAMS])
@@ -318,29 +394,32 @@ enum gp_status gp_columns_write(struct gp_column_writer *w, struct gp_column_sta
 				uint64_t ring_slots, uint64_t first, uint64_t slots,
 				struct gp_piece pieces[1 + GP_STREAMS])
 {
-	uint64_t lowest = UINT64_MAX, highest = 0;
-	uint32_t records = 0;
+	struct cursor c = { .time_wide = w->time_wide,
+			    .order = w->order,
+			    .symbol = w->symbol,
+			    .total = w->total,
+			    .lowest = UINT64_MAX,
+			    .last = RECORDS,
+			    .before = RECORDS };
 	begin(w);
 	gp_column_state_init(state);
-	for (uint64_t at = 0; at < slots; records++) {
-		/* a copy: the ring lies in shared memory, and totals are taken out of it */
-		struct gp_record r = ring[(first + at++) & (ring_slots - 1)];
-		lowest = r.order < lowest ? r.order : lowest;
-		highest = r.order > highest ? r.order : highest;
-		unsigned extra = r.extra;
+	for (uint64_t at = 0; at < slots;) {
+		const struct gp_record *r = &ring[(first + at++) & (ring_slots - 1)];
+		unsigned extra = r->extra;
 		if (extra > slots - at)
 			return GP_E_ARGUMENT;
-		put_record(w, state, &r);
+		put_record(w, state, &c, r);
 		for (; extra > 0; extra--) {
 			memcpy(w->end[GP_STREAM_TEXT], &ring[(first + at++) & (ring_slots - 1)],
 			       64);
 			w->end[GP_STREAM_TEXT] += 64;
 		}
 	}
+	cursor_end(w, &c);
 	put_head(w, pieces);
-	header->records = records;
-	header->first_order = records ? lowest : header->first_order;
-	header->last_order = records ? highest : header->last_order;
+	header->records = c.records;
+	header->first_order = c.records ? c.lowest : header->first_order;
+	header->last_order = c.records ? c.highest : header->last_order;
 	header->raw_bytes = 0;
 	for (unsigned i = 0; i <= GP_STREAMS; i++)
 		header->raw_bytes += (uint32_t)pieces[i].n;

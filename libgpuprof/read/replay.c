@@ -190,6 +190,8 @@ enum gp_status gp_recording_next(struct gp_recording *r, struct gp_event *out)
 	if (record == NULL)
 		return status;
 	out->record = *record;
+	if (record->device == GP_DEVICE_UNKNOWN)
+		out->record.device = (uint8_t)gp_live_ended_device(r->live, record);
 	out->at_ns = gp_tick_ns(&r->tick, record->time);
 	out->thread = thread;
 	const struct gp_record *definition = gp_meanings_record(r->meanings, GP_THREAD, thread);

@@ -119,6 +119,8 @@ static void apply(struct gp_recorder *r, struct gp_ring_view *view, const struct
 		define(r, view, record);
 	gp_live_apply(r->live, record);
 	r->segment_events++;
+	view->has_late |=
+		record->order < atomic_load_explicit(&gp_control->cut, memory_order_relaxed);
 	view->seen += 1u + record->extra;
 }
 
@@ -219,6 +221,9 @@ static uint64_t block_slots(const struct gp_ring_view *view, uint64_t tail, uint
 			    bool *is_late)
 {
 	uint64_t at = tail;
+	*is_late = false;
+	if (!view->has_late && view->seen - tail <= GP_BLOCK_RECORDS)
+		return view->seen - tail;
 	*is_late = slot_of(view, tail)->order < cut;
 	while (at < view->seen) {
 		const struct gp_record *record = slot_of(view, at);
@@ -287,6 +292,7 @@ bool gp_drain_flush(struct gp_recorder *r, struct gp_ring_view *view)
 		/* partner: acquire load in gp_reserve_slow; the slots are free from here on */
 		atomic_store_explicit(&view->ring->tail, tail, memory_order_release);
 	}
+	view->has_late = false;
 	view->pending_ns = view->seen < view->head ? view->pending_ns : 0;
 	return is_whole;
 }

@@ -20,6 +20,7 @@ struct gp_ring_view {
 	uint64_t next_order;
 	/* MONOTONIC_RAW when the oldest unwritten slot was seen; 0: nothing pending */
 	uint64_t pending_ns;
+	bool has_late; /* some of [tail, seen) came after the cut of its segment */
 };
 
 struct gp_definition;

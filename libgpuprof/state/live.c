@@ -196,6 +196,13 @@ uint64_t gp_live_take_moved(struct gp_live *live)
 	return moved;
 }
 
+unsigned gp_live_ended_device(const struct gp_live *live, const struct gp_record *last)
+{
+	const struct gp_past_freed *freed = gp_past_newest_freed(&live->past);
+	bool is_end = last->kind == GP_FREE || last->kind == GP_UNMAP;
+	return is_end && freed->order == last->order ? freed->entry.device : GP_DEVICE_UNKNOWN;
+}
+
 uint64_t gp_live_entries(const struct gp_live *live)
 {
 	return live->entries;

@@ -95,6 +95,12 @@ void gp_live_walk_begin(struct gp_live *live, gp_live_visit *visit, void *contex
 /* Visits up to `entries` more; true when the walk is over. */
 bool gp_live_walk_more(struct gp_live *live, uint64_t entries);
 
+/*
+ * The device of what the last applied event, a FREE or UNMAP of the driver's memory, ended: these
+ * need not carry it. GP_DEVICE_UNKNOWN: it ended nothing that was known.
+ */
+unsigned gp_live_ended_device(const struct gp_live *live, const struct gp_record *last);
+
 /* Fills a LIVE record from an entry and back. */
 void gp_live_to_record(const struct gp_live_entry *entry, struct gp_record *out);
 /*

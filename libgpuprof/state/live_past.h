@@ -39,6 +39,10 @@ struct gp_live_past {
 void gp_past_init(struct gp_live_past *past);
 void gp_past_add_freed(struct gp_live_past *past, const struct gp_live_entry *entry,
 		       uint64_t order);
+static inline const struct gp_past_freed *gp_past_newest_freed(const struct gp_live_past *past)
+{
+	return &past->freed[(past->freed_next + GP_PAST_FREED - 1) % GP_PAST_FREED];
+}
 /* Takes the next entry, oldest first, that the free of that order removed; false: none (left). */
 bool gp_past_take_freed(struct gp_live_past *past, uint64_t order, struct gp_live_entry *out);
 

@@ -112,15 +112,15 @@ static bool rebuild(struct gp_live_table *table, uint32_t bits, uint32_t slot_ma
 }
 
 /*
- * Room for one more index word: at most 3/4 in use, deleted ones included, and at least 2/9 after
- * growth.
+ * Room for one more index word: at most 5/8 in use, deleted ones included, since an allocation goes
+ * to the end of its run; at least 3/16 after growth, which is 21 bytes an entry.
  */
 static bool make_room(struct gp_live_table *table)
 {
 	uint64_t words = 1ull << table->index_bits;
-	if ((uint64_t)table->used + table->deleted + 1 <= words - words / 4)
+	if ((uint64_t)table->used + table->deleted + 1 <= words / 8 * 5)
 		return true;
-	uint32_t bits = table->index_bits + (table->used > words * 4 / 9 ? 1 : 0);
+	uint32_t bits = table->index_bits + (table->used > words / 8 * 3 ? 1 : 0);
 	if (rebuild(table, bits, table->slot_mask))
 		return true;
 	return (uint64_t)table->used + table->deleted + 1 < words; /* slower, still right */

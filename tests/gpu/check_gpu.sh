@@ -257,11 +257,15 @@ has_module() { "$python" -c "import $1" >/dev/null 2>&1; }
 section_trainer() {
 	need_torch trainer || return 0
 	has_module transformers && has_module accelerate || { skip "trainer: no transformers here"; return 0; }
-	bare trainer 120 "$python" "$here/hf_trainer.py" &
-	record trainer 120 "$python" "$here/hf_trainer.py"
-	recorded=$?
-	wait $!
-	after_both trainer "$recorded" $?
+	# it spreads over all GPUs that it sees, whose sums then differ from run to run
+	(
+		export CUDA_VISIBLE_DEVICES=0
+		bare trainer 120 "$python" "$here/hf_trainer.py" &
+		record trainer 120 "$python" "$here/hf_trainer.py"
+		recorded=$?
+		wait $!
+		after_both trainer "$recorded" $?
+	)
 	judge trainer --peaks "$work/trainer.peaks"
 }
 section_others() {

@@ -31,7 +31,8 @@ class Say(TrainerCallback):
 def main():
     torch.use_deterministic_algorithms(True, warn_only=True)
     torch.manual_seed(1)
-    model = GPT2LMHeadModel(GPT2Config(vocab_size=1000, n_embd=256, n_layer=4, n_head=4))
+    model = GPT2LMHeadModel(GPT2Config(vocab_size=1000, n_embd=256, n_layer=4, n_head=4,
+                                       attn_implementation="eager"))
     with tempfile.TemporaryDirectory() as folder:
         args = TrainingArguments(folder, per_device_train_batch_size=4, max_steps=8, logging_steps=1,
                                  report_to=[], save_strategy="no", disable_tqdm=True, seed=1,

@@ -1,7 +1,9 @@
 /*
- * Kills a recording process with SIGKILL at random moments and looks at what it left.
+ * Kills a recording process with SIGKILL and looks at what it left.
  *
- *   storm BUILD DIRECTORY [KILLS [SEED]]
+ *   storm BUILD DIRECTORY [KILLS [SEED]]	at random moments
+ *   storm BUILD DIRECTORY writes STEP		at each STEP-th of the moments before, in the
+ *						middle of and after each of its first 40 writes
  *
  * The victim (count_up) raises counters in a page of its own after each driver call returned:
  * whatever they say must be in the recording once the rings were adopted. Half of the kills with a
@@ -21,7 +23,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../libgpuprof/format/layout.h"
 #include "../../libgpuprof/gpuprof.h"
+
+#define WRITES 40u
 
 /* count_up's page */
 #define THREADS_MAX 8
@@ -36,11 +41,12 @@ struct kill {
 	unsigned number, threads;
 	bool is_ring;
 	unsigned delay_us;
+	const char *moment; /* of the write with this number; NULL: after delay_us */
 	char page_path[512], recording[512];
 	uint64_t allocs, frees; /* what had returned before the kill */
 };
 
-static unsigned failures, empty, lost;
+static unsigned kills, failures, empty, lost;
 static uint64_t random_state;
 
 static unsigned random_below(unsigned limit)
@@ -51,18 +57,29 @@ static unsigned random_below(unsigned limit)
 
 static void fail(const struct kill *k, const char *what, uint64_t expected, uint64_t found)
 {
-	printf("not so: kill %u (after %u us, %s, %u threads): %s: expected %" PRIu64
-	       ", found %" PRIu64 "\n",
-	       k->number, k->delay_us, k->is_ring ? "4M ring" : "keep all", k->threads, what,
-	       expected, found);
+	char when[64];
+	snprintf(when, sizeof when, "after %u us", k->delay_us);
+	if (k->moment)
+		snprintf(when, sizeof when, "%s write %u", k->moment, k->number);
+	printf("not so: kill %u (%s, %s, %u threads): %s: expected %" PRIu64 ", found %" PRIu64
+	       "\n",
+	       k->number, when, k->is_ring ? "4M ring" : "keep all", k->threads, what, expected,
+	       found);
 	failures++;
 }
 
 static void start_victim(const struct kill *k, const char *build)
 {
-	char victim[512], preload[512], fake[512], threads[16];
+	char victim[512], preload[1024], fake[512], threads[16], number[16];
 	snprintf(victim, sizeof victim, "%s/victims/count_up", build);
 	snprintf(preload, sizeof preload, "%s/libgpuprof.so", build);
+	if (k->moment) {
+		snprintf(preload, sizeof preload, "%s/fake/kill_at_write.so:%s/libgpuprof.so",
+			 build, build);
+		snprintf(number, sizeof number, "%u", k->number);
+		setenv("KILL_AT", number, 1);
+		setenv("KILL_MOMENT", k->moment, 1);
+	}
 	snprintf(fake, sizeof fake, "%s/fake", build);
 	snprintf(threads, sizeof threads, "%u", k->threads);
 	setenv("LD_PRELOAD", preload, 1);
@@ -71,6 +88,16 @@ static void start_victim(const struct kill *k, const char *build)
 	setenv("GPUPROF_RING", k->is_ring ? "4M" : "0", 1);
 	execl(victim, victim, k->page_path, threads, (char *)NULL);
 	_exit(127);
+}
+
+/* A child ended by itself, within 30 s. SIGCHLD is blocked. */
+static bool has_ended(void)
+{
+	const struct timespec most = { .tv_sec = 30 };
+	sigset_t child;
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	return sigtimedwait(&child, NULL, &most) == SIGCHLD;
 }
 
 static bool run_victim(struct kill *k, const char *build)
@@ -86,7 +113,10 @@ static bool run_victim(struct kill *k, const char *build)
 	pid_t child = fork();
 	if (child == 0)
 		start_victim(k, build);
-	usleep(k->delay_us);
+	if (!k->moment)
+		usleep(k->delay_us);
+	else if (!has_ended())
+		fail(k, "writes within 30 s", k->number, 0);
 	kill(child, SIGKILL);
 	if (waitpid(child, &status, 0) != child || !WIFSIGNALED(status) ||
 	    WTERMSIG(status) != SIGKILL) {
@@ -114,6 +144,11 @@ static void judge_counts(const struct kill *k, const struct gp_info *info)
 		fail(k, "allocations", k->allocs, info->counts[GP_ALLOC]);
 	if (info->counts[GP_FREE] + missing < k->frees)
 		fail(k, "frees", k->frees, info->counts[GP_FREE]);
+	/* each once: a thread has one call under way at most */
+	if (info->counts[GP_ALLOC] > k->allocs + k->threads)
+		fail(k, "allocations at most", k->allocs + k->threads, info->counts[GP_ALLOC]);
+	if (info->counts[GP_FREE] > k->frees + k->threads)
+		fail(k, "frees at most", k->frees + k->threads, info->counts[GP_FREE]);
 	if (info->anomalies)
 		fail(k, "anomalies", 0, info->anomalies);
 	/* said, not failed: a loss is counted by the recorder, which may have had no processor */
@@ -126,7 +161,8 @@ static void judge(const struct kill *k)
 	struct gp_damage why;
 	const struct gp_info *info;
 	struct stat seen;
-	if (stat(k->recording, &seen) != 0) {
+	/* killed before its header was whole */
+	if (stat(k->recording, &seen) != 0 || seen.st_size < (off_t)GP_FILE_HEADER) {
 		if (k->allocs)
 			fail(k, "a recording", k->allocs, 0);
 		empty++;
@@ -149,36 +185,63 @@ static void judge(const struct kill *k)
 		fail(k, "status of verify", GP_OK, status);
 }
 
-static void one_kill(unsigned number, const char *build, const char *directory)
+static void kill_and_judge(struct kill *k, const char *build, const char *directory)
 {
-	struct kill k = { .number = number, .is_ring = number % 2, .threads = 1 + random_below(3) };
-	k.delay_us = number % 4 < 1 ? random_below(100000) : 50000 + random_below(950000);
 	unsigned failed_before = failures;
-	snprintf(k.page_path, sizeof k.page_path, "%s/page", directory);
-	snprintf(k.recording, sizeof k.recording, "%s/kill-%u.gpr", directory, number);
-	if (!run_victim(&k, build))
+	snprintf(k->page_path, sizeof k->page_path, "%s/page", directory);
+	snprintf(k->recording, sizeof k->recording, "%s/kill-%u.gpr", directory, kills++);
+	if (!run_victim(k, build))
 		return;
 	enum gp_status status = gp_adopt(NULL, stdout);
 	if (status != GP_OK)
-		fail(&k, "status of adopt", GP_OK, status);
-	judge(&k);
+		fail(k, "status of adopt", GP_OK, status);
+	judge(k);
 	/* what failed stays to be looked at */
 	if (failures == failed_before)
-		unlink(k.recording);
+		unlink(k->recording);
+}
+
+static void kill_at_random(unsigned number, const char *build, const char *directory)
+{
+	struct kill k = { .number = number, .is_ring = number % 2, .threads = 1 + random_below(3) };
+	k.delay_us = number % 4 < 1 ? random_below(100000) : 50000 + random_below(950000);
+	kill_and_judge(&k, build, directory);
+}
+
+static void kill_at_writes(unsigned step, const char *build, const char *directory)
+{
+	static const char *const moments[] = { "before", "half", "after" };
+	for (unsigned point = 0; point < 3 * WRITES; point += step)
+		for (unsigned is_ring = 0; is_ring < 2; is_ring++) {
+			struct kill k = { .number = 1 + point / 3,
+					  .moment = moments[point % 3],
+					  .is_ring = is_ring,
+					  .threads = 2 };
+			kill_and_judge(&k, build, directory);
+		}
 }
 
 int main(int argc, char **argv)
 {
 	if (argc < 3) {
-		fprintf(stderr, "usage: storm BUILD DIRECTORY [KILLS [SEED]]\n");
+		fprintf(stderr, "usage: storm BUILD DIRECTORY [KILLS [SEED] | writes STEP]\n");
 		return 2;
 	}
-	unsigned kills = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 200;
-	unsigned long seed = argc > 4 ? strtoul(argv[4], NULL, 10) : (unsigned long)time(NULL);
-	random_state = seed;
-	printf("seed %lu\n", seed);
-	for (unsigned i = 0; i < kills; i++)
-		one_kill(i, argv[1], argv[2]);
+	if (argc > 4 && strcmp(argv[3], "writes") == 0) {
+		sigset_t child;
+		sigemptyset(&child);
+		sigaddset(&child, SIGCHLD);
+		sigprocmask(SIG_BLOCK, &child, NULL);
+		kill_at_writes((unsigned)strtoul(argv[4], NULL, 10), argv[1], argv[2]);
+	} else {
+		unsigned wanted = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 200;
+		unsigned long seed =
+			argc > 4 ? strtoul(argv[4], NULL, 10) : (unsigned long)time(NULL);
+		random_state = seed;
+		printf("seed %lu\n", seed);
+		for (unsigned i = 0; i < wanted; i++)
+			kill_at_random(i, argv[1], argv[2]);
+	}
 	printf("%u kills, %u before the first event, %u with losses counted, %u failures\n", kills,
 	       empty, lost, failures);
 	return failures != 0 || empty == kills;

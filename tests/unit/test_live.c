@@ -286,6 +286,32 @@ static void owner_takes_its_memory_along(void **state)
 	assert_int_equal(now(GP_CURVE_DRIVER), 512);
 }
 
+/* FREE and UNMAP need not name the device: what they end has one. */
+static void the_end_of_memory_has_its_device(void **state)
+{
+	(void)state;
+	struct gp_record r[] = {
+		{ .kind = GP_ALLOC,
+		  .space = GP_SPACE_DEVICE,
+		  .device = 1,
+		  .alloc = { 0x1000, 512 } },
+		{ .kind = GP_MAP, .space = GP_SPACE_MAPPED, .device = 2, .map = { 0x8000, 512 } },
+		{ .kind = GP_FREE, .space = GP_SPACE_DEVICE, .free.address = 0x1000 },
+		{ .kind = GP_UNMAP, .space = GP_SPACE_MAPPED, .unmap = { 0x8000, 512 } },
+		{ .kind = GP_FREE, .space = GP_SPACE_DEVICE, .free.address = 0x1000 },
+	};
+	const unsigned expected[] = { GP_DEVICE_UNKNOWN, GP_DEVICE_UNKNOWN, 1, 2,
+				      GP_DEVICE_UNKNOWN };
+	for (unsigned i = 0; i < 5; i++) {
+		r[i].order = i;
+		if (expected[i] != GP_DEVICE_UNKNOWN)
+			r[i].device = GP_DEVICE_UNKNOWN;
+		gp_live_apply(live, &r[i]);
+		assert_int_equal(gp_live_ended_device(live, &r[i]), expected[i]);
+	}
+	assert_int_equal(gp_live_device(live, 1)->curve[GP_CURVE_DRIVER].now_bytes, 0);
+}
+
 /*
  * Growth far beyond the first index and page table, then back: every entry is found, memory is
  * bounded.
@@ -328,6 +354,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(mapped_bytes_of_a_marked_reservation_are_reserved,
 						begin, end),
 		cmocka_unit_test_setup_teardown(owner_takes_its_memory_along, begin, end),
+		cmocka_unit_test_setup_teardown(the_end_of_memory_has_its_device, begin, end),
 		cmocka_unit_test_setup_teardown(a_million_entries_take_96_bytes_each, begin, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -328,6 +328,37 @@ static void timeline_keeps_peaks(void **state)
 	gp_recording_close(r);
 }
 
+/* A FREE comes without its device: the reader says whose memory it was. */
+static void frees_are_handed_out_with_their_device(void **state)
+{
+	(void)state;
+	struct writer w;
+	writer_open(&w, "devices.gpr", 0, 0);
+	for (uint8_t device = 0; device < 3; device++)
+		put(&w, 0,
+		    (struct gp_record){
+			    .kind = GP_ALLOC,
+			    .space = GP_SPACE_DEVICE,
+			    .device = device,
+			    .alloc = { .address = 4096u * (1u + device), .bytes = 512 } });
+	for (uint8_t device = 3; device-- > 0;)
+		put(&w, 1,
+		    (struct gp_record){ .kind = GP_FREE,
+					.space = GP_SPACE_DEVICE,
+					.device = GP_DEVICE_UNKNOWN,
+					.free.address = 4096u * (1u + device) });
+	writer_close(&w, true);
+	struct gp_recording *r;
+	struct gp_event e;
+	unsigned frees = 0;
+	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	while (gp_recording_next(r, &e) == GP_OK)
+		if (e.record.kind == GP_FREE)
+			assert_int_equal(e.record.device, 2 - frees++);
+	assert_int_equal(frees, 3);
+	gp_recording_close(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -341,6 +372,7 @@ int main(void)
 		cmocka_unit_test(strangers_are_refused),
 		cmocka_unit_test(repeats_are_dropped_and_holes_found),
 		cmocka_unit_test(timeline_keeps_peaks),
+		cmocka_unit_test(frees_are_handed_out_with_their_device),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

@@ -6,11 +6,13 @@
 #include "../../interpose/mapped_symbol.c"
 
 #include <dlfcn.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <cmocka.h>
@@ -120,6 +122,72 @@ static void forwards_to_the_mapped_c10(void **state)
 	assert_ptr_equal(original.memory, dlsym(c10, MEMORY_LMM));
 	assert_ptr_equal(original.oom, dlsym(c10, OOM_LMM));
 	assert_null(original.memory_3);
+}
+
+/* ---- the gate between walks and forks ---- */
+
+static void *search_at_the_gate(void *unused)
+{
+	(void)unused;
+	atomic_store(&original.is_searched, false);
+	search_originals();
+	return NULL;
+}
+
+static void no_search_begins_during_a_fork(void **state)
+{
+	(void)state;
+	pthread_t searcher;
+	close_gate();
+	assert_int_equal(pthread_create(&searcher, NULL, search_at_the_gate, NULL), 0);
+	pthread_join(searcher, NULL);
+	assert_false(original.is_searched); /* nor is it put down as done */
+	/* the thread that forks walks before it forks */
+	assert_non_null(gp_mapped_symbol("libc.so", "getpid", NULL, 0));
+	assert_int_equal(walks, 0);
+	open_gate();
+	search_at_the_gate(NULL);
+	assert_true(original.is_searched);
+	assert_int_equal(walks, 0);
+	assert_int_equal(inside, 0);
+}
+
+static int until_the_gate_closes(struct dl_phdr_info *object, size_t bytes, void *is_walking)
+{
+	(void)object, (void)bytes;
+	atomic_store((_Atomic int *)is_walking, 1);
+	while (!atomic_load(&closers))
+		sched_yield();
+	return 1;
+}
+
+static void *walk_until_the_gate_closes(void *is_walking)
+{
+	gp_mapped_walk(until_the_gate_closes, is_walking);
+	return NULL;
+}
+
+static void a_fork_waits_for_a_walk(void **state)
+{
+	(void)state;
+	pthread_t walker;
+	_Atomic int is_walking = 0;
+	assert_int_equal(pthread_create(&walker, NULL, walk_until_the_gate_closes, &is_walking), 0);
+	while (!is_walking)
+		sched_yield();
+	pid_t child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		alarm(10); /* a lock held for ever would hang it */
+		bool is_well = gp_mapped_symbol("libc.so", "getpid", NULL, 0) && walks == 0;
+		/* past ThreadSanitizer, which would miss the walker that was not forked */
+		syscall(SYS_exit_group, is_well ? 0 : 1);
+	}
+	int status;
+	pthread_join(walker, NULL);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(closers, 0);
 }
 
 static void reads_a_version(void **state)
@@ -271,6 +339,8 @@ int main(void)
 		cmocka_unit_test(reads_the_older_hash_table),
 		cmocka_unit_test(reads_the_version_beside_c10),
 		cmocka_unit_test(forwards_to_the_mapped_c10),
+		cmocka_unit_test(no_search_begins_during_a_fork),
+		cmocka_unit_test(a_fork_waits_for_a_walk),
 		cmocka_unit_test(reads_a_version),
 		cmocka_unit_test(records_what_was_reported),
 	};
