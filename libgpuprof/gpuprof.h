@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "format/event.h"
+#include "format/stack_entry.h"
 #include "format/status.h"
 
 #define GP_VERSION "0.1.0"
@@ -117,6 +118,29 @@ struct gp_allocation {
 void gp_recording_visit_live(struct gp_recording *recording,
 			     void (*visit)(void *context, const struct gp_allocation *),
 			     void *context);
+
+/* Who was calling, in two chains, each with the innermost frame first. */
+struct gp_stack_native_frame {
+	uint64_t pc; /* a return address */
+};
+struct gp_stack_python_frame {
+	const char *file, *name; /* NULL unknown */
+	uint32_t line, first_line;
+	int32_t offset;	      /* of the instruction, in bytes */
+	bool is_entry;	      /* entered from C: its caller's frame lies behind another C frame */
+	uint8_t bare_entries; /* C frames beyond it of which no frame is shown */
+};
+struct gp_call_stack {
+	size_t natives, pythons; /* frames stored, innermost first */
+	enum gp_stack_why why_native, why_python;
+};
+/*
+ * The frames of a record's `stack`, at most `most` of each chain into `native` and `python`. False:
+ * no such stack is known.
+ */
+bool gp_recording_stack(const struct gp_recording *recording, uint32_t id,
+			struct gp_call_stack *out, struct gp_stack_native_frame *native,
+			struct gp_stack_python_frame *python, size_t most);
 
 /* Name of a kernel handle at the current moment; NULL unknown. */
 const char *gp_recording_kernel_name(const struct gp_recording *recording, uint64_t handle);

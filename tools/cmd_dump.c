@@ -7,6 +7,7 @@
 #include "json.h"
 #include "message.h"
 #include "report.h"
+#include "stack_print.h"
 
 static int run(int argc, char **argv);
 const struct gp_command gp_command_dump = {
@@ -99,6 +100,8 @@ static void print_event(struct dump *d, const struct gp_event *e, const struct g
 		fputc('"', d->out);
 	}
 	fputc('\n', d->out);
+	if (r->stack)
+		gp_stack_print(d->out, d->recording, r->stack);
 }
 
 /* ---- for a program ---- */
@@ -160,6 +163,8 @@ static void write_event(struct dump *d, const struct gp_event *e, const struct g
 		gp_json_text(json, "name", kernel_of(d, e));
 	if (e->text)
 		gp_json_bytes(json, "text", e->text, e->text_bytes);
+	if (r->stack)
+		gp_stack_write(json, d->recording, r->stack);
 	gp_json_end(json);
 }
 

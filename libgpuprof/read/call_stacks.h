@@ -10,9 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../format/event.h"
-#include "../format/stack_entry.h"
-#include "../format/status.h"
+#include "../gpuprof.h"
 
 struct gp_call_stacks;
 struct gp_call_stacks *gp_call_stacks_open(void); /* NULL: no memory */
@@ -24,21 +22,6 @@ void gp_call_stacks_close(struct gp_call_stacks *stacks);
  */
 enum gp_status gp_call_stacks_add(struct gp_call_stacks *stacks, const struct gp_record *record,
 				  const char *file, const char *name);
-
-struct gp_stack_native_frame {
-	uint64_t pc; /* a return address */
-};
-struct gp_stack_python_frame {
-	const char *file, *name; /* NULL unknown */
-	uint32_t line, first_line;
-	int32_t offset;	      /* of the instruction, in bytes */
-	bool is_entry;	      /* entered from C: its caller's frame lies behind another C frame */
-	uint8_t bare_entries; /* C frames beyond it of which no frame is shown */
-};
-struct gp_call_stack {
-	size_t natives, pythons; /* frames stored, innermost first */
-	enum gp_stack_why why_native, why_python;
-};
 
 /*
  * The frames of stack `id`, at most `most` of each kind. False: no such stack is known. A frame

@@ -274,3 +274,10 @@ void gp_recording_visit_live(struct gp_recording *r,
 	while (!gp_live_walk_more(r->live, 65536))
 		;
 }
+
+bool gp_recording_stack(const struct gp_recording *r, uint32_t id, struct gp_call_stack *out,
+			struct gp_stack_native_frame *native, struct gp_stack_python_frame *python,
+			size_t most)
+{
+	return gp_call_stacks_get(gp_meanings_stacks(r->meanings), id, out, native, python, most);
+}

@@ -120,3 +120,9 @@ uint32_t gp_stack_take(void)
 	memo->why = why;
 	return memo->stack = gp_stack_pair(0, id, GP_WHY_OFF, why);
 }
+
+void gp_stack_find(void *(*lookup)(void *context, const char *name), void *context)
+{
+	if (gp_settings.has_python)
+		gp_python_find(lookup, context);
+}

@@ -1,0 +1,48 @@
+/*
+ * Which layout the interpreter in this process has, decided once from its version and, where it has
+ * them, from the offsets that it publishes. Promises a layout only for builds that the table knows:
+ * for all others a reason why not.
+ */
+#ifndef GP_PYTHON_LAYOUT_H
+#define GP_PYTHON_LAYOUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "python_line.h"
+
+#define GP_PYTHON_OLDEST 8 /* minor versions of CPython 3 */
+#define GP_PYTHON_NEWEST 14
+#define GP_PYTHON_NONE (-1)
+
+/* What the interpreter exports. All but `version` and `is_finalizing` are needed; of these, the
+ * ones that its version has. */
+struct gp_python_symbols {
+	void *(*thread_state)(void);	    /* PyGILState_GetThisThreadState */
+	int (*is_finalizing)(void);	    /* Py_IsFinalizing, before 3.13 _Py_IsFinalizing */
+	const char *(*version_text)(void);  /* Py_GetVersion */
+	const unsigned long *version;	    /* Py_Version, since 3.11 */
+	const unsigned char *runtime;	    /* _PyRuntime */
+	const void *code_type, *frame_type; /* PyCode_Type, PyFrame_Type */
+	const void *text_type, *bytes_type; /* PyUnicode_Type, PyBytes_Type */
+};
+
+struct gp_python_layout {
+#define FIELD(name, ...) int16_t name;
+#include "python_layout.def"
+#undef FIELD
+	uint8_t minor;
+	uint8_t scale; /* bytes in one unit of f_lasti, before 3.11 */
+	enum gp_python_lines lines;
+};
+
+/* Version in the form of PY_VERSION_HEX, from a text as Py_GetVersion gives it: "3.10.13 (main, ..."
+ * or "3.11.0rc2 (...". 0 when it is none. */
+uint32_t gp_python_parse_version(const char *text);
+
+/* Fills `layout` and returns NULL, or says why this interpreter is none that we can read. Reads
+ * only what `symbols` points at; call it outside hooks, as Py_GetVersion is the interpreter's. */
+const char *gp_python_layout_find(const struct gp_python_symbols *symbols,
+				  struct gp_python_layout *layout);
+
+#endif

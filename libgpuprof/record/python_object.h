@@ -1,0 +1,80 @@
+/*
+ * Reads a field of one of the interpreter's objects, and what the files of the walk share: the
+ * interpreter that was found. Only for python_*.c.
+ */
+#ifndef GP_PYTHON_OBJECT_H
+#define GP_PYTHON_OBJECT_H
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "python_layout.h"
+#include "record.h"
+
+GP_HOT const void *gp_pointer_at(const void *object, int at)
+{
+	const void *value;
+	memcpy(&value, (const char *)object + at, sizeof value);
+	return value;
+}
+GP_HOT int64_t gp_long_at(const void *object, int at)
+{
+	int64_t value;
+	memcpy(&value, (const char *)object + at, sizeof value);
+	return value;
+}
+GP_HOT int32_t gp_int_at(const void *object, int at)
+{
+	int32_t value;
+	memcpy(&value, (const char *)object + at, sizeof value);
+	return value;
+}
+GP_HOT uint8_t gp_byte_at(const void *object, int at)
+{
+	return *((const uint8_t *)object + at);
+}
+
+/* Since 3.14 a frame's pointer to its code bears tags in bits that alignment leaves free. */
+GP_HOT const void *gp_untagged(const void *code)
+{
+	return (const void *)((uintptr_t)code & ~(uintptr_t)7);
+}
+
+/* The owner of a frame that belongs to a generator or coroutine, since 3.11. */
+#define GP_PYTHON_GENERATOR 1
+
+enum gp_python_phase { GP_PYTHON_CHECKING, GP_PYTHON_PROVEN, GP_PYTHON_IS_OFF };
+
+/* One interpreter; everything but the atomics is set before it is published. */
+struct gp_python {
+	struct gp_python_symbols symbols;
+	struct gp_python_layout layout;
+	_Atomic uint32_t phase;		/* enum gp_python_phase, only ever rises */
+	_Atomic uint32_t walks_checked; /* walks whose frames passed the self-check */
+	_Atomic(const char *) why_off;	/* set before the phase */
+};
+
+/* Partner of the release in gp_python_find. NULL: none found so far. */
+extern _Atomic(struct gp_python *) gp_python_found __attribute__((visibility("hidden")));
+
+GP_HOT struct gp_python *gp_python_get(void)
+{
+	return atomic_load_explicit(&gp_python_found, memory_order_acquire);
+}
+
+/* The first reason stays. */
+static inline void gp_python_switch_off(struct gp_python *python, const char *why)
+{
+	const char *none = NULL;
+	atomic_compare_exchange_strong(&python->why_off, &none, why);
+	atomic_store(&python->phase, GP_PYTHON_IS_OFF);
+}
+
+/*
+ * The self-check of the first walks: looks at the frames of the calling thread through the kernel,
+ * which refuses where a wrong offset would end the job. False: switched off. A thread without
+ * frames proves nothing.
+ */
+bool gp_python_prove(struct gp_python *python, const void *thread_state);
+
+#endif

@@ -1,0 +1,201 @@
+/*
+ * Finding the interpreter and walking the frames. One loop for frames that are objects (to 3.10),
+ * one for those that are not (since 3.11).
+ */
+#include "python_walk.h"
+#include "python_object.h"
+
+#define SLOTS 4u
+
+_Atomic(struct gp_python *) gp_python_found;
+
+/* Each finder fills a slot of its own, so that nobody waits and a child forked meanwhile is well. */
+static struct gp_python slots[SLOTS];
+static _Atomic uint32_t slots_used;
+
+struct finder {
+	void *(*lookup)(void *context, const char *name);
+	void *context;
+};
+
+static void *find(const struct finder *finder, const char *name)
+{
+	return finder->lookup(finder->context, name);
+}
+
+static void find_symbols(const struct finder *finder, struct gp_python_symbols *s)
+{
+	s->is_finalizing = (int (*)(void))find(finder, "Py_IsFinalizing");
+	if (!s->is_finalizing)
+		s->is_finalizing = (int (*)(void))find(finder, "_Py_IsFinalizing");
+	s->version_text = (const char *(*)(void))find(finder, "Py_GetVersion");
+	s->version = find(finder, "Py_Version");
+	s->runtime = find(finder, "_PyRuntime");
+	s->code_type = find(finder, "PyCode_Type");
+	s->frame_type = find(finder, "PyFrame_Type");
+	s->text_type = find(finder, "PyUnicode_Type");
+	s->bytes_type = find(finder, "PyBytes_Type");
+}
+
+bool gp_python_find(void *(*lookup)(void *, const char *name), void *context)
+{
+	if (gp_python_get())
+		return true;
+	const struct finder finder = { lookup, context };
+	struct gp_python_symbols symbols = { .thread_state = (void *(*)(void))find(
+						     &finder, "PyGILState_GetThisThreadState") };
+	if (!symbols.thread_state)
+		return false;
+	uint32_t slot = atomic_fetch_add(&slots_used, 1);
+	if (slot >= SLOTS)
+		return gp_python_get() != NULL;
+	struct gp_python *python = &slots[slot], *none = NULL;
+	find_symbols(&finder, &symbols);
+	python->symbols = symbols;
+	const char *why = gp_python_layout_find(&symbols, &python->layout);
+	if (why)
+		gp_python_switch_off(python, why);
+	/* partner of the acquire in gp_python_get */
+	atomic_compare_exchange_strong_explicit(&gp_python_found, &none, python,
+						memory_order_release, memory_order_relaxed);
+	return true;
+}
+
+/*
+ * The thread state may be freed at any moment once the interpreter is ending; its memory stays
+ * mapped, and the frames and code objects are not freed. So what was read from it counts only when
+ * the end had not begun afterwards (set before the first thread state is freed). Checking first
+ * and reading then crashes. `base` is the thread state, later what it points at.
+ */
+GP_HOT const void *read_unless_ending(const struct gp_python *p, const void *base, int at,
+				      bool *is_ending)
+{
+	const void *const *field = (const void *const *)(const void *)((const char *)base + at);
+	const void *value = *(const void *const volatile *)field;
+	atomic_thread_fence(memory_order_acquire);
+	*is_ending = p->symbols.is_finalizing() != 0;
+	return value;
+}
+
+/* Fills frames[0..most), counts the rest. */
+struct writer {
+	struct gp_python_frame *frames;
+	unsigned most, n, in_run; /* in_run: frames since the last entry */
+	struct gp_python_walk *walk;
+};
+
+/* The run of frames behind one _PyEval_EvalFrameDefault ends here. */
+GP_HOT void end_run(struct writer *w)
+{
+	if (w->n > w->most)
+		return;
+	struct gp_python_frame *last = w->n ? &w->frames[w->n - 1] : NULL;
+	if (w->in_run)
+		last->is_entry = true;
+	else if (!last)
+		w->walk->bare_entries++;
+	else if (last->bare_entries < UINT8_MAX)
+		last->bare_entries++;
+	w->in_run = 0;
+}
+
+/* False: enough counted. */
+GP_HOT bool add_frame(struct writer *w, const void *code, int32_t offset, bool is_entry)
+{
+	if (gp_likely(w->n < w->most))
+		w->frames[w->n] = (struct gp_python_frame){ code, offset, is_entry, 0 };
+	w->n++;
+	w->in_run++;
+	return w->n < w->most || w->n - w->most < GP_PYTHON_COUNTED;
+}
+
+static void walk_objects(const struct gp_python_layout *l, const void *frame, struct writer *w)
+{
+	const int previous = l->frame_previous, code = l->frame_code, at = l->frame_instruction;
+	const int scale = l->scale;
+	for (; frame; frame = gp_pointer_at(frame, previous)) {
+		int32_t unit = gp_int_at(frame, at);
+		int32_t offset = unit < 0 ? -1 : unit * scale;
+		if (!add_frame(w, gp_pointer_at(frame, code), offset, true))
+			return;
+	}
+}
+
+static void walk_records(const struct gp_python_layout *l, const void *frame, struct writer *w)
+{
+	const int previous = l->frame_previous, code_at = l->frame_code, owner_at = l->frame_owner;
+	const int instruction = l->frame_instruction, bytecode = l->code_bytecode;
+	const int traceable = l->code_traceable, entry_at = l->frame_entry;
+	const int first_shim = l->first_shim_owner >= 0 ? l->first_shim_owner : UINT8_MAX + 1;
+	for (; frame; frame = gp_pointer_at(frame, previous)) {
+		int owner = gp_byte_at(frame, owner_at);
+		if (owner >= first_shim) {
+			end_run(w);
+			continue;
+		}
+		const char *code = gp_untagged(gp_pointer_at(frame, code_at));
+		ptrdiff_t offset =
+			(const char *)gp_pointer_at(frame, instruction) - code - bytecode;
+		/* a frame that has not come to its first traceable instruction is not shown by
+		 * Python either; such is also the trampoline of class calls in 3.13 */
+		bool is_begun = owner == GP_PYTHON_GENERATOR ||
+				offset >= 2 * (ptrdiff_t)gp_int_at(code, traceable);
+		if (gp_likely(is_begun) && !add_frame(w, code, (int32_t)offset, false))
+			return;
+		if (entry_at >= 0 && gp_byte_at(frame, entry_at))
+			end_run(w);
+	}
+}
+
+static unsigned without(struct gp_python_walk *walk, enum gp_python_reason reason)
+{
+	walk->reason = reason;
+	return 0;
+}
+
+unsigned gp_python_walk(struct gp_python_frame *frames, unsigned most, struct gp_python_walk *walk)
+{
+	struct gp_python *p = gp_python_get();
+	*walk = (struct gp_python_walk){ GP_PYTHON_COMPLETE, 0, 0 };
+	if (!p)
+		return without(walk, GP_PYTHON_NO_INTERPRETER);
+	uint32_t phase = atomic_load_explicit(&p->phase, memory_order_relaxed);
+	if (phase == GP_PYTHON_IS_OFF)
+		return without(walk, GP_PYTHON_OFF);
+	const void *thread_state = p->symbols.thread_state();
+	if (!thread_state)
+		return without(walk, GP_PYTHON_NO_THREAD_STATE);
+	if (gp_unlikely(phase == GP_PYTHON_CHECKING) && !gp_python_prove(p, thread_state))
+		return without(walk, GP_PYTHON_OFF);
+	const struct gp_python_layout *l = &p->layout;
+	bool is_ending;
+	const void *frame = read_unless_ending(p, thread_state, l->thread_frame, &is_ending);
+	if (!is_ending && l->cframe_frame >= 0)
+		frame = read_unless_ending(p, frame, l->cframe_frame, &is_ending);
+	if (is_ending)
+		return without(walk, GP_PYTHON_FINALIZING);
+	struct writer w = { frames, most, 0, 0, walk };
+	if (l->minor < 11)
+		walk_objects(l, frame, &w);
+	else
+		walk_records(l, frame, &w);
+	if (w.n == 0)
+		return without(walk, GP_PYTHON_NO_FRAMES);
+	if (w.n <= most)
+		return w.n;
+	walk->reason = GP_PYTHON_TRUNCATED;
+	walk->beyond = w.n - most;
+	return most;
+}
+
+uint32_t gp_python_version(void)
+{
+	const struct gp_python *p = gp_python_get();
+	return p && p->layout.minor ? 3u << 8 | p->layout.minor : 0;
+}
+
+const char *gp_python_why_off(void)
+{
+	struct gp_python *p = gp_python_get();
+	return p ? atomic_load(&p->why_off) : NULL;
+}

@@ -1,0 +1,94 @@
+/*
+ * The Python frames of the calling thread, for CPython 3.8 to 3.14 with a GIL: read from the
+ * interpreter's own structures without the GIL, without a reference count, a lock, an allocation or
+ * a change of errno, so that it may be called under any lock of the job. Interpreters that it does not
+ * know are left alone, with a reason.
+ *
+ *	gp_python_find(dlsym_default, NULL);			// at a door
+ *
+ *	struct gp_python_frame frames[64];			// in a hook
+ *	struct gp_python_walk walk;
+ *	unsigned n = gp_python_walk(frames, 64, &walk);
+ *	for (unsigned k = 0; k < n; k++)
+ *		if (!known(gp_python_identity(frames[k].code)))
+ *			gp_python_describe(frames[k].code, &file, &name, &first_line);
+ *
+ * `code` may be used until the hook returns: the frame holds it. Afterwards another code object may
+ * have its address; the identity tells them apart.
+ */
+#ifndef GP_PYTHON_WALK_H
+#define GP_PYTHON_WALK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "python_text.h"
+
+/*
+ * Looks for an interpreter by the names that it exports. `lookup` gives the address of an exported
+ * function or variable in the object that the process as a whole uses (where an executable holds
+ * copies of a library's variables, these), or NULL; it is called here only, so call this where the
+ * loader may be entered (DESIGN 3.8). Whether there is one, be it one that we can read or not; once
+ * there is, further calls cost nothing. While there is none, one name is looked up a call: an
+ * interpreter may be loaded late.
+ */
+bool gp_python_find(void *(*lookup)(void *context, const char *name), void *context);
+
+struct gp_python_frame {
+	const void *code; /* the code object */
+	int32_t offset;	  /* of the instruction in its bytecode, as frame.f_lasti; < 0: not begun */
+	/* This frame was entered from C: its caller in Python, if any, stands beyond the C frames of
+	 * one _PyEval_EvalFrameDefault. Up to 3.10 every frame. */
+	bool is_entry;
+	/* Outward of this frame, before the next: so many _PyEval_EvalFrameDefault of which no
+	 * frame is shown, as they have only begun. Nearly always 0. */
+	uint8_t bare_entries;
+};
+
+enum gp_python_reason {
+	GP_PYTHON_COMPLETE,
+	GP_PYTHON_TRUNCATED,	   /* deeper than there was room for */
+	GP_PYTHON_NO_INTERPRETER,  /* none was found in this process */
+	GP_PYTHON_NO_THREAD_STATE, /* this thread has never run Python */
+	GP_PYTHON_NO_FRAMES,	   /* it has, but does not now */
+	GP_PYTHON_FINALIZING,	   /* the interpreter is ending: its threads' frames are gone */
+	GP_PYTHON_OFF,		   /* gp_python_why_off() */
+};
+
+struct gp_python_walk {
+	enum gp_python_reason reason;
+	uint32_t beyond;       /* frames left out; counted up to GP_PYTHON_COUNTED */
+	uint32_t bare_entries; /* as in a frame: inward of the innermost */
+};
+
+#define GP_PYTHON_COUNTED 4096u
+
+/* Fills `frames`, the innermost first, and returns how many, at most `most`; why none or not all
+ * is in `walk`. */
+unsigned gp_python_walk(struct gp_python_frame *frames, unsigned most, struct gp_python_walk *walk);
+
+/*
+ * A number for the code object of a frame of this walk. Code objects that are alive at once have
+ * different numbers; so have, as far as measured, those that follow each other at one address, unless they
+ * also say the same (see python_code.c). Never 0.
+ */
+uint64_t gp_python_identity(const void *code);
+
+/*
+ * File, qualified name (up to 3.10 the name) and first line of the code object of a frame of this
+ * walk. False when it is none: then the walk is switched off.
+ */
+bool gp_python_describe(const void *code, struct gp_python_text *file, struct gp_python_text *name,
+			int32_t *first_line);
+
+/* Line of the instruction at `offset`, GP_PYTHON_NO_LINE when it has none. Takes time in
+ * proportion to the size of the function: keep the answer. */
+int32_t gp_python_line(const void *code, int32_t offset);
+
+/* Version of the interpreter that can be read, as 3 << 8 | minor; 0 when there is none. */
+uint32_t gp_python_version(void);
+
+/* Why Python frames are switched off, a text without an end of line; NULL when they are not. */
+const char *gp_python_why_off(void);
+
+#endif

@@ -1,0 +1,278 @@
+/*
+ * What the scripts of this directory load with ctypes: the recorder's walk of Python frames, written
+ * out so that a script can compare it with what the interpreter says. Called through CDLL it runs
+ * without the GIL, through PyDLL with it.
+ */
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include "../../libgpuprof/record/python_walk.h"
+
+#define DEEPEST 2048
+
+static void *look_up(void *context, const char *name)
+{
+	(void)context;
+	return dlsym(RTLD_DEFAULT, name);
+}
+
+int witness_find(void)
+{
+	return gp_python_find(look_up, NULL);
+}
+
+/* A look-up that gives `instead` for one name. */
+struct lie {
+	const char *name;
+	void *instead;
+};
+
+static void *look_up_wrong(void *context, const char *name)
+{
+	const struct lie *lie = context;
+	return strcmp(name, lie->name) == 0 ? lie->instead : dlsym(RTLD_DEFAULT, name);
+}
+
+int witness_find_wrong(const char *name, void *instead)
+{
+	return gp_python_find(look_up_wrong, &(struct lie){ name, instead });
+}
+
+const char *witness_why_off(void)
+{
+	return gp_python_why_off();
+}
+
+struct page {
+	char *at, *end;
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct page *page, const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	int n = vsnprintf(page->at, (size_t)(page->end - page->at), format, arguments);
+	va_end(arguments);
+	if (n < 0 || n >= page->end - page->at)
+		abort();
+	page->at += n;
+}
+
+static void put_frame(struct page *page, const struct gp_python_frame *frame)
+{
+	char file_bytes[8192], name_bytes[8192];
+	struct gp_python_text file = { file_bytes, sizeof file_bytes, 0, false };
+	struct gp_python_text name = { name_bytes, sizeof name_bytes, 0, false };
+	int32_t first_line;
+	if (!gp_python_describe(frame->code, &file, &name, &first_line)) {
+		put(page, "not described: %s\n", gp_python_why_off());
+		return;
+	}
+	put(page, "%.*s\t%.*s\t%d\t%d\t%d\n", (int)file.size, file.bytes, (int)name.size,
+	    name.bytes, first_line, gp_python_line(frame->code, frame->offset), frame->offset);
+}
+
+/* One line a frame: file, name, first line, line, offset; "reason N" when there is none or not all. */
+size_t witness_walk(char *out, size_t room, unsigned most)
+{
+	static _Thread_local struct gp_python_frame frames[DEEPEST];
+	struct gp_python_walk walk;
+	struct page page = { out, out + room };
+	unsigned n = gp_python_walk(frames, most < DEEPEST ? most : DEEPEST, &walk);
+	for (unsigned k = 0; k < n; k++)
+		put_frame(&page, &frames[k]);
+	if (walk.reason != GP_PYTHON_COMPLETE)
+		put(&page, "reason %d beyond %u\n", (int)walk.reason, walk.beyond);
+	return (size_t)(page.at - out);
+}
+
+/* With the GIL: also frame.f_lasti of the caller, as it is at this moment. */
+size_t witness_walk_held(char *out, size_t room, unsigned most, long *offset)
+{
+	void *(*get_frame)(void) = (void *(*)(void))dlsym(RTLD_DEFAULT, "PyEval_GetFrame");
+	void *(*get_attribute)(void *, const char *) =
+		(void *(*)(void *, const char *))dlsym(RTLD_DEFAULT, "PyObject_GetAttrString");
+	long (*as_long)(void *) = (long (*)(void *))dlsym(RTLD_DEFAULT, "PyLong_AsLong");
+	void (*drop)(void *) = (void (*)(void *))dlsym(RTLD_DEFAULT, "Py_DecRef");
+	size_t size = witness_walk(out, room, most);
+	void *number = get_attribute(get_frame(), "f_lasti");
+	*offset = as_long(number);
+	drop(number);
+	return size;
+}
+
+struct loops {
+	uintptr_t start, size;
+	int native;
+};
+
+static _Unwind_Reason_Code count_loop(struct _Unwind_Context *context, void *data)
+{
+	struct loops *loops = data;
+	int is_before = 0;
+	uintptr_t at = _Unwind_GetIPInfo(context, &is_before) - !is_before;
+	loops->native += at - loops->start < loops->size;
+	return _URC_NO_REASON;
+}
+
+/*
+ * How many _PyEval_EvalFrameDefault stand on the native stack, and how many the walk says, in its
+ * entries: native * 10000 + walk.
+ */
+int witness_loops(void)
+{
+	static _Thread_local struct gp_python_frame frames[DEEPEST];
+	struct gp_python_walk walk;
+	struct loops loops = { 0, 0, 0 };
+	unsigned n = gp_python_walk(frames, DEEPEST, &walk);
+	int entries = (int)walk.bare_entries;
+	for (unsigned k = 0; k < n; k++)
+		entries += frames[k].is_entry + frames[k].bare_entries;
+	Dl_info info;
+	const ElfW(Sym) *symbol = NULL;
+	loops.start = (uintptr_t)dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
+	if (!dladdr1((void *)loops.start, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
+		return -1;
+	loops.size = symbol->st_size;
+	_Unwind_Backtrace(count_loop, &loops);
+	return loops.native * 10000 + entries;
+}
+
+/* Address and identity of the code object that calls us. */
+void witness_identity(uint64_t out[2])
+{
+	struct gp_python_frame frame;
+	struct gp_python_walk walk;
+	out[0] = out[1] = 0;
+	if (gp_python_walk(&frame, 1, &walk) != 1)
+		return;
+	out[0] = (uintptr_t)frame.code;
+	out[1] = gp_python_identity(frame.code);
+}
+
+/* Calls back into Python. */
+int witness_call(int (*function)(int), int argument)
+{
+	return function(argument);
+}
+
+/* A C thread that calls back into Python. */
+struct foreign {
+	int (*function)(int);
+	unsigned before, after; /* reasons of its walks outside Python */
+};
+
+static unsigned reason_now(void)
+{
+	struct gp_python_walk walk;
+	struct gp_python_frame frame;
+	gp_python_walk(&frame, 1, &walk);
+	return walk.reason;
+}
+
+static void *foreign_thread(void *argument)
+{
+	struct foreign *foreign = argument;
+	foreign->before = reason_now();
+	foreign->function(1);
+	foreign->after = reason_now();
+	return NULL;
+}
+
+/* 10 * reason before + reason after */
+unsigned witness_foreign(int (*function)(int))
+{
+	struct foreign foreign = { function, 0, 0 };
+	pthread_t thread;
+	if (pthread_create(&thread, NULL, foreign_thread, &foreign) != 0)
+		return 0;
+	pthread_join(thread, NULL);
+	return foreign.before * 10 + foreign.after;
+}
+
+/* Compares the line of every instruction (of every `stride`-th unit) with PyCode_Addr2Line: how
+ * many were compared, or -1 - offset of the first that differs. To be called with the GIL. */
+long witness_lines(void *code, long bytes, long stride)
+{
+	static int (*reference)(void *, int);
+	if (!reference)
+		reference = (int (*)(void *, int))dlsym(RTLD_DEFAULT, "PyCode_Addr2Line");
+	long compared = 0;
+	for (long offset = 0; offset < bytes; offset += 2 * stride, compared++)
+		if (gp_python_line(code, (int32_t)offset) != reference(code, (int)offset))
+			return -1 - offset;
+	return compared;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Holds a lock and walks for so long; somebody with the GIL waits for that lock meanwhile. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic int is_held, is_waiting, waited_and_left;
+
+long witness_walk_holding(long ms)
+{
+	struct gp_python_frame frames[64];
+	struct gp_python_walk walk;
+	long walks = 0;
+	pthread_mutex_lock(&lock);
+	is_held = 1;
+	while (!is_waiting)
+		usleep(100);
+	for (uint64_t end = now_ns() + (uint64_t)ms * 1000000; now_ns() < end; walks++)
+		if (gp_python_walk(frames, 64, &walk) == 0)
+			walks = -1000000000;
+	if (waited_and_left)
+		walks = -1;
+	pthread_mutex_unlock(&lock);
+	return walks;
+}
+
+void witness_wait_for_lock(void)
+{
+	is_waiting = 1;
+	pthread_mutex_lock(&lock);
+	waited_and_left = 1;
+	pthread_mutex_unlock(&lock);
+}
+
+int witness_is_held(void)
+{
+	return is_held;
+}
+
+/* Walks without pause until the process is gone; what came of it is written at the very end. */
+static _Atomic unsigned long seen[GP_PYTHON_OFF + 1];
+
+void witness_walk_for_ever(void)
+{
+	struct gp_python_frame frames[64];
+	struct gp_python_walk walk;
+	volatile uint64_t sum = 0;
+	for (;;) {
+		unsigned n = gp_python_walk(frames, 64, &walk);
+		for (unsigned k = 0; k < n; k++)
+			sum += gp_python_identity(frames[k].code);
+		seen[walk.reason]++;
+	}
+}
+
+__attribute__((destructor)) static void write_seen(void)
+{
+	if (getenv("WITNESS_AT_END"))
+		dprintf(STDOUT_FILENO, "complete %lu finalizing %lu\n", seen[GP_PYTHON_COMPLETE],
+			seen[GP_PYTHON_FINALIZING]);
+}
