@@ -189,7 +189,18 @@ uint64_t gp_file_room(const struct gp_file_writer *w)
 		       w->header.slot_bytes - GP_BLOCK_HEADER - used;
 }
 
-bool gp_file_put(struct gp_file_writer *w, const unsigned char *block, size_t bytes)
+/* The block was encoded before the part that it lies in began. */
+static bool move_to_part(unsigned char *block, uint64_t part)
+{
+	struct gp_block_header header;
+	if (gp_block_header_decode(block, &header) != GP_OK)
+		return false;
+	header.part = (uint32_t)part;
+	gp_block_header_encode(&header, block);
+	return true;
+}
+
+bool gp_file_put(struct gp_file_writer *w, unsigned char *block, size_t bytes)
 {
 	struct gp_control *c = w->control;
 	if (bytes > gp_file_room(w)) {
@@ -203,7 +214,8 @@ bool gp_file_put(struct gp_file_writer *w, const unsigned char *block, size_t by
 			return false;
 		}
 		if (!begin_part(w, atomic_load(&c->segment), atomic_load(&c->part) + 1,
-				atomic_load(&c->cut)))
+				atomic_load(&c->cut)) ||
+		    !move_to_part(block, atomic_load(&c->part)))
 			return false;
 	}
 	uint64_t offset = atomic_load(&c->write_offset);

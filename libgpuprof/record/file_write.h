@@ -34,7 +34,7 @@ bool gp_file_segment(struct gp_file_writer *writer, uint64_t segment, uint64_t c
  * Appends a block (header and payload, as gp_block_encode wrote it); opens the next part when the
  * slot is full.
  */
-bool gp_file_put(struct gp_file_writer *writer, const unsigned char *block, size_t bytes);
+bool gp_file_put(struct gp_file_writer *writer, unsigned char *block, size_t bytes);
 /* Ends the segment: END with `flags`. */
 bool gp_file_end_segment(struct gp_file_writer *writer, uint16_t flags);
 /* Bytes that still fit in the current part; UINT64_MAX when it has no end. */
