@@ -35,7 +35,8 @@ void *gp_debug_data_unpack(const void *packed, size_t packed_bytes, size_t *byte
 		uint64_t limit = GP_DEBUG_DATA_MAX;
 		size_t in_at = 0;
 		*bytes = 0;
-		int status = unpack(&limit, 0, NULL, packed, &in_at, packed_bytes, out, bytes, room);
+		int status =
+			unpack(&limit, 0, NULL, packed, &in_at, packed_bytes, out, bytes, room);
 		if (status == LZMA_OK && *bytes != 0)
 			return out;
 		free(out);

@@ -38,16 +38,23 @@ static int print(const char *name, struct text *text)
 	return 0;
 }
 
-size_t gp_demangle(const char *name, char *out, size_t room)
+/* 0: not mangled, damaged, or longer than fits */
+static size_t plain_form(const char *name, char *out, size_t room)
 {
 	struct text text = { .out = out, .room = room };
-	size_t bytes = strlen(name);
 	/* libiberty holds no memory while it prints to a callback: leaving it loses nothing */
-	if (bytes < MANGLED_MAX && setjmp(text.full) == 0 && print(name, &text) &&
-	    text.used != 0) {
-		out[text.used] = 0;
-		return text.used;
-	}
+	if (setjmp(text.full) != 0 || !print(name, &text))
+		return 0;
+	out[text.used] = 0;
+	return text.used;
+}
+
+size_t gp_demangle(const char *name, char *out, size_t room)
+{
+	size_t bytes = strlen(name);
+	size_t plain = bytes < MANGLED_MAX ? plain_form(name, out, room) : 0;
+	if (plain != 0)
+		return plain;
 	if (bytes >= room)
 		bytes = room - 1;
 	memcpy(out, name, bytes);

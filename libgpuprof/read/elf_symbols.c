@@ -42,8 +42,7 @@ static bool is_function(const struct reading *reading, const GElf_Sym *symbol, s
 	return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
 }
 
-static bool read_table(struct reading *reading, Elf *elf, Elf_Scn *section,
-		       const GElf_Shdr *header)
+static bool read_table(struct reading *reading, Elf *elf, Elf_Scn *section, const GElf_Shdr *header)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	size_t size = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
@@ -63,11 +62,20 @@ static bool read_table(struct reading *reading, Elf *elf, Elf_Scn *section,
 		const GElf_Shdr *in = &reading->section[symbol.st_shndx];
 		uint64_t most = in->sh_addr + in->sh_size - symbol.st_value;
 		uint64_t bytes = symbol.st_size < most ? symbol.st_size : most;
-		struct gp_elf_symbol kept = { symbol.st_value, symbol.st_value + bytes, name };
+		struct gp_elf_symbol kept = { symbol.st_value, symbol.st_value + bytes, name,
+					      bytes != 0 };
 		if (!keep(reading->symbols, &kept))
 			return false;
 	}
 	return true;
+}
+
+/* Marks where code ends, so that no symbol without a size runs on into the next section. */
+static bool mark_end(struct reading *reading, const GElf_Shdr *header)
+{
+	struct gp_elf_symbol end = { .name = "" };
+	end.start = end.end = header->sh_addr + header->sh_size;
+	return !(header->sh_flags & SHF_EXECINSTR) || keep(reading->symbols, &end);
 }
 
 static bool read_file(struct reading *reading, Elf *elf)
@@ -90,6 +98,8 @@ static bool read_file(struct reading *reading, Elf *elf)
 		const GElf_Shdr *header = &reading->section[i];
 		if (header->sh_type == SHT_SYMTAB || header->sh_type == SHT_DYNSYM)
 			is_whole = read_table(reading, elf, elf_getscn(elf, i), header);
+		else
+			is_whole = mark_end(reading, header);
 	}
 	free(reading->section);
 	return is_whole;
@@ -108,6 +118,8 @@ static int by_place(const void *left, const void *right)
 		return a->start < b->start ? -1 : 1;
 	if (a->end != b->end)
 		return a->end > b->end ? -1 : 1;
+	if ((a->name[0] == 0) != (b->name[0] == 0))
+		return a->name[0] == 0 ? 1 : -1;
 	size_t a_plain = underscores(a->name), b_plain = underscores(b->name);
 	if (a_plain != b_plain)
 		return a_plain < b_plain ? -1 : 1;
@@ -125,7 +137,7 @@ static void settle(struct gp_elf_symbols *s)
 	}
 	s->count = kept;
 	for (size_t i = 0; i + 1 < kept; i++) {
-		if (s->symbol[i].end == s->symbol[i].start)
+		if (!s->symbol[i].has_size && s->symbol[i].name[0] != 0)
 			s->symbol[i].end = s->symbol[i + 1].start;
 	}
 }
@@ -163,10 +175,16 @@ const struct gp_elf_symbol *gp_elf_symbols_find(const struct gp_elf_symbols *sym
 		else
 			high = middle;
 	}
+	/* a label inside a function must not hide the function */
+	const struct gp_elf_symbol *label = NULL;
 	for (size_t back = 0; back < NESTED_MAX && back < low; back++) {
 		const struct gp_elf_symbol *symbol = &symbols->symbol[low - 1 - back];
-		if (address < symbol->end)
+		if (address >= symbol->end)
+			continue;
+		if (symbol->has_size)
 			return symbol;
+		if (label == NULL)
+			label = symbol;
 	}
-	return NULL;
+	return label;
 }

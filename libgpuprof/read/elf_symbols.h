@@ -13,7 +13,8 @@
 
 struct gp_elf_symbol {
 	uint64_t start, end; /* link addresses */
-	const char *name;    /* mangled, without version */
+	const char *name;    /* mangled, without version; "" marks the end of a section */
+	bool has_size;	     /* else it ends where the next one begins */
 };
 struct gp_elf_symbols {
 	struct gp_elf_symbol *symbol;

@@ -59,8 +59,8 @@ static enum gp_file_state map_file(struct gp_elf *elf, const char *path)
 		goto out;
 	elf->bytes = (size_t)status.st_size;
 	/* libelf may write into the image of a file of the other byte order */
-	void *map = mmap(NULL, elf->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd,
-			 0);
+	void *map =
+		mmap(NULL, elf->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
 	if (map == MAP_FAILED)
 		goto out;
 	elf->map = map;

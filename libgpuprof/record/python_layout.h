@@ -36,8 +36,8 @@ struct gp_python_layout {
 	enum gp_python_lines lines;
 };
 
-/* Version in the form of PY_VERSION_HEX, from a text as Py_GetVersion gives it: "3.10.13 (main, ..."
- * or "3.11.0rc2 (...". 0 when it is none. */
+/* Version in the form of PY_VERSION_HEX, from a text as Py_GetVersion gives it:
+ * "3.10.13 (main, ..." or "3.11.0rc2 (...". 0 when it is none. */
 uint32_t gp_python_parse_version(const char *text);
 
 /* Fills `layout` and returns NULL, or says why this interpreter is none that we can read. Reads

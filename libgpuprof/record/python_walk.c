@@ -9,7 +9,7 @@
 
 _Atomic(struct gp_python *) gp_python_found;
 
-/* Each finder fills a slot of its own, so that nobody waits and a child forked meanwhile is well. */
+/* Each finder fills a slot of its own: nobody waits, and a child forked meanwhile is well. */
 static struct gp_python slots[SLOTS];
 static _Atomic uint32_t slots_used;
 
@@ -84,18 +84,20 @@ struct writer {
 	struct gp_python_walk *walk;
 };
 
-/* The run of frames behind one _PyEval_EvalFrameDefault ends here. */
-GP_HOT void end_run(struct writer *w)
+/* The run of frames behind one _PyEval_EvalFrameDefault ends here; `loop` lies in its C frame. */
+GP_HOT void end_run(struct writer *w, const void *loop)
 {
 	if (w->n > w->most)
 		return;
 	struct gp_python_frame *last = w->n ? &w->frames[w->n - 1] : NULL;
-	if (w->in_run)
+	if (w->in_run) {
 		last->is_entry = true;
-	else if (!last)
+		last->loop = loop;
+	} else if (!last) {
 		w->walk->bare_entries++;
-	else if (last->bare_entries < UINT8_MAX)
+	} else if (last->bare_entries < UINT8_MAX) {
 		last->bare_entries++;
+	}
 	w->in_run = 0;
 }
 
@@ -103,7 +105,7 @@ GP_HOT void end_run(struct writer *w)
 GP_HOT bool add_frame(struct writer *w, const void *code, int32_t offset, bool is_entry)
 {
 	if (gp_likely(w->n < w->most))
-		w->frames[w->n] = (struct gp_python_frame){ code, offset, is_entry, 0 };
+		w->frames[w->n] = (struct gp_python_frame){ code, offset, is_entry, 0, NULL };
 	w->n++;
 	w->in_run++;
 	return w->n < w->most || w->n - w->most < GP_PYTHON_COUNTED;
@@ -121,7 +123,9 @@ static void walk_objects(const struct gp_python_layout *l, const void *frame, st
 	}
 }
 
-static void walk_records(const struct gp_python_layout *l, const void *frame, struct writer *w)
+/* The shims since 3.12 are variables of the loop that they are for; in 3.11 so is the _PyCFrame. */
+static void walk_records(const struct gp_python_layout *l, const void *frame, const void *cframe,
+			 struct writer *w)
 {
 	const int previous = l->frame_previous, code_at = l->frame_code, owner_at = l->frame_owner;
 	const int instruction = l->frame_instruction, bytecode = l->code_bytecode;
@@ -130,7 +134,7 @@ static void walk_records(const struct gp_python_layout *l, const void *frame, st
 	for (; frame; frame = gp_pointer_at(frame, previous)) {
 		int owner = gp_byte_at(frame, owner_at);
 		if (owner >= first_shim) {
-			end_run(w);
+			end_run(w, frame);
 			continue;
 		}
 		const char *code = gp_untagged(gp_pointer_at(frame, code_at));
@@ -142,8 +146,10 @@ static void walk_records(const struct gp_python_layout *l, const void *frame, st
 				offset >= 2 * (ptrdiff_t)gp_int_at(code, traceable);
 		if (gp_likely(is_begun) && !add_frame(w, code, (int32_t)offset, false))
 			return;
-		if (entry_at >= 0 && gp_byte_at(frame, entry_at))
-			end_run(w);
+		if (entry_at < 0 || !gp_byte_at(frame, entry_at))
+			continue;
+		end_run(w, cframe);
+		cframe = cframe ? gp_pointer_at(cframe, l->cframe_previous) : NULL;
 	}
 }
 
@@ -170,6 +176,7 @@ unsigned gp_python_walk(struct gp_python_frame *frames, unsigned most, struct gp
 	const struct gp_python_layout *l = &p->layout;
 	bool is_ending;
 	const void *frame = read_unless_ending(p, thread_state, l->thread_frame, &is_ending);
+	const void *const cframe = frame; /* where there is one */
 	if (!is_ending && l->cframe_frame >= 0)
 		frame = read_unless_ending(p, frame, l->cframe_frame, &is_ending);
 	if (is_ending)
@@ -178,7 +185,7 @@ unsigned gp_python_walk(struct gp_python_frame *frames, unsigned most, struct gp
 	if (l->minor < 11)
 		walk_objects(l, frame, &w);
 	else
-		walk_records(l, frame, &w);
+		walk_records(l, frame, cframe, &w);
 	if (w.n == 0)
 		return without(walk, GP_PYTHON_NO_FRAMES);
 	if (w.n <= most)

@@ -1,8 +1,8 @@
 /*
  * The Python frames of the calling thread, for CPython 3.8 to 3.14 with a GIL: read from the
  * interpreter's own structures without the GIL, without a reference count, a lock, an allocation or
- * a change of errno, so that it may be called under any lock of the job. Interpreters that it does not
- * know are left alone, with a reason.
+ * a change of errno, so that it may be called under any lock of the job. Interpreters that it does
+ * not know are left alone, with a reason.
  *
  *	gp_python_find(dlsym_default, NULL);			// at a door
  *
@@ -37,12 +37,16 @@ bool gp_python_find(void *(*lookup)(void *context, const char *name), void *cont
 struct gp_python_frame {
 	const void *code; /* the code object */
 	int32_t offset;	  /* of the instruction in its bytecode, as frame.f_lasti; < 0: not begun */
-	/* This frame was entered from C: its caller in Python, if any, stands beyond the C frames of
+	/* This frame was entered from C: its caller in Python, if any, stands beyond the C frame of
 	 * one _PyEval_EvalFrameDefault. Up to 3.10 every frame. */
 	bool is_entry;
 	/* Outward of this frame, before the next: so many _PyEval_EvalFrameDefault of which no
 	 * frame is shown, as they have only begun. Nearly always 0. */
 	uint8_t bare_entries;
+	/* Of an entry since 3.11: an address inside the C frame of that _PyEval_EvalFrameDefault,
+	 * else NULL. Its name does not find it where a compiler has put its rare parts elsewhere,
+	 * without a symbol: Debian's 3.13 and 3.14 do most of their calls from there. */
+	const void *loop;
 };
 
 enum gp_python_reason {
@@ -69,8 +73,8 @@ unsigned gp_python_walk(struct gp_python_frame *frames, unsigned most, struct gp
 
 /*
  * A number for the code object of a frame of this walk. Code objects that are alive at once have
- * different numbers; so have, as far as measured, those that follow each other at one address, unless they
- * also say the same (see python_code.c). Never 0.
+ * different numbers; so have, as measured, those that follow each other at one address, unless
+ * they also say the same (see python_code.c). Never 0.
  */
 uint64_t gp_python_identity(const void *code);
 

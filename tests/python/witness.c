@@ -1,12 +1,13 @@
 /*
- * What the scripts of this directory load with ctypes: the recorder's walk of Python frames, written
- * out so that a script can compare it with what the interpreter says. Called through CDLL it runs
- * without the GIL, through PyDLL with it.
+ * What the scripts of this directory load with ctypes: the recorder's walk of Python frames,
+ * written out so that a script can compare it with what the interpreter says. Called through CDLL
+ * it runs without the GIL, through PyDLL with it.
  */
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +81,7 @@ static void put_frame(struct page *page, const struct gp_python_frame *frame)
 	    name.bytes, first_line, gp_python_line(frame->code, frame->offset), frame->offset);
 }
 
-/* One line a frame: file, name, first line, line, offset; "reason N" when there is none or not all. */
+/* One line a frame: file, name, first line, line, offset; "reason N" unless it has all. */
 size_t witness_walk(char *out, size_t room, unsigned most)
 {
 	static _Thread_local struct gp_python_frame frames[DEEPEST];
@@ -109,41 +110,88 @@ size_t witness_walk_held(char *out, size_t room, unsigned most, long *offset)
 	return size;
 }
 
+/*
+ * The C frames of _PyEval_EvalFrameDefault on the native stack, and in which of the native frames
+ * the entries of the walk lie. Compilers may put parts of a function elsewhere, without a symbol:
+ * where no frame bears the name, all loops must at least lie in one and the same function.
+ */
 struct loops {
-	uintptr_t start, size;
-	int native;
+	uintptr_t start, size; /* of _PyEval_EvalFrameDefault */
+	int named;	       /* native frames that bear its name */
+	const void *inside[DEEPEST];
+	int entries, placed;
+	uintptr_t before,
+		function; /* of the native frame before: its stack pointer, its function */
+	bool is_named;
+	uintptr_t cold; /* the function without the name in which loops lie */
+	bool is_wrong;
 };
+
+/* Entries whose address lies in the C frame from loops->before to `end`. */
+static void place_loops(struct loops *loops, uintptr_t end)
+{
+	int here = 0;
+	while (loops->placed < loops->entries) {
+		uintptr_t loop = (uintptr_t)loops->inside[loops->placed];
+		if (loop < loops->before || loop >= end)
+			break;
+		loops->placed++;
+		here++;
+	}
+	if (here > 1)
+		loops->is_wrong = true;
+	if (!here || loops->is_named)
+		return;
+	if (loops->cold && loops->cold != loops->function)
+		loops->is_wrong = true;
+	loops->cold = loops->function;
+}
 
 static _Unwind_Reason_Code count_loop(struct _Unwind_Context *context, void *data)
 {
 	struct loops *loops = data;
 	int is_before = 0;
 	uintptr_t at = _Unwind_GetIPInfo(context, &is_before) - !is_before;
-	loops->native += at - loops->start < loops->size;
+	uintptr_t stack = _Unwind_GetCFA(context);
+	place_loops(loops, stack);
+	loops->is_named = at - loops->start < loops->size;
+	loops->named += loops->is_named;
+	loops->function = (uintptr_t)_Unwind_FindEnclosingFunction((void *)at);
+	loops->before = stack;
 	return _URC_NO_REASON;
 }
 
-/*
- * How many _PyEval_EvalFrameDefault stand on the native stack, and how many the walk says, in its
- * entries: native * 10000 + walk.
- */
-int witness_loops(void)
+/* What is wrong between the walk's entries and the native stack; "" when nothing is. */
+const char *witness_loops(void)
 {
 	static _Thread_local struct gp_python_frame frames[DEEPEST];
+	static _Thread_local struct loops loops;
+	static _Thread_local char wrong[128];
 	struct gp_python_walk walk;
-	struct loops loops = { 0, 0, 0 };
 	unsigned n = gp_python_walk(frames, DEEPEST, &walk);
-	int entries = (int)walk.bare_entries;
-	for (unsigned k = 0; k < n; k++)
+	int entries = (int)walk.bare_entries, no_place = 0;
+	memset(&loops, 0, sizeof loops);
+	for (unsigned k = 0; k < n; k++) {
 		entries += frames[k].is_entry + frames[k].bare_entries;
+		if (frames[k].loop)
+			loops.inside[loops.entries++] = frames[k].loop;
+		else
+			no_place += frames[k].is_entry;
+	}
 	Dl_info info;
 	const ElfW(Sym) *symbol = NULL;
 	loops.start = (uintptr_t)dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
-	if (!dladdr1((void *)loops.start, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
-		return -1;
-	loops.size = symbol->st_size;
+	if (dladdr1((void *)loops.start, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol)
+		loops.size = symbol->st_size;
 	_Unwind_Backtrace(count_loop, &loops);
-	return loops.native * 10000 + entries;
+	bool has_places = gp_python_version() >= (3 << 8 | 11);
+	bool is_right = !loops.is_wrong && loops.placed == loops.entries &&
+			(!has_places || no_place == 0) &&
+			(loops.named == entries || (has_places && loops.cold));
+	snprintf(wrong, sizeof wrong, "%d named, %d entries, %d of %d placed, %d without a place%s",
+		 loops.named, entries, loops.placed, loops.entries, no_place,
+		 loops.is_wrong ? ", in different functions" : "");
+	return is_right ? "" : wrong;
 }
 
 /* Address and identity of the code object that calls us. */
@@ -256,18 +304,23 @@ int witness_is_held(void)
 
 /* Walks without pause until the process is gone; what came of it is written at the very end. */
 static _Atomic unsigned long seen[GP_PYTHON_OFF + 1];
+static _Atomic uint64_t identities; /* so that they are made */
 
 void witness_walk_for_ever(void)
 {
 	struct gp_python_frame frames[64];
 	struct gp_python_walk walk;
-	volatile uint64_t sum = 0;
 	for (;;) {
 		unsigned n = gp_python_walk(frames, 64, &walk);
 		for (unsigned k = 0; k < n; k++)
-			sum += gp_python_identity(frames[k].code);
+			identities = gp_python_identity(frames[k].code);
 		seen[walk.reason]++;
 	}
+}
+
+unsigned long witness_walks(void)
+{
+	return seen[GP_PYTHON_COMPLETE];
 }
 
 __attribute__((destructor)) static void write_seen(void)

@@ -1,0 +1,17 @@
+/*
+ * Loading libunwind for the recorder: our own copy beside this object, which no other program's can
+ * be mistaken for, else the system's. Privately: what it exports must not become the program's
+ * (DESIGN 2.6). Enters the loader: from the constructor or a door, never from a hook.
+ */
+#ifndef GP_DOOR_UNWIND_H
+#define GP_DOOR_UNWIND_H
+
+#include <stdbool.h>
+
+/*
+ * Opens native stacks; once, further calls cost nothing and answer the same. NULL, or why there
+ * are none. `depth` frames at most; has_frame_pointers: along frame pointers, without libunwind.
+ */
+const char *gp_unwind_open(unsigned depth, bool has_frame_pointers);
+
+#endif

@@ -1,0 +1,100 @@
+/* Finding the bounds, page by page. */
+#include "native_bounds.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/*
+ * Of every stack a little over what systems give: threads of 64 MiB exist, main threads of 256 MiB
+ * too.
+ */
+#define PAGES_MOST 65536u
+#define PAGE ((uintptr_t)4096) /* the smallest there is: larger ones are looked at more than once */
+
+bool gp_native_is_readable(uintptr_t at)
+{
+	/*
+	 * The kernel reads the new mask before it looks at `how`: EFAULT when it cannot, else
+	 * EINVAL; nothing changes. A null pointer would ask for the old mask.
+	 */
+	int error = errno;
+	at &= ~(PAGE - 1);
+	bool is_readable = at != 0 &&
+			   syscall(SYS_rt_sigprocmask, ~0, at, NULL, sizeof(uint64_t)) == -1 &&
+			   errno == EINVAL;
+	errno = error;
+	return is_readable;
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+__attribute__((no_sanitize("address"), noinline)) uint64_t gp_native_word(uintptr_t at)
+{
+	return *(const volatile uint64_t *)at;
+}
+#endif
+
+bool gp_native_has_room(uintptr_t bytes)
+{
+	/* the kernel lets a main thread's stack grow for such a look too */
+	const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	for (uintptr_t below = PAGE; below < bytes + PAGE; below += PAGE)
+		if (!gp_native_is_readable(here - below))
+			return false;
+	return true;
+}
+
+/* The first page at or above `from` that cannot be read; at most `to`. */
+static uintptr_t readable_until(uintptr_t from, uintptr_t to)
+{
+	uintptr_t page = from & ~(PAGE - 1);
+	for (unsigned n = 0; page < to && n < PAGES_MOST; n++, page += PAGE)
+		if (!gp_native_is_readable(page))
+			return page;
+	return page < to ? page : to;
+}
+
+static bool take_own(struct gp_native_bounds *b, uintptr_t sp, uintptr_t high)
+{
+	if (high <= sp || high - sp > PAGES_MOST * PAGE)
+		return false;
+	uintptr_t end = readable_until(sp, high);
+	if (end < high) {
+		b->foreign_low = sp & ~(PAGE - 1);
+		b->foreign_high = end;
+		return false;
+	}
+	b->low = sp & ~(PAGE - 1);
+	b->high = high;
+	return true;
+}
+
+bool gp_native_bounds_find(struct gp_native_bounds *b, uintptr_t sp)
+{
+	if (gp_native_bounds_hold(b, sp))
+		return true;
+	if (sp - b->foreign_low < b->foreign_high - b->foreign_low)
+		return false;
+	if (b->high) { /* deeper than before, or another stack */
+		if (sp > b->low || b->low - sp > PAGES_MOST * PAGE)
+			return false;
+		uintptr_t end = readable_until(sp, b->low);
+		if (end == b->low) {
+			b->low = sp & ~(PAGE - 1);
+			return true;
+		}
+		b->foreign_low = sp & ~(PAGE - 1);
+		b->foreign_high = end;
+		return false;
+	}
+	/* the last word of a stack may be read whole, and a forked child's main thread has the
+	 * stack of the thread that forked */
+	const uintptr_t random = (uintptr_t)getauxval(AT_RANDOM) & ~(uintptr_t)15;
+	const uintptr_t descriptor = (uintptr_t)pthread_self() & ~(uintptr_t)15;
+	if (syscall(SYS_gettid) == getpid() && take_own(b, sp, random))
+		return true;
+	return take_own(b, sp, descriptor);
+}

@@ -1,0 +1,48 @@
+/*
+ * Which memory is the calling thread's stack: what may be read without looking first. Found once a
+ * thread, without malloc and without /proc: the main thread's stack ends below the bytes that
+ * AT_RANDOM points at, another thread's below its thread descriptor; every page up to there is
+ * proven readable by a system call that only looks. Other stacks (coroutines, sigaltstack) are
+ * read page by page.
+ */
+#ifndef GP_NATIVE_BOUNDS_H
+#define GP_NATIVE_BOUNDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gp_native_bounds {
+	uintptr_t low, high;		     /* of the thread's own stack, proven; 0, 0: not yet */
+	uintptr_t foreign_low, foreign_high; /* proven to be no part of it */
+};
+
+/* Whether the page of `at` can be read. A system call; keeps errno. */
+bool gp_native_is_readable(uintptr_t at);
+
+/*
+ * Whether `bytes` more can be used below the calling function's frame: a stack may be at its end.
+ */
+bool gp_native_has_room(uintptr_t bytes);
+
+/*
+ * Whether `stack_pointer` lies on the thread's own stack; then all of [stack_pointer, high) may be
+ * read as long as the thread lives. Slow when it is deeper than ever before.
+ */
+bool gp_native_bounds_find(struct gp_native_bounds *bounds, uintptr_t stack_pointer);
+
+/* A word of a stack, which a sanitizer of ours must not take for a variable. */
+#if defined(__SANITIZE_ADDRESS__)
+uint64_t gp_native_word(uintptr_t at);
+#else
+static inline __attribute__((always_inline)) uint64_t gp_native_word(uintptr_t at)
+{
+	return *(const volatile uint64_t *)at;
+}
+#endif
+
+static inline bool gp_native_bounds_hold(const struct gp_native_bounds *b, uintptr_t sp)
+{
+	return sp - b->low < b->high - b->low;
+}
+
+#endif

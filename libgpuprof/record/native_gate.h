@@ -1,0 +1,21 @@
+/*
+ * No thread is inside the unwinder when the process forks (DESIGN 3.11): its locks and the loader's
+ * would stay held in the child for ever. A fork closes the gate and waits for those inside, at most
+ * 50 ms; who finds it closed does without. Where the wait was in vain, or nobody asked us (raw
+ * clone), the child never enters again: it walks by the rules that are known.
+ */
+#ifndef GP_NATIVE_GATE_H
+#define GP_NATIVE_GATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Registers with fork; false: no memory, the gate stays closed. Once. */
+bool gp_native_gate_open(void);
+/* True: inside, leave soon. Not to be called again by a thread that is inside. */
+bool gp_native_gate_enter(void);
+void gp_native_gate_leave(void);
+/* Forks that did not wait long enough. */
+uint32_t gp_native_gate_overdue(void);
+
+#endif

@@ -1,0 +1,248 @@
+/*
+ * Hash by where the walk starts, chains moved to front, replacement by a hand that spares what was
+ * used since it last passed (clock, an approximation of least-recent that needs no list).
+ */
+#include "native_memo.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "native_bounds.h"
+#include "record.h"
+
+#define FAILURES_MOST 3u /* comparisons in vain before the key is made finer */
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	return (a ^ (b * UINT64_C(0x9e3779b97f4a7c15))) * UINT64_C(0xd6e8feb86659fd93);
+}
+
+GP_HOT uint64_t word_at(uintptr_t sp, uint32_t at)
+{
+	return gp_native_word(sp + at);
+}
+
+GP_HOT struct gp_native_places *places_of(struct gp_native_memo *m, uintptr_t sp, uintptr_t pc)
+{
+	return &m->places[(mix(sp, pc) >> 40) % GP_NATIVE_STARTS];
+}
+
+/* Reads the stack at the places: it must be the thread's own, at the start's depth. */
+GP_HOT unsigned head_of(const struct gp_native_places *p, uintptr_t sp, uintptr_t pc)
+{
+	uint64_t sum = mix(sp, pc);
+	if (p->sp == sp && p->pc == pc)
+		for (unsigned i = 0; i < p->peeks; i++)
+			sum = (sum << 9 | sum >> 55) ^ word_at(sp, p->at[i]);
+	return (unsigned)(mix(sum, sum >> 32) >> 40) % GP_NATIVE_MEMO_HEADS;
+}
+
+/*
+ * Index of the first return address that differs, at least depth when all are equal. In groups, so
+ * that one branch decides over eight words.
+ */
+GP_HOT unsigned compare(const struct gp_native_entry *e, uintptr_t sp)
+{
+	const unsigned depth = e->stack.depth;
+	unsigned k = 1;
+	for (; k + 8 <= depth; k += 8) {
+		uint64_t difference = 0;
+#pragma GCC unroll 8
+		for (unsigned i = k; i < k + 8; i++)
+			difference |= word_at(sp, e->at[i]) ^ e->stack.pc[i];
+		if (difference)
+			break;
+	}
+	while (k < depth && word_at(sp, e->at[k]) == e->stack.pc[k])
+		k++;
+	return k;
+}
+
+GP_HOT bool words_hold(const struct gp_native_entry *e, const struct gp_native_start *start)
+{
+	if (e->needs_frame && e->frame != start->frame)
+		return false;
+	for (unsigned i = 0; i < e->words; i++)
+		if (word_at(start->sp, e->word[i].at) != e->word[i].value)
+			return false;
+	return true;
+}
+
+static void move_to_front(struct gp_native_memo *m, unsigned head, uint16_t before, uint16_t found)
+{
+	m->entry[before].next = m->entry[found].next;
+	m->entry[found].next = m->head[head];
+	m->head[head] = found;
+}
+
+/*
+ * Stacks of this start differ at `at`: the key takes it in. Those found by the old key are
+ * forgotten, and remembered anew when they are next seen.
+ */
+GP_COLD static void add_peek(struct gp_native_memo *m, const struct gp_native_start *start,
+			     unsigned head, uint32_t at)
+{
+	struct gp_native_places *p = places_of(m, start->sp, start->pc);
+	if (p->sp != start->sp || p->pc != start->pc)
+		*p = (struct gp_native_places){ .sp = start->sp, .pc = start->pc };
+	if (p->peeks == GP_NATIVE_PEEKS)
+		return;
+	for (unsigned i = 0; i < p->peeks; i++)
+		if (p->at[i] == at)
+			return;
+	p->at[p->peeks++] = at;
+	for (uint16_t *link = &m->head[head]; *link;) {
+		struct gp_native_entry *e = &m->entry[*link];
+		if (e->sp == start->sp && e->stack.pc[0] == start->pc) {
+			*link = e->next;
+			e->head = 0;
+			e->is_recent = 0;
+		} else {
+			link = &e->next;
+		}
+	}
+}
+
+struct gp_native_entry *gp_native_memo_find(struct gp_native_memo *m,
+					    const struct gp_native_start *start)
+{
+	const uintptr_t sp = start->sp;
+	const unsigned head = head_of(places_of(m, sp, start->pc), sp, start->pc);
+	unsigned probe = 1; /* where the last entry differed: its likes differ there too */
+	unsigned failures = 0;
+	uint32_t differs_at = 0;
+	uint16_t before = 0, at = m->head[head];
+	for (unsigned n = 0; at && n < GP_NATIVE_CHAIN_MOST;
+	     n++, before = at, at = m->entry[at].next) {
+		struct gp_native_entry *e = &m->entry[at];
+		const unsigned depth = e->stack.depth;
+		if (e->sp != sp || e->stack.pc[0] != start->pc)
+			continue;
+		if (probe < depth && word_at(sp, e->at[probe]) != e->stack.pc[probe]) {
+			differs_at = e->at[probe];
+			failures++;
+			continue;
+		}
+		unsigned differs = compare(e, sp);
+		if (gp_likely(differs >= depth && words_hold(e, start))) {
+			if (before)
+				move_to_front(m, head, before, at);
+			e->is_recent = 1;
+			if (gp_unlikely(failures >= FAILURES_MOST && differs_at))
+				add_peek(m, start, head, differs_at);
+			return e;
+		}
+		failures++;
+		if (differs < depth) {
+			probe = differs;
+			differs_at = e->at[probe];
+		}
+	}
+	if (gp_unlikely(failures >= FAILURES_MOST && differs_at))
+		add_peek(m, start, head, differs_at);
+	return NULL;
+}
+
+static bool is_same(const struct gp_native_entry *a, const struct gp_native_entry *b)
+{
+	const size_t depth = a->stack.depth;
+	if (a->sp != b->sp || depth != b->stack.depth || a->words != b->words ||
+	    a->stack.end != b->stack.end || a->needs_frame != b->needs_frame ||
+	    (a->needs_frame && a->frame != b->frame))
+		return false;
+	for (unsigned i = 0; i < a->words; i++)
+		if (a->word[i].value != b->word[i].value || a->word[i].at != b->word[i].at)
+			return false;
+	return memcmp(a->stack.pc, b->stack.pc, depth * sizeof *a->stack.pc) == 0 &&
+	       (depth < 2 || memcmp(a->at + 1, b->at + 1, (depth - 1) * sizeof *a->at) == 0);
+}
+
+/* A mark of the stack's content, never 0. Only what is met twice takes an entry. */
+GP_HOT uint32_t mark_of(const struct gp_native_entry *e)
+{
+	return (uint32_t)(mix(e->sp, e->sum) >> 32) | 1;
+}
+
+static void unlink_entry(struct gp_native_memo *m, uint16_t gone)
+{
+	if (m->entry[gone].head == 0)
+		return;
+	uint16_t *link = &m->head[m->entry[gone].head - 1];
+	while (*link != gone)
+		link = &m->entry[*link].next;
+	*link = m->entry[gone].next;
+}
+
+static uint16_t take_entry(struct gp_native_memo *m, bool *is_evicted)
+{
+	if (m->used < GP_NATIVE_MEMO_ENTRIES - 1)
+		return ++m->used;
+	for (;;) {
+		m->hand = (uint16_t)(m->hand % (GP_NATIVE_MEMO_ENTRIES - 1) + 1);
+		struct gp_native_entry *e = &m->entry[m->hand];
+		if (!e->is_recent)
+			break;
+		e->is_recent = 0;
+	}
+	*is_evicted = m->entry[m->hand].head != 0;
+	unlink_entry(m, m->hand);
+	return m->hand;
+}
+
+static void copy_entry(struct gp_native_entry *to, const struct gp_native_entry *from)
+{
+	const size_t depth = from->stack.depth;
+	to->sp = from->sp;
+	to->frame = from->frame;
+	to->needs_frame = from->needs_frame;
+	to->words = from->words;
+	to->stack.depth = from->stack.depth;
+	to->stack.end = from->stack.end;
+	to->stack.id = to->stack.id_generation = 0;
+	memcpy(to->stack.pc, from->stack.pc, depth * sizeof *to->stack.pc);
+	memcpy(to->at, from->at, depth * sizeof *to->at);
+	memcpy(to->word, from->word, from->words * sizeof *to->word);
+}
+
+GP_COLD static struct gp_native_entry *
+add_again(struct gp_native_memo *m, const struct gp_native_entry *walked, bool *is_evicted)
+{
+	const uintptr_t sp = walked->sp, pc = walked->stack.pc[0];
+	const unsigned head = head_of(places_of(m, sp, pc), sp, pc);
+	uint16_t before = 0;
+	for (uint16_t at = m->head[head]; at; before = at, at = m->entry[at].next)
+		if (is_same(&m->entry[at], walked)) {
+			if (before)
+				move_to_front(m, head, before, at);
+			m->entry[at].is_recent = 1;
+			return &m->entry[at];
+		}
+	uint16_t taken = take_entry(m, is_evicted);
+	struct gp_native_entry *e = &m->entry[taken];
+	copy_entry(e, walked);
+	e->is_recent = 1;
+	e->head = (uint16_t)(head + 1);
+	e->next = m->head[head];
+	m->head[head] = taken;
+	return e;
+}
+
+struct gp_native_entry *gp_native_memo_add(struct gp_native_memo *m,
+					   const struct gp_native_entry *walked, bool *is_evicted)
+{
+	const uint32_t mark = mark_of(walked);
+	uint32_t *seen = &m->seen[mark / 2 % GP_NATIVE_MEMO_SEEN];
+	if (gp_likely(*seen != mark)) {
+		*seen = mark;
+		return NULL;
+	}
+	return add_again(m, walked, is_evicted);
+}
+
+void gp_native_memo_forget(struct gp_native_memo *m)
+{
+	memset(m->head, 0, sizeof m->head);
+	memset(m->places, 0, sizeof m->places);
+	memset(m->seen, 0, sizeof m->seen);
+	m->used = m->hand = 0;
+}

@@ -1,0 +1,95 @@
+/*
+ * A thread's memo of whole stacks: what repeats is found again by comparing words in place instead
+ * of walking.
+ *
+ * Why an equal answer is the right answer. A walk is a function of where it starts (return
+ * address, stack pointer, frame pointer), of the rules, and of the words that it reads; in the end
+ * it reads only: each return address; each saved frame pointer that a later rule needs (frames of
+ * variable size, realigned stacks); the words that a rule names otherwise. Each entry holds all of
+ * these with the places where they were read, as distances from the stack pointer. By induction
+ * from the inside: where the start is equal and every word that the walk had read so far is equal,
+ * the next rule is the same, so is the place that it reads next, and that word is compared too. So
+ * a hit is what a walk would give, in every frame; there is no guess and no hash to trust. A saved
+ * frame pointer that no rule needs is not compared: nothing depends on it. Rules change only when
+ * a library is unloaded; then the memo is emptied before it is asked again (native_walk.c).
+ */
+#ifndef GP_NATIVE_MEMO_H
+#define GP_NATIVE_MEMO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "native_walk.h"
+
+#define GP_NATIVE_MEMO_ENTRIES \
+	2048u /* about 3 MiB a thread, of which pages appear as they are used */
+#define GP_NATIVE_MEMO_HEADS 1024u
+#define GP_NATIVE_MEMO_SEEN 4096u
+#define GP_NATIVE_CHAIN_MOST 16u /* entries of one key that are compared before we walk */
+#define GP_NATIVE_STARTS 1024u
+#define GP_NATIVE_PEEKS 6u
+#define GP_NATIVE_WORDS_MOST 64u
+
+/* Words other than return addresses that a walk depended on. */
+struct gp_native_word {
+	uint64_t value;
+	uint32_t at; /* bytes from the stack pointer */
+};
+
+/* Where a walk begins. */
+struct gp_native_start {
+	uintptr_t pc, sp, frame;
+};
+
+struct gp_native_entry {
+	uintptr_t sp;
+	uintptr_t frame;    /* the frame pointer at the start, if needs_frame */
+	uint32_t is_recent; /* since the hand last passed */
+	uint16_t next;	    /* of the same head, 0 none */
+	uint16_t head;	    /* + 1; 0: free, waiting for the hand */
+	uint8_t needs_frame;
+	uint8_t words;
+	uint64_t sum;		      /* of the pcs, taken while they are walked: gp_native_sum */
+	struct gp_native_stack stack; /* pc[0] belongs to the key */
+	uint32_t at[GP_NATIVE_DEPTH]; /* of the return address pc[k], bytes from sp; at[0] unused */
+	struct gp_native_word word[GP_NATIVE_WORDS_MOST];
+};
+
+/*
+ * Many stacks may have one start: all that is allocated below one operator's call. So the key also
+ * takes in the words at a few places where stacks of this start were seen to differ.
+ */
+struct gp_native_places {
+	uintptr_t sp, pc;
+	uint32_t peeks;
+	uint32_t at[GP_NATIVE_PEEKS];
+};
+
+/* Zero is empty. Entry 0 is none. */
+struct gp_native_memo {
+	struct gp_native_places places[GP_NATIVE_STARTS];
+	uint16_t head[GP_NATIVE_MEMO_HEADS];
+	uint16_t used, hand;
+	uint32_t seen[GP_NATIVE_MEMO_SEEN]; /* marks of stacks that were walked once */
+	struct gp_native_entry entry[GP_NATIVE_MEMO_ENTRIES];
+};
+
+static inline uint64_t gp_native_sum(uint64_t sum, uintptr_t pc)
+{
+	return (sum << 11 | sum >> 53) ^ pc;
+}
+
+/* The entry that holds here; NULL: walk. The stack from start->sp up must be the thread's own. */
+struct gp_native_entry *gp_native_memo_find(struct gp_native_memo *memo,
+					    const struct gp_native_start *start);
+
+/*
+ * After a walk. The entry that already holds this stack, or, when it is seen for the second time, a
+ * new one, *is_evicted when another stack was forgotten for it; NULL: seen for the first time.
+ */
+struct gp_native_entry *gp_native_memo_add(struct gp_native_memo *memo,
+					   const struct gp_native_entry *walked, bool *is_evicted);
+
+void gp_native_memo_forget(struct gp_native_memo *memo);
+
+#endif

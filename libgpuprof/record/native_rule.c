@@ -1,0 +1,50 @@
+/* Writing the table of rules. Memory that forked children keep: their code is the same. */
+#include "native_rule.h"
+
+#include <stddef.h>
+#include <sys/mman.h>
+
+struct gp_native_rules *gp_native_rules;
+_Atomic uint32_t gp_native_epoch;
+
+bool gp_native_rules_open(void)
+{
+	if (gp_native_rules)
+		return true;
+	void *pages = mmap(NULL, sizeof *gp_native_rules, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (pages == MAP_FAILED)
+		return false;
+	gp_native_rules = pages;
+	return true;
+}
+
+void gp_native_rule_add(uintptr_t key, uint32_t rule)
+{
+	if (key >> GP_NATIVE_KEY_BITS || rule == 0)
+		return;
+	uint64_t hash = gp_native_hash(key);
+	uint64_t tag = hash << (64 - GP_NATIVE_KEY_BITS + GP_NATIVE_LINES_LOG);
+	_Atomic uint64_t *line =
+		gp_native_rules->word[hash >> (GP_NATIVE_KEY_BITS - GP_NATIVE_LINES_LOG)];
+	unsigned way = (unsigned)(hash >> (GP_NATIVE_KEY_BITS - GP_NATIVE_LINES_LOG - 3)) & 7;
+	unsigned k = 0;
+	for (; k < GP_NATIVE_WAYS; k++) {
+		uint64_t word = atomic_load_explicit(&line[way ^ k], memory_order_relaxed);
+		if (word == 0 || (word ^ tag) >> GP_NATIVE_RULE_BITS == 0)
+			break;
+	}
+	atomic_store_explicit(&line[way ^ (k & 7)], tag | rule, memory_order_relaxed);
+}
+
+void gp_native_rules_forget(void)
+{
+	/* partner: acquire in native_walk.c: who sees the new epoch finds no older rule */
+	for (size_t i = 0; i < 1u << GP_NATIVE_LINES_LOG; i++)
+		for (unsigned k = 0; k < GP_NATIVE_WAYS; k++)
+			if (atomic_load_explicit(&gp_native_rules->word[i][k],
+						 memory_order_relaxed))
+				atomic_store_explicit(&gp_native_rules->word[i][k], 0,
+						      memory_order_relaxed);
+	atomic_fetch_add_explicit(&gp_native_epoch, 1, memory_order_release);
+}

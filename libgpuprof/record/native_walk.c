@@ -1,0 +1,413 @@
+/*
+ * One loop: a rule, the caller's registers, the next rule. What it reads is noted as it goes, so
+ * that the memo knows every word that the stack depends on.
+ */
+#include "native_walk.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include "native_bounds.h"
+#include "native_learn.h"
+#include "native_memo.h"
+#include "native_rule.h"
+#include "record.h"
+
+struct gp_native_thread {
+	struct gp_native_bounds bounds;
+	struct gp_native_counts counts;
+	uint32_t epoch;
+	volatile uint32_t is_busy;
+	struct gp_native_entry walked; /* the last walk's */
+	struct gp_native_memo memo;
+};
+
+static struct {
+	uintptr_t own_from, own_bytes;
+	unsigned depth;
+	bool is_open, has_frame_pointers;
+} walker;
+
+const char *gp_native_open(const struct gp_native_setup *setup)
+{
+	const char *why = NULL;
+	if (walker.is_open)
+		return NULL;
+	if (!setup->has_frame_pointers)
+		why = gp_native_learn_open(setup->lookup, setup->context);
+	if (why)
+		return why;
+	walker.own_from = setup->own_from;
+	walker.own_bytes = setup->own_to - setup->own_from;
+	walker.depth =
+		setup->depth && setup->depth < GP_NATIVE_DEPTH ? setup->depth : GP_NATIVE_DEPTH;
+	walker.has_frame_pointers = setup->has_frame_pointers;
+	walker.is_open = true;
+	return NULL;
+}
+
+struct gp_native_thread *gp_native_thread_open(void)
+{
+	const int error = errno;
+	/* children keep it: their stack is the same */
+	void *pages = mmap(NULL, sizeof(struct gp_native_thread), PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	errno = error;
+	return pages == MAP_FAILED ? NULL : pages;
+}
+
+void gp_native_thread_close(struct gp_native_thread *thread)
+{
+	const int error = errno;
+	if (thread)
+		munmap(thread, sizeof *thread);
+	errno = error;
+}
+
+const struct gp_native_counts *gp_native_thread_counts(const struct gp_native_thread *thread)
+{
+	return &thread->counts;
+}
+
+/* ---- reading ---- */
+
+/* What a walk may read: [low, high) at once, other pages after a look. */
+struct reach {
+	struct gp_native_bounds *bounds;
+	uintptr_t low, high;
+	bool has_left; /* what was read next need not be readable the next time */
+};
+
+GP_COLD static bool look(struct reach *r, uintptr_t at)
+{
+	r->has_left = true;
+	if (at % 8 || at < 4096)
+		return false;
+	if (gp_native_bounds_find(r->bounds, at)) {
+		r->low = at;
+		r->high = r->bounds->high;
+		return true;
+	}
+	if (!gp_native_is_readable(at))
+		return false;
+	r->low = at & ~(uintptr_t)4095;
+	r->high = r->low + 4096;
+	return true;
+}
+
+GP_HOT bool read_at(struct reach *r, uintptr_t at, uint64_t *value)
+{
+	if (gp_unlikely(at - r->low >= r->high - r->low || at % 8) && !look(r, at))
+		return false;
+	*value = gp_native_word(at);
+	return true;
+}
+
+/* ---- walking ---- */
+
+struct walk {
+	struct reach reach;
+	struct gp_native_entry *out;
+	uintptr_t pc, sp, frame;
+	uintptr_t start;      /* sp of the start: what places are counted from */
+	uintptr_t frame_from; /* where `frame` was read; 0: it is the start's */
+	uintptr_t key_more;   /* 1: the pc was interrupted, not called from */
+	bool is_frame_noted, is_refused;
+	bool is_memorable; /* every place is on the thread's own stack and there is room for all */
+	struct gp_native_thread *thread;
+};
+
+GP_HOT void note(struct walk *w, uintptr_t at, uint64_t value)
+{
+	struct gp_native_entry *e = w->out;
+	if (gp_unlikely(e->words >= GP_NATIVE_WORDS_MOST || at < w->start ||
+			at - w->start > UINT32_MAX)) {
+		w->is_memorable = false;
+		return;
+	}
+	e->word[e->words++] = (struct gp_native_word){ value, (uint32_t)(at - w->start) };
+}
+
+/* The walk depends on the frame pointer from here. */
+GP_HOT void note_frame(struct walk *w)
+{
+	if (w->is_frame_noted)
+		return;
+	w->is_frame_noted = true;
+	if (w->frame_from)
+		note(w, w->frame_from, w->frame);
+	else
+		w->out->needs_frame = 1;
+}
+
+GP_HOT bool take_frame(struct walk *w, uintptr_t at)
+{
+	uint64_t value;
+	if (!read_at(&w->reach, at, &value))
+		return false;
+	w->frame = value;
+	w->frame_from = at;
+	w->is_frame_noted = false;
+	return true;
+}
+
+/* Into the frame whose CFA is given; false: it makes no sense. */
+GP_HOT bool step_to(struct walk *w, uintptr_t cfa, uintptr_t frame_base, int64_t frame_at)
+{
+	uint64_t pc;
+	if (gp_unlikely(cfa <= w->sp || !read_at(&w->reach, cfa - 8, &pc)))
+		return false;
+	if (frame_at && !take_frame(w, frame_base + (uintptr_t)frame_at))
+		return false;
+	w->sp = cfa;
+	w->pc = pc;
+	w->key_more = 0;
+	return true;
+}
+
+#if defined(__x86_64__)
+#define SAVED(number) (offsetof(ucontext_t, uc_mcontext.gregs) + 8 * (size_t)(number))
+
+/* Out of a signal handler: to where it was interrupted, maybe on another stack. */
+GP_COLD static bool leave_signal(struct walk *w)
+{
+	uint64_t pc, sp;
+	const uintptr_t at = w->sp;
+	if (!read_at(&w->reach, at + SAVED(REG_RIP), &pc) ||
+	    !read_at(&w->reach, at + SAVED(REG_RSP), &sp) || !take_frame(w, at + SAVED(REG_RBP)))
+		return false;
+	note(w, at + SAVED(REG_RIP), pc);
+	note(w, at + SAVED(REG_RSP), sp);
+	w->pc = pc;
+	w->sp = sp;
+	w->key_more = 1;
+	return true;
+}
+#endif
+
+GP_COLD static bool step_rarely(struct walk *w, uint32_t rule, enum gp_native_end *end)
+{
+	uint64_t cfa;
+	*end = GP_NATIVE_BROKEN;
+	switch ((enum gp_native_kind)gp_native_kind(rule)) {
+	case GP_NATIVE_OUTERMOST:
+		*end = GP_NATIVE_WHOLE;
+		return false;
+	case GP_NATIVE_BY_FRAME_AT: {
+		const uintptr_t frame = w->frame, at = frame + (uintptr_t)gp_native_cfa(rule);
+		note_frame(w);
+		if (!read_at(&w->reach, at, &cfa))
+			return false;
+		note(w, at, cfa);
+		return step_to(w, cfa, at, gp_native_frame(rule));
+	}
+	case GP_NATIVE_SIGNAL:
+#if defined(__x86_64__)
+		return leave_signal(w);
+#endif
+	case GP_NATIVE_NONE:
+	case GP_NATIVE_BY_STACK:
+	case GP_NATIVE_BY_FRAME:
+		break;
+	}
+	*end = GP_NATIVE_FOREIGN;
+	return false;
+}
+
+GP_COLD static uint32_t learn(struct walk *w)
+{
+	w->thread->counts.learned++;
+	uint32_t rule = gp_native_learn(w->pc + w->key_more);
+	w->is_refused = rule == 0;
+	return rule;
+}
+
+/* Leaves the frame at w->pc; false: that was the last. */
+GP_HOT bool step(struct walk *w, enum gp_native_end *end)
+{
+	uint32_t rule = 0;
+	*end = GP_NATIVE_FOREIGN;
+	if (gp_likely(w->pc >> GP_NATIVE_KEY_BITS == 0))
+		rule = gp_native_rule_find(w->pc + w->key_more);
+	else
+		return false;
+	if (gp_unlikely(rule == 0) && (rule = learn(w)) == 0)
+		return false;
+	const unsigned kind = gp_native_kind(rule);
+	if (gp_unlikely(kind != GP_NATIVE_BY_STACK && kind != GP_NATIVE_BY_FRAME))
+		return step_rarely(w, rule, end);
+	*end = GP_NATIVE_BROKEN;
+	uintptr_t cfa = w->sp;
+	if (kind == GP_NATIVE_BY_FRAME) {
+		note_frame(w);
+		cfa = w->frame;
+	}
+	cfa += (uintptr_t)gp_native_cfa(rule);
+	return step_to(w, cfa, cfa, gp_native_frame(rule));
+}
+
+/* The same along frame pointers: every frame begins with the caller's. */
+GP_HOT bool step_frame(struct walk *w, enum gp_native_end *end)
+{
+	*end = GP_NATIVE_WHOLE; /* outermost frames have none */
+	if (w->frame == 0 || w->frame + 16 <= w->sp)
+		return false;
+	*end = GP_NATIVE_BROKEN;
+	note_frame(w);
+	const uintptr_t cfa = w->frame + 16;
+	if (!step_to(w, cfa, cfa, -16))
+		return false;
+	*end = GP_NATIVE_WHOLE;
+	return w->pc != 0;
+}
+
+GP_HOT void walk_frames(struct walk *w)
+{
+	const bool by_frame = walker.has_frame_pointers;
+	struct gp_native_entry *e = w->out;
+	enum gp_native_end end = GP_NATIVE_TRUNCATED;
+	unsigned depth = 0;
+	uint64_t sum = 0;
+	for (;;) {
+		sum = gp_native_sum(sum, w->pc);
+		e->stack.pc[depth++] = w->pc;
+		if (depth == walker.depth)
+			break;
+		if (gp_unlikely(!(by_frame ? step_frame(w, &end) : step(w, &end))))
+			break;
+		/* of what lies elsewhere this is wrong, and not used */
+		e->at[depth] = (uint32_t)(w->sp - 8 - w->start);
+		/* after a signal the pc was not read from there, but noted by itself */
+		if (gp_unlikely(w->key_more && e->words >= 2))
+			e->at[depth] = e->word[e->words - 2].at;
+		end = GP_NATIVE_TRUNCATED;
+	}
+	e->sum = sum;
+	e->stack.depth = (uint16_t)depth;
+	e->stack.end = (uint8_t)end;
+}
+
+/* ---- the caller's start ---- */
+
+/* False: own frames that cannot be left. */
+GP_HOT bool leave_own(struct walk *w)
+{
+	enum gp_native_end end;
+	while (gp_unlikely(w->pc - walker.own_from < walker.own_bytes))
+		if (!(walker.has_frame_pointers ? step_frame(w, &end) : step(w, &end)))
+			return false;
+	return true;
+}
+
+GP_COLD static bool catch_up(struct gp_native_thread *t)
+{
+	/* another thread may have looked, and forgotten, meanwhile */
+	if (*gp_native_loads != atomic_load_explicit(&gp_native_loads_seen, memory_order_acquire) &&
+	    gp_native_knows_loads() && !gp_native_check_modules())
+		return false;
+	uint32_t epoch = atomic_load_explicit(&gp_native_epoch, memory_order_acquire);
+	if (t->epoch != epoch) {
+		gp_native_memo_forget(&t->memo);
+		t->counts.forgotten++;
+		t->epoch = epoch;
+	}
+	return true;
+}
+
+GP_HOT bool is_current(const struct gp_native_thread *t)
+{
+	/* partners: the releases in native_learn.c and native_rule.c */
+	return *gp_native_loads ==
+		       atomic_load_explicit(&gp_native_loads_seen, memory_order_acquire) &&
+	       t->epoch == atomic_load_explicit(&gp_native_epoch, memory_order_acquire);
+}
+
+GP_HOT bool begin(struct walk *w, struct gp_native_thread *t, const void *frame_address)
+{
+	const uintptr_t frame = (uintptr_t)frame_address;
+	if (gp_unlikely(!is_current(t)) && !catch_up(t)) {
+		t->counts.refused++;
+		return false;
+	}
+	*w = (struct walk){ .thread = t, .out = &t->walked, .reach.bounds = &t->bounds };
+	w->frame = gp_native_word(frame);
+	w->pc = gp_native_word(frame + 8);
+	w->sp = frame + 16;
+	const bool is_own = gp_native_bounds_hold(&t->bounds, frame) ||
+			    gp_native_bounds_find(&t->bounds, frame);
+	if (gp_likely(is_own)) {
+		w->reach.low = frame;
+		w->reach.high = t->bounds.high;
+	} else {
+		t->counts.foreign++;
+	}
+	t->walked.words = t->walked.needs_frame = 0;
+	if (!leave_own(w)) {
+		t->counts.refused += w->is_refused;
+		return false;
+	}
+	t->walked.words = t->walked.needs_frame = 0;
+	w->is_memorable = is_own;
+	w->start = w->sp;
+	w->frame_from = 0;
+	w->is_frame_noted = false;
+	t->walked.sp = w->sp;
+	t->walked.frame = w->frame;
+	t->walked.stack.id = t->walked.stack.id_generation = 0;
+	return true;
+}
+
+GP_HOT struct gp_native_stack *stack_now(struct gp_native_thread *t, const void *frame_address,
+					 bool has_memo)
+{
+	struct walk w;
+	if (!begin(&w, t, frame_address))
+		return NULL;
+	has_memo = has_memo && w.is_memorable;
+	if (has_memo) {
+		const struct gp_native_start start = { w.pc, w.sp, w.frame };
+		struct gp_native_entry *found = gp_native_memo_find(&t->memo, &start);
+		if (gp_likely(found != NULL)) {
+			t->counts.hits++;
+			return &found->stack;
+		}
+	}
+	walk_frames(&w);
+	t->counts.misses++;
+	if (gp_unlikely(w.is_refused)) {
+		t->counts.refused++;
+		return NULL;
+	}
+	if (!has_memo || !w.is_memorable || w.reach.has_left)
+		return &t->walked.stack;
+	bool is_evicted = false;
+	struct gp_native_entry *kept = gp_native_memo_add(&t->memo, &t->walked, &is_evicted);
+	t->counts.evicted += is_evicted;
+	return kept ? &kept->stack : &t->walked.stack;
+}
+
+__attribute__((noinline)) struct gp_native_stack *gp_native_stack_now(struct gp_native_thread *t,
+								      const void *frame_address)
+{
+	if (gp_unlikely(!walker.is_open || t->is_busy))
+		return NULL;
+	t->is_busy = 1;
+	struct gp_native_stack *stack =
+		stack_now(t, frame_address ? frame_address : __builtin_frame_address(0), true);
+	t->is_busy = 0;
+	return stack;
+}
+
+__attribute__((noinline)) struct gp_native_stack *gp_native_stack_walk(struct gp_native_thread *t,
+								       const void *frame_address)
+{
+	if (gp_unlikely(!walker.is_open || t->is_busy))
+		return NULL;
+	t->is_busy = 1;
+	struct gp_native_stack *stack =
+		stack_now(t, frame_address ? frame_address : __builtin_frame_address(0), false);
+	t->is_busy = 0;
+	return stack;
+}

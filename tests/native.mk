@@ -1,0 +1,23 @@
+# Native stacks: libraries that the tests map one at the other's place, and what they need beside them.
+$(BUILD)/native/libcallee_small.so: tests/native/callee.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -DROOM=304 -fPIC -shared -o $@ $<
+$(BUILD)/native/libcallee_large.so: tests/native/callee.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -DROOM=1328 -fPIC -shared -o $@ $<
+
+$(BUILD)/unit/test_native_walk: $(BUILD)/native/libcallee_small.so $(BUILD)/native/libcallee_large.so
+$(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_native*.c)): tests/unit/native_fixture.h \
+	tests/unit/native_paths.h | $(if $(UNWIND),$(BUILD)/libgpuprof-unwind.so)
+$(BUILD)/unit/test_native_frames: tests/unit/test_native_frames.c $(BUILD)/libgpuprof-read.a $(RECORD_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fno-omit-frame-pointer -Ilibgpuprof -o $@ $< $(RECORD_OBJ) $(BUILD)/libgpuprof-read.a $(ZSTD_STATIC) \
+		-lcmocka -lpthread -ldl -lm
+
+# the one victim in C++, where there is a compiler for it
+ifneq ($(shell command -v $(CXX)),)
+$(BUILD)/victims/throw_through_frames: tests/victims/throw_through_frames.cc
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 $(CFLAGS) -Wall -Wextra -Wshadow -Werror -o $@ $< -lpthread -ldl
+tests check check-victims: $(BUILD)/victims/throw_through_frames
+endif

@@ -1,0 +1,241 @@
+/*
+ * An interpreter made of bytes, for the tests of the walk: objects with their fields where a given
+ * minor version of CPython has them. The offsets stand here a second time, on purpose: a
+ * slip in the recorder's table is a difference from this one.
+ */
+#ifndef GP_PYTHON_IMAGE_H
+#define GP_PYTHON_IMAGE_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "record/python_walk.h"
+
+struct spec {
+	unsigned minor;
+	int thread_frame, cframe, previous, code, instruction, owner;
+	int file, name, first_line, lines, bytecode, traceable, version;
+	int ascii, other;
+};
+
+static const struct spec specs[] = {
+	{ 8, 24, -1, 24, 32, 104, -1, 104, 112, 40, 120, 48, -1, -1, 48, 72 },
+	{ 9, 24, -1, 24, 32, 104, -1, 104, 112, 40, 120, 48, -1, -1, 48, 72 },
+	{ 10, 24, -1, 24, 32, 96, -1, 104, 112, 40, 120, 48, -1, -1, 48, 72 },
+	{ 11, 56, 8, 48, 32, 56, 69, 112, 128, 72, 136, 184, 168, -1, 48, 72 },
+	{ 12, 56, 0, 8, 0, 56, 70, 112, 128, 68, 136, 192, 176, 92, 40, 56 },
+	{ 13, 72, -1, 8, 0, 56, 70, 112, 128, 68, 136, 200, 184, 92, 40, 56 },
+	{ 14, 72, -1, 8, 0, 56, 74, 112, 128, 68, 136, 208, 192, 92, 40, 56 },
+};
+#define SPECS (sizeof specs / sizeof *specs)
+
+/* One of the interpreter's objects; 16 bytes apart like malloc's, for the tags. */
+union object {
+	_Alignas(16) unsigned char bytes[256];
+};
+
+struct image {
+	const struct spec *spec;
+	unsigned long version;
+	union object runtime[4];
+	union object thread, cframe, code_type, frame_type, text_type, bytes_type;
+	union object frames[80], shims[80], codes[8], texts[16], tables[8];
+	unsigned frames_used, codes_used, texts_used;
+	const void *outermost; /* where the next frame is linked */
+	int is_ending, ending_asked;
+	const void *freed; /* not NULL: where pointers lead as soon as the end may have begun */
+	unsigned looked_up;
+	const union object *last_loop; /* of the entry made last */
+};
+
+static struct image image;
+
+static inline void put_pointer(union object *object, int at, const void *value)
+{
+	memcpy(object->bytes + at, &value, sizeof value);
+}
+static inline void put_long(union object *object, int at, int64_t value)
+{
+	memcpy(object->bytes + at, &value, sizeof value);
+}
+static inline void put_int(union object *object, int at, int32_t value)
+{
+	memcpy(object->bytes + at, &value, sizeof value);
+}
+
+/* _Py_DebugOffsets: byte position of each number that the walk compares, and the number. */
+static inline void publish(void)
+{
+	const struct spec *s = image.spec;
+	const int at13[] = { 184, 232, 240, 248, 264, 280, 296, 304,
+			     312, 344, 360, 520, 528, 544, 552, 560 };
+	const int at14[] = { 208, 256, 264, 272, 288, 320, 336, 344,
+			     352, 384, 408, 600, 608, 624, 632, 640 };
+	const int value[] = { s->thread_frame,
+			      s->previous,
+			      s->code,
+			      s->instruction,
+			      s->owner,
+			      s->file,
+			      s->name,
+			      s->lines,
+			      s->first_line,
+			      s->bytecode,
+			      8,
+			      16,
+			      32,
+			      32,
+			      16,
+			      s->ascii };
+	memcpy(image.runtime->bytes, "xdebugpy", 8);
+	put_long(image.runtime, 8, (int64_t)image.version);
+	for (size_t k = 0; k < sizeof value / sizeof *value; k++)
+		put_long(image.runtime, s->minor == 13 ? at13[k] : at14[k], value[k]);
+}
+
+static inline void *image_thread(void)
+{
+	return &image.thread;
+}
+/* `is_ending` n: the end begins with the n-th question. With `freed` it begins behind each "no":
+ * what the question was about is gone then. */
+static inline int image_is_ending(void)
+{
+	int answer = ++image.ending_asked >= image.is_ending && image.is_ending;
+	if (image.freed) {
+		put_pointer(&image.thread, image.spec->thread_frame, image.freed);
+		if (image.ending_asked > 1 && image.spec->cframe >= 0)
+			put_pointer(&image.cframe, image.spec->cframe, image.freed);
+	}
+	return answer;
+}
+static inline const char *image_version_text(void)
+{
+	static char text[] = "3.0.5 (main, a date)";
+	static const char minors[][16] = { "3.8.5 (main)", "3.9.5 (main)", "3.10.5 (main)" };
+	return image.spec->minor <= 10 ? minors[image.spec->minor - 8] : text;
+}
+
+static inline void *image_symbol(void *context, const char *name)
+{
+	(void)context;
+	image.looked_up++;
+	if (strcmp(name, "PyGILState_GetThisThreadState") == 0)
+		return (void *)image_thread;
+	if (strcmp(name, image.spec->minor < 13 ? "_Py_IsFinalizing" : "Py_IsFinalizing") == 0)
+		return (void *)image_is_ending;
+	if (strcmp(name, "Py_GetVersion") == 0)
+		return (void *)image_version_text;
+	if (strcmp(name, "Py_Version") == 0)
+		return image.spec->minor < 11 ? NULL : &image.version;
+	if (strcmp(name, "_PyRuntime") == 0)
+		return image.runtime;
+	if (strcmp(name, "PyCode_Type") == 0)
+		return &image.code_type;
+	if (strcmp(name, "PyFrame_Type") == 0)
+		return &image.frame_type;
+	if (strcmp(name, "PyUnicode_Type") == 0)
+		return &image.text_type;
+	if (strcmp(name, "PyBytes_Type") == 0)
+		return &image.bytes_type;
+	return NULL;
+}
+
+static inline void image_start(const struct spec *spec)
+{
+	memset(&image, 0, sizeof image);
+	image.spec = spec;
+	image.version = 3u << 24 | (unsigned long)spec->minor << 16 | 0x05f0;
+	publish();
+	image.outermost = NULL;
+}
+
+/* A compact ASCII str. */
+static inline const union object *image_text(const char *text)
+{
+	union object *object = &image.texts[image.texts_used++];
+	put_pointer(object, 8, &image.text_type);
+	put_long(object, 16, (int64_t)strlen(text));
+	put_int(object, 32, 1 << 2 | 1 << 5 | 1 << 6);
+	memcpy(object->bytes + image.spec->ascii, text, strlen(text));
+	return object;
+}
+
+/* A code object of 40 instructions, each in a line of its own from `first_line` on; those before
+ * the fourth are not traceable. */
+static inline union object *image_code(const char *file, const char *name, int32_t first_line)
+{
+	const struct spec *s = image.spec;
+	union object *code = &image.codes[image.codes_used];
+	union object *table = &image.tables[image.codes_used++];
+	put_pointer(code, 8, &image.code_type);
+	put_pointer(code, s->file, image_text(file));
+	put_pointer(code, s->name, image_text(name));
+	put_int(code, s->first_line, first_line);
+	put_pointer(code, s->lines, table);
+	if (s->minor >= 11) {
+		put_long(code, 16, 40);
+		put_int(code, s->traceable, 4);
+	}
+	if (s->version >= 0)
+		put_int(code, s->version, (int32_t)image.codes_used);
+	put_pointer(table, 8, &image.bytes_type);
+	put_long(table, 16, 80);
+	for (int k = 0; k < 40; k++) {
+		/* pairs (2 bytes, + 1 line), the first + 0; or location entries of one unit */
+		int plus = k > 0;
+		table->bytes[32 + 2 * k] =
+			(unsigned char)(s->minor < 11 ? 2 : 0x80 | (10 + plus) << 3);
+		table->bytes[33 + 2 * k] = (unsigned char)(s->minor < 11 ? plus : 1);
+	}
+	if (s->minor < 10) /* where a pair's line begins behind its bytes */
+		for (int k = 0; k < 40; k++)
+			table->bytes[33 + 2 * k] = 1;
+	return code;
+}
+
+/* Links another frame outward of those there are: instruction `unit` of `code`, NULL: a shim. */
+static inline union object *image_frame(union object *code, int unit, int owner)
+{
+	const struct spec *s = image.spec;
+	union object *frame = &image.frames[image.frames_used++];
+	uintptr_t tag = s->minor == 14; /* _PyStackRef */
+	if (s->owner >= 0)
+		frame->bytes[s->owner] = (unsigned char)owner;
+	put_pointer(frame, s->code, (const void *)((uintptr_t)code | tag));
+	if (s->minor < 11) {
+		put_pointer(frame, 8, &image.frame_type);
+		put_int(frame, s->instruction, s->minor == 10 || unit < 0 ? unit : 2 * unit);
+	} else if (code) {
+		put_pointer(frame, s->instruction, code->bytes + s->bytecode + 2 * unit);
+	}
+	if (image.frames_used > 1)
+		put_pointer(frame - 1, s->previous, frame);
+	else if (s->cframe < 0)
+		put_pointer(&image.thread, s->thread_frame, frame);
+	else {
+		put_pointer(&image.thread, s->thread_frame, &image.cframe);
+		put_pointer(&image.cframe, s->cframe, frame);
+	}
+	return frame;
+}
+
+/* What ends the frames behind one C-level call of the interpreter: a mark, or a frame outward. */
+static inline void image_entry(void)
+{
+	if (image.spec->minor == 11) {
+		/* its _PyCFrame; the innermost is the thread's */
+		static union object cframes[16];
+		static unsigned used;
+		union object *last = used ? &cframes[used - 1] : &image.cframe;
+		image.frames[image.frames_used - 1].bytes[68] = 1;
+		put_pointer(last, 16, &cframes[used]);
+		image.last_loop = last;
+		used++;
+	}
+	if (image.spec->minor > 11)
+		image.last_loop = image_frame(
+			NULL, 0, image.spec->minor == 14 && image.frames_used % 2 ? 4 : 3);
+}
+
+#endif

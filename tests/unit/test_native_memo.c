@@ -1,0 +1,206 @@
+/*
+ * The memo tells stacks apart that differ in one frame at the same stack pointer and depth, counts
+ * what it does, and stays within its bound.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../libgpuprof/record/native_memo.h"
+#include "native_fixture.h"
+#include "native_paths.h"
+
+struct seen {
+	unsigned depth;
+	uintptr_t pc[GP_NATIVE_DEPTH];
+	uint32_t id;
+	const void *here;
+};
+
+/* What the walk says and what the memo says at the same place. */
+static __attribute__((noinline)) void look(void *context)
+{
+	struct seen *seen = context;
+	struct gp_native_thread *t = native_thread();
+	seen->here = __builtin_frame_address(0);
+	struct gp_native_stack *s = gp_native_stack_now(t, seen->here);
+	assert_non_null(s);
+	seen->depth = s->depth;
+	seen->id = s->id;
+	memcpy(seen->pc, s->pc, sizeof seen->pc);
+	static uint32_t ids;
+	if (!s->id)
+		s->id = ++ids;
+	s = gp_native_stack_walk(t, seen->here);
+	assert_int_equal(s->depth, seen->depth);
+	assert_memory_equal(s->pc, seen->pc, seen->depth * sizeof *s->pc);
+}
+
+static uint64_t hits(void)
+{
+	return gp_native_thread_counts(native_thread())->hits;
+}
+
+/*
+ * Three times one stack, then three times the other, from one place: else the outer frames differ.
+ */
+static void run_pair(uint8_t *path, unsigned frames, unsigned at, uint8_t change,
+		     struct seen runs[6], uint64_t hits_after[6])
+{
+	for (unsigned n = 0; n < 6; n++) {
+		if (n == 3)
+			path[at] ^= change;
+		path_run(path, frames, look, &runs[n]);
+		hits_after[n] = hits();
+	}
+}
+
+static void tells_pairs_apart(void **state)
+{
+	uint64_t seed = 314159;
+	uint8_t path[60];
+	(void)state;
+	for (unsigned i = 0; i < 10000; i++) {
+		struct seen runs[6];
+		uint64_t hits_after[6];
+		unsigned frames = 12 + (unsigned)(path_random(&seed) >> 7) % 48;
+		for (unsigned k = 0; k < frames; k++)
+			path[k] = (uint8_t)(path_random(&seed) >> 30) % PATH_FUNCTIONS;
+		unsigned at = (unsigned)(path_random(&seed) >> 11) % frames;
+		if (i % 3 < 2)
+			at = i % 3 ? frames - 1 : 0;
+		run_pair(path, frames, at,
+			 (uint8_t)(1 + (path_random(&seed) >> 40) % (PATH_FUNCTIONS - 1)), runs,
+			 hits_after);
+		const struct seen *one = &runs[2], *other = &runs[5];
+		assert_int_equal(hits_after[2], hits_after[1] + 1);
+		assert_int_equal(hits_after[4], hits_after[2]);
+		assert_int_equal(hits_after[5], hits_after[4] + 1);
+		assert_ptr_equal(one->here, other->here);
+		assert_int_equal(one->depth, other->depth);
+		assert_memory_equal(one->pc, runs[0].pc, one->depth * sizeof *one->pc);
+		assert_memory_equal(other->pc, runs[3].pc, one->depth * sizeof *one->pc);
+		unsigned differing = 0;
+		for (unsigned k = 0; k < one->depth; k++)
+			differing += one->pc[k] != other->pc[k];
+		assert_int_equal(differing, 1);
+		assert_int_not_equal(one->id, other->id);
+	}
+}
+
+/* Variable rooms: frames whose place depends on a saved frame pointer. */
+static __attribute__((noinline)) void roomy(unsigned room, unsigned more, struct seen *seen)
+{
+	volatile char *bytes = __builtin_alloca(room);
+	bytes[0] = 0;
+	if (more)
+		roomy(more, 0, seen);
+	else
+		look(seen);
+	bytes[room - 1] = bytes[0];
+}
+
+static void follows_variable_frames(void **state)
+{
+	uint64_t seed = 2718;
+	(void)state;
+	for (unsigned i = 0; i < 20000; i++) {
+		struct seen seen;
+		/* the sum is often equal, so the stack pointer is; what lies between differs */
+		unsigned room = 16 + 16 * (unsigned)((path_random(&seed) >> 20) % 12);
+		roomy(room, 224 - room, &seen);
+		assert_in_range(seen.depth, 4, GP_NATIVE_DEPTH);
+	}
+	assert_in_range(hits(), 15000, 1000000000);
+}
+
+static void keeps_what_the_caller_noted(void **state)
+{
+	uint8_t path[20] = { 7, 7, 7 };
+	struct seen seen[4];
+	(void)state;
+	for (unsigned i = 0; i < 4; i++)
+		path_run(path, 20, look, &seen[i]);
+	assert_int_equal(seen[0].id, 0);
+	assert_int_equal(seen[1].id, 0); /* a new entry */
+	assert_int_not_equal(seen[2].id, 0);
+	assert_int_equal(seen[3].id, seen[2].id);
+}
+
+static void forgets_the_least_recent(void **state)
+{
+	uint64_t seed = 161803;
+	uint8_t path[24];
+	struct seen seen;
+	(void)state;
+	native_thread_done();
+	const struct gp_native_counts *counts = gp_native_thread_counts(native_thread());
+	unsigned stacks = 0;
+	for (; stacks < 2 * GP_NATIVE_MEMO_ENTRIES && !counts->evicted; stacks++) {
+		for (unsigned k = 0; k < 24; k++)
+			path[k] = (uint8_t)(path_random(&seed) >> 30);
+		for (unsigned n = 0; n < 2; n++)
+			path_run(path, 24, look, &seen);
+	}
+	/* entry 0 is none, and those that a finer key let go are taken first */
+	assert_in_range(stacks, GP_NATIVE_MEMO_ENTRIES, 2 * GP_NATIVE_MEMO_ENTRIES - 1);
+	assert_int_equal(counts->evicted, 1);
+	assert_int_equal(counts->hits, 0);
+	assert_int_equal(counts->misses, 4 * (uint64_t)stacks); /* with the walks that compare */
+}
+
+/*
+ * Once a second as many new stacks as the issue wants, for as long as it takes to fill everything.
+ */
+static void stays_within_its_bound(void **state)
+{
+	uint64_t seed = 57721;
+	uint8_t path[40];
+	struct seen seen;
+	(void)state;
+	for (unsigned i = 0; i < 20000; i++) {
+		for (unsigned k = 0; k < 40; k++)
+			path[k] = (uint8_t)(path_random(&seed) >> 30);
+		for (unsigned n = 0; n < 3; n++)
+			path_run(path, 40, look, &seen);
+	}
+	assert_in_range(sizeof(struct gp_native_memo), 1, 4u << 20);
+	assert_in_range(gp_native_thread_counts(native_thread())->evicted, 17000, 100000);
+}
+
+static void forgets_all_when_told(void **state)
+{
+	uint8_t path[20] = { 9, 9 };
+	struct seen seen;
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		path_run(path, 20, look, &seen);
+	const struct gp_native_counts before = *gp_native_thread_counts(native_thread());
+	gp_native_rules_forget();
+	path_run(path, 20, look, &seen);
+	const struct gp_native_counts *after = gp_native_thread_counts(native_thread());
+	assert_int_equal(after->forgotten, before.forgotten + 1);
+	assert_int_equal(after->hits, before.hits);
+	assert_true(after->learned > before.learned);
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	native_fixture_open(argv[0], GP_NATIVE_DEPTH);
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tells_pairs_apart),
+		cmocka_unit_test(follows_variable_frames),
+		cmocka_unit_test(keeps_what_the_caller_noted),
+		cmocka_unit_test(forgets_the_least_recent),
+		cmocka_unit_test(stays_within_its_bound),
+		cmocka_unit_test(forgets_all_when_told),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,398 @@
+/*
+ * The walk on interpreters made of bytes, of every minor version: also of those that are not at
+ * hand, and what real ones rarely do. An interpreter is found once a process, so each case is a
+ * child process.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "python_image.h"
+
+#define CHECK(condition)                                                                  \
+	do {                                                                              \
+		if (!(condition)) {                                                       \
+			fprintf(stderr, "3.%u, line %d: not so: %s\n", image.spec->minor, \
+				__LINE__, #condition);                                    \
+			_exit(1);                                                         \
+		}                                                                         \
+	} while (0)
+
+static void for_each_version(void (*check)(void))
+{
+	for (size_t k = 0; k < SPECS; k++) {
+		int status;
+		pid_t child = fork();
+		if (child == 0) {
+			/* cmocka's handler would go on with the next test, in the child */
+			signal(SIGSEGV, SIG_DFL);
+			image_start(&specs[k]);
+			check();
+			_exit(0);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+	}
+}
+
+static bool is_old(void)
+{
+	return image.spec->minor < 11;
+}
+
+static struct gp_python_frame frames[64];
+static struct gp_python_walk walked;
+
+static unsigned walk(unsigned most)
+{
+	errno = 4242;
+	memset(frames, 0xee, sizeof frames);
+	unsigned n = gp_python_walk(frames, most, &walked);
+	CHECK(errno == 4242);
+	CHECK(n >= 64 || *(unsigned char *)&frames[n] == 0xee);
+	return n;
+}
+
+static bool is_frame(unsigned k, const union object *code, int unit, bool is_entry, unsigned bare)
+{
+	return frames[k].code == code && frames[k].offset == 2 * unit &&
+	       frames[k].is_entry == (is_entry || is_old()) && frames[k].bare_entries == bare;
+}
+
+static bool says(const struct gp_python_text *text, const char *expected)
+{
+	return text->size == strlen(expected) && memcmp(text->bytes, expected, text->size) == 0;
+}
+
+static void check_frames(void)
+{
+	union object *inner = image_code("a/file.py", "Class.inner", 10);
+	union object *outer = image_code("other.py", "<module>", 1);
+	image_frame(inner, 20, 0);
+	image_frame(inner, 10, 1);
+	image_entry();
+	const void *inner_loop = image.last_loop;
+	image_frame(outer, 30, 0);
+	image_entry();
+	const void *outer_loop = image.last_loop;
+	CHECK(is_old() || (inner_loop && outer_loop != inner_loop));
+	CHECK(gp_python_find(image_symbol, NULL));
+	CHECK(gp_python_why_off() == NULL && gp_python_version() == (3u << 8 | image.spec->minor));
+	for (int k = 0; k < 10; k++) { /* through the self-check and behind it */
+		CHECK(walk(64) == 3 && walked.reason == GP_PYTHON_COMPLETE);
+		CHECK(is_frame(0, inner, 20, false, 0) && is_frame(1, inner, 10, true, 0) &&
+		      is_frame(2, outer, 30, true, 0));
+		CHECK(walked.beyond == 0 && walked.bare_entries == 0);
+		CHECK(!frames[0].loop && frames[1].loop == inner_loop &&
+		      frames[2].loop == outer_loop);
+	}
+	char file_bytes[32], name_bytes[32];
+	struct gp_python_text file = { file_bytes, 32, 0, false },
+			      name = { name_bytes, 32, 0, false };
+	int32_t first_line;
+	CHECK(gp_python_describe(inner, &file, &name, &first_line));
+	CHECK(says(&file, "a/file.py") && says(&name, "Class.inner") && first_line == 10);
+	CHECK(gp_python_line(inner, 40) == 30);
+	CHECK(gp_python_line(inner, 20) == 20);
+	CHECK(gp_python_line(inner, -1) == 10);
+	CHECK(gp_python_identity(inner) != gp_python_identity(outer));
+}
+
+static void finds_the_frames_of_every_version(void **state)
+{
+	(void)state;
+	for_each_version(check_frames);
+}
+
+static void check_not_begun(void)
+{
+	union object *code = image_code("f.py", "f", 1);
+	if (is_old()) {
+		image_frame(code, -1, 0);
+		CHECK(gp_python_find(image_symbol, NULL) && walk(64) == 1);
+		CHECK(frames[0].offset == -1 && gp_python_line(code, -1) == 1);
+		return;
+	}
+	image_frame(code, 3, 0); /* below its first traceable instruction */
+	image_entry();
+	image_frame(code, -1, 0);
+	image_frame(code, 4, 0);
+	image_frame(code, 2, 1); /* a generator is shown from its start */
+	image_frame(code, -1, 0);
+	image_entry();
+	image_frame(code, 0, 2);
+	image_entry();
+	image_frame(code, 5, 0);
+	image_entry();
+	CHECK(gp_python_find(image_symbol, NULL) && walk(64) == 3);
+	CHECK(walked.bare_entries == 1);
+	CHECK(is_frame(0, code, 4, false, 0) && is_frame(1, code, 2, true, 1) &&
+	      is_frame(2, code, 5, true, 0));
+}
+
+static void leaves_out_frames_that_have_not_begun(void **state)
+{
+	(void)state;
+	for_each_version(check_not_begun);
+}
+
+static void check_truncation(void)
+{
+	union object *code = image_code("f.py", "f", 1);
+	for (int k = 0; k < 30; k++)
+		image_frame(code, 5 + k, 0);
+	image_entry();
+	CHECK(gp_python_find(image_symbol, NULL));
+	CHECK(walk(30) == 30 && walked.reason == GP_PYTHON_COMPLETE && frames[29].is_entry);
+	CHECK(walk(29) == 29 && walked.reason == GP_PYTHON_TRUNCATED && walked.beyond == 1);
+	CHECK(is_frame(28, code, 33, false, 0));
+	CHECK(walk(1) == 1 && walked.beyond == 29 && is_frame(0, code, 5, false, 0));
+	CHECK(walk(0) == 0 && walked.reason == GP_PYTHON_TRUNCATED && walked.beyond == 30);
+	/* a chain that never ends is given up */
+	put_pointer(&image.frames[29], image.spec->previous, &image.frames[0]);
+	CHECK(walk(20) == 20 && walked.beyond == GP_PYTHON_COUNTED);
+}
+
+static void counts_the_frames_beyond(void **state)
+{
+	(void)state;
+	for_each_version(check_truncation);
+}
+
+static void check_reasons(void)
+{
+	CHECK(walk(4) == 0 && walked.reason == GP_PYTHON_NO_INTERPRETER);
+	CHECK(gp_python_why_off() == NULL && gp_python_version() == 0);
+	CHECK(gp_python_find(image_symbol, NULL));
+	unsigned looked_up = image.looked_up;
+	CHECK(gp_python_find(image_symbol, NULL) && image.looked_up == looked_up);
+	if (image.spec->cframe >= 0)
+		put_pointer(&image.thread, image.spec->thread_frame, &image.cframe);
+	CHECK(walk(4) == 0 && walked.reason == GP_PYTHON_NO_FRAMES);
+	image_frame(image_code("f.py", "f", 1), 9, 0);
+	CHECK(walk(4) == 1);
+}
+
+static void says_why_there_are_no_frames(void **state)
+{
+	(void)state;
+	for_each_version(check_reasons);
+}
+
+/* The end begins with the `question`-th look, and what was read before then is gone. */
+static void check_ending_at(int question)
+{
+	image.ending_asked = 0;
+	image.is_ending = question;
+	CHECK(walk(4) == 0 && walked.reason == GP_PYTHON_FINALIZING);
+}
+
+static void check_ending(void)
+{
+	bool has_cframe = image.spec->cframe >= 0;
+	union object *code = image_code("f.py", "f", 1);
+	image_frame(code, 9, 0);
+	CHECK(gp_python_find(image_symbol, NULL));
+	for (int k = 0; k < 8; k++)
+		CHECK(walk(4) == 1);
+	char *gone = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* read first, then asked: what was read is still good */
+	image.freed = gone;
+	image.ending_asked = 0;
+	CHECK(walk(4) == 1 && is_frame(0, code, 9, false, 0));
+	image.freed = NULL;
+	if (has_cframe)
+		put_pointer(&image.thread, image.spec->thread_frame, &image.cframe);
+	if (has_cframe) {
+		put_pointer(&image.cframe, image.spec->cframe, gone);
+		check_ending_at(2);
+	}
+	put_pointer(&image.thread, image.spec->thread_frame, gone);
+	check_ending_at(1);
+}
+
+static void follows_nothing_once_the_end_has_begun(void **state)
+{
+	(void)state;
+	for_each_version(check_ending);
+}
+
+static bool is_off_because(const char *why)
+{
+	return walk(4) == 0 && walked.reason == GP_PYTHON_OFF && gp_python_why_off() &&
+	       strcmp(gp_python_why_off(), why) == 0 && gp_python_find(image_symbol, NULL);
+}
+
+static void check_unmapped(void)
+{
+	char *gone = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	image_frame(image_code("f.py", "f", 1), 9, 0);
+	image_frame(image_code("f.py", "g", 1), 9, 0);
+	put_pointer(&image.frames[0], image.spec->previous, gone);
+	CHECK(gp_python_find(image_symbol, NULL));
+	CHECK(is_off_because("self-check: a frame is not where it should be"));
+}
+static void check_wrong_code(void)
+{
+	union object *code = image_code("f.py", "f", 1);
+	image_frame(code, 9, 0);
+	put_pointer(code, 8, &image.frame_type);
+	CHECK(gp_python_find(image_symbol, NULL));
+	CHECK(is_off_because("self-check: a frame's code is no code object"));
+}
+static void check_wrong_file(void)
+{
+	union object *code = image_code("f.py", "f", 1);
+	image_frame(code, 9, 0);
+	put_pointer(&image.texts[0], 8, &image.bytes_type);
+	CHECK(gp_python_find(image_symbol, NULL));
+	CHECK(is_off_because("self-check: the file of a code object is no text"));
+}
+static void check_wrong_name(void)
+{
+	union object *code = image_code("f.py", "f", 1);
+	image_frame(code, 9, 0);
+	put_pointer(&image.texts[1], 8, &image.bytes_type);
+	CHECK(gp_python_find(image_symbol, NULL));
+	CHECK(is_off_because("self-check: the name of a code object is no text"));
+}
+static void check_wrong_table(void)
+{
+	image_frame(image_code("f.py", "f", 1), 9, 0);
+	put_pointer(&image.tables[0], 8, &image.text_type);
+	CHECK(gp_python_find(image_symbol, NULL));
+	CHECK(is_off_because("self-check: the line table of a code object is no bytes"));
+}
+static void check_wrong_first_line(void)
+{
+	image_frame(image_code("f.py", "f", -7), 9, 0);
+	CHECK(gp_python_find(image_symbol, NULL));
+	CHECK(is_off_because("self-check: the first line of a code object is negative"));
+}
+static void check_wrong_instruction(void)
+{
+	image_frame(image_code("f.py", "f", 1), 40, 0);
+	CHECK(gp_python_find(image_symbol, NULL));
+	CHECK(is_old() || is_off_because("self-check: an instruction lies outside its code"));
+}
+static void check_wrong_frame_type(void)
+{
+	image_frame(image_code("f.py", "f", 1), 9, 0);
+	put_pointer(&image.frames[0], 8, &image.text_type);
+	CHECK(gp_python_find(image_symbol, NULL));
+	CHECK(!is_old() || is_off_because("self-check: a frame is no frame"));
+}
+
+static void switches_off_what_is_not_as_it_should_be(void **state)
+{
+	(void)state;
+	for_each_version(check_unmapped);
+	for_each_version(check_wrong_code);
+	for_each_version(check_wrong_file);
+	for_each_version(check_wrong_name);
+	for_each_version(check_wrong_table);
+	for_each_version(check_wrong_first_line);
+	for_each_version(check_wrong_instruction);
+	for_each_version(check_wrong_frame_type);
+}
+
+/* What comes up only after the first walks were well. */
+static void check_later(void)
+{
+	union object *code = image_code("f.py", "f", 1);
+	char file_bytes[8], name_bytes[8];
+	struct gp_python_text file = { file_bytes, 8, 0, false },
+			      name = { name_bytes, 8, 0, false };
+	int32_t first_line;
+	image_frame(code, 9, 0);
+	CHECK(!gp_python_describe(code, &file, &name, &first_line));
+	CHECK(gp_python_find(image_symbol, NULL));
+	for (int k = 0; k < 8; k++)
+		CHECK(walk(4) == 1);
+	put_pointer(&image.texts[1], 8, &image.code_type); /* a str of a class of its own */
+	CHECK(gp_python_describe(code, &file, &name, &first_line));
+	CHECK(says(&file, "f.py") && says(&name, "?") && walk(4) == 1);
+	put_pointer(&image.tables[0], 8, &image.text_type);
+	CHECK(gp_python_line(code, 18) == GP_PYTHON_NO_LINE && walk(4) == 1);
+	put_pointer(code, 8, &image.frame_type);
+	CHECK(!gp_python_describe(code, &file, &name, &first_line));
+	CHECK(is_off_because("self-check: a frame's code is no code object"));
+}
+
+static void keeps_looking_at_first_sights(void **state)
+{
+	(void)state;
+	for_each_version(check_later);
+}
+
+/* Another code object at the same address; with what the same address says otherwise. */
+static void check_identity(void)
+{
+	union object *code = image_code("f.py", "f", 1), *other = image_code("f.py", "f", 1);
+	const struct spec *s = image.spec;
+	CHECK(gp_python_find(image_symbol, NULL));
+	uint64_t identity = gp_python_identity(code);
+	CHECK(identity && identity == gp_python_identity(code) &&
+	      identity != gp_python_identity(other));
+	if (s->version >= 0) {
+		put_int(code, s->version, 77);
+		CHECK(gp_python_identity(code) != identity);
+		put_int(code, s->version, 0); /* the counter has run over */
+		identity = gp_python_identity(code);
+	}
+	const int fields[] = { s->file, s->name, s->first_line, s->lines,
+			       is_old() ? s->bytecode : 16 };
+	for (size_t k = 0; k < sizeof fields / sizeof *fields; k++) {
+		union object kept = *code;
+		if (fields[k] == s->lines)
+			put_pointer(code, s->lines, &image.tables[1]);
+		else
+			code->bytes[fields[k]] ^= 0x10;
+		CHECK(gp_python_identity(code) != identity);
+		*code = kept;
+	}
+	/* any of the table's first 16 and last 8 bytes, and its length */
+	for (int size = 0; size <= 40; size++) {
+		put_long(&image.tables[0], 16, size);
+		identity = gp_python_identity(code);
+		for (int k = 0; k < 48; k++) {
+			bool counts = k < size && (k < 16 || k >= size - 8);
+			image.tables[0].bytes[32 + k] ^= 0x04;
+			CHECK((gp_python_identity(code) != identity) == counts);
+			image.tables[0].bytes[32 + k] ^= 0x04;
+		}
+		image.tables[0].bytes[31] ^= 1;
+		CHECK(gp_python_identity(code) == identity);
+		put_long(&image.tables[0], 16, size + 1);
+		CHECK(gp_python_identity(code) != identity);
+	}
+}
+
+static void tells_code_objects_apart(void **state)
+{
+	(void)state;
+	for_each_version(check_identity);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_the_frames_of_every_version),
+		cmocka_unit_test(leaves_out_frames_that_have_not_begun),
+		cmocka_unit_test(counts_the_frames_beyond),
+		cmocka_unit_test(says_why_there_are_no_frames),
+		cmocka_unit_test(follows_nothing_once_the_end_has_begun),
+		cmocka_unit_test(switches_off_what_is_not_as_it_should_be),
+		cmocka_unit_test(keeps_looking_at_first_sights),
+		cmocka_unit_test(tells_code_objects_apart),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,86 @@
+/*
+ * Forks while threads allocate from code that is new each time: a library comes and goes, so
+ * whatever an unwinder knew is void. Children allocate, load a library and end; none may hang.
+ */
+#include "victim.h"
+
+#include <stdatomic.h>
+
+static struct driver driver;
+static _Atomic bool is_over;
+static _Atomic unsigned long pairs;
+
+/* As deep as `path` has digits, through four functions that take turns. */
+#define BELOW(name, next)                                              \
+	static __attribute__((noinline)) void name(unsigned long path) \
+	{                                                              \
+		if (path)                                              \
+			next(path >> 1);                               \
+		else                                                   \
+			alloc_and_free(&driver, 1);                    \
+		__asm__ volatile("" ::: "memory");                     \
+	}
+static void below_one(unsigned long path);
+BELOW(below_four, below_one)
+BELOW(below_three, below_four)
+BELOW(below_two, below_three)
+BELOW(below_one, below_two)
+
+/* The loader itself does not stand a fork beside it: held by who loads and by who forks. */
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
+
+static void come_and_go(void)
+{
+	void *library = dlopen("libutil.so.1", RTLD_NOW | RTLD_LOCAL);
+	must(library);
+	dlclose(library);
+}
+
+static void *work(void *argument)
+{
+	must(driver_use(&driver, 0));
+	for (unsigned long i = (unsigned long)(uintptr_t)argument; !is_over; i++) {
+		pthread_mutex_lock(&loading);
+		come_and_go();
+		pthread_mutex_unlock(&loading);
+		for (unsigned k = 0; k < 8; k++, pairs++)
+			below_one(1ul << (i + k) % 24);
+	}
+	return NULL;
+}
+
+static void child(unsigned long number)
+{
+	alarm(20);
+	come_and_go();
+	if (number % 20 == 0) {
+		below_one(1ul << number % 24);
+		claim("alloc", 1);
+	}
+	_exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long forks = count_argument(argc, argv, 300), hung = 0;
+	driver = need_driver(DOOR_PROC_ADDRESS);
+	pthread_t thread[2];
+	for (uintptr_t i = 0; i < 2; i++)
+		must(pthread_create(&thread[i], NULL, work, (void *)i) == 0);
+	for (unsigned long i = 0; i < forks; i++) {
+		pthread_mutex_lock(&loading);
+		pid_t pid = fork();
+		must(pid >= 0);
+		if (pid == 0)
+			child(i);
+		pthread_mutex_unlock(&loading);
+		hung += wait_for(pid) != 0;
+	}
+	is_over = true;
+	for (int i = 0; i < 2; i++)
+		pthread_join(thread[i], NULL);
+	claim("alloc", pairs);
+	claim("free", pairs);
+	printf("%lu children hung or failed\n", hung);
+	return hung ? 1 : 0;
+}
