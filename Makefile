@@ -21,6 +21,8 @@ ZSTD_STATIC ?= $(firstword $(wildcard /usr/lib/$(shell $(CC) -dumpmachine)/libzs
 # The reading library and the program.
 READ_SRC := $(wildcard libgpuprof/format/*.c libgpuprof/state/*.c libgpuprof/read/*.c libgpuprof/analyze/*.c)
 READ_OBJ := $(patsubst %,$(BUILD)/read/%.o,$(READ_SRC))
+# what it links with: libdw reads debug information, libiberty demangles; never the preload object
+READ_LIBS := $(ZSTD_STATIC) -ldw -lelf -l:libiberty.a -lm -ldl
 TOOL_SRC := $(wildcard tools/*.c)
 TOOL_OBJ := $(patsubst %,$(BUILD)/tool/%.o,$(TOOL_SRC)) $(BUILD)/tool/commands.o $(BUILD)/tool/formats.o
 COMMANDS := $(patsubst tools/cmd_%.c,%,$(wildcard tools/cmd_*.c))
@@ -65,7 +67,7 @@ $(BUILD)/tool/formats.c: $(wildcard tools/out_*.c) Makefile
 $(BUILD)/tool/%.o: $(BUILD)/tool/%.c
 	$(CC) $(BASE) -Itools -Ilibgpuprof -c -o $@ $<
 $(BUILD)/gpuprof: $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a
-	$(CC) $(SAN) -o $@ $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a $(ZSTD_STATIC) -lm -ldl
+	$(CC) $(SAN) -o $@ $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a $(READ_LIBS)
 
 $(BUILD)/fake/libcuda.so.1: tests/fake/fake_cuda.c interpose/cuda_api.def interpose/cuda_types.h
 	@mkdir -p $(@D)
@@ -76,7 +78,7 @@ $(BUILD)/fake/libc10.so: tests/fake/fake_c10.c
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libgpuprof-read.a $(RECORD_OBJ)
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(RECORD_OBJ) $(BUILD)/libgpuprof-read.a $(ZSTD_STATIC) -lcmocka -lpthread -ldl -lm
+	$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(RECORD_OBJ) $(BUILD)/libgpuprof-read.a $(READ_LIBS) -lcmocka -lpthread
 $(BUILD)/victims/%: tests/victims/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -o $@ $< -lpthread -ldl

@@ -4,7 +4,7 @@ BENCH := $(addprefix $(BUILD)/bench/,call_cost drain_cost checkpoint_stall memor
 
 $(BUILD)/bench/replay_rate: bench/replay_rate.c $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(BUILD)/libgpuprof-read.a $(ZSTD_STATIC) -lm -ldl
+	$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS)
 # its macros do not stand our warnings
 $(BUILD)/bench/lttng_peer: bench/lttng_peer.c bench/lttng_peer.h
 	@mkdir -p $(@D)

@@ -74,6 +74,7 @@ void *gp_dlsym_answer(void *handle, const char *name, const void *caller)
 	gp_start();
 	if (!gp_doors_open || !gp_resolve() || !gp_is_resolved() || gp_is_behind_us(caller))
 		return NULL;
+	gp_find_stacks();
 	if (handle == RTLD_NEXT || handle == RTLD_DEFAULT)
 		return answer_relative(handle, name, caller);
 	void *real = gp_next_dlsym(handle, name), *routed = gp_route(real);

@@ -23,6 +23,7 @@ static void route_answer(const char *name, void **function, const void *caller)
 CUresult gp_door_get_proc_address(const char *name, void **function, int version, cuuint64_t flags)
 {
 	gp_resolve();
+	gp_find_stacks();
 	gp_get_proc_address *real = gp_real_get_proc_address;
 	if (!real)
 		return CUDA_ERROR_NOT_INITIALIZED;
@@ -36,6 +37,7 @@ CUresult gp_door_get_proc_address_v2(const char *name, void **function, int vers
 				     cuuint64_t flags, int *status)
 {
 	gp_resolve();
+	gp_find_stacks();
 	gp_get_proc_address_v2 *real = gp_real_get_proc_address_v2;
 	if (!real)
 		return CUDA_ERROR_NOT_INITIALIZED;

@@ -5,6 +5,7 @@
 #ifndef GP_HOOK_MEMORY_H
 #define GP_HOOK_MEMORY_H
 
+#include "../libgpuprof/record/stack_take.h"
 #include "context.h"
 
 /* What an allocation is, besides its address. */
@@ -34,9 +35,11 @@ GP_HOT void gp_hook_alloc(CUresult result, uint64_t address, struct gp_allocatio
 		gp_hook_alloc_failed(result, &what);
 		return;
 	}
+	const uint32_t caller = gp_wants_stack() ? gp_stack_take() : 0;
 	struct gp_record *r = gp_reserve(GP_ALLOC);
 	if (gp_unlikely(!r))
 		return;
+	r->stack = caller;
 	r->alloc.address = address;
 	r->alloc.bytes = what.bytes;
 	r->alloc.stream = what.stream;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../libgpuprof/record/record.h"
+#include "../libgpuprof/record/stack_take.h"
 #include "mapped_symbol.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -214,9 +214,11 @@ static void record_memory(void *block, int64_t bytes, uint64_t allocated, uint64
 	/* blocks that were there before us: our reconstruction cannot know them */
 	if (gp_unlikely(is_first) && (bytes < 0 || allocated != (uint64_t)bytes))
 		say_fact(GP_FACT_FRAMEWORK_LATE, 1, device, "");
+	uint32_t stack = kind != GP_BLOCK_FREE && gp_wants_stack() ? gp_stack_take() : 0;
 	struct gp_record *r = gp_reserve(kind);
 	if (r) {
 		r->device = (uint8_t)device;
+		r->stack = stack;
 		/* BLOCK_ALLOC, BLOCK_FREE and BLOCK_AGAIN have the same fields */
 		r->block_alloc.address = (uint64_t)(uintptr_t)block;
 		r->block_alloc.bytes = bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes;
@@ -232,9 +234,11 @@ static void record_oom(int64_t bytes, uint64_t allocated, uint64_t reserved, uns
 	if (!gp_enter())
 		return;
 	need_tier();
+	uint32_t stack = gp_wants_stack() ? gp_stack_take() : 0;
 	struct gp_record *r = gp_reserve(GP_OOM);
 	if (r) {
 		r->device = (uint8_t)device;
+		r->stack = stack;
 		r->oom.bytes = (uint64_t)bytes;
 		r->oom.allocated = allocated;
 		r->oom.reserved = reserved;

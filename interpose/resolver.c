@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "../libgpuprof/record/stack_take.h"
 #include "door_procaddress.h"
 #include "elf_lookup.h"
 #include "mapped_symbol.h"
@@ -325,4 +326,15 @@ bool gp_is_behind_us(const void *caller)
 {
 	const struct routes *routes = atomic_load_explicit(&published, memory_order_acquire);
 	return is_resolving || (routes && is_behind(routes, caller));
+}
+
+static void *in_process(void *context, const char *name)
+{
+	(void)context;
+	return gp_libc_dlsym(RTLD_DEFAULT, name);
+}
+
+void gp_find_stacks(void)
+{
+	gp_stack_find(in_process, NULL);
 }

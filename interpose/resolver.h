@@ -23,6 +23,12 @@ extern gp_dlsym_function *gp_next_dlsym __attribute__((visibility("hidden")));
 extern gp_dlsym_function *gp_libc_dlsym __attribute__((visibility("hidden")));
 void gp_dlsym_find(void);
 
+/*
+ * At a door, where the loader may be entered: whatever stacks are read with is looked for here,
+ * until it is found.
+ */
+void gp_find_stacks(void);
+
 /* The real resolvers; NULL as in gp_cuda. They are no rows: their own doors are in
  * door_procaddress.c. */
 extern gp_get_proc_address *gp_real_get_proc_address __attribute__((visibility("hidden")));

@@ -12,9 +12,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "format/choice.h"
 #include "format/event.h"
 #include "format/name_fields.h"
 #include "format/on_off.h"
+#include "format/stack_entry.h"
 #include "format/status.h"
 
 #define GP_VERSION "0.1.0"
@@ -140,11 +142,74 @@ void gp_recording_visit_live(struct gp_recording *recording,
 			     void (*visit)(void *context, const struct gp_allocation *),
 			     void *context);
 
+/* ---- who was calling ---- */
+
+/* One frame of a stack, native or Python. Its texts hold until gp_recording_close. */
+struct gp_frame {
+	const char *function; /* NULL: not known, and `unknown` says why */
+	const char *file;     /* NULL unknown */
+	uint32_t line;	      /* 0 unknown */
+	const char *module;   /* native: path of the object it lies in; NULL: none */
+	uint64_t module_offset;
+	uint64_t address;    /* native: the return address; Python: 0 */
+	const char *unknown; /* why a native frame has no function; NULL: it has one */
+	bool is_python;
+	bool is_inlined;     /* into the frame that follows */
+	bool is_interpreter; /* of CPython itself: what the Python frames say already */
+};
+/* A stack has at most so many frames, inlined ones included. */
+#define GP_FRAMES_MAX 512u
+
+struct gp_stack {
+	size_t frames;
+	const char *missing; /* why frames are missing, a text; NULL: none are */
+	bool has_native, has_python;
+};
+enum gp_stack_how {
+	GP_STACK_BARE = 0,    /* native frames by address alone: nothing is looked up */
+	GP_STACK_SYMBOLS = 1, /* native frames get names, from the files of this machine */
+	GP_STACK_FOLDED = 2,  /* with symbols: native frames of the interpreter are left out */
+};
+/*
+ * The frames of a record's `stack`, innermost first, native and Python ones in the order in which
+ * they called each other, at most `most` into `frame`. `at_ns` is the event's moment: which module
+ * was mapped where depends on it. The first look-up in a module reads its symbols, which can take
+ * seconds; what is known is kept. False: no such stack is known.
+ */
+bool gp_recording_stack(struct gp_recording *recording, uint32_t id, int64_t at_ns,
+			enum gp_stack_how how, struct gp_stack *out, struct gp_frame *frame,
+			size_t most);
+
+#define GP_NAME_MAX 128u
+/* "" where nothing is known; a name that does not fit is left out, never cut. */
+struct gp_names {
+	/*
+	 * "aten::addmm", "aten::add.Tensor", "ncclAllReduce". An operator may call others: this is
+	 * the outermost one of the innermost stretch of frames without Python and without an
+	 * autograd node, so what the user's line or the node asked for, not what that was made of.
+	 * A collective inside it is only named where there is no operator. Where PyTorch's name
+	 * does not tell name and overload apart, it is left whole: "aten::max_dim".
+	 */
+	char operator[GP_NAME_MAX];
+	/* "AddmmBackward0": the innermost autograd node, Python frames inside it or not. */
+	char node[GP_NAME_MAX];
+	/*
+	 * "cuBLAS": of the innermost module that is neither CUDA's runtime or driver nor the C or
+	 * C++ library. A runtime linked into a library counts as that library. Calls through
+	 * ctypes are of the Python package they stand in, else "Python"; the program's own are
+	 * named by its file.
+	 */
+	char library[GP_NAME_MAX];
+};
+/* What users call the place that these frames show. They must not be folded, and have symbols. */
+void gp_recording_names(struct gp_recording *recording, const struct gp_frame *frame, size_t frames,
+			struct gp_names *out);
+
 /* Name of a kernel handle at the current moment; NULL unknown. */
 const char *gp_recording_kernel_name(const struct gp_recording *recording, uint64_t handle);
 /*
- * Text that a definition gave to a key at the current moment: KERNEL, STREAM, MODULE, CONTEXT by
- * handle or base, FACT and THREAD by aux, GPU by device. NULL unknown.
+ * Text that a definition gave to a key at the current moment: KERNEL, STREAM, CONTEXT by handle,
+ * FACT, THREAD and MODULE by aux, GPU by device. NULL unknown.
  */
 const char *gp_recording_text(const struct gp_recording *recording, enum gp_kind kind,
 			      uint64_t key);

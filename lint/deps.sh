@@ -36,8 +36,12 @@ need binutils have readelf
 need python3 have python3
 need libzstd-dev has_static_zstd
 need libunwind8 has_unwind
+need libdw-dev compiles elfutils/libdwfl.h -ldw -lelf
+need libiberty-dev compiles libiberty/demangle.h -l:libiberty.a
 need libcmocka-dev compiles cmocka.h -lcmocka
 wish git have git
+wish g++ have g++
+wish xz-utils have xz
 wish clang-format-14 has_clang_format
 wish shellcheck have shellcheck
 wish valgrind have valgrind

@@ -2,7 +2,7 @@
 STORM_KILLS ?= 12
 FULL        ?=
 RESULTS     := $(abspath $(BUILD))/run/results
-SUITES      := unit cli format python shell victim failures driver_failures interposers namespaces storm/kill_points storm/sigkill
+SUITES      := unit cli format python stacks shell victim failures driver_failures interposers namespaces storm/kill_points storm/sigkill
 
 $(BUILD)/fake/libconstructor.so: tests/fake/constructor.c
 	@mkdir -p $(@D)
@@ -20,11 +20,11 @@ $(BUILD)/fake/other_interposer.so: tests/fake/other_interposer.c
 $(BUILD)/unit/test_torch: $(BUILD)/fake/libc10.so interpose/hook_torch.c interpose/mapped_symbol.c
 $(BUILD)/storm/%: tests/storm/%.c $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -o $@ $< $(BUILD)/libgpuprof-read.a $(ZSTD_STATIC) -lm -ldl
+	$(CC) $(BASE) -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS)
 
 # a second reader, written from docs/FORMAT.md alone: it sees nothing of libgpuprof
 GOLDEN := $(BUILD)/format/golden_replay
-$(GOLDEN): tests/format/golden_decoder.c tests/format/golden_replay.c tests/format/golden.h
+$(GOLDEN): tests/format/golden_decoder.c tests/format/golden_replay.c tests/format/golden_stacks.c tests/format/golden.h
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -MMD -MP,$(BASE)) -o $@ $(filter %.c,$^) $(ZSTD_STATIC)
 
@@ -40,6 +40,7 @@ check: $(TESTED) ## run every test that needs no GPU
 	-@RESULTS=$(RESULTS) tests/run_cli.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_format.sh $(BUILD)
 	-@RESULTS=$(RESULTS) FULL=$(FULL) tests/run_python.sh $(BUILD)
+	-@RESULTS=$(RESULTS) tests/run_stacks.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_shell.sh $(BUILD)
 	-@RESULTS=$(RESULTS) FULL=$(FULL) tests/run_victims.sh $(BUILD)
 	-@RESULTS=$(RESULTS) CALLS_MAX=$(if $(FULL),1000,30) tests/run_failures.sh $(BUILD)
@@ -80,7 +81,7 @@ FUZZ_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZERS   := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/mutate.c $(READ_SRC)
 	@mkdir -p $(@D)
-	$(CC) $(filter-out -MMD -MP,$(BASE)) $(FUZZ_SAN) -Ilibgpuprof -o $@ $(filter %.c,$^) $(ZSTD_STATIC) -lm -ldl
+	$(CC) $(filter-out -MMD -MP,$(BASE)) $(FUZZ_SAN) -Ilibgpuprof -o $@ $(filter %.c,$^) $(READ_LIBS)
 check-fuzz: $(FUZZERS) ## feed the readers damaged and invented recordings (FUZZ_RUNS)
 	@for f in $(FUZZERS); do echo "$$f"; $$f -n $(FUZZ_RUNS) $(wildcard tests/data/*.gpr) || exit 1; done
 

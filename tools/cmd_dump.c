@@ -7,12 +7,13 @@
 #include "json.h"
 #include "message.h"
 #include "report.h"
+#include "stack_print.h"
 
 static int run(int argc, char **argv);
 const struct gp_command gp_command_dump = {
 	"dump",
 	"dump [--json] [--kind NAME[,NAME...]] [--device N] [--from TIME] [--to TIME] [--limit N] "
-	"[-o FILE [--force]] RECORDING",
+	"[--native] [--bare] [-o FILE [--force]] RECORDING",
 	"print single events in exact order",
 	run,
 };
@@ -23,6 +24,7 @@ struct dump {
 	uint64_t limit;
 	int64_t from_ns, to_ns;
 	bool is_json, is_forced;
+	struct gp_stack_style style;
 	bool is_wanted[GP_KINDS];
 	struct gp_recording *recording;
 	struct gp_json json;
@@ -105,6 +107,9 @@ static void print_event(struct dump *d, const struct gp_event *e, const struct g
 		fputc('"', d->out);
 	}
 	fputc('\n', d->out);
+	if (r->stack)
+		gp_stack_print(d->out, d->recording, r->stack, e->at_ns,
+			       gp_stack_style_how(&d->style));
 }
 
 /* ---- for a program ---- */
@@ -166,6 +171,9 @@ static void write_event(struct dump *d, const struct gp_event *e, const struct g
 		gp_json_text(json, "name", kernel_of(d, e));
 	if (e->text)
 		gp_json_bytes(json, "text", e->text, e->text_bytes);
+	if (r->stack)
+		gp_stack_write(json, d->recording, r->stack, e->at_ns,
+			       gp_stack_style_how(&d->style));
 	gp_json_end(json);
 }
 
@@ -273,6 +281,10 @@ static int run(int argc, char **argv)
 		  "from this moment: 1.5s, 20ms, start, end, peak, oom" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &d.to, "up to this moment" },
 		{ "limit", 0, GP_FLAG_NUMBER, "N", &d.limit, "at most N events" },
+		{ "native", 0, GP_FLAG_SWITCH, NULL, &d.style.is_native,
+		  "stacks with the interpreter's own frames" },
+		{ "bare", 0, GP_FLAG_SWITCH, NULL, &d.style.is_bare,
+		  "stacks as recorded: native frames by address alone" },
 		{ "output", 'o', GP_FLAG_TEXT, "FILE", &d.path,
 		  "write to a new FILE instead of stdout" },
 		{ "force", 0, GP_FLAG_SWITCH, NULL, &d.is_forced, "replace FILE" },

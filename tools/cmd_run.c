@@ -131,6 +131,21 @@ static bool has_right_sizes(const struct choice *c)
 	return true;
 }
 
+static bool has_right_words(const struct choice *c)
+{
+	const struct gp_option *option;
+	size_t n = gp_options(&option);
+	for (size_t k = 0; k < n && k < OPTIONS_MAX; k++) {
+		if (!c->value[k] || !gp_is_choice(option[k].value) ||
+		    gp_is_chosen(option[k].value, c->value[k]))
+			continue;
+		gp_complain("bad value of '--%s': '%s' is none of %s", option[k].flag, c->value[k],
+			    option[k].value);
+		return false;
+	}
+	return true;
+}
+
 static bool has_right_pattern(const struct choice *c)
 {
 	const char *pattern = value_of(c, "GPUPROF_OUTPUT"), *flaw = gp_output_flaw(pattern);
@@ -156,7 +171,7 @@ static int run(int argc, char **argv)
 		return gp_flags_exit(words);
 	if (words == 0)
 		return gp_usage(&gp_command_run, "no command given");
-	if (!has_right_sizes(&c) || !has_right_pattern(&c))
+	if (!has_right_sizes(&c) || !has_right_words(&c) || !has_right_pattern(&c))
 		return GP_EXIT_USAGE;
 	if (!gp_library_find(c.library, library, sizeof library))
 		return GP_EXIT_USAGE;

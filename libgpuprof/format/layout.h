@@ -17,11 +17,12 @@
 #include <stdatomic.h>
 
 #include "block.h"
+#include "stack_entry.h"
 
 #define GP_FILE_MAGIC "GPUPROF"
 #define GP_FILE_HEADER 4096u
 #define GP_FORMAT_MAJOR 1u
-#define GP_FORMAT_MINOR 1u
+#define GP_FORMAT_MINOR 2u
 #define GP_FILE_SLOTS 16u
 
 enum gp_clock { GP_CLOCK_TSC = 1, GP_CLOCK_MONOTONIC_RAW = 2 };
@@ -70,6 +71,7 @@ enum gp_ring_state {
 	GP_RING_FREE = 0,    /* never used, or drained after its thread's end */
 	GP_RING_ACTIVE = 1,  /* a thread writes */
 	GP_RING_RETIRED = 2, /* its thread ended; records may be left */
+	GP_RING_STACKS = 3,  /* no ring: chunk number `thread` of the table of stacks */
 };
 
 /*
@@ -91,7 +93,10 @@ struct gp_ring {
 	/* the `thread` of its blocks: unique for each thread of the run, though rings are reused */
 	uint32_t thread;
 	uint32_t pad1;
-	_Alignas(GP_RING_HEADER) struct gp_record slots[GP_RING_SLOTS];
+	union {
+		_Alignas(GP_RING_HEADER) struct gp_record slots[GP_RING_SLOTS];
+		struct gp_stack_entry entries[GP_STACK_CHUNK];
+	};
 };
 _Static_assert(sizeof(struct gp_ring) == GP_RING_BYTES, "a ring fits its place");
 

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "left_stacks.h"
 #include "recording.h"
 
 #define TIME_ROUNDING 65536u /* ticks */
@@ -129,18 +130,16 @@ static uint64_t block_slots(struct adopter *a, const struct gp_ring *ring, uint6
 	return at - tail;
 }
 
-static enum gp_status put_block(struct adopter *a, struct gp_ring *ring, uint64_t tail,
-				uint64_t slots, bool is_late)
+/* A block of `slots` slots from `base`, which has room for `room` of them, wrapping. */
+static enum gp_status put_block(struct adopter *a, struct gp_block_header header,
+				const struct gp_record *base, uint64_t room, uint64_t tail,
+				uint64_t slots)
 {
 	for (;;) {
-		struct gp_block_header header =
-			make_header(a, GP_BLOCK_EVENTS, is_late ? GP_BLOCK_LATE : 0);
-		header.thread = ring->thread;
-		header.sequence = atomic_load(&ring->sequence);
 		size_t length;
-		enum gp_status status =
-			gp_block_encode(a->scratch, &header, ring->slots, GP_RING_SLOTS, tail,
-					slots, a->block, gp_block_bound(), &length);
+		header.part = a->part;
+		enum gp_status status = gp_block_encode(a->scratch, &header, base, room, tail,
+							slots, a->block, gp_block_bound(), &length);
 		if (status != GP_OK)
 			return status;
 		bool fits = a->end - a->at >= length + GP_BLOCK_HEADER; /* an END must still fit */
@@ -150,10 +149,38 @@ static enum gp_status put_block(struct adopter *a, struct gp_ring *ring, uint64_
 		if (!fits)
 			continue;
 		a->at += length;
-		a->events += header.records;
-		atomic_store(&ring->sequence, header.sequence + 1);
 		return GP_OK;
 	}
+}
+
+static enum gp_status put_events(struct adopter *a, struct gp_ring *ring, uint64_t tail,
+				 uint64_t slots, bool is_late)
+{
+	struct gp_block_header header =
+		make_header(a, GP_BLOCK_EVENTS, is_late ? GP_BLOCK_LATE : 0);
+	header.thread = ring->thread;
+	header.sequence = atomic_load(&ring->sequence);
+	enum gp_status status = put_block(a, header, ring->slots, GP_RING_SLOTS, tail, slots);
+	if (status != GP_OK)
+		return status;
+	atomic_store(&ring->sequence, header.sequence + 1);
+	a->events += slots;
+	return GP_OK;
+}
+
+/* ---- what the rest refers to ---- */
+
+/* As blocks of ring 0, the recorder's own, whose sequence is known. */
+static enum gp_status put_definitions(void *context, const struct gp_record *slots, uint64_t count)
+{
+	struct adopter *a = context;
+	struct gp_ring *own = gp_ring_file_ring(a->rings, 0);
+	struct gp_block_header header = make_header(a, GP_BLOCK_DEFINE, 0);
+	header.thread = own->thread;
+	header.sequence = atomic_load(&own->sequence);
+	enum gp_status status = put_block(a, header, slots, GP_BLOCK_RECORDS, 0, count);
+	atomic_store(&own->sequence, header.sequence + (status == GP_OK));
+	return status;
 }
 
 static enum gp_status adopt_ring(struct adopter *a, struct gp_ring *ring)
@@ -166,7 +193,7 @@ static enum gp_status adopt_ring(struct adopter *a, struct gp_ring *ring)
 		uint64_t slots = block_slots(a, ring, tail, head, &is_late);
 		if (slots == 0)
 			return GP_E_DAMAGED;
-		enum gp_status status = put_block(a, ring, tail, slots, is_late);
+		enum gp_status status = put_events(a, ring, tail, slots, is_late);
 		if (status != GP_OK)
 			return status;
 		tail += slots;
@@ -274,7 +301,9 @@ static void tell_losses(struct adopter *a)
 static enum gp_status adopt_rings(struct adopter *a)
 {
 	skip_written(a);
-	enum gp_status status = GP_OK, first_failure = GP_OK;
+	/* what the records refer to comes before them */
+	enum gp_status status = gp_left_stacks_visit(a->rings, put_definitions, a);
+	enum gp_status first_failure = status;
 	/* all others first: what they hold is the newest moment */
 	for (uint32_t i = a->rings->rings; i-- > 0 && status != GP_E_SPACE && status != GP_E_IO;) {
 		if (i == 0)

@@ -214,6 +214,7 @@ enum gp_status gp_recording_info(struct gp_recording *r, const struct gp_info **
 	r->info.duration_ns = duration > 0 ? (uint64_t)duration : 0;
 	fill_from_file(r, t.oldest);
 	fill_from_state(r);
+	r->info.has_python = gp_call_stacks_has_python(gp_meanings_stacks(r->meanings));
 	fill_doubts(r);
 	status = list_devices(r);
 	if (status == GP_OK)

@@ -27,11 +27,19 @@ struct gp_meanings {
 	const char **string; /* open addressing by text */
 	size_t strings, string_room;
 	struct arena *arena;
+	struct gp_call_stacks *stacks;
+	struct gp_module_list modules;
 };
 
 struct gp_meanings *gp_meanings_open(void)
 {
-	return calloc(1, sizeof(struct gp_meanings));
+	struct gp_meanings *m = calloc(1, sizeof *m);
+	if (m != NULL)
+		m->stacks = gp_call_stacks_open();
+	if (m == NULL || m->stacks != NULL)
+		return m;
+	free(m);
+	return NULL;
 }
 
 void gp_meanings_close(struct gp_meanings *m)
@@ -43,6 +51,8 @@ void gp_meanings_close(struct gp_meanings *m)
 		free(m->arena);
 		m->arena = next;
 	}
+	gp_call_stacks_close(m->stacks);
+	gp_module_list_release(&m->modules);
 	free(m->place);
 	free(m->string);
 	free(m);
@@ -133,6 +143,7 @@ static uint64_t key_of(const struct gp_record *r)
 		return r->device;
 	case GP_FACT:
 	case GP_THREAD:
+	case GP_MODULE:
 		return r->aux;
 	default:
 		return r->v[0];
@@ -181,8 +192,35 @@ const char *gp_record_text(const struct gp_record *record, size_t *bytes)
 	return (const char *)(record + 1) + sizeof n;
 }
 
+/* Its text is two: file, NUL, name. */
+static enum gp_status add_stack_part(struct gp_meanings *m, const struct gp_record *record)
+{
+	size_t n;
+	const char *text = gp_record_text(record, &n), *file = NULL, *name = NULL;
+	if (text != NULL) {
+		size_t file_bytes = strnlen(text, n);
+		file = intern(m, text, file_bytes);
+		name = file_bytes < n ? intern(m, text + file_bytes + 1, n - file_bytes - 1) : "";
+		if (file == NULL || name == NULL)
+			return GP_E_MEMORY;
+	}
+	return gp_call_stacks_add(m->stacks, record, file, name);
+}
+
+const struct gp_call_stacks *gp_meanings_stacks(const struct gp_meanings *m)
+{
+	return m->stacks;
+}
+
+const struct gp_module_list *gp_meanings_modules(const struct gp_meanings *m)
+{
+	return &m->modules;
+}
+
 enum gp_status gp_meanings_add(struct gp_meanings *m, const struct gp_record *record)
 {
+	if (record->kind >= GP_PYTHON_CODE && record->kind <= GP_CALL_STACK)
+		return add_stack_part(m, record);
 	if (!grow(m))
 		return GP_E_MEMORY;
 	size_t n;
@@ -194,7 +232,7 @@ enum gp_status gp_meanings_add(struct gp_meanings *m, const struct gp_record *re
 	m->meanings += place->record.kind == 0;
 	place->record = *record;
 	place->text = kept;
-	return GP_OK;
+	return record->kind == GP_MODULE ? gp_module_list_add(&m->modules, record, kept) : GP_OK;
 }
 
 static const struct meaning *get(const struct gp_meanings *m, enum gp_kind kind, uint64_t key)

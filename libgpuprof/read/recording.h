@@ -9,6 +9,9 @@
 #include "../format/layout.h"
 #include "../gpuprof.h"
 #include "../state/live.h"
+#include "call_stacks.h"
+#include "module_list.h"
+#include "stack_frames.h"
 
 /* ---- file_read.c: bytes and blocks of an open file ---- */
 
@@ -131,6 +134,8 @@ bool gp_merge_is_out_of_memory(const struct gp_merge *merge);
 
 struct gp_meanings;
 struct gp_meanings *gp_meanings_open(void);
+const struct gp_call_stacks *gp_meanings_stacks(const struct gp_meanings *meanings);
+const struct gp_module_list *gp_meanings_modules(const struct gp_meanings *meanings);
 void gp_meanings_close(struct gp_meanings *meanings);
 /* Forgets what is known, keeps the strings that were handed out. */
 void gp_meanings_clear(struct gp_meanings *meanings);
@@ -192,6 +197,7 @@ struct gp_recording {
 	struct gp_index index;
 	struct gp_merge *merge;
 	struct gp_meanings *meanings;
+	struct gp_stack_naming naming;
 	struct gp_live *live;
 	struct gp_tick tick;
 	size_t first, segment; /* where the replay starts, where it is */

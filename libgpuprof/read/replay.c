@@ -54,6 +54,7 @@ void gp_recording_close(struct gp_recording *r)
 		return;
 	gp_merge_close(r->merge);
 	gp_index_release(&r->index);
+	gp_stack_naming_release(&r->naming);
 	gp_meanings_close(r->meanings);
 	gp_live_close(r->live);
 	gp_file_release(&r->file);

@@ -15,11 +15,15 @@ bool gp_definitions_open(struct gp_definitions *d)
 	return d->arena && d->index;
 }
 
-/* THREAD is known by its number, FACT by its key, GPU by its device, the others by their handle. */
+/*
+ * THREAD and MODULE are known by their number, FACT by its key, GPU by its device, the others by
+ * their handle.
+ */
 static uint64_t key_of(const struct gp_record *record)
 {
-	uint64_t own =
-		record->kind == GP_THREAD || record->kind == GP_FACT ? record->aux : record->v[0];
+	bool is_numbered =
+		record->kind == GP_THREAD || record->kind == GP_FACT || record->kind == GP_MODULE;
+	uint64_t own = is_numbered ? record->aux : record->v[0];
 	if (record->kind == GP_GPU)
 		own = record->device;
 	return own ^ (uint64_t)record->kind << 56;

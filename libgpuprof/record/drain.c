@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "recorder.h"
+#include "stack_table.h"
 
 #define BLOCK_AGE_NS 1000000000u /* what there is after a second is written */
 #define MISSING_NS 100000000u /* a number in flight for longer is passed over: it will come late */
@@ -216,6 +217,7 @@ static uint64_t block_slots(const struct gp_ring_view *view, uint64_t tail, uint
 static bool write_block(struct gp_recorder *r, struct gp_ring_view *view, uint64_t tail,
 			uint64_t slots, bool is_late)
 {
+	gp_segment_define(r, view, tail, slots);
 	struct gp_clock_triple now = gp_clock_triple();
 	struct gp_block_header header = {
 		.type = GP_BLOCK_EVENTS,
@@ -309,6 +311,8 @@ static bool turn(struct gp_recorder *r)
 			break;
 		gp_futex_wake(&r->progress);
 	}
+	if (r->define.entry && gp_stack_table_wants_chunk())
+		gp_ring_place_add_stacks(r);
 	uint32_t rings = atomic_load(&gp_control->rings);
 	load_heads(r, rings);
 	gp_losses_tell(r);
@@ -411,9 +415,8 @@ static bool open_memory(struct gp_recorder *r)
 	r->scratch = scratch ? gp_block_scratch_init(scratch, gp_block_scratch_bytes()) : NULL;
 	r->block_capacity = gp_block_bound();
 	r->block = gp_pages(r->block_capacity);
-	r->buffer = gp_pages(GP_BLOCK_RECORDS * sizeof *r->buffer);
 	r->live = gp_live_open();
-	return r->scratch && r->block && r->buffer && r->live &&
+	return r->scratch && r->block && r->live && gp_segment_open(r) &&
 	       gp_definitions_open(&r->definitions);
 }
 
@@ -472,6 +475,8 @@ static bool start(struct gp_recorder *r)
 	atomic_store(&r->views[0].ring->state, GP_RING_ACTIVE);
 	if (!name_rings(r))
 		return refuse(r, "cannot write", r->writer.path, errno);
+	if (r->define.entry)
+		gp_ring_place_add_stacks(r);
 	/* should that fail: it is tried again, and what is lost meanwhile is counted */
 	gp_segment_begin(r);
 	gp_list_add("", r->writer.path);

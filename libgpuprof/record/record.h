@@ -42,10 +42,11 @@ struct gp_thread {
 	uint32_t saved_errno;
 	/* order of this thread's last FREE, UNMAP: what free_failed undoes */
 	uint64_t last_free_order;
-	uint32_t is_stalled; /* its ring was full and is not yet half empty: lose at once */
-	uint32_t generation; /* gp_recorder.generation that `ring` belongs to */
-	uint32_t is_drain;   /* the recorder's own thread */
-	uint64_t retry_ns;   /* no ring: when to ask for one again */
+	uint32_t is_stalled;	    /* its ring was full and is not yet half empty: lose at once */
+	uint32_t generation;	    /* gp_recorder.generation that `ring` belongs to */
+	uint32_t is_drain;	    /* the recorder's own thread */
+	uint64_t retry_ns;	    /* no ring: when to ask for one again */
+	struct gp_stack_memo *memo; /* stack_take.c's */
 };
 extern _Thread_local struct gp_thread gp_thread
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));

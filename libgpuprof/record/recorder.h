@@ -6,6 +6,7 @@
 #define GP_RECORDER_H
 
 #include "../state/live.h"
+#include "../state/stack_define.h"
 #include "file_write.h"
 #include "record.h"
 #include "settings.h"
@@ -34,6 +35,13 @@ struct gp_definitions {
 	(8u << 20) /* the stated bound for definitions; pages appear as they are used */
 #define GP_DEFINITIONS_INDEX 65536u
 
+/* Records on their way into a block of the recorder's own. */
+struct gp_outgoing {
+	struct gp_record *record; /* GP_BLOCK_RECORDS */
+	uint64_t used;
+	enum gp_block_type type;
+};
+
 struct gp_recorder {
 	struct gp_file_writer writer;
 	struct gp_ring_view views[GP_RINGS_MAX];
@@ -42,8 +50,9 @@ struct gp_recorder {
 	struct gp_block_scratch *scratch;
 	unsigned char *block; /* one encoded block */
 	size_t block_capacity;
-	struct gp_record *buffer; /* checkpoint and definition records on their way into a block */
-	uint64_t buffered;
+	struct gp_outgoing checkpoint, definition;
+	struct gp_stack_define define; /* entry is NULL: no stacks are taken */
+	uint32_t stack_chunks;
 	uint64_t expected;  /* the next order number to apply */
 	uint64_t unwritten; /* 1 + lowest order of what no file took and no LOST told; 0: none */
 	uint64_t missing_since_ns; /* 0: not waiting for a number in flight */
@@ -86,6 +95,8 @@ extern struct gp_recorder gp_recorder __attribute__((visibility("hidden")));
 bool gp_ring_place_open(struct gp_recorder *recorder);
 /* One more ring, free for a thread to take; false: no room. */
 bool gp_ring_place_grow(struct gp_recorder *recorder);
+/* One more chunk for the table of stacks, in a ring's place. */
+bool gp_ring_place_add_stacks(struct gp_recorder *recorder);
 void gp_ring_place_close(struct gp_recorder *recorder);
 
 /* drain.c */
@@ -109,12 +120,16 @@ bool gp_losses_retry(struct gp_recorder *recorder);
 /* segment.c: checkpoints and segment turns. */
 /* Appends recorder->block to the segment. */
 bool gp_segment_put(struct gp_recorder *recorder, size_t bytes);
+bool gp_segment_open(struct gp_recorder *recorder); /* memory; false: there is none */
 bool gp_segment_begin(struct gp_recorder *recorder);
 bool gp_segment_is_due(const struct gp_recorder *recorder);
 bool gp_segment_turn(struct gp_recorder *recorder);
 /* A slice of the running checkpoint. */
 void gp_segment_slice(struct gp_recorder *recorder);
 bool gp_segment_seal(struct gp_recorder *recorder);
+/* Writes the definitions of stacks that these slots name and the segment does not have yet. */
+void gp_segment_define(struct gp_recorder *recorder, const struct gp_ring_view *view, uint64_t from,
+		       uint64_t slots);
 
 /* definitions.c: what handles and ids mean, kept to be repeated in each segment. */
 bool gp_definitions_open(struct gp_definitions *definitions);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "recorder.h"
+#include "stack_table.h"
 
 #define KEEP_FREE (32u << 20) /* never the last of /dev/shm: DataLoader workers live there too */
 #define XFS_MAGIC 0x58465342
@@ -197,21 +198,39 @@ static struct gp_ring *map_ring(struct gp_recorder *r, uint32_t index)
 	return gp_pages(GP_RING_BYTES);
 }
 
-bool gp_ring_place_grow(struct gp_recorder *r)
+/* One more place, as a ring that is free or as a chunk of the table of stacks. */
+static struct gp_ring *grow(struct gp_recorder *r, enum gp_ring_state state, uint32_t number)
 {
 	uint32_t index = atomic_load(&gp_control->rings);
-	if (index == GP_RINGS_MAX)
-		return false;
-	struct gp_ring *ring = map_ring(r, index);
-	if (!ring) {
-		gp_say(true, "no memory for one more thread's ring, its events are being lost",
-		       NULL);
-		return false;
-	}
+	struct gp_ring *ring = index < GP_RINGS_MAX ? map_ring(r, index) : NULL;
+	if (!ring)
+		return NULL;
 	madvise(ring, GP_RING_BYTES, MADV_DONTFORK);
+	ring->thread = number;
+	atomic_store(&ring->state, state);
 	r->views[index] = (struct gp_ring_view){ .ring = ring, .next_order = UINT64_MAX };
 	/* partner: acquire load in find_ring and in other processes */
 	atomic_store_explicit(&gp_control->rings, index + 1, memory_order_release);
+	return ring;
+}
+
+bool gp_ring_place_grow(struct gp_recorder *r)
+{
+	if (grow(r, GP_RING_FREE, 0))
+		return true;
+	gp_say(true, "no memory for one more thread's ring, its events are being lost", NULL);
+	return false;
+}
+
+bool gp_ring_place_add_stacks(struct gp_recorder *r)
+{
+	struct gp_ring *ring = grow(r, GP_RING_STACKS, r->stack_chunks);
+	if (!ring) {
+		gp_say(true, "no memory for more stacks, new ones are not told apart", NULL);
+		return false;
+	}
+	r->stack_chunks++;
+	gp_stack_table_add_chunk(ring->entries);
 	return true;
 }
 

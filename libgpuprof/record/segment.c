@@ -4,16 +4,19 @@
  * is written in slices between turns of the drain; an entry that changes before its slice is
  * written is copied out first (state/live.h).
  */
+#include <string.h>
+
 #include "recorder.h"
+#include "stack_table.h"
 
 #define SEGMENT_EVENTS 2000000u
 #define SLICE 8192u
 
-static void write_buffer(struct gp_recorder *r, enum gp_block_type type, uint16_t flags)
+static void write_out(struct gp_recorder *r, struct gp_outgoing *out, uint16_t flags)
 {
 	struct gp_clock_triple now = gp_clock_triple();
 	struct gp_block_header header = {
-		.type = (uint16_t)type,
+		.type = (uint16_t)out->type,
 		.flags = flags,
 		.segment = (uint32_t)atomic_load(&gp_control->segment),
 		.part = (uint32_t)atomic_load(&gp_control->part),
@@ -24,13 +27,13 @@ static void write_buffer(struct gp_recorder *r, enum gp_block_type type, uint16_
 		.unix_ns = now.unix_ns,
 	};
 	size_t length;
-	if (gp_block_encode(r->scratch, &header, r->buffer, GP_BLOCK_RECORDS, 0, r->buffered,
+	if (gp_block_encode(r->scratch, &header, out->record, GP_BLOCK_RECORDS, 0, out->used,
 			    r->block, r->block_capacity, &length) == GP_OK &&
 	    gp_segment_put(r, length))
 		r->sequence++;
 	else
 		r->is_torn = true;
-	r->buffered = 0;
+	out->used = 0;
 }
 
 bool gp_segment_put(struct gp_recorder *r, size_t bytes)
@@ -39,30 +42,68 @@ bool gp_segment_put(struct gp_recorder *r, size_t bytes)
 	return r->has_segment && gp_file_put(&r->writer, r->block, bytes);
 }
 
-static struct gp_record *buffer_take(struct gp_recorder *r, enum gp_block_type type, unsigned slots)
+static struct gp_record *take(struct gp_recorder *r, struct gp_outgoing *out, unsigned slots)
 {
-	if (r->buffered + slots > GP_BLOCK_RECORDS)
-		write_buffer(r, type, 0);
-	struct gp_record *slot = &r->buffer[r->buffered];
-	r->buffered += slots;
+	if (out->used + slots > GP_BLOCK_RECORDS)
+		write_out(r, out, 0);
+	struct gp_record *slot = &out->record[out->used];
+	out->used += slots;
 	return slot;
 }
 
 static void put_definition(void *context, const struct gp_record *slots)
 {
-	struct gp_record *to = buffer_take(context, GP_BLOCK_DEFINE, 1u + slots->extra);
+	struct gp_recorder *r = context;
+	struct gp_record *to = take(r, &r->definition, 1u + slots->extra);
 	for (unsigned k = 0; k <= slots->extra; k++)
 		to[k] = slots[k];
 }
 
 static void put_total(void *context, const struct gp_record *record)
 {
-	*buffer_take(context, GP_BLOCK_CHECKPOINT, 1) = *record;
+	struct gp_recorder *r = context;
+	*take(r, &r->checkpoint, 1) = *record;
 }
 
 static void put_live(void *context, const struct gp_live_entry *entry)
 {
-	gp_live_to_record(entry, buffer_take(context, GP_BLOCK_CHECKPOINT, 1));
+	struct gp_recorder *r = context;
+	if (r->define.entry && entry->stack)
+		gp_stack_define(&r->define, entry->stack);
+	gp_live_to_record(entry, take(r, &r->checkpoint, 1));
+}
+
+void gp_segment_define(struct gp_recorder *r, const struct gp_ring_view *view, uint64_t from,
+		       uint64_t slots)
+{
+	for (uint64_t at = from; r->define.entry && at < from + slots;) {
+		const struct gp_record *record = &view->ring->slots[at & (GP_RING_SLOTS - 1)];
+		if (record->stack)
+			gp_stack_define(&r->define, record->stack);
+		at += 1u + record->extra;
+	}
+	if (r->definition.used)
+		write_out(r, &r->definition, 0);
+}
+
+static const struct gp_stack_entry *stack_entry(void *context, uint32_t id)
+{
+	(void)context;
+	return gp_stack_table_entry(id);
+}
+
+bool gp_segment_open(struct gp_recorder *r)
+{
+	r->checkpoint.type = GP_BLOCK_CHECKPOINT;
+	r->checkpoint.record = gp_pages(GP_BLOCK_RECORDS * sizeof *r->checkpoint.record);
+	r->definition.type = GP_BLOCK_DEFINE;
+	r->definition.record = gp_pages(GP_BLOCK_RECORDS * sizeof *r->definition.record);
+	if (!gp_settings.has_python || !gp_stack_table_open(gp_settings.stacks_most))
+		return r->checkpoint.record && r->definition.record;
+	r->define = (struct gp_stack_define){ stack_entry, put_definition, r,
+					      gp_pages(gp_settings.stacks_most / 8 + 1),
+					      gp_settings.stacks_most };
+	return r->checkpoint.record && r->definition.record && r->define.is_told;
 }
 
 /* The cut is the next order number to be applied: everything before it is in the live state. */
@@ -76,9 +117,11 @@ bool gp_segment_begin(struct gp_recorder *r)
 	r->is_torn = false;
 	r->segment_events = 0;
 	r->unwritten = 0; /* what was not is in this checkpoint */
+	if (r->define.entry)
+		memset(r->define.is_told, 0, gp_stack_table_used() / 8 + 1);
 	gp_definitions_visit(&r->definitions, put_definition, r);
-	if (r->buffered)
-		write_buffer(r, GP_BLOCK_DEFINE, 0);
+	if (r->definition.used)
+		write_out(r, &r->definition, 0);
 	gp_live_count_set(r->live, GP_COUNT_THREADS, atomic_load(&r->threads));
 	gp_live_totals(r->live, put_total, r);
 	gp_live_walk_begin(r->live, put_live, r);
@@ -92,10 +135,12 @@ void gp_segment_slice(struct gp_recorder *r)
 	if (!r->is_walking)
 		return;
 	bool is_over = gp_live_walk_more(r->live, SLICE);
-	if (!is_over && r->buffered < GP_BLOCK_RECORDS / 2)
+	if (r->definition.used)
+		write_out(r, &r->definition, 0);
+	if (!is_over && r->checkpoint.used < GP_BLOCK_RECORDS / 2)
 		return;
 	bool is_last = is_over && !r->is_torn;
-	write_buffer(r, GP_BLOCK_CHECKPOINT, is_last ? GP_BLOCK_LAST_CHECKPOINT : 0);
+	write_out(r, &r->checkpoint, is_last ? GP_BLOCK_LAST_CHECKPOINT : 0);
 	r->is_walking = !is_over;
 	/* all of it, and of what came since: the state is as if nothing had failed */
 	if (is_over && atomic_load(&gp_control->failed_blocks) == r->failed_before)

@@ -5,8 +5,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../format/choice.h"
 #include "../format/on_off.h"
+#include "../format/stack_entry.h"
 #include "record.h"
+
+#define DEPTH_MOST 64u
 
 struct gp_settings gp_settings;
 
@@ -65,6 +69,13 @@ static bool size_parse(const char *text, uint64_t *out)
 	return true;
 }
 
+static bool is_depth(const char *text)
+{
+	char *end;
+	unsigned long depth = strtoul(text, &end, 10);
+	return *text >= '0' && *text <= '9' && !*end && depth >= 1 && depth <= DEPTH_MOST;
+}
+
 static bool is_in_list(const char *list, const char *name)
 {
 	size_t n = strlen(name);
@@ -86,6 +97,21 @@ static void copy(char *out, size_t capacity, const char *text)
 	out[n] = '\0';
 }
 
+static void read_stacks(struct gp_settings *s)
+{
+	const char *frames = option(OPTION_STACKS), *events = option(OPTION_STACK_EVENTS);
+	bool is_all = strcmp(frames, "all") == 0, is_every = strcmp(events, "all") == 0;
+	s->has_python = is_all || strcmp(frames, "python") == 0;
+	s->has_native = is_all || strcmp(frames, "native") == 0;
+	s->has_alloc_stacks = s->has_python || s->has_native;
+	s->has_free_stacks = s->has_alloc_stacks && (is_every || strcmp(events, "memory") == 0);
+	s->has_launch_stacks = s->has_alloc_stacks && is_every;
+	s->has_frame_pointers = gp_on_off_parse(option(OPTION_FRAME_POINTERS)) == GP_ON;
+	const char *depth = option(OPTION_STACK_DEPTH);
+	s->stack_depth = is_depth(depth) ? (uint32_t)strtoul(depth, NULL, 10) : DEPTH_MOST;
+	s->stacks_most = 16u * GP_STACK_CHUNK; /* 32 MiB, as they are used */
+}
+
 void gp_settings_read(void)
 {
 	struct gp_settings *s = &gp_settings;
@@ -96,6 +122,7 @@ void gp_settings_read(void)
 	s->is_verbose = gp_on_off_parse(option(OPTION_VERBOSE)) == GP_ON;
 	s->has_launches = !is_no(option(OPTION_LAUNCHES));
 	s->is_started = !is_no(option(OPTION_START));
+	read_stacks(s);
 	copy(s->output, sizeof s->output, option(OPTION_OUTPUT));
 	copy(s->ring_dir, sizeof s->ring_dir, option(OPTION_RING_DIR));
 	const char *list = getenv("GPUPROF_LIST");
@@ -144,7 +171,12 @@ static void warn_of_value(size_t k)
 	uint64_t bytes;
 	if (strcmp(options[k].value, "SIZE") == 0 && !size_parse(text, &bytes))
 		cause = " is not a size";
-	else if (strstr(options[k].value, "off") && gp_on_off_parse(text) == GP_NEITHER)
+	else if (gp_is_choice(options[k].value) && !gp_is_chosen(options[k].value, text))
+		cause = " is none of the words that it may be";
+	else if (strcmp(options[k].value, "1..64") == 0 && !is_depth(text))
+		cause = " is no number from 1 to 64";
+	else if (!gp_is_choice(options[k].value) && strstr(options[k].value, "off") &&
+		 gp_on_off_parse(text) == GP_NEITHER)
 		cause = " is neither on nor off";
 	else if (strcmp(options[k].value, "PATTERN") == 0 && (flaw = gp_output_flaw(text)))
 		cause = " stands for nothing and is kept as it is";

@@ -13,8 +13,14 @@ struct gp_settings {
 	bool is_verbose;
 	bool has_launches;
 	bool is_started;
-	uint64_t ring_bytes; /* 0: keep all */
-	char output[1024];   /* pattern */
+	bool has_python, has_native; /* which frames stacks have */
+	/* which events have stacks, if any frames are wanted */
+	bool has_alloc_stacks, has_free_stacks, has_launch_stacks;
+	bool has_frame_pointers;
+	uint32_t stack_depth; /* frames of each kind at most */
+	uint32_t stacks_most; /* entries of the table of stacks */
+	uint64_t ring_bytes;  /* 0: keep all */
+	char output[1024];    /* pattern */
 	char ring_dir[200];
 	char list[512]; /* file that learns the recordings' names; "" none */
 };

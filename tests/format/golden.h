@@ -39,6 +39,10 @@ extern uint64_t header_lost[4];
 void open_recording(const char *name);
 void read_payload(const struct block *b);
 int64_t nanoseconds(uint64_t ticks);
+void print_text(const char *text, uint32_t bytes);
+// A record that is a part of stacks, kept; the stack with that id, as `dump --json --bare` has it.
+void learn_stack_part(const struct record *r);
+void print_stack(uint64_t id);
 void need(int holds, const char *what);
 void *grown(void *list, size_t n, size_t size);
 

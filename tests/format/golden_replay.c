@@ -1,6 +1,6 @@
 /* Prints a recording as gpuprof does, from docs/FORMAT.md alone. The tables of kinds and spaces are
  * read from that page itself, so that the page is tested with them.
- *   golden_replay FORMAT.md RECORDING         each event, as `gpuprof dump --json` prints it
+ *   golden_replay FORMAT.md RECORDING         each event, as `gpuprof dump --json --bare`
  *   golden_replay --sums FORMAT.md RECORDING  the lines of `info --json` and `timeline --json` that
  *                                             it knows
  * Ends with 1 when the recording is damaged, or a checkpoint differs from the events before it. */
@@ -60,7 +60,7 @@ static void read_page(const char *name)
 
 // --- printing
 
-static void print_text(const char *text, uint32_t bytes)
+void print_text(const char *text, uint32_t bytes)
 {
 	putchar('"');
 	for (; bytes; text++, bytes--) {
@@ -130,6 +130,10 @@ static void print_record(const struct record *r)
 	if (r->text) {
 		printf(", \"text\": ");
 		print_text(r->text, r->text_bytes);
+	}
+	if (r->stack) {
+		printf(", \"stack\": ");
+		print_stack(r->stack);
 	}
 	puts("}");
 }
@@ -379,7 +383,10 @@ static void read_blocks(void)
 				cut->checkpoint =
 					grown(cut->checkpoint, cut->records, sizeof *records);
 				cut->checkpoint[cut->records++] = records[k];
-			} else if (b->type == DEFINE && n_cuts == 1) {
+			} else if (b->type == DEFINE) {
+				learn_stack_part(&records[k]);
+				if (n_cuts > 1)
+					continue;
 				definitions = grown(definitions, n_definitions, sizeof *records);
 				definitions[n_definitions++] = records[k];
 			}

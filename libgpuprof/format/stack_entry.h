@@ -1,0 +1,77 @@
+/*
+ * Stacks in shared memory: one array of 32-byte entries for a process, cut into chunks that lie in
+ * the ring file beside the rings, so that what an event refers to survives with it. An entry is
+ * written once, before its id is given to anybody, and never changes: readers need no lock.
+ * Ids are indices into the array; 0 means none.
+ *
+ *   STACK      one native and one Python chain      what a record's `stack` names
+ *   NATIVE     parent, return address, runs Python  a chain: the outermost frame has parent 0
+ *   PYTHON     parent, code, offset, line           likewise
+ *   CODE       a Python code object: its text is "file\0name"
+ *   TEXT       bytes; they run on through the entries that follow
+ */
+#ifndef GP_STACK_ENTRY_H
+#define GP_STACK_ENTRY_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum gp_stack_kind {
+	GP_STACK_VOID = 0, /* not written, or made twice at once and not used */
+	GP_STACK_STACK = 1,
+	GP_STACK_NATIVE = 2,
+	GP_STACK_PYTHON = 3,
+	GP_STACK_CODE = 4,
+	GP_STACK_TEXT = 5,
+};
+
+/* Why a chain of a STACK is empty or short. On disk. */
+enum gp_stack_why {
+	GP_WHY_WHOLE = 0,
+	GP_WHY_OFF = 1,	       /* not asked for, or switched off for good */
+	GP_WHY_NO_THREAD = 2,  /* the thread has no Python thread state */
+	GP_WHY_FINALIZING = 3, /* the interpreter is ending */
+	GP_WHY_NO_FRAMES = 4,  /* nothing runs on it */
+	GP_WHY_TRUNCATED = 5,  /* deeper than the depth option */
+	GP_WHY_GATE = 6,       /* a fork was under way */
+	GP_WHY_TABLE_FULL = 7, /* the bound on stacks was reached */
+	GP_WHY_NO_RULE = 8,    /* a frame without unwind information ended the walk */
+	GP_WHY_BROKEN = 9,     /* ends where the stack makes no sense or cannot be read */
+};
+
+struct gp_stack_entry {
+	_Atomic uint32_t kind; /* stored last, with release */
+	uint32_t parent;       /* CODE: its TEXT; TEXT: number of bytes */
+	union {
+		struct {
+			uint32_t native, python;
+			uint32_t why_native, why_python;
+			uint64_t zero;
+		} stack;
+		struct {
+			uint64_t pc;
+			/* 1: its C frame runs Python frames, one run of the chain */
+			uint64_t runs_python, zero;
+		} native;
+		struct {
+			uint32_t code;
+			int32_t offset; /* bytes, of the instruction */
+			/* entered from C; C frames beyond it of which no frame is shown */
+			uint32_t is_entry, bare_entries;
+			uint32_t line; /* 0: none */
+			uint32_t zero;
+		} python;
+		struct {
+			uint64_t address, identity;
+			uint32_t first_line, zero;
+		} code;
+		uint64_t v[3];
+		unsigned char text[24];
+	};
+};
+_Static_assert(sizeof(struct gp_stack_entry) == 32, "two entries a cache line");
+
+#define GP_STACK_CHUNK 65536u /* entries: as many bytes as a ring's slots */
+#define GP_STACK_CHUNKS_MAX 64u
+
+#endif

@@ -1,0 +1,207 @@
+/* Lists of ranges, sorted by address. */
+#include "dwarf_units.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* how many ranges a search looks back for one that reaches as far as the address */
+#define NESTED_MAX 32u
+/* namespaces, classes and functions in each other; damaged trees can be endless */
+#define DEPTH_MAX 48u
+/* ranges of one entry: a function in that many pieces is damage */
+#define PIECES_MAX 4096u
+
+struct walk {
+	struct gp_die_ranges *ranges;
+	struct gp_work_limit *limit;
+	Dwarf_Off reached; /* entries are visited in the order of their offsets */
+};
+
+static bool keep(struct gp_die_ranges *ranges, Dwarf_Addr low, Dwarf_Addr high, Dwarf_Off die)
+{
+	/* what the linker dropped is left at 0, 1 or the highest addresses */
+	if (low >= high || low <= 1 || low >= UINT64_MAX - 1)
+		return true;
+	if (ranges->count == ranges->room) {
+		size_t room = ranges->room ? ranges->room * 2 : 256;
+		struct gp_die_range *grown = realloc(ranges->range, room * sizeof *grown);
+		if (grown == NULL)
+			return false;
+		ranges->range = grown;
+		ranges->room = room;
+	}
+	ranges->range[ranges->count++] = (struct gp_die_range){ low, high, die };
+	return true;
+}
+
+static bool keep_entry(struct gp_die_ranges *ranges, Dwarf_Die *die)
+{
+	Dwarf_Addr base, low, high;
+	ptrdiff_t at = 0;
+	for (size_t piece = 0; piece < PIECES_MAX; piece++) {
+		at = dwarf_ranges(die, at, &base, &low, &high);
+		if (at <= 0)
+			break;
+		if (!keep(ranges, low, high, dwarf_dieoffset(die)))
+			return false;
+	}
+	return true;
+}
+
+static int by_low(const void *left, const void *right)
+{
+	const struct gp_die_range *a = left, *b = right;
+	if (a->low != b->low)
+		return a->low < b->low ? -1 : 1;
+	return a->high != b->high ? (a->high > b->high ? -1 : 1) : 0;
+}
+
+static int by_offset(const void *left, const void *right)
+{
+	Dwarf_Off a = *(const Dwarf_Off *)left, b = *(const Dwarf_Off *)right;
+	return a != b ? (a < b ? -1 : 1) : 0;
+}
+
+static void settle(struct gp_die_ranges *ranges)
+{
+	if (ranges->count != 0)
+		qsort(ranges->range, ranges->count, sizeof *ranges->range, by_low);
+}
+
+/* *listed: offsets of the units in .debug_aranges, sorted, from malloc. */
+static bool read_aranges(struct gp_die_ranges *units, Dwarf *dwarf, Dwarf_Off **listed,
+			 size_t *listed_count)
+{
+	Dwarf_Aranges *table = NULL;
+	size_t count = 0;
+	if (dwarf_getaranges(dwarf, &table, &count) != 0 || count == 0)
+		return true;
+	*listed = malloc(count * sizeof **listed);
+	if (*listed == NULL)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		Dwarf_Addr start;
+		Dwarf_Word bytes;
+		Dwarf_Off die;
+		if (dwarf_getarangeinfo(dwarf_onearange(table, i), &start, &bytes, &die) != 0)
+			continue;
+		if (!keep(units, start, start + bytes, die))
+			return false;
+		(*listed)[(*listed_count)++] = die;
+	}
+	qsort(*listed, *listed_count, sizeof **listed, by_offset);
+	return true;
+}
+
+/* Compilers need not list a unit, and clang lists none. */
+static bool read_unlisted(struct gp_die_ranges *units, Dwarf *dwarf, const Dwarf_Off *listed,
+			  size_t listed_count, struct gp_work_limit *limit)
+{
+	Dwarf_CU *unit = NULL;
+	uint8_t type;
+	Dwarf_Die die;
+	while (dwarf_get_units(dwarf, unit, &unit, NULL, &type, &die, NULL) == 0) {
+		if (gp_work_is_over_now_and_then(limit))
+			return false;
+		if (type != DW_UT_compile && type != DW_UT_skeleton)
+			continue;
+		Dwarf_Off offset = dwarf_dieoffset(&die);
+		if (listed_count != 0 &&
+		    bsearch(&offset, listed, listed_count, sizeof *listed, by_offset) != NULL)
+			continue;
+		if (!keep_entry(units, &die))
+			return false;
+	}
+	return true;
+}
+
+bool gp_dwarf_units_read(struct gp_die_ranges *units, Dwarf *dwarf, struct gp_work_limit *limit)
+{
+	*units = (struct gp_die_ranges){ 0 };
+	Dwarf_Off *listed = NULL;
+	size_t listed_count = 0;
+	bool is_whole = read_aranges(units, dwarf, &listed, &listed_count) &&
+			read_unlisted(units, dwarf, listed, listed_count, limit);
+	free(listed);
+	if (is_whole)
+		settle(units);
+	else
+		gp_die_ranges_release(units);
+	return is_whole;
+}
+
+static bool may_hold_functions(int tag)
+{
+	switch (tag) {
+	case DW_TAG_subprogram:
+	case DW_TAG_lexical_block:
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool walk(struct walk *w, Dwarf_Die *parent, unsigned depth)
+{
+	Dwarf_Die die;
+	if (depth == DEPTH_MAX || dwarf_child(parent, &die) != 0)
+		return true;
+	do {
+		/* a sibling that lies before its brother would lead us round for ever */
+		if (dwarf_dieoffset(&die) <= w->reached)
+			break;
+		w->reached = dwarf_dieoffset(&die);
+		if (gp_work_is_over_now_and_then(w->limit))
+			return false;
+		int tag = dwarf_tag(&die);
+		if (tag == DW_TAG_subprogram && !keep_entry(w->ranges, &die))
+			return false;
+		if (may_hold_functions(tag) && !walk(w, &die, depth + 1))
+			return false;
+	} while (dwarf_siblingof(&die, &die) == 0);
+	return true;
+}
+
+bool gp_dwarf_functions_read(struct gp_die_ranges *functions, Dwarf_Die *unit,
+			     struct gp_work_limit *limit)
+{
+	*functions = (struct gp_die_ranges){ 0 };
+	struct walk w = { functions, limit, dwarf_dieoffset(unit) };
+	bool is_whole = walk(&w, unit, 0);
+	if (is_whole)
+		settle(functions);
+	else
+		gp_die_ranges_release(functions);
+	return is_whole;
+}
+
+void gp_die_ranges_release(struct gp_die_ranges *ranges)
+{
+	free(ranges->range);
+	*ranges = (struct gp_die_ranges){ 0 };
+}
+
+const struct gp_die_range *gp_die_ranges_find(const struct gp_die_ranges *ranges,
+					      Dwarf_Addr address)
+{
+	size_t low = 0, high = ranges->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (ranges->range[middle].low <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t back = 0; back < NESTED_MAX && back < low; back++) {
+		const struct gp_die_range *range = &ranges->range[low - 1 - back];
+		if (address < range->high)
+			return range;
+	}
+	return NULL;
+}

@@ -1,0 +1,36 @@
+/*
+ * The compilation units of a file by address, and the functions of a unit. Found through
+ * .debug_aranges where it lists a unit, else through the unit's own ranges: neither reads more
+ * than one entry a unit. Debug information may be damaged: walks end after a bounded time.
+ */
+#ifndef GP_DWARF_UNITS_H
+#define GP_DWARF_UNITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <elfutils/libdw.h>
+
+#include "work_limit.h"
+
+/* Addresses [low, high) belong to the entry at offset `die`. */
+struct gp_die_range {
+	Dwarf_Addr low, high;
+	Dwarf_Off die;
+};
+struct gp_die_ranges {
+	struct gp_die_range *range;
+	size_t count, room;
+};
+
+/* Both: false when the limit was reached or memory was short; the ranges are empty then. */
+bool gp_dwarf_units_read(struct gp_die_ranges *units, Dwarf *dwarf, struct gp_work_limit *limit);
+bool gp_dwarf_functions_read(struct gp_die_ranges *functions, Dwarf_Die *unit,
+			     struct gp_work_limit *limit);
+void gp_die_ranges_release(struct gp_die_ranges *ranges);
+/* The range around `address` that starts last; NULL: none. */
+const struct gp_die_range *gp_die_ranges_find(const struct gp_die_ranges *ranges,
+					      Dwarf_Addr address);
+
+#endif

@@ -1,0 +1,344 @@
+/* The rules are rows of frame_names.def; here is how a row is held against a frame. */
+#include "frame_names.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+struct rule {
+	const char *text, *name;
+};
+
+#define OVERLOAD(text) #text,
+static const char *const overloads[] = {
+#include "frame_names.def"
+};
+#define NOT_OVERLOAD(text) #text,
+static const char *const not_overloads[] = {
+#include "frame_names.def"
+};
+#define COLLECTIVE(function) #function,
+static const char *const collectives[] = {
+#include "frame_names.def"
+};
+#define NODE_SPACE(space) space,
+static const char *const node_spaces[] = {
+#include "frame_names.def"
+};
+#define NOT_NODE(name) name,
+static const char *const not_nodes[] = {
+#include "frame_names.def"
+};
+#define ENGINE(function) function,
+static const char *const engines[] = {
+#include "frame_names.def"
+};
+#define PASSED(name) name,
+static const char *const passed[] = {
+#include "frame_names.def"
+};
+#define LIBRARY_FOLDER(part, name) { part, name },
+static const struct rule library_folders[] = {
+#include "frame_names.def"
+};
+#define LIBRARY(start, name) { start, name },
+static const struct rule libraries[] = {
+#include "frame_names.def"
+};
+#define PYTHON_FOLDER(part, name) { part, name },
+static const struct rule python_folders[] = {
+#include "frame_names.def"
+};
+#define INTERPRETER_FILE(name) name,
+static const char *const interpreter_files[] = {
+#include "frame_names.def"
+};
+#define INTERPRETER(function) function,
+static const char *const interpreters[] = {
+#include "frame_names.def"
+};
+#define INTERPRETER_LOCAL(function) function,
+static const char *const interpreter_locals[] = {
+#include "frame_names.def"
+};
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+/* what a stretch of frames is made of */
+enum frame_kind { FRAME_OTHER, FRAME_PYTHON, FRAME_ENGINE };
+
+static bool starts(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* A pattern that ends in a star fits what begins so. */
+static bool fits(const char *text, const char *pattern)
+{
+	size_t bytes = strlen(pattern);
+	if (bytes != 0 && pattern[bytes - 1] == '*')
+		return strncmp(text, pattern, bytes - 1) == 0;
+	return strcmp(text, pattern) == 0;
+}
+
+static bool fits_any(const char *text, const char *const *pattern, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (fits(text, pattern[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool starts_any(const char *text, const char *const *with, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (starts(text, with[i]))
+			return true;
+	}
+	return false;
+}
+
+static const char *file_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash != NULL ? slash + 1 : path;
+}
+
+/* Where a function's name ends: parameters, or what a compiler adds to a part of it. */
+static bool ends_name(const char *at)
+{
+	return *at == 0 || *at == '(' || *at == ' ' || *at == '[';
+}
+
+static size_t longest_ending(const char *name, size_t bytes, const char *const *ending,
+			     size_t count)
+{
+	size_t longest = 0;
+	for (size_t i = 0; i < count; i++) {
+		size_t n = strlen(ending[i]);
+		if (n > longest && n + 1 < bytes && name[bytes - n - 1] == '_' &&
+		    memcmp(name + bytes - n, ending[i], n) == 0)
+			longest = n;
+	}
+	return longest;
+}
+
+static bool write_name(char *out, const char *start, const char *name, size_t bytes)
+{
+	int n = snprintf(out, GP_NAME_MAX, "%s%.*s", start, (int)bytes, name);
+	if (n > 0 && (size_t)n < GP_NAME_MAX)
+		return true;
+	out[0] = 0;
+	return false;
+}
+
+/* at::_ops::NAME::call or ::redispatch, without the boxed and typed forms around them */
+static bool read_operator(const char *function, char *out)
+{
+	static const char space[] = "at::_ops::";
+	if (!starts(function, space))
+		return false;
+	const char *name = function + sizeof space - 1, *end = name;
+	while (isalnum((unsigned char)*end) || *end == '_')
+		end++;
+	size_t bytes = (size_t)(end - name);
+	bool is_call = starts(end, "::call") && ends_name(end + strlen("::call"));
+	bool is_again = starts(end, "::redispatch") && ends_name(end + strlen("::redispatch"));
+	if (bytes == 0 || bytes + sizeof "aten::" > GP_NAME_MAX || (!is_call && !is_again))
+		return false;
+	if (!write_name(out, "aten::", name, bytes))
+		return false;
+	size_t overload = longest_ending(name, bytes, overloads, COUNT(overloads));
+	if (overload > longest_ending(name, bytes, not_overloads, COUNT(not_overloads)))
+		out[strlen(out) - overload - 1] = '.';
+	return true;
+}
+
+static bool read_collective(const char *function, char *out)
+{
+	size_t bytes = 0;
+	while (!ends_name(function + bytes))
+		bytes++;
+	/* libnccl's own entry behind a profiler's: pncclAllReduce */
+	const char *name = function[0] == 'p' ? function + 1 : function;
+	bytes -= (size_t)(name - function);
+	for (size_t i = 0; i < COUNT(collectives); i++) {
+		if (strlen(collectives[i]) == bytes && memcmp(collectives[i], name, bytes) == 0)
+			return write_name(out, "", name, bytes);
+	}
+	return false;
+}
+
+/* NULL: no node; else where its name ends. Template arguments belong to it. */
+static const char *end_of_node(const char *name)
+{
+	const char *at = name;
+	unsigned depth = 0;
+	if (!isalpha((unsigned char)*at))
+		return NULL;
+	for (; *at != 0 && (depth != 0 || isalnum((unsigned char)*at) || strchr("_<", *at)); at++) {
+		depth += *at == '<';
+		depth -= *at == '>';
+	}
+	return starts(at, "::apply") && ends_name(at + strlen("::apply")) ? at : NULL;
+}
+
+static bool read_node(const char *function, char *out)
+{
+	for (size_t i = 0; i < COUNT(node_spaces); i++) {
+		if (!starts(function, node_spaces[i]))
+			continue;
+		const char *name = function + strlen(node_spaces[i]);
+		const char *end = end_of_node(name);
+		if (end == NULL)
+			continue;
+		if (!write_name(out, "", name, (size_t)(end - name)))
+			return false;
+		if (!fits_any(out, not_nodes, COUNT(not_nodes)))
+			return true;
+		out[0] = 0;
+	}
+	return false;
+}
+
+static enum frame_kind kind_of(const struct gp_name_frame *frame)
+{
+	if (frame->is_python || gp_frame_is_interpreter(frame->function, frame->module))
+		return FRAME_PYTHON;
+	if (frame->function != NULL && fits_any(frame->function, engines, COUNT(engines)))
+		return FRAME_ENGINE;
+	return FRAME_OTHER;
+}
+
+static void find_operator(const struct gp_name_frame *frame, size_t count, struct gp_names *out)
+{
+	char node[GP_NAME_MAX], collective[GP_NAME_MAX] = "";
+	for (size_t i = 0; i < count && kind_of(&frame[i]) == FRAME_OTHER; i++) {
+		const char *function = frame[i].function;
+		if (function == NULL)
+			continue;
+		if (read_node(function, node))
+			break;
+		/* a further one outwards takes its place */
+		if (!read_operator(function, out->operator) && collective[0] == 0)
+			read_collective(function, collective);
+	}
+	if (out->operator[0] == 0)
+		memcpy(out->operator, collective, sizeof collective);
+}
+
+static void find_node(const struct gp_name_frame *frame, size_t count, struct gp_names *out)
+{
+	for (size_t i = 0; i < count && out->node[0] == 0; i++) {
+		if (frame[i].function != NULL && !frame[i].is_python)
+			read_node(frame[i].function, out->node);
+	}
+}
+
+static const char *library_of(const char *module)
+{
+	for (size_t i = 0; i < COUNT(libraries); i++) {
+		if (starts(file_of(module), libraries[i].text))
+			return libraries[i].name;
+	}
+	for (size_t i = 0; i < COUNT(library_folders); i++) {
+		if (strstr(module, library_folders[i].text) != NULL)
+			return library_folders[i].name;
+	}
+	return NULL;
+}
+
+/* site-packages/PACKAGE/..., or the file's name without what follows its first dot */
+static void name_by_file(const char *module, char *out)
+{
+	const char *file = file_of(module);
+	const char *package = strstr(module, "-packages/");
+	if (package != NULL)
+		package += strlen("-packages/");
+	size_t bytes = package != NULL ? strcspn(package, "/") : 0;
+	if (package != NULL && package[bytes] == '/')
+		write_name(out, "", package, bytes);
+	else
+		write_name(out, "", file, strcspn(file, "."));
+}
+
+static void name_python(const struct gp_name_frame *frame, size_t count, char *out)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!frame[i].is_python)
+			continue;
+		for (size_t r = 0; frame[i].file != NULL && r < COUNT(python_folders); r++) {
+			if (strstr(frame[i].file, python_folders[r].text) != NULL) {
+				write_name(out, "", python_folders[r].name,
+					   strlen(python_folders[r].name));
+				return;
+			}
+		}
+		/* ctypes itself is nobody's library */
+		if (frame[i].file == NULL || strstr(frame[i].file, "/ctypes/") == NULL)
+			break;
+	}
+	write_name(out, "", "Python", strlen("Python"));
+}
+
+static void find_library(const struct gp_name_frame *frame, size_t count, const char *program,
+			 struct gp_names *out)
+{
+	size_t i = 0;
+	while (i < count && !frame[i].is_python && frame[i].module != NULL &&
+	       starts_any(file_of(frame[i].module), passed, COUNT(passed)))
+		i++;
+	if (i == count)
+		return;
+	const char *module = frame[i].module;
+	if (frame[i].is_python || gp_frame_is_interpreter(NULL, module)) {
+		name_python(frame + i, count - i, out->library);
+		return;
+	}
+	/* code of no module, or a walk that went astray */
+	if (module == NULL)
+		return;
+	const char *name = library_of(module);
+	if (name != NULL)
+		write_name(out->library, "", name, strlen(name));
+	else if (program != NULL && strcmp(program, module) == 0)
+		write_name(out->library, "", file_of(module), strlen(file_of(module)));
+	else
+		name_by_file(module, out->library);
+}
+
+void gp_names_of(const struct gp_name_frame *frame, size_t count, const char *program,
+		 struct gp_names *out)
+{
+	memset(out, 0, sizeof *out);
+	find_operator(frame, count, out);
+	find_node(frame, count, out);
+	find_library(frame, count, program, out);
+}
+
+static bool is_interpreter_file(const char *module)
+{
+	const char *file = file_of(module);
+	for (size_t i = 0; i < COUNT(interpreter_files); i++) {
+		if (!starts(file, interpreter_files[i]))
+			continue;
+		/* python3.12, libpython3.12.so.1.0, libpython3.7m.so; not python3-config-gpu */
+		const char *rest = file + strlen(interpreter_files[i]);
+		rest += strspn(rest, ".0123456789dmtu");
+		if (*rest == 0 || starts(rest, "so"))
+			return true;
+	}
+	return strcmp(file, "python") == 0;
+}
+
+bool gp_frame_is_interpreter(const char *function, const char *module)
+{
+	if (module != NULL && is_interpreter_file(module))
+		return true;
+	if (function == NULL)
+		return false;
+	return fits_any(function, interpreters, COUNT(interpreters)) ||
+	       (module == NULL &&
+		fits_any(function, interpreter_locals, COUNT(interpreter_locals)));
+}

@@ -1,0 +1,241 @@
+/* Finding files and proving that they belong together. */
+#include "module_file.h"
+
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <elfutils/libdwelf.h>
+
+#include "debug_data.h"
+
+static void unmap(struct gp_elf *elf)
+{
+	if (elf->elf != NULL)
+		elf_end(elf->elf);
+	if (elf->is_unpacked)
+		free(elf->map);
+	else if (elf->map != NULL)
+		munmap(elf->map, elf->bytes);
+	*elf = (struct gp_elf){ 0 };
+}
+
+/* Takes over elf->map, also when it fails. */
+static bool parse(struct gp_elf *elf)
+{
+	elf_version(EV_CURRENT);
+	elf->elf = elf_memory(elf->map, elf->bytes);
+	size_t sections, segments;
+	if (elf->elf == NULL || elf_kind(elf->elf) != ELF_K_ELF ||
+	    elf_getshdrnum(elf->elf, &sections) != 0 || elf_getphdrnum(elf->elf, &segments) != 0) {
+		unmap(elf);
+		return false;
+	}
+	const void *id = NULL;
+	ssize_t bytes = dwelf_elf_gnu_build_id(elf->elf, &id);
+	if (bytes > 0 && (size_t)bytes <= sizeof elf->build_id.byte) {
+		elf->build_id.bytes = (size_t)bytes;
+		memcpy(elf->build_id.byte, id, (size_t)bytes);
+	}
+	return true;
+}
+
+static enum gp_file_state map_file(struct gp_elf *elf, const char *path)
+{
+	*elf = (struct gp_elf){ 0 };
+	/* a FIFO or a terminal at that path must not make us wait */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return GP_FILE_MISSING;
+	struct stat status;
+	enum gp_file_state state = GP_FILE_UNREADABLE;
+	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size < EI_NIDENT)
+		goto out;
+	elf->bytes = (size_t)status.st_size;
+	/* libelf may write into the image of a file of the other byte order */
+	void *map =
+		mmap(NULL, elf->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+	if (map == MAP_FAILED)
+		goto out;
+	elf->map = map;
+	if (parse(elf))
+		state = GP_FILE_UNPROVED;
+out:
+	close(fd);
+	return state;
+}
+
+static bool is_same(const struct gp_build_id *a, const struct gp_build_id *b)
+{
+	return a->bytes == b->bytes && memcmp(a->byte, b->byte, a->bytes) == 0;
+}
+
+Elf_Scn *gp_elf_section(Elf *elf, const char *name, GElf_Shdr *header)
+{
+	size_t strings;
+	if (elf_getshdrstrndx(elf, &strings) != 0)
+		return NULL;
+	for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
+		if (gelf_getshdr(section, header) == NULL)
+			continue;
+		const char *is = elf_strptr(elf, strings, header->sh_name);
+		if (is != NULL && strcmp(is, name) == 0)
+			return header->sh_type != SHT_NOBITS ? section : NULL;
+	}
+	return NULL;
+}
+
+static bool has_names(Elf *elf)
+{
+	GElf_Shdr header;
+	return gp_elf_section(elf, ".debug_info", &header) != NULL ||
+	       gp_elf_section(elf, ".zdebug_info", &header) != NULL ||
+	       gp_elf_section(elf, ".symtab", &header) != NULL;
+}
+
+static bool open_by_id(struct gp_elf *debug, const struct gp_build_id *id, const char *root)
+{
+	char path[PATH_MAX];
+	int n = snprintf(path, sizeof path, "%s/.build-id/%02x/", root, id->byte[0]);
+	if (id->bytes < 2 || n < 0 || (size_t)n + 2 * id->bytes + sizeof ".debug" > sizeof path)
+		return false;
+	char *end = path + n;
+	for (size_t i = 1; i < id->bytes; i++)
+		end += sprintf(end, "%02x", id->byte[i]);
+	strcpy(end, ".debug");
+	if (map_file(debug, path) != GP_FILE_UNPROVED)
+		return false;
+	if (is_same(&debug->build_id, id) && has_names(debug->elf))
+		return true;
+	unmap(debug);
+	return false;
+}
+
+/* the CRC of .gnu_debuglink: zlib's, polynomial 0xedb88320, four bits at a time */
+static uint32_t crc_of(const unsigned char *byte, size_t bytes)
+{
+	uint32_t row[16];
+	for (uint32_t i = 0; i < 16; i++) {
+		row[i] = i;
+		for (int bit = 0; bit < 4; bit++)
+			row[i] = row[i] >> 1 ^ (row[i] & 1 ? 0xedb88320u : 0);
+	}
+	uint32_t crc = ~0u;
+	for (size_t i = 0; i < bytes; i++) {
+		crc ^= byte[i];
+		crc = crc >> 4 ^ row[crc & 15];
+		crc = crc >> 4 ^ row[crc & 15];
+	}
+	return ~crc;
+}
+
+/* With build ids on both sides they decide, and gigabytes need no CRC. */
+static bool open_linked(struct gp_elf *debug, const struct gp_elf *main, const char *path,
+			uint32_t crc)
+{
+	if (map_file(debug, path) != GP_FILE_UNPROVED)
+		return false;
+	bool is_ours = debug->bytes != main->bytes || memcmp(debug->map, main->map, main->bytes);
+	if (main->build_id.bytes != 0 && debug->build_id.bytes != 0)
+		is_ours = is_ours && is_same(&main->build_id, &debug->build_id);
+	else
+		is_ours = is_ours && crc_of(debug->map, debug->bytes) == crc;
+	if (is_ours && has_names(debug->elf))
+		return true;
+	unmap(debug);
+	return false;
+}
+
+/* the three places in which GDB looks too */
+static bool open_by_link(struct gp_elf *debug, const struct gp_elf *main, const char *path,
+			 const char *root)
+{
+	GElf_Word crc;
+	const char *name = dwelf_elf_gnu_debuglink(main->elf, &crc);
+	char real[PATH_MAX], folder[PATH_MAX], full[PATH_MAX];
+	if (name == NULL || name[0] == 0 || strchr(name, '/') != NULL ||
+	    realpath(path, real) == NULL)
+		return false;
+	strcpy(folder, dirname(real));
+	const char *const place[][3] = { { "", folder, "" },
+					 { "", folder, "/.debug" },
+					 { root, folder, "" } };
+	for (size_t i = 0; i < sizeof place / sizeof place[0]; i++) {
+		int n = snprintf(full, sizeof full, "%s%s%s/%s", place[i][0], place[i][1],
+				 place[i][2], name);
+		if (n > 0 && (size_t)n < sizeof full && open_linked(debug, main, full, crc))
+			return true;
+	}
+	return false;
+}
+
+static void open_mini(struct gp_module_file *file)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = gp_elf_section(file->main.elf, ".gnu_debugdata", &header);
+	Elf_Data *packed = section != NULL ? elf_rawdata(section, NULL) : NULL;
+	if (packed == NULL || packed->d_buf == NULL)
+		return;
+	file->mini.map = gp_debug_data_unpack(packed->d_buf, packed->d_size, &file->mini.bytes);
+	file->mini.is_unpacked = true;
+	if (file->mini.map != NULL)
+		parse(&file->mini);
+}
+
+void gp_module_file_open(struct gp_module_file *file, const char *path,
+			 const struct gp_build_id *build_id, const char *debug_root)
+{
+	*file = (struct gp_module_file){ 0 };
+	file->state = map_file(&file->main, path);
+	if (file->state == GP_FILE_UNPROVED && build_id->bytes != 0) {
+		file->state = GP_FILE_PROVED;
+		if (!is_same(&file->main.build_id, build_id)) {
+			file->state = GP_FILE_MISMATCHED;
+			unmap(&file->main);
+		}
+	}
+	const struct gp_build_id *id = build_id->bytes ? build_id : &file->main.build_id;
+	bool has_debug = open_by_id(&file->debug, id, debug_root);
+	if (file->main.elf == NULL)
+		return;
+	GElf_Shdr header;
+	bool is_stripped = gp_elf_section(file->main.elf, ".symtab", &header) == NULL;
+	if (!has_debug)
+		has_debug = open_by_link(&file->debug, &file->main, path, debug_root);
+	if (!has_debug && is_stripped)
+		open_mini(file);
+}
+
+void gp_module_file_close(struct gp_module_file *file)
+{
+	unmap(&file->mini);
+	unmap(&file->debug);
+	unmap(&file->main);
+}
+
+uint64_t gp_module_file_bias(const struct gp_module_file *file, uint64_t base)
+{
+	Elf *elf = file->main.elf != NULL ? file->main.elf : file->debug.elf;
+	GElf_Ehdr header;
+	size_t segments;
+	if (elf == NULL || gelf_getehdr(elf, &header) == NULL || header.e_type == ET_EXEC ||
+	    elf_getphdrnum(elf, &segments) != 0)
+		return elf == NULL ? base : 0;
+	uint64_t lowest = UINT64_MAX;
+	for (size_t i = 0; i < segments; i++) {
+		GElf_Phdr segment;
+		if (gelf_getphdr(elf, (int)i, &segment) != NULL && segment.p_type == PT_LOAD &&
+		    segment.p_vaddr < lowest)
+			lowest = segment.p_vaddr;
+	}
+	if (lowest == UINT64_MAX)
+		return base;
+	/* mapped from the start of the page that holds it: both are that far into a page */
+	return base - (lowest & ~(uint64_t)4095);
+}

@@ -1,0 +1,59 @@
+/*
+ * The files of a module of a recording: the one that was mapped, proved by its build id, and the
+ * debug file that belongs to it, looked for on this machine only (never debuginfod). Files are
+ * mapped and closed at once; any of them may be missing, cut short or damaged.
+ */
+#ifndef GP_MODULE_FILE_H
+#define GP_MODULE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gelf.h>
+
+#define GP_BUILD_ID_MAX 64u
+
+struct gp_build_id {
+	size_t bytes; /* 0: none */
+	unsigned char byte[GP_BUILD_ID_MAX];
+};
+
+/* One ELF file in memory. `elf` NULL: none. */
+struct gp_elf {
+	Elf *elf;
+	void *map;
+	size_t bytes;
+	bool is_unpacked; /* from malloc */
+	struct gp_build_id build_id;
+};
+
+enum gp_file_state {
+	GP_FILE_PROVED,	    /* has the build id that was asked for */
+	GP_FILE_UNPROVED,   /* the recording has no build id to compare */
+	GP_FILE_MISSING,    /* no file, or none that can be opened */
+	GP_FILE_UNREADABLE, /* no ELF file, or cut short before its headers end */
+	GP_FILE_MISMATCHED, /* another build id: not the file that was mapped */
+};
+
+/*
+ * `state` tells of the file at the path. `main` is empty unless it is proved or unproved; a debug
+ * file found by the recorded build id may be there without it. `debug` carries debug information
+ * or a full symbol table; `mini` is what .gnu_debugdata holds, a symbol table.
+ */
+struct gp_module_file {
+	enum gp_file_state state;
+	struct gp_elf main, debug, mini;
+};
+
+/* `debug_root`: where <root>/.build-id/ and <root>/<folder of the file>/ are; "/usr/lib/debug". */
+void gp_module_file_open(struct gp_module_file *file, const char *path,
+			 const struct gp_build_id *build_id, const char *debug_root);
+void gp_module_file_close(struct gp_module_file *file);
+
+/* What link addresses are moved by when the module's lowest byte is mapped at `base`. */
+uint64_t gp_module_file_bias(const struct gp_module_file *file, uint64_t base);
+/* Section `name` with its bytes; NULL: not there. */
+Elf_Scn *gp_elf_section(Elf *elf, const char *name, GElf_Shdr *header);
+
+#endif

@@ -1,0 +1,69 @@
+/* Rows by number, grown as numbers come. */
+#include "module_list.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MODULES_MAX 65536u /* what a writer numbers */
+
+static int digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static uint32_t read_id(const char *text, size_t digits, unsigned char *id, uint32_t most)
+{
+	if (digits % 2 != 0 || digits / 2 > most)
+		return 0;
+	for (size_t i = 0; i < digits; i += 2) {
+		int high = digit(text[i]), low = digit(text[i + 1]);
+		if (high < 0 || low < 0)
+			return 0;
+		id[i / 2] = (unsigned char)(high << 4 | low);
+	}
+	return (uint32_t)(digits / 2);
+}
+
+static enum gp_status reserve(struct gp_module_list *list, uint32_t number)
+{
+	if (number < list->room)
+		return GP_OK;
+	size_t room = list->room ? list->room : 256;
+	while (room <= number)
+		room *= 2;
+	struct gp_listed_module *grown = realloc(list->module, room * sizeof *grown);
+	if (grown == NULL)
+		return GP_E_MEMORY;
+	memset(grown + list->room, 0, (room - list->room) * sizeof *grown);
+	list->module = grown;
+	list->room = room;
+	return GP_OK;
+}
+
+enum gp_status gp_module_list_add(struct gp_module_list *list, const struct gp_record *record,
+				  const char *text)
+{
+	if (record->aux == 0 || record->aux >= MODULES_MAX || text == NULL)
+		return GP_OK;
+	const char *blank = strchr(text, ' ');
+	enum gp_status status = reserve(list, record->aux);
+	if (status != GP_OK || blank == NULL || blank[1] == '\0')
+		return status;
+	struct gp_listed_module *m = &list->module[record->aux];
+	*m = (struct gp_listed_module){
+		.path = blank + 1,
+		.base = record->module.base,
+		.bytes = record->module.bytes,
+		.since = record->module.since,
+		.until = record->module.until,
+	};
+	m->build_id_bytes = read_id(text, (size_t)(blank - text), m->build_id, sizeof m->build_id);
+	list->changes++;
+	return GP_OK;
+}
+
+void gp_module_list_release(struct gp_module_list *list)
+{
+	free(list->module);
+	*list = (struct gp_module_list){ 0 };
+}

@@ -1,0 +1,110 @@
+/* Sorted again when modules were added since the last search. */
+#include "module_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_same(const struct gp_mapped_module *a, const struct gp_mapped_module *b)
+{
+	return a->is.base == b->is.base && a->is.bytes == b->is.bytes &&
+	       a->is.has_bias == b->is.has_bias && a->is.bias == b->is.bias &&
+	       a->build_id.bytes == b->build_id.bytes &&
+	       memcmp(a->build_id.byte, b->build_id.byte, a->build_id.bytes) == 0 &&
+	       strcmp(a->is.path, b->is.path) == 0;
+}
+
+bool gp_module_map_add(struct gp_module_map *map, const struct gp_module *module)
+{
+	struct gp_mapped_module added = { .is = *module };
+	if (module->bytes == 0 || module->base + module->bytes < module->base)
+		return false;
+	added.is.build_id = NULL;
+	if (!module->has_bias)
+		added.is.bias = 0;
+	added.build_id.bytes =
+		module->build_id_bytes < GP_BUILD_ID_MAX ? module->build_id_bytes : GP_BUILD_ID_MAX;
+	if (added.build_id.bytes != 0)
+		memcpy(added.build_id.byte, module->build_id, added.build_id.bytes);
+	for (size_t i = 0; i < map->count; i++) {
+		struct gp_module *known = &map->module[i].is;
+		if (is_same(&map->module[i], &added)) {
+			known->from = known->from < module->from ? known->from : module->from;
+			known->until = known->until > module->until ? known->until : module->until;
+			return true;
+		}
+	}
+	if (map->count == map->room) {
+		size_t room = map->room ? map->room * 2 : 64;
+		struct gp_mapped_module *grown = realloc(map->module, room * sizeof *grown);
+		if (grown == NULL)
+			return false;
+		map->module = grown;
+		map->room = room;
+	}
+	map->module[map->count++] = added;
+	return true;
+}
+
+void gp_module_map_release(struct gp_module_map *map)
+{
+	free(map->place);
+	free(map->module);
+	*map = (struct gp_module_map){ 0 };
+}
+
+static int by_base(const void *left, const void *right)
+{
+	const struct gp_module_place *a = left, *b = right;
+	return a->base != b->base ? (a->base < b->base ? -1 : 1) : 0;
+}
+
+static bool sort(struct gp_module_map *map)
+{
+	if (map->places == map->count)
+		return true;
+	struct gp_module_place *place = realloc(map->place, map->count * sizeof *place);
+	if (place == NULL)
+		return false;
+	for (size_t i = 0; i < map->count; i++) {
+		const struct gp_module *m = &map->module[i].is;
+		place[i] = (struct gp_module_place){ m->base, m->base + m->bytes, i };
+	}
+	qsort(place, map->count, sizeof *place, by_base);
+	for (size_t i = 1; i < map->count; i++) {
+		if (place[i].reach < place[i - 1].reach)
+			place[i].reach = place[i - 1].reach;
+	}
+	map->place = place;
+	map->places = map->count;
+	return true;
+}
+
+static bool was_mapped(const struct gp_module *m, uint64_t address, uint64_t at)
+{
+	bool is_then = at == GP_ANY_TIME || (m->from <= at && at <= m->until);
+	return is_then && address >= m->base && address - m->base < m->bytes;
+}
+
+enum gp_map_answer gp_module_map_find(struct gp_module_map *map, uint64_t address, uint64_t at,
+				      size_t *index)
+{
+	if (map->count == 0 || !sort(map))
+		return GP_MAP_NONE;
+	size_t low = 0, high = map->places;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (map->place[middle].base <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	size_t found = 0;
+	for (; low > 0 && map->place[low - 1].reach > address; low--) {
+		size_t candidate = map->place[low - 1].index;
+		if (!was_mapped(&map->module[candidate].is, address, at))
+			continue;
+		*index = candidate;
+		found++;
+	}
+	return found == 0 ? GP_MAP_NONE : found == 1 ? GP_MAP_ONE : GP_MAP_SEVERAL;
+}

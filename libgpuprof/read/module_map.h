@@ -1,0 +1,37 @@
+/*
+ * Modules by address and time. Where two different ones were mapped and the time does not tell
+ * which, neither is the answer.
+ */
+#ifndef GP_MODULE_MAP_H
+#define GP_MODULE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "module_file.h"
+#include "symbolize.h"
+
+struct gp_mapped_module {
+	struct gp_module is; /* its path belongs to the caller */
+	struct gp_build_id build_id;
+};
+struct gp_module_place {
+	uint64_t base, reach; /* reach: the highest end of this and all before it */
+	size_t index;
+};
+struct gp_module_map {
+	struct gp_mapped_module *module;
+	size_t count, room;
+	struct gp_module_place *place; /* sorted by base */
+	size_t places;
+};
+
+enum gp_map_answer { GP_MAP_NONE, GP_MAP_ONE, GP_MAP_SEVERAL };
+
+bool gp_module_map_add(struct gp_module_map *map, const struct gp_module *module);
+void gp_module_map_release(struct gp_module_map *map);
+enum gp_map_answer gp_module_map_find(struct gp_module_map *map, uint64_t address, uint64_t at,
+				      size_t *index);
+
+#endif

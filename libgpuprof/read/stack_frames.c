@@ -1,0 +1,257 @@
+/*
+ * Merging. Since 3.11 the recorder marks each native frame at which a run of Python frames stands:
+ * a _PyEval_EvalFrameDefault runs all that Python calls from Python. Up to 3.10 each runs one
+ * frame; there its name finds it, and where the numbers do not agree nothing is guessed: the Python
+ * frames then follow the native ones.
+ */
+#include "stack_frames.h"
+
+#include <string.h>
+
+#include "frame_names.h"
+#include "recording.h"
+
+#define CHAIN_MAX 256u
+#define INLINED_MAX 32u
+
+static const char *why_unnamed(enum gp_symbol_why why)
+{
+	switch (why) {
+	case GP_SYMBOL_NAMED:
+		return NULL;
+	case GP_SYMBOL_NO_MODULE:
+		return "in no module: code made at run time";
+	case GP_SYMBOL_AMBIGUOUS:
+		return "two modules were mapped there";
+	case GP_SYMBOL_NO_FILE:
+		return "the module's file is gone";
+	case GP_SYMBOL_UNREADABLE:
+		return "the module's file cannot be read";
+	case GP_SYMBOL_MISMATCHED:
+		return "the module's file is another one since the run";
+	case GP_SYMBOL_NO_NAME:
+		return "no symbol";
+	case GP_SYMBOL_TIME_UP:
+		return "not looked up in time";
+	case GP_SYMBOL_NO_MEMORY:
+		return "no memory for its name";
+	}
+	return "unknown";
+}
+
+const char *gp_stack_missing(enum gp_stack_why native, enum gp_stack_why python)
+{
+	if (native == GP_WHY_TABLE_FULL || python == GP_WHY_TABLE_FULL)
+		return "no room for more stacks";
+	if (native == GP_WHY_TRUNCATED || python == GP_WHY_TRUNCATED)
+		return "deeper frames are left out";
+	if (python == GP_WHY_FINALIZING)
+		return "no Python frames: the interpreter is ending";
+	if (native == GP_WHY_GATE)
+		return "no native frames: the process was forking";
+	if (native == GP_WHY_NO_RULE)
+		return "native frames end where nothing tells how to unwind";
+	if (native == GP_WHY_BROKEN)
+		return "native frames end where the stack makes no sense";
+	return NULL;
+}
+
+/* ---- one kind after the other ---- */
+
+struct merger {
+	const struct gp_call_stack *stack;
+	const struct gp_native_frame *native;
+	const struct gp_python_frame *python;
+	struct gp_symbolizer *symbolizer;
+	struct gp_frame *out;
+	size_t most, frames, pythons; /* pythons: told so far */
+};
+
+static void put(struct merger *m, const struct gp_frame *frame)
+{
+	if (m->frames < m->most)
+		m->out[m->frames++] = *frame;
+}
+
+static void put_python(struct merger *m)
+{
+	const struct gp_python_frame *p = &m->python[m->pythons++];
+	put(m, &(struct gp_frame){ .function = p->name,
+				   .file = p->file,
+				   .line = p->line,
+				   .unknown = p->name ? NULL : "its definition is missing",
+				   .is_python = true });
+}
+
+/* The run that stands at one native frame. */
+static void put_run(struct merger *m)
+{
+	while (m->pythons < m->stack->pythons) {
+		put_python(m);
+		if (m->python[m->pythons - 1].is_entry)
+			break;
+	}
+}
+
+static void put_native(struct merger *m, const struct gp_native_frame *native)
+{
+	struct gp_symbol symbol[INLINED_MAX];
+	size_t n = m->symbolizer ? gp_symbolizer_find(m->symbolizer, native->pc, true, symbol,
+						      INLINED_MAX) :
+				   0;
+	if (n == 0)
+		put(m, &(struct gp_frame){ .address = native->pc, .unknown = "not looked up" });
+	for (size_t k = 0; k < n; k++) {
+		const struct gp_symbol *s = &symbol[k];
+		put(m, &(struct gp_frame){
+			       .function = s->function,
+			       .file = s->file,
+			       .line = s->line,
+			       .module = s->module,
+			       .module_offset = s->module_offset,
+			       .address = native->pc,
+			       .unknown = s->function ? NULL : why_unnamed(s->why),
+			       .is_inlined = s->is_inlined,
+			       .is_interpreter = gp_frame_is_interpreter(s->function, s->module),
+		       });
+	}
+}
+
+/* ---- CPython up to 3.10 ---- */
+
+static bool is_loop(struct gp_symbolizer *symbolizer, uint64_t pc)
+{
+	static const char name[] = "_PyEval_EvalFrameDefault";
+	struct gp_symbol symbol[INLINED_MAX];
+	size_t n = gp_symbolizer_find(symbolizer, pc, true, symbol, INLINED_MAX);
+	const char *function = n ? symbol[n - 1].function : NULL;
+	return function != NULL && strncmp(function, name, sizeof name - 1) == 0;
+}
+
+/* The native frames that run Python, by their names; false: their number is another one. */
+static bool find_loops(struct merger *m, bool *is_run)
+{
+	size_t loops = 0, wanted = 0, skip = 0;
+	for (size_t k = 0; k < m->stack->pythons; k++)
+		wanted += 1u + m->python[k].bare_entries;
+	for (size_t k = 0, p = 0; k < m->stack->natives; k++) {
+		if (!is_loop(m->symbolizer, m->native[k].pc))
+			continue;
+		loops++;
+		if (skip > 0) {
+			skip--;
+		} else if (p < m->stack->pythons) {
+			is_run[k] = true;
+			skip = m->python[p++].bare_entries;
+		}
+	}
+	return loops == wanted;
+}
+
+/* ---- both ---- */
+
+size_t gp_stack_merge(const struct gp_call_stack *stack, const struct gp_native_frame *native,
+		      const struct gp_python_frame *python, struct gp_symbolizer *symbolizer,
+		      struct gp_frame *out, size_t most)
+{
+	struct merger m = { stack, native, python, symbolizer, out, most, 0, 0 };
+	bool is_run[CHAIN_MAX] = { false }, has_runs = false;
+	for (size_t k = 0; k < stack->natives; k++)
+		has_runs |= is_run[k] = native[k].runs_python;
+	if (!has_runs && symbolizer && stack->pythons && !find_loops(&m, is_run))
+		memset(is_run, 0, sizeof is_run);
+	for (size_t k = 0; k < stack->natives; k++) {
+		if (is_run[k])
+			put_run(&m);
+		put_native(&m, &native[k]);
+	}
+	while (m.pythons < stack->pythons)
+		put_python(&m);
+	return m.frames;
+}
+
+size_t gp_stack_fold(struct gp_frame *frame, size_t frames)
+{
+	size_t kept = 0;
+	for (size_t k = 0; k < frames; k++)
+		if (!frame[k].is_interpreter)
+			frame[kept++] = frame[k];
+	return kept;
+}
+
+/* ---- of a recording ---- */
+
+void gp_stack_naming_release(struct gp_stack_naming *naming)
+{
+	if (naming->symbolizer)
+		gp_symbolizer_close(naming->symbolizer);
+	*naming = (struct gp_stack_naming){ 0 };
+}
+
+static uint64_t since_start(const struct gp_recording *r, uint64_t ticks)
+{
+	int64_t ns = gp_tick_ns(&r->tick, ticks);
+	return ns > 0 ? (uint64_t)ns : 0;
+}
+
+/* Tells the symbolizer what it has not heard of. NULL: no memory. */
+static struct gp_symbolizer *symbolizer_of(struct gp_recording *r)
+{
+	const struct gp_module_list *list = gp_meanings_modules(r->meanings);
+	struct gp_stack_naming *naming = &r->naming;
+	if (!naming->symbolizer)
+		naming->symbolizer = gp_symbolizer_open();
+	if (!naming->symbolizer || naming->modules_known == list->changes)
+		return naming->symbolizer;
+	for (size_t i = 1; i < list->room; i++) {
+		const struct gp_listed_module *m = &list->module[i];
+		const struct gp_module module = {
+			.path = m->path,
+			.build_id = m->build_id,
+			.build_id_bytes = m->build_id_bytes,
+			.base = m->base,
+			.bytes = m->bytes,
+			.from = m->since ? since_start(r, m->since) : 0,
+			.until = m->until ? since_start(r, m->until) : GP_ANY_TIME,
+		};
+		if (m->path)
+			gp_symbolizer_add_module(naming->symbolizer, &module);
+	}
+	naming->modules_known = list->changes;
+	return naming->symbolizer;
+}
+
+bool gp_recording_stack(struct gp_recording *r, uint32_t id, int64_t at_ns, enum gp_stack_how how,
+			struct gp_stack *out, struct gp_frame *frame, size_t most)
+{
+	struct gp_native_frame native[CHAIN_MAX];
+	struct gp_python_frame python[CHAIN_MAX];
+	struct gp_call_stack chains;
+	if (!gp_call_stacks_get(gp_meanings_stacks(r->meanings), id, &chains, native, python,
+				CHAIN_MAX))
+		return false;
+	struct gp_symbolizer *symbolizer = how == GP_STACK_BARE ? NULL : symbolizer_of(r);
+	if (symbolizer)
+		gp_symbolizer_set_time(symbolizer, at_ns > 0 ? (uint64_t)at_ns : 0);
+	size_t frames = gp_stack_merge(&chains, native, python, symbolizer, frame, most);
+	*out = (struct gp_stack){
+		.frames = how == GP_STACK_FOLDED ? gp_stack_fold(frame, frames) : frames,
+		.missing = gp_stack_missing(chains.why_native, chains.why_python),
+		.has_native = chains.natives > 0,
+		.has_python = chains.pythons > 0,
+	};
+	return true;
+}
+
+void gp_recording_names(struct gp_recording *r, const struct gp_frame *frame, size_t frames,
+			struct gp_names *out)
+{
+	struct gp_name_frame named[GP_FRAMES_MAX];
+	const struct gp_module_list *list = gp_meanings_modules(r->meanings);
+	size_t n = frames < GP_FRAMES_MAX ? frames : GP_FRAMES_MAX;
+	for (size_t k = 0; k < n; k++)
+		named[k] = (struct gp_name_frame){ frame[k].function, frame[k].module,
+						   frame[k].is_python ? frame[k].file : NULL,
+						   frame[k].is_python };
+	gp_names_of(named, n, list->room > 1 ? list->module[1].path : NULL, out);
+}

@@ -1,0 +1,34 @@
+/*
+ * The frames of a stack in the order in which they called each other: its native chain and its
+ * Python chain laid into each other, native ones with names. Not for tools/: their contract is
+ * gpuprof.h.
+ */
+#ifndef GP_STACK_FRAMES_H
+#define GP_STACK_FRAMES_H
+
+#include "../gpuprof.h"
+#include "call_stacks.h"
+#include "module_list.h"
+#include "symbolize.h"
+
+/* What names are made with; zeros at first. */
+struct gp_stack_naming {
+	struct gp_symbolizer *symbolizer; /* NULL: not asked for yet */
+	uint64_t modules_known;		  /* gp_module_list.changes that it has heard of */
+};
+void gp_stack_naming_release(struct gp_stack_naming *naming);
+
+/* What a why means to a reader; NULL: nothing is missing. */
+const char *gp_stack_missing(enum gp_stack_why native, enum gp_stack_why python);
+
+/*
+ * Innermost first, at most `most` into `out`; how many. `is_run` of a native frame says that the
+ * Python frames up to the next entry stand at it. `symbolizer` NULL: addresses alone.
+ */
+size_t gp_stack_merge(const struct gp_call_stack *stack, const struct gp_native_frame *native,
+		      const struct gp_python_frame *python, struct gp_symbolizer *symbolizer,
+		      struct gp_frame *out, size_t most);
+/* Leaves out the native frames that are the interpreter's own; how many are left. */
+size_t gp_stack_fold(struct gp_frame *frame, size_t frames);
+
+#endif

@@ -1,0 +1,316 @@
+/* Modules by address and time, their files opened when first met, and what was found kept. */
+#include "symbolize.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "demangle.h"
+#include "dwarf_place.h"
+#include "elf_symbols.h"
+#include "module_file.h"
+#include "module_map.h"
+#include "name_store.h"
+#include "symbol_cache.h"
+#include "work_limit.h"
+
+#define NAME_BYTES_MAX ((size_t)512 << 20)
+#define INLINED_MAX 64u
+/* modules open together: symbols cost 32 bytes each */
+#define OPEN_MAX 256u
+
+struct opened {
+	struct gp_module_file file;
+	struct gp_elf_symbols symbols;
+	struct gp_dwarf *dwarf;
+	uint64_t bias, used_at;
+	bool is_open, is_whole;
+	enum gp_symbol_why why; /* NAMED: its names may be used */
+};
+
+struct gp_symbolizer {
+	struct gp_module_map modules;
+	struct opened *opened; /* by index of the module */
+	size_t opened_room, open_count;
+	uint64_t clock, at;
+	struct gp_name_store names;
+	struct gp_symbol_cache cache;
+	struct gp_work_limit limit;
+	const char *debug_root;
+};
+
+struct gp_symbolizer *gp_symbolizer_open(void)
+{
+	struct gp_symbolizer *s = calloc(1, sizeof *s);
+	if (s == NULL)
+		return NULL;
+	gp_name_store_init(&s->names, NAME_BYTES_MAX);
+	s->at = GP_ANY_TIME;
+	s->debug_root = "/usr/lib/debug";
+	return s;
+}
+
+static void shut(struct gp_symbolizer *s, struct opened *o)
+{
+	if (!o->is_open)
+		return;
+	gp_dwarf_close(o->dwarf);
+	gp_elf_symbols_release(&o->symbols);
+	gp_module_file_close(&o->file);
+	o->dwarf = NULL;
+	o->is_open = o->is_whole = false;
+	s->open_count--;
+}
+
+void gp_symbolizer_close(struct gp_symbolizer *s)
+{
+	if (s == NULL)
+		return;
+	for (size_t i = 0; i < s->opened_room; i++)
+		shut(s, &s->opened[i]);
+	free(s->opened);
+	gp_symbol_cache_release(&s->cache);
+	gp_module_map_release(&s->modules);
+	gp_name_store_release(&s->names);
+	free(s);
+}
+
+bool gp_symbolizer_add_module(struct gp_symbolizer *s, const struct gp_module *module)
+{
+	struct gp_module kept = *module;
+	kept.path = gp_name_store_add(&s->names, module->path);
+	return kept.path != NULL && gp_module_map_add(&s->modules, &kept);
+}
+
+void gp_symbolizer_set_time(struct gp_symbolizer *s, uint64_t at)
+{
+	s->at = at;
+}
+
+void gp_symbolizer_set_limit(struct gp_symbolizer *s, bool (*is_over)(void *context), void *context)
+{
+	s->limit = (struct gp_work_limit){ .is_over = is_over, .context = context };
+}
+
+void gp_symbolizer_set_debug_root(struct gp_symbolizer *s, const char *path)
+{
+	const char *kept = gp_name_store_add(&s->names, path);
+	if (kept != NULL)
+		s->debug_root = kept;
+}
+
+static enum gp_symbol_why why_of(const struct gp_module_file *file)
+{
+	if (file->main.elf != NULL || file->debug.elf != NULL)
+		return GP_SYMBOL_NAMED;
+	switch (file->state) {
+	case GP_FILE_PROVED:
+	case GP_FILE_UNPROVED:
+	case GP_FILE_MISMATCHED:
+		return GP_SYMBOL_MISMATCHED;
+	case GP_FILE_MISSING:
+		return GP_SYMBOL_NO_FILE;
+	case GP_FILE_UNREADABLE:
+		break;
+	}
+	return GP_SYMBOL_UNREADABLE;
+}
+
+static void make_room(struct gp_symbolizer *s)
+{
+	struct opened *oldest = NULL;
+	for (size_t i = 0; i < s->opened_room; i++) {
+		struct opened *o = &s->opened[i];
+		if (o->is_open && (oldest == NULL || o->used_at < oldest->used_at))
+			oldest = o;
+	}
+	if (oldest != NULL)
+		shut(s, oldest);
+}
+
+/* Debug information is only taken from a file of which the symbols were read to the end. */
+static void read_names(struct gp_symbolizer *s, struct opened *o)
+{
+	if (!gp_elf_symbols_read(&o->symbols, &o->file, &s->limit))
+		return;
+	if (o->file.debug.elf != NULL)
+		o->dwarf = gp_dwarf_open(o->file.debug.elf, &s->limit);
+	if (o->dwarf == NULL && o->file.main.elf != NULL)
+		o->dwarf = gp_dwarf_open(o->file.main.elf, &s->limit);
+	o->is_whole = !gp_work_is_over(&s->limit);
+}
+
+static struct opened *open_module(struct gp_symbolizer *s, size_t index)
+{
+	if (index >= s->opened_room) {
+		size_t room = s->modules.count;
+		struct opened *grown = realloc(s->opened, room * sizeof *grown);
+		if (grown == NULL)
+			return NULL;
+		memset(grown + s->opened_room, 0, (room - s->opened_room) * sizeof *grown);
+		for (size_t i = s->opened_room; i < room; i++)
+			grown[i].why = GP_SYMBOL_NO_NAME;
+		s->opened = grown;
+		s->opened_room = room;
+	}
+	struct opened *o = &s->opened[index];
+	o->used_at = ++s->clock;
+	if (o->is_open && o->is_whole)
+		return o;
+	shut(s, o);
+	if (s->open_count >= OPEN_MAX)
+		make_room(s);
+	const struct gp_mapped_module *module = &s->modules.module[index];
+	gp_module_file_open(&o->file, module->is.path, &module->build_id, s->debug_root);
+	o->is_open = true;
+	s->open_count++;
+	o->why = why_of(&o->file);
+	o->bias = module->is.has_bias ? module->is.bias :
+					gp_module_file_bias(&o->file, module->is.base);
+	o->is_whole = o->why != GP_SYMBOL_NAMED;
+	if (!o->is_whole)
+		read_names(s, o);
+	return o;
+}
+
+static const char *keep_demangled(struct gp_symbolizer *s, const char *mangled)
+{
+	char plain[GP_DEMANGLED_MAX];
+	if (mangled == NULL || mangled[0] == 0)
+		return NULL;
+	gp_demangle(mangled, plain, sizeof plain);
+	return gp_name_store_add(&s->names, plain);
+}
+
+static const char *keep_scoped(struct gp_symbolizer *s, const char *scope, const char *name)
+{
+	char full[GP_DEMANGLED_MAX];
+	if (scope[0] == 0 || name == NULL)
+		return keep_demangled(s, name);
+	int n = snprintf(full, sizeof full, "%s%s", scope, name);
+	return gp_name_store_add(&s->names, n > 0 && (size_t)n < sizeof full ? full : name);
+}
+
+static const char *keep_path(struct gp_symbolizer *s, const char *directory, const char *file)
+{
+	char full[PATH_MAX];
+	if (file == NULL || directory == NULL || file[0] == '/')
+		return gp_name_store_add(&s->names, file);
+	int n = snprintf(full, sizeof full, "%s/%s", directory, file);
+	return gp_name_store_add(&s->names, n > 0 && (size_t)n < sizeof full ? full : file);
+}
+
+static bool is_mangled(const char *name)
+{
+	return name != NULL && name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
+}
+
+/* `out` has room for INLINED_MAX. */
+static size_t fill_names(struct gp_symbolizer *s, struct opened *o, const struct gp_symbol *blank,
+			 const struct gp_elf_symbol *symbol, uint64_t address,
+			 struct gp_symbol *out)
+{
+	struct gp_dwarf_frame frame[INLINED_MAX];
+	size_t count = 0;
+	if (o->dwarf != NULL)
+		count = gp_dwarf_find(o->dwarf, address, &s->limit, frame, INLINED_MAX);
+	if (count == 0) {
+		*out = *blank;
+		out->function = blank->symbol;
+		return 1;
+	}
+	for (size_t i = 0; i < count; i++) {
+		out[i] = *blank;
+		out[i].function = keep_scoped(s, frame[i].scope, frame[i].function);
+		out[i].file = keep_path(s, frame[i].directory, frame[i].file);
+		out[i].line = out[i].file != NULL ? frame[i].line : 0;
+		out[i].is_inlined = i + 1 < count;
+	}
+	/* lines without functions, or a local name that says less than the symbol: a lambda's */
+	struct gp_symbol *last = &out[count - 1];
+	bool is_better = symbol != NULL && is_mangled(symbol->name) &&
+			 !is_mangled(frame[count - 1].function);
+	if (last->function == NULL || is_better)
+		last->function = blank->symbol;
+	return count;
+}
+
+static void say_why(struct gp_symbolizer *s, size_t refused, struct gp_symbol *out, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		out[i].why = out[i].function != NULL ? GP_SYMBOL_NAMED : GP_SYMBOL_NO_NAME;
+		if (s->limit.was_over)
+			out[i].why = GP_SYMBOL_TIME_UP;
+		else if (s->names.refused != refused)
+			out[i].why = GP_SYMBOL_NO_MEMORY;
+	}
+}
+
+static size_t look_up(struct gp_symbolizer *s, size_t index, uint64_t pc, bool is_return_address,
+		      struct gp_symbol *out)
+{
+	const struct gp_mapped_module *module = &s->modules.module[index];
+	struct gp_symbol blank = { .module = module->is.path,
+				   .module_offset = pc - module->is.base,
+				   .is_unproved = module->build_id.bytes == 0,
+				   .why = GP_SYMBOL_TIME_UP };
+	out[0] = blank;
+	if (gp_work_is_over(&s->limit))
+		return 1;
+	struct opened *o = open_module(s, index);
+	out[0].why = o == NULL ? GP_SYMBOL_NO_MEMORY : o->why;
+	if (o == NULL || o->why != GP_SYMBOL_NAMED)
+		return 1;
+	size_t refused = s->names.refused;
+	uint64_t address = pc - o->bias - is_return_address;
+	const struct gp_elf_symbol *symbol = gp_elf_symbols_find(&o->symbols, address);
+	if (symbol != NULL) {
+		blank.symbol = keep_demangled(s, symbol->name);
+		blank.symbol_offset = blank.symbol != NULL ? pc - o->bias - symbol->start : 0;
+	}
+	size_t count = fill_names(s, o, &blank, symbol, address, out);
+	say_why(s, refused, out, count);
+	return count;
+}
+
+static size_t unknown(struct gp_symbol *out, enum gp_symbol_why why)
+{
+	*out = (struct gp_symbol){ .why = why };
+	return 1;
+}
+
+size_t gp_symbolizer_find(struct gp_symbolizer *s, uint64_t pc, bool is_return_address,
+			  struct gp_symbol *out, size_t most)
+{
+	size_t index;
+	uint64_t address = pc - is_return_address;
+	switch (gp_module_map_find(&s->modules, address, s->at, &index)) {
+	case GP_MAP_NONE:
+		return unknown(out, GP_SYMBOL_NO_MODULE);
+	case GP_MAP_SEVERAL:
+		return unknown(out, GP_SYMBOL_AMBIGUOUS);
+	case GP_MAP_ONE:
+		break;
+	}
+	struct gp_symbol_key key = { address, index, is_return_address };
+	size_t count = gp_symbol_cache_get(&s->cache, &key, out, most);
+	if (count != 0)
+		return count;
+	struct gp_symbol found[INLINED_MAX];
+	count = look_up(s, index, pc, is_return_address, found);
+	if (found[0].why != GP_SYMBOL_TIME_UP && found[0].why != GP_SYMBOL_NO_MEMORY)
+		gp_symbol_cache_add(&s->cache, &key, found, count);
+	memcpy(out, found, (count < most ? count : most) * sizeof *out);
+	return count < most ? count : most;
+}
+
+bool gp_symbolizer_module(const struct gp_symbolizer *s, size_t index, const char **path,
+			  enum gp_symbol_why *why)
+{
+	if (index >= s->modules.count)
+		return false;
+	*path = s->modules.module[index].is.path;
+	*why = index < s->opened_room ? s->opened[index].why : GP_SYMBOL_NO_NAME;
+	return true;
+}

@@ -1,0 +1,90 @@
+/*
+ * Return addresses of a recording to functions, files and lines, after the run, from the files of
+ * its modules: debug information with the calls that were inlined, else symbol + offset, else
+ * module + offset. What cannot be proved is not named: a file whose build id is not the recorded
+ * one names nothing. Looks on this machine only, never asks debuginfod. Not for tools/: their
+ * contract is gpuprof.h. One thread at a time.
+ */
+#ifndef GP_SYMBOLIZE_H
+#define GP_SYMBOLIZE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum gp_symbol_why {
+	GP_SYMBOL_NAMED = 0,
+	GP_SYMBOL_NO_MODULE = 1,  /* in no module: made at run time, or a damaged frame */
+	GP_SYMBOL_AMBIGUOUS = 2,  /* two modules were mapped there, and when is not known */
+	GP_SYMBOL_NO_FILE = 3,	  /* the module's file is gone */
+	GP_SYMBOL_UNREADABLE = 4, /* no ELF file, or cut short */
+	GP_SYMBOL_MISMATCHED = 5, /* the file was rebuilt or replaced since the run */
+	GP_SYMBOL_NO_NAME = 6,	  /* stripped, or between functions */
+	GP_SYMBOL_TIME_UP = 7,	  /* the limit was reached: ask again */
+	GP_SYMBOL_NO_MEMORY = 8,  /* or the bound on names was reached */
+};
+
+struct gp_symbol {
+	/* demangled, without parameters; NULL unknown. Debug information, else the symbol */
+	const char *function;
+	const char *file; /* NULL unknown; as the compiler knew it, absolute if that is known */
+	uint32_t line;	  /* 0 unknown */
+	bool is_inlined;  /* into the frame that follows */
+	bool is_unproved; /* the recording has no build id to compare with the file's */
+	enum gp_symbol_why why;
+	const char *symbol; /* of the symbol table, demangled; NULL unknown */
+	uint64_t symbol_offset;
+	const char *module; /* path; NULL: none */
+	uint64_t module_offset;
+};
+
+#define GP_ANY_TIME UINT64_MAX
+
+struct gp_module {
+	const char *path;
+	const void *build_id;
+	size_t build_id_bytes; /* 0: the recording has none */
+	uint64_t base, bytes;  /* what was mapped; base: of its lowest byte */
+	bool has_bias;
+	uint64_t bias; /* run-time address less link address */
+	/* while it was mapped, in any unit that grows; 0 and GP_ANY_TIME: not known */
+	uint64_t from, until;
+};
+
+struct gp_symbolizer;
+struct gp_symbolizer *gp_symbolizer_open(void); /* NULL: no memory */
+void gp_symbolizer_close(struct gp_symbolizer *s);
+
+/* Copies `module`. The same one again only widens its time. False: no memory, or an empty range. */
+bool gp_symbolizer_add_module(struct gp_symbolizer *s, const struct gp_module *module);
+
+/*
+ * Frames are looked for at this time from now on, in the unit of the modules' `from` and `until`;
+ * GP_ANY_TIME, the default: not known.
+ */
+void gp_symbolizer_set_time(struct gp_symbolizer *s, uint64_t at);
+
+/*
+ * `is_over` is asked now and then; once true, only what is at hand is answered, the rest is
+ * GP_SYMBOL_TIME_UP. NULL takes the limit away. Without it a look-up ends when it ends: reading
+ * one large module takes seconds.
+ */
+void gp_symbolizer_set_limit(struct gp_symbolizer *s, bool (*is_over)(void *context),
+			     void *context);
+
+/* Where debug files are kept; default "/usr/lib/debug". Before the first look-up. */
+void gp_symbolizer_set_debug_root(struct gp_symbolizer *s, const char *path);
+
+/*
+ * The frames at `pc`, innermost first, all but the last inlined; at most `most` (> 0). At least 1:
+ * a frame about which nothing is known says why. `is_return_address`: the call lies before `pc`;
+ * false for the innermost frame and for one that a signal interrupted. Strings hold until close.
+ */
+size_t gp_symbolizer_find(struct gp_symbolizer *s, uint64_t pc, bool is_return_address,
+			  struct gp_symbol *out, size_t most);
+
+/* What became of module `index` (in the order added); false: no such. NO_NAME: not looked at. */
+bool gp_symbolizer_module(const struct gp_symbolizer *s, size_t index, const char **path,
+			  enum gp_symbol_why *why);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * When work that nobody should wait for is over: loops over symbols and debug information ask now
+ * and then and leave what they were at. Once over it stays over until it is set again.
+ */
+#ifndef GP_WORK_LIMIT_H
+#define GP_WORK_LIMIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct gp_work_limit {
+	bool (*is_over)(void *context); /* NULL: never */
+	void *context;
+	unsigned asked;
+	bool was_over;
+};
+
+/* Asks: true ends the work. */
+static inline bool gp_work_is_over(struct gp_work_limit *limit)
+{
+	if (!limit->was_over && limit->is_over != NULL)
+		limit->was_over = limit->is_over(limit->context);
+	return limit->was_over;
+}
+
+/* For tight loops: asks every 1,024th time. */
+static inline bool gp_work_is_over_now_and_then(struct gp_work_limit *limit)
+{
+	return ++limit->asked % 1024 == 0 ? gp_work_is_over(limit) : limit->was_over;
+}
+
+#endif

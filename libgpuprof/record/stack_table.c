@@ -1,0 +1,234 @@
+/* The trie of stacks: an index by hash over the entries, in memory of its own. */
+#include "stack_table.h"
+
+#include <string.h>
+
+#include "recorder.h"
+
+#define PROBES_MAX 64u
+
+static struct {
+	_Atomic(struct gp_stack_entry *) chunk[GP_STACK_CHUNKS_MAX];
+	_Atomic uint32_t chunks;
+	uint32_t chunks_most;
+	_Atomic uint32_t *index; /* ids; 0: free. At most half full */
+	uint32_t mask;
+	_Atomic uint32_t used;
+	_Atomic uint64_t refused;
+} table;
+
+bool gp_stack_table_open(uint32_t most)
+{
+	gp_stack_table_reset();
+	table.chunks_most = (most + GP_STACK_CHUNK - 1) / GP_STACK_CHUNK;
+	if (table.chunks_most > GP_STACK_CHUNKS_MAX)
+		table.chunks_most = GP_STACK_CHUNKS_MAX;
+	uint32_t places = 2 * GP_STACK_CHUNK;
+	while (places < 2 * table.chunks_most * GP_STACK_CHUNK)
+		places *= 2;
+	table.index = gp_pages(places * sizeof *table.index);
+	table.mask = places - 1;
+	return table.index != NULL;
+}
+
+void gp_stack_table_reset(void)
+{
+	for (uint32_t i = 0; i < GP_STACK_CHUNKS_MAX; i++)
+		atomic_store(&table.chunk[i], NULL);
+	atomic_store(&table.chunks, 0);
+	atomic_store(&table.used, 1); /* id 0 means none */
+	atomic_store(&table.refused, 0);
+	table.index = NULL;
+	table.chunks_most = 0;
+}
+
+void gp_stack_table_add_chunk(struct gp_stack_entry *chunk)
+{
+	uint32_t number = atomic_load(&table.chunks);
+	if (number == table.chunks_most)
+		return;
+	atomic_store(&table.chunk[number], chunk);
+	/* partner: acquire load in claim(); who sees the count sees the chunk */
+	atomic_store_explicit(&table.chunks, number + 1, memory_order_release);
+}
+
+bool gp_stack_table_wants_chunk(void)
+{
+	uint32_t chunks = atomic_load(&table.chunks);
+	return chunks < table.chunks_most &&
+	       atomic_load(&table.used) + GP_STACK_CHUNK / 4 > chunks * GP_STACK_CHUNK;
+}
+
+uint32_t gp_stack_table_used(void)
+{
+	return atomic_load(&table.used) - 1;
+}
+
+uint64_t gp_stack_table_refused(void)
+{
+	return atomic_load(&table.refused);
+}
+
+static struct gp_stack_entry *entry_at(uint32_t id)
+{
+	struct gp_stack_entry *chunk =
+		atomic_load_explicit(&table.chunk[id / GP_STACK_CHUNK], memory_order_relaxed);
+	return &chunk[id % GP_STACK_CHUNK];
+}
+
+const struct gp_stack_entry *gp_stack_table_entry(uint32_t id)
+{
+	return id != 0 && id < atomic_load(&table.used) ? entry_at(id) : NULL;
+}
+
+/* `number` entries in a row; 0: the table is full, or the next chunk is not there yet. */
+static uint32_t claim(uint32_t number)
+{
+	uint32_t at = atomic_load_explicit(&table.used, memory_order_relaxed);
+	do {
+		/* partner: release store in gp_stack_table_add_chunk */
+		uint32_t chunks = atomic_load_explicit(&table.chunks, memory_order_acquire);
+		if (at + number > chunks * GP_STACK_CHUNK) {
+			atomic_fetch_add_explicit(&table.refused, 1, memory_order_relaxed);
+			return 0;
+		}
+	} while (!atomic_compare_exchange_weak_explicit(
+		&table.used, &at, at + number, memory_order_relaxed, memory_order_relaxed));
+	if (gp_unlikely(gp_stack_table_wants_chunk()) &&
+	    atomic_load_explicit(&gp_recorder.is_asleep, memory_order_relaxed))
+		gp_futex_wake(&gp_recorder.wake);
+	return at;
+}
+
+static uint32_t hash_of(uint32_t kind, uint32_t parent, uint64_t a, uint64_t b)
+{
+	uint64_t h = (a ^ (uint64_t)parent << 32 ^ kind) * 0x9e3779b97f4a7c15u;
+	h = (h ^ h >> 29 ^ b) * 0xbf58476d1ce4e5b9u;
+	return (uint32_t)(h >> 32);
+}
+
+struct wanted {
+	uint32_t kind, parent;
+	uint64_t v[3];
+};
+
+static bool is_same(const struct gp_stack_entry *e, const struct wanted *w)
+{
+	/* what an entry's text or line is follows from its other fields */
+	bool is_code = w->kind == GP_STACK_CODE;
+	return atomic_load_explicit(&e->kind, memory_order_relaxed) == w->kind &&
+	       e->v[0] == w->v[0] && e->v[1] == w->v[1] && (is_code || e->parent == w->parent);
+}
+
+/* The id at hand, or 0 and the free place in the index where it would have to stand. */
+static uint32_t find(const struct wanted *w, _Atomic uint32_t **place)
+{
+	uint32_t at = hash_of(w->kind, w->kind == GP_STACK_CODE ? 0 : w->parent, w->v[0], w->v[1]);
+	*place = NULL;
+	if (gp_unlikely(!table.index))
+		return 0;
+	for (uint32_t probes = 0; probes < PROBES_MAX; probes++, at++) {
+		_Atomic uint32_t *here = &table.index[at & table.mask];
+		/* partner: the release exchange in publish(); who sees the id sees the entry */
+		uint32_t id = atomic_load_explicit(here, memory_order_acquire);
+		if (id == 0) {
+			*place = here;
+			return 0;
+		}
+		if (is_same(entry_at(id), w))
+			return id;
+	}
+	return 0;
+}
+
+/* Puts entry `id` into the index, unless another thread was faster with the same: then that one. */
+static uint32_t publish(const struct wanted *w, uint32_t id, _Atomic uint32_t *place)
+{
+	struct gp_stack_entry *e = entry_at(id);
+	e->parent = w->parent;
+	memcpy(e->v, w->v, sizeof e->v);
+	/* partner: whoever finds the entry in the ring file of a dead process */
+	atomic_store_explicit(&e->kind, w->kind, memory_order_release);
+	for (;;) {
+		uint32_t none = 0;
+		/* partner: acquire load in find() */
+		if (place && atomic_compare_exchange_strong_explicit(
+				     place, &none, id, memory_order_release, memory_order_relaxed))
+			return id;
+		uint32_t other = place ? find(w, &place) : 0;
+		if (other != 0) {
+			atomic_store_explicit(&e->kind, GP_STACK_VOID, memory_order_relaxed);
+			return other;
+		}
+		if (!place)
+			return id; /* no place within reach: good, though it may be made again */
+	}
+}
+
+static uint32_t find_or_add(const struct wanted *w)
+{
+	_Atomic uint32_t *place;
+	uint32_t id = find(w, &place);
+	if (gp_likely(id != 0))
+		return id;
+	id = claim(1);
+	return id ? publish(w, id, place) : 0;
+}
+
+uint32_t gp_stack_native(uint32_t parent, uint64_t pc, bool runs_python)
+{
+	return find_or_add(&(struct wanted){ GP_STACK_NATIVE, parent, { pc, runs_python } });
+}
+
+uint32_t gp_stack_python(const struct gp_stack_python *f, int32_t (*line)(const void *, int32_t),
+			 const void *object)
+{
+	struct wanted w = { GP_STACK_PYTHON,
+			    f->parent,
+			    { f->code | (uint64_t)(uint32_t)f->offset << 32,
+			      f->is_entry | (uint64_t)f->bare_entries << 32 } };
+	_Atomic uint32_t *place;
+	uint32_t id = find(&w, &place);
+	if (gp_likely(id != 0))
+		return id;
+	int32_t number = line(object, f->offset);
+	w.v[2] = number > 0 ? (uint32_t)number : 0;
+	return find_or_add(&w);
+}
+
+uint32_t gp_stack_pair(uint32_t native, uint32_t python, enum gp_stack_why why_native,
+		       enum gp_stack_why why_python)
+{
+	return find_or_add(&(struct wanted){
+		GP_STACK_STACK,
+		0,
+		{ native | (uint64_t)python << 32, why_native | (uint64_t)why_python << 32 } });
+}
+
+uint32_t gp_stack_code_find(uint64_t address, uint64_t identity)
+{
+	_Atomic uint32_t *place;
+	return find(&(struct wanted){ GP_STACK_CODE, 0, { address, identity } }, &place);
+}
+
+uint32_t gp_stack_code_add(uint64_t address, uint64_t identity, uint32_t first_line,
+			   const char *text, uint32_t text_bytes)
+{
+	_Atomic uint32_t *place;
+	struct wanted w = { GP_STACK_CODE, 0, { address, identity, first_line } };
+	uint32_t id = find(&w, &place);
+	if (id != 0)
+		return id;
+	/* the text's first entry has its length, the bytes follow in whole entries */
+	uint32_t rows = (text_bytes + 31) / 32, at = claim(2 + rows);
+	if (at == 0)
+		return 0;
+	for (uint32_t k = 0; k < rows; k++) {
+		uint32_t left = text_bytes - 32 * k;
+		memcpy(entry_at(at + 2 + k), text + 32 * k, left < 32 ? left : 32);
+	}
+	entry_at(at + 1)->parent = text_bytes;
+	atomic_store_explicit(&entry_at(at + 1)->kind, GP_STACK_TEXT, memory_order_release);
+	w.parent = at + 1;
+	return publish(&w, at, place);
+}

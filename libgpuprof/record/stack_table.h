@@ -1,0 +1,49 @@
+/*
+ * Every stack of the process once: chains of frames become ids in a trie that all threads share
+ * (format/stack_entry.h). Finding and adding take no lock; memory grows by chunks that the drain
+ * thread maps, up to a bound. Called inside hooks: no malloc, no system call but one wake-up when a
+ * chunk runs out.
+ */
+#ifndef GP_STACK_TABLE_H
+#define GP_STACK_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "../format/stack_entry.h"
+
+/* A table without entries. `most`: entries at most, rounded up to chunks. False: no memory. */
+bool gp_stack_table_open(uint32_t most);
+/* The next chunk; drain thread only. The table does not own it. */
+void gp_stack_table_add_chunk(struct gp_stack_entry *chunk);
+/* Forgets all: a forked child, whose chunks are not mapped. */
+void gp_stack_table_reset(void);
+
+/* True: less than a quarter of a chunk is left and another one is allowed. */
+bool gp_stack_table_wants_chunk(void);
+/* Entries given out so far, and how many could not be made for want of room. */
+uint32_t gp_stack_table_used(void);
+uint64_t gp_stack_table_refused(void);
+/* NULL: no such id. */
+const struct gp_stack_entry *gp_stack_table_entry(uint32_t id);
+
+/* Each returns the id of the one entry with these fields, 0 when the table is full. */
+uint32_t gp_stack_native(uint32_t parent, uint64_t pc, bool runs_python);
+/* `line` is asked for a new frame only: it takes time. */
+struct gp_stack_python {
+	uint32_t parent, code;
+	int32_t offset;
+	bool is_entry;
+	uint8_t bare_entries;
+};
+uint32_t gp_stack_python(const struct gp_stack_python *frame,
+			 int32_t (*line)(const void *, int32_t), const void *object);
+uint32_t gp_stack_pair(uint32_t native, uint32_t python, enum gp_stack_why why_native,
+		       enum gp_stack_why why_python);
+
+/* A known code object's id; 0: not seen yet, then gp_stack_code_add(). */
+uint32_t gp_stack_code_find(uint64_t address, uint64_t identity);
+uint32_t gp_stack_code_add(uint64_t address, uint64_t identity, uint32_t first_line,
+			   const char *text, uint32_t text_bytes);
+
+#endif

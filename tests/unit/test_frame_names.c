@@ -1,0 +1,440 @@
+/*
+ * Stacks as PyTorch, NCCL, cuBLAS, Triton and CuPy make them, and the names that users know them
+ * by; and stacks that look alike and have none.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "read/frame_names.h"
+
+#define SITE "/opt/venv/lib/python3.12/site-packages/"
+#define CPU SITE "torch/lib/libtorch_cpu.so"
+#define CUDA SITE "torch/lib/libtorch_cuda.so"
+#define C10 SITE "torch/lib/libc10_cuda.so"
+#define BINDING SITE "torch/lib/libtorch_python.so"
+#define CPYTHON "/usr/bin/python3.12"
+#define RUNTIME SITE "nvidia/cuda_runtime/lib/libcudart.so.12"
+#define DRIVER "/usr/lib/x86_64-linux-gnu/libcuda.so.1"
+#define OURS "/usr/local/lib/libgpuprof.so"
+
+#define NATIVE(function, module)              \
+	{                                     \
+		function, module, NULL, false \
+	}
+#define PYTHON(function, file)             \
+	{                                  \
+		function, NULL, file, true \
+	}
+
+static size_t length(const struct gp_name_frame *frame)
+{
+	size_t count = 0;
+	while (frame[count].function != NULL || frame[count].module != NULL ||
+	       frame[count].is_python)
+		count++;
+	return count;
+}
+
+/* frames end with an empty one */
+static void expect(const struct gp_name_frame *frame, const char *operator, const char * node,
+		   const char *library)
+{
+	struct gp_names names;
+	memset(&names, 'x', sizeof names);
+	gp_names_of(frame, length(frame), "/srv/job/simulate", &names);
+	assert_string_equal(names.operator, operator);
+	assert_string_equal(names.node, node);
+	assert_string_equal(names.library, library);
+}
+
+static void a_forward_allocation(void **state)
+{
+	(void)state;
+	static const struct gp_name_frame frames[] = {
+		NATIVE("c10::cuda::CUDACachingAllocator::Native::NativeCachingAllocator::malloc",
+		       C10),
+		NATIVE("c10::StorageImpl::StorageImpl", CUDA),
+		NATIVE("at::detail::empty_strided_cuda", CUDA),
+		NATIVE(NULL, CUDA),
+		NATIVE("at::(anonymous namespace)::wrapper_CUDA_addmm", CUDA),
+		NATIVE("at::_ops::addmm::redispatch", CPU),
+		NATIVE("torch::autograd::VariableType::(anonymous namespace)::addmm", CPU),
+		NATIVE("at::_ops::addmm::call", CPU),
+		NATIVE("at::native::linear", CPU),
+		NATIVE("at::_ops::linear::call", CPU),
+		NATIVE("torch::autograd::THPVariable_linear", BINDING),
+		NATIVE("cfunction_call", CPYTHON),
+		NATIVE("_PyEval_EvalFrameDefault", CPYTHON),
+		PYTHON("Linear.forward", SITE "torch/nn/modules/linear.py"),
+		{ 0 },
+	};
+	/* what the user's line asked for, not what it was made of */
+	expect(frames, "aten::linear", "", "PyTorch");
+}
+
+static void a_backward_allocation(void **state)
+{
+	(void)state;
+	static const struct gp_name_frame frames[] = {
+		NATIVE("c10::cuda::CUDACachingAllocator::Native::NativeCachingAllocator::malloc",
+		       C10),
+		NATIVE("at::_ops::mm::redispatch", CPU),
+		NATIVE("at::_ops::mm::call", CPU),
+		NATIVE("torch::autograd::generated::details::mm_mat1_grad", CPU),
+		NATIVE("torch::autograd::generated::AddmmBackward0::apply", CPU),
+		NATIVE("torch::autograd::Node::operator()", CPU),
+		NATIVE("torch::autograd::Engine::evaluate_function", CPU),
+		NATIVE("torch::autograd::Engine::thread_main", CPU),
+		NATIVE("torch::autograd::python::PythonEngine::thread_init", BINDING),
+		NATIVE(NULL, "/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30"),
+		NATIVE("start_thread", "/usr/lib/x86_64-linux-gnu/libc.so.6"),
+		{ 0 },
+	};
+	expect(frames, "aten::mm", "AddmmBackward0", "PyTorch");
+}
+
+static void gradients_that_are_added_up(void **state)
+{
+	(void)state;
+	static const struct gp_name_frame frames[] = {
+		NATIVE("c10::cuda::CUDACachingAllocator::Native::NativeCachingAllocator::malloc",
+		       C10),
+		NATIVE("at::_ops::clone::call(at::Tensor const&, std::optional<c10::MemoryFormat>)",
+		       CPU),
+		NATIVE("torch::autograd::AccumulateGrad::apply(std::vector<at::Tensor>&&)", CPU),
+		NATIVE("torch::autograd::Engine::evaluate_function", CPU),
+		/* an engine that was called from an operator: none of its business */
+		NATIVE("at::_ops::_backward::call", CPU),
+		{ 0 },
+	};
+	expect(frames, "aten::clone", "AccumulateGrad", "PyTorch");
+}
+
+/* what lies beyond a node or the engine is not named, though the other of the two is not seen */
+static void operators_beyond_the_engine(void **state)
+{
+	(void)state;
+	static const struct gp_name_frame node[] = {
+		NATIVE("at::_ops::mm::call", CPU),
+		NATIVE("torch::autograd::generated::AddmmBackward0::apply", CPU),
+		NATIVE("at::_ops::_backward::call", CPU),
+		{ 0 },
+	};
+	expect(node, "aten::mm", "AddmmBackward0", "PyTorch");
+	static const struct gp_name_frame engine[] = {
+		NATIVE("at::_ops::add_Tensor::call", CPU),
+		NATIVE("torch::autograd::InputBuffer::add", CPU),
+		NATIVE("torch::autograd::Engine::evaluate_function", CPU),
+		NATIVE("at::_ops::_backward::call", CPU),
+		{ 0 },
+	};
+	expect(engine, "aten::add.Tensor", "", "PyTorch");
+}
+
+/* checkpointing: the forward runs again, in Python, inside a node */
+static void forward_in_python_inside_a_node(void **state)
+{
+	(void)state;
+	static const struct gp_name_frame frames[] = {
+		NATIVE("at::_ops::gelu::call", CPU),
+		NATIVE("torch::autograd::THPVariable_gelu", BINDING),
+		NATIVE("_PyEval_EvalFrameDefault", CPYTHON),
+		PYTHON("Block.forward", "/srv/job/model.py"),
+		PYTHON("CheckpointFunction.backward", SITE "torch/utils/checkpoint.py"),
+		NATIVE("PyObject_CallObject", CPYTHON),
+		NATIVE("torch::autograd::PyNode::apply", BINDING),
+		NATIVE("torch::autograd::Engine::evaluate_function", CPU),
+		{ 0 },
+	};
+	expect(frames, "aten::gelu", "PyNode", "PyTorch");
+}
+
+/* an operator that runs Python which calls nothing of PyTorch: the outer operator is not named */
+static void python_parts_stretches(void **state)
+{
+	(void)state;
+	static const struct gp_name_frame frames[] = {
+		NATIVE("cuMemAlloc_v2", DRIVER),
+		NATIVE("launch", "/var/cache/.triton/cache/ABC/__triton_launcher.cpython-312.so"),
+		NATIVE("_PyEval_EvalFrameDefault", CPYTHON),
+		PYTHON("run", SITE "triton/runtime/jit.py"),
+		NATIVE("_PyObject_Call", CPYTHON),
+		NATIVE("at::_ops::mm::call", CPU),
+		{ 0 },
+	};
+	expect(frames, "", "", "Triton");
+	/* without Python frames the interpreter's own part as well */
+	static const struct gp_name_frame bare[] = {
+		NATIVE("c10::cuda::get_stream", C10),
+		NATIVE("_PyEval_EvalFrameDefault", CPYTHON),
+		NATIVE("at::_ops::mm::call", CPU),
+		{ 0 },
+	};
+	expect(bare, "", "", "PyTorch");
+}
+
+static void cxx_nodes(void **state)
+{
+	(void)state;
+	static const struct gp_name_frame function[] = {
+		NATIVE("torch::autograd::CppNode<ext::Scan<float> >::apply", "/srv/job/scan.so"),
+		{ 0 },
+	};
+	expect(function, "", "CppNode<ext::Scan<float> >", "scan");
+	/* Function<F>::apply is what forward code calls */
+	static const struct gp_name_frame forward[] = {
+		NATIVE("torch::autograd::Function<ext::Scan>::apply<at::Tensor>",
+		       "/srv/job/scan.so"),
+		NATIVE("torch::autograd::Function<ext::Scan>::apply", "/srv/job/scan.so"),
+		NATIVE("torch::autograd::Node::apply", CPU),
+		{ 0 },
+	};
+	expect(forward, "", "", "scan");
+}
+
+static void collectives(void **state)
+{
+	(void)state;
+	static const struct gp_name_frame frames[] = {
+		NATIVE("gp_door", OURS),
+		NATIVE(NULL, RUNTIME),
+		NATIVE("cudaMalloc", RUNTIME),
+		NATIVE(NULL, SITE "nvidia/nccl/lib/libnccl.so.2"),
+		NATIVE("pncclAllReduce", SITE "nvidia/nccl/lib/libnccl.so.2"),
+		NATIVE("ncclGroupEnd", SITE "nvidia/nccl/lib/libnccl.so.2"),
+		NATIVE("c10d::ProcessGroupNCCL::allreduce_impl", CUDA),
+		NATIVE("c10d::ops::(anonymous namespace)::allreduce_CUDA", CPU),
+		{ 0 },
+	};
+	expect(frames, "ncclAllReduce", "", "NCCL");
+	static const struct gp_name_frame inside[] = {
+		NATIVE("ncclAllReduce", SITE "nvidia/nccl/lib/libnccl.so.2"),
+		NATIVE("at::_ops::_sync::call", CPU),
+		{ 0 },
+	};
+	expect(inside, "aten::_sync", "", "NCCL");
+	static const struct gp_name_frame others[] = {
+		NATIVE("ncclAllReduceKernel", "/srv/job/x.so"),
+		NATIVE("my::ncclAllReduce", "/srv/job/x.so"),
+		NATIVE("ncclAll", "/srv/job/x.so"),
+		{ 0 },
+	};
+	expect(others, "", "", "x");
+}
+
+static void operators_with_overloads(void **state)
+{
+	(void)state;
+	static const char *const name[][2] = {
+		{ "addmm", "aten::addmm" },
+		{ "addmm_out", "aten::addmm.out" },
+		{ "add_Tensor", "aten::add.Tensor" },
+		{ "add__Tensor", "aten::add_.Tensor" },
+		{ "sum_dim_IntList", "aten::sum.dim_IntList" },
+		{ "norm_ScalarOpt_dim_dtype_out", "aten::norm.ScalarOpt_dim_dtype_out" },
+		{ "_foreach_add__ScalarList", "aten::_foreach_add_.ScalarList" },
+		{ "_fused_adamw_", "aten::_fused_adamw_" },
+		{ "softmax_int", "aten::softmax.int" },
+		{ "upsample_nearest2d_vec", "aten::upsample_nearest2d.vec" },
+		{ "max_pool2d_with_indices_backward_grad_input",
+		  "aten::max_pool2d_with_indices_backward.grad_input" },
+		{ "_scaled_dot_product_flash_attention_backward",
+		  "aten::_scaled_dot_product_flash_attention_backward" },
+		{ "empty_memory_format", "aten::empty.memory_format" },
+		/* max.dim, but take_along_dim: not told apart, so left whole */
+		{ "max_dim", "aten::max_dim" },
+		{ "max_dim_out", "aten::max_dim_out" },
+		{ "take_along_dim", "aten::take_along_dim" },
+		{ "segment_reduce_out", "aten::segment_reduce_out" },
+		{ "affine_grid_generator_out", "aten::affine_grid_generator_out" },
+		{ "__and___Tensor", "aten::__and__.Tensor" },
+		/* an ending is not the whole name */
+		{ "out", "aten::out" },
+		{ "_out", "aten::_out" },
+	};
+	for (size_t i = 0; i < sizeof name / sizeof name[0]; i++) {
+		char function[128];
+		snprintf(function, sizeof function, "at::_ops::%s::%s", name[i][0],
+			 i % 2 ? "call" : "redispatch");
+		const struct gp_name_frame frames[] = { NATIVE(function, CPU), { 0 } };
+		expect(frames, name[i][1], "", "PyTorch");
+	}
+}
+
+static void functions_that_are_no_operators(void **state)
+{
+	(void)state;
+	static const char *const function[] = {
+		"at::native::addmm",
+		"at::addmm",
+		"at::_ops::addmm",
+		"at::_ops::addmm::schema",
+		"at::_ops::addmm::calls",
+		"at::_ops::addmm::call::operator()",
+		"at::_ops::addmm<int>::call",
+		"at::_ops::::call",
+		"my_at::_ops::addmm::call",
+		"c10::impl::wrap<at::_ops::addmm::call>",
+		"torch::autograd::generated::AddmmBackward0::release_variables",
+		"torch::autograd::generated::AddmmBackward0::applys",
+		"torch::autograd::generated::AddmmBackward0_apply",
+		"torch::autograd::generated::::apply",
+		"torch::autograd::generated::A<B::apply",
+		"std::function<torch::autograd::CopySlices::apply>",
+		"",
+		"at::_ops::a_name_that_is_longer_than_any_that_pytorch_has_or_will_have_and_so_"
+		"long_"
+		"that_it_would_not_fit_into_what_we_have_to_hold_it_in_so_it_is_left_out::call",
+	};
+	for (size_t i = 0; i < sizeof function / sizeof function[0]; i++) {
+		const struct gp_name_frame frames[] = { NATIVE(function[i], CPU), { 0 } };
+		expect(frames, "", "", "PyTorch");
+	}
+}
+
+static void libraries_behind_the_runtime(void **state)
+{
+	(void)state;
+	static const char *const library[][2] = {
+		{ SITE "nvidia/cublas/lib/libcublas.so.12", "cuBLAS" },
+		{ SITE "nvidia/cublas/lib/libcublasLt.so.12", "cuBLASLt" },
+		{ SITE "nvidia/cudnn/lib/libcudnn_engines_precompiled.so.9", "cuDNN" },
+		{ SITE "nvidia/cufft/lib/libcufft.so.11", "cuFFT" },
+		{ SITE "nvidia/cusparse/lib/libcusparse.so.12", "cuSPARSE" },
+		{ SITE "cusparselt/lib/libcusparseLt.so.0", "cuSPARSELt" },
+		{ SITE "nvidia/cusolver/lib/libcusolver.so.11", "cuSOLVER" },
+		{ "/usr/lib/libnvinfer.so.10.3.0", "TensorRT" },
+		{ SITE "nvidia/nvshmem/lib/libnvshmem_host.so.3", "NVSHMEM" },
+		{ SITE "jaxlib/libjax_common.so", "JAX/XLA" },
+		{ SITE "jax_plugins/xla_cuda12/xla_cuda_plugin.so", "JAX/XLA" },
+		{ SITE "cupy_backends/cuda/api/runtime.cpython-312-x86_64-linux-gnu.so", "CuPy" },
+		{ SITE "librmm/lib64/librmm.so", "RMM" },
+		{ SITE "vllm/_C.abi3.so", "vLLM" },
+		{ SITE "flash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so", "FlashAttention" },
+		{ "/var/tmp/torchinductor_me/triton/0/XY/cuda_utils.cpython-312.so", "Triton" },
+		{ "/var/tmp/torchinductor_me/ab/cab.main.so", "PyTorch" },
+		{ SITE "triton/_C/libtriton.so", "Triton" },
+		{ SITE "torch/_C.cpython-312-x86_64-linux-gnu.so", "PyTorch" },
+		/* of nobody we know: its package, else its file */
+		{ SITE "somebody/_C.cpython-312-x86_64-linux-gnu.so", "somebody" },
+		{ SITE "alone.cpython-312-x86_64-linux-gnu.so", "alone" },
+		{ "/opt/solver/lib/libsolver.so.3.1", "libsolver" },
+		{ "/srv/job/simulate", "simulate" },
+		{ "/srv/torch/build/libmine.so", "libmine" },
+	};
+	for (size_t i = 0; i < sizeof library / sizeof library[0]; i++) {
+		const struct gp_name_frame frames[] = {
+			NATIVE("gp_door", OURS),
+			NATIVE(NULL, DRIVER),
+			NATIVE(NULL, RUNTIME),
+			NATIVE("cudaMalloc", RUNTIME),
+			NATIVE("__pthread_once_slow", "/usr/lib/x86_64-linux-gnu/libc.so.6"),
+			/* a runtime inside the library, as in cuBLAS */
+			NATIVE("cudaMalloc", library[i][0]),
+			NATIVE(NULL, library[i][0]),
+			NATIVE("at::_ops::mm::call", CPU),
+			{ 0 },
+		};
+		expect(frames, "aten::mm", "", library[i][1]);
+	}
+}
+
+static void calls_through_ctypes(void **state)
+{
+	(void)state;
+	struct gp_name_frame frames[] = {
+		NATIVE("cuMemAlloc_v2", DRIVER),
+		NATIVE("ffi_call", "/usr/lib/x86_64-linux-gnu/libffi.so.8"),
+		NATIVE(NULL, "/usr/lib/python3.12/lib-dynload/_ctypes.cpython-312-x86_64.so"),
+		NATIVE("_PyObject_Call", CPYTHON),
+		PYTHON("driver_call", SITE "numba/cuda/cudadrv/driver.py"),
+		PYTHON("main", "/srv/job/train.py"),
+		{ 0 },
+	};
+	expect(frames, "", "", "Numba");
+	frames[4].file = "/srv/job/alloc.py";
+	expect(frames, "", "", "Python");
+	/* the Python that called, not the one further out */
+	frames[5].file = SITE "numba/cuda/x.py";
+	expect(frames, "", "", "Python");
+	frames[4].file = NULL;
+	expect(frames, "", "", "Python");
+}
+
+static void stacks_that_tell_nothing(void **state)
+{
+	(void)state;
+	struct gp_names names;
+	gp_names_of(NULL, 0, NULL, &names);
+	assert_string_equal(names.operator, "");
+	assert_string_equal(names.node, "");
+	assert_string_equal(names.library, "");
+	/* code of no module calls the driver: who made it is not known */
+	static const struct gp_name_frame lost[] = {
+		NATIVE("cuMemAlloc_v2", DRIVER),
+		NATIVE("?", NULL),
+		NATIVE("at::native::empty", CPU),
+		{ 0 },
+	};
+	expect(lost, "", "", "");
+	static const struct gp_name_frame only_driver[] = {
+		NATIVE("cuMemAlloc_v2", DRIVER),
+		NATIVE(NULL, RUNTIME),
+		{ 0 },
+	};
+	expect(only_driver, "", "", "");
+}
+
+static void interpreter_frames(void **state)
+{
+	(void)state;
+	assert_true(gp_frame_is_interpreter("_PyEval_EvalFrameDefault", CPYTHON));
+	assert_true(gp_frame_is_interpreter(NULL, CPYTHON));
+	assert_true(gp_frame_is_interpreter("anything", "/usr/lib/libpython3.12.so.1.0"));
+	assert_true(gp_frame_is_interpreter(NULL, "/usr/lib/libpython3.7m.so.1.0"));
+	assert_true(gp_frame_is_interpreter(NULL, "/opt/venv/bin/python"));
+	assert_true(gp_frame_is_interpreter(NULL, "/opt/bin/python3.13t"));
+	/* linked into another program */
+	assert_true(gp_frame_is_interpreter("_PyEval_EvalFrameDefault", "/usr/bin/blender"));
+	assert_true(gp_frame_is_interpreter("PyObject_CallMethod", "/usr/bin/blender"));
+	assert_true(gp_frame_is_interpreter("method_vectorcall_VARARGS_KEYWORDS", NULL));
+	assert_true(gp_frame_is_interpreter("slot_tp_call", NULL));
+	/* names that others bear too are theirs */
+	assert_false(gp_frame_is_interpreter("slot_tp_call", CPU));
+	assert_false(gp_frame_is_interpreter("run_mod", "/srv/job/simulate"));
+	assert_false(gp_frame_is_interpreter("_PyEval", "/srv/job/simulate"));
+	assert_false(gp_frame_is_interpreter("my_PyEval_EvalFrame", CPU));
+	assert_false(gp_frame_is_interpreter("THPVariable_add", BINDING));
+	assert_false(gp_frame_is_interpreter(NULL, BINDING));
+	assert_false(gp_frame_is_interpreter(NULL, "/usr/bin/python3-config-gpu"));
+	assert_false(gp_frame_is_interpreter(NULL, SITE "torch/lib/libtorch_python.so"));
+	assert_false(gp_frame_is_interpreter(NULL, "/srv/python3/job"));
+	assert_false(gp_frame_is_interpreter(NULL, NULL));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_forward_allocation),
+		cmocka_unit_test(a_backward_allocation),
+		cmocka_unit_test(gradients_that_are_added_up),
+		cmocka_unit_test(operators_beyond_the_engine),
+		cmocka_unit_test(forward_in_python_inside_a_node),
+		cmocka_unit_test(python_parts_stretches),
+		cmocka_unit_test(cxx_nodes),
+		cmocka_unit_test(collectives),
+		cmocka_unit_test(operators_with_overloads),
+		cmocka_unit_test(functions_that_are_no_operators),
+		cmocka_unit_test(libraries_behind_the_runtime),
+		cmocka_unit_test(calls_through_ctypes),
+		cmocka_unit_test(stacks_that_tell_nothing),
+		cmocka_unit_test(interpreter_frames),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,191 @@
+/*
+ * The trie of stacks: the same chain is the same id, others are others, whoever made them; a full
+ * table refuses and counts.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "record/stack_table.h"
+
+#define THREADS 4u
+#define CHAINS 20000u
+#define DEPTH 12u
+
+static struct gp_stack_entry *chunks[4];
+
+static int open_table(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++)
+		chunks[i] = calloc(GP_STACK_CHUNK, sizeof *chunks[i]);
+	return !gp_stack_table_open(4 * GP_STACK_CHUNK);
+}
+
+static int close_table(void **state)
+{
+	(void)state;
+	gp_stack_table_reset();
+	for (unsigned i = 0; i < 4; i++)
+		free(chunks[i]);
+	return 0;
+}
+
+static void without_chunk_nothing_is_made(void **state)
+{
+	(void)state;
+	assert_true(gp_stack_table_wants_chunk());
+	assert_int_equal(gp_stack_native(0, 0x1000, false), 0);
+	assert_int_equal(gp_stack_table_refused(), 1);
+	assert_int_equal(gp_stack_table_used(), 0);
+	assert_null(gp_stack_table_entry(1));
+}
+
+static unsigned lines_asked;
+
+static int32_t line_of(const void *object, int32_t offset)
+{
+	(void)object;
+	lines_asked++;
+	return 100 + offset;
+}
+
+static void same_fields_same_id(void **state)
+{
+	(void)state;
+	gp_stack_table_add_chunk(chunks[0]);
+	uint32_t outer = gp_stack_native(0, 0x1000, false),
+		 inner = gp_stack_native(outer, 0x2000, false);
+	assert_int_equal(gp_stack_native(0, 0x1000, false), outer);
+	assert_int_equal(gp_stack_native(outer, 0x2000, false), inner);
+	assert_int_not_equal(gp_stack_native(0, 0x2000, false), inner);
+	assert_int_not_equal(gp_stack_native(inner, 0x2000, false), inner);
+	assert_int_not_equal(gp_stack_native(outer, 0x2000, true), inner);
+	const struct gp_stack_python frame = { 0, 7, 10, false, 0 };
+	struct gp_stack_python other = frame;
+	uint32_t p = gp_stack_python(&frame, line_of, NULL);
+	assert_int_equal(gp_stack_python(&frame, line_of, NULL), p);
+	assert_int_equal(lines_asked, 1);
+	other.offset = 12;
+	assert_int_not_equal(gp_stack_python(&other, line_of, NULL), p);
+	other = frame;
+	other.is_entry = true;
+	assert_int_not_equal(gp_stack_python(&other, line_of, NULL), p);
+	other = frame;
+	other.bare_entries = 1;
+	assert_int_not_equal(gp_stack_python(&other, line_of, NULL), p);
+	other = frame;
+	other.code = 8;
+	assert_int_not_equal(gp_stack_python(&other, line_of, NULL), p);
+	assert_int_equal(lines_asked, 5);
+	assert_int_equal(gp_stack_table_entry(p)->python.line, 110);
+	uint32_t s = gp_stack_pair(inner, p, GP_WHY_WHOLE, GP_WHY_WHOLE);
+	assert_int_equal(gp_stack_pair(inner, p, GP_WHY_WHOLE, GP_WHY_WHOLE), s);
+	assert_int_not_equal(gp_stack_pair(inner, p, GP_WHY_WHOLE, GP_WHY_TRUNCATED), s);
+	assert_int_not_equal(gp_stack_pair(outer, p, GP_WHY_WHOLE, GP_WHY_WHOLE), s);
+	const struct gp_stack_entry *e = gp_stack_table_entry(s);
+	assert_int_equal(e->kind, GP_STACK_STACK);
+	assert_int_equal(e->stack.native, inner);
+	assert_int_equal(e->stack.python, p);
+	e = gp_stack_table_entry(inner);
+	assert_int_equal(e->parent, outer);
+	assert_int_equal(e->native.pc, 0x2000);
+	assert_int_equal(gp_stack_table_refused(), 0);
+}
+
+static void code_keeps_its_text(void **state)
+{
+	(void)state;
+	gp_stack_table_add_chunk(chunks[0]);
+	char text[200];
+	for (unsigned n = 0; n < sizeof text; n++)
+		text[n] = (char)('a' + n % 26);
+	for (uint32_t bytes = 1; bytes <= sizeof text; bytes++) {
+		assert_int_equal(gp_stack_code_find(0x5000, bytes), 0);
+		uint32_t id = gp_stack_code_add(0x5000, bytes, 17, text, bytes);
+		assert_int_equal(gp_stack_code_find(0x5000, bytes), id);
+		assert_int_equal(gp_stack_code_add(0x5000, bytes, 17, text, bytes), id);
+		const struct gp_stack_entry *e = gp_stack_table_entry(id);
+		assert_int_equal(e->code.first_line, 17);
+		assert_int_equal(gp_stack_table_entry(e->parent)->parent, bytes);
+		assert_memory_equal(gp_stack_table_entry(e->parent) + 1, text, bytes);
+	}
+}
+
+static void full_table_refuses_and_counts(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++)
+		gp_stack_table_add_chunk(chunks[i]);
+	assert_false(gp_stack_table_wants_chunk());
+	uint32_t made = 0, refused = 0;
+	for (uint64_t pc = 1; pc <= 5 * GP_STACK_CHUNK; pc++)
+		*(gp_stack_native(0, pc, false) ? &made : &refused) += 1;
+	assert_int_equal(made, 4 * GP_STACK_CHUNK - 1);
+	assert_int_equal(gp_stack_table_refused(), refused);
+	/* what is there is still found */
+	assert_int_not_equal(gp_stack_native(0, 1, false), 0);
+	assert_int_equal(gp_stack_table_refused(), refused);
+}
+
+static uint32_t ids[THREADS][CHAINS];
+
+static void *make_chains(void *number)
+{
+	uint32_t *out = ids[(uintptr_t)number];
+	for (uint32_t k = 0; k < CHAINS; k++) {
+		/* threads begin at different places, so that they meet */
+		uint32_t chain = (k + (uint32_t)(uintptr_t)number * (CHAINS / 7)) % CHAINS, id = 0;
+		for (uint32_t d = 0; d < DEPTH; d++)
+			id = gp_stack_native(id, 0x1000 + (d < DEPTH - 2 ? chain % 50 : chain) + d,
+					     false);
+		out[chain] = id;
+	}
+	return NULL;
+}
+
+static void threads_agree(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++)
+		gp_stack_table_add_chunk(chunks[i]);
+	pthread_t thread[THREADS];
+	for (uintptr_t t = 0; t < THREADS; t++)
+		assert_int_equal(pthread_create(&thread[t], NULL, make_chains, (void *)t), 0);
+	for (unsigned t = 0; t < THREADS; t++)
+		pthread_join(thread[t], NULL);
+	for (uint32_t chain = 0; chain < CHAINS; chain++) {
+		uint32_t id = ids[0][chain];
+		for (unsigned t = 0; t < THREADS; t++)
+			assert_int_equal(ids[t][chain], id);
+		for (uint32_t d = DEPTH; d-- > 0;) {
+			const struct gp_stack_entry *e = gp_stack_table_entry(id);
+			assert_int_equal(e->kind, GP_STACK_NATIVE);
+			assert_int_equal(e->native.pc,
+					 0x1000 + (d < DEPTH - 2 ? chain % 50 : chain) + d);
+			id = e->parent;
+		}
+		assert_int_equal(id, 0);
+	}
+	assert_int_equal(gp_stack_table_refused(), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(without_chunk_nothing_is_made, open_table,
+						close_table),
+		cmocka_unit_test_setup_teardown(same_fields_same_id, open_table, close_table),
+		cmocka_unit_test_setup_teardown(code_keeps_its_text, open_table, close_table),
+		cmocka_unit_test_setup_teardown(full_table_refuses_and_counts, open_table,
+						close_table),
+		cmocka_unit_test_setup_teardown(threads_agree, open_table, close_table),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,197 @@
+/*
+ * Files cut short and files with bytes changed, with debug information, packed, and symbols only:
+ * every look-up ends and says something that can be read. The changes are the same in each run.
+ */
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "read/symbolize.h"
+
+#define MOST 64u
+#ifndef FLIPS
+#define FLIPS 700u
+#endif
+
+struct image {
+	unsigned char *byte;
+	size_t bytes;
+};
+
+static char folder[PATH_MAX], damaged[64];
+static int memory; /* the damaged file */
+
+static struct image read_image(const char *name)
+{
+	char path[PATH_MAX];
+	assert_true((size_t)snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX);
+	int fd = open(path, O_RDONLY);
+	struct stat status;
+	if (fd < 0)
+		return (struct image){ 0 };
+	assert_int_equal(fstat(fd, &status), 0);
+	struct image image = { malloc((size_t)status.st_size), (size_t)status.st_size };
+	assert_non_null(image.byte);
+	assert_int_equal(read(fd, image.byte, image.bytes), image.bytes);
+	close(fd);
+	return image;
+}
+
+static void write_damaged(const unsigned char *byte, size_t bytes)
+{
+	assert_int_equal(ftruncate(memory, 0), 0);
+	assert_int_equal(pwrite(memory, byte, bytes, 0), bytes);
+}
+
+/* A bound of the work, so that a damaged file that took for ever would be seen as such. */
+static bool is_enough(void *context)
+{
+	unsigned *asked = context;
+	return ++*asked > 20000;
+}
+
+static unsigned named, unnamed;
+
+/* every 61st byte of the code, and places that it has not */
+static void look_at_all(size_t bytes)
+{
+	struct gp_symbolizer *s = gp_symbolizer_open();
+	assert_non_null(s);
+	gp_symbolizer_set_debug_root(s, "/nonexistent");
+	unsigned asked = 0;
+	gp_symbolizer_set_limit(s, is_enough, &asked);
+	const uint64_t base = 0x7f0000000000;
+	struct gp_module module = {
+		.path = damaged, .base = base, .bytes = bytes + 65536, .until = GP_ANY_TIME
+	};
+	assert_true(gp_symbolizer_add_module(s, &module));
+	for (uint64_t at = 0x1000; at < 0x1400; at += 61) {
+		struct gp_symbol got[MOST];
+		size_t count = gp_symbolizer_find(s, base + at, at & 1, got, MOST);
+		assert_in_range(count, 1, MOST);
+		for (size_t i = 0; i < count; i++) {
+			if (got[i].function != NULL)
+				assert_true(strlen(got[i].function) > 0);
+			if (got[i].file != NULL)
+				assert_true(strlen(got[i].file) < PATH_MAX);
+			assert_string_equal(got[i].module, damaged);
+			assert_true(got[i].is_unproved);
+		}
+		named += got[0].function != NULL;
+		unnamed += got[0].function == NULL;
+	}
+	assert_true(asked <= 20000);
+	gp_symbolizer_close(s);
+}
+
+static uint64_t next(uint64_t *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	*seed ^= *seed << 17;
+	return *seed;
+}
+
+static void change_bytes(const char *name)
+{
+	struct image whole = read_image(name);
+	if (whole.byte == NULL)
+		skip();
+	unsigned char *byte = malloc(whole.bytes);
+	assert_non_null(byte);
+	uint64_t seed = 0x9e3779b97f4a7c15;
+	named = unnamed = 0;
+	for (unsigned flip = 0; flip < FLIPS; flip++) {
+		memcpy(byte, whole.byte, whole.bytes);
+		for (unsigned n = 1 + flip % 8; n > 0; n--)
+			byte[next(&seed) % whole.bytes] ^= (unsigned char)(1 + next(&seed) % 255);
+		/* headers of sections stand at the end, those of the file at the start */
+		if (flip % 4 == 0)
+			byte[next(&seed) % 64] ^= (unsigned char)next(&seed);
+		if (flip % 4 == 1)
+			byte[whole.bytes - 1 - next(&seed) % 2400] ^= (unsigned char)next(&seed);
+		write_damaged(byte, whole.bytes);
+		look_at_all(whole.bytes);
+	}
+	/* most damage lies where it does no harm, and some does */
+	assert_true(named > FLIPS);
+	assert_true(unnamed > FLIPS);
+	free(byte);
+	free(whole.byte);
+}
+
+static void changed_debug_information(void **state)
+{
+	(void)state;
+	change_bytes("libplaces.so");
+}
+static void changed_packed_debug_information(void **state)
+{
+	(void)state;
+	change_bytes("libplaces_packed.so");
+}
+static void changed_cxx_debug_information(void **state)
+{
+	(void)state;
+	change_bytes("libplaces_cxx.so");
+}
+static void changed_symbols(void **state)
+{
+	(void)state;
+	change_bytes("libplaces_mini.so");
+}
+
+static void files_cut_short(void **state)
+{
+	(void)state;
+	static const char *const name[] = { "libplaces.so", "libplaces_packed.so",
+					    "libplaces_plain.so" };
+	for (unsigned n = 0; n < sizeof name / sizeof name[0]; n++) {
+		struct image whole = read_image(name[n]);
+		assert_non_null(whole.byte);
+		for (size_t bytes = 0; bytes < whole.bytes; bytes += 1 + whole.bytes / 97) {
+			write_damaged(whole.byte, bytes);
+			look_at_all(whole.bytes);
+		}
+		free(whole.byte);
+	}
+}
+
+static int find_folder(void **state)
+{
+	(void)state;
+	ssize_t n = readlink("/proc/self/exe", folder, sizeof folder - 1);
+	if (n <= 0)
+		return -1;
+	folder[n] = 0;
+	char *unit = dirname(folder), *build = dirname(unit);
+	memmove(folder, build, strlen(build) + 1);
+	strcat(folder, "/symbols");
+	memory = memfd_create("damaged", MFD_CLOEXEC);
+	snprintf(damaged, sizeof damaged, "/proc/self/fd/%d", memory);
+	return memory >= 0 ? 0 : -1;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(changed_debug_information),
+		cmocka_unit_test(changed_packed_debug_information),
+		cmocka_unit_test(changed_cxx_debug_information),
+		cmocka_unit_test(changed_symbols),
+		cmocka_unit_test(files_cut_short),
+	};
+	return cmocka_run_group_tests(tests, find_folder, NULL);
+}

@@ -1,0 +1,29 @@
+/* A stack as lines for a person and as JSON for a program. */
+#ifndef STACK_PRINT_H
+#define STACK_PRINT_H
+
+#include <stdio.h>
+
+#include "gpuprof.h"
+#include "json.h"
+
+/* How stacks are shown: a command's flags. */
+struct gp_stack_style {
+	bool is_native; /* the interpreter's own frames too */
+	bool is_bare;	/* addresses alone */
+};
+enum gp_stack_how gp_stack_style_how(const struct gp_stack_style *style);
+
+/* A frame on one line, without its end: "name (file:line)", "name [library.so]". */
+void gp_frame_print(FILE *out, const struct gp_frame *frame);
+/* A line a frame, innermost first, indented; nothing when the stack is not known. */
+void gp_stack_print(FILE *out, struct gp_recording *recording, uint32_t stack, int64_t at_ns,
+		    enum gp_stack_how how);
+/*
+ * The key "stack": a list of frames with `function`, `file`, `line`, `module`, and `address` where
+ * it is native; null: not known.
+ */
+void gp_stack_write(struct gp_json *json, struct gp_recording *recording, uint32_t stack,
+		    int64_t at_ns, enum gp_stack_how how);
+
+#endif
