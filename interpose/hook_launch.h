@@ -5,6 +5,7 @@
 #ifndef GP_HOOK_LAUNCH_H
 #define GP_HOOK_LAUNCH_H
 
+#include "../libgpuprof/record/stack_take.h"
 #include "capture.h"
 #include "context.h"
 #include "handle_table.h"
@@ -45,9 +46,11 @@ GP_HOT void gp_hook_launch(CUresult result, uint64_t time, struct gp_launch_shap
 	unsigned device = gp_device_of_stream(stream);
 	if (gp_unlikely(!gp_kernel_is_named(shape.function)) && result == CUDA_SUCCESS)
 		gp_kernel_name(shape.function, device);
+	const uint32_t caller = gp_stack_of_launch();
 	struct gp_record *r = gp_reserve_at(GP_LAUNCH, time);
 	if (gp_unlikely(!r))
 		return;
+	r->stack = caller;
 	if (gp_unlikely(gp_thread.head !=
 			head)) /* definitions came in between: a thread's times only grow */
 		r->time = gp_clock_now();

@@ -30,8 +30,10 @@ void gp_hook_alloc_failed(CUresult result, const struct gp_allocation *what)
 	int kept = errno;
 	struct gp_record failed = { 0 };
 	ask_free_bytes(result, &failed);
+	const uint32_t caller = gp_stack_of_alloc();
 	struct gp_record *r = gp_reserve(GP_ALLOC_FAILED);
 	if (r) {
+		r->stack = caller;
 		r->alloc_failed.bytes = what->bytes;
 		r->alloc_failed.stream = what->stream;
 		r->alloc_failed.free_bytes = failed.alloc_failed.free_bytes;
@@ -168,9 +170,11 @@ void gp_hook_map(CUresult result, uint64_t address, uint64_t bytes, uint64_t off
 		device = gp_device_current();
 	if (result != CUDA_SUCCESS)
 		return;
+	const uint32_t caller = gp_stack_of_alloc();
 	struct gp_record *r = gp_reserve(GP_MAP);
 	if (!r)
 		return;
+	r->stack = caller;
 	r->map.address = address;
 	r->map.bytes = bytes;
 	r->map.handle = handle;
@@ -183,9 +187,11 @@ void gp_hook_map(CUresult result, uint64_t address, uint64_t bytes, uint64_t off
 void gp_hook_unmap(uint64_t address, uint64_t bytes)
 {
 	gp_thread.last_free_order = GP_NOTHING_FREED;
+	const uint32_t caller = gp_stack_of_free();
 	struct gp_record *r = gp_reserve(GP_UNMAP);
 	if (!r)
 		return;
+	r->stack = caller;
 	r->unmap.address = address;
 	r->unmap.bytes = bytes;
 	r->space = GP_SPACE_MAPPED;

@@ -35,7 +35,7 @@ GP_HOT void gp_hook_alloc(CUresult result, uint64_t address, struct gp_allocatio
 		gp_hook_alloc_failed(result, &what);
 		return;
 	}
-	const uint32_t caller = gp_wants_stack() ? gp_stack_take() : 0;
+	const uint32_t caller = gp_stack_of_alloc();
 	struct gp_record *r = gp_reserve(GP_ALLOC);
 	if (gp_unlikely(!r))
 		return;
@@ -70,9 +70,11 @@ GP_HOT void gp_hook_free(enum gp_space space, uint64_t address, uint64_t stream)
 	gp_thread.last_free_order = GP_NOTHING_FREED;
 	if (!address || (GP_SPACES_HELD >> space & 1 && !gp_hook_release(space, address, &device)))
 		return;
+	const uint32_t caller = gp_stack_of_free();
 	struct gp_record *r = gp_reserve(GP_FREE);
 	if (gp_unlikely(!r))
 		return;
+	r->stack = caller;
 	r->free.address = address;
 	r->free.stream = stream;
 	r->space = (uint8_t)space;

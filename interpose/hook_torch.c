@@ -214,7 +214,7 @@ static void record_memory(void *block, int64_t bytes, uint64_t allocated, uint64
 	/* blocks that were there before us: our reconstruction cannot know them */
 	if (gp_unlikely(is_first) && (bytes < 0 || allocated != (uint64_t)bytes))
 		say_fact(GP_FACT_FRAMEWORK_LATE, 1, device, "");
-	uint32_t stack = kind != GP_BLOCK_FREE && gp_wants_stack() ? gp_stack_take() : 0;
+	uint32_t stack = kind == GP_BLOCK_FREE ? gp_stack_of_free() : gp_stack_of_alloc();
 	struct gp_record *r = gp_reserve(kind);
 	if (r) {
 		r->device = (uint8_t)device;
@@ -234,7 +234,7 @@ static void record_oom(int64_t bytes, uint64_t allocated, uint64_t reserved, uns
 	if (!gp_enter())
 		return;
 	need_tier();
-	uint32_t stack = gp_wants_stack() ? gp_stack_take() : 0;
+	uint32_t stack = gp_stack_of_alloc();
 	struct gp_record *r = gp_reserve(GP_OOM);
 	if (r) {
 		r->device = (uint8_t)device;

@@ -16,6 +16,7 @@
 
 #include "../libgpuprof/record/stack_take.h"
 #include "door_procaddress.h"
+#include "door_unwind.h"
 #include "elf_lookup.h"
 #include "mapped_symbol.h"
 #include "symbol_name.h"
@@ -296,6 +297,8 @@ bool gp_resolve(void)
 	is_resolving = 1;
 	gp_start();
 	bool is_there = resolve_now();
+	if (is_there && gp_doors_open)
+		gp_find_stacks();
 	dlerror();
 	is_resolving = 0;
 	errno = kept;
@@ -336,5 +339,14 @@ static void *in_process(void *context, const char *name)
 
 void gp_find_stacks(void)
 {
+	static _Atomic bool is_opened;
 	gp_stack_find(in_process, NULL);
+	if (!gp_settings.has_native || atomic_load_explicit(&is_opened, memory_order_relaxed) ||
+	    atomic_exchange(&is_opened, true))
+		return;
+	const char *why = gp_unwind_open(gp_settings.stack_depth, gp_settings.has_frame_pointers);
+	if (why)
+		gp_say(true, "stacks without native frames:", why);
+	else
+		gp_stack_native_opened();
 }

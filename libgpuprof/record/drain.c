@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "recorder.h"
-#include "stack_table.h"
 
 #define BLOCK_AGE_NS 1000000000u /* what there is after a second is written */
 #define MISSING_NS 100000000u /* a number in flight for longer is passed over: it will come late */
@@ -311,8 +310,7 @@ static bool turn(struct gp_recorder *r)
 			break;
 		gp_futex_wake(&r->progress);
 	}
-	if (r->define.entry && gp_stack_table_wants_chunk())
-		gp_ring_place_add_stacks(r);
+	gp_stacks_tend(r);
 	uint32_t rings = atomic_load(&gp_control->rings);
 	load_heads(r, rings);
 	gp_losses_tell(r);
@@ -475,8 +473,6 @@ static bool start(struct gp_recorder *r)
 	atomic_store(&r->views[0].ring->state, GP_RING_ACTIVE);
 	if (!name_rings(r))
 		return refuse(r, "cannot write", r->writer.path, errno);
-	if (r->define.entry)
-		gp_ring_place_add_stacks(r);
 	/* should that fail: it is tried again, and what is lost meanwhile is counted */
 	gp_segment_begin(r);
 	gp_list_add("", r->writer.path);
@@ -487,6 +483,7 @@ static bool start(struct gp_recorder *r)
 	else
 		gp_say(false, "the rings lie in", r->ring_path);
 	tell_facts(r);
+	gp_stacks_open(r);
 	return true;
 }
 

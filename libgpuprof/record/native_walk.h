@@ -34,6 +34,7 @@ struct gp_native_stack {
 	uint8_t end; /* enum gp_native_end */
 	/* the caller's, 0 in what was not met before; kept as long as the stack is remembered */
 	uint32_t id, id_generation;
+	uint64_t id_marks;
 	uintptr_t pc[GP_NATIVE_DEPTH];
 };
 
@@ -74,6 +75,15 @@ const struct gp_native_counts *gp_native_thread_counts(const struct gp_native_th
  */
 struct gp_native_stack *gp_native_stack_now(struct gp_native_thread *thread,
 					    const void *frame_address);
+
+/*
+ * Marks the frames of the stack just answered that the addresses on the stack, innermost first, lie
+ * in: bit k is frame k. `known`: the likely answer, which is cheaper to confirm. False: it cannot
+ * be told for all, as they are out of order. What lies in the outermost frame that was walked to, or
+ * beyond, is not marked: where that frame ends is not known.
+ */
+bool gp_native_stack_mark(const struct gp_native_stack *stack, const void *const *address,
+			  unsigned addresses, uint64_t known, uint64_t *marks);
 
 /* Walks and forgets, as if there were no memo: what the tests compare with. */
 struct gp_native_stack *gp_native_stack_walk(struct gp_native_thread *thread,

@@ -13,6 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "stack_take.h"
+
 #define START_WAIT_NS 500000000u /* a file system that hangs must not hang the job */
 #define RING_WAIT_NS 100000000u
 #define RING_RETRY_NS 1000000u
@@ -362,6 +364,7 @@ static void end_thread(void *thread)
 	if (t->ring && t->generation == gp_recorder.generation && atomic_load(&gp_local->word) != 0)
 		/* partner: acquire load in flush_due: the head that it then sees is the last */
 		atomic_store_explicit(&t->ring->state, GP_RING_RETIRED, memory_order_release);
+	gp_stack_thread_close(t);
 	t->ring = NULL;
 	t->head = t->limit = 0;
 	t->word = WORD_NEVER; /* a later destructor's event joins again */

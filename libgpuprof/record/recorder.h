@@ -53,6 +53,8 @@ struct gp_recorder {
 	struct gp_outgoing checkpoint, definition;
 	struct gp_stack_define define; /* entry is NULL: no stacks are taken */
 	uint32_t stack_chunks;
+	uint64_t stacks_tended_ns;
+	struct gp_module_watcher *modules; /* NULL: no native frames are taken */
 	uint64_t expected;  /* the next order number to apply */
 	uint64_t unwritten; /* 1 + lowest order of what no file took and no LOST told; 0: none */
 	uint64_t missing_since_ns; /* 0: not waiting for a number in flight */
@@ -98,6 +100,10 @@ bool gp_ring_place_grow(struct gp_recorder *recorder);
 /* One more chunk for the table of stacks, in a ring's place. */
 bool gp_ring_place_add_stacks(struct gp_recorder *recorder);
 void gp_ring_place_close(struct gp_recorder *recorder);
+
+/* stack_tend.c: once a turn, what stacks need: room, modules, a word on what cannot be had. */
+void gp_stacks_open(struct gp_recorder *recorder);
+void gp_stacks_tend(struct gp_recorder *recorder);
 
 /* drain.c */
 void *gp_drain_main(void *recorder);

@@ -1,11 +1,16 @@
 /*
- * Walks the calling thread's frames and turns them into an id. A thread remembers its last stack
- * with the ids of its frames: the next one mostly shares the outer part.
+ * Walks the calling thread's frames and turns them into an id. A thread remembers its last Python
+ * chain with the ids of its frames: the next one mostly shares the outer part. The memo of native
+ * stacks keeps their ids (native_walk.h). So that readers can lay both into each other, the native
+ * frames at which runs of Python frames stand are marked.
  */
 #include "stack_take.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
+#include "native_walk.h"
 #include "python_walk.h"
 #include "recorder.h"
 #include "stack_table.h"
@@ -22,13 +27,23 @@ struct known_frame {
 	uint32_t id;
 };
 
-/* A thread's own; the outermost frame first. */
-struct gp_stack_memo {
-	unsigned frames;
-	uint32_t stack; /* id of the whole; 0: none yet */
+/* A chain, and why it is as it is. */
+struct chain {
+	uint32_t id;
 	enum gp_stack_why why;
+};
+
+/* A thread's own. A forked child keeps it: `generation` says whose ids these are. */
+struct gp_stack_memo {
+	uint32_t generation;
+	uint32_t stack; /* id of the last pair; 0: none yet */
+	struct chain native, python;
+	struct gp_native_thread *walker;
+	unsigned frames; /* of the last Python chain, the outermost first */
 	struct known_frame frame[DEPTH];
 };
+
+static _Atomic bool has_walker;
 
 static enum gp_stack_why why_of(enum gp_python_reason reason)
 {
@@ -88,37 +103,137 @@ static uint32_t learn_frame(struct known_frame *known, const struct gp_python_fr
 	return id;
 }
 
-static struct gp_stack_memo *memo_of(struct gp_thread *t)
+/* ---- a thread's own ---- */
+
+/* Not gp_pages: a forked child goes on with it. */
+GP_COLD static struct gp_stack_memo *memo_open(void)
+{
+	const int error = errno;
+	void *pages = mmap(NULL, sizeof(struct gp_stack_memo), PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	errno = error;
+	return pages == MAP_FAILED ? NULL : pages;
+}
+
+/* The ids are those of another process. */
+GP_COLD static void memo_forget(struct gp_stack_memo *memo)
+{
+	memo->frames = 0;
+	memo->stack = 0;
+	memo->generation = gp_recorder.generation;
+}
+
+GP_HOT struct gp_stack_memo *memo_of(struct gp_thread *t)
 {
 	if (gp_unlikely(!t->memo))
-		t->memo = gp_pages(sizeof *t->memo);
+		t->memo = memo_open();
+	if (gp_unlikely(t->memo && t->memo->generation != gp_recorder.generation))
+		memo_forget(t->memo);
 	return t->memo;
 }
 
-uint32_t gp_stack_take(void)
+void gp_stack_thread_close(struct gp_thread *t)
 {
-	struct gp_stack_memo *memo = gp_settings.has_python ? memo_of(&gp_thread) : NULL;
-	if (!memo)
-		return 0;
-	struct gp_python_frame frame[DEPTH];
-	struct gp_python_walk walk;
-	unsigned frames = gp_python_walk(frame, gp_settings.stack_depth, &walk), same = 0;
-	enum gp_stack_why why = why_of(walk.reason);
+	const int error = errno;
+	if (!t->memo)
+		return;
+	gp_native_thread_close(t->memo->walker);
+	munmap(t->memo, sizeof *t->memo);
+	t->memo = NULL;
+	errno = error;
+}
+
+/* ---- the two chains ---- */
+
+GP_HOT struct chain take_python(struct gp_stack_memo *memo, const struct gp_python_frame *frame,
+				unsigned frames, enum gp_stack_why why)
+{
+	unsigned same = 0;
 	while (same < frames && same < memo->frames &&
 	       is_known(&memo->frame[same], &frame[frames - 1 - same]))
 		same++;
-	if (same == frames && same == memo->frames && why == memo->why && memo->stack)
-		return memo->stack;
 	uint32_t id = same ? memo->frame[same - 1].id : 0;
 	memo->frames = same;
 	for (unsigned k = same; k < frames; k++) {
 		id = learn_frame(&memo->frame[k], &frame[frames - 1 - k], id);
-		if (id == 0)
-			return memo->stack = gp_stack_pair(0, 0, GP_WHY_OFF, GP_WHY_TABLE_FULL);
+		if (gp_unlikely(id == 0))
+			return (struct chain){ 0, GP_WHY_TABLE_FULL };
 		memo->frames = k + 1;
 	}
-	memo->why = why;
-	return memo->stack = gp_stack_pair(0, id, GP_WHY_OFF, why);
+	return (struct chain){ id, why };
+}
+
+GP_COLD static struct chain learn_native(struct gp_native_stack *s, uint64_t marks,
+					 enum gp_stack_why why)
+{
+	uint32_t id = 0;
+	for (unsigned k = s->depth; k-- > 0;) {
+		id = gp_stack_native(id, s->pc[k], marks >> k & 1);
+		if (id == 0)
+			return (struct chain){ 0, GP_WHY_TABLE_FULL };
+	}
+	s->id = id;
+	s->id_marks = marks;
+	s->id_generation = gp_recorder.generation;
+	return (struct chain){ id, why };
+}
+
+GP_HOT struct chain take_native(struct gp_stack_memo *memo, const void *frame_address,
+				const struct gp_python_frame *frame, unsigned frames)
+{
+	static const enum gp_stack_why why[] = {
+		[GP_NATIVE_WHOLE] = GP_WHY_WHOLE,
+		[GP_NATIVE_TRUNCATED] = GP_WHY_TRUNCATED,
+		[GP_NATIVE_FOREIGN] = GP_WHY_NO_RULE,
+		[GP_NATIVE_BROKEN] = GP_WHY_BROKEN,
+	};
+	if (gp_unlikely(!memo->walker))
+		memo->walker = gp_native_thread_open();
+	struct gp_native_stack *s =
+		memo->walker ? gp_native_stack_now(memo->walker, frame_address) : NULL;
+	if (gp_unlikely(!s))
+		return (struct chain){ 0, memo->walker ? GP_WHY_GATE : GP_WHY_OFF };
+	const void *loop[DEPTH];
+	unsigned loops = 0;
+	for (unsigned k = 0; k < frames; k++)
+		if (frame[k].loop)
+			loop[loops++] = frame[k].loop;
+	uint64_t marks = 0;
+	const bool is_mine = s->id_generation == gp_recorder.generation;
+	/* where their order is strange no frame is marked: the Python chain follows the native one */
+	if (loops && !gp_native_stack_mark(s, loop, loops, is_mine ? s->id_marks : 0, &marks))
+		marks = 0;
+	if (gp_likely(is_mine && s->id_marks == marks))
+		return (struct chain){ s->id, why[s->end] };
+	return learn_native(s, marks, why[s->end]);
+}
+
+__attribute__((noinline)) uint32_t gp_stack_take(void)
+{
+	struct gp_stack_memo *memo = memo_of(&gp_thread);
+	if (gp_unlikely(!memo))
+		return 0;
+	struct gp_python_frame frame[DEPTH];
+	struct gp_python_walk walk;
+	unsigned frames = 0;
+	struct chain native = { 0, GP_WHY_OFF }, python = native;
+	if (gp_settings.has_python) {
+		frames = gp_python_walk(frame, gp_settings.stack_depth, &walk);
+		python = take_python(memo, frame, frames, why_of(walk.reason));
+	}
+	if (gp_settings.has_native && atomic_load_explicit(&has_walker, memory_order_relaxed))
+		native = take_native(memo, __builtin_frame_address(0), frame, frames);
+	if (memo->stack && native.id == memo->native.id && python.id == memo->python.id &&
+	    native.why == memo->native.why && python.why == memo->python.why)
+		return memo->stack;
+	memo->native = native;
+	memo->python = python;
+	return memo->stack = gp_stack_pair(native.id, python.id, native.why, python.why);
+}
+
+void gp_stack_native_opened(void)
+{
+	atomic_store_explicit(&has_walker, true, memory_order_relaxed);
 }
 
 void gp_stack_find(void *(*lookup)(void *context, const char *name), void *context)

@@ -7,22 +7,36 @@
 #include "record.h"
 #include "settings.h"
 
-/* Whether memory events carry a stack. */
-GP_HOT bool gp_wants_stack(void)
-{
-	return gp_settings.has_python;
-}
-
 /*
- * Id of the calling thread's stack; 0: none was asked for, or there is no room for it. What repeats
- * is recognised frame by frame from the outermost on, so a new stack costs what is new in it.
+ * Id of the calling thread's stack, frames of this object left out; 0: there is no room for it. The
+ * native chain is looked up as a whole, in the Python chain what repeats is recognised frame by
+ * frame from the outermost on, so a new stack costs what is new in it. Before gp_reserve: no order
+ * number may be in flight meanwhile.
  */
 uint32_t gp_stack_take(void);
+
+/* The same by kind of event; 0 where none was asked for. */
+GP_HOT uint32_t gp_stack_of_alloc(void) /* failures too */
+{
+	return gp_unlikely(gp_settings.has_alloc_stacks) ? gp_stack_take() : 0;
+}
+GP_HOT uint32_t gp_stack_of_free(void)
+{
+	return gp_unlikely(gp_settings.has_free_stacks) ? gp_stack_take() : 0;
+}
+GP_HOT uint32_t gp_stack_of_launch(void)
+{
+	return gp_unlikely(gp_settings.has_launch_stacks) ? gp_stack_take() : 0;
+}
 
 /*
  * Looks for the interpreter, by its exported names: where the loader may be entered, so at a door.
  * Costs nothing once it is found or when no stacks are asked for.
  */
 void gp_stack_find(void *(*lookup)(void *context, const char *name), void *context);
+/* Native frames can be walked from now on: gp_native_open has succeeded. */
+void gp_stack_native_opened(void);
+/* What this thread keeps is given back: when it ends. */
+void gp_stack_thread_close(struct gp_thread *thread);
 
 #endif

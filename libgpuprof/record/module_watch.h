@@ -1,0 +1,15 @@
+/*
+ * Which file's code lies where, told as MODULE definitions when it comes and when it goes: read
+ * from /proc/self/maps and from the mapped headers, without the loader. Drain thread only.
+ */
+#ifndef GP_MODULE_WATCH_H
+#define GP_MODULE_WATCH_H
+
+#include "recorder.h"
+
+/* False: no memory; nothing is told then. */
+bool gp_module_watch_open(struct gp_recorder *recorder);
+/* Looks again when the loader has loaded something, else now and then. */
+void gp_module_watch(struct gp_recorder *recorder);
+
+#endif
