@@ -27,10 +27,10 @@ record() {
 		"$python" -B "$here/allocate.py" "$work/$1.said" "$2" $3 >"$work/$1.out" 2>&1
 }
 
-# judge NAME DEPTH: the whole recording
+# judge NAME DEPTH [merged]: the whole recording
 judge() {
-	"$build/gpuprof" dump --json --bare --kind alloc "$work/$1.gpr" >"$work/$1.dumped" 2>"$work/$1.err"
-	if why=$("$python" "$here/compare.py" "$work/$1.dumped" "$work/$1.said" "$2" 2>&1); then
+	"$build/gpuprof" dump --json --native --kind alloc "$work/$1.gpr" >"$work/$1.dumped" 2>"$work/$1.err"
+	if why=$("$python" "$here/compare.py" "$work/$1.dumped" "$work/$1.said" "$2" $3 2>&1); then
 		say pass "$1" "$why"
 	else
 		say fail "$1" "$why"
@@ -48,20 +48,23 @@ for python in $PYTHONS; do
 	case $version in
 	2.* | 3.[0-7]) continue ;;
 	esac
-	settings=GPUPROF_STACKS=python
+	settings=GPUPROF_STACKS=all
 	record "$number-python$version" 3
-	judge "$number-python$version" 64
+	judge "$number-python$version" 64 merged
 done
 python=$(command -v python3)
 settings=GPUPROF_STACKS=python
+record python_alone 3
+judge python_alone 64
+settings=GPUPROF_STACKS=all
 record killed 3 kill
-judge killed 64
-settings="GPUPROF_STACKS=python GPUPROF_STACK_DEPTH=5"
+judge killed 64 merged
+settings="GPUPROF_STACKS=all GPUPROF_STACK_DEPTH=5"
 record shallow 1
 judge shallow 5
-settings="GPUPROF_STACKS=python GPUPROF_RING=1M"
+settings="GPUPROF_STACKS=all GPUPROF_RING=1M"
 record wrapped 6000
-judge wrapped 64
+judge wrapped 64 merged
 "$build/gpuprof" info --json "$work/wrapped.gpr" | grep -q '"kept_from_ns": 0,' &&
 	say fail wrapped "nothing was overwritten"
 exit $failed

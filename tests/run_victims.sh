@@ -1,11 +1,13 @@
 #!/bin/sh
 # Runs each victim twice, bare and recorded, and compares: stdout, stderr, exit status; then judges the recordings
-# by the victim's own claims.  run_victims.sh BUILD [NAME...]   (FULL=1: the full counts of tests/victims/runs)
+# by the victim's own claims.  run_victims.sh BUILD [NAME...]   (FULL=1: the full counts of tests/victims/runs;
+# STACKS=all: with stacks on every memory event, which must change nothing)
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 shift
 [ $# -gt 0 ] || set -- $(cd "$build/victims" && ls | grep -v '\.d$')
-work=$build/run/victims
+suite=victim${STACKS:+_with_stacks}
+work=$build/run/$suite
 mkdir -p "$work"
 results=${RESULTS:-$work/results}
 failed=0
@@ -16,7 +18,7 @@ column() {
 }
 
 say() {
-	echo "$1 victim/$2 $3" >>"$results"
+	echo "$1 $suite/$2 $3" >>"$results"
 	[ "$1" = pass ] || echo "$1 $2: $3"
 	[ "$1" != fail ] || failed=1
 }
@@ -83,7 +85,7 @@ for name in "$@"; do
 	for _ in 1 2 3; do
 		rm -f "$dir"/*.gpr "$dir/claims"
 		run "$name" "$dir" recorded "$fake" LD_PRELOAD="$build/libgpuprof.so" GPUPROF_OUTPUT="$dir/%p-%t.gpr" \
-			VICTIM_CLAIMS="$dir/claims" $environment
+			VICTIM_CLAIMS="$dir/claims" ${STACKS:+GPUPROF_STACKS=$STACKS GPUPROF_STACK_EVENTS=memory} $environment
 		judge "$name" "$dir" && break
 		grep -q 'lost_memory = 0' "$dir/verdict" 2>/dev/null || break
 		echo "again $name: $why"

@@ -2,7 +2,7 @@
 STORM_KILLS ?= 12
 FULL        ?=
 RESULTS     := $(abspath $(BUILD))/run/results
-SUITES      := unit cli format python stacks shell victim failures driver_failures interposers namespaces storm/kill_points storm/sigkill
+SUITES      := unit cli format python stacks shell victim victim_with_stacks failures driver_failures interposers namespaces storm/kill_points storm/sigkill
 
 $(BUILD)/fake/libconstructor.so: tests/fake/constructor.c
 	@mkdir -p $(@D)
@@ -43,6 +43,7 @@ check: $(TESTED) ## run every test that needs no GPU
 	-@RESULTS=$(RESULTS) tests/run_stacks.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_shell.sh $(BUILD)
 	-@RESULTS=$(RESULTS) FULL=$(FULL) tests/run_victims.sh $(BUILD)
+	-@RESULTS=$(RESULTS) FULL=$(FULL) STACKS=all tests/run_victims.sh $(BUILD)
 	-@RESULTS=$(RESULTS) CALLS_MAX=$(if $(FULL),1000,30) tests/run_failures.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_driver_failures.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_interposers.sh $(BUILD)
@@ -55,6 +56,7 @@ check-units: $(UNIT) ## run the unit tests only
 	@tests/run_units.sh $(BUILD)
 check-victims: $(TESTED) ## run the victims only (VICTIM=name: one)
 	@FULL=$(FULL) tests/run_victims.sh $(BUILD) $(VICTIM)
+	@FULL=$(FULL) STACKS=all tests/run_victims.sh $(BUILD) $(VICTIM)
 check-failures: $(TESTED) ## let each system call of the library fail, and each driver call of its own
 	@tests/run_failures.sh $(BUILD)
 	@tests/run_driver_failures.sh $(BUILD)

@@ -1,17 +1,50 @@
-"""Stacks of the allocations of a recording against what Python said of them: compare.py DUMPED EXPECTED DEPTH
+"""Stacks of the allocations of a recording against what Python said of them.
 
-DUMPED: lines of `gpuprof dump --json --kind alloc`; EXPECTED has the last 20,000 at most.
+compare.py DUMPED EXPECTED DEPTH [merged]
+
+DUMPED: lines of `gpuprof dump --json --native --kind alloc`; EXPECTED has the last 20,000 at most. `merged`: the native
+frames must be there, and a run of Python frames stands inward of each frame of the interpreter's loop, nowhere else.
 """
 import json
 import sys
+
+LOOP = "_PyEval_EvalFrameDefault"
+
+
+def callers(stack):
+    """Native functions without what was inlined into them, Python frames as None."""
+    kept = []
+    for k, frame in enumerate(stack):
+        if "address" not in frame:
+            kept.append(None)
+        elif k + 1 == len(stack) or stack[k + 1].get("address") != frame["address"]:
+            kept.append(frame["function"] or "")
+    return kept
+
+
+def has_loops(stack):
+    return any((frame["function"] or "").startswith(LOOP) for frame in stack)
+
+
+def misplaced(stack):
+    names = callers(stack)
+    for k, name in enumerate(names):
+        is_loop = name is not None and name.startswith(LOOP)
+        follows_python = k > 0 and names[k - 1] is None
+        if name is not None and is_loop != follows_python:
+            return names
+    return None if names and names[-1] is not None else names
+
 
 dumped = [json.loads(line) for line in open(sys.argv[1])]
 said = json.load(open(sys.argv[2]))
 if len(said) >= 20000:
     dumped = dumped[-len(said) :]
 depth = int(sys.argv[3])
+is_merged = sys.argv[4:] == ["merged"]
 if not dumped or (len(said) < 20000 and len(said) != len(dumped)):
     sys.exit("%d allocations recorded, %d said" % (len(dumped), len(said)))
+named = 0
 for event, frames in zip(dumped, said[-len(dumped) :]):
     stack = event.get("stack")
     if stack is None:
@@ -19,4 +52,15 @@ for event, frames in zip(dumped, said[-len(dumped) :]):
     got = [[f["function"], f["file"], f["line"]] for f in stack if "address" not in f]
     if got != frames[:depth]:
         sys.exit("at %d ns\n got  %s\n said %s" % (event["at_ns"], got, frames[:depth]))
-print("%d stacks, %d of them different" % (len(said), len({json.dumps(s) for s in said})))
+    if not is_merged:
+        continue
+    if len(got) == len(stack):
+        sys.exit("no native frame at %d ns" % event["at_ns"])
+    # a chain that is cut has Python frames beyond it; an interpreter without symbols has no names
+    if len(frames) < 10 and has_loops(stack):
+        named += 1
+        wrong = misplaced(stack)
+        if wrong:
+            sys.exit("at %d ns Python stands at the wrong frames: %s" % (event["at_ns"], wrong))
+text = "%d stacks, %d of them different" % (len(said), len({json.dumps(s) for s in said}))
+print(text + (", %d merged by name" % named if is_merged else ""))
