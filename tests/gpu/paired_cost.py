@@ -2,8 +2,9 @@
 
 Short blocks of steps alternate between recording on and off in the order ABBA, so that drift of
 clocks, heat and neighbours falls on both alike. Off and on are set through the process's own control
-page. Each ABBA quad gives one slow-down; their trimmed mean (10% at each end) has a 95% interval by
-Student's t, printed beside the plain mean. Run under the preload.
+page; the first step after each switch does not count. Each ABBA quad gives one slow-down, of the
+medians of its blocks; the quads' trimmed mean (10% at each end) has a 95% interval by Student's t,
+printed beside the plain mean. --json keeps every step's time. Run under the preload.
 """
 import argparse
 import gc
@@ -30,7 +31,7 @@ def parse():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--control-level", required=True, help="the program control_level")
     p.add_argument("--seconds", type=float, default=60)
-    p.add_argument("--steps", type=int, default=8, help="steps a block")
+    p.add_argument("--steps", type=int, default=3, help="steps a block that count")
     p.add_argument("--limit", type=float, default=0.01)
     p.add_argument("--null", action="store_true", help="off against off: what the method itself shows")
     p.add_argument("--json", help="file for the figures")
@@ -53,10 +54,14 @@ class Bench:
         self.job = Job(shape)
         g = torch.Generator().manual_seed(1)
         self.x, self.y = (torch.randint(VOCABULARY, (1, 64), generator=g).cuda() for _ in range(2))
+        self.raw = []  # [level, nanoseconds of each step] of each block
         self.environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
 
     def switch(self, level):
-        subprocess.run([self.args.control_level, self.ring, str(level)], check=True, env=self.environment)
+        self.control.stdin.write(f"{level}\n")
+        self.control.stdin.flush()
+        if self.control.stdout.readline() != f"{level}\n":
+            raise SystemExit(f"FAIL cost: level {level} did not come into force")
 
     def steps(self, number):
         times = []
@@ -69,13 +74,16 @@ class Bench:
 
     def block(self, level):
         self.switch(level)
-        self.steps(2)
-        return statistics.median(self.steps(self.args.steps))
+        self.steps(1)
+        times = self.steps(self.args.steps)
+        self.raw.append([level, *times])
+        return statistics.median(times)
 
     def run(self):
         on = OFF if self.args.null else EVERYTHING
         self.steps(20)
-        self.ring = ring_file()
+        self.control = subprocess.Popen([self.args.control_level, ring_file()], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, env=self.environment)
         quads, end = [], time.monotonic() + self.args.seconds
         while time.monotonic() < end:
             # the first of a quad alternates too
@@ -87,6 +95,8 @@ class Bench:
             with_on, with_off = (inner, outer) if len(quads) % 2 else (outer, inner)
             quads.append((with_on / with_off - 1, with_off / 2))
         self.switch(EVERYTHING)
+        self.control.stdin.close()
+        self.control.wait()
         return quads
 
 
@@ -132,7 +142,7 @@ def main():
     }
     if args.json:
         with open(args.json, "w") as f:
-            json.dump(figures, f)
+            json.dump(figures | {"blocks": bench.raw}, f)
     good = args.null or figures["upper95"] <= args.limit
     print(f"{'PASS' if good else 'FAIL'} cost{' (null)' if args.null else ''}: slow-down of a "
           f"{figures['step_ms']:.2f} ms step: {mean:+.3%}, 95% interval {mean - half:+.3%} to "
