@@ -12,7 +12,7 @@
 #define CAPTURES_KNOWN 64u
 #define WAIT_TURNS 10000u
 
-_Atomic uint32_t gp_captures;
+_Atomic uint32_t gp_captures GP_HOT_DATA;
 static _Atomic uint32_t calling;
 static _Atomic uint64_t origins[CAPTURES_KNOWN];
 static _Atomic uint32_t unplaced; /* captures that found no place in origins */

@@ -10,10 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../libgpuprof/record/hot.h"
 #include "cuda_types.h"
 
 /* How many captures are under way in the process. */
-extern _Atomic uint32_t gp_captures __attribute__((visibility("hidden")));
+extern _Atomic uint32_t gp_captures GP_HOT_DATA __attribute__((visibility("hidden")));
 
 static inline bool gp_is_capturing(void)
 {

@@ -24,8 +24,8 @@
 #define NOWHERE 0x7fu
 #define PLACE(b) ((b)&0x7fu)
 
-_Atomic uint32_t gp_context_epoch = 1;
-_Atomic uint64_t gp_stream_epoch = 1;
+_Atomic uint32_t gp_context_epoch GP_HOT_DATA = 1;
+_Atomic uint64_t gp_stream_epoch GP_HOT_DATA = 1;
 
 static struct gp_handle_bucket contexts[1u << CONTEXT_BITS];
 static struct gp_handle_bucket streams[1u << STREAM_BITS];

@@ -11,8 +11,8 @@
 #include "cuda_types.h"
 
 /* Raised when a context ends (24 bits, never 0) or a stream does: what threads remember is void. */
-extern _Atomic uint32_t gp_context_epoch __attribute__((visibility("hidden")));
-extern _Atomic uint64_t gp_stream_epoch __attribute__((visibility("hidden")));
+extern _Atomic uint32_t gp_context_epoch GP_HOT_DATA __attribute__((visibility("hidden")));
+extern _Atomic uint64_t gp_stream_epoch GP_HOT_DATA __attribute__((visibility("hidden")));
 
 GP_COLD unsigned gp_device_current_slow(void);
 GP_COLD unsigned gp_device_of_stream_slow(uint64_t stream);

@@ -9,8 +9,11 @@
 
 #define WAITING 1024u
 
-struct gp_handle_bucket gp_kernels[1u << GP_KERNEL_BITS];
-_Atomic uint8_t gp_kernel_generation = 1;
+#define KERNEL_BITS 14u /* 65,536 kernels */
+
+static struct gp_handle_bucket kernels[1u << KERNEL_BITS];
+_Atomic uint64_t gp_kernels_recent[GP_KERNELS_RECENT] GP_HOT_DATA;
+_Atomic uint8_t gp_kernel_generation GP_HOT_DATA = 1;
 
 /* Kernels first launched during a capture. */
 static _Atomic uint64_t waiting[WAITING];
@@ -24,6 +27,17 @@ static void wait_for_end(uint64_t function)
 			return;
 	if (count < WAITING && (count = atomic_fetch_add(&waiting_count, 1)) < WAITING)
 		atomic_store(&waiting[count], function);
+}
+
+bool gp_kernel_is_named_slow(uint64_t function)
+{
+	uint8_t generation = atomic_load_explicit(&gp_kernel_generation, memory_order_relaxed);
+	if (!gp_handle_has(kernels, KERNEL_BITS, function, generation))
+		return false;
+	/* an entry of an older generation matches nobody, so any of them may be lost */
+	atomic_store_explicit(gp_kernel_recent(function), function << 8 | generation,
+			      memory_order_relaxed);
+	return true;
 }
 
 /* Inside the gate. The runtime passes a CUkernel where a CUfunction is asked for. */
@@ -53,7 +67,7 @@ void gp_kernel_name(uint64_t function, unsigned device)
 				    .device = (uint8_t)device,
 				    .kernel.handle = function };
 	if (gp_define_sure(&record, name, strlen(name)))
-		gp_handle_put(gp_kernels, GP_KERNEL_BITS, function, generation);
+		gp_handle_put(kernels, KERNEL_BITS, function, generation);
 	gp_calls_end();
 	errno = kept;
 }
@@ -77,8 +91,11 @@ void gp_kernel_forget(void)
 	for (uint32_t k = 0; k < WAITING && k < atomic_load(&waiting_count); k++)
 		atomic_store(&waiting[k], 0);
 	/* entries of 255 generations ago would come back to life */
-	if (atomic_fetch_add(&gp_kernel_generation, 1) == UINT8_MAX)
-		gp_handle_clear(gp_kernels, GP_KERNEL_BITS);
+	if (atomic_fetch_add(&gp_kernel_generation, 1) != UINT8_MAX)
+		return;
+	gp_handle_clear(kernels, KERNEL_BITS);
+	for (unsigned k = 0; k < GP_KERNELS_RECENT; k++)
+		atomic_store(&gp_kernels_recent[k], 0);
 }
 
 void gp_hook_launch_ex(CUresult result, uint64_t time, CUfunction function,

@@ -10,11 +10,15 @@
 #include "context.h"
 #include "handle_table.h"
 
-/* Functions whose names are recorded, in this generation: addresses are reused after an unload. */
-#define GP_KERNEL_BITS 14u /* 65,536 kernels */
-extern struct gp_handle_bucket gp_kernels[1u << GP_KERNEL_BITS]
+/*
+ * Functions whose names are recorded, in this generation: addresses are reused after an unload.
+ * Those of the last launches once more, function << 8 | generation, where they cost no page of
+ * their own.
+ */
+#define GP_KERNELS_RECENT 128u
+extern _Atomic uint64_t gp_kernels_recent[GP_KERNELS_RECENT] GP_HOT_DATA
 	__attribute__((visibility("hidden")));
-extern _Atomic uint8_t gp_kernel_generation __attribute__((visibility("hidden")));
+extern _Atomic uint8_t gp_kernel_generation GP_HOT_DATA __attribute__((visibility("hidden")));
 
 /* Records the name of `function`, or postpones it while a capture is under way. */
 GP_COLD void gp_kernel_name(uint64_t function, unsigned device);
@@ -32,10 +36,20 @@ struct gp_launch_shape {
 	uint32_t variant; /* enum gp_launch */
 };
 
+/* Looks among all of them. */
+bool gp_kernel_is_named_slow(uint64_t function);
+
+GP_HOT _Atomic uint64_t *gp_kernel_recent(uint64_t function)
+{
+	return &gp_kernels_recent[function * 0x9e3779b97f4a7c15u /
+				  (UINT64_MAX / GP_KERNELS_RECENT + 1)];
+}
+
 GP_HOT bool gp_kernel_is_named(uint64_t function)
 {
-	uint8_t generation = atomic_load_explicit(&gp_kernel_generation, memory_order_relaxed);
-	return gp_handle_has(gp_kernels, GP_KERNEL_BITS, function, generation);
+	uint64_t generation = atomic_load_explicit(&gp_kernel_generation, memory_order_relaxed);
+	uint64_t seen = atomic_load_explicit(gp_kernel_recent(function), memory_order_relaxed);
+	return gp_likely(seen == (function << 8 | generation)) || gp_kernel_is_named_slow(function);
 }
 
 /* After the call; `time` was taken before it. */

@@ -58,7 +58,7 @@ static struct {
 	_Atomic(report_memory_3 *) memory_3;
 	_Atomic(report_oom *) oom;
 	_Atomic bool is_searched;
-} original;
+} original GP_HOT_DATA;
 
 /*
  * What each device's allocator carried in its last report. Its lock orders the reports of one
@@ -68,7 +68,7 @@ struct totals {
 	_Atomic uint64_t allocated, reserved;
 	_Atomic bool is_seen;
 };
-static struct totals last[GP_DEVICES];
+static struct totals last[GP_DEVICES] GP_HOT_DATA;
 
 /*
  * The first choice is a file named libc10.so*; builds that merge c10 into another library come
@@ -166,30 +166,29 @@ static void say_fact(enum gp_fact key, uint64_t value, unsigned device, const ch
  * the same totals as the one before tells of a block that was live already (restoring a checkpoint
  * of a graph's pool does that).
  */
-static enum gp_kind kind_of(unsigned device, int64_t bytes, uint64_t allocated, uint64_t reserved)
+GP_HOT enum gp_kind kind_of(const struct totals *t, int64_t bytes, uint64_t allocated,
+			    uint64_t reserved)
 {
-	struct totals *t = &last[device];
-	bool is_same = atomic_load_explicit(&t->is_seen, memory_order_relaxed) &&
-		       atomic_load_explicit(&t->allocated, memory_order_relaxed) == allocated &&
-		       atomic_load_explicit(&t->reserved, memory_order_relaxed) == reserved;
-	atomic_store_explicit(&t->allocated, allocated, memory_order_relaxed);
-	atomic_store_explicit(&t->reserved, reserved, memory_order_relaxed);
-	atomic_store_explicit(&t->is_seen, true, memory_order_relaxed);
 	if (bytes < 0)
 		return GP_BLOCK_FREE;
+	bool is_same = atomic_load_explicit(&t->allocated, memory_order_relaxed) == allocated &&
+		       atomic_load_explicit(&t->reserved, memory_order_relaxed) == reserved &&
+		       atomic_load_explicit(&t->is_seen, memory_order_relaxed);
 	return is_same ? GP_BLOCK_AGAIN : GP_BLOCK_ALLOC;
 }
 
-/*
- * Once a process, at its first recorded report; a forked child has a pid of its own in its control
- * page.
- */
-static _Atomic uint32_t said_pid;
+GP_HOT void keep_totals(struct totals *t, uint64_t allocated, uint64_t reserved)
+{
+	atomic_store_explicit(&t->allocated, allocated, memory_order_relaxed);
+	atomic_store_explicit(&t->reserved, reserved, memory_order_relaxed);
+	atomic_store_explicit(&t->is_seen, true, memory_order_relaxed);
+}
 
-GP_COLD static void say_tier(uint32_t pid)
+/* Once a process, at its first recorded report; a forked child's word is 0 again. */
+GP_COLD static void say_tier(void)
 {
 	char version[64];
-	if (atomic_exchange_explicit(&said_pid, pid, memory_order_relaxed) == pid)
+	if (atomic_exchange_explicit(&gp_local->is_tier_said, 1, memory_order_relaxed))
 		return; /* another thread was first */
 	say_fact(GP_FACT_TIER_A, 1, GP_DEVICE_UNKNOWN, "");
 	if (gp_torch_version(version, sizeof version))
@@ -198,25 +197,38 @@ GP_COLD static void say_tier(uint32_t pid)
 
 GP_HOT void need_tier(void)
 {
-	uint32_t pid = gp_control->pid;
-	if (gp_unlikely(atomic_load_explicit(&said_pid, memory_order_relaxed) != pid))
-		say_tier(pid);
+	if (gp_unlikely(!atomic_load_explicit(&gp_local->is_tier_said, memory_order_relaxed)))
+		say_tier();
+}
+
+/* Blocks that were there before us: our reconstruction cannot know them. */
+GP_COLD static void say_late(int64_t bytes, uint64_t allocated, unsigned device)
+{
+	if (bytes < 0 || allocated != (uint64_t)bytes)
+		say_fact(GP_FACT_FRAMEWORK_LATE, 1, device, "");
 }
 
 static void record_memory(void *block, int64_t bytes, uint64_t allocated, uint64_t reserved,
 			  unsigned device)
 {
-	bool is_first = !atomic_load_explicit(&last[device].is_seen, memory_order_relaxed);
-	enum gp_kind kind = kind_of(device, bytes, allocated, reserved);
-	if (!gp_enter())
+	struct totals *t = &last[device];
+	enum gp_kind kind = kind_of(t, bytes, allocated, reserved);
+	bool is_first = !atomic_load_explicit(&t->is_seen, memory_order_relaxed);
+	struct gp_record *r = NULL;
+	uint32_t stack = 0;
+	bool is_recording = gp_enter();
+	if (is_recording) {
+		need_tier();
+		if (gp_unlikely(is_first))
+			say_late(bytes, allocated, device);
+		stack = kind == GP_BLOCK_FREE ? gp_stack_of_free() : gp_stack_of_alloc();
+		r = gp_reserve(kind);
+	}
+	/* after the order number was taken: a locked instruction waits for the stores before it */
+	keep_totals(t, allocated, reserved);
+	if (!is_recording)
 		return;
-	need_tier();
-	/* blocks that were there before us: our reconstruction cannot know them */
-	if (gp_unlikely(is_first) && (bytes < 0 || allocated != (uint64_t)bytes))
-		say_fact(GP_FACT_FRAMEWORK_LATE, 1, device, "");
-	uint32_t stack = kind == GP_BLOCK_FREE ? gp_stack_of_free() : gp_stack_of_alloc();
-	struct gp_record *r = gp_reserve(kind);
-	if (r) {
+	if (gp_likely(r)) {
 		r->device = (uint8_t)device;
 		r->stack = stack;
 		/* BLOCK_ALLOC, BLOCK_FREE and BLOCK_AGAIN have the same fields */

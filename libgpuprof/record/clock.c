@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-bool gp_clock_is_tsc;
+bool gp_clock_is_tsc GP_HOT_DATA;
 
 void gp_clock_init(void)
 {

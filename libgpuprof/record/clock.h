@@ -7,11 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
+
+#include "hot.h"
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
 
-extern bool gp_clock_is_tsc __attribute__((visibility("hidden")));
+extern bool gp_clock_is_tsc GP_HOT_DATA __attribute__((visibility("hidden")));
 
 static inline uint64_t gp_clock_raw_ns(clockid_t clock)
 {

@@ -20,26 +20,30 @@
 
 #include "../format/layout.h"
 #include "clock.h"
+#include "hot.h"
 
-#define gp_likely(x) __builtin_expect(!!(x), 1)
-#define gp_unlikely(x) __builtin_expect(!!(x), 0)
-#define GP_HOT static inline __attribute__((always_inline))
-#define GP_COLD __attribute__((noinline, cold))
 #define GP_SLOTS_AHEAD 4u
 
-/* A thread's own state: initial-exec TLS, at most 512 bytes in all. */
+/* Events that carry the caller's stack. */
+enum gp_stack_on { GP_STACK_ON_ALLOC = 1, GP_STACK_ON_FREE = 2, GP_STACK_ON_LAUNCH = 4 };
+
+/*
+ * A thread's own state: initial-exec TLS, at most 512 bytes in all. The first line is what a
+ * recorded event needs.
+ */
 struct gp_thread {
-	uint32_t depth;	      /* > 0: inside one of our wrappers */
-	uint32_t word;	      /* gp_local->word that this state was made for */
-	struct gp_ring *ring; /* NULL: none yet, or not recording */
-	uint64_t head;	      /* own copy of ring->head */
+	_Alignas(64) uint32_t depth; /* > 0: inside one of our wrappers */
+	uint32_t word;		     /* gp_local->word that this state was made for */
+	struct gp_ring *ring;	     /* NULL: none yet, or not recording */
+	uint64_t head;		     /* own copy of ring->head */
 	uint64_t limit; /* reserve is fast while head < limit: tail as last seen + GP_RING_SLOTS */
 	uint32_t level; /* enum gp_level in force for this thread */
 	uint32_t device_epoch;	       /* interpose's: see context.h */
-	uint64_t context;	       /* interpose's: current CUcontext, 0 unknown */
 	uint64_t stream, stream_epoch; /* interpose's: last stream looked up */
 	uint32_t stream_device;
-	uint32_t saved_errno;
+	uint32_t stacks; /* enum gp_stack_on: which events carry one */
+
+	uint64_t context; /* interpose's: current CUcontext, 0 unknown */
 	/* order of this thread's last FREE, UNMAP: what free_failed undoes */
 	uint64_t last_free_order;
 	uint32_t is_stalled;	    /* its ring was full and is not yet half empty: lose at once */
@@ -59,9 +63,11 @@ struct gp_local {
 	_Atomic uint32_t word;
 	_Atomic uint32_t is_starting; /* somebody starts, or has started, this process's recorder */
 	_Atomic uint32_t is_told;     /* gp_recorder_started has been called */
+	_Atomic uint32_t
+		is_tier_said; /* interpose's: the framework's reports have been announced */
 };
-extern struct gp_local *gp_local __attribute__((visibility("hidden")));
-extern struct gp_control *gp_control __attribute__((visibility("hidden")));
+extern struct gp_local *gp_local GP_HOT_DATA __attribute__((visibility("hidden")));
+extern struct gp_control *gp_control GP_HOT_DATA __attribute__((visibility("hidden")));
 
 /* Slow halves. errno is kept by all of them. */
 GP_COLD bool gp_enter_slow(enum gp_level least);
@@ -90,9 +96,14 @@ GP_HOT bool gp_enter_level(enum gp_level least)
 	return true;
 }
 
-/* For everything but launches. */
+/*
+ * For everything but launches. Most of it takes an order number, and a locked instruction begins to
+ * fetch its line only when all before it is done: the line is asked for here. (NULL before the
+ * first event: a prefetch never faults.)
+ */
 GP_HOT bool gp_enter(void)
 {
+	__builtin_prefetch(&gp_control->next_order, 1);
 	return gp_enter_level(GP_LEVEL_MEMORY);
 }
 

@@ -24,12 +24,12 @@
 #define WORD_NEVER 0xffffffffu
 
 struct gp_recorder gp_recorder;
-struct gp_control *gp_control;
+struct gp_control *gp_control GP_HOT_DATA;
 void (*gp_recorder_started)(void);
 _Thread_local struct gp_thread gp_thread = { .word = WORD_NEVER };
 
 static struct gp_local before_constructor; /* nothing is recorded before the constructor ran */
-struct gp_local *gp_local = &before_constructor;
+struct gp_local *gp_local GP_HOT_DATA = &before_constructor;
 static pthread_key_t thread_end;
 static bool is_initialised;
 
@@ -217,6 +217,7 @@ static bool enter(struct gp_thread *t, enum gp_level least)
 	}
 	t->word = word;
 	t->level = word & 3;
+	t->stacks = gp_settings.stacks;
 	if (t->generation != gp_recorder.generation) {
 		t->generation = gp_recorder.generation;
 		t->ring = NULL;
@@ -375,6 +376,7 @@ static void wipe_in_child(void)
 	atomic_store(&gp_local->word, 0);
 	atomic_store(&gp_local->is_starting, 0);
 	atomic_store(&gp_local->is_told, 0);
+	atomic_store(&gp_local->is_tier_said, 0);
 }
 
 bool gp_recorder_init(void)

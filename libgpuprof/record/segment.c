@@ -98,7 +98,7 @@ bool gp_segment_open(struct gp_recorder *r)
 	r->checkpoint.record = gp_pages(GP_BLOCK_RECORDS * sizeof *r->checkpoint.record);
 	r->definition.type = GP_BLOCK_DEFINE;
 	r->definition.record = gp_pages(GP_BLOCK_RECORDS * sizeof *r->definition.record);
-	if (!gp_settings.has_alloc_stacks || !gp_stack_table_open(gp_settings.stacks_most))
+	if (!gp_settings.stacks || !gp_stack_table_open(gp_settings.stacks_most))
 		return r->checkpoint.record && r->definition.record;
 	r->define = (struct gp_stack_define){ stack_entry, put_definition, r,
 					      gp_pages(gp_settings.stacks_most / 8 + 1),

@@ -103,9 +103,11 @@ static void read_stacks(struct gp_settings *s)
 	bool is_all = strcmp(frames, "all") == 0, is_every = strcmp(events, "all") == 0;
 	s->has_python = is_all || strcmp(frames, "python") == 0;
 	s->has_native = is_all || strcmp(frames, "native") == 0;
-	s->has_alloc_stacks = s->has_python || s->has_native;
-	s->has_free_stacks = s->has_alloc_stacks && (is_every || strcmp(events, "memory") == 0);
-	s->has_launch_stacks = s->has_alloc_stacks && is_every;
+	s->stacks = 0;
+	if (s->has_python || s->has_native)
+		s->stacks = is_every ? GP_STACK_ON_ALLOC | GP_STACK_ON_FREE | GP_STACK_ON_LAUNCH :
+			    strcmp(events, "memory") == 0 ? GP_STACK_ON_ALLOC | GP_STACK_ON_FREE :
+							    GP_STACK_ON_ALLOC;
 	s->has_frame_pointers = gp_on_off_parse(option(OPTION_FRAME_POINTERS)) == GP_ON;
 	const char *depth = option(OPTION_STACK_DEPTH);
 	s->stack_depth = is_depth(depth) ? (uint32_t)strtoul(depth, NULL, 10) : DEPTH_MOST;

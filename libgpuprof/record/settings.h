@@ -14,9 +14,8 @@ struct gp_settings {
 	bool has_launches;
 	bool is_started;
 	bool has_python, has_native; /* which frames stacks have */
-	/* which events have stacks, if any frames are wanted */
-	bool has_alloc_stacks, has_free_stacks, has_launch_stacks;
 	bool has_frame_pointers;
+	uint32_t stacks;      /* enum gp_stack_on: events that have one; 0: none is wanted */
 	uint32_t stack_depth; /* frames of each kind at most */
 	uint32_t stacks_most; /* entries of the table of stacks */
 	uint64_t ring_bytes;  /* 0: keep all */

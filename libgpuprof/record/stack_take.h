@@ -18,15 +18,15 @@ uint32_t gp_stack_take(void);
 /* The same by kind of event; 0 where none was asked for. */
 GP_HOT uint32_t gp_stack_of_alloc(void) /* failures too */
 {
-	return gp_unlikely(gp_settings.has_alloc_stacks) ? gp_stack_take() : 0;
+	return gp_unlikely(gp_thread.stacks & GP_STACK_ON_ALLOC) ? gp_stack_take() : 0;
 }
 GP_HOT uint32_t gp_stack_of_free(void)
 {
-	return gp_unlikely(gp_settings.has_free_stacks) ? gp_stack_take() : 0;
+	return gp_unlikely(gp_thread.stacks & GP_STACK_ON_FREE) ? gp_stack_take() : 0;
 }
 GP_HOT uint32_t gp_stack_of_launch(void)
 {
-	return gp_unlikely(gp_settings.has_launch_stacks) ? gp_stack_take() : 0;
+	return gp_unlikely(gp_thread.stacks & GP_STACK_ON_LAUNCH) ? gp_stack_take() : 0;
 }
 
 /*

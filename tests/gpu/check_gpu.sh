@@ -245,7 +245,7 @@ section_cost() {
 	need_torch cost || return 0
 	for null in --null ""; do
 		seconds=${COST_SECONDS:-60}
-		[ -n "$null" ] && seconds=12
+		[ -n "$null" ] && seconds=$((seconds / 3))
 		LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/cost$null.gpr timeout -k 10 "$((seconds + 90))" \
 			"$python" "$here/paired_cost.py" --control-level "$build/gpu/control_level" \
 			--seconds "$seconds" --json "$work/cost$null.json" $null 2>"$work/cost.err"

@@ -1,6 +1,7 @@
 /*
  * Sets the recording level of a process through its control page and waits until it is in force:
- *	control_level RING_FILE LEVEL		LEVEL: 1 off, 2 memory, 3 everything
+ *	control_level RING_FILE			one level a line on stdin: 1 off, 2 memory, 3 everything;
+ *						answers each with the same line once it is in force
  * For measurements that switch recording on and off many times. Needs the layout of one exact
  * version only.
  */
@@ -13,11 +14,23 @@
 
 #include "../../libgpuprof/format/layout.h"
 
+/* The drain thread looks every few milliseconds: ten seconds mean that it is gone. */
+static bool set_level(struct gp_control *control, uint32_t level)
+{
+	atomic_store(&control->want_level, level);
+	for (int i = 0; i < 100000; i++) {
+		if (atomic_load(&control->level) == level)
+			return true;
+		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+	}
+	fprintf(stderr, "control_level: level %u did not come into force\n", level);
+	return false;
+}
+
 int main(int argc, char **argv)
 {
-	uint32_t level = argc == 3 ? (uint32_t)atoi(argv[2]) : 0;
-	if (level < GP_LEVEL_OFF || level > GP_LEVEL_ALL) {
-		fputs("usage: control_level RING_FILE 1|2|3\n", stderr);
+	if (argc != 2) {
+		fputs("usage: control_level RING_FILE, then a level 1, 2 or 3 a line\n", stderr);
 		return 2;
 	}
 	int file = open(argv[1], O_RDWR | O_CLOEXEC);
@@ -32,13 +45,17 @@ int main(int argc, char **argv)
 		fprintf(stderr, "control_level: '%s' is no ring file of this version\n", argv[1]);
 		return 3;
 	}
-	atomic_store(&control->want_level, level);
-	/* the drain thread looks at most every second: ten of them mean that it is gone */
-	for (int i = 0; i < 100000; i++) {
-		if (atomic_load(&control->level) == level)
-			return 0;
-		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+	char line[16];
+	while (fgets(line, sizeof line, stdin)) {
+		uint32_t level = (uint32_t)atoi(line);
+		if (level < GP_LEVEL_OFF || level > GP_LEVEL_ALL) {
+			fprintf(stderr, "control_level: no level: %s", line);
+			return 2;
+		}
+		if (!set_level(control, level))
+			return 4;
+		printf("%u\n", level);
+		fflush(stdout);
 	}
-	fprintf(stderr, "control_level: level %u did not come into force\n", level);
-	return 4;
+	return 0;
 }

@@ -1,9 +1,11 @@
 """What recording costs a launch-bound training step, measured in one process.
 
-Short blocks of steps alternate between recording on and off in the order ABBA, so that drift of
-clocks, heat and neighbours falls on both alike. Off and on are set through the process's own control
-page. Each ABBA quad gives one slow-down; their trimmed mean (10% at each end) has a 95% interval by
-Student's t, printed beside the plain mean. Run under the preload.
+Steps come in pairs, one recorded and one not, whose order alternates (ABBA), so that drift of clocks,
+heat and neighbours falls on both alike. Off and on are set through the process's own control page, and
+the step begins when they are in force: what the drain thread still has to do for a recorded step may
+fall into the next one, a quarter of it at most. Each pair gives one logarithm of a ratio (a ratio itself
+is biased upwards by noise); their trimmed mean (10% at each end) has a 95% interval by Student's t,
+printed beside the plain mean's. --json keeps every pair. Run under the preload.
 """
 import argparse
 import gc
@@ -30,7 +32,7 @@ def parse():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--control-level", required=True, help="the program control_level")
     p.add_argument("--seconds", type=float, default=60)
-    p.add_argument("--steps", type=int, default=8, help="steps a block")
+    p.add_argument("--steps", type=int, default=1, help="steps of each kind in a pair")
     p.add_argument("--limit", type=float, default=0.01)
     p.add_argument("--null", action="store_true", help="off against off: what the method itself shows")
     p.add_argument("--json", help="file for the figures")
@@ -56,38 +58,39 @@ class Bench:
         self.environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
 
     def switch(self, level):
-        subprocess.run([self.args.control_level, self.ring, str(level)], check=True, env=self.environment)
+        self.control.stdin.write(f"{level}\n")
+        self.control.stdin.flush()
+        if self.control.stdout.readline() != f"{level}\n":
+            raise SystemExit(f"FAIL cost: level {level} did not come into force")
 
     def steps(self, number):
-        times = []
+        start = time.perf_counter_ns()
         for _ in range(number):
-            start = time.perf_counter_ns()
             self.job.step(self.x, self.y)
             torch.cuda.synchronize()
-            times.append(time.perf_counter_ns() - start)
-        return times
+        return (time.perf_counter_ns() - start) / number
 
     def block(self, level):
         self.switch(level)
-        self.steps(2)
-        return statistics.median(self.steps(self.args.steps))
+        return self.steps(self.args.steps)
 
     def run(self):
+        """[(nanoseconds of a step that is off, of one that is on)]"""
         on = OFF if self.args.null else EVERYTHING
         self.steps(20)
-        self.ring = ring_file()
-        quads, end = [], time.monotonic() + self.args.seconds
+        self.control = subprocess.Popen([self.args.control_level, ring_file()], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, env=self.environment)
+        pairs, end = [], time.monotonic() + self.args.seconds
         while time.monotonic() < end:
-            # the first of a quad alternates too
-            order = (OFF, on, on, OFF) if len(quads) % 2 else (on, OFF, OFF, on)
-            if self.args.null:
-                order = (OFF,) * 4
-            times = [self.block(level) for level in order]
-            inner, outer = times[1] + times[2], times[0] + times[3]
-            with_on, with_off = (inner, outer) if len(quads) % 2 else (outer, inner)
-            quads.append((with_on / with_off - 1, with_off / 2))
+            if len(pairs) % 2:
+                with_on, with_off = self.block(on), self.block(OFF)
+            else:
+                with_off, with_on = self.block(OFF), self.block(on)
+            pairs.append((with_off, with_on))
         self.switch(EVERYTHING)
-        return quads
+        self.control.stdin.close()
+        self.control.wait()
+        return pairs
 
 
 def student_t95(degrees):
@@ -113,31 +116,33 @@ def main():
     bench = Bench(args)
     gc.collect()
     gc.disable()
-    quads = bench.run()
-    slow = [q[0] for q in quads]
-    plain_half = student_t95(len(slow) - 1) * statistics.stdev(slow) / math.sqrt(len(slow))
-    mean, error, degrees = trimmed(slow)
+    pairs = bench.run()
+    logs = [math.log(on / off) for off, on in pairs]
+    plain = statistics.mean(logs)
+    plain_half = student_t95(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
+    mean, error, degrees = trimmed(logs)
     half = student_t95(degrees) * error
     figures = {
-        "quads": len(quads),
-        "steps_a_block": args.steps,
-        "step_ms": statistics.median(q[1] for q in quads) / 1e6,
-        "mean": statistics.mean(slow),
-        "mean_upper95": statistics.mean(slow) + plain_half,
-        "median": statistics.median(slow),
-        "trimmed_mean": mean,
-        "lower95": mean - half,
-        "upper95": mean + half,
+        "pairs": len(pairs),
+        "steps": args.steps,
+        "step_ms": statistics.median(off for off, _ in pairs) / 1e6,
+        "trimmed_mean": math.expm1(mean),
+        "lower95": math.expm1(mean - half),
+        "upper95": math.expm1(mean + half),
+        "median": math.expm1(statistics.median(logs)),
+        "mean": math.expm1(plain),
+        "mean_upper95": math.expm1(plain + plain_half),
         "is_null": args.null,
     }
     if args.json:
         with open(args.json, "w") as f:
-            json.dump(figures, f)
+            json.dump(figures | {"off_on_ns": pairs}, f)
     good = args.null or figures["upper95"] <= args.limit
     print(f"{'PASS' if good else 'FAIL'} cost{' (null)' if args.null else ''}: slow-down of a "
-          f"{figures['step_ms']:.2f} ms step: {mean:+.3%}, 95% interval {mean - half:+.3%} to "
-          f"{mean + half:+.3%} (limit {args.limit:.1%}), median {figures['median']:+.3%}, plain mean "
-          f"{figures['mean']:+.3%} up to {figures['mean_upper95']:+.3%}, {len(quads)} quads")
+          f"{figures['step_ms']:.2f} ms step: {figures['trimmed_mean']:+.3%}, 95% interval "
+          f"{figures['lower95']:+.3%} to {figures['upper95']:+.3%} (limit {args.limit:.1%}), median "
+          f"{figures['median']:+.3%}, plain mean {figures['mean']:+.3%} up to {figures['mean_upper95']:+.3%}, "
+          f"{len(pairs)} pairs")
     return 0 if good else 1
 
 

@@ -1,0 +1,18 @@
+/*
+ * How the hot path is written down: what the compiler shall expect, inline, keep away, and put
+ * side by side. Includes nothing.
+ */
+#ifndef GP_HOT_H
+#define GP_HOT_H
+
+#define gp_likely(x) __builtin_expect(!!(x), 1)
+#define gp_unlikely(x) __builtin_expect(!!(x), 0)
+#define GP_HOT static inline __attribute__((always_inline))
+#define GP_COLD __attribute__((noinline, cold))
+/*
+ * Between two events the job fills caches and address translations with its own: the words of the
+ * process that an event reads lie in one section, a page or two instead of a page each.
+ */
+#define GP_HOT_DATA __attribute__((section("gp_hot")))
+
+#endif
