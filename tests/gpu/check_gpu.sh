@@ -23,8 +23,8 @@ export TORCHINDUCTOR_CACHE_DIR="$work/inductor" TRITON_CACHE_DIR="$work/triton"
 unset GPUPROF_OUTPUT LD_PRELOAD
 
 kept_recordings="eager expandable graph oom mlp killed"
-all_sections="eager cupti expandable graph oom mlp profiler workers shell killed doctor trainer others cost compile
-reduce two-gpus ranks fake"
+all_sections="eager cupti expandable graph oom mlp profiler workers shell killed doctor trainer others stacks cost
+stack_cost compile reduce two-gpus ranks fake"
 
 say() { printf '%s\n' "$*"; }
 skip() { say "SKIP $*"; }
@@ -240,6 +240,36 @@ section_doctor() {
 	status=$?
 	claim doctor "finds nothing wrong (exit $status)" succeeded "$status"
 	sed 's/^/     /' "$work/doctor.out"
+}
+# what both histories say of the same allocations
+section_stacks() {
+	need_torch stacks || return 0
+	(
+		export HISTORY_OUT="$work/stacks.history"
+		record stacks 200 env GPUPROF_STACKS=all "$python" "$here/both_histories.py"
+	)
+	recorded=$?
+	bare stacks 200 "$python" "$here/both_histories.py"
+	after_both stacks "$recorded" $?
+	[ -s "$work/stacks.history" ] || return 0
+	"$python" "$here/judge_stacks.py" --gpuprof "$gpuprof" --recording "$work/stacks.gpr" \
+		--history "$work/stacks.history" --peaks "$work/stacks.peaks" 2>&1
+	"$gpuprof" peak "$work/stacks.gpr" 2>&1 | sed 's/^/     /' | head -n 40
+	cp "$work/stacks.gpr" "$out"
+}
+section_stack_cost() {
+	need_torch stack_cost || return 0
+	(
+		export LD_PRELOAD="$build/libgpuprof.so" GPUPROF_STACKS=all
+		seconds=${COST_SECONDS:-60}
+		GPUPROF_OUTPUT=$work/stack_cost.gpr timeout -k 10 "$((seconds + 90))" "$python" "$here/paired_cost.py" \
+			--control-level "$build/gpu/control_level" --seconds "$seconds" --limit 0.02 2>"$work/cost.err"
+		[ $? -le 1 ] || { say "FAIL stack_cost: did not finish"; tail -n 15 "$work/cost.err"; }
+		GPUPROF_OUTPUT=$work/pair_cost.gpr timeout -k 10 120 "$python" "$here/pair_cost.py" \
+			--control-level "$build/gpu/control_level" 2>"$work/cost.err"
+		[ $? -le 1 ] || { say "FAIL pair_cost: did not finish"; tail -n 15 "$work/cost.err"; }
+	)
+	judge stack_cost
 }
 section_cost() {
 	need_torch cost || return 0

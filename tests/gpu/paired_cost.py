@@ -47,6 +47,11 @@ def ring_file():
     return found[0]
 
 
+def outer_environment():
+    """Of programs that shall not be recorded."""
+    return {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+
+
 class Bench:
     def __init__(self, args):
         self.args = args
@@ -55,7 +60,6 @@ class Bench:
         self.job = Job(shape)
         g = torch.Generator().manual_seed(1)
         self.x, self.y = (torch.randint(VOCABULARY, (1, 64), generator=g).cuda() for _ in range(2))
-        self.environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
 
     def switch(self, level):
         self.control.stdin.write(f"{level}\n")
@@ -79,7 +83,7 @@ class Bench:
         on = OFF if self.args.null else EVERYTHING
         self.steps(20)
         self.control = subprocess.Popen([self.args.control_level, ring_file()], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True, env=self.environment)
+                                        stdout=subprocess.PIPE, text=True, env=outer_environment())
         pairs, end = [], time.monotonic() + self.args.seconds
         while time.monotonic() < end:
             if len(pairs) % 2:
