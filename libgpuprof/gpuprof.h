@@ -83,6 +83,8 @@ struct gp_info {
 	size_t uncertains;
 	const struct gp_span *uncertain;
 	bool has_uncertain_peaks; /* the last of them reaches the end */
+	uint64_t stacks;	  /* different ones, as far as they are kept */
+	uint64_t stacks_cut;	  /* events whose stack found no room */
 	uint64_t missed_routes;	  /* look-ups that were answered past the recorder */
 	uint64_t kept_bytes;	  /* of the file: those of kept events, without what is left over */
 	uint64_t file_bytes;
@@ -156,6 +158,7 @@ struct gp_frame {
 	bool is_python;
 	bool is_inlined;     /* into the frame that follows */
 	bool is_interpreter; /* of CPython itself: what the Python frames say already */
+	bool is_user;	     /* Python: of no package, nor of the standard library, nor generated */
 };
 /* A stack has at most so many frames, inlined ones included. */
 #define GP_FRAMES_MAX 512u
@@ -200,6 +203,15 @@ struct gp_names {
 	 * named by its file.
 	 */
 	char library[GP_NAME_MAX];
+	/*
+	 * Index of the user's frame, SIZE_MAX none: the innermost Python frame that is of no
+	 * installed package and not of the standard library or generated; else the innermost one of
+	 * another package than PyTorch; in a program without Python the innermost frame of the
+	 * program itself.
+	 */
+	size_t user;
+	/* Index of the innermost frame of `library`; SIZE_MAX none. */
+	size_t caller;
 };
 /* What users call the place that these frames show. They must not be folded, and have symbols. */
 void gp_recording_names(struct gp_recording *recording, const struct gp_frame *frame, size_t frames,
@@ -249,6 +261,125 @@ struct gp_timeline {
 enum gp_status gp_timeline_build(struct gp_recording *recording, size_t points, int64_t from_ns,
 				 int64_t to_ns, struct gp_timeline *out);
 void gp_timeline_free(struct gp_timeline *timeline);
+
+/* ---- who holds memory, and who asks for it ---- */
+
+/*
+ * Memory of one stack and one kind, or of several that were added up. gp_peak_build fills in what
+ * was live at its moment; gp_top_build what was asked for in its span and all that follows.
+ */
+struct gp_use {
+	uint32_t stack;	     /* 0: none, then `without` says why */
+	int64_t at_ns;	     /* a moment at which it was, for gp_recording_stack */
+	const char *without; /* a text that holds for ever; NULL: there is a stack */
+	uint8_t space;	     /* enum gp_space; GP_SPACE_NONE: unknown */
+	bool is_segment;     /* the framework's blocks lie in it */
+	uint64_t bytes, count;
+	uint64_t live_bytes, live_count;  /* of that live at the end of the span */
+	uint64_t freed, short_lived;	  /* how many were freed, and how many of them soon */
+	const struct gp_lifetimes *lives; /* of those freed; NULL: none */
+};
+
+enum gp_moment { GP_AT_PEAK, GP_AT_OOM, GP_AT_TIME };
+
+/* Who held the bytes of one curve of one device at one moment. */
+struct gp_holders {
+	unsigned device;
+	enum gp_curve of;
+	int64_t at_ns;
+	uint64_t live_bytes; /* of the curve at that moment: what the uses add up to */
+	/*
+	 * Bytes of live_bytes that may be gone, or that no event accounts for: events are missing.
+	 * They are uses without a stack.
+	 */
+	uint64_t uncertain_bytes;
+	uint64_t peak_bytes; /* of the curve since the start, and its moment */
+	int64_t peak_at_ns;
+	/* GP_AT_PEAK: the peak lies before what is kept; this is the highest kept moment */
+	bool is_overwritten;
+	size_t uses;
+	struct gp_use *use; /* most bytes first */
+};
+struct gp_peak {
+	size_t holders; /* by device, then ALLOCATED, RESERVED, DRIVER: those with a peak */
+	struct gp_holders *holder;
+};
+/*
+ * What was live on each device: at the exact peak of each curve; when it first ran out of memory
+ * (devices that never did are left out); or after the last event not later than `at_ns`, which
+ * counts for GP_AT_TIME only. Two replays; memory by the live set's different stacks. Free with
+ * gp_peak_free.
+ */
+enum gp_status gp_peak_build(struct gp_recording *recording, enum gp_moment moment, int64_t at_ns,
+			     struct gp_peak *out);
+void gp_peak_free(struct gp_peak *peak);
+
+enum gp_by { GP_BY_STACK, GP_BY_OPERATOR, GP_BY_NODE, GP_BY_LIBRARY, GP_BY_LINE, GP_BY_KIND };
+
+/* Uses with one key. */
+struct gp_group {
+	char *key;	   /* a text; GP_BY_STACK: equal ones may be of different stacks */
+	struct gp_use use; /* the sums; stack, at_ns, space: of its use with most bytes */
+	size_t stacks;	   /* different ids */
+	bool is_rest;	   /* what the filter left out, or has no stack */
+};
+struct gp_groups {
+	size_t groups;
+	struct gp_group *group; /* most bytes first, the rest last */
+	size_t matched;		/* uses that the filter let through */
+	char libraries[256];	/* that were met, "cuBLAS, PyTorch" */
+};
+struct gp_grouping {
+	enum gp_by by;
+	bool is_native;	     /* stacks that differ in frames of the interpreter are different */
+	const char *library; /* NULL: all; what is not its stands in a group of its own */
+};
+/*
+ * Adds uses up by key. GP_BY_STACK: stacks whose frames read alike are one. What has no stack is a
+ * group a reason. Symbols are looked up, once a stack. Free with gp_groups_free.
+ */
+enum gp_status gp_groups_build(struct gp_recording *recording, const struct gp_use *use,
+			       size_t uses, const struct gp_grouping *how, struct gp_groups *out);
+void gp_groups_free(struct gp_groups *groups);
+
+/* Uses as a call tree, outermost frame first. */
+struct gp_tree_node {
+	struct gp_frame frame; /* `unknown` alone: why there is no stack */
+	uint64_t bytes, count; /* its own and all below */
+	size_t parent;	       /* SIZE_MAX: a root */
+	size_t child, next;    /* first child, next sibling, most bytes first; SIZE_MAX: none */
+};
+struct gp_tree {
+	size_t nodes, root; /* the first root */
+	struct gp_tree_node *node;
+};
+/* Of a grouping `by` does not count. Free with gp_tree_free. */
+enum gp_status gp_tree_build(struct gp_recording *recording, const struct gp_use *use, size_t uses,
+			     const struct gp_grouping *how, struct gp_tree *out);
+void gp_tree_free(struct gp_tree *tree);
+
+/* What was asked for on one device: blocks of the framework, or memory of the driver. */
+struct gp_asked {
+	unsigned device;
+	enum gp_curve of; /* ALLOCATED or DRIVER */
+	uint64_t bytes, count, live_bytes, live_count, freed, short_lived;
+	size_t uses;
+	struct gp_use *use; /* most bytes first */
+};
+struct gp_top {
+	size_t askeds;
+	struct gp_asked *asked;
+};
+/*
+ * Adds up by stack what was allocated from from_ns to to_ns. Live: at to_ns; from the start (from_ns
+ * INT64_MIN) that includes what is older than the events that are kept. Short-lived: freed within
+ * short_ns. One replay; memory by the live set and by different stacks. Free with gp_top_free.
+ */
+enum gp_status gp_top_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
+			    int64_t short_ns, struct gp_top *out);
+void gp_top_free(struct gp_top *top);
+/* The median lifetime of what was freed, within an eighth; -1: nothing was. */
+int64_t gp_use_median_ns(const struct gp_use *use);
 
 /*
  * Checks every byte; writes findings to `report`. `repaired` (may be NULL): path of a clean copy to

@@ -49,6 +49,15 @@ static const struct rule libraries[] = {
 static const struct rule python_folders[] = {
 #include "frame_names.def"
 };
+struct origin {
+	const char *part;
+	bool is_foreign;
+};
+#define PYTHON_FOREIGN(part) { part, true },
+#define PYTHON_SYSTEM(part) { part, false },
+static const struct origin origins[] = {
+#include "frame_names.def"
+};
 #define INTERPRETER_FILE(name) name,
 static const char *const interpreter_files[] = {
 #include "frame_names.def"
@@ -291,6 +300,7 @@ static void find_library(const struct gp_name_frame *frame, size_t count, const 
 		i++;
 	if (i == count)
 		return;
+	out->caller = i;
 	const char *module = frame[i].module;
 	if (frame[i].is_python || gp_frame_is_interpreter(NULL, module)) {
 		name_python(frame + i, count - i, out->library);
@@ -308,10 +318,52 @@ static void find_library(const struct gp_name_frame *frame, size_t count, const 
 		name_by_file(module, out->library);
 }
 
+/* The user's own: 2; of an installed package: 1; of the interpreter or PyTorch: 0. */
+static unsigned rank_of(const char *file)
+{
+	if (file == NULL)
+		return 0;
+	for (size_t i = 0; i < COUNT(origins); i++) {
+		if (strstr(file, origins[i].part) != NULL)
+			return origins[i].is_foreign ? 1 : 0;
+	}
+	return 2;
+}
+
+bool gp_python_is_user(const char *file)
+{
+	return rank_of(file) == 2;
+}
+
+static void find_user(const struct gp_name_frame *frame, size_t count, const char *program,
+		      struct gp_names *out)
+{
+	unsigned best = 0;
+	bool has_python = false;
+	for (size_t i = 0; i < count; i++) {
+		has_python |= frame[i].is_python;
+		unsigned rank = frame[i].is_python ? rank_of(frame[i].file) : 0;
+		if (rank > best) {
+			best = rank;
+			out->user = i;
+		}
+	}
+	for (size_t i = 0; i < count && !has_python && program != NULL; i++) {
+		const char *module = frame[i].module;
+		if (frame[i].function == NULL || module == NULL || strcmp(module, program) != 0 ||
+		    gp_frame_is_interpreter(NULL, module))
+			continue;
+		out->user = i;
+		return;
+	}
+}
+
 void gp_names_of(const struct gp_name_frame *frame, size_t count, const char *program,
 		 struct gp_names *out)
 {
 	memset(out, 0, sizeof *out);
+	out->user = out->caller = SIZE_MAX;
+	find_user(frame, count, program, out);
 	find_operator(frame, count, out);
 	find_node(frame, count, out);
 	find_library(frame, count, program, out);

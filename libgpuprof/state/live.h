@@ -85,6 +85,14 @@ uint64_t gp_live_entries(const struct gp_live *live);
 const struct gp_live_entry *gp_live_find(const struct gp_live *live, unsigned space,
 					 uint64_t address);
 
+/* Is it counted in the DRIVER curve? */
+bool gp_live_is_driver(const struct gp_live_entry *entry);
+/*
+ * The entry that this FREE or BLOCK_FREE, not applied yet, will end; NULL: none, or another kind.
+ */
+const struct gp_live_entry *gp_live_ended_by(const struct gp_live *live,
+					     const struct gp_record *next);
+
 /*
  * A walk over the live set as it was when the walk began, in slices, while events go on being
  * applied: an entry that is about to be freed or changed is handed to `visit` first. At most one

@@ -12,8 +12,7 @@ uint64_t gp_segment_bytes(const struct gp_live_entry *entry)
 	return entry->space == GP_SPACE_RESERVATION ? entry->stream : entry->bytes;
 }
 
-/* Does it count in the DRIVER curve? */
-static bool is_counted(const struct gp_live_entry *e)
+bool gp_live_is_driver(const struct gp_live_entry *e)
 {
 	const unsigned counted = GP_SPACE_BIT(GP_SPACE_DEVICE) | GP_SPACE_BIT(GP_SPACE_ASYNC) |
 				 GP_SPACE_BIT(GP_SPACE_MANAGED) | GP_SPACE_BIT(GP_SPACE_ARRAY) |
@@ -24,7 +23,7 @@ static bool is_counted(const struct gp_live_entry *e)
 
 static void count_in(struct gp_live *live, const struct gp_live_entry *e, const struct gp_record *r)
 {
-	if (is_counted(e))
+	if (gp_live_is_driver(e))
 		gp_curve_add(live, e->device, GP_CURVE_DRIVER, e->bytes, r);
 	if ((e->flags & GP_LIVE_SEGMENT) != 0)
 		gp_curve_add(live, e->device, GP_CURVE_RESERVED, gp_segment_bytes(e), r);
@@ -33,7 +32,7 @@ static void count_in(struct gp_live *live, const struct gp_live_entry *e, const 
 static void remove_entry(struct gp_live *live, uint32_t slot, bool is_reserved)
 {
 	const struct gp_live_entry *e = gp_live_at(live, slot);
-	if (is_counted(e))
+	if (gp_live_is_driver(e))
 		gp_curve_sub(live, e->device, GP_CURVE_DRIVER, e->bytes);
 	if ((e->flags & GP_LIVE_SEGMENT) != 0 && is_reserved)
 		gp_curve_sub(live, e->device, GP_CURVE_RESERVED, gp_segment_bytes(e));
@@ -61,6 +60,20 @@ static uint32_t find_entry(const struct gp_live *live, enum gp_family family, ui
 {
 	return family == GP_FAMILY_PHYSICAL ? find_physical(live, address, NULL) :
 					      gp_table_find(&live->table, family, address);
+}
+
+const struct gp_live_entry *gp_live_ended_by(const struct gp_live *live, const struct gp_record *r)
+{
+	bool is_block = r->kind == GP_BLOCK_FREE;
+	if (!is_block && (r->kind != GP_FREE || r->space >= GP_SPACE_BLOCK))
+		return NULL;
+	enum gp_family family = is_block ? GP_FAMILY_BLOCK : gp_family_of(r->space);
+	uint32_t slot =
+		find_entry(live, family, is_block ? r->block_free.address : r->free.address);
+	if (slot == 0)
+		return NULL;
+	const struct gp_live_entry *e = &gp_table_slot(&live->table, slot)->entry;
+	return e->order < r->order ? e : NULL;
 }
 
 enum gp_status gp_driver_alloc(struct gp_live *live, const struct gp_record *r)

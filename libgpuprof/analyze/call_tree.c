@@ -1,0 +1,162 @@
+/* Uses as a call tree. Nodes are found by parent and what their frame reads. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "stack_text.h"
+
+#define NONE SIZE_MAX
+
+struct builder {
+	struct gp_recording *recording;
+	const struct gp_grouping *how;
+	struct gp_read_stack *stack;
+	struct gp_tree *tree;
+	struct gp_identity *identity; /* of each node: all frames from its root to it */
+	uint32_t *place;	      /* 1 + node; 0: empty */
+	size_t places;		      /* a power of two, twice the room for nodes */
+};
+
+static bool grow(struct builder *b)
+{
+	size_t places = b->places ? b->places * 2 : 256;
+	struct gp_tree_node *node = realloc(b->tree->node, places / 2 * sizeof *node);
+	if (node == NULL)
+		return false;
+	b->tree->node = node;
+	struct gp_identity *identity = realloc(b->identity, places / 2 * sizeof *identity);
+	if (identity == NULL)
+		return false;
+	b->identity = identity;
+	uint32_t *place = calloc(places, sizeof *place);
+	if (place == NULL)
+		return false;
+	free(b->place);
+	b->place = place;
+	b->places = places;
+	for (size_t k = 0; k < b->tree->nodes; k++) {
+		uint64_t at = identity[k].high;
+		while (place[at & (places - 1)] != 0)
+			at++;
+		place[at & (places - 1)] = (uint32_t)k + 1;
+	}
+	return true;
+}
+
+/* The child of `parent` with that frame; NONE: no memory. */
+static size_t find(struct builder *b, size_t parent, struct gp_identity identity,
+		   const struct gp_frame *frame)
+{
+	if (b->tree->nodes * 2 >= b->places && !grow(b))
+		return NONE;
+	for (uint64_t at = identity.high;; at++) {
+		uint32_t *place = &b->place[at & (b->places - 1)];
+		if (*place == 0) {
+			size_t fresh = b->tree->nodes++;
+			*place = (uint32_t)fresh + 1;
+			b->identity[fresh] = identity;
+			b->tree->node[fresh] = (struct gp_tree_node){
+				.frame = *frame, .parent = parent, .child = NONE, .next = NONE
+			};
+			return fresh;
+		}
+		const struct gp_identity *i = &b->identity[*place - 1];
+		if (i->low == identity.low && i->high == identity.high)
+			return *place - 1;
+	}
+}
+
+static size_t add_frame(struct builder *b, size_t parent, struct gp_identity *identity,
+			const struct gp_frame *frame, const struct gp_use *use)
+{
+	*identity = gp_frame_identity(*identity, frame);
+	size_t node = find(b, parent, *identity, frame);
+	if (node != NONE) {
+		b->tree->node[node].bytes += use->bytes;
+		b->tree->node[node].count += use->count;
+	}
+	return node;
+}
+
+static bool add_without(struct builder *b, const struct gp_use *use, const char *why)
+{
+	struct gp_identity identity = gp_text_identity((struct gp_identity){ 1, 1 }, why);
+	const struct gp_frame frame = { .unknown = why };
+	return add_frame(b, NONE, &identity, &frame, use) != NONE;
+}
+
+static bool add_use(struct builder *b, const struct gp_use *use)
+{
+	if (use->without != NULL)
+		return add_without(b, use, use->without);
+	struct gp_read_stack *s = b->stack;
+	if (!gp_read_stack(b->recording, use, b->how->is_native, s))
+		return add_without(b, use, "its stack was not kept");
+	if (b->how->library != NULL && strcasecmp(b->how->library, s->names.library) != 0)
+		return add_without(b, use, "of other libraries");
+	if (s->frames == 0)
+		return add_without(b, use,
+				   s->stack.missing ? s->stack.missing : "a stack without frames");
+	struct gp_identity identity = { 2, 2 };
+	size_t at = NONE;
+	for (size_t k = s->frames; k-- > 0;)
+		if ((at = add_frame(b, at, &identity, &s->frame[k], use)) == NONE)
+			return false;
+	return true;
+}
+
+/* ---- most bytes first ---- */
+
+static int compare(const void *left, const void *right, void *nodes)
+{
+	const struct gp_tree_node *node = nodes;
+	const size_t a = *(const size_t *)left, b = *(const size_t *)right;
+	const struct gp_tree_node *x = &node[a], *y = &node[b];
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? 1 : -1;
+	return (a > b) - (a < b);
+}
+
+/* Walking the nodes from the least to the greatest, each goes to the front of its siblings. */
+static bool link_nodes(struct gp_tree *tree)
+{
+	size_t *order = calloc(tree->nodes + 1, sizeof *order);
+	if (order == NULL)
+		return false;
+	for (size_t k = 0; k < tree->nodes; k++)
+		order[k] = k;
+	if (tree->nodes > 1)
+		qsort_r(order, tree->nodes, sizeof *order, compare, tree->node);
+	for (size_t k = tree->nodes; k-- > 0;) {
+		struct gp_tree_node *n = &tree->node[order[k]];
+		size_t *first = n->parent == NONE ? &tree->root : &tree->node[n->parent].child;
+		n->next = *first;
+		*first = order[k];
+	}
+	free(order);
+	return true;
+}
+
+enum gp_status gp_tree_build(struct gp_recording *recording, const struct gp_use *use, size_t uses,
+			     const struct gp_grouping *how, struct gp_tree *out)
+{
+	*out = (struct gp_tree){ .root = NONE };
+	struct builder b = { .recording = recording, .how = how, .tree = out };
+	b.stack = calloc(1, sizeof *b.stack);
+	bool is_fine = b.stack != NULL;
+	for (size_t k = 0; k < uses && is_fine; k++)
+		is_fine = add_use(&b, &use[k]);
+	is_fine = is_fine && link_nodes(out);
+	free(b.stack);
+	free(b.identity);
+	free(b.place);
+	if (!is_fine)
+		gp_tree_free(out);
+	return is_fine ? GP_OK : GP_E_MEMORY;
+}
+
+void gp_tree_free(struct gp_tree *tree)
+{
+	free(tree->node);
+	*tree = (struct gp_tree){ .root = NONE };
+}

@@ -1,0 +1,320 @@
+/*
+ * Uses by what users call their stacks. Each stack is looked up once; groups are found by a hash of
+ * what is read of them, so memory is by groups, not by frames.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "lifetimes.h"
+#include "stack_text.h"
+
+#define KEY_MAX 1024u
+
+static const char lost_stack[] = "its stack was not kept";
+static const char other_library[] = "of other libraries";
+
+struct member {
+	struct gp_group group;
+	struct gp_identity identity;
+	uint64_t largest; /* bytes of its greatest use, or how many */
+	struct gp_lifetimes *lives;
+};
+
+struct grouper {
+	struct gp_recording *recording;
+	const struct gp_grouping *how;
+	struct gp_read_stack *stack;
+	struct member *member;
+	size_t members;
+	uint32_t *place; /* 1 + member; 0: empty */
+	size_t places;	 /* a power of two, twice the room for members */
+	struct gp_groups *out;
+};
+
+static bool grow(struct grouper *g)
+{
+	size_t places = g->places ? g->places * 2 : 128;
+	struct member *member = realloc(g->member, places / 2 * sizeof *member);
+	if (member == NULL)
+		return false;
+	g->member = member;
+	uint32_t *place = calloc(places, sizeof *place);
+	if (place == NULL)
+		return false;
+	free(g->place);
+	g->place = place;
+	g->places = places;
+	for (size_t k = 0; k < g->members; k++) {
+		uint64_t at = member[k].identity.high;
+		while (place[at & (places - 1)] != 0)
+			at++;
+		place[at & (places - 1)] = (uint32_t)k + 1;
+	}
+	return true;
+}
+
+/* NULL: no memory. A new one has no key yet. */
+static struct member *find(struct grouper *g, struct gp_identity identity)
+{
+	if (g->members * 2 >= g->places && !grow(g))
+		return NULL;
+	uint64_t at = identity.high;
+	for (;; at++) {
+		uint32_t *place = &g->place[at & (g->places - 1)];
+		if (*place == 0) {
+			*place = (uint32_t)++g->members;
+			struct member *fresh = &g->member[*place - 1];
+			*fresh = (struct member){ .identity = identity };
+			return fresh;
+		}
+		struct member *m = &g->member[*place - 1];
+		if (m->identity.low == identity.low && m->identity.high == identity.high)
+			return m;
+	}
+}
+
+/* ---- keys ---- */
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+static void write_frame(char *out, size_t room, const struct gp_frame *f, bool has_path)
+{
+	const char *file = f->file && !has_path ? last_part(f->file) : f->file;
+	if (file != NULL && f->line != 0)
+		snprintf(out, room, "%s:%u", file, f->line);
+	else if (f->function != NULL)
+		snprintf(out, room, "%s", f->function);
+	else if (f->module != NULL)
+		snprintf(out, room, "%s+0x%llx", last_part(f->module),
+			 (unsigned long long)f->module_offset);
+	else
+		snprintf(out, room, "0x%llx", (unsigned long long)f->address);
+}
+
+/* "AddmmBackward0 aten::mm", "aten::addmm train.py:42", "ncclCommInitRank train.py:7" */
+static void write_place(char *out, size_t room, const struct gp_read_stack *s)
+{
+	char place[KEY_MAX / 2] = "", inner[KEY_MAX / 4] = "";
+	const struct gp_names *n = &s->names;
+	size_t at = n->user != SIZE_MAX ? n->user : n->caller;
+	if (n->user != SIZE_MAX)
+		write_frame(place, sizeof place, &s->frame[n->user], false);
+	bool has_name = n->operator[0] || n->node[0];
+	if (!has_name && n->caller != SIZE_MAX && n->caller != n->user &&
+	    s->frame[n->caller].function != NULL)
+		snprintf(inner, sizeof inner, "%.200s", s->frame[n->caller].function);
+	snprintf(out, room, "%s%s%s%s%s%s%s", n->node, n->node[0] && n->operator[0] ? " " : "",
+		 n->operator, inner, (has_name || inner[0]) && place[0] ? "  " : "", place,
+		 at != SIZE_MAX && s->frame[at].is_python && s->frame[at].function ? " " : "");
+	if (at != SIZE_MAX && s->frame[at].is_python && s->frame[at].function) {
+		size_t used = strlen(out);
+		snprintf(out + used, room - used, "%s", s->frame[at].function);
+	}
+	if (out[0] == '\0' && s->frames > 0)
+		write_frame(out, room, &s->frame[0], false);
+}
+
+static const char *name_of(enum gp_by by, const struct gp_names *names)
+{
+	switch (by) {
+	case GP_BY_OPERATOR:
+		return names->operator[0] ? names->operator: "no operator";
+	case GP_BY_NODE:
+		return names->node[0] ? names->node : "no autograd node";
+	case GP_BY_LIBRARY:
+		return names->library[0] ? names->library : "no library";
+	case GP_BY_STACK:
+	case GP_BY_LINE:
+	case GP_BY_KIND:
+		break;
+	}
+	return "";
+}
+
+static void write_kind(char *out, size_t room, const struct gp_use *use)
+{
+	if (use->space == GP_SPACE_NONE || use->space >= GP_SPACES)
+		snprintf(out, room, "unknown");
+	else
+		snprintf(out, room, "%s%s", gp_space_names[use->space],
+			 use->is_segment ? ", segment of the framework" : "");
+}
+
+static void write_key(const struct grouper *g, const struct gp_use *use, char *out, size_t room)
+{
+	const struct gp_read_stack *s = g->stack;
+	out[0] = '\0';
+	switch (g->how->by) {
+	case GP_BY_STACK:
+		write_place(out, room, s);
+		break;
+	case GP_BY_LINE:
+		if (s->names.user != SIZE_MAX)
+			write_frame(out, room, &s->frame[s->names.user], true);
+		else
+			snprintf(out, room, "no line of the program");
+		break;
+	case GP_BY_KIND:
+		write_kind(out, room, use);
+		break;
+	case GP_BY_OPERATOR:
+	case GP_BY_NODE:
+	case GP_BY_LIBRARY:
+		snprintf(out, room, "%s", name_of(g->how->by, &s->names));
+		break;
+	}
+	if (out[0] == '\0')
+		snprintf(out, room, "%s",
+			 s->stack.missing ? s->stack.missing : "a stack without frames");
+}
+
+/* ---- sums ---- */
+
+static void add_lives(struct member *m, const struct gp_lifetimes *lives)
+{
+	if (m->lives == NULL)
+		m->lives = calloc(1, sizeof *m->lives);
+	if (m->lives != NULL)
+		gp_lifetimes_add(m->lives, lives);
+	m->group.use.lives = m->lives;
+}
+
+static bool add(struct grouper *g, const struct gp_use *use, struct gp_identity identity,
+		const char *key, const char *without)
+{
+	struct member *m = find(g, identity);
+	if (m == NULL)
+		return false;
+	struct gp_use *sum = &m->group.use;
+	if (m->group.key == NULL) {
+		m->group.key = strdup(key);
+		if (m->group.key == NULL)
+			return false;
+		m->group.is_rest = without != NULL;
+		sum->without = without;
+	}
+	uint64_t weight = use->bytes ? use->bytes : use->live_bytes;
+	if (m->group.stacks == 0 || weight > m->largest) {
+		m->largest = weight;
+		sum->stack = without == other_library ? 0 : use->stack;
+		sum->at_ns = use->at_ns;
+		sum->space = use->space;
+		sum->is_segment = use->is_segment;
+	}
+	m->group.stacks++;
+	sum->bytes += use->bytes;
+	sum->count += use->count;
+	sum->live_bytes += use->live_bytes;
+	sum->live_count += use->live_count;
+	sum->freed += use->freed;
+	sum->short_lived += use->short_lived;
+	if (use->lives != NULL) {
+		add_lives(m, use->lives);
+		return m->lives != NULL;
+	}
+	return true;
+}
+
+/* "cuBLAS, PyTorch": what --library could have named. */
+static void list_library(struct gp_groups *out, const char *library)
+{
+	size_t n = strlen(library), used = strlen(out->libraries);
+	for (const char *at = out->libraries; *at; at += strspn(at, ", ")) {
+		size_t word = strcspn(at, ",");
+		if (word == n && memcmp(at, library, n) == 0)
+			return;
+		at += word;
+	}
+	if (n > 0 && used + n + 3 < sizeof out->libraries)
+		snprintf(out->libraries + used, sizeof out->libraries - used, "%s%s",
+			 used ? ", " : "", library);
+}
+
+static bool add_without(struct grouper *g, const struct gp_use *use, const char *why)
+{
+	struct gp_identity identity = gp_text_identity((struct gp_identity){ 1, 1 }, why);
+	return add(g, use, identity, why, why);
+}
+
+static bool add_use(struct grouper *g, const struct gp_use *use)
+{
+	char key[KEY_MAX];
+	const struct gp_grouping *how = g->how;
+	bool has_names = how->by != GP_BY_KIND || how->library != NULL;
+	if (use->without != NULL &&
+	    (how->by != GP_BY_KIND || use->space == GP_SPACE_NONE || how->library != NULL))
+		return add_without(g, use, use->without);
+	memset(&g->stack->names, 0, sizeof g->stack->names);
+	if (has_names && !gp_read_stack(g->recording, use, how->is_native, g->stack))
+		return add_without(g, use, lost_stack);
+	if (how->library != NULL) {
+		list_library(g->out, g->stack->names.library);
+		if (strcasecmp(how->library, g->stack->names.library) != 0)
+			return add_without(g, use, other_library);
+	}
+	g->out->matched++;
+	write_key(g, use, key, sizeof key);
+	struct gp_identity identity = how->by == GP_BY_STACK ?
+					      gp_stack_identity(g->stack) :
+					      gp_text_identity((struct gp_identity){ 2, 2 }, key);
+	return add(g, use, identity, key, NULL);
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct gp_group *a = left, *b = right;
+	if (a->is_rest != b->is_rest)
+		return a->is_rest ? 1 : -1;
+	if (a->use.bytes != b->use.bytes)
+		return a->use.bytes < b->use.bytes ? 1 : -1;
+	if (a->use.live_bytes != b->use.live_bytes)
+		return a->use.live_bytes < b->use.live_bytes ? 1 : -1;
+	int order = strcmp(a->key, b->key);
+	return order != 0 ? order : (a->use.stack > b->use.stack) - (a->use.stack < b->use.stack);
+}
+
+enum gp_status gp_groups_build(struct gp_recording *recording, const struct gp_use *use,
+			       size_t uses, const struct gp_grouping *how, struct gp_groups *out)
+{
+	*out = (struct gp_groups){ 0 };
+	struct grouper g = { .recording = recording, .how = how, .out = out };
+	g.stack = calloc(1, sizeof *g.stack);
+	bool is_fine = g.stack != NULL;
+	for (size_t k = 0; k < uses && is_fine; k++)
+		is_fine = add_use(&g, &use[k]);
+	out->group = is_fine ? calloc(g.members + 1, sizeof *out->group) : NULL;
+	is_fine = out->group != NULL;
+	for (size_t k = 0; k < g.members && is_fine; k++)
+		out->group[out->groups++] = g.member[k].group;
+	for (size_t k = 0; k < g.members && !is_fine; k++) {
+		free(g.member[k].group.key);
+		free(g.member[k].lives);
+	}
+	if (out->groups > 1)
+		qsort(out->group, out->groups, sizeof *out->group, compare);
+	free(g.member);
+	free(g.place);
+	free(g.stack);
+	return is_fine ? GP_OK : GP_E_MEMORY;
+}
+
+void gp_groups_free(struct gp_groups *groups)
+{
+	for (size_t k = 0; k < groups->groups; k++) {
+		free(groups->group[k].key);
+		free((void *)groups->group[k].use.lives);
+	}
+	free(groups->group);
+	*groups = (struct gp_groups){ 0 };
+}
+
+int64_t gp_use_median_ns(const struct gp_use *use)
+{
+	return use->lives != NULL ? gp_lifetimes_median(use->lives) : -1;
+}

@@ -1,0 +1,29 @@
+/*
+ * A stack looked up once: its frames as they are shown, what users call the place, and an identity
+ * by which stacks that read alike are one.
+ */
+#ifndef GP_STACK_TEXT_H
+#define GP_STACK_TEXT_H
+
+#include "../gpuprof.h"
+
+struct gp_identity {
+	uint64_t low, high;
+};
+
+struct gp_read_stack {
+	struct gp_stack stack;
+	size_t frames; /* those that are shown */
+	struct gp_frame frame[GP_FRAMES_MAX];
+	struct gp_names names; /* indices are those of `frame`; SIZE_MAX: not shown */
+};
+
+/* False: no such stack is known. */
+bool gp_read_stack(struct gp_recording *recording, const struct gp_use *use, bool is_native,
+		   struct gp_read_stack *out);
+/* What is read of it: functions, files, lines, modules; offsets only where there is no name. */
+struct gp_identity gp_frame_identity(struct gp_identity outer, const struct gp_frame *frame);
+struct gp_identity gp_stack_identity(const struct gp_read_stack *stack);
+struct gp_identity gp_text_identity(struct gp_identity before, const char *text);
+
+#endif

@@ -1,0 +1,269 @@
+/*
+ * What was asked for in a span, by stack: how often, how much, how long it lived, what is left. One
+ * replay: allocations are counted as they come, frees by looking the entry up before it is ended.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../read/recording.h"
+#include "lifetimes.h"
+#include "use_table.h"
+
+#define TRIES_MAX 16u
+#define FREES_KEPT 256u /* that the driver may still refuse */
+
+static const char without_stack[] = "no stack was recorded";
+
+struct past_free {
+	uint64_t order; /* 1 + that of the FREE; 0: none */
+	unsigned account;
+	struct gp_use like;
+	unsigned bucket;
+	bool is_short;
+};
+
+/* Of each device: blocks, then driver memory. */
+#define OF_BLOCKS 0u
+#define OF_DRIVER 1u
+#define OFS 2u
+#define ACCOUNTS (GP_DEVICES * OFS)
+
+struct counting {
+	struct gp_recording *recording;
+	int64_t from_ns, to_ns, short_ns;
+	bool is_whole; /* from the start */
+	bool is_out_of_memory;
+	struct gp_use_table table[ACCOUNTS];
+	struct past_free past[FREES_KEPT];
+};
+
+static struct gp_use like_of(uint32_t stack, uint8_t space, int64_t at_ns)
+{
+	return (struct gp_use){ .stack = stack,
+				.at_ns = at_ns,
+				.without = stack ? NULL : without_stack,
+				.space = space };
+}
+
+static struct gp_use *use_of(struct counting *c, unsigned account, const struct gp_use *like)
+{
+	struct gp_use *use = gp_use_table_get(&c->table[account], like);
+	c->is_out_of_memory |= use == NULL;
+	return use;
+}
+
+static bool find_account(const struct gp_live_entry *e, unsigned *out)
+{
+	bool is_block = e->space == GP_SPACE_BLOCK;
+	*out = e->device * OFS + (is_block ? OF_BLOCKS : OF_DRIVER);
+	return e->device < GP_DEVICES && (is_block || gp_live_is_driver(e));
+}
+
+static void count_alloc(struct counting *c, const struct gp_record *r, int64_t at_ns)
+{
+	bool is_block = r->kind == GP_BLOCK_ALLOC;
+	if (!is_block && r->kind != GP_ALLOC)
+		return;
+	const struct gp_live_entry e = {
+		.space = is_block ? GP_SPACE_BLOCK : r->space,
+		.device = r->device,
+		.flags = is_block ? 0 : (uint16_t)(r->aux & ~GP_LIVE_FLAGS),
+	};
+	unsigned account;
+	if (!find_account(&e, &account))
+		return;
+	struct gp_use like = like_of(r->stack, e.space, at_ns);
+	struct gp_use *use = use_of(c, account, &like);
+	if (use == NULL)
+		return;
+	use->bytes += is_block ? r->block_alloc.bytes : r->alloc.bytes;
+	use->count++;
+}
+
+static struct gp_lifetimes *lives_of(struct counting *c, struct gp_use *use)
+{
+	if (use->lives == NULL)
+		use->lives = calloc(1, sizeof *use->lives);
+	c->is_out_of_memory |= use->lives == NULL;
+	return (struct gp_lifetimes *)use->lives; /* ours until it is handed out */
+}
+
+/* Before the event is applied. */
+static void count_free(struct counting *c, const struct gp_record *r, int64_t at_ns)
+{
+	const struct gp_live_entry *e = gp_live_ended_by(c->recording->live, r);
+	unsigned account;
+	if (e == NULL || !find_account(e, &account))
+		return;
+	int64_t born_ns = gp_tick_ns(&c->recording->tick, e->time), lived_ns = at_ns - born_ns;
+	if (!c->is_whole && born_ns < c->from_ns)
+		return;
+	struct past_free *past = &c->past[r->order % FREES_KEPT];
+	*past = (struct past_free){ .order = r->order + 1,
+				    .account = account,
+				    .like = like_of(e->stack, e->space, born_ns),
+				    .bucket = gp_lifetime_bucket(lived_ns),
+				    .is_short = lived_ns <= c->short_ns };
+	struct gp_use *use = use_of(c, account, &past->like);
+	struct gp_lifetimes *lives = use != NULL ? lives_of(c, use) : NULL;
+	if (lives == NULL)
+		return;
+	use->freed++;
+	use->short_lived += past->is_short;
+	lives->count[past->bucket]++;
+}
+
+/* The driver refused it: it is not free. */
+static void undo_free(struct counting *c, const struct gp_record *r)
+{
+	if (r->kind != GP_FREE_FAILED)
+		return;
+	struct past_free *past = &c->past[r->free_failed.undoes % FREES_KEPT];
+	if (past->order != r->free_failed.undoes + 1)
+		return;
+	past->order = 0;
+	struct gp_use *use = use_of(c, past->account, &past->like);
+	struct gp_lifetimes *lives = use != NULL ? lives_of(c, use) : NULL;
+	if (lives == NULL)
+		return;
+	use->freed--;
+	use->short_lived -= past->is_short;
+	lives->count[past->bucket]--;
+}
+
+static void count_live(void *context, const struct gp_live_entry *e)
+{
+	struct counting *c = context;
+	int64_t born_ns = gp_tick_ns(&c->recording->tick, e->time);
+	unsigned account;
+	if (!find_account(e, &account) || (!c->is_whole && born_ns < c->from_ns))
+		return;
+	struct gp_use like = like_of(e->stack, e->space, born_ns);
+	struct gp_use *use = use_of(c, account, &like);
+	if (use == NULL)
+		return;
+	use->live_bytes += e->bytes;
+	use->live_count++;
+}
+
+static void count_all_live(struct counting *c)
+{
+	gp_live_walk_begin(c->recording->live, count_live, c);
+	while (!gp_live_walk_more(c->recording->live, 65536))
+		;
+}
+
+static enum gp_status replay(struct counting *c)
+{
+	struct gp_recording *r = c->recording;
+	enum gp_status status = gp_recording_rewind(r);
+	bool is_over = false;
+	while (status == GP_OK && !c->is_out_of_memory) {
+		uint32_t thread;
+		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
+		if (record == NULL)
+			break;
+		int64_t at_ns = gp_tick_ns(&r->tick, record->time);
+		if (at_ns > c->to_ns) {
+			is_over = true;
+			count_all_live(c);
+			break;
+		}
+		if (c->is_whole || at_ns >= c->from_ns) {
+			count_free(c, record, at_ns);
+			count_alloc(c, record, at_ns);
+			undo_free(c, record);
+		}
+		status = gp_recording_apply(r, record);
+	}
+	if (status == GP_END && !is_over)
+		count_all_live(c);
+	if (c->is_out_of_memory)
+		return GP_E_MEMORY;
+	return status == GP_END ? GP_OK : status;
+}
+
+static void fill(struct gp_asked *out, struct gp_use_table *table)
+{
+	gp_use_table_sort(table);
+	out->use = table->use;
+	out->uses = table->uses;
+	table->use = NULL;
+	for (size_t k = 0; k < out->uses; k++) {
+		const struct gp_use *u = &out->use[k];
+		out->bytes += u->bytes;
+		out->count += u->count;
+		out->live_bytes += u->live_bytes;
+		out->live_count += u->live_count;
+		out->freed += u->freed;
+		out->short_lived += u->short_lived;
+	}
+}
+
+static enum gp_status answer(struct counting *c, struct gp_top *out)
+{
+	out->asked = calloc(ACCOUNTS, sizeof *out->asked);
+	if (out->asked == NULL)
+		return GP_E_MEMORY;
+	for (unsigned k = 0; k < ACCOUNTS; k++) {
+		if (c->table[k].uses == 0)
+			continue;
+		struct gp_asked *asked = &out->asked[out->askeds++];
+		*asked = (struct gp_asked){ .device = k / OFS,
+					    .of = k % OFS == OF_BLOCKS ? GP_CURVE_ALLOCATED :
+									 GP_CURVE_DRIVER };
+		fill(asked, &c->table[k]);
+	}
+	return GP_OK;
+}
+
+static void release(struct counting *c)
+{
+	for (unsigned k = 0; k < ACCOUNTS; k++) {
+		struct gp_use_table *table = &c->table[k];
+		for (size_t i = 0; table->use != NULL && i < table->uses; i++)
+			free((void *)table->use[i].lives);
+		gp_use_table_release(table);
+	}
+}
+
+enum gp_status gp_top_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
+			    int64_t short_ns, struct gp_top *out)
+{
+	*out = (struct gp_top){ 0 };
+	struct counting *c = malloc(sizeof *c);
+	if (c == NULL)
+		return GP_E_MEMORY;
+	enum gp_status status = GP_OK;
+	for (unsigned i = 0; i < TRIES_MAX; i++) {
+		unsigned overtakes = recording->overtakes;
+		*c = (struct counting){ .recording = recording,
+					.from_ns = from_ns,
+					.to_ns = to_ns,
+					.short_ns = short_ns,
+					.is_whole = from_ns == INT64_MIN };
+		status = replay(c);
+		/* the owner of a ring wrote over what was counted: what is kept now, at last */
+		bool is_again = recording->overtakes != overtakes && i + 1 < TRIES_MAX;
+		if (status == GP_OK && !is_again)
+			status = answer(c, out);
+		release(c);
+		if (status != GP_OK || !is_again)
+			break;
+	}
+	free(c);
+	if (status != GP_OK)
+		gp_top_free(out);
+	return status;
+}
+
+void gp_top_free(struct gp_top *top)
+{
+	for (size_t k = 0; k < top->askeds; k++) {
+		for (size_t i = 0; i < top->asked[k].uses; i++)
+			free((void *)top->asked[k].use[i].lives);
+		free(top->asked[k].use);
+	}
+	free(top->asked);
+	*top = (struct gp_top){ 0 };
+}
