@@ -334,7 +334,10 @@ bool gp_is_behind_us(const void *caller)
 static void *in_process(void *context, const char *name)
 {
 	(void)context;
-	return gp_libc_dlsym(RTLD_DEFAULT, name);
+	void *found = gp_libc_dlsym(RTLD_DEFAULT, name);
+	if (!found)
+		dlerror(); /* the program must not find our failure */
+	return found;
 }
 
 void gp_find_stacks(void)

@@ -13,6 +13,9 @@ $(BUILD)/unit/test_native_frames: tests/unit/test_native_frames.c $(BUILD)/libgp
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -fno-omit-frame-pointer -Ilibgpuprof -o $@ $< $(RECORD_OBJ) $(BUILD)/libgpuprof-read.a $(READ_LIBS) -lcmocka -lpthread
 
+# they are what it loads
+$(BUILD)/victims/library_in_anothers_place: | $(BUILD)/native/libcallee_small.so $(BUILD)/native/libcallee_large.so
+
 # the one victim in C++, where there is a compiler for it
 ifneq ($(shell command -v $(CXX)),)
 $(BUILD)/victims/throw_through_frames: tests/victims/throw_through_frames.cc

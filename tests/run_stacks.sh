@@ -67,4 +67,47 @@ record wrapped 6000
 judge wrapped 64 merged
 "$build/gpuprof" info --json "$work/wrapped.gpr" | grep -q '"kept_from_ns": 0,' &&
 	say fail wrapped "nothing was overwritten"
+
+# libraries in one place, one after the other: named when it is sure which it was, never wrongly
+LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/place.gpr GPUPROF_STACKS=native \
+	"$build/victims/library_in_anothers_place" >"$work/place.out" 2>&1
+"$build/gpuprof" dump --json --kind alloc "$work/place.gpr" >"$work/place.dumped"
+if why=$(python3 - "$work/place.dumped" <<'END'
+import json, sys
+said = {1000: "libcallee_small.so", 2000: "libcallee_large.so"}
+named = {1000: 0, 2000: 0}
+events = [json.loads(line) for line in open(sys.argv[1])]
+for event in events:
+    modules = [(f["module"] or "").rsplit("/", 1)[-1] for f in event["stack"]]
+    for module in modules:
+        if "callee" in module and module != said[event["bytes"]]:
+            sys.exit("%s named as %s" % (said[event["bytes"]], module))
+    named[event["bytes"]] += said[event["bytes"]] in modules
+print("%d events, %d and %d named" % (len(events), named[1000], named[2000]))
+# those that stay for 150 ms are seen within 60
+sys.exit(not (min(named.values()) > 200 and "main" in [f["function"] for f in events[0]["stack"]]))
+END
+); then
+	say pass place "$why"
+else
+	say fail place "$why"
+fi
+
+# a table of stacks that is full: bounded, said, and no event less
+LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/new.gpr GPUPROF_STACKS=native \
+	"$build/victims/ever_new_stacks" 70000 >"$work/new.out" 2>"$work/new.err"
+"$build/gpuprof" info --json "$work/new.gpr" >"$work/new.info"
+if why=$(python3 - "$work/new.info" <<'END'
+import json, sys
+info = json.load(open(sys.argv[1]))
+stacks = info["stacks"]
+print(stacks, info["lost"])
+sys.exit(not (stacks["different"] > 40000 and stacks["events_without_room"] > 1000 and
+              info["events"]["alloc"] + info["lost"]["memory"] >= 70000 and info["complete"]))
+END
+) && grep -q "no room for more stacks" "$work/new.err"; then
+	say pass ever_new "$why"
+else
+	say fail ever_new "$why $(cat "$work/new.err")"
+fi
 exit $failed

@@ -77,6 +77,16 @@ static void print_counts(const struct gp_info *info, FILE *out)
 	fputs(column ? "\n" : " none\n", out);
 }
 
+static void print_stacks(const struct gp_info *info, FILE *out)
+{
+	if (!info->stacks)
+		return;
+	fprintf(out, "stacks       %s", gp_plural(info->stacks, "different one").s);
+	if (info->stacks_cut)
+		fprintf(out, "; no room for those of %s", gp_plural(info->stacks_cut, "event").s);
+	fputc('\n', out);
+}
+
 static void print_check(const struct gp_info *info, FILE *out)
 {
 	fprintf(out,
@@ -124,6 +134,7 @@ static void print_person(const char *path, const struct gp_info *info, FILE *out
 	print_line(out, "pytorch", info->pytorch ? info->pytorch : "not seen");
 	print_line(out, "rings", info->ring_place);
 	print_counts(info, out);
+	print_stacks(info, out);
 	print_check(info, out);
 	print_size(info, out);
 	print_damages(info, out);
@@ -144,6 +155,12 @@ static void write_events(const struct gp_info *info, struct gp_json *json)
 	gp_json_number(json, "launch", info->lost_launch);
 	gp_json_number(json, "other", info->lost_other + info->nested);
 	gp_json_end(json);
+	if (info->stacks) {
+		gp_json_object(json, "stacks");
+		gp_json_number(json, "different", info->stacks);
+		gp_json_number(json, "events_without_room", info->stacks_cut);
+		gp_json_end(json);
+	}
 	gp_json_object(json, "self_check");
 	gp_json_number(json, "framework_events", info->framework_events);
 	gp_json_number(json, "mismatches", info->mismatches);

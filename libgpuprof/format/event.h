@@ -64,6 +64,7 @@ enum gp_fact {
 	GP_FACT_TIER_A = 5, /* value: 1 framework block reports reach us */
 	/* value: 1 the framework had blocks before the recording began */
 	GP_FACT_FRAMEWORK_LATE = 6,
+	GP_FACT_STACKS_CUT = 7, /* value: events whose stack found no room */
 };
 
 /* OWNER_GONE.how and GAP.why. On disk. */

@@ -151,6 +151,16 @@ static enum gp_status add_gap(struct gp_recording *r, const struct gp_record *re
 	return GP_OK;
 }
 
+static void fill_stacks(struct gp_recording *r)
+{
+	const struct gp_call_stacks *stacks = gp_meanings_stacks(r->meanings);
+	const struct gp_record *cut =
+		gp_meanings_record(r->meanings, GP_FACT, GP_FACT_STACKS_CUT);
+	r->info.has_python = gp_call_stacks_has_python(stacks);
+	r->info.stacks = gp_call_stacks_count(stacks);
+	r->info.stacks_cut = cut != NULL ? cut->fact.value : 0;
+}
+
 static enum gp_status tally(struct gp_recording *r, struct tally *t, const struct gp_record *record)
 {
 	if (t->overtakes != r->overtakes)
@@ -214,7 +224,7 @@ enum gp_status gp_recording_info(struct gp_recording *r, const struct gp_info **
 	r->info.duration_ns = duration > 0 ? (uint64_t)duration : 0;
 	fill_from_file(r, t.oldest);
 	fill_from_state(r);
-	r->info.has_python = gp_call_stacks_has_python(gp_meanings_stacks(r->meanings));
+	fill_stacks(r);
 	fill_doubts(r);
 	status = list_devices(r);
 	if (status == GP_OK)

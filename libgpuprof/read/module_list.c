@@ -40,22 +40,52 @@ static enum gp_status reserve(struct gp_module_list *list, uint32_t number)
 	return GP_OK;
 }
 
+static enum gp_status add_doubt(struct gp_module_list *list, const struct gp_record *record)
+{
+	const struct gp_module_doubt doubt = { record->aux, record->module.since,
+					       record->module.until };
+	for (size_t k = 0; k < list->doubts; k++)
+		if (list->doubt[k].number == doubt.number) {
+			/* it only grows; after a rewind it is heard again from the start */
+			if (list->doubt[k].until < doubt.until)
+				list->doubt[k] = doubt;
+			return GP_OK;
+		}
+	if (list->doubts == list->doubt_room) {
+		size_t room = list->doubt_room ? 2 * list->doubt_room : 16;
+		struct gp_module_doubt *grown = realloc(list->doubt, room * sizeof *grown);
+		if (grown == NULL)
+			return GP_E_MEMORY;
+		list->doubt = grown;
+		list->doubt_room = room;
+	}
+	list->doubt[list->doubts++] = doubt;
+	return GP_OK;
+}
+
 enum gp_status gp_module_list_add(struct gp_module_list *list, const struct gp_record *record,
 				  const char *text)
 {
-	if (record->aux == 0 || record->aux >= MODULES_MAX || text == NULL)
+	if (record->aux == 0 || record->aux >= MODULES_MAX)
+		return GP_OK;
+	if (record->module.bytes == 0)
+		return add_doubt(list, record);
+	if (text == NULL)
 		return GP_OK;
 	const char *blank = strchr(text, ' ');
 	enum gp_status status = reserve(list, record->aux);
 	if (status != GP_OK || blank == NULL || blank[1] == '\0')
 		return status;
 	struct gp_listed_module *m = &list->module[record->aux];
+	if (m->path != NULL && m->told > record->time)
+		return GP_OK; /* after a rewind: later words are known */
 	*m = (struct gp_listed_module){
 		.path = blank + 1,
 		.base = record->module.base,
 		.bytes = record->module.bytes,
 		.since = record->module.since,
 		.until = record->module.until,
+		.told = record->time,
 	};
 	m->build_id_bytes = read_id(text, (size_t)(blank - text), m->build_id, sizeof m->build_id);
 	list->changes++;
@@ -65,5 +95,6 @@ enum gp_status gp_module_list_add(struct gp_module_list *list, const struct gp_r
 void gp_module_list_release(struct gp_module_list *list)
 {
 	free(list->module);
+	free(list->doubt);
 	*list = (struct gp_module_list){ 0 };
 }

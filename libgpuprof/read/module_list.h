@@ -15,8 +15,15 @@ struct gp_listed_module {
 	const char *path; /* NULL: nothing is known of this number */
 	uint64_t base, bytes;
 	uint64_t since, until; /* ticks; until 0: still mapped when last heard of */
+	uint64_t told;	       /* ticks: when this was said */
 	unsigned char build_id[20];
 	uint32_t build_id_bytes; /* 0: it has none, or none was readable */
+};
+
+/* Something was unloaded then: between two looks another library may have been where one is. */
+struct gp_module_doubt {
+	uint32_t number;
+	uint64_t since, until; /* ticks */
 };
 
 /* Number 1 is the program itself. */
@@ -24,6 +31,8 @@ struct gp_module_list {
 	struct gp_listed_module *module; /* by number; [0] is none */
 	size_t room;
 	uint64_t changes;
+	struct gp_module_doubt *doubt;
+	size_t doubts, doubt_room;
 };
 
 /*

@@ -27,7 +27,9 @@ bool gp_module_map_add(struct gp_module_map *map, const struct gp_module *module
 		memcpy(added.build_id.byte, module->build_id, added.build_id.bytes);
 	for (size_t i = 0; i < map->count; i++) {
 		struct gp_module *known = &map->module[i].is;
-		if (is_same(&map->module[i], &added)) {
+		/* between two stays another one may have been there */
+		bool is_one_stay = known->from <= module->until && module->from <= known->until;
+		if (is_one_stay && is_same(&map->module[i], &added)) {
 			known->from = known->from < module->from ? known->from : module->from;
 			known->until = known->until > module->until ? known->until : module->until;
 			return true;
@@ -102,6 +104,9 @@ enum gp_map_answer gp_module_map_find(struct gp_module_map *map, uint64_t addres
 	for (; low > 0 && map->place[low - 1].reach > address; low--) {
 		size_t candidate = map->place[low - 1].index;
 		if (!was_mapped(&map->module[candidate].is, address, at))
+			continue;
+		/* the same one at two times is one answer */
+		if (found == 1 && is_same(&map->module[candidate], &map->module[*index]))
 			continue;
 		*index = candidate;
 		found++;

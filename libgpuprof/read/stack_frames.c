@@ -20,7 +20,7 @@ static const char *why_unnamed(enum gp_symbol_why why)
 	case GP_SYMBOL_NAMED:
 		return NULL;
 	case GP_SYMBOL_NO_MODULE:
-		return "in no module: code made at run time";
+		return "in no module that is known: made at run time, or gone before it was seen";
 	case GP_SYMBOL_AMBIGUOUS:
 		return "two modules were mapped there";
 	case GP_SYMBOL_NO_FILE:
@@ -80,7 +80,8 @@ static void put_python(struct merger *m)
 				   .file = p->file,
 				   .line = p->line,
 				   .unknown = p->name ? NULL : "its definition is missing",
-				   .is_python = true });
+				   .is_python = true,
+				   .is_user = gp_python_is_user(p->file) });
 }
 
 /* The run that stands at one native frame. */
@@ -221,6 +222,17 @@ static struct gp_symbolizer *symbolizer_of(struct gp_recording *r)
 	return naming->symbolizer;
 }
 
+/* In doubt an address belongs to no module where two have ever been. */
+static uint64_t time_of(const struct gp_recording *r, int64_t at_ns)
+{
+	const struct gp_module_list *list = gp_meanings_modules(r->meanings);
+	for (size_t k = 0; k < list->doubts; k++)
+		if (gp_tick_ns(&r->tick, list->doubt[k].since) <= at_ns &&
+		    at_ns <= gp_tick_ns(&r->tick, list->doubt[k].until))
+			return GP_ANY_TIME;
+	return at_ns > 0 ? (uint64_t)at_ns : 0;
+}
+
 bool gp_recording_stack(struct gp_recording *r, uint32_t id, int64_t at_ns, enum gp_stack_how how,
 			struct gp_stack *out, struct gp_frame *frame, size_t most)
 {
@@ -232,7 +244,7 @@ bool gp_recording_stack(struct gp_recording *r, uint32_t id, int64_t at_ns, enum
 		return false;
 	struct gp_symbolizer *symbolizer = how == GP_STACK_BARE ? NULL : symbolizer_of(r);
 	if (symbolizer)
-		gp_symbolizer_set_time(symbolizer, at_ns > 0 ? (uint64_t)at_ns : 0);
+		gp_symbolizer_set_time(symbolizer, time_of(r, at_ns));
 	size_t frames = gp_stack_merge(&chains, native, python, symbolizer, frame, most);
 	*out = (struct gp_stack){
 		.frames = how == GP_STACK_FOLDED ? gp_stack_fold(frame, frames) : frames,

@@ -55,7 +55,8 @@ struct gp_symbolizer;
 struct gp_symbolizer *gp_symbolizer_open(void); /* NULL: no memory */
 void gp_symbolizer_close(struct gp_symbolizer *s);
 
-/* Copies `module`. The same one again only widens its time. False: no memory, or an empty range. */
+/* Copies `module`. The same one again in the same time or a time
+ * that meets it only widens that. False: no memory, or an empty range. */
 bool gp_symbolizer_add_module(struct gp_symbolizer *s, const struct gp_module *module);
 
 /*

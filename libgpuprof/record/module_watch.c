@@ -1,8 +1,10 @@
 /*
  * One line of maps after the other becomes a run of mappings of one file; a run with code is a
- * module. Runs are compared with those of the look before. A module's time begins at the look that
- * had not seen it and ends at the first that misses it: between two looks it may have been either,
- * and readers are told so.
+ * module. Runs are compared with those of the look before. If nothing was unloaded between two
+ * looks, what is new can have been there since the first of them and nothing else can. Otherwise
+ * another library may have come and gone in its place meanwhile: what is new is there since the
+ * second look, what is missing was until the first; and even what is there in both may have made
+ * room for another meanwhile, so that time is told as one of doubt.
  */
 #include "module_watch.h"
 
@@ -20,15 +22,16 @@
 #define PATH_MAX_KEPT 960u /* with its build id it fits GP_TEXT_MAX */
 #define TEXTS_BYTES (1u << 20)
 #define MAPS_BYTES (64u << 10)
-#define SOON_NS 50000000u     /* between looks while libraries are being loaded */
-#define LATER_NS 10000000000u /* an unload that no load follows */
+#define LOOK_NS 50000000u /* between two counts of the loader's objects */
 #define NOTES_BYTES 1024u
 
 struct module {
 	uint64_t base, end, device, inode;
 	uint64_t since; /* ticks */
+	uint64_t until; /* of a time of doubt, which has no base */
 	uint32_t text;	/* in watch.texts: what the definition says */
 	bool is_seen, is_gone;
+	bool is_new; /* in this look: its time is not known yet, nor is it told */
 };
 
 /* Mappings of one file that follow each other. */
@@ -46,8 +49,9 @@ struct gp_module_watcher {
 	char maps[MAPS_BYTES];
 	char program[PATH_MAX_KEPT];
 	struct run run;
-	uint64_t looked_ns, looked_ticks; /* the look before */
-	uint64_t loads;			  /* as the loader counted them then */
+	uint64_t looked_ns, looked_ticks; /* when all was last as it is told */
+	uint32_t doubt;			  /* number of the last time of doubt; 0: none yet */
+	struct gp_native_objects count;	  /* before it */
 };
 
 bool gp_module_watch_open(struct gp_recorder *r)
@@ -159,11 +163,16 @@ static void see_module(struct gp_recorder *r, const struct run *run)
 	struct gp_module_watcher *w = r->modules;
 	for (uint32_t k = 1; k < w->modules; k++) {
 		struct module *m = &w->module[k];
-		if (m->base == run->base && m->end == run->end && m->inode == run->inode &&
-		    m->device == run->device && !m->is_gone) {
-			m->is_seen = true;
+		if (m->base != run->base || m->inode != run->inode || m->device != run->device ||
+		    m->is_gone)
+			continue;
+		m->is_seen = true;
+		if (m->end == run->end)
 			return;
-		}
+		m->end = run->end; /* it was seen while it was being mapped */
+		if (!m->is_new)
+			tell(r, k, 0);
+		return;
 	}
 	bool is_program = w->module[1].base == 0 && strcmp(run->path, w->program) == 0;
 	uint32_t number = is_program ? 1 : w->modules, text;
@@ -172,9 +181,13 @@ static void see_module(struct gp_recorder *r, const struct run *run)
 		return;
 	}
 	w->modules += !is_program;
-	w->module[number] = (struct module){ run->base,	      run->end, run->device, run->inode,
-					     w->looked_ticks, text,	true,	     false };
-	tell(r, number, 0);
+	w->module[number] = (struct module){ .base = run->base,
+					     .end = run->end,
+					     .device = run->device,
+					     .inode = run->inode,
+					     .text = text,
+					     .is_seen = true,
+					     .is_new = true };
 }
 
 /* ---- /proc/self/maps ---- */
@@ -263,32 +276,78 @@ static bool look(struct gp_recorder *r)
 	return n == 0;
 }
 
-static void forget_unseen(struct gp_recorder *r)
+/* What is new was not there before `since`; what is missing was there until `until`. */
+static void settle(struct gp_recorder *r, uint64_t since, uint64_t until)
 {
 	struct gp_module_watcher *w = r->modules;
-	const uint64_t now = gp_clock_now();
 	for (uint32_t k = 1; k < w->modules; k++) {
 		struct module *m = &w->module[k];
-		if (m->base && !m->is_seen && !m->is_gone) {
+		if (m->is_new) {
+			m->is_new = false;
+			m->since = since;
+			tell(r, k, 0);
+		} else if (m->base && !m->is_seen && !m->is_gone) {
 			m->is_gone = true;
-			tell(r, k, now);
+			tell(r, k, until > m->since ? until : m->since + 1);
 		}
 	}
+}
+
+static void tell_doubt(struct gp_recorder *r, uint64_t since, uint64_t until)
+{
+	struct gp_module_watcher *w = r->modules;
+	struct module *last = &w->module[w->doubt];
+	if (w->doubt && (last->until == since || w->modules == MODULES_MAX)) {
+		last->until = until;
+	} else if (w->modules < MODULES_MAX) {
+		w->doubt = w->modules++;
+		last = &w->module[w->doubt];
+		*last = (struct module){ .since = since, .until = until };
+	} else {
+		return; /* no library has a number any more either */
+	}
+	gp_drain_tell(r,
+		      &(struct gp_record){ .kind = GP_MODULE,
+					   .device = GP_DEVICE_UNKNOWN,
+					   .aux = w->doubt,
+					   .module.since = last->since,
+					   .module.until = last->until },
+		      NULL);
+}
+
+/* A look whose times are `since` and now, between which the loader's counts were compared. */
+static void look_again(struct gp_recorder *r, uint64_t since, const struct gp_native_objects *count)
+{
+	struct gp_module_watcher *w = r->modules;
+	struct gp_native_objects after;
+	for (uint32_t k = 1; k < w->modules; k++)
+		w->module[k].is_seen = false;
+	if (!look(r))
+		return;
+	const bool is_calm = gp_native_count_objects(&after) && after.unloaded == w->count.unloaded;
+	const uint64_t now = gp_clock_now();
+	if (!since || is_calm) {
+		settle(r, since, now);
+	} else {
+		settle(r, now, since);
+		tell_doubt(r, since, now);
+	}
+	w->count = *count;
+	w->looked_ticks = now;
 }
 
 void gp_module_watch(struct gp_recorder *r)
 {
 	struct gp_module_watcher *w = r->modules;
-	const uint64_t now_ns = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW), loads = *gp_native_loads;
-	const bool is_new = w && (loads != w->loads || w->looked_ns == 0);
-	if (!w || (w->looked_ns && now_ns - w->looked_ns < (is_new ? SOON_NS : LATER_NS)))
+	const uint64_t now_ns = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW), ticks = gp_clock_now();
+	struct gp_native_objects count;
+	if (!w || (now_ns - w->looked_ns < LOOK_NS && !atomic_load(&r->is_ending)) ||
+	    !gp_native_count_objects(&count))
 		return;
-	const uint64_t ticks = gp_clock_now();
-	for (uint32_t k = 1; k < w->modules; k++)
-		w->module[k].is_seen = false;
-	w->loads = loads;
-	if (look(r))
-		forget_unseen(r);
 	w->looked_ns = now_ns;
-	w->looked_ticks = ticks;
+	if (w->looked_ticks && count.loaded == w->count.loaded &&
+	    count.unloaded == w->count.unloaded)
+		w->looked_ticks = ticks; /* as it was */
+	else
+		look_again(r, w->looked_ticks, &count);
 }

@@ -9,7 +9,7 @@
 
 /* False: no memory; nothing is told then. */
 bool gp_module_watch_open(struct gp_recorder *recorder);
-/* Looks again when the loader has loaded something, else now and then. */
+/* Looks again when the loader has loaded or unloaded something since. */
 void gp_module_watch(struct gp_recorder *recorder);
 
 #endif

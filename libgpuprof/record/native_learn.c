@@ -34,21 +34,17 @@ static _Atomic uint64_t unloads_seen;
 static const uint64_t *candidates[CANDIDATES];
 static unsigned candidates_used;
 
-struct counts {
-	uint64_t loads, unloads;
-};
-
 static int read_counts(struct dl_phdr_info *info, size_t size, void *context)
 {
-	struct counts *counts = context;
+	struct gp_native_objects *counts = context;
 	if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
-		*counts = (struct counts){ info->dlpi_adds, info->dlpi_subs };
+		*counts = (struct gp_native_objects){ info->dlpi_adds, info->dlpi_subs };
 	return 1;
 }
 
-static struct counts count_modules(void)
+static struct gp_native_objects count_modules(void)
 {
-	struct counts counts = { 0, 0 };
+	struct gp_native_objects counts = { 0, 0 };
 	dl_iterate_phdr(read_counts, &counts);
 	return counts;
 }
@@ -56,7 +52,7 @@ static struct counts count_modules(void)
 void gp_native_watch_loader(const void *state, size_t bytes)
 {
 	const uint64_t *word = state;
-	const uint64_t loads = count_modules().loads;
+	const uint64_t loads = count_modules().loaded;
 	candidates_used = 0;
 	/*
 	 * glibc begins with its first namespace: a list, then how many are loaded now, which
@@ -70,16 +66,16 @@ void gp_native_watch_loader(const void *state, size_t bytes)
 /* Libunwind has been loaded meanwhile: one of the candidates, and it alone, must have followed. */
 static void choose_candidate(void)
 {
-	struct counts counts = count_modules();
+	struct gp_native_objects counts = count_modules();
 	const uint64_t *chosen = NULL;
 	unsigned left = 0;
 	for (unsigned i = 0; i < candidates_used; i++)
-		if (*candidates[i] == counts.loads) {
+		if (*candidates[i] == counts.loaded) {
 			chosen = candidates[i];
 			left++;
 		}
-	atomic_store(&unloads_seen, counts.unloads);
-	atomic_store(&gp_native_loads_seen, left == 1 ? counts.loads : 0);
+	atomic_store(&unloads_seen, counts.unloaded);
+	atomic_store(&gp_native_loads_seen, left == 1 ? counts.loaded : 0);
 	if (left == 1)
 		gp_native_loads = chosen;
 }
@@ -89,12 +85,21 @@ bool gp_native_knows_loads(void)
 	return gp_native_loads != &never;
 }
 
+bool gp_native_count_objects(struct gp_native_objects *objects)
+{
+	if (!gp_native_gate_enter())
+		return false;
+	*objects = count_modules();
+	gp_native_gate_leave();
+	return true;
+}
+
 bool gp_native_check_modules(void)
 {
 	if (!gp_native_gate_enter())
 		return false;
 	const uint64_t loads = *gp_native_loads;
-	const uint64_t unloads = count_modules().unloads;
+	const uint64_t unloads = count_modules().unloaded;
 	gp_native_gate_leave();
 	if (unloads != atomic_load(&unloads_seen)) {
 		gp_native_rules_forget();

@@ -45,5 +45,10 @@ extern _Atomic uint64_t gp_native_loads_seen __attribute__((visibility("hidden")
  */
 bool gp_native_check_modules(void);
 bool gp_native_knows_loads(void);
+/* How many objects were ever loaded and unloaded; false: the gate is closed. */
+struct gp_native_objects {
+	uint64_t loaded, unloaded;
+};
+bool gp_native_count_objects(struct gp_native_objects *objects);
 
 #endif

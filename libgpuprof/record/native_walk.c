@@ -10,6 +10,7 @@
 #include <ucontext.h>
 
 #include "native_bounds.h"
+#include "native_gate.h"
 #include "native_learn.h"
 #include "native_memo.h"
 #include "native_rule.h"
@@ -37,6 +38,8 @@ const char *gp_native_open(const struct gp_native_setup *setup)
 		return NULL;
 	if (!setup->has_frame_pointers)
 		why = gp_native_learn_open(setup->lookup, setup->context);
+	else if (!gp_native_gate_open()) /* for who counts the loader's objects */
+		why = "no memory";
 	if (why)
 		return why;
 	walker.own_from = setup->own_from;

@@ -225,10 +225,8 @@ bool gp_ring_place_grow(struct gp_recorder *r)
 bool gp_ring_place_add_stacks(struct gp_recorder *r)
 {
 	struct gp_ring *ring = grow(r, GP_RING_STACKS, r->stack_chunks);
-	if (!ring) {
-		gp_say(true, "no memory for more stacks, new ones are not told apart", NULL);
+	if (!ring)
 		return false;
-	}
 	r->stack_chunks++;
 	gp_stack_table_add_chunk(ring->entries);
 	return true;

@@ -10,21 +10,22 @@
 static struct {
 	_Atomic(struct gp_stack_entry *) chunk[GP_STACK_CHUNKS_MAX];
 	_Atomic uint32_t chunks;
-	uint32_t chunks_most;
+	_Atomic uint32_t chunks_most;
 	_Atomic uint32_t *index; /* ids; 0: free. At most half full */
 	uint32_t mask;
 	_Atomic uint32_t used;
-	_Atomic uint64_t refused;
+	_Atomic uint64_t refused, cut;
 } table;
 
 bool gp_stack_table_open(uint32_t most)
 {
 	gp_stack_table_reset();
-	table.chunks_most = (most + GP_STACK_CHUNK - 1) / GP_STACK_CHUNK;
-	if (table.chunks_most > GP_STACK_CHUNKS_MAX)
-		table.chunks_most = GP_STACK_CHUNKS_MAX;
+	uint32_t chunks = (most + GP_STACK_CHUNK - 1) / GP_STACK_CHUNK;
+	if (chunks > GP_STACK_CHUNKS_MAX)
+		chunks = GP_STACK_CHUNKS_MAX;
+	atomic_store(&table.chunks_most, chunks);
 	uint32_t places = 2 * GP_STACK_CHUNK;
-	while (places < 2 * table.chunks_most * GP_STACK_CHUNK)
+	while (places < 2 * chunks * GP_STACK_CHUNK)
 		places *= 2;
 	table.index = gp_pages(places * sizeof *table.index);
 	table.mask = places - 1;
@@ -38,8 +39,9 @@ void gp_stack_table_reset(void)
 	atomic_store(&table.chunks, 0);
 	atomic_store(&table.used, 1); /* id 0 means none */
 	atomic_store(&table.refused, 0);
+	atomic_store(&table.cut, 0);
 	table.index = NULL;
-	table.chunks_most = 0;
+	atomic_store(&table.chunks_most, 0);
 }
 
 void gp_stack_table_add_chunk(struct gp_stack_entry *chunk)
@@ -50,6 +52,11 @@ void gp_stack_table_add_chunk(struct gp_stack_entry *chunk)
 	atomic_store(&table.chunk[number], chunk);
 	/* partner: acquire load in claim(); who sees the count sees the chunk */
 	atomic_store_explicit(&table.chunks, number + 1, memory_order_release);
+}
+
+void gp_stack_table_stop(void)
+{
+	atomic_store(&table.chunks_most, atomic_load(&table.chunks));
 }
 
 bool gp_stack_table_wants_chunk(void)
@@ -67,6 +74,17 @@ uint32_t gp_stack_table_used(void)
 uint64_t gp_stack_table_refused(void)
 {
 	return atomic_load(&table.refused);
+}
+
+/* Totals, which order nothing. */
+uint64_t gp_stack_table_cut(void)
+{
+	return atomic_load_explicit(&table.cut, memory_order_relaxed);
+}
+
+void gp_stack_table_count_cut(void)
+{
+	atomic_fetch_add_explicit(&table.cut, 1, memory_order_relaxed);
 }
 
 static struct gp_stack_entry *entry_at(uint32_t id)

@@ -16,6 +16,8 @@
 bool gp_stack_table_open(uint32_t most);
 /* The next chunk; drain thread only. The table does not own it. */
 void gp_stack_table_add_chunk(struct gp_stack_entry *chunk);
+/* There will be no more chunks: no room for them. */
+void gp_stack_table_stop(void);
 /* Forgets all: a forked child, whose chunks are not mapped. */
 void gp_stack_table_reset(void);
 
@@ -24,6 +26,9 @@ bool gp_stack_table_wants_chunk(void);
 /* Entries given out so far, and how many could not be made for want of room. */
 uint32_t gp_stack_table_used(void);
 uint64_t gp_stack_table_refused(void);
+/* Events whose stack is not whole since there was no room, and one more of them. */
+uint64_t gp_stack_table_cut(void);
+void gp_stack_table_count_cut(void);
 /* NULL: no such id. */
 const struct gp_stack_entry *gp_stack_table_entry(uint32_t id);
 

@@ -208,6 +208,14 @@ GP_HOT struct chain take_native(struct gp_stack_memo *memo, const void *frame_ad
 	return learn_native(s, marks, why[s->end]);
 }
 
+/* The one stack that was made before there could be no room (stack_tend.c). */
+GP_COLD static uint32_t cut(struct gp_stack_memo *memo)
+{
+	gp_stack_table_count_cut();
+	memo->stack = 0;
+	return gp_stack_pair(0, 0, GP_WHY_TABLE_FULL, GP_WHY_TABLE_FULL);
+}
+
 __attribute__((noinline)) uint32_t gp_stack_take(void)
 {
 	struct gp_stack_memo *memo = memo_of(&gp_thread);
@@ -223,12 +231,15 @@ __attribute__((noinline)) uint32_t gp_stack_take(void)
 	}
 	if (gp_settings.has_native && atomic_load_explicit(&has_walker, memory_order_relaxed))
 		native = take_native(memo, __builtin_frame_address(0), frame, frames);
+	if (gp_unlikely(native.why == GP_WHY_TABLE_FULL || python.why == GP_WHY_TABLE_FULL))
+		return cut(memo);
 	if (memo->stack && native.id == memo->native.id && python.id == memo->python.id &&
 	    native.why == memo->native.why && python.why == memo->python.why)
 		return memo->stack;
 	memo->native = native;
 	memo->python = python;
-	return memo->stack = gp_stack_pair(native.id, python.id, native.why, python.why);
+	memo->stack = gp_stack_pair(native.id, python.id, native.why, python.why);
+	return gp_likely(memo->stack) ? memo->stack : cut(memo);
 }
 
 void gp_stack_native_opened(void)

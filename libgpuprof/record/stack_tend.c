@@ -5,13 +5,39 @@
 #include "recorder.h"
 #include "stack_table.h"
 
+#define CUT_NS 100000000u
 #define UNLOADS_NS 100000000u /* where the loader's count could not be found */
+
+static void add_chunk(struct gp_recorder *r)
+{
+	if (!gp_ring_place_add_stacks(r))
+		gp_stack_table_stop();
+}
+
+/* So that it is known even of a job that is killed. */
+static void tell_cut(struct gp_recorder *r)
+{
+	const uint64_t cut = gp_stack_table_cut(), now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	if (gp_likely(cut == r->stacks_cut) || (!r->is_ending && now - r->cut_told_ns < CUT_NS))
+		return;
+	gp_say(true, "no room for more stacks, new ones are not told apart", NULL);
+	r->stacks_cut = cut;
+	r->cut_told_ns = now;
+	gp_drain_tell(r,
+		      &(struct gp_record){ .kind = GP_FACT,
+					   .device = GP_DEVICE_UNKNOWN,
+					   .aux = GP_FACT_STACKS_CUT,
+					   .fact.value = cut },
+		      NULL);
+}
 
 void gp_stacks_open(struct gp_recorder *r)
 {
 	if (!r->define.entry)
 		return;
-	gp_ring_place_add_stacks(r);
+	add_chunk(r);
+	/* what events get that find no room: one that is there */
+	gp_stack_pair(0, 0, GP_WHY_TABLE_FULL, GP_WHY_TABLE_FULL);
 	/* without it frames are addresses */
 	if (gp_settings.has_native && gp_module_watch_open(r))
 		gp_module_watch(r);
@@ -32,7 +58,8 @@ void gp_stacks_tend(struct gp_recorder *r)
 	if (!r->define.entry)
 		return;
 	if (gp_stack_table_wants_chunk())
-		gp_ring_place_add_stacks(r);
+		add_chunk(r);
+	tell_cut(r);
 	if (gp_settings.has_python && gp_python_why_off())
 		gp_say(true, "stacks without Python frames:", gp_python_why_off());
 	if (!gp_settings.has_native)

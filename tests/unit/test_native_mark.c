@@ -1,0 +1,128 @@
+/*
+ * Which native frame an address on the stack lies in: what lays Python's frames into native stacks.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "native_fixture.h"
+
+#define LEVELS 40u
+
+static const void *local[LEVELS]; /* the innermost first */
+static unsigned levels;
+
+static struct gp_native_stack *now(void)
+{
+	return gp_native_stack_now(native_thread(), NULL);
+}
+
+static __attribute__((noinline)) void leaf(void (*judge)(void))
+{
+	judge();
+	__asm__ volatile("" ::: "memory");
+}
+
+/* Each level keeps a variable of its own; those of which `kept` has the bit tell its address. */
+static __attribute__((noinline)) int level(unsigned n, uint64_t kept, void (*judge)(void))
+{
+	volatile uint64_t own[4] = { n };
+	if (kept >> n & 1)
+		local[--levels] = (const void *)&own[n % 4];
+	if (n)
+		level(n - 1, kept, judge);
+	else
+		leaf(judge);
+	return (int)own[0];
+}
+
+static void run(unsigned n, uint64_t kept, void (*judge)(void))
+{
+	levels = (unsigned)__builtin_popcountll(kept);
+	level(n, kept, judge);
+}
+
+static uint64_t wanted;
+
+/* judge() is frame 0, leaf() 1, level(0) 2. */
+static void judge_marks(void)
+{
+	const unsigned n = (unsigned)__builtin_popcountll(wanted);
+	for (unsigned k = 0; k < 4; k++) {
+		struct gp_native_stack *s = now();
+		uint64_t marks = 1;
+		assert_non_null(s);
+		/* without a guess, with the right one, with wrong ones */
+		const uint64_t guess[] = { 0, wanted << 2, wanted << 3, ~UINT64_C(0) };
+		assert_true(gp_native_stack_mark(s, local, n, guess[k], &marks));
+		assert_true(marks == wanted << 2);
+	}
+}
+
+static void marks_the_frame_of_each(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed < 400; seed++) {
+		wanted = (seed * UINT64_C(0x9e3779b97f4a7c15) >> 24) & ((UINT64_C(1) << 30) - 1);
+		run(30, wanted, judge_marks);
+	}
+}
+
+static void judge_disorder(void)
+{
+	uint64_t marks;
+	const void *first = local[0];
+	struct gp_native_stack *s = now();
+	local[0] = local[1];
+	local[1] = first;
+	assert_false(gp_native_stack_mark(s, local, 2, 0, &marks));
+	/* two in one frame */
+	local[0] = (const char *)local[1] - 1;
+	assert_false(gp_native_stack_mark(s, local, 2, 0, &marks));
+	/* below the stack */
+	local[0] = (const void *)((uintptr_t)__builtin_frame_address(0) - 65536);
+	assert_false(gp_native_stack_mark(s, local, 1, 0, &marks));
+}
+
+static void refuses_disorder(void **state)
+{
+	(void)state;
+	run(6, 1u << 2 | 1u << 4, judge_disorder);
+}
+
+static void judge_beyond(void)
+{
+	uint64_t marks = 1;
+	struct gp_native_stack *s = now();
+	assert_int_equal(s->end, GP_NATIVE_TRUNCATED);
+	/* level(k) is frame k + 2; of the 64th frame the end is not known */
+	const unsigned n = (unsigned)__builtin_popcountll(wanted);
+	assert_true(gp_native_stack_mark(s, local, n, 0, &marks));
+	assert_true(marks == (UINT64_C(1) << 12 | UINT64_C(1) << 62));
+}
+
+static void beyond_the_walk_nothing_is_marked(void **state)
+{
+	(void)state;
+	wanted = UINT64_C(1) << 10 | UINT64_C(1) << 60 | UINT64_C(1) << 61 | UINT64_C(1) << 63;
+	for (int k = 0; k < 3; k++) {
+		levels = 4;
+		level(63, wanted, judge_beyond);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	native_fixture_open(argv[0], GP_NATIVE_DEPTH);
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(marks_the_frame_of_each),
+		cmocka_unit_test(refuses_disorder),
+		cmocka_unit_test(beyond_the_walk_nothing_is_marked),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,140 @@
+/*
+ * Native and Python chains laid into each other: each run of Python frames at the native frame that
+ * runs it; where nothing is marked nothing is guessed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "read/stack_frames.h"
+
+#define P(function, entry)                            \
+	{                                             \
+		.name = (function), .is_entry = entry \
+	}
+
+/* Names of Python frames and last digits of native ones, in order. */
+static const char *merged(const struct gp_call_stack *stack, const struct gp_native_frame *native,
+			  const struct gp_python_frame *python, size_t most)
+{
+	static char text[200];
+	struct gp_frame frame[40];
+	size_t n = gp_stack_merge(stack, native, python, NULL, frame, most), at = 0;
+	text[0] = '\0';
+	for (size_t k = 0; k < n; k++)
+		at += (size_t)snprintf(text + at, sizeof text - at, "%s%.0d",
+				       frame[k].is_python ? frame[k].function : "",
+				       (int)frame[k].address);
+	return text;
+}
+
+static void runs_stand_at_their_frames(void **state)
+{
+	(void)state;
+	const struct gp_native_frame native[] = {
+		{ 1, 0 }, { 2, 1 }, { 3, 0 }, { 4, 1 }, { 5, 0 }
+	};
+	const struct gp_python_frame python[] = { P("a", false), P("b", true), P("c", true) };
+	const struct gp_call_stack both = { 5, 3, GP_WHY_WHOLE, GP_WHY_WHOLE };
+	assert_string_equal(merged(&both, native, python, 40), "1ab23c45");
+	assert_string_equal(merged(&both, native, python, 4), "1ab2");
+	/* native frames end early: what is left is further out */
+	const struct gp_call_stack cut = { 3, 3, GP_WHY_TRUNCATED, GP_WHY_WHOLE };
+	assert_string_equal(merged(&cut, native, python, 40), "1ab23c");
+	/* Python frames end early */
+	const struct gp_call_stack few = { 5, 1, GP_WHY_WHOLE, GP_WHY_TRUNCATED };
+	assert_string_equal(merged(&few, native, python, 40), "1a2345");
+}
+
+static void one_kind_alone(void **state)
+{
+	(void)state;
+	const struct gp_native_frame native[] = { { 1, 0 }, { 2, 0 } };
+	const struct gp_python_frame python[] = { P("a", true), P("b", true) };
+	assert_string_equal(merged(&(struct gp_call_stack){ 2, 0, 0, 0 }, native, python, 40),
+			    "12");
+	assert_string_equal(merged(&(struct gp_call_stack){ 0, 2, 0, 0 }, native, python, 40),
+			    "ab");
+	assert_string_equal(merged(&(struct gp_call_stack){ 2, 2, 0, 0 }, native, python, 40),
+			    "12ab");
+	assert_string_equal(merged(&(struct gp_call_stack){ 0, 0, 0, 0 }, native, python, 40), "");
+}
+
+static void interpreter_is_folded(void **state)
+{
+	(void)state;
+	struct gp_frame frame[] = { { .function = "a", .is_python = true },
+				    { .function = "loop", .is_interpreter = true },
+				    { .function = "main" } };
+	assert_int_equal(gp_stack_fold(frame, 3), 2);
+	assert_string_equal(frame[1].function, "main");
+}
+
+static void says_what_is_missing(void **state)
+{
+	(void)state;
+	assert_null(gp_stack_missing(GP_WHY_WHOLE, GP_WHY_NO_THREAD));
+	assert_null(gp_stack_missing(GP_WHY_OFF, GP_WHY_WHOLE));
+	assert_non_null(gp_stack_missing(GP_WHY_TRUNCATED, GP_WHY_WHOLE));
+	assert_non_null(gp_stack_missing(GP_WHY_GATE, GP_WHY_WHOLE));
+	assert_non_null(gp_stack_missing(GP_WHY_TABLE_FULL, GP_WHY_TABLE_FULL));
+}
+
+static void modules_by_number(void **state)
+{
+	(void)state;
+	struct gp_module_list list = { 0 };
+	struct gp_record record = { .kind = GP_MODULE, .aux = 300 };
+	record.module.base = 0x1000;
+	record.module.bytes = 0x2000;
+	record.module.since = 7;
+	assert_int_equal(gp_module_list_add(&list, &record, "00ff1a /lib/a b.so"), GP_OK);
+	const struct gp_listed_module *m = &list.module[300];
+	assert_string_equal(m->path, "/lib/a b.so");
+	assert_int_equal(m->build_id_bytes, 3);
+	assert_memory_equal(m->build_id, "\x00\xff\x1a", 3);
+	assert_int_equal(m->since, 7);
+	assert_int_equal(m->until, 0);
+	/* the newest word holds */
+	record.time = 100;
+	record.module.until = 9;
+	assert_int_equal(gp_module_list_add(&list, &record, "- /lib/a b.so"), GP_OK);
+	assert_int_equal(list.module[300].until, 9);
+	assert_int_equal(list.module[300].build_id_bytes, 0);
+	/* it is heard again after a rewind */
+	record.time = 0;
+	record.module.until = 0;
+	assert_int_equal(gp_module_list_add(&list, &record, "- /lib/a b.so"), GP_OK);
+	assert_int_equal(list.module[300].until, 9);
+	record.time = 200;
+	/* damaged ones teach nothing */
+	const uint64_t changes = list.changes;
+	static const char *const bad[] = { "", "00ff", "00ff ", NULL };
+	for (unsigned k = 0; k < 4; k++)
+		assert_int_equal(gp_module_list_add(&list, &record, bad[k]), GP_OK);
+	record.aux = 1u << 31;
+	assert_int_equal(gp_module_list_add(&list, &record, "- /lib/a"), GP_OK);
+	record.aux = 0;
+	assert_int_equal(gp_module_list_add(&list, &record, "- /lib/a"), GP_OK);
+	assert_int_equal(list.changes, changes);
+	record.aux = 2;
+	assert_int_equal(gp_module_list_add(&list, &record, "0g /lib/a"), GP_OK);
+	assert_int_equal(list.module[2].build_id_bytes, 0);
+	gp_module_list_release(&list);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(runs_stand_at_their_frames),
+		cmocka_unit_test(one_kind_alone),
+		cmocka_unit_test(interpreter_is_folded),
+		cmocka_unit_test(says_what_is_missing),
+		cmocka_unit_test(modules_by_number),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
