@@ -12,7 +12,7 @@ $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_native*.c))
 $(BUILD)/unit/test_native_frames: tests/unit/test_native_frames.c $(BUILD)/libgpuprof-read.a $(RECORD_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -fno-omit-frame-pointer -Ilibgpuprof -o $@ $< $(RECORD_OBJ) $(BUILD)/libgpuprof-read.a $(ZSTD_STATIC) \
-		-lcmocka -lpthread -ldl -lm
+		$(UNIT_LIBS)
 
 # the one victim in C++, where there is a compiler for it
 ifneq ($(shell command -v $(CXX)),)
