@@ -16,7 +16,7 @@ PRELOAD_FLAGS := $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno
 	-include libgpuprof/record/glibc_floor.h $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-mprfchw)
 # where glibc is older than 2.34 these two hold what newer ones keep in libc: needed by name, also when unused here
 PRELOAD_LIBS ?= -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
-ZSTD_STATIC ?= $(firstword $(wildcard /usr/lib/$(shell $(CC) -dumpmachine)/libzstd.a /usr/lib64/libzstd.a /usr/lib/libzstd.a))
+ZSTD_STATIC ?= $(firstword $(wildcard $(shell $(CC) -print-file-name=libzstd.a) /usr/lib64/libzstd.a /usr/lib/libzstd.a))
 
 # The reading library and the program.
 READ_SRC := $(wildcard libgpuprof/format/*.c libgpuprof/state/*.c libgpuprof/read/*.c libgpuprof/analyze/*.c)
@@ -76,9 +76,11 @@ $(BUILD)/fake/libc10.so: tests/fake/fake_c10.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -fPIC -shared -Wl,-soname,libc10.so -o $@ $< -lpthread -ldl
 
+# in the bundle cmocka lies in lib/
+UNIT_LIBS := -lcmocka -lpthread -ldl -lm -Wl,-rpath,'$$ORIGIN/../lib'
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libgpuprof-read.a $(RECORD_OBJ)
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(RECORD_OBJ) $(BUILD)/libgpuprof-read.a $(READ_LIBS) -lcmocka -lpthread
+	$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(RECORD_OBJ) $(BUILD)/libgpuprof-read.a $(READ_LIBS) $(UNIT_LIBS)
 $(BUILD)/victims/%: tests/victims/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -o $@ $< -lpthread -ldl
@@ -86,18 +88,22 @@ $(BUILD)/victims/%: tests/victims/%.c
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 - /p' $(MAKEFILE_LIST) | sort
 
+PRELOADED = $(BUILD)/libgpuprof.so $(if $(UNWIND),$(wildcard $(BUILD)/libgpuprof-unwind.so))
 install: all ## copy library, program and documents to $(DESTDIR)$(PREFIX)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib share/doc/gpuprof/man)
 	install -m 755 $(BUILD)/gpuprof $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(BUILD)/libgpuprof.so $(DESTDIR)$(PREFIX)/lib
+	install -m 755 $(PRELOADED) $(DESTDIR)$(PREFIX)/lib
 	install -m 644 README.md LICENSE CHANGELOG.md docs/*.md $(DESTDIR)$(PREFIX)/share/doc/gpuprof
 	install -m 644 docs/man/*.md $(DESTDIR)$(PREFIX)/share/doc/gpuprof/man
+uninstall: ## take away what install copied
+	rm -f $(DESTDIR)$(PREFIX)/bin/gpuprof $(addprefix $(DESTDIR)$(PREFIX)/lib/,libgpuprof.so libgpuprof-unwind.so)
+	rm -rf $(DESTDIR)$(PREFIX)/share/doc/gpuprof
 dist: ## pack the committed sources as $(BUILD)/gpuprof-VERSION.tar.gz
 	@mkdir -p $(BUILD)
 	@version=$$(sed -n 's/^#define GP_VERSION "\(.*\)"/\1/p' libgpuprof/gpuprof.h) && \
 	git archive --prefix=gpuprof-$$version/ -o $(BUILD)/gpuprof-$$version.tar.gz HEAD && echo $(BUILD)/gpuprof-$$version.tar.gz
 
-.PHONY: all help clean install dist
+.PHONY: all help clean install uninstall dist
 clean: ## remove $(BUILD)
 	rm -rf $(BUILD)
 

@@ -1,16 +1,18 @@
 #!/bin/sh
-# Copies the build into $BUILD/bundle (and bundle.tar.gz) with every library that it needs and that is not libc:
-# the copy runs on a machine that has none of them. Same folders as $BUILD, so that BUILD=bundle works for the checks.
+# Copies the build into $BUILD/bundle (and bundle.tar.gz) with every library that it needs and that
+# is not libc: the copy runs on a machine that has none of them. Same folders as $BUILD, so that
+# BUILD=bundle works for the checks.
 set -eu
 : "${BUILD:=build}"
 here=$(cd "$(dirname "$0")/.." && pwd)
 bundle=$BUILD/bundle
 rm -rf "$bundle" "$bundle.tar.gz"
 mkdir -p "$bundle/lib"
-cp "$BUILD/gpuprof" "$BUILD/libgpuprof.so" "$bundle"
+cp "$BUILD/gpuprof" "$BUILD"/libgpuprof*.so "$bundle"
 for room in fake doors victims unit storm kernels gpu bench; do
 	[ -d "$BUILD/$room" ] || continue
-	(cd "$BUILD" && find "$room" -type f ! -name '*.d' ! -name '*.o' -exec cp --parents {} "bundle" \;)
+	(cd "$BUILD" && find "$room" -type f ! -name '*.d' ! -name '*.o' -exec cp --parents {} \
+		"bundle" \;)
 done
 mkdir -p "$bundle/tests"
 cp -R "$here/tests/gpu" "$here/tests/data" "$bundle/tests"
@@ -21,7 +23,8 @@ find "$bundle" -type f -perm -u+x -exec ldd {} \; 2>/dev/null |
 	sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' | sort -u |
 	while read -r library; do
 		case ${library##*/} in
-		libc.so* | libm.so* | libdl.so* | libpthread.so* | librt.so* | ld-linux* | libcuda.so*) ;;
+		libc.so* | libm.so* | libdl.so* | libpthread.so* | librt.so*) ;;
+		ld-linux* | libcuda.so*) ;;
 		*) cp -L "$library" "$bundle/lib" ;;
 		esac
 	done

@@ -26,8 +26,6 @@ demo: all kernels $(BUILD)/victims/training_loop $(BUILD)/fake/libc10.so ## reco
 check-gpu: all kernels $(GPU_TOOLS) ## compare recordings with what a real GPU, PyTorch and CUPTI say (sections: SECTIONS="eager graph")
 	BUILD=$(BUILD) tests/gpu/check_gpu.sh $(SECTIONS)
 
-# unit tests find cmocka in the bundle; victims and the program need libc only
-$(BUILD)/unit/%: BASE += -Wl,-rpath,'$$ORIGIN/../lib'
 # Everything that a machine with a GPU but without our libraries and compilers needs.
 bundle: all kernels $(GPU_TOOLS) $(VICTIMS) $(UNIT) $(BENCH) $(BUILD)/fake/libc10.so ## gather the build with every library it needs in $(BUILD)/bundle
 	BUILD=$(BUILD) kernels/bundle.sh

@@ -60,7 +60,8 @@ struct gp_info {
 	uint64_t start_unix_ns;
 	uint64_t duration_ns;  /* from the start to the last event or block */
 	uint64_t kept_from_ns; /* where the retained events begin: 0 when nothing was overwritten */
-	bool is_complete;      /* sealed by its owner or adopted whole, and without a hole */
+	bool is_sealed;	       /* by its owner, or adopted whole */
+	bool is_complete;      /* sealed, and without a hole */
 	/* blocks could not be written and no checkpoint came since: figures are too low */
 	bool has_hole;
 	uint64_t failed_blocks; /* that could not be written, since the start */
@@ -237,7 +238,12 @@ struct gp_point {
 struct gp_mark {
 	int64_t at_ns;
 	uint64_t bytes;
-	bool is_framework; /* OOM of the framework, else a failed driver allocation */
+	bool is_framework; /* OOM of the framework, else refused by the driver */
+	/*
+	 * What the job met as out of memory: an OOM of the framework, which may have asked the
+	 * driver again and again; a refusal of the driver where no framework reported one.
+	 */
+	bool is_oom;
 };
 struct gp_timeline_device {
 	unsigned device;
@@ -246,8 +252,9 @@ struct gp_timeline_device {
 	size_t points;
 	const struct gp_point
 		*point; /* by time; the peaks are always among them when they are retained */
-	size_t ooms;
+	size_t ooms;	/* marks, by time */
 	const struct gp_mark *oom;
+	size_t out_of_memory, refused; /* of the marks: with is_oom, without is_framework */
 };
 struct gp_timeline {
 	size_t devices;

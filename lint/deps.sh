@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what is missing on Debian and Ubuntu: what the build and the tests need, then what lint and bench would
-# like. Asks the machine first, so it needs no network and no rights when nothing is missing. What it cannot install
-# it names: a missing need ends it with 1, a missing wish does not.
+# Installs what is missing on Debian and Ubuntu: what the build and the tests need, then what lint
+# and bench would like. Asks the machine first, so it needs no network and no rights when nothing is
+# missing. What it cannot install it names: a missing need ends it with 1, a missing wish does not.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 compiler=${CC:-gcc}
@@ -11,8 +11,9 @@ compiles() {
 	local header=$1 object
 	shift
 	object=$(mktemp)
-	printf '#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <%s>\nint main(void) { return 0; }\n' \
-		"$header" | "$compiler" -x c -o "$object" - "$@" >/dev/null 2>&1
+	printf '#include <%s>\n' stdarg.h stddef.h setjmp.h stdint.h "$header" |
+		sed '$ a int main(void) { return 0; }' |
+		"$compiler" -x c -o "$object" - "$@" >/dev/null 2>&1
 	local status=$?
 	rm -f "$object"
 	return "$status"
@@ -21,7 +22,8 @@ has_static_zstd() { compiles zstd.h -l:libzstd.a; }
 has_unwind() { [ -e "$("$compiler" -print-file-name=libunwind.so.8)" ]; }
 has_clang_format() {
 	command -v clang-format-14 >/dev/null ||
-		{ command -v clang-format >/dev/null && clang-format --version | grep -q 'version 14\.'; }
+		{ command -v clang-format >/dev/null && clang-format --version |
+		grep -q 'version 14\.'; }
 }
 have() { command -v "$1" >/dev/null; }
 
@@ -53,7 +55,8 @@ if [ "${#needs[@]}" = 0 ] && [ "${#wishes[@]}" = 0 ]; then
 	exit 0
 fi
 [ "${#needs[@]}" = 0 ] || echo "deps: missing: ${needs[*]}"
-[ "${#wishes[@]}" = 0 ] || echo "deps: missing, not needed by make demo and make check: ${wishes[*]}"
+[ "${#wishes[@]}" = 0 ] ||
+	echo "deps: missing, not needed by make demo and make check: ${wishes[*]}"
 
 if ! have apt-get; then
 	echo 'deps: no apt-get here: install the packages that bear these names on this system' >&2
@@ -62,7 +65,8 @@ if ! have apt-get; then
 fi
 if [ "$(id -u)" != 0 ]; then
 	echo 'deps: not root, run:' >&2
-	echo "  sudo apt-get update && sudo apt-get install -y --no-install-recommends ${needs[*]} ${wishes[*]}" >&2
+	echo "  sudo apt-get update && sudo apt-get install -y --no-install-recommends" \
+		"${needs[*]} ${wishes[*]}" >&2
 	[ "${#needs[@]}" = 0 ]
 	exit
 fi
@@ -74,7 +78,8 @@ for package in "${needs[@]}"; do
 	apt-get install -y -q --no-install-recommends "$package" || failed+=("$package")
 done
 for package in "${wishes[@]}"; do
-	apt-get install -y -q --no-install-recommends "$package" || echo "deps: cannot install $package: done without it" >&2
+	apt-get install -y -q --no-install-recommends "$package" ||
+		echo "deps: cannot install $package: done without it" >&2
 done
 if [ "${#failed[@]}" != 0 ]; then
 	echo "deps: cannot install ${failed[*]}" >&2

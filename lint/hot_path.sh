@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The rules of docs/DESIGN.md, 3, that can be read off the sources and objects of what lives in the target:
-# the loader only at the doors (8), no malloc and no stdio of the job (2), nothing that ends or prints (10).
+# The rules of docs/DESIGN.md, 3, that can be read off the sources and objects of what lives in the
+# target: the loader only at the doors (8), no malloc and no stdio of the job (2), nothing that ends
+# or prints (10).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 objects=${BUILD:-build}/preload
@@ -20,34 +21,48 @@ code_of() {
 				} else {
 					at = index(line, "/*")
 					slashes = index(line, "//")
-					if (slashes && (!at || slashes < at)) { out = out substr(line, 1, slashes - 1); break }
+					if (slashes && (!at || slashes < at)) {
+						out = out substr(line, 1, slashes - 1)
+						break
+					}
 					if (!at) { out = out line; break }
-					out = out substr(line, 1, at - 1); line = substr(line, at + 2); inside = 1
+					out = out substr(line, 1, at - 1)
+					line = substr(line, at + 2)
+					inside = 1
 				}
 			}
 			if (out ~ /[^ \t]/) print FILENAME ":" FNR ": " out
 		}' "$@"
 }
 
-target=$(lint/tree_files.sh | grep -E '^(interpose|libgpuprof/(record|state|format))/.*\.[ch]$' | grep -v '/cuda_types\.h$')
+target=$(lint/tree_files.sh | grep -E '^(interpose|libgpuprof/(record|state|format))/.*\.[ch]$' |
+	grep -v '/cuda_types\.h$')
 
 {
+	imported='malloc|calloc|realloc|free|strdup|asprintf|opendir|getline|exit|_exit|abort'
+	imported+='|__assert_fail|f?printf|__f?printf_chk|puts|fopen|perror|signal|raise|system'
+	imported+='|setenv'
+	loader='dlsym|dlvsym|dlopen|dlmopen|dlclose|dladdr1?|dlinfo'
 	# shellcheck disable=SC2086 # one word a file
-	code_of $target | grep -E '[^A-Za-z0-9_](dlsym|dlvsym|dlopen|dlmopen|dlclose|dladdr1?|dlinfo)[[:space:]]*\(' |
+	code_of $target | grep -E "[^A-Za-z0-9_]($loader)[[:space:]]*\\(" |
 		grep -vE '^interpose/(resolver|door)[a-z_]*\.[ch]:' |
-		sed 's/$/  <- expected: the loader is called at the doors alone, resolver.c and door_*.c (rule 8)/' || true
+		sed 's/$/  <- expected: only doors call the loader (rule 8)/' || true
+	foreign='malloc|calloc|realloc|free|strdup|asprintf|exit|_exit|abort|printf|fprintf|puts'
+	foreign+='|perror|fopen|signal|sigaction|raise|system|popen|setenv|putenv|assert'
 	# shellcheck disable=SC2086
-	code_of $target | grep -E '[^A-Za-z0-9_.>](malloc|calloc|realloc|free|strdup|asprintf|exit|_exit|abort|printf|fprintf|puts|perror|fopen|signal|sigaction|raise|system|popen|setenv|putenv|assert)[[:space:]]*\(' |
+	code_of $target | grep -E "[^A-Za-z0-9_.>]($foreign)[[:space:]]*\\(" |
 		sed 's/$/  <- expected: not in the target (rules 2 and 10)/' || true
-	# one read-modify-write on the path: the order number is the only sequentially shared word of record.h
-	# shellcheck disable=SC2086
-	n=$(code_of libgpuprof/record/record.h | grep -cE 'atomic_(fetch_|exchange|compare_exchange)' || true)
-	[ "$n" -le 1 ] || echo "libgpuprof/record/record.h:1: $n atomic read-modify-writes, expected: at most one (rule 2)"
+	# one read-modify-write on the path: the order number is the only sequentially shared word
+	# of record.h
+	n=$(code_of libgpuprof/record/record.h |
+		grep -cE 'atomic_(fetch_|exchange|compare_exchange)' || true)
+	[ "$n" -le 1 ] ||
+		echo "libgpuprof/record/record.h:1: $n atomics write, expected: one (rule 2)"
 
 	# our own objects, without what zstd brings
 	[ ! -d "$objects" ] || find "$objects" -name '*.o' | sort | while IFS= read -r object; do
 		nm -u "$object" | awk '{ print $2 }' |
-			grep -xE 'malloc|calloc|realloc|free|strdup|asprintf|opendir|getline|exit|_exit|abort|__assert_fail|f?printf|__f?printf_chk|puts|fopen|perror|signal|raise|system|setenv' |
-			sed "s#^#$object:1: imports #; s#\$#, expected: not in the target (rules 2 and 10)#" || true
+			grep -xE "$imported" |
+			sed "s#^#$object:1: imports #; s#\$#, expected: not (rules 2, 10)#" || true
 	done
 } | { ! grep .; }

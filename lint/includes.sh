@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Who may include whom (docs/DESIGN.md, 1). Reads every #include "..." of the tree, resolves it to a file and
-# looks its room up in the table below. tests/ and bench/ may include anything.
+# Who may include whom (docs/DESIGN.md, 1). Reads every #include "..." of the tree, resolves it to a
+# file and looks its room up in the table below. tests/ and bench/ may include anything.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,7 +10,8 @@ libgpuprof/format   libgpuprof/format
 libgpuprof/state    libgpuprof/state libgpuprof/format
 libgpuprof/record   libgpuprof/record libgpuprof/format libgpuprof/state
 libgpuprof/read     libgpuprof/read libgpuprof/format libgpuprof/state libgpuprof/gpuprof.h
-libgpuprof/analyze  libgpuprof/analyze libgpuprof/read libgpuprof/format libgpuprof/state libgpuprof/gpuprof.h
+libgpuprof/analyze  libgpuprof/analyze libgpuprof/read libgpuprof/format
+libgpuprof/analyze  libgpuprof/state libgpuprof/gpuprof.h
 libgpuprof/gpuprof.h libgpuprof/format
 interpose           interpose libgpuprof/record libgpuprof/format
 tools               tools libgpuprof/gpuprof.h
@@ -22,7 +23,8 @@ TABLE
 	rules | sed 's/^/rule /'
 	lint/tree_files.sh | sed 's/^/file /'
 	lint/tree_files.sh | grep -E '\.(c|h|cu|cuh|def|S)$' |
-		xargs -r grep -nH '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' | sed 's/^/line /'
+		xargs -r grep -nH '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' |
+		sed 's/^/line /'
 } | awk '
 function normal(path,   n, part, k, out, top) {
 	n = split(path, part, "/"); top = 0
@@ -39,6 +41,9 @@ function normal(path,   n, part, k, out, top) {
 		path = path "/" out[k]
 	return path
 }
+function found(what) {
+	printf "%s:%s: %s\n", from, line, what
+}
 function room(path,   k) {
 	if (path == "libgpuprof/gpuprof.h")
 		return path
@@ -46,7 +51,15 @@ function room(path,   k) {
 		return substr(path, 1, RLENGTH - 1)
 	return "."
 }
-$1 == "rule" { for (k = 3; k <= NF; k++) allowed[$2, $k] = 1; rooms[$2] = 1; may[$2] = $0; sub(/^rule +[^ ]+ +/, "", may[$2]); next }
+$1 == "rule" {
+	for (k = 3; k <= NF; k++)
+		allowed[$2, $k] = 1
+	rooms[$2] = 1
+	list = $0
+	sub(/^rule +[^ ]+ +/, "", list)
+	may[$2] = may[$2] (may[$2] == "" ? "" : " ") list
+	next
+}
 $1 == "file" { exists[$2] = 1; next }
 {
 	text = substr($0, 6)
@@ -56,10 +69,11 @@ $1 == "file" { exists[$2] = 1; next }
 		next
 	if (match(text, /<[^>]*>/)) {
 		name = substr(text, RSTART + 1, RLENGTH - 2)
-		if ((name ~ /^cuda/ || name ~ /^cupti/ || name ~ /^nvml/) && here != "interpose" && here != "kernels")
-			printf "%s:%s: includes <%s>, expected: only interpose/ and kernels/ know CUDA\n", from, line, name
-		if (here == "libgpuprof/format" && name ~ /^(pthread|stdio|unistd|fcntl|threads|sys\/.*)\.h$/)
-			printf "%s:%s: includes <%s>, expected: format/ has no threads and no I/O\n", from, line, name
+		if (name ~ /^(cuda|cupti|nvml)/ && here != "interpose" && here != "kernels")
+			found("includes <" name ">, expected: interpose/ and kernels/ know CUDA")
+		if (here == "libgpuprof/format" &&
+		    name ~ /^(pthread|stdio|unistd|fcntl|threads|sys\/.*)\.h$/)
+			found("includes <" name ">, expected: format/ has no threads and no I/O")
 		next
 	}
 	match(text, /"[^"]*"/)
@@ -73,11 +87,11 @@ $1 == "file" { exists[$2] = 1; next }
 		next
 	}
 	if (!(here in rooms)) {
-		printf "%s:%s: room \"%s\" has no include rule, expected: a row in lint/includes.sh\n", from, line, here
+		found("room \"" here "\" has no include rule, expected: a row in lint/includes.sh")
 		next
 	}
 	if (!((here, room(target)) in allowed))
 		printf "%s:%s: includes %s, expected: only %s\n", from, line, target, may[here]
 	if (here == "interpose" && target == "libgpuprof/record/recorder.h")
-		printf "%s:%s: includes recorder.h, expected: record.h, which says all that hooks may do\n", from, line
+		found("includes recorder.h, expected: record.h, which says all that hooks may do")
 }' | { ! grep .; }

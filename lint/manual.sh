@@ -19,25 +19,34 @@ plain() { tr -d '`*_\\' | tr -s '[:space:]' ' '; }
 		[ -x "$program" ] || continue
 		synopsis=$("$program" "$name" --help 2>/dev/null | sed -n '1s/^usage: //p')
 		# the page may set it in bold or as code, and may break it
-		awk 'toupper($0) ~ /^#+ *SYNOPSIS/ { on = 1; next } on && /^#/ { exit } on' "$page" |
+		awk 'toupper($0) ~ /^#+ *SYNOPSIS/ { on = 1; next } on && /^#/ { exit } on' \
+			"$page" |
 			plain | grep -qF -- "$(plain <<<"$synopsis")" ||
 			echo "$page:1: synopsis differs from the program's, expected: $synopsis"
 	done
 	for page in docs/man/gpuprof-*.1.md; do
 		[ -f "$page" ] || continue
 		name=${page#docs/man/gpuprof-}
-		[ -f "tools/cmd_${name%.1.md}.c" ] || echo "$page:1: no such command, expected: tools/cmd_${name%.1.md}.c"
+		[ -f "tools/cmd_${name%.1.md}.c" ] ||
+			echo "$page:1: no such command, expected: tools/cmd_${name%.1.md}.c"
 	done
 	# the page of options is what the program says of itself
-	if [ -x "$program" ] && [ -f docs/ENVIRONMENT.md ]; then
-		diff <(sed -n '/^## /,$p' docs/ENVIRONMENT.md) <("$program" help --environment) | grep '^[<>]' |
-			sed 's/^</docs\/ENVIRONMENT.md:1: says:    /; s/^>/docs\/ENVIRONMENT.md:1: expected:/' || true
+	page=docs/ENVIRONMENT.md
+	if [ -x "$program" ] && [ -f $page ]; then
+		diff <(sed -n '/^## /,$p' docs/ENVIRONMENT.md) <("$program" help --environment) |
+			grep '^[<>]' |
+			sed "s#^<#$page:1: says:    #; s#^>#$page:1: expected:#" || true
 	fi
+	# so are the tables of the format
+	diff docs/FORMAT.md <(python3 docs/format_tables.py libgpuprof/format/events.def \
+		libgpuprof/format/event.h docs/FORMAT.md 2>&1) | grep '^[<>]' |
+		sed 's/^</docs\/FORMAT.md:1: says:    /; s/^>/docs\/FORMAT.md:1: expected:/' || true
 	# links inside the documents lead somewhere
 	lint/tree_files.sh | grep '\.md$' | while IFS= read -r page; do
 		{ grep -noE '\]\([^)#: ]+' "$page" || true; } | while IFS= read -r found; do
 			link=${found#*](}
-			[ -e "$(dirname "$page")/$link" ] || echo "$page:${found%%:*}: link to $link, expected: a file of the tree"
+			[ -e "$(dirname "$page")/$link" ] ||
+				echo "$page:${found%%:*}: link to $link, expected: a file"
 		done
 	done
 } | { ! grep .; }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs each check of the list, prints what it finds (file:line: what, expected: what) and ends with the totals.
-# A check ends with 0, with 1 after printing one line a finding, or with 77 after printing why it was skipped.
+# Runs each check of the list, prints what it finds (file:line: what, expected: what) and ends with
+# the totals. A check ends with 0, with 1 after printing one line a finding, or with 77 after
+# printing why it was skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -14,7 +15,8 @@ for check in includes tree object hot_path manual scripts formatting readme_sess
 		skips+="lint: skipped $check: ${printed#skipped: }"$'\n'
 		;;
 	*)
-		[ -n "$printed" ] || printed="lint/$check.sh:1: ended with $status, expected: 0, 77 or findings"
+		[ -n "$printed" ] ||
+			printed="lint/$check.sh:1: ended with $status, expected: 0, 77 or findings"
 		failed=$((failed + 1))
 		findings=$((findings + $(grep -c . <<<"$printed")))
 		printf 'lint: %s\n%s\n' "$check" "$printed"
@@ -22,5 +24,6 @@ for check in includes tree object hot_path manual scripts formatting readme_sess
 	esac
 done
 printf '%s' "$skips"
-echo "lint: $passed checks passed, $failed failed, $(grep -c . <<<"$skips" || true) skipped, $findings findings"
+skipped=$(grep -c . <<<"$skips" || true)
+echo "lint: $passed checks passed, $failed failed, $skipped skipped, $findings findings"
 [ "$failed" = 0 ]

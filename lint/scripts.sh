@@ -4,14 +4,16 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 mapfile -t scripts < <(lint/tree_files.sh | while IFS= read -r file; do
-	case $(head -c 2 "$file" | tr -d '\0') in '#!') head -n 1 "$file" | grep -qE '[/ ](ba|da)?sh( |$)' && printf '%s\n' "$file" ;; esac
+	[ "$(head -c 2 "$file" | tr -d '\0')" = '#!' ] || continue
+	! head -n 1 "$file" | grep -qE '[/ ](ba|da)?sh( |$)' || printf '%s\n' "$file"
 done)
 
 status=0
 for file in "${scripts[@]}"; do
 	[ -x "$file" ] || { echo "$file:1: expected: executable" && status=1; }
 	case $file in lint/* | .ci/*)
-		grep -q '^set -euo pipefail$' "$file" || { echo "$file:1: expected: set -euo pipefail" && status=1; }
+		grep -q '^set -euo pipefail$' "$file" ||
+			{ echo "$file:1: expected: set -euo pipefail" && status=1; }
 		;;
 	esac
 done
@@ -21,5 +23,6 @@ if ! command -v shellcheck >/dev/null; then
 	exit 77
 fi
 # names of tests hold no blanks; VARIABLE= command is meant
-shellcheck --format=gcc --severity=warning --exclude=SC1007,SC2010,SC2046,SC2048 "${scripts[@]}" || status=1
+shellcheck --format=gcc --severity=warning --exclude=SC1007,SC2010,SC2046,SC2048 "${scripts[@]}" ||
+	status=1
 exit "$status"

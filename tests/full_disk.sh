@@ -1,7 +1,8 @@
 #!/bin/sh
-# A disk without any room, one that is full from the first block on, one that gets full midway, one that has room again, and a job that is
-# killed before its full disk is emptied: what is recorded and what is told as lost is together what the job did.
-# Wants a mount namespace of its own (run_failures.sh gives it one).  full_disk.sh BUILD DIR RESULTS
+# A disk without any room, one that is full from the first block on, one that gets full midway, one
+# that has room again, and a job that is killed before its full disk is emptied: what is recorded
+# and what is told as lost is together what the job did. Wants a mount namespace of its own
+# (run_failures.sh gives it one).  full_disk.sh BUILD DIR RESULTS
 build=$1 dir=$2 results=$3
 failed=0
 cd "$dir" && mkdir -p disk || exit 2
@@ -19,13 +20,15 @@ figure() {
 
 # lost FILE: memory events told as lost
 lost() {
-	awk -F: '$1 == "\"lost\"" && $2 == "" { is_lost = 1 } is_lost && $1 == "\"memory\"" { print $2; exit }' "$1"
+	awk -F: '$1 == "\"lost\"" && $2 == "" { is_lost = 1 }
+		is_lost && $1 == "\"memory\"" { print $2; exit }' "$1"
 }
 
 # memory FILE: all memory events, recorded or lost
 memory() {
 	sum=$(lost "$1")
-	for kind in alloc free alloc_failed free_failed map unmap unmap_failed owner_gone gap block_alloc block_free; do
+	for kind in alloc free alloc_failed free_failed map unmap unmap_failed owner_gone gap \
+		block_alloc block_free; do
 		sum=$((sum + $(figure $kind "$1")))
 	done
 	echo "$sum"
@@ -63,7 +66,8 @@ disk() {
 
 # job RECORDING STEPS MS
 job() {
-	GPUPROF_OUTPUT=$1 LD_PRELOAD="$build/libgpuprof.so" "$build/victims/training_loop" "$2" "$3" >out 2>err
+	GPUPROF_OUTPUT=$1 LD_PRELOAD="$build/libgpuprof.so" "$build/victims/training_loop" "$2" \
+		"$3" >out 2>err
 }
 
 # first KEY FILE
@@ -93,8 +97,10 @@ loses() {
 # peaks NAME RECORDING: as the job printed them
 peaks() {
 	json timeline --json "$2" >timeline
-	same "$1" "reserved peak" "$(sed 's/.*max_reserved //' out)" "$(first reserved_peak_bytes timeline)"
-	same "$1" "allocated peak" "$(sed 's/.*max_allocated \([0-9]*\).*/\1/' out)" "$(first allocated_peak_bytes timeline)"
+	same "$1" "reserved peak" "$(sed 's/.*max_reserved //' out)" \
+		"$(first reserved_peak_bytes timeline)"
+	same "$1" "allocated peak" "$(sed 's/.*max_allocated \([0-9]*\).*/\1/' out)" \
+		"$(first allocated_peak_bytes timeline)"
 }
 
 # ---- no room at all: nothing is left, and the job goes on ----
@@ -102,7 +108,8 @@ peaks() {
 name=no_room why=
 disk 0
 job disk/none.gpr 2 0
-grep -q "^gpuprof: nothing is recorded, cannot create '.*none.gpr': no space left$" err || why="the cause is not said"
+grep -q "^gpuprof: nothing is recorded, cannot create '.*none.gpr': no space left$" err ||
+	why="the cause is not said"
 [ ! -e disk/none.gpr ] || why="an empty recording is left"
 grep -q "^2 steps" out || why="the job's output changed"
 verdict $name
@@ -119,12 +126,14 @@ for room in 8 140; do
 		json info --json disk/full.gpr >full
 		same $name "memory events recorded and lost" "$(memory reference)" "$(memory full)"
 		same $name "launches recorded and lost" "$(launches reference)" "$(launches full)"
-		# a last checkpoint may have found room: then the figures are right; else nothing may claim that they are
+		# a last checkpoint may have found room: then the figures are right; else nothing
+		# may claim that they are
 		[ $room -gt 8 ] || same $name complete false "$(first complete full)"
 		[ "$(first complete full)" = false ] || peaks $name disk/full.gpr
 		same $name damaged false "$(first damaged full)"
 		[ "$(lost full)" -gt 0 ] || why="nothing was lost: the disk was not full"
-		grep -q "^gpuprof: cannot write '.*full.gpr': no space left$" err || why="the cause is not said"
+		grep -q "^gpuprof: cannot write '.*full.gpr': no space left$" err ||
+			why="the cause is not said"
 		verdict $name
 	done
 done
@@ -151,7 +160,8 @@ for ring in 512M 0; do
 	same $name complete true "$(first complete again)"
 	[ "$(lost again)" -gt 0 ] || why="no loss is told"
 	peaks $name disk/again.gpr
-	"$build/gpuprof" verify disk/again.gpr >verify 2>&1 || why="verify finds: $(tail -n 1 verify)"
+	"$build/gpuprof" verify disk/again.gpr >verify 2>&1 ||
+		why="verify finds: $(tail -n 1 verify)"
 	verdict $name
 done
 

@@ -11,7 +11,8 @@ $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_native*.c))
 	tests/unit/native_paths.h | $(if $(UNWIND),$(BUILD)/libgpuprof-unwind.so)
 $(BUILD)/unit/test_native_frames: tests/unit/test_native_frames.c $(BUILD)/libgpuprof-read.a $(RECORD_OBJ)
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -fno-omit-frame-pointer -Ilibgpuprof -o $@ $< $(RECORD_OBJ) $(BUILD)/libgpuprof-read.a $(READ_LIBS) -lcmocka -lpthread
+	$(CC) $(BASE) -fno-omit-frame-pointer -Ilibgpuprof -o $@ $< $(RECORD_OBJ) $(BUILD)/libgpuprof-read.a $(READ_LIBS) \
+		$(UNIT_LIBS)
 
 # they are what it loads
 $(BUILD)/victims/library_in_anothers_place: | $(BUILD)/native/libcallee_small.so $(BUILD)/native/libcallee_large.so

@@ -1,8 +1,9 @@
 #!/bin/sh
-# Runs the command line tests: tests/cli/NAME.test holds a shell command in its first line, the stdout expected of it,
-# and "? STATUS" in its last line. The command runs in an empty directory with the program `gpuprof` on its path and
-# $BUILD, $DATA (tests/data), $PRELOAD (the library) set; preload_NAME.test are skipped where the library holds a
-# sanitizer, which cannot be preloaded, and mount_NAME.test where nobody may mount a tmpfs of his own.
+# Runs the command line tests: tests/cli/NAME.test holds a shell command in its first line, the
+# stdout expected of it, and "? STATUS" in its last line. The command runs in an empty directory
+# with the program `gpuprof` on its path and $BUILD, $DATA (tests/data), $PRELOAD (the library) set;
+# preload_NAME.test are skipped where the library holds a sanitizer, which cannot be preloaded, and
+# mount_NAME.test where nobody may mount a tmpfs of his own.
 #   run_cli.sh BUILD [--bless] [NAME...]
 BUILD=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -35,7 +36,8 @@ for name in "$@"; do
 	rm -rf "$dir"
 	mkdir -p "$dir/empty"
 	head -n 1 "$test" >"$dir/found"
-	(cd "$dir/empty" && timeout -k 5 60 sh -c "$(head -n 1 "$test")" >>"$dir/found" 2>"$dir/err" </dev/null; echo "? $?" >>"$dir/found")
+	(cd "$dir/empty" && timeout -k 5 60 sh -c "$(head -n 1 "$test")" >>"$dir/found" \
+		2>"$dir/err" </dev/null; echo "? $?" >>"$dir/found")
 	if [ -n "$bless" ]; then
 		cat "$dir/found" >"$test"
 	elif diff -u "$test" "$dir/found" >"$dir/diff"; then

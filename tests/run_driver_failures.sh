@@ -1,6 +1,7 @@
 #!/bin/sh
-# Each question that the recorder asks the driver (the CALL rows of cuda_api.def) is refused: the first time, the
-# second, the third, always. The job's output stays the same and its recordings are sound.  run_driver_failures.sh BUILD
+# Each question that the recorder asks the driver (the CALL rows of cuda_api.def) is refused: the
+# first time, the second, the third, always. The job's output stays the same and its recordings are
+# sound.  run_driver_failures.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 dir=$build/run/driver_failures
@@ -11,7 +12,8 @@ mkdir -p "$dir"
 cd "$dir" || exit 2
 
 job() {
-	timeout -k 5 30 env LD_LIBRARY_PATH="$build/fake" "$@" "$build/victims/every_question" >out 2>err
+	timeout -k 5 30 env LD_LIBRARY_PATH="$build/fake" "$@" "$build/victims/every_question" \
+		>out 2>err
 	echo $? >>out
 }
 
@@ -30,12 +32,15 @@ missing_for() {
 # try ROW NUMBER: `why` is empty when nobody noticed
 try() {
 	rm -f ./*.gpr
-	job LD_PRELOAD="$build/libgpuprof.so" GPUPROF_OUTPUT="$dir/%p.gpr" FAKE_CUDA_FAILED="$dir/told" \
+	job LD_PRELOAD="$build/libgpuprof.so" GPUPROF_OUTPUT="$dir/%p.gpr" \
+		FAKE_CUDA_FAILED="$dir/told" \
 		FAKE_CUDA_MISSING="$(missing_for "$1")" FAKE_CUDA_FAIL="$1:$2$(refused_before "$1")"
 	why=
 	if ! cmp -s bare out || ! cmp -s bare.err err; then
-		why="the job's output changed when call $2 was refused: $(diff bare out | grep '^[<>]' | head -n 2 | tr '\n' ';')"
-	elif [ "$(ls ./*.gpr | grep -c .)" != 2 ] || ! "$build/gpuprof" verify ./*.gpr >verdict 2>&1; then
+		why=$(diff bare out | grep '^[<>]' | head -n 2 | tr '\n' ';')
+		why="the job's output changed when call $2 was refused: $why"
+	elif [ "$(ls ./*.gpr | grep -c .)" != 2 ] ||
+		! "$build/gpuprof" verify ./*.gpr >verdict 2>&1; then
 		why="no two sound recordings when call $2 was refused"
 	fi
 	[ -z "$why" ]
@@ -48,7 +53,8 @@ rows=$(sed -n 's/^CALL(\([A-Za-z0-9_]*\),.*/\1/p' "$here/../interpose/cuda_api.d
 for row in $rows; do
 	rm -f told
 	try "$row" 1 && try "$row" 2 && try "$row" 3 && try "$row" 0
-	[ -n "$why" ] || grep -qx "$row" told || why="the recorder never asked, expected: every_question makes it ask"
+	[ -n "$why" ] || grep -qx "$row" told ||
+		why="the recorder never asked, expected: every_question makes it ask"
 	if [ -z "$why" ]; then
 		echo "pass driver_failures/$row" >>"$results"
 	else

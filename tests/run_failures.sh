@@ -1,8 +1,8 @@
 #!/bin/sh
-# The N-th system call of the library fails, for each N there is; then all from the N-th on; then its writes and its
-# file opening hang: the job's own output and exit status stay the same. Where its writes are slow, events are lost:
-# their number is told, and nothing else in the recording is wrong; so, too, where the disk is full.
-# run_failures.sh BUILD
+# The N-th system call of the library fails, for each N there is; then all from the N-th on; then
+# its writes and its file opening hang: the job's own output and exit status stay the same. Where
+# its writes are slow, events are lost: their number is told, and nothing else in the recording is
+# wrong; so, too, where the disk is full. run_failures.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 dir=$build/run/failures
@@ -14,7 +14,8 @@ cd "$dir" || exit 2
 
 steps=2
 job() {
-	timeout -k 5 60 env LD_LIBRARY_PATH="$build/fake" "$@" "$build/victims/training_loop" $steps >out 2>err
+	timeout -k 5 60 env LD_LIBRARY_PATH="$build/fake" "$@" "$build/victims/training_loop" \
+		$steps >out 2>err
 	echo $? >>out
 }
 
@@ -23,7 +24,8 @@ judge() {
 	if cmp -s bare out; then
 		echo "pass failures/$1" >>"$results"
 	else
-		echo "fail failures/$1 the job's output changed (see $dir/$1.out)" | tee -a "$results"
+		echo "fail failures/$1 the job's output changed (see $dir/$1.out)" |
+			tee -a "$results"
 		cp out "$1.out"
 		cp err "$1.err"
 		failed=1
@@ -40,7 +42,10 @@ judge none
 # the first calls are those of the start, where most can go wrong
 calls=$(grep -c . calls)
 echo "$calls calls"
-[ "$calls" -gt 0 ] || { echo "fail failures/count no call of the library was seen" >>"$results"; exit 1; }
+if [ "$calls" -le 0 ]; then
+	echo "fail failures/count no call of the library was seen" >>"$results"
+	exit 1
+fi
 [ "$calls" -le "${CALLS_MAX:-60}" ] || calls=${CALLS_MAX:-60}
 n=1
 while [ $n -le "$calls" ]; do
@@ -79,7 +84,8 @@ ln -s /dev/full "$dir/device"
 job LD_PRELOAD="$build/libgpuprof.so" GPUPROF_OUTPUT="$dir/device"
 judge device_given
 grep -q "device': it exists and is not a regular file" err && [ ! -e device.2 ] || {
-	echo "fail failures/device_refused a name beside a device was taken, or nothing was said" | tee -a "$results"
+	echo "fail failures/device_refused a name beside a device was taken, or nothing was said" |
+		tee -a "$results"
 	failed=1
 }
 chmod 700 closed

@@ -1,10 +1,11 @@
 #!/bin/sh
-# A second reader, written from docs/FORMAT.md alone, must read what gpuprof reads: each event of `dump --json`, and what
-# it knows of `info --json` and `timeline --json`.  run_format.sh BUILD
+# A second reader, written from docs/FORMAT.md alone, must read what gpuprof reads: each event of
+# `dump --json`, and what it knows of `info --json` and `timeline --json`.  run_format.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 dir=$build/run/format
 results=${RESULTS:-$dir/results}
+page=$here/../docs/FORMAT.md
 failed=0
 rm -rf "$dir"
 mkdir -p "$dir"
@@ -17,27 +18,31 @@ say() {
 
 # record NAME RING PROGRAM ARGUMENT
 record() {
-	LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_RING=$2 GPUPROF_OUTPUT=$dir/$1.gpr \
-		"$build/victims/$3" "$4" >"$dir/$1.out" 2>&1
+	LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so \
+		GPUPROF_RING=$2 GPUPROF_OUTPUT=$dir/$1.gpr "$build/victims/$3" "$4" \
+		>"$dir/$1.out" 2>&1
 }
 
 # compare NAME RECORDING: `why` is empty when both readers say the same
 compare() {
 	ours=$dir/$1.decoded theirs=$dir/$1.dumped why=
-	"$build/format/golden_replay" "$here/../docs/FORMAT.md" "$2" >"$ours" 2>"$dir/$1.err" || why="the decoder: $(cat "$dir/$1.err")"
+	"$build/format/golden_replay" "$page" "$2" >"$ours" 2>"$dir/$1.err" ||
+		why="the decoder: $(cat "$dir/$1.err")"
 	[ -z "$why" ] || return
 	"$build/gpuprof" dump --json --bare "$2" >"$theirs" || why="gpuprof dump fails"
 	[ -s "$ours" ] || why="no events"
 	cmp -s "$ours" "$theirs" || why="other events: diff $ours $theirs"
-	"$build/format/golden_replay" --sums "$here/../docs/FORMAT.md" "$2" >"$dir/$1.sums" || why="$why no sums"
+	"$build/format/golden_replay" --sums "$page" "$2" >"$dir/$1.sums" || why="$why no sums"
 	{
 		"$build/gpuprof" info --json "$2"
-		"$build/gpuprof" timeline --json "$2"
-	} | sed 's/^ *//; s/, "missed_routes": [0-9]*//' | grep -E '^"((events|lost|self_check)": \{"|.*_peak_.*": )' >"$dir/$1.all"
+		"$build/gpuprof" timeline --json "$2" | grep -v '"complete"'
+	} | sed 's/^ *//; s/, "missed_routes": [0-9]*//' |
+		grep -E '^"(complete|(events|lost|self_check)": \{"|.*_peak_.*": )' >"$dir/$1.all"
 	# only the lines that the decoder knows
 	sed 's/:.*//' "$dir/$1.sums" | sort -u | grep -Ff - "$dir/$1.all" >"$dir/$1.told"
 	grep -q '^"events": {"' "$dir/$1.sums" || why="$why no counts"
-	cmp -s "$dir/$1.sums" "$dir/$1.told" || why="$why other sums: diff $dir/$1.sums $dir/$1.told"
+	cmp -s "$dir/$1.sums" "$dir/$1.told" ||
+		why="$why other sums: diff $dir/$1.sums $dir/$1.told"
 	[ -n "$why" ] || rm -f "$ours"
 }
 
@@ -64,6 +69,8 @@ for file in "$here"/data/*.gpr; do
 done
 record keep_all 0 training_loop 20
 judge keep_all "$dir/keep_all.gpr"
+python3 "$here/cli/patch_header.py" 1456 '\x01' <"$here/data/fake-training.gpr" >"$dir/hole.gpr"
+judge hole "$dir/hole.gpr"
 wrapped wrapped 1M training_loop 200
 wrapped wrapped_mappings 2M expandable 500
 # stacks, in a ring so that their parts are told again in each segment

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Containers that share /dev/shm (--ipc=host) but not their pids: a recording process of another pid namespace is
-# alive, whatever its number means here, and nobody may adopt its rings.  run_namespaces.sh BUILD
+# Containers that share /dev/shm (--ipc=host) but not their pids: a recording process of another pid
+# namespace is alive, whatever its number means here, and nobody may adopt its rings.
+# run_namespaces.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 dir=$build/run/namespaces
 results=${RESULTS:-$dir/results}
@@ -10,7 +11,8 @@ if ! unshare -rpf --mount-proc true 2>/dev/null; then
 	echo "skip namespaces/shared_shm no pid namespaces of our own here" >>"$results"
 	exit 0
 fi
-timeout -k 1 30 unshare -rpf --mount-proc env LD_LIBRARY_PATH="$build/fake" LD_PRELOAD="$build/libgpuprof.so" \
+timeout -k 1 30 unshare -rpf --mount-proc env LD_LIBRARY_PATH="$build/fake" \
+	LD_PRELOAD="$build/libgpuprof.so" \
 	GPUPROF_OUTPUT="$dir/inside.gpr" "$build/victims/count_up" "$dir/page" 1 >"$dir/out" 2>&1 &
 other=$!
 # its page holds its pid once it runs, and its recording grows

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Walks Python's frames under every interpreter of this machine and compares with what it says itself.
-# run_python.sh BUILD   (PYTHONS="python3.12 ...": these only; FULL=1: full counts; SCRIPT=name: one script)
+# Walks Python's frames under every interpreter of this machine and compares with what it says
+# itself. run_python.sh BUILD   (PYTHONS="python3.12 ...": these only; FULL=1: full counts;
+# SCRIPT=name: one script)
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)/python
 work=$build/run/python
@@ -11,7 +12,8 @@ mkdir -p "$work"
 failed=0
 
 if [ -z "$PYTHONS" ]; then
-	PYTHONS=$(ls -d "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python3 /usr/local/bin/python3.[0-9]* \
+	PYTHONS=$(ls -d "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python3 \
+		/usr/local/bin/python3.[0-9]* \
 		/usr/bin/python3.[0-9]* 2>/dev/null | grep -E '/python3(\.[0-9]+)?$')
 fi
 # how often each, in `check` and in full
@@ -28,12 +30,14 @@ say() {
 	[ "$1" != fail ] || failed=1
 }
 
-# run SCRIPT ARGUMENT...: with $python, output to $work/VERSION.SCRIPT; not ended after so long: stalled
+# run SCRIPT ARGUMENT...: with $python, output to $work/VERSION.SCRIPT; not ended after so long:
+# stalled
 run() {
 	script=$1
 	shift
 	out=$work/$version.$script
-	timeout -k 5 "${limit:-120}" "$python" -B -W ignore "$here/$script.py" "$library" "$@" >>"$out" 2>&1
+	timeout -k 5 "${limit:-120}" "$python" -B -W ignore "$here/$script.py" "$library" "$@" \
+		>>"$out" 2>&1
 }
 
 # judge SCRIPT ARGUMENT...: of many cases the argument is part of the name
@@ -49,17 +53,20 @@ judge() {
 	fi
 }
 
-# the end of an interpreter is a race: many runs, each with the walk under way, some with freed memory made unusable
+# the end of an interpreter is a race: many runs, each with the walk under way, some with freed
+# memory made unusable
 judge_ends() {
 	[ -z "$SCRIPT" ] || [ "$SCRIPT" = ends_walking ] || return 0
 	seen=0
 	for k in $(seq "$ends"); do
 		setting=PYTHONMALLOC=default
 		[ $((k % 2)) = 0 ] || setting=PYTHONMALLOC=debug
-		env WITNESS_AT_END=1 "$setting" timeout -k 5 30 "$python" -B "$here/ends_walking.py" "$library" >"$work/$version.ends" 2>&1
+		env WITNESS_AT_END=1 "$setting" timeout -k 5 30 "$python" -B \
+			"$here/ends_walking.py" "$library" >"$work/$version.ends" 2>&1
 		status=$?
 		if [ $status != 0 ]; then
-			say fail "$version" ends_walking "run $k of $ends, $setting: exit $status (see $work/$version.ends)"
+			say fail "$version" ends_walking \
+				"run $k of $ends, $setting: exit $status (see $work/$version.ends)"
 			return
 		fi
 		grep -q ' finalizing [1-9]' "$work/$version.ends" && seen=$((seen + 1))
@@ -73,7 +80,8 @@ judge_ends() {
 
 tried=0
 for python in $PYTHONS; do
-	version=$("$python" -c 'import ctypes, sys; print("%d.%d.%d" % sys.version_info[:3])' 2>/dev/null) || continue
+	version=$("$python" -c 'import ctypes, sys; print("%d.%d.%d" % sys.version_info[:3])' \
+		2>/dev/null) || continue
 	tried=$((tried + 1))
 	case $version in
 	3.[0-7].*)
@@ -85,7 +93,8 @@ for python in $PYTHONS; do
 	judge line_tables $step
 	judge identities $functions
 	judge lock_order $ms
-	for case in no_interpreter missing_runtime wrong_code_type wrong_text_type wrong_cookie another_offset next_version \
+	for case in no_interpreter missing_runtime wrong_code_type wrong_text_type wrong_cookie \
+		another_offset next_version \
 		other_version; do
 		judge unknown_layout $case
 	done

@@ -1,14 +1,20 @@
 #!/bin/sh
-# Kills a recording process KILLS times.  run_storm.sh BUILD KILLS [SEED]
+# Kills a recording process: KILLS times at random moments, or before, in the middle of and after
+# its first 40 writes to the recording, with STEP only at each STEP-th of these 120 moments, each
+# with and without a flight recorder.  run_storm.sh BUILD sigkill KILLS [SEED] | run_storm.sh BUILD
+# kill_points STEP
 build=$(cd "$1" && pwd) || exit 2
-dir=$build/run/storm
+name=$2
+dir=$build/run/$name
 results=${RESULTS:-$dir/results}
+shift 2
+[ "$name" != kill_points ] || set -- writes "$@"
 rm -rf "$dir"
 mkdir -p "$dir"
-if "$build/storm/storm" "$build" "$dir" "$2" $3 >"$dir/log" 2>&1; then
-	echo "pass storm/sigkill" >>"$results"
+if "$build/storm/storm" "$build" "$dir" "$@" >"$dir/log" 2>&1; then
+	echo "pass storm/$name" >>"$results"
 else
-	echo "fail storm/sigkill (see $dir)" >>"$results"
+	echo "fail storm/$name (see $dir)" >>"$results"
 	failed=1
 fi
 grep '^not so' "$dir/log" | head -n 8

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs each unit test program; a test inside one that skips itself is a result of its own.  run_units.sh BUILD
+# Runs each unit test program; a test inside one that skips itself is a result of its own.
+# run_units.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 work=$build/run/units
@@ -7,7 +8,8 @@ mkdir -p "$work"
 results=${RESULTS:-$work/results}
 failed=0
 
-# skips FILE: "NAME reason" of each test that cmocka says was skipped; the reason is what it printed last
+# skips FILE: "NAME reason" of each test that cmocka says was skipped; the reason is what it printed
+# last
 skips() {
 	awk '/^skipped: / { reason = substr($0, 10) }
 		/^\[ *RUN *\]/ { reason = "no reason given" }
@@ -15,7 +17,7 @@ skips() {
 }
 
 for test in $(cd "$here/unit" && ls test_*.c | sed "s/\.c$//"); do
-	(cd "$work" && timeout -k 5 240 "$build/unit/$test" >"$test.out" 2>&1)
+	(cd "$work" && TMPDIR=$work timeout -k 5 240 "$build/unit/$test" >"$test.out" 2>&1)
 	status=$?
 	if [ $status = 0 ]; then
 		echo "pass unit/$test" >>"$results"

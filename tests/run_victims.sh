@@ -1,12 +1,14 @@
 #!/bin/sh
-# Runs each victim twice, bare and recorded, and compares: stdout, stderr, exit status; then judges the recordings
-# by the victim's own claims.  run_victims.sh BUILD [NAME...]   (FULL=1: the full counts of tests/victims/runs;
-# STACKS=all: with stacks on every memory event, which must change nothing)
+# Runs each victim twice, bare and recorded, and compares: stdout, stderr, exit status; then judges
+# the recordings by the victim's own claims.  run_victims.sh BUILD [NAME...]   (FULL=1: the full
+# counts of tests/victims/runs; STACKS=all: with stacks on every memory event, which must change
+# nothing)
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 shift
 [ $# -gt 0 ] || set -- $(cd "$build/victims" && ls | grep -v '\.d$')
 suite=victim${STACKS:+_with_stacks}
+with_stacks=${STACKS:+GPUPROF_STACKS=$STACKS GPUPROF_STACK_EVENTS=memory}
 work=$build/run/$suite
 mkdir -p "$work"
 results=${RESULTS:-$work/results}
@@ -28,11 +30,13 @@ run() {
 	name=$1 dir=$2 suffix=$3
 	shift 3
 	if [ "$mode" = own_shm ]; then
-		set -- unshare -rm sh -c 'mount -t tmpfs -o size=4m none /dev/shm && exec "$@"' sh env "$@"
+		set -- unshare -rm sh -c 'mount -t tmpfs -o size=4m none /dev/shm && exec "$@"' sh \
+			env "$@"
 	else
 		set -- env "$@"
 	fi
-	(cd "$dir" && timeout -k 5 "$limit" "$@" "$build/victims/$name" $arguments >"$suffix.out" 2>"$suffix.err"
+	(cd "$dir" && timeout -k 5 "$limit" "$@" "$build/victims/$name" $arguments >"$suffix.out" \
+		2>"$suffix.err"
 	echo $? >"$suffix.status")
 }
 
@@ -45,7 +49,9 @@ judge() {
 	done
 	if [ -n "$why" ]; then
 		why="recorded and bare differ in:$why"
-	elif [ -e "$2/claims" ] && ! "$build/storm/expect" "$2/claims" $(ls "$2"/*.gpr 2>/dev/null) >"$2/verdict" 2>&1; then
+	elif [ -e "$2/claims" ] &&
+		! "$build/storm/expect" "$2/claims" $(ls "$2"/*.gpr 2>/dev/null) >"$2/verdict" \
+		2>&1; then
 		why=$(grep '^not so' "$2/verdict" | head -n 3 | tr '\n' ';')
 	fi
 	[ -z "$why" ]
@@ -64,7 +70,8 @@ for name in "$@"; do
 	[ "$mode" != not_here ] || continue
 	fake=LD_LIBRARY_PATH=$build/fake
 	[ "$mode" != no_fake ] || fake=LD_LIBRARY_PATH=
-	if [ "$mode" = own_shm ] && ! unshare -rm sh -c 'mount -t tmpfs -o size=4m none /dev/shm' 2>/dev/null; then
+	if [ "$mode" = own_shm ] &&
+		! unshare -rm sh -c 'mount -t tmpfs -o size=4m none /dev/shm' 2>/dev/null; then
 		say skip "$name" "no mount namespace of our own here"
 		continue
 	fi
@@ -80,12 +87,14 @@ for name in "$@"; do
 		continue
 		;;
 	esac
-	# a machine busy with other things may give the recorder no processor for long: what it then loses it counts, and
-	# the victim gets two more chances; every other difference fails at once
+	# a machine busy with other things may give the recorder no processor for long: what it then
+	# loses it counts, and the victim gets two more chances; every other difference fails at
+	# once
 	for _ in 1 2 3; do
 		rm -f "$dir"/*.gpr "$dir/claims"
-		run "$name" "$dir" recorded "$fake" LD_PRELOAD="$build/libgpuprof.so" GPUPROF_OUTPUT="$dir/%p-%t.gpr" \
-			VICTIM_CLAIMS="$dir/claims" ${STACKS:+GPUPROF_STACKS=$STACKS GPUPROF_STACK_EVENTS=memory} $environment
+		run "$name" "$dir" recorded "$fake" LD_PRELOAD="$build/libgpuprof.so" \
+			GPUPROF_OUTPUT="$dir/%p-%t.gpr" \
+			VICTIM_CLAIMS="$dir/claims" $with_stacks $environment
 		judge "$name" "$dir" && break
 		grep -q 'lost_memory = 0' "$dir/verdict" 2>/dev/null || break
 		echo "again $name: $why"

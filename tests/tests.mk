@@ -48,8 +48,8 @@ check: $(TESTED) ## run every test that needs no GPU
 	-@RESULTS=$(RESULTS) tests/run_driver_failures.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_interposers.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_namespaces.sh $(BUILD)
-	-@RESULTS=$(RESULTS) tests/run_kill_points.sh $(BUILD) $(if $(FULL),1,8)
-	-@RESULTS=$(RESULTS) tests/run_storm.sh $(BUILD) $(STORM_KILLS)
+	-@RESULTS=$(RESULTS) tests/run_storm.sh $(BUILD) kill_points $(if $(FULL),1,8)
+	-@RESULTS=$(RESULTS) tests/run_storm.sh $(BUILD) sigkill $(STORM_KILLS)
 	@tests/run_totals.sh $(RESULTS) $(SUITES)
 
 check-units: $(UNIT) ## run the unit tests only
@@ -66,7 +66,7 @@ bless: all ## take what the command line tests print now as what they expect
 	@tests/run_cli.sh $(BUILD) --bless
 storm: STORM_KILLS = 200
 storm: $(TESTED) ## kill a recording process 200 times (STORM_KILLS) and look at what it left
-	@tests/run_storm.sh $(BUILD) $(STORM_KILLS) $(STORM_SEED)
+	@tests/run_storm.sh $(BUILD) sigkill $(STORM_KILLS) $(STORM_SEED)
 
 check-asan: ## run unit and command line tests under AddressSanitizer
 	@$(MAKE) BUILD=$(BUILD)/asan SAN="-fsanitize=address -fno-omit-frame-pointer" sanitized

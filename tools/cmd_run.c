@@ -7,6 +7,7 @@
 #include "flags.h"
 #include "harvest.h"
 #include "launch.h"
+#include "leftovers.h"
 #include "message.h"
 #include "report.h"
 
@@ -179,7 +180,7 @@ static int run(int argc, char **argv)
 	pattern_anchor(&c, anchored, sizeof anchored);
 	size_t count = settings_fill(settings, &c, anchored, list.path);
 	struct gp_ending ending = gp_launch(argv, library, settings, count);
-	gp_adopt(NULL, NULL);
+	gp_leftovers_adopt(anchored);
 	if (ending.is_started && !is_switched_off())
 		gp_harvest(&(struct gp_harvest){ .list = &list,
 						 .command = argv[0],

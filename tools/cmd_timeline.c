@@ -21,6 +21,9 @@ extern const struct gp_command gp_command_timeline;
 #define POINTS_MAX 1000000u
 #define COLUMNS_MIN 50u
 #define COLUMNS_MAX 400u
+#define ROWS_DEFAULT 20u
+#define ROWS_MIN 6u
+#define ROWS_MAX 100u
 #define FORMATS_MAX 16u
 
 struct timeline {
@@ -29,7 +32,7 @@ struct timeline {
 	struct gp_canvas canvas;
 	struct gp_sheet sheet;
 	const char *from, *to, *at, *device_text;
-	uint64_t points, columns;
+	uint64_t points, columns, rows;
 	int64_t device; /* -1: all */
 	bool is_sheet;
 };
@@ -82,7 +85,7 @@ static void draw(struct timeline *t, const char *path, const struct gp_info *inf
 		.kept_from_ns = (int64_t)info->kept_from_ns,
 		.has_whole_run = from_ns <= 0 && to_ns == INT64_MAX,
 		.info = info,
-		.is_flawed = gp_has_losses(info),
+		.is_flawed = gp_has_losses(info) || info->has_hole,
 		.devices = all->devices,
 		.device = all->device,
 		.about = about,
@@ -123,15 +126,10 @@ static bool add_row(struct timeline *t, const char *path, const struct gp_info *
 	if (d->peak_bytes[0])
 		snprintf(row->cell[3].text, sizeof row->cell[3].text, "%s",
 			 gp_ns_text(d->peak_at_ns[0]).s);
-	size_t refused = 0;
-	for (size_t k = 0; k < d->ooms; k++)
-		refused += !d->oom[k].is_framework;
-	/* the framework asks the driver again and again for what is one OOM to the job */
-	size_t ooms = d->ooms > refused ? d->ooms - refused : refused;
-	snprintf(row->cell[4].text, sizeof row->cell[4].text, "%zu", ooms);
-	row->cell[4].number = (double)ooms;
-	snprintf(row->cell[5].text, sizeof row->cell[5].text, "%zu", refused);
-	row->cell[5].number = (double)refused;
+	snprintf(row->cell[4].text, sizeof row->cell[4].text, "%zu", d->out_of_memory);
+	row->cell[4].number = (double)d->out_of_memory;
+	snprintf(row->cell[5].text, sizeof row->cell[5].text, "%zu", d->refused);
+	row->cell[5].number = (double)d->refused;
 	return true;
 }
 
@@ -254,7 +252,7 @@ static int report_all(struct timeline *t, int words, char **paths)
 	int worst = GP_EXIT_OK;
 	t->canvas.out = t->sink.out;
 	t->canvas.columns = columns_of(t->columns, t->sink.out);
-	t->canvas.rows = 20;
+	t->canvas.rows = (unsigned)t->rows;
 	t->canvas.is_ascii = !is_utf8();
 	t->canvas.is_colored = isatty(fileno(t->sink.out)) && !getenv("NO_COLOR");
 	t->canvas.is_many = words > 1;
@@ -272,10 +270,20 @@ static int report_all(struct timeline *t, int words, char **paths)
 	return worst;
 }
 
+static bool is_between(const char *option, uint64_t value, unsigned least, unsigned most)
+{
+	if (value >= least && value <= most)
+		return true;
+	gp_usage(&gp_command_timeline, "bad value of '--%s': '%llu' is not from %u to %u", option,
+		 (unsigned long long)value, least, most);
+	return false;
+}
+
 static int run(int argc, char **argv)
 {
 	struct timeline t = {
 		.points = POINTS_DEFAULT,
+		.rows = ROWS_DEFAULT,
 		.device = -1,
 		.sheet = { .columns = 6,
 			   .next = "timeline",
@@ -284,7 +292,7 @@ static int run(int argc, char **argv)
 	};
 	const char *path = NULL;
 	bool is_forced = false, chosen[FORMATS_MAX] = { false };
-	struct gp_flag flags[FORMATS_MAX + 10];
+	struct gp_flag flags[FORMATS_MAX + 11];
 	const struct gp_flag own[] = {
 		{ "points", 0, GP_FLAG_NUMBER, "N", &t.points,
 		  "at most N points a device, 16 to 1000000; default 2000" },
@@ -296,6 +304,8 @@ static int run(int argc, char **argv)
 		  "up to this moment: the last point is what was live then" },
 		{ "columns", 0, GP_FLAG_NUMBER, "N", &t.columns,
 		  "width of the plot, 50 to 400; default that of the terminal, else 100" },
+		{ "rows", 0, GP_FLAG_NUMBER, "N", &t.rows,
+		  "height of the plot, 6 to 100; default 20" },
 		{ "output", 'o', GP_FLAG_TEXT, "FILE", &path,
 		  "write to a new FILE instead of stdout" },
 		{ "force", 0, GP_FLAG_SWITCH, NULL, &is_forced, "replace FILE" },
@@ -308,14 +318,10 @@ static int run(int argc, char **argv)
 		return gp_flags_exit(words);
 	if (words == 0)
 		return gp_usage(&gp_command_timeline, "no recording given");
-	if (t.points < POINTS_MIN || t.points > POINTS_MAX)
-		return gp_usage(&gp_command_timeline,
-				"bad value of '--points': '%llu' is not from %u to %u",
-				(unsigned long long)t.points, POINTS_MIN, POINTS_MAX);
-	if (t.columns && (t.columns < COLUMNS_MIN || t.columns > COLUMNS_MAX))
-		return gp_usage(&gp_command_timeline,
-				"bad value of '--columns': '%llu' is not from %u to %u",
-				(unsigned long long)t.columns, COLUMNS_MIN, COLUMNS_MAX);
+	if (!is_between("points", t.points, POINTS_MIN, POINTS_MAX) ||
+	    (t.columns && !is_between("columns", t.columns, COLUMNS_MIN, COLUMNS_MAX)) ||
+	    !is_between("rows", t.rows, ROWS_MIN, ROWS_MAX))
+		return GP_EXIT_USAGE;
 	if (t.at && (t.from || t.to))
 		return gp_usage(&gp_command_timeline, "'--at' and '--%s' exclude each other",
 				t.from ? "from" : "to");

@@ -35,14 +35,17 @@ static const char *shown(const char *path)
 	return n > 1 && strncmp(path, here, n) == 0 && path[n] == '/' ? path + n + 1 : path;
 }
 
-static void add_peaks(struct sum *s, struct gp_recording *recording, const char *path)
+/* Returns how often memory ran out in the part that is kept. */
+static uint64_t add_peaks(struct sum *s, struct gp_recording *recording, const char *path)
 {
+	uint64_t ooms = 0;
 	struct gp_timeline timeline;
 	if (gp_timeline_build(recording, 16, 0, INT64_MAX, &timeline) != GP_OK)
-		return;
+		return 0;
 	s->has_many_devices = s->has_many_devices || timeline.devices > 1;
 	for (size_t k = 0; k < timeline.devices; k++) {
 		const struct gp_timeline_device *d = &timeline.device[k];
+		ooms += d->out_of_memory;
 		if (s->has_peak && d->peak_bytes[GP_CURVE_DRIVER] <= s->peak[GP_CURVE_DRIVER])
 			continue;
 		s->has_peak = true;
@@ -51,6 +54,7 @@ static void add_peaks(struct sum *s, struct gp_recording *recording, const char 
 		snprintf(s->peak_path, sizeof s->peak_path, "%s", path);
 	}
 	gp_timeline_free(&timeline);
+	return ooms;
 }
 
 /* For --keep. False: no memory for it. */
@@ -88,12 +92,13 @@ static void add_recording(struct sum *s, const char *path)
 	s->bytes += info->file_bytes;
 	for (unsigned kind = 0; kind < GP_KINDS; kind++)
 		s->events += info->counts[kind];
-	s->ooms += info->counts[GP_OOM] ? info->counts[GP_OOM] : info->counts[GP_ALLOC_FAILED];
 	s->lost_memory += info->lost_memory;
 	s->lost_other += info->lost_launch + info->lost_other + info->nested;
 	s->mismatches += info->mismatches;
 	s->anomalies += info->anomalies;
-	add_peaks(s, recording, shown(path));
+	uint64_t reported = info->counts[GP_OOM]; /* also of what is not kept */
+	uint64_t ooms = add_peaks(s, recording, shown(path));
+	s->ooms += reported ? reported : ooms;
 	gp_recording_close(recording);
 }
 

@@ -27,11 +27,16 @@ static const char *suffix_place(const char *pattern)
 	return dot && dot > name ? dot : pattern + strlen(pattern);
 }
 
-static void host_name(char out[65])
+struct host {
+	char name[65];
+};
+
+static struct host this_host(void)
 {
-	memset(out, 0, 65);
-	if (gethostname(out, 64) != 0)
-		strcpy(out, "localhost");
+	struct host host = { "" };
+	if (gethostname(host.name, sizeof host.name - 1) != 0)
+		strcpy(host.name, "localhost");
+	return host;
 }
 
 static bool match(const char *pattern, const char *suffix, const char *name);
@@ -56,10 +61,9 @@ static bool match_moment(const char *pattern, const char *suffix, const char *na
 
 static bool match_host(const char *pattern, const char *suffix, const char *name)
 {
-	char host[65];
-	host_name(host);
-	size_t n = strcspn(host, ".");
-	return strncmp(name, host, n) == 0 && match(pattern, suffix, name + n);
+	struct host host = this_host();
+	size_t n = strcspn(host.name, ".");
+	return strncmp(name, host.name, n) == 0 && match(pattern, suffix, name + n);
 }
 
 /* `pattern` stands at the brace: the value that the variable has here. */
@@ -192,13 +196,12 @@ static bool is_removable(const char *path, const struct gp_made *made, size_t co
 	struct stat st;
 	struct gp_recording *recording;
 	const struct gp_info *info;
-	char host[65];
-	host_name(host);
+	struct host host = this_host();
 	if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
 	    is_made_now(&st, made, count) || gp_recording_open(path, &recording, NULL) != GP_OK)
 		return false;
 	bool is_ours = gp_recording_info(recording, &info) == GP_OK && info->is_complete &&
-		       info->hostname && strcmp(info->hostname, host) == 0 &&
+		       info->hostname && strcmp(info->hostname, host.name) == 0 &&
 		       is_same_command(info, made, count);
 	gp_recording_close(recording);
 	*changed = st.st_mtim;

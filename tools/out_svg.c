@@ -52,6 +52,8 @@ static const char style[] =
 	".allocated-text{fill:#006347}\n"
 	".oom-text{fill:#b3151b}\n"
 	".oom{fill:none;stroke:#b3151b;stroke-width:1.3;stroke-dasharray:5 3}\n"
+	".refused-text{fill:#8a5a00}\n"
+	".refused{fill:none;stroke:#b97a00;stroke-width:1.3;stroke-dasharray:1 3}\n"
 	"</style>\n";
 
 static const char *const meaning[GP_CURVES] = { "asked of the driver", "held by the framework",
@@ -242,24 +244,31 @@ static void draw_curves(const struct panel *p)
 	fputs("</svg>\n", p->out);
 }
 
+static const char *class_of(const struct gp_mark *m)
+{
+	return m->is_oom ? "oom" : "refused";
+}
+
+/* Lines too near to one of their kind are left out. */
 static void draw_ooms(const struct panel *p)
 {
 	const struct gp_timeline_device *d = p->device;
-	double before = -1;
+	double before[2] = { -2, -2 };
 	for (size_t k = 0; k < d->ooms; k++) {
 		const struct gp_mark *m = &d->oom[k];
 		double x = x_of(p, m->at_ns);
-		if (!is_shown(p, m->at_ns) || x - before < 2)
+		if (!is_shown(p, m->at_ns) || x - before[m->is_oom] < 2)
 			continue;
-		before = x;
-		fprintf(p->out, "<path class=\"oom\" d=\"M%.1f %.1fv%d\"/>\n", LEFT + x, p->top,
-			PLOT_HEIGHT);
+		before[m->is_oom] = x;
+		fprintf(p->out, "<path class=\"%s\" d=\"M%.1f %.1fv%d\"/>\n", class_of(m), LEFT + x,
+			p->top, PLOT_HEIGHT);
 	}
 }
 
 /* ---- labels of peaks and OOMs, in a band above the plot ---- */
 
 enum { LABELS = GP_CURVES + 1 };
+_Static_assert((int)LABELS <= (int)GP_LABELS_MOST, "each label has its place");
 
 struct band {
 	size_t labels;
@@ -278,31 +287,53 @@ static void band_add(struct band *b, const char *class, double x, double y)
 	b->y[b->labels++] = y;
 }
 
+/* The first of those that the job met as out of memory, or of the others. NULL: none is shown. */
+static const struct gp_mark *first_mark(const struct panel *p, bool is_oom, size_t *count)
+{
+	const struct gp_mark *first = NULL;
+	*count = 0;
+	for (size_t k = p->device->ooms; k-- > 0;) {
+		const struct gp_mark *m = &p->device->oom[k];
+		if (m->is_oom != is_oom || !is_shown(p, m->at_ns))
+			continue;
+		first = m;
+		++*count;
+	}
+	return first;
+}
+
+static void band_add_ooms(struct band *b, const struct panel *p)
+{
+	size_t count;
+	char more[48] = "";
+	const struct gp_mark *first = first_mark(p, true, &count);
+	if (!first)
+		return;
+	if (count > 1)
+		snprintf(more, sizeof more, " (first of %zu)", count);
+	snprintf(b->text[b->labels], sizeof *b->text, "out of memory: %s asked at %s%s",
+		 gp_bytes_text(first->bytes).s, gp_ns_text(first->at_ns).s, more);
+	band_add(b, "oom", x_of(p, first->at_ns), 0);
+}
+
+static const char *at_least(const struct panel *p, unsigned curve)
+{
+	return p->chart->is_at_least[curve] ? "at least " : "";
+}
+
 static void band_fill(struct band *b, const struct panel *p)
 {
 	const struct gp_timeline_device *d = p->device;
-	size_t first = 0, ooms = 0;
 	for (unsigned c = 0; c < GP_CURVES; c++) {
 		if (!is_peak_shown(p, c))
 			continue;
-		snprintf(b->text[b->labels], sizeof *b->text, "%s peak %s at %s", gp_curve_names[c],
-			 gp_bytes_text(d->peak_bytes[c]).s, gp_ns_text(d->peak_at_ns[c]).s);
+		snprintf(b->text[b->labels], sizeof *b->text, "%s peak %s%s at %s",
+			 gp_curve_names[c], at_least(p, c), gp_bytes_text(d->peak_bytes[c]).s,
+			 gp_ns_text(d->peak_at_ns[c]).s);
 		band_add(b, gp_curve_names[c], x_of(p, d->peak_at_ns[c]),
 			 y_of(p, d->peak_bytes[c]));
 	}
-	for (size_t k = d->ooms; k-- > 0;) {
-		first = is_shown(p, d->oom[k].at_ns) ? k : first;
-		ooms += is_shown(p, d->oom[k].at_ns);
-	}
-	if (ooms) {
-		char more[48] = "";
-		if (ooms > 1)
-			snprintf(more, sizeof more, " (first of %zu)", ooms);
-		snprintf(b->text[b->labels], sizeof *b->text, "out of memory: %s asked at %s%s",
-			 gp_bytes_text(d->oom[first].bytes).s, gp_ns_text(d->oom[first].at_ns).s,
-			 more);
-		band_add(b, "oom", x_of(p, d->oom[first].at_ns), 0);
-	}
+	band_add_ooms(b, p);
 	b->rows = gp_labels_place(b->label, b->labels, PLOT_WIDTH);
 }
 
@@ -331,6 +362,19 @@ static void draw_band(const struct band *b, const struct panel *p)
 
 /* ---- legend ---- */
 
+/* What was no out-of-memory to the job is no label: left of the name of the time axis. */
+static void draw_refused(const struct panel *p)
+{
+	size_t count;
+	double y = p->top + PLOT_HEIGHT + 38;
+	const struct gp_mark *first = first_mark(p, false, &count);
+	if (first)
+		fprintf(p->out,
+			"<path class=\"refused\" d=\"M%d %.1fv12\"/><text class=\"refused-text\" "
+			"x=\"%d\" y=\"%.1f\">refused by the driver: %zu, first at %s</text>\n",
+			LEFT + 7, y - 10, LEFT + 21, y, count, gp_ns_text(first->at_ns).s);
+}
+
 static void draw_legend(const struct panel *p)
 {
 	const struct gp_timeline_device *d = p->device;
@@ -347,9 +391,10 @@ static void draw_legend(const struct panel *p)
 		if (!d->peak_bytes[c])
 			fputs("nothing", p->out);
 		else if (is_peak_shown(p, c))
-			fprintf(p->out, "peak %s bytes", gp_count_text(d->peak_bytes[c]).s);
+			fprintf(p->out, "peak %s%s bytes", at_least(p, c),
+				gp_count_text(d->peak_bytes[c]).s);
 		else
-			fprintf(p->out, "peak %s bytes at %s, not kept",
+			fprintf(p->out, "peak %s%s bytes at %s, not kept", at_least(p, c),
 				gp_count_text(d->peak_bytes[c]).s, gp_ns_text(d->peak_at_ns[c]).s);
 		fputs("</text>\n", p->out);
 	}
@@ -386,6 +431,7 @@ static void draw_device(const struct gp_chart *chart, size_t index)
 	draw_ooms(&p);
 	draw_band(&band, &p);
 	draw_time_axis(&p);
+	draw_refused(&p);
 	draw_legend(&p);
 	page.height = p.top + PLOT_HEIGHT + BELOW;
 }

@@ -25,7 +25,7 @@ struct column {
 	uint64_t high[GP_CURVES];
 };
 
-enum { LABEL = 9, LEAST_COLUMNS = 40, LEAST_ROWS = 8, MOST_COLUMNS = 512, MARKS = GP_CURVES + 1 };
+enum { LABEL = 9, LEAST_COLUMNS = 40, LEAST_ROWS = 6, MOST_COLUMNS = 512, MARKS = GP_CURVES + 2 };
 
 static const char not_kept[] = "not kept";
 
@@ -120,7 +120,15 @@ static void mark_add(struct marks *marks, unsigned column, char mark)
 	marks->lines = line >= marks->lines ? line + 1 : marks->lines;
 }
 
-/* D, R, A where a curve has its peak, x where memory ran out. */
+/* Known, though its moment may be overwritten: `kept_from_ns` is where the curves begin. */
+static bool is_peak_shown(const struct gp_plot *plot, unsigned curve)
+{
+	const struct gp_timeline_device *d = plot->device;
+	return d->peak_bytes[curve] && d->peak_at_ns[curve] >= plot->kept_from_ns &&
+	       is_shown(plot, d->peak_at_ns[curve]);
+}
+
+/* D, R, A where a curve has its peak, x where memory ran out, r where the driver refused some. */
 static void print_marks(const struct gp_plot *plot, FILE *out, unsigned columns)
 {
 	struct marks marks = { .lines = 0 };
@@ -129,9 +137,10 @@ static void print_marks(const struct gp_plot *plot, FILE *out, unsigned columns)
 		memset(marks.line[line], ' ', columns);
 	for (size_t k = 0; k < d->ooms; k++)
 		if (is_shown(plot, d->oom[k].at_ns))
-			mark_add(&marks, column_of(plot, columns, d->oom[k].at_ns), 'x');
+			mark_add(&marks, column_of(plot, columns, d->oom[k].at_ns),
+				 d->oom[k].is_oom ? 'x' : 'r');
 	for (unsigned k = GP_CURVES; k-- > 0;)
-		if (d->peak_bytes[k] && is_shown(plot, d->peak_at_ns[k]))
+		if (is_peak_shown(plot, k))
 			mark_add(&marks, column_of(plot, columns, d->peak_at_ns[k]), "DRA"[k]);
 	for (unsigned line = marks.lines; line-- > 0;) {
 		unsigned n = columns;
@@ -220,6 +229,27 @@ static void print_time_axis(const struct gp_plot *plot, FILE *out, unsigned colu
 	fprintf(out, "\n%*s%.*s\n", LABEL + 2, "", (int)(used ? used - 1 : 0), line);
 }
 
+static void print_ooms(const struct gp_timeline_device *d, FILE *out)
+{
+	size_t ooms = 0, refused = 0;
+	const struct gp_mark *first = NULL;
+	for (size_t k = 0; k < d->ooms; k++) {
+		const struct gp_mark *m = &d->oom[k];
+		if (m->is_oom && ++ooms <= 3)
+			fprintf(out, "%*c   out of memory at %s: %s asked of the %s\n", LABEL, 'x',
+				gp_ns_text(m->at_ns).s, gp_bytes_text(m->bytes).s,
+				m->is_framework ? "framework" : "driver");
+		if (!m->is_oom && ++refused == 1)
+			first = m;
+	}
+	if (ooms > 3)
+		fprintf(out, "%*c   and %zu more\n", LABEL, 'x', ooms - 3);
+	if (first)
+		fprintf(out, "%*c   refused by the driver %s, first at %s: %s asked\n", LABEL, 'r',
+			refused == 1 ? "once" : gp_plural(refused, "time").s,
+			gp_ns_text(first->at_ns).s, gp_bytes_text(first->bytes).s);
+}
+
 static void print_legend(const struct gp_plot *plot, FILE *out)
 {
 	static const enum glyph shown[GP_CURVES] = { DRIVER, RESERVED, ALLOCATED };
@@ -229,11 +259,12 @@ static void print_legend(const struct gp_plot *plot, FILE *out)
 		put_glyph(plot, out, shown[k]);
 		fprintf(out, " %-9s ", gp_curve_names[k]);
 		if (d->peak_bytes[k])
-			fprintf(out, "peak %s%s (%llu bytes) at %s",
+			fprintf(out, "peak %s%s (%llu bytes) at %s%s",
 				plot->is_at_least && plot->is_at_least[k] ? "at least " : "",
 				gp_bytes_text(d->peak_bytes[k]).s,
 				(unsigned long long)d->peak_bytes[k],
-				gp_ns_text(d->peak_at_ns[k]).s);
+				gp_ns_text(d->peak_at_ns[k]).s,
+				d->peak_at_ns[k] < plot->kept_from_ns ? ", not kept" : "");
 		else
 			fputs("nothing", out);
 		if (k == GP_CURVE_ALLOCATED && d->peak_bytes[k]) {
@@ -243,13 +274,7 @@ static void print_legend(const struct gp_plot *plot, FILE *out)
 		}
 		fputc('\n', out);
 	}
-	for (size_t k = 0; k < d->ooms && k < 3; k++) {
-		fprintf(out, "%*c   out of memory at %s: %s asked of the %s\n", LABEL, 'x',
-			gp_ns_text(d->oom[k].at_ns).s, gp_bytes_text(d->oom[k].bytes).s,
-			d->oom[k].is_framework ? "framework" : "driver");
-	}
-	if (d->ooms > 3)
-		fprintf(out, "%*c   and %zu more\n", LABEL, 'x', d->ooms - 3);
+	print_ooms(d, out);
 }
 
 void gp_plot_print(const struct gp_plot *plot, FILE *out)

@@ -16,7 +16,7 @@ struct gp_plot {
 	int64_t from_ns, to_ns;
 	int64_t kept_from_ns; /* nothing is known of the curves before it */
 	unsigned columns,
-		rows; /* of the whole plot, axes included; small ones are widened to 40 x 8 */
+		rows; /* of the whole plot, axes included; small ones are widened to 40 x 6 */
 	bool is_ascii, is_colored;
 	const bool *is_at_least; /* of each curve: its peak may have been higher; NULL: none */
 };

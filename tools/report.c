@@ -10,15 +10,8 @@
 
 #include "amount.h"
 #include "command.h"
+#include "leftovers.h"
 #include "message.h"
-
-static void adopt_once(void)
-{
-	static bool is_done;
-	if (!is_done)
-		gp_adopt(NULL, NULL);
-	is_done = true;
-}
 
 /* errno of opening `path`, 0 when it opens. */
 static int open_error(const char *path)
@@ -52,7 +45,7 @@ static int open_failed(const char *path, enum gp_status status, const struct gp_
 enum gp_status gp_report_check(const char *path, struct gp_damage *why)
 {
 	struct gp_recording *recording;
-	adopt_once();
+	gp_leftovers_adopt(path);
 	*why = (struct gp_damage){ 0 };
 	enum gp_status status = gp_recording_open(path, &recording, why);
 	if (status)
@@ -66,7 +59,7 @@ struct gp_recording *gp_report_open(const char *path, const struct gp_info **inf
 {
 	struct gp_recording *recording;
 	struct gp_damage why = { 0 };
-	adopt_once();
+	gp_leftovers_adopt(path);
 	enum gp_status status = gp_recording_open(path, &recording, &why);
 	if (status) {
 		*exit_status = open_failed(path, status, &why);
@@ -133,18 +126,25 @@ static void add_flaws(struct gp_headline *line, const struct gp_info *info)
 		    gp_ns_text(info->uncertain[i].to_ns).s);
 	if (info->uncertains > 2)
 		add(line, "and %s; ", gp_plural(info->uncertains - 2, "more such span").s);
-	if (!info->is_complete)
+	if (info->has_hole)
+		add(line, "NOT COMPLETE: %s could not be written; ",
+		    gp_plural(info->failed_blocks, "block").s);
+	if (!info->is_sealed)
 		add(line, "NOT COMPLETE: its end is missing; ");
+}
+
+/* Recording was never started, or the job did nothing. */
+static bool is_empty(const struct gp_info *info)
+{
+	uint64_t work = 0;
+	for (unsigned kind = 0; kind < GP_KINDS; kind++)
+		work += gp_event_infos[kind].class != GP_CLASS_DEFINE ? info->counts[kind] : 0;
+	return !work && info->is_complete && !gp_has_losses(info);
 }
 
 /* What was there before the recording, or happened while it stood still, nobody saw. */
 static void add_gaps(struct gp_headline *line, const struct gp_info *info)
 {
-	uint64_t work = 0;
-	for (unsigned kind = 0; kind < GP_KINDS; kind++)
-		work += gp_event_infos[kind].class != GP_CLASS_DEFINE ? info->counts[kind] : 0;
-	if (!work && info->is_complete && !gp_has_losses(info))
-		add(line, "; nothing that the job did on a GPU was recorded");
 	if (info->is_late && info->gaps == 1)
 		add(line,
 		    "; recording began at %s: what was allocated before is not in the figures",
@@ -159,6 +159,8 @@ static void add_gaps(struct gp_headline *line, const struct gp_info *info)
 			  "figures");
 	if (info->has_framework_late)
 		add(line, "; the framework had blocks before: they are not in the figures");
+	if (!gp_has_whole_figures(info))
+		add(line, "; peaks are at least those shown");
 }
 
 bool gp_has_whole_figures(const struct gp_info *info)
@@ -183,14 +185,17 @@ struct gp_headline gp_headline_of(const struct gp_info *info)
 	add_flaws(&line, info);
 	add(&line, "%s, %s, ", gp_ns_text((int64_t)info->duration_ns).s,
 	    gp_plural(events, "event").s);
-	if (!gp_has_losses(info) && info->is_complete)
+	if (!gp_has_losses(info) && info->is_complete && !is_empty(info))
 		add(&line, "nothing lost, ");
 	add(&line, "%s; ", gp_plural(info->devices, "device").s);
-	if (info->kept_from_ns)
+	if (is_empty(info))
+		add(&line, "nothing that the job did on a GPU was recorded");
+	else if (info->kept_from_ns)
 		add(&line, "peaks and counts since the start, single events from %s",
 		    gp_ns_text((int64_t)info->kept_from_ns).s);
 	else
-		add(&line, gp_has_losses(info) ? "everything else is kept" : "everything is kept");
+		add(&line, gp_has_losses(info) || info->has_hole ? "everything else is kept" :
+								   "everything is kept");
 	add_gaps(&line, info);
 	return line;
 }
@@ -255,8 +260,10 @@ static bool oom_find(const struct gp_timeline *timeline, int64_t *out)
 	bool is_found = false;
 	for (size_t k = 0; k < timeline->devices; k++) {
 		const struct gp_timeline_device *d = &timeline->device[k];
-		if (d->ooms && (!is_found || d->oom[0].at_ns < *out)) {
-			*out = d->oom[0].at_ns;
+		for (size_t i = 0; i < d->ooms; i++) {
+			if (!d->oom[i].is_oom || (is_found && d->oom[i].at_ns >= *out))
+				continue;
+			*out = d->oom[i].at_ns;
 			is_found = true;
 		}
 	}

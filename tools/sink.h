@@ -1,6 +1,7 @@
 /*
  * Where a report goes: stdout, or a file that appears under its name only when the report is whole.
- * Files are new and of mode 0600, also where they replace another.
+ * Files are new and of mode 0600, also where they replace another. A program ended by a signal (not
+ * SIGKILL) leaves none behind; one sink at a time.
  */
 #ifndef GP_SINK_H
 #define GP_SINK_H

@@ -270,6 +270,15 @@ static void fill_peaks(const struct plot *p, unsigned device, bool is_whole,
 	}
 }
 
+static void judge_marks(struct gp_mark *mark, struct gp_timeline_device *out)
+{
+	for (size_t i = 0; i < out->ooms; i++)
+		out->refused += !mark[i].is_framework;
+	for (size_t i = 0; i < out->ooms; i++)
+		mark[i].is_oom = mark[i].is_framework || out->refused == out->ooms;
+	out->out_of_memory = out->ooms > out->refused ? out->ooms - out->refused : out->refused;
+}
+
 static enum gp_status fill_device(struct plot *p, unsigned device, bool is_whole,
 				  struct gp_timeline *out)
 {
@@ -278,6 +287,7 @@ static enum gp_status fill_device(struct plot *p, unsigned device, bool is_whole
 	to->device = device;
 	to->oom = line->mark;
 	to->ooms = line->marks;
+	judge_marks(line->mark, to);
 	line->mark = NULL;
 	enum gp_status status = line->bucket != NULL ? fill_points(p, line, to) : GP_OK;
 	if (status == GP_OK)

@@ -54,67 +54,71 @@ enum gp_space {
 #define GP_DEVICE_UNKNOWN 255u
 #define GP_DEVICES 64u /* ordinals 0..63 */
 
-/* FACT keys. On disk. */
+/*
+ * Codes inside fields. On disk: never renumbered. docs/FORMAT.md shows them with their comments,
+ * `make docs` writes it.
+ */
+
+/* FACT.key */
 enum gp_fact {
 	GP_FACT_PYTORCH = 1,	/* text: "2.11.0+cu130" */
 	GP_FACT_DRIVER = 2,	/* value: 13000 */
 	GP_FACT_RING_PLACE = 3, /* text: "shm /dev/shm", "disk DIR" or "private" */
-	/* value: look-ups answered with the driver's own pointer although the name is a row's */
-	GP_FACT_ROUTES = 4,
-	GP_FACT_TIER_A = 5, /* value: 1 framework block reports reach us */
-	/* value: 1 the framework had blocks before the recording began */
-	GP_FACT_FRAMEWORK_LATE = 6,
-	GP_FACT_STACKS_CUT = 7, /* value: events whose stack found no room */
+	GP_FACT_ROUTES = 4,	/* value: look-ups of a known name that got the driver's pointer */
+	GP_FACT_TIER_A = 5,	/* value: 1 the framework reports its blocks to us */
+	GP_FACT_FRAMEWORK_LATE = 6, /* value: 1 the framework had blocks before the recording */
+	GP_FACT_STACKS_CUT = 7,	    /* value: events whose stack found no room */
 };
 
-/* OWNER_GONE.how and GAP.why. On disk. */
+/* OWNER_GONE.how */
 enum gp_how {
 	GP_HOW_CONTEXT_DESTROY = 1,
-	GP_HOW_PRIMARY_RESET = 2,
-	GP_HOW_PRIMARY_RELEASE = 3,
-	GP_HOW_EXEC_DESTROY = 4,
-	GP_HOW_GRAPH_DESTROY = 5
+	GP_HOW_PRIMARY_RESET = 2,   /* of the device's primary context */
+	GP_HOW_PRIMARY_RELEASE = 3, /* the last one of the primary context */
+	GP_HOW_EXEC_DESTROY = 4,    /* an instantiated graph */
+	GP_HOW_GRAPH_DESTROY = 5,
 };
-enum gp_why { GP_WHY_STOPPED = 1, GP_WHY_LATE_START = 2 };
+/* GAP.why */
+enum gp_why {
+	GP_WHY_STOPPED = 1,    /* recording was stopped and goes on */
+	GP_WHY_LATE_START = 2, /* nothing was recorded before */
+};
 
-/* ALLOC.flags: the low half is ours, the high half what the caller asked of the driver. On disk. */
+/* ALLOC.flags: the low half is ours, the high half what the caller asked of the driver. */
 enum gp_alloc_flag {
-	GP_ALLOC_IMPORT = 1, /* somebody else's memory */
-	GP_ALLOC_RETAIN = 2, /* one more reference to a physical handle (with GP_ALLOC_IMPORT) */
-	GP_ALLOC_CAPTURED =
-		4, /* asked for while its stream was being captured: a node of a graph */
+	GP_ALLOC_IMPORT = 1,   /* somebody else's memory */
+	GP_ALLOC_RETAIN = 2,   /* one more reference to a physical handle, with IMPORT */
+	GP_ALLOC_CAPTURED = 4, /* while its stream was being captured: a node of a graph */
 };
 
-/*
- * LAUNCH.block's variant: which function launched; the bit says that the launch was captured. On
- * disk.
- */
+/* LAUNCH.block's variant */
 enum gp_launch {
-	GP_LAUNCH_KERNEL = 0,
-	GP_LAUNCH_EX = 1,
-	GP_LAUNCH_COOPERATIVE = 2,
-	GP_LAUNCH_OLD = 3,
-	GP_LAUNCH_CAPTURED = 0x8000
+	GP_LAUNCH_KERNEL = 0,	     /* cuLaunchKernel */
+	GP_LAUNCH_EX = 1,	     /* cuLaunchKernelEx */
+	GP_LAUNCH_COOPERATIVE = 2,   /* cuLaunchCooperativeKernel */
+	GP_LAUNCH_OLD = 3,	     /* cuLaunch, cuLaunchGrid and cuLaunchGridAsync */
+	GP_LAUNCH_CAPTURED = 0x8000, /* a bit beside these: captured, not run */
 };
 
-/* MULTICAST.operation and GRAPH_ADD_NODE.type. On disk. */
+/* MULTICAST.operation */
 enum gp_multicast {
 	GP_MULTICAST_ADD_DEVICE = 1,
-	GP_MULTICAST_BIND_MEMORY = 2,
-	GP_MULTICAST_BIND_ADDRESS = 3,
-	GP_MULTICAST_UNBIND = 4
+	GP_MULTICAST_BIND_MEMORY = 2,  /* member: the handle of physical memory */
+	GP_MULTICAST_BIND_ADDRESS = 3, /* member: an address */
+	GP_MULTICAST_UNBIND = 4,
 };
+/* GRAPH_ADD_NODE.type: CUgraphNodeType */
 enum gp_node {
-	GP_NODE_KERNEL = 0, /* CUgraphNodeType */
+	GP_NODE_KERNEL = 0, /* address: the kernel */
 	GP_NODE_MEMCPY = 1,
 	GP_NODE_MEMSET = 2,
 	GP_NODE_HOST = 3,
-	GP_NODE_CHILD = 4,
+	GP_NODE_CHILD = 4, /* a graph */
 	GP_NODE_EMPTY = 5,
 	GP_NODE_WAIT_EVENT = 6,
 	GP_NODE_EVENT_RECORD = 7,
-	GP_NODE_SIGNAL = 8,
-	GP_NODE_WAIT = 9,
+	GP_NODE_SIGNAL = 8, /* external semaphores */
+	GP_NODE_WAIT = 9,   /* external semaphores */
 	GP_NODE_MEM_ALLOC = 10,
 	GP_NODE_MEM_FREE = 11,
 	GP_NODE_BATCH_MEM_OP = 12,
@@ -122,24 +126,28 @@ enum gp_node {
 	GP_NODE_CLONE = 0x100, /* not a node: the graph is a copy of `address` */
 };
 
-/* CURVE.curve: the three lines of `timeline`. On disk. */
-enum gp_curve { GP_CURVE_DRIVER, GP_CURVE_RESERVED, GP_CURVE_ALLOCATED, GP_CURVES };
+/* CURVE.curve */
+enum gp_curve {
+	GP_CURVE_DRIVER = 0,	/* asked of the driver */
+	GP_CURVE_RESERVED = 1,	/* held by the framework */
+	GP_CURVE_ALLOCATED = 2, /* handed out by the framework */
+	GP_CURVES,
+};
 
-/* COUNT.what: below 256 the number of events of that kind since the start; from 256 on: */
+/* COUNT.what: below 128 the number of events of that kind since the start; from 256 on: */
 enum gp_count {
 	GP_COUNT_LOST_MEMORY = 256,
 	GP_COUNT_LOST_LAUNCH = 257,
 	GP_COUNT_LOST_OTHER = 258,
-	GP_COUNT_NESTED = 259,
-	GP_COUNT_FRAMEWORK_EVENTS = 260,
-	GP_COUNT_MISMATCHES = 261,
-	GP_COUNT_ANOMALIES = 262,
+	GP_COUNT_NESTED = 259,		 /* calls from inside our own work */
+	GP_COUNT_FRAMEWORK_EVENTS = 260, /* block events compared with the framework's totals */
+	GP_COUNT_MISMATCHES = 261,	 /* of these: that differed */
+	GP_COUNT_ANOMALIES = 262,	 /* events that contradict what came before */
 	GP_COUNT_THREADS = 263,
 	GP_COUNT_GAP_ORDER = 264,    /* 1 + order of the last GAP; 0: none */
-	GP_COUNT_NEWEST_ORDER = 265, /* the highest order so far */
-	/* MEMORY events that this checkpoint holds though no block could be written with them */
-	GP_COUNT_UNWRITTEN = 266,
-	GP_COUNTS = 267,
+	GP_COUNT_NEWEST_ORDER = 265, /* the greatest order so far */
+	GP_COUNT_UNWRITTEN = 266,    /* MEMORY events of this checkpoint that no block holds */
+	GP_COUNTS,
 };
 
 /*

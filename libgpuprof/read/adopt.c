@@ -456,20 +456,18 @@ struct adoption {
 	FILE *report;
 };
 
-/* Ours now, and still in the directory? */
+/*
+ * Ours now, and still in the directory? Waits while another process adopts: what we read next shall
+ * be whole. The kernel frees the lock of one that dies meanwhile.
+ */
 static bool take_lock(const struct gp_ring_file *rings)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
 	struct stat st;
-	return fcntl(rings->fd, F_SETLK, &lock) == 0 && fstat(rings->fd, &st) == 0 &&
-	       st.st_nlink == 1;
-}
-
-/* Here the paths that it saw are the ones that we see. */
-static bool is_own_namespace(const struct gp_control *c)
-{
-	struct stat own;
-	return stat("/proc/self/ns/pid", &own) == 0 && own.st_ino == c->pid_namespace;
+	while (fcntl(rings->fd, F_SETLKW, &lock) != 0)
+		if (errno != EINTR)
+			return false;
+	return fstat(rings->fd, &st) == 0 && st.st_nlink == 1;
 }
 
 /*
@@ -510,7 +508,8 @@ static void adopt_path(void *context, const char *path)
 	}
 	struct gp_control *c = rings.control;
 	c->output[sizeof c->output - 1] = '\0';
-	if (gp_ring_file_owner(&rings) != GP_OWNER_DEAD || !take_lock(&rings)) {
+	enum gp_owner owner = gp_ring_file_owner(&rings);
+	if ((owner != GP_OWNER_DEAD && owner != GP_OWNER_INHERITED) || !take_lock(&rings)) {
 		gp_ring_file_close(&rings);
 		return;
 	}
@@ -524,7 +523,7 @@ static void adopt_path(void *context, const char *path)
 	 * it to us
 	 */
 	bool is_absent = status == GP_E_OPEN && errno == ENOENT;
-	bool is_gone = (is_absent || is_other) && is_own_namespace(c);
+	bool is_gone = (is_absent || is_other) && gp_is_own_namespace(c);
 	if (status == GP_OK || is_gone) {
 		atomic_store(&c->is_sealed, 1);
 		unlink(path);

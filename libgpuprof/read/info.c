@@ -75,6 +75,7 @@ static void fill_from_file(struct gp_recording *r, uint64_t oldest)
 	info->blocks = x->blocks;
 	info->has_hole = (h->flags & GP_FILE_HAS_HOLE) != 0;
 	info->failed_blocks = h->failed_blocks;
+	info->is_sealed = x->is_sealed;
 	info->is_complete = x->is_sealed && !info->has_hole;
 	info->damages = x->damages < GP_DAMAGES_KEPT ? x->damages : GP_DAMAGES_KEPT;
 	info->damage = x->damage;
@@ -92,7 +93,7 @@ static void fill_from_file(struct gp_recording *r, uint64_t oldest)
 }
 
 /* LOST records go where events go: what a full disk did not take is in the header alone. */
-static uint64_t lost(const struct gp_recording *r, unsigned which)
+uint64_t gp_recording_lost(const struct gp_recording *r, unsigned which)
 {
 	uint64_t told = gp_live_count(r->live, GP_COUNT_LOST_MEMORY + which);
 	uint64_t known = r->file.header.lost[which];
@@ -104,10 +105,10 @@ static void fill_from_state(struct gp_recording *r)
 	struct gp_info *info = &r->info;
 	for (unsigned kind = 0; kind < GP_KINDS; kind++)
 		info->counts[kind] = gp_live_count(r->live, kind);
-	info->lost_memory = lost(r, 0);
-	info->lost_launch = lost(r, 1);
-	info->lost_other = lost(r, 2);
-	info->nested = lost(r, 3);
+	info->lost_memory = gp_recording_lost(r, 0);
+	info->lost_launch = gp_recording_lost(r, 1);
+	info->lost_other = gp_recording_lost(r, 2);
+	info->nested = gp_recording_lost(r, 3);
 	info->framework_events = gp_live_count(r->live, GP_COUNT_FRAMEWORK_EVENTS);
 	info->mismatches = gp_live_count(r->live, GP_COUNT_MISMATCHES);
 	info->anomalies = gp_live_count(r->live, GP_COUNT_ANOMALIES);
@@ -154,8 +155,7 @@ static enum gp_status add_gap(struct gp_recording *r, const struct gp_record *re
 static void fill_stacks(struct gp_recording *r)
 {
 	const struct gp_call_stacks *stacks = gp_meanings_stacks(r->meanings);
-	const struct gp_record *cut =
-		gp_meanings_record(r->meanings, GP_FACT, GP_FACT_STACKS_CUT);
+	const struct gp_record *cut = gp_meanings_record(r->meanings, GP_FACT, GP_FACT_STACKS_CUT);
 	r->info.has_python = gp_call_stacks_has_python(stacks);
 	r->info.stacks = gp_call_stacks_count(stacks);
 	r->info.stacks_cut = cut != NULL ? cut->fact.value : 0;

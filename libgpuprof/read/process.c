@@ -12,9 +12,10 @@ struct process_visit {
 static void describe(const struct gp_ring_file *file, struct gp_process *out)
 {
 	const struct gp_control *c = file->control;
+	enum gp_owner owner = gp_ring_file_owner(file);
 	*out = (struct gp_process){
 		.pid = c->pid,
-		.is_alive = gp_ring_file_owner(file) != GP_OWNER_DEAD,
+		.is_alive = owner != GP_OWNER_DEAD && owner != GP_OWNER_INHERITED,
 		.rings = file->rings,
 		.bytes = file->bytes,
 		.level = atomic_load(&c->level),

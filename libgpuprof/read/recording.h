@@ -229,6 +229,9 @@ enum gp_status gp_recording_apply(struct gp_recording *recording, const struct g
  */
 enum gp_status gp_recording_pass_over(struct gp_recording *recording);
 
+/* Events lost since the start, as far as the replay came: memory, launch, other, nested. */
+uint64_t gp_recording_lost(const struct gp_recording *recording, unsigned which);
+
 /* ---- ring_file.c: rings of other processes ---- */
 
 struct gp_ring_file {
@@ -239,13 +242,20 @@ struct gp_ring_file {
 	char path[512];
 };
 
-enum gp_owner { GP_OWNER_ALIVE, GP_OWNER_DEAD, GP_OWNER_UNKNOWN };
+enum gp_owner {
+	GP_OWNER_ALIVE,
+	GP_OWNER_DEAD,
+	GP_OWNER_INHERITED, /* dead, and another process adopts what it left right now */
+	GP_OWNER_UNKNOWN,
+};
 
 /* Opens and maps a ring file of this user. GP_E_NOT_RECORDING: no (finished) ring file. */
 enum gp_status gp_ring_file_open(const char *path, bool is_writable, struct gp_ring_file *out);
 void gp_ring_file_close(struct gp_ring_file *file);
 struct gp_ring *gp_ring_file_ring(const struct gp_ring_file *file, uint32_t index);
 enum gp_owner gp_ring_file_owner(const struct gp_ring_file *file);
+/* In its pid namespace its pid and its paths mean what they mean here. */
+bool gp_is_own_namespace(const struct gp_control *control);
 /*
  * Calls `visit` with the path of each file that is named like a ring file, in every ring place and
  * in `also` (may be NULL).

@@ -106,14 +106,21 @@ static bool is_heart_beating(const struct gp_control *control)
 	return beat <= ns && ns - beat < HEARTBEAT_NS;
 }
 
+bool gp_is_own_namespace(const struct gp_control *c)
+{
+	struct stat own;
+	return stat("/proc/self/ns/pid", &own) == 0 && own.st_ino == c->pid_namespace;
+}
+
 enum gp_owner gp_ring_file_owner(const struct gp_ring_file *file)
 {
 	const struct gp_control *c = file->control;
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
 	if (fcntl(file->fd, F_GETLK, &lock) != 0)
 		return GP_OWNER_UNKNOWN;
-	if (lock.l_type != F_UNLCK)
-		return GP_OWNER_ALIVE; /* or somebody adopts it right now */
+	if (lock.l_type != F_UNLCK) /* pids mean something in their own namespace only */
+		return gp_is_own_namespace(c) && lock.l_pid != (pid_t)c->pid ? GP_OWNER_INHERITED :
+									       GP_OWNER_ALIVE;
 	char boot_id[64];
 	if (!read_line("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id))
 		return GP_OWNER_UNKNOWN;
@@ -121,10 +128,7 @@ enum gp_owner gp_ring_file_owner(const struct gp_ring_file *file)
 		return GP_OWNER_DEAD;
 	if (c->is_lock_sure)
 		return GP_OWNER_DEAD;
-	struct stat own;
-	if (stat("/proc/self/ns/pid", &own) != 0)
-		return GP_OWNER_UNKNOWN;
-	if (own.st_ino == c->pid_namespace)
+	if (gp_is_own_namespace(c))
 		return is_same_process(c->pid, c->process_start) ? GP_OWNER_ALIVE : GP_OWNER_DEAD;
 	return is_heart_beating(c) ? GP_OWNER_ALIVE : GP_OWNER_DEAD;
 }

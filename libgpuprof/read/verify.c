@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "recording.h"
+#include "missing.h"
 
 #define THREAD_LOSSES (GP_THREAD_NONE - 1u) /* whose LOST records a copy holds */
 
@@ -77,91 +77,8 @@ static enum gp_status compare_checkpoint(struct gp_recording *r, size_t segment,
 	return status;
 }
 
-/* ---- numbers of MEMORY events that are missing ---- */
-
-struct hole {
-	uint64_t from, to; /* orders, `to` is not in it */
-	uint64_t ticks;	   /* of the event before it */
-	uint32_t segment;
-};
-
-struct holes {
-	struct hole *hole;
-	size_t count;
-	uint64_t next; /* the order that is expected */
-	uint64_t ticks;
-	bool is_begun;
-};
-
-static enum gp_status add_hole(struct holes *h, struct hole hole)
-{
-	if ((h->count & (h->count - 1)) == 0) {
-		struct hole *grown =
-			realloc(h->hole, (h->count == 0 ? 1 : h->count * 2) * sizeof *grown);
-		if (grown == NULL)
-			return GP_E_MEMORY;
-		h->hole = grown;
-	}
-	h->hole[h->count++] = hole;
-	return GP_OK;
-}
-
-/* An event that came late was not missing. */
-static enum gp_status fill_hole(struct holes *h, uint64_t order)
-{
-	for (size_t i = h->count; i-- > 0;) {
-		struct hole *at = &h->hole[i];
-		if (order < at->from || order >= at->to)
-			continue;
-		struct hole rest = *at;
-		rest.from = order + 1;
-		at->to = order;
-		return rest.from < rest.to ? add_hole(h, rest) : GP_OK;
-	}
-	return GP_OK;
-}
-
-/* Damage only: at the end of a killed process numbers may be missing that were never written. */
-static enum gp_status see_order(struct gp_recording *r, struct holes *h,
-				const struct gp_record *record)
-{
-	if (record->kind >= GP_KINDS || gp_event_infos[record->kind].class != GP_CLASS_MEMORY)
-		return GP_OK;
-	enum gp_status status = GP_OK;
-	if (!h->is_begun) {
-		h->next = r->index.segment[r->segment].number == 0 ? 0 : record->order;
-		h->ticks = r->file.header.start_ticks;
-		h->is_begun = true;
-	}
-	if (record->order < h->next)
-		return fill_hole(h, record->order);
-	if (record->order > h->next && r->index.segment[r->segment].is_damaged)
-		status = add_hole(h,
-				  (struct hole){ .from = h->next,
-						 .to = record->order,
-						 .ticks = h->ticks,
-						 .segment = r->index.segment[r->segment].number });
-	h->next = record->order + 1;
-	h->ticks = record->time;
-	return status;
-}
-
-/* What a block that cannot be read held behind the last event: its header says up to where. */
-static enum gp_status see_end(const struct gp_recording *r, struct holes *h)
-{
-	const struct gp_index *x = &r->index;
-	if (x->segments == 0 || x->missing_to == UINT64_MAX || x->missing_to < h->next ||
-	    x->missing_segment != x->segment[x->segments - 1].number)
-		return GP_OK;
-	return add_hole(h,
-			(struct hole){ .from = h->next,
-				       .to = x->missing_to,
-				       .ticks = h->is_begun ? h->ticks : r->file.header.start_ticks,
-				       .segment = x->missing_segment });
-}
-
 static enum gp_status replay(struct gp_recording *r, FILE *report, unsigned *differing,
-			     struct holes *holes)
+			     struct gp_missing *missing)
 {
 	enum gp_status status = gp_recording_rewind(r);
 	size_t segment = r->first;
@@ -181,13 +98,14 @@ static enum gp_status replay(struct gp_recording *r, FILE *report, unsigned *dif
 		uint32_t thread;
 		const struct gp_record *record = gp_merge_next(r->merge, &thread);
 		if (record != NULL) {
-			status = see_order(r, holes, record);
+			status = gp_missing_see(missing, r, record, thread);
 			if (status == GP_OK)
 				status = gp_recording_apply(r, record);
 			continue;
 		}
 		if (gp_merge_is_overtaken(r->merge)) {
 			status = gp_recording_pass_over(r);
+			gp_missing_restart(missing);
 			segment = r->first;
 			continue;
 		}
@@ -195,27 +113,22 @@ static enum gp_status replay(struct gp_recording *r, FILE *report, unsigned *dif
 		r->is_begun = false;
 		r->segment++;
 	}
-	return status == GP_END ? see_end(r, holes) : status;
+	return status == GP_END ? gp_missing_end(missing, r) : status;
 }
 
 /* ---- a clean copy ---- */
 
 struct copy {
 	const struct gp_recording *from;
-	const struct holes *holes;
+	const struct gp_missing *missing;
+	bool is_all_missing; /* also what no damaged block held */
 	int fd;
 	uint64_t at;
 	struct gp_block_scratch *scratch;
 	void *scratch_memory;
 	struct gp_record *record;
 	unsigned char *block;
-	/* next sequence number of each thread, open addressing, room is a power of two */
-	struct {
-		uint32_t thread;
-		bool is_used;
-		uint64_t next;
-	} * thread;
-	size_t threads, room;
+	struct gp_thread_table sequence; /* the next one of each thread */
 	uint64_t blocks, dropped, dropped_records, lost_memory;
 };
 
@@ -232,35 +145,6 @@ static enum gp_status put(struct copy *c, const unsigned char *bytes, size_t n)
 		n -= (size_t)written;
 	}
 	return GP_OK;
-}
-
-static uint64_t *next_sequence(struct copy *c, uint32_t thread)
-{
-	if (c->threads * 2 >= c->room) {
-		struct copy old = *c;
-		c->room = old.room == 0 ? 64 : old.room * 2;
-		c->thread = calloc(c->room, sizeof *c->thread);
-		if (c->thread == NULL) {
-			*c = old;
-			return NULL;
-		}
-		c->threads = 0;
-		for (size_t i = 0; i < old.room; i++)
-			if (old.thread[i].is_used)
-				*next_sequence(c, old.thread[i].thread) = old.thread[i].next;
-		free(old.thread);
-	}
-	for (size_t at = thread * 2654435769u;; at++) {
-		size_t place = at & (c->room - 1);
-		if (c->thread[place].is_used && c->thread[place].thread != thread)
-			continue;
-		if (!c->thread[place].is_used) {
-			c->thread[place].thread = thread;
-			c->thread[place].is_used = true;
-			c->threads++;
-		}
-		return &c->thread[place].next;
-	}
 }
 
 /* True: its payload is as its writer wrote it; c->block holds header and payload. */
@@ -288,7 +172,7 @@ static enum gp_status copy_block(struct copy *c, const struct gp_block_walk *wal
 	}
 	header.part = 0;
 	if (!is_first) {
-		uint64_t *next = next_sequence(c, header.thread);
+		uint64_t *next = gp_thread_table_find(&c->sequence, header.thread);
 		if (next == NULL)
 			return GP_E_MEMORY;
 		header.sequence = (*next)++;
@@ -314,18 +198,12 @@ static enum gp_status finish_segment(struct copy *c, const struct gp_segment *s,
 	return put(c, bytes, sizeof bytes);
 }
 
-static int compare_holes(const void *left, const void *right)
-{
-	const struct hole *a = left, *b = right;
-	return (a->from > b->from) - (a->from < b->from);
-}
-
 static enum gp_status put_losses(struct copy *c, const struct gp_segment *s, uint64_t records)
 {
 	if (records == 0)
 		return GP_OK;
 	struct gp_block_header header = c->from->index.last;
-	uint64_t *next = next_sequence(c, THREAD_LOSSES);
+	uint64_t *next = gp_thread_table_find(&c->sequence, THREAD_LOSSES);
 	size_t length;
 	if (next == NULL)
 		return GP_E_MEMORY;
@@ -348,10 +226,10 @@ static enum gp_status tell_losses(struct copy *c, const struct gp_segment *s, bo
 {
 	enum gp_status status = GP_OK;
 	uint64_t records = 0;
-	for (size_t i = 0; i < c->holes->count && status == GP_OK; i++) {
-		const struct hole *h = &c->holes->hole[i];
+	for (size_t i = 0; i < c->missing->count && status == GP_OK; i++) {
+		const struct gp_hole *h = &c->missing->hole[i];
 		uint64_t span = h->to - h->from;
-		if (h->segment != s->number || span == 0)
+		if ((!h->is_damage && !c->is_all_missing) || h->segment != s->number || span == 0)
 			continue;
 		c->lost_memory += span;
 		c->record[records++] = (struct gp_record){
@@ -411,10 +289,10 @@ static enum gp_status copy_all(struct copy *c)
 	return status;
 }
 
-static enum gp_status write_copy(const struct gp_recording *r, const struct holes *holes,
-				 const char *path, FILE *report)
+static enum gp_status write_copy(const struct gp_recording *r, const struct gp_missing *missing,
+				 bool is_all_missing, const char *path, FILE *report)
 {
-	struct copy c = { .from = r, .holes = holes };
+	struct copy c = { .from = r, .missing = missing, .is_all_missing = is_all_missing };
 	size_t bytes = (gp_block_scratch_bytes() + 63) & ~(size_t)63;
 	enum gp_status status = GP_E_MEMORY;
 	c.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -442,7 +320,7 @@ static enum gp_status write_copy(const struct gp_recording *r, const struct hole
 	free(c.scratch_memory);
 	free(c.record);
 	free(c.block);
-	free(c.thread);
+	gp_thread_table_release(&c.sequence);
 	return status;
 }
 
@@ -530,7 +408,18 @@ static enum gp_status report_tail(const struct gp_recording *r, FILE *report)
 	return status;
 }
 
-static void report_sum(const struct gp_recording *r, unsigned differing, FILE *report)
+static void report_missing(const struct gp_recording *r, uint64_t untold, uint64_t first,
+			   FILE *report)
+{
+	if (untold != 0)
+		fprintf(report,
+			"%" PRIu64 " number%s of memory events missing, the first is %" PRIu64
+			": expected no more than the %" PRIu64 " told as lost\n",
+			untold, untold == 1 ? " is" : "s are", first, gp_recording_lost(r, 0));
+}
+
+static void report_sum(const struct gp_recording *r, unsigned differing, uint64_t untold,
+		       FILE *report)
 {
 	const struct gp_index *x = &r->index;
 	fprintf(report, "%" PRIu64 " event%s in %" PRIu64 " block%s and %zu segment%s; ", r->seen,
@@ -540,7 +429,9 @@ static void report_sum(const struct gp_recording *r, unsigned differing, FILE *r
 	if (differing != 0)
 		fprintf(report, "%u checkpoint%s not as the replay; ", differing,
 			plural(differing));
-	if (x->damages == 0 && differing == 0)
+	if (untold != 0)
+		fprintf(report, "%" PRIu64 " memory event%s missing; ", untold, plural(untold));
+	if (x->damages == 0 && differing == 0 && untold == 0)
 		fputs("nothing damaged; ", report);
 	uint64_t failed = r->file.header.failed_blocks;
 	if (failed != 0)
@@ -563,25 +454,27 @@ enum gp_status gp_verify(const char *path, const char *repaired, FILE *report)
 		return status;
 	}
 	unsigned differing = 0;
-	struct holes holes = { 0 };
-	status = replay(r, report, &differing, &holes);
-	if (holes.count > 1)
-		qsort(holes.hole, holes.count, sizeof *holes.hole, compare_holes);
+	struct gp_missing missing = { 0 };
+	uint64_t untold = 0, first = 0;
+	status = replay(r, report, &differing, &missing);
+	if (status == GP_OK)
+		untold = gp_missing_untold(&missing, r, &first);
 	report_damage(r, report);
+	report_missing(r, untold, first, report);
 	if (status == GP_OK)
 		status = report_tail(r, report);
 	if (status == GP_OK)
-		report_sum(r, differing, report);
+		report_sum(r, differing, untold, report);
 	if (status == GP_OK && repaired != NULL)
-		status = write_copy(r, &holes, repaired, report);
+		status = write_copy(r, &missing, untold > 0, repaired, report);
 	/* where events were lost, the checkpoints know more than the events that are left */
 	bool is_lossy = gp_live_count(r->live, GP_COUNT_LOST_MEMORY) +
 				gp_live_count(r->live, GP_COUNT_LOST_OTHER) +
 				r->file.header.failed_blocks >
 			0;
-	if (status == GP_OK && (r->index.damages > 0 || (differing > 0 && !is_lossy)))
+	if (status == GP_OK && (r->index.damages > 0 || untold > 0 || (differing > 0 && !is_lossy)))
 		status = GP_E_DAMAGED;
-	free(holes.hole);
+	gp_missing_release(&missing);
 	gp_recording_close(r);
 	return status;
 }

@@ -200,7 +200,7 @@ GP_HOT struct chain take_native(struct gp_stack_memo *memo, const void *frame_ad
 			loop[loops++] = frame[k].loop;
 	uint64_t marks = 0;
 	const bool is_mine = s->id_generation == gp_recorder.generation;
-	/* where their order is strange no frame is marked: the Python chain follows the native one */
+	/* in a strange order none is marked: the Python chain then follows the native one */
 	if (loops && !gp_native_stack_mark(s, loop, loops, is_mine ? s->id_marks : 0, &marks))
 		marks = 0;
 	if (gp_likely(is_mine && s->id_marks == marks))

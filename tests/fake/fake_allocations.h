@@ -450,13 +450,7 @@ static inline CUresult fake_cuExternalMemoryGetMappedMipmappedArray(
 
 static inline CUresult fake_cuDestroyExternalMemory(CUexternalMemory memory)
 {
-	struct fake_object *object = GET(memory, FAKE_EXTERNAL);
-	if (!object)
-		return CUDA_ERROR_INVALID_HANDLE;
-	fake_lock();
-	fake_delete(object);
-	fake_unlock();
-	return CUDA_SUCCESS;
+	return fake_destroy(GET(memory, FAKE_EXTERNAL));
 }
 
 #endif

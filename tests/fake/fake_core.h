@@ -151,6 +151,17 @@ static void fake_delete(struct fake_object *object)
 	fake_unused[kind] = object;
 }
 
+/* NULL: the handle was none. */
+static inline CUresult fake_destroy(struct fake_object *object)
+{
+	if (!object)
+		return CUDA_ERROR_INVALID_HANDLE;
+	fake_lock();
+	fake_delete(object);
+	fake_unlock();
+	return CUDA_SUCCESS;
+}
+
 /* The object behind a handle; NULL when it is none of that kind. */
 static inline struct fake_object *fake_get(uintptr_t handle, enum fake_kind kind)
 {

@@ -400,13 +400,7 @@ CUresult cuEventCreate(CUevent *event, unsigned int flags)
 
 static CUresult fake_event_destroy(CUevent event)
 {
-	struct fake_object *object = GET(event, FAKE_EVENT);
-	if (!object)
-		return CUDA_ERROR_INVALID_HANDLE;
-	fake_lock();
-	fake_delete(object);
-	fake_unlock();
-	return CUDA_SUCCESS;
+	return fake_destroy(GET(event, FAKE_EVENT));
 }
 
 CUresult cuEventDestroy(CUevent event)

@@ -9,6 +9,7 @@
 
 enum { SEGMENT = 1, DEFINE, CHECKPOINT, EVENTS, END };
 enum { LATE = 1, LAST_CHECKPOINT = 2, SEALED = 4 };
+enum { HAS_HOLE = 1 }; // flag of the file
 
 struct block {
 	uint64_t offset, sequence, first_order, last_order, ticks, mono_ns;
@@ -35,6 +36,8 @@ extern size_t n_records;
 
 // Memory, launch, other events and nested calls that the file's header says are lost.
 extern uint64_t header_lost[4];
+// It says that blocks could not be written and no whole checkpoint came since.
+extern int header_has_hole;
 
 void open_recording(const char *name);
 void read_payload(const struct block *b);

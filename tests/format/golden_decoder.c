@@ -25,6 +25,7 @@ size_t n_blocks;
 struct record *records;
 size_t n_records;
 uint64_t header_lost[4];
+int header_has_hole;
 
 static uint64_t get(const uint8_t *p, int bytes)
 {
@@ -449,6 +450,7 @@ void open_recording(const char *name)
 			last = blocks[i];
 	for (int i = 0; i < 4; i++)
 		header_lost[i] = get(file + 1464 + 8 * i, 8);
+	header_has_hole = get(file + 1456, 4) & HAS_HOLE;
 	uint64_t passed = last.mono_ns - get(file + 48, 8), per_second = get(file + 64, 8);
 	if (get(file + 16, 4) == 2)
 		rate = (uint64_t)1 << 32;

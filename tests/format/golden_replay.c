@@ -416,6 +416,9 @@ static void print_sums(void)
 {
 	static const char *const names[] = { "driver", "reserved", "allocated" };
 	const char *comma = "";
+	const struct block *last = n_blocks ? &blocks[n_blocks - 1] : NULL;
+	int sealed = last && last->type == END && last->flags & SEALED;
+	printf("\"complete\": %s,\n", sealed && !header_has_hole ? "true" : "false");
 	printf("\"events\": {");
 	for (int i = 0; i <= LOST; i++) {
 		if (!counts[i] || !*kinds[i].name)
@@ -429,7 +432,7 @@ static void print_sums(void)
 	printf("},\n\"lost\": {\"memory\": %llu, \"launch\": %llu, \"other\": %llu},\n",
 	       (unsigned long long)counts[256], (unsigned long long)counts[257],
 	       (unsigned long long)(counts[258] + counts[259]));
-	if (counts[256])
+	if (counts[256] || header_has_hole) // what follows is only a lower bound
 		return;
 	printf("\"self_check\": {\"framework_events\": %llu, \"mismatches\": %llu, \"anomalies\": "
 	       "%llu},\n",

@@ -14,6 +14,7 @@
 #include "../../libgpuprof/gpuprof.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+size_t fuzz_seed(unsigned n, uint8_t *data, size_t room);
 
 #define FILE_MAX (4u << 20)
 
@@ -84,6 +85,63 @@ static size_t build(const uint8_t *data, size_t bytes, unsigned char *file)
 						      header.slot_bytes * header.slot_bytes;
 	}
 	return at;
+}
+
+static size_t put_header_only(enum gp_block_type type, uint16_t flags, uint8_t *out)
+{
+	const struct gp_block_header h = { .type = (uint16_t)type,
+					   .flags = flags,
+					   .thread = GP_THREAD_NONE };
+	gp_block_header_encode(&h, out);
+	return GP_BLOCK_HEADER;
+}
+
+/* Four records of a kind among allocations: as EVENTS, or where a checkpoint has its figures. */
+static size_t put_kind(uint16_t kind, enum gp_block_type type, uint8_t *out, size_t room)
+{
+	struct gp_record record[8] = { 0 };
+	struct gp_block_header h = { .type = (uint16_t)type,
+				     .thread = type == GP_BLOCK_EVENTS ? 1 : GP_THREAD_NONE,
+				     .flags = type == GP_BLOCK_CHECKPOINT ?
+						      GP_BLOCK_LAST_CHECKPOINT :
+						      0 };
+	size_t bytes = (gp_block_scratch_bytes() + 63) / 64 * 64, length = 0;
+	void *memory = aligned_alloc(64, bytes);
+	struct gp_block_scratch *scratch = memory ? gp_block_scratch_init(memory, bytes) : NULL;
+	for (unsigned i = 0; i < 8; i++)
+		record[i] = (struct gp_record){ .kind = i % 2 ? kind : GP_ALLOC,
+						.order = i / 2,
+						.time = i * 64,
+						.space = GP_SPACE_DEVICE,
+						.aux = i,
+						.v = { 0x1000 * i, 512, 3, UINT64_MAX } };
+	if (!scratch || gp_block_encode(scratch, &h, record, 8, 0, 8, out, room, &length) != GP_OK)
+		abort();
+	free(memory);
+	return length;
+}
+
+/* Kinds that no version knows yet, in whole recordings: next to the last known, any, the last. */
+size_t fuzz_seed(unsigned n, uint8_t *data, size_t room)
+{
+	static const uint16_t kinds[] = { 127, 128, 200, 65535 };
+	static const enum gp_block_type types[] = { GP_BLOCK_EVENTS, GP_BLOCK_CHECKPOINT,
+						    GP_BLOCK_DEFINE };
+	struct gp_file_header header = { .major = GP_FORMAT_MAJOR,
+					 .minor = GP_FORMAT_MINOR,
+					 .clock = GP_CLOCK_MONOTONIC_RAW,
+					 .pid = 1,
+					 .ticks_per_second = 1000000000 };
+	size_t at = 1 + GP_FILE_HEADER;
+	if (n >= sizeof kinds / sizeof *kinds)
+		return 0;
+	data[0] = 0;
+	memset(data + 1, 0, GP_FILE_HEADER);
+	gp_file_header_encode(&header, data + 1);
+	at += put_header_only(GP_BLOCK_SEGMENT, 0, data + at);
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		at += put_kind(kinds[n], types[i], data + at, room - at);
+	return at + put_header_only(GP_BLOCK_END, GP_BLOCK_SEALED, data + at);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)

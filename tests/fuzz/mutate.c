@@ -8,6 +8,8 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+/* The target's own seeds, where it has some: number `n` into `data`, its length; 0: no more. */
+__attribute__((weak)) size_t fuzz_seed(unsigned n, uint8_t *data, size_t room);
 
 #define INPUT_MAX (1u << 20)
 
@@ -47,6 +49,17 @@ static void add_file(const char *path)
 	size_t bytes = fread(data + 1, 1, sizeof data - 1, file);
 	fclose(file);
 	add(data, bytes + 1);
+}
+
+static void run(const uint8_t *data, size_t bytes)
+{
+	/* exactly as long as it says, so that the sanitizer sees a byte too many */
+	uint8_t *exact = malloc(bytes ? bytes : 1);
+	if (!exact)
+		abort();
+	memcpy(exact, data, bytes);
+	LLVMFuzzerTestOneInput(exact, bytes);
+	free(exact);
 }
 
 static size_t mutate(uint8_t *data, size_t bytes)
@@ -96,18 +109,16 @@ int main(int argc, char **argv)
 		data[0] = 1;
 		add(data, 64 + random_below(448));
 	}
+	size_t bytes;
+	for (unsigned n = 0; fuzz_seed && (bytes = fuzz_seed(n, data, INPUT_MAX)) > 0; n++)
+		add(data, bytes);
+	for (size_t i = 0; i < input_count; i++)
+		run(inputs[i].data, inputs[i].bytes);
 	for (unsigned long i = 0; i < runs; i++) {
 		const struct input *from = &inputs[random_below(input_count)];
 		memcpy(data, from->data, from->bytes);
-		size_t bytes = mutate(data, from->bytes);
-		/* exactly as long as it says, so that the sanitizer sees a byte too many */
-		uint8_t *exact = malloc(bytes ? bytes : 1);
-		if (!exact)
-			abort();
-		memcpy(exact, data, bytes);
-		LLVMFuzzerTestOneInput(exact, bytes);
-		free(exact);
+		run(data, mutate(data, from->bytes));
 	}
-	printf("%lu inputs\n", runs);
+	printf("%lu inputs, %zu seeds\n", runs, input_count);
 	return 0;
 }

@@ -1,8 +1,8 @@
 /*
  * Sets the recording level of a process through its control page and waits until it is in force:
- *	control_level RING_FILE			one level a line on stdin: 1 off, 2 memory, 3 everything;
- *						answers each with the same line once it is in force
- * For measurements that switch recording on and off many times. Needs the layout of one exact
+ *	control_level RING_FILE
+ * reads a level a line from stdin (1 off, 2 memory, 3 everything) and answers each with the same
+ * line. For measurements that switch recording on and off many times. Needs the layout of one exact
  * version only.
  */
 #include <fcntl.h>

@@ -43,7 +43,7 @@ struct writer {
 	size_t blocks;
 };
 
-static char directory[64];
+static char directory[192];
 
 static struct gp_block_header make_header(const struct writer *w, unsigned type, unsigned flags)
 {
@@ -158,6 +158,15 @@ static void begin_segment(struct writer *w)
 	put_records(w, GP_BLOCK_CHECKPOINT, GP_BLOCK_LAST_CHECKPOINT, GP_THREAD_NONE,
 		    &w->none_sequence, w->totals, w->total);
 	w->total = 0;
+}
+
+static inline void next_segment(struct writer *w)
+{
+	for (unsigned t = 0; t < 4; t++)
+		flush(w, t);
+	put_plain(w, GP_BLOCK_END, 0);
+	w->segment++;
+	begin_segment(w);
 }
 
 static void writer_open(struct writer *w, const char *name, uint32_t slots, uint64_t slot_bytes)
@@ -315,14 +324,17 @@ static inline void assert_reads(const char *path, const struct expected *e, bool
 static int make_directory(void **state)
 {
 	(void)state;
-	strcpy(directory, "/tmp/gpuprof-test-read-XXXXXX");
+	const char *place =
+		getenv("TMPDIR"); /* run_units.sh: a directory that nobody else tidies */
+	snprintf(directory, sizeof directory, "%s/gpuprof-test-read-XXXXXX",
+		 place ? place : "/tmp");
 	return mkdtemp(directory) == NULL;
 }
 
 static int drop_directory(void **state)
 {
 	(void)state;
-	char command[128];
+	char command[sizeof directory + 16];
 	snprintf(command, sizeof command, "rm -rf '%s'", directory);
 	return system(command);
 }

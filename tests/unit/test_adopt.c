@@ -1,6 +1,7 @@
 /* What the dead left in their rings is taken into their recording, once; the living keep theirs. */
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "recording_writer.h"
 
@@ -165,6 +166,56 @@ static void assert_losses(const char *path, uint64_t memory, uint64_t launch, bo
 	gp_recording_close(r);
 }
 
+/* Whether our parent waits for a lock: "1: -> POSIX  ADVISORY  WRITE pid ...". */
+static bool is_awaited(void)
+{
+	char line[200];
+	bool is_found = false;
+	FILE *locks = fopen("/proc/locks", "r");
+	while (locks && !is_found && fgets(line, sizeof line, locks)) {
+		const char *waits = strstr(line, "-> POSIX");
+		unsigned pid;
+		is_found = waits && sscanf(waits, "-> POSIX ADVISORY WRITE %u", &pid) == 1 &&
+			   (pid_t)pid == getppid();
+	}
+	if (locks)
+		fclose(locks);
+	return is_found;
+}
+
+/* What another process is adopting is awaited: who read on would see half of it. */
+static void adoption_by_another_is_awaited(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct stat namespace;
+	char path[300], byte = 0;
+	int ready[2], status;
+	make_dead(&w, "awaited.gpr", path, sizeof path);
+	assert_int_equal(stat("/proc/self/ns/pid", &namespace), 0);
+	struct gp_control *c = map_control(path);
+	c->pid_namespace = namespace.st_ino;
+	munmap(c, GP_CONTROL_BYTES);
+	assert_int_equal(pipe(ready), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+		int fd = open(path, O_RDWR);
+		byte = fcntl(fd, F_SETLK, &lock) == 0;
+		if (write(ready[1], &byte, 1) != 1)
+			_exit(1);
+		for (int i = 0; i < 5000 && !is_awaited(); i++)
+			nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		_exit(!is_awaited() || unlink(path) != 0);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	assert_int_equal(byte, 1);
+	assert_int_equal(gp_adopt_beside(w.path, NULL, NULL), GP_OK);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 /* Told once: by a LOST record where one can be written, in the header in any case. */
 static void losses_that_nobody_told(void **state)
 {
@@ -231,6 +282,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rings_of_the_dead_are_adopted),
 		cmocka_unit_test(rings_of_the_living_are_left_alone),
+		cmocka_unit_test(adoption_by_another_is_awaited),
 		cmocka_unit_test(losses_that_nobody_told),
 		cmocka_unit_test(a_name_used_again),
 	};

@@ -1,15 +1,6 @@
 /* What is missing or uncertain in a recording, and that the reader says so and blames nobody. */
 #include "recording_writer.h"
 
-static void next_segment(struct writer *w)
-{
-	for (unsigned t = 0; t < 4; t++)
-		flush(w, t);
-	put_plain(w, GP_BLOCK_END, 0);
-	w->segment++;
-	begin_segment(w);
-}
-
 static void flip(const struct writer *w, uint64_t offset)
 {
 	unsigned char byte;
@@ -41,7 +32,7 @@ static uint64_t memory_events(struct gp_recording *r)
 /* A block is gone: its copy counts exactly the MEMORY events that were in it. */
 static void assert_repair_counts(const struct writer *w, uint64_t missing, bool is_uncertain)
 {
-	char path[300];
+	char path[400];
 	const struct gp_info *info;
 	snprintf(path, sizeof path, "%s.mended", w->path);
 	FILE *report = tmpfile();

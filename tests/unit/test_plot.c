@@ -274,17 +274,37 @@ static void test_marks_of_one_column_are_stacked(void **state)
 {
 	(void)state;
 	const struct gp_point point[] = { { 0, { 9, 8, 7 } } };
-	const struct gp_mark oom[] = { { 0, 1 << 30, true }, { 1, 1 << 30, false } };
+	const struct gp_mark oom[] = { { 0, 1 << 30, true, true }, { 1, 1 << 30, false, false } };
 	struct gp_timeline_device d = { .points = 1, .point = point, .ooms = 2, .oom = oom };
 	peaks_of(&d);
 	struct shown s = show(&d, 0, 1000000, 0);
-	for (unsigned k = 0; k < 4; k++) {
+	for (unsigned k = 0; k < 5; k++) {
 		assert_int_equal(strlen(s.line[k]), LABEL + 3);
-		assert_int_equal(s.line[k][LABEL + 2], "DRAx"[k]);
+		assert_int_equal(s.line[k][LABEL + 2], "DRArx"[k]);
 	}
-	assert_non_null(strchr(s.line[4], '|'));
-	assert_non_null(strstr(s.line[s.lines - 1], "out of memory at 1 ns: 1.00 GiB"));
-	assert_non_null(strstr(s.line[s.lines - 1], "of the driver"));
+	assert_non_null(strchr(s.line[5], '|'));
+	assert_non_null(strstr(s.line[s.lines - 2], "x   out of memory at 0 s: 1.00 GiB"));
+	assert_non_null(strstr(s.line[s.lines - 2], "of the framework"));
+	assert_non_null(strstr(s.line[s.lines - 1], "r   refused by the driver once"));
+	free(s.text);
+}
+
+/* A peak in what was overwritten is known; where the curve was not drawn it has no mark. */
+static void test_peak_that_is_not_kept(void **state)
+{
+	(void)state;
+	const struct gp_point point[] = { { 500, { 9, 8, 7 } } };
+	struct gp_timeline_device d = { .points = 1, .point = point };
+	peaks_of(&d);
+	d.peak_bytes[GP_CURVE_DRIVER] = 77;
+	d.peak_at_ns[GP_CURVE_DRIVER] = 20;
+	struct shown s = show(&d, 0, 1000, 500);
+	bool is_said = false;
+	assert_int_equal(column_of_mark(&s, 'D'), -1);
+	assert_int_equal(column_of_mark(&s, 'R'), PLOTTED / 2);
+	for (size_t k = 0; k < s.lines; k++)
+		is_said = is_said || strstr(s.line[k], "(77 bytes) at 20 ns, not kept");
+	assert_true(is_said);
 	free(s.text);
 }
 
@@ -309,7 +329,7 @@ static void test_gap_is_named(void **state)
 static void test_nothing_to_show(void **state)
 {
 	(void)state;
-	const struct gp_mark oom[] = { { 5, 77, false } };
+	const struct gp_mark oom[] = { { 5, 77, false, true } };
 	struct gp_timeline_device d = { .ooms = 1, .oom = oom };
 	struct shown s = show(&d, 5, 5, 0);
 	assert_int_equal(column_of_mark(&s, 'x'), 0);
@@ -328,6 +348,7 @@ int main(void)
 		cmocka_unit_test(test_peaks_are_marked_where_they_are),
 		cmocka_unit_test(test_short_spike_is_seen),
 		cmocka_unit_test(test_marks_of_one_column_are_stacked),
+		cmocka_unit_test(test_peak_that_is_not_kept),
 		cmocka_unit_test(test_gap_is_named),
 		cmocka_unit_test(test_nothing_to_show),
 	};

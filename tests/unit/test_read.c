@@ -1,15 +1,6 @@
 /* Recordings written with the codec alone: read back, cut short, flipped, wrapped, repaired. */
 #include "recording_writer.h"
 
-static void next_segment(struct writer *w)
-{
-	for (unsigned t = 0; t < 4; t++)
-		flush(w, t);
-	put_plain(w, GP_BLOCK_END, 0);
-	w->segment++;
-	begin_segment(w);
-}
-
 static struct expected write_recording(struct writer *w, const char *name, uint32_t slots,
 				       uint64_t slot_bytes, unsigned segments, uint64_t events,
 				       bool is_sealed)

@@ -2,7 +2,7 @@
  * Forks again and again beside working threads. No child may hang, whatever lock a thread held at
  * the fork.
  */
-#include "victim.h"
+#include "forks.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -41,21 +41,9 @@ static void child(unsigned long number)
 
 int main(int argc, char **argv)
 {
-	unsigned long forks = count_argument(argc, argv, 1000), hung = 0;
+	unsigned long forks = count_argument(argc, argv, 1000);
 	driver = need_driver(DOOR_PROC_ADDRESS);
-	pthread_t thread[2];
-	for (int i = 0; i < 2; i++)
-		must(pthread_create(&thread[i], NULL, work, NULL) == 0);
-	for (unsigned long i = 0; i < forks; i++) {
-		pid_t pid = fork();
-		must(pid >= 0);
-		if (pid == 0)
-			child(i);
-		hung += wait_for(pid) != 0;
-	}
-	is_over = true;
-	for (int i = 0; i < 2; i++)
-		pthread_join(thread[i], NULL);
+	unsigned long hung = fork_beside(&(struct forks){ forks, work, child, NULL, &is_over });
 	claim("alloc", pairs);
 	claim("free", pairs);
 	claim_recordings(1 + (forks + 99) / 100);

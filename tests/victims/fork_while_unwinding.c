@@ -2,7 +2,7 @@
  * Forks while threads allocate from code that is new each time: a library comes and goes, so
  * whatever an unwinder knew is void. Children allocate, load a library and end; none may hang.
  */
-#include "victim.h"
+#include "forks.h"
 
 #include <stdatomic.h>
 
@@ -62,23 +62,9 @@ static void child(unsigned long number)
 
 int main(int argc, char **argv)
 {
-	unsigned long forks = count_argument(argc, argv, 300), hung = 0;
+	unsigned long forks = count_argument(argc, argv, 300);
 	driver = need_driver(DOOR_PROC_ADDRESS);
-	pthread_t thread[2];
-	for (uintptr_t i = 0; i < 2; i++)
-		must(pthread_create(&thread[i], NULL, work, (void *)i) == 0);
-	for (unsigned long i = 0; i < forks; i++) {
-		pthread_mutex_lock(&loading);
-		pid_t pid = fork();
-		must(pid >= 0);
-		if (pid == 0)
-			child(i);
-		pthread_mutex_unlock(&loading);
-		hung += wait_for(pid) != 0;
-	}
-	is_over = true;
-	for (int i = 0; i < 2; i++)
-		pthread_join(thread[i], NULL);
+	unsigned long hung = fork_beside(&(struct forks){ forks, work, child, &loading, &is_over });
 	claim("alloc", pairs);
 	claim("free", pairs);
 	printf("%lu children hung or failed\n", hung);
