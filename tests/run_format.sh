@@ -75,8 +75,10 @@ wrapped wrapped 1M training_loop 200
 wrapped wrapped_mappings 2M expandable 500
 # stacks, in a ring so that their parts are told again in each segment
 if python3 -c 'import ctypes' 2>"$dir/ctypes"; then
-	LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_STACKS=all GPUPROF_RING=1M GPUPROF_OUTPUT=$dir/stacks.gpr \
-		python3 -B "$here/stacks/allocate.py" "$dir/stacks.said" 3000 >"$dir/stacks.out" 2>&1
+	LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_STACKS=all \
+		GPUPROF_RING=1M GPUPROF_OUTPUT=$dir/stacks.gpr \
+		python3 -B "$here/stacks/allocate.py" "$dir/stacks.said" 3000 \
+		>"$dir/stacks.out" 2>&1
 	judge stacks "$dir/stacks.gpr"
 	grep -q '"stack": \[{' "$dir/stacks.dumped" || say fail stacks "no stack in it"
 else

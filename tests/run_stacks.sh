@@ -1,6 +1,6 @@
 #!/bin/sh
-# Stacks from an unmodified Python on the fake driver to `dump`: what each event says is what Python said itself.
-# run_stacks.sh BUILD   (PYTHONS="python3.12 ...": these only)
+# Stacks from an unmodified Python on the fake driver to `dump`: what each event says is what Python
+# said itself.  run_stacks.sh BUILD   (PYTHONS="python3.12 ...": these only)
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)/stacks
 work=$build/run/stacks
@@ -10,8 +10,8 @@ mkdir -p "$work"
 failed=0
 
 if [ -z "$PYTHONS" ]; then
-	PYTHONS=$(ls -d "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python3 /usr/local/bin/python3.[0-9]* \
-		/usr/bin/python3.[0-9]* 2>/dev/null | grep -E '/python3(\.[0-9]+)?$')
+	PYTHONS=$(ls -d "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python3 \
+		/usr/local/bin/python3.[0-9]* /usr/bin/python3.[0-9]* 2>/dev/null | grep -E '/python3(\.[0-9]+)?$')
 fi
 
 # say WHAT NAME WHY
@@ -23,14 +23,17 @@ say() {
 
 # record NAME ROUNDS [kill]: settings in $settings
 record() {
-	env LD_LIBRARY_PATH="$build/fake" LD_PRELOAD="$build/libgpuprof.so" GPUPROF_OUTPUT="$work/$1.gpr" $settings \
+	env LD_LIBRARY_PATH="$build/fake" LD_PRELOAD="$build/libgpuprof.so" \
+		GPUPROF_OUTPUT="$work/$1.gpr" $settings \
 		"$python" -B "$here/allocate.py" "$work/$1.said" "$2" $3 >"$work/$1.out" 2>&1
 }
 
 # judge NAME DEPTH [merged]: the whole recording
 judge() {
-	"$build/gpuprof" dump --json --native --kind alloc "$work/$1.gpr" >"$work/$1.dumped" 2>"$work/$1.err"
-	if why=$("$python" "$here/compare.py" "$work/$1.dumped" "$work/$1.said" "$2" $3 2>&1); then
+	"$build/gpuprof" dump --json --native --kind alloc "$work/$1.gpr" \
+		>"$work/$1.dumped" 2>"$work/$1.err"
+	if why=$("$python" "$here/compare.py" "$work/$1.dumped" "$work/$1.said" "$2" $3 2>&1)
+	then
 		say pass "$1" "$why"
 	else
 		say fail "$1" "$why"
@@ -69,8 +72,8 @@ judge wrapped 64 merged
 	say fail wrapped "nothing was overwritten"
 
 # libraries in one place, one after the other: named when it is sure which it was, never wrongly
-LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/place.gpr GPUPROF_STACKS=native \
-	"$build/victims/library_in_anothers_place" >"$work/place.out" 2>&1
+LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/place.gpr \
+	GPUPROF_STACKS=native "$build/victims/library_in_anothers_place" >"$work/place.out" 2>&1
 "$build/gpuprof" dump --json --kind alloc "$work/place.gpr" >"$work/place.dumped"
 if why=$(python3 - "$work/place.dumped" <<'END'
 import json, sys
@@ -94,8 +97,8 @@ else
 fi
 
 # a table of stacks that is full: bounded, said, and no event less
-LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/new.gpr GPUPROF_STACKS=native \
-	"$build/victims/ever_new_stacks" 70000 >"$work/new.out" 2>"$work/new.err"
+LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/new.gpr \
+	GPUPROF_STACKS=native "$build/victims/ever_new_stacks" 70000 >"$work/new.out" 2>"$work/new.err"
 "$build/gpuprof" info --json "$work/new.gpr" >"$work/new.info"
 if why=$(python3 - "$work/new.info" <<'END'
 import json, sys

@@ -79,8 +79,8 @@ struct gp_native_stack *gp_native_stack_now(struct gp_native_thread *thread,
 /*
  * Marks the frames of the stack just answered that the addresses on the stack, innermost first, lie
  * in: bit k is frame k. `known`: the likely answer, which is cheaper to confirm. False: it cannot
- * be told for all, as they are out of order. What lies in the outermost frame that was walked to, or
- * beyond, is not marked: where that frame ends is not known.
+ * be told for all, as they are out of order. What lies in the outermost frame that was walked to or
+ * beyond is not marked: where that frame ends is not known.
  */
 bool gp_native_stack_mark(const struct gp_native_stack *stack, const void *const *address,
 			  unsigned addresses, uint64_t known, uint64_t *marks);
