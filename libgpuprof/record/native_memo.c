@@ -232,7 +232,8 @@ struct gp_native_entry *gp_native_memo_add(struct gp_native_memo *m,
 					   const struct gp_native_entry *walked, bool *is_evicted)
 {
 	const uint32_t mark = mark_of(walked);
-	uint32_t *seen = &m->seen[mark / 2 % GP_NATIVE_MEMO_SEEN];
+	/* its highest bits: on the others only some of the frames have a bearing */
+	uint32_t *seen = &m->seen[(uint64_t)mark * GP_NATIVE_MEMO_SEEN >> 32];
 	if (gp_likely(*seen != mark)) {
 		*seen = mark;
 		return NULL;

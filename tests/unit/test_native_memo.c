@@ -133,6 +133,32 @@ static void keeps_what_the_caller_noted(void **state)
 	assert_int_equal(seen[3].id, seen[2].id);
 }
 
+/*
+ * Stacks that differ as a counter does, one after the other: what is noted at first sight must
+ * still be there at the second.
+ */
+static void remembers_stacks_in_turn(void **state)
+{
+	enum { LEVELS = 14, STACKS = 64, ROUNDS = 12, LAST = 4 };
+	struct seen seen;
+	(void)state;
+	for (unsigned first = 0; first <= LEVELS - 6; first++) {
+		uint64_t before = 0;
+		for (unsigned i = 0; i < ROUNDS * STACKS; i++) {
+			uint8_t path[LEVELS];
+			for (unsigned k = 0; k < LEVELS; k++)
+				path[k] =
+					(uint8_t)(2 * first +
+						  (k >= first ? i % STACKS >> (k - first) & 1 : 0));
+			if (i == (ROUNDS - LAST) * STACKS)
+				before = hits();
+			path_run(path, LEVELS, look, &seen);
+		}
+		/* one in sixteen may share its mark's place with another */
+		assert_in_range(hits() - before, LAST * (STACKS - 4), LAST * STACKS);
+	}
+}
+
 static void forgets_the_least_recent(void **state)
 {
 	uint64_t seed = 161803;
@@ -198,6 +224,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(tells_pairs_apart),
 		cmocka_unit_test(follows_variable_frames),
 		cmocka_unit_test(keeps_what_the_caller_noted),
+		cmocka_unit_test(remembers_stacks_in_turn),
 		cmocka_unit_test(forgets_the_least_recent),
 		cmocka_unit_test(stays_within_its_bound),
 		cmocka_unit_test(forgets_all_when_told),
