@@ -27,6 +27,12 @@ struct known_frame {
 	uint32_t id;
 };
 
+struct laid_frame {
+	uintptr_t pc;
+	uint32_t id;
+	bool runs_python;
+};
+
 /* A chain, and why it is as it is. */
 struct chain {
 	uint32_t id;
@@ -39,6 +45,8 @@ struct gp_stack_memo {
 	uint32_t stack; /* id of the last pair; 0: none yet */
 	struct chain native, python;
 	struct gp_native_thread *walker;
+	unsigned laid_frames; /* of the last native chain that was laid, likewise */
+	struct laid_frame laid[GP_NATIVE_DEPTH];
 	unsigned frames; /* of the last Python chain, the outermost first */
 	struct known_frame frame[DEPTH];
 };
@@ -119,6 +127,7 @@ GP_COLD static struct gp_stack_memo *memo_open(void)
 GP_COLD static void memo_forget(struct gp_stack_memo *memo)
 {
 	memo->frames = 0;
+	memo->laid_frames = 0;
 	memo->stack = 0;
 	memo->generation = gp_recorder.generation;
 }
@@ -163,14 +172,27 @@ GP_HOT struct chain take_python(struct gp_stack_memo *memo, const struct gp_pyth
 	return (struct chain){ id, why };
 }
 
-GP_COLD static struct chain learn_native(struct gp_native_stack *s, uint64_t marks,
-					 enum gp_stack_why why)
+/*
+ * What is not in the memo of whole stacks, or marked otherwise there. Its outer frames are mostly
+ * those of the chain before.
+ */
+static __attribute__((noinline)) struct chain lay_native(struct gp_stack_memo *memo,
+							 struct gp_native_stack *s, uint64_t marks,
+							 enum gp_stack_why why)
 {
-	uint32_t id = 0;
-	for (unsigned k = s->depth; k-- > 0;) {
-		id = gp_stack_native(id, s->pc[k], marks >> k & 1);
-		if (id == 0)
+	const unsigned depth = s->depth;
+	const uintptr_t *pc = &s->pc[depth - 1]; /* the outermost */
+	unsigned k = 0;
+	while (k < depth && k < memo->laid_frames && memo->laid[k].pc == pc[-(int)k] &&
+	       memo->laid[k].runs_python == (marks >> (depth - 1 - k) & 1))
+		k++;
+	uint32_t id = k ? memo->laid[k - 1].id : 0;
+	for (memo->laid_frames = k; k < depth; memo->laid_frames = ++k) {
+		const bool runs_python = marks >> (depth - 1 - k) & 1;
+		id = gp_stack_native(id, pc[-(int)k], runs_python);
+		if (gp_unlikely(id == 0))
 			return (struct chain){ 0, GP_WHY_TABLE_FULL };
+		memo->laid[k] = (struct laid_frame){ pc[-(int)k], id, runs_python };
 	}
 	s->id = id;
 	s->id_marks = marks;
@@ -205,7 +227,7 @@ GP_HOT struct chain take_native(struct gp_stack_memo *memo, const void *frame_ad
 		marks = 0;
 	if (gp_likely(is_mine && s->id_marks == marks))
 		return (struct chain){ s->id, why[s->end] };
-	return learn_native(s, marks, why[s->end]);
+	return lay_native(memo, s, marks, why[s->end]);
 }
 
 /* The one stack that was made before there could be no room (stack_tend.c). */
