@@ -134,6 +134,30 @@ static void full_table_refuses_and_counts(void **state)
 	assert_int_equal(gp_stack_table_refused(), refused);
 }
 
+/* One frame that calls thousands of others fills its line of the index and those behind. */
+static void many_below_one_are_found_again(void **state)
+{
+	enum { MANY = 20000 };
+	static uint32_t child[MANY], pair[MANY];
+	(void)state;
+	for (unsigned i = 0; i < 4; i++)
+		gp_stack_table_add_chunk(chunks[i]);
+	uint32_t parent = gp_stack_native(0, 0x1000, false);
+	for (uint32_t k = 0; k < MANY; k++) {
+		child[k] = gp_stack_native(parent, 0x2000 + 16 * k, false);
+		pair[k] = gp_stack_pair(parent, child[k], GP_WHY_WHOLE, GP_WHY_WHOLE);
+		assert_int_not_equal(child[k], 0);
+		assert_int_not_equal(pair[k], 0);
+	}
+	assert_int_equal(gp_stack_table_used(), 1 + 2 * MANY);
+	for (uint32_t k = 0; k < MANY; k++) {
+		assert_int_equal(gp_stack_native(parent, 0x2000 + 16 * k, false), child[k]);
+		assert_int_equal(gp_stack_pair(parent, child[k], GP_WHY_WHOLE, GP_WHY_WHOLE),
+				 pair[k]);
+	}
+	assert_int_equal(gp_stack_table_used(), 1 + 2 * MANY);
+}
+
 static uint32_t ids[THREADS][CHAINS];
 
 static void *make_chains(void *number)
@@ -184,6 +208,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(same_fields_same_id, open_table, close_table),
 		cmocka_unit_test_setup_teardown(code_keeps_its_text, open_table, close_table),
 		cmocka_unit_test_setup_teardown(full_table_refuses_and_counts, open_table,
+		cmocka_unit_test_setup_teardown(many_below_one_are_found_again, open_table,
 						close_table),
 		cmocka_unit_test_setup_teardown(threads_agree, open_table, close_table),
 	};
