@@ -208,6 +208,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(same_fields_same_id, open_table, close_table),
 		cmocka_unit_test_setup_teardown(code_keeps_its_text, open_table, close_table),
 		cmocka_unit_test_setup_teardown(full_table_refuses_and_counts, open_table,
+						close_table),
 		cmocka_unit_test_setup_teardown(many_below_one_are_found_again, open_table,
 						close_table),
 		cmocka_unit_test_setup_teardown(threads_agree, open_table, close_table),
