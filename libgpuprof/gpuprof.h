@@ -378,9 +378,10 @@ struct gp_top {
 	struct gp_asked *asked;
 };
 /*
- * Adds up by stack what was allocated from from_ns to to_ns. Live: at to_ns; from the start (from_ns
- * INT64_MIN) that includes what is older than the events that are kept. Short-lived: freed within
- * short_ns. One replay; memory by the live set and by different stacks. Free with gp_top_free.
+ * Adds up by stack what was allocated from from_ns to to_ns. Live: at to_ns; from the start
+ * (from_ns INT64_MIN) that includes what is older than the events that are kept. Short-lived:
+ * freed within short_ns. One replay; memory by the live set and by different stacks. Free with
+ * gp_top_free.
  */
 enum gp_status gp_top_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
 			    int64_t short_ns, struct gp_top *out);

@@ -40,14 +40,14 @@ static const char *curve_text(enum gp_curve of)
 {
 	switch (of) {
 	case GP_CURVE_ALLOCATED:
-		return "blocks of the framework";
+		return "in blocks of the framework";
 	case GP_CURVE_RESERVED:
-		return "segments of the framework";
+		return "in segments of the framework";
 	case GP_CURVE_DRIVER:
 	case GP_CURVES:
 		break;
 	}
-	return "memory of the driver";
+	return "of driver memory";
 }
 
 /* Where the figures are short of the whole truth. */
@@ -66,7 +66,7 @@ static void print_doubts(const struct peak *p, const struct gp_holders *h)
 static void print_head(const struct peak *p, const struct gp_holders *h, uint64_t outside)
 {
 	gp_use_device_print(p->out, p->info, h->device);
-	fprintf(p->out, ": %s%s of %s ", h->is_overwritten ? "at least " : "",
+	fprintf(p->out, ": %s%s %s ", h->is_overwritten ? "at least " : "",
 		gp_bytes_text(h->live_bytes).s, curve_text(h->of));
 	if (p->moment == GP_AT_PEAK)
 		fprintf(p->out, "at the peak, %s", gp_ns_text(h->at_ns).s);
@@ -77,7 +77,7 @@ static void print_head(const struct peak *p, const struct gp_holders *h, uint64_
 			h->peak_bytes ? 100.0 * (double)h->live_bytes / (double)h->peak_bytes :
 					0.0);
 	if (outside != h->live_bytes)
-		fprintf(p->out, ", %s of it outside the framework", gp_bytes_text(outside).s);
+		fprintf(p->out, "; %s outside the framework", gp_bytes_text(outside).s);
 	fputc('\n', p->out);
 	print_doubts(p, h);
 }
@@ -93,6 +93,8 @@ static void print_groups(struct peak *p, const struct gp_holders *h, const struc
 {
 	struct gp_group rest;
 	size_t left = gp_use_shown(&p->style, groups, &rest);
+	if (!groups->groups)
+		return;
 	fprintf(p->out, "%10s %7s %8s  %s\n", "bytes", "share", "count",
 		p->style.by ? p->style.by : "stack");
 	for (size_t k = 0; k < groups->groups - left; k++) {
@@ -262,7 +264,7 @@ static int report(struct peak *p)
 		gp_json_end(&p->json);
 	} else {
 		if (!p->shown)
-			fputs("no memory was asked for\n", p->out);
+			fputs("no such memory was live\n", p->out);
 		gp_use_next_print(p->out, p->info, p->is_tree ? "top" : "peak --tree", p->file);
 	}
 	return gp_use_judge(&p->style, p->file, p->shown, p->matched, p->libraries);

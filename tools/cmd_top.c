@@ -261,7 +261,7 @@ static int report(struct top *t, const struct order *order)
 		gp_json_end(&t->json);
 	} else {
 		if (!t->shown)
-			fputs("no memory was asked for\n", t->out);
+			fputs("no such memory was asked for\n", t->out);
 		gp_use_next_print(t->out, t->info, "peak", t->file);
 	}
 	return gp_use_judge(&t->style, t->file, t->shown, t->matched, t->libraries);

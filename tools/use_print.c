@@ -84,10 +84,6 @@ int gp_use_judge(const struct gp_use_style *s, const char *file, size_t shown, s
 			    (long long)s->device, file);
 		return GP_EXIT_USAGE;
 	}
-	if (!shown && s->of_text) {
-		gp_complain("'%s' has no %s memory", file, s->of_text);
-		return GP_EXIT_USAGE;
-	}
 	return GP_EXIT_OK;
 }
 

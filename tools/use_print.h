@@ -34,10 +34,7 @@ bool gp_use_style_wants(const struct gp_use_style *style, unsigned device, enum 
 
 /* "GPU 0, NVIDIA H200" */
 void gp_use_device_print(FILE *out, const struct gp_info *info, unsigned device);
-/*
- * Under a group, `indent` columns in: the user's frames, at most three, or with `style->has_stacks`
- * the whole stack.
- */
+/* Under a group: the user's frames, at most three, or with `style->has_stacks` the whole stack. */
 void gp_use_frames_print(FILE *out, struct gp_recording *recording, const struct gp_use *use,
 			 const struct gp_use_style *style, int indent);
 /* Nodes of less than a hundredth of `whole` are left out, and counted. */
@@ -50,7 +47,7 @@ void gp_use_group_write(struct gp_json *json, struct gp_recording *recording,
 /* `file`, and what makes figures wrong or short. */
 void gp_use_head_write(struct gp_json *json, const char *path, const struct gp_info *info);
 
-/* The first `style->top` groups, those in `out` that follow added up in *rest; how many are left. */
+/* Adds those behind the first `style->top` groups up in *rest; how many these are. */
 size_t gp_use_shown(const struct gp_use_style *style, const struct gp_groups *groups,
 		    struct gp_group *rest);
 

@@ -15,10 +15,15 @@ struct gp_use_table {
 };
 
 void gp_use_table_release(struct gp_use_table *table);
-/* The row like `like` (stack, without, space, is_segment), made when there is none; NULL: no memory. */
+/*
+ * The row like `like` (stack, without, space, is_segment), made when there is none; NULL: no
+ * memory.
+ */
 struct gp_use *gp_use_table_get(struct gp_use_table *table, const struct gp_use *like);
-/* Most bytes first; where they are equal by stack, so that reports do not change. Nothing can be got
- * afterwards. */
+/*
+ * Most bytes first; where they are equal by stack, so that reports do not change. Nothing can be
+ * got afterwards.
+ */
 void gp_use_table_sort(struct gp_use_table *table);
 
 #endif

@@ -21,7 +21,7 @@ struct gp_name_frame {
 void gp_names_of(const struct gp_name_frame *frame, size_t count, const char *program,
 		 struct gp_names *out);
 
-/* True for the file of a Python frame that is of no package, not the interpreter's, not generated. */
+/* True for a Python file that is of no package, not the interpreter's, not generated. */
 bool gp_python_is_user(const char *file);
 
 /* True for a native frame of CPython itself: what Python frames already say. NULLs are allowed. */

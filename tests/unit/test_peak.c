@@ -1,0 +1,377 @@
+/* Who held memory at the peak, and how that is grouped, against brute force on random histories. */
+#include "stack_history.h"
+
+/* ---- peak ---- */
+
+/* Event `k` made something that is live after the first `until` events. */
+static bool is_alive(const struct history *h, size_t k, size_t until)
+{
+	const struct gp_record *r = &h->event[k];
+	for (size_t i = k + 1; i < until; i++)
+		if (h->event[i].v[0] == r->v[0] && h->event[i].kind == r->kind + 1)
+			return false;
+	return true;
+}
+
+struct brute_sum {
+	uint64_t bytes[STACKS + 1], count[STACKS + 1], all;
+};
+
+static struct brute_sum sum_live(const struct history *h, size_t until, unsigned device,
+				 enum gp_curve curve)
+{
+	struct brute_sum s = { 0 };
+	for (size_t k = 0; k < until; k++) {
+		const struct gp_record *r = &h->event[k];
+		if (!is_birth(r) || curve_of(r) != curve || r->device != device ||
+		    !is_alive(h, k, until))
+			continue;
+		s.bytes[r->stack] += r->v[1];
+		s.count[r->stack]++;
+		s.all += r->v[1];
+	}
+	return s;
+}
+
+static void assert_uses(const struct gp_holders *h, const struct brute_sum *s)
+{
+	uint64_t bytes[STACKS + 1] = { 0 }, count[STACKS + 1] = { 0 }, all = 0;
+	for (size_t k = 0; k < h->uses; k++) {
+		const struct gp_use *u = &h->use[k];
+		assert_true(u->stack <= STACKS && (u->stack == 0) == (u->without != NULL));
+		assert_true(k == 0 || h->use[k - 1].bytes >= u->bytes);
+		assert_true(u->bytes > 0 && u->count > 0);
+		/* outside of segments nothing but managed memory was asked for */
+		if (h->of == GP_CURVE_DRIVER)
+			assert_int_equal(u->is_segment, u->space == GP_SPACE_DEVICE);
+		bytes[u->stack] += u->bytes;
+		count[u->stack] += u->count;
+		all += u->bytes;
+	}
+	assert_int_equal(all, h->live_bytes);
+	assert_int_equal(all, s->all);
+	assert_memory_equal(bytes, s->bytes, sizeof bytes);
+	assert_memory_equal(count, s->count, sizeof count);
+}
+
+/* The events by which a curve was at its highest for the first time. */
+static size_t find_peak(unsigned device, enum gp_curve curve)
+{
+	uint64_t now = 0, best = 0;
+	size_t at = 0;
+	for (size_t k = 0; k < history.events; k++) {
+		const struct gp_record *r = &history.event[k];
+		if (is_birth(r) && r->device == device && curve_of(r) == curve)
+			now += r->v[1];
+		else if ((r->kind == GP_FREE || r->kind == GP_BLOCK_FREE) && r->device == device) {
+			size_t born = k;
+			while (!(history.event[born].v[0] == r->v[0] &&
+				 is_birth(&history.event[born])))
+				born--;
+			if (curve_of(&history.event[born]) == curve)
+				now -= history.event[born].v[1];
+		}
+		if (now > best) {
+			best = now;
+			at = k + 1;
+		}
+	}
+	return at;
+}
+
+static const struct gp_holders *holders_of(const struct gp_peak *peak, unsigned device,
+					   enum gp_curve curve)
+{
+	for (size_t k = 0; k < peak->holders; k++)
+		if (peak->holder[k].device == device && peak->holder[k].of == curve)
+			return &peak->holder[k];
+	fail_msg("no holders of curve %d of device %u", curve, device);
+	return NULL;
+}
+
+static void the_peak_is_explained_as_by_brute_force(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 12; seed++) {
+		struct gp_peak peak;
+		struct gp_recording *r = record_history("peak.gpr", seed * 7919, 300 * seed);
+		assert_int_equal(gp_peak_build(r, GP_AT_PEAK, 0, &peak), GP_OK);
+		assert_int_equal(peak.holders, 6);
+		for (unsigned device = 0; device < 2; device++) {
+			for (int curve = GP_CURVE_DRIVER; curve < GP_CURVES; curve += 2) {
+				size_t at = find_peak(device, (enum gp_curve)curve);
+				struct brute_sum s =
+					sum_live(&history, at, device, (enum gp_curve)curve);
+				const struct gp_holders *h =
+					holders_of(&peak, device, (enum gp_curve)curve);
+				assert_int_equal(h->at_ns, history.event[at - 1].time - 1024);
+				assert_int_equal(h->peak_bytes, h->live_bytes);
+				assert_int_equal(h->peak_at_ns, h->at_ns);
+				assert_false(h->is_overwritten || h->uncertain_bytes);
+				assert_uses(h, &s);
+			}
+		}
+		gp_peak_free(&peak);
+		gp_recording_close(r);
+	}
+}
+
+static void any_moment_is_explained(void **state)
+{
+	(void)state;
+	struct gp_recording *r = record_history("moment.gpr", 4711, 2000);
+	for (size_t until = 60; until <= history.events; until += 97) {
+		struct gp_peak peak;
+		int64_t at_ns = (int64_t)history.event[until - 1].time - 1024;
+		assert_int_equal(gp_peak_build(r, GP_AT_TIME, at_ns, &peak), GP_OK);
+		for (size_t k = 0; k < peak.holders; k++) {
+			const struct gp_holders *h = &peak.holder[k];
+			assert_int_equal(h->at_ns, at_ns);
+			if (h->of == GP_CURVE_RESERVED)
+				continue;
+			struct brute_sum s = sum_live(&history, until, h->device, h->of);
+			assert_uses(h, &s);
+		}
+		gp_peak_free(&peak);
+	}
+	struct gp_peak none;
+	assert_int_equal(gp_peak_build(r, GP_AT_OOM, 0, &none), GP_OK);
+	assert_int_equal(none.holders, 0);
+	gp_recording_close(r);
+}
+
+/* ---- groups and trees ---- */
+
+static void assert_groups(struct gp_recording *r, const struct gp_holders *h, enum gp_by by,
+			  const char *library, size_t wanted, size_t rests)
+{
+	struct gp_groups groups;
+	struct gp_grouping how = { .by = by, .library = library };
+	assert_int_equal(gp_groups_build(r, h->use, h->uses, &how, &groups), GP_OK);
+	uint64_t all = 0;
+	size_t found = 0;
+	for (size_t k = 0; k < groups.groups; k++) {
+		all += groups.group[k].use.bytes;
+		found += groups.group[k].is_rest;
+		assert_true(k == 0 || !groups.group[k - 1].is_rest || groups.group[k].is_rest);
+	}
+	assert_int_equal(all, h->live_bytes);
+	assert_int_equal(groups.groups - found, wanted);
+	assert_int_equal(found, rests);
+	gp_groups_free(&groups);
+}
+
+static void groups_add_up_and_the_one_without_a_stack_is_told(void **state)
+{
+	(void)state;
+	struct gp_peak peak;
+	struct gp_groups groups;
+	struct gp_recording *r = record_history("groups.gpr", 99, 3000);
+	assert_int_equal(gp_peak_build(r, GP_AT_PEAK, 0, &peak), GP_OK);
+	const struct gp_holders *h = holders_of(&peak, 1, GP_CURVE_ALLOCATED);
+	/* five lines; the block without a stack is no line's */
+	assert_groups(r, h, GP_BY_STACK, NULL, LINES, 1);
+	assert_groups(r, h, GP_BY_LINE, NULL, LINES, 1);
+	assert_groups(r, h, GP_BY_OPERATOR, NULL, 1, 1);
+	assert_groups(r, h, GP_BY_KIND, NULL, 1, 0);
+	assert_groups(r, h, GP_BY_LIBRARY, "cuBLAS", 0, 2);
+	assert_groups(r, holders_of(&peak, 0, GP_CURVE_ALLOCATED), GP_BY_STACK, NULL, LINES, 0);
+	assert_groups(r, holders_of(&peak, 0, GP_CURVE_DRIVER), GP_BY_KIND, NULL, 2, 0);
+	struct gp_grouping how = { .by = GP_BY_LINE };
+	assert_int_equal(gp_groups_build(r, h->use, h->uses, &how, &groups), GP_OK);
+	const struct gp_group *last = &groups.group[groups.groups - 1];
+	assert_int_equal(last->use.count, 1);
+	assert_string_equal(last->key, "no stack was recorded");
+	size_t at = find_peak(1, GP_CURVE_ALLOCATED);
+	struct brute_sum s = sum_live(&history, at, 1, GP_CURVE_ALLOCATED);
+	assert_int_equal(last->use.bytes, s.bytes[0]);
+	for (size_t k = 0; k + 1 < groups.groups; k++) {
+		uint64_t bytes = 0, line = 0;
+		assert_int_equal(sscanf(groups.group[k].key, "/srv/job/train.py:%" SCNu64, &line),
+				 1);
+		for (unsigned id = 1; id <= STACKS; id++)
+			bytes += 10 + id % LINES == line ? s.bytes[id] : 0;
+		assert_int_equal(groups.group[k].use.bytes, bytes);
+	}
+	gp_groups_free(&groups);
+	gp_peak_free(&peak);
+	gp_recording_close(r);
+}
+
+static void trees_add_up_in_each_node(void **state)
+{
+	(void)state;
+	struct gp_peak peak;
+	struct gp_tree tree;
+	struct gp_recording *r = record_history("tree.gpr", 5, 2000);
+	assert_int_equal(gp_peak_build(r, GP_AT_PEAK, 0, &peak), GP_OK);
+	const struct gp_holders *h = holders_of(&peak, 1, GP_CURVE_ALLOCATED);
+	struct gp_grouping how = { 0 };
+	assert_int_equal(gp_tree_build(r, h->use, h->uses, &how, &tree), GP_OK);
+	/* step at five lines, below each the module's frame; and what has no stack */
+	assert_int_equal(tree.nodes, 2 * LINES + 1);
+	uint64_t roots = 0;
+	for (size_t k = tree.root; k != SIZE_MAX; k = tree.node[k].next) {
+		const struct gp_tree_node *n = &tree.node[k];
+		roots += n->bytes;
+		if (n->child == SIZE_MAX) {
+			assert_string_equal(n->frame.unknown, "no stack was recorded");
+			assert_int_equal(n->count, 1);
+			continue;
+		}
+		assert_string_equal(n->frame.function, "step");
+		assert_true(n->frame.is_user);
+		assert_int_equal(tree.node[n->child].bytes, n->bytes);
+		assert_int_equal(tree.node[n->child].count, n->count);
+		assert_int_equal(tree.node[n->child].parent, k);
+		assert_false(tree.node[n->child].frame.is_user);
+	}
+	assert_int_equal(roots, h->live_bytes);
+	gp_tree_free(&tree);
+	gp_peak_free(&peak);
+	gp_recording_close(r);
+}
+
+/* ---- what is not kept ---- */
+
+static struct gp_record block(uint64_t address, uint64_t bytes, uint64_t allocated, uint32_t stack)
+{
+	return (struct gp_record){ .kind = GP_BLOCK_ALLOC,
+				   .stack = stack,
+				   .block_alloc = { address, bytes, allocated, 0 } };
+}
+
+/* The peak lies in a segment that was written over: that is said, the rest adds up. */
+static void a_peak_that_is_overwritten_is_told(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_peak peak;
+	struct gp_recording *r;
+	writer_open(&w, "ring.gpr", 2, 1 << 20);
+	put(&w, 0, block(0x1000, 1024, 1024, 0));
+	put(&w, 0, block(0x9000, 1 << 30, 1024 + (1 << 30), 0));
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_BLOCK_FREE,
+				.block_free = { 0x9000, 1 << 30, 1024, 0 } });
+	for (unsigned k = 0; k < 4; k++) {
+		next_segment(&w);
+		put(&w, 0, block(0x20000 + k * 4096, 512, 1024 + 512 * (k + 1), 0));
+	}
+	writer_close(&w, true);
+	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	assert_int_equal(gp_peak_build(r, GP_AT_PEAK, 0, &peak), GP_OK);
+	assert_int_equal(peak.holders, 1);
+	assert_true(peak.holder[0].is_overwritten);
+	assert_int_equal(peak.holder[0].peak_bytes, 1024 + (1 << 30));
+	assert_int_equal(peak.holder[0].live_bytes, 1024 + 4 * 512);
+	assert_int_equal(peak.holder[0].uses, 1);
+	assert_int_equal(peak.holder[0].use[0].count, 5);
+	gp_peak_free(&peak);
+	gp_recording_close(r);
+}
+
+/* Segments begin with checkpoints; a ring keeps the last ones only. */
+static void peaks_over_segments_add_up(void **state)
+{
+	(void)state;
+	for (uint32_t slots = 0; slots <= 4; slots += 4) {
+		struct writer w;
+		struct gp_peak peak;
+		struct gp_recording *r;
+		uint64_t seed = 0;
+		writer_open(&w, slots ? "slots.gpr" : "segments.gpr", slots, slots ? 1 << 16 : 0);
+		for (unsigned k = 0; k < 9; k++) {
+			put_work(&w, 3000, &seed);
+			next_segment(&w);
+		}
+		put_work(&w, 30, &seed);
+		struct expected e = expect(&w);
+		writer_close(&w, true);
+		assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+		assert_int_equal(gp_peak_build(r, GP_AT_PEAK, 0, &peak), GP_OK);
+		for (size_t k = 0; k < peak.holders; k++) {
+			const struct gp_holders *h = &peak.holder[k];
+			const struct gp_curve_state *c = &e.device.curve[h->of];
+			uint64_t all = 0;
+			for (size_t i = 0; i < h->uses; i++)
+				all += h->use[i].bytes;
+			assert_int_equal(all, h->live_bytes);
+			assert_int_equal(h->peak_bytes, c->peak_bytes);
+			assert_int_equal(h->is_overwritten, h->live_bytes < c->peak_bytes);
+			assert_false(h->is_overwritten && slots == 0);
+		}
+		assert_int_equal(peak.holders, 3);
+		gp_peak_free(&peak);
+		gp_recording_close(r);
+	}
+}
+
+/* The framework had a block of 4096 bytes before the recording began: no event made it. */
+static void what_was_there_before_is_a_group_that_says_so(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_peak peak;
+	struct gp_recording *r;
+	writer_open(&w, "late.gpr", 0, 0);
+	define_stacks(&w);
+	put(&w, 0, (struct gp_record){ .kind = GP_GAP, .aux = GP_WHY_LATE_START });
+	put(&w, 0, block(0x1000, 1024, 4096 + 1024, 1));
+	put(&w, 0, block(0x2000, 512, 4096 + 1024 + 512, 2));
+	writer_close(&w, true);
+	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	assert_int_equal(gp_peak_build(r, GP_AT_PEAK, 0, &peak), GP_OK);
+	assert_int_equal(peak.holders, 1);
+	const struct gp_holders *h = &peak.holder[0];
+	assert_int_equal(h->live_bytes, 4096 + 1024 + 512);
+	assert_int_equal(h->uncertain_bytes, 4096);
+	assert_int_equal(h->uses, 3);
+	assert_int_equal(h->use[0].bytes, 4096);
+	assert_int_equal(h->use[0].stack, 0);
+	assert_non_null(strstr(h->use[0].without, "before the recording began"));
+	gp_peak_free(&peak);
+	gp_recording_close(r);
+}
+
+/* Blocks from before a gap may be gone: where the totals say so, none is told as live. */
+static void what_may_be_gone_is_a_group_that_says_so(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_peak peak;
+	struct gp_recording *r;
+	writer_open(&w, "gone.gpr", 0, 0);
+	define_stacks(&w);
+	put(&w, 0, block(0x1000, 1024, 1024, 1));
+	put(&w, 0, block(0x2000, 2048, 3072, 2));
+	put(&w, 0, (struct gp_record){ .kind = GP_LOST, .lost.memory = 1 });
+	/* the first was freed unseen */
+	put(&w, 0, block(0x3000, 512, 2048 + 512, 3));
+	writer_close(&w, true);
+	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	assert_int_equal(gp_peak_build(r, GP_AT_TIME, INT64_MAX, &peak), GP_OK);
+	const struct gp_holders *h = &peak.holder[0];
+	assert_int_equal(h->live_bytes, 2048 + 512);
+	assert_int_equal(h->uncertain_bytes, 2048);
+	assert_int_equal(h->uses, 2);
+	assert_int_equal(h->use[1].stack, 3);
+	assert_non_null(strstr(h->use[0].without, "may be gone"));
+	gp_peak_free(&peak);
+	gp_recording_close(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_peak_is_explained_as_by_brute_force),
+		cmocka_unit_test(any_moment_is_explained),
+		cmocka_unit_test(groups_add_up_and_the_one_without_a_stack_is_told),
+		cmocka_unit_test(trees_add_up_in_each_node),
+		cmocka_unit_test(a_peak_that_is_overwritten_is_told),
+		cmocka_unit_test(peaks_over_segments_add_up),
+		cmocka_unit_test(what_was_there_before_is_a_group_that_says_so),
+		cmocka_unit_test(what_may_be_gone_is_a_group_that_says_so),
+	};
+	return cmocka_run_group_tests(tests, make_directory, drop_directory);
+}
