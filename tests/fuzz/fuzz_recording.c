@@ -18,6 +18,20 @@ size_t fuzz_seed(unsigned n, uint8_t *data, size_t room);
 
 #define FILE_MAX (4u << 20)
 
+/* Names are looked up in the modules that the recording tells of, whatever it says they are. */
+static void look_up(struct gp_recording *recording, const struct gp_event *event)
+{
+	static struct gp_frame frame[GP_FRAMES_MAX];
+	struct gp_stack stack;
+	struct gp_names names;
+	if (!gp_recording_stack(recording, event->record.stack, event->at_ns, GP_STACK_SYMBOLS,
+				&stack, frame, GP_FRAMES_MAX))
+		return;
+	if (stack.frames > GP_FRAMES_MAX)
+		abort();
+	gp_recording_names(recording, frame, stack.frames, &names);
+}
+
 static void read_all(const char *path, FILE *report)
 {
 	struct gp_recording *recording;
@@ -29,9 +43,12 @@ static void read_all(const char *path, FILE *report)
 		return;
 	(void)gp_recording_info(recording, &info);
 	(void)gp_recording_rewind(recording);
-	for (unsigned i = 0; i < 100000 && gp_recording_next(recording, &event) == GP_OK; i++)
+	for (unsigned i = 0; i < 100000 && gp_recording_next(recording, &event) == GP_OK; i++) {
 		if (event.text_bytes > GP_TEXT_MAX)
 			abort();
+		if (event.record.stack)
+			look_up(recording, &event);
+	}
 	if (gp_timeline_build(recording, 10, 0, INT64_MAX, &timeline) == GP_OK)
 		gp_timeline_free(&timeline);
 	gp_recording_close(recording);
