@@ -9,7 +9,7 @@ bundle=$BUILD/bundle
 rm -rf "$bundle" "$bundle.tar.gz"
 mkdir -p "$bundle/lib"
 cp "$BUILD/gpuprof" "$BUILD"/libgpuprof*.so "$bundle"
-for room in fake doors victims unit storm kernels gpu bench; do
+for room in fake doors victims unit native storm kernels gpu bench; do
 	[ -d "$BUILD/$room" ] || continue
 	(cd "$BUILD" && find "$room" -type f ! -name '*.d' ! -name '*.o' -exec cp --parents {} \
 		"bundle" \;)
@@ -18,8 +18,11 @@ mkdir -p "$bundle/tests"
 cp -R "$here/tests/gpu" "$here/tests/data" "$bundle/tests"
 cp "$here/bench/bench.sh" "$bundle/bench"
 
+# the unit tests open the system's libunwind by name, to hold ours against it
+unwinder=$(ldconfig -p | sed -n 's/.*libunwind\.so\.8 .*=> //p' | head -n 1)
+[ -z "$unwinder" ] || cp -L "$unwinder" "$bundle/lib"
 # libc's own parts come with the target; all else is copied beside
-find "$bundle" -type f -perm -u+x -exec ldd {} \; 2>/dev/null |
+find "$bundle" -type f \( -perm -u+x -o -name '*.so*' \) -exec ldd {} \; 2>/dev/null |
 	sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' | sort -u |
 	while read -r library; do
 		case ${library##*/} in
