@@ -77,7 +77,8 @@ static void print_head(const struct peak *p, const struct gp_holders *h, uint64_
 			h->peak_bytes ? 100.0 * (double)h->live_bytes / (double)h->peak_bytes :
 					0.0);
 	if (outside != h->live_bytes)
-		fprintf(p->out, "; %s outside the framework", gp_bytes_text(outside).s);
+		fprintf(p->out, "; %s outside the framework",
+			outside ? gp_bytes_text(outside).s : "nothing");
 	fputc('\n', p->out);
 	print_doubts(p, h);
 }

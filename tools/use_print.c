@@ -116,7 +116,9 @@ static void print_user(FILE *out, const struct gp_frame *frame, size_t frames, s
 	for (size_t k = user; k < frames && shown < USER_FRAMES; k++) {
 		if (frame[k].is_python != frame[user].is_python || (has_user && !frame[k].is_user))
 			continue;
-		if (!frame[k].is_python && !frame[k].function)
+		bool is_there = frame[k].function && frame[k].module && frame[user].module &&
+				strcmp(frame[k].module, frame[user].module) == 0;
+		if (!frame[k].is_python && !is_there)
 			break;
 		print_frame(out, &frame[k], indent);
 		shown++;

@@ -103,6 +103,18 @@ static bool is_start(const struct gp_frame *f)
 	return false;
 }
 
+/* Native frames without a name say nothing to a reader, as long as others have one. */
+static void drop_unnamed(struct gp_read_stack *s)
+{
+	size_t kept = 0, named = 0;
+	for (size_t k = 0; k < s->frames; k++)
+		named += s->frame[k].function != NULL;
+	for (size_t k = 0; k < s->frames && named > 0; k++)
+		if (s->frame[k].function != NULL || s->frame[k].is_python)
+			s->frame[kept++] = s->frame[k];
+	s->frames = named > 0 ? kept : s->frames;
+}
+
 static bool add_use(struct builder *b, const struct gp_use *use)
 {
 	if (use->without != NULL)
@@ -115,6 +127,8 @@ static bool add_use(struct builder *b, const struct gp_use *use)
 	if (s->frames == 0)
 		return add_without(b, use,
 				   s->stack.missing ? s->stack.missing : "a stack without frames");
+	if (!b->how->is_native)
+		drop_unnamed(s);
 	struct gp_identity identity = { 2, 2 };
 	size_t at = NONE, outermost = s->frames;
 	while (!b->how->is_native && outermost > 1 && is_start(&s->frame[outermost - 1]))

@@ -18,6 +18,7 @@
 static const char without_stack[] = "no stack was recorded";
 static const char before_start[] = "from before the recording began, or while it stood still";
 static const char perhaps_gone[] = "some of it may be gone: events are missing";
+static const char lost[] = "what made it was lost";
 static const char unaccounted[] = "no event accounts for it";
 
 /* ---- the moments ---- */
@@ -275,23 +276,30 @@ static void admit_stale(struct collection *c)
 static void explain(struct collection *c, const char *without, uint64_t bytes)
 {
 	struct gp_use like = { .without = without, .at_ns = c->holders->at_ns };
-	add(c, &like, bytes, UINT64_MAX);
+	struct gp_use *use = gp_use_table_get(&c->table, &like);
+	c->is_out_of_memory |= use == NULL;
+	if (use != NULL)
+		use->bytes += bytes; /* of how many nobody knows */
+	c->sum += bytes;
 	c->holders->uncertain_bytes += bytes;
+}
+
+static const char *why_missing(const struct gp_info *info)
+{
+	if (info->has_gap || info->has_framework_late)
+		return before_start;
+	return info->lost_memory > 0 || info->is_damaged || info->has_hole ? lost : unaccounted;
 }
 
 /* The uses add up to what the curve says, or to what is certainly there. */
 static void balance(struct collection *c)
 {
 	struct gp_holders *h = c->holders;
-	const struct gp_info *info = &c->recording->info;
-	bool is_late = info->has_gap || info->has_framework_late;
-	if (c->sum + c->stale_sum <= h->live_bytes)
+	bool is_all_there = c->sum + c->stale_sum <= h->live_bytes;
+	if (is_all_there)
 		admit_stale(c);
 	if (c->sum < h->live_bytes)
-		explain(c,
-			c->stale_sum > 0 && !is_late ? perhaps_gone :
-			is_late			     ? before_start :
-						       unaccounted,
+		explain(c, is_all_there ? why_missing(&c->recording->info) : perhaps_gone,
 			h->live_bytes - c->sum);
 	h->live_bytes = c->sum;
 }

@@ -11,6 +11,7 @@
 #include "stack_text.h"
 
 #define KEY_MAX 1024u
+#define FUNCTION_MAX 48u /* longer ones are not in a key */
 
 static const char lost_stack[] = "its stack was not kept";
 static const char other_library[] = "of other libraries";
@@ -97,25 +98,30 @@ static void write_frame(char *out, size_t room, const struct gp_frame *f, bool h
 		snprintf(out, room, "0x%llx", (unsigned long long)f->address);
 }
 
-/* "AddmmBackward0 aten::mm", "aten::addmm train.py:42", "ncclCommInitRank train.py:7" */
+/* "train.py:42 forward" */
+static void write_line(char *out, size_t room, const struct gp_frame *f)
+{
+	write_frame(out, room, f, false);
+	size_t used = strlen(out);
+	bool has_line = f->file != NULL && f->line != 0;
+	if (has_line && f->function != NULL && strlen(f->function) < FUNCTION_MAX)
+		snprintf(out + used, room - used, " %s", f->function);
+}
+
+/* "AddmmBackward0 aten::mm", "aten::addmm  train.py:42 forward", "ncclCommInitRank  train.py:7" */
 static void write_place(char *out, size_t room, const struct gp_read_stack *s)
 {
-	char place[KEY_MAX / 2] = "", inner[KEY_MAX / 4] = "";
+	char place[KEY_MAX / 2] = "";
 	const struct gp_names *n = &s->names;
-	size_t at = n->user != SIZE_MAX ? n->user : n->caller;
+	const char *caller = "";
 	if (n->user != SIZE_MAX)
-		write_frame(place, sizeof place, &s->frame[n->user], false);
+		write_line(place, sizeof place, &s->frame[n->user]);
 	bool has_name = n->operator[0] || n->node[0];
 	if (!has_name && n->caller != SIZE_MAX && n->caller != n->user &&
 	    s->frame[n->caller].function != NULL)
-		snprintf(inner, sizeof inner, "%.200s", s->frame[n->caller].function);
-	snprintf(out, room, "%s%s%s%s%s%s%s", n->node, n->node[0] && n->operator[0] ? " " : "",
-		 n->operator, inner, (has_name || inner[0]) && place[0] ? "  " : "", place,
-		 at != SIZE_MAX && s->frame[at].is_python && s->frame[at].function ? " " : "");
-	if (at != SIZE_MAX && s->frame[at].is_python && s->frame[at].function) {
-		size_t used = strlen(out);
-		snprintf(out + used, room - used, "%s", s->frame[at].function);
-	}
+		caller = s->frame[n->caller].function;
+	snprintf(out, room, "%s%s%s%.200s%s%s", n->node, n->node[0] && n->operator[0] ? " " : "",
+		 n->operator, caller, (has_name || caller[0]) && place[0] ? "  " : "", place);
 	if (out[0] == '\0' && s->frames > 0)
 		write_frame(out, room, &s->frame[0], false);
 }

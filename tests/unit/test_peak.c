@@ -328,8 +328,35 @@ static void what_was_there_before_is_a_group_that_says_so(void **state)
 	assert_int_equal(h->uncertain_bytes, 4096);
 	assert_int_equal(h->uses, 3);
 	assert_int_equal(h->use[0].bytes, 4096);
+	assert_int_equal(h->use[0].count, 0);
 	assert_int_equal(h->use[0].stack, 0);
 	assert_non_null(strstr(h->use[0].without, "before the recording began"));
+	gp_peak_free(&peak);
+	gp_recording_close(r);
+}
+
+/* A block of 256 bytes was made while events were lost: what is known to be there stays told. */
+static void what_was_made_unseen_is_a_group_that_says_so(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_peak peak;
+	struct gp_recording *r;
+	writer_open(&w, "unseen.gpr", 0, 0);
+	define_stacks(&w);
+	put(&w, 0, block(0x1000, 1024, 1024, 1));
+	put(&w, 0, (struct gp_record){ .kind = GP_LOST, .lost.memory = 1 });
+	put(&w, 0, block(0x3000, 512, 1024 + 256 + 512, 3));
+	writer_close(&w, true);
+	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	assert_int_equal(gp_peak_build(r, GP_AT_PEAK, 0, &peak), GP_OK);
+	const struct gp_holders *h = &peak.holder[0];
+	assert_int_equal(h->live_bytes, 1024 + 256 + 512);
+	assert_int_equal(h->uncertain_bytes, 256);
+	assert_int_equal(h->uses, 3);
+	assert_int_equal(h->use[0].stack, 1);
+	assert_int_equal(h->use[1].stack, 3);
+	assert_string_equal(h->use[2].without, "what made it was lost");
 	gp_peak_free(&peak);
 	gp_recording_close(r);
 }
@@ -371,6 +398,7 @@ int main(void)
 		cmocka_unit_test(a_peak_that_is_overwritten_is_told),
 		cmocka_unit_test(peaks_over_segments_add_up),
 		cmocka_unit_test(what_was_there_before_is_a_group_that_says_so),
+		cmocka_unit_test(what_was_made_unseen_is_a_group_that_says_so),
 		cmocka_unit_test(what_may_be_gone_is_a_group_that_says_so),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
