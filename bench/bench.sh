@@ -24,7 +24,7 @@ recorded() {
 	name=$1
 	shift
 	LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/$name.gpr \
-		GPUPROF_RING=${ring:-0} "$@" >>"$figures"
+		GPUPROF_RING=${ring:-0} GPUPROF_STACKS=${stacks:-off} "$@" >>"$figures"
 }
 
 # Instructions of the main thread for N calls (launches, or pairs of allocation and free): the difference of two N
@@ -65,6 +65,23 @@ time_peer() {
 	lttng destroy gpuprof-bench >/dev/null 2>&1 || true
 }
 
+# Stacks of 40 frames, 24 of them native, in a thread; and in the main one, with all of the interpreter's start.
+time_stacks() {
+	"$build/bench/native_cost" "$build/libgpuprof-unwind.so" 2>/dev/null >>"$figures" || true
+	# its own name: `python3` may be a script
+	python=$(python3 -c 'import ctypes, sys; print(sys.executable)' 2>/dev/null) || return 0
+	for run in 1 2 3; do
+		"$python" "$here/python_cost.py" "$build/bench/libpython_cost.so" >>"$figures" || return 0
+		stacks=off recorded "plain-$run" "$python" "$here/mixed_stack.py" "$build/bench/libmixed_stack.so" plain_event 16 9
+		stacks=all recorded "full-$run" "$python" "$here/mixed_stack.py" "$build/bench/libmixed_stack.so" full_event 16 9
+		stacks=all recorded "deep-$run" "$python" "$here/mixed_stack.py" "$build/bench/libmixed_stack.so" deep_event 20 15 main
+	done
+	"$build/gpuprof" dump --bare --json --native --kind alloc "$work/full-1.gpr" | tail -n 1 | grep -o '"function"' | wc -l |
+		sed 's/^ */full_event_frames /' >>"$figures"
+	"$build/gpuprof" dump --bare --json --native --kind alloc "$work/deep-1.gpr" | tail -n 1 | grep -o '"function"' | wc -l |
+		sed 's/^ */deep_event_frames /' >>"$figures"
+}
+
 # bytes_per_event NAME RECORDING...
 bytes_per_event() {
 	name=$1
@@ -89,6 +106,7 @@ ring=64M recorded stall "$build/bench/checkpoint_stall" 1000000
 recorded one "$build/bench/memory_cost" 1_thread 1 0
 recorded sixteen "$build/bench/memory_cost" 16_threads 16 0
 recorded million "$build/bench/memory_cost" million_live 1 1000000
+time_stacks
 "$build/bench/replay_rate" "$work/drain-1.gpr" replay_million >>"$figures"
 "$build/bench/replay_rate" "$work/long.gpr" >>"$figures"
 LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/loop.gpr \
@@ -98,7 +116,7 @@ bytes_per_event fake_bytes_per_event "$work/loop.gpr"
 [ -z "${BENCH_KEEP:-}" ] || cp "$figures" "$BENCH_KEEP"
 
 # NAME|UNIT|TARGET|ANCHOR|ANCHOR'S FIGURE. Memory: 32 MiB, 2 MiB a thread, 96 bytes a live allocation; definitions
-# may add the 8 MiB of GP_DEFINITIONS_BYTES.
+# may add the 8 MiB of GP_DEFINITIONS_BYTES. A target with an x is a multiple of the anchor's figure.
 cat >"$work/rows" <<'END'
 launch_ns|ns added a launch|20|lttng-ust tracepoint|lttng_ns
 launch_contended_ns|ns added a launch, another thread allocating||clock_gettime and ring put|clock_ring_ns
@@ -115,6 +133,19 @@ million_live_longest_wait_us|us, the longest call there that slept|1000|bare|mil
 memory_1_thread_kib|KiB added by one thread|34816||
 memory_16_threads_kib|KiB added by 16 threads|65536||
 memory_million_live_kib|KiB added by one thread and a million live|128566||
+native_stack_ns_10|ns, 10 frames in a new combination|1.1x|unw_backtrace|native_stack_ns_10_anchor
+native_stack_ns_30|ns, 30 frames in a new combination|1.1x|unw_backtrace|native_stack_ns_30_anchor
+native_stack_ns_60|ns, 60 frames in a new combination|1.1x|unw_backtrace|native_stack_ns_60_anchor
+repeat_stack_ns|ns, 64 frames that repeat|60||
+python_frame_ns|ns a Python frame, with what tells its code object|10|frames alone|python_walk_frame_ns
+full_event_frames|frames of the full event, Python and native|||
+full_event_ns|ns added an event with that stack, which repeats|250|without a stack|plain_event_ns
+full_event_of_64_ns|ns added, one of 64 such stacks in turn||without a stack|plain_event_of_64_ns
+full_event_new_ns|ns added, such a stack that was never seen|400|without a stack|plain_event_new_ns
+full_event_new_inner_ns|ns added, never seen and new in its inner frames alone|400|without a stack|plain_event_new_inner_ns
+deep_event_frames|frames of the deep event|||
+deep_event_ns|ns added an event with that stack, which repeats||without a stack|plain_event_ns
+deep_event_new_ns|ns added, such a stack that was never seen||without a stack|plain_event_new_ns
 replay_events_per_s|events a second and core|10000000||
 replay_peak_kib|KiB of the reader at 10 million events||at a million events|replay_million_peak_kib
 file_bytes_per_event|bytes an event, recordings of an H200|4|record in the ring|record_bytes
@@ -138,6 +169,7 @@ sort -k1,1 -k2,2g "$figures" | awk -F'|' -v figures=- -v json="$build/bench.json
 			anchor_value = sprintf("%.10g", middle($5))
 			anchor = "\"" $4 "\""; beside = " (" $4 ": " anchor_value ")"
 		}
+		if ($3 ~ /x$/) $3 = anchor_value == "null" ? "" : sprintf("%.1f", $3 * anchor_value)
 		if (n[$1] > 1) spread = low " to " high
 		printf "%-28s %12s %25s %10s   %s%s\n", $1, value, spread, $3, $2, beside
 		printf "%s\n  {\"name\": \"%s\", \"value\": %s, \"unit\": \"%s\", ", k++ ? "," : "", $1, value, $2 >json
