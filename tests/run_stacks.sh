@@ -71,6 +71,39 @@ judge wrapped 64 merged
 "$build/gpuprof" info --json "$work/wrapped.gpr" | grep -q '"kept_from_ns": 0,' &&
 	say fail wrapped "nothing was overwritten"
 
+# every kind of event that may carry a stack does, from main on, without a frame of our own
+every() {
+	LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_STACKS=all \
+		GPUPROF_STACK_EVENTS=all GPUPROF_OUTPUT=$work/$1.gpr \
+		"$build/victims/$1" $2 >"$work/$1.out" 2>&1
+	"$build/gpuprof" dump --json --native "$work/$1.gpr" >"$work/$1.dumped"
+	if why=$(python3 - "$work/$1.dumped" $3 <<'END'
+import json, sys
+wanted = {kind: 0 for kind in sys.argv[2:]}
+for event in map(json.loads, open(sys.argv[1])):
+    if event["kind"] not in wanted:
+        continue
+    stack = event.get("stack") or []
+    if not any((f["function"] or "") == "main" for f in stack):
+        sys.exit("not from main: %s" % event)
+    if any((f["module"] or "").endswith("libgpuprof.so") for f in stack):
+        sys.exit("a frame of ours: %s" % event)
+    wanted[event["kind"]] += 1
+print(wanted)
+sys.exit(not all(wanted.values()))
+END
+	); then
+		say pass "$1" "$why"
+	else
+		say fail "$1" "$why"
+	fi
+}
+every training_loop 3 "alloc block_alloc block_free launch"
+every oom_caught "" "block_alloc oom"
+every driver_oom "" alloc_failed
+every leak_two "" "alloc free"
+every expandable 20 "alloc map unmap block_alloc"
+
 # libraries in one place, one after the other: named when it is sure which it was, never wrongly
 LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/place.gpr \
 	GPUPROF_STACKS=native "$build/victims/library_in_anothers_place" >"$work/place.out" 2>&1
