@@ -95,7 +95,9 @@ static void count_free(struct counting *c, const struct gp_record *r, int64_t at
 	unsigned account;
 	if (e == NULL || !find_account(e, &account))
 		return;
-	int64_t born_ns = gp_tick_ns(&c->recording->tick, e->time), lived_ns = at_ns - born_ns;
+	int64_t born_ns = gp_tick_ns(&c->recording->tick, e->time);
+	/* moments of a damaged recording may be anything */
+	int64_t lived_ns = (int64_t)((uint64_t)at_ns - (uint64_t)born_ns);
 	if (!c->is_whole && born_ns < c->from_ns)
 		return;
 	struct past_free *past = &c->past[r->order % FREES_KEPT];

@@ -32,6 +32,37 @@ static void look_up(struct gp_recording *recording, const struct gp_event *event
 	gp_recording_names(recording, frame, stack.frames, &names);
 }
 
+/* Uses add up, whatever the recording says. */
+static void look_at_peaks(struct gp_recording *recording)
+{
+	struct gp_peak peak;
+	struct gp_groups groups;
+	struct gp_tree tree;
+	const struct gp_grouping how = { .by = GP_BY_LINE };
+	if (gp_peak_build(recording, GP_AT_PEAK, 0, &peak) != GP_OK)
+		return;
+	for (size_t k = 0; k < peak.holders; k++) {
+		const struct gp_holders *h = &peak.holder[k];
+		uint64_t sum = 0;
+		for (size_t i = 0; i < h->uses; i++)
+			sum += h->use[i].bytes;
+		if (sum != h->live_bytes)
+			abort();
+		if (gp_groups_build(recording, h->use, h->uses, &how, &groups) == GP_OK)
+			gp_groups_free(&groups);
+		if (gp_tree_build(recording, h->use, h->uses, &how, &tree) == GP_OK)
+			gp_tree_free(&tree);
+	}
+	gp_peak_free(&peak);
+}
+
+static void look_at_top(struct gp_recording *recording)
+{
+	struct gp_top top;
+	if (gp_top_build(recording, INT64_MIN, INT64_MAX, 1000000, &top) == GP_OK)
+		gp_top_free(&top);
+}
+
 static void read_all(const char *path, FILE *report)
 {
 	struct gp_recording *recording;
@@ -51,6 +82,8 @@ static void read_all(const char *path, FILE *report)
 	}
 	if (gp_timeline_build(recording, 10, 0, INT64_MAX, &timeline) == GP_OK)
 		gp_timeline_free(&timeline);
+	look_at_peaks(recording);
+	look_at_top(recording);
 	gp_recording_close(recording);
 	(void)gp_verify(path, NULL, report);
 }

@@ -137,6 +137,7 @@ static void any_moment_is_explained(void **state)
 	struct gp_peak none;
 	assert_int_equal(gp_peak_build(r, GP_AT_OOM, 0, &none), GP_OK);
 	assert_int_equal(none.holders, 0);
+	gp_peak_free(&none);
 	gp_recording_close(r);
 }
 
