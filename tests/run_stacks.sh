@@ -132,7 +132,8 @@ fi
 
 # a table of stacks that is full: bounded, said, and no event less
 LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/new.gpr \
-	GPUPROF_STACKS=native "$build/victims/ever_new_stacks" 70000 >"$work/new.out" 2>"$work/new.err"
+	GPUPROF_STACKS=native "$build/victims/ever_new_stacks" 70000 \
+	>"$work/new.out" 2>"$work/new.err"
 "$build/gpuprof" info --json "$work/new.gpr" >"$work/new.info"
 if why=$(python3 - "$work/new.info" <<'END'
 import json, sys
