@@ -391,6 +391,74 @@ static void stacks_that_tell_nothing(void **state)
 	expect(only_driver, "", "", "");
 }
 
+static size_t user_of(const struct gp_name_frame *frame)
+{
+	struct gp_names names;
+	gp_names_of(frame, length(frame), "/srv/job/simulate", &names);
+	return names.user;
+}
+
+static void the_users_line_is_the_innermost_of_his_own(void **state)
+{
+	(void)state;
+	struct gp_name_frame frames[] = {
+		NATIVE("at::_ops::addmm::call", CPU),
+		PYTHON("Linear.forward", SITE "torch/nn/modules/linear.py"),
+		PYTHON("Attention.forward", SITE "transformers/models/gpt2.py"),
+		PYTHON("Net.forward", "/srv/job/model.py"),
+		PYTHON("Module._call_impl", SITE "torch/nn/modules/module.py"),
+		PYTHON("train", "/srv/job/train.py"),
+		NATIVE("main", "/srv/job/simulate"),
+		{ 0 },
+	};
+	assert_int_equal(user_of(frames), 3);
+	/* generated, the standard library's, PyTorch built in place: nobody's line */
+	static const char *const others[] = {
+		"<frozen runpy>",
+		"/usr/lib/python3.11/contextlib.py",
+		"/usr/lib/python3/asyncio.py",
+		"/srv/pytorch/torch/nn/modules/linear.py",
+		"/tmp/torchinductor_me/ab/cab.py",
+		"<eval_with_key>.3",
+		NULL,
+	};
+	for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+		frames[3].file = others[k];
+		assert_int_equal(user_of(frames), 5);
+		assert_false(gp_python_is_user(others[k]));
+	}
+	/* where nothing is his, another's package counts, but not PyTorch */
+	frames[5].file = SITE "torch/optim/adamw.py";
+	assert_int_equal(user_of(frames), 2);
+	frames[2].file = SITE "torch/optim/adamw.py";
+	assert_int_equal(user_of(frames), SIZE_MAX);
+	/* typed in, or made by the standard library: when there is nothing better */
+	frames[2].file = "<string>";
+	assert_int_equal(user_of(frames), 2);
+	frames[5].file = "/srv/lib/python3job/train.py";
+	assert_int_equal(user_of(frames), 5);
+	assert_true(gp_python_is_user(frames[5].file));
+}
+
+static void without_python_the_program_is_the_user(void **state)
+{
+	(void)state;
+	static const struct gp_name_frame frames[] = {
+		NATIVE("cuMemAlloc_v2", DRIVER),
+		NATIVE("cublasCreate_v2", "/usr/lib/libcublas.so.12"),
+		NATIVE(NULL, "/srv/job/simulate"),
+		NATIVE("solve", "/srv/job/simulate"),
+		NATIVE("main", "/srv/job/simulate"),
+		{ 0 },
+	};
+	struct gp_names names;
+	gp_names_of(frames, length(frames), "/srv/job/simulate", &names);
+	assert_int_equal(names.user, 3);
+	assert_int_equal(names.caller, 1);
+	gp_names_of(frames, length(frames), NULL, &names);
+	assert_int_equal(names.user, SIZE_MAX);
+}
+
 static void interpreter_frames(void **state)
 {
 	(void)state;
@@ -434,6 +502,8 @@ int main(void)
 		cmocka_unit_test(libraries_behind_the_runtime),
 		cmocka_unit_test(calls_through_ctypes),
 		cmocka_unit_test(stacks_that_tell_nothing),
+		cmocka_unit_test(the_users_line_is_the_innermost_of_his_own),
+		cmocka_unit_test(without_python_the_program_is_the_user),
 		cmocka_unit_test(interpreter_frames),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
