@@ -13,6 +13,7 @@
 #define LINE 16u   /* places: a cache line */
 #define PARENTS 8u /* that share a line: on average each has one child */
 #define PROBES_MAX (LINE + 64u)
+#define AHEAD 16u  /* entries: their memory is asked for before they are made */
 #define ID_BITS 22 /* above them a place has bits of the hash, so that few others are looked at */
 _Static_assert(GP_STACK_CHUNKS_MAX *GP_STACK_CHUNK <= 1u << ID_BITS, "ids fit");
 
@@ -124,12 +125,18 @@ static uint32_t claim(uint32_t number)
 	if (gp_unlikely(gp_stack_table_wants_chunk()) &&
 	    atomic_load_explicit(&gp_recorder.is_asleep, memory_order_relaxed))
 		gp_futex_wake(&gp_recorder.wake);
+	if (gp_likely((at + AHEAD) % GP_STACK_CHUNK >= AHEAD)) { /* that chunk is there */
+		__builtin_prefetch(entry_at(at + AHEAD), 1);
+		__builtin_prefetch(
+			(const void *)&table.index[(at + AHEAD) / PARENTS * LINE & table.mask], 1);
+	}
 	return at;
 }
 
 struct wanted {
 	uint32_t kind, parent;
 	uint64_t v[3];
+	uint32_t hash; /* find() sets it */
 };
 
 static uint32_t hash_of(const struct wanted *w)
@@ -164,9 +171,9 @@ static uint32_t tag_of(uint32_t hash)
 }
 
 /* The id at hand, or 0 and the free place in the index where it would have to stand. */
-static uint32_t find(const struct wanted *w, _Atomic uint32_t **place)
+static uint32_t find(struct wanted *w, _Atomic uint32_t **place)
 {
-	const uint32_t hash = hash_of(w);
+	const uint32_t hash = w->hash = hash_of(w);
 	const uint32_t home = home_of(w), line = home ? home / PARENTS : hash / LINE;
 	*place = NULL;
 	if (gp_unlikely(!table.index))
@@ -189,10 +196,10 @@ static uint32_t find(const struct wanted *w, _Atomic uint32_t **place)
 }
 
 /* Puts entry `id` into the index, unless another thread was faster with the same: then that one. */
-static uint32_t publish(const struct wanted *w, uint32_t id, _Atomic uint32_t *place)
+static uint32_t publish(struct wanted *w, uint32_t id, _Atomic uint32_t *place)
 {
 	struct gp_stack_entry *e = entry_at(id);
-	const uint32_t word = id | tag_of(hash_of(w));
+	const uint32_t word = id | tag_of(w->hash);
 	e->parent = w->parent;
 	memcpy(e->v, w->v, sizeof e->v);
 	/* partner: whoever finds the entry in the ring file of a dead process */
@@ -214,7 +221,7 @@ static uint32_t publish(const struct wanted *w, uint32_t id, _Atomic uint32_t *p
 	}
 }
 
-static uint32_t find_or_add(const struct wanted *w)
+static uint32_t find_or_add(struct wanted *w)
 {
 	_Atomic uint32_t *place;
 	uint32_t id = find(w, &place);
@@ -226,16 +233,17 @@ static uint32_t find_or_add(const struct wanted *w)
 
 uint32_t gp_stack_native(uint32_t parent, uint64_t pc, bool runs_python)
 {
-	return find_or_add(&(struct wanted){ GP_STACK_NATIVE, parent, { pc, runs_python } });
+	return find_or_add(&(struct wanted){
+		.kind = GP_STACK_NATIVE, .parent = parent, .v = { pc, runs_python } });
 }
 
 uint32_t gp_stack_python(const struct gp_stack_python *f, int32_t (*line)(const void *, int32_t),
 			 const void *object)
 {
-	struct wanted w = { GP_STACK_PYTHON,
-			    f->parent,
-			    { f->code | (uint64_t)(uint32_t)f->offset << 32,
-			      f->is_entry | (uint64_t)f->bare_entries << 32 } };
+	struct wanted w = { .kind = GP_STACK_PYTHON,
+			    .parent = f->parent,
+			    .v = { f->code | (uint64_t)(uint32_t)f->offset << 32,
+				   f->is_entry | (uint64_t)f->bare_entries << 32 } };
 	_Atomic uint32_t *place;
 	uint32_t id = find(&w, &place);
 	if (gp_likely(id != 0))
@@ -248,23 +256,22 @@ uint32_t gp_stack_python(const struct gp_stack_python *f, int32_t (*line)(const 
 uint32_t gp_stack_pair(uint32_t native, uint32_t python, enum gp_stack_why why_native,
 		       enum gp_stack_why why_python)
 {
-	return find_or_add(&(struct wanted){
-		GP_STACK_STACK,
-		0,
-		{ native | (uint64_t)python << 32, why_native | (uint64_t)why_python << 32 } });
+	return find_or_add(&(struct wanted){ .kind = GP_STACK_STACK,
+					     .v = { native | (uint64_t)python << 32,
+						    why_native | (uint64_t)why_python << 32 } });
 }
 
 uint32_t gp_stack_code_find(uint64_t address, uint64_t identity)
 {
 	_Atomic uint32_t *place;
-	return find(&(struct wanted){ GP_STACK_CODE, 0, { address, identity } }, &place);
+	return find(&(struct wanted){ .kind = GP_STACK_CODE, .v = { address, identity } }, &place);
 }
 
 uint32_t gp_stack_code_add(uint64_t address, uint64_t identity, uint32_t first_line,
 			   const char *text, uint32_t text_bytes)
 {
 	_Atomic uint32_t *place;
-	struct wanted w = { GP_STACK_CODE, 0, { address, identity, first_line } };
+	struct wanted w = { .kind = GP_STACK_CODE, .v = { address, identity, first_line } };
 	uint32_t id = find(&w, &place);
 	if (id != 0)
 		return id;
