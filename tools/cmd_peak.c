@@ -22,7 +22,9 @@ static const char segments[] = "segments of the framework: its blocks lie in the
 struct peak {
 	struct gp_use_style style;
 	const char *at, *path;
-	bool is_tree, is_forced;
+	bool is_tree, is_forced, is_many;
+	struct gp_sink sink;
+	struct gp_sheet sheet;
 	enum gp_moment moment;
 	int64_t at_ns;
 	const char *file;
@@ -237,67 +239,156 @@ static bool moment_find(struct peak *p)
 	return false;
 }
 
+/* ---- many recordings: a row a device ---- */
+
+static void fill_cell(struct gp_cell *cell, uint64_t bytes, bool is_at_least)
+{
+	snprintf(cell->text, sizeof cell->text, "%s%.40s", is_at_least ? ">= " : "",
+		 gp_bytes_text(bytes).s);
+	cell->number = (double)bytes;
+}
+
+static enum gp_status add_row(struct peak *p, struct gp_holders *h, struct gp_sheet_row **row)
+{
+	struct gp_groups groups;
+	bool is_driver = h->of == GP_CURVE_DRIVER;
+	bool is_at_least = h->is_overwritten || !gp_has_whole_figures(p->info);
+	uint64_t outside = is_driver ? fold_segments(h) : 0;
+	enum gp_status status =
+		gp_groups_build(p->recording, h->use, h->uses, &p->style.grouping, &groups);
+	if (status)
+		return status;
+	p->shown++;
+	p->matched += groups.matched;
+	const struct gp_group *first = groups.groups ? &groups.group[0] : NULL;
+	if (!*row) {
+		char more[160];
+		snprintf(more, sizeof more, "  GPU %u  %.120s", h->device,
+			 first ? first->key : "nothing");
+		*row = gp_sheet_add(&p->sheet, p->file, more);
+		for (size_t c = 0; *row && c < p->sheet.columns; c++)
+			snprintf((*row)->cell[c].text, sizeof(*row)->cell[c].text, "-");
+		if (*row && first)
+			fill_cell(&(*row)->cell[3], first->use.bytes, false);
+	}
+	gp_groups_free(&groups);
+	if (!*row)
+		return GP_E_MEMORY;
+	(*row)->is_damaged = p->info->is_damaged;
+	fill_cell(&(*row)->cell[is_driver], h->live_bytes, is_at_least);
+	if (is_driver)
+		fill_cell(&(*row)->cell[2], outside, false);
+	return GP_OK;
+}
+
+static enum gp_status add_rows(struct peak *p, const struct gp_peak *peak)
+{
+	struct gp_sheet_row *row = NULL;
+	enum gp_status status = GP_OK;
+	for (size_t k = 0; k < peak->holders && status == GP_OK; k++) {
+		struct gp_holders *h = &peak->holder[k];
+		if (k > 0 && h->device != h[-1].device)
+			row = NULL;
+		if (h->of != GP_CURVE_RESERVED &&
+		    gp_use_style_wants(&p->style, h->device, h->of, false))
+			status = add_row(p, h, &row);
+	}
+	return status;
+}
+
+/* ---- one recording ---- */
+
+static enum gp_status write_all(struct peak *p, const struct gp_peak *peak)
+{
+	enum gp_status status = GP_OK;
+	gp_json_object(&p->json, NULL);
+	gp_use_head_write(&p->json, p->file, p->info);
+	gp_json_text(&p->json, "by", p->style.by ? p->style.by : "stack");
+	gp_json_array(&p->json, "devices");
+	for (size_t k = 0; k < peak->holders && status == GP_OK; k++)
+		if (gp_use_style_wants(&p->style, peak->holder[k].device, peak->holder[k].of, true))
+			status = report_holders(p, &peak->holder[k]);
+	gp_json_end(&p->json);
+	gp_json_end(&p->json);
+	return status;
+}
+
+static enum gp_status print_all(struct peak *p, const struct gp_peak *peak)
+{
+	enum gp_status status = GP_OK;
+	fprintf(p->out, "%s\n", gp_headline_of(p->info).s);
+	for (size_t k = 0; k < peak->holders && status == GP_OK; k++)
+		if (gp_use_style_wants(&p->style, peak->holder[k].device, peak->holder[k].of,
+				       false))
+			status = report_holders(p, &peak->holder[k]);
+	if (!p->shown)
+		fputs("no such memory was live\n", p->out);
+	gp_use_next_print(p->out, p->info, p->is_tree ? "top" : "peak --tree", p->file);
+	return status;
+}
+
 static int report(struct peak *p)
 {
 	struct gp_peak peak;
 	enum gp_status status = gp_peak_build(p->recording, p->moment, p->at_ns, &peak);
 	if (status)
 		return gp_report_failed("replay", p->file, status);
-	if (p->style.is_json) {
-		gp_json_init(&p->json, p->out, 4);
-		gp_json_object(&p->json, NULL);
-		gp_use_head_write(&p->json, p->file, p->info);
-		gp_json_text(&p->json, "by", p->style.by ? p->style.by : "stack");
-		gp_json_array(&p->json, "devices");
-	} else {
-		fprintf(p->out, "%s\n", gp_headline_of(p->info).s);
-	}
-	for (size_t k = 0; k < peak.holders && status == GP_OK; k++) {
-		struct gp_holders *h = &peak.holder[k];
-		if (gp_use_style_wants(&p->style, h->device, h->of, p->style.is_json))
-			status = report_holders(p, h);
-	}
+	p->shown = p->matched = 0;
+	p->libraries[0] = '\0';
+	status = p->style.is_json ? write_all(p, &peak) :
+		 p->is_many	  ? add_rows(p, &peak) :
+				    print_all(p, &peak);
 	gp_peak_free(&peak);
 	if (status)
 		return gp_report_failed("report on", p->file, status);
-	if (p->style.is_json) {
-		gp_json_end(&p->json);
-		gp_json_end(&p->json);
-	} else {
-		if (!p->shown)
-			fputs("no such memory was live\n", p->out);
-		gp_use_next_print(p->out, p->info, p->is_tree ? "top" : "peak --tree", p->file);
-	}
 	return gp_use_judge(&p->style, p->file, p->shown, p->matched, p->libraries);
 }
 
-static int peak_recording(struct peak *p, char *path)
+static int report_one(struct peak *p, char *path)
 {
-	struct gp_sink sink;
 	int exit_status = GP_EXIT_USAGE;
 	p->file = path;
 	p->recording = gp_report_open(path, &p->info, &exit_status);
 	if (!p->recording)
 		return exit_status;
-	int opened = GP_EXIT_USAGE;
-	if (moment_find(p))
-		opened = gp_sink_open(&sink, p->path, p->is_forced, &path, 1);
-	if (opened) {
-		gp_recording_close(p->recording);
-		return opened;
-	}
-	p->out = sink.out;
-	sink.has_report = true;
+	int result = GP_EXIT_USAGE;
 	exit_status = gp_report_exit(path, p->info);
-	int result = report(p);
-	exit_status = result > exit_status ? result : exit_status;
+	if (moment_find(p)) {
+		p->sink.has_report = true;
+		result = report(p);
+	}
 	gp_recording_close(p->recording);
-	return gp_sink_close(&sink, exit_status);
+	return result > exit_status ? result : exit_status;
+}
+
+static int report_all(struct peak *p, int words, char **paths)
+{
+	int worst = GP_EXIT_OK;
+	p->out = p->sink.out;
+	p->is_many = words > 1;
+	gp_json_init(&p->json, p->out, p->is_many ? 5 : 4);
+	if (p->is_many && p->style.is_json)
+		gp_json_array(&p->json, NULL);
+	for (int k = 0; k < words; k++) {
+		int exit_status = report_one(p, paths[k]);
+		worst = exit_status > worst ? exit_status : worst;
+	}
+	if (p->is_many && p->style.is_json)
+		gp_json_end(&p->json);
+	if (p->sheet.rows)
+		gp_sheet_print(&p->sheet, p->out);
+	gp_sheet_release(&p->sheet);
+	return worst;
 }
 
 static int run(int argc, char **argv)
 {
-	struct peak p = { .style.top = UINT64_MAX };
+	struct peak p = {
+		.style.top = UINT64_MAX,
+		.sheet = { .columns = 4,
+			   .next = "peak",
+			   .title = { "allocated", "driver", "outside", "largest" } },
+	};
 	const struct gp_flag flags[] = {
 		{ "by", 0, GP_FLAG_TEXT, "WHAT", &p.style.by,
 		  "group by stack (default), operator, node, library, line or kind" },
@@ -325,20 +416,23 @@ static int run(int argc, char **argv)
 	int words = gp_flags_parse(&gp_command_peak, flags, argc, argv, false);
 	if (words < 0)
 		return gp_flags_exit(words);
-	if (words != 1)
-		return gp_usage(&gp_command_peak,
-				words ? "more than one recording given" : "no recording given");
+	if (words == 0)
+		return gp_usage(&gp_command_peak, "no recording given");
+	if (words > 1 && !p.style.is_json && (p.is_tree || p.style.has_stacks))
+		return gp_usage(&gp_command_peak, "'--%s' takes one recording",
+				p.is_tree ? "tree" : "stacks");
 	if (p.style.top == UINT64_MAX)
 		p.style.top = p.style.is_json ? 0 : GROUPS_DEFAULT;
 	if (!gp_use_style_read(&p.style, &gp_command_peak))
 		return GP_EXIT_USAGE;
-	return peak_recording(&p, argv[0]);
+	int exit_status = gp_sink_open(&p.sink, p.path, p.is_forced, argv, words);
+	return exit_status ? exit_status : gp_sink_close(&p.sink, report_all(&p, words, argv));
 }
 
 const struct gp_command gp_command_peak = {
 	"peak",
 	"peak [--by WHAT] [--tree] [--at TIME] [--of CURVE] [--library NAME] [--json] [options] "
-	"RECORDING",
+	"RECORDING...",
 	"show what was live at the peak, and who asked for it",
 	run,
 };

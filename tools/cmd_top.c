@@ -18,10 +18,15 @@ extern const struct gp_command gp_command_top;
 #define FRAME_COLUMN 61
 #define SHORT_NS 1000000
 
+struct order;
+
 struct top {
 	struct gp_use_style style;
 	const char *sort, *within, *from, *to, *path, *file;
-	bool is_forced;
+	bool is_forced, is_many;
+	struct gp_sink sink;
+	struct gp_sheet sheet;
+	const struct order *order;
 	int64_t from_ns, to_ns, short_ns;
 	const struct gp_info *info;
 	struct gp_recording *recording;
@@ -196,8 +201,30 @@ static void write_asked(struct top *t, const struct gp_asked *a, const struct gp
 
 /* ---- the recording ---- */
 
-static enum gp_status report_asked(struct top *t, const struct gp_asked *a,
-				   const struct order *order)
+static void fill_cell(struct gp_cell *cell, const char *text, uint64_t number)
+{
+	snprintf(cell->text, sizeof cell->text, "%s", text);
+	cell->number = (double)number;
+}
+
+/* Of many recordings: a row a device. */
+static bool add_row(struct top *t, const struct gp_asked *a, const struct gp_groups *groups)
+{
+	char more[200];
+	snprintf(more, sizeof more, "  GPU %u %s  %.120s", a->device, gp_curve_keys[a->of],
+		 groups->groups ? groups->group[0].key : "nothing");
+	struct gp_sheet_row *row = gp_sheet_add(&t->sheet, t->file, more);
+	if (!row)
+		return false;
+	row->is_damaged = t->info->is_damaged;
+	fill_cell(&row->cell[0], gp_bytes_text(a->bytes).s, a->bytes);
+	fill_cell(&row->cell[1], gp_count_text(a->count).s, a->count);
+	fill_cell(&row->cell[2], gp_count_text(a->short_lived).s, a->short_lived);
+	fill_cell(&row->cell[3], gp_bytes_text(a->live_bytes).s, a->live_bytes);
+	return true;
+}
+
+static enum gp_status report_asked(struct top *t, const struct gp_asked *a)
 {
 	struct gp_groups groups;
 	enum gp_status status =
@@ -205,17 +232,20 @@ static enum gp_status report_asked(struct top *t, const struct gp_asked *a,
 	if (status)
 		return status;
 	if (groups.groups > 1)
-		qsort_r(groups.group, groups.groups, sizeof *groups.group, compare, (void *)order);
+		qsort_r(groups.group, groups.groups, sizeof *groups.group, compare,
+			(void *)t->order);
 	t->matched += groups.matched;
 	t->shown++;
 	if (!t->libraries[0])
 		snprintf(t->libraries, sizeof t->libraries, "%s", groups.libraries);
 	if (t->style.is_json)
 		write_asked(t, a, &groups);
-	else
+	else if (!t->is_many)
 		print_groups(t, a, &groups);
+	else if (!add_row(t, a, &groups))
+		status = GP_E_MEMORY;
 	gp_groups_free(&groups);
-	return GP_OK;
+	return status;
 }
 
 /* What a flight recorder forgot is not in the counts. */
@@ -230,7 +260,6 @@ static void print_begin(const struct top *t)
 static void write_begin(struct top *t)
 {
 	int64_t kept_ns = (int64_t)t->info->kept_from_ns, end_ns = (int64_t)t->info->duration_ns;
-	gp_json_init(&t->json, t->out, 4);
 	gp_json_object(&t->json, NULL);
 	gp_use_head_write(&t->json, t->file, t->info);
 	gp_json_signed(&t->json, "from_ns", t->from_ns > kept_ns ? t->from_ns : kept_ns);
@@ -240,62 +269,100 @@ static void write_begin(struct top *t)
 	gp_json_array(&t->json, "devices");
 }
 
-static int report(struct top *t, const struct order *order)
+static void finish(struct top *t)
+{
+	if (t->style.is_json) {
+		gp_json_end(&t->json);
+		gp_json_end(&t->json);
+		return;
+	}
+	if (t->is_many)
+		return;
+	if (!t->shown)
+		fputs("no such memory was asked for\n", t->out);
+	gp_use_next_print(t->out, t->info, "peak", t->file);
+}
+
+/* Rows of many recordings are compared: they show the framework's blocks where there are any. */
+static bool is_wanted(const struct top *t, const struct gp_top *top, size_t which)
+{
+	const struct gp_asked *a = &top->asked[which];
+	bool has_blocks = which > 0 && a[-1].device == a->device;
+	if (t->is_many && !t->style.is_json && !t->style.of_text && has_blocks)
+		return false;
+	return gp_use_style_wants(&t->style, a->device, a->of, false);
+}
+
+static int report(struct top *t)
 {
 	struct gp_top top;
 	enum gp_status status = gp_top_build(t->recording, t->from_ns, t->to_ns, t->short_ns, &top);
 	if (status)
 		return gp_report_failed("replay", t->file, status);
+	t->shown = t->matched = 0;
+	t->libraries[0] = '\0';
 	if (t->style.is_json)
 		write_begin(t);
-	else
+	else if (!t->is_many)
 		print_begin(t);
 	for (size_t k = 0; k < top.askeds && status == GP_OK; k++)
-		if (gp_use_style_wants(&t->style, top.asked[k].device, top.asked[k].of, false))
-			status = report_asked(t, &top.asked[k], order);
+		if (is_wanted(t, &top, k))
+			status = report_asked(t, &top.asked[k]);
 	gp_top_free(&top);
 	if (status)
 		return gp_report_failed("report on", t->file, status);
-	if (t->style.is_json) {
-		gp_json_end(&t->json);
-		gp_json_end(&t->json);
-	} else {
-		if (!t->shown)
-			fputs("no such memory was asked for\n", t->out);
-		gp_use_next_print(t->out, t->info, "peak", t->file);
-	}
+	finish(t);
 	return gp_use_judge(&t->style, t->file, t->shown, t->matched, t->libraries);
 }
 
-static int top_recording(struct top *t, char *path, const struct order *order)
+static int report_one(struct top *t, const char *path)
 {
-	struct gp_sink sink;
-	int exit_status = GP_EXIT_USAGE, opened = GP_EXIT_USAGE;
+	int exit_status = GP_EXIT_USAGE;
 	t->file = path;
+	t->from_ns = INT64_MIN;
+	t->to_ns = INT64_MAX;
 	t->recording = gp_report_open(path, &t->info, &exit_status);
 	if (!t->recording)
 		return exit_status;
-	if (gp_span_find(t->recording, t->from, t->to, &t->from_ns, &t->to_ns))
-		opened = gp_sink_open(&sink, t->path, t->is_forced, &path, 1);
-	if (opened) {
-		gp_recording_close(t->recording);
-		return opened;
-	}
-	t->out = sink.out;
-	sink.has_report = true;
+	int result = GP_EXIT_USAGE;
 	exit_status = gp_report_exit(path, t->info);
-	int result = report(t, order);
-	exit_status = result > exit_status ? result : exit_status;
+	if (gp_span_find(t->recording, t->from, t->to, &t->from_ns, &t->to_ns)) {
+		t->sink.has_report = true;
+		result = report(t);
+	}
 	gp_recording_close(t->recording);
-	return gp_sink_close(&sink, exit_status);
+	return result > exit_status ? result : exit_status;
+}
+
+static int report_all(struct top *t, int words, char **paths)
+{
+	int worst = GP_EXIT_OK;
+	t->out = t->sink.out;
+	t->is_many = words > 1;
+	gp_json_init(&t->json, t->out, t->is_many ? 5 : 4);
+	if (t->is_many && t->style.is_json)
+		gp_json_array(&t->json, NULL);
+	for (int k = 0; k < words; k++) {
+		int exit_status = report_one(t, paths[k]);
+		worst = exit_status > worst ? exit_status : worst;
+	}
+	if (t->is_many && t->style.is_json)
+		gp_json_end(&t->json);
+	if (t->sheet.rows)
+		gp_sheet_print(&t->sheet, t->out);
+	gp_sheet_release(&t->sheet);
+	return worst;
 }
 
 static int run(int argc, char **argv)
 {
-	struct top t = { .style.top = UINT64_MAX,
-			 .from_ns = INT64_MIN,
-			 .to_ns = INT64_MAX,
-			 .short_ns = SHORT_NS };
+	struct top t = {
+		.style.top = UINT64_MAX,
+		.short_ns = SHORT_NS,
+		.sheet = { .columns = 4,
+			   .next = "top",
+			   .title = { "bytes", "count", "churn", "live" } },
+	};
 	const struct gp_flag flags[] = {
 		{ "sort", 0, GP_FLAG_TEXT, "WHAT", &t.sort,
 		  "most bytes (default), count, churn (freed soon) or live (at the end) first" },
@@ -326,23 +393,23 @@ static int run(int argc, char **argv)
 	int words = gp_flags_parse(&gp_command_top, flags, argc, argv, false);
 	if (words < 0)
 		return gp_flags_exit(words);
-	if (words != 1)
-		return gp_usage(&gp_command_top,
-				words ? "more than one recording given" : "no recording given");
+	if (words == 0)
+		return gp_usage(&gp_command_top, "no recording given");
 	if (t.within && !gp_ns_parse(t.within, &t.short_ns))
 		return gp_usage(&gp_command_top, "bad value of '--within': '%s' is no time",
 				t.within);
-	const struct order *order = order_find(t.sort);
-	if (!order || !gp_use_style_read(&t.style, &gp_command_top))
+	t.order = order_find(t.sort);
+	if (!t.order || !gp_use_style_read(&t.style, &gp_command_top))
 		return GP_EXIT_USAGE;
 	if (t.style.top == UINT64_MAX)
 		t.style.top = t.style.is_json ? 0 : GROUPS_DEFAULT;
-	return top_recording(&t, argv[0], order);
+	int exit_status = gp_sink_open(&t.sink, t.path, t.is_forced, argv, words);
+	return exit_status ? exit_status : gp_sink_close(&t.sink, report_all(&t, words, argv));
 }
 
 const struct gp_command gp_command_top = {
 	"top",
-	"top [--sort WHAT] [--by WHAT] [--library NAME] [--json] [options] RECORDING",
+	"top [--sort WHAT] [--by WHAT] [--library NAME] [--json] [options] RECORDING...",
 	"show who asked for most memory, and what lived shortly",
 	run,
 };
