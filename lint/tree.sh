@@ -26,6 +26,13 @@ vague_names() {
 		sed 's/$/:1: name says nothing, expected: what the file owns/' || true
 }
 
+# a redirection that failed halfway leaves one, and an empty script succeeds
+empty_files() {
+	while IFS= read -r file; do
+		[ -s "$file" ] || echo "$file:1: empty, expected: what its name says"
+	done <<<"$files"
+}
+
 long_files() {
 	while IFS= read -r file; do
 		n=$(wc -l <"$file")
@@ -100,6 +107,7 @@ blanks() {
 {
 	same_names
 	vague_names
+	empty_files
 	long_files
 	long_functions
 	long_lines
