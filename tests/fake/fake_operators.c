@@ -22,7 +22,7 @@ VISIBLE void *linear(size_t bytes);
 VISIBLE void *add(size_t bytes);
 VISIBLE void backward(size_t bytes);
 
-/* A call that is not the last thing done: else the compiler makes it a jump and the frame is gone. */
+/* What is called before is no last call: that would become a jump, and the frame be gone. */
 static void *kept(void *block)
 {
 	__asm__ volatile("" : "+r"(block));

@@ -1,4 +1,4 @@
-"""Forward and backward through functions named as PyTorch's are; the lines of Net.forward are the user's."""
+"""Forward and backward through functions named as PyTorch's are; the lines of forward() are the user's."""
 import ctypes
 
 cuda = ctypes.CDLL("libcuda.so.1")
@@ -7,15 +7,14 @@ for function in (torch.linear, torch.add, torch.backward):
     function.argtypes = [ctypes.c_size_t]
 
 
-class Net:
-    def forward(self):
-        for _ in range(3):
-            torch.linear(4 << 20)
-        torch.add(2 << 20)
+def forward():
+    for _ in range(3):
+        torch.linear(4 << 20)
+    torch.add(2 << 20)
 
 
 def step():
-    Net().forward()
+    forward()
     torch.backward(3 << 20)
 
 
