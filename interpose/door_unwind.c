@@ -79,14 +79,12 @@ static const char *open_once(unsigned depth, bool has_frame_pointers)
 		return "our own text was not found";
 	setup.own_from = own.from;
 	setup.own_to = own.to;
-	if (!has_frame_pointers) {
-		gp_dlsym_find();
-		watch_loader();
-		setup.context = load();
-		dlerror(); /* the program must not find our failure */
-		if (!setup.context)
-			return "libunwind was not found";
-	}
+	gp_dlsym_find();
+	watch_loader();
+	setup.context = load();
+	dlerror(); /* the program must not find our failure */
+	if (!setup.context)
+		return "libunwind was not found";
 	return gp_native_open(&setup);
 }
 

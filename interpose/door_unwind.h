@@ -10,7 +10,8 @@
 
 /*
  * Opens native stacks; once, further calls cost nothing and answer the same. NULL, or why there
- * are none. `depth` frames at most; has_frame_pointers: along frame pointers, without libunwind.
+ * are none. `depth` frames at most; has_frame_pointers: along frame pointers,
+ * with libunwind for our own frames alone.
  */
 const char *gp_unwind_open(unsigned depth, bool has_frame_pointers);
 

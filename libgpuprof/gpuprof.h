@@ -312,10 +312,10 @@ struct gp_peak {
 	struct gp_holders *holder;
 };
 /*
- * What was live on each device: at the exact peak of each curve; when it first ran out of memory
- * (devices that never did are left out); or after the last event not later than `at_ns`, which
- * counts for GP_AT_TIME only. Two replays; memory by the live set's different stacks. Free with
- * gp_peak_free.
+ * What was live on each device: at the exact peak of each curve; when it first ran out of memory,
+ * as the framework told, else as the driver did (devices that never did are left out); or after
+ * the last event not later than `at_ns`, which counts for GP_AT_TIME only. Two replays; memory by
+ * the live set's different stacks. Free with gp_peak_free.
  */
 enum gp_status gp_peak_build(struct gp_recording *recording, enum gp_moment moment, int64_t at_ns,
 			     struct gp_peak *out);

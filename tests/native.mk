@@ -14,6 +14,11 @@ $(BUILD)/unit/test_native_frames: tests/unit/test_native_frames.c $(BUILD)/libgp
 	$(CC) $(BASE) -fno-omit-frame-pointer -Ilibgpuprof -o $@ $< $(RECORD_OBJ) $(BUILD)/libgpuprof-read.a $(READ_LIBS) \
 		$(UNIT_LIBS)
 
+# walked along frame pointers
+$(BUILD)/victims/ever_new_stacks: tests/victims/ever_new_stacks.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fno-omit-frame-pointer -o $@ $< -lpthread -ldl
+
 # they are what it loads
 $(BUILD)/victims/library_in_anothers_place: | $(BUILD)/native/libcallee_small.so $(BUILD)/native/libcallee_large.so
 

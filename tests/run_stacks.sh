@@ -75,7 +75,7 @@ judge wrapped 64 merged
 # every kind of event that may carry a stack does, from main on, without a frame of our own
 every() {
 	LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_STACKS=all \
-		GPUPROF_STACK_EVENTS=all GPUPROF_OUTPUT=$work/$1.gpr \
+		GPUPROF_STACK_EVENTS=all GPUPROF_OUTPUT=$work/$1.gpr GPUPROF_FRAME_POINTERS=$4 \
 		"$build/victims/$1" $2 >"$work/$1.out" 2>&1
 	"$build/gpuprof" dump --json --native "$work/$1.gpr" >"$work/$1.dumped"
 	if why=$(python3 - "$work/$1.dumped" $3 <<'END'
@@ -99,11 +99,13 @@ END
 		say fail "$1" "$why"
 	fi
 }
-every training_loop 3 "alloc block_alloc block_free launch"
-every oom_caught "" "block_alloc oom"
-every driver_oom "" alloc_failed
-every leak_two "" "alloc free"
-every expandable 20 "alloc map unmap block_alloc"
+every training_loop 3 "alloc block_alloc block_free launch" off
+every oom_caught "" "block_alloc oom" off
+every driver_oom "" alloc_failed off
+every leak_two "" "alloc free" off
+every expandable 20 "alloc map unmap block_alloc" off
+# built with frame pointers
+every ever_new_stacks 1000 "alloc free" on
 
 # libraries in one place, one after the other: named when it is sure which it was, never wrongly
 LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/place.gpr \

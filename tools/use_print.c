@@ -135,10 +135,9 @@ void gp_use_frames_print(FILE *out, struct gp_recording *recording, const struct
 						&s, frame, GP_FRAMES_MAX))
 		return;
 	gp_recording_names(recording, frame, s.frames, &names);
-	size_t at = names.user != SIZE_MAX ? names.user : names.caller;
 	if (!style->has_stacks) {
-		if (at != SIZE_MAX)
-			print_user(out, frame, s.frames, at, indent);
+		if (names.user != SIZE_MAX)
+			print_user(out, frame, s.frames, names.user, indent);
 		return;
 	}
 	for (size_t k = 0; k < s.frames; k++)

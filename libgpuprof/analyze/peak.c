@@ -34,8 +34,11 @@ struct search {
 	enum gp_moment moment;
 	int64_t until_ns;
 	struct top_of_curve peak[GP_DEVICES][GP_CURVES];
-	uint64_t oom[GP_DEVICES]; /* event; NO_EVENT: none */
-	int64_t oom_ns[GP_DEVICES];
+	/* the first of each device: told by the framework, and refused by the driver */
+	struct first_oom {
+		uint64_t event; /* NO_EVENT: none */
+		int64_t at_ns;
+	} oom[GP_DEVICES], refused[GP_DEVICES];
 	uint64_t last; /* event: the last one not later than until_ns */
 	uint64_t moved_peak[GP_DEVICES][GP_CURVES]; /* since the start, at the end of the replay */
 	int64_t moved_peak_ns[GP_DEVICES][GP_CURVES];
@@ -59,17 +62,22 @@ static void see_all(struct search *s, int64_t at_ns)
 	gp_live_take_moved(s->recording->live);
 }
 
+static void note_oom(struct search *s, const struct gp_record *r, int64_t at_ns)
+{
+	bool is_refused = r->kind == GP_ALLOC_FAILED && r->code == CUDA_ERROR_OUT_OF_MEMORY;
+	if ((r->kind != GP_OOM && !is_refused) || r->device >= GP_DEVICES)
+		return;
+	struct first_oom *first = is_refused ? &s->refused[r->device] : &s->oom[r->device];
+	if (first->event == NO_EVENT)
+		*first = (struct first_oom){ s->recording->seen, at_ns };
+}
+
 static void see_event(struct search *s, const struct gp_record *r, int64_t at_ns)
 {
 	uint64_t moved = gp_live_take_moved(s->recording->live);
 	for (; moved != 0; moved &= moved - 1)
 		see_device(s, (unsigned)__builtin_ctzll(moved), at_ns);
-	bool is_oom = r->kind == GP_OOM ||
-		      (r->kind == GP_ALLOC_FAILED && r->code == CUDA_ERROR_OUT_OF_MEMORY);
-	if (is_oom && r->device < GP_DEVICES && s->oom[r->device] == NO_EVENT) {
-		s->oom[r->device] = s->recording->seen;
-		s->oom_ns[r->device] = at_ns;
-	}
+	note_oom(s, r, at_ns);
 	if (at_ns <= s->until_ns)
 		s->last = s->recording->seen;
 }
@@ -89,7 +97,8 @@ static void keep_peaks(struct search *s)
 static enum gp_status find_moments(struct search *s, int64_t kept_from_ns)
 {
 	struct gp_recording *r = s->recording;
-	memset(s->oom, 0xff, sizeof s->oom);
+	for (unsigned device = 0; device < GP_DEVICES; device++)
+		s->oom[device].event = s->refused[device].event = NO_EVENT;
 	enum gp_status status = gp_recording_rewind(r);
 	const struct gp_live *live = r->live;
 	if (status == GP_OK)
@@ -480,6 +489,7 @@ static bool is_asked(const struct search *s, unsigned device, unsigned curve,
 		     struct gp_holders *out, uint64_t *due)
 {
 	const struct top_of_curve *peak = &s->peak[device][curve];
+	const struct first_oom *oom;
 	*out = (struct gp_holders){ .device = device,
 				    .of = (enum gp_curve)curve,
 				    .peak_bytes = s->moved_peak[device][curve],
@@ -493,8 +503,10 @@ static bool is_asked(const struct search *s, unsigned device, unsigned curve,
 		out->is_overwritten = out->peak_bytes > peak->bytes;
 		return true;
 	case GP_AT_OOM:
-		*due = s->oom[device];
-		out->at_ns = s->oom_ns[device];
+		/* a framework that is refused may free what it caches, and go on */
+		oom = s->oom[device].event != NO_EVENT ? &s->oom[device] : &s->refused[device];
+		*due = oom->event;
+		out->at_ns = oom->at_ns;
 		return *due != NO_EVENT;
 	case GP_AT_TIME:
 		*due = s->last;

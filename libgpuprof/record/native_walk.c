@@ -36,7 +36,8 @@ const char *gp_native_open(const struct gp_native_setup *setup)
 	const char *why = NULL;
 	if (walker.is_open)
 		return NULL;
-	if (!setup->has_frame_pointers)
+	/* own frames have no frame pointers: they are left by rules in both modes */
+	if (!setup->has_frame_pointers || setup->own_to != setup->own_from)
 		why = gp_native_learn_open(setup->lookup, setup->context);
 	else if (!gp_native_gate_open()) /* for who counts the loader's objects */
 		why = "no memory";
@@ -299,7 +300,7 @@ GP_HOT bool leave_own(struct walk *w)
 {
 	enum gp_native_end end;
 	while (gp_unlikely(w->pc - walker.own_from < walker.own_bytes))
-		if (!(walker.has_frame_pointers ? step_frame(w, &end) : step(w, &end)))
+		if (!step(w, &end))
 			return false;
 	return true;
 }

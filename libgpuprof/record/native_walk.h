@@ -40,7 +40,7 @@ struct gp_native_stack {
 
 struct gp_native_setup {
 	uint16_t depth;		    /* 1 to GP_NATIVE_DEPTH */
-	bool has_frame_pointers;    /* walk along them; libunwind is not used */
+	bool has_frame_pointers;    /* walk along them; libunwind is for own frames only */
 	uintptr_t own_from, own_to; /* text whose frames are left out at the inner end */
 	void *(*lookup)(void *context, const char *name); /* as in gp_native_learn_open */
 	void *context;

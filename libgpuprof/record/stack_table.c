@@ -1,7 +1,8 @@
 /*
  * The trie of stacks: an index over the entries, in memory of its own. Entries whose parents were
  * made at about the same time share a line of the index: a hash over all of it would touch a cold
- * page for every new frame, which costs more than the rest of a new stack (measured: 300 of 1000 ns).
+ * page for every new frame, which costs more than the rest of a new stack (measured: 300 of 1000
+ * ns).
  */
 #include "stack_table.h"
 

@@ -45,6 +45,7 @@ struct gp_stack_memo {
 	uint32_t stack; /* id of the last pair; 0: none yet */
 	struct chain native, python;
 	struct gp_native_thread *walker;
+	uint64_t refused;     /* by the walker, as last seen */
 	unsigned laid_frames; /* of the last native chain that was laid, likewise */
 	struct laid_frame laid[GP_NATIVE_DEPTH];
 	unsigned frames; /* of the last Python chain, the outermost first */
@@ -200,6 +201,17 @@ static __attribute__((noinline)) struct chain lay_native(struct gp_stack_memo *m
 	return (struct chain){ id, why };
 }
 
+/* No memory for a walker, a closed gate, or a start from which no walk was possible. */
+GP_COLD static struct chain without_native(struct gp_stack_memo *memo)
+{
+	if (!memo->walker)
+		return (struct chain){ 0, GP_WHY_OFF };
+	const uint64_t refused = gp_native_thread_counts(memo->walker)->refused;
+	const bool is_gate = refused != memo->refused;
+	memo->refused = refused;
+	return (struct chain){ 0, is_gate ? GP_WHY_GATE : GP_WHY_BROKEN };
+}
+
 GP_HOT struct chain take_native(struct gp_stack_memo *memo, const void *frame_address,
 				const struct gp_python_frame *frame, unsigned frames)
 {
@@ -214,7 +226,7 @@ GP_HOT struct chain take_native(struct gp_stack_memo *memo, const void *frame_ad
 	struct gp_native_stack *s =
 		memo->walker ? gp_native_stack_now(memo->walker, frame_address) : NULL;
 	if (gp_unlikely(!s))
-		return (struct chain){ 0, memo->walker ? GP_WHY_GATE : GP_WHY_OFF };
+		return without_native(memo);
 	const void *loop[DEPTH];
 	unsigned loops = 0;
 	for (unsigned k = 0; k < frames; k++)

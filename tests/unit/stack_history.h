@@ -69,7 +69,8 @@ struct history {
 	struct gp_record event[EVENTS_MAX];
 	size_t events;
 	uint64_t random;
-	unsigned segments, outsides, without;
+	unsigned outsides;
+	unsigned without; /* 1 + cell of the one block without a stack, on device 1 */
 };
 
 static uint64_t draw(struct history *h, uint64_t below)
@@ -112,20 +113,15 @@ static uint64_t cell_address(unsigned device, unsigned cell)
 #define CELLS 640u
 static bool is_taken[2][CELLS];
 
-static void add_segment(struct history *h, struct writer *w, unsigned device)
+static void add_segment(struct history *h, struct writer *w, unsigned device, unsigned number)
 {
-	unsigned number = h->segments++;
-	(void)number;
-	static unsigned next[2];
-	if (h->segments <= 2)
-		next[device] = 0;
 	tell(h, w,
-	     (struct gp_record){ .kind = GP_ALLOC,
-				 .device = (uint8_t)device,
-				 .space = GP_SPACE_DEVICE,
-				 .stack = (uint32_t)(1 + draw(h, STACKS)),
-				 .alloc = { cell_address(device, 64 * next[device]), 4 << 20 } });
-	next[device]++;
+	     (struct gp_record){
+		     .kind = GP_ALLOC,
+		     .device = (uint8_t)device,
+		     .space = GP_SPACE_DEVICE,
+		     .stack = (uint32_t)(1 + draw(h, STACKS)),
+		     .alloc = { .address = cell_address(device, 64 * number), .bytes = 4 << 20 } });
 }
 
 static void toggle_block(struct history *h, struct writer *w, unsigned device, unsigned cell)
@@ -148,9 +144,10 @@ static void toggle_block(struct history *h, struct writer *w, unsigned device, u
 	is_taken[device][cell] = true;
 	*size = 512 * (1 + draw(h, 128));
 	uint32_t stack = (uint32_t)(1 + draw(h, STACKS));
-	/* one that has none, for good */
-	if (device == 1 && h->without == 0 && h->events > 20)
-		stack = (h->without = cell + 1, 0);
+	if (device == 1 && h->without == 0 && h->events > 20) {
+		h->without = cell + 1;
+		stack = 0;
+	}
 	tell(h, w,
 	     (struct gp_record){
 		     .kind = GP_BLOCK_ALLOC,
@@ -163,17 +160,18 @@ static void add_outside(struct history *h, struct writer *w, unsigned device)
 {
 	uint64_t address = 0x600000000000 + GIB * h->outsides++;
 	tell(h, w,
-	     (struct gp_record){ .kind = GP_ALLOC,
-				 .device = (uint8_t)device,
-				 .space = GP_SPACE_MANAGED,
-				 .stack = (uint32_t)(1 + draw(h, STACKS)),
-				 .alloc = { address, 4096 * (1 + draw(h, 999)) } });
+	     (struct gp_record){
+		     .kind = GP_ALLOC,
+		     .device = (uint8_t)device,
+		     .space = GP_SPACE_MANAGED,
+		     .stack = (uint32_t)(1 + draw(h, STACKS)),
+		     .alloc = { .address = address, .bytes = 4096 * (1 + draw(h, 999)) } });
 	if (draw(h, 3) != 0)
 		tell(h, w,
 		     (struct gp_record){ .kind = GP_FREE,
 					 .device = (uint8_t)device,
 					 .space = GP_SPACE_DEVICE,
-					 .free = { address } });
+					 .free.address = address });
 }
 
 static void make_history(struct history *h, struct writer *w, uint64_t seed, size_t events)
@@ -185,7 +183,7 @@ static void make_history(struct history *h, struct writer *w, uint64_t seed, siz
 	while (h->events < events) {
 		unsigned device = (unsigned)draw(h, 2);
 		if (segments[device] < 10 && (segments[device] == 0 || draw(h, 200) == 0)) {
-			add_segment(h, w, device);
+			add_segment(h, w, device, segments[device]);
 			toggle_block(h, w, device, 64 * segments[device]++);
 		} else if (draw(h, 30) == 0) {
 			add_outside(h, w, device);

@@ -141,6 +141,41 @@ static void any_moment_is_explained(void **state)
 	gp_recording_close(r);
 }
 
+/* The driver refuses, the framework frees a block and goes on; later it gives up. */
+static void out_of_memory_is_when_the_framework_says_so(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_peak peak;
+	struct gp_recording *r;
+	writer_open(&w, "oom.gpr", 0, 0);
+	const struct gp_record refused = { .kind = GP_ALLOC_FAILED,
+					   .space = GP_SPACE_DEVICE,
+					   .code = 2,
+					   .alloc_failed.bytes = 1 << 20 };
+	for (unsigned device = 0; device < 2; device++)
+		put(&w, 0,
+		    (struct gp_record){ .kind = GP_BLOCK_ALLOC,
+					.device = (uint8_t)device,
+					.block_alloc = { 0x1000 + device, 512, 512, 0 } });
+	put(&w, 0, refused);
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_BLOCK_ALLOC, .block_alloc = { 0x8000, 1024, 1536, 0 } });
+	put(&w, 0, (struct gp_record){ .kind = GP_OOM, .oom.bytes = 1 << 20 });
+	uint64_t told = w.time;
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_BLOCK_FREE, .block_free = { 0x8000, 1024, 512, 0 } });
+	writer_close(&w, true);
+	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	assert_int_equal(gp_peak_build(r, GP_AT_OOM, 0, &peak), GP_OK);
+	assert_int_equal(peak.holders, 1);
+	assert_int_equal(peak.holder[0].device, 0);
+	assert_int_equal(peak.holder[0].at_ns, told - 1024);
+	assert_int_equal(peak.holder[0].live_bytes, 1536);
+	gp_peak_free(&peak);
+	gp_recording_close(r);
+}
+
 /* ---- groups and trees ---- */
 
 static void assert_groups(struct gp_recording *r, const struct gp_holders *h, enum gp_by by,
@@ -394,6 +429,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_peak_is_explained_as_by_brute_force),
 		cmocka_unit_test(any_moment_is_explained),
+		cmocka_unit_test(out_of_memory_is_when_the_framework_says_so),
 		cmocka_unit_test(groups_add_up_and_the_one_without_a_stack_is_told),
 		cmocka_unit_test(trees_add_up_in_each_node),
 		cmocka_unit_test(a_peak_that_is_overwritten_is_told),

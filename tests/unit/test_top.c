@@ -124,16 +124,18 @@ static void a_refused_free_is_not_counted(void **state)
 	writer_open(&w, "refused.gpr", 0, 0);
 	for (unsigned k = 0; k < 2; k++)
 		put(&w, 0,
-		    (struct gp_record){ .kind = GP_ALLOC,
-					.space = GP_SPACE_DEVICE,
-					.alloc = { 0x10000 * (k + 1ull), 4096 } });
+		    (struct gp_record){
+			    .kind = GP_ALLOC,
+			    .space = GP_SPACE_DEVICE,
+			    .alloc = { .address = 0x10000 * (k + 1ull), .bytes = 4096 } });
 	uint64_t refused = w.order;
 	const struct gp_record free = { .kind = GP_FREE,
 					.space = GP_SPACE_DEVICE,
-					.free = { 0x10000 } };
+					.free.address = 0x10000 };
 	put(&w, 0, free);
 	put(&w, 0,
-	    (struct gp_record){ .kind = GP_FREE_FAILED, .free_failed = { 0x10000, refused } });
+	    (struct gp_record){ .kind = GP_FREE_FAILED,
+				.free_failed = { .address = 0x10000, .undoes = refused } });
 	put(&w, 0, free);
 	writer_close(&w, true);
 	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
