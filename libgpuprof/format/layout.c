@@ -64,6 +64,11 @@ static bool is_plausible(const struct gp_file_header *h)
 	       !h->command[sizeof h->command - 1];
 }
 
+bool gp_file_header_is_usable(const struct gp_file_header *header)
+{
+	return header->major == GP_FORMAT_MAJOR && is_plausible(header);
+}
+
 enum gp_status gp_file_header_decode(const unsigned char in[GP_FILE_HEADER],
 				     struct gp_file_header *out)
 {
@@ -85,6 +90,10 @@ enum gp_status gp_file_header_decode(const unsigned char in[GP_FILE_HEADER],
 	};
 	for (size_t n = 0; n < 4; n++)
 		out->lost[n] = gp_fixed_get(in + LOST_AT + 8 * n, 8);
+	memcpy(out->boot_id, in + 72, sizeof out->boot_id);
+	memcpy(out->hostname, in + 112, sizeof out->hostname);
+	memcpy(out->ring_path, in + 176, sizeof out->ring_path);
+	memcpy(out->command, in + 432, sizeof out->command);
 	/* first: of a damaged header the version is not to be believed either */
 	if (gp_fixed_get(in + CRC_AT, 4) != gp_crc32c(in, CRC_AT))
 		return GP_E_DAMAGED;
@@ -92,9 +101,5 @@ enum gp_status gp_file_header_decode(const unsigned char in[GP_FILE_HEADER],
 		return GP_E_VERSION;
 	if (out->major < GP_FORMAT_MAJOR)
 		return GP_E_DAMAGED; /* there is none */
-	memcpy(out->boot_id, in + 72, sizeof out->boot_id);
-	memcpy(out->hostname, in + 112, sizeof out->hostname);
-	memcpy(out->ring_path, in + 176, sizeof out->ring_path);
-	memcpy(out->command, in + 432, sizeof out->command);
 	return is_plausible(out) ? GP_OK : GP_E_DAMAGED;
 }

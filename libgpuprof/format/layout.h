@@ -56,6 +56,11 @@ void gp_file_header_encode(const struct gp_file_header *header, unsigned char ou
  */
 enum gp_status gp_file_header_decode(const unsigned char in[GP_FILE_HEADER],
 				     struct gp_file_header *out);
+/*
+ * Whether blocks can be looked for by what GP_E_DAMAGED left in `out`: a bit may have flipped where
+ * it matters little.
+ */
+bool gp_file_header_is_usable(const struct gp_file_header *header);
 
 /* ---- the shared ring file ---- */
 

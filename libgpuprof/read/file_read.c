@@ -65,6 +65,8 @@ static enum gp_status newer_file(const struct gp_file_header *header, struct gp_
 	return fail(GP_E_VERSION, why, 0, what);
 }
 
+const char gp_damaged_header[] = "the checksum of the file header does not match";
+
 static enum gp_status read_header(struct gp_file *file, struct gp_damage *why)
 {
 	struct stat st;
@@ -84,8 +86,9 @@ static enum gp_status read_header(struct gp_file *file, struct gp_damage *why)
 		return fail(status, why, 0, no_magic);
 	if (status == GP_E_VERSION)
 		return newer_file(&file->header, why);
-	if (status != GP_OK)
-		return fail(status, why, 0, "the checksum of the file header does not match");
+	file->is_header_damaged = status != GP_OK;
+	if (file->is_header_damaged && !gp_file_header_is_usable(&file->header))
+		return fail(status, why, 0, gp_damaged_header);
 	if (file->header.slots != 0 &&
 	    (file->header.slot_bytes < GP_BLOCK_HEADER || file->header.slots > 4096))
 		return fail(GP_E_DAMAGED, why, 0, "impossible slots in the file header");

@@ -19,6 +19,7 @@ struct gp_file {
 	int fd;
 	uint64_t bytes; /* when it was opened, or its slots were indexed */
 	struct gp_file_header header;
+	bool is_header_damaged; /* its checksum is wrong, its fields may be */
 };
 
 /*
@@ -27,6 +28,7 @@ struct gp_file {
  */
 enum gp_status gp_file_open(const char *path, struct gp_file *out, struct gp_damage *why);
 void gp_file_release(struct gp_file *file);
+extern const char gp_damaged_header[]; /* what is wrong then */
 /* Exactly `bytes` at `offset`: GP_E_TRUNCATED when the file ends before, GP_E_IO. */
 enum gp_status gp_file_read(const struct gp_file *file, uint64_t offset, void *out, size_t bytes);
 
