@@ -65,21 +65,28 @@ time_peer() {
 	lttng destroy gpuprof-bench >/dev/null 2>&1 || true
 }
 
-# Stacks of 40 frames, 24 of them native, in a thread; and in the main one, with all of the interpreter's start.
+# mixed NAME STACKS PYTHON C [main]: see mixed_stack.py
+mixed() {
+	event=$1 stacks=$2
+	shift 2
+	recorded "$event-$run" "$python" "$here/mixed_stack.py" "$build/bench/libmixed_stack.so" "$event" "$@"
+	stacks=
+	[ "$run" != 3 ] || [ "$event" = plain_event ] ||
+		"$build/gpuprof" dump --bare --json --native --kind alloc "$work/$event-3.gpr" | tail -n 1 |
+		grep -o '"function"' | awk -v name="${event}_frames" 'END { print name, NR }' >>"$figures"
+}
+# Stacks of 40 frames in a thread, 24 of them native; and in the main thread, with all of the
+# interpreter's start.
 time_stacks() {
 	"$build/bench/native_cost" "$build/libgpuprof-unwind.so" 2>/dev/null >>"$figures" || true
 	# its own name: `python3` may be a script
 	python=$(python3 -c 'import ctypes, sys; print(sys.executable)' 2>/dev/null) || return 0
 	for run in 1 2 3; do
 		"$python" "$here/python_cost.py" "$build/bench/libpython_cost.so" >>"$figures" || return 0
-		stacks=off recorded "plain-$run" "$python" "$here/mixed_stack.py" "$build/bench/libmixed_stack.so" plain_event 16 9
-		stacks=all recorded "full-$run" "$python" "$here/mixed_stack.py" "$build/bench/libmixed_stack.so" full_event 16 9
-		stacks=all recorded "deep-$run" "$python" "$here/mixed_stack.py" "$build/bench/libmixed_stack.so" deep_event 20 15 main
+		mixed plain_event off 16 9
+		mixed full_event all 16 9
+		mixed deep_event all 20 15 main
 	done
-	"$build/gpuprof" dump --bare --json --native --kind alloc "$work/full-1.gpr" | tail -n 1 | grep -o '"function"' | wc -l |
-		sed 's/^ */full_event_frames /' >>"$figures"
-	"$build/gpuprof" dump --bare --json --native --kind alloc "$work/deep-1.gpr" | tail -n 1 | grep -o '"function"' | wc -l |
-		sed 's/^ */deep_event_frames /' >>"$figures"
 }
 
 # bytes_per_event NAME RECORDING...

@@ -14,6 +14,7 @@
 #include "../libgpuprof/record/native_learn.h"
 #include "../libgpuprof/record/native_walk.h"
 #include "../tests/unit/native_paths.h"
+#include "stopwatch.h"
 
 #define BLOCKS 31u
 #define CHAINS 2000u
@@ -54,26 +55,7 @@ static double median(double *values, size_t number)
 	return values[number / 2];
 }
 
-/*
- * ---- what a leaf does ----
- * Timed inside the leaf: a deep chain's returns are mispredicted, which would be counted with it.
- */
-
-static inline uint64_t tick_begin(void)
-{
-	__builtin_ia32_lfence();
-	uint64_t tick = __builtin_ia32_rdtsc();
-	__builtin_ia32_lfence();
-	return tick;
-}
-
-static inline uint64_t tick_end(void)
-{
-	unsigned cpu;
-	uint64_t tick = __builtin_ia32_rdtscp(&cpu);
-	__builtin_ia32_lfence();
-	return tick;
-}
+/* ---- what a leaf does ---- */
 
 static __attribute__((noinline)) void leaf_nothing(void *context)
 {
@@ -121,14 +103,6 @@ static void draw(unsigned frames, unsigned functions)
 }
 
 static double ns_per_tick;
-
-static void calibrate(void)
-{
-	uint64_t start = now_ns(), tick = tick_begin();
-	while (now_ns() - start < 20000000u)
-		;
-	ns_per_tick = (double)(now_ns() - start) / (double)(tick_end() - tick);
-}
 
 /* Mean of the middle half: what a preemption lands in does not count, nor that ticks are coarse. */
 static double time_chains(unsigned number, unsigned frames, void (*leaf)(void *))
@@ -219,7 +193,7 @@ int main(int argc, char **argv)
 	must(!why, why);
 	thread = gp_native_thread_open();
 	must(thread != NULL, "a thread has a state");
-	calibrate();
+	ns_per_tick = tick_calibrate();
 	for (unsigned i = 0; i < 2; i++) { /* both know the code */
 		draw(60, PATH_FUNCTIONS);
 		time_chains(CHAINS, 60, leaf_ours);

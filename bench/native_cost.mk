@@ -2,7 +2,7 @@
 NATIVE_OBJ := $(filter $(addprefix %/record/,native_bounds.c.o native_gate.c.o native_learn.c.o native_memo.c.o native_rule.c.o \
 	native_walk.c.o futex.c.o),$(RECORD_OBJ))
 
-$(BUILD)/bench/native_cost: bench/native_cost.c tests/unit/native_paths.h $(NATIVE_OBJ)
+$(BUILD)/bench/native_cost: bench/native_cost.c bench/stopwatch.h tests/unit/native_paths.h $(NATIVE_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -o $@ $< $(NATIVE_OBJ) -lpthread -ldl
 

@@ -31,6 +31,7 @@ struct top_of_curve {
 
 struct search {
 	struct gp_recording *recording;
+	struct gp_module_epochs epochs;
 	enum gp_moment moment;
 	int64_t until_ns;
 	struct top_of_curve peak[GP_DEVICES][GP_CURVES];
@@ -318,6 +319,8 @@ static enum gp_status take(struct search *s, struct gp_holders *h, struct gp_use
 {
 	struct collection c = { .recording = s->recording,
 				.holders = h,
+				.table.epochs = &s->epochs,
+				.stale.epochs = &s->epochs,
 				.gap = gp_live_count(s->recording->live, GP_COUNT_GAP_ORDER) };
 	if (h->of != GP_CURVE_ALLOCATED) {
 		walk(&c, list_reservation);
@@ -426,9 +429,11 @@ static bool is_segment_now(const struct gp_live *live, struct pending *p,
 	return e != NULL && (e->flags & GP_LIVE_SEGMENT) != 0;
 }
 
-static enum gp_status make_segment(struct gp_use_table *table, const struct gp_record *alloc)
+static enum gp_status make_segment(struct gp_use_table *table, const struct gp_record *alloc,
+				   int64_t at_ns)
 {
 	struct gp_use like = { .stack = alloc->stack,
+			       .at_ns = at_ns,
 			       .without = alloc->stack ? NULL : without_stack,
 			       .space = alloc->space };
 	struct gp_use *from = gp_use_table_get(table, &like);
@@ -438,7 +443,6 @@ static enum gp_status make_segment(struct gp_use_table *table, const struct gp_r
 		return GP_OK; /* it was told as one that may be gone */
 	from->bytes -= alloc->alloc.bytes;
 	from->count--;
-	like.at_ns = from->at_ns;
 	like.is_segment = true;
 	struct gp_use *to = gp_use_table_get(table, &like);
 	if (to == NULL)
@@ -455,7 +459,8 @@ static enum gp_status settle(struct taking *t, const struct gp_record *last)
 		struct pending *p = &t->pending[k];
 		if (p->holders == SIZE_MAX || !is_segment_now(t->search->recording->live, p, last))
 			continue;
-		status = make_segment(&t->table[p->holders], &p->alloc);
+		status = make_segment(&t->table[p->holders], &p->alloc,
+				      gp_tick_ns(&t->search->recording->tick, p->alloc.time));
 		p->holders = SIZE_MAX;
 	}
 	if (t->search->recording->seen >= t->settle_until)
@@ -568,9 +573,12 @@ enum gp_status gp_peak_build(struct gp_recording *recording, enum gp_moment mome
 		*s = (struct search){ .recording = recording, .moment = moment };
 		int64_t end_ns = (int64_t)info->duration_ns;
 		s->until_ns = at_ns < end_ns ? at_ns : end_ns;
-		status = find_moments(s, (int64_t)info->kept_from_ns);
+		status = gp_module_epochs_build(recording, &s->epochs);
+		if (status == GP_OK)
+			status = find_moments(s, (int64_t)info->kept_from_ns);
 		if (status == GP_OK)
 			status = answer(s, out);
+		gp_module_epochs_release(&s->epochs);
 		if (status != GP_OK || recording->overtakes == overtakes)
 			break;
 		/* the owner of a ring wrote over what was to be shown: what is kept now */

@@ -30,6 +30,7 @@ struct past_free {
 
 struct counting {
 	struct gp_recording *recording;
+	struct gp_module_epochs epochs;
 	int64_t from_ns, to_ns, short_ns;
 	bool is_whole; /* from the start */
 	bool is_out_of_memory;
@@ -221,6 +222,7 @@ static enum gp_status answer(struct counting *c, struct gp_top *out)
 
 static void release(struct counting *c)
 {
+	gp_module_epochs_release(&c->epochs);
 	for (unsigned k = 0; k < ACCOUNTS; k++) {
 		struct gp_use_table *table = &c->table[k];
 		for (size_t i = 0; table->use != NULL && i < table->uses; i++)
@@ -238,13 +240,21 @@ enum gp_status gp_top_build(struct gp_recording *recording, int64_t from_ns, int
 		return GP_E_MEMORY;
 	enum gp_status status = GP_OK;
 	for (unsigned i = 0; i < TRIES_MAX; i++) {
+		const struct gp_info *info;
+		status = gp_recording_info(recording, &info);
+		if (status != GP_OK)
+			break;
 		unsigned overtakes = recording->overtakes;
 		*c = (struct counting){ .recording = recording,
 					.from_ns = from_ns,
 					.to_ns = to_ns,
 					.short_ns = short_ns,
 					.is_whole = from_ns == INT64_MIN };
-		status = replay(c);
+		for (unsigned k = 0; k < ACCOUNTS; k++)
+			c->table[k].epochs = &c->epochs;
+		status = gp_module_epochs_build(recording, &c->epochs);
+		if (status == GP_OK)
+			status = replay(c);
 		/* the owner of a ring wrote over what was counted: what is kept now, at last */
 		bool is_again = recording->overtakes != overtakes && i + 1 < TRIES_MAX;
 		if (status == GP_OK && !is_again)

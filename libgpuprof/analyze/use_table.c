@@ -8,22 +8,27 @@ void gp_use_table_release(struct gp_use_table *t)
 {
 	free(t->use);
 	free(t->place);
-	*t = (struct gp_use_table){ 0 };
+	*t = (struct gp_use_table){ .epochs = t->epochs };
 }
 
-static bool is_like(const struct gp_use *a, const struct gp_use *b)
+static size_t epoch_of(const struct gp_use_table *t, const struct gp_use *use)
+{
+	return use->stack != 0 ? gp_module_epoch(t->epochs, use->at_ns) : 0;
+}
+
+static bool is_like(const struct gp_use_table *t, const struct gp_use *a, const struct gp_use *b)
 {
 	return a->stack == b->stack && a->space == b->space && a->is_segment == b->is_segment &&
-	       a->without == b->without;
+	       a->without == b->without && epoch_of(t, a) == epoch_of(t, b);
 }
 
 static uint32_t *find(const struct gp_use_table *t, const struct gp_use *like)
 {
 	uint64_t key = (uint64_t)like->stack << 16 | (uint64_t)like->space << 1 | like->is_segment;
-	key ^= (uint64_t)(uintptr_t)like->without << 8;
+	key ^= (uint64_t)(uintptr_t)like->without << 8 ^ (uint64_t)epoch_of(t, like) << 48;
 	for (uint64_t at = key * 0x9e3779b97f4a7c15u >> 20;; at++) {
 		uint32_t *place = &t->place[at & (t->places - 1)];
-		if (*place == 0 || is_like(&t->use[*place - 1], like))
+		if (*place == 0 || is_like(t, &t->use[*place - 1], like))
 			return place;
 	}
 }

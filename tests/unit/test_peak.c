@@ -268,14 +268,58 @@ static void trees_add_up_in_each_node(void **state)
 	gp_recording_close(r);
 }
 
-/* ---- what is not kept ---- */
-
 static struct gp_record block(uint64_t address, uint64_t bytes, uint64_t allocated, uint32_t stack)
 {
 	return (struct gp_record){ .kind = GP_BLOCK_ALLOC,
 				   .stack = stack,
 				   .block_alloc = { address, bytes, allocated, 0 } };
 }
+
+/* One stack, but what lay at its address went, and something else came: two places. */
+static void a_stack_means_what_was_mapped_then(void **state)
+{
+	(void)state;
+	static const char before[] = "- /srv/job/before.so", after[] = "- /srv/job/after.so";
+	struct writer w;
+	struct gp_peak peak;
+	struct gp_groups groups;
+	struct gp_recording *r;
+	const struct gp_grouping how = { .by = GP_BY_STACK };
+	writer_open(&w, "modules.gpr", 0, 0);
+	uint64_t change = w.time + 4 * 64;
+	const struct gp_record module = { .kind = GP_MODULE,
+					  .module = { .base = 0x100000, .bytes = 0x100000 } };
+	struct gp_record first = module, second = module;
+	first.aux = 2;
+	first.module.until = change;
+	second.aux = 3;
+	second.module.since = change;
+	put_text(&w, first, before, sizeof before - 1);
+	put_text(&w, second, after, sizeof after - 1);
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_NATIVE_FRAME, .aux = 7, .native_frame.pc = 0x100501 });
+	put(&w, 0, (struct gp_record){ .kind = GP_CALL_STACK, .aux = 1, .call_stack.native = 7 });
+	put(&w, 0, block(0x1000, 512, 512, 1));
+	w.time = change + 64;
+	put(&w, 0, block(0x2000, 1024, 1536, 1));
+	put(&w, 0, block(0x3000, 1024, 2560, 1));
+	writer_close(&w, true);
+	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	assert_int_equal(gp_peak_build(r, GP_AT_PEAK, 0, &peak), GP_OK);
+	const struct gp_holders *h = &peak.holder[0];
+	assert_int_equal(h->uses, 2);
+	assert_int_equal(gp_groups_build(r, h->use, h->uses, &how, &groups), GP_OK);
+	assert_int_equal(groups.groups, 2);
+	assert_int_equal(groups.group[0].use.count, 2);
+	assert_non_null(strstr(groups.group[0].key, "after.so"));
+	assert_int_equal(groups.group[1].use.count, 1);
+	assert_non_null(strstr(groups.group[1].key, "before.so"));
+	gp_groups_free(&groups);
+	gp_peak_free(&peak);
+	gp_recording_close(r);
+}
+
+/* ---- what is not kept ---- */
 
 /* The peak lies in a segment that was written over: that is said, the rest adds up. */
 static void a_peak_that_is_overwritten_is_told(void **state)
@@ -432,6 +476,7 @@ int main(void)
 		cmocka_unit_test(out_of_memory_is_when_the_framework_says_so),
 		cmocka_unit_test(groups_add_up_and_the_one_without_a_stack_is_told),
 		cmocka_unit_test(trees_add_up_in_each_node),
+		cmocka_unit_test(a_stack_means_what_was_mapped_then),
 		cmocka_unit_test(a_peak_that_is_overwritten_is_told),
 		cmocka_unit_test(peaks_over_segments_add_up),
 		cmocka_unit_test(what_was_there_before_is_a_group_that_says_so),
