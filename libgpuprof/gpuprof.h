@@ -61,8 +61,13 @@ struct gp_info {
 	uint64_t duration_ns;  /* from the start to the last event or block */
 	uint64_t kept_from_ns; /* where the retained events begin: 0 when nothing was overwritten */
 	bool is_sealed;	       /* by its owner, or adopted whole */
-	bool is_complete;      /* sealed, and without a hole */
-	/* blocks could not be written and no checkpoint came since: figures are too low */
+	/* not sealed, and its owner lives: all figures are of the moment duration_ns */
+	bool is_running;
+	bool is_complete; /* sealed, and without a hole */
+	/*
+	 * blocks could not be written and no checkpoint came since, or it is a copy of a recording
+	 * without its end: figures are too low
+	 */
 	bool has_hole;
 	uint64_t failed_blocks; /* that could not be written, since the start */
 	bool is_damaged;
@@ -80,10 +85,13 @@ struct gp_info {
 	bool has_gap; /* it was stopped, or began late: also when the moment is not kept */
 	bool is_late; /* nothing was recorded before the first gap */
 	bool has_framework_late; /* the framework had blocks before the recording began */
-	/* spans in which events are missing: damage, losses, until a checkpoint knows better */
+	/*
+	 * spans in which events are missing: damage, losses, holes before a missing end, until a
+	 * checkpoint knows better
+	 */
 	size_t uncertains;
 	const struct gp_span *uncertain;
-	bool has_uncertain_peaks; /* the last of them reaches the end */
+	bool has_uncertain_peaks; /* the last of them reaches the end, or the end is missing */
 	uint64_t stacks;	  /* different ones, as far as they are kept */
 	uint64_t stacks_cut;	  /* events whose stack found no room */
 	uint64_t missed_routes;	  /* look-ups that were answered past the recorder */
@@ -395,6 +403,16 @@ int64_t gp_use_median_ns(const struct gp_use *use);
  */
 enum gp_status gp_verify(const char *path, const char *repaired, FILE *report);
 
+/* A clean copy on its way to `fd`, which the caller opened, empty, and closes. */
+struct gp_copy {
+	int fd;
+	enum gp_status status; /* of writing it; where nothing could be read, of reading */
+	uint64_t blocks, dropped, dropped_records; /* kept; not whole, and what they held */
+};
+
+/* As gp_verify, which is about `path` alone: how the copy went is said by copy->status. */
+enum gp_status gp_verify_copy(const char *path, struct gp_copy *copy, FILE *report);
+
 /* What a ring file of this user says. */
 struct gp_process {
 	unsigned pid;
@@ -417,11 +435,21 @@ enum gp_status gp_process_set_level(unsigned pid, unsigned level);
 /*
  * Adopts the rings of dead owners of this user into their recordings and removes them: those in the
  * ring places and in the working directory, or in the directory of `recording` (rings lie there
- * when /dev/shm is too small). *adopted, the number of ring files done with, and `report` may be
- * NULL.
+ * when /dev/shm is too small). *adopted, the number of ring files done with, and `report`, a line
+ * each, may be NULL. Rings whose recording is not at its path stay, for 7 days.
  */
 enum gp_status gp_adopt(unsigned *adopted, FILE *report);
+/* Without those of `recording` first: whoever reads it calls gp_adopt_into before. */
+enum gp_status gp_adopt_all_beside(const char *recording, unsigned *adopted, FILE *report);
+/* gp_adopt_into, then gp_adopt_all_beside. */
 enum gp_status gp_adopt_beside(const char *recording, unsigned *adopted, FILE *report);
+/*
+ * Only the rings that `recording` names, also when it was moved. Waits for another process that
+ * adopts them, at most *wait_ns, which is lessened by that; NULL: not at all.
+ */
+enum gp_status gp_adopt_into(const char *recording, uint64_t *wait_ns, unsigned *adopted,
+			     FILE *report);
+#define GP_ADOPT_WAIT_NS 10000000000u /* as long as anybody should be kept waiting */
 
 /* Options: one table for GPUPROF_* variables, `gpuprof run` flags and docs/ENVIRONMENT.md. */
 struct gp_option {

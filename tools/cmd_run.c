@@ -7,7 +7,6 @@
 #include "flags.h"
 #include "harvest.h"
 #include "launch.h"
-#include "leftovers.h"
 #include "message.h"
 #include "report.h"
 
@@ -150,6 +149,10 @@ static bool has_right_words(const struct choice *c)
 static bool has_right_pattern(const struct choice *c)
 {
 	const char *pattern = value_of(c, "GPUPROF_OUTPUT"), *flaw = gp_output_flaw(pattern);
+	if (!*pattern || strcmp(pattern, "-") == 0) {
+		gp_complain("bad value of '--output': '%s' is no name of a file", pattern);
+		return false;
+	}
 	if (flaw) {
 		gp_complain("bad value of '--output': '%.2s' of '%s' stands for nothing", flaw,
 			    pattern);
@@ -180,7 +183,8 @@ static int run(int argc, char **argv)
 	pattern_anchor(&c, anchored, sizeof anchored);
 	size_t count = settings_fill(settings, &c, anchored, list.path);
 	struct gp_ending ending = gp_launch(argv, library, settings, count);
-	gp_leftovers_adopt(anchored);
+	if (ending.is_started && is_switched_off() && !c.is_quiet)
+		gp_complain("nothing is recorded: GPUPROF is '%s'", getenv("GPUPROF"));
 	if (ending.is_started && !is_switched_off())
 		gp_harvest(&(struct gp_harvest){ .list = &list,
 						 .command = argv[0],

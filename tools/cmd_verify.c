@@ -3,14 +3,15 @@
  * damaged one.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "flags.h"
 #include "json.h"
 #include "message.h"
 #include "report.h"
+#include "sink.h"
 
 static int run(int argc, char **argv);
 const struct gp_command gp_command_verify = {
@@ -21,7 +22,8 @@ const struct gp_command gp_command_verify = {
 };
 
 struct verify {
-	const char *repaired; /* NULL: no copy is wanted */
+	const char *repaired; /* NULL: no copy is wanted, or there is none */
+	struct gp_sink sink;  /* of the copy */
 	bool is_json, is_many;
 	struct gp_json json;
 };
@@ -60,13 +62,54 @@ static void write_program(struct verify *v, const char *path, enum gp_status sta
 	gp_json_end(&v->json);
 }
 
+/* Nothing was read that could be copied. */
+static void drop_copy(struct verify *v)
+{
+	if (v->repaired)
+		gp_sink_close(&v->sink, GP_EXIT_INTERNAL);
+	v->repaired = NULL;
+}
+
+/* Gives the copy its name, when it is whole, and says so. Returns the exit status of that. */
+static int finish_copy(struct verify *v, const struct gp_copy *copy, FILE *report)
+{
+	bool is_written = copy->status == GP_OK;
+	if (!is_written)
+		gp_complain("cannot write '%s': %s", v->repaired, gp_status_text(copy->status));
+	v->sink.has_report = is_written;
+	int exit_status = gp_sink_close(&v->sink, is_written ? GP_EXIT_OK : GP_EXIT_INTERNAL);
+	if (exit_status == GP_EXIT_OK)
+		fprintf(report,
+			"wrote '%s': %" PRIu64 " block%s kept, %" PRIu64 " dropped with %" PRIu64
+			" record%s\n",
+			v->repaired, copy->blocks, copy->blocks == 1 ? "" : "s", copy->dropped,
+			copy->dropped_records, copy->dropped_records == 1 ? "" : "s");
+	else
+		v->repaired = NULL;
+	return exit_status;
+}
+
+/* Findings of the check go to `report`. Returns the exit status of writing the copy. */
+static int check(struct verify *v, const char *path, FILE *report, enum gp_status *status)
+{
+	if (!v->repaired) {
+		*status = gp_verify(path, NULL, report);
+		return GP_EXIT_OK;
+	}
+	struct gp_copy copy = { .fd = fileno(v->sink.out) };
+	*status = gp_verify_copy(path, &copy, report);
+	return finish_copy(v, &copy, report);
+}
+
 static int verify_one(struct verify *v, const char *path)
 {
 	char *findings = NULL;
 	size_t bytes = 0;
 	struct gp_damage why;
+	bool is_repair = v->repaired != NULL;
 	enum gp_status status = gp_report_check(path, &why);
 	if (status != GP_OK) {
+		drop_copy(v);
 		if (v->is_json)
 			write_program(v, path, status, why.what);
 		return gp_exit_of(status);
@@ -74,9 +117,10 @@ static int verify_one(struct verify *v, const char *path)
 	FILE *report = open_memstream(&findings, &bytes);
 	if (!report) {
 		gp_complain("cannot verify '%s': %s", path, gp_cause(errno));
+		drop_copy(v);
 		return GP_EXIT_INTERNAL;
 	}
-	status = gp_verify(path, v->repaired, report);
+	int copied = check(v, path, report, &status);
 	if (fclose(report) != 0) {
 		gp_complain("cannot verify '%s': %s", path, gp_cause(errno));
 		free(findings);
@@ -88,21 +132,10 @@ static int verify_one(struct verify *v, const char *path)
 		visit_findings(v, path, findings, NULL);
 	if (status != GP_OK)
 		gp_complain("cannot vouch for '%s': %s", path, gp_status_text(status));
-	if (status == GP_E_DAMAGED && !v->repaired)
+	if (status == GP_E_DAMAGED && !is_repair)
 		gp_hint("'gpuprof verify --repair OUT %s' writes a copy of what is whole", path);
 	free(findings);
-	return gp_exit_of(status);
-}
-
-/* Said here, where nothing is read yet: a taken name is a mistake of the caller, no damage. */
-static bool is_name_free(const char *path)
-{
-	struct stat st;
-	if (lstat(path, &st) != 0)
-		return true;
-	gp_complain("cannot create '%s': file exists", path);
-	gp_hint("gpuprof replaces no recording: choose another name");
-	return false;
+	return copied > gp_exit_of(status) ? copied : gp_exit_of(status);
 }
 
 static int run(int argc, char **argv)
@@ -123,9 +156,10 @@ static int run(int argc, char **argv)
 	if (v.repaired && words > 1)
 		return gp_usage(&gp_command_verify, "'--repair' takes one recording, not %d",
 				words);
-	if (v.repaired && !is_name_free(v.repaired))
-		return GP_EXIT_USAGE;
-	int worst = GP_EXIT_OK;
+	/* where nothing is read yet: a taken name is a mistake of the caller, no damage */
+	int worst = v.repaired ? gp_sink_open_recording(&v.sink, v.repaired) : GP_EXIT_OK;
+	if (worst != GP_EXIT_OK)
+		return worst;
 	v.is_many = words > 1;
 	gp_json_init(&v.json, stdout, v.is_many ? 3 : 2);
 	if (v.is_json && v.is_many)

@@ -9,6 +9,7 @@
 #include "amount.h"
 #include "gpuprof.h"
 #include "keep.h"
+#include "leftovers.h"
 #include "message.h"
 #include "report.h"
 
@@ -24,7 +25,10 @@ struct sum {
 	unsigned peak_device;
 	char peak_path[1024];
 	bool has_peak;
+	bool has_partial_figures; /* of any recording */
+	bool has_gap;
 	bool has_many_devices;
+	bool is_quiet;
 };
 
 /* As the user would type it: relative when it lies in or below the current directory. */
@@ -77,6 +81,7 @@ static void add_recording(struct sum *s, const char *path)
 {
 	struct gp_recording *recording;
 	const struct gp_info *info;
+	gp_leftovers_adopt_own(path, s->is_quiet);
 	if (gp_recording_open(path, &recording, NULL) != GP_OK) {
 		s->unreadable++;
 		return;
@@ -96,6 +101,8 @@ static void add_recording(struct sum *s, const char *path)
 	s->lost_other += info->lost_launch + info->lost_other + info->nested;
 	s->mismatches += info->mismatches;
 	s->anomalies += info->anomalies;
+	s->has_partial_figures = s->has_partial_figures || !gp_has_whole_figures(info);
+	s->has_gap = s->has_gap || info->has_gap;
 	uint64_t reported = info->counts[GP_OOM]; /* also of what is not kept */
 	uint64_t ooms = add_peaks(s, recording, shown(path));
 	s->ooms += reported ? reported : ooms;
@@ -156,9 +163,10 @@ static void print_peaks(const struct sum *s)
 		snprintf(where, sizeof where, " in '%s'", s->peak_path);
 	if (!s->has_peak)
 		return;
-	gp_complain("%s GPU %u%s: driver %s, reserved %s, allocated %s",
+	gp_complain("%s GPU %u%s: %sdriver %s, reserved %s, allocated %s",
 		    s->recordings > 1 || s->has_many_devices ? "highest peaks," : "peaks,",
-		    s->peak_device, where, gp_bytes_text(s->peak[GP_CURVE_DRIVER]).s,
+		    s->peak_device, where, s->has_partial_figures ? "at least " : "",
+		    gp_bytes_text(s->peak[GP_CURVE_DRIVER]).s,
 		    gp_bytes_text(s->peak[GP_CURVE_RESERVED]).s,
 		    gp_bytes_text(s->peak[GP_CURVE_ALLOCATED]).s);
 }
@@ -173,6 +181,9 @@ static void print_faults(const struct sum *s)
 	if (s->lost_other)
 		n += (size_t)snprintf(line + n, sizeof line - n, ", %s lost",
 				      gp_plural(s->lost_other, "other event").s);
+	if (s->has_gap)
+		n += (size_t)snprintf(line + n, sizeof line - n,
+				      ", not recorded all the time: figures are too low");
 	if (s->mismatches + s->anomalies)
 		n += (size_t)snprintf(line + n, sizeof line - n, ", %s of the self-check",
 				      gp_plural(s->mismatches + s->anomalies, "fault").s);
@@ -214,7 +225,7 @@ static void print_next(const char *path)
 
 void gp_harvest(const struct gp_harvest *h)
 {
-	struct sum s = { 0 };
+	struct sum s = { .is_quiet = h->is_quiet };
 	char removed[3072];
 	read_list(&s, h->list->path);
 	size_t removals = 0;

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "library_file.h"
 #include "message.h"
 
 static const int forwarded[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
@@ -61,6 +62,12 @@ bool gp_library_find(const char *chosen, char *out, size_t capacity)
 	if (is_named ? !library_named(named, out, capacity) : !library_near(out, capacity)) {
 		if (!is_named)
 			gp_complain("cannot find 'libgpuprof.so' beside the program or in ../lib");
+		gp_hint("GPUPROF_LIB=PATH names the library");
+		return false;
+	}
+	const char *flaw = gp_library_flaw(out);
+	if (flaw) {
+		gp_complain("cannot preload '%s': %s", out, flaw);
 		gp_hint("GPUPROF_LIB=PATH names the library");
 		return false;
 	}
@@ -178,6 +185,10 @@ struct gp_ending gp_launch(char **argv, const char *library, const struct gp_set
 	ssize_t n = read(pipe_ends[0], &error, sizeof error);
 	close(pipe_ends[0]);
 	int state = wait_for(child, &set);
+	/* what came until now was the job's; what comes from now on ends us */
+	while (sigtimedwait(&set, NULL, &(struct timespec){ 0 }) > 0)
+		;
+	sigprocmask(SIG_SETMASK, &s.mask, NULL);
 	return n == sizeof error ? not_started(argv[0], error) : ending_of(state);
 }
 

@@ -28,33 +28,44 @@ static bool say_once(const char *line, size_t bytes)
 	return true;
 }
 
-static void say_failures(const char *report)
+static bool begins(const char *line, const char *with)
 {
-	static const char failed[] = "gpuprof: cannot adopt ";
-	bool is_any = false;
-	while (*report) {
-		size_t line = strcspn(report, "\n");
-		line += report[line] == '\n';
-		if (strncmp(report, failed, sizeof failed - 1) == 0)
-			is_any |= say_once(report, line);
-		report += line;
-	}
-	if (is_any)
-		gp_hint("what is left stays in the ring file until it can be adopted");
+	return strncmp(line, with, strlen(with)) == 0;
 }
 
-static void adopt_reported(const char *recording)
+/* Takes a line of the report at once: somebody waits. What was adopted is not worth a line. */
+static ssize_t take_line(void *context, const char *line, size_t bytes)
 {
-	char *text = NULL;
-	size_t bytes = 0;
-	FILE *report = open_memstream(&text, &bytes);
-	if (recording)
-		gp_adopt_beside(recording, NULL, report);
-	else
-		gp_adopt(NULL, report);
-	if (report && fclose(report) == 0)
-		say_failures(text);
-	free(text);
+	(void)context;
+	for (size_t at = 0, n; at < bytes; at += n) {
+		const char *end = memchr(line + at, '\n', bytes - at);
+		n = end ? (size_t)(end - line) + 1 - at : bytes - at;
+		if (!end || begins(line + at, "gpuprof: adopted ") ||
+		    begins(line + at, "gpuprof: kept "))
+			continue;
+		if (say_once(line + at, n) && begins(line + at, "gpuprof: cannot adopt "))
+			gp_hint("what is left stays in the ring file until it can be adopted; "
+				"remove that to give it up");
+	}
+	return (ssize_t)bytes;
+}
+
+static FILE *open_report(void)
+{
+	static char line[8192];
+	FILE *report = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = take_line });
+	if (report)
+		setvbuf(report, line, _IOLBF, sizeof line);
+	return report;
+}
+
+void gp_leftovers_adopt_own(const char *recording, bool is_quiet)
+{
+	static uint64_t wait_ns = GP_ADOPT_WAIT_NS;
+	FILE *report = is_quiet ? NULL : open_report();
+	gp_adopt_into(recording, &wait_ns, NULL, report);
+	if (report)
+		fclose(report);
 }
 
 /* Not where the look before was: recordings are named directory by directory. */
@@ -80,9 +91,13 @@ static bool is_elsewhere(const char *recording)
 void gp_leftovers_adopt(const char *recording)
 {
 	static bool is_done;
+	gp_leftovers_adopt_own(recording, false);
+	FILE *report = open_report();
 	if (!is_done)
-		adopt_reported(NULL);
+		gp_adopt(NULL, report);
 	is_done = true;
-	if (recording && is_elsewhere(recording))
-		adopt_reported(recording);
+	if (is_elsewhere(recording))
+		gp_adopt_all_beside(recording, NULL, report);
+	if (report)
+		fclose(report);
 }

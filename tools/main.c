@@ -64,6 +64,12 @@ static int print_environment(void)
 	return GP_EXIT_OK;
 }
 
+static void print_help_of_help(void)
+{
+	puts("usage: gpuprof help [COMMAND]\n\nlist the commands, or tell the options of one\n\n"
+	     "      --environment         the page of the variables that the library reads");
+}
+
 static int help(int argc, char **argv)
 {
 	if (argc < 2) {
@@ -72,6 +78,10 @@ static int help(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "--environment") == 0)
 		return print_environment();
+	if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0) {
+		print_help_of_help();
+		return GP_EXIT_OK;
+	}
 	const struct gp_command *command = find(argv[1]);
 	if (!command)
 		return unknown(argv[1]);
@@ -89,7 +99,7 @@ static int dispatch(int argc, char **argv)
 		return GP_EXIT_USAGE;
 	}
 	const char *word = argv[1];
-	if (strcmp(word, "--version") == 0) {
+	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
 		puts("gpuprof " GP_VERSION);
 		return GP_EXIT_OK;
 	}

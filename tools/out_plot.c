@@ -47,7 +47,9 @@ static void draw_chart(const struct gp_canvas *canvas, const struct gp_chart *ch
 		has_oom = has_oom || chart->device[k].ooms;
 	}
 	gp_next_print(canvas->out,
-		      has_oom ? "dump --kind oom,alloc_failed" : "timeline --svg -o timeline.svg",
+		      !chart->devices ? "info" :
+		      has_oom	      ? "dump --kind oom,alloc_failed" :
+					"timeline --svg -o timeline.svg",
 		      chart->path);
 	if (canvas->is_many)
 		fputc('\n', canvas->out);

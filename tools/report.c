@@ -126,10 +126,13 @@ static void add_flaws(struct gp_headline *line, const struct gp_info *info)
 		    gp_ns_text(info->uncertain[i].to_ns).s);
 	if (info->uncertains > 2)
 		add(line, "and %s; ", gp_plural(info->uncertains - 2, "more such span").s);
-	if (info->has_hole)
+	if (info->has_hole && info->failed_blocks)
 		add(line, "NOT COMPLETE: %s could not be written; ",
 		    gp_plural(info->failed_blocks, "block").s);
-	if (!info->is_sealed)
+	if (info->is_running)
+		add(line, "NOT COMPLETE: the job is running, shown up to %s; ",
+		    gp_ns_text((int64_t)info->duration_ns).s);
+	else if (!info->is_sealed || (info->has_hole && !info->failed_blocks))
 		add(line, "NOT COMPLETE: its end is missing; ");
 }
 
@@ -175,6 +178,18 @@ bool gp_has_losses(const struct gp_info *info)
 	       info->nested;
 }
 
+/* How much of what happened is in the recording. */
+static const char *kept_text(const struct gp_info *info)
+{
+	bool is_lossy = gp_has_losses(info) || info->uncertains || info->has_hole;
+	if (info->is_running)
+		return is_lossy ? "everything else until then is kept" :
+				  "everything until then is kept";
+	if (!info->is_sealed || (info->has_hole && !info->failed_blocks))
+		return "what there is of it is shown";
+	return is_lossy ? "everything else is kept" : "everything is kept";
+}
+
 struct gp_headline gp_headline_of(const struct gp_info *info)
 {
 	struct gp_headline line = { "" };
@@ -194,8 +209,7 @@ struct gp_headline gp_headline_of(const struct gp_info *info)
 		add(&line, "peaks and counts since the start, single events from %s",
 		    gp_ns_text((int64_t)info->kept_from_ns).s);
 	else
-		add(&line, gp_has_losses(info) || info->has_hole ? "everything else is kept" :
-								   "everything is kept");
+		add(&line, "%s", kept_text(info));
 	add_gaps(&line, info);
 	return line;
 }
@@ -220,8 +234,10 @@ void gp_next_print(FILE *out, const char *command, const char *path)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_./,:=@%+-";
-	bool is_plain = path[strspn(path, plain)] == '\0' && *path != '-';
-	fprintf(out, "next: gpuprof %s %s", command, is_plain ? "" : "'");
+	bool is_plain = path[strspn(path, plain)] == '\0';
+	/* a name that looks like an option */
+	fprintf(out, "next: gpuprof %s %s%s", command, is_plain ? "" : "'",
+		*path == '-' ? "./" : "");
 	for (const char *at = path; *at;) {
 		size_t n = strcspn(at, "'");
 		gp_mask(out, at, n);

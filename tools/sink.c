@@ -1,7 +1,7 @@
 /*
- * A file that replaces another is written beside it and renamed: a reader sees the old one or the
- * new one, and a report on the file itself cannot empty it. A signal that ends the program takes
- * the unfinished file along.
+ * A file is written beside its name and gets it when it is whole: a reader sees the old one, none,
+ * or the new one, and a report on the file itself cannot empty it. A signal that ends the program
+ * takes the unfinished file along.
  */
 #include "sink.h"
 
@@ -18,7 +18,7 @@
 
 /* ---- signals ---- */
 
-static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
+static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU, SIGXFSZ };
 enum { ENDS = sizeof ends / sizeof *ends };
 
 /* Of one report at a time; "": none. Changed only while the signals are blocked. */
@@ -56,11 +56,13 @@ static void block_signals(sigset_t *old)
 
 /* ---- files ---- */
 
-static int failed(const char *path, int error)
+static int failed(const struct gp_sink *sink, int error)
 {
-	gp_complain("cannot create '%s': %s", path,
+	gp_complain("cannot create '%s': %s", sink->path,
 		    error == ENOENT ? "no such directory" : gp_cause(error));
-	if (error == EEXIST)
+	if (error == EEXIST && sink->is_recording)
+		gp_hint("gpuprof replaces no recording: choose another name");
+	else if (error == EEXIST)
 		gp_hint("--force replaces it");
 	return error == EEXIST ? GP_EXIT_USAGE : GP_EXIT_INTERNAL;
 }
@@ -75,11 +77,21 @@ static bool is_input(const struct stat *file, char *const *inputs, int count)
 	return false;
 }
 
-/* Through links: the file is replaced, not the link to it. -1: errno. */
-static int open_beside(struct gp_sink *sink)
+/* Through links: the file is replaced, not the link to it. False: errno. */
+static bool find_target(struct gp_sink *sink, bool is_there)
+{
+	if (is_there)
+		return realpath(sink->path, sink->target) != NULL;
+	int n = snprintf(sink->target, sizeof sink->target, "%s", sink->path);
+	errno = ENAMETOOLONG;
+	return n < (int)sizeof sink->target;
+}
+
+/* -1: errno. */
+static int open_beside(struct gp_sink *sink, bool is_there)
 {
 	static const char suffix[] = ".XXXXXX";
-	if (!realpath(sink->path, sink->target))
+	if (!find_target(sink, is_there))
 		return -1;
 	size_t n = strlen(sink->target);
 	if (n + sizeof suffix > sizeof sink->written) {
@@ -94,28 +106,46 @@ static int open_beside(struct gp_sink *sink)
 	return fd;
 }
 
-static int open_new(struct gp_sink *sink)
+/* A link that leads nowhere is taken too. -1: errno. */
+static int open_any(struct gp_sink *sink, const struct stat *there)
 {
-	int fd = open(sink->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd >= 0)
-		snprintf(sink->written, sizeof sink->written, "%s", sink->path);
-	return fd;
+	struct stat st;
+	if (!sink->may_replace && lstat(sink->path, &st) == 0) {
+		errno = EEXIST;
+		return -1;
+	}
+	if (there && !S_ISREG(there->st_mode))
+		return open(sink->path, O_WRONLY | O_CLOEXEC);
+	return open_beside(sink, there != NULL);
 }
 
 /* -1: errno. What is made is noted before a signal can come. */
-static int open_file(struct gp_sink *sink, const struct stat *there, bool may_replace)
+static int open_file(struct gp_sink *sink, const struct stat *there)
 {
 	sigset_t old;
 	watch_signals();
 	block_signals(&old);
-	int fd = !there || !may_replace	 ? open_new(sink) :
-		 S_ISREG(there->st_mode) ? open_beside(sink) :
-					   open(sink->path, O_WRONLY | O_CLOEXEC);
+	int fd = open_any(sink, there);
 	int error = errno;
 	memcpy(unfinished, sink->written, sizeof unfinished);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	errno = error;
 	return fd;
+}
+
+/* What has come to that name since is not overwritten unless it may be. False: errno. */
+static bool give_name(const struct gp_sink *sink)
+{
+	const char *from = sink->written, *to = sink->target;
+	if (sink->may_replace)
+		return rename(from, to) == 0;
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+		return true;
+	/* file systems without it, NFS among them, have links */
+	if ((errno != EINVAL && errno != ENOSYS) || link(from, to) != 0)
+		return false;
+	unlink(from);
+	return true;
 }
 
 /* Gives the file its name, or takes it away. errno of what failed; 0: nothing. */
@@ -124,7 +154,7 @@ static int settle(const struct gp_sink *sink, bool is_kept)
 	sigset_t old;
 	int error = 0;
 	block_signals(&old);
-	if (is_kept && sink->target[0] && rename(sink->written, sink->target) != 0) {
+	if (is_kept && sink->written[0] && !give_name(sink)) {
 		error = errno;
 		is_kept = false;
 	}
@@ -135,31 +165,47 @@ static int settle(const struct gp_sink *sink, bool is_kept)
 	return error;
 }
 
-int gp_sink_open(struct gp_sink *sink, const char *path, bool may_replace, char *const *inputs,
-		 int count)
+static int open_sink(struct gp_sink *sink, char *const *inputs, int count)
 {
 	struct stat st;
-	sink->out = stdout;
-	sink->path = path;
-	sink->has_report = false;
-	sink->written[0] = sink->target[0] = '\0';
-	if (!path)
-		return GP_EXIT_OK;
+	const char *path = sink->path;
+	if (!*path || strcmp(path, "-") == 0) {
+		gp_complain("bad value of '--%s': '%s' is no name of a file",
+			    sink->is_recording ? "repair" : "output", path);
+		return GP_EXIT_USAGE;
+	}
 	bool is_there = stat(path, &st) == 0;
 	if (is_there && is_input(&st, inputs, count)) {
 		gp_complain("cannot write '%s': the report is made from it", path);
 		return GP_EXIT_USAGE;
 	}
-	int fd = open_file(sink, is_there ? &st : NULL, may_replace);
+	int fd = open_file(sink, is_there ? &st : NULL);
 	if (fd < 0)
-		return failed(path, errno);
+		return failed(sink, errno);
 	sink->out = fdopen(fd, "w");
 	if (sink->out)
 		return GP_EXIT_OK;
 	int error = errno;
 	close(fd);
 	settle(sink, false);
-	return failed(path, error);
+	return failed(sink, error);
+}
+
+int gp_sink_open(struct gp_sink *sink, const char *path, bool may_replace, char *const *inputs,
+		 int count)
+{
+	sink->out = stdout;
+	sink->path = path;
+	sink->has_report = sink->is_recording = false;
+	sink->may_replace = may_replace;
+	sink->written[0] = sink->target[0] = '\0';
+	return path ? open_sink(sink, inputs, count) : GP_EXIT_OK;
+}
+
+int gp_sink_open_recording(struct gp_sink *sink, const char *path)
+{
+	*sink = (struct gp_sink){ .path = path, .is_recording = true };
+	return open_sink(sink, NULL, 0);
 }
 
 /* errno of what went wrong on the way to the disk; 0: nothing. */
@@ -168,6 +214,10 @@ static int finish(struct gp_sink *sink)
 	int error = 0;
 	if (fflush(sink->out) != 0 || ferror(sink->out))
 		error = errno ? errno : EIO;
+	/* a name must not outlive a power cut that its bytes do not */
+	if (!error && sink->has_report && sink->written[0] && fsync(fileno(sink->out)) != 0 &&
+	    errno != EINVAL)
+		error = errno;
 	if (sink->path && fclose(sink->out) != 0 && !error)
 		error = errno;
 	return error;
@@ -178,6 +228,8 @@ int gp_sink_close(struct gp_sink *sink, int exit_status)
 	int error = finish(sink);
 	bool is_kept = !error && sink->has_report && exit_status != GP_EXIT_INTERNAL;
 	int unsettled = settle(sink, is_kept);
+	if (unsettled == EEXIST)
+		return failed(sink, unsettled);
 	error = error ? error : unsettled;
 	if (!error)
 		return exit_status;

@@ -1,7 +1,8 @@
 /*
- * Where a report goes: stdout, or a file that appears under its name only when the report is whole.
- * Files are new and of mode 0600, also where they replace another. A program ended by a signal (not
- * SIGKILL) leaves none behind; one sink at a time.
+ * Where a report or a copy goes: stdout, or a file that appears under its name only when it is
+ * whole and on the disk; until then it is NAME.XXXXXX. Files are new and of mode 0600, also where
+ * they replace another. A program ended by a signal (not SIGKILL) leaves none behind; one sink at a
+ * time.
  */
 #ifndef GP_SINK_H
 #define GP_SINK_H
@@ -14,7 +15,8 @@ struct gp_sink {
 	FILE *out;
 	const char *path; /* as the user named it; NULL: stdout */
 	bool has_report;  /* the caller sets it: something was read and reported */
-	/* the file that is written, and what it is renamed to; "": none, it has its name already */
+	bool may_replace, is_recording;
+	/* the file that is written, and what it is renamed to; "": none, a device or stdout */
 	char written[PATH_MAX], target[PATH_MAX];
 };
 
@@ -26,9 +28,13 @@ struct gp_sink {
 int gp_sink_open(struct gp_sink *sink, const char *path, bool may_replace, char *const *inputs,
 		 int count);
 
+/* For a copy of a recording, written through the descriptor of `out`: nothing is replaced. */
+int gp_sink_open_recording(struct gp_sink *sink, const char *path);
+
 /*
  * `exit_status`: of the report so far. Without a report, or when it failed, no file is left, and
- * what was to be replaced stays as it was. Returns the exit status of the command.
+ * what was to be replaced stays as it was; a file that has come to the name since is not
+ * overwritten, unless it may be. Returns the exit status of the command.
  */
 int gp_sink_close(struct gp_sink *sink, int exit_status);
 

@@ -1,23 +1,21 @@
 /*
  * What a dead process left in its rings goes into its recording: encoded as its drain thread would
- * have done, flagged ADOPTED, sealed; then the ring file is removed. Where to go on is read from
- * the recording, not believed from the control page. Each block is noted in the ring (sequence,
- * tail) after it is written, so that a crash in the middle costs nothing: the next adopter goes on.
- * The lock on byte 0, which the owner held, keeps a second one away.
+ * have done, flagged ADOPTED, sealed. Which rings, and when, adoption.c knows; it holds the lock.
+ * Where to go on is read from the recording, not believed from the control page. Each block is
+ * noted in the ring (sequence, tail) after it is written, so that a crash in the middle costs
+ * nothing: the next adopter goes on.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "left_stacks.h"
 #include "recording.h"
 
 #define TIME_ROUNDING 65536u /* ticks */
-#define STILLBORN_S 60
 
 struct adopter {
 	struct gp_ring_file *rings;
@@ -33,8 +31,7 @@ struct adopter {
 	void *scratch_memory;
 	struct gp_record *record; /* one decoded block */
 	unsigned char *block;
-	uint64_t events;
-	bool is_other; /* under its name lies something else now */
+	struct gp_adopted got;
 };
 
 static enum gp_status write_at(const struct adopter *a, const unsigned char *bytes, size_t n,
@@ -164,7 +161,7 @@ static enum gp_status put_events(struct adopter *a, struct gp_ring *ring, uint64
 	if (status != GP_OK)
 		return status;
 	atomic_store(&ring->sequence, header.sequence + 1);
-	a->events += slots;
+	a->got.events += slots;
 	return GP_OK;
 }
 
@@ -357,13 +354,27 @@ static enum gp_status put_header(struct adopter *a)
 	return write_at(a, bytes, sizeof bytes, 0);
 }
 
-static enum gp_status open_recording(struct adopter *a)
+bool gp_is_recording_of(const struct gp_file_header *h, const struct gp_ring_file *rings)
 {
-	const struct gp_control *c = a->rings->control;
+	const struct gp_control *c = rings->control;
+	const char *ours = strrchr(rings->path, '/'), *named = strrchr(h->ring_path, '/');
+	/* one killed right at its start had no time to name its rings */
+	bool is_named = h->ring_path[0] == '\0' ||
+			(ours != NULL && named != NULL && strcmp(ours, named) == 0);
+	return is_named && h->pid == c->pid &&
+	       strncmp(h->boot_id, c->boot_id, sizeof c->boot_id) == 0;
+}
+
+static enum gp_status open_recording(struct adopter *a, const char *path, int flags)
+{
 	struct stat st;
-	a->file.fd = open(c->output, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (a->file.fd < 0)
+	a->got = (struct gp_adopted){ .recording = path };
+	a->file.fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
+	if (a->file.fd < 0) {
+		a->got.error = errno;
+		a->got.is_nowhere = errno == ENOENT || errno == ENOTDIR;
 		return GP_E_OPEN;
+	}
 	if (fstat(a->file.fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
 		return GP_E_NOT_RECORDING;
 	a->file.bytes = (uint64_t)st.st_size;
@@ -371,19 +382,21 @@ static enum gp_status open_recording(struct adopter *a)
 	enum gp_status status = gp_file_read(&a->file, 0, bytes, sizeof bytes);
 	if (status == GP_OK)
 		status = gp_file_header_decode(bytes, &a->file.header);
-	a->is_other = status == GP_E_NOT_RECORDING;
-	if (status != GP_OK)
-		return status;
-	const char *ours = strrchr(a->rings->path, '/'),
-		   *named = strrchr(a->file.header.ring_path, '/');
-	/* one killed right at its start had no time to name its rings */
-	bool is_named = a->file.header.ring_path[0] == '\0' ||
-			(ours != NULL && named != NULL && strcmp(ours, named) == 0);
-	a->is_other = !is_named || a->file.header.pid != c->pid ||
-		      strncmp(a->file.header.boot_id, c->boot_id, sizeof c->boot_id) != 0;
-	if (a->is_other)
-		return GP_E_NOT_RECORDING;
-	return gp_index_build(&a->file, &a->index);
+	if (status == GP_OK && !gp_is_recording_of(&a->file.header, a->rings))
+		status = GP_E_NOT_RECORDING;
+	a->got.is_nowhere = status == GP_E_NOT_RECORDING;
+	return status;
+}
+
+/* Where its owner wrote it; else where it is read, which may be elsewhere by now. */
+static enum gp_status find_recording(struct adopter *a, const char *moved_to)
+{
+	enum gp_status status = open_recording(a, a->rings->control->output, O_NOFOLLOW);
+	if (status != GP_OK && moved_to != NULL) {
+		gp_file_release(&a->file);
+		status = open_recording(a, moved_to, 0);
+	}
+	return status == GP_OK ? gp_index_build(&a->file, &a->index) : status;
 }
 
 static enum gp_status find_position(struct adopter *a)
@@ -420,11 +433,11 @@ static enum gp_status open_memory(struct adopter *a)
 	return a->scratch != NULL ? GP_OK : GP_E_MEMORY;
 }
 
-static enum gp_status adopt_into_recording(struct gp_ring_file *rings, uint64_t *events,
-					   bool *is_other)
+enum gp_status gp_adopt_ring_file(struct gp_ring_file *rings, const char *moved_to,
+				  struct gp_adopted *out)
 {
 	struct adopter a = { .rings = rings, .file.fd = -1 };
-	enum gp_status status = open_recording(&a);
+	enum gp_status status = find_recording(&a, moved_to);
 	if (status == GP_OK && !a.index.is_sealed) {
 		status = open_memory(&a);
 		if (status == GP_OK)
@@ -439,127 +452,11 @@ static enum gp_status adopt_into_recording(struct gp_ring_file *rings, uint64_t 
 	} else if (status == GP_OK) {
 		status = put_header(&a);
 	}
-	*events = a.events;
-	*is_other = a.is_other;
+	*out = a.got;
 	gp_index_release(&a.index);
 	gp_file_release(&a.file);
 	free(a.scratch_memory);
 	free(a.record);
 	free(a.block);
 	return status;
-}
-
-/* ---- one ring file after the other ---- */
-
-struct adoption {
-	unsigned adopted;
-	FILE *report;
-};
-
-/*
- * Ours now, and still in the directory? Waits while another process adopts: what we read next shall
- * be whole. The kernel frees the lock of one that dies meanwhile.
- */
-static bool take_lock(const struct gp_ring_file *rings)
-{
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
-	struct stat st;
-	while (fcntl(rings->fd, F_SETLKW, &lock) != 0)
-		if (errno != EINTR)
-			return false;
-	return fstat(rings->fd, &st) == 0 && st.st_nlink == 1;
-}
-
-/*
- * An owner killed between making the file and giving it room left an empty one; living ones take
- * microseconds.
- */
-static void remove_stillborn(const char *path)
-{
-	struct stat st;
-	if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-	    st.st_size == 0 && st.st_nlink == 1 && time(NULL) - st.st_mtime > STILLBORN_S)
-		unlink(path);
-}
-
-static void report(FILE *out, const struct gp_ring_file *rings, enum gp_status status,
-		   uint64_t events, bool is_gone)
-{
-	const struct gp_control *c = rings->control;
-	if (status == GP_OK && events > 0)
-		fprintf(out,
-			"gpuprof: adopted %llu events that process %u left in '%s' into '%s'\n",
-			(unsigned long long)events, c->pid, rings->path, c->output);
-	else if (is_gone)
-		fprintf(out, "gpuprof: removed '%s' of process %u: its recording '%s' is gone\n",
-			rings->path, c->pid, c->output);
-	else if (status != GP_OK)
-		fprintf(out, "gpuprof: cannot adopt '%s' into '%s': %s\n", rings->path, c->output,
-			gp_status_text(status));
-}
-
-static void adopt_path(void *context, const char *path)
-{
-	struct adoption *to = context;
-	struct gp_ring_file rings;
-	if (gp_ring_file_open(path, true, &rings) != GP_OK) {
-		remove_stillborn(path);
-		return;
-	}
-	struct gp_control *c = rings.control;
-	c->output[sizeof c->output - 1] = '\0';
-	enum gp_owner owner = gp_ring_file_owner(&rings);
-	if ((owner != GP_OWNER_DEAD && owner != GP_OWNER_INHERITED) || !take_lock(&rings)) {
-		gp_ring_file_close(&rings);
-		return;
-	}
-	uint64_t events = 0;
-	bool is_other = false;
-	enum gp_status status = atomic_load(&c->is_sealed) != 0 ?
-					GP_OK :
-					adopt_into_recording(&rings, &events, &is_other);
-	/*
-	 * without its recording there is nothing to adopt into; another namespace may just not show
-	 * it to us
-	 */
-	bool is_absent = status == GP_E_OPEN && errno == ENOENT;
-	bool is_gone = (is_absent || is_other) && gp_is_own_namespace(c);
-	if (status == GP_OK || is_gone) {
-		atomic_store(&c->is_sealed, 1);
-		unlink(path);
-		to->adopted += status == GP_OK;
-	}
-	if (to->report != NULL)
-		report(to->report, &rings, status, events, is_gone);
-	gp_ring_file_close(&rings);
-}
-
-static void adopt_beside(const char *directory, struct adoption *to)
-{
-	gp_ring_file_visit(directory, adopt_path, to);
-}
-
-enum gp_status gp_adopt(unsigned *adopted, FILE *report)
-{
-	struct adoption to = { .report = report };
-	adopt_beside(".", &to);
-	if (adopted != NULL)
-		*adopted = to.adopted;
-	return GP_OK;
-}
-
-enum gp_status gp_adopt_beside(const char *recording, unsigned *adopted, FILE *report)
-{
-	struct adoption to = { .report = report };
-	char directory[1024];
-	const char *slash = strrchr(recording, '/');
-	size_t n = slash == NULL ? 0 : slash == recording ? 1 : (size_t)(slash - recording);
-	if (n >= sizeof directory)
-		return GP_E_ARGUMENT;
-	memcpy(directory, n != 0 ? recording : ".", n != 0 ? n : 1);
-	directory[n != 0 ? n : 1] = '\0';
-	adopt_beside(directory, &to);
-	if (adopted != NULL)
-		*adopted = to.adopted;
-	return GP_OK;
 }

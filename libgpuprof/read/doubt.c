@@ -54,7 +54,7 @@ void gp_doubt_see(struct gp_recording *r, const struct gp_record *record)
 	if (record->kind >= GP_KINDS)
 		return;
 	if (gp_event_infos[record->kind].class == GP_CLASS_MEMORY) {
-		if (__builtin_expect(r->index.missing_to != 0, 0))
+		if (__builtin_expect(r->index.missing_to != 0 || !r->index.is_sealed, 0))
 			see_memory(r, record);
 		r->doubt.last = record->time;
 	} else if (record->kind == GP_LOST && record->lost.memory != 0) {

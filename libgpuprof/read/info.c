@@ -76,6 +76,7 @@ static void fill_from_file(struct gp_recording *r, uint64_t oldest)
 	info->has_hole = (h->flags & GP_FILE_HAS_HOLE) != 0;
 	info->failed_blocks = h->failed_blocks;
 	info->is_sealed = x->is_sealed;
+	info->is_running = r->is_running;
 	info->is_complete = x->is_sealed && !info->has_hole;
 	info->damages = x->damages < GP_DAMAGES_KEPT ? x->damages : GP_DAMAGES_KEPT;
 	info->damage = x->damage;
@@ -188,8 +189,10 @@ static void fill_doubts(struct gp_recording *r)
 	info->uncertains = r->doubt.spans;
 	memcpy(r->uncertain, r->doubt.span, sizeof r->uncertain);
 	info->uncertain = r->uncertain;
+	/* higher ones may have been in what is missing at the end */
 	info->has_uncertain_peaks =
-		info->uncertains > 0 && r->uncertain[info->uncertains - 1].to_ns >= end;
+		(!info->is_sealed && !info->is_running) ||
+		(info->uncertains > 0 && r->uncertain[info->uncertains - 1].to_ns >= end);
 	info->has_gap = info->counts[GP_GAP] > 0;
 	const struct gp_record *late =
 		gp_meanings_record(r->meanings, GP_FACT, GP_FACT_FRAMEWORK_LATE);
@@ -217,7 +220,7 @@ enum gp_status gp_recording_info(struct gp_recording *r, const struct gp_info **
 	}
 	if (status != GP_END)
 		return status;
-	if (r->index.last.ticks > t.newest)
+	if (r->index.last.ticks > t.newest && !r->is_ended_early)
 		t.newest = r->index.last.ticks;
 	r->info.kept_events = r->seen;
 	int64_t duration = gp_tick_ns(&r->tick, t.newest);

@@ -143,7 +143,7 @@ static uint64_t count_unexcused(const struct gp_missing *m, uint64_t unseen, uin
 uint64_t gp_missing_untold(const struct gp_missing *m, const struct gp_recording *r,
 			   uint64_t *first)
 {
-	if (!r->index.is_sealed || r->index.damages != 0)
+	if (r->index.damages != 0)
 		return 0;
 	/* a checkpoint may hold what no block could be written with */
 	uint64_t told = gp_recording_lost(r, 0) + gp_live_count(r->live, GP_COUNT_UNWRITTEN);

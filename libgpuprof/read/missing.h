@@ -1,6 +1,7 @@
 /*
  * Numbers of MEMORY events that no event has. They have no holes, so each one that is missing was
- * lost: told so by the recorder, or in flight when the process ended, or it is gone from the file.
+ * lost: told so by the recorder, or in flight when the process ended, or it is gone from the file,
+ * or with the rings of a process whose recording was never brought to its end.
  */
 #ifndef GP_MISSING_H
 #define GP_MISSING_H
@@ -33,8 +34,8 @@ void gp_missing_restart(struct gp_missing *missing);
 /* After the replay: adds what a damaged block held behind the last event, and sorts by number. */
 enum gp_status gp_missing_end(struct gp_missing *missing, const struct gp_recording *recording);
 /*
- * After gp_missing_end: how many are gone without a word. 0 where the recording is damaged, or not
- * sealed: then some were never written. *first: one of them.
+ * After gp_missing_end: how many are gone without a word, 0 where the recording is damaged. *first:
+ * one of them. While the owner lives a replay ends before those that are still to come.
  */
 uint64_t gp_missing_untold(const struct gp_missing *missing, const struct gp_recording *recording,
 			   uint64_t *first);

@@ -170,8 +170,9 @@ static inline int64_t gp_tick_ns(const struct gp_tick *tick, uint64_t ticks)
 /* ---- doubt.c: from when to when the figures are not certain ---- */
 
 /*
- * MEMORY events have numbers without a hole. Where damage made one, and where the recorder lost
- * events, what follows is excused as after a LOST record, until a checkpoint puts the state right.
+ * MEMORY events have numbers without a hole. Where damage or a missing end made one, and where the
+ * recorder lost events, what follows is excused as after a LOST record, until a checkpoint puts the
+ * state right.
  */
 #define GP_SPANS_KEPT 32u
 struct gp_doubt {
@@ -204,6 +205,8 @@ struct gp_recording {
 	struct gp_tick tick;
 	size_t first, segment; /* where the replay starts, where it is */
 	bool is_begun;	       /* segment `segment` is in the merge */
+	bool is_running;       /* not sealed, and its owner lives: numbers may still come */
+	bool is_ended_early;   /* a replay met the first of those that are still to come */
 	uint64_t seen;	       /* events since the rewind */
 	size_t loaded;	       /* the segment whose checkpoint was loaded last */
 	unsigned overtakes;    /* times that a part was dropped since its owner wrote over it */
@@ -225,6 +228,11 @@ const struct gp_record *gp_recording_fetch(struct gp_recording *recording, uint3
 enum gp_status
 gp_recording_enter(struct gp_recording *recording); /* begins segment recording->segment */
 enum gp_status gp_recording_apply(struct gp_recording *recording, const struct gp_record *record);
+/*
+ * True: the owner lives, and a number before this event is still in its rings. The replay ends
+ * here, so that what is shown is a moment that was. Before the event is applied.
+ */
+bool gp_recording_is_behind(const struct gp_recording *recording, const struct gp_record *record);
 /*
  * After the merge was overtaken: drops the segment that the owner wrote over and those before it,
  * and starts again with what is kept behind it.
@@ -256,6 +264,8 @@ enum gp_status gp_ring_file_open(const char *path, bool is_writable, struct gp_r
 void gp_ring_file_close(struct gp_ring_file *file);
 struct gp_ring *gp_ring_file_ring(const struct gp_ring_file *file, uint32_t index);
 enum gp_owner gp_ring_file_owner(const struct gp_ring_file *file);
+/* The process that writes this recording lives: as far as its ring file can be seen from here. */
+bool gp_ring_file_is_written(const struct gp_file_header *header);
 /* In its pid namespace its pid and its paths mean what they mean here. */
 bool gp_is_own_namespace(const struct gp_control *control);
 /*
@@ -264,5 +274,22 @@ bool gp_is_own_namespace(const struct gp_control *control);
  */
 void gp_ring_file_visit(const char *also, void (*visit)(void *context, const char *path),
 			void *context);
+
+/* ---- adopt.c: what the dead left in one ring file ---- */
+
+struct gp_adopted {
+	uint64_t events;
+	const char *recording; /* where they went, or could not go */
+	int error;	       /* errno of its opening; 0 none */
+	bool is_nowhere;       /* there is no such recording at its path */
+};
+/* The header names these rings, or none yet. */
+bool gp_is_recording_of(const struct gp_file_header *header, const struct gp_ring_file *rings);
+/*
+ * Under the ring file's lock. `moved_to` (may be NULL): a recording of these rings, used when at
+ * its old path there is none.
+ */
+enum gp_status gp_adopt_ring_file(struct gp_ring_file *rings, const char *moved_to,
+				  struct gp_adopted *out);
 
 #endif

@@ -10,6 +10,7 @@
 
 #define OVERTAKES_MAX 10000u /* a reader that is always slower than the writer gives up */
 #define LOST_KINDS 4u	     /* memory, launch, other, nested */
+#define COMING_NS 3000000000 /* the drain thread writes what is a second old */
 
 static enum gp_status out_of_memory(struct gp_recording *r, struct gp_recording **out)
 {
@@ -26,12 +27,15 @@ enum gp_status gp_recording_open(const char *path, struct gp_recording **out, st
 		return GP_E_MEMORY;
 	r->file.fd = -1;
 	enum gp_status status = gp_file_open(path, &r->file, why);
+	/* asked before the look at the file: one that ends in between is found sealed */
+	bool is_written = status == GP_OK && gp_ring_file_is_written(&r->file.header);
 	if (status == GP_OK)
 		status = gp_index_build(&r->file, &r->index);
 	if (status != GP_OK) {
 		gp_recording_close(r);
 		return status;
 	}
+	r->is_running = is_written && !r->index.is_sealed;
 	r->path = strdup(path);
 	r->meanings = gp_meanings_open();
 	r->merge = gp_merge_open(&r->file, &r->index);
@@ -122,6 +126,7 @@ static enum gp_status begin_again(struct gp_recording *r)
 {
 	r->segment = r->first;
 	r->is_begun = false;
+	r->is_ended_early = false;
 	r->seen = 0;
 	r->doubt = (struct gp_doubt){ 0 };
 	gp_meanings_clear(r->meanings);
@@ -234,13 +239,29 @@ enum gp_status gp_recording_enter(struct gp_recording *r)
 		status = find_missing(r, &is_other);
 		if (status == GP_OK && is_other && r->index.missing_to != 0)
 			gp_doubt_open(r);
-		if (status == GP_OK && (is_other || r->index.missing_to != 0))
+		/* a missing end leaves holes of which the index knows nothing */
+		bool is_unsure =
+			r->index.missing_to != 0 || (!r->index.is_sealed && r->doubt.is_open);
+		if (status == GP_OK && (is_other || is_unsure))
 			status = load_checkpoint(r, r->segment);
 	}
 	if (status == GP_OK)
 		status = gp_merge_begin(r->merge, r->segment);
 	r->is_begun = status == GP_OK;
 	return status;
+}
+
+bool gp_recording_is_behind(const struct gp_recording *r, const struct gp_record *record)
+{
+	uint64_t newest = gp_live_count(r->live, GP_COUNT_NEWEST_ORDER);
+	if (!r->is_running || record->kind >= GP_KINDS ||
+	    gp_event_infos[record->kind].class != GP_CLASS_MEMORY || record->order <= newest + 1)
+		return false;
+	/* told as lost, or passed over by all that was written since */
+	bool is_told = newest + 1 < gp_live_count(r->live, GP_COUNT_GAP_ORDER);
+	int64_t age =
+		gp_tick_ns(&r->tick, r->index.last.ticks) - gp_tick_ns(&r->tick, record->time);
+	return !is_told && age < COMING_NS;
 }
 
 const struct gp_record *gp_recording_fetch(struct gp_recording *r, uint32_t *thread,
@@ -251,6 +272,14 @@ const struct gp_record *gp_recording_fetch(struct gp_recording *r, uint32_t *thr
 		if (!r->is_begun && (*status = gp_recording_enter(r)) != GP_OK)
 			return NULL;
 		const struct gp_record *record = gp_merge_next(r->merge, thread);
+		if (record != NULL &&
+		    __builtin_expect(r->is_running && gp_recording_is_behind(r, record), 0)) {
+			r->is_ended_early = true;
+			r->is_begun = false;
+			r->segment = r->index.segments;
+			*status = GP_END;
+			return NULL;
+		}
 		if (record != NULL) {
 			*status = GP_OK;
 			return record;

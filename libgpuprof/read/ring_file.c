@@ -133,6 +133,20 @@ enum gp_owner gp_ring_file_owner(const struct gp_ring_file *file)
 	return is_heart_beating(c) ? GP_OWNER_ALIVE : GP_OWNER_DEAD;
 }
 
+bool gp_ring_file_is_written(const struct gp_file_header *header)
+{
+	struct gp_ring_file file;
+	if (header->ring_path[0] == '\0' ||
+	    gp_ring_file_open(header->ring_path, false, &file) != GP_OK)
+		return false;
+	const struct gp_control *c = file.control;
+	bool is_its = c->pid == header->pid &&
+		      strncmp(c->boot_id, header->boot_id, sizeof c->boot_id) == 0;
+	bool is_written = is_its && gp_ring_file_owner(&file) == GP_OWNER_ALIVE;
+	gp_ring_file_close(&file);
+	return is_written;
+}
+
 /* ---- where they are ---- */
 
 /* gpuprof-ring-<uid>-<pid>-<start>, with uid our own. */

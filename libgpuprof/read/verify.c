@@ -97,6 +97,8 @@ static enum gp_status replay(struct gp_recording *r, FILE *report, unsigned *dif
 		}
 		uint32_t thread;
 		const struct gp_record *record = gp_merge_next(r->merge, &thread);
+		if (record != NULL && gp_recording_is_behind(r, record))
+			break;
 		if (record != NULL) {
 			status = gp_missing_see(missing, r, record, thread);
 			if (status == GP_OK)
@@ -113,7 +115,7 @@ static enum gp_status replay(struct gp_recording *r, FILE *report, unsigned *dif
 		r->is_begun = false;
 		r->segment++;
 	}
-	return status == GP_END ? gp_missing_end(missing, r) : status;
+	return status == GP_END || status == GP_OK ? gp_missing_end(missing, r) : status;
 }
 
 /* ---- a clean copy ---- */
@@ -281,6 +283,9 @@ static enum gp_status copy_all(struct copy *c)
 	struct gp_file_header header = c->from->file.header;
 	header.slots = 0;
 	header.slot_bytes = 0;
+	/* the copy gets an end that the run never had */
+	if (!c->from->index.is_sealed)
+		header.flags |= GP_FILE_HAS_HOLE;
 	unsigned char bytes[GP_FILE_HEADER];
 	gp_file_header_encode(&header, bytes);
 	enum gp_status status = put(c, bytes, sizeof bytes);
@@ -290,16 +295,13 @@ static enum gp_status copy_all(struct copy *c)
 }
 
 static enum gp_status write_copy(const struct gp_recording *r, const struct gp_missing *missing,
-				 bool is_all_missing, const char *path, FILE *report)
+				 bool is_all_missing, struct gp_copy *out)
 {
-	struct copy c = { .from = r, .missing = missing, .is_all_missing = is_all_missing };
+	struct copy c = {
+		.from = r, .missing = missing, .is_all_missing = is_all_missing, .fd = out->fd
+	};
 	size_t bytes = (gp_block_scratch_bytes() + 63) & ~(size_t)63;
 	enum gp_status status = GP_E_MEMORY;
-	c.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (c.fd < 0) {
-		fprintf(report, "cannot create '%s': %s\n", path, strerror(errno));
-		return GP_E_OPEN;
-	}
 	c.scratch_memory = aligned_alloc(64, bytes);
 	c.record = malloc(GP_BLOCK_RECORDS * sizeof *c.record);
 	c.block = malloc(gp_block_bound());
@@ -307,16 +309,9 @@ static enum gp_status write_copy(const struct gp_recording *r, const struct gp_m
 		c.scratch = gp_block_scratch_init(c.scratch_memory, bytes);
 		status = copy_all(&c);
 	}
-	if (close(c.fd) != 0 && status == GP_OK)
-		status = GP_E_IO;
-	if (status == GP_OK)
-		fprintf(report,
-			"wrote '%s': %" PRIu64 " block%s kept, %" PRIu64 " dropped with %" PRIu64
-			" record%s\n",
-			path, c.blocks, plural(c.blocks), c.dropped, c.dropped_records,
-			plural(c.dropped_records));
-	else
-		unlink(path);
+	out->blocks = c.blocks;
+	out->dropped = c.dropped;
+	out->dropped_records = c.dropped_records;
 	free(c.scratch_memory);
 	free(c.record);
 	free(c.block);
@@ -441,18 +436,24 @@ static void report_sum(const struct gp_recording *r, unsigned differing, uint64_
 				", figures are too low from then on" :
 				", later checkpoints are right again");
 	fprintf(report, "%s\n",
-		x->is_sealed ? "sealed" : "not sealed: its owner was killed or still runs");
+		x->is_sealed  ? "sealed" :
+		r->is_running ? "not sealed: its owner is running" :
+				"not sealed: its owner was killed or still runs");
 }
 
-enum gp_status gp_verify(const char *path, const char *repaired, FILE *report)
+enum gp_status gp_verify_copy(const char *path, struct gp_copy *copy, FILE *report)
 {
 	struct gp_recording *r;
 	struct gp_damage why = { 0 };
 	enum gp_status status = gp_recording_open(path, &r, &why);
 	if (status != GP_OK) {
 		fprintf(report, "offset %" PRIu64 ": %s\n", why.offset, why.what);
+		if (copy != NULL)
+			copy->status = status;
 		return status;
 	}
+	/* a copy is of what the file holds: what is still to come is missing in it */
+	r->is_running &= copy == NULL;
 	unsigned differing = 0;
 	struct gp_missing missing = { 0 };
 	uint64_t untold = 0, first = 0;
@@ -465,8 +466,10 @@ enum gp_status gp_verify(const char *path, const char *repaired, FILE *report)
 		status = report_tail(r, report);
 	if (status == GP_OK)
 		report_sum(r, differing, untold, report);
-	if (status == GP_OK && repaired != NULL)
-		status = write_copy(r, &missing, untold > 0, repaired, report);
+	bool is_all_missing = untold > 0 || !r->index.is_sealed;
+	if (copy != NULL)
+		copy->status =
+			status != GP_OK ? status : write_copy(r, &missing, is_all_missing, copy);
 	/* where events were lost, the checkpoints know more than the events that are left */
 	bool is_lossy = gp_live_count(r->live, GP_COUNT_LOST_MEMORY) +
 				gp_live_count(r->live, GP_COUNT_LOST_OTHER) +
@@ -477,4 +480,23 @@ enum gp_status gp_verify(const char *path, const char *repaired, FILE *report)
 	gp_missing_release(&missing);
 	gp_recording_close(r);
 	return status;
+}
+
+enum gp_status gp_verify(const char *path, const char *repaired, FILE *report)
+{
+	if (repaired == NULL)
+		return gp_verify_copy(path, NULL, report);
+	struct gp_copy copy = {
+		.fd = open(repaired, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)
+	};
+	if (copy.fd < 0) {
+		fprintf(report, "cannot create '%s': %s\n", repaired, strerror(errno));
+		return GP_E_OPEN;
+	}
+	enum gp_status status = gp_verify_copy(path, &copy, report);
+	if (close(copy.fd) != 0 && copy.status == GP_OK)
+		copy.status = GP_E_IO;
+	if (copy.status != GP_OK)
+		unlink(repaired);
+	return status == GP_OK ? copy.status : status;
 }

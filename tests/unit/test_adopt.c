@@ -1,4 +1,5 @@
 /* What the dead left in their rings is taken into their recording, once; the living keep theirs. */
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -166,54 +167,107 @@ static void assert_losses(const char *path, uint64_t memory, uint64_t launch, bo
 	gp_recording_close(r);
 }
 
-/* Whether our parent waits for a lock: "1: -> POSIX  ADVISORY  WRITE pid ...". */
-static bool is_awaited(void)
+/*
+ * A child that adopts the rings at `path`: holds their lock, says so, and ends when `until` is read
+ * from `report` (NULL: when it is killed), the rings removed.
+ */
+static pid_t adopt_elsewhere(const char *path, const int report[2], const char *until)
 {
-	char line[200];
-	bool is_found = false;
-	FILE *locks = fopen("/proc/locks", "r");
-	while (locks && !is_found && fgets(line, sizeof line, locks)) {
-		const char *waits = strstr(line, "-> POSIX");
-		unsigned pid;
-		is_found = waits && sscanf(waits, "-> POSIX ADVISORY WRITE %u", &pid) == 1 &&
-			   (pid_t)pid == getppid();
-	}
-	if (locks)
-		fclose(locks);
-	return is_found;
-}
-
-/* What another process is adopting is awaited: who read on would see half of it. */
-static void adoption_by_another_is_awaited(void **state)
-{
-	(void)state;
-	struct writer w;
-	struct stat namespace;
-	char path[300], byte = 0;
-	int ready[2], status;
-	make_dead(&w, "awaited.gpr", path, sizeof path);
-	assert_int_equal(stat("/proc/self/ns/pid", &namespace), 0);
-	struct gp_control *c = map_control(path);
-	c->pid_namespace = namespace.st_ino;
-	munmap(c, GP_CONTROL_BYTES);
+	int ready[2];
+	char byte = 0;
 	assert_int_equal(pipe(ready), 0);
 	pid_t child = fork();
 	if (child == 0) {
 		struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
 		int fd = open(path, O_RDWR);
 		byte = fcntl(fd, F_SETLK, &lock) == 0;
+		alarm(50); /* whatever becomes of the test */
+		close(report[1]);
+		FILE *in = fdopen(report[0], "r");
+		char line[600] = "";
 		if (write(ready[1], &byte, 1) != 1)
 			_exit(1);
-		for (int i = 0; i < 5000 && !is_awaited(); i++)
-			nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-		_exit(!is_awaited() || unlink(path) != 0);
+		while (until ? !strstr(line, until) : 1)
+			if (!fgets(line, sizeof line, in))
+				until ? _exit(2) : (void)pause();
+		_exit(unlink(path) != 0);
 	}
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	assert_int_equal(byte, 1);
-	assert_int_equal(gp_adopt_beside(w.path, NULL, NULL), GP_OK);
+	close(ready[0]);
+	close(ready[1]);
+	return child;
+}
+
+static void be_of_this_namespace(const char *path)
+{
+	struct stat namespace;
+	assert_int_equal(stat("/proc/self/ns/pid", &namespace), 0);
+	struct gp_control *c = map_control(path);
+	c->pid_namespace = namespace.st_ino;
+	munmap(c, GP_CONTROL_BYTES);
+}
+
+/* What another process is adopting is awaited, and said: who read on would see half of it. */
+static void adoption_by_another_is_awaited(void **state)
+{
+	(void)state;
+	struct writer w;
+	char path[300];
+	int report[2], status;
+	make_dead(&w, "awaited.gpr", path, sizeof path);
+	be_of_this_namespace(path);
+	assert_int_equal(pipe(report), 0);
+	pid_t child = adopt_elsewhere(path, report, "waiting for process");
+	FILE *out = fdopen(report[1], "w");
+	assert_int_equal(gp_adopt_beside(w.path, NULL, out), GP_OK);
 	assert_int_equal(access(path, F_OK), -1);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
+	fclose(out);
+	close(report[0]);
+}
+
+static void assert_said(FILE *report, const char *what)
+{
+	char line[600] = "";
+	rewind(report);
+	while (!strstr(line, what) && fgets(line, sizeof line, report))
+		;
+	assert_non_null(strstr(line, what));
+}
+
+/* One that hangs holds nobody up for ever, and nobody at all who reads something else. */
+static void adoption_that_hangs_is_left(void **state)
+{
+	(void)state;
+	struct writer w, other;
+	char path[300];
+	int nothing[2], status;
+	uint64_t wait_ns = 200000000;
+	make_dead(&w, "hangs.gpr", path, sizeof path);
+	be_of_this_namespace(path);
+	assert_int_equal(pipe(nothing), 0);
+	pid_t child = adopt_elsewhere(path, nothing, NULL);
+	FILE *report = tmpfile();
+	alarm(30);
+	writer_open(&other, "no-hang.gpr", 0, 0);
+	writer_close(&other, true);
+	assert_int_equal(gp_adopt_into(other.path, &wait_ns, NULL, report), GP_OK);
+	assert_int_equal(gp_adopt(NULL, report), GP_OK);
+	assert_int_equal(wait_ns, 200000000);
+	assert_int_equal(gp_adopt_into(w.path, &wait_ns, NULL, report), GP_OK);
+	alarm(0);
+	assert_int_equal(wait_ns, 0);
+	assert_int_equal(access(path, F_OK), 0);
+	assert_said(report, "may lack");
+	fclose(report);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(gp_adopt_into(w.path, NULL, NULL, NULL), GP_OK);
+	assert_int_equal(access(path, F_OK), -1);
+	close(nothing[0]);
+	close(nothing[1]);
 }
 
 /* Told once: by a LOST record where one can be written, in the header in any case. */
@@ -237,16 +291,21 @@ static void losses_that_nobody_told(void **state)
 	}
 }
 
-/* Its recording was removed, and another took the name: the rings have nowhere to go. */
+static void make_old(const char *path)
+{
+	const struct timespec long_ago[2] = { { .tv_sec = time(NULL) - 8 * 24 * 3600 },
+					      { .tv_sec = time(NULL) - 8 * 24 * 3600 } };
+	assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
+}
+
+/* Its recording went, and another took the name: its rings stay for 7 days. */
 static void a_name_used_again(void **state)
 {
 	(void)state;
-	struct stat namespace;
-	assert_int_equal(stat("/proc/self/ns/pid", &namespace), 0);
 	static const char *const others[] = { "not a recording at all", NULL };
 	for (unsigned k = 0; k < 2; k++) {
 		struct writer dead, other;
-		char path[300], said[400] = "";
+		char path[300];
 		make_dead(&dead, k ? "again.gpr" : "foreign.gpr", path, sizeof path);
 		unlink(dead.path);
 		if (others[k]) {
@@ -259,22 +318,63 @@ static void a_name_used_again(void **state)
 			writer_open(&other, "again.gpr", 0, 0);
 			writer_close(&other, true);
 		}
-		/* of another namespace: the name may mean something else there */
+		FILE *report = tmpfile();
+		be_of_this_namespace(path);
+		assert_int_equal(gp_adopt_beside(dead.path, NULL, report), GP_OK);
+		assert_int_equal(access(path, F_OK), 0);
+		assert_said(report, "its recording is not at");
+		make_old(path);
+		struct gp_control *c = map_control(path);
+		/* the owner's, up to now: its file may be old, it is not */
+		struct timespec now;
+		clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+		atomic_store(&c->heartbeat_ns, (uint64_t)now.tv_sec * 1000000000u);
+		make_old(path);
 		assert_int_equal(gp_adopt_beside(dead.path, NULL, NULL), GP_OK);
 		assert_int_equal(access(path, F_OK), 0);
-		struct gp_control *c = map_control(path);
-		c->pid_namespace = namespace.st_ino;
+		atomic_store(&c->heartbeat_ns, UINT64_MAX); /* of another boot */
+		make_old(path);
+		c->pid_namespace++;
+		assert_int_equal(gp_adopt_beside(dead.path, NULL, NULL), GP_OK);
+		assert_int_equal(access(path, F_OK), 0);
+		c->pid_namespace--;
 		munmap(c, GP_CONTROL_BYTES);
-		FILE *report = tmpfile();
+		make_old(path);
 		assert_int_equal(gp_adopt_beside(dead.path, NULL, report), GP_OK);
 		assert_int_equal(access(path, F_OK), -1);
-		rewind(report);
-		while (!strstr(said, path) && fgets(said, sizeof said, report))
-			;
-		assert_non_null(strstr(said, "is gone"));
+		assert_said(report, "removed");
 		fclose(report);
 		assert_int_equal(access(dead.path, F_OK), 0);
 	}
+}
+
+/* A recording that was moved gets what is its own when it is read, and nobody else takes it. */
+static void a_recording_that_was_moved(void **state)
+{
+	(void)state;
+	struct writer dead, other;
+	char path[300], moved[300];
+	make_dead(&dead, "before.gpr", path, sizeof path);
+	be_of_this_namespace(path);
+	snprintf(moved, sizeof moved, "%s/moved.gpr", directory);
+	assert_int_equal(rename(dead.path, moved), 0);
+	writer_open(&other, "other.gpr", 0, 0);
+	writer_close(&other, true);
+	assert_int_equal(gp_adopt_beside(other.path, NULL, NULL), GP_OK);
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(gp_adopt_beside(moved, NULL, NULL), GP_OK);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_losses(moved, 0, 0, false);
+	struct gp_recording *r;
+	const struct gp_info *info;
+	uint64_t events = 0;
+	assert_int_equal(gp_recording_open(moved, &r, NULL), GP_OK);
+	assert_int_equal(gp_recording_info(r, &info), GP_OK);
+	assert_int_equal(info->uncertains, 0);
+	for (unsigned kind = 0; kind < GP_KINDS; kind++)
+		events += info->counts[kind];
+	assert_true(events >= dead.order);
+	gp_recording_close(r);
 }
 
 int main(void)
@@ -283,8 +383,10 @@ int main(void)
 		cmocka_unit_test(rings_of_the_dead_are_adopted),
 		cmocka_unit_test(rings_of_the_living_are_left_alone),
 		cmocka_unit_test(adoption_by_another_is_awaited),
+		cmocka_unit_test(adoption_that_hangs_is_left),
 		cmocka_unit_test(losses_that_nobody_told),
 		cmocka_unit_test(a_name_used_again),
+		cmocka_unit_test(a_recording_that_was_moved),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

@@ -29,6 +29,14 @@ static uint64_t memory_events(struct gp_recording *r)
 	return events;
 }
 
+static uint64_t memory_in(const struct gp_record *record, uint64_t slots)
+{
+	uint64_t events = 0;
+	for (uint64_t i = 0; i < slots; i += 1u + record[i].extra)
+		events += gp_event_infos[record[i].kind].class == GP_CLASS_MEMORY;
+	return events;
+}
+
 /* A block is gone: its copy counts exactly the MEMORY events that were in it. */
 static void assert_repair_counts(const struct writer *w, uint64_t missing, bool is_uncertain)
 {
@@ -76,6 +84,51 @@ static void damage_blames_nobody(void **state)
 		gp_recording_close(r);
 		assert_true(missing > 300 && missing < 500);
 		assert_repair_counts(&w, missing, segments == 1);
+	}
+}
+
+/*
+ * The end is missing, and before it the events of a thread that wrote less: nobody is blamed, the
+ * next checkpoint puts it right, and the copy says of itself that it is too low.
+ */
+static void a_missing_end_blames_nobody(void **state)
+{
+	(void)state;
+	for (unsigned segments = 1; segments <= 2; segments++) {
+		struct writer w;
+		uint64_t seed = 0;
+		const struct gp_info *info;
+		char copy[400];
+		writer_open(&w, segments == 1 ? "end.gpr" : "ends.gpr", 0, 0);
+		put_work(&w, 3000, &seed);
+		flush(&w, 2);
+		put_work(&w, 600, &seed);
+		uint64_t gone = memory_in(w.buffer[2], w.buffered[2]);
+		w.buffered[2] = 0;
+		put_work(&w, 900, &seed);
+		if (segments == 2) {
+			next_segment(&w);
+			put_work(&w, 900, &seed);
+		}
+		writer_close(&w, false);
+		struct gp_recording *r = open_info(w.path, &info);
+		assert_false(info->is_complete || info->is_running || info->is_damaged);
+		assert_int_equal(info->mismatches + info->anomalies, 0);
+		assert_int_equal(info->uncertains, 1);
+		assert_int_equal(info->uncertain[0].to_ns == (int64_t)info->duration_ns,
+				 segments == 1);
+		assert_true(info->has_uncertain_peaks);
+		gp_recording_close(r);
+		snprintf(copy, sizeof copy, "%s.mended", w.path);
+		FILE *report = tmpfile();
+		assert_int_equal(gp_verify(w.path, copy, report), GP_E_DAMAGED);
+		assert_int_equal(gp_verify(copy, NULL, report), GP_OK);
+		fclose(report);
+		r = open_info(copy, &info);
+		assert_int_equal(info->lost_memory, gone);
+		assert_true(gone > 0 && info->is_sealed && info->has_hole && !info->is_complete);
+		assert_int_equal(info->mismatches + info->anomalies, 0);
+		gp_recording_close(r);
 	}
 }
 
@@ -178,6 +231,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(damage_blames_nobody),
+		cmocka_unit_test(a_missing_end_blames_nobody),
 		cmocka_unit_test(intact_is_certain),
 		cmocka_unit_test(a_flip_in_the_last_block_is_damage),
 		cmocka_unit_test(gaps_and_missed_routes_are_told),

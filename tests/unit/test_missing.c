@@ -90,15 +90,26 @@ static void what_was_told_is_no_finding(void **state)
 	}
 }
 
-/* A process that goes on, or was killed, has yet to write some. */
-static void without_an_end_nothing_is_missing(void **state)
+/* Behind them are events that were written: these will not come any more. */
+static void without_an_end_a_hole_is_found(void **state)
 {
 	(void)state;
 	struct writer w;
 	uint64_t seed;
-	open_busy(&w, "running.gpr", &seed);
+	open_busy(&w, "killed.gpr", &seed);
+	uint64_t gone = w.order;
 	w.order += 3;
 	put_work(&w, 3000, &seed);
+	writer_close(&w, false);
+	assert_verdict(w.path, 3, gone);
+}
+
+static void a_missing_end_alone_is_no_finding(void **state)
+{
+	(void)state;
+	struct writer w;
+	uint64_t seed;
+	open_busy(&w, "ended.gpr", &seed);
 	writer_close(&w, false);
 	assert_verdict(w.path, 0, 0);
 }
@@ -178,7 +189,8 @@ int main(void)
 		cmocka_unit_test(one_that_is_gone_is_found),
 		cmocka_unit_test(a_repair_tells_what_is_gone),
 		cmocka_unit_test(what_was_told_is_no_finding),
-		cmocka_unit_test(without_an_end_nothing_is_missing),
+		cmocka_unit_test(without_an_end_a_hole_is_found),
+		cmocka_unit_test(a_missing_end_alone_is_no_finding),
 		cmocka_unit_test(one_a_thread_may_be_in_flight),
 		cmocka_unit_test(a_block_cut_out_is_found),
 		cmocka_unit_test(a_wrapped_ring_has_no_hole),

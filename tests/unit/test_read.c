@@ -213,7 +213,7 @@ static void damage_costs_one_block(void **state)
 	assert_int_equal(st.st_mode & 0777, 0600);
 }
 
-static void repair_of_a_killed_run_is_complete(void **state)
+static void repair_of_a_killed_run_tells_no_end(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -223,7 +223,8 @@ static void repair_of_a_killed_run_is_complete(void **state)
 	FILE *report = tmpfile();
 	assert_int_equal(gp_verify(w.path, path, report), GP_OK);
 	fclose(report);
-	assert_reads(path, &e, true);
+	/* it has an end, the run had none: what the file does not hold may have been more */
+	assert_reads(path, &e, false);
 }
 
 static void strangers_are_refused(void **state)
@@ -359,7 +360,7 @@ int main(void)
 		cmocka_unit_test(every_truncation_reads),
 		cmocka_unit_test(flips_are_found),
 		cmocka_unit_test(damage_costs_one_block),
-		cmocka_unit_test(repair_of_a_killed_run_is_complete),
+		cmocka_unit_test(repair_of_a_killed_run_tells_no_end),
 		cmocka_unit_test(strangers_are_refused),
 		cmocka_unit_test(repeats_are_dropped_and_holes_found),
 		cmocka_unit_test(timeline_keeps_peaks),
