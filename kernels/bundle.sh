@@ -9,11 +9,13 @@ bundle=$BUILD/bundle
 rm -rf "$bundle" "$bundle.tar.gz"
 mkdir -p "$bundle/lib"
 cp "$BUILD/gpuprof" "$BUILD"/libgpuprof*.so "$bundle"
-for room in fake doors victims unit native storm kernels gpu bench; do
+for room in fake doors victims unit native symbols storm kernels gpu bench; do
 	[ -d "$BUILD/$room" ] || continue
 	(cd "$BUILD" && find "$room" -type f ! -name '*.d' ! -name '*.o' -exec cp --parents {} \
 		"bundle" \;)
 done
+# what a unit test links it carries whole: nine tenths of that is about its own lines
+find "$bundle/unit" -type f -perm -u+x -exec strip --strip-debug {} +
 mkdir -p "$bundle/tests"
 cp -R "$here/tests/gpu" "$here/tests/data" "$bundle/tests"
 cp "$here/bench/bench.sh" "$bundle/bench"
