@@ -67,7 +67,7 @@ $(BUILD)/tool/formats.c: $(wildcard tools/out_*.c) Makefile
 $(BUILD)/tool/%.o: $(BUILD)/tool/%.c
 	$(CC) $(BASE) -Itools -Ilibgpuprof -c -o $@ $<
 $(BUILD)/gpuprof: $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a
-	$(CC) $(SAN) -o $@ $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a $(READ_LIBS)
+	$(CC) $(SAN) -o $@ $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a $(READ_LIBS) -Wl,-rpath,'$$ORIGIN/lib'
 
 $(BUILD)/fake/libcuda.so.1: tests/fake/fake_cuda.c interpose/cuda_api.def interpose/cuda_types.h
 	@mkdir -p $(@D)

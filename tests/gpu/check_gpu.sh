@@ -252,9 +252,9 @@ section_stacks() {
 	bare stacks 200 "$python" "$here/both_histories.py"
 	after_both stacks "$recorded" $?
 	[ -s "$work/stacks.history" ] || return 0
-	"$python" "$here/judge_stacks.py" --gpuprof "$gpuprof" --recording "$work/stacks.gpr" \
+	timeout -k 10 150 "$python" "$here/judge_stacks.py" --gpuprof "$gpuprof" --recording "$work/stacks.gpr" \
 		--history "$work/stacks.history" --peaks "$work/stacks.peaks" 2>&1
-	"$gpuprof" peak "$work/stacks.gpr" 2>&1 | sed 's/^/     /' | head -n 40
+	timeout -k 10 60 "$gpuprof" peak "$work/stacks.gpr" 2>&1 | sed 's/^/     /' | head -n 40
 	cp "$work/stacks.gpr" "$out"
 }
 section_stack_cost() {
@@ -342,6 +342,8 @@ run_sections() {
 	say "== end ($(($(date +%s) - start)) s)"
 }
 
+# nothing that follows would say more than this
+"$gpuprof" --version >/dev/null || exit 2
 for section in "$@"; do
 	case " $(echo $all_sections) " in
 	*" $section "*) ;;
