@@ -37,11 +37,16 @@ GP_HOT unsigned head_of(const struct gp_native_places *p, uintptr_t sp, uintptr_
 	return (unsigned)(mix(sum, sum >> 32) >> 40) % GP_NATIVE_MEMO_HEADS;
 }
 
+GP_HOT uint64_t return_at(const struct gp_native_entry *e, unsigned k)
+{
+	return word_at(e->sp, 8u * e->at[k]);
+}
+
 /*
  * Index of the first return address that differs, at least depth when all are equal. In groups, so
  * that one branch decides over eight words.
  */
-GP_HOT unsigned compare(const struct gp_native_entry *e, uintptr_t sp)
+GP_HOT unsigned compare(const struct gp_native_entry *e)
 {
 	const unsigned depth = e->stack.depth;
 	unsigned k = 1;
@@ -49,11 +54,11 @@ GP_HOT unsigned compare(const struct gp_native_entry *e, uintptr_t sp)
 		uint64_t difference = 0;
 #pragma GCC unroll 8
 		for (unsigned i = k; i < k + 8; i++)
-			difference |= word_at(sp, e->at[i]) ^ e->stack.pc[i];
+			difference |= return_at(e, i) ^ e->stack.pc[i];
 		if (difference)
 			break;
 	}
-	while (k < depth && word_at(sp, e->at[k]) == e->stack.pc[k])
+	while (k < depth && return_at(e, k) == e->stack.pc[k])
 		k++;
 	return k;
 }
@@ -103,8 +108,42 @@ GP_COLD static void add_peek(struct gp_native_memo *m, const struct gp_native_st
 	}
 }
 
-struct gp_native_entry *gp_native_memo_find(struct gp_native_memo *m,
-					    const struct gp_native_start *start)
+/* Stacks without an entry that come between two with one change nothing. */
+GP_HOT struct gp_native_entry *found(struct gp_native_memo *m, struct gp_native_entry *e)
+{
+	const uint16_t at = (uint16_t)(e - m->entry);
+	if (gp_unlikely(m->expected != at))
+		m->entry[m->last].follower = at;
+	m->last = at;
+	m->expected = e->follower;
+	if (gp_unlikely(!e->is_recent))
+		e->is_recent = 1;
+	return e;
+}
+
+void gp_native_memo_expect(const struct gp_native_memo *m)
+{
+	const struct gp_native_entry *e = &m->entry[m->expected];
+	for (unsigned k = 0; k < GP_NATIVE_DEPTH; k += 64 / sizeof e->stack.pc[0])
+		__builtin_prefetch(&e->stack.pc[k]);
+	__builtin_prefetch(e);
+	__builtin_prefetch(&e->at[0]);
+	__builtin_prefetch(&e->at[GP_NATIVE_DEPTH / 2]);
+	__builtin_prefetch(&e->word[0]);
+}
+
+/* Whether it goes on as the last time: then no search is needed. */
+GP_HOT struct gp_native_entry *find_expected(struct gp_native_memo *m,
+					     const struct gp_native_start *start)
+{
+	struct gp_native_entry *e = &m->entry[m->expected];
+	if (e->sp != start->sp || e->stack.pc[0] != start->pc || e->head == 0)
+		return NULL;
+	return compare(e) >= e->stack.depth && words_hold(e, start) ? e : NULL;
+}
+
+GP_COLD static struct gp_native_entry *search(struct gp_native_memo *m,
+					      const struct gp_native_start *start)
 {
 	const uintptr_t sp = start->sp;
 	const unsigned head = head_of(places_of(m, sp, start->pc), sp, start->pc);
@@ -118,16 +157,15 @@ struct gp_native_entry *gp_native_memo_find(struct gp_native_memo *m,
 		const unsigned depth = e->stack.depth;
 		if (e->sp != sp || e->stack.pc[0] != start->pc)
 			continue;
-		if (probe < depth && word_at(sp, e->at[probe]) != e->stack.pc[probe]) {
-			differs_at = e->at[probe];
+		if (probe < depth && return_at(e, probe) != e->stack.pc[probe]) {
+			differs_at = 8u * e->at[probe];
 			failures++;
 			continue;
 		}
-		unsigned differs = compare(e, sp);
+		unsigned differs = compare(e);
 		if (gp_likely(differs >= depth && words_hold(e, start))) {
 			if (before)
 				move_to_front(m, head, before, at);
-			e->is_recent = 1;
 			if (gp_unlikely(failures >= FAILURES_MOST && differs_at))
 				add_peek(m, start, head, differs_at);
 			return e;
@@ -135,12 +173,21 @@ struct gp_native_entry *gp_native_memo_find(struct gp_native_memo *m,
 		failures++;
 		if (differs < depth) {
 			probe = differs;
-			differs_at = e->at[probe];
+			differs_at = 8u * e->at[probe];
 		}
 	}
 	if (gp_unlikely(failures >= FAILURES_MOST && differs_at))
 		add_peek(m, start, head, differs_at);
 	return NULL;
+}
+
+struct gp_native_entry *gp_native_memo_find(struct gp_native_memo *m,
+					    const struct gp_native_start *start)
+{
+	struct gp_native_entry *e = find_expected(m, start);
+	if (gp_unlikely(!e))
+		e = search(m, start);
+	return e ? found(m, e) : NULL;
 }
 
 static bool is_same(const struct gp_native_entry *a, const struct gp_native_entry *b)
@@ -196,10 +243,12 @@ static void copy_entry(struct gp_native_entry *to, const struct gp_native_entry 
 	to->frame = from->frame;
 	to->needs_frame = from->needs_frame;
 	to->words = from->words;
+	to->follower = 0;
 	to->stack.depth = from->stack.depth;
 	to->stack.end = from->stack.end;
 	to->stack.id = to->stack.id_generation = 0;
 	to->stack.id_marks = 0;
+	to->stack.beside = to->stack.pair = 0;
 	memcpy(to->stack.pc, from->stack.pc, depth * sizeof *to->stack.pc);
 	memcpy(to->at, from->at, depth * sizeof *to->at);
 	memcpy(to->word, from->word, from->words * sizeof *to->word);
@@ -246,5 +295,6 @@ void gp_native_memo_forget(struct gp_native_memo *m)
 	memset(m->head, 0, sizeof m->head);
 	memset(m->places, 0, sizeof m->places);
 	memset(m->seen, 0, sizeof m->seen);
-	m->used = m->hand = 0;
+	m->used = m->hand = m->last = m->expected = 0;
+	m->entry[0].follower = 0;
 }

@@ -41,17 +41,18 @@ struct gp_native_start {
 	uintptr_t pc, sp, frame;
 };
 
+/* What a look needs stands in front, in the order in which it is needed: a job's caches are cold. */
 struct gp_native_entry {
-	uintptr_t sp;
-	uintptr_t frame;    /* the frame pointer at the start, if needs_frame */
-	uint32_t is_recent; /* since the hand last passed */
-	uint16_t next;	    /* of the same head, 0 none */
-	uint16_t head;	    /* + 1; 0: free, waiting for the hand */
-	uint8_t needs_frame;
+	_Alignas(64) uintptr_t sp;
+	uintptr_t frame;   /* the frame pointer at the start, if needs_frame */
+	uint16_t next;	   /* of the same head, 0 none */
+	uint16_t head;	   /* + 1; 0: free, waiting for the hand */
+	uint16_t follower; /* the entry that was found after this one, the last time; 0: none */
+	uint8_t needs_frame : 1, is_recent : 1; /* is_recent: since the hand last passed */
 	uint8_t words;
-	uint64_t sum;		      /* of the pcs, taken while they are walked: gp_native_sum */
 	struct gp_native_stack stack; /* pc[0] belongs to the key */
-	uint32_t at[GP_NATIVE_DEPTH]; /* of the return address pc[k], bytes from sp; at[0] unused */
+	uint16_t at[GP_NATIVE_DEPTH]; /* of the return address pc[k], words from sp; at[0] unused */
+	uint64_t sum;		      /* of the pcs, taken while they are walked: gp_native_sum */
 	struct gp_native_word word[GP_NATIVE_WORDS_MOST];
 };
 
@@ -67,9 +68,10 @@ struct gp_native_places {
 
 /* Zero is empty. Entry 0 is none. */
 struct gp_native_memo {
+	uint16_t used, hand;
+	uint16_t last, expected; /* the entry found last, and what followed it then; 0: none */
 	struct gp_native_places places[GP_NATIVE_STARTS];
 	uint16_t head[GP_NATIVE_MEMO_HEADS];
-	uint16_t used, hand;
 	uint32_t seen[GP_NATIVE_MEMO_SEEN]; /* marks of stacks that were walked once */
 	struct gp_native_entry entry[GP_NATIVE_MEMO_ENTRIES];
 };
@@ -78,6 +80,9 @@ static inline uint64_t gp_native_sum(uint64_t sum, uintptr_t pc)
 {
 	return (sum << 11 | sum >> 53) ^ pc;
 }
+
+/* Brings near what a look will read if it goes on as the last time. */
+void gp_native_memo_expect(const struct gp_native_memo *memo);
 
 /* The entry that holds here; NULL: walk. The stack from start->sp up must be the thread's own. */
 struct gp_native_entry *gp_native_memo_find(struct gp_native_memo *memo,

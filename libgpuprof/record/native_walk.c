@@ -282,10 +282,15 @@ GP_HOT void walk_frames(struct walk *w)
 		if (gp_unlikely(!(by_frame ? step_frame(w, &end) : step(w, &end))))
 			break;
 		/* of what lies elsewhere this is wrong, and not used */
-		e->at[depth] = (uint32_t)(w->sp - 8 - w->start);
+		uintptr_t at = (w->sp - 8 - w->start) / 8;
 		/* after a signal the pc was not read from there, but noted by itself */
 		if (gp_unlikely(w->key_more && e->words >= 2))
-			e->at[depth] = e->word[e->words - 2].at;
+			at = e->word[e->words - 2].at / 8;
+		if (gp_unlikely(at > UINT16_MAX)) {
+			at = UINT16_MAX; /* no address lies in such a frame */
+			w->is_memorable = false;
+		}
+		e->at[depth] = (uint16_t)at;
 		end = GP_NATIVE_TRUNCATED;
 	}
 	e->sum = sum;
@@ -361,7 +366,13 @@ GP_HOT bool begin(struct walk *w, struct gp_native_thread *t, const void *frame_
 	t->walked.frame = w->frame;
 	t->walked.stack.id = t->walked.stack.id_generation = 0;
 	t->walked.stack.id_marks = 0;
+	t->walked.stack.beside = t->walked.stack.pair = 0;
 	return true;
+}
+
+void gp_native_stack_expect(const struct gp_native_thread *t)
+{
+	gp_native_memo_expect(&t->memo);
 }
 
 GP_HOT struct gp_native_stack *stack_now(struct gp_native_thread *t, const void *frame_address,
@@ -422,7 +433,7 @@ __attribute__((noinline)) struct gp_native_stack *gp_native_stack_walk(struct gp
 /* Frame k holds what lies between its callee's return address and its own, which `end` holds. */
 GP_HOT uintptr_t frame_end(const struct gp_native_entry *e, unsigned k)
 {
-	return e->sp + e->at[k + 1];
+	return e->sp + 8u * e->at[k + 1];
 }
 
 GP_HOT bool is_in_frame(const struct gp_native_entry *e, unsigned k, uintptr_t address)

@@ -35,6 +35,7 @@ struct gp_native_stack {
 	/* the caller's, 0 in what was not met before; kept as long as the stack is remembered */
 	uint32_t id, id_generation;
 	uint64_t id_marks;
+	uint32_t beside, pair; /* what it last stood beside, and what both are together */
 	uintptr_t pc[GP_NATIVE_DEPTH];
 };
 
@@ -75,6 +76,12 @@ const struct gp_native_counts *gp_native_thread_counts(const struct gp_native_th
  */
 struct gp_native_stack *gp_native_stack_now(struct gp_native_thread *thread,
 					    const void *frame_address);
+
+/*
+ * Stacks come in a turn that repeats: asks the caches for what the next answer will need, if the
+ * turn goes on. Early enough, it is there in time.
+ */
+void gp_native_stack_expect(const struct gp_native_thread *thread);
 
 /*
  * Marks the frames of the stack just answered that the addresses on the stack, innermost first, lie

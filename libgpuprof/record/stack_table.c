@@ -14,9 +14,8 @@
 #define LINE 16u   /* places: a cache line */
 #define PARENTS 8u /* that share a line: on average each has one child */
 #define PROBES_MAX (LINE + 64u)
-#define AHEAD 16u  /* entries: their memory is asked for before they are made */
-#define ID_BITS 22 /* above them a place has bits of the hash, so that few others are looked at */
-_Static_assert(GP_STACK_CHUNKS_MAX *GP_STACK_CHUNK <= 1u << ID_BITS, "ids fit");
+#define AHEAD 16u /* entries: their memory is asked for before they are made */
+_Static_assert(GP_STACK_CHUNKS_MAX *GP_STACK_CHUNK <= 1u << GP_STACK_ID_BITS, "ids fit");
 
 static struct {
 	_Atomic(struct gp_stack_entry *) chunk[GP_STACK_CHUNKS_MAX];
@@ -126,10 +125,12 @@ static uint32_t claim(uint32_t number)
 	if (gp_unlikely(gp_stack_table_wants_chunk()) &&
 	    atomic_load_explicit(&gp_recorder.is_asleep, memory_order_relaxed))
 		gp_futex_wake(&gp_recorder.wake);
-	if (gp_likely((at + AHEAD) % GP_STACK_CHUNK >= AHEAD)) { /* that chunk is there */
-		__builtin_prefetch(entry_at(at + AHEAD), 1);
-		__builtin_prefetch(
-			(const void *)&table.index[(at + AHEAD) / PARENTS * LINE & table.mask], 1);
+	for (uint32_t next = at + AHEAD; next < at + AHEAD + number; next += 2) {
+		if (gp_unlikely(next % GP_STACK_CHUNK < AHEAD + number))
+			break; /* that chunk may not be there */
+		__builtin_prefetch(entry_at(next), 1);
+		__builtin_prefetch((const void *)&table.index[next / PARENTS * LINE & table.mask],
+				   1);
 	}
 	return at;
 }
@@ -168,7 +169,7 @@ static uint32_t home_of(const struct wanted *w)
 
 static uint32_t tag_of(uint32_t hash)
 {
-	return hash >> ID_BITS << ID_BITS;
+	return hash >> GP_STACK_ID_BITS << GP_STACK_ID_BITS;
 }
 
 /* The id at hand, or 0 and the free place in the index where it would have to stand. */
@@ -189,8 +190,8 @@ static uint32_t find(struct wanted *w, _Atomic uint32_t **place)
 			*place = here;
 			return 0;
 		}
-		const uint32_t id = word & ((1u << ID_BITS) - 1);
-		if ((word ^ tag_of(hash)) >> ID_BITS == 0 && is_same(entry_at(id), w))
+		const uint32_t id = word & ((1u << GP_STACK_ID_BITS) - 1);
+		if ((word ^ tag_of(hash)) >> GP_STACK_ID_BITS == 0 && is_same(entry_at(id), w))
 			return id;
 	}
 	return 0;
@@ -232,10 +233,24 @@ static uint32_t find_or_add(struct wanted *w)
 	return id ? publish(w, id, place) : 0;
 }
 
-uint32_t gp_stack_native(uint32_t parent, uint64_t pc, bool runs_python)
+/* Below a new frame all are new: one claim does for them. */
+unsigned gp_stack_natives(uint32_t parent, struct gp_stack_native *frame, unsigned frames)
 {
-	return find_or_add(&(struct wanted){
-		.kind = GP_STACK_NATIVE, .parent = parent, .v = { pc, runs_python } });
+	uint32_t claimed = 0;
+	for (unsigned k = 0; k < frames; k++) {
+		struct wanted w = { .kind = GP_STACK_NATIVE,
+				    .parent = parent,
+				    .v = { frame[k].pc, frame[k].runs_python } };
+		_Atomic uint32_t *place;
+		uint32_t id = find(&w, &place);
+		if (id == 0) {
+			if (claimed == 0 && (claimed = claim(frames - k)) == 0)
+				return k;
+			id = publish(&w, claimed++, place);
+		}
+		parent = frame[k].id = id;
+	}
+	return frames;
 }
 
 uint32_t gp_stack_python(const struct gp_stack_python *f, int32_t (*line)(const void *, int32_t),

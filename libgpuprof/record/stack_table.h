@@ -12,6 +12,9 @@
 
 #include "../format/stack_entry.h"
 
+/* Of an id. In a word of the index the bits above it are of the hash: so few others are looked at. */
+#define GP_STACK_ID_BITS 22
+
 /* A table without entries. `most`: entries at most, rounded up to chunks. False: no memory. */
 bool gp_stack_table_open(uint32_t most);
 /* The next chunk; drain thread only. The table does not own it. */
@@ -32,8 +35,19 @@ void gp_stack_table_count_cut(void);
 /* NULL: no such id. */
 const struct gp_stack_entry *gp_stack_table_entry(uint32_t id);
 
+/* A frame of a chain. */
+struct gp_stack_native {
+	uint64_t pc;
+	uint32_t id;
+	bool runs_python;
+};
+/*
+ * Gives the frames, the outermost first, their ids below `parent`. How many have one: fewer, when
+ * the table is full.
+ */
+unsigned gp_stack_natives(uint32_t parent, struct gp_stack_native *frame, unsigned frames);
+
 /* Each returns the id of the one entry with these fields, 0 when the table is full. */
-uint32_t gp_stack_native(uint32_t parent, uint64_t pc, bool runs_python);
 /* `line` is asked for a new frame only: it takes time. */
 struct gp_stack_python {
 	uint32_t parent, code;

@@ -27,12 +27,6 @@ struct known_frame {
 	uint32_t id;
 };
 
-struct laid_frame {
-	uintptr_t pc;
-	uint32_t id;
-	bool runs_python;
-};
-
 /* A chain, and why it is as it is. */
 struct chain {
 	uint32_t id;
@@ -47,7 +41,7 @@ struct gp_stack_memo {
 	struct gp_native_thread *walker;
 	uint64_t refused;     /* by the walker, as last seen */
 	unsigned laid_frames; /* of the last native chain that was laid, likewise */
-	struct laid_frame laid[GP_NATIVE_DEPTH];
+	struct gp_stack_native laid[GP_NATIVE_DEPTH];
 	unsigned frames; /* of the last Python chain, the outermost first */
 	struct known_frame frame[DEPTH];
 };
@@ -183,19 +177,19 @@ static __attribute__((noinline)) struct chain lay_native(struct gp_stack_memo *m
 {
 	const unsigned depth = s->depth;
 	const uintptr_t *pc = &s->pc[depth - 1]; /* the outermost */
+	struct gp_stack_native *laid = memo->laid;
 	unsigned k = 0;
-	while (k < depth && k < memo->laid_frames && memo->laid[k].pc == pc[-(int)k] &&
-	       memo->laid[k].runs_python == (marks >> (depth - 1 - k) & 1))
+	while (k < depth && k < memo->laid_frames && laid[k].pc == pc[-(int)k] &&
+	       laid[k].runs_python == (marks >> (depth - 1 - k) & 1))
 		k++;
-	uint32_t id = k ? memo->laid[k - 1].id : 0;
-	for (memo->laid_frames = k; k < depth; memo->laid_frames = ++k) {
-		const bool runs_python = marks >> (depth - 1 - k) & 1;
-		id = gp_stack_native(id, pc[-(int)k], runs_python);
-		if (gp_unlikely(id == 0))
-			return (struct chain){ 0, GP_WHY_TABLE_FULL };
-		memo->laid[k] = (struct laid_frame){ pc[-(int)k], id, runs_python };
-	}
+	for (unsigned i = k; i < depth; i++)
+		laid[i] = (struct gp_stack_native){ pc[-(int)i], 0, marks >> (depth - 1 - i) & 1 };
+	memo->laid_frames = k + gp_stack_natives(k ? laid[k - 1].id : 0, &laid[k], depth - k);
+	if (gp_unlikely(memo->laid_frames < depth))
+		return (struct chain){ 0, GP_WHY_TABLE_FULL };
+	const uint32_t id = laid[depth - 1].id;
 	s->id = id;
+	s->beside = s->pair = 0;
 	s->id_marks = marks;
 	s->id_generation = gp_recorder.generation;
 	return (struct chain){ id, why };
@@ -213,7 +207,8 @@ GP_COLD static struct chain without_native(struct gp_stack_memo *memo)
 }
 
 GP_HOT struct chain take_native(struct gp_stack_memo *memo, const void *frame_address,
-				const struct gp_python_frame *frame, unsigned frames)
+				const struct gp_python_frame *frame, unsigned frames,
+				struct gp_native_stack **out)
 {
 	static const enum gp_stack_why why[] = {
 		[GP_NATIVE_WHOLE] = GP_WHY_WHOLE,
@@ -227,6 +222,7 @@ GP_HOT struct chain take_native(struct gp_stack_memo *memo, const void *frame_ad
 		memo->walker ? gp_native_stack_now(memo->walker, frame_address) : NULL;
 	if (gp_unlikely(!s))
 		return without_native(memo);
+	*out = s;
 	const void *loop[DEPTH];
 	unsigned loops = 0;
 	for (unsigned k = 0; k < frames; k++)
@@ -250,6 +246,27 @@ GP_COLD static uint32_t cut(struct gp_stack_memo *memo)
 	return gp_stack_pair(0, 0, GP_WHY_TABLE_FULL, GP_WHY_TABLE_FULL);
 }
 
+/* What repeats knows its pair, wherever the rest of the table lies. */
+GP_HOT uint32_t pair_of(struct gp_stack_memo *memo, struct chain native, struct chain python,
+			struct gp_native_stack *met)
+{
+	const uint32_t beside = python.id | (uint32_t)python.why << GP_STACK_ID_BITS;
+	if (met ? met->pair && met->beside == beside :
+		  memo->stack && native.id == memo->native.id && python.id == memo->python.id &&
+			    native.why == memo->native.why && python.why == memo->python.why)
+		return met ? met->pair : memo->stack;
+	memo->native = native;
+	memo->python = python;
+	memo->stack = gp_stack_pair(native.id, python.id, native.why, python.why);
+	if (gp_unlikely(!memo->stack))
+		return cut(memo);
+	if (met) {
+		met->beside = beside;
+		met->pair = memo->stack;
+	}
+	return memo->stack;
+}
+
 __attribute__((noinline)) uint32_t gp_stack_take(void)
 {
 	struct gp_stack_memo *memo = memo_of(&gp_thread);
@@ -259,21 +276,20 @@ __attribute__((noinline)) uint32_t gp_stack_take(void)
 	struct gp_python_walk walk;
 	unsigned frames = 0;
 	struct chain native = { 0, GP_WHY_OFF }, python = native;
+	struct gp_native_stack *met = NULL;
+	const bool has_native =
+		gp_settings.has_native && atomic_load_explicit(&has_walker, memory_order_relaxed);
+	if (has_native && gp_likely(memo->walker != NULL))
+		gp_native_stack_expect(memo->walker);
 	if (gp_settings.has_python) {
 		frames = gp_python_walk(frame, gp_settings.stack_depth, &walk);
 		python = take_python(memo, frame, frames, why_of(walk.reason));
 	}
-	if (gp_settings.has_native && atomic_load_explicit(&has_walker, memory_order_relaxed))
-		native = take_native(memo, __builtin_frame_address(0), frame, frames);
+	if (has_native)
+		native = take_native(memo, __builtin_frame_address(0), frame, frames, &met);
 	if (gp_unlikely(native.why == GP_WHY_TABLE_FULL || python.why == GP_WHY_TABLE_FULL))
 		return cut(memo);
-	if (memo->stack && native.id == memo->native.id && python.id == memo->python.id &&
-	    native.why == memo->native.why && python.why == memo->python.why)
-		return memo->stack;
-	memo->native = native;
-	memo->python = python;
-	memo->stack = gp_stack_pair(native.id, python.id, native.why, python.why);
-	return gp_likely(memo->stack) ? memo->stack : cut(memo);
+	return pair_of(memo, native, python, met);
 }
 
 void gp_stack_native_opened(void)

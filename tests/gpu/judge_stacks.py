@@ -16,6 +16,7 @@ from judge_recording import Judge, ask, judge_health, judge_torch
 # The allocator's own frames and each recorder's: both stacks begin there, at different functions.
 INNERMOST = re.compile(r"CachingAllocator|CapturedTraceback|torch::unwind|torch::cuda::|reportMemoryUsage|gather|c10::cuda|\?\?|^$")
 DEPTH = 64
+NODE = re.compile(r"^torch::autograd::.*(Backward\w*|AccumulateGrad)::apply$")
 USERS_FILE = re.compile(r"/(gpt_train|both_histories)\.py$")
 
 
@@ -61,9 +62,20 @@ def same_python(ours, theirs):
 
 
 def bare_name(name):
-    """Without parameters, template arguments' blanks and clones: demanglers differ there."""
-    name = re.sub(r"\s+|\[clone.*?\]", "", name)
-    return name.split("(", 1)[0]
+    """Without parameters, the result's type that templates have, blanks and clones: demanglers differ there."""
+    name = re.sub(r"\[clone.*?\]", "", name).replace("(anonymous namespace)", "{anonymous}")
+    depth, start, end = 0, 0, len(name)
+    for i, c in enumerate(name):
+        if c == "<":
+            depth += 1
+        elif c == ">" and name[i - 1] != "-":
+            depth -= 1
+        elif depth == 0 and c == " " and not name[start:i].endswith("operator"):
+            start = i + 1
+        elif depth == 0 and c == "(" and i > start and not name[start:i].endswith("operator"):
+            end = i
+            break
+    return re.sub(r"\s+", "", name[start:end])
 
 
 def is_unknown(name):
@@ -116,21 +128,25 @@ def compare(judge, events, history):
 
 
 def judge_culprits(judge, events):
+    """The engine itself reduces gradients to their inputs' shapes, after the node returned: no node is there to be named."""
     count = collections.Counter()
     for event in events:
         python, native = parts_of(event)
-        is_backward = any("Backward" in name and "::apply" in name for name in native)
+        is_node = any(NODE.search(name) for name in native)
+        is_engine = any(name.startswith("torch::autograd::Engine::evaluate_function") for name in native)
         count["without native frames"] += not native
-        count["without Python frames or autograd node"] += not python and not is_backward
+        count["without Python frames, autograd node or engine"] += not python and not is_node and not is_engine
+        count["with both Python frames and a node"] += bool(python) and is_node
         if python:
             count["with Python"] += 1
             count["without the user's line"] += not any(USERS_FILE.search(f[1]) for f in python)
         else:
-            count["backward"] += 1
-    for what in ("without native frames", "without Python frames or autograd node", "without the user's line"):
+            count["node" if is_node else "engine"] += 1
+    for what in ("without native frames", "without Python frames, autograd node or engine", "without the user's line"):
         judge.equal(f"block allocations {what}", count[what], 0)
-    judge.claim("allocations of forward and backward", count["with Python"] > 0 and count["backward"] > 0,
-                f"{count['with Python']} with Python frames, {count['backward']} named by their autograd node")
+    judge.claim("allocations of forward and backward", count["with Python"] > 0 and count["node"] > 0,
+                f"{count['with Python']} with Python frames, {count['node']} named by their autograd node, "
+                f"{count['engine']} made by the engine after a node")
 
 
 def judge_peak(judge, said, peaks):

@@ -211,7 +211,7 @@ static void forgets_all_when_told(void **state)
 	uint8_t path[20] = { 9, 9 };
 	struct seen seen;
 	(void)state;
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < 5; i++) /* the last ones are expected: they follow themselves */
 		path_run(path, 20, look, &seen);
 	const struct gp_native_counts before = *gp_native_thread_counts(native_thread());
 	gp_native_rules_forget();
@@ -220,6 +220,89 @@ static void forgets_all_when_told(void **state)
 	assert_int_equal(after->forgotten, before.forgotten + 1);
 	assert_int_equal(after->hits, before.hits);
 	assert_true(after->learned > before.learned);
+}
+
+/* A stack of words, in which what a walk read can be changed. */
+static uint64_t words[64];
+
+static struct gp_native_entry walked_here(uintptr_t pc)
+{
+	struct gp_native_entry e = { .sp = (uintptr_t)words, .words = 1, .needs_frame = 1 };
+	e.frame = 77;
+	e.stack.depth = 12;
+	e.stack.pc[0] = pc;
+	for (unsigned k = 1; k < e.stack.depth; k++) {
+		e.at[k] = (uint16_t)(3 * k);
+		e.stack.pc[k] = words[3 * k];
+		e.sum = gp_native_sum(e.sum, e.stack.pc[k]);
+	}
+	e.word[0] = (struct gp_native_word){ words[5], 5 * sizeof *words };
+	return e;
+}
+
+/*
+ * Each word that a walk read counts, whether the stack is searched for or expected; and what was
+ * forgotten is neither found nor expected.
+ */
+static void compares_every_word(void **state)
+{
+	struct gp_native_memo *memo = aligned_alloc(64, sizeof *memo);
+	(void)state;
+	assert_non_null(memo);
+	memset(memo, 0, sizeof *memo);
+	for (unsigned i = 0; i < 64; i++)
+		words[i] = 1000 + i;
+	const struct gp_native_start start = { 500, (uintptr_t)words, 77 };
+	const struct gp_native_entry walked = walked_here(start.pc);
+	bool is_evicted = false;
+	assert_null(gp_native_memo_add(memo, &walked, &is_evicted));
+	struct gp_native_entry *kept = gp_native_memo_add(memo, &walked, &is_evicted);
+	assert_non_null(kept);
+	for (unsigned n = 0; n < 3; n++) { /* searched for, searched for, expected */
+		for (unsigned i = 0; i < 64; i++) {
+			const bool matters = i == 5 || (i % 3 == 0 && i > 0 && i < 36);
+			words[i] ^= 1;
+			assert_ptr_equal(gp_native_memo_find(memo, &start), matters ? NULL : kept);
+			words[i] ^= 1;
+			if (n == 0)
+				memo->expected = 0;
+		}
+		const struct gp_native_start other = { start.pc, start.sp, 78 };
+		assert_null(gp_native_memo_find(memo, &other));
+		assert_ptr_equal(gp_native_memo_find(memo, &start), kept);
+	}
+	assert_ptr_equal(&memo->entry[memo->expected], kept);
+	gp_native_memo_forget(memo);
+	assert_null(gp_native_memo_find(memo, &start));
+	free(memo);
+}
+
+/* Two stacks in a turn that ends: what was expected does not come, and is not answered. */
+static void expects_without_insisting(void **state)
+{
+	struct gp_native_memo *memo = aligned_alloc(64, sizeof *memo);
+	struct gp_native_entry *kept[3];
+	bool is_evicted = false;
+	(void)state;
+	assert_non_null(memo);
+	memset(memo, 0, sizeof *memo);
+	for (unsigned i = 0; i < 3; i++) {
+		words[9] = 2000 + i;
+		const struct gp_native_entry walked = walked_here(500);
+		gp_native_memo_add(memo, &walked, &is_evicted);
+		kept[i] = gp_native_memo_add(memo, &walked, &is_evicted);
+		assert_non_null(kept[i]);
+	}
+	static const uint8_t turn[] = { 0, 1, 2, 0, 1, 2, 1, 0, 0, 2, 2, 1, 0, 1, 2 };
+	for (unsigned n = 0; n < sizeof turn; n++) {
+		const struct gp_native_start start = { 500, (uintptr_t)words, 77 };
+		words[9] = 2000u + turn[n];
+		assert_ptr_equal(gp_native_memo_find(memo, &start), kept[turn[n]]);
+		assert_ptr_equal(&memo->entry[memo->last], kept[turn[n]]);
+		if (n == 4) /* 0 was followed by 1, 1 by 2 */
+			assert_ptr_equal(&memo->entry[memo->expected], kept[2]);
+	}
+	free(memo);
 }
 
 int main(int argc, char **argv)
@@ -234,6 +317,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(forgets_the_least_recent),
 		cmocka_unit_test(stays_within_its_bound),
 		cmocka_unit_test(forgets_all_when_told),
+		cmocka_unit_test(compares_every_word),
+		cmocka_unit_test(expects_without_insisting),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -157,6 +157,13 @@ static void equals_in_many_shapes(void **state)
 		framed(n);
 	for (unsigned n = 1; n < 150; n += 7)
 		realigned(1, 2, 3, 4, 5, 6, 7, n);
+	/* farther than an entry can say: walked each of the three times */
+	const struct gp_native_counts *counts = gp_native_thread_counts(native_thread());
+	const uint64_t hits = counts->hits;
+	variable_room(30000);
+	assert_int_equal(counts->hits, hits);
+	variable_room(20000);
+	assert_int_equal(counts->hits, hits + 1);
 }
 
 static void equals_on_random_paths(void **state)

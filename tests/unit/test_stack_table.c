@@ -37,11 +37,17 @@ static int close_table(void **state)
 	return 0;
 }
 
+static uint32_t native_below(uint32_t parent, uint64_t pc, bool runs_python)
+{
+	struct gp_stack_native frame = { pc, 0, runs_python };
+	return gp_stack_natives(parent, &frame, 1) ? frame.id : 0;
+}
+
 static void without_chunk_nothing_is_made(void **state)
 {
 	(void)state;
 	assert_true(gp_stack_table_wants_chunk());
-	assert_int_equal(gp_stack_native(0, 0x1000, false), 0);
+	assert_int_equal(native_below(0, 0x1000, false), 0);
 	assert_int_equal(gp_stack_table_refused(), 1);
 	assert_int_equal(gp_stack_table_used(), 0);
 	assert_null(gp_stack_table_entry(1));
@@ -56,17 +62,46 @@ static int32_t line_of(const void *object, int32_t offset)
 	return 100 + offset;
 }
 
+static void chains_share_their_outer_frames(void **state)
+{
+	(void)state;
+	gp_stack_table_add_chunk(chunks[0]);
+	struct gp_stack_native one[5] = { { .pc = 1 }, { .pc = 2 }, { .pc = 3 }, { .pc = 4 } };
+	struct gp_stack_native other[5];
+	assert_int_equal(gp_stack_natives(0, one, 4), 4);
+	assert_int_equal(gp_stack_table_used(), 4);
+	memcpy(other, one, sizeof other);
+	other[2].runs_python = true; /* and so the frame below is another, too */
+	assert_int_equal(gp_stack_natives(0, other, 4), 4);
+	assert_int_equal(gp_stack_table_used(), 6);
+	assert_int_equal(other[1].id, one[1].id);
+	assert_int_not_equal(other[2].id, one[2].id);
+	assert_int_not_equal(other[3].id, one[3].id);
+	assert_int_equal(gp_stack_table_entry(other[3].id)->parent, other[2].id);
+	assert_int_equal(gp_stack_natives(one[1].id, one + 2, 2), 2);
+	assert_int_equal(gp_stack_table_used(), 6);
+	/* what has no room is given none, and what is known is still known */
+	while (gp_stack_table_used() < GP_STACK_CHUNK - 3)
+		assert_int_not_equal(native_below(7, 100 + gp_stack_table_used(), false), 0);
+	other[3].pc = 5;
+	other[4].pc = 6;
+	assert_int_equal(gp_stack_natives(0, other, 5), 5);
+	other[2].pc = 7;
+	assert_int_equal(gp_stack_natives(0, other, 5), 2);
+	assert_int_equal(gp_stack_natives(0, one, 4), 4);
+	assert_int_equal(gp_stack_table_refused(), 1);
+}
+
 static void same_fields_same_id(void **state)
 {
 	(void)state;
 	gp_stack_table_add_chunk(chunks[0]);
-	uint32_t outer = gp_stack_native(0, 0x1000, false),
-		 inner = gp_stack_native(outer, 0x2000, false);
-	assert_int_equal(gp_stack_native(0, 0x1000, false), outer);
-	assert_int_equal(gp_stack_native(outer, 0x2000, false), inner);
-	assert_int_not_equal(gp_stack_native(0, 0x2000, false), inner);
-	assert_int_not_equal(gp_stack_native(inner, 0x2000, false), inner);
-	assert_int_not_equal(gp_stack_native(outer, 0x2000, true), inner);
+	uint32_t outer = native_below(0, 0x1000, false), inner = native_below(outer, 0x2000, false);
+	assert_int_equal(native_below(0, 0x1000, false), outer);
+	assert_int_equal(native_below(outer, 0x2000, false), inner);
+	assert_int_not_equal(native_below(0, 0x2000, false), inner);
+	assert_int_not_equal(native_below(inner, 0x2000, false), inner);
+	assert_int_not_equal(native_below(outer, 0x2000, true), inner);
 	const struct gp_stack_python frame = { 0, 7, 10, false, 0 };
 	struct gp_stack_python other = frame;
 	uint32_t p = gp_stack_python(&frame, line_of, NULL);
@@ -126,11 +161,11 @@ static void full_table_refuses_and_counts(void **state)
 	assert_false(gp_stack_table_wants_chunk());
 	uint32_t made = 0, refused = 0;
 	for (uint64_t pc = 1; pc <= 5 * GP_STACK_CHUNK; pc++)
-		*(gp_stack_native(0, pc, false) ? &made : &refused) += 1;
+		*(native_below(0, pc, false) ? &made : &refused) += 1;
 	assert_int_equal(made, 4 * GP_STACK_CHUNK - 1);
 	assert_int_equal(gp_stack_table_refused(), refused);
 	/* what is there is still found */
-	assert_int_not_equal(gp_stack_native(0, 1, false), 0);
+	assert_int_not_equal(native_below(0, 1, false), 0);
 	assert_int_equal(gp_stack_table_refused(), refused);
 }
 
@@ -142,16 +177,16 @@ static void many_below_one_are_found_again(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 4; i++)
 		gp_stack_table_add_chunk(chunks[i]);
-	uint32_t parent = gp_stack_native(0, 0x1000, false);
+	uint32_t parent = native_below(0, 0x1000, false);
 	for (uint32_t k = 0; k < MANY; k++) {
-		child[k] = gp_stack_native(parent, 0x2000 + 16 * k, false);
+		child[k] = native_below(parent, 0x2000 + 16 * k, false);
 		pair[k] = gp_stack_pair(parent, child[k], GP_WHY_WHOLE, GP_WHY_WHOLE);
 		assert_int_not_equal(child[k], 0);
 		assert_int_not_equal(pair[k], 0);
 	}
 	assert_int_equal(gp_stack_table_used(), 1 + 2 * MANY);
 	for (uint32_t k = 0; k < MANY; k++) {
-		assert_int_equal(gp_stack_native(parent, 0x2000 + 16 * k, false), child[k]);
+		assert_int_equal(native_below(parent, 0x2000 + 16 * k, false), child[k]);
 		assert_int_equal(gp_stack_pair(parent, child[k], GP_WHY_WHOLE, GP_WHY_WHOLE),
 				 pair[k]);
 	}
@@ -165,11 +200,13 @@ static void *make_chains(void *number)
 	uint32_t *out = ids[(uintptr_t)number];
 	for (uint32_t k = 0; k < CHAINS; k++) {
 		/* threads begin at different places, so that they meet */
-		uint32_t chain = (k + (uint32_t)(uintptr_t)number * (CHAINS / 7)) % CHAINS, id = 0;
+		uint32_t chain = (k + (uint32_t)(uintptr_t)number * (CHAINS / 7)) % CHAINS;
+		struct gp_stack_native frame[DEPTH];
 		for (uint32_t d = 0; d < DEPTH; d++)
-			id = gp_stack_native(id, 0x1000 + (d < DEPTH - 2 ? chain % 50 : chain) + d,
-					     false);
-		out[chain] = id;
+			frame[d] = (struct gp_stack_native){
+				.pc = 0x1000 + (d < DEPTH - 2 ? chain % 50 : chain) + d
+			};
+		out[chain] = gp_stack_natives(0, frame, DEPTH) ? frame[DEPTH - 1].id : 0;
 	}
 	return NULL;
 }
@@ -204,6 +241,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(without_chunk_nothing_is_made, open_table,
+						close_table),
+		cmocka_unit_test_setup_teardown(chains_share_their_outer_frames, open_table,
 						close_table),
 		cmocka_unit_test_setup_teardown(same_fields_same_id, open_table, close_table),
 		cmocka_unit_test_setup_teardown(code_keeps_its_text, open_table, close_table),
