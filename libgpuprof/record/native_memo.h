@@ -48,7 +48,8 @@ struct gp_native_entry {
 	uint16_t next;	   /* of the same head, 0 none */
 	uint16_t head;	   /* + 1; 0: free, waiting for the hand */
 	uint16_t follower; /* the entry that was found after this one, the last time; 0: none */
-	uint8_t needs_frame : 1, is_recent : 1; /* is_recent: since the hand last passed */
+	uint8_t needs_frame : 1;
+	uint8_t is_recent : 1; /* since the hand last passed */
 	uint8_t words;
 	struct gp_native_stack stack; /* pc[0] belongs to the key */
 	uint16_t at[GP_NATIVE_DEPTH]; /* of the return address pc[k], words from sp; at[0] unused */

@@ -12,7 +12,7 @@
 
 #include "../format/stack_entry.h"
 
-/* Of an id. In a word of the index the bits above it are of the hash: so few others are looked at. */
+/* Of an id. A word of the index has bits of the hash above it, so that few others are looked at. */
 #define GP_STACK_ID_BITS 22
 
 /* A table without entries. `most`: entries at most, rounded up to chunks. False: no memory. */

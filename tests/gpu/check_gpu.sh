@@ -263,7 +263,8 @@ section_stack_cost() {
 		export LD_PRELOAD="$build/libgpuprof.so" GPUPROF_STACKS=all
 		seconds=${COST_SECONDS:-60}
 		GPUPROF_OUTPUT=$work/stack_cost.gpr timeout -k 10 "$((seconds + 90))" "$python" "$here/paired_cost.py" \
-			--control-level "$build/gpu/control_level" --seconds "$seconds" --limit 0.02 2>"$work/cost.err"
+			--control-level "$build/gpu/control_level" --seconds "$seconds" --half-width 0.003 --limit 0.02 \
+			--json "$work/stack_cost.json" 2>"$work/cost.err"
 		[ $? -le 1 ] || { say "FAIL stack_cost: did not finish"; tail -n 15 "$work/cost.err"; }
 		GPUPROF_OUTPUT=$work/pair_cost.gpr timeout -k 10 120 "$python" "$here/pair_cost.py" \
 			--control-level "$build/gpu/control_level" 2>"$work/cost.err"
@@ -278,7 +279,7 @@ section_cost() {
 		[ -n "$null" ] && seconds=$((seconds / 3))
 		LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/cost$null.gpr timeout -k 10 "$((seconds + 90))" \
 			"$python" "$here/paired_cost.py" --control-level "$build/gpu/control_level" \
-			--seconds "$seconds" --json "$work/cost$null.json" $null 2>"$work/cost.err"
+			--seconds "$seconds" --half-width 0.002 --json "$work/cost$null.json" $null 2>"$work/cost.err"
 		[ $? -le 1 ] || { say "FAIL cost: did not finish"; tail -n 15 "$work/cost.err"; }
 	done
 	judge cost

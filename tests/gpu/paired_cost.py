@@ -6,7 +6,8 @@ when recording went off and by 0.2 to 0.8% when it went on (H200 hosts), which a
 drain thread still does for a recorded step does not slow the next. Off and on are set through the process's
 own control page, and the step begins when they are in force. Each pair gives one logarithm of a ratio (a
 ratio itself is biased upwards by noise); their trimmed mean (10% at each end) has a 95% interval by
-Student's t, printed beside the plain mean's. --json keeps every pair. Run under the preload.
+Student's t, printed beside the plain mean's. The end may depend on the interval's width, never on where
+it lies. --json keeps every pair. Run under the preload.
 """
 import argparse
 import gc
@@ -33,6 +34,7 @@ def parse():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--control-level", required=True, help="the program control_level")
     p.add_argument("--seconds", type=float, default=60)
+    p.add_argument("--half-width", type=float, default=0, help="ends before its time when the interval is that narrow")
     p.add_argument("--steps", type=int, default=1, help="steps of each kind in a pair")
     p.add_argument("--limit", type=float, default=0.01)
     p.add_argument("--null", action="store_true", help="off against off: what the method itself shows")
@@ -92,6 +94,8 @@ class Bench:
             else:
                 with_off, with_on = self.block(OFF), self.block(on)
             pairs.append((with_off, with_on))
+            if len(pairs) % 100 == 0 and interval(pairs)[1] <= self.args.half_width:
+                break
         self.switch(EVERYTHING)
         self.control.stdin.close()
         self.control.wait()
@@ -114,6 +118,12 @@ def trimmed(values, part=0.1):
     return statistics.mean(kept), error, len(kept) - 1
 
 
+def interval(pairs):
+    """Trimmed mean of the logarithms of on / off, and half the width of its 95% interval."""
+    mean, error, degrees = trimmed([math.log(on / off) for off, on in pairs])
+    return mean, student_t95(degrees) * error
+
+
 def main():
     args = parse()
     torch.use_deterministic_algorithms(True)
@@ -125,8 +135,7 @@ def main():
     logs = [math.log(on / off) for off, on in pairs]
     plain = statistics.mean(logs)
     plain_half = student_t95(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
-    mean, error, degrees = trimmed(logs)
-    half = student_t95(degrees) * error
+    mean, half = interval(pairs)
     figures = {
         "pairs": len(pairs),
         "steps": args.steps,
