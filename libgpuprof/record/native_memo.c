@@ -63,9 +63,22 @@ GP_HOT unsigned compare(const struct gp_native_entry *e)
 	return k;
 }
 
+/* The place of the word below return address k, and what it holds. */
+GP_HOT uintptr_t below(const struct gp_native_entry *e, unsigned k)
+{
+	return e->sp + 8u * e->at[k] - 8;
+}
+
 GP_HOT bool words_hold(const struct gp_native_entry *e, const struct gp_native_start *start)
 {
+	uint64_t difference = 0;
 	if (e->needs_frame && e->frame != start->frame)
+		return false;
+	for (uint64_t left = e->chained; left; left &= left - 1) {
+		const unsigned k = (unsigned)__builtin_ctzll(left);
+		difference |= gp_native_word(below(e, k)) ^ below(e, k + 1);
+	}
+	if (difference)
 		return false;
 	for (unsigned i = 0; i < e->words; i++)
 		if (word_at(start->sp, e->word[i].at) != e->word[i].value)
@@ -194,8 +207,8 @@ static bool is_same(const struct gp_native_entry *a, const struct gp_native_entr
 {
 	const size_t depth = a->stack.depth;
 	if (a->sp != b->sp || depth != b->stack.depth || a->words != b->words ||
-	    a->stack.end != b->stack.end || a->needs_frame != b->needs_frame ||
-	    (a->needs_frame && a->frame != b->frame))
+	    a->chained != b->chained || a->stack.end != b->stack.end ||
+	    a->needs_frame != b->needs_frame || (a->needs_frame && a->frame != b->frame))
 		return false;
 	for (unsigned i = 0; i < a->words; i++)
 		if (a->word[i].value != b->word[i].value || a->word[i].at != b->word[i].at)
@@ -243,6 +256,7 @@ static void copy_entry(struct gp_native_entry *to, const struct gp_native_entry 
 	to->frame = from->frame;
 	to->needs_frame = from->needs_frame;
 	to->words = from->words;
+	to->chained = from->chained;
 	to->follower = 0;
 	to->stack.depth = from->stack.depth;
 	to->stack.end = from->stack.end;

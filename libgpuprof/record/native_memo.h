@@ -47,13 +47,19 @@ struct gp_native_entry {
 	uintptr_t frame;   /* the frame pointer at the start, if needs_frame */
 	uint16_t next;	   /* of the same head, 0 none */
 	uint16_t head;	   /* + 1; 0: free, waiting for the hand */
-	uint16_t follower; /* the entry that was found after this one, the last time; 0: none */
+	uint16_t follower; /* found after this one, the last time; 0: none */
 	uint8_t needs_frame : 1;
 	uint8_t is_recent : 1; /* since the hand last passed */
 	uint8_t words;
 	struct gp_native_stack stack; /* pc[0] belongs to the key */
 	uint16_t at[GP_NATIVE_DEPTH]; /* of the return address pc[k], words from sp; at[0] unused */
-	uint64_t sum;		      /* of the pcs, taken while they are walked: gp_native_sum */
+	/*
+	 * Bit k: frame k begins with its caller's frame pointer, which says where the caller's
+	 * return address lies: the word below return address k holds the place of the word below
+	 * return address k + 1. All that a chain of frame pointers needs, without a list.
+	 */
+	uint64_t chained;
+	uint64_t sum; /* of the pcs, taken while they are walked: gp_native_sum */
 	struct gp_native_word word[GP_NATIVE_WORDS_MOST];
 };
 

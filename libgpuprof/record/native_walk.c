@@ -16,8 +16,20 @@
 #include "native_rule.h"
 #include "record.h"
 
+#define OWN_MOST 4u /* own frames between a caller and the walk, each of a fixed size */
+#define OWN_WAYS 4u
+
+/* How own frames were left, from the same place: what was read, in bytes from the frame address. */
+struct own_way {
+	uintptr_t pc[OWN_MOST];
+	uint16_t pc_at[OWN_MOST + 1]; /* the last one: the caller's */
+	uint16_t frame_at;	      /* of the caller's frame pointer */
+	uint16_t frames;	      /* 0: not known */
+};
+
 struct gp_native_thread {
 	struct gp_native_bounds bounds;
+	struct own_way own[OWN_WAYS];
 	struct gp_native_counts counts;
 	uint32_t epoch;
 	volatile uint32_t is_busy;
@@ -267,6 +279,20 @@ GP_HOT bool step_frame(struct walk *w, enum gp_native_end *end)
 	return w->pc != 0;
 }
 
+/*
+ * The word that the step out of frame k noted, if any, is the caller's frame pointer of a plain
+ * chain of them: a bit says so in less room.
+ */
+GP_HOT void note_chained(const struct walk *w, unsigned k)
+{
+	struct gp_native_entry *e = w->out;
+	const struct gp_native_word *word = &e->word[e->words - 1u];
+	if (k == 0 || word->at + 8u != 8u * e->at[k] || word->value != w->sp - 16)
+		return;
+	e->words--;
+	e->chained |= UINT64_C(1) << k;
+}
+
 GP_HOT void walk_frames(struct walk *w)
 {
 	const bool by_frame = walker.has_frame_pointers;
@@ -279,6 +305,7 @@ GP_HOT void walk_frames(struct walk *w)
 		e->stack.pc[depth++] = w->pc;
 		if (depth == walker.depth)
 			break;
+		const unsigned words = e->words;
 		if (gp_unlikely(!(by_frame ? step_frame(w, &end) : step(w, &end))))
 			break;
 		/* of what lies elsewhere this is wrong, and not used */
@@ -291,6 +318,8 @@ GP_HOT void walk_frames(struct walk *w)
 			w->is_memorable = false;
 		}
 		e->at[depth] = (uint16_t)at;
+		if (e->words == words + 1)
+			note_chained(w, depth - 1);
 		end = GP_NATIVE_TRUNCATED;
 	}
 	e->sum = sum;
@@ -300,13 +329,58 @@ GP_HOT void walk_frames(struct walk *w)
 
 /* ---- the caller's start ---- */
 
-/* False: own frames that cannot be left. */
-GP_HOT bool leave_own(struct walk *w)
+GP_HOT bool is_own_code(uintptr_t pc)
+{
+	return pc - walker.own_from < walker.own_bytes;
+}
+
+/* By the rules; noted in `way` if it will be the same the next time. False: cannot be left. */
+GP_COLD static bool learn_own(struct walk *w, uintptr_t frame, struct own_way *way)
 {
 	enum gp_native_end end;
-	while (gp_unlikely(w->pc - walker.own_from < walker.own_bytes))
+	struct own_way now = { .frames = 0 };
+	bool is_fixed = true;
+	while (is_own_code(w->pc)) {
+		const unsigned words = w->out->words;
+		if (now.frames < OWN_MOST) {
+			now.pc[now.frames] = w->pc;
+			now.pc_at[now.frames++] = (uint16_t)(w->sp - 8 - frame);
+		} else {
+			is_fixed = false;
+		}
 		if (!step(w, &end))
 			return false;
+		is_fixed = is_fixed && w->out->words == words && !w->out->needs_frame;
+	}
+	const uintptr_t frame_at = w->frame_from ? w->frame_from - frame : 0;
+	const uintptr_t pc_at = w->sp - 8 - frame;
+	if (is_fixed && now.frames && pc_at <= UINT16_MAX && frame_at < pc_at) {
+		now.pc_at[now.frames] = (uint16_t)pc_at;
+		now.frame_at = (uint16_t)frame_at;
+		*way = now;
+	}
+	return true;
+}
+
+/* False: own frames that cannot be left. */
+GP_HOT bool leave_own(struct walk *w, uintptr_t frame)
+{
+	if (gp_likely(!is_own_code(w->pc)))
+		return true;
+	struct own_way *way = &w->thread->own[w->pc / 16 % OWN_WAYS];
+	unsigned k = 0;
+	/* one after the other: a frame that is not there must not be read */
+	while (k < way->frames && gp_native_word(frame + way->pc_at[k]) == way->pc[k])
+		k++;
+	if (gp_unlikely(k == 0 || k < way->frames))
+		return learn_own(w, frame, way);
+	const uintptr_t at = frame + way->pc_at[k];
+	const uintptr_t pc = gp_native_word(at);
+	if (gp_unlikely(is_own_code(pc)))
+		return learn_own(w, frame, way); /* this way is longer */
+	w->pc = pc;
+	w->sp = at + 8;
+	w->frame = gp_native_word(frame + way->frame_at);
 	return true;
 }
 
@@ -353,11 +427,13 @@ GP_HOT bool begin(struct walk *w, struct gp_native_thread *t, const void *frame_
 		t->counts.foreign++;
 	}
 	t->walked.words = t->walked.needs_frame = 0;
-	if (!leave_own(w)) {
+	w->start = frame;
+	if (!leave_own(w, frame)) {
 		t->counts.refused += w->is_refused;
 		return false;
 	}
 	t->walked.words = t->walked.needs_frame = 0;
+	t->walked.chained = 0;
 	w->is_memorable = is_own;
 	w->start = w->sp;
 	w->frame_from = 0;

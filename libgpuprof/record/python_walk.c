@@ -130,6 +130,7 @@ static void walk_records(const struct gp_python_layout *l, const void *frame, co
 	const int previous = l->frame_previous, code_at = l->frame_code, owner_at = l->frame_owner;
 	const int instruction = l->frame_instruction, bytecode = l->code_bytecode;
 	const int traceable = l->code_traceable, entry_at = l->frame_entry;
+	const int version = l->code_version >= 0 ? l->code_version : 0;
 	const int first_shim = l->first_shim_owner >= 0 ? l->first_shim_owner : UINT8_MAX + 1;
 	for (; frame; frame = gp_pointer_at(frame, previous)) {
 		int owner = gp_byte_at(frame, owner_at);
@@ -138,6 +139,7 @@ static void walk_records(const struct gp_python_layout *l, const void *frame, co
 			continue;
 		}
 		const char *code = gp_untagged(gp_pointer_at(frame, code_at));
+		__builtin_prefetch(code + version); /* its identity will be asked for */
 		ptrdiff_t offset =
 			(const char *)gp_pointer_at(frame, instruction) - code - bytecode;
 		/* a frame that has not come to its first traceable instruction is not shown by

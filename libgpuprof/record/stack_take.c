@@ -18,13 +18,15 @@
 #define DEPTH 64u
 #define TEXT_BYTES 480u /* of a file's or a function's name */
 
+#define FRAMES_KNOWN_LOG 8
+
 struct known_frame {
 	const void *code;
 	uint64_t identity;
 	int32_t offset;
+	uint32_t parent, id; /* id 0: none */
 	bool is_entry;
 	uint8_t bare_entries;
-	uint32_t id;
 };
 
 /* A chain, and why it is as it is. */
@@ -44,6 +46,8 @@ struct gp_stack_memo {
 	struct gp_stack_native laid[GP_NATIVE_DEPTH];
 	unsigned frames; /* of the last Python chain, the outermost first */
 	struct known_frame frame[DEPTH];
+	/* at the place that parent, code and offset give; in a job the table's memory is cold */
+	struct known_frame known[1u << FRAMES_KNOWN_LOG][2];
 };
 
 static _Atomic bool has_walker;
@@ -90,20 +94,49 @@ GP_COLD static uint32_t learn_code(const void *code, uint64_t identity)
 				 (uint32_t)(file.size + 1 + name.size));
 }
 
-/* The frame's id below `parent`, remembered in `known`; 0: no room. */
-static uint32_t learn_frame(struct known_frame *known, const struct gp_python_frame *f,
-			    uint32_t parent)
+/* From the table, or into it. 0: no room. */
+static uint32_t frame_of(const struct gp_python_frame *f, uint64_t identity, uint32_t parent)
 {
-	uint64_t identity = gp_python_identity(f->code);
 	uint32_t code = gp_stack_code_find((uint64_t)(uintptr_t)f->code, identity);
 	if (gp_unlikely(code == 0))
 		code = learn_code(f->code, identity);
 	const struct gp_stack_python place = { parent, code, f->offset, f->is_entry,
 					       f->bare_entries };
-	uint32_t id = code ? gp_stack_python(&place, gp_python_line, f->code) : 0;
-	*known = (struct known_frame){ f->code,	    identity,	     f->offset,
-				       f->is_entry, f->bare_entries, id };
-	return id;
+	return code ? gp_stack_python(&place, gp_python_line, f->code) : 0;
+}
+
+GP_HOT bool is_frame(const struct known_frame *known, const struct gp_python_frame *f,
+		     uint32_t parent)
+{
+	return known->id && known->parent == parent && is_known(known, f);
+}
+
+/* The frame's id below `parent`, also remembered in `last`; 0: no room. */
+static uint32_t id_of_frame(struct gp_stack_memo *memo, struct known_frame *last,
+			    const struct gp_python_frame *f, uint32_t parent)
+{
+	uint64_t hash = (uint64_t)(uintptr_t)f->code ^ (uint64_t)(uint32_t)f->offset << 40 ^ parent;
+	hash *= UINT64_C(0x9e3779b97f4a7c15);
+	struct known_frame *known = memo->known[hash >> (64 - FRAMES_KNOWN_LOG)];
+	if (gp_unlikely(!is_frame(known, f, parent))) {
+		if (is_frame(known + 1, f, parent)) {
+			*last = known[1];
+			return last->id;
+		}
+		const uint64_t identity = gp_python_identity(f->code);
+		known[1] = known[0];
+		*known = (struct known_frame){
+			.code = f->code,
+			.identity = identity,
+			.offset = f->offset,
+			.parent = parent,
+			.id = frame_of(f, identity, parent),
+			.is_entry = f->is_entry,
+			.bare_entries = f->bare_entries,
+		};
+	}
+	*last = *known;
+	return last->id;
 }
 
 /* ---- a thread's own ---- */
@@ -123,6 +156,7 @@ GP_COLD static void memo_forget(struct gp_stack_memo *memo)
 {
 	memo->frames = 0;
 	memo->laid_frames = 0;
+	memset(memo->known, 0, sizeof memo->known);
 	memo->stack = 0;
 	memo->generation = gp_recorder.generation;
 }
@@ -159,7 +193,7 @@ GP_HOT struct chain take_python(struct gp_stack_memo *memo, const struct gp_pyth
 	uint32_t id = same ? memo->frame[same - 1].id : 0;
 	memo->frames = same;
 	for (unsigned k = same; k < frames; k++) {
-		id = learn_frame(&memo->frame[k], &frame[frames - 1 - k], id);
+		id = id_of_frame(memo, &memo->frame[k], &frame[frames - 1 - k], id);
 		if (gp_unlikely(id == 0))
 			return (struct chain){ 0, GP_WHY_TABLE_FULL };
 		memo->frames = k + 1;

@@ -77,6 +77,11 @@ static inline void *native_find(void *handle, const char *name)
 	return dlsym(handle, name);
 }
 
+/* Functions of a test that plays the recorder's own: where none does, there is no such section. */
+#define NATIVE_OWN __attribute__((noinline, section("own_code")))
+extern const char __start_own_code[] __attribute__((weak, visibility("hidden")));
+extern const char __stop_own_code[] __attribute__((weak, visibility("hidden")));
+
 static inline void native_fixture_open(const char *program, unsigned depth)
 {
 	char path[4096];
@@ -93,6 +98,8 @@ static inline void native_fixture_open(const char *program, unsigned depth)
 		gp_native_watch_loader(state, symbol->st_size);
 	native_beside(path, "libgpuprof-unwind.so");
 	struct gp_native_setup setup = { .depth = (uint16_t)depth, .lookup = native_find };
+	setup.own_from = (uintptr_t)__start_own_code;
+	setup.own_to = (uintptr_t)__stop_own_code;
 	setup.context = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!setup.context)
 		setup.context = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
