@@ -94,15 +94,23 @@ struct gp_info {
 	bool has_uncertain_peaks; /* the last of them reaches the end, or the end is missing */
 	uint64_t stacks;	  /* different ones, as far as they are kept */
 	uint64_t stacks_cut;	  /* events whose stack found no room */
-	uint64_t missed_routes;	  /* look-ups that were answered past the recorder */
-	uint64_t kept_bytes;	  /* of the file: those of kept events, without what is left over */
+	/*
+	 * Names stored in the recording (gp_recording_symbolize): different native frames, and of
+	 * how many the function is known; 0 when none are stored.
+	 */
+	uint64_t native_frames, named_frames;
+	uint64_t names_bytes; /* of the file */
+	/* the stored names cannot be read and are left out; figures are none the worse. NULL: no */
+	const struct gp_damage *names_damage;
+	uint64_t missed_routes; /* look-ups that were answered past the recorder */
+	uint64_t kept_bytes;	/* of the file: those of kept events, without what is left over */
 	uint64_t file_bytes;
 	uint64_t segments, blocks;
 	size_t damages;
 	const struct gp_damage *damage;
 	const char *driver;  /* "13.0"; NULL unknown */
 	const char *pytorch; /* "2.11.0+cu130"; NULL unknown */
-	bool has_stacks, has_python, has_tier_b, has_device_used, has_ranges, has_steps;
+	bool has_stacks, has_native, has_python, has_tier_b, has_device_used, has_ranges, has_steps;
 };
 
 /* Figures need one replay of the retained events: done at the first call, kept. */
@@ -178,9 +186,10 @@ struct gp_stack {
 	bool has_native, has_python;
 };
 enum gp_stack_how {
-	GP_STACK_BARE = 0,    /* native frames by address alone: nothing is looked up */
-	GP_STACK_SYMBOLS = 1, /* native frames get names, from the files of this machine */
-	GP_STACK_FOLDED = 2,  /* with symbols: native frames of the interpreter are left out */
+	GP_STACK_BARE = 0, /* native frames by address alone: nothing is looked up */
+	/* native frames get names: those stored in the recording, else of this machine's files */
+	GP_STACK_SYMBOLS = 1,
+	GP_STACK_FOLDED = 2, /* with symbols: native frames of the interpreter are left out */
 };
 /*
  * The frames of a record's `stack`, innermost first, native and Python ones in the order in which
@@ -196,15 +205,23 @@ bool gp_recording_stack(struct gp_recording *recording, uint32_t id, int64_t at_
 /* "" where nothing is known; a name that does not fit is left out, never cut. */
 struct gp_names {
 	/*
-	 * "aten::addmm", "aten::add.Tensor", "ncclAllReduce". An operator may call others: this is
-	 * the outermost one of the innermost stretch of frames without Python and without an
-	 * autograd node, so what the user's line or the node asked for, not what that was made of.
-	 * A collective inside it is only named where there is no operator. Where PyTorch's name
-	 * does not tell name and overload apart, it is left whole: "aten::max_dim".
+	 * "aten::addmm", "aten::add.Tensor", "ncclAllReduce": the innermost operator that does more
+	 * than get memory, of those between the allocation and the first frame of Python or of
+	 * autograd. A collective is only named where there is no operator. Where PyTorch's name
+	 * does not tell name and overload apart, it is left whole: "aten::linalg_norm_ord_str".
 	 */
 	char operator[GP_NAME_MAX];
-	/* "AddmmBackward0": the innermost autograd node, Python frames inside it or not. */
+	/*
+	 * "aten::linear": the outermost of these, what the user's line or the node asked for; "":
+	 * it is the same.
+	 */
+	char outer_operator[GP_NAME_MAX];
+	/*
+	 * "AddmmBackward0": the innermost autograd node, Python frames inside it or not; where the
+	 * engine itself allocates its step, "validate_outputs (engine)", else "autograd engine".
+	 */
 	char node[GP_NAME_MAX];
+	bool is_outside_backward; /* no frame is of autograd's engine, and none could be unseen */
 	/*
 	 * "cuBLAS": of the innermost module that is neither CUDA's runtime or driver nor the C or
 	 * C++ library. A runtime linked into a library counts as that library. Calls through
@@ -226,6 +243,28 @@ struct gp_names {
 void gp_recording_names(struct gp_recording *recording, const struct gp_frame *frame, size_t frames,
 			struct gp_names *out);
 
+/*
+ * Leaves out the frames that tell a person nothing (the rows FOLDED of read/frame_names.def), and
+ * turns of a recursion but the outermost; how many are left, in place, one at least where one was
+ * not the interpreter's. gp_recording_names needs all frames: it comes first.
+ */
+size_t gp_frames_tell(struct gp_frame *frame, size_t frames);
+/* They are shown alike: the same function, file, line and module; without a name the same place. */
+bool gp_frame_reads_like(const struct gp_frame *a, const struct gp_frame *b);
+/*
+ * A path as its package knows it: "torch/nn/modules/module.py" of one in site-packages, the part
+ * behind lib/python3.X of the standard library's, else all of it.
+ */
+const char *gp_short_path(const char *path);
+/* A function's name of at most 72 bytes: long ones without template arguments, or their middle. */
+void gp_short_name(const char *name, char *out, size_t room);
+/*
+ * A frame on one line: "aten::addmm", "AddmmBackward0", "autograd engine" where users know it by
+ * such a name, else "Job.step (train.py:42)", "solve (solver.cc:7)", "solve [libsolver.so]".
+ * `below`: a directory that is left out of Python files in it; NULL: none.
+ */
+void gp_frame_label(const struct gp_frame *frame, const char *below, char *out, size_t room);
+
 /* Name of a kernel handle at the current moment; NULL unknown. */
 const char *gp_recording_kernel_name(const struct gp_recording *recording, uint64_t handle);
 /*
@@ -238,6 +277,49 @@ const char *gp_recording_text(const struct gp_recording *recording, enum gp_kind
 int64_t gp_recording_ns(const struct gp_recording *recording, uint64_t ticks);
 /* As given to gp_recording_open. */
 const char *gp_recording_path(const struct gp_recording *recording);
+
+/* ---- names that travel with the recording ---- */
+
+/* How gp_recording_symbolize goes about it; zeros: to the end, in silence. */
+struct gp_symbolizing {
+	/*
+	 * Asked often, also within one module: how many of how many frames are done. True ends the
+	 * looking up; what was found until then is stored. NULL: never.
+	 */
+	bool (*is_over)(void *context, uint64_t done, uint64_t frames);
+	void *context;
+};
+/* Frames of one module that have no name, and why the first of them has none. */
+struct gp_unnamed {
+	const char *module; /* path */
+	const char *why;
+	uint64_t frames;
+};
+struct gp_symbolized {
+	uint64_t frames;      /* different native frames of the recording's stacks */
+	uint64_t named;	      /* their functions are known now */
+	uint64_t added;	      /* of these: not before */
+	uint64_t nowhere;     /* in no module that is known: made at run time */
+	uint64_t waiting;     /* not looked up: the limit was reached, or memory */
+	uint64_t names_bytes; /* of the file, that names take now */
+	bool is_written;      /* false: the file knew all that already, or there is nothing */
+	size_t unnamed_modules;
+	struct gp_unnamed *unnamed; /* most frames first; those in no module are not among them */
+	const char *obstacle;	    /* why it failed, a text; NULL: the status says it all */
+};
+/*
+ * Looks up the native frames of all stacks of a finished recording on this machine and stores in
+ * its file what was found, or why nothing was, so that it reads alike where its libraries are not.
+ * What is stored already is kept, what was missing is added. Needs the right to write to the file;
+ * whenever it is stopped, the file is whole and says at least what it said before. Rewinds; what
+ * the open recording answers stays as it was until it is opened again.
+ * GP_E_BUSY: its process writes on, or another one writes names. GP_E_TRUNCATED: it has no end.
+ * GP_E_VERSION: a newer minor version wrote it. GP_E_DAMAGED: its header. GP_E_OPEN, GP_E_SPACE,
+ * GP_E_IO, GP_E_MEMORY. Free with gp_symbolized_free, also after a failure.
+ */
+enum gp_status gp_recording_symbolize(struct gp_recording *recording,
+				      const struct gp_symbolizing *how, struct gp_symbolized *out);
+void gp_symbolized_free(struct gp_symbolized *symbolized);
 
 struct gp_point {
 	int64_t at_ns;
@@ -333,7 +415,7 @@ enum gp_by { GP_BY_STACK, GP_BY_OPERATOR, GP_BY_NODE, GP_BY_LIBRARY, GP_BY_LINE,
 
 /* Uses with one key. */
 struct gp_group {
-	char *key;	   /* a text; GP_BY_STACK: equal ones may be of different stacks */
+	char *key;	   /* a text; no two groups have the same */
 	struct gp_use use; /* the sums; stack, at_ns, space: of its use with most bytes */
 	size_t stacks;	   /* different ids */
 	bool is_rest;	   /* what the filter left out, or has no stack */
@@ -346,18 +428,19 @@ struct gp_groups {
 };
 struct gp_grouping {
 	enum gp_by by;
-	bool is_native;	     /* stacks that differ in frames of the interpreter are different */
+	bool is_native;	     /* frames that tell a person nothing count, and are shown, too */
 	const char *library; /* NULL: all; what is not its stands in a group of its own */
 };
 /*
- * Adds uses up by key. GP_BY_STACK: stacks whose frames read alike are one. What has no stack is a
+ * Adds uses up by key. GP_BY_STACK: stacks whose frames read alike are one; where the keys of two
+ * are the same, a frame in which they differ is added to them. What has no stack is a
  * group a reason. Symbols are looked up, once a stack. Free with gp_groups_free.
  */
 enum gp_status gp_groups_build(struct gp_recording *recording, const struct gp_use *use,
 			       size_t uses, const struct gp_grouping *how, struct gp_groups *out);
 void gp_groups_free(struct gp_groups *groups);
 
-/* Uses as a call tree, outermost frame first. */
+/* Uses as a call tree, outermost frame first; without `is_native` of frames that tell something. */
 struct gp_tree_node {
 	struct gp_frame frame; /* `unknown` alone: why there is no stack */
 	uint64_t bytes, count; /* its own and all below */

@@ -1,5 +1,5 @@
-# What keeps the house in order: checks that need no run, the packages that it takes, the session in README.md.
-SESSION_NEEDS := all $(BUILD)/victims/training_loop $(BUILD)/fake/libc10.so
+# What keeps the house in order: checks that need no run, the packages that it takes, the sessions in README.md.
+SESSION_NEEDS := all $(BUILD)/victims/training_loop $(BUILD)/fake/libc10.so $(BUILD)/fake/libtorch_cpu.so
 
 .PHONY: lint format deps readme-session
 lint: $(SESSION_NEEDS) ## include rule, exports, hot path rules, names, man pages, formatting: each finding with its place
@@ -8,5 +8,5 @@ format: ## clang-format over every C file
 	@lint/formatting.sh apply
 deps: ## install what is missing (Debian, Ubuntu): make deps demo, make deps check
 	@lint/deps.sh
-readme-session: $(SESSION_NEEDS) ## run the session shown in README.md again and write it there
+readme-session: $(SESSION_NEEDS) ## run the sessions shown in README.md again and write them there
 	@BUILD=$(BUILD) lint/readme_session.sh write

@@ -1,6 +1,7 @@
 #!/bin/sh
 # A second reader, written from docs/FORMAT.md alone, must read what gpuprof reads: each event of
-# `dump --json`, and what it knows of `info --json` and `timeline --json`.  run_format.sh BUILD
+# `dump --json`, what it knows of `info --json` and `timeline --json`, and the stored names.
+#   run_format.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 dir=$build/run/format
@@ -81,6 +82,20 @@ if python3 -c 'import ctypes' 2>"$dir/ctypes"; then
 		>"$dir/stacks.out" 2>&1
 	judge stacks "$dir/stacks.gpr"
 	grep -q '"stack": \[{' "$dir/stacks.dumped" || say fail stacks "no stack in it"
+	# and their names, stored in it
+	LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_STACKS=all \
+		GPUPROF_OUTPUT=$dir/names.gpr python3 -B "$here/stacks/allocate.py" \
+		"$dir/names.said" 3 >"$dir/names.out" 2>&1
+	"$build/gpuprof" symbolize "$dir/names.gpr" >"$dir/names.symbolized" 2>&1
+	judge names "$dir/names.gpr"
+	if why=$("$build/format/golden_names" "$dir/names.gpr" 2>&1 >"$dir/names.rows") &&
+		"$build/gpuprof" dump --json --native "$dir/names.gpr" >"$dir/names.dumped" &&
+		why=$(python3 "$here/format/judge_names.py" "$dir/names.rows" \
+			"$dir/names.dumped" 2>&1); then
+		say pass names_rows "$why"
+	else
+		say fail names_rows "$why"
+	fi
 else
 	say skip stacks "python3 has no ctypes"
 fi

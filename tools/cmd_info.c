@@ -27,7 +27,8 @@ static double bytes_per_event(const struct gp_info *info)
 	uint64_t events = 0;
 	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
 		events += info->kept_from_ns ? info->kept[kinds[k]] : info->counts[kinds[k]];
-	uint64_t bytes = info->kept_from_ns ? info->kept_bytes : info->file_bytes;
+	uint64_t bytes =
+		info->kept_from_ns ? info->kept_bytes : info->file_bytes - info->names_bytes;
 	return events ? (double)bytes / (double)events : (double)NAN;
 }
 
@@ -85,6 +86,13 @@ static void print_stacks(const struct gp_info *info, FILE *out)
 	if (info->stacks_cut)
 		fprintf(out, "; no room for those of %s", gp_plural(info->stacks_cut, "event").s);
 	fputc('\n', out);
+	if (info->native_frames)
+		fprintf(out, "names        of %s of %s are stored, %s\n",
+			gp_count_text(info->named_frames).s,
+			gp_plural(info->native_frames, "native frame").s,
+			gp_bytes_text(info->names_bytes).s);
+	else if (info->has_native)
+		fputs("names        none of native frames are stored: 'gpuprof symbolize'\n", out);
 }
 
 static void print_check(const struct gp_info *info, FILE *out)
@@ -138,7 +146,7 @@ static void print_person(const char *path, const struct gp_info *info, FILE *out
 	print_check(info, out);
 	print_size(info, out);
 	print_damages(info, out);
-	gp_next_print(out, info->is_damaged ? "verify" : "timeline", path);
+	gp_next_print(out, gp_next_of(info), path);
 }
 
 /* ---- for a program ---- */
@@ -159,6 +167,9 @@ static void write_events(const struct gp_info *info, struct gp_json *json)
 		gp_json_object(json, "stacks");
 		gp_json_number(json, "different", info->stacks);
 		gp_json_number(json, "events_without_room", info->stacks_cut);
+		gp_json_number(json, "native_frames_looked_up", info->native_frames);
+		gp_json_number(json, "native_frames_named", info->named_frames);
+		gp_json_number(json, "names_bytes", info->names_bytes);
 		gp_json_end(json);
 	}
 	gp_json_object(json, "self_check");

@@ -21,7 +21,7 @@ const struct gp_command gp_command_run = {
 enum { OPTIONS_MAX = 24 };
 
 struct choice {
-	bool is_quiet;
+	bool is_quiet, is_nameless;
 	uint64_t keep;
 	const char *library;
 	const char *value[OPTIONS_MAX]; /* by place in the options table; NULL: left as it is */
@@ -55,6 +55,11 @@ static void flags_fill(struct gp_flag *flags, struct choice *c)
 		"library",    0,
 		GP_FLAG_TEXT, "FILE",
 		&c->library,  "the library to preload, instead of the one beside the program"
+	};
+	*flags++ = (struct gp_flag){
+		"no-symbolize",	 0,
+		GP_FLAG_SWITCH,	 NULL,
+		&c->is_nameless, "store no names of native frames in the recordings"
 	};
 	*flags++ = (struct gp_flag){ "quiet", 'q',	    GP_FLAG_SWITCH,
 				     NULL,    &c->is_quiet, "print nothing at the end" };
@@ -106,6 +111,11 @@ static size_t settings_fill(struct gp_setting *settings, const struct choice *c,
 	if (*list)
 		settings[n++] = (struct gp_setting){ "GPUPROF_LIST", list };
 	return n;
+}
+
+static bool is_verbose(const struct choice *c)
+{
+	return gp_on_off_parse(value_of(c, "GPUPROF_VERBOSE")) == GP_ON;
 }
 
 static bool is_switched_off(void)
@@ -165,7 +175,7 @@ static bool has_right_pattern(const struct choice *c)
 static int run(int argc, char **argv)
 {
 	struct choice c = { 0 };
-	struct gp_flag flags[OPTIONS_MAX + 4];
+	struct gp_flag flags[OPTIONS_MAX + 5];
 	struct gp_setting settings[OPTIONS_MAX + 2];
 	struct gp_job_list list;
 	char library[4096], anchored[4096];
@@ -191,7 +201,9 @@ static int run(int argc, char **argv)
 						 .only = value_of(&c, "GPUPROF_ONLY"),
 						 .pattern = value_of(&c, "GPUPROF_OUTPUT"),
 						 .keep = c.keep,
-						 .is_quiet = c.is_quiet });
+						 .is_quiet = c.is_quiet,
+						 .is_verbose = is_verbose(&c),
+						 .is_symbolizing = !c.is_nameless });
 	gp_job_list_close(&list);
 	return gp_end_alike(&ending);
 }

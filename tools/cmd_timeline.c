@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "amount.h"
@@ -13,14 +12,13 @@
 #include "flags.h"
 #include "message.h"
 #include "report.h"
+#include "terminal_width.h"
 
 extern const struct gp_command gp_command_timeline;
 
 #define POINTS_DEFAULT 2000u
 #define POINTS_MIN 16u
 #define POINTS_MAX 1000000u
-#define COLUMNS_MIN 50u
-#define COLUMNS_MAX 400u
 #define ROWS_DEFAULT 20u
 #define ROWS_MIN 6u
 #define ROWS_MAX 100u
@@ -186,18 +184,6 @@ static int report_one(struct timeline *t, const char *path)
 
 /* ---- the command ---- */
 
-static unsigned columns_of(uint64_t asked, FILE *out)
-{
-	struct winsize size;
-	const char *columns = getenv("COLUMNS");
-	unsigned long wide = asked ? asked : columns ? strtoul(columns, NULL, 10) : 0;
-	if (!wide && isatty(fileno(out)) && ioctl(fileno(out), TIOCGWINSZ, &size) == 0)
-		wide = size.ws_col;
-	if (!wide)
-		wide = 100;
-	return wide < COLUMNS_MIN ? COLUMNS_MIN : wide > COLUMNS_MAX ? COLUMNS_MAX : (unsigned)wide;
-}
-
 static bool is_utf8(void)
 {
 	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
@@ -251,7 +237,7 @@ static int report_all(struct timeline *t, int words, char **paths)
 {
 	int worst = GP_EXIT_OK;
 	t->canvas.out = t->sink.out;
-	t->canvas.columns = columns_of(t->columns, t->sink.out);
+	t->canvas.columns = gp_columns(t->columns, t->sink.out);
 	t->canvas.rows = (unsigned)t->rows;
 	t->canvas.is_ascii = !is_utf8();
 	t->canvas.is_colored = isatty(fileno(t->sink.out)) && !getenv("NO_COLOR");
@@ -319,7 +305,7 @@ static int run(int argc, char **argv)
 	if (words == 0)
 		return gp_usage(&gp_command_timeline, "no recording given");
 	if (!is_between("points", t.points, POINTS_MIN, POINTS_MAX) ||
-	    (t.columns && !is_between("columns", t.columns, COLUMNS_MIN, COLUMNS_MAX)) ||
+	    (t.columns && !is_between("columns", t.columns, GP_COLUMNS_MIN, GP_COLUMNS_MAX)) ||
 	    !is_between("rows", t.rows, ROWS_MIN, ROWS_MAX))
 		return GP_EXIT_USAGE;
 	if (t.at && (t.from || t.to))

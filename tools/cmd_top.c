@@ -8,32 +8,19 @@
 #include "amount.h"
 #include "flags.h"
 #include "message.h"
-#include "report.h"
-#include "use_print.h"
+#include "use_report.h"
 
 extern const struct gp_command gp_command_top;
 
-#define GROUPS_DEFAULT 10u
-#define WITH_FRAMES 5u /* groups under which the user's frames stand */
-#define FRAME_COLUMN 61
 #define SHORT_NS 1000000
 
 struct order;
 
 struct top {
-	struct gp_use_style style;
-	const char *sort, *within, *from, *to, *path, *file;
-	bool is_forced, is_many;
-	struct gp_sink sink;
-	struct gp_sheet sheet;
+	struct gp_use_report r;
+	const char *sort, *within, *from, *to;
 	const struct order *order;
 	int64_t from_ns, to_ns, short_ns;
-	const struct gp_info *info;
-	struct gp_recording *recording;
-	struct gp_json json;
-	FILE *out;
-	size_t matched, shown;
-	char libraries[256];
 };
 
 /* ---- in which order ---- */
@@ -104,49 +91,24 @@ static int compare(const void *left, const void *right, void *order)
 static void print_head(const struct top *t, const struct gp_asked *a)
 {
 	bool is_block = a->of == GP_CURVE_ALLOCATED;
-	gp_use_device_print(t->out, t->info, a->device);
-	fprintf(t->out, ": %s, %s; ",
+	gp_use_device_print(t->r.out, t->r.info, a->device);
+	fprintf(t->r.out, ": %s, %s; ",
 		gp_plural(a->count, is_block ? "framework block" : "driver allocation").s,
 		gp_bytes_text(a->bytes).s);
-	fprintf(t->out, "%s freed, ", gp_count_text(a->freed).s);
-	fprintf(t->out, "%s of them within %s; ", gp_count_text(a->short_lived).s,
+	fprintf(t->r.out, "%s freed, ", gp_count_text(a->freed).s);
+	fprintf(t->r.out, "%s of them within %s; ", gp_count_text(a->short_lived).s,
 		gp_ns_text(t->short_ns).s);
-	fprintf(t->out, "%s live at the end\n", gp_bytes_text(a->live_bytes).s);
+	fprintf(t->r.out, "%s live at the end\n", gp_bytes_text(a->live_bytes).s);
 }
 
-static void print_row(const struct top *t, const struct gp_use *use, const struct gp_asked *a)
+static void print_row(FILE *out, const struct gp_use *use, uint64_t whole)
 {
 	int64_t median_ns = gp_use_median_ns(use);
-	fprintf(t->out, "%10s %6.1f%% %9s %9s %9s %10s  ", gp_bytes_text(use->bytes).s,
-		a->bytes ? 100.0 * (double)use->bytes / (double)a->bytes : 0.0,
+	fprintf(out, "%10s %6.1f%% %9s %9s %9s %10s  ", gp_bytes_text(use->bytes).s,
+		whole ? 100.0 * (double)use->bytes / (double)whole : 0.0,
 		gp_count_text(use->count).s, gp_count_text(use->short_lived).s,
 		median_ns < 0 ? "-" : gp_ns_text(median_ns).s,
 		use->live_bytes ? gp_bytes_text(use->live_bytes).s : "-");
-}
-
-static void print_groups(const struct top *t, const struct gp_asked *a,
-			 const struct gp_groups *groups)
-{
-	struct gp_group rest;
-	size_t left = gp_use_shown(&t->style, groups, &rest);
-	print_head(t, a);
-	fprintf(t->out, "%10s %7s %9s %9s %9s %10s  %s\n", "bytes", "share", "count", "churn",
-		"life", "live", t->style.by ? t->style.by : "stack");
-	for (size_t k = 0; k < groups->groups - left; k++) {
-		const struct gp_group *g = &groups->group[k];
-		print_row(t, &g->use, a);
-		gp_mask(t->out, g->key, strlen(g->key));
-		if (g->stacks > 1 && !g->is_rest && t->style.grouping.by != GP_BY_STACK &&
-		    t->style.grouping.by != GP_BY_KIND)
-			fprintf(t->out, "  (%s)", gp_plural(g->stacks, "stack").s);
-		fputc('\n', t->out);
-		if (t->style.has_stacks || (k < WITH_FRAMES && t->style.grouping.by == GP_BY_STACK))
-			gp_use_frames_print(t->out, t->recording, &g->use, &t->style, FRAME_COLUMN);
-	}
-	if (!left)
-		return;
-	print_row(t, &rest.use, a);
-	fprintf(t->out, "%s; --top 0 shows all\n", gp_plural(left, "more group").s);
 }
 
 /* ---- for a program ---- */
@@ -161,42 +123,33 @@ static void write_sums(struct gp_json *json, const struct gp_use *use)
 	gp_json_number(json, "live_count", use->live_count);
 }
 
-static void write_group(struct top *t, const struct gp_group *g, const char *key)
+static void write_group_sums(struct gp_json *json, const struct gp_use *use)
 {
-	int64_t median_ns = gp_use_median_ns(&g->use);
-	gp_json_object(&t->json, NULL);
-	gp_json_text(&t->json, "key", key);
-	write_sums(&t->json, &g->use);
+	int64_t median_ns = gp_use_median_ns(use);
+	write_sums(json, use);
 	if (median_ns < 0)
-		gp_json_null(&t->json, "median_life_ns");
+		gp_json_null(json, "median_life_ns");
 	else
-		gp_json_signed(&t->json, "median_life_ns", median_ns);
-	gp_use_group_write(&t->json, t->recording, g, &t->style);
-	gp_json_end(&t->json);
+		gp_json_signed(json, "median_life_ns", median_ns);
 }
+
+static const struct gp_use_shape shape = {
+	"     bytes   share     count     churn      life       live", print_row, write_group_sums
+};
 
 static void write_asked(struct top *t, const struct gp_asked *a, const struct gp_groups *groups)
 {
-	struct gp_group rest;
-	size_t left = gp_use_shown(&t->style, groups, &rest);
-	gp_json_object(&t->json, NULL);
-	gp_json_number(&t->json, "device", a->device);
-	gp_json_text(&t->json, "of", gp_curve_keys[a->of]);
-	write_sums(&t->json, &(struct gp_use){ .bytes = a->bytes,
-					       .count = a->count,
-					       .freed = a->freed,
-					       .short_lived = a->short_lived,
-					       .live_bytes = a->live_bytes,
-					       .live_count = a->live_count });
-	gp_json_array(&t->json, "groups");
-	for (size_t k = 0; k < groups->groups - left; k++)
-		write_group(t, &groups->group[k], groups->group[k].key);
-	if (left) {
-		rest.use.without = "beyond --top";
-		write_group(t, &rest, gp_plural(left, "more group").s);
-	}
-	gp_json_end(&t->json);
-	gp_json_end(&t->json);
+	gp_json_object(&t->r.json, NULL);
+	gp_json_number(&t->r.json, "device", a->device);
+	gp_json_text(&t->r.json, "of", gp_curve_keys[a->of]);
+	write_sums(&t->r.json, &(struct gp_use){ .bytes = a->bytes,
+						 .count = a->count,
+						 .freed = a->freed,
+						 .short_lived = a->short_lived,
+						 .live_bytes = a->live_bytes,
+						 .live_count = a->live_count });
+	gp_use_groups_write(&t->r.json, t->r.recording, groups, &t->r.style, &shape);
+	gp_json_end(&t->r.json);
 }
 
 /* ---- the recording ---- */
@@ -213,10 +166,10 @@ static bool add_row(struct top *t, const struct gp_asked *a, const struct gp_gro
 	char more[200];
 	snprintf(more, sizeof more, "  GPU %u %s  %.120s", a->device, gp_curve_keys[a->of],
 		 groups->groups ? groups->group[0].key : "nothing");
-	struct gp_sheet_row *row = gp_sheet_add(&t->sheet, t->file, more);
+	struct gp_sheet_row *row = gp_sheet_add(&t->r.sheet, t->r.file, more);
 	if (!row)
 		return false;
-	row->is_damaged = t->info->is_damaged;
+	row->is_damaged = t->r.info->is_damaged;
 	fill_cell(&row->cell[0], gp_bytes_text(a->bytes).s, a->bytes);
 	fill_cell(&row->cell[1], gp_count_text(a->count).s, a->count);
 	fill_cell(&row->cell[2], gp_count_text(a->short_lived).s, a->short_lived);
@@ -227,23 +180,21 @@ static bool add_row(struct top *t, const struct gp_asked *a, const struct gp_gro
 static enum gp_status report_asked(struct top *t, const struct gp_asked *a)
 {
 	struct gp_groups groups;
-	enum gp_status status =
-		gp_groups_build(t->recording, a->use, a->uses, &t->style.grouping, &groups);
+	enum gp_status status = gp_use_report_groups(&t->r, a->use, a->uses, &groups);
 	if (status)
 		return status;
 	if (groups.groups > 1)
 		qsort_r(groups.group, groups.groups, sizeof *groups.group, compare,
 			(void *)t->order);
-	t->matched += groups.matched;
-	t->shown++;
-	if (!t->libraries[0])
-		snprintf(t->libraries, sizeof t->libraries, "%s", groups.libraries);
-	if (t->style.is_json)
+	if (t->r.style.is_json) {
 		write_asked(t, a, &groups);
-	else if (!t->is_many)
-		print_groups(t, a, &groups);
-	else if (!add_row(t, a, &groups))
+	} else if (!t->r.is_many) {
+		print_head(t, a);
+		gp_use_groups_print(t->r.out, t->r.recording, &groups, &t->r.style, &shape,
+				    a->bytes);
+	} else if (!add_row(t, a, &groups)) {
 		status = GP_E_MEMORY;
+	}
 	gp_groups_free(&groups);
 	return status;
 }
@@ -251,36 +202,37 @@ static enum gp_status report_asked(struct top *t, const struct gp_asked *a)
 /* What a flight recorder forgot is not in the counts. */
 static void print_begin(const struct top *t)
 {
-	fprintf(t->out, "%s\n", gp_headline_of(t->info).s);
-	if (t->info->kept_from_ns)
-		fprintf(t->out, "counted from %s on: what came before is overwritten\n",
-			gp_ns_text((int64_t)t->info->kept_from_ns).s);
+	fprintf(t->r.out, "%s\n", gp_headline_of(t->r.info).s);
+	if (t->r.info->kept_from_ns)
+		fprintf(t->r.out, "counted from %s on: what came before is overwritten\n",
+			gp_ns_text((int64_t)t->r.info->kept_from_ns).s);
 }
 
 static void write_begin(struct top *t)
 {
-	int64_t kept_ns = (int64_t)t->info->kept_from_ns, end_ns = (int64_t)t->info->duration_ns;
-	gp_json_object(&t->json, NULL);
-	gp_use_head_write(&t->json, t->file, t->info);
-	gp_json_signed(&t->json, "from_ns", t->from_ns > kept_ns ? t->from_ns : kept_ns);
-	gp_json_signed(&t->json, "to_ns", t->to_ns < end_ns ? t->to_ns : end_ns);
-	gp_json_signed(&t->json, "short_ns", t->short_ns);
-	gp_json_text(&t->json, "by", t->style.by ? t->style.by : "stack");
-	gp_json_array(&t->json, "devices");
+	int64_t kept_ns = (int64_t)t->r.info->kept_from_ns,
+		end_ns = (int64_t)t->r.info->duration_ns;
+	gp_json_object(&t->r.json, NULL);
+	gp_use_head_write(&t->r.json, t->r.file, t->r.info);
+	gp_json_signed(&t->r.json, "from_ns", t->from_ns > kept_ns ? t->from_ns : kept_ns);
+	gp_json_signed(&t->r.json, "to_ns", t->to_ns < end_ns ? t->to_ns : end_ns);
+	gp_json_signed(&t->r.json, "short_ns", t->short_ns);
+	gp_json_text(&t->r.json, "by", t->r.style.by ? t->r.style.by : "stack");
+	gp_json_array(&t->r.json, "devices");
 }
 
 static void finish(struct top *t)
 {
-	if (t->style.is_json) {
-		gp_json_end(&t->json);
-		gp_json_end(&t->json);
+	if (t->r.style.is_json) {
+		gp_json_end(&t->r.json);
+		gp_json_end(&t->r.json);
 		return;
 	}
-	if (t->is_many)
+	if (t->r.is_many)
 		return;
-	if (!t->shown)
-		fputs("no such memory was asked for\n", t->out);
-	gp_use_next_print(t->out, t->info, "peak", t->file);
+	if (!t->r.shown)
+		fputs("no such memory was asked for\n", t->r.out);
+	gp_use_next_print(t->r.out, t->r.info, "peak", t->r.file);
 }
 
 /* Rows of many recordings are compared: they show the framework's blocks where there are any. */
@@ -288,123 +240,74 @@ static bool is_wanted(const struct top *t, const struct gp_top *top, size_t whic
 {
 	const struct gp_asked *a = &top->asked[which];
 	bool has_blocks = which > 0 && a[-1].device == a->device;
-	if (t->is_many && !t->style.is_json && !t->style.of_text && has_blocks)
+	if (t->r.is_many && !t->r.style.is_json && !t->r.style.of_text && has_blocks)
 		return false;
-	return gp_use_style_wants(&t->style, a->device, a->of, false);
+	return gp_use_report_wants(&t->r, a->device, a->of, false);
 }
 
-static int report(struct top *t)
+static enum gp_status show(struct gp_use_report *r)
 {
+	struct top *t = (struct top *)r;
 	struct gp_top top;
-	enum gp_status status = gp_top_build(t->recording, t->from_ns, t->to_ns, t->short_ns, &top);
+	enum gp_status status = gp_top_build(r->recording, t->from_ns, t->to_ns, t->short_ns, &top);
 	if (status)
-		return gp_report_failed("replay", t->file, status);
-	t->shown = t->matched = 0;
-	t->libraries[0] = '\0';
-	if (t->style.is_json)
+		return status;
+	if (r->style.is_json)
 		write_begin(t);
-	else if (!t->is_many)
+	else if (!r->is_many)
 		print_begin(t);
 	for (size_t k = 0; k < top.askeds && status == GP_OK; k++)
 		if (is_wanted(t, &top, k))
 			status = report_asked(t, &top.asked[k]);
 	gp_top_free(&top);
-	if (status)
-		return gp_report_failed("report on", t->file, status);
-	finish(t);
-	return gp_use_judge(&t->style, t->file, t->shown, t->matched, t->libraries);
+	if (status == GP_OK)
+		finish(t);
+	return status;
 }
 
-static int report_one(struct top *t, const char *path)
+static bool find_span(struct gp_use_report *r)
 {
-	int exit_status = GP_EXIT_USAGE;
-	t->file = path;
+	struct top *t = (struct top *)r;
 	t->from_ns = INT64_MIN;
 	t->to_ns = INT64_MAX;
-	t->recording = gp_report_open(path, &t->info, &exit_status);
-	if (!t->recording)
-		return exit_status;
-	int result = GP_EXIT_USAGE;
-	exit_status = gp_report_exit(path, t->info);
-	if (gp_span_find(t->recording, t->from, t->to, &t->from_ns, &t->to_ns)) {
-		t->sink.has_report = true;
-		result = report(t);
-	}
-	gp_recording_close(t->recording);
-	return result > exit_status ? result : exit_status;
+	return gp_span_find(r->recording, t->from, t->to, &t->from_ns, &t->to_ns);
 }
 
-static int report_all(struct top *t, int words, char **paths)
+static bool check(struct gp_use_report *r, int words)
 {
-	int worst = GP_EXIT_OK;
-	t->out = t->sink.out;
-	t->is_many = words > 1;
-	gp_json_init(&t->json, t->out, t->is_many ? 5 : 4);
-	if (t->is_many && t->style.is_json)
-		gp_json_array(&t->json, NULL);
-	for (int k = 0; k < words; k++) {
-		int exit_status = report_one(t, paths[k]);
-		worst = exit_status > worst ? exit_status : worst;
+	struct top *t = (struct top *)r;
+	(void)words;
+	if (t->within && !gp_ns_parse(t->within, &t->short_ns)) {
+		gp_usage(&gp_command_top, "bad value of '--within': '%s' is no time", t->within);
+		return false;
 	}
-	if (t->is_many && t->style.is_json)
-		gp_json_end(&t->json);
-	if (t->sheet.rows)
-		gp_sheet_print(&t->sheet, t->out);
-	gp_sheet_release(&t->sheet);
-	return worst;
+	t->order = order_find(t->sort);
+	return t->order != NULL;
 }
+
+static const struct gp_use_command use_command = { &gp_command_top, check, find_span, show };
 
 static int run(int argc, char **argv)
 {
 	struct top t = {
-		.style.top = UINT64_MAX,
+		.r.command = &use_command,
+		.r.sheet = { .columns = 4,
+			     .next = "top",
+			     .title = { "bytes", "count", "churn", "live" } },
 		.short_ns = SHORT_NS,
-		.sheet = { .columns = 4,
-			   .next = "top",
-			   .title = { "bytes", "count", "churn", "live" } },
 	};
 	const struct gp_flag flags[] = {
 		{ "sort", 0, GP_FLAG_TEXT, "WHAT", &t.sort,
 		  "most bytes (default), count, churn (freed soon) or live (at the end) first" },
-		{ "by", 0, GP_FLAG_TEXT, "WHAT", &t.style.by,
-		  "group by stack (default), operator, node, library, line or kind" },
 		{ "within", 0, GP_FLAG_TEXT, "TIME", &t.within,
 		  "what is freed so soon counts as churn; default 1ms" },
-		{ "stacks", 0, GP_FLAG_SWITCH, NULL, &t.style.has_stacks,
-		  "the whole stack under each group" },
-		{ "native", 0, GP_FLAG_SWITCH, NULL, &t.style.is_native,
-		  "stacks with the interpreter's own frames" },
-		{ "top", 0, GP_FLAG_NUMBER, "N", &t.style.top,
-		  "at most N groups, 0: all; default 10, with --json all" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &t.from,
 		  "from this moment: 1.5s, 20ms, start, end, peak, oom" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &t.to, "up to this moment" },
-		{ "of", 0, GP_FLAG_TEXT, "CURVE", &t.style.of_text,
+		{ "of", 0, GP_FLAG_TEXT, "CURVE", &t.r.style.of_text,
 		  "only allocated (blocks of the framework) or driver memory" },
-		{ "library", 0, GP_FLAG_TEXT, "NAME", &t.style.library,
-		  "only what this library asked for; the others are one group" },
-		{ "device", 0, GP_FLAG_TEXT, "N", &t.style.device_text, "only this device" },
-		{ "json", 0, GP_FLAG_SWITCH, NULL, &t.style.is_json, "for a program" },
-		{ "output", 'o', GP_FLAG_TEXT, "FILE", &t.path,
-		  "write to a new FILE instead of stdout" },
-		{ "force", 0, GP_FLAG_SWITCH, NULL, &t.is_forced, "replace FILE" },
-		{ 0 },
 	};
-	int words = gp_flags_parse(&gp_command_top, flags, argc, argv, false);
-	if (words < 0)
-		return gp_flags_exit(words);
-	if (words == 0)
-		return gp_usage(&gp_command_top, "no recording given");
-	if (t.within && !gp_ns_parse(t.within, &t.short_ns))
-		return gp_usage(&gp_command_top, "bad value of '--within': '%s' is no time",
-				t.within);
-	t.order = order_find(t.sort);
-	if (!t.order || !gp_use_style_read(&t.style, &gp_command_top))
-		return GP_EXIT_USAGE;
-	if (t.style.top == UINT64_MAX)
-		t.style.top = t.style.is_json ? 0 : GROUPS_DEFAULT;
-	int exit_status = gp_sink_open(&t.sink, t.path, t.is_forced, argv, words);
-	return exit_status ? exit_status : gp_sink_close(&t.sink, report_all(&t, words, argv));
+	return gp_use_report_run(&t.r, flags, sizeof flags / sizeof *flags, argc, argv);
 }
 
 const struct gp_command gp_command_top = {

@@ -12,6 +12,7 @@
 #include "leftovers.h"
 #include "message.h"
 #include "report.h"
+#include "run_names.h"
 
 struct sum {
 	size_t recordings, unreadable, running, failed;
@@ -28,6 +29,7 @@ struct sum {
 	bool has_partial_figures; /* of any recording */
 	bool has_gap;
 	bool has_many_devices;
+	bool has_stacks, has_native; /* of any recording */
 	bool is_quiet;
 };
 
@@ -103,6 +105,8 @@ static void add_recording(struct sum *s, const char *path)
 	s->anomalies += info->anomalies;
 	s->has_partial_figures = s->has_partial_figures || !gp_has_whole_figures(info);
 	s->has_gap = s->has_gap || info->has_gap;
+	s->has_stacks = s->has_stacks || info->has_stacks;
+	s->has_native = s->has_native || info->has_native;
 	uint64_t reported = info->counts[GP_OOM]; /* also of what is not kept */
 	uint64_t ooms = add_peaks(s, recording, shown(path));
 	s->ooms += reported ? reported : ooms;
@@ -217,10 +221,28 @@ static void print_nothing(const struct sum *s, const struct gp_harvest *h)
 	gp_hint("'gpuprof doctor' says what stands in the way");
 }
 
-static void print_next(const char *path)
+static void print_next(const struct sum *s, const char *path)
 {
 	fputs("gpuprof: ", stderr);
-	gp_next_print(stderr, "timeline", path);
+	gp_next_print(stderr, s->has_stacks ? "peak" : "timeline", path);
+}
+
+/* True: the last line is said, for what was left to do is what to type next. */
+static bool store_names(const struct sum *s, const struct gp_harvest *h)
+{
+	struct gp_run_names names = { 0 };
+	if (!h->is_symbolizing || !s->has_native)
+		return false;
+	gp_run_names(s->made, s->recordings, &names);
+	if (names.frames && h->is_verbose && !h->is_quiet)
+		gp_complain("stored the names of %s of %s", gp_count_text(names.named).s,
+			    gp_plural(names.frames, "native frame").s);
+	if (!names.unfinished || h->is_quiet)
+		return false;
+	fprintf(stderr, "gpuprof: names are missing in %s, %s; ",
+		gp_plural(names.unfinished, "recording").s, names.why);
+	gp_next_print(stderr, "symbolize", shown(names.first));
+	return true;
 }
 
 void gp_harvest(const struct gp_harvest *h)
@@ -241,8 +263,9 @@ void gp_harvest(const struct gp_harvest *h)
 	}
 	if (removals && !h->is_quiet)
 		gp_complain("removed %s: --keep %llu", removed, (unsigned long long)h->keep);
-	if (s.recordings && !h->is_quiet)
-		print_next(s.has_peak && s.recordings > 1 ? s.peak_path : s.first);
+	bool is_last = store_names(&s, h);
+	if (s.recordings && !h->is_quiet && !is_last)
+		print_next(&s, s.has_peak && s.recordings > 1 ? s.peak_path : s.first);
 	for (size_t k = 0; k < s.recordings; k++) {
 		free(s.made[k].path);
 		free(s.made[k].command);

@@ -1,6 +1,6 @@
 /*
  * What a run left: its recordings, named in the job's list, summed up in at most five lines on
- * stderr; and what --keep then removes.
+ * stderr; what --keep then removes, and the names that are stored in them.
  */
 #ifndef GP_HARVEST_H
 #define GP_HARVEST_H
@@ -16,7 +16,8 @@ struct gp_harvest {
 	const char *only;    /* names that alone were to be recorded; "" all */
 	const char *pattern; /* of the recordings' names */
 	uint64_t keep;	     /* 0: remove nothing */
-	bool is_quiet;
+	bool is_quiet, is_verbose;
+	bool is_symbolizing; /* names of native frames are stored in the recordings */
 };
 
 void gp_harvest(const struct gp_harvest *harvest);

@@ -85,7 +85,13 @@ int gp_report_exit(const char *path, const struct gp_info *info)
 	if (info->is_damaged && info->damages)
 		gp_complain("'%s' is damaged at byte %llu: %s", path,
 			    (unsigned long long)info->damage[0].offset, info->damage[0].what);
-	return info->is_damaged ? GP_EXIT_DAMAGED : GP_EXIT_OK;
+	if (info->names_damage) {
+		gp_complain("the names stored in '%s' are damaged at byte %llu and left out: %s",
+			    path, (unsigned long long)info->names_damage->offset,
+			    info->names_damage->what);
+		gp_hint("'gpuprof symbolize %s' stores them anew where the libraries are", path);
+	}
+	return info->is_damaged || info->names_damage ? GP_EXIT_DAMAGED : GP_EXIT_OK;
 }
 
 /* Appends to a line that has room for what it is for; what has none is cut off. */
@@ -228,6 +234,11 @@ void gp_report_doubts(struct gp_json *json, const struct gp_info *info)
 		gp_json_end(json);
 	}
 	gp_json_end(json);
+}
+
+const char *gp_next_of(const struct gp_info *info)
+{
+	return info->is_damaged ? "verify" : info->has_stacks ? "peak" : "timeline";
 }
 
 void gp_next_print(FILE *out, const char *command, const char *path)

@@ -48,6 +48,9 @@ bool gp_has_losses(const struct gp_info *info);
 /* The keys `gaps`, moments, and `uncertain`, pairs of moments. */
 void gp_report_doubts(struct gp_json *json, const struct gp_info *info);
 
+/* The command to look closer with: who holds memory where stacks tell that, else the curves. */
+const char *gp_next_of(const struct gp_info *info);
+
 /* The last line of a report: "next: gpuprof timeline run.gpr", the path as a shell wants it. */
 void gp_next_print(FILE *out, const char *command, const char *path);
 

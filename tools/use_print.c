@@ -1,91 +1,22 @@
-/* Frames are asked of the recording each time: it keeps what it looked up. */
+/*
+ * Groups as tables and as JSON. Frames are asked of the recording each time: it keeps what it
+ * looked up.
+ */
 #include "use_print.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "amount.h"
-#include "flags.h"
 #include "message.h"
+#include "report.h"
 #include "stack_print.h"
 
 #define USER_FRAMES 3u
+#define WITH_FRAMES 5u /* groups under which the user's frames stand */
+#define LABEL_MAX 1024u
 
 const char *const gp_curve_keys[GP_CURVES] = { "driver", "reserved", "allocated" };
-
-/* ---- what is asked for ---- */
-
-static const char *const by_names[] = { "stack", "operator", "node", "library", "line", "kind" };
-
-static bool is_unknown(const struct gp_command *command, const char *option, const char *text,
-		       const char *const *names, size_t count)
-{
-	const char *near = gp_nearest(text, names, count);
-	gp_usage(command, "bad value of '--%s': '%s'", option, text);
-	if (near)
-		gp_hint("did you mean '%s'?", near);
-	return false;
-}
-
-static bool by_read(struct gp_use_style *s, const struct gp_command *command)
-{
-	size_t count = sizeof by_names / sizeof *by_names;
-	for (size_t k = 0; k < count; k++) {
-		if (strcmp(s->by, by_names[k]) != 0)
-			continue;
-		s->grouping.by = (enum gp_by)k;
-		return true;
-	}
-	return is_unknown(command, "by", s->by, by_names, count);
-}
-
-static bool of_read(struct gp_use_style *s, const struct gp_command *command)
-{
-	for (size_t k = 0; k < GP_CURVES; k++) {
-		if (strcmp(s->of_text, gp_curve_keys[k]) == 0)
-			return s->has_of[k] = true;
-	}
-	return is_unknown(command, "of", s->of_text, gp_curve_keys, GP_CURVES);
-}
-
-bool gp_use_style_read(struct gp_use_style *s, const struct gp_command *command)
-{
-	s->device = -1;
-	s->grouping.is_native = s->is_native;
-	s->grouping.library = s->library;
-	if ((s->by && !by_read(s, command)) || (s->of_text && !of_read(s, command)))
-		return false;
-	if (!s->device_text || (!s->device_text[strspn(s->device_text, "0123456789")] &&
-				gp_ns_parse(s->device_text, &s->device)))
-		return true;
-	gp_usage(command, "bad value of '--device': '%s' is not a number", s->device_text);
-	return false;
-}
-
-bool gp_use_style_wants(const struct gp_use_style *s, unsigned device, enum gp_curve of,
-			bool is_all)
-{
-	if (s->device >= 0 && device != (uint64_t)s->device)
-		return false;
-	return s->of_text ? s->has_of[of] : is_all || of != GP_CURVE_RESERVED;
-}
-
-int gp_use_judge(const struct gp_use_style *s, const char *file, size_t shown, size_t matched,
-		 const char *libraries)
-{
-	if (s->library && shown && !matched) {
-		gp_complain("there is no memory of library '%s' in '%s'", s->library, file);
-		if (libraries[0])
-			gp_hint("there is memory of: %s", libraries);
-		return GP_EXIT_USAGE;
-	}
-	if (!shown && s->device >= 0) {
-		gp_complain("cannot show GPU %lld of '%s': it has no such memory",
-			    (long long)s->device, file);
-		return GP_EXIT_USAGE;
-	}
-	return GP_EXIT_OK;
-}
 
 /* ---- for a person ---- */
 
@@ -102,8 +33,10 @@ void gp_use_device_print(FILE *out, const struct gp_info *info, unsigned device)
 
 static void print_frame(FILE *out, const struct gp_frame *frame, int indent)
 {
+	char label[LABEL_MAX];
 	fprintf(out, "%*s", indent, "");
-	gp_frame_print(out, frame);
+	gp_frame_label(frame, NULL, label, sizeof label);
+	gp_mask(out, label, strlen(label));
 	fputc('\n', out);
 }
 
@@ -125,7 +58,8 @@ static void print_user(FILE *out, const struct gp_frame *frame, size_t frames, s
 	}
 }
 
-void gp_use_frames_print(FILE *out, struct gp_recording *recording, const struct gp_use *use,
+/* Under a group: the user's frames, or with --stacks the whole stack. */
+static void print_frames(FILE *out, struct gp_recording *recording, const struct gp_use *use,
 			 const struct gp_use_style *style, int indent)
 {
 	struct gp_stack s;
@@ -140,71 +74,23 @@ void gp_use_frames_print(FILE *out, struct gp_recording *recording, const struct
 			print_user(out, frame, s.frames, names.user, indent);
 		return;
 	}
-	for (size_t k = 0; k < s.frames; k++)
-		if (style->is_native || !frame[k].is_interpreter)
+	size_t shown = style->is_native ? s.frames : gp_frames_tell(frame, s.frames);
+	for (size_t k = 0; k < shown; k++) {
+		if (!style->is_native) {
 			print_frame(out, &frame[k], indent);
+			continue;
+		}
+		fprintf(out, "%*s", indent, "");
+		gp_frame_print(out, &frame[k]);
+		fputc('\n', out);
+	}
 	if (s.missing)
 		fprintf(out, "%*s... %s\n", indent, "", s.missing);
 }
 
-static bool is_shown(const struct gp_tree_node *node, uint64_t whole)
-{
-	return node->bytes * 100 >= whole && node->bytes > 0;
-}
-
-static void print_node(FILE *out, const struct gp_tree_node *node, uint64_t whole,
-		       const char *prefix)
-{
-	fprintf(out, "%10s %6.1f%% %8s  %s", gp_bytes_text(node->bytes).s,
-		whole ? 100.0 * (double)node->bytes / (double)whole : 0.0,
-		gp_count_text(node->count).s, prefix);
-	if (node->frame.function || node->frame.module || node->frame.address ||
-	    !node->frame.unknown)
-		gp_frame_print(out, &node->frame);
-	else
-		fputs(node->frame.unknown, out);
-	fputc('\n', out);
-}
-
-static void print_nodes(FILE *out, const struct gp_tree *tree, size_t first, uint64_t whole,
-			unsigned depth)
-{
-	/* a chain without branches stays in its column */
-	size_t shown = 0, hidden = 0;
-	uint64_t hidden_bytes = 0, hidden_count = 0;
-	for (size_t k = first; k != SIZE_MAX; k = tree->node[k].next) {
-		bool is_one = is_shown(&tree->node[k], whole);
-		shown += is_one;
-		hidden += !is_one;
-		hidden_bytes += is_one ? 0 : tree->node[k].bytes;
-		hidden_count += is_one ? 0 : tree->node[k].count;
-	}
-	bool is_branch = shown + (hidden > 0) > 1;
-	unsigned deeper = depth + is_branch;
-	char prefix[128];
-	snprintf(prefix, sizeof prefix, "%.*s%s", (int)(2 * (depth < 40 ? depth : 40)),
-		 "| | | | | | | | | | | | | | | | | | | | | | | | | | | | | | | | | | | | | | | | ",
-		 is_branch ? "+ " : "");
-	for (size_t k = first; k != SIZE_MAX; k = tree->node[k].next) {
-		if (!is_shown(&tree->node[k], whole))
-			continue;
-		print_node(out, &tree->node[k], whole, prefix);
-		print_nodes(out, tree, tree->node[k].child, whole, deeper);
-	}
-	if (hidden && shown)
-		fprintf(out, "%10s %6.1f%% %8s  %s%s\n", gp_bytes_text(hidden_bytes).s,
-			whole ? 100.0 * (double)hidden_bytes / (double)whole : 0.0,
-			gp_count_text(hidden_count).s, prefix, gp_plural(hidden, "smaller call").s);
-}
-
-void gp_use_tree_print(FILE *out, const struct gp_tree *tree, uint64_t whole)
-{
-	fprintf(out, "%10s %7s %8s  call tree, outermost first\n", "bytes", "share", "count");
-	print_nodes(out, tree, tree->root, whole, 0);
-}
-
-size_t gp_use_shown(const struct gp_use_style *style, const struct gp_groups *groups,
-		    struct gp_group *rest)
+/* Adds those behind the first `style->top` groups up in *rest; how many these are. */
+static size_t rest_of(const struct gp_use_style *style, const struct gp_groups *groups,
+		      struct gp_group *rest)
 {
 	size_t shown = groups->groups;
 	*rest = (struct gp_group){ .is_rest = true };
@@ -224,6 +110,33 @@ size_t gp_use_shown(const struct gp_use_style *style, const struct gp_groups *gr
 	return groups->groups - shown;
 }
 
+void gp_use_groups_print(FILE *out, struct gp_recording *recording, const struct gp_groups *groups,
+			 const struct gp_use_style *style, const struct gp_use_shape *shape,
+			 uint64_t whole)
+{
+	struct gp_group rest;
+	size_t left = rest_of(style, groups, &rest);
+	bool has_stacks = style->grouping.by == GP_BY_STACK;
+	if (!groups->groups)
+		return;
+	fprintf(out, "%s  %s\n", shape->titles, style->by ? style->by : "stack");
+	for (size_t k = 0; k < groups->groups - left; k++) {
+		const struct gp_group *g = &groups->group[k];
+		shape->print_row(out, &g->use, whole);
+		gp_mask(out, g->key, strlen(g->key));
+		if (g->stacks > 1 && !g->is_rest && !has_stacks && style->grouping.by != GP_BY_KIND)
+			fprintf(out, "  (%s)", gp_plural(g->stacks, "stack").s);
+		fputc('\n', out);
+		if (style->has_stacks || (k < WITH_FRAMES && has_stacks))
+			print_frames(out, recording, &g->use, style,
+				     (int)strlen(shape->titles) + 4);
+	}
+	if (!left)
+		return;
+	shape->print_row(out, &rest.use, whole);
+	fprintf(out, "%s; --top 0 shows all\n", gp_plural(left, "more group").s);
+}
+
 void gp_use_next_print(FILE *out, const struct gp_info *info, const char *command, const char *path)
 {
 	if (info->has_stacks) {
@@ -238,37 +151,12 @@ void gp_use_next_print(FILE *out, const struct gp_info *info, const char *comman
 
 /* ---- for a program ---- */
 
-void gp_use_tree_write(struct gp_json *json, const struct gp_tree *tree)
-{
-	gp_json_array(json, "tree");
-	for (size_t k = 0; k < tree->nodes; k++) {
-		const struct gp_tree_node *n = &tree->node[k];
-		gp_json_object(json, NULL);
-		if (n->parent == SIZE_MAX)
-			gp_json_null(json, "parent");
-		else
-			gp_json_number(json, "parent", n->parent);
-		gp_json_number(json, "bytes", n->bytes);
-		gp_json_number(json, "count", n->count);
-		gp_json_text(json, "function", n->frame.function);
-		gp_json_text(json, "file", n->frame.file);
-		if (n->frame.line)
-			gp_json_number(json, "line", n->frame.line);
-		else
-			gp_json_null(json, "line");
-		gp_json_text(json, "module", n->frame.module);
-		gp_json_text(json, "why", n->frame.unknown);
-		gp_json_end(json);
-	}
-	gp_json_end(json);
-}
-
 static void write_name(struct gp_json *json, const char *key, const char *name)
 {
 	gp_json_text(json, key, name[0] ? name : NULL);
 }
 
-void gp_use_group_write(struct gp_json *json, struct gp_recording *recording,
+static void write_group(struct gp_json *json, struct gp_recording *recording,
 			const struct gp_group *group, const struct gp_use_style *style)
 {
 	const struct gp_use *use = &group->use;
@@ -281,6 +169,7 @@ void gp_use_group_write(struct gp_json *json, struct gp_recording *recording,
 	if (has_stack)
 		gp_recording_names(recording, frame, s.frames, &names);
 	write_name(json, "operator", names.operator);
+	write_name(json, "outer_operator", names.outer_operator);
 	write_name(json, "node", names.node);
 	write_name(json, "library", names.library);
 	gp_json_text(json, "kind",
@@ -294,6 +183,26 @@ void gp_use_group_write(struct gp_json *json, struct gp_recording *recording,
 		return;
 	}
 	gp_json_array(json, "stack");
+	gp_json_end(json);
+}
+
+void gp_use_groups_write(struct gp_json *json, struct gp_recording *recording,
+			 const struct gp_groups *groups, const struct gp_use_style *style,
+			 const struct gp_use_shape *shape)
+{
+	struct gp_group rest;
+	size_t left = rest_of(style, groups, &rest);
+	rest.use.without = "beyond --top";
+	gp_json_array(json, "groups");
+	for (size_t k = 0; k < groups->groups - left + (left > 0); k++) {
+		bool is_rest = k == groups->groups - left;
+		const struct gp_group *g = is_rest ? &rest : &groups->group[k];
+		gp_json_object(json, NULL);
+		gp_json_text(json, "key", is_rest ? gp_plural(left, "more group").s : g->key);
+		shape->write_sums(json, &g->use);
+		write_group(json, recording, g, style);
+		gp_json_end(json);
+	}
 	gp_json_end(json);
 }
 

@@ -85,24 +85,6 @@ static bool add_without(struct builder *b, const struct gp_use *use, const char 
 	return add_frame(b, NONE, &identity, &frame, use) != NONE;
 }
 
-/* What calls main() or a thread's function: it says nothing. */
-static bool is_start(const struct gp_frame *f)
-{
-	static const char *const starts[] = { "_start",
-					      "__libc_start_main",
-					      "__libc_start_main_impl",
-					      "__libc_start_call_main",
-					      "start_thread",
-					      "clone",
-					      "__clone",
-					      "clone3",
-					      "__clone3" };
-	for (size_t k = 0; f->function && k < sizeof starts / sizeof *starts; k++)
-		if (strcmp(f->function, starts[k]) == 0)
-			return true;
-	return false;
-}
-
 /* Native frames without a name say nothing to a reader, as long as others have one. */
 static void drop_unnamed(struct gp_read_stack *s)
 {
@@ -130,10 +112,8 @@ static bool add_use(struct builder *b, const struct gp_use *use)
 	if (!b->how->is_native)
 		drop_unnamed(s);
 	struct gp_identity identity = { 2, 2 };
-	size_t at = NONE, outermost = s->frames;
-	while (!b->how->is_native && outermost > 1 && is_start(&s->frame[outermost - 1]))
-		outermost--;
-	for (size_t k = outermost; k-- > 0;)
+	size_t at = NONE;
+	for (size_t k = s->frames; k-- > 0;)
 		if ((at = add_frame(b, at, &identity, &s->frame[k], use)) == NONE)
 			return false;
 	return true;

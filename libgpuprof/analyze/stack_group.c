@@ -7,11 +7,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "group_key.h"
 #include "lifetimes.h"
-#include "stack_text.h"
 
-#define KEY_MAX 1024u
-#define FUNCTION_MAX 48u /* longer ones are not in a key */
+#define TURNS 2u /* frames that tell groups apart; those that need more are numbered */
 
 static const char lost_stack[] = "its stack was not kept";
 static const char other_library[] = "of other libraries";
@@ -74,110 +73,6 @@ static struct member *find(struct grouper *g, struct gp_identity identity)
 		if (m->identity.low == identity.low && m->identity.high == identity.high)
 			return m;
 	}
-}
-
-/* ---- keys ---- */
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
-static void write_frame(char *out, size_t room, const struct gp_frame *f, bool has_path)
-{
-	const char *file = f->file && !has_path ? last_part(f->file) : f->file;
-	if (file != NULL && f->line != 0)
-		snprintf(out, room, "%s:%u", file, f->line);
-	else if (f->function != NULL)
-		snprintf(out, room, "%s", f->function);
-	else if (f->module != NULL)
-		snprintf(out, room, "%s+0x%llx", last_part(f->module),
-			 (unsigned long long)f->module_offset);
-	else
-		snprintf(out, room, "0x%llx", (unsigned long long)f->address);
-}
-
-/* "train.py:42 forward" */
-static void write_line(char *out, size_t room, const struct gp_frame *f)
-{
-	write_frame(out, room, f, false);
-	size_t used = strlen(out);
-	bool has_line = f->file != NULL && f->line != 0;
-	if (has_line && f->function != NULL && strlen(f->function) < FUNCTION_MAX)
-		snprintf(out + used, room - used, " %s", f->function);
-}
-
-/* "AddmmBackward0 aten::mm", "aten::addmm  train.py:42 forward", "ncclCommInitRank  train.py:7" */
-static void write_place(char *out, size_t room, const struct gp_read_stack *s)
-{
-	char place[KEY_MAX / 2] = "";
-	const struct gp_names *n = &s->names;
-	const char *caller = "";
-	if (n->user != SIZE_MAX)
-		write_line(place, sizeof place, &s->frame[n->user]);
-	bool has_name = n->operator[0] || n->node[0];
-	if (!has_name && n->caller != SIZE_MAX && n->caller != n->user &&
-	    s->frame[n->caller].function != NULL)
-		caller = s->frame[n->caller].function;
-	snprintf(out, room, "%s%s%s%.200s%s%s", n->node, n->node[0] && n->operator[0] ? " " : "",
-		 n->operator, caller, (has_name || caller[0]) && place[0] ? "  " : "", place);
-	if (out[0] == '\0' && s->frames > 0)
-		write_frame(out, room, &s->frame[0], false);
-}
-
-static const char *name_of(enum gp_by by, const struct gp_names *names)
-{
-	switch (by) {
-	case GP_BY_OPERATOR:
-		return names->operator[0] ? names->operator: "no operator";
-	case GP_BY_NODE:
-		return names->node[0] ? names->node : "no autograd node";
-	case GP_BY_LIBRARY:
-		return names->library[0] ? names->library : "no library";
-	case GP_BY_STACK:
-	case GP_BY_LINE:
-	case GP_BY_KIND:
-		break;
-	}
-	return "";
-}
-
-static void write_kind(char *out, size_t room, const struct gp_use *use)
-{
-	if (use->space == GP_SPACE_NONE || use->space >= GP_SPACES)
-		snprintf(out, room, "unknown");
-	else
-		snprintf(out, room, "%s%s", gp_space_names[use->space],
-			 use->is_segment ? ", segment of the framework" : "");
-}
-
-static void write_key(const struct grouper *g, const struct gp_use *use, char *out, size_t room)
-{
-	const struct gp_read_stack *s = g->stack;
-	out[0] = '\0';
-	switch (g->how->by) {
-	case GP_BY_STACK:
-		write_place(out, room, s);
-		break;
-	case GP_BY_LINE:
-		if (s->names.user != SIZE_MAX)
-			write_frame(out, room, &s->frame[s->names.user], true);
-		else
-			snprintf(out, room, "no line of the program");
-		break;
-	case GP_BY_KIND:
-		write_kind(out, room, use);
-		break;
-	case GP_BY_OPERATOR:
-	case GP_BY_NODE:
-	case GP_BY_LIBRARY:
-		snprintf(out, room, "%s", name_of(g->how->by, &s->names));
-		break;
-	}
-	if (out[0] == '\0')
-		snprintf(out, room, "%s",
-			 s->stack.missing ? s->stack.missing : "a stack without frames");
 }
 
 /* ---- sums ---- */
@@ -250,7 +145,7 @@ static bool add_without(struct grouper *g, const struct gp_use *use, const char 
 
 static bool add_use(struct grouper *g, const struct gp_use *use)
 {
-	char key[KEY_MAX];
+	char key[GP_KEY_MAX];
 	const struct gp_grouping *how = g->how;
 	bool has_names = how->by != GP_BY_KIND || how->library != NULL;
 	if (use->without != NULL &&
@@ -265,12 +160,79 @@ static bool add_use(struct grouper *g, const struct gp_use *use)
 			return add_without(g, use, other_library);
 	}
 	g->out->matched++;
-	write_key(g, use, key, sizeof key);
+	gp_group_key(how->by, use, g->stack, key);
 	struct gp_identity identity = how->by == GP_BY_STACK ?
 					      gp_stack_identity(g->stack) :
 					      gp_text_identity((struct gp_identity){ 2, 2 }, key);
 	return add(g, use, identity, key, NULL);
 }
+
+/* ---- groups that would read the same ---- */
+
+static int compare_keys(const void *left, const void *right)
+{
+	const struct member *const *a = left, *const *b = right;
+	int order = strcmp((*a)->group.key, (*b)->group.key);
+	return order != 0 ? order : (*a > *b) - (*a < *b);
+}
+
+static bool add_to_key(struct member *m, const char *more)
+{
+	char *key = NULL;
+	if (asprintf(&key, "%s%s", m->group.key, more) < 0)
+		return false;
+	free(m->group.key);
+	m->group.key = key;
+	return true;
+}
+
+/* Each says where its stack leaves that of the first, and that where it leaves the second's. */
+static bool tell_apart(const struct grouper *g, struct member **run, size_t count,
+		       struct gp_read_stack *other, bool is_last)
+{
+	char more[GP_KEY_MAX];
+	bool is_fine = true;
+	for (size_t k = 0; k < count && is_fine; k++) {
+		const struct gp_use *a = &run[k]->group.use, *b = &run[k == 0]->group.use;
+		more[0] = '\0';
+		if (is_last)
+			snprintf(more, sizeof more, " (%zu)", k + 1);
+		else if (gp_read_stack(g->recording, a, g->how->is_native, g->stack) &&
+			 gp_read_stack(g->recording, b, g->how->is_native, other))
+			gp_group_difference(g->stack, other, more);
+		is_fine = more[0] == '\0' || add_to_key(run[k], more);
+	}
+	return is_fine;
+}
+
+/* Gives groups of stacks keys of their own. */
+static bool tell_all_apart(struct grouper *g)
+{
+	struct member **order = calloc(g->members + 1, sizeof(struct member *));
+	struct gp_read_stack *other = malloc(sizeof *other);
+	bool is_fine = order != NULL && other != NULL, is_equal = true;
+	for (size_t k = 0; k < g->members && is_fine; k++)
+		order[k] = &g->member[k];
+	for (unsigned turn = 0; turn <= TURNS && is_fine && is_equal; turn++) {
+		is_equal = false;
+		qsort(order, g->members, sizeof(struct member *), compare_keys);
+		for (size_t k = 0, n; k < g->members && is_fine; k += n) {
+			const char *key = order[k]->group.key;
+			for (n = 1; k + n < g->members; n++)
+				if (strcmp(order[k + n]->group.key, key) != 0)
+					break;
+			if (n == 1)
+				continue;
+			is_equal = true;
+			is_fine = tell_apart(g, order + k, n, other, turn == TURNS);
+		}
+	}
+	free(order);
+	free(other);
+	return is_fine;
+}
+
+/* ---- all ---- */
 
 static int compare(const void *left, const void *right)
 {
@@ -294,6 +256,8 @@ enum gp_status gp_groups_build(struct gp_recording *recording, const struct gp_u
 	bool is_fine = g.stack != NULL;
 	for (size_t k = 0; k < uses && is_fine; k++)
 		is_fine = add_use(&g, &use[k]);
+	if (is_fine && how->by == GP_BY_STACK && g.members > 1)
+		is_fine = tell_all_apart(&g);
 	out->group = is_fine ? calloc(g.members + 1, sizeof *out->group) : NULL;
 	is_fine = out->group != NULL;
 	for (size_t k = 0; k < g.members && is_fine; k++)

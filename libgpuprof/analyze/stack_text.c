@@ -39,20 +39,25 @@ struct gp_identity gp_stack_identity(const struct gp_read_stack *s)
 	return i;
 }
 
-/* Leaves out frames of the interpreter; the names' indices follow. */
+/* Where a frame, or one that reads alike, is now; SIZE_MAX: it is left out. */
+static size_t place_of(const struct gp_read_stack *s, const struct gp_frame *frame)
+{
+	for (size_t k = 0; k < s->frames; k++)
+		if (gp_frame_reads_like(&s->frame[k], frame))
+			return k;
+	return SIZE_MAX;
+}
+
+/* Leaves out what tells a person nothing; the names' indices follow. */
 static void fold(struct gp_read_stack *s)
 {
-	size_t kept = 0, user = SIZE_MAX, caller = SIZE_MAX;
-	for (size_t k = 0; k < s->frames; k++) {
-		if (s->frame[k].is_interpreter)
-			continue;
-		user = k == s->names.user ? kept : user;
-		caller = k == s->names.caller ? kept : caller;
-		s->frame[kept++] = s->frame[k];
-	}
-	s->frames = kept;
-	s->names.user = user;
-	s->names.caller = caller;
+	size_t user = s->names.user, caller = s->names.caller;
+	const struct gp_frame none = { 0 };
+	const struct gp_frame users = user != SIZE_MAX ? s->frame[user] : none;
+	const struct gp_frame callers = caller != SIZE_MAX ? s->frame[caller] : none;
+	s->frames = gp_frames_tell(s->frame, s->frames);
+	s->names.user = user != SIZE_MAX ? place_of(s, &users) : SIZE_MAX;
+	s->names.caller = caller != SIZE_MAX ? place_of(s, &callers) : SIZE_MAX;
 }
 
 bool gp_read_stack(struct gp_recording *recording, const struct gp_use *use, bool is_native,

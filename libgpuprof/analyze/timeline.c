@@ -6,13 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../read/recording.h"
+#include "settle.h"
 
 #define POINTS_MIN 16u
 #define ENDS 2u /* the first and the last point of the range */
 #define PICKED (2u * GP_CURVES)
 #define TIME_ROUNDING_NS 100 /* blocks keep times in multiples of 64 ticks */
-#define TRIES_MAX 16u
 #define CUDA_ERROR_OUT_OF_MEMORY 2u
 
 struct sample {
@@ -40,9 +39,11 @@ struct plot {
 	int64_t start_ns, span_ns; /* what the buckets divide: the part of it that holds events */
 	size_t buckets;		   /* a power of two */
 	size_t points;
+	bool is_whole; /* all is asked for: figures are since the start */
 	bool is_begun; /* the range has been entered */
 	uint64_t event;
 	struct line line[GP_DEVICES];
+	struct gp_timeline *out;
 };
 
 static void keep_extremes(struct bucket *b, const struct sample *s)
@@ -305,19 +306,6 @@ static enum gp_status fill(struct plot *p, bool is_whole, struct gp_timeline *ou
 	return status;
 }
 
-static enum gp_status plot_into(struct plot *p, const struct gp_info *info, bool is_whole,
-				struct gp_timeline *out)
-{
-	int64_t kept = (int64_t)info->kept_from_ns, last = (int64_t)info->duration_ns;
-	p->start_ns = p->from_ns > kept ? p->from_ns : kept;
-	int64_t end = p->to_ns < last ? p->to_ns : last;
-	p->span_ns = end > p->start_ns ? end - p->start_ns + 1 : 1;
-	for (p->buckets = 1; p->buckets * 2 <= p->points; p->buckets *= 2)
-		;
-	enum gp_status status = replay(p);
-	return status == GP_OK ? fill(p, is_whole, out) : status;
-}
-
 static void forget_lines(struct plot *p)
 {
 	for (unsigned device = 0; device < GP_DEVICES; device++) {
@@ -329,37 +317,44 @@ static void forget_lines(struct plot *p)
 	p->event = 0;
 }
 
+static enum gp_status plot_once(void *context, const struct gp_info *info)
+{
+	struct plot *p = context;
+	int64_t kept = (int64_t)info->kept_from_ns, last = (int64_t)info->duration_ns;
+	p->start_ns = p->from_ns > kept ? p->from_ns : kept;
+	int64_t end = p->to_ns < last ? p->to_ns : last;
+	p->span_ns = end > p->start_ns ? end - p->start_ns + 1 : 1;
+	for (p->buckets = 1; p->buckets * 2 <= p->points; p->buckets *= 2)
+		;
+	enum gp_status status = replay(p);
+	if (status == GP_OK)
+		status = fill(p, p->is_whole, p->out);
+	forget_lines(p);
+	return status;
+}
+
+static void forget(void *context)
+{
+	gp_timeline_free(((struct plot *)context)->out);
+}
+
 enum gp_status gp_timeline_build(struct gp_recording *recording, size_t points, int64_t from_ns,
 				 int64_t to_ns, struct gp_timeline *out)
 {
 	*out = (struct gp_timeline){ 0 };
-	const struct gp_info *info;
-	enum gp_status status = gp_recording_info(recording, &info);
-	if (status != GP_OK)
-		return status;
 	if (from_ns > to_ns || points < POINTS_MIN)
 		return GP_E_ARGUMENT;
-	bool is_whole = from_ns <= 0 && to_ns == INT64_MAX;
 	struct plot *p = calloc(1, sizeof *p);
 	if (p == NULL)
 		return GP_E_MEMORY;
 	p->recording = recording;
 	p->points = points;
+	p->out = out;
+	p->is_whole = from_ns <= 0 && to_ns == INT64_MAX;
 	/* the first event may be a little older than the start's clock triple */
-	p->from_ns = is_whole ? INT64_MIN / 4 : from_ns;
-	p->to_ns = is_whole ? INT64_MAX / 4 : to_ns;
-	for (unsigned i = 0; i < TRIES_MAX; i++) {
-		unsigned overtakes = recording->overtakes;
-		status = plot_into(p, info, is_whole, out);
-		forget_lines(p);
-		if (status != GP_OK || recording->overtakes == overtakes)
-			break;
-		/* the owner of a ring wrote over what was to be shown: what is kept now */
-		gp_timeline_free(out);
-		status = gp_recording_info(recording, &info);
-		if (status != GP_OK)
-			break;
-	}
+	p->from_ns = p->is_whole ? INT64_MIN / 4 : from_ns;
+	p->to_ns = p->is_whole ? INT64_MAX / 4 : to_ns;
+	enum gp_status status = gp_settle(recording, plot_once, forget, p);
 	free(p);
 	if (status != GP_OK)
 		gp_timeline_free(out);

@@ -5,14 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../read/recording.h"
 #include "lifetimes.h"
-#include "use_table.h"
+#include "live_uses.h"
+#include "settle.h"
 
-#define TRIES_MAX 16u
 #define FREES_KEPT 256u /* that the driver may still refuse */
-
-static const char without_stack[] = "no stack was recorded";
 
 struct past_free {
 	uint64_t order; /* 1 + that of the FREE; 0: none */
@@ -34,17 +31,10 @@ struct counting {
 	int64_t from_ns, to_ns, short_ns;
 	bool is_whole; /* from the start */
 	bool is_out_of_memory;
+	struct gp_top *out;
 	struct gp_use_table table[ACCOUNTS];
 	struct past_free past[FREES_KEPT];
 };
-
-static struct gp_use like_of(uint32_t stack, uint8_t space, int64_t at_ns)
-{
-	return (struct gp_use){ .stack = stack,
-				.at_ns = at_ns,
-				.without = stack ? NULL : without_stack,
-				.space = space };
-}
 
 static struct gp_use *use_of(struct counting *c, unsigned account, const struct gp_use *like)
 {
@@ -73,7 +63,7 @@ static void count_alloc(struct counting *c, const struct gp_record *r, int64_t a
 	unsigned account;
 	if (!find_account(&e, &account))
 		return;
-	struct gp_use like = like_of(r->stack, e.space, at_ns);
+	struct gp_use like = gp_use_like(r->stack, e.space, at_ns);
 	struct gp_use *use = use_of(c, account, &like);
 	if (use == NULL)
 		return;
@@ -104,7 +94,7 @@ static void count_free(struct counting *c, const struct gp_record *r, int64_t at
 	struct past_free *past = &c->past[r->order % FREES_KEPT];
 	*past = (struct past_free){ .order = r->order + 1,
 				    .account = account,
-				    .like = like_of(e->stack, e->space, born_ns),
+				    .like = gp_use_like(e->stack, e->space, born_ns),
 				    .bucket = gp_lifetime_bucket(lived_ns),
 				    .is_short = lived_ns <= c->short_ns };
 	struct gp_use *use = use_of(c, account, &past->like);
@@ -141,7 +131,7 @@ static void count_live(void *context, const struct gp_live_entry *e)
 	unsigned account;
 	if (!find_account(e, &account) || (!c->is_whole && born_ns < c->from_ns))
 		return;
-	struct gp_use like = like_of(e->stack, e->space, born_ns);
+	struct gp_use like = gp_use_like(e->stack, e->space, born_ns);
 	struct gp_use *use = use_of(c, account, &like);
 	if (use == NULL)
 		return;
@@ -203,8 +193,9 @@ static void fill(struct gp_asked *out, struct gp_use_table *table)
 	}
 }
 
-static enum gp_status answer(struct counting *c, struct gp_top *out)
+static enum gp_status answer(struct counting *c)
 {
+	struct gp_top *out = c->out;
 	out->asked = calloc(ACCOUNTS, sizeof *out->asked);
 	if (out->asked == NULL)
 		return GP_E_MEMORY;
@@ -229,40 +220,43 @@ static void release(struct counting *c)
 			free((void *)table->use[i].lives);
 		gp_use_table_release(table);
 	}
+	memset(c->past, 0, sizeof c->past);
+}
+
+static enum gp_status attempt(void *context, const struct gp_info *info)
+{
+	struct counting *c = context;
+	(void)info;
+	enum gp_status status = gp_module_epochs_build(c->recording, &c->epochs);
+	if (status == GP_OK)
+		status = replay(c);
+	if (status == GP_OK)
+		status = answer(c);
+	release(c);
+	return status;
+}
+
+static void forget(void *context)
+{
+	gp_top_free(((struct counting *)context)->out);
 }
 
 enum gp_status gp_top_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
 			    int64_t short_ns, struct gp_top *out)
 {
 	*out = (struct gp_top){ 0 };
-	struct counting *c = malloc(sizeof *c);
+	struct counting *c = calloc(1, sizeof *c);
 	if (c == NULL)
 		return GP_E_MEMORY;
-	enum gp_status status = GP_OK;
-	for (unsigned i = 0; i < TRIES_MAX; i++) {
-		const struct gp_info *info;
-		status = gp_recording_info(recording, &info);
-		if (status != GP_OK)
-			break;
-		unsigned overtakes = recording->overtakes;
-		*c = (struct counting){ .recording = recording,
-					.from_ns = from_ns,
-					.to_ns = to_ns,
-					.short_ns = short_ns,
-					.is_whole = from_ns == INT64_MIN };
-		for (unsigned k = 0; k < ACCOUNTS; k++)
-			c->table[k].epochs = &c->epochs;
-		status = gp_module_epochs_build(recording, &c->epochs);
-		if (status == GP_OK)
-			status = replay(c);
-		/* the owner of a ring wrote over what was counted: what is kept now, at last */
-		bool is_again = recording->overtakes != overtakes && i + 1 < TRIES_MAX;
-		if (status == GP_OK && !is_again)
-			status = answer(c, out);
-		release(c);
-		if (status != GP_OK || !is_again)
-			break;
-	}
+	*c = (struct counting){ .recording = recording,
+				.from_ns = from_ns,
+				.to_ns = to_ns,
+				.short_ns = short_ns,
+				.is_whole = from_ns == INT64_MIN,
+				.out = out };
+	for (unsigned k = 0; k < ACCOUNTS; k++)
+		c->table[k].epochs = &c->epochs;
+	enum gp_status status = gp_settle(recording, attempt, forget, c);
 	free(c);
 	if (status != GP_OK)
 		gp_top_free(out);

@@ -216,8 +216,7 @@ enum gp_status gp_block_encode(struct gp_block_scratch *scratch, struct gp_block
 	return GP_OK;
 }
 
-/* The one bit of a zstd frame header that decoders do not look at. */
-static bool has_unused_bit(const unsigned char *payload, uint32_t bytes)
+bool gp_block_has_unused_bit(const unsigned char *payload, uint32_t bytes)
 {
 	return bytes > 4 && (payload[4] & 0x10) != 0;
 }
@@ -231,7 +230,7 @@ enum gp_status gp_block_decode(struct gp_block_scratch *scratch,
 		return GP_E_DAMAGED;
 	if (header->records == 0)
 		return header->raw_bytes == 0 && header->stored_bytes == 0 ? GP_OK : GP_E_DAMAGED;
-	if (has_unused_bit(payload, header->stored_bytes))
+	if (gp_block_has_unused_bit(payload, header->stored_bytes))
 		return GP_E_DAMAGED;
 	size_t n = ZSTD_decompressDCtx(scratch->decompress, scratch->raw, header->raw_bytes,
 				       payload, header->stored_bytes);

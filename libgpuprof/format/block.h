@@ -10,6 +10,7 @@
 #ifndef GP_BLOCK_H
 #define GP_BLOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "event.h"
@@ -25,6 +26,7 @@ enum gp_block_type {
 	GP_BLOCK_CHECKPOINT = 3, /* LIVE, CURVE, COUNT; thread is GP_THREAD_NONE */
 	GP_BLOCK_EVENTS = 4,	 /* one thread's events, in its order */
 	GP_BLOCK_END = 5,	 /* last of a segment: no records */
+	GP_BLOCK_NAMES = 6,	 /* behind the last segment: names of native frames, no records */
 };
 
 enum gp_block_flags {
@@ -83,6 +85,9 @@ size_t gp_block_bound(void);
 enum gp_status gp_block_encode(struct gp_block_scratch *scratch, struct gp_block_header *header,
 			       const struct gp_record *ring, uint64_t ring_slots, uint64_t first,
 			       uint64_t slots, unsigned char *out, size_t capacity, size_t *length);
+
+/* The one bit of a zstd frame header that decoders do not look at. */
+bool gp_block_has_unused_bit(const unsigned char *payload, uint32_t bytes);
 
 /*
  * Decodes the payload of a block into `records` (capacity GP_BLOCK_RECORDS slots, the same layout

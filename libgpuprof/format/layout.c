@@ -9,11 +9,18 @@
 /*
  *   0 magic 8       16 clock 4       32 slot_bytes 8     64 ticks_per_second 8   176 ring_path 256
  *   8 major 2       20 pid 4         40 start_ticks 8    72 boot_id 40           432 command 1024
- *  10 minor 2       24 slots 4       48 start_mono_ns 8  112 hostname 64        1504 zeros
+ *  10 minor 2       24 slots 4       48 start_mono_ns 8  112 hostname 64        1520 zeros
  *  12 bytes 4       28 zero 4        56 start_unix_ns 8                         4092 CRC-32C of all
  * 1456 flags 4    1460 zero 4      1464 lost 4 x 8        1496 failed_blocks 8
+ * 1504 names_offset 8              1512 names_bytes 8
  */
-enum { FLAGS_AT = 1456, LOST_AT = 1464, FAILED_AT = 1496, CRC_AT = GP_FILE_HEADER - 4 };
+enum {
+	FLAGS_AT = 1456,
+	LOST_AT = 1464,
+	FAILED_AT = 1496,
+	NAMES_AT = 1504,
+	CRC_AT = GP_FILE_HEADER - 4
+};
 
 #define SLOTS_MAX 65536u
 #define SLOT_BYTES_MAX ((uint64_t)1 << 46)
@@ -47,6 +54,8 @@ void gp_file_header_encode(const struct gp_file_header *header, unsigned char ou
 	for (size_t n = 0; n < 4; n++)
 		gp_fixed_put(out + LOST_AT + 8 * n, header->lost[n], 8);
 	gp_fixed_put(out + FAILED_AT, header->failed_blocks, 8);
+	gp_fixed_put(out + NAMES_AT, header->names_offset, 8);
+	gp_fixed_put(out + NAMES_AT + 8, header->names_bytes, 8);
 	gp_fixed_put(out + CRC_AT, gp_crc32c(out, CRC_AT), 4);
 }
 
@@ -87,6 +96,8 @@ enum gp_status gp_file_header_decode(const unsigned char in[GP_FILE_HEADER],
 		.ticks_per_second = gp_fixed_get(in + 64, 8),
 		.flags = (uint32_t)gp_fixed_get(in + FLAGS_AT, 4),
 		.failed_blocks = gp_fixed_get(in + FAILED_AT, 8),
+		.names_offset = gp_fixed_get(in + NAMES_AT, 8),
+		.names_bytes = gp_fixed_get(in + NAMES_AT + 8, 8),
 	};
 	for (size_t n = 0; n < 4; n++)
 		out->lost[n] = gp_fixed_get(in + LOST_AT + 8 * n, 8);

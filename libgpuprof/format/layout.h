@@ -6,6 +6,8 @@
  *   ring:      `slots` slots of `slot_bytes`, written round robin. A segment starts in a fresh
  *              slot (part 0) and goes on in the following one (part 1, ...) only when its
  *              checkpoint or last block needs it.
+ *   names:     NAMES blocks behind the end of a finished recording. In a ring that did not come
+ *              round that is where slots would have been: their first GP_SLOT_GUARD bytes stay 0.
  *   Each part starts with a SEGMENT block, each finished segment ends with an END block. What
  *   follows the last valid block of a part is left over from an older segment and means nothing.
  *
@@ -22,8 +24,9 @@
 #define GP_FILE_MAGIC "GPUPROF"
 #define GP_FILE_HEADER 4096u
 #define GP_FORMAT_MAJOR 1u
-#define GP_FORMAT_MINOR 2u
+#define GP_FORMAT_MINOR 3u
 #define GP_FILE_SLOTS 16u
+#define GP_SLOT_GUARD GP_BLOCK_HEADER
 
 enum gp_clock { GP_CLOCK_TSC = 1, GP_CLOCK_MONOTONIC_RAW = 2 };
 
@@ -45,6 +48,8 @@ struct gp_file_header {
 	uint32_t flags;		/* GP_FILE_HAS_HOLE */
 	uint64_t lost[4];	/* since the start: memory, launch, other, nested */
 	uint64_t failed_blocks; /* blocks that could not be written since the start */
+	/* from minor 3 on: names of native frames, behind a finished recording; bytes 0: none */
+	uint64_t names_offset, names_bytes;
 };
 /* Blocks could not be written, and no whole checkpoint came since: figures are too low. */
 #define GP_FILE_HAS_HOLE 1u

@@ -32,7 +32,7 @@ struct row {
 struct gp_call_stacks {
 	struct row *row;
 	size_t room, stacks;
-	bool has_python;
+	bool has_native, has_python;
 };
 
 struct gp_call_stacks *gp_call_stacks_open(void)
@@ -109,8 +109,14 @@ enum gp_status gp_call_stacks_add(struct gp_call_stacks *s, const struct gp_reco
 	struct row row = row_of(record, file, name);
 	s->stacks += row.kind == GP_CALL_STACK && s->row[id].kind != GP_CALL_STACK;
 	s->row[id] = row;
+	s->has_native |= row.kind == GP_NATIVE_FRAME;
 	s->has_python |= row.kind == GP_PYTHON_FRAME;
 	return GP_OK;
+}
+
+bool gp_call_stacks_has_native(const struct gp_call_stacks *s)
+{
+	return s->has_native;
 }
 
 bool gp_call_stacks_has_python(const struct gp_call_stacks *s)
@@ -157,6 +163,14 @@ bool gp_call_stacks_get(const struct gp_call_stacks *s, uint32_t id, struct gp_c
 	     at = row->parent)
 		fill_python(s, row, &python[out->pythons++]);
 	return true;
+}
+
+void gp_call_stacks_visit_native(const struct gp_call_stacks *s,
+				 void (*visit)(void *context, uint64_t pc), void *context)
+{
+	for (size_t id = 0; id < s->room; id++)
+		if (s->row[id].kind == GP_NATIVE_FRAME)
+			visit(context, s->row[id].pc);
 }
 
 size_t gp_call_stacks_count(const struct gp_call_stacks *s)

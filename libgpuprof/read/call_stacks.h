@@ -47,7 +47,11 @@ enum gp_status gp_call_stacks_add(struct gp_call_stacks *stacks, const struct gp
 bool gp_call_stacks_get(const struct gp_call_stacks *stacks, uint32_t id, struct gp_call_stack *out,
 			struct gp_native_frame *native, struct gp_python_frame *python,
 			size_t most);
+bool gp_call_stacks_has_native(const struct gp_call_stacks *stacks);
 bool gp_call_stacks_has_python(const struct gp_call_stacks *stacks); /* some frame of it */
+/* The return address of each native frame; the same one as often as frames differ in callers. */
+void gp_call_stacks_visit_native(const struct gp_call_stacks *stacks,
+				 void (*visit)(void *context, uint64_t pc), void *context);
 /* How many stacks are known. */
 size_t gp_call_stacks_count(const struct gp_call_stacks *stacks);
 

@@ -9,6 +9,17 @@ struct rule {
 	const char *text, *name;
 };
 
+#define ALLOCATION(name) name,
+static const char *const allocations[] = {
+#include "frame_names.def"
+};
+#define SPLIT(base, overload) { #base "_" #overload, sizeof #base - 1 },
+static const struct split {
+	const char *whole;
+	size_t at;
+} splits[] = {
+#include "frame_names.def"
+};
 #define OVERLOAD(text) #text,
 static const char *const overloads[] = {
 #include "frame_names.def"
@@ -31,6 +42,10 @@ static const char *const not_nodes[] = {
 };
 #define ENGINE(function) function,
 static const char *const engines[] = {
+#include "frame_names.def"
+};
+#define ENGINE_STEP(function, name) { function, name },
+static const struct rule engine_steps[] = {
 #include "frame_names.def"
 };
 #define PASSED(name) name,
@@ -70,24 +85,41 @@ static const char *const interpreters[] = {
 static const char *const interpreter_locals[] = {
 #include "frame_names.def"
 };
+#define KNOWN(function, name) { function, name },
+static const struct rule known[] = {
+#include "frame_names.def"
+};
+#define FOLDED(function) function,
+static const char *const folded[] = {
+#include "frame_names.def"
+};
+#define FOLDED_MODULE(start) start,
+static const char *const folded_modules[] = {
+#include "frame_names.def"
+};
+#define FOLDED_PYTHON(part, function) { part, function },
+static const struct rule folded_python[] = {
+#include "frame_names.def"
+};
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 
-/* what a stretch of frames is made of */
-enum frame_kind { FRAME_OTHER, FRAME_PYTHON, FRAME_ENGINE };
-
 static bool starts(const char *text, const char *with)
 {
-	return strncmp(text, with, strlen(with)) == 0;
+	return *text == *with && strncmp(text, with, strlen(with)) == 0;
 }
 
-/* A pattern that ends in a star fits what begins so. */
+/* A pattern with a star fits what begins as it does before the star and ends as it does after. */
 static bool fits(const char *text, const char *pattern)
 {
-	size_t bytes = strlen(pattern);
-	if (bytes != 0 && pattern[bytes - 1] == '*')
-		return strncmp(text, pattern, bytes - 1) == 0;
-	return strcmp(text, pattern) == 0;
+	if (*pattern != *text && *pattern != '*') /* most do not: frames are many */
+		return false;
+	const char *star = strchr(pattern, '*');
+	if (star == NULL)
+		return strcmp(text, pattern) == 0;
+	size_t bytes = strlen(text), before = (size_t)(star - pattern), after = strlen(star + 1);
+	return bytes >= before + after && memcmp(text, pattern, before) == 0 &&
+	       memcmp(text + bytes - after, star + 1, after) == 0;
 }
 
 static bool fits_any(const char *text, const char *const *pattern, size_t count)
@@ -142,8 +174,20 @@ static bool write_name(char *out, const char *start, const char *name, size_t by
 	return false;
 }
 
+/* Where NAME and its overload part; 0: nowhere. */
+static size_t split_of(const char *name, size_t bytes)
+{
+	for (size_t i = 0; i < COUNT(splits); i++) {
+		if (strlen(splits[i].whole) == bytes && memcmp(splits[i].whole, name, bytes) == 0)
+			return splits[i].at;
+	}
+	size_t overload = longest_ending(name, bytes, overloads, COUNT(overloads));
+	bool is_one = overload > longest_ending(name, bytes, not_overloads, COUNT(not_overloads));
+	return is_one ? bytes - overload - 1 : 0;
+}
+
 /* at::_ops::NAME::call or ::redispatch, without the boxed and typed forms around them */
-static bool read_operator(const char *function, char *out)
+static bool read_operator(const char *function, char *out, bool *is_allocation)
 {
 	static const char space[] = "at::_ops::";
 	if (!starts(function, space))
@@ -154,13 +198,14 @@ static bool read_operator(const char *function, char *out)
 	size_t bytes = (size_t)(end - name);
 	bool is_call = starts(end, "::call") && ends_name(end + strlen("::call"));
 	bool is_again = starts(end, "::redispatch") && ends_name(end + strlen("::redispatch"));
-	if (bytes == 0 || bytes + sizeof "aten::" > GP_NAME_MAX || (!is_call && !is_again))
+	if (bytes == 0 || (!is_call && !is_again) || !write_name(out, "", name, bytes))
 		return false;
+	*is_allocation = fits_any(out, allocations, COUNT(allocations));
+	size_t split = split_of(name, bytes);
 	if (!write_name(out, "aten::", name, bytes))
 		return false;
-	size_t overload = longest_ending(name, bytes, overloads, COUNT(overloads));
-	if (overload > longest_ending(name, bytes, not_overloads, COUNT(not_overloads)))
-		out[strlen(out) - overload - 1] = '.';
+	if (split != 0)
+		out[strlen("aten::") + split] = '.';
 	return true;
 }
 
@@ -211,38 +256,83 @@ static bool read_node(const char *function, char *out)
 	return false;
 }
 
-static enum frame_kind kind_of(const struct gp_name_frame *frame)
+/* The name of the first row that fits. */
+static bool read_rule(const char *function, const struct rule *rule, size_t rules, char *out)
 {
-	if (frame->is_python || gp_frame_is_interpreter(frame->function, frame->module))
-		return FRAME_PYTHON;
-	if (frame->function != NULL && fits_any(frame->function, engines, COUNT(engines)))
-		return FRAME_ENGINE;
-	return FRAME_OTHER;
+	for (size_t i = 0; i < rules; i++) {
+		if (fits(function, rule[i].text))
+			return write_name(out, "", rule[i].name, strlen(rule[i].name));
+	}
+	return false;
 }
 
+enum gp_frame_role gp_frame_role(const struct gp_name_frame *frame, char *name)
+{
+	const char *function = frame->function;
+	bool is_allocation;
+	name[0] = 0;
+	if (frame->is_python)
+		return GP_ROLE_PYTHON;
+	if (gp_frame_is_interpreter(function, frame->module))
+		return GP_ROLE_INTERPRETER;
+	if (function == NULL)
+		return GP_ROLE_OTHER;
+	if (read_operator(function, name, &is_allocation))
+		return is_allocation ? GP_ROLE_ALLOCATION : GP_ROLE_OPERATOR;
+	if (read_node(function, name))
+		return GP_ROLE_NODE;
+	if (read_rule(function, engine_steps, COUNT(engine_steps), name))
+		return GP_ROLE_NODE;
+	if (read_rule(function, known, COUNT(known), name))
+		return GP_ROLE_OTHER;
+	if (!fits_any(function, engines, COUNT(engines)))
+		return GP_ROLE_OTHER;
+	snprintf(name, GP_NAME_MAX, "autograd engine");
+	return GP_ROLE_ENGINE;
+}
+
+/* The innermost that does more than get memory, and the outermost of the stretch. */
 static void find_operator(const struct gp_name_frame *frame, size_t count, struct gp_names *out)
 {
-	char node[GP_NAME_MAX], collective[GP_NAME_MAX] = "";
-	for (size_t i = 0; i < count && kind_of(&frame[i]) == FRAME_OTHER; i++) {
-		const char *function = frame[i].function;
-		if (function == NULL)
-			continue;
-		if (read_node(function, node))
+	char name[GP_NAME_MAX], collective[GP_NAME_MAX] = "";
+	for (size_t i = 0; i < count; i++) {
+		enum gp_frame_role role = gp_frame_role(&frame[i], name);
+		if (role == GP_ROLE_OPERATOR && out->operator[0] == 0)
+			memcpy(out->operator, name, sizeof name);
+		if (role == GP_ROLE_OPERATOR || role == GP_ROLE_ALLOCATION)
+			memcpy(out->outer_operator, name, sizeof name);
+		else if (role != GP_ROLE_OTHER)
 			break;
-		/* a further one outwards takes its place */
-		if (!read_operator(function, out->operator) && collective[0] == 0)
-			read_collective(function, collective);
+		else if (frame[i].function != NULL && collective[0] == 0)
+			read_collective(frame[i].function, collective);
 	}
+	if (out->operator[0] == 0)
+		memcpy(out->operator, out->outer_operator, sizeof out->operator);
+	if (strcmp(out->operator, out->outer_operator) == 0)
+		out->outer_operator[0] = 0;
 	if (out->operator[0] == 0)
 		memcpy(out->operator, collective, sizeof collective);
 }
 
+static const char *library_of(const char *module);
+
+/* The innermost node or step of the engine; that there is none is sure where all have names. */
 static void find_node(const struct gp_name_frame *frame, size_t count, struct gp_names *out)
 {
-	for (size_t i = 0; i < count && out->node[0] == 0; i++) {
-		if (frame[i].function != NULL && !frame[i].is_python)
-			read_node(frame[i].function, out->node);
+	bool has_native = false, is_sure = true;
+	for (size_t i = 0; i < count; i++) {
+		enum gp_frame_role role = gp_frame_role(&frame[i], out->node);
+		if (role == GP_ROLE_NODE || role == GP_ROLE_ENGINE)
+			return;
+		const char *module = frame[i].module, *library;
+		has_native |= role != GP_ROLE_PYTHON;
+		if (role != GP_ROLE_OTHER || frame[i].function != NULL)
+			continue;
+		library = module != NULL ? library_of(module) : NULL;
+		is_sure &= module != NULL && (library == NULL || strcmp(library, "PyTorch") != 0);
 	}
+	out->node[0] = 0;
+	out->is_outside_backward = has_native && is_sure;
 }
 
 static const char *library_of(const char *module)
@@ -291,12 +381,16 @@ static void name_python(const struct gp_name_frame *frame, size_t count, char *o
 	write_name(out, "", "Python", strlen("Python"));
 }
 
+static bool is_passed(const char *module)
+{
+	return module != NULL && starts_any(file_of(module), passed, COUNT(passed));
+}
+
 static void find_library(const struct gp_name_frame *frame, size_t count, const char *program,
 			 struct gp_names *out)
 {
 	size_t i = 0;
-	while (i < count && !frame[i].is_python && frame[i].module != NULL &&
-	       starts_any(file_of(frame[i].module), passed, COUNT(passed)))
+	while (i < count && !frame[i].is_python && is_passed(frame[i].module))
 		i++;
 	if (i == count)
 		return;
@@ -367,6 +461,23 @@ void gp_names_of(const struct gp_name_frame *frame, size_t count, const char *pr
 	find_operator(frame, count, out);
 	find_node(frame, count, out);
 	find_library(frame, count, program, out);
+}
+
+bool gp_frame_is_folded(const struct gp_name_frame *f)
+{
+	if (!f->is_python && f->module != NULL &&
+	    (is_passed(f->module) ||
+	     starts_any(file_of(f->module), folded_modules, COUNT(folded_modules))))
+		return true;
+	if (!f->is_python)
+		return f->function != NULL && fits_any(f->function, folded, COUNT(folded));
+	for (size_t i = 0; f->function != NULL && f->file != NULL && i < COUNT(folded_python);
+	     i++) {
+		if (strstr(f->file, folded_python[i].text) != NULL &&
+		    fits(f->function, folded_python[i].name))
+			return true;
+	}
+	return false;
 }
 
 static bool is_interpreter_file(const char *module)

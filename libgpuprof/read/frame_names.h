@@ -21,6 +21,22 @@ struct gp_name_frame {
 void gp_names_of(const struct gp_name_frame *frame, size_t count, const char *program,
 		 struct gp_names *out);
 
+/* What a frame is to those who know PyTorch. */
+enum gp_frame_role {
+	GP_ROLE_OTHER,
+	GP_ROLE_PYTHON,
+	GP_ROLE_INTERPRETER,
+	GP_ROLE_OPERATOR,
+	GP_ROLE_ALLOCATION, /* an operator that only gets memory */
+	GP_ROLE_NODE,	    /* of autograd, or a step of its engine that allocates itself */
+	GP_ROLE_ENGINE,
+};
+/* `name`: GP_NAME_MAX bytes; what users call it, "": by its function. */
+enum gp_frame_role gp_frame_role(const struct gp_name_frame *frame, char *name);
+
+/* A frame that by itself tells a person nothing: by the rows FOLDED*, and of PASSED modules. */
+bool gp_frame_is_folded(const struct gp_name_frame *frame);
+
 /* True for a Python file that is of no package, not the interpreter's, not generated. */
 bool gp_python_is_user(const char *file);
 

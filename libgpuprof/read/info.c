@@ -157,6 +157,7 @@ static void fill_stacks(struct gp_recording *r)
 {
 	const struct gp_call_stacks *stacks = gp_meanings_stacks(r->meanings);
 	const struct gp_record *cut = gp_meanings_record(r->meanings, GP_FACT, GP_FACT_STACKS_CUT);
+	r->info.has_native = gp_call_stacks_has_native(stacks);
 	r->info.has_python = gp_call_stacks_has_python(stacks);
 	r->info.stacks = gp_call_stacks_count(stacks);
 	r->info.stacks_cut = cut != NULL ? cut->fact.value : 0;
@@ -179,6 +180,18 @@ static enum gp_status tally(struct gp_recording *r, struct tally *t, const struc
 		return add_gap(r, record, !t->is_begun && r->index.segment[r->first].number == 0);
 	t->is_begun |= class == GP_CLASS_MEMORY || class == GP_CLASS_LAUNCH;
 	return GP_OK;
+}
+
+/* What is stored and cannot be read costs names, no figure. */
+static void fill_names(struct gp_recording *r)
+{
+	const struct gp_stack_naming *naming = &r->naming;
+	r->info.names_damage = naming->damage.what[0] != '\0' ? &naming->damage : NULL;
+	if (naming->table == NULL)
+		return;
+	r->info.names_bytes = r->file.header.names_bytes;
+	r->info.native_frames = gp_name_table_frames(naming->table);
+	r->info.named_frames = gp_name_table_named(naming->table);
 }
 
 static void fill_doubts(struct gp_recording *r)
@@ -206,7 +219,9 @@ enum gp_status gp_recording_info(struct gp_recording *r, const struct gp_info **
 	*out = &r->info;
 	if (r->has_info)
 		return GP_OK;
-	enum gp_status status = gp_recording_rewind(r);
+	enum gp_status status = gp_recording_load_names(r);
+	if (status == GP_OK)
+		status = gp_recording_rewind(r);
 	if (status != GP_OK)
 		return status;
 	struct tally t = { .newest = r->file.header.start_ticks };
@@ -229,6 +244,7 @@ enum gp_status gp_recording_info(struct gp_recording *r, const struct gp_info **
 	fill_from_state(r);
 	fill_stacks(r);
 	fill_doubts(r);
+	fill_names(r);
 	status = list_devices(r);
 	if (status == GP_OK)
 		status = gp_recording_rewind(r);

@@ -87,11 +87,8 @@ static bool was_mapped(const struct gp_module *m, uint64_t address, uint64_t at)
 	return is_then && address >= m->base && address - m->base < m->bytes;
 }
 
-enum gp_map_answer gp_module_map_find(struct gp_module_map *map, uint64_t address, uint64_t at,
-				      size_t *index)
+static size_t places_up_to(const struct gp_module_map *map, uint64_t address)
 {
-	if (map->count == 0 || !sort(map))
-		return GP_MAP_NONE;
 	size_t low = 0, high = map->places;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -100,7 +97,26 @@ enum gp_map_answer gp_module_map_find(struct gp_module_map *map, uint64_t addres
 		else
 			high = middle;
 	}
-	size_t found = 0;
+	return low;
+}
+
+bool gp_module_map_visit(struct gp_module_map *map, uint64_t address,
+			 void (*visit)(void *context, size_t index), void *context)
+{
+	if (map->count != 0 && !sort(map))
+		return false;
+	for (size_t k = places_up_to(map, address); k > 0 && map->place[k - 1].reach > address; k--)
+		if (was_mapped(&map->module[map->place[k - 1].index].is, address, GP_ANY_TIME))
+			visit(context, map->place[k - 1].index);
+	return true;
+}
+
+enum gp_map_answer gp_module_map_find(struct gp_module_map *map, uint64_t address, uint64_t at,
+				      size_t *index)
+{
+	if (map->count == 0 || !sort(map))
+		return GP_MAP_NONE;
+	size_t low = places_up_to(map, address), found = 0;
 	for (; low > 0 && map->place[low - 1].reach > address; low--) {
 		size_t candidate = map->place[low - 1].index;
 		if (!was_mapped(&map->module[candidate].is, address, at))

@@ -31,6 +31,9 @@ enum gp_map_answer { GP_MAP_NONE, GP_MAP_ONE, GP_MAP_SEVERAL };
 
 bool gp_module_map_add(struct gp_module_map *map, const struct gp_module *module);
 void gp_module_map_release(struct gp_module_map *map);
+/* Each module that was ever mapped at `address`. False: no memory. */
+bool gp_module_map_visit(struct gp_module_map *map, uint64_t address,
+			 void (*visit)(void *context, size_t index), void *context);
 enum gp_map_answer gp_module_map_find(struct gp_module_map *map, uint64_t address, uint64_t at,
 				      size_t *index);
 

@@ -14,7 +14,7 @@
 #define CHAIN_MAX 256u
 #define INLINED_MAX 32u
 
-static const char *why_unnamed(enum gp_symbol_why why)
+const char *gp_symbol_why_text(enum gp_symbol_why why)
 {
 	switch (why) {
 	case GP_SYMBOL_NAMED:
@@ -111,7 +111,7 @@ static void put_native(struct merger *m, const struct gp_native_frame *native)
 			       .module = s->module,
 			       .module_offset = s->module_offset,
 			       .address = native->pc,
-			       .unknown = s->function ? NULL : why_unnamed(s->why),
+			       .unknown = s->function ? NULL : gp_symbol_why_text(s->why),
 			       .is_inlined = s->is_inlined,
 			       .is_interpreter = gp_frame_is_interpreter(s->function, s->module),
 		       });
@@ -186,6 +186,7 @@ void gp_stack_naming_release(struct gp_stack_naming *naming)
 {
 	if (naming->symbolizer)
 		gp_symbolizer_close(naming->symbolizer);
+	gp_name_table_close(naming->table);
 	*naming = (struct gp_stack_naming){ 0 };
 }
 
@@ -195,13 +196,16 @@ static uint64_t since_start(const struct gp_recording *r, uint64_t ticks)
 	return ns > 0 ? (uint64_t)ns : 0;
 }
 
-/* Tells the symbolizer what it has not heard of. NULL: no memory. */
-static struct gp_symbolizer *symbolizer_of(struct gp_recording *r)
+/* Tells the symbolizer what it has not heard of. */
+struct gp_symbolizer *gp_recording_symbolizer(struct gp_recording *r)
 {
 	const struct gp_module_list *list = gp_meanings_modules(r->meanings);
 	struct gp_stack_naming *naming = &r->naming;
-	if (!naming->symbolizer)
+	if (!naming->symbolizer && gp_recording_load_names(r) == GP_OK) {
 		naming->symbolizer = gp_symbolizer_open();
+		if (naming->symbolizer)
+			gp_symbolizer_set_stored(naming->symbolizer, naming->table);
+	}
 	if (!naming->symbolizer || naming->modules_known == list->changes)
 		return naming->symbolizer;
 	for (size_t i = 1; i < list->room; i++) {
@@ -242,7 +246,7 @@ bool gp_recording_stack(struct gp_recording *r, uint32_t id, int64_t at_ns, enum
 	if (!gp_call_stacks_get(gp_meanings_stacks(r->meanings), id, &chains, native, python,
 				CHAIN_MAX))
 		return false;
-	struct gp_symbolizer *symbolizer = how == GP_STACK_BARE ? NULL : symbolizer_of(r);
+	struct gp_symbolizer *symbolizer = how == GP_STACK_BARE ? NULL : gp_recording_symbolizer(r);
 	if (symbolizer)
 		gp_symbolizer_set_time(symbolizer, time_of(r, at_ns));
 	size_t frames = gp_stack_merge(&chains, native, python, symbolizer, frame, most);

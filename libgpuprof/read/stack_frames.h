@@ -9,15 +9,21 @@
 #include "../gpuprof.h"
 #include "call_stacks.h"
 #include "module_list.h"
+#include "name_table.h"
 #include "symbolize.h"
 
 /* What names are made with; zeros at first. */
 struct gp_stack_naming {
 	struct gp_symbolizer *symbolizer; /* NULL: not asked for yet */
 	uint64_t modules_known;		  /* gp_module_list.changes that it has heard of */
+	bool has_read_table;
+	struct gp_name_table *table; /* that the recording stores; NULL: none, or damaged */
+	struct gp_damage damage;     /* of the stored names; `what` "": none */
 };
 void gp_stack_naming_release(struct gp_stack_naming *naming);
 
+/* Why a native frame has no function; NULL: it has one. */
+const char *gp_symbol_why_text(enum gp_symbol_why why);
 /* What a why means to a reader; NULL: nothing is missing. */
 const char *gp_stack_missing(enum gp_stack_why native, enum gp_stack_why python);
 

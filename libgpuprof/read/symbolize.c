@@ -12,6 +12,7 @@
 #include "module_file.h"
 #include "module_map.h"
 #include "name_store.h"
+#include "name_table.h"
 #include "symbol_cache.h"
 #include "work_limit.h"
 
@@ -37,6 +38,7 @@ struct gp_symbolizer {
 	struct gp_name_store names;
 	struct gp_symbol_cache cache;
 	struct gp_work_limit limit;
+	const struct gp_name_table *stored; /* NULL: none */
 	const char *debug_root;
 };
 
@@ -91,6 +93,11 @@ void gp_symbolizer_set_time(struct gp_symbolizer *s, uint64_t at)
 void gp_symbolizer_set_limit(struct gp_symbolizer *s, bool (*is_over)(void *context), void *context)
 {
 	s->limit = (struct gp_work_limit){ .is_over = is_over, .context = context };
+}
+
+void gp_symbolizer_set_stored(struct gp_symbolizer *s, const struct gp_name_table *table)
+{
+	s->stored = table;
 }
 
 void gp_symbolizer_set_debug_root(struct gp_symbolizer *s, const char *path)
@@ -274,6 +281,52 @@ static size_t look_up(struct gp_symbolizer *s, size_t index, uint64_t pc, bool i
 	return count;
 }
 
+/* `out` has room for INLINED_MAX; 0: nothing is stored of it. */
+static size_t find_stored(struct gp_symbolizer *s, size_t index, uint64_t pc, struct gp_symbol *out)
+{
+	const struct gp_mapped_module *m = &s->modules.module[index];
+	const struct gp_name_module module = { m->is.path, m->build_id.byte, m->build_id.bytes };
+	if (s->stored == NULL)
+		return 0;
+	size_t count = gp_name_table_find(s->stored, &module, pc - m->is.base, out, INLINED_MAX);
+	for (size_t i = 0; i < count; i++) {
+		out[i].module = m->is.path;
+		out[i].module_offset = pc - m->is.base;
+	}
+	return count;
+}
+
+/* What is stored, unless it is no name and this machine knows better. */
+static size_t answer(struct gp_symbolizer *s, size_t index, uint64_t pc, bool is_return_address,
+		     struct gp_symbol *out)
+{
+	struct gp_symbol here[INLINED_MAX];
+	size_t stored = is_return_address ? find_stored(s, index, pc, out) : 0;
+	unsigned rank = gp_symbol_rank(out, stored);
+	if (rank == GP_SYMBOL_RANK_NAMED)
+		return stored;
+	size_t count = look_up(s, index, pc, is_return_address, here);
+	if (stored != 0 && gp_symbol_rank(here, count) <= rank)
+		return stored;
+	memcpy(out, here, count * sizeof *out);
+	return count;
+}
+
+static size_t find_in(struct gp_symbolizer *s, size_t index, uint64_t pc, bool is_return_address,
+		      struct gp_symbol *out, size_t most)
+{
+	struct gp_symbol_key key = { pc - is_return_address, index, is_return_address };
+	size_t count = gp_symbol_cache_get(&s->cache, &key, out, most);
+	if (count != 0)
+		return count;
+	struct gp_symbol found[INLINED_MAX];
+	count = answer(s, index, pc, is_return_address, found);
+	if (found[0].why != GP_SYMBOL_TIME_UP && found[0].why != GP_SYMBOL_NO_MEMORY)
+		gp_symbol_cache_add(&s->cache, &key, found, count);
+	memcpy(out, found, (count < most ? count : most) * sizeof *out);
+	return count < most ? count : most;
+}
+
 static size_t unknown(struct gp_symbol *out, enum gp_symbol_why why)
 {
 	*out = (struct gp_symbol){ .why = why };
@@ -284,8 +337,7 @@ size_t gp_symbolizer_find(struct gp_symbolizer *s, uint64_t pc, bool is_return_a
 			  struct gp_symbol *out, size_t most)
 {
 	size_t index;
-	uint64_t address = pc - is_return_address;
-	switch (gp_module_map_find(&s->modules, address, s->at, &index)) {
+	switch (gp_module_map_find(&s->modules, pc - is_return_address, s->at, &index)) {
 	case GP_MAP_NONE:
 		return unknown(out, GP_SYMBOL_NO_MODULE);
 	case GP_MAP_SEVERAL:
@@ -293,16 +345,28 @@ size_t gp_symbolizer_find(struct gp_symbolizer *s, uint64_t pc, bool is_return_a
 	case GP_MAP_ONE:
 		break;
 	}
-	struct gp_symbol_key key = { address, index, is_return_address };
-	size_t count = gp_symbol_cache_get(&s->cache, &key, out, most);
-	if (count != 0)
-		return count;
-	struct gp_symbol found[INLINED_MAX];
-	count = look_up(s, index, pc, is_return_address, found);
-	if (found[0].why != GP_SYMBOL_TIME_UP && found[0].why != GP_SYMBOL_NO_MEMORY)
-		gp_symbol_cache_add(&s->cache, &key, found, count);
-	memcpy(out, found, (count < most ? count : most) * sizeof *out);
-	return count < most ? count : most;
+	return find_in(s, index, pc, is_return_address, out, most);
+}
+
+bool gp_symbolizer_visit(struct gp_symbolizer *s, uint64_t pc,
+			 void (*visit)(void *context, size_t index), void *context)
+{
+	return gp_module_map_visit(&s->modules, pc - 1, visit, context);
+}
+
+size_t gp_symbolizer_find_in(struct gp_symbolizer *s, size_t index, uint64_t pc,
+			     struct gp_symbol *out, size_t most)
+{
+	return find_in(s, index, pc, true, out, most);
+}
+
+const struct gp_module *gp_symbolizer_get(const struct gp_symbolizer *s, size_t index,
+					  const void **build_id, size_t *build_id_bytes)
+{
+	const struct gp_mapped_module *m = &s->modules.module[index];
+	*build_id = m->build_id.byte;
+	*build_id_bytes = m->build_id.bytes;
+	return &m->is;
 }
 
 bool gp_symbolizer_module(const struct gp_symbolizer *s, size_t index, const char **path,

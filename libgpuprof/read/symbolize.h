@@ -84,6 +84,26 @@ void gp_symbolizer_set_debug_root(struct gp_symbolizer *s, const char *path);
 size_t gp_symbolizer_find(struct gp_symbolizer *s, uint64_t pc, bool is_return_address,
 			  struct gp_symbol *out, size_t most);
 
+/*
+ * Names that a recording stores: they are the first answer, files of this machine the second, for
+ * what is not named there. `table` must live as long as `s`; NULL: none.
+ */
+struct gp_name_table;
+void gp_symbolizer_set_stored(struct gp_symbolizer *s, const struct gp_name_table *table);
+
+/*
+ * For whoever stores names: the modules, by index, that were ever mapped around the call that
+ * returns to `pc`. False: no memory.
+ */
+bool gp_symbolizer_visit(struct gp_symbolizer *s, uint64_t pc,
+			 void (*visit)(void *context, size_t index), void *context);
+/* As gp_symbolizer_find, of a return address in module `index`, whenever that was mapped. */
+size_t gp_symbolizer_find_in(struct gp_symbolizer *s, size_t index, uint64_t pc,
+			     struct gp_symbol *out, size_t most);
+/* The module as it was added; its texts hold until close. */
+const struct gp_module *gp_symbolizer_get(const struct gp_symbolizer *s, size_t index,
+					  const void **build_id, size_t *build_id_bytes);
+
 /* What became of module `index` (in the order added); false: no such. NO_NAME: not looked at. */
 bool gp_symbolizer_module(const struct gp_symbolizer *s, size_t index, const char **path,
 			  enum gp_symbol_why *why);

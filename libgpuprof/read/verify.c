@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "missing.h"
+#include "name_area.h"
 
 #define THREAD_LOSSES (GP_THREAD_NONE - 1u) /* whose LOST records a copy holds */
 
@@ -278,11 +279,35 @@ static enum gp_status copy_segment(struct copy *c, size_t which)
 	return status == GP_OK ? finish_segment(c, s, is_last ? GP_BLOCK_SEALED : 0) : status;
 }
 
+/* Behind the end of the copy, when they are whole; the header is written once more. */
+static enum gp_status copy_names(struct copy *c, struct gp_file_header *header)
+{
+	const struct gp_name_table *table = c->from->naming.table;
+	unsigned char *blocks, bytes[GP_FILE_HEADER];
+	size_t count, length;
+	if (table == NULL)
+		return GP_OK;
+	const unsigned char *names = gp_name_table_bytes(table, &count);
+	enum gp_status status =
+		gp_name_area_encode(names, count, &c->from->index.last, &blocks, &length);
+	if (status != GP_OK)
+		return status;
+	header->names_offset = c->at;
+	header->names_bytes = length;
+	status = put(c, blocks, length);
+	free(blocks);
+	c->at = 0;
+	gp_file_header_encode(header, bytes);
+	return status == GP_OK ? put(c, bytes, sizeof bytes) : status;
+}
+
 static enum gp_status copy_all(struct copy *c)
 {
 	struct gp_file_header header = c->from->file.header;
 	header.slots = 0;
 	header.slot_bytes = 0;
+	header.names_offset = 0;
+	header.names_bytes = 0;
 	/* the copy gets an end that the run never had */
 	if (!c->from->index.is_sealed)
 		header.flags |= GP_FILE_HAS_HOLE;
@@ -291,7 +316,7 @@ static enum gp_status copy_all(struct copy *c)
 	enum gp_status status = put(c, bytes, sizeof bytes);
 	for (size_t i = c->from->first; i < c->from->index.segments && status == GP_OK; i++)
 		status = copy_segment(c, i);
-	return status;
+	return status == GP_OK ? copy_names(c, &header) : status;
 }
 
 static enum gp_status write_copy(const struct gp_recording *r, const struct gp_missing *missing,
@@ -403,6 +428,19 @@ static enum gp_status report_tail(const struct gp_recording *r, FILE *report)
 	return status;
 }
 
+/* Stored names that cannot be read are damage like any other, and change no figure. */
+static void report_names(const struct gp_recording *r, FILE *report)
+{
+	const struct gp_damage *damage = &r->naming.damage;
+	const struct gp_name_table *table = r->naming.table;
+	if (damage->what[0] != '\0')
+		fprintf(report, "damaged at offset %" PRIu64 ", stored names: %s\n", damage->offset,
+			damage->what);
+	if (table != NULL)
+		fprintf(report, "names of %" PRIu64 " of %" PRIu64 " native frames are stored\n",
+			gp_name_table_named(table), gp_name_table_frames(table));
+}
+
 static void report_missing(const struct gp_recording *r, uint64_t untold, uint64_t first,
 			   FILE *report)
 {
@@ -426,7 +464,10 @@ static void report_sum(const struct gp_recording *r, unsigned differing, uint64_
 			plural(differing));
 	if (untold != 0)
 		fprintf(report, "%" PRIu64 " memory event%s missing; ", untold, plural(untold));
-	if (x->damages == 0 && differing == 0 && untold == 0)
+	bool has_damaged_names = r->naming.damage.what[0] != '\0';
+	if (has_damaged_names)
+		fputs("the stored names are damaged; ", report);
+	if (x->damages == 0 && differing == 0 && untold == 0 && !has_damaged_names)
 		fputs("nothing damaged; ", report);
 	uint64_t failed = r->file.header.failed_blocks;
 	if (failed != 0)
@@ -460,7 +501,11 @@ enum gp_status gp_verify_copy(const char *path, struct gp_copy *copy, FILE *repo
 	status = replay(r, report, &differing, &missing);
 	if (status == GP_OK)
 		untold = gp_missing_untold(&missing, r, &first);
+	if (status == GP_OK)
+		status = gp_recording_load_names(r);
+	bool has_damaged_names = r->naming.damage.what[0] != '\0';
 	report_damage(r, report);
+	report_names(r, report);
 	report_missing(r, untold, first, report);
 	if (status == GP_OK)
 		status = report_tail(r, report);
@@ -475,7 +520,8 @@ enum gp_status gp_verify_copy(const char *path, struct gp_copy *copy, FILE *repo
 				gp_live_count(r->live, GP_COUNT_LOST_OTHER) +
 				r->file.header.failed_blocks >
 			0;
-	if (status == GP_OK && (r->index.damages > 0 || untold > 0 || (differing > 0 && !is_lossy)))
+	if (status == GP_OK && (r->index.damages > 0 || has_damaged_names || untold > 0 ||
+				(differing > 0 && !is_lossy)))
 		status = GP_E_DAMAGED;
 	gp_missing_release(&missing);
 	gp_recording_close(r);

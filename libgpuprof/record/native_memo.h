@@ -41,7 +41,7 @@ struct gp_native_start {
 	uintptr_t pc, sp, frame;
 };
 
-/* What a look needs stands in front, in the order in which it is needed: a job's caches are cold. */
+/* What a look needs stands in front, in the order of need: a job's caches are cold. */
 struct gp_native_entry {
 	_Alignas(64) uintptr_t sp;
 	uintptr_t frame;   /* the frame pointer at the start, if needs_frame */

@@ -105,4 +105,19 @@ def killed():
     print(len(glob.glob("lists/*")), "lists")
 
 
-{what.__name__: what for what in (signals, terminal, deaths, killed)}[sys.argv[1]]()
+def naming():
+    """A signal while names are looked up ends that, and changes nothing else."""
+    os.mkfifo("stuck")
+    build = os.environ["BUILD"]
+    os.environ.update(HURRY_STUCK="stuck", LD_PRELOAD=build + "/fake/hurry.so")
+    job = ["sh", "-c", build + "/victims/leak_two >/dev/null; exit 3"]
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        name = number.name + ".gpr"
+        words = ["gpuprof", "run", "--stacks", "native", "-o", name, "--", *job]
+        process = subprocess.Popen(words, text=True, stderr=subprocess.PIPE)
+        open("stuck").close()  # waits until a library is read
+        process.send_signal(number)
+        print(process.stderr.read().splitlines()[-1], status(process.wait()))
+
+
+{what.__name__: what for what in (signals, terminal, deaths, killed, naming)}[sys.argv[1]]()

@@ -1,7 +1,8 @@
 /*
- * Functions with the names that PyTorch calls on the way to its allocator, forward and backward,
- * which runs on a thread of its own without a frame of Python. Built as libtorch_cpu.so and without
- * debug information, as PyTorch is; blocks come from build/fake/libc10.so.
+ * Functions with the names that PyTorch calls on the way to its allocator: forward, backward, which
+ * runs on a thread of its own without a frame of Python, and what the engine does after a node.
+ * Built as libtorch_cpu.so and without debug information, as PyTorch is; blocks come from
+ * build/fake/libc10.so.
  */
 #include "fake_c10.h"
 
@@ -11,24 +12,21 @@
 
 #define VISIBLE __attribute__((visibility("default"), noinline))
 
-VISIBLE void *empty(size_t bytes) __asm__("_ZN2at6detail10empty_cudaEm");
-VISIBLE void *addmm_redispatch(size_t bytes) __asm__("_ZN2at4_ops5addmm10redispatchEm");
-VISIBLE void *addmm_call(size_t bytes) __asm__("_ZN2at4_ops5addmm4callEm");
-VISIBLE void *mm_call(size_t bytes) __asm__("_ZN2at4_ops2mm4callEm");
-VISIBLE void *add_call(size_t bytes) __asm__("_ZN2at4_ops10add_Tensor4callEm");
-VISIBLE void *node(size_t bytes) __asm__("_ZN5torch8autograd9generated14AddmmBackward05applyEm");
-VISIBLE void *engine(void *bytes) __asm__("_ZN5torch8autograd6Engine11thread_mainEPv");
-VISIBLE void *linear(size_t bytes);
-VISIBLE void *add(size_t bytes);
-VISIBLE void backward(size_t bytes);
+/* a function `name` of symbol `symbol` that calls `inner`; not as its last act: that is a jump */
+#define CALLS(name, symbol, inner)                        \
+	VISIBLE void *name(size_t bytes) __asm__(symbol); \
+	void *name(size_t bytes)                          \
+	{                                                 \
+		return kept(inner(bytes));                \
+	}
 
-/* What is called before is no last call: that would become a jump, and the frame be gone. */
 static void *kept(void *block)
 {
 	__asm__ volatile("" : "+r"(block));
 	return block;
 }
 
+VISIBLE void *empty(size_t bytes) __asm__("_ZN2at6detail10empty_cudaEm");
 void *empty(size_t bytes)
 {
 	const struct fake_c10 *allocator = dlsym(dlopen("libc10.so", RTLD_NOW), "fake_c10");
@@ -37,46 +35,36 @@ void *empty(size_t bytes)
 	return kept(allocator->allocate(0, bytes));
 }
 
-void *addmm_redispatch(size_t bytes)
+CALLS(empty_call, "_ZN2at4_ops19empty_memory_format4callEm", empty)
+CALLS(addmm_redispatch, "_ZN2at4_ops5addmm10redispatchEm", empty)
+CALLS(addmm_call, "_ZN2at4_ops5addmm4callEm", addmm_redispatch)
+CALLS(linear_native, "_ZN2at6native6linearEm", addmm_call)
+CALLS(linear_call, "_ZN2at4_ops6linear4callEm", linear_native)
+CALLS(add_call, "_ZN2at4_ops10add_Tensor4callEm", empty)
+CALLS(zeros_like_call, "_ZN2at4_ops10zeros_like4callEm", empty_call)
+CALLS(mm_call, "_ZN2at4_ops2mm4callEm", empty)
+CALLS(sum_call, "_ZN2at4_ops15sum_dim_IntList4callEm", empty)
+CALLS(linear, "_ZN5torch8autograd18THPVariable_linearEm", linear_call)
+CALLS(add, "_ZN5torch8autograd15THPVariable_addEm", add_call)
+CALLS(zeros_like, "_ZN5torch8autograd22THPVariable_zeros_likeEm", zeros_like_call)
+CALLS(node, "_ZN5torch8autograd9generated14AddmmBackward05applyEm", mm_call)
+CALLS(validate, "_ZN5torch8autograd16validate_outputsEm", sum_call)
+
+VISIBLE void evaluate(size_t bytes) __asm__("_ZN5torch8autograd6Engine17evaluate_functionEm");
+void evaluate(size_t bytes)
 {
-	return kept(empty(bytes));
+	kept(node(bytes));
+	kept(validate(bytes / 3));
 }
 
-void *addmm_call(size_t bytes)
-{
-	return kept(addmm_redispatch(bytes));
-}
-
-void *mm_call(size_t bytes)
-{
-	return kept(empty(bytes));
-}
-
-void *add_call(size_t bytes)
-{
-	return kept(empty(bytes));
-}
-
-void *node(size_t bytes)
-{
-	return kept(mm_call(bytes));
-}
-
+VISIBLE void *engine(void *bytes) __asm__("_ZN5torch8autograd6Engine11thread_mainEPv");
 void *engine(void *bytes)
 {
-	return kept(node(*(size_t *)bytes));
+	evaluate(*(size_t *)bytes);
+	return kept(bytes);
 }
 
-void *linear(size_t bytes)
-{
-	return kept(addmm_call(bytes));
-}
-
-void *add(size_t bytes)
-{
-	return kept(add_call(bytes));
-}
-
+VISIBLE void backward(size_t bytes);
 void backward(size_t bytes)
 {
 	pthread_t thread;

@@ -12,6 +12,8 @@
 
 #include "../../libgpuprof/format/layout.h"
 #include "../../libgpuprof/gpuprof.h"
+#include "../../libgpuprof/read/name_area.h"
+#include "../../libgpuprof/read/name_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 size_t fuzz_seed(unsigned n, uint8_t *data, size_t room);
@@ -123,10 +125,12 @@ static size_t build(const uint8_t *data, size_t bytes, unsigned char *file)
 					 .start_ticks = data[3],
 					 .ticks_per_second = (uint64_t)data[4] << data[5] % 56 };
 	size_t at = GP_FILE_HEADER, used = 6;
+	unsigned until_names = data[2] >> 2; /* blocks */
 	memset(file, 0, GP_FILE_HEADER);
-	gp_file_header_encode(&header, file);
 	while (bytes - used >= 16 && at + 8192 < FILE_MAX) {
 		size_t length = 0;
+		if (until_names-- == 1)
+			header.names_offset = at;
 		used += put_block(data + used, bytes - used, file + at, &length);
 		at += length;
 		/* now and then the next slot */
@@ -134,6 +138,8 @@ static size_t build(const uint8_t *data, size_t bytes, unsigned char *file)
 			at = GP_FILE_HEADER + (at - GP_FILE_HEADER + header.slot_bytes - 1) /
 						      header.slot_bytes * header.slot_bytes;
 	}
+	header.names_bytes = header.names_offset ? at - header.names_offset : 0;
+	gp_file_header_encode(&header, file);
 	return at;
 }
 
@@ -171,7 +177,76 @@ static size_t put_kind(uint16_t kind, enum gp_block_type type, uint8_t *out, siz
 	return length;
 }
 
-/* Kinds that no version knows yet, in whole recordings: next to the last known, any, the last. */
+/* Two modules with a frame each, one of them with a call inlined into it. */
+static size_t make_names(uint8_t **out)
+{
+	static const struct gp_symbol frame[] = {
+		{ .function = "inner", .file = "a.c", .line = 7, .is_inlined = true },
+		{ .function = "outer", .symbol = "outer", .symbol_offset = 12 },
+		{ .why = GP_SYMBOL_NO_FILE },
+	};
+	struct gp_name_sheet *sheet = gp_name_sheet_open();
+	uint32_t one, two;
+	size_t count;
+	if (!sheet ||
+	    !gp_name_sheet_module(sheet, &(struct gp_name_module){ "/b", (void *)"id", 2 }, &one) ||
+	    !gp_name_sheet_module(sheet, &(struct gp_name_module){ "/a", NULL, 0 }, &two) ||
+	    !gp_name_sheet_add(sheet, one, 100, frame, 2) ||
+	    !gp_name_sheet_add(sheet, two, 5, frame + 2, 1) ||
+	    gp_name_sheet_encode(sheet, 3, 1, out, &count) != GP_OK)
+		abort();
+	gp_name_sheet_close(sheet);
+	return count;
+}
+
+/* As the file itself, or as what lies behind its checksums. */
+static size_t seed_with_names(bool is_built, uint8_t *data)
+{
+	uint8_t *names, *blocks;
+	size_t count = make_names(&names), bytes;
+	const struct gp_block_header last = { 0 };
+	struct gp_file_header header = { .major = GP_FORMAT_MAJOR,
+					 .minor = GP_FORMAT_MINOR,
+					 .clock = GP_CLOCK_MONOTONIC_RAW,
+					 .pid = 1,
+					 .ticks_per_second = 1000000000 };
+	size_t at = 1 + GP_FILE_HEADER;
+	memset(data, 0, at);
+	if (gp_name_area_encode(names, count, &last, &blocks, &bytes) != GP_OK || count > 255)
+		abort();
+	if (is_built) {
+		static const uint8_t fields[] = { 1, 0, 0, 3 << 2, 0, 1, 30 };
+		uint8_t block[3][16] = { { GP_BLOCK_SEGMENT },
+					 { GP_BLOCK_END, GP_BLOCK_SEALED },
+					 { GP_BLOCK_NAMES } };
+		const size_t columns[] = { 1, 1, count };
+		at = sizeof fields;
+		memcpy(data, fields, at);
+		for (unsigned i = 0; i < 3; i++) {
+			block[i][6] = block[i][7] = 1; /* records, raw_bytes: as many as columns */
+			block[i][15] = (uint8_t)columns[i];
+			memcpy(data + at, block[i], 16);
+			memcpy(data + at + 16, names, columns[i]);
+			at += 16 + columns[i];
+		}
+	} else {
+		at += put_header_only(GP_BLOCK_SEGMENT, 0, data + at);
+		at += put_header_only(GP_BLOCK_END, GP_BLOCK_SEALED, data + at);
+		header.names_offset = at - 1;
+		header.names_bytes = bytes;
+		gp_file_header_encode(&header, data + 1);
+		memcpy(data + at, blocks, bytes);
+		at += bytes;
+	}
+	free(names);
+	free(blocks);
+	return at;
+}
+
+/*
+ * Kinds that no version knows yet, in whole recordings: next to the last known, any, the last; then
+ * stored names.
+ */
 size_t fuzz_seed(unsigned n, uint8_t *data, size_t room)
 {
 	static const uint16_t kinds[] = { 127, 128, 200, 65535 };
@@ -183,8 +258,11 @@ size_t fuzz_seed(unsigned n, uint8_t *data, size_t room)
 					 .pid = 1,
 					 .ticks_per_second = 1000000000 };
 	size_t at = 1 + GP_FILE_HEADER;
-	if (n >= sizeof kinds / sizeof *kinds)
+	const unsigned with_kinds = sizeof kinds / sizeof *kinds;
+	if (n >= with_kinds + 2)
 		return 0;
+	if (n >= with_kinds)
+		return seed_with_names(n > with_kinds, data);
 	data[0] = 0;
 	memset(data + 1, 0, GP_FILE_HEADER);
 	gp_file_header_encode(&header, data + 1);

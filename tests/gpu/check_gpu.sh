@@ -241,21 +241,37 @@ section_doctor() {
 	claim doctor "finds nothing wrong (exit $status)" succeeded "$status"
 	sed 's/^/     /' "$work/doctor.out"
 }
-# what both histories say of the same allocations
+block_stacks() { timeout -k 10 100 "$gpuprof" dump --json --native --kind block_alloc "$work/$1.gpr"; }
+# what both histories say of the same allocations; and that names which are stored are those that files give
 section_stacks() {
 	need_torch stacks || return 0
-	(
-		export HISTORY_OUT="$work/stacks.history"
-		record stacks 200 env GPUPROF_STACKS=all "$python" "$here/both_histories.py"
-	)
+	HISTORY_OUT=$work/stacks.history PEAKS_OUT=$work/stacks.peaks timeout -k 10 200 \
+		"$gpuprof" run -q --no-symbolize --stacks=all -o "$work/stacks.gpr" -- \
+		"$python" "$here/both_histories.py" >"$work/stacks.out" 2>"$work/stacks.err"
 	recorded=$?
 	bare stacks 200 "$python" "$here/both_histories.py"
 	after_both stacks "$recorded" $?
 	[ -s "$work/stacks.history" ] || return 0
 	timeout -k 10 150 "$python" "$here/judge_stacks.py" --gpuprof "$gpuprof" --recording "$work/stacks.gpr" \
 		--history "$work/stacks.history" --peaks "$work/stacks.peaks" 2>&1
+	block_stacks stacks >"$work/stacks.files"
+	start_ns=$(date +%s%N)
+	timeout -k 10 60 "$gpuprof" symbolize "$work/stacks.gpr" >"$work/stacks.named" 2>&1
+	claim stacks "symbolize ends well (exit $?) after $((($(date +%s%N) - start_ns) / 1000000)) ms" \
+		[ -s "$work/stacks.named" ]
+	sed 's/^/     /' "$work/stacks.named"
+	block_stacks stacks >"$work/stacks.stored"
+	claim stacks "stored names are those that the files give ($(wc -l <"$work/stacks.files") lines)" \
+		same "$work/stacks.files" "$work/stacks.stored"
+	rm -f "$work/stacks.files" "$work/stacks.stored"
 	timeout -k 10 60 "$gpuprof" peak "$work/stacks.gpr" 2>&1 | sed 's/^/     /' | head -n 40
-	cp "$work/stacks.gpr" "$out"
+	timeout -k 10 60 "$gpuprof" peak --tree "$work/stacks.gpr" 2>&1 | sed 's/^/     /' | head -n 90
+	PEAKS_OUT=$work/named.peaks timeout -k 10 60 "$gpuprof" run -v --stacks=all -o "$work/named.gpr" -- \
+		"$python" "$here/gpt_train.py" --steps 3 >"$work/named.out" 2>"$work/named.err"
+	claim stacks "a recorded job whose names run stores ends well (exit $?)" \
+		grep -q 'stored the names of' "$work/named.err"
+	grep 'stored the names\|symbolize' "$work/named.err" | sed 's/^/     /'
+	judge named --peaks "$work/named.peaks"
 }
 section_stack_cost() {
 	need_torch stack_cost || return 0

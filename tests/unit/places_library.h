@@ -102,7 +102,7 @@ static bool load(struct library *library, const char *name)
 	return true;
 }
 
-static struct gp_module module_of(const struct library *library)
+static inline struct gp_module module_of(const struct library *library)
 {
 	return (struct gp_module){ .path = library->path,
 				   .build_id = library->build_id.byte,
@@ -112,7 +112,8 @@ static struct gp_module module_of(const struct library *library)
 				   .until = GP_ANY_TIME };
 }
 
-static struct gp_symbolizer *open_with(const struct gp_module *module, const char *debug_root)
+static inline struct gp_symbolizer *open_with(const struct gp_module *module,
+					      const char *debug_root)
 {
 	struct gp_symbolizer *s = gp_symbolizer_open();
 	assert_non_null(s);

@@ -233,7 +233,7 @@ static void put(struct writer *w, unsigned thread, struct gp_record r)
  * A little training: a segment, blocks that come and go, launches between; the thread changes every
  * few events.
  */
-static void put_work(struct writer *w, uint64_t events, uint64_t *state)
+static inline void put_work(struct writer *w, uint64_t events, uint64_t *state)
 {
 	static uint64_t live[256];
 	if (*state == 0) {

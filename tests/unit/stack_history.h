@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 
-#include "recording_writer.h"
+#include "stack_records.h"
 
 #define STACKS 24u
 #define LINES 5u
@@ -15,19 +15,6 @@
 #define GIB (1ull << 30)
 
 /* ---- stacks that a recording defines ---- */
-
-static void put_text(struct writer *w, struct gp_record r, const char *text, size_t n)
-{
-	struct gp_record slots[4] = { r };
-	uint64_t length = n;
-	memcpy(slots + 1, &length, sizeof length);
-	memcpy((char *)(slots + 1) + 8, text, n);
-	slots->extra = (uint8_t)((n + 8 + 63) / 64);
-	slots->order = w->order;
-	slots->time = w->time;
-	for (unsigned k = 0; k <= slots->extra; k++)
-		w->buffer[0][w->buffered[0]++] = slots[k];
-}
 
 /*
  * Stack `id` 1 to STACKS: function fK of train.py, of a module of PyTorch, called from line K of
@@ -204,6 +191,25 @@ static struct gp_recording *record_history(const char *name, uint64_t seed, size
 	writer_open(&w, name, 0, 0);
 	define_stacks(&w);
 	make_history(&history, &w, seed, events);
+	writer_close(&w, true);
+	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	return r;
+}
+
+/* Nine segments of a little training, of which a ring of `slots` (0: no ring) keeps the last. */
+static struct gp_recording *record_segments(uint32_t slots, struct expected *out, uint64_t *blocks)
+{
+	struct writer w;
+	struct gp_recording *r;
+	uint64_t seed = 0;
+	writer_open(&w, slots ? "slots.gpr" : "segments.gpr", slots, slots ? 1 << 16 : 0);
+	for (unsigned k = 0; k < 9; k++) {
+		put_work(&w, 3000, &seed);
+		next_segment(&w);
+	}
+	put_work(&w, 30, &seed);
+	*blocks = gp_live_count(w.live, GP_BLOCK_ALLOC);
+	*out = expect(&w);
 	writer_close(&w, true);
 	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
 	return r;

@@ -356,19 +356,10 @@ static void peaks_over_segments_add_up(void **state)
 {
 	(void)state;
 	for (uint32_t slots = 0; slots <= 4; slots += 4) {
-		struct writer w;
 		struct gp_peak peak;
-		struct gp_recording *r;
-		uint64_t seed = 0;
-		writer_open(&w, slots ? "slots.gpr" : "segments.gpr", slots, slots ? 1 << 16 : 0);
-		for (unsigned k = 0; k < 9; k++) {
-			put_work(&w, 3000, &seed);
-			next_segment(&w);
-		}
-		put_work(&w, 30, &seed);
-		struct expected e = expect(&w);
-		writer_close(&w, true);
-		assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+		struct expected e;
+		uint64_t blocks;
+		struct gp_recording *r = record_segments(slots, &e, &blocks);
 		assert_int_equal(gp_peak_build(r, GP_AT_PEAK, 0, &peak), GP_OK);
 		for (size_t k = 0; k < peak.holders; k++) {
 			const struct gp_holders *h = &peak.holder[k];

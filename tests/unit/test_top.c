@@ -87,19 +87,10 @@ static void what_is_left_is_the_curve(void **state)
 {
 	(void)state;
 	for (uint32_t slots = 0; slots <= 4; slots += 4) {
-		struct writer w;
 		struct gp_top top;
-		struct gp_recording *r;
-		uint64_t seed = 0;
-		writer_open(&w, slots ? "slots.gpr" : "segments.gpr", slots, slots ? 1 << 16 : 0);
-		for (unsigned k = 0; k < 9; k++) {
-			put_work(&w, 3000, &seed);
-			next_segment(&w);
-		}
-		uint64_t blocks = gp_live_count(w.live, GP_BLOCK_ALLOC);
-		struct expected e = expect(&w);
-		writer_close(&w, true);
-		assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+		struct expected e;
+		uint64_t blocks;
+		struct gp_recording *r = record_segments(slots, &e, &blocks);
 		assert_int_equal(gp_top_build(r, INT64_MIN, INT64_MAX, 0, &top), GP_OK);
 		assert_int_equal(top.askeds, 2);
 		for (size_t k = 0; k < top.askeds; k++)

@@ -1,0 +1,149 @@
+/* Keys of groups: by what users call a stack, and where one leaves another. */
+#include "group_key.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../read/frame_names.h"
+
+#define FUNCTION_MAX 48u /* longer ones are not in a key */
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+static void write_frame(char *out, size_t room, const struct gp_frame *f, bool has_path)
+{
+	const char *file = f->file && !has_path ? last_part(f->file) : f->file;
+	if (file != NULL && f->line != 0)
+		snprintf(out, room, "%s:%u", file, f->line);
+	else if (f->function != NULL)
+		snprintf(out, room, "%s", f->function);
+	else if (f->module != NULL)
+		snprintf(out, room, "%s+0x%llx", last_part(f->module),
+			 (unsigned long long)f->module_offset);
+	else
+		snprintf(out, room, "0x%llx", (unsigned long long)f->address);
+}
+
+/* "train.py:42 forward" */
+static void write_line(char *out, size_t room, const struct gp_frame *f)
+{
+	write_frame(out, room, f, false);
+	size_t used = strlen(out);
+	bool has_line = f->file != NULL && f->line != 0;
+	if (has_line && f->function != NULL && strlen(f->function) < FUNCTION_MAX)
+		snprintf(out + used, room - used, " %s", f->function);
+}
+
+/* "AddmmBackward0 aten::mm", "aten::linear > aten::addmm  a.py:42 f", "cublasCreate  a.py:7" */
+static void write_place(char *out, size_t room, const struct gp_read_stack *s)
+{
+	char place[GP_KEY_MAX / 2] = "";
+	const struct gp_names *n = &s->names;
+	const char *caller = "";
+	if (n->user != SIZE_MAX)
+		write_line(place, sizeof place, &s->frame[n->user]);
+	bool has_name = n->operator[0] || n->node[0];
+	if (!has_name && n->caller != SIZE_MAX && n->caller != n->user &&
+	    s->frame[n->caller].function != NULL)
+		caller = s->frame[n->caller].function;
+	snprintf(out, room, "%s%s%s%s%s%.200s%s%s", n->node,
+		 n->node[0] && n->operator[0] ? " " : "", n->outer_operator,
+		 n->outer_operator[0] ? " > " : "", n->operator, caller,
+		 (has_name || caller[0]) && place[0] ? "  " : "", place);
+	if (out[0] == '\0' && s->frames > 0)
+		write_frame(out, room, &s->frame[0], false);
+}
+
+static void write_node(char *out, size_t room, const struct gp_read_stack *s)
+{
+	/* where frames are missing or have no name a node may be among them */
+	bool is_sure = s->names.is_outside_backward && s->stack.missing == NULL;
+	if (s->names.node[0])
+		snprintf(out, room, "%s", s->names.node);
+	else if (is_sure)
+		snprintf(out, room, "not in backward: forward, optimizer, set-up");
+	else
+		snprintf(out, room, "no autograd node seen%s%s", s->stack.missing ? ": " : "",
+			 s->stack.missing ? s->stack.missing : "");
+}
+
+static void write_kind(char *out, size_t room, const struct gp_use *use)
+{
+	if (use->space == GP_SPACE_NONE || use->space >= GP_SPACES)
+		snprintf(out, room, "unknown");
+	else
+		snprintf(out, room, "%s%s", gp_space_names[use->space],
+			 use->is_segment ? ", segment of the framework" : "");
+}
+
+void gp_group_key(enum gp_by by, const struct gp_use *use, const struct gp_read_stack *s, char *out)
+{
+	const size_t room = GP_KEY_MAX;
+	out[0] = '\0';
+	switch (by) {
+	case GP_BY_STACK:
+		write_place(out, room, s);
+		break;
+	case GP_BY_LINE:
+		if (s->names.user != SIZE_MAX)
+			write_frame(out, room, &s->frame[s->names.user], true);
+		else
+			snprintf(out, room, "no line of the program");
+		break;
+	case GP_BY_KIND:
+		write_kind(out, room, use);
+		break;
+	case GP_BY_OPERATOR:
+		snprintf(out, room, "%s", s->names.operator[0] ? s->names.operator: "no operator");
+		break;
+	case GP_BY_NODE:
+		write_node(out, room, s);
+		break;
+	case GP_BY_LIBRARY:
+		snprintf(out, room, "%s", s->names.library[0] ? s->names.library : "no library");
+		break;
+	}
+	if (out[0] == '\0')
+		snprintf(out, room, "%s",
+			 s->stack.missing ? s->stack.missing : "a stack without frames");
+}
+
+/* ---- what tells two apart ---- */
+
+/* "torch::autograd::generated::details::mm_mat1_backward" is known as "mm_mat1_backward". */
+static const char *last_name(const char *function)
+{
+	const char *last = function;
+	for (const char *at = function; *at != '\0' && *at != '<' && *at != '('; at++)
+		if (at[0] == ':' && at[1] == ':')
+			last = at + 2;
+	return isalpha((unsigned char)*last) || *last == '_' ? last : function;
+}
+
+void gp_group_difference(const struct gp_read_stack *a, const struct gp_read_stack *b, char *out)
+{
+	size_t i = a->frames, j = b->frames;
+	while (i > 0 && j > 0 && gp_frame_reads_like(&a->frame[i - 1], &b->frame[j - 1])) {
+		i--;
+		j--;
+	}
+	out[0] = '\0';
+	if (i == 0)
+		return;
+	const struct gp_frame *f = &a->frame[i - 1];
+	char name[GP_NAME_MAX];
+	const struct gp_name_frame named = { f->function, f->module, f->file, f->is_python };
+	size_t used = (size_t)sprintf(out, "  via ");
+	gp_frame_role(&named, name);
+	if (name[0] != '\0')
+		snprintf(out + used, GP_KEY_MAX - used, "%s", name);
+	else if (f->is_python || f->function == NULL || f->file != NULL)
+		write_line(out + used, GP_KEY_MAX - used, f);
+	else
+		gp_short_name(last_name(f->function), out + used, GP_KEY_MAX - used);
+}

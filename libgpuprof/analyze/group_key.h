@@ -1,0 +1,21 @@
+/*
+ * What a group of uses is called. Keys are texts for people; two stacks may have the same one until
+ * they are told apart.
+ */
+#ifndef GP_GROUP_KEY_H
+#define GP_GROUP_KEY_H
+
+#include "stack_text.h"
+
+#define GP_KEY_MAX 1024u /* room that `out` has below */
+
+/* Of a use with that stack; with GP_BY_KIND the stack is not looked at. */
+void gp_group_key(enum gp_by by, const struct gp_use *use, const struct gp_read_stack *stack,
+		  char *out);
+/*
+ * "  via adam.py:178 Adam._init_group": the outermost frame of `a` at which it is another one than
+ * `b`; "" where `b` goes on and `a` ends.
+ */
+void gp_group_difference(const struct gp_read_stack *a, const struct gp_read_stack *b, char *out);
+
+#endif

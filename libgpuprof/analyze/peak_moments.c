@@ -1,0 +1,89 @@
+/* Each event that moves a curve is looked at once, right after it was applied. */
+#include "peak_moments.h"
+
+#include <string.h>
+
+#define CUDA_ERROR_OUT_OF_MEMORY 2u
+
+struct search {
+	struct gp_recording *recording;
+	int64_t until_ns;
+	struct gp_peak_moments *out;
+};
+
+static void see_device(struct search *s, unsigned device, int64_t at_ns)
+{
+	const struct gp_live_device *d = gp_live_device(s->recording->live, device);
+	for (unsigned c = 0; c < GP_CURVES; c++) {
+		struct gp_top_of_curve *peak = &s->out->peak[device][c];
+		if (d->curve[c].now_bytes > peak->bytes)
+			*peak = (struct gp_top_of_curve){ d->curve[c].now_bytes, s->recording->seen,
+							  at_ns };
+	}
+}
+
+static void see_all(struct search *s, int64_t at_ns)
+{
+	for (unsigned device = 0; device < GP_DEVICES; device++)
+		see_device(s, device, at_ns);
+	gp_live_take_moved(s->recording->live);
+}
+
+static void note_oom(struct search *s, const struct gp_record *r, int64_t at_ns)
+{
+	bool is_refused = r->kind == GP_ALLOC_FAILED && r->code == CUDA_ERROR_OUT_OF_MEMORY;
+	if ((r->kind != GP_OOM && !is_refused) || r->device >= GP_DEVICES)
+		return;
+	struct gp_first_oom *first =
+		is_refused ? &s->out->refused[r->device] : &s->out->oom[r->device];
+	if (first->event == GP_NO_EVENT)
+		*first = (struct gp_first_oom){ s->recording->seen, at_ns };
+}
+
+static void see_event(struct search *s, const struct gp_record *r, int64_t at_ns)
+{
+	uint64_t moved = gp_live_take_moved(s->recording->live);
+	for (; moved != 0; moved &= moved - 1)
+		see_device(s, (unsigned)__builtin_ctzll(moved), at_ns);
+	note_oom(s, r, at_ns);
+	if (at_ns <= s->until_ns)
+		s->out->last = s->recording->seen;
+}
+
+static void keep_peaks(struct search *s)
+{
+	for (unsigned device = 0; device < GP_DEVICES; device++) {
+		const struct gp_live_device *d = gp_live_device(s->recording->live, device);
+		for (unsigned c = 0; c < GP_CURVES; c++) {
+			s->out->moved_peak[device][c] = d->curve[c].peak_bytes;
+			s->out->moved_peak_ns[device][c] =
+				gp_tick_ns(&s->recording->tick, d->curve[c].peak_time);
+		}
+	}
+}
+
+enum gp_status gp_peak_moments_find(struct gp_recording *r, int64_t kept_from_ns, int64_t until_ns,
+				    struct gp_peak_moments *out)
+{
+	struct search search = { r, until_ns, out }, *s = &search;
+	memset(out, 0, sizeof *out);
+	for (unsigned device = 0; device < GP_DEVICES; device++)
+		s->out->oom[device].event = s->out->refused[device].event = GP_NO_EVENT;
+	enum gp_status status = gp_recording_rewind(r);
+	const struct gp_live *live = r->live;
+	if (status == GP_OK)
+		see_all(s, kept_from_ns);
+	while (status == GP_OK) {
+		uint32_t thread;
+		const struct gp_record *record = gp_recording_step(r, &thread, &status);
+		if (record == NULL)
+			break;
+		int64_t at_ns = gp_tick_ns(&r->tick, record->time);
+		if (r->live != live) /* a checkpoint put it right after damage */
+			see_all(s, at_ns);
+		live = r->live;
+		see_event(s, record, at_ns);
+	}
+	keep_peaks(s);
+	return status == GP_END ? GP_OK : status;
+}

@@ -1,0 +1,23 @@
+/* A recording counts how often it was overtaken. */
+#include "settle.h"
+
+#define TRIES_MAX 16u
+
+enum gp_status gp_settle(struct gp_recording *recording,
+			 enum gp_status (*attempt)(void *context, const struct gp_info *info),
+			 void (*forget)(void *context), void *context)
+{
+	enum gp_status status = GP_OK;
+	for (unsigned left = TRIES_MAX; left-- > 0;) {
+		const struct gp_info *info;
+		status = gp_recording_info(recording, &info);
+		if (status != GP_OK)
+			break;
+		unsigned overtakes = recording->overtakes;
+		status = attempt(context, info);
+		if (status != GP_OK || recording->overtakes == overtakes || left == 0)
+			break;
+		forget(context);
+	}
+	return status;
+}

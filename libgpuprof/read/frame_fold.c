@@ -1,0 +1,107 @@
+/*
+ * Which frames of a stack tell a person something: not those that only lead from one to the next,
+ * and of a recursion only its outermost turn.
+ */
+#include <string.h>
+
+#include "frame_names.h"
+
+#define TURN_MAX 8u /* frames in a turn of recursion */
+
+static struct gp_name_frame named(const struct gp_frame *f)
+{
+	return (struct gp_name_frame){ f->function, f->module, f->file, f->is_python };
+}
+
+/* How far into the operators of a stretch a frame is. */
+struct stretch {
+	char operator[GP_NAME_MAX]; /* "": none yet */
+	enum gp_frame_role last;    /* of the frame shown last */
+};
+
+static bool tells(struct stretch *s, const struct gp_frame *frame)
+{
+	char name[GP_NAME_MAX];
+	const struct gp_name_frame f = named(frame);
+	enum gp_frame_role role = gp_frame_role(&f, name);
+	bool is_first = s->operator[0] == '\0', is_told = !gp_frame_is_folded(&f);
+	switch (role) {
+	case GP_ROLE_OPERATOR:
+		is_told = strcmp(name, s->operator) != 0;
+		break;
+	case GP_ROLE_ALLOCATION:
+		is_told = is_first;
+		break;
+	case GP_ROLE_NODE:
+		is_told = true;
+		break;
+	case GP_ROLE_ENGINE:
+		is_told = s->last != GP_ROLE_ENGINE;
+		break;
+	case GP_ROLE_INTERPRETER:
+		is_told = false;
+		break;
+	case GP_ROLE_OTHER:
+	case GP_ROLE_PYTHON:
+		break;
+	}
+	if (role == GP_ROLE_OPERATOR || role == GP_ROLE_ALLOCATION)
+		memcpy(s->operator, name, sizeof name);
+	else if (role != GP_ROLE_OTHER)
+		s->operator[0] = '\0';
+	if (is_told)
+		s->last = role;
+	return is_told;
+}
+
+static bool is_same_text(const char *a, const char *b)
+{
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+bool gp_frame_reads_like(const struct gp_frame *a, const struct gp_frame *b)
+{
+	return a->line == b->line && a->is_python == b->is_python &&
+	       is_same_text(a->function, b->function) && is_same_text(a->file, b->file) &&
+	       is_same_text(a->module, b->module) &&
+	       (a->function != NULL || (a->module != NULL ? a->module_offset == b->module_offset :
+							    a->address == b->address));
+}
+
+/* The innermost `run` of the frames are those outside of them once more. */
+static bool is_turn(const struct gp_frame *frame, size_t frames, size_t run)
+{
+	if (frames < 2 * run)
+		return false;
+	for (size_t k = 0; k < run; k++)
+		if (!gp_frame_reads_like(&frame[k], &frame[k + run]))
+			return false;
+	return true;
+}
+
+size_t gp_frames_tell(struct gp_frame *frame, size_t frames)
+{
+	struct stretch stretch = { "", GP_ROLE_OTHER };
+	/* from the outermost on, those that are kept gather at the end */
+	size_t first = frames;
+	for (size_t k = frames; k-- > 0;) {
+		if (!tells(&stretch, &frame[k]))
+			continue;
+		frame[--first] = frame[k];
+		for (size_t run = 1; run <= TURN_MAX; run++) {
+			if (!is_turn(frame + first, frames - first, run))
+				continue;
+			first += run;
+			break;
+		}
+	}
+	if (first == frames) { /* nothing tells anything: all of it is better than nothing */
+		size_t kept = 0;
+		for (size_t k = 0; k < frames; k++)
+			if (!frame[k].is_interpreter)
+				frame[kept++] = frame[k];
+		return kept;
+	}
+	memmove(frame, frame + first, (frames - first) * sizeof *frame);
+	return frames - first;
+}

@@ -1,0 +1,301 @@
+/* A table of names in the making: texts once each, rows in any order, sorted when it is encoded. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../format/varint.h"
+#include "name_store.h"
+#include "name_table.h"
+
+#define TEXT_BYTES_MAX ((size_t)160 << 20)
+#define FRAMES_MAX 4000000u
+
+struct frame {
+	const char *function, *file;
+	uint32_t line;
+};
+
+struct row {
+	uint32_t module;
+	uint32_t first, count; /* frames */
+	uint8_t why;
+	bool is_unproved;
+	uint64_t offset, symbol_offset;
+	const char *symbol;
+};
+
+struct module {
+	const char *path;
+	unsigned char build_id[64];
+	size_t build_id_bytes;
+	uint32_t number; /* as the caller knows it */
+};
+
+struct gp_name_sheet {
+	struct gp_name_store texts;
+	struct module *module;
+	size_t modules, module_room;
+	struct row *row;
+	size_t rows, row_room;
+	struct frame *frame;
+	size_t frames, frame_room;
+	const char **text; /* when it is encoded: sorted by address, its index + 1 is its number */
+	size_t text_count;
+};
+
+struct gp_name_sheet *gp_name_sheet_open(void)
+{
+	struct gp_name_sheet *s = calloc(1, sizeof *s);
+	if (s != NULL)
+		gp_name_store_init(&s->texts, TEXT_BYTES_MAX);
+	return s;
+}
+
+void gp_name_sheet_close(struct gp_name_sheet *s)
+{
+	if (s == NULL)
+		return;
+	gp_name_store_release(&s->texts);
+	free(s->module);
+	free(s->row);
+	free(s->frame);
+	free(s->text);
+	free(s);
+}
+
+/* Room for `more` behind `count`; false: no memory. */
+static bool reserve(void *array_pointer, size_t *room, size_t count, size_t more, size_t size)
+{
+	void **array = array_pointer;
+	if (count + more <= *room)
+		return true;
+	size_t wanted = *room ? *room * 2 : 256;
+	void *grown = realloc(*array, wanted * size);
+	if (grown == NULL)
+		return false;
+	*array = grown;
+	*room = wanted;
+	return true;
+}
+
+bool gp_name_sheet_module(struct gp_name_sheet *s, const struct gp_name_module *module,
+			  uint32_t *number)
+{
+	const char *path = gp_name_store_add(&s->texts, module->path);
+	size_t bytes = module->build_id_bytes;
+	if (path == NULL || bytes > sizeof s->module->build_id)
+		return false;
+	for (size_t i = 0; i < s->modules; i++) {
+		const struct module *m = &s->module[i];
+		if (m->path == path && m->build_id_bytes == bytes &&
+		    (bytes == 0 || memcmp(m->build_id, module->build_id, bytes) == 0)) {
+			*number = m->number;
+			return true;
+		}
+	}
+	if (!reserve(&s->module, &s->module_room, s->modules, 1, sizeof *s->module))
+		return false;
+	struct module *m = &s->module[s->modules];
+	*m = (struct module){ .path = path, .build_id_bytes = bytes };
+	if (bytes != 0)
+		memcpy(m->build_id, module->build_id, bytes);
+	*number = m->number = (uint32_t)s->modules++;
+	return true;
+}
+
+static const char *keep(struct gp_name_sheet *s, const char *text)
+{
+	return text != NULL ? gp_name_store_add(&s->texts, text) : NULL;
+}
+
+bool gp_name_sheet_add(struct gp_name_sheet *s, uint32_t module, uint64_t offset,
+		       const struct gp_symbol *frame, size_t count)
+{
+	size_t refused = s->texts.refused;
+	if (count == 0 || count > GP_NAME_FRAMES_MAX || s->frames + count > FRAMES_MAX ||
+	    !reserve(&s->row, &s->row_room, s->rows, 1, sizeof *s->row) ||
+	    !reserve(&s->frame, &s->frame_room, s->frames, count, sizeof *s->frame))
+		return false;
+	struct row row = { .module = module,
+			   .first = (uint32_t)s->frames,
+			   .count = (uint32_t)count,
+			   .is_unproved = frame[0].is_unproved,
+			   .offset = offset,
+			   .symbol_offset = frame[0].symbol_offset,
+			   .symbol = keep(s, frame[0].symbol) };
+	for (size_t i = 0; i < count; i++) {
+		s->frame[s->frames + i] = (struct frame){ keep(s, frame[i].function),
+							  keep(s, frame[i].file), frame[i].line };
+		if (frame[i].why != GP_SYMBOL_NAMED)
+			row.why = (uint8_t)frame[i].why;
+	}
+	if (s->texts.refused != refused)
+		return false;
+	s->frames += count;
+	s->row[s->rows++] = row;
+	return true;
+}
+
+/* ---- as bytes ---- */
+
+struct output {
+	unsigned char *bytes;
+	size_t count, room;
+	bool is_out_of_memory;
+};
+
+static unsigned char *space(struct output *o, size_t bytes)
+{
+	while (!o->is_out_of_memory && o->room - o->count < bytes) {
+		size_t room = o->room ? o->room * 2 : (size_t)1 << 16;
+		unsigned char *grown = realloc(o->bytes, room);
+		o->is_out_of_memory = grown == NULL;
+		if (grown == NULL)
+			break;
+		o->bytes = grown;
+		o->room = room;
+	}
+	return o->is_out_of_memory ? NULL : o->bytes + o->count;
+}
+
+static void put(struct output *o, uint64_t value)
+{
+	unsigned char *at = space(o, GP_VARINT_MAX);
+	if (at != NULL)
+		o->count = (size_t)(gp_varint_put(at, value) - o->bytes);
+}
+
+static void put_bytes(struct output *o, const void *bytes, size_t count)
+{
+	unsigned char *at = space(o, count);
+	if (at != NULL && count != 0)
+		memcpy(at, bytes, count);
+	o->count += at != NULL ? count : 0;
+}
+
+static int by_address(const void *left, const void *right)
+{
+	uintptr_t a = (uintptr_t) * (const char *const *)left,
+		  b = (uintptr_t) * (const char *const *)right;
+	return (a > b) - (a < b);
+}
+
+/* The store keeps equal texts once: their addresses are who they are. */
+static bool number_texts(struct gp_name_sheet *s)
+{
+	size_t most = s->modules + s->rows + 2 * s->frames, used = 0;
+	free(s->text);
+	s->text = calloc(most + 1, sizeof *s->text);
+	if (s->text == NULL)
+		return false;
+	for (size_t i = 0; i < s->modules; i++)
+		s->text[used++] = s->module[i].path;
+	for (size_t i = 0; i < s->rows; i++)
+		s->text[used++] = s->row[i].symbol;
+	for (size_t i = 0; i < s->frames; i++) {
+		s->text[used++] = s->frame[i].function;
+		s->text[used++] = s->frame[i].file;
+	}
+	qsort(s->text, used, sizeof *s->text, by_address);
+	s->text_count = 0;
+	for (size_t i = 0; i < used; i++)
+		if (s->text[i] != NULL &&
+		    (s->text_count == 0 || s->text[i] != s->text[s->text_count - 1]))
+			s->text[s->text_count++] = s->text[i];
+	return true;
+}
+
+static void put_text(struct output *o, const struct gp_name_sheet *s, const char *text)
+{
+	const char *const *found =
+		text != NULL ? bsearch(&text, s->text, s->text_count, sizeof *s->text, by_address) :
+			       NULL;
+	put(o, found != NULL ? (uint64_t)(found - s->text) + 1 : 0);
+}
+
+static int by_name(const void *left, const void *right)
+{
+	const struct module *a = left, *b = right;
+	int by_path = strcmp(a->path, b->path);
+	size_t least =
+		a->build_id_bytes < b->build_id_bytes ? a->build_id_bytes : b->build_id_bytes;
+	int by_id = memcmp(a->build_id, b->build_id, least);
+	if (by_path != 0 || by_id != 0)
+		return by_path != 0 ? by_path : by_id;
+	return (a->build_id_bytes > b->build_id_bytes) - (a->build_id_bytes < b->build_id_bytes);
+}
+
+static int by_place(const void *left, const void *right)
+{
+	const struct row *a = left, *b = right;
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
+	return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+static void put_row(struct output *o, const struct gp_name_sheet *s, const struct row *row,
+		    uint64_t before)
+{
+	put(o, row->offset - before);
+	put(o, row->why | (unsigned)row->is_unproved << 4);
+	put_text(o, s, row->symbol);
+	put(o, row->symbol_offset);
+	put(o, row->count);
+	for (uint32_t i = 0; i < row->count; i++) {
+		const struct frame *frame = &s->frame[row->first + i];
+		put_text(o, s, frame->function);
+		put_text(o, s, frame->file);
+		put(o, frame->line);
+	}
+}
+
+/* Rows come in the order of the modules; rank[number] is a module's place among them. */
+static void put_modules(struct output *o, struct gp_name_sheet *s, uint32_t *rank)
+{
+	qsort(s->module, s->modules, sizeof *s->module, by_name);
+	for (size_t i = 0; i < s->modules; i++)
+		rank[s->module[i].number] = (uint32_t)i;
+	for (size_t i = 0; i < s->rows; i++)
+		s->row[i].module = rank[s->row[i].module];
+	if (s->rows != 0)
+		qsort(s->row, s->rows, sizeof *s->row, by_place);
+	put(o, s->modules);
+	for (size_t i = 0, row = 0; i < s->modules; i++) {
+		const struct module *m = &s->module[i];
+		size_t first = row;
+		while (row < s->rows && s->row[row].module == i)
+			row++;
+		put_text(o, s, m->path);
+		put(o, m->build_id_bytes);
+		put_bytes(o, m->build_id, m->build_id_bytes);
+		put(o, row - first);
+	}
+	for (size_t i = 0; i < s->rows; i++) {
+		bool is_next = i > 0 && s->row[i - 1].module == s->row[i].module;
+		put_row(o, s, &s->row[i], is_next ? s->row[i - 1].offset : 0);
+	}
+}
+
+enum gp_status gp_name_sheet_encode(struct gp_name_sheet *s, uint64_t frames, uint64_t nowhere,
+				    unsigned char **out, size_t *count)
+{
+	struct output o = { 0 };
+	uint32_t *rank = calloc(s->modules + 1, sizeof *rank);
+	if (rank == NULL || !number_texts(s)) {
+		free(rank);
+		return GP_E_MEMORY;
+	}
+	put(&o, frames);
+	put(&o, nowhere);
+	put(&o, s->text_count);
+	for (size_t i = 0; i < s->text_count; i++)
+		put_bytes(&o, s->text[i], strlen(s->text[i]) + 1);
+	put_modules(&o, s, rank);
+	free(rank);
+	if (o.is_out_of_memory || o.count > GP_NAME_TABLE_MAX) {
+		free(o.bytes);
+		return GP_E_MEMORY;
+	}
+	*out = o.bytes;
+	*count = o.count;
+	return GP_OK;
+}

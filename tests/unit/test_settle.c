@@ -1,0 +1,68 @@
+/* What is asked again while a recording is written over, and how often. */
+#include "recording_writer.h"
+
+#include "analyze/settle.h"
+
+struct asked {
+	struct gp_recording *recording;
+	unsigned overtaken, attempts, forgotten; /* by so many attempts; so often */
+	enum gp_status fails;
+};
+
+static enum gp_status attempt(void *context, const struct gp_info *info)
+{
+	struct asked *a = context;
+	assert_int_equal(info->segments, 1);
+	a->recording->overtakes += ++a->attempts <= a->overtaken;
+	return a->fails;
+}
+
+static void forget(void *context)
+{
+	((struct asked *)context)->forgotten++;
+}
+
+static void ask(unsigned overtaken, enum gp_status fails, unsigned attempts)
+{
+	struct writer w;
+	struct asked a = { .overtaken = overtaken, .fails = fails };
+	uint64_t seed = 0;
+	writer_open(&w, "settle.gpr", 0, 0);
+	put_work(&w, 100, &seed);
+	writer_close(&w, true);
+	assert_int_equal(gp_recording_open(w.path, &a.recording, NULL), GP_OK);
+	assert_int_equal(gp_settle(a.recording, attempt, forget, &a), fails);
+	assert_int_equal(a.attempts, attempts);
+	assert_int_equal(a.forgotten, attempts - 1);
+	gp_recording_close(a.recording);
+}
+
+static void an_answer_stands_when_nothing_was_written_over(void **state)
+{
+	(void)state;
+	ask(0, GP_OK, 1);
+	ask(3, GP_OK, 4);
+}
+
+/* A ring that turns over faster than it can be read: what was read last is better than nothing. */
+static void the_last_of_many_answers_stands(void **state)
+{
+	(void)state;
+	ask(1000, GP_OK, 16);
+}
+
+static void a_failure_is_told_at_once(void **state)
+{
+	(void)state;
+	ask(1000, GP_E_MEMORY, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_answer_stands_when_nothing_was_written_over),
+		cmocka_unit_test(the_last_of_many_answers_stands),
+		cmocka_unit_test(a_failure_is_told_at_once),
+	};
+	return cmocka_run_group_tests(tests, make_directory, drop_directory);
+}

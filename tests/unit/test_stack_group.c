@@ -1,0 +1,192 @@
+/* Groups by stack: which stacks are one, and that no two groups are called the same. */
+#include "stack_records.h"
+
+#define SITE "/opt/venv/lib/python3.12/site-packages/"
+#define LONG_NAME "a_function_with_a_name_that_is_far_too_long_for_a_key_"
+
+/* ---- stacks of Python, outermost frame first ---- */
+
+struct line {
+	const char *file, *function;
+	uint32_t line;
+};
+
+struct stacks {
+	struct writer w;
+	uint32_t ids; /* of definitions: all kinds share them */
+	uint64_t allocated;
+};
+
+static void add_block(struct stacks *s, uint64_t bytes, const struct line *line)
+{
+	uint32_t parent = 0;
+	for (; line->file != NULL; line++) {
+		char text[512];
+		uint32_t code = ++s->ids, frame = ++s->ids;
+		size_t file = strlen(line->file), name = strlen(line->function);
+		memcpy(text, line->file, file + 1);
+		memcpy(text + file + 1, line->function, name + 1);
+		put_text(&s->w, (struct gp_record){ .kind = GP_PYTHON_CODE, .aux = code }, text,
+			 file + 1 + name);
+		put(&s->w, 0,
+		    (struct gp_record){ .kind = GP_PYTHON_FRAME,
+					.aux = frame,
+					.python_frame = { .parent = parent,
+							  .code = code,
+							  .line = line->line,
+							  .place = 1 } });
+		parent = frame;
+	}
+	uint32_t stack = ++s->ids;
+	put(&s->w, 0,
+	    (struct gp_record){ .kind = GP_CALL_STACK,
+				.aux = stack,
+				.call_stack = { .python = parent, .why_native = GP_WHY_OFF } });
+	s->allocated += bytes;
+	put(&s->w, 0,
+	    (struct gp_record){ .kind = GP_BLOCK_ALLOC,
+				.stack = stack,
+				.block_alloc = { 0x100000 * stack, bytes, s->allocated, 0 } });
+}
+
+static struct gp_groups group(struct stacks *s, bool is_native)
+{
+	struct gp_peak peak;
+	struct gp_groups groups;
+	struct gp_recording *r;
+	const struct gp_grouping how = { .by = GP_BY_STACK, .is_native = is_native };
+	uint64_t bytes = 0;
+	writer_close(&s->w, true);
+	assert_int_equal(gp_recording_open(s->w.path, &r, NULL), GP_OK);
+	assert_int_equal(gp_peak_build(r, GP_AT_PEAK, 0, &peak), GP_OK);
+	const struct gp_holders *h = &peak.holder[0];
+	assert_int_equal(gp_groups_build(r, h->use, h->uses, &how, &groups), GP_OK);
+	for (size_t k = 0; k < groups.groups; k++) {
+		bytes += groups.group[k].use.bytes;
+		for (size_t i = 0; i < k; i++)
+			assert_string_not_equal(groups.group[i].key, groups.group[k].key);
+	}
+	assert_int_equal(bytes, s->allocated);
+	gp_peak_free(&peak);
+	gp_recording_close(r);
+	return groups;
+}
+
+#define STEP                                     \
+	{ "/srv/job/train.py", "<module>", 99 }, \
+	{                                        \
+		"/srv/job/train.py", "step", 122 \
+	}
+
+/* ---- tests ---- */
+
+/* One line of the user, three of the optimizer, one of them with a further call. */
+static void groups_of_one_line_say_where_they_part(void **state)
+{
+	(void)state;
+	static const struct line first[] = { STEP,
+					     { SITE "torch/optim/adam.py", "Adam.init", 178 },
+					     { 0 } };
+	static const struct line second[] = { STEP,
+					      { SITE "torch/optim/adam.py", "Adam.init", 182 },
+					      { 0 } };
+	static const struct line deeper[] = { STEP,
+					      { SITE "torch/optim/adam.py", "Adam.init", 182 },
+					      { SITE "torch/optim/sgd.py", "Adam.init", 7 },
+					      { 0 } };
+	static const struct line none[] = { STEP, { 0 } };
+	struct stacks s = { 0 };
+	writer_open(&s.w, "apart.gpr", 0, 0);
+	add_block(&s, 4096, first);
+	add_block(&s, 2048, second);
+	add_block(&s, 1024, deeper);
+	add_block(&s, 512, none);
+	struct gp_groups groups = group(&s, false);
+	static const char *const wanted[] = {
+		"Adam.init  train.py:122 step  via adam.py:178 Adam.init",
+		"Adam.init  train.py:122 step  via adam.py:182 Adam.init",
+		"Adam.init  train.py:122 step  via adam.py:182 Adam.init  via sgd.py:7 Adam.init",
+		"train.py:122 step",
+	};
+	assert_int_equal(groups.groups, 4);
+	for (size_t k = 0; k < 4; k++)
+		assert_string_equal(groups.group[k].key, wanted[k]);
+	gp_groups_free(&groups);
+}
+
+/* What a person is not shown makes no difference, unless all is asked for. */
+static void stacks_that_differ_in_plumbing_are_one(void **state)
+{
+	(void)state;
+	for (unsigned is_native = 0; is_native < 2; is_native++) {
+		static const struct line old[] = { STEP,
+						   { SITE "torch/nn/modules/module.py",
+						     "Module._call_impl", 1790 },
+						   { 0 } };
+		static const struct line new[] = { STEP,
+						   { SITE "torch/nn/modules/module.py",
+						     "Module._call_impl", 1842 },
+						   { 0 } };
+		struct stacks s = { 0 };
+		writer_open(&s.w, "plumbing.gpr", 0, 0);
+		add_block(&s, 4096, old);
+		add_block(&s, 2048, new);
+		struct gp_groups groups = group(&s, is_native);
+		assert_int_equal(groups.groups, 1 + is_native);
+		assert_int_equal(groups.group[0].use.count, 2 - is_native);
+		assert_string_equal(groups.group[0].key,
+				    is_native ? "Module._call_impl  train.py:122 step  via "
+						"module.py:1790 Module._call_impl" :
+						"train.py:122 step");
+		gp_groups_free(&groups);
+	}
+}
+
+/* How deep a recursion was makes no difference either. */
+static void a_recursion_is_one_group_at_any_depth(void **state)
+{
+	(void)state;
+	static const struct line once[] = { STEP, { "/srv/job/tree.py", "walk", 5 }, { 0 } };
+	static const struct line thrice[] = { STEP,
+					      { "/srv/job/tree.py", "walk", 5 },
+					      { "/srv/job/tree.py", "walk", 5 },
+					      { "/srv/job/tree.py", "walk", 5 },
+					      { 0 } };
+	struct stacks s = { 0 };
+	writer_open(&s.w, "recursion.gpr", 0, 0);
+	add_block(&s, 4096, once);
+	add_block(&s, 2048, thrice);
+	struct gp_groups groups = group(&s, false);
+	assert_int_equal(groups.groups, 1);
+	assert_string_equal(groups.group[0].key, "tree.py:5 walk");
+	assert_int_equal(groups.group[0].stacks, 2);
+	gp_groups_free(&groups);
+}
+
+/* Where they part no key has room to say: they are counted. */
+static void groups_that_nothing_tells_apart_are_numbered(void **state)
+{
+	(void)state;
+	static const struct line one[] = { { "/srv/job/made.py", LONG_NAME "one", 1 }, { 0 } };
+	static const struct line two[] = { { "/srv/job/made.py", LONG_NAME "two", 1 }, { 0 } };
+	struct stacks s = { 0 };
+	writer_open(&s.w, "numbered.gpr", 0, 0);
+	add_block(&s, 4096, one);
+	add_block(&s, 2048, two);
+	struct gp_groups groups = group(&s, false);
+	assert_int_equal(groups.groups, 2);
+	assert_non_null(strstr(groups.group[0].key, "(1)"));
+	assert_non_null(strstr(groups.group[1].key, "(2)"));
+	gp_groups_free(&groups);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(groups_of_one_line_say_where_they_part),
+		cmocka_unit_test(stacks_that_differ_in_plumbing_are_one),
+		cmocka_unit_test(a_recursion_is_one_group_at_any_depth),
+		cmocka_unit_test(groups_that_nothing_tells_apart_are_numbered),
+	};
+	return cmocka_run_group_tests(tests, make_directory, drop_directory);
+}

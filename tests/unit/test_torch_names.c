@@ -1,0 +1,145 @@
+/* Names of stacks that PyTorch 2.11 made: operators, nodes, and steps of the engine. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "torch_stacks.h"
+
+#define CPU TORCH_LIB "libtorch_cpu.so"
+#define CPYTHON "/usr/bin/python3.12"
+#define NATIVE(function, module)              \
+	{                                     \
+		function, module, NULL, false \
+	}
+#define PYTHON(function, file)             \
+	{                                  \
+		function, NULL, file, true \
+	}
+
+static void expect(const struct gp_name_frame *frame, size_t count, const char *operator,
+		   const char * node)
+{
+	struct gp_names names;
+	gp_names_of(frame, count, NULL, &names);
+	assert_string_equal(names.operator, operator);
+	assert_string_equal(names.node, node);
+}
+
+static void stacks_of_a_training_step(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *stack, *operator, * outer, *node;
+	} known[] = {
+		{ linear_forward, "aten::addmm", "aten::linear", "" },
+		{ adam_state, "aten::zeros_like", "", "" },
+		{ matmul_copies, "aten::clone", "aten::matmul", "" },
+		{ module_to, "aten::_to_copy", "aten::to.dtype_layout", "" },
+		{ embedding_forward, "aten::index_select", "aten::embedding", "" },
+		{ addmm_backward_mat1, "aten::mm", "", "AddmmBackward0" },
+		{ addmm_backward_mat2, "aten::mm", "", "AddmmBackward0" },
+		{ embedding_backward, "aten::zeros", "aten::embedding_backward",
+		  "EmbeddingBackward0" },
+		{ engine_reduces, "aten::sum.dim_IntList", "", "validate_outputs (engine)" },
+		{ engine_reduces_scratch, "aten::sum.dim_IntList", "",
+		  "validate_outputs (engine)" },
+		{ cublas_workspace, "aten::mm", "", "MmBackward0" },
+	};
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+		struct gp_frame frame[GP_FRAMES_MAX];
+		struct gp_name_frame named[GP_FRAMES_MAX];
+		struct gp_names names;
+		char *text;
+		size_t frames = read_stack(known[i].stack, frame, &text);
+		for (size_t k = 0; k < frames; k++)
+			named[k] = (struct gp_name_frame){ frame[k].function, frame[k].module,
+							   frame[k].file, frame[k].is_python };
+		gp_names_of(named, frames, "/usr/bin/python3.12", &names);
+		assert_string_equal(names.operator, known[i].operator);
+		assert_string_equal(names.outer_operator, known[i].outer);
+		assert_string_equal(names.node, known[i].node);
+		assert_string_equal(names.library, "PyTorch");
+		assert_int_equal(names.is_outside_backward, known[i].node[0] == '\0');
+		assert_int_equal(names.user != SIZE_MAX, known[i].node[0] == '\0');
+		free(text);
+	}
+}
+
+/* A node could be one of PyTorch's frames that have no name; not one of the C library's. */
+static void that_no_node_is_there_is_said_when_it_is_sure(void **state)
+{
+	(void)state;
+	struct gp_name_frame frames[] = {
+		NATIVE("at::_ops::mm::call", CPU),
+		NATIVE(NULL, "/usr/lib/x86_64-linux-gnu/libc.so.6"),
+		NATIVE(NULL, CPYTHON),
+		PYTHON("step", "/srv/job/train.py"),
+	};
+	struct gp_names names;
+	gp_names_of(frames, 4, NULL, &names);
+	assert_true(names.is_outside_backward);
+	frames[1].module = CPU;
+	gp_names_of(frames, 4, NULL, &names);
+	assert_false(names.is_outside_backward);
+	frames[1].module = NULL;
+	gp_names_of(frames, 4, NULL, &names);
+	assert_false(names.is_outside_backward);
+	/* Python frames alone tell nothing of it */
+	gp_names_of(&frames[3], 1, NULL, &names);
+	assert_false(names.is_outside_backward);
+}
+
+static void the_engine_names_its_own_steps(void **state)
+{
+	(void)state;
+	static const char *const step[][2] = {
+		{ "torch::autograd::validate_outputs_impl<torch::autograd::Edge>",
+		  "validate_outputs (engine)" },
+		{ "torch::autograd::validate_outputs", "validate_outputs (engine)" },
+		{ "torch::autograd::InputBuffer::accumulate", "InputBuffer (engine)" },
+		{ "torch::autograd::call_tensor_pre_hooks", "hooks (engine)" },
+		{ "torch::autograd::something_new", "autograd engine" },
+	};
+	for (size_t i = 0; i < sizeof step / sizeof *step; i++) {
+		const struct gp_name_frame frames[] = {
+			NATIVE("at::_ops::sum_dim_IntList::call", CPU),
+			NATIVE(step[i][0], CPU),
+			NATIVE("torch::autograd::Engine::evaluate_function", CPU),
+		};
+		expect(frames, 3, "aten::sum.dim_IntList", step[i][1]);
+	}
+}
+
+/* what only gets memory is the operator where nothing else is */
+static void operators_that_only_get_memory(void **state)
+{
+	(void)state;
+	static const struct gp_name_frame alone[] = {
+		NATIVE("at::_ops::empty_memory_format::redispatch", CPU),
+		NATIVE("at::_ops::empty_memory_format::call", CPU),
+		NATIVE("at::_ops::empty_like::call", CPU),
+		PYTHON("step", "/srv/job/train.py"),
+	};
+	expect(alone, 4, "aten::empty_like", "");
+	static const struct gp_name_frame resized[] = {
+		NATIVE("at::_ops::resize_::call", CPU),
+		NATIVE("at::_ops::add_out::call", CPU),
+		NATIVE("at::_ops::_foreach_add_List::call", CPU),
+	};
+	expect(resized, 3, "aten::add.out", "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stacks_of_a_training_step),
+		cmocka_unit_test(that_no_node_is_there_is_said_when_it_is_sure),
+		cmocka_unit_test(the_engine_names_its_own_steps),
+		cmocka_unit_test(operators_that_only_get_memory),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,202 @@
+/*
+ * `gpuprof symbolize`: looks up the native frames of finished recordings on this machine and stores
+ * the names in them, so that one file travels.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "amount.h"
+#include "flags.h"
+#include "json.h"
+#include "message.h"
+#include "report.h"
+
+static int run(int argc, char **argv);
+const struct gp_command gp_command_symbolize = {
+	"symbolize",
+	"symbolize [--json] RECORDING...",
+	"store the names of native frames in recordings, to be read elsewhere",
+	run,
+};
+
+#define MODULES_SHOWN 12u
+#define PATIENCE_NS 1000000000 /* what is over by then shows no progress */
+#define TURN_NS 200000000
+
+struct progress {
+	bool is_shown; /* stderr is a terminal */
+	int64_t next_ns;
+	bool has_line;
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static bool show_progress(void *context, uint64_t done, uint64_t frames)
+{
+	struct progress *p = context;
+	int64_t now = now_ns();
+	if (now < p->next_ns)
+		return false;
+	p->next_ns = now + TURN_NS;
+	p->has_line = true;
+	fprintf(stderr, "\r%s of %s ", gp_count_text(done).s, gp_plural(frames, "native frame").s);
+	fflush(stderr);
+	return false;
+}
+
+static enum gp_status look_up(struct gp_recording *recording, struct gp_symbolized *out)
+{
+	struct progress progress = { .is_shown = isatty(STDERR_FILENO),
+				     .next_ns = now_ns() + PATIENCE_NS };
+	const struct gp_symbolizing how = { progress.is_shown ? show_progress : NULL, &progress };
+	enum gp_status status = gp_recording_symbolize(recording, &how, out);
+	if (progress.has_line)
+		fputs("\r\x1b[K", stderr);
+	return status;
+}
+
+static void print_unnamed(const struct gp_symbolized *s)
+{
+	if (s->nowhere)
+		printf("  %s in no module that is known: made at run time, or gone before it was "
+		       "seen\n",
+		       gp_count_text(s->nowhere).s);
+	for (size_t k = 0; k < s->unnamed_modules && k < MODULES_SHOWN; k++) {
+		printf("  %s in ", gp_count_text(s->unnamed[k].frames).s);
+		gp_mask(stdout, s->unnamed[k].module, strlen(s->unnamed[k].module));
+		printf(": %s\n", s->unnamed[k].why);
+	}
+	if (s->unnamed_modules > MODULES_SHOWN)
+		printf("  and %s with frames without a name\n",
+		       gp_plural(s->unnamed_modules - MODULES_SHOWN, "more module").s);
+	if (s->waiting)
+		printf("  %s not looked up: no memory for their names\n",
+		       gp_count_text(s->waiting).s);
+}
+
+static void print_person(const char *path, const struct gp_symbolized *s)
+{
+	gp_mask(stdout, path, strlen(path));
+	if (s->frames == 0) {
+		puts(": no native frames, nothing to look up");
+		return;
+	}
+	printf(": %s of %s named", gp_count_text(s->named).s,
+	       gp_plural(s->frames, "native frame").s);
+	if (s->added == 0)
+		printf(", nothing new");
+	else if (s->added != s->named)
+		printf(", %s of them new", gp_count_text(s->added).s);
+	printf("; %s of names\n", gp_bytes_text(s->names_bytes).s);
+	print_unnamed(s);
+}
+
+static void write_program(struct gp_json *json, const char *path, enum gp_status status,
+			  const struct gp_symbolized *s)
+{
+	gp_json_object(json, NULL);
+	gp_json_text(json, "file", path);
+	gp_json_text(json, "status", gp_status_text(status));
+	gp_json_text(json, "obstacle", s->obstacle);
+	gp_json_bool(json, "written", s->is_written);
+	gp_json_number(json, "frames", s->frames);
+	gp_json_number(json, "named", s->named);
+	gp_json_number(json, "added", s->added);
+	gp_json_number(json, "in_no_module", s->nowhere);
+	gp_json_number(json, "not_looked_up", s->waiting);
+	gp_json_number(json, "names_bytes", s->names_bytes);
+	gp_json_array(json, "unnamed");
+	for (size_t k = 0; k < s->unnamed_modules; k++) {
+		gp_json_object(json, NULL);
+		gp_json_text(json, "module", s->unnamed[k].module);
+		gp_json_text(json, "why", s->unnamed[k].why);
+		gp_json_number(json, "frames", s->unnamed[k].frames);
+		gp_json_end(json);
+	}
+	gp_json_end(json);
+	gp_json_end(json);
+}
+
+static void complain(const char *path, enum gp_status status, const char *obstacle)
+{
+	gp_complain("cannot store names in '%s': %s", path,
+		    obstacle ? obstacle : gp_status_text(status));
+	if (status == GP_E_BUSY)
+		gp_hint("try again when that has ended");
+	if (status == GP_E_TRUNCATED)
+		gp_hint("'gpuprof verify --repair OUT %s' writes a copy that has one", path);
+	if (status == GP_E_DAMAGED)
+		gp_hint("'gpuprof verify --repair OUT %s' writes a copy of what is whole", path);
+}
+
+/* What could be read and not be written is no fault of the recording. */
+static int exit_of(enum gp_status status)
+{
+	bool is_writing = status == GP_E_OPEN || status == GP_E_SPACE || status == GP_E_IO;
+	return is_writing ? GP_EXIT_INTERNAL : gp_exit_of(status);
+}
+
+/* `json` NULL: for a person. */
+static int symbolize_one(const char *path, struct gp_json *json, bool *is_shown)
+{
+	struct gp_recording *recording;
+	struct gp_symbolized s = { 0 };
+	struct gp_damage why;
+	enum gp_status status = gp_report_check(path, &why);
+	if (status == GP_OK)
+		status = gp_recording_open(path, &recording, &why);
+	if (status != GP_OK) {
+		s.obstacle = why.what;
+		if (json)
+			write_program(json, path, status, &s);
+		return gp_exit_of(status);
+	}
+	status = look_up(recording, &s);
+	if (status != GP_OK)
+		complain(path, status, s.obstacle);
+	if (json)
+		write_program(json, path, status, &s);
+	else if (status == GP_OK)
+		print_person(path, &s);
+	*is_shown = *is_shown || (status == GP_OK && s.frames != 0);
+	gp_symbolized_free(&s);
+	gp_recording_close(recording);
+	return exit_of(status);
+}
+
+static int run(int argc, char **argv)
+{
+	bool is_json = false, is_shown = false;
+	struct gp_json json;
+	const struct gp_flag flags[] = {
+		{ "json", 0, GP_FLAG_SWITCH, NULL, &is_json,
+		  "for a program: see gpuprof-symbolize(1) for the keys" },
+		{ 0 },
+	};
+	int words = gp_flags_parse(&gp_command_symbolize, flags, argc, argv, false);
+	int worst = GP_EXIT_OK;
+	if (words < 0)
+		return gp_flags_exit(words);
+	if (words == 0)
+		return gp_usage(&gp_command_symbolize, "no recording given");
+	gp_json_init(&json, stdout, words > 1 ? 3 : 2);
+	if (is_json && words > 1)
+		gp_json_array(&json, NULL);
+	for (int k = 0; k < words; k++) {
+		int exit_status = symbolize_one(argv[k], is_json ? &json : NULL, &is_shown);
+		worst = exit_status > worst ? exit_status : worst;
+	}
+	if (is_json && words > 1)
+		gp_json_end(&json);
+	else if (!is_json && is_shown)
+		gp_next_print(stdout, "peak", argv[0]);
+	return worst;
+}

@@ -1,0 +1,14 @@
+/* How wide what people read may be. */
+#ifndef TERMINAL_WIDTH_H
+#define TERMINAL_WIDTH_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#define GP_COLUMNS_MIN 50u
+#define GP_COLUMNS_MAX 400u
+
+/* `asked` of a flag, else of COLUMNS, else of the terminal, else 100; within the bounds. */
+unsigned gp_columns(uint64_t asked, FILE *out);
+
+#endif

@@ -1,0 +1,188 @@
+/* Flags that `peak` and `top` share, and the way from their recordings to an exit status. */
+#include "use_report.h"
+
+#include <string.h>
+
+#include "amount.h"
+#include "flags.h"
+#include "message.h"
+
+#define GROUPS_DEFAULT 10u
+#define FLAGS_MAX 24u
+
+static const char *const by_names[] = { "stack", "operator", "node", "library", "line", "kind" };
+
+static bool is_unknown(const struct gp_command *command, const char *option, const char *text,
+		       const char *const *names, size_t count)
+{
+	const char *near = gp_nearest(text, names, count);
+	gp_usage(command, "bad value of '--%s': '%s'", option, text);
+	if (near)
+		gp_hint("did you mean '%s'?", near);
+	return false;
+}
+
+static bool by_read(struct gp_use_style *s, const struct gp_command *command)
+{
+	size_t count = sizeof by_names / sizeof *by_names;
+	for (size_t k = 0; k < count; k++) {
+		if (strcmp(s->by, by_names[k]) != 0)
+			continue;
+		s->grouping.by = (enum gp_by)k;
+		return true;
+	}
+	return is_unknown(command, "by", s->by, by_names, count);
+}
+
+static bool of_read(struct gp_use_style *s, const struct gp_command *command)
+{
+	for (size_t k = 0; k < GP_CURVES; k++) {
+		if (strcmp(s->of_text, gp_curve_keys[k]) == 0)
+			return s->has_of[k] = true;
+	}
+	return is_unknown(command, "of", s->of_text, gp_curve_keys, GP_CURVES);
+}
+
+static bool style_read(struct gp_use_style *s, const struct gp_command *command)
+{
+	s->device = -1;
+	s->grouping.is_native = s->is_native;
+	s->grouping.library = s->library;
+	if ((s->by && !by_read(s, command)) || (s->of_text && !of_read(s, command)))
+		return false;
+	if (!s->device_text || (!s->device_text[strspn(s->device_text, "0123456789")] &&
+				gp_ns_parse(s->device_text, &s->device)))
+		return true;
+	gp_usage(command, "bad value of '--device': '%s' is not a number", s->device_text);
+	return false;
+}
+
+bool gp_use_report_wants(const struct gp_use_report *r, unsigned device, enum gp_curve of,
+			 bool is_all)
+{
+	const struct gp_use_style *s = &r->style;
+	if (s->device >= 0 && device != (uint64_t)s->device)
+		return false;
+	return s->of_text ? s->has_of[of] : is_all || of != GP_CURVE_RESERVED;
+}
+
+/* The exit status by whether there was anything of what was asked for; says what was not there. */
+static int judge(const struct gp_use_report *r)
+{
+	const struct gp_use_style *s = &r->style;
+	if (s->library && r->shown && !r->matched) {
+		gp_complain("there is no memory of library '%s' in '%s'", s->library, r->file);
+		if (r->libraries[0])
+			gp_hint("there is memory of: %s", r->libraries);
+		return GP_EXIT_USAGE;
+	}
+	if (!r->shown && s->device >= 0) {
+		gp_complain("cannot show GPU %lld of '%s': it has no such memory",
+			    (long long)s->device, r->file);
+		return GP_EXIT_USAGE;
+	}
+	return GP_EXIT_OK;
+}
+
+enum gp_status gp_use_report_groups(struct gp_use_report *r, const struct gp_use *use, size_t uses,
+				    struct gp_groups *out)
+{
+	enum gp_status status = gp_groups_build(r->recording, use, uses, &r->style.grouping, out);
+	if (status)
+		return status;
+	r->matched += out->matched;
+	r->shown++;
+	if (!r->libraries[0])
+		snprintf(r->libraries, sizeof r->libraries, "%s", out->libraries);
+	return status;
+}
+
+/* ---- recordings ---- */
+
+static int report_one(struct gp_use_report *r, const char *path)
+{
+	int exit_status = GP_EXIT_USAGE;
+	r->file = path;
+	r->recording = gp_report_open(path, &r->info, &exit_status);
+	if (!r->recording)
+		return exit_status;
+	int result = GP_EXIT_USAGE;
+	exit_status = gp_report_exit(path, r->info);
+	if (r->command->find(r)) {
+		r->sink.has_report = true;
+		r->shown = r->matched = 0;
+		r->libraries[0] = '\0';
+		enum gp_status status = r->command->show(r);
+		result = status ? gp_report_failed("report on", path, status) : judge(r);
+	}
+	gp_recording_close(r->recording);
+	return result > exit_status ? result : exit_status;
+}
+
+static int report_all(struct gp_use_report *r, int words, char **paths)
+{
+	int worst = GP_EXIT_OK;
+	r->out = r->sink.out;
+	r->is_many = words > 1;
+	gp_json_init(&r->json, r->out, r->is_many ? 5 : 4);
+	if (r->is_many && r->style.is_json)
+		gp_json_array(&r->json, NULL);
+	for (int k = 0; k < words; k++) {
+		int exit_status = report_one(r, paths[k]);
+		worst = exit_status > worst ? exit_status : worst;
+	}
+	if (r->is_many && r->style.is_json)
+		gp_json_end(&r->json);
+	if (r->sheet.rows)
+		gp_sheet_print(&r->sheet, r->out);
+	gp_sheet_release(&r->sheet);
+	return worst;
+}
+
+/* ---- the command ---- */
+
+/* Behind the `count` that are there. */
+static void add_flags(struct gp_use_report *r, struct gp_flag *flags, size_t count)
+{
+	struct gp_use_style *s = &r->style;
+	const struct gp_flag shared[] = {
+		{ "by", 0, GP_FLAG_TEXT, "WHAT", &s->by,
+		  "group by stack (default), operator, node, library, line or kind" },
+		{ "stacks", 0, GP_FLAG_SWITCH, NULL, &s->has_stacks,
+		  "the whole stack under each group" },
+		{ "native", 0, GP_FLAG_SWITCH, NULL, &s->is_native,
+		  "all frames, also those that only lead from one to the next" },
+		{ "top", 0, GP_FLAG_NUMBER, "N", &s->top,
+		  "at most N groups, 0: all; default 10, with --json all" },
+		{ "library", 0, GP_FLAG_TEXT, "NAME", &s->library,
+		  "only what this library asked for; the others are one group" },
+		{ "device", 0, GP_FLAG_TEXT, "N", &s->device_text, "only this device" },
+		{ "json", 0, GP_FLAG_SWITCH, NULL, &s->is_json, "for a program" },
+		{ "output", 'o', GP_FLAG_TEXT, "FILE", &r->path,
+		  "write to a new FILE instead of stdout" },
+		{ "force", 0, GP_FLAG_SWITCH, NULL, &r->is_forced, "replace FILE" },
+		{ 0 },
+	};
+	memcpy(flags + count, shared, sizeof shared);
+}
+
+int gp_use_report_run(struct gp_use_report *r, const struct gp_flag *own, size_t owns, int argc,
+		      char **argv)
+{
+	struct gp_flag flags[FLAGS_MAX];
+	const struct gp_command *command = r->command->command;
+	memcpy(flags, own, owns * sizeof *own);
+	add_flags(r, flags, owns);
+	r->style.top = UINT64_MAX;
+	int words = gp_flags_parse(command, flags, argc, argv, false);
+	if (words < 0)
+		return gp_flags_exit(words);
+	if (words == 0)
+		return gp_usage(command, "no recording given");
+	if (!style_read(&r->style, command) || !r->command->check(r, words))
+		return GP_EXIT_USAGE;
+	if (r->style.top == UINT64_MAX)
+		r->style.top = r->style.is_json ? 0 : GROUPS_DEFAULT;
+	int exit_status = gp_sink_open(&r->sink, r->path, r->is_forced, argv, words);
+	return exit_status ? exit_status : gp_sink_close(&r->sink, report_all(r, words, argv));
+}

@@ -1,0 +1,50 @@
+/*
+ * A command that reports who uses memory: `peak` and `top` differ in what they ask of a recording
+ * and in the columns they show; flags, many recordings, files and exit status are here.
+ */
+#ifndef USE_REPORT_H
+#define USE_REPORT_H
+
+#include "flags.h"
+#include "report.h"
+#include "use_print.h"
+
+struct gp_use_report;
+struct gp_use_command {
+	const struct gp_command *command;
+	/* After the flags are read; false: said what is wrong with them. */
+	bool (*check)(struct gp_use_report *report, int words);
+	/* The moments that are asked for, in an open recording; false: said why there are none. */
+	bool (*find)(struct gp_use_report *report);
+	/* One open recording, on its way to `out`, `json` or `sheet`. */
+	enum gp_status (*show)(struct gp_use_report *report);
+};
+
+/* The first member of a command's own struct, which casts it back. */
+struct gp_use_report {
+	const struct gp_use_command *command;
+	struct gp_sheet sheet; /* of many recordings; the command names its columns */
+	/* set for the callbacks */
+	struct gp_use_style style;
+	const char *path, *file; /* of the output; of the recording */
+	bool is_forced, is_many;
+	struct gp_sink sink;
+	const struct gp_info *info;
+	struct gp_recording *recording;
+	struct gp_json json;
+	FILE *out;
+	size_t matched, shown;
+	char libraries[256];
+};
+
+/* Runs the command; `own`: its own flags, shown in front of those that both have. */
+int gp_use_report_run(struct gp_use_report *report, const struct gp_flag *own, size_t owns,
+		      int argc, char **argv);
+/* Of device and curve, by the flags. `is_all`: without --of all curves are shown. */
+bool gp_use_report_wants(const struct gp_use_report *report, unsigned device, enum gp_curve of,
+			 bool is_all);
+/* gp_groups_build as the flags say; notes what there was. */
+enum gp_status gp_use_report_groups(struct gp_use_report *report, const struct gp_use *use,
+				    size_t uses, struct gp_groups *out);
+
+#endif
