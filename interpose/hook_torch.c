@@ -271,9 +271,10 @@ EXPORT report_oom _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE;
 EXPORT report_oom _ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE
 	__attribute__((alias(OOM_LMM)));
 
-void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *block, int64_t bytes,
-							   uint64_t allocated, uint64_t reserved,
-							   uint64_t device)
+GP_HOT_TEXT void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *block, int64_t bytes,
+								       uint64_t allocated,
+								       uint64_t reserved,
+								       uint64_t device)
 {
 	need_originals();
 	if (device_type(device) == DEVICE_CUDA && device_index(device) < GP_DEVICES && bytes != 0)

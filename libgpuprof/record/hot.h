@@ -14,5 +14,7 @@
  * process that an event reads lie in one section, a page or two instead of a page each.
  */
 #define GP_HOT_DATA __attribute__((section("gp_hot")))
+/* Likewise the functions that an event with a stack runs through, three pages instead of seven. */
+#define GP_HOT_TEXT __attribute__((section(".text.hot")))
 
 #endif

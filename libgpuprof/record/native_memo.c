@@ -134,7 +134,7 @@ GP_HOT struct gp_native_entry *found(struct gp_native_memo *m, struct gp_native_
 	return e;
 }
 
-void gp_native_memo_expect(const struct gp_native_memo *m)
+GP_HOT_TEXT void gp_native_memo_expect(const struct gp_native_memo *m)
 {
 	const struct gp_native_entry *e = &m->entry[m->expected];
 	for (unsigned k = 0; k < GP_NATIVE_DEPTH; k += 64 / sizeof e->stack.pc[0])
@@ -155,8 +155,8 @@ GP_HOT struct gp_native_entry *find_expected(struct gp_native_memo *m,
 	return compare(e) >= e->stack.depth && words_hold(e, start) ? e : NULL;
 }
 
-GP_COLD static struct gp_native_entry *search(struct gp_native_memo *m,
-					      const struct gp_native_start *start)
+GP_HOT_TEXT static __attribute__((noinline)) struct gp_native_entry *
+search(struct gp_native_memo *m, const struct gp_native_start *start)
 {
 	const uintptr_t sp = start->sp;
 	const unsigned head = head_of(places_of(m, sp, start->pc), sp, start->pc);
@@ -194,8 +194,8 @@ GP_COLD static struct gp_native_entry *search(struct gp_native_memo *m,
 	return NULL;
 }
 
-struct gp_native_entry *gp_native_memo_find(struct gp_native_memo *m,
-					    const struct gp_native_start *start)
+GP_HOT_TEXT struct gp_native_entry *gp_native_memo_find(struct gp_native_memo *m,
+							const struct gp_native_start *start)
 {
 	struct gp_native_entry *e = find_expected(m, start);
 	if (gp_unlikely(!e))

@@ -446,7 +446,7 @@ GP_HOT bool begin(struct walk *w, struct gp_native_thread *t, const void *frame_
 	return true;
 }
 
-void gp_native_stack_expect(const struct gp_native_thread *t)
+GP_HOT_TEXT void gp_native_stack_expect(const struct gp_native_thread *t)
 {
 	gp_native_memo_expect(&t->memo);
 }
@@ -480,8 +480,8 @@ GP_HOT struct gp_native_stack *stack_now(struct gp_native_thread *t, const void 
 	return kept ? &kept->stack : &t->walked.stack;
 }
 
-__attribute__((noinline)) struct gp_native_stack *gp_native_stack_now(struct gp_native_thread *t,
-								      const void *frame_address)
+__attribute__((noinline)) GP_HOT_TEXT struct gp_native_stack *
+gp_native_stack_now(struct gp_native_thread *t, const void *frame_address)
 {
 	if (gp_unlikely(!walker.is_open || t->is_busy))
 		return NULL;
@@ -532,8 +532,9 @@ static bool is_confirmed(const struct gp_native_entry *e, const void *const *add
 	return marks == 0;
 }
 
-bool gp_native_stack_mark(const struct gp_native_stack *stack, const void *const *address,
-			  unsigned addresses, uint64_t known, uint64_t *marks)
+GP_HOT_TEXT bool gp_native_stack_mark(const struct gp_native_stack *stack,
+				      const void *const *address, unsigned addresses,
+				      uint64_t known, uint64_t *marks)
 {
 	const struct gp_native_entry *e =
 		(const void *)((const char *)stack - offsetof(struct gp_native_entry, stack));

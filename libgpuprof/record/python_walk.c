@@ -102,10 +102,12 @@ GP_HOT void end_run(struct writer *w, const void *loop)
 }
 
 /* False: enough counted. */
-GP_HOT bool add_frame(struct writer *w, const void *code, int32_t offset, bool is_entry)
+GP_HOT bool add_frame(struct writer *w, const void *code, int32_t offset, bool is_entry,
+		      uint32_t version)
 {
 	if (gp_likely(w->n < w->most))
-		w->frames[w->n] = (struct gp_python_frame){ code, offset, is_entry, 0, NULL };
+		w->frames[w->n] =
+			(struct gp_python_frame){ code, offset, is_entry, 0, version, NULL };
 	w->n++;
 	w->in_run++;
 	return w->n < w->most || w->n - w->most < GP_PYTHON_COUNTED;
@@ -118,7 +120,7 @@ static void walk_objects(const struct gp_python_layout *l, const void *frame, st
 	for (; frame; frame = gp_pointer_at(frame, previous)) {
 		int32_t unit = gp_int_at(frame, at);
 		int32_t offset = unit < 0 ? -1 : unit * scale;
-		if (!add_frame(w, gp_pointer_at(frame, code), offset, true))
+		if (!add_frame(w, gp_pointer_at(frame, code), offset, true, 0))
 			return;
 	}
 }
@@ -130,7 +132,7 @@ static void walk_records(const struct gp_python_layout *l, const void *frame, co
 	const int previous = l->frame_previous, code_at = l->frame_code, owner_at = l->frame_owner;
 	const int instruction = l->frame_instruction, bytecode = l->code_bytecode;
 	const int traceable = l->code_traceable, entry_at = l->frame_entry;
-	const int version = l->code_version >= 0 ? l->code_version : 0;
+	const int version_at = l->code_version;
 	const int first_shim = l->first_shim_owner >= 0 ? l->first_shim_owner : UINT8_MAX + 1;
 	for (; frame; frame = gp_pointer_at(frame, previous)) {
 		int owner = gp_byte_at(frame, owner_at);
@@ -139,14 +141,14 @@ static void walk_records(const struct gp_python_layout *l, const void *frame, co
 			continue;
 		}
 		const char *code = gp_untagged(gp_pointer_at(frame, code_at));
-		__builtin_prefetch(code + version); /* its identity will be asked for */
 		ptrdiff_t offset =
 			(const char *)gp_pointer_at(frame, instruction) - code - bytecode;
 		/* a frame that has not come to its first traceable instruction is not shown by
 		 * Python either; such is also the trampoline of class calls in 3.13 */
 		bool is_begun = owner == GP_PYTHON_GENERATOR ||
 				offset >= 2 * (ptrdiff_t)gp_int_at(code, traceable);
-		if (gp_likely(is_begun) && !add_frame(w, code, (int32_t)offset, false))
+		uint32_t version = version_at >= 0 ? (uint32_t)gp_int_at(code, version_at) : 0;
+		if (gp_likely(is_begun) && !add_frame(w, code, (int32_t)offset, false, version))
 			return;
 		if (entry_at < 0 || !gp_byte_at(frame, entry_at))
 			continue;
@@ -161,7 +163,8 @@ static unsigned without(struct gp_python_walk *walk, enum gp_python_reason reaso
 	return 0;
 }
 
-unsigned gp_python_walk(struct gp_python_frame *frames, unsigned most, struct gp_python_walk *walk)
+GP_HOT_TEXT unsigned gp_python_walk(struct gp_python_frame *frames, unsigned most,
+				    struct gp_python_walk *walk)
 {
 	struct gp_python *p = gp_python_get();
 	*walk = (struct gp_python_walk){ GP_PYTHON_COMPLETE, 0, 0 };

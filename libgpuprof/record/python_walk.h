@@ -43,6 +43,8 @@ struct gp_python_frame {
 	/* Outward of this frame, before the next: so many _PyEval_EvalFrameDefault of which no
 	 * frame is shown, as they have only begun. Nearly always 0. */
 	uint8_t bare_entries;
+	/* Of the code object, which no other has or had: since 3.12; 0: gp_python_identity says */
+	uint32_t version;
 	/* Of an entry since 3.11: an address inside the C frame of that _PyEval_EvalFrameDefault,
 	 * else NULL. Its name does not find it where a compiler has put its rare parts elsewhere,
 	 * without a symbol: Debian's 3.13 and 3.14 do most of their calls from there. */

@@ -25,6 +25,7 @@ struct known_frame {
 	uint64_t identity;
 	int32_t offset;
 	uint32_t parent, id; /* id 0: none */
+	uint32_t version;    /* 0: the identity tells */
 	bool is_entry;
 	uint8_t bare_entries;
 };
@@ -72,10 +73,11 @@ static enum gp_stack_why why_of(enum gp_python_reason reason)
 	return GP_WHY_OFF;
 }
 
-static bool is_known(const struct known_frame *k, const struct gp_python_frame *f)
+GP_HOT bool is_known(const struct known_frame *k, const struct gp_python_frame *f)
 {
 	return k->code == f->code && k->offset == f->offset && k->is_entry == f->is_entry &&
-	       k->bare_entries == f->bare_entries && k->identity == gp_python_identity(f->code);
+	       k->bare_entries == f->bare_entries && k->version == f->version &&
+	       (gp_likely(f->version) || k->identity == gp_python_identity(f->code));
 }
 
 /* First sight of a code object. 0: no room. */
@@ -112,8 +114,8 @@ GP_HOT bool is_frame(const struct known_frame *known, const struct gp_python_fra
 }
 
 /* The frame's id below `parent`, also remembered in `last`; 0: no room. */
-static uint32_t id_of_frame(struct gp_stack_memo *memo, struct known_frame *last,
-			    const struct gp_python_frame *f, uint32_t parent)
+GP_HOT_TEXT static uint32_t id_of_frame(struct gp_stack_memo *memo, struct known_frame *last,
+					const struct gp_python_frame *f, uint32_t parent)
 {
 	uint64_t hash = (uint64_t)(uintptr_t)f->code ^ (uint64_t)(uint32_t)f->offset << 40 ^ parent;
 	hash *= UINT64_C(0x9e3779b97f4a7c15);
@@ -130,6 +132,7 @@ static uint32_t id_of_frame(struct gp_stack_memo *memo, struct known_frame *last
 			.identity = identity,
 			.offset = f->offset,
 			.parent = parent,
+			.version = f->version,
 			.id = frame_of(f, identity, parent),
 			.is_entry = f->is_entry,
 			.bare_entries = f->bare_entries,
@@ -301,7 +304,7 @@ GP_HOT uint32_t pair_of(struct gp_stack_memo *memo, struct chain native, struct 
 	return memo->stack;
 }
 
-__attribute__((noinline)) uint32_t gp_stack_take(void)
+__attribute__((noinline)) GP_HOT_TEXT uint32_t gp_stack_take(void)
 {
 	struct gp_stack_memo *memo = memo_of(&gp_thread);
 	if (gp_unlikely(!memo))
