@@ -186,6 +186,8 @@ GP_HOT_TEXT unsigned gp_python_walk(struct gp_python_frame *frames, unsigned mos
 		frame = read_unless_ending(p, frame, l->cframe_frame, &is_ending);
 	if (is_ending)
 		return without(walk, GP_PYTHON_FINALIZING);
+	if (!frame) /* threads of a framework's own */
+		return without(walk, GP_PYTHON_NO_FRAMES);
 	struct writer w = { frames, most, 0, 0, walk };
 	if (l->minor < 11)
 		walk_objects(l, frame, &w);
