@@ -118,7 +118,12 @@ time_stacks
 "$build/bench/replay_rate" "$work/long.gpr" >>"$figures"
 LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/loop.gpr \
 	"$build/victims/training_loop" 40 >/dev/null
-bytes_per_event file_bytes_per_event "$here"/../tests/data/*h200*.gpr
+for file in "$here"/../tests/data/*h200*.gpr; do
+	case $file in
+	*stacks*) bytes_per_event stack_bytes_per_event "$file" ;;
+	*) bytes_per_event file_bytes_per_event "$file" ;;
+	esac
+done
 bytes_per_event fake_bytes_per_event "$work/loop.gpr"
 [ -z "${BENCH_KEEP:-}" ] || cp "$figures" "$BENCH_KEEP"
 
@@ -156,6 +161,7 @@ deep_event_new_ns|ns added, such a stack that was never seen||without a stack|pl
 replay_events_per_s|events a second and core|10000000||
 replay_peak_kib|KiB of the reader at 10 million events||at a million events|replay_million_peak_kib
 file_bytes_per_event|bytes an event, recordings of an H200|4|record in the ring|record_bytes
+stack_bytes_per_event|bytes an event, likewise with stacks, modules and names||record in the ring|record_bytes
 fake_bytes_per_event|bytes an event, training loop on the fake driver||record in the ring|record_bytes
 END
 echo "record_bytes 64" >>"$figures"

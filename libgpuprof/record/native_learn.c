@@ -14,6 +14,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "hot.h"
 #include "native_bounds.h"
 #include "native_gate.h"
 
@@ -27,7 +28,7 @@
 
 static const uint64_t never;
 const volatile uint64_t *gp_native_loads = &never;
-_Atomic uint64_t gp_native_loads_seen;
+_Atomic uint64_t gp_native_loads_seen GP_HOT_DATA;
 static _Atomic uint64_t unloads_seen;
 
 #define CANDIDATES 8u

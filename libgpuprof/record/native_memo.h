@@ -22,13 +22,13 @@
 #include "native_walk.h"
 
 #define GP_NATIVE_MEMO_ENTRIES \
-	2048u /* about 3 MiB a thread, of which pages appear as they are used */
+	2048u /* about 2 MiB a thread, of which pages appear as they are used */
 #define GP_NATIVE_MEMO_HEADS 1024u
 #define GP_NATIVE_MEMO_SEEN 4096u
 #define GP_NATIVE_CHAIN_MOST 16u /* entries of one key that are compared before we walk */
 #define GP_NATIVE_STARTS 1024u
 #define GP_NATIVE_PEEKS 6u
-#define GP_NATIVE_WORDS_MOST 64u
+#define GP_NATIVE_WORDS_MOST 16u /* what needs more is walked each time */
 
 /* Words other than return addresses that a walk depended on. */
 struct gp_native_word {

@@ -4,8 +4,10 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-struct gp_native_rules *gp_native_rules;
-_Atomic uint32_t gp_native_epoch;
+#include "hot.h"
+
+struct gp_native_rules *gp_native_rules GP_HOT_DATA;
+_Atomic uint32_t gp_native_epoch GP_HOT_DATA;
 
 bool gp_native_rules_open(void)
 {

@@ -41,7 +41,7 @@ static struct {
 	uintptr_t own_from, own_bytes;
 	unsigned depth;
 	bool is_open, has_frame_pointers;
-} walker;
+} walker GP_HOT_DATA;
 
 const char *gp_native_open(const struct gp_native_setup *setup)
 {

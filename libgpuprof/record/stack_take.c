@@ -51,7 +51,7 @@ struct gp_stack_memo {
 	struct known_frame known[1u << FRAMES_KNOWN_LOG][2];
 };
 
-static _Atomic bool has_walker;
+static _Atomic bool has_walker GP_HOT_DATA;
 
 static enum gp_stack_why why_of(enum gp_python_reason reason)
 {
