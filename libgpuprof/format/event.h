@@ -139,7 +139,7 @@ enum gp_count {
 	GP_COUNT_LOST_MEMORY = 256,
 	GP_COUNT_LOST_LAUNCH = 257,
 	GP_COUNT_LOST_OTHER = 258,
-	GP_COUNT_NESTED = 259,		 /* calls from inside our own work */
+	GP_COUNT_NESTED = 259,		 /* calls from inside our own work; now lost memory */
 	GP_COUNT_FRAMEWORK_EVENTS = 260, /* block events compared with the framework's totals */
 	GP_COUNT_MISMATCHES = 261,	 /* of these: that differed */
 	GP_COUNT_ANOMALIES = 262,	 /* events that contradict what came before */

@@ -513,7 +513,7 @@ void *gp_drain_main(void *context)
 {
 	struct gp_recorder *r = context;
 	prctl(PR_SET_NAME, "gpuprof");
-	gp_thread.depth = 1; /* nothing that this thread does is an event */
+	gp_thread.inside = 1; /* nothing that this thread does is an event */
 	gp_thread.is_drain = 1;
 	bool is_running = start(r);
 	uint32_t level = is_running ? atomic_load(&gp_control->level) : (uint32_t)GP_LEVEL_OFF;

@@ -82,6 +82,14 @@ void gp_native_thread_close(struct gp_native_thread *thread)
 	errno = error;
 }
 
+void gp_native_thread_left(struct gp_native_thread *thread)
+{
+	gp_native_memo_forget(&thread->memo);
+	memset(thread->own, 0, sizeof thread->own);
+	thread->bounds = (struct gp_native_bounds){ 0, 0, 0, 0 };
+	thread->is_busy = 0;
+}
+
 const struct gp_native_counts *gp_native_thread_counts(const struct gp_native_thread *thread)
 {
 	return &thread->counts;

@@ -66,6 +66,8 @@ struct gp_native_counts {
 struct gp_native_thread;
 struct gp_native_thread *gp_native_thread_open(void); /* NULL: no memory */
 void gp_native_thread_close(struct gp_native_thread *thread);
+/* A walk was left by a jump: forgets what may be half written, and walks again. */
+void gp_native_thread_left(struct gp_native_thread *thread);
 const struct gp_native_counts *gp_native_thread_counts(const struct gp_native_thread *thread);
 
 /*

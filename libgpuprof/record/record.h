@@ -32,10 +32,11 @@ enum gp_stack_on { GP_STACK_ON_ALLOC = 1, GP_STACK_ON_FREE = 2, GP_STACK_ON_LAUN
  * recorded event needs.
  */
 struct gp_thread {
-	_Alignas(64) uint32_t depth; /* > 0: inside one of our wrappers */
-	uint32_t word;		     /* gp_local->word that this state was made for */
-	struct gp_ring *ring;	     /* NULL: none yet, or not recording */
-	uint64_t head;		     /* own copy of ring->head */
+	/* inside one of our wrappers: where the stack was at the entry, gp_here(); 0: outside */
+	_Alignas(64) uint32_t inside;
+	uint32_t word;	      /* gp_local->word that this state was made for */
+	struct gp_ring *ring; /* NULL: none yet, or not recording */
+	uint64_t head;	      /* own copy of ring->head */
 	uint64_t limit; /* reserve is fast while head < limit: tail as last seen + GP_RING_SLOTS */
 	uint32_t level; /* enum gp_level in force for this thread */
 	uint32_t device_epoch;	       /* interpose's: see context.h */
@@ -72,7 +73,24 @@ extern struct gp_control *gp_control GP_HOT_DATA __attribute__((visibility("hidd
 /* Slow halves. errno is kept by all of them. */
 GP_COLD bool gp_enter_slow(enum gp_level least);
 GP_COLD struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots);
-void gp_nested(void);
+/*
+ * The thread is inside a wrapper already. True: no longer, a signal handler jumped out of it; what
+ * it was about is counted as lost. False: this call comes from our own work, or from a handler that
+ * interrupted it, and is counted as lost. `here`: of the new entry.
+ */
+GP_COLD bool gp_was_left_behind(uint32_t here);
+
+/* The stack pointer, of which the low half is enough to compare entries; never 0. */
+GP_HOT uint32_t gp_here(void)
+{
+	uint32_t here;
+#if defined(__x86_64__)
+	__asm__ volatile("movl %%esp, %0" : "=r"(here));
+#else
+	here = (uint32_t)(uintptr_t)__builtin_frame_address(0);
+#endif
+	return here | 1;
+}
 
 /*
  * True: outermost, recording at least at `least`, and the caller must gp_leave(). False: do nothing
@@ -81,17 +99,15 @@ void gp_nested(void);
 GP_HOT bool gp_enter_level(enum gp_level least)
 {
 	struct gp_thread *t = &gp_thread;
-	if (gp_unlikely(t->depth != 0)) {
-		gp_nested();
+	if (gp_unlikely(t->inside != 0) && !gp_was_left_behind(gp_here()))
 		return false;
-	}
 	if (gp_unlikely(t->word != atomic_load_explicit(&gp_local->word, memory_order_relaxed)) &&
 	    !gp_enter_slow(least))
 		return false;
 	if (gp_unlikely(t->level < (uint32_t)least))
 		return false;
-	t->depth = 1;
-	/* a signal handler of the job that calls the driver from here on must find depth raised */
+	t->inside = gp_here();
+	/* a signal handler of the job that calls the driver from here on must find it set */
 	atomic_signal_fence(memory_order_seq_cst);
 	return true;
 }
@@ -116,7 +132,7 @@ GP_HOT bool gp_enter_launch(void)
 GP_HOT void gp_leave(void)
 {
 	atomic_signal_fence(memory_order_seq_cst);
-	gp_thread.depth = 0;
+	gp_thread.inside = 0;
 }
 
 /* Folds to a constant where the kind is one. */
@@ -211,7 +227,7 @@ bool gp_recorder_init(void);
 void gp_recorder_end(void);
 /*
  * Called once, before the first event of a process (also of a forked child) is committed, on its
- * thread, depth raised.
+ * thread, which is inside.
  */
 extern void (*gp_recorder_started)(void);
 /*

@@ -225,12 +225,12 @@ static bool enter(struct gp_thread *t, enum gp_level least)
 	}
 	if (t->level <= GP_LEVEL_OFF)
 		return true; /* the fast half decides by level */
-	t->depth = 1;
+	t->inside = gp_here();
 	if (!t->ring)
 		join(t, RING_WAIT_NS);
 	if (gp_recorder_started && atomic_exchange(&gp_local->is_told, 1) == 0)
 		gp_recorder_started();
-	t->depth = 0;
+	t->inside = 0;
 	return true;
 }
 
@@ -322,15 +322,40 @@ struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
 	return record;
 }
 
-void gp_nested(void)
+/* ---- calls inside calls ---- */
+
+/*
+ * Entries of one thread on one stack lie below each other while they are active; the frames of two
+ * wrappers that one function calls differ by less than this. What a signal interrupts lies farther
+ * away: the kernel's frame alone is larger.
+ */
+#define ENTRY_BYTES 512u
+
+static bool is_on_alternate_stack(void)
+{
+	const int error = errno;
+	stack_t stack = { .ss_flags = 0 };
+	const bool is_on = sigaltstack(NULL, &stack) == 0 && stack.ss_flags & SS_ONSTACK;
+	errno = error;
+	return is_on;
+}
+
+bool gp_was_left_behind(uint32_t here)
 {
 	struct gp_thread *t = &gp_thread;
-	if (!t->ring || t->is_drain || t->generation != gp_recorder.generation ||
-	    atomic_load(&gp_local->word) == 0)
-		return;
-	/* a total of this thread alone: the drain may see it a turn later */
-	uint64_t nested = atomic_load_explicit(&t->ring->nested, memory_order_relaxed);
-	atomic_store_explicit(&t->ring->nested, nested + 1, memory_order_relaxed);
+	if (t->is_drain || atomic_load(&gp_local->word) == 0)
+		return false;
+	const bool is_left =
+		(int32_t)(here + ENTRY_BYTES - t->inside) > 0 && !is_on_alternate_stack();
+	/* of memory, for all we know: figures must not look whole */
+	if (t->generation == gp_recorder.generation)
+		count_lost(t, GP_ALLOC);
+	if (!is_left)
+		return false;
+	t->inside = 0;
+	t->limit = 0;
+	gp_stack_thread_left(t);
+	return true;
 }
 
 void gp_define(const struct gp_record *definition, const char *text, size_t text_bytes)

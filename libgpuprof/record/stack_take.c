@@ -173,6 +173,15 @@ GP_HOT struct gp_stack_memo *memo_of(struct gp_thread *t)
 	return t->memo;
 }
 
+void gp_stack_thread_left(struct gp_thread *t)
+{
+	if (!t->memo)
+		return;
+	memo_forget(t->memo);
+	if (t->memo->walker)
+		gp_native_thread_left(t->memo->walker);
+}
+
 void gp_stack_thread_close(struct gp_thread *t)
 {
 	const int error = errno;

@@ -38,5 +38,7 @@ void gp_stack_find(void *(*lookup)(void *context, const char *name), void *conte
 void gp_stack_native_opened(void);
 /* What this thread keeps is given back: when it ends. */
 void gp_stack_thread_close(struct gp_thread *thread);
+/* A signal handler jumped out of our work: what it was about to remember may be half written. */
+void gp_stack_thread_left(struct gp_thread *thread);
 
 #endif

@@ -4,7 +4,7 @@
  *
  *   expect CLAIMS RECORDING...
  *
- * A claim is "PID = KEY VALUE" or "PID >= KEY VALUE"; pid 0 speaks of the whole run (key
+ * A claim is "PID = KEY VALUE", with >= or <= likewise; pid 0 speaks of the whole run (key
  * `recordings`). Keys: the name of an event kind (number of events), lost_memory, lost_launch,
  * lost_other, framework_events, mismatches, anomalies, threads, complete, recordings,
  * {driver,reserved,allocated}_peak:DEVICE. Counts of one pid's recordings (exec) add up. What must
@@ -137,7 +137,9 @@ static void check(unsigned pid, const char *operator, const char * key, uint64_t
 {
 	const struct figure *f = figure_find(pid, key);
 	uint64_t found = f ? f->value : 0;
-	bool holds = strcmp(operator, ">=") == 0 ? found >= value : found == value;
+	bool holds = strcmp(operator, ">=") == 0 ? found >= value :
+		     strcmp(operator, "<=") == 0 ? found <= value :
+						   found == value;
 	checks++;
 	if (holds)
 		return;

@@ -76,7 +76,7 @@ static void each_row_calls_once(bool is_recording)
 		assert_int_equal(errno, EPIPE);
 		for (unsigned k = 0; k < GP_CUDA_ROWS; k++)
 			assert_int_equal(driver.row_calls[k], k == row);
-		assert_int_equal(gp_thread.depth, 0);
+		assert_int_equal(gp_thread.inside, 0);
 		assert_true(is_recording || committed() == 0);
 	}
 }
@@ -165,7 +165,7 @@ static void test_failed_alloc(void **state)
 static void test_nested_calls_record_nothing(void **state)
 {
 	(void)state;
-	gp_thread.depth = 1;
+	gp_thread.inside = gp_here();
 	gp_thread.is_drain = 1; /* not counted either: there is no recorder here */
 	alloc(0x7f1200000000);
 	launch(0x5000, NULL);

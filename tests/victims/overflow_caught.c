@@ -1,0 +1,89 @@
+/*
+ * Overflows its stack below calls of the driver, again and again, and jumps out of the handler. With
+ * stacks on, the page after the last is met by frames of ours: what was jumped out of counts as
+ * lost, and all that follows is recorded.
+ */
+#include "victim.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define ROUNDS 20
+#define PAGE 4096u
+#define STACK_BYTES (256u << 10)
+#define BLOCK (1u << 20)
+#define BLOCKS 10
+
+static struct driver driver;
+static sigjmp_buf before;
+static volatile int rounds;
+static uintptr_t lowest; /* of the stack, beyond the page that cannot be touched */
+
+static void on_overflow(int number)
+{
+	(void)number;
+	rounds++;
+	siglongjmp(before, 1);
+}
+
+/*
+ * Calls the driver where `need` bytes are left: enough for the driver itself, and, in some of the
+ * rounds, not for what a recorder does there.
+ */
+static __attribute__((noinline)) unsigned go_deeper(unsigned n, uintptr_t need)
+{
+	volatile char room[96];
+	const uintptr_t left = (uintptr_t)__builtin_frame_address(0) - lowest;
+	room[n % sizeof room] = (char)n;
+	if (left >= need && left < need + 500) {
+		CUdeviceptr address;
+		if (driver.cuMemAlloc_v2(&address, 4096) == CUDA_SUCCESS)
+			driver.cuMemFree_v2(address);
+	}
+	if (n > STACK_BYTES)
+		return 0; /* never: there is no room for so many */
+	return go_deeper(n + 1, need) + (unsigned)room[n % sizeof room];
+}
+
+static void *overflow(void *unused)
+{
+	(void)unused;
+	static char handler_stack[64 << 10];
+	stack_t stack = { .ss_sp = handler_stack, .ss_size = sizeof handler_stack };
+	must(sigaltstack(&stack, NULL) == 0);
+	must(driver_use(&driver, 0));
+	for (volatile unsigned round = 0; round < ROUNDS; round++)
+		if (sigsetjmp(before, 1) == 0)
+			go_deeper(0, 1536 + 256 * (uintptr_t)round);
+	/* recorded as if nothing had been */
+	for (int i = 0; i < BLOCKS; i++) {
+		CUdeviceptr address;
+		must(driver.cuMemAlloc_v2(&address, BLOCK) == CUDA_SUCCESS);
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	struct sigaction action = { .sa_handler = on_overflow, .sa_flags = SA_ONSTACK };
+	pthread_attr_t attributes;
+	pthread_t thread;
+	driver = need_driver(DOOR_PROC_ADDRESS);
+	sigaction(SIGSEGV, &action, NULL);
+	pthread_attr_init(&attributes);
+	char *pages = mmap(NULL, PAGE + STACK_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	must(pages != MAP_FAILED && mprotect(pages, PAGE, PROT_NONE) == 0);
+	lowest = (uintptr_t)pages + PAGE;
+	must(pthread_attr_setstack(&attributes, pages + PAGE, STACK_BYTES) == 0);
+	must(pthread_create(&thread, &attributes, overflow, NULL) == 0);
+	must(pthread_join(thread, NULL) == 0);
+	must(rounds == ROUNDS);
+	claim_as(getpid(), ">=", "driver_peak:0", BLOCKS * (unsigned long long)BLOCK);
+	/* each round may lose the call that it was in, and no more */
+	claim_as(getpid(), "<=", "lost_memory", ROUNDS);
+	printf("%d overflows\n", rounds);
+	return 0;
+}
