@@ -171,7 +171,7 @@ struct gp_frame {
 	const char *module;   /* native: path of the object it lies in; NULL: none */
 	uint64_t module_offset;
 	uint64_t address;    /* native: the return address; Python: 0 */
-	const char *unknown; /* why a native frame has no function; NULL: it has one */
+	const char *unknown; /* why it has no function; NULL: it has one */
 	bool is_python;
 	bool is_inlined;     /* into the frame that follows */
 	bool is_interpreter; /* of CPython itself: what the Python frames say already */
@@ -182,7 +182,8 @@ struct gp_frame {
 
 struct gp_stack {
 	size_t frames;
-	const char *missing; /* why frames are missing, a text; NULL: none are */
+	const char *missing;  /* why frames are missing, a text; NULL: none are */
+	bool is_python_whole; /* all Python frames are there, whatever native ones are missing */
 	bool has_native, has_python;
 };
 enum gp_stack_how {
@@ -295,6 +296,13 @@ struct gp_unnamed {
 	const char *why;
 	uint64_t frames;
 };
+/*
+ * The different native frames that gp_recording_stack met so far, or a report made of stacks, and
+ * that have no name for a reason that a person can mend: the module's file is gone, rebuilt or
+ * unreadable. By module, most frames first; valid until the next call. GP_E_MEMORY.
+ */
+enum gp_status gp_recording_unnamed(struct gp_recording *recording, const struct gp_unnamed **out,
+				    size_t *modules);
 struct gp_symbolized {
 	uint64_t frames;      /* different native frames of the recording's stacks */
 	uint64_t named;	      /* their functions are known now */
@@ -305,7 +313,13 @@ struct gp_symbolized {
 	bool is_written;      /* false: the file knew all that already, or there is nothing */
 	size_t unnamed_modules;
 	struct gp_unnamed *unnamed; /* most frames first; those in no module are not among them */
-	const char *obstacle;	    /* why it failed, a text; NULL: the status says it all */
+	/* stored names that cannot be read, and are replaced when it ends well; NULL: none */
+	const struct gp_damage *dropped;
+	/*
+	 * why it failed, a text that holds until the recording is closed; NULL: the status says
+	 * it all
+	 */
+	const char *obstacle;
 };
 /*
  * Looks up the native frames of all stacks of a finished recording on this machine and stores in
@@ -314,8 +328,9 @@ struct gp_symbolized {
  * whenever it is stopped, the file is whole and says at least what it said before. Rewinds; what
  * the open recording answers stays as it was until it is opened again.
  * GP_E_BUSY: its process writes on, or another one writes names. GP_E_TRUNCATED: it has no end.
- * GP_E_VERSION: a newer minor version wrote it. GP_E_DAMAGED: its header. GP_E_OPEN, GP_E_SPACE,
- * GP_E_IO, GP_E_MEMORY. Free with gp_symbolized_free, also after a failure.
+ * GP_E_VERSION: a newer minor version wrote it. GP_E_DAMAGED: a part of it, or its names where
+ * none was found to put in their place. GP_E_OPEN, GP_E_SPACE, GP_E_IO, GP_E_MEMORY. Free with
+ * gp_symbolized_free, also after a failure.
  */
 enum gp_status gp_recording_symbolize(struct gp_recording *recording,
 				      const struct gp_symbolizing *how, struct gp_symbolized *out);
@@ -419,6 +434,7 @@ struct gp_group {
 	struct gp_use use; /* the sums; stack, at_ns, space: of its use with most bytes */
 	size_t stacks;	   /* different ids */
 	bool is_rest;	   /* what the filter left out, or has no stack */
+	const char *cut;   /* GP_BY_STACK: why its outermost frames are missing; NULL: none are */
 };
 struct gp_groups {
 	size_t groups;
@@ -470,9 +486,9 @@ struct gp_top {
 };
 /*
  * Adds up by stack what was allocated from from_ns to to_ns. Live: at to_ns; from the start
- * (from_ns INT64_MIN) that includes what is older than the events that are kept. Short-lived:
- * freed within short_ns. One replay; memory by the live set and by different stacks. Free with
- * gp_top_free.
+ * (from_ns INT64_MIN) that includes what is older than the events that are kept. Freed: of what was
+ * allocated in the span and is kept. Short-lived: freed within short_ns. One replay; memory by the
+ * live set and by different stacks. Free with gp_top_free.
  */
 enum gp_status gp_top_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
 			    int64_t short_ns, struct gp_top *out);

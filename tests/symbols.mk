@@ -60,5 +60,5 @@ $(SYMBOLS)/libplaces_mini.so: $(SYMBOLS)/libplaces.so
 	strip --strip-all -o $@ $<
 	objcopy --add-section .gnu_debugdata=$@.debug.xz $@
 
-SYMBOL_TESTS := $(addprefix $(BUILD)/unit/test_,symbolize symbolize_damage demangle stored_names)
+SYMBOL_TESTS := $(addprefix $(BUILD)/unit/test_,symbolize symbolize_damage demangle stored_names damaged_names)
 $(SYMBOL_TESTS): $(PLACES)

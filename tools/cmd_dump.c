@@ -263,8 +263,10 @@ static int dump_recording(struct dump *d, char *path, uint64_t device)
 	enum gp_status status = gp_recording_rewind(d->recording);
 	int result = status ? gp_report_failed("read", path, status) : dump_events(d, path, device);
 	exit_status = result > exit_status ? result : exit_status;
-	if (!d->is_json)
+	if (!d->is_json) {
+		gp_unnamed_print(d->out, d->recording);
 		gp_next_print(d->out, "timeline", path);
+	}
 	gp_recording_close(d->recording);
 	return gp_sink_close(&sink, exit_status);
 }

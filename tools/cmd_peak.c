@@ -8,11 +8,14 @@
 #include "amount.h"
 #include "flags.h"
 #include "message.h"
+#include "stack_print.h"
 #include "terminal_width.h"
 #include "tree_print.h"
 #include "use_report.h"
 
 extern const struct gp_command gp_command_peak;
+
+#define LARGEST 3u /* column of many recordings */
 
 static const char segments[] = "segments of the framework: its blocks lie in them";
 
@@ -194,6 +197,25 @@ static void fill_cell(struct gp_cell *cell, uint64_t bytes, bool is_at_least)
 	cell->number = (double)bytes;
 }
 
+/* A row is called by the largest group of its first curve that has one. */
+static bool name_row(const struct peak *p, struct gp_sheet_row *row, unsigned device,
+		     const struct gp_group *first)
+{
+	char more[160];
+	snprintf(more, sizeof more, "  GPU %u  %.120s", device, first ? first->key : "nothing");
+	if (first)
+		fill_cell(&row->cell[LARGEST], first->use.bytes, false);
+	return gp_sheet_name(row, p->r.file, more);
+}
+
+static struct gp_sheet_row *begin_row(struct peak *p)
+{
+	struct gp_sheet_row *row = gp_sheet_add(&p->r.sheet, p->r.file, "");
+	for (size_t c = 0; row && c < p->r.sheet.columns; c++)
+		snprintf(row->cell[c].text, sizeof row->cell[c].text, "-");
+	return row;
+}
+
 static enum gp_status add_row(struct peak *p, struct gp_holders *h, struct gp_sheet_row **row)
 {
 	struct gp_groups groups;
@@ -203,19 +225,15 @@ static enum gp_status add_row(struct peak *p, struct gp_holders *h, struct gp_sh
 	enum gp_status status = gp_use_report_groups(&p->r, h->use, h->uses, &groups);
 	if (status)
 		return status;
-	const struct gp_group *first = groups.groups ? &groups.group[0] : NULL;
-	if (!*row) {
-		char more[160];
-		snprintf(more, sizeof more, "  GPU %u  %.120s", h->device,
-			 first ? first->key : "nothing");
-		*row = gp_sheet_add(&p->r.sheet, p->r.file, more);
-		for (size_t c = 0; *row && c < p->r.sheet.columns; c++)
-			snprintf((*row)->cell[c].text, sizeof(*row)->cell[c].text, "-");
-		if (*row && first)
-			fill_cell(&(*row)->cell[3], first->use.bytes, false);
-	}
+	const struct gp_group *first = gp_use_report_largest(&p->r, &groups);
+	bool is_new = !*row;
+	if (is_new)
+		*row = begin_row(p);
+	bool has_none = *row && strcmp((*row)->cell[LARGEST].text, "-") == 0;
+	bool is_fine =
+		*row && (!(is_new || (first && has_none)) || name_row(p, *row, h->device, first));
 	gp_groups_free(&groups);
-	if (!*row)
+	if (!is_fine)
 		return GP_E_MEMORY;
 	(*row)->is_damaged = p->r.info->is_damaged;
 	fill_cell(&(*row)->cell[is_driver], h->live_bytes, is_at_least);
@@ -265,6 +283,7 @@ static enum gp_status print_all(struct peak *p, const struct gp_peak *peak)
 			status = report_holders(p, &peak->holder[k]);
 	if (!p->r.shown)
 		fputs("no such memory was live\n", p->r.out);
+	gp_unnamed_print(p->r.out, p->r.recording);
 	gp_use_next_print(p->r.out, p->r.info, p->is_tree ? "top" : "peak --tree", p->r.file);
 	return status;
 }
@@ -283,16 +302,32 @@ static enum gp_status show(struct gp_use_report *r)
 	return status;
 }
 
+/* With --json there are groups beside the tree, and stacks in them. */
 static bool check(struct gp_use_report *r, int words)
 {
 	const struct peak *p = (const struct peak *)r;
-	if (words < 2 || r->style.is_json || (!p->is_tree && !r->style.has_stacks))
+	const struct gp_use_style *s = &r->style;
+	const char *of_tables = s->by		     ? "by" :
+				s->has_stacks	     ? "stacks" :
+				s->top != UINT64_MAX ? "top" :
+						       NULL;
+	const char *of_one = p->is_tree			  ? "tree" :
+			     s->has_stacks		  ? "stacks" :
+			     s->has_of[GP_CURVE_RESERVED] ? "of reserved" :
+							    NULL;
+	if (s->is_json)
 		return true;
-	gp_usage(&gp_command_peak, "'--%s' takes one recording", p->is_tree ? "tree" : "stacks");
+	if (p->is_tree && of_tables)
+		gp_usage(&gp_command_peak, "'--tree' and '--%s' exclude each other", of_tables);
+	else if (words > 1 && of_one)
+		gp_usage(&gp_command_peak, "'--%s' takes one recording", of_one);
+	else
+		return true;
 	return false;
 }
 
-static const struct gp_use_command use_command = { &gp_command_peak, check, find_moment, show };
+static const struct gp_use_command use_command = { &gp_command_peak, check, find_moment, show,
+						   .has_no_reserved = false };
 
 static int run(int argc, char **argv)
 {

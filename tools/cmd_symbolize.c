@@ -106,6 +106,7 @@ static void write_program(struct gp_json *json, const char *path, enum gp_status
 	gp_json_text(json, "file", path);
 	gp_json_text(json, "status", gp_status_text(status));
 	gp_json_text(json, "obstacle", s->obstacle);
+	gp_json_text(json, "damaged_names", s->dropped ? s->dropped->what : NULL);
 	gp_json_bool(json, "written", s->is_written);
 	gp_json_number(json, "frames", s->frames);
 	gp_json_number(json, "named", s->named);
@@ -125,15 +126,17 @@ static void write_program(struct gp_json *json, const char *path, enum gp_status
 	gp_json_end(json);
 }
 
-static void complain(const char *path, enum gp_status status, const char *obstacle)
+static void complain(const char *path, enum gp_status status, const struct gp_symbolized *s)
 {
 	gp_complain("cannot store names in '%s': %s", path,
-		    obstacle ? obstacle : gp_status_text(status));
+		    s->obstacle ? s->obstacle : gp_status_text(status));
 	if (status == GP_E_BUSY)
 		gp_hint("try again when that has ended");
 	if (status == GP_E_TRUNCATED)
 		gp_hint("'gpuprof verify --repair OUT %s' writes a copy that has one", path);
-	if (status == GP_E_DAMAGED)
+	if (status == GP_E_DAMAGED && s->dropped)
+		gp_hint("'gpuprof symbolize %s' stores them anew where the libraries are", path);
+	else if (status == GP_E_DAMAGED)
 		gp_hint("'gpuprof verify --repair OUT %s' writes a copy of what is whole", path);
 }
 
@@ -161,7 +164,11 @@ static int symbolize_one(const char *path, struct gp_json *json, bool *is_shown)
 	}
 	status = look_up(recording, &s);
 	if (status != GP_OK)
-		complain(path, status, s.obstacle);
+		complain(path, status, &s);
+	else if (s.dropped)
+		gp_complain("the names stored in '%s' were damaged at byte %" PRIu64
+			    " and are replaced: %s",
+			    path, s.dropped->offset, s.dropped->what);
 	if (json)
 		write_program(json, path, status, &s);
 	else if (status == GP_OK)

@@ -8,6 +8,7 @@
 #include "amount.h"
 #include "flags.h"
 #include "message.h"
+#include "stack_print.h"
 #include "use_report.h"
 
 extern const struct gp_command gp_command_top;
@@ -98,7 +99,8 @@ static void print_head(const struct top *t, const struct gp_asked *a)
 	fprintf(t->r.out, "%s freed, ", gp_count_text(a->freed).s);
 	fprintf(t->r.out, "%s of them within %s; ", gp_count_text(a->short_lived).s,
 		gp_ns_text(t->short_ns).s);
-	fprintf(t->r.out, "%s live at the end\n", gp_bytes_text(a->live_bytes).s);
+	fprintf(t->r.out, "%s %slive at the end\n", gp_bytes_text(a->live_bytes).s,
+		t->from ? "of them " : "");
 }
 
 static void print_row(FILE *out, const struct gp_use *use, uint64_t whole)
@@ -164,8 +166,9 @@ static void fill_cell(struct gp_cell *cell, const char *text, uint64_t number)
 static bool add_row(struct top *t, const struct gp_asked *a, const struct gp_groups *groups)
 {
 	char more[200];
+	const struct gp_group *first = gp_use_report_largest(&t->r, groups);
 	snprintf(more, sizeof more, "  GPU %u %s  %.120s", a->device, gp_curve_keys[a->of],
-		 groups->groups ? groups->group[0].key : "nothing");
+		 first ? first->key : "nothing");
 	struct gp_sheet_row *row = gp_sheet_add(&t->r.sheet, t->r.file, more);
 	if (!row)
 		return false;
@@ -192,6 +195,8 @@ static enum gp_status report_asked(struct top *t, const struct gp_asked *a)
 		print_head(t, a);
 		gp_use_groups_print(t->r.out, t->r.recording, &groups, &t->r.style, &shape,
 				    a->bytes);
+	} else if (t->r.style.library && !groups.matched) {
+		/* another curve may have some of it */
 	} else if (!add_row(t, a, &groups)) {
 		status = GP_E_MEMORY;
 	}
@@ -203,7 +208,7 @@ static enum gp_status report_asked(struct top *t, const struct gp_asked *a)
 static void print_begin(const struct top *t)
 {
 	fprintf(t->r.out, "%s\n", gp_headline_of(t->r.info).s);
-	if (t->r.info->kept_from_ns)
+	if (t->r.info->kept_from_ns && t->from_ns < (int64_t)t->r.info->kept_from_ns)
 		fprintf(t->r.out, "counted from %s on: what came before is overwritten\n",
 			gp_ns_text((int64_t)t->r.info->kept_from_ns).s);
 }
@@ -232,15 +237,20 @@ static void finish(struct top *t)
 		return;
 	if (!t->r.shown)
 		fputs("no such memory was asked for\n", t->r.out);
+	gp_unnamed_print(t->r.out, t->r.recording);
 	gp_use_next_print(t->r.out, t->r.info, "peak", t->r.file);
 }
 
-/* Rows of many recordings are compared: they show the framework's blocks where there are any. */
+/*
+ * Rows of many recordings are compared: they show the framework's blocks where there are any. Of a
+ * library both kinds are looked at: cuBLAS has none of the framework's.
+ */
 static bool is_wanted(const struct top *t, const struct gp_top *top, size_t which)
 {
 	const struct gp_asked *a = &top->asked[which];
 	bool has_blocks = which > 0 && a[-1].device == a->device;
-	if (t->r.is_many && !t->r.style.is_json && !t->r.style.of_text && has_blocks)
+	if (t->r.is_many && !t->r.style.is_json && !t->r.style.of_text && !t->r.style.library &&
+	    has_blocks)
 		return false;
 	return gp_use_report_wants(&t->r, a->device, a->of, false);
 }
@@ -276,7 +286,10 @@ static bool find_span(struct gp_use_report *r)
 static bool check(struct gp_use_report *r, int words)
 {
 	struct top *t = (struct top *)r;
-	(void)words;
+	if (words > 1 && r->style.has_stacks && !r->style.is_json) {
+		gp_usage(&gp_command_top, "'--stacks' takes one recording");
+		return false;
+	}
 	if (t->within && !gp_ns_parse(t->within, &t->short_ns)) {
 		gp_usage(&gp_command_top, "bad value of '--within': '%s' is no time", t->within);
 		return false;
@@ -285,7 +298,8 @@ static bool check(struct gp_use_report *r, int words)
 	return t->order != NULL;
 }
 
-static const struct gp_use_command use_command = { &gp_command_top, check, find_span, show };
+static const struct gp_use_command use_command = { &gp_command_top, check, find_span, show,
+						   .has_no_reserved = true };
 
 static int run(int argc, char **argv)
 {

@@ -302,15 +302,17 @@ static bool event_find(struct gp_recording *recording, const char *text, int64_t
 	struct gp_timeline timeline;
 	enum gp_status status = gp_timeline_build(recording, 16, 0, INT64_MAX, &timeline);
 	if (status) {
-		gp_complain("cannot find '%s' in the recording: %s", text, gp_status_text(status));
+		gp_complain("cannot find '%s' in '%s': %s", text, gp_recording_path(recording),
+			    gp_status_text(status));
 		return false;
 	}
 	bool is_found =
 		strcmp(text, "peak") == 0 ? peak_find(&timeline, out) : oom_find(&timeline, out);
 	gp_timeline_free(&timeline);
 	if (!is_found)
-		gp_complain("the recording has no %s",
-			    strcmp(text, "peak") == 0 ? "peak" : "out-of-memory event");
+		gp_complain("cannot find '%s' in '%s': %s", text, gp_recording_path(recording),
+			    strcmp(text, "peak") == 0 ? "no memory was in use" :
+							"no out-of-memory event");
 	return is_found;
 }
 

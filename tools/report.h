@@ -89,6 +89,8 @@ struct gp_sheet {
 };
 /* The next row, to be filled in; `more` follows its path. NULL: out of memory, said. */
 struct gp_sheet_row *gp_sheet_add(struct gp_sheet *table, const char *path, const char *more);
+/* Another `more` behind the path; false: out of memory, said. */
+bool gp_sheet_name(struct gp_sheet_row *row, const char *path, const char *more);
 /* Ends with the command that looks closer: at what is damaged, at the row with most marks. */
 void gp_sheet_print(const struct gp_sheet *table, FILE *out);
 void gp_sheet_release(struct gp_sheet *table);

@@ -4,7 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "amount.h"
 #include "message.h"
+
+#define UNNAMED_SHOWN 3u /* modules */
 
 enum gp_stack_how gp_stack_style_how(const struct gp_stack_style *style)
 {
@@ -75,6 +78,7 @@ static void write_frame(struct gp_json *json, const struct gp_frame *f)
 	gp_json_text(json, "module", f->module);
 	if (!f->is_python)
 		gp_json_hex(json, "address", f->address);
+	gp_json_text(json, "why", f->unknown);
 	gp_json_end(json);
 }
 
@@ -91,4 +95,30 @@ void gp_stack_write(struct gp_json *json, struct gp_recording *recording, uint32
 	for (size_t k = 0; k < s.frames; k++)
 		write_frame(json, &frame[k]);
 	gp_json_end(json);
+}
+
+void gp_unnamed_print(FILE *out, struct gp_recording *recording)
+{
+	const struct gp_unnamed *module;
+	size_t modules, left = 0;
+	uint64_t frames_left = 0;
+	if (gp_recording_unnamed(recording, &module, &modules) != GP_OK) {
+		fputs("native frames without a name: not counted, no memory\n", out);
+		return;
+	}
+	for (size_t k = 0; k < modules; k++) {
+		/* one that is left over is as well shown itself */
+		if (k >= UNNAMED_SHOWN && modules > UNNAMED_SHOWN + 1) {
+			left++;
+			frames_left += module[k].frames;
+			continue;
+		}
+		fprintf(out, "%s without a name: ", gp_plural(module[k].frames, "native frame").s);
+		print_masked(out, module[k].module);
+		fprintf(out, ": %s\n", module[k].why);
+	}
+	if (left)
+		fprintf(out, "%s without a name in %s\n",
+			gp_plural(frames_left, "more native frame").s,
+			gp_plural(left, "more module").s);
 }

@@ -20,10 +20,16 @@ void gp_frame_print(FILE *out, const struct gp_frame *frame);
 void gp_stack_print(FILE *out, struct gp_recording *recording, uint32_t stack, int64_t at_ns,
 		    enum gp_stack_how how);
 /*
- * The key "stack": a list of frames with `function`, `file`, `line`, `module`, and `address` where
- * it is native; null: not known.
+ * The key "stack": a list of frames with `function`, `file`, `line`, `module`, `address` where it
+ * is native, and `why` it has no function; null: not known.
  */
 void gp_stack_write(struct gp_json *json, struct gp_recording *recording, uint32_t stack,
 		    int64_t at_ns, enum gp_stack_how how);
+
+/*
+ * Behind a report: the frames of its stacks that have no name, and why, for reasons that a person
+ * can mend; nothing where there are none. A line a module.
+ */
+void gp_unnamed_print(FILE *out, struct gp_recording *recording);
 
 #endif

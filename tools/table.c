@@ -32,6 +32,18 @@ no_memory:
 	return NULL;
 }
 
+bool gp_sheet_name(struct gp_sheet_row *row, const char *path, const char *more)
+{
+	char *name;
+	if (asprintf(&name, "%s%s", path, more) < 0) {
+		gp_complain("cannot print the table: out of memory");
+		return false;
+	}
+	free(row->name);
+	row->name = name;
+	return true;
+}
+
 static int compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;

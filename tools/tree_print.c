@@ -40,7 +40,7 @@ struct chain {
 
 /* ---- files ---- */
 
-static void narrow(char *below, const char *file)
+void gp_below_narrow(char *below, const char *file)
 {
 	size_t same = 0;
 	while (below[same] && below[same] == file[same])
@@ -48,6 +48,15 @@ static void narrow(char *below, const char *file)
 	below[same] = '\0';
 	char *slash = strrchr(below, '/');
 	below[slash ? slash + 1 - below : 0] = '\0';
+}
+
+void gp_below_print(FILE *out, const char *below)
+{
+	if (below[0]) {
+		fputs("; files below ", out);
+		gp_mask(out, below, strlen(below));
+	}
+	fputc('\n', out);
 }
 
 static void find_below(struct printer *p)
@@ -61,7 +70,7 @@ static void find_below(struct printer *p)
 		if (!has_one)
 			snprintf(p->below, sizeof p->below, "%s", f->file);
 		has_one = true;
-		narrow(p->below, f->file);
+		gp_below_narrow(p->below, f->file);
 	}
 	if (!p->below[0] || !p->below[1])
 		p->below[0] = '\0';
@@ -156,12 +165,16 @@ static size_t print_line(const struct printer *p, size_t node, const char *prefi
 	struct chain chain;
 	chain.links = 0;
 	print_numbers(p, n->bytes, n->count, prefix);
-	if (p->is_native && !(n->frame.unknown && !n->frame.module && !n->frame.address)) {
+	bool is_reason = n->frame.unknown && !n->frame.module && !n->frame.address;
+	if (p->is_native && !is_reason) {
 		gp_frame_print(p->out, &n->frame);
 		fputc('\n', p->out);
 		return node;
 	}
 	add(p, &chain, &n->frame);
+	/* what was cut off above the calls that follow */
+	if (is_reason && n->child != SIZE_MAX)
+		snprintf(chain.label[0], LABEL_MAX, "... %s", n->frame.unknown);
 	while (!p->is_native && n->child != SIZE_MAX) {
 		next = &p->tree->node[n->child];
 		if (next->next != SIZE_MAX || next->bytes != n->bytes || next->count != n->count)
@@ -213,11 +226,7 @@ void gp_tree_print(FILE *out, const struct gp_tree *tree, uint64_t whole, unsign
 	if (!is_native)
 		find_below(&p);
 	fprintf(out, "%10s %7s %8s  call tree, outermost first", "bytes", "share", "count");
-	if (p.below[0]) {
-		fputs("; files below ", out);
-		gp_mask(out, p.below, strlen(p.below));
-	}
-	fputc('\n', out);
+	gp_below_print(out, p.below);
 	print_nodes(&p, tree->root, 0);
 	if (p.hidden_bytes == 0)
 		return;

@@ -14,6 +14,13 @@
  */
 void gp_tree_print(FILE *out, const struct gp_tree *tree, uint64_t whole, unsigned columns,
 		   bool is_native);
+/*
+ * `below`, an absolute file or a directory with its '/', becomes the directory in which `file`
+ * lies, too.
+ */
+void gp_below_narrow(char *below, const char *file);
+/* Ends a line of titles; a directory that is not "" is named in it. */
+void gp_below_print(FILE *out, const char *below);
 /* The key `tree`: list of nodes, parents first. */
 void gp_tree_write(struct gp_json *json, const struct gp_tree *tree);
 

@@ -11,6 +11,7 @@
 #include "message.h"
 #include "report.h"
 #include "stack_print.h"
+#include "tree_print.h"
 
 #define USER_FRAMES 3u
 #define WITH_FRAMES 5u /* groups under which the user's frames stand */
@@ -58,7 +59,7 @@ static void print_user(FILE *out, const struct gp_frame *frame, size_t frames, s
 	}
 }
 
-/* Under a group: the user's frames, or with --stacks the whole stack. */
+/* Under a group: the user's frames, or with --stacks or --native the whole stack. */
 static void print_frames(FILE *out, struct gp_recording *recording, const struct gp_use *use,
 			 const struct gp_use_style *style, int indent)
 {
@@ -69,7 +70,7 @@ static void print_frames(FILE *out, struct gp_recording *recording, const struct
 						&s, frame, GP_FRAMES_MAX))
 		return;
 	gp_recording_names(recording, frame, s.frames, &names);
-	if (!style->has_stacks) {
+	if (!style->has_stacks && !style->is_native) {
 		if (names.user != SIZE_MAX)
 			print_user(out, frame, s.frames, names.user, indent);
 		return;
@@ -86,6 +87,22 @@ static void print_frames(FILE *out, struct gp_recording *recording, const struct
 	}
 	if (s.missing)
 		fprintf(out, "%*s... %s\n", indent, "", s.missing);
+}
+
+/* The directory in which the files of all lines lie; "": it would make nothing shorter. */
+static void find_below(const struct gp_groups *groups, char *below, size_t room)
+{
+	below[0] = '\0';
+	for (size_t k = 0; k < groups->groups; k++) {
+		const char *key = groups->group[k].key;
+		if (key[0] != '/')
+			continue;
+		if (!below[0])
+			snprintf(below, room, "%s", key);
+		gp_below_narrow(below, key);
+	}
+	if (!below[0] || !below[1])
+		below[0] = '\0';
 }
 
 /* Adds those behind the first `style->top` groups up in *rest; how many these are. */
@@ -119,15 +136,25 @@ void gp_use_groups_print(FILE *out, struct gp_recording *recording, const struct
 	bool has_stacks = style->grouping.by == GP_BY_STACK;
 	if (!groups->groups)
 		return;
-	fprintf(out, "%s  %s\n", shape->titles, style->by ? style->by : "stack");
+	char below[LABEL_MAX] = "";
+	if (style->grouping.by == GP_BY_LINE)
+		find_below(groups, below, sizeof below);
+	fprintf(out, "%s  %s", shape->titles, style->by ? style->by : "stack");
+	gp_below_print(out, below);
 	for (size_t k = 0; k < groups->groups - left; k++) {
 		const struct gp_group *g = &groups->group[k];
 		shape->print_row(out, &g->use, whole);
-		gp_mask(out, g->key, strlen(g->key));
+		const char *key = g->key;
+		if (below[0] && strncmp(key, below, strlen(below)) == 0)
+			key += strlen(below);
+		gp_mask(out, key, strlen(key));
 		if (g->stacks > 1 && !g->is_rest && !has_stacks && style->grouping.by != GP_BY_KIND)
 			fprintf(out, "  (%s)", gp_plural(g->stacks, "stack").s);
+		/* what was cut must not look whole */
+		if (g->cut)
+			fprintf(out, "  (%s)", g->cut);
 		fputc('\n', out);
-		if (style->has_stacks || (k < WITH_FRAMES && has_stacks))
+		if (style->has_stacks || style->is_native || (k < WITH_FRAMES && has_stacks))
 			print_frames(out, recording, &g->use, style,
 				     (int)strlen(shape->titles) + 4);
 	}

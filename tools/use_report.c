@@ -34,21 +34,27 @@ static bool by_read(struct gp_use_style *s, const struct gp_command *command)
 	return is_unknown(command, "by", s->by, by_names, count);
 }
 
-static bool of_read(struct gp_use_style *s, const struct gp_command *command)
+static bool of_read(struct gp_use_style *s, const struct gp_use_command *use)
 {
+	const char *names[GP_CURVES];
+	size_t count = 0;
 	for (size_t k = 0; k < GP_CURVES; k++) {
+		if (k == GP_CURVE_RESERVED && use->has_no_reserved)
+			continue;
 		if (strcmp(s->of_text, gp_curve_keys[k]) == 0)
 			return s->has_of[k] = true;
+		names[count++] = gp_curve_keys[k];
 	}
-	return is_unknown(command, "of", s->of_text, gp_curve_keys, GP_CURVES);
+	return is_unknown(use->command, "of", s->of_text, names, count);
 }
 
-static bool style_read(struct gp_use_style *s, const struct gp_command *command)
+static bool style_read(struct gp_use_style *s, const struct gp_use_command *use)
 {
+	const struct gp_command *command = use->command;
 	s->device = -1;
 	s->grouping.is_native = s->is_native;
 	s->grouping.library = s->library;
-	if ((s->by && !by_read(s, command)) || (s->of_text && !of_read(s, command)))
+	if ((s->by && !by_read(s, command)) || (s->of_text && !of_read(s, use)))
 		return false;
 	if (!s->device_text || (!s->device_text[strspn(s->device_text, "0123456789")] &&
 				gp_ns_parse(s->device_text, &s->device)))
@@ -84,6 +90,31 @@ static int judge(const struct gp_use_report *r)
 	return GP_EXIT_OK;
 }
 
+/* Adds the words of "cuBLAS, PyTorch" that are not there yet; what has no room is left out. */
+static void merge_libraries(char *all, size_t room, const char *more)
+{
+	for (size_t n; *more; more += n, more += strspn(more, ", ")) {
+		size_t used = strlen(all);
+		bool is_there = false;
+		n = strcspn(more, ",");
+		for (const char *at = all; *at && !is_there; at += strspn(at, ", ")) {
+			size_t word = strcspn(at, ",");
+			is_there = word == n && memcmp(at, more, n) == 0;
+			at += word;
+		}
+		if (!is_there && used + n + 3 < room)
+			snprintf(all + used, room - used, "%s%.*s", used ? ", " : "", (int)n, more);
+	}
+}
+
+const struct gp_group *gp_use_report_largest(const struct gp_use_report *r,
+					     const struct gp_groups *groups)
+{
+	/* the rest stands last */
+	bool is_other = groups->groups && groups->group[0].is_rest && r->style.library;
+	return groups->groups && !is_other ? &groups->group[0] : NULL;
+}
+
 enum gp_status gp_use_report_groups(struct gp_use_report *r, const struct gp_use *use, size_t uses,
 				    struct gp_groups *out)
 {
@@ -92,8 +123,7 @@ enum gp_status gp_use_report_groups(struct gp_use_report *r, const struct gp_use
 		return status;
 	r->matched += out->matched;
 	r->shown++;
-	if (!r->libraries[0])
-		snprintf(r->libraries, sizeof r->libraries, "%s", out->libraries);
+	merge_libraries(r->libraries, sizeof r->libraries, out->libraries);
 	return status;
 }
 
@@ -179,7 +209,7 @@ int gp_use_report_run(struct gp_use_report *r, const struct gp_flag *own, size_t
 		return gp_flags_exit(words);
 	if (words == 0)
 		return gp_usage(command, "no recording given");
-	if (!style_read(&r->style, command) || !r->command->check(r, words))
+	if (!style_read(&r->style, r->command) || !r->command->check(r, words))
 		return GP_EXIT_USAGE;
 	if (r->style.top == UINT64_MAX)
 		r->style.top = r->style.is_json ? 0 : GROUPS_DEFAULT;

@@ -18,6 +18,7 @@ struct gp_use_command {
 	bool (*find)(struct gp_use_report *report);
 	/* One open recording, on its way to `out`, `json` or `sheet`. */
 	enum gp_status (*show)(struct gp_use_report *report);
+	bool has_no_reserved; /* `--of reserved` is no curve of this command */
 };
 
 /* The first member of a command's own struct, which casts it back. */
@@ -46,5 +47,8 @@ bool gp_use_report_wants(const struct gp_use_report *report, unsigned device, en
 /* gp_groups_build as the flags say; notes what there was. */
 enum gp_status gp_use_report_groups(struct gp_use_report *report, const struct gp_use *use,
 				    size_t uses, struct gp_groups *out);
+/* The first group, with --library the first that is of it; NULL: none. */
+const struct gp_group *gp_use_report_largest(const struct gp_use_report *report,
+					     const struct gp_groups *groups);
 
 #endif

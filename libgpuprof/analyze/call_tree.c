@@ -78,11 +78,19 @@ static size_t add_frame(struct builder *b, size_t parent, struct gp_identity *id
 	return node;
 }
 
+/* A root that says why there is no frame, or none farther out; NONE: no memory. */
+static size_t add_reason(struct builder *b, const struct gp_use *use, const char *why,
+			 struct gp_identity *identity)
+{
+	const struct gp_frame frame = { .unknown = why };
+	*identity = gp_text_identity((struct gp_identity){ 1, 1 }, why);
+	return add_frame(b, NONE, identity, &frame, use);
+}
+
 static bool add_without(struct builder *b, const struct gp_use *use, const char *why)
 {
-	struct gp_identity identity = gp_text_identity((struct gp_identity){ 1, 1 }, why);
-	const struct gp_frame frame = { .unknown = why };
-	return add_frame(b, NONE, &identity, &frame, use) != NONE;
+	struct gp_identity identity;
+	return add_reason(b, use, why, &identity) != NONE;
 }
 
 /* Native frames without a name say nothing to a reader, as long as others have one. */
@@ -113,6 +121,10 @@ static bool add_use(struct builder *b, const struct gp_use *use)
 		drop_unnamed(s);
 	struct gp_identity identity = { 2, 2 };
 	size_t at = NONE;
+	/* the outermost frame that is left must not look like the first of the thread */
+	const char *cut = gp_read_stack_cut(s, b->how->is_native);
+	if (cut != NULL && (at = add_reason(b, use, cut, &identity)) == NONE)
+		return false;
 	for (size_t k = s->frames; k-- > 0;)
 		if ((at = add_frame(b, at, &identity, &s->frame[k], use)) == NONE)
 			return false;

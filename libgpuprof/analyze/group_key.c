@@ -62,7 +62,8 @@ static void write_place(char *out, size_t room, const struct gp_read_stack *s)
 static void write_node(char *out, size_t room, const struct gp_read_stack *s)
 {
 	/* where frames are missing or have no name a node may be among them */
-	bool is_sure = s->names.is_outside_backward && s->stack.missing == NULL;
+	bool is_sure =
+		s->names.is_outside_backward && (s->stack.missing == NULL || s->has_beginning);
 	if (s->names.node[0])
 		snprintf(out, room, "%s", s->names.node);
 	else if (is_sure)

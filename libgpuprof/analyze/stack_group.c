@@ -107,6 +107,9 @@ static bool add(struct grouper *g, const struct gp_use *use, struct gp_identity 
 		sum->at_ns = use->at_ns;
 		sum->space = use->space;
 		sum->is_segment = use->is_segment;
+		m->group.cut = without == NULL && g->how->by == GP_BY_STACK ?
+				       gp_read_stack_cut(g->stack, g->how->is_native) :
+				       NULL;
 	}
 	m->group.stacks++;
 	sum->bytes += use->bytes;

@@ -60,6 +60,13 @@ static void fold(struct gp_read_stack *s)
 	s->names.caller = caller != SIZE_MAX ? place_of(s, &callers) : SIZE_MAX;
 }
 
+/* A depth that ends there leaves out `_start` alone. */
+static bool begins(const struct gp_frame *f)
+{
+	static const char start[] = "__libc_start_";
+	return !f->is_python && f->function && strncmp(f->function, start, sizeof start - 1) == 0;
+}
+
 bool gp_read_stack(struct gp_recording *recording, const struct gp_use *use, bool is_native,
 		   struct gp_read_stack *out)
 {
@@ -67,8 +74,20 @@ bool gp_read_stack(struct gp_recording *recording, const struct gp_use *use, boo
 				out->frame, GP_FRAMES_MAX))
 		return false;
 	out->frames = out->stack.frames;
+	out->has_beginning = out->frames > 0 && begins(&out->frame[out->frames - 1]);
 	gp_recording_names(recording, out->frame, out->frames, &out->names);
 	if (!is_native)
 		fold(out);
 	return true;
+}
+
+/*
+ * Where Python's frames are whole they begin with the thread: a missing `_start` and what the
+ * interpreter's own frames took of the depth are nothing that a person is shown.
+ */
+const char *gp_read_stack_cut(const struct gp_read_stack *s, bool is_native)
+{
+	bool is_whole = !is_native && s->stack.is_python_whole && s->frames > 0 &&
+			s->frame[s->frames - 1].is_python;
+	return is_whole ? NULL : s->stack.missing;
 }

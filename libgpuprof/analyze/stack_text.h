@@ -13,7 +13,8 @@ struct gp_identity {
 
 struct gp_read_stack {
 	struct gp_stack stack;
-	size_t frames; /* those that are shown */
+	size_t frames;	    /* those that are shown */
+	bool has_beginning; /* no native frame is missing but the C library's entry itself */
 	struct gp_frame frame[GP_FRAMES_MAX];
 	struct gp_names names; /* indices are those of `frame`; SIZE_MAX: not shown */
 };
@@ -21,6 +22,8 @@ struct gp_read_stack {
 /* False: no such stack is known. */
 bool gp_read_stack(struct gp_recording *recording, const struct gp_use *use, bool is_native,
 		   struct gp_read_stack *out);
+/* Why the outermost frame that is shown is not the first of its thread; NULL: it is. */
+const char *gp_read_stack_cut(const struct gp_read_stack *stack, bool is_native);
 /* What is read of it: functions, files, lines, modules; offsets only where there is no name. */
 struct gp_identity gp_frame_identity(struct gp_identity outer, const struct gp_frame *frame);
 struct gp_identity gp_stack_identity(const struct gp_read_stack *stack);

@@ -30,6 +30,7 @@ struct counting {
 	struct gp_module_epochs epochs;
 	int64_t from_ns, to_ns, short_ns;
 	bool is_whole; /* from the start */
+	uint64_t cut;  /* allocations with lower orders are only in the first checkpoint */
 	bool is_out_of_memory;
 	struct gp_top *out;
 	struct gp_use_table table[ACCOUNTS];
@@ -89,7 +90,8 @@ static void count_free(struct counting *c, const struct gp_record *r, int64_t at
 	int64_t born_ns = gp_tick_ns(&c->recording->tick, e->time);
 	/* moments of a damaged recording may be anything */
 	int64_t lived_ns = (int64_t)((uint64_t)at_ns - (uint64_t)born_ns);
-	if (!c->is_whole && born_ns < c->from_ns)
+	/* what was not counted as asked for is not counted as freed */
+	if (e->order < c->cut || (!c->is_whole && born_ns < c->from_ns))
 		return;
 	struct past_free *past = &c->past[r->order % FREES_KEPT];
 	*past = (struct past_free){ .order = r->order + 1,
@@ -149,8 +151,10 @@ static void count_all_live(struct counting *c)
 static enum gp_status replay(struct counting *c)
 {
 	struct gp_recording *r = c->recording;
+	const struct gp_index *x = &r->index;
 	enum gp_status status = gp_recording_rewind(r);
 	bool is_over = false;
+	c->cut = x->segments > 0 && x->segment[r->first].has_begin ? x->segment[r->first].cut : 0;
 	while (status == GP_OK && !c->is_out_of_memory) {
 		uint32_t thread;
 		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);

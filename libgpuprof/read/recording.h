@@ -242,13 +242,15 @@ enum gp_status gp_recording_pass_over(struct gp_recording *recording);
 /* Events lost since the start, as far as the replay came: memory, launch, other, nested. */
 uint64_t gp_recording_lost(const struct gp_recording *recording, unsigned which);
 
-/* ---- stored_names.c, stack_frames.c: names of native frames ---- */
+/* ---- stored_names.c, stack_frames.c, unnamed.c: names of native frames ---- */
 
 /*
  * Reads the names that the recording stores, once. Damaged ones are dropped: naming.damage tells.
  * GP_E_MEMORY.
  */
 enum gp_status gp_recording_load_names(struct gp_recording *recording);
+/* Most frames first: for qsort of struct gp_unnamed. */
+int gp_unnamed_order(const void *left, const void *right);
 /* With the stored names and all modules that were heard of. NULL: no memory. */
 struct gp_symbolizer *gp_recording_symbolizer(struct gp_recording *recording);
 

@@ -6,6 +6,7 @@
  */
 #include "stack_frames.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "frame_names.h"
@@ -13,31 +14,6 @@
 
 #define CHAIN_MAX 256u
 #define INLINED_MAX 32u
-
-const char *gp_symbol_why_text(enum gp_symbol_why why)
-{
-	switch (why) {
-	case GP_SYMBOL_NAMED:
-		return NULL;
-	case GP_SYMBOL_NO_MODULE:
-		return "in no module that is known: made at run time, or gone before it was seen";
-	case GP_SYMBOL_AMBIGUOUS:
-		return "two modules were mapped there";
-	case GP_SYMBOL_NO_FILE:
-		return "the module's file is gone";
-	case GP_SYMBOL_UNREADABLE:
-		return "the module's file cannot be read";
-	case GP_SYMBOL_MISMATCHED:
-		return "the module's file is another one since the run";
-	case GP_SYMBOL_NO_NAME:
-		return "no symbol";
-	case GP_SYMBOL_TIME_UP:
-		return "not looked up in time";
-	case GP_SYMBOL_NO_MEMORY:
-		return "no memory for its name";
-	}
-	return "unknown";
-}
 
 const char *gp_stack_missing(enum gp_stack_why native, enum gp_stack_why python)
 {
@@ -187,6 +163,7 @@ void gp_stack_naming_release(struct gp_stack_naming *naming)
 	if (naming->symbolizer)
 		gp_symbolizer_close(naming->symbolizer);
 	gp_name_table_close(naming->table);
+	free(naming->unnamed);
 	*naming = (struct gp_stack_naming){ 0 };
 }
 
@@ -253,6 +230,7 @@ bool gp_recording_stack(struct gp_recording *r, uint32_t id, int64_t at_ns, enum
 	*out = (struct gp_stack){
 		.frames = how == GP_STACK_FOLDED ? gp_stack_fold(frame, frames) : frames,
 		.missing = gp_stack_missing(chains.why_native, chains.why_python),
+		.is_python_whole = chains.why_python == GP_WHY_WHOLE,
 		.has_native = chains.natives > 0,
 		.has_python = chains.pythons > 0,
 	};

@@ -19,11 +19,11 @@ struct gp_stack_naming {
 	bool has_read_table;
 	struct gp_name_table *table; /* that the recording stores; NULL: none, or damaged */
 	struct gp_damage damage;     /* of the stored names; `what` "": none */
+	struct gp_unnamed *unnamed;  /* of gp_recording_unnamed */
+	char obstacle[256];	     /* of gp_recording_symbolize */
 };
 void gp_stack_naming_release(struct gp_stack_naming *naming);
 
-/* Why a native frame has no function; NULL: it has one. */
-const char *gp_symbol_why_text(enum gp_symbol_why why);
 /* What a why means to a reader; NULL: nothing is missing. */
 const char *gp_stack_missing(enum gp_stack_why native, enum gp_stack_why python);
 

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -162,24 +163,57 @@ static enum gp_status learn_module(void *context, const struct gp_record *record
 	return record->kind == GP_MODULE ? gp_meanings_add(context, record) : GP_OK;
 }
 
-static enum gp_status learn_all(struct gp_recording *r)
+static enum gp_status pass(void *context, const struct gp_record *record)
+{
+	(void)context;
+	(void)record;
+	return GP_OK;
+}
+
+static enum gp_status refuse(struct gp_symbolized *out, enum gp_status status, const char *obstacle)
+{
+	out->obstacle = obstacle;
+	return status;
+}
+
+/* Where definitions are lost, stored names would be left out of what is written. */
+static enum gp_status refuse_damage(struct gp_recording *r, struct gp_symbolized *out)
+{
+	const struct gp_damage *first = r->index.damage;
+	char *text = r->naming.obstacle;
+	if (r->index.damages == 0)
+		return GP_OK;
+	snprintf(text, sizeof r->naming.obstacle, "it is damaged");
+	if (first != NULL)
+		snprintf(text, sizeof r->naming.obstacle, "it is damaged at byte %" PRIu64 ": %s",
+			 first->offset, first->what);
+	return refuse(out, GP_E_DAMAGED, text);
+}
+
+/* Decodes every block: what is damaged is only known then. */
+static enum gp_status learn_all(struct gp_recording *r, struct gp_symbolized *out)
 {
 	enum gp_status status = GP_OK;
-	for (size_t i = r->first; i < r->index.segments && status == GP_OK; i++) {
-		status = gp_merge_visit(r->merge, i, GP_BLOCK_DEFINE, learn, r->meanings);
+	for (size_t i = 0; i < r->index.segments && status == GP_OK; i++) {
+		bool is_old = i < r->first;
+		status = gp_merge_visit(r->merge, i, GP_BLOCK_DEFINE, is_old ? pass : learn,
+					r->meanings);
+		if (status == GP_OK)
+			status = gp_merge_visit(r->merge, i, GP_BLOCK_CHECKPOINT, pass, NULL);
 		/* a replay has heard of all modules, and none is forgotten */
-		if (status == GP_OK && !r->has_info)
-			status = gp_merge_visit(r->merge, i, GP_BLOCK_EVENTS, learn_module,
+		if (status == GP_OK)
+			status = gp_merge_visit(r->merge, i, GP_BLOCK_EVENTS,
+						is_old || r->has_info ? pass : learn_module,
 						r->meanings);
 	}
-	return status;
+	return status == GP_OK ? refuse_damage(r, out) : status;
 }
 
 /* Different frames, a module after the other; what is in no module only counts. */
 static enum gp_status collect(struct work *w)
 {
 	struct gp_recording *r = w->recording;
-	enum gp_status status = learn_all(r);
+	enum gp_status status = learn_all(r, w->out);
 	w->symbolizer = status == GP_OK ? gp_recording_symbolizer(r) : NULL;
 	if (status != GP_OK || w->symbolizer == NULL)
 		return status != GP_OK ? status : GP_E_MEMORY;
@@ -257,14 +291,6 @@ static bool look_up(struct work *w, const struct place *place)
 	return add_unnamed(out, &frame[nameless]);
 }
 
-static int by_frames(const void *left, const void *right)
-{
-	const struct gp_unnamed *a = left, *b = right;
-	if (a->frames != b->frames)
-		return a->frames > b->frames ? -1 : 1;
-	return strcmp(a->module, b->module);
-}
-
 static enum gp_status look_up_all(struct work *w)
 {
 	if (w->how->is_over != NULL)
@@ -274,19 +300,14 @@ static enum gp_status look_up_all(struct work *w)
 		is_right = look_up(w, &w->place[w->done]);
 	gp_symbolizer_set_limit(w->symbolizer, NULL, NULL);
 	if (w->out->unnamed_modules > 1)
-		qsort(w->out->unnamed, w->out->unnamed_modules, sizeof *w->out->unnamed, by_frames);
+		qsort(w->out->unnamed, w->out->unnamed_modules, sizeof *w->out->unnamed,
+		      gp_unnamed_order);
 	return is_right ? GP_OK : GP_E_MEMORY;
 }
 
 /* ---- storing them ---- */
 
-static enum gp_status refuse(struct gp_symbolized *out, enum gp_status status, const char *obstacle)
-{
-	out->obstacle = obstacle;
-	return status;
-}
-
-static enum gp_status check(const struct gp_recording *r, struct gp_symbolized *out)
+static enum gp_status check(struct gp_recording *r, struct gp_symbolized *out)
 {
 	const struct gp_file *file = &r->file;
 	if (gp_ring_file_is_written(&file->header))
@@ -298,7 +319,7 @@ static enum gp_status check(const struct gp_recording *r, struct gp_symbolized *
 	if (!r->index.is_sealed)
 		return refuse(out, GP_E_TRUNCATED,
 			      "it has no end: what its process left is not here");
-	return GP_OK;
+	return refuse_damage(r, out);
 }
 
 /* Where what the recorder wrote ends, and names begin. Corrects a header that points elsewhere. */
@@ -374,12 +395,16 @@ enum gp_status gp_recording_symbolize(struct gp_recording *r, const struct gp_sy
 	if (status != GP_OK)
 		return status;
 	out->names_bytes = r->naming.table != NULL ? r->file.header.names_bytes : 0;
+	out->dropped = r->naming.damage.what[0] != '\0' ? &r->naming.damage : NULL;
 	w.sheet = gp_name_sheet_open();
 	status = w.sheet != NULL ? collect(&w) : GP_E_MEMORY;
 	if (status == GP_OK)
 		status = look_up_all(&w);
-	/* damaged names are replaced, if only by none */
-	if (status == GP_OK && (w.changes != 0 || r->naming.damage.what[0] != '\0'))
+	/* reasons alone would make a recording that lost its names look whole */
+	if (status == GP_OK && out->dropped != NULL && out->named == 0)
+		status = refuse(out, GP_E_DAMAGED,
+				"those in it are damaged, and none is found to replace them");
+	if (status == GP_OK && (w.changes != 0 || out->dropped != NULL))
 		status = store(&w);
 	gp_name_sheet_close(w.sheet);
 	free(w.number);

@@ -20,6 +20,8 @@
 #define INLINED_MAX 64u
 /* modules open together: symbols cost 32 bytes each */
 #define OPEN_MAX 256u
+/* frames without a name that are kept, 24 bytes each */
+#define UNNAMED_MAX ((size_t)1 << 22)
 
 struct opened {
 	struct gp_module_file file;
@@ -38,6 +40,9 @@ struct gp_symbolizer {
 	struct gp_name_store names;
 	struct gp_symbol_cache cache;
 	struct gp_work_limit limit;
+	struct gp_unnamed_frame *unnamed;
+	size_t unnamed_count, unnamed_room;
+	bool is_unnamed_short;
 	const struct gp_name_table *stored; /* NULL: none */
 	const char *debug_root;
 };
@@ -72,6 +77,7 @@ void gp_symbolizer_close(struct gp_symbolizer *s)
 	for (size_t i = 0; i < s->opened_room; i++)
 		shut(s, &s->opened[i]);
 	free(s->opened);
+	free(s->unnamed);
 	gp_symbol_cache_release(&s->cache);
 	gp_module_map_release(&s->modules);
 	gp_name_store_release(&s->names);
@@ -312,6 +318,33 @@ static size_t answer(struct gp_symbolizer *s, size_t index, uint64_t pc, bool is
 	return count;
 }
 
+/* The kernel's own code is in no file: its module has a name without a path. */
+static bool is_mendable(const struct gp_symbol *symbol)
+{
+	enum gp_symbol_why why = symbol->why;
+	bool is_of_file = why == GP_SYMBOL_NO_FILE || why == GP_SYMBOL_UNREADABLE ||
+			  why == GP_SYMBOL_MISMATCHED;
+	return is_of_file && strchr(symbol->module, '/') != NULL;
+}
+
+static void note_unnamed(struct gp_symbolizer *s, const struct gp_symbol *symbol)
+{
+	if (s->unnamed_count == s->unnamed_room) {
+		size_t room = s->unnamed_room ? 2 * s->unnamed_room : 64;
+		struct gp_unnamed_frame *grown =
+			room <= UNNAMED_MAX ? realloc(s->unnamed, room * sizeof *grown) : NULL;
+		if (grown == NULL) {
+			s->is_unnamed_short = true;
+			return;
+		}
+		s->unnamed = grown;
+		s->unnamed_room = room;
+	}
+	s->unnamed[s->unnamed_count++] =
+		(struct gp_unnamed_frame){ symbol->module, gp_symbol_why_text(symbol->why),
+					   symbol->module_offset };
+}
+
 static size_t find_in(struct gp_symbolizer *s, size_t index, uint64_t pc, bool is_return_address,
 		      struct gp_symbol *out, size_t most)
 {
@@ -321,10 +354,20 @@ static size_t find_in(struct gp_symbolizer *s, size_t index, uint64_t pc, bool i
 		return count;
 	struct gp_symbol found[INLINED_MAX];
 	count = answer(s, index, pc, is_return_address, found);
+	if (is_mendable(&found[count - 1]))
+		note_unnamed(s, &found[count - 1]);
 	if (found[0].why != GP_SYMBOL_TIME_UP && found[0].why != GP_SYMBOL_NO_MEMORY)
 		gp_symbol_cache_add(&s->cache, &key, found, count);
 	memcpy(out, found, (count < most ? count : most) * sizeof *out);
 	return count < most ? count : most;
+}
+
+struct gp_unnamed_frame *gp_symbolizer_unnamed(struct gp_symbolizer *s, size_t *count,
+					       bool *is_short)
+{
+	*count = s->unnamed_count;
+	*is_short = s->is_unnamed_short;
+	return s->unnamed;
 }
 
 static size_t unknown(struct gp_symbol *out, enum gp_symbol_why why)

@@ -38,6 +38,9 @@ struct gp_symbol {
 	uint64_t module_offset;
 };
 
+/* Why there is no function, a text that holds for ever; NULL: there is one. */
+const char *gp_symbol_why_text(enum gp_symbol_why why);
+
 #define GP_ANY_TIME UINT64_MAX
 
 struct gp_module {
@@ -103,6 +106,19 @@ size_t gp_symbolizer_find_in(struct gp_symbolizer *s, size_t index, uint64_t pc,
 /* The module as it was added; its texts hold until close. */
 const struct gp_module *gp_symbolizer_get(const struct gp_symbolizer *s, size_t index,
 					  const void **build_id, size_t *build_id_bytes);
+
+/*
+ * Frames that were asked for and have no name because their module's file is gone, another one or
+ * not readable; the same one more than once where its module was mapped more than once. In any
+ * order, the caller may change it. Valid until the next look-up. `is_short`: for more there was no
+ * room.
+ */
+struct gp_unnamed_frame {
+	const char *module, *why;
+	uint64_t offset;
+};
+struct gp_unnamed_frame *gp_symbolizer_unnamed(struct gp_symbolizer *s, size_t *count,
+					       bool *is_short);
 
 /* What became of module `index` (in the order added); false: no such. NO_NAME: not looked at. */
 bool gp_symbolizer_module(const struct gp_symbolizer *s, size_t index, const char **path,

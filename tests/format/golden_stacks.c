@@ -57,7 +57,7 @@ static void print_python(const struct part *p)
 		printf(", \"line\": %llu", (unsigned long long)p->v[2]);
 	else
 		printf(", \"line\": null");
-	printf(", \"module\": null}");
+	printf(", \"module\": null, \"why\": null}");
 	comma = ", ";
 }
 
@@ -79,7 +79,7 @@ void print_stack(uint64_t id)
 			is_entry = python->v[3] & 1;
 		}
 		printf("%s{\"function\": null, \"file\": null, \"line\": null, \"module\": null, "
-		       "\"address\": \"0x%llx\"}",
+		       "\"address\": \"0x%llx\", \"why\": \"not looked up\"}",
 		       comma, (unsigned long long)native->v[1]);
 		comma = ", ";
 	}

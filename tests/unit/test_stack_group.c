@@ -15,6 +15,7 @@ struct stacks {
 	struct writer w;
 	uint32_t ids; /* of definitions: all kinds share them */
 	uint64_t allocated;
+	enum gp_stack_why why_native, why_python;
 };
 
 static void add_block(struct stacks *s, uint64_t bytes, const struct line *line)
@@ -41,7 +42,9 @@ static void add_block(struct stacks *s, uint64_t bytes, const struct line *line)
 	put(&s->w, 0,
 	    (struct gp_record){ .kind = GP_CALL_STACK,
 				.aux = stack,
-				.call_stack = { .python = parent, .why_native = GP_WHY_OFF } });
+				.call_stack = { .python = parent,
+						.why_native = s->why_native,
+						.why_python = s->why_python } });
 	s->allocated += bytes;
 	put(&s->w, 0,
 	    (struct gp_record){ .kind = GP_BLOCK_ALLOC,
@@ -95,7 +98,7 @@ static void groups_of_one_line_say_where_they_part(void **state)
 					      { SITE "torch/optim/sgd.py", "Adam.init", 7 },
 					      { 0 } };
 	static const struct line none[] = { STEP, { 0 } };
-	struct stacks s = { 0 };
+	struct stacks s = { .why_native = GP_WHY_OFF };
 	writer_open(&s.w, "apart.gpr", 0, 0);
 	add_block(&s, 4096, first);
 	add_block(&s, 2048, second);
@@ -127,7 +130,7 @@ static void stacks_that_differ_in_plumbing_are_one(void **state)
 						   { SITE "torch/nn/modules/module.py",
 						     "Module._call_impl", 1842 },
 						   { 0 } };
-		struct stacks s = { 0 };
+		struct stacks s = { .why_native = GP_WHY_OFF };
 		writer_open(&s.w, "plumbing.gpr", 0, 0);
 		add_block(&s, 4096, old);
 		add_block(&s, 2048, new);
@@ -152,7 +155,7 @@ static void a_recursion_is_one_group_at_any_depth(void **state)
 					      { "/srv/job/tree.py", "walk", 5 },
 					      { "/srv/job/tree.py", "walk", 5 },
 					      { 0 } };
-	struct stacks s = { 0 };
+	struct stacks s = { .why_native = GP_WHY_OFF };
 	writer_open(&s.w, "recursion.gpr", 0, 0);
 	add_block(&s, 4096, once);
 	add_block(&s, 2048, thrice);
@@ -169,7 +172,7 @@ static void groups_that_nothing_tells_apart_are_numbered(void **state)
 	(void)state;
 	static const struct line one[] = { { "/srv/job/made.py", LONG_NAME "one", 1 }, { 0 } };
 	static const struct line two[] = { { "/srv/job/made.py", LONG_NAME "two", 1 }, { 0 } };
-	struct stacks s = { 0 };
+	struct stacks s = { .why_native = GP_WHY_OFF };
 	writer_open(&s.w, "numbered.gpr", 0, 0);
 	add_block(&s, 4096, one);
 	add_block(&s, 2048, two);
@@ -180,6 +183,44 @@ static void groups_that_nothing_tells_apart_are_numbered(void **state)
 	gp_groups_free(&groups);
 }
 
+/* A cut stack does not look whole; one that lacks only what no person is shown does. */
+static void what_is_cut_says_so(void **state)
+{
+	(void)state;
+	static const struct line whole[] = { STEP, { 0 } };
+	static const struct line inner[] = { { "/srv/job/train.py", "step", 122 }, { 0 } };
+	struct gp_peak peak;
+	struct gp_tree tree;
+	struct gp_groups groups;
+	struct gp_recording *r;
+	const struct gp_grouping how = { .by = GP_BY_STACK };
+	struct stacks s = { .why_native = GP_WHY_TRUNCATED };
+	writer_open(&s.w, "cut.gpr", 0, 0);
+	add_block(&s, 4096, whole);
+	s.why_python = GP_WHY_TRUNCATED;
+	add_block(&s, 2048, inner);
+	writer_close(&s.w, true);
+	assert_int_equal(gp_recording_open(s.w.path, &r, NULL), GP_OK);
+	assert_int_equal(gp_peak_build(r, GP_AT_PEAK, 0, &peak), GP_OK);
+	const struct gp_holders *h = &peak.holder[0];
+	assert_int_equal(gp_groups_build(r, h->use, h->uses, &how, &groups), GP_OK);
+	assert_int_equal(groups.groups, 2);
+	assert_null(groups.group[0].cut);
+	assert_string_equal(groups.group[1].cut, "deeper frames are left out");
+	assert_int_equal(gp_tree_build(r, h->use, h->uses, &how, &tree), GP_OK);
+	const struct gp_tree_node *first = &tree.node[tree.root], *cut = &tree.node[first->next];
+	assert_int_equal(first->bytes, 4096);
+	assert_string_equal(first->frame.function, "<module>");
+	assert_int_equal(cut->bytes, 2048);
+	assert_null(cut->frame.function);
+	assert_string_equal(cut->frame.unknown, "deeper frames are left out");
+	assert_string_equal(tree.node[cut->child].frame.function, "step");
+	gp_tree_free(&tree);
+	gp_groups_free(&groups);
+	gp_peak_free(&peak);
+	gp_recording_close(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,6 +228,7 @@ int main(void)
 		cmocka_unit_test(stacks_that_differ_in_plumbing_are_one),
 		cmocka_unit_test(a_recursion_is_one_group_at_any_depth),
 		cmocka_unit_test(groups_that_nothing_tells_apart_are_numbered),
+		cmocka_unit_test(what_is_cut_says_so),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

@@ -140,6 +140,52 @@ static void a_refused_free_is_not_counted(void **state)
 	gp_recording_close(r);
 }
 
+static struct gp_record device_memory(uint32_t stack, uint64_t address)
+{
+	return (struct gp_record){ .kind = GP_ALLOC,
+				   .space = GP_SPACE_DEVICE,
+				   .stack = stack,
+				   .alloc = { .address = address, .bytes = 4096 } };
+}
+
+static void put_free(struct writer *w, uint64_t address)
+{
+	put(w, 0,
+	    (struct gp_record){
+		    .kind = GP_FREE, .space = GP_SPACE_DEVICE, .free.address = address });
+}
+
+/* Its allocation is not counted, so it is not one of those that were freed. */
+static void what_a_ring_forgot_is_not_counted_as_freed(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_recording *r;
+	const int64_t froms_ns[] = { INT64_MIN, 0 };
+	const uint64_t forgotten = 0x10000, kept = 0x20000;
+	writer_open(&w, "forgot.gpr", 4, 1 << 16);
+	put(&w, 0, device_memory(1, forgotten));
+	for (unsigned k = 0; k < 8; k++)
+		next_segment(&w);
+	put(&w, 0, device_memory(2, kept));
+	put_free(&w, forgotten);
+	put_free(&w, kept);
+	put(&w, 0, device_memory(2, kept));
+	writer_close(&w, true);
+	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	for (size_t k = 0; k < sizeof froms_ns / sizeof *froms_ns; k++) {
+		struct gp_top top;
+		assert_int_equal(gp_top_build(r, froms_ns[k], INT64_MAX, 1000000, &top), GP_OK);
+		assert_int_equal(top.askeds, 1);
+		assert_int_equal(top.asked[0].count, 2);
+		assert_int_equal(top.asked[0].freed, 1);
+		assert_int_equal(top.asked[0].short_lived, 1);
+		assert_int_equal(top.asked[0].live_count, 1);
+		gp_top_free(&top);
+	}
+	gp_recording_close(r);
+}
+
 static void medians_are_within_an_eighth(void **state)
 {
 	(void)state;
@@ -164,6 +210,7 @@ int main(void)
 		cmocka_unit_test(what_was_asked_for_is_as_by_brute_force),
 		cmocka_unit_test(what_is_left_is_the_curve),
 		cmocka_unit_test(a_refused_free_is_not_counted),
+		cmocka_unit_test(what_a_ring_forgot_is_not_counted_as_freed),
 		cmocka_unit_test(medians_are_within_an_eighth),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);

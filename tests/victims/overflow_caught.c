@@ -1,7 +1,7 @@
 /*
- * Overflows its stack below calls of the driver, again and again, and jumps out of the handler. With
- * stacks on, the page after the last is met by frames of ours: what was jumped out of counts as
- * lost, and all that follows is recorded.
+ * Overflows its stack below calls of the driver, again and again, and jumps out of the handler.
+ * With stacks on, the page after the last is met by frames of ours: what was jumped out of counts
+ * as lost, and all that follows is recorded.
  */
 #include "victim.h"
 
