@@ -343,12 +343,13 @@ static bool is_on_alternate_stack(void)
 bool gp_was_left_behind(uint32_t here)
 {
 	struct gp_thread *t = &gp_thread;
-	if (t->is_drain || atomic_load(&gp_local->word) == 0)
+	if (t->is_drain)
 		return false;
 	const bool is_left =
 		(int32_t)(here + ENTRY_BYTES - t->inside) > 0 && !is_on_alternate_stack();
-	/* of memory, for all we know: figures must not look whole */
-	if (t->generation == gp_recorder.generation)
+	/* of memory, for all we know: figures must not look whole. Word 0: a forked child, which
+	 * has no ring yet */
+	if (t->ring && t->generation == gp_recorder.generation && atomic_load(&gp_local->word) != 0)
 		count_lost(t, GP_ALLOC);
 	if (!is_left)
 		return false;
