@@ -18,6 +18,7 @@
 #include "format/on_off.h"
 #include "format/stack_entry.h"
 #include "format/status.h"
+#include "gpuprof_memory.h"
 
 #define GP_VERSION "0.1.0"
 

@@ -12,7 +12,7 @@ libgpuprof/record   libgpuprof/record libgpuprof/format libgpuprof/state
 libgpuprof/read     libgpuprof/read libgpuprof/format libgpuprof/state libgpuprof/gpuprof.h
 libgpuprof/analyze  libgpuprof/analyze libgpuprof/read libgpuprof/format
 libgpuprof/analyze  libgpuprof/state libgpuprof/gpuprof.h
-libgpuprof/gpuprof.h libgpuprof/format
+libgpuprof/gpuprof.h libgpuprof/gpuprof.h libgpuprof/format
 interpose           interpose libgpuprof/record libgpuprof/format
 tools               tools libgpuprof/gpuprof.h
 kernels             kernels
@@ -45,8 +45,8 @@ function found(what) {
 	printf "%s:%s: %s\n", from, line, what
 }
 function room(path,   k) {
-	if (path == "libgpuprof/gpuprof.h")
-		return path
+	if (path ~ /^libgpuprof\/gpuprof[a-z_]*\.h$/)
+		return "libgpuprof/gpuprof.h"
 	if (match(path, /^libgpuprof\/[^\/]*\//) || match(path, /^[^\/]*\//))
 		return substr(path, 1, RLENGTH - 1)
 	return "."

@@ -34,4 +34,5 @@ const char *const gp_space_names[GP_SPACES] = {
 	[GP_SPACE_GRAPH] = "graph",
 	[GP_SPACE_MULTICAST] = "multicast",
 	[GP_SPACE_BLOCK] = "block",
+	[GP_SPACE_SEGMENT] = "segment",
 };

@@ -48,6 +48,7 @@ enum gp_space {
 	GP_SPACE_GRAPH = 12,	  /* graph allocation node; owner is the graph */
 	GP_SPACE_MULTICAST = 13,  /* address is the multicast handle */
 	GP_SPACE_BLOCK = 14,	  /* LIVE only: a block of the framework's allocator */
+	GP_SPACE_SEGMENT = 15,	  /* LIVE only: a segment of the framework's allocator */
 	GP_SPACES,
 };
 
@@ -68,6 +69,9 @@ enum gp_fact {
 	GP_FACT_TIER_A = 5,	/* value: 1 the framework reports its blocks to us */
 	GP_FACT_FRAMEWORK_LATE = 6, /* value: 1 the framework had blocks before the recording */
 	GP_FACT_STACKS_CUT = 7,	    /* value: events whose stack found no room */
+	/* value: 1 its allocator tells us more, 0 it does not; text: why */
+	GP_FACT_TIER_B = 16,
+	GP_FACT_ALLOC_CONF = 17, /* text: PYTORCH_ALLOC_CONF or PYTORCH_CUDA_ALLOC_CONF */
 };
 
 /* OWNER_GONE.how */

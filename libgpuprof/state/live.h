@@ -11,10 +11,11 @@
 #include "../format/status.h"
 
 /*
- * A live allocation, mapping, block or handle, as the event that made it said. Three spaces have no
+ * A live allocation, mapping, block or handle, as the event that made it said. Some spaces have no
  * stream and keep something else there: RESERVATION the bytes mapped in it, PHYSICAL the number of
  * its mappings, MAPPED the order of the allocation that made its physical memory (handles are
- * reused while old memory is still mapped).
+ * reused while old memory is still mapped); BLOCK and SEGMENT the number of their arena, 0 unknown.
+ * BLOCK keeps BLOCK_ALLOC.spare as owner.
  */
 struct gp_live_entry {
 	uint64_t address;
@@ -34,7 +35,10 @@ struct gp_live_entry {
 	0x4000u /* PHYSICAL: the handle is released, the memory lives on in its mappings */
 #define GP_LIVE_ORPHAN \
 	0x2000u /* LIVE records only: no entry but a free whose allocation may still come late */
-#define GP_LIVE_FLAGS 0xe000u
+#define GP_LIVE_PENDING \
+	0x1000u /* BLOCK: freed, but other streams still use it: active, no longer allocated */
+#define GP_LIVE_MAPPED 0x0800u /* SEGMENT: mapped into a reservation, not allocated as a whole */
+#define GP_LIVE_FLAGS 0xf800u
 
 /*
  * CURVE records: this bit says that it is no curve but how far the carried totals are off; see
