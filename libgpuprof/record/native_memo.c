@@ -263,6 +263,7 @@ static void copy_entry(struct gp_native_entry *to, const struct gp_native_entry 
 	to->stack.id = to->stack.id_generation = 0;
 	to->stack.id_marks = 0;
 	to->stack.beside = to->stack.pair = 0;
+	to->stack.beside_number = 0;
 	memcpy(to->stack.pc, from->stack.pc, depth * sizeof *to->stack.pc);
 	memcpy(to->at, from->at, depth * sizeof *to->at);
 	memcpy(to->word, from->word, from->words * sizeof *to->word);

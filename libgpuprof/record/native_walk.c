@@ -451,6 +451,7 @@ GP_HOT bool begin(struct walk *w, struct gp_native_thread *t, const void *frame_
 	t->walked.stack.id = t->walked.stack.id_generation = 0;
 	t->walked.stack.id_marks = 0;
 	t->walked.stack.beside = t->walked.stack.pair = 0;
+	t->walked.stack.beside_number = 0;
 	return true;
 }
 

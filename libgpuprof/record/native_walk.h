@@ -36,6 +36,7 @@ struct gp_native_stack {
 	uint32_t id, id_generation;
 	uint64_t id_marks;
 	uint32_t beside, pair; /* what it last stood beside, and what both are together */
+	uint64_t beside_number;
 	uintptr_t pc[GP_NATIVE_DEPTH];
 };
 

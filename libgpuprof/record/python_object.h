@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "python_layout.h"
+#include "python_walk.h"
 #include "record.h"
 
 GP_HOT const void *gp_pointer_at(const void *object, int at)
@@ -76,5 +77,47 @@ static inline void gp_python_switch_off(struct gp_python *python, const char *wh
  * frames proves nothing.
  */
 bool gp_python_prove(struct gp_python *python, const void *thread_state);
+
+/*
+ * The thread state may be freed at any moment once the interpreter is ending; its memory stays
+ * mapped, and the frames and code objects are not freed. So what was read from it counts only when
+ * the end had not begun afterwards (set before the first thread state is freed). Checking first
+ * and reading then crashes. `base` is the thread state, later what it points at.
+ */
+GP_HOT const void *gp_python_read_unless_ending(const struct gp_python *p, const void *base, int at,
+						bool *is_ending)
+{
+	const void *const *field = (const void *const *)(const void *)((const char *)base + at);
+	const void *value = *(const void *const volatile *)field;
+	atomic_thread_fence(memory_order_acquire);
+	*is_ending = p->symbols.is_finalizing() != 0;
+	return value;
+}
+
+/* Where the calling thread's frames begin; GP_PYTHON_COMPLETE, or why there are none. */
+GP_HOT enum gp_python_reason gp_python_begin(struct gp_python *p, struct gp_python_start *start)
+{
+	if (!p)
+		return GP_PYTHON_NO_INTERPRETER;
+	const uint32_t phase = atomic_load_explicit(&p->phase, memory_order_relaxed);
+	if (phase == GP_PYTHON_IS_OFF)
+		return GP_PYTHON_OFF;
+	const void *thread_state = p->symbols.thread_state();
+	if (!thread_state)
+		return GP_PYTHON_NO_THREAD_STATE;
+	if (gp_unlikely(phase == GP_PYTHON_CHECKING) && !gp_python_prove(p, thread_state))
+		return GP_PYTHON_OFF;
+	const struct gp_python_layout *l = &p->layout;
+	bool is_ending;
+	const void *frame =
+		gp_python_read_unless_ending(p, thread_state, l->thread_frame, &is_ending);
+	start->cframe = frame; /* where there is one */
+	if (!is_ending && l->cframe_frame >= 0)
+		frame = gp_python_read_unless_ending(p, frame, l->cframe_frame, &is_ending);
+	start->frame = frame;
+	if (is_ending)
+		return GP_PYTHON_FINALIZING;
+	return frame ? GP_PYTHON_COMPLETE : GP_PYTHON_NO_FRAMES; /* threads of a framework's own */
+}
 
 #endif

@@ -61,22 +61,6 @@ bool gp_python_find(void *(*lookup)(void *, const char *name), void *context)
 	return true;
 }
 
-/*
- * The thread state may be freed at any moment once the interpreter is ending; its memory stays
- * mapped, and the frames and code objects are not freed. So what was read from it counts only when
- * the end had not begun afterwards (set before the first thread state is freed). Checking first
- * and reading then crashes. `base` is the thread state, later what it points at.
- */
-GP_HOT const void *read_unless_ending(const struct gp_python *p, const void *base, int at,
-				      bool *is_ending)
-{
-	const void *const *field = (const void *const *)(const void *)((const char *)base + at);
-	const void *value = *(const void *const volatile *)field;
-	atomic_thread_fence(memory_order_acquire);
-	*is_ending = p->symbols.is_finalizing() != 0;
-	return value;
-}
-
 /* Fills frames[0..most), counts the rest. */
 struct writer {
 	struct gp_python_frame *frames;
@@ -157,49 +141,33 @@ static void walk_records(const struct gp_python_layout *l, const void *frame, co
 	}
 }
 
-static unsigned without(struct gp_python_walk *walk, enum gp_python_reason reason)
+GP_HOT_TEXT unsigned gp_python_walk_from(const struct gp_python_start *start,
+					 struct gp_python_frame *frames, unsigned most,
+					 struct gp_python_walk *walk)
 {
-	walk->reason = reason;
-	return 0;
-}
-
-GP_HOT_TEXT unsigned gp_python_walk(struct gp_python_frame *frames, unsigned most,
-				    struct gp_python_walk *walk)
-{
-	struct gp_python *p = gp_python_get();
+	const struct gp_python_layout *l = &gp_python_get()->layout;
 	*walk = (struct gp_python_walk){ GP_PYTHON_COMPLETE, 0, 0 };
-	if (!p)
-		return without(walk, GP_PYTHON_NO_INTERPRETER);
-	uint32_t phase = atomic_load_explicit(&p->phase, memory_order_relaxed);
-	if (phase == GP_PYTHON_IS_OFF)
-		return without(walk, GP_PYTHON_OFF);
-	const void *thread_state = p->symbols.thread_state();
-	if (!thread_state)
-		return without(walk, GP_PYTHON_NO_THREAD_STATE);
-	if (gp_unlikely(phase == GP_PYTHON_CHECKING) && !gp_python_prove(p, thread_state))
-		return without(walk, GP_PYTHON_OFF);
-	const struct gp_python_layout *l = &p->layout;
-	bool is_ending;
-	const void *frame = read_unless_ending(p, thread_state, l->thread_frame, &is_ending);
-	const void *const cframe = frame; /* where there is one */
-	if (!is_ending && l->cframe_frame >= 0)
-		frame = read_unless_ending(p, frame, l->cframe_frame, &is_ending);
-	if (is_ending)
-		return without(walk, GP_PYTHON_FINALIZING);
-	if (!frame) /* threads of a framework's own */
-		return without(walk, GP_PYTHON_NO_FRAMES);
 	struct writer w = { frames, most, 0, 0, walk };
 	if (l->minor < 11)
-		walk_objects(l, frame, &w);
+		walk_objects(l, start->frame, &w);
 	else
-		walk_records(l, frame, cframe, &w);
+		walk_records(l, start->frame, start->cframe, &w);
 	if (w.n == 0)
-		return without(walk, GP_PYTHON_NO_FRAMES);
+		walk->reason = GP_PYTHON_NO_FRAMES;
 	if (w.n <= most)
 		return w.n;
 	walk->reason = GP_PYTHON_TRUNCATED;
 	walk->beyond = w.n - most;
 	return most;
+}
+
+unsigned gp_python_walk(struct gp_python_frame *frames, unsigned most, struct gp_python_walk *walk)
+{
+	struct gp_python_start start;
+	*walk = (struct gp_python_walk){ gp_python_begin(gp_python_get(), &start), 0, 0 };
+	if (walk->reason != GP_PYTHON_COMPLETE)
+		return 0;
+	return gp_python_walk_from(&start, frames, most, walk);
 }
 
 uint32_t gp_python_version(void)

@@ -73,6 +73,14 @@ struct gp_python_walk {
  * is in `walk`. */
 unsigned gp_python_walk(struct gp_python_frame *frames, unsigned most, struct gp_python_walk *walk);
 
+/* The same in two steps: python_memo.h finds where to begin; what it does not know is walked. */
+struct gp_python_start {
+	const void *frame;  /* the innermost, begun or not */
+	const void *cframe; /* where the interpreter has such */
+};
+unsigned gp_python_walk_from(const struct gp_python_start *start, struct gp_python_frame *frames,
+			     unsigned most, struct gp_python_walk *walk);
+
 /*
  * A number for the code object of a frame of this walk. Code objects that are alive at once have
  * different numbers; so have, as measured, those that follow each other at one address, unless

@@ -1,8 +1,9 @@
 /*
- * Walks the calling thread's frames and turns them into an id. A thread remembers its last Python
- * chain with the ids of its frames: the next one mostly shares the outer part. The memo of native
- * stacks keeps their ids (native_walk.h). So that readers can lay both into each other, the native
- * frames at which runs of Python frames stand are marked.
+ * Walks the calling thread's frames and turns them into an id. Memos of whole stacks keep the ids
+ * of both halves (native_walk.h, python_memo.h) and what they are together. A thread remembers its
+ * last Python chain with the ids of its frames, too: a new one mostly shares the outer part. So
+ * that readers can lay both into each other, the native frames at which runs of Python frames stand
+ * are marked.
  */
 #include "stack_take.h"
 
@@ -11,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "native_walk.h"
+#include "python_memo.h"
 #include "python_walk.h"
 #include "recorder.h"
 #include "stack_table.h"
@@ -49,6 +51,7 @@ struct gp_stack_memo {
 	struct known_frame frame[DEPTH];
 	/* at the place that parent, code and offset give; in a job the table's memory is cold */
 	struct known_frame known[1u << FRAMES_KNOWN_LOG][2];
+	struct gp_python_memo walks;
 };
 
 static _Atomic bool has_walker GP_HOT_DATA;
@@ -151,7 +154,11 @@ GP_COLD static struct gp_stack_memo *memo_open(void)
 	void *pages = mmap(NULL, sizeof(struct gp_stack_memo), PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	errno = error;
-	return pages == MAP_FAILED ? NULL : pages;
+	if (pages == MAP_FAILED)
+		return NULL;
+	struct gp_stack_memo *memo = pages;
+	memo->generation = gp_recorder.generation;
+	return memo;
 }
 
 /* The ids are those of another process. */
@@ -160,6 +167,7 @@ GP_COLD static void memo_forget(struct gp_stack_memo *memo)
 	memo->frames = 0;
 	memo->laid_frames = 0;
 	memset(memo->known, 0, sizeof memo->known);
+	gp_python_memo_forget(&memo->walks);
 	memo->stack = 0;
 	memo->generation = gp_recorder.generation;
 }
@@ -195,8 +203,16 @@ void gp_stack_thread_close(struct gp_thread *t)
 
 /* ---- the two chains ---- */
 
-GP_HOT struct chain take_python(struct gp_stack_memo *memo, const struct gp_python_frame *frame,
-				unsigned frames, enum gp_stack_why why)
+/* The calling thread's Python frames, as the other half of the answer needs them. */
+struct python {
+	struct chain chain;
+	uint64_t number; /* of the remembered stack; 0: it is not */
+	unsigned loops;	 /* inside the C frames that run it, innermost first */
+	const void *const *loop;
+};
+
+static struct chain lay_python(struct gp_stack_memo *memo, const struct gp_python_frame *frame,
+			       unsigned frames, enum gp_stack_why why)
 {
 	unsigned same = 0;
 	while (same < frames && same < memo->frames &&
@@ -211,6 +227,49 @@ GP_HOT struct chain take_python(struct gp_stack_memo *memo, const struct gp_pyth
 		memo->frames = k + 1;
 	}
 	return (struct chain){ id, why };
+}
+
+/* Frame by frame. `loop` has room for DEPTH. */
+static __attribute__((noinline)) void walk_python(struct gp_stack_memo *memo,
+						  const struct gp_python_start *start,
+						  struct python *out, const void **loop)
+{
+	struct gp_python_frame frame[DEPTH];
+	struct gp_python_walk walk;
+	const unsigned most = gp_settings.stack_depth;
+	const unsigned frames = gp_python_walk_from(start, frame, most, &walk);
+	out->chain = lay_python(memo, frame, frames, why_of(walk.reason));
+	for (unsigned k = 0; k < frames; k++)
+		if (frame[k].loop)
+			loop[out->loops++] = frame[k].loop;
+	out->loop = loop;
+	if (gp_unlikely(out->chain.id == 0))
+		return;
+	const struct gp_python_walked walked = { .most = most,
+						 .reason = walk.reason,
+						 .id = out->chain.id,
+						 .why = (uint8_t)out->chain.why,
+						 .loops = out->loops,
+						 .loop = loop };
+	const struct gp_python_stack *known = gp_python_memo_add(&memo->walks, start, &walked);
+	out->number = known ? known->number : 0;
+}
+
+GP_HOT void take_python(struct gp_stack_memo *memo, struct python *out, const void **loop)
+{
+	struct gp_python_start start;
+	enum gp_python_reason reason;
+	const struct gp_python_stack *known = gp_python_memo_find(&memo->walks, &start, &reason);
+	if (gp_likely(known != NULL)) {
+		out->chain = (struct chain){ known->id, known->why };
+		out->number = known->number;
+		out->loops = known->loops;
+		out->loop = gp_python_loops(&memo->walks, known);
+	} else if (reason == GP_PYTHON_COMPLETE) {
+		walk_python(memo, &start, out, loop);
+	} else {
+		out->chain.why = why_of(reason);
+	}
 }
 
 /*
@@ -252,9 +311,15 @@ GP_COLD static struct chain without_native(struct gp_stack_memo *memo)
 	return (struct chain){ 0, is_gate ? GP_WHY_GATE : GP_WHY_BROKEN };
 }
 
-GP_HOT struct chain take_native(struct gp_stack_memo *memo, const void *frame_address,
-				const struct gp_python_frame *frame, unsigned frames,
-				struct gp_native_stack **out)
+/* What repeats knows the pair of which it is a part, and that its marks are those of this pair. */
+GP_HOT bool is_pair(const struct gp_native_stack *s, const struct python *python)
+{
+	return s->beside_number == python->number && python->number && s->pair &&
+	       s->id_generation == gp_recorder.generation;
+}
+
+GP_HOT struct chain chain_of(struct gp_stack_memo *memo, struct gp_native_stack *s,
+			     const struct python *python)
 {
 	static const enum gp_stack_why why[] = {
 		[GP_NATIVE_WHOLE] = GP_WHY_WHOLE,
@@ -262,22 +327,11 @@ GP_HOT struct chain take_native(struct gp_stack_memo *memo, const void *frame_ad
 		[GP_NATIVE_FOREIGN] = GP_WHY_NO_RULE,
 		[GP_NATIVE_BROKEN] = GP_WHY_BROKEN,
 	};
-	if (gp_unlikely(!memo->walker))
-		memo->walker = gp_native_thread_open();
-	struct gp_native_stack *s =
-		memo->walker ? gp_native_stack_now(memo->walker, frame_address) : NULL;
-	if (gp_unlikely(!s))
-		return without_native(memo);
-	*out = s;
-	const void *loop[DEPTH];
-	unsigned loops = 0;
-	for (unsigned k = 0; k < frames; k++)
-		if (frame[k].loop)
-			loop[loops++] = frame[k].loop;
 	uint64_t marks = 0;
 	const bool is_mine = s->id_generation == gp_recorder.generation;
 	/* in a strange order none is marked: the Python chain then follows the native one */
-	if (loops && !gp_native_stack_mark(s, loop, loops, is_mine ? s->id_marks : 0, &marks))
+	if (python->loops && !gp_native_stack_mark(s, python->loop, python->loops,
+						   is_mine ? s->id_marks : 0, &marks))
 		marks = 0;
 	if (gp_likely(is_mine && s->id_marks == marks))
 		return (struct chain){ s->id, why[s->end] };
@@ -293,21 +347,28 @@ GP_COLD static uint32_t cut(struct gp_stack_memo *memo)
 }
 
 /* What repeats knows its pair, wherever the rest of the table lies. */
-GP_HOT uint32_t pair_of(struct gp_stack_memo *memo, struct chain native, struct chain python,
-			struct gp_native_stack *met)
+GP_HOT uint32_t pair_of(struct gp_stack_memo *memo, struct chain native,
+			const struct python *beside, struct gp_native_stack *met)
 {
-	const uint32_t beside = python.id | (uint32_t)python.why << GP_STACK_ID_BITS;
-	if (met ? met->pair && met->beside == beside :
-		  memo->stack && native.id == memo->native.id && python.id == memo->python.id &&
-			    native.why == memo->native.why && python.why == memo->python.why)
-		return met ? met->pair : memo->stack;
+	const struct chain python = beside->chain;
+	const uint32_t key = python.id | (uint32_t)python.why << GP_STACK_ID_BITS;
+	if (gp_unlikely(native.why == GP_WHY_TABLE_FULL || python.why == GP_WHY_TABLE_FULL))
+		return cut(memo);
+	if (met && met->pair && met->beside == key) {
+		met->beside_number = beside->number;
+		return met->pair;
+	}
+	if (!met && memo->stack && native.id == memo->native.id && python.id == memo->python.id &&
+	    native.why == memo->native.why && python.why == memo->python.why)
+		return memo->stack;
 	memo->native = native;
 	memo->python = python;
 	memo->stack = gp_stack_pair(native.id, python.id, native.why, python.why);
 	if (gp_unlikely(!memo->stack))
 		return cut(memo);
 	if (met) {
-		met->beside = beside;
+		met->beside = key;
+		met->beside_number = beside->number;
 		met->pair = memo->stack;
 	}
 	return memo->stack;
@@ -318,24 +379,26 @@ __attribute__((noinline)) GP_HOT_TEXT uint32_t gp_stack_take(void)
 	struct gp_stack_memo *memo = memo_of(&gp_thread);
 	if (gp_unlikely(!memo))
 		return 0;
-	struct gp_python_frame frame[DEPTH];
-	struct gp_python_walk walk;
-	unsigned frames = 0;
-	struct chain native = { 0, GP_WHY_OFF }, python = native;
+	const void *loop[DEPTH];
+	struct chain native = { 0, GP_WHY_OFF };
+	struct python python = { .chain = native };
 	struct gp_native_stack *met = NULL;
 	const bool has_native =
 		gp_settings.has_native && atomic_load_explicit(&has_walker, memory_order_relaxed);
 	if (has_native && gp_likely(memo->walker != NULL))
 		gp_native_stack_expect(memo->walker);
-	if (gp_settings.has_python) {
-		frames = gp_python_walk(frame, gp_settings.stack_depth, &walk);
-		python = take_python(memo, frame, frames, why_of(walk.reason));
+	if (gp_settings.has_python)
+		take_python(memo, &python, loop);
+	if (has_native) {
+		if (gp_unlikely(!memo->walker))
+			memo->walker = gp_native_thread_open();
+		if (gp_likely(memo->walker != NULL))
+			met = gp_native_stack_now(memo->walker, __builtin_frame_address(0));
+		if (gp_likely(met && is_pair(met, &python)))
+			return met->pair;
+		native = met ? chain_of(memo, met, &python) : without_native(memo);
 	}
-	if (has_native)
-		native = take_native(memo, __builtin_frame_address(0), frame, frames, &met);
-	if (gp_unlikely(native.why == GP_WHY_TABLE_FULL || python.why == GP_WHY_TABLE_FULL))
-		return cut(memo);
-	return pair_of(memo, native, python, met);
+	return pair_of(memo, native, &python, met);
 }
 
 void gp_stack_native_opened(void)

@@ -9,9 +9,9 @@
 
 /*
  * Id of the calling thread's stack, frames of this object left out; 0: there is no room for it. The
- * native chain is looked up as a whole, in the Python chain what repeats is recognised frame by
- * frame from the outermost on, so a new stack costs what is new in it. Before gp_reserve: no order
- * number may be in flight meanwhile.
+ * native and the Python chain are looked up as a whole; in those that are not found what repeats is
+ * recognised from the outermost frame on, so a new stack costs what is new in it. Before
+ * gp_reserve: no order number may be in flight meanwhile.
  */
 uint32_t gp_stack_take(void);
 

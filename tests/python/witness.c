@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
-#include "../../libgpuprof/record/python_walk.h"
+#include "../../libgpuprof/record/python_memo.h"
 
 #define DEEPEST 2048
 
@@ -81,6 +81,98 @@ static void put_frame(struct page *page, const struct gp_python_frame *frame)
 	    name.bytes, first_line, gp_python_line(frame->code, frame->offset), frame->offset);
 }
 
+/* A walk as the caller of the memo keeps it; its place in `kept` is its id. */
+struct kept_walk {
+	unsigned frames;
+	enum gp_python_reason reason;
+	struct gp_python_frame *frame;
+	uint64_t *identity;
+};
+static _Thread_local struct kept_walk kept[512];
+static _Thread_local unsigned kept_walks;
+static _Thread_local struct gp_python_memo *memo;
+static _Atomic uint64_t memo_hits;
+
+uint64_t witness_memo_hits(void)
+{
+	return memo_hits;
+}
+
+static void forget_all(void)
+{
+	while (kept_walks) {
+		free(kept[--kept_walks].frame);
+		free(kept[kept_walks].identity);
+	}
+	gp_python_memo_forget(memo);
+}
+
+static bool is_kept(const struct kept_walk *w, const struct gp_python_frame *frames, unsigned n,
+		    enum gp_python_reason reason)
+{
+	if (w->frames != n || w->reason != reason)
+		return false;
+	for (unsigned k = 0; k < n; k++) {
+		const struct gp_python_frame *a = &w->frame[k], *b = &frames[k];
+		if (a->code != b->code || a->offset != b->offset || a->is_entry != b->is_entry ||
+		    a->bare_entries != b->bare_entries || a->version != b->version ||
+		    w->identity[k] != gp_python_identity(b->code))
+			return false;
+	}
+	return true;
+}
+
+static uint32_t id_of(const struct gp_python_frame *frames, unsigned n,
+		      enum gp_python_reason reason)
+{
+	for (unsigned k = 0; k < kept_walks; k++)
+		if (is_kept(&kept[k], frames, n, reason))
+			return k + 1;
+	if (kept_walks == sizeof kept / sizeof *kept)
+		forget_all();
+	struct kept_walk *w = &kept[kept_walks++];
+	*w = (struct kept_walk){ n, reason, malloc(n * sizeof *w->frame),
+				 malloc(n * sizeof *w->identity) };
+	memcpy(w->frame, frames, n * sizeof *frames);
+	for (unsigned k = 0; k < n; k++)
+		w->identity[k] = gp_python_identity(frames[k].code);
+	return kept_walks;
+}
+
+/* The memo finds what a walk gives, or nothing. */
+static bool is_memo_right(const struct gp_python_frame *frames, unsigned n, unsigned most,
+			  enum gp_python_reason reason)
+{
+	struct gp_python_start start;
+	enum gp_python_reason found;
+	const void *loop[DEEPEST];
+	unsigned loops = 0;
+	static _Thread_local unsigned asked_for;
+	if (!memo)
+		memo = calloc(1, sizeof *memo);
+	if (asked_for != most)
+		forget_all();
+	asked_for = most;
+	const struct gp_python_stack *s = gp_python_memo_find(memo, &start, &found);
+	if (n == 0 || found != GP_PYTHON_COMPLETE)
+		return !s;
+	const unsigned before = kept_walks;
+	const uint32_t id = id_of(frames, n, reason);
+	if (kept_walks < before)
+		s = NULL; /* just forgotten */
+	for (unsigned k = 0; k < n; k++)
+		if (frames[k].loop)
+			loop[loops++] = frames[k].loop;
+	if (s)
+		memo_hits++;
+	else if (!(s = gp_python_memo_add(
+			   memo, &start,
+			   &(struct gp_python_walked){ most, reason, id, 0, loops, loop })))
+		return true;
+	return s->id == id && s->loops == loops &&
+	       memcmp(gp_python_loops(memo, s), loop, loops * sizeof *loop) == 0;
+}
+
 /* One line a frame: file, name, first line, line, offset; "reason N" unless it has all. */
 size_t witness_walk(char *out, size_t room, unsigned most)
 {
@@ -92,6 +184,9 @@ size_t witness_walk(char *out, size_t room, unsigned most)
 		put_frame(&page, &frames[k]);
 	if (walk.reason != GP_PYTHON_COMPLETE)
 		put(&page, "reason %d beyond %u\n", (int)walk.reason, walk.beyond);
+	for (unsigned k = 0; k < 5; k++) /* seen, remembered, its own follower, found twice */
+		if (!is_memo_right(frames, n, most, walk.reason))
+			put(&page, "the memo finds another stack\n");
 	return (size_t)(page.at - out);
 }
 

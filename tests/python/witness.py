@@ -8,6 +8,7 @@ held = ctypes.PyDLL(sys.argv[1])  # and kept in these
 free.witness_why_off.restype = free.witness_loops.restype = ctypes.c_char_p
 free.witness_walk.restype = held.witness_walk_held.restype = ctypes.c_size_t
 free.witness_walk.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint]
+free.witness_memo_hits.restype = ctypes.c_uint64
 held.witness_walk_held.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint, ctypes.POINTER(ctypes.c_long)]
 held.witness_lines.argtypes = [ctypes.py_object, ctypes.c_long, ctypes.c_long]
 held.witness_lines.restype = ctypes.c_long
@@ -119,8 +120,11 @@ def finish(name, least):
     kinds = set(k for _, kinds in Tally.all for k in kinds)
     for w in wrong[:5]:
         print("wrong", *w)
-    print("%s: %d walks, %d frames, deepest %d, %d kinds, %d wrong" % (
-        name, total, frames, max(c["deepest"] for c, _ in Tally.all), len(kinds), len(wrong)))
+    hits = free.witness_memo_hits()
+    print("%s: %d walks, %d frames, deepest %d, %d kinds, %d wrong, %d found in the memo" % (
+        name, total, frames, max(c["deepest"] for c, _ in Tally.all), len(kinds), len(wrong), hits))
     if total < least:
         print("fewer walks than", least)
-    sys.exit(1 if wrong or total < least or why_off() else 0)
+    if hits < total:
+        print("fewer were found in the memo than walked")
+    sys.exit(1 if wrong or total < least or hits < total or why_off() else 0)

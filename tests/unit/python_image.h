@@ -40,12 +40,14 @@ struct image {
 	union object runtime[4];
 	union object thread, cframe, code_type, frame_type, text_type, bytes_type;
 	union object frames[80], shims[80], codes[8], texts[16], tables[8];
-	unsigned frames_used, codes_used, texts_used;
+	unsigned frames_used, first_frame, codes_used, texts_used;
 	const void *outermost; /* where the next frame is linked */
 	int is_ending, ending_asked;
 	const void *freed; /* not NULL: where pointers lead as soon as the end may have begun */
 	unsigned looked_up;
 	const union object *last_loop; /* of the entry made last */
+	union object cframes[32];
+	unsigned cframes_used;
 };
 
 static struct image image;
@@ -209,7 +211,7 @@ static inline union object *image_frame(union object *code, int unit, int owner)
 	} else if (code) {
 		put_pointer(frame, s->instruction, code->bytes + s->bytecode + 2 * unit);
 	}
-	if (image.frames_used > 1)
+	if (image.frames_used > image.first_frame + 1)
 		put_pointer(frame - 1, s->previous, frame);
 	else if (s->cframe < 0)
 		put_pointer(&image.thread, s->thread_frame, frame);
@@ -220,18 +222,25 @@ static inline union object *image_frame(union object *code, int unit, int owner)
 	return frame;
 }
 
+/* All frames have returned; the next is `place` further than the first one was. */
+static inline void image_return(unsigned place)
+{
+	memset(image.frames, 0, sizeof image.frames);
+	memset(image.cframes, 0, sizeof image.cframes);
+	image.frames_used = image.first_frame = place;
+	image.cframes_used = 0;
+}
+
 /* What ends the frames behind one C-level call of the interpreter: a mark, or a frame outward. */
 static inline void image_entry(void)
 {
 	if (image.spec->minor == 11) {
 		/* its _PyCFrame; the innermost is the thread's */
-		static union object cframes[16];
-		static unsigned used;
-		union object *last = used ? &cframes[used - 1] : &image.cframe;
+		union object *next = &image.cframes[image.cframes_used++];
+		union object *last = image.cframes_used > 1 ? next - 1 : &image.cframe;
 		image.frames[image.frames_used - 1].bytes[68] = 1;
-		put_pointer(last, 16, &cframes[used]);
+		put_pointer(last, 16, next);
 		image.last_loop = last;
-		used++;
 	}
 	if (image.spec->minor > 11)
 		image.last_loop = image_frame(

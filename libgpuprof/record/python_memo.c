@@ -1,0 +1,317 @@
+/*
+ * One comparison for each of the three kinds of interpreter (frames with shims and versions since
+ * 3.12, with a chain of C frames in 3.11, objects before), and the notes that they compare with.
+ */
+#include "python_memo.h"
+
+#include <string.h>
+
+#include "python_object.h"
+
+_Static_assert(sizeof(struct gp_python_row) == 32, "loops lie in whole rows");
+
+#define KIND_SHIFT 48 /* of `at`: addresses end below */
+#define NOTES_MOST 8u /* of what lies elsewhere each time */
+#define REST (4u * GP_PYTHON_MEMO_STACKS)
+#define LOOPS_A_ROW 4u
+
+/*
+ * A frame that was just found to be where the row says. From the row, and so that the compiler
+ * cannot know they are the same: the processor then need not wait for the one frame to learn where
+ * the next one lies.
+ */
+GP_HOT const char *frame_of(const struct gp_python_row *row)
+{
+	const char *frame = row->frame;
+	__asm__("" : "+r"(frame));
+	return frame;
+}
+
+GP_HOT uint64_t kind(unsigned owner)
+{
+	return (uint64_t)owner << KIND_SHIFT;
+}
+
+/* ---- since 3.12 ---- */
+
+GP_HOT bool holds_versions(const struct gp_python_layout *l, const struct gp_python_row *row,
+			   unsigned rows, bool is_open)
+{
+	const int previous = l->frame_previous, code_at = l->frame_code, owner_at = l->frame_owner;
+	const int instruction = l->frame_instruction, version_at = l->code_version;
+	const unsigned first_shim = (unsigned)l->first_shim_owner;
+	for (const struct gp_python_row *end = row + rows; row < end; row++) {
+		const char *frame = frame_of(row);
+		const unsigned owner = gp_byte_at(frame, owner_at);
+		if (owner < first_shim) {
+			const uintptr_t code = (uintptr_t)gp_pointer_at(frame, code_at);
+			const uint64_t at = (uint64_t)gp_long_at(frame, instruction) ^ kind(owner);
+			if (code != row->code || at != row->at)
+				return false;
+			if ((uint32_t)gp_int_at(gp_untagged((const void *)code), version_at) !=
+			    row->identity)
+				return false;
+		} else if (row->at != kind(owner)) {
+			return false;
+		}
+		if (gp_pointer_at(frame, previous) != row[1].frame)
+			return row + 1 == end && is_open;
+	}
+	return true;
+}
+
+/* Notes the frame; whether it is shown is what *is_shown says. False: it has no version. */
+GP_HOT bool note_version(const struct gp_python_layout *l, struct gp_python_row *row,
+			 bool *is_shown)
+{
+	const unsigned owner = gp_byte_at(row->frame, l->frame_owner);
+	row->at = kind(owner);
+	if (owner >= (unsigned)l->first_shim_owner)
+		return true;
+	row->code = (uintptr_t)gp_pointer_at(row->frame, l->frame_code);
+	const char *code = gp_untagged((const void *)row->code);
+	const char *at = gp_pointer_at(row->frame, l->frame_instruction);
+	row->at ^= (uint64_t)(uintptr_t)at;
+	row->identity = (uint32_t)gp_int_at(code, l->code_version);
+	*is_shown = owner == GP_PYTHON_GENERATOR ||
+		    at - code - l->code_bytecode >= 2 * gp_int_at(code, l->code_traceable);
+	return row->identity != 0;
+}
+
+/* ---- 3.11 ---- */
+
+GP_HOT unsigned kind_of_cframed(const struct gp_python_layout *l, const char *frame)
+{
+	return gp_byte_at(frame, l->frame_owner) | (unsigned)gp_byte_at(frame, l->frame_entry) << 8;
+}
+
+/* Each frame that was entered from C ends the run of the next C frame in their chain. */
+GP_HOT bool holds_cframes(const struct gp_python_layout *l, const struct gp_python_row *row,
+			  unsigned rows, bool is_open, const void *const *loop, unsigned loops,
+			  const void *cframe)
+{
+	for (const struct gp_python_row *end = row + rows; row < end; row++) {
+		const char *frame = frame_of(row);
+		const unsigned owner = kind_of_cframed(l, frame);
+		const uintptr_t code = (uintptr_t)gp_pointer_at(frame, l->frame_code);
+		const uint64_t at = (uint64_t)gp_long_at(frame, l->frame_instruction) ^ kind(owner);
+		if (code != row->code || at != row->at)
+			return false;
+		if (gp_python_identity((const void *)code) != row->identity)
+			return false;
+		if (owner >> 8 && loops) {
+			if (cframe != *loop++)
+				return false;
+			cframe = gp_pointer_at(cframe, l->cframe_previous);
+			loops--;
+		}
+		if (gp_pointer_at(frame, l->frame_previous) != row[1].frame)
+			return row + 1 == end && is_open;
+	}
+	return true;
+}
+
+GP_HOT bool note_cframed(const struct gp_python_layout *l, struct gp_python_row *row,
+			 bool *is_shown)
+{
+	const unsigned owner = kind_of_cframed(l, row->frame);
+	const char *code = gp_pointer_at(row->frame, l->frame_code);
+	const char *at = gp_pointer_at(row->frame, l->frame_instruction);
+	row->code = (uintptr_t)code;
+	row->at = (uint64_t)(uintptr_t)at ^ kind(owner);
+	row->identity = gp_python_identity(code);
+	*is_shown = (owner & 0xff) == GP_PYTHON_GENERATOR ||
+		    at - code - l->code_bytecode >= 2 * gp_int_at(code, l->code_traceable);
+	return true;
+}
+
+/* ---- to 3.10 ---- */
+
+GP_HOT bool holds_objects(const struct gp_python_layout *l, const struct gp_python_row *row,
+			  unsigned rows, bool is_open)
+{
+	for (const struct gp_python_row *end = row + rows; row < end; row++) {
+		const char *frame = frame_of(row);
+		const void *code = gp_pointer_at(frame, l->frame_code);
+		if ((uintptr_t)code != row->code ||
+		    (uint32_t)gp_int_at(frame, l->frame_instruction) != row->at ||
+		    gp_python_identity(code) != row->identity)
+			return false;
+		if (gp_pointer_at(frame, l->frame_previous) != row[1].frame)
+			return row + 1 == end && is_open;
+	}
+	return true;
+}
+
+GP_HOT bool note_object(const struct gp_python_layout *l, struct gp_python_row *row, bool *is_shown)
+{
+	const void *code = gp_pointer_at(row->frame, l->frame_code);
+	row->code = (uintptr_t)code;
+	row->at = (uint32_t)gp_int_at(row->frame, l->frame_instruction);
+	row->identity = gp_python_identity(code);
+	*is_shown = true;
+	return true;
+}
+
+/* ---- finding ---- */
+
+GP_HOT bool holds(const struct gp_python_layout *l, const struct gp_python_memo *m,
+		  const struct gp_python_stack *s, const struct gp_python_start *start)
+{
+	const struct gp_python_row *row = &m->row[s->row];
+	if (row->frame != start->frame || s->rows == 0)
+		return false;
+	if (gp_likely(l->minor > 11))
+		return holds_versions(l, row, s->rows, s->is_open);
+	if (l->minor < 11)
+		return holds_objects(l, row, s->rows, s->is_open);
+	return holds_cframes(l, row, s->rows, s->is_open, gp_python_loops(m, s), s->loops,
+			     start->cframe);
+}
+
+GP_HOT const struct gp_python_stack *found(struct gp_python_memo *m,
+					   const struct gp_python_stack *s)
+{
+	const uint16_t at = (uint16_t)(s - m->stack);
+	if (gp_unlikely(m->expected != at))
+		m->stack[m->last].follower = at;
+	m->last = at;
+	m->expected = s->follower;
+	m->hits++;
+	return s;
+}
+
+GP_HOT_TEXT const struct gp_python_stack *gp_python_memo_find(struct gp_python_memo *m,
+							      struct gp_python_start *start,
+							      enum gp_python_reason *reason)
+{
+	struct gp_python *p = gp_python_get();
+	const struct gp_python_stack *s = &m->stack[m->expected];
+	__builtin_prefetch(&m->row[s->row]);
+	*reason = gp_python_begin(p, start);
+	if (gp_unlikely(*reason != GP_PYTHON_COMPLETE) || !holds(&p->layout, m, s, start))
+		return NULL;
+	return found(m, s);
+}
+
+/* ---- remembering ---- */
+
+static struct gp_python_place *
+place_of(struct gp_python_memo *m, const struct gp_python_start *start, uint32_t id, uint32_t *mark)
+{
+	const uint64_t hash = ((uintptr_t)start->frame ^ id * UINT64_C(0x9e3779b97f4a7c15)) *
+			      UINT64_C(0xd6e8feb86659fd93);
+	*mark = (uint32_t)(hash >> 16) | 1;
+	return &m->place[hash >> (64 - GP_PYTHON_MEMO_PLACES_LOG)];
+}
+
+/* From the first unused row; how many, 0: not to be remembered. */
+static unsigned note_rows(struct gp_python_memo *m, const struct gp_python_layout *l,
+			  const struct gp_python_start *start,
+			  const struct gp_python_walked *walked)
+{
+	struct gp_python_row *row = &m->row[m->rows_used];
+	unsigned rows = 0, shown = 0;
+	const char *frame = start->frame;
+	while (frame && shown <= walked->most) {
+		bool is_shown = false;
+		row[rows] = (struct gp_python_row){ .frame = frame };
+		const bool is_good = l->minor > 11 ? note_version(l, &row[rows], &is_shown) :
+				     l->minor < 11 ? note_object(l, &row[rows], &is_shown) :
+						     note_cframed(l, &row[rows], &is_shown);
+		if (!is_good || rows == UINT8_MAX)
+			return 0;
+		shown += is_shown;
+		frame = gp_pointer_at(row[rows++].frame, l->frame_previous);
+	}
+	row[rows].frame = frame;
+	return (walked->reason == GP_PYTHON_TRUNCATED) == (shown > walked->most) ? rows : 0;
+}
+
+/* All at once, when there is no room for another: what is in use comes back at once. */
+static bool make_room(struct gp_python_memo *m, unsigned loops)
+{
+	const unsigned most = UINT8_MAX + 2u + (loops + LOOPS_A_ROW) / LOOPS_A_ROW;
+	if (m->rest) {
+		m->rest--;
+		return false;
+	}
+	if (gp_likely(m->used < GP_PYTHON_MEMO_STACKS - 1 &&
+		      m->rows_used + most <= GP_PYTHON_MEMO_ROWS))
+		return true;
+	const bool is_worth_it = m->hits / 4 >= m->used;
+	gp_python_memo_forget(m);
+	m->rest = is_worth_it ? 0 : REST;
+	return is_worth_it;
+}
+
+GP_COLD static const struct gp_python_stack *note_stack(struct gp_python_memo *m,
+							struct gp_python_place *place,
+							const struct gp_python_layout *l,
+							const struct gp_python_start *start,
+							const struct gp_python_walked *walked)
+{
+	const uint32_t mark = place->mark;
+	if (!make_room(m, walked->loops))
+		return NULL;
+	const unsigned rows = note_rows(m, l, start, walked);
+	place->mark = mark;
+	if (rows == 0 || walked->loops > UINT8_MAX) {
+		place->notes = NOTES_MOST;
+		return NULL;
+	}
+	const uint16_t at = place->stack ? place->stack : (uint16_t)(m->used + 1);
+	struct gp_python_stack *s = &m->stack[at];
+	const uint32_t row = m->rows_used;
+	*s = (struct gp_python_stack){
+		.row = row,
+		.follower = s->follower,
+		.loops = (uint8_t)walked->loops,
+		.rows = (uint8_t)rows,
+		.is_open = walked->reason == GP_PYTHON_TRUNCATED,
+		.why = walked->why,
+		.id = walked->id,
+		.number = ++m->number,
+	};
+	memcpy(&m->row[row + rows + 1], walked->loop, walked->loops * sizeof *walked->loop);
+	/* the first walk has seen what this one noted, but for C frames that have only begun */
+	if (!holds(l, m, s, start)) {
+		s->rows = 0;
+		place->notes = NOTES_MOST;
+		return NULL;
+	}
+	m->rows_used += rows + 1 + (walked->loops + LOOPS_A_ROW - 1) / LOOPS_A_ROW;
+	if (at > m->used)
+		m->used = at;
+	place->stack = at;
+	place->notes++;
+	return s;
+}
+
+const struct gp_python_stack *gp_python_memo_add(struct gp_python_memo *m,
+						 const struct gp_python_start *start,
+						 const struct gp_python_walked *walked)
+{
+	uint32_t mark;
+	struct gp_python_place *place = place_of(m, start, walked->id, &mark);
+	const struct gp_python_layout *l = &gp_python_get()->layout;
+	if (gp_unlikely(place->mark != mark)) {
+		*place = (struct gp_python_place){ .mark = mark };
+		return NULL;
+	}
+	if (place->stack && holds(l, m, &m->stack[place->stack], start))
+		return found(m, &m->stack[place->stack]);
+	if (gp_unlikely(place->notes >= NOTES_MOST))
+		return NULL;
+	const struct gp_python_stack *s = note_stack(m, place, l, start, walked);
+	return s ? found(m, s) : NULL;
+}
+
+void gp_python_memo_forget(struct gp_python_memo *m)
+{
+	memset(m->place, 0, sizeof m->place);
+	memset(m->stack, 0, sizeof m->stack); /* none may be found whose rows are others' */
+	m->used = m->last = m->expected = 0;
+	m->rows_used = 0;
+	m->hits = 0;
+}

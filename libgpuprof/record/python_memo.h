@@ -1,0 +1,95 @@
+/*
+ * A thread's memo of whole Python stacks: what repeats is found again by comparing words in place
+ * instead of walking and looking up frame by frame.
+ *
+ * Why an equal answer is the right answer. A walk is a function of where it starts and of the words
+ * that it reads: of each frame its place, its code object, its instruction, what kind it is and the
+ * frame outward of it; of the code object what tells it from others that had its address. Each row
+ * holds all of these. By induction from the inside: where the place of a frame is equal, all words
+ * of it are compared, so the next frame's place is what the row after it says. So a hit is what a
+ * walk would give; there is no guess and no hash to trust. Only frames that were reached are read.
+ *
+ * Which stack to compare with: the one that followed the last one, the last time. A training step
+ * repeats itself; where it does not, the stack is walked and then found by its id.
+ */
+#ifndef GP_PYTHON_MEMO_H
+#define GP_PYTHON_MEMO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "python_walk.h"
+
+#define GP_PYTHON_MEMO_STACKS 2048u
+#define GP_PYTHON_MEMO_ROWS 32768u /* 1 MiB, of which pages appear as they are used */
+#define GP_PYTHON_MEMO_PLACES_LOG 12
+
+/* A frame as it was read; the row behind the last one has the place that its `previous` had. */
+struct gp_python_row {
+	const char *frame;
+	uintptr_t code;	   /* as it stands in the frame; of a shim 0 */
+	uint64_t at;	   /* instruction, above it the frame's kind */
+	uint64_t identity; /* the code object's version, before 3.12 gp_python_identity() */
+};
+
+struct gp_python_stack {
+	uint32_t row;	     /* its first one */
+	uint16_t follower;   /* found after this one, the last time; 0: none */
+	uint8_t loops, rows; /* `loops` addresses stand behind the rows */
+	uint8_t is_open;     /* deeper than was asked for: what lies beyond the last row is not */
+	uint8_t why;	     /* the caller's, like the id */
+	uint32_t id;
+	uint64_t number; /* no other content has or had it; never 0 */
+};
+
+struct gp_python_place {
+	uint32_t mark; /* of a stack that was walked; 0: none */
+	uint16_t stack;
+	uint16_t notes; /* times that it was noted */
+};
+
+/* Zero is empty. Stack 0 is none. */
+struct gp_python_memo {
+	uint64_t number;
+	uint32_t rows_used;
+	uint16_t used;
+	uint16_t last, expected; /* the stack found last, and what followed it then; 0: none */
+	uint32_t rest;		 /* walks until stacks are remembered again */
+	uint32_t hits;		 /* since the memo was empty */
+	struct gp_python_stack stack[GP_PYTHON_MEMO_STACKS];
+	struct gp_python_place place[1u << GP_PYTHON_MEMO_PLACES_LOG];
+	struct gp_python_row row[GP_PYTHON_MEMO_ROWS];
+};
+
+/*
+ * The stack that the calling thread has now. NULL: `reason` says why it has none, or, where it is
+ * GP_PYTHON_COMPLETE, that it is to be walked from `start`.
+ */
+const struct gp_python_stack *gp_python_memo_find(struct gp_python_memo *memo,
+						  struct gp_python_start *start,
+						  enum gp_python_reason *reason);
+
+/* What a walk from `start` gave, and what the caller made of it. */
+struct gp_python_walked {
+	unsigned most; /* frames that were asked for */
+	enum gp_python_reason reason;
+	uint32_t id;
+	uint8_t why;
+	unsigned loops;
+	const void *const *loop;
+};
+/* After such a walk, which it follows at once. NULL: not remembered. */
+const struct gp_python_stack *gp_python_memo_add(struct gp_python_memo *memo,
+						 const struct gp_python_start *start,
+						 const struct gp_python_walked *walked);
+
+/* Addresses inside the C frames of the loops that run the stack, innermost first. */
+static inline const void *const *gp_python_loops(const struct gp_python_memo *memo,
+						 const struct gp_python_stack *stack)
+{
+	return (const void *const *)(const void *)&memo->row[stack->row + stack->rows + 1u];
+}
+
+void gp_python_memo_forget(struct gp_python_memo *memo);
+
+#endif

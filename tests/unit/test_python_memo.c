@@ -1,0 +1,423 @@
+/*
+ * The memo of whole Python stacks on interpreters made of bytes, of every minor version: what it
+ * finds is what a walk gives, for each word that can differ and for random histories. An
+ * interpreter is found once a process, so each case is a child process.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "native_paths.h"
+#include "python_image.h"
+#include "record/python_memo.h"
+
+#define CHECK(condition)                                                                  \
+	do {                                                                              \
+		if (!(condition)) {                                                       \
+			fprintf(stderr, "3.%u, line %d: not so: %s\n", image.spec->minor, \
+				__LINE__, #condition);                                    \
+			_exit(1);                                                         \
+		}                                                                         \
+	} while (0)
+
+static struct gp_python_memo memo;
+
+static void for_each_version(void (*check)(void))
+{
+	for (size_t k = 0; k < SPECS; k++) {
+		int status;
+		pid_t child = fork();
+		if (child == 0) {
+			/* cmocka's handler would go on with the next test, in the child */
+			signal(SIGSEGV, SIG_DFL);
+			image_start(&specs[k]);
+			check();
+			_exit(0);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+	}
+}
+
+/* ---- what a walk gives ---- */
+
+#define MOST 12u
+#define CONTENTS 8192u
+
+struct content {
+	unsigned frames, loops;
+	enum gp_python_reason reason;
+	struct gp_python_frame frame[MOST];
+	uint64_t identity[MOST];
+	const void *loop[MOST];
+};
+
+/* Each content that was ever walked, without where the loops lie: an id is a place here, + 1. */
+static struct content seen[CONTENTS];
+static unsigned contents;
+
+static struct content walked_now(unsigned most)
+{
+	struct gp_python_walk walk;
+	struct content now;
+	memset(&now, 0, sizeof now);
+	now.frames = gp_python_walk(now.frame, most, &walk);
+	now.reason = walk.reason;
+	for (unsigned k = 0; k < now.frames; k++) {
+		struct gp_python_frame *f = &now.frame[k];
+		now.identity[k] = gp_python_identity(f->code);
+		if (f->loop)
+			now.loop[now.loops++] = f->loop;
+		f->loop = NULL;
+	}
+	return now;
+}
+
+static uint32_t id_of(const struct content *now)
+{
+	unsigned k = 0;
+	while (k < contents && (seen[k].frames != now->frames || seen[k].reason != now->reason ||
+				memcmp(seen[k].frame, now->frame, sizeof now->frame) != 0 ||
+				memcmp(seen[k].identity, now->identity, sizeof now->identity) != 0))
+		k++;
+	if (k == contents) {
+		CHECK(contents < CONTENTS);
+		seen[contents++] = *now;
+	}
+	return k + 1;
+}
+
+/* As a hook does it. True: found, and it is what a walk gives. */
+static bool take(unsigned most)
+{
+	struct gp_python_start start;
+	enum gp_python_reason reason;
+	const struct gp_python_stack *s = gp_python_memo_find(&memo, &start, &reason);
+	const bool is_found = s != NULL;
+	const struct content now = walked_now(most);
+	if (!s && reason != GP_PYTHON_COMPLETE) {
+		CHECK(now.frames == 0 && now.reason == reason);
+		return false;
+	}
+	const uint32_t id = now.frames ? id_of(&now) : 0;
+	if (!s && id)
+		s = gp_python_memo_add(&memo, &start,
+				       &(struct gp_python_walked){ most, now.reason, id,
+								   (uint8_t)now.reason, now.loops,
+								   now.loop });
+	if (s) {
+		CHECK(s->id == id && s->why == now.reason && s->loops == now.loops);
+		CHECK(memcmp(gp_python_loops(&memo, s), now.loop, now.loops * sizeof *now.loop) ==
+		      0);
+	}
+	return is_found;
+}
+
+static bool is_found(void)
+{
+	struct gp_python_start start;
+	enum gp_python_reason reason;
+	return gp_python_memo_find(&memo, &start, &reason) != NULL;
+}
+
+/* ---- one stack ---- */
+
+static union object *inner, *outer;
+
+/* Six frames, two runs. */
+static void call(void)
+{
+	image_return(0);
+	image_frame(inner, 20, 0);
+	image_frame(inner, 10, 1);
+	image_entry();
+	for (int k = 0; k < 4; k++)
+		image_frame(outer, 30 + k, 0);
+	image_entry();
+}
+
+static void meet(unsigned most)
+{
+	CHECK(gp_python_find(image_symbol, NULL));
+	for (int k = 0; k < 4; k++) /* seen, remembered, known to follow itself */
+		take(most);
+	for (int k = 0; k < 4; k++)
+		CHECK(take(most));
+}
+
+static void start(void)
+{
+	inner = image_code("a/file.py", "Class.inner", 10);
+	outer = image_code("other.py", "<module>", 1);
+	call();
+}
+
+static void check_repeats(void)
+{
+	start();
+	CHECK(gp_python_find(image_symbol, NULL));
+	CHECK(!take(MOST)); /* a first sight is not remembered */
+	CHECK(memo.used == 0);
+	meet(MOST);
+	CHECK(memo.used == 1);
+	gp_python_memo_forget(&memo);
+	CHECK(!is_found());
+	meet(MOST);
+}
+
+static void finds_what_repeats(void **state)
+{
+	(void)state;
+	for_each_version(check_repeats);
+}
+
+/* The `size` bytes at `bytes` count: with any of them changed, the stack is not found. */
+static void counts(void *bytes, size_t size)
+{
+	unsigned char *byte = bytes;
+	for (size_t k = 0; k < size; k++) {
+		byte[k] ^= 1;
+		CHECK(!is_found());
+		byte[k] ^= 1;
+		CHECK(is_found());
+	}
+}
+
+static void check_words(void)
+{
+	const struct spec *s = image.spec;
+	start();
+	meet(MOST);
+	union object *code = image_code("a/file.py", "Class.inner", 10);
+	for (unsigned k = 0; k < image.frames_used; k++) {
+		union object *f = &image.frames[k], kept = *f;
+		const bool is_shim = s->owner >= 0 && f->bytes[s->owner] >= 3;
+		if (s->owner >= 0)
+			counts(f->bytes + s->owner, 1);
+		if (s->minor == 11)
+			counts(f->bytes + 68, 1);
+		if (is_shim)
+			continue;
+		counts(f->bytes + s->instruction, s->minor < 11 ? 4 : 8);
+		put_pointer(f, s->code, (const char *)code + (s->minor == 14)); /* its like */
+		CHECK(!is_found());
+		*f = kept;
+		/* the same frame further in or out: one less, one more */
+		put_pointer(f, s->previous, k + 2 < image.frames_used ? f + 2 : NULL);
+		CHECK(k + 1 == image.frames_used || !is_found());
+		put_pointer(f, s->previous, f);
+		CHECK(!is_found());
+		*f = kept;
+	}
+	if (s->minor == 11) {
+		put_pointer(&image.cframe, 16, &image.cframes[20]);
+		CHECK(!is_found());
+		put_pointer(&image.cframe, 16, &image.cframes[0]);
+	}
+	CHECK(is_found());
+}
+
+static void compares_every_word_of_every_frame(void **state)
+{
+	(void)state;
+	for_each_version(check_words);
+}
+
+/* A code object was freed, and another one has its address. */
+static void check_reuse(void)
+{
+	const struct spec *s = image.spec;
+	start();
+	meet(MOST);
+	if (s->version >= 0) {
+		counts(outer->bytes + s->version, 4);
+		counts(inner->bytes + s->version, 4);
+		put_int(outer, s->version,
+			0); /* without one its fields tell, and they are not kept */
+		for (int k = 0; k < 6; k++)
+			CHECK(!take(MOST));
+		return;
+	}
+	counts(outer->bytes + s->first_line, 3);
+	counts(inner->bytes + s->file, 3);
+	counts(image.tables[0].bytes + 32, 16);
+}
+
+static void tells_code_objects_apart(void **state)
+{
+	(void)state;
+	for_each_version(check_reuse);
+}
+
+static void check_truncated(void)
+{
+	const struct spec *s = image.spec;
+	start();
+	meet(3);
+	const unsigned shims = s->minor > 11; /* between the frames that are shown */
+	union object *third = &image.frames[2 + shims], *fourth = third + 1, *fifth = fourth + 1;
+	counts(fourth->bytes + s->instruction, 1); /* whether it is shown counts */
+	fifth->bytes[s->instruction] ^= 4;	   /* it lies beyond */
+	put_pointer(fifth, s->previous, NULL);
+	CHECK(is_found() && take(3));
+	put_pointer(third, s->previous, NULL); /* now whole */
+	CHECK(!is_found() && !take(3));
+}
+
+static void knows_a_stack_that_is_deeper_than_asked_for(void **state)
+{
+	(void)state;
+	for_each_version(check_truncated);
+}
+
+static void check_ending(void)
+{
+	start();
+	meet(MOST);
+	image.ending_asked = 0;
+	image.is_ending = image.spec->cframe >= 0 ? 2 : 1;
+	CHECK(!is_found());
+	struct gp_python_start at;
+	enum gp_python_reason reason;
+	CHECK(!gp_python_memo_find(&memo, &at, &reason) && reason == GP_PYTHON_FINALIZING);
+	image.is_ending = 0;
+	CHECK(is_found());
+}
+
+static void finds_nothing_once_the_end_has_begun(void **state)
+{
+	(void)state;
+	for_each_version(check_ending);
+}
+
+/* ---- histories ---- */
+
+static uint64_t random_state;
+
+static unsigned below(unsigned n)
+{
+	return (unsigned)(path_random(&random_state) >> 20) % n;
+}
+
+/* Stack number `n` of a program, `place` frames further on. */
+static void call_random(unsigned n, unsigned place)
+{
+	const uint64_t kept = random_state;
+	random_state = 0x9e3779b97f4a7c15u * (n / 3 + 1);
+	image_return(place);
+	const unsigned depth = 1 + below(14);
+	for (unsigned k = 0; k < depth; k++) {
+		/* three are alike but for one frame */
+		const int unit = (int)below(39) - 1 + (k == depth / 2 && n % 3);
+		image_frame(&image.codes[below(8)], unit, (int)below(3));
+		if (below(3) == 0)
+			image_entry();
+		while (image.spec->minor > 11 && below(12) == 0)
+			image_entry(); /* has only begun */
+	}
+	random_state = kept;
+}
+
+static void check_history_to(unsigned most)
+{
+	unsigned found = 0, n = 0;
+	for (int k = 0; k < 8; k++)
+		image_code("f.py", "f", k);
+	call_random(0, 0);
+	CHECK(gp_python_find(image_symbol, NULL));
+	random_state = 88172645463325252u;
+	for (int k = 0; k < 40000; k++) {
+		/* mostly the order of the last time */
+		n = below(8) ? (n + 1) % 40 : below(200);
+		call_random(n, below(20) ? 0 : below(4));
+		if (below(1000) == 0) {
+			union object *code = &image.codes[below(8)];
+			const int at = image.spec->version >= 0 ? image.spec->version :
+								  image.spec->first_line;
+			put_int(code, at, (int32_t)below(1u << 30) + 1);
+			/* ids are the caller's: without end here */
+			contents = 0;
+			gp_python_memo_forget(&memo);
+		}
+		found += take(most);
+		if (below(5000) == 0) {
+			contents = 0;
+			gp_python_memo_forget(&memo);
+		}
+	}
+	CHECK(found > 8000);
+}
+
+static void check_history(void)
+{
+	check_history_to(MOST);
+}
+
+static void check_history_of_deep_stacks(void)
+{
+	check_history_to(4);
+}
+
+static void agrees_with_walks_in_random_histories(void **state)
+{
+	(void)state;
+	for_each_version(check_history);
+	for_each_version(check_history_of_deep_stacks);
+}
+
+/* More stacks in turn than there is room for. */
+static void check_full(void)
+{
+	const unsigned stacks = 2 * GP_PYTHON_MEMO_STACKS + 100;
+	unsigned found = 0;
+	start();
+	CHECK(gp_python_find(image_symbol, NULL));
+	for (unsigned turn = 0; turn < 6; turn++)
+		for (unsigned k = 0; k < stacks; k++) {
+			call();
+			const int units[] = { (int)(4 + k % 30), (int)(4 + k / 30 % 30),
+					      (int)(4 + k / 900) };
+			image_return(0);
+			for (int f = 0; f < 3; f++)
+				image_frame(inner, units[f], 0);
+			image_entry();
+			CHECK(!take(MOST) || turn > 0);
+			CHECK(memo.used < GP_PYTHON_MEMO_STACKS &&
+			      memo.rows_used <= GP_PYTHON_MEMO_ROWS);
+		}
+	/* what then repeats in a smaller turn is remembered again */
+	for (unsigned turn = 0; turn < 1000; turn++)
+		for (unsigned k = 0; k < 30; k++) {
+			image_return(0);
+			image_frame(inner, (int)(4 + k), 0);
+			image_entry();
+			found += take(MOST);
+		}
+	CHECK(found > 15000);
+}
+
+static void is_bounded(void **state)
+{
+	(void)state;
+	for_each_version(check_full);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_what_repeats),
+		cmocka_unit_test(compares_every_word_of_every_frame),
+		cmocka_unit_test(tells_code_objects_apart),
+		cmocka_unit_test(knows_a_stack_that_is_deeper_than_asked_for),
+		cmocka_unit_test(finds_nothing_once_the_end_has_begun),
+		cmocka_unit_test(agrees_with_walks_in_random_histories),
+		cmocka_unit_test(is_bounded),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
