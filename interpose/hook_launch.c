@@ -146,9 +146,11 @@ void gp_hook_graph_launch(CUresult result, uint64_t time, CUgraphExec exec, uint
 		return;
 	uint64_t head = gp_thread.head;
 	unsigned device = gp_device_of_stream(stream);
+	const uint32_t caller = gp_stack_of_launch();
 	struct gp_record *r = gp_reserve_at(GP_GRAPH_LAUNCH, time);
 	if (!r)
 		return;
+	r->stack = caller;
 	if (gp_thread.head != head)
 		r->time = gp_clock_now();
 	r->graph_launch.exec = (uint64_t)exec;

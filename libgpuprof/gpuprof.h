@@ -17,6 +17,7 @@
 #include "format/name_fields.h"
 #include "format/on_off.h"
 #include "format/stack_entry.h"
+#include "format/stack_events.h"
 #include "format/status.h"
 #include "gpuprof_memory.h"
 
@@ -95,6 +96,8 @@ struct gp_info {
 	bool has_uncertain_peaks; /* the last of them reaches the end, or the end is missing */
 	uint64_t stacks;	  /* different ones, as far as they are kept */
 	uint64_t stacks_cut;	  /* events whose stack found no room */
+	/* each so many launches of a thread have a stack; 0: none have, or an older recorder */
+	uint64_t launch_every;
 	/*
 	 * Names stored in the recording (gp_recording_symbolize): different native frames, and of
 	 * how many the function is known; 0 when none are stored.

@@ -103,6 +103,7 @@ every training_loop 3 "alloc block_alloc block_free launch" off
 every oom_caught "" "block_alloc oom" off
 every driver_oom "" alloc_failed off
 every leak_two "" "alloc free" off
+every graph_capture "" "launch graph_launch" off
 every expandable 20 "alloc map unmap block_alloc" off
 # built with frame pointers
 every ever_new_stacks 1000 "alloc free" on

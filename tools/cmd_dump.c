@@ -237,6 +237,14 @@ static int dump_events(struct dump *d, const char *path, uint64_t device)
 						     gp_report_failed("read on in", path, status);
 }
 
+static void print_head(const struct dump *d, const struct gp_info *info)
+{
+	fprintf(d->out, "%s\n", gp_headline_of(info).s);
+	if (info->launch_every > 1)
+		fprintf(d->out, "of a thread's launches 1 in %s has a stack, a sample\n",
+			gp_count_text(info->launch_every).s);
+}
+
 static int dump_recording(struct dump *d, char *path, uint64_t device)
 {
 	const struct gp_info *info;
@@ -258,7 +266,7 @@ static int dump_recording(struct dump *d, char *path, uint64_t device)
 	sink.has_report = true;
 	gp_json_init(&d->json, d->out, 0);
 	if (!d->is_json)
-		fprintf(d->out, "%s\n", gp_headline_of(info).s);
+		print_head(d, info);
 	exit_status = gp_report_exit(path, info);
 	enum gp_status status = gp_recording_rewind(d->recording);
 	int result = status ? gp_report_failed("read", path, status) : dump_events(d, path, device);

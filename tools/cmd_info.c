@@ -85,6 +85,9 @@ static void print_stacks(const struct gp_info *info, FILE *out)
 	fprintf(out, "stacks       %s", gp_plural(info->stacks, "different one").s);
 	if (info->stacks_cut)
 		fprintf(out, "; no room for those of %s", gp_plural(info->stacks_cut, "event").s);
+	if (info->launch_every > 1)
+		fprintf(out, "; of a thread's launches 1 in %s has one, a sample",
+			gp_count_text(info->launch_every).s);
 	fputc('\n', out);
 	if (info->native_frames)
 		fprintf(out, "names        of %s of %s are stored, %s\n",
@@ -167,6 +170,10 @@ static void write_events(const struct gp_info *info, struct gp_json *json)
 		gp_json_object(json, "stacks");
 		gp_json_number(json, "different", info->stacks);
 		gp_json_number(json, "events_without_room", info->stacks_cut);
+		if (info->launch_every)
+			gp_json_number(json, "launch_every", info->launch_every);
+		else
+			gp_json_null(json, "launch_every");
 		gp_json_number(json, "native_frames_looked_up", info->native_frames);
 		gp_json_number(json, "native_frames_named", info->named_frames);
 		gp_json_number(json, "names_bytes", info->names_bytes);

@@ -156,6 +156,24 @@ static bool has_right_words(const struct choice *c)
 	return true;
 }
 
+static bool has_right_events(const struct choice *c)
+{
+	const struct gp_option *option;
+	size_t n = gp_options(&option);
+	struct gp_stack_events events;
+	for (size_t k = 0; k < n && k < OPTIONS_MAX; k++) {
+		if (!c->value[k] || !option[k].value || strcmp(option[k].value, "EVENTS") != 0 ||
+		    gp_stack_events_parse(c->value[k], &events))
+			continue;
+		gp_complain("bad value of '--%s': '%s' is no list of alloc, memory, all, launch:N",
+			    option[k].flag, c->value[k]);
+		gp_hint("launch:100 is every 100th launch of a thread, memory,launch:100 is frees "
+			"and allocations too");
+		return false;
+	}
+	return true;
+}
+
 static bool has_right_pattern(const struct choice *c)
 {
 	const char *pattern = value_of(c, "GPUPROF_OUTPUT"), *flaw = gp_output_flaw(pattern);
@@ -185,7 +203,8 @@ static int run(int argc, char **argv)
 		return gp_flags_exit(words);
 	if (words == 0)
 		return gp_usage(&gp_command_run, "no command given");
-	if (!has_right_sizes(&c) || !has_right_words(&c) || !has_right_pattern(&c))
+	if (!has_right_sizes(&c) || !has_right_words(&c) || !has_right_events(&c) ||
+	    !has_right_pattern(&c))
 		return GP_EXIT_USAGE;
 	if (!gp_library_find(c.library, library, sizeof library))
 		return GP_EXIT_USAGE;

@@ -157,6 +157,9 @@ static void fill_stacks(struct gp_recording *r)
 {
 	const struct gp_call_stacks *stacks = gp_meanings_stacks(r->meanings);
 	const struct gp_record *cut = gp_meanings_record(r->meanings, GP_FACT, GP_FACT_STACKS_CUT);
+	const struct gp_record *every =
+		gp_meanings_record(r->meanings, GP_FACT, GP_FACT_STACK_LAUNCHES);
+	r->info.launch_every = every != NULL ? every->fact.value : 0;
 	r->info.has_native = gp_call_stacks_has_native(stacks);
 	r->info.has_python = gp_call_stacks_has_python(stacks);
 	r->info.stacks = gp_call_stacks_count(stacks);

@@ -19,13 +19,11 @@
 #include <stddef.h>
 
 #include "../format/layout.h"
+#include "../format/stack_events.h"
 #include "clock.h"
 #include "hot.h"
 
 #define GP_SLOTS_AHEAD 4u
-
-/* Events that carry the caller's stack. */
-enum gp_stack_on { GP_STACK_ON_ALLOC = 1, GP_STACK_ON_FREE = 2, GP_STACK_ON_LAUNCH = 4 };
 
 /*
  * A thread's own state: initial-exec TLS, at most 512 bytes in all. The first line is what a
@@ -50,6 +48,7 @@ struct gp_thread {
 	uint32_t is_stalled;	    /* its ring was full and is not yet half empty: lose at once */
 	uint32_t generation;	    /* gp_recorder.generation that `ring` belongs to */
 	uint32_t is_drain;	    /* the recorder's own thread */
+	uint32_t launches_bare;	    /* how many launches are next without a stack: stack_take.h */
 	uint64_t retry_ns;	    /* no ring: when to ask for one again */
 	struct gp_stack_memo *memo; /* stack_take.c's */
 };

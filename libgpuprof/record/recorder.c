@@ -222,6 +222,7 @@ static bool enter(struct gp_thread *t, enum gp_level least)
 		t->generation = gp_recorder.generation;
 		t->ring = NULL;
 		t->head = t->limit = 0;
+		t->launches_bare = 0;
 	}
 	if (t->level <= GP_LEVEL_OFF)
 		return true; /* the fast half decides by level */

@@ -99,15 +99,14 @@ static void copy(char *out, size_t capacity, const char *text)
 
 static void read_stacks(struct gp_settings *s)
 {
-	const char *frames = option(OPTION_STACKS), *events = option(OPTION_STACK_EVENTS);
-	bool is_all = strcmp(frames, "all") == 0, is_every = strcmp(events, "all") == 0;
+	const char *frames = option(OPTION_STACKS);
+	bool is_all = strcmp(frames, "all") == 0;
+	struct gp_stack_events events = { GP_STACK_ON_ALLOC, 0 };
+	gp_stack_events_parse(option(OPTION_STACK_EVENTS), &events);
 	s->has_python = is_all || strcmp(frames, "python") == 0;
 	s->has_native = is_all || strcmp(frames, "native") == 0;
-	s->stacks = 0;
-	if (s->has_python || s->has_native)
-		s->stacks = is_every ? GP_STACK_ON_ALLOC | GP_STACK_ON_FREE | GP_STACK_ON_LAUNCH :
-			    strcmp(events, "memory") == 0 ? GP_STACK_ON_ALLOC | GP_STACK_ON_FREE :
-							    GP_STACK_ON_ALLOC;
+	s->stacks = s->has_python || s->has_native ? events.on : 0;
+	s->launch_every = s->stacks ? events.every : 0;
 	s->has_frame_pointers = gp_on_off_parse(option(OPTION_FRAME_POINTERS)) == GP_ON;
 	const char *depth = option(OPTION_STACK_DEPTH);
 	s->stack_depth = is_depth(depth) ? (uint32_t)strtoul(depth, NULL, 10) : DEPTH_MOST;
@@ -171,10 +170,13 @@ static void warn_of_value(size_t k)
 	static char lines[OPTIONS][200]; /* gp_say knows what it said by its address */
 	const char *text = option(k), *cause = NULL, *flaw = NULL;
 	uint64_t bytes;
+	struct gp_stack_events events;
 	if (strcmp(options[k].value, "SIZE") == 0 && !size_parse(text, &bytes))
 		cause = " is not a size";
 	else if (gp_is_choice(options[k].value) && !gp_is_chosen(options[k].value, text))
 		cause = " is none of the words that it may be";
+	else if (strcmp(options[k].value, "EVENTS") == 0 && !gp_stack_events_parse(text, &events))
+		cause = " is no list of alloc, memory, all, launch:N";
 	else if (strcmp(options[k].value, "1..64") == 0 && !is_depth(text))
 		cause = " is no number from 1 to 64";
 	else if (!gp_is_choice(options[k].value) && strstr(options[k].value, "off") &&

@@ -15,11 +15,12 @@ struct gp_settings {
 	bool is_started;
 	bool has_python, has_native; /* which frames stacks have */
 	bool has_frame_pointers;
-	uint32_t stacks;      /* enum gp_stack_on: events that have one; 0: none is wanted */
-	uint32_t stack_depth; /* frames of each kind at most */
-	uint32_t stacks_most; /* entries of the table of stacks */
-	uint64_t ring_bytes;  /* 0: keep all */
-	char output[1024];    /* pattern */
+	uint32_t stacks;       /* enum gp_stack_on: events that have one; 0: none is wanted */
+	uint32_t launch_every; /* each so many launches of a thread have one; 0: none */
+	uint32_t stack_depth;  /* frames of each kind at most */
+	uint32_t stacks_most;  /* entries of the table of stacks */
+	uint64_t ring_bytes;   /* 0: keep all */
+	char output[1024];     /* pattern */
 	char ring_dir[200];
 	char list[512]; /* file that learns the recordings' names; "" none */
 };

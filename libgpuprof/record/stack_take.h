@@ -24,9 +24,19 @@ GP_HOT uint32_t gp_stack_of_free(void)
 {
 	return gp_unlikely(gp_thread.stacks & GP_STACK_ON_FREE) ? gp_stack_take() : 0;
 }
+/* The first of a thread has one, then each gp_settings.launch_every-th. */
+GP_HOT uint32_t gp_stack_of_nth_launch(void)
+{
+	if (gp_thread.launches_bare != 0) {
+		gp_thread.launches_bare--;
+		return 0;
+	}
+	gp_thread.launches_bare = gp_settings.launch_every - 1;
+	return gp_stack_take();
+}
 GP_HOT uint32_t gp_stack_of_launch(void)
 {
-	return gp_unlikely(gp_thread.stacks & GP_STACK_ON_LAUNCH) ? gp_stack_take() : 0;
+	return gp_unlikely(gp_thread.stacks & GP_STACK_ON_LAUNCH) ? gp_stack_of_nth_launch() : 0;
 }
 
 /*

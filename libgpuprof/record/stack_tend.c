@@ -35,6 +35,13 @@ void gp_stacks_open(struct gp_recorder *r)
 {
 	if (!r->define.entry)
 		return;
+	if (gp_settings.launch_every)
+		gp_drain_tell(r,
+			      &(struct gp_record){ .kind = GP_FACT,
+						   .device = GP_DEVICE_UNKNOWN,
+						   .aux = GP_FACT_STACK_LAUNCHES,
+						   .fact.value = gp_settings.launch_every },
+			      NULL);
 	add_chunk(r);
 	/* what events get that find no room: one that is there */
 	gp_stack_pair(0, 0, GP_WHY_TABLE_FULL, GP_WHY_TABLE_FULL);
