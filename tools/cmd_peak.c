@@ -137,7 +137,7 @@ static enum gp_status report_tree(struct peak *p, const struct gp_holders *h)
 	if (p->r.style.is_json)
 		gp_tree_write(&p->r.json, &tree);
 	else
-		gp_tree_print(p->r.out, &tree, h->live_bytes, gp_columns(0, p->r.out),
+		gp_tree_print(p->r.out, &tree, h->live_bytes, gp_columns(0, p->r.sink.out),
 			      how->is_native);
 	gp_tree_free(&tree);
 	return status;
@@ -298,6 +298,9 @@ static enum gp_status show(struct gp_use_report *r)
 	status = r->style.is_json ? write_all(p, &peak) :
 		 r->is_many	  ? add_rows(p, &peak) :
 				    print_all(p, &peak);
+	for (size_t k = 0; k < peak.holders && status == GP_OK && r->style.library; k++)
+		if (!r->matched)
+			status = gp_use_report_note(r, peak.holder[k].use, peak.holder[k].uses);
 	gp_peak_free(&peak);
 	return status;
 }

@@ -269,6 +269,9 @@ static enum gp_status show(struct gp_use_report *r)
 	for (size_t k = 0; k < top.askeds && status == GP_OK; k++)
 		if (is_wanted(t, &top, k))
 			status = report_asked(t, &top.asked[k]);
+	for (size_t k = 0; k < top.askeds && status == GP_OK && r->style.library; k++)
+		if (!r->matched)
+			status = gp_use_report_note(r, top.asked[k].use, top.asked[k].uses);
 	gp_top_free(&top);
 	if (status == GP_OK)
 		finish(t);

@@ -1,6 +1,7 @@
 /* Flags that `peak` and `top` share, and the way from their recordings to an exit status. */
 #include "use_report.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "amount.h"
@@ -72,22 +73,41 @@ bool gp_use_report_wants(const struct gp_use_report *r, unsigned device, enum gp
 	return s->of_text ? s->has_of[of] : is_all || of != GP_CURVE_RESERVED;
 }
 
-/* The exit status by whether there was anything of what was asked for; says what was not there. */
-static int judge(const struct gp_use_report *r)
+/* ---- what was asked for and is not there ---- */
+
+/* Of the recording that was read last. */
+static void note_lack(struct gp_use_report *r)
+{
+	bool has_no_library = r->style.library && r->shown && !r->matched;
+	r->reports++;
+	if (!has_no_library && (r->shown || r->style.device < 0))
+		return;
+	r->lacks_library |= has_no_library;
+	if (!r->lackings++)
+		r->lacking = r->file;
+}
+
+/* False: no recording has it, so there is nothing to report. Says what is not there. */
+static bool judge(const struct gp_use_report *r)
 {
 	const struct gp_use_style *s = &r->style;
-	if (s->library && r->shown && !r->matched) {
-		gp_complain("there is no memory of library '%s' in '%s'", s->library, r->file);
-		if (r->libraries[0])
-			gp_hint("there is memory of: %s", r->libraries);
-		return GP_EXIT_USAGE;
-	}
-	if (!r->shown && s->device >= 0) {
-		gp_complain("cannot show GPU %lld of '%s': it has no such memory",
-			    (long long)s->device, r->file);
-		return GP_EXIT_USAGE;
-	}
-	return GP_EXIT_OK;
+	struct gp_text others = { "" };
+	bool is_in_none = r->lackings == r->reports;
+	if (!r->lackings)
+		return true;
+	if (r->lackings > 1)
+		others = gp_plural(r->lackings - 1, "other");
+	const char *also = r->lackings > 1 ? " and " : "";
+	if (r->lacks_library)
+		gp_complain("there is no %smemory of library '%s' in '%s'%s%s",
+			    s->of_text || s->device >= 0 ? "such " : "", s->library, r->lacking,
+			    also, others.s);
+	else
+		gp_complain("cannot show GPU %lld of '%s'%s%s: no such memory",
+			    (long long)s->device, r->lacking, also, others.s);
+	if (is_in_none && r->libraries[0] && r->lacks_library)
+		gp_hint("there is memory of: %s", r->libraries);
+	return !is_in_none;
 }
 
 /* Adds the words of "cuBLAS, PyTorch" that are not there yet; what has no room is left out. */
@@ -127,6 +147,18 @@ enum gp_status gp_use_report_groups(struct gp_use_report *r, const struct gp_use
 	return status;
 }
 
+enum gp_status gp_use_report_note(struct gp_use_report *r, const struct gp_use *use, size_t uses)
+{
+	struct gp_groups groups;
+	enum gp_status status =
+		gp_groups_build(r->recording, use, uses, &r->style.grouping, &groups);
+	if (status)
+		return status;
+	merge_libraries(r->libraries, sizeof r->libraries, groups.libraries);
+	gp_groups_free(&groups);
+	return status;
+}
+
 /* ---- recordings ---- */
 
 static int report_one(struct gp_use_report *r, const char *path)
@@ -141,18 +173,18 @@ static int report_one(struct gp_use_report *r, const char *path)
 	if (r->command->find(r)) {
 		r->sink.has_report = true;
 		r->shown = r->matched = 0;
-		r->libraries[0] = '\0';
 		enum gp_status status = r->command->show(r);
-		result = status ? gp_report_failed("report on", path, status) : judge(r);
+		result = status ? gp_report_failed("report on", path, status) : GP_EXIT_OK;
+		if (!status)
+			note_lack(r);
 	}
 	gp_recording_close(r->recording);
 	return result > exit_status ? result : exit_status;
 }
 
-static int report_all(struct gp_use_report *r, int words, char **paths)
+static int report_each(struct gp_use_report *r, int words, char **paths)
 {
 	int worst = GP_EXIT_OK;
-	r->out = r->sink.out;
 	r->is_many = words > 1;
 	gp_json_init(&r->json, r->out, r->is_many ? 5 : 4);
 	if (r->is_many && r->style.is_json)
@@ -166,6 +198,33 @@ static int report_all(struct gp_use_report *r, int words, char **paths)
 	if (r->sheet.rows)
 		gp_sheet_print(&r->sheet, r->out);
 	gp_sheet_release(&r->sheet);
+	return worst;
+}
+
+/* What was asked for and is nowhere is said in place of a report, so that is held back. */
+static int report_all(struct gp_use_report *r, int words, char **paths)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	bool is_filtered = r->style.library || r->style.device >= 0;
+	r->out = is_filtered ? open_memstream(&text, &bytes) : r->sink.out;
+	if (!r->out) {
+		gp_complain("cannot report: %s", gp_status_text(GP_E_MEMORY));
+		return GP_EXIT_INTERNAL;
+	}
+	int worst = report_each(r, words, paths);
+	if (!is_filtered)
+		return worst;
+	if (fclose(r->out) != 0) {
+		gp_complain("cannot report: %s", gp_status_text(GP_E_MEMORY));
+		worst = GP_EXIT_INTERNAL;
+	} else if (judge(r)) {
+		fwrite(text, 1, bytes, r->sink.out);
+	} else {
+		r->sink.has_report = false;
+		worst = worst > GP_EXIT_USAGE ? worst : GP_EXIT_USAGE;
+	}
+	free(text);
 	return worst;
 }
 

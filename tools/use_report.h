@@ -34,7 +34,11 @@ struct gp_use_report {
 	struct gp_recording *recording;
 	struct gp_json json;
 	FILE *out;
-	size_t matched, shown;
+	size_t matched, shown; /* of this recording: uses of --library, tables */
+	/* of all: how many were read, how many lack what was asked for, the first of them */
+	size_t reports, lackings;
+	const char *lacking;
+	bool lacks_library;
 	char libraries[256];
 };
 
@@ -47,6 +51,9 @@ bool gp_use_report_wants(const struct gp_use_report *report, unsigned device, en
 /* gp_groups_build as the flags say; notes what there was. */
 enum gp_status gp_use_report_groups(struct gp_use_report *report, const struct gp_use *use,
 				    size_t uses, struct gp_groups *out);
+/* Of a curve that is not shown: libraries that have memory of it could have been asked for. */
+enum gp_status gp_use_report_note(struct gp_use_report *report, const struct gp_use *use,
+				  size_t uses);
 /* The first group, with --library the first that is of it; NULL: none. */
 const struct gp_group *gp_use_report_largest(const struct gp_use_report *report,
 					     const struct gp_groups *groups);
