@@ -349,7 +349,7 @@ void gp_find_stacks(void)
 		return;
 	const char *why = gp_unwind_open(gp_settings.stack_depth, gp_settings.has_frame_pointers);
 	if (why)
-		gp_say(true, "stacks without native frames:", why);
+		gp_stack_native_refused(why);
 	else
 		gp_stack_native_opened();
 }

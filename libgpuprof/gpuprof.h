@@ -98,6 +98,8 @@ struct gp_info {
 	uint64_t stacks_cut;	  /* events whose stack found no room */
 	/* each so many launches of a thread have a stack; 0: none have, or an older recorder */
 	uint64_t launch_every;
+	/* why stacks lack frames that were asked for, sentences; NULL: they have them */
+	const char *no_python, *no_native;
 	/*
 	 * Names stored in the recording (gp_recording_symbolize): different native frames, and of
 	 * how many the function is known; 0 when none are stored.
@@ -186,8 +188,9 @@ struct gp_frame {
 
 struct gp_stack {
 	size_t frames;
-	const char *missing;  /* why frames are missing, a text; NULL: none are */
-	bool is_python_whole; /* all Python frames are there, whatever native ones are missing */
+	const char *missing;		       /* why frames are missing, a text; NULL: none are */
+	bool is_native_whole, is_python_whole; /* all of that kind are there */
+	bool is_python_off; /* Python frames were asked for and could not be had in the whole job */
 	bool has_native, has_python;
 };
 enum gp_stack_how {

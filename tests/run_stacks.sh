@@ -56,6 +56,25 @@ for python in $PYTHONS; do
 	record "$number-python$version" 3
 	judge "$number-python$version" 64 merged
 done
+
+# an interpreter whose layout is not known: no frame of it, and each report says so
+for python in $PYTHONS; do
+	case $("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])') in
+	3.[67]) ;;
+	*) continue ;;
+	esac
+	settings=GPUPROF_STACKS=python
+	record unknown_layout 1
+	sentence="no Python frames: this version of Python is not known, CPython 3.8 to 3.14 are"
+	why=
+	for report in "info" "peak" "top" "peak --by line" "peak --json" "info --json" "dump"; do
+		"$build/gpuprof" $report "$work/unknown_layout.gpr" | grep -q "$sentence" ||
+			why="$why '$report'"
+	done
+	[ -z "$why" ] && say pass unknown_layout "$python" ||
+		say fail unknown_layout "not said by$why"
+	break
+done
 python=$(command -v python3)
 settings=GPUPROF_STACKS=python
 record python_alone 3

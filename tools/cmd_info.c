@@ -88,6 +88,10 @@ static void print_stacks(const struct gp_info *info, FILE *out)
 	if (info->launch_every > 1)
 		fprintf(out, "; of a thread's launches 1 in %s has one, a sample",
 			gp_count_text(info->launch_every).s);
+	if (info->no_python)
+		fprintf(out, "; %s", info->no_python);
+	if (info->no_native)
+		fprintf(out, "; %s", info->no_native);
 	fputc('\n', out);
 	if (info->native_frames)
 		fprintf(out, "names        of %s of %s are stored, %s\n",
@@ -174,6 +178,8 @@ static void write_events(const struct gp_info *info, struct gp_json *json)
 			gp_json_number(json, "launch_every", info->launch_every);
 		else
 			gp_json_null(json, "launch_every");
+		gp_json_text(json, "no_python", info->no_python);
+		gp_json_text(json, "no_native", info->no_native);
 		gp_json_number(json, "native_frames_looked_up", info->native_frames);
 		gp_json_number(json, "native_frames_named", info->named_frames);
 		gp_json_number(json, "names_bytes", info->names_bytes);

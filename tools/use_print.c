@@ -166,6 +166,10 @@ void gp_use_groups_print(FILE *out, struct gp_recording *recording, const struct
 
 void gp_use_next_print(FILE *out, const struct gp_info *info, const char *command, const char *path)
 {
+	if (info->no_python)
+		fprintf(out, "%s\n", info->no_python);
+	if (info->no_native)
+		fprintf(out, "%s\n", info->no_native);
 	if (info->has_stacks) {
 		gp_next_print(out, command, path);
 		return;

@@ -86,6 +86,10 @@ void gp_group_key(enum gp_by by, const struct gp_use *use, const struct gp_read_
 {
 	const size_t room = GP_KEY_MAX;
 	out[0] = '\0';
+	if (by != GP_BY_KIND && s->frames == 0 && s->stack.missing) {
+		snprintf(out, room, "%s", s->stack.missing);
+		return;
+	}
 	switch (by) {
 	case GP_BY_STACK:
 		write_place(out, room, s);
@@ -94,7 +98,9 @@ void gp_group_key(enum gp_by by, const struct gp_use *use, const struct gp_read_
 		if (s->names.user != SIZE_MAX)
 			write_frame(out, room, &s->frame[s->names.user], true);
 		else
-			snprintf(out, room, "no line of the program");
+			snprintf(out, room, "no line of the program%s%s",
+				 s->stack.is_python_off ? ": " : "",
+				 s->stack.is_python_off ? s->stack.missing : "");
 		break;
 	case GP_BY_KIND:
 		write_kind(out, room, use);

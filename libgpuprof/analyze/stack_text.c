@@ -89,5 +89,7 @@ const char *gp_read_stack_cut(const struct gp_read_stack *s, bool is_native)
 {
 	bool is_whole = !is_native && s->stack.is_python_whole && s->frames > 0 &&
 			s->frame[s->frames - 1].is_python;
-	return is_whole ? NULL : s->stack.missing;
+	/* without native frames the missing Python ones are the outermost */
+	is_whole |= s->stack.has_native && s->stack.is_native_whole;
+	return is_whole || s->frames == 0 ? NULL : s->stack.missing;
 }

@@ -70,6 +70,8 @@ enum gp_fact {
 	GP_FACT_FRAMEWORK_LATE = 6, /* value: 1 the framework had blocks before the recording */
 	GP_FACT_STACKS_CUT = 7,	    /* value: events whose stack found no room */
 	GP_FACT_STACK_LAUNCHES = 8, /* value: each so many launches of a thread have a stack */
+	GP_FACT_NO_PYTHON = 9,	    /* text: why stacks have no Python frames, asked for */
+	GP_FACT_NO_NATIVE = 10,	    /* text: why stacks have no native frames, asked for */
 	/* value: 1 its allocator tells us more, 0 it does not; text: why */
 	GP_FACT_TIER_B = 16,
 	GP_FACT_ALLOC_CONF = 17, /* text: PYTORCH_ALLOC_CONF or PYTORCH_CUDA_ALLOC_CONF */

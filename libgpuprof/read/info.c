@@ -153,8 +153,24 @@ static enum gp_status add_gap(struct gp_recording *r, const struct gp_record *re
 	return GP_OK;
 }
 
+/* NULL: the recorder told of no refusal. */
+static const char *refusal(struct gp_recording *r, enum gp_fact key, const char *kind, char *out,
+			   size_t room)
+{
+	const char *why = gp_meanings_text(r->meanings, GP_FACT, key);
+	if (why == NULL)
+		return NULL;
+	snprintf(out, room, "no %s frames: %s", kind, why);
+	return out;
+}
+
 static void fill_stacks(struct gp_recording *r)
 {
+	struct gp_stack_naming *n = &r->naming;
+	r->info.no_python =
+		refusal(r, GP_FACT_NO_PYTHON, "Python", n->no_python, sizeof n->no_python);
+	r->info.no_native =
+		refusal(r, GP_FACT_NO_NATIVE, "native", n->no_native, sizeof n->no_native);
 	const struct gp_call_stacks *stacks = gp_meanings_stacks(r->meanings);
 	const struct gp_record *cut = gp_meanings_record(r->meanings, GP_FACT, GP_FACT_STACKS_CUT);
 	const struct gp_record *every =

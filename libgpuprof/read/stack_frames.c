@@ -214,6 +214,25 @@ static uint64_t time_of(const struct gp_recording *r, int64_t at_ns)
 	return at_ns > 0 ? (uint64_t)at_ns : 0;
 }
 
+/* What a reason alone does not tell: whether those frames were asked for. */
+static const char *missing_of(const struct gp_recording *r, const struct gp_call_stack *chains)
+{
+	const char *text = gp_stack_missing(chains->why_native, chains->why_python);
+	if (text)
+		return text;
+	if (chains->why_python == GP_WHY_OFF && r->info.no_python)
+		return r->info.no_python;
+	if (chains->why_native == GP_WHY_OFF && r->info.no_native)
+		return r->info.no_native;
+	if (chains->natives || chains->pythons)
+		return NULL;
+	if (chains->why_python == GP_WHY_NO_THREAD)
+		return "no Python frames: the thread runs no Python";
+	if (chains->why_python == GP_WHY_NO_FRAMES)
+		return "no Python frames: none was running";
+	return "no frames could be taken";
+}
+
 bool gp_recording_stack(struct gp_recording *r, uint32_t id, int64_t at_ns, enum gp_stack_how how,
 			struct gp_stack *out, struct gp_frame *frame, size_t most)
 {
@@ -229,7 +248,9 @@ bool gp_recording_stack(struct gp_recording *r, uint32_t id, int64_t at_ns, enum
 	size_t frames = gp_stack_merge(&chains, native, python, symbolizer, frame, most);
 	*out = (struct gp_stack){
 		.frames = how == GP_STACK_FOLDED ? gp_stack_fold(frame, frames) : frames,
-		.missing = gp_stack_missing(chains.why_native, chains.why_python),
+		.missing = missing_of(r, &chains),
+		.is_native_whole = chains.why_native == GP_WHY_WHOLE,
+		.is_python_off = chains.why_python == GP_WHY_OFF && r->info.no_python,
 		.is_python_whole = chains.why_python == GP_WHY_WHOLE,
 		.has_native = chains.natives > 0,
 		.has_python = chains.pythons > 0,

@@ -17,10 +17,11 @@ struct gp_stack_naming {
 	struct gp_symbolizer *symbolizer; /* NULL: not asked for yet */
 	uint64_t modules_known;		  /* gp_module_list.changes that it has heard of */
 	bool has_read_table;
-	struct gp_name_table *table; /* that the recording stores; NULL: none, or damaged */
-	struct gp_damage damage;     /* of the stored names; `what` "": none */
-	struct gp_unnamed *unnamed;  /* of gp_recording_unnamed */
-	char obstacle[256];	     /* of gp_recording_symbolize */
+	struct gp_name_table *table;	     /* that the recording stores; NULL: none, or damaged */
+	char no_python[160], no_native[160]; /* of gp_info */
+	struct gp_damage damage;	     /* of the stored names; `what` "": none */
+	struct gp_unnamed *unnamed;	     /* of gp_recording_unnamed */
+	char obstacle[256];		     /* of gp_recording_symbolize */
 };
 void gp_stack_naming_release(struct gp_stack_naming *naming);
 

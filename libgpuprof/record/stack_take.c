@@ -55,6 +55,7 @@ struct gp_stack_memo {
 };
 
 static _Atomic bool has_walker GP_HOT_DATA;
+static _Atomic(const char *) why_no_walker;
 
 static enum gp_stack_why why_of(enum gp_python_reason reason)
 {
@@ -404,6 +405,16 @@ __attribute__((noinline)) GP_HOT_TEXT uint32_t gp_stack_take(void)
 void gp_stack_native_opened(void)
 {
 	atomic_store_explicit(&has_walker, true, memory_order_relaxed);
+}
+
+void gp_stack_native_refused(const char *why)
+{
+	atomic_store(&why_no_walker, why);
+}
+
+const char *gp_stack_why_no_native(void)
+{
+	return atomic_load(&why_no_walker);
 }
 
 void gp_stack_find(void *(*lookup)(void *context, const char *name), void *context)

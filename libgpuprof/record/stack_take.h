@@ -46,6 +46,9 @@ GP_HOT uint32_t gp_stack_of_launch(void)
 void gp_stack_find(void *(*lookup)(void *context, const char *name), void *context);
 /* Native frames can be walked from now on: gp_native_open has succeeded. */
 void gp_stack_native_opened(void);
+/* Native frames cannot be walked: a text that holds for ever. */
+void gp_stack_native_refused(const char *why);
+const char *gp_stack_why_no_native(void); /* NULL: they can, or nobody asked */
 /* What this thread keeps is given back: when it ends. */
 void gp_stack_thread_close(struct gp_thread *thread);
 /* A signal handler jumped out of our work: what it was about to remember may be half written. */

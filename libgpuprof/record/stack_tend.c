@@ -4,6 +4,7 @@
 #include "python_walk.h"
 #include "recorder.h"
 #include "stack_table.h"
+#include "stack_take.h"
 
 #define CUT_NS 100000000u
 #define UNLOADS_NS 100000000u /* where the loader's count could not be found */
@@ -29,6 +30,21 @@ static void tell_cut(struct gp_recorder *r)
 					   .aux = GP_FACT_STACKS_CUT,
 					   .fact.value = cut },
 		      NULL);
+}
+
+/* Frames that were asked for and cannot be had: for the job's terminal and for the reports. */
+static void tell_refusal(struct gp_recorder *r, enum gp_fact key, const char *why)
+{
+	bool is_python = key == GP_FACT_NO_PYTHON;
+	const char **told = is_python ? &r->why_no_python : &r->why_no_native;
+	if (gp_likely(!why || *told))
+		return;
+	*told = why;
+	gp_say(true,
+	       is_python ? "stacks without Python frames:" : "stacks without native frames:", why);
+	gp_drain_tell(
+		r, &(struct gp_record){ .kind = GP_FACT, .device = GP_DEVICE_UNKNOWN, .aux = key },
+		why);
 }
 
 void gp_stacks_open(struct gp_recorder *r)
@@ -67,8 +83,10 @@ void gp_stacks_tend(struct gp_recorder *r)
 	if (gp_stack_table_wants_chunk())
 		add_chunk(r);
 	tell_cut(r);
-	if (gp_settings.has_python && gp_python_why_off())
-		gp_say(true, "stacks without Python frames:", gp_python_why_off());
+	if (gp_settings.has_python)
+		tell_refusal(r, GP_FACT_NO_PYTHON, gp_python_why_off());
+	if (gp_settings.has_native)
+		tell_refusal(r, GP_FACT_NO_NATIVE, gp_stack_why_no_native());
 	if (!gp_settings.has_native)
 		return;
 	gp_module_watch(r);

@@ -221,6 +221,61 @@ static void what_is_cut_says_so(void **state)
 	gp_recording_close(r);
 }
 
+/* The keys of stacks without a frame, by what the recorder told of them; `refusal`: of a fact. */
+static void assert_why(enum gp_stack_why native, enum gp_stack_why python, enum gp_fact fact,
+		       const char *refusal, const char *wanted)
+{
+	static const struct line none[] = { { 0 } };
+	static const enum gp_by by[] = { GP_BY_STACK, GP_BY_OPERATOR, GP_BY_NODE, GP_BY_LIBRARY,
+					 GP_BY_LINE };
+	struct gp_peak peak;
+	struct gp_groups groups;
+	struct gp_recording *r;
+	const struct gp_info *info;
+	struct stacks s = { .why_native = native, .why_python = python };
+	writer_open(&s.w, "without.gpr", 0, 0);
+	add_block(&s, 4096, none);
+	if (refusal)
+		put_text(&s.w, (struct gp_record){ .kind = GP_FACT, .aux = fact }, refusal,
+			 strlen(refusal));
+	writer_close(&s.w, true);
+	assert_int_equal(gp_recording_open(s.w.path, &r, NULL), GP_OK);
+	assert_int_equal(gp_recording_info(r, &info), GP_OK);
+	assert_int_equal(info->no_python != NULL, refusal && fact == GP_FACT_NO_PYTHON);
+	assert_int_equal(info->no_native != NULL, refusal && fact == GP_FACT_NO_NATIVE);
+	assert_int_equal(gp_peak_build(r, GP_AT_PEAK, 0, &peak), GP_OK);
+	const struct gp_holders *h = &peak.holder[0];
+	for (size_t k = 0; k < sizeof by / sizeof *by; k++) {
+		const struct gp_grouping how = { .by = by[k] };
+		assert_int_equal(gp_groups_build(r, h->use, h->uses, &how, &groups), GP_OK);
+		assert_int_equal(groups.groups, 1);
+		assert_string_equal(groups.group[0].key, wanted);
+		assert_null(groups.group[0].cut);
+		gp_groups_free(&groups);
+	}
+	gp_peak_free(&peak);
+	gp_recording_close(r);
+}
+
+static void what_has_no_frames_says_why(void **state)
+{
+	(void)state;
+	const char *const unknown = "this Python is not known";
+	assert_why(GP_WHY_OFF, GP_WHY_NO_THREAD, 0, NULL,
+		   "no Python frames: the thread runs no Python");
+	assert_why(GP_WHY_OFF, GP_WHY_NO_FRAMES, 0, NULL, "no Python frames: none was running");
+	assert_why(GP_WHY_OFF, GP_WHY_OFF, GP_FACT_NO_PYTHON, unknown,
+		   "no Python frames: this Python is not known");
+	assert_why(GP_WHY_OFF, GP_WHY_OFF, GP_FACT_NO_NATIVE, "libunwind was not found",
+		   "no native frames: libunwind was not found");
+	/* a thread without Python lacks nothing because of the interpreter */
+	assert_why(GP_WHY_OFF, GP_WHY_NO_THREAD, GP_FACT_NO_PYTHON, unknown,
+		   "no Python frames: the thread runs no Python");
+	assert_why(GP_WHY_OFF, GP_WHY_OFF, 0, NULL, "no frames could be taken");
+	assert_why(GP_WHY_GATE, GP_WHY_NO_THREAD, 0, NULL,
+		   "no native frames: the process was forking");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +284,7 @@ int main(void)
 		cmocka_unit_test(a_recursion_is_one_group_at_any_depth),
 		cmocka_unit_test(groups_that_nothing_tells_apart_are_numbered),
 		cmocka_unit_test(what_is_cut_says_so),
+		cmocka_unit_test(what_has_no_frames_says_why),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }
