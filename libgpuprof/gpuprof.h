@@ -100,6 +100,7 @@ struct gp_info {
 	uint64_t launch_every;
 	/* why stacks lack frames that were asked for, sentences; NULL: they have them */
 	const char *no_python, *no_native;
+	bool has_frame_pointers; /* native frames were found along them */
 	/*
 	 * Names stored in the recording (gp_recording_symbolize): different native frames, and of
 	 * how many the function is known; 0 when none are stored.

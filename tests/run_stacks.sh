@@ -127,6 +127,27 @@ every expandable 20 "alloc map unmap block_alloc" off
 # built with frame pointers
 every ever_new_stacks 1000 "alloc free" on
 
+# along frame pointers through code that has none: stray addresses are no frames
+LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_STACKS=all \
+	GPUPROF_FRAME_POINTERS=on GPUPROF_OUTPUT=$work/astray.gpr \
+	python3 -B "$here/operators.py" >"$work/astray.out" 2>&1
+"$build/gpuprof" dump --json --native "$work/astray.gpr" >"$work/astray.dumped"
+if why=$(python3 - "$work/astray.dumped" <<'END'
+import json, sys
+stacks = [e["stack"] for e in map(json.loads, open(sys.argv[1])) if "stack" in e]
+outermost = [[f for f in s if "address" in f][-1] for s in stacks if any("address" in f for f in s)]
+stray = [f for f in outermost if not f["module"]]
+if stray:
+    sys.exit("a frame of no module: %s" % stray[0])
+print(len(stacks), "stacks")
+sys.exit(len(outermost) < 8)
+END
+); then
+	say pass astray "$why"
+else
+	say fail astray "$why"
+fi
+
 # libraries in one place, one after the other: named when it is sure which it was, never wrongly
 LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/place.gpr \
 	GPUPROF_STACKS=native "$build/victims/library_in_anothers_place" >"$work/place.out" 2>&1

@@ -88,6 +88,8 @@ static void print_stacks(const struct gp_info *info, FILE *out)
 	if (info->launch_every > 1)
 		fprintf(out, "; of a thread's launches 1 in %s has one, a sample",
 			gp_count_text(info->launch_every).s);
+	if (info->has_frame_pointers)
+		fputs("; native frames along frame pointers", out);
 	if (info->no_python)
 		fprintf(out, "; %s", info->no_python);
 	if (info->no_native)
@@ -178,6 +180,7 @@ static void write_events(const struct gp_info *info, struct gp_json *json)
 			gp_json_number(json, "launch_every", info->launch_every);
 		else
 			gp_json_null(json, "launch_every");
+		gp_json_bool(json, "frame_pointers", info->has_frame_pointers);
 		gp_json_text(json, "no_python", info->no_python);
 		gp_json_text(json, "no_native", info->no_native);
 		gp_json_number(json, "native_frames_looked_up", info->native_frames);

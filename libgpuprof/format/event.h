@@ -67,11 +67,12 @@ enum gp_fact {
 	GP_FACT_RING_PLACE = 3, /* text: "shm /dev/shm", "disk DIR" or "private" */
 	GP_FACT_ROUTES = 4,	/* value: look-ups of a known name that got the driver's pointer */
 	GP_FACT_TIER_A = 5,	/* value: 1 the framework reports its blocks to us */
-	GP_FACT_FRAMEWORK_LATE = 6, /* value: 1 the framework had blocks before the recording */
-	GP_FACT_STACKS_CUT = 7,	    /* value: events whose stack found no room */
-	GP_FACT_STACK_LAUNCHES = 8, /* value: each so many launches of a thread have a stack */
-	GP_FACT_NO_PYTHON = 9,	    /* text: why stacks have no Python frames, asked for */
-	GP_FACT_NO_NATIVE = 10,	    /* text: why stacks have no native frames, asked for */
+	GP_FACT_FRAMEWORK_LATE = 6,  /* value: 1 the framework had blocks before the recording */
+	GP_FACT_STACKS_CUT = 7,	     /* value: events whose stack found no room */
+	GP_FACT_STACK_LAUNCHES = 8,  /* value: each so many launches of a thread have a stack */
+	GP_FACT_NO_PYTHON = 9,	     /* text: why stacks have no Python frames, asked for */
+	GP_FACT_NO_NATIVE = 10,	     /* text: why stacks have no native frames, asked for */
+	GP_FACT_FRAME_POINTERS = 11, /* value: 1 native frames were found along frame pointers */
 	/* value: 1 its allocator tells us more, 0 it does not; text: why */
 	GP_FACT_TIER_B = 16,
 	GP_FACT_ALLOC_CONF = 17, /* text: PYTORCH_ALLOC_CONF or PYTORCH_CUDA_ALLOC_CONF */

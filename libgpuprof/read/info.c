@@ -153,6 +153,13 @@ static enum gp_status add_gap(struct gp_recording *r, const struct gp_record *re
 	return GP_OK;
 }
 
+/* 0: the recorder did not tell it. */
+static uint64_t number(const struct gp_recording *r, enum gp_fact key)
+{
+	const struct gp_record *fact = gp_meanings_record(r->meanings, GP_FACT, key);
+	return fact != NULL ? fact->fact.value : 0;
+}
+
 /* NULL: the recorder told of no refusal. */
 static const char *refusal(struct gp_recording *r, enum gp_fact key, const char *kind, char *out,
 			   size_t room)
@@ -172,14 +179,12 @@ static void fill_stacks(struct gp_recording *r)
 	r->info.no_native =
 		refusal(r, GP_FACT_NO_NATIVE, "native", n->no_native, sizeof n->no_native);
 	const struct gp_call_stacks *stacks = gp_meanings_stacks(r->meanings);
-	const struct gp_record *cut = gp_meanings_record(r->meanings, GP_FACT, GP_FACT_STACKS_CUT);
-	const struct gp_record *every =
-		gp_meanings_record(r->meanings, GP_FACT, GP_FACT_STACK_LAUNCHES);
-	r->info.launch_every = every != NULL ? every->fact.value : 0;
+	r->info.launch_every = number(r, GP_FACT_STACK_LAUNCHES);
+	r->info.has_frame_pointers = number(r, GP_FACT_FRAME_POINTERS) != 0;
+	r->info.stacks_cut = number(r, GP_FACT_STACKS_CUT);
 	r->info.has_native = gp_call_stacks_has_native(stacks);
 	r->info.has_python = gp_call_stacks_has_python(stacks);
 	r->info.stacks = gp_call_stacks_count(stacks);
-	r->info.stacks_cut = cut != NULL ? cut->fact.value : 0;
 }
 
 static enum gp_status tally(struct gp_recording *r, struct tally *t, const struct gp_record *record)
@@ -226,11 +231,8 @@ static void fill_doubts(struct gp_recording *r)
 		(!info->is_sealed && !info->is_running) ||
 		(info->uncertains > 0 && r->uncertain[info->uncertains - 1].to_ns >= end);
 	info->has_gap = info->counts[GP_GAP] > 0;
-	const struct gp_record *late =
-		gp_meanings_record(r->meanings, GP_FACT, GP_FACT_FRAMEWORK_LATE);
-	info->has_framework_late = late != NULL && late->fact.value != 0;
-	const struct gp_record *routes = gp_meanings_record(r->meanings, GP_FACT, GP_FACT_ROUTES);
-	info->missed_routes = routes != NULL ? routes->fact.value : 0;
+	info->has_framework_late = number(r, GP_FACT_FRAMEWORK_LATE) != 0;
+	info->missed_routes = number(r, GP_FACT_ROUTES);
 }
 
 enum gp_status gp_recording_info(struct gp_recording *r, const struct gp_info **out)

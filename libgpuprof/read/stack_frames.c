@@ -214,6 +214,28 @@ static uint64_t time_of(const struct gp_recording *r, int64_t at_ns)
 	return at_ns > 0 ? (uint64_t)at_ns : 0;
 }
 
+/*
+ * Where code is not built with frame pointers a walk along them ends at whatever the register holds
+ * there: what lies in no module is no frame. True: there was such an end, and it is left out.
+ */
+static bool leave_astray(const struct gp_recording *r, struct gp_symbolizer *symbolizer,
+			 const struct gp_native_frame *native, struct gp_call_stack *chains)
+{
+	struct gp_symbol symbol[INLINED_MAX];
+	bool is_known = symbolizer && gp_meanings_modules(r->meanings)->room > 1;
+	size_t natives = chains->natives;
+	if (!r->info.has_frame_pointers || !is_known)
+		return false;
+	while (chains->natives > 0) {
+		const uint64_t pc = native[chains->natives - 1].pc;
+		size_t n = gp_symbolizer_find(symbolizer, pc, true, symbol, INLINED_MAX);
+		if (n == 0 || symbol[n - 1].why != GP_SYMBOL_NO_MODULE)
+			break;
+		chains->natives--;
+	}
+	return chains->natives < natives;
+}
+
 /* What a reason alone does not tell: whether those frames were asked for. */
 static const char *missing_of(const struct gp_recording *r, const struct gp_call_stack *chains)
 {
@@ -245,11 +267,13 @@ bool gp_recording_stack(struct gp_recording *r, uint32_t id, int64_t at_ns, enum
 	struct gp_symbolizer *symbolizer = how == GP_STACK_BARE ? NULL : gp_recording_symbolizer(r);
 	if (symbolizer)
 		gp_symbolizer_set_time(symbolizer, time_of(r, at_ns));
+	bool is_astray = leave_astray(r, symbolizer, native, &chains);
 	size_t frames = gp_stack_merge(&chains, native, python, symbolizer, frame, most);
 	*out = (struct gp_stack){
 		.frames = how == GP_STACK_FOLDED ? gp_stack_fold(frame, frames) : frames,
-		.missing = missing_of(r, &chains),
-		.is_native_whole = chains.why_native == GP_WHY_WHOLE,
+		.missing = is_astray ? "native frames end where frame pointers lead to no code" :
+				       missing_of(r, &chains),
+		.is_native_whole = chains.why_native == GP_WHY_WHOLE && !is_astray,
 		.is_python_off = chains.why_python == GP_WHY_OFF && r->info.no_python,
 		.is_python_whole = chains.why_python == GP_WHY_WHOLE,
 		.has_native = chains.natives > 0,

@@ -15,6 +15,16 @@ static void add_chunk(struct gp_recorder *r)
 		gp_stack_table_stop();
 }
 
+static void tell_number(struct gp_recorder *r, enum gp_fact key, uint64_t number)
+{
+	gp_drain_tell(r,
+		      &(struct gp_record){ .kind = GP_FACT,
+					   .device = GP_DEVICE_UNKNOWN,
+					   .aux = key,
+					   .fact.value = number },
+		      NULL);
+}
+
 /* So that it is known even of a job that is killed. */
 static void tell_cut(struct gp_recorder *r)
 {
@@ -24,12 +34,7 @@ static void tell_cut(struct gp_recorder *r)
 	gp_say(true, "no room for more stacks, new ones are not told apart", NULL);
 	r->stacks_cut = cut;
 	r->cut_told_ns = now;
-	gp_drain_tell(r,
-		      &(struct gp_record){ .kind = GP_FACT,
-					   .device = GP_DEVICE_UNKNOWN,
-					   .aux = GP_FACT_STACKS_CUT,
-					   .fact.value = cut },
-		      NULL);
+	tell_number(r, GP_FACT_STACKS_CUT, cut);
 }
 
 /* Frames that were asked for and cannot be had: for the job's terminal and for the reports. */
@@ -52,12 +57,9 @@ void gp_stacks_open(struct gp_recorder *r)
 	if (!r->define.entry)
 		return;
 	if (gp_settings.launch_every)
-		gp_drain_tell(r,
-			      &(struct gp_record){ .kind = GP_FACT,
-						   .device = GP_DEVICE_UNKNOWN,
-						   .aux = GP_FACT_STACK_LAUNCHES,
-						   .fact.value = gp_settings.launch_every },
-			      NULL);
+		tell_number(r, GP_FACT_STACK_LAUNCHES, gp_settings.launch_every);
+	if (gp_settings.has_native && gp_settings.has_frame_pointers)
+		tell_number(r, GP_FACT_FRAME_POINTERS, 1);
 	add_chunk(r);
 	/* what events get that find no room: one that is there */
 	gp_stack_pair(0, 0, GP_WHY_TABLE_FULL, GP_WHY_TABLE_FULL);
