@@ -11,6 +11,10 @@ shift 2
 [ "$name" != kill_points ] || set -- writes "$@"
 rm -rf "$dir"
 mkdir -p "$dir"
+# rings of its own: another gpuprof of this user that adopts them just now would be met half way
+GPUPROF_RING_DIR=$(mktemp -d /dev/shm/gpuprof-storm.XXXXXX) || exit 2
+export GPUPROF_RING_DIR
+trap 'rm -rf "$GPUPROF_RING_DIR"' EXIT
 if "$build/storm/storm" "$build" "$dir" "$@" >"$dir/log" 2>&1; then
 	echo "pass storm/$name" >>"$results"
 else
