@@ -33,10 +33,20 @@ bool gp_native_bounds_find(struct gp_native_bounds *bounds, uintptr_t stack_poin
 /* A word of a stack, which a sanitizer of ours must not take for a variable. */
 #if defined(__SANITIZE_ADDRESS__)
 uint64_t gp_native_word(uintptr_t at);
+static inline uint64_t gp_native_word_above(uintptr_t at, unsigned words)
+{
+	return gp_native_word(at + 8u * words);
+}
 #else
 static inline __attribute__((always_inline)) uint64_t gp_native_word(uintptr_t at)
 {
 	return *(const volatile uint64_t *)at;
+}
+/* Not volatile: compilers then spend an instruction instead of three. */
+static inline __attribute__((always_inline)) uint64_t gp_native_word_above(uintptr_t at,
+									   unsigned words)
+{
+	return ((const __attribute__((may_alias)) uint64_t *)at)[words];
 }
 #endif
 

@@ -37,53 +37,34 @@ GP_HOT unsigned head_of(const struct gp_native_places *p, uintptr_t sp, uintptr_
 	return (unsigned)(mix(sum, sum >> 32) >> 40) % GP_NATIVE_MEMO_HEADS;
 }
 
-GP_HOT uint64_t return_at(const struct gp_native_entry *e, unsigned k)
+GP_HOT uint64_t row_now(const struct gp_native_entry *e, unsigned k)
 {
-	return word_at(e->sp, 8u * e->at[k]);
+	return gp_native_word_above(e->sp, e->at[k]);
 }
 
-/*
- * Index of the first return address that differs, at least depth when all are equal. In groups, so
- * that one branch decides over eight words.
- */
-GP_HOT unsigned compare(const struct gp_native_entry *e)
+GP_HOT bool holds(const struct gp_native_entry *e, const struct gp_native_start *start)
 {
-	const unsigned depth = e->stack.depth;
-	unsigned k = 1;
-	for (; k + 8 <= depth; k += 8) {
-		uint64_t difference = 0;
-#pragma GCC unroll 8
-		for (unsigned i = k; i < k + 8; i++)
-			difference |= return_at(e, i) ^ e->stack.pc[i];
-		if (difference)
-			break;
-	}
-	while (k < depth && return_at(e, k) == e->stack.pc[k])
-		k++;
-	return k;
-}
-
-/* The place of the word below return address k, and what it holds. */
-GP_HOT uintptr_t below(const struct gp_native_entry *e, unsigned k)
-{
-	return e->sp + 8u * e->at[k] - 8;
-}
-
-GP_HOT bool words_hold(const struct gp_native_entry *e, const struct gp_native_start *start)
-{
-	uint64_t difference = 0;
+	const unsigned rows = e->rows;
 	if (e->needs_frame && e->frame != start->frame)
 		return false;
-	for (uint64_t left = e->chained; left; left &= left - 1) {
-		const unsigned k = (unsigned)__builtin_ctzll(left);
-		difference |= gp_native_word(below(e, k)) ^ below(e, k + 1);
-	}
-	if (difference)
-		return false;
-	for (unsigned i = 0; i < e->words; i++)
-		if (word_at(start->sp, e->word[i].at) != e->word[i].value)
+	for (unsigned k = 1; k <= rows; k += GP_NATIVE_GROUP) {
+		uint64_t difference = 0;
+#pragma GCC unroll 8
+		for (unsigned i = k; i < k + GP_NATIVE_GROUP; i++)
+			difference |= row_now(e, i) ^ e->stack.pc[i];
+		if (difference)
 			return false;
+	}
 	return true;
+}
+
+/* The first row that differs; 0: none. */
+GP_HOT unsigned differing(const struct gp_native_entry *e)
+{
+	for (unsigned k = 1; k <= e->rows; k++)
+		if (row_now(e, k) != e->stack.pc[k])
+			return k;
+	return 0;
 }
 
 static void move_to_front(struct gp_native_memo *m, unsigned head, uint16_t before, uint16_t found)
@@ -122,9 +103,9 @@ GP_COLD static void add_peek(struct gp_native_memo *m, const struct gp_native_st
 }
 
 /* Stacks without an entry that come between two with one change nothing. */
-GP_HOT struct gp_native_entry *found(struct gp_native_memo *m, struct gp_native_entry *e)
+GP_HOT struct gp_native_entry *found(struct gp_native_memo *m, uint16_t at)
 {
-	const uint16_t at = (uint16_t)(e - m->entry);
+	struct gp_native_entry *e = &m->entry[at];
 	if (gp_unlikely(m->expected != at))
 		m->entry[m->last].follower = at;
 	m->last = at;
@@ -137,26 +118,23 @@ GP_HOT struct gp_native_entry *found(struct gp_native_memo *m, struct gp_native_
 GP_HOT_TEXT void gp_native_memo_expect(const struct gp_native_memo *m)
 {
 	const struct gp_native_entry *e = &m->entry[m->expected];
+	__builtin_prefetch(e);
 	for (unsigned k = 0; k < GP_NATIVE_DEPTH; k += 64 / sizeof e->stack.pc[0])
 		__builtin_prefetch(&e->stack.pc[k]);
-	__builtin_prefetch(e);
 	__builtin_prefetch(&e->at[0]);
 	__builtin_prefetch(&e->at[GP_NATIVE_DEPTH / 2]);
-	__builtin_prefetch(&e->word[0]);
 }
 
 /* Whether it goes on as the last time: then no search is needed. */
-GP_HOT struct gp_native_entry *find_expected(struct gp_native_memo *m,
-					     const struct gp_native_start *start)
+GP_HOT bool is_expected(const struct gp_native_memo *m, const struct gp_native_start *start)
 {
-	struct gp_native_entry *e = &m->entry[m->expected];
-	if (e->sp != start->sp || e->stack.pc[0] != start->pc || e->head == 0)
-		return NULL;
-	return compare(e) >= e->stack.depth && words_hold(e, start) ? e : NULL;
+	const struct gp_native_entry *e = &m->entry[m->expected];
+	return e->sp == start->sp && e->stack.pc[0] == start->pc && e->head != 0 && holds(e, start);
 }
 
-GP_HOT_TEXT static __attribute__((noinline)) struct gp_native_entry *
-search(struct gp_native_memo *m, const struct gp_native_start *start)
+/* 0: walk. */
+GP_HOT_TEXT static __attribute__((noinline)) uint16_t search(struct gp_native_memo *m,
+							     const struct gp_native_start *start)
 {
 	const uintptr_t sp = start->sp;
 	const unsigned head = head_of(places_of(m, sp, start->pc), sp, start->pc);
@@ -167,60 +145,73 @@ search(struct gp_native_memo *m, const struct gp_native_start *start)
 	for (unsigned n = 0; at && n < GP_NATIVE_CHAIN_MOST;
 	     n++, before = at, at = m->entry[at].next) {
 		struct gp_native_entry *e = &m->entry[at];
-		const unsigned depth = e->stack.depth;
 		if (e->sp != sp || e->stack.pc[0] != start->pc)
 			continue;
-		if (probe < depth && return_at(e, probe) != e->stack.pc[probe]) {
+		if (probe <= e->rows && row_now(e, probe) != e->stack.pc[probe]) {
 			differs_at = 8u * e->at[probe];
 			failures++;
 			continue;
 		}
-		unsigned differs = compare(e);
-		if (gp_likely(differs >= depth && words_hold(e, start))) {
+		if (gp_likely(holds(e, start))) {
 			if (before)
 				move_to_front(m, head, before, at);
 			if (gp_unlikely(failures >= FAILURES_MOST && differs_at))
 				add_peek(m, start, head, differs_at);
-			return e;
+			return at;
 		}
 		failures++;
-		if (differs < depth) {
+		const unsigned differs = differing(e);
+		if (differs) {
 			probe = differs;
 			differs_at = 8u * e->at[probe];
 		}
 	}
 	if (gp_unlikely(failures >= FAILURES_MOST && differs_at))
 		add_peek(m, start, head, differs_at);
-	return NULL;
+	return 0;
 }
 
 GP_HOT_TEXT struct gp_native_entry *gp_native_memo_find(struct gp_native_memo *m,
 							const struct gp_native_start *start)
 {
-	struct gp_native_entry *e = find_expected(m, start);
-	if (gp_unlikely(!e))
-		e = search(m, start);
-	return e ? found(m, e) : NULL;
+	if (gp_likely(is_expected(m, start)))
+		return found(m, m->expected);
+	const uint16_t at = search(m, start);
+	return at ? found(m, at) : NULL;
 }
 
 static bool is_same(const struct gp_native_entry *a, const struct gp_native_entry *b)
 {
-	const size_t depth = a->stack.depth;
-	if (a->sp != b->sp || depth != b->stack.depth || a->words != b->words ||
-	    a->chained != b->chained || a->stack.end != b->stack.end ||
-	    a->needs_frame != b->needs_frame || (a->needs_frame && a->frame != b->frame))
-		return false;
-	for (unsigned i = 0; i < a->words; i++)
-		if (a->word[i].value != b->word[i].value || a->word[i].at != b->word[i].at)
-			return false;
-	return memcmp(a->stack.pc, b->stack.pc, depth * sizeof *a->stack.pc) == 0 &&
-	       (depth < 2 || memcmp(a->at + 1, b->at + 1, (depth - 1) * sizeof *a->at) == 0);
+	return a->sp == b->sp && a->rows == b->rows && a->stack.depth == b->stack.depth &&
+	       a->stack.end == b->stack.end && a->needs_frame == b->needs_frame &&
+	       (!a->needs_frame || a->frame == b->frame) &&
+	       memcmp(a->stack.pc, b->stack.pc, (a->rows + 1u) * sizeof *a->stack.pc) == 0 &&
+	       memcmp(a->at + 1, b->at + 1, a->rows * sizeof *a->at) == 0;
 }
 
 /* A mark of the stack's content, never 0. Only what is met twice takes an entry. */
-GP_HOT uint32_t mark_of(const struct gp_native_entry *e)
+GP_HOT uint32_t mark_of(const struct gp_native_walked *walked)
 {
-	return (uint32_t)(mix(e->sp, e->sum) >> 32) | 1;
+	return (uint32_t)(mix(walked->entry.sp, walked->sum) >> 32) | 1;
+}
+
+/* Rows for the words, and to the end of the last group. False: a word lies too far off. */
+static bool add_rows(struct gp_native_walked *walked)
+{
+	struct gp_native_entry *e = &walked->entry;
+	unsigned rows = e->stack.depth;
+	for (unsigned i = 0; i < walked->words; i++, rows++) {
+		if (walked->word[i].at / 8 > UINT16_MAX)
+			return false;
+		e->stack.pc[rows] = walked->word[i].value;
+		e->at[rows] = (uint16_t)(walked->word[i].at / 8);
+	}
+	for (; rows > 1 && rows % GP_NATIVE_GROUP != 1; rows++) {
+		e->stack.pc[rows] = e->stack.pc[1];
+		e->at[rows] = e->at[1];
+	}
+	e->rows = (uint8_t)(rows - 1);
+	return true;
 }
 
 static void unlink_entry(struct gp_native_memo *m, uint16_t gone)
@@ -251,12 +242,10 @@ static uint16_t take_entry(struct gp_native_memo *m, bool *is_evicted)
 
 static void copy_entry(struct gp_native_entry *to, const struct gp_native_entry *from)
 {
-	const size_t depth = from->stack.depth;
 	to->sp = from->sp;
 	to->frame = from->frame;
 	to->needs_frame = from->needs_frame;
-	to->words = from->words;
-	to->chained = from->chained;
+	to->rows = from->rows;
 	to->follower = 0;
 	to->stack.depth = from->stack.depth;
 	to->stack.end = from->stack.end;
@@ -264,9 +253,8 @@ static void copy_entry(struct gp_native_entry *to, const struct gp_native_entry 
 	to->stack.id_marks = 0;
 	to->stack.beside = to->stack.pair = 0;
 	to->stack.beside_number = 0;
-	memcpy(to->stack.pc, from->stack.pc, depth * sizeof *to->stack.pc);
-	memcpy(to->at, from->at, depth * sizeof *to->at);
-	memcpy(to->word, from->word, from->words * sizeof *to->word);
+	memcpy(to->stack.pc, from->stack.pc, (from->rows + 1u) * sizeof *to->stack.pc);
+	memcpy(to->at, from->at, (from->rows + 1u) * sizeof *to->at);
 }
 
 GP_COLD static struct gp_native_entry *
@@ -293,7 +281,7 @@ add_again(struct gp_native_memo *m, const struct gp_native_entry *walked, bool *
 }
 
 struct gp_native_entry *gp_native_memo_add(struct gp_native_memo *m,
-					   const struct gp_native_entry *walked, bool *is_evicted)
+					   struct gp_native_walked *walked, bool *is_evicted)
 {
 	const uint32_t mark = mark_of(walked);
 	/* its highest bits: on the others only some of the frames have a bearing */
@@ -302,7 +290,7 @@ struct gp_native_entry *gp_native_memo_add(struct gp_native_memo *m,
 		*seen = mark;
 		return NULL;
 	}
-	return add_again(m, walked, is_evicted);
+	return add_rows(walked) ? add_again(m, &walked->entry, is_evicted) : NULL;
 }
 
 void gp_native_memo_forget(struct gp_native_memo *m)

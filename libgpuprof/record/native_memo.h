@@ -22,26 +22,25 @@
 #include "native_walk.h"
 
 #define GP_NATIVE_MEMO_ENTRIES \
-	2048u /* about 2 MiB a thread, of which pages appear as they are used */
+	2048u /* about 3 MiB a thread, of which pages appear as they are used */
 #define GP_NATIVE_MEMO_HEADS 1024u
 #define GP_NATIVE_MEMO_SEEN 4096u
 #define GP_NATIVE_CHAIN_MOST 16u /* entries of one key that are compared before we walk */
 #define GP_NATIVE_STARTS 1024u
 #define GP_NATIVE_PEEKS 6u
-#define GP_NATIVE_WORDS_MOST 16u /* what needs more is walked each time */
-
-/* Words other than return addresses that a walk depended on. */
-struct gp_native_word {
-	uint64_t value;
-	uint32_t at; /* bytes from the stack pointer */
-};
+#define GP_NATIVE_GROUP 8u /* rows that one branch decides over */
 
 /* Where a walk begins. */
 struct gp_native_start {
 	uintptr_t pc, sp, frame;
 };
 
-/* What a look needs stands in front, in the order of need: a job's caches are cold. */
+/*
+ * What a look needs stands in front, in the order of need: a job's caches are cold. Row k says that
+ * the word stack.pc[k] stands at[k] words above sp: return addresses from row 1 on, then what else
+ * the walk depended on, then row 1 again and again, so that rows come in whole groups. Row 0 is the
+ * key.
+ */
 struct gp_native_entry {
 	_Alignas(64) uintptr_t sp;
 	uintptr_t frame;   /* the frame pointer at the start, if needs_frame */
@@ -50,16 +49,22 @@ struct gp_native_entry {
 	uint16_t follower; /* found after this one, the last time; 0: none */
 	uint8_t needs_frame : 1;
 	uint8_t is_recent : 1; /* since the hand last passed */
-	uint8_t words;
-	struct gp_native_stack stack; /* pc[0] belongs to the key */
-	uint16_t at[GP_NATIVE_DEPTH]; /* of the return address pc[k], words from sp; at[0] unused */
-	/*
-	 * Bit k: frame k begins with its caller's frame pointer, which says where the caller's
-	 * return address lies: the word below return address k holds the place of the word below
-	 * return address k + 1. All that a chain of frame pointers needs, without a list.
-	 */
-	uint64_t chained;
-	uint64_t sum; /* of the pcs, taken while they are walked: gp_native_sum */
+	uint8_t rows;	       /* but for row 0 */
+	struct gp_native_stack stack;
+	uint16_t at[GP_NATIVE_ROWS];
+};
+
+/* A word other than a return address that a walk depended on. */
+struct gp_native_word {
+	uint64_t value;
+	uint32_t at; /* bytes from the stack pointer */
+};
+
+/* What a walk gives. */
+struct gp_native_walked {
+	struct gp_native_entry entry; /* without the rows of words */
+	uint64_t sum;		      /* of the pcs, taken while they are walked: gp_native_sum */
+	unsigned words;
 	struct gp_native_word word[GP_NATIVE_WORDS_MOST];
 };
 
@@ -100,7 +105,7 @@ struct gp_native_entry *gp_native_memo_find(struct gp_native_memo *memo,
  * new one, *is_evicted when another stack was forgotten for it; NULL: seen for the first time.
  */
 struct gp_native_entry *gp_native_memo_add(struct gp_native_memo *memo,
-					   const struct gp_native_entry *walked, bool *is_evicted);
+					   struct gp_native_walked *walked, bool *is_evicted);
 
 void gp_native_memo_forget(struct gp_native_memo *memo);
 

@@ -33,7 +33,7 @@ struct gp_native_thread {
 	struct gp_native_counts counts;
 	uint32_t epoch;
 	volatile uint32_t is_busy;
-	struct gp_native_entry walked; /* the last walk's */
+	struct gp_native_walked walked; /* the last walk's */
 	struct gp_native_memo memo;
 };
 
@@ -133,7 +133,7 @@ GP_HOT bool read_at(struct reach *r, uintptr_t at, uint64_t *value)
 
 struct walk {
 	struct reach reach;
-	struct gp_native_entry *out;
+	struct gp_native_walked *out;
 	uintptr_t pc, sp, frame;
 	uintptr_t start;      /* sp of the start: what places are counted from */
 	uintptr_t frame_from; /* where `frame` was read; 0: it is the start's */
@@ -145,13 +145,13 @@ struct walk {
 
 GP_HOT void note(struct walk *w, uintptr_t at, uint64_t value)
 {
-	struct gp_native_entry *e = w->out;
-	if (gp_unlikely(e->words >= GP_NATIVE_WORDS_MOST || at < w->start ||
+	struct gp_native_walked *out = w->out;
+	if (gp_unlikely(out->words >= GP_NATIVE_WORDS_MOST || at < w->start ||
 			at - w->start > UINT32_MAX)) {
 		w->is_memorable = false;
 		return;
 	}
-	e->word[e->words++] = (struct gp_native_word){ value, (uint32_t)(at - w->start) };
+	out->word[out->words++] = (struct gp_native_word){ value, (uint32_t)(at - w->start) };
 }
 
 /* The walk depends on the frame pointer from here. */
@@ -163,7 +163,7 @@ GP_HOT void note_frame(struct walk *w)
 	if (w->frame_from)
 		note(w, w->frame_from, w->frame);
 	else
-		w->out->needs_frame = 1;
+		w->out->entry.needs_frame = 1;
 }
 
 GP_HOT bool take_frame(struct walk *w, uintptr_t at)
@@ -287,24 +287,11 @@ GP_HOT bool step_frame(struct walk *w, enum gp_native_end *end)
 	return w->pc != 0;
 }
 
-/*
- * The word that the step out of frame k noted, if any, is the caller's frame pointer of a plain
- * chain of them: a bit says so in less room.
- */
-GP_HOT void note_chained(const struct walk *w, unsigned k)
-{
-	struct gp_native_entry *e = w->out;
-	const struct gp_native_word *word = &e->word[e->words - 1u];
-	if (k == 0 || word->at + 8u != 8u * e->at[k] || word->value != w->sp - 16)
-		return;
-	e->words--;
-	e->chained |= UINT64_C(1) << k;
-}
-
 GP_HOT void walk_frames(struct walk *w)
 {
 	const bool by_frame = walker.has_frame_pointers;
-	struct gp_native_entry *e = w->out;
+	struct gp_native_walked *out = w->out;
+	struct gp_native_entry *e = &out->entry;
 	enum gp_native_end end = GP_NATIVE_TRUNCATED;
 	unsigned depth = 0;
 	uint64_t sum = 0;
@@ -313,24 +300,21 @@ GP_HOT void walk_frames(struct walk *w)
 		e->stack.pc[depth++] = w->pc;
 		if (depth == walker.depth)
 			break;
-		const unsigned words = e->words;
 		if (gp_unlikely(!(by_frame ? step_frame(w, &end) : step(w, &end))))
 			break;
 		/* of what lies elsewhere this is wrong, and not used */
 		uintptr_t at = (w->sp - 8 - w->start) / 8;
 		/* after a signal the pc was not read from there, but noted by itself */
-		if (gp_unlikely(w->key_more && e->words >= 2))
-			at = e->word[e->words - 2].at / 8;
+		if (gp_unlikely(w->key_more && out->words >= 2))
+			at = out->word[out->words - 2].at / 8;
 		if (gp_unlikely(at > UINT16_MAX)) {
 			at = UINT16_MAX; /* no address lies in such a frame */
 			w->is_memorable = false;
 		}
 		e->at[depth] = (uint16_t)at;
-		if (e->words == words + 1)
-			note_chained(w, depth - 1);
 		end = GP_NATIVE_TRUNCATED;
 	}
-	e->sum = sum;
+	out->sum = sum;
 	e->stack.depth = (uint16_t)depth;
 	e->stack.end = (uint8_t)end;
 }
@@ -358,7 +342,7 @@ GP_COLD static bool learn_own(struct walk *w, uintptr_t frame, struct own_way *w
 		}
 		if (!step(w, &end))
 			return false;
-		is_fixed = is_fixed && w->out->words == words && !w->out->needs_frame;
+		is_fixed = is_fixed && w->out->words == words && !w->out->entry.needs_frame;
 	}
 	const uintptr_t frame_at = w->frame_from ? w->frame_from - frame : 0;
 	const uintptr_t pc_at = w->sp - 8 - frame;
@@ -370,25 +354,29 @@ GP_COLD static bool learn_own(struct walk *w, uintptr_t frame, struct own_way *w
 	return true;
 }
 
-/* False: own frames that cannot be left. */
-GP_HOT bool leave_own(struct walk *w, uintptr_t frame)
+/* What was remembered of the way out of own frames holds. */
+GP_HOT bool leave_own(const struct gp_native_thread *t, uintptr_t frame,
+		      struct gp_native_start *start)
 {
-	if (gp_likely(!is_own_code(w->pc)))
+	start->pc = gp_native_word(frame + 8);
+	start->sp = frame + 16;
+	start->frame = gp_native_word(frame);
+	if (!is_own_code(start->pc))
 		return true;
-	struct own_way *way = &w->thread->own[w->pc / 16 % OWN_WAYS];
+	const struct own_way *way = &t->own[start->pc / 16 % OWN_WAYS];
 	unsigned k = 0;
 	/* one after the other: a frame that is not there must not be read */
 	while (k < way->frames && gp_native_word(frame + way->pc_at[k]) == way->pc[k])
 		k++;
 	if (gp_unlikely(k == 0 || k < way->frames))
-		return learn_own(w, frame, way);
+		return false;
 	const uintptr_t at = frame + way->pc_at[k];
 	const uintptr_t pc = gp_native_word(at);
 	if (gp_unlikely(is_own_code(pc)))
-		return learn_own(w, frame, way); /* this way is longer */
-	w->pc = pc;
-	w->sp = at + 8;
-	w->frame = gp_native_word(frame + way->frame_at);
+		return false; /* this way is longer */
+	start->pc = pc;
+	start->sp = at + 8;
+	start->frame = gp_native_word(frame + way->frame_at);
 	return true;
 }
 
@@ -415,43 +403,44 @@ GP_HOT bool is_current(const struct gp_native_thread *t)
 	       t->epoch == atomic_load_explicit(&gp_native_epoch, memory_order_acquire);
 }
 
-GP_HOT bool begin(struct walk *w, struct gp_native_thread *t, const void *frame_address)
+GP_HOT void begin(struct walk *w, struct gp_native_thread *t, const struct gp_native_start *start,
+		  uintptr_t readable, bool is_own)
 {
-	const uintptr_t frame = (uintptr_t)frame_address;
-	if (gp_unlikely(!is_current(t)) && !catch_up(t)) {
-		t->counts.refused++;
-		return false;
-	}
 	*w = (struct walk){ .thread = t, .out = &t->walked, .reach.bounds = &t->bounds };
-	w->frame = gp_native_word(frame);
-	w->pc = gp_native_word(frame + 8);
-	w->sp = frame + 16;
-	const bool is_own = gp_native_bounds_hold(&t->bounds, frame) ||
-			    gp_native_bounds_find(&t->bounds, frame);
+	w->pc = start->pc;
+	w->start = w->sp = start->sp;
+	w->frame = start->frame;
+	w->is_memorable = is_own;
 	if (gp_likely(is_own)) {
-		w->reach.low = frame;
+		w->reach.low = readable;
 		w->reach.high = t->bounds.high;
-	} else {
-		t->counts.foreign++;
 	}
-	t->walked.words = t->walked.needs_frame = 0;
-	w->start = frame;
-	if (!leave_own(w, frame)) {
-		t->counts.refused += w->is_refused;
+	t->walked.words = 0;
+	t->walked.entry.needs_frame = 0;
+	t->walked.entry.sp = start->sp;
+	t->walked.entry.frame = start->frame;
+	struct gp_native_stack *s = &t->walked.entry.stack;
+	s->id = s->id_generation = 0;
+	s->id_marks = 0;
+	s->beside = s->pair = 0;
+	s->beside_number = 0;
+}
+
+/* False: own frames that cannot be left. */
+GP_COLD static bool leave_own_slowly(struct gp_native_thread *t, uintptr_t frame, bool is_own,
+				     struct gp_native_start *start)
+{
+	struct walk w;
+	*start = (struct gp_native_start){ .pc = gp_native_word(frame + 8),
+					   .sp = frame + 16,
+					   .frame = gp_native_word(frame) };
+	begin(&w, t, start, frame, is_own);
+	w.start = frame;
+	if (!learn_own(&w, frame, &t->own[start->pc / 16 % OWN_WAYS])) {
+		t->counts.refused += w.is_refused;
 		return false;
 	}
-	t->walked.words = t->walked.needs_frame = 0;
-	t->walked.chained = 0;
-	w->is_memorable = is_own;
-	w->start = w->sp;
-	w->frame_from = 0;
-	w->is_frame_noted = false;
-	t->walked.sp = w->sp;
-	t->walked.frame = w->frame;
-	t->walked.stack.id = t->walked.stack.id_generation = 0;
-	t->walked.stack.id_marks = 0;
-	t->walked.stack.beside = t->walked.stack.pair = 0;
-	t->walked.stack.beside_number = 0;
+	*start = (struct gp_native_start){ .pc = w.pc, .sp = w.sp, .frame = w.frame };
 	return true;
 }
 
@@ -460,21 +449,13 @@ GP_HOT_TEXT void gp_native_stack_expect(const struct gp_native_thread *t)
 	gp_native_memo_expect(&t->memo);
 }
 
-GP_HOT struct gp_native_stack *stack_now(struct gp_native_thread *t, const void *frame_address,
-					 bool has_memo)
+/* What is not in the memo. */
+GP_HOT_TEXT static __attribute__((noinline)) struct gp_native_stack *
+walk_now(struct gp_native_thread *t, const struct gp_native_start *start, uintptr_t readable,
+	 bool is_own, bool has_memo)
 {
 	struct walk w;
-	if (!begin(&w, t, frame_address))
-		return NULL;
-	has_memo = has_memo && w.is_memorable;
-	if (has_memo) {
-		const struct gp_native_start start = { w.pc, w.sp, w.frame };
-		struct gp_native_entry *found = gp_native_memo_find(&t->memo, &start);
-		if (gp_likely(found != NULL)) {
-			t->counts.hits++;
-			return &found->stack;
-		}
-	}
+	begin(&w, t, start, readable, is_own);
 	walk_frames(&w);
 	t->counts.misses++;
 	if (gp_unlikely(w.is_refused)) {
@@ -482,11 +463,37 @@ GP_HOT struct gp_native_stack *stack_now(struct gp_native_thread *t, const void 
 		return NULL;
 	}
 	if (!has_memo || !w.is_memorable || w.reach.has_left)
-		return &t->walked.stack;
+		return &t->walked.entry.stack;
 	bool is_evicted = false;
 	struct gp_native_entry *kept = gp_native_memo_add(&t->memo, &t->walked, &is_evicted);
 	t->counts.evicted += is_evicted;
-	return kept ? &kept->stack : &t->walked.stack;
+	return kept ? &kept->stack : &t->walked.entry.stack;
+}
+
+GP_HOT struct gp_native_stack *stack_now(struct gp_native_thread *t, const void *frame_address,
+					 bool has_memo)
+{
+	const uintptr_t frame = (uintptr_t)frame_address;
+	struct gp_native_start start;
+	if (gp_unlikely(!is_current(t)) && !catch_up(t)) {
+		t->counts.refused++;
+		return NULL;
+	}
+	const bool is_own = gp_native_bounds_hold(&t->bounds, frame) ||
+			    gp_native_bounds_find(&t->bounds, frame);
+	if (gp_unlikely(!is_own))
+		t->counts.foreign++;
+	if (gp_unlikely(!leave_own(t, frame, &start)) &&
+	    !leave_own_slowly(t, frame, is_own, &start))
+		return NULL;
+	if (has_memo && gp_likely(is_own)) {
+		struct gp_native_entry *found = gp_native_memo_find(&t->memo, &start);
+		if (gp_likely(found != NULL)) {
+			t->counts.hits++;
+			return &found->stack;
+		}
+	}
+	return walk_now(t, &start, frame, is_own, has_memo);
 }
 
 __attribute__((noinline)) GP_HOT_TEXT struct gp_native_stack *

@@ -21,6 +21,9 @@
 #include <stdint.h>
 
 #define GP_NATIVE_DEPTH 64u
+/* Other words that a stack may depend on: when frames are chained by their pointers, one each. */
+#define GP_NATIVE_WORDS_MOST 80u
+#define GP_NATIVE_ROWS (GP_NATIVE_DEPTH + GP_NATIVE_WORDS_MOST + 1)
 
 enum gp_native_end {
 	GP_NATIVE_WHOLE,     /* to the thread's outermost frame */
@@ -35,9 +38,9 @@ struct gp_native_stack {
 	/* the caller's, 0 in what was not met before; kept as long as the stack is remembered */
 	uint32_t id, id_generation;
 	uint64_t id_marks;
-	uint32_t beside, pair; /* what it last stood beside, and what both are together */
-	uint64_t beside_number;
-	uintptr_t pc[GP_NATIVE_DEPTH];
+	uint32_t beside, pair;	      /* what it last stood beside, and what both are together */
+	uint64_t beside_number;	      /* what it stood beside was remembered under; 0: it was not */
+	uintptr_t pc[GP_NATIVE_ROWS]; /* `depth` of them; what follows is the memo's */
 };
 
 struct gp_native_setup {

@@ -225,20 +225,23 @@ static void forgets_all_when_told(void **state)
 /* A stack of words, in which what a walk read can be changed. */
 static uint64_t words[64];
 
-static struct gp_native_entry walked_here(uintptr_t pc)
+static struct gp_native_walked walked_here(uintptr_t pc)
 {
-	struct gp_native_entry e = { .sp = (uintptr_t)words, .words = 1, .needs_frame = 1 };
-	e.frame = 77;
-	e.stack.depth = 12;
-	e.stack.pc[0] = pc;
-	for (unsigned k = 1; k < e.stack.depth; k++) {
-		e.at[k] = (uint16_t)(3 * k);
-		e.stack.pc[k] = words[3 * k];
-		e.sum = gp_native_sum(e.sum, e.stack.pc[k]);
+	struct gp_native_walked w = { .words = 2 };
+	struct gp_native_entry *e = &w.entry;
+	e->sp = (uintptr_t)words;
+	e->needs_frame = 1;
+	e->frame = 77;
+	e->stack.depth = 12;
+	e->stack.pc[0] = pc;
+	for (unsigned k = 1; k < e->stack.depth; k++) {
+		e->at[k] = (uint16_t)(3 * k);
+		e->stack.pc[k] = words[3 * k];
+		w.sum = gp_native_sum(w.sum, e->stack.pc[k]);
 	}
-	e.word[0] = (struct gp_native_word){ words[5], 5 * sizeof *words };
-	e.chained = UINT64_C(1) << 4; /* so words[11] is the place of words[14] */
-	return e;
+	w.word[0] = (struct gp_native_word){ words[5], 5 * sizeof *words };
+	w.word[1] = (struct gp_native_word){ words[11], 11 * sizeof *words };
+	return w;
 }
 
 /*
@@ -253,9 +256,8 @@ static void compares_every_word(void **state)
 	memset(memo, 0, sizeof *memo);
 	for (unsigned i = 0; i < 64; i++)
 		words[i] = 1000 + i;
-	words[11] = (uintptr_t)&words[14];
 	const struct gp_native_start start = { 500, (uintptr_t)words, 77 };
-	const struct gp_native_entry walked = walked_here(start.pc);
+	struct gp_native_walked walked = walked_here(start.pc);
 	bool is_evicted = false;
 	assert_null(gp_native_memo_add(memo, &walked, &is_evicted));
 	struct gp_native_entry *kept = gp_native_memo_add(memo, &walked, &is_evicted);
@@ -288,10 +290,9 @@ static void expects_without_insisting(void **state)
 	(void)state;
 	assert_non_null(memo);
 	memset(memo, 0, sizeof *memo);
-	words[11] = (uintptr_t)&words[14];
 	for (unsigned i = 0; i < 3; i++) {
 		words[9] = 2000 + i;
-		const struct gp_native_entry walked = walked_here(500);
+		struct gp_native_walked walked = walked_here(500);
 		gp_native_memo_add(memo, &walked, &is_evicted);
 		kept[i] = gp_native_memo_add(memo, &walked, &is_evicted);
 		assert_non_null(kept[i]);
