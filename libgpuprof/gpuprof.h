@@ -198,7 +198,8 @@ enum gp_stack_how {
 	GP_STACK_BARE = 0, /* native frames by address alone: nothing is looked up */
 	/* native frames get names: those stored in the recording, else of this machine's files */
 	GP_STACK_SYMBOLS = 1,
-	GP_STACK_FOLDED = 2, /* with symbols: native frames of the interpreter are left out */
+	/* with symbols, without native frames of the interpreter and those that started it */
+	GP_STACK_FOLDED = 2,
 };
 /*
  * The frames of a record's `stack`, innermost first, native and Python ones in the order in which

@@ -32,14 +32,6 @@ static double bytes_per_event(const struct gp_info *info)
 	return events ? (double)bytes / (double)events : (double)NAN;
 }
 
-static uint64_t all_events(const struct gp_info *info)
-{
-	uint64_t events = 0;
-	for (unsigned kind = 0; kind < GP_KINDS; kind++)
-		events += info->counts[kind];
-	return events;
-}
-
 /* ---- for a person ---- */
 
 static void print_line(FILE *out, const char *label, const char *text)
@@ -63,12 +55,13 @@ static void print_devices(const struct gp_info *info, FILE *out)
 	}
 }
 
-static void print_counts(const struct gp_info *info, FILE *out)
+static void print_counts(const struct gp_info *info, FILE *out, bool is_happening)
 {
-	fputs("events      ", out);
 	unsigned column = 0;
+	fputs(is_happening ? "events      " : "definitions ", out);
 	for (unsigned kind = 0; kind < GP_KINDS; kind++) {
-		if (!info->counts[kind] || !gp_event_infos[kind].name)
+		if (!info->counts[kind] || !gp_event_infos[kind].name ||
+		    gp_is_happening(kind) != is_happening)
 			continue;
 		const char *before = column == 0 ? " " : column % 4 ? ", " : ",\n             ";
 		fprintf(out, "%s%s %s", before, gp_event_infos[kind].name,
@@ -150,7 +143,8 @@ static void print_person(const char *path, const struct gp_info *info, FILE *out
 	print_line(out, "driver", info->driver);
 	print_line(out, "pytorch", info->pytorch ? info->pytorch : "not seen");
 	print_line(out, "rings", info->ring_place);
-	print_counts(info, out);
+	print_counts(info, out, true);
+	print_counts(info, out, false);
 	print_stacks(info, out);
 	print_check(info, out);
 	print_size(info, out);
@@ -293,7 +287,7 @@ static bool add_row(struct gp_sheet *table, const char *path, const struct gp_in
 		return false;
 	row->is_damaged = info->is_damaged;
 	put(&row->cell[0], gp_ns_text((int64_t)info->duration_ns).s, (double)info->duration_ns);
-	put(&row->cell[1], gp_count_text(all_events(info)).s, (double)all_events(info));
+	put(&row->cell[1], gp_count_text(gp_events_of(info)).s, (double)gp_events_of(info));
 	put(&row->cell[2], gp_count_text(lost).s, (double)lost);
 	put(&row->cell[3], gp_count_text(faults).s, (double)faults);
 	put(&row->cell[4], gp_count_text(info->devices).s, (double)info->devices);

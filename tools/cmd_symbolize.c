@@ -5,13 +5,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "amount.h"
 #include "flags.h"
 #include "json.h"
 #include "message.h"
+#include "monotonic.h"
 #include "report.h"
 
 static int run(int argc, char **argv);
@@ -32,17 +32,10 @@ struct progress {
 	bool has_line;
 };
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
-
 static bool show_progress(void *context, uint64_t done, uint64_t frames)
 {
 	struct progress *p = context;
-	int64_t now = now_ns();
+	int64_t now = gp_monotonic_ns();
 	if (now < p->next_ns)
 		return false;
 	p->next_ns = now + TURN_NS;
@@ -55,7 +48,7 @@ static bool show_progress(void *context, uint64_t done, uint64_t frames)
 static enum gp_status look_up(struct gp_recording *recording, struct gp_symbolized *out)
 {
 	struct progress progress = { .is_shown = isatty(STDERR_FILENO),
-				     .next_ns = now_ns() + PATIENCE_NS };
+				     .next_ns = gp_monotonic_ns() + PATIENCE_NS };
 	const struct gp_symbolizing how = { progress.is_shown ? show_progress : NULL, &progress };
 	enum gp_status status = gp_recording_symbolize(recording, &how, out);
 	if (progress.has_line)

@@ -94,6 +94,12 @@ int gp_report_exit(const char *path, const struct gp_info *info)
 	return info->is_damaged || info->names_damage ? GP_EXIT_DAMAGED : GP_EXIT_OK;
 }
 
+bool gp_is_happening(unsigned kind)
+{
+	const struct gp_event_info *info = &gp_event_infos[kind];
+	return info->name && info->class != GP_CLASS_DEFINE && info->class != GP_CLASS_CHECKPOINT;
+}
+
 /* Appends to a line that has room for what it is for; what has none is cut off. */
 static void add(struct gp_headline *line, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -142,13 +148,19 @@ static void add_flaws(struct gp_headline *line, const struct gp_info *info)
 		add(line, "NOT COMPLETE: its end is missing; ");
 }
 
+uint64_t gp_events_of(const struct gp_info *info)
+{
+	uint64_t events = 0;
+	for (unsigned kind = 0; kind < GP_KINDS; kind++)
+		if (gp_is_happening(kind))
+			events += info->counts[kind];
+	return events;
+}
+
 /* Recording was never started, or the job did nothing. */
 static bool is_empty(const struct gp_info *info)
 {
-	uint64_t work = 0;
-	for (unsigned kind = 0; kind < GP_KINDS; kind++)
-		work += gp_event_infos[kind].class != GP_CLASS_DEFINE ? info->counts[kind] : 0;
-	return !work && info->is_complete && !gp_has_losses(info);
+	return !gp_events_of(info) && info->is_complete && !gp_has_losses(info);
 }
 
 /* What was there before the recording, or happened while it stood still, nobody saw. */
@@ -199,13 +211,9 @@ static const char *kept_text(const struct gp_info *info)
 struct gp_headline gp_headline_of(const struct gp_info *info)
 {
 	struct gp_headline line = { "" };
-	uint64_t events = 0;
-	for (unsigned kind = 0; kind < GP_KINDS; kind++)
-		if (gp_event_infos[kind].name && gp_event_infos[kind].class != GP_CLASS_CHECKPOINT)
-			events += info->counts[kind];
 	add_flaws(&line, info);
 	add(&line, "%s, %s, ", gp_ns_text((int64_t)info->duration_ns).s,
-	    gp_plural(events, "event").s);
+	    gp_plural(gp_events_of(info), "event").s);
 	if (!gp_has_losses(info) && info->is_complete && !is_empty(info))
 		add(&line, "nothing lost, ");
 	add(&line, "%s; ", gp_plural(info->devices, "device").s);

@@ -15,10 +15,10 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "gpuprof.h"
+#include "monotonic.h"
 
 #define LIMIT_NS 10000000000
 /* of it for one library that is being read when the time is up, and for writing */
@@ -34,20 +34,13 @@ struct told {
 	uint64_t frames, named, waiting;
 };
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
-
 /* ---- the child ---- */
 
 static bool is_over(void *context, uint64_t done, uint64_t frames)
 {
 	(void)done;
 	(void)frames;
-	return now_ns() >= *(const int64_t *)context;
+	return gp_monotonic_ns() >= *(const int64_t *)context;
 }
 
 static void name_one(const char *path, int64_t deadline_ns, struct told *told)
@@ -73,7 +66,7 @@ static void name_one(const char *path, int64_t deadline_ns, struct told *told)
 static void name_all(const struct gp_made *made, size_t count, int64_t deadline_ns, int out)
 {
 	for (size_t k = 0; k < count; k++) {
-		int64_t now = now_ns(), left = deadline_ns > now ? deadline_ns - now : 0;
+		int64_t now = gp_monotonic_ns(), left = deadline_ns > now ? deadline_ns - now : 0;
 		struct told told = { .which = k };
 		int64_t share = left / (int64_t)(count - k);
 		share = share > SHARE_NS ? share : left < SHARE_NS ? left : SHARE_NS;
@@ -126,7 +119,7 @@ static void listen(int from, int signals, int64_t deadline_ns, size_t count, boo
 	struct pollfd polled[2] = { { .fd = from, .events = POLLIN },
 				    { .fd = signals, .events = POLLIN } };
 	struct told told;
-	for (int64_t left; (left = deadline_ns - now_ns()) > 0;) {
+	for (int64_t left; (left = deadline_ns - gp_monotonic_ns()) > 0;) {
 		int ready = poll(polled, 2, (int)(left / 1000000) + 1);
 		if (ready < 0 && errno != EINTR)
 			return;
@@ -162,7 +155,7 @@ static void run_child(const struct gp_made *made, size_t count, const sigset_t *
 		      const sigset_t *mask, bool *is_done, struct gp_run_names *out)
 {
 	int ends[2];
-	int64_t limit_ns = now_ns() + LIMIT_NS;
+	int64_t limit_ns = gp_monotonic_ns() + LIMIT_NS;
 	int signals = signalfd(-1, set, SFD_CLOEXEC);
 	if (signals < 0 || pipe2(ends, O_CLOEXEC) != 0) {
 		if (signals >= 0)

@@ -147,13 +147,30 @@ size_t gp_stack_merge(const struct gp_call_stack *stack, const struct gp_native_
 	return m.frames;
 }
 
+/* What starts a program or a thread: _start, and the C library's own. */
+static bool is_start(const struct gp_frame *f)
+{
+	static const char library[] = "libc.so", older[] = "libc-2.";
+	const char *slash = f->module ? strrchr(f->module, '/') : NULL;
+	const char *file = slash ? slash + 1 : f->module;
+	if (f->is_python)
+		return false;
+	return (f->function && strcmp(f->function, "_start") == 0) ||
+	       (file && (strncmp(file, library, sizeof library - 1) == 0 ||
+			 strncmp(file, older, sizeof older - 1) == 0));
+}
+
 size_t gp_stack_fold(struct gp_frame *frame, size_t frames)
 {
 	size_t kept = 0;
 	for (size_t k = 0; k < frames; k++)
 		if (!frame[k].is_interpreter)
 			frame[kept++] = frame[k];
-	return kept;
+	/* below Python's first frame they are as little to be told as the interpreter's own */
+	size_t first = kept;
+	while (first > 0 && is_start(&frame[first - 1]))
+		first--;
+	return first > 0 && frame[first - 1].is_python ? first : kept;
 }
 
 /* ---- of a recording ---- */

@@ -35,7 +35,10 @@ const char *gp_stack_missing(enum gp_stack_why native, enum gp_stack_why python)
 size_t gp_stack_merge(const struct gp_call_stack *stack, const struct gp_native_frame *native,
 		      const struct gp_python_frame *python, struct gp_symbolizer *symbolizer,
 		      struct gp_frame *out, size_t most);
-/* Leaves out the native frames that are the interpreter's own; how many are left. */
+/*
+ * Leaves out the native frames that are the interpreter's own, and the C library's that started it
+ * or the thread; how many are left.
+ */
 size_t gp_stack_fold(struct gp_frame *frame, size_t frames);
 
 #endif

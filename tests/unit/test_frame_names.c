@@ -11,26 +11,16 @@
 
 #include <cmocka.h>
 
-#include "read/frame_names.h"
+#include "name_frames.h"
 
 #define SITE "/opt/venv/lib/python3.12/site-packages/"
 #define CPU SITE "torch/lib/libtorch_cpu.so"
 #define CUDA SITE "torch/lib/libtorch_cuda.so"
 #define C10 SITE "torch/lib/libc10_cuda.so"
 #define BINDING SITE "torch/lib/libtorch_python.so"
-#define CPYTHON "/usr/bin/python3.12"
 #define RUNTIME SITE "nvidia/cuda_runtime/lib/libcudart.so.12"
 #define DRIVER "/usr/lib/x86_64-linux-gnu/libcuda.so.1"
 #define OURS "/usr/local/lib/libgpuprof.so"
-
-#define NATIVE(function, module)              \
-	{                                     \
-		function, module, NULL, false \
-	}
-#define PYTHON(function, file)             \
-	{                                  \
-		function, NULL, file, true \
-	}
 
 static size_t length(const struct gp_name_frame *frame)
 {

@@ -74,6 +74,27 @@ static void interpreter_is_folded(void **state)
 	assert_string_equal(frame[1].function, "main");
 }
 
+/* Below Python's first frame alone: a program without Python is shown from its start. */
+static void what_starts_python_is_folded(void **state)
+{
+	(void)state;
+	static const char libc[] = "/usr/lib/x86_64-linux-gnu/libc.so.6";
+	const struct gp_frame python = { .function = "<module>", .is_python = true };
+	const struct gp_frame unnamed = { .module = libc, .module_offset = 0x2a1ca };
+	const struct gp_frame main_called = { .function = "__libc_start_main", .module = libc };
+	const struct gp_frame start = { .function = "_start", .module = "/opt/job" };
+	const struct gp_frame native = { .function = "main", .module = "/opt/job" };
+	struct gp_frame in_python[] = { unnamed, python, unnamed, main_called, start };
+	struct gp_frame embedded[] = { python, native, main_called, start };
+	struct gp_frame alone[] = { native, unnamed, main_called, start };
+	struct gp_frame nothing[] = { unnamed, main_called };
+	assert_int_equal(gp_stack_fold(in_python, 5), 2);
+	assert_string_equal(in_python[1].function, "<module>");
+	assert_int_equal(gp_stack_fold(embedded, 4), 4);
+	assert_int_equal(gp_stack_fold(alone, 4), 4);
+	assert_int_equal(gp_stack_fold(nothing, 2), 2);
+}
+
 static void says_what_is_missing(void **state)
 {
 	(void)state;
@@ -133,6 +154,7 @@ int main(void)
 		cmocka_unit_test(runs_stand_at_their_frames),
 		cmocka_unit_test(one_kind_alone),
 		cmocka_unit_test(interpreter_is_folded),
+		cmocka_unit_test(what_starts_python_is_folded),
 		cmocka_unit_test(says_what_is_missing),
 		cmocka_unit_test(modules_by_number),
 	};

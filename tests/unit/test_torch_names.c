@@ -7,18 +7,10 @@
 
 #include <cmocka.h>
 
+#include "name_frames.h"
 #include "torch_stacks.h"
 
 #define CPU TORCH_LIB "libtorch_cpu.so"
-#define CPYTHON "/usr/bin/python3.12"
-#define NATIVE(function, module)              \
-	{                                     \
-		function, module, NULL, false \
-	}
-#define PYTHON(function, file)             \
-	{                                  \
-		function, NULL, file, true \
-	}
 
 static void expect(const struct gp_name_frame *frame, size_t count, const char *operator,
 		   const char * node)

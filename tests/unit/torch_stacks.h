@@ -292,33 +292,25 @@ static const char embedding_backward[] = EMPTY_CALLED
 	"at::_ops::embedding_backward::call\n"
 	"torch::autograd::generated::EmbeddingBackward0_apply_functional\n"
 	"torch::autograd::generated::EmbeddingBackward0::apply\n" ENGINE_CALLED;
+#define REDUCED                                                                   \
+	"W\n"                                                                     \
+	"at::_ops::sum_dim_IntList::redispatch\n"                                 \
+	"torch::autograd::VariableType::(anonymous namespace)::sum_dim_IntList\n" \
+	"W\n"                                                                     \
+	"at::_ops::sum_dim_IntList::call\n"                                       \
+	"at::_sum_to<c10::SymInt>\n"                                              \
+	"torch::autograd::InputMetadata::reduce_grad\n"                           \
+	"torch::autograd::InputMetadata::maybe_reduce\n"                          \
+	"torch::autograd::validate_outputs_impl<torch::autograd::Edge>\n" ENGINE_THREAD
 static const char engine_reduces[] = STRUCTURED_OUT
 	"at::(anonymous namespace)::structured_sum_out_functional::set_output_raw_strided\n"
-	"at::meta::resize_reduction\n"
-	"W\n"
-	"at::_ops::sum_dim_IntList::redispatch\n"
-	"torch::autograd::VariableType::(anonymous namespace)::sum_dim_IntList\n"
-	"W\n"
-	"at::_ops::sum_dim_IntList::call\n"
-	"at::_sum_to<c10::SymInt>\n"
-	"torch::autograd::InputMetadata::reduce_grad\n"
-	"torch::autograd::InputMetadata::maybe_reduce\n"
-	"torch::autograd::validate_outputs_impl<torch::autograd::Edge>\n" ENGINE_THREAD;
+	"at::meta::resize_reduction\n" REDUCED;
 static const char engine_reduces_scratch[] = ALLOCATED
 	"at::native::gpu_reduce_kernel<float, float, 4, 4, at::native::func_wrapper_t<float, "
 	"__nv_hdl_wrapper_t<false, true, false, __nv_dl_tag<void (at::native::sum_functor<float, "
 	"float, float>::*)(at::TensorIterator&), &at::native::sum_functor<float, float, "
 	"float>::operator(), 1u>, float (float, float)> >, double>\n"
-	"at::native::structured_sum_out::impl\n"
-	"W\n"
-	"at::_ops::sum_dim_IntList::redispatch\n"
-	"torch::autograd::VariableType::(anonymous namespace)::sum_dim_IntList\n"
-	"W\n"
-	"at::_ops::sum_dim_IntList::call\n"
-	"at::_sum_to<c10::SymInt>\n"
-	"torch::autograd::InputMetadata::reduce_grad\n"
-	"torch::autograd::InputMetadata::maybe_reduce\n"
-	"torch::autograd::validate_outputs_impl<torch::autograd::Edge>\n" ENGINE_THREAD;
+	"at::native::structured_sum_out::impl\n" REDUCED;
 static const char cublas_workspace[] =
 	ALLOCATED "at::cuda::setWorkspaceForHandle\n"
 		  "at::cuda::getCurrentCUDABlasHandle\n"
