@@ -191,6 +191,7 @@ struct gp_stack {
 	size_t frames;
 	const char *missing;		       /* why frames are missing, a text; NULL: none are */
 	bool is_native_whole, is_python_whole; /* all of that kind are there */
+	bool is_native_sure; /* none is missing between two: not found along frame pointers */
 	bool is_python_off; /* Python frames were asked for and could not be had in the whole job */
 	bool has_native, has_python;
 };
@@ -232,6 +233,8 @@ struct gp_names {
 	 */
 	char node[GP_NAME_MAX];
 	bool is_outside_backward; /* no frame is of autograd's engine, and none could be unseen */
+	/* the Python frames that are there begin with the thread, and none calls that engine */
+	bool has_no_engine_call;
 	/*
 	 * "cuBLAS": of the innermost module that is neither CUDA's runtime or driver nor the C or
 	 * C++ library. A runtime linked into a library counts as that library. Calls through

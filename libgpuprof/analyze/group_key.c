@@ -62,11 +62,13 @@ static void write_place(char *out, size_t room, const struct gp_read_stack *s)
 static void write_node(char *out, size_t room, const struct gp_read_stack *s)
 {
 	/* where frames are missing or have no name a node may be among them */
-	bool is_sure =
-		s->names.is_outside_backward && (s->stack.missing == NULL || s->has_beginning);
+	bool by_native = s->names.is_outside_backward && s->stack.is_native_sure &&
+			 (s->stack.is_native_whole || s->has_beginning);
+	/* nodes run on the engine's threads, or below what calls the engine */
+	bool by_python = s->names.has_no_engine_call && s->stack.is_python_whole;
 	if (s->names.node[0])
 		snprintf(out, room, "%s", s->names.node);
-	else if (is_sure)
+	else if (by_native || by_python)
 		snprintf(out, room, "not in backward: forward, optimizer, set-up");
 	else
 		snprintf(out, room, "no autograd node seen%s%s", s->stack.missing ? ": " : "",

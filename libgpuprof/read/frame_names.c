@@ -102,6 +102,15 @@ static const struct rule folded_python[] = {
 #include "frame_names.def"
 };
 
+#define PYTHON_BEGINNING(part, function) { part, function },
+static const struct rule python_beginnings[] = {
+#include "frame_names.def"
+};
+#define PYTHON_ENGINE(part, function) { part, function },
+static const struct rule python_engines[] = {
+#include "frame_names.def"
+};
+
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 
 static bool starts(const char *text, const char *with)
@@ -135,6 +144,16 @@ static bool starts_any(const char *text, const char *const *with, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (starts(text, with[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Of a Python frame: a part of its path, and its function. */
+static bool fits_place(const struct gp_name_frame *f, const struct rule *rule, size_t rules)
+{
+	for (size_t i = 0; f->function != NULL && f->file != NULL && i < rules; i++) {
+		if (strstr(f->file, rule[i].text) != NULL && fits(f->function, rule[i].name))
 			return true;
 	}
 	return false;
@@ -335,6 +354,21 @@ static void find_node(const struct gp_name_frame *frame, size_t count, struct gp
 	out->is_outside_backward = has_native && is_sure;
 }
 
+static void find_engine_calls(const struct gp_name_frame *frame, size_t count, struct gp_names *out)
+{
+	const struct gp_name_frame *outermost = NULL;
+	bool has_call = false;
+	for (size_t i = 0; i < count; i++) {
+		if (!frame[i].is_python)
+			continue;
+		outermost = &frame[i];
+		has_call |= fits_place(outermost, python_engines, COUNT(python_engines));
+	}
+	out->has_no_engine_call =
+		outermost != NULL && !has_call &&
+		fits_place(outermost, python_beginnings, COUNT(python_beginnings));
+}
+
 static const char *library_of(const char *module)
 {
 	for (size_t i = 0; i < COUNT(libraries); i++) {
@@ -460,6 +494,7 @@ void gp_names_of(const struct gp_name_frame *frame, size_t count, const char *pr
 	find_user(frame, count, program, out);
 	find_operator(frame, count, out);
 	find_node(frame, count, out);
+	find_engine_calls(frame, count, out);
 	find_library(frame, count, program, out);
 }
 
@@ -471,13 +506,7 @@ bool gp_frame_is_folded(const struct gp_name_frame *f)
 		return true;
 	if (!f->is_python)
 		return f->function != NULL && fits_any(f->function, folded, COUNT(folded));
-	for (size_t i = 0; f->function != NULL && f->file != NULL && i < COUNT(folded_python);
-	     i++) {
-		if (strstr(f->file, folded_python[i].text) != NULL &&
-		    fits(f->function, folded_python[i].name))
-			return true;
-	}
-	return false;
+	return fits_place(f, folded_python, COUNT(folded_python));
 }
 
 static bool is_interpreter_file(const char *module)

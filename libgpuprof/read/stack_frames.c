@@ -292,6 +292,7 @@ bool gp_recording_stack(struct gp_recording *r, uint32_t id, int64_t at_ns, enum
 				       missing_of(r, &chains),
 		.is_native_whole = chains.why_native == GP_WHY_WHOLE && !is_astray,
 		.is_python_off = chains.why_python == GP_WHY_OFF && r->info.no_python,
+		.is_native_sure = !r->info.has_frame_pointers,
 		.is_python_whole = chains.why_python == GP_WHY_WHOLE,
 		.has_native = chains.natives > 0,
 		.has_python = chains.pythons > 0,

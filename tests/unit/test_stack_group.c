@@ -52,12 +52,12 @@ static void add_block(struct stacks *s, uint64_t bytes, const struct line *line)
 				.block_alloc = { 0x100000 * stack, bytes, s->allocated, 0 } });
 }
 
-static struct gp_groups group(struct stacks *s, bool is_native)
+static struct gp_groups group(struct stacks *s, enum gp_by by, bool is_native)
 {
 	struct gp_peak peak;
 	struct gp_groups groups;
 	struct gp_recording *r;
-	const struct gp_grouping how = { .by = GP_BY_STACK, .is_native = is_native };
+	const struct gp_grouping how = { .by = by, .is_native = is_native };
 	uint64_t bytes = 0;
 	writer_close(&s->w, true);
 	assert_int_equal(gp_recording_open(s->w.path, &r, NULL), GP_OK);
@@ -104,7 +104,7 @@ static void groups_of_one_line_say_where_they_part(void **state)
 	add_block(&s, 2048, second);
 	add_block(&s, 1024, deeper);
 	add_block(&s, 512, none);
-	struct gp_groups groups = group(&s, false);
+	struct gp_groups groups = group(&s, GP_BY_STACK, false);
 	static const char *const wanted[] = {
 		"Adam.init  train.py:122 step  via adam.py:178 Adam.init",
 		"Adam.init  train.py:122 step  via adam.py:182 Adam.init",
@@ -134,7 +134,7 @@ static void stacks_that_differ_in_plumbing_are_one(void **state)
 		writer_open(&s.w, "plumbing.gpr", 0, 0);
 		add_block(&s, 4096, old);
 		add_block(&s, 2048, new);
-		struct gp_groups groups = group(&s, is_native);
+		struct gp_groups groups = group(&s, GP_BY_STACK, is_native);
 		assert_int_equal(groups.groups, 1 + is_native);
 		assert_int_equal(groups.group[0].use.count, 2 - is_native);
 		assert_string_equal(groups.group[0].key,
@@ -159,7 +159,7 @@ static void a_recursion_is_one_group_at_any_depth(void **state)
 	writer_open(&s.w, "recursion.gpr", 0, 0);
 	add_block(&s, 4096, once);
 	add_block(&s, 2048, thrice);
-	struct gp_groups groups = group(&s, false);
+	struct gp_groups groups = group(&s, GP_BY_STACK, false);
 	assert_int_equal(groups.groups, 1);
 	assert_string_equal(groups.group[0].key, "tree.py:5 walk");
 	assert_int_equal(groups.group[0].stacks, 2);
@@ -176,7 +176,7 @@ static void groups_that_nothing_tells_apart_are_numbered(void **state)
 	writer_open(&s.w, "numbered.gpr", 0, 0);
 	add_block(&s, 4096, one);
 	add_block(&s, 2048, two);
-	struct gp_groups groups = group(&s, false);
+	struct gp_groups groups = group(&s, GP_BY_STACK, false);
 	assert_int_equal(groups.groups, 2);
 	assert_non_null(strstr(groups.group[0].key, "(1)"));
 	assert_non_null(strstr(groups.group[1].key, "(2)"));
@@ -276,6 +276,45 @@ static void what_has_no_frames_says_why(void **state)
 		   "no native frames: the process was forking");
 }
 
+/* A node may hide in missing native frames, but not where Python's are whole and call none. */
+static void that_it_is_not_backward_is_said_when_it_is_sure(void **state)
+{
+	(void)state;
+	static const char sure[] = "not in backward: forward, optimizer, set-up";
+	static const struct line forward[] = { STEP, { 0 } };
+	static const struct line backward[] = { STEP,
+						{ SITE "torch/autograd/graph.py",
+						  "_engine_run_backward", 829 },
+						{ "/srv/job/node.py", "Mine.backward", 5 },
+						{ 0 } };
+	static const struct line hook[] = { { "/srv/job/node.py", "hook", 9 }, { 0 } };
+	static const struct {
+		const struct line *line;
+		enum gp_stack_why native, python;
+		const char *key;
+	} known[] = {
+		{ forward, GP_WHY_TRUNCATED, GP_WHY_WHOLE, sure },
+		{ forward, GP_WHY_NO_RULE, GP_WHY_WHOLE, sure },
+		{ forward, GP_WHY_OFF, GP_WHY_WHOLE, sure },
+		{ forward, GP_WHY_TRUNCATED, GP_WHY_TRUNCATED,
+		  "no autograd node seen: deeper frames are left out" },
+		{ backward, GP_WHY_TRUNCATED, GP_WHY_WHOLE,
+		  "no autograd node seen: deeper frames are left out" },
+		{ hook, GP_WHY_TRUNCATED, GP_WHY_WHOLE,
+		  "no autograd node seen: deeper frames are left out" },
+		{ backward, GP_WHY_OFF, GP_WHY_WHOLE, "no autograd node seen" },
+	};
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+		struct stacks s = { .why_native = known[i].native, .why_python = known[i].python };
+		writer_open(&s.w, "node.gpr", 0, 0);
+		add_block(&s, 4096, known[i].line);
+		struct gp_groups groups = group(&s, GP_BY_NODE, false);
+		assert_int_equal(groups.groups, 1);
+		assert_string_equal(groups.group[0].key, known[i].key);
+		gp_groups_free(&groups);
+	}
+}
+
 /* ---- native frames ---- */
 
 #define IN_MODULE 0x10000u
@@ -359,6 +398,7 @@ int main(void)
 		cmocka_unit_test(groups_that_nothing_tells_apart_are_numbered),
 		cmocka_unit_test(what_is_cut_says_so),
 		cmocka_unit_test(what_has_no_frames_says_why),
+		cmocka_unit_test(that_it_is_not_backward_is_said_when_it_is_sure),
 		cmocka_unit_test(what_frame_pointers_lead_astray_to_is_no_frame),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);

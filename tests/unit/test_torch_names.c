@@ -85,6 +85,54 @@ static void that_no_node_is_there_is_said_when_it_is_sure(void **state)
 	assert_false(names.is_outside_backward);
 }
 
+/* Whatever native frames are missing, nodes run on the engine's threads or below who calls it. */
+static void who_calls_the_engine_is_seen_in_python(void **state)
+{
+	(void)state;
+	static const struct {
+		struct gp_name_frame frame[3]; /* innermost first */
+		bool has_no_call;
+	} known[] = {
+		{ { PYTHON("step", "/srv/train.py"), PYTHON("<module>", "/srv/train.py") }, true },
+		{ { PYTHON("Function.apply", SITE_PACKAGES "torch/autograd/function.py"),
+		    PYTHON("<module>", "/srv/train.py") },
+		  true },
+		{ { PYTHON("Thread._bootstrap_inner", "/usr/lib/python3.12/threading.py"),
+		    PYTHON("Thread._bootstrap", "/usr/lib/python3.12/threading.py") },
+		  true },
+		{ { PYTHON("_bootstrap", "/usr/lib/python3.10/threading.py") }, true },
+		{ { PYTHON("_run_module_as_main", "<frozen runpy>") }, true },
+		{ { PYTHON("_run_module_as_main", "/usr/lib/python3.8/runpy.py"),
+		    NATIVE("main", CPYTHON) },
+		  true },
+		/* backward called from Python */
+		{ { PYTHON("_engine_run_backward", SITE_PACKAGES "torch/autograd/graph.py"),
+		    PYTHON("<module>", "/srv/train.py") },
+		  false },
+		{ { PYTHON("Mine.backward", "/srv/train.py"),
+		    PYTHON("grad", SITE_PACKAGES "torch/autograd/__init__.py"),
+		    PYTHON("<module>", "/srv/train.py") },
+		  false },
+		/* a node of Python, or a hook, on a thread of the engine */
+		{ { PYTHON("Mine.backward", "/srv/train.py"),
+		    PYTHON("BackwardCFunction.apply", SITE_PACKAGES "torch/autograd/function.py") },
+		  false },
+		{ { PYTHON("hook", "/srv/train.py") }, false },
+		/* the thread's beginning has no name, or there is no Python */
+		{ { PYTHON("step", "/srv/train.py"), PYTHON(NULL, NULL) }, false },
+		{ { NATIVE("main", "/srv/job") }, false },
+	};
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+		struct gp_names names;
+		size_t count = 0;
+		const struct gp_name_frame *f = known[i].frame;
+		while (count < 3 && (f[count].is_python || f[count].function != NULL))
+			count++;
+		gp_names_of(f, count, NULL, &names);
+		assert_int_equal(names.has_no_engine_call, known[i].has_no_call);
+	}
+}
+
 static void the_engine_names_its_own_steps(void **state)
 {
 	(void)state;
@@ -130,6 +178,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_of_a_training_step),
 		cmocka_unit_test(that_no_node_is_there_is_said_when_it_is_sure),
+		cmocka_unit_test(who_calls_the_engine_is_seen_in_python),
 		cmocka_unit_test(the_engine_names_its_own_steps),
 		cmocka_unit_test(operators_that_only_get_memory),
 	};
