@@ -162,6 +162,7 @@ struct gp_allocation {
 	uint8_t space, device;
 	uint16_t flags;
 	bool is_segment; /* blocks of the framework lie in it */
+	bool is_pending; /* a block that was freed and that other streams still use */
 };
 /* Calls `visit` for each live entry as of now, in no order. */
 void gp_recording_visit_live(struct gp_recording *recording,

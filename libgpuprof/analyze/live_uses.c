@@ -132,7 +132,7 @@ static void collect(void *context, const struct gp_live_entry *e)
 	struct reservation *in = NULL;
 	switch (c->holders->of) {
 	case GP_CURVE_ALLOCATED:
-		if (is_own && e->space == GP_SPACE_BLOCK)
+		if (is_own && e->space == GP_SPACE_BLOCK && (e->flags & GP_LIVE_PENDING) == 0)
 			add(c, &like, e->bytes, e->order);
 		break;
 	case GP_CURVE_DRIVER:

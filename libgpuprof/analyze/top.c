@@ -47,6 +47,8 @@ static struct gp_use *use_of(struct counting *c, unsigned account, const struct 
 static bool find_account(const struct gp_live_entry *e, unsigned *out)
 {
 	bool is_block = e->space == GP_SPACE_BLOCK;
+	if (is_block && (e->flags & GP_LIVE_PENDING) != 0)
+		return false; /* it was freed, and counted then */
 	*out = e->device * OFS + (is_block ? OF_BLOCKS : OF_DRIVER);
 	return e->device < GP_DEVICES && (is_block || gp_live_is_driver(e));
 }

@@ -144,6 +144,7 @@ static uint64_t key_of(const struct gp_record *r)
 	case GP_FACT:
 	case GP_THREAD:
 	case GP_MODULE:
+	case GP_ARENA:
 		return r->aux;
 	default:
 		return r->v[0];

@@ -400,6 +400,7 @@ static void visit_entry(void *context, const struct gp_live_entry *e)
 		.device = e->device,
 		.flags = (uint16_t)(e->flags & ~GP_LIVE_FLAGS),
 		.is_segment = (e->flags & GP_LIVE_SEGMENT) != 0,
+		.is_pending = e->space == GP_SPACE_BLOCK && (e->flags & GP_LIVE_PENDING) != 0,
 	};
 	to->visit(to->context, &allocation);
 }

@@ -104,6 +104,19 @@ static void add_lost(struct gp_live *live, const struct gp_record *r)
 		gp_framework_gap(live, r->order + r->aux);
 }
 
+static void note_used(struct gp_live *live, const struct gp_record *r)
+{
+	struct gp_live_device *d = &gp_live_device_of(live, r->device)->figures;
+	d->used = (struct gp_live_used){
+		.time = r->time,
+		.free_bytes = r->device_memory.free_bytes,
+		.total_bytes = r->device_memory.total_bytes,
+		.limit_bytes = r->device_memory.limit_bytes,
+		.driver_bytes = d->curve[GP_CURVE_DRIVER].now_bytes,
+		.has_limit = r->aux != 0,
+	};
+}
+
 static enum gp_status apply_memory(struct gp_live *live, const struct gp_record *r)
 {
 	switch (r->kind) {
@@ -134,6 +147,21 @@ static enum gp_status apply_memory(struct gp_live *live, const struct gp_record 
 	case GP_BLOCK_FREE:
 		gp_framework_free(live, r);
 		break;
+	case GP_BLOCK_COMPLETED:
+		gp_framework_completed(live, r);
+		break;
+	case GP_SEGMENT_ALLOC:
+		return gp_segment_alloc(live, r);
+	case GP_SEGMENT_FREE:
+		gp_segment_free(live, r);
+		break;
+	case GP_SEGMENT_MAP:
+		return gp_segment_map(live, r);
+	case GP_SEGMENT_UNMAP:
+		return gp_segment_unmap(live, r);
+	case GP_SNAPSHOT:
+		gp_framework_snapshot(live, r);
+		break;
 	default:
 		break;
 	}
@@ -158,6 +186,8 @@ enum gp_status gp_live_apply(struct gp_live *live, const struct gp_record *r)
 	}
 	if (r->kind == GP_LOST)
 		add_lost(live, r);
+	else if (r->kind == GP_DEVICE_MEMORY)
+		note_used(live, r);
 	else if (r->kind == GP_THREAD && r->aux != 0) /* 0 is the recorder's own */
 		live->count[GP_COUNT_THREADS]++;
 	return GP_OK;

@@ -38,6 +38,8 @@ struct gp_live_entry {
 #define GP_LIVE_PENDING \
 	0x1000u /* BLOCK: freed, but other streams still use it: active, no longer allocated */
 #define GP_LIVE_MAPPED 0x0800u /* SEGMENT: mapped into a reservation, not allocated as a whole */
+#define GP_LIVE_TOLD \
+	0x1000u /* memory of the driver: its segments have SEGMENT entries as far as it holds any */
 #define GP_LIVE_FLAGS 0xf800u
 
 /*
@@ -45,6 +47,13 @@ struct gp_live_entry {
  * gp_live_totals.
  */
 #define GP_CURVE_CORRECTION 0x100u
+/*
+ * CURVE records: these bits say that it is what the driver last counted. USED: now_bytes free,
+ * peak_bytes in all, peak_time, peak_order the DRIVER curve; LIMIT: now_bytes has_limit, peak_bytes
+ * the limit.
+ */
+#define GP_CURVE_USED 0x200u
+#define GP_CURVE_LIMIT 0x400u
 
 struct gp_curve_state {
 	uint64_t now_bytes;
@@ -53,9 +62,20 @@ struct gp_curve_state {
 	uint64_t peak_order;
 };
 
+/* The last DEVICE_MEMORY event of a device, and the DRIVER curve when it came. */
+struct gp_live_used {
+	uint64_t time; /* ticks; 0: there was none */
+	uint64_t free_bytes, total_bytes, limit_bytes, driver_bytes;
+	bool has_limit;
+};
+
 struct gp_live_device {
 	bool is_seen;
 	struct gp_curve_state curve[GP_CURVES];
+	/* of blocks that were freed and are still used; no event changes it without ALLOCATED or a
+	 * completion */
+	uint64_t pending_bytes;
+	struct gp_live_used used;
 };
 
 struct gp_live; /* opaque */

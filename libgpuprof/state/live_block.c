@@ -4,10 +4,6 @@
  */
 #include "live_state.h"
 
-#define SPACES_SEGMENT                                                   \
-	(GP_SPACE_BIT(GP_SPACE_DEVICE) | GP_SPACE_BIT(GP_SPACE_ASYNC) |  \
-	 GP_SPACE_BIT(GP_SPACE_MANAGED) | GP_SPACE_BIT(GP_SPACE_GRAPH) | \
-	 GP_SPACE_BIT(GP_SPACE_IPC) | GP_SPACE_BIT(GP_SPACE_RESERVATION))
 #define CACHE_SHIFT 21u
 
 static uint32_t find_segment(struct gp_live *live, uint64_t address)
@@ -19,7 +15,7 @@ static uint32_t find_segment(struct gp_live *live, uint64_t address)
 		if (address - e->address < e->bytes)
 			return line->slot;
 	}
-	uint32_t slot = gp_page_map_find(&live->pages, &live->table, SPACES_SEGMENT, address);
+	uint32_t slot = gp_page_map_find(&live->pages, &live->table, GP_SPACES_SEGMENT, address);
 	if (slot != 0) {
 		line->page = page;
 		line->epoch = live->epoch;
@@ -38,7 +34,13 @@ static void mark_segment(struct gp_live *live, const struct gp_record *r)
 	if (slot == 0)
 		return;
 	struct gp_live_entry *e = gp_live_at(live, slot);
-	if ((e->flags & GP_LIVE_SEGMENT) != 0 || e->order > r->order)
+	bool is_told = r->code == 0 || (e->flags & GP_LIVE_TOLD) != 0;
+	if (__builtin_expect(((e->flags & GP_LIVE_SEGMENT) != 0 && is_told) || e->order > r->order,
+			     1))
+		return;
+	if (!is_told)
+		gp_segment_tell(live, slot, r);
+	if ((e->flags & GP_LIVE_SEGMENT) != 0)
 		return;
 	gp_live_touch(live, slot);
 	e->flags |= GP_LIVE_SEGMENT;
@@ -132,26 +134,80 @@ static void remove_replaced(struct gp_live *live, uint32_t slot)
 	gp_live_device_of(live, e.device)->correction[GP_CURVE_ALLOCATED] += e.bytes;
 }
 
-enum gp_status gp_framework_alloc(struct gp_live *live, const struct gp_record *r)
+static bool is_pending(const struct gp_live_entry *e)
 {
-	uint64_t address = r->block_alloc.address;
-	uint32_t slot = gp_table_find(&live->table, GP_FAMILY_BLOCK, address);
-	if ((slot != 0 || gp_live_is_late(live, r)) &&
-	    gp_late_alloc(live, GP_FAMILY_BLOCK, r, address, slot)) {
-		check(live, r, 0);
-		return GP_OK;
-	}
-	if (slot != 0)
-		remove_replaced(live, slot);
-	struct gp_live_entry entry = {
-		.address = address,
+	return (e->flags & GP_LIVE_PENDING) != 0;
+}
+
+static void drop_pending(struct gp_live *live, uint32_t slot)
+{
+	const struct gp_live_entry *e = gp_live_at(live, slot);
+	uint64_t *pending = &gp_live_device_of(live, e->device)->figures.pending_bytes;
+	*pending -= e->bytes < *pending ? e->bytes : *pending;
+	gp_live_drop(live, slot);
+}
+
+/* Something is at the address of a pending block: that its completion was not seen is counted. */
+static void replace_pending(struct gp_live *live, uint32_t slot, uint64_t order)
+{
+	const struct gp_live_entry *e = gp_live_at(live, slot);
+	gp_late_replaced(live, GP_FAMILY_COMPLETION, e->address, e->order, order);
+	drop_pending(live, slot);
+}
+
+static struct gp_live_entry make_entry(const struct gp_record *r)
+{
+	return (struct gp_live_entry){
+		.address = r->block_alloc.address,
 		.bytes = r->block_alloc.bytes,
+		.owner = r->aux,
+		.stream = r->code,
 		.time = r->time,
 		.order = r->order,
 		.stack = r->stack,
 		.space = GP_SPACE_BLOCK,
 		.device = r->device,
 	};
+}
+
+/* A late allocation that `ended` before it came: others may still use it. */
+static enum gp_status add_ended(struct gp_live *live, const struct gp_record *r,
+				const struct gp_past_orphan *ended, uint32_t slot)
+{
+	if (ended->kind != GP_ORPHAN_FREE || !ended->is_pending)
+		return GP_OK;
+	if (slot != 0) {
+		gp_late_replaced(live, GP_FAMILY_COMPLETION, ended->address, ended->order,
+				 gp_live_at(live, slot)->order);
+		return GP_OK;
+	}
+	struct gp_live_entry entry = make_entry(r);
+	entry.flags = GP_LIVE_PENDING;
+	if (gp_live_add(live, &entry) == 0)
+		return GP_E_MEMORY;
+	gp_live_device_of(live, r->device)->figures.pending_bytes += entry.bytes;
+	return GP_OK;
+}
+
+enum gp_status gp_framework_alloc(struct gp_live *live, const struct gp_record *r)
+{
+	uint64_t address = r->block_alloc.address;
+	uint32_t slot = gp_table_find(&live->table, GP_FAMILY_BLOCK, address);
+	if (slot != 0 && is_pending(gp_live_at(live, slot)) &&
+	    gp_live_at(live, slot)->order < r->order) {
+		replace_pending(live, slot, r->order);
+		slot = 0;
+	}
+	struct gp_past_orphan ended;
+	if ((slot != 0 || gp_live_is_late(live, r)) &&
+	    gp_late_alloc(live, GP_FAMILY_BLOCK, r, address, slot, &ended)) {
+		enum gp_status status = add_ended(live, r, &ended, slot);
+		check(live, r, 0);
+		return status;
+	}
+	if (slot != 0)
+		remove_replaced(live, slot);
+	struct gp_live_entry entry = make_entry(r);
 	if (gp_live_add(live, &entry) == 0)
 		return GP_E_MEMORY;
 	mark_segment(live, r);
@@ -160,16 +216,38 @@ enum gp_status gp_framework_alloc(struct gp_live *live, const struct gp_record *
 	return GP_OK;
 }
 
+/* Freed, but other streams use it. A late free may find that they are done. */
+static void keep_pending(struct gp_live *live, uint32_t slot, const struct gp_record *r)
+{
+	if (gp_live_is_late(live, r) &&
+	    gp_late_is_completed(live, r->block_free.address, r->order, UINT64_MAX)) {
+		gp_live_drop(live, slot);
+		return;
+	}
+	gp_live_touch(live, slot);
+	struct gp_live_entry *e = gp_live_at(live, slot);
+	e->flags |= GP_LIVE_PENDING;
+	gp_live_device_of(live, e->device)->figures.pending_bytes += e->bytes;
+}
+
 void gp_framework_free(struct gp_live *live, const struct gp_record *r)
 {
 	uint64_t address = r->block_free.address;
 	uint32_t slot = gp_table_find(&live->table, GP_FAMILY_BLOCK, address);
-	if (slot != 0 && gp_live_at(live, slot)->order < r->order) {
+	bool is_older = slot != 0 && gp_live_at(live, slot)->order < r->order;
+	if (is_older && is_pending(gp_live_at(live, slot))) {
+		replace_pending(live, slot, r->order);
+		is_older = false;
+	}
+	if (is_older) {
 		const struct gp_live_entry *e = gp_live_at(live, slot);
 		/* across a gap the block at this address may be another one */
 		uint64_t bytes = gp_live_is_stale(live, e) ? r->block_free.bytes : e->bytes;
 		gp_curve_sub(live, e->device, GP_CURVE_ALLOCATED, bytes);
-		gp_live_drop(live, slot);
+		if (r->aux != 0)
+			keep_pending(live, slot, r);
+		else
+			gp_live_drop(live, slot);
 		check(live, r, 0 - bytes);
 		return;
 	}
@@ -180,6 +258,41 @@ void gp_framework_free(struct gp_live *live, const struct gp_record *r)
 		gp_live_device_of(live, r->device)->correction[GP_CURVE_ALLOCATED] -=
 			r->block_free.bytes;
 	check(live, r, 0);
+}
+
+void gp_framework_completed(struct gp_live *live, const struct gp_record *r)
+{
+	uint64_t address = r->block_completed.address;
+	uint32_t slot = gp_table_find(&live->table, GP_FAMILY_BLOCK, address);
+	if (slot == 0 || gp_live_at(live, slot)->order > r->order) {
+		gp_late_completed(live, r);
+		return;
+	}
+	if (is_pending(gp_live_at(live, slot))) {
+		drop_pending(live, slot);
+		return;
+	}
+	/* its free was not seen, or comes late */
+	uint64_t order = gp_live_at(live, slot)->order;
+	gp_late_replaced(live, GP_FAMILY_BLOCK, address, order, r->order)->is_pending = true;
+	remove_replaced(live, slot);
+}
+
+/*
+ * What the job saw as active when it took a snapshot. Behind a gap nobody knows what was pending in
+ * it, so nothing is compared.
+ */
+void gp_framework_snapshot(struct gp_live *live, const struct gp_record *r)
+{
+	struct gp_device_state *d = gp_live_device_of(live, r->device);
+	uint64_t ours = d->figures.curve[GP_CURVE_ALLOCATED].now_bytes +
+			d->correction[GP_CURVE_ALLOCATED] + d->figures.pending_bytes;
+	uint64_t difference = r->snapshot.active_bytes - ours;
+	if (live->gap != 0 || gp_live_is_late(live, r) || d->is_rebasing)
+		return;
+	if (difference != 0 && difference != d->active_correction)
+		live->count[GP_COUNT_MISMATCHES]++;
+	d->active_correction = difference;
 }
 
 /*

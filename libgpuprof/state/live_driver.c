@@ -4,8 +4,6 @@
 #include "live_state.h"
 
 #define IMPORTED 1u /* ALLOC.flags of PHYSICAL */
-#define UNMAP_STEP (2ull << 20)
-#define UNMAP_STEPS_MAX 65536u
 
 uint64_t gp_segment_bytes(const struct gp_live_entry *entry)
 {
@@ -29,9 +27,12 @@ static void count_in(struct gp_live *live, const struct gp_live_entry *e, const 
 		gp_curve_add(live, e->device, GP_CURVE_RESERVED, gp_segment_bytes(e), r);
 }
 
-static void remove_entry(struct gp_live *live, uint32_t slot, bool is_reserved)
+/* `order`: of what ended it. */
+static void remove_entry(struct gp_live *live, uint32_t slot, bool is_reserved, uint64_t order)
 {
 	const struct gp_live_entry *e = gp_live_at(live, slot);
+	if ((GP_SPACES_SEGMENT >> e->space & 1) != 0)
+		gp_segment_end(live, e->address, order);
 	if (gp_live_is_driver(e))
 		gp_curve_sub(live, e->device, GP_CURVE_DRIVER, e->bytes);
 	if ((e->flags & GP_LIVE_SEGMENT) != 0 && is_reserved)
@@ -73,7 +74,8 @@ const struct gp_live_entry *gp_live_ended_by(const struct gp_live *live, const s
 	if (slot == 0)
 		return NULL;
 	const struct gp_live_entry *e = &gp_table_slot(&live->table, slot)->entry;
-	return e->order < r->order ? e : NULL;
+	bool is_over = is_block && (e->flags & GP_LIVE_PENDING) != 0;
+	return e->order < r->order && !is_over ? e : NULL;
 }
 
 enum gp_status gp_driver_alloc(struct gp_live *live, const struct gp_record *r)
@@ -90,10 +92,10 @@ enum gp_status gp_driver_alloc(struct gp_live *live, const struct gp_record *r)
 	if (slot != 0 && r->space == GP_SPACE_PHYSICAL && (r->aux & IMPORTED) != 0)
 		return GP_OK;
 	if ((slot != 0 || gp_live_is_late(live, r)) &&
-	    gp_late_alloc(live, family, r, address, slot))
+	    gp_late_alloc(live, family, r, address, slot, NULL))
 		return GP_OK;
 	if (slot != 0)
-		remove_entry(live, slot, !gp_live_is_stale(live, gp_live_at(live, slot)));
+		remove_entry(live, slot, !gp_live_is_stale(live, gp_live_at(live, slot)), r->order);
 	bool has_stream = r->space != GP_SPACE_PHYSICAL && r->space != GP_SPACE_RESERVATION;
 	struct gp_live_entry entry = {
 		.address = address,
@@ -138,13 +140,15 @@ void gp_driver_free(struct gp_live *live, const struct gp_record *r)
 		return;
 	}
 	struct gp_live_entry *e = gp_live_at(live, slot);
-	gp_past_add_freed(&live->past, e, r->order);
 	if (e->space == GP_SPACE_PHYSICAL && e->stream > 0) {
+		gp_past_add_freed(&live->past, e, r->order);
 		gp_live_touch(live, slot);
 		e->flags |= GP_LIVE_RELEASED;
 		return;
 	}
-	remove_entry(live, slot, true);
+	const struct gp_live_entry freed = *e;
+	remove_entry(live, slot, true, r->order);
+	gp_past_add_freed(&live->past, &freed, r->order);
 }
 
 /* ---- mappings ---- */
@@ -178,7 +182,7 @@ static void detach(struct gp_live *live, const struct gp_live_entry *mapped, uin
 		e->stream -= e->stream > 0;
 		if (e->stream == 0 && (e->flags & GP_LIVE_RELEASED) != 0) {
 			gp_past_add_freed(&live->past, e, order);
-			remove_entry(live, physical, true);
+			remove_entry(live, physical, true, order);
 		}
 	}
 	uint32_t reservation = gp_page_map_find(
@@ -206,7 +210,7 @@ enum gp_status gp_driver_map(struct gp_live *live, const struct gp_record *r)
 	uint64_t address = r->map.address;
 	uint32_t slot = gp_table_find(&live->table, GP_FAMILY_MAPPED, address);
 	if ((slot != 0 || gp_live_is_late(live, r)) &&
-	    gp_late_alloc(live, GP_FAMILY_MAPPED, r, address, slot))
+	    gp_late_alloc(live, GP_FAMILY_MAPPED, r, address, slot, NULL))
 		return GP_OK;
 	if (slot != 0)
 		remove_mapping(live, slot, r->order);
@@ -234,9 +238,9 @@ void gp_driver_unmap(struct gp_live *live, const struct gp_record *r)
 {
 	uint64_t at = r->unmap.address, left = r->unmap.bytes;
 	bool is_known = false;
-	for (unsigned steps = 0; steps < UNMAP_STEPS_MAX; steps++) {
+	for (unsigned steps = 0; steps < GP_RANGE_STEPS_MAX; steps++) {
 		uint32_t slot = gp_table_find(&live->table, GP_FAMILY_MAPPED, at);
-		uint64_t bytes = UNMAP_STEP;
+		uint64_t bytes = GP_RANGE_STEP;
 		if (slot != 0 && gp_live_at(live, slot)->order < r->order) {
 			bytes = gp_live_at(live, slot)->bytes;
 			remove_mapping(live, slot, r->order);
@@ -324,6 +328,6 @@ void gp_driver_owner_gone(struct gp_live *live, const struct gp_record *r)
 		const struct gp_live_entry *e = gp_live_at(live, slot);
 		if (e->owner == r->owner_gone.owner && e->order < r->order &&
 		    (spaces >> e->space & 1) != 0)
-			remove_entry(live, slot, true);
+			remove_entry(live, slot, true, r->order);
 	}
 }

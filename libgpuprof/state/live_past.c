@@ -29,9 +29,40 @@ bool gp_past_take_freed(struct gp_live_past *past, uint64_t order, struct gp_liv
 	return false;
 }
 
-void gp_past_add_orphan(struct gp_live_past *past, const struct gp_past_orphan *orphan)
+bool gp_past_was_freed(const struct gp_live_past *past, uint32_t spaces, uint64_t address,
+		       uint64_t order)
 {
-	past->orphan[past->orphan_next++ % GP_PAST_ORPHANS] = *orphan;
+	for (unsigned i = 0; i < GP_PAST_FREED; i++) {
+		const struct gp_past_freed *freed = &past->freed[i];
+		const struct gp_live_entry *e = &freed->entry;
+		if (freed->order != EMPTY && freed->order > order && e->order < order &&
+		    e->address == address && (spaces >> e->space & 1) != 0)
+			return true;
+	}
+	return false;
+}
+
+struct gp_past_orphan *gp_past_add_orphan(struct gp_live_past *past,
+					  const struct gp_past_orphan *orphan)
+{
+	struct gp_past_orphan *kept = &past->orphan[past->orphan_next++ % GP_PAST_ORPHANS];
+	*kept = *orphan;
+	return kept;
+}
+
+bool gp_past_complete(struct gp_live_past *past, uint64_t address, uint64_t order)
+{
+	struct gp_past_orphan *last = NULL;
+	for (unsigned i = 0; i < GP_PAST_ORPHANS; i++) {
+		struct gp_past_orphan *o = &past->orphan[i];
+		if (o->kind == GP_ORPHAN_FREE && o->family == GP_FAMILY_BLOCK && o->is_pending &&
+		    o->address == address && o->order < order &&
+		    (last == NULL || o->order > last->order))
+			last = o;
+	}
+	if (last != NULL)
+		last->is_pending = false;
+	return last != NULL;
 }
 
 static bool take(struct gp_past_orphan *orphan, struct gp_past_orphan *out)

@@ -28,6 +28,8 @@ struct gp_past_orphan {
 	uint8_t family;
 	uint8_t space;
 	bool is_anomaly; /* it was counted as one */
+	/* a BLOCK_FREE: a completion is to follow; REPLACED: by a completion, so none is */
+	bool is_pending;
 };
 
 struct gp_live_past {
@@ -46,7 +48,15 @@ static inline const struct gp_past_freed *gp_past_newest_freed(const struct gp_l
 /* Takes the next entry, oldest first, that the free of that order removed; false: none (left). */
 bool gp_past_take_freed(struct gp_live_past *past, uint64_t order, struct gp_live_entry *out);
 
-void gp_past_add_orphan(struct gp_live_past *past, const struct gp_past_orphan *orphan);
+/* An entry at that address, of a space in `spaces`, was alive at `order` and freed since. */
+bool gp_past_was_freed(const struct gp_live_past *past, uint32_t spaces, uint64_t address,
+		       uint64_t order);
+
+/* Returns it as it is kept. */
+struct gp_past_orphan *gp_past_add_orphan(struct gp_live_past *past,
+					  const struct gp_past_orphan *orphan);
+/* The last pending BLOCK_FREE without an allocation at that address before `order` is completed. */
+bool gp_past_complete(struct gp_live_past *past, uint64_t address, uint64_t order);
 /*
  * Takes the first free without an allocation of that key that came after `order` (and before
  * `before`).

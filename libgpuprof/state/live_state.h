@@ -1,5 +1,5 @@
 /*
- * What live.c, live_driver.c, live_block.c and live_walk.c share: the state itself, adding and
+ * What live.c, live_driver.c, live_block.c, live_segment.c and live_walk.c share: the state itself, adding and
  * removing entries, moving curves. Not for anybody else: the contract is live.h.
  */
 #ifndef GP_LIVE_STATE_H
@@ -14,8 +14,9 @@ struct gp_device_state {
 	struct gp_live_device figures;
 	/* carried total minus ours, kept so that one lie or one dropped event is one mismatch */
 	uint64_t correction[GP_CURVES];
-	uint64_t mismatch_order; /* of the last mismatch */
-	bool is_rebasing;	 /* the next block event's totals are taken as they are */
+	uint64_t active_correction; /* of SNAPSHOT's, likewise */
+	uint64_t mismatch_order;    /* of the last mismatch */
+	bool is_rebasing;	    /* the next block event's totals are taken as they are */
 };
 
 struct gp_live_walk {
@@ -54,7 +55,15 @@ struct gp_live {
 	 GP_SPACE_BIT(GP_SPACE_MANAGED) | GP_SPACE_BIT(GP_SPACE_HOST) |              \
 	 GP_SPACE_BIT(GP_SPACE_HOST_REGISTER) | GP_SPACE_BIT(GP_SPACE_RESERVATION) | \
 	 GP_SPACE_BIT(GP_SPACE_MAPPED) | GP_SPACE_BIT(GP_SPACE_IPC) |                \
-	 GP_SPACE_BIT(GP_SPACE_GRAPH))
+	 GP_SPACE_BIT(GP_SPACE_GRAPH) | GP_SPACE_BIT(GP_SPACE_SEGMENT))
+/* Spaces of the driver in which blocks of the framework may lie. */
+#define GP_SPACES_SEGMENT                                                \
+	(GP_SPACE_BIT(GP_SPACE_DEVICE) | GP_SPACE_BIT(GP_SPACE_ASYNC) |  \
+	 GP_SPACE_BIT(GP_SPACE_MANAGED) | GP_SPACE_BIT(GP_SPACE_GRAPH) | \
+	 GP_SPACE_BIT(GP_SPACE_IPC) | GP_SPACE_BIT(GP_SPACE_RESERVATION))
+/* Ranges come and go in multiples of it: where several are sought, by this step. */
+#define GP_RANGE_STEP (2ull << 20)
+#define GP_RANGE_STEPS_MAX 65536u
 
 static inline struct gp_live_entry *gp_live_at(struct gp_live *live, uint32_t slot)
 {
@@ -103,18 +112,43 @@ uint64_t gp_segment_bytes(const struct gp_live_entry *entry);
 /*
  * An allocation is about to enter at its key, where `slot` (0: none) lives. True: it is over
  * already or older than what lives there, nothing to add. False: the caller removes `slot` as
- * replaced and adds the entry.
+ * replaced and adds the entry. `ended` (may be NULL): the free that ended it; its kind is
+ * GP_ORPHAN_NONE where none is known.
  */
 bool gp_late_alloc(struct gp_live *live, enum gp_family family, const struct gp_record *r,
-		   uint64_t address, uint32_t slot);
+		   uint64_t address, uint32_t slot, struct gp_past_orphan *ended);
 /* A free that meets nothing, or something younger. */
 void gp_late_free(struct gp_live *live, enum gp_family family, unsigned space,
 		  const struct gp_record *r, uint64_t address, uint64_t bytes);
+/* `first` was alive when `second`, an order too, took its place. */
+struct gp_past_orphan *gp_late_replaced(struct gp_live *live, enum gp_family family,
+					uint64_t address, uint64_t first, uint64_t second);
+/* A late event explains it. */
+void gp_late_explain(struct gp_live *live, const struct gp_past_orphan *orphan);
+/* A completion that met no pending block. */
+void gp_late_completed(struct gp_live *live, const struct gp_record *r);
+/* A free that came late: true when its completion, or what replaced it, was there before it. */
+bool gp_late_is_completed(struct gp_live *live, uint64_t address, uint64_t order, uint64_t before);
 
 /* live_block.c */
 enum gp_status gp_framework_alloc(struct gp_live *live, const struct gp_record *r);
 void gp_framework_free(struct gp_live *live, const struct gp_record *r);
+void gp_framework_completed(struct gp_live *live, const struct gp_record *r);
+void gp_framework_snapshot(struct gp_live *live, const struct gp_record *r);
 void gp_framework_gap(struct gp_live *live, uint64_t until);
+
+/* live_segment.c */
+enum gp_status gp_segment_alloc(struct gp_live *live, const struct gp_record *r);
+void gp_segment_free(struct gp_live *live, const struct gp_record *r);
+enum gp_status gp_segment_map(struct gp_live *live, const struct gp_record *r);
+enum gp_status gp_segment_unmap(struct gp_live *live, const struct gp_record *r);
+/*
+ * The first block with a known arena in `slot`, memory of the driver: segments that are older than
+ * the telling get their entries.
+ */
+void gp_segment_tell(struct gp_live *live, uint32_t slot, const struct gp_record *block);
+/* Memory of the driver at that address ends with the event `order`: a segment there, too. */
+void gp_segment_end(struct gp_live *live, uint64_t address, uint64_t order);
 
 /* live_walk.c */
 enum gp_status gp_live_load(struct gp_live *live, const struct gp_record *r);

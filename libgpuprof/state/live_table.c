@@ -23,6 +23,7 @@ const uint8_t gp_families[GP_SPACES] = {
 	[GP_SPACE_GRAPH] = GP_FAMILY_VIRTUAL,
 	[GP_SPACE_MULTICAST] = GP_FAMILY_MULTICAST,
 	[GP_SPACE_BLOCK] = GP_FAMILY_BLOCK,
+	[GP_SPACE_SEGMENT] = GP_FAMILY_SEGMENT,
 };
 
 void *gp_pages_open(size_t bytes)

@@ -25,6 +25,8 @@ enum gp_family {
 	GP_FAMILY_EXTERNAL,
 	GP_FAMILY_MULTICAST,
 	GP_FAMILY_BLOCK,
+	GP_FAMILY_SEGMENT,
+	GP_FAMILY_COMPLETION, /* of no entry: what ends a pending BLOCK */
 	GP_FAMILIES,
 };
 extern const uint8_t gp_families[GP_SPACES];

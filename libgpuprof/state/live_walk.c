@@ -87,6 +87,18 @@ static void emit_device(const struct emitter *to, const struct gp_live *live, un
 		    correction.peak_order != 0)
 			emit_curve(to, device, curve | GP_CURVE_CORRECTION, &correction);
 	}
+	const struct gp_curve_state active = { .now_bytes = d->active_correction };
+	if (active.now_bytes != 0)
+		emit_curve(to, device, GP_CURVES | GP_CURVE_CORRECTION, &active);
+	const struct gp_live_used *u = &d->figures.used;
+	if (u->time == 0)
+		return;
+	const struct gp_curve_state used = { u->free_bytes, u->total_bytes, u->time,
+					     u->driver_bytes },
+				    limit = { .now_bytes = u->has_limit,
+					      .peak_bytes = u->limit_bytes };
+	emit_curve(to, device, GP_CURVE_USED, &used);
+	emit_curve(to, device, GP_CURVE_LIMIT, &limit);
 }
 
 static void emit_orphans(const struct emitter *to, const struct gp_live_past *past)
@@ -100,7 +112,9 @@ static void emit_orphans(const struct emitter *to, const struct gp_live_past *pa
 			.order = o->order,
 			.kind = GP_LIVE,
 			.space = o->space,
-			.aux = GP_LIVE_ORPHAN | o->is_anomaly,
+			.aux = GP_LIVE_ORPHAN | o->is_anomaly |
+			       (o->is_pending ? GP_LIVE_PENDING : 0) |
+			       (o->family == GP_FAMILY_COMPLETION ? GP_LIVE_RELEASED : 0),
 			.live = { .address = o->address, .bytes = o->bytes },
 		};
 		to->emit(to->context, &record);
@@ -129,9 +143,22 @@ void gp_live_totals(const struct gp_live *live,
 static void load_curve(struct gp_live *live, const struct gp_record *r)
 {
 	unsigned curve = r->aux & ~GP_CURVE_CORRECTION;
+	struct gp_device_state *d = gp_live_device_of(live, r->device);
+	struct gp_live_used *used = &d->figures.used;
+	if (r->aux == (GP_CURVES | GP_CURVE_CORRECTION))
+		d->active_correction = r->curve.now_bytes;
+	if (r->aux == GP_CURVE_USED) {
+		used->free_bytes = r->curve.now_bytes;
+		used->total_bytes = r->curve.peak_bytes;
+		used->time = r->curve.peak_time;
+		used->driver_bytes = r->curve.peak_order;
+	}
+	if (r->aux == GP_CURVE_LIMIT) {
+		used->has_limit = r->curve.now_bytes != 0;
+		used->limit_bytes = r->curve.peak_bytes;
+	}
 	if (curve >= GP_CURVES)
 		return;
-	struct gp_device_state *d = gp_live_device_of(live, r->device);
 	if ((r->aux & GP_CURVE_CORRECTION) != 0) {
 		d->correction[curve] = r->curve.now_bytes;
 		d->is_rebasing = r->curve.peak_bytes != 0;
@@ -149,14 +176,16 @@ static void load_curve(struct gp_live *live, const struct gp_record *r)
 
 static void load_orphan(struct gp_live *live, const struct gp_record *r)
 {
+	bool is_completion = r->space == GP_SPACE_BLOCK && (r->aux & GP_LIVE_RELEASED) != 0;
 	const struct gp_past_orphan orphan = {
 		.address = r->live.address,
 		.bytes = r->live.bytes,
 		.order = r->order,
 		.kind = GP_ORPHAN_FREE,
-		.family = (uint8_t)gp_family_of(r->space),
+		.family = is_completion ? GP_FAMILY_COMPLETION : (uint8_t)gp_family_of(r->space),
 		.space = r->space,
 		.is_anomaly = (r->aux & 1) != 0,
+		.is_pending = (r->aux & GP_LIVE_PENDING) != 0,
 	};
 	gp_past_add_orphan(&live->past, &orphan);
 }
@@ -175,7 +204,11 @@ static enum gp_status load_entry(struct gp_live *live, const struct gp_record *r
 		.device = r->device,
 		.flags = (uint16_t)r->aux,
 	};
-	return gp_live_add(live, &entry) != 0 ? GP_OK : GP_E_MEMORY;
+	if (gp_live_add(live, &entry) == 0)
+		return GP_E_MEMORY;
+	if (r->space == GP_SPACE_BLOCK && (r->aux & GP_LIVE_PENDING) != 0)
+		gp_live_device_of(live, r->device)->figures.pending_bytes += entry.bytes;
+	return GP_OK;
 }
 
 enum gp_status gp_live_load(struct gp_live *live, const struct gp_record *r)

@@ -54,6 +54,12 @@ static struct brute_entry *pick(struct history *h, unsigned spaces)
 	return NULL;
 }
 
+/* A multiple of 2 MiB below `most`. */
+static uint64_t draw_pages(struct history *h, uint64_t most)
+{
+	return draw(h, most >> 21) << 21;
+}
+
 static uint64_t new_address(struct history *h, uint64_t bytes)
 {
 	uint64_t address = h->next_address;
@@ -94,13 +100,21 @@ static void put_alloc(struct history *h)
 
 static void put_free(struct history *h)
 {
-	struct brute_entry *e = pick(
-		h, ~(1u << GP_SPACE_MAPPED | 1u << GP_SPACE_BLOCK | 1u << GP_SPACE_RESERVATION));
+	struct brute_entry *e = pick(h, ~(1u << GP_SPACE_MAPPED | 1u << GP_SPACE_BLOCK |
+					  1u << GP_SPACE_SEGMENT | 1u << GP_SPACE_RESERVATION));
 	if (e == NULL)
 		return;
 	uint8_t space =
 		e->space == GP_SPACE_ASYNC || e->space == GP_SPACE_IPC ? GP_SPACE_NONE : e->space;
-	uint64_t address = e->address, order = h->events;
+	uint64_t address = e->address;
+	/* one in two is not told: memory takes its segment along */
+	const struct brute_entry *segment = brute_find(&h->model, GP_SPACE_SEGMENT, address);
+	if (segment != NULL && !segment->is_mapped && (!h->has_vmm || draw(h, 2) == 0))
+		put(h, (struct gp_record){ .kind = GP_SEGMENT_FREE,
+					   .device = segment->device,
+					   .code = segment->arena,
+					   .segment_free = { address, segment->bytes, 0, 0 } });
+	uint64_t order = h->events;
 	put(h, (struct gp_record){ .kind = GP_FREE,
 				   .space = space,
 				   .device = GP_DEVICE_UNKNOWN,
@@ -165,17 +179,73 @@ static void put_block(struct history *h)
 	put(h, (struct gp_record){ .kind = GP_BLOCK_ALLOC,
 				   .device = in->device,
 				   .stack = 5,
+				   /* where memory comes late, its blocks tell nothing of it */
+				   .code = h->has_vmm ? (uint16_t)draw(h, 4) : 0,
+				   .aux = (uint32_t)draw(h, 513),
 				   .block_alloc = { .address = address, .bytes = 512 } });
 }
 
 static void put_block_free(struct history *h)
 {
 	struct brute_entry *e = pick(h, 1u << GP_SPACE_BLOCK);
-	if (e != NULL)
+	if (e == NULL)
+		return;
+	if (e->is_pending)
+		put(h, (struct gp_record){ .kind = GP_BLOCK_COMPLETED,
+					   .device = e->device,
+					   .block_completed.address = e->address });
+	else
 		put(h, (struct gp_record){
 			       .kind = GP_BLOCK_FREE,
 			       .device = e->device,
+			       .aux = draw(h, 4) == 0,
 			       .block_free = { .address = e->address, .bytes = e->bytes } });
+}
+
+static void put_segment(struct history *h)
+{
+	struct brute_entry *e = pick(h, 1u << GP_SPACE_DEVICE | 1u << GP_SPACE_SEGMENT);
+	if (e == NULL || e->is_mapped)
+		return;
+	bool is_end = e->space == GP_SPACE_SEGMENT;
+	if (is_end || !brute_has_segment(&h->model, e->address))
+		put(h, (struct gp_record){
+			       .kind = is_end ? GP_SEGMENT_FREE : GP_SEGMENT_ALLOC,
+			       .device = e->device,
+			       .code = (uint16_t)(1 + draw(h, 3)),
+			       .stack = 6,
+			       .segment_alloc = { .address = e->address, .bytes = e->bytes } });
+}
+
+/*
+ * Ranges of 2 MiB and more, mapped where nothing is, unmapped with parts of their neighbours: in a
+ * reservation, or where the driver said nothing of one.
+ */
+static void put_range(struct history *h)
+{
+	struct brute_entry *in = h->has_vmm ? pick(h, 1u << GP_SPACE_RESERVATION) : NULL;
+	uint64_t base = in != NULL ? in->address : 0x300000000000, most = 64 << 20;
+	uint64_t from = draw_pages(h, most), bytes = (1 + draw(h, 4)) << 21;
+	bool is_end = draw(h, 3) == 0;
+	bytes = is_end ? bytes * 2 : bytes;
+	bytes = from + bytes > most ? most - from : bytes;
+	for (uint64_t at = from; !is_end && at < from + bytes; at += 2 << 20)
+		if (brute_has_segment(&h->model, base + at))
+			return;
+	put(h, (struct gp_record){ .kind = is_end ? GP_SEGMENT_UNMAP : GP_SEGMENT_MAP,
+				   .device = in != NULL ? in->device : 0,
+				   .code = (uint16_t)(1 + draw(h, 3)),
+				   .segment_map = { .address = base + from, .bytes = bytes } });
+}
+
+static void put_snapshot(struct history *h)
+{
+	uint8_t device = (uint8_t)draw(h, 2);
+	put(h,
+	    (struct gp_record){ .kind = GP_SNAPSHOT,
+				.device = device,
+				.snapshot.active_bytes = h->model.now[device][GP_CURVE_ALLOCATED] +
+							 h->model.pending[device] });
 }
 
 static struct history make_history(uint64_t seed, bool has_vmm)
@@ -194,7 +264,13 @@ static struct history make_history(uint64_t seed, bool has_vmm)
 			put_map(&h);
 		else if (choice < 48 && has_vmm)
 			put_unmap(&h);
-		else if (choice < 76)
+		else if (choice < 52)
+			put_segment(&h);
+		else if (choice < 56)
+			put_range(&h);
+		else if (choice < 57)
+			put_snapshot(&h);
+		else if (choice < 78)
 			put_block(&h);
 		else if (choice < 99)
 			put_block_free(&h);
@@ -216,6 +292,7 @@ static void assert_same_figures(const struct gp_live *live, const struct brute *
 				bool with_peaks)
 {
 	for (unsigned d = 0; d < 2; d++) {
+		assert_int_equal(gp_live_device(live, d)->pending_bytes, model->pending[d]);
 		for (unsigned c = 0; c < GP_CURVES; c++) {
 			const struct gp_curve_state *curve = &gp_live_device(live, d)->curve[c];
 			assert_int_equal(curve->now_bytes, model->now[d][c]);
@@ -246,6 +323,11 @@ static void assert_same_entries(const struct gp_live *live, const struct brute *
 		assert_int_equal(found->bytes, e->bytes);
 		assert_int_equal(found->order, e->order);
 		assert_int_equal(!!(found->flags & GP_LIVE_SEGMENT), e->is_segment);
+		if (e->space < GP_SPACE_BLOCK)
+			continue;
+		assert_int_equal(found->stream, e->arena);
+		assert_int_equal(!!(found->flags & GP_LIVE_PENDING), e->is_pending);
+		assert_int_equal(!!(found->flags & GP_LIVE_MAPPED), e->is_mapped);
 	}
 	assert_int_equal(gp_live_entries(live), entries);
 }
@@ -389,6 +471,9 @@ static void late_events_end_the_same(void **state)
 				gp_live_find(live, e->space, e->address);
 			assert_non_null(found);
 			assert_int_equal(found->order, e->order);
+			assert_int_equal(found->bytes, e->bytes);
+			if (e->space == GP_SPACE_BLOCK)
+				assert_int_equal(!!(found->flags & GP_LIVE_PENDING), e->is_pending);
 		}
 		assert_int_equal(gp_live_entries(live), entries);
 		for (unsigned d = 0; d < 2; d++) {

@@ -1,0 +1,278 @@
+/*
+ * Segments of the framework's allocator, as it tells them itself: allocated as a whole, or mapped
+ * into a reservation piece by piece. They stand beside the driver's memory and move no curve.
+ */
+#include "live_state.h"
+
+#define PIECES 16u
+
+static struct gp_live_entry make_entry(const struct gp_record *r, unsigned flags)
+{
+	return (struct gp_live_entry){
+		.address = r->segment_alloc.address,
+		.bytes = r->segment_alloc.bytes,
+		.stream = r->code,
+		.time = r->time,
+		.order = r->order,
+		.stack = r->stack,
+		.space = GP_SPACE_SEGMENT,
+		.device = r->device,
+		.flags = (uint16_t)flags,
+	};
+}
+
+static uint32_t find_told(const struct gp_live *live, uint64_t address)
+{
+	return gp_page_map_find(&live->pages, &live->table, GP_SPACE_BIT(GP_SPACE_SEGMENT),
+				address);
+}
+
+/* It was made of the driver's memory when its first block came, before it was told itself. */
+static bool is_derived(const struct gp_live *live, const struct gp_live_entry *e)
+{
+	uint32_t slot =
+		gp_page_map_find(&live->pages, &live->table,
+				 GP_SPACES_SEGMENT | GP_SPACE_BIT(GP_SPACE_MAPPED), e->address);
+	return slot != 0 && gp_table_slot(&live->table, slot)->entry.order == e->order;
+}
+
+enum gp_status gp_segment_alloc(struct gp_live *live, const struct gp_record *r)
+{
+	uint64_t address = r->segment_alloc.address;
+	uint32_t slot = gp_table_find(&live->table, GP_FAMILY_SEGMENT, address);
+	if (slot != 0 && is_derived(live, gp_live_at(live, slot))) {
+		gp_live_drop(live, slot);
+		slot = 0;
+	}
+	if ((slot != 0 || gp_live_is_late(live, r)) &&
+	    gp_late_alloc(live, GP_FAMILY_SEGMENT, r, address, slot, NULL))
+		return GP_OK;
+	if (slot != 0)
+		gp_live_drop(live, slot);
+	/* it came so late that the driver's memory is gone already */
+	if (gp_live_is_late(live, r) &&
+	    gp_past_was_freed(&live->past, GP_SPACES_SEGMENT, address, r->order))
+		return GP_OK;
+	const struct gp_live_entry entry = make_entry(r, 0);
+	return gp_live_add(live, &entry) != 0 ? GP_OK : GP_E_MEMORY;
+}
+
+void gp_segment_free(struct gp_live *live, const struct gp_record *r)
+{
+	uint64_t address = r->segment_free.address;
+	uint32_t slot = gp_table_find(&live->table, GP_FAMILY_SEGMENT, address);
+	if (slot != 0 && gp_live_at(live, slot)->order < r->order)
+		gp_live_drop(live, slot);
+	else
+		gp_late_free(live, GP_FAMILY_SEGMENT, GP_SPACE_SEGMENT, r, address,
+			     r->segment_free.bytes);
+}
+
+void gp_segment_end(struct gp_live *live, uint64_t address, uint64_t order)
+{
+	uint32_t slot = gp_table_find(&live->table, GP_FAMILY_SEGMENT, address);
+	if (slot == 0 || (gp_live_at(live, slot)->flags & GP_LIVE_MAPPED) != 0)
+		return;
+	gp_past_add_freed(&live->past, gp_live_at(live, slot), order);
+	gp_live_drop(live, slot);
+}
+
+/* ---- ranges of a reservation ---- */
+
+/*
+ * The first entry that has a part of [*at, end), where *at then is; 0: none. Sought by steps, since
+ * ranges come and go in multiples of them.
+ */
+static uint32_t next_range(const struct gp_live *live, uint64_t *at, uint64_t end)
+{
+	for (unsigned steps = 0; *at < end && steps < GP_RANGE_STEPS_MAX; steps++) {
+		uint32_t slot = find_told(live, *at);
+		if (slot != 0)
+			return slot;
+		*at += GP_RANGE_STEP;
+	}
+	return 0;
+}
+
+static uint64_t end_of(const struct gp_live_entry *e)
+{
+	return e->address + e->bytes;
+}
+
+static bool add_part(struct gp_live *live, const struct gp_live_entry *of, uint64_t from,
+		     uint64_t to)
+{
+	if (from >= to)
+		return true;
+	struct gp_live_entry part = *of;
+	part.address = from;
+	part.bytes = to - from;
+	return gp_live_add(live, &part) != 0;
+}
+
+/* Takes [from, to) out of the entry, which may leave a part before and one behind. */
+static bool cut(struct gp_live *live, uint32_t slot, uint64_t from, uint64_t to)
+{
+	const struct gp_live_entry e = *gp_live_at(live, slot);
+	gp_live_drop(live, slot);
+	return (e.flags & GP_LIVE_MAPPED) == 0 ||
+	       (add_part(live, &e, e.address, from) && add_part(live, &e, to, end_of(&e)));
+}
+
+struct pieces {
+	struct piece {
+		uint64_t from, to;
+	} piece[PIECES];
+	unsigned count;
+};
+
+static void subtract(struct pieces *p, uint64_t from, uint64_t to)
+{
+	unsigned count = p->count;
+	for (unsigned i = 0; i < count; i++) {
+		struct piece *x = &p->piece[i];
+		if (to <= x->from || from >= x->to)
+			continue;
+		if (from > x->from && to < x->to && p->count < PIECES)
+			p->piece[p->count++] = (struct piece){ to, x->to };
+		if (from > x->from)
+			x->to = from;
+		else
+			x->from = to < x->to ? to : x->to;
+	}
+}
+
+/* A range that comes late: without what was mapped or unmapped there since. */
+static void subtract_younger(const struct gp_live *live, const struct gp_record *r,
+			     struct pieces *p)
+{
+	uint64_t end = r->segment_map.address + r->segment_map.bytes, at = r->segment_map.address;
+	for (uint32_t slot; (slot = next_range(live, &at, end)) != 0;) {
+		const struct gp_live_entry *e = &gp_table_slot(&live->table, slot)->entry;
+		at = end_of(e);
+		if (e->order > r->order)
+			subtract(p, e->address, end_of(e));
+	}
+	for (unsigned i = 0; i < GP_PAST_ORPHANS; i++) {
+		const struct gp_past_orphan *o = &live->past.orphan[i];
+		if (o->kind == GP_ORPHAN_FREE && o->family == GP_FAMILY_SEGMENT &&
+		    o->order > r->order)
+			subtract(p, o->address, o->address + o->bytes);
+	}
+}
+
+enum gp_status gp_segment_map(struct gp_live *live, const struct gp_record *r)
+{
+	uint64_t from = r->segment_map.address, to = from + r->segment_map.bytes, at = from;
+	struct pieces pieces = { .piece[0] = { from, to }, .count = 1 };
+	if (gp_live_is_late(live, r))
+		subtract_younger(live, r, &pieces);
+	bool is_replaced = false, is_there = true;
+	for (uint32_t slot; (slot = next_range(live, &at, to)) != 0;) {
+		const struct gp_live_entry e = *gp_live_at(live, slot);
+		at = end_of(&e);
+		if (e.order > r->order)
+			continue;
+		/* that it was unmapped was not seen */
+		if (!is_replaced && !is_derived(live, &e)) {
+			gp_late_replaced(live, GP_FAMILY_SEGMENT, from, e.order, r->order)->bytes =
+				to - from;
+			is_replaced = true;
+		}
+		is_there &= cut(live, slot, from, to);
+	}
+	const struct gp_live_entry entry = make_entry(r, GP_LIVE_MAPPED);
+	for (unsigned i = 0; i < pieces.count; i++)
+		is_there &= add_part(live, &entry, pieces.piece[i].from, pieces.piece[i].to);
+	return is_there ? GP_OK : GP_E_MEMORY;
+}
+
+/* Those that a late unmap explains. */
+static void explain_replaced(struct gp_live *live, const struct gp_record *r)
+{
+	uint64_t from = r->segment_unmap.address, to = from + r->segment_unmap.bytes;
+	for (unsigned i = 0; i < GP_PAST_ORPHANS; i++) {
+		struct gp_past_orphan *o = &live->past.orphan[i];
+		if (o->kind != GP_ORPHAN_REPLACED || o->family != GP_FAMILY_SEGMENT ||
+		    o->order > r->order || o->until < r->order || o->address >= to ||
+		    o->address + o->bytes <= from)
+			continue;
+		gp_late_explain(live, o);
+		o->kind = GP_ORPHAN_NONE;
+	}
+}
+
+enum gp_status gp_segment_unmap(struct gp_live *live, const struct gp_record *r)
+{
+	uint64_t from = r->segment_unmap.address, to = from + r->segment_unmap.bytes, at = from;
+	uint64_t found = 0;
+	bool is_there = true;
+	for (uint32_t slot; (slot = next_range(live, &at, to)) != 0;) {
+		const struct gp_live_entry e = *gp_live_at(live, slot);
+		uint64_t end = end_of(&e) < to ? end_of(&e) : to;
+		uint64_t begin = e.address > from ? e.address : from;
+		at = end_of(&e);
+		if (e.order > r->order || (e.flags & GP_LIVE_MAPPED) == 0)
+			continue;
+		found += end - begin;
+		is_there &= cut(live, slot, from, to);
+	}
+	if (found < to - from) {
+		explain_replaced(live, r);
+		const struct gp_past_orphan orphan = { .address = from,
+						       .bytes = to - from,
+						       .order = r->order,
+						       .kind = GP_ORPHAN_FREE,
+						       .family = GP_FAMILY_SEGMENT,
+						       .space = GP_SPACE_SEGMENT };
+		gp_past_add_orphan(&live->past, &orphan);
+	}
+	return is_there ? GP_OK : GP_E_MEMORY;
+}
+
+/* ---- what is older than the telling ---- */
+
+static void tell(struct gp_live *live, const struct gp_live_entry *of,
+		 const struct gp_record *block, unsigned flags)
+{
+	struct gp_past_orphan ended;
+	if (find_told(live, of->address) != 0 ||
+	    gp_past_take_free(&live->past, GP_FAMILY_SEGMENT, of->address, block->order, UINT64_MAX,
+			      &ended)) /* the block comes late */
+		return;
+	struct gp_live_entry entry = *of;
+	entry.owner = 0;
+	entry.stream = block->code;
+	entry.space = GP_SPACE_SEGMENT;
+	entry.device = block->device;
+	entry.flags = (uint16_t)flags;
+	if (gp_live_add(live, &entry) == 0)
+		gp_live_anomaly(live);
+}
+
+void gp_segment_tell(struct gp_live *live, uint32_t slot, const struct gp_record *block)
+{
+	gp_live_touch(live, slot);
+	gp_live_at(live, slot)->flags |= GP_LIVE_TOLD;
+	const struct gp_live_entry e = *gp_live_at(live, slot);
+	if (e.space != GP_SPACE_RESERVATION) {
+		if (find_told(live, block->block_alloc.address) == 0)
+			tell(live, &e, block, 0);
+		return;
+	}
+	/* a reservation is of one stream and one pool: all that is mapped in it is of this arena */
+	uint64_t at = e.address, left = e.stream;
+	for (unsigned steps = 0; left > 0 && at < end_of(&e) && steps < GP_RANGE_STEPS_MAX;
+	     steps++) {
+		uint32_t mapped = gp_table_find(&live->table, GP_FAMILY_MAPPED, at);
+		uint64_t bytes = GP_RANGE_STEP;
+		if (mapped != 0) {
+			const struct gp_live_entry m = *gp_live_at(live, mapped);
+			tell(live, &m, block, GP_LIVE_MAPPED);
+			steps = 0;
+			bytes = m.bytes;
+			left -= m.bytes < left ? m.bytes : left;
+		}
+		at += bytes > 0 ? bytes : GP_RANGE_STEP;
+	}
+}
