@@ -1,0 +1,102 @@
+/*
+ * Where memory is at one moment: replay to it, list what is live by what it is, put blocks into
+ * segments. What cannot be known is said and never filled in.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "memory_view.h"
+
+#define TRIES_MAX 16u
+
+static const char *const doubt_texts[] = {
+	"events are missing before this moment: some of it may be gone",
+	"the job was under way when the recording began: what is older is not known",
+	"its allocator told no streams, pools, requested sizes and pending frees: free memory may "
+	"be "
+	"usable by one stream alone, and what is pending counts as free",
+	"its allocator told streams and pools only later: of some segments they are not known",
+	"blocks lie in memory of which nothing is known, and are left out",
+};
+
+/* One text for each set of doubts, made when it is asked for, kept for ever. */
+static const char *doubt_text(unsigned doubts)
+{
+	static char text[GP_DOUBTS][512];
+	char *out = text[doubts];
+	size_t used = 0;
+	for (unsigned i = 0; 1u << i < GP_DOUBTS; i++)
+		if ((doubts >> i & 1) != 0)
+			used += (size_t)snprintf(out + used, sizeof text[0] - used, "%s%s",
+						 used > 0 ? "; " : "", doubt_texts[i]);
+	return doubts != 0 ? out : NULL;
+}
+
+static void judge(struct gp_memory_view *v)
+{
+	const struct gp_recording *r = v->recording;
+	const struct gp_record *told = gp_meanings_record(r->meanings, GP_FACT, GP_FACT_TIER_B);
+	const struct gp_record *late =
+		gp_meanings_record(r->meanings, GP_FACT, GP_FACT_FRAMEWORK_LATE);
+	struct gp_memory *out = v->out;
+	out->has_tier_b = v->told.count > 0 || (told != NULL && told->fact.value == 1);
+	if (r->doubt.is_open)
+		v->doubts |= GP_DOUBT_MISSING;
+	if (gp_live_count(r->live, GP_GAP) > 0 || (late != NULL && late->fact.value != 0))
+		v->doubts |= GP_DOUBT_LATE;
+	bool is_untold = false;
+	for (size_t i = 0; i < out->segments; i++)
+		is_untold |= out->segment[i].arena == 0;
+	if (is_untold)
+		v->doubts |= out->has_tier_b ? GP_DOUBT_PARTLY : GP_DOUBT_UNTOLD;
+	out->is_uncertain = (v->doubts & GP_DOUBT_MISSING) != 0;
+	out->doubt = doubt_text(v->doubts);
+}
+
+static enum gp_status attempt(struct gp_memory_view *v, const struct gp_moment_of *moment)
+{
+	enum gp_status status = gp_memory_reach(v, moment);
+	if (status == GP_OK)
+		status = gp_memory_list(v);
+	if (status == GP_OK)
+		status = gp_memory_list_segments(v);
+	if (status == GP_OK)
+		status = gp_memory_tile(v);
+	if (status == GP_OK)
+		status = gp_memory_list_outside(v);
+	if (status == GP_OK)
+		status = gp_memory_list_devices(v);
+	if (status == GP_OK)
+		judge(v);
+	gp_memory_view_release(v);
+	return status;
+}
+
+/* Again, when the owner of the recording wrote over what was read meanwhile. */
+enum gp_status gp_memory_build(struct gp_recording *recording, const struct gp_moment_of *moment,
+			       struct gp_memory *out)
+{
+	enum gp_status status = GP_OK;
+	for (unsigned left = TRIES_MAX; left-- > 0;) {
+		unsigned overtakes = recording->overtakes;
+		struct gp_memory_view view = { .recording = recording, .out = out };
+		*out = (struct gp_memory){ 0 };
+		status = attempt(&view, moment);
+		if (status != GP_OK)
+			gp_memory_free(out);
+		if (recording->overtakes == overtakes || left == 0)
+			break;
+		gp_memory_free(out);
+	}
+	return status;
+}
+
+void gp_memory_free(struct gp_memory *memory)
+{
+	free(memory->device);
+	free(memory->arena);
+	free(memory->segment);
+	free(memory->block);
+	free(memory->outside);
+	*memory = (struct gp_memory){ 0 };
+}

@@ -1,0 +1,78 @@
+/*
+ * Between the files behind gp_memory_build: the live entries of one moment, by what they are, and
+ * what the replay to it saw of captures. Not for anybody else: the contract is gpuprof_memory.h.
+ */
+#ifndef GP_MEMORY_VIEW_H
+#define GP_MEMORY_VIEW_H
+
+#include "../read/recording.h"
+
+/* By address. */
+struct gp_entries {
+	struct gp_live_entry *entry;
+	size_t count, room;
+};
+
+/* A private pool, and the capture that was under way when its first segment appeared. */
+struct gp_pool_origin {
+	uint64_t pool, user_pool;
+	uint64_t graph;
+	int64_t at_ns; /* -1: none was */
+};
+struct gp_capture {
+	uint64_t stream, graph;
+	int64_t at_ns;
+};
+struct gp_captures {
+	struct gp_capture *open;
+	size_t opens, open_room;
+	struct gp_pool_origin *origin;
+	size_t origins, origin_room;
+};
+
+/* What is not known. */
+enum gp_memory_doubt {
+	GP_DOUBT_MISSING = 1,	/* events are missing */
+	GP_DOUBT_LATE = 2,	/* recorded since some moment of the job */
+	GP_DOUBT_UNTOLD = 4,	/* no tier B */
+	GP_DOUBT_PARTLY = 8,	/* tier B, and segments that it did not tell */
+	GP_DOUBT_HOMELESS = 16, /* blocks in no known memory */
+	GP_DOUBTS = 32,
+};
+
+struct gp_memory_view {
+	struct gp_recording *recording;
+	struct gp_memory *out;
+	struct gp_captures captures;
+	struct gp_entries told;	 /* SEGMENT */
+	struct gp_entries whole; /* of the driver: in the DRIVER curve, or with blocks in it */
+	struct gp_entries reservation; /* with blocks or segments in them, or not */
+	struct gp_entries mapped;
+	struct gp_entries block;
+	unsigned doubts; /* enum gp_memory_doubt */
+};
+
+/* memory_moment.c: replays to the moment. GP_END: there is none. */
+enum gp_status gp_memory_reach(struct gp_memory_view *view, const struct gp_moment_of *moment);
+
+/* memory_entries.c */
+enum gp_status gp_memory_list(struct gp_memory_view *view);
+void gp_memory_view_release(struct gp_memory_view *view);
+/* The last entry that begins at `address` or before; NULL: none. */
+const struct gp_live_entry *gp_entries_before(const struct gp_entries *entries, uint64_t address);
+/* The entry that contains `address`; NULL: none. */
+const struct gp_live_entry *gp_entries_find(const struct gp_entries *entries, uint64_t address);
+/* Does any of them have a part of the range? */
+bool gp_entries_overlap(const struct gp_entries *entries, uint64_t address, uint64_t bytes);
+/* Room for one more in an array that grows by doubling; NULL: out of memory, `array` stays. */
+void *gp_array_grow(void *array, size_t count, size_t *room, size_t element);
+
+/* memory_segment.c: segments and arenas, by device, then address; no blocks yet */
+enum gp_status gp_memory_list_segments(struct gp_memory_view *view);
+/* memory_tile.c: blocks and gaps, and the sums of their segments */
+enum gp_status gp_memory_tile(struct gp_memory_view *view);
+/* memory_device.c: what lies outside of segments, and figures by device */
+enum gp_status gp_memory_list_outside(struct gp_memory_view *view);
+enum gp_status gp_memory_list_devices(struct gp_memory_view *view);
+
+#endif
