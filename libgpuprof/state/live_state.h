@@ -1,6 +1,6 @@
 /*
- * What live.c, live_driver.c, live_block.c, live_segment.c and live_walk.c share: the state itself, adding and
- * removing entries, moving curves. Not for anybody else: the contract is live.h.
+ * What live.c, live_driver.c, live_block.c, live_segment.c and live_walk.c share: the state itself,
+ * adding and removing entries, moving curves. Not for anybody else: the contract is live.h.
  */
 #ifndef GP_LIVE_STATE_H
 #define GP_LIVE_STATE_H
