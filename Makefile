@@ -38,7 +38,7 @@ all: $(BUILD)/libgpuprof.so $(BUILD)/gpuprof $(BUILD)/fake/libcuda.so.1 ## build
 $(BUILD)/libgpuprof.so: $(PRELOAD_OBJ) interpose/exports.map Makefile
 	@mkdir -p $(@D)
 	$(CC) $(SAN) -shared -o $@ $(PRELOAD_OBJ) $(ZSTD_STATIC) -Wl,--version-script=interpose/exports.map -Wl,--exclude-libs,ALL \
-		-Wl,-z,relro,-z,now,-soname,libgpuprof.so -Wl,--no-undefined -Wl,--as-needed $(PRELOAD_LIBS)
+		-Wl,-z,relro,-z,now,-z,nodelete,-soname,libgpuprof.so -Wl,--no-undefined -Wl,--as-needed $(PRELOAD_LIBS)
 $(BUILD)/preload/%.c.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(PRELOAD_FLAGS) $(CUDA_CHECK) -c -o $@ $<

@@ -31,6 +31,15 @@ GP_HOT unsigned gp_device_current(void)
 	return gp_device_current_slow();
 }
 
+/* The same as far as this thread knows it without asking: before a call. */
+GP_HOT unsigned gp_device_known(void)
+{
+	uint32_t known = gp_thread.device_epoch;
+	return known >> 8 == atomic_load_explicit(&gp_context_epoch, memory_order_relaxed) ?
+		       known & 0xff :
+		       GP_DEVICE_UNKNOWN;
+}
+
 /* The same for a stream as gp_stream_of() gives it. */
 GP_HOT unsigned gp_device_of_stream(uint64_t stream)
 {

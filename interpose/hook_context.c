@@ -8,6 +8,7 @@
 #include "cuda_api.h"
 #include "hook_launch.h"
 #include "hook_memory.h"
+#include "hook_trace.h"
 
 /* ---- streams ---- */
 
@@ -124,6 +125,8 @@ void gp_hooks_started(void)
 	static _Atomic pid_t
 		recorded; /* the process that recorded before: in a forked child the parent */
 	pid_t before = atomic_exchange(&recorded, getpid());
-	gp_context_restart(before != 0 && before != getpid());
+	bool is_child = before != 0 && before != getpid();
+	gp_context_restart(is_child);
+	gp_trace_restart(is_child);
 	gp_kernel_forget();
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cuda_api.h"
+#include "device_memory.h"
 #include "hook_graph.h"
 
 #define WAITING 1024u
@@ -63,6 +64,7 @@ void gp_kernel_name(uint64_t function, unsigned device)
 	}
 	uint8_t generation = atomic_load(&gp_kernel_generation);
 	const char *name = ask_name(function);
+	gp_device_memory_changed(device); /* its module may have been loaded for it */
 	struct gp_record record = { .kind = GP_KERNEL,
 				    .device = (uint8_t)device,
 				    .kernel.handle = function };
@@ -158,4 +160,5 @@ void gp_hook_graph_launch(CUresult result, uint64_t time, CUgraphExec exec, uint
 	r->device = (uint8_t)device;
 	r->code = (uint16_t)result;
 	gp_commit(r);
+	gp_quiet_moment(result);
 }

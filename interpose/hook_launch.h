@@ -9,6 +9,7 @@
 #include "capture.h"
 #include "context.h"
 #include "handle_table.h"
+#include "quiet_moment.h"
 
 /*
  * Functions whose names are recorded, in this generation: addresses are reused after an unload.
@@ -80,6 +81,7 @@ GP_HOT void gp_hook_launch(CUresult result, uint64_t time, struct gp_launch_shap
 	r->device = (uint8_t)device;
 	r->code = (uint16_t)result;
 	gp_commit(r);
+	gp_quiet_moment(result);
 }
 
 void gp_hook_launch_ex(CUresult result, uint64_t time, CUfunction function,

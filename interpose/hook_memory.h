@@ -7,6 +7,7 @@
 
 #include "../libgpuprof/record/stack_take.h"
 #include "context.h"
+#include "device_memory.h"
 
 /* What an allocation is, besides its address. */
 struct gp_allocation {
@@ -21,6 +22,8 @@ struct gp_allocation {
 #define GP_SPACES_OF_CONTEXT                                                    \
 	(1u << GP_SPACE_DEVICE | 1u << GP_SPACE_MANAGED | 1u << GP_SPACE_HOST | \
 	 1u << GP_SPACE_HOST_REGISTER | 1u << GP_SPACE_ARRAY)
+/* spaces of which one event more or less is seen in what the driver says is free */
+#define GP_SPACES_OF_DEVICE (1u << GP_SPACE_DEVICE | 1u << GP_SPACE_ARRAY | 1u << GP_SPACE_PHYSICAL)
 /* spaces that may be held more than once: gp_reference_add */
 #define GP_SPACES_HELD (1u << GP_SPACE_PHYSICAL | 1u << GP_SPACE_IPC | 1u << GP_SPACE_MULTICAST)
 
@@ -48,6 +51,8 @@ GP_HOT void gp_hook_alloc(CUresult result, uint64_t address, struct gp_allocatio
 	r->space = (uint8_t)what.space;
 	r->device = (uint8_t)what.device;
 	gp_commit_memory(r);
+	if (GP_SPACES_OF_DEVICE >> what.space & 1)
+		gp_device_memory_changed(what.device);
 }
 void gp_hook_alloc_async(CUresult result, uint64_t address, uint64_t bytes, uint64_t stream,
 			 CUmemoryPool pool);
@@ -80,6 +85,8 @@ GP_HOT void gp_hook_free(enum gp_space space, uint64_t address, uint64_t stream)
 	r->space = (uint8_t)space;
 	r->device = (uint8_t)device;
 	gp_thread.last_free_order = gp_commit_memory(r);
+	if (GP_SPACES_OF_DEVICE >> space & 1)
+		gp_device_memory_changed(gp_device_known());
 }
 GP_COLD void gp_hook_free_failed(CUresult result, enum gp_space space, uint64_t address);
 /* After any free. */

@@ -8,10 +8,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "../libgpuprof/record/stack_take.h"
+#include "device_memory.h"
+#include "hook_trace.h"
 #include "mapped_symbol.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -184,6 +187,28 @@ GP_HOT void keep_totals(struct totals *t, uint64_t allocated, uint64_t reserved)
 	atomic_store_explicit(&t->is_seen, true, memory_order_relaxed);
 }
 
+/*
+ * What the allocator was told by the environment. The first of the two that is set is read, the
+ * other one is ignored (2.11; up to 2.8 there is only the first).
+ */
+GP_COLD static void say_settings(void)
+{
+	static const char *const names[] = { "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF" };
+	char text[GP_TEXT_MAX + 1] = "";
+	size_t used = 0;
+	for (unsigned k = 0; k < 2; k++) {
+		const char *value = getenv(names[k]);
+		size_t bytes = value ? strlen(names[k]) + strlen(value) + 2 : sizeof text;
+		if (bytes >= sizeof text - used)
+			continue;
+		if (used)
+			text[used++] = ' ';
+		used = (size_t)(stpcpy(stpcpy(stpcpy(text + used, names[k]), "="), value) - text);
+	}
+	if (used)
+		say_fact(GP_FACT_ALLOC_CONF, 0, GP_DEVICE_UNKNOWN, text);
+}
+
 /* Once a process, at its first recorded report; a forked child's word is 0 again. */
 GP_COLD static void say_tier(void)
 {
@@ -193,6 +218,8 @@ GP_COLD static void say_tier(void)
 	say_fact(GP_FACT_TIER_A, 1, GP_DEVICE_UNKNOWN, "");
 	if (gp_torch_version(version, sizeof version))
 		say_fact(GP_FACT_PYTORCH, 0, GP_DEVICE_UNKNOWN, version);
+	say_settings();
+	gp_trace_wanted();
 }
 
 GP_HOT void need_tier(void)
@@ -236,6 +263,7 @@ static void record_memory(void *block, int64_t bytes, uint64_t allocated, uint64
 		r->block_alloc.bytes = bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes;
 		r->block_alloc.allocated = allocated;
 		r->block_alloc.reserved = reserved;
+		gp_told_join(r);
 		gp_commit_memory(r);
 	}
 	gp_leave();
@@ -254,8 +282,10 @@ static void record_oom(int64_t bytes, uint64_t allocated, uint64_t reserved, uns
 		r->oom.bytes = (uint64_t)bytes;
 		r->oom.allocated = allocated;
 		r->oom.reserved = reserved;
+		gp_told_join(r);
 		gp_commit_memory(r);
 	}
+	gp_device_memory_ask_oom(device);
 	gp_leave();
 }
 

@@ -22,6 +22,8 @@ struct tables {
 	size_t strings_bytes;
 	const uint32_t *gnu_hash;
 	const uint32_t *sysv_hash;
+	bool is_data; /* what is looked for: data, else a function */
+	size_t bytes; /* of what was found */
 };
 
 struct search {
@@ -29,7 +31,16 @@ struct search {
 	const char *symbol;
 	char *path;
 	size_t path_bytes;
+	bool is_data;
+	size_t bytes;
 	void *found;
+};
+
+struct part {
+	const void *anchor, *at;
+	size_t bytes;
+	enum gp_mapped_part part;
+	bool holds;
 };
 
 /* ---- the gate ---- */
@@ -157,23 +168,24 @@ static bool tables_find(const struct dl_phdr_info *object, struct tables *out)
 	       (out->gnu_hash || out->sysv_hash);
 }
 
-/* The function behind symbol number `index` when it is a definition of that name. */
-static void *defined(const struct tables *t, uint32_t index, const char *name)
+/* What is behind symbol number `index` when it is a definition of that name and kind. */
+static void *defined(struct tables *t, uint32_t index, const char *name)
 {
 	const ElfW(Sym) *s = &t->symbols[index];
 	if (!is_mapped(t->object, s, sizeof *s) || s->st_shndx == SHN_UNDEF || s->st_value == 0)
 		return NULL;
 	unsigned type = ELF64_ST_TYPE(s->st_info), binding = ELF64_ST_BIND(s->st_info);
-	if ((type != STT_FUNC && type != STT_NOTYPE) ||
-	    (binding != STB_GLOBAL && binding != STB_WEAK))
+	bool is_wanted = t->is_data ? type == STT_OBJECT : type == STT_FUNC || type == STT_NOTYPE;
+	if (!is_wanted || (binding != STB_GLOBAL && binding != STB_WEAK))
 		return NULL;
 	if (s->st_name >= t->strings_bytes ||
 	    strncmp(t->strings + s->st_name, name, t->strings_bytes - s->st_name) != 0)
 		return NULL;
+	t->bytes = s->st_size;
 	return (void *)(t->object->dlpi_addr + s->st_value);
 }
 
-static void *find_gnu(const struct tables *t, const char *name)
+static void *find_gnu(struct tables *t, const char *name)
 {
 	uint32_t hash = 5381;
 	for (const char *c = name; *c; c++)
@@ -196,7 +208,7 @@ static void *find_gnu(const struct tables *t, const char *name)
 	return NULL;
 }
 
-static void *find_sysv(const struct tables *t, const char *name)
+static void *find_sysv(struct tables *t, const char *name)
 {
 	uint32_t hash = 0;
 	for (const char *c = name; *c; c++) {
@@ -240,10 +252,12 @@ static int visit(struct dl_phdr_info *object, size_t bytes, void *context)
 	struct tables tables;
 	if (!tables_find(object, &tables))
 		return 0;
+	tables.is_data = search->is_data;
 	search->found = tables.gnu_hash ? find_gnu(&tables, search->symbol) :
 					  find_sysv(&tables, search->symbol);
 	if (search->found)
 		keep_path(search, object->dlpi_name);
+	search->bytes = tables.bytes;
 	return search->found != NULL;
 }
 
@@ -265,4 +279,52 @@ void *gp_mapped_symbol(const char *prefix, const char *symbol, char *path, size_
 	gp_mapped_walk(visit, &search);
 	errno = saved;
 	return search.found;
+}
+
+void *gp_mapped_data(const char *prefix, const char *symbol, size_t *bytes)
+{
+	int saved = errno;
+	struct search search = { .prefix = prefix, .symbol = symbol, .is_data = true };
+	gp_mapped_walk(visit, &search);
+	*bytes = search.bytes;
+	errno = saved;
+	return search.found;
+}
+
+static bool is_of(const ElfW(Phdr) * p, enum gp_mapped_part part)
+{
+	switch (part) {
+	case GP_MAPPED_ANY:
+		return p->p_type == PT_LOAD;
+	case GP_MAPPED_CODE:
+		return p->p_type == PT_LOAD && p->p_flags & PF_X;
+	case GP_MAPPED_CONSTANT:
+		return p->p_type == PT_GNU_RELRO || (p->p_type == PT_LOAD && !(p->p_flags & PF_W));
+	}
+	return false;
+}
+
+static int look_for_part(struct dl_phdr_info *object, size_t size, void *context)
+{
+	(void)size;
+	struct part *want = context;
+	uintptr_t from = (uintptr_t)want->at - object->dlpi_addr;
+	if (!is_mapped(object, want->anchor, 1))
+		return 0;
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &object->dlpi_phdr[i];
+		want->holds |= is_of(p, want->part) && from >= p->p_vaddr &&
+			       from - p->p_vaddr < p->p_memsz &&
+			       want->bytes <= p->p_memsz - (from - p->p_vaddr);
+	}
+	return 1;
+}
+
+bool gp_mapped_is_part(const void *anchor, enum gp_mapped_part part, const void *at, size_t bytes)
+{
+	int saved = errno;
+	struct part want = { .anchor = anchor, .at = at, .bytes = bytes, .part = part };
+	gp_mapped_walk(look_for_part, &want);
+	errno = saved;
+	return want.holds;
 }

@@ -19,6 +19,18 @@
  */
 void *gp_mapped_symbol(const char *prefix, const char *symbol, char *path, size_t path_bytes);
 
+/* The same for a data symbol; `bytes` receives its size. */
+void *gp_mapped_data(const char *prefix, const char *symbol, size_t *bytes);
+
+enum gp_mapped_part {
+	GP_MAPPED_ANY,
+	GP_MAPPED_CODE,
+	GP_MAPPED_CONSTANT, /* cannot be written: it never could, or not since it was relocated */
+};
+
+/* Whether all of [at, at + bytes) lies in that part of the object that `anchor` lies in. */
+bool gp_mapped_is_part(const void *anchor, enum gp_mapped_part part, const void *at, size_t bytes);
+
 /*
  * Between these two no fork begins: a child forked while another thread is inside dl_iterate_phdr
  * could never walk or unwind again. False: a fork has been under way for 50 ms, do not walk and do

@@ -9,6 +9,7 @@
 #include "hook_graph.h"
 #include "hook_launch.h"
 #include "hook_memory.h"
+#include "quiet_moment.h"
 #include "resolver.h"
 
 /*
@@ -110,6 +111,9 @@
 #define GRAPH_LAUNCH(exec, stream)                         \
 	LAUNCH_TRACK(const uint64_t time = gp_clock_now(), \
 		     gp_hook_graph_launch(result, time, exec, STREAM(stream), is_recording))
+
+/* copies */
+#define COPY() FOLLOW(, gp_quiet_call(result))
 
 /* captures, graphs, modules */
 #define CAPTURE_BEGIN(stream, mode, graph)                                                        \

@@ -75,6 +75,9 @@ imports() { awk '$7 == "UND" && $8 != "" { sub(/@.*/, "", $8); print $8 }' <<<"$
 	grep -q STATIC_TLS <<<"$dynamic" ||
 		echo "$object:1: no STATIC_TLS flag, expected: initial-exec TLS in a preload object"
 
+	grep -q NODELETE <<<"$dynamic" ||
+		echo "$object:1: may be unloaded, expected: -z nodelete (others keep callbacks of ours)"
+
 	# it cannot end the job and does not use its stdio; memory calls come from zstd's unused
 	# default allocator
 	ends='exit|_exit|_Exit|quick_exit|abort|__assert_fail|raise|kill'

@@ -16,13 +16,13 @@ bool gp_definitions_open(struct gp_definitions *d)
 }
 
 /*
- * THREAD and MODULE are known by their number, FACT by its key, GPU by its device, the others by
- * their handle.
+ * THREAD, MODULE and ARENA are known by their number, FACT by its key, GPU by its device, the
+ * others by their handle.
  */
 static uint64_t key_of(const struct gp_record *record)
 {
-	bool is_numbered =
-		record->kind == GP_THREAD || record->kind == GP_FACT || record->kind == GP_MODULE;
+	bool is_numbered = record->kind == GP_THREAD || record->kind == GP_FACT ||
+			   record->kind == GP_MODULE || record->kind == GP_ARENA;
 	uint64_t own = is_numbered ? record->aux : record->v[0];
 	if (record->kind == GP_GPU)
 		own = record->device;

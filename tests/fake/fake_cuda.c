@@ -19,6 +19,7 @@
 
 #include "fake_allocations.h"
 #include "fake_contexts.h"
+#include "fake_copies.h"
 #include "fake_graphs.h"
 #include "fake_launches.h"
 #include "fake_lookup.h"
@@ -108,19 +109,6 @@ CUresult cuGetExportTable(const void **table, const CUuuid *id)
 	return CUDA_ERROR_NOT_FOUND;
 }
 
-/* There is no memory to copy: these only look whether somebody may copy. */
-static CUresult copy_nothing(CUdeviceptr device, size_t bytes)
-{
-	uint64_t start;
-	if (!fake_current())
-		return CUDA_ERROR_INVALID_CONTEXT;
-	fake_lock();
-	const struct fake_slot *slot = fake_slot_around(device, &start);
-	bool fits = bytes == 0 || (slot && device + bytes <= start + slot->bytes);
-	fake_unlock();
-	return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
 #define COPY(symbol, parameters, device, bytes)     \
 	CUresult symbol parameters                  \
 	{                                           \
@@ -135,11 +123,8 @@ static CUresult copy_nothing(CUdeviceptr device, size_t bytes)
 		(void)to, (void)from, (void)stream;   \
 		return copy_nothing(device, bytes);   \
 	}
-COPY(cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t bytes), to, bytes)
 COPY(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t bytes), from, bytes)
 COPY(cuMemcpyDtoD_v2, (CUdeviceptr to, CUdeviceptr from, size_t bytes), to, bytes)
-COPY_ASYNC(cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void *from, size_t bytes, CUstream stream),
-	   to, bytes)
 COPY_ASYNC(cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t bytes, CUstream stream), from,
 	   bytes)
 #undef COPY
@@ -153,43 +138,10 @@ CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 	return to && from && fake_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult copy_any_async(CUdeviceptr to, CUdeviceptr from, CUstream stream)
-{
-	return to && from && fake_stream_context(stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
-{
-	ENTER(cuMemcpyAsync);
-	(void)bytes;
-	return copy_any_async(to, from, stream);
-}
-
-CUresult cuMemcpyAsync_ptsz(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
-{
-	ENTER(cuMemcpyAsync_ptsz);
-	(void)bytes;
-	return copy_any_async(to, from, stream);
-}
-
 CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t bytes)
 {
 	ENTER(cuMemsetD8_v2);
 	(void)value;
-	return copy_nothing(to, bytes);
-}
-
-CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream)
-{
-	ENTER(cuMemsetD8Async);
-	(void)value, (void)stream;
-	return copy_nothing(to, bytes);
-}
-
-CUresult cuMemsetD8Async_ptsz(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream)
-{
-	ENTER(cuMemsetD8Async_ptsz);
-	(void)value, (void)stream;
 	return copy_nothing(to, bytes);
 }
 

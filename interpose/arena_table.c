@@ -1,0 +1,88 @@
+/* Numbers for arenas (arena_table.h), and their definitions. */
+#include "arena_table.h"
+
+#include <string.h>
+
+#define SLOTS (2 * GP_ARENAS)
+
+struct gp_arena_entry gp_arenas[GP_ARENAS];
+static _Atomic uint16_t slots[SLOTS]; /* numbers, open addressing; 0 free */
+static _Atomic uint32_t numbers;      /* given so far */
+
+static bool is_same(const struct gp_arena_key *a, const struct gp_arena_key *b)
+{
+	return a->stream == b->stream && a->pool == b->pool && a->user_pool == b->user_pool &&
+	       a->device == b->device && a->has_pool == b->has_pool;
+}
+
+/* The slot that has it, else the free one where it belongs; NULL: there is none. */
+static _Atomic uint16_t *find(const struct gp_arena_key *key)
+{
+	uint64_t hash = (key->stream ^ key->pool << 20 ^ key->user_pool << 40 ^ key->device) *
+			0x9e3779b97f4a7c15u;
+	for (unsigned k = 0; k < SLOTS; k++) {
+		_Atomic uint16_t *slot = &slots[((hash >> 32) + k) % SLOTS];
+		/* partner: the exchange in add */
+		uint16_t number = atomic_load_explicit(slot, memory_order_acquire);
+		if (!number || is_same(&gp_arenas[number].key, key))
+			return slot;
+	}
+	return NULL;
+}
+
+static uint32_t add(const struct gp_arena_key *key)
+{
+	uint32_t number = atomic_load(&numbers);
+	do
+		if (number + 1 >= GP_ARENAS)
+			return 0;
+	while (!atomic_compare_exchange_weak(&numbers, &number, number + 1));
+	number++;
+	gp_arenas[number] = (struct gp_arena_entry){ .key = *key };
+	for (;;) {
+		_Atomic uint16_t *slot = find(key);
+		uint16_t none = 0;
+		if (!slot)
+			return 0;
+		/* partner: the load in find: who sees the number sees what it means */
+		if (atomic_compare_exchange_strong_explicit(slot, &none, (uint16_t)number,
+							    memory_order_release,
+							    memory_order_relaxed))
+			return number;
+	}
+}
+
+/* False: lost, or nothing is recorded; to be tried again. */
+static bool tell(uint32_t number)
+{
+	const struct gp_arena_key *key = &gp_arenas[number].key;
+	struct gp_record arena = { .kind = GP_ARENA, .device = key->device, .aux = number };
+	arena.arena.stream = key->stream;
+	arena.arena.pool = key->pool;
+	arena.arena.user_pool = key->user_pool;
+	arena.arena.has_pool = key->has_pool;
+	if (!gp_enter())
+		return false;
+	uint64_t head = gp_thread.head;
+	gp_define(&arena, NULL, 0);
+	gp_arenas[number].is_told = gp_thread.head != head;
+	gp_leave();
+	return gp_arenas[number].is_told;
+}
+
+uint32_t gp_arena_number_slow(const struct gp_arena_key *key)
+{
+	_Atomic uint16_t *slot = find(key);
+	uint32_t number = slot ? atomic_load_explicit(slot, memory_order_relaxed) : 0;
+	if (slot && !number)
+		number = add(key);
+	if (!number || (!gp_arenas[number].is_told && !tell(number)))
+		return 0;
+	return number;
+}
+
+void gp_arenas_forget(void)
+{
+	for (uint32_t k = 1; k <= atomic_load(&numbers); k++)
+		gp_arenas[k].is_told = false;
+}

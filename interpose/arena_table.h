@@ -1,0 +1,43 @@
+/*
+ * The arenas of the framework's allocator: a stream and a pool of a device, of which a free block
+ * is only handed out again in its own. Numbered from 1 as they are met, each defined once a
+ * process. Bounded, never shrinks. Lock-free: one arena is only asked for under the lock of its
+ * device's allocator, different ones by different threads at once.
+ */
+#ifndef GP_ARENA_TABLE_H
+#define GP_ARENA_TABLE_H
+
+#include "../libgpuprof/record/record.h"
+
+#define GP_ARENAS 16384u
+
+struct gp_arena_key {
+	uint64_t stream, pool, user_pool;
+	uint8_t device;
+	bool has_pool;
+};
+
+struct gp_arena_entry {
+	struct gp_arena_key key;
+	bool is_told;
+};
+/* [0] is nobody's; read by who got the number from here. */
+extern struct gp_arena_entry gp_arenas[GP_ARENAS] __attribute__((visibility("hidden")));
+
+/* 0: there is no room, or nothing is recorded. Outside gp_enter. */
+GP_COLD uint32_t gp_arena_number_slow(const struct gp_arena_key *key);
+
+/* The number; `last` is one that this thread got before, or 0. */
+GP_HOT uint32_t gp_arena_number(const struct gp_arena_key *key, uint32_t last)
+{
+	const struct gp_arena_key *seen = &gp_arenas[last].key;
+	if (gp_likely(seen->stream == key->stream && seen->pool == key->pool &&
+		      seen->user_pool == key->user_pool && seen->device == key->device && last))
+		return last;
+	return gp_arena_number_slow(key);
+}
+
+/* A forked child defines its arenas again. */
+void gp_arenas_forget(void);
+
+#endif

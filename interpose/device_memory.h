@@ -1,0 +1,29 @@
+/*
+ * What the driver counts as used on a device, asked now and then: after memory was asked of it or
+ * given back, at a quiet moment, at most every 100 ms a device; and when the framework finds no
+ * memory. With it what the framework may have at most.
+ */
+#ifndef GP_DEVICE_MEMORY_H
+#define GP_DEVICE_MEMORY_H
+
+#include "context.h"
+#include "quiet_moment.h"
+
+/* Devices whose memory changed since it was asked for: bits. */
+extern _Atomic uint64_t gp_devices_changed GP_HOT_DATA __attribute__((visibility("hidden")));
+
+GP_HOT void gp_device_memory_changed(unsigned device)
+{
+	if (device >= GP_DEVICES ||
+	    atomic_load_explicit(&gp_devices_changed, memory_order_relaxed) >> device & 1)
+		return;
+	atomic_fetch_or(&gp_devices_changed, 1ull << device);
+	gp_is_due(GP_DUE_MEMORY);
+}
+
+/* At a quiet moment: the calling thread's device, if it is due. */
+void gp_device_memory_ask(void);
+/* At once, under whatever lock: the framework has just run out of it. */
+void gp_device_memory_ask_oom(unsigned device);
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * PyTorch, tier B: what its native allocator tells a trace tracker, under its lock and just before
+ * it reports a block (hook_torch.c): the requested size, the stream and pool, whether other streams
+ * still use a freed block; and what it does not report at all: segments, completed frees,
+ * snapshots. The tracker is attached at the first quiet moment after the first report, and stays
+ * for ever: it says nothing where nothing is recorded.
+ */
+#ifndef GP_HOOK_TRACE_H
+#define GP_HOOK_TRACE_H
+
+#include "../libgpuprof/record/record.h"
+
+enum gp_told_what {
+	GP_TOLD_NOTHING,
+	GP_TOLD_ALLOC,
+	GP_TOLD_FREE,	   /* requested */
+	GP_TOLD_COMPLETED, /* requested and completed */
+	GP_TOLD_OOM,
+};
+
+/* What this thread's next report will be about: both come from one call of the allocator. */
+struct gp_told {
+	uint64_t address; /* OOM: bytes that were free on the device */
+	uint64_t bytes;	  /* ALLOC: as requested */
+	uint16_t arena, last_arena;
+	uint32_t what; /* enum gp_told_what */
+};
+extern _Thread_local struct gp_told gp_told
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* Adds what was told to a report's BLOCK_ALLOC, BLOCK_FREE or OOM. */
+GP_HOT void gp_told_join(struct gp_record *r)
+{
+	struct gp_told *told = &gp_told;
+	uint32_t what = told->what;
+	if (gp_likely(what == GP_TOLD_NOTHING))
+		return;
+	told->what = GP_TOLD_NOTHING;
+	if (r->kind == GP_OOM) {
+		if (what != GP_TOLD_OOM || told->bytes != r->oom.bytes)
+			return;
+		r->aux = 1;
+		r->oom.device_free = told->address;
+	} else if (told->address != r->block_alloc.address) {
+		return;
+	} else if (r->kind == GP_BLOCK_ALLOC) {
+		uint64_t spare = r->block_alloc.bytes - told->bytes;
+		if (what != GP_TOLD_ALLOC)
+			return;
+		r->aux = spare < UINT32_MAX ? (uint32_t)spare + 1 : 0;
+	} else if (r->kind == GP_BLOCK_FREE) {
+		if (what != GP_TOLD_FREE && what != GP_TOLD_COMPLETED)
+			return;
+		r->aux = what == GP_TOLD_FREE;
+	} else {
+		return;
+	}
+	r->code = told->arena;
+}
+
+/* A process records its first report: has the tracker attached, or says again how that ended. */
+void gp_trace_wanted(void);
+/* At a quiet moment. */
+void gp_trace_attach(void);
+/*
+ * What the allocator may have of the device, of its `total` bytes: 0..1; below 0: not known. Not
+ * under the allocator's lock.
+ */
+double gp_trace_fraction(unsigned device);
+
+/* A process begins to record. */
+void gp_trace_restart(bool is_child);
+
+#endif

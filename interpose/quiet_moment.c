@@ -1,0 +1,31 @@
+/* What is done at a quiet moment (quiet_moment.h), never while a capture is under way. */
+#include "quiet_moment.h"
+
+#include <errno.h>
+
+#include "capture.h"
+#include "device_memory.h"
+#include "hook_trace.h"
+
+_Atomic uint32_t gp_due GP_HOT_DATA;
+
+void gp_quiet_moment_slow(void)
+{
+	int kept = errno;
+	if (!gp_is_capturing()) {
+		if (atomic_load(&gp_due) & GP_DUE_ATTACH &&
+		    atomic_fetch_and(&gp_due, ~(uint32_t)GP_DUE_ATTACH) & GP_DUE_ATTACH)
+			gp_trace_attach();
+		if (atomic_load(&gp_due) & GP_DUE_MEMORY)
+			gp_device_memory_ask();
+	}
+	errno = kept;
+}
+
+void gp_quiet_call_slow(void)
+{
+	if (!gp_enter())
+		return;
+	gp_quiet_moment_slow();
+	gp_leave();
+}
