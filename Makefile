@@ -72,7 +72,7 @@ $(BUILD)/gpuprof: $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a
 $(BUILD)/fake/libcuda.so.1: tests/fake/fake_cuda.c interpose/cuda_api.def interpose/cuda_types.h
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $< -lpthread -ldl
-$(BUILD)/fake/libc10.so: tests/fake/fake_c10.c
+$(BUILD)/fake/libc10.so: tests/fake/fake_c10.c tests/fake/fake_blocks.h
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -fPIC -shared -Wl,-soname,libc10.so -o $@ $< -lpthread -ldl
 

@@ -18,7 +18,7 @@ static struct {
 } devices[GP_DEVICES];
 
 /* Inside gp_enter; the device's context is current. False: it cannot be asked now. */
-static bool ask(unsigned device, uint64_t *free_bytes, uint64_t *total_bytes)
+static bool ask_driver(unsigned device, uint64_t *free_bytes, uint64_t *total_bytes)
 {
 	size_t unused = 0, total = 0;
 	if (!gp_cuda.cuMemGetInfo_v2 || !gp_calls_begin())
@@ -32,7 +32,7 @@ static bool ask(unsigned device, uint64_t *free_bytes, uint64_t *total_bytes)
 	return is_known;
 }
 
-static void record(unsigned device, uint64_t free_bytes, uint64_t total_bytes)
+static void put_record(unsigned device, uint64_t free_bytes, uint64_t total_bytes)
 {
 	uint64_t limit = atomic_load_explicit(&devices[device].limit, memory_order_relaxed);
 	struct gp_record *r = gp_reserve(GP_DEVICE_MEMORY);
@@ -46,7 +46,7 @@ static void record(unsigned device, uint64_t free_bytes, uint64_t total_bytes)
 	gp_commit(r);
 }
 
-/* The framework takes its fraction of the device's memory, and cuts it down to a byte. */
+/* The framework takes its fraction of the device's memory, cut down to a byte. */
 static void learn_limit(unsigned device, uint64_t total_bytes)
 {
 	double fraction = gp_trace_fraction(device);
@@ -60,7 +60,7 @@ static void learn_limit(unsigned device, uint64_t total_bytes)
 	}
 	if (!whole)
 		whole = total_bytes;
-	/* it gives back what it cut, divided: half a byte undoes the division */
+	/* it gives back what it cut, divided by the whole: half a byte undoes the division */
 	uint64_t limit =
 		fraction < 1 ? (uint64_t)(fraction * (double)whole + 0.5) : (uint64_t)total_bytes;
 	atomic_store_explicit(&devices[device].limit, limit, memory_order_relaxed);
@@ -92,9 +92,9 @@ void gp_device_memory_ask(void)
 	if (is_ours && now_ns - asked_ns >= PERIOD_NS) {
 		atomic_fetch_and(&gp_devices_changed, ~(1ull << device));
 		atomic_store_explicit(&devices[device].waits_ns, 0, memory_order_relaxed);
-		if (ask(device, &free_bytes, &total_bytes)) {
+		if (ask_driver(device, &free_bytes, &total_bytes)) {
 			learn_limit(device, total_bytes);
-			record(device, free_bytes, total_bytes);
+			put_record(device, free_bytes, total_bytes);
 		}
 	} else if (!is_ours) {
 		give_up_old(changed, now_ns);
@@ -110,6 +110,9 @@ void gp_device_memory_ask(void)
 void gp_device_memory_ask_oom(unsigned device)
 {
 	uint64_t free_bytes, total_bytes;
-	if (gp_device_current() == device && ask(device, &free_bytes, &total_bytes))
-		record(device, free_bytes, total_bytes);
+	if (gp_device_current() != device || !ask_driver(device, &free_bytes, &total_bytes))
+		return;
+	/* the lock is this thread's and recursive, should the question want it */
+	learn_limit(device, total_bytes);
+	put_record(device, free_bytes, total_bytes);
 }

@@ -63,8 +63,8 @@ void gp_trace_wanted(void);
 /* At a quiet moment. */
 void gp_trace_attach(void);
 /*
- * What the allocator may have of the device, of its `total` bytes: 0..1; below 0: not known. Not
- * under the allocator's lock.
+ * The fraction of the device's memory that the allocator may have, 0..1; below 0: not known. Not
+ * under another device's lock.
  */
 double gp_trace_fraction(unsigned device);
 

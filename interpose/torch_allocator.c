@@ -44,7 +44,7 @@ struct string {
 typedef void name_function(struct string *out, void *object);
 
 /* Both tables: the exported one tells places, the native one has what is called. */
-struct tables {
+struct function_tables {
 	void *const *exported;
 	size_t words;
 	const void *anchor; /* lies in the object of the native allocator */
@@ -80,7 +80,7 @@ static const char *layout_of(const char *version, uint32_t *pool_offset)
 }
 
 /* The native function in the place of an exported override; NULL: not found, or not as expected. */
-static void *native_function(const struct tables *t, const char *override)
+static void *native_function(const struct function_tables *t, const char *override)
 {
 	void *own = gp_mapped_symbol("libtorch_cuda", override, NULL, 0);
 	size_t place = 0;
@@ -98,7 +98,7 @@ static void *native_function(const struct tables *t, const char *override)
 	return *slot;
 }
 
-static bool is_native(const struct tables *t, void *object)
+static bool is_native(const struct function_tables *t, void *object)
 {
 	static const char native[] = "native";
 	struct string name = { NULL, 0, { 0 } };
@@ -120,7 +120,7 @@ static bool is_native(const struct tables *t, void *object)
 	       memcmp(name.text, native, sizeof native - 1) == 0;
 }
 
-static const char *find_tables(struct tables *t, void **object)
+static const char *find_tables(struct function_tables *t, void **object)
 {
 	size_t bytes;
 	void **allocator = gp_mapped_data("libc10_cuda", ALLOCATOR, &bytes);
@@ -145,7 +145,7 @@ static const char *find_tables(struct tables *t, void **object)
 
 const char *gp_torch_allocator_find(const char *version, struct gp_torch_allocator *out)
 {
-	struct tables t;
+	struct function_tables t;
 	*out = (struct gp_torch_allocator){ .object = NULL };
 	const char *why = layout_of(version, &out->pool_offset);
 	if (!why)

@@ -76,7 +76,7 @@ imports() { awk '$7 == "UND" && $8 != "" { sub(/@.*/, "", $8); print $8 }' <<<"$
 		echo "$object:1: no STATIC_TLS flag, expected: initial-exec TLS in a preload object"
 
 	grep -q NODELETE <<<"$dynamic" ||
-		echo "$object:1: may be unloaded, expected: -z nodelete (others keep callbacks of ours)"
+		echo "$object:1: may be unloaded, expected: -z nodelete, callbacks stay"
 
 	# it cannot end the job and does not use its stdio; memory calls come from zstd's unused
 	# default allocator

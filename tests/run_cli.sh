@@ -2,7 +2,8 @@
 # Runs the command line tests: tests/cli/NAME.test holds a shell command in its first line, the
 # stdout expected of it, and "? STATUS" in its last line. The command runs in an empty directory
 # with the program `gpuprof` on its path and $BUILD, $DATA (tests/data), $PRELOAD (the library) set;
-# preload_NAME.test are skipped where the library holds a sanitizer, which cannot be preloaded, and
+# preload_NAME.test are skipped where the library holds a sanitizer, which cannot be preloaded,
+# preload_tier_b_NAME.test where there was no C++ compiler to build their allocator with, and
 # mount_NAME.test where nobody may mount a tmpfs of his own.
 #   run_cli.sh BUILD [--bless] [NAME...]
 BUILD=$(cd "$1" && pwd) || exit 2
@@ -23,6 +24,13 @@ for name in "$@"; do
 	case $name in preload_*)
 		if grep -q __asan_init "$PRELOAD"; then
 			echo "skip cli/$name the library holds a sanitizer" >>"$results"
+			continue
+		fi
+		;;
+	esac
+	case $name in preload_tier_b_*)
+		if [ ! -e "$BUILD/fake/torch-2.11/version.py" ]; then
+			echo "skip cli/$name no C++ compiler" >>"$results"
 			continue
 		fi
 		;;

@@ -8,6 +8,7 @@ dir=$build/run/format
 results=${RESULTS:-$dir/results}
 page=$here/../docs/FORMAT.md
 failed=0
+package=
 rm -rf "$dir"
 mkdir -p "$dir"
 
@@ -19,7 +20,7 @@ say() {
 
 # record NAME RING PROGRAM ARGUMENT
 record() {
-	LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so \
+	LD_LIBRARY_PATH=$package$build/fake LD_PRELOAD=$build/libgpuprof.so \
 		GPUPROF_RING=$2 GPUPROF_OUTPUT=$dir/$1.gpr "$build/victims/$3" "$4" \
 		>"$dir/$1.out" 2>&1
 }
@@ -74,6 +75,16 @@ python3 "$here/cli/patch_header.py" 1456 '\x01' <"$here/data/fake-training.gpr" 
 judge hole "$dir/hole.gpr"
 wrapped wrapped 1M training_loop 200
 wrapped wrapped_mappings 2M expandable 500
+# what a tracker of the framework's allocator tells
+if [ -e "$build/fake/torch-2.11/version.py" ]; then
+	package=$build/fake/torch-2.11/lib:
+	record streams 0 other_streams expandable
+	judge streams "$dir/streams.gpr"
+	wrapped wrapped_arenas 1M blocks_storm 400000
+	package=
+else
+	say skip streams "no C++ compiler"
+fi
 # stacks, in a ring so that their parts are told again in each segment
 if python3 -c 'import ctypes' 2>"$dir/ctypes"; then
 	LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_STACKS=all \

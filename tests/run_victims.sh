@@ -1,8 +1,8 @@
 #!/bin/sh
 # Runs each victim twice, bare and recorded, and compares: stdout, stderr, exit status; then judges
 # the recordings by the victim's own claims.  run_victims.sh BUILD [NAME...]   (FULL=1: the full
-# counts of tests/victims/runs; STACKS=all: with stacks on every memory event, which must change
-# nothing)
+# counts of tests/victims/runs; STACKS=all: with stacks on every memory event and with tier B, which
+# must change nothing)
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 shift
@@ -69,6 +69,9 @@ for name in "$@"; do
 	limit=${limit:-120}
 	[ "$mode" != not_here ] || continue
 	fake=LD_LIBRARY_PATH=$build/fake
+	# with stacks its allocator tells more as well, where it could be built
+	[ -z "$STACKS" ] || [ ! -e "$build/fake/torch-2.11/version.py" ] ||
+		fake=LD_LIBRARY_PATH=$build/fake/torch-2.11/lib:$build/fake
 	[ "$mode" != no_fake ] || fake=LD_LIBRARY_PATH=
 	if [ "$mode" = own_shm ] &&
 		! unshare -rm sh -c 'mount -t tmpfs -o size=4m none /dev/shm' 2>/dev/null; then

@@ -56,6 +56,9 @@ struct vmm_prop {
 	DOOR(cuMemFreeHost, "cuMemFreeHost", 2000, (void *))                                      \
 	DOOR(cuMemAllocAsync, "cuMemAllocAsync", 11020, (CUdeviceptr *, size_t, CUstream))        \
 	DOOR(cuMemFreeAsync, "cuMemFreeAsync", 11020, (CUdeviceptr, CUstream))                    \
+	DOOR(cuMemGetInfo_v2, "cuMemGetInfo", 3020, (size_t *, size_t *))                         \
+	DOOR(cuMemcpyHtoDAsync_v2, "cuMemcpyHtoDAsync", 3020,                                     \
+	     (CUdeviceptr, const void *, size_t, CUstream))                                       \
 	DOOR(cuMemAddressReserve, "cuMemAddressReserve", 10020,                                   \
 	     (CUdeviceptr *, size_t, size_t, CUdeviceptr, unsigned long long))                    \
 	DOOR(cuMemAddressFree, "cuMemAddressFree", 10020, (CUdeviceptr, size_t))                  \

@@ -39,6 +39,14 @@ struct fake_c10 {
 	void (*report_again)(void *block);
 	/* Calls `inside` with the device's allocator mutex held. */
 	void (*with_lock)(int device, void (*inside)(void *), void *argument);
+	/* From a stream's own segments, in the pool of that number; 0, 0 are the default ones. */
+	void *(*allocate_in)(int device, size_t bytes, uint64_t stream, uint64_t user_pool);
+	/* Another stream uses the block: freed, it is pending until the uses are finished. */
+	void (*use_elsewhere)(void *block);
+	/* The device's next allocation will see that all such uses have ended. */
+	void (*finish_uses)(int device);
+	/* Takes one, as far as the allocator's trackers learn of it. */
+	void (*snapshot)(int device);
 };
 
 #endif

@@ -6,6 +6,27 @@
 #ifndef HOOK_DRIVER_H
 #define HOOK_DRIVER_H
 
+/* ---- the framework's allocator, as far as it is asked ---- */
+
+static double fraction;
+static unsigned attached;
+
+void gp_trace_attach(void)
+{
+	attached++;
+}
+
+double gp_trace_fraction(unsigned device)
+{
+	(void)device;
+	return fraction;
+}
+
+void gp_trace_restart(bool is_child)
+{
+	(void)is_child;
+}
+
 /* ---- a driver ---- */
 
 static struct {
@@ -175,6 +196,11 @@ static int fresh(void **state)
 	gp_context_restart(true);
 	gp_kernel_forget();
 	memset(primaries, 0, sizeof primaries);
+	memset(devices, 0, sizeof devices);
+	atomic_store(&gp_devices_changed, 0);
+	atomic_store(&gp_due, 0);
+	attached = 0;
+	fraction = -1;
 	memset(&gp_cuda, 0, sizeof gp_cuda);
 #define CUDA(symbol, parameters, arguments, hook) gp_cuda.symbol = real_##symbol;
 #define CALL(symbol, parameters)

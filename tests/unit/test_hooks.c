@@ -23,10 +23,12 @@
 		       #symbol)
 #include "../../interpose/capture.c"
 #include "../../interpose/context.c"
+#include "../../interpose/device_memory.c"
 #include "../../interpose/hook_context.c"
 #include "../../interpose/hook_graph.c"
 #include "../../interpose/hook_launch.c"
 #include "../../interpose/hook_memory.c"
+#include "../../interpose/quiet_moment.c"
 #undef WAITING
 #include "../../interpose/wrappers.c"
 #include "state/live.h"

@@ -1,0 +1,68 @@
+/*
+ * The shape of PyTorch's CUDA allocators, as far as a stranger can see it from outside: names, the
+ * order of virtual functions in one class and those derived from it, what a trace tracker is
+ * given. With FAKE_TORCH_OLD as up to 2.7: entries in another namespace and without a pool. In
+ * C++, so that the tables, std::function and std::string are the compiler's own.
+ */
+#ifndef FAKE_TORCH_HH
+#define FAKE_TORCH_HH
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#ifdef FAKE_TORCH_OLD
+namespace c10 { namespace cuda { namespace CUDACachingAllocator {
+#else
+namespace c10 { namespace CachingDeviceAllocator {
+#endif
+
+struct TraceEntry {
+	enum Action { ALLOC, FREE_REQUESTED, FREE_COMPLETED };
+	Action action_;
+	int8_t device_;
+	size_t addr_;
+	std::shared_ptr<int> context_;
+	void *stream_;
+	size_t size_;
+#ifndef FAKE_TORCH_OLD
+	std::pair<unsigned long long, unsigned long long> mempool_;
+#endif
+	int64_t time_;
+	std::string compile_context_;
+};
+
+#ifdef FAKE_TORCH_OLD
+}}}
+#else
+}}
+#endif
+
+namespace c10 { namespace cuda { namespace CUDACachingAllocator {
+
+#ifndef FAKE_TORCH_OLD
+using c10::CachingDeviceAllocator::TraceEntry;
+#endif
+
+class __attribute__((visibility("default"))) CUDAAllocator {
+    public:
+	virtual ~CUDAAllocator() {}
+	virtual void *raw_alloc(size_t bytes) = 0;
+	virtual void raw_delete(void *block) = 0;
+	virtual bool initialized() = 0;
+	virtual double getMemoryFraction(int8_t device) = 0;
+	virtual void setMemoryFraction(double fraction, int8_t device) = 0;
+	virtual bool isHistoryEnabled() { return false; }
+	virtual void attachAllocatorTraceTracker(std::function<void(const TraceEntry &)> tracker) = 0;
+	virtual std::string name() = 0;
+};
+
+extern std::atomic<CUDAAllocator *> allocator;
+
+}}}
+
+#endif

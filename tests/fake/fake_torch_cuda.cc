@@ -1,0 +1,38 @@
+/*
+ * libtorch_cuda.so: the pluggable allocator, of which only names and the order of its functions
+ * are wanted: both are exported, as PyTorch's are.
+ */
+#include "fake_torch.hh"
+
+#include <stdexcept>
+
+namespace torch { namespace cuda { namespace CUDAPluggableAllocator {
+
+struct __attribute__((visibility("default"))) CUDAPluggableAllocator
+	: public c10::cuda::CUDACachingAllocator::CUDAAllocator {
+	void *raw_alloc(size_t bytes) override;
+	void raw_delete(void *block) override;
+	bool initialized() override;
+	double getMemoryFraction(int8_t device) override;
+	void setMemoryFraction(double fraction, int8_t device) override;
+	void attachAllocatorTraceTracker(
+		std::function<void(const c10::cuda::CUDACachingAllocator::TraceEntry &)> tracker)
+		override;
+	std::string name() override;
+	virtual void set_reset_fn(int which);
+};
+
+void *CUDAPluggableAllocator::raw_alloc(size_t) { return nullptr; }
+void CUDAPluggableAllocator::raw_delete(void *) {}
+bool CUDAPluggableAllocator::initialized() { return true; }
+double CUDAPluggableAllocator::getMemoryFraction(int8_t) { return 2; }
+void CUDAPluggableAllocator::setMemoryFraction(double, int8_t) {}
+void CUDAPluggableAllocator::attachAllocatorTraceTracker(
+	std::function<void(const c10::cuda::CUDACachingAllocator::TraceEntry &)>)
+{
+	throw std::logic_error("no trackers here");
+}
+std::string CUDAPluggableAllocator::name() { return "pluggable"; }
+void CUDAPluggableAllocator::set_reset_fn(int) {}
+
+}}}

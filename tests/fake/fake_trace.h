@@ -1,0 +1,34 @@
+/*
+ * Between the fake caching allocator and the library of trackers beside it (fake_c10_cuda.cc):
+ * what is told, and what the library asks back.
+ */
+#ifndef FAKE_TRACE_H
+#define FAKE_TRACE_H
+
+#include <stdint.h>
+
+#define FAKE_TRACE_DEVICES 2
+
+enum fake_trace_action {
+	FAKE_TRACE_ALLOC,
+	FAKE_TRACE_FREE_REQUESTED,
+	FAKE_TRACE_FREE_COMPLETED,
+	FAKE_TRACE_SEGMENT_ALLOC,
+	FAKE_TRACE_SEGMENT_FREE,
+	FAKE_TRACE_SEGMENT_MAP,
+	FAKE_TRACE_SEGMENT_UNMAP,
+	FAKE_TRACE_SNAPSHOT,
+	FAKE_TRACE_OOM,
+};
+
+struct fake_trace_host {
+	void (*with_lock)(int device, void (*inside)(void *), void *argument);
+	double (*fraction)(int device);
+};
+
+typedef void fake_trace_function(int device, int action, uint64_t address, uint64_t bytes,
+				 uint64_t stream, uint64_t pool, uint64_t user_pool);
+/* The library's one export. */
+typedef fake_trace_function *fake_trace_open_function(const struct fake_trace_host *host);
+
+#endif
