@@ -22,11 +22,13 @@
 	"typelist<at::Tensor const&, c10::ArrayRef<long> > >, at::Tensor (at::Tensor const&, "  \
 	"c10::ArrayRef<long>)>::call"
 
-#define EMPTY_CALLED                                                                           \
+#define ALLOCATED                                                                              \
 	"c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::alloc_found_block\n" \
 	"c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::malloc\n"            \
 	"c10::cuda::CUDACachingAllocator::Native::NativeCachingAllocator::malloc\n"            \
-	"c10::cuda::CUDACachingAllocator::Native::NativeCachingAllocator::allocate\n"          \
+	"c10::cuda::CUDACachingAllocator::Native::NativeCachingAllocator::allocate\n"
+#define EMPTY_CALLED                                                                           \
+	ALLOCATED                                                                              \
 	"at::detail::empty_generic\n"                                                          \
 	"at::detail::empty_cuda\n"                                                             \
 	"at::detail::empty_cuda\n"                                                             \
@@ -36,35 +38,24 @@
 	"at::_ops::empty_memory_format::redispatch\n"                                          \
 	"W\n"                                                                                  \
 	"at::_ops::empty_memory_format::call\n"
-#define EMPTY_STRIDED_CALLED                                                                   \
-	"c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::alloc_found_block\n" \
-	"c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::malloc\n"            \
-	"c10::cuda::CUDACachingAllocator::Native::NativeCachingAllocator::malloc\n"            \
-	"c10::cuda::CUDACachingAllocator::Native::NativeCachingAllocator::allocate\n"          \
-	"at::detail::empty_strided_generic\n"                                                  \
-	"at::detail::empty_strided_cuda\n"                                                     \
-	"at::detail::empty_strided_cuda\n"                                                     \
-	"at::native::empty_strided_cuda\n"                                                     \
-	"at::(anonymous namespace)::(anonymous namespace)::wrapper_CUDA__empty_strided\n"      \
-	"W\n"                                                                                  \
-	"at::_ops::empty_strided::redispatch\n"                                                \
-	"W\n"                                                                                  \
+#define EMPTY_STRIDED_CALLED                                                              \
+	ALLOCATED                                                                         \
+	"at::detail::empty_strided_generic\n"                                             \
+	"at::detail::empty_strided_cuda\n"                                                \
+	"at::detail::empty_strided_cuda\n"                                                \
+	"at::native::empty_strided_cuda\n"                                                \
+	"at::(anonymous namespace)::(anonymous namespace)::wrapper_CUDA__empty_strided\n" \
+	"W\n"                                                                             \
+	"at::_ops::empty_strided::redispatch\n"                                           \
+	"W\n"                                                                             \
 	"at::_ops::empty_strided::call\n"
-#define STRUCTURED_OUT                                                                         \
-	"c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::alloc_found_block\n" \
-	"c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::malloc\n"            \
-	"c10::cuda::CUDACachingAllocator::Native::NativeCachingAllocator::malloc\n"            \
-	"c10::cuda::CUDACachingAllocator::Native::NativeCachingAllocator::allocate\n"          \
-	"at::detail::empty_generic\n"                                                          \
-	"at::detail::empty_cuda\n"                                                             \
-	"at::detail::empty_cuda\n"                                                             \
-	"at::detail::empty_cuda\n"                                                             \
+#define STRUCTURED_OUT                \
+	ALLOCATED                     \
+	"at::detail::empty_generic\n" \
+	"at::detail::empty_cuda\n"    \
+	"at::detail::empty_cuda\n"    \
+	"at::detail::empty_cuda\n"    \
 	"at::(anonymous namespace)::create_out\n"
-#define ALLOCATED                                                                              \
-	"c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::alloc_found_block\n" \
-	"c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::malloc\n"            \
-	"c10::cuda::CUDACachingAllocator::Native::NativeCachingAllocator::malloc\n"            \
-	"c10::cuda::CUDACachingAllocator::Native::NativeCachingAllocator::allocate\n"
 #define MODULE_CALLED                                                                    \
 	"_PyEval_EvalFrameDefault\n"                                                     \
 	"?\n"                                                                            \
@@ -94,15 +85,6 @@
 	"?\n"                        \
 	"__libc_start_main\n"        \
 	"_start\n"
-#define ENGINE_CALLED                                          \
-	"torch::autograd::Node::operator()\n"                  \
-	"torch::autograd::Engine::evaluate_function\n"         \
-	"torch::autograd::Engine::thread_main\n"               \
-	"torch::autograd::Engine::thread_init\n"               \
-	"torch::autograd::python::PythonEngine::thread_init\n" \
-	"?libc\n"                                              \
-	"?libc\n"                                              \
-	"?libc\n"
 #define ENGINE_THREAD                                          \
 	"torch::autograd::Engine::evaluate_function\n"         \
 	"torch::autograd::Engine::thread_main\n"               \
@@ -111,6 +93,7 @@
 	"?libc\n"                                              \
 	"?libc\n"                                              \
 	"?libc\n"
+#define ENGINE_CALLED "torch::autograd::Node::operator()\n" ENGINE_THREAD
 
 static const char linear_forward[] = STRUCTURED_OUT
 	"at::(anonymous namespace)::structured_addmm_out_cuda_functional::set_output_raw_strided\n"
@@ -252,28 +235,23 @@ static const char embedding_forward[] = ALLOCATED
 	"GPT.forward @ /srv/job/gpt.py:70\n" MODULE_CALLED "Job.step @ /srv/job/gpt.py:120\n"
 	"main @ /srv/job/main.py:31\n"
 	"<module> @ /srv/job/main.py:46\n" PROGRAM;
-static const char addmm_backward_mat1[] = STRUCTURED_OUT
-	"at::(anonymous namespace)::structured_mm_out_cuda_functional::set_output_raw_strided\n"
-	"at::meta::structured_mm::meta\n"
-	"W\n"
-	"at::_ops::mm::redispatch\n"
-	"torch::autograd::VariableType::(anonymous namespace)::mm\n"
-	"W\n"
+#define MM_CALLED                                                                                \
+	STRUCTURED_OUT                                                                           \
+	"at::(anonymous namespace)::structured_mm_out_cuda_functional::set_output_raw_strided\n" \
+	"at::meta::structured_mm::meta\n"                                                        \
+	"W\n"                                                                                    \
+	"at::_ops::mm::redispatch\n"                                                             \
+	"torch::autograd::VariableType::(anonymous namespace)::mm\n"                             \
+	"W\n"                                                                                    \
 	"at::_ops::mm::call\n"
-	"torch::autograd::generated::details::mm_mat1_backward\n"
-	"torch::autograd::generated::AddmmBackward0_apply_functional\n"
-	"torch::autograd::generated::AddmmBackward0::apply\n" ENGINE_CALLED;
-static const char addmm_backward_mat2[] = STRUCTURED_OUT
-	"at::(anonymous namespace)::structured_mm_out_cuda_functional::set_output_raw_strided\n"
-	"at::meta::structured_mm::meta\n"
-	"W\n"
-	"at::_ops::mm::redispatch\n"
-	"torch::autograd::VariableType::(anonymous namespace)::mm\n"
-	"W\n"
-	"at::_ops::mm::call\n"
-	"torch::autograd::generated::details::mm_mat2_backward\n"
-	"torch::autograd::generated::AddmmBackward0_apply_functional\n"
-	"torch::autograd::generated::AddmmBackward0::apply\n" ENGINE_CALLED;
+static const char addmm_backward_mat1[] =
+	MM_CALLED "torch::autograd::generated::details::mm_mat1_backward\n"
+		  "torch::autograd::generated::AddmmBackward0_apply_functional\n"
+		  "torch::autograd::generated::AddmmBackward0::apply\n" ENGINE_CALLED;
+static const char addmm_backward_mat2[] =
+	MM_CALLED "torch::autograd::generated::details::mm_mat2_backward\n"
+		  "torch::autograd::generated::AddmmBackward0_apply_functional\n"
+		  "torch::autograd::generated::AddmmBackward0::apply\n" ENGINE_CALLED;
 static const char embedding_backward[] = EMPTY_CALLED
 	"at::native::zeros_symint\n"
 	"W\n"
