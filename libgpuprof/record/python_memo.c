@@ -16,9 +16,9 @@ _Static_assert(sizeof(struct gp_python_row) == 32, "loops lie in whole rows");
 #define LOOPS_A_ROW 4u
 
 /*
- * A frame that was just found to be where the row says. From the row, and so that the compiler
- * cannot know they are the same: the processor then need not wait for the one frame to learn where
- * the next one lies.
+ * The row's frame. Of a frame that was just compared, so that the compiler cannot know that it is
+ * equal to the one before's `previous`: the processor then need not wait for one frame to learn
+ * where the next one lies.
  */
 GP_HOT const char *frame_of(const struct gp_python_row *row)
 {
@@ -35,13 +35,12 @@ GP_HOT uint64_t kind(unsigned owner)
 /* ---- since 3.12 ---- */
 
 GP_HOT bool holds_versions(const struct gp_python_layout *l, const struct gp_python_row *row,
-			   unsigned rows, bool is_open)
+			   bool is_open)
 {
 	const int previous = l->frame_previous, code_at = l->frame_code, owner_at = l->frame_owner;
 	const int instruction = l->frame_instruction, version_at = l->code_version;
 	const unsigned first_shim = (unsigned)l->first_shim_owner;
-	for (const struct gp_python_row *end = row + rows; row < end; row++) {
-		const char *frame = frame_of(row);
+	for (const char *frame = frame_of(row); frame; frame = frame_of(++row)) {
 		const unsigned owner = gp_byte_at(frame, owner_at);
 		if (owner < first_shim) {
 			const uintptr_t code = (uintptr_t)gp_pointer_at(frame, code_at);
@@ -55,7 +54,7 @@ GP_HOT bool holds_versions(const struct gp_python_layout *l, const struct gp_pyt
 			return false;
 		}
 		if (gp_pointer_at(frame, previous) != row[1].frame)
-			return row + 1 == end && is_open;
+			return !row[1].frame && is_open;
 	}
 	return true;
 }
@@ -87,11 +86,9 @@ GP_HOT unsigned kind_of_cframed(const struct gp_python_layout *l, const char *fr
 
 /* Each frame that was entered from C ends the run of the next C frame in their chain. */
 GP_HOT bool holds_cframes(const struct gp_python_layout *l, const struct gp_python_row *row,
-			  unsigned rows, bool is_open, const void *const *loop, unsigned loops,
-			  const void *cframe)
+			  bool is_open, const void *const *loop, unsigned loops, const void *cframe)
 {
-	for (const struct gp_python_row *end = row + rows; row < end; row++) {
-		const char *frame = frame_of(row);
+	for (const char *frame = frame_of(row); frame; frame = frame_of(++row)) {
 		const unsigned owner = kind_of_cframed(l, frame);
 		const uintptr_t code = (uintptr_t)gp_pointer_at(frame, l->frame_code);
 		const uint64_t at = (uint64_t)gp_long_at(frame, l->frame_instruction) ^ kind(owner);
@@ -106,7 +103,7 @@ GP_HOT bool holds_cframes(const struct gp_python_layout *l, const struct gp_pyth
 			loops--;
 		}
 		if (gp_pointer_at(frame, l->frame_previous) != row[1].frame)
-			return row + 1 == end && is_open;
+			return !row[1].frame && is_open;
 	}
 	return true;
 }
@@ -128,17 +125,16 @@ GP_HOT bool note_cframed(const struct gp_python_layout *l, struct gp_python_row 
 /* ---- to 3.10 ---- */
 
 GP_HOT bool holds_objects(const struct gp_python_layout *l, const struct gp_python_row *row,
-			  unsigned rows, bool is_open)
+			  bool is_open)
 {
-	for (const struct gp_python_row *end = row + rows; row < end; row++) {
-		const char *frame = frame_of(row);
+	for (const char *frame = frame_of(row); frame; frame = frame_of(++row)) {
 		const void *code = gp_pointer_at(frame, l->frame_code);
 		if ((uintptr_t)code != row->code ||
 		    (uint32_t)gp_int_at(frame, l->frame_instruction) != row->at ||
 		    gp_python_identity(code) != row->identity)
 			return false;
 		if (gp_pointer_at(frame, l->frame_previous) != row[1].frame)
-			return row + 1 == end && is_open;
+			return !row[1].frame && is_open;
 	}
 	return true;
 }
@@ -162,36 +158,42 @@ GP_HOT bool holds(const struct gp_python_layout *l, const struct gp_python_memo 
 	if (row->frame != start->frame || s->rows == 0)
 		return false;
 	if (gp_likely(l->minor > 11))
-		return holds_versions(l, row, s->rows, s->is_open);
+		return holds_versions(l, row, s->is_open);
 	if (l->minor < 11)
-		return holds_objects(l, row, s->rows, s->is_open);
-	return holds_cframes(l, row, s->rows, s->is_open, gp_python_loops(m, s), s->loops,
-			     start->cframe);
+		return holds_objects(l, row, s->is_open);
+	return holds_cframes(l, row, s->is_open, gp_python_loops(m, s), s->loops, start->cframe);
 }
 
-GP_HOT const struct gp_python_stack *found(struct gp_python_memo *m,
-					   const struct gp_python_stack *s)
+/* Stacks that are not remembered and come between two that are change nothing. */
+GP_HOT const struct gp_python_stack *found(struct gp_python_memo *m, uint16_t at)
 {
-	const uint16_t at = (uint16_t)(s - m->stack);
-	if (gp_unlikely(m->expected != at))
-		m->stack[m->last].follower = at;
+	struct gp_python_stack *last = &m->stack[m->last];
+	if (gp_unlikely(last->follower != at)) {
+		last->other = last->follower;
+		last->follower = at;
+	}
 	m->last = at;
-	m->expected = s->follower;
 	m->hits++;
-	return s;
+	return &m->stack[at];
 }
 
 GP_HOT_TEXT const struct gp_python_stack *gp_python_memo_find(struct gp_python_memo *m,
 							      struct gp_python_start *start,
 							      enum gp_python_reason *reason)
 {
+	const struct gp_python_stack *last = &m->stack[m->last];
 	struct gp_python *p = gp_python_get();
-	const struct gp_python_stack *s = &m->stack[m->expected];
-	__builtin_prefetch(&m->row[s->row]);
+	__builtin_prefetch(&m->row[m->stack[last->follower].row]);
 	*reason = gp_python_begin(p, start);
-	if (gp_unlikely(*reason != GP_PYTHON_COMPLETE) || !holds(&p->layout, m, s, start))
+	if (gp_unlikely(*reason != GP_PYTHON_COMPLETE))
 		return NULL;
-	return found(m, s);
+	uint16_t at = last->follower;
+	if (gp_unlikely(!holds(&p->layout, m, &m->stack[at], start))) {
+		at = last->other;
+		if (!holds(&p->layout, m, &m->stack[at], start))
+			return NULL;
+	}
+	return found(m, at);
 }
 
 /* ---- remembering ---- */
@@ -224,7 +226,7 @@ static unsigned note_rows(struct gp_python_memo *m, const struct gp_python_layou
 		shown += is_shown;
 		frame = gp_pointer_at(row[rows++].frame, l->frame_previous);
 	}
-	row[rows].frame = frame;
+	row[rows].frame = NULL;
 	return (walked->reason == GP_PYTHON_TRUNCATED) == (shown > walked->most) ? rows : 0;
 }
 
@@ -245,20 +247,19 @@ static bool make_room(struct gp_python_memo *m, unsigned loops)
 	return is_worth_it;
 }
 
-GP_COLD static const struct gp_python_stack *note_stack(struct gp_python_memo *m,
-							struct gp_python_place *place,
-							const struct gp_python_layout *l,
-							const struct gp_python_start *start,
-							const struct gp_python_walked *walked)
+GP_COLD static bool note_stack(struct gp_python_memo *m, struct gp_python_place *place,
+			       const struct gp_python_layout *l,
+			       const struct gp_python_start *start,
+			       const struct gp_python_walked *walked)
 {
 	const uint32_t mark = place->mark;
 	if (!make_room(m, walked->loops))
-		return NULL;
+		return false;
 	const unsigned rows = note_rows(m, l, start, walked);
 	place->mark = mark;
 	if (rows == 0 || walked->loops > UINT8_MAX) {
 		place->notes = NOTES_MOST;
-		return NULL;
+		return false;
 	}
 	const uint16_t at = place->stack ? place->stack : (uint16_t)(m->used + 1);
 	struct gp_python_stack *s = &m->stack[at];
@@ -266,6 +267,7 @@ GP_COLD static const struct gp_python_stack *note_stack(struct gp_python_memo *m
 	*s = (struct gp_python_stack){
 		.row = row,
 		.follower = s->follower,
+		.other = s->other,
 		.loops = (uint8_t)walked->loops,
 		.rows = (uint8_t)rows,
 		.is_open = walked->reason == GP_PYTHON_TRUNCATED,
@@ -278,14 +280,14 @@ GP_COLD static const struct gp_python_stack *note_stack(struct gp_python_memo *m
 	if (!holds(l, m, s, start)) {
 		s->rows = 0;
 		place->notes = NOTES_MOST;
-		return NULL;
+		return false;
 	}
 	m->rows_used += rows + 1 + (walked->loops + LOOPS_A_ROW - 1) / LOOPS_A_ROW;
 	if (at > m->used)
 		m->used = at;
 	place->stack = at;
 	place->notes++;
-	return s;
+	return true;
 }
 
 const struct gp_python_stack *gp_python_memo_add(struct gp_python_memo *m,
@@ -300,18 +302,17 @@ const struct gp_python_stack *gp_python_memo_add(struct gp_python_memo *m,
 		return NULL;
 	}
 	if (place->stack && holds(l, m, &m->stack[place->stack], start))
-		return found(m, &m->stack[place->stack]);
+		return found(m, place->stack);
 	if (gp_unlikely(place->notes >= NOTES_MOST))
 		return NULL;
-	const struct gp_python_stack *s = note_stack(m, place, l, start, walked);
-	return s ? found(m, s) : NULL;
+	return note_stack(m, place, l, start, walked) ? found(m, place->stack) : NULL;
 }
 
 void gp_python_memo_forget(struct gp_python_memo *m)
 {
 	memset(m->place, 0, sizeof m->place);
 	memset(m->stack, 0, sizeof m->stack); /* none may be found whose rows are others' */
-	m->used = m->last = m->expected = 0;
+	m->used = m->last = 0;
 	m->rows_used = 0;
 	m->hits = 0;
 }

@@ -24,7 +24,7 @@
 #define GP_PYTHON_MEMO_ROWS 32768u /* 1 MiB, of which pages appear as they are used */
 #define GP_PYTHON_MEMO_PLACES_LOG 12
 
-/* A frame as it was read; the row behind the last one has the place that its `previous` had. */
+/* A frame as it was read; behind the last one stands a row without a frame. */
 struct gp_python_row {
 	const char *frame;
 	uintptr_t code;	   /* as it stands in the frame; of a shim 0 */
@@ -35,6 +35,7 @@ struct gp_python_row {
 struct gp_python_stack {
 	uint32_t row;	     /* its first one */
 	uint16_t follower;   /* found after this one, the last time; 0: none */
+	uint16_t other;	     /* that was before; at the end of a loop it is again */
 	uint8_t loops, rows; /* `loops` addresses stand behind the rows */
 	uint8_t is_open;     /* deeper than was asked for: what lies beyond the last row is not */
 	uint8_t why;	     /* the caller's, like the id */
@@ -53,12 +54,12 @@ struct gp_python_memo {
 	uint64_t number;
 	uint32_t rows_used;
 	uint16_t used;
-	uint16_t last, expected; /* the stack found last, and what followed it then; 0: none */
-	uint32_t rest;		 /* walks until stacks are remembered again */
-	uint32_t hits;		 /* since the memo was empty */
+	uint16_t last; /* the stack found last; 0: none */
+	uint32_t rest; /* walks until stacks are remembered again */
+	uint32_t hits; /* since the memo was empty */
 	struct gp_python_stack stack[GP_PYTHON_MEMO_STACKS];
 	struct gp_python_place place[1u << GP_PYTHON_MEMO_PLACES_LOG];
-	struct gp_python_row row[GP_PYTHON_MEMO_ROWS];
+	_Alignas(64) struct gp_python_row row[GP_PYTHON_MEMO_ROWS];
 };
 
 /*

@@ -22,6 +22,8 @@
 
 #define FRAMES_KNOWN_LOG 8
 
+#define NUMBERS_END (UINT64_C(1) << 63) /* of remembered Python stacks */
+
 struct known_frame {
 	const void *code;
 	uint64_t identity;
@@ -41,7 +43,8 @@ struct chain {
 /* A thread's own. A forked child keeps it: `generation` says whose ids these are. */
 struct gp_stack_memo {
 	uint32_t generation;
-	uint32_t stack; /* id of the last pair; 0: none yet */
+	uint32_t stack;		     /* id of the last pair; 0: none yet */
+	bool has_python, has_native; /* gp_settings', which lie elsewhere */
 	struct chain native, python;
 	struct gp_native_thread *walker;
 	uint64_t refused;     /* by the walker, as last seen */
@@ -158,7 +161,9 @@ GP_COLD static struct gp_stack_memo *memo_open(void)
 	if (pages == MAP_FAILED)
 		return NULL;
 	struct gp_stack_memo *memo = pages;
-	memo->generation = gp_recorder.generation;
+	memo->generation = gp_thread.generation;
+	memo->has_python = gp_settings.has_python;
+	memo->has_native = gp_settings.has_native;
 	return memo;
 }
 
@@ -170,14 +175,15 @@ GP_COLD static void memo_forget(struct gp_stack_memo *memo)
 	memset(memo->known, 0, sizeof memo->known);
 	gp_python_memo_forget(&memo->walks);
 	memo->stack = 0;
-	memo->generation = gp_recorder.generation;
+	memo->generation = gp_thread.generation;
 }
 
 GP_HOT struct gp_stack_memo *memo_of(struct gp_thread *t)
 {
 	if (gp_unlikely(!t->memo))
 		t->memo = memo_open();
-	if (gp_unlikely(t->memo && t->memo->generation != gp_recorder.generation))
+	/* inside a hook it is the recorder's */
+	if (gp_unlikely(t->memo && t->memo->generation != t->generation))
 		memo_forget(t->memo);
 	return t->memo;
 }
@@ -207,7 +213,7 @@ void gp_stack_thread_close(struct gp_thread *t)
 /* The calling thread's Python frames, as the other half of the answer needs them. */
 struct python {
 	struct chain chain;
-	uint64_t number; /* of the remembered stack; 0: it is not */
+	uint64_t number; /* of the remembered stack, or why there is none; 0: neither */
 	unsigned loops;	 /* inside the C frames that run it, innermost first */
 	const void *const *loop;
 };
@@ -270,6 +276,7 @@ GP_HOT void take_python(struct gp_stack_memo *memo, struct python *out, const vo
 		walk_python(memo, &start, out, loop);
 	} else {
 		out->chain.why = why_of(reason);
+		out->number = NUMBERS_END + reason;
 	}
 }
 
@@ -297,7 +304,7 @@ static __attribute__((noinline)) struct chain lay_native(struct gp_stack_memo *m
 	s->id = id;
 	s->beside = s->pair = 0;
 	s->id_marks = marks;
-	s->id_generation = gp_recorder.generation;
+	s->id_generation = memo->generation;
 	return (struct chain){ id, why };
 }
 
@@ -313,10 +320,11 @@ GP_COLD static struct chain without_native(struct gp_stack_memo *memo)
 }
 
 /* What repeats knows the pair of which it is a part, and that its marks are those of this pair. */
-GP_HOT bool is_pair(const struct gp_native_stack *s, const struct python *python)
+GP_HOT bool is_pair(const struct gp_stack_memo *memo, const struct gp_native_stack *s,
+		    const struct python *python)
 {
 	return s->beside_number == python->number && python->number && s->pair &&
-	       s->id_generation == gp_recorder.generation;
+	       s->id_generation == memo->generation;
 }
 
 GP_HOT struct chain chain_of(struct gp_stack_memo *memo, struct gp_native_stack *s,
@@ -329,7 +337,7 @@ GP_HOT struct chain chain_of(struct gp_stack_memo *memo, struct gp_native_stack 
 		[GP_NATIVE_BROKEN] = GP_WHY_BROKEN,
 	};
 	uint64_t marks = 0;
-	const bool is_mine = s->id_generation == gp_recorder.generation;
+	const bool is_mine = s->id_generation == memo->generation;
 	/* in a strange order none is marked: the Python chain then follows the native one */
 	if (python->loops && !gp_native_stack_mark(s, python->loop, python->loops,
 						   is_mine ? s->id_marks : 0, &marks))
@@ -385,17 +393,17 @@ __attribute__((noinline)) GP_HOT_TEXT uint32_t gp_stack_take(void)
 	struct python python = { .chain = native };
 	struct gp_native_stack *met = NULL;
 	const bool has_native =
-		gp_settings.has_native && atomic_load_explicit(&has_walker, memory_order_relaxed);
+		memo->has_native && atomic_load_explicit(&has_walker, memory_order_relaxed);
 	if (has_native && gp_likely(memo->walker != NULL))
 		gp_native_stack_expect(memo->walker);
-	if (gp_settings.has_python)
+	if (memo->has_python)
 		take_python(memo, &python, loop);
 	if (has_native) {
 		if (gp_unlikely(!memo->walker))
 			memo->walker = gp_native_thread_open();
 		if (gp_likely(memo->walker != NULL))
 			met = gp_native_stack_now(memo->walker, __builtin_frame_address(0));
-		if (gp_likely(met && is_pair(met, &python)))
+		if (gp_likely(met && is_pair(memo, met, &python)))
 			return met->pair;
 		native = met ? chain_of(memo, met, &python) : without_native(memo);
 	}
