@@ -115,9 +115,10 @@ GP_HOT struct gp_native_entry *found(struct gp_native_memo *m, uint16_t at)
 	return e;
 }
 
-GP_HOT_TEXT void gp_native_memo_expect(const struct gp_native_memo *m)
+GP_HOT_TEXT void gp_native_memo_expect(struct gp_native_memo *m, unsigned guess)
 {
-	const struct gp_native_entry *e = &m->entry[m->expected];
+	const struct gp_native_entry *e = &m->entry[guess];
+	m->guess = (uint16_t)guess;
 	__builtin_prefetch(e);
 	for (unsigned k = 0; k < GP_NATIVE_DEPTH; k += 64 / sizeof e->stack.pc[0])
 		__builtin_prefetch(&e->stack.pc[k]);
@@ -125,10 +126,9 @@ GP_HOT_TEXT void gp_native_memo_expect(const struct gp_native_memo *m)
 	__builtin_prefetch(&e->at[GP_NATIVE_DEPTH / 2]);
 }
 
-/* Whether it goes on as the last time: then no search is needed. */
-GP_HOT bool is_expected(const struct gp_native_memo *m, const struct gp_native_start *start)
+/* Whether it is this one: then no search is needed. */
+GP_HOT bool is_now(const struct gp_native_entry *e, const struct gp_native_start *start)
 {
-	const struct gp_native_entry *e = &m->entry[m->expected];
 	return e->sp == start->sp && e->stack.pc[0] == start->pc && e->head != 0 && holds(e, start);
 }
 
@@ -174,7 +174,9 @@ GP_HOT_TEXT static __attribute__((noinline)) uint16_t search(struct gp_native_me
 GP_HOT_TEXT struct gp_native_entry *gp_native_memo_find(struct gp_native_memo *m,
 							const struct gp_native_start *start)
 {
-	if (gp_likely(is_expected(m, start)))
+	if (gp_likely(is_now(&m->entry[m->guess], start)))
+		return found(m, m->guess);
+	if (m->expected != m->guess && is_now(&m->entry[m->expected], start))
 		return found(m, m->expected);
 	const uint16_t at = search(m, start);
 	return at ? found(m, at) : NULL;
@@ -252,7 +254,7 @@ static void copy_entry(struct gp_native_entry *to, const struct gp_native_entry 
 	to->stack.id = to->stack.id_generation = 0;
 	to->stack.id_marks = 0;
 	to->stack.beside = to->stack.pair = 0;
-	to->stack.beside_number = 0;
+	to->stack.beside_content = 0;
 	memcpy(to->stack.pc, from->stack.pc, (from->rows + 1u) * sizeof *to->stack.pc);
 	memcpy(to->at, from->at, (from->rows + 1u) * sizeof *to->at);
 }
@@ -298,6 +300,6 @@ void gp_native_memo_forget(struct gp_native_memo *m)
 	memset(m->head, 0, sizeof m->head);
 	memset(m->places, 0, sizeof m->places);
 	memset(m->seen, 0, sizeof m->seen);
-	m->used = m->hand = m->last = m->expected = 0;
+	m->used = m->hand = m->last = m->expected = m->guess = 0;
 	m->entry[0].follower = 0;
 }

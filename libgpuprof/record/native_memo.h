@@ -82,6 +82,7 @@ struct gp_native_places {
 struct gp_native_memo {
 	uint16_t used, hand;
 	uint16_t last, expected; /* the entry found last, and what followed it then; 0: none */
+	uint16_t guess;		 /* the caller's, which comes first */
 	struct gp_native_places places[GP_NATIVE_STARTS];
 	uint16_t head[GP_NATIVE_MEMO_HEADS];
 	uint32_t seen[GP_NATIVE_MEMO_SEEN]; /* marks of stacks that were walked once */
@@ -93,8 +94,8 @@ static inline uint64_t gp_native_sum(uint64_t sum, uintptr_t pc)
 	return (sum << 11 | sum >> 53) ^ pc;
 }
 
-/* Brings near what a look will read if it goes on as the last time. */
-void gp_native_memo_expect(const struct gp_native_memo *memo);
+/* Which entry the next look shall begin with, 0: none; brings near what it will read. */
+void gp_native_memo_expect(struct gp_native_memo *memo, unsigned guess);
 
 /* The entry that holds here; NULL: walk. The stack from start->sp up must be the thread's own. */
 struct gp_native_entry *gp_native_memo_find(struct gp_native_memo *memo,

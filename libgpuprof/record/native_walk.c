@@ -423,7 +423,7 @@ GP_HOT void begin(struct walk *w, struct gp_native_thread *t, const struct gp_na
 	s->id = s->id_generation = 0;
 	s->id_marks = 0;
 	s->beside = s->pair = 0;
-	s->beside_number = 0;
+	s->beside_content = 0;
 }
 
 /* False: own frames that cannot be left. */
@@ -444,9 +444,17 @@ GP_COLD static bool leave_own_slowly(struct gp_native_thread *t, uintptr_t frame
 	return true;
 }
 
-GP_HOT_TEXT void gp_native_stack_expect(const struct gp_native_thread *t)
+GP_HOT_TEXT void gp_native_stack_expect(struct gp_native_thread *t, unsigned number)
 {
-	gp_native_memo_expect(&t->memo);
+	gp_native_memo_expect(&t->memo, number);
+}
+
+GP_HOT_TEXT unsigned gp_native_stack_number(const struct gp_native_thread *t,
+					    const struct gp_native_stack *stack)
+{
+	const struct gp_native_entry *e =
+		(const void *)((const char *)stack - offsetof(struct gp_native_entry, stack));
+	return e == &t->walked.entry ? 0 : (unsigned)(e - t->memo.entry);
 }
 
 /* What is not in the memo. */

@@ -39,7 +39,7 @@ struct gp_native_stack {
 	uint32_t id, id_generation;
 	uint64_t id_marks;
 	uint32_t beside, pair;	      /* what it last stood beside, and what both are together */
-	uint64_t beside_number;	      /* what it stood beside was remembered under; 0: it was not */
+	uint64_t beside_content;      /* what it stood beside was remembered under; 0: it was not */
 	uintptr_t pc[GP_NATIVE_ROWS]; /* `depth` of them; what follows is the memo's */
 };
 
@@ -83,11 +83,14 @@ const struct gp_native_counts *gp_native_thread_counts(const struct gp_native_th
 struct gp_native_stack *gp_native_stack_now(struct gp_native_thread *thread,
 					    const void *frame_address);
 
+/* A number for a stack as long as it is remembered; 0: it is not. */
+unsigned gp_native_stack_number(const struct gp_native_thread *thread,
+				const struct gp_native_stack *stack);
 /*
- * Stacks come in a turn that repeats: asks the caches for what the next answer will need, if the
- * turn goes on. Early enough, it is there in time.
+ * The stack of this number, 0: none, is likely the next answer: it is compared first, and caches
+ * are asked for what that needs. Early enough, it is there in time.
  */
-void gp_native_stack_expect(const struct gp_native_thread *thread);
+void gp_native_stack_expect(struct gp_native_thread *thread, unsigned number);
 
 /*
  * Marks the frames of the stack just answered that the addresses on the stack, innermost first, lie

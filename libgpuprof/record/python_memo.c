@@ -178,22 +178,21 @@ GP_HOT const struct gp_python_stack *found(struct gp_python_memo *m, uint16_t at
 }
 
 GP_HOT_TEXT const struct gp_python_stack *gp_python_memo_find(struct gp_python_memo *m,
+							      unsigned guess,
 							      struct gp_python_start *start,
 							      enum gp_python_reason *reason)
 {
-	const struct gp_python_stack *last = &m->stack[m->last];
 	struct gp_python *p = gp_python_get();
-	__builtin_prefetch(&m->row[m->stack[last->follower].row]);
+	__builtin_prefetch(&m->row[m->stack[guess].row]);
 	*reason = gp_python_begin(p, start);
 	if (gp_unlikely(*reason != GP_PYTHON_COMPLETE))
 		return NULL;
-	uint16_t at = last->follower;
-	if (gp_unlikely(!holds(&p->layout, m, &m->stack[at], start))) {
-		at = last->other;
-		if (!holds(&p->layout, m, &m->stack[at], start))
-			return NULL;
-	}
-	return found(m, at);
+	const struct gp_python_stack *last = &m->stack[m->last];
+	const unsigned guesses[] = { guess, last->follower, last->other };
+	for (unsigned k = 0; k < sizeof guesses / sizeof *guesses; k++)
+		if (gp_likely(holds(&p->layout, m, &m->stack[guesses[k]], start)))
+			return found(m, (uint16_t)guesses[k]);
+	return NULL;
 }
 
 /* ---- remembering ---- */
@@ -273,7 +272,7 @@ GP_COLD static bool note_stack(struct gp_python_memo *m, struct gp_python_place 
 		.is_open = walked->reason == GP_PYTHON_TRUNCATED,
 		.why = walked->why,
 		.id = walked->id,
-		.number = ++m->number,
+		.content = ++m->contents,
 	};
 	memcpy(&m->row[row + rows + 1], walked->loop, walked->loops * sizeof *walked->loop);
 	/* the first walk has seen what this one noted, but for C frames that have only begun */

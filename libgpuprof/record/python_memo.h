@@ -9,8 +9,8 @@
  * of it are compared, so the next frame's place is what the row after it says. So a hit is what a
  * walk would give; there is no guess and no hash to trust. Only frames that were reached are read.
  *
- * Which stack to compare with: the one that followed the last one, the last time. A training step
- * repeats itself; where it does not, the stack is walked and then found by its id.
+ * Which stack to compare with: the caller's guess, then the two that followed the last one, the
+ * last times. Where it is none of them, the stack is walked and then found by its id.
  */
 #ifndef GP_PYTHON_MEMO_H
 #define GP_PYTHON_MEMO_H
@@ -35,12 +35,12 @@ struct gp_python_row {
 struct gp_python_stack {
 	uint32_t row;	     /* its first one */
 	uint16_t follower;   /* found after this one, the last time; 0: none */
-	uint16_t other;	     /* that was before; at the end of a loop it is again */
+	uint16_t other;	     /* what that was before: at the end of a loop it is again */
 	uint8_t loops, rows; /* `loops` addresses stand behind the rows */
 	uint8_t is_open;     /* deeper than was asked for: what lies beyond the last row is not */
 	uint8_t why;	     /* the caller's, like the id */
 	uint32_t id;
-	uint64_t number; /* no other content has or had it; never 0 */
+	uint64_t content; /* a number that no other content has or had; never 0 */
 };
 
 struct gp_python_place {
@@ -51,7 +51,7 @@ struct gp_python_place {
 
 /* Zero is empty. Stack 0 is none. */
 struct gp_python_memo {
-	uint64_t number;
+	uint64_t contents; /* noted so far */
 	uint32_t rows_used;
 	uint16_t used;
 	uint16_t last; /* the stack found last; 0: none */
@@ -63,10 +63,11 @@ struct gp_python_memo {
 };
 
 /*
- * The stack that the calling thread has now. NULL: `reason` says why it has none, or, where it is
- * GP_PYTHON_COMPLETE, that it is to be walked from `start`.
+ * The stack that the calling thread has now; `guess` is the number of the one that is expected, 0
+ * where none is. NULL: `reason` says why it has none, or, where it is GP_PYTHON_COMPLETE, that it
+ * is to be walked from `start`.
  */
-const struct gp_python_stack *gp_python_memo_find(struct gp_python_memo *memo,
+const struct gp_python_stack *gp_python_memo_find(struct gp_python_memo *memo, unsigned guess,
 						  struct gp_python_start *start,
 						  enum gp_python_reason *reason);
 
@@ -83,6 +84,12 @@ struct gp_python_walked {
 const struct gp_python_stack *gp_python_memo_add(struct gp_python_memo *memo,
 						 const struct gp_python_start *start,
 						 const struct gp_python_walked *walked);
+
+static inline unsigned gp_python_number(const struct gp_python_memo *memo,
+					const struct gp_python_stack *stack)
+{
+	return (unsigned)(stack - memo->stack);
+}
 
 /* Addresses inside the C frames of the loops that run the stack, innermost first. */
 static inline const void *const *gp_python_loops(const struct gp_python_memo *memo,

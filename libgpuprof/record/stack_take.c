@@ -16,13 +16,14 @@
 #include "python_walk.h"
 #include "recorder.h"
 #include "stack_table.h"
+#include "stack_turn.h"
 
 #define DEPTH 64u
 #define TEXT_BYTES 480u /* of a file's or a function's name */
 
 #define FRAMES_KNOWN_LOG 8
 
-#define NUMBERS_END (UINT64_C(1) << 63) /* of remembered Python stacks */
+#define CONTENTS_END (UINT64_C(1) << 63) /* of remembered Python stacks */
 
 struct known_frame {
 	const void *code;
@@ -54,6 +55,7 @@ struct gp_stack_memo {
 	struct known_frame frame[DEPTH];
 	/* at the place that parent, code and offset give; in a job the table's memory is cold */
 	struct known_frame known[1u << FRAMES_KNOWN_LOG][2];
+	struct gp_stack_turn turn;
 	struct gp_python_memo walks;
 };
 
@@ -213,8 +215,9 @@ void gp_stack_thread_close(struct gp_thread *t)
 /* The calling thread's Python frames, as the other half of the answer needs them. */
 struct python {
 	struct chain chain;
-	uint64_t number; /* of the remembered stack, or why there is none; 0: neither */
-	unsigned loops;	 /* inside the C frames that run it, innermost first */
+	uint64_t content; /* number of the remembered one, or why there is none; 0: neither */
+	unsigned number;  /* in the memo; 0: not there */
+	unsigned loops;	  /* inside the C frames that run it, innermost first */
 	const void *const *loop;
 };
 
@@ -259,24 +262,30 @@ static __attribute__((noinline)) void walk_python(struct gp_stack_memo *memo,
 						 .loops = out->loops,
 						 .loop = loop };
 	const struct gp_python_stack *known = gp_python_memo_add(&memo->walks, start, &walked);
-	out->number = known ? known->number : 0;
+	if (known) {
+		out->content = known->content;
+		out->number = gp_python_number(&memo->walks, known);
+	}
 }
 
-GP_HOT void take_python(struct gp_stack_memo *memo, struct python *out, const void **loop)
+GP_HOT void take_python(struct gp_stack_memo *memo, unsigned guess, struct python *out,
+			const void **loop)
 {
 	struct gp_python_start start;
 	enum gp_python_reason reason;
-	const struct gp_python_stack *known = gp_python_memo_find(&memo->walks, &start, &reason);
+	const struct gp_python_stack *known =
+		gp_python_memo_find(&memo->walks, guess, &start, &reason);
 	if (gp_likely(known != NULL)) {
 		out->chain = (struct chain){ known->id, known->why };
-		out->number = known->number;
+		out->content = known->content;
+		out->number = gp_python_number(&memo->walks, known);
 		out->loops = known->loops;
 		out->loop = gp_python_loops(&memo->walks, known);
 	} else if (reason == GP_PYTHON_COMPLETE) {
 		walk_python(memo, &start, out, loop);
 	} else {
 		out->chain.why = why_of(reason);
-		out->number = NUMBERS_END + reason;
+		out->content = CONTENTS_END + reason;
 	}
 }
 
@@ -319,11 +328,18 @@ GP_COLD static struct chain without_native(struct gp_stack_memo *memo)
 	return (struct chain){ 0, is_gate ? GP_WHY_GATE : GP_WHY_BROKEN };
 }
 
+GP_HOT struct gp_native_stack *native_now(struct gp_stack_memo *memo, const void *frame_address)
+{
+	if (gp_unlikely(!memo->walker))
+		memo->walker = gp_native_thread_open();
+	return memo->walker ? gp_native_stack_now(memo->walker, frame_address) : NULL;
+}
+
 /* What repeats knows the pair of which it is a part, and that its marks are those of this pair. */
 GP_HOT bool is_pair(const struct gp_stack_memo *memo, const struct gp_native_stack *s,
 		    const struct python *python)
 {
-	return s->beside_number == python->number && python->number && s->pair &&
+	return s->beside_content == python->content && python->content && s->pair &&
 	       s->id_generation == memo->generation;
 }
 
@@ -364,7 +380,7 @@ GP_HOT uint32_t pair_of(struct gp_stack_memo *memo, struct chain native,
 	if (gp_unlikely(native.why == GP_WHY_TABLE_FULL || python.why == GP_WHY_TABLE_FULL))
 		return cut(memo);
 	if (met && met->pair && met->beside == key) {
-		met->beside_number = beside->number;
+		met->beside_content = beside->content;
 		return met->pair;
 	}
 	if (!met && memo->stack && native.id == memo->native.id && python.id == memo->python.id &&
@@ -377,7 +393,7 @@ GP_HOT uint32_t pair_of(struct gp_stack_memo *memo, struct chain native,
 		return cut(memo);
 	if (met) {
 		met->beside = key;
-		met->beside_number = beside->number;
+		met->beside_content = beside->content;
 		met->pair = memo->stack;
 	}
 	return memo->stack;
@@ -394,19 +410,19 @@ __attribute__((noinline)) GP_HOT_TEXT uint32_t gp_stack_take(void)
 	struct gp_native_stack *met = NULL;
 	const bool has_native =
 		memo->has_native && atomic_load_explicit(&has_walker, memory_order_relaxed);
+	struct gp_stack_guess *guess = gp_stack_turn_next(&memo->turn);
 	if (has_native && gp_likely(memo->walker != NULL))
-		gp_native_stack_expect(memo->walker);
+		gp_native_stack_expect(memo->walker, guess->native);
 	if (memo->has_python)
-		take_python(memo, &python, loop);
-	if (has_native) {
-		if (gp_unlikely(!memo->walker))
-			memo->walker = gp_native_thread_open();
-		if (gp_likely(memo->walker != NULL))
-			met = gp_native_stack_now(memo->walker, __builtin_frame_address(0));
-		if (gp_likely(met && is_pair(memo, met, &python)))
-			return met->pair;
+		take_python(memo, guess->python, &python, loop);
+	if (has_native)
+		met = native_now(memo, __builtin_frame_address(0));
+	gp_stack_turn_add(&memo->turn, guess, met ? gp_native_stack_number(memo->walker, met) : 0,
+			  python.number);
+	if (gp_likely(met && is_pair(memo, met, &python)))
+		return met->pair;
+	if (has_native)
 		native = met ? chain_of(memo, met, &python) : without_native(memo);
-	}
 	return pair_of(memo, native, &python, met);
 }
 

@@ -1,0 +1,46 @@
+/*
+ * A training step repeats itself: after the same few stacks the same one follows. Guesses which,
+ * for the memos to compare with first; a guess that is wrong costs time, never the answer. Of the
+ * allocations of a GPT's step in PyTorch, the last stack alone foretells 74% of the next ones going
+ * forward and 54% going backward, the last six 98% and 95%.
+ */
+#ifndef GP_STACK_TURN_H
+#define GP_STACK_TURN_H
+
+#include <stdint.h>
+
+#include "hot.h"
+
+#define GP_STACK_TURN_LOG 12
+#define GP_STACK_TURN_BITS 11 /* of a number: of so many stacks a memo holds, 64 bits have six */
+
+/* Numbers of stacks in the memos; 0: none, or not remembered. */
+struct gp_stack_guess {
+	uint16_t native, python;
+};
+
+/* Zero is empty. A thread's own. */
+struct gp_stack_turn {
+	uint64_t history;
+	struct gp_stack_guess next[1u << GP_STACK_TURN_LOG];
+};
+
+/* What followed the last time. */
+GP_HOT struct gp_stack_guess *gp_stack_turn_next(struct gp_stack_turn *turn)
+{
+	const uint64_t hash = turn->history * UINT64_C(0x9e3779b97f4a7c15);
+	return &turn->next[hash >> (64 - GP_STACK_TURN_LOG)];
+}
+
+/* What followed now, in the place of the guess. */
+GP_HOT void gp_stack_turn_add(struct gp_stack_turn *turn, struct gp_stack_guess *guess,
+			      unsigned native, unsigned python)
+{
+	if (gp_unlikely(guess->native != native || guess->python != python))
+		*guess = (struct gp_stack_guess){ (uint16_t)native, (uint16_t)python };
+	turn->history = turn->history << GP_STACK_TURN_BITS ^ native ^
+			(uint64_t)python << GP_STACK_TURN_BITS;
+	__builtin_prefetch(gp_stack_turn_next(turn));
+}
+
+#endif

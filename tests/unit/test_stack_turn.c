@@ -1,0 +1,51 @@
+/* What follows in a turn that repeats is guessed, also where the last stack alone does not tell. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "record/stack_turn.h"
+
+/* The stacks of two layers and what stands between, as a backward pass of a GPT has them. */
+static const uint16_t turn_of_layers[] = {
+	5, 5,  5,  6,  7,  8,  9,  9,  10, 6,  7,  8,  9,  9,  5, 5, 5, 6, 7, 8,
+	9, 9,  11, 12, 12, 13, 14, 15, 16, 12, 12, 17, 17, 18, 6, 7, 8, 9, 9, 5,
+	5, 5,  6,  7,  8,  9,  9,  10, 6,  7,  8,  9,  9,  5,  5, 5, 6, 7, 8, 9,
+	9, 11, 12, 12, 13, 14, 15, 16, 12, 12, 17, 17, 18, 6,  7, 8, 9, 9,
+};
+#define STACKS (sizeof turn_of_layers / sizeof *turn_of_layers)
+
+static struct gp_stack_turn turn;
+
+static unsigned right_in_a_turn(unsigned python)
+{
+	unsigned right = 0;
+	for (size_t k = 0; k < STACKS; k++) {
+		struct gp_stack_guess *guess = gp_stack_turn_next(&turn);
+		right += guess->native == turn_of_layers[k] && guess->python == python;
+		gp_stack_turn_add(&turn, guess, turn_of_layers[k], python);
+	}
+	return right;
+}
+
+static void learns_a_turn(void **state)
+{
+	(void)state;
+	assert_int_equal(gp_stack_turn_next(&turn)->native, 0);
+	assert_in_range(right_in_a_turn(0), 0, STACKS / 2);
+	right_in_a_turn(0);
+	assert_in_range(right_in_a_turn(0), STACKS * 9 / 10, STACKS);
+	/* the other half of the stacks is another turn */
+	right_in_a_turn(2047);
+	right_in_a_turn(2047);
+	assert_in_range(right_in_a_turn(2047), STACKS * 9 / 10, STACKS);
+	assert_in_range(right_in_a_turn(0), STACKS * 8 / 10, STACKS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(learns_a_turn) };
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
