@@ -216,6 +216,12 @@ static void check_words(void)
 		CHECK(!is_found());
 		*f = kept;
 	}
+	/* the innermost has returned; where it was, it still reads the same */
+	union object *top = s->cframe < 0 ? &image.thread : &image.cframe;
+	const int top_at = s->cframe < 0 ? s->thread_frame : s->cframe;
+	put_pointer(top, top_at, &image.frames[1]);
+	CHECK(!is_found());
+	put_pointer(top, top_at, &image.frames[0]);
 	if (s->minor == 11) {
 		put_pointer(&image.cframe, 16, &image.cframes[20]);
 		CHECK(!is_found());
