@@ -75,7 +75,8 @@ enum gp_fact {
 	GP_FACT_FRAME_POINTERS = 11, /* value: 1 native frames were found along frame pointers */
 	/* value: 1 its allocator tells us more, 0 it does not; text: why */
 	GP_FACT_TIER_B = 16,
-	GP_FACT_ALLOC_CONF = 17, /* text: PYTORCH_ALLOC_CONF or PYTORCH_CUDA_ALLOC_CONF */
+	/* text: "NAME=value" of PYTORCH_CUDA_ALLOC_CONF, a blank, of PYTORCH_ALLOC_CONF */
+	GP_FACT_ALLOC_CONF = 17,
 };
 
 /* OWNER_GONE.how */
