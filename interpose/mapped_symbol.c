@@ -309,11 +309,17 @@ static int look_for_part(struct dl_phdr_info *object, size_t size, void *context
 	(void)size;
 	struct part *want = context;
 	uintptr_t from = (uintptr_t)want->at - object->dlpi_addr;
+	enum gp_mapped_part part = want->part;
+	bool has_relro = false;
 	if (!is_mapped(object, want->anchor, 1))
 		return 0;
+	for (int i = 0; i < object->dlpi_phnum; i++)
+		has_relro |= object->dlpi_phdr[i].p_type == PT_GNU_RELRO;
+	if (part == GP_MAPPED_CONSTANT && !has_relro)
+		part = GP_MAPPED_ANY;
 	for (int i = 0; i < object->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &object->dlpi_phdr[i];
-		want->holds |= is_of(p, want->part) && from >= p->p_vaddr &&
+		want->holds |= is_of(p, part) && from >= p->p_vaddr &&
 			       from - p->p_vaddr < p->p_memsz &&
 			       want->bytes <= p->p_memsz - (from - p->p_vaddr);
 	}

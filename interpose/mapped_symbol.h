@@ -25,7 +25,9 @@ void *gp_mapped_data(const char *prefix, const char *symbol, size_t *bytes);
 enum gp_mapped_part {
 	GP_MAPPED_ANY,
 	GP_MAPPED_CODE,
-	GP_MAPPED_CONSTANT, /* cannot be written: it never could, or not since it was relocated */
+	/* cannot be written: never could, or not since it was relocated; anything in an object that
+	 * was linked without such a part */
+	GP_MAPPED_CONSTANT,
 };
 
 /* Whether all of [at, at + bytes) lies in that part of the object that `anchor` lies in. */

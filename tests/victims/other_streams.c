@@ -49,6 +49,13 @@ int main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "expandable") == 0)
 		c10->use_expandable_segments(true);
 	use_two_streams();
+	/* with "fork" the rest in a child, whose allocator still has the trackers */
+	if (argc > 1 && strcmp(argv[1], "fork") == 0) {
+		pid_t child = fork();
+		must(child >= 0);
+		if (child)
+			return wait_for(child);
+	}
 	use_a_pool();
 	run_out();
 	claim("mismatches", 0);
