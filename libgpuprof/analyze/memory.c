@@ -68,6 +68,8 @@ static enum gp_status attempt(struct gp_memory_view *v, const struct gp_moment_o
 		status = gp_memory_list_devices(v);
 	if (status == GP_OK)
 		judge(v);
+	if (status == GP_OK)
+		status = gp_captures_search(v);
 	gp_memory_view_release(v);
 	return status;
 }
@@ -82,6 +84,8 @@ enum gp_status gp_memory_build(struct gp_recording *recording, const struct gp_m
 		struct gp_memory_view view = { .recording = recording, .out = out };
 		*out = (struct gp_memory){ 0 };
 		status = attempt(&view, moment);
+		enum gp_status rewound = gp_recording_unseek(recording);
+		status = status == GP_OK ? rewound : status;
 		if (status != GP_OK)
 			gp_memory_free(out);
 		if (recording->overtakes == overtakes || left == 0)

@@ -133,16 +133,6 @@ static bool is_small(const struct gp_memory_view *v, const struct piece *p)
 
 /* ---- arenas ---- */
 
-static void find_origin(const struct gp_captures *c, struct gp_arena *arena)
-{
-	for (size_t i = 0; i < c->origins; i++)
-		if (c->origin[i].pool == arena->pool &&
-		    c->origin[i].user_pool == arena->user_pool) {
-			arena->graph = c->origin[i].graph;
-			arena->captured_at_ns = c->origin[i].at_ns;
-		}
-}
-
 /* The index of an arena's number, which `index` keeps. */
 static size_t arena_index(struct gp_memory_view *v, uint32_t *index, uint64_t number)
 {
@@ -158,8 +148,6 @@ static size_t arena_index(struct gp_memory_view *v, uint32_t *index, uint64_t nu
 		arena->stream = r->arena.stream;
 		arena->pool = r->arena.pool;
 		arena->user_pool = r->arena.user_pool;
-		if ((arena->pool | arena->user_pool) != 0)
-			find_origin(&v->captures, arena);
 	}
 	index[number] = (uint32_t)out->arenas;
 	return out->arenas++;

@@ -55,6 +55,26 @@ struct gp_memory_view {
 /* memory_moment.c: replays to the moment. GP_END: there is none. */
 enum gp_status gp_memory_reach(struct gp_memory_view *view, const struct gp_moment_of *moment);
 
+/* memory_mark.c: moments that must be found first */
+struct gp_memory_mark {
+	size_t segment;	 /* where to begin */
+	uint64_t events; /* from there; UINT64_MAX: all */
+	uint64_t order;	 /* events with this one or a higher are not in it; UINT64_MAX: all are */
+};
+/* GP_END: there is no such moment. */
+enum gp_status gp_memory_mark(struct gp_recording *recording, const struct gp_moment_of *moment,
+			      struct gp_memory_mark *out);
+
+/* memory_capture.c */
+enum gp_status gp_captures_see(struct gp_memory_view *view, const struct gp_record *record,
+			       int64_t at_ns);
+/*
+ * Says of the arenas' pools where they are from. Looks for those that appeared before the replay
+ * began.
+ */
+enum gp_status gp_captures_search(struct gp_memory_view *view);
+void gp_captures_release(struct gp_captures *captures);
+
 /* memory_entries.c */
 enum gp_status gp_memory_list(struct gp_memory_view *view);
 void gp_memory_view_release(struct gp_memory_view *view);

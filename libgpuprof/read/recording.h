@@ -204,6 +204,7 @@ struct gp_recording {
 	struct gp_live *live;
 	struct gp_tick tick;
 	size_t first, segment; /* where the replay starts, where it is */
+	size_t unsought;       /* where it starts when nothing is sought; SIZE_MAX: nothing is */
 	bool is_begun;	       /* segment `segment` is in the merge */
 	bool is_running;       /* not sealed, and its owner lives: numbers may still come */
 	bool is_ended_early;   /* a replay met the first of those that are still to come */
@@ -238,6 +239,24 @@ bool gp_recording_is_behind(const struct gp_recording *recording, const struct g
  * and starts again with what is kept behind it.
  */
 enum gp_status gp_recording_pass_over(struct gp_recording *recording);
+
+/* ---- seek.c: beginning near a moment ---- */
+
+/*
+ * The newest segment that can be begun with and that began, with its checkpoint, at that order or
+ * before, or at that moment; else the first that is kept.
+ */
+size_t gp_segment_by_order(const struct gp_recording *recording, uint64_t order);
+size_t gp_segment_by_time(const struct gp_recording *recording, int64_t at_ns);
+/* When it began. */
+int64_t gp_segment_ns(const struct gp_recording *recording, size_t segment);
+/*
+ * Rewinds to that segment, or to one before it whose checkpoint can be read, as if what lies before
+ * were overwritten: until gp_recording_unseek, or until the owner of the recording writes over it.
+ */
+enum gp_status gp_recording_seek(struct gp_recording *recording, size_t segment);
+/* Rewinds to the first segment that is kept. */
+enum gp_status gp_recording_unseek(struct gp_recording *recording);
 
 /* Events lost since the start, as far as the replay came: memory, launch, other, nested. */
 uint64_t gp_recording_lost(const struct gp_recording *recording, unsigned which);

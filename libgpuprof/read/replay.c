@@ -43,6 +43,7 @@ enum gp_status gp_recording_open(const char *path, struct gp_recording **out, st
 		return out_of_memory(r, out);
 	gp_tick_init(&r->tick, &r->file.header, &r->index.last);
 	r->first = gp_index_first(&r->index);
+	r->unsought = SIZE_MAX;
 	status = gp_recording_rewind(r);
 	if (status != GP_OK) {
 		gp_recording_close(r);
@@ -169,6 +170,7 @@ static enum gp_status drop_overtaken(struct gp_recording *r)
 	uint32_t number = r->index.segment[r->segment].number;
 	gp_merge_forget_overtaken(r->merge);
 	r->has_info = false;
+	r->unsought = SIZE_MAX;
 	if (++r->overtakes > OVERTAKES_MAX)
 		return GP_E_DAMAGED;
 	r->first = find_behind(r, number);

@@ -1,0 +1,203 @@
+/*
+ * Where a moment lies: in which segment to begin, and after how many events or at which order to
+ * stop. Looks at events and at figures of checkpoints, applies as little as it can.
+ */
+#include "memory_view.h"
+
+#define CUDA_ERROR_OUT_OF_MEMORY 2u
+/* between taking a number and reading the clock a thread may lose the processor */
+#define UNEVEN_NS 100000000
+
+/* ---- by time ---- */
+
+/* The last event not later than `at_ns`, and not just the last before the first that is later. */
+static enum gp_status mark_time(struct gp_recording *r, int64_t at_ns, struct gp_memory_mark *out)
+{
+	out->segment = gp_segment_by_time(r, at_ns);
+	bool is_kept = out->segment == r->first && out->segment < r->index.segments &&
+		       r->index.segment[out->segment].number != 0;
+	bool is_known = !is_kept || at_ns >= gp_segment_ns(r, out->segment);
+	uint64_t seen = 0;
+	out->events = 0;
+	for (size_t i = out->segment; i < r->index.segments; i++) {
+		enum gp_status status = gp_merge_begin(r->merge, i);
+		if (status != GP_OK)
+			return status;
+		const struct gp_record *record;
+		uint32_t thread;
+		while ((record = gp_merge_next(r->merge, &thread)) != NULL) {
+			int64_t now_ns = gp_tick_ns(&r->tick, record->time);
+			seen++;
+			if (now_ns <= at_ns)
+				out->events = seen;
+			else if (now_ns - at_ns > UNEVEN_NS)
+				return is_known || out->events > 0 ? GP_OK : GP_END;
+		}
+	}
+	return is_known || out->events > 0 ? GP_OK : GP_END;
+}
+
+/* ---- by the number of a kind ---- */
+
+static bool is_counted(const struct gp_record *r, enum gp_when when)
+{
+	if (when == GP_WHEN_SNAPSHOT)
+		return r->kind == GP_SNAPSHOT;
+	return r->kind == GP_OOM ||
+	       (r->kind == GP_ALLOC_FAILED && r->code == CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+struct count {
+	enum gp_when when;
+	uint64_t number;
+};
+
+/* A checkpoint begins with its counts, which go up to its cut. */
+static enum gp_status read_count(void *context, const struct gp_record *r)
+{
+	struct count *c = context;
+	if (r->kind != GP_COUNT)
+		return GP_END;
+	bool is_one = c->when == GP_WHEN_SNAPSHOT ? r->aux == GP_SNAPSHOT :
+						    r->aux == GP_OOM || r->aux == GP_ALLOC_FAILED;
+	c->number += is_one ? r->count.number : 0;
+	return GP_OK;
+}
+
+static bool has_none(struct gp_recording *r, size_t segment, enum gp_when when)
+{
+	const struct gp_index *x = &r->index;
+	struct count from = { .when = when }, to = from;
+	if (segment + 1 >= x->segments || !x->segment[segment].has_checkpoint ||
+	    !x->segment[segment + 1].has_checkpoint)
+		return false;
+	uint64_t failures = gp_merge_failures(r->merge);
+	gp_merge_visit(r->merge, segment, GP_BLOCK_CHECKPOINT, read_count, &from);
+	gp_merge_visit(r->merge, segment + 1, GP_BLOCK_CHECKPOINT, read_count, &to);
+	return from.number == to.number && gp_merge_failures(r->merge) == failures;
+}
+
+static enum gp_status mark_number(struct gp_recording *r, const struct gp_moment_of *moment,
+				  struct gp_memory_mark *out)
+{
+	uint64_t met = 0;
+	for (size_t i = r->first; i < r->index.segments; i++) {
+		if (has_none(r, i, moment->when))
+			continue;
+		enum gp_status status = gp_merge_begin(r->merge, i);
+		if (status != GP_OK)
+			return status;
+		const struct gp_record *record;
+		uint32_t thread;
+		while ((record = gp_merge_next(r->merge, &thread)) != NULL) {
+			if (!is_counted(record, moment->when) || met++ != moment->number)
+				continue;
+			out->segment = gp_segment_by_order(r, record->order);
+			out->order = record->order;
+			return GP_OK;
+		}
+	}
+	return GP_END;
+}
+
+/* ---- by the highest of a curve ---- */
+
+static bool is_higher(const struct gp_live *live, const struct gp_moment_of *moment,
+		      enum gp_curve curve, uint64_t *bytes, uint64_t *order)
+{
+	bool is_found = false;
+	for (unsigned device = 0; device < GP_DEVICES; device++) {
+		const struct gp_curve_state *c = &gp_live_device(live, device)->curve[curve];
+		bool is_asked = moment->device == GP_DEVICE_UNKNOWN || moment->device == device;
+		if (!is_asked || c->peak_bytes <= *bytes)
+			continue;
+		*bytes = c->peak_bytes;
+		*order = c->peak_order;
+		is_found = true;
+	}
+	return is_found;
+}
+
+/* The highest moment that is kept. */
+static enum gp_status search_peak(struct gp_recording *r, const struct gp_moment_of *moment,
+				  enum gp_curve curve, uint64_t *order)
+{
+	uint64_t highest = 0;
+	enum gp_status status = gp_recording_rewind(r);
+	while (status == GP_OK) {
+		uint32_t thread;
+		const struct gp_record *record = gp_recording_step(r, &thread, &status);
+		if (record == NULL)
+			break;
+		for (unsigned device = 0; device < GP_DEVICES; device++) {
+			bool is_asked =
+				moment->device == GP_DEVICE_UNKNOWN || moment->device == device;
+			uint64_t now = gp_live_device(r->live, device)->curve[curve].now_bytes;
+			if (!is_asked || now <= highest)
+				continue;
+			highest = now;
+			*order = gp_live_count(r->live, GP_COUNT_NEWEST_ORDER);
+		}
+	}
+	if (status != GP_END)
+		return status;
+	return highest > 0 ? GP_OK : GP_END;
+}
+
+/* Checkpoints carry peaks: the last segment alone tells where they are. */
+static enum gp_status mark_peak(struct gp_recording *r, const struct gp_moment_of *moment,
+				struct gp_memory_mark *out)
+{
+	enum gp_status status = gp_recording_seek(r, gp_segment_by_order(r, UINT64_MAX));
+	uint32_t thread;
+	while (status == GP_OK && gp_recording_step(r, &thread, &status) != NULL)
+		;
+	if (status != GP_END)
+		return status;
+	uint64_t bytes = 0, order = 0;
+	enum gp_curve curve = GP_CURVE_RESERVED;
+	if (!is_higher(r->live, moment, curve, &bytes, &order)) {
+		curve = GP_CURVE_DRIVER;
+		if (!is_higher(r->live, moment, curve, &bytes, &order))
+			return GP_END;
+	}
+	status = gp_recording_unseek(r);
+	const struct gp_segment *first = &r->index.segment[r->first];
+	if (status == GP_OK && r->first < r->index.segments && first->number != 0 &&
+	    order < first->cut)
+		status = search_peak(r, moment, curve, &order);
+	out->segment = gp_segment_by_order(r, order);
+	out->order = order + 1;
+	return status;
+}
+
+static enum gp_status mark_order(struct gp_recording *r, uint64_t order, struct gp_memory_mark *out)
+{
+	out->segment = gp_segment_by_order(r, order);
+	out->order = order;
+	if (out->segment >= r->index.segments)
+		return GP_END;
+	const struct gp_segment *s = &r->index.segment[out->segment];
+	return s->number == 0 || s->cut <= order ? GP_OK : GP_END;
+}
+
+enum gp_status gp_memory_mark(struct gp_recording *r, const struct gp_moment_of *moment,
+			      struct gp_memory_mark *out)
+{
+	*out = (struct gp_memory_mark){ .events = UINT64_MAX, .order = UINT64_MAX };
+	switch (moment->when) {
+	case GP_WHEN_TIME:
+		return mark_time(r, moment->at_ns, out);
+	case GP_WHEN_OOM:
+	case GP_WHEN_SNAPSHOT:
+		return mark_number(r, moment, out);
+	case GP_WHEN_PEAK:
+		return mark_peak(r, moment, out);
+	case GP_WHEN_ORDER:
+		return mark_order(r, moment->number, out);
+	case GP_WHEN_END:
+		break;
+	}
+	out->segment = gp_segment_by_order(r, UINT64_MAX);
+	return GP_OK;
+}

@@ -1,0 +1,63 @@
+/*
+ * Any moment of a long recording is near: a replay may begin at every segment, since each carries
+ * the state with which it begins.
+ */
+#include "recording.h"
+
+static size_t first_kept(const struct gp_recording *r)
+{
+	return r->unsought != SIZE_MAX ? r->unsought : r->first;
+}
+
+static bool is_beginning(const struct gp_segment *s)
+{
+	return s->has_begin && s->has_checkpoint;
+}
+
+int64_t gp_segment_ns(const struct gp_recording *r, size_t segment)
+{
+	return segment < r->index.segments ? gp_tick_ns(&r->tick, r->index.segment[segment].ticks) :
+					     0;
+}
+
+size_t gp_segment_by_order(const struct gp_recording *r, uint64_t order)
+{
+	size_t first = first_kept(r);
+	for (size_t i = r->index.segments; i-- > first + 1;)
+		if (is_beginning(&r->index.segment[i]) && r->index.segment[i].cut <= order)
+			return i;
+	return first;
+}
+
+size_t gp_segment_by_time(const struct gp_recording *r, int64_t at_ns)
+{
+	size_t first = first_kept(r);
+	for (size_t i = r->index.segments; i-- > first + 1;)
+		if (is_beginning(&r->index.segment[i]) && gp_segment_ns(r, i) <= at_ns)
+			return i;
+	return first;
+}
+
+enum gp_status gp_recording_seek(struct gp_recording *r, size_t segment)
+{
+	size_t first = first_kept(r);
+	unsigned overtakes = r->overtakes;
+	for (size_t i = segment;; i--) {
+		if (i > first && !is_beginning(&r->index.segment[i]))
+			continue;
+		uint64_t failures = gp_merge_failures(r->merge);
+		r->unsought = first;
+		r->first = i > first ? i : first;
+		enum gp_status status = gp_recording_rewind(r);
+		if (status != GP_OK || i <= first || r->overtakes != overtakes ||
+		    gp_merge_failures(r->merge) == failures)
+			return status;
+	}
+}
+
+enum gp_status gp_recording_unseek(struct gp_recording *r)
+{
+	r->first = first_kept(r);
+	r->unsought = SIZE_MAX;
+	return gp_recording_rewind(r);
+}
