@@ -41,6 +41,8 @@ struct writer {
 	bool has_segment;
 	uint64_t block_start[4096];
 	size_t blocks;
+	struct gp_record definition[64]; /* repeated in each segment; no texts */
+	uint64_t definitions;
 };
 
 static char directory[192];
@@ -151,6 +153,9 @@ static void begin_segment(struct writer *w)
 	if (w->segment > 0)
 		put_records(w, GP_BLOCK_DEFINE, 0, GP_THREAD_NONE, &w->none_sequence, kernel,
 			    1u + kernel->extra);
+	if (w->segment > 0 && w->definitions > 0)
+		put_records(w, GP_BLOCK_DEFINE, 0, GP_THREAD_NONE, &w->none_sequence, w->definition,
+			    w->definitions);
 	gp_live_totals(w->live, keep_total, w);
 	gp_live_walk_begin(w->live, keep_entry, w);
 	while (!gp_live_walk_more(w->live, 100))
@@ -227,6 +232,16 @@ static void put(struct writer *w, unsigned thread, struct gp_record r)
 	w->buffer[thread][w->buffered[thread]++] = r;
 	if (w->buffered[thread] == 500)
 		flush(w, thread);
+}
+
+/* As put, and again in each segment that begins later. */
+static inline void put_definition(struct writer *w, unsigned thread, struct gp_record r)
+{
+	r.order = w->order;
+	r.time = w->time + 64;
+	assert_true(w->definitions < sizeof w->definition / sizeof *w->definition);
+	w->definition[w->definitions++] = r;
+	put(w, thread, r);
 }
 
 /*
