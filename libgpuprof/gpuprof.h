@@ -117,6 +117,10 @@ struct gp_info {
 	const struct gp_damage *damage;
 	const char *driver;  /* "13.0"; NULL unknown */
 	const char *pytorch; /* "2.11.0+cu130"; NULL unknown */
+	/* PYTORCH_ALLOC_CONF or PYTORCH_CUDA_ALLOC_CONF; NULL: not set, or not told */
+	const char *alloc_conf;
+	bool is_allocator_asked;   /* has_tier_b says with what success */
+	const char *allocator_why; /* what it said to that; NULL: nothing */
 	bool has_stacks, has_native, has_python, has_tier_b, has_device_used, has_ranges, has_steps;
 };
 

@@ -97,6 +97,21 @@ static void print_stacks(const struct gp_info *info, FILE *out)
 		fputs("names        none of native frames are stored: 'gpuprof symbolize'\n", out);
 }
 
+static void print_allocator(const struct gp_info *info, FILE *out)
+{
+	if (info->is_allocator_asked) {
+		fprintf(out, "allocator    %s requested sizes, streams and pools",
+			info->has_tier_b ? "tells" : "does not tell");
+		if (info->allocator_why && *info->allocator_why) {
+			fputs(": ", out);
+			gp_mask(out, info->allocator_why, strlen(info->allocator_why));
+		}
+		fputc('\n', out);
+	}
+	if (info->alloc_conf)
+		print_line(out, "settings", info->alloc_conf);
+}
+
 static void print_check(const struct gp_info *info, FILE *out)
 {
 	fprintf(out,
@@ -142,6 +157,7 @@ static void print_person(const char *path, const struct gp_info *info, FILE *out
 	print_devices(info, out);
 	print_line(out, "driver", info->driver);
 	print_line(out, "pytorch", info->pytorch ? info->pytorch : "not seen");
+	print_allocator(info, out);
 	print_line(out, "rings", info->ring_place);
 	print_counts(info, out, true);
 	print_counts(info, out, false);
@@ -266,6 +282,8 @@ static void write_program(const char *path, const struct gp_info *info, struct g
 	write_has(info, json);
 	write_damages(info, json);
 	gp_json_text(json, "ring_place", info->ring_place);
+	gp_json_text(json, "allocator_settings", info->alloc_conf);
+	gp_json_text(json, "allocator_why", info->allocator_why);
 	gp_report_doubts(json, info);
 	gp_json_end(json);
 }

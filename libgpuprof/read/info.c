@@ -117,6 +117,12 @@ static void fill_from_state(struct gp_recording *r)
 	info->ring_place = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_RING_PLACE);
 	info->pytorch = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_PYTORCH);
 	info->driver = driver_text(r);
+	info->alloc_conf = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_ALLOC_CONF);
+	const struct gp_record *tier_b = gp_meanings_record(r->meanings, GP_FACT, GP_FACT_TIER_B);
+	info->is_allocator_asked = tier_b != NULL;
+	info->has_tier_b = tier_b != NULL && tier_b->fact.value != 0;
+	info->allocator_why = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_TIER_B);
+	info->has_device_used = info->counts[GP_DEVICE_MEMORY] > 0;
 }
 
 /* What the replay meets on its way. */

@@ -56,6 +56,9 @@ static unsigned compare_states(const struct gp_live *replayed, const struct gp_l
 				differ(report, &differences, segment, "a peak", device,
 				       a->curve[c].peak_bytes, b->curve[c].peak_bytes);
 		}
+		if (a->pending_bytes != b->pending_bytes)
+			differ(report, &differences, segment, "pending bytes", device,
+			       a->pending_bytes, b->pending_bytes);
 	}
 	if (gp_live_entries(replayed) != gp_live_entries(noted))
 		differ(report, &differences, segment, "the number of live entries",

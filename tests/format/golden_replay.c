@@ -22,11 +22,12 @@ enum {
 	UNMAP,
 	BLOCK_ALLOC = 32,
 	BLOCK_FREE,
+	BLOCK_COMPLETED = 36,
 	LAUNCH = 64
 };
 enum { LOST = 112, LIVE, CURVE, COUNT, KINDS = 128 };
-enum { PHYSICAL = 7, MAPPED = 9, BLOCK_SPACE = 14, GONE, DEVICES = 256 };
-enum { RELEASED = 0x4000 }; // flag of LIVE
+enum { PHYSICAL = 7, MAPPED = 9, BLOCK_SPACE = 14, SEGMENT_SPACE, GONE, DEVICES = 256 };
+enum { RELEASED = 0x4000, ORPHAN = 0x2000, PENDING = 0x1000 }; // flags of LIVE
 
 static struct kind {
 	char name[24];
@@ -154,7 +155,7 @@ struct piece {
 	uint64_t address, bytes, birth, freed_by;
 	size_t next, target; // target: what a mapping maps
 	uint32_t maps;
-	uint8_t group, device, live, counts, is_physical;
+	uint8_t group, device, live, counts, is_physical, is_pending;
 };
 static struct piece *pieces;
 static size_t n_pieces, buckets[1 << 16];
@@ -202,6 +203,7 @@ static struct piece *begin(const struct record *r, uint8_t space)
 	p->birth = r->order;
 	p->device = r->device;
 	p->live = 1;
+	p->is_pending = 0;
 	p->is_physical = space == PHYSICAL;
 	p->counts = space == BLOCK_SPACE || space_counts[space];
 	return p;
@@ -237,6 +239,7 @@ static void end_or_undo(const struct record *r, int which)
 	if (r->kind == FREE_FAILED ? p->live || p->freed_by != r->v[1] : !p->live)
 		return;
 	p->live = !p->live;
+	p->is_pending = r->kind == BLOCK_FREE && r->v[4];
 	p->freed_by = r->order;
 	if (p->maps || !p->counts)
 		return;
@@ -269,6 +272,8 @@ static void replay(struct record *r)
 		map(mapping, &pieces[target]);
 	} else if (r->kind == UNMAP) {
 		end_mappings(r);
+	} else if (r->kind == BLOCK_COMPLETED) {
+		piece(r->v[0], BLOCK_SPACE)->is_pending = 0;
 	} else if (r->kind == BLOCK_ALLOC || r->kind == ALLOC) {
 		begin(r, which ? BLOCK_SPACE : r->space);
 		if (which || space_counts[r->space])
@@ -297,7 +302,7 @@ static void check_or_take(const struct record *r, int take)
 	} else if (r->kind == COUNT && r->v[4] < 512) {
 		if (take)
 			counts[r->v[4]] = r->v[0];
-	} else if (r->kind == LIVE) {
+	} else if (r->kind == LIVE && r->space != SEGMENT_SPACE && !(r->v[4] & ORPHAN)) {
 		struct piece *p = take ? begin(r, r->space) : piece(r->v[0], r->space);
 		int is_released = r->space == PHYSICAL && r->v[4] & RELEASED;
 		if (r->space == PHYSICAL && !take)
@@ -308,7 +313,13 @@ static void check_or_take(const struct record *r, int take)
 		}
 		if (r->space == MAPPED && take)
 			map(p, physical_born_at(r->v[2]));
-		need(p->live == !is_released && p->bytes == r->v[1],
+		int is_pending = r->space == BLOCK_SPACE && r->v[4] & PENDING;
+		if (is_pending && take) {
+			p->live = 0;
+			p->is_pending = 1;
+		}
+		need(p->live == !(is_released || is_pending) && p->is_pending == is_pending &&
+			     p->bytes == r->v[1],
 		     "a checkpoint with another live address");
 	}
 }
