@@ -24,9 +24,11 @@ READ_OBJ := $(patsubst %,$(BUILD)/read/%.o,$(READ_SRC))
 # what it links with: libdw reads debug information, libiberty demangles; never the preload object
 READ_LIBS := $(ZSTD_STATIC) -ldw -lelf -l:libiberty.a -lm -ldl
 TOOL_SRC := $(wildcard tools/*.c)
-TOOL_OBJ := $(patsubst %,$(BUILD)/tool/%.o,$(TOOL_SRC)) $(BUILD)/tool/commands.o $(BUILD)/tool/formats.o
+TOOL_OBJ := $(patsubst %,$(BUILD)/tool/%.o,$(TOOL_SRC)) $(BUILD)/tool/commands.o $(BUILD)/tool/formats.o \
+	$(BUILD)/tool/exports.o
 COMMANDS := $(patsubst tools/cmd_%.c,%,$(wildcard tools/cmd_*.c))
 FORMATS  := $(patsubst tools/out_%.c,%,$(wildcard tools/out_*.c))
+EXPORTS  := $(patsubst tools/export_%.c,%,$(wildcard tools/export_*.c))
 # recorder without doors, for unit tests and bench
 RECORD_OBJ := $(patsubst %,$(BUILD)/read/%.o,$(wildcard libgpuprof/record/*.c))
 
@@ -64,6 +66,10 @@ $(BUILD)/tool/formats.c: $(wildcard tools/out_*.c) Makefile
 	@mkdir -p $(@D)
 	@{ echo '#include "chart.h"'; for f in $(FORMATS); do echo "extern const struct gp_format gp_format_$$f;"; done; \
 	  echo 'const struct gp_format *const gp_formats[] = {'; for f in $(FORMATS); do echo "	&gp_format_$$f,"; done; echo '	0};'; } >$@
+$(BUILD)/tool/exports.c: $(wildcard tools/export_*.c) Makefile
+	@mkdir -p $(@D)
+	@{ echo '#include "export.h"'; for f in $(EXPORTS); do echo "extern const struct gp_export_format gp_export_format_$$f;"; done; \
+	  echo 'const struct gp_export_format *const gp_export_formats[] = {'; for f in $(EXPORTS); do echo "	&gp_export_format_$$f,"; done; echo '	0};'; } >$@
 $(BUILD)/tool/%.o: $(BUILD)/tool/%.c
 	$(CC) $(BASE) -Itools -Ilibgpuprof -c -o $@ $<
 $(BUILD)/gpuprof: $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a

@@ -19,6 +19,7 @@
 #include "format/stack_entry.h"
 #include "format/stack_events.h"
 #include "format/status.h"
+#include "gpuprof_history.h"
 #include "gpuprof_memory.h"
 
 #define GP_VERSION "0.1.0"

@@ -336,7 +336,7 @@ static inline void assert_reads(const char *path, const struct expected *e, bool
 	gp_recording_close(r);
 }
 
-static int make_directory(void **state)
+static inline int make_directory(void **state)
 {
 	(void)state;
 	const char *place =
@@ -346,7 +346,7 @@ static int make_directory(void **state)
 	return mkdtemp(directory) == NULL;
 }
 
-static int drop_directory(void **state)
+static inline int drop_directory(void **state)
 {
 	(void)state;
 	char command[sizeof directory + 16];

@@ -1,0 +1,397 @@
+/*
+ * Brings what was told into line with what is there: at the beginning of a history, where a
+ * checkpoint says more than the events before it, behind calls that end many things at once, and at
+ * the end. First all that is gone ends, then what is missing begins: segments before their blocks.
+ */
+#include <stdlib.h>
+
+#include "act_teller.h"
+
+#define WALK_SLICE 65536u
+
+/* What must be there: segments by address, and the physical memory that they are mapped to. */
+struct wanted {
+	struct gp_teller *teller;
+	struct gp_told_segment *segment;
+	size_t segments, segment_room;
+	uint64_t *physical; /* orders, rising */
+	size_t physicals, physical_room;
+};
+
+static bool has_room(struct gp_teller *t, void **array, size_t used, size_t *room, size_t size)
+{
+	if (used < *room)
+		return true;
+	size_t wider = *room ? *room * 2 : 64;
+	void *grown = realloc(*array, wider * size);
+	t->is_out_of_memory |= grown == NULL;
+	if (grown == NULL)
+		return false;
+	*array = grown;
+	*room = wider;
+	return true;
+}
+
+static void want_segment(struct wanted *w, const struct gp_told_segment *segment)
+{
+	if (segment->bytes == 0 || !has_room(w->teller, (void **)&w->segment, w->segments,
+					     &w->segment_room, sizeof *w->segment))
+		return;
+	w->segment[w->segments++] = *segment;
+}
+
+static int by_address(const void *left, const void *right)
+{
+	const struct gp_told_segment *a = left, *b = right;
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+static int by_number(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	return (a > b) - (a < b);
+}
+
+/* By address; of those that overlap the first stays. */
+static void settle_segments(struct wanted *w)
+{
+	size_t kept = 0;
+	if (w->segments > 1)
+		qsort(w->segment, w->segments, sizeof *w->segment, by_address);
+	for (size_t k = 0; k < w->segments; k++) {
+		const struct gp_told_segment *last = kept ? &w->segment[kept - 1] : NULL;
+		if (last == NULL || w->segment[k].address - last->address >= last->bytes)
+			w->segment[kept++] = w->segment[k];
+	}
+	w->segments = kept;
+}
+
+/* ---- segments ---- */
+
+/* The wanted one that reaches into [from, to) first; NULL. */
+static const struct gp_told_segment *find_wanted(const struct wanted *w, uint64_t from, uint64_t to)
+{
+	size_t low = 0, high = w->segments;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (w->segment[middle].address + w->segment[middle].bytes <= from)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < w->segments && w->segment[low].address < to ? &w->segment[low] : NULL;
+}
+
+static bool is_same(const struct gp_told_segment *a, const struct gp_told_segment *b)
+{
+	return a->address == b->address && a->bytes == b->bytes && a->device == b->device &&
+	       !a->is_mapped && !b->is_mapped;
+}
+
+static bool is_range_of(const struct gp_told_segment *a, const struct gp_told_segment *b)
+{
+	return a->is_mapped && b->is_mapped && a->device == b->device;
+}
+
+/* Ends what of a told segment is not wanted. */
+static void end_unwanted(struct wanted *w, const struct gp_told_segment *told)
+{
+	uint64_t at = told->address, end = told->address + told->bytes;
+	while (at < end) {
+		const struct gp_told_segment *want = find_wanted(w, at, end);
+		uint64_t next = end;
+		if (want != NULL && is_same(told, want))
+			return;
+		if (want != NULL && is_range_of(told, want)) {
+			uint64_t begin = want->address > at ? want->address : at;
+			if (begin > at)
+				gp_tell_range_end(w->teller, at, begin);
+			next = want->address + want->bytes;
+		} else {
+			gp_tell_range_end(w->teller, at, end);
+		}
+		at = next;
+	}
+}
+
+/* Tells what of a wanted segment is missing. */
+static void tell_missing(struct wanted *w, const struct gp_told_segment *want)
+{
+	struct gp_teller *t = w->teller;
+	uint64_t at = want->address, end = want->address + want->bytes;
+	while (at < end) {
+		struct gp_told_segment *told = gp_told_segment_in(&t->segments, at, end);
+		uint64_t begin = told != NULL ? told->address : end;
+		struct gp_told_segment part = *want;
+		part.address = at;
+		part.bytes = begin - at;
+		if (told != NULL) {
+			told->arena = told->arena ? told->arena : want->arena;
+			at = told->address + told->bytes;
+		} else {
+			at = end;
+		}
+		if (begin > part.address)
+			gp_tell_segment(t, &part);
+		if (t->is_out_of_memory)
+			return;
+	}
+}
+
+static void end_unwanted_segments(struct wanted *w)
+{
+	struct gp_told_segments *s = &w->teller->segments;
+	for (size_t k = 0; k < s->count;) {
+		const struct gp_told_segment told = s->segment[k];
+		end_unwanted(w, &told);
+		/* it may be gone, or in parts */
+		while (k < s->count && s->segment[k].address < told.address + told.bytes)
+			k++;
+	}
+}
+
+static void tell_missing_segments(struct wanted *w)
+{
+	for (size_t k = 0; k < w->segments; k++)
+		tell_missing(w, &w->segment[k]);
+}
+
+/* ---- blocks and the rest ---- */
+
+static void end_unmet(struct gp_teller *t, struct gp_told_table *table,
+		      void (*end)(struct gp_teller *, struct gp_told *))
+{
+	for (size_t k = 0; k < table->places;) {
+		struct gp_told *told = &table->place[k];
+		/* another one may take the place of the one that goes */
+		if (told->key != UINT64_MAX && !told->is_met)
+			end(t, told);
+		else
+			k++;
+	}
+}
+
+static void forget_met(struct gp_told_table *table)
+{
+	for (size_t k = 0; k < table->places; k++)
+		table->place[k].is_met = false;
+}
+
+static void meet_block(struct gp_teller *t, const struct gp_told *want)
+{
+	struct gp_told *told = gp_told_find(&t->block, want->key);
+	if (told == NULL || told->bytes != want->bytes || told->device != want->device ||
+	    (told->is_pending && !want->is_pending))
+		return;
+	told->is_met = true;
+}
+
+static void add_block(struct gp_teller *t, const struct gp_told *want)
+{
+	struct gp_told *told = gp_told_find(&t->block, want->key);
+	if (told != NULL && want->is_pending)
+		gp_tell_block_pending(t, told);
+	else if (told == NULL && !gp_tell_block(t, want) && t->is_quiet)
+		t->history->homeless++;
+}
+
+/* ---- what is live ---- */
+
+static struct gp_told told_of(const struct gp_teller *t, const struct gp_live_entry *e)
+{
+	bool is_block = e->space == GP_SPACE_BLOCK;
+	uint64_t spare = is_block ? e->owner : 0;
+	return (struct gp_told){
+		.key = is_block ? e->address : e->order,
+		.address = e->address,
+		.bytes = e->bytes,
+		.requested_bytes =
+			spare && spare <= e->bytes ? e->bytes - (spare - 1) : GP_BYTES_UNKNOWN,
+		.order = e->order,
+		.at_ns = gp_tick_ns(&t->recording->tick, e->time),
+		.stack = e->stack,
+		.arena = is_block ? (uint32_t)e->stream : 0,
+		.device = e->device,
+		.space = is_block ? GP_SPACE_NONE : e->space,
+		.is_pending = is_block && (e->flags & GP_LIVE_PENDING) != 0,
+	};
+}
+
+static const struct gp_live_entry *reservation_of(const struct wanted *w, uint64_t address)
+{
+	const struct gp_live_entry *e =
+		gp_live_find(w->teller->recording->live, GP_SPACE_RESERVATION, address);
+	return e != NULL && (e->flags & GP_LIVE_SEGMENT) != 0 ? e : NULL;
+}
+
+/* Its allocator told of it, and has put no block there yet. */
+static bool is_told(const struct gp_live *live, const struct gp_live_entry *e)
+{
+	return e->space != GP_SPACE_PHYSICAL && e->space != GP_SPACE_ARRAY &&
+	       gp_live_find(live, GP_SPACE_SEGMENT, e->address) != NULL;
+}
+
+static void want_entry(void *context, const struct gp_live_entry *e)
+{
+	struct wanted *w = context;
+	struct gp_teller *t = w->teller;
+	const struct gp_live_entry *in = NULL;
+	if (e->space == GP_SPACE_MAPPED)
+		in = reservation_of(w, e->address);
+	bool is_mapped =
+		in != NULL || (e->space == GP_SPACE_MAPPED && is_told(t->recording->live, e));
+	if (is_mapped && has_room(t, (void **)&w->physical, w->physicals, &w->physical_room,
+				  sizeof *w->physical))
+		w->physical[w->physicals++] = e->stream;
+	bool is_own = e->space == GP_SPACE_SEGMENT, is_whole = gp_live_is_driver(e);
+	if (is_own)
+		t->has_told[e->device < GP_DEVICES ? e->device : GP_DEVICES] = true;
+	/* those that it tells of itself stand there themselves */
+	is_whole = is_whole && (e->flags & GP_LIVE_SEGMENT) != 0 && (e->flags & GP_LIVE_TOLD) == 0;
+	bool is_range = in != NULL && (in->flags & GP_LIVE_TOLD) == 0;
+	if (!is_own && !is_whole && !is_range)
+		return;
+	const struct gp_told_segment segment = {
+		.address = e->address,
+		.bytes = e->bytes,
+		.order = e->order,
+		.at_ns = gp_tick_ns(&t->recording->tick, e->time),
+		.stack = e->stack,
+		.arena = is_own ? (uint32_t)e->stream : 0,
+		.device = is_range ? in->device : e->device,
+		.is_mapped = is_range || (is_own && (e->flags & GP_LIVE_MAPPED) != 0),
+	};
+	want_segment(w, &segment);
+}
+
+static bool is_outside(const struct wanted *w, const struct gp_live_entry *e)
+{
+	if (!gp_live_is_driver(e) || (e->flags & GP_LIVE_SEGMENT) != 0 || e->bytes == 0 ||
+	    is_told(w->teller->recording->live, e))
+		return false;
+	return w->physicals == 0 || bsearch(&e->order, w->physical, w->physicals,
+					    sizeof *w->physical, by_number) == NULL;
+}
+
+static void meet_entry(void *context, const struct gp_live_entry *e)
+{
+	struct wanted *w = context;
+	struct gp_told want = told_of(w->teller, e), *told;
+	if (e->space == GP_SPACE_BLOCK)
+		meet_block(w->teller, &want);
+	else if (is_outside(w, e) && (told = gp_told_find(&w->teller->outside, want.key)) != NULL)
+		told->is_met = true;
+}
+
+static void add_entry(void *context, const struct gp_live_entry *e)
+{
+	struct wanted *w = context;
+	struct gp_told want = told_of(w->teller, e);
+	if (e->space == GP_SPACE_BLOCK)
+		add_block(w->teller, &want);
+	else if (is_outside(w, e) && gp_told_find(&w->teller->outside, want.key) == NULL)
+		gp_tell_outside(w->teller, &want);
+}
+
+static void walk(struct wanted *w, gp_live_visit *visit)
+{
+	gp_live_walk_begin(w->teller->recording->live, visit, w);
+	while (!gp_live_walk_more(w->teller->recording->live, WALK_SLICE))
+		;
+}
+
+static void release(struct wanted *w)
+{
+	free(w->segment);
+	free(w->physical);
+}
+
+void gp_act_match_live(struct gp_teller *t)
+{
+	struct wanted w = { .teller = t };
+	t->helds = 0;
+	t->is_told = false;
+	forget_met(&t->block);
+	forget_met(&t->outside);
+	walk(&w, want_entry);
+	settle_segments(&w);
+	if (w.physicals > 1)
+		qsort(w.physical, w.physicals, sizeof *w.physical, by_number);
+	if (!t->is_out_of_memory)
+		walk(&w, meet_entry);
+	if (!t->is_out_of_memory) {
+		end_unmet(t, &t->block, gp_tell_block_end);
+		end_unmet(t, &t->outside, gp_tell_outside_end);
+		end_unwanted_segments(&w);
+		tell_missing_segments(&w);
+		walk(&w, add_entry);
+	}
+	release(&w);
+}
+
+bool gp_act_is_framework(const struct gp_live *live, const struct gp_told *told, uint64_t mapped_at)
+{
+	const struct gp_live_entry *e;
+	if (told->space == GP_SPACE_PHYSICAL) {
+		const struct gp_live_entry *m =
+			mapped_at ? gp_live_find(live, GP_SPACE_MAPPED, mapped_at) : NULL;
+		e = mapped_at ? gp_live_find(live, GP_SPACE_RESERVATION, mapped_at) : NULL;
+		if (m != NULL && is_told(live, m))
+			return true;
+	} else {
+		e = gp_live_find(live, told->space, told->address);
+		e = e != NULL && e->order == told->order ? e : NULL;
+		if (e != NULL && is_told(live, e))
+			return true;
+	}
+	return e != NULL && (e->flags & GP_LIVE_SEGMENT) != 0;
+}
+
+/* ---- what a state says ---- */
+
+static void visit_blocks(struct gp_teller *t, const struct gp_memory *m,
+			 void (*visit)(struct gp_teller *, const struct gp_told *))
+{
+	for (size_t k = 0; k < m->segments; k++) {
+		const struct gp_memory_segment *s = &m->segment[k];
+		for (size_t i = s->first; i < s->first + s->blocks; i++) {
+			const struct gp_memory_block *b = &m->block[i];
+			const struct gp_told told = { .key = b->address,
+						      .address = b->address,
+						      .bytes = b->bytes,
+						      .requested_bytes = b->requested_bytes,
+						      .at_ns = b->at_ns,
+						      .stack = b->stack,
+						      .device = (uint8_t)s->device,
+						      .is_pending = b->state == GP_STATE_PENDING };
+			if (b->state != GP_STATE_FREE)
+				visit(t, &told);
+		}
+	}
+}
+
+void gp_act_match_memory(struct gp_teller *t, const struct gp_memory *m)
+{
+	struct wanted w = { .teller = t };
+	t->is_told = false;
+	forget_met(&t->block);
+	for (size_t k = 0; k < m->segments; k++) {
+		const struct gp_memory_segment *s = &m->segment[k];
+		const struct gp_told_segment segment = { .address = s->address,
+							 .bytes = s->bytes,
+							 .at_ns = s->at_ns,
+							 .stack = s->stack,
+							 .device = (uint8_t)s->device,
+							 .is_mapped = s->is_expandable };
+		want_segment(&w, &segment);
+	}
+	settle_segments(&w);
+	visit_blocks(t, m, meet_block);
+	if (!t->is_out_of_memory) {
+		end_unmet(t, &t->block, gp_tell_block_end);
+		end_unwanted_segments(&w);
+		tell_missing_segments(&w);
+		visit_blocks(t, m, add_block);
+	}
+	release(&w);
+}

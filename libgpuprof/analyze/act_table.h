@@ -1,0 +1,66 @@
+/*
+ * What a history has told of so far and is still there: blocks by address, memory outside the
+ * framework by its order, segments as ranges. Tables only: what follows from an event is
+ * history.c's.
+ */
+#ifndef GP_ACT_TABLE_H
+#define GP_ACT_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A block, or memory outside the framework. */
+struct gp_told {
+	uint64_t key; /* never UINT64_MAX */
+	uint64_t address, bytes, requested_bytes;
+	uint64_t order;
+	int64_t at_ns;
+	uint32_t stack, arena;
+	uint8_t device, space;
+	bool is_pending, is_met; /* is_met: by a comparison */
+};
+
+/* Open addressing; entries move when others come or go. */
+struct gp_told_table {
+	struct gp_told *place; /* key UINT64_MAX: free */
+	size_t places, count;
+};
+struct gp_told *gp_told_find(const struct gp_told_table *table, uint64_t key);
+/* Of a key that is not there. NULL: no memory. */
+struct gp_told *gp_told_add(struct gp_told_table *table, const struct gp_told *told);
+void gp_told_drop(struct gp_told_table *table, struct gp_told *told);
+void gp_told_release(struct gp_told_table *table);
+
+/* A segment of the framework, or a mapped range. */
+struct gp_told_segment {
+	uint64_t address, bytes;
+	uint64_t order;
+	int64_t at_ns;
+	uint32_t stack, arena;
+	uint32_t blocks; /* at least 1 if any lies in it */
+	uint8_t device;
+	bool is_mapped, is_met;
+};
+
+/* By address, without overlaps. */
+struct gp_told_segments {
+	struct gp_told_segment *segment;
+	size_t count, room, last; /* last: where the last one was found */
+};
+/* The one that holds `address`; NULL: none does. */
+struct gp_told_segment *gp_told_segment_at(struct gp_told_segments *segments, uint64_t address);
+/* The first one that reaches into [from, to); NULL. */
+struct gp_told_segment *gp_told_segment_in(struct gp_told_segments *segments, uint64_t from,
+					   uint64_t to);
+/* Where nothing lies. False: no memory. */
+bool gp_told_segment_add(struct gp_told_segments *segments, const struct gp_told_segment *told);
+/*
+ * Takes [from, to), a part of it, out of a segment; what is left before and behind stays. False: no
+ * memory, it is as it was.
+ */
+bool gp_told_segment_cut(struct gp_told_segments *segments, struct gp_told_segment *told,
+			 uint64_t from, uint64_t to);
+void gp_told_segments_release(struct gp_told_segments *segments);
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * Tells acts: each changes what was told so far, and none is told that does not fit it. Shared by
+ * history.c, which follows events, and act_match.c, which compares with what must be there.
+ */
+#ifndef GP_ACT_TELLER_H
+#define GP_ACT_TELLER_H
+
+#include "../read/recording.h"
+#include "act_table.h"
+
+/* Driver memory that nobody has used yet: the next events tell whether the framework does. */
+struct gp_act_held {
+	struct gp_told told;
+	uint64_t mapped_at; /* PHYSICAL: 0 nowhere yet */
+	uint32_t thread;
+	uint64_t until; /* events */
+};
+
+struct gp_teller {
+	struct gp_recording *recording;
+	struct gp_history *history;
+	bool (*visit)(void *context, const struct gp_act *);
+	void *context;
+	struct gp_told_table block, outside;
+	struct gp_told_segments segments;
+	struct gp_act_held *held;
+	size_t helds;
+	uint64_t handle_address;       /* the next one that is given to a handle */
+	uint64_t physicals;	       /* in `outside` */
+	bool has_told[GP_DEVICES + 1]; /* its allocator tells of its segments itself */
+	/* of the act that is told: who, when, and whether an event says so */
+	int64_t at_ns;
+	uint32_t stack;
+	bool is_told;
+	bool is_quiet; /* what was there before the first act */
+	bool is_over;  /* `visit` wants no more */
+	bool is_out_of_memory;
+};
+
+void gp_teller_release(struct gp_teller *teller);
+
+/* An act that changes nothing that lives: OOM, SNAPSHOT. */
+void gp_tell(struct gp_teller *teller, struct gp_act *act);
+
+/* Its place must be free: see gp_tell_range_end. The acts' own fields are taken from `segment`. */
+void gp_tell_segment(struct gp_teller *teller, const struct gp_told_segment *segment);
+/* Ends what segments there are in the range, after the blocks in them. */
+void gp_tell_range_end(struct gp_teller *teller, uint64_t from, uint64_t to);
+
+/* False: it lies in no segment. What stood at its address ends before. */
+bool gp_tell_block(struct gp_teller *teller, const struct gp_told *block);
+/* A free that others must complete, or its completion, or both at once. */
+void gp_tell_block_pending(struct gp_teller *teller, struct gp_told *block);
+void gp_tell_block_end(struct gp_teller *teller, struct gp_told *block);
+
+/* Of the driver, with the order of its allocation as key; its address may be changed. */
+void gp_tell_outside(struct gp_teller *teller, const struct gp_told *outside);
+void gp_tell_outside_end(struct gp_teller *teller, struct gp_told *outside);
+
+/*
+ * act_match.c: makes what was told so far what is live in the recording now; driver memory that is
+ * held is taken as what it is now. Whatever has to be told for it is not is_told.
+ */
+void gp_act_match_live(struct gp_teller *teller);
+/* The framework's segments and blocks alone: makes them those of `memory`. */
+void gp_act_match_memory(struct gp_teller *teller, const struct gp_memory *memory);
+/* Whether this driver memory is the framework's by now. `mapped_at`: PHYSICAL alone. */
+bool gp_act_is_framework(const struct gp_live *live, const struct gp_told *told,
+			 uint64_t mapped_at);
+
+#endif

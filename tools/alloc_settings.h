@@ -1,0 +1,23 @@
+/*
+ * What PYTORCH_CUDA_ALLOC_CONF says, read as PyTorch's allocator reads it: keys and values with
+ * ':', pairs with ',', lists in brackets. What it does not name has its default.
+ */
+#ifndef GP_ALLOC_SETTINGS_H
+#define GP_ALLOC_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Sizes from 2^k MiB on, k from 0 to 15. */
+#define GP_ROUNDUP_SIZES 16u
+
+struct gp_alloc_settings {
+	int64_t max_split_bytes; /* -1: no limit */
+	double garbage_collection_threshold;
+	bool has_expandable_segments, releases_lock, has_host_register;
+	uint64_t register_threads;
+	uint64_t divisions[GP_ROUNDUP_SIZES]; /* of powers of two; 0: none */
+};
+struct gp_alloc_settings gp_alloc_settings_parse(const char *text);
+
+#endif

@@ -1,0 +1,212 @@
+/* `gpuprof export`: a recording as a file of another tool. Formats are tools/export_*.c. */
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "amount.h"
+#include "export.h"
+#include "flags.h"
+#include "message.h"
+#include "report.h"
+
+static int run(int argc, char **argv);
+const struct gp_command gp_command_export = {
+	"export",
+	"export --format torch [--from TIME] [--to TIME] [--device N] [--no-stacks] "
+	"[-o FILE [--force]] RECORDING",
+	"write a file for another tool: PyTorch's memory_viz",
+	run,
+};
+
+struct export
+{
+	const char *format_name, *from, *to, *device_text, *path;
+	bool is_forced, is_without_stacks;
+	int64_t device;
+	const struct gp_export_format *format;
+	struct gp_export e;
+	struct gp_history history;
+	void *state;
+	uint64_t acts, left_out; /* written; of no known device */
+	bool is_out_of_memory;
+};
+
+static bool format_choose(struct export *x)
+{
+	const char *names[16];
+	size_t count = 0;
+	for (; gp_export_formats[count] && count < 16; count++) {
+		names[count] = gp_export_formats[count]->name;
+		if (x->format_name && strcmp(names[count], x->format_name) == 0)
+			x->format = gp_export_formats[count];
+	}
+	if (x->format)
+		return true;
+	if (!x->format_name) {
+		gp_usage(&gp_command_export, "no format given");
+	} else {
+		const char *near = gp_nearest(x->format_name, names, count);
+		gp_complain("bad value of '--format': '%s' is no format", x->format_name);
+		gp_hint("%s '%s'", near ? "did you mean" : "there is", near ? near : names[0]);
+	}
+	return false;
+}
+
+static bool write_act(void *context, const struct gp_act *act)
+{
+	struct export *x = context;
+	if (!gp_export_has(&x->e, act->device)) {
+		x->left_out += act->device >= x->e.devices;
+		return true;
+	}
+	x->acts++;
+	x->is_out_of_memory = !x->format->act(x->state, act);
+	return !x->is_out_of_memory;
+}
+
+/* What a reader of the file must know and the file cannot say. */
+static void say_limits(const struct export *x, const char *path)
+{
+	const struct gp_info *info = x->e.info;
+	const struct gp_history *h = &x->history;
+	if (info->framework_events && h->memory.doubt)
+		gp_complain("'%s': %s", path, h->memory.doubt);
+	if (info->framework_events && !h->memory.has_tier_b)
+		gp_hint("the sizes of blocks and stream 0 stand for what was not told");
+	if (h->is_cut)
+		gp_complain("events are missing before %s: the trace begins there",
+			    gp_ns_text(h->from_ns).s);
+	if (info->lost_memory)
+		gp_complain("%s lost: the trace is not what happened there",
+			    gp_plural(info->lost_memory, "memory event").s);
+	if (h->homeless)
+		gp_complain("%s in no segment that the recording knows: left out",
+			    gp_plural(h->homeless, "block").s);
+	if (x->left_out)
+		gp_complain("%s of no known device: left out", gp_plural(x->left_out, "event").s);
+}
+
+static void say_done(const struct export *x, const struct timespec *began)
+{
+	struct timespec now;
+	long bytes = ftell(x->e.out);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	double s =
+		(double)(now.tv_sec - began->tv_sec) + (double)(now.tv_nsec - began->tv_nsec) / 1e9;
+	if (!x->path || bytes < 0)
+		return;
+	gp_complain("'%s': %s, %s, %.1f bytes an event, %.2f s", x->path,
+		    gp_plural(x->acts, "event").s, gp_bytes_text((uint64_t)bytes).s,
+		    x->acts ? (double)bytes / (double)x->acts : 0, s);
+}
+
+static enum gp_status export_span(struct export *x)
+{
+	x->state = x->format->begin(&x->e);
+	if (!x->state)
+		return GP_E_MEMORY;
+	enum gp_status status = gp_history_visit(&x->history, write_act, x);
+	if (x->is_out_of_memory)
+		status = GP_E_MEMORY;
+	if (!x->format->end(x->state, status == GP_OK))
+		status = GP_E_MEMORY;
+	return status;
+}
+
+static unsigned count_devices(const struct gp_info *info)
+{
+	unsigned count = 1;
+	for (size_t k = 0; k < info->devices; k++)
+		if (info->device[k].device < GP_DEVICES && info->device[k].device >= count)
+			count = info->device[k].device + 1;
+	return count;
+}
+
+static int export_recording(struct export *x, struct gp_sink *sink, const char *path,
+			    const struct gp_info *info, int64_t from_ns, int64_t to_ns)
+{
+	struct timespec began;
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	x->e = (struct gp_export){
+		.recording = x->e.recording,
+		.info = info,
+		.history = &x->history,
+		.out = sink->out,
+		.device = x->device_text ? (unsigned)x->device : GP_DEVICE_UNKNOWN,
+		.devices = count_devices(info),
+		.has_stacks = info->has_stacks && !x->is_without_stacks,
+	};
+	int exit_status = gp_report_exit(path, info);
+	enum gp_status status = gp_history_open(x->e.recording, from_ns, to_ns, &x->history);
+	if (status == GP_OK)
+		status = export_span(x);
+	if (status == GP_OK) {
+		sink->has_report = true;
+		say_limits(x, path);
+		fflush(x->e.out);
+		say_done(x, &began);
+	} else {
+		exit_status = gp_report_failed("export", path, status);
+	}
+	gp_history_close(&x->history);
+	return exit_status;
+}
+
+static int open_and_export(struct export *x, char *path)
+{
+	const struct gp_info *info;
+	struct gp_sink sink;
+	int64_t from_ns = INT64_MIN, to_ns = INT64_MAX;
+	int exit_status = GP_EXIT_USAGE;
+	x->e.recording = gp_report_open(path, &info, &exit_status);
+	if (!x->e.recording)
+		return exit_status;
+	exit_status = GP_EXIT_USAGE;
+	if (x->device_text && x->device >= count_devices(info))
+		gp_complain("cannot export GPU %lld of '%s': it has no memory events",
+			    (long long)x->device, path);
+	else if (gp_span_find(x->e.recording, x->from, x->to, &from_ns, &to_ns))
+		exit_status = gp_sink_open(&sink, x->path, x->is_forced, &path, 1);
+	if (exit_status == GP_EXIT_OK)
+		exit_status = gp_sink_close(&sink,
+					    export_recording(x, &sink, path, info, from_ns, to_ns));
+	gp_recording_close(x->e.recording);
+	return exit_status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct export x = { 0 };
+	const struct gp_flag flags[] = {
+		{ "format", 0, GP_FLAG_TEXT, "NAME", &x.format_name,
+		  "torch: a snapshot pickle for PyTorch's memory_viz" },
+		{ "from", 0, GP_FLAG_TEXT, "TIME", &x.from,
+		  "events from this moment: 1.5s, 20ms, start, end, peak, oom" },
+		{ "to", 0, GP_FLAG_TEXT, "TIME", &x.to,
+		  "events up to this moment, and the state at it" },
+		{ "device", 0, GP_FLAG_TEXT, "N", &x.device_text, "only this device" },
+		{ "no-stacks", 0, GP_FLAG_SWITCH, NULL, &x.is_without_stacks, "without stacks" },
+		{ "output", 'o', GP_FLAG_TEXT, "FILE", &x.path,
+		  "write to a new FILE instead of stdout" },
+		{ "force", 0, GP_FLAG_SWITCH, NULL, &x.is_forced, "replace FILE" },
+		{ 0 },
+	};
+	int words = gp_flags_parse(&gp_command_export, flags, argc, argv, false);
+	if (words < 0)
+		return gp_flags_exit(words);
+	if (!format_choose(&x))
+		return GP_EXIT_USAGE;
+	if (words != 1)
+		return gp_usage(&gp_command_export,
+				words ? "more than one recording given" : "no recording given");
+	if (x.device_text && (x.device_text[strspn(x.device_text, "0123456789")] ||
+			      !gp_ns_parse(x.device_text, &x.device)))
+		return gp_usage(&gp_command_export, "bad value of '--device': '%s' is not a number",
+				x.device_text);
+	if (!x.path && isatty(STDOUT_FILENO)) {
+		gp_complain("cannot write to a terminal: it is no text");
+		gp_hint("-o FILE");
+		return GP_EXIT_USAGE;
+	}
+	return open_and_export(&x, argv[0]);
+}

@@ -1,0 +1,506 @@
+/*
+ * `--format torch`: what torch.cuda.memory._snapshot() gives, as a pickle for PyTorch's memory_viz
+ * and everything else that reads such files. Acts are written as they come; which list they belong
+ * to is said each time the device changes, so that nothing waits in memory.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc_settings.h"
+#include "export.h"
+#include "pickle.h"
+#include "pickled_stacks.h"
+
+extern const struct gp_export_format gp_export_format_torch;
+
+/*
+ * Memory outside the framework is in pools of its own, one an owner: (0, POOL_OUTSIDE + number).
+ * That number is its stream, too, so that a viewer that joins ranges of one stream never joins it
+ * with memory of the framework.
+ */
+#define POOL_OUTSIDE (1ull << 32)
+#define OWNERS_MAX 256u
+#define NO_DEVICE UINT_MAX
+#define NS_PER_US 1000
+
+enum word {
+	ACTION,
+	ADDR,
+	SIZE,
+	STREAM,
+	TIME_US,
+	FRAMES,
+	CATEGORY,
+	POOL_ID,
+	DEVICE_FREE,
+	SEGMENTS,
+	DEVICE_TRACES,
+	ALLOCATOR_SETTINGS,
+	EXTERNAL_ANNOTATIONS,
+	DEVICE,
+	ADDRESS,
+	TOTAL_SIZE,
+	ALLOCATED_SIZE,
+	ACTIVE_SIZE,
+	REQUESTED_SIZE,
+	SEGMENT_TYPE,
+	SMALL,
+	LARGE,
+	SEGMENT_POOL_ID,
+	IS_EXPANDABLE,
+	BLOCKS,
+	STATE,
+	WORDS,
+};
+static const char *const words[WORDS] = {
+	[ACTION] = "action",
+	[ADDR] = "addr",
+	[SIZE] = "size",
+	[STREAM] = "stream",
+	[TIME_US] = "time_us",
+	[FRAMES] = "frames",
+	[CATEGORY] = "category",
+	[POOL_ID] = "pool_id",
+	[DEVICE_FREE] = "device_free",
+	[SEGMENTS] = "segments",
+	[DEVICE_TRACES] = "device_traces",
+	[ALLOCATOR_SETTINGS] = "allocator_settings",
+	[EXTERNAL_ANNOTATIONS] = "external_annotations",
+	[DEVICE] = "device",
+	[ADDRESS] = "address",
+	[TOTAL_SIZE] = "total_size",
+	[ALLOCATED_SIZE] = "allocated_size",
+	[ACTIVE_SIZE] = "active_size",
+	[REQUESTED_SIZE] = "requested_size",
+	[SEGMENT_TYPE] = "segment_type",
+	[SMALL] = "small",
+	[LARGE] = "large",
+	[SEGMENT_POOL_ID] = "segment_pool_id",
+	[IS_EXPANDABLE] = "is_expandable",
+	[BLOCKS] = "blocks",
+	[STATE] = "state",
+};
+static const char *const actions[GP_ACTS] = {
+	[GP_ACT_ALLOC] = "alloc",
+	[GP_ACT_FREE_REQUESTED] = "free_requested",
+	[GP_ACT_FREE_COMPLETED] = "free_completed",
+	[GP_ACT_SEGMENT_ALLOC] = "segment_alloc",
+	[GP_ACT_SEGMENT_FREE] = "segment_free",
+	[GP_ACT_SEGMENT_MAP] = "segment_map",
+	[GP_ACT_SEGMENT_UNMAP] = "segment_unmap",
+	[GP_ACT_SNAPSHOT] = "snapshot",
+	[GP_ACT_OOM] = "oom",
+};
+static const char *const states[] = {
+	[GP_STATE_FREE] = "inactive",
+	[GP_STATE_ALLOCATED] = "active_allocated",
+	[GP_STATE_PENDING] = "active_pending_free",
+};
+enum { STATES = sizeof states / sizeof *states };
+
+struct torch {
+	const struct gp_export *e;
+	struct gp_pickled_stacks *stacks;
+	struct gp_pickle_word word[WORDS], action[GP_ACTS], state[STATES];
+	struct gp_pickle_word framework, unknown;
+	struct gp_pickle_word owner[OWNERS_MAX]; /* texts of our own; the last one: all others */
+	unsigned owners;
+	uint32_t traces, trace[GP_DEVICES];
+	unsigned open;	     /* the device whose list is written now; NO_DEVICE: none */
+	bool has_categories; /* something lies outside the framework */
+	bool is_out_of_memory;
+	struct gp_pickle pickle;
+};
+
+static void put_key(struct torch *t, enum word word)
+{
+	gp_pickle_word(&t->pickle, &t->word[word]);
+}
+
+static void put_number(struct torch *t, enum word key, uint64_t number)
+{
+	put_key(t, key);
+	gp_pickle_number(&t->pickle, number);
+}
+
+static uint64_t epoch_us(const struct torch *t, int64_t at_ns)
+{
+	int64_t us = ((int64_t)t->e->info->start_unix_ns + at_ns) / NS_PER_US;
+	return us > 0 ? (uint64_t)us : 0;
+}
+
+static void put_frames(struct torch *t, uint32_t stack, int64_t at_ns)
+{
+	uint32_t epoch = gp_history_epoch(t->e->history, at_ns);
+	put_key(t, FRAMES);
+	if (!gp_pickled_stacks_write(t->stacks, t->e->has_stacks ? stack : 0, epoch, at_ns))
+		t->is_out_of_memory = true;
+}
+
+/* The number of an owner, for its pool and its name. */
+static unsigned owner_of(struct torch *t, uint32_t stack, int64_t at_ns, uint8_t space)
+{
+	uint32_t epoch = gp_history_epoch(t->e->history, at_ns);
+	const char *name = gp_pickled_stacks_owner(t->stacks, stack, epoch, at_ns, space);
+	for (unsigned k = 0; k < t->owners; k++)
+		if (strcmp(t->owner[k].text, name) == 0)
+			return k;
+	if (t->owners == OWNERS_MAX)
+		return OWNERS_MAX - 1;
+	bool is_last = t->owners == OWNERS_MAX - 1;
+	char *kept = strdup(is_last ? "others" : name);
+	if (!kept) {
+		t->is_out_of_memory = true;
+		return 0;
+	}
+	t->owner[t->owners].text = kept;
+	return t->owners++;
+}
+
+/* ---- the trace ---- */
+
+static void open_trace(struct torch *t, unsigned device)
+{
+	if (t->open == device)
+		return;
+	if (t->open != NO_DEVICE)
+		gp_pickle_end(&t->pickle);
+	t->open = device;
+	if (device == NO_DEVICE)
+		return;
+	/* under the key that gets its final value, the list of these lists, at the end */
+	put_key(t, DEVICE_TRACES);
+	gp_pickle_resume(&t->pickle, t->trace[device]);
+}
+
+static bool is_free(enum gp_act_kind kind)
+{
+	return kind == GP_ACT_FREE_REQUESTED || kind == GP_ACT_FREE_COMPLETED ||
+	       kind == GP_ACT_SEGMENT_FREE || kind == GP_ACT_SEGMENT_UNMAP;
+}
+
+/* What was free then, as far as it is known: at most what this job had not taken. */
+static uint64_t device_free(const struct torch *t, const struct gp_act *act)
+{
+	struct gp_curves curves;
+	if (act->device_free_bytes != GP_BYTES_UNKNOWN)
+		return act->device_free_bytes;
+	for (size_t k = 0; k < t->e->info->devices; k++) {
+		const struct gp_info_device *d = &t->e->info->device[k];
+		if (d->device != act->device ||
+		    !gp_recording_curves(t->e->recording, act->device, &curves))
+			continue;
+		uint64_t taken = curves.now_bytes[GP_CURVE_DRIVER];
+		return taken < d->total_bytes ? d->total_bytes - taken : 0;
+	}
+	return 0;
+}
+
+/* Whose it is and where. */
+static void put_place(struct torch *t, const struct gp_act *act)
+{
+	struct gp_pickle *p = &t->pickle;
+	if (act->space == GP_SPACE_NONE) {
+		put_number(t, STREAM, act->arena->stream);
+		put_key(t, POOL_ID);
+		gp_pickle_pair(p, act->arena->pool, act->arena->user_pool);
+		if (act->kind == GP_ACT_ALLOC && t->has_categories) {
+			put_key(t, CATEGORY);
+			gp_pickle_word(p, &t->framework);
+		}
+		return;
+	}
+	bool is_end = is_free(act->kind);
+	unsigned owner = owner_of(t, is_end ? act->maker : act->stack,
+				  is_end ? act->made_at_ns : act->at_ns, act->space);
+	t->has_categories = true;
+	put_number(t, STREAM, POOL_OUTSIDE + owner);
+	put_key(t, POOL_ID);
+	gp_pickle_pair(p, 0, POOL_OUTSIDE + owner);
+	if (act->kind == GP_ACT_ALLOC || act->kind == GP_ACT_SEGMENT_ALLOC) {
+		put_key(t, CATEGORY);
+		gp_pickle_word(p, &t->owner[owner]);
+	}
+}
+
+static uint64_t size_of(const struct gp_act *act)
+{
+	return act->requested_bytes == GP_BYTES_UNKNOWN ? act->bytes : act->requested_bytes;
+}
+
+static bool write_act(void *state, const struct gp_act *act)
+{
+	struct torch *t = state;
+	open_trace(t, act->device);
+	gp_pickle_dict(&t->pickle, NULL);
+	put_key(t, ACTION);
+	gp_pickle_word(&t->pickle, &t->action[act->kind]);
+	if (act->kind == GP_ACT_OOM)
+		put_number(t, DEVICE_FREE, device_free(t, act));
+	else
+		put_number(t, ADDR, act->address);
+	put_number(t, SIZE, size_of(act));
+	put_place(t, act);
+	put_number(t, TIME_US, epoch_us(t, act->at_ns));
+	if (t->e->has_stacks && act->stack)
+		put_frames(t, act->stack, act->at_ns);
+	gp_pickle_end(&t->pickle);
+	return !t->is_out_of_memory;
+}
+
+/*
+ * As each trace ends that PyTorch gives: with the snapshot itself. Viewers that know categories
+ * must meet the unknown one, which they give to what was there before.
+ */
+static void write_snapshot(struct torch *t, const struct gp_memory_device *d)
+{
+	gp_pickle_dict(&t->pickle, NULL);
+	put_key(t, ACTION);
+	gp_pickle_word(&t->pickle, &t->action[GP_ACT_SNAPSHOT]);
+	put_number(t, ADDR, 0);
+	put_number(t, SIZE, d->active_bytes);
+	put_number(t, STREAM, 0);
+	put_number(t, TIME_US, epoch_us(t, t->e->history->memory.at_ns));
+	if (t->has_categories) {
+		put_key(t, CATEGORY);
+		gp_pickle_word(&t->pickle, &t->unknown);
+	}
+	gp_pickle_end(&t->pickle);
+}
+
+static void finish_traces(struct torch *t)
+{
+	const struct gp_memory *m = &t->e->history->memory;
+	for (size_t k = 0; k < m->devices; k++) {
+		if (!gp_export_has(t->e, m->device[k].device))
+			continue;
+		open_trace(t, m->device[k].device);
+		write_snapshot(t, &m->device[k]);
+	}
+	open_trace(t, NO_DEVICE);
+	put_key(t, DEVICE_TRACES);
+	gp_pickle_again(&t->pickle, t->traces);
+}
+
+/* ---- the state ---- */
+
+static uint64_t requested_of(const struct gp_memory_block *b)
+{
+	return b->requested_bytes == GP_BYTES_UNKNOWN ? b->bytes : b->requested_bytes;
+}
+
+static void write_block(struct torch *t, const struct gp_memory_block *b)
+{
+	gp_pickle_dict(&t->pickle, NULL);
+	put_number(t, ADDRESS, b->address);
+	put_number(t, SIZE, b->bytes);
+	put_number(t, REQUESTED_SIZE, requested_of(b));
+	put_key(t, STATE);
+	gp_pickle_word(&t->pickle, &t->state[b->state]);
+	put_frames(t, b->stack, b->at_ns);
+	gp_pickle_end(&t->pickle);
+}
+
+/* All that is asked of a segment, but its blocks, which follow as a list. */
+static void begin_segment(struct torch *t, const struct gp_memory_segment *s, uint64_t stream,
+			  uint64_t pool, uint64_t user_pool)
+{
+	struct gp_pickle *p = &t->pickle;
+	gp_pickle_dict(p, NULL);
+	put_number(t, DEVICE, s->device);
+	put_number(t, ADDRESS, s->address);
+	put_number(t, TOTAL_SIZE, s->bytes);
+	put_number(t, ALLOCATED_SIZE, s->allocated_bytes);
+	put_number(t, ACTIVE_SIZE, s->active_bytes);
+	put_number(t, REQUESTED_SIZE, s->requested_bytes);
+	put_number(t, STREAM, stream);
+	put_key(t, SEGMENT_TYPE);
+	gp_pickle_word(p, &t->word[s->is_small ? SMALL : LARGE]);
+	put_key(t, SEGMENT_POOL_ID);
+	gp_pickle_pair(p, pool, user_pool);
+	put_key(t, IS_EXPANDABLE);
+	gp_pickle_bool(p, s->is_expandable);
+	put_frames(t, s->stack, s->at_ns);
+	put_key(t, BLOCKS);
+	gp_pickle_list(p, NULL);
+}
+
+static void end_segment(struct torch *t)
+{
+	gp_pickle_end(&t->pickle);
+	gp_pickle_end(&t->pickle);
+}
+
+static void write_segment(struct torch *t, const struct gp_memory_segment *s)
+{
+	const struct gp_memory *m = &t->e->history->memory;
+	const struct gp_arena *arena = &m->arena[s->arena];
+	struct gp_memory_segment shown = *s;
+	shown.requested_bytes = 0;
+	for (size_t k = s->first; k < s->first + s->blocks; k++)
+		shown.requested_bytes +=
+			m->block[k].state == GP_STATE_FREE ? 0 : requested_of(&m->block[k]);
+	begin_segment(t, &shown, arena->stream, arena->pool, arena->user_pool);
+	for (size_t k = s->first; k < s->first + s->blocks; k++)
+		write_block(t, &m->block[k]);
+	end_segment(t);
+}
+
+static void write_outside(struct torch *t, const struct gp_memory_outside *o)
+{
+	unsigned owner = owner_of(t, o->stack, o->at_ns, o->space);
+	const struct gp_memory_segment segment = { .address = o->address,
+						   .bytes = o->bytes,
+						   .device = o->device,
+						   .at_ns = o->at_ns,
+						   .stack = o->stack,
+						   .allocated_bytes = o->bytes,
+						   .active_bytes = o->bytes,
+						   .requested_bytes = o->bytes };
+	const struct gp_memory_block block = { .address = o->address,
+					       .bytes = o->bytes,
+					       .requested_bytes = o->bytes,
+					       .at_ns = o->at_ns,
+					       .stack = o->stack,
+					       .state = GP_STATE_ALLOCATED };
+	begin_segment(t, &segment, POOL_OUTSIDE + owner, 0, POOL_OUTSIDE + owner);
+	write_block(t, &block);
+	end_segment(t);
+}
+
+/* By device and address, as PyTorch has them: two such lists into one. */
+static void write_segments(struct torch *t)
+{
+	const struct gp_history *h = t->e->history;
+	const struct gp_memory_segment *s = h->memory.segment, *s_end = s + h->memory.segments;
+	const struct gp_memory_outside *o = h->outside, *o_end = o + h->outsides;
+	put_key(t, SEGMENTS);
+	gp_pickle_list(&t->pickle, NULL);
+	while (s != s_end || o != o_end) {
+		bool is_own = o == o_end ||
+			      (s != s_end && (s->device != o->device ? s->device < o->device :
+								       s->address < o->address));
+		if (is_own && gp_export_has(t->e, s->device))
+			write_segment(t, s);
+		if (!is_own && gp_export_has(t->e, o->device))
+			write_outside(t, o);
+		s += is_own;
+		o += !is_own;
+	}
+	gp_pickle_end(&t->pickle);
+}
+
+/* ---- the rest ---- */
+
+static void put_text_key(struct torch *t, const char *key)
+{
+	struct gp_pickle_word word = { .text = key };
+	gp_pickle_word(&t->pickle, &word);
+}
+
+static void write_divisions(struct torch *t, const struct gp_alloc_settings *s)
+{
+	char mib[24];
+	put_text_key(t, "roundup_power2_divisions");
+	gp_pickle_dict(&t->pickle, NULL);
+	for (unsigned k = 0; k < GP_ROUNDUP_SIZES; k++) {
+		snprintf(mib, sizeof mib, "%u", 1u << k);
+		put_text_key(t, mib);
+		gp_pickle_number(&t->pickle, s->divisions[k]);
+	}
+	gp_pickle_end(&t->pickle);
+}
+
+/* Nothing where the recording does not say what was set. */
+static void write_settings(struct torch *t)
+{
+	struct gp_pickle *p = &t->pickle;
+	const char *text = gp_recording_text(t->e->recording, GP_FACT, GP_FACT_ALLOC_CONF);
+	put_key(t, ALLOCATOR_SETTINGS);
+	gp_pickle_dict(p, NULL);
+	if (text) {
+		const struct gp_alloc_settings s = gp_alloc_settings_parse(text);
+		put_text_key(t, "PYTORCH_CUDA_ALLOC_CONF");
+		gp_pickle_text(p, text);
+		put_text_key(t, "max_split_size");
+		gp_pickle_signed(p, s.max_split_bytes);
+		put_text_key(t, "garbage_collection_threshold");
+		gp_pickle_real(p, s.garbage_collection_threshold);
+		put_text_key(t, "expandable_segments");
+		gp_pickle_bool(p, s.has_expandable_segments);
+		put_text_key(t, "pinned_num_register_threads");
+		gp_pickle_number(p, s.register_threads);
+		put_text_key(t, "release_lock_on_cudamalloc");
+		gp_pickle_bool(p, s.releases_lock);
+		put_text_key(t, "pinned_use_cuda_host_register");
+		gp_pickle_bool(p, s.has_host_register);
+		write_divisions(t, &s);
+	}
+	gp_pickle_end(p);
+}
+
+/* ---- the format ---- */
+
+static void name_words(struct torch *t)
+{
+	for (unsigned k = 0; k < WORDS; k++)
+		t->word[k].text = words[k];
+	for (unsigned k = 0; k < GP_ACTS; k++)
+		t->action[k].text = actions[k];
+	for (unsigned k = 0; k < STATES; k++)
+		t->state[k].text = states[k];
+	t->framework.text = "PyTorch";
+	t->unknown.text = "unknown";
+}
+
+static void *begin(const struct gp_export *e)
+{
+	struct torch *t = calloc(1, sizeof *t);
+	if (!t)
+		return NULL;
+	t->e = e;
+	t->open = NO_DEVICE;
+	t->has_categories = e->history->memory.outsides > 0;
+	name_words(t);
+	gp_pickle_init(&t->pickle, e->out);
+	t->stacks = gp_pickled_stacks_open(e->recording, &t->pickle);
+	if (!t->stacks) {
+		free(t);
+		return NULL;
+	}
+	gp_pickle_dict(&t->pickle, NULL);
+	put_key(t, DEVICE_TRACES);
+	gp_pickle_list(&t->pickle, &t->traces);
+	for (unsigned k = 0; k < e->devices; k++) {
+		gp_pickle_list(&t->pickle, &t->trace[k]);
+		gp_pickle_end(&t->pickle);
+	}
+	gp_pickle_end(&t->pickle);
+	return t;
+}
+
+static bool end(void *state, bool is_whole)
+{
+	struct torch *t = state;
+	if (is_whole) {
+		finish_traces(t);
+		write_segments(t);
+		write_settings(t);
+		put_key(t, EXTERNAL_ANNOTATIONS);
+		gp_pickle_list(&t->pickle, NULL);
+		gp_pickle_end(&t->pickle);
+		gp_pickle_end(&t->pickle);
+		gp_pickle_finish(&t->pickle);
+	}
+	bool is_fine = !t->is_out_of_memory;
+	gp_pickled_stacks_close(t->stacks);
+	for (unsigned k = 0; k < t->owners; k++)
+		free((char *)t->owner[k].text);
+	free(t);
+	return is_fine;
+}
+
+const struct gp_export_format gp_export_format_torch = { "torch",
+							 "snapshot pickle for PyTorch's memory_viz",
+							 begin, write_act, end };
