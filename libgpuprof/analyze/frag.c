@@ -1,0 +1,118 @@
+/* What a device's memory is worth at one moment: the parts of struct gp_frag in their order. */
+#include <stdlib.h>
+
+#include "frag_parts.h"
+
+static const struct gp_memory_device *find_device(const struct gp_memory *m, unsigned device)
+{
+	for (size_t k = 0; k < m->devices; k++)
+		if (m->device[k].device == device)
+			return &m->device[k];
+	return NULL;
+}
+
+/* The default pool's arena with most bytes in blocks: that of the stream that most work is on. */
+static size_t find_home(const struct gp_memory *m, const struct gp_memory_device *d)
+{
+	size_t home = 0;
+	uint64_t most = 0;
+	for (size_t a = 0; a < m->arenas; a++) {
+		uint64_t bytes = 0;
+		if (gp_arena_is_private(&m->arena[a]))
+			continue;
+		for (size_t k = d->first_segment; k < d->first_segment + d->segments; k++)
+			if (m->segment[k].arena == a)
+				bytes += m->segment[k].allocated_bytes + 1;
+		if (bytes > most) {
+			most = bytes;
+			home = a;
+		}
+	}
+	return home;
+}
+
+/* The driver's last count, moved by what was asked of it and given back since. */
+static void count_driver(const struct gp_memory_device *d, struct gp_frag *frag)
+{
+	frag->driver_used_bytes = frag->driver_free_bytes = GP_BYTES_UNKNOWN;
+	if (d->used_bytes == GP_BYTES_UNKNOWN || d->total_bytes == 0)
+		return;
+	uint64_t more = d->driver_bytes, less = d->used_driver_bytes;
+	uint64_t used = d->used_bytes + (more > less ? more - less : 0);
+	uint64_t gone = less > more ? less - more : 0;
+	used = used > gone ? used - gone : 0;
+	used = used < d->total_bytes ? used : d->total_bytes;
+	frag->driver_used_bytes = used;
+	frag->driver_free_bytes = d->total_bytes - used;
+}
+
+static enum gp_status find_largest(const struct gp_room *room, struct gp_frag *frag)
+{
+	enum gp_status status = GP_OK;
+	uint64_t released = 0;
+	for (size_t k = 0; k < frag->pools; k++) {
+		const struct gp_frag_pool *p = &frag->pool[k];
+		if (p->largest_request_bytes > frag->largest_any_bytes)
+			frag->largest_any_bytes = p->largest_request_bytes;
+		if (p->arena == frag->home &&
+		    p->largest_request_bytes > frag->largest_request_bytes)
+			frag->largest_request_bytes = p->largest_request_bytes;
+	}
+	frag->largest_released_bytes = GP_BYTES_UNKNOWN;
+	if (room->free_bytes == GP_BYTES_UNKNOWN)
+		return status;
+	frag->largest_released_bytes = frag->largest_request_bytes;
+	for (unsigned is_small = 0; is_small < 2 && status == GP_OK; is_small++) {
+		status = gp_room_largest_released(room, frag->home, is_small != 0, &released);
+		if (status == GP_OK && released > frag->largest_released_bytes)
+			frag->largest_released_bytes = released;
+	}
+	return status;
+}
+
+static enum gp_status answer(struct gp_room *room, const struct gp_frag_question *question,
+			     struct gp_frag *out)
+{
+	gp_frag_add_up(room, out);
+	room->free_bytes = out->driver_free_bytes;
+	room->reserved_bytes = out->reserved_bytes;
+	out->releasable_bytes = gp_room_release(room).bytes;
+	enum gp_status status = gp_frag_list_pools(room, out);
+	if (status == GP_OK)
+		status = find_largest(room, out);
+	if (status == GP_OK)
+		status = gp_frag_list_pins(room, out);
+	out->fit.bytes = question->fit_bytes;
+	out->fit.arena = out->home;
+	if (status == GP_OK && question->fit_bytes != 0)
+		status = gp_frag_find_fit(room, out);
+	return status;
+}
+
+enum gp_status gp_frag_build(const struct gp_memory *memory, unsigned device,
+			     const struct gp_frag_question *question, struct gp_frag *out)
+{
+	*out = (struct gp_frag){ .memory = memory, .device = find_device(memory, device) };
+	if (out->device == NULL || (question->has_arena && question->arena >= memory->arenas))
+		return GP_E_ARGUMENT;
+	out->home = question->has_arena ? question->arena : find_home(memory, out->device);
+	count_driver(out->device, out);
+	struct gp_room room = {
+		.memory = memory,
+		.device = out->device,
+		.settings = question->settings ? question->settings : &gp_allocator_defaults,
+	};
+	enum gp_status status = answer(&room, question, out);
+	if (status != GP_OK)
+		gp_frag_free(out);
+	return status;
+}
+
+void gp_frag_free(struct gp_frag *frag)
+{
+	free(frag->pool);
+	free(frag->pin);
+	free(frag->fit.in_place.block);
+	free(frag->fit.by_emptying.block);
+	*frag = (struct gp_frag){ 0 };
+}

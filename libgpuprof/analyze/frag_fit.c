@@ -1,0 +1,327 @@
+/*
+ * Which blocks would have to go for a request to succeed: neighbours of one segment, the smallest
+ * such set; or those of the cheapest segments and pages, which then go back to the driver.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "frag_parts.h"
+
+#define ATTEMPTS 64u /* pages that come free may move the place where new ones are mapped */
+
+/* What a set of blocks costs the job: their number, then their bytes. Pending ones cost nothing. */
+struct cost {
+	size_t blocks;
+	uint64_t bytes;
+};
+
+static bool is_cheaper(const struct cost *a, const struct cost *b)
+{
+	return a->blocks != b->blocks ? a->blocks < b->blocks : a->bytes < b->bytes;
+}
+
+static void add_cost(struct cost *cost, const struct gp_memory_block *b, bool is_more)
+{
+	if (b->state != GP_STATE_ALLOCATED)
+		return;
+	cost->blocks = is_more ? cost->blocks + 1 : cost->blocks - 1;
+	cost->bytes = is_more ? cost->bytes + b->bytes : cost->bytes - b->bytes;
+}
+
+static void mark(const struct gp_memory *m, uint8_t *freed, size_t first, size_t end, uint8_t how)
+{
+	for (size_t k = first; k < end; k++)
+		if (m->block[k].state != GP_STATE_FREE)
+			freed[k] = how;
+}
+
+/* ---- neighbours ---- */
+
+struct window {
+	bool is_found;
+	size_t first, end;
+	struct cost cost;
+};
+
+/* Whether the request is served once they are freed. */
+static bool is_enough(const struct gp_room *room, const struct gp_frag_fit *fit, size_t first,
+		      size_t end, uint8_t *freed)
+{
+	struct gp_room then = *room;
+	then.is_freed = freed;
+	mark(room->memory, freed, first, end, 1);
+	bool is_served = gp_room_serves(&then, fit->arena, fit->rounded_bytes);
+	mark(room->memory, freed, first, end, 0);
+	return is_served;
+}
+
+/*
+ * The best window that ends with each block is its shortest: any longer one holds the same blocks
+ * and more.
+ */
+static void search_segment(const struct gp_room *room, const struct gp_memory_segment *s,
+			   const struct gp_frag_fit *fit, uint8_t *freed, struct window *best)
+{
+	const struct gp_memory_block *block = room->memory->block;
+	size_t from = s->first;
+	uint64_t bytes = 0;
+	struct cost cost = { 0 };
+	for (size_t k = s->first; k < s->first + s->blocks; k++) {
+		bytes += block[k].bytes;
+		add_cost(&cost, &block[k], true);
+		while (bytes - block[from].bytes >= fit->rounded_bytes) {
+			bytes -= block[from].bytes;
+			add_cost(&cost, &block[from++], false);
+		}
+		if (bytes < fit->rounded_bytes ||
+		    (best->is_found && !is_cheaper(&cost, &best->cost)))
+			continue;
+		if (is_enough(room, fit, from, k + 1, freed))
+			*best = (struct window){ true, from, k + 1, cost };
+	}
+}
+
+/* ---- what is emptied ---- */
+
+/* Blocks that together hold `gain` bytes of the driver's: all of a segment, those on a page. */
+struct unit {
+	size_t first, end;
+	uint64_t gain;
+	struct cost cost;
+};
+
+static int compare_units(const void *left, const void *right)
+{
+	const struct unit *a = left, *b = right;
+	double x = (double)a->gain / (double)a->cost.blocks;
+	double y = (double)b->gain / (double)b->cost.blocks;
+	if (x < y || x > y)
+		return x < y ? 1 : -1;
+	if (a->cost.bytes != b->cost.bytes)
+		return a->cost.bytes < b->cost.bytes ? -1 : 1;
+	return (a->first > b->first) - (a->first < b->first);
+}
+
+static struct unit whole_segment(const struct gp_room *room, const struct gp_memory_segment *s)
+{
+	struct unit u = { .first = s->first, .end = s->first + s->blocks };
+	for (size_t k = u.first; k < u.end; k++)
+		if (gp_room_is_held(room, k))
+			add_cost(&u.cost, &room->memory->block[k], true);
+	u.gain = u.cost.blocks != 0 ? s->bytes : 0;
+	return u;
+}
+
+static uint64_t pages_in(uint64_t from, uint64_t to, uint64_t page)
+{
+	uint64_t first = (from + page - 1) / page, last = to / page;
+	return last > first ? (last - first) * page : 0;
+}
+
+/*
+ * The blocks on one page of an expandable segment: `first` is the first that is held and ends
+ * behind its beginning, free bytes in front of it begin at `from`. Offsets are in the segment.
+ */
+static struct unit one_page(const struct gp_room *room, const struct gp_memory_segment *s,
+			    size_t first, uint64_t from, uint64_t page_end)
+{
+	uint64_t page = gp_rule_page(room->settings, s->is_small), free_from = from, had = 0;
+	struct unit u = { .first = first, .end = first };
+	size_t k = first, end = s->first + s->blocks;
+	for (; k < end; k++) {
+		const struct gp_memory_block *b = &room->memory->block[k];
+		uint64_t at = b->address - s->address;
+		if (!gp_room_is_held(room, k))
+			continue;
+		had += pages_in(free_from, at, page);
+		free_from = at;
+		if (at >= page_end)
+			break;
+		free_from = at + b->bytes;
+		add_cost(&u.cost, b, true);
+		u.end = k + 1;
+	}
+	uint64_t to = k < end ? free_from : s->bytes;
+	had += k < end ? 0 : pages_in(free_from, to, page);
+	u.gain = pages_in(from, to, page) - had;
+	return u;
+}
+
+static size_t units_of_pages(const struct gp_room *room, const struct gp_memory_segment *s,
+			     struct unit *unit)
+{
+	size_t units = 0, k = s->first, end = s->first + s->blocks;
+	uint64_t from = 0, page = gp_rule_page(room->settings, s->is_small);
+	for (uint64_t at = 0; at < s->bytes; at += page) {
+		for (; k < end; k++) {
+			const struct gp_memory_block *b = &room->memory->block[k];
+			uint64_t b_end = b->address - s->address + b->bytes;
+			if (gp_room_is_held(room, k) && b_end > at)
+				break;
+			if (gp_room_is_held(room, k))
+				from = b_end;
+		}
+		struct unit u = one_page(room, s, k, from, at + page);
+		bool is_same = units != 0 && unit[units - 1].first == u.first &&
+			       unit[units - 1].end == u.end;
+		if (u.cost.blocks != 0 && u.gain != 0 && !is_same)
+			unit[units++] = u;
+	}
+	return units;
+}
+
+static size_t list_units(const struct gp_room *room, struct unit *unit)
+{
+	const struct gp_memory_device *d = room->device;
+	size_t units = 0;
+	for (size_t k = 0; k < d->segments; k++) {
+		const struct gp_memory_segment *s = &room->memory->segment[d->first_segment + k];
+		if (gp_arena_is_private(&room->memory->arena[s->arena]))
+			continue;
+		if (s->is_expandable) {
+			units += units_of_pages(room, s, unit + units);
+			continue;
+		}
+		unit[units] = whole_segment(room, s);
+		units += unit[units].gain != 0;
+	}
+	qsort(unit, units, sizeof *unit, compare_units);
+	return units;
+}
+
+/*
+ * Takes units, the most bytes a block first, until they gain `lacks`, and leaves out what is not
+ * needed then; or the one that is enough alone. How many were looked at.
+ */
+static size_t take_units(const struct gp_memory *m, struct unit *unit, size_t units, uint64_t lacks,
+			 uint8_t *freed)
+{
+	uint64_t gain = 0;
+	size_t taken = 0;
+	const struct unit *single = NULL;
+	struct cost sum = { 0 };
+	while (taken < units && gain < lacks)
+		gain += unit[taken++].gain;
+	for (size_t k = 0; k < units; k++)
+		if (unit[k].gain >= lacks && (!single || is_cheaper(&unit[k].cost, &single->cost)))
+			single = &unit[k];
+	for (size_t k = taken; k-- > 0;) {
+		if (gain - unit[k].gain >= lacks && gain >= lacks) {
+			gain -= unit[k].gain;
+			unit[k].gain = 0;
+			continue;
+		}
+		sum.blocks += unit[k].cost.blocks;
+		sum.bytes += unit[k].cost.bytes;
+	}
+	if (single != NULL && is_cheaper(&single->cost, &sum)) {
+		mark(m, freed, single->first, single->end, 1);
+		return taken;
+	}
+	for (size_t k = 0; k < taken; k++)
+		if (unit[k].gain != 0)
+			mark(m, freed, unit[k].first, unit[k].end, 1);
+	return taken;
+}
+
+/* Marks blocks until the driver has room; *is_found false: all of them are not enough. */
+static enum gp_status empty_until(const struct gp_room *room, const struct gp_frag_fit *fit,
+				  uint8_t *freed, bool *is_found)
+{
+	const struct gp_memory_device *d = room->device;
+	struct gp_room then = *room;
+	size_t most = d->segments + 1;
+	for (size_t k = 0; k < d->segments; k++)
+		most += (size_t)(room->memory->segment[d->first_segment + k].bytes /
+				 GP_SMALL_SEGMENT) +
+			1;
+	struct unit *unit = calloc(most, sizeof *unit);
+	if (unit == NULL)
+		return GP_E_MEMORY;
+	enum gp_status status = GP_OK;
+	then.is_freed = freed;
+	for (unsigned k = 0; k < ATTEMPTS && status == GP_OK && !*is_found; k++) {
+		uint64_t lacks;
+		status = gp_room_lacks(&then, fit->arena, fit->rounded_bytes, &lacks);
+		*is_found = status == GP_OK && lacks == 0;
+		if (status != GP_OK || *is_found)
+			break;
+		size_t units = list_units(&then, unit);
+		if (take_units(room->memory, unit, units, lacks, freed) == 0)
+			break;
+	}
+	free(unit);
+	return status;
+}
+
+/* ---- sets ---- */
+
+static enum gp_status fill_set(const struct gp_room *room, const uint8_t *freed,
+			       struct gp_block_set *set)
+{
+	const struct gp_memory *m = room->memory;
+	const struct gp_memory_device *d = room->device;
+	size_t most = 1, last = SIZE_MAX;
+	for (size_t k = 0; k < m->blocks; k++)
+		most += freed[k];
+	set->block = calloc(most, sizeof *set->block);
+	if (set->block == NULL)
+		return GP_E_MEMORY;
+	set->is_found = true;
+	for (size_t s = d->first_segment; s < d->first_segment + d->segments; s++)
+		for (size_t k = m->segment[s].first; k < m->segment[s].first + m->segment[s].blocks;
+		     k++) {
+			if (freed[k] == 0)
+				continue;
+			bool is_pending = m->block[k].state == GP_STATE_PENDING;
+			set->block[set->blocks++] = k;
+			set->pending += is_pending;
+			set->bytes += is_pending ? 0 : m->block[k].bytes;
+			set->segments += s != last;
+			last = s;
+		}
+	return GP_OK;
+}
+
+static enum gp_status find_neighbours(const struct gp_room *room, struct gp_frag_fit *fit,
+				      uint8_t *freed)
+{
+	const struct gp_memory_device *d = room->device;
+	struct window best = { 0 };
+	bool is_small = fit->rounded_bytes <= GP_SMALL_MOST;
+	for (size_t k = 0; k < d->segments; k++) {
+		const struct gp_memory_segment *s = &room->memory->segment[d->first_segment + k];
+		if (s->arena == fit->arena && s->is_small == is_small)
+			search_segment(room, s, fit, freed, &best);
+	}
+	if (!best.is_found)
+		return GP_OK;
+	mark(room->memory, freed, best.first, best.end, 1);
+	enum gp_status status = fill_set(room, freed, &fit->in_place);
+	mark(room->memory, freed, best.first, best.end, 0);
+	return status;
+}
+
+enum gp_status gp_frag_find_fit(const struct gp_room *room, struct gp_frag *frag)
+{
+	struct gp_frag_fit *fit = &frag->fit;
+	uint64_t lacks = 0;
+	bool is_found = false, has_room = room->free_bytes != GP_BYTES_UNKNOWN;
+	fit->rounded_bytes = gp_allocator_rounded(room->settings, fit->bytes);
+	fit->is_served = gp_room_serves(room, fit->arena, fit->rounded_bytes);
+	enum gp_status status =
+		has_room ? gp_room_lacks(room, fit->arena, fit->rounded_bytes, &lacks) : GP_OK;
+	fit->is_served_released = status == GP_OK && has_room && lacks == 0;
+	if (status != GP_OK || fit->is_served || fit->is_served_released)
+		return status;
+	uint8_t *freed = calloc(room->memory->blocks + 1, 1);
+	if (freed == NULL)
+		return GP_E_MEMORY;
+	status = find_neighbours(room, fit, freed);
+	if (status == GP_OK && has_room)
+		status = empty_until(room, fit, freed, &is_found);
+	if (status == GP_OK && is_found)
+		status = fill_set(room, freed, &fit->by_emptying);
+	free(freed);
+	return status;
+}

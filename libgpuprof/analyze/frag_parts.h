@@ -1,0 +1,15 @@
+/* The parts of gp_frag_build, a file each; their order is frag.c's. */
+#ifndef GP_FRAG_PARTS_H
+#define GP_FRAG_PARTS_H
+
+#include "frag_room.h"
+
+/* frag_cause.c: reserved_bytes, allocated_bytes, cause_bytes, rounding; the table of pools. */
+void gp_frag_add_up(const struct gp_room *room, struct gp_frag *frag);
+enum gp_status gp_frag_list_pools(const struct gp_room *room, struct gp_frag *frag);
+/* frag_pin.c */
+enum gp_status gp_frag_list_pins(const struct gp_room *room, struct gp_frag *frag);
+/* frag_fit.c */
+enum gp_status gp_frag_find_fit(const struct gp_room *room, struct gp_frag *frag);
+
+#endif

@@ -1,0 +1,115 @@
+/*
+ * Part of gpuprof.h, which includes it: what a state of memory is worth. Which request would
+ * succeed, why free bytes do not help one, which blocks are in the way. All of it is computed from
+ * one struct gp_memory by the rules of PyTorch's caching allocator.
+ */
+#ifndef GPUPROF_FRAG_H
+#define GPUPROF_FRAG_H
+
+#include "gpuprof_memory.h"
+
+/*
+ * How the allocator was set up, as far as it decides what fits: PYTORCH_CUDA_ALLOC_CONF. Sizes in
+ * bytes.
+ */
+#define GP_ROUNDUP_BUCKETS 16u
+struct gp_allocator_settings {
+	uint64_t max_split_bytes;	 /* UINT64_MAX: none */
+	uint64_t max_non_split_rounding; /* what an unsplittable block may be larger than asked */
+	uint64_t large_segment_bytes;	 /* segments for requests of 1 to 10 MiB; large pages */
+	unsigned roundup_divisions[GP_ROUNDUP_BUCKETS]; /* of [2^i, 2^(i+1)) MiB; 0, 1: none */
+	bool is_expandable;
+};
+/* `text`: the variable's value, NULL not set. What is not known to it is passed over. */
+void gp_allocator_settings_read(const char *text, struct gp_allocator_settings *out);
+/* The size of the block that a request gets. */
+uint64_t gp_allocator_rounded(const struct gp_allocator_settings *settings, uint64_t bytes);
+
+/*
+ * Why a byte is reserved and not allocated. Each has one cause, the first that holds in this order;
+ * gpuprof-frag(1) defines them.
+ */
+enum gp_cause {
+	GP_CAUSE_PENDING,     /* freed, another stream still uses it */
+	GP_CAUSE_PRIVATE,     /* in a private pool, not the one that is asked */
+	GP_CAUSE_STREAM,      /* of another stream than the one that asks */
+	GP_CAUSE_SMALL,	      /* in the pool for requests of at most 1 MiB */
+	GP_CAUSE_LEFTOVER,    /* large pool: at most 1 MiB, less than any of its requests */
+	GP_CAUSE_GRANULARITY, /* expandable: in a page of the driver that a block also touches */
+	GP_CAUSE_SOFT,	      /* whole segments or pages: to be given back to the driver */
+	GP_CAUSE_HARD,	      /* between blocks of a segment */
+	GP_CAUSES,
+};
+extern const char *const gp_cause_names[GP_CAUSES]; /* "pending", "private_pool", ... */
+
+/* The small or the large pool of one arena on one device. */
+struct gp_frag_pool {
+	size_t arena;
+	bool is_small, has_expandable;
+	size_t segments, gaps;
+	uint64_t reserved_bytes, allocated_bytes, pending_bytes, free_bytes;
+	uint64_t largest_gap_bytes;
+	uint64_t largest_request_bytes; /* that is served from what is cached; 0: none */
+	uint64_t releasable_bytes;	/* goes back to the driver when it must */
+	/* behind its last block an expandable segment can be mapped further: free bytes there */
+	uint64_t tail_bytes;
+};
+
+struct gp_frag_pin {
+	size_t segment, block;	/* of gp_memory */
+	uint64_t hostage_bytes; /* free bytes that freeing it alone joins, or releases */
+};
+
+/* Blocks in the way: indexes into gp_memory.block, ascending. */
+struct gp_block_set {
+	bool is_found;
+	size_t blocks, pending; /* of the blocks: that are freed already and wait for a stream */
+	size_t *block;
+	size_t segments; /* in which they lie */
+	uint64_t bytes;	 /* of the blocks that are not pending */
+};
+struct gp_frag_fit {
+	uint64_t bytes, rounded_bytes; /* asked for, and the block that takes */
+	size_t arena;
+	bool is_served;		 /* from what is cached */
+	bool is_served_released; /* once cached segments are released; false: or not known */
+	/* one of the two sets is enough; both empty where it is served without */
+	struct gp_block_set in_place;	 /* neighbours of one segment: the smallest such set */
+	struct gp_block_set by_emptying; /* whose segments or pages the driver then gets back */
+};
+
+struct gp_frag_question {
+	const struct gp_allocator_settings *settings; /* NULL: the allocator's defaults */
+	uint64_t fit_bytes;			      /* 0: none */
+	bool has_arena;
+	size_t arena; /* that asks; else the default pool of the stream with most in blocks */
+};
+struct gp_frag {
+	const struct gp_memory *memory;
+	const struct gp_memory_device *device;
+	size_t home;				  /* arena that asks */
+	uint64_t reserved_bytes, allocated_bytes; /* of the segments and blocks that are known */
+	uint64_t requested_bytes, rounding_bytes; /* of allocated blocks; GP_BYTES_UNKNOWN */
+	uint64_t cause_bytes[GP_CAUSES];	  /* add up to reserved - allocated */
+	uint64_t driver_used_bytes, driver_free_bytes; /* of the device now; GP_BYTES_UNKNOWN */
+	uint64_t releasable_bytes;		       /* of all default pools */
+	/* in bytes asked for: from what `home` has cached; from any arena */
+	uint64_t largest_request_bytes, largest_any_bytes;
+	/* of `home`, once cached segments are released; GP_BYTES_UNKNOWN: what is free is not known
+	 */
+	uint64_t largest_released_bytes;
+	size_t pools;
+	struct gp_frag_pool *pool; /* by arena, the large pool first */
+	size_t pins;
+	struct gp_frag_pin *pin; /* most hostage bytes first */
+	struct gp_frag_fit fit;
+};
+/* Reads `memory`, which must outlive the result. GP_E_ARGUMENT: it has no such device. */
+enum gp_status gp_frag_build(const struct gp_memory *memory, unsigned device,
+			     const struct gp_frag_question *question, struct gp_frag *out);
+void gp_frag_free(struct gp_frag *frag);
+
+/* The default pool: private ones are known by their id. */
+bool gp_arena_is_private(const struct gp_arena *arena);
+
+#endif

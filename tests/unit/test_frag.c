@@ -1,0 +1,477 @@
+/*
+ * What a state of memory is worth: figures by hand for each rule, and random states against the
+ * allocator written down once more, asked for every size.
+ */
+#include "allocator_model.h"
+
+#define DEVICE_FREE (30 * MIB)
+
+static struct gp_frag ask(const struct layout *l, const struct gp_frag_question *question)
+{
+	struct gp_frag frag;
+	static const struct gp_frag_question nothing = { 0 };
+	assert_int_equal(gp_frag_build(&l->memory, 0, question ? question : &nothing, &frag),
+			 GP_OK);
+	uint64_t sum = 0;
+	for (unsigned k = 0; k < GP_CAUSES; k++)
+		sum += frag.cause_bytes[k];
+	assert_int_equal(sum, frag.reserved_bytes - frag.allocated_bytes);
+	return frag;
+}
+
+static void has_free(struct layout *l, uint64_t bytes)
+{
+	l->device.used_bytes = l->device.total_bytes - bytes;
+	l->device.used_driver_bytes = l->device.driver_bytes;
+}
+
+/* ---- by hand ---- */
+
+static void each_byte_has_one_cause(void **state)
+{
+	(void)state;
+	struct layout l;
+	layout_open(&l);
+	LAYOUT_SEGMENT(&l, 1, LARGE, 4 * MIB, -6 * MIB, 9 * MIB, -MIB);
+	LAYOUT_SEGMENT(&l, 1, LARGE, -20 * MIB);
+	LAYOUT_SEGMENT(&l, 1, LARGE, 12 * MIB, PENDING + 8 * MIB);
+	LAYOUT_SEGMENT(&l, 1, SMALL, 512, -(2 * MIB - 512));
+	LAYOUT_SEGMENT(&l, 2, LARGE, -30 * MIB);
+	LAYOUT_SEGMENT(&l, 3, LARGE, 2 * MIB, -18 * MIB);
+	LAYOUT_SEGMENT(&l, 1, EXPANDABLE, 5 * MIB, -45 * MIB, 10 * MIB);
+	struct gp_frag f = ask(&l, NULL);
+	assert_int_equal(f.home, 1);
+	assert_int_equal(f.cause_bytes[GP_CAUSE_PENDING], 8 * MIB);
+	assert_int_equal(f.cause_bytes[GP_CAUSE_PRIVATE], 18 * MIB);
+	assert_int_equal(f.cause_bytes[GP_CAUSE_STREAM], 30 * MIB);
+	assert_int_equal(f.cause_bytes[GP_CAUSE_SMALL], 2 * MIB - 512);
+	assert_int_equal(f.cause_bytes[GP_CAUSE_LEFTOVER], MIB);
+	assert_int_equal(f.cause_bytes[GP_CAUSE_HARD], 6 * MIB);
+	assert_int_equal(f.cause_bytes[GP_CAUSE_SOFT], (20 + 20) * MIB);
+	assert_int_equal(f.cause_bytes[GP_CAUSE_GRANULARITY], 25 * MIB);
+	assert_int_equal(f.rounding_bytes, 7 * 100);
+	assert_int_equal(f.largest_request_bytes, 45 * MIB);
+	/* what is free on the device is not known */
+	assert_int_equal(f.largest_released_bytes, GP_BYTES_UNKNOWN);
+	assert_int_equal(f.releasable_bytes, (20 + 30 + 20) * MIB);
+	gp_frag_free(&f);
+}
+
+static void a_private_pool_that_asks_is_its_own_home(void **state)
+{
+	(void)state;
+	struct layout l;
+	layout_open(&l);
+	LAYOUT_SEGMENT(&l, 1, LARGE, 4 * MIB, -16 * MIB);
+	LAYOUT_SEGMENT(&l, 3, LARGE, 2 * MIB, -18 * MIB);
+	struct gp_frag_question q = { .has_arena = true, .arena = 3 };
+	struct gp_frag f = ask(&l, &q);
+	assert_int_equal(f.cause_bytes[GP_CAUSE_PRIVATE], 0);
+	assert_int_equal(f.cause_bytes[GP_CAUSE_HARD], (18 + 16) * MIB);
+	assert_int_equal(f.largest_request_bytes, 18 * MIB);
+	gp_frag_free(&f);
+}
+
+static void the_driver_count_moves_with_the_curve(void **state)
+{
+	(void)state;
+	struct layout l;
+	layout_open(&l);
+	LAYOUT_SEGMENT(&l, 1, LARGE, 20 * MIB, -20 * MIB);
+	has_free(&l, (uint64_t)(100 * MIB));
+	l.device.used_driver_bytes -= (uint64_t)(40 * MIB);
+	struct gp_frag f = ask(&l, NULL);
+	assert_int_equal(f.driver_free_bytes, 60 * MIB);
+	assert_int_equal(f.largest_released_bytes, 60 * MIB);
+	gp_frag_free(&f);
+	l.device.limit_bytes = (uint64_t)(70 * MIB);
+	f = ask(&l, NULL);
+	assert_int_equal(f.largest_released_bytes, 30 * MIB);
+	gp_frag_free(&f);
+}
+
+static void pins_are_ranked_by_what_they_hold(void **state)
+{
+	(void)state;
+	struct layout l;
+	layout_open(&l);
+	LAYOUT_SEGMENT(&l, 1, LARGE, -8 * MIB, MIB, -3 * MIB, 2 * MIB, 6 * MIB);
+	LAYOUT_SEGMENT(&l, 1, LARGE, -30 * MIB, 512, -(2 * MIB - 512));
+	LAYOUT_SEGMENT(&l, 1, LARGE, 20 * MIB);
+	struct gp_frag f = ask(&l, NULL);
+	assert_int_equal(f.pins, 3);
+	assert_int_equal(f.pin[0].segment, 1);
+	assert_int_equal(f.pin[0].hostage_bytes, 32 * MIB - 512);
+	assert_int_equal(f.pin[1].hostage_bytes, 11 * MIB);
+	assert_int_equal(l.block[f.pin[1].block].bytes, MIB);
+	assert_int_equal(f.pin[2].hostage_bytes, 3 * MIB);
+	gp_frag_free(&f);
+}
+
+static void the_fewest_neighbours_then_the_smallest(void **state)
+{
+	(void)state;
+	struct layout l;
+	layout_open(&l);
+	/* two blocks, or one of 9 MiB, or one of 4 MiB */
+	LAYOUT_SEGMENT(&l, 1, LARGE, -5 * MIB, 512, -4 * MIB, 512, -3 * MIB);
+	LAYOUT_SEGMENT(&l, 1, LARGE, 9 * MIB, -3 * MIB, MIB);
+	size_t four = LAYOUT_SEGMENT(&l, 1, LARGE, MIB, -4 * MIB, 4 * MIB, -3 * MIB)->first + 2;
+	/* of another stream and of a private pool: no use */
+	LAYOUT_SEGMENT(&l, 2, LARGE, -9 * MIB, 512, -9 * MIB);
+	LAYOUT_SEGMENT(&l, 3, LARGE, -9 * MIB, 512, -9 * MIB);
+	struct gp_frag_question q = { .fit_bytes = (uint64_t)(11 * MIB) };
+	struct gp_frag f = ask(&l, &q);
+	assert_false(f.fit.is_served);
+	assert_true(f.fit.in_place.is_found);
+	assert_int_equal(f.fit.in_place.blocks, 1);
+	assert_int_equal(f.fit.in_place.block[0], four);
+	assert_int_equal(f.fit.in_place.bytes, 4 * MIB);
+	gp_frag_free(&f);
+	q.fit_bytes = (uint64_t)(5 * MIB);
+	f = ask(&l, &q);
+	assert_true(f.fit.is_served);
+	assert_false(f.fit.in_place.is_found);
+	gp_frag_free(&f);
+}
+
+static void a_device_that_is_not_there(void **state)
+{
+	(void)state;
+	struct layout l;
+	layout_open(&l);
+	struct gp_frag f;
+	struct gp_frag_question q = { 0 };
+	assert_int_equal(gp_frag_build(&l.memory, 3, &q, &f), GP_E_ARGUMENT);
+	q.has_arena = true;
+	q.arena = 99;
+	assert_int_equal(gp_frag_build(&l.memory, 0, &q, &f), GP_E_ARGUMENT);
+}
+
+static void settings_are_read_as_the_allocator_reads_them(void **state)
+{
+	(void)state;
+	struct gp_allocator_settings s;
+	gp_allocator_settings_read(NULL, &s);
+	assert_int_equal(s.max_split_bytes, UINT64_MAX);
+	assert_int_equal(gp_allocator_rounded(&s, 1), 512);
+	assert_int_equal(gp_allocator_rounded(&s, 513), 1024);
+	gp_allocator_settings_read("expandable_segments:True,max_split_size_mb:128,"
+				   "roundup_power2_divisions:[256:1,512:2,1024:4,>:8],"
+				   "garbage_collection_threshold:0.8, large_segment_size_mb:32",
+				   &s);
+	assert_true(s.is_expandable);
+	assert_int_equal(s.max_split_bytes, 128 * MIB);
+	assert_int_equal(s.large_segment_bytes, 32 * MIB);
+	const unsigned divisions[GP_ROUNDUP_BUCKETS] = { 1, 1, 1, 1, 1, 1, 1, 1,
+							 1, 2, 4, 8, 8, 8, 8, 8 };
+	for (unsigned k = 0; k < GP_ROUNDUP_BUCKETS; k++)
+		assert_int_equal(s.roundup_divisions[k], divisions[k]);
+	assert_int_equal(gp_allocator_rounded(&s, (uint64_t)(513 * MIB)), 768 * MIB);
+	assert_int_equal(gp_allocator_rounded(&s, (uint64_t)(100 * MIB + 1)), 100 * MIB + 512);
+	gp_allocator_settings_read("roundup_power2_divisions:4", &s);
+	assert_int_equal(gp_allocator_rounded(&s, 1200), 1536);
+	assert_int_equal(gp_allocator_rounded(&s, 4097), 5120);
+	gp_allocator_settings_read("nonsense,max_split_size_mb,:,[[", &s);
+	assert_int_equal(s.max_split_bytes, UINT64_MAX);
+}
+
+/* ---- random states ---- */
+
+static uint64_t seed = 1;
+static uint64_t pick(uint64_t below)
+{
+	seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+	return (seed >> 33) % below;
+}
+
+/* A segment of `bytes` cut at random; sizes are multiples of 512, neighbours are not both free. */
+static void random_segment(struct layout *l, size_t arena, int kind, int64_t bytes, uint64_t hole)
+{
+	int64_t size[64];
+	size_t n = 0;
+	bool was_free = false;
+	while (bytes > 0 && n < 60) {
+		int64_t most = (kind & SMALL) ? 700 * KIB : 9 * MIB;
+		int64_t part = (int64_t)(1 + pick((uint64_t)most / 512)) * 512;
+		if (pick(8) == 0)
+			part = 512;
+		if (part > bytes || n == 59 || pick(12) == 0)
+			part = bytes;
+		bool is_free = !was_free && pick(2) == 0, is_pending = pick(9) == 0;
+		size[n++] = is_free ? -part : is_pending ? part + PENDING : part;
+		was_free = is_free;
+		bytes -= part;
+	}
+	size[n] = 0;
+	layout_segment_at(l, arena, kind, hole, size);
+}
+
+static void random_layout(struct layout *l, bool is_expandable)
+{
+	layout_open(l);
+	for (size_t arena = 1; arena <= 3; arena++)
+		for (int is_small = 0; is_small < 2; is_small++) {
+			int kind = (is_small ? SMALL : LARGE) | (is_expandable ? EXPANDABLE : 0);
+			int64_t page = is_small ? 2 * MIB : 20 * MIB;
+			for (uint64_t n = 1 + pick(3); n > 0; n--) {
+				int64_t bytes = is_expandable ? page * (int64_t)(1 + pick(2)) :
+						is_small      ? page :
+								page + 2 * MIB * (int64_t)pick(5);
+				random_segment(l, arena, kind, bytes,
+					       (uint64_t)(page * (int64_t)(1 + pick(3))));
+			}
+			l->next_address += (uint64_t)(100 * GIB);
+		}
+	has_free(l, pick((uint64_t)(DEVICE_FREE / 512)) * 512);
+	if (pick(2) == 0)
+		l->device.limit_bytes =
+			l->device.reserved_bytes - pick((uint64_t)(40 * MIB)) + pick(40 * 1048576);
+}
+
+static const char *const confs[] = {
+	NULL,
+	NULL,
+	"roundup_power2_divisions:4",
+	"max_split_size_mb:21",
+	"max_split_size_mb:21,max_non_split_rounding_mb:22",
+	"roundup_power2_divisions:[2:2,4:8,>:2]",
+};
+
+struct trial {
+	struct layout l;
+	struct gp_allocator_settings settings;
+	uint64_t device_free;
+	bool is_expandable;
+	struct model cached, released;
+};
+
+static void load(struct trial *t, const uint8_t *freed)
+{
+	model_load(&t->cached, &t->l, freed, t->device_free, &t->settings);
+	t->cached.is_expandable = t->is_expandable;
+	t->released = t->cached;
+	model_release(&t->released);
+}
+
+static void begin_trial(struct trial *t, unsigned number)
+{
+	seed = 7919u * number + 17u;
+	t->is_expandable = number % 2 != 0;
+	random_layout(&t->l, t->is_expandable);
+	gp_allocator_settings_read(confs[pick(sizeof confs / sizeof *confs)], &t->settings);
+	t->settings.is_expandable = t->is_expandable;
+	t->device_free = t->l.device.total_bytes - t->l.device.used_bytes;
+	load(t, NULL);
+}
+
+static bool is_served_released(const struct trial *t, size_t arena, uint64_t size)
+{
+	return model_alloc_block(&t->released, arena, size);
+}
+
+#define SIZE_MOST ((uint64_t)(220 * MIB))
+
+static void every_size_is_tried(void **state)
+{
+	(void)state;
+	struct trial *t = malloc(sizeof *t);
+	size_t above = 0;
+	for (unsigned k = 0; k < 60; k++) {
+		begin_trial(t, k);
+		struct gp_frag_question q = { .settings = &t->settings,
+					      .has_arena = true,
+					      .arena = 1 + k % 3 };
+		struct gp_frag f = ask(&t->l, &q);
+		uint64_t cached = 0, released = 0;
+		for (uint64_t asked = 512; asked < SIZE_MOST; asked += 512) {
+			uint64_t size = gp_allocator_rounded(&t->settings, asked);
+			if (model_get_free_block(&t->cached, q.arena, size))
+				cached = released = asked;
+			else if (is_served_released(t, q.arena, size))
+				released = asked;
+		}
+		assert_int_equal(f.largest_request_bytes, cached);
+		assert_int_equal(f.largest_released_bytes, released);
+		above += released > cached;
+		gp_frag_free(&f);
+	}
+	assert_true(above > 10);
+	free(t);
+}
+
+static void pools_are_tried_one_by_one(void **state)
+{
+	(void)state;
+	struct trial *t = malloc(sizeof *t);
+	for (unsigned k = 100; k < 120; k++) {
+		begin_trial(t, k);
+		struct gp_frag_question q = { .settings = &t->settings };
+		struct gp_frag f = ask(&t->l, &q);
+		assert_true(f.pools >= 6);
+		for (size_t p = 0; p < f.pools; p++) {
+			uint64_t largest = 0, from = f.pool[p].is_small ? 512 : MIB + 512;
+			uint64_t to = f.pool[p].is_small ? MIB : 60 * MIB;
+			for (uint64_t size = from; size <= to; size += 512) {
+				uint64_t rounded = gp_allocator_rounded(&t->settings, size);
+				if ((rounded <= (uint64_t)MIB) == f.pool[p].is_small &&
+				    model_get_free_block(&t->cached, f.pool[p].arena, rounded))
+					largest = size;
+			}
+			assert_int_equal(f.pool[p].largest_request_bytes, largest);
+		}
+		gp_frag_free(&f);
+	}
+	free(t);
+}
+
+/* ---- what has to go ---- */
+
+static void mark_set(const struct gp_block_set *set, uint8_t *freed)
+{
+	memset(freed, 0, LAYOUT_BLOCKS);
+	for (size_t k = 0; k < set->blocks; k++)
+		freed[set->block[k]] = 1;
+}
+
+/* The cheapest of all subsets of the pool's blocks, pending ones being free. */
+static void try_subsets(struct trial *t, size_t arena, uint64_t size, size_t *blocks,
+			uint64_t *bytes)
+{
+	uint8_t freed[LAYOUT_BLOCKS] = { 0 };
+	size_t candidate[LAYOUT_BLOCKS], n = 0;
+	for (size_t s = 0; s < t->l.memory.segments; s++)
+		for (size_t k = 0; k < t->l.segment[s].blocks; k++) {
+			const struct gp_memory_segment *g = &t->l.segment[s];
+			size_t b = g->first + k;
+			if (g->arena != arena || g->is_small != (size <= (uint64_t)MIB))
+				continue;
+			if (t->l.block[b].state == GP_STATE_ALLOCATED)
+				candidate[n++] = b;
+			freed[b] = t->l.block[b].state == GP_STATE_PENDING;
+		}
+	*blocks = SIZE_MAX;
+	*bytes = 0;
+	assert_true(n <= 16);
+	for (uint64_t subset = 0; subset < (UINT64_C(1) << n); subset++) {
+		size_t count = (size_t)__builtin_popcountll(subset);
+		uint64_t sum = 0;
+		for (size_t k = 0; k < n; k++) {
+			freed[candidate[k]] = (subset >> k & 1) != 0;
+			sum += freed[candidate[k]] ? t->l.block[candidate[k]].bytes : 0;
+		}
+		if (count > *blocks || (count == *blocks && sum >= *bytes))
+			continue;
+		model_load(&t->cached, &t->l, freed, t->device_free, &t->settings);
+		if (model_get_free_block(&t->cached, arena, size)) {
+			*blocks = count;
+			*bytes = sum;
+		}
+	}
+}
+
+static size_t count_held(const struct layout *l, size_t arena, bool is_small)
+{
+	size_t n = 0;
+	for (size_t s = 0; s < l->memory.segments; s++)
+		for (size_t k = 0; k < l->segment[s].blocks; k++)
+			n += l->segment[s].arena == arena && l->segment[s].is_small == is_small &&
+			     l->block[l->segment[s].first + k].state == GP_STATE_ALLOCATED;
+	return n;
+}
+
+static void no_smaller_set_is_enough(void **state)
+{
+	(void)state;
+	struct trial *t = malloc(sizeof *t);
+	unsigned found = 0, emptied = 0, done = 0;
+	for (unsigned number = 1000; done < 150; number++) {
+		begin_trial(t, number);
+		gp_allocator_settings_read(NULL, &t->settings);
+		t->settings.is_expandable = t->is_expandable;
+		struct gp_frag_question q = { .settings = &t->settings,
+					      .fit_bytes = 512 * (1 + pick(80000)),
+					      .has_arena = true,
+					      .arena = 1 + number % 3 };
+		uint64_t size = gp_allocator_rounded(&t->settings, q.fit_bytes);
+		if (count_held(&t->l, q.arena, size <= (uint64_t)MIB) > 13)
+			continue;
+		done++;
+		load(t, NULL);
+		struct gp_frag f = ask(&t->l, &q);
+		bool is_cached = model_get_free_block(&t->cached, q.arena, size);
+		bool is_released = is_served_released(t, q.arena, size);
+		assert_int_equal(f.fit.is_served, is_cached);
+		if (!is_cached)
+			assert_int_equal(f.fit.is_served_released, is_released);
+		uint8_t freed[LAYOUT_BLOCKS];
+		size_t blocks;
+		uint64_t bytes;
+		if (!is_cached && !is_released) {
+			try_subsets(t, q.arena, size, &blocks, &bytes);
+			assert_int_equal(f.fit.in_place.is_found, blocks != SIZE_MAX);
+		}
+		if (f.fit.in_place.is_found) {
+			assert_int_equal(f.fit.in_place.blocks - f.fit.in_place.pending, blocks);
+			assert_int_equal(f.fit.in_place.bytes, bytes);
+			mark_set(&f.fit.in_place, freed);
+			load(t, freed);
+			assert_true(model_get_free_block(&t->cached, q.arena, size));
+			found++;
+		}
+		if (f.fit.by_emptying.is_found) {
+			mark_set(&f.fit.by_emptying, freed);
+			load(t, freed);
+			assert_true(is_served_released(t, q.arena, size));
+			emptied++;
+		}
+		gp_frag_free(&f);
+	}
+	assert_true(found > 10);
+	assert_true(emptied > 10);
+	free(t);
+}
+
+static void a_split_limit_does_not_fool_it(void **state)
+{
+	(void)state;
+	struct trial *t = malloc(sizeof *t);
+	unsigned found = 0;
+	for (unsigned number = 3000; number < 3400; number++) {
+		begin_trial(t, number);
+		gp_allocator_settings_read("max_split_size_mb:21", &t->settings);
+		struct gp_frag_question q = { .settings = &t->settings,
+					      .fit_bytes = (uint64_t)MIB * (2 + pick(30)),
+					      .has_arena = true,
+					      .arena = 1 };
+		struct gp_frag f = ask(&t->l, &q);
+		uint8_t freed[LAYOUT_BLOCKS];
+		if (f.fit.in_place.is_found) {
+			mark_set(&f.fit.in_place, freed);
+			load(t, freed);
+			assert_true(model_get_free_block(&t->cached, 1, f.fit.rounded_bytes));
+			found++;
+		}
+		gp_frag_free(&f);
+	}
+	assert_true(found > 5);
+	free(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_byte_has_one_cause),
+		cmocka_unit_test(a_private_pool_that_asks_is_its_own_home),
+		cmocka_unit_test(the_driver_count_moves_with_the_curve),
+		cmocka_unit_test(pins_are_ranked_by_what_they_hold),
+		cmocka_unit_test(the_fewest_neighbours_then_the_smallest),
+		cmocka_unit_test(a_device_that_is_not_there),
+		cmocka_unit_test(settings_are_read_as_the_allocator_reads_them),
+		cmocka_unit_test(every_size_is_tried),
+		cmocka_unit_test(pools_are_tried_one_by_one),
+		cmocka_unit_test(no_smaller_set_is_enough),
+		cmocka_unit_test(a_split_limit_does_not_fool_it),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
