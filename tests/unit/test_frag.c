@@ -219,7 +219,7 @@ static void random_layout(struct layout *l, bool is_expandable)
 						is_small      ? page :
 								page + 2 * MIB * (int64_t)pick(5);
 				random_segment(l, arena, kind, bytes,
-					       (uint64_t)(page * (int64_t)(1 + pick(3))));
+					       (uint64_t)(page * (int64_t)(1 + pick(6))));
 			}
 			l->next_address += (uint64_t)(100 * GIB);
 		}
@@ -277,7 +277,7 @@ static void every_size_is_tried(void **state)
 	(void)state;
 	struct trial *t = malloc(sizeof *t);
 	size_t above = 0;
-	for (unsigned k = 0; k < 60; k++) {
+	for (unsigned k = 0; k < 120; k++) {
 		begin_trial(t, k);
 		struct gp_frag_question q = { .settings = &t->settings,
 					      .has_arena = true,
