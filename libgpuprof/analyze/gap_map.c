@@ -184,11 +184,11 @@ static void set_free(struct gp_gap_map *map, uint32_t which)
 	gp_gap_max_set(&map->max, which, p->is_used ? 0 : p->bytes);
 }
 
-/* The last part of a growing piece is also found by its end. */
+/* The last part of a piece that may grow is also found by its end. */
 static void note_end(struct gp_gap_map *map, uint32_t which)
 {
 	const struct gp_gap_part *p = &map->part[which];
-	if (p->is_growing && p->behind == 0)
+	if (p->group != 0 && p->behind == 0)
 		set_slot(map, end_key(end_of(p)), which);
 }
 
@@ -273,20 +273,22 @@ void gp_gap_map_release(struct gp_gap_map *map)
 	*map = (struct gp_gap_map){ 0 };
 }
 
-static void add_part(struct gp_gap_map *map, uint64_t address, uint64_t bytes, bool is_growing)
+static void add_part(struct gp_gap_map *map, uint64_t address, uint64_t bytes, uint32_t group)
 {
 	uint64_t end = address + bytes;
-	uint32_t before = is_growing ? find_key(map, end_key(address)) : 0;
-	uint32_t behind = is_growing ? find_part(map, end) : 0;
-	bool joins = behind != 0 && map->part[behind].is_growing && map->part[behind].before == 0;
+	uint32_t before = group != 0 ? find_key(map, end_key(address)) : 0;
+	uint32_t behind = group != 0 ? find_part(map, end) : 0;
+	if (before != 0 && map->part[before].group != group)
+		before = 0;
+	if (map->part[behind].group != group || map->part[behind].before != 0)
+		behind = 0;
 	if (before != 0)
 		clear_slot(map, end_key(address));
-	behind = joins ? behind : 0;
 	uint32_t which = new_part(map, (struct gp_gap_part){ .address = address,
 							     .bytes = bytes,
 							     .before = before,
 							     .behind = behind,
-							     .is_growing = is_growing });
+							     .group = group });
 	if (before != 0)
 		map->part[before].behind = which;
 	else
@@ -303,7 +305,7 @@ static void add_part(struct gp_gap_map *map, uint64_t address, uint64_t bytes, b
 }
 
 enum gp_status gp_gap_map_add(struct gp_gap_map *map, uint64_t address, uint64_t bytes,
-			      bool is_growing)
+			      uint32_t group)
 {
 	uint64_t end = address + bytes;
 	if (!is_range(address, bytes))
@@ -319,7 +321,7 @@ enum gp_status gp_gap_map_add(struct gp_gap_map *map, uint64_t address, uint64_t
 		size_t behind = piece_behind(map, address);
 		uint64_t to =
 			behind < map->pieces && map->piece[behind] < end ? map->piece[behind] : end;
-		add_part(map, address, to - address, is_growing);
+		add_part(map, address, to - address, group);
 		address = to;
 	}
 	return GP_OK;
@@ -330,7 +332,7 @@ static void remove_part(struct gp_gap_map *map, uint32_t which)
 {
 	struct gp_gap_part p = map->part[which];
 	clear_slot(map, start_key(p.address));
-	if (p.is_growing && p.behind == 0)
+	if (p.group != 0 && p.behind == 0)
 		clear_slot(map, end_key(end_of(&p)));
 	if (p.before != 0) {
 		map->part[p.before].behind = 0;

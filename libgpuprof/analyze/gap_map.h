@@ -13,8 +13,8 @@
 struct gp_gap_part {
 	uint64_t address, bytes;
 	uint32_t before, behind; /* neighbours of the same piece; 0: none. Unused parts: the next */
+	uint32_t group;		 /* 0: a piece of its own */
 	bool is_used;
-	bool is_growing; /* of a piece that others are mapped to: also found by where it ends */
 };
 
 struct gp_gap_map {
@@ -37,11 +37,11 @@ void gp_gap_map_clear(struct gp_gap_map *map);
 void gp_gap_map_release(struct gp_gap_map *map);
 
 /*
- * A free piece of memory. `is_growing`: it is one with growing ones that it touches. What of it is
- * there already stays as it is.
+ * A free piece of memory. It is one with those that it touches and that are of the same `group`,
+ * 0: with none. What of it is there already stays as it is.
  */
 enum gp_status gp_gap_map_add(struct gp_gap_map *map, uint64_t address, uint64_t bytes,
-			      bool is_growing);
+			      uint32_t group);
 /* The piece that begins at `address` is gone, whatever was in it. False: there is none. */
 bool gp_gap_map_drop(struct gp_gap_map *map, uint64_t address);
 /* These addresses are gone. */

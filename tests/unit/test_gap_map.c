@@ -18,7 +18,8 @@
 
 struct model {
 	struct unit {
-		bool is_there, is_used, is_growing;
+		bool is_there, is_used;
+		unsigned group;
 		bool is_joined; /* with the unit in front of it */
 		unsigned block; /* where its block begins, a unit */
 	} unit[UNITS + 1];
@@ -32,14 +33,14 @@ static unsigned pick(unsigned below)
 }
 
 static void step_add(struct gp_gap_map *map, struct model *m, unsigned at, unsigned n,
-		     bool is_growing)
+		     unsigned group)
 {
 	bool was_there[UNITS + 1];
 	for (unsigned k = 0; k <= UNITS; k++)
 		was_there[k] = m->unit[k].is_there;
 	for (unsigned k = at; k < at + n; k++)
 		if (!was_there[k])
-			m->unit[k] = (struct unit){ .is_there = true, .is_growing = is_growing };
+			m->unit[k] = (struct unit){ .is_there = true, .group = group };
 	for (unsigned k = at; k <= at + n && k < UNITS; k++) {
 		struct unit *u = &m->unit[k];
 		if (k == 0 || !u->is_there || !m->unit[k - 1].is_there)
@@ -49,9 +50,10 @@ static void step_add(struct gp_gap_map *map, struct model *m, unsigned at, unsig
 		if (is_new && before_is_new)
 			u->is_joined = true;
 		else if (is_new || before_is_new)
-			u->is_joined = is_growing && u->is_growing && m->unit[k - 1].is_growing;
+			u->is_joined =
+				group != 0 && u->group == group && m->unit[k - 1].group == group;
 	}
-	assert_int_equal(gp_gap_map_add(map, BASE + at * UNIT, n * UNIT, is_growing), GP_OK);
+	assert_int_equal(gp_gap_map_add(map, BASE + at * UNIT, n * UNIT, group), GP_OK);
 }
 
 static void forget(struct model *m, unsigned k)
@@ -99,7 +101,8 @@ static void step_take(struct gp_gap_map *map, struct model *m, unsigned at, unsi
 	while (reached < UNITS && m->unit[reached].is_joined)
 		reached++;
 	/* of a block that it cuts in two the rest is one of its own */
-	for (unsigned k = end; reached > end && k < UNITS && m->unit[k].is_used && m->unit[k].block < end; k++)
+	for (unsigned k = end;
+	     reached > end && k < UNITS && m->unit[k].is_used && m->unit[k].block < end; k++)
 		m->unit[k].block = end;
 	for (unsigned k = at; k < end && (k == at || m->unit[k].is_joined); k++) {
 		m->unit[k].is_used = true;
@@ -152,7 +155,7 @@ static void random_steps(bool is_sound, unsigned steps)
 			if (!m->unit[at + i].is_joined || m->unit[at + i].is_used)
 				n = i;
 		if (what < 10)
-			step_add(&map, m, at, n, pick(2) == 0);
+			step_add(&map, m, at, n, pick(3));
 		else if (what < 12)
 			step_drop(&map, m, at);
 		else if (what < 14)
@@ -203,7 +206,7 @@ static void wild_numbers(void **state)
 	const size_t n = sizeof wild / sizeof *wild;
 	for (size_t a = 0; a < n; a++)
 		for (size_t b = 0; b < n; b++) {
-			gp_gap_map_add(&map, wild[a], wild[b], b % 2 != 0);
+			gp_gap_map_add(&map, wild[a], wild[b], b % 2);
 			gp_gap_map_take(&map, wild[b], wild[a]);
 			gp_gap_map_give(&map, wild[a]);
 			gp_gap_map_cut(&map, wild[a], wild[b]);
