@@ -117,6 +117,7 @@ time_stacks
 "$build/bench/replay_rate" "$work/drain-1.gpr" replay_million >>"$figures"
 "$build/bench/replay_rate" "$work/long.gpr" >>"$figures"
 "$build/bench/state_at" "$work/long.gpr" >>"$figures"
+"$build/bench/frag_rate" "$work/long.gpr" >>"$figures"
 LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/loop.gpr \
 	"$build/victims/training_loop" 40 >/dev/null
 for file in "$here"/../tests/data/*h200*.gpr; do
@@ -162,6 +163,7 @@ deep_event_new_ns|ns added, such a stack that was never seen||without a stack|pl
 replay_events_per_s|events a second and core|10000000||
 replay_peak_kib|KiB of the reader at 10 million events||at a million events|replay_million_peak_kib
 state_at_ms|ms CPU, state at the slowest of three moments of 10 million events|500||
+frag_curve_events_per_s|events a second and core, largest gap after each|10000000|replay alone|replay_events_per_s
 file_bytes_per_event|bytes an event, recordings of an H200|4|record in the ring|record_bytes
 stack_bytes_per_event|bytes an event, likewise with stacks, modules and names||record in the ring|record_bytes
 fake_bytes_per_event|bytes an event, training loop on the fake driver||record in the ring|record_bytes

@@ -109,6 +109,33 @@ enum gp_status gp_frag_build(const struct gp_memory *memory, unsigned device,
 			     const struct gp_frag_question *question, struct gp_frag *out);
 void gp_frag_free(struct gp_frag *frag);
 
+/* ---- over time ---- */
+
+/* The gaps of one device behind an event. */
+struct gp_gaps {
+	unsigned device;
+	int64_t at_ns;
+	uint64_t order;
+	uint64_t free_bytes, largest_bytes; /* of all gaps; of the largest one */
+};
+typedef void gp_gap_visit(void *context, const struct gp_gaps *gaps);
+/* Behind every kept event that may have changed the gaps of a device. Rewinds. */
+enum gp_status gp_gaps_visit(struct gp_recording *recording, gp_gap_visit *visit, void *context);
+
+/*
+ * Since when memory has been as fragmented as at `memory`'s moment: the first event behind which
+ * it never recovered. Recovered: a gap of `fit_bytes`, or with 0 at most half as much stranded
+ * (free, and not in the largest gap).
+ */
+struct gp_frag_born {
+	bool is_known; /* false: it is not fragmented, or was so before what is kept */
+	int64_t at_ns;
+	uint64_t order;
+	uint64_t stranded_bytes; /* at the moment */
+};
+enum gp_status gp_frag_find_born(struct gp_recording *recording, const struct gp_memory *memory,
+				 unsigned device, uint64_t fit_bytes, struct gp_frag_born *out);
+
 /* The default pool: private ones are known by their id. */
 bool gp_arena_is_private(const struct gp_arena *arena);
 
