@@ -184,18 +184,6 @@ static int report_one(struct timeline *t, const char *path)
 
 /* ---- the command ---- */
 
-static bool is_utf8(void)
-{
-	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
-	for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-		const char *value = getenv(names[k]);
-		if (value && *value)
-			return strstr(value, "UTF-8") || strstr(value, "utf8") ||
-			       strstr(value, "UTF8");
-	}
-	return false;
-}
-
 static const struct gp_format *format_named(const char *name)
 {
 	for (size_t k = 0; gp_formats[k]; k++)
@@ -239,7 +227,7 @@ static int report_all(struct timeline *t, int words, char **paths)
 	t->canvas.out = t->sink.out;
 	t->canvas.columns = gp_columns(t->columns, t->sink.out);
 	t->canvas.rows = (unsigned)t->rows;
-	t->canvas.is_ascii = !is_utf8();
+	t->canvas.is_ascii = !gp_is_utf8();
 	t->canvas.is_colored = isatty(fileno(t->sink.out)) && !getenv("NO_COLOR");
 	t->canvas.is_many = words > 1;
 	if (!t->is_sheet)

@@ -2,6 +2,7 @@
 #include "terminal_width.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -17,4 +18,16 @@ unsigned gp_columns(uint64_t asked, FILE *out)
 	return wide < GP_COLUMNS_MIN ? GP_COLUMNS_MIN :
 	       wide > GP_COLUMNS_MAX ? GP_COLUMNS_MAX :
 				       (unsigned)wide;
+}
+
+bool gp_is_utf8(void)
+{
+	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+	for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+		const char *value = getenv(names[k]);
+		if (value && *value)
+			return strstr(value, "UTF-8") || strstr(value, "utf8") ||
+			       strstr(value, "UTF8");
+	}
+	return false;
 }

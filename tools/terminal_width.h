@@ -1,7 +1,8 @@
-/* How wide what people read may be. */
+/* How wide what people read may be, and of which signs. */
 #ifndef TERMINAL_WIDTH_H
 #define TERMINAL_WIDTH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -10,5 +11,7 @@
 
 /* `asked` of a flag, else of COLUMNS, else of the terminal, else 100; within the bounds. */
 unsigned gp_columns(uint64_t asked, FILE *out);
+/* By the locale; else ASCII alone. */
+bool gp_is_utf8(void);
 
 #endif

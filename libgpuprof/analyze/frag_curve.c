@@ -52,7 +52,7 @@ struct search {
 	unsigned device;
 	uint64_t fit_bytes;	 /* 0: by what is stranded */
 	uint64_t stranded_bytes; /* at the moment; the first round finds it */
-	bool is_second, is_there;
+	bool is_second, is_there, was_fine;
 	struct gp_frag_born *out;
 };
 
@@ -71,10 +71,11 @@ static void see(void *context, const struct gp_gaps *gaps)
 	bool is_fine = s->fit_bytes != 0 ? gaps->largest_bytes >= s->fit_bytes :
 					   stranded <= s->stranded_bytes / 2;
 	if (is_fine) {
+		s->was_fine = true;
 		born->is_known = false;
 		return;
 	}
-	if (born->is_known)
+	if (born->is_known || (s->fit_bytes != 0 && !s->was_fine))
 		return;
 	born->is_known = true;
 	born->at_ns = gaps->at_ns;

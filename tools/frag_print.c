@@ -1,0 +1,245 @@
+/*
+ * `gpuprof frag` for a person: the device's memory in one line, what would be served, why the rest
+ * is of no use, who is in the way.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "amount.h"
+#include "frag_report.h"
+#include "message.h"
+#include "report.h"
+#include "use_print.h"
+
+#define SET_SHOWN 5u
+
+static const char *const cause_texts[GP_CAUSES] = {
+	[GP_CAUSE_PENDING] = "freed, but another stream still uses it",
+	[GP_CAUSE_PRIVATE] = "in private pools (graphs, MemPool)",
+	[GP_CAUSE_STREAM] = "of other streams than the one that asks",
+	[GP_CAUSE_SMALL] = "in the small pool: for requests of at most 1 MiB",
+	[GP_CAUSE_LEFTOVER] =
+		"left over in the large pool, 1 MiB or less: too small for any request",
+	[GP_CAUSE_GRANULARITY] = "on pages of the driver that a block also lies on",
+	[GP_CAUSE_SOFT] = "whole segments or pages, spread: given back before a request fails",
+	[GP_CAUSE_HARD] = "between blocks of a segment",
+};
+
+static void print_exact(FILE *out, uint64_t bytes)
+{
+	fprintf(out, "%s", gp_bytes_text(bytes).s);
+	if (bytes >= 1024)
+		fprintf(out, " (%" PRIu64 " bytes)", bytes);
+}
+
+/* ---- the device ---- */
+
+static void print_device_line(const struct gp_frag_report *r, const struct gp_frag_device *d)
+{
+	const struct gp_frag *f = &d->frag;
+	const struct gp_owners *o = &d->owners;
+	uint64_t used = f->driver_used_bytes;
+	if (used == GP_BYTES_UNKNOWN)
+		fputs("  what the driver counts as used is not known; the job has", r->out);
+	else
+		fprintf(r->out, "  %s = %s free", gp_bytes_text(f->device->total_bytes).s,
+			gp_bytes_text(f->driver_free_bytes).s);
+	for (size_t k = 0; k < o->owners; k++) {
+		fputs(used == GP_BYTES_UNKNOWN && k == 0 ? " " : " + ", r->out);
+		fprintf(r->out, "%s ", gp_bytes_text(o->owner[k].bytes).s);
+		gp_mask(r->out, o->owner[k].name, strlen(o->owner[k].name));
+	}
+	if (used != GP_BYTES_UNKNOWN && used >= o->known_bytes)
+		fprintf(r->out, " + %s unattributed", gp_bytes_text(used - o->known_bytes).s);
+	else if (used != GP_BYTES_UNKNOWN)
+		fprintf(r->out, " - %s that the driver does not count",
+			gp_bytes_text(o->known_bytes - used).s);
+	fputc('\n', r->out);
+}
+
+static void print_framework_line(const struct gp_frag_report *r, const struct gp_frag *f)
+{
+	fprintf(r->out, "  reserved %s = %s allocated", gp_bytes_text(f->reserved_bytes).s,
+		gp_bytes_text(f->allocated_bytes).s);
+	if (f->rounding_bytes != GP_BYTES_UNKNOWN)
+		fprintf(r->out, " (%s of it rounding)", gp_bytes_text(f->rounding_bytes).s);
+	fprintf(r->out, " + %s not\n", gp_bytes_text(f->reserved_bytes - f->allocated_bytes).s);
+}
+
+static void print_largest(const struct gp_frag_report *r, const struct gp_frag *f)
+{
+	char stream[GP_ARENA_TEXT_MAX];
+	const struct gp_arena *home = &f->memory->arena[f->home];
+	gp_frag_stream_text(home, stream);
+	fputs("  the largest request that the cache serves", r->out);
+	if (home->is_known)
+		fprintf(r->out, " on stream %s", stream);
+	fputs(": ", r->out);
+	print_exact(r->out, f->largest_request_bytes);
+	if (f->largest_any_bytes > f->largest_request_bytes) {
+		fputs("; elsewhere ", r->out);
+		print_exact(r->out, f->largest_any_bytes);
+	}
+	fputs("\n  after a release of what is cached: ", r->out);
+	if (f->largest_released_bytes == GP_BYTES_UNKNOWN)
+		fputs("not known, for what the device has free is not", r->out);
+	else
+		print_exact(r->out, f->largest_released_bytes);
+	fprintf(r->out, "; it gives the driver %s back\n", gp_bytes_text(f->releasable_bytes).s);
+}
+
+/* ---- tables ---- */
+
+static void print_pools(const struct gp_frag_report *r, const struct gp_frag *f)
+{
+	char pool[GP_ARENA_TEXT_MAX], stream[GP_ARENA_TEXT_MAX];
+	fputs("  reserved allocated      free  segments      gaps  largest request  pool\n",
+	      r->out);
+	for (size_t k = 0; k < f->pools; k++) {
+		const struct gp_frag_pool *p = &f->pool[k];
+		const struct gp_arena *a = &f->memory->arena[p->arena];
+		gp_frag_pool_text(a, pool);
+		gp_frag_stream_text(a, stream);
+		fprintf(r->out, "%10s %9s %9s %9s %9s %16s  %s %s, stream %s%s\n",
+			gp_bytes_text(p->reserved_bytes).s, gp_bytes_text(p->allocated_bytes).s,
+			gp_bytes_text(p->free_bytes).s, gp_count_text(p->segments).s,
+			gp_count_text(p->gaps).s, gp_bytes_text(p->largest_request_bytes).s,
+			p->is_small ? "small" : "large", pool, a->is_known ? stream : "unknown",
+			p->has_expandable ? ", expandable" : "");
+	}
+}
+
+static void print_causes(const struct gp_frag_report *r, const struct gp_frag *f)
+{
+	uint64_t whole = f->reserved_bytes - f->allocated_bytes;
+	if (!whole)
+		return;
+	fputs("     bytes   share  why it is not allocated\n", r->out);
+	for (unsigned k = 0; k < GP_CAUSES; k++)
+		if (f->cause_bytes[k])
+			fprintf(r->out, "%10s %6.1f%%  %s\n", gp_bytes_text(f->cause_bytes[k]).s,
+				100.0 * (double)f->cause_bytes[k] / (double)whole, cause_texts[k]);
+}
+
+static void print_block(const struct gp_frag_report *r, size_t block)
+{
+	const struct gp_memory_block *b = &r->memory.block[block];
+	char who[GP_WHO_MAX];
+	gp_frag_who(r, b->stack, b->at_ns, who);
+	fprintf(r->out, "%9s  ", gp_ns_text(r->memory.at_ns - b->at_ns).s);
+	gp_mask(r->out, who, strlen(who));
+	fprintf(r->out, "%s\n", b->state == GP_STATE_PENDING ? "  (freed, still used)" : "");
+}
+
+static void print_pins(const struct gp_frag_report *r, const struct gp_frag *f)
+{
+	size_t shown = r->top && f->pins > r->top ? (size_t)r->top : f->pins;
+	if (!shown)
+		return;
+	fputs("     holds     block       age  blocks beside free memory\n", r->out);
+	for (size_t k = 0; k < shown; k++) {
+		const struct gp_frag_pin *p = &f->pin[k];
+		fprintf(r->out, "%10s %9s ", gp_bytes_text(p->hostage_bytes).s,
+			gp_bytes_text(r->memory.block[p->block].bytes).s);
+		print_block(r, p->block);
+	}
+	if (shown < f->pins)
+		fprintf(r->out, "  and %s; --top 0 shows all\n",
+			gp_plural(f->pins - shown, "more block").s);
+}
+
+/* ---- what has to go ---- */
+
+static void print_set(const struct gp_frag_report *r, const struct gp_block_set *set,
+		      const char *where)
+{
+	fprintf(r->out, "  %s, %s: free %s (%s)", where, gp_plural(set->segments, "segment").s,
+		gp_plural(set->blocks - set->pending, "block").s, gp_bytes_text(set->bytes).s);
+	if (set->pending)
+		fprintf(r->out, ", and wait for %s", gp_plural(set->pending, "pending one").s);
+	fputc('\n', r->out);
+	for (size_t k = 0; k < set->blocks && k < SET_SHOWN; k++) {
+		const struct gp_memory_block *b = &r->memory.block[set->block[k]];
+		fprintf(r->out, "  0x%012" PRIx64 " %9s ", b->address, gp_bytes_text(b->bytes).s);
+		print_block(r, set->block[k]);
+	}
+	if (set->blocks > SET_SHOWN)
+		fprintf(r->out, "  and %s\n", gp_plural(set->blocks - SET_SHOWN, "more block").s);
+}
+
+static bool is_same(const struct gp_block_set *a, const struct gp_block_set *b)
+{
+	return a->is_found && b->is_found && a->blocks == b->blocks &&
+	       memcmp(a->block, b->block, a->blocks * sizeof *a->block) == 0;
+}
+
+static void print_fit(const struct gp_frag_report *r, const struct gp_frag *f)
+{
+	const struct gp_frag_fit *fit = &f->fit;
+	if (!fit->bytes)
+		return;
+	fputs("for a request of ", r->out);
+	print_exact(r->out, fit->bytes);
+	if (fit->is_served || fit->is_served_released) {
+		fprintf(r->out, ": nothing, %s\n",
+			fit->is_served ? "the cache serves it" :
+					 "it succeeds after a release of what is cached");
+		return;
+	}
+	if (!fit->in_place.is_found && !fit->by_emptying.is_found) {
+		fputs(": no set of blocks would be enough\n", r->out);
+		return;
+	}
+	fputs(":\n", r->out);
+	if (fit->in_place.is_found)
+		print_set(r, &fit->in_place, "neighbours");
+	if (is_same(&fit->in_place, &fit->by_emptying))
+		fputs("  that also is the least that the driver needs back\n", r->out);
+	else if (fit->by_emptying.is_found)
+		print_set(r, &fit->by_emptying, "or what then goes back to the driver");
+}
+
+static void print_born(const struct gp_frag_report *r, const struct gp_frag_device *d)
+{
+	if (!d->born.is_known)
+		return;
+	fprintf(r->out, "fragmented since %s: ", gp_ns_text(d->born.at_ns).s);
+	if (d->born_fit_bytes)
+		fprintf(r->out, "from then on no gap had %s\n", gp_bytes_text(d->born_fit_bytes).s);
+	else
+		fprintf(r->out,
+			"from then on more than half of the %s that lie outside of the largest gap "
+			"now\n",
+			gp_bytes_text(d->born.stranded_bytes).s);
+}
+
+static void print_device(const struct gp_frag_report *r, const struct gp_frag_device *d)
+{
+	const struct gp_frag *f = &d->frag;
+	gp_use_device_print(r->out, r->info, f->device->device);
+	fprintf(r->out, ", %s", gp_frag_moment(r).s);
+	if (r->failed.bytes && r->failed.device == f->device->device)
+		fprintf(r->out, ", %s asked of the %s", gp_bytes_text(r->failed.bytes).s,
+			r->failed.is_framework ? "framework" : "driver");
+	fputs(":\n", r->out);
+	print_device_line(r, d);
+	if (f->reserved_bytes) {
+		print_framework_line(r, f);
+		print_largest(r, f);
+		print_pools(r, f);
+		print_causes(r, f);
+		print_pins(r, f);
+	}
+	print_fit(r, f);
+	print_born(r, d);
+}
+
+void gp_frag_print(const struct gp_frag_report *r)
+{
+	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
+	if (r->memory.doubt)
+		fprintf(r->out, "not known: %s\n", r->memory.doubt);
+	for (size_t k = 0; k < r->devices; k++)
+		print_device(r, &r->device[k]);
+	gp_next_print(r->out, "frag --map", r->path);
+}

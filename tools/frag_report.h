@@ -1,0 +1,61 @@
+/*
+ * What `gpuprof frag` shows of one recording at one moment, in its several forms. The command fills
+ * it in, each form is a file frag_x.c.
+ */
+#ifndef FRAG_REPORT_H
+#define FRAG_REPORT_H
+
+#include "gpuprof.h"
+#include "json.h"
+
+struct gp_frag_device {
+	struct gp_frag frag;
+	struct gp_owners owners;
+	struct gp_frag_born born;
+	uint64_t born_fit_bytes; /* what a gap must have for that; 0: by what is stranded */
+	struct gp_curves curves; /* peaks up to the moment */
+};
+struct gp_frag_report {
+	struct gp_recording *recording;
+	const struct gp_info *info;
+	const char *path;
+	const char *moment; /* "when it ran out of memory"; NULL: a time that was asked for */
+	struct gp_memory memory;
+	struct gp_failed_request failed; /* the moment's; bytes 0: none */
+	struct gp_allocator_settings settings;
+	size_t devices;
+	struct gp_frag_device *device;
+	FILE *out;
+	uint64_t top;
+	unsigned columns;
+	bool is_ascii;
+};
+
+/* frag_print.c, frag_json.c, frag_summary.c, frag_map.c */
+void gp_frag_print(const struct gp_frag_report *report);
+void gp_frag_write(const struct gp_frag_report *report);
+void gp_frag_summary_print(const struct gp_frag_report *report);
+void gp_frag_map_print(const struct gp_frag_report *report);
+
+enum gp_frag_colour { GP_COLOUR_AGE, GP_COLOUR_POOL, GP_COLOUR_STACK, GP_COLOUR_OWNER };
+/* frag_svg.c: a page of its own. False: no memory. */
+bool gp_frag_draw(const struct gp_frag_report *report, enum gp_frag_colour colour);
+
+/* ---- texts that several forms have ---- */
+
+/* "when it ran out of memory, 1.2 s", "at 1.2 s" */
+struct gp_frag_moment {
+	char s[96];
+};
+struct gp_frag_moment gp_frag_moment(const struct gp_frag_report *report);
+
+#define GP_ARENA_TEXT_MAX 80u
+/* "default", "private 0.1 (captured at 1.2 s)", "unknown" */
+void gp_frag_pool_text(const struct gp_arena *arena, char *out);
+/* "0", "0x7f12"; "-" unknown */
+void gp_frag_stream_text(const struct gp_arena *arena, char *out);
+/* Who allocated it: operator and line of the user; why that is not known. */
+#define GP_WHO_MAX 256u
+void gp_frag_who(const struct gp_frag_report *report, uint32_t stack, int64_t at_ns, char *out);
+
+#endif

@@ -1,0 +1,114 @@
+/*
+ * The rows of torch.cuda.memory_summary() at the moment, from segments and blocks. Peaks stand where
+ * a curve has one; what was allocated in all since the start is in `gpuprof top`.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "amount.h"
+#include "frag_report.h"
+#include "message.h"
+#include "report.h"
+#include "use_print.h"
+
+enum { ALL, LARGE, SMALL, POOLS };
+
+/* A row's figures; GP_BYTES_UNKNOWN: not told. */
+struct row {
+	uint64_t now[POOLS];
+	uint64_t peak; /* of all; GP_BYTES_UNKNOWN */
+};
+
+struct rows {
+	struct row allocated, active, requested, reserved, non_releasable;
+	struct row allocations, active_allocations, segments, non_releasable_allocations;
+};
+
+static void add(struct row *row, bool is_small, uint64_t number)
+{
+	unsigned pool = is_small ? SMALL : LARGE;
+	if (number == GP_BYTES_UNKNOWN || row->now[ALL] == GP_BYTES_UNKNOWN) {
+		row->now[ALL] = row->now[LARGE] = row->now[SMALL] = GP_BYTES_UNKNOWN;
+		return;
+	}
+	row->now[ALL] += number;
+	row->now[pool] += number;
+}
+
+static void add_segment(struct rows *rows, const struct gp_memory *m,
+			const struct gp_memory_segment *s)
+{
+	add(&rows->reserved, s->is_small, s->bytes);
+	add(&rows->segments, s->is_small, 1);
+	add(&rows->allocated, s->is_small, s->allocated_bytes);
+	add(&rows->active, s->is_small, s->active_bytes);
+	add(&rows->requested, s->is_small, s->requested_bytes);
+	for (size_t k = s->first; k < s->first + s->blocks; k++) {
+		const struct gp_memory_block *b = &m->block[k];
+		add(&rows->allocations, s->is_small, b->state == GP_STATE_ALLOCATED);
+		add(&rows->active_allocations, s->is_small, b->state != GP_STATE_FREE);
+		/* PyTorch: of a segment that is cut in pieces; it leaves out expandable ones */
+		bool is_cut = b->state == GP_STATE_FREE && s->blocks > 1 && !s->is_expandable;
+		add(&rows->non_releasable, s->is_small, is_cut ? b->bytes : 0);
+		add(&rows->non_releasable_allocations, s->is_small, is_cut);
+	}
+}
+
+static void print_cell(FILE *out, uint64_t number, bool is_count)
+{
+	if (number == GP_BYTES_UNKNOWN)
+		fprintf(out, " %12s", "-");
+	else if (is_count)
+		fprintf(out, " %12s", gp_count_text(number).s);
+	else
+		fprintf(out, " %12s", gp_bytes_text(number).s);
+}
+
+static void print_row(FILE *out, const char *name, const struct row *row, bool is_count)
+{
+	static const char *const pools[POOLS] = { NULL, "  from large pool", "  from small pool" };
+	for (unsigned k = 0; k < POOLS; k++) {
+		fprintf(out, "%-22s", k == ALL ? name : pools[k]);
+		print_cell(out, row->now[k], is_count);
+		print_cell(out, k == ALL ? row->peak : GP_BYTES_UNKNOWN, is_count);
+		/* for who compares */
+		if (!is_count && row->now[k] != GP_BYTES_UNKNOWN)
+			fprintf(out, "   %" PRIu64, row->now[k]);
+		fputc('\n', out);
+	}
+}
+
+static void print_device(const struct gp_frag_report *r, const struct gp_frag_device *d)
+{
+	struct rows rows = { 0 };
+	const struct gp_memory_device *m = d->frag.device;
+	for (size_t k = 0; k < m->segments; k++)
+		add_segment(&rows, &r->memory, &r->memory.segment[m->first_segment + k]);
+	rows.active.peak = rows.requested.peak = rows.non_releasable.peak = GP_BYTES_UNKNOWN;
+	rows.allocations.peak = rows.active_allocations.peak = GP_BYTES_UNKNOWN;
+	rows.segments.peak = rows.non_releasable_allocations.peak = GP_BYTES_UNKNOWN;
+	rows.allocated.peak = d->curves.peak_bytes[GP_CURVE_ALLOCATED];
+	rows.reserved.peak = d->curves.peak_bytes[GP_CURVE_RESERVED];
+	gp_use_device_print(r->out, r->info, m->device);
+	fprintf(r->out, ", %s\n", gp_frag_moment(r).s);
+	fprintf(r->out, "%-22s %12s %12s   %s\n", "", "now", "peak", "now, bytes");
+	print_row(r->out, "Allocated memory", &rows.allocated, false);
+	print_row(r->out, "Active memory", &rows.active, false);
+	print_row(r->out, "Requested memory", &rows.requested, false);
+	print_row(r->out, "GPU reserved memory", &rows.reserved, false);
+	print_row(r->out, "Non-releasable memory", &rows.non_releasable, false);
+	print_row(r->out, "Allocations", &rows.allocations, true);
+	print_row(r->out, "Active allocs", &rows.active_allocations, true);
+	print_row(r->out, "GPU reserved segments", &rows.segments, true);
+	print_row(r->out, "Non-releasable allocs", &rows.non_releasable_allocations, true);
+}
+
+void gp_frag_summary_print(const struct gp_frag_report *r)
+{
+	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
+	if (r->memory.doubt)
+		fprintf(r->out, "not known: %s\n", r->memory.doubt);
+	for (size_t k = 0; k < r->devices; k++)
+		print_device(r, &r->device[k]);
+	gp_next_print(r->out, "frag", r->path);
+}
