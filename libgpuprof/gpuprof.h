@@ -358,6 +358,8 @@ void gp_symbolized_free(struct gp_symbolized *symbolized);
 struct gp_point {
 	int64_t at_ns;
 	uint64_t bytes[GP_CURVES];
+	/* of the framework's gaps, where they were asked for: see gp_gap_ratio */
+	uint64_t free_bytes, largest_free_bytes;
 };
 struct gp_mark {
 	int64_t at_ns;
@@ -379,6 +381,7 @@ struct gp_timeline_device {
 	size_t ooms;	/* marks, by time */
 	const struct gp_mark *oom;
 	size_t out_of_memory, refused; /* of the marks: with is_oom, without is_framework */
+	bool has_gaps;		       /* their figures are in the points */
 };
 struct gp_timeline {
 	size_t devices;
@@ -391,6 +394,9 @@ struct gp_timeline {
  */
 enum gp_status gp_timeline_build(struct gp_recording *recording, size_t points, int64_t from_ns,
 				 int64_t to_ns, struct gp_timeline *out);
+/* The same with the gaps: their lowest and highest values are kept as well. */
+enum gp_status gp_timeline_build_gaps(struct gp_recording *recording, size_t points,
+				      int64_t from_ns, int64_t to_ns, struct gp_timeline *out);
 void gp_timeline_free(struct gp_timeline *timeline);
 
 /* ---- who holds memory, and who asks for it ---- */

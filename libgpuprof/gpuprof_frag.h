@@ -118,6 +118,8 @@ struct gp_gaps {
 	uint64_t order;
 	uint64_t free_bytes, largest_bytes; /* of all gaps; of the largest one */
 };
+/* What of the free bytes is not in the largest gap, 0 to 1; 0 where nothing is free. */
+double gp_gap_ratio(uint64_t free_bytes, uint64_t largest_bytes);
 typedef void gp_gap_visit(void *context, const struct gp_gaps *gaps);
 /* Behind every kept event that may have changed the gaps of a device. Rewinds. */
 enum gp_status gp_gaps_visit(struct gp_recording *recording, gp_gap_visit *visit, void *context);

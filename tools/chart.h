@@ -23,6 +23,7 @@ struct gp_chart {
 	bool is_at_least[GP_CURVES]; /* the peak may have been higher: something was not seen */
 	const struct gp_info *info;
 	bool is_flawed; /* something is missing: figures may be wrong */
+	bool has_gaps;	/* figures of the framework's gaps are in the points */
 	size_t devices;
 	const struct gp_timeline_device *device;
 	const struct gp_info_device *const *about; /* of each device; NULL unknown */
@@ -34,6 +35,7 @@ struct gp_canvas {
 	bool is_many;		/* more than one recording was asked for */
 	unsigned columns, rows; /* of the terminal */
 	bool is_ascii, is_colored;
+	bool has_gaps; /* of all charts */
 };
 
 /*

@@ -32,7 +32,7 @@ struct timeline {
 	const char *from, *to, *at, *device_text;
 	uint64_t points, columns, rows;
 	int64_t device; /* -1: all */
-	bool is_sheet;
+	bool is_sheet, has_gaps;
 };
 
 /* ---- one recording ---- */
@@ -84,6 +84,7 @@ static void draw(struct timeline *t, const char *path, const struct gp_info *inf
 		.has_whole_run = from_ns <= 0 && to_ns == INT64_MAX,
 		.info = info,
 		.is_flawed = gp_has_losses(info) || info->has_hole,
+		.has_gaps = t->has_gaps,
 		.devices = all->devices,
 		.device = all->device,
 		.about = about,
@@ -157,7 +158,9 @@ static int report_one(struct timeline *t, const char *path)
 		gp_recording_close(recording);
 		return GP_EXIT_USAGE;
 	}
-	enum gp_status status = gp_timeline_build(recording, t->points, from_ns, to_ns, &all);
+	enum gp_status status =
+		t->has_gaps ? gp_timeline_build_gaps(recording, t->points, from_ns, to_ns, &all) :
+			      gp_timeline_build(recording, t->points, from_ns, to_ns, &all);
 	if (status) {
 		gp_recording_close(recording);
 		return gp_report_failed("replay", path, status);
@@ -230,6 +233,7 @@ static int report_all(struct timeline *t, int words, char **paths)
 	t->canvas.is_ascii = !gp_is_utf8();
 	t->canvas.is_colored = isatty(fileno(t->sink.out)) && !getenv("NO_COLOR");
 	t->canvas.is_many = words > 1;
+	t->canvas.has_gaps = t->has_gaps;
 	if (!t->is_sheet)
 		t->format->begin(&t->canvas);
 	for (int k = 0; k < words; k++) {
@@ -266,8 +270,10 @@ static int run(int argc, char **argv)
 	};
 	const char *path = NULL;
 	bool is_forced = false, chosen[FORMATS_MAX] = { false };
-	struct gp_flag flags[FORMATS_MAX + 11];
+	struct gp_flag flags[FORMATS_MAX + 12];
 	const struct gp_flag own[] = {
+		{ "fragmentation", 0, GP_FLAG_SWITCH, NULL, &t.has_gaps,
+		  "also the largest gap of the framework, and how fragmented it is" },
 		{ "points", 0, GP_FLAG_NUMBER, "N", &t.points,
 		  "at most N points a device, 16 to 1000000; default 2000" },
 		{ "device", 0, GP_FLAG_TEXT, "N", &t.device_text, "only this device" },
@@ -305,6 +311,8 @@ static int run(int argc, char **argv)
 				"bad value of '--device': '%s' is not a number", t.device_text);
 	if (!format_choose(&t, chosen, words > 1))
 		return GP_EXIT_USAGE;
+	if (t.has_gaps && t.is_sheet)
+		return gp_usage(&gp_command_timeline, "'--fragmentation' takes one recording");
 	int exit_status = gp_sink_open(&t.sink, path, is_forced, argv, words);
 	return exit_status ? exit_status : gp_sink_close(&t.sink, report_all(&t, words, argv));
 }

@@ -212,7 +212,7 @@ static void put_device(struct sheet *s, const struct gp_frag *f)
 		fprintf(s->out,
 			"<text x=\"20\" y=\"%.1f\"><tspan class=\"head\">GPU %u</tspan>  %s: "
 			"reserved %s, allocated %s; a row is %s</text>\n",
-			s->y, f->device->device, s->r->moment, gp_ns_text(s->r->memory.at_ns).s,
+			s->y, f->device->device, gp_frag_moment(s->r).s,
 			gp_bytes_text(f->reserved_bytes).s, gp_bytes_text(f->allocated_bytes).s,
 			gp_bytes_text(s->row_bytes).s);
 	for (size_t k = 0; k < f->pools; k++)

@@ -22,7 +22,8 @@ static void put_field(FILE *out, const char *text)
 
 static void begin(const struct gp_canvas *canvas)
 {
-	fputs("file,device,at_ns,driver_bytes,reserved_bytes,allocated_bytes\n", canvas->out);
+	fprintf(canvas->out, "file,device,at_ns,driver_bytes,reserved_bytes,allocated_bytes%s\n",
+		canvas->has_gaps ? ",largest_free_bytes,fragmentation" : "");
 }
 
 static void put_points(FILE *out, const char *path, const struct gp_timeline_device *d)
@@ -30,9 +31,13 @@ static void put_points(FILE *out, const char *path, const struct gp_timeline_dev
 	for (size_t k = 0; k < d->points; k++) {
 		const struct gp_point *p = &d->point[k];
 		put_field(out, path);
-		fprintf(out, ",%u,%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", d->device,
+		fprintf(out, ",%u,%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, d->device,
 			p->at_ns, p->bytes[GP_CURVE_DRIVER], p->bytes[GP_CURVE_RESERVED],
 			p->bytes[GP_CURVE_ALLOCATED]);
+		if (d->has_gaps)
+			fprintf(out, ",%" PRIu64 ",%.6f", p->largest_free_bytes,
+				gp_gap_ratio(p->free_bytes, p->largest_free_bytes));
+		fputc('\n', out);
 	}
 }
 

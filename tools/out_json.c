@@ -50,6 +50,12 @@ static void write_device(const struct gp_timeline_device *d, const char *name)
 		gp_json_signed(&json, NULL, d->point[k].at_ns);
 		for (unsigned c = 0; c < GP_CURVES; c++)
 			gp_json_number(&json, NULL, d->point[k].bytes[c]);
+		if (d->has_gaps) {
+			gp_json_number(&json, NULL, d->point[k].largest_free_bytes);
+			gp_json_real(&json, NULL,
+				     gp_gap_ratio(d->point[k].free_bytes,
+						  d->point[k].largest_free_bytes));
+		}
 		gp_json_end(&json);
 	}
 	gp_json_end(&json);

@@ -28,6 +28,8 @@ enum {
 	FONT = 12,    /* font size */
 	OUTSIDE = 30, /* how far curves go on beyond the edge of the plot, where they are cut off */
 	TENTHS = 10,  /* curves are drawn to a tenth of a pixel */
+	STRIP = 60,   /* height of what --fragmentation adds, twice */
+	STRIP_LINE = 92,
 };
 
 static const char style[] =
@@ -400,6 +402,46 @@ static void draw_legend(const struct panel *p)
 	}
 }
 
+/* ---- gaps ---- */
+
+/* How high a point stands in its strip, 0 to 1. */
+static double height_of(const struct gp_point *p, uint64_t largest)
+{
+	if (largest)
+		return (double)p->largest_free_bytes / (double)largest;
+	return gp_gap_ratio(p->free_bytes, p->largest_free_bytes);
+}
+
+static void draw_strip(const struct panel *p, double top, uint64_t largest, const char *colors,
+		       const char *text, const char *most)
+{
+	const struct gp_timeline_device *d = p->device;
+	fprintf(p->out,
+		"<text x=\"%d\" y=\"%.1f\">%s</text><text class=\"faint\" x=\"%d\" y=\"%.1f\" "
+		"text-anchor=\"end\">%s</text>\n<path %s stroke-width=\"1\" d=\"M%d %.1f",
+		LEFT, top - 7, text, LEFT - 9, top + 8, most, colors, LEFT, top + STRIP);
+	for (size_t k = 0; k < d->points; k++)
+		if (is_shown(p, d->point[k].at_ns) || k == 0)
+			fprintf(p->out, "H%.1fV%.1f", LEFT + x_of(p, d->point[k].at_ns),
+				top + STRIP * (1 - height_of(&d->point[k], largest)));
+	fprintf(p->out, "H%dV%.1fZ\"/><path class=\"axis\" d=\"M%d %.1fH%d\"/>\n", RIGHT,
+		top + STRIP, LEFT - 5, top + STRIP, RIGHT);
+}
+
+static void draw_gaps(const struct panel *p)
+{
+	uint64_t largest = 1;
+	double top = page.height + 20;
+	for (size_t k = 0; k < p->device->points; k++)
+		if (p->device->point[k].largest_free_bytes > largest)
+			largest = p->device->point[k].largest_free_bytes;
+	draw_strip(p, top, largest, "fill=\"#fff3c4\" stroke=\"#b97a00\"",
+		   "largest gap of the framework", gp_bytes_text(largest).s);
+	draw_strip(p, top + STRIP_LINE, 0, "fill=\"#f6cfd0\" stroke=\"#b3151b\"",
+		   "fragmentation: what of its free bytes is not in the largest gap", "100%");
+	page.height = top + STRIP_LINE + STRIP + 24;
+}
+
 static void draw_device(const struct gp_chart *chart, size_t index)
 {
 	struct panel p = { .chart = chart, .device = &chart->device[index], .out = page.out };
@@ -434,6 +476,8 @@ static void draw_device(const struct gp_chart *chart, size_t index)
 	draw_refused(&p);
 	draw_legend(&p);
 	page.height = p.top + PLOT_HEIGHT + BELOW;
+	if (p.device->has_gaps)
+		draw_gaps(&p);
 }
 
 /* ---- the callbacks ---- */

@@ -20,9 +20,18 @@ static const char *const glyphs[2][GLYPHS] = {
 };
 static const char *const colors[GLYPHS] = { "", "\033[90m", "\033[34m", "\033[36m", "\033[32m" };
 
+/* Eight heights of a strip, one line high. */
+enum { HEIGHTS = 9 };
+static const char *const heights[2][HEIGHTS] = {
+	{ " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" },
+	{ " ", "1", "2", "3", "4", "5", "6", "7", "8" },
+};
+
 struct column {
 	uint64_t low_allocated;
 	uint64_t high[GP_CURVES];
+	uint64_t least_gap; /* of the largest gap: where it is too small counts */
+	double most_ratio;
 };
 
 enum { LABEL = 9, LEAST_COLUMNS = 40, LEAST_ROWS = 6, MOST_COLUMNS = 512, MARKS = GP_CURVES + 2 };
@@ -39,8 +48,13 @@ static unsigned column_of(const struct gp_plot *plot, unsigned columns, int64_t 
 	return place >= columns ? columns - 1 : (unsigned)place;
 }
 
-static void column_hold(struct column *c, const uint64_t bytes[GP_CURVES])
+static void column_hold(struct column *c, const struct gp_point *point)
 {
+	const uint64_t *bytes = point->bytes;
+	double ratio = gp_gap_ratio(point->free_bytes, point->largest_free_bytes);
+	c->most_ratio = ratio > c->most_ratio ? ratio : c->most_ratio;
+	if (point->largest_free_bytes < c->least_gap)
+		c->least_gap = point->largest_free_bytes;
 	for (unsigned k = 0; k < GP_CURVES; k++)
 		if (bytes[k] > c->high[k])
 			c->high[k] = bytes[k];
@@ -53,7 +67,7 @@ static void columns_fill(const struct gp_plot *plot, struct column *column, unsi
 {
 	const struct gp_timeline_device *d = plot->device;
 	for (unsigned c = 0; c < columns; c++)
-		column[c] = (struct column){ .low_allocated = UINT64_MAX };
+		column[c] = (struct column){ .low_allocated = UINT64_MAX, .least_gap = UINT64_MAX };
 	for (size_t k = 0; k < d->points; k++) {
 		unsigned first = column_of(plot, columns, d->point[k].at_ns);
 		int64_t until = k + 1 < d->points ? d->point[k + 1].at_ns : plot->to_ns;
@@ -61,7 +75,7 @@ static void columns_fill(const struct gp_plot *plot, struct column *column, unsi
 		if (d->point[k].at_ns > plot->to_ns || until < plot->from_ns)
 			continue;
 		for (unsigned c = first; c <= last; c++)
-			column_hold(&column[c], d->point[k].bytes);
+			column_hold(&column[c], &d->point[k]);
 	}
 }
 
@@ -229,6 +243,35 @@ static void print_time_axis(const struct gp_plot *plot, FILE *out, unsigned colu
 	fprintf(out, "\n%*s%.*s\n", LABEL + 2, "", (int)(used ? used - 1 : 0), line);
 }
 
+static void print_height(const struct gp_plot *plot, FILE *out, double part)
+{
+	unsigned height = part > 0 ? 1 + (unsigned)(part * (HEIGHTS - 2) + 0.5) : 0;
+	fputs(heights[plot->is_ascii][height < HEIGHTS ? height : HEIGHTS - 1], out);
+}
+
+/* In each column the smallest that the largest gap was, and the worst ratio. */
+static void print_gaps(const struct gp_plot *plot, FILE *out, const struct column *column,
+		       unsigned columns)
+{
+	uint64_t largest = 1;
+	for (unsigned c = 0; c < columns; c++)
+		if (column[c].least_gap != UINT64_MAX && column[c].least_gap > largest)
+			largest = column[c].least_gap;
+	fprintf(out, "%*s ", LABEL + 1, "gap");
+	for (unsigned c = 0; c < columns; c++)
+		print_height(plot, out,
+			     column[c].least_gap == UINT64_MAX ?
+				     0 :
+				     (double)column[c].least_gap / (double)largest);
+	fprintf(out, "\n%*s ", LABEL + 1, "fragm.");
+	for (unsigned c = 0; c < columns; c++)
+		print_height(plot, out, column[c].most_ratio);
+	fprintf(out,
+		"\n%*s largest gap of the framework, the least of each column, up to %s; "
+		"fragmentation, the most, up to 100%%\n",
+		LABEL + 1, "", gp_bytes_text(largest).s);
+}
+
 static void print_ooms(const struct gp_timeline_device *d, FILE *out)
 {
 	size_t ooms = 0, refused = 0;
@@ -289,5 +332,7 @@ void gp_plot_print(const struct gp_plot *plot, FILE *out)
 	print_marks(plot, out, columns);
 	print_area(plot, out, column, columns, rows - 2);
 	print_time_axis(plot, out, columns);
+	if (plot->device->has_gaps)
+		print_gaps(plot, out, column, columns);
 	print_legend(plot, out);
 }

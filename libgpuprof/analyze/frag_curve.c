@@ -4,6 +4,11 @@
 #include "frag_rule.h"
 #include "gap_follow.h"
 
+double gp_gap_ratio(uint64_t free_bytes, uint64_t largest_bytes)
+{
+	return free_bytes != 0 ? 1 - (double)largest_bytes / (double)free_bytes : 0;
+}
+
 /* Behind an event that changed a device. */
 static void tell(const struct gp_gap_follow *f, const struct gp_record *r, gp_gap_visit *visit,
 		 void *context)

@@ -6,11 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gap_follow.h"
 #include "settle.h"
 
 #define POINTS_MIN 16u
 #define ENDS 2u /* the first and the last point of the range */
-#define PICKED (2u * GP_CURVES)
+/* What is kept of each bucket: curves, and where gaps are asked for two figures of theirs. */
+enum { SERIES_LARGEST = GP_CURVES, SERIES_RATIO, SERIES };
+#define PICKED (2u * SERIES)
 #define TIME_ROUNDING_NS 100 /* blocks keep times in multiples of 64 ticks */
 #define CUDA_ERROR_OUT_OF_MEMORY 2u
 
@@ -20,7 +23,7 @@ struct sample {
 };
 
 struct bucket {
-	struct sample low[GP_CURVES], high[GP_CURVES];
+	struct sample low[SERIES], high[SERIES];
 };
 
 struct line {
@@ -44,14 +47,32 @@ struct plot {
 	uint64_t event;
 	struct line line[GP_DEVICES];
 	struct gp_timeline *out;
+	unsigned series;	      /* GP_CURVES; with gaps SERIES */
+	struct gp_gap_follow *follow; /* NULL: without gaps */
 };
 
-static void keep_extremes(struct bucket *b, const struct sample *s)
+static double value_of(const struct gp_point *p, unsigned c)
+{
+	if (c < GP_CURVES)
+		return (double)p->bytes[c];
+	if (c == SERIES_LARGEST)
+		return (double)p->largest_free_bytes;
+	return gp_gap_ratio(p->free_bytes, p->largest_free_bytes);
+}
+
+static void keep_extremes(struct bucket *b, const struct sample *s, unsigned series)
 {
 	for (unsigned c = 0; c < GP_CURVES; c++) {
 		if (b->low[c].event == 0 || s->point.bytes[c] < b->low[c].point.bytes[c])
 			b->low[c] = *s;
 		if (b->high[c].event == 0 || s->point.bytes[c] > b->high[c].point.bytes[c])
+			b->high[c] = *s;
+	}
+	for (unsigned c = GP_CURVES; c < series; c++) {
+		double value = value_of(&s->point, c);
+		if (b->low[c].event == 0 || value < value_of(&b->low[c].point, c))
+			b->low[c] = *s;
+		if (b->high[c].event == 0 || value > value_of(&b->high[c].point, c))
 			b->high[c] = *s;
 	}
 }
@@ -72,6 +93,11 @@ static enum gp_status add_sample(struct plot *p, unsigned device, int64_t at_ns)
 	struct sample s = { .event = ++p->event, .point.at_ns = at_ns };
 	for (unsigned c = 0; c < GP_CURVES; c++)
 		s.point.bytes[c] = d->curve[c].now_bytes;
+	if (p->follow != NULL) {
+		const struct gp_gap_map *map = &p->follow->map[device];
+		s.point.free_bytes = map->free_bytes;
+		s.point.largest_free_bytes = gp_gap_map_largest(map);
+	}
 	if (line->bucket == NULL) {
 		line->bucket = calloc(p->buckets, sizeof *line->bucket);
 		if (line->bucket == NULL)
@@ -86,7 +112,7 @@ static enum gp_status add_sample(struct plot *p, unsigned device, int64_t at_ns)
 		line->moved_ns = back_ns > line->moved_ns ? back_ns : line->moved_ns;
 	}
 	line->last = s;
-	keep_extremes(&line->bucket[bucket_of(p, s.point.at_ns)], &s);
+	keep_extremes(&line->bucket[bucket_of(p, s.point.at_ns)], &s, p->series);
 	return GP_OK;
 }
 
@@ -133,15 +159,27 @@ static enum gp_status add_event(struct plot *p, const struct gp_record *r, int64
 {
 	enum gp_status status = add_mark(p, r, at_ns);
 	uint64_t moved = gp_live_take_moved(p->recording->live);
+	if (p->follow != NULL) {
+		moved |= p->follow->moved;
+		p->follow->moved = 0;
+	}
 	for (; moved != 0 && status == GP_OK; moved &= moved - 1)
 		status = add_sample(p, (unsigned)__builtin_ctzll(moved), at_ns);
 	return status;
+}
+
+static enum gp_status apply(struct plot *p, const struct gp_record *record)
+{
+	return p->follow != NULL ? gp_gap_follow_apply(p->follow, record) :
+				   gp_recording_apply(p->recording, record);
 }
 
 static enum gp_status replay(struct plot *p)
 {
 	struct gp_recording *r = p->recording;
 	enum gp_status status = gp_recording_rewind(r);
+	if (status == GP_OK && p->follow != NULL)
+		status = gp_gap_follow_begin(p->follow, r);
 	while (status == GP_OK) {
 		uint32_t thread;
 		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
@@ -152,7 +190,7 @@ static enum gp_status replay(struct plot *p)
 		if (is_inside && !p->is_begun)
 			status = enter_range(p);
 		if (status == GP_OK)
-			status = gp_recording_apply(r, record);
+			status = apply(p, record);
 		if (status == GP_OK && is_inside)
 			status = add_event(p, record, at_ns);
 	}
@@ -163,17 +201,17 @@ static enum gp_status replay(struct plot *p)
 
 /* ---- from buckets to points ---- */
 
-static void merge_buckets(struct line *line, size_t *buckets)
+static void merge_buckets(struct line *line, size_t *buckets, unsigned series)
 {
 	*buckets /= 2;
 	for (size_t i = 0; i < *buckets; i++) {
 		struct bucket left = line->bucket[2 * i];
 		const struct bucket *right = &line->bucket[2 * i + 1];
-		for (unsigned c = 0; c < GP_CURVES; c++) {
+		for (unsigned c = 0; c < series; c++) {
 			if (right->low[c].event != 0)
-				keep_extremes(&left, &right->low[c]);
+				keep_extremes(&left, &right->low[c], series);
 			if (right->high[c].event != 0)
-				keep_extremes(&left, &right->high[c]);
+				keep_extremes(&left, &right->high[c], series);
 		}
 		line->bucket[i] = left;
 	}
@@ -190,7 +228,7 @@ static size_t pick(const struct bucket *b, struct sample *out)
 {
 	struct sample all[PICKED];
 	size_t n = 0, kept = 0;
-	for (unsigned c = 0; c < GP_CURVES; c++) {
+	for (unsigned c = 0; c < SERIES; c++) {
 		all[n++] = b->low[c];
 		all[n++] = b->high[c];
 	}
@@ -215,7 +253,7 @@ static enum gp_status fill_points(const struct plot *p, struct line *line,
 {
 	size_t buckets = p->buckets;
 	while (buckets > 1 && count_points(line, buckets) + ENDS > p->points)
-		merge_buckets(line, &buckets);
+		merge_buckets(line, &buckets, p->series);
 	struct gp_point *point = calloc(count_points(line, buckets) + ENDS, sizeof *point);
 	if (point == NULL)
 		return GP_E_MEMORY;
@@ -288,6 +326,7 @@ static enum gp_status fill_device(struct plot *p, unsigned device, bool is_whole
 	to->device = device;
 	to->oom = line->mark;
 	to->ooms = line->marks;
+	to->has_gaps = p->follow != NULL;
 	judge_marks(line->mark, to);
 	line->mark = NULL;
 	enum gp_status status = line->bucket != NULL ? fill_points(p, line, to) : GP_OK;
@@ -327,6 +366,8 @@ static enum gp_status plot_once(void *context, const struct gp_info *info)
 	for (p->buckets = 1; p->buckets * 2 <= p->points; p->buckets *= 2)
 		;
 	enum gp_status status = replay(p);
+	if (p->follow != NULL)
+		gp_gap_follow_release(p->follow);
 	if (status == GP_OK)
 		status = fill(p, p->is_whole, p->out);
 	forget_lines(p);
@@ -338,8 +379,8 @@ static void forget(void *context)
 	gp_timeline_free(((struct plot *)context)->out);
 }
 
-enum gp_status gp_timeline_build(struct gp_recording *recording, size_t points, int64_t from_ns,
-				 int64_t to_ns, struct gp_timeline *out)
+static enum gp_status build(struct gp_recording *recording, size_t points, int64_t from_ns,
+			    int64_t to_ns, struct gp_gap_follow *follow, struct gp_timeline *out)
 {
 	*out = (struct gp_timeline){ 0 };
 	if (from_ns > to_ns || points < POINTS_MIN)
@@ -350,6 +391,8 @@ enum gp_status gp_timeline_build(struct gp_recording *recording, size_t points, 
 	p->recording = recording;
 	p->points = points;
 	p->out = out;
+	p->follow = follow;
+	p->series = follow != NULL ? SERIES : GP_CURVES;
 	p->is_whole = from_ns <= 0 && to_ns == INT64_MAX;
 	/* the first event may be a little older than the start's clock triple */
 	p->from_ns = p->is_whole ? INT64_MIN / 4 : from_ns;
@@ -358,6 +401,24 @@ enum gp_status gp_timeline_build(struct gp_recording *recording, size_t points, 
 	free(p);
 	if (status != GP_OK)
 		gp_timeline_free(out);
+	return status;
+}
+
+enum gp_status gp_timeline_build(struct gp_recording *recording, size_t points, int64_t from_ns,
+				 int64_t to_ns, struct gp_timeline *out)
+{
+	return build(recording, points, from_ns, to_ns, NULL, out);
+}
+
+enum gp_status gp_timeline_build_gaps(struct gp_recording *recording, size_t points,
+				      int64_t from_ns, int64_t to_ns, struct gp_timeline *out)
+{
+	struct gp_gap_follow *follow = calloc(1, sizeof *follow);
+	*out = (struct gp_timeline){ 0 };
+	if (follow == NULL)
+		return GP_E_MEMORY;
+	enum gp_status status = build(recording, points, from_ns, to_ns, follow, out);
+	free(follow);
 	return status;
 }
 
