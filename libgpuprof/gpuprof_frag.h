@@ -125,9 +125,9 @@ typedef void gp_gap_visit(void *context, const struct gp_gaps *gaps);
 enum gp_status gp_gaps_visit(struct gp_recording *recording, gp_gap_visit *visit, void *context);
 
 /*
- * Since when memory has been as fragmented as at `memory`'s moment: the first event behind which
- * it never recovered. Recovered: a gap of `fit_bytes` (there must have been one), or with 0 at most half as much stranded
- * (free, and not in the largest gap).
+ * Since when memory has been as fragmented as at `memory`'s moment: the first event behind which it
+ * never recovered. Recovered: a gap of `fit_bytes`, and there was one before; with 0 at most half as
+ * much stranded (free, and not in the largest gap).
  */
 struct gp_frag_born {
 	bool is_known; /* false: it is not fragmented, or was so before what is kept */

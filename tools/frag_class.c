@@ -1,6 +1,6 @@
 /*
- * Classes of blocks. Each stack is named once; those that are called the same are one class, and the
- * largest classes keep their own colour.
+ * Classes of blocks. Each stack is named once; those that are called the same are one class, and
+ * the largest classes keep their own colour.
  */
 #include "frag_class.h"
 
@@ -120,17 +120,13 @@ static void name_library(const struct gp_frag_report *r, struct kind *k)
 
 static void name_kind(const struct gp_frag_report *r, enum gp_frag_colour by, struct kind *k)
 {
-	char pool[GP_ARENA_TEXT_MAX], stream[GP_ARENA_TEXT_MAX];
 	if (by == GP_COLOUR_STACK) {
 		gp_frag_who(r, (uint32_t)k->key, k->at_ns, k->name);
 	} else if (by == GP_COLOUR_OWNER) {
 		name_library(r, k);
 	} else {
 		const struct gp_arena *a = &r->memory.arena[k->key / 2];
-		gp_frag_pool_text(a, pool);
-		gp_frag_stream_text(a, stream);
-		snprintf(k->name, sizeof k->name, "%s %s, stream %s",
-			 k->key % 2 ? "small" : "large", pool, a->is_known ? stream : "unknown");
+		snprintf(k->name, sizeof k->name, "%s", gp_frag_place(a, k->key % 2).s);
 	}
 }
 

@@ -87,12 +87,8 @@ static void print_segment(struct map *map, const struct gp_memory_segment *s)
 
 static void print_pool(struct map *map, const struct gp_frag *f, const struct gp_frag_pool *p)
 {
-	char pool[GP_ARENA_TEXT_MAX], stream[GP_ARENA_TEXT_MAX];
-	const struct gp_arena *a = &f->memory->arena[p->arena];
-	gp_frag_pool_text(a, pool);
-	gp_frag_stream_text(a, stream);
-	fprintf(map->r->out, "%s %s, stream %s: %s of %s allocated in %s\n",
-		p->is_small ? "small" : "large", pool, a->is_known ? stream : "unknown",
+	fprintf(map->r->out, "%s: %s of %s allocated in %s\n",
+		gp_frag_place(&f->memory->arena[p->arena], p->is_small).s,
 		gp_bytes_text(p->allocated_bytes).s, gp_bytes_text(p->reserved_bytes).s,
 		gp_plural(p->segments, "segment").s);
 	for (size_t k = 0; k < f->device->segments; k++) {

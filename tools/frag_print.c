@@ -68,12 +68,10 @@ static void print_framework_line(const struct gp_frag_report *r, const struct gp
 
 static void print_largest(const struct gp_frag_report *r, const struct gp_frag *f)
 {
-	char stream[GP_ARENA_TEXT_MAX];
 	const struct gp_arena *home = &f->memory->arena[f->home];
-	gp_frag_stream_text(home, stream);
 	fputs("  the largest request that the cache serves", r->out);
 	if (home->is_known)
-		fprintf(r->out, " on stream %s", stream);
+		fprintf(r->out, " on stream %s%" PRIx64, home->stream ? "0x" : "", home->stream);
 	fputs(": ", r->out);
 	print_exact(r->out, f->largest_request_bytes);
 	if (f->largest_any_bytes > f->largest_request_bytes) {
@@ -92,19 +90,15 @@ static void print_largest(const struct gp_frag_report *r, const struct gp_frag *
 
 static void print_pools(const struct gp_frag_report *r, const struct gp_frag *f)
 {
-	char pool[GP_ARENA_TEXT_MAX], stream[GP_ARENA_TEXT_MAX];
 	fputs("  reserved allocated      free  segments      gaps  largest request  pool\n",
 	      r->out);
 	for (size_t k = 0; k < f->pools; k++) {
 		const struct gp_frag_pool *p = &f->pool[k];
-		const struct gp_arena *a = &f->memory->arena[p->arena];
-		gp_frag_pool_text(a, pool);
-		gp_frag_stream_text(a, stream);
-		fprintf(r->out, "%10s %9s %9s %9s %9s %16s  %s %s, stream %s%s\n",
+		fprintf(r->out, "%10s %9s %9s %9s %9s %16s  %s%s\n",
 			gp_bytes_text(p->reserved_bytes).s, gp_bytes_text(p->allocated_bytes).s,
 			gp_bytes_text(p->free_bytes).s, gp_count_text(p->segments).s,
 			gp_count_text(p->gaps).s, gp_bytes_text(p->largest_request_bytes).s,
-			p->is_small ? "small" : "large", pool, a->is_known ? stream : "unknown",
+			gp_frag_place(&f->memory->arena[p->arena], p->is_small).s,
 			p->has_expandable ? ", expandable" : "");
 	}
 }
@@ -187,7 +181,10 @@ static void print_fit(const struct gp_frag_report *r, const struct gp_frag *f)
 		return;
 	}
 	if (!fit->in_place.is_found && !fit->by_emptying.is_found) {
-		fputs(": no set of blocks would be enough\n", r->out);
+		fputs(f->driver_free_bytes == GP_BYTES_UNKNOWN ?
+			      ": no neighbours in one segment would be enough\n" :
+			      ": no set of blocks would be enough\n",
+		      r->out);
 		return;
 	}
 	fputs(":\n", r->out);
@@ -196,7 +193,9 @@ static void print_fit(const struct gp_frag_report *r, const struct gp_frag *f)
 	if (is_same(&fit->in_place, &fit->by_emptying))
 		fputs("  that also is the least that the driver needs back\n", r->out);
 	else if (fit->by_emptying.is_found)
-		print_set(r, &fit->by_emptying, "or what then goes back to the driver");
+		print_set(r, &fit->by_emptying,
+			  fit->in_place.is_found ? "or what then goes back to the driver" :
+						   "what then goes back to the driver");
 }
 
 static void print_born(const struct gp_frag_report *r, const struct gp_frag_device *d)
@@ -239,6 +238,8 @@ void gp_frag_print(const struct gp_frag_report *r)
 	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
 	if (r->memory.doubt)
 		fprintf(r->out, "not known: %s\n", r->memory.doubt);
+	if (!r->devices)
+		fprintf(r->out, "no memory was live %s\n", gp_frag_moment(r).s);
 	for (size_t k = 0; k < r->devices; k++)
 		print_device(r, &r->device[k]);
 	gp_next_print(r->out, "frag --map", r->path);

@@ -49,11 +49,11 @@ struct gp_frag_moment {
 };
 struct gp_frag_moment gp_frag_moment(const struct gp_frag_report *report);
 
-#define GP_ARENA_TEXT_MAX 80u
-/* "default", "private 0.1 (captured at 1.2 s)", "unknown" */
-void gp_frag_pool_text(const struct gp_arena *arena, char *out);
-/* "0", "0x7f12"; "-" unknown */
-void gp_frag_stream_text(const struct gp_arena *arena, char *out);
+/* A pool: "large default, stream 0", "small private 0.1, stream 0x7e00". */
+struct gp_frag_place {
+	char s[96];
+};
+struct gp_frag_place gp_frag_place(const struct gp_arena *arena, bool is_small);
 /* Who allocated it: operator and line of the user; why that is not known. */
 #define GP_WHO_MAX 256u
 void gp_frag_who(const struct gp_frag_report *report, uint32_t stack, int64_t at_ns, char *out);

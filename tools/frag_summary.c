@@ -1,6 +1,6 @@
 /*
- * The rows of torch.cuda.memory_summary() at the moment, from segments and blocks. Peaks stand where
- * a curve has one; what was allocated in all since the start is in `gpuprof top`.
+ * The rows of torch.cuda.memory_summary() at the moment, from segments and blocks. Peaks stand
+ * where a curve has one; what was allocated in all since the start is in `gpuprof top`.
  */
 #include <inttypes.h>
 #include <string.h>

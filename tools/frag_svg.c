@@ -143,18 +143,14 @@ static void put_segment(struct sheet *s, const struct gp_memory_segment *g)
 
 static void put_pool(struct sheet *s, const struct gp_frag *f, const struct gp_frag_pool *p)
 {
-	char pool[GP_ARENA_TEXT_MAX], stream[GP_ARENA_TEXT_MAX];
-	const struct gp_arena *a = &f->memory->arena[p->arena];
-	gp_frag_pool_text(a, pool);
-	gp_frag_stream_text(a, stream);
 	s->y += 22;
 	if (s->is_drawing)
 		fprintf(s->out,
-			"<text x=\"20\" y=\"%.1f\"><tspan class=\"head\">%s %s, stream %s</tspan>"
+			"<text x=\"20\" y=\"%.1f\"><tspan class=\"head\">%s</tspan>"
 			"  %s of %s allocated in %s</text>\n",
-			s->y, p->is_small ? "small" : "large", pool,
-			a->is_known ? stream : "unknown", gp_bytes_text(p->allocated_bytes).s,
-			gp_bytes_text(p->reserved_bytes).s, gp_plural(p->segments, "segment").s);
+			s->y, gp_frag_place(&f->memory->arena[p->arena], p->is_small).s,
+			gp_bytes_text(p->allocated_bytes).s, gp_bytes_text(p->reserved_bytes).s,
+			gp_plural(p->segments, "segment").s);
 	s->y += 8;
 	s->x = 0;
 	for (size_t k = 0; k < f->device->segments; k++) {

@@ -14,23 +14,24 @@ struct gp_frag_moment gp_frag_moment(const struct gp_frag_report *r)
 	return text;
 }
 
-void gp_frag_pool_text(const struct gp_arena *a, char *out)
+struct gp_frag_place gp_frag_place(const struct gp_arena *a, bool is_small)
 {
-	if (!a->is_known || !a->has_pool)
-		snprintf(out, GP_ARENA_TEXT_MAX, "%s", a->is_known ? "not told" : "unknown");
-	else if (!gp_arena_is_private(a))
-		snprintf(out, GP_ARENA_TEXT_MAX, "default");
-	else
-		snprintf(out, GP_ARENA_TEXT_MAX, "private %" PRIu64 ".%" PRIu64, a->pool,
-			 a->user_pool);
-}
-
-void gp_frag_stream_text(const struct gp_arena *a, char *out)
-{
+	struct gp_frag_place text;
+	const char *size = is_small ? "small" : "large";
+	const char *zero = a->stream ? "0x" : "";
 	if (!a->is_known)
-		snprintf(out, GP_ARENA_TEXT_MAX, "-");
+		snprintf(text.s, sizeof text.s, "%s, stream and pool not told", size);
+	else if (!a->has_pool)
+		snprintf(text.s, sizeof text.s, "%s, stream %s%" PRIx64 ", pool not told", size,
+			 zero, a->stream);
+	else if (gp_arena_is_private(a))
+		snprintf(text.s, sizeof text.s,
+			 "%s private %" PRIu64 ".%" PRIu64 ", stream %s%" PRIx64, size, a->pool,
+			 a->user_pool, zero, a->stream);
 	else
-		snprintf(out, GP_ARENA_TEXT_MAX, a->stream ? "0x%" PRIx64 : "%" PRIx64, a->stream);
+		snprintf(text.s, sizeof text.s, "%s default, stream %s%" PRIx64, size, zero,
+			 a->stream);
+	return text;
 }
 
 void gp_frag_who(const struct gp_frag_report *r, uint32_t stack, int64_t at_ns, char *out)

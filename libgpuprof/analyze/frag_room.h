@@ -48,7 +48,7 @@ enum gp_status gp_room_largest(const struct gp_room *room, size_t arena, bool is
 /* What a release gives back to the driver of a segment. */
 uint64_t gp_room_releasable(const struct gp_room *room, const struct gp_memory_segment *segment);
 /*
- * The driver's room after a release: bytes it has free, and what the limit leaves. Needs free_bytes.
+ * The driver's room after a release: bytes it has free, what the limit leaves.
  */
 struct gp_released {
 	uint64_t bytes, free_bytes, limit_room;

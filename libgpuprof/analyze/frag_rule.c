@@ -91,8 +91,8 @@ static const char *skip_blank(const char *at)
 }
 
 /*
- * "[256:1,512:2,>:8]": keys are MiB. The first one fills the buckets below it, too, `>` those behind
- * the last; one that no key names has no divisions.
+ * "[256:1,512:2,>:8]": keys are MiB. The first one fills the buckets below it, too, `>`
+ * those behind the last; one that no key names has no divisions.
  */
 static void read_divisions(const char *at, struct gp_allocator_settings *out)
 {

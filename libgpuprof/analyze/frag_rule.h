@@ -1,6 +1,7 @@
 /*
  * The arithmetic of PyTorch's caching allocator: what a request becomes, which block takes it, what
- * it asks of the driver. Constants and order of checks are those of c10/cuda/CUDACachingAllocator.cpp.
+ * it asks of the driver. Constants and order of checks are those of
+ * c10/cuda/CUDACachingAllocator.cpp.
  */
 #ifndef GP_FRAG_RULE_H
 #define GP_FRAG_RULE_H

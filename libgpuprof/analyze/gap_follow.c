@@ -1,7 +1,7 @@
 /*
- * Blocks are followed one by one. Segments come and go seldom: what the driver gave becomes one when
- * the allocator tells it or the first block lies in it. Where an event contradicts what came before
- * (it is late, or takes another back), the maps are made anew of the state.
+ * Blocks are followed one by one. Segments come and go seldom: what the driver gave becomes one
+ * when the allocator tells it or the first block lies in it. Where an event contradicts what came
+ * before (it is late, or takes another back), the maps are made anew of the state.
  */
 #include "gap_follow.h"
 
@@ -17,7 +17,7 @@ static bool is_whole(unsigned space)
 	return space < GP_SPACES && (SPACES_WHOLE >> space & 1) != 0;
 }
 
-/* Ranges of one reservation are one piece where they touch; of an unknown one, those of an arena. */
+/* Ranges of one reservation are one piece where they touch; of an unknown one, of an arena. */
 static uint32_t group_at(const struct gp_live *live, uint64_t address, uint64_t arena)
 {
 	const struct gp_live_entry *e = gp_live_find(live, GP_SPACE_RESERVATION, address);

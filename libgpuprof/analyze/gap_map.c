@@ -363,7 +363,7 @@ bool gp_gap_map_drop(struct gp_gap_map *map, uint64_t address)
 	return true;
 }
 
-/* The part at `address`, cut so that it begins there and ends at `end` at most; 0: none is there. */
+/* The part at `address`, cut so that it begins there and ends at `end` at most; 0: none. */
 static uint32_t part_within(struct gp_gap_map *map, uint64_t address, uint64_t end)
 {
 	uint32_t which = search(map, address);

@@ -19,7 +19,7 @@ struct gp_gap_max {
 	unsigned levels;
 };
 
-/* Room for `numbers`; what is there is kept, what is new is 0. False: no memory, nothing changed. */
+/* Room for `numbers`; what is there stays, what is new is 0. False: no memory, nothing changed. */
 bool gp_gap_max_grow(struct gp_gap_max *max, size_t numbers);
 void gp_gap_max_clear(struct gp_gap_max *max);
 void gp_gap_max_release(struct gp_gap_max *max);

@@ -1,0 +1,6 @@
+# What the tests of `gpuprof frag` look at.
+$(BUILD)/frag/%: tests/frag/%.c tests/unit/recording_writer.h $(BUILD)/libgpuprof-read.a
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS) $(UNIT_LIBS)
+
+tests check check-cli bless: $(BUILD)/frag/made_memory

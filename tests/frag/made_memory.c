@@ -1,0 +1,161 @@
+/*
+ * Writes a recording of a job that never was, whose memory has all that `gpuprof frag` tells apart:
+ * two streams, a private pool, an expandable segment, pending blocks, memory of others, and a
+ * request that fails in the end.
+ *	made_memory FILE
+ */
+#include "../unit/recording_writer.h"
+
+#define MIB (UINT64_C(1) << 20)
+#define SEGMENTS UINT64_C(0x7f4000000000)
+#define RESERVATION UINT64_C(0x302000000)
+
+static struct writer w;
+
+static void define(struct gp_record r, const char *text)
+{
+	struct gp_record *at = &w.buffer[0][w.buffered[0]];
+	r.order = w.order;
+	r.time = w.time += 64;
+	at[0] = r;
+	fill_text(at, text);
+	gp_live_apply(w.live, at);
+	w.buffered[0] += 1u + at->extra;
+}
+
+static void define_arena(uint64_t number, uint64_t stream, uint64_t user_pool)
+{
+	struct gp_record r = { .kind = GP_ARENA, .aux = (uint32_t)number };
+	r.arena.stream = stream;
+	r.arena.user_pool = user_pool;
+	r.arena.has_pool = 1;
+	put(&w, 0, r);
+}
+
+static struct gp_record at(enum gp_kind kind, unsigned space, unsigned arena, uint64_t address,
+			   uint64_t bytes)
+{
+	struct gp_record r = { .kind = (uint16_t)kind,
+			       .space = (uint8_t)space,
+			       .code = (uint16_t)arena };
+	r.alloc.address = address;
+	r.alloc.bytes = bytes;
+	return r;
+}
+
+static void segment(unsigned arena, uint64_t address, uint64_t bytes)
+{
+	put(&w, 0, at(GP_ALLOC, GP_SPACE_DEVICE, 0, address, bytes));
+	put(&w, 0, at(GP_SEGMENT_ALLOC, 0, arena, address, bytes));
+}
+
+/* Pages of the expandable segment. */
+static void map(unsigned arena, uint64_t address, unsigned pages, uint64_t page)
+{
+	for (unsigned k = 0; k < pages; k++) {
+		uint64_t handle = address + k * page + 1;
+		put(&w, 0, at(GP_ALLOC, GP_SPACE_PHYSICAL, 0, handle, page));
+		struct gp_record r = at(GP_MAP, GP_SPACE_MAPPED, 0, address + k * page, page);
+		r.map.handle = handle;
+		put(&w, 0, r);
+	}
+	put(&w, 0, at(GP_SEGMENT_MAP, 0, arena, address, pages * page));
+}
+
+static void block(enum gp_kind kind, unsigned arena, uint64_t address, uint64_t bytes, uint32_t aux)
+{
+	struct gp_record r = at(kind, 0, arena, address, bytes);
+	const struct gp_curve_state *curve = gp_live_device(w.live, 0)->curve;
+	uint64_t change = kind == GP_BLOCK_ALLOC ? bytes : 0 - bytes;
+	r.aux = aux;
+	r.block_alloc.allocated = curve[GP_CURVE_ALLOCATED].now_bytes + change;
+	r.block_alloc.reserved = curve[GP_CURVE_RESERVED].now_bytes;
+	/* its first block makes the driver's memory reserved */
+	const struct gp_live_entry *in = gp_live_find(w.live, GP_SPACE_DEVICE, address);
+	if (kind == GP_BLOCK_ALLOC && in && !(in->flags & GP_LIVE_SEGMENT))
+		r.block_alloc.reserved += in->bytes;
+	const struct gp_live_entry *of = gp_live_find(w.live, GP_SPACE_RESERVATION, address);
+	if (kind == GP_BLOCK_ALLOC && of && !(of->flags & GP_LIVE_SEGMENT))
+		r.block_alloc.reserved += of->stream;
+	put(&w, 0, r);
+}
+
+static void take(unsigned arena, uint64_t address, uint64_t bytes, uint32_t spare)
+{
+	block(GP_BLOCK_ALLOC, arena, address, bytes, 1 + spare);
+}
+
+static void job(void)
+{
+	uint64_t s = SEGMENTS;
+	segment(1, s, 20 * MIB);
+	take(1, s, 4 * MIB, 100);
+	take(1, s + 4 * MIB, 6 * MIB, 0);
+	take(1, s + 10 * MIB, 9 * MIB, 0);
+	segment(1, s + 32 * MIB, 24 * MIB);
+	take(1, s + 32 * MIB, 24 * MIB, 0);
+	segment(1, s + 64 * MIB, 2 * MIB);
+	take(1, s + 64 * MIB, 512, 12);
+	take(1, s + 64 * MIB + 512, MIB, 0);
+	segment(2, s + 96 * MIB, 30 * MIB);
+	take(2, s + 96 * MIB, 10 * MIB, 0);
+	take(2, s + 106 * MIB, 20 * MIB, 0);
+	segment(3, s + 128 * MIB, 20 * MIB);
+	take(3, s + 128 * MIB, 2 * MIB, 0);
+	put(&w, 0, at(GP_ALLOC, GP_SPACE_RESERVATION, 0, RESERVATION, 90000 * MIB));
+	map(1, RESERVATION, 3, 20 * MIB);
+	take(1, RESERVATION, 5 * MIB, 0);
+	take(1, RESERVATION + 5 * MIB, 40 * MIB, 0);
+	take(1, RESERVATION + 45 * MIB, 10 * MIB, 0);
+	/* of others */
+	put(&w, 0, at(GP_ALLOC, GP_SPACE_DEVICE, 0, s + 512 * MIB, 32 * MIB));
+	put(&w, 0, at(GP_ALLOC, GP_SPACE_ASYNC, 0, s + 600 * MIB, 16 * MIB));
+	put(&w, 0, at(GP_ALLOC, GP_SPACE_IPC, 0, s + 700 * MIB, 8 * MIB));
+	/* what comes free */
+	block(GP_BLOCK_FREE, 1, s + 4 * MIB, 6 * MIB, 0);
+	block(GP_BLOCK_FREE, 1, s + 32 * MIB, 24 * MIB, 0);
+	block(GP_BLOCK_FREE, 1, s + 64 * MIB + 512, MIB, 0);
+	block(GP_BLOCK_FREE, 2, s + 106 * MIB, 20 * MIB, 1);
+	block(GP_BLOCK_FREE, 1, RESERVATION + 5 * MIB, 40 * MIB, 0);
+}
+
+static void end(void)
+{
+	struct gp_record r = { .kind = GP_DEVICE_MEMORY };
+	r.device_memory.total_bytes = 1024 * MIB;
+	r.device_memory.free_bytes = 1024 * MIB -
+				     gp_live_device(w.live, 0)->curve[GP_CURVE_DRIVER].now_bytes -
+				     500 * MIB;
+	put(&w, 0, r);
+	r = (struct gp_record){ .kind = GP_SNAPSHOT };
+	r.snapshot.active_bytes = gp_live_device(w.live, 0)->curve[GP_CURVE_ALLOCATED].now_bytes +
+				  gp_live_device(w.live, 0)->pending_bytes;
+	put(&w, 0, r);
+	r = (struct gp_record){ .kind = GP_OOM, .code = 1 };
+	r.oom.bytes = 400 * MIB;
+	r.oom.allocated = gp_live_device(w.live, 0)->curve[GP_CURVE_ALLOCATED].now_bytes;
+	r.oom.reserved = gp_live_device(w.live, 0)->curve[GP_CURVE_RESERVED].now_bytes;
+	put(&w, 0, r);
+}
+
+int main(int argc, char **argv)
+{
+	char *slash = argc > 1 ? strrchr(argv[1], '/') : NULL;
+	snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - argv[1]) : 1,
+		 slash ? argv[1] : ".");
+	writer_open(&w, slash ? slash + 1 : argc > 1 ? argv[1] : "made.gpr", 0, 0);
+	struct gp_record gpu = { .kind = GP_GPU };
+	gpu.gpu.total_bytes = 1024 * MIB;
+	define(gpu, "Made-up GPU");
+	define((struct gp_record){ .kind = GP_FACT, .aux = GP_FACT_TIER_B, .fact = { .value = 1 } },
+	       "told");
+	define((struct gp_record){ .kind = GP_FACT, .aux = GP_FACT_ALLOC_CONF },
+	       "expandable_segments:True");
+	define_arena(1, 0, 0);
+	define_arena(2, 0x7e00, 0);
+	define_arena(3, 0, 1);
+	job();
+	end();
+	writer_close(&w, true);
+	return 0;
+}
