@@ -255,9 +255,9 @@ static void test_short_spike_is_seen(void **state)
 {
 	(void)state;
 	const struct gp_point point[] = {
-		{ 0, { 900, 900, 100 } },
-		{ 500000, { 900, 900, 900 } },
-		{ 500001, { 900, 900, 100 } },
+		{ 0, { 900, 900, 100 }, 0, 0 },
+		{ 500000, { 900, 900, 900 }, 0, 0 },
+		{ 500001, { 900, 900, 100 }, 0, 0 },
 	};
 	struct gp_timeline_device d = { .points = 3, .point = point };
 	peaks_of(&d);
@@ -273,7 +273,7 @@ static void test_short_spike_is_seen(void **state)
 static void test_marks_of_one_column_are_stacked(void **state)
 {
 	(void)state;
-	const struct gp_point point[] = { { 0, { 9, 8, 7 } } };
+	const struct gp_point point[] = { { 0, { 9, 8, 7 }, 0, 0 } };
 	const struct gp_mark oom[] = { { 0, 1 << 30, true, true }, { 1, 1 << 30, false, false } };
 	struct gp_timeline_device d = { .points = 1, .point = point, .ooms = 2, .oom = oom };
 	peaks_of(&d);
@@ -293,7 +293,7 @@ static void test_marks_of_one_column_are_stacked(void **state)
 static void test_peak_that_is_not_kept(void **state)
 {
 	(void)state;
-	const struct gp_point point[] = { { 500, { 9, 8, 7 } } };
+	const struct gp_point point[] = { { 500, { 9, 8, 7 }, 0, 0 } };
 	struct gp_timeline_device d = { .points = 1, .point = point };
 	peaks_of(&d);
 	d.peak_bytes[GP_CURVE_DRIVER] = 77;
@@ -312,7 +312,7 @@ static void test_peak_that_is_not_kept(void **state)
 static void test_gap_is_named(void **state)
 {
 	(void)state;
-	const struct gp_point point[] = { { 500, { 9, 8, 7 } } };
+	const struct gp_point point[] = { { 500, { 9, 8, 7 }, 0, 0 } };
 	struct gp_timeline_device d = { .points = 1, .point = point };
 	peaks_of(&d);
 	for (int64_t kept = 0; kept <= 500; kept += 500) {
