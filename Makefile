@@ -82,11 +82,11 @@ $(BUILD)/fake/libc10.so: tests/fake/fake_c10.c tests/fake/fake_blocks.h
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -fPIC -shared -Wl,-soname,libc10.so -o $@ $< -lpthread -ldl
 
-# in the bundle cmocka lies in lib/
+# in the bundle cmocka lies in lib/, and zstd once for all of them
 UNIT_LIBS := -lcmocka -lpthread -ldl -lm -Wl,-rpath,'$$ORIGIN/../lib'
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libgpuprof-read.a $(RECORD_OBJ)
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(RECORD_OBJ) $(BUILD)/libgpuprof-read.a $(READ_LIBS) $(UNIT_LIBS)
+	$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(RECORD_OBJ) $(BUILD)/libgpuprof-read.a $(subst $(ZSTD_STATIC),-lzstd,$(READ_LIBS)) $(UNIT_LIBS)
 $(BUILD)/victims/%: tests/victims/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -o $@ $< -lpthread -ldl
