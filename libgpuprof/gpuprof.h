@@ -225,7 +225,8 @@ struct gp_names {
 	/*
 	 * "aten::addmm", "aten::add.Tensor", "ncclAllReduce": the innermost operator that does more
 	 * than get memory, of those between the allocation and the first frame of Python or of
-	 * autograd. A collective is only named where there is no operator. Where PyTorch's name
+	 * autograd. Where none of them is one, a call that users know (ncclAllReduce,
+	 * PJRT_Client_Compile) or what the memory is for ("DDP buckets"). Where PyTorch's name
 	 * does not tell name and overload apart, it is left whole: "aten::linalg_norm_ord_str".
 	 */
 	char operator[GP_NAME_MAX];
@@ -235,12 +236,16 @@ struct gp_names {
 	 */
 	char outer_operator[GP_NAME_MAX];
 	/*
-	 * "AddmmBackward0": the innermost autograd node, Python frames inside it or not; where the
+	 * "AddmmBackward0": the innermost autograd node, Python frames inside it or not; of one
+	 * written in Python the class that has the backward, "TwiceBackward". Where the
 	 * engine itself allocates its step, "validate_outputs (engine)", else "autograd engine".
 	 */
 	char node[GP_NAME_MAX];
 	bool is_outside_backward; /* no frame is of autograd's engine, and none could be unseen */
-	/* the Python frames that are there begin with the thread, and none calls that engine */
+	/*
+	 * Python's outermost frame begins a program or a thread, and none calls the engine: where
+	 * Python's frames are whole, native ones that are left out beyond are not of it either.
+	 */
 	bool has_no_engine_call;
 	/*
 	 * "cuBLAS": of the innermost module that is neither CUDA's runtime or driver nor the C or
@@ -256,7 +261,7 @@ struct gp_names {
 	 * program itself.
 	 */
 	size_t user;
-	/* Index of the innermost frame of `library`; SIZE_MAX none. */
+	/* Index of the frame by which `library` was entered, by name; SIZE_MAX none. */
 	size_t caller;
 };
 /* What users call the place that these frames show. They must not be folded, and have symbols. */

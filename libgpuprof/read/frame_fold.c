@@ -41,11 +41,14 @@ static bool tells(struct stretch *s, const struct gp_frame *frame)
 	case GP_ROLE_INTERPRETER:
 		is_told = false;
 		break;
-	case GP_ROLE_OTHER:
+	case GP_ROLE_OTHER: /* known by what it gets memory for: it stands for what only gets it */
+		is_told = name[0] != '\0' ? strcmp(name, s->operator) != 0 : is_told;
+		break;
 	case GP_ROLE_PYTHON:
 		break;
 	}
-	if (role == GP_ROLE_OPERATOR || role == GP_ROLE_ALLOCATION)
+	if (role == GP_ROLE_OPERATOR || role == GP_ROLE_ALLOCATION ||
+	    (role == GP_ROLE_OTHER && name[0] != '\0'))
 		memcpy(s->operator, name, sizeof name);
 	else if (role != GP_ROLE_OTHER)
 		s->operator[0] = '\0';

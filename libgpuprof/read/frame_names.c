@@ -2,32 +2,13 @@
 #include "frame_names.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <string.h>
+
+#include "name_text.h"
 
 struct rule {
 	const char *text, *name;
 };
 
-#define ALLOCATION(name) name,
-static const char *const allocations[] = {
-#include "frame_names.def"
-};
-#define SPLIT(base, overload) { #base "_" #overload, sizeof #base - 1 },
-static const struct split {
-	const char *whole;
-	size_t at;
-} splits[] = {
-#include "frame_names.def"
-};
-#define OVERLOAD(text) #text,
-static const char *const overloads[] = {
-#include "frame_names.def"
-};
-#define NOT_OVERLOAD(text) #text,
-static const char *const not_overloads[] = {
-#include "frame_names.def"
-};
 #define COLLECTIVE(function) #function,
 static const char *const collectives[] = {
 #include "frame_names.def"
@@ -97,63 +78,40 @@ static const char *const folded[] = {
 static const char *const folded_modules[] = {
 #include "frame_names.def"
 };
-#define FOLDED_PYTHON(part, function) { part, function },
-static const struct rule folded_python[] = {
+struct python_rule {
+	const char *part, *function, *name;
+};
+#define KNOWN_PYTHON(part, function, name) { part, function, name },
+static const struct python_rule known_python[] = {
 #include "frame_names.def"
 };
-
-#define PYTHON_BEGINNING(part, function) { part, function },
-static const struct rule python_beginnings[] = {
+#define FOLDED_PYTHON(part, function) { part, function, NULL },
+static const struct python_rule folded_python[] = {
 #include "frame_names.def"
 };
-#define PYTHON_ENGINE(part, function) { part, function },
-static const struct rule python_engines[] = {
+#define PYTHON_NODE(part, function) { part, function, NULL },
+static const struct python_rule python_nodes[] = {
+#include "frame_names.def"
+};
+#define PYTHON_BEGINNING(part, function) { part, function, NULL },
+static const struct python_rule python_beginnings[] = {
+#include "frame_names.def"
+};
+#define PYTHON_ENGINE(part, function) { part, function, NULL },
+static const struct python_rule python_engines[] = {
+#include "frame_names.def"
+};
+#define STRIPPED(name) name,
+static const char *const stripped[] = {
 #include "frame_names.def"
 };
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 
-static bool starts(const char *text, const char *with)
-{
-	return *text == *with && strncmp(text, with, strlen(with)) == 0;
-}
-
-/* A pattern with a star fits what begins as it does before the star and ends as it does after. */
-static bool fits(const char *text, const char *pattern)
-{
-	if (*pattern != *text && *pattern != '*') /* most do not: frames are many */
-		return false;
-	const char *star = strchr(pattern, '*');
-	if (star == NULL)
-		return strcmp(text, pattern) == 0;
-	size_t bytes = strlen(text), before = (size_t)(star - pattern), after = strlen(star + 1);
-	return bytes >= before + after && memcmp(text, pattern, before) == 0 &&
-	       memcmp(text + bytes - after, star + 1, after) == 0;
-}
-
-static bool fits_any(const char *text, const char *const *pattern, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (fits(text, pattern[i]))
-			return true;
-	}
-	return false;
-}
-
 static bool starts_any(const char *text, const char *const *with, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (starts(text, with[i]))
-			return true;
-	}
-	return false;
-}
-
-/* Of a Python frame: a part of its path, and its function. */
-static bool fits_place(const struct gp_name_frame *f, const struct rule *rule, size_t rules)
-{
-	for (size_t i = 0; f->function != NULL && f->file != NULL && i < rules; i++) {
-		if (strstr(f->file, rule[i].text) != NULL && fits(f->function, rule[i].name))
 			return true;
 	}
 	return false;
@@ -165,76 +123,13 @@ static const char *file_of(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-/* Where a function's name ends: parameters, or what a compiler adds to a part of it. */
-static bool ends_name(const char *at)
-{
-	return *at == 0 || *at == '(' || *at == ' ' || *at == '[';
-}
-
-static size_t longest_ending(const char *name, size_t bytes, const char *const *ending,
-			     size_t count)
-{
-	size_t longest = 0;
-	for (size_t i = 0; i < count; i++) {
-		size_t n = strlen(ending[i]);
-		if (n > longest && n + 1 < bytes && name[bytes - n - 1] == '_' &&
-		    memcmp(name + bytes - n, ending[i], n) == 0)
-			longest = n;
-	}
-	return longest;
-}
-
-static bool write_name(char *out, const char *start, const char *name, size_t bytes)
-{
-	int n = snprintf(out, GP_NAME_MAX, "%s%.*s", start, (int)bytes, name);
-	if (n > 0 && (size_t)n < GP_NAME_MAX)
-		return true;
-	out[0] = 0;
-	return false;
-}
-
-/* Where NAME and its overload part; 0: nowhere. */
-static size_t split_of(const char *name, size_t bytes)
-{
-	for (size_t i = 0; i < COUNT(splits); i++) {
-		if (strlen(splits[i].whole) == bytes && memcmp(splits[i].whole, name, bytes) == 0)
-			return splits[i].at;
-	}
-	size_t overload = longest_ending(name, bytes, overloads, COUNT(overloads));
-	bool is_one = overload > longest_ending(name, bytes, not_overloads, COUNT(not_overloads));
-	return is_one ? bytes - overload - 1 : 0;
-}
-
-/* at::_ops::NAME::call or ::redispatch, without the boxed and typed forms around them */
-static bool read_operator(const char *function, char *out, bool *is_allocation)
-{
-	static const char space[] = "at::_ops::";
-	if (!starts(function, space))
-		return false;
-	const char *name = function + sizeof space - 1, *end = name;
-	while (isalnum((unsigned char)*end) || *end == '_')
-		end++;
-	size_t bytes = (size_t)(end - name);
-	bool is_call = starts(end, "::call") && ends_name(end + strlen("::call"));
-	bool is_again = starts(end, "::redispatch") && ends_name(end + strlen("::redispatch"));
-	if (bytes == 0 || (!is_call && !is_again) || !write_name(out, "", name, bytes))
-		return false;
-	*is_allocation = fits_any(out, allocations, COUNT(allocations));
-	size_t split = split_of(name, bytes);
-	if (!write_name(out, "aten::", name, bytes))
-		return false;
-	if (split != 0)
-		out[strlen("aten::") + split] = '.';
-	return true;
-}
-
 static bool read_collective(const char *function, char *out)
 {
 	size_t bytes = 0;
 	while (!ends_name(function + bytes))
 		bytes++;
 	/* libnccl's own entry behind a profiler's: pncclAllReduce */
-	const char *name = function[0] == 'p' ? function + 1 : function;
+	const char *name = starts(function, "pnccl") ? function + 1 : function;
 	bytes -= (size_t)(name - function);
 	for (size_t i = 0; i < COUNT(collectives); i++) {
 		if (strlen(collectives[i]) == bytes && memcmp(collectives[i], name, bytes) == 0)
@@ -296,13 +191,14 @@ enum gp_frame_role gp_frame_role(const struct gp_name_frame *frame, char *name)
 		return GP_ROLE_INTERPRETER;
 	if (function == NULL)
 		return GP_ROLE_OTHER;
-	if (read_operator(function, name, &is_allocation))
+	if (gp_operator_called(function, name, &is_allocation))
 		return is_allocation ? GP_ROLE_ALLOCATION : GP_ROLE_OPERATOR;
 	if (read_node(function, name))
 		return GP_ROLE_NODE;
 	if (read_rule(function, engine_steps, COUNT(engine_steps), name))
 		return GP_ROLE_NODE;
-	if (read_rule(function, known, COUNT(known), name))
+	if (read_rule(function, known, COUNT(known), name) ||
+	    gp_cython_name(function, frame->module, name))
 		return GP_ROLE_OTHER;
 	if (!fits_any(function, engines, COUNT(engines)))
 		return GP_ROLE_OTHER;
@@ -310,30 +206,140 @@ enum gp_frame_role gp_frame_role(const struct gp_name_frame *frame, char *name)
 	return GP_ROLE_ENGINE;
 }
 
-/* The innermost that does more than get memory, and the outermost of the stretch. */
+/* What the frames between the allocation and the first one of Python or of autograd are called. */
+struct stretch {
+	char operator[GP_NAME_MAX]; /* the innermost that does more than get memory */
+	char outer[GP_NAME_MAX];    /* the outermost, whatever it does */
+	char kernel[GP_NAME_MAX], kernel_allocation[GP_NAME_MAX];
+	char collective[GP_NAME_MAX];
+	char known[GP_NAME_MAX];
+};
+
+static void keep_first(char *kept, const char *name)
+{
+	if (kept[0] == 0)
+		memcpy(kept, name, GP_NAME_MAX);
+}
+
+/* False: the stretch ends before this frame. */
+static bool read_stretch(const struct gp_name_frame *frame, struct stretch *s)
+{
+	char name[GP_NAME_MAX], cython[GP_NAME_MAX];
+	bool is_allocation;
+	enum gp_frame_role role = gp_frame_role(frame, name);
+	if (role == GP_ROLE_OPERATOR)
+		keep_first(s->operator, name);
+	if (role == GP_ROLE_OPERATOR || role == GP_ROLE_ALLOCATION)
+		memcpy(s->outer, name, sizeof name);
+	else if (role != GP_ROLE_OTHER)
+		return false;
+	else if (frame->function == NULL || gp_cython_name(frame->function, frame->module, cython))
+		return true;
+	else if (name[0] != 0)
+		keep_first(s->known, name);
+	else if (gp_operator_of_kernel(frame->function, name, &is_allocation))
+		keep_first(is_allocation ? s->kernel_allocation : s->kernel, name);
+	else if (read_collective(frame->function, name))
+		keep_first(s->collective, name);
+	return true;
+}
+
+static bool fits_python(const struct gp_name_frame *f, const struct python_rule *rule)
+{
+	return f->function != NULL && f->file != NULL && strstr(f->file, rule->part) != NULL &&
+	       fits(f->function, rule->function);
+}
+
+/* The outermost function that Cython made, up to Python's own; the interpreter's lie between. */
+static void find_cython(const struct gp_name_frame *frame, size_t count, char *out)
+{
+	char name[GP_NAME_MAX];
+	for (size_t i = 0; i < count && !frame[i].is_python; i++) {
+		const char *function = frame[i].function;
+		if (function != NULL && starts(function, "_PyEval_"))
+			break;
+		if (function != NULL && gp_cython_name(function, frame[i].module, name))
+			memcpy(out, name, sizeof name);
+	}
+}
+
+/* What was asked for; that something only got memory is the last that is said of it. */
 static void find_operator(const struct gp_name_frame *frame, size_t count, struct gp_names *out)
 {
-	char name[GP_NAME_MAX], collective[GP_NAME_MAX] = "";
-	for (size_t i = 0; i < count; i++) {
-		enum gp_frame_role role = gp_frame_role(&frame[i], name);
-		if (role == GP_ROLE_OPERATOR && out->operator[0] == 0)
-			memcpy(out->operator, name, sizeof name);
-		if (role == GP_ROLE_OPERATOR || role == GP_ROLE_ALLOCATION)
-			memcpy(out->outer_operator, name, sizeof name);
-		else if (role != GP_ROLE_OTHER)
-			break;
-		else if (frame[i].function != NULL && collective[0] == 0)
-			read_collective(frame[i].function, collective);
+	struct stretch s = { 0 };
+	const char *python = "";
+	size_t i = 0;
+	while (i < count && read_stretch(&frame[i], &s))
+		i++;
+	while (i < count && !frame[i].is_python &&
+	       gp_frame_is_interpreter(frame[i].function, frame[i].module))
+		i++;
+	for (size_t r = 0; i < count && frame[i].is_python && r < COUNT(known_python); r++) {
+		if (fits_python(&frame[i], &known_python[r]))
+			python = known_python[r].name;
 	}
+	const char *const best[] = { s.operator, s.kernel, s.collective, s.known, python, s.outer,
+				     s.kernel_allocation };
+	for (size_t r = 0; r < COUNT(best) && out->operator[0] == 0; r++)
+		write_name(out->operator, "", best[r], strlen(best[r]));
 	if (out->operator[0] == 0)
-		memcpy(out->operator, out->outer_operator, sizeof out->operator);
-	if (strcmp(out->operator, out->outer_operator) == 0)
-		out->outer_operator[0] = 0;
-	if (out->operator[0] == 0)
-		memcpy(out->operator, collective, sizeof collective);
+		find_cython(frame, count, out->operator);
+	if (s.operator[0] != 0 && strcmp(s.operator, s.outer) != 0)
+		memcpy(out->outer_operator, s.outer, sizeof s.outer);
 }
 
 static const char *library_of(const char *module);
+
+static bool fits_python_any(const struct gp_name_frame *f, const struct python_rule *rule,
+			    size_t rules)
+{
+	for (size_t i = 0; f->is_python && i < rules; i++) {
+		if (fits_python(f, &rule[i]))
+			return true;
+	}
+	return false;
+}
+
+#define WRAPPED_MAX 4u /* Python frames of decorators around a backward, and it */
+
+/* "make.<locals>.Twice.backward": "TwiceBackward"; false: no method with such a name */
+static bool write_class(const char *function, char *out)
+{
+	static const char *const method[] = { ".backward", ".vjp" };
+	size_t bytes = strlen(function);
+	for (size_t i = 0; i < COUNT(method); i++) {
+		size_t n = strlen(method[i]);
+		if (bytes <= n || strcmp(function + bytes - n, method[i]) != 0)
+			continue;
+		const char *start = function + bytes - n;
+		while (start > function && start[-1] != '.')
+			start--;
+		char name[GP_NAME_MAX];
+		return write_name(name, "", start, (size_t)(function + bytes - n - start)) &&
+		       snprintf(out, GP_NAME_MAX, "%sBackward", name) < (int)GP_NAME_MAX;
+	}
+	return false;
+}
+
+/*
+ * A node written in Python is called by the class whose backward PyTorch runs: the next frames
+ * inward of the one that calls it.
+ */
+static void name_python_node(const struct gp_name_frame *frame, size_t at, char *out)
+{
+	unsigned seen = 0;
+	for (size_t i = at; i-- > 0 && seen < WRAPPED_MAX;) {
+		const struct gp_name_frame *f = &frame[i];
+		if (!f->is_python && !gp_frame_is_interpreter(f->function, f->module))
+			break;
+		if (!f->is_python)
+			continue;
+		if (f->function != NULL && write_class(f->function, out))
+			return;
+		seen++;
+	}
+	write_name(out, "", "PyNode", strlen("PyNode"));
+}
 
 /* The innermost node or step of the engine; that there is none is sure where all have names. */
 static void find_node(const struct gp_name_frame *frame, size_t count, struct gp_names *out)
@@ -343,6 +349,10 @@ static void find_node(const struct gp_name_frame *frame, size_t count, struct gp
 		enum gp_frame_role role = gp_frame_role(&frame[i], out->node);
 		if (role == GP_ROLE_NODE || role == GP_ROLE_ENGINE)
 			return;
+		if (fits_python_any(&frame[i], python_nodes, COUNT(python_nodes))) {
+			name_python_node(frame, i, out->node);
+			return;
+		}
 		const char *module = frame[i].module, *library;
 		has_native |= role != GP_ROLE_PYTHON;
 		if (role != GP_ROLE_OTHER || frame[i].function != NULL)
@@ -354,19 +364,22 @@ static void find_node(const struct gp_name_frame *frame, size_t count, struct gp
 	out->is_outside_backward = has_native && is_sure;
 }
 
+/* Where Python began, and whether anything there calls the engine, or could: it has no name. */
 static void find_engine_calls(const struct gp_name_frame *frame, size_t count, struct gp_names *out)
 {
 	const struct gp_name_frame *outermost = NULL;
 	bool has_call = false;
 	for (size_t i = 0; i < count; i++) {
-		if (!frame[i].is_python)
+		const struct gp_name_frame *f = &frame[i];
+		if (!f->is_python)
 			continue;
-		outermost = &frame[i];
-		has_call |= fits_place(outermost, python_engines, COUNT(python_engines));
+		outermost = f;
+		has_call |= f->function == NULL || f->file == NULL ||
+			    fits_python_any(f, python_engines, COUNT(python_engines));
 	}
 	out->has_no_engine_call =
 		outermost != NULL && !has_call &&
-		fits_place(outermost, python_beginnings, COUNT(python_beginnings));
+		fits_python_any(outermost, python_beginnings, COUNT(python_beginnings));
 }
 
 static const char *library_of(const char *module)
@@ -420,6 +433,11 @@ static bool is_passed(const char *module)
 	return module != NULL && starts_any(file_of(module), passed, COUNT(passed));
 }
 
+static bool is_same_module(const struct gp_name_frame *f, const char *module)
+{
+	return !f->is_python && f->module != NULL && strcmp(f->module, module) == 0;
+}
+
 static void find_library(const struct gp_name_frame *frame, size_t count, const char *program,
 			 struct gp_names *out)
 {
@@ -437,6 +455,13 @@ static void find_library(const struct gp_name_frame *frame, size_t count, const 
 	/* code of no module, or a walk that went astray */
 	if (module == NULL)
 		return;
+	bool is_told = false;
+	for (size_t k = i; k < count && is_same_module(&frame[k], module); k++) {
+		bool tells = frame[k].function != NULL && !gp_frame_is_folded(&frame[k]);
+		if (tells || (frame[k].function != NULL && !is_told))
+			out->caller = k;
+		is_told |= tells;
+	}
 	const char *name = library_of(module);
 	if (name != NULL)
 		write_name(out->library, "", name, strlen(name));
@@ -500,13 +525,18 @@ void gp_names_of(const struct gp_name_frame *frame, size_t count, const char *pr
 
 bool gp_frame_is_folded(const struct gp_name_frame *f)
 {
-	if (!f->is_python && f->module != NULL &&
-	    (is_passed(f->module) ||
-	     starts_any(file_of(f->module), folded_modules, COUNT(folded_modules))))
+	char name[GP_NAME_MAX];
+	if (f->is_python)
+		return fits_python_any(f, folded_python, COUNT(folded_python));
+	const char *file = f->module != NULL ? file_of(f->module) : "";
+	if (is_passed(f->module))
 		return true;
-	if (!f->is_python)
-		return f->function != NULL && fits_any(f->function, folded, COUNT(folded));
-	return fits_place(f, folded_python, COUNT(folded_python));
+	if (f->function == NULL)
+		return starts_any(file, stripped, COUNT(stripped)) ||
+		       starts_any(file, folded_modules, COUNT(folded_modules));
+	if (starts_any(file, folded_modules, COUNT(folded_modules)))
+		return !read_collective(f->function, name);
+	return fits_any(f->function, folded, COUNT(folded));
 }
 
 static bool is_interpreter_file(const char *module)

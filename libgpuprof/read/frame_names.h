@@ -34,6 +34,16 @@ enum gp_frame_role {
 /* `name`: GP_NAME_MAX bytes; what users call it, "": by its function. */
 enum gp_frame_role gp_frame_role(const struct gp_name_frame *frame, char *name);
 
+/*
+ * The operator of PyTorch that a frame calls (at::_ops::NAME::call), or whose kernel it wraps, as
+ * operators that Python calls by torch.ops are seen. `name`: GP_NAME_MAX bytes.
+ */
+bool gp_operator_called(const char *function, char *name, bool *is_allocation);
+bool gp_operator_of_kernel(const char *function, char *name, bool *is_allocation);
+
+/* "cupy._core.core.ndarray.__new__" of a function that Cython made for Python to call. */
+bool gp_cython_name(const char *function, const char *module, char *name);
+
 /* A frame that by itself tells a person nothing: by the rows FOLDED*, and of PASSED modules. */
 bool gp_frame_is_folded(const struct gp_name_frame *frame);
 

@@ -1,47 +1,16 @@
 /*
- * Stacks as PyTorch, NCCL, cuBLAS, Triton and CuPy make them, and the names that users know them
- * by; and stacks that look alike and have none.
+ * Stacks as PyTorch, NCCL and cuBLAS make them, and the names that users know them by; and stacks
+ * that look alike and have none.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <cmocka.h>
 
 #include "name_frames.h"
-
-#define SITE "/opt/venv/lib/python3.12/site-packages/"
-#define CPU SITE "torch/lib/libtorch_cpu.so"
-#define CUDA SITE "torch/lib/libtorch_cuda.so"
-#define C10 SITE "torch/lib/libc10_cuda.so"
-#define BINDING SITE "torch/lib/libtorch_python.so"
-#define RUNTIME SITE "nvidia/cuda_runtime/lib/libcudart.so.12"
-#define DRIVER "/usr/lib/x86_64-linux-gnu/libcuda.so.1"
-#define OURS "/usr/local/lib/libgpuprof.so"
-
-static size_t length(const struct gp_name_frame *frame)
-{
-	size_t count = 0;
-	while (frame[count].function != NULL || frame[count].module != NULL ||
-	       frame[count].is_python)
-		count++;
-	return count;
-}
-
-/* frames end with an empty one */
-static void expect(const struct gp_name_frame *frame, const char *operator, const char * node,
-		   const char *library)
-{
-	struct gp_names names;
-	memset(&names, 'x', sizeof names);
-	gp_names_of(frame, length(frame), "/srv/job/simulate", &names);
-	assert_string_equal(names.operator, operator);
-	assert_string_equal(names.node, node);
-	assert_string_equal(names.library, library);
-}
 
 static void a_forward_allocation(void **state)
 {
@@ -66,9 +35,7 @@ static void a_forward_allocation(void **state)
 	};
 	/* what got the memory, and what the user's line asked for */
 	expect(frames, "aten::addmm", "", "PyTorch");
-	struct gp_names names;
-	gp_names_of(frames, length(frames), NULL, &names);
-	assert_string_equal(names.outer_operator, "aten::linear");
+	assert_string_equal(names_of(frames).outer_operator, "aten::linear");
 }
 
 static void a_backward_allocation(void **state)
@@ -393,9 +360,7 @@ static void stacks_that_tell_nothing(void **state)
 
 static size_t user_of(const struct gp_name_frame *frame)
 {
-	struct gp_names names;
-	gp_names_of(frame, length(frame), "/srv/job/simulate", &names);
-	return names.user;
+	return names_of(frame).user;
 }
 
 static void the_users_line_is_the_innermost_of_his_own(void **state)
@@ -452,7 +417,7 @@ static void without_python_the_program_is_the_user(void **state)
 		{ 0 },
 	};
 	struct gp_names names;
-	gp_names_of(frames, length(frames), "/srv/job/simulate", &names);
+	names = names_of(frames);
 	assert_int_equal(names.user, 3);
 	assert_int_equal(names.caller, 1);
 	gp_names_of(frames, length(frames), NULL, &names);

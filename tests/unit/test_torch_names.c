@@ -10,17 +10,6 @@
 #include "name_frames.h"
 #include "torch_stacks.h"
 
-#define CPU TORCH_LIB "libtorch_cpu.so"
-
-static void expect(const struct gp_name_frame *frame, size_t count, const char *operator,
-		   const char * node)
-{
-	struct gp_names names;
-	gp_names_of(frame, count, NULL, &names);
-	assert_string_equal(names.operator, operator);
-	assert_string_equal(names.node, node);
-}
-
 static void stacks_of_a_training_step(void **state)
 {
 	(void)state;
@@ -70,19 +59,17 @@ static void that_no_node_is_there_is_said_when_it_is_sure(void **state)
 		NATIVE(NULL, "/usr/lib/x86_64-linux-gnu/libc.so.6"),
 		NATIVE(NULL, CPYTHON),
 		PYTHON("step", "/srv/job/train.py"),
+		{ 0 },
 	};
-	struct gp_names names;
-	gp_names_of(frames, 4, NULL, &names);
-	assert_true(names.is_outside_backward);
+	assert_true(names_of(frames).is_outside_backward);
 	frames[1].module = CPU;
-	gp_names_of(frames, 4, NULL, &names);
-	assert_false(names.is_outside_backward);
+	assert_false(names_of(frames).is_outside_backward);
+	struct gp_names names;
 	frames[1].module = NULL;
 	gp_names_of(frames, 4, NULL, &names);
 	assert_false(names.is_outside_backward);
 	/* Python frames alone tell nothing of it */
-	gp_names_of(&frames[3], 1, NULL, &names);
-	assert_false(names.is_outside_backward);
+	assert_false(names_of(&frames[3]).is_outside_backward);
 }
 
 /* Whatever native frames are missing, nodes run on the engine's threads or below who calls it. */
@@ -90,11 +77,11 @@ static void who_calls_the_engine_is_seen_in_python(void **state)
 {
 	(void)state;
 	static const struct {
-		struct gp_name_frame frame[3]; /* innermost first */
+		struct gp_name_frame frame[4]; /* innermost first, and an empty one */
 		bool has_no_call;
 	} known[] = {
 		{ { PYTHON("step", "/srv/train.py"), PYTHON("<module>", "/srv/train.py") }, true },
-		{ { PYTHON("Function.apply", SITE_PACKAGES "torch/autograd/function.py"),
+		{ { PYTHON("Function.apply", SITE "torch/autograd/function.py"),
 		    PYTHON("<module>", "/srv/train.py") },
 		  true },
 		{ { PYTHON("Thread._bootstrap_inner", "/usr/lib/python3.12/threading.py"),
@@ -106,31 +93,38 @@ static void who_calls_the_engine_is_seen_in_python(void **state)
 		    NATIVE("main", CPYTHON) },
 		  true },
 		/* backward called from Python */
-		{ { PYTHON("_engine_run_backward", SITE_PACKAGES "torch/autograd/graph.py"),
+		{ { PYTHON("_engine_run_backward", SITE "torch/autograd/graph.py"),
 		    PYTHON("<module>", "/srv/train.py") },
 		  false },
 		{ { PYTHON("Mine.backward", "/srv/train.py"),
-		    PYTHON("grad", SITE_PACKAGES "torch/autograd/__init__.py"),
+		    PYTHON("grad", SITE "torch/autograd/__init__.py"),
 		    PYTHON("<module>", "/srv/train.py") },
 		  false },
 		/* a node of Python, or a hook, on a thread of the engine */
 		{ { PYTHON("Mine.backward", "/srv/train.py"),
-		    PYTHON("BackwardCFunction.apply", SITE_PACKAGES "torch/autograd/function.py") },
+		    PYTHON("BackwardCFunction.apply", SITE "torch/autograd/function.py") },
 		  false },
 		{ { PYTHON("hook", "/srv/train.py") }, false },
-		/* the thread's beginning has no name, or there is no Python */
+		/* somebody else's with its name, and in the engine's file what does not call it */
+		{ { PYTHON("_engine_run_backward", "/srv/train.py"),
+		    PYTHON("<module>", "/srv/train.py") },
+		  true },
+		{ { PYTHON("save_on_cpu.__init__.<locals>.pack_to_cpu",
+			   SITE "torch/autograd/graph.py"),
+		    PYTHON("<module>", "/srv/train.py") },
+		  true },
+		/* what has no name could call it, or be no beginning; or there is no Python */
+		{ { PYTHON("_engine_run_backward", NULL), PYTHON("<module>", "/srv/train.py") },
+		  false },
+		{ { PYTHON(NULL, SITE "torch/autograd/graph.py"),
+		    PYTHON("<module>", "/srv/train.py") },
+		  false },
 		{ { PYTHON("step", "/srv/train.py"), PYTHON(NULL, NULL) }, false },
+		{ { PYTHON("Thread._bootstrap", NULL) }, false },
 		{ { NATIVE("main", "/srv/job") }, false },
 	};
-	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-		struct gp_names names;
-		size_t count = 0;
-		const struct gp_name_frame *f = known[i].frame;
-		while (count < 3 && (f[count].is_python || f[count].function != NULL))
-			count++;
-		gp_names_of(f, count, NULL, &names);
-		assert_int_equal(names.has_no_engine_call, known[i].has_no_call);
-	}
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		assert_int_equal(names_of(known[i].frame).has_no_engine_call, known[i].has_no_call);
 }
 
 static void the_engine_names_its_own_steps(void **state)
@@ -149,8 +143,9 @@ static void the_engine_names_its_own_steps(void **state)
 			NATIVE("at::_ops::sum_dim_IntList::call", CPU),
 			NATIVE(step[i][0], CPU),
 			NATIVE("torch::autograd::Engine::evaluate_function", CPU),
+			{ 0 },
 		};
-		expect(frames, 3, "aten::sum.dim_IntList", step[i][1]);
+		expect(frames, "aten::sum.dim_IntList", step[i][1], "PyTorch");
 	}
 }
 
@@ -163,14 +158,16 @@ static void operators_that_only_get_memory(void **state)
 		NATIVE("at::_ops::empty_memory_format::call", CPU),
 		NATIVE("at::_ops::empty_like::call", CPU),
 		PYTHON("step", "/srv/job/train.py"),
+		{ 0 },
 	};
-	expect(alone, 4, "aten::empty_like", "");
+	expect(alone, "aten::empty_like", "", "PyTorch");
 	static const struct gp_name_frame resized[] = {
 		NATIVE("at::_ops::resize_::call", CPU),
 		NATIVE("at::_ops::add_out::call", CPU),
 		NATIVE("at::_ops::_foreach_add_List::call", CPU),
+		{ 0 },
 	};
-	expect(resized, 3, "aten::add.out", "");
+	expect(resized, "aten::add.out", "", "PyTorch");
 }
 
 int main(void)

@@ -1,0 +1,178 @@
+/*
+ * Operators of PyTorch by what its generated code is called: the rows of frame_names.def tell a
+ * name from its overload; what they leave open stays whole or is not named, never guessed.
+ */
+#include <ctype.h>
+
+#include "frame_names.h"
+#include "name_text.h"
+
+#define ALLOCATION(name) name,
+static const char *const allocations[] = {
+#include "frame_names.def"
+};
+#define SPLIT(base, overload) { #base "_" #overload, sizeof #base - 1 },
+static const struct split {
+	const char *whole;
+	size_t at;
+} splits[] = {
+#include "frame_names.def"
+};
+#define OVERLOAD(text) #text,
+static const char *const overloads[] = {
+#include "frame_names.def"
+};
+#define NOT_OVERLOAD(text) #text,
+static const char *const not_overloads[] = {
+#include "frame_names.def"
+};
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+static size_t longest_ending(const char *name, size_t bytes, const char *const *ending,
+			     size_t count)
+{
+	size_t longest = 0;
+	for (size_t i = 0; i < count; i++) {
+		size_t n = strlen(ending[i]);
+		if (n > longest && n + 1 < bytes && name[bytes - n - 1] == '_' &&
+		    memcmp(name + bytes - n, ending[i], n) == 0)
+			longest = n;
+	}
+	return longest;
+}
+
+/* Where NAME and its overload part; 0: nowhere. */
+static size_t split_of(const char *name, size_t bytes)
+{
+	for (size_t i = 0; i < COUNT(splits); i++) {
+		if (strlen(splits[i].whole) == bytes && memcmp(splits[i].whole, name, bytes) == 0)
+			return splits[i].at;
+	}
+	size_t overload = longest_ending(name, bytes, overloads, COUNT(overloads));
+	bool is_one = overload > longest_ending(name, bytes, not_overloads, COUNT(not_overloads));
+	return is_one ? bytes - overload - 1 : 0;
+}
+
+/* "add_Tensor": "aten::add.Tensor" */
+static bool write_operator(const char *name, size_t bytes, char *out, bool *is_allocation)
+{
+	if (bytes == 0 || !write_name(out, "", name, bytes))
+		return false;
+	*is_allocation = fits_any(out, allocations, COUNT(allocations));
+	size_t split = split_of(name, bytes);
+	if (!write_name(out, "aten::", name, bytes))
+		return false;
+	if (split != 0)
+		out[strlen("aten::") + split] = '.';
+	return true;
+}
+
+static size_t word(const char *text)
+{
+	size_t bytes = 0;
+	while (isalnum((unsigned char)text[bytes]) || text[bytes] == '_')
+		bytes++;
+	return bytes;
+}
+
+bool gp_operator_called(const char *function, char *name, bool *is_allocation)
+{
+	static const char space[] = "at::_ops::";
+	if (!starts(function, space))
+		return false;
+	const char *at = function + sizeof space - 1, *end = at + word(at);
+	bool is_call = starts(end, "::call") && ends_name(end + strlen("::call"));
+	bool is_again = starts(end, "::redispatch") && ends_name(end + strlen("::redispatch"));
+	return (is_call || is_again) && write_operator(at, (size_t)(end - at), name, is_allocation);
+}
+
+static bool ends(const char *text, size_t bytes, const char *with)
+{
+	size_t n = strlen(with);
+	return bytes >= n && memcmp(text + bytes - n, with, n) == 0;
+}
+
+/*
+ * The wrapper of a structured kernel is NAME, "_", overload, where NAME of an overload that writes
+ * to given tensors ends with _out once more: addmm_out_out is addmm.out, eye_out_m_out eye.m_out.
+ */
+static bool read_structured(const char *at, size_t bytes, char *name, bool *is_allocation)
+{
+	static const char mark[] = "_out";
+	char plain[GP_NAME_MAX];
+	if (!write_name(plain, "", at, bytes))
+		return false;
+	char *out = strstr(plain, "_out_");
+	if (out == NULL)
+		return !ends(at, bytes, mark) && write_operator(at, bytes, name, is_allocation);
+	char *rest = out + sizeof mark - 1;
+	if (strstr(rest, "_out_") != NULL)
+		return false;
+	memmove(out, rest, strlen(rest) + 1);
+	return write_operator(plain, strlen(plain), name, is_allocation);
+}
+
+/* Of any other it is overload, "_", NAME; without an overload the NAME behind the underscore. */
+static bool read_unstructured(const char *at, size_t bytes, char *name, bool *is_allocation)
+{
+	if (bytes > 1 && at[0] == '_')
+		return write_operator(at + 1, bytes - 1, name, is_allocation);
+	size_t longest = 0;
+	for (size_t i = 0; i < COUNT(overloads); i++) {
+		size_t n = strlen(overloads[i]);
+		if (n > longest && n + 1 < bytes && at[n] == '_' &&
+		    memcmp(at, overloads[i], n) == 0)
+			longest = n;
+	}
+	const char *base = at + longest + 1;
+	size_t left = longest != 0 ? bytes - longest - 1 : 0;
+	bool is_out = ends(at, longest, "out");
+	/* the name of what writes to given tensors says so as well */
+	if (left == 0 || is_out != ends(base, left, "_out"))
+		return false;
+	char whole[GP_NAME_MAX];
+	left -= is_out ? strlen("_out") : 0;
+	int n = snprintf(whole, sizeof whole, "aten::%.*s.%.*s", (int)left, base, (int)longest, at);
+	if (n < 0 || (size_t)n >= sizeof whole || !write_name(name, "", base, left))
+		return false;
+	*is_allocation = fits_any(name, allocations, COUNT(allocations));
+	memcpy(name, whole, (size_t)n + 1);
+	return true;
+}
+
+/* Of a call through the dispatcher, the template argument that is the wrapper. */
+static const char *find_wrapper(const char *function)
+{
+	static const char *const call[] = { "c10::impl::make_boxed_from_unboxed_functor<",
+					    "c10::impl::wrap_kernel_functor_unboxed_<" };
+	for (size_t i = 0; i < COUNT(call); i++) {
+		const char *at = starts(function, call[i]) ? strstr(function, "&at::") : NULL;
+		if (at != NULL)
+			return at + 1;
+	}
+	return function;
+}
+
+bool gp_operator_of_kernel(const char *function, char *name, bool *is_allocation)
+{
+	static const char space[] = "at::(anonymous namespace)::",
+			  again[] = "(anonymous namespace)::", wrapper[] = "wrapper_";
+	const char *at = find_wrapper(function);
+	bool is_argument = at != function;
+	if (!starts(at, space))
+		return false;
+	at += sizeof space - 1;
+	bool is_unstructured = starts(at, again);
+	at += is_unstructured ? sizeof again - 1 : 0;
+	if (!starts(at, wrapper))
+		return false;
+	/* behind it the backend: CUDA, SparseCsrCUDA, CompositeExplicitAutograd */
+	at += sizeof wrapper - 1;
+	at += strcspn(at, "_");
+	const char *end = at + word(at);
+	if (*at++ != '_' || (is_argument ? *end != '>' : !ends_name(end)))
+		return false;
+	return is_unstructured ? read_unstructured(at, word(at), name, is_allocation) :
+				 read_structured(at, word(at), name, is_allocation);
+}
