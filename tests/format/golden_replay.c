@@ -147,7 +147,7 @@ struct curve {
 
 static struct curve curves[DEVICES][3]; // driver, reserved, allocated
 static uint64_t counts[512], doubt_until;
-static char devices[DEVICES];
+static char devices[DEVICES]; // that anything was ever held on
 
 // What was ever live, by place: a place is an address, a handle of physical memory, a block of the
 // framework or a mapping. Physical memory is the driver's again when it is neither held nor mapped.
@@ -176,6 +176,7 @@ static struct piece *piece(uint64_t address, uint8_t space)
 static void move_curve(uint8_t device, int which, uint64_t now, uint64_t time)
 {
 	struct curve *c = &curves[device][which];
+	devices[device] = 1;
 	c->now = now;
 	if (now > c->peak) {
 		c->peak = now;
@@ -298,6 +299,7 @@ static void check_or_take(const struct record *r, int take)
 		struct curve *c = &curves[r->device][r->v[4]];
 		if (take)
 			*c = (struct curve){ r->v[0], r->v[1], r->v[2] };
+		devices[r->device] |= c->peak != 0;
 		need(c->now == r->v[0] && c->peak == r->v[1], "a checkpoint with another curve");
 	} else if (r->kind == COUNT && r->v[4] < 512) {
 		if (take)
@@ -406,7 +408,6 @@ static void read_blocks(void)
 			n_records = old;
 	}
 	for (size_t i = 0; i < n_definitions; i++) {
-		devices[definitions[i].device] |= definitions[i].kind == GPU;
 		if (definitions[i].kind == KERNEL) {
 			kernels = grown(kernels, n_kernels, sizeof *kernels);
 			kernels[n_kernels++] = &definitions[i];
@@ -491,7 +492,6 @@ int main(int n, char **arguments)
 			kernels = grown(kernels, n_kernels, sizeof *kernels);
 			kernels[n_kernels++] = r;
 		}
-		devices[r->device] |= r->kind == GPU;
 		replay(r);
 		if (!sums)
 			print_record(r);
