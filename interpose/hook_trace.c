@@ -25,16 +25,24 @@ static const void *_Atomic told_by[GP_DEVICES]; /* each device's copy of our tra
 
 /* ---- the callback ---- */
 
+/* The stream stays out of it. */
+static struct gp_arena_key pool_of(const struct gp_trace_entry *e)
+{
+	struct gp_arena_key key = { .device = (uint8_t)e->device };
+	uint64_t id[2];
+	if (!allocator.pool_offset)
+		return key;
+	memcpy(id, (const char *)e + allocator.pool_offset, sizeof id);
+	key.has_pool = id[0] <= POOL_ID_MOST && id[1] <= POOL_ID_MOST;
+	key.pool = key.has_pool ? id[0] : 0;
+	key.user_pool = key.has_pool ? id[1] : 0;
+	return key;
+}
+
 static uint32_t arena_of(const struct gp_trace_entry *e)
 {
-	struct gp_arena_key key = { .stream = e->stream, .device = (uint8_t)e->device };
-	if (allocator.pool_offset) {
-		uint64_t id[2];
-		memcpy(id, (const char *)e + allocator.pool_offset, sizeof id);
-		key.has_pool = id[0] <= POOL_ID_MOST && id[1] <= POOL_ID_MOST;
-		key.pool = key.has_pool ? id[0] : 0;
-		key.user_pool = key.has_pool ? id[1] : 0;
-	}
+	struct gp_arena_key key = pool_of(e);
+	key.stream = e->stream;
 	uint32_t number = gp_arena_number(&key, gp_told.last_arena);
 	gp_told.last_arena = (uint16_t)number;
 	return number;
@@ -79,9 +87,15 @@ static void completed(const struct gp_trace_entry *e)
 		record(GP_BLOCK_COMPLETED, (unsigned)e->device, arena_of(e), e->address, 0);
 }
 
-/* A snapshot's entry names device 0 whatever device it is of: whose copy of us is called does. */
-static unsigned device_told_by(const void *tracker)
+/*
+ * A snapshot's entry names device 0 whatever device it is of: whose copy of us is called does. One
+ * of a single pool says nothing about a device.
+ */
+static unsigned device_of_snapshot(const void *tracker, const struct gp_trace_entry *e)
 {
+	struct gp_arena_key pool = pool_of(e);
+	if (pool.pool || pool.user_pool)
+		return GP_DEVICE_UNKNOWN;
 	for (unsigned d = 0; d < GP_DEVICES; d++)
 		if (atomic_load_explicit(&told_by[d], memory_order_relaxed) == tracker)
 			return d;
@@ -94,7 +108,7 @@ static void told(const void *tracker, const struct gp_trace_entry *e)
 	if (device >= GP_DEVICES)
 		return;
 	if (e->action == GP_TRACE_SNAPSHOT) {
-		record(GP_SNAPSHOT, device_told_by(tracker), 0, e->bytes, 0);
+		record(GP_SNAPSHOT, device_of_snapshot(tracker, e), 0, e->bytes, 0);
 		return;
 	}
 	if (gp_unlikely(atomic_load_explicit(&told_by[device], memory_order_relaxed) != tracker))

@@ -266,11 +266,15 @@ static void finish_uses(int device)
 	pthread_mutex_unlock(&d->mutex);
 }
 
-/* Only what trackers are told of it. */
-static void snapshot(int device)
+/* Only what trackers are told of it: the active bytes, of a single pool if it is not 0. */
+static void snapshot(int device, uint64_t user_pool)
 {
 	struct device *d = lock(device);
-	trace(&d->arena.pool[SMALL], FAKE_TRACE_SNAPSHOT, 0, d->allocated);
+	uint64_t active = d->allocated;
+	for (const struct block *b = d->pending; b; b = b->next_pending)
+		active += b->bytes;
+	trace(&arena_of(d, 0, user_pool)->pool[SMALL], FAKE_TRACE_SNAPSHOT, 0,
+	      user_pool ? 0 : active);
 	pthread_mutex_unlock(&d->mutex);
 }
 

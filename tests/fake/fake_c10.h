@@ -45,8 +45,11 @@ struct fake_c10 {
 	void (*use_elsewhere)(void *block);
 	/* The device's next allocation will see that all such uses have ended. */
 	void (*finish_uses)(int device);
-	/* Takes one, as far as the allocator's trackers learn of it. */
-	void (*snapshot)(int device);
+	/*
+	 * Takes one, of all pools or of the one of that number, as far as the allocator's trackers
+	 * learn of it.
+	 */
+	void (*snapshot)(int device, uint64_t user_pool);
 };
 
 #endif

@@ -18,6 +18,7 @@ static void use_two_streams(void)
 	void *second = c10->allocate_in(0, 3000000, STREAM, 0);
 	c10->use_elsewhere(second);
 	c10->release(second); /* pending */
+	c10->snapshot(0, 0);
 	c10->release(first);  /* completed at once */
 	c10->finish_uses(0);
 	void *third = c10->allocate_in(0, 3000000, STREAM, 0);
@@ -29,8 +30,9 @@ static void use_two_streams(void)
 static void use_a_pool(void)
 {
 	void *block = c10->allocate_in(0, 5000, 0, USER_POOL);
-	c10->snapshot(0);
-	c10->snapshot(1);
+	c10->snapshot(0, 0);
+	c10->snapshot(0, USER_POOL);
+	c10->snapshot(1, 0);
 	c10->report_again(block);
 	c10->release(block);
 	c10->empty_cache(0);
