@@ -19,7 +19,7 @@ static void use_two_streams(void)
 	c10->use_elsewhere(second);
 	c10->release(second); /* pending */
 	c10->snapshot(0, 0);
-	c10->release(first);  /* completed at once */
+	c10->release(first); /* completed at once */
 	c10->finish_uses(0);
 	void *third = c10->allocate_in(0, 3000000, STREAM, 0);
 	must(third == second);
