@@ -560,6 +560,14 @@ enum gp_status gp_process_visit(void (*visit)(void *context, const struct gp_pro
 				void *context);
 /* Sets want_level of a running process. GP_E_OPEN: no such recording process. */
 enum gp_status gp_process_set_level(unsigned pid, unsigned level);
+/*
+ * Has a running process write all that it did until now, and waits for that at most `patience_ms`.
+ * Then its recording, out->output, holds all that came before the event with the order *order; out
+ * is what it was when it was asked. GP_E_OPEN: no such recording process. GP_E_TRUNCATED: it ended
+ * before it answered. GP_E_BUSY: no answer.
+ */
+enum gp_status gp_process_snapshot(unsigned pid, unsigned patience_ms, struct gp_process *out,
+				   uint64_t *order);
 
 /*
  * Adopts the rings of dead owners of this user into their recordings and removes them: those in the

@@ -151,6 +151,8 @@ struct gp_owners {
 	struct gp_memory_owner *owner; /* most bytes first */
 	uint64_t known_bytes;	       /* of all of them */
 };
+/* What memory is called whose stack names no library; a text that holds for ever. */
+const char *gp_space_owner(uint8_t space);
 /* Symbols are looked up. Free with gp_owners_free. */
 enum gp_status gp_owners_build(struct gp_recording *recording, const struct gp_frag *frag,
 			       struct gp_owners *out);

@@ -72,8 +72,11 @@ static bool find_moment(struct frag *f)
 	f->moment.when = GP_WHEN_SNAPSHOT;
 	if (strncmp(at, "snapshot:", 9) == 0 && number_read(at + 9, &f->moment.number))
 		return true;
-	f->moment.when = GP_WHEN_TIME;
+	f->moment.when = GP_WHEN_ORDER;
 	f->r.moment = NULL;
+	if (strncmp(at, "order:", 6) == 0 && number_read(at + 6, &f->moment.number))
+		return true;
+	f->moment.when = GP_WHEN_TIME;
 	return gp_moment_find(f->r.recording, "at", at, &f->moment.at_ns);
 }
 
@@ -296,7 +299,8 @@ static int run(int argc, char **argv)
 	struct frag f = { .r.top = UINT64_MAX };
 	const struct gp_flag flags[] = {
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &f.at,
-		  "at this moment: oom (default, else peak), peak, end, snapshot:N, 1.5s" },
+		  "at this moment: oom (default, else peak), peak, end, snapshot:N, order:N, "
+		  "1.5s" },
 		{ "fit", 0, GP_FLAG_TEXT, "SIZE", &f.fit,
 		  "which blocks would have to go for this request; default the failed one" },
 		{ "summary", 0, GP_FLAG_SWITCH, NULL, &f.is_summary,

@@ -223,35 +223,25 @@ bool gp_pickled_stacks_write(struct gp_pickled_stacks *s, uint32_t stack, uint32
 	return is_written;
 }
 
-static const char *space_owner(uint8_t space)
-{
-	static const char *const names[GP_SPACES] = {
-		[GP_SPACE_ASYNC] = "driver pool", [GP_SPACE_MANAGED] = "managed",
-		[GP_SPACE_ARRAY] = "array",	  [GP_SPACE_PHYSICAL] = "VMM",
-		[GP_SPACE_GRAPH] = "graph",
-	};
-	return space < GP_SPACES && names[space] ? names[space] : "unknown";
-}
-
 const char *gp_pickled_stacks_owner(struct gp_pickled_stacks *s, uint32_t stack, uint32_t epoch,
 				    int64_t at_ns, uint8_t space)
 {
 	struct gp_stack found;
 	struct gp_names names;
 	if (!stack)
-		return space_owner(space);
+		return gp_space_owner(space);
 	uint64_t more = (uint64_t)epoch << 8 | space;
 	struct row *row = row_get(&s->owned, stack, more, NULL);
 	if (row && row->memo)
 		return s->owner[row->memo - 1].name;
 	struct owner *grown = row ? realloc(s->owner, (s->owners + 1) * sizeof *grown) : NULL;
 	if (!grown)
-		return space_owner(space);
+		return gp_space_owner(space);
 	s->owner = grown;
 	struct owner *o = &grown[s->owners++];
 	row_set(&s->owned, row,
 		&(struct row){ .key = stack, .more = more, .memo = (uint32_t)s->owners });
-	const char *name = space_owner(space);
+	const char *name = gp_space_owner(space);
 	if (gp_recording_stack(s->recording, stack, at_ns, GP_STACK_SYMBOLS, &found, s->frame,
 			       GP_FRAMES_MAX)) {
 		gp_recording_names(s->recording, s->frame, found.frames, &names);

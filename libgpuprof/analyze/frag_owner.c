@@ -18,7 +18,7 @@ struct naming {
 	size_t count, room;
 };
 
-static const char *kind_text(uint8_t space)
+const char *gp_space_owner(uint8_t space)
 {
 	switch (space) {
 	case GP_SPACE_ASYNC:
@@ -115,9 +115,9 @@ enum gp_status gp_owners_build(struct gp_recording *recording, const struct gp_f
 		const struct gp_memory_outside *o = &m->outside[frag->device->first_outside + k];
 		/* memory of another process counts there, whoever opened it here */
 		const char *library = o->space == GP_SPACE_IPC ? "" : library_of(&n, o);
-		status = library == NULL ?
-				 GP_E_MEMORY :
-				 add(out, library[0] ? library : kind_text(o->space), o->bytes);
+		status = library == NULL ? GP_E_MEMORY :
+					   add(out, library[0] ? library : gp_space_owner(o->space),
+					       o->bytes);
 	}
 	free(n.known);
 	for (size_t k = 0; k < out->owners; k++)

@@ -113,7 +113,8 @@ _Static_assert(sizeof(struct gp_ring) == GP_RING_BYTES, "a ring fits its place")
 enum gp_level { GP_LEVEL_OFF = 1, GP_LEVEL_MEMORY = 2, GP_LEVEL_ALL = 3 };
 
 /*
- * First page of the ring file. Other processes may read it at any time and write only `want_level`.
+ * First page of the ring file. Other processes may read it at any time and write only `want_level`
+ * and `snapshots_wanted`.
  */
 struct gp_control {
 	uint64_t magic;
@@ -146,6 +147,13 @@ struct gp_control {
 	uint64_t told[3];
 	_Atomic uint64_t failed_blocks; /* as in the file header */
 	_Atomic uint32_t has_hole;
+	/*
+	 * Snapshots: who wants one adds 1 and waits until as many are done, a futex. Then all that
+	 * happened before the event with the order `snapshot_order` is in the file.
+	 */
+	_Alignas(64) _Atomic uint32_t snapshots_wanted;
+	_Atomic uint32_t snapshots_done;
+	_Atomic uint64_t snapshot_order;
 };
 _Static_assert(sizeof(struct gp_control) <= GP_CONTROL_BYTES, "the control page holds it");
 

@@ -316,6 +316,7 @@ static bool turn(struct gp_recorder *r)
 	gp_losses_tell(r);
 	r->views[0].head = atomic_load(&r->views[0].ring->head);
 	bool has_more = merge(r, rings);
+	has_more |= gp_snapshot_tend(r, rings);
 	flush_due(r, rings);
 	gp_segment_slice(r);
 	/*

@@ -20,6 +20,13 @@ void gp_futex_wake(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 0x7fffffff, NULL, NULL, 0);
 }
 
+void gp_futex_set_shared(_Atomic uint32_t *word, uint32_t value)
+{
+	/* partner: the load in gp_process_snapshot, of another process */
+	atomic_store_explicit(word, value, memory_order_release);
+	syscall(SYS_futex, word, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
+}
+
 void *gp_pages(size_t bytes)
 {
 	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,

@@ -61,7 +61,11 @@ struct gp_recorder {
 	uint64_t unwritten; /* 1 + lowest order of what no file took and no LOST told; 0: none */
 	uint64_t missing_since_ns; /* 0: not waiting for a number in flight */
 	uint64_t segment_events;
-	uint64_t sequence; /* of blocks with GP_THREAD_NONE */
+	uint64_t sequence;	    /* of blocks with GP_THREAD_NONE */
+	uint32_t snapshots_taken;   /* as asked for when the one under way began */
+	uint64_t snapshot_until;    /* the order that it waits for */
+	uint64_t snapshot_since_ns; /* 0: none is under way */
+	bool has_snapshot_mark;
 	bool has_segment;
 	bool is_torn;			/* the running checkpoint lacks a block */
 	uint64_t failed_before;		/* control->failed_blocks when the segment began */
@@ -114,6 +118,12 @@ void gp_drain_flush(struct gp_recorder *recorder, struct gp_ring_view *view);
 /* Publishes a record of the recorder's own (ring 0). */
 void gp_drain_tell(struct gp_recorder *recorder, struct gp_record *record, const char *text);
 
+/*
+ * snapshot.c: what `gpuprof snapshot` asks for. After each merge of `rings` rings. True: another
+ * turn is due at once.
+ */
+bool gp_snapshot_tend(struct gp_recorder *recorder, uint32_t rings);
+
 /* losses.c */
 unsigned gp_loss_of(enum gp_kind kind); /* 0 memory, 1 launch, 2 other */
 /* `slots` slots from `tail` on were applied but could not be written. */
@@ -150,6 +160,8 @@ void gp_definitions_visit(const struct gp_definitions *definitions,
 /* futex.c */
 void gp_futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns);
 void gp_futex_wake(_Atomic uint32_t *word);
+/* Sets a word of a shared page and wakes other processes that wait for it. */
+void gp_futex_set_shared(_Atomic uint32_t *word, uint32_t value);
 
 /*
  * say.c: the drain thread has no stderr of its own; what it says waits for the job's next slow

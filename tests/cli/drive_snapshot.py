@@ -1,0 +1,187 @@
+"""`gpuprof snapshot` of jobs whose memory is known to the byte. drive_snapshot.py WHAT"""
+import concurrent.futures
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+JOB = """
+import ctypes, signal, sys, threading
+signal.alarm(50)  # whatever becomes of the test
+cuda = ctypes.CDLL("libcuda.so.1")
+address = ctypes.c_void_p()
+assert cuda.cuInit(0) == 0 and cuda.cuCtxCreate_v2(ctypes.byref(address), 0, 0) == 0
+table = (ctypes.c_void_p * 11).in_dll(ctypes.CDLL("libc10.so"), "fake_c10")
+allocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t)(table[1])
+release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(table[2])
+blocks = []
+is_over = threading.Event()
+def work():
+    while not is_over.wait(0.002):
+        held = [allocate(0, 1000 * k) for k in range(1, 50)]
+        for block in held:
+            release(block)
+for line in sys.stdin:
+    word, number = line.split()
+    if word == "allocate":
+        blocks.append(allocate(0, int(number)))
+    elif word == "release":
+        release(blocks.pop(int(number)))
+    elif word == "outside":
+        assert cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(int(number))) == 0
+    elif word == "work":
+        worker = threading.Thread(target=work)
+        worker.start()
+    elif word == "rest":
+        is_over.set()
+        worker.join()
+    print(word, number, len(blocks), flush=True)
+"""
+ORDERS = ["allocate 1000", "allocate 3000000", "outside 9437184", "allocate 700000",
+          "allocate 15000000", "release 1", "allocate 512", "release 0"]
+
+
+def start(words, record=True, **more):
+    command = ["gpuprof", "run", "-q", "-o", "job.gpr", "--"] if record else []
+    return subprocess.Popen([*command, *words], stdin=-1, stdout=-1, text=True, **more)
+
+
+def say(job, order):
+    job.stdin.write(order + "\n")
+    job.stdin.flush()
+    return job.stdout.readline()
+
+
+def pid_of(job):
+    """Of the job itself: what gpuprof started."""
+    children = open("/proc/%d/task/%d/children" % (job.pid, job.pid)).read().split()
+    return children[0]
+
+
+def ask(pid, *options):
+    return subprocess.run(["gpuprof", "snapshot", *options, str(pid)], stdout=-1, stderr=-1,
+                          text=True)
+
+
+def state_of(answer):
+    """Of the first device: blocks handed out, their bytes, the framework's, those of others."""
+    device = json.loads(answer.stdout)["devices"][0]
+    sizes = [b["bytes"] for s in device["segments"] for b in s["blocks"]
+             if b["state"] == "allocated"]
+    reserved = sum(s["bytes"] for s in device["segments"])
+    assert (sum(sizes), reserved) == (device["allocated_bytes"], device["reserved_bytes"])
+    others = sum(n for name, n in device["owners"].items()
+                 if name not in ("framework", "unattributed"))
+    return len(sizes), sum(sizes), others
+
+
+def shown(pid):
+    answer = ask(pid, "--json")
+    assert answer.returncode == 0, (answer.returncode, answer.stderr)
+    return state_of(answer)
+
+
+def rounded(size):
+    return (size + 511) // 512 * 512
+
+
+def known():
+    """After each order exactly what it leaves is shown, and the job says what it says alone."""
+    job, bare = (start([sys.executable, "-c", JOB], record) for record in (True, False))
+    held, outside = [], 0
+    for order in ORDERS:
+        assert say(job, order) == say(bare, order)
+        word, number = order.split()
+        if word == "allocate":
+            held.append(rounded(int(number)))
+        elif word == "release":
+            held.pop(int(number))
+        else:
+            outside += int(number)
+        state = shown(pid_of(job))
+        print(order, *state, "as known" if state == (len(held), sum(held), outside) else "WRONG")
+    print(*[process.communicate()[0] == "" and process.returncode for process in (job, bare)])
+    marks = subprocess.run(["gpuprof", "dump", "--json", "--kind", "snapshot_asked", "job.gpr"],
+                           stdout=-1, text=True).stdout.splitlines()
+    print(len(marks), "marks, the last one number", json.loads(marks[-1])["number"])
+
+
+def report():
+    job = start([sys.executable, "-c", JOB])
+    for order in ORDERS:
+        say(job, order)
+    for options in ((), ("--summary",), ("-o", "map.svg")):
+        answer = ask(pid_of(job), *options)
+        text = re.sub(r", at [0-9.]+ [a-z]+", "", answer.stdout)
+        print(answer.returncode, *text.splitlines()[2:4], sep="\n")
+    print(open("map.svg").read(4))
+    job.communicate()
+
+
+def storm():
+    """A hundred, five at once, while a thread of the job allocates and frees without a pause."""
+    job, bare = (start([sys.executable, "-c", JOB], record) for record in (True, False))
+    said = [[say(process, order) for order in ("allocate 5000000", "work 1")]
+            for process in (job, bare)]
+    pid = pid_of(job)
+    with concurrent.futures.ThreadPoolExecutor(5) as pool:
+        answers = list(pool.map(lambda _: ask(pid, "--json"), range(100)))
+    states = [state_of(a) for a in answers if a.returncode == 0]
+    # what is held all the time, and some of what comes and goes
+    sums = [sum(rounded(1000 * k) for k in range(1, n + 1)) for n in range(50)]
+    tails = [sums[-1] - part for part in sums]
+    good = [s for s in states if s[1] - rounded(5000000) in sums + tails]
+    for process, words in zip((job, bare), said):
+        words.append(say(process, "rest 1") + process.communicate()[0])
+    info = json.loads(subprocess.run(["gpuprof", "info", "--json", "job.gpr"], stdout=-1).stdout)
+    print(len(states), "answers,", len(good), "states that were,",
+          "the same output," if said[0] == said[1] else "OTHER OUTPUT,",
+          info["self_check"]["mismatches"], "mismatches")
+
+
+def ended():
+    """By SIGKILL: its rings lie there, nobody answers."""
+    job = start([sys.executable, "-c", JOB])
+    say(job, ORDERS[0])
+    pid = int(pid_of(job))
+    os.kill(job.pid, signal.SIGKILL)  # who would adopt them
+    os.kill(pid, signal.SIGKILL)
+    job.wait()
+    while os.path.exists("/proc/%d" % pid) and "Z" not in open("/proc/%d/stat" % pid).read():
+        pass
+    answer = ask(pid)
+    print(answer.returncode, answer.stderr.replace(str(pid), "PID").replace(os.getcwd(), "DIR"))
+
+
+def stopped():
+    job = start([sys.executable, "-c", JOB])
+    say(job, ORDERS[0])
+    pid = int(pid_of(job))
+    os.kill(pid, signal.SIGSTOP)
+    answer = ask(pid, "--wait", "1")
+    print(answer.returncode, answer.stderr.replace(str(pid), "PID"))
+    os.kill(pid, signal.SIGCONT)
+    print(*shown(pid))
+    job.communicate()
+
+
+def nobody():
+    """Processes that do not record, are not there, are another user's."""
+    for pid in (os.getpid(), 2**22 + 1):
+        answer = ask(pid)
+        print(answer.returncode, answer.stderr.replace(str(pid), "PID"))
+
+
+def off():
+    """Recording was never started: the answer says that nothing is in it."""
+    job = start([sys.executable, "-c", JOB], env={**os.environ, "GPUPROF_START": "off"})
+    say(job, ORDERS[0])
+    pid = pid_of(job)
+    answer = ask(pid, "--json")
+    print(answer.returncode, answer.stderr.replace(pid, "PID"), json.loads(answer.stdout)["devices"])
+    job.communicate()
+
+
+globals()[sys.argv[1]]()

@@ -1,0 +1,174 @@
+/*
+ * `gpuprof snapshot`: where the memory of a running job is now. Its recorder writes what it holds
+ * until this moment, and `frag` shows it; the job is not stopped.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "flags.h"
+#include "message.h"
+
+static int run(int argc, char **argv);
+const struct gp_command gp_command_snapshot = {
+	"snapshot",
+	"snapshot [--wait SECONDS] [--fit SIZE] [--json|--summary|--map] [-o FILE [--force]] PID",
+	"show where the memory of a running job is, without stopping it",
+	run,
+};
+extern const struct gp_command gp_command_frag;
+
+#define WAIT_DEFAULT_S 10u
+#define WAIT_MAX_S 3600u
+enum { LEVEL_OFF = 1 }; /* as the control page numbers it */
+
+static bool pid_parse(const char *word, unsigned *out)
+{
+	char *end;
+	unsigned long number = strtoul(word, &end, 10);
+	*out = (unsigned)number;
+	return *word >= '1' && *word <= '9' && !*end && number <= INT32_MAX;
+}
+
+/* A process that ended, and whose rings lie there still. */
+struct ended {
+	unsigned pid;
+	bool is_found;
+	struct gp_process process;
+};
+
+static void find_ended(void *context, const struct gp_process *process)
+{
+	struct ended *e = context;
+	if (process->pid != e->pid || process->is_alive)
+		return;
+	e->process = *process;
+	e->is_found = true;
+}
+
+static void say_ended(unsigned pid, const char *recording)
+{
+	gp_complain("cannot ask process '%u': it ended", pid);
+	gp_hint("'gpuprof info %s' and other commands adopt what it left", recording);
+}
+
+static void say_not_recording(unsigned pid)
+{
+	struct ended ended = { .pid = pid };
+	gp_process_visit(find_ended, &ended);
+	if (ended.is_found) {
+		say_ended(pid, ended.process.output);
+		return;
+	}
+	if (kill((pid_t)pid, 0) == 0)
+		gp_complain("cannot ask process '%u': it does not record", pid);
+	else if (errno == EPERM)
+		gp_complain("cannot ask process '%u': it is another user's", pid);
+	else
+		gp_complain("cannot ask process '%u': there is none", pid);
+	gp_hint("'gpuprof ctl' lists the processes that record");
+}
+
+static int say_failed(unsigned pid, uint64_t wait_s, enum gp_status status,
+		      const struct gp_process *process)
+{
+	if (status == GP_E_OPEN) {
+		say_not_recording(pid);
+	} else if (status == GP_E_TRUNCATED) {
+		say_ended(pid, process->output);
+	} else if (status == GP_E_BUSY) {
+		gp_complain("cannot ask process '%u': no answer in %llu s", pid,
+			    (unsigned long long)wait_s);
+		gp_hint("is it stopped or traced, or recorded by an older gpuprof?");
+	} else {
+		gp_complain("cannot ask process '%u': %s", pid, gp_status_text(status));
+		return gp_exit_of(status);
+	}
+	return GP_EXIT_FOUND;
+}
+
+/* What is shown, and how: flags of `frag`. */
+struct shown {
+	bool is_json, is_summary, is_map, is_forced;
+	const char *fit, *path;
+};
+
+static int show(const struct shown *how, char *recording, uint64_t order)
+{
+	char at[32];
+	const char *words[12] = { gp_command_frag.name, "--at", at };
+	int count = 3;
+	snprintf(at, sizeof at, "order:%llu", (unsigned long long)order);
+	if (how->is_json)
+		words[count++] = "--json";
+	if (how->is_summary)
+		words[count++] = "--summary";
+	if (how->is_map)
+		words[count++] = "--map";
+	if (how->fit) {
+		words[count++] = "--fit";
+		words[count++] = how->fit;
+	}
+	if (how->path) {
+		words[count++] = "-o";
+		words[count++] = how->path;
+	}
+	if (how->is_forced)
+		words[count++] = "--force";
+	words[count++] = recording;
+	return gp_command_frag.run(count, (char **)words);
+}
+
+static bool values_check(uint64_t wait_s, const char *word, unsigned *pid)
+{
+	if (!pid_parse(word, pid))
+		gp_usage(&gp_command_snapshot, "cannot ask '%s': not a process number", word);
+	else if (wait_s < 1 || wait_s > WAIT_MAX_S)
+		gp_usage(&gp_command_snapshot, "bad value of '--wait': '%llu' is not from 1 to %u",
+			 (unsigned long long)wait_s, WAIT_MAX_S);
+	else
+		return true;
+	return false;
+}
+
+static int run(int argc, char **argv)
+{
+	struct shown how = { 0 };
+	uint64_t wait_s = WAIT_DEFAULT_S;
+	const struct gp_flag flags[] = {
+		{ "wait", 0, GP_FLAG_NUMBER, "SECONDS", &wait_s,
+		  "at most so long for the job's answer, 1 to 3600; default 10" },
+		{ "fit", 0, GP_FLAG_TEXT, "SIZE", &how.fit,
+		  "which blocks would have to go for this request" },
+		{ "json", 0, GP_FLAG_SWITCH, NULL, &how.is_json,
+		  "for a program: see gpuprof-frag(1) for the keys" },
+		{ "summary", 0, GP_FLAG_SWITCH, NULL, &how.is_summary,
+		  "the rows of torch.cuda.memory_summary()" },
+		{ "map", 0, GP_FLAG_SWITCH, NULL, &how.is_map,
+		  "segments and what lies in them; with -o FILE.svg as a picture" },
+		{ "output", 'o', GP_FLAG_TEXT, "FILE", &how.path,
+		  "write to a new FILE instead of stdout; FILE.svg: the map" },
+		{ "force", 0, GP_FLAG_SWITCH, NULL, &how.is_forced, "replace FILE" },
+		{ 0 },
+	};
+	int words = gp_flags_parse(&gp_command_snapshot, flags, argc, argv, false);
+	unsigned pid;
+	if (words < 0)
+		return gp_flags_exit(words);
+	if (words != 1)
+		return gp_usage(&gp_command_snapshot,
+				words ? "more than one process given" : "no process given");
+	if (!values_check(wait_s, argv[0], &pid))
+		return GP_EXIT_USAGE;
+	struct gp_process process;
+	uint64_t order = 0;
+	enum gp_status status = gp_process_snapshot(pid, (unsigned)wait_s * 1000, &process, &order);
+	if (status)
+		return say_failed(pid, wait_s, status, &process);
+	if (process.level == LEVEL_OFF) {
+		gp_complain("process '%u' is not recorded now: what happens is not shown", pid);
+		gp_hint("'gpuprof ctl %u start' records", pid);
+	}
+	return show(&how, process.output, order);
+}
