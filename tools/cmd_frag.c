@@ -57,7 +57,7 @@ static bool find_moment(struct frag *f)
 	f->moment = (struct gp_moment_of){ .when = GP_WHEN_PEAK,
 					   .device = f->device < 0 ? GP_DEVICE_UNKNOWN :
 								     (unsigned)f->device };
-	f->r.moment = "at the peak of what is reserved";
+	f->r.moment = "at the peak";
 	if ((!at && at_oom(f, false)) || (at && strcmp(at, "peak") == 0))
 		return true;
 	if (!at)
@@ -153,7 +153,23 @@ static enum gp_status add_device(struct frag *f, unsigned device)
 	if (status)
 		return status;
 	r->devices++;
-	return gp_owners_build(r->recording, &d->frag, &d->owners);
+	return status;
+}
+
+/* Up to the moment. */
+static enum gp_status find_peaks(struct frag *f)
+{
+	struct gp_timeline t;
+	enum gp_status status = gp_timeline_build(f->r.recording, 16, 0, f->r.memory.at_ns, &t);
+	if (status)
+		return status;
+	for (size_t k = 0; k < f->r.devices; k++)
+		for (size_t i = 0; i < t.devices; i++)
+			if (t.device[i].device == f->r.device[k].frag.device->device)
+				memcpy(f->r.device[k].peak_bytes, t.device[i].peak_bytes,
+				       sizeof t.device[i].peak_bytes);
+	gp_timeline_free(&t);
+	return status;
 }
 
 /* By the request where a gap for it was ever there, else by what is stranded. */
@@ -176,30 +192,44 @@ static enum gp_status add_devices(struct frag *f)
 	r->device = calloc(r->memory.devices + 1, sizeof *r->device);
 	if (!r->device)
 		return GP_E_MEMORY;
-	gp_allocator_settings_read(gp_recording_text(r->recording, GP_FACT, GP_FACT_ALLOC_CONF),
-				   &r->settings);
+	gp_allocator_settings_read(r->info->alloc_conf, &r->settings);
 	for (size_t k = 0; k < r->memory.devices && status == GP_OK; k++) {
 		const struct gp_memory_device *m = &r->memory.device[k];
 		bool is_empty = !m->driver_bytes && !m->reserved_bytes && !m->segments;
 		if (f->device >= 0 ? m->device == (uint64_t)f->device : !is_empty)
 			status = add_device(f, m->device);
 	}
-	for (size_t k = 0; k < r->devices; k++)
-		gp_recording_curves(r->recording, r->device[k].frag.device->device,
-				    &r->device[k].curves);
-	/* replays: what hangs on the moment is done */
-	for (size_t k = 0; k < r->devices && status == GP_OK; k++) {
+	return status;
+}
+
+/* What takes a replay; behind it the names of all stacks are known. */
+static enum gp_status replay(struct frag *f)
+{
+	struct gp_frag_report *r = &f->r;
+	bool is_text = !f->is_summary && !f->is_map && !f->is_svg;
+	enum gp_status status = f->is_summary ? find_peaks(f) : GP_OK;
+	for (size_t k = 0; k < r->devices && is_text && status == GP_OK; k++) {
 		struct gp_frag_device *d = &r->device[k];
 		uint64_t fit = d->frag.fit.is_served ? 0 : d->frag.fit.rounded_bytes;
-		if (d->frag.reserved_bytes && !f->is_summary && !f->is_map && !f->is_svg)
+		if (d->frag.reserved_bytes)
 			status = find_born(f, d, fit);
 	}
+	struct gp_event event;
+	if (status == GP_OK)
+		status = gp_recording_rewind(r->recording);
+	while (status == GP_OK)
+		status = gp_recording_next(r->recording, &event);
+	status = status == GP_END ? GP_OK : status;
+	for (size_t k = 0; k < r->devices && status == GP_OK; k++)
+		status = gp_owners_build(r->recording, &r->device[k].frag, &r->device[k].owners);
 	return status;
 }
 
 static int show(struct frag *f)
 {
 	enum gp_status status = add_devices(f);
+	if (status == GP_OK)
+		status = replay(f);
 	if (status)
 		return gp_report_failed("report on", f->r.path, status);
 	if (f->device >= 0 && !f->r.devices) {

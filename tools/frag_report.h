@@ -12,8 +12,8 @@ struct gp_frag_device {
 	struct gp_frag frag;
 	struct gp_owners owners;
 	struct gp_frag_born born;
-	uint64_t born_fit_bytes; /* what a gap must have for that; 0: by what is stranded */
-	struct gp_curves curves; /* peaks up to the moment */
+	uint64_t born_fit_bytes;	/* what a gap must have for that; 0: by what is stranded */
+	uint64_t peak_bytes[GP_CURVES]; /* up to the moment; for the summary */
 };
 struct gp_frag_report {
 	struct gp_recording *recording;

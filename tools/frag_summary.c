@@ -87,8 +87,8 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag_de
 	rows.active.peak = rows.requested.peak = rows.non_releasable.peak = GP_BYTES_UNKNOWN;
 	rows.allocations.peak = rows.active_allocations.peak = GP_BYTES_UNKNOWN;
 	rows.segments.peak = rows.non_releasable_allocations.peak = GP_BYTES_UNKNOWN;
-	rows.allocated.peak = d->curves.peak_bytes[GP_CURVE_ALLOCATED];
-	rows.reserved.peak = d->curves.peak_bytes[GP_CURVE_RESERVED];
+	rows.allocated.peak = d->peak_bytes[GP_CURVE_ALLOCATED];
+	rows.reserved.peak = d->peak_bytes[GP_CURVE_RESERVED];
 	gp_use_device_print(r->out, r->info, m->device);
 	fprintf(r->out, ", %s\n", gp_frag_moment(r).s);
 	fprintf(r->out, "%-22s %12s %12s   %s\n", "", "now", "peak", "now, bytes");
