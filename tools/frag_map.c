@@ -104,7 +104,7 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag *f
 {
 	struct map map = { .r = r, .cell = CELL_LEAST, .width = r->columns - LABEL };
 	uint64_t cells = (uint64_t)map.width * LINES;
-	while (map.cell * cells < f->reserved_bytes)
+	while (f->reserved_bytes / cells > map.cell)
 		map.cell *= 2;
 	gp_use_device_print(r->out, r->info, f->device->device);
 	fprintf(r->out, ", %s: a sign is %s\n", gp_frag_moment(r).s, gp_bytes_text(map.cell).s);

@@ -201,7 +201,7 @@ static void put_legend(struct sheet *s)
 static void put_device(struct sheet *s, const struct gp_frag *f)
 {
 	s->row_bytes = ROW_LEAST;
-	while (s->row_bytes * ROWS_MOST < f->reserved_bytes)
+	while (f->reserved_bytes / ROWS_MOST > s->row_bytes)
 		s->row_bytes *= 2;
 	s->y += 28;
 	if (s->is_drawing)

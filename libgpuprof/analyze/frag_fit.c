@@ -147,27 +147,37 @@ static struct unit one_page(const struct gp_room *room, const struct gp_memory_s
 	return u;
 }
 
+/*
+ * Units of the pages that blocks lie on, from one that has any to the next; of a block that covers
+ * many pages alone, one.
+ */
 static size_t units_of_pages(const struct gp_room *room, const struct gp_memory_segment *s,
 			     struct unit *unit)
 {
 	size_t units = 0, k = s->first, end = s->first + s->blocks;
-	uint64_t from = 0, page = gp_rule_page(room->settings, s->is_small);
-	for (uint64_t at = 0; at < s->bytes; at += page) {
+	uint64_t from = 0, at = 0, page = gp_rule_page(room->settings, s->is_small);
+	for (;;) {
+		const struct gp_memory_block *b = NULL;
 		for (; k < end; k++) {
-			const struct gp_memory_block *b = &room->memory->block[k];
+			b = &room->memory->block[k];
 			uint64_t b_end = b->address - s->address + b->bytes;
 			if (gp_room_is_held(room, k) && b_end > at)
 				break;
 			if (gp_room_is_held(room, k))
 				from = b_end;
 		}
+		if (k == end)
+			return units;
+		uint64_t begin = b->address - s->address, last = (begin + b->bytes - 1) / page;
+		if (begin / page * page > at)
+			at = begin / page * page;
 		struct unit u = one_page(room, s, k, from, at + page);
 		bool is_same = units != 0 && unit[units - 1].first == u.first &&
 			       unit[units - 1].end == u.end;
 		if (u.cost.blocks != 0 && u.gain != 0 && !is_same)
 			unit[units++] = u;
+		at = u.end == k + 1 && last * page > at ? last * page : at + page;
 	}
-	return units;
 }
 
 static size_t list_units(const struct gp_room *room, struct unit *unit)
@@ -232,9 +242,7 @@ static enum gp_status empty_until(const struct gp_room *room, const struct gp_fr
 	struct gp_room then = *room;
 	size_t most = d->segments + 1;
 	for (size_t k = 0; k < d->segments; k++)
-		most += (size_t)(room->memory->segment[d->first_segment + k].bytes /
-				 GP_SMALL_SEGMENT) +
-			1;
+		most += 3 * room->memory->segment[d->first_segment + k].blocks + 1;
 	struct unit *unit = calloc(most, sizeof *unit);
 	if (unit == NULL)
 		return GP_E_MEMORY;

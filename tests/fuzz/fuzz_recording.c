@@ -34,6 +34,36 @@ static void look_up(struct gp_recording *recording, const struct gp_event *event
 	gp_recording_names(recording, frame, stack.frames, &names);
 }
 
+static void see_gaps(void *context, const struct gp_gaps *gaps)
+{
+	(void)context;
+	if (gaps->largest_bytes > gaps->free_bytes)
+		abort();
+}
+
+/* Whatever it says, what it says adds up. */
+static void look_at_memory(struct gp_recording *recording)
+{
+	struct gp_memory memory;
+	const struct gp_moment_of end = { .when = GP_WHEN_END };
+	const struct gp_frag_question question = { .fit_bytes = 64 << 20 };
+	(void)gp_gaps_visit(recording, see_gaps, NULL);
+	if (gp_memory_build(recording, &end, &memory) != GP_OK)
+		return;
+	for (size_t k = 0; k < memory.devices; k++) {
+		struct gp_frag frag;
+		uint64_t sum = 0;
+		if (gp_frag_build(&memory, memory.device[k].device, &question, &frag) != GP_OK)
+			continue;
+		for (unsigned c = 0; c < GP_CAUSES; c++)
+			sum += frag.cause_bytes[c];
+		if (sum != frag.reserved_bytes - frag.allocated_bytes)
+			abort();
+		gp_frag_free(&frag);
+	}
+	gp_memory_free(&memory);
+}
+
 /* Uses add up, whatever the recording says. */
 static void look_at_peaks(struct gp_recording *recording)
 {
@@ -84,6 +114,7 @@ static void read_all(const char *path, FILE *report)
 	}
 	if (gp_timeline_build(recording, 10, 0, INT64_MAX, &timeline) == GP_OK)
 		gp_timeline_free(&timeline);
+	look_at_memory(recording);
 	look_at_peaks(recording);
 	look_at_top(recording);
 	gp_recording_close(recording);
