@@ -126,11 +126,12 @@ enum gp_status gp_gaps_visit(struct gp_recording *recording, gp_gap_visit *visit
 
 /*
  * Since when memory has been as fragmented as at `memory`'s moment: the first event behind which it
- * never recovered. Recovered: a gap of `fit_bytes`, and there was one before; with 0 at most half
- * as much stranded (free, and not in the largest gap).
+ * never recovered. Recovered: a gap of `fit_bytes`; where there never was one, or one is there, or
+ * with 0: at most half as much stranded (free, and not in the largest gap). One replay.
  */
 struct gp_frag_born {
-	bool is_known; /* false: it is not fragmented, or was so before what is kept */
+	bool is_known;	/* false: it is not fragmented */
+	bool is_by_fit; /* no gap had `fit_bytes` since */
 	int64_t at_ns;
 	uint64_t order;
 	uint64_t stranded_bytes; /* at the moment */

@@ -172,19 +172,6 @@ static enum gp_status find_peaks(struct frag *f)
 	return status;
 }
 
-/* By the request where a gap for it was ever there, else by what is stranded. */
-static enum gp_status find_born(struct frag *f, struct gp_frag_device *d, uint64_t fit)
-{
-	unsigned device = d->frag.device->device;
-	d->born_fit_bytes = fit;
-	enum gp_status status =
-		gp_frag_find_born(f->r.recording, &f->r.memory, device, fit, &d->born);
-	if (status || d->born.is_known || !fit)
-		return status;
-	d->born_fit_bytes = 0;
-	return gp_frag_find_born(f->r.recording, &f->r.memory, device, 0, &d->born);
-}
-
 static enum gp_status add_devices(struct frag *f)
 {
 	struct gp_frag_report *r = &f->r;
@@ -206,18 +193,21 @@ static enum gp_status add_devices(struct frag *f)
 static enum gp_status replay(struct frag *f)
 {
 	struct gp_frag_report *r = &f->r;
-	bool is_text = !f->is_summary && !f->is_map && !f->is_svg;
+	bool is_text = !f->is_summary && !f->is_map && !f->is_svg, is_replayed = false;
 	enum gp_status status = f->is_summary ? find_peaks(f) : GP_OK;
 	for (size_t k = 0; k < r->devices && is_text && status == GP_OK; k++) {
 		struct gp_frag_device *d = &r->device[k];
 		uint64_t fit = d->frag.fit.is_served ? 0 : d->frag.fit.rounded_bytes;
-		if (d->frag.reserved_bytes)
-			status = find_born(f, d, fit);
+		if (!d->frag.reserved_bytes)
+			continue;
+		status = gp_frag_find_born(r->recording, &r->memory, d->frag.device->device, fit,
+					   &d->born);
+		is_replayed = true;
 	}
 	struct gp_event event;
-	if (status == GP_OK)
+	if (status == GP_OK && !is_replayed)
 		status = gp_recording_rewind(r->recording);
-	while (status == GP_OK)
+	while (status == GP_OK && !is_replayed)
 		status = gp_recording_next(r->recording, &event);
 	status = status == GP_END ? GP_OK : status;
 	for (size_t k = 0; k < r->devices && status == GP_OK; k++)

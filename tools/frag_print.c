@@ -203,8 +203,9 @@ static void print_born(const struct gp_frag_report *r, const struct gp_frag_devi
 	if (!d->born.is_known)
 		return;
 	fprintf(r->out, "fragmented since %s: ", gp_ns_text(d->born.at_ns).s);
-	if (d->born_fit_bytes)
-		fprintf(r->out, "from then on no gap had %s\n", gp_bytes_text(d->born_fit_bytes).s);
+	if (d->born.is_by_fit)
+		fprintf(r->out, "from then on no gap had %s\n",
+			gp_bytes_text(d->frag.fit.rounded_bytes).s);
 	else
 		fprintf(r->out,
 			"from then on more than half of the %s that lie outside of the largest gap "

@@ -12,7 +12,6 @@ struct gp_frag_device {
 	struct gp_frag frag;
 	struct gp_owners owners;
 	struct gp_frag_born born;
-	uint64_t born_fit_bytes;	/* what a gap must have for that; 0: by what is stranded */
 	uint64_t peak_bytes[GP_CURVES]; /* up to the moment; for the summary */
 };
 struct gp_frag_report {

@@ -52,52 +52,77 @@ enum gp_status gp_gaps_visit(struct gp_recording *recording, gp_gap_visit *visit
 
 /* ---- since when ---- */
 
+/* The first event behind which something was never fine again. */
+struct since {
+	bool was_fine, is_known;
+	int64_t at_ns;
+	uint64_t order;
+};
 struct search {
 	uint64_t order; /* events before it */
 	unsigned device;
-	uint64_t fit_bytes;	 /* 0: by what is stranded */
-	uint64_t stranded_bytes; /* at the moment; the first round finds it */
-	bool is_second, is_there, was_fine;
-	struct gp_frag_born *out;
+	uint64_t fit_bytes, stranded_bytes;
+	struct since fit, stranded;
 };
+
+static void see_state(struct since *s, const struct gp_gaps *gaps, bool is_fine)
+{
+	s->was_fine |= is_fine;
+	if (is_fine || s->is_known) {
+		s->is_known &= !is_fine;
+		return;
+	}
+	s->is_known = true;
+	s->at_ns = gaps->at_ns;
+	s->order = gaps->order;
+}
 
 static void see(void *context, const struct gp_gaps *gaps)
 {
 	struct search *s = context;
-	struct gp_frag_born *born = s->out;
 	if (gaps->device != s->device || gaps->order >= s->order)
 		return;
 	uint64_t stranded = gaps->free_bytes - gaps->largest_bytes;
-	if (!s->is_second) {
-		s->stranded_bytes = stranded;
-		s->is_there = true;
-		return;
+	see_state(&s->fit, gaps, gaps->largest_bytes >= s->fit_bytes);
+	see_state(&s->stranded, gaps, stranded <= s->stranded_bytes / 2);
+}
+
+/* Free, and not in the largest gap. */
+static uint64_t count_stranded(const struct gp_memory *m, unsigned device)
+{
+	uint64_t free_bytes = 0, largest = 0;
+	for (size_t i = 0; i < m->segments; i++) {
+		const struct gp_memory_segment *s = &m->segment[i];
+		for (size_t k = s->first; s->device == device && k < s->first + s->blocks; k++) {
+			uint64_t bytes = m->block[k].bytes;
+			if (m->block[k].state != GP_STATE_FREE)
+				continue;
+			free_bytes += bytes;
+			largest = bytes > largest ? bytes : largest;
+		}
 	}
-	bool is_fine = s->fit_bytes != 0 ? gaps->largest_bytes >= s->fit_bytes :
-					   stranded <= s->stranded_bytes / 2;
-	if (is_fine) {
-		s->was_fine = true;
-		born->is_known = false;
-		return;
-	}
-	if (born->is_known || (s->fit_bytes != 0 && !s->was_fine))
-		return;
-	born->is_known = true;
-	born->at_ns = gaps->at_ns;
-	born->order = gaps->order;
+	return free_bytes - largest;
 }
 
 enum gp_status gp_frag_find_born(struct gp_recording *recording, const struct gp_memory *memory,
 				 unsigned device, uint64_t fit_bytes, struct gp_frag_born *out)
 {
 	struct search s = {
-		.order = memory->order, .device = device, .fit_bytes = fit_bytes, .out = out
+		.order = memory->order,
+		.device = device,
+		.fit_bytes = fit_bytes,
+		.stranded_bytes = count_stranded(memory, device),
 	};
-	*out = (struct gp_frag_born){ .at_ns = -1 };
+	*out = (struct gp_frag_born){ .at_ns = -1, .stranded_bytes = s.stranded_bytes };
 	enum gp_status status = gp_gaps_visit(recording, see, &s);
-	s.is_second = true;
-	if (status == GP_OK && s.is_there && (s.stranded_bytes != 0 || fit_bytes != 0))
-		status = gp_gaps_visit(recording, see, &s);
-	out->stranded_bytes = s.stranded_bytes;
+	if (status != GP_OK)
+		return status;
+	out->is_by_fit = fit_bytes != 0 && s.fit.was_fine && s.fit.is_known;
+	const struct since *found = out->is_by_fit ? &s.fit : &s.stranded;
+	out->is_known = out->is_by_fit || (s.stranded_bytes != 0 && s.stranded.is_known);
+	if (out->is_known) {
+		out->at_ns = found->at_ns;
+		out->order = found->order;
+	}
 	return status;
 }

@@ -352,11 +352,15 @@ static void it_is_born_where_it_never_recovers(void **state)
 	assert_int_equal(born.order, born_order);
 	/* a gap of 40 MiB was there until the last round's fourth block */
 	assert_int_equal(gp_frag_find_born(r, &m, 0, 40 * MIB, &born), GP_OK);
-	assert_true(born.is_known);
+	assert_true(born.is_known && born.is_by_fit);
 	assert_int_equal(born.order, w.order - 7 - 5);
 	/* one of 32 MiB is there */
 	assert_int_equal(gp_frag_find_born(r, &m, 0, 32 * MIB, &born), GP_OK);
-	assert_false(born.is_known);
+	assert_false(born.is_by_fit);
+	assert_int_equal(born.order, born_order);
+	/* there never was one of 80 MiB */
+	assert_int_equal(gp_frag_find_born(r, &m, 0, 80 * MIB, &born), GP_OK);
+	assert_false(born.is_by_fit);
 	gp_memory_free(&m);
 	gp_recording_close(r);
 }
