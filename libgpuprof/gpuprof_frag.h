@@ -51,7 +51,7 @@ struct gp_frag_pool {
 	uint64_t largest_gap_bytes;
 	uint64_t largest_request_bytes; /* that is served from what is cached; 0: none */
 	uint64_t releasable_bytes;	/* goes back to the driver when it must */
-	/* behind its last block an expandable segment can be mapped further: free bytes there */
+	/* expandable: free behind the last block of all, where it grows */
 	uint64_t tail_bytes;
 };
 

@@ -85,6 +85,7 @@ static void write_pools(struct gp_json *json, const struct gp_frag *f)
 		gp_json_number(json, "largest_gap_bytes", p->largest_gap_bytes);
 		gp_json_number(json, "largest_request_bytes", p->largest_request_bytes);
 		gp_json_number(json, "releasable_bytes", p->releasable_bytes);
+		gp_json_number(json, "tail_bytes", p->tail_bytes);
 		gp_json_end(json);
 	}
 	gp_json_end(json);

@@ -12,23 +12,23 @@ static const struct gp_memory_device *find_device(const struct gp_memory *m, uns
 }
 
 /* The default pool's arena with most bytes in blocks: that of the stream that most work is on. */
-static size_t find_home(const struct gp_memory *m, const struct gp_memory_device *d)
+static enum gp_status find_home(const struct gp_memory *m, const struct gp_memory_device *d,
+				size_t *home)
 {
-	size_t home = 0;
-	uint64_t most = 0;
+	uint64_t *bytes = calloc(m->arenas + 1, sizeof *bytes), most = 0;
+	*home = 0;
+	if (bytes == NULL)
+		return GP_E_MEMORY;
+	for (size_t k = d->first_segment; k < d->first_segment + d->segments; k++)
+		bytes[m->segment[k].arena] += m->segment[k].allocated_bytes + 1;
 	for (size_t a = 0; a < m->arenas; a++) {
-		uint64_t bytes = 0;
-		if (gp_arena_is_private(&m->arena[a]))
+		if (gp_arena_is_private(&m->arena[a]) || bytes[a] <= most)
 			continue;
-		for (size_t k = d->first_segment; k < d->first_segment + d->segments; k++)
-			if (m->segment[k].arena == a)
-				bytes += m->segment[k].allocated_bytes + 1;
-		if (bytes > most) {
-			most = bytes;
-			home = a;
-		}
+		most = bytes[a];
+		*home = a;
 	}
-	return home;
+	free(bytes);
+	return GP_OK;
 }
 
 /* The driver's last count, moved by what was asked of it and given back since. */
@@ -95,14 +95,17 @@ enum gp_status gp_frag_build(const struct gp_memory *memory, unsigned device,
 	*out = (struct gp_frag){ .memory = memory, .device = find_device(memory, device) };
 	if (out->device == NULL || (question->has_arena && question->arena >= memory->arenas))
 		return GP_E_ARGUMENT;
-	out->home = question->has_arena ? question->arena : find_home(memory, out->device);
+	out->home = question->arena;
+	enum gp_status status =
+		question->has_arena ? GP_OK : find_home(memory, out->device, &out->home);
 	count_driver(out->device, out);
 	struct gp_room room = {
 		.memory = memory,
 		.device = out->device,
 		.settings = question->settings ? question->settings : &gp_allocator_defaults,
 	};
-	enum gp_status status = answer(&room, question, out);
+	if (status == GP_OK)
+		status = answer(&room, question, out);
 	if (status != GP_OK)
 		gp_frag_free(out);
 	return status;

@@ -95,8 +95,9 @@ void gp_frag_add_up(const struct gp_room *room, struct gp_frag *frag)
 static void add_to_pool(const struct gp_room *room, const struct gp_memory_segment *s,
 			struct gp_frag_pool *p)
 {
-	struct gp_run run = { 0 };
+	struct gp_run run;
 	size_t block = s->first;
+	uint64_t tail = 0;
 	p->segments++;
 	p->has_expandable |= s->is_expandable;
 	p->reserved_bytes += s->bytes;
@@ -111,9 +112,11 @@ static void add_to_pool(const struct gp_room *room, const struct gp_memory_segme
 		p->free_bytes += run.bytes;
 		if (run.bytes > p->largest_gap_bytes)
 			p->largest_gap_bytes = run.bytes;
-		if (s->is_expandable && run.end == s->first + s->blocks)
-			p->tail_bytes = run.bytes;
+		tail = run.end == s->first + s->blocks ? run.bytes : 0;
 	}
+	/* ranges come by address: the last one's stays */
+	if (s->is_expandable)
+		p->tail_bytes = tail;
 }
 
 enum gp_status gp_frag_list_pools(const struct gp_room *room, struct gp_frag *frag)

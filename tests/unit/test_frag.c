@@ -57,6 +57,48 @@ static void each_byte_has_one_cause(void **state)
 	gp_frag_free(&f);
 }
 
+/* The last range alone grows, and a gap in front of a block does not. */
+static void growth_is_kept_apart(void **state)
+{
+	(void)state;
+	struct layout l;
+	layout_open(&l);
+	LAYOUT_SEGMENT(&l, 1, EXPANDABLE, 15 * MIB, -5 * MIB);
+	LAYOUT_SEGMENT(&l, 1, EXPANDABLE, -3 * MIB, 14 * MIB, -3 * MIB);
+	has_free(&l, (uint64_t)(45 * MIB));
+	struct gp_frag f = ask(&l, NULL);
+	assert_int_equal(f.pools, 1);
+	assert_int_equal(f.pool[0].tail_bytes, 3 * MIB);
+	assert_int_equal(f.largest_request_bytes, 5 * MIB);
+	/* two pages of 20 MiB behind it: those that the hole of 64 MiB in front would take */
+	assert_int_equal(f.largest_released_bytes, 45 * MIB);
+	gp_frag_free(&f);
+	l.segment[1].address -= (uint64_t)(44 * MIB);
+	for (size_t k = l.segment[1].first; k < l.memory.blocks; k++)
+		l.block[k].address -= (uint64_t)(44 * MIB);
+	f = ask(&l, NULL);
+	assert_int_equal(f.largest_released_bytes, 43 * MIB);
+	gp_frag_free(&f);
+}
+
+/* PyTorch up to 2.7 does not say the pool: then all of a stream counts as default. */
+static void a_pool_that_is_not_told_is_no_private_one(void **state)
+{
+	(void)state;
+	struct layout l;
+	layout_open(&l);
+	l.arena[3] = (struct gp_arena){ .is_known = true, .stream = 9 };
+	LAYOUT_SEGMENT(&l, 3, LARGE, 2 * MIB, -18 * MIB);
+	LAYOUT_SEGMENT(&l, 3, LARGE, -20 * MIB);
+	LAYOUT_SEGMENT(&l, 0, LARGE, MIB, -19 * MIB);
+	struct gp_frag f = ask(&l, NULL);
+	assert_int_equal(f.home, 3);
+	assert_int_equal(f.releasable_bytes, 20 * MIB);
+	assert_int_equal(f.cause_bytes[GP_CAUSE_PRIVATE] + f.cause_bytes[GP_CAUSE_STREAM], 0);
+	assert_int_equal(f.cause_bytes[GP_CAUSE_HARD], 37 * MIB);
+	gp_frag_free(&f);
+}
+
 static void a_private_pool_that_asks_is_its_own_home(void **state)
 {
 	(void)state;
@@ -462,6 +504,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_byte_has_one_cause),
+		cmocka_unit_test(growth_is_kept_apart),
+		cmocka_unit_test(a_pool_that_is_not_told_is_no_private_one),
 		cmocka_unit_test(a_private_pool_that_asks_is_its_own_home),
 		cmocka_unit_test(the_driver_count_moves_with_the_curve),
 		cmocka_unit_test(pins_are_ranked_by_what_they_hold),
