@@ -70,7 +70,7 @@ static bool tell(uint32_t number)
 	return gp_arenas[number].is_told;
 }
 
-uint32_t gp_arena_number_slow(const struct gp_arena_key *key)
+uint32_t gp_arena_number(const struct gp_arena_key *key)
 {
 	_Atomic uint16_t *slot = find(key);
 	uint32_t number = slot ? atomic_load_explicit(slot, memory_order_relaxed) : 0;

@@ -25,16 +25,14 @@ struct gp_arena_entry {
 extern struct gp_arena_entry gp_arenas[GP_ARENAS] __attribute__((visibility("hidden")));
 
 /* 0: there is no room, or nothing is recorded. Outside gp_enter. */
-GP_COLD uint32_t gp_arena_number_slow(const struct gp_arena_key *key);
+GP_COLD uint32_t gp_arena_number(const struct gp_arena_key *key);
 
-/* The number; `last` is one that this thread got before, or 0. */
-GP_HOT uint32_t gp_arena_number(const struct gp_arena_key *key, uint32_t last)
+/* Whether `number`, which this thread got before, or 0, is that of this arena. */
+GP_HOT bool gp_arena_is(uint32_t number, unsigned device, uint64_t stream, const uint64_t pool[2])
 {
-	const struct gp_arena_key *seen = &gp_arenas[last].key;
-	if (gp_likely(seen->stream == key->stream && seen->pool == key->pool &&
-		      seen->user_pool == key->user_pool && seen->device == key->device && last))
-		return last;
-	return gp_arena_number_slow(key);
+	const struct gp_arena_key *key = &gp_arenas[number].key;
+	return number && key->stream == stream && key->pool == pool[0] &&
+	       key->user_pool == pool[1] && key->device == device;
 }
 
 /* A forked child defines its arenas again. */

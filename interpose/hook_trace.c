@@ -25,34 +25,44 @@ static const void *_Atomic told_by[GP_DEVICES]; /* each device's copy of our tra
 
 /* ---- the callback ---- */
 
-/* The stream stays out of it. */
-static struct gp_arena_key pool_of(const struct gp_trace_entry *e)
+/* Both halves of the pool's id, 0 where entries have none. */
+GP_HOT void pool_of(const struct gp_trace_entry *e, uint64_t id[2])
 {
-	struct gp_arena_key key = { .device = (uint8_t)e->device };
+	id[0] = id[1] = 0;
+	if (gp_likely(allocator.pool_offset != 0))
+		memcpy(id, (const char *)e + allocator.pool_offset, 2 * sizeof *id);
+}
+
+GP_COLD static uint32_t arena_of_slow(const void *tracker, const struct gp_trace_entry *e)
+{
 	uint64_t id[2];
-	if (!allocator.pool_offset)
-		return key;
-	memcpy(id, (const char *)e + allocator.pool_offset, sizeof id);
-	key.has_pool = id[0] <= POOL_ID_MOST && id[1] <= POOL_ID_MOST;
-	key.pool = key.has_pool ? id[0] : 0;
-	key.user_pool = key.has_pool ? id[1] : 0;
-	return key;
+	pool_of(e, id);
+	bool has_pool = allocator.pool_offset && id[0] <= POOL_ID_MOST && id[1] <= POOL_ID_MOST;
+	const struct gp_arena_key key = {
+		.stream = e->stream,
+		.pool = has_pool ? id[0] : 0,
+		.user_pool = has_pool ? id[1] : 0,
+		.device = (uint8_t)e->device,
+		.has_pool = has_pool,
+	};
+	atomic_store_explicit(&told_by[key.device], tracker, memory_order_relaxed);
+	return gp_told.last_arena = (uint16_t)gp_arena_number(&key);
 }
 
-static uint32_t arena_of(const struct gp_trace_entry *e)
+GP_HOT uint32_t arena_of(const void *tracker, const struct gp_trace_entry *e)
 {
-	struct gp_arena_key key = pool_of(e);
-	key.stream = e->stream;
-	uint32_t number = gp_arena_number(&key, gp_told.last_arena);
-	gp_told.last_arena = (uint16_t)number;
-	return number;
+	uint64_t id[2];
+	pool_of(e, id);
+	if (gp_likely(gp_arena_is(gp_told.last_arena, (uint8_t)e->device, e->stream, id)))
+		return gp_told.last_arena;
+	return arena_of_slow(tracker, e);
 }
 
-GP_HOT void keep(const struct gp_trace_entry *e, enum gp_told_what what)
+GP_HOT void keep(const void *tracker, const struct gp_trace_entry *e, enum gp_told_what what)
 {
 	gp_told.address = e->address;
 	gp_told.bytes = e->bytes;
-	gp_told.arena = (uint16_t)arena_of(e);
+	gp_told.arena = (uint16_t)arena_of(tracker, e);
 	gp_told.what = what;
 }
 
@@ -79,68 +89,81 @@ static void record(enum gp_kind kind, unsigned device, uint32_t arena, uint64_t 
 	gp_leave();
 }
 
-static void completed(const struct gp_trace_entry *e)
+GP_COLD static void completed_later(const void *tracker, const struct gp_trace_entry *e)
 {
-	if (gp_told.what == GP_TOLD_FREE && gp_told.address == e->address)
+	record(GP_BLOCK_COMPLETED, (unsigned)e->device, arena_of(tracker, e), e->address, 0);
+}
+
+GP_HOT void completed(const void *tracker, const struct gp_trace_entry *e)
+{
+	if (gp_likely(gp_told.what == GP_TOLD_FREE && gp_told.address == e->address))
 		gp_told.what = GP_TOLD_COMPLETED;
 	else
-		record(GP_BLOCK_COMPLETED, (unsigned)e->device, arena_of(e), e->address, 0);
+		completed_later(tracker, e);
 }
 
 /*
- * A snapshot's entry names device 0 whatever device it is of: whose copy of us is called does. One
- * of a single pool says nothing about a device.
+ * A snapshot's entry names device 0 whatever device it is of: whose copy of our tracker is called
+ * tells, if no other device had it there before somebody else attached. One of a single pool says
+ * nothing about a device.
  */
 static unsigned device_of_snapshot(const void *tracker, const struct gp_trace_entry *e)
 {
-	struct gp_arena_key pool = pool_of(e);
-	if (pool.pool || pool.user_pool)
+	uint64_t pool[2];
+	pool_of(e, pool);
+	if (pool[0] || pool[1])
 		return GP_DEVICE_UNKNOWN;
+	unsigned found = GP_DEVICE_UNKNOWN, count = 0;
 	for (unsigned d = 0; d < GP_DEVICES; d++)
-		if (atomic_load_explicit(&told_by[d], memory_order_relaxed) == tracker)
-			return d;
-	return GP_DEVICE_UNKNOWN;
+		if (atomic_load_explicit(&told_by[d], memory_order_relaxed) == tracker) {
+			found = d;
+			count++;
+		}
+	return count == 1 ? found : GP_DEVICE_UNKNOWN;
+}
+
+/* Segments, snapshots, failures, and what newer versions add about other things. */
+GP_COLD static void told_rarely(const void *tracker, const struct gp_trace_entry *e)
+{
+	unsigned device = (unsigned)(uint8_t)e->device;
+	if (e->action < GP_TRACE_SNAPSHOT)
+		atomic_store_explicit(&told_by[device], tracker, memory_order_relaxed);
+	switch (e->action) {
+	case GP_TRACE_SEGMENT_ALLOC:
+		record(GP_SEGMENT_ALLOC, device, arena_of(tracker, e), e->address, e->bytes);
+		break;
+	case GP_TRACE_SEGMENT_FREE:
+		record(GP_SEGMENT_FREE, device, arena_of(tracker, e), e->address, e->bytes);
+		break;
+	case GP_TRACE_SEGMENT_MAP:
+		record(GP_SEGMENT_MAP, device, arena_of(tracker, e), e->address, e->bytes);
+		break;
+	case GP_TRACE_SEGMENT_UNMAP:
+		record(GP_SEGMENT_UNMAP, device, arena_of(tracker, e), e->address, e->bytes);
+		break;
+	case GP_TRACE_SNAPSHOT:
+		record(GP_SNAPSHOT, device_of_snapshot(tracker, e), 0, e->bytes, 0);
+		break;
+	case GP_TRACE_OOM:
+		keep(tracker, e, GP_TOLD_OOM);
+		break;
+	default:
+		break;
+	}
 }
 
 static void told(const void *tracker, const struct gp_trace_entry *e)
 {
-	unsigned device = (unsigned)(uint8_t)e->device;
-	if (device >= GP_DEVICES)
+	if (gp_unlikely((uint8_t)e->device >= GP_DEVICES))
 		return;
-	if (e->action == GP_TRACE_SNAPSHOT) {
-		record(GP_SNAPSHOT, device_of_snapshot(tracker, e), 0, e->bytes, 0);
-		return;
-	}
-	if (gp_unlikely(atomic_load_explicit(&told_by[device], memory_order_relaxed) != tracker))
-		atomic_store_explicit(&told_by[device], tracker, memory_order_relaxed);
-	switch (e->action) {
-	case GP_TRACE_ALLOC:
-		keep(e, GP_TOLD_ALLOC);
-		break;
-	case GP_TRACE_FREE_REQUESTED:
-		keep(e, GP_TOLD_FREE);
-		break;
-	case GP_TRACE_FREE_COMPLETED:
-		completed(e);
-		break;
-	case GP_TRACE_SEGMENT_ALLOC:
-		record(GP_SEGMENT_ALLOC, device, arena_of(e), e->address, e->bytes);
-		break;
-	case GP_TRACE_SEGMENT_FREE:
-		record(GP_SEGMENT_FREE, device, arena_of(e), e->address, e->bytes);
-		break;
-	case GP_TRACE_SEGMENT_MAP:
-		record(GP_SEGMENT_MAP, device, arena_of(e), e->address, e->bytes);
-		break;
-	case GP_TRACE_SEGMENT_UNMAP:
-		record(GP_SEGMENT_UNMAP, device, arena_of(e), e->address, e->bytes);
-		break;
-	case GP_TRACE_OOM:
-		keep(e, GP_TOLD_OOM);
-		break;
-	default: /* newer actions say nothing about memory that we would know */
-		break;
-	}
+	if (gp_likely(e->action == GP_TRACE_ALLOC))
+		keep(tracker, e, GP_TOLD_ALLOC);
+	else if (e->action == GP_TRACE_FREE_REQUESTED)
+		keep(tracker, e, GP_TOLD_FREE);
+	else if (e->action == GP_TRACE_FREE_COMPLETED)
+		completed(tracker, e);
+	else
+		told_rarely(tracker, e);
 }
 
 /* ---- attaching ---- */

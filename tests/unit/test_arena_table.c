@@ -58,7 +58,7 @@ static int leave(void **state)
 static uint32_t number(uint8_t device, uint64_t stream, uint64_t pool, uint64_t user_pool)
 {
 	struct gp_arena_key key = { stream, pool, user_pool, device, true };
-	return gp_arena_number(&key, 0);
+	return gp_arena_number(&key);
 }
 
 static void each_arena_has_one_number(void **state)
@@ -78,19 +78,25 @@ static void each_arena_has_one_number(void **state)
 	assert_int_equal(third->arena.stream, 0x51);
 	assert_int_equal(third->arena.has_pool, 1);
 	struct gp_arena_key none = { 0, 0, 0, 0, false };
-	assert_int_equal(gp_arena_number(&none, 3), 6);
+	assert_int_equal(gp_arena_number(&none), 6);
 }
 
 static void the_last_one_is_found_at_once(void **state)
 {
 	(void)state;
-	struct gp_arena_key key = { 0x51, 0, 3, 1, true };
-	uint32_t given = gp_arena_number(&key, 0);
-	gp_thread.level = GP_LEVEL_OFF; /* nothing but the fast half can answer */
-	gp_arenas_forget();
-	assert_int_equal(gp_arena_number(&key, given), given);
-	key.user_pool = 4;
-	assert_int_equal(gp_arena_number(&key, given), 0);
+	uint64_t pool[2] = { 0, 3 };
+	uint32_t given = number(1, 0x51, 0, 3);
+	assert_true(gp_arena_is(given, 1, 0x51, pool));
+	assert_false(gp_arena_is(given, 0, 0x51, pool));
+	assert_false(gp_arena_is(given, 1, 0x52, pool));
+	pool[0] = 1;
+	assert_false(gp_arena_is(given, 1, 0x51, pool));
+	pool[0] = 0;
+	pool[1] = 4;
+	assert_false(gp_arena_is(given, 1, 0x51, pool));
+	/* number 0 is nobody's, though its place reads like the default arena */
+	pool[1] = 0;
+	assert_false(gp_arena_is(0, 0, 0, pool));
 }
 
 static void is_told_again_when_it_was_lost_or_forgotten(void **state)
@@ -120,7 +126,7 @@ static void is_bounded(void **state)
 #define THREADS 4
 #define EACH 3000
 
-static uint32_t given[THREADS][EACH];
+static uint32_t given_to[THREADS][EACH];
 
 static void *take(void *argument)
 {
@@ -128,7 +134,7 @@ static void *take(void *argument)
 	join_ring();
 	for (unsigned k = 0; k < EACH; k++) {
 		gp_thread.head = 0;
-		given[device][k] = number(device, k, 0, 0);
+		given_to[device][k] = number(device, k, 0, 0);
 	}
 	munmap(gp_thread.ring, sizeof *gp_thread.ring);
 	return NULL;
@@ -149,7 +155,7 @@ static void threads_get_different_numbers(void **state)
 		pthread_join(thread[t], NULL);
 	for (uint8_t t = 0; t < THREADS; t++)
 		for (unsigned k = 0; k < EACH; k++) {
-			uint32_t n = given[t][k];
+			uint32_t n = given_to[t][k];
 			assert_true(n > 0 && n < GP_ARENAS && !seen[n]);
 			seen[n] = true;
 			assert_int_equal(gp_arenas[n].key.stream, k);
