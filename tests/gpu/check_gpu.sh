@@ -23,7 +23,7 @@ export TORCHINDUCTOR_CACHE_DIR="$work/inductor" TRITON_CACHE_DIR="$work/triton"
 unset GPUPROF_OUTPUT LD_PRELOAD
 
 kept_recordings="eager expandable graph oom mlp killed"
-all_sections="eager cupti expandable graph oom mlp profiler workers shell killed doctor trainer others stacks cost
+all_sections="eager cupti expandable graph oom mlp profiler workers shell killed doctor trainer others stacks trace cost
 stack_cost compile reduce two-gpus ranks fake"
 
 say() { printf '%s\n' "$*"; }
@@ -272,6 +272,23 @@ section_stacks() {
 		grep -q 'stored the names of' "$work/named.err"
 	grep 'stored the names\|symbolize' "$work/named.err" | sed 's/^/     /'
 	judge named --peaks "$work/named.peaks"
+}
+# what a tracker of PyTorch's allocator tells, against PyTorch's own history
+section_trace() {
+	need_torch trace || return 0
+	for how in plain expandable; do
+		conf=
+		[ "$how" = plain ] || conf=PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
+		HISTORY_OUT=$work/trace-$how.history timeout -k 10 100 env $conf \
+			"$gpuprof" run -q --no-symbolize -o "$work/trace-$how.gpr" -- \
+			"$python" "$here/every_path.py" >"$work/trace-$how.out" 2>"$work/trace-$how.err"
+		recorded=$?
+		bare "trace-$how" 100 env $conf "$python" "$here/every_path.py"
+		after_both "trace-$how" "$recorded" $?
+		[ -s "$work/trace-$how.history" ] || continue
+		timeout -k 10 60 "$python" "$here/judge_trace.py" --name "trace-$how" --gpuprof "$gpuprof" \
+			--recording "$work/trace-$how.gpr" --history "$work/trace-$how.history" 2>&1
+	done
 }
 section_stack_cost() {
 	need_torch stack_cost || return 0
