@@ -86,6 +86,16 @@ for mode in b a late; do
 	export_to "$name" invented-$mode-4.gpr --device 1 && judge "$name" "$name.events" 5000001024
 done
 
+# a recorder that is told by an allocator's trackers
+for how in "" expandable; do
+	name=told$how torch=$build/fake/torch-2.11/lib
+	[ -d "$torch" ] || continue
+	LD_LIBRARY_PATH=$torch:$build/fake GPUPROF_RING_DIR=$dir "$build/gpuprof" run -q \
+		--no-symbolize -o "$name.gpr" -- "$build/victims/other_streams" $how >"$name.err" 2>&1
+	"$build/gpuprof" dump --json "$name.gpr" >"$name.events"
+	export_to "$name" "$name.gpr" && judge "$name" "$name.events" "$(started "$name.gpr")"
+done
+
 viewer=$(python3 -c '
 import importlib.util, os
 spec = importlib.util.find_spec("torch")

@@ -56,7 +56,8 @@ static bool write_act(void *context, const struct gp_act *act)
 {
 	struct export *x = context;
 	if (!gp_export_has(&x->e, act->device)) {
-		x->left_out += act->device >= x->e.devices;
+		/* a snapshot may be of all devices */
+		x->left_out += act->device >= x->e.devices && act->kind != GP_ACT_SNAPSHOT;
 		return true;
 	}
 	x->acts++;

@@ -40,9 +40,9 @@ static void tell_in(struct gp_teller *t, struct gp_act *act, uint32_t arena)
 	t->is_over = !t->visit(t->context, act);
 }
 
-void gp_tell(struct gp_teller *t, struct gp_act *act)
+void gp_tell(struct gp_teller *t, struct gp_act *act, uint32_t arena)
 {
-	tell_in(t, act, 0);
+	tell_in(t, act, arena);
 }
 
 /* ---- blocks ---- */

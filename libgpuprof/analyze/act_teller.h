@@ -39,8 +39,8 @@ struct gp_teller {
 
 void gp_teller_release(struct gp_teller *teller);
 
-/* An act that changes nothing that lives: OOM, SNAPSHOT. */
-void gp_tell(struct gp_teller *teller, struct gp_act *act);
+/* An act that changes nothing that lives: OOM, SNAPSHOT. `arena`: its number. */
+void gp_tell(struct gp_teller *teller, struct gp_act *act, uint32_t arena);
 
 /* Its place must be free: see gp_tell_range_end. The acts' own fields are taken from `segment`. */
 void gp_tell_segment(struct gp_teller *teller, const struct gp_told_segment *segment);

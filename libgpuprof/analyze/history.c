@@ -351,7 +351,7 @@ static void follow_oom(struct gp_teller *t, const struct gp_record *r)
 			      .bytes = r->oom.bytes,
 			      .requested_bytes = GP_BYTES_UNKNOWN,
 			      .device_free_bytes = r->aux ? r->oom.device_free : GP_BYTES_UNKNOWN };
-	gp_tell(t, &act);
+	gp_tell(t, &act, r->code);
 }
 
 static void follow_snapshot(struct gp_teller *t, const struct gp_record *r)
@@ -360,7 +360,7 @@ static void follow_snapshot(struct gp_teller *t, const struct gp_record *r)
 			      .device = r->device,
 			      .bytes = r->snapshot.active_bytes,
 			      .requested_bytes = GP_BYTES_UNKNOWN };
-	gp_tell(t, &act);
+	gp_tell(t, &act, r->code);
 }
 
 /* ---- one event ---- */

@@ -305,9 +305,10 @@ static void run_out(unsigned thread, unsigned device)
 	put(&w, thread,
 	    (struct gp_record){ .kind = GP_OOM,
 				.device = (uint8_t)device,
+				.code = (uint16_t)number_of(device, 1),
 				.aux = 1,
 				.oom = { bytes, allocated[device], reserved[device], 12345678 } });
-	expect_act(device, "oom", 0, bytes, shown(DEVICES - 1, 0));
+	expect_act(device, "oom", 0, bytes, shown(device, 1));
 }
 
 static void take_snapshot(unsigned thread, unsigned device)
