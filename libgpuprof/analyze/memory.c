@@ -40,7 +40,10 @@ static void judge(struct gp_memory_view *v)
 		gp_meanings_record(r->meanings, GP_FACT, GP_FACT_FRAMEWORK_LATE);
 	struct gp_memory *out = v->out;
 	out->has_tier_b = v->told.count > 0 || (told != NULL && told->fact.value == 1);
-	if (r->doubt.is_open)
+	/* blocks that a full disk did not take, and no checkpoint since */
+	bool has_hole = (r->file.header.flags & GP_FILE_HAS_HOLE) != 0 &&
+			r->segment + 1 >= r->index.segments;
+	if (r->doubt.is_open || has_hole)
 		v->doubts |= GP_DOUBT_MISSING;
 	if (gp_live_count(r->live, GP_GAP) > 0 || (late != NULL && late->fact.value != 0))
 		v->doubts |= GP_DOUBT_LATE;

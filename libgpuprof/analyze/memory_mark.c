@@ -11,14 +11,16 @@
 /* ---- by time ---- */
 
 /* The last event not later than `at_ns`, and not just the last before the first that is later. */
-static enum gp_status mark_time(struct gp_recording *r, int64_t at_ns, struct gp_memory_mark *out)
+enum gp_status gp_memory_mark_time(struct gp_recording *r, int64_t at_ns, size_t segment,
+				   struct gp_memory_mark *out)
 {
-	out->segment = gp_segment_by_time(r, at_ns);
-	bool is_kept = out->segment == r->first && out->segment < r->index.segments &&
-		       r->index.segment[out->segment].number != 0;
-	bool is_known = !is_kept || at_ns >= gp_segment_ns(r, out->segment);
+	*out = (struct gp_memory_mark){ .segment = segment, .order = UINT64_MAX };
+	size_t first = r->unsought != SIZE_MAX ? r->unsought : r->first;
+	/* what it does not keep any more lies before */
+	bool is_oldest = out->segment == first && out->segment < r->index.segments &&
+			 r->index.segment[out->segment].number != 0;
+	bool is_known = !is_oldest || at_ns >= gp_segment_ns(r, out->segment);
 	uint64_t seen = 0;
-	out->events = 0;
 	for (size_t i = out->segment; i < r->index.segments; i++) {
 		enum gp_status status = gp_merge_begin(r->merge, i);
 		if (status != GP_OK)
@@ -187,7 +189,8 @@ enum gp_status gp_memory_mark(struct gp_recording *r, const struct gp_moment_of 
 	*out = (struct gp_memory_mark){ .events = UINT64_MAX, .order = UINT64_MAX };
 	switch (moment->when) {
 	case GP_WHEN_TIME:
-		return mark_time(r, moment->at_ns, out);
+		return gp_memory_mark_time(r, moment->at_ns, gp_segment_by_time(r, moment->at_ns),
+					   out);
 	case GP_WHEN_OOM:
 	case GP_WHEN_SNAPSHOT:
 		return mark_number(r, moment, out);

@@ -65,6 +65,10 @@ struct gp_memory_mark {
 enum gp_status gp_memory_mark(struct gp_recording *recording, const struct gp_moment_of *moment,
 			      struct gp_memory_mark *out);
 
+/* The same for a moment, from that segment on. */
+enum gp_status gp_memory_mark_time(struct gp_recording *recording, int64_t at_ns, size_t segment,
+				   struct gp_memory_mark *out);
+
 /* memory_capture.c */
 enum gp_status gp_captures_see(struct gp_memory_view *view, const struct gp_record *record,
 			       int64_t at_ns);

@@ -198,6 +198,88 @@ static void of_a_ring_what_is_kept_is_right(void **state)
 	free(s.moment);
 }
 
+/* ---- damage ---- */
+
+/* The n-th block of that type of that segment gets a wrong payload. */
+static void break_block(const struct writer *w, enum gp_block_type type, uint32_t segment,
+			unsigned n)
+{
+	int fd = open(w->path, O_RDWR);
+	unsigned char bytes[GP_BLOCK_HEADER];
+	struct gp_block_header h;
+	for (size_t i = 0; i < w->blocks; i++) {
+		off_t at = (off_t)w->block_start[i];
+		assert_int_equal(pread(fd, bytes, sizeof bytes, at), sizeof bytes);
+		assert_int_equal(gp_block_header_decode(bytes, &h), GP_OK);
+		if (h.type != type || h.segment != segment || n-- != 0)
+			continue;
+		at += GP_BLOCK_HEADER + h.stored_bytes / 2;
+		assert_int_equal(pread(fd, bytes, 1, at), 1);
+		bytes[0] ^= 0x55;
+		assert_int_equal(pwrite(fd, bytes, 1, at), 1);
+		close(fd);
+		return;
+	}
+	fail();
+}
+
+/* Damage makes what follows uncertain, until the next checkpoint puts it right. */
+static void damage_is_over_with_the_next_checkpoint(void **state)
+{
+	(void)state;
+	struct story s;
+	struct gp_recording *r;
+	tell_story(&s, "damaged.gpr", 21, 0, 0);
+	writer_close(&s.writer, true);
+	break_block(&s.writer, GP_BLOCK_EVENTS, 3, 0); /* moments 15 to 19 */
+	assert_int_equal(gp_recording_open(s.writer.path, &r, NULL), GP_OK);
+	for (unsigned k = 0; k < MOMENTS; k++) {
+		const struct gp_moment_of at = { .when = GP_WHEN_TIME, .at_ns = s.moment[k].at_ns };
+		struct gp_memory memory;
+		if (k < 15 || k > 19) {
+			build_and_compare(r, &at, &s.moment[k].model);
+			continue;
+		}
+		assert_int_equal(gp_memory_build(r, &at, &memory), GP_OK);
+		assert_true(k == 15 || memory.is_uncertain);
+		assert_true(k == 15 || strstr(memory.doubt, "events are missing") != NULL);
+		gp_memory_free(&memory);
+	}
+	gp_recording_close(r);
+	free(s.moment);
+}
+
+/* A checkpoint that cannot be read: the one before it serves as well. */
+static void a_broken_checkpoint_is_passed_over(void **state)
+{
+	(void)state;
+	struct story s;
+	struct gp_recording *r;
+	tell_story(&s, "checkpoint.gpr", 22, 0, 0);
+	writer_close(&s.writer, true);
+	break_block(&s.writer, GP_BLOCK_CHECKPOINT, 5, 0); /* moments 25 to 29 */
+	assert_int_equal(gp_recording_open(s.writer.path, &r, NULL), GP_OK);
+	for (unsigned k = MOMENTS; k-- > 20;) {
+		struct gp_memory memory;
+		for (unsigned i = 0; i < 2; i++) {
+			const struct gp_moment_of at = {
+				.when = i == 0 ? GP_WHEN_TIME : GP_WHEN_ORDER,
+				.at_ns = s.moment[k].at_ns,
+				.number = s.moment[k].order,
+			};
+			assert_int_equal(gp_memory_build(r, &at, &memory), GP_OK);
+			assert_int_equal(memory.order, s.moment[k].order);
+			assert_int_equal(memory.device[0].active_bytes,
+					 s.moment[k].model.allocated + s.moment[k].model.pending);
+			assert_int_equal(memory.device[0].reserved_bytes,
+					 s.moment[k].model.reserved);
+			gp_memory_free(&memory);
+		}
+	}
+	gp_recording_close(r);
+	free(s.moment);
+}
+
 /* ---- captures, limits, doubts ---- */
 
 static void capture(struct story *s, uint64_t graph, bool is_begin)
@@ -459,6 +541,8 @@ int main(void)
 		cmocka_unit_test(moments_that_were_not_are_none),
 		cmocka_unit_test(the_peak_is_the_highest_moment),
 		cmocka_unit_test(of_a_ring_what_is_kept_is_right),
+		cmocka_unit_test(damage_is_over_with_the_next_checkpoint),
+		cmocka_unit_test(a_broken_checkpoint_is_passed_over),
 		cmocka_unit_test(a_private_pool_is_of_its_capture),
 		cmocka_unit_test(what_the_driver_counted_last_is_known_later),
 		cmocka_unit_test(without_tier_b_it_says_what_is_not_known),
