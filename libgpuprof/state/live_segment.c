@@ -5,6 +5,8 @@
 #include "live_state.h"
 
 #define PIECES 16u
+/* without an entry, before the search in a range ends: what is unmapped or mapped anew is dense */
+#define STEPS_MAX 16384u
 
 static struct gp_live_entry make_entry(const struct gp_record *r, unsigned flags)
 {
@@ -85,7 +87,7 @@ void gp_segment_end(struct gp_live *live, uint64_t address, uint64_t order)
  */
 static uint32_t next_range(const struct gp_live *live, uint64_t *at, uint64_t end)
 {
-	for (unsigned steps = 0; *at < end && steps < GP_RANGE_STEPS_MAX; steps++) {
+	for (unsigned steps = 0; *at < end && steps < STEPS_MAX; steps++) {
 		uint32_t slot = find_told(live, *at);
 		if (slot != 0)
 			return slot;
@@ -97,6 +99,12 @@ static uint32_t next_range(const struct gp_live *live, uint64_t *at, uint64_t en
 static uint64_t end_of(const struct gp_live_entry *e)
 {
 	return e->address + e->bytes;
+}
+
+/* On behind the entry; none that a damaged recording lets end before it begins leads back. */
+static uint64_t behind(const struct gp_live_entry *e, uint64_t at)
+{
+	return end_of(e) > at ? end_of(e) : UINT64_MAX;
 }
 
 static bool add_part(struct gp_live *live, const struct gp_live_entry *of, uint64_t from,
@@ -149,7 +157,7 @@ static void subtract_younger(const struct gp_live *live, const struct gp_record 
 	uint64_t end = r->segment_map.address + r->segment_map.bytes, at = r->segment_map.address;
 	for (uint32_t slot; (slot = next_range(live, &at, end)) != 0;) {
 		const struct gp_live_entry *e = &gp_table_slot(&live->table, slot)->entry;
-		at = end_of(e);
+		at = behind(e, at);
 		if (e->order > r->order)
 			subtract(p, e->address, end_of(e));
 	}
@@ -170,7 +178,7 @@ enum gp_status gp_segment_map(struct gp_live *live, const struct gp_record *r)
 	bool is_replaced = false, is_there = true;
 	for (uint32_t slot; (slot = next_range(live, &at, to)) != 0;) {
 		const struct gp_live_entry e = *gp_live_at(live, slot);
-		at = end_of(&e);
+		at = behind(&e, at);
 		if (e.order > r->order)
 			continue;
 		/* that it was unmapped was not seen */
@@ -211,7 +219,7 @@ enum gp_status gp_segment_unmap(struct gp_live *live, const struct gp_record *r)
 		const struct gp_live_entry e = *gp_live_at(live, slot);
 		uint64_t end = end_of(&e) < to ? end_of(&e) : to;
 		uint64_t begin = e.address > from ? e.address : from;
-		at = end_of(&e);
+		at = behind(&e, at);
 		if (e.order > r->order || (e.flags & GP_LIVE_MAPPED) == 0)
 			continue;
 		found += end - begin;

@@ -95,6 +95,44 @@ static void look_at_top(struct gp_recording *recording)
 		gp_top_free(&top);
 }
 
+/* Blocks and gaps tile their segments, whatever the recording says. */
+static void assert_tiles(const struct gp_memory *memory)
+{
+	for (size_t i = 0; i < memory->segments; i++) {
+		const struct gp_memory_segment *s = &memory->segment[i];
+		uint64_t at = s->address;
+		if (s->first + s->blocks > memory->blocks || s->arena >= memory->arenas)
+			abort();
+		for (size_t k = s->first; k < s->first + s->blocks; k++) {
+			const struct gp_memory_block *b = &memory->block[k];
+			if (b->address != at || b->bytes == 0)
+				abort();
+			at += b->bytes;
+		}
+		if (at != s->address + s->bytes)
+			abort();
+	}
+}
+
+static void look_at_memory(struct gp_recording *recording, int64_t end_ns)
+{
+	const struct gp_moment_of moments[] = {
+		{ .when = GP_WHEN_END },
+		{ .when = GP_WHEN_TIME, .at_ns = end_ns / 2 },
+		{ .when = GP_WHEN_PEAK, .device = GP_DEVICE_UNKNOWN },
+		{ .when = GP_WHEN_OOM },
+		{ .when = GP_WHEN_SNAPSHOT },
+		{ .when = GP_WHEN_ORDER, .number = 3 },
+	};
+	for (unsigned i = 0; i < sizeof moments / sizeof *moments; i++) {
+		struct gp_memory memory;
+		if (gp_memory_build(recording, &moments[i], &memory) != GP_OK)
+			continue;
+		assert_tiles(&memory);
+		gp_memory_free(&memory);
+	}
+}
+
 static void read_all(const char *path, FILE *report)
 {
 	struct gp_recording *recording;
@@ -117,6 +155,7 @@ static void read_all(const char *path, FILE *report)
 	look_at_memory(recording);
 	look_at_peaks(recording);
 	look_at_top(recording);
+	look_at_memory(recording, (int64_t)info->duration_ns);
 	gp_recording_close(recording);
 	(void)gp_verify(path, NULL, report);
 }

@@ -280,6 +280,62 @@ static void a_broken_checkpoint_is_passed_over(void **state)
 	free(s.moment);
 }
 
+/* Events that contradict each other in every way: whatever is made of them, it tiles. */
+static void nonsense_tiles_all_the_same(void **state)
+{
+	(void)state;
+	static const uint16_t kinds[] = { GP_ALLOC,	    GP_ALLOC,	     GP_FREE,
+					  GP_FREE_FAILED,   GP_MAP,	     GP_UNMAP,
+					  GP_UNMAP_FAILED,  GP_OWNER_GONE,   GP_BLOCK_ALLOC,
+					  GP_BLOCK_ALLOC,   GP_BLOCK_FREE,   GP_BLOCK_COMPLETED,
+					  GP_SEGMENT_ALLOC, GP_SEGMENT_FREE, GP_SEGMENT_MAP,
+					  GP_SEGMENT_UNMAP, GP_SNAPSHOT,     GP_DEVICE_MEMORY,
+					  GP_CAPTURE_BEGIN, GP_CAPTURE_END,  GP_OOM };
+	static const uint64_t bytes[] = { 0,	   512,	     MIB,	 2 * MIB,
+					  6 * MIB, 20 * MIB, 1ull << 40, UINT64_MAX };
+	for (uint64_t seed = 1; seed <= 30; seed++) {
+		struct model m = { .random = seed * 0x9e3779b97f4a7c15u | 1 };
+		struct writer w;
+		struct gp_recording *r;
+		writer_open(&w, "nonsense.gpr", 0, 0);
+		for (unsigned i = 0; i < 1500; i++) {
+			uint64_t at = 0x7100000000 + model_draw(&m, 40) * (MIB / 2);
+			struct gp_record record = {
+				.kind = kinds[model_draw(&m, sizeof kinds / sizeof *kinds)],
+				.space = (uint8_t)model_draw(&m, 17),
+				.device = model_draw(&m, 9) ? (uint8_t)model_draw(&m, 2) : 255,
+				.code = (uint16_t)model_draw(&m, 4),
+				.aux = (uint32_t)model_draw(&m, 600),
+				.v = { model_draw(&m, 50) ? at : UINT64_MAX - model_draw(&m, MIB),
+				       bytes[model_draw(&m, 8)], bytes[model_draw(&m, 8)],
+				       model_draw(&m, 3) },
+			};
+			put(&w, (unsigned)model_draw(&m, 4), record);
+			if (i % 400 == 399)
+				next_segment(&w);
+		}
+		writer_close(&w, true);
+		assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+		for (uint64_t order = 0; order <= w.order; order += 37) {
+			const struct gp_moment_of at = { .when = GP_WHEN_ORDER, .number = order };
+			struct gp_memory memory;
+			assert_int_equal(gp_memory_build(r, &at, &memory), GP_OK);
+			for (size_t i = 0; i < memory.segments; i++) {
+				const struct gp_memory_segment *s = &memory.segment[i];
+				uint64_t next = s->address;
+				for (size_t k = s->first; k < s->first + s->blocks; k++) {
+					assert_int_equal(memory.block[k].address, next);
+					assert_true(memory.block[k].bytes > 0);
+					next += memory.block[k].bytes;
+				}
+				assert_int_equal(next, s->address + s->bytes);
+			}
+			gp_memory_free(&memory);
+		}
+		gp_recording_close(r);
+	}
+}
+
 /* ---- captures, limits, doubts ---- */
 
 static void capture(struct story *s, uint64_t graph, bool is_begin)
@@ -543,6 +599,7 @@ int main(void)
 		cmocka_unit_test(of_a_ring_what_is_kept_is_right),
 		cmocka_unit_test(damage_is_over_with_the_next_checkpoint),
 		cmocka_unit_test(a_broken_checkpoint_is_passed_over),
+		cmocka_unit_test(nonsense_tiles_all_the_same),
 		cmocka_unit_test(a_private_pool_is_of_its_capture),
 		cmocka_unit_test(what_the_driver_counted_last_is_known_later),
 		cmocka_unit_test(without_tier_b_it_says_what_is_not_known),
