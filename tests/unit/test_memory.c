@@ -2,77 +2,7 @@
  * The state of memory at a moment against a plain model that knows where everything is: by order,
  * by time, at peaks, failures and snapshots, in files of many segments and of a ring.
  */
-#include "framework_model.h"
-
-#define MOMENTS 40u
-#define STEPS 120u /* between two moments */
-
-struct moment {
-	struct model model;
-	uint64_t order;
-	int64_t at_ns;
-	bool is_oom;
-};
-
-struct story {
-	struct writer writer;
-	struct moment *moment;
-	struct model model;
-	uint64_t oom[MOMENTS], snapshot[MOMENTS]; /* their moments */
-	unsigned ooms, snapshots;
-};
-
-static void take_moment(struct story *s, unsigned i)
-{
-	struct writer *w = &s->writer;
-	s->moment[i].model = s->model;
-	s->moment[i].order = w->order;
-	s->moment[i].at_ns = model_now_ns(w);
-	if (i % 3 == 0) {
-		s->oom[s->ooms++] = i;
-		put(w, 1,
-		    (struct gp_record){ .kind = i % 2 ? GP_OOM : GP_ALLOC_FAILED,
-					.code = 2,
-					.alloc_failed.bytes = i % 2 ? 0 : MIB });
-		/* no failure for want of memory */
-		put(w, 1, (struct gp_record){ .kind = GP_ALLOC_FAILED, .code = 1 });
-	} else if (i % 3 == 1) {
-		s->snapshot[s->snapshots++] = i;
-		put(w, 2,
-		    (struct gp_record){ .kind = GP_SNAPSHOT,
-					.snapshot.active_bytes =
-						s->model.allocated + s->model.pending });
-	}
-	if (i % 5 == 4)
-		next_segment(w);
-}
-
-static void tell_story(struct story *s, const char *name, uint64_t seed, uint32_t slots,
-		       uint64_t slot_bytes)
-{
-	memset(s, 0, sizeof *s);
-	s->moment = calloc(MOMENTS, sizeof *s->moment);
-	writer_open(&s->writer, name, slots, slot_bytes);
-	model_begin(&s->model, &s->writer, seed);
-	for (unsigned i = 0; i < MOMENTS; i++) {
-		for (unsigned k = 0; k < STEPS; k++)
-			model_step(&s->model, &s->writer);
-		take_moment(s, i);
-	}
-	for (unsigned k = 0; k < STEPS; k++)
-		model_step(&s->model, &s->writer);
-	assert_int_equal(gp_live_count(s->writer.live, GP_COUNT_MISMATCHES), 0);
-	assert_int_equal(gp_live_count(s->writer.live, GP_COUNT_ANOMALIES), 0);
-}
-
-static void build_and_compare(struct gp_recording *r, const struct gp_moment_of *at,
-			      const struct model *model)
-{
-	struct gp_memory memory;
-	assert_int_equal(gp_memory_build(r, at, &memory), GP_OK);
-	assert_memory(model, &memory);
-	gp_memory_free(&memory);
-}
+#include "framework_story.h"
 
 static void every_moment_is_as_it_was(void **state)
 {
@@ -196,144 +126,6 @@ static void of_a_ring_what_is_kept_is_right(void **state)
 	assert_true(gone > 5 && gone < MOMENTS - 5);
 	gp_recording_close(r);
 	free(s.moment);
-}
-
-/* ---- damage ---- */
-
-/* The n-th block of that type of that segment gets a wrong payload. */
-static void break_block(const struct writer *w, enum gp_block_type type, uint32_t segment,
-			unsigned n)
-{
-	int fd = open(w->path, O_RDWR);
-	unsigned char bytes[GP_BLOCK_HEADER];
-	struct gp_block_header h;
-	for (size_t i = 0; i < w->blocks; i++) {
-		off_t at = (off_t)w->block_start[i];
-		assert_int_equal(pread(fd, bytes, sizeof bytes, at), sizeof bytes);
-		assert_int_equal(gp_block_header_decode(bytes, &h), GP_OK);
-		if (h.type != type || h.segment != segment || n-- != 0)
-			continue;
-		at += GP_BLOCK_HEADER + h.stored_bytes / 2;
-		assert_int_equal(pread(fd, bytes, 1, at), 1);
-		bytes[0] ^= 0x55;
-		assert_int_equal(pwrite(fd, bytes, 1, at), 1);
-		close(fd);
-		return;
-	}
-	fail();
-}
-
-/* Damage makes what follows uncertain, until the next checkpoint puts it right. */
-static void damage_is_over_with_the_next_checkpoint(void **state)
-{
-	(void)state;
-	struct story s;
-	struct gp_recording *r;
-	tell_story(&s, "damaged.gpr", 21, 0, 0);
-	writer_close(&s.writer, true);
-	break_block(&s.writer, GP_BLOCK_EVENTS, 3, 0); /* moments 15 to 19 */
-	assert_int_equal(gp_recording_open(s.writer.path, &r, NULL), GP_OK);
-	for (unsigned k = 0; k < MOMENTS; k++) {
-		const struct gp_moment_of at = { .when = GP_WHEN_TIME, .at_ns = s.moment[k].at_ns };
-		struct gp_memory memory;
-		if (k < 15 || k > 19) {
-			build_and_compare(r, &at, &s.moment[k].model);
-			continue;
-		}
-		assert_int_equal(gp_memory_build(r, &at, &memory), GP_OK);
-		assert_true(k == 15 || memory.is_uncertain);
-		assert_true(k == 15 || strstr(memory.doubt, "events are missing") != NULL);
-		gp_memory_free(&memory);
-	}
-	gp_recording_close(r);
-	free(s.moment);
-}
-
-/* A checkpoint that cannot be read: the one before it serves as well. */
-static void a_broken_checkpoint_is_passed_over(void **state)
-{
-	(void)state;
-	struct story s;
-	struct gp_recording *r;
-	tell_story(&s, "checkpoint.gpr", 22, 0, 0);
-	writer_close(&s.writer, true);
-	break_block(&s.writer, GP_BLOCK_CHECKPOINT, 5, 0); /* moments 25 to 29 */
-	assert_int_equal(gp_recording_open(s.writer.path, &r, NULL), GP_OK);
-	for (unsigned k = MOMENTS; k-- > 20;) {
-		struct gp_memory memory;
-		for (unsigned i = 0; i < 2; i++) {
-			const struct gp_moment_of at = {
-				.when = i == 0 ? GP_WHEN_TIME : GP_WHEN_ORDER,
-				.at_ns = s.moment[k].at_ns,
-				.number = s.moment[k].order,
-			};
-			assert_int_equal(gp_memory_build(r, &at, &memory), GP_OK);
-			assert_int_equal(memory.order, s.moment[k].order);
-			assert_int_equal(memory.device[0].active_bytes,
-					 s.moment[k].model.allocated + s.moment[k].model.pending);
-			assert_int_equal(memory.device[0].reserved_bytes,
-					 s.moment[k].model.reserved);
-			gp_memory_free(&memory);
-		}
-	}
-	gp_recording_close(r);
-	free(s.moment);
-}
-
-/* Events that contradict each other in every way: whatever is made of them, it tiles. */
-static void nonsense_tiles_all_the_same(void **state)
-{
-	(void)state;
-	static const uint16_t kinds[] = { GP_ALLOC,	    GP_ALLOC,	     GP_FREE,
-					  GP_FREE_FAILED,   GP_MAP,	     GP_UNMAP,
-					  GP_UNMAP_FAILED,  GP_OWNER_GONE,   GP_BLOCK_ALLOC,
-					  GP_BLOCK_ALLOC,   GP_BLOCK_FREE,   GP_BLOCK_COMPLETED,
-					  GP_SEGMENT_ALLOC, GP_SEGMENT_FREE, GP_SEGMENT_MAP,
-					  GP_SEGMENT_UNMAP, GP_SNAPSHOT,     GP_DEVICE_MEMORY,
-					  GP_CAPTURE_BEGIN, GP_CAPTURE_END,  GP_OOM };
-	static const uint64_t bytes[] = { 0,	   512,	     MIB,	 2 * MIB,
-					  6 * MIB, 20 * MIB, 1ull << 40, UINT64_MAX };
-	for (uint64_t seed = 1; seed <= 30; seed++) {
-		struct model m = { .random = seed * 0x9e3779b97f4a7c15u | 1 };
-		struct writer w;
-		struct gp_recording *r;
-		writer_open(&w, "nonsense.gpr", 0, 0);
-		for (unsigned i = 0; i < 1500; i++) {
-			uint64_t at = 0x7100000000 + model_draw(&m, 40) * (MIB / 2);
-			struct gp_record record = {
-				.kind = kinds[model_draw(&m, sizeof kinds / sizeof *kinds)],
-				.space = (uint8_t)model_draw(&m, 17),
-				.device = model_draw(&m, 9) ? (uint8_t)model_draw(&m, 2) : 255,
-				.code = (uint16_t)model_draw(&m, 4),
-				.aux = (uint32_t)model_draw(&m, 600),
-				.v = { model_draw(&m, 50) ? at : UINT64_MAX - model_draw(&m, MIB),
-				       bytes[model_draw(&m, 8)], bytes[model_draw(&m, 8)],
-				       model_draw(&m, 3) },
-			};
-			put(&w, (unsigned)model_draw(&m, 4), record);
-			if (i % 400 == 399)
-				next_segment(&w);
-		}
-		writer_close(&w, true);
-		assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
-		for (uint64_t order = 0; order <= w.order; order += 37) {
-			const struct gp_moment_of at = { .when = GP_WHEN_ORDER, .number = order };
-			struct gp_memory memory;
-			assert_int_equal(gp_memory_build(r, &at, &memory), GP_OK);
-			for (size_t i = 0; i < memory.segments; i++) {
-				const struct gp_memory_segment *s = &memory.segment[i];
-				uint64_t next = s->address;
-				for (size_t k = s->first; k < s->first + s->blocks; k++) {
-					assert_int_equal(memory.block[k].address, next);
-					assert_true(memory.block[k].bytes > 0);
-					next += memory.block[k].bytes;
-				}
-				assert_int_equal(next, s->address + s->bytes);
-			}
-			gp_memory_free(&memory);
-		}
-		gp_recording_close(r);
-	}
 }
 
 /* ---- captures, limits, doubts ---- */
@@ -515,54 +307,6 @@ static void what_is_older_than_the_recording_is_not_made_up(void **state)
 	gp_recording_close(r);
 }
 
-/* Lost events: what lies over each other is the younger one, and it is said to be uncertain. */
-static void lost_events_make_it_uncertain(void **state)
-{
-	(void)state;
-	struct writer w;
-	struct gp_recording *r;
-	struct gp_memory memory;
-	writer_open(&w, "lost.gpr", 0, 0);
-	put(&w, 0,
-	    (struct gp_record){ .kind = GP_ALLOC,
-				.space = GP_SPACE_DEVICE,
-				.alloc = { .address = 0x7100000000, .bytes = 2 * MIB } });
-	for (unsigned i = 0; i < 4; i++)
-		put(&w, 0,
-		    (struct gp_record){ .kind = GP_BLOCK_ALLOC,
-					.block_alloc = { 0x7100000000 + i * 4096, 4096,
-							 (i + 1) * 4096, 2 * MIB } });
-	put(&w, 0, (struct gp_record){ .kind = GP_LOST, .lost = { .memory = 3 } });
-	/* two of them were freed unseen */
-	put(&w, 0,
-	    (struct gp_record){
-		    .kind = GP_BLOCK_ALLOC,
-		    .block_alloc = { 0x7100000800, 8192 - 0x800, 16384 - 0x800, 2 * MIB } });
-	/* beyond its segment: clipped */
-	put(&w, 0,
-	    (struct gp_record){ .kind = GP_BLOCK_ALLOC,
-				.block_alloc = { 0x7100000000 + 2 * MIB - 512, 4096,
-						 16384 - 0x800 + 4096, 2 * MIB } });
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
-	assert_int_equal(gp_memory_build(r, &(struct gp_moment_of){ .when = GP_WHEN_END }, &memory),
-			 GP_OK);
-	assert_true(memory.is_uncertain);
-	assert_non_null(strstr(memory.doubt, "events are missing"));
-	assert_int_equal(memory.segments, 1);
-	const struct gp_memory_segment *s = memory.segment;
-	uint64_t at = s->address;
-	for (size_t i = 0; i < s->blocks; i++) {
-		assert_int_equal(memory.block[i].address, at);
-		at += memory.block[i].bytes;
-	}
-	assert_int_equal(at, s->address + s->bytes);
-	assert_int_equal(memory.block[1].address, 0x7100000800);
-	gp_memory_free(&memory);
-	gp_recording_close(r);
-}
-
-/* A state that may begin at its end is as if all had been replayed. */
 static void a_million_blocks_are_no_burden(void **state)
 {
 	(void)state;
@@ -597,14 +341,10 @@ int main(void)
 		cmocka_unit_test(moments_that_were_not_are_none),
 		cmocka_unit_test(the_peak_is_the_highest_moment),
 		cmocka_unit_test(of_a_ring_what_is_kept_is_right),
-		cmocka_unit_test(damage_is_over_with_the_next_checkpoint),
-		cmocka_unit_test(a_broken_checkpoint_is_passed_over),
-		cmocka_unit_test(nonsense_tiles_all_the_same),
 		cmocka_unit_test(a_private_pool_is_of_its_capture),
 		cmocka_unit_test(what_the_driver_counted_last_is_known_later),
 		cmocka_unit_test(without_tier_b_it_says_what_is_not_known),
 		cmocka_unit_test(what_is_older_than_the_recording_is_not_made_up),
-		cmocka_unit_test(lost_events_make_it_uncertain),
 		cmocka_unit_test(a_million_blocks_are_no_burden),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
