@@ -75,28 +75,37 @@ static bool is_of(const struct gp_arena *a, uint64_t pool, uint64_t user_pool)
 	return a->is_known && a->pool == pool && a->user_pool == user_pool;
 }
 
+/* It has memory, and where its first segment appeared was not seen. */
+static bool is_unseen(const struct gp_memory_view *v, uint64_t pool, uint64_t user_pool)
+{
+	const struct gp_captures *c = &v->captures;
+	for (size_t k = 0; k < c->origins; k++)
+		if (c->origin[k].pool == pool && c->origin[k].user_pool == user_pool)
+			return false;
+	for (size_t i = 1; i < v->out->arenas; i++)
+		if (is_of(&v->out->arena[i], pool, user_pool))
+			return true;
+	return false;
+}
+
 /*
- * When the first stream of those pools was defined whose first segment was not seen; false: each
- * was. A pool's first stream may have no memory any more.
+ * When the first stream of such pools was defined, whether it has memory still or not; false: each
+ * was seen.
  */
 static bool find_unseen(const struct gp_memory_view *v, int64_t *from_ns)
 {
-	const struct gp_captures *c = &v->captures;
-	bool is_found = false;
-	for (size_t i = 1; i < v->out->arenas; i++) {
-		const struct gp_arena *a = &v->out->arena[i];
-		bool is_seen = !a->is_known || (a->pool | a->user_pool) == 0;
-		for (size_t k = 0; k < c->origins && !is_seen; k++)
-			is_seen = is_of(a, c->origin[k].pool, c->origin[k].user_pool);
-		for (unsigned number = 1; number <= UINT16_MAX && !is_seen; number++) {
-			const struct gp_record *r =
-				gp_meanings_record(v->recording->meanings, GP_ARENA, number);
-			if (r == NULL || !is_of(a, r->arena.pool, r->arena.user_pool))
-				continue;
-			int64_t at_ns = gp_tick_ns(&v->recording->tick, r->time);
-			*from_ns = !is_found || at_ns < *from_ns ? at_ns : *from_ns;
-			is_found = true;
-		}
+	bool is_found = false, has_private = false;
+	for (size_t i = 1; i < v->out->arenas; i++)
+		has_private |= (v->out->arena[i].pool | v->out->arena[i].user_pool) != 0;
+	for (unsigned number = 1; number <= UINT16_MAX && has_private; number++) {
+		const struct gp_record *r =
+			gp_meanings_record(v->recording->meanings, GP_ARENA, number);
+		if (r == NULL || (r->arena.pool | r->arena.user_pool) == 0 ||
+		    !is_unseen(v, r->arena.pool, r->arena.user_pool))
+			continue;
+		int64_t at_ns = gp_tick_ns(&v->recording->tick, r->time);
+		*from_ns = !is_found || at_ns < *from_ns ? at_ns : *from_ns;
+		is_found = true;
 	}
 	return is_found;
 }

@@ -96,6 +96,32 @@ static void the_peak_is_the_highest_moment(void **state)
 	}
 }
 
+/* Whoever else adds up what is live does not count what was freed and is still used. */
+static void pending_blocks_are_held_by_nobody(void **state)
+{
+	(void)state;
+	struct story s;
+	struct gp_recording *r;
+	struct gp_peak peak;
+	struct gp_top top;
+	tell_story(&s, "pending.gpr", 31, 0, 0);
+	writer_close(&s.writer, true);
+	assert_true(s.model.pending > 0 && s.model.allocated > 0);
+	assert_int_equal(gp_recording_open(s.writer.path, &r, NULL), GP_OK);
+	assert_int_equal(gp_peak_build(r, GP_AT_TIME, INT64_MAX, &peak), GP_OK);
+	assert_int_equal(peak.holder[0].of, GP_CURVE_ALLOCATED);
+	assert_int_equal(peak.holder[0].live_bytes, s.model.allocated);
+	assert_int_equal(peak.holder[0].uncertain_bytes, 0);
+	gp_peak_free(&peak);
+	assert_int_equal(gp_top_build(r, INT64_MIN, INT64_MAX, 1000, &top), GP_OK);
+	assert_int_equal(top.asked[0].of, GP_CURVE_ALLOCATED);
+	assert_int_equal(top.asked[0].live_bytes, s.model.allocated);
+	assert_int_equal(top.asked[0].freed + top.asked[0].live_count, top.asked[0].count);
+	gp_top_free(&top);
+	gp_recording_close(r);
+	free(s.moment);
+}
+
 /* Of a ring the first segments are gone: moments in them are none, all others are as they were. */
 static void of_a_ring_what_is_kept_is_right(void **state)
 {
@@ -340,6 +366,7 @@ int main(void)
 		cmocka_unit_test(every_moment_is_as_it_was),
 		cmocka_unit_test(moments_that_were_not_are_none),
 		cmocka_unit_test(the_peak_is_the_highest_moment),
+		cmocka_unit_test(pending_blocks_are_held_by_nobody),
 		cmocka_unit_test(of_a_ring_what_is_kept_is_right),
 		cmocka_unit_test(a_private_pool_is_of_its_capture),
 		cmocka_unit_test(what_the_driver_counted_last_is_known_later),
