@@ -23,8 +23,8 @@ export TORCHINDUCTOR_CACHE_DIR="$work/inductor" TRITON_CACHE_DIR="$work/triton"
 unset GPUPROF_OUTPUT LD_PRELOAD
 
 kept_recordings="eager expandable graph oom mlp killed"
-all_sections="eager cupti expandable graph oom mlp profiler workers shell killed doctor trainer others stacks trace cost
-stack_cost compile reduce two-gpus ranks fake"
+all_sections="eager cupti expandable graph oom mlp profiler workers shell killed doctor trainer others stacks trace
+snapshots fits number_line cost stack_cost tracker_cost compile reduce two-gpus ranks fake"
 
 say() { printf '%s\n' "$*"; }
 skip() { say "SKIP $*"; }
@@ -290,10 +290,67 @@ section_trace() {
 			--recording "$work/trace-$how.gpr" --history "$work/trace-$how.history" 2>&1
 	done
 }
+# what a recording says of segments and blocks against PyTorch's own snapshots
+section_snapshots() {
+	need_torch snapshots || return 0
+	for kind in eager expandable graphs streams lengths kv_cache trees; do
+		SNAPSHOTS_OUT=$work/snapshots-$kind.json timeout -k 10 150 \
+			"$gpuprof" run -q --no-symbolize --tier-b=on -o "$work/snapshots-$kind.gpr" -- \
+			"$python" "$here/snapshot_jobs.py" "$kind" \
+			>"$work/snapshots-$kind.out" 2>"$work/snapshots-$kind.err" &
+		[ "$kind" != streams ] || wait
+	done
+	wait
+	for kind in eager expandable graphs streams lengths kv_cache trees; do
+		claim "snapshots-$kind" "job ends well" [ -s "$work/snapshots-$kind.json" ]
+		[ -s "$work/snapshots-$kind.json" ] || { tail -n 5 "$work/snapshots-$kind.err"; continue; }
+		timeout -k 10 100 "$python" "$here/judge_snapshots.py" --name "snapshots-$kind" --gpuprof "$gpuprof" \
+			--recording "$work/snapshots-$kind.gpr" --snapshots "$work/snapshots-$kind.json" 2>&1
+		memory_viz "$kind"
+	done
+}
+# memory_viz KIND: PyTorch's own reader takes what is exported
+memory_viz() {
+	"$gpuprof" export --format torch -o "$work/$1.pickle" "$work/snapshots-$1.gpr" 2>"$work/viz.err"
+	claim "export-$1" "is written" [ -s "$work/$1.pickle" ]
+	viz=$("$python" -c 'import torch.cuda._memory_viz as viz; print(viz.__file__)')
+	for command in stats trace "trace_plot -o $work/viz.html"; do
+		"$python" "$viz" ${command%% *} "$work/$1.pickle" ${command#"${command%% *}"} >"$work/viz.out" 2>&1
+		claim "export-$1" "_memory_viz.py ${command%% *}" succeeded $?
+	done
+}
+# what would fit is tried in the same process
+section_fits() {
+	need_torch fits || return 0
+	for settings in "" expandable_segments:True max_split_size_mb:32 roundup_power2_divisions:4; do
+		name=fits-${settings%%:*}
+		LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/$name.gpr GPUPROF_TIER_B=on timeout -k 10 120 \
+			"$python" "$here/oom_trials.py" --gpuprof "$gpuprof" --settings "$settings" >"$work/$name.out" 2>&1
+		claim fits "states under '$settings' are gone through (exit $?)" grep -q 'oom_trials: ' "$work/$name.out"
+		grep -E '^(PASS|FAIL)' "$work/$name.out" || tail -n 5 "$work/$name.out"
+	done
+}
+# device total = free + each owner + what nobody asked for
+section_number_line() {
+	need_torch number_line || return 0
+	for bare in "" --bare; do
+		SNAPSHOTS_OUT=$work/line$bare.json timeout -k 10 100 \
+			"$gpuprof" run -q --stacks=all --tier-b=on -o "$work/line$bare.gpr" -- \
+			"$python" "$here/number_line.py" $bare >"$work/line$bare.out" 2>"$work/line$bare.err"
+		claim number-line "job $bare ends well" [ -s "$work/line$bare.json" ] || tail -n 5 "$work/line$bare.err"
+	done
+	timeout -k 10 100 "$python" "$here/judge_number_line.py" --gpuprof "$gpuprof" --recording "$work/line.gpr" \
+		--looks "$work/line.json" --bare "$work/line--bare.gpr" --bare-looks "$work/line--bare.json" 2>&1
+}
+section_tracker_cost() {
+	need_torch tracker_cost || return 0
+	timeout -k 10 300 "$python" "$here/tracker_cost.py" --tracker "$build/gpu/libempty_tracker.so" \
+		--seconds 4 --processes "${COST_PROCESSES:-3}" 2>&1
+}
 section_stack_cost() {
 	need_torch stack_cost || return 0
 	(
-		export LD_PRELOAD="$build/libgpuprof.so" GPUPROF_STACKS=all
+		export LD_PRELOAD="$build/libgpuprof.so" GPUPROF_STACKS=all GPUPROF_TIER_B="${COST_TIER_B:-off}"
 		seconds=${COST_SECONDS:-60}
 		GPUPROF_OUTPUT=$work/stack_cost.gpr timeout -k 10 "$((seconds + 90))" "$python" "$here/paired_cost.py" \
 			--control-level "$build/gpu/control_level" --seconds "$seconds" --half-width 0.003 --limit 0.02 \
@@ -310,7 +367,7 @@ section_cost() {
 	for null in --null ""; do
 		seconds=${COST_SECONDS:-60}
 		[ -n "$null" ] && seconds=$((seconds / 3))
-		LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/cost$null.gpr timeout -k 10 "$((seconds + 90))" \
+		LD_PRELOAD=$build/libgpuprof.so GPUPROF_TIER_B=off GPUPROF_OUTPUT=$work/cost$null.gpr timeout -k 10 "$((seconds + 90))" \
 			"$python" "$here/paired_cost.py" --control-level "$build/gpu/control_level" \
 			--seconds "$seconds" --half-width 0.002 --json "$work/cost$null.json" $null 2>"$work/cost.err"
 		[ $? -le 1 ] || { say "FAIL cost: did not finish"; tail -n 15 "$work/cost.err"; }
