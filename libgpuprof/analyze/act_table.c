@@ -21,7 +21,7 @@ static struct gp_told *find_place(const struct gp_told_table *t, uint64_t key)
 
 struct gp_told *gp_told_find(const struct gp_told_table *t, uint64_t key)
 {
-	if (t->count == 0)
+	if (t->count == 0 || key == NO_KEY)
 		return NULL;
 	struct gp_told *place = find_place(t, key);
 	return place->key == key ? place : NULL;

@@ -12,7 +12,7 @@
 
 /* A block, or memory outside the framework. */
 struct gp_told {
-	uint64_t key; /* never UINT64_MAX */
+	uint64_t key; /* UINT64_MAX is none: such a thing is not told */
 	uint64_t address, bytes, requested_bytes;
 	uint64_t order;
 	int64_t at_ns;
@@ -26,6 +26,7 @@ struct gp_told_table {
 	struct gp_told *place; /* key UINT64_MAX: free */
 	size_t places, count;
 };
+/* NULL: it is not there, or no key. */
 struct gp_told *gp_told_find(const struct gp_told_table *table, uint64_t key);
 /* Of a key that is not there. NULL: no memory. */
 struct gp_told *gp_told_add(struct gp_told_table *table, const struct gp_told *told);

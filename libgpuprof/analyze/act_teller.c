@@ -72,7 +72,7 @@ bool gp_tell_block(struct gp_teller *t, const struct gp_told *block)
 		t->is_told = is_told;
 	}
 	struct gp_told_segment *segment = gp_told_segment_at(&t->segments, block->address);
-	if (segment == NULL)
+	if (segment == NULL || block->key == UINT64_MAX)
 		return false;
 	if (gp_told_add(&t->block, block) == NULL) {
 		t->is_out_of_memory = true;
@@ -191,6 +191,9 @@ static void tell_outside(struct gp_teller *t, enum gp_act_kind kind, const struc
 void gp_tell_outside(struct gp_teller *t, const struct gp_told *outside)
 {
 	const uint64_t granule = 2ull << 20;
+	/* a number comes twice only in a damaged recording */
+	if (outside->key == UINT64_MAX || gp_told_find(&t->outside, outside->key) != NULL)
+		return;
 	struct gp_told *o = gp_told_add(&t->outside, outside);
 	if (o == NULL) {
 		t->is_out_of_memory = true;

@@ -162,12 +162,15 @@ static void grow_expandable(unsigned thread, unsigned device, unsigned a, uint64
 		reservations += 1024 * MIB;
 		driver_alloc(thread, device, GP_SPACE_RESERVATION, of->reservation, 1024 * MIB);
 	}
+	/* of another process: nobody saw it made */
+	bool is_import = draw(5) == 0;
 	uint64_t from = of->next;
-	for (uint64_t k = 0; k < pages; k++)
+	for (uint64_t k = 0; k < pages && !is_import; k++)
 		driver_alloc(thread, device, GP_SPACE_PHYSICAL, handles + k, PAGE);
-	for (uint64_t k = 0; k < pages; k++, of->next += PAGE) {
+	for (uint64_t k = 0; k < pages; k++, of->next += PAGE, handles++) {
 		driver_map(thread, of->next, PAGE, handles);
-		segment[segments++] = (struct segment){ of->next, PAGE, handles++, device, a };
+		segment[segments++] =
+			(struct segment){ of->next, PAGE, is_import ? 0 : handles, device, a };
 		reserved[device] += PAGE;
 		if (!is_told)
 			expect_act(device, "segment_map", of->next, PAGE, shown(device, a));
@@ -288,7 +291,8 @@ static void empty_cache(unsigned thread)
 		bool is_page = arena[s.device][s.arena].is_expandable;
 		if (is_page) {
 			driver_unmap(thread, s.address, s.bytes);
-			driver_free(thread, GP_SPACE_PHYSICAL, s.handle);
+			if (s.handle)
+				driver_free(thread, GP_SPACE_PHYSICAL, s.handle);
 		}
 		tell(is_page ? GP_SEGMENT_UNMAP : GP_SEGMENT_FREE, thread, s.device, s.arena,
 		     s.address, s.bytes, is_page ? "segment_unmap" : "segment_free");
