@@ -75,6 +75,8 @@ static bool is_settling(const struct gp_record *r)
 	case GP_SEGMENT_ALLOC:
 	case GP_SEGMENT_MAP:
 		return false;
+	case GP_FREE: /* a handle is released as soon as it is mapped */
+		return r->space != GP_SPACE_PHYSICAL;
 	default:
 		return true;
 	}
