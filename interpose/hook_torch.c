@@ -187,6 +187,14 @@ GP_HOT void keep_totals(struct totals *t, uint64_t allocated, uint64_t reserved)
 	atomic_store_explicit(&t->is_seen, true, memory_order_relaxed);
 }
 
+bool gp_torch_totals(unsigned device, uint64_t *allocated, uint64_t *reserved)
+{
+	const struct totals *t = &last[device];
+	*allocated = atomic_load_explicit(&t->allocated, memory_order_relaxed);
+	*reserved = atomic_load_explicit(&t->reserved, memory_order_relaxed);
+	return atomic_load_explicit(&t->is_seen, memory_order_relaxed);
+}
+
 /*
  * What the allocator was told by the environment. The first of the two that is set is read, the
  * other one is ignored (2.11; up to 2.8 there is only the first).

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * The version of the PyTorch whose c10 is mapped ("2.11.0+cu130"), read from the version.py of its
@@ -11,5 +12,11 @@
  * loader. Keeps errno.
  */
 bool gp_torch_version(char *out, size_t bytes);
+
+/*
+ * What the device's allocator carried in its last report, recorded or not; exact under its lock.
+ * False: there was none.
+ */
+bool gp_torch_totals(unsigned device, uint64_t *allocated, uint64_t *reserved);
 
 #endif

@@ -12,6 +12,7 @@
 #include "hook_torch.h"
 #include "quiet_moment.h"
 #include "torch_allocator.h"
+#include "trace_join.h"
 
 /* pools are counted from 1: greater numbers were never ids, so the entry is not what we think */
 #define POOL_ID_MOST UINT32_MAX
@@ -60,6 +61,7 @@ GP_HOT uint32_t arena_of(const void *tracker, const struct gp_trace_entry *e)
 
 GP_HOT void keep(const void *tracker, const struct gp_trace_entry *e, enum gp_told_what what)
 {
+	gp_join_note((uint8_t)e->device);
 	gp_told.address = e->address;
 	gp_told.bytes = e->bytes;
 	gp_told.arena = (uint16_t)arena_of(tracker, e);
@@ -91,6 +93,7 @@ static void record(enum gp_kind kind, unsigned device, uint32_t arena, uint64_t 
 
 GP_COLD static void completed_later(const void *tracker, const struct gp_trace_entry *e)
 {
+	gp_join_note((uint8_t)e->device);
 	record(GP_BLOCK_COMPLETED, (unsigned)e->device, arena_of(tracker, e), e->address, 0);
 }
 
@@ -122,12 +125,22 @@ static unsigned device_of_snapshot(const void *tracker, const struct gp_trace_en
 	return count == 1 ? found : GP_DEVICE_UNKNOWN;
 }
 
+/* A snapshot that we asked for. */
+static void asked(const void *tracker, const struct gp_trace_entry *e)
+{
+	unsigned device = gp_join_snapshot(e->bytes);
+	if (device < GP_DEVICES)
+		atomic_store_explicit(&told_by[device], tracker, memory_order_relaxed);
+}
+
 /* Segments, snapshots, failures, and what newer versions add about other things. */
 GP_COLD static void told_rarely(const void *tracker, const struct gp_trace_entry *e)
 {
 	unsigned device = (unsigned)(uint8_t)e->device;
-	if (e->action < GP_TRACE_SNAPSHOT)
+	if (e->action < GP_TRACE_SNAPSHOT) {
+		gp_join_note(device);
 		atomic_store_explicit(&told_by[device], tracker, memory_order_relaxed);
+	}
 	switch (e->action) {
 	case GP_TRACE_SEGMENT_ALLOC:
 		record(GP_SEGMENT_ALLOC, device, arena_of(tracker, e), e->address, e->bytes);
@@ -142,7 +155,10 @@ GP_COLD static void told_rarely(const void *tracker, const struct gp_trace_entry
 		record(GP_SEGMENT_UNMAP, device, arena_of(tracker, e), e->address, e->bytes);
 		break;
 	case GP_TRACE_SNAPSHOT:
-		record(GP_SNAPSHOT, device_of_snapshot(tracker, e), 0, e->bytes, 0);
+		if (gp_told.what == GP_TOLD_ASKED)
+			asked(tracker, e);
+		else
+			record(GP_SNAPSHOT, device_of_snapshot(tracker, e), 0, e->bytes, 0);
 		break;
 	case GP_TRACE_OOM:
 		keep(tracker, e, GP_TOLD_OOM);
@@ -168,12 +184,22 @@ static void told(const void *tracker, const struct gp_trace_entry *e)
 
 /* ---- attaching ---- */
 
-static void say(const char *why)
+static void say_fact(bool is_attached, const char *why)
 {
 	struct gp_record fact = { .kind = GP_FACT, .device = GP_DEVICE_UNKNOWN };
 	fact.aux = GP_FACT_TIER_B;
-	fact.fact.value = !*why;
+	fact.fact.value = is_attached;
 	gp_define(&fact, why, strlen(why));
+}
+
+static void say(const char *why)
+{
+	say_fact(!*why, why);
+}
+
+void gp_trace_say_untold(const char *why)
+{
+	say_fact(true, why);
 }
 
 void gp_trace_wanted(void)
@@ -198,6 +224,8 @@ void gp_trace_attach(void)
 	const char *why = gp_torch_allocator_find(version, &allocator);
 	/* the fact stands before what it explains */
 	say(why ? why : "");
+	if (!why)
+		gp_join_want(&allocator);
 	if (!why)
 		gp_torch_allocator_attach(&allocator, told);
 	/* partner: the loads in gp_trace_wanted and gp_trace_fraction */

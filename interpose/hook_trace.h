@@ -16,6 +16,7 @@ enum gp_told_what {
 	GP_TOLD_FREE,	   /* requested */
 	GP_TOLD_COMPLETED, /* requested and completed */
 	GP_TOLD_OOM,
+	GP_TOLD_ASKED, /* by ourselves: what follows is our own snapshot */
 };
 
 /* What this thread's next report will be about: both come from one call of the allocator. */
@@ -62,6 +63,8 @@ GP_HOT void gp_told_join(struct gp_record *r)
 void gp_trace_wanted(void);
 /* At a quiet moment. */
 void gp_trace_attach(void);
+/* It is attached, but what was there before stays unknown. */
+void gp_trace_say_untold(const char *why);
 /*
  * The fraction of the device's memory that the allocator may have, 0..1; below 0: not known. Not
  * under another device's lock.

@@ -6,6 +6,7 @@
 #include "capture.h"
 #include "device_memory.h"
 #include "hook_trace.h"
+#include "trace_join.h"
 
 _Atomic uint32_t gp_due GP_HOT_DATA;
 
@@ -16,6 +17,9 @@ void gp_quiet_moment_slow(void)
 		if (atomic_load(&gp_due) & GP_DUE_ATTACH &&
 		    atomic_fetch_and(&gp_due, ~(uint32_t)GP_DUE_ATTACH) & GP_DUE_ATTACH)
 			gp_trace_attach();
+		if (atomic_load(&gp_due) & GP_DUE_JOIN &&
+		    atomic_fetch_and(&gp_due, ~(uint32_t)GP_DUE_JOIN) & GP_DUE_JOIN)
+			gp_join_try();
 		if (atomic_load(&gp_due) & GP_DUE_MEMORY)
 			gp_device_memory_ask();
 	}

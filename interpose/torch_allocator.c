@@ -28,6 +28,10 @@ _Static_assert(offsetof(struct gp_trace_entry, bytes) == 40, "");
 #define ATTACH_OLD                                                                       \
 	OVERRIDE("27attachAllocatorTraceTrackerESt8functionIFvRKN3c104cuda20CUDACaching" \
 		 "Allocator10TraceEntryEEE")
+/* since 2.11, before it, up to 2.7 */
+#define SNAPSHOT OVERRIDE("8snapshotESt4pairIyyEb")
+#define SNAPSHOT_OF_POOL OVERRIDE("8snapshotESt4pairIyyE")
+#define SNAPSHOT_OLD OVERRIDE("8snapshotEv")
 #define FRACTION OVERRIDE("17getMemoryFractionEa")
 /* std::string with the new and with the old ABI */
 #define NAME OVERRIDE("4nameB5cxx11Ev")
@@ -51,12 +55,13 @@ struct function_tables {
 	void *const *native;
 };
 
-static const char *layout_of(const char *version, uint32_t *pool_offset)
+static const char *layout_of(const char *version, uint32_t *pool_offset, bool *has_snapshot)
 {
 	static const struct {
 		unsigned major, first, last, pool_offset;
+		bool has_snapshot;
 	} rows[] = {
-#define LAYOUT(major, first, last, pool) { major, first, last, pool },
+#define LAYOUT(major, first, last, pool, snapshot) { major, first, last, pool, snapshot },
 #include "trace_layout.def"
 #undef LAYOUT
 	};
@@ -71,6 +76,7 @@ static const char *layout_of(const char *version, uint32_t *pool_offset)
 			major > rows[k].major || (major == rows[k].major && minor > rows[k].last);
 		if (major == rows[k].major && minor >= rows[k].first && minor <= rows[k].last) {
 			*pool_offset = rows[k].pool_offset;
+			*has_snapshot = rows[k].has_snapshot;
 			return NULL;
 		}
 		if (is_later)
@@ -147,7 +153,8 @@ const char *gp_torch_allocator_find(const char *version, struct gp_torch_allocat
 {
 	struct function_tables t;
 	*out = (struct gp_torch_allocator){ .object = NULL };
-	const char *why = layout_of(version, &out->pool_offset);
+	bool has_snapshot;
+	const char *why = layout_of(version, &out->pool_offset, &has_snapshot);
 	if (!why)
 		why = find_tables(&t, &out->object);
 	if (why)
@@ -160,6 +167,9 @@ const char *gp_torch_allocator_find(const char *version, struct gp_torch_allocat
 	if (!is_native(&t, out->object))
 		return "its allocator is not the native one";
 	*(void **)&out->fraction = native_function(&t, FRACTION);
+	static const char *const snapshots[] = { SNAPSHOT, SNAPSHOT_OF_POOL, SNAPSHOT_OLD };
+	for (unsigned k = 0; k < 3 && has_snapshot && !out->snapshot; k++)
+		*(void **)&out->snapshot = native_function(&t, snapshots[k]);
 	return NULL;
 }
 

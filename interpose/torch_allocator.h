@@ -38,11 +38,22 @@ struct gp_trace_function {
 	void (*invoke)(const void *storage, const struct gp_trace_entry *entry);
 };
 
+struct gp_torch_snapshot;
+struct gp_torch_pool_id {
+	uint64_t pool, user_pool;
+};
+
 struct gp_torch_allocator {
 	void *object;
 	uint32_t pool_offset; /* 0: entries have no pool */
 	void (*attach)(void *object, struct gp_trace_function *tracker);
 	double (*fraction)(void *object, int8_t device); /* NULL: cannot be asked */
+	/*
+	 * Older versions take only some of the arguments, which lie in registers and do no harm.
+	 * NULL: there is none, or what it writes is not known for this version.
+	 */
+	void (*snapshot)(struct gp_torch_snapshot *out, void *object, struct gp_torch_pool_id of,
+			 bool with_traces);
 };
 
 /*

@@ -17,7 +17,7 @@ $(BUILD)/fake/trackers/%_old.so: tests/fake/fake_%.cc $(FAKE_HH)
 
 $(BUILD)/fake/trackers/%_norelro.so: tests/fake/fake_%.cc $(FAKE_HH)
 	@mkdir -p $(@D)
-	$(FAKE_CXX) -Wl,-z,norelro -o $@ $<
+	$(FAKE_CXX) -DFAKE_TORCH_OF_POOL -Wl,-z,norelro -o $@ $<
 
 $(BUILD)/fake/torch-%/version.py: variant = $(if $(filter 2.6,$*),_old)$(if $(filter 2.9,$*),_norelro)
 $(BUILD)/fake/torch-%/version.py: $(foreach l,c10_cuda torch_cuda,$(foreach k,.so _old.so _norelro.so,$(BUILD)/fake/trackers/$l$k)) \

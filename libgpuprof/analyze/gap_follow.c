@@ -150,9 +150,25 @@ static enum gp_status meet_segment(struct gp_gap_follow *f, const struct gp_reco
 	return e != NULL ? make_anew(f) : GP_OK;
 }
 
+/* It was there before it was told; the first of a reservation tells of all that is mapped in it. */
+static enum gp_status find_segment(struct gp_gap_follow *f, const struct gp_record *r)
+{
+	struct gp_gap_map *map = map_of(f, r->device);
+	if (map == NULL)
+		return GP_OK;
+	uint64_t before = map->bytes;
+	uint32_t group =
+		r->kind == GP_SEGMENT_MAP ? group_at(f->live, r->segment_map.address, r->code) : 0;
+	enum gp_status status =
+		gp_gap_map_add(map, r->segment_alloc.address, r->segment_alloc.bytes, group);
+	return status == GP_OK && map->bytes != before ? make_anew(f) : status;
+}
+
 static enum gp_status follow_segment(struct gp_gap_follow *f, const struct gp_record *r)
 {
 	struct gp_gap_map *map;
+	if ((r->kind == GP_SEGMENT_ALLOC || r->kind == GP_SEGMENT_MAP) && r->aux != 0)
+		return find_segment(f, r);
 	switch (r->kind) {
 	case GP_ALLOC:
 		/* that what was there is gone was not seen */
@@ -195,7 +211,9 @@ static enum gp_status follow_segment(struct gp_gap_follow *f, const struct gp_re
 static enum gp_status follow(struct gp_gap_follow *f, const struct gp_record *r)
 {
 	unsigned device = r->device;
-	if (r->kind == GP_BLOCK_ALLOC && device < GP_DEVICES) {
+	/* what the allocator had before it told us: mostly there already, and taken again */
+	bool is_found = r->kind == GP_BLOCK_AGAIN && r->aux != 0;
+	if ((r->kind == GP_BLOCK_ALLOC || is_found) && device < GP_DEVICES) {
 		enum gp_status status = gp_gap_map_take(&f->map[device], r->block_alloc.address,
 							r->block_alloc.bytes);
 		f->moved |= UINT64_C(1) << device;

@@ -58,7 +58,8 @@ enum gp_status gp_captures_see(struct gp_memory_view *v, const struct gp_record 
 		return begin_capture(&v->captures, r, at_ns);
 	if (r->kind == GP_CAPTURE_END)
 		end_capture(&v->captures, r->capture_end.stream);
-	else if ((r->kind == GP_SEGMENT_ALLOC || r->kind == GP_SEGMENT_MAP) && r->code != 0)
+	else if ((r->kind == GP_SEGMENT_ALLOC || r->kind == GP_SEGMENT_MAP) && r->code != 0 &&
+		 r->aux == 0)
 		return note_pool(v, r->code);
 	return GP_OK;
 }

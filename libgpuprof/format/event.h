@@ -93,6 +93,9 @@ enum gp_why {
 	GP_WHY_LATE_START = 2, /* nothing was recorded before */
 };
 
+/* BLOCK_AGAIN.spare: a block that was there before the telling is freed, but other streams use it */
+#define GP_FOUND_PENDING 0x80000000u
+
 /* ALLOC.flags: the low half is ours, the high half what the caller asked of the driver. */
 enum gp_alloc_flag {
 	GP_ALLOC_IMPORT = 1,   /* somebody else's memory */

@@ -260,6 +260,57 @@ void gp_framework_free(struct gp_live *live, const struct gp_record *r)
 	check(live, r, 0);
 }
 
+/*
+ * A block of which nothing was seen. The carried total has it; ours lacks it if that was not taken
+ * over since.
+ */
+static enum gp_status add_found(struct gp_live *live, const struct gp_record *r,
+				const struct gp_live_entry *found)
+{
+	struct gp_device_state *d = gp_live_device_of(live, r->device);
+	uint64_t *lacks = &d->correction[GP_CURVE_ALLOCATED];
+	if (gp_live_add(live, found) == 0)
+		return GP_E_MEMORY;
+	if (is_pending(found)) {
+		d->figures.pending_bytes += found->bytes;
+	} else if (*lacks >= found->bytes && *lacks <= INT64_MAX) {
+		*lacks -= found->bytes;
+		gp_curve_add(live, r->device, GP_CURVE_ALLOCATED, found->bytes, r);
+	}
+	return GP_OK;
+}
+
+/*
+ * What the allocator had before it told us: said under its lock, so it holds at this order. What is
+ * known since is not touched.
+ */
+enum gp_status gp_framework_found(struct gp_live *live, const struct gp_record *r)
+{
+	if (r->aux == 0)
+		return GP_OK;
+	struct gp_live_entry found = make_entry(r);
+	found.flags = (r->aux & GP_FOUND_PENDING) != 0 ? GP_LIVE_PENDING : 0;
+	found.owner = r->aux & ~GP_FOUND_PENDING;
+	uint32_t slot = gp_table_find(&live->table, GP_FAMILY_BLOCK, found.address);
+	if (slot == 0 && !gp_live_is_late(live, r)) {
+		enum gp_status status = add_found(live, r, &found);
+		if (status != GP_OK)
+			return status;
+	} else if (slot != 0) {
+		struct gp_live_entry *e = gp_live_at(live, slot);
+		if (e->order < r->order && e->bytes == found.bytes && e->owner == 0 &&
+		    e->stream == 0) {
+			gp_live_touch(live, slot);
+			e->owner = found.owner;
+			e->stream = found.stream;
+		}
+	}
+	mark_segment(live, r);
+	if (!gp_live_is_late(live, r))
+		compare(live, r);
+	return GP_OK;
+}
+
 void gp_framework_completed(struct gp_live *live, const struct gp_record *r)
 {
 	uint64_t address = r->block_completed.address;

@@ -38,8 +38,25 @@ static bool is_derived(const struct gp_live *live, const struct gp_live_entry *e
 	return slot != 0 && gp_table_slot(&live->table, slot)->entry.order == e->order;
 }
 
+/*
+ * Segments that were there before the telling: the driver's memory says since when, else they are as
+ * old as this. False: there is more to do.
+ */
+static bool is_found_known(struct gp_live *live, const struct gp_record *r)
+{
+	uint64_t address = r->segment_alloc.address;
+	uint32_t slot = gp_page_map_find(&live->pages, &live->table, GP_SPACES_SEGMENT, address);
+	if (slot == 0 || gp_live_at(live, slot)->order > r->order)
+		return gp_live_is_late(live, r) || find_told(live, address) != 0;
+	if ((gp_live_at(live, slot)->flags & GP_LIVE_TOLD) == 0)
+		gp_segment_tell(live, slot, r);
+	return true;
+}
+
 enum gp_status gp_segment_alloc(struct gp_live *live, const struct gp_record *r)
 {
+	if (r->aux != 0 && is_found_known(live, r))
+		return GP_OK;
 	uint64_t address = r->segment_alloc.address;
 	uint32_t slot = gp_table_find(&live->table, GP_FAMILY_SEGMENT, address);
 	if (slot != 0 && is_derived(live, gp_live_at(live, slot))) {
@@ -171,6 +188,8 @@ static void subtract_younger(const struct gp_live *live, const struct gp_record 
 
 enum gp_status gp_segment_map(struct gp_live *live, const struct gp_record *r)
 {
+	if (r->aux != 0 && is_found_known(live, r))
+		return GP_OK;
 	uint64_t from = r->segment_map.address, to = from + r->segment_map.bytes, at = from;
 	struct pieces pieces = { .piece[0] = { from, to }, .count = 1 };
 	if (gp_live_is_late(live, r))

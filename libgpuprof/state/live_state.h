@@ -133,6 +133,7 @@ bool gp_late_is_completed(struct gp_live *live, uint64_t address, uint64_t order
 /* live_block.c */
 enum gp_status gp_framework_alloc(struct gp_live *live, const struct gp_record *r);
 void gp_framework_free(struct gp_live *live, const struct gp_record *r);
+enum gp_status gp_framework_found(struct gp_live *live, const struct gp_record *r);
 void gp_framework_completed(struct gp_live *live, const struct gp_record *r);
 void gp_framework_snapshot(struct gp_live *live, const struct gp_record *r);
 void gp_framework_gap(struct gp_live *live, uint64_t until);

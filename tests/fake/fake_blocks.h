@@ -34,12 +34,19 @@ struct block {
 	struct block *next_pending;
 };
 
+/* As the driver gave it. */
+struct segment {
+	struct block *first;
+	struct segment *next;
+};
+
 struct pool {
 	enum pool_size size;
 	struct device *device;
 	struct arena *arena;
 	struct block *free;	  /* mapped and not allocated */
 	struct block *expandable; /* first block of the reservation */
+	struct segment *segments;
 };
 
 /* Of which a free block is handed out again only in its own. */
@@ -209,6 +216,11 @@ static struct block *segment_new(struct pool *pool, uint64_t bytes)
 	reserved_add(d, whole);
 	trace(pool, FAKE_TRACE_SEGMENT_ALLOC, address, whole);
 	struct block *b = block_new(pool, address, whole);
+	struct segment *s = calloc(1, sizeof *s);
+	if (!s)
+		abort();
+	*s = (struct segment){ b, pool->segments };
+	pool->segments = s;
 	free_list_add(b);
 	return b;
 }
@@ -282,6 +294,12 @@ static void release_segment(struct block *b)
 	trace(b->pool, FAKE_TRACE_SEGMENT_FREE, b->address, b->bytes);
 	b->pool->device->reserved -= b->bytes;
 	driver.cuMemFree_v2(b->address);
+	struct segment **at = &b->pool->segments, *gone;
+	while ((*at)->first != b)
+		at = &(*at)->next;
+	gone = *at;
+	*at = gone->next;
+	free(gone);
 	free(b);
 }
 

@@ -110,10 +110,48 @@ static double fraction(int device)
 	return (double)devices[device].limit / (double)total;
 }
 
+struct lister {
+	fake_list_segment *segment;
+	fake_list_block *block;
+	void *context;
+};
+
+/* From `b` to the end of its segment, or of what is mapped there without a gap. */
+static const struct block *list_range(const struct lister *to, const struct block *b)
+{
+	uint64_t bytes = 0;
+	const struct block *end = b;
+	for (; end && end->is_mapped; end = end->after)
+		bytes += end->bytes;
+	const struct arena *a = b->pool->arena;
+	to->segment(to->context, b->address, bytes, a->stream, a->id[0], a->id[1],
+		    b->pool->expandable != NULL);
+	for (; b != end; b = b->after) {
+		const struct fake_listed_block one = { b->bytes, b->requested, b->is_allocated,
+						       b->is_allocated || b->is_used_elsewhere };
+		to->block(to->context, &one);
+	}
+	return end;
+}
+
+static void list_locked(int device, fake_list_segment *segment, fake_list_block *block,
+			void *context)
+{
+	const struct lister to = { segment, block, context };
+	const struct device *d = &devices[device];
+	for (const struct arena *a = &d->arena; a; a = a->next)
+		for (int p = 0; p < POOLS; p++) {
+			for (const struct segment *s = a->pool[p].segments; s; s = s->next)
+				list_range(&to, s->first);
+			for (const struct block *b = a->pool[p].expandable; b;)
+				b = b->is_mapped ? list_range(&to, b) : b->after;
+		}
+}
+
 /* The libraries that PyTorch has beside this one, where this one lies in such a package. */
 static void open_tracer(void)
 {
-	static const struct fake_trace_host host = { with_lock_held, fraction };
+	static const struct fake_trace_host host = { with_lock_held, fraction, list_locked };
 	void *library = dlopen("libc10_cuda.so", RTLD_NOW | RTLD_LOCAL);
 	fake_trace_open_function *open;
 	*(void **)&open = library ? dlsym(library, "fake_trace_open") : NULL;

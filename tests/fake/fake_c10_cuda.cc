@@ -3,6 +3,7 @@
  * PyTorch's classes do, and its trace trackers. FAKE_TORCH_ALLOCATOR chooses what `allocator`
  * points to: native; async (another class of this library); heap (made at run time);
  * foreign_slots (functions of another library); loose_table (a table that can be written).
+ * FAKE_TORCH_SNAPSHOT makes its snapshots wrong: see choose_wrong.
  */
 #include "fake_torch.hh"
 
@@ -29,6 +30,83 @@ static void attach_locked(void *argument)
 	trackers[attach->device].emplace_back(std::move(*attach->tracker));
 }
 
+static void trace(int device, int action, uint64_t address, uint64_t bytes, uint64_t stream,
+		  uint64_t pool, uint64_t user_pool);
+
+static void list_segment(void *context, uint64_t address, uint64_t bytes, uint64_t stream,
+			 uint64_t pool, uint64_t user_pool, int is_expandable)
+{
+	SegmentInfo segment = {};
+	segment.address = address;
+	segment.total_size = bytes;
+	segment.stream = reinterpret_cast<void *>(stream);
+	segment.is_expandable = is_expandable;
+	segment.owner_private_pool_id = { pool, user_pool };
+	static_cast<std::vector<SegmentInfo> *>(context)->push_back(segment);
+}
+
+static void list_block(void *context, const struct fake_listed_block *block)
+{
+	/* held by the allocator, too, as what is kept of an allocation is */
+	static const auto kept = std::make_shared<int>(1);
+	SegmentInfo &segment = static_cast<std::vector<SegmentInfo> *>(context)->back();
+	BlockInfo one = {};
+	one.size = block->bytes;
+	one.requested_size = block->requested;
+	one.allocated = block->is_allocated;
+	one.active = block->is_active;
+	one.context_when_allocated = kept;
+	segment.requested_size += one.active ? one.requested_size : 0;
+	segment.allocated_size += one.allocated ? one.size : 0;
+	segment.active_size += one.active ? one.size : 0;
+	segment.blocks.push_back(one);
+}
+
+struct List {
+	int device;
+	SnapshotInfo *snapshot;
+};
+
+static void list_locked(void *argument)
+{
+	List *list = static_cast<List *>(argument);
+	std::vector<SegmentInfo> segments;
+	host->list(list->device, list_segment, list_block, &segments);
+	uint64_t active = 0;
+	for (auto &segment : segments) {
+		segment.device = static_cast<int8_t>(list->device);
+		active += segment.active_size;
+		list->snapshot->segments.push_back(segment);
+	}
+	trace(list->device, FAKE_TRACE_SNAPSHOT, 0, active, 0, 0, 0);
+}
+
+/*
+ * odd, huge: a vector that is none; short: blocks that do not fill their segment; flags: allocated
+ * but not active; sums: one segment is missing, so it
+ * is not what was reported.
+ */
+static void choose_wrong(SnapshotInfo *snapshot)
+{
+	const char *which = getenv("FAKE_TORCH_SNAPSHOT");
+	if (!which || snapshot->segments.empty())
+		return;
+	SegmentInfo &segment = snapshot->segments[0];
+	uintptr_t words[3];
+	memcpy(words, static_cast<void *>(&segment.blocks), sizeof words);
+	if (strcmp(which, "odd") == 0)
+		words[0] += 4;
+	if (strcmp(which, "huge") == 0)
+		words[1] = words[2] = words[0] + (uintptr_t{ 40 } << 40);
+	memcpy(static_cast<void *>(&segment.blocks), words, sizeof words);
+	if (strcmp(which, "short") == 0)
+		segment.total_size += 512;
+	if (strcmp(which, "flags") == 0)
+		segment.blocks[0].active = false;
+	if (strcmp(which, "sums") == 0)
+		snapshot->segments.pop_back();
+}
+
 class Native : public CUDAAllocator {
     public:
 	void *raw_alloc(size_t) override { return nullptr; }
@@ -36,6 +114,18 @@ class Native : public CUDAAllocator {
 	bool initialized() override { return true; }
 	double getMemoryFraction(int8_t device) override { return host->fraction(device); }
 	void setMemoryFraction(double, int8_t) override {}
+	SnapshotInfo snapshot(FAKE_SNAPSHOT_TAKES) override
+	{
+		SnapshotInfo snapshot = {};
+		for (int device = 0; device < FAKE_TRACE_DEVICES; device++) {
+			List list = { device, &snapshot };
+			host->with_lock(device, list_locked, &list);
+		}
+		snapshot.last_allocator_settings = "some text that does not fit into a string";
+		snapshot.roundup_power2_divisions.assign(16, 0);
+		choose_wrong(&snapshot);
+		return snapshot;
+	}
 	void attachAllocatorTraceTracker(std::function<void(const TraceEntry &)> tracker) override
 	{
 		for (int device = 0; device < FAKE_TRACE_DEVICES; device++) {

@@ -8,6 +8,8 @@
 
 namespace torch { namespace cuda { namespace CUDAPluggableAllocator {
 
+using c10::cuda::CUDACachingAllocator::MempoolId_t;
+
 struct __attribute__((visibility("default"))) CUDAPluggableAllocator
 	: public c10::cuda::CUDACachingAllocator::CUDAAllocator {
 	void *raw_alloc(size_t bytes) override;
@@ -15,6 +17,7 @@ struct __attribute__((visibility("default"))) CUDAPluggableAllocator
 	bool initialized() override;
 	double getMemoryFraction(int8_t device) override;
 	void setMemoryFraction(double fraction, int8_t device) override;
+	c10::cuda::CUDACachingAllocator::SnapshotInfo snapshot(FAKE_SNAPSHOT_TAKES) override;
 	void attachAllocatorTraceTracker(
 		std::function<void(const c10::cuda::CUDACachingAllocator::TraceEntry &)> tracker)
 		override;
@@ -27,6 +30,10 @@ void CUDAPluggableAllocator::raw_delete(void *) {}
 bool CUDAPluggableAllocator::initialized() { return true; }
 double CUDAPluggableAllocator::getMemoryFraction(int8_t) { return 2; }
 void CUDAPluggableAllocator::setMemoryFraction(double, int8_t) {}
+c10::cuda::CUDACachingAllocator::SnapshotInfo CUDAPluggableAllocator::snapshot(FAKE_SNAPSHOT_TAKES)
+{
+	throw std::logic_error("no snapshots here");
+}
 void CUDAPluggableAllocator::attachAllocatorTraceTracker(
 	std::function<void(const c10::cuda::CUDACachingAllocator::TraceEntry &)>)
 {

@@ -21,9 +21,21 @@ enum fake_trace_action {
 	FAKE_TRACE_OOM,
 };
 
+struct fake_listed_block {
+	uint64_t bytes, requested;
+	int is_allocated, is_active;
+};
+
+/* A segment, or mapped range, of a device and, in order of address, what lies in it. */
+typedef void fake_list_segment(void *context, uint64_t address, uint64_t bytes, uint64_t stream,
+			       uint64_t pool, uint64_t user_pool, int is_expandable);
+typedef void fake_list_block(void *context, const struct fake_listed_block *block);
+
 struct fake_trace_host {
 	void (*with_lock)(int device, void (*inside)(void *), void *argument);
 	double (*fraction)(int device);
+	/* With the device's lock held. */
+	void (*list)(int device, fake_list_segment *segment, fake_list_block *block, void *context);
 };
 
 typedef void fake_trace_function(int device, int action, uint64_t address, uint64_t bytes,

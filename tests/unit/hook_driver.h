@@ -16,6 +16,13 @@ void gp_trace_attach(void)
 	attached++;
 }
 
+static unsigned joined;
+
+void gp_join_try(void)
+{
+	joined++;
+}
+
 double gp_trace_fraction(unsigned device)
 {
 	(void)device;
@@ -200,6 +207,7 @@ static int fresh(void **state)
 	atomic_store(&gp_devices_changed, 0);
 	atomic_store(&gp_due, 0);
 	attached = 0;
+	joined = 0;
 	fraction = -1;
 	memset(&gp_cuda, 0, sizeof gp_cuda);
 #define CUDA(symbol, parameters, arguments, hook) gp_cuda.symbol = real_##symbol;

@@ -182,16 +182,22 @@ static void knows_its_versions(void **state)
 	};
 	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
 		uint32_t offset = 7;
-		const char *why = layout_of(rows[k].version, &offset);
+		bool has_snapshot;
+		const char *why = layout_of(rows[k].version, &offset, &has_snapshot);
 		assert_true((why == NULL) == (rows[k].pool >= 0));
 		if (!why)
 			assert_int_equal(offset, rows[k].pool);
 	}
 	uint32_t unused;
-	assert_string_equal(layout_of("2.1.2", &unused), "this PyTorch is too old");
-	assert_string_equal(layout_of("2.15.0", &unused),
+	bool has_snapshot;
+	assert_null(layout_of("2.11.0", &unused, &has_snapshot));
+	assert_true(has_snapshot);
+	assert_null(layout_of("2.12.0", &unused, &has_snapshot));
+	assert_false(has_snapshot);
+	assert_string_equal(layout_of("2.1.2", &unused, &has_snapshot), "this PyTorch is too old");
+	assert_string_equal(layout_of("2.15.0", &unused, &has_snapshot),
 			    "this PyTorch is newer than what is known of its allocator");
-	assert_string_equal(layout_of("3.0", &unused),
+	assert_string_equal(layout_of("3.0", &unused, &has_snapshot),
 			    "this PyTorch is newer than what is known of its allocator");
 }
 

@@ -271,6 +271,33 @@ static void end_block(struct history *h)
 	*b = h->block[--h->blocks];
 }
 
+/* The allocator tells what it has, from here on also what happens. */
+static void tell_all(struct history *h)
+{
+	h->is_told = true;
+	for (size_t k = 0; k < h->ranges; k++) {
+		struct range *g = &h->range[k];
+		for (uint64_t at = 0; at < g->bytes; at += g->is_whole ? g->bytes : g->page) {
+			struct gp_record r = { .kind = GP_SEGMENT_ALLOC,
+					       .device = (uint8_t)g->device,
+					       .code = 1,
+					       .aux = 1 };
+			if (!g->is_whole && !g->page_is_mapped[at / g->page])
+				continue;
+			r.kind = g->is_whole ? GP_SEGMENT_ALLOC : GP_SEGMENT_MAP;
+			r.segment_alloc.address = g->address + at;
+			r.segment_alloc.bytes = g->is_whole ? g->bytes : g->page;
+			say(h, r);
+		}
+		g->is_told = true;
+	}
+	for (size_t k = 0; k < h->blocks; k++) {
+		struct gp_record r = block_event(h, GP_BLOCK_AGAIN, &h->block[k], 0);
+		r.aux = 1;
+		say(h, r);
+	}
+}
+
 static void random_history(unsigned seed)
 {
 	struct history *h = calloc(1, sizeof *h);
@@ -281,6 +308,8 @@ static void random_history(unsigned seed)
 	writer_open(&h->w, "curve.gpr", 0, 0);
 	for (unsigned k = 0; k < 2500; k++) {
 		uint64_t what = pick(h, 100);
+		if (k == 1200 && seed % 4 == 2)
+			tell_all(h);
 		if (what < 4 || h->ranges == 0)
 			add_range(h);
 		else if (what < 6)

@@ -316,6 +316,120 @@ static void first_block_makes_older_ranges(void **state)
 	assert_verdict(0, 0);
 }
 
+/* ---- what the allocator had before it told anybody ---- */
+
+static struct gp_record found(uint64_t address, uint64_t bytes, uint64_t spare, uint64_t allocated)
+{
+	struct gp_record r =
+		in_arena(5, block(GP_BLOCK_AGAIN, address, bytes, allocated, 20 * MIB));
+	r.aux = (uint32_t)spare + 1;
+	return r;
+}
+
+static struct gp_record found_segment(enum gp_kind kind, uint64_t address, uint64_t bytes)
+{
+	return (struct gp_record){ .kind = (uint16_t)kind,
+				   .code = 5,
+				   .aux = 1,
+				   .segment_alloc = { address, bytes, 0, 0 } };
+}
+
+static const struct gp_live_entry *block_at(uint64_t address)
+{
+	return gp_live_find(live, GP_SPACE_BLOCK, address);
+}
+
+static void found_block_completes_what_is_known(void **state)
+{
+	(void)state;
+	begin_blocks();
+	put(in_arena(3, found(BASE + 2 * MIB, MIB, 7, 3 * MIB))); /* of which nothing is known */
+	assert_verdict(1, 0); /* its bytes were missing before */
+	put(found(BASE, MIB, 100, 3 * MIB));
+	const struct gp_live_entry *e = block_at(BASE);
+	assert_int_equal(e->owner, 101);
+	assert_int_equal(e->stream, 5);
+	assert_int_equal(e->order, 1);
+	assert_int_equal(told(BASE)->stream, 3); /* its first */
+	/* once, and only if it is that block */
+	put(found(BASE, MIB, 200, 3 * MIB));
+	put(found(BASE + MIB, MIB / 2, 200, 3 * MIB));
+	assert_int_equal(block_at(BASE)->owner, 101);
+	assert_int_equal(block_at(BASE + MIB)->owner, 0);
+	/* a report again of the framework's own is no finding */
+	put(in_arena(4, block(GP_BLOCK_AGAIN, BASE + MIB, MIB, 3 * MIB, 20 * MIB)));
+	assert_int_equal(block_at(BASE + MIB)->stream, 0);
+	assert_verdict(1, 0);
+}
+
+static void found_block_that_comes_late_leaves_what_is_younger(void **state)
+{
+	(void)state;
+	begin_blocks();
+	put_at(10, block(GP_BLOCK_FREE, BASE, MIB, MIB, 20 * MIB));
+	put_at(11, block(GP_BLOCK_ALLOC, BASE, MIB, 2 * MIB, 20 * MIB));
+	put_at(12, block(GP_BLOCK_FREE, BASE + MIB, MIB, MIB, 20 * MIB));
+	put_at(5, found(BASE, MIB, 100, 2 * MIB));
+	put_at(6, found(BASE + MIB, MIB, 100, 2 * MIB));
+	assert_int_equal(block_at(BASE)->owner, 0);
+	assert_null(block_at(BASE + MIB));
+	assert_int_equal(now(GP_CURVE_ALLOCATED), MIB);
+	assert_verdict(0, 0);
+}
+
+/* Recording began in the middle: the first totals are taken over, blocks and segments are found. */
+static void found_blocks_of_a_late_start_enter(void **state)
+{
+	(void)state;
+	put((struct gp_record){ .kind = GP_GAP, .aux = GP_WHY_STOPPED });
+	put(block(GP_BLOCK_ALLOC, BASE + 4 * MIB, MIB, 4 * MIB, 20 * MIB));
+	uint64_t at = put(found_segment(GP_SEGMENT_ALLOC, BASE, 20 * MIB));
+	put(found(BASE, 3 * MIB, 512, 4 * MIB));
+	struct gp_record waits = found(BASE + 3 * MIB, MIB, 9, 4 * MIB);
+	waits.aux |= GP_FOUND_PENDING;
+	put(waits);
+	put(found(BASE + 4 * MIB, MIB, 1, 4 * MIB));
+	assert_int_equal(told(BASE + 19 * MIB)->order, at);
+	assert_int_equal(told(BASE)->stream, 5);
+	assert_int_equal(block_at(BASE)->owner, 513);
+	assert_int_equal(block_at(BASE + 3 * MIB)->flags, GP_LIVE_PENDING);
+	assert_int_equal(block_at(BASE + 3 * MIB)->owner, 10);
+	assert_int_equal(block_at(BASE + 4 * MIB)->owner, 2);
+	assert_int_equal(pending_bytes(), MIB);
+	assert_int_equal(now(GP_CURVE_ALLOCATED), 4 * MIB);
+	snapshot(5 * MIB);
+	put(completed(BASE + 3 * MIB));
+	put(block(GP_BLOCK_FREE, BASE, 3 * MIB, MIB, 20 * MIB));
+	put(block(GP_BLOCK_FREE, BASE + 4 * MIB, MIB, 0, 20 * MIB));
+	assert_int_equal(now(GP_CURVE_ALLOCATED), 0);
+	assert_int_equal(pending_bytes(), 0);
+	segment(GP_SEGMENT_FREE, BASE, 20 * MIB);
+	assert_int_equal(gp_live_entries(live), 0);
+	assert_verdict(0, 0);
+}
+
+static void found_segment_is_as_old_as_its_memory(void **state)
+{
+	(void)state;
+	uint64_t at = alloc(GP_SPACE_DEVICE, BASE, 20 * MIB);
+	put(block(GP_BLOCK_ALLOC, BASE, MIB, MIB, 20 * MIB));
+	put(block(GP_BLOCK_FREE, BASE, MIB, 0, 20 * MIB));
+	put(found_segment(GP_SEGMENT_ALLOC, BASE, 20 * MIB)); /* cached, no block in it */
+	assert_int_equal(told(BASE)->order, at);
+	assert_int_equal(told(BASE)->stream, 5);
+	put(found_segment(GP_SEGMENT_ALLOC, BASE, 20 * MIB));
+	assert_int_equal(told(BASE)->order, at);
+	uint64_t reserved = alloc(GP_SPACE_RESERVATION, BASE + 40 * MIB, 200 * MIB);
+	map(BASE + 40 * MIB, 2 * MIB);
+	map(BASE + 42 * MIB, 2 * MIB);
+	put(found_segment(GP_SEGMENT_MAP, BASE + 40 * MIB, 4 * MIB));
+	assert_int_equal(told(BASE + 40 * MIB)->flags, GP_LIVE_MAPPED);
+	assert_true(told(BASE + 43 * MIB)->order > reserved);
+	put((struct gp_record){ .kind = GP_FREE, .space = GP_SPACE_DEVICE, .free.address = BASE });
+	assert_null(told(BASE));
+	assert_verdict(0, 0);
+}
+
 static void unmapping_cuts_ranges(void **state)
 {
 	(void)state;
@@ -470,6 +584,10 @@ int main(void)
 		TEST(segments_move_no_curve),
 		TEST(first_block_makes_an_older_segment),
 		TEST(first_block_makes_older_ranges),
+		TEST(found_block_completes_what_is_known),
+		TEST(found_block_that_comes_late_leaves_what_is_younger),
+		TEST(found_blocks_of_a_late_start_enter),
+		TEST(found_segment_is_as_old_as_its_memory),
 		TEST(unmapping_cuts_ranges),
 		TEST(ranges_that_come_late_leave_what_is_younger),
 		TEST(segments_end_with_their_memory),

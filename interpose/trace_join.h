@@ -1,0 +1,42 @@
+/*
+ * What the framework's allocator had before it told us anything (hook_trace.h): it is asked for a
+ * snapshot of its own, twice, and where nothing changed between the two, the first is recorded
+ * while the second is made, under the lock of each device's allocator: so what is recorded holds at
+ * its place among the events. The job's snapshots stay what they were: ours are not recorded.
+ */
+#ifndef GP_TRACE_JOIN_H
+#define GP_TRACE_JOIN_H
+
+#include <stdatomic.h>
+
+#include "../libgpuprof/record/record.h"
+#include "torch_allocator.h"
+
+enum gp_join_state {
+	GP_JOIN_NONE,	/* nothing is to be taken over, or it was, or cannot be */
+	GP_JOIN_WANTED, /* at the next quiet moment */
+	GP_JOIN_RUNS,
+};
+extern _Atomic uint32_t gp_join_state GP_HOT_DATA __attribute__((visibility("hidden")));
+
+/* Before the tracker is attached: the allocator has blocks that it told nobody of. */
+void gp_join_want(const struct gp_torch_allocator *allocator);
+
+/* At a quiet moment, outside the allocator's locks. */
+void gp_join_try(void);
+
+/* Under the lock of a device's allocator: it changes. */
+GP_COLD void gp_join_changed(unsigned device);
+GP_HOT void gp_join_note(unsigned device)
+{
+	if (gp_unlikely(atomic_load_explicit(&gp_join_state, memory_order_relaxed)))
+		gp_join_changed(device);
+}
+
+/*
+ * Under the lock of a device's allocator, which makes a snapshot that we asked for: the device, as
+ * they come in turn; GP_DEVICE_UNKNOWN: there are more than are known. `active_bytes`: as told.
+ */
+unsigned gp_join_snapshot(uint64_t active_bytes);
+
+#endif
