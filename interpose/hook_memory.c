@@ -44,6 +44,9 @@ void gp_hook_alloc_failed(CUresult result, const struct gp_allocation *what)
 		r->code = (uint16_t)result;
 		gp_commit_memory(r);
 	}
+	/* a job may end of it */
+	if (result == CUDA_ERROR_OUT_OF_MEMORY)
+		gp_flush_soon();
 	errno = kept;
 }
 

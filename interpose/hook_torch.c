@@ -294,6 +294,7 @@ static void record_oom(int64_t bytes, uint64_t allocated, uint64_t reserved, uns
 		gp_commit_memory(r);
 	}
 	gp_device_memory_ask_oom(device);
+	gp_flush_soon();
 	gp_leave();
 }
 

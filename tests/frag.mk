@@ -1,6 +1,7 @@
-# What the tests of `gpuprof frag` look at.
-$(BUILD)/frag/%: tests/frag/%.c tests/unit/recording_writer.h $(BUILD)/libgpuprof-read.a
+# What the tests of `gpuprof frag` and `gpuprof oom` look at.
+$(BUILD)/frag/%: tests/frag/%.c tests/frag/made_job.h tests/unit/recording_writer.h \
+		$(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS) $(UNIT_LIBS)
 
-tests check check-cli bless: $(BUILD)/frag/made_memory
+tests check check-cli bless: $(BUILD)/frag/made_memory $(BUILD)/frag/made_oom

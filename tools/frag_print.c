@@ -34,27 +34,25 @@ static void print_exact(FILE *out, uint64_t bytes)
 
 /* ---- the device ---- */
 
-static void print_device_line(const struct gp_frag_report *r, const struct gp_frag_device *d)
+void gp_frag_line_print(FILE *out, const struct gp_frag *f, const struct gp_owners *o)
 {
-	const struct gp_frag *f = &d->frag;
-	const struct gp_owners *o = &d->owners;
 	uint64_t used = f->driver_used_bytes;
 	if (used == GP_BYTES_UNKNOWN)
-		fputs("  what the driver counts as used is not known; the job has", r->out);
+		fputs("  what the driver counts as used is not known; the job has", out);
 	else
-		fprintf(r->out, "  %s = %s free", gp_bytes_text(f->device->total_bytes).s,
+		fprintf(out, "  %s = %s free", gp_bytes_text(f->device->total_bytes).s,
 			gp_bytes_text(f->driver_free_bytes).s);
 	for (size_t k = 0; k < o->owners; k++) {
-		fputs(used == GP_BYTES_UNKNOWN && k == 0 ? " " : " + ", r->out);
-		fprintf(r->out, "%s ", gp_bytes_text(o->owner[k].bytes).s);
-		gp_mask(r->out, o->owner[k].name, strlen(o->owner[k].name));
+		fputs(used == GP_BYTES_UNKNOWN && k == 0 ? " " : " + ", out);
+		fprintf(out, "%s ", gp_bytes_text(o->owner[k].bytes).s);
+		gp_mask(out, o->owner[k].name, strlen(o->owner[k].name));
 	}
 	if (used != GP_BYTES_UNKNOWN && used >= o->known_bytes)
-		fprintf(r->out, " + %s unattributed", gp_bytes_text(used - o->known_bytes).s);
+		fprintf(out, " + %s unattributed", gp_bytes_text(used - o->known_bytes).s);
 	else if (used != GP_BYTES_UNKNOWN)
-		fprintf(r->out, " - %s that the driver does not count",
+		fprintf(out, " - %s that the driver does not count",
 			gp_bytes_text(o->known_bytes - used).s);
-	fputc('\n', r->out);
+	fputc('\n', out);
 }
 
 static void print_framework_line(const struct gp_frag_report *r, const struct gp_frag *f)
@@ -103,7 +101,7 @@ static void print_pools(const struct gp_frag_report *r, const struct gp_frag *f)
 	}
 }
 
-static void print_causes(const struct gp_frag_report *r, const struct gp_frag *f)
+void gp_frag_causes_print(const struct gp_frag_report *r, const struct gp_frag *f)
 {
 	uint64_t whole = f->reserved_bytes - f->allocated_bytes;
 	if (!whole)
@@ -125,7 +123,7 @@ static void print_block(const struct gp_frag_report *r, size_t block)
 	fprintf(r->out, "%s\n", b->state == GP_STATE_PENDING ? "  (freed, still used)" : "");
 }
 
-static void print_pins(const struct gp_frag_report *r, const struct gp_frag *f)
+void gp_frag_pins_print(const struct gp_frag_report *r, const struct gp_frag *f)
 {
 	size_t shown = r->top && f->pins > r->top ? (size_t)r->top : f->pins;
 	if (!shown)
@@ -222,13 +220,13 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag_de
 		fprintf(r->out, ", %s asked of the %s", gp_bytes_text(r->failed.bytes).s,
 			r->failed.is_framework ? "framework" : "driver");
 	fputs(":\n", r->out);
-	print_device_line(r, d);
+	gp_frag_line_print(r->out, f, &d->owners);
 	if (f->reserved_bytes) {
 		print_framework_line(r, f);
 		print_largest(r, f);
 		print_pools(r, f);
-		print_causes(r, f);
-		print_pins(r, f);
+		gp_frag_causes_print(r, f);
+		gp_frag_pins_print(r, f);
 	}
 	print_fit(r, f);
 	print_born(r, d);

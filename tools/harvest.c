@@ -24,7 +24,7 @@ struct sum {
 	uint64_t mismatches, anomalies;
 	uint64_t peak[GP_CURVES];
 	unsigned peak_device;
-	char peak_path[1024];
+	char peak_path[1024], oom_path[1024]; /* of the first that ran out */
 	bool has_peak;
 	bool has_partial_figures; /* of any recording */
 	bool has_gap;
@@ -109,6 +109,8 @@ static void add_recording(struct sum *s, const char *path)
 	s->has_native = s->has_native || info->has_native;
 	uint64_t reported = info->counts[GP_OOM]; /* also of what is not kept */
 	uint64_t ooms = add_peaks(s, recording, shown(path));
+	if ((reported || ooms) && !s->ooms)
+		snprintf(s->oom_path, sizeof s->oom_path, "%s", shown(path));
 	s->ooms += reported ? reported : ooms;
 	gp_recording_close(recording);
 }
@@ -224,7 +226,10 @@ static void print_nothing(const struct sum *s, const struct gp_harvest *h)
 static void print_next(const struct sum *s, const char *path)
 {
 	fputs("gpuprof: ", stderr);
-	gp_next_print(stderr, s->has_stacks ? "peak" : "timeline", path);
+	if (s->ooms)
+		gp_next_print(stderr, "oom", s->oom_path);
+	else
+		gp_next_print(stderr, s->has_stacks ? "peak" : "timeline", path);
 }
 
 /* True: the last line is said, for what was left to do is what to type next. */

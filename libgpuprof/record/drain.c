@@ -256,7 +256,7 @@ void gp_drain_flush(struct gp_recorder *r, struct gp_ring_view *view)
 	view->pending_ns = view->seen < view->head ? view->pending_ns : 0;
 }
 
-static void flush_due(struct gp_recorder *r, uint32_t rings)
+static void flush_due(struct gp_recorder *r, uint32_t rings, bool is_urgent)
 {
 	uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
 	for (uint32_t k = 0; k < rings; k++) {
@@ -267,7 +267,8 @@ static void flush_due(struct gp_recorder *r, uint32_t rings)
 		bool is_retired = atomic_load_explicit(&view->ring->state, memory_order_acquire) ==
 				  GP_RING_RETIRED;
 		bool is_old = view->pending_ns && now - view->pending_ns >= BLOCK_AGE_NS;
-		if (pending >= GP_BLOCK_RECORDS || (pending && (is_old || is_retired)))
+		bool is_due = is_old || is_retired || is_urgent;
+		if (pending >= GP_BLOCK_RECORDS || (pending && is_due))
 			gp_drain_flush(r, view);
 		/* partner: release store in gp_commit and gp_commit_memory */
 		uint64_t head = atomic_load_explicit(&view->ring->head, memory_order_acquire);
@@ -312,12 +313,16 @@ static bool turn(struct gp_recorder *r)
 	}
 	gp_stacks_tend(r);
 	uint32_t rings = atomic_load(&gp_control->rings);
+	/* partner: the exchange in gp_flush_soon: what was committed before is in the heads */
+	uint64_t flush_to = atomic_load(&r->flush_to);
 	load_heads(r, rings);
 	gp_losses_tell(r);
 	r->views[0].head = atomic_load(&r->views[0].ring->head);
 	bool has_more = merge(r, rings);
 	has_more |= gp_snapshot_tend(r, rings);
-	flush_due(r, rings);
+	flush_due(r, rings, flush_to > r->flushed_to);
+	if (r->expected >= flush_to)
+		r->flushed_to = flush_to;
 	gp_segment_slice(r);
 	/*
 	 * after a failure the segment has a hole: begin a new one, whose checkpoint is exact again

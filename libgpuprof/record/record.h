@@ -79,6 +79,12 @@ GP_COLD struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots);
  */
 GP_COLD bool gp_was_left_behind(uint32_t here);
 
+/*
+ * What this thread committed is in the file within one turn of the drain thread, which is woken:
+ * for events after which a job may end. Costs a system call.
+ */
+GP_COLD void gp_flush_soon(void);
+
 /* The stack pointer, of which the low half is enough to compare entries; never 0. */
 GP_HOT uint32_t gp_here(void)
 {

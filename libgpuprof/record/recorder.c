@@ -323,6 +323,18 @@ struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
 	return record;
 }
 
+void gp_flush_soon(void)
+{
+	int kept = errno;
+	uint64_t to = atomic_load(&gp_control->next_order);
+	uint64_t had = atomic_load(&gp_recorder.flush_to);
+	/* partner: the load in turn(), before it looks at the heads of rings */
+	while (had < to && !atomic_compare_exchange_weak(&gp_recorder.flush_to, &had, to))
+		;
+	gp_futex_wake(&gp_recorder.wake);
+	errno = kept;
+}
+
 /* ---- calls inside calls ---- */
 
 /*

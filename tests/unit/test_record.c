@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,6 +216,30 @@ static void test_checkpoints_hold_the_live_set(void **state)
 	assert_in_range(t.live, (t.segments - 1) * 50000, (t.segments - 1) * 50001);
 }
 
+/* What is to be flushed is in the file after a turn, and is there when all else is taken away. */
+static void flushed_and_killed(void)
+{
+	for (uint64_t i = 0; i < 100; i++)
+		put(GP_ALLOC, 0x1000 + i);
+	gp_flush_soon();
+	/* the turn that is under way may have begun before */
+	uint32_t began = atomic_load(&gp_recorder.progress), seen = began;
+	while (seen - began < 2) {
+		gp_futex_wait(&gp_recorder.progress, seen, 1000000000u);
+		seen = atomic_load(&gp_recorder.progress);
+	}
+	CHECK(atomic_load(&gp_thread.ring->tail) == gp_thread.head);
+	unlink(gp_recorder.ring_path);
+	kill(getpid(), SIGKILL);
+}
+
+static void test_flushed_before_a_kill(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("flushed.gpr", "1G", flushed_and_killed), 128);
+	assert_int_equal(read_back("flushed.gpr").allocs, 100);
+}
+
 static void *short_thread(void *argument)
 {
 	put(GP_ALLOC, (uint64_t)(uintptr_t)argument);
@@ -287,6 +312,7 @@ int main(void)
 		cmocka_unit_test(test_no_event_no_file),
 		cmocka_unit_test(test_four_threads),
 		cmocka_unit_test(test_checkpoints_hold_the_live_set),
+		cmocka_unit_test(test_flushed_before_a_kill),
 		cmocka_unit_test(test_short_threads_share_rings),
 		cmocka_unit_test(test_children_record_for_themselves),
 	};

@@ -1,0 +1,134 @@
+/*
+ * What would have helped, with the figure that each would have changed. What was done before the
+ * framework gave up stands there too, and that it was no use.
+ */
+#include <string.h>
+
+#include "frag_rule.h"
+
+#define LEAST_MAX_SPLIT (20 * GP_MIB)
+
+const char *const gp_help_names[GP_HELPS] = {
+	[GP_HELP_FREE_NEIGHBOURS] = "free_neighbours",
+	[GP_HELP_FREE_SEGMENTS] = "free_segments",
+	[GP_HELP_EMPTY_CACHE] = "empty_cache",
+	[GP_HELP_EXPANDABLE] = "expandable_segments",
+	[GP_HELP_MAX_SPLIT] = "max_split_size",
+	[GP_HELP_STREAMS] = "fewer_streams_or_pools",
+	[GP_HELP_LIMIT] = "higher_limit",
+	[GP_HELP_OUTSIDE] = "less_outside",
+	[GP_HELP_OTHER] = "less_by_others",
+	[GP_HELP_SMALLER] = "smaller_request",
+	[GP_HELP_LESS] = "less_in_use",
+};
+
+static void add(struct gp_oom_case *c, enum gp_help help, bool is_enough, uint64_t bytes,
+		uint64_t count)
+{
+	c->help[c->helps++] = (struct gp_oom_help){ help, is_enough, false, bytes, count };
+}
+
+static void add_bound(struct gp_oom_case *c, enum gp_help help, bool is_enough, uint64_t bytes,
+		      uint64_t count)
+{
+	add(c, help, is_enough, bytes, count);
+	c->help[c->helps - 1].is_bound = true;
+}
+
+static void add_set(struct gp_oom_case *c, enum gp_help help, const struct gp_block_set *set)
+{
+	if (set->is_found && set->blocks != 0)
+		add(c, help, true, set->bytes, set->blocks - set->pending);
+}
+
+static bool is_same(const struct gp_block_set *a, const struct gp_block_set *b)
+{
+	return a->is_found && b->is_found && a->blocks == b->blocks &&
+	       memcmp(a->block, b->block, a->blocks * sizeof *a->block) == 0;
+}
+
+/* Free bytes of the segments that would have stayed whole, had blocks of that size not been cut. */
+static void add_max_split(const struct gp_oom *o, struct gp_oom_case *c)
+{
+	const struct gp_frag *f = &c->frag;
+	uint64_t bytes = 0, count = 0, room = c->finding.usable_bytes;
+	bool is_enough = false;
+	/* PyTorch takes no smaller one */
+	if (o->bytes <= LEAST_MAX_SPLIT)
+		return;
+	for (size_t k = 0; k < f->device->segments; k++) {
+		const struct gp_memory_segment *s =
+			&c->memory.segment[f->device->first_segment + k];
+		if (s->is_expandable || s->is_small || s->arena != f->home || s->bytes < o->bytes ||
+		    s->active_bytes == s->bytes || s->active_bytes == 0)
+			continue;
+		/* its blocks would lie elsewhere */
+		is_enough |= room != GP_BYTES_UNKNOWN && room >= s->bytes;
+		bytes += s->bytes - s->active_bytes;
+		count++;
+	}
+	if (count != 0)
+		add_bound(c, GP_HELP_MAX_SPLIT, is_enough, bytes, count);
+}
+
+/* One range instead of segments: its pages are free where no block lies, in its own pool. */
+static void add_expandable(const struct gp_oom *o, const struct gp_allocator_settings *settings,
+			   struct gp_oom_case *c)
+{
+	const uint64_t *cause = c->frag.cause_bytes;
+	uint64_t bytes = cause[GP_CAUSE_SOFT] + cause[GP_CAUSE_HARD] + cause[GP_CAUSE_LEFTOVER] +
+			 cause[GP_CAUSE_PENDING];
+	if (settings->is_expandable)
+		return;
+	if (c->finding.room_bytes != GP_BYTES_UNKNOWN)
+		bytes += c->finding.room_bytes;
+	add_bound(c, GP_HELP_EXPANDABLE, bytes >= o->bytes, bytes, 0);
+}
+
+static void add_growth(struct gp_oom_case *c, enum gp_help help, uint64_t bytes, uint64_t least)
+{
+	uint64_t missing = c->finding.missing_bytes;
+	bool is_missing = missing != GP_BYTES_UNKNOWN && missing != 0;
+	if (is_missing && bytes != GP_BYTES_UNKNOWN && bytes >= least)
+		add(c, help, bytes >= missing, bytes, 0);
+}
+
+static void add_limit(struct gp_oom_case *c)
+{
+	const struct gp_oom_facts *f = &c->facts;
+	uint64_t missing = c->finding.missing_bytes, wanted = f->limit_bytes + missing;
+	uint64_t grows = wanted > f->reserved_bytes ? wanted - f->reserved_bytes : 0;
+	if (missing != GP_BYTES_UNKNOWN)
+		add(c, GP_HELP_LIMIT, f->free_bytes != GP_BYTES_UNKNOWN && f->free_bytes >= grows,
+		    wanted, 0);
+}
+
+void gp_oom_help_list(const struct gp_oom *oom, const struct gp_allocator_settings *settings,
+		      struct gp_oom_case *c)
+{
+	const struct gp_oom_finding *v = &c->finding;
+	uint64_t largest = c->frag.largest_released_bytes;
+	c->helps = 0;
+	if (c->has_home || !oom->arena.is_known)
+		add_set(c, GP_HELP_FREE_NEIGHBOURS, &c->frag.fit.in_place);
+	if (c->helps == 0 || !is_same(&c->frag.fit.in_place, &c->frag.fit.by_emptying))
+		add_set(c, GP_HELP_FREE_SEGMENTS, &c->frag.fit.by_emptying);
+	if (oom->is_framework || c->frag.releasable_bytes != 0)
+		add(c, GP_HELP_EMPTY_CACHE, v->verdict == GP_VERDICT_CACHE,
+		    c->frag.releasable_bytes, 0);
+	if (v->verdict == GP_VERDICT_FRAGMENTATION && oom->is_framework) {
+		add_expandable(oom, settings, c);
+		if (settings->max_split_bytes == UINT64_MAX)
+			add_max_split(oom, c);
+	}
+	if (v->verdict == GP_VERDICT_STREAM)
+		add_bound(c, GP_HELP_STREAMS, true, c->facts.elsewhere_bytes, 0);
+	if (v->verdict == GP_VERDICT_LIMIT)
+		add_limit(c);
+	add_growth(c, GP_HELP_OUTSIDE, c->facts.outside_grown_bytes, GP_OUTSIDE_LEAST);
+	add_growth(c, GP_HELP_OTHER, c->facts.other_grown_bytes, GP_OTHER_LEAST);
+	if (oom->is_framework && largest != GP_BYTES_UNKNOWN && largest < oom->bytes)
+		add(c, GP_HELP_SMALLER, largest != 0, largest, 0);
+	if (v->missing_bytes != GP_BYTES_UNKNOWN && v->missing_bytes != 0)
+		add(c, GP_HELP_LESS, true, v->missing_bytes, 0);
+}

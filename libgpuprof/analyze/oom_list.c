@@ -1,0 +1,347 @@
+/*
+ * Every time that memory ran out, in one replay: what the framework told, and what the driver
+ * refused to others. What the device had free is taken from who was asked nearest to it.
+ */
+#include <stdlib.h>
+
+#include "../read/recording.h"
+#include "frag_rule.h"
+
+#define CUDA_ERROR_OUT_OF_MEMORY 2u
+#define THREADS 256u /* whose last refusals are remembered; a thread has slot number % THREADS */
+
+/* A refusal of which it is not yet known whose it is. */
+struct refusal {
+	bool is_open;
+	uint32_t thread;
+	uint64_t count; /* in a row, of this thread and device */
+	struct gp_oom oom;
+};
+
+/* What the device had beside this job when it was last asked. */
+struct beside {
+	bool is_known;
+	uint64_t bytes, total_bytes, limit_bytes;
+};
+
+struct device {
+	struct beside beside, at_peak;
+	uint64_t peak_bytes, outside_bytes; /* the job's outside the framework, at the peak */
+	int64_t peak_at_ns;
+	/* 1 + the last out-of-memory of the framework, behind which it may ask the device */
+	size_t unasked;
+};
+
+struct search {
+	struct gp_recording *recording;
+	const struct gp_allocator_settings *settings;
+	struct gp_ooms *out;
+	size_t room;
+	uint64_t number;
+	struct refusal refusal[THREADS];
+	struct device device[GP_DEVICES];
+};
+
+static uint64_t curve(const struct search *s, unsigned device, enum gp_curve which)
+{
+	return gp_live_device(s->recording->live, device)->curve[which].now_bytes;
+}
+
+static uint64_t outside(const struct search *s, unsigned device)
+{
+	uint64_t all = curve(s, device, GP_CURVE_DRIVER), own = curve(s, device, GP_CURVE_RESERVED);
+	return all > own ? all - own : 0;
+}
+
+/* ---- what is beside the job ---- */
+
+static void set_free(struct search *s, struct gp_oom *o, uint64_t free_bytes)
+{
+	uint64_t used = o->total_bytes > free_bytes ? o->total_bytes - free_bytes : 0;
+	struct beside *b = &s->device[o->device].beside;
+	o->free_bytes = free_bytes;
+	o->other_bytes = used > o->used_by_job_bytes ? used - o->used_by_job_bytes : 0;
+	if (!b->is_known)
+		b->limit_bytes = GP_BYTES_UNKNOWN;
+	b->is_known = true;
+	b->bytes = o->other_bytes;
+	b->total_bytes = o->total_bytes;
+}
+
+/* Free bytes at the time of `o`, by what is known to be beside the job. */
+static void set_free_by_beside(struct search *s, struct gp_oom *o, const struct beside *b)
+{
+	uint64_t used = b->bytes + o->used_by_job_bytes;
+	o->total_bytes = b->total_bytes;
+	set_free(s, o, b->total_bytes > used ? b->total_bytes - used : 0);
+}
+
+/* Nobody told: what was beside the job when it was last counted. */
+static void guess_free(const struct search *s, struct gp_oom *o)
+{
+	const struct beside *b = &s->device[o->device].beside;
+	uint64_t used = b->bytes + o->used_by_job_bytes;
+	if (b->is_known)
+		o->free_bytes = b->total_bytes > used ? b->total_bytes - used : 0;
+}
+
+static void see_count(struct search *s, const struct gp_record *r)
+{
+	if (r->device >= GP_DEVICES || r->device_memory.total_bytes == 0)
+		return;
+	struct device *d = &s->device[r->device];
+	uint64_t used = r->device_memory.total_bytes - r->device_memory.free_bytes,
+		 ours = curve(s, r->device, GP_CURVE_DRIVER);
+	d->beside = (struct beside){ true, used > ours ? used - ours : 0,
+				     r->device_memory.total_bytes, GP_BYTES_UNKNOWN };
+	if (r->aux != 0)
+		d->beside.limit_bytes = r->device_memory.limit_bytes;
+	/* the first count after the peak, where there was none by then */
+	if (d->peak_bytes != 0 && !d->at_peak.is_known && d->unasked == 0)
+		d->at_peak = d->beside;
+	if (d->unasked == 0)
+		return;
+	/* the framework asks as soon as it has told */
+	struct gp_oom *o = &s->out->oom[d->unasked - 1];
+	struct beside b = d->beside;
+	d->unasked = 0;
+	if (o->limit_bytes == GP_BYTES_UNKNOWN)
+		o->limit_bytes = b.limit_bytes;
+	if (o->other_bytes == GP_BYTES_UNKNOWN)
+		set_free_by_beside(s, o, &b);
+}
+
+static void see_peak(struct search *s, unsigned device, int64_t at_ns)
+{
+	struct device *d = &s->device[device];
+	uint64_t allocated = curve(s, device, GP_CURVE_ALLOCATED);
+	if (allocated < d->peak_bytes || allocated == 0)
+		return;
+	d->peak_bytes = allocated;
+	d->peak_at_ns = at_ns;
+	d->outside_bytes = outside(s, device);
+	d->at_peak = d->beside;
+}
+
+/* ---- one of them ---- */
+
+static struct gp_oom begin(const struct search *s, const struct gp_record *r)
+{
+	const struct device *d = &s->device[r->device];
+	return (struct gp_oom){
+		.number = s->number,
+		.device = r->device,
+		.at_ns = gp_tick_ns(&s->recording->tick, r->time),
+		.stack = r->stack,
+		.space = r->space,
+		.allocated_bytes = curve(s, r->device, GP_CURVE_ALLOCATED),
+		.reserved_bytes = curve(s, r->device, GP_CURVE_RESERVED),
+		.used_by_job_bytes = curve(s, r->device, GP_CURVE_DRIVER),
+		.free_bytes = GP_BYTES_UNKNOWN,
+		.total_bytes = d->beside.is_known ? d->beside.total_bytes : 0,
+		.limit_bytes = d->beside.is_known ? d->beside.limit_bytes : GP_BYTES_UNKNOWN,
+		.other_bytes = GP_BYTES_UNKNOWN,
+		.other_before_bytes = d->at_peak.is_known ? d->at_peak.bytes : GP_BYTES_UNKNOWN,
+		.outside_bytes = outside(s, r->device),
+		.outside_before_bytes = d->peak_bytes != 0 ? d->outside_bytes : GP_BYTES_UNKNOWN,
+		.before_at_ns = d->peak_at_ns,
+	};
+}
+
+static enum gp_status add(struct search *s, const struct gp_oom *oom)
+{
+	struct gp_ooms *out = s->out;
+	if (out->ooms == s->room) {
+		size_t room = s->room != 0 ? 2 * s->room : 16;
+		struct gp_oom *grown = realloc(out->oom, room * sizeof *grown);
+		if (grown == NULL)
+			return GP_E_MEMORY;
+		out->oom = grown;
+		s->room = room;
+	}
+	out->oom[out->ooms++] = *oom;
+	return GP_OK;
+}
+
+static void note_arena(const struct gp_recording *r, unsigned number, struct gp_arena *out)
+{
+	const struct gp_record *a = gp_meanings_record(r->meanings, GP_ARENA, number);
+	if (number == 0 || a == NULL)
+		return;
+	*out = (struct gp_arena){ .is_known = true,
+				  .has_pool = a->arena.has_pool != 0,
+				  .stream = a->arena.stream,
+				  .pool = a->arena.pool,
+				  .user_pool = a->arena.user_pool,
+				  .captured_at_ns = -1 };
+}
+
+/* ---- whose a refusal was ---- */
+
+/* The framework asks for a segment of its size, or for pages of an expandable one. */
+static bool is_asked_by(const struct search *s, const struct gp_oom *refused, uint64_t block)
+{
+	return refused->space == GP_SPACE_PHYSICAL || refused->bytes == block ||
+	       refused->bytes == gp_rule_segment(s->settings, block);
+}
+
+static enum gp_status see_refusal(struct search *s, const struct gp_record *r, uint32_t thread)
+{
+	struct refusal *f = &s->refusal[thread % THREADS];
+	enum gp_status status = GP_OK;
+	bool is_again = f->is_open && f->thread == thread && f->oom.device == r->device &&
+			f->oom.bytes == r->alloc_failed.bytes && f->oom.stack == r->stack;
+	if (f->is_open && !is_again)
+		status = add(s, &f->oom);
+	struct gp_oom oom = begin(s, r);
+	oom.bytes = oom.driver_bytes = r->alloc_failed.bytes;
+	if (r->alloc_failed.total_bytes != 0) {
+		oom.total_bytes = r->alloc_failed.total_bytes;
+		set_free(s, &oom, r->alloc_failed.free_bytes);
+	} else {
+		guess_free(s, &oom);
+	}
+	*f = (struct refusal){ true, thread, is_again ? f->count + 1 : 1, oom };
+	oom.refusals = f->oom.refusals = f->count;
+	return status;
+}
+
+/* A block, or the framework's own word: the refusals of its thread before it were its own. */
+static enum gp_status close_refusal(struct search *s, const struct gp_record *r, uint32_t thread,
+				    uint64_t block, struct gp_oom *oom)
+{
+	struct refusal *f = &s->refusal[thread % THREADS];
+	if (!f->is_open || f->thread != thread || f->oom.device != r->device)
+		return GP_OK;
+	f->is_open = false;
+	if (!is_asked_by(s, &f->oom, block))
+		return add(s, &f->oom);
+	if (oom == NULL) {
+		s->out->retries += f->count;
+		return GP_OK;
+	}
+	oom->refusals = f->count;
+	oom->driver_bytes = f->oom.driver_bytes;
+	if (f->oom.other_bytes != GP_BYTES_UNKNOWN) {
+		struct beside b = s->device[r->device].beside;
+		set_free_by_beside(s, oom, &b);
+	}
+	return GP_OK;
+}
+
+static enum gp_status see_oom(struct search *s, const struct gp_record *r, uint32_t thread)
+{
+	struct gp_oom oom = begin(s, r);
+	oom.is_framework = true;
+	oom.bytes = r->oom.bytes;
+	note_arena(s->recording, r->code, &oom.arena);
+	enum gp_status status = close_refusal(s, r, thread, oom.bytes, &oom);
+	if (r->aux != 0 && oom.total_bytes == 0) {
+		const struct gp_record *gpu =
+			gp_meanings_record(s->recording->meanings, GP_GPU, r->device);
+		oom.total_bytes = gpu != NULL ? gpu->gpu.total_bytes : 0;
+	}
+	if (r->aux != 0)
+		set_free(s, &oom, r->oom.device_free);
+	else if (oom.other_bytes == GP_BYTES_UNKNOWN)
+		guess_free(s, &oom);
+	if (status == GP_OK)
+		status = add(s, &oom);
+	s->device[r->device].unasked = status == GP_OK ? s->out->ooms : 0;
+	return status;
+}
+
+static bool is_counted(const struct gp_record *r)
+{
+	return r->kind == GP_OOM ||
+	       (r->kind == GP_ALLOC_FAILED && r->code == CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+/* Before it is applied: a state of just before is what GP_WHEN_OOM means. */
+static enum gp_status see(struct search *s, const struct gp_record *r, uint32_t thread)
+{
+	enum gp_status status = GP_OK;
+	if (is_counted(r) && r->device < GP_DEVICES)
+		status = r->kind == GP_OOM ? see_oom(s, r, thread) : see_refusal(s, r, thread);
+	s->number += is_counted(r);
+	if (r->device >= GP_DEVICES)
+		return status;
+	if (r->kind == GP_BLOCK_ALLOC)
+		status = close_refusal(s, r, thread, r->block_alloc.bytes, NULL);
+	else if (r->kind == GP_DEVICE_MEMORY)
+		see_count(s, r);
+	/* what is asked later speaks of another moment */
+	else if (r->kind == GP_FREE || r->kind == GP_BLOCK_FREE)
+		s->device[r->device].unasked = 0;
+	return status;
+}
+
+/* ---- the whole ---- */
+
+static int compare(const void *left, const void *right)
+{
+	const struct gp_oom *a = left, *b = right;
+	return (a->number > b->number) - (a->number < b->number);
+}
+
+static void find_like(struct gp_ooms *out)
+{
+	for (size_t k = 0; k < out->ooms; k++) {
+		struct gp_oom *o = &out->oom[k];
+		o->like = k;
+		for (size_t i = 0; i < k && o->like == k; i++) {
+			const struct gp_oom *p = &out->oom[i];
+			if (p->like == i && p->stack == o->stack && p->bytes == o->bytes &&
+			    p->device == o->device && p->is_framework == o->is_framework)
+				o->like = i;
+		}
+	}
+}
+
+static enum gp_status finish(struct search *s)
+{
+	enum gp_status status = GP_OK;
+	for (size_t k = 0; k < THREADS && status == GP_OK; k++)
+		if (s->refusal[k].is_open)
+			status = add(s, &s->refusal[k].oom);
+	if (s->out->ooms > 1)
+		qsort(s->out->oom, s->out->ooms, sizeof *s->out->oom, compare);
+	find_like(s->out);
+	return status;
+}
+
+enum gp_status gp_ooms_build(struct gp_recording *r, const struct gp_allocator_settings *settings,
+			     struct gp_ooms *out)
+{
+	*out = (struct gp_ooms){ 0 };
+	struct search *s = calloc(1, sizeof *s);
+	if (s == NULL)
+		return GP_E_MEMORY;
+	s->recording = r;
+	s->settings = settings;
+	s->out = out;
+	enum gp_status status = gp_recording_rewind(r);
+	while (status == GP_OK) {
+		uint32_t thread;
+		const struct gp_record *e = gp_recording_fetch(r, &thread, &status);
+		if (e == NULL)
+			break;
+		struct gp_record record = *e;
+		status = see(s, &record, thread);
+		if (status == GP_OK)
+			status = gp_recording_apply(r, e);
+		if (status == GP_OK && record.kind == GP_BLOCK_ALLOC && record.device < GP_DEVICES)
+			see_peak(s, record.device, gp_tick_ns(&r->tick, record.time));
+	}
+	status = status == GP_END ? finish(s) : status;
+	free(s);
+	if (status != GP_OK)
+		gp_ooms_free(out);
+	return status;
+}
+
+void gp_ooms_free(struct gp_ooms *ooms)
+{
+	free(ooms->oom);
+	*ooms = (struct gp_ooms){ 0 };
+}

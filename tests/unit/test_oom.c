@@ -1,0 +1,262 @@
+/*
+ * Why memory ran out: each rule on figures made by hand, at the byte where it begins to hold, and
+ * the order of the rules; what would have helped on states made by hand.
+ */
+#include "memory_layout.h"
+
+#define NONE GP_BYTES_UNKNOWN
+
+/* Asked for 4 GiB: 10 GiB allocated, nothing cached, nothing free. */
+static struct gp_oom_facts full(void)
+{
+	return (struct gp_oom_facts){
+		.is_framework = true,
+		.is_of_device = true,
+		.has_arena = true,
+		.bytes = (uint64_t)(4 * GIB),
+		.driver_bytes = (uint64_t)(4 * GIB),
+		.free_bytes = 0,
+		.limit_bytes = NONE,
+		.reserved_bytes = (uint64_t)(10 * GIB),
+		.allocated_bytes = (uint64_t)(10 * GIB),
+		.other_grown_bytes = NONE,
+		.outside_grown_bytes = NONE,
+	};
+}
+
+static enum gp_verdict judge(const struct gp_oom_facts *f)
+{
+	struct gp_oom_finding v;
+	gp_oom_judge(f, &v);
+	assert_true((v.verdict == GP_VERDICT_UNKNOWN) == (v.not_known != NULL));
+	return v.verdict;
+}
+
+static uint64_t missing(const struct gp_oom_facts *f)
+{
+	struct gp_oom_finding v;
+	gp_oom_judge(f, &v);
+	return v.missing_bytes;
+}
+
+static void capacity_up_to_the_last_byte(void **state)
+{
+	(void)state;
+	struct gp_oom_facts f = full();
+	f.reserved_bytes += (uint64_t)GIB;
+	f.free_bytes = (uint64_t)(3 * GIB - 1);
+	assert_int_equal(judge(&f), GP_VERDICT_CAPACITY);
+	assert_int_equal(missing(&f), 1);
+	f.free_bytes++;
+	assert_int_equal(judge(&f), GP_VERDICT_FRAGMENTATION);
+	assert_int_equal(missing(&f), 0);
+}
+
+static void a_segment_may_be_more_than_the_request(void **state)
+{
+	(void)state;
+	struct gp_oom_facts f = full();
+	f.bytes = (uint64_t)(5 * MIB);
+	f.driver_bytes = (uint64_t)(20 * MIB);
+	f.free_bytes = (uint64_t)(15 * MIB);
+	assert_int_equal(judge(&f), GP_VERDICT_CAPACITY);
+	assert_int_equal(missing(&f), 5 * MIB);
+	/* so much is cached: no segment is needed */
+	f.reserved_bytes += (uint64_t)(5 * MIB);
+	assert_int_equal(judge(&f), GP_VERDICT_FRAGMENTATION);
+}
+
+static void a_limit_where_the_device_had_room(void **state)
+{
+	(void)state;
+	struct gp_oom_facts f = full();
+	f.limit_bytes = (uint64_t)(12 * GIB);
+	f.free_bytes = (uint64_t)(4 * GIB);
+	assert_int_equal(judge(&f), GP_VERDICT_LIMIT);
+	assert_int_equal(missing(&f), 2 * GIB);
+	/* the device had none: the limit changes nothing */
+	f.free_bytes--;
+	assert_int_equal(judge(&f), GP_VERDICT_CAPACITY);
+	/* what the device had is not known: the limit is proven */
+	f.free_bytes = NONE;
+	assert_int_equal(judge(&f), GP_VERDICT_LIMIT);
+	f.limit_bytes = (uint64_t)(14 * GIB);
+	assert_int_equal(judge(&f), GP_VERDICT_UNKNOWN);
+	f.limit_bytes = NONE;
+	assert_int_equal(judge(&f), GP_VERDICT_UNKNOWN);
+}
+
+static void growth_that_is_what_is_missing(void **state)
+{
+	(void)state;
+	struct gp_oom_facts f = full();
+	f.free_bytes = (uint64_t)GIB;
+	f.outside_grown_bytes = (uint64_t)(3 * GIB - 1);
+	assert_int_equal(judge(&f), GP_VERDICT_CAPACITY);
+	f.outside_grown_bytes++;
+	assert_int_equal(judge(&f), GP_VERDICT_OUTSIDE);
+	f.other_grown_bytes = (uint64_t)(4 * GIB);
+	assert_int_equal(judge(&f), GP_VERDICT_OTHER);
+	/* together they are enough: the larger one */
+	f.other_grown_bytes = (uint64_t)(2 * GIB);
+	f.outside_grown_bytes = (uint64_t)GIB;
+	assert_int_equal(judge(&f), GP_VERDICT_OTHER);
+	f.other_grown_bytes = NONE;
+	assert_int_equal(judge(&f), GP_VERDICT_CAPACITY);
+}
+
+static void little_growth_is_no_cause(void **state)
+{
+	(void)state;
+	struct gp_oom_facts f = full();
+	f.free_bytes = f.driver_bytes - (uint64_t)MIB;
+	f.outside_grown_bytes = GP_OUTSIDE_LEAST - 1;
+	f.other_grown_bytes = GP_OTHER_LEAST - 1;
+	assert_int_equal(judge(&f), GP_VERDICT_CAPACITY);
+	f.other_grown_bytes++;
+	assert_int_equal(judge(&f), GP_VERDICT_OTHER);
+	f.other_grown_bytes = 0;
+	f.outside_grown_bytes++;
+	assert_int_equal(judge(&f), GP_VERDICT_OUTSIDE);
+}
+
+static void memory_of_other_streams(void **state)
+{
+	(void)state;
+	struct gp_oom_facts f = full();
+	f.reserved_bytes += (uint64_t)(4 * GIB);
+	f.elsewhere_bytes = (uint64_t)GIB;
+	assert_int_equal(judge(&f), GP_VERDICT_STREAM);
+	/* enough without what is theirs */
+	f.free_bytes = (uint64_t)GIB;
+	assert_int_equal(judge(&f), GP_VERDICT_FRAGMENTATION);
+	/* one place of theirs */
+	f.largest_any_bytes = f.bytes;
+	assert_int_equal(judge(&f), GP_VERDICT_STREAM);
+	f.has_arena = false;
+	f.largest_bytes = f.bytes;
+	assert_int_equal(judge(&f), GP_VERDICT_STREAM);
+	/* its own place would have served it: the figures are wrong somewhere */
+	f.has_arena = true;
+	assert_int_equal(judge(&f), GP_VERDICT_UNKNOWN);
+}
+
+static void figures_that_do_not_prove_it(void **state)
+{
+	(void)state;
+	struct gp_oom_facts f = full();
+	f.free_bytes = f.driver_bytes;
+	assert_int_equal(judge(&f), GP_VERDICT_UNKNOWN);
+	f = full();
+	f.is_uncertain = true;
+	assert_int_equal(judge(&f), GP_VERDICT_UNKNOWN);
+	f = full();
+	f.is_of_device = f.is_framework = false;
+	assert_int_equal(judge(&f), GP_VERDICT_UNKNOWN);
+	f.is_of_device = true;
+	f.free_bytes = NONE;
+	assert_int_equal(judge(&f), GP_VERDICT_UNKNOWN);
+}
+
+static void what_the_driver_refused_to_others(void **state)
+{
+	(void)state;
+	struct gp_oom_facts f = full();
+	f.is_framework = false;
+	/* the framework's limit and its cache are not the driver's */
+	f.limit_bytes = (uint64_t)(10 * GIB);
+	assert_int_equal(judge(&f), GP_VERDICT_CAPACITY);
+	f.reserved_bytes += (uint64_t)(4 * GIB);
+	f.releasable_bytes = (uint64_t)(4 * GIB - 1);
+	assert_int_equal(judge(&f), GP_VERDICT_FRAGMENTATION);
+	f.releasable_bytes++;
+	assert_int_equal(judge(&f), GP_VERDICT_CACHE);
+	f.free_bytes = f.driver_bytes;
+	assert_int_equal(judge(&f), GP_VERDICT_UNKNOWN);
+}
+
+/* ---- what would have helped ---- */
+
+static const struct gp_oom_help *find(const struct gp_oom_case *c, enum gp_help help)
+{
+	for (size_t k = 0; k < c->helps; k++)
+		if (c->help[k].help == help)
+			return &c->help[k];
+	return NULL;
+}
+
+/* Two segments with 60 of 100 MiB free around a block, 10 MiB free on the device. */
+static void look(struct layout *l, const struct gp_allocator_settings *settings,
+		 struct gp_oom_case *c, enum gp_verdict verdict)
+{
+	const struct gp_oom oom = { .bytes = (uint64_t)(80 * MIB), .is_framework = true };
+	layout_open(l);
+	LAYOUT_SEGMENT(l, 1, LARGE, -30 * MIB, 40 * MIB, -30 * MIB);
+	LAYOUT_SEGMENT(l, 1, LARGE, -30 * MIB, 40 * MIB, -30 * MIB);
+	l->device.used_bytes = l->device.total_bytes - (uint64_t)(10 * MIB);
+	l->device.used_driver_bytes = l->device.driver_bytes;
+	*c = (struct gp_oom_case){ .memory = l->memory, .has_home = true };
+	struct gp_frag_question q = { .settings = settings, .fit_bytes = oom.bytes };
+	assert_int_equal(gp_frag_build(&c->memory, 0, &q, &c->frag), GP_OK);
+	c->finding = (struct gp_oom_finding){ .verdict = verdict,
+					      .cached_bytes = (uint64_t)(120 * MIB),
+					      .room_bytes = (uint64_t)(10 * MIB),
+					      .usable_bytes = (uint64_t)(130 * MIB) };
+	gp_oom_help_list(&oom, settings, c);
+}
+
+static void helps_against_fragmentation(void **state)
+{
+	(void)state;
+	static struct layout l;
+	struct gp_oom_case c;
+	struct gp_allocator_settings settings;
+	gp_allocator_settings_read(NULL, &settings);
+	look(&l, &settings, &c, GP_VERDICT_FRAGMENTATION);
+	assert_int_equal(find(&c, GP_HELP_FREE_NEIGHBOURS)->bytes, 40 * MIB);
+	assert_int_equal(find(&c, GP_HELP_FREE_NEIGHBOURS)->count, 1);
+	assert_false(find(&c, GP_HELP_EMPTY_CACHE)->is_enough);
+	assert_int_equal(find(&c, GP_HELP_EMPTY_CACHE)->bytes, 0);
+	assert_int_equal(find(&c, GP_HELP_EXPANDABLE)->bytes, 130 * MIB);
+	assert_true(find(&c, GP_HELP_EXPANDABLE)->is_enough);
+	assert_true(find(&c, GP_HELP_EXPANDABLE)->is_bound);
+	assert_int_equal(find(&c, GP_HELP_MAX_SPLIT)->count, 2);
+	assert_int_equal(find(&c, GP_HELP_MAX_SPLIT)->bytes, 120 * MIB);
+	assert_int_equal(find(&c, GP_HELP_SMALLER)->bytes, 30 * MIB);
+	assert_null(find(&c, GP_HELP_LESS));
+	gp_frag_free(&c.frag);
+}
+
+static void no_advice_that_is_followed_already(void **state)
+{
+	(void)state;
+	static struct layout l;
+	struct gp_oom_case c;
+	struct gp_allocator_settings settings;
+	gp_allocator_settings_read("expandable_segments:True,max_split_size_mb:64", &settings);
+	look(&l, &settings, &c, GP_VERDICT_FRAGMENTATION);
+	assert_null(find(&c, GP_HELP_EXPANDABLE));
+	assert_null(find(&c, GP_HELP_MAX_SPLIT));
+	gp_frag_free(&c.frag);
+	gp_allocator_settings_read(NULL, &settings);
+	look(&l, &settings, &c, GP_VERDICT_CAPACITY);
+	assert_null(find(&c, GP_HELP_EXPANDABLE));
+	gp_frag_free(&c.frag);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(capacity_up_to_the_last_byte),
+		cmocka_unit_test(a_segment_may_be_more_than_the_request),
+		cmocka_unit_test(a_limit_where_the_device_had_room),
+		cmocka_unit_test(growth_that_is_what_is_missing),
+		cmocka_unit_test(little_growth_is_no_cause),
+		cmocka_unit_test(memory_of_other_streams),
+		cmocka_unit_test(figures_that_do_not_prove_it),
+		cmocka_unit_test(what_the_driver_refused_to_others),
+		cmocka_unit_test(helps_against_fragmentation),
+		cmocka_unit_test(no_advice_that_is_followed_already),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,211 @@
+/*
+ * `gpuprof oom`: every time that memory ran out, why, who grew before, and what would have helped.
+ * Those with one stack and one size are looked at once.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "amount.h"
+#include "flags.h"
+#include "message.h"
+#include "oom_report.h"
+#include "report.h"
+#include "sink.h"
+
+extern const struct gp_command gp_command_oom;
+
+#define TOP_DEFAULT 5u
+#define LOOKED_DEFAULT 10u /* different ones that are shown in full */
+
+struct oom {
+	struct gp_oom_report r;
+	struct gp_sink sink;
+	struct gp_json json;
+	const char *device_text, *window_text, *output;
+	uint64_t number; /* 0: all */
+	int64_t device;	 /* -1: all */
+	int64_t window_ns;
+	bool is_json, is_forced;
+};
+
+/* ---- one recording ---- */
+
+static bool choose(struct oom *c)
+{
+	struct gp_oom_report *r = &c->r;
+	r->is_shown = calloc(r->ooms.ooms + 1, sizeof *r->is_shown);
+	r->is_looked = calloc(r->ooms.ooms + 1, sizeof *r->is_looked);
+	r->looked = calloc(r->ooms.ooms + 1, sizeof *r->looked);
+	if (!r->is_shown || !r->is_looked || !r->looked)
+		return false;
+	for (size_t k = 0; k < r->ooms.ooms; k++) {
+		bool is_device = c->device < 0 || r->ooms.oom[k].device == (uint64_t)c->device;
+		r->is_shown[k] = is_device && (!c->number || k + 1 == c->number);
+		r->shown += r->is_shown[k];
+	}
+	return true;
+}
+
+/* The first of those that are alike, and the one that was asked for. */
+static enum gp_status look(struct oom *c)
+{
+	struct gp_oom_report *r = &c->r;
+	size_t looked = 0;
+	for (size_t k = 0; k < r->ooms.ooms; k++) {
+		if (!r->is_shown[k] || (r->ooms.oom[k].like != k && !c->number))
+			continue;
+		if (looked == LOOKED_DEFAULT && !c->is_json) {
+			r->is_cut = true;
+			break;
+		}
+		enum gp_status status = gp_oom_look(r->recording, &r->ooms, k, &r->settings,
+						    c->window_ns, &r->looked[k]);
+		r->is_looked[k] = true;
+		if (status)
+			return status;
+		looked++;
+	}
+	return GP_OK;
+}
+
+static enum gp_status show(struct oom *c)
+{
+	struct gp_oom_report *r = &c->r;
+	enum gp_status status = GP_OK;
+	c->sink.has_report = true;
+	if (c->is_json) {
+		gp_json_init(&c->json, r->out, 5);
+		gp_oom_head_write(&c->json, r);
+	} else {
+		gp_oom_head_print(r);
+	}
+	for (size_t k = 0; k < r->ooms.ooms && status == GP_OK; k++)
+		if (c->is_json && r->is_shown[k])
+			status = gp_oom_case_write(&c->json, r, k);
+		else if (!c->is_json && r->is_looked[k])
+			status = gp_oom_case_print(r, k);
+	if (c->is_json) {
+		gp_json_end(&c->json);
+		gp_json_end(&c->json);
+	} else {
+		gp_oom_end_print(r);
+	}
+	return status;
+}
+
+static int build(struct oom *c)
+{
+	struct gp_oom_report *r = &c->r;
+	gp_allocator_settings_read(gp_recording_text(r->recording, GP_FACT, GP_FACT_ALLOC_CONF),
+				   &r->settings);
+	enum gp_status status = gp_ooms_build(r->recording, &r->settings, &r->ooms);
+	if (status == GP_OK && !choose(c))
+		status = GP_E_MEMORY;
+	if (status)
+		return gp_report_failed("report on", r->path, status);
+	if (c->number && !r->shown) {
+		gp_complain("cannot find out-of-memory %llu%s in '%s': memory ran out %s",
+			    (unsigned long long)c->number, c->device >= 0 ? " of that GPU" : "",
+			    r->path, gp_plural(r->ooms.ooms, "time").s);
+		return GP_EXIT_USAGE;
+	}
+	status = look(c);
+	if (status == GP_OK)
+		status = show(c);
+	return status ? gp_report_failed("report on", r->path, status) : GP_EXIT_OK;
+}
+
+static int report(struct oom *c, const char *path)
+{
+	struct gp_oom_report *r = &c->r;
+	int exit_status = GP_EXIT_USAGE;
+	r->path = path;
+	r->recording = gp_report_open(path, &r->info, &exit_status);
+	if (!r->recording)
+		return exit_status;
+	exit_status = gp_report_exit(path, r->info);
+	int result = build(c);
+	for (size_t k = 0; k < r->ooms.ooms && r->looked; k++)
+		gp_oom_case_free(&r->looked[k]);
+	free(r->looked);
+	free(r->is_looked);
+	free(r->is_shown);
+	gp_ooms_free(&r->ooms);
+	gp_recording_close(r->recording);
+	return result > exit_status ? result : exit_status;
+}
+
+/* ---- the command ---- */
+
+static bool device_read(struct oom *c)
+{
+	int64_t number = 0;
+	const char *text = c->device_text;
+	c->device = -1;
+	if (!text)
+		return true;
+	bool is_fine = *text && !text[strspn(text, "0123456789")] && gp_ns_parse(text, &number) &&
+		       number < (int64_t)GP_DEVICES;
+	c->device = number;
+	if (!is_fine)
+		gp_usage(&gp_command_oom, "bad value of '--device': '%s' is not a number", text);
+	return is_fine;
+}
+
+static bool window_read(struct oom *c)
+{
+	const char *text = c->window_text;
+	char with_unit[64];
+	c->window_ns = -1;
+	if (!text)
+		return true;
+	/* seconds where no unit is given */
+	bool is_bare = *text && !text[strspn(text, "0123456789.")];
+	snprintf(with_unit, sizeof with_unit, "%s%s", text, is_bare ? "s" : "");
+	if (gp_ns_parse(with_unit, &c->window_ns) && c->window_ns >= 0)
+		return true;
+	gp_usage(&gp_command_oom, "bad value of '--window': '%s' is no duration", text);
+	return false;
+}
+
+static int run(int argc, char **argv)
+{
+	struct oom c = { .r.top = TOP_DEFAULT };
+	uint64_t number = UINT64_MAX;
+	const struct gp_flag flags[] = {
+		{ "number", 0, GP_FLAG_NUMBER, "N", &number, "the N-th alone, from 1" },
+		{ "window", 0, GP_FLAG_TEXT, "SECONDS", &c.window_text,
+		  "who grew in so long before; default 10, or since the one before" },
+		{ "device", 0, GP_FLAG_TEXT, "N", &c.device_text, "only this device" },
+		{ "top", 0, GP_FLAG_NUMBER, "N", &c.r.top,
+		  "at most N stacks and blocks in each table, 0: all; default 5" },
+		{ "json", 0, GP_FLAG_SWITCH, NULL, &c.is_json, "for a program" },
+		{ "output", 'o', GP_FLAG_TEXT, "FILE", &c.output,
+		  "write to a new FILE instead of stdout" },
+		{ "force", 0, GP_FLAG_SWITCH, NULL, &c.is_forced, "replace FILE" },
+		{ 0 },
+	};
+	int words = gp_flags_parse(&gp_command_oom, flags, argc, argv, false);
+	if (words < 0)
+		return gp_flags_exit(words);
+	if (words != 1)
+		return gp_usage(&gp_command_oom, "%s",
+				words ? "one recording at a time" : "no recording given");
+	if (!number)
+		return gp_usage(&gp_command_oom, "bad value of '--number': they count from 1");
+	c.number = number == UINT64_MAX ? 0 : number;
+	if (!device_read(&c) || !window_read(&c))
+		return GP_EXIT_USAGE;
+	int exit_status = gp_sink_open(&c.sink, c.output, c.is_forced, argv, words);
+	if (exit_status)
+		return exit_status;
+	c.r.out = c.sink.out;
+	return gp_sink_close(&c.sink, report(&c, argv[0]));
+}
+
+const struct gp_command gp_command_oom = {
+	"oom",
+	"oom [--number N] [--window SECONDS] [--json] [options] RECORDING",
+	"say why memory ran out, who grew before, and what would have helped",
+	run,
+};

@@ -1,0 +1,255 @@
+/* `gpuprof oom` for a person: a table of all, then each different one with its verdict. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "amount.h"
+#include "frag_report.h"
+#include "message.h"
+#include "oom_report.h"
+#include "report.h"
+
+#define SET_SHOWN 5u
+
+static void print_bytes(FILE *out, uint64_t bytes, int width)
+{
+	fprintf(out, "%*s", width, bytes == GP_BYTES_UNKNOWN ? "-" : gp_bytes_text(bytes).s);
+}
+
+static const struct gp_oom *oom_at(const struct gp_oom_report *r, size_t k)
+{
+	return &r->ooms.oom[k];
+}
+
+/* ---- the table ---- */
+
+static void print_row(const struct gp_oom_report *r, size_t k)
+{
+	const struct gp_oom *o = oom_at(r, k);
+	fprintf(r->out, "%4zu %11s %4u", k + 1, gp_ns_text(o->at_ns).s, o->device);
+	print_bytes(r->out, o->bytes, 10);
+	print_bytes(r->out, o->allocated_bytes, 10);
+	print_bytes(r->out, o->reserved_bytes, 10);
+	print_bytes(r->out, r->is_looked[k] ? r->looked[k].facts.free_bytes : o->free_bytes, 10);
+	fprintf(r->out, "  %-9s  ", o->is_framework ? "framework" : "driver");
+	if (r->is_looked[k])
+		fprintf(r->out, "%s\n", gp_verdict_names[r->looked[k].finding.verdict]);
+	else if (o->like != k)
+		fprintf(r->out, "as %zu\n", o->like + 1);
+	else
+		fprintf(r->out, "see --number %zu\n", k + 1);
+}
+
+void gp_oom_head_print(const struct gp_oom_report *r)
+{
+	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
+	if (!r->shown) {
+		fputs(r->ooms.ooms ? "memory ran out on other devices alone\n" :
+				     "memory did not run out\n",
+		      r->out);
+		return;
+	}
+	fputs("   #      moment  GPU     asked allocated  reserved      free  of         verdict\n",
+	      r->out);
+	for (size_t k = 0; k < r->ooms.ooms; k++)
+		if (r->is_shown[k])
+			print_row(r, k);
+	if (r->ooms.retries)
+		fprintf(r->out, "and %s of the driver after which the framework was served\n",
+			gp_plural(r->ooms.retries, "refusal").s);
+}
+
+/* ---- one ---- */
+
+static size_t count_like(const struct gp_oom_report *r, size_t k)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < r->ooms.ooms; i++)
+		count += r->is_shown[i] && oom_at(r, i)->like == oom_at(r, k)->like;
+	return count;
+}
+
+static void print_asked(const struct gp_oom_report *r, size_t k)
+{
+	const struct gp_oom *o = oom_at(r, k);
+	size_t count = count_like(r, k);
+	fprintf(r->out, "\n%zu: ", k + 1);
+	gp_use_device_print(r->out, r->info, o->device);
+	fprintf(r->out, ", %s: ", gp_ns_text(o->at_ns).s);
+	fprintf(r->out, "%s (%" PRIu64 " bytes) asked of the %s", gp_bytes_text(o->bytes).s,
+		o->bytes, o->is_framework ? "framework" : "driver");
+	if (o->arena.is_known)
+		fprintf(r->out, ", %s", gp_frag_place(&o->arena, o->bytes <= UINT64_C(1) << 20).s);
+	if (count > 1)
+		fprintf(r->out, "; %s", gp_plural(count, "time").s);
+	fputc('\n', r->out);
+	if (o->refusals && o->is_framework)
+		fprintf(r->out, "  the driver refused %s to it, %s\n",
+			gp_bytes_text(o->driver_bytes).s,
+			o->refusals == 1 ? "once" : gp_plural(o->refusals, "time").s);
+}
+
+static void print_place(const struct gp_oom_report *r, const struct gp_oom_case *c)
+{
+	const struct gp_frag *f = &c->frag;
+	gp_frag_line_print(r->out, f, &c->owners);
+	if (c->facts.limit_bytes != GP_BYTES_UNKNOWN)
+		fprintf(r->out, "  limit %s\n", gp_bytes_text(c->facts.limit_bytes).s);
+	if (f->reserved_bytes)
+		fprintf(r->out,
+			"  reserved %s = %s allocated + %s cached, of which %s can be released\n",
+			gp_bytes_text(f->reserved_bytes).s, gp_bytes_text(f->allocated_bytes).s,
+			gp_bytes_text(c->finding.cached_bytes).s,
+			gp_bytes_text(f->releasable_bytes).s);
+}
+
+static struct gp_frag_report frag_report(const struct gp_oom_report *r, const struct gp_oom_case *c)
+{
+	return (struct gp_frag_report){
+		.recording = r->recording,
+		.info = r->info,
+		.path = r->path,
+		.memory = c->memory,
+		.settings = r->settings,
+		.out = r->out,
+		.top = r->top,
+	};
+}
+
+static void print_set(const struct gp_frag_report *r, const struct gp_block_set *set)
+{
+	for (size_t k = 0; k < set->blocks && k < SET_SHOWN; k++) {
+		const struct gp_memory_block *b = &r->memory.block[set->block[k]];
+		char who[GP_WHO_MAX];
+		gp_frag_who(r, b->stack, b->at_ns, who);
+		fprintf(r->out, "             0x%012" PRIx64 " %9s  ", b->address,
+			gp_bytes_text(b->bytes).s);
+		gp_mask(r->out, who, strlen(who));
+		fprintf(r->out, "%s\n",
+			b->state == GP_STATE_PENDING ? "  (freed, still used)" : "");
+	}
+	if (set->blocks > SET_SHOWN)
+		fprintf(r->out, "             and %s\n",
+			gp_plural(set->blocks - SET_SHOWN, "more block").s);
+}
+
+static void print_helps(const struct gp_frag_report *r, const struct gp_oom *o,
+			const struct gp_oom_case *c)
+{
+	char text[GP_REASON_MAX];
+	fputs("  what would have helped:\n", r->out);
+	for (size_t k = 0; k < c->helps; k++) {
+		const struct gp_oom_help *h = &c->help[k];
+		const char *how = !h->is_enough ? "no" : h->is_bound ? "perhaps" : "yes";
+		gp_oom_help_text(o, c, h, text);
+		fprintf(r->out, "    %-7s  %s\n", how, text);
+		if (h->help == GP_HELP_FREE_NEIGHBOURS)
+			print_set(r, &c->frag.fit.in_place);
+		else if (h->help == GP_HELP_FREE_SEGMENTS)
+			print_set(r, &c->frag.fit.by_emptying);
+	}
+}
+
+/* ---- who ---- */
+
+static void print_held(FILE *out, const struct gp_use *use, uint64_t whole)
+{
+	fprintf(out, "%10s %6.1f%% %8s  ", gp_bytes_text(use->bytes).s,
+		whole ? 100.0 * (double)use->bytes / (double)whole : 0.0,
+		use->count ? gp_count_text(use->count).s : "-");
+}
+
+static void print_grown(FILE *out, const struct gp_use *use, uint64_t whole)
+{
+	(void)whole;
+	fprintf(out, "%10s %10s  ", gp_bytes_text(gp_oom_growth(use)).s,
+		gp_bytes_text(use->bytes).s);
+}
+
+static const struct gp_use_shape held = { "      held   share    count", print_held, NULL };
+static const struct gp_use_shape grown = { "      grew      holds", print_grown, NULL };
+
+static enum gp_status print_asker(const struct gp_oom_report *r, const struct gp_oom *o)
+{
+	const struct gp_grouping how = { .by = GP_BY_STACK };
+	const struct gp_use use = { .stack = o->stack,
+				    .at_ns = o->at_ns,
+				    .without = o->stack ? NULL : "no stack was recorded",
+				    .bytes = o->bytes };
+	static const struct gp_use_shape shape = { "     asked   share    count", print_held,
+						   NULL };
+	struct gp_use_style style = { .top = 1, .device = -1 };
+	struct gp_groups groups;
+	if (!o->stack)
+		return GP_OK;
+	enum gp_status status = gp_groups_build(r->recording, &use, 1, &how, &groups);
+	if (status)
+		return status;
+	gp_use_groups_print(r->out, r->recording, &groups, &style, &shape, o->bytes);
+	gp_groups_free(&groups);
+	return GP_OK;
+}
+
+static uint64_t held_bytes(const struct gp_oom_case *c)
+{
+	uint64_t bytes = 0;
+	for (size_t k = 0; k < c->uses; k++)
+		bytes += c->use[k].bytes;
+	return bytes;
+}
+
+static enum gp_status print_uses(const struct gp_oom_report *r, const struct gp_oom_case *c)
+{
+	/* without stacks it is told by what kind of memory it is */
+	const struct gp_grouping how = { .by = r->info->has_stacks ? GP_BY_STACK : GP_BY_KIND };
+	struct gp_use_style style = { .top = r->top,
+				      .device = -1,
+				      .by = r->info->has_stacks ? NULL : "kind",
+				      .grouping = how };
+	struct gp_groups groups;
+	size_t grew, all;
+	enum gp_status status = gp_groups_build(r->recording, c->use, c->uses, &how, &groups);
+	if (status)
+		return status;
+	all = groups.groups;
+	while (groups.groups && !groups.group[groups.groups - 1].use.bytes)
+		groups.groups--;
+	gp_use_groups_print(r->out, r->recording, &groups, &style, &held, held_bytes(c));
+	groups.groups = all;
+	gp_oom_by_growth(&groups, &grew);
+	fprintf(r->out, "  since %s%s\n", gp_ns_text(c->from_ns > 0 ? c->from_ns : 0).s,
+		grew ? ":" : " nobody grew");
+	groups.groups = grew;
+	gp_use_groups_print(r->out, r->recording, &groups, &style, &grown, 0);
+	groups.groups = all;
+	gp_groups_free(&groups);
+	return GP_OK;
+}
+
+enum gp_status gp_oom_case_print(const struct gp_oom_report *r, size_t k)
+{
+	const struct gp_oom *o = oom_at(r, k);
+	const struct gp_oom_case *c = &r->looked[k];
+	struct gp_frag_report f = frag_report(r, c);
+	char reason[GP_REASON_MAX];
+	print_asked(r, k);
+	enum gp_status status = print_asker(r, o);
+	gp_oom_reason(o, c, reason);
+	fprintf(r->out, "  verdict: %s: %s\n", gp_verdict_names[c->finding.verdict], reason);
+	if (c->memory.doubt)
+		fprintf(r->out, "  not known: %s\n", c->memory.doubt);
+	print_place(r, c);
+	print_helps(&f, o, c);
+	if (c->frag.reserved_bytes) {
+		gp_frag_causes_print(&f, &c->frag);
+		gp_frag_pins_print(&f, &c->frag);
+	}
+	return status ? status : print_uses(r, c);
+}
+
+void gp_oom_end_print(const struct gp_oom_report *r)
+{
+	if (r->is_cut)
+		fputs("\nmore of them differ; --number N looks at one\n", r->out);
+	gp_use_next_print(r->out, r->info, r->shown ? "frag --at oom" : gp_next_of(r->info),
+			  r->path);
+}

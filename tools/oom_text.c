@@ -1,0 +1,217 @@
+/* Sentences of `gpuprof oom`: what proves a verdict, and what would have helped. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "amount.h"
+#include "oom_report.h"
+
+#define SAY(...) snprintf(out, GP_REASON_MAX, __VA_ARGS__)
+
+static const char *text(struct gp_text *room, uint64_t bytes)
+{
+	*room = gp_bytes_text(bytes);
+	return bytes == GP_BYTES_UNKNOWN ? "an unknown amount" : room->s;
+}
+
+static void say_stream(const struct gp_oom_facts *f, const struct gp_oom_finding *v, char *out)
+{
+	struct gp_text a, b, c;
+	uint64_t usable = v->usable_bytes == GP_BYTES_UNKNOWN ? v->cached_bytes : v->usable_bytes;
+	uint64_t left = usable > f->elsewhere_bytes ? usable - f->elsewhere_bytes : 0;
+	if (f->largest_any_bytes < f->bytes)
+		SAY("%s are cached for other streams or in private pools; without them %s of "
+		    "free and cached bytes are left for a request of %s",
+		    text(&a, f->elsewhere_bytes), text(&b, left), text(&c, f->bytes));
+	else if (f->has_arena)
+		SAY("the cache has a place for %s, but of another stream or a private pool; the "
+		    "largest of its own serves %s",
+		    text(&a, f->largest_any_bytes), text(&b, f->largest_bytes));
+	else
+		SAY("the cache has a place for %s and the request did not get it: so it is of "
+		    "another stream or pool, or waits for one",
+		    text(&a, f->largest_any_bytes));
+}
+
+static void say_fragmentation(const struct gp_oom_facts *f, const struct gp_oom_finding *v,
+			      char *out)
+{
+	struct gp_text a, b, c;
+	if (v->room_bytes == GP_BYTES_UNKNOWN)
+		SAY("%s are cached, but no single place: the largest request that they serve is %s",
+		    text(&a, v->cached_bytes), text(&b, f->largest_bytes));
+	else
+		SAY("%s are cached and the driver has %s to give, but no single place: the largest "
+		    "request that the cache serves is %s",
+		    text(&a, v->cached_bytes), text(&b, v->room_bytes), text(&c, f->largest_bytes));
+}
+
+static void say_limit(const struct gp_oom_facts *f, const struct gp_oom_finding *v, char *out)
+{
+	struct gp_text a, b, c;
+	if (f->free_bytes == GP_BYTES_UNKNOWN)
+		SAY("the framework may reserve %s (set_per_process_memory_fraction) and has %s; "
+		    "what the device had free is not known",
+		    text(&a, f->limit_bytes), text(&b, f->reserved_bytes));
+	else
+		SAY("the framework may reserve %s (set_per_process_memory_fraction) and has %s; "
+		    "the device had %s free",
+		    text(&a, f->limit_bytes), text(&b, f->reserved_bytes), text(&c, f->free_bytes));
+	size_t n = strlen(out);
+	if (v->missing_bytes != GP_BYTES_UNKNOWN)
+		snprintf(out + n, GP_REASON_MAX - n, ", %s are missing within the limit",
+			 text(&a, v->missing_bytes));
+}
+
+static void say_grown(const struct gp_oom *o, const struct gp_oom_case *c, bool is_other, char *out)
+{
+	struct gp_text a, b;
+	uint64_t bytes = is_other ? c->facts.other_grown_bytes : c->facts.outside_grown_bytes;
+	SAY("%s %s more than at the peak of what was allocated, %s; %s are missing",
+	    is_other ? "what is not of this job takes" : "the job takes, outside the framework,",
+	    text(&a, bytes), gp_ns_text(o->before_at_ns).s, text(&b, c->finding.missing_bytes));
+}
+
+static void say_capacity(const struct gp_oom_facts *f, const struct gp_oom_finding *v, char *out)
+{
+	struct gp_text a, b, c, d;
+	if (!f->is_framework)
+		SAY("%s of the driver do not fit into %s free; %s are missing",
+		    text(&a, f->driver_bytes), text(&b, f->free_bytes), text(&c, v->missing_bytes));
+	else
+		SAY("%s allocated + %s asked > %s that it can have, every cached byte counted; %s "
+		    "are missing",
+		    text(&a, f->allocated_bytes), text(&b, f->bytes),
+		    text(&c, f->allocated_bytes + v->usable_bytes), text(&d, v->missing_bytes));
+}
+
+void gp_oom_reason(const struct gp_oom *o, const struct gp_oom_case *c, char *out)
+{
+	const struct gp_oom_facts *f = &c->facts;
+	const struct gp_oom_finding *v = &c->finding;
+	struct gp_text a, b;
+	switch (v->verdict) {
+	case GP_VERDICT_STREAM:
+		say_stream(f, v, out);
+		return;
+	case GP_VERDICT_FRAGMENTATION:
+		say_fragmentation(f, v, out);
+		return;
+	case GP_VERDICT_CACHE:
+		SAY("the driver has %s free; the framework keeps %s in free segments, which it "
+		    "gives back only for requests of its own",
+		    text(&a, f->free_bytes), text(&b, f->releasable_bytes));
+		return;
+	case GP_VERDICT_LIMIT:
+		say_limit(f, v, out);
+		return;
+	case GP_VERDICT_OTHER:
+	case GP_VERDICT_OUTSIDE:
+		say_grown(o, c, v->verdict == GP_VERDICT_OTHER, out);
+		return;
+	case GP_VERDICT_CAPACITY:
+		say_capacity(f, v, out);
+		return;
+	case GP_VERDICT_UNKNOWN:
+	case GP_VERDICTS:
+		break;
+	}
+	SAY("%s", v->not_known);
+}
+
+/* ---- what would have helped ---- */
+
+static void say_expandable(const struct gp_oom_help *h, char *out)
+{
+	struct gp_text a;
+	SAY("expandable_segments:True: at most %s would lie in one range instead of in segments",
+	    text(&a, h->bytes));
+}
+
+static void say_less(const struct gp_oom_facts *f, const struct gp_oom_help *h, char *out)
+{
+	struct gp_text a, b;
+	double share = 100.0 * (double)h->bytes / (double)(f->allocated_bytes + f->bytes);
+	SAY("%s less in use at that moment (a smaller batch): %.1f%% of what was allocated and "
+	    "asked, %s",
+	    text(&a, h->bytes), share, text(&b, f->allocated_bytes + f->bytes));
+}
+
+void gp_oom_help_text(const struct gp_oom *o, const struct gp_oom_case *c,
+		      const struct gp_oom_help *h, char *out)
+{
+	struct gp_text a;
+	switch (h->help) {
+	case GP_HELP_FREE_NEIGHBOURS:
+		SAY("freeing %s of its stream and pool (%s)%s", gp_plural(h->count, "block").s,
+		    text(&a, h->bytes), h->count > 1 ? ", side by side" : "");
+		return;
+	case GP_HELP_FREE_SEGMENTS:
+		SAY("freeing %s (%s) whose segments then go back to the driver",
+		    gp_plural(h->count, "block").s, text(&a, h->bytes));
+		return;
+	case GP_HELP_EMPTY_CACHE:
+		SAY(o->is_framework ?
+			    "emptying the cache: it gives %s back, and PyTorch does that "
+			    "before it gives up" :
+			    "torch.cuda.empty_cache() before: it gives the driver %s back",
+		    text(&a, h->bytes));
+		return;
+	case GP_HELP_EXPANDABLE:
+		say_expandable(h, out);
+		return;
+	case GP_HELP_MAX_SPLIT:
+		SAY("max_split_size_mb:%llu: %s of this size would stay whole; %s are free in them",
+		    (unsigned long long)(o->bytes >> 20), gp_plural(h->count, "segment").s,
+		    text(&a, h->bytes));
+		return;
+	case GP_HELP_STREAMS:
+		SAY("one stream and pool for both: %s are cached for others", text(&a, h->bytes));
+		return;
+	case GP_HELP_LIMIT:
+		SAY("a limit of %s: set_per_process_memory_fraction(%.4f)", text(&a, h->bytes),
+		    (double)h->bytes / (double)c->frag.device->total_bytes);
+		return;
+	case GP_HELP_OUTSIDE:
+		SAY("what came outside the framework since %s: %s", gp_ns_text(o->before_at_ns).s,
+		    text(&a, h->bytes));
+		return;
+	case GP_HELP_OTHER:
+		SAY("what came outside this job since %s: %s", gp_ns_text(o->before_at_ns).s,
+		    text(&a, h->bytes));
+		return;
+	case GP_HELP_SMALLER:
+		SAY("a smaller request: up to %s would be served", text(&a, h->bytes));
+		return;
+	case GP_HELP_LESS:
+		say_less(&c->facts, h, out);
+		return;
+	case GP_HELPS:
+		break;
+	}
+	out[0] = '\0';
+}
+
+/* ---- growth ---- */
+
+uint64_t gp_oom_growth(const struct gp_use *use)
+{
+	return use->bytes > use->live_bytes ? use->bytes - use->live_bytes : 0;
+}
+
+static int compare_growth(const void *left, const void *right)
+{
+	const struct gp_group *a = left, *b = right;
+	uint64_t x = gp_oom_growth(&a->use), y = gp_oom_growth(&b->use);
+	if (x != y)
+		return x < y ? 1 : -1;
+	return strcmp(a->key, b->key);
+}
+
+void gp_oom_by_growth(struct gp_groups *groups, size_t *grown)
+{
+	*grown = 0;
+	if (groups->groups > 1)
+		qsort(groups->group, groups->groups, sizeof *groups->group, compare_growth);
+	while (*grown < groups->groups && gp_oom_growth(&groups->group[*grown].use))
+		++*grown;
+}
