@@ -41,12 +41,11 @@ static int64_t last_ns(const struct gp_recording *r)
 
 static void see_memory(struct gp_recording *r, const struct gp_record *record)
 {
-	/* numbers start at 0: before the first event nothing tells 0 from none */
-	uint64_t newest = gp_live_count(r->live, GP_COUNT_NEWEST_ORDER);
-	if (record->order <= newest + 1)
+	uint64_t next = gp_recording_next_order(r);
+	if (record->order <= next)
 		return;
 	open_span(&r->doubt, last_ns(r));
-	excuse(r, newest + 1, record->order);
+	excuse(r, next, record->order);
 }
 
 void gp_doubt_see(struct gp_recording *r, const struct gp_record *record)

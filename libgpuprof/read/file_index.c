@@ -374,8 +374,8 @@ enum gp_status gp_index_build(struct gp_file *file, struct gp_index *out)
 		*out = (struct gp_index){ .end = GP_FILE_HEADER };
 		b = (struct builder){ .file = file, .index = out, .looks = i };
 		struct stat st;
-		/* the last slot may have grown since */
-		if (file->header.slots != 0 && fstat(file->fd, &st) == 0)
+		/* it may have grown since */
+		if (fstat(file->fd, &st) == 0)
 			file->bytes = (uint64_t)st.st_size;
 		if (file->is_header_damaged)
 			gp_index_damage(out, 0, 0, "%s", gp_damaged_header);

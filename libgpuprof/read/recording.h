@@ -207,6 +207,7 @@ struct gp_recording {
 	size_t unsought;       /* where it starts when nothing is sought; SIZE_MAX: nothing is */
 	bool is_begun;	       /* segment `segment` is in the merge */
 	bool is_running;       /* not sealed, and its owner lives: numbers may still come */
+	uint64_t unwritten;    /* then: no lower number was in its rings; UINT64_MAX not known */
 	bool is_ended_early;   /* a replay met the first of those that are still to come */
 	uint64_t seen;	       /* events since the rewind */
 	size_t loaded;	       /* the segment whose checkpoint was loaded last */
@@ -229,6 +230,8 @@ const struct gp_record *gp_recording_fetch(struct gp_recording *recording, uint3
 enum gp_status
 gp_recording_enter(struct gp_recording *recording); /* begins segment recording->segment */
 enum gp_status gp_recording_apply(struct gp_recording *recording, const struct gp_record *record);
+/* The number that the next MEMORY event has, unless some are missing. */
+uint64_t gp_recording_next_order(const struct gp_recording *recording);
 /*
  * True: the owner lives, and a number before this event is still in its rings. The replay ends
  * here, so that what is shown is a moment that was. Before the event is applied.
@@ -297,6 +300,11 @@ struct gp_ring *gp_ring_file_ring(const struct gp_ring_file *file, uint32_t inde
 enum gp_owner gp_ring_file_owner(const struct gp_ring_file *file);
 /* The process that writes this recording lives: as far as its ring file can be seen from here. */
 bool gp_ring_file_is_written(const struct gp_file_header *header);
+/*
+ * Of such a recording: the lowest number of a MEMORY event that is not in it yet, in a ring or not
+ * even begun. UINT64_MAX: not known. To be asked before the recording is looked at.
+ */
+uint64_t gp_ring_file_unwritten(const struct gp_file_header *header);
 /* In its pid namespace its pid and its paths mean what they mean here. */
 bool gp_is_own_namespace(const struct gp_control *control);
 /*

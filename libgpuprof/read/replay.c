@@ -29,6 +29,7 @@ enum gp_status gp_recording_open(const char *path, struct gp_recording **out, st
 	enum gp_status status = gp_file_open(path, &r->file, why);
 	/* asked before the look at the file: one that ends in between is found sealed */
 	bool is_written = status == GP_OK && gp_ring_file_is_written(&r->file.header);
+	r->unwritten = is_written ? gp_ring_file_unwritten(&r->file.header) : UINT64_MAX;
 	if (status == GP_OK)
 		status = gp_index_build(&r->file, &r->index);
 	if (status != GP_OK) {
@@ -158,6 +159,8 @@ static size_t find_behind(const struct gp_recording *r, uint32_t number)
 static enum gp_status look_again(struct gp_recording *r)
 {
 	gp_index_release(&r->index);
+	if (r->is_running)
+		r->unwritten = gp_ring_file_unwritten(&r->file.header);
 	enum gp_status status = gp_index_build(&r->file, &r->index);
 	const struct gp_index *x = &r->index;
 	r->info.damage = x->damage;
@@ -253,14 +256,32 @@ enum gp_status gp_recording_enter(struct gp_recording *r)
 	return status;
 }
 
-bool gp_recording_is_behind(const struct gp_recording *r, const struct gp_record *record)
+uint64_t gp_recording_next_order(const struct gp_recording *r)
 {
 	uint64_t newest = gp_live_count(r->live, GP_COUNT_NEWEST_ORDER);
+	if (newest != 0 || r->doubt.last != 0)
+		return newest + 1;
+	/* numbers start at 0, which an empty state has for its newest, too */
+	bool is_start = r->first < r->index.segments && r->index.segment[r->first].has_begin;
+	return is_start ? r->index.segment[r->first].cut : 1;
+}
+
+bool gp_recording_is_behind(const struct gp_recording *r, const struct gp_record *record)
+{
 	if (!r->is_running || record->kind >= GP_KINDS ||
-	    gp_event_infos[record->kind].class != GP_CLASS_MEMORY || record->order <= newest + 1)
+	    gp_event_infos[record->kind].class != GP_CLASS_MEMORY)
 		return false;
+	uint64_t next = gp_recording_next_order(r);
+	if (record->order <= next)
+		return false;
+	/*
+	 * this event was still in a ring, or was not yet, when they were looked at, so others may
+	 * have been; however late the drain thread is
+	 */
+	if (record->order >= r->unwritten && r->unwritten != UINT64_MAX)
+		return true;
 	/* told as lost, or passed over by all that was written since */
-	bool is_told = newest + 1 < gp_live_count(r->live, GP_COUNT_GAP_ORDER);
+	bool is_told = next < gp_live_count(r->live, GP_COUNT_GAP_ORDER);
 	int64_t age =
 		gp_tick_ns(&r->tick, r->index.last.ticks) - gp_tick_ns(&r->tick, record->time);
 	return !is_told && age < COMING_NS;

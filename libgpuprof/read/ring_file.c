@@ -17,6 +17,7 @@
 
 #include "recording.h"
 
+#define LOOKS_MAX 1000u /* at a ring whose owner writes on */
 #define HEARTBEAT_NS 5000000000u
 
 enum gp_status gp_ring_file_open(const char *path, bool is_writable, struct gp_ring_file *out)
@@ -133,18 +134,79 @@ enum gp_owner gp_ring_file_owner(const struct gp_ring_file *file)
 	return is_heart_beating(c) ? GP_OWNER_ALIVE : GP_OWNER_DEAD;
 }
 
+/* ---- what is still in them ---- */
+
+/* The number of the first MEMORY event in a ring that is in use; UINT64_MAX: there is none. */
+static uint64_t first_order(const struct gp_ring *ring)
+{
+	for (unsigned look = 0; look < LOOKS_MAX; look++) {
+		/* partner: release store in gp_drain_flush; what lies before is in the file */
+		uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
+		/* partner: release store in gp_commit and gp_commit_memory */
+		uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
+		uint64_t order = UINT64_MAX;
+		for (uint64_t at = tail; at < head && head - tail <= GP_RING_SLOTS;) {
+			struct gp_record record = ring->slots[at & (GP_RING_SLOTS - 1)];
+			if (record.kind < GP_KINDS &&
+			    gp_event_infos[record.kind].class == GP_CLASS_MEMORY) {
+				order = record.order;
+				break;
+			}
+			at += 1u + record.extra;
+		}
+		/* the slots are as they were read while the tail is where it was */
+		atomic_thread_fence(memory_order_acquire);
+		if (atomic_load_explicit(&ring->tail, memory_order_relaxed) == tail)
+			return order;
+	}
+	return 0;
+}
+
+static uint64_t first_unwritten(const struct gp_ring_file *file)
+{
+	/* before the rings: what has no number yet gets this one at least */
+	uint64_t first = atomic_load(&file->control->next_order);
+	for (uint32_t i = 0; i < file->rings; i++) {
+		const struct gp_ring *ring = gp_ring_file_ring(file, i);
+		if (atomic_load(&ring->state) == GP_RING_STACKS)
+			continue;
+		uint64_t order = first_order(ring);
+		first = order < first ? order : first;
+	}
+	/* some are private memory, or new */
+	return atomic_load(&file->control->rings) == file->rings ? first : UINT64_MAX;
+}
+
+static bool open_its(const struct gp_file_header *header, struct gp_ring_file *file)
+{
+	if (header->ring_path[0] == '\0' ||
+	    gp_ring_file_open(header->ring_path, false, file) != GP_OK)
+		return false;
+	const struct gp_control *c = file->control;
+	if (c->pid == header->pid && strncmp(c->boot_id, header->boot_id, sizeof c->boot_id) == 0)
+		return true;
+	gp_ring_file_close(file);
+	return false;
+}
+
 bool gp_ring_file_is_written(const struct gp_file_header *header)
 {
 	struct gp_ring_file file;
-	if (header->ring_path[0] == '\0' ||
-	    gp_ring_file_open(header->ring_path, false, &file) != GP_OK)
+	if (!open_its(header, &file))
 		return false;
-	const struct gp_control *c = file.control;
-	bool is_its = c->pid == header->pid &&
-		      strncmp(c->boot_id, header->boot_id, sizeof c->boot_id) == 0;
-	bool is_written = is_its && gp_ring_file_owner(&file) == GP_OWNER_ALIVE;
+	bool is_written = gp_ring_file_owner(&file) == GP_OWNER_ALIVE;
 	gp_ring_file_close(&file);
 	return is_written;
+}
+
+uint64_t gp_ring_file_unwritten(const struct gp_file_header *header)
+{
+	struct gp_ring_file file;
+	if (!open_its(header, &file))
+		return UINT64_MAX;
+	uint64_t first = first_unwritten(&file);
+	gp_ring_file_close(&file);
+	return first;
 }
 
 /* ---- where they are ---- */

@@ -239,8 +239,22 @@ static bool write_block(struct gp_recorder *r, struct gp_ring_view *view, uint64
 	return true;
 }
 
+/*
+ * What was lost has no number whose absence could be seen: the LOST records of ring 0 are written
+ * before all that came after them, or who reads a file that grows, or ends early, would take what
+ * does not fit together for anomalies.
+ */
+static void flush_losses(struct gp_recorder *r, const struct gp_ring_view *next)
+{
+	struct gp_ring_view *own = &r->views[0];
+	uint64_t tail = atomic_load_explicit(&own->ring->tail, memory_order_relaxed);
+	if (gp_unlikely(tail < r->told_to) && next != own)
+		gp_drain_flush(r, own);
+}
+
 void gp_drain_flush(struct gp_recorder *r, struct gp_ring_view *view)
 {
+	flush_losses(r, view);
 	uint64_t tail = atomic_load_explicit(&view->ring->tail, memory_order_relaxed);
 	uint64_t cut = atomic_load(&gp_control->cut);
 	while (tail < view->seen) {

@@ -91,6 +91,7 @@ void gp_losses_tell(struct gp_recorder *r)
 	if (lost.lost.memory)
 		lost.aux = span < UINT32_MAX ? (uint32_t)span : UINT32_MAX;
 	gp_drain_tell(r, &lost, NULL);
+	r->told_to = atomic_load_explicit(&r->views[0].ring->head, memory_order_relaxed);
 }
 
 /* True: the header says something else. */

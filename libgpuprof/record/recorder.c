@@ -160,7 +160,7 @@ static struct gp_ring *take_ring(uint64_t timeout_ns)
 		uint32_t seen = atomic_load(&gp_recorder.progress);
 		struct gp_ring *ring = find_ring(&has_retired);
 		uint64_t now = now_ns();
-		if (ring || now >= deadline)
+		if (ring)
 			return ring;
 		/*
 		 * a thread that did not ask may have taken the ring that was made for us: ask again
@@ -168,6 +168,8 @@ static struct gp_ring *take_ring(uint64_t timeout_ns)
 		if (!has_retired && atomic_load(&gp_recorder.rings_wanted) == 0)
 			atomic_fetch_add(&gp_recorder.rings_wanted, 1);
 		gp_futex_wake(&gp_recorder.wake);
+		if (now >= deadline)
+			return NULL;
 		gp_futex_wait(&gp_recorder.progress, seen, deadline - now);
 	}
 }

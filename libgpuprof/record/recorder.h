@@ -58,6 +58,7 @@ struct gp_recorder {
 	const char *why_no_python, *why_no_native; /* likewise; NULL: there are frames */
 	struct gp_module_watcher *modules;	   /* NULL: no native frames are taken */
 	uint64_t expected;			   /* the next order number to apply */
+	uint64_t told_to;			   /* in ring 0: behind the newest LOST */
 	uint64_t unwritten; /* 1 + lowest order of what no file took and no LOST told; 0: none */
 	uint64_t missing_since_ns; /* 0: not waiting for a number in flight */
 	uint64_t segment_events;

@@ -80,6 +80,7 @@ static void put(enum gp_kind kind, uint64_t address)
 }
 
 struct totals {
+	uint64_t losses, told_late; /* LOST records; frees that lie in the file before one */
 	uint64_t allocs, frees, segments, live, ends;
 	bool is_sealed;
 	uint64_t seen[64]; /* orders below 4096, as bits */
@@ -120,6 +121,9 @@ static struct totals read_back(const char *name)
 		for (uint64_t k = 0; k < slots; k += 1u + records[k].extra) {
 			totals.allocs += records[k].kind == GP_ALLOC;
 			totals.frees += records[k].kind == GP_FREE;
+			totals.losses += records[k].kind == GP_LOST;
+			if (records[k].kind == GP_LOST)
+				totals.told_late = totals.frees;
 			totals.live += records[k].kind == GP_LIVE;
 			if (gp_event_infos[records[k].kind].class == GP_CLASS_MEMORY &&
 			    records[k].order < 4096)
@@ -161,6 +165,63 @@ static void test_no_event_no_file(void **state)
 	assert_int_equal(in_child("none.gpr", "0", nothing), 0);
 	name_of(path, sizeof path, "none.gpr");
 	assert_int_not_equal(access(path, F_OK), 0);
+}
+
+static void lose_before_a_block(void)
+{
+	put(GP_ALLOC, 0x1000);
+	/* a thread without a ring */
+	atomic_fetch_add(&gp_control->lost[0], 1);
+	for (uint64_t k = 0; k < 3 * GP_BLOCK_RECORDS; k++)
+		put(GP_FREE, k * 512);
+}
+
+/* A file that ends early, or still grows, holds no event without the loss before it. */
+static void test_a_loss_is_written_before_what_follows_it(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("lose.gpr", "0", lose_before_a_block), 0);
+	struct totals t = read_back("lose.gpr");
+	assert_int_equal(t.frees, 3 * GP_BLOCK_RECORDS);
+	assert_int_equal(t.losses, 1);
+	assert_int_equal(t.told_late, 0);
+}
+
+/* As a thread is that waited for a ring and got none: each event asks for one again. */
+static void *wait_in_vain(void *argument)
+{
+	struct gp_thread *t = &gp_thread;
+	const uint64_t deadline = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) + 20000000000u;
+	t->word = atomic_load(&gp_local->word);
+	t->level = t->word & 3;
+	t->generation = gp_recorder.generation;
+	while (!t->ring && gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) < deadline) {
+		CHECK(gp_enter());
+		struct gp_record *r = gp_reserve(GP_ALLOC);
+		if (r)
+			gp_commit_memory(r);
+		gp_leave();
+		sched_yield();
+	}
+	CHECK(t->ring);
+	return argument;
+}
+
+static void many_in_vain(void)
+{
+	pthread_t thread[6];
+	put(GP_ALLOC, 0x1000);
+	for (unsigned k = 0; k < 6; k++)
+		CHECK(pthread_create(&thread[k], NULL, wait_in_vain, NULL) == 0);
+	for (unsigned k = 0; k < 6; k++)
+		pthread_join(thread[k], NULL);
+}
+
+static void test_a_thread_without_a_ring_asks_again(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("vain.gpr", "0", many_in_vain), 0);
+	assert_int_equal(read_back("vain.gpr").allocs, 7);
 }
 
 static void *many(void *argument)
@@ -310,6 +371,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_events),
 		cmocka_unit_test(test_no_event_no_file),
+		cmocka_unit_test(test_a_loss_is_written_before_what_follows_it),
+		cmocka_unit_test(test_a_thread_without_a_ring_asks_again),
 		cmocka_unit_test(test_four_threads),
 		cmocka_unit_test(test_checkpoints_hold_the_live_set),
 		cmocka_unit_test(test_flushed_before_a_kill),
