@@ -52,7 +52,6 @@ struct gp_recorder {
 	size_t block_capacity;
 	struct gp_outgoing checkpoint, definition;
 	struct gp_stack_define define; /* entry is NULL: no stacks are taken */
-	uint32_t stack_chunks;
 	uint64_t stacks_tended_ns, cut_told_ns;
 	uint64_t stacks_cut;			   /* as told last */
 	const char *why_no_python, *why_no_native; /* likewise; NULL: there are frames */

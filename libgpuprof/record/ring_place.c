@@ -224,11 +224,19 @@ bool gp_ring_place_grow(struct gp_recorder *r)
 
 bool gp_ring_place_add_stacks(struct gp_recorder *r)
 {
-	struct gp_ring *ring = grow(r, GP_RING_STACKS, r->stack_chunks);
+	struct gp_ring *ring = grow(r, GP_RING_STACKS, gp_stack_table_chunks());
 	if (!ring)
 		return false;
-	r->stack_chunks++;
-	gp_stack_table_add_chunk(ring->entries);
+	/* a thread that could not wait may have been faster */
+	while (!gp_stack_table_add_chunk(ring->thread, ring->entries)) {
+		if (ring->thread + 1 >= GP_STACK_CHUNKS_MAX) {
+			/* no number is left: a place for a thread */
+			ring->thread = 0;
+			atomic_store(&ring->state, GP_RING_FREE);
+			break;
+		}
+		ring->thread++;
+	}
 	return true;
 }
 

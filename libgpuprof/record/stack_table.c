@@ -7,6 +7,7 @@
 #include "stack_table.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include "recorder.h"
 
@@ -54,14 +55,21 @@ void gp_stack_table_reset(void)
 	atomic_store(&table.chunks_most, 0);
 }
 
-void gp_stack_table_add_chunk(struct gp_stack_entry *chunk)
+bool gp_stack_table_add_chunk(uint32_t number, struct gp_stack_entry *chunk)
 {
-	uint32_t number = atomic_load(&table.chunks);
-	if (number == table.chunks_most)
-		return;
-	atomic_store(&table.chunk[number], chunk);
-	/* partner: acquire load in claim(); who sees the count sees the chunk */
-	atomic_store_explicit(&table.chunks, number + 1, memory_order_release);
+	if (number >= atomic_load(&table.chunks_most))
+		return false;
+	struct gp_stack_entry *none = NULL;
+	bool is_ours = atomic_compare_exchange_strong(&table.chunk[number], &none, chunk);
+	/* partner: acquire load in claim(); who sees the count sees the chunk, whoever put it */
+	uint32_t chunks = number;
+	atomic_compare_exchange_strong(&table.chunks, &chunks, number + 1);
+	return is_ours;
+}
+
+uint32_t gp_stack_table_chunks(void)
+{
+	return atomic_load(&table.chunks);
 }
 
 void gp_stack_table_stop(void)
@@ -73,7 +81,7 @@ bool gp_stack_table_wants_chunk(void)
 {
 	uint32_t chunks = atomic_load(&table.chunks);
 	return chunks < table.chunks_most &&
-	       atomic_load(&table.used) + GP_STACK_CHUNK / 4 > chunks * GP_STACK_CHUNK;
+	       atomic_load(&table.used) + GP_STACK_CHUNK / 2 > chunks * GP_STACK_CHUNK;
 }
 
 uint32_t gp_stack_table_used(void)
@@ -109,16 +117,35 @@ const struct gp_stack_entry *gp_stack_table_entry(uint32_t id)
 	return id != 0 && id < atomic_load(&table.used) ? entry_at(id) : NULL;
 }
 
-/* `number` entries in a row; 0: the table is full, or the next chunk is not there yet. */
+/*
+ * The drain thread waits for the processor while the job makes stacks as fast as it can: the thread
+ * that has no room for the next takes private memory instead of losing it. After a kill what is in
+ * there is known only as far as it was written; the bound is the same.
+ */
+static GP_COLD bool add_own_chunk(uint32_t number)
+{
+	/* the first comes with the ring file */
+	if (number == 0 || number >= atomic_load(&table.chunks_most))
+		return false;
+	struct gp_stack_entry *chunk = gp_pages(GP_STACK_CHUNK * sizeof *chunk);
+	if (chunk && !gp_stack_table_add_chunk(number, chunk))
+		munmap(chunk, GP_STACK_CHUNK * sizeof *chunk);
+	return atomic_load(&table.chunks) > number;
+}
+
+/* `number` entries in a row; 0: the table is full. */
 static uint32_t claim(uint32_t number)
 {
 	uint32_t at = atomic_load_explicit(&table.used, memory_order_relaxed);
 	do {
-		/* partner: release store in gp_stack_table_add_chunk */
+		/* partner: the exchange in gp_stack_table_add_chunk */
 		uint32_t chunks = atomic_load_explicit(&table.chunks, memory_order_acquire);
-		if (at + number > chunks * GP_STACK_CHUNK) {
-			atomic_fetch_add_explicit(&table.refused, 1, memory_order_relaxed);
-			return 0;
+		while (gp_unlikely(at + number > chunks * GP_STACK_CHUNK)) {
+			if (!add_own_chunk(chunks)) {
+				atomic_fetch_add_explicit(&table.refused, 1, memory_order_relaxed);
+				return 0;
+			}
+			chunks = atomic_load_explicit(&table.chunks, memory_order_acquire);
 		}
 	} while (!atomic_compare_exchange_weak_explicit(
 		&table.used, &at, at + number, memory_order_relaxed, memory_order_relaxed));

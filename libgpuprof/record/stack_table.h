@@ -1,8 +1,8 @@
 /*
  * Every stack of the process once: chains of frames become ids in a trie that all threads share
- * (format/stack_entry.h). Finding and adding take no lock; memory grows by chunks that the drain
- * thread maps, up to a bound. Called inside hooks: no malloc, no system call but one wake-up when a
- * chunk runs out.
+ * (format/stack_entry.h). Finding and adding take no lock; memory grows up to a bound, by chunks
+ * that the drain thread maps ahead of need, and where it is late, by one that the thread maps that
+ * needs it. Called inside hooks: no malloc, no system call but for these.
  */
 #ifndef GP_STACK_TABLE_H
 #define GP_STACK_TABLE_H
@@ -17,14 +17,19 @@
 
 /* A table without entries. `most`: entries at most, rounded up to chunks. False: no memory. */
 bool gp_stack_table_open(uint32_t most);
-/* The next chunk; drain thread only. The table does not own it. */
-void gp_stack_table_add_chunk(struct gp_stack_entry *chunk);
+/*
+ * Chunk `number`, zeroed; drain thread only. The table does not own it. False: no such number, or a
+ * thread that needed it at once has put memory of its own there.
+ */
+bool gp_stack_table_add_chunk(uint32_t number, struct gp_stack_entry *chunk);
+/* How many there are: the number of the next one. */
+uint32_t gp_stack_table_chunks(void);
 /* There will be no more chunks: no room for them. */
 void gp_stack_table_stop(void);
 /* Forgets all: a forked child, whose chunks are not mapped. */
 void gp_stack_table_reset(void);
 
-/* True: less than a quarter of a chunk is left and another one is allowed. */
+/* True: less than half a chunk is left and another one is allowed. */
 bool gp_stack_table_wants_chunk(void);
 /* Entries given out so far, and how many could not be made for want of room. */
 uint32_t gp_stack_table_used(void);

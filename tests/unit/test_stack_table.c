@@ -17,6 +17,7 @@
 #define THREADS 4u
 #define CHAINS 20000u
 #define DEPTH 12u
+#define OTHERS (GP_STACK_CHUNK * 5 / 8) /* of a thread: more than two chunks in all */
 
 static struct gp_stack_entry *chunks[4];
 
@@ -65,7 +66,7 @@ static int32_t line_of(const void *object, int32_t offset)
 static void chains_share_their_outer_frames(void **state)
 {
 	(void)state;
-	gp_stack_table_add_chunk(chunks[0]);
+	assert_true(gp_stack_table_add_chunk(0, chunks[0]));
 	struct gp_stack_native one[5] = { { .pc = 1 }, { .pc = 2 }, { .pc = 3 }, { .pc = 4 } };
 	struct gp_stack_native other[5];
 	assert_int_equal(gp_stack_natives(0, one, 4), 4);
@@ -80,6 +81,7 @@ static void chains_share_their_outer_frames(void **state)
 	assert_int_equal(gp_stack_table_entry(other[3].id)->parent, other[2].id);
 	assert_int_equal(gp_stack_natives(one[1].id, one + 2, 2), 2);
 	assert_int_equal(gp_stack_table_used(), 6);
+	gp_stack_table_stop();
 	/* what has no room is given none, and what is known is still known */
 	while (gp_stack_table_used() < GP_STACK_CHUNK - 3)
 		assert_int_not_equal(native_below(7, 100 + gp_stack_table_used(), false), 0);
@@ -95,7 +97,7 @@ static void chains_share_their_outer_frames(void **state)
 static void same_fields_same_id(void **state)
 {
 	(void)state;
-	gp_stack_table_add_chunk(chunks[0]);
+	assert_true(gp_stack_table_add_chunk(0, chunks[0]));
 	uint32_t outer = native_below(0, 0x1000, false), inner = native_below(outer, 0x2000, false);
 	assert_int_equal(native_below(0, 0x1000, false), outer);
 	assert_int_equal(native_below(outer, 0x2000, false), inner);
@@ -137,7 +139,7 @@ static void same_fields_same_id(void **state)
 static void code_keeps_its_text(void **state)
 {
 	(void)state;
-	gp_stack_table_add_chunk(chunks[0]);
+	assert_true(gp_stack_table_add_chunk(0, chunks[0]));
 	char text[200];
 	for (unsigned n = 0; n < sizeof text; n++)
 		text[n] = (char)('a' + n % 26);
@@ -153,11 +155,19 @@ static void code_keeps_its_text(void **state)
 	}
 }
 
+static void *make_others(void *number)
+{
+	for (uint64_t pc = 1; pc <= OTHERS; pc++)
+		if (!native_below(0, (uintptr_t)number * OTHERS + pc, false))
+			break;
+	return NULL;
+}
+
 static void full_table_refuses_and_counts(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 4; i++)
-		gp_stack_table_add_chunk(chunks[i]);
+		assert_true(gp_stack_table_add_chunk(i, chunks[i]));
 	assert_false(gp_stack_table_wants_chunk());
 	uint32_t made = 0, refused = 0;
 	for (uint64_t pc = 1; pc <= 5 * GP_STACK_CHUNK; pc++)
@@ -169,6 +179,30 @@ static void full_table_refuses_and_counts(void **state)
 	assert_int_equal(gp_stack_table_refused(), refused);
 }
 
+/* The drain thread did not come to map chunks: threads take their own, up to the same bound. */
+static void a_late_drain_costs_no_stack(void **state)
+{
+	(void)state;
+	assert_true(gp_stack_table_add_chunk(0, chunks[0]));
+	pthread_t thread[THREADS];
+	for (uintptr_t t = 0; t < THREADS; t++)
+		assert_int_equal(pthread_create(&thread[t], NULL, make_others, (void *)t), 0);
+	for (unsigned t = 0; t < THREADS; t++)
+		pthread_join(thread[t], NULL);
+	assert_int_equal(gp_stack_table_refused(), 0);
+	assert_int_equal(gp_stack_table_used(), THREADS * OTHERS);
+	assert_int_equal(gp_stack_table_chunks(), 3);
+	/* it comes now: numbers that are taken are left alone */
+	assert_false(gp_stack_table_add_chunk(1, chunks[1]));
+	assert_false(gp_stack_table_add_chunk(2, chunks[2]));
+	assert_true(gp_stack_table_add_chunk(3, chunks[3]));
+	assert_false(gp_stack_table_add_chunk(4, chunks[1]));
+	assert_int_equal(gp_stack_table_chunks(), 4);
+	for (uint64_t pc = 1; pc <= THREADS * OTHERS; pc++)
+		assert_int_not_equal(native_below(0, pc, false), 0);
+	assert_int_equal(gp_stack_table_used(), THREADS * OTHERS);
+}
+
 /* One frame that calls thousands of others fills its line of the index and those behind. */
 static void many_below_one_are_found_again(void **state)
 {
@@ -176,7 +210,7 @@ static void many_below_one_are_found_again(void **state)
 	static uint32_t child[MANY], pair[MANY];
 	(void)state;
 	for (unsigned i = 0; i < 4; i++)
-		gp_stack_table_add_chunk(chunks[i]);
+		assert_true(gp_stack_table_add_chunk(i, chunks[i]));
 	uint32_t parent = native_below(0, 0x1000, false);
 	for (uint32_t k = 0; k < MANY; k++) {
 		child[k] = native_below(parent, 0x2000 + 16 * k, false);
@@ -215,7 +249,7 @@ static void threads_agree(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 4; i++)
-		gp_stack_table_add_chunk(chunks[i]);
+		assert_true(gp_stack_table_add_chunk(i, chunks[i]));
 	pthread_t thread[THREADS];
 	for (uintptr_t t = 0; t < THREADS; t++)
 		assert_int_equal(pthread_create(&thread[t], NULL, make_chains, (void *)t), 0);
@@ -247,6 +281,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(same_fields_same_id, open_table, close_table),
 		cmocka_unit_test_setup_teardown(code_keeps_its_text, open_table, close_table),
 		cmocka_unit_test_setup_teardown(full_table_refuses_and_counts, open_table,
+						close_table),
+		cmocka_unit_test_setup_teardown(a_late_drain_costs_no_stack, open_table,
 						close_table),
 		cmocka_unit_test_setup_teardown(many_below_one_are_found_again, open_table,
 						close_table),
