@@ -121,7 +121,7 @@ struct gp_info {
 	const struct gp_damage *damage;
 	const char *driver;  /* "13.0"; NULL unknown */
 	const char *pytorch; /* "2.11.0+cu130"; NULL unknown */
-	/* PYTORCH_ALLOC_CONF or PYTORCH_CUDA_ALLOC_CONF; NULL: not set, or not told */
+	/* "NAME=value" of PYTORCH_CUDA_ALLOC_CONF and of PYTORCH_ALLOC_CONF; NULL: not told */
 	const char *alloc_conf;
 	bool is_allocator_asked;   /* has_tier_b says with what success */
 	const char *allocator_why; /* what it said to that; NULL: nothing */

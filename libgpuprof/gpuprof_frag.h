@@ -13,15 +13,23 @@
  * bytes.
  */
 #define GP_ROUNDUP_BUCKETS 16u
+#define GP_SETTINGS_DOUBT 192u
 struct gp_allocator_settings {
 	uint64_t max_split_bytes;	 /* UINT64_MAX: none */
 	uint64_t max_non_split_rounding; /* what an unsplittable block may be larger than asked */
 	uint64_t large_segment_bytes;	 /* segments for requests of 1 to 10 MiB; large pages */
 	unsigned roundup_divisions[GP_ROUNDUP_BUCKETS]; /* of [2^i, 2^(i+1)) MiB; 0, 1: none */
 	bool is_expandable;
+	/* a text: what may matter and is not taken into account; "": nothing */
+	char not_known[GP_SETTINGS_DOUBT];
 };
-/* `text`: the variable's value, NULL not set. What is not known to it is passed over. */
+/*
+ * `text`: gp_info.alloc_conf, or the value of one variable; NULL: none is set. As PyTorch's parser
+ * reads it: `key:value` with commas between, blanks count for nothing.
+ */
 void gp_allocator_settings_read(const char *text, struct gp_allocator_settings *out);
+/* Of such a text the part that PyTorch reads: the value of the variable that counts. */
+const char *gp_allocator_settings_value(const char *text, size_t *bytes);
 /* The size of the block that a request gets. */
 uint64_t gp_allocator_rounded(const struct gp_allocator_settings *settings, uint64_t bytes);
 

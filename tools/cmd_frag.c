@@ -2,6 +2,7 @@
  * `gpuprof frag`: where memory is at one moment, what request would be served, why free memory is
  * of no use to one, and which blocks are in the way.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@ struct frag {
 	int64_t device; /* -1: all */
 	enum gp_frag_colour colour;
 	bool is_json, is_summary, is_map, is_forced, is_svg;
+	char not_known[1024];
 };
 
 /* ---- the moment ---- */
@@ -172,6 +174,14 @@ static enum gp_status find_peaks(struct frag *f)
 	return status;
 }
 
+static void say_not_known(struct frag *f)
+{
+	const char *of_memory = f->r.memory.doubt, *of_settings = f->r.settings.not_known;
+	snprintf(f->not_known, sizeof f->not_known, "%s%s%s", of_memory ? of_memory : "",
+		 of_memory && *of_settings ? "; " : "", of_settings);
+	f->r.not_known = *f->not_known ? f->not_known : NULL;
+}
+
 static enum gp_status add_devices(struct frag *f)
 {
 	struct gp_frag_report *r = &f->r;
@@ -180,6 +190,7 @@ static enum gp_status add_devices(struct frag *f)
 	if (!r->device)
 		return GP_E_MEMORY;
 	gp_allocator_settings_read(r->info->alloc_conf, &r->settings);
+	say_not_known(f);
 	for (size_t k = 0; k < r->memory.devices && status == GP_OK; k++) {
 		const struct gp_memory_device *m = &r->memory.device[k];
 		bool is_empty = !m->driver_bytes && !m->reserved_bytes && !m->segments;

@@ -416,7 +416,10 @@ static void write_divisions(struct torch *t, const struct gp_alloc_settings *s)
 static void write_settings(struct torch *t)
 {
 	struct gp_pickle *p = &t->pickle;
-	const char *text = gp_recording_text(t->e->recording, GP_FACT, GP_FACT_ALLOC_CONF);
+	size_t bytes;
+	const char *told = gp_recording_text(t->e->recording, GP_FACT, GP_FACT_ALLOC_CONF);
+	const char *value = gp_allocator_settings_value(told, &bytes);
+	char *text = value ? strndup(value, bytes) : NULL;
 	put_key(t, ALLOCATOR_SETTINGS);
 	gp_pickle_dict(p, NULL);
 	if (text) {
@@ -438,6 +441,7 @@ static void write_settings(struct torch *t)
 		write_divisions(t, &s);
 	}
 	gp_pickle_end(p);
+	free(text);
 }
 
 /* ---- the format ---- */

@@ -262,7 +262,7 @@ void gp_frag_write(const struct gp_frag_report *r)
 	gp_use_head_write(&json, r->path, r->info);
 	gp_json_bool(&json, "has_tier_b", r->memory.has_tier_b);
 	gp_json_bool(&json, "is_uncertain", r->memory.is_uncertain);
-	gp_json_text(&json, "not_known", r->memory.doubt);
+	gp_json_text(&json, "not_known", r->not_known);
 	gp_json_signed(&json, "at_ns", r->memory.at_ns);
 	gp_json_array(&json, "devices");
 	for (size_t k = 0; k < r->devices; k++)

@@ -116,8 +116,8 @@ void gp_frag_map_print(const struct gp_frag_report *r)
 {
 	const char *const *g = glyphs[r->is_ascii];
 	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
-	if (r->memory.doubt)
-		fprintf(r->out, "not known: %s\n", r->memory.doubt);
+	if (r->not_known)
+		fprintf(r->out, "not known: %s\n", r->not_known);
 	for (size_t k = 0; k < r->devices; k++)
 		print_device(r, &r->device[k].frag);
 	fprintf(r->out, "  %s free  %s%s%s a quarter, half, most allocated  %s all  %s pending\n",

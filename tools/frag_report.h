@@ -22,6 +22,7 @@ struct gp_frag_report {
 	struct gp_memory memory;
 	struct gp_failed_request failed; /* the moment's; bytes 0: none */
 	struct gp_allocator_settings settings;
+	const char *not_known; /* of the memory and of the settings; NULL: nothing */
 	size_t devices;
 	struct gp_frag_device *device;
 	FILE *out;

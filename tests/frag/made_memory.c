@@ -2,7 +2,7 @@
  * Writes a recording of a job that never was, whose memory has all that `gpuprof frag` tells apart:
  * two streams, a private pool, an expandable segment, pending blocks, memory of others, and a
  * request that fails in the end.
- *	made_memory FILE
+ *	made_memory FILE [SETTINGS]
  */
 #include "made_job.h"
 
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 	define((struct gp_record){ .kind = GP_FACT, .aux = GP_FACT_TIER_B, .fact = { .value = 1 } },
 	       "told");
 	define((struct gp_record){ .kind = GP_FACT, .aux = GP_FACT_ALLOC_CONF },
-	       "expandable_segments:True");
+	       argc > 2 ? argv[2] : "expandable_segments:True");
 	define_arena(1, 0, 0);
 	define_arena(2, 0x7e00, 0);
 	define_arena(3, 0, 1);

@@ -190,34 +190,6 @@ static void a_device_that_is_not_there(void **state)
 	assert_int_equal(gp_frag_build(&l.memory, 0, &q, &f), GP_E_ARGUMENT);
 }
 
-static void settings_are_read_as_the_allocator_reads_them(void **state)
-{
-	(void)state;
-	struct gp_allocator_settings s;
-	gp_allocator_settings_read(NULL, &s);
-	assert_int_equal(s.max_split_bytes, UINT64_MAX);
-	assert_int_equal(gp_allocator_rounded(&s, 1), 512);
-	assert_int_equal(gp_allocator_rounded(&s, 513), 1024);
-	gp_allocator_settings_read("expandable_segments:True,max_split_size_mb:128,"
-				   "roundup_power2_divisions:[256:1,512:2,1024:4,>:8],"
-				   "garbage_collection_threshold:0.8, large_segment_size_mb:32",
-				   &s);
-	assert_true(s.is_expandable);
-	assert_int_equal(s.max_split_bytes, 128 * MIB);
-	assert_int_equal(s.large_segment_bytes, 32 * MIB);
-	const unsigned divisions[GP_ROUNDUP_BUCKETS] = { 1, 1, 1, 1, 1, 1, 1, 1,
-							 1, 2, 4, 8, 8, 8, 8, 8 };
-	for (unsigned k = 0; k < GP_ROUNDUP_BUCKETS; k++)
-		assert_int_equal(s.roundup_divisions[k], divisions[k]);
-	assert_int_equal(gp_allocator_rounded(&s, (uint64_t)(513 * MIB)), 768 * MIB);
-	assert_int_equal(gp_allocator_rounded(&s, (uint64_t)(100 * MIB + 1)), 100 * MIB + 512);
-	gp_allocator_settings_read("roundup_power2_divisions:4", &s);
-	assert_int_equal(gp_allocator_rounded(&s, 1200), 1536);
-	assert_int_equal(gp_allocator_rounded(&s, 4097), 5120);
-	gp_allocator_settings_read("nonsense,max_split_size_mb,:,[[", &s);
-	assert_int_equal(s.max_split_bytes, UINT64_MAX);
-}
-
 /* ---- random states ---- */
 
 static uint64_t seed = 1;
@@ -511,7 +483,6 @@ int main(void)
 		cmocka_unit_test(pins_are_ranked_by_what_they_hold),
 		cmocka_unit_test(the_fewest_neighbours_then_the_smallest),
 		cmocka_unit_test(a_device_that_is_not_there),
-		cmocka_unit_test(settings_are_read_as_the_allocator_reads_them),
 		cmocka_unit_test(every_size_is_tried),
 		cmocka_unit_test(pools_are_tried_one_by_one),
 		cmocka_unit_test(no_smaller_set_is_enough),
