@@ -28,7 +28,7 @@ struct gp_torch_block {
 };
 
 struct gp_torch_segment {
-	int8_t device; /* up to 2.1 of 8 bytes; since 2.8 a number that we do not read is behind it */
+	int8_t device; /* in newer versions a number that we do not read is behind it */
 	uint64_t address, bytes, requested, allocated, active;
 	uint64_t stream;
 	uint8_t is_large, is_expandable;
@@ -40,8 +40,7 @@ struct gp_torch_segment {
 /* Written by the allocator; larger than that of any version is. */
 struct gp_torch_snapshot {
 	struct gp_torch_vector segments;
-	struct gp_torch_vector
-		traces; /* vectors, of each device; empty unless the job keeps history */
+	struct gp_torch_vector traces; /* a vector each device; empty: no history is kept */
 	uint64_t others[122];
 };
 

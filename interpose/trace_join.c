@@ -236,7 +236,7 @@ void gp_join_try(void)
 	const char *why;
 	if (!atomic_compare_exchange_strong(&gp_join_state, &wanted, GP_JOIN_RUNS))
 		return;
-	/* the tracker and what the arenas' numbers mean are recorded as if by nobody of ours */
+	/* what it tells meanwhile is recorded as if we had not called */
 	uint32_t inside = gp_thread.inside;
 	gp_leave();
 	bool is_over = attempt(give_back(), &why);

@@ -93,7 +93,7 @@ enum gp_why {
 	GP_WHY_LATE_START = 2, /* nothing was recorded before */
 };
 
-/* BLOCK_AGAIN.spare: a block that was there before the telling is freed, but other streams use it */
+/* BLOCK_AGAIN.spare: the block is freed already, but other streams still use it */
 #define GP_FOUND_PENDING 0x80000000u
 
 /* ALLOC.flags: the low half is ours, the high half what the caller asked of the driver. */

@@ -39,8 +39,8 @@ static bool is_derived(const struct gp_live *live, const struct gp_live_entry *e
 }
 
 /*
- * Segments that were there before the telling: the driver's memory says since when, else they are as
- * old as this. False: there is more to do.
+ * Segments that were there before the telling: the driver's memory says since when, else they are
+ * as old as this. False: there is more to do.
  */
 static bool is_found_known(struct gp_live *live, const struct gp_record *r)
 {
