@@ -16,7 +16,9 @@ int main(void)
 	for (int i = 0; i < 20; i++)
 		c10->release(block[i]);
 	claim("block_alloc", 20);
-	claim("block_again", 10);
+	/* and one where the allocator is asked for what it had before: the first block */
+	claim_as(getpid(), ">=", "block_again", 10);
+	claim_as(getpid(), "<=", "block_again", 11);
 	claim("block_free", 20);
 	claim("mismatches", 0);
 	claim_peaks(c10, 0);
