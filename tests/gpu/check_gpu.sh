@@ -323,11 +323,11 @@ memory_viz() {
 section_fits() {
 	need_torch fits || return 0
 	for settings in "" expandable_segments:True max_split_size_mb:32 roundup_power2_divisions:4; do
-		name=fits-${settings%%:*}
-		LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/$name.gpr GPUPROF_TIER_B=on timeout -k 10 120 \
-			"$python" "$here/oom_trials.py" --gpuprof "$gpuprof" --settings "$settings" >"$work/$name.out" 2>&1
-		claim fits "states under '$settings' are gone through (exit $?)" grep -q 'oom_trials: ' "$work/$name.out"
-		grep -E '^(PASS|FAIL)' "$work/$name.out" || tail -n 5 "$work/$name.out"
+		tried=$work/fits-${settings%%:*}
+		LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$tried.gpr GPUPROF_TIER_B=on timeout -k 10 120 \
+			"$python" "$here/oom_trials.py" --gpuprof "$gpuprof" --settings "$settings" >"$tried.out" 2>&1
+		claim fits "states under '$settings' are gone through (exit $?)" grep -q 'oom_trials: ' "$tried.out"
+		grep -E '^(PASS|FAIL)' "$tried.out" || tail -n 5 "$tried.out"
 	done
 }
 # device total = free + each owner + what nobody asked for

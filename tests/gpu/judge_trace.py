@@ -2,7 +2,7 @@
 
 What the tracker told is turned back into the entries that PyTorch keeps: an allocation with its requested
 bytes and stream, a free requested and completed, segments. Both sides must be the same list, from the first
-entry to the last that PyTorch had when it was asked.
+entry that was told to the last that PyTorch had when it was asked.
 """
 import argparse
 import json
@@ -23,9 +23,13 @@ def entries_of(gpuprof, recording):
     for line in run.stdout.splitlines():
         e = json.loads(line)
         kind, code = e.get("kind"), e.get("code")
+        if kind == "fact" and e["key"] == 16:  # from here on its allocator tells
+            entries.clear()
         if kind == "arena":
             arena[e["number"]] = int(e["stream"], 16)
-        if e.get("device") != 0 or kind not in KINDS:
+        if kind == "block_again" and e["spare"]:
+            block[int(e["address"], 16)] = e["bytes"] - ((e["spare"] & 0x7FFFFFFF) - 1)
+        if e.get("device") != 0 or kind not in KINDS or e.get("found"):
             continue
         address = int(e["address"], 16) if "address" in e else 0
         stream = arena.get(code)
@@ -56,14 +60,17 @@ def main():
     judge = Judge(args.name)
     with open(args.history) as f:
         theirs = [tuple(entry) for entry in json.load(f)]
-    ours = entries_of(args.gpuprof, args.recording)[:len(theirs)]
+    ours = entries_of(args.gpuprof, args.recording)
+    # the first block and its segment come before it can be told
+    before = next((k for k, entry in enumerate(theirs[:4]) if entry == ours[0]), 0) if ours else 0
+    theirs = theirs[before:]
     wrong = [k for k in range(len(theirs)) if k >= len(ours) or ours[k] != theirs[k]]
     judge_health(judge, ask(args.name, args.gpuprof, "info", args.recording))
     kinds = {entry[0] for entry in theirs}
     judge.claim("PyTorch recorded frees, completed ones and an out-of-memory",
                 {"alloc", "free_requested", "free_completed", "oom"} <= kinds, ", ".join(sorted(kinds)))
     judge.claim("entries of PyTorch's history that are not in the recording, in its order", theirs and not wrong,
-                f"{len(wrong)} of {len(theirs)}")
+                f"{len(wrong)} of {len(theirs)}, {before} from before the telling")
     for k in wrong[:5]:
         print(f"     entry {k}: PyTorch {theirs[k]}, recorded {ours[k] if k < len(ours) else 'nothing'}")
     sys.exit(judge.failures > 0)

@@ -30,7 +30,7 @@ failures = 0
 def claim(state, what, holds, figures):
     global failures
     failures += not holds
-    print(f"{'PASS' if holds else 'FAIL'} oom_trials {args.settings or 'default'} {state}: {what}: {figures}", flush=True)
+    print(f"{'PASS' if holds else 'FAIL'} fits: {args.settings or 'default'}, {state}: {what}: {figures}", flush=True)
 
 
 def ask(*more):
