@@ -35,74 +35,133 @@ static bool is_in_pool(const struct gp_memory_segment *s, size_t arena, bool is_
 	return s->arena == arena && s->is_small == is_small;
 }
 
-uint64_t gp_room_candidate(const struct gp_room *room, size_t arena, bool is_small, uint64_t bytes)
+/* A free run, in the allocator's order: by bytes, then by address. */
+struct candidate {
+	uint64_t bytes, address;
+	bool is_expandable;
+	uint64_t reach; /* with the unmapped addresses behind it, into which it can grow */
+};
+
+/* Up to the next range of the reservation; behind the last one there is no end to it. */
+static uint64_t unmapped_behind(const struct gp_room *room, size_t segment)
 {
-	const struct gp_memory_segment *s = &room->memory->segment[room->device->first_segment];
-	uint64_t best = 0;
-	for (size_t k = 0; k < room->device->segments; k++) {
+	const struct gp_memory_segment *all = room->memory->segment, *s = &all[segment];
+	size_t end = room->device->first_segment + room->device->segments;
+	for (size_t k = segment + 1; k < end; k++)
+		if (all[k].is_expandable && is_in_pool(&all[k], s->arena, s->is_small) &&
+		    all[k].address - s->address - s->bytes < GP_ROOM_APART)
+			return all[k].address - s->address - s->bytes;
+	return GP_ROOM_ENDLESS;
+}
+
+static struct candidate candidate_of(const struct gp_room *room, size_t segment,
+				     const struct gp_run *run)
+{
+	const struct gp_memory_segment *s = &room->memory->segment[segment];
+	struct candidate c = { run->bytes, run->from, s->is_expandable, run->bytes };
+	/* nobody asks for it where each candidate is taken */
+	bool is_wanted = room->settings->max_split_bytes != UINT64_MAX;
+	if (is_wanted && c.is_expandable && run->end == s->first + s->blocks)
+		c.reach += unmapped_behind(room, segment);
+	return c;
+}
+
+static int compare_candidates(const void *left, const void *right)
+{
+	const struct candidate *a = left, *b = right;
+	if (a->bytes != b->bytes)
+		return a->bytes < b->bytes ? -1 : 1;
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+/* The first one behind `after`. False: none. */
+static bool find_candidate(const struct gp_room *room, size_t arena, bool is_small,
+			   const struct candidate *after, struct candidate *out)
+{
+	size_t first = room->device->first_segment, end = first + room->device->segments;
+	bool is_found = false;
+	for (size_t k = first; k < end; k++) {
+		const struct gp_memory_segment *s = &room->memory->segment[k];
 		struct gp_run run;
-		size_t block = s[k].first;
-		while (is_in_pool(&s[k], arena, is_small) &&
-		       gp_room_run(room, &s[k], false, &block, &run))
-			if (run.bytes >= bytes && (best == 0 || run.bytes < best))
-				best = run.bytes;
+		size_t block = s->first;
+		while (is_in_pool(s, arena, is_small) &&
+		       gp_room_run(room, s, false, &block, &run)) {
+			struct candidate c = { .bytes = run.bytes, .address = run.from };
+			if (compare_candidates(&c, after) <= 0 ||
+			    (is_found && compare_candidates(&c, out) >= 0))
+				continue;
+			*out = candidate_of(room, k, &run);
+			is_found = true;
+		}
 	}
-	return best;
+	return is_found;
+}
+
+/* An expandable one is passed over for the next one that can grow less. */
+static bool is_passed(const struct gp_room *room, const struct candidate *c,
+		      const struct candidate *next)
+{
+	return room->settings->max_split_bytes != UINT64_MAX && c->is_expandable &&
+	       next->reach < c->reach;
 }
 
 bool gp_room_serves(const struct gp_room *room, size_t arena, uint64_t rounded)
 {
-	uint64_t best = gp_room_candidate(room, arena, rounded <= GP_SMALL_MOST, rounded);
-	return best != 0 && gp_rule_takes(room->settings, rounded, best);
+	const struct candidate least = { .bytes = rounded };
+	struct candidate c, next;
+	bool is_small = rounded <= GP_SMALL_MOST;
+	if (!find_candidate(room, arena, is_small, &least, &c))
+		return false;
+	bool is_split_limited = room->settings->max_split_bytes != UINT64_MAX;
+	while (is_split_limited && c.is_expandable &&
+	       find_candidate(room, arena, is_small, &c, &next) && is_passed(room, &c, &next))
+		c = next;
+	return gp_rule_takes(room->settings, rounded, c.bytes);
 }
 
-static int compare_sizes(const void *left, const void *right)
+/* The free runs of a pool in their order. */
+static enum gp_status list_candidates(const struct gp_room *room, size_t arena, bool is_small,
+				      struct candidate **out, size_t *count)
 {
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a < b) - (a > b);
-}
-
-/* Sizes of the free runs of a pool, the largest first. */
-static enum gp_status list_runs(const struct gp_room *room, size_t arena, bool is_small,
-				uint64_t **out, size_t *runs)
-{
-	const struct gp_memory_segment *s = &room->memory->segment[room->device->first_segment];
+	size_t first = room->device->first_segment, end = first + room->device->segments;
 	size_t blocks = 0;
-	*runs = 0;
-	for (size_t k = 0; k < room->device->segments; k++)
-		blocks += is_in_pool(&s[k], arena, is_small) ? s[k].blocks : 0;
+	*count = 0;
+	for (size_t k = first; k < end; k++)
+		if (is_in_pool(&room->memory->segment[k], arena, is_small))
+			blocks += room->memory->segment[k].blocks;
 	*out = calloc(blocks + 1, sizeof **out);
 	if (*out == NULL)
 		return GP_E_MEMORY;
-	for (size_t k = 0; k < room->device->segments; k++) {
+	for (size_t k = first; k < end; k++) {
+		const struct gp_memory_segment *s = &room->memory->segment[k];
 		struct gp_run run;
-		size_t block = s[k].first;
-		while (is_in_pool(&s[k], arena, is_small) &&
-		       gp_room_run(room, &s[k], false, &block, &run))
-			(*out)[(*runs)++] = run.bytes;
+		size_t block = s->first;
+		while (is_in_pool(s, arena, is_small) && gp_room_run(room, s, false, &block, &run))
+			(*out)[(*count)++] = candidate_of(room, k, &run);
 	}
-	qsort(*out, *runs, sizeof **out, compare_sizes);
+	qsort(*out, *count, sizeof **out, compare_candidates);
 	return GP_OK;
 }
 
 enum gp_status gp_room_largest(const struct gp_room *room, size_t arena, bool is_small,
 			       uint64_t *out)
 {
-	uint64_t *run;
-	size_t runs;
-	enum gp_status status = list_runs(room, arena, is_small, &run, &runs);
+	struct candidate *c;
+	size_t count;
+	enum gp_status status = list_candidates(room, arena, is_small, &c, &count);
 	*out = 0;
-	for (size_t k = 0; status == GP_OK && *out == 0 && k < runs; k++) {
-		uint64_t most = is_small && run[k] > GP_SMALL_MOST ? GP_SMALL_MOST : run[k];
+	for (size_t k = status == GP_OK ? count : 0, taken = k; *out == 0 && k-- > 0;) {
+		taken = k + 1 < count && is_passed(room, &c[k], &c[k + 1]) ? taken : k;
+		uint64_t most = is_small && c[k].bytes > GP_SMALL_MOST ? GP_SMALL_MOST : c[k].bytes;
 		uint64_t bytes = gp_rule_floor(room->settings, most);
-		/* one that fits into a smaller block as well does not get this one */
-		if ((k + 1 < runs && bytes <= run[k + 1]) || bytes == 0)
+		/* one that fits into a smaller run as well does not get this one */
+		if ((k > 0 && bytes <= c[k - 1].bytes) || bytes == 0)
 			continue;
 		if ((is_small || bytes > GP_SMALL_MOST) &&
-		    gp_rule_takes(room->settings, bytes, run[k]))
+		    gp_rule_takes(room->settings, bytes, c[taken].bytes))
 			*out = bytes;
 	}
-	free(run);
+	free(c);
 	return status;
 }
 

@@ -4,6 +4,11 @@
 
 #include "frag_rule.h"
 
+/* Behind the last page: a reservation is larger than a device. */
+#define GP_ROOM_ENDLESS (UINT64_MAX / 4)
+/* Ranges further apart lie in two reservations. */
+#define GP_ROOM_APART (UINT64_C(1) << 40)
+
 /* The pools of one device, of which one asks. */
 struct gp_room {
 	const struct gp_memory *memory;
@@ -37,8 +42,6 @@ struct gp_run {
 bool gp_room_run(const struct gp_room *room, const struct gp_memory_segment *segment, bool waits,
 		 size_t *block, struct gp_run *out);
 
-/* The smallest free run of a pool that has `bytes`; 0: none. */
-uint64_t gp_room_candidate(const struct gp_room *room, size_t arena, bool is_small, uint64_t bytes);
 /* Whether a block of so many bytes is served from the cache. */
 bool gp_room_serves(const struct gp_room *room, size_t arena, uint64_t rounded);
 /* The largest request that one pool of an arena serves from the cache; 0: none. */

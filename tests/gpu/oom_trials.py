@@ -225,10 +225,15 @@ def try_cached(name, held):
 
 
 def try_released(name, held):
+    """
+    The larger one first: what the other one maps is cached when it is gone, up to a page of an
+    expandable segment more than was asked for, and would serve it. Then nothing is left of either.
+    """
     size = ask()["largest_after_release_bytes"]
+    claim(name, f"{size + 2 * MIB} bytes do not fit after a release", attempt(size + 2 * MIB) is None, "")
     if size:
-        claim(name, f"{size} bytes fit after a release", attempt(size) is not None, "")
-    claim(name, f"{size + 2 * MIB} bytes do not", attempt(size + 2 * MIB) is None, "")
+        claim(name, f"{size} bytes do", attempt(size) is not None, "")
+    torch.cuda.empty_cache()
     return size
 
 

@@ -339,6 +339,111 @@ static void pools_are_tried_one_by_one(void **state)
 	free(t);
 }
 
+/* Of a free run at the end of its range one that cannot grow is preferred, also a larger one. */
+static void what_can_grow_is_kept_for_growth(void **state)
+{
+	(void)state;
+	struct layout l;
+	layout_open(&l);
+	LAYOUT_SEGMENT(&l, 1, EXPANDABLE, 10 * MIB, -70 * MIB, 10 * MIB, -30 * MIB);
+	struct gp_allocator_settings s;
+	gp_allocator_settings_read("expandable_segments:True,max_split_size_mb:64", &s);
+	struct gp_frag_question q = { .settings = &s, .fit_bytes = (uint64_t)(20 * MIB) };
+	struct gp_frag f = ask(&l, &q);
+	/* the run of 70 MiB is preferred, and too large to be split */
+	assert_false(f.fit.is_served);
+	assert_int_equal(f.largest_request_bytes, 70 * MIB);
+	gp_frag_free(&f);
+	gp_allocator_settings_read("expandable_segments:True", &s);
+	f = ask(&l, &q);
+	assert_true(f.fit.is_served);
+	gp_frag_free(&f);
+}
+
+/* Ranges with large gaps, of which some are too large to be split. */
+static void large_ranges(struct trial *t, unsigned number)
+{
+	seed = 104729u * number + 5u;
+	layout_open(&t->l);
+	for (uint64_t n = 1 + pick(3); n > 0; n--) {
+		int64_t size[9] = { 0 };
+		unsigned blocks = 2 + (unsigned)pick(6);
+		uint64_t sum = 0, page = (uint64_t)(20 * MIB);
+		for (unsigned k = 0; k < blocks; k++) {
+			uint64_t bytes = (uint64_t)MIB * (1 + pick(45));
+			sum += bytes;
+			size[k] = k % 2 != n % 2 ? -(int64_t)bytes : (int64_t)bytes;
+		}
+		uint64_t rest = (page - sum % page) % page;
+		size[blocks - 1] += size[blocks - 1] < 0 ? -(int64_t)rest : (int64_t)rest;
+		layout_segment_at(&t->l, 1, EXPANDABLE, page * (1 + pick(4)), size);
+	}
+	has_free(&t->l, 0);
+	gp_allocator_settings_read("expandable_segments:True,max_split_size_mb:24", &t->settings);
+	t->is_expandable = true;
+	t->device_free = 0;
+	load(t, NULL);
+}
+
+static void large_gaps_are_tried_size_by_size(void **state)
+{
+	(void)state;
+	struct trial *t = malloc(sizeof *t);
+	unsigned refused = 0;
+	for (unsigned number = 0; number < 60; number++) {
+		large_ranges(t, number);
+		uint64_t largest = 0;
+		for (uint64_t size = (uint64_t)(2 * MIB); size <= (uint64_t)(66 * MIB);
+		     size += (uint64_t)MIB / 2) {
+			struct gp_frag_question q = { .settings = &t->settings,
+						      .fit_bytes = size,
+						      .has_arena = true,
+						      .arena = 1 };
+			struct gp_frag f = ask(&t->l, &q);
+			bool is_served = model_get_free_block(&t->cached, 1, size);
+			assert_int_equal(f.fit.is_served, is_served);
+			largest = is_served ? size : largest;
+			refused += !is_served && size <= f.pool[0].largest_gap_bytes;
+			if (size == (uint64_t)(66 * MIB))
+				assert_int_equal(f.largest_request_bytes, largest);
+			gp_frag_free(&f);
+		}
+	}
+	assert_true(refused > 100);
+	free(t);
+}
+
+/*
+ * Sixteen blocks of 64 MiB under a limit of 1 GiB, every other one freed, as tried on an H200: the
+ * request alone counts against the limit, also where its last page makes more of it.
+ */
+static void the_limit_counts_the_request_and_not_its_pages(void **state)
+{
+	(void)state;
+	struct trial *t = malloc(sizeof *t);
+	int64_t size[18];
+	for (unsigned k = 0; k < 16; k++)
+		size[k] = k % 2 == 0 ? -64 * MIB : 64 * MIB;
+	size[16] = -16 * MIB;
+	size[17] = 0;
+	layout_open(&t->l);
+	layout_segment_at(&t->l, 1, EXPANDABLE, 0, size);
+	t->l.device.limit_bytes = (uint64_t)GIB;
+	t->device_free = (uint64_t)(70 * GIB);
+	has_free(&t->l, t->device_free);
+	gp_allocator_settings_read("expandable_segments:True", &t->settings);
+	t->is_expandable = true;
+	load(t, NULL);
+	struct gp_frag_question q = { .settings = &t->settings };
+	struct gp_frag f = ask(&t->l, &q);
+	assert_int_equal(f.largest_request_bytes, 64 * MIB);
+	assert_int_equal(f.largest_released_bytes, 402653184);
+	assert_true(is_served_released(t, 1, 402653184));
+	assert_false(is_served_released(t, 1, 402653184 + 512));
+	gp_frag_free(&f);
+	free(t);
+}
+
 /* ---- what has to go ---- */
 
 static void mark_set(const struct gp_block_set *set, uint8_t *freed)
@@ -485,6 +590,9 @@ int main(void)
 		cmocka_unit_test(a_device_that_is_not_there),
 		cmocka_unit_test(every_size_is_tried),
 		cmocka_unit_test(pools_are_tried_one_by_one),
+		cmocka_unit_test(what_can_grow_is_kept_for_growth),
+		cmocka_unit_test(large_gaps_are_tried_size_by_size),
+		cmocka_unit_test(the_limit_counts_the_request_and_not_its_pages),
 		cmocka_unit_test(no_smaller_set_is_enough),
 		cmocka_unit_test(a_split_limit_does_not_fool_it),
 	};
