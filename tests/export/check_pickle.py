@@ -119,7 +119,11 @@ def check_schema(snapshot):
     expect(snapshot["external_annotations"] == [], "annotations")
     if snapshot["allocator_settings"]:
         check_keys(snapshot["allocator_settings"], SETTINGS, {}, "settings")
-        divisions = snapshot["allocator_settings"]["roundup_power2_divisions"]
+        settings = snapshot["allocator_settings"]
+        text = settings["PYTORCH_CUDA_ALLOC_CONF"]
+        expect("=" not in text, "a variable's value", text)
+        expect(settings["expandable_segments"] == ("expandable_segments:True" in text), "expandable", text)
+        divisions = settings["roundup_power2_divisions"]
         expect(list(divisions) == [str(1 << k) for k in range(16)], "divisions", divisions)
     categories = set()
     for trace in snapshot["device_traces"]:

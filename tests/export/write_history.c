@@ -457,7 +457,7 @@ int main(int argc, char **argv)
 	define((struct gp_record){ .kind = GP_GPU, .device = 1, .gpu.total_bytes = 80ull << 30 },
 	       "GPU B");
 	define((struct gp_record){ .kind = GP_FACT, .aux = GP_FACT_ALLOC_CONF },
-	       "expandable_segments:True,max_split_size_mb:128,"
+	       "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,max_split_size_mb:128,"
 	       "roundup_power2_divisions:[256:1,512:2,>:8],garbage_collection_threshold:0.6");
 	has_all = strcmp(mode, "late") != 0;
 	if (strcmp(mode, "b") == 0)
