@@ -33,64 +33,83 @@ struct oom {
 static bool choose(struct oom *c)
 {
 	struct gp_oom_report *r = &c->r;
-	r->is_shown = calloc(r->ooms.ooms + 1, sizeof *r->is_shown);
-	r->is_looked = calloc(r->ooms.ooms + 1, sizeof *r->is_looked);
-	r->looked = calloc(r->ooms.ooms + 1, sizeof *r->looked);
-	if (!r->is_shown || !r->is_looked || !r->looked)
-		return false;
-	for (size_t k = 0; k < r->ooms.ooms; k++) {
+	r->row = calloc(r->ooms.ooms + 1, sizeof *r->row);
+	for (size_t k = 0; r->row && k < r->ooms.ooms; k++) {
 		bool is_device = c->device < 0 || r->ooms.oom[k].device == (uint64_t)c->device;
-		r->is_shown[k] = is_device && (!c->number || k + 1 == c->number);
-		r->shown += r->is_shown[k];
+		r->row[k].is_shown = is_device && (!c->number || k + 1 == c->number);
+		r->shown += r->row[k].is_shown;
 	}
-	return true;
+	return r->row;
 }
 
-/* The first of those that are alike, and the one that was asked for. */
-static enum gp_status look(struct oom *c)
+/* One state at a time is kept: each may be as large as the job's memory has blocks. */
+static enum gp_status look(struct oom *c, size_t k)
 {
 	struct gp_oom_report *r = &c->r;
-	size_t looked = 0;
-	for (size_t k = 0; k < r->ooms.ooms; k++) {
-		if (!r->is_shown[k] || (r->ooms.oom[k].like != k && !c->number))
-			continue;
-		if (looked == LOOKED_DEFAULT && !c->is_json) {
-			r->is_cut = true;
-			break;
-		}
-		enum gp_status status = gp_oom_look(r->recording, &r->ooms, k, &r->settings,
-						    c->window_ns, &r->looked[k]);
-		r->is_looked[k] = true;
-		if (status)
-			return status;
-		looked++;
-	}
-	return GP_OK;
+	struct gp_oom_case looked;
+	enum gp_status status =
+		gp_oom_look(r->recording, &r->ooms, k, &r->settings, c->window_ns, &looked);
+	r->row[k].is_looked = true;
+	r->row[k].verdict = looked.finding.verdict;
+	r->row[k].free_bytes = looked.facts.free_bytes;
+	if (status == GP_OK)
+		status = c->is_json ? gp_oom_case_write(&c->json, r, k, &looked) :
+				      gp_oom_case_print(r, k, &looked);
+	gp_oom_case_free(&looked);
+	return status;
 }
 
-static enum gp_status show(struct oom *c)
+/* In full: the first of those that are alike, and the one that was asked for. */
+static enum gp_status show_cases(struct oom *c)
 {
 	struct gp_oom_report *r = &c->r;
 	enum gp_status status = GP_OK;
-	c->sink.has_report = true;
-	if (c->is_json) {
-		gp_json_init(&c->json, r->out, 5);
-		gp_oom_head_write(&c->json, r);
-	} else {
-		gp_oom_head_print(r);
-	}
-	for (size_t k = 0; k < r->ooms.ooms && status == GP_OK; k++)
-		if (c->is_json && r->is_shown[k])
-			status = gp_oom_case_write(&c->json, r, k);
-		else if (!c->is_json && r->is_looked[k])
-			status = gp_oom_case_print(r, k);
-	if (c->is_json) {
-		gp_json_end(&c->json);
-		gp_json_end(&c->json);
-	} else {
-		gp_oom_end_print(r);
+	size_t looked = 0;
+	for (size_t k = 0; k < r->ooms.ooms && status == GP_OK; k++) {
+		bool is_full = r->ooms.oom[k].like == k || c->number;
+		bool is_left = is_full && looked >= LOOKED_DEFAULT && !c->is_json;
+		if (!r->row[k].is_shown)
+			continue;
+		r->is_cut |= is_left;
+		looked += is_full;
+		if (is_full && !is_left)
+			status = look(c, k);
+		else if (c->is_json)
+			status = gp_oom_case_write(&c->json, r, k, NULL);
 	}
 	return status;
+}
+
+static enum gp_status show_json(struct oom *c)
+{
+	gp_json_init(&c->json, c->r.out, 5);
+	gp_oom_head_write(&c->json, &c->r);
+	enum gp_status status = show_cases(c);
+	gp_json_end(&c->json);
+	gp_json_end(&c->json);
+	return status;
+}
+
+/* The table has the verdicts, so it is printed when all are found. */
+static enum gp_status show_text(struct oom *c)
+{
+	struct gp_oom_report *r = &c->r;
+	FILE *out = r->out;
+	char *text = NULL;
+	size_t bytes = 0;
+	r->out = open_memstream(&text, &bytes);
+	if (!r->out) {
+		r->out = out;
+		return GP_E_MEMORY;
+	}
+	enum gp_status status = show_cases(c);
+	bool is_whole = fclose(r->out) == 0;
+	r->out = out;
+	gp_oom_head_print(r);
+	fwrite(text, 1, bytes, out);
+	gp_oom_end_print(r);
+	free(text);
+	return status == GP_OK && !is_whole ? GP_E_MEMORY : status;
 }
 
 static int build(struct oom *c)
@@ -109,9 +128,8 @@ static int build(struct oom *c)
 			    r->path, gp_plural(r->ooms.ooms, "time").s);
 		return GP_EXIT_USAGE;
 	}
-	status = look(c);
-	if (status == GP_OK)
-		status = show(c);
+	c->sink.has_report = true;
+	status = c->is_json ? show_json(c) : show_text(c);
 	return status ? gp_report_failed("report on", r->path, status) : GP_EXIT_OK;
 }
 
@@ -125,11 +143,7 @@ static int report(struct oom *c, const char *path)
 		return exit_status;
 	exit_status = gp_report_exit(path, r->info);
 	int result = build(c);
-	for (size_t k = 0; k < r->ooms.ooms && r->looked; k++)
-		gp_oom_case_free(&r->looked[k]);
-	free(r->looked);
-	free(r->is_looked);
-	free(r->is_shown);
+	free(r->row);
 	gp_ooms_free(&r->ooms);
 	gp_recording_close(r->recording);
 	return result > exit_status ? result : exit_status;

@@ -197,10 +197,10 @@ static enum gp_status write_asker(struct gp_json *json, const struct gp_oom_repo
 	return GP_OK;
 }
 
-enum gp_status gp_oom_case_write(struct gp_json *json, const struct gp_oom_report *r, size_t k)
+enum gp_status gp_oom_case_write(struct gp_json *json, const struct gp_oom_report *r, size_t k,
+				 const struct gp_oom_case *c)
 {
 	const struct gp_oom *o = &r->ooms.oom[k];
-	const struct gp_oom_case *c = &r->looked[k];
 	enum gp_status status = GP_OK;
 	gp_json_object(json, NULL);
 	gp_json_number(json, "number", k + 1);
@@ -215,7 +215,7 @@ enum gp_status gp_oom_case_write(struct gp_json *json, const struct gp_oom_repor
 	gp_json_number(json, "allocated_bytes", o->allocated_bytes);
 	gp_json_number(json, "reserved_bytes", o->reserved_bytes);
 	write_known(json, "free_bytes", o->free_bytes);
-	if (r->is_looked[k]) {
+	if (c) {
 		status = write_asker(json, r, o);
 		write_verdict(json, o, c);
 		write_state(json, c);

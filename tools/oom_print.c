@@ -29,10 +29,10 @@ static void print_row(const struct gp_oom_report *r, size_t k)
 	print_bytes(r->out, o->bytes, 10);
 	print_bytes(r->out, o->allocated_bytes, 10);
 	print_bytes(r->out, o->reserved_bytes, 10);
-	print_bytes(r->out, r->is_looked[k] ? r->looked[k].facts.free_bytes : o->free_bytes, 10);
+	print_bytes(r->out, r->row[k].is_looked ? r->row[k].free_bytes : o->free_bytes, 10);
 	fprintf(r->out, "  %-9s  ", o->is_framework ? "framework" : "driver");
-	if (r->is_looked[k])
-		fprintf(r->out, "%s\n", gp_verdict_names[r->looked[k].finding.verdict]);
+	if (r->row[k].is_looked)
+		fprintf(r->out, "%s\n", gp_verdict_names[r->row[k].verdict]);
 	else if (o->like != k)
 		fprintf(r->out, "as %zu\n", o->like + 1);
 	else
@@ -51,7 +51,7 @@ void gp_oom_head_print(const struct gp_oom_report *r)
 	fputs("   #      moment  GPU     asked allocated  reserved      free  of         verdict\n",
 	      r->out);
 	for (size_t k = 0; k < r->ooms.ooms; k++)
-		if (r->is_shown[k])
+		if (r->row[k].is_shown)
 			print_row(r, k);
 	if (r->ooms.retries)
 		fprintf(r->out, "and %s of the driver after which the framework was served\n",
@@ -64,7 +64,7 @@ static size_t count_like(const struct gp_oom_report *r, size_t k)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < r->ooms.ooms; i++)
-		count += r->is_shown[i] && oom_at(r, i)->like == oom_at(r, k)->like;
+		count += r->row[i].is_shown && oom_at(r, i)->like == oom_at(r, k)->like;
 	return count;
 }
 
@@ -225,10 +225,10 @@ static enum gp_status print_uses(const struct gp_oom_report *r, const struct gp_
 	return GP_OK;
 }
 
-enum gp_status gp_oom_case_print(const struct gp_oom_report *r, size_t k)
+enum gp_status gp_oom_case_print(const struct gp_oom_report *r, size_t k,
+				 const struct gp_oom_case *c)
 {
 	const struct gp_oom *o = oom_at(r, k);
-	const struct gp_oom_case *c = &r->looked[k];
 	struct gp_frag_report f = frag_report(r, c);
 	char reason[GP_REASON_MAX];
 	print_asked(r, k);

@@ -9,17 +9,20 @@
 #include "json.h"
 #include "use_print.h"
 
+/* What the table says of one, by index of gp_ooms. */
+struct gp_oom_row {
+	bool is_shown, is_looked;
+	enum gp_verdict verdict; /* where it was looked at; else that of `like` holds */
+	uint64_t free_bytes;
+};
 struct gp_oom_report {
 	struct gp_recording *recording;
 	const struct gp_info *info;
 	const char *path;
 	struct gp_allocator_settings settings;
 	struct gp_ooms ooms;
-	bool *is_shown; /* of ooms: its row is */
+	struct gp_oom_row *row;
 	size_t shown;
-	/* the verdict of each that was looked at, by index; of others that of `like` */
-	struct gp_oom_case *looked;
-	bool *is_looked;
 	bool is_cut; /* there are more than were looked at */
 	uint64_t top;
 	FILE *out;
@@ -27,12 +30,13 @@ struct gp_oom_report {
 
 /* oom_print.c: the head and the table, then one case each, then the last line */
 void gp_oom_head_print(const struct gp_oom_report *report);
-enum gp_status gp_oom_case_print(const struct gp_oom_report *report, size_t k);
+enum gp_status gp_oom_case_print(const struct gp_oom_report *report, size_t k,
+				 const struct gp_oom_case *looked);
 void gp_oom_end_print(const struct gp_oom_report *report);
-/* oom_json.c: likewise */
+/* oom_json.c: likewise; `looked` is NULL where another speaks for it */
 void gp_oom_head_write(struct gp_json *json, const struct gp_oom_report *report);
-enum gp_status gp_oom_case_write(struct gp_json *json, const struct gp_oom_report *report,
-				 size_t k);
+enum gp_status gp_oom_case_write(struct gp_json *json, const struct gp_oom_report *report, size_t k,
+				 const struct gp_oom_case *looked);
 
 /* ---- oom_text.c ---- */
 
