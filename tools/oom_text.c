@@ -131,7 +131,8 @@ static void say_less(const struct gp_oom_facts *f, const struct gp_oom_help *h, 
 {
 	struct gp_text a, b;
 	double share = 100.0 * (double)h->bytes / (double)(f->allocated_bytes + f->bytes);
-	SAY("%s less in use at that moment (a smaller batch): %.1f%% of what was allocated and "
+	SAY("%s less in use or asked at that moment (a smaller batch): %.1f%% of what was "
+	    "allocated and "
 	    "asked, %s",
 	    text(&a, h->bytes), share, text(&b, f->allocated_bytes + f->bytes));
 }

@@ -31,6 +31,7 @@
 #include "../../interpose/quiet_moment.c"
 #undef WAITING
 #include "../../interpose/wrappers.c"
+#include "record/recorder.h"
 #include "state/live.h"
 
 struct gp_cuda gp_cuda;
@@ -161,6 +162,17 @@ static void test_failed_alloc(void **state)
 	assert_int_equal(r->alloc_failed.total_bytes, 99);
 	assert_int_equal(r->code, CUDA_ERROR_OUT_OF_MEMORY);
 	assert_int_equal(count(GP_ALLOC), 0);
+	/* a job may end of it: it is to be written at once */
+	assert_true(atomic_load(&gp_recorder.flush_to) > r->order);
+}
+
+static void test_other_failures_are_not_urgent(void **state)
+{
+	(void)state;
+	driver.result = CUDA_ERROR_INVALID_VALUE;
+	alloc(0xdead);
+	assert_int_equal(only(GP_ALLOC_FAILED)->code, CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(atomic_load(&gp_recorder.flush_to), 0);
 }
 
 /* What a nested call of ours would do to the outer call's reservation. */
@@ -495,6 +507,7 @@ int main(void)
 		TEST(test_free_is_recorded_before),
 		TEST(test_refused_free_is_undone),
 		TEST(test_freeing_nothing_is_not_recorded),
+		TEST(test_other_failures_are_not_urgent),
 		TEST(test_failed_alloc),
 		TEST(test_nested_calls_record_nothing),
 		TEST(test_two_devices_in_one_thread),
