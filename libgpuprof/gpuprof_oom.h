@@ -64,6 +64,8 @@ struct gp_oom_facts {
 	bool is_framework, is_uncertain; /* events are missing before it */
 	bool is_of_device;		 /* false: host memory, addresses */
 	bool has_arena;			 /* which stream and pool asked is known */
+	bool was_refused;		 /* by the driver, which it asked before it gave up */
+	bool is_limit_told;		 /* there is one, or there is none */
 	uint64_t bytes;			 /* of the request */
 	uint64_t driver_bytes;		 /* what a new place for it takes of the driver */
 	uint64_t free_bytes;		 /* of the device */

@@ -48,6 +48,13 @@ static void say_fragmentation(const struct gp_oom_facts *f, const struct gp_oom_
 static void say_limit(const struct gp_oom_facts *f, const struct gp_oom_finding *v, char *out)
 {
 	struct gp_text a, b, c;
+	if (!f->is_limit_told) {
+		SAY("the framework gave up at %s reserved without asking the driver, which had %s "
+		    "free: so by a limit of its own (set_per_process_memory_fraction), which was "
+		    "not told",
+		    text(&a, f->reserved_bytes), text(&b, f->free_bytes));
+		return;
+	}
 	if (f->free_bytes == GP_BYTES_UNKNOWN)
 		SAY("the framework may reserve %s (set_per_process_memory_fraction) and has %s; "
 		    "what the device had free is not known",

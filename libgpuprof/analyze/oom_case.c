@@ -212,6 +212,8 @@ static void gather(const struct gp_oom *o, const struct gp_allocator_settings *s
 		.is_uncertain = c->memory.is_uncertain,
 		.is_of_device = o->is_framework || is_of_device,
 		.has_arena = o->arena.is_known,
+		.was_refused = o->refusals != 0,
+		.is_limit_told = limit != GP_BYTES_UNKNOWN,
 		.bytes = o->bytes,
 		.driver_bytes = driver_bytes(o, settings),
 		.free_bytes = f->driver_free_bytes,

@@ -98,7 +98,9 @@ static void add_limit(struct gp_oom_case *c)
 	const struct gp_oom_facts *f = &c->facts;
 	uint64_t missing = c->finding.missing_bytes, wanted = f->limit_bytes + missing;
 	uint64_t grows = wanted > f->reserved_bytes ? wanted - f->reserved_bytes : 0;
-	if (missing != GP_BYTES_UNKNOWN)
+	if (!f->is_limit_told)
+		add(c, GP_HELP_LIMIT, true, f->reserved_bytes + f->driver_bytes, 0);
+	else if (missing != GP_BYTES_UNKNOWN)
 		add(c, GP_HELP_LIMIT, f->free_bytes != GP_BYTES_UNKNOWN && f->free_bytes >= grows,
 		    wanted, 0);
 }

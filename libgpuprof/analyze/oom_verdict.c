@@ -106,6 +106,14 @@ static bool is_tied(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 	       is_at_least(lacks(f, own, room), 1);
 }
 
+/* The framework gave up without asking a driver that had enough. */
+static bool is_limited_untold(const struct gp_oom_facts *f, struct gp_oom_finding *out)
+{
+	(void)out;
+	return f->is_framework && !f->was_refused && !f->is_limit_told &&
+	       is_at_least(f->free_bytes, f->driver_bytes);
+}
+
 /* Nothing is missing, and the driver was free to give it: the figures are of another moment. */
 static bool is_contradicted(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 {
@@ -169,15 +177,11 @@ static const struct {
 	enum gp_verdict verdict;
 	rule *holds;
 } rules[] = {
-	{ GP_VERDICT_UNKNOWN, is_beyond_us },
-	{ GP_VERDICT_STREAM, is_tied },
-	{ GP_VERDICT_UNKNOWN, is_contradicted },
-	{ GP_VERDICT_CACHE, is_cached },
-	{ GP_VERDICT_FRAGMENTATION, is_fragmented },
-	{ GP_VERDICT_LIMIT, is_limited },
-	{ GP_VERDICT_OTHER, is_others },
-	{ GP_VERDICT_OUTSIDE, is_outside },
-	{ GP_VERDICT_CAPACITY, is_full },
+	{ GP_VERDICT_UNKNOWN, is_beyond_us },	 { GP_VERDICT_STREAM, is_tied },
+	{ GP_VERDICT_LIMIT, is_limited_untold }, { GP_VERDICT_UNKNOWN, is_contradicted },
+	{ GP_VERDICT_CACHE, is_cached },	 { GP_VERDICT_FRAGMENTATION, is_fragmented },
+	{ GP_VERDICT_LIMIT, is_limited },	 { GP_VERDICT_OTHER, is_others },
+	{ GP_VERDICT_OUTSIDE, is_outside },	 { GP_VERDICT_CAPACITY, is_full },
 };
 
 void gp_oom_judge(const struct gp_oom_facts *facts, struct gp_oom_finding *out)

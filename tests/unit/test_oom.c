@@ -13,6 +13,8 @@ static struct gp_oom_facts full(void)
 		.is_framework = true,
 		.is_of_device = true,
 		.has_arena = true,
+		.was_refused = true,
+		.is_limit_told = true,
 		.bytes = (uint64_t)(4 * GIB),
 		.driver_bytes = (uint64_t)(4 * GIB),
 		.free_bytes = 0,
@@ -84,6 +86,23 @@ static void a_limit_where_the_device_had_room(void **state)
 	assert_int_equal(judge(&f), GP_VERDICT_UNKNOWN);
 	f.limit_bytes = NONE;
 	assert_int_equal(judge(&f), GP_VERDICT_UNKNOWN);
+}
+
+static void a_limit_that_nobody_told(void **state)
+{
+	(void)state;
+	struct gp_oom_facts f = full();
+	f.was_refused = f.is_limit_told = false;
+	f.free_bytes = f.driver_bytes;
+	assert_int_equal(judge(&f), GP_VERDICT_LIMIT);
+	f.was_refused = true;
+	assert_int_equal(judge(&f), GP_VERDICT_UNKNOWN);
+	f.was_refused = false;
+	f.is_limit_told = true;
+	assert_int_equal(judge(&f), GP_VERDICT_UNKNOWN);
+	f.is_limit_told = false;
+	f.free_bytes--;
+	assert_int_equal(judge(&f), GP_VERDICT_CAPACITY);
 }
 
 static void growth_that_is_what_is_missing(void **state)
@@ -250,6 +269,7 @@ int main(void)
 		cmocka_unit_test(capacity_up_to_the_last_byte),
 		cmocka_unit_test(a_segment_may_be_more_than_the_request),
 		cmocka_unit_test(a_limit_where_the_device_had_room),
+		cmocka_unit_test(a_limit_that_nobody_told),
 		cmocka_unit_test(growth_that_is_what_is_missing),
 		cmocka_unit_test(little_growth_is_no_cause),
 		cmocka_unit_test(memory_of_other_streams),
