@@ -78,10 +78,12 @@ wrapped wrapped_mappings 2M expandable 500
 # what a tracker of the framework's allocator tells
 if [ -e "$build/fake/torch-2.11/version.py" ]; then
 	package=$build/fake/torch-2.11/lib:
+	export GPUPROF_TIER_B=on
 	record streams 0 other_streams expandable
 	judge streams "$dir/streams.gpr"
 	wrapped wrapped_arenas 1M blocks_storm 400000
 	package=
+	unset GPUPROF_TIER_B
 else
 	say skip streams "no C++ compiler"
 fi

@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 shift
 [ $# -gt 0 ] || set -- $(cd "$build/victims" && ls | grep -v '\.d$')
 suite=victim${STACKS:+_with_stacks}
-with_stacks=${STACKS:+GPUPROF_STACKS=$STACKS GPUPROF_STACK_EVENTS=memory}
+with_stacks=${STACKS:+GPUPROF_STACKS=$STACKS GPUPROF_STACK_EVENTS=memory GPUPROF_TIER_B=on}
 work=$build/run/$suite
 mkdir -p "$work"
 results=${RESULTS:-$work/results}

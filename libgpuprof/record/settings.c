@@ -123,7 +123,7 @@ void gp_settings_read(void)
 	s->is_verbose = gp_on_off_parse(option(OPTION_VERBOSE)) == GP_ON;
 	s->has_launches = !is_no(option(OPTION_LAUNCHES));
 	s->is_started = !is_no(option(OPTION_START));
-	s->has_tier_b = !is_no(option(OPTION_TIER_B));
+	s->has_tier_b = gp_on_off_parse(option(OPTION_TIER_B)) == GP_ON;
 	read_stacks(s);
 	copy(s->output, sizeof s->output, option(OPTION_OUTPUT));
 	copy(s->ring_dir, sizeof s->ring_dir, option(OPTION_RING_DIR));

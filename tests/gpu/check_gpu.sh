@@ -280,7 +280,7 @@ section_trace() {
 		conf=
 		[ "$how" = plain ] || conf=PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
 		HISTORY_OUT=$work/trace-$how.history timeout -k 10 100 env $conf \
-			"$gpuprof" run -q --no-symbolize -o "$work/trace-$how.gpr" -- \
+			"$gpuprof" run -q --no-symbolize --tier-b=on -o "$work/trace-$how.gpr" -- \
 			"$python" "$here/every_path.py" >"$work/trace-$how.out" 2>"$work/trace-$how.err"
 		recorded=$?
 		bare "trace-$how" 100 env $conf "$python" "$here/every_path.py"
