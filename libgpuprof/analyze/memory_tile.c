@@ -41,37 +41,56 @@ static const struct gp_live_entry *first_in(const struct gp_entries *blocks, uin
 	return b->address < address ? b + 1 : b;
 }
 
-/* How many blocks lie in it. */
-static size_t tile(struct gp_memory_view *v, struct gp_memory_segment *s)
+/* Segments that a damaged recording lays over each other hold the same blocks twice. */
+static bool make_room(struct gp_memory_view *v, size_t parts)
+{
+	struct gp_memory *out = v->out;
+	size_t room = 2 * v->room > out->blocks + parts ? 2 * v->room : out->blocks + parts;
+	if (out->blocks + parts <= v->room)
+		return true;
+	struct gp_memory_block *larger = realloc(out->block, room * sizeof *out->block);
+	if (larger == NULL)
+		return false;
+	out->block = larger;
+	v->room = room;
+	return true;
+}
+
+/* *blocks: how many lie in it are added. False: out of memory. */
+static bool tile(struct gp_memory_view *v, struct gp_memory_segment *s, size_t *blocks)
 {
 	struct gp_memory *out = v->out;
 	uint64_t at = s->address, limit = s->address + s->bytes;
 	const struct gp_live_entry *end = v->block.entry + v->block.count,
 				   *b = first_in(&v->block, at);
-	size_t blocks = 0;
 	s->first = out->blocks;
-	for (; b < end && b->address < limit; b++, blocks++) {
+	for (; b < end && b->address < limit; b++, ++*blocks) {
+		if (!make_room(v, 3)) /* a gap, the block, and what may follow the last one */
+			return false;
 		if (b->address > at)
 			add(out, at, b->address);
 		add_block(v, s, b);
 		at = out->block[out->blocks - 1].address + out->block[out->blocks - 1].bytes;
 	}
+	if (!make_room(v, 1))
+		return false;
 	if (at < limit)
 		add(out, at, limit);
 	s->blocks = out->blocks - s->first;
-	return blocks;
+	return true;
 }
 
 enum gp_status gp_memory_tile(struct gp_memory_view *v)
 {
 	struct gp_memory *out = v->out;
-	size_t room = 2 * v->block.count + out->segments + 1;
-	out->block = malloc(room * sizeof *out->block);
+	v->room = 2 * v->block.count + out->segments + 1;
+	out->block = malloc(v->room * sizeof *out->block);
 	if (out->block == NULL)
 		return GP_E_MEMORY;
 	size_t blocks = 0;
 	for (size_t i = 0; i < out->segments; i++)
-		blocks += tile(v, &out->segment[i]);
+		if (!tile(v, &out->segment[i], &blocks))
+			return GP_E_MEMORY;
 	if (blocks < v->block.count)
 		v->doubts |= GP_DOUBT_HOMELESS;
 	struct gp_memory_block *fitting =

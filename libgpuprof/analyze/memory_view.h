@@ -49,6 +49,7 @@ struct gp_memory_view {
 	struct gp_entries reservation; /* with blocks or segments in them, or not */
 	struct gp_entries mapped;
 	struct gp_entries block;
+	size_t room;	 /* of out->block */
 	unsigned doubts; /* enum gp_memory_doubt */
 };
 
