@@ -403,6 +403,7 @@ section_others() {
 }
 # The build itself on this machine: unit tests and a victim on the fake driver.
 section_fake() {
+	export TEST_DATA="${here%/gpu}/data"
 	for unit in "$build"/unit/test_*; do
 		[ -x "$unit" ] && [ -f "$unit" ] || continue
 		timeout -k 5 60 "$unit" >"$work/unit.out" 2>&1

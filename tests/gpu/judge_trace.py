@@ -18,13 +18,14 @@ KINDS = {"block_alloc", "block_free", "block_completed", "snapshot", "oom",
 
 def entries_of(gpuprof, recording):
     """[(action, address, bytes, stream)], None for what the recording does not know."""
-    arena, block, entries = {}, {}, []
+    arena, block, entries, is_told = {}, {}, [], False
     run = subprocess.run([gpuprof, "dump", "--json", recording], stdout=subprocess.PIPE, text=True, check=True)
     for line in run.stdout.splitlines():
         e = json.loads(line)
         kind, code = e.get("kind"), e.get("code")
-        if kind == "fact" and e["key"] == 16:  # from here on its allocator tells
+        if kind == "fact" and e["key"] == 16 and not is_told:  # from here on its allocator tells
             entries.clear()
+            is_told = True
         if kind == "arena":
             arena[e["number"]] = int(e["stream"], 16)
         if kind == "block_again" and e["spare"]:
