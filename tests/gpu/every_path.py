@@ -60,7 +60,8 @@ def run_out():
 
 def main():
     random.seed(1)
-    # before anything is allocated
+    first = torch.zeros(1, device="cuda")  # a launch: from here on a tracker can be told
+    torch.cuda.synchronize()
     torch.cuda.memory._record_memory_history(enabled="all", context=None, stacks="python", max_entries=1 << 20)
     held = churn(300, 3_000_000, 40)
     use_on_two_streams()

@@ -62,16 +62,16 @@ def main():
     with open(args.history) as f:
         theirs = [tuple(entry) for entry in json.load(f)]
     ours = entries_of(args.gpuprof, args.recording)
-    # the first block and its segment come before it can be told
-    before = next((k for k, entry in enumerate(theirs[:4]) if entry == ours[0]), 0) if ours else 0
-    theirs = theirs[before:]
+    # before PyTorch's history began, a launch was made, at which the tracker was attached
+    before = next((k for k, entry in enumerate(ours[:4]) if entry == theirs[0]), 0) if theirs else 0
+    ours = ours[before:]
     wrong = [k for k in range(len(theirs)) if k >= len(ours) or ours[k] != theirs[k]]
     judge_health(judge, ask(args.name, args.gpuprof, "info", args.recording))
     kinds = {entry[0] for entry in theirs}
     judge.claim("PyTorch recorded frees, completed ones and an out-of-memory",
                 {"alloc", "free_requested", "free_completed", "oom"} <= kinds, ", ".join(sorted(kinds)))
     judge.claim("entries of PyTorch's history that are not in the recording, in its order", theirs and not wrong,
-                f"{len(wrong)} of {len(theirs)}, {before} from before the telling")
+                f"{len(wrong)} of {len(theirs)}, {before} recorded before it began")
     for k in wrong[:5]:
         print(f"     entry {k}: PyTorch {theirs[k]}, recorded {ours[k] if k < len(ours) else 'nothing'}")
     sys.exit(judge.failures > 0)
