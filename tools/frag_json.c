@@ -13,7 +13,7 @@ static const char *const states[] = {
 	[GP_STATE_PENDING] = "pending",
 };
 
-static void write_known(struct gp_json *json, const char *key, uint64_t bytes)
+void gp_known_write(struct gp_json *json, const char *key, uint64_t bytes)
 {
 	if (bytes == GP_BYTES_UNKNOWN)
 		gp_json_null(json, key);
@@ -29,8 +29,7 @@ static void write_stack(struct gp_json *json, uint32_t stack)
 		gp_json_null(json, "stack");
 }
 
-/* `stream`, a number, and `pool`, a pair of them: null where they are not known. */
-static void write_arena(struct gp_json *json, const struct gp_arena *a)
+void gp_arena_write(struct gp_json *json, const struct gp_arena *a)
 {
 	if (a->is_known)
 		gp_json_number(json, "stream", a->stream);
@@ -73,7 +72,7 @@ static void write_pools(struct gp_json *json, const struct gp_frag *f)
 	for (size_t k = 0; k < f->pools; k++) {
 		const struct gp_frag_pool *p = &f->pool[k];
 		gp_json_object(json, NULL);
-		write_arena(json, &f->memory->arena[p->arena]);
+		gp_arena_write(json, &f->memory->arena[p->arena]);
 		gp_json_bool(json, "small", p->is_small);
 		gp_json_bool(json, "expandable", p->has_expandable);
 		gp_json_number(json, "segments", p->segments);
@@ -96,7 +95,7 @@ static void write_block(struct gp_json *json, const struct gp_memory_block *b)
 	gp_json_object(json, NULL);
 	gp_json_number(json, "address", b->address);
 	gp_json_number(json, "bytes", b->bytes);
-	write_known(json, "requested_bytes", b->requested_bytes);
+	gp_known_write(json, "requested_bytes", b->requested_bytes);
 	gp_json_text(json, "state", states[b->state]);
 	if (b->state == GP_STATE_FREE)
 		gp_json_null(json, "at_ns");
@@ -115,7 +114,7 @@ static void write_segments(struct gp_json *json, const struct gp_frag *f)
 		gp_json_object(json, NULL);
 		gp_json_number(json, "address", s->address);
 		gp_json_number(json, "bytes", s->bytes);
-		write_arena(json, &m->arena[s->arena]);
+		gp_arena_write(json, &m->arena[s->arena]);
 		gp_json_bool(json, "small", s->is_small);
 		gp_json_bool(json, "expandable", s->is_expandable);
 		write_stack(json, s->stack);
@@ -171,7 +170,7 @@ static void write_fit(struct gp_json *json, const struct gp_frag *f)
 	gp_json_object(json, "fit");
 	gp_json_number(json, "bytes", f->fit.bytes);
 	gp_json_number(json, "block_bytes", f->fit.rounded_bytes);
-	write_arena(json, &f->memory->arena[f->fit.arena]);
+	gp_arena_write(json, &f->memory->arena[f->fit.arena]);
 	gp_json_bool(json, "served", f->fit.is_served);
 	if (f->fit.is_served || f->driver_free_bytes != GP_BYTES_UNKNOWN)
 		gp_json_bool(json, "served_after_release",
@@ -193,18 +192,18 @@ static void write_device(struct gp_json *json, const struct gp_frag_report *r,
 		gp_json_number(json, "total_bytes", f->device->total_bytes);
 	else
 		gp_json_null(json, "total_bytes");
-	write_known(json, "limit_bytes", f->device->limit_bytes);
-	write_known(json, "driver_used_bytes", f->driver_used_bytes);
+	gp_known_write(json, "limit_bytes", f->device->limit_bytes);
+	gp_known_write(json, "driver_used_bytes", f->driver_used_bytes);
 	write_owners(json, d);
 	gp_json_number(json, "reserved_bytes", f->reserved_bytes);
 	gp_json_number(json, "allocated_bytes", f->allocated_bytes);
-	write_known(json, "requested_bytes", f->requested_bytes);
-	write_known(json, "rounding_bytes", f->rounding_bytes);
+	gp_known_write(json, "requested_bytes", f->requested_bytes);
+	gp_known_write(json, "rounding_bytes", f->rounding_bytes);
 	gp_json_number(json, "releasable_bytes", f->releasable_bytes);
-	write_arena(json, &f->memory->arena[f->home]);
+	gp_arena_write(json, &f->memory->arena[f->home]);
 	gp_json_number(json, "largest_request_bytes", f->largest_request_bytes);
 	gp_json_number(json, "largest_any_bytes", f->largest_any_bytes);
-	write_known(json, "largest_after_release_bytes", f->largest_released_bytes);
+	gp_known_write(json, "largest_after_release_bytes", f->largest_released_bytes);
 	write_causes(json, f);
 	write_pools(json, f);
 	write_fit(json, f);

@@ -62,4 +62,11 @@ struct gp_frag_place gp_frag_place(const struct gp_arena *arena, bool is_small);
 #define GP_WHO_MAX 256u
 void gp_frag_who(const struct gp_frag_report *report, uint32_t stack, int64_t at_ns, char *out);
 
+/* ---- keys that `oom` writes as well ---- */
+
+/* A number; null where it is GP_BYTES_UNKNOWN. */
+void gp_known_write(struct gp_json *json, const char *key, uint64_t bytes);
+/* `stream`, a number, and `pool`, a pair of them: null where they are not known. */
+void gp_arena_write(struct gp_json *json, const struct gp_arena *arena);
+
 #endif

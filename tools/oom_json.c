@@ -1,32 +1,9 @@
 /* `gpuprof oom` for a program; gpuprof-oom(1) documents the keys. */
 #include <string.h>
 
+#include "frag_report.h"
 #include "oom_report.h"
 #include "report.h"
-
-static void write_known(struct gp_json *json, const char *key, uint64_t bytes)
-{
-	if (bytes == GP_BYTES_UNKNOWN)
-		gp_json_null(json, key);
-	else
-		gp_json_number(json, key, bytes);
-}
-
-static void write_place(struct gp_json *json, const struct gp_arena *a)
-{
-	if (a->is_known)
-		gp_json_number(json, "stream", a->stream);
-	else
-		gp_json_null(json, "stream");
-	if (!a->is_known || !a->has_pool) {
-		gp_json_null(json, "pool");
-		return;
-	}
-	gp_json_array(json, "pool");
-	gp_json_number(json, NULL, a->pool);
-	gp_json_number(json, NULL, a->user_pool);
-	gp_json_end(json);
-}
 
 void gp_oom_head_write(struct gp_json *json, const struct gp_oom_report *r)
 {
@@ -43,15 +20,16 @@ static void write_state(struct gp_json *json, const struct gp_oom_case *c)
 {
 	const struct gp_oom_facts *f = &c->facts;
 	gp_json_object(json, "state");
-	write_known(json, "total_bytes",
-		    c->frag.device->total_bytes ? c->frag.device->total_bytes : GP_BYTES_UNKNOWN);
-	write_known(json, "free_bytes", f->free_bytes);
-	write_known(json, "limit_bytes", f->limit_bytes);
+	gp_known_write(json, "total_bytes",
+		       c->frag.device->total_bytes ? c->frag.device->total_bytes :
+						     GP_BYTES_UNKNOWN);
+	gp_known_write(json, "free_bytes", f->free_bytes);
+	gp_known_write(json, "limit_bytes", f->limit_bytes);
 	gp_json_number(json, "reserved_bytes", f->reserved_bytes);
 	gp_json_number(json, "allocated_bytes", f->allocated_bytes);
 	gp_json_number(json, "releasable_bytes", f->releasable_bytes);
 	gp_json_number(json, "largest_request_bytes", f->largest_bytes);
-	write_known(json, "largest_after_release_bytes", c->frag.largest_released_bytes);
+	gp_known_write(json, "largest_after_release_bytes", c->frag.largest_released_bytes);
 	gp_json_object(json, "causes");
 	for (unsigned k = 0; k < GP_CAUSES; k++)
 		gp_json_number(json, gp_cause_names[k], c->frag.cause_bytes[k]);
@@ -77,12 +55,12 @@ static void write_verdict(struct gp_json *json, const struct gp_oom *o, const st
 	gp_json_text(json, "name", gp_verdict_names[c->finding.verdict]);
 	gp_json_text(json, "why", reason);
 	gp_json_number(json, "cached_bytes", c->finding.cached_bytes);
-	write_known(json, "room_bytes", c->finding.room_bytes);
-	write_known(json, "usable_bytes", c->finding.usable_bytes);
-	write_known(json, "missing_bytes", c->finding.missing_bytes);
+	gp_known_write(json, "room_bytes", c->finding.room_bytes);
+	gp_known_write(json, "usable_bytes", c->finding.usable_bytes);
+	gp_known_write(json, "missing_bytes", c->finding.missing_bytes);
 	gp_json_number(json, "elsewhere_bytes", c->facts.elsewhere_bytes);
-	write_known(json, "other_grown_bytes", c->facts.other_grown_bytes);
-	write_known(json, "outside_grown_bytes", c->facts.outside_grown_bytes);
+	gp_known_write(json, "other_grown_bytes", c->facts.other_grown_bytes);
+	gp_known_write(json, "outside_grown_bytes", c->facts.outside_grown_bytes);
 	gp_json_end(json);
 }
 
@@ -211,10 +189,10 @@ enum gp_status gp_oom_case_write(struct gp_json *json, const struct gp_oom_repor
 	gp_json_number(json, "bytes", o->bytes);
 	gp_json_number(json, "refusals", o->refusals);
 	gp_json_number(json, "driver_bytes", o->driver_bytes);
-	write_place(json, &o->arena);
+	gp_arena_write(json, &o->arena);
 	gp_json_number(json, "allocated_bytes", o->allocated_bytes);
 	gp_json_number(json, "reserved_bytes", o->reserved_bytes);
-	write_known(json, "free_bytes", o->free_bytes);
+	gp_known_write(json, "free_bytes", o->free_bytes);
 	if (c) {
 		status = write_asker(json, r, o);
 		write_verdict(json, o, c);

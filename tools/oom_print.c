@@ -250,6 +250,10 @@ void gp_oom_end_print(const struct gp_oom_report *r)
 {
 	if (r->is_cut)
 		fputs("\nmore of them differ; --number N looks at one\n", r->out);
-	gp_use_next_print(r->out, r->info, r->shown ? "frag --at oom" : gp_next_of(r->info),
-			  r->path);
+	/* a verdict that could not tell whose the free memory was */
+	if (r->shown && r->info->pytorch && !r->info->has_tier_b)
+		gp_again_print(r->out, r->info, "--stacks=all --tier-b");
+	else
+		gp_use_next_print(r->out, r->info, r->shown ? "frag --at oom" : gp_next_of(r->info),
+				  r->path);
 }

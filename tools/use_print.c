@@ -170,12 +170,16 @@ void gp_use_next_print(FILE *out, const struct gp_info *info, const char *comman
 		fprintf(out, "%s\n", info->no_python);
 	if (info->no_native)
 		fprintf(out, "%s\n", info->no_native);
-	if (info->has_stacks) {
+	if (info->has_stacks)
 		gp_next_print(out, command, path);
-		return;
-	}
-	fputs("next: gpuprof run --stacks=all -- ", out);
+	else
+		gp_again_print(out, info, "--stacks=all");
+}
+
+void gp_again_print(FILE *out, const struct gp_info *info, const char *options)
+{
 	const char *what = info->command ? info->command : "COMMAND";
+	fprintf(out, "next: gpuprof run %s -- ", options);
 	gp_mask(out, what, strlen(what));
 	fputc('\n', out);
 }

@@ -46,5 +46,7 @@ void gp_use_head_write(struct gp_json *json, const char *path, const struct gp_i
 /* The last line: records with stacks when there are none, else `command`. */
 void gp_use_next_print(FILE *out, const struct gp_info *info, const char *command,
 		       const char *path);
+/* The same: to record the job again with `options`. */
+void gp_again_print(FILE *out, const struct gp_info *info, const char *options);
 
 #endif

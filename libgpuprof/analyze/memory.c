@@ -12,9 +12,9 @@
 static const char *const doubt_texts[] = {
 	"events are missing before this moment: some of it may be gone",
 	"the job was under way when the recording began: what is older is not known",
-	"its allocator told no streams, pools, requested sizes and pending frees: free memory may "
-	"be "
-	"usable by one stream alone, and what is pending counts as free",
+	"its allocator told no streams, pools, requested sizes and pending frees (run --tier-b "
+	"asks it): free memory may be usable by one stream alone, and what is pending counts as "
+	"free",
 	"its allocator told streams and pools only later: of some segments they are not known",
 	"blocks lie in memory of which nothing is known, and are left out",
 };

@@ -24,7 +24,7 @@ unset GPUPROF_OUTPUT LD_PRELOAD
 
 kept_recordings="eager expandable graph oom mlp killed"
 all_sections="eager cupti expandable graph oom mlp profiler workers shell killed doctor trainer others stacks trace
-snapshots fits number_line cost stack_cost tracker_cost compile reduce two-gpus ranks fake"
+snapshots fits oom_kinds number_line cost stack_cost tracker_cost compile reduce two-gpus ranks fake"
 
 say() { printf '%s\n' "$*"; }
 skip() { say "SKIP $*"; }
@@ -328,6 +328,22 @@ section_fits() {
 			"$python" "$here/oom_trials.py" --gpuprof "$gpuprof" --settings "$settings" >"$tried.out" 2>&1
 		claim fits "states under '$settings' are gone through (exit $?)" grep -q 'oom_trials: ' "$tried.out"
 		grep -E '^(PASS|FAIL)' "$tried.out" || tail -n 5 "$tried.out"
+	done
+}
+# why memory ran out, and what is said to have helped is done
+section_oom_kinds() {
+	need_torch oom_kinds || return 0
+	for settings in "" expandable_segments:True; do
+		tried=$work/oom-kinds-${settings%%:*}
+		# in one range the pages of another stream go back to the driver
+		only=
+		[ -z "$settings" ] || only=capacity,limit,fragmentation,outside,another_process,cache,driver_capacity
+		LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$tried.gpr GPUPROF_STACKS=all GPUPROF_TIER_B=on \
+			timeout -k 10 200 "$python" "$here/oom_kinds.py" --gpuprof "$gpuprof" \
+			--recording "$tried.gpr" --settings "$settings" --only "$only" >"$tried.out" 2>&1
+		claim oom-kinds "cases under '$settings' are gone through (exit $?)" grep -q 'oom_kinds: ' "$tried.out"
+		grep -E '^(PASS|FAIL)' "$tried.out" || tail -n 5 "$tried.out"
+		[ ! -f "$tried.gpr" ] || cp "$tried.gpr" "$out"
 	done
 }
 # device total = free + each owner + what nobody asked for
