@@ -106,6 +106,8 @@ struct gp_frag {
 	/* of `home`, once cached segments are released; GP_BYTES_UNKNOWN: what is free is not known
 	 */
 	uint64_t largest_released_bytes;
+	/* as much as the driver counts as free, of which it cannot give the last: page tables */
+	bool is_released_bound;
 	size_t pools;
 	struct gp_frag_pool *pool; /* by arena, the large pool first */
 	size_t pins;

@@ -204,6 +204,7 @@ static void write_device(struct gp_json *json, const struct gp_frag_report *r,
 	gp_json_number(json, "largest_request_bytes", f->largest_request_bytes);
 	gp_json_number(json, "largest_any_bytes", f->largest_any_bytes);
 	gp_known_write(json, "largest_after_release_bytes", f->largest_released_bytes);
+	gp_json_bool(json, "largest_after_release_is_bound", f->is_released_bound);
 	write_causes(json, f);
 	write_pools(json, f);
 	write_fit(json, f);

@@ -81,6 +81,8 @@ static void print_largest(const struct gp_frag_report *r, const struct gp_frag *
 		fputs("not known, for what the device has free is not", r->out);
 	else
 		print_exact(r->out, f->largest_released_bytes);
+	if (f->is_released_bound)
+		fputs(" at most (the driver keeps a little of what it counts as free)", r->out);
 	fprintf(r->out, "; it gives the driver %s back\n", gp_bytes_text(f->releasable_bytes).s);
 }
 

@@ -188,7 +188,8 @@ void gp_oom_help_text(const struct gp_oom *o, const struct gp_oom_case *c,
 		    text(&a, h->bytes));
 		return;
 	case GP_HELP_SMALLER:
-		SAY("a smaller request: up to %s would be served", text(&a, h->bytes));
+		SAY("a smaller request: up to %s would be served%s", text(&a, h->bytes),
+		    h->is_bound ? ", but for a little that the driver keeps" : "");
 		return;
 	case GP_HELP_LESS:
 		say_less(&c->facts, h, out);

@@ -67,6 +67,9 @@ static enum gp_status find_largest(const struct gp_room *room, struct gp_frag *f
 		if (status == GP_OK && released > frag->largest_released_bytes)
 			frag->largest_released_bytes = released;
 	}
+	struct gp_released all = gp_room_release(room);
+	frag->is_released_bound = frag->largest_released_bytes > frag->largest_request_bytes &&
+				  all.limit_room >= all.free_bytes;
 	return status;
 }
 

@@ -135,7 +135,7 @@ static void tell_device(const struct gp_oom *o, struct gp_memory *m)
 		struct gp_memory_device *d = &m->device[k];
 		if (d->device != o->device)
 			continue;
-		if (d->limit_bytes == GP_BYTES_UNKNOWN)
+		if (o->limit_bytes != GP_BYTES_UNKNOWN)
 			d->limit_bytes = o->limit_bytes;
 		if (o->free_bytes == GP_BYTES_UNKNOWN || o->total_bytes == 0)
 			continue;
@@ -200,6 +200,22 @@ static void see_pools(const struct gp_oom *o, const struct gp_oom_case *c, struc
 	}
 }
 
+/*
+ * The framework gave up and asked nobody, though the device had room and the limit as well: then
+ * the limit is another one since it was told.
+ */
+static void forget_old_limit(struct gp_oom_facts *f)
+{
+	uint64_t limit = f->limit_bytes, reserved = f->reserved_bytes;
+	if (!f->is_framework || f->was_refused || f->free_bytes == GP_BYTES_UNKNOWN ||
+	    f->free_bytes < f->driver_bytes)
+		return;
+	if (limit != GP_BYTES_UNKNOWN && (limit < reserved || limit - reserved < f->driver_bytes))
+		return;
+	f->is_limit_told = false;
+	f->limit_bytes = GP_BYTES_UNKNOWN;
+}
+
 static void gather(const struct gp_oom *o, const struct gp_allocator_settings *settings,
 		   struct gp_oom_case *c)
 {
@@ -225,6 +241,7 @@ static void gather(const struct gp_oom *o, const struct gp_allocator_settings *s
 		.outside_grown_bytes = grown(o->outside_bytes, o->outside_before_bytes),
 	};
 	see_pools(o, c, &c->facts);
+	forget_old_limit(&c->facts);
 }
 
 static enum gp_status look(struct gp_recording *r, const struct gp_oom *o,

@@ -130,7 +130,8 @@ void gp_oom_help_list(const struct gp_oom *oom, const struct gp_allocator_settin
 	add_growth(c, GP_HELP_OUTSIDE, c->facts.outside_grown_bytes, GP_OUTSIDE_LEAST);
 	add_growth(c, GP_HELP_OTHER, c->facts.other_grown_bytes, GP_OTHER_LEAST);
 	if (oom->is_framework && largest != GP_BYTES_UNKNOWN && largest < oom->bytes)
-		add(c, GP_HELP_SMALLER, largest != 0, largest, 0);
+		(c->frag.is_released_bound ? add_bound : add)(c, GP_HELP_SMALLER, largest != 0,
+							      largest, 0);
 	if (v->missing_bytes != GP_BYTES_UNKNOWN && v->missing_bytes != 0)
 		add(c, GP_HELP_LESS, true, v->missing_bytes, 0);
 }

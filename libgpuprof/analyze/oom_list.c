@@ -3,19 +3,26 @@
  * refused to others. What the device had free is taken from who was asked nearest to it.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "../read/recording.h"
 #include "frag_rule.h"
 
 #define CUDA_ERROR_OUT_OF_MEMORY 2u
 #define THREADS 256u /* whose last refusals are remembered; a thread has slot number % THREADS */
+/*
+ * PyTorch asks again after each thing that it gives back, from another place of its code: so many
+ * places in a row are told apart.
+ */
+#define PLACES 4u
+/* Of the device: out-of-memories whose states are that near to each other are alike. */
+#define ALIKE_PART 256u
 
-/* A refusal of which it is not yet known whose it is. */
+/* Refusals of a thread, one size and device, of which it is not yet known whose they are. */
 struct refusal {
-	bool is_open;
 	uint32_t thread;
-	uint64_t count; /* in a row, of this thread and device */
-	struct gp_oom oom;
+	size_t places; /* 0: none is open */
+	struct gp_oom oom[PLACES];
 };
 
 /* What the device had beside this job when it was last asked. */
@@ -105,7 +112,8 @@ static void see_count(struct search *s, const struct gp_record *r)
 	struct gp_oom *o = &s->out->oom[d->unasked - 1];
 	struct beside b = d->beside;
 	d->unasked = 0;
-	if (o->limit_bytes == GP_BYTES_UNKNOWN)
+	/* one that was set since the last count is the one that it met */
+	if (b.limit_bytes != GP_BYTES_UNKNOWN)
 		o->limit_bytes = b.limit_bytes;
 	if (o->other_bytes == GP_BYTES_UNKNOWN)
 		set_free_by_beside(s, o, &b);
@@ -185,24 +193,43 @@ static bool is_asked_by(const struct search *s, const struct gp_oom *refused, ui
 	       refused->bytes == gp_rule_segment(s->settings, block);
 }
 
+static enum gp_status add_all(struct search *s, struct refusal *f)
+{
+	enum gp_status status = GP_OK;
+	for (size_t k = 0; k < f->places && status == GP_OK; k++)
+		status = add(s, &f->oom[k]);
+	f->places = 0;
+	return status;
+}
+
 static enum gp_status see_refusal(struct search *s, const struct gp_record *r, uint32_t thread)
 {
 	struct refusal *f = &s->refusal[thread % THREADS];
-	enum gp_status status = GP_OK;
-	bool is_again = f->is_open && f->thread == thread && f->oom.device == r->device &&
-			f->oom.bytes == r->alloc_failed.bytes && f->oom.stack == r->stack;
-	if (f->is_open && !is_again)
-		status = add(s, &f->oom);
+	struct gp_oom *last = f->places != 0 ? &f->oom[f->places - 1] : NULL;
+	bool is_again = last != NULL && f->thread == thread && last->device == r->device &&
+			last->bytes == r->alloc_failed.bytes;
+	enum gp_status status = is_again ? GP_OK : add_all(s, f);
 	struct gp_oom oom = begin(s, r);
 	oom.bytes = oom.driver_bytes = r->alloc_failed.bytes;
+	oom.refusals = 1;
 	if (r->alloc_failed.total_bytes != 0) {
 		oom.total_bytes = r->alloc_failed.total_bytes;
 		set_free(s, &oom, r->alloc_failed.free_bytes);
 	} else {
 		guess_free(s, &oom);
 	}
-	*f = (struct refusal){ true, thread, is_again ? f->count + 1 : 1, oom };
-	oom.refusals = f->oom.refusals = f->count;
+	f->thread = thread;
+	if (is_again && last->stack == oom.stack) {
+		oom.refusals += last->refusals;
+		*last = oom;
+		return status;
+	}
+	if (f->places == PLACES) {
+		status = add(s, &f->oom[0]);
+		memmove(&f->oom[0], &f->oom[1], (PLACES - 1) * sizeof f->oom[0]);
+		f->places--;
+	}
+	f->oom[f->places++] = oom;
 	return status;
 }
 
@@ -211,18 +238,22 @@ static enum gp_status close_refusal(struct search *s, const struct gp_record *r,
 				    uint64_t block, struct gp_oom *oom)
 {
 	struct refusal *f = &s->refusal[thread % THREADS];
-	if (!f->is_open || f->thread != thread || f->oom.device != r->device)
+	const struct gp_oom *last = f->places != 0 ? &f->oom[f->places - 1] : NULL;
+	uint64_t count = 0;
+	if (last == NULL || f->thread != thread || last->device != r->device)
 		return GP_OK;
-	f->is_open = false;
-	if (!is_asked_by(s, &f->oom, block))
-		return add(s, &f->oom);
+	if (!is_asked_by(s, last, block))
+		return add_all(s, f);
+	for (size_t k = 0; k < f->places; k++)
+		count += f->oom[k].refusals;
+	f->places = 0;
 	if (oom == NULL) {
-		s->out->retries += f->count;
+		s->out->retries += count;
 		return GP_OK;
 	}
-	oom->refusals = f->count;
-	oom->driver_bytes = f->oom.driver_bytes;
-	if (f->oom.other_bytes != GP_BYTES_UNKNOWN) {
+	oom->refusals = count;
+	oom->driver_bytes = last->driver_bytes;
+	if (last->other_bytes != GP_BYTES_UNKNOWN) {
 		struct beside b = s->device[r->device].beside;
 		set_free_by_beside(s, oom, &b);
 	}
@@ -284,6 +315,24 @@ static int compare(const void *left, const void *right)
 	return (a->number > b->number) - (a->number < b->number);
 }
 
+static bool is_near(uint64_t a, uint64_t b, uint64_t most)
+{
+	return a == b ||
+	       (a != GP_BYTES_UNKNOWN && b != GP_BYTES_UNKNOWN && (a > b ? a - b : b - a) <= most);
+}
+
+/* The same request in the same state: what is said of one holds for the other. */
+static bool is_alike(const struct gp_oom *a, const struct gp_oom *b)
+{
+	uint64_t most = a->total_bytes / ALIKE_PART;
+	return a->stack == b->stack && a->bytes == b->bytes && a->device == b->device &&
+	       a->is_framework == b->is_framework && a->limit_bytes == b->limit_bytes &&
+	       is_near(a->allocated_bytes, b->allocated_bytes, most) &&
+	       is_near(a->reserved_bytes, b->reserved_bytes, most) &&
+	       is_near(a->used_by_job_bytes, b->used_by_job_bytes, most) &&
+	       is_near(a->free_bytes, b->free_bytes, most);
+}
+
 static void find_like(struct gp_ooms *out)
 {
 	for (size_t k = 0; k < out->ooms; k++) {
@@ -291,8 +340,7 @@ static void find_like(struct gp_ooms *out)
 		o->like = k;
 		for (size_t i = 0; i < k && o->like == k; i++) {
 			const struct gp_oom *p = &out->oom[i];
-			if (p->like == i && p->stack == o->stack && p->bytes == o->bytes &&
-			    p->device == o->device && p->is_framework == o->is_framework)
+			if (p->like == i && is_alike(p, o))
 				o->like = i;
 		}
 	}
@@ -302,8 +350,7 @@ static enum gp_status finish(struct search *s)
 {
 	enum gp_status status = GP_OK;
 	for (size_t k = 0; k < THREADS && status == GP_OK; k++)
-		if (s->refusal[k].is_open)
-			status = add(s, &s->refusal[k].oom);
+		status = add_all(s, &s->refusal[k]);
 	if (s->out->ooms > 1)
 		qsort(s->out->oom, s->out->ooms, sizeof *s->out->oom, compare);
 	find_like(s->out);
