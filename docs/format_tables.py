@@ -13,6 +13,9 @@ FIELDS = {
     "gp_launch": "LAUNCH.block, variant",
     "gp_multicast": "MULTICAST.operation",
     "gp_node": "GRAPH_ADD_NODE.type",
+    "gp_range_source": "RANGE_PUSH.source",
+    "gp_payload": "RANGE_PUSH.code",
+    "gp_object": "OBJECT_NAME.what",
     "gp_curve": "CURVE.curve",
     "gp_count": "COUNT.what",
 }

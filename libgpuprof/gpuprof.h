@@ -100,6 +100,8 @@ struct gp_info {
 	bool has_uncertain_peaks; /* the last of them reaches the end, or the end is missing */
 	uint64_t stacks;	  /* different ones, as far as they are kept */
 	uint64_t stacks_cut;	  /* events whose stack found no room */
+	uint64_t ranges_unnamed;  /* ranges and marks whose name found no room */
+	uint64_t names_cut;	  /* names of ranges that are not there in full */
 	/* each so many launches of a thread have a stack; 0: none have, or an older recorder */
 	uint64_t launch_every;
 	/* why stacks lack frames that were asked for, sentences; NULL: they have them */
@@ -181,7 +183,8 @@ void gp_recording_visit_live(struct gp_recording *recording,
 const char *gp_recording_kernel_name(const struct gp_recording *recording, uint64_t handle);
 /*
  * Text that a definition gave to a key at the current moment: KERNEL, STREAM, CONTEXT by handle,
- * FACT, THREAD and MODULE by aux, GPU by device. NULL unknown.
+ * FACT, THREAD, MODULE and RANGE_NAME by aux, OBJECT_NAME by GP_OBJECT_KEY, GPU by device. NULL
+ * unknown.
  */
 const char *gp_recording_text(const struct gp_recording *recording, enum gp_kind kind,
 			      uint64_t key);

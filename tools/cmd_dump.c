@@ -76,11 +76,20 @@ static bool has_device(const struct gp_record *r)
 	return r->device < GP_DEVICES && r->kind != GP_THREAD && r->kind != GP_FACT;
 }
 
-static const char *kernel_of(struct dump *d, const struct gp_event *e)
+/* Of its kernel, or of the range that it begins. */
+static const char *name_of(struct dump *d, const struct gp_record *r)
 {
-	return e->record.kind == GP_LAUNCH ?
-		       gp_recording_kernel_name(d->recording, e->record.launch.kernel) :
-		       NULL;
+	switch (r->kind) {
+	case GP_LAUNCH:
+		return gp_recording_kernel_name(d->recording, r->launch.kernel);
+	case GP_RANGE_PUSH:
+	case GP_RANGE_START:
+	case GP_RANGE_AGAIN:
+	case GP_MARK:
+		return gp_recording_text(d->recording, GP_RANGE_NAME, r->aux);
+	default:
+		return NULL;
+	}
 }
 
 static void print_event(struct dump *d, const struct gp_event *e, const struct gp_event_info *info)
@@ -99,11 +108,11 @@ static void print_event(struct dump *d, const struct gp_event *e, const struct g
 	print_field(d, &info->aux, r->aux);
 	for (unsigned k = 0; k < 4; k++)
 		print_field(d, &info->v[k], r->v[k]);
-	const char *kernel = kernel_of(d, e);
-	const char *text = kernel ? kernel : e->text;
+	const char *name = name_of(d, r);
+	const char *text = name ? name : e->text;
 	if (text) {
 		fputs(" \"", d->out);
-		gp_mask(d->out, text, kernel ? strlen(kernel) : e->text_bytes);
+		gp_mask(d->out, text, name ? strlen(name) : e->text_bytes);
 		fputc('"', d->out);
 	}
 	fputc('\n', d->out);
@@ -167,8 +176,9 @@ static void write_event(struct dump *d, const struct gp_event *e, const struct g
 	write_field(json, &info->aux, r->aux);
 	for (unsigned k = 0; k < 4; k++)
 		write_field(json, &info->v[k], r->v[k]);
-	if (r->kind == GP_LAUNCH)
-		gp_json_text(json, "name", kernel_of(d, e));
+	const char *name = name_of(d, r);
+	if (r->kind == GP_LAUNCH || name)
+		gp_json_text(json, "name", name);
 	if (e->text)
 		gp_json_bytes(json, "text", e->text, e->text_bytes);
 	if (r->stack)

@@ -97,6 +97,19 @@ static void print_stacks(const struct gp_info *info, FILE *out)
 		fputs("names        none of native frames are stored: 'gpuprof symbolize'\n", out);
 }
 
+static void print_ranges(const struct gp_info *info, FILE *out)
+{
+	if (!info->ranges_unnamed && !info->names_cut)
+		return;
+	fputs("ranges      ", out);
+	if (info->names_cut)
+		fprintf(out, " %s of them not in full", gp_plural(info->names_cut, "name").s);
+	if (info->ranges_unnamed)
+		fprintf(out, "%s no room for the names of %s", info->names_cut ? ";" : "",
+			gp_count_text(info->ranges_unnamed).s);
+	fputc('\n', out);
+}
+
 static void print_allocator(const struct gp_info *info, FILE *out)
 {
 	if (info->is_allocator_asked) {
@@ -162,6 +175,7 @@ static void print_person(const char *path, const struct gp_info *info, FILE *out
 	print_counts(info, out, true);
 	print_counts(info, out, false);
 	print_stacks(info, out);
+	print_ranges(info, out);
 	print_check(info, out);
 	print_size(info, out);
 	print_damages(info, out);
@@ -196,6 +210,12 @@ static void write_events(const struct gp_info *info, struct gp_json *json)
 		gp_json_number(json, "native_frames_looked_up", info->native_frames);
 		gp_json_number(json, "native_frames_named", info->named_frames);
 		gp_json_number(json, "names_bytes", info->names_bytes);
+		gp_json_end(json);
+	}
+	if (info->has_ranges) {
+		gp_json_object(json, "ranges");
+		gp_json_number(json, "without_name", info->ranges_unnamed);
+		gp_json_number(json, "names_cut", info->names_cut);
 		gp_json_end(json);
 	}
 	gp_json_object(json, "self_check");

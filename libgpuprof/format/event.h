@@ -77,6 +77,8 @@ enum gp_fact {
 	GP_FACT_TIER_B = 16,
 	/* text: "NAME=value" of PYTORCH_CUDA_ALLOC_CONF, a blank, of PYTORCH_ALLOC_CONF */
 	GP_FACT_ALLOC_CONF = 17,
+	GP_FACT_RANGES_UNNAMED = 18, /* value: ranges and marks whose name found no room */
+	GP_FACT_NVTX = 19,	     /* value: 1 NVTX reports to us, 0 it does not; text: why */
 };
 
 /* OWNER_GONE.how */
@@ -138,6 +140,38 @@ enum gp_node {
 	GP_NODE_CLONE = 0x100, /* not a node: the graph is a copy of `address` */
 };
 
+/* RANGE_PUSH.source: who named the range. Likewise of the other kinds of ranges and marks. */
+enum gp_range_source {
+	GP_RANGE_NVTX = 1,
+	GP_RANGE_TORCH = 2,   /* PyTorch's own: optimizers, data loaders, record_function */
+	GP_RANGE_ENGINE = 3,  /* PyTorch's engine of autograd runs for this thread */
+	GP_RANGE_CONTROL = 4, /* gpuprof itself, as it was asked to */
+	GP_RANGE_SOURCES,
+};
+
+/* RANGE_PUSH.code, and that of RANGE_START and MARK: what `payload` is */
+enum gp_payload {
+	GP_PAYLOAD_NONE = 0,
+	GP_PAYLOAD_UINT64 = 1,
+	GP_PAYLOAD_INT64 = 2,
+	GP_PAYLOAD_DOUBLE = 3,
+	GP_PAYLOAD_UINT32 = 4,
+	GP_PAYLOAD_INT32 = 5,
+	GP_PAYLOAD_FLOAT = 6,
+};
+
+/* OBJECT_NAME.what: whose name the text is; `handle` is */
+enum gp_object {
+	GP_OBJECT_THREAD = 1,  /* its tid */
+	GP_OBJECT_DEVICE = 2,  /* its ordinal */
+	GP_OBJECT_CONTEXT = 3, /* CUcontext */
+	GP_OBJECT_STREAM = 4,  /* CUstream */
+	GP_OBJECT_EVENT = 5,   /* CUevent */
+};
+
+/* By which a name is known: of a kind of object and its handle. */
+#define GP_OBJECT_KEY(what, handle) ((handle) ^ (uint64_t)(what) << 52)
+
 /* CURVE.curve */
 enum gp_curve {
 	GP_CURVE_DRIVER = 0,	/* asked of the driver */
@@ -197,6 +231,11 @@ _Static_assert(sizeof(struct gp_record) == 64, "a record is one cache line");
 
 /* Text of a DEFINE record: the first 8 bytes of its extra slots are its length, then the bytes. */
 #define GP_TEXT_MAX 1016u /* 16 extra slots */
+
+/* Of a RANGE_NAME; longer names are cut there. */
+#define GP_RANGE_NAME_MAX 504u
+/* Ranges of a thread that are open at once, at most: what is deeper is not recorded. */
+#define GP_RANGES_DEEP 128u
 
 enum gp_kind {
 #define EVENT(id, NAME, name, CLASS, aux, v0, v1, v2, v3) GP_##NAME = (id),

@@ -123,6 +123,9 @@ static void fill_from_state(struct gp_recording *r)
 	info->has_tier_b = tier_b != NULL && tier_b->fact.value != 0;
 	info->allocator_why = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_TIER_B);
 	info->has_device_used = info->counts[GP_DEVICE_MEMORY] > 0;
+	info->has_ranges = info->counts[GP_RANGE_PUSH] + info->counts[GP_RANGE_START] +
+				   info->counts[GP_RANGE_AGAIN] + info->counts[GP_MARK] >
+			   0;
 }
 
 /* What the replay meets on its way. */
@@ -212,6 +215,18 @@ static enum gp_status tally(struct gp_recording *r, struct tally *t, const struc
 	return GP_OK;
 }
 
+static void add_cut(void *context, const struct gp_record *name)
+{
+	*(uint64_t *)context += name->range_name.is_cut != 0;
+}
+
+static void fill_ranges(struct gp_recording *r)
+{
+	r->info.ranges_unnamed = number(r, GP_FACT_RANGES_UNNAMED);
+	r->info.names_cut = 0;
+	gp_meanings_visit(r->meanings, GP_RANGE_NAME, add_cut, &r->info.names_cut);
+}
+
 /* What is stored and cannot be read costs names, no figure. */
 static void fill_names(struct gp_recording *r)
 {
@@ -270,6 +285,7 @@ enum gp_status gp_recording_info(struct gp_recording *r, const struct gp_info **
 	fill_from_file(r, t.oldest);
 	fill_from_state(r);
 	fill_stacks(r);
+	fill_ranges(r);
 	fill_doubts(r);
 	fill_names(r);
 	status = list_devices(r);

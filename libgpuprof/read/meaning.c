@@ -145,7 +145,10 @@ static uint64_t key_of(const struct gp_record *r)
 	case GP_THREAD:
 	case GP_MODULE:
 	case GP_ARENA:
+	case GP_RANGE_NAME:
 		return r->aux;
+	case GP_OBJECT_NAME:
+		return GP_OBJECT_KEY(r->aux, r->object_name.handle);
 	default:
 		return r->v[0];
 	}
@@ -255,4 +258,12 @@ const struct gp_record *gp_meanings_record(const struct gp_meanings *m, enum gp_
 {
 	const struct meaning *place = get(m, kind, key);
 	return place != NULL ? &place->record : NULL;
+}
+
+void gp_meanings_visit(const struct gp_meanings *m, enum gp_kind kind,
+		       void (*visit)(void *context, const struct gp_record *), void *context)
+{
+	for (size_t k = 0; k < m->room; k++)
+		if (m->place[k].record.kind == kind)
+			visit(context, &m->place[k].record);
 }

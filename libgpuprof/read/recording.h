@@ -148,6 +148,9 @@ const char *gp_meanings_text(const struct gp_meanings *meanings, enum gp_kind ki
 /* The record itself; NULL unknown. */
 const struct gp_record *gp_meanings_record(const struct gp_meanings *meanings, enum gp_kind kind,
 					   uint64_t key);
+/* Each record of that kind, in no order. */
+void gp_meanings_visit(const struct gp_meanings *meanings, enum gp_kind kind,
+		       void (*visit)(void *context, const struct gp_record *), void *context);
 /* Text in the extra slots of a record. */
 const char *gp_record_text(const struct gp_record *record, size_t *bytes);
 

@@ -16,16 +16,19 @@ bool gp_definitions_open(struct gp_definitions *d)
 }
 
 /*
- * THREAD, MODULE and ARENA are known by their number, FACT by its key, GPU by its device, the
- * others by their handle.
+ * THREAD, MODULE, ARENA and RANGE_NAME are known by their number, FACT by its key, GPU by its
+ * device, OBJECT_NAME by what it names and its handle, the others by their handle.
  */
 static uint64_t key_of(const struct gp_record *record)
 {
 	bool is_numbered = record->kind == GP_THREAD || record->kind == GP_FACT ||
-			   record->kind == GP_MODULE || record->kind == GP_ARENA;
+			   record->kind == GP_MODULE || record->kind == GP_ARENA ||
+			   record->kind == GP_RANGE_NAME;
 	uint64_t own = is_numbered ? record->aux : record->v[0];
 	if (record->kind == GP_GPU)
 		own = record->device;
+	if (record->kind == GP_OBJECT_NAME)
+		own = GP_OBJECT_KEY(record->aux, own);
 	return own ^ (uint64_t)record->kind << 56;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "range_mark.h"
 #include "recorder.h"
 
 #define BLOCK_AGE_NS 1000000000u /* what there is after a second is written */
@@ -96,6 +97,8 @@ static void apply(struct gp_recorder *r, struct gp_ring_view *view, const struct
 	if (gp_event_infos[record->kind % GP_KINDS].class == GP_CLASS_DEFINE)
 		define(r, view, record);
 	gp_live_apply(r->live, record);
+	if (gp_is_range(record->kind))
+		gp_open_ranges_apply(r->ranges, view->ring->thread, record);
 	r->segment_events++;
 	view->has_late |=
 		record->order < atomic_load_explicit(&gp_control->cut, memory_order_relaxed);
@@ -286,10 +289,12 @@ static void flush_due(struct gp_recorder *r, uint32_t rings, bool is_urgent)
 			gp_drain_flush(r, view);
 		/* partner: release store in gp_commit and gp_commit_memory */
 		uint64_t head = atomic_load_explicit(&view->ring->head, memory_order_acquire);
-		if (is_retired && head == atomic_load(&view->ring->tail))
+		if (is_retired && head == atomic_load(&view->ring->tail)) {
+			gp_open_ranges_forget(r->ranges, view->ring->thread);
 			/* partner: the exchange in find_ring, whose thread then reads the tail */
 			atomic_store_explicit(&view->ring->state, GP_RING_FREE,
 					      memory_order_release);
+		}
 	}
 }
 
@@ -326,6 +331,7 @@ static bool turn(struct gp_recorder *r)
 		gp_futex_wake(&r->progress);
 	}
 	gp_stacks_tend(r);
+	gp_ranges_tend(r);
 	uint32_t rings = atomic_load(&gp_control->rings);
 	/* partner: the exchange in gp_flush_soon: what was committed before is in the heads */
 	uint64_t flush_to = atomic_load(&r->flush_to);
@@ -434,7 +440,8 @@ static bool open_memory(struct gp_recorder *r)
 	r->block_capacity = gp_block_bound();
 	r->block = gp_pages(r->block_capacity);
 	r->live = gp_live_open();
-	return r->scratch && r->block && r->live && gp_segment_open(r) &&
+	r->ranges = gp_open_ranges_open(GP_RINGS_MAX);
+	return r->scratch && r->block && r->live && r->ranges && gp_segment_open(r) &&
 	       gp_definitions_open(&r->definitions);
 }
 

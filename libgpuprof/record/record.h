@@ -51,6 +51,7 @@ struct gp_thread {
 	uint32_t launches_bare;	    /* how many launches are next without a stack: stack_take.h */
 	uint64_t retry_ns;	    /* no ring: when to ask for one again */
 	struct gp_stack_memo *memo; /* stack_take.c's */
+	struct gp_range_thread *ranges; /* range_mark.c's; a forked child keeps it */
 };
 extern _Thread_local struct gp_thread gp_thread
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -217,9 +218,14 @@ GP_HOT void gp_commit(struct gp_record *r)
 
 /*
  * A DEFINE record with text (cut at GP_TEXT_MAX), reserved, copied and committed. `record` gives
- * kind and fields. Slow half only.
+ * kind and fields. False: no room, and counted as lost. Slow half only.
  */
-void gp_define(const struct gp_record *record, const char *text, size_t text_bytes);
+bool gp_define(const struct gp_record *record, const char *text, size_t text_bytes);
+
+/* One event that found no room anywhere. Inside. */
+GP_COLD void gp_count_lost(enum gp_kind kind);
+/* Has this thread's end call what gives its memory back? Slow half only. */
+bool gp_thread_end_is_told(void);
 
 /* ---- what interpose/ tells the recorder ---- */
 

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "range_mark.h"
 #include "stack_take.h"
 
 #define START_WAIT_NS 500000000u /* a file system that hangs must not hang the job */
@@ -94,6 +95,7 @@ static void start_process(void)
 	memset(r, 0, sizeof *r);
 	r->generation = generation;
 	r->start = gp_clock_triple();
+	gp_range_names_begin();
 	if (!gp_output_name(gp_settings.output, r->start.unix_ns, r->name, sizeof r->name)) {
 		/* an absolute pattern would do without it */
 		gp_say_refusal(errno == ENAMETOOLONG || errno == ERANGE ?
@@ -233,6 +235,7 @@ static bool enter(struct gp_thread *t, enum gp_level least)
 		join(t, RING_WAIT_NS);
 	if (gp_recorder_started && atomic_exchange(&gp_local->is_told, 1) == 0)
 		gp_recorder_started();
+	gp_range_again();
 	t->inside = 0;
 	return true;
 }
@@ -261,6 +264,11 @@ static void count_lost(struct gp_thread *t, enum gp_kind kind)
 	_Atomic uint64_t *counter = counters[gp_loss_of(kind)];
 	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
+}
+
+void gp_count_lost(enum gp_kind kind)
+{
+	count_lost(&gp_thread, kind);
 }
 
 static bool has_room(struct gp_thread *t, unsigned slots)
@@ -374,7 +382,7 @@ bool gp_was_left_behind(uint32_t here)
 	return true;
 }
 
-void gp_define(const struct gp_record *definition, const char *text, size_t text_bytes)
+bool gp_define(const struct gp_record *definition, const char *text, size_t text_bytes)
 {
 	struct gp_thread *t = &gp_thread;
 	if (text_bytes > GP_TEXT_MAX)
@@ -382,7 +390,7 @@ void gp_define(const struct gp_record *definition, const char *text, size_t text
 	unsigned extra = text_bytes ? (unsigned)((text_bytes + 8 + 63) / 64) : 0;
 	struct gp_record *record = gp_reserve_slow((enum gp_kind)definition->kind, 1 + extra);
 	if (!record)
-		return;
+		return false;
 	uint64_t time = record->time, length = text_bytes;
 	*record = *definition;
 	record->time = time;
@@ -395,6 +403,7 @@ void gp_define(const struct gp_record *definition, const char *text, size_t text
 		memcpy(&t->ring->slots[(t->head + 1 + k) & (GP_RING_SLOTS - 1)], bytes + 64 * k,
 		       64);
 	gp_commit(record);
+	return true;
 }
 
 /* ---- threads and processes end ---- */
@@ -407,9 +416,15 @@ static void end_thread(void *thread)
 		/* partner: acquire load in flush_due: the head that it then sees is the last */
 		atomic_store_explicit(&t->ring->state, GP_RING_RETIRED, memory_order_release);
 	gp_stack_thread_close(t);
+	gp_range_thread_close(t);
 	t->ring = NULL;
 	t->head = t->limit = 0;
 	t->word = WORD_NEVER; /* a later destructor's event joins again */
+}
+
+bool gp_thread_end_is_told(void)
+{
+	return is_initialised && pthread_setspecific(thread_end, &gp_thread) == 0;
 }
 
 static void wipe_in_child(void)

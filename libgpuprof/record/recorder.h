@@ -6,6 +6,7 @@
 #define GP_RECORDER_H
 
 #include "../state/live.h"
+#include "../state/open_ranges.h"
 #include "../state/stack_define.h"
 #include "file_write.h"
 #include "record.h"
@@ -46,6 +47,8 @@ struct gp_recorder {
 	struct gp_file_writer writer;
 	struct gp_ring_view views[GP_RINGS_MAX];
 	struct gp_live *live;
+	struct gp_open_ranges *ranges;
+	uint64_t ranges_unnamed, unnamed_told_ns; /* as told last, and when */
 	struct gp_definitions definitions;
 	struct gp_block_scratch *scratch;
 	unsigned char *block; /* one encoded block */

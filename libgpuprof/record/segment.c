@@ -124,6 +124,7 @@ bool gp_segment_begin(struct gp_recorder *r)
 		write_out(r, &r->definition, 0);
 	gp_live_count_set(r->live, GP_COUNT_THREADS, atomic_load(&r->threads));
 	gp_live_totals(r->live, put_total, r);
+	gp_open_ranges_visit(r->ranges, put_total, r);
 	gp_live_walk_begin(r->live, put_live, r);
 	r->is_walking = true;
 	gp_segment_slice(r);

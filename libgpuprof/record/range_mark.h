@@ -1,0 +1,47 @@
+/*
+ * Ranges and marks: what a source (NVTX, PyTorch, its engine, ourselves) says the job is doing. May
+ * be called at any time on any thread of the job, also where nothing is recorded: then only the
+ * thread's own stack of open ranges is kept, so that those still open are told when recording
+ * (again) begins. Ranges alone begin no recording. No malloc, no lock; a thread's first range maps
+ * two pages.
+ */
+#ifndef GP_RANGE_MARK_H
+#define GP_RANGE_MARK_H
+
+#include "range_name.h"
+
+struct gp_range {
+	enum gp_range_source source;
+	uint32_t domain;  /* gp_range_name(0, ...) of the domain's; 0: the default one */
+	uint32_t name;	  /* gp_range_name(domain, ...) where it is known; 0: `text` is looked up */
+	const char *text; /* NULL: no name */
+	size_t bytes;	  /* of text, or GP_TO_NUL */
+	enum gp_payload payload_type;
+	uint64_t payload;
+};
+
+/* How many ranges were open on this thread before: its level. */
+uint32_t gp_range_push(const struct gp_range *range);
+/*
+ * Ends the innermost range of that source and domain; the level that it had. -1: there is none,
+ * which is recorded as unbalanced.
+ */
+int64_t gp_range_pop(enum gp_range_source source, uint32_t domain);
+/* A number that no other range of this process has, and that any thread may end. Never 0. */
+uint64_t gp_range_start(const struct gp_range *range);
+void gp_range_end(enum gp_range_source source, uint64_t number);
+void gp_range_mark(const struct gp_range *range);
+/* The name of a thing: defined anew where it changes. */
+void gp_range_name_object(enum gp_object what, uint64_t handle, const char *text, size_t bytes);
+
+/* ---- recorder.c's ---- */
+
+/* The ranges that are open on this thread, which begins to record. Inside. */
+void gp_range_again(void);
+/* What a thread that ends keeps is given back. */
+void gp_range_thread_close(struct gp_thread *thread);
+/* range_tell.c, once a turn of the drain thread. */
+struct gp_recorder;
+void gp_ranges_tend(struct gp_recorder *recorder);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * Every name of a range or mark once: an id that all threads share. Finding takes no lock and no
+ * system call; a new name is copied into memory of a fixed bound. What finds no room has no name,
+ * which is counted. A forked child keeps the ids and tells them anew.
+ */
+#ifndef GP_RANGE_NAME_H
+#define GP_RANGE_NAME_H
+
+#include "record.h"
+
+#define GP_RANGE_NAMES 16384u		/* different ones */
+#define GP_RANGE_NAMES_BYTES (2u << 20) /* of their definitions, which each segment repeats */
+#define GP_TO_NUL SIZE_MAX		/* as a length: up to the first zero byte */
+
+struct gp_range_name {
+	_Atomic uint32_t told; /* in which gp_thread.generation it was last defined */
+	uint32_t hash;
+	uint32_t domain; /* id of its name; 0: the default one */
+	uint32_t text;	 /* offset in gp_range_texts() */
+	uint16_t bytes;
+	uint16_t is_cut; /* the name was longer */
+};
+
+/*
+ * Id of the name `text` of `bytes` in `domain`, cut at GP_RANGE_NAME_MAX; 0: no room, or there is
+ * no text. The first call maps memory.
+ */
+uint32_t gp_range_name(uint32_t domain, const char *text, size_t bytes);
+/* Of an id that gp_range_name returned. */
+const struct gp_range_name *gp_range_name_of(uint32_t id);
+/* Is it what was meant? Reads no byte behind the text's end. */
+bool gp_range_name_is(const struct gp_range_name *name, uint32_t domain, const char *text,
+		      size_t bytes);
+/* Defines it, and its domain, in the caller's ring: inside, and not told in this process yet. */
+void gp_range_name_tell(uint32_t id);
+/* Ranges and marks of this recording that went without a name; none yet; one more. */
+uint64_t gp_range_names_refused(void);
+void gp_range_names_begin(void);
+void gp_range_name_refuse(void);
+
+#endif

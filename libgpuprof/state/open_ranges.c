@@ -1,0 +1,369 @@
+/* Stacks by thread, and the list of started ranges. */
+#include "open_ranges.h"
+
+#include <string.h>
+
+#include "live_table.h"
+
+#define STARTED 1u /* RANGE_OPEN.code */
+
+struct gp_open_ranges {
+	const struct gp_range_watch *watch;
+	struct gp_range_counts counts;
+	uint32_t threads, mask; /* at most; of the index */
+	uint32_t used;		/* stacks [0, used) were given out at least once */
+	uint32_t free;		/* 1 + the first that was given back; its `thread` leads on */
+	uint32_t starts;
+	size_t bytes;
+	struct gp_range_stack *stack;
+	struct gp_open_range started[GP_RANGES_STARTED];
+	uint32_t index[]; /* open addressing: 1 + stack; at most half full */
+};
+
+struct gp_open_ranges *gp_open_ranges_open(uint32_t threads)
+{
+	uint32_t places = 16;
+	while (places < 2 * threads)
+		places *= 2;
+	size_t bytes = sizeof(struct gp_open_ranges) + places * sizeof(uint32_t);
+	struct gp_open_ranges *r = gp_pages_open(bytes);
+	if (r == NULL)
+		return NULL;
+	r->bytes = bytes;
+	r->threads = threads;
+	r->mask = places - 1;
+	r->stack = gp_pages_open(threads * sizeof *r->stack);
+	if (r->stack != NULL)
+		return r;
+	gp_open_ranges_close(r);
+	return NULL;
+}
+
+void gp_open_ranges_close(struct gp_open_ranges *r)
+{
+	if (r == NULL)
+		return;
+	gp_pages_close(r->stack, r->threads * sizeof *r->stack);
+	gp_pages_close(r, r->bytes);
+}
+
+void gp_open_ranges_clear(struct gp_open_ranges *r)
+{
+	r->counts = (struct gp_range_counts){ 0 };
+	r->used = r->free = r->starts = 0;
+	memset(r->index, 0, (r->mask + 1u) * sizeof *r->index);
+}
+
+void gp_open_ranges_watch(struct gp_open_ranges *r, const struct gp_range_watch *watch)
+{
+	r->watch = watch;
+}
+
+/* ---- stacks ---- */
+
+static uint32_t home_of(const struct gp_open_ranges *r, uint32_t thread)
+{
+	return (thread * 0x9e3779b1u) >> 7 & r->mask;
+}
+
+static uint32_t place_of(const struct gp_open_ranges *r, uint32_t thread)
+{
+	uint32_t at = home_of(r, thread);
+	while (r->index[at] != 0 && r->stack[r->index[at] - 1].thread != thread)
+		at = (at + 1) & r->mask;
+	return at;
+}
+
+const struct gp_range_stack *gp_open_ranges_of(const struct gp_open_ranges *r, uint32_t thread)
+{
+	uint32_t which = r->index[place_of(r, thread)];
+	return which != 0 ? &r->stack[which - 1] : NULL;
+}
+
+/* NULL: the bound is reached. */
+static struct gp_range_stack *stack_of(struct gp_open_ranges *r, uint32_t thread)
+{
+	uint32_t *place = &r->index[place_of(r, thread)];
+	if (*place != 0)
+		return &r->stack[*place - 1];
+	if (r->free != 0) {
+		*place = r->free;
+		r->free = r->stack[r->free - 1].thread;
+	} else if (r->used < r->threads) {
+		*place = ++r->used;
+	} else {
+		return NULL;
+	}
+	struct gp_range_stack *s = &r->stack[*place - 1];
+	s->thread = thread;
+	s->depth = 0;
+	return s;
+}
+
+/* Those behind it in the index move up, so that a search never meets a hole. */
+static void give_back(struct gp_open_ranges *r, struct gp_range_stack *s)
+{
+	uint32_t hole = place_of(r, s->thread), at = hole;
+	uint32_t which = r->index[hole];
+	for (;;) {
+		at = (at + 1) & r->mask;
+		if (r->index[at] == 0)
+			break;
+		uint32_t home = home_of(r, r->stack[r->index[at] - 1].thread);
+		if (((at - home) & r->mask) < ((at - hole) & r->mask))
+			continue;
+		r->index[hole] = r->index[at];
+		hole = at;
+	}
+	r->index[hole] = 0;
+	s->depth = 0;
+	s->thread = r->free;
+	r->free = which;
+}
+
+static void open_on(struct gp_open_ranges *r, struct gp_range_stack *s,
+		    const struct gp_open_range *range)
+{
+	struct gp_open_range *top = &s->range[s->depth++];
+	*top = *range;
+	if (r->watch != NULL && top->source != 0)
+		r->watch->opened(r->watch->context, top, s);
+}
+
+static void close_on(struct gp_open_ranges *r, struct gp_range_stack *s, uint32_t which,
+		     enum gp_range_end how, const struct gp_record *by)
+{
+	const struct gp_open_range range = s->range[which];
+	s->depth--;
+	memmove(&s->range[which], &s->range[which + 1],
+		(s->depth - which) * sizeof s->range[which]);
+	r->counts.unseen += how == GP_RANGE_UNSEEN || range.source == 0;
+	if (r->watch != NULL && range.source != 0)
+		r->watch->closed(r->watch->context, &range, how, by);
+}
+
+/* As many lie there as the thread says: what is missing was lost, what is too much has ended. */
+static void settle(struct gp_open_ranges *r, struct gp_range_stack *s, uint32_t depth,
+		   const struct gp_record *by)
+{
+	while (s->depth > depth)
+		close_on(r, s, s->depth - 1, GP_RANGE_UNSEEN, by);
+	while (s->depth < depth)
+		open_on(r, s,
+			&(struct gp_open_range){
+				.time = by->time, .order = by->order, .thread = s->thread });
+}
+
+static bool is_known(const struct gp_range_stack *s, uint64_t depth, const struct gp_record *r)
+{
+	const struct gp_open_range *e = &s->range[depth];
+	return depth < s->depth && e->name == r->aux && e->source == r->range_again.source &&
+	       e->domain == r->range_again.domain;
+}
+
+static void push(struct gp_open_ranges *r, struct gp_range_stack *s, const struct gp_record *record)
+{
+	uint64_t depth = record->range_push.depth;
+	bool is_again = record->kind == GP_RANGE_AGAIN;
+	if (is_again && is_known(s, depth, record))
+		return;
+	settle(r, s, (uint32_t)depth, record);
+	open_on(r, s,
+		&(struct gp_open_range){
+			.time = is_again ? record->range_again.since : record->time,
+			.order = record->order,
+			.name = record->aux,
+			.domain = (uint32_t)record->range_push.domain,
+			.source = (uint32_t)record->range_push.source,
+			.thread = s->thread,
+		});
+}
+
+/* Of its source and domain the innermost, else of what is not known, else of all. */
+static uint32_t find_popped(const struct gp_range_stack *s, const struct gp_record *record)
+{
+	uint32_t unknown = s->depth - 1;
+	for (uint32_t k = s->depth; k-- > 0;) {
+		const struct gp_open_range *e = &s->range[k];
+		if (e->source == record->range_pop.source && e->domain == record->range_pop.domain)
+			return k;
+		if (e->source == 0 && s->range[unknown].source != 0)
+			unknown = k;
+	}
+	return unknown;
+}
+
+static void pop(struct gp_open_ranges *r, struct gp_range_stack *s, const struct gp_record *record)
+{
+	uint32_t depth = (uint32_t)record->range_pop.depth;
+	if (record->aux != 0) {
+		r->counts.unbalanced++;
+		settle(r, s, depth, record);
+		return;
+	}
+	settle(r, s, depth + 1, record);
+	close_on(r, s, find_popped(s, record), GP_RANGE_ENDED, record);
+}
+
+void gp_open_ranges_forget(struct gp_open_ranges *r, uint32_t thread)
+{
+	uint32_t which = r->index[place_of(r, thread)];
+	if (which != 0)
+		give_back(r, &r->stack[which - 1]);
+}
+
+/* ---- started ones ---- */
+
+static void start(struct gp_open_ranges *r, const struct gp_open_range *range)
+{
+	if (r->starts == GP_RANGES_STARTED) {
+		r->counts.unkept++;
+		return;
+	}
+	struct gp_open_range *e = &r->started[r->starts++];
+	*e = *range;
+	if (r->watch != NULL)
+		r->watch->opened(r->watch->context, e, NULL);
+}
+
+/* The newest first: it is the one, mostly. */
+static void end(struct gp_open_ranges *r, const struct gp_record *record)
+{
+	for (uint32_t k = r->starts; k-- > 0;) {
+		const struct gp_open_range e = r->started[k];
+		if (e.number != record->range_end.range || e.source != record->range_end.source)
+			continue;
+		r->starts--;
+		memmove(&r->started[k], &r->started[k + 1], (r->starts - k) * sizeof r->started[k]);
+		if (r->watch != NULL)
+			r->watch->closed(r->watch->context, &e, GP_RANGE_ENDED, record);
+		return;
+	}
+	r->counts.unbalanced++;
+}
+
+/* ---- events ---- */
+
+static void load(struct gp_open_ranges *r, const struct gp_record *record)
+{
+	struct gp_open_range range = {
+		.time = record->time,
+		.order = record->order,
+		.name = record->aux,
+		.domain = (uint32_t)record->range_open.domain,
+		.source = (uint32_t)record->range_open.source,
+		.thread = (uint32_t)record->range_open.thread,
+	};
+	if (record->code == STARTED) {
+		range.number = record->range_open.place;
+		start(r, &range);
+		return;
+	}
+	struct gp_range_stack *s = stack_of(r, range.thread);
+	if (s == NULL || record->range_open.place >= GP_RANGES_DEEP) {
+		r->counts.unkept++;
+		return;
+	}
+	settle(r, s, (uint32_t)record->range_open.place, record);
+	open_on(r, s, &range);
+}
+
+static void apply_to_stack(struct gp_open_ranges *r, uint32_t thread,
+			   const struct gp_record *record)
+{
+	bool is_pop = record->kind == GP_RANGE_POP;
+	/* the bound holds for writers: a record that says more is not one of theirs */
+	bool is_sound = record->range_push.depth < GP_RANGES_DEEP;
+	struct gp_range_stack *s = is_sound ? stack_of(r, thread) : NULL;
+	if (s == NULL) {
+		r->counts.unkept += !is_pop;
+		return;
+	}
+	if (is_pop)
+		pop(r, s, record);
+	else
+		push(r, s, record);
+	if (s->depth == 0)
+		give_back(r, s);
+}
+
+void gp_open_ranges_apply(struct gp_open_ranges *r, uint32_t thread, const struct gp_record *record)
+{
+	switch (record->kind) {
+	case GP_RANGE_PUSH:
+	case GP_RANGE_AGAIN:
+	case GP_RANGE_POP:
+		apply_to_stack(r, thread, record);
+		break;
+	case GP_RANGE_START:
+		start(r, &(struct gp_open_range){
+				 .time = record->time,
+				 .order = record->order,
+				 .number = record->range_start.range,
+				 .name = record->aux,
+				 .domain = (uint32_t)record->range_start.domain,
+				 .source = (uint32_t)record->range_start.source,
+				 .thread = thread,
+			 });
+		break;
+	case GP_RANGE_END:
+		end(r, record);
+		break;
+	case GP_RANGE_OPEN:
+		load(r, record);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- what is open ---- */
+
+const struct gp_open_range *gp_open_ranges_started(const struct gp_open_ranges *r, uint32_t *count)
+{
+	*count = r->starts;
+	return r->started;
+}
+
+const struct gp_range_stack *gp_open_ranges_next(const struct gp_open_ranges *r, uint32_t *at)
+{
+	while (*at < r->used) {
+		const struct gp_range_stack *s = &r->stack[(*at)++];
+		if (s->depth != 0)
+			return s;
+	}
+	return NULL;
+}
+
+struct gp_range_counts gp_open_ranges_counts(const struct gp_open_ranges *r)
+{
+	return r->counts;
+}
+
+static void emit_one(const struct gp_open_range *e, uint32_t place,
+		     void (*emit)(void *context, const struct gp_record *), void *context)
+{
+	const struct gp_record record = {
+		.time = e->time,
+		.order = e->order,
+		.kind = GP_RANGE_OPEN,
+		.device = GP_DEVICE_UNKNOWN,
+		.code = e->number != 0 ? STARTED : 0,
+		.aux = e->name,
+		.range_open = { e->source, e->domain, e->thread,
+				e->number != 0 ? e->number : place },
+	};
+	emit(context, &record);
+}
+
+void gp_open_ranges_visit(const struct gp_open_ranges *r,
+			  void (*emit)(void *context, const struct gp_record *), void *context)
+{
+	uint32_t at = 0;
+	const struct gp_range_stack *s;
+	while ((s = gp_open_ranges_next(r, &at)) != NULL)
+		for (uint32_t k = 0; k < s->depth; k++)
+			emit_one(&s->range[k], k, emit, context);
+	for (uint32_t k = 0; k < r->starts; k++)
+		emit_one(&r->started[k], 0, emit, context);
+}

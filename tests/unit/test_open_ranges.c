@@ -1,0 +1,288 @@
+/*
+ * Which ranges are open: random histories against a plain model, then the same with events missing.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "state/open_ranges.h"
+
+#define THREADS 40u
+
+static uint64_t seed;
+static unsigned pick(unsigned below)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (unsigned)(seed >> 33) % below;
+}
+
+/* What a thread would say: its own stack of names, sources and domains. */
+struct model {
+	unsigned depth;
+	struct {
+		unsigned name, source, domain;
+	} open[GP_RANGES_DEEP];
+};
+static struct model models[THREADS];
+static uint64_t now;
+
+static struct gp_record model_push(struct model *m)
+{
+	unsigned name = 1 + pick(50), source = 1 + pick(2), domain = pick(3), k = m->depth++;
+	m->open[k].name = name;
+	m->open[k].source = source;
+	m->open[k].domain = domain;
+	return (struct gp_record){ .time = now += 64,
+				   .kind = GP_RANGE_PUSH,
+				   .aux = name,
+				   .range_push = { source, domain, k, 0 } };
+}
+
+static struct gp_record model_pop(struct model *m)
+{
+	unsigned source = 1 + pick(2), domain = pick(3);
+	bool is_found = false;
+	if (m->depth && pick(4)) { /* mostly what lies on top */
+		source = m->open[m->depth - 1].source;
+		domain = m->open[m->depth - 1].domain;
+	}
+	for (unsigned k = m->depth; k-- > 0 && !is_found;) {
+		is_found = m->open[k].source == source && m->open[k].domain == domain;
+		if (!is_found)
+			continue;
+		m->depth--;
+		memmove(&m->open[k], &m->open[k + 1], (m->depth - k) * sizeof m->open[k]);
+	}
+	return (struct gp_record){ .time = now += 64,
+				   .kind = GP_RANGE_POP,
+				   .aux = !is_found,
+				   .range_pop = { source, domain, m->depth, 0 } };
+}
+
+static struct gp_record model_step(struct model *m)
+{
+	return pick(2) && m->depth < 20 ? model_push(m) : model_pop(m);
+}
+
+static uint64_t opened, closed;
+static void see_opened(void *context, struct gp_open_range *range, const struct gp_range_stack *s)
+{
+	assert_ptr_equal(context, &opened);
+	assert_true(s == NULL || range == &s->range[s->depth - 1]);
+	assert_int_equal(range->mark, 0);
+	range->mark = range->time;
+	opened++;
+}
+static void see_closed(void *context, const struct gp_open_range *range, enum gp_range_end how,
+		       const struct gp_record *by)
+{
+	assert_ptr_equal(context, &opened);
+	assert_int_equal(range->mark, range->time);
+	assert_true(by->time >= range->time);
+	assert_true(how == GP_RANGE_ENDED || how == GP_RANGE_UNSEEN);
+	closed++;
+}
+static const struct gp_range_watch watch = { see_opened, see_closed, &opened };
+
+static struct gp_open_ranges *fresh(uint32_t threads)
+{
+	struct gp_open_ranges *r = gp_open_ranges_open(threads);
+	assert_non_null(r);
+	gp_open_ranges_watch(r, &watch);
+	memset(models, 0, sizeof models);
+	opened = closed = 0;
+	now = 0;
+	seed = 88172645463325252u;
+	return r;
+}
+
+static void assert_same(const struct gp_open_ranges *r, uint32_t thread)
+{
+	const struct model *m = &models[thread];
+	const struct gp_range_stack *s = gp_open_ranges_of(r, thread);
+	assert_int_equal(s ? s->depth : 0, m->depth);
+	for (unsigned k = 0; k < m->depth; k++) {
+		assert_int_equal(s->range[k].name, m->open[k].name);
+		assert_int_equal(s->range[k].source, m->open[k].source);
+		assert_int_equal(s->range[k].domain, m->open[k].domain);
+		assert_int_equal(s->range[k].thread, thread);
+	}
+}
+
+static void random_histories_match_the_model(void **state)
+{
+	(void)state;
+	struct gp_open_ranges *r = fresh(THREADS);
+	uint64_t unbalanced = 0;
+	for (unsigned i = 0; i < 200000; i++) {
+		uint32_t thread = pick(THREADS);
+		struct gp_record record = model_step(&models[thread]);
+		unbalanced += record.kind == GP_RANGE_POP && record.aux;
+		gp_open_ranges_apply(r, thread, &record);
+		assert_same(r, thread);
+	}
+	for (uint32_t thread = 0; thread < THREADS; thread++)
+		assert_same(r, thread);
+	struct gp_range_counts counts = gp_open_ranges_counts(r);
+	assert_int_equal(counts.unbalanced, unbalanced);
+	assert_true(unbalanced > 1000);
+	assert_int_equal(counts.unseen + counts.unkept, 0);
+	uint64_t open = 0;
+	for (uint32_t thread = 0; thread < THREADS; thread++)
+		open += models[thread].depth;
+	assert_int_equal(opened - closed, open);
+	gp_open_ranges_close(r);
+}
+
+/* Where events are missing, each that arrives says how deep it stands: no error lasts. */
+static void missing_events_cost_only_themselves(void **state)
+{
+	(void)state;
+	struct gp_open_ranges *r = fresh(THREADS);
+	for (unsigned i = 0; i < 100000; i++) {
+		uint32_t thread = pick(THREADS);
+		struct model *m = &models[thread];
+		struct gp_record record = model_step(m);
+		if (pick(3) == 0)
+			continue;
+		gp_open_ranges_apply(r, thread, &record);
+		const struct gp_range_stack *s = gp_open_ranges_of(r, thread);
+		assert_int_equal(s ? s->depth : 0, m->depth);
+		if (record.kind == GP_RANGE_PUSH)
+			assert_int_equal(s->range[s->depth - 1].name, record.aux);
+	}
+	assert_true(gp_open_ranges_counts(r).unseen > 1000);
+	/* all of them end: nothing is left */
+	for (uint32_t thread = 0; thread < THREADS; thread++)
+		while (models[thread].depth) {
+			struct gp_record record = model_pop(&models[thread]);
+			gp_open_ranges_apply(r, thread, &record);
+		}
+	uint32_t at = 0;
+	assert_null(gp_open_ranges_next(r, &at));
+	assert_int_equal(opened, closed);
+	gp_open_ranges_close(r);
+}
+
+static struct gp_record kept[GP_RANGES_STARTED + THREADS * GP_RANGES_DEEP];
+static unsigned kept_count;
+static void keep(void *context, const struct gp_record *record)
+{
+	(void)context;
+	kept[kept_count++] = *record;
+}
+
+static void a_checkpoint_restores_it(void **state)
+{
+	(void)state;
+	struct gp_open_ranges *r = fresh(THREADS), *other = gp_open_ranges_open(THREADS);
+	for (unsigned i = 0; i < 5000; i++) {
+		uint32_t thread = pick(THREADS);
+		struct gp_record record = model_step(&models[thread]);
+		gp_open_ranges_apply(r, thread, &record);
+	}
+	for (uint64_t number = 1; number <= 10; number++)
+		gp_open_ranges_apply(r, 3,
+				     &(struct gp_record){ .kind = GP_RANGE_START,
+							  .time = number,
+							  .aux = 7,
+							  .range_start = { 1, 0, number, 0 } });
+	kept_count = 0;
+	gp_open_ranges_visit(r, keep, NULL);
+	for (unsigned k = 0; k < kept_count; k++) /* RANGE_OPEN's thread is a field */
+		gp_open_ranges_apply(other, 999, &kept[k]);
+	for (uint32_t thread = 0; thread < THREADS; thread++) {
+		assert_same(other, thread);
+		const struct gp_range_stack *a = gp_open_ranges_of(r, thread),
+					    *b = gp_open_ranges_of(other, thread);
+		for (unsigned k = 0; a && k < a->depth; k++)
+			assert_int_equal(a->range[k].time, b->range[k].time);
+	}
+	uint32_t count;
+	const struct gp_open_range *started = gp_open_ranges_started(other, &count);
+	assert_int_equal(count, 10);
+	assert_int_equal(started[4].number, 5);
+	assert_int_equal(started[4].thread, 3);
+	gp_open_ranges_apply(
+		other, 8, &(struct gp_record){ .kind = GP_RANGE_END, .range_end = { 1, 0, 5, 0 } });
+	gp_open_ranges_started(other, &count);
+	assert_int_equal(count, 9);
+	gp_open_ranges_clear(other);
+	gp_open_ranges_started(other, &count);
+	assert_int_equal(count, 0);
+	assert_null(gp_open_ranges_of(other, 1));
+	gp_open_ranges_close(r);
+	gp_open_ranges_close(other);
+}
+
+/* More threads than there is room for, records that no writer makes, ends without beginnings. */
+static void bounds_hold(void **state)
+{
+	(void)state;
+	struct gp_open_ranges *r = fresh(8);
+	for (uint32_t thread = 0; thread < 20; thread++)
+		gp_open_ranges_apply(r, thread,
+				     &(struct gp_record){ .kind = GP_RANGE_PUSH, .aux = 1 });
+	assert_int_equal(gp_open_ranges_counts(r).unkept, 12);
+	gp_open_ranges_forget(r, 3);
+	gp_open_ranges_apply(r, 19, &(struct gp_record){ .kind = GP_RANGE_PUSH, .aux = 1 });
+	assert_non_null(gp_open_ranges_of(r, 19));
+	gp_open_ranges_apply(r, 19,
+			     &(struct gp_record){ .kind = GP_RANGE_PUSH,
+						  .range_push = { 1, 0, GP_RANGES_DEEP, 0 } });
+	gp_open_ranges_apply(
+		r, 19,
+		&(struct gp_record){ .kind = GP_RANGE_POP, .range_pop = { 1, 0, UINT64_MAX, 0 } });
+	assert_int_equal(gp_open_ranges_of(r, 19)->depth, 1);
+	gp_open_ranges_apply(r, 1,
+			     &(struct gp_record){ .kind = GP_RANGE_END, .range_end = { 1, 0, 9 } });
+	assert_int_equal(gp_open_ranges_counts(r).unbalanced, 1);
+	for (uint64_t number = 1; number <= GP_RANGES_STARTED + 5; number++)
+		gp_open_ranges_apply(r, 1,
+				     &(struct gp_record){ .kind = GP_RANGE_START,
+							  .range_start = { 1, 0, number, 0 } });
+	uint32_t count;
+	gp_open_ranges_started(r, &count);
+	assert_int_equal(count, GP_RANGES_STARTED);
+	gp_open_ranges_close(r);
+}
+
+/* What was open when recording began is told again: once, however often it is told. */
+static void told_again_it_is_the_same_range(void **state)
+{
+	(void)state;
+	struct gp_open_ranges *r = fresh(8);
+	struct gp_record again = {
+		.kind = GP_RANGE_AGAIN, .time = 500, .aux = 4, .range_again = { 1, 2, 0, 100 }
+	};
+	for (unsigned k = 0; k < 3; k++)
+		gp_open_ranges_apply(r, 1, &again);
+	assert_int_equal(opened, 1);
+	assert_int_equal(gp_open_ranges_of(r, 1)->range[0].time, 100);
+	again.aux = 5; /* another one by now */
+	gp_open_ranges_apply(r, 1, &again);
+	assert_int_equal(opened, 2);
+	assert_int_equal(closed, 1);
+	assert_int_equal(gp_open_ranges_of(r, 1)->depth, 1);
+	gp_open_ranges_close(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_histories_match_the_model),
+		cmocka_unit_test(missing_events_cost_only_themselves),
+		cmocka_unit_test(a_checkpoint_restores_it),
+		cmocka_unit_test(bounds_hold),
+		cmocka_unit_test(told_again_it_is_the_same_range),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,543 @@
+/*
+ * Ranges and marks as a source makes them: names, stacks, what was open before recording began,
+ * bounds, forks, threads. Each test runs in a forked child: a process records once.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gpuprof.h"
+#include "read/recording.h"
+#include "record/range_mark.h"
+#include "record/recorder.h"
+
+#define CHECK(condition)                                                                \
+	do {                                                                            \
+		if (!(condition)) {                                                     \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+			_exit(1);                                                       \
+		}                                                                       \
+	} while (0)
+
+static char directory[64];
+
+static void name_of(char *out, size_t capacity, const char *name)
+{
+	snprintf(out, capacity, "%s/%s", directory, name);
+}
+
+static int end_of(pid_t pid)
+{
+	int status;
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+/* Runs `body` in a child whose recording is `name`; 0 when it passed. */
+static int in_child(const char *name, const char *ring, void (*body)(void))
+{
+	pid_t pid = fork();
+	if (pid != 0)
+		return end_of(pid);
+	char path[128];
+	name_of(path, sizeof path, name);
+	setenv("GPUPROF_OUTPUT", path, 1);
+	setenv("GPUPROF_RING", ring, 1);
+	CHECK(gp_recorder_init());
+	body();
+	gp_recorder_end();
+	_exit(0);
+}
+
+/* Not faster than the drain, so that nothing is lost. */
+static void keep_pace(void)
+{
+	const struct gp_ring *ring = gp_thread.ring;
+	if (gp_thread.word != atomic_load(&gp_local->word))
+		return;
+	while (ring && gp_thread.head - atomic_load(&ring->tail) > GP_RING_SLOTS / 2)
+		sched_yield();
+}
+
+static void put_memory(enum gp_kind kind, uint64_t address)
+{
+	keep_pace();
+	CHECK(gp_enter());
+	struct gp_record *r = gp_reserve(kind);
+	CHECK(r);
+	r->space = GP_SPACE_DEVICE;
+	r->v[0] = address;
+	r->v[1] = kind == GP_ALLOC ? 512 : 0;
+	gp_commit_memory(r);
+	gp_leave();
+}
+
+static void put_alloc(uint64_t address)
+{
+	put_memory(GP_ALLOC, address);
+}
+
+static uint32_t push(uint32_t domain, const char *text)
+{
+	keep_pace();
+	return gp_range_push(&(struct gp_range){
+		.source = GP_RANGE_NVTX, .domain = domain, .text = text, .bytes = GP_TO_NUL });
+}
+
+static int64_t pop(uint32_t domain)
+{
+	keep_pace();
+	return gp_range_pop(GP_RANGE_NVTX, domain);
+}
+
+/* ---- what the recordings say ---- */
+
+static struct gp_recording *opened(const char *name, const struct gp_info **info)
+{
+	char path[128];
+	struct gp_recording *r;
+	name_of(path, sizeof path, name);
+	assert_int_equal(gp_recording_open(path, &r, NULL), GP_OK);
+	assert_int_equal(gp_recording_info(r, info), GP_OK);
+	assert_true((*info)->is_complete);
+	return r;
+}
+
+/* Events of ranges as words: "+name" push, "-" pop, "?" unbalanced, "~name" again, and so on. */
+static const char *words_of(const char *name)
+{
+	static char words[4096];
+	const struct gp_info *info;
+	struct gp_event e;
+	struct gp_recording *r = opened(name, &info);
+	size_t at = 0;
+	while (gp_recording_next(r, &e) == GP_OK && at < sizeof words - 64) {
+		const char *sign = e.record.kind == GP_RANGE_PUSH  ? "+" :
+				   e.record.kind == GP_RANGE_POP   ? e.record.aux ? "?" : "-" :
+				   e.record.kind == GP_RANGE_AGAIN ? "~" :
+				   e.record.kind == GP_RANGE_START ? "(" :
+				   e.record.kind == GP_RANGE_END   ? ")" :
+				   e.record.kind == GP_MARK	   ? "!" :
+				   e.record.kind == GP_ALLOC	   ? "*" :
+								     NULL;
+		if (!sign)
+			continue;
+		bool is_named = strchr("+~(!", *sign) != NULL;
+		const char *text =
+			is_named ? gp_recording_text(r, GP_RANGE_NAME, e.record.aux) : NULL;
+		at += (size_t)snprintf(words + at, sizeof words - at, "%s%s%s", at ? " " : "", sign,
+				       !is_named ? "" :
+				       text	 ? text :
+						   "NULL");
+		if (strchr("+-~", *sign))
+			at += (size_t)snprintf(words + at, sizeof words - at, "%u",
+					       (unsigned)e.record.range_push.depth);
+	}
+	gp_recording_close(r);
+	return words;
+}
+
+static void stack_of_ranges(void)
+{
+	put_alloc(512);
+	uint32_t other = gp_range_name(0, "other", GP_TO_NUL);
+	CHECK(push(0, "a") == 0);
+	CHECK(push(other, "b") == 1);
+	put_alloc(1024);
+	CHECK(pop(0) == 0); /* of another domain than the innermost */
+	CHECK(push(0, "a") == 1);
+	CHECK(pop(0) == 1);
+	CHECK(pop(0) == -1);
+	CHECK(pop(other) == 0);
+	struct gp_range what = { .source = GP_RANGE_NVTX, .text = "s", .bytes = 1 };
+	uint64_t one = gp_range_start(&what), two = gp_range_start(&what);
+	CHECK(one != 0 && two != one);
+	gp_range_end(GP_RANGE_NVTX, one);
+	gp_range_mark(&(struct gp_range){ .source = GP_RANGE_TORCH,
+					  .name = gp_range_name(0, "m", 1),
+					  .payload_type = GP_PAYLOAD_INT64,
+					  .payload = 42 });
+	gp_range_mark(&(struct gp_range){ .source = GP_RANGE_TORCH });
+	gp_range_name_object(GP_OBJECT_STREAM, 0x50, "side", GP_TO_NUL);
+}
+
+static void ranges_nest_and_cross(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("nest.gpr", "0", stack_of_ranges), 0);
+	assert_string_equal(words_of("nest.gpr"), "* +a0 +b1 * -1 +a1 -1 ? -0 (s (s ) !m !NULL");
+	const struct gp_info *info;
+	struct gp_recording *r = opened("nest.gpr", &info);
+	assert_true(info->has_ranges);
+	struct gp_event e;
+	bool is_seen = false;
+	while (gp_recording_next(r, &e) == GP_OK) {
+		if (e.record.kind == GP_RANGE_PUSH && e.record.range_push.domain)
+			assert_string_equal(gp_recording_text(r, GP_RANGE_NAME,
+							      (uint32_t)e.record.range_push.domain),
+					    "other");
+		if (e.record.kind != GP_MARK || e.record.aux == 0)
+			continue;
+		is_seen = true;
+		assert_int_equal(e.record.code, GP_PAYLOAD_INT64);
+		assert_int_equal(e.record.range_start.payload, 42);
+		assert_int_equal(e.record.range_start.source, GP_RANGE_TORCH);
+	}
+	assert_true(is_seen);
+	assert_string_equal(
+		gp_recording_text(r, GP_OBJECT_NAME, GP_OBJECT_KEY(GP_OBJECT_STREAM, 0x50ull)),
+		"side");
+	gp_recording_close(r);
+}
+
+static void only_ranges(void)
+{
+	for (unsigned k = 0; k < 100; k++) {
+		push(0, "cpu");
+		pop(0);
+	}
+}
+
+static void ranges_alone_begin_no_recording(void **state)
+{
+	(void)state;
+	char path[128];
+	assert_int_equal(in_child("alone.gpr", "0", only_ranges), 0);
+	name_of(path, sizeof path, "alone.gpr");
+	assert_int_not_equal(access(path, F_OK), 0);
+}
+
+static void *other_thread(void *barrier)
+{
+	push(0, "worker");
+	pthread_barrier_wait(barrier);
+	pthread_barrier_wait(barrier);
+	put_alloc(4096);
+	pop(0);
+	return NULL;
+}
+
+static void open_before(void)
+{
+	pthread_barrier_t barrier;
+	pthread_t thread;
+	pthread_barrier_init(&barrier, NULL, 2);
+	push(0, "over");
+	pop(0);
+	push(0, "step");
+	push(0, "forward");
+	pthread_create(&thread, NULL, other_thread, &barrier);
+	pthread_barrier_wait(&barrier);
+	put_alloc(512);
+	pop(0);
+	pop(0);
+	pthread_barrier_wait(&barrier);
+	pthread_join(thread, NULL);
+}
+
+static void what_is_open_when_recording_begins_is_told(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("before.gpr", "0", open_before), 0);
+	assert_string_equal(words_of("before.gpr"), "~step0 ~forward1 * -1 -0 ~worker0 * -0");
+}
+
+/* As `gpuprof ctl` does it. */
+static void set_level(uint32_t level)
+{
+	atomic_store(&gp_control->want_level, level);
+	while (atomic_load(&gp_control->level) != level)
+		gp_futex_wake(&gp_recorder.wake), sched_yield();
+	while ((atomic_load(&gp_local->word) & 3) != level)
+		sched_yield();
+}
+
+static void open_while_stopped(void)
+{
+	put_alloc(512);
+	push(0, "a");
+	set_level(GP_LEVEL_OFF);
+	push(0, "b");
+	pop(0);
+	pop(0);
+	push(0, "c");
+	push(0, "d");
+	set_level(GP_LEVEL_ALL);
+	put_alloc(1024);
+	pop(0);
+	pop(0);
+}
+
+static void what_is_open_when_it_goes_on_is_told(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("stopped.gpr", "0", open_while_stopped), 0);
+	assert_string_equal(words_of("stopped.gpr"), "* +a0 ~c0 ~d1 * -1 -0");
+}
+
+static void fork_inside(void)
+{
+	char path[128];
+	put_alloc(512);
+	push(0, "parent");
+	push(0, "both");
+	pid_t pid = fork();
+	if (pid == 0) {
+		name_of(path, sizeof path, "forked.gpr");
+		memcpy(gp_settings.output, path, sizeof path);
+		pop(0); /* nothing is recorded yet */
+		push(0, "both");
+		put_alloc(1024);
+		push(0, "child");
+		gp_recorder_end();
+		_exit(0);
+	}
+	CHECK(end_of(pid) == 0);
+	pop(0);
+	pop(0);
+}
+
+static void a_forked_child_tells_its_own(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("forking.gpr", "0", fork_inside), 0);
+	assert_string_equal(words_of("forking.gpr"), "* +parent0 +both1 -1 -0");
+	assert_string_equal(words_of("forked.gpr"), "~parent0 ~both1 * +child2");
+}
+
+static void too_deep(void)
+{
+	put_alloc(512);
+	for (unsigned k = 0; k < GP_RANGES_DEEP + 10; k++)
+		CHECK(push(0, "deep") == k);
+	for (unsigned k = GP_RANGES_DEEP + 10; k-- > 0;)
+		CHECK(pop(0) == k);
+	CHECK(pop(0) == -1);
+}
+
+static void depth_is_bounded_and_the_loss_is_told(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("deep.gpr", "0", too_deep), 0);
+	const struct gp_info *info;
+	struct gp_recording *r = opened("deep.gpr", &info);
+	assert_int_equal(info->counts[GP_RANGE_PUSH], GP_RANGES_DEEP);
+	assert_int_equal(info->counts[GP_RANGE_POP], GP_RANGES_DEEP + 1);
+	assert_int_equal(info->lost_other, 20);
+	gp_recording_close(r);
+}
+
+static void long_names(void)
+{
+	static char text[1 << 20];
+	put_alloc(512);
+	memset(text, 'x', sizeof text - 1);
+	push(0, text);
+	text[GP_RANGE_NAME_MAX] = '\0';
+	push(0, text);
+	text[0] = 'y'; /* at the same place another name */
+	push(0, text);
+	gp_range_push(&(struct gp_range){
+		.source = GP_RANGE_NVTX, .text = text, .bytes = GP_RANGE_NAME_MAX });
+	gp_range_push(&(struct gp_range){ .source = GP_RANGE_NVTX, .text = "yes", .bytes = 1 });
+	gp_range_push(&(struct gp_range){ .source = GP_RANGE_NVTX, .text = "", .bytes = 0 });
+}
+
+static void long_names_are_cut_and_it_is_said(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("long.gpr", "0", long_names), 0);
+	const struct gp_info *info;
+	struct gp_recording *r = opened("long.gpr", &info);
+	assert_int_equal(info->names_cut, 1);
+	uint32_t id[6];
+	unsigned count = 0;
+	struct gp_event e;
+	while (gp_recording_next(r, &e) == GP_OK)
+		if (e.record.kind == GP_RANGE_PUSH)
+			id[count++] = e.record.aux;
+	assert_int_equal(count, 6);
+	const char *text = gp_recording_text(r, GP_RANGE_NAME, id[0]);
+	assert_int_equal(strlen(text), GP_RANGE_NAME_MAX);
+	assert_int_not_equal(id[1], id[0]);
+	assert_string_equal(gp_recording_text(r, GP_RANGE_NAME, id[1]), text);
+	assert_int_equal(gp_recording_text(r, GP_RANGE_NAME, id[2])[0], 'y');
+	assert_int_equal(id[3], id[2]);
+	assert_string_equal(gp_recording_text(r, GP_RANGE_NAME, id[4]), "y");
+	assert_int_not_equal(id[5], 0);
+	assert_null(gp_recording_text(r, GP_RANGE_NAME, id[5]));
+	gp_recording_close(r);
+}
+
+#define MANY 1000000u
+static void many_names(void)
+{
+	char text[32];
+	put_alloc(512);
+	for (unsigned k = 0; k < MANY; k++) {
+		snprintf(text, sizeof text, "step %u", k);
+		push(0, text);
+		pop(0);
+	}
+}
+
+static void a_million_names_are_bounded_and_counted(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("names.gpr", "0", many_names), 0);
+	const struct gp_info *info;
+	struct gp_recording *r = opened("names.gpr", &info);
+	assert_int_equal(info->counts[GP_RANGE_PUSH] + info->counts[GP_RANGE_POP] +
+				 info->lost_other,
+			 2 * MANY);
+	assert_int_equal(info->counts[GP_RANGE_NAME], GP_RANGE_NAMES);
+	assert_int_equal(info->ranges_unnamed, MANY - GP_RANGE_NAMES);
+	gp_recording_close(r);
+}
+
+/* Segments that are kept say what was open when they began, though it was pushed long before. */
+static void long_run(void)
+{
+	put_alloc(512);
+	push(0, "run");
+	for (uint64_t k = 1; k <= 1500000; k++) {
+		if (k % 1000 == 0)
+			push(0, "epoch");
+		put_memory(k % 2 ? GP_ALLOC : GP_FREE, (k + 1) / 2 * 512 * ((k + 1) / 2 % 7 + 1));
+		if (k % 1000 == 999 && k > 1000)
+			pop(0);
+	}
+}
+
+static enum gp_status count_open(void *context, const struct gp_record *record)
+{
+	uint64_t *open = context;
+	if (record->kind != GP_RANGE_OPEN)
+		return GP_OK;
+	open[record->range_open.place]++;
+	return record->range_open.thread == 1 && record->code == 0 ? GP_OK : GP_E_DAMAGED;
+}
+
+static void checkpoints_hold_open_ranges(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("segments.gpr", "1M", long_run), 0);
+	const struct gp_info *info;
+	struct gp_recording *r = opened("segments.gpr", &info);
+	assert_true(info->kept_from_ns > 0);
+	assert_true(info->has_ranges);
+	struct gp_event e;
+	uint64_t pushes = 0, open[2] = { 0 };
+	assert_int_equal(gp_merge_visit(r->merge, r->first, GP_BLOCK_CHECKPOINT, count_open, open),
+			 GP_OK);
+	assert_int_equal(open[0], 1);
+	assert_true(open[1] <= 1);
+	while (gp_recording_next(r, &e) == GP_OK) {
+		if (e.record.kind != GP_RANGE_PUSH)
+			continue;
+		assert_string_equal(gp_recording_text(r, GP_RANGE_NAME, e.record.aux), "epoch");
+		assert_int_equal(e.record.range_push.depth, 1);
+		pushes++;
+	}
+	assert_true(pushes > 10);
+	gp_recording_close(r);
+}
+
+#define STORM 8u
+#define ROUNDS 20000u
+static void *storm(void *number)
+{
+	char text[32];
+	for (unsigned k = 0; k < ROUNDS; k++) {
+		uint64_t which = (k * 7 + (uintptr_t)number) % 900;
+		snprintf(text, sizeof text, "name %u", (unsigned)which);
+		keep_pace();
+		gp_range_push(&(struct gp_range){ .source = GP_RANGE_NVTX,
+						  .text = text,
+						  .bytes = GP_TO_NUL,
+						  .payload_type = GP_PAYLOAD_UINT64,
+						  .payload = which });
+		pop(0);
+	}
+	return NULL;
+}
+
+static void thread_storm(void)
+{
+	pthread_t thread[STORM];
+	put_alloc(512);
+	for (uintptr_t k = 0; k < STORM; k++)
+		pthread_create(&thread[k], NULL, storm, (void *)k);
+	for (unsigned k = 0; k < STORM; k++)
+		pthread_join(thread[k], NULL);
+}
+
+static void threads_share_names(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("storm.gpr", "0", thread_storm), 0);
+	const struct gp_info *info;
+	struct gp_recording *r = opened("storm.gpr", &info);
+	assert_int_equal(info->lost_other, 0);
+	static uint32_t id_of[900];
+	char text[32];
+	struct gp_event e;
+	uint64_t pushes = 0;
+	memset(id_of, 0, sizeof id_of);
+	while (gp_recording_next(r, &e) == GP_OK) {
+		if (e.record.kind != GP_RANGE_PUSH)
+			continue;
+		uint64_t which = e.record.range_push.payload;
+		snprintf(text, sizeof text, "name %u", (unsigned)which);
+		assert_string_equal(gp_recording_text(r, GP_RANGE_NAME, e.record.aux), text);
+		assert_true(id_of[which] == 0 || id_of[which] == e.record.aux);
+		id_of[which] = e.record.aux;
+		pushes++;
+	}
+	assert_int_equal(pushes, STORM * ROUNDS);
+	gp_recording_close(r);
+}
+
+static int make_directory(void **state)
+{
+	(void)state;
+	strcpy(directory, "/tmp/gpuprof-test-ranges-XXXXXX");
+	return mkdtemp(directory) == NULL;
+}
+
+static int drop_directory(void **state)
+{
+	(void)state;
+	char command[sizeof directory + 16];
+	snprintf(command, sizeof command, "rm -rf '%s'", directory);
+	return system(command);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ranges_nest_and_cross),
+		cmocka_unit_test(ranges_alone_begin_no_recording),
+		cmocka_unit_test(what_is_open_when_recording_begins_is_told),
+		cmocka_unit_test(what_is_open_when_it_goes_on_is_told),
+		cmocka_unit_test(a_forked_child_tells_its_own),
+		cmocka_unit_test(depth_is_bounded_and_the_loss_is_told),
+		cmocka_unit_test(long_names_are_cut_and_it_is_said),
+		cmocka_unit_test(a_million_names_are_bounded_and_counted),
+		cmocka_unit_test(checkpoints_hold_open_ranges),
+		cmocka_unit_test(threads_share_names),
+	};
+	return cmocka_run_group_tests(tests, make_directory, drop_directory);
+}
