@@ -19,6 +19,7 @@
 #include "format/stack_entry.h"
 #include "format/stack_events.h"
 #include "format/status.h"
+#include "gpuprof_diff.h"
 #include "gpuprof_frag.h"
 #include "gpuprof_history.h"
 #include "gpuprof_memory.h"

@@ -17,8 +17,6 @@ extern const struct gp_command gp_command_peak;
 
 #define LARGEST 3u /* column of many recordings */
 
-static const char segments[] = "segments of the framework: its blocks lie in them";
-
 struct peak {
 	struct gp_use_report r;
 	const char *at;
@@ -108,25 +106,6 @@ static void write_head(struct peak *p, const struct gp_holders *h)
 
 /* ---- one curve of one device ---- */
 
-/* What lies in the framework's segments is told by its blocks: added up in one use. */
-static uint64_t fold_segments(struct gp_holders *h)
-{
-	struct gp_use all = { .without = segments, .at_ns = h->at_ns };
-	size_t kept = 0;
-	for (size_t k = 0; k < h->uses; k++) {
-		if (!h->use[k].is_segment) {
-			h->use[kept++] = h->use[k];
-			continue;
-		}
-		all.bytes += h->use[k].bytes;
-		all.count += h->use[k].count;
-	}
-	if (kept < h->uses)
-		h->use[kept++] = all;
-	h->uses = kept;
-	return h->live_bytes - all.bytes;
-}
-
 static enum gp_status report_tree(struct peak *p, const struct gp_holders *h)
 {
 	struct gp_tree tree;
@@ -148,7 +127,7 @@ static enum gp_status report_holders(struct peak *p, struct gp_holders *h)
 	struct gp_groups groups;
 	const struct gp_use_style *style = &p->r.style;
 	bool is_folded = !style->is_json && !style->of_text && h->of == GP_CURVE_DRIVER;
-	uint64_t outside = is_folded ? fold_segments(h) : h->live_bytes;
+	uint64_t outside = is_folded ? gp_use_fold_segments(h) : h->live_bytes;
 	enum gp_status status = gp_use_report_groups(&p->r, h->use, h->uses, &groups);
 	if (status)
 		return status;
@@ -221,7 +200,7 @@ static enum gp_status add_row(struct peak *p, struct gp_holders *h, struct gp_sh
 	struct gp_groups groups;
 	bool is_driver = h->of == GP_CURVE_DRIVER;
 	bool is_at_least = h->is_overwritten || !gp_has_whole_figures(p->r.info);
-	uint64_t outside = is_driver ? fold_segments(h) : 0;
+	uint64_t outside = is_driver ? gp_use_fold_segments(h) : 0;
 	enum gp_status status = gp_use_report_groups(&p->r, h->use, h->uses, &groups);
 	if (status)
 		return status;

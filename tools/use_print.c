@@ -14,10 +14,29 @@
 #include "tree_print.h"
 
 #define USER_FRAMES 3u
-#define WITH_FRAMES 5u /* groups under which the user's frames stand */
 #define LABEL_MAX 1024u
 
 const char *const gp_curve_keys[GP_CURVES] = { "driver", "reserved", "allocated" };
+
+static const char segments[] = "segments of the framework: its blocks lie in them";
+
+uint64_t gp_use_fold_segments(struct gp_holders *h)
+{
+	struct gp_use all = { .without = segments, .at_ns = h->at_ns };
+	size_t kept = 0;
+	for (size_t k = 0; k < h->uses; k++) {
+		if (!h->use[k].is_segment) {
+			h->use[kept++] = h->use[k];
+			continue;
+		}
+		all.bytes += h->use[k].bytes;
+		all.count += h->use[k].count;
+	}
+	if (kept < h->uses)
+		h->use[kept++] = all;
+	h->uses = kept;
+	return h->live_bytes - all.bytes;
+}
 
 /* ---- for a person ---- */
 
@@ -59,8 +78,7 @@ static void print_user(FILE *out, const struct gp_frame *frame, size_t frames, s
 	}
 }
 
-/* Under a group: the user's frames, or with --stacks or --native the whole stack. */
-static void print_frames(FILE *out, struct gp_recording *recording, const struct gp_use *use,
+void gp_use_frames_print(FILE *out, struct gp_recording *recording, const struct gp_use *use,
 			 const struct gp_use_style *style, int indent)
 {
 	struct gp_stack s;
@@ -154,9 +172,9 @@ void gp_use_groups_print(FILE *out, struct gp_recording *recording, const struct
 		if (g->cut)
 			fprintf(out, "  (%s)", g->cut);
 		fputc('\n', out);
-		if (style->has_stacks || style->is_native || (k < WITH_FRAMES && has_stacks))
-			print_frames(out, recording, &g->use, style,
-				     (int)strlen(shape->titles) + 4);
+		if (style->has_stacks || style->is_native || (k < GP_USE_WITH_FRAMES && has_stacks))
+			gp_use_frames_print(out, recording, &g->use, style,
+					    (int)strlen(shape->titles) + 4);
 	}
 	if (!left)
 		return;
@@ -191,10 +209,9 @@ static void write_name(struct gp_json *json, const char *key, const char *name)
 	gp_json_text(json, key, name[0] ? name : NULL);
 }
 
-static void write_group(struct gp_json *json, struct gp_recording *recording,
-			const struct gp_group *group, const struct gp_use_style *style)
+void gp_use_stack_write(struct gp_json *json, struct gp_recording *recording,
+			const struct gp_use *use, size_t stacks, const struct gp_use_style *style)
 {
-	const struct gp_use *use = &group->use;
 	struct gp_stack s;
 	struct gp_frame frame[GP_FRAMES_MAX];
 	struct gp_names names = { 0 };
@@ -211,7 +228,7 @@ static void write_group(struct gp_json *json, struct gp_recording *recording,
 		     use->space && use->space < GP_SPACES ? gp_space_names[use->space] : NULL);
 	gp_json_bool(json, "segment", use->is_segment);
 	gp_json_text(json, "why", use->without ? use->without : has_stack ? s.missing : NULL);
-	gp_json_number(json, "stacks", group->stacks);
+	gp_json_number(json, "stacks", stacks);
 	if (has_stack) {
 		gp_stack_write(json, recording, use->stack, use->at_ns,
 			       style->is_native ? GP_STACK_SYMBOLS : GP_STACK_FOLDED);
@@ -235,7 +252,7 @@ void gp_use_groups_write(struct gp_json *json, struct gp_recording *recording,
 		gp_json_object(json, NULL);
 		gp_json_text(json, "key", is_rest ? gp_plural(left, "more group").s : g->key);
 		shape->write_sums(json, &g->use);
-		write_group(json, recording, g, style);
+		gp_use_stack_write(json, recording, &g->use, g->stacks, style);
 		gp_json_end(json);
 	}
 	gp_json_end(json);

@@ -32,6 +32,18 @@ extern const char *const gp_curve_keys[GP_CURVES]; /* "driver", "reserved", "all
 
 /* "GPU 0, NVIDIA H200" */
 void gp_use_device_print(FILE *out, const struct gp_info *info, unsigned device);
+/*
+ * What lies in the framework's segments is told by its blocks: added up in one use. Returns what
+ * lies outside of them.
+ */
+uint64_t gp_use_fold_segments(struct gp_holders *holders);
+#define GP_USE_WITH_FRAMES 5u /* groups under which the user's frames stand */
+/* Under a group: the user's frames, or with --stacks or --native the whole stack. */
+void gp_use_frames_print(FILE *out, struct gp_recording *recording, const struct gp_use *use,
+			 const struct gp_use_style *style, int indent);
+/* The names read from a stack, and the stack: the keys of a group from `operator` on. */
+void gp_use_stack_write(struct gp_json *json, struct gp_recording *recording,
+			const struct gp_use *use, size_t stacks, const struct gp_use_style *style);
 /* A table: a row a group, below the largest the user's frames; shares are of `whole`. */
 void gp_use_groups_print(FILE *out, struct gp_recording *recording, const struct gp_groups *groups,
 			 const struct gp_use_style *style, const struct gp_use_shape *shape,

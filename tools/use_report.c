@@ -9,7 +9,6 @@
 #include "message.h"
 
 #define GROUPS_DEFAULT 10u
-#define FLAGS_MAX 24u
 
 static const char *const by_names[] = { "stack", "operator", "node", "library", "line", "kind" };
 
@@ -49,7 +48,7 @@ static bool of_read(struct gp_use_style *s, const struct gp_use_command *use)
 	return is_unknown(use->command, "of", s->of_text, names, count);
 }
 
-static bool style_read(struct gp_use_style *s, const struct gp_use_command *use)
+bool gp_use_style_read(struct gp_use_style *s, const struct gp_use_command *use)
 {
 	const struct gp_command *command = use->command;
 	s->device = -1;
@@ -62,6 +61,12 @@ static bool style_read(struct gp_use_style *s, const struct gp_use_command *use)
 		return true;
 	gp_usage(command, "bad value of '--device': '%s' is not a number", s->device_text);
 	return false;
+}
+
+void gp_use_style_settle(struct gp_use_style *s)
+{
+	if (s->top == UINT64_MAX)
+		s->top = s->is_json ? 0 : GROUPS_DEFAULT;
 }
 
 bool gp_use_report_wants(const struct gp_use_report *r, unsigned device, enum gp_curve of,
@@ -230,8 +235,7 @@ static int report_all(struct gp_use_report *r, int words, char **paths)
 
 /* ---- the command ---- */
 
-/* Behind the `count` that are there. */
-static void add_flags(struct gp_use_report *r, struct gp_flag *flags, size_t count)
+void gp_use_report_flags(struct gp_use_report *r, struct gp_flag *flags, size_t count)
 {
 	struct gp_use_style *s = &r->style;
 	const struct gp_flag shared[] = {
@@ -252,26 +256,25 @@ static void add_flags(struct gp_use_report *r, struct gp_flag *flags, size_t cou
 		{ "force", 0, GP_FLAG_SWITCH, NULL, &r->is_forced, "replace FILE" },
 		{ 0 },
 	};
+	s->top = UINT64_MAX;
 	memcpy(flags + count, shared, sizeof shared);
 }
 
 int gp_use_report_run(struct gp_use_report *r, const struct gp_flag *own, size_t owns, int argc,
 		      char **argv)
 {
-	struct gp_flag flags[FLAGS_MAX];
+	struct gp_flag flags[GP_USE_FLAGS_MAX];
 	const struct gp_command *command = r->command->command;
 	memcpy(flags, own, owns * sizeof *own);
-	add_flags(r, flags, owns);
-	r->style.top = UINT64_MAX;
+	gp_use_report_flags(r, flags, owns);
 	int words = gp_flags_parse(command, flags, argc, argv, false);
 	if (words < 0)
 		return gp_flags_exit(words);
 	if (words == 0)
 		return gp_usage(command, "no recording given");
-	if (!style_read(&r->style, r->command) || !r->command->check(r, words))
+	if (!gp_use_style_read(&r->style, r->command) || !r->command->check(r, words))
 		return GP_EXIT_USAGE;
-	if (r->style.top == UINT64_MAX)
-		r->style.top = r->style.is_json ? 0 : GROUPS_DEFAULT;
+	gp_use_style_settle(&r->style);
 	int exit_status = gp_sink_open(&r->sink, r->path, r->is_forced, argv, words);
 	return exit_status ? exit_status : gp_sink_close(&r->sink, report_all(r, words, argv));
 }

@@ -45,6 +45,12 @@ struct gp_use_report {
 /* Runs the command; `own`: its own flags, shown in front of those that both have. */
 int gp_use_report_run(struct gp_use_report *report, const struct gp_flag *own, size_t owns,
 		      int argc, char **argv);
+/* The parts of that which another command has as well: flags behind the `count` that are there, */
+#define GP_USE_FLAGS_MAX 24u
+void gp_use_report_flags(struct gp_use_report *report, struct gp_flag *flags, size_t count);
+/* what they mean, false: said what is wrong, and how many groups are shown when none was said. */
+bool gp_use_style_read(struct gp_use_style *style, const struct gp_use_command *command);
+void gp_use_style_settle(struct gp_use_style *style);
 /* Of device and curve, by the flags. `is_all`: without --of all curves are shown. */
 bool gp_use_report_wants(const struct gp_use_report *report, unsigned device, enum gp_curve of,
 			 bool is_all);

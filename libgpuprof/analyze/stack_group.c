@@ -7,10 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "group_key.h"
+#include "key_apart.h"
 #include "lifetimes.h"
-
-#define TURNS 2u /* frames that tell groups apart; those that need more are numbered */
 
 static const char lost_stack[] = "its stack was not kept";
 static const char other_library[] = "of other libraries";
@@ -172,66 +170,20 @@ static bool add_use(struct grouper *g, const struct gp_use *use)
 
 /* ---- groups that would read the same ---- */
 
-static int compare_keys(const void *left, const void *right)
+static bool read_member(void *context, size_t number, struct gp_read_stack *out)
 {
-	const struct member *const *a = left, *const *b = right;
-	int order = strcmp((*a)->group.key, (*b)->group.key);
-	return order != 0 ? order : (*a > *b) - (*a < *b);
-}
-
-static bool add_to_key(struct member *m, const char *more)
-{
-	char *key = NULL;
-	if (asprintf(&key, "%s%s", m->group.key, more) < 0)
-		return false;
-	free(m->group.key);
-	m->group.key = key;
-	return true;
-}
-
-/* Each says where its stack leaves that of the first, and that where it leaves the second's. */
-static bool tell_apart(const struct grouper *g, struct member **run, size_t count,
-		       struct gp_read_stack *other, bool is_last)
-{
-	char more[GP_KEY_MAX];
-	bool is_fine = true;
-	for (size_t k = 0; k < count && is_fine; k++) {
-		const struct gp_use *a = &run[k]->group.use, *b = &run[k == 0]->group.use;
-		more[0] = '\0';
-		if (is_last)
-			snprintf(more, sizeof more, " (%zu)", k + 1);
-		else if (gp_read_stack(g->recording, a, g->how->is_native, g->stack) &&
-			 gp_read_stack(g->recording, b, g->how->is_native, other))
-			gp_group_difference(g->stack, other, more);
-		is_fine = more[0] == '\0' || add_to_key(run[k], more);
-	}
-	return is_fine;
+	const struct grouper *g = context;
+	return gp_read_stack(g->recording, &g->member[number].group.use, g->how->is_native, out);
 }
 
 /* Gives groups of stacks keys of their own. */
 static bool tell_all_apart(struct grouper *g)
 {
-	struct member **order = calloc(g->members + 1, sizeof(struct member *));
-	struct gp_read_stack *other = malloc(sizeof *other);
-	bool is_fine = order != NULL && other != NULL, is_equal = true;
-	for (size_t k = 0; k < g->members && is_fine; k++)
-		order[k] = &g->member[k];
-	for (unsigned turn = 0; turn <= TURNS && is_fine && is_equal; turn++) {
-		is_equal = false;
-		qsort(order, g->members, sizeof(struct member *), compare_keys);
-		for (size_t k = 0, n; k < g->members && is_fine; k += n) {
-			const char *key = order[k]->group.key;
-			for (n = 1; k + n < g->members; n++)
-				if (strcmp(order[k + n]->group.key, key) != 0)
-					break;
-			if (n == 1)
-				continue;
-			is_equal = true;
-			is_fine = tell_apart(g, order + k, n, other, turn == TURNS);
-		}
-	}
-	free(order);
-	free(other);
+	struct gp_keyed *keyed = calloc(g->members + 1, sizeof *keyed);
+	for (size_t k = 0; keyed != NULL && k < g->members; k++)
+		keyed[k] = (struct gp_keyed){ &g->member[k].group.key, k };
+	bool is_fine = keyed != NULL && gp_keys_tell_apart(keyed, g->members, read_member, g);
+	free(keyed);
 	return is_fine;
 }
 

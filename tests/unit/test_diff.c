@@ -1,0 +1,330 @@
+/* Stacks of two recordings that are one, though ids, directories and order are others. */
+#include "python_stacks.h"
+
+#define SITE "/opt/venv/lib/python3.12/site-packages/"
+#define CONDA "/opt/u/conda/lib/python3.10/site-packages/"
+
+struct side {
+	struct gp_recording *recording;
+	struct gp_peak peak;
+};
+
+static void write_side(struct stacks *s, const char *name)
+{
+	*s = (struct stacks){ .why_native = GP_WHY_OFF };
+	writer_open(&s->w, name, 0, 0);
+}
+
+static void read_side(struct stacks *s, struct side *side)
+{
+	writer_close(&s->w, true);
+	assert_int_equal(gp_recording_open(s->w.path, &side->recording, NULL), GP_OK);
+	assert_int_equal(gp_peak_build(side->recording, GP_AT_PEAK, 0, &side->peak), GP_OK);
+}
+
+static void close_side(struct side *side)
+{
+	gp_peak_free(&side->peak);
+	gp_recording_close(side->recording);
+}
+
+/* Of the first curve, in that order; all bytes of a side are in its groups. */
+static struct gp_diff compare_sides(const struct side *side, size_t sides, enum gp_by by,
+				    bool ignores_lines)
+{
+	struct gp_diff_side held[4];
+	const struct gp_grouping grouping = { .by = by };
+	const struct gp_diff_how how = { .grouping = &grouping, .ignores_lines = ignores_lines };
+	struct gp_diff diff;
+	for (size_t k = 0; k < sides; k++) {
+		const struct gp_holders *h = &side[k].peak.holder[0];
+		held[k] = (struct gp_diff_side){ side[k].recording, h->uses, h->use };
+	}
+	assert_int_equal(gp_diff_build(held, sides, &how, &diff), GP_OK);
+	for (size_t k = 0; k < sides; k++) {
+		uint64_t bytes = 0;
+		for (size_t g = 0; g < diff.groups; g++)
+			bytes += diff.group[g].part[k].bytes;
+		assert_int_equal(bytes, side[k].peak.holder[0].live_bytes);
+	}
+	for (size_t g = 0; g < diff.groups; g++)
+		for (size_t i = 0; i < g; i++)
+			assert_string_not_equal(diff.group[i].key, diff.group[g].key);
+	return diff;
+}
+
+/* ---- names, not places ---- */
+
+static const struct line old_step[] = { { "/srv/job/train.py", "<module>", 99 },
+					{ SITE "torch/optim/adam.py", "Adam.step", 178 },
+					{ "/srv/job/model.py", "Block.forward", 12 },
+					{ 0 } };
+static const struct line moved_step[] = { { "/opt/u/job/train.py", "<module>", 99 },
+					  { CONDA "torch/optim/adam.py", "step", 178 },
+					  { "/opt/u/job/model.py", "forward", 12 },
+					  { 0 } };
+static const struct line edited_step[] = { { "/srv/job/train.py", "<module>", 120 },
+					   { SITE "torch/optim/adam.py", "Adam.step", 178 },
+					   { "/srv/job/model.py", "Block.forward", 14 },
+					   { 0 } };
+static const struct line extra[] = { { "/srv/job/train.py", "<module>", 101 }, { 0 } };
+
+static void another_directory_and_python_is_no_difference(void **state)
+{
+	(void)state;
+	struct stacks s;
+	struct side side[2];
+	write_side(&s, "here.gpr");
+	add_block(&s, 4096, old_step);
+	add_block(&s, 512, extra);
+	read_side(&s, &side[0]);
+	write_side(&s, "there.gpr");
+	add_block(&s, 512, extra);
+	add_block(&s, 1024, moved_step);
+	add_block(&s, 3072, moved_step);
+	read_side(&s, &side[1]);
+	for (unsigned by = 0; by < 2; by++) {
+		struct gp_diff diff = compare_sides(side, 2, by ? GP_BY_LINE : GP_BY_STACK, false);
+		assert_int_equal(diff.groups, 2);
+		assert_int_equal(diff.changed, 1); /* two blocks now, of as many bytes */
+		assert_int_equal(diff.group[0].part[0].bytes, 4096);
+		assert_int_equal(diff.group[0].part[1].bytes, 4096);
+		assert_int_equal(diff.group[0].part[0].count, 1);
+		assert_int_equal(diff.group[0].part[1].count, 2);
+		assert_int_equal(diff.group[0].greatest, 0);
+		assert_string_equal(diff.group[0].key, "model.py:12 forward");
+		gp_diff_free(&diff);
+	}
+	close_side(&side[0]);
+	close_side(&side[1]);
+}
+
+static void edited_lines_are_one_only_when_lines_are_ignored(void **state)
+{
+	(void)state;
+	struct stacks s;
+	struct side side[2];
+	write_side(&s, "before.gpr");
+	add_block(&s, 4096, old_step);
+	add_block(&s, 512, extra);
+	read_side(&s, &side[0]);
+	write_side(&s, "after.gpr");
+	add_block(&s, 8192, edited_step);
+	add_block(&s, 512, extra);
+	read_side(&s, &side[1]);
+	struct gp_diff diff = compare_sides(side, 2, GP_BY_STACK, false);
+	assert_int_equal(diff.groups, 3);
+	assert_int_equal(diff.changed, 2);
+	assert_int_equal(diff.moved, 2);
+	assert_string_equal(diff.group[0].key, "model.py:14 Block.forward");
+	assert_int_equal(diff.group[0].part[0].stacks, 0);
+	assert_true(diff.group[0].is_moved && diff.group[1].is_moved);
+	assert_false(diff.group[2].is_moved);
+	gp_diff_free(&diff);
+	diff = compare_sides(side, 2, GP_BY_STACK, true);
+	assert_int_equal(diff.groups, 2);
+	assert_int_equal(diff.changed, 1);
+	assert_int_equal(diff.moved, 0);
+	assert_int_equal(diff.group[0].greatest, 4096);
+	gp_diff_free(&diff);
+	close_side(&side[0]);
+	close_side(&side[1]);
+}
+
+/* What is one stack and another line of the caller's file in each of them is two groups. */
+static void keys_tell_apart_what_only_one_side_has(void **state)
+{
+	(void)state;
+	static const struct line from_first[] = { { "/srv/a.py", "<module>", 1 },
+						  { SITE "lib/pool.py", "get", 5 },
+						  { 0 } };
+	static const struct line from_second[] = { { "/srv/a.py", "<module>", 1 },
+						   { SITE "lib/pool.py", "get", 6 },
+						   { 0 } };
+	struct stacks s;
+	struct side side[2];
+	write_side(&s, "one.gpr");
+	add_block(&s, 4096, from_first);
+	read_side(&s, &side[0]);
+	write_side(&s, "other.gpr");
+	add_block(&s, 2048, from_second);
+	read_side(&s, &side[1]);
+	struct gp_diff diff = compare_sides(side, 2, GP_BY_STACK, false);
+	assert_int_equal(diff.groups, 2);
+	assert_string_equal(diff.group[0].key, "get  a.py:1 <module>  via pool.py:5 get");
+	assert_string_equal(diff.group[1].key, "get  a.py:1 <module>  via pool.py:6 get");
+	gp_diff_free(&diff);
+	diff = compare_sides(side, 2, GP_BY_LINE, false);
+	assert_int_equal(diff.groups, 1);
+	assert_int_equal(diff.group[0].greatest, 2048);
+	gp_diff_free(&diff);
+	close_side(&side[0]);
+	close_side(&side[1]);
+}
+
+/* ---- against the plainest way ---- */
+
+#define STACKS 60u
+#define FRAMES 3u
+#define SIDES 3u
+
+struct drawn {
+	struct line line[FRAMES + 1];
+	char file[FRAMES][32], function[FRAMES][32];
+	uint64_t bytes[SIDES], count[SIDES];
+};
+
+static uint64_t draw(uint64_t *random)
+{
+	*random = *random * 6364136223846793005u + 1442695040888963407u;
+	return *random >> 33;
+}
+
+/* Different stacks; few names, so that many of them share frames and keys. */
+static void draw_stacks(struct drawn *drawn, uint64_t *random)
+{
+	for (unsigned k = 0; k < STACKS; k++) {
+		struct drawn *d = &drawn[k];
+		*d = (struct drawn){ 0 };
+		for (unsigned f = 0; f < FRAMES; f++) {
+			snprintf(d->file[f], sizeof d->file[f], "/srv/%u.py",
+				 (unsigned)(draw(random) % 2));
+			snprintf(d->function[f], sizeof d->function[f], "f%u",
+				 (unsigned)(draw(random) % 2));
+			d->line[f] = (struct line){ d->file[f], d->function[f],
+						    1 + (uint32_t)(draw(random) % 3) };
+		}
+		/* the number of the stack is a line of its outermost frame */
+		d->line[0].line = 100 + k;
+	}
+}
+
+static void write_drawn(struct drawn *drawn, unsigned number, uint64_t *random, struct side *side)
+{
+	char name[32];
+	struct stacks s;
+	snprintf(name, sizeof name, "drawn-%u.gpr", number);
+	write_side(&s, name);
+	for (unsigned k = 0; k < STACKS; k++) {
+		/* each side in an order of its own */
+		struct drawn *d = &drawn[(k * 7 + number * 13) % STACKS];
+		for (uint64_t left = draw(random) % 3; left > 0; left--) {
+			uint64_t bytes = 512 * (1 + draw(random) % 8);
+			add_block(&s, bytes, d->line);
+			d->bytes[number] += bytes;
+			d->count[number]++;
+		}
+	}
+	read_side(&s, side);
+}
+
+static uint64_t greatest_of(const struct drawn *d)
+{
+	uint64_t greatest = 0;
+	for (unsigned s = 1; s < SIDES; s++) {
+		uint64_t change = d->bytes[s] > d->bytes[0] ? d->bytes[s] - d->bytes[0] :
+							      d->bytes[0] - d->bytes[s];
+		greatest = change > greatest ? change : greatest;
+	}
+	return greatest;
+}
+
+/* The stack of a group is known by the line of its outermost frame. */
+static struct drawn *drawn_of(struct drawn *drawn, const struct side *side,
+			      const struct gp_diff_group *g)
+{
+	struct gp_stack s;
+	struct gp_frame frame[8];
+	assert_true(gp_recording_stack(side[g->shown].recording, g->stack, g->at_ns,
+				       GP_STACK_SYMBOLS, &s, frame, 8));
+	assert_int_equal(s.frames, FRAMES);
+	return &drawn[frame[FRAMES - 1].line - 100];
+}
+
+static void sums_and_order_are_those_of_the_plainest_way(void **state)
+{
+	(void)state;
+	uint64_t random = 7;
+	for (unsigned turn = 0; turn < 20; turn++) {
+		struct drawn drawn[STACKS];
+		struct side side[SIDES];
+		size_t there = 0, changed = 0;
+		draw_stacks(drawn, &random);
+		for (unsigned k = 0; k < SIDES; k++)
+			write_drawn(drawn, k, &random, &side[k]);
+		for (unsigned k = 0; k < STACKS; k++) {
+			const struct drawn *d = &drawn[k];
+			bool is_same = memcmp(d->count,
+					      (uint64_t[]){ d->count[0], d->count[0], d->count[0] },
+					      sizeof d->count) == 0;
+			there += d->count[0] + d->count[1] + d->count[2] > 0;
+			changed += !is_same || greatest_of(d) > 0;
+		}
+		struct gp_diff diff = compare_sides(side, SIDES, GP_BY_STACK, false);
+		assert_int_equal(diff.groups, there);
+		assert_int_equal(diff.changed, changed);
+		for (size_t g = 0; g < diff.groups; g++) {
+			const struct drawn *d = drawn_of(drawn, side, &diff.group[g]);
+			for (unsigned k = 0; k < SIDES; k++) {
+				assert_int_equal(diff.group[g].part[k].bytes, d->bytes[k]);
+				assert_int_equal(diff.group[g].part[k].count, d->count[k]);
+			}
+			assert_int_equal(diff.group[g].greatest, greatest_of(d));
+			if (g > 0 && g < diff.changed)
+				assert_true(diff.group[g].greatest <= diff.group[g - 1].greatest);
+		}
+		gp_diff_free(&diff);
+		for (unsigned k = 0; k < SIDES; k++)
+			close_side(&side[k]);
+	}
+}
+
+/* The other order has the other signs: what a group has on each side does not depend on it. */
+static void the_other_order_says_the_same(void **state)
+{
+	(void)state;
+	uint64_t random = 11;
+	struct drawn drawn[STACKS];
+	struct side side[2], turned[2];
+	draw_stacks(drawn, &random);
+	write_drawn(drawn, 0, &random, &side[0]);
+	write_drawn(drawn, 1, &random, &side[1]);
+	turned[0] = side[1];
+	turned[1] = side[0];
+	struct gp_diff a = compare_sides(side, 2, GP_BY_STACK, false);
+	struct gp_diff b = compare_sides(turned, 2, GP_BY_STACK, false);
+	assert_int_equal(a.groups, b.groups);
+	assert_int_equal(a.changed, b.changed);
+	for (size_t g = 0; g < a.groups; g++) {
+		const struct drawn *d = drawn_of(drawn, side, &a.group[g]);
+		size_t i = 0;
+		while (i < b.groups && drawn_of(drawn, turned, &b.group[i]) != d)
+			i++;
+		assert_true(i < b.groups);
+		assert_int_equal(b.group[i].part[0].bytes, a.group[g].part[1].bytes);
+		assert_int_equal(b.group[i].part[1].bytes, a.group[g].part[0].bytes);
+		assert_int_equal(b.group[i].greatest, a.group[g].greatest);
+	}
+	gp_diff_free(&a);
+	gp_diff_free(&b);
+	/* and a recording differs in nothing from itself */
+	turned[0] = turned[1] = side[0];
+	a = compare_sides(turned, 2, GP_BY_STACK, false);
+	assert_int_equal(a.changed, 0);
+	assert_int_equal(a.moved, 0);
+	gp_diff_free(&a);
+	close_side(&side[0]);
+	close_side(&side[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(another_directory_and_python_is_no_difference),
+		cmocka_unit_test(edited_lines_are_one_only_when_lines_are_ignored),
+		cmocka_unit_test(keys_tell_apart_what_only_one_side_has),
+		cmocka_unit_test(sums_and_order_are_those_of_the_plainest_way),
+		cmocka_unit_test(the_other_order_says_the_same),
+	};
+	return cmocka_run_group_tests(tests, make_directory, drop_directory);
+}

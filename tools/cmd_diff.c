@@ -1,0 +1,267 @@
+/*
+ * `gpuprof diff`: what one recording, or one moment of it, has of memory that another has not, by
+ * who asked for it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "diff_report.h"
+#include "flags.h"
+#include "message.h"
+#include "report.h"
+#include "sink.h"
+#include "use_report.h"
+
+extern const struct gp_command gp_command_diff;
+
+struct diff {
+	struct gp_use_report r; /* the flags that are those of `peak` */
+	struct gp_diff_report d;
+	const char *at, *from, *to, *least;
+};
+
+/* ---- sides ---- */
+
+static int open_side(struct diff *f, const char *path)
+{
+	struct gp_diff_source *s = &f->d.side[f->d.sides];
+	int exit_status = GP_EXIT_USAGE;
+	*s = (struct gp_diff_source){ .path = path, .is_peak = true };
+	s->recording = gp_report_open(path, &s->info, &exit_status);
+	if (!s->recording)
+		return exit_status;
+	f->d.sides++;
+	return gp_report_exit(path, s->info);
+}
+
+static bool find_moment(struct gp_diff_source *s, const char *option, const char *text)
+{
+	s->is_peak = false;
+	if (!gp_moment_find(s->recording, option, text, &s->at_ns))
+		return false;
+	if (s->at_ns >= (int64_t)s->info->kept_from_ns)
+		return true;
+	gp_complain("cannot tell what was live at %s in '%s': events are kept from %s on",
+		    gp_ns_text(s->at_ns).s, s->path, gp_ns_text((int64_t)s->info->kept_from_ns).s);
+	return false;
+}
+
+static bool find_moments(struct diff *f)
+{
+	bool is_fine = true;
+	f->d.is_of_moments = f->at || f->from;
+	if (f->from)
+		return find_moment(&f->d.side[0], "from", f->from) &&
+		       find_moment(&f->d.side[1], "to", f->to ? f->to : "end");
+	for (size_t k = 0; k < f->d.sides && f->at && is_fine; k++)
+		if (strcmp(f->at, "peak") != 0)
+			is_fine = find_moment(&f->d.side[k], "at", f->at);
+		else
+			f->d.is_of_moments = false;
+	return is_fine;
+}
+
+static int look_at(struct gp_diff_source *s)
+{
+	enum gp_moment moment = s->is_peak ? GP_AT_PEAK : GP_AT_TIME;
+	enum gp_status status = gp_peak_build(s->recording, moment, s->at_ns, &s->peak);
+	if (!status)
+		status =
+			gp_figures_build(s->recording, &s->peak, s->is_peak, s->at_ns, &s->figures);
+	return status ? gp_report_failed("report on", s->path, status) : GP_EXIT_OK;
+}
+
+/* ---- tables ---- */
+
+static struct gp_holders *holders_of(struct gp_diff_source *s, unsigned device, enum gp_curve of)
+{
+	for (size_t k = 0; k < s->peak.holders; k++)
+		if (s->peak.holder[k].device == device && s->peak.holder[k].of == of)
+			return &s->peak.holder[k];
+	return NULL;
+}
+
+static enum gp_status add_table(struct diff *f, unsigned device, enum gp_curve of)
+{
+	struct gp_diff_side side[GP_DIFF_SIDES] = { 0 };
+	struct gp_diff_table *t = &f->d.table[f->d.tables];
+	const struct gp_diff_how how = { &f->d.style.grouping, f->d.ignores_lines };
+	bool is_there = false;
+	*t = (struct gp_diff_table){ .device = device, .of = of };
+	for (size_t k = 0; k < f->d.sides; k++) {
+		struct gp_holders *h = holders_of(&f->d.side[k], device, of);
+		side[k].recording = f->d.side[k].recording;
+		t->holders[k] = h;
+		is_there |= h != NULL;
+		if (!h)
+			continue;
+		if (!f->d.style.is_json && !f->d.style.of_text && of == GP_CURVE_DRIVER)
+			gp_use_fold_segments(h);
+		side[k].uses = h->uses;
+		side[k].use = h->use;
+	}
+	enum gp_status status = is_there ? gp_diff_build(side, f->d.sides, &how, &t->diff) : GP_OK;
+	if (status || !is_there)
+		return status;
+	f->d.tables++;
+	f->r.matched += t->diff.matched;
+	t->shown = t->diff.changed;
+	while (f->d.least && t->shown && t->diff.group[t->shown - 1].greatest < f->d.least)
+		t->shown--;
+	f->d.is_different |= t->shown > 0;
+	return status;
+}
+
+static int compare(struct diff *f)
+{
+	unsigned device[GP_DEVICES];
+	size_t devices = gp_diff_devices(&f->d, device);
+	enum gp_status status = GP_OK;
+	f->d.table = calloc(devices * GP_CURVES + 1, sizeof *f->d.table);
+	if (!f->d.table)
+		status = GP_E_MEMORY;
+	for (size_t k = 0; k < devices && !status; k++) {
+		struct gp_diff_row row[GP_DIFF_ROWS];
+		size_t rows = gp_diff_rows(&f->d, device[k], row);
+		for (size_t i = 0; i < rows; i++)
+			f->d.is_different |=
+				row[i].is_memory && gp_diff_row_changed(&f->d, &row[i]);
+		for (int of = GP_CURVE_ALLOCATED; of >= GP_CURVE_DRIVER && !status; of--)
+			if (gp_use_report_wants(&f->r, device[k], (enum gp_curve)of,
+						f->d.style.is_json))
+				status = add_table(f, device[k], (enum gp_curve)of);
+	}
+	return status ? gp_report_failed("compare with", f->d.side[0].path, status) : GP_EXIT_OK;
+}
+
+/* ---- the report ---- */
+
+/* What was asked for is nowhere: said. */
+static bool is_anything(const struct diff *f)
+{
+	const struct gp_use_style *s = &f->d.style;
+	unsigned device[GP_DEVICES];
+	if (s->device >= 0 && !gp_diff_devices(&f->d, device))
+		gp_complain("cannot compare GPU %lld: no recording has such memory",
+			    (long long)s->device);
+	else if (s->library && !f->r.matched)
+		gp_complain("there is no %smemory of library '%s' in any recording",
+			    s->of_text || s->device >= 0 ? "such " : "", s->library);
+	else
+		return true;
+	return false;
+}
+
+static int report(struct diff *f, int words, char **paths)
+{
+	int worst = GP_EXIT_OK, result = GP_EXIT_OK;
+	for (int k = 0; k < (f->from ? 2 : words); k++) {
+		size_t sides = f->d.sides;
+		int exit_status = open_side(f, paths[f->from ? 0 : k]);
+		worst = exit_status > worst ? exit_status : worst;
+		if (f->d.sides == sides)
+			return worst;
+	}
+	if (!find_moments(f))
+		return worst > GP_EXIT_USAGE ? worst : GP_EXIT_USAGE;
+	for (size_t k = 0; k < f->d.sides && result == GP_EXIT_OK; k++)
+		result = look_at(&f->d.side[k]);
+	if (result == GP_EXIT_OK)
+		result = compare(f);
+	if (result == GP_EXIT_OK && !is_anything(f))
+		result = GP_EXIT_USAGE;
+	if (result == GP_EXIT_OK) {
+		f->r.sink.has_report = true;
+		f->d.out = f->r.sink.out;
+		if (f->d.style.is_json)
+			gp_diff_write(&f->d);
+		else
+			gp_diff_print(&f->d);
+		result = f->d.is_different ? GP_EXIT_FOUND : GP_EXIT_OK;
+	}
+	return result > worst ? result : worst;
+}
+
+static void release(struct diff *f)
+{
+	for (size_t k = 0; k < f->d.tables; k++)
+		gp_diff_free(&f->d.table[k].diff);
+	free(f->d.table);
+	for (size_t k = 0; k < f->d.sides; k++) {
+		gp_figures_free(&f->d.side[k].figures);
+		gp_peak_free(&f->d.side[k].peak);
+		gp_recording_close(f->d.side[k].recording);
+	}
+}
+
+/* ---- the command ---- */
+
+static bool values_read(struct diff *f, int words)
+{
+	static const struct gp_use_command use = { .command = &gp_command_diff };
+	bool is_one = words == 1 && (f->from || f->to);
+	if (!gp_use_style_read(&f->r.style, &use))
+		return false;
+	if (f->least && (!gp_bytes_parse(f->least, &f->d.least) || !f->d.least))
+		gp_usage(&gp_command_diff, "bad value of '--least': '%s' is no size", f->least);
+	else if (f->at && (f->from || f->to))
+		gp_usage(&gp_command_diff, "'--at' and '--from' exclude each other");
+	else if (f->to && !f->from)
+		gp_usage(&gp_command_diff, "'--to' needs '--from'");
+	else if (words == 0)
+		gp_usage(&gp_command_diff, "no recording given");
+	else if (words == 1 && !is_one)
+		gp_usage(&gp_command_diff, "one recording is compared with another one, or "
+					   "'--from' one moment '--to' another");
+	else if (words > 1 && f->from)
+		gp_usage(&gp_command_diff, "'--from' takes one recording");
+	else if (words > (int)GP_DIFF_SIDES)
+		gp_usage(&gp_command_diff, "at most %u recordings are compared", GP_DIFF_SIDES);
+	else
+		return true;
+	return false;
+}
+
+static int run(int argc, char **argv)
+{
+	struct diff *f = calloc(1, sizeof *f);
+	if (!f)
+		return GP_EXIT_INTERNAL;
+	const struct gp_flag own[] = {
+		{ "from", 0, GP_FLAG_TEXT, "TIME", &f->from,
+		  "of one recording: this moment is what it is held against" },
+		{ "to", 0, GP_FLAG_TEXT, "TIME", &f->to, "and this one; default end" },
+		{ "at", 0, GP_FLAG_TEXT, "TIME", &f->at,
+		  "at this moment of each: peak (default), oom, end, 1.5s, 20ms" },
+		{ "of", 0, GP_FLAG_TEXT, "CURVE", &f->r.style.of_text,
+		  "only allocated, reserved or driver memory" },
+		{ "ignore-lines", 0, GP_FLAG_SWITCH, NULL, &f->d.ignores_lines,
+		  "stacks that differ in line numbers alone are one: the source was edited" },
+		{ "least", 0, GP_FLAG_TEXT, "SIZE", &f->least,
+		  "smaller changes are no difference" },
+	};
+	struct gp_flag flags[GP_USE_FLAGS_MAX];
+	size_t owns = sizeof own / sizeof *own;
+	memcpy(flags, own, sizeof own);
+	gp_use_report_flags(&f->r, flags, owns);
+	int words = gp_flags_parse(&gp_command_diff, flags, argc, argv, false);
+	int exit_status = words < 0 ? gp_flags_exit(words) : GP_EXIT_USAGE;
+	if (words >= 0 && values_read(f, words)) {
+		gp_use_style_settle(&f->r.style);
+		f->d.style = f->r.style;
+		exit_status = gp_sink_open(&f->r.sink, f->r.path, f->r.is_forced, argv, words);
+		if (exit_status == GP_EXIT_OK)
+			exit_status = gp_sink_close(&f->r.sink, report(f, words, argv));
+		release(f);
+	}
+	free(f);
+	return exit_status;
+}
+
+const struct gp_command gp_command_diff = {
+	"diff",
+	"diff [--by WHAT] [--at TIME] [--of CURVE] [--ignore-lines] [--least SIZE] [--json] "
+	"[options] RECORDING RECORDING... | diff --from TIME [--to TIME] [options] RECORDING",
+	"say what memory grew and shrank from one recording, or moment, to another",
+	run,
+};

@@ -1,0 +1,267 @@
+/* `gpuprof diff` for a person: what was compared, figures side by side, groups that changed. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "diff_report.h"
+#include "message.h"
+#include "report.h"
+#include "stack_print.h"
+
+#define MILLION 1000000.0
+
+static char letter(size_t side)
+{
+	return (char)('A' + side);
+}
+
+/* ---- what was compared ---- */
+
+static void print_sides(const struct gp_diff_report *r)
+{
+	for (size_t k = 0; k < r->sides; k++) {
+		const struct gp_diff_source *s = &r->side[k];
+		fprintf(r->out, "%c  ", letter(k));
+		gp_mask(r->out, s->path, strlen(s->path));
+		if (!s->is_peak)
+			fprintf(r->out, " at %s", gp_ns_text(s->at_ns).s);
+		fprintf(r->out, ": %s\n", gp_headline_of(s->info).s);
+	}
+}
+
+static void print_settings(const struct gp_diff_report *r)
+{
+	for (unsigned setting = 0; setting < GP_SETTINGS; setting++) {
+		if (!gp_diff_setting_differs(r, setting))
+			continue;
+		fprintf(r->out, "another %s:", gp_diff_setting_names[setting]);
+		for (size_t k = 0; k < r->sides; k++) {
+			const char *text = gp_diff_setting(r->side[k].info, setting);
+			text = text ? text : "not known";
+			fprintf(r->out, "%s %c ", k ? "," : "", letter(k));
+			gp_mask(r->out, text, strlen(text));
+		}
+		fputc('\n', r->out);
+	}
+}
+
+/* Stacks match only where both have the same kinds of frames. */
+static void print_stacks_doubt(const struct gp_diff_report *r)
+{
+	for (size_t k = 1; k < r->sides; k++) {
+		const struct gp_info *a = r->side[0].info, *b = r->side[k].info;
+		if (!a->has_stacks || !b->has_stacks) {
+			if (a->has_stacks != b->has_stacks)
+				fprintf(r->out, "%c has no stacks\n",
+					letter(a->has_stacks ? k : 0));
+			continue;
+		}
+		if (a->has_native != b->has_native)
+			fprintf(r->out,
+				"%c has no native frames: its stacks are not those of the others; "
+				"--by line compares them\n",
+				letter(a->has_native ? k : 0));
+		if (a->has_python != b->has_python)
+			fprintf(r->out,
+				"%c has no frames of Python: its stacks are not those of the "
+				"others; --by operator compares them\n",
+				letter(a->has_python ? k : 0));
+	}
+}
+
+/* ---- figures ---- */
+
+static void value_text(const struct gp_diff_row *row, size_t side, char *out, size_t room)
+{
+	if (!row->is_known[side])
+		snprintf(out, room, "-");
+	else if (row->unit == GP_UNIT_SHARE)
+		snprintf(out, room, "%.1f%%", (double)row->number[side] * 100.0 / MILLION);
+	else
+		snprintf(out, room, "%s",
+			 row->unit == GP_UNIT_COUNT ? gp_count_text(row->number[side]).s :
+						      gp_bytes_text(row->number[side]).s);
+}
+
+static void change_text(enum gp_diff_unit unit, uint64_t from, uint64_t to, char *out, size_t room)
+{
+	uint64_t d = from > to ? from - to : to - from;
+	const char *sign = from > to ? "-" : "+";
+	if (!d)
+		snprintf(out, room, "=");
+	else if (unit == GP_UNIT_SHARE)
+		snprintf(out, room, "%s%.1f%%", sign, (double)d * 100.0 / MILLION);
+	else
+		snprintf(out, room, "%s%s", sign,
+			 unit == GP_UNIT_COUNT ? gp_count_text(d).s : gp_bytes_text(d).s);
+}
+
+/* Two sides: both values and the change; more: the first value and the change of each other. */
+static void print_row(const struct gp_diff_report *r, const struct gp_diff_row *row)
+{
+	char text[64];
+	value_text(row, 0, text, sizeof text);
+	fprintf(r->out, "  %-30s %10s", row->label, text);
+	if (r->sides == 2) {
+		value_text(row, 1, text, sizeof text);
+		fprintf(r->out, " %10s", text);
+	}
+	for (size_t k = 1; k < r->sides; k++) {
+		change_text(row->unit, row->number[0], row->number[k], text, sizeof text);
+		fprintf(r->out, " %11s", row->is_known[0] && row->is_known[k] ? text : "-");
+	}
+	bool has_share = r->sides == 2 && row->unit != GP_UNIT_SHARE && row->number[0] &&
+			 row->is_known[1] && row->number[0] != row->number[1];
+	double share = has_share ? (double)row->number[1] / (double)row->number[0] - 1.0 : 0.0;
+	if (has_share)
+		fprintf(r->out, " %+8.*f%%", share < 10.0, 100.0 * share);
+	fputc('\n', r->out);
+}
+
+static void print_titles(const struct gp_diff_report *r)
+{
+	fprintf(r->out, "  %-30s %10c", "", letter(0));
+	if (r->sides == 2)
+		fprintf(r->out, " %10c %11s", letter(1), "change");
+	for (size_t k = 1; k < r->sides && r->sides > 2; k++)
+		fprintf(r->out, "      A to %c", letter(k));
+	fputc('\n', r->out);
+}
+
+static void print_device(const struct gp_diff_report *r, unsigned device)
+{
+	struct gp_diff_row row[GP_DIFF_ROWS];
+	size_t rows = gp_diff_rows(r, device, row), side = 0;
+	while (side + 1 < r->sides && device >= r->side[side].info->devices)
+		side++;
+	gp_use_device_print(r->out, r->side[side].info, device);
+	fputs(":\n", r->out);
+	print_titles(r);
+	for (size_t k = 0; k < rows; k++)
+		print_row(r, &row[k]);
+}
+
+/* ---- events ---- */
+
+static bool has_changed(const struct gp_diff_report *r, unsigned kind)
+{
+	for (size_t k = 1; k < r->sides; k++)
+		if (r->side[k].info->counts[kind] != r->side[0].info->counts[kind])
+			return true;
+	return false;
+}
+
+/* Of the whole runs; moments of one have the same. */
+static void print_events(const struct gp_diff_report *r)
+{
+	bool is_first = true;
+	for (unsigned kind = 0; kind < GP_KINDS; kind++) {
+		struct gp_diff_row row = { .unit = GP_UNIT_COUNT };
+		if (!gp_is_happening(kind) || !has_changed(r, kind))
+			continue;
+		if (is_first)
+			fputs("events that are not as many:\n", r->out);
+		is_first = false;
+		snprintf(row.label, sizeof row.label, "%s", gp_event_infos[kind].name);
+		for (size_t k = 0; k < r->sides; k++) {
+			row.is_known[k] = true;
+			row.number[k] = r->side[k].info->counts[kind];
+		}
+		print_row(r, &row);
+	}
+}
+
+/* ---- groups ---- */
+
+static void print_cells(const struct gp_diff_report *r, const struct gp_diff_part *part)
+{
+	char text[64];
+	for (size_t k = 1; k < r->sides; k++) {
+		change_text(GP_UNIT_BYTES, part[0].bytes, part[k].bytes, text, sizeof text);
+		fprintf(r->out, "%11s", text);
+	}
+	for (size_t k = 0; k < (r->sides == 2 ? 2 : 1); k++)
+		fprintf(r->out, " %10s", part[k].stacks ? gp_bytes_text(part[k].bytes).s : "-");
+	if (r->sides == 2) {
+		change_text(GP_UNIT_COUNT, part[0].count, part[1].count, text, sizeof text);
+		fprintf(r->out, " %8s", text);
+	}
+	fputs("  ", r->out);
+}
+
+static void print_group_titles(const struct gp_diff_report *r)
+{
+	if (r->sides == 2)
+		fputs("     change          A          B    count", r->out);
+	for (size_t k = 1; k < r->sides && r->sides > 2; k++)
+		fprintf(r->out, "     A to %c", letter(k));
+	if (r->sides > 2)
+		fputs("           A", r->out);
+	fprintf(r->out, "  %s\n", r->style.by ? r->style.by : "stack");
+}
+
+/* Those behind the ones that are shown. */
+static void print_rest(const struct gp_diff_report *r, const struct gp_diff_table *t, size_t from)
+{
+	struct gp_diff_part sum[GP_DIFF_SIDES] = { 0 };
+	if (from == t->shown)
+		return;
+	for (size_t g = from; g < t->shown; g++)
+		for (size_t k = 0; k < r->sides; k++) {
+			sum[k].bytes += t->diff.group[g].part[k].bytes;
+			sum[k].count += t->diff.group[g].part[k].count;
+			sum[k].stacks += t->diff.group[g].part[k].stacks;
+		}
+	print_cells(r, sum);
+	fprintf(r->out, "%s; --top 0 shows all\n", gp_plural(t->shown - from, "more group").s);
+}
+
+static void print_table(const struct gp_diff_report *r, const struct gp_diff_table *t)
+{
+	const struct gp_use_style *style = &r->style;
+	size_t shown = style->top && style->top + 1 < t->shown ? (size_t)style->top : t->shown;
+	int indent = r->sides == 2 ? 45 : 15 + 11 * (int)(r->sides - 1);
+	if (!t->shown)
+		return;
+	fprintf(r->out, "GPU %u, %s%s:\n", t->device, gp_curve_keys[t->of],
+		r->is_of_moments ? "" : ", each at its peak");
+	print_group_titles(r);
+	for (size_t g = 0; g < shown; g++) {
+		const struct gp_diff_group *group = &t->diff.group[g];
+		const struct gp_use use = { .stack = group->stack, .at_ns = group->at_ns };
+		bool has_frames = style->has_stacks || style->is_native ||
+				  (g < GP_USE_WITH_FRAMES && style->grouping.by == GP_BY_STACK);
+		print_cells(r, group->part);
+		gp_mask(r->out, group->key, strlen(group->key));
+		fputc('\n', r->out);
+		if (has_frames && group->stack)
+			gp_use_frames_print(r->out, r->side[group->shown].recording, &use, style,
+					    indent);
+	}
+	print_rest(r, t, shown);
+	if (t->diff.moved)
+		fprintf(r->out, "%s %s like others but for line numbers: see --ignore-lines\n",
+			gp_plural(t->diff.moved, "group").s, t->diff.moved == 1 ? "is" : "are");
+}
+
+void gp_diff_print(const struct gp_diff_report *r)
+{
+	unsigned device[GP_DEVICES];
+	print_sides(r);
+	if (!r->is_of_moments || r->side[0].path != r->side[1].path)
+		print_settings(r);
+	print_stacks_doubt(r);
+	size_t devices = gp_diff_devices(r, device);
+	if (!r->is_different)
+		fputs(devices ? "no difference in memory\n" : "no memory was live\n", r->out);
+	for (size_t k = 0; k < devices && r->is_different; k++)
+		print_device(r, device[k]);
+	print_events(r);
+	for (size_t k = 0; k < r->tables; k++)
+		print_table(r, &r->table[k]);
+	for (size_t k = 0; k < r->sides; k++)
+		if (!k || r->side[k].recording != r->side[k - 1].recording)
+			gp_unnamed_print(r->out, r->side[k].recording);
+	if (r->is_different)
+		gp_next_print(r->out, "peak --tree", r->side[r->sides - 1].path);
+}
