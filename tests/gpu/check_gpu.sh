@@ -24,7 +24,7 @@ unset GPUPROF_OUTPUT LD_PRELOAD
 
 kept_recordings="eager expandable graph oom mlp killed"
 all_sections="eager cupti expandable graph oom mlp profiler workers shell killed doctor trainer others stacks trace
-snapshots fits oom_kinds number_line cost stack_cost tracker_cost compile reduce two-gpus ranks fake"
+snapshots fits oom_kinds leaks number_line cost stack_cost tracker_cost compile reduce two-gpus ranks fake"
 
 say() { printf '%s\n' "$*"; }
 skip() { say "SKIP $*"; }
@@ -318,6 +318,28 @@ memory_viz() {
 		"$python" "$viz" ${command%% *} "$work/$1.pickle" ${command#"${command%% *}"} >"$work/viz.out" 2>&1
 		claim "export-$1" "_memory_viz.py ${command%% *}" succeeded $?
 	done
+}
+# what jobs keep that should let it go, and what is said of jobs that keep nothing; recordings are kept
+section_leaks() {
+	need_torch leaks || return 0
+	steps=60 judged=
+	for job in loss_list hooks kv_cache streams pinned train compile serve; do
+		timeout -k 10 150 "$gpuprof" run -q --stacks=all -o "$work/leaks-$job.gpr" -- \
+			"$python" "$here/leak_jobs.py" "$job" --steps $steps >"$work/leaks-$job.out" 2>"$work/leaks-$job.err" &
+		[ "$job" != streams ] || wait
+	done
+	wait
+	for job in loss_list hooks kv_cache streams pinned train compile serve; do
+		claim "leaks-$job" "recorded job ends well" grep -q "^$job: " "$work/leaks-$job.out" ||
+			tail -n 5 "$work/leaks-$job.err"
+		[ -s "$work/leaks-$job.gpr" ] || continue
+		judged="$judged $job=$work/leaks-$job.gpr"
+		bytes=$(wc -c <"$work/leaks-$job.gpr")
+		claim "leaks-$job" "recording of $bytes bytes is under 300,000" [ "$bytes" -lt 300000 ]
+		cp "$work/leaks-$job.gpr" "$out"
+	done
+	timeout -k 10 100 "$python" "$here/judge_leaks.py" --gpuprof "$gpuprof" --source "$here/leak_jobs.py" \
+		--steps $steps $judged 2>&1
 }
 # what would fit is tried in the same process
 section_fits() {
