@@ -12,7 +12,7 @@
 #define THREADS 256u /* whose last refusals are remembered; a thread has slot number % THREADS */
 /*
  * PyTorch asks again after each thing that it gives back, from another place of its code: so many
- * places in a row are told apart.
+ * in a row are told apart.
  */
 #define PLACES 4u
 /* Of the device: out-of-memories whose states are that near to each other are alike. */
@@ -219,7 +219,8 @@ static enum gp_status see_refusal(struct search *s, const struct gp_record *r, u
 		guess_free(s, &oom);
 	}
 	f->thread = thread;
-	if (is_again && last->stack == oom.stack) {
+	if (is_again && last->stack == oom.stack &&
+	    last->used_by_job_bytes == oom.used_by_job_bytes) {
 		oom.refusals += last->refusals;
 		*last = oom;
 		return status;

@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 p = argparse.ArgumentParser(description=__doc__)
 p.add_argument("--gpuprof", required=True)
@@ -41,16 +42,23 @@ def plain():
     return {k: v for k, v in os.environ.items() if not k.startswith(("GPUPROF", "LD_PRELOAD"))}
 
 
-def last_oom():
-    done = subprocess.run([args.gpuprof, "oom", "--json", args.recording], capture_output=True, text=True, env=plain())
+def ooms(*more):
+    done = subprocess.run([args.gpuprof, "oom", "--json", *more, args.recording], capture_output=True, text=True, env=plain())
     if done.returncode:
         raise SystemExit(f"FAIL oom-kinds: gpuprof oom: exit {done.returncode}: {done.stderr}")
-    ooms = json.loads(done.stdout)["ooms"]
-    newest = ooms[-1]
+    return json.loads(done.stdout)["ooms"]
+
+
+def last_oom(name, before):
+    """The one after `before` others, which is in the file as soon as it can be looked for."""
+    began = time.monotonic()
+    while len(found := ooms()) <= before and time.monotonic() < began + 10:
+        pass
+    waited = time.monotonic() - began
+    claim(name, "it is in the recording at once", len(found) > before and waited < 2, f"{waited:.2f} s")
+    newest = found[-1]
     if newest["verdict"] is None:  # what is said of the first like it is not repeated
-        done = subprocess.run([args.gpuprof, "oom", "--json", "--number", str(newest["number"]), args.recording],
-                              capture_output=True, text=True, env=plain(), check=True)
-        newest = json.loads(done.stdout)["ooms"][-1]
+        newest = ooms("--number", str(newest["number"]))[-1]
     return newest
 
 
@@ -232,9 +240,10 @@ def meet(name):
     case = Case()
     verdict, size, ask = CASES[name](case)
     torch.cuda.synchronize()
+    before = len(ooms())
     refused = fails(lambda: ask(size))
     claim(name, f"{size} bytes are refused", refused)
-    return (case, verdict, size, ask, last_oom() if refused else None)
+    return (case, verdict, size, ask, last_oom(name, before) if refused else None)
 
 
 def run(name):
