@@ -25,6 +25,7 @@
 #include "gpuprof_memory.h"
 #include "gpuprof_oom.h"
 #include "gpuprof_stacks.h"
+#include "gpuprof_steps.h"
 
 #define GP_VERSION "0.1.0"
 

@@ -298,7 +298,7 @@ static int run(int argc, char **argv)
 		{ "kind", 0, GP_FLAG_TEXT, "NAME,...", &d.kinds, "only events of these kinds" },
 		{ "device", 0, GP_FLAG_TEXT, "N", &d.device_text, "only events of this device" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &d.from,
-		  "from this moment: 1.5s, 20ms, start, end, peak, oom" },
+		  "from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &d.to, "up to this moment" },
 		{ "limit", 0, GP_FLAG_NUMBER, "N", &d.limit, "at most N events" },
 		{ "native", 0, GP_FLAG_SWITCH, NULL, &d.style.is_native,

@@ -182,7 +182,7 @@ static int run(int argc, char **argv)
 		{ "format", 0, GP_FLAG_TEXT, "NAME", &x.format_name,
 		  "torch: a snapshot pickle for PyTorch's memory_viz" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &x.from,
-		  "events from this moment: 1.5s, 20ms, start, end, peak, oom" },
+		  "events from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &x.to,
 		  "events up to this moment, and the state at it" },
 		{ "device", 0, GP_FLAG_TEXT, "N", &x.device_text, "only this device" },

@@ -15,7 +15,7 @@
 static int run(int argc, char **argv);
 const struct gp_command gp_command_info = {
 	"info",
-	"info [--json] [-o FILE [--force]] RECORDING...",
+	"info [--steps] [--json] [-o FILE [--force]] RECORDING...",
 	"say what recordings hold: job, devices, events, losses, self-check",
 	run,
 };
@@ -158,7 +158,25 @@ static void print_size(const struct gp_info *info, FILE *out)
 		gp_plural(info->blocks, "block").s);
 }
 
-static void print_person(const char *path, const struct gp_info *info, FILE *out)
+/* NULL: not asked for. */
+static void print_steps(const struct gp_steps *steps, FILE *out)
+{
+	if (!steps)
+		return;
+	if (!steps->steps) {
+		fprintf(out, "steps        none: %s\n", steps->why);
+		return;
+	}
+	fprintf(out, "steps        %s, by %s: %.4g a second, half within %s, 99%% within %s",
+		gp_count_text(steps->steps).s, gp_step_source_names[steps->source],
+		steps->per_second, gp_ns_text(steps->p50_ns).s, gp_ns_text(steps->p99_ns).s);
+	if (steps->warmup)
+		fprintf(out, "; without the first %s, warm-up", gp_count_text(steps->warmup).s);
+	fputc('\n', out);
+}
+
+static void print_person(const char *path, const struct gp_info *info, const struct gp_steps *steps,
+			 FILE *out)
 {
 	char process[128];
 	snprintf(process, sizeof process, "%u on %s, %s", info->pid,
@@ -176,6 +194,7 @@ static void print_person(const char *path, const struct gp_info *info, FILE *out
 	print_counts(info, out, false);
 	print_stacks(info, out);
 	print_ranges(info, out);
+	print_steps(steps, out);
 	print_check(info, out);
 	print_size(info, out);
 	print_damages(info, out);
@@ -279,7 +298,32 @@ static void write_damages(const struct gp_info *info, struct gp_json *json)
 	gp_json_end(json);
 }
 
-static void write_program(const char *path, const struct gp_info *info, struct gp_json *json)
+static void write_steps(const struct gp_steps *steps, struct gp_json *json)
+{
+	if (!steps)
+		return;
+	gp_json_object(json, "steps");
+	gp_json_number(json, "count", steps->steps);
+	gp_json_text(json, "source", gp_step_source_names[steps->source]);
+	gp_json_text(json, "why", steps->why);
+	gp_json_number(json, "warmup", steps->warmup);
+	if (steps->steps) {
+		gp_json_signed(json, "p50_ns", steps->p50_ns);
+		gp_json_signed(json, "p99_ns", steps->p99_ns);
+	} else {
+		gp_json_null(json, "p50_ns");
+		gp_json_null(json, "p99_ns");
+	}
+	gp_json_real(json, "per_second", steps->steps ? steps->per_second : (double)NAN);
+	gp_json_array(json, "begin_ns");
+	for (size_t k = 0; k < steps->steps; k++)
+		gp_json_signed(json, NULL, steps->step[k].begin_ns);
+	gp_json_end(json);
+	gp_json_end(json);
+}
+
+static void write_program(const char *path, const struct gp_info *info,
+			  const struct gp_steps *steps, struct gp_json *json)
 {
 	char format[32];
 	snprintf(format, sizeof format, "%u.%u", info->format_major, info->format_minor);
@@ -305,6 +349,7 @@ static void write_program(const char *path, const struct gp_info *info, struct g
 	gp_json_text(json, "allocator_settings", info->alloc_conf);
 	gp_json_text(json, "allocator_why", info->allocator_why);
 	gp_report_doubts(json, info);
+	write_steps(steps, json);
 	gp_json_end(json);
 }
 
@@ -342,7 +387,7 @@ struct report {
 	struct gp_sink sink;
 	struct gp_json json;
 	struct gp_sheet table;
-	bool is_json, is_many;
+	bool is_json, is_many, has_steps;
 };
 
 static int report_one(struct report *r, const char *path)
@@ -354,12 +399,19 @@ static int report_one(struct report *r, const char *path)
 		return exit_status;
 	exit_status = gp_report_exit(path, info);
 	r->sink.has_report = true;
+	struct gp_steps steps;
+	enum gp_status status = r->has_steps ? gp_steps_find(recording, &steps) : GP_OK;
+	const struct gp_steps *asked = r->has_steps && !status ? &steps : NULL;
+	if (status)
+		exit_status = gp_report_failed("find steps of", path, status);
 	if (r->is_json)
-		write_program(path, info, &r->json);
+		write_program(path, info, asked, &r->json);
 	else if (!r->is_many)
-		print_person(path, info, r->sink.out);
+		print_person(path, info, asked, r->sink.out);
 	else if (!add_row(&r->table, path, info))
 		exit_status = GP_EXIT_INTERNAL;
+	if (asked)
+		gp_steps_free(&steps);
 	gp_recording_close(recording);
 	return exit_status;
 }
@@ -375,6 +427,8 @@ static int run(int argc, char **argv)
 	const struct gp_flag flags[] = {
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &r.is_json,
 		  "for a program: see gpuprof-info(1) for the keys" },
+		{ "steps", 0, GP_FLAG_SWITCH, NULL, &r.has_steps,
+		  "also find the steps of its loop, and how long they take" },
 		{ "output", 'o', GP_FLAG_TEXT, "FILE", &path,
 		  "write to a new FILE instead of stdout" },
 		{ "force", 0, GP_FLAG_SWITCH, NULL, &is_forced, "replace FILE" },

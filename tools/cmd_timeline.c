@@ -278,7 +278,7 @@ static int run(int argc, char **argv)
 		  "at most N points a device, 16 to 1000000; default 2000" },
 		{ "device", 0, GP_FLAG_TEXT, "N", &t.device_text, "only this device" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &t.from,
-		  "from this moment: 1.5s, 20ms, start, end, peak, oom" },
+		  "from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &t.to, "up to this moment" },
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &t.at,
 		  "up to this moment: the last point is what was live then" },

@@ -319,7 +319,7 @@ static int run(int argc, char **argv)
 		{ "within", 0, GP_FLAG_TEXT, "TIME", &t.within,
 		  "what is freed so soon counts as churn; default 1ms" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &t.from,
-		  "from this moment: 1.5s, 20ms, start, end, peak, oom" },
+		  "from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &t.to, "up to this moment" },
 		{ "of", 0, GP_FLAG_TEXT, "CURVE", &t.r.style.of_text,
 		  "only allocated (blocks of the framework) or driver memory" },

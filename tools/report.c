@@ -324,6 +324,24 @@ static bool event_find(struct gp_recording *recording, const char *text, int64_t
 	return is_found;
 }
 
+/* When step `number`, from 1, began. */
+static bool step_find(struct gp_recording *recording, const char *text, size_t number, int64_t *out)
+{
+	struct gp_steps steps;
+	enum gp_status status = gp_steps_find(recording, &steps);
+	bool is_found = !status && number <= steps.steps;
+	if (is_found)
+		*out = steps.step[number - 1].begin_ns;
+	else if (status || !steps.steps)
+		gp_complain("cannot find '%s' in '%s': %s", text, gp_recording_path(recording),
+			    status ? gp_status_text(status) : steps.why);
+	else
+		gp_complain("cannot find '%s' in '%s': it has %s", text,
+			    gp_recording_path(recording), gp_plural(steps.steps, "step").s);
+	gp_steps_free(&steps);
+	return is_found;
+}
+
 bool gp_moment_find(struct gp_recording *recording, const char *option, const char *text,
 		    int64_t *out)
 {
@@ -340,11 +358,12 @@ bool gp_moment_find(struct gp_recording *recording, const char *option, const ch
 	}
 	if (strcmp(text, "peak") == 0 || strcmp(text, "oom") == 0)
 		return event_find(recording, text, out);
-	if (strncmp(text, "step:", 5) == 0)
-		gp_complain("bad value of '--%s': the recording has no steps", option);
-	else
-		gp_complain("bad value of '--%s': '%s' is no moment", option, text);
-	gp_hint("moments are 1.5s, 20ms, 1500000 (nanoseconds), start, end, peak, oom");
+	size_t number = 0;
+	int end = 0;
+	if (sscanf(text, "step:%zu%n", &number, &end) == 1 && !text[end] && number > 0)
+		return step_find(recording, text, number, out);
+	gp_complain("bad value of '--%s': '%s' is no moment", option, text);
+	gp_hint("moments are 1.5s, 20ms, 1500000 (nanoseconds), start, end, peak, oom, step:3");
 	return false;
 }
 

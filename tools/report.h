@@ -59,8 +59,8 @@ const char *gp_next_of(const struct gp_info *info);
 void gp_next_print(FILE *out, const char *command, const char *path);
 
 /*
- * What `--from`, `--to` and `--at` accept: a moment, `start`, `end`, `peak` or `oom`. False: said
- * why.
+ * What `--from`, `--to` and `--at` accept: a moment, `start`, `end`, `peak`, `oom` or `step:N`.
+ * False: said why.
  */
 bool gp_moment_find(struct gp_recording *recording, const char *option, const char *text,
 		    int64_t *out);

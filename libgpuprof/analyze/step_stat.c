@@ -1,0 +1,66 @@
+/* Times are between two begins; the last step, which may be cut, counts only for itself. */
+#include "step_stat.h"
+
+#include <stdlib.h>
+
+#define LONGER(usual) ((usual) + (usual) / 2) /* than that: not as the others */
+#define OFF_PERCENT 10u			      /* of launches */
+
+static int compare(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	return (a > b) - (a < b);
+}
+
+uint64_t gp_step_median(uint64_t *value, size_t values)
+{
+	if (values == 0)
+		return 0;
+	qsort(value, values, sizeof *value, compare);
+	return value[(values - 1) / 2];
+}
+
+static uint64_t time_of(const struct gp_step *step)
+{
+	return step->end_ns > step->begin_ns ? (uint64_t)(step->end_ns - step->begin_ns) : 0;
+}
+
+static bool is_like(const struct gp_step *step, uint64_t usual_ns, uint64_t usual_launches)
+{
+	uint64_t off = step->launches > usual_launches ? step->launches - usual_launches :
+							 usual_launches - step->launches;
+	return time_of(step) <= LONGER(usual_ns) && off * 100 <= usual_launches * OFF_PERCENT;
+}
+
+/* The steps of the second half tell what is usual. */
+static void find_warmup(struct gp_steps *s, uint64_t *value)
+{
+	size_t whole = s->steps - 1, half = whole / 2;
+	for (size_t k = half; k < whole; k++)
+		value[k - half] = time_of(&s->step[k]);
+	uint64_t usual_ns = gp_step_median(value, whole - half);
+	for (size_t k = half; k < whole; k++)
+		value[k - half] = s->step[k].launches;
+	uint64_t usual_launches = gp_step_median(value, whole - half);
+	while (s->warmup < half && !is_like(&s->step[s->warmup], usual_ns, usual_launches))
+		s->warmup++;
+}
+
+enum gp_status gp_step_stat(struct gp_steps *s)
+{
+	if (s->steps < 2)
+		return GP_OK;
+	uint64_t *value = calloc(s->steps, sizeof *value), sum = 0;
+	if (value == NULL)
+		return GP_E_MEMORY;
+	find_warmup(s, value);
+	size_t n = 0;
+	for (size_t k = s->warmup; k + 1 < s->steps; k++)
+		sum += value[n++] = time_of(&s->step[k]);
+	s->p50_ns = (int64_t)gp_step_median(value, n);
+	/* the smallest that is not exceeded by more than 1% (nearest rank) */
+	s->p99_ns = (int64_t)value[(n * 99 + 99) / 100 - 1];
+	s->per_second = sum > 0 ? (double)n * 1e9 / (double)sum : 0;
+	free(value);
+	return GP_OK;
+}

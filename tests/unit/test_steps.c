@@ -1,0 +1,156 @@
+/* Steps found in loops of many kinds, where it is known when each began. */
+#include "job_loops.h"
+
+#include "analyze/step_stat.h"
+
+#define SEEDS 6u
+#define WANTED_PERCENT 95u
+
+#define LOOPS (sizeof job_loops / sizeof *job_loops)
+
+static int64_t at_ns(uint64_t ticks)
+{
+	return (int64_t)ticks - 1024;
+}
+
+/*
+ * Each begin lies behind the work of the step before and not behind the first work of its own. The
+ * first may be wrong by a tenth of a step: what a job does to set itself up is not told apart from
+ * what it does first.
+ */
+static bool is_exact(const struct gp_steps *found, const struct truth *step, size_t steps,
+		     char *why, size_t room)
+{
+	snprintf(why, room, "%zu of %zu", found->steps, steps);
+	if (found->steps != steps)
+		return false;
+	for (size_t k = 0; k < steps; k++) {
+		int64_t slack = k == 0 ? (int64_t)(step[0].last - step[0].first) / 10 : 0;
+		bool is_early = k > 0 && found->step[k].begin_ns <= at_ns(step[k - 1].last);
+		bool is_late = found->step[k].begin_ns > at_ns(step[k].first) + slack + 64;
+		snprintf(why, room, "step %zu is %s", k + 1, is_early ? "early" : "late");
+		if (is_early || is_late)
+			return false;
+	}
+	return true;
+}
+
+/* What a flight recorder kept begins anywhere in a step. */
+static size_t kept_steps(const struct gp_info *info, const struct job *j, bool is_ring)
+{
+	size_t first = 0;
+	while (is_ring && at_ns(j->step[first].begin) < (int64_t)info->kept_from_ns)
+		first++;
+	return first;
+}
+
+static bool is_found(const struct job_loop *loop, unsigned seed)
+{
+	char name[64], why[64] = "";
+	struct gp_recording *r;
+	struct gp_steps steps;
+	const struct gp_info *info;
+	snprintf(name, sizeof name, "steps-%u.gpr", seed);
+	struct job *j = job_of(loop, name, seed + 1, 8 + (seed * 37 % 120));
+	if (loop->is_cut)
+		forward(j, job_size(j), true);
+	for (unsigned t = 0; t < 4; t++)
+		flush(&j->w, t);
+	writer_close(&j->w, true);
+	assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
+	assert_int_equal(gp_recording_info(r, &info), GP_OK);
+	assert_int_equal(gp_steps_find(r, &steps), GP_OK);
+	size_t first = kept_steps(info, j, loop->is_flight_recorder), left = j->steps - first;
+	struct gp_steps seen = steps;
+	/* the step that is cut may be taken for one, or not */
+	if (loop->is_flight_recorder && seen.steps == left + 1) {
+		seen.step++;
+		seen.steps--;
+	}
+	if (loop->is_cut && seen.steps == left + 1)
+		seen.steps--;
+	bool is_right = is_exact(&seen, j->step + first, left, why, sizeof why);
+	if (!is_right)
+		print_message("  %s, seed %u, %u layers, %s stacks: %s (%s)\n", loop->name, seed,
+			      j->layers, j->has_stacks ? "with" : "without", why,
+			      steps.why ? steps.why : "found");
+	gp_steps_free(&steps);
+	gp_recording_close(r);
+	free(j);
+	return is_right;
+}
+
+static void steps_are_found_exactly(void **state)
+{
+	(void)state;
+	unsigned right = 0;
+	for (size_t k = 0; k < LOOPS; k++) {
+		unsigned of_kind = 0;
+		for (unsigned seed = 0; seed < SEEDS; seed++)
+			of_kind += is_found(&job_loops[k], seed);
+		right += of_kind;
+		if (of_kind < SEEDS)
+			print_message("%s: %u of %u\n", job_loops[k].name, of_kind, SEEDS);
+	}
+	unsigned all = (unsigned)LOOPS * SEEDS;
+	print_message("steps found exactly in %u of %u loops of %zu kinds\n", right, all, LOOPS);
+	assert_true(right * 100 >= all * WANTED_PERCENT);
+}
+
+/* Random work, and none at all: said, not invented. */
+static void what_does_not_repeat_has_no_steps(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < 4; k++) {
+		struct job *j = job_open("none.gpr", 99 + k, 0, 0);
+		j->has_launches = j->has_blocks = k > 0;
+		job_begin(j);
+		for (unsigned n = 0; n < 400 * k; n++)
+			if (job_draw(j, 3) == 0)
+				operate_short(j, 1 + (unsigned)job_draw(j, 40), 1, 512);
+			else
+				launch(j, 1 + (unsigned)job_draw(j, 40));
+		writer_close(&j->w, true);
+		struct gp_recording *r;
+		struct gp_steps steps;
+		assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
+		assert_int_equal(gp_steps_find(r, &steps), GP_OK);
+		assert_int_equal(steps.source, GP_STEPS_NONE);
+		assert_int_equal(steps.steps, 0);
+		assert_non_null(steps.why);
+		assert_int_equal(steps.p50_ns, -1);
+		gp_steps_free(&steps);
+		gp_recording_close(r);
+		free(j);
+	}
+}
+
+static void times_leave_warm_up_out(void **state)
+{
+	(void)state;
+	struct gp_step step[101];
+	struct gp_steps steps = { .steps = 101, .step = step };
+	int64_t now_ns = 0;
+	for (size_t k = 0; k < 101; k++) {
+		int64_t ns = k < 3 ? 9000 : k == 50 ? 5000 : 1000;
+		step[k] = (struct gp_step){ .begin_ns = now_ns,
+					    .end_ns = now_ns + ns,
+					    .launches = k == 3 ? 60 : 40 };
+		now_ns += ns;
+	}
+	assert_int_equal(gp_step_stat(&steps), GP_OK);
+	assert_int_equal(steps.warmup, 4);
+	assert_int_equal(steps.p50_ns, 1000);
+	assert_int_equal(steps.p99_ns, 5000); /* one of 96 is more than 1% */
+	assert_true(steps.per_second > 9.59e5 && steps.per_second < 9.61e5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(steps_are_found_exactly),
+		cmocka_unit_test(what_does_not_repeat_has_no_steps),
+		cmocka_unit_test(times_leave_warm_up_out),
+	};
+	return cmocka_run_group_tests(tests, make_directory, drop_directory);
+}
