@@ -74,22 +74,7 @@ static void print_head(const struct peak *p, const struct gp_holders *h, uint64_
 	print_doubts(p, h);
 }
 
-static void print_row(FILE *out, const struct gp_use *use, uint64_t whole)
-{
-	fprintf(out, "%10s %6.1f%% %8s  ", gp_bytes_text(use->bytes).s,
-		whole ? 100.0 * (double)use->bytes / (double)whole : 0.0,
-		use->count ? gp_count_text(use->count).s : "-");
-}
-
 /* ---- for a program ---- */
-
-static void write_sums(struct gp_json *json, const struct gp_use *use)
-{
-	gp_json_number(json, "bytes", use->bytes);
-	gp_json_number(json, "count", use->count);
-}
-
-static const struct gp_use_shape shape = { "     bytes   share    count", print_row, write_sums };
 
 static void write_head(struct peak *p, const struct gp_holders *h)
 {
@@ -133,12 +118,12 @@ static enum gp_status report_holders(struct peak *p, struct gp_holders *h)
 		return status;
 	if (style->is_json) {
 		write_head(p, h);
-		gp_use_groups_write(&p->r.json, p->r.recording, &groups, style, &shape);
+		gp_use_groups_write(&p->r.json, p->r.recording, &groups, style, &gp_use_held_shape);
 	} else {
 		print_head(p, h, outside);
 		if (!p->is_tree)
-			gp_use_groups_print(p->r.out, p->r.recording, &groups, style, &shape,
-					    h->live_bytes);
+			gp_use_groups_print(p->r.out, p->r.recording, &groups, style,
+					    &gp_use_held_shape, h->live_bytes);
 	}
 	gp_groups_free(&groups);
 	if (p->is_tree)

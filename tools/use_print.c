@@ -182,6 +182,24 @@ void gp_use_groups_print(FILE *out, struct gp_recording *recording, const struct
 	fprintf(out, "%s; --top 0 shows all\n", gp_plural(left, "more group").s);
 }
 
+/* ---- what was live ---- */
+
+static void print_held(FILE *out, const struct gp_use *use, uint64_t whole)
+{
+	fprintf(out, "%10s %6.1f%% %8s  ", gp_bytes_text(use->bytes).s,
+		whole ? 100.0 * (double)use->bytes / (double)whole : 0.0,
+		use->count ? gp_count_text(use->count).s : "-");
+}
+
+static void write_held(struct gp_json *json, const struct gp_use *use)
+{
+	gp_json_number(json, "bytes", use->bytes);
+	gp_json_number(json, "count", use->count);
+}
+
+const struct gp_use_shape gp_use_held_shape = { "     bytes   share    count", print_held,
+						write_held };
+
 void gp_use_next_print(FILE *out, const struct gp_info *info, const char *command, const char *path)
 {
 	if (info->no_python)

@@ -28,7 +28,8 @@ struct gp_use_shape {
 	void (*write_sums)(struct gp_json *json, const struct gp_use *use);
 };
 
-extern const char *const gp_curve_keys[GP_CURVES]; /* "driver", "reserved", "allocated" */
+extern const struct gp_use_shape gp_use_held_shape; /* what was live at a moment */
+extern const char *const gp_curve_keys[GP_CURVES];  /* "driver", "reserved", "allocated" */
 
 /* "GPU 0, NVIDIA H200" */
 void gp_use_device_print(FILE *out, const struct gp_info *info, unsigned device);

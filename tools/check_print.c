@@ -1,0 +1,135 @@
+/* `gpuprof check` for a person: a line a condition, below them who is to blame. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check_report.h"
+#include "frag_report.h"
+#include "message.h"
+#include "report.h"
+#include "stack_print.h"
+
+#define CULPRITS 5u
+
+static void print_key(const struct gp_check *c, FILE *out)
+{
+	const char *gpu = c->info->devices ? c->info->device[0].name : NULL;
+	const char *const text[] = { gpu, c->info->driver, c->info->pytorch };
+	const char *const name[] = { "GPU", "driver", "PyTorch" };
+	for (size_t k = 0; k < 3; k++) {
+		const char *say = text[k] ? text[k] : "not known";
+		fprintf(out, "%s%s ", k ? ", " : "", name[k]);
+		gp_mask(out, say, strlen(say));
+	}
+	fputc('\n', out);
+}
+
+/* ---- who is to blame ---- */
+
+static void print_holders(const struct gp_check *c, unsigned device, enum gp_curve of, FILE *out)
+{
+	struct gp_groups groups;
+	uint64_t whole;
+	const struct gp_use_style style = { .top = CULPRITS, .grouping.by = GP_BY_STACK };
+	if (!gp_check_groups(c, device, of, of == GP_CURVE_DRIVER, &groups, &whole))
+		return;
+	fprintf(out, "%s at the peak:\n", gp_curve_keys[of]);
+	gp_use_groups_print(out, c->recording, &groups, &style, &gp_use_held_shape, whole);
+	gp_groups_free(&groups);
+}
+
+static void print_pins(const struct gp_check *c, unsigned device, FILE *out)
+{
+	struct gp_check_pins p;
+	if (!gp_check_pins_build(c, device, &p))
+		return;
+	p.r.out = out;
+	p.r.top = CULPRITS;
+	fputs("when most was reserved:\n", out);
+	gp_frag_causes_print(&p.r, &p.frag);
+	gp_frag_pins_print(&p.r, &p.frag);
+	gp_check_pins_free(&p);
+}
+
+static void print_grown(const struct gp_check *c, unsigned device, FILE *out)
+{
+	struct gp_groups groups;
+	size_t count;
+	struct gp_check_grown *grown = gp_check_grown_list(c, device, &groups, &count);
+	if (!grown)
+		return;
+	if (!count)
+		fputs("no stack holds more than in the baseline\n", out);
+	else
+		fprintf(out, "     grown        now   baseline  stack\n");
+	for (size_t k = 0; k < count && k < CULPRITS; k++) {
+		uint64_t more = grown[k].bytes - grown[k].before_bytes;
+		fprintf(out, "%10s %10s %10s  ", gp_bytes_text(more).s,
+			gp_bytes_text(grown[k].bytes).s, gp_bytes_text(grown[k].before_bytes).s);
+		gp_mask(out, grown[k].key, strlen(grown[k].key));
+		fputc('\n', out);
+	}
+	if (count > CULPRITS)
+		fprintf(out, "and %s\n", gp_plural(count - CULPRITS, "more group").s);
+	free(grown);
+	gp_groups_free(&groups);
+}
+
+static void print_culprits(const struct gp_check *c, unsigned device, FILE *out)
+{
+	for (unsigned of = GP_CURVE_DRIVER; of < GP_CURVES; of++)
+		if (gp_check_wants_holders(c, device, (enum gp_curve)of))
+			print_holders(c, device, (enum gp_curve)of, out);
+	if (gp_check_wants(c, device, GP_CULPRITS_PINS))
+		print_pins(c, device, out);
+	if (gp_check_wants(c, device, GP_CULPRITS_GROWN))
+		print_grown(c, device, out);
+}
+
+static void print_finding(const struct gp_check_finding *f, FILE *out)
+{
+	static const char *const states[] = {
+		[GP_CHECK_KEPT] = "pass",
+		[GP_CHECK_EXCEEDED] = "FAIL",
+		[GP_CHECK_NOT_JUDGED] = "NOT JUDGED",
+	};
+	fprintf(out, "%-10s  ", states[f->state]);
+	if (f->has_device)
+		fprintf(out, "GPU %u: ", f->device);
+	if (f->text[0])
+		fputs(f->text, out);
+	else
+		fprintf(out, "%s", f->check);
+	const char *colon = f->state == GP_CHECK_NOT_JUDGED ? ": " : "; ";
+	fprintf(out, "%s%s\n", f->why[0] ? colon : "", f->why);
+}
+
+/* What an update writes. */
+static void print_taken(const struct gp_check *c, FILE *out)
+{
+	for (size_t k = 0; k < c->figures.devices; k++) {
+		const struct gp_figures *f = &c->figures.device[k];
+		fprintf(out, "baseline    GPU %u: %s allocated, %s reserved, %s driver memory\n",
+			f->device, gp_bytes_text(f->bytes[GP_CURVE_ALLOCATED]).s,
+			gp_bytes_text(f->bytes[GP_CURVE_RESERVED]).s,
+			gp_bytes_text(f->bytes[GP_CURVE_DRIVER]).s);
+	}
+}
+
+void gp_check_print(const struct gp_check *c, FILE *out)
+{
+	const char *next = "peak --tree";
+	fprintf(out, "%s\n", gp_headline_of(c->info).s);
+	print_key(c, out);
+	for (size_t k = 0; k < c->findings; k++)
+		print_finding(&c->finding[k], out);
+	for (size_t k = 0; k < c->figures.devices; k++)
+		print_culprits(c, c->figures.device[k].device, out);
+	for (size_t k = 0; k < c->findings; k++)
+		if (c->finding[k].culprits == GP_CULPRITS_PINS)
+			next = "frag --at peak";
+	if (c->is_update)
+		print_taken(c, out);
+	gp_unnamed_print(out, c->recording);
+	if (gp_check_state_of(c) == GP_CHECK_EXCEEDED)
+		gp_next_print(out, next, c->path);
+}

@@ -1,0 +1,282 @@
+/* `gpuprof check`: a gate for CI. Limits and a baseline, kept, exceeded, or not to be judged. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check_report.h"
+#include "flags.h"
+#include "message.h"
+#include "report.h"
+#include "sink.h"
+
+extern const struct gp_command gp_command_check;
+
+struct gate {
+	const char *limit_text[GP_CHECK_CONDITIONS];
+	const char *baseline_path, *tolerance_text, *device_text, *path;
+	bool is_update, is_json, is_forced;
+	struct gp_check_amount limit[GP_CHECK_CONDITIONS];
+	int64_t device; /* -1: all */
+	struct gp_baseline baseline;
+	struct gp_sink sink;
+	struct gp_json json;
+	bool is_taken; /* the recording's figures are in `baseline` */
+};
+
+/* ---- a recording ---- */
+
+static enum gp_status look_at(struct gp_check *c)
+{
+	enum gp_status status = gp_peak_build(c->recording, GP_AT_PEAK, 0, &c->peak);
+	if (!status)
+		status = gp_figures_build(c->recording, &c->peak, true, 0, &c->figures);
+	return status;
+}
+
+static bool has_device(const struct gp_check *c)
+{
+	bool is_there = c->only_device < 0;
+	for (size_t k = 0; k < c->figures.devices; k++)
+		is_there |= c->figures.device[k].device == c->only_device;
+	if (!is_there)
+		gp_complain("cannot check GPU %lld of '%s': it has no such memory",
+			    (long long)c->only_device, c->path);
+	return is_there;
+}
+
+static void say_missing(const struct gp_check *c)
+{
+	const struct gp_info *i = c->info;
+	const char *gpu = i->devices ? i->device[0].name : NULL;
+	if (!c->baseline || !c->figures.devices || gp_baseline_find(c->baseline, i))
+		return;
+	gp_complain("'%s' has no entry for GPU '%s', driver '%s', PyTorch '%s'", c->baseline_path,
+		    gpu ? gpu : "not known", i->driver ? i->driver : "not known",
+		    i->pytorch ? i->pytorch : "not known");
+}
+
+/* `result`: of the limits. What is not whole, or not kept, becomes no baseline. */
+static int take(struct gate *g, struct gp_check *c, int result)
+{
+	const char *doubt = gp_check_doubt(c->info);
+	if (!doubt && !c->figures.devices)
+		doubt = "no memory was recorded";
+	if (!doubt && result)
+		doubt = "a limit is not kept";
+	if (doubt) {
+		gp_complain("cannot take '%s' for a baseline: %s", c->path, doubt);
+		return result ? result : GP_EXIT_DAMAGED;
+	}
+	enum gp_status status = gp_baseline_take(&g->baseline, c);
+	g->is_taken = !status;
+	return status ? gp_report_failed("take figures of", c->path, status) : GP_EXIT_OK;
+}
+
+static int judge(struct gate *g, struct gp_check *c)
+{
+	static const int exits[] = { GP_EXIT_OK, GP_EXIT_FOUND, GP_EXIT_DAMAGED };
+	bool has_limits = false;
+	for (unsigned k = 0; k < GP_CHECK_CONDITIONS; k++)
+		has_limits |= g->limit[k].is_given;
+	gp_check_limits(c);
+	if (c->baseline)
+		gp_check_baseline(c);
+	g->sink.has_report = true;
+	if (g->is_json)
+		gp_check_write(c, &g->json);
+	else
+		gp_check_print(c, g->sink.out);
+	say_missing(c);
+	int result = has_limits || c->baseline ? exits[gp_check_state_of(c)] : GP_EXIT_OK;
+	return g->is_update ? take(g, c, result) : result;
+}
+
+static int check_one(struct gate *g, const char *path)
+{
+	int exit_status = GP_EXIT_USAGE, result = GP_EXIT_USAGE;
+	struct gp_check *c = calloc(1, sizeof *c);
+	if (!c)
+		return GP_EXIT_INTERNAL;
+	c->path = path;
+	c->recording = gp_report_open(path, &c->info, &exit_status);
+	if (!c->recording) {
+		free(c);
+		return exit_status;
+	}
+	exit_status = gp_report_exit(path, c->info);
+	memcpy(c->limit, g->limit, sizeof c->limit);
+	c->only_device = g->device;
+	c->baseline = g->baseline_path && !g->is_update ? &g->baseline : NULL;
+	c->baseline_path = g->baseline_path;
+	c->is_update = g->is_update;
+	enum gp_status status = look_at(c);
+	if (status)
+		result = gp_report_failed("report on", path, status);
+	else if (has_device(c))
+		result = judge(g, c);
+	gp_figures_free(&c->figures);
+	gp_peak_free(&c->peak);
+	gp_recording_close(c->recording);
+	free(c);
+	return result > exit_status ? result : exit_status;
+}
+
+static int check_all(struct gate *g, int words, char **paths)
+{
+	int worst = GP_EXIT_OK;
+	gp_json_init(&g->json, g->sink.out, words > 1 ? 4 : 3);
+	if (words > 1 && g->is_json)
+		gp_json_array(&g->json, NULL);
+	for (int k = 0; k < words; k++) {
+		if (words > 1 && !g->is_json)
+			fprintf(g->sink.out, "%s%s: ", k ? "\n" : "", paths[k]);
+		int exit_status = check_one(g, paths[k]);
+		worst = exit_status > worst ? exit_status : worst;
+	}
+	if (words > 1 && g->is_json)
+		gp_json_end(&g->json);
+	return worst;
+}
+
+/* ---- the baseline ---- */
+
+static int update(struct gate *g, int words, char **paths)
+{
+	struct gp_sink sink = { 0 };
+	int exit_status = gp_sink_open(&sink, g->baseline_path, true, paths, words);
+	if (exit_status)
+		return exit_status;
+	gp_baseline_write(&g->baseline, sink.out);
+	sink.has_report = true;
+	return gp_sink_close(&sink, GP_EXIT_OK);
+}
+
+static bool open_baseline(struct gate *g)
+{
+	struct gp_check_amount tolerance;
+	if (!g->baseline_path)
+		return true;
+	if (!gp_baseline_read(g->baseline_path, g->is_update, &g->baseline))
+		return false;
+	if (g->tolerance_text && gp_check_amount_read(g->tolerance_text, true, &tolerance))
+		for (unsigned k = 0; k < GP_CURVES; k++)
+			g->baseline.tolerance[k] = tolerance;
+	return true;
+}
+
+/* ---- the command ---- */
+
+static const char *const limit_names[] = { "max-peak", "max-reserved", "max-allocated", "max-frag",
+					   "min-headroom" };
+
+/* A share of what? Of reserved memory, of the device; other limits are bytes. */
+static bool limit_read(struct gate *g, unsigned which)
+{
+	const char *text = g->limit_text[which];
+	struct gp_check_amount *limit = &g->limit[which];
+	if (!text)
+		return true;
+	bool is_fine = gp_check_amount_read(text, which != GP_CHECK_FRAG, limit);
+	if (which < GP_CHECK_FRAG)
+		is_fine = is_fine && !limit->is_share;
+	if (is_fine)
+		return true;
+	gp_usage(&gp_command_check, "bad value of '--%s': '%s' is no %s", limit_names[which], text,
+		 which == GP_CHECK_FRAG	    ? "percentage" :
+		 which == GP_CHECK_HEADROOM ? "percentage or size" :
+					      "size");
+	return false;
+}
+
+static bool values_read(struct gate *g, int words)
+{
+	struct gp_check_amount tolerance;
+	bool has_limit = g->baseline_path != NULL;
+	for (unsigned k = 0; k < GP_CHECK_CONDITIONS; k++) {
+		if (!limit_read(g, k))
+			return false;
+		has_limit |= g->limit[k].is_given;
+	}
+	g->device = -1;
+	if (words == 0)
+		gp_usage(&gp_command_check, "no recording given");
+	else if (!has_limit)
+		gp_usage(&gp_command_check,
+			 "no limit given: --max-peak SIZE, --baseline FILE, ...");
+	else if ((g->is_update || g->tolerance_text) && !g->baseline_path)
+		gp_usage(&gp_command_check, "'--%s' needs '--baseline'",
+			 g->is_update ? "update" : "tolerance");
+	else if (g->is_update && words > 1)
+		gp_usage(&gp_command_check, "'--update' takes one recording");
+	else if (g->is_update && g->device_text)
+		gp_usage(&gp_command_check, "'--update' and '--device' exclude each other");
+	else if (g->tolerance_text && !gp_check_amount_read(g->tolerance_text, true, &tolerance))
+		gp_usage(&gp_command_check,
+			 "bad value of '--tolerance': '%s' is no percentage or size",
+			 g->tolerance_text);
+	else if (g->device_text && (g->device_text[strspn(g->device_text, "0123456789")] ||
+				    !gp_ns_parse(g->device_text, &g->device)))
+		gp_usage(&gp_command_check, "bad value of '--device': '%s' is not a number",
+			 g->device_text);
+	else
+		return true;
+	return false;
+}
+
+static int check(struct gate *g, int words, char **paths)
+{
+	if (!values_read(g, words))
+		return GP_EXIT_USAGE;
+	if (!open_baseline(g))
+		return GP_EXIT_DAMAGED;
+	int exit_status = gp_sink_open(&g->sink, g->path, g->is_forced, paths, words);
+	if (exit_status)
+		return exit_status;
+	exit_status = gp_sink_close(&g->sink, check_all(g, words, paths));
+	if (!g->is_taken)
+		return exit_status;
+	int result = update(g, words, paths);
+	return result > exit_status ? result : exit_status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct gate g = { 0 };
+	const struct gp_flag flags[] = {
+		{ "max-peak", 0, GP_FLAG_TEXT, "SIZE", &g.limit_text[GP_CHECK_PEAK],
+		  "driver memory at its peak, on each device" },
+		{ "max-reserved", 0, GP_FLAG_TEXT, "SIZE", &g.limit_text[GP_CHECK_RESERVED],
+		  "what the framework reserved at its peak" },
+		{ "max-allocated", 0, GP_FLAG_TEXT, "SIZE", &g.limit_text[GP_CHECK_ALLOCATED],
+		  "what the framework allocated at its peak" },
+		{ "max-frag", 0, GP_FLAG_TEXT, "PERCENT", &g.limit_text[GP_CHECK_FRAG],
+		  "of what was reserved, what was never allocated" },
+		{ "min-headroom", 0, GP_FLAG_TEXT, "PERCENT", &g.limit_text[GP_CHECK_HEADROOM],
+		  "of the device, or bytes: what was left at the peak" },
+		{ "baseline", 0, GP_FLAG_TEXT, "FILE", &g.baseline_path,
+		  "what earlier runs came to on this GPU, driver and PyTorch" },
+		{ "update", 0, GP_FLAG_SWITCH, NULL, &g.is_update,
+		  "write this run into the baseline instead" },
+		{ "tolerance", 0, GP_FLAG_TEXT, "PERCENT", &g.tolerance_text,
+		  "or bytes: what is allowed above the baseline, instead of what it says" },
+		{ "device", 0, GP_FLAG_TEXT, "N", &g.device_text, "only this device" },
+		{ "json", 0, GP_FLAG_SWITCH, NULL, &g.is_json, "for a program" },
+		{ "output", 'o', GP_FLAG_TEXT, "FILE", &g.path,
+		  "write to a new FILE instead of stdout" },
+		{ "force", 0, GP_FLAG_SWITCH, NULL, &g.is_forced, "replace FILE" },
+		{ 0 },
+	};
+	int words = gp_flags_parse(&gp_command_check, flags, argc, argv, false);
+	if (words < 0)
+		return gp_flags_exit(words);
+	int exit_status = check(&g, words, argv);
+	gp_baseline_free(&g.baseline);
+	return exit_status;
+}
+
+const struct gp_command gp_command_check = {
+	"check",
+	"check [--max-peak SIZE] [--max-frag PERCENT] [--min-headroom PERCENT] [--baseline FILE "
+	"[--update]] [--json] [options] RECORDING...",
+	"hold recordings against limits and a baseline, for CI",
+	run,
+};
