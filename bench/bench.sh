@@ -100,6 +100,7 @@ bytes_per_event() {
 }
 
 recorded calls "$build/bench/call_cost"
+GPUPROF_USES=on recorded uses "$build/bench/use_cost"
 count_instructions
 time_peer
 LD_LIBRARY_PATH=$build/fake GPUPROF_OUTPUT=$work/start-%p.gpr "$build/bench/start_cost" "$build/libgpuprof.so" \
@@ -135,6 +136,7 @@ cat >"$work/rows" <<'END'
 launch_ns|ns added a launch|20|lttng-ust tracepoint|lttng_ns
 launch_contended_ns|ns added a launch, another thread allocating||clock_gettime and ring put|clock_ring_ns
 launch_instructions|instructions added a launch||bare call|launch_instructions_bare
+use_scan_ns|ns added a launch of 68 words by --uses|150|the words copied|use_copy_ns
 alloc_ns|ns added an allocation or a free|20|clock_gettime and ring put|clock_ring_ns
 alloc_instructions|instructions added an allocation or a free||bare call|alloc_instructions_bare
 start_ms|ms, a short process from fork to end, added|20|bare process|start_bare_ms

@@ -129,4 +129,5 @@ void gp_hooks_started(void)
 	gp_context_restart(is_child);
 	gp_trace_restart(is_child);
 	gp_kernel_forget();
+	gp_uses_restart();
 }

@@ -101,7 +101,8 @@ void gp_kernel_forget(void)
 }
 
 void gp_hook_launch_ex(CUresult result, uint64_t time, CUfunction function,
-		       const CUlaunchConfig *config, bool is_per_thread)
+		       const CUlaunchConfig *config, bool is_per_thread, void *const *parameters,
+		       void *const *extra)
 {
 	static const CUlaunchConfig none;
 	if (!config)
@@ -116,6 +117,8 @@ void gp_hook_launch_ex(CUresult result, uint64_t time, CUfunction function,
 		.block_z = config->blockDimZ,
 		.shared_bytes = config->sharedMemBytes,
 		.variant = GP_LAUNCH_EX,
+		.parameters = parameters,
+		.extra = extra,
 	};
 	gp_hook_launch(result, time, shape, gp_stream_of(config->hStream, is_per_thread));
 }
@@ -134,6 +137,7 @@ void gp_hook_launch_list(CUresult result, uint64_t time, const CUDA_LAUNCH_PARAM
 			.block_z = list[k].blockDimZ,
 			.shared_bytes = list[k].sharedMemBytes,
 			.variant = GP_LAUNCH_COOPERATIVE,
+			.parameters = list[k].kernelParams,
 		};
 		gp_hook_launch(result, time, shape, gp_stream_of(list[k].hStream, false));
 	}

@@ -10,6 +10,7 @@
 #include "context.h"
 #include "handle_table.h"
 #include "quiet_moment.h"
+#include "use_scan.h"
 
 /*
  * Functions whose names are recorded, in this generation: addresses are reused after an unload.
@@ -19,7 +20,6 @@
 #define GP_KERNELS_RECENT 128u
 extern _Atomic uint64_t gp_kernels_recent[GP_KERNELS_RECENT] GP_HOT_DATA
 	__attribute__((visibility("hidden")));
-extern _Atomic uint8_t gp_kernel_generation GP_HOT_DATA __attribute__((visibility("hidden")));
 
 /* Records the name of `function`, or postpones it while a capture is under way. */
 GP_COLD void gp_kernel_name(uint64_t function, unsigned device);
@@ -35,6 +35,7 @@ struct gp_launch_shape {
 	uint32_t block_x, block_y, block_z;
 	uint32_t shared_bytes;
 	uint32_t variant; /* enum gp_launch */
+	void *const *parameters, *const *extra;
 };
 
 /* Looks among all of them. */
@@ -58,9 +59,14 @@ GP_HOT void gp_hook_launch(CUresult result, uint64_t time, struct gp_launch_shap
 			   uint64_t stream)
 {
 	uint64_t head = gp_thread.head;
+	struct gp_use_source source;
 	unsigned device = gp_device_of_stream(stream);
 	if (gp_unlikely(!gp_kernel_is_named(shape.function)) && result == CUDA_SUCCESS)
 		gp_kernel_name(shape.function, device);
+	const bool is_scanned =
+		gp_unlikely(atomic_load_explicit(&gp_uses_wanted, memory_order_relaxed) != 0) &&
+		result == CUDA_SUCCESS &&
+		gp_use_source_find(&source, shape.function, shape.parameters, shape.extra);
 	const uint32_t caller = gp_stack_of_launch();
 	struct gp_record *r = gp_reserve_at(GP_LAUNCH, time);
 	if (gp_unlikely(!r))
@@ -71,6 +77,8 @@ GP_HOT void gp_hook_launch(CUresult result, uint64_t time, struct gp_launch_shap
 		r->time = gp_clock_now();
 	uint64_t variant =
 		gp_unlikely(gp_is_capturing()) ? shape.variant | GP_LAUNCH_CAPTURED : shape.variant;
+	if (gp_unlikely(is_scanned))
+		variant |= GP_LAUNCH_SCANNED;
 	r->launch.kernel = shape.function;
 	r->launch.stream = stream;
 	r->launch.grid = shape.grid_x | (uint64_t)(uint16_t)shape.grid_y << 32 |
@@ -80,12 +88,16 @@ GP_HOT void gp_hook_launch(CUresult result, uint64_t time, struct gp_launch_shap
 	r->aux = shape.shared_bytes;
 	r->device = (uint8_t)device;
 	r->code = (uint16_t)result;
+	const uint64_t at = r->time;
 	gp_commit(r);
+	if (gp_unlikely(is_scanned))
+		gp_uses_of_launch(&source, at, device);
 	gp_quiet_moment(result);
 }
 
 void gp_hook_launch_ex(CUresult result, uint64_t time, CUfunction function,
-		       const CUlaunchConfig *config, bool is_per_thread);
+		       const CUlaunchConfig *config, bool is_per_thread, void *const *parameters,
+		       void *const *extra);
 /* cuLaunchCooperativeKernelMultiDevice: one launch an element. */
 void gp_hook_launch_list(CUresult result, uint64_t time, const CUDA_LAUNCH_PARAMS *list,
 			 unsigned count);

@@ -173,6 +173,7 @@ void gp_hook_map(CUresult result, uint64_t address, uint64_t bytes, uint64_t off
 		device = gp_device_current();
 	if (result != CUDA_SUCCESS)
 		return;
+	gp_use_known(GP_SPACE_MAPPED, address, bytes);
 	const uint32_t caller = gp_stack_of_alloc();
 	struct gp_record *r = gp_reserve(GP_MAP);
 	if (!r)

@@ -8,6 +8,7 @@
 #include "../libgpuprof/record/stack_take.h"
 #include "context.h"
 #include "device_memory.h"
+#include "use_map.h"
 
 /* What an allocation is, besides its address. */
 struct gp_allocation {
@@ -38,6 +39,7 @@ GP_HOT void gp_hook_alloc(CUresult result, uint64_t address, struct gp_allocatio
 		gp_hook_alloc_failed(result, &what);
 		return;
 	}
+	gp_use_known(what.space, address, what.bytes);
 	const uint32_t caller = gp_stack_of_alloc();
 	struct gp_record *r = gp_reserve(GP_ALLOC);
 	if (gp_unlikely(!r))

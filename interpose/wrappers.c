@@ -19,12 +19,14 @@
  *   LAUNCHED the same, left out with GPUPROF_LAUNCHES=off
  *   TRACK    happens always, records when is_recording; LAUNCH_TRACK likewise
  *   FOLLOW   happens always, never records
+ *   USING    the same, records with GPUPROF_USES
  */
 #define RECORD(before, after) 0, gp_enter, before, after
 #define LAUNCHED(before, after) 0, gp_enter_launch, before, after
 #define TRACK(before, after) 1, gp_enter, before, after
 #define LAUNCH_TRACK(before, after) 1, gp_enter_launch, before, after
 #define FOLLOW(before, after) 1, never, before, after
+#define USING(before, after) 1, gp_enter_uses, before, after
 
 /* What is looked at after success only. */
 #define IF_OK(value) (result == CUDA_SUCCESS ? (uint64_t)(value) : 0)
@@ -95,16 +97,16 @@
 				   bytes, device))
 
 /* launches */
-#define LAUNCH(kind, f, gx, gy, gz, bx, by, bz, bytes, stream)                                   \
+#define LAUNCH(kind, f, gx, gy, gz, bx, by, bz, bytes, stream, parameters, extra)                \
 	LAUNCHED(const uint64_t time = gp_clock_now(),                                           \
 		 gp_hook_launch(result, time,                                                    \
 				(struct gp_launch_shape){ (uint64_t)(f), (uint32_t)(gx),         \
 							  (uint32_t)(gy), gz, bx, by, bz, bytes, \
-							  GP_LAUNCH_##kind },                    \
+							  GP_LAUNCH_##kind, parameters, extra }, \
 				STREAM(stream)))
-#define LAUNCH_EX(f, config)                           \
+#define LAUNCH_EX(f, config, parameters, extra)        \
 	LAUNCHED(const uint64_t time = gp_clock_now(), \
-		 gp_hook_launch_ex(result, time, f, config, is_per_thread))
+		 gp_hook_launch_ex(result, time, f, config, is_per_thread, parameters, extra))
 #define LAUNCH_LIST(list, count)                       \
 	LAUNCHED(const uint64_t time = gp_clock_now(), \
 		 gp_hook_launch_list(result, time, list, count))
@@ -113,7 +115,11 @@
 		     gp_hook_graph_launch(result, time, exec, STREAM(stream), is_recording))
 
 /* copies */
-#define COPY() FOLLOW(, gp_quiet_call(result))
+#define COPY(to, from) \
+	USING(, gp_hook_copy(result, GP_USE_COPY, (uint64_t)(to), (uint64_t)(from), is_recording))
+#define FILL(to) USING(, gp_hook_copy(result, GP_USE_FILL, to, 0, is_recording))
+#define COPY_2D(copy) USING(, gp_hook_copy_2d(result, copy, is_recording))
+#define COPY_3D(copy) USING(, gp_hook_copy_3d(result, copy, is_recording))
 
 /* captures, graphs, modules */
 #define CAPTURE_BEGIN(stream, mode, graph)                                                        \

@@ -129,6 +129,10 @@ struct gp_info {
 	const char *alloc_conf;
 	bool is_allocator_asked;   /* has_tier_b says with what success */
 	const char *allocator_why; /* what it said to that; NULL: nothing */
+	bool has_uses;		   /* which memory launches, copies and fills use was recorded */
+	const char *no_uses; /* why not, though it was asked for; NULL: it was not, or they were */
+	uint64_t
+		uses_beyond; /* allocations whose uses are not told: a power of two, that many at least */
 	bool has_stacks, has_native, has_python, has_tier_b, has_device_used, has_ranges, has_steps;
 };
 

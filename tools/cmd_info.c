@@ -269,9 +269,13 @@ static void write_has(const struct gp_info *info, struct gp_json *json)
 		const char *name;
 		bool is_there;
 	} parts[] = {
-		{ "stacks", info->has_stacks }, { "python", info->has_python },
-		{ "tier_b", info->has_tier_b }, { "device_used", info->has_device_used },
-		{ "ranges", info->has_ranges }, { "steps", info->has_steps },
+		{ "stacks", info->has_stacks },
+		{ "python", info->has_python },
+		{ "tier_b", info->has_tier_b },
+		{ "uses", info->has_uses },
+		{ "device_used", info->has_device_used },
+		{ "ranges", info->has_ranges },
+		{ "steps", info->has_steps },
 	};
 	gp_json_array(json, "has");
 	for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)

@@ -79,6 +79,9 @@ enum gp_fact {
 	GP_FACT_ALLOC_CONF = 17,
 	GP_FACT_RANGES_UNNAMED = 18, /* value: ranges and marks whose name found no room */
 	GP_FACT_NVTX = 19,	     /* value: 1 NVTX reports to us, 0 it does not; text: why */
+	/* value: 1 uses of memory are recorded, 0 they were asked for and are not; text: why */
+	GP_FACT_USES = 24,
+	GP_FACT_USES_BEYOND = 25, /* value: allocations whose uses are not told: no room for them */
 };
 
 /* OWNER_GONE.how */
@@ -112,6 +115,16 @@ enum gp_launch {
 	GP_LAUNCH_COOPERATIVE = 2,   /* cuLaunchCooperativeKernel */
 	GP_LAUNCH_OLD = 3,	     /* cuLaunch, cuLaunchGrid and cuLaunchGridAsync */
 	GP_LAUNCH_CAPTURED = 0x8000, /* a bit beside these: captured, not run */
+	/* another one: its parameters were scanned, USE events with what was found follow */
+	GP_LAUNCH_SCANNED = 0x4000,
+};
+
+/* USE.what */
+enum gp_use_what {
+	GP_USE_LAUNCH = 0,	  /* parameters of the thread's last LAUNCH */
+	GP_USE_COPY = 1,	  /* first: to, second: from; 0 where it is not known memory */
+	GP_USE_FILL = 2,	  /* first: what is filled */
+	GP_USE_CAPTURED = 0x8000, /* a bit beside these: while a capture was under way */
 };
 
 /* MULTICAST.operation */

@@ -133,6 +133,8 @@ struct gp_control {
 	_Alignas(64) _Atomic uint32_t want_level; /* set by `gpuprof ctl` */
 	_Atomic uint32_t level;			  /* in force */
 	_Atomic uint64_t heartbeat_ns;		  /* CLOCK_MONOTONIC_RAW of the drain's last turn */
+	/* 1: uses are scanned for, beside `level`; as wanted by another process, and in force */
+	_Atomic uint32_t want_uses, uses;
 	/* the writer's position: everything before `write_offset` in the current part is whole */
 	_Alignas(64) _Atomic uint64_t write_offset;
 	_Atomic uint64_t segment, part, cut;

@@ -122,6 +122,12 @@ static void fill_from_state(struct gp_recording *r)
 	info->is_allocator_asked = tier_b != NULL;
 	info->has_tier_b = tier_b != NULL && tier_b->fact.value != 0;
 	info->allocator_why = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_TIER_B);
+	const struct gp_record *uses = gp_meanings_record(r->meanings, GP_FACT, GP_FACT_USES);
+	info->has_uses = uses != NULL && uses->fact.value != 0;
+	info->no_uses = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_USES);
+	const struct gp_record *beyond =
+		gp_meanings_record(r->meanings, GP_FACT, GP_FACT_USES_BEYOND);
+	info->uses_beyond = beyond != NULL ? beyond->fact.value : 0;
 	info->has_device_used = info->counts[GP_DEVICE_MEMORY] > 0;
 	info->has_ranges = info->counts[GP_RANGE_PUSH] + info->counts[GP_RANGE_START] +
 				   info->counts[GP_RANGE_AGAIN] + info->counts[GP_MARK] >

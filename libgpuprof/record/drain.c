@@ -319,10 +319,20 @@ static void obey(struct gp_recorder *r)
 	atomic_store(&gp_local->word, ((word >> 2) + 1) << 2 | want);
 }
 
+/* What was not asked for at the start cannot be had: nobody kept the memory that is used. */
+static void obey_uses(void)
+{
+	uint32_t want = gp_settings.has_uses && atomic_load(&gp_control->want_uses);
+	/* partner: the relaxed load in gp_hook_launch; a few launches more or less do no harm */
+	atomic_store(&gp_uses_wanted, want);
+	atomic_store(&gp_control->uses, want);
+}
+
 /* True: another turn is due at once. */
 static bool turn(struct gp_recorder *r)
 {
 	obey(r);
+	obey_uses();
 	/* partner: the add in take_ring, which then waits for `progress` */
 	while (atomic_load(&r->rings_wanted)) {
 		atomic_fetch_sub(&r->rings_wanted, 1);
@@ -543,6 +553,7 @@ void *gp_drain_main(void *context)
 	gp_thread.inside = 1; /* nothing that this thread does is an event */
 	gp_thread.is_drain = 1;
 	bool is_running = start(r);
+	atomic_store(&gp_uses_wanted, is_running && gp_settings.has_uses);
 	uint32_t level = is_running ? atomic_load(&gp_control->level) : (uint32_t)GP_LEVEL_OFF;
 	atomic_store(&r->state, is_running ? GP_RECORDER_RUNNING : GP_RECORDER_FAILED);
 	/* partner: the load in gp_enter; from here on threads record */

@@ -69,6 +69,8 @@ struct gp_local {
 };
 extern struct gp_local *gp_local GP_HOT_DATA __attribute__((visibility("hidden")));
 extern struct gp_control *gp_control GP_HOT_DATA __attribute__((visibility("hidden")));
+/* 1: launches are scanned, copies and fills recorded; the drain thread's to change */
+extern _Atomic uint32_t gp_uses_wanted GP_HOT_DATA __attribute__((visibility("hidden")));
 
 /* Slow halves. errno is kept by all of them. */
 GP_COLD bool gp_enter_slow(enum gp_level least);
@@ -133,6 +135,13 @@ GP_HOT bool gp_enter(void)
 GP_HOT bool gp_enter_launch(void)
 {
 	return gp_enter_level(GP_LEVEL_ALL);
+}
+
+/* For what is recorded only as a use of memory. */
+GP_HOT bool gp_enter_uses(void)
+{
+	return gp_unlikely(atomic_load_explicit(&gp_uses_wanted, memory_order_relaxed) != 0) &&
+	       gp_enter_level(GP_LEVEL_ALL);
 }
 
 GP_HOT void gp_leave(void)

@@ -26,6 +26,7 @@
 
 struct gp_recorder gp_recorder;
 struct gp_control *gp_control GP_HOT_DATA;
+_Atomic uint32_t gp_uses_wanted GP_HOT_DATA;
 void (*gp_recorder_started)(void);
 _Thread_local struct gp_thread gp_thread = { .word = WORD_NEVER };
 

@@ -156,6 +156,8 @@ bool gp_ring_place_open(struct gp_recorder *r)
 	uint32_t level = gp_settings.has_launches ? GP_LEVEL_ALL : GP_LEVEL_MEMORY;
 	atomic_store(&c->level, gp_settings.is_started ? level : GP_LEVEL_OFF);
 	atomic_store(&c->want_level, atomic_load(&c->level));
+	atomic_store(&c->uses, gp_settings.has_uses);
+	atomic_store(&c->want_uses, gp_settings.has_uses);
 	if (!r->is_private)
 		take_lock(r);
 	/*

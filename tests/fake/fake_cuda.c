@@ -109,42 +109,6 @@ CUresult cuGetExportTable(const void **table, const CUuuid *id)
 	return CUDA_ERROR_NOT_FOUND;
 }
 
-#define COPY(symbol, parameters, device, bytes)     \
-	CUresult symbol parameters                  \
-	{                                           \
-		ENTER(symbol);                      \
-		(void)to, (void)from;               \
-		return copy_nothing(device, bytes); \
-	}
-#define COPY_ASYNC(symbol, parameters, device, bytes) \
-	CUresult symbol parameters                    \
-	{                                             \
-		ENTER(symbol);                        \
-		(void)to, (void)from, (void)stream;   \
-		return copy_nothing(device, bytes);   \
-	}
-COPY(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t bytes), from, bytes)
-COPY(cuMemcpyDtoD_v2, (CUdeviceptr to, CUdeviceptr from, size_t bytes), to, bytes)
-COPY_ASYNC(cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t bytes, CUstream stream), from,
-	   bytes)
-#undef COPY
-#undef COPY_ASYNC
-
-/* Either side may be the host's. */
-CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
-{
-	ENTER(cuMemcpy);
-	(void)bytes;
-	return to && from && fake_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t bytes)
-{
-	ENTER(cuMemsetD8_v2);
-	(void)value;
-	return copy_nothing(to, bytes);
-}
-
 /* ---- what tests ask ---- */
 
 unsigned long long fake_cuda_calls(const char *symbol);

@@ -328,15 +328,34 @@ CUresult cuKernelGetName(const char **name, CUkernel kernel)
 	return object ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* Every kernel takes four pointers. */
-static CUresult fake_parameter(const void *kernel, size_t index, size_t *offset, size_t *bytes)
+/*
+ * What a kernel takes stands behind a dot in its name, the bytes of each parameter: "axpy.4,8,8,4120"
+ * has an int, two pointers and a struct. ".none" takes nothing, of ".unknown" the driver cannot say;
+ * without a dot it is four pointers. Each is aligned to 8 if it has 8 bytes or more.
+ */
+static CUresult fake_parameter(const void *handle, size_t index, size_t *offset, size_t *bytes)
 {
-	if (!GET(kernel, FAKE_KERNEL) || index >= 4)
-		return CUDA_ERROR_INVALID_VALUE;
-	*offset = index * 8;
-	if (bytes)
-		*bytes = 8;
-	return CUDA_SUCCESS;
+	const struct fake_object *kernel = GET(handle, FAKE_KERNEL);
+	if (!kernel)
+		return CUDA_ERROR_INVALID_HANDLE;
+	const char *text = strchr(kernel->name, '.');
+	text = text ? text + 1 : "8,8,8,8";
+	if (strcmp(text, "unknown") == 0)
+		return FAKE_NOT_SUPPORTED;
+	for (size_t at = 0, k = 0; *text >= '0' && *text <= '9'; k++) {
+		char *end;
+		size_t size = strtoul(text, &end, 10), alignment = size >= 8 ? 8 : size ? size : 1;
+		at = (at + alignment - 1) / alignment * alignment;
+		if (k == index) {
+			*offset = at;
+			if (bytes)
+				*bytes = size;
+			return CUDA_SUCCESS;
+		}
+		at += size;
+		text = end + (*end == ',');
+	}
+	return CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *bytes)

@@ -124,6 +124,7 @@ static void read_recording(const char *path)
 	 * counted instead
 	 */
 	add(pid, "launch_or_lost", info->counts[GP_LAUNCH] + info->lost_launch);
+	add(pid, "use_or_lost", info->counts[GP_USE] + info->lost_other);
 	add(pid, "framework_events", info->framework_events);
 	add(pid, "mismatches", info->mismatches);
 	add(pid, "anomalies", info->anomalies);

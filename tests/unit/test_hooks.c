@@ -29,6 +29,9 @@
 #include "../../interpose/hook_launch.c"
 #include "../../interpose/hook_memory.c"
 #include "../../interpose/quiet_moment.c"
+#include "../../interpose/use_layout.c"
+#include "../../interpose/use_map.c"
+#include "../../interpose/use_scan.c"
 #undef WAITING
 #include "../../interpose/wrappers.c"
 #include "record/recorder.h"

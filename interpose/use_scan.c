@@ -1,0 +1,223 @@
+/* Scans words for known addresses and records those that it finds. */
+#include "use_scan.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "capture.h"
+#include "context.h"
+
+/* Of an array `extra`, which ends with END. */
+#define EXTRA_END ((void *)0)
+#define EXTRA_BUFFER ((void *)1)
+#define EXTRA_BYTES ((void *)2)
+#define EXTRA_MOST 16u
+#define BUFFER_BYTES_MAX 65536u
+
+#define ADDRESSES 4u /* of an event */
+
+void gp_uses_restart(void)
+{
+	static const char no_memory[] = "no memory for the map of what is used";
+	if (!atomic_load(&gp_uses_wanted))
+		return;
+	int kept = errno;
+	bool is_open = gp_use_map_open() && gp_use_layouts_open();
+	struct gp_record record = { .kind = GP_FACT,
+				    .device = GP_DEVICE_UNKNOWN,
+				    .aux = GP_FACT_USES };
+	record.fact.value = is_open;
+	gp_define_sure(&record, is_open ? NULL : no_memory, is_open ? 0 : strlen(no_memory));
+	errno = kept;
+}
+
+/* ---- where parameters are ---- */
+
+static bool buffer_find(struct gp_use_source *out, void *const *extra)
+{
+	for (unsigned k = 0; k < EXTRA_MOST && extra[k] != EXTRA_END; k += 2) {
+		if (extra[k] == EXTRA_BUFFER)
+			out->buffer = extra[k + 1];
+		else if (extra[k] == EXTRA_BYTES && extra[k + 1])
+			memcpy(&out->buffer_bytes, extra[k + 1], sizeof out->buffer_bytes);
+	}
+	return out->buffer && out->buffer_bytes <= BUFFER_BYTES_MAX;
+}
+
+bool gp_use_source_find(struct gp_use_source *out, uint64_t function, void *const *parameters,
+			void *const *extra)
+{
+	*out = (struct gp_use_source){ .parameters = parameters };
+	if (!gp_use_map.bit)
+		return false;
+	if (!parameters && extra)
+		return buffer_find(out, extra);
+	out->layout = gp_use_layout_of(function);
+	return out->layout && (parameters || !out->layout->pieces);
+}
+
+/* ---- what is found ---- */
+
+struct found {
+	uint64_t address[ADDRESSES];
+	unsigned addresses;
+	uint32_t what;
+	uint8_t device;
+	uint64_t time;
+};
+
+static void flush(struct found *f)
+{
+	struct gp_record *r = f->addresses ? gp_reserve_at(GP_USE, f->time) : NULL;
+	if (r) {
+		memcpy(r->v, f->address, f->addresses * sizeof f->address[0]);
+		r->aux = f->what;
+		r->device = f->device;
+		gp_commit(r);
+	}
+	f->addresses = 0;
+}
+
+/* An address that stands twice among the last ones is told once. */
+static void add(struct found *f, uint64_t address)
+{
+	for (unsigned k = 0; k < f->addresses; k++)
+		if (f->address[k] == address)
+			return;
+	f->address[f->addresses++] = address;
+	if (f->addresses == ADDRESSES)
+		flush(f);
+}
+
+static uint32_t captured_bit(void)
+{
+	return gp_is_capturing() ? GP_USE_CAPTURED : 0;
+}
+
+/* What is known, as it was when the scan of a launch began. */
+struct sieve {
+	const _Atomic uint64_t *bit;
+	uint64_t low, span;
+};
+
+typedef uint64_t two_words __attribute__((vector_size(16)));
+typedef uint32_t four_halves __attribute__((vector_size(16)));
+typedef int32_t four_signed __attribute__((vector_size(16)));
+
+/*
+ * Whether one of four words may lie between low and high, by their upper halves alone: a third of
+ * the instructions that four comparisons take, and of most words that is all.
+ */
+GP_HOT bool may_be_known(const unsigned char *at, four_halves lowest, four_signed limit)
+{
+	two_words a, b;
+	memcpy(&a, at, sizeof a);
+	memcpy(&b, at + sizeof a, sizeof b);
+	const two_words upper = a >> 32 | (b & (two_words){ ~0xffffffffull, ~0xffffffffull });
+	/* unsigned comparisons, as signed ones of numbers that are moved by half their range */
+	const two_words is_in = (two_words)((four_signed)((four_halves)upper - lowest) < limit);
+	return (is_in[0] | is_in[1]) != 0;
+}
+
+GP_HOT void scan_word(const struct sieve *s, struct found *f, const unsigned char *at)
+{
+	uint64_t word; /* where the caller keeps it it need not be aligned */
+	memcpy(&word, at, sizeof word);
+	if (gp_unlikely(gp_use_is_known(s->bit, s->low, s->span, word)))
+		add(f, word);
+}
+
+GP_HOT void scan(const struct sieve *s, struct found *f, const unsigned char *at, size_t words)
+{
+	const uint32_t half = 1u << 31, first = (uint32_t)(s->low >> 32) + half;
+	const uint32_t halves =
+		(uint32_t)((s->low + s->span - 1) >> 32) - (uint32_t)(s->low >> 32) + 1 + half;
+	const int32_t over = (int32_t)halves;
+	const four_halves lowest = { first, first, first, first };
+	const four_signed limit = { over, over, over, over };
+	for (; words >= 4; words -= 4, at += 32) {
+		if (gp_likely(!may_be_known(at, lowest, limit)))
+			continue;
+		for (unsigned k = 0; k < 4; k++)
+			scan_word(s, f, at + 8 * k);
+	}
+	for (; words > 0; words--, at += 8)
+		scan_word(s, f, at);
+}
+
+GP_HOT_TEXT void gp_uses_of_launch(const struct gp_use_source *source, uint64_t time,
+				   unsigned device)
+{
+	const uint64_t low = atomic_load_explicit(&gp_use_map.low, memory_order_relaxed);
+	const uint64_t high = atomic_load_explicit(&gp_use_map.high, memory_order_relaxed);
+	const struct sieve s = { gp_use_map.bit, low, high > low ? high - low : 0 };
+	struct found f = { .what = GP_USE_LAUNCH | captured_bit(),
+			   .device = (uint8_t)device,
+			   .time = time };
+	const struct gp_use_layout *layout = source->layout;
+	if (s.span == 0)
+		return;
+	for (uint32_t p = 0; layout && p < layout->pieces; p++)
+		scan(&s, &f, source->parameters[layout->piece[p].parameter],
+		     layout->piece[p].words);
+	if (source->buffer)
+		scan(&s, &f, source->buffer, source->buffer_bytes / 8);
+	flush(&f);
+}
+
+void gp_uses_of_copy(enum gp_use_what what, uint64_t to, uint64_t from)
+{
+	const uint64_t low = atomic_load(&gp_use_map.low), high = atomic_load(&gp_use_map.high);
+	if (!gp_use_map.bit || high <= low)
+		return;
+	bool has_to = gp_use_is_known(gp_use_map.bit, low, high - low, to),
+	     has_from = gp_use_is_known(gp_use_map.bit, low, high - low, from);
+	if (!has_to && !has_from)
+		return;
+	int kept = errno;
+	unsigned device = gp_device_current(); /* may commit definitions: before the reservation */
+	struct gp_record *r = gp_reserve(GP_USE);
+	errno = kept;
+	if (!r)
+		return;
+	r->use.first = has_to ? to : 0;
+	r->use.second = has_from ? from : 0;
+	r->aux = (uint32_t)what | captured_bit();
+	r->device = (uint8_t)device;
+	gp_commit(r);
+}
+
+/* ---- copies of rows: the first byte of either side ---- */
+
+enum { MEMORY_HOST = 1, MEMORY_DEVICE = 2, MEMORY_UNIFIED = 4 };
+
+static uint64_t side(int type, const void *host, uint64_t device, uint64_t offset)
+{
+	if (type == MEMORY_HOST)
+		return (uint64_t)host + offset;
+	return type == MEMORY_DEVICE || type == MEMORY_UNIFIED ? device + offset : 0;
+}
+
+void gp_hook_copy_2d(CUresult result, const CUDA_MEMCPY2D *c, bool is_recording)
+{
+	uint64_t to = 0, from = 0;
+	if (is_recording && result == CUDA_SUCCESS && c) {
+		to = side(c->dstMemoryType, c->dstHost, c->dstDevice,
+			  c->dstY * c->dstPitch + c->dstXInBytes);
+		from = side(c->srcMemoryType, c->srcHost, c->srcDevice,
+			    c->srcY * c->srcPitch + c->srcXInBytes);
+	}
+	gp_hook_copy(result, GP_USE_COPY, to, from, is_recording);
+}
+
+void gp_hook_copy_3d(CUresult result, const CUDA_MEMCPY3D *c, bool is_recording)
+{
+	uint64_t to = 0, from = 0;
+	if (is_recording && result == CUDA_SUCCESS && c) {
+		to = side(c->dstMemoryType, c->dstHost, c->dstDevice,
+			  (c->dstZ * c->dstHeight + c->dstY) * c->dstPitch + c->dstXInBytes);
+		from = side(c->srcMemoryType, c->srcHost, c->srcDevice,
+			    (c->srcZ * c->srcHeight + c->srcY) * c->srcPitch + c->srcXInBytes);
+	}
+	gp_hook_copy(result, GP_USE_COPY, to, from, is_recording);
+}

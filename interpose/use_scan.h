@@ -1,0 +1,49 @@
+/*
+ * Which memory a launch, a copy or a fill uses: recorded as USE events of up to four addresses, only
+ * with GPUPROF_USES. A launch pays a load and a branch for that when it is off.
+ */
+#ifndef GP_USE_SCAN_H
+#define GP_USE_SCAN_H
+
+#include "quiet_moment.h"
+#include "use_layout.h"
+#include "use_map.h"
+
+/* For gp_recorder_started: nothing is scanned before. */
+void gp_uses_restart(void);
+
+/* How a launch says where its parameters are. */
+struct gp_use_source {
+	const struct gp_use_layout *layout; /* of `parameters` */
+	void *const *parameters;
+	const unsigned char *buffer; /* or all of them in one, as `extra` names it */
+	size_t buffer_bytes;
+};
+
+/*
+ * False: they cannot be scanned. After the call succeeded, with no record reserved: may ask the
+ * driver.
+ */
+GP_COLD bool gp_use_source_find(struct gp_use_source *out, uint64_t function,
+				void *const *parameters, void *const *extra);
+/* After its LAUNCH was committed. */
+void gp_uses_of_launch(const struct gp_use_source *source, uint64_t time, unsigned device);
+
+/* After a call that has succeeded; 0: none. */
+GP_COLD void gp_uses_of_copy(enum gp_use_what what, uint64_t to, uint64_t from);
+
+GP_HOT void gp_hook_copy(CUresult result, enum gp_use_what what, uint64_t to, uint64_t from,
+			 bool is_recording)
+{
+	if (gp_likely(!is_recording)) {
+		gp_quiet_call(result);
+		return;
+	}
+	if (result == CUDA_SUCCESS)
+		gp_uses_of_copy(what, to, from);
+	gp_quiet_moment(result);
+}
+void gp_hook_copy_2d(CUresult result, const CUDA_MEMCPY2D *copy, bool is_recording);
+void gp_hook_copy_3d(CUresult result, const CUDA_MEMCPY3D *copy, bool is_recording);
+
+#endif

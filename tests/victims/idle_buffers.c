@@ -1,0 +1,67 @@
+/*
+ * Holds memory that it does not use: a buffer long before its first use, one long after its last,
+ * one that nothing ever uses, one that rests between its first step and its last, two of one size
+ * that could be one, one made anew in each step, and pinned memory that grows.
+ *	idle_buffers [STEPS]
+ */
+#include "victim.h"
+
+#define MIB ((size_t)1 << 20)
+#define LAUNCHES 20 /* a step */
+
+struct arguments {
+	unsigned char ints[24];
+	CUdeviceptr pointer;
+	unsigned char rest[4088];
+};
+
+static struct driver driver;
+static CUfunction kernel;
+static unsigned long uses;
+
+/* A kernel that takes a number, a pointer and a struct with another one in it. */
+static void use(CUdeviceptr a, CUdeviceptr b)
+{
+	struct arguments arguments = { .pointer = b };
+	int n = 1;
+	void *parameters[] = { &n, &a, &arguments };
+	must(driver.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, NULL, parameters, NULL) ==
+	     CUDA_SUCCESS);
+	uses++;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long steps = count_argument(argc, argv, 20);
+	CUmodule module;
+	driver = need_driver(DOOR_PROC_ADDRESS);
+	must(driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
+	must(driver.cuModuleGetFunction(&kernel, module, "step.4,8,4120") == CUDA_SUCCESS);
+	CUdeviceptr weights = must_alloc(&driver, 64 * MIB), early = must_alloc(&driver, 32 * MIB),
+		    late = must_alloc(&driver, 48 * MIB), never = must_alloc(&driver, 16 * MIB),
+		    between = must_alloc(&driver, 40 * MIB), one = must_alloc(&driver, 24 * MIB),
+		    other = must_alloc(&driver, 24 * MIB);
+	for (unsigned long step = 0; step < steps; step++) {
+		CUdeviceptr churn = must_alloc(&driver, MIB);
+		void *pinned;
+		must(driver.cuMemAllocHost_v2(&pinned, MIB) == CUDA_SUCCESS);
+		for (int k = 0; k < LAUNCHES; k++)
+			use(weights + 512 * (CUdeviceptr)k, churn);
+		if (step == 0 || step == steps - 1)
+			use(between, weights);
+		if (step >= steps / 2)
+			use(early, weights);
+		if (step < steps / 4)
+			use(late, weights);
+		use(step < steps / 2 ? one : other, weights);
+		must(driver.cuMemcpyHtoDAsync_v2(weights, &steps, 8, NULL) == CUDA_SUCCESS);
+		must(driver.cuMemFree_v2(churn) == CUDA_SUCCESS);
+	}
+	const CUdeviceptr all[] = { weights, early, late, never, between, one, other };
+	for (unsigned k = 0; k < sizeof all / sizeof *all; k++)
+		must(driver.cuMemFree_v2(all[k]) == CUDA_SUCCESS);
+	claim("launch", uses);
+	claim("use", uses + steps); /* a launch's two pointers are one event */
+	printf("%lu steps\n", steps);
+	return 0;
+}
