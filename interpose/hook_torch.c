@@ -16,6 +16,7 @@
 #include "device_memory.h"
 #include "hook_trace.h"
 #include "mapped_symbol.h"
+#include "torch_ranges.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -228,6 +229,7 @@ GP_COLD static void say_tier(void)
 		say_fact(GP_FACT_PYTORCH, 0, GP_DEVICE_UNKNOWN, version);
 	say_settings();
 	gp_trace_wanted();
+	gp_torch_ranges_wanted();
 }
 
 GP_HOT void need_tier(void)

@@ -6,19 +6,27 @@
 #include "capture.h"
 #include "device_memory.h"
 #include "hook_trace.h"
+#include "torch_ranges.h"
 #include "trace_join.h"
 
 _Atomic uint32_t gp_due GP_HOT_DATA;
+
+/* True for one of those who see it at once. */
+static bool take(enum gp_due what)
+{
+	return atomic_load(&gp_due) & (uint32_t)what &&
+	       atomic_fetch_and(&gp_due, ~(uint32_t)what) & (uint32_t)what;
+}
 
 void gp_quiet_moment_slow(void)
 {
 	int kept = errno;
 	if (!gp_is_capturing()) {
-		if (atomic_load(&gp_due) & GP_DUE_ATTACH &&
-		    atomic_fetch_and(&gp_due, ~(uint32_t)GP_DUE_ATTACH) & GP_DUE_ATTACH)
+		if (take(GP_DUE_RANGES))
+			gp_torch_ranges_attach();
+		if (take(GP_DUE_ATTACH))
 			gp_trace_attach();
-		if (atomic_load(&gp_due) & GP_DUE_JOIN &&
-		    atomic_fetch_and(&gp_due, ~(uint32_t)GP_DUE_JOIN) & GP_DUE_JOIN)
+		if (take(GP_DUE_JOIN))
 			gp_join_try();
 		if (atomic_load(&gp_due) & GP_DUE_MEMORY)
 			gp_device_memory_ask();

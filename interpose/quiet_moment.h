@@ -15,6 +15,7 @@ enum gp_due {
 	GP_DUE_ATTACH = 1, /* hook_trace.c */
 	GP_DUE_MEMORY = 2, /* device_memory.c */
 	GP_DUE_JOIN = 4,   /* trace_join.c */
+	GP_DUE_RANGES = 8, /* torch_ranges.c */
 };
 extern _Atomic uint32_t gp_due GP_HOT_DATA __attribute__((visibility("hidden")));
 

@@ -7,10 +7,10 @@
 #include "torch_allocator.h"
 
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "mapped_symbol.h"
+#include "torch_version.h"
 
 _Static_assert(offsetof(struct gp_trace_entry, device) == 4, "");
 _Static_assert(offsetof(struct gp_trace_entry, address) == 8, "");
@@ -65,11 +65,9 @@ static const char *layout_of(const char *version, uint32_t *pool_offset, bool *h
 #include "trace_layout.def"
 #undef LAYOUT
 	};
-	char *end;
-	unsigned long major = strtoul(version, &end, 10);
-	if (end == version || *end != '.')
+	unsigned long major, minor;
+	if (!gp_torch_numbers(version, &major, &minor))
 		return "the version of PyTorch is not known";
-	unsigned long minor = strtoul(end + 1, NULL, 10);
 	const char *why = "this PyTorch is too old";
 	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
 		bool is_later =

@@ -131,8 +131,8 @@ struct gp_info {
 	const char *allocator_why; /* what it said to that; NULL: nothing */
 	bool has_uses;		   /* which memory launches, copies and fills use was recorded */
 	const char *no_uses; /* why not, though it was asked for; NULL: it was not, or they were */
-	uint64_t
-		uses_beyond; /* allocations whose uses are not told: a power of two, that many at least */
+	/* allocations whose uses are not told: a power of two, that many at least */
+	uint64_t uses_beyond;
 	bool has_stacks, has_native, has_python, has_tier_b, has_device_used, has_ranges, has_steps;
 };
 

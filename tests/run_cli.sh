@@ -3,8 +3,8 @@
 # stdout expected of it, and "? STATUS" in its last line. The command runs in an empty directory
 # with the program `gpuprof` on its path and $BUILD, $DATA (tests/data), $PRELOAD (the library) set;
 # preload_NAME.test are skipped where the library holds a sanitizer, which cannot be preloaded,
-# preload_tier_b_NAME.test where there was no C++ compiler to build their allocator with, and
-# mount_NAME.test where nobody may mount a tmpfs of his own.
+# preload_tier_b_NAME.test and preload_tier_c.test where there was no C++ compiler to build what
+# they meet, and mount_NAME.test where nobody may mount a tmpfs of his own.
 #   run_cli.sh BUILD [--bless] [NAME...]
 BUILD=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -28,7 +28,7 @@ for name in "$@"; do
 		fi
 		;;
 	esac
-	case $name in preload_tier_b_*)
+	case $name in preload_tier_[bc]*)
 		if [ ! -e "$BUILD/fake/torch-2.11/version.py" ]; then
 			echo "skip cli/$name no C++ compiler" >>"$results"
 			continue

@@ -27,5 +27,8 @@ $(BUILD)/fake/torch-%/version.py: $(foreach l,c10_cuda torch_cuda,$(foreach k,.s
 	@ln -sf ../../trackers/c10_cuda$(variant).so $(@D)/lib/libc10_cuda.so
 	$(if $(filter part,$*),,@ln -sf ../../trackers/torch_cuda$(variant).so $(@D)/lib/libtorch_cuda.so)
 	@echo "__version__ = '$(if $(filter part,$*),2.11,$*).0+fake'" >$@
-tests check check-victims check-cli bless: $(TRACKERS)
+$(BUILD)/fake/libtorch_cpu_ranges.so: tests/fake/fake_ranges.cc tests/fake/fake_ranges.h tests/trackers.mk
+	@mkdir -p $(@D)
+	$(FAKE_CXX) -Wl,-soname,$(@F) -o $@ $<
+tests check check-victims check-cli bless: $(TRACKERS) $(BUILD)/fake/libtorch_cpu_ranges.so
 endif

@@ -124,6 +124,7 @@ void gp_settings_read(void)
 	s->has_launches = !is_no(option(OPTION_LAUNCHES));
 	s->is_started = !is_no(option(OPTION_START));
 	s->has_tier_b = gp_on_off_parse(option(OPTION_TIER_B)) == GP_ON;
+	s->has_tier_c = !is_no(option(OPTION_TIER_C));
 	s->has_uses = gp_on_off_parse(option(OPTION_USES)) == GP_ON;
 	read_stacks(s);
 	copy(s->output, sizeof s->output, option(OPTION_OUTPUT));

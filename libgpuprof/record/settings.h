@@ -15,6 +15,7 @@ struct gp_settings {
 	bool is_started;
 	bool has_python, has_native; /* which frames stacks have */
 	bool has_frame_pointers;
+	bool has_tier_c;       /* the framework's own ranges are asked for */
 	bool has_tier_b;       /* more is asked of the framework\'s allocator than it reports */
 	bool has_uses;	       /* launches are scanned for the memory that they use */
 	uint32_t stacks;       /* enum gp_stack_on: events that have one; 0: none is wanted */

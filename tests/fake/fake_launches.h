@@ -329,9 +329,10 @@ CUresult cuKernelGetName(const char **name, CUkernel kernel)
 }
 
 /*
- * What a kernel takes stands behind a dot in its name, the bytes of each parameter: "axpy.4,8,8,4120"
- * has an int, two pointers and a struct. ".none" takes nothing, of ".unknown" the driver cannot say;
- * without a dot it is four pointers. Each is aligned to 8 if it has 8 bytes or more.
+ * What a kernel takes stands behind a dot in its name, the bytes of each parameter:
+ * "axpy.4,8,8,4120" has an int, two pointers and a struct. ".none" takes nothing, of ".unknown" the
+ * driver cannot say; without a dot it is four pointers. Each is aligned to 8 if it has 8 bytes or
+ * more.
  */
 static CUresult fake_parameter(const void *handle, size_t index, size_t *offset, size_t *bytes)
 {

@@ -24,7 +24,7 @@ unset GPUPROF_OUTPUT LD_PRELOAD
 
 kept_recordings="eager expandable graph oom mlp killed"
 all_sections="eager cupti expandable graph oom mlp profiler workers shell killed doctor trainer others stacks trace
-snapshots fits oom_kinds leaks number_line cost stack_cost tracker_cost compile reduce two-gpus ranks fake"
+snapshots fits oom_kinds leaks ranges number_line cost stack_cost tracker_cost compile reduce two-gpus ranks fake"
 
 say() { printf '%s\n' "$*"; }
 skip() { say "SKIP $*"; }
@@ -367,6 +367,29 @@ section_oom_kinds() {
 		grep -E '^(PASS|FAIL)' "$tried.out" || tail -n 5 "$tried.out"
 		[ ! -f "$tried.gpr" ] || cp "$tried.gpr" "$out"
 	done
+}
+# what PyTorch and autograd's engine say they are doing, against what torch.profiler saw in a twin run
+section_ranges() {
+	need_torch ranges || return 0
+	for workers in 0 2; do
+		timeout -k 10 100 "$python" "$here/range_twin.py" --workers $workers --profile "$work/ranges-$workers.json" \
+			>"$work/ranges-$workers.bare" 2>"$work/ranges-$workers.bare-err" &
+		record "ranges-$workers" 100 "$python" "$here/range_twin.py" --workers $workers
+		claim ranges "recorded job with $workers workers ends well (exit $?)" [ -s "$work/ranges-$workers.gpr" ]
+		wait
+		claim ranges "its twin under torch.profiler ends well" [ -s "$work/ranges-$workers.json" ] ||
+			tail -n 5 "$work/ranges-$workers.bare-err"
+		claim ranges "both print the same" same "$work/ranges-$workers.out" "$work/ranges-$workers.bare"
+		"$python" "$here/judge_ranges.py" --gpuprof "$gpuprof" --recording "$work/ranges-$workers.gpr" \
+			--profile "$work/ranges-$workers.json" 2>&1
+		cp "$work/ranges-$workers.gpr" "$out"
+	done
+	timeout -k 10 100 "$python" "$here/range_storm.py" >"$work/ranges.storm-bare" 2>&1
+	record ranges-storm 100 "$python" "$here/range_storm.py"
+	claim ranges "threads that open ranges while the callback comes end well (exit $?)" \
+		grep -q 'range_storm: ' "$work/ranges-storm.out"
+	cat "$work/ranges.storm-bare" "$work/ranges-storm.out" | sed 's/^/     /'
+	judge ranges-storm
 }
 # device total = free + each owner + what nobody asked for
 section_number_line() {

@@ -1,0 +1,87 @@
+/*
+ * A thread inside autograd's engine: torch::autograd::Engine::execute, which Python's backward()
+ * comes to, is exported, so that what calls it comes here first. The call is a range "backward" of
+ * the source GP_RANGE_ENGINE; the engine's own threads work for the thread that is inside. What is
+ * thrown through this frame ends the range on its way: the frame's own personality does that, so
+ * that no unwinder is linked.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../libgpuprof/record/range_mark.h"
+#include "../libgpuprof/record/settings.h"
+#include "mapped_symbol.h"
+
+#define EXECUTE                                                                                    \
+	"_ZN5torch8autograd6Engine7executeERKSt6vectorINS0_4EdgeESaIS3_EERKS2_IN2at6TensorESaIS9_" \
+	"EEbbbS7_"
+#define EXPORT __attribute__((visibility("default")))
+
+/*
+ * A vector is returned through the hidden first argument. The flags fill a byte of their register
+ * or word, the rest goes on as it came.
+ */
+typedef void *execute(void *result, void *engine, const void *roots, const void *inputs,
+		      uint64_t keeps_graph, uint64_t creates_graph, uint64_t accumulates,
+		      const void *outputs);
+
+static _Atomic(execute *) original;
+
+/* Whoever calls us was linked with the library that defines it: it is mapped. */
+static __attribute__((noinline)) execute *find_original(void)
+{
+	execute *found = atomic_load_explicit(&original, memory_order_relaxed);
+	if (found)
+		return found;
+	*(void **)&found = gp_mapped_symbol("libtorch_cpu", EXECUTE, NULL, 0);
+	if (!found)
+		*(void **)&found = gp_mapped_symbol(NULL, EXECUTE, NULL, 0);
+	if (!found) {
+		gp_say(true, "autograd's engine was called and cannot be found", NULL);
+		__builtin_trap(); /* going on would be training without gradients */
+	}
+	atomic_store_explicit(&original, found, memory_order_relaxed);
+	return found;
+}
+
+static void enter(void)
+{
+	static const char name[] = "backward";
+	if (gp_settings.has_tier_c)
+		gp_range_push(&(struct gp_range){
+			.source = GP_RANGE_ENGINE, .text = name, .bytes = sizeof name - 1 });
+}
+
+static void leave(void)
+{
+	if (gp_settings.has_tier_c)
+		gp_range_pop(GP_RANGE_ENGINE, 0);
+}
+
+/* The C++ ABI's: the unwinder calls it, first to find who catches, then to clean up. */
+#define CLEANUP_PHASE 2
+#define CONTINUE_UNWIND 8
+int gp_engine_thrown(int version, int actions, uint64_t class, void *exception, void *context)
+	__attribute__((used, visibility("hidden")));
+int gp_engine_thrown(int version, int actions, uint64_t class, void *exception, void *context)
+{
+	(void)version, (void)class, (void)exception, (void)context;
+	if (actions & CLEANUP_PHASE)
+		leave();
+	return CONTINUE_UNWIND;
+}
+
+EXPORT execute gp_engine_execute __asm__(EXECUTE);
+void *gp_engine_execute(void *result, void *engine, const void *roots, const void *inputs,
+			uint64_t keeps_graph, uint64_t creates_graph, uint64_t accumulates,
+			const void *outputs)
+{
+	/* 0x1b: relative to where it stands, four bytes */
+	__asm__ volatile(".cfi_personality 0x1b, gp_engine_thrown");
+	execute *next = find_original();
+	enter();
+	result = next(result, engine, roots, inputs, keeps_graph, creates_graph, accumulates,
+		      outputs);
+	leave();
+	return result;
+}

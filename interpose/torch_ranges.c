@@ -1,0 +1,110 @@
+/*
+ * PyTorch's ranges (torch_ranges.h). Its function takes a class by value that a plain struct stands
+ * for; which versions have it so is in a table, others are left alone.
+ */
+#include "torch_ranges.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "../libgpuprof/record/range_mark.h"
+#include "../libgpuprof/record/settings.h"
+#include "hook_torch.h"
+#include "mapped_symbol.h"
+#include "quiet_moment.h"
+#include "torch_version.h"
+
+#define ADD "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE"
+#define NAME "_ZNK2at14RecordFunction4nameEv"
+
+/*
+ * at::RecordFunctionCallback with ten scopes, as PyTorch 2.1 to 2.14 have it (seen on 2.11): passed
+ * by value, so on the stack.
+ */
+#define FIRST_MINOR 1u
+#define LAST_MINOR 14u
+#define SCOPES 10u
+#define SCOPE_USER 7u
+struct callback {
+	/* a null unique_ptr is returned through the hidden first argument */
+	void *(*start)(void **context, const void *function);
+	void (*end)(const void *function, void *context);
+	double probability;
+	bool scopes[SCOPES];
+	bool needs_inputs, needs_outputs, needs_ids;
+};
+_Static_assert(sizeof(struct callback) == 40 && offsetof(struct callback, scopes) == 24,
+	       "as the class lies");
+
+static const char *(*name_of)(const void *function);
+/* NULL: not tried; "" added; else why not. Stored with release, after `name_of`. */
+static const char *_Atomic outcome;
+
+static void *started(void **context, const void *function)
+{
+	*context = NULL;
+	gp_range_push(&(struct gp_range){
+		.source = GP_RANGE_TORCH, .text = name_of(function), .bytes = GP_TO_NUL });
+	return context;
+}
+
+static void ended(const void *function, void *context)
+{
+	(void)function, (void)context;
+	gp_range_pop(GP_RANGE_TORCH, 0);
+}
+
+static void say(const char *why)
+{
+	struct gp_record fact = { .kind = GP_FACT, .device = GP_DEVICE_UNKNOWN };
+	fact.aux = GP_FACT_TIER_C;
+	fact.fact.value = !*why;
+	gp_define(&fact, why, strlen(why));
+}
+
+void gp_torch_ranges_wanted(void)
+{
+	/* partner: the store in gp_torch_ranges_attach */
+	const char *before = atomic_load_explicit(&outcome, memory_order_acquire);
+	if (!gp_settings.has_tier_c)
+		say("switched off");
+	else if (before)
+		say(before);
+	else
+		gp_is_due(GP_DUE_RANGES);
+}
+
+static const char *add(void)
+{
+	char version[64];
+	unsigned long major, minor;
+	if (!gp_torch_version(version, sizeof version) ||
+	    !gp_torch_numbers(version, &major, &minor))
+		return "the version of PyTorch is not known";
+	if (major != 2 || minor < FIRST_MINOR || minor > LAST_MINOR)
+		return "of this PyTorch it is not known how it tells its ranges";
+	uint64_t (*add_callback)(struct callback);
+	*(void **)&add_callback = gp_mapped_symbol("libtorch_cpu", ADD, NULL, 0);
+	*(void **)&name_of = gp_mapped_symbol("libtorch_cpu", NAME, NULL, 0);
+	if (!add_callback || !name_of)
+		return "the functions that tell its ranges were not found";
+	struct callback callback = { .start = started, .end = ended, .probability = 1.0 };
+	callback.scopes[SCOPE_USER] = true;
+	add_callback(callback);
+	return "";
+}
+
+void gp_torch_ranges_attach(void)
+{
+	if (atomic_load_explicit(&outcome, memory_order_relaxed))
+		return;
+	if (!gp_walks_begin()) { /* a fork is under way */
+		gp_is_due(GP_DUE_RANGES);
+		return;
+	}
+	gp_walks_end();
+	const char *why = add();
+	/* partner: the load in gp_torch_ranges_wanted */
+	atomic_store_explicit(&outcome, why, memory_order_release);
+	say(why);
+}
