@@ -86,10 +86,10 @@ $(BUILD)/fake/libc10.so: tests/fake/fake_c10.c tests/fake/fake_blocks.h
 UNIT_LIBS := -lcmocka -lpthread -ldl -lm -Wl,-rpath,'$$ORIGIN/../lib'
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libgpuprof-read.a $(RECORD_OBJ)
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(RECORD_OBJ) $(BUILD)/libgpuprof-read.a $(subst $(ZSTD_STATIC),-lzstd,$(READ_LIBS)) $(UNIT_LIBS)
+	$(CC) $(BASE) $(CUDA_CHECK) -Ilibgpuprof -o $@ $< $(RECORD_OBJ) $(BUILD)/libgpuprof-read.a $(subst $(ZSTD_STATIC),-lzstd,$(READ_LIBS)) $(UNIT_LIBS)
 $(BUILD)/victims/%: tests/victims/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -o $@ $< -lpthread -ldl
+	$(CC) $(BASE) $(CUDA_CHECK) -o $@ $< -lpthread -ldl
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 - /p' $(MAKEFILE_LIST) | sort

@@ -101,6 +101,7 @@ bytes_per_event() {
 
 recorded calls "$build/bench/call_cost"
 GPUPROF_USES=on recorded uses "$build/bench/use_cost"
+recorded ranges "$build/bench/range_cost"
 count_instructions
 time_peer
 LD_LIBRARY_PATH=$build/fake GPUPROF_OUTPUT=$work/start-%p.gpr "$build/bench/start_cost" "$build/libgpuprof.so" \
@@ -139,6 +140,9 @@ launch_instructions|instructions added a launch||bare call|launch_instructions_b
 use_scan_ns|ns added a launch of 68 words by --uses|150|the words copied|use_copy_ns
 alloc_ns|ns added an allocation or a free|20|clock_gettime and ring put|clock_ring_ns
 alloc_instructions|instructions added an allocation or a free||bare call|alloc_instructions_bare
+nvtx_ns|ns added a push or a pop of NVTX|30|clock_gettime and ring put|clock_ring_ns
+registered_ns|ns added, likewise in a domain, with registered names and payloads|30|clock_gettime and ring put|clock_ring_ns
+range_ns|ns added a whole range whose names are written into one buffer in turn|60|no tool|range_ns_bare
 start_ms|ms, a short process from fork to end, added|20|bare process|start_bare_ms
 drain_ns_per_event|ns CPU an event at 10,000 live blocks|60|raw records with write(2)|raw_write_ns
 drain_random_ns_per_event|ns CPU an event when nothing repeats||raw records with write(2)|raw_write_ns

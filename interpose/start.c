@@ -6,6 +6,7 @@
 
 #include "../libgpuprof/record/record.h"
 #include "door_misses.h"
+#include "door_nvtx.h"
 #include "elf_lookup.h"
 #include "hook_context.h"
 #include "resolver.h"
@@ -14,6 +15,7 @@ static void tell_what_is_known(void)
 {
 	gp_hooks_started();
 	gp_misses_tell();
+	gp_nvtx_tell();
 }
 
 void gp_start(void)
@@ -26,6 +28,8 @@ void gp_start(void)
 	gp_objects_at_start = gp_elf_position(NULL);
 	gp_recorder_started = tell_what_is_known;
 	gp_doors_open = gp_recorder_init();
+	if (gp_doors_open)
+		gp_nvtx_offer();
 }
 
 __attribute__((constructor)) static void start(void)

@@ -104,6 +104,7 @@ struct gp_info {
 	uint64_t stacks_cut;	  /* events whose stack found no room */
 	uint64_t ranges_unnamed;  /* ranges and marks whose name found no room */
 	uint64_t names_cut;	  /* names of ranges that are not there in full */
+	const char *nvtx_why;	  /* why ranges of NVTX are not there; NULL: nothing is known */
 	/* each so many launches of a thread have a stack; 0: none have, or an older recorder */
 	uint64_t launch_every;
 	/* why stacks lack frames that were asked for, sentences; NULL: they have them */

@@ -49,8 +49,10 @@ target=$(lint/tree_files.sh | grep -E '^(interpose|libgpuprof/(record|state|form
 		sed 's/$/  <- expected: only doors call the loader (rule 8)/' || true
 	foreign='malloc|calloc|realloc|free|strdup|asprintf|exit|_exit|abort|printf|fprintf|puts'
 	foreign+='|perror|fopen|signal|sigaction|raise|system|popen|setenv|putenv|assert'
+	# the constructor tells NVTX, here and in children, where we are
 	# shellcheck disable=SC2086
 	code_of $target | grep -E "[^A-Za-z0-9_.>]($foreign)[[:space:]]*\\(" |
+		grep -vE '^interpose/door_nvtx\.c:[0-9]+: [^(]*setenv\(' |
 		sed 's/$/  <- expected: not in the target (rules 2 and 10)/' || true
 	# one read-modify-write on the path: the order number is the only sequentially shared word
 	# of record.h
@@ -63,6 +65,7 @@ target=$(lint/tree_files.sh | grep -E '^(interpose|libgpuprof/(record|state|form
 	[ ! -d "$objects" ] || find "$objects" -name '*.o' | sort | while IFS= read -r object; do
 		nm -u "$object" | awk '{ print $2 }' |
 			grep -xE "$imported" |
-			sed "s#^#$object:1: imports #; s#\$#, expected: not (rules 2, 10)#" || true
+			sed "s#^#$object:1: imports #; s#\$#, expected: not (rules 2, 10)#" |
+			grep -v '/door_nvtx\.c\.o:1: imports setenv,' || true
 	done
 } | { ! grep .; }

@@ -99,15 +99,23 @@ static void print_stacks(const struct gp_info *info, FILE *out)
 
 static void print_ranges(const struct gp_info *info, FILE *out)
 {
-	if (!info->ranges_unnamed && !info->names_cut)
-		return;
-	fputs("ranges      ", out);
-	if (info->names_cut)
-		fprintf(out, " %s of them not in full", gp_plural(info->names_cut, "name").s);
-	if (info->ranges_unnamed)
-		fprintf(out, "%s no room for the names of %s", info->names_cut ? ";" : "",
+	const char *before = "ranges       ";
+	if (info->nvtx_why) {
+		fprintf(out, "%snone of NVTX: ", before);
+		gp_mask(out, info->nvtx_why, strlen(info->nvtx_why));
+		before = "; ";
+	}
+	if (info->names_cut) {
+		fprintf(out, "%s%s not in full", before, gp_plural(info->names_cut, "name").s);
+		before = "; ";
+	}
+	if (info->ranges_unnamed) {
+		fprintf(out, "%sno room for the names of %s", before,
 			gp_count_text(info->ranges_unnamed).s);
-	fputc('\n', out);
+		before = "; ";
+	}
+	if (*before == ';')
+		fputc('\n', out);
 }
 
 static void print_allocator(const struct gp_info *info, FILE *out)
@@ -231,8 +239,9 @@ static void write_events(const struct gp_info *info, struct gp_json *json)
 		gp_json_number(json, "names_bytes", info->names_bytes);
 		gp_json_end(json);
 	}
-	if (info->has_ranges) {
+	if (info->has_ranges || info->nvtx_why) {
 		gp_json_object(json, "ranges");
+		gp_json_text(json, "nvtx", info->nvtx_why);
 		gp_json_number(json, "without_name", info->ranges_unnamed);
 		gp_json_number(json, "names_cut", info->names_cut);
 		gp_json_end(json);

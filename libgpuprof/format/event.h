@@ -84,6 +84,7 @@ enum gp_fact {
 	/* value: 1 uses of memory are recorded, 0 they were asked for and are not; text: why */
 	GP_FACT_USES = 24,
 	GP_FACT_USES_BEYOND = 25, /* value: allocations whose uses are not told: no room for them */
+	GP_FACT_NVTX = 19,	     /* text: why NVTX does not report to us */
 };
 
 /* OWNER_GONE.how */

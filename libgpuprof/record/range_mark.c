@@ -2,7 +2,6 @@
 #include "range_mark.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "recorder.h"
@@ -247,18 +246,6 @@ GP_HOT_TEXT void gp_range_end(enum gp_range_source source, uint64_t number)
 		r->range_end.range = number;
 		gp_commit(r);
 	}
-	gp_leave();
-}
-
-void gp_range_name_object(enum gp_object what, uint64_t handle, const char *text, size_t bytes)
-{
-	if (!text || !enter())
-		return;
-	struct gp_record record = { .kind = GP_OBJECT_NAME,
-				    .device = GP_DEVICE_UNKNOWN,
-				    .aux = what };
-	record.object_name.handle = handle;
-	gp_define(&record, text, bytes == GP_TO_NUL ? strnlen(text, GP_TEXT_MAX) : bytes);
 	gp_leave();
 }
 

@@ -31,8 +31,10 @@ int64_t gp_range_pop(enum gp_range_source source, uint32_t domain);
 uint64_t gp_range_start(const struct gp_range *range);
 void gp_range_end(enum gp_range_source source, uint64_t number);
 void gp_range_mark(const struct gp_range *range);
-/* The name of a thing: defined anew where it changes. */
+/* range_object.c: the name of a thing, defined anew where it changes. */
 void gp_range_name_object(enum gp_object what, uint64_t handle, const char *text, size_t bytes);
+/* All that were given so far, to a recording that begins. Inside. */
+void gp_range_objects_tell(void);
 
 /* ---- recorder.c's ---- */
 

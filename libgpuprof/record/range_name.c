@@ -46,6 +46,13 @@ const struct gp_range_name *gp_range_name_of(uint32_t id)
 	return &atomic_load_explicit(&table, memory_order_relaxed)->name[id];
 }
 
+size_t gp_range_name_text(uint32_t id, const char **text)
+{
+	const struct names *n = atomic_load_explicit(&table, memory_order_relaxed);
+	*text = n->text + n->name[id].text;
+	return n->name[id].bytes;
+}
+
 uint64_t gp_range_names_refused(void)
 {
 	return atomic_load_explicit(&refused, memory_order_relaxed);

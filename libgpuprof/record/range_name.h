@@ -28,6 +28,8 @@ struct gp_range_name {
 uint32_t gp_range_name(uint32_t domain, const char *text, size_t bytes);
 /* Of an id that gp_range_name returned. */
 const struct gp_range_name *gp_range_name_of(uint32_t id);
+/* Its text, without a NUL; how many bytes. */
+size_t gp_range_name_text(uint32_t id, const char **text);
 /* Is it what was meant? Reads no byte behind the text's end. */
 bool gp_range_name_is(const struct gp_range_name *name, uint32_t domain, const char *text,
 		      size_t bytes);

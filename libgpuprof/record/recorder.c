@@ -272,12 +272,21 @@ void gp_count_lost(enum gp_kind kind)
 	count_lost(&gp_thread, kind);
 }
 
-static bool has_room(struct gp_thread *t, unsigned slots)
+/* What may come in floods: the last eighth of a ring is kept from it. */
+static bool is_flood(enum gp_kind kind)
+{
+	const enum gp_class class = gp_event_infos[kind].class;
+	return class == GP_CLASS_LAUNCH || class == GP_CLASS_OTHER || kind == GP_RANGE_NAME ||
+	       kind == GP_OBJECT_NAME;
+}
+
+static bool has_room(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 {
 	/* partner: release store of tail in gp_drain_flush */
 	uint64_t tail = atomic_load_explicit(&t->ring->tail, memory_order_acquire);
 	uint64_t end = tail + GP_RING_SLOTS - (slots - 1), look_again = t->head + GP_RING_SLOTS / 8;
-	t->limit = end < look_again ? end : look_again;
+	const bool is_tight = end < look_again + GP_RING_SLOTS / 8;
+	t->limit = is_tight ? t->head + 1 : look_again;
 	/*
 	 * a quarter full and the drain thread sleeps: it need not wait for its time; a hint only,
 	 * so relaxed: who misses it is served at the next turn
@@ -287,20 +296,22 @@ static bool has_room(struct gp_thread *t, unsigned slots)
 		gp_futex_wake(&gp_recorder.wake);
 	if (t->is_stalled && t->head - tail <= GP_RING_SLOTS / 2)
 		t->is_stalled = 0;
+	if (is_tight && is_flood(kind))
+		return false;
 	return !t->is_stalled && t->head < end;
 }
 
 /* Memory events wait, once a stall; then the ring loses until it is half empty. */
 static bool wait_for_room(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 {
-	if (has_room(t, slots))
+	if (has_room(t, kind, slots))
 		return true;
 	if (t->is_stalled || gp_event_infos[kind].class != GP_CLASS_MEMORY)
 		return false;
 	uint64_t deadline = now_ns() + FULL_WAIT_NS;
 	for (;;) {
 		uint32_t seen = atomic_load(&gp_recorder.progress);
-		if (has_room(t, slots))
+		if (has_room(t, kind, slots))
 			return true;
 		uint64_t now = now_ns();
 		if (now >= deadline)

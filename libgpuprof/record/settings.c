@@ -123,6 +123,7 @@ void gp_settings_read(void)
 	s->is_verbose = gp_on_off_parse(option(OPTION_VERBOSE)) == GP_ON;
 	s->has_launches = !is_no(option(OPTION_LAUNCHES));
 	s->is_started = !is_no(option(OPTION_START));
+	s->has_nvtx = !is_no(option(OPTION_NVTX));
 	s->has_tier_b = gp_on_off_parse(option(OPTION_TIER_B)) == GP_ON;
 	s->has_tier_c = !is_no(option(OPTION_TIER_C));
 	s->has_uses = gp_on_off_parse(option(OPTION_USES)) == GP_ON;

@@ -18,6 +18,7 @@ struct gp_settings {
 	bool has_tier_c;       /* the framework's own ranges are asked for */
 	bool has_tier_b;       /* more is asked of the framework\'s allocator than it reports */
 	bool has_uses;	       /* launches are scanned for the memory that they use */
+	bool has_nvtx;	       /* its ranges, marks and names are recorded */
 	uint32_t stacks;       /* enum gp_stack_on: events that have one; 0: none is wanted */
 	uint32_t launch_every; /* each so many launches of a thread have one; 0: none */
 	uint32_t stack_depth;  /* frames of each kind at most */

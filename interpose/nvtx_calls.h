@@ -1,0 +1,15 @@
+/* What NVTX's functions do while we are its tool: one row each. */
+#ifndef GP_NVTX_CALLS_H
+#define GP_NVTX_CALLS_H
+
+#include "nvtx_abi.h"
+
+struct gp_nvtx_row {
+	uint32_t module; /* enum gp_nvtx_module */
+	uint32_t number; /* of the function in its module's table */
+	gp_nvtx_function *function;
+};
+#define GP_NVTX_ROWS 37u
+extern const struct gp_nvtx_row gp_nvtx_rows[GP_NVTX_ROWS];
+
+#endif

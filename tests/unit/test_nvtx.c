@@ -1,0 +1,301 @@
+/*
+ * We as NVTX's tool, against tables as a library of the job has them: full ones, short ones, wrong
+ * ones. What the calls mean to the recorder is written down here, not recorded.
+ */
+#include "../../interpose/door_nvtx.c"
+#include "../../interpose/nvtx_calls.c"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#if defined(GP_HAVE_CUDA_HEADERS) && __has_include(<nvtx3/nvToolsExt.h>)
+#include <nvtx3/nvToolsExt.h>
+#define HAVE_NVTX 1
+#else
+#define HAVE_NVTX 0
+#endif
+
+/* ---- what lies around us ---- */
+
+bool gp_doors_open = true;
+gp_dlsym_function *gp_libc_dlsym;
+static bool is_preloaded = true;
+unsigned gp_elf_position(const void *address)
+{
+	return address == (void *)gp_nvtx_offer ? (is_preloaded ? 1 : 9) : 5;
+}
+
+/* ---- a library's tables ---- */
+
+#define PLACES 17
+static gp_nvtx_function *word[GP_NVTX_MODULES][PLACES];
+static gp_nvtx_function **table[GP_NVTX_MODULES][PLACES];
+static unsigned counts[GP_NVTX_MODULES];
+static uint32_t version_told;
+
+static int module_table(int module, gp_nvtx_function ****out, unsigned *count)
+{
+	if (module < 1 || module >= GP_NVTX_MODULES || counts[module] == 0)
+		return 0;
+	for (unsigned k = 1; k < PLACES; k++)
+		table[module][k] = &word[module][k];
+	*out = table[module];
+	*count = counts[module];
+	return 1;
+}
+
+static void set_version(uint32_t version)
+{
+	version_told = version;
+}
+
+static struct gp_nvtx_callbacks callbacks;
+static struct gp_nvtx_version_info version_info;
+static const void *get_table(uint32_t number)
+{
+	return number == GP_NVTX_CALLBACKS    ? (const void *)&callbacks :
+	       number == GP_NVTX_VERSION_INFO ? (const void *)&version_info :
+						NULL;
+}
+
+static void nobody(void)
+{
+}
+
+static int fresh(void **state)
+{
+	(void)state;
+	static const unsigned full[GP_NVTX_MODULES] = { 0, 16, 9, 15, 7, 16 };
+	for (unsigned m = 0; m < GP_NVTX_MODULES; m++)
+		for (unsigned k = 0; k < PLACES; k++)
+			word[m][k] = nobody;
+	memcpy(counts, full, sizeof counts);
+	callbacks = (struct gp_nvtx_callbacks){ sizeof callbacks, module_table };
+	version_info = (struct gp_nvtx_version_info){ sizeof version_info, 3, 0, set_version };
+	version_told = 0;
+	gp_doors_open = is_preloaded = gp_settings.has_nvtx = true;
+	return 0;
+}
+
+static void tables_are_filled(void **state)
+{
+	(void)state;
+	assert_int_equal(InitializeInjectionNvtx2(get_table), 1);
+	assert_int_equal(version_told, 3);
+	unsigned filled = 0;
+	for (unsigned m = 1; m < GP_NVTX_MODULES; m++)
+		for (unsigned k = 1; k < counts[m]; k++)
+			filled += word[m][k] != nobody;
+	assert_int_equal(filled, GP_NVTX_ROWS);
+	for (unsigned k = 0; k < GP_NVTX_ROWS; k++)
+		assert_ptr_equal(word[gp_nvtx_rows[k].module][gp_nvtx_rows[k].number],
+				 gp_nvtx_rows[k].function);
+	/* OpenCL's are not ours, nor are names of categories */
+	assert_ptr_equal(word[3][1], nobody);
+	assert_ptr_equal(word[1][12], nobody);
+	assert_ptr_equal(word[1][16], nobody);
+}
+
+static void short_tables_are_filled_as_far_as_they_go(void **state)
+{
+	(void)state;
+	counts[GP_NVTX_CORE] = 8;
+	counts[GP_NVTX_CORE2] = 0;
+	version_info.bytes = 8;
+	assert_int_equal(InitializeInjectionNvtx2(get_table), 1);
+	assert_int_equal(version_told, 0);
+	assert_ptr_not_equal(word[GP_NVTX_CORE][7], nobody);
+	assert_ptr_equal(word[GP_NVTX_CORE][8], nobody);
+	assert_ptr_equal(word[GP_NVTX_CORE2][4], nobody);
+}
+
+static const void *no_table(uint32_t number)
+{
+	(void)number;
+	return NULL;
+}
+
+static void what_is_no_use_is_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(InitializeInjectionNvtx2(NULL), 0);
+	assert_int_equal(InitializeInjectionNvtx2(no_table), 0);
+	callbacks.bytes = sizeof callbacks - 1;
+	assert_int_equal(InitializeInjectionNvtx2(get_table), 0);
+	callbacks.bytes = sizeof callbacks;
+	gp_settings.has_nvtx = false;
+	assert_int_equal(InitializeInjectionNvtx2(get_table), 0);
+	gp_settings.has_nvtx = true;
+	gp_doors_open = false;
+	assert_int_equal(InitializeInjectionNvtx2(get_table), 0);
+	gp_doors_open = true;
+	is_preloaded = false; /* a child that has the variable and not the preload */
+	assert_int_equal(InitializeInjectionNvtx2(get_table), 0);
+	for (unsigned k = 1; k < PLACES; k++)
+		assert_ptr_equal(word[GP_NVTX_CORE][k], nobody);
+	assert_int_equal(InitializeInjectionNvtxExtension(NULL), 0);
+}
+
+static void wide_texts_become_utf8(void **state)
+{
+	(void)state;
+	struct narrow n;
+	static const wchar_t wide[] = { 'a', 0xe4, 0x20ac, 0x1f600, 0xd800, 0x110000, 0 };
+	assert_ptr_equal(narrow_text(&n, wide), n.text);
+	assert_int_equal(n.bytes, 1 + 2 + 3 + 4 + 3 + 3);
+	assert_memory_equal(n.text, "a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\xef\xbf\xbd\xef\xbf\xbd",
+			    n.bytes);
+	static wchar_t much[2000];
+	wmemset(much, 0x10ffff, 1999);
+	narrow_text(&n, much);
+	assert_true(n.bytes > GP_RANGE_NAME_MAX && n.bytes <= sizeof n.text);
+	assert_null(narrow_text(&n, NULL));
+	assert_int_equal(n.bytes, 0);
+}
+
+static void handles_of_others_mean_nothing(void **state)
+{
+	(void)state;
+	void *domain = create_a("of tests"), *other = create_w(L"of tests");
+	assert_non_null(domain);
+	assert_ptr_equal(domain, other);
+	assert_int_not_equal(domain_in(domain), 0);
+	assert_int_equal(domain_in(NULL), 0);
+	void *string = register_a(domain, "text");
+	assert_ptr_equal(string, register_w(domain, L"text"));
+	assert_ptr_not_equal(string, register_a(NULL, "text"));
+	assert_int_equal(name_in(OF_STRING, domain), 0);
+	assert_int_equal(name_in(OF_STRING, (void *)0x7fff12345678), 0);
+	assert_int_equal(name_in(OF_STRING, (void *)0x7fff1234567b), 0);
+	assert_int_equal(name_in(OF_STRING, string), (uintptr_t)string >> 3);
+	assert_non_null(create_resource(NULL, NULL));
+}
+
+static void attributes_are_read_as_far_as_they_are_known(void **state)
+{
+	(void)state;
+	struct narrow n;
+	struct gp_nvtx_attributes a = { .version = 3,
+					.bytes = sizeof a,
+					.payload_type = GP_PAYLOAD_INT32,
+					.payload = 0xabababab00000007,
+					.message_type = GP_NVTX_MESSAGE_ASCII,
+					.message = { .ascii = "text" } };
+	struct gp_range range = of_attributes(0, &a, &n);
+	assert_string_equal(range.text, "text");
+	assert_int_equal(range.payload_type, GP_PAYLOAD_INT32);
+	assert_int_equal(range.payload, 7);
+	a.payload_type = (int32_t)0xDFBD0009; /* explained by a schema */
+	range = of_attributes(0, &a, &n);
+	assert_int_equal(range.payload_type, GP_PAYLOAD_NONE);
+	assert_int_equal(range.payload, 0);
+	a.message_type = 77;
+	assert_null(of_attributes(0, &a, &n).text);
+	a.message_type = GP_NVTX_MESSAGE_ASCII;
+	a.bytes = 40;
+	assert_null(of_attributes(0, &a, &n).text);
+	assert_null(of_attributes(0, NULL, &n).text);
+}
+
+/* NVIDIA's own structs, where their headers are. */
+static void our_layout_is_its_own(void **state)
+{
+	(void)state;
+#if HAVE_NVTX
+	assert_int_equal(sizeof(struct gp_nvtx_attributes), sizeof(nvtxEventAttributes_t));
+#define SAME(ours, theirs)                                          \
+	assert_int_equal(offsetof(struct gp_nvtx_attributes, ours), \
+			 offsetof(nvtxEventAttributes_t, theirs))
+	SAME(bytes, size);
+	SAME(payload_type, payloadType);
+	SAME(payload, payload);
+	SAME(message_type, messageType);
+	SAME(message, message);
+	assert_int_equal(sizeof(struct gp_nvtx_resource), sizeof(nvtxResourceAttributes_t));
+	assert_int_equal(offsetof(struct gp_nvtx_resource, handle),
+			 offsetof(nvtxResourceAttributes_t, identifier));
+	assert_int_equal(offsetof(struct gp_nvtx_resource, message),
+			 offsetof(nvtxResourceAttributes_t, message));
+	assert_int_equal(sizeof(struct gp_nvtx_callbacks), sizeof(NvtxExportTableCallbacks));
+	assert_int_equal(sizeof(struct gp_nvtx_version_info), sizeof(NvtxExportTableVersionInfo));
+	/* the numbers of each kind of call */
+	static const struct {
+		uint32_t module, number;
+		gp_nvtx_function *function;
+	} known[] = {
+		{ NVTX_CB_MODULE_CORE, NVTX_CBID_CORE_RangePushA, (gp_nvtx_function *)push_a },
+		{ NVTX_CB_MODULE_CORE, NVTX_CBID_CORE_RangePop, (gp_nvtx_function *)pop },
+		{ NVTX_CB_MODULE_CORE, NVTX_CBID_CORE_RangeStartW, (gp_nvtx_function *)start_w },
+		{ NVTX_CB_MODULE_CORE, NVTX_CBID_CORE_MarkEx, (gp_nvtx_function *)mark_ex },
+		{ NVTX_CB_MODULE_CORE, NVTX_CBID_CORE_NameOsThreadA,
+		  (gp_nvtx_function *)name_thread_a },
+		{ NVTX_CB_MODULE_CORE2, NVTX_CBID_CORE2_DomainRangePop,
+		  (gp_nvtx_function *)domain_pop },
+		{ NVTX_CB_MODULE_CORE2, NVTX_CBID_CORE2_DomainRegisterStringW,
+		  (gp_nvtx_function *)register_w },
+		{ NVTX_CB_MODULE_CORE2, NVTX_CBID_CORE2_DomainCreateA,
+		  (gp_nvtx_function *)create_a },
+		{ NVTX_CB_MODULE_CORE2, NVTX_CBID_CORE2_DomainResourceCreate,
+		  (gp_nvtx_function *)create_resource },
+		{ NVTX_CB_MODULE_CUDA, NVTX_CBID_CUDA_NameCuEventW,
+		  (gp_nvtx_function *)name_event_w },
+		{ NVTX_CB_MODULE_CUDART, NVTX_CBID_CUDART_NameCudaStreamA,
+		  (gp_nvtx_function *)name_stream_a },
+	};
+	assert_int_equal(InitializeInjectionNvtx2(get_table), 1);
+	for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+		assert_ptr_equal(word[known[k].module][known[k].number], known[k].function);
+#else
+	skip();
+#endif
+}
+
+/* Another tool's name stays; our own, and a copy's, become ours. */
+static void another_tool_is_left_alone(void **state)
+{
+	(void)state;
+	setenv(VARIABLE, "/opt/tool/libToolsInjection64.so", 1);
+	gp_nvtx_offer();
+	assert_string_equal(getenv(VARIABLE), "/opt/tool/libToolsInjection64.so");
+	assert_string_equal(taken_by, "/opt/tool/libToolsInjection64.so");
+	taken_by[0] = '\0';
+	unsetenv(VARIABLE);
+	is_preloaded = false;
+	gp_nvtx_offer();
+	assert_null(getenv(VARIABLE));
+	is_preloaded = true;
+	gp_settings.has_nvtx = false;
+	gp_nvtx_offer();
+	assert_null(getenv(VARIABLE));
+	gp_settings.has_nvtx = true;
+	gp_nvtx_offer();
+	const char *own = getenv(VARIABLE);
+	assert_non_null(own);
+	assert_int_equal(own[0], '/');
+	char copy[PATH_MAX], first[PATH_MAX];
+	strcpy(first, own);
+	snprintf(copy, sizeof copy, "/elsewhere%s", strrchr(own, '/'));
+	setenv(VARIABLE, copy, 1);
+	gp_nvtx_offer();
+	assert_string_equal(getenv(VARIABLE), first);
+	assert_int_equal(taken_by[0], '\0');
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup(name, fresh)
+	const struct CMUnitTest tests[] = {
+		TEST(tables_are_filled),
+		TEST(short_tables_are_filled_as_far_as_they_go),
+		TEST(what_is_no_use_is_refused),
+		TEST(wide_texts_become_utf8),
+		TEST(handles_of_others_mean_nothing),
+		TEST(attributes_are_read_as_far_as_they_are_known),
+		TEST(our_layout_is_its_own),
+		TEST(another_tool_is_left_alone),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
