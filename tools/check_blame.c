@@ -36,6 +36,15 @@ bool gp_check_wants(const struct gp_check *c, unsigned device, enum gp_check_cul
 
 /* ---- stacks ---- */
 
+const struct gp_holders *gp_check_holders(const struct gp_check *c, unsigned device,
+					  enum gp_curve of)
+{
+	for (size_t k = 0; k < c->peak.holders; k++)
+		if (c->peak.holder[k].device == device && c->peak.holder[k].of == of)
+			return &c->peak.holder[k];
+	return NULL;
+}
+
 bool gp_check_groups(const struct gp_check *c, unsigned device, enum gp_curve of, bool is_folded,
 		     struct gp_groups *out, uint64_t *whole)
 {

@@ -30,9 +30,11 @@ static void print_holders(const struct gp_check *c, unsigned device, enum gp_cur
 	struct gp_groups groups;
 	uint64_t whole;
 	const struct gp_use_style style = { .top = CULPRITS, .grouping.by = GP_BY_STACK };
-	if (!gp_check_groups(c, device, of, of == GP_CURVE_DRIVER, &groups, &whole))
+	const struct gp_holders *h = gp_check_holders(c, device, of);
+	if (!h || !gp_check_groups(c, device, of, of == GP_CURVE_DRIVER, &groups, &whole))
 		return;
-	fprintf(out, "%s at the peak:\n", gp_curve_keys[of]);
+	fprintf(out, "%s at %s:\n", gp_curve_keys[of],
+		h->is_overwritten ? "the highest moment that is kept" : "the peak");
 	gp_use_groups_print(out, c->recording, &groups, &style, &gp_use_held_shape, whole);
 	gp_groups_free(&groups);
 }
@@ -58,7 +60,7 @@ static void print_grown(const struct gp_check *c, unsigned device, FILE *out)
 	if (!grown)
 		return;
 	if (!count)
-		fputs("no stack holds more than in the baseline\n", out);
+		fputs("no stack that is known holds more than in the baseline\n", out);
 	else
 		fprintf(out, "     grown        now   baseline  stack\n");
 	for (size_t k = 0; k < count && k < CULPRITS; k++) {

@@ -131,6 +131,9 @@ const struct gp_baseline_device *gp_baseline_device(const struct gp_baseline_ent
 /* Whether that is shown; of holders, where segments are to blame, what lies in them is, too. */
 bool gp_check_wants(const struct gp_check *check, unsigned device, enum gp_check_culprits culprits);
 bool gp_check_wants_holders(const struct gp_check *check, unsigned device, enum gp_curve of);
+/* NULL: it has no peak. */
+const struct gp_holders *gp_check_holders(const struct gp_check *check, unsigned device,
+					  enum gp_curve of);
 /* Stacks at the peak of a curve; false: there is none. */
 bool gp_check_groups(const struct gp_check *check, unsigned device, enum gp_curve of,
 		     bool is_folded, struct gp_groups *out, uint64_t *whole);

@@ -105,6 +105,10 @@ static void write_table(struct gp_json *json, const struct gp_diff_report *r,
 	for (size_t k = 0; k < r->sides; k++)
 		gp_json_number(json, NULL, t->holders[k] ? t->holders[k]->live_bytes : 0);
 	gp_json_end(json);
+	gp_json_array(json, "overwritten");
+	for (size_t k = 0; k < r->sides; k++)
+		gp_json_bool(json, NULL, t->holders[k] && t->holders[k]->is_overwritten);
+	gp_json_end(json);
 	gp_json_number(json, "changed", t->shown);
 	gp_json_number(json, "unchanged", t->diff.groups - t->shown);
 	gp_json_number(json, "moved", t->diff.moved);

@@ -216,6 +216,21 @@ static void print_rest(const struct gp_diff_report *r, const struct gp_diff_tabl
 	fprintf(r->out, "%s; --top 0 shows all\n", gp_plural(t->shown - from, "more group").s);
 }
 
+/* The figures are of the whole run all the same. */
+static void print_overwritten(const struct gp_diff_report *r, const struct gp_diff_table *t)
+{
+	for (size_t k = 0; k < r->sides; k++) {
+		const struct gp_holders *h = t->holders[k];
+		if (h && h->is_overwritten)
+			fprintf(r->out,
+				"%c: its peak, %s at %s, lies before what is kept; groups are of "
+				"the "
+				"highest moment since, %s\n",
+				letter(k), gp_bytes_text(h->peak_bytes).s,
+				gp_ns_text(h->peak_at_ns).s, gp_bytes_text(h->live_bytes).s);
+	}
+}
+
 static void print_table(const struct gp_diff_report *r, const struct gp_diff_table *t)
 {
 	const struct gp_use_style *style = &r->style;
@@ -225,6 +240,7 @@ static void print_table(const struct gp_diff_report *r, const struct gp_diff_tab
 		return;
 	fprintf(r->out, "GPU %u, %s%s:\n", t->device, gp_curve_keys[t->of],
 		r->is_of_moments ? "" : ", each at its peak");
+	print_overwritten(r, t);
 	print_group_titles(r);
 	for (size_t g = 0; g < shown; g++) {
 		const struct gp_diff_group *group = &t->diff.group[g];

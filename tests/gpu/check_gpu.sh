@@ -24,7 +24,7 @@ unset GPUPROF_OUTPUT LD_PRELOAD
 
 kept_recordings="eager expandable graph oom mlp killed"
 all_sections="eager cupti expandable graph oom mlp profiler workers shell killed doctor trainer others stacks trace
-snapshots fits oom_kinds leaks ranges number_line cost stack_cost tracker_cost compile reduce two-gpus ranks fake"
+snapshots fits oom_kinds leaks diff ranges number_line cost stack_cost tracker_cost compile reduce two-gpus ranks fake"
 
 say() { printf '%s\n' "$*"; }
 skip() { say "SKIP $*"; }
@@ -434,6 +434,31 @@ section_cost() {
 		[ $? -le 1 ] || { say "FAIL cost: did not finish"; tail -n 15 "$work/cost.err"; }
 	done
 	judge cost
+}
+# the same job with and without gradient checkpointing: what is less is what the blocks kept; and a gate for CI
+section_diff() {
+	need_torch diff || return 0
+	for job in plain again checkpointed; do
+		flag=
+		[ "$job" = checkpointed ] && flag=--checkpointing
+		# shellcheck disable=SC2086
+		(
+			export GPUPROF_STACKS=all
+			record "diff_$job" 120 "$python" "$here/gpt_train.py" --steps 2 --batch 16 $flag
+		)
+		claim diff "job '$job' ends well (exit $?)" [ -s "$work/diff_$job.peaks" ]
+		[ -s "$work/diff_$job.peaks" ] || { tail -n 15 "$work/diff_$job.err"; return 0; }
+	done
+	claim diff "checkpointing changes no loss ($(wc -l <"$work/diff_plain.out") lines)" \
+		same "$work/diff_plain.out" "$work/diff_checkpointed.out"
+	timeout -k 10 120 "$python" "$here/judge_diff.py" --gpuprof "$gpuprof" --before "$work/diff_plain.gpr" \
+		--after "$work/diff_checkpointed.gpr" --again "$work/diff_again.gpr" --before-peaks "$work/diff_plain.peaks" \
+		--after-peaks "$work/diff_checkpointed.peaks" --baseline "$work/baseline.json" 2>&1
+	timeout -k 10 60 "$gpuprof" diff --of allocated "$work/diff_plain.gpr" "$work/diff_checkpointed.gpr" 2>&1 |
+		sed 's/^/     /' | head -n 60
+	timeout -k 10 60 "$gpuprof" check --baseline "$work/baseline.json" "$work/diff_plain.gpr" 2>&1 |
+		sed 's/^/     /' | head -n 20
+	cp "$work/diff_plain.gpr" "$work/diff_checkpointed.gpr" "$out"
 }
 has_module() { "$python" -c "import $1" >/dev/null 2>&1; }
 section_trainer() {

@@ -12,6 +12,7 @@ os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS gives equa
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+from torch.utils.checkpoint import checkpoint
 
 VOCABULARY = 8192
 
@@ -24,6 +25,7 @@ def parse():
     p.add_argument("--batch", type=int, default=4)
     p.add_argument("--tokens", type=int, default=256)
     p.add_argument("--graph", action="store_true", help="capture one step as a CUDA graph and replay it")
+    p.add_argument("--checkpointing", action="store_true", help="blocks keep nothing, backward runs them again")
     p.add_argument("--compile", action="store_true")
     p.add_argument("--compile-mode", default="default")
     p.add_argument("--oom", action="store_true", help="run out of memory at the end, catch it, go on")
@@ -57,8 +59,9 @@ class Block(nn.Module):
 
 
 class GPT(nn.Module):
-    def __init__(self, layers, width, tokens, devices):
+    def __init__(self, layers, width, tokens, devices, is_checkpointed):
         super().__init__()
+        self.is_checkpointed = is_checkpointed
         self.word = nn.Embedding(VOCABULARY, width).to(devices[0])
         self.place = nn.Parameter(torch.zeros(tokens, width, device=devices[0]))
         home = [devices[i * len(devices) // layers] for i in range(layers)]
@@ -69,7 +72,8 @@ class GPT(nn.Module):
     def forward(self, x, y):
         x = self.word(x) + self.place
         for block in self.blocks:
-            x = block(x.to(block.up.weight.device))
+            x = x.to(block.up.weight.device)
+            x = checkpoint(block, x, use_reentrant=False) if self.is_checkpointed else block(x)
         scores = self.head(self.norm(x))
         return F.cross_entropy(scores.view(-1, VOCABULARY), y.to(scores.device).view(-1))
 
@@ -109,7 +113,7 @@ class Job:
         torch.manual_seed(1)
         if args.ddp:
             torch.distributed.init_process_group("nccl", device_id=self.devices[0])
-        model = GPT(args.layers, args.width, args.tokens, self.devices)
+        model = GPT(args.layers, args.width, args.tokens, self.devices, args.checkpointing)
         if args.ddp:
             model = nn.parallel.DistributedDataParallel(model)
         self.optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, foreach=True, capturable=args.graph)
