@@ -19,6 +19,12 @@ static const char *file_name(const char *file)
 	return inside != file || file == NULL ? inside : last_part(file);
 }
 
+/* Named by a hash of what is in it: another one as soon as a line changes. */
+static bool is_generated(const char *file)
+{
+	return file != NULL && strstr(file, "/torchinductor_") != NULL;
+}
+
 /* "libcudart.so" of /usr/local/cuda/lib64/libcudart.so.12 */
 static const char *module_name(const char *module, char room[MODULE_MAX])
 {
@@ -50,7 +56,8 @@ static struct gp_identity add_frame(struct gp_identity i, const struct gp_frame 
 	char room[MODULE_MAX];
 	/* where lines do not count, classes of one file are told apart by their names */
 	i = gp_text_identity(i, has_lines ? function_name(f) : f->function);
-	i = gp_text_identity(i, file_name(f->file));
+	bool is_nameless = !has_lines && is_generated(f->file);
+	i = gp_text_identity(i, is_nameless ? "generated" : file_name(f->file));
 	i = gp_text_identity(i, module_name(f->module, room));
 	if (has_lines)
 		i = add_number(i, f->line);

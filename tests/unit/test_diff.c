@@ -162,6 +162,35 @@ static void keys_tell_apart_what_only_one_side_has(void **state)
 	close_side(&side[1]);
 }
 
+/* Code that inductor made anew has another file and other lines, and is the same caller's. */
+static void generated_files_are_one_when_lines_are_ignored(void **state)
+{
+	(void)state;
+	static const struct line first[] = { { "/srv/a.py", "<module>", 1 },
+					     { "/tmp/torchinductor_u/ab/cabc.py", "call", 99 },
+					     { 0 } };
+	static const struct line second[] = { { "/srv/a.py", "<module>", 1 },
+					      { "/tmp/torchinductor_u/de/cdef.py", "call", 105 },
+					      { 0 } };
+	struct stacks s;
+	struct side side[2];
+	write_side(&s, "cached.gpr");
+	add_block(&s, 4096, first);
+	read_side(&s, &side[0]);
+	write_side(&s, "compiled.gpr");
+	add_block(&s, 4096, second);
+	read_side(&s, &side[1]);
+	struct gp_diff diff = compare_sides(side, 2, GP_BY_STACK, false);
+	assert_int_equal(diff.changed, 2);
+	assert_int_equal(diff.moved, 2);
+	gp_diff_free(&diff);
+	diff = compare_sides(side, 2, GP_BY_STACK, true);
+	assert_int_equal(diff.changed, 0);
+	gp_diff_free(&diff);
+	close_side(&side[0]);
+	close_side(&side[1]);
+}
+
 /* ---- against the plainest way ---- */
 
 #define STACKS 60u
@@ -323,6 +352,7 @@ int main(void)
 		cmocka_unit_test(another_directory_and_python_is_no_difference),
 		cmocka_unit_test(edited_lines_are_one_only_when_lines_are_ignored),
 		cmocka_unit_test(keys_tell_apart_what_only_one_side_has),
+		cmocka_unit_test(generated_files_are_one_when_lines_are_ignored),
 		cmocka_unit_test(sums_and_order_are_those_of_the_plainest_way),
 		cmocka_unit_test(the_other_order_says_the_same),
 	};
