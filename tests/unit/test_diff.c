@@ -32,7 +32,7 @@ static void close_side(struct side *side)
 static struct gp_diff compare_sides(const struct side *side, size_t sides, enum gp_by by,
 				    bool ignores_lines)
 {
-	struct gp_diff_side held[4];
+	struct gp_diff_side held[4] = { 0 };
 	const struct gp_grouping grouping = { .by = by };
 	const struct gp_diff_how how = { .grouping = &grouping, .ignores_lines = ignores_lines };
 	struct gp_diff diff;
