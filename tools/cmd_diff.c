@@ -232,7 +232,7 @@ static int run(int argc, char **argv)
 		  "of one recording: this moment is what it is held against" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &f->to, "and this one; default end" },
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &f->at,
-		  "at this moment of each: peak (default), oom, end, 1.5s, 20ms" },
+		  "at this moment of each: peak (default), oom, end, step:3, 1.5s" },
 		{ "of", 0, GP_FLAG_TEXT, "CURVE", &f->r.style.of_text,
 		  "only allocated, reserved or driver memory" },
 		{ "ignore-lines", 0, GP_FLAG_SWITCH, NULL, &f->d.ignores_lines,
