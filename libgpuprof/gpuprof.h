@@ -22,6 +22,7 @@
 #include "gpuprof_diff.h"
 #include "gpuprof_frag.h"
 #include "gpuprof_history.h"
+#include "gpuprof_idle.h"
 #include "gpuprof_memory.h"
 #include "gpuprof_oom.h"
 #include "gpuprof_stacks.h"

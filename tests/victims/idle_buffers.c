@@ -19,6 +19,29 @@ static struct driver driver;
 static CUfunction kernel;
 static unsigned long uses;
 
+/* A function each, so that stacks tell them apart. */
+#define TAKER(name, bytes)                                                     \
+	static __attribute__((noinline)) CUdeviceptr take_##name(void)         \
+	{                                                                      \
+		CUdeviceptr address = 0;                                       \
+		must(driver.cuMemAlloc_v2(&address, (bytes)) == CUDA_SUCCESS); \
+		return address;                                                \
+	}
+TAKER(weights, 64 * MIB)
+TAKER(early, 32 * MIB)
+TAKER(late, 48 * MIB)
+TAKER(never, 16 * MIB)
+TAKER(between, 40 * MIB)
+TAKER(one, 24 * MIB)
+TAKER(other, 24 * MIB)
+TAKER(churn, MIB)
+
+static __attribute__((noinline)) void take_pinned(void)
+{
+	void *pinned;
+	must(driver.cuMemAllocHost_v2(&pinned, MIB) == CUDA_SUCCESS);
+}
+
 /* A kernel that takes a number, a pointer and a struct with another one in it. */
 static void use(CUdeviceptr a, CUdeviceptr b)
 {
@@ -37,14 +60,12 @@ int main(int argc, char **argv)
 	driver = need_driver(DOOR_PROC_ADDRESS);
 	must(driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
 	must(driver.cuModuleGetFunction(&kernel, module, "step.4,8,4120") == CUDA_SUCCESS);
-	CUdeviceptr weights = must_alloc(&driver, 64 * MIB), early = must_alloc(&driver, 32 * MIB),
-		    late = must_alloc(&driver, 48 * MIB), never = must_alloc(&driver, 16 * MIB),
-		    between = must_alloc(&driver, 40 * MIB), one = must_alloc(&driver, 24 * MIB),
-		    other = must_alloc(&driver, 24 * MIB);
+	CUdeviceptr weights = take_weights(), early = take_early(), late = take_late(),
+		    never = take_never(), between = take_between(), one = take_one(),
+		    other = take_other();
 	for (unsigned long step = 0; step < steps; step++) {
-		CUdeviceptr churn = must_alloc(&driver, MIB);
-		void *pinned;
-		must(driver.cuMemAllocHost_v2(&pinned, MIB) == CUDA_SUCCESS);
+		CUdeviceptr churn = take_churn();
+		take_pinned();
 		for (int k = 0; k < LAUNCHES; k++)
 			use(weights + 512 * (CUdeviceptr)k, churn);
 		if (step == 0 || step == steps - 1)
@@ -56,6 +77,13 @@ int main(int argc, char **argv)
 		use(step < steps / 2 ? one : other, weights);
 		must(driver.cuMemcpyHtoDAsync_v2(weights, &steps, 8, NULL) == CUDA_SUCCESS);
 		must(driver.cuMemFree_v2(churn) == CUDA_SUCCESS);
+		if (step == steps / 2) { /* the peak */
+			CUdeviceptr most = take_churn();
+			CUdeviceptr more = take_churn();
+			use(most, more);
+			must(driver.cuMemFree_v2(most) == CUDA_SUCCESS);
+			must(driver.cuMemFree_v2(more) == CUDA_SUCCESS);
+		}
 	}
 	const CUdeviceptr all[] = { weights, early, late, never, between, one, other };
 	for (unsigned k = 0; k < sizeof all / sizeof *all; k++)

@@ -1,0 +1,370 @@
+/* Events in order: what ends before they are applied, what begins and what is used after. */
+#include "touch_replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Spaces that are told apart by address, and that work uses. */
+#define SPACES_TOUCHED                                                                 \
+	(1u << GP_SPACE_BLOCK | 1u << GP_SPACE_DEVICE | 1u << GP_SPACE_ASYNC |         \
+	 1u << GP_SPACE_MANAGED | 1u << GP_SPACE_HOST | 1u << GP_SPACE_HOST_REGISTER | \
+	 1u << GP_SPACE_MAPPED | 1u << GP_SPACE_IPC | 1u << GP_SPACE_GRAPH)
+#define SPACES_OF_HOST (1u << GP_SPACE_HOST | 1u << GP_SPACE_HOST_REGISTER)
+
+/* ---- what lives ---- */
+
+/* Memory in which the framework's blocks lie: they are looked at, not it. */
+static bool is_segment(const struct gp_live *live, const struct gp_live_entry *e)
+{
+	if (e->space == GP_SPACE_BLOCK)
+		return false;
+	const struct gp_live_entry *in =
+		e->space == GP_SPACE_MAPPED ? gp_live_find(live, GP_SPACE_RESERVATION, e->address) :
+					      gp_live_find(live, e->space, e->address);
+	return in != NULL && (in->flags & GP_LIVE_SEGMENT) != 0;
+}
+
+/* `is_freed` false: nobody knows when it ended, or it lives on. */
+static void end_slot(struct gp_touch_replay *t, uint32_t slot, bool is_freed, bool is_told)
+{
+	const struct gp_live_entry *e = gp_touch_entry(&t->table, slot);
+	const struct gp_touch *touch = &t->table.touch[slot];
+	const struct gp_touch_end end = { e, touch, t->at_ns, t->launches, is_freed };
+	if (touch->at_peak != 0 && is_freed) {
+		t->part[touch->at_peak - 1].freed = t->launches;
+		t->part[touch->at_peak - 1].freed_ns = t->at_ns;
+	}
+	if (is_told && !is_segment(t->live, e))
+		t->is_out_of_memory |= !t->end(t->context, &end);
+	gp_touch_drop(&t->table, slot);
+}
+
+static void begin(struct gp_touch_replay *t, const struct gp_live_entry *e, bool is_old)
+{
+	if (e == NULL || e->bytes == 0 || e->bytes > GP_PAGE_RANGE_MAX ||
+	    (SPACES_TOUCHED >> e->space & 1) == 0)
+		return;
+	/* a damaged recording, or one with losses: its end was not seen */
+	uint32_t there = gp_touch_find(&t->table, e->space, e->address);
+	if (there != 0)
+		end_slot(t, there, false, false);
+	const struct gp_touch touch = { .born_ns = gp_tick_ns(&t->recording->tick, e->time),
+					.first_ns = -1,
+					.last_ns = -1,
+					.born = t->launches,
+					.is_old = is_old };
+	t->is_out_of_memory |= gp_touch_add(&t->table, e, &touch) == 0;
+}
+
+/* What was live when the replay began, or was not seen to begin. */
+static void begin_old(void *context, const struct gp_live_entry *e)
+{
+	struct gp_touch_replay *t = context;
+	uint32_t slot = gp_touch_find(&t->table, e->space, e->address);
+	bool is_block_gone = e->space == GP_SPACE_BLOCK && (e->flags & GP_LIVE_PENDING) != 0;
+	if (is_block_gone || (slot != 0 && gp_touch_entry(&t->table, slot)->order == e->order))
+		return;
+	begin(t, e, true);
+}
+
+static void begin_all(struct gp_touch_replay *t)
+{
+	t->live = t->recording->live;
+	gp_live_walk_begin(t->recording->live, begin_old, t);
+	while (!gp_live_walk_more(t->recording->live, 65536))
+		;
+}
+
+static const struct gp_live_entry *now_live(const struct gp_touch_replay *t, uint32_t slot)
+{
+	const struct gp_live_entry *mine = gp_touch_entry(&t->table, slot);
+	const struct gp_live_entry *e = gp_live_find(t->live, mine->space, mine->address);
+	return e != NULL && e->order == mine->order && e->address == mine->address ? e : NULL;
+}
+
+/* ---- uses ---- */
+
+static void touch(struct gp_touch_replay *t, uint32_t slot)
+{
+	struct gp_touch *touch = &t->table.touch[slot];
+	uint64_t rest = t->launches - touch->last;
+	if (touch->uses == 0) {
+		touch->first = t->launches;
+		touch->first_ns = t->at_ns;
+	} else if (rest > touch->rest) {
+		touch->rest = rest;
+		touch->rest_ns = t->at_ns - touch->last_ns;
+	}
+	touch->uses++;
+	touch->last = t->launches;
+	touch->last_ns = t->at_ns;
+	if (touch->at_peak == 0)
+		return;
+	struct gp_peak_part *part = &t->part[touch->at_peak - 1];
+	if (part->next_ns < 0) {
+		part->next = t->launches;
+		part->next_ns = t->at_ns;
+	}
+	part->last = t->launches;
+	part->last_ns = t->at_ns;
+	part->uses++;
+}
+
+/* False: the address belongs to nothing that lives. */
+static bool use(struct gp_touch_replay *t, uint64_t address)
+{
+	t->counts->addresses++;
+	for (uint32_t slot; (slot = gp_touch_around(&t->table, address)) != 0;) {
+		const struct gp_live_entry *e = now_live(t, slot);
+		if (e == NULL) { /* it ended unseen, with its context or its graph */
+			end_slot(t, slot, false, false);
+			continue;
+		}
+		if (is_segment(t->live, e))
+			return false; /* between its blocks */
+		touch(t, slot);
+		t->counts->addresses_resolved++;
+		return true;
+	}
+	return false;
+}
+
+static bool *counted_by(struct gp_touch_replay *t, uint32_t thread)
+{
+	if (thread >= t->threads) {
+		size_t threads = (size_t)thread * 2 + 64;
+		bool *grown = realloc(t->is_counted, threads * sizeof *grown);
+		if (grown == NULL) {
+			t->is_out_of_memory = true;
+			return NULL;
+		}
+		memset(grown + t->threads, true, threads - t->threads);
+		t->is_counted = grown;
+		t->threads = threads;
+	}
+	return &t->is_counted[thread];
+}
+
+static void see_launch(struct gp_touch_replay *t, const struct gp_record *r, uint32_t thread)
+{
+	uint64_t variant = r->launch.block >> 48;
+	bool *is_counted = counted_by(t, thread);
+	if (is_counted == NULL || r->code != 0)
+		return;
+	*is_counted = (variant & GP_LAUNCH_SCANNED) == 0;
+	t->counts->launches++;
+	t->counts->scanned += (variant & GP_LAUNCH_SCANNED) != 0;
+	t->counts->captured += (variant & GP_LAUNCH_CAPTURED) != 0;
+	if ((variant & GP_LAUNCH_CAPTURED) == 0)
+		t->launches++;
+}
+
+static void see_use(struct gp_touch_replay *t, const struct gp_record *r, uint32_t thread)
+{
+	bool is_launch = (r->aux & 0xffu) == GP_USE_LAUNCH, is_resolved = false;
+	bool *is_counted = counted_by(t, thread);
+	for (unsigned v = 0; v < 4; v++)
+		if (r->v[v] != 0)
+			is_resolved |= use(t, r->v[v]);
+	if (!is_launch) {
+		t->counts->copies++;
+		t->counts->copies_resolved += is_resolved;
+	} else if (is_resolved && is_counted != NULL && !*is_counted) {
+		t->counts->resolved++;
+		*is_counted = true;
+	}
+}
+
+static void see_graph(struct gp_touch_replay *t, const struct gp_record *r)
+{
+	const struct gp_touch_set *set = gp_touch_graph_of(&t->graphs, r->graph_launch.exec);
+	bool is_resolved = false;
+	if (r->code != 0)
+		return;
+	t->counts->graph_launches++;
+	t->launches += set != NULL && set->launches > 0 ? set->launches : 1;
+	for (size_t k = 0; set != NULL && k < set->addresses; k++)
+		is_resolved |= use(t, set->address[k]);
+	t->counts->graph_resolved += is_resolved;
+}
+
+/* ---- events ---- */
+
+static void end_unmapped(struct gp_touch_replay *t, const struct gp_record *r)
+{
+	for (uint64_t at = r->unmap.address; at - r->unmap.address < r->unmap.bytes;) {
+		uint32_t slot = gp_touch_find(&t->table, GP_SPACE_MAPPED, at);
+		if (slot == 0)
+			break;
+		at += gp_touch_entry(&t->table, slot)->bytes;
+		end_slot(t, slot, true, true);
+	}
+}
+
+/* Before it is applied. */
+static void see_end(struct gp_touch_replay *t, const struct gp_record *r)
+{
+	if (r->kind == GP_UNMAP)
+		end_unmapped(t, r);
+	const struct gp_live_entry *e = gp_live_ended_by(t->live, r);
+	uint32_t slot = e != NULL ? gp_touch_find(&t->table, e->space, e->address) : 0;
+	if (slot != 0 && gp_touch_entry(&t->table, slot)->order == e->order)
+		end_slot(t, slot, true, true);
+}
+
+/* After. */
+static void see_begin(struct gp_touch_replay *t, const struct gp_record *r)
+{
+	unsigned space = r->space;
+	uint64_t address = r->v[0];
+	switch (r->kind) {
+	case GP_BLOCK_ALLOC:
+	case GP_BLOCK_AGAIN:
+		space = GP_SPACE_BLOCK;
+		break;
+	case GP_MAP:
+		space = GP_SPACE_MAPPED;
+		break;
+	case GP_ALLOC:
+	case GP_FREE_FAILED:
+		break;
+	case GP_UNMAP_FAILED:
+		begin_all(t);
+		return;
+	default:
+		return;
+	}
+	const struct gp_live_entry *e = gp_live_find(t->live, space, address);
+	if (e == NULL || e->address != address)
+		return;
+	if (e->order == r->order)
+		begin(t, e, false);
+	else /* told again, or back from a free that was refused */
+		begin_old(t, e);
+}
+
+static void see_event(struct gp_touch_replay *t, const struct gp_record *r, uint32_t thread)
+{
+	if (r->kind >= GP_KINDS)
+		return;
+	switch (gp_event_infos[r->kind].class) {
+	case GP_CLASS_MEMORY:
+		see_begin(t, r);
+		return;
+	case GP_CLASS_LAUNCH:
+		if (r->kind == GP_LAUNCH)
+			see_launch(t, r, thread);
+		else if (r->kind == GP_GRAPH_LAUNCH)
+			see_graph(t, r);
+		break;
+	case GP_CLASS_OTHER:
+		if (r->kind == GP_USE)
+			see_use(t, r, thread);
+		break;
+	case GP_CLASS_DEFINE:
+	case GP_CLASS_CHECKPOINT:
+	case GP_CLASSES:
+		return;
+	}
+	t->is_out_of_memory |= !gp_touch_graphs_follow(&t->graphs, r);
+}
+
+/* ---- peaks ---- */
+
+static void take_part(struct gp_touch_replay *t, uint32_t slot)
+{
+	if (t->parts == t->parts_room) {
+		size_t room = t->parts_room ? t->parts_room * 2 : 256;
+		struct gp_peak_part *grown = realloc(t->part, room * sizeof *grown);
+		t->is_out_of_memory |= grown == NULL;
+		if (grown == NULL)
+			return;
+		t->part = grown;
+		t->parts_room = room;
+	}
+	struct gp_touch *touch = &t->table.touch[slot];
+	t->part[t->parts++] = (struct gp_peak_part){ .entry = *gp_touch_entry(&t->table, slot),
+						     .then = *touch,
+						     .next_ns = -1,
+						     .last_ns = touch->last_ns,
+						     .last = touch->last,
+						     .uses = touch->uses,
+						     .freed_ns = -1 };
+	touch->at_peak = t->parts;
+}
+
+static void take_peak(struct gp_touch_replay *t, unsigned device)
+{
+	for (uint32_t slot = GP_SLOT_FIRST; slot < t->table.table.slots; slot++) {
+		const struct gp_live_entry *e = gp_touch_entry(&t->table, slot);
+		bool is_own = e->space != GP_SPACE_NONE && e->device == device &&
+			      (SPACES_OF_HOST >> e->space & 1) == 0;
+		if (is_own && now_live(t, slot) != NULL && !is_segment(t->live, e))
+			take_part(t, slot);
+	}
+}
+
+static void see_peaks(struct gp_touch_replay *t)
+{
+	const uint64_t seen = t->recording->seen;
+	if (seen < t->next_peak)
+		return;
+	t->next_peak = GP_NO_EVENT;
+	for (unsigned device = 0; device < GP_DEVICES; device++) {
+		uint64_t event = t->peak_event[device];
+		if (event == seen)
+			take_peak(t, device);
+		else if (event > seen && event < t->next_peak)
+			t->next_peak = event;
+	}
+}
+
+/* ---- the replay ---- */
+
+static void end_all(struct gp_touch_replay *t)
+{
+	for (uint32_t slot = GP_SLOT_FIRST; slot < t->table.table.slots; slot++)
+		if (gp_touch_entry(&t->table, slot)->space != GP_SPACE_NONE)
+			end_slot(t, slot, false, now_live(t, slot) != NULL);
+}
+
+enum gp_status gp_touch_replay_run(struct gp_touch_replay *t)
+{
+	struct gp_recording *r = t->recording;
+	if (!gp_touch_init(&t->table))
+		return GP_E_MEMORY;
+	enum gp_status status = gp_recording_rewind(r);
+	if (status == GP_OK) {
+		begin_all(t);
+		see_peaks(t);
+	}
+	while (status == GP_OK && !t->is_out_of_memory) {
+		uint32_t thread;
+		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
+		if (record == NULL)
+			break;
+		t->at_ns = gp_tick_ns(&r->tick, record->time);
+		see_end(t, record);
+		const struct gp_record seen = *record;
+		status = gp_recording_apply(r, record);
+		if (t->live != r->live) /* a checkpoint put it right after damage */
+			begin_all(t);
+		see_event(t, &seen, thread);
+		see_peaks(t);
+	}
+	if (status == GP_END)
+		end_all(t);
+	if (t->is_out_of_memory)
+		return GP_E_MEMORY;
+	return status == GP_END ? GP_OK : status;
+}
+
+void gp_touch_replay_release(struct gp_touch_replay *t)
+{
+	gp_touch_release(&t->table);
+	gp_touch_graphs_release(&t->graphs);
+	free(t->part);
+	free(t->is_counted);
+	t->part = NULL;
+	t->is_counted = NULL;
+}

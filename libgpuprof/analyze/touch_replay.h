@@ -1,0 +1,54 @@
+/*
+ * A replay that resolves uses: to what each address belonged when it was used, what lived at the
+ * peaks and was used before and after them, and what each allocation looks like at its end.
+ */
+#ifndef GP_TOUCH_REPLAY_H
+#define GP_TOUCH_REPLAY_H
+
+#include "peak_moments.h"
+#include "touch_graph.h"
+#include "touch_table.h"
+
+/* What lived at the peak of its device. */
+struct gp_peak_part {
+	struct gp_live_entry entry;
+	struct gp_touch then;		    /* as it was at the peak */
+	int64_t next_ns, last_ns, freed_ns; /* after it; last_ns: of all its uses */
+	uint64_t next, last, freed, uses;   /* launches by then */
+};
+
+/* An allocation at its end, or at that of the recording. */
+struct gp_touch_end {
+	const struct gp_live_entry *entry;
+	const struct gp_touch *touch;
+	int64_t at_ns;
+	uint64_t launches;
+	bool is_freed;
+};
+
+struct gp_touch_replay {
+	struct gp_recording *recording;
+	/* true: go on; false: out of memory */
+	bool (*end)(void *context, const struct gp_touch_end *end);
+	void *context;
+	struct gp_idle *counts; /* what is counted on the way */
+	/* of each device the event at which its peak is; GP_NO_EVENT: none */
+	uint64_t peak_event[GP_DEVICES];
+	struct gp_peak_part *part;
+	size_t parts, parts_room;
+	/* its own */
+	struct gp_touch_table table;
+	struct gp_touch_graphs graphs;
+	const struct gp_live *live;
+	uint64_t launches, next_peak;
+	int64_t at_ns;
+	bool *is_counted; /* by thread: its last launch has resolved */
+	size_t threads;
+	bool is_out_of_memory;
+};
+
+/* One replay. The caller set what stands above "its own"; released with gp_touch_replay_release. */
+enum gp_status gp_touch_replay_run(struct gp_touch_replay *replay);
+void gp_touch_replay_release(struct gp_touch_replay *replay);
+
+#endif

@@ -1,0 +1,119 @@
+/*
+ * Part of gpuprof.h, which includes it: which memory was held without being used. Uses are those of
+ * launches, copies and fills as a recording with --uses has them; moments are those of the calls, on
+ * the job's side. Sizes are bytes, moments count from start_unix_ns, -1 is none.
+ */
+#ifndef GPUPROF_IDLE_H
+#define GPUPROF_IDLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gp_recording;
+
+/* How memory stood to its uses. */
+enum gp_idle_state {
+	GP_IDLE_BUSY,	 /* used shortly before or after */
+	GP_IDLE_NEVER,	 /* not once in its life */
+	GP_IDLE_EARLY,	 /* its first use was still to come */
+	GP_IDLE_LATE,	 /* its last use was over */
+	GP_IDLE_BETWEEN, /* it rested between two uses */
+	GP_IDLE_UNKNOWN, /* older than the events that are kept, and not used since */
+	GP_IDLE_STATES,
+};
+
+/* Memory of one stack in one state at the peak; the moments are those of its largest part. */
+struct gp_idle_row {
+	char *key;	     /* of its stack, as groups have it; or why it has none */
+	uint32_t stack;	     /* 0: none */
+	const char *without; /* NULL: there is a stack */
+	uint8_t space;	     /* enum gp_space */
+	enum gp_idle_state state;
+	uint64_t bytes, count;
+	uint64_t largest_bytes;
+	int64_t born_ns, first_ns; /* its first use */
+	int64_t last_ns, next_ns;  /* uses: the last one before the peak, the next one after it */
+	int64_t freed_ns;
+	/* without a use around the peak: launches made meanwhile, and how long it took */
+	uint64_t idle_launches;
+	int64_t idle_ns;
+	double byte_launches; /* of all of them: bytes times launches, by which rows are ordered */
+};
+
+/* Buffers of one size, all live at the peak, whose uses do not overlap: `needed` would do. */
+struct gp_idle_reuse {
+	uint64_t each_bytes, count, needed;
+	char *key, *other_key; /* of one that is used after the other's last use */
+	uint32_t stack, other_stack;
+	int64_t born_ns, other_born_ns;
+};
+
+struct gp_idle_device {
+	unsigned device;
+	bool is_framework;   /* the peak is that of its blocks, else of the driver's memory */
+	bool is_overwritten; /* the peak of the run lies before what is kept: the highest that is */
+	int64_t peak_at_ns;
+	/* memory of either kind, without the framework's segments, that lived at that moment */
+	uint64_t bytes, count;
+	uint64_t state_bytes[GP_IDLE_STATES], state_count[GP_IDLE_STATES];
+	size_t rows;
+	struct gp_idle_row *row; /* longest unused first, by bytes times launches; not BUSY */
+	size_t reuses;
+	struct gp_idle_reuse *reuse; /* most bytes saved first */
+};
+
+/* Over the whole run, at whatever moment. */
+enum gp_waste {
+	GP_WASTE_EARLY,	  /* allocated long before its first use */
+	GP_WASTE_LATE,	  /* freed, or kept to the end, long after its last use */
+	GP_WASTE_NEVER,	  /* never used */
+	GP_WASTE_BETWEEN, /* rested long between two uses */
+	GP_WASTE_CHURN,	  /* of the driver, got and given back again and again */
+	GP_WASTE_PINNED,  /* pinned memory of the host that grows */
+	GP_WASTES,
+};
+struct gp_waste_row {
+	enum gp_waste waste;
+	unsigned device;
+	char *key;
+	uint32_t stack;
+	const char *without;
+	uint8_t space;
+	uint64_t bytes, count;
+	uint64_t largest_bytes; /* one of them, and its figures: */
+	int64_t born_ns;
+	int64_t idle_ns; /* -1: has no meaning */
+	uint64_t idle_launches;
+	double weight; /* rows of one kind are ordered by it */
+};
+
+struct gp_idle {
+	bool has_uses;
+	const char *no_uses; /* why not, though they were asked for; NULL */
+	/* too few launches could be scanned to call anything unused: no devices, no waste */
+	bool is_blind;
+	uint64_t least_launches;
+	uint64_t launches, scanned, resolved; /* at least one live allocation was found */
+	uint64_t captured;		      /* of the launches: into graphs */
+	uint64_t graph_launches, graph_resolved;
+	uint64_t copies, copies_resolved; /* and fills, with an operand in known memory */
+	uint64_t addresses, addresses_resolved;
+	uint64_t lost;	 /* events that may have been uses, or launches */
+	uint64_t beyond; /* gp_info.uses_beyond */
+	size_t devices;
+	struct gp_idle_device *device;
+	size_t wastes;
+	struct gp_waste_row *waste; /* by kind, then most of it first */
+};
+/*
+ * Resolves each use to the block or driver memory that was live then. Unused: for at least
+ * `least_launches` launches. Launches of graphs use what was captured into them, and count as many
+ * launches. Two replays; memory by what is live at once. Without uses `has_uses` is false and
+ * nothing else is said. Free with gp_idle_free, also after a failure.
+ */
+enum gp_status gp_idle_build(struct gp_recording *recording, uint64_t least_launches,
+			     struct gp_idle *out);
+void gp_idle_free(struct gp_idle *idle);
+
+#endif

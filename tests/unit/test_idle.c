@@ -1,0 +1,562 @@
+/*
+ * Memory that is held without being used, against brute force on random histories: states at the
+ * peak, waste over the run, buffers that could be one; graphs, rings and recordings without uses.
+ */
+#include "recording_writer.h"
+
+#define SEGMENT 0x7000000000ull
+#define SEGMENT_BYTES (256ull << 20)
+#define PLACES 256u
+#define PLACE_BYTES (SEGMENT_BYTES / PLACES)
+#define STACKS 7u
+#define LIVES 20000u
+#define USES_MAX 4000000u
+
+/* ---- the model: each life with all of its uses, as launches by then and moments ---- */
+
+struct life {
+	uint64_t bytes, born, freed; /* launches by then */
+	int64_t born_ns, freed_ns;
+	uint64_t order, end_order; /* of events: which lived at once */
+	size_t first_use, uses;	   /* in `moment`, of this life alone, when the history is over */
+	uint32_t stack;
+	bool is_freed;
+};
+struct moment {
+	uint32_t life;
+	uint64_t launches, order;
+};
+
+static struct {
+	struct life life[LIVES];
+	size_t lives, now[PLACES]; /* 1 + life */
+	struct moment *moment;
+	size_t moments;
+	uint64_t launches, events, allocated, peak_bytes, peak_order, resolved, copies_resolved;
+} model;
+
+static struct gp_record launched(uint64_t extra_bits)
+{
+	return (struct gp_record){ .kind = GP_LAUNCH,
+				   .launch = { .kernel = 0xabc,
+					       .block = (GP_LAUNCH_SCANNED | extra_bits) << 48 } };
+}
+
+static int64_t now_ns(const struct writer *w)
+{
+	return (int64_t)w->time - 1024;
+}
+
+static void model_alloc(struct writer *w, unsigned place, uint64_t bytes, uint32_t stack)
+{
+	model.allocated += bytes;
+	put(w, 0,
+	    (struct gp_record){ .kind = GP_BLOCK_ALLOC,
+				.stack = stack,
+				.block_alloc = { SEGMENT + place * PLACE_BYTES, bytes,
+						 model.allocated, SEGMENT_BYTES } });
+	model.events++;
+	assert_true(model.lives < LIVES);
+	model.life[model.lives] = (struct life){ .bytes = bytes,
+						 .born = model.launches,
+						 .born_ns = now_ns(w),
+						 .order = model.events,
+						 .stack = stack };
+	model.now[place] = ++model.lives;
+	if (model.allocated > model.peak_bytes) {
+		model.peak_bytes = model.allocated;
+		model.peak_order = model.events;
+	}
+}
+
+static void model_free(struct writer *w, unsigned place)
+{
+	struct life *l = &model.life[model.now[place] - 1];
+	model.allocated -= l->bytes;
+	put(w, 0,
+	    (struct gp_record){ .kind = GP_BLOCK_FREE,
+				.block_free = { SEGMENT + place * PLACE_BYTES, l->bytes,
+						model.allocated, SEGMENT_BYTES } });
+	model.events++;
+	l->is_freed = true;
+	l->freed = model.launches;
+	l->freed_ns = now_ns(w);
+	l->end_order = model.events;
+	model.now[place] = 0;
+}
+
+/* False: nothing lives there. */
+static bool model_use(uint64_t address)
+{
+	if (address - SEGMENT >= SEGMENT_BYTES)
+		return false;
+	unsigned place = (unsigned)((address - SEGMENT) / PLACE_BYTES);
+	size_t life = model.now[place];
+	if (!life || (address - SEGMENT) % PLACE_BYTES >= model.life[life - 1].bytes)
+		return false;
+	assert_true(model.moments < USES_MAX);
+	model.moment[model.moments++] =
+		(struct moment){ (uint32_t)life - 1, model.launches, model.events };
+	return true;
+}
+
+static uint64_t seed;
+static uint64_t draw(uint64_t below)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (seed >> 33) % below;
+}
+
+/* Mostly what lives, anywhere in it; now and then what does not, or is of nobody. */
+static uint64_t any_address(void)
+{
+	unsigned place = (unsigned)draw(PLACES / 4);
+	if (draw(16) == 0)
+		return 0x6000000000 + draw(1u << 30);
+	return SEGMENT + place * PLACE_BYTES + draw(draw(8) ? 512 : PLACE_BYTES);
+}
+
+/* A launch of any thread with several addresses; the uses are as they stand behind it. */
+static void put_launch(struct writer *w)
+{
+	unsigned thread = (unsigned)draw(4), words = (unsigned)draw(9);
+	put(w, thread, launched(0));
+	model.launches++;
+	model.events++;
+	bool is_resolved = false;
+	for (unsigned k = 0; k < words; k += 4) {
+		struct gp_record use = { .kind = GP_USE, .aux = GP_USE_LAUNCH };
+		for (unsigned v = 0; v < 4 && k + v < words; v++)
+			use.v[v] = any_address();
+		for (unsigned v = 0; v < 4; v++)
+			if (use.v[v])
+				is_resolved |= model_use(use.v[v]);
+		put(w, thread, use);
+		model.events++;
+	}
+	model.resolved += is_resolved;
+}
+
+static void put_copy(struct writer *w)
+{
+	struct gp_record use = { .kind = GP_USE, .aux = GP_USE_COPY };
+	use.use.first = any_address();
+	use.use.second = draw(2) ? any_address() : 0;
+	bool is_to = model_use(use.use.first),
+	     is_from = use.use.second && model_use(use.use.second);
+	model.copies_resolved += is_to || is_from;
+	put(w, (unsigned)draw(4), use);
+	model.events++;
+}
+
+static void begin_history(struct writer *w, const char *name, uint32_t slots, bool has_uses)
+{
+	struct moment *moment = model.moment;
+	memset(&model, 0, sizeof model);
+	model.moment = moment ? moment : malloc(USES_MAX * sizeof *moment);
+	writer_open(w, name, slots, slots ? 1 << 16 : 0);
+	struct gp_record fact = { .kind = GP_FACT,
+				  .device = GP_DEVICE_UNKNOWN,
+				  .aux = GP_FACT_USES };
+	fact.fact.value = 1;
+	if (has_uses)
+		put_definition(w, 0, fact);
+	put(w, 0,
+	    (struct gp_record){ .kind = GP_ALLOC,
+				.space = GP_SPACE_DEVICE,
+				.alloc = { .address = SEGMENT, .bytes = SEGMENT_BYTES } });
+}
+
+static void random_history(struct writer *w, unsigned events)
+{
+	for (unsigned k = 0; k < events; k++) {
+		unsigned place = (unsigned)draw(PLACES), what = (unsigned)draw(10);
+		if (what == 9)
+			put_copy(w);
+		else if (what >= 4)
+			put_launch(w);
+		else if (model.now[place])
+			model_free(w, place);
+		else
+			model_alloc(w, place, 512 * (1 + draw(draw(4) ? 4 : 64)),
+				    1 + (uint32_t)draw(STACKS));
+	}
+}
+
+static struct gp_recording *open_recording(struct writer *w)
+{
+	struct gp_recording *r;
+	writer_close(w, true);
+	assert_int_equal(gp_recording_open(w->path, &r, NULL), GP_OK);
+	return r;
+}
+
+/* ---- brute force ---- */
+
+struct uses {
+	uint64_t number, first, last, rest;	  /* launches by then */
+	uint64_t before, last_before, next_after; /* of the peak; numbers, launches */
+};
+
+static struct uses uses_of(size_t life)
+{
+	struct uses u = { 0 };
+	bool has_next = false;
+	u.next_after = UINT64_MAX;
+	for (size_t k = 0; k < model.moments; k++) {
+		const struct moment *m = &model.moment[k];
+		if (m->life != life)
+			continue;
+		if (u.number == 0)
+			u.first = m->launches;
+		else if (m->launches - u.last > u.rest)
+			u.rest = m->launches - u.last;
+		u.last = m->launches;
+		u.number++;
+		if (m->order < model.peak_order) {
+			u.before++;
+			u.last_before = m->launches;
+		} else if (!has_next) {
+			has_next = true;
+			u.next_after = m->launches;
+		}
+	}
+	return u;
+}
+
+static bool is_at_peak(const struct life *l)
+{
+	return l->order <= model.peak_order && (!l->is_freed || l->end_order > model.peak_order);
+}
+
+static enum gp_idle_state brute_state(const struct life *l, const struct uses *u, uint64_t least)
+{
+	uint64_t end = l->is_freed ? l->freed : model.launches,
+		 to = u->next_after != UINT64_MAX ? u->next_after : end,
+		 from = u->before ? u->last_before : l->born;
+	if (u->number == 0)
+		return GP_IDLE_NEVER;
+	if (to - from < least)
+		return GP_IDLE_BUSY;
+	if (!u->before)
+		return GP_IDLE_EARLY;
+	return u->next_after != UINT64_MAX ? GP_IDLE_BETWEEN : GP_IDLE_LATE;
+}
+
+struct sums {
+	uint64_t state_bytes[GP_IDLE_STATES], state_count[GP_IDLE_STATES];
+	uint64_t row_bytes[GP_IDLE_STATES][STACKS + 1];
+	uint64_t waste_bytes[GP_WASTES][STACKS + 1], waste_count[GP_WASTES][STACKS + 1];
+	uint64_t waste_most[GP_WASTES][STACKS + 1]; /* launches of the one with the most weight */
+	double waste_weight[GP_WASTES][STACKS + 1];
+};
+
+static void waste_add(struct sums *s, enum gp_waste waste, const struct life *l, uint64_t launches)
+{
+	double weight = (double)l->bytes * (double)launches;
+	s->waste_bytes[waste][l->stack] += l->bytes;
+	s->waste_count[waste][l->stack]++;
+	if (weight > s->waste_weight[waste][l->stack]) {
+		s->waste_weight[waste][l->stack] = weight;
+		s->waste_most[waste][l->stack] = launches;
+	}
+}
+
+static void brute_force(uint64_t least, struct sums *s)
+{
+	memset(s, 0, sizeof *s);
+	for (size_t k = 0; k < model.lives; k++) {
+		const struct life *l = &model.life[k];
+		const struct uses u = uses_of(k);
+		uint64_t end = l->is_freed ? l->freed : model.launches;
+		if (is_at_peak(l)) {
+			enum gp_idle_state state = brute_state(l, &u, least);
+			s->state_bytes[state] += l->bytes;
+			s->state_count[state]++;
+			s->row_bytes[state][l->stack] += state != GP_IDLE_BUSY ? l->bytes : 0;
+		}
+		if (u.number == 0 && end > l->born)
+			waste_add(s, GP_WASTE_NEVER, l, end - l->born);
+		if (u.number == 0)
+			continue;
+		if (u.first - l->born >= least)
+			waste_add(s, GP_WASTE_EARLY, l, u.first - l->born);
+		if (end - u.last >= least)
+			waste_add(s, GP_WASTE_LATE, l, end - u.last);
+		if (u.rest >= least)
+			waste_add(s, GP_WASTE_BETWEEN, l, u.rest);
+	}
+}
+
+static void compare_device(const struct gp_idle_device *d, const struct sums *want)
+{
+	uint64_t rows[GP_IDLE_STATES][STACKS + 1] = { { 0 } };
+	assert_int_equal(d->bytes, model.peak_bytes);
+	assert_memory_equal(d->state_bytes, want->state_bytes, sizeof want->state_bytes);
+	assert_memory_equal(d->state_count, want->state_count, sizeof want->state_count);
+	for (size_t k = 0; k < d->rows; k++) {
+		const struct gp_idle_row *r = &d->row[k];
+		assert_int_equal(rows[r->state][r->stack], 0);
+		rows[r->state][r->stack] = r->bytes;
+		assert_true(k == 0 || d->row[k - 1].byte_launches >= r->byte_launches);
+		assert_true(r->last_ns < 0 || r->last_ns <= d->peak_at_ns);
+		assert_true(r->next_ns < 0 || r->next_ns >= d->peak_at_ns);
+		assert_true(r->born_ns <= d->peak_at_ns && r->key != NULL);
+	}
+	assert_memory_equal(rows, want->row_bytes, sizeof rows);
+}
+
+static void compare_wastes(const struct gp_idle *idle, const struct sums *want)
+{
+	struct sums got = { 0 };
+	for (size_t k = 0; k < idle->wastes; k++) {
+		const struct gp_waste_row *r = &idle->waste[k];
+		if (r->space != GP_SPACE_BLOCK)
+			continue;
+		got.waste_bytes[r->waste][r->stack] += r->bytes;
+		got.waste_count[r->waste][r->stack] += r->count;
+		got.waste_most[r->waste][r->stack] = r->idle_launches;
+	}
+	assert_memory_equal(got.waste_bytes, want->waste_bytes, sizeof got.waste_bytes);
+	assert_memory_equal(got.waste_count, want->waste_count, sizeof got.waste_count);
+	assert_memory_equal(got.waste_most, want->waste_most, sizeof got.waste_most);
+}
+
+/* As many as are in use at once, at most. */
+static uint64_t compare_reuses(const struct gp_idle_device *d)
+{
+	uint64_t saved = 0, want = 0;
+	for (size_t k = 0; k < d->reuses; k++)
+		saved += (d->reuse[k].count - d->reuse[k].needed) * d->reuse[k].each_bytes;
+	for (uint64_t bytes = 512; bytes <= 512 * 64; bytes += 512) {
+		struct uses u[PLACES];
+		size_t buffers = 0, most = 0;
+		for (size_t k = 0; k < model.lives; k++)
+			if (is_at_peak(&model.life[k]) && model.life[k].bytes == bytes &&
+			    (u[buffers] = uses_of(k)).number > 0)
+				buffers++;
+		for (size_t k = 0; k < buffers; k++) {
+			size_t at_once = 0;
+			for (size_t i = 0; i < buffers; i++)
+				at_once += u[i].first <= u[k].first && u[i].last >= u[k].first;
+			most = at_once > most ? at_once : most;
+		}
+		want += (buffers - most) * bytes;
+	}
+	assert_int_equal(saved, want);
+	return saved;
+}
+
+static void random_histories_are_as_by_brute_force(void **state)
+{
+	(void)state;
+	static struct sums want;
+	uint64_t saved = 0;
+	for (unsigned round = 0; round < 4; round++) {
+		struct writer w;
+		struct gp_idle idle;
+		const uint64_t least = round ? 40 * round : 1;
+		seed = round + 1;
+		begin_history(&w, "idle.gpr", 0, true);
+		random_history(&w, 6000);
+		struct gp_recording *r = open_recording(&w);
+		assert_int_equal(gp_idle_build(r, least, &idle), GP_OK);
+		assert_true(idle.has_uses);
+		assert_int_equal(idle.launches, model.launches);
+		assert_int_equal(idle.scanned, model.launches);
+		assert_int_equal(idle.resolved, model.resolved);
+		assert_int_equal(idle.copies_resolved, model.copies_resolved);
+		assert_int_equal(idle.addresses_resolved, model.moments);
+		assert_true(idle.addresses > idle.addresses_resolved);
+		assert_int_equal(idle.devices, 1);
+		brute_force(least, &want);
+		compare_device(&idle.device[0], &want);
+		compare_wastes(&idle, &want);
+		saved += compare_reuses(&idle.device[0]);
+		gp_idle_free(&idle);
+		gp_recording_close(r);
+	}
+	assert_true(saved > 0);
+}
+
+/* ---- what is known of what ---- */
+
+static void without_uses_nothing_is_claimed(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_idle idle;
+	begin_history(&w, "bare.gpr", 0, false);
+	model_alloc(&w, 0, 512, 1);
+	put(&w, 0, (struct gp_record){ .kind = GP_LAUNCH });
+	struct gp_recording *r = open_recording(&w);
+	assert_int_equal(gp_idle_build(r, 1, &idle), GP_OK);
+	assert_false(idle.has_uses);
+	assert_int_equal(idle.devices + idle.wastes, 0);
+	gp_idle_free(&idle);
+	gp_recording_close(r);
+}
+
+/* A flight recorder forgot how often what is old was used: that is never called unused. */
+static void a_ring_claims_nothing_of_what_it_forgot(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_idle idle;
+	begin_history(&w, "ring.gpr", 4, true);
+	for (unsigned place = 200; place < 210; place++)
+		model_alloc(&w, place, PLACE_BYTES, STACKS); /* never used, and never seen to be */
+	model_alloc(&w, 210, PLACE_BYTES, STACKS);
+	for (unsigned segment = 0; segment < 12; segment++) {
+		put(&w, 0, launched(0));
+		put(&w, 0,
+		    (struct gp_record){ .kind = GP_USE, .use.first = SEGMENT + 210 * PLACE_BYTES });
+		for (unsigned k = 0; k < 200; k++)
+			put_launch(&w);
+		next_segment(&w);
+	}
+	struct gp_recording *r = open_recording(&w);
+	assert_int_equal(gp_idle_build(r, 1000, &idle), GP_OK);
+	assert_int_equal(idle.devices, 1);
+	const struct gp_idle_device *d = &idle.device[0];
+	assert_int_equal(d->state_count[GP_IDLE_NEVER], 0);
+	assert_int_equal(d->state_bytes[GP_IDLE_UNKNOWN], 11 * PLACE_BYTES);
+	assert_int_equal(idle.wastes, 0);
+	gp_idle_free(&idle);
+	gp_recording_close(r);
+}
+
+#define STREAM 0x9000u
+#define GRAPH 0xa000u
+#define EXEC 0xb000u
+
+static void capture(struct writer *w, uint64_t address)
+{
+	put(w, 0,
+	    (struct gp_record){ .kind = GP_CAPTURE_BEGIN, .capture_begin = { .stream = STREAM } });
+	put(w, 0, launched(GP_LAUNCH_CAPTURED));
+	put(w, 0,
+	    (struct gp_record){
+		    .kind = GP_USE, .aux = GP_USE_LAUNCH | GP_USE_CAPTURED, .use.first = address });
+	put(w, 0, launched(GP_LAUNCH_CAPTURED));
+	put(w, 0,
+	    (struct gp_record){ .kind = GP_CAPTURE_END,
+				.capture_end = { .stream = STREAM, .graph = GRAPH } });
+	put(w, 0,
+	    (struct gp_record){ .kind = GP_GRAPH_INSTANTIATE,
+				.graph_instantiate = { .exec = EXEC, .graph = GRAPH } });
+	put(w, 0,
+	    (struct gp_record){ .kind = GP_GRAPH_DESTROY, .graph_destroy = { .graph = GRAPH } });
+}
+
+/* A launch of a graph uses what its kernels used when they were captured, and counts as many. */
+static void graphs_use_what_was_captured(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_idle idle;
+	begin_history(&w, "graph.gpr", 0, true);
+	model_alloc(&w, 0, 1 << 20, 1); /* used by the graph alone */
+	model_alloc(&w, 1, 1 << 19, 2); /* captured, too, but not launched since */
+	capture(&w, SEGMENT + PLACE_BYTES);
+	capture(&w, SEGMENT + 512);
+	for (unsigned k = 0; k < 50; k++)
+		put(&w, 0,
+		    (struct gp_record){ .kind = GP_GRAPH_LAUNCH,
+					.graph_launch = { .exec = EXEC } });
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_GRAPH_LAUNCH, .graph_launch = { .exec = 0xdead } });
+	model_alloc(&w, 2, 512, 3); /* the peak */
+	put(&w, 0, (struct gp_record){ .kind = GP_GRAPH_LAUNCH, .graph_launch = { .exec = EXEC } });
+	struct gp_recording *r = open_recording(&w);
+	assert_int_equal(gp_idle_build(r, 100, &idle), GP_OK);
+	assert_int_equal(idle.launches, 4);
+	assert_int_equal(idle.captured, 4);
+	assert_int_equal(idle.resolved, 2);
+	assert_int_equal(idle.graph_launches, 52);
+	assert_int_equal(idle.graph_resolved, 51);
+	const struct gp_idle_device *d = &idle.device[0];
+	assert_int_equal(d->state_bytes[GP_IDLE_BUSY], 1 << 20);
+	assert_int_equal(d->state_bytes[GP_IDLE_LATE], 1 << 19);
+	assert_int_equal(d->row[0].idle_launches, 103);
+	assert_int_equal(d->state_bytes[GP_IDLE_NEVER], 512);
+	gp_idle_free(&idle);
+	gp_recording_close(r);
+}
+
+/* Driver memory outside the framework: churn, pinned growth, a free that was refused. */
+static void driver_memory_is_looked_at_too(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_idle idle;
+	begin_history(&w, "driver.gpr", 0, true);
+	const uint64_t kept = 0x6100000000;
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_ALLOC,
+				.stack = 4,
+				.space = GP_SPACE_DEVICE,
+				.alloc = { .address = kept, .bytes = 1 << 20 } });
+	struct gp_record refused = { .kind = GP_FREE,
+				     .space = GP_SPACE_DEVICE,
+				     .device = GP_DEVICE_UNKNOWN,
+				     .free.address = kept };
+	put(&w, 0, refused);
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_FREE_FAILED,
+				.space = GP_SPACE_DEVICE,
+				.device = GP_DEVICE_UNKNOWN,
+				.code = 1,
+				.free_failed = { .address = kept, .undoes = w.order - 1 } });
+	for (unsigned k = 0; k < 12; k++) {
+		put(&w, 0,
+		    (struct gp_record){ .kind = GP_ALLOC,
+					.stack = 5,
+					.space = GP_SPACE_DEVICE,
+					.alloc = { .address = 0x6200000000, .bytes = 4096 } });
+		put(&w, 0,
+		    (struct gp_record){
+			    .kind = GP_ALLOC,
+			    .stack = 6,
+			    .space = GP_SPACE_HOST,
+			    .alloc = { .address = 0x500000000 + k * 65536u, .bytes = 65536 } });
+		put(&w, 0, launched(0));
+		put(&w, 0,
+		    (struct gp_record){ .kind = GP_USE,
+					.use = { .first = 0x6200000000, .second = kept + 8 } });
+		put(&w, 0,
+		    (struct gp_record){ .kind = GP_FREE,
+					.space = GP_SPACE_DEVICE,
+					.device = GP_DEVICE_UNKNOWN,
+					.free.address = 0x6200000000 });
+	}
+	struct gp_recording *r = open_recording(&w);
+	assert_int_equal(gp_idle_build(r, 100, &idle), GP_OK);
+	assert_int_equal(idle.resolved, 12);
+	assert_int_equal(idle.addresses_resolved, 24);
+	const struct gp_waste_row *found[GP_WASTES] = { NULL };
+	for (size_t k = 0; k < idle.wastes; k++)
+		if (idle.waste[k].waste == GP_WASTE_CHURN || idle.waste[k].waste == GP_WASTE_PINNED)
+			found[idle.waste[k].waste] = &idle.waste[k];
+	assert_non_null(found[GP_WASTE_CHURN]);
+	assert_int_equal(found[GP_WASTE_CHURN]->stack, 5);
+	assert_int_equal(found[GP_WASTE_CHURN]->count, 12);
+	assert_non_null(found[GP_WASTE_PINNED]);
+	assert_int_equal(found[GP_WASTE_PINNED]->bytes, 12 * 65536);
+	gp_idle_free(&idle);
+	gp_recording_close(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_histories_are_as_by_brute_force),
+		cmocka_unit_test(without_uses_nothing_is_claimed),
+		cmocka_unit_test(a_ring_claims_nothing_of_what_it_forgot),
+		cmocka_unit_test(graphs_use_what_was_captured),
+		cmocka_unit_test(driver_memory_is_looked_at_too),
+	};
+	int failed = cmocka_run_group_tests(tests, make_directory, drop_directory);
+	free(model.moment);
+	return failed;
+}
