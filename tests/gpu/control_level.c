@@ -1,8 +1,8 @@
 /*
  * Sets the recording level of a process through its control page and waits until it is in force:
  *	control_level RING_FILE
- * reads a level a line from stdin (1 off, 2 memory, 3 everything) and answers each with the same
- * line. For measurements that switch recording on and off many times. Needs the layout of one exact
+ * reads a level a line from stdin (1 off, 2 memory, 3 everything but uses, 4 uses too, where the job
+ * runs with GPUPROF_USES) and answers each with the same line. For measurements that switch recording on and off many times. Needs the layout of one exact
  * version only.
  */
 #include <fcntl.h>
@@ -17,9 +17,12 @@
 /* The drain thread looks every few milliseconds: ten seconds mean that it is gone. */
 static bool set_level(struct gp_control *control, uint32_t level)
 {
+	const uint32_t uses = level > GP_LEVEL_ALL;
+	level -= uses;
+	atomic_store(&control->want_uses, uses);
 	atomic_store(&control->want_level, level);
 	for (int i = 0; i < 100000; i++) {
-		if (atomic_load(&control->level) == level)
+		if (atomic_load(&control->level) == level && atomic_load(&control->uses) == uses)
 			return true;
 		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
 	}
@@ -30,7 +33,7 @@ static bool set_level(struct gp_control *control, uint32_t level)
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
-		fputs("usage: control_level RING_FILE, then a level 1, 2 or 3 a line\n", stderr);
+		fputs("usage: control_level RING_FILE, then a level from 1 to 4 a line\n", stderr);
 		return 2;
 	}
 	int file = open(argv[1], O_RDWR | O_CLOEXEC);
@@ -48,7 +51,7 @@ int main(int argc, char **argv)
 	char line[16];
 	while (fgets(line, sizeof line, stdin)) {
 		uint32_t level = (uint32_t)atoi(line);
-		if (level < GP_LEVEL_OFF || level > GP_LEVEL_ALL) {
+		if (level < GP_LEVEL_OFF || level > GP_LEVEL_ALL + 1) {
 			fprintf(stderr, "control_level: no level: %s", line);
 			return 2;
 		}

@@ -27,7 +27,7 @@ import torch
 
 from gpt_train import Job, VOCABULARY
 
-OFF, MEMORY, EVERYTHING = 1, 2, 3
+OFF, MEMORY, EVERYTHING, USES = 1, 2, 3, 4
 
 
 def parse():
@@ -38,6 +38,7 @@ def parse():
     p.add_argument("--steps", type=int, default=1, help="steps of each kind in a pair")
     p.add_argument("--limit", type=float, default=0.01)
     p.add_argument("--null", action="store_true", help="off against off: what the method itself shows")
+    p.add_argument("--uses", action="store_true", help="all that is recorded, with uses and without: GPUPROF_USES=on")
     p.add_argument("--json", help="file for the figures")
     return p.parse_args()
 
@@ -83,16 +84,17 @@ class Bench:
 
     def run(self):
         """[(nanoseconds of a step that is off, of one that is on)]"""
-        on = OFF if self.args.null else EVERYTHING
+        off = EVERYTHING if self.args.uses else OFF
+        on = off if self.args.null else USES if self.args.uses else EVERYTHING
         self.steps(20)
         self.control = subprocess.Popen([self.args.control_level, ring_file()], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, env=outer_environment())
         pairs, end = [], time.monotonic() + self.args.seconds
         while time.monotonic() < end:
             if len(pairs) % 2:
-                with_on, with_off = self.block(on), self.block(OFF)
+                with_on, with_off = self.block(on), self.block(off)
             else:
-                with_off, with_on = self.block(OFF), self.block(on)
+                with_off, with_on = self.block(off), self.block(on)
             pairs.append((with_off, with_on))
             if len(pairs) % 100 == 0 and interval(pairs)[1] <= self.args.half_width:
                 break
@@ -147,12 +149,14 @@ def main():
         "mean": math.expm1(plain),
         "mean_upper95": math.expm1(plain + plain_half),
         "is_null": args.null,
+        "steps_in_all": 20 + 2 * args.steps * len(pairs),
     }
     if args.json:
         with open(args.json, "w") as f:
             json.dump(figures | {"off_on_ns": pairs}, f)
     good = args.null or figures["upper95"] <= args.limit
-    print(f"{'PASS' if good else 'FAIL'} cost{' (null)' if args.null else ''}: slow-down of a "
+    name = "use_cost" if args.uses else "cost"
+    print(f"{'PASS' if good else 'FAIL'} {name}{' (null)' if args.null else ''}: slow-down of a "
           f"{figures['step_ms']:.2f} ms step: {figures['trimmed_mean']:+.3%}, 95% interval "
           f"{figures['lower95']:+.3%} to {figures['upper95']:+.3%} (limit {args.limit:.1%}), median "
           f"{figures['median']:+.3%}, plain mean {figures['mean']:+.3%} up to {figures['mean_upper95']:+.3%}, "
