@@ -78,13 +78,12 @@ enum gp_fact {
 	/* text: "NAME=value" of PYTORCH_CUDA_ALLOC_CONF, a blank, of PYTORCH_ALLOC_CONF */
 	GP_FACT_ALLOC_CONF = 17,
 	GP_FACT_RANGES_UNNAMED = 18, /* value: ranges and marks whose name found no room */
-	GP_FACT_NVTX = 19,	     /* value: 1 NVTX reports to us, 0 it does not; text: why */
-	/* value: 1 its ranges are told, 0 they are not; text: why */
-	GP_FACT_TIER_C = 24,
+	GP_FACT_NVTX = 19,	     /* text: why NVTX does not report to us */
 	/* value: 1 uses of memory are recorded, 0 they were asked for and are not; text: why */
 	GP_FACT_USES = 24,
 	GP_FACT_USES_BEYOND = 25, /* value: allocations whose uses are not told: no room for them */
-	GP_FACT_NVTX = 19,	     /* text: why NVTX does not report to us */
+	/* value: 1 the framework's own ranges are told, 0 they are not; text: why */
+	GP_FACT_TIER_C = 28,
 };
 
 /* OWNER_GONE.how */

@@ -24,11 +24,7 @@ unset GPUPROF_OUTPUT LD_PRELOAD
 
 kept_recordings="eager expandable graph oom mlp killed"
 all_sections="eager cupti expandable graph oom mlp profiler workers shell killed doctor trainer others stacks trace
-<<<<<<< HEAD
 snapshots fits oom_kinds leaks diff ranges number_line cost stack_cost tracker_cost idle compile reduce two-gpus ranks fake"
-=======
-snapshots fits oom_kinds leaks number_line cost stack_cost tracker_cost idle compile reduce two-gpus ranks fake"
->>>>>>> 6bb5c69 (tests: uses on a GPU: every launch resolves live memory, planted idle buffers, what the scan costs)
 
 say() { printf '%s\n' "$*"; }
 skip() { say "SKIP $*"; }
