@@ -10,6 +10,9 @@ _Thread_local struct gp_told gp_told;
 void gp_trace_wanted(void)
 {
 }
+void gp_torch_ranges_wanted(void)
+{
+}
 void gp_device_memory_ask_oom(unsigned device)
 {
 	(void)device;
