@@ -72,22 +72,32 @@ static inline uint64_t gp_native_hash(uintptr_t key)
 	return ((uint64_t)key * GP_NATIVE_ODD) & ((UINT64_C(1) << GP_NATIVE_KEY_BITS) - 1);
 }
 
-/* 0: not known. */
-static inline __attribute__((always_inline)) uint32_t gp_native_rule_find(uintptr_t key)
+/* In the places that follow a word that another rule has. 0: not known. */
+static inline uint32_t gp_native_rule_search(const _Atomic uint64_t *line, unsigned way,
+					     uint64_t tag)
 {
-	const uint64_t hash = gp_native_hash(key);
-	const uint64_t tag = hash << (64 - GP_NATIVE_KEY_BITS + GP_NATIVE_LINES_LOG);
-	_Atomic uint64_t *line =
-		gp_native_rules->word[hash >> (GP_NATIVE_KEY_BITS - GP_NATIVE_LINES_LOG)];
-	unsigned way = (unsigned)(hash >> (GP_NATIVE_KEY_BITS - GP_NATIVE_LINES_LOG - 3)) & 7;
-	for (unsigned k = 0; k < GP_NATIVE_WAYS; k++) {
+	for (unsigned k = 1; k < GP_NATIVE_WAYS; k++) {
 		uint64_t word = atomic_load_explicit(&line[way ^ k], memory_order_relaxed);
-		if (__builtin_expect((word ^ tag) >> GP_NATIVE_RULE_BITS == 0, 1))
+		if ((word ^ tag) >> GP_NATIVE_RULE_BITS == 0)
 			return (uint32_t)word & 0x7fffffff;
 		if (word == 0)
 			return 0;
 	}
 	return 0;
+}
+
+/* 0: not known. */
+static inline __attribute__((always_inline)) uint32_t gp_native_rule_find(uintptr_t key)
+{
+	const uint64_t hash = gp_native_hash(key);
+	const uint64_t tag = hash << (64 - GP_NATIVE_KEY_BITS + GP_NATIVE_LINES_LOG);
+	const _Atomic uint64_t *line =
+		gp_native_rules->word[hash >> (GP_NATIVE_KEY_BITS - GP_NATIVE_LINES_LOG)];
+	unsigned way = (unsigned)(hash >> (GP_NATIVE_KEY_BITS - GP_NATIVE_LINES_LOG - 3)) & 7;
+	const uint64_t word = atomic_load_explicit(&line[way], memory_order_relaxed);
+	if (__builtin_expect((word ^ tag) >> GP_NATIVE_RULE_BITS == 0, 1))
+		return (uint32_t)word & 0x7fffffff;
+	return word ? gp_native_rule_search(line, way, tag) : 0;
 }
 
 bool gp_native_rules_open(void); /* false: no memory */

@@ -105,7 +105,7 @@ void gp_stack_table_count_cut(void)
 	atomic_fetch_add_explicit(&table.cut, 1, memory_order_relaxed);
 }
 
-static struct gp_stack_entry *entry_at(uint32_t id)
+GP_HOT struct gp_stack_entry *entry_at(uint32_t id)
 {
 	struct gp_stack_entry *chunk =
 		atomic_load_explicit(&table.chunk[id / GP_STACK_CHUNK], memory_order_relaxed);
@@ -168,7 +168,7 @@ struct wanted {
 	uint32_t hash; /* find() sets it */
 };
 
-static uint32_t hash_of(const struct wanted *w)
+GP_HOT uint32_t hash_of(const struct wanted *w)
 {
 	/* the parent of CODE is its text, which follows */
 	const uint64_t parent = w->kind == GP_STACK_CODE ? 0 : w->parent;
@@ -177,7 +177,7 @@ static uint32_t hash_of(const struct wanted *w)
 	return (uint32_t)(h >> 32);
 }
 
-static bool is_same(const struct gp_stack_entry *e, const struct wanted *w)
+GP_HOT bool is_same(const struct gp_stack_entry *e, const struct wanted *w)
 {
 	/* what an entry's text or line is follows from its other fields */
 	bool is_code = w->kind == GP_STACK_CODE;
@@ -186,7 +186,7 @@ static bool is_same(const struct gp_stack_entry *e, const struct wanted *w)
 }
 
 /* The id that the entry stands beside; 0: none. */
-static uint32_t home_of(const struct wanted *w)
+GP_HOT uint32_t home_of(const struct wanted *w)
 {
 	const uint32_t native = (uint32_t)w->v[0], python = (uint32_t)(w->v[0] >> 32);
 	if (w->kind == GP_STACK_STACK)
@@ -194,13 +194,16 @@ static uint32_t home_of(const struct wanted *w)
 	return w->kind == GP_STACK_CODE ? 0 : w->parent;
 }
 
-static uint32_t tag_of(uint32_t hash)
+GP_HOT uint32_t tag_of(uint32_t hash)
 {
 	return hash >> GP_STACK_ID_BITS << GP_STACK_ID_BITS;
 }
 
-/* The id at hand, or 0 and the free place in the index where it would have to stand. */
-static uint32_t find(struct wanted *w, _Atomic uint32_t **place)
+/*
+ * The id at hand, or 0 and the free place in the index where it would have to stand. Inline: where
+ * the kind is known half of it is, too.
+ */
+GP_HOT uint32_t look_up(struct wanted *w, _Atomic uint32_t **place)
 {
 	const uint32_t hash = w->hash = hash_of(w);
 	const uint32_t home = home_of(w), line = home ? home / PARENTS : hash / LINE;
@@ -222,6 +225,11 @@ static uint32_t find(struct wanted *w, _Atomic uint32_t **place)
 			return id;
 	}
 	return 0;
+}
+
+static uint32_t find(struct wanted *w, _Atomic uint32_t **place)
+{
+	return look_up(w, place);
 }
 
 /* Puts entry `id` into the index, unless another thread was faster with the same: then that one. */
@@ -269,7 +277,7 @@ unsigned gp_stack_natives(uint32_t parent, struct gp_stack_native *frame, unsign
 				    .parent = parent,
 				    .v = { frame[k].pc, frame[k].runs_python } };
 		_Atomic uint32_t *place;
-		uint32_t id = find(&w, &place);
+		uint32_t id = look_up(&w, &place);
 		if (id == 0) {
 			if (claimed == 0 && (claimed = claim(frames - k)) == 0)
 				return k;
