@@ -254,7 +254,6 @@ static void copy_entry(struct gp_native_entry *to, const struct gp_native_entry 
 	to->stack.id = to->stack.id_generation = 0;
 	to->stack.id_marks = 0;
 	to->stack.beside = to->stack.pair = 0;
-	to->stack.beside_content = 0;
 	memcpy(to->stack.pc, from->stack.pc, (from->rows + 1u) * sizeof *to->stack.pc);
 	memcpy(to->at, from->at, (from->rows + 1u) * sizeof *to->at);
 }
@@ -275,6 +274,7 @@ add_again(struct gp_native_memo *m, const struct gp_native_entry *walked, bool *
 	uint16_t taken = take_entry(m, is_evicted);
 	struct gp_native_entry *e = &m->entry[taken];
 	copy_entry(e, walked);
+	e->stack.made = ++m->made;
 	e->is_recent = 1;
 	e->head = (uint16_t)(head + 1);
 	e->next = m->head[head];

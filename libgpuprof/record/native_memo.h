@@ -83,6 +83,7 @@ struct gp_native_memo {
 	uint16_t used, hand;
 	uint16_t last, expected; /* the entry found last, and what followed it then; 0: none */
 	uint16_t guess;		 /* the caller's, which comes first */
+	uint32_t made;		 /* entries so far */
 	struct gp_native_places places[GP_NATIVE_STARTS];
 	uint16_t head[GP_NATIVE_MEMO_HEADS];
 	uint32_t seen[GP_NATIVE_MEMO_SEEN]; /* marks of stacks that were walked once */

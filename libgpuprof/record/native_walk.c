@@ -287,6 +287,63 @@ GP_HOT bool step_frame(struct walk *w, enum gp_native_end *end)
 	return w->pc != 0;
 }
 
+/* A place in words from `low`; one that is no multiple of 8 lies too far. */
+GP_HOT uintptr_t place_of(uintptr_t at, uintptr_t low)
+{
+	const uintptr_t bytes = at - low;
+	return bytes >> 3 | bytes << 61;
+}
+
+/* How many words may be read at once, and are places that a row has room for. */
+GP_HOT uintptr_t plain_words(const struct walk *w)
+{
+	const uintptr_t low = w->reach.low, most = w->start + 8u * UINT16_MAX;
+	const uintptr_t end = w->reach.high < most ? w->reach.high : most;
+	return w->sp >= w->start && end > low ? (end - low) / 8 : 0;
+}
+
+/*
+ * As long as frames are as nearly all are: left by a rule of the common kinds, on the thread's own
+ * stack, where no place needs a second thought. What stops it is step()'s, with nothing done yet.
+ * How many frames there are then.
+ */
+GP_HOT unsigned walk_plainly(struct walk *w, unsigned depth, uint64_t *sum)
+{
+	struct gp_native_entry *e = &w->out->entry;
+	const unsigned most = walker.depth;
+	const uintptr_t start = w->start, low = w->reach.low, words = plain_words(w);
+	uintptr_t pc = w->pc, sp = w->sp;
+	for (; depth < most && pc >> GP_NATIVE_KEY_BITS == 0; depth++) {
+		const uint32_t rule = gp_native_rule_find(pc);
+		const unsigned kind = gp_native_kind(rule);
+		if (gp_unlikely(kind - GP_NATIVE_BY_STACK >
+				GP_NATIVE_BY_FRAME - GP_NATIVE_BY_STACK))
+			break;
+		const uintptr_t cfa = (kind == GP_NATIVE_BY_FRAME ? w->frame : sp) +
+				      (uintptr_t)gp_native_cfa(rule);
+		/* where nothing is saved, a word that is never read */
+		const uintptr_t frame_at = cfa + (uintptr_t)gp_native_frame(rule);
+		if (gp_unlikely(cfa <= sp || place_of(cfa - 8, low) >= words ||
+				place_of(frame_at, low) >= words))
+			break;
+		if (kind == GP_NATIVE_BY_FRAME)
+			note_frame(w);
+		if (frame_at != cfa) {
+			w->frame = gp_native_word(frame_at);
+			w->frame_from = frame_at;
+			w->is_frame_noted = false;
+		}
+		pc = gp_native_word(cfa - 8);
+		sp = cfa;
+		*sum = gp_native_sum(*sum, pc);
+		e->stack.pc[depth] = pc;
+		e->at[depth] = (uint16_t)((sp - 8 - start) / 8);
+	}
+	w->pc = pc;
+	w->sp = sp;
+	return depth;
+}
+
 GP_HOT void walk_frames(struct walk *w)
 {
 	const bool by_frame = walker.has_frame_pointers;
@@ -298,6 +355,8 @@ GP_HOT void walk_frames(struct walk *w)
 	for (;;) {
 		sum = gp_native_sum(sum, w->pc);
 		e->stack.pc[depth++] = w->pc;
+		if (!by_frame && gp_likely(!w->key_more))
+			depth = walk_plainly(w, depth, &sum);
 		if (depth == walker.depth)
 			break;
 		if (gp_unlikely(!(by_frame ? step_frame(w, &end) : step(w, &end))))
@@ -423,7 +482,6 @@ GP_HOT void begin(struct walk *w, struct gp_native_thread *t, const struct gp_na
 	s->id = s->id_generation = 0;
 	s->id_marks = 0;
 	s->beside = s->pair = 0;
-	s->beside_content = 0;
 }
 
 /* False: own frames that cannot be left. */
@@ -526,57 +584,4 @@ __attribute__((noinline)) struct gp_native_stack *gp_native_stack_walk(struct gp
 		stack_now(t, frame_address ? frame_address : __builtin_frame_address(0), false);
 	t->is_busy = 0;
 	return stack;
-}
-
-/* ---- where on the stack a frame lies ---- */
-
-/* Frame k holds what lies between its callee's return address and its own, which `end` holds. */
-GP_HOT uintptr_t frame_end(const struct gp_native_entry *e, unsigned k)
-{
-	return e->sp + 8u * e->at[k + 1];
-}
-
-GP_HOT bool is_in_frame(const struct gp_native_entry *e, unsigned k, uintptr_t address)
-{
-	return address < frame_end(e, k) && address >= (k ? frame_end(e, k - 1) + 8 : e->sp);
-}
-
-/* Each mark, in turn, holds the next address, and there are as many of both. */
-static bool is_confirmed(const struct gp_native_entry *e, const void *const *address,
-			 unsigned addresses, uint64_t marks)
-{
-	for (unsigned i = 0; i < addresses; i++) {
-		if (!marks)
-			return false;
-		const unsigned k = (unsigned)__builtin_ctzll(marks);
-		if (!is_in_frame(e, k, (uintptr_t)address[i]))
-			return false;
-		marks &= marks - 1;
-	}
-	return marks == 0;
-}
-
-GP_HOT_TEXT bool gp_native_stack_mark(const struct gp_native_stack *stack,
-				      const void *const *address, unsigned addresses,
-				      uint64_t known, uint64_t *marks)
-{
-	const struct gp_native_entry *e =
-		(const void *)((const char *)stack - offsetof(struct gp_native_entry, stack));
-	*marks = known;
-	if (known && is_confirmed(e, address, addresses, known))
-		return true;
-	*marks = 0;
-	unsigned k = 0;
-	uintptr_t before = e->sp - 1;
-	for (unsigned i = 0; i < addresses; before = (uintptr_t)address[i++]) {
-		const uintptr_t at = (uintptr_t)address[i];
-		while (k + 1u < stack->depth && at >= frame_end(e, k))
-			k++;
-		if (k + 1u >= stack->depth)
-			break;
-		if (at <= before || !is_in_frame(e, k, at) || *marks >> k & 1)
-			return false;
-		*marks |= UINT64_C(1) << k;
-	}
-	return true;
 }

@@ -37,9 +37,9 @@ struct gp_native_stack {
 	uint8_t end; /* enum gp_native_end */
 	/* the caller's, 0 in what was not met before; kept as long as the stack is remembered */
 	uint32_t id, id_generation;
+	uint32_t made; /* a number that no stack had which was remembered as this one is */
 	uint64_t id_marks;
 	uint32_t beside, pair;	      /* what it last stood beside, and what both are together */
-	uint64_t beside_content;      /* what it stood beside was remembered under; 0: it was not */
 	uintptr_t pc[GP_NATIVE_ROWS]; /* `depth` of them; what follows is the memo's */
 };
 

@@ -176,6 +176,7 @@ GP_COLD static void memo_forget(struct gp_stack_memo *memo)
 	memo->laid_frames = 0;
 	memset(memo->known, 0, sizeof memo->known);
 	gp_python_memo_forget(&memo->walks);
+	memset(&memo->turn, 0, sizeof memo->turn);
 	memo->stack = 0;
 	memo->generation = gp_thread.generation;
 }
@@ -297,15 +298,17 @@ static __attribute__((noinline)) struct chain lay_native(struct gp_stack_memo *m
 							 struct gp_native_stack *s, uint64_t marks,
 							 enum gp_stack_why why)
 {
-	const unsigned depth = s->depth;
+	const unsigned depth = s->depth, known = memo->laid_frames;
 	const uintptr_t *pc = &s->pc[depth - 1]; /* the outermost */
+	uint64_t mark = UINT64_C(1) << (depth - 1);
 	struct gp_stack_native *laid = memo->laid;
 	unsigned k = 0;
-	while (k < depth && k < memo->laid_frames && laid[k].pc == pc[-(int)k] &&
-	       laid[k].runs_python == (marks >> (depth - 1 - k) & 1))
-		k++;
-	for (unsigned i = k; i < depth; i++)
-		laid[i] = (struct gp_stack_native){ pc[-(int)i], 0, marks >> (depth - 1 - i) & 1 };
+	for (; k < depth && k < known && laid[k].pc == *pc &&
+	       laid[k].runs_python == ((marks & mark) != 0);
+	     k++, pc--)
+		mark >>= 1;
+	for (unsigned i = k; i < depth; i++, pc--, mark >>= 1)
+		laid[i] = (struct gp_stack_native){ *pc, 0, (marks & mark) != 0 };
 	memo->laid_frames = k + gp_stack_natives(k ? laid[k - 1].id : 0, &laid[k], depth - k);
 	if (gp_unlikely(memo->laid_frames < depth))
 		return (struct chain){ 0, GP_WHY_TABLE_FULL };
@@ -335,12 +338,12 @@ GP_HOT struct gp_native_stack *native_now(struct gp_stack_memo *memo, const void
 	return memo->walker ? gp_native_stack_now(memo->walker, frame_address) : NULL;
 }
 
-/* What repeats knows the pair of which it is a part, and that its marks are those of this pair. */
-GP_HOT bool is_pair(const struct gp_stack_memo *memo, const struct gp_native_stack *s,
-		    const struct python *python)
+/* Both were together before, and so marked as they are together. */
+GP_HOT bool is_pair(const struct gp_stack_guess *guess, unsigned number,
+		    const struct gp_native_stack *s, const struct python *python)
 {
-	return s->beside_content == python->content && python->content && s->pair &&
-	       s->id_generation == memo->generation;
+	return guess->pair && guess->native == number && guess->python == python->number &&
+	       guess->made == s->made && guess->content == (uint32_t)python->content;
 }
 
 GP_HOT struct chain chain_of(struct gp_stack_memo *memo, struct gp_native_stack *s,
@@ -379,10 +382,8 @@ GP_HOT uint32_t pair_of(struct gp_stack_memo *memo, struct chain native,
 	const uint32_t key = python.id | (uint32_t)python.why << GP_STACK_ID_BITS;
 	if (gp_unlikely(native.why == GP_WHY_TABLE_FULL || python.why == GP_WHY_TABLE_FULL))
 		return cut(memo);
-	if (met && met->pair && met->beside == key) {
-		met->beside_content = beside->content;
+	if (met && met->pair && met->beside == key)
 		return met->pair;
-	}
 	if (!met && memo->stack && native.id == memo->native.id && python.id == memo->python.id &&
 	    native.why == memo->native.why && python.why == memo->python.why)
 		return memo->stack;
@@ -393,10 +394,22 @@ GP_HOT uint32_t pair_of(struct gp_stack_memo *memo, struct chain native,
 		return cut(memo);
 	if (met) {
 		met->beside = key;
-		met->beside_content = beside->content;
 		met->pair = memo->stack;
 	}
 	return memo->stack;
+}
+
+GP_HOT void guess_next_time(struct gp_stack_guess *guess, unsigned number,
+			    const struct gp_native_stack *s, const struct python *python,
+			    uint32_t stack)
+{
+	/* a stack that was cut may find room */
+	const bool is_whole = number && python->content && s->pair == stack;
+	*guess = (struct gp_stack_guess){ .native = (uint16_t)number,
+					  .python = (uint16_t)python->number,
+					  .made = is_whole ? s->made : 0,
+					  .content = (uint32_t)python->content,
+					  .pair = is_whole ? stack : 0 };
 }
 
 __attribute__((noinline)) GP_HOT_TEXT uint32_t gp_stack_take(void)
@@ -417,13 +430,15 @@ __attribute__((noinline)) GP_HOT_TEXT uint32_t gp_stack_take(void)
 		take_python(memo, guess->python, &python, loop);
 	if (has_native)
 		met = native_now(memo, __builtin_frame_address(0));
-	gp_stack_turn_add(&memo->turn, guess, met ? gp_native_stack_number(memo->walker, met) : 0,
-			  python.number);
-	if (gp_likely(met && is_pair(memo, met, &python)))
-		return met->pair;
+	const unsigned number = met ? gp_native_stack_number(memo->walker, met) : 0;
+	gp_stack_turn_add(&memo->turn, number, python.number);
+	if (gp_likely(met && is_pair(guess, number, met, &python)))
+		return guess->pair;
 	if (has_native)
 		native = met ? chain_of(memo, met, &python) : without_native(memo);
-	return pair_of(memo, native, &python, met);
+	const uint32_t stack = pair_of(memo, native, &python, met);
+	guess_next_time(guess, number, met, &python, stack);
+	return stack;
 }
 
 void gp_stack_native_opened(void)

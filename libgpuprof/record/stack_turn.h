@@ -14,9 +14,14 @@
 #define GP_STACK_TURN_LOG 12
 #define GP_STACK_TURN_BITS 11 /* of a number: of so many stacks a memo holds, 64 bits have six */
 
-/* Numbers of stacks in the memos; 0: none, or not remembered. */
+/*
+ * Numbers of stacks in the memos; 0: none, or not remembered. With them, what both are together, as
+ * long as these numbers mean what they meant: then `made` and `content` are those of the stacks.
+ */
 struct gp_stack_guess {
 	uint16_t native, python;
+	uint32_t made, content;
+	uint32_t pair; /* 0: not known */
 };
 
 /* Zero is empty. A thread's own. */
@@ -25,19 +30,16 @@ struct gp_stack_turn {
 	struct gp_stack_guess next[1u << GP_STACK_TURN_LOG];
 };
 
-/* What followed the last time. */
+/* What followed the last time; to be written to where something else followed now. */
 GP_HOT struct gp_stack_guess *gp_stack_turn_next(struct gp_stack_turn *turn)
 {
 	const uint64_t hash = turn->history * UINT64_C(0x9e3779b97f4a7c15);
 	return &turn->next[hash >> (64 - GP_STACK_TURN_LOG)];
 }
 
-/* What followed now, in the place of the guess. */
-GP_HOT void gp_stack_turn_add(struct gp_stack_turn *turn, struct gp_stack_guess *guess,
-			      unsigned native, unsigned python)
+/* What followed now is part of what is known when the next is guessed. */
+GP_HOT void gp_stack_turn_add(struct gp_stack_turn *turn, unsigned native, unsigned python)
 {
-	if (gp_unlikely(guess->native != native || guess->python != python))
-		*guess = (struct gp_stack_guess){ (uint16_t)native, (uint16_t)python };
 	turn->history = turn->history << GP_STACK_TURN_BITS ^ native ^
 			(uint64_t)python << GP_STACK_TURN_BITS;
 	__builtin_prefetch(gp_stack_turn_next(turn));

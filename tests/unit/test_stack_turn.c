@@ -25,7 +25,9 @@ static unsigned right_in_a_turn(unsigned python)
 	for (size_t k = 0; k < STACKS; k++) {
 		struct gp_stack_guess *guess = gp_stack_turn_next(&turn);
 		right += guess->native == turn_of_layers[k] && guess->python == python;
-		gp_stack_turn_add(&turn, guess, turn_of_layers[k], python);
+		*guess = (struct gp_stack_guess){ .native = turn_of_layers[k],
+						  .python = (uint16_t)python };
+		gp_stack_turn_add(&turn, turn_of_layers[k], python);
 	}
 	return right;
 }
