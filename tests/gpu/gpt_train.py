@@ -113,7 +113,8 @@ class Job:
         torch.manual_seed(1)
         if args.ddp:
             torch.distributed.init_process_group("nccl", device_id=self.devices[0])
-        model = GPT(args.layers, args.width, args.tokens, self.devices, args.checkpointing)
+        model = GPT(args.layers, args.width, args.tokens, self.devices,
+                    getattr(args, "checkpointing", False))
         if args.ddp:
             model = nn.parallel.DistributedDataParallel(model)
         self.optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, foreach=True, capturable=args.graph)
