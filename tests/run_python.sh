@@ -18,9 +18,9 @@ if [ -z "$PYTHONS" ]; then
 fi
 # how often each, in `check` and in full
 if [ -n "$FULL" ]; then
-	rounds=20 step=1 functions=30000 ends=50 ms=1000
+	rounds=20 step=1 functions=30000 ends=50 ms=1000 sub_interpreters=200
 else
-	rounds=2 step=24 functions=1500 ends=4 ms=50
+	rounds=2 step=24 functions=1500 ends=4 ms=50 sub_interpreters=24
 fi
 
 # say WHAT VERSION SCRIPT WHY
@@ -92,10 +92,10 @@ for python in $PYTHONS; do
 	judge walk_situations $rounds
 	judge line_tables $step
 	judge identities $functions
+	judge interpreters $sub_interpreters
 	judge lock_order $ms
-	for case in no_interpreter missing_runtime wrong_code_type wrong_text_type wrong_cookie \
-		another_offset next_version \
-		other_version; do
+	for case in no_interpreter missing_runtime wrong_code_type type_of_frames \
+		wrong_text_type wrong_cookie another_offset next_version other_version; do
 		judge unknown_layout $case
 	done
 	judge_ends

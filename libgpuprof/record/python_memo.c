@@ -1,6 +1,6 @@
 /*
- * One comparison for each of the three kinds of interpreter (frames with shims and versions since
- * 3.12, with a chain of C frames in 3.11, objects before), and the notes that they compare with.
+ * One comparison for each of the three kinds of interpreter (frames with shims since 3.12,
+ * with a chain of C frames in 3.11, objects before), and the notes that they compare with.
  */
 #include "python_memo.h"
 
@@ -32,23 +32,28 @@ GP_HOT uint64_t kind(unsigned owner)
 	return (uint64_t)owner << KIND_SHIFT;
 }
 
+/* Also of frames that are not shown: nobody else asks about their code objects. */
+static uint32_t deaths_from_now(const void *code)
+{
+	gp_python_watch_code(code);
+	return gp_python_deaths(code);
+}
+
 /* ---- since 3.12 ---- */
 
-GP_HOT bool holds_versions(const struct gp_python_layout *l, const struct gp_python_row *row,
-			   bool is_open)
+GP_HOT bool holds_shimmed(const struct gp_python_layout *l, const struct gp_python_row *row,
+			  bool is_open)
 {
 	const int previous = l->frame_previous, code_at = l->frame_code, owner_at = l->frame_owner;
-	const int instruction = l->frame_instruction, version_at = l->code_version;
+	const int instruction = l->frame_instruction;
 	const unsigned first_shim = (unsigned)l->first_shim_owner;
 	for (const char *frame = frame_of(row); frame; frame = frame_of(++row)) {
 		const unsigned owner = gp_byte_at(frame, owner_at);
 		if (owner < first_shim) {
 			const uintptr_t code = (uintptr_t)gp_pointer_at(frame, code_at);
 			const uint64_t at = (uint64_t)gp_long_at(frame, instruction) ^ kind(owner);
-			if (code != row->code || at != row->at)
-				return false;
-			if ((uint32_t)gp_int_at(gp_untagged((const void *)code), version_at) !=
-			    row->identity)
+			if (code != row->code || at != row->at ||
+			    gp_python_deaths((const void *)code) != row->deaths)
 				return false;
 		} else if (row->at != kind(owner)) {
 			return false;
@@ -59,22 +64,20 @@ GP_HOT bool holds_versions(const struct gp_python_layout *l, const struct gp_pyt
 	return true;
 }
 
-/* Notes the frame; whether it is shown is what *is_shown says. False: it has no version. */
-GP_HOT bool note_version(const struct gp_python_layout *l, struct gp_python_row *row,
-			 bool *is_shown)
+/* Notes the frame; whether it is shown. */
+GP_HOT bool note_shimmed(const struct gp_python_layout *l, struct gp_python_row *row)
 {
 	const unsigned owner = gp_byte_at(row->frame, l->frame_owner);
 	row->at = kind(owner);
 	if (owner >= (unsigned)l->first_shim_owner)
-		return true;
+		return false;
 	row->code = (uintptr_t)gp_pointer_at(row->frame, l->frame_code);
 	const char *code = gp_untagged((const void *)row->code);
 	const char *at = gp_pointer_at(row->frame, l->frame_instruction);
 	row->at ^= (uint64_t)(uintptr_t)at;
-	row->identity = (uint32_t)gp_int_at(code, l->code_version);
-	*is_shown = owner == GP_PYTHON_GENERATOR ||
-		    at - code - l->code_bytecode >= 2 * gp_int_at(code, l->code_traceable);
-	return row->identity != 0;
+	row->deaths = deaths_from_now(code);
+	return owner == GP_PYTHON_GENERATOR ||
+	       at - code - l->code_bytecode >= 2 * gp_int_at(code, l->code_traceable);
 }
 
 /* ---- 3.11 ---- */
@@ -92,9 +95,8 @@ GP_HOT bool holds_cframes(const struct gp_python_layout *l, const struct gp_pyth
 		const unsigned owner = kind_of_cframed(l, frame);
 		const uintptr_t code = (uintptr_t)gp_pointer_at(frame, l->frame_code);
 		const uint64_t at = (uint64_t)gp_long_at(frame, l->frame_instruction) ^ kind(owner);
-		if (code != row->code || at != row->at)
-			return false;
-		if (gp_python_identity((const void *)code) != row->identity)
+		if (code != row->code || at != row->at ||
+		    gp_python_deaths((const void *)code) != row->deaths)
 			return false;
 		if (owner >> 8 && loops) {
 			if (cframe != *loop++)
@@ -108,18 +110,16 @@ GP_HOT bool holds_cframes(const struct gp_python_layout *l, const struct gp_pyth
 	return true;
 }
 
-GP_HOT bool note_cframed(const struct gp_python_layout *l, struct gp_python_row *row,
-			 bool *is_shown)
+GP_HOT bool note_cframed(const struct gp_python_layout *l, struct gp_python_row *row)
 {
 	const unsigned owner = kind_of_cframed(l, row->frame);
 	const char *code = gp_pointer_at(row->frame, l->frame_code);
 	const char *at = gp_pointer_at(row->frame, l->frame_instruction);
 	row->code = (uintptr_t)code;
 	row->at = (uint64_t)(uintptr_t)at ^ kind(owner);
-	row->identity = gp_python_identity(code);
-	*is_shown = (owner & 0xff) == GP_PYTHON_GENERATOR ||
-		    at - code - l->code_bytecode >= 2 * gp_int_at(code, l->code_traceable);
-	return true;
+	row->deaths = deaths_from_now(code);
+	return (owner & 0xff) == GP_PYTHON_GENERATOR ||
+	       at - code - l->code_bytecode >= 2 * gp_int_at(code, l->code_traceable);
 }
 
 /* ---- to 3.10 ---- */
@@ -131,7 +131,7 @@ GP_HOT bool holds_objects(const struct gp_python_layout *l, const struct gp_pyth
 		const void *code = gp_pointer_at(frame, l->frame_code);
 		if ((uintptr_t)code != row->code ||
 		    (uint32_t)gp_int_at(frame, l->frame_instruction) != row->at ||
-		    gp_python_identity(code) != row->identity)
+		    gp_python_deaths(code) != row->deaths)
 			return false;
 		if (gp_pointer_at(frame, l->frame_previous) != row[1].frame)
 			return !row[1].frame && is_open;
@@ -139,13 +139,12 @@ GP_HOT bool holds_objects(const struct gp_python_layout *l, const struct gp_pyth
 	return true;
 }
 
-GP_HOT bool note_object(const struct gp_python_layout *l, struct gp_python_row *row, bool *is_shown)
+GP_HOT bool note_object(const struct gp_python_layout *l, struct gp_python_row *row)
 {
 	const void *code = gp_pointer_at(row->frame, l->frame_code);
 	row->code = (uintptr_t)code;
 	row->at = (uint32_t)gp_int_at(row->frame, l->frame_instruction);
-	row->identity = gp_python_identity(code);
-	*is_shown = true;
+	row->deaths = deaths_from_now(code);
 	return true;
 }
 
@@ -158,7 +157,7 @@ GP_HOT bool holds(const struct gp_python_layout *l, const struct gp_python_memo 
 	if (row->frame != start->frame || s->rows == 0)
 		return false;
 	if (gp_likely(l->minor > 11))
-		return holds_versions(l, row, s->is_open);
+		return holds_shimmed(l, row, s->is_open);
 	if (l->minor < 11)
 		return holds_objects(l, row, s->is_open);
 	return holds_cframes(l, row, s->is_open, gp_python_loops(m, s), s->loops, start->cframe);
@@ -215,14 +214,12 @@ static unsigned note_rows(struct gp_python_memo *m, const struct gp_python_layou
 	unsigned rows = 0, shown = 0;
 	const char *frame = start->frame;
 	while (frame && shown <= walked->most) {
-		bool is_shown = false;
 		row[rows] = (struct gp_python_row){ .frame = frame };
-		const bool is_good = l->minor > 11 ? note_version(l, &row[rows], &is_shown) :
-				     l->minor < 11 ? note_object(l, &row[rows], &is_shown) :
-						     note_cframed(l, &row[rows], &is_shown);
-		if (!is_good || rows == UINT8_MAX)
+		shown += l->minor > 11 ? note_shimmed(l, &row[rows]) :
+			 l->minor < 11 ? note_object(l, &row[rows]) :
+					 note_cframed(l, &row[rows]);
+		if (rows == UINT8_MAX)
 			return 0;
-		shown += is_shown;
 		frame = gp_pointer_at(row[rows++].frame, l->frame_previous);
 	}
 	row[rows].frame = NULL;

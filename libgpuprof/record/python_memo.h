@@ -4,8 +4,8 @@
  *
  * Why an equal answer is the right answer. A walk is a function of where it starts and of the words
  * that it reads: of each frame its place, its code object, its instruction, what kind it is and the
- * frame outward of it; of the code object what tells it from others that had its address. Each row
- * holds all of these. By induction from the inside: where the place of a frame is equal, all words
+ * frame outward of it; of the code object how many have died at its address. Each row holds all of
+ * these. By induction from the inside: where the place of a frame is equal, all words
  * of it are compared, so the next frame's place is what the row after it says. So a hit is what a
  * walk would give; there is no guess and no hash to trust. Only frames that were reached are read.
  *
@@ -27,9 +27,9 @@
 /* A frame as it was read; behind the last one stands a row without a frame. */
 struct gp_python_row {
 	const char *frame;
-	uintptr_t code;	   /* as it stands in the frame; of a shim 0 */
-	uint64_t at;	   /* instruction, above it the frame's kind */
-	uint64_t identity; /* the code object's version, before 3.12 gp_python_identity() */
+	uintptr_t code;	 /* as it stands in the frame; of a shim 0 */
+	uint64_t at;	 /* instruction, above it the frame's kind */
+	uint64_t deaths; /* gp_python_deaths() of the code object */
 };
 
 struct gp_python_stack {

@@ -72,6 +72,38 @@ static inline void gp_python_switch_off(struct gp_python *python, const char *wh
 }
 
 /*
+ * Code objects that have died at an address after they were met there, or at one of those that
+ * share its place in the table: while it says the same, the code object that was met there last is
+ * there. A death is counted before the memory is free, in the thread that then gives it away;
+ * whoever runs the next code object there has it from that thread, so sees the count. Exact,
+ * whatever code objects say.
+ */
+#define GP_PYTHON_DIED_LOG 16 /* 256 KiB, of which pages appear as they are used */
+extern _Atomic uint32_t gp_python_died[1u << GP_PYTHON_DIED_LOG]
+	__attribute__((visibility("hidden")));
+
+GP_HOT _Atomic uint32_t *gp_python_deaths_at(const void *code)
+{
+	return &gp_python_died[(uintptr_t)code >> 4 & ((1u << GP_PYTHON_DIED_LOG) - 1)];
+}
+/* Also for a pointer with tags. */
+GP_HOT uint32_t gp_python_deaths(const void *code)
+{
+	return atomic_load_explicit(gp_python_deaths_at(code), memory_order_relaxed);
+}
+
+/* From now on; NULL, or why not. Before code objects of this interpreter are walked. */
+const char *gp_python_count_deaths(const struct gp_python *python);
+/* Met: from now on its death counts. Of a code object that is alive. */
+void gp_python_watch_code(const void *code);
+/* False: something has taken our function out again. */
+bool gp_python_counts_deaths(const struct gp_python *python);
+
+/* Reads memory that may not be there. Where the kernel refuses the call as such (old sandboxes)
+ * there is no such safety and the memory is read as it is. */
+bool gp_python_peek(const void *from, void *to, size_t bytes);
+
+/*
  * The self-check of the first walks: looks at the frames of the calling thread through the kernel,
  * which refuses where a wrong offset would end the job. False: switched off. A thread without
  * frames proves nothing.

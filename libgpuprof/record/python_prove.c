@@ -18,9 +18,7 @@ struct copy {
 	unsigned char bytes[OBJECT_BYTES];
 };
 
-/* Reads memory that may not be there. Where the kernel refuses the call as such (old sandboxes)
- * there is no such safety and the memory is read as it is. */
-static bool peek(const void *from, void *to, size_t bytes)
+bool gp_python_peek(const void *from, void *to, size_t bytes)
 {
 	struct iovec here = { to, bytes }, there = { (void *)(uintptr_t)from, bytes };
 	if ((uintptr_t)from < 4096)
@@ -36,7 +34,7 @@ static bool peek(const void *from, void *to, size_t bytes)
 static bool is_of_type(const struct gp_python *p, const void *object, const void *type)
 {
 	const void *found;
-	return peek((const char *)object + p->layout.object_type, &found, sizeof found) &&
+	return gp_python_peek((const char *)object + p->layout.object_type, &found, sizeof found) &&
 	       found == type;
 }
 
@@ -45,7 +43,7 @@ static const char *wrong_code(const struct gp_python *p, const void *object, int
 	const struct gp_python_layout *l = &p->layout;
 	size_t bytes = (size_t)(l->code_traceable >= 0 ? l->code_traceable + 4 : l->code_lines + 8);
 	struct copy code;
-	if (!is_of_type(p, object, p->symbols.code_type) || !peek(object, &code, bytes))
+	if (!is_of_type(p, object, p->symbols.code_type) || !gp_python_peek(object, &code, bytes))
 		return "self-check: a frame's code is no code object";
 	if (!is_of_type(p, gp_pointer_at(&code, l->code_file), p->symbols.text_type))
 		return "self-check: the file of a code object is no text";
@@ -68,7 +66,7 @@ static const char *wrong_frame(const struct gp_python *p, const void *frame, con
 	bool is_old = l->minor < 11;
 	size_t last = (size_t)(is_old ? l->frame_instruction + 4 : l->frame_owner + 1);
 	struct copy copy;
-	if (!peek(frame, &copy, last))
+	if (!gp_python_peek(frame, &copy, last))
 		return "self-check: a frame is not where it should be";
 	if (is_old && gp_pointer_at(&copy, l->object_type) != p->symbols.frame_type)
 		return "self-check: a frame is no frame";
@@ -91,11 +89,11 @@ static const void *first_frame(const struct gp_python *p, const void *thread_sta
 {
 	const struct gp_python_layout *l = &p->layout;
 	const void *frame = NULL;
-	if (!peek((const char *)thread_state + l->thread_frame, &frame, sizeof frame) ||
+	if (!gp_python_peek((const char *)thread_state + l->thread_frame, &frame, sizeof frame) ||
 	    p->symbols.is_finalizing())
 		return NULL;
 	if (l->cframe_frame >= 0 &&
-	    (!peek((const char *)frame + l->cframe_frame, &frame, sizeof frame) ||
+	    (!gp_python_peek((const char *)frame + l->cframe_frame, &frame, sizeof frame) ||
 	     p->symbols.is_finalizing()))
 		return NULL;
 	return frame;

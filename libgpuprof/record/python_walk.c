@@ -53,6 +53,8 @@ bool gp_python_find(void *(*lookup)(void *, const char *name), void *context)
 	find_symbols(&finder, &symbols);
 	python->symbols = symbols;
 	const char *why = gp_python_layout_find(&symbols, &python->layout);
+	if (!why)
+		why = gp_python_count_deaths(python);
 	if (why)
 		gp_python_switch_off(python, why);
 	/* partner of the acquire in gp_python_get */
@@ -86,12 +88,12 @@ GP_HOT void end_run(struct writer *w, const void *loop)
 }
 
 /* False: enough counted. */
-GP_HOT bool add_frame(struct writer *w, const void *code, int32_t offset, bool is_entry,
-		      uint32_t version)
+GP_HOT bool add_frame(struct writer *w, const void *code, int32_t offset, bool is_entry)
 {
 	if (gp_likely(w->n < w->most))
 		w->frames[w->n] =
-			(struct gp_python_frame){ code, offset, is_entry, 0, version, NULL };
+			(struct gp_python_frame){ code, offset, is_entry, 0, gp_python_deaths(code),
+						  NULL };
 	w->n++;
 	w->in_run++;
 	return w->n < w->most || w->n - w->most < GP_PYTHON_COUNTED;
@@ -104,7 +106,7 @@ static void walk_objects(const struct gp_python_layout *l, const void *frame, st
 	for (; frame; frame = gp_pointer_at(frame, previous)) {
 		int32_t unit = gp_int_at(frame, at);
 		int32_t offset = unit < 0 ? -1 : unit * scale;
-		if (!add_frame(w, gp_pointer_at(frame, code), offset, true, 0))
+		if (!add_frame(w, gp_pointer_at(frame, code), offset, true))
 			return;
 	}
 }
@@ -116,7 +118,6 @@ static void walk_records(const struct gp_python_layout *l, const void *frame, co
 	const int previous = l->frame_previous, code_at = l->frame_code, owner_at = l->frame_owner;
 	const int instruction = l->frame_instruction, bytecode = l->code_bytecode;
 	const int traceable = l->code_traceable, entry_at = l->frame_entry;
-	const int version_at = l->code_version;
 	const int first_shim = l->first_shim_owner >= 0 ? l->first_shim_owner : UINT8_MAX + 1;
 	for (; frame; frame = gp_pointer_at(frame, previous)) {
 		int owner = gp_byte_at(frame, owner_at);
@@ -131,8 +132,7 @@ static void walk_records(const struct gp_python_layout *l, const void *frame, co
 		 * Python either; such is also the trampoline of class calls in 3.13 */
 		bool is_begun = owner == GP_PYTHON_GENERATOR ||
 				offset >= 2 * (ptrdiff_t)gp_int_at(code, traceable);
-		uint32_t version = version_at >= 0 ? (uint32_t)gp_int_at(code, version_at) : 0;
-		if (gp_likely(is_begun) && !add_frame(w, code, (int32_t)offset, false, version))
+		if (gp_likely(is_begun) && !add_frame(w, code, (int32_t)offset, false))
 			return;
 		if (entry_at < 0 || !gp_byte_at(frame, entry_at))
 			continue;

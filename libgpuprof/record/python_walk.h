@@ -2,7 +2,7 @@
  * The Python frames of the calling thread, for CPython 3.8 to 3.14 with a GIL: read from the
  * interpreter's own structures without the GIL, without a reference count, a lock, an allocation or
  * a change of errno, so that it may be called under any lock of the job. Interpreters that it does
- * not know are left alone, with a reason.
+ * not know are left alone, with a reason. One word of theirs is written, see python_deaths.c.
  *
  *	gp_python_find(dlsym_default, NULL);			// at a door
  *
@@ -43,8 +43,9 @@ struct gp_python_frame {
 	/* Outward of this frame, before the next: so many _PyEval_EvalFrameDefault of which no
 	 * frame is shown, as they have only begun. Nearly always 0. */
 	uint8_t bare_entries;
-	/* Of the code object, which no other has or had: since 3.12; 0: gp_python_identity says */
-	uint32_t version;
+	/* Of code objects at this address. While it says the same, the code object is the one that
+	 * gp_python_identity was last asked about. */
+	uint32_t deaths;
 	/* Of an entry since 3.11: an address inside the C frame of that _PyEval_EvalFrameDefault,
 	 * else NULL. Its name does not find it where a compiler has put its rare parts elsewhere,
 	 * without a symbol: Debian's 3.13 and 3.14 do most of their calls from there. */
@@ -82,9 +83,10 @@ unsigned gp_python_walk_from(const struct gp_python_start *start, struct gp_pyth
 			     unsigned most, struct gp_python_walk *walk);
 
 /*
- * A number for the code object of a frame of this walk. Code objects that are alive at once have
- * different numbers; so have, as measured, those that follow each other at one address, unless
- * they also say the same (see python_code.c). Never 0.
+ * A number for the code object of a frame of this walk: of its address and of the code objects that
+ * have died there (python_deaths.c), which counts its own death from now on. The same code object
+ * may have several, one after the other; two never have the same, but for what 64 bits leave to
+ * chance. Never 0.
  */
 uint64_t gp_python_identity(const void *code);
 

@@ -27,10 +27,9 @@
 
 struct known_frame {
 	const void *code;
-	uint64_t identity;
 	int32_t offset;
 	uint32_t parent, id; /* id 0: none */
-	uint32_t version;    /* 0: the identity tells */
+	uint32_t deaths;     /* that there were of code objects at the address */
 	bool is_entry;
 	uint8_t bare_entries;
 };
@@ -85,8 +84,7 @@ static enum gp_stack_why why_of(enum gp_python_reason reason)
 GP_HOT bool is_known(const struct known_frame *k, const struct gp_python_frame *f)
 {
 	return k->code == f->code && k->offset == f->offset && k->is_entry == f->is_entry &&
-	       k->bare_entries == f->bare_entries && k->version == f->version &&
-	       (gp_likely(f->version) || k->identity == gp_python_identity(f->code));
+	       k->bare_entries == f->bare_entries && k->deaths == f->deaths;
 }
 
 /* First sight of a code object. 0: no room. */
@@ -106,8 +104,9 @@ GP_COLD static uint32_t learn_code(const void *code, uint64_t identity)
 }
 
 /* From the table, or into it. 0: no room. */
-static uint32_t frame_of(const struct gp_python_frame *f, uint64_t identity, uint32_t parent)
+static uint32_t frame_of(const struct gp_python_frame *f, uint32_t parent)
 {
+	const uint64_t identity = gp_python_identity(f->code);
 	uint32_t code = gp_stack_code_find((uint64_t)(uintptr_t)f->code, identity);
 	if (gp_unlikely(code == 0))
 		code = learn_code(f->code, identity);
@@ -134,15 +133,13 @@ GP_HOT_TEXT static uint32_t id_of_frame(struct gp_stack_memo *memo, struct known
 			*last = known[1];
 			return last->id;
 		}
-		const uint64_t identity = gp_python_identity(f->code);
 		known[1] = known[0];
 		*known = (struct known_frame){
 			.code = f->code,
-			.identity = identity,
 			.offset = f->offset,
 			.parent = parent,
-			.version = f->version,
-			.id = frame_of(f, identity, parent),
+			.deaths = f->deaths,
+			.id = frame_of(f, parent),
 			.is_entry = f->is_entry,
 			.bare_entries = f->bare_entries,
 		};

@@ -35,19 +35,41 @@ def last_line_only(n):
     return scope["f"].__code__
 
 
+def middle_lines(n):
+    # of long tables only the middle differs, and all are as long
+    gap = n % 50
+    exec("def f(a):\n" + " b = a\n" * 25 + "\n" * gap + " b = a\n" * 12 + " identify(pair)\n" + "\n" * (49 - gap) +
+         " b = a\n" * 25 + "f(1)", scope)
+    return scope.pop("f").__code__
+
+
+def other_files(n):
+    # as cells of a notebook
+    exec(compile("def f(a):\n  identify(pair)\nf(1)\n", "/tmp/cells_7/%06d.py" % n, "exec"), scope)
+    return scope.pop("f").__code__
+
+
+def names_of_one_length(n):
+    # one shape; nothing but the name differs, and its object comes back, too
+    exec("def f%06d():\n  identify(pair)\nf%06d()" % (n, n), scope)
+    return scope.pop("f%06d" % n).__code__
+
+
 scope = {"identify": identify, "pair": pair}
 failed = 0
-for churn in same_names, other_names, constructors, last_line_only:
+for churn in (same_names, other_names, constructors, last_line_only, middle_lines, other_files,
+              names_of_one_length):
     known, addresses, wrong = {}, set(), 0
     for n in range(count):
         code = churn(n)
         table = code.co_lnotab if sys.version_info < (3, 10) else code.co_linetable
-        said = (code.co_filename, code.co_name, code.co_firstlineno, bytes(table))
+        # a copy: what is kept would keep the address of the name, the file, the table from coming back
+        said = repr((code.co_filename, code.co_name, code.co_firstlineno, bytes(table)))
         address, identity = pair[0], pair[1]
         assert address == id(code), "another function was walked"
         addresses.add(address)
         wrong += known.setdefault(identity, said) != said
-        del code
+        del code, table
     print("identities: %s: %d functions at %d addresses, %d wrong" % (churn.__name__, count, len(addresses), wrong))
     failed |= wrong > 0 or len(addresses) > count // 2
 sys.exit(1 if failed or why_off() else 0)

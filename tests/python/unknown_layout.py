@@ -29,10 +29,20 @@ def no_interpreter():
 
 
 def wrong_code_type():
-    # as if frames held something else where the code should be
-    assert offers(b"PyCode_Type", ctypes.create_string_buffer(1024)) == 1
-    walk()
-    return "self-check: a frame's code is no code object"
+    kept = ctypes.create_string_buffer(1024)
+    assert offers(b"PyCode_Type", kept) == 1
+    assert kept.raw == bytes(1024), "what is no type was written to"
+    return "self-check: the type of code objects is not what it should be"
+
+
+def type_of_frames():
+    # a type, but not that of code objects: its deaths are not ours to count
+    kind = ctypes.addressof(ctypes.c_char.in_dll(ctypes.pythonapi, "PyFrame_Type"))
+    kept = ctypes.string_at(kind, 256)
+    free.witness_find_wrong.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
+    assert free.witness_find_wrong(b"PyCode_Type", kind) == 1
+    assert ctypes.string_at(kind + 24, 200) == kept[24:224]
+    return "self-check: the type of code objects is not what it should be"
 
 
 def wrong_text_type():

@@ -115,7 +115,7 @@ static bool is_kept(const struct kept_walk *w, const struct gp_python_frame *fra
 	for (unsigned k = 0; k < n; k++) {
 		const struct gp_python_frame *a = &w->frame[k], *b = &frames[k];
 		if (a->code != b->code || a->offset != b->offset || a->is_entry != b->is_entry ||
-		    a->bare_entries != b->bare_entries || a->version != b->version ||
+		    a->bare_entries != b->bare_entries || a->deaths != b->deaths ||
 		    w->identity[k] != gp_python_identity(b->code))
 			return false;
 	}
@@ -169,8 +169,17 @@ static bool is_memo_right(const struct gp_python_frame *frames, unsigned n, unsi
 			   memo, &start,
 			   &(struct gp_python_walked){ most, reason, id, 0, loops, loop })))
 		return true;
-	return s->id == id && s->loops == loops &&
-	       memcmp(gp_python_loops(memo, s), loop, loops * sizeof *loop) == 0;
+	if (s->id == id && s->loops == loops &&
+	    memcmp(gp_python_loops(memo, s), loop, loops * sizeof *loop) == 0)
+		return true;
+	/* a code object that shares a place with ours may have died in another thread */
+	struct gp_python_frame again[DEEPEST];
+	struct gp_python_walk walk;
+	const unsigned n_again = gp_python_walk(again, most < DEEPEST ? most : DEEPEST, &walk);
+	for (unsigned k = 0; k < n && k < n_again; k++)
+		if (again[k].deaths != frames[k].deaths)
+			return true;
+	return false;
 }
 
 /* One line a frame: file, name, first line, line, offset; "reason N" unless it has all. */
@@ -299,6 +308,12 @@ void witness_identity(uint64_t out[2])
 		return;
 	out[0] = (uintptr_t)frame.code;
 	out[1] = gp_python_identity(frame.code);
+}
+
+/* Of a code object that is alive, and no other thread's to drop. */
+uint64_t witness_identity_at(const void *code)
+{
+	return gp_python_identity(code);
 }
 
 /* Calls back into Python. */

@@ -14,18 +14,18 @@
 struct spec {
 	unsigned minor;
 	int thread_frame, cframe, previous, code, instruction, owner;
-	int file, name, first_line, lines, bytecode, traceable, version;
+	int file, name, first_line, lines, bytecode, traceable;
 	int ascii, other;
 };
 
 static const struct spec specs[] = {
-	{ 8, 24, -1, 24, 32, 104, -1, 104, 112, 40, 120, 48, -1, -1, 48, 72 },
-	{ 9, 24, -1, 24, 32, 104, -1, 104, 112, 40, 120, 48, -1, -1, 48, 72 },
-	{ 10, 24, -1, 24, 32, 96, -1, 104, 112, 40, 120, 48, -1, -1, 48, 72 },
-	{ 11, 56, 8, 48, 32, 56, 69, 112, 128, 72, 136, 184, 168, -1, 48, 72 },
-	{ 12, 56, 0, 8, 0, 56, 70, 112, 128, 68, 136, 192, 176, 92, 40, 56 },
-	{ 13, 72, -1, 8, 0, 56, 70, 112, 128, 68, 136, 200, 184, 92, 40, 56 },
-	{ 14, 72, -1, 8, 0, 56, 74, 112, 128, 68, 136, 208, 192, 92, 40, 56 },
+	{ 8, 24, -1, 24, 32, 104, -1, 104, 112, 40, 120, 48, -1, 48, 72 },
+	{ 9, 24, -1, 24, 32, 104, -1, 104, 112, 40, 120, 48, -1, 48, 72 },
+	{ 10, 24, -1, 24, 32, 96, -1, 104, 112, 40, 120, 48, -1, 48, 72 },
+	{ 11, 56, 8, 48, 32, 56, 69, 112, 128, 72, 136, 184, 168, 48, 72 },
+	{ 12, 56, 0, 8, 0, 56, 70, 112, 128, 68, 136, 192, 176, 40, 56 },
+	{ 13, 72, -1, 8, 0, 56, 70, 112, 128, 68, 136, 200, 184, 40, 56 },
+	{ 14, 72, -1, 8, 0, 56, 74, 112, 128, 68, 136, 208, 192, 40, 56 },
 };
 #define SPECS (sizeof specs / sizeof *specs)
 
@@ -48,6 +48,8 @@ struct image {
 	const union object *last_loop; /* of the entry made last */
 	union object cframes[32];
 	unsigned cframes_used;
+	unsigned ended; /* code objects, by the interpreter's own function */
+	const void *ended_last;
 };
 
 static struct image image;
@@ -143,12 +145,27 @@ static inline void *image_symbol(void *context, const char *name)
 	return NULL;
 }
 
+static inline void image_end_code(void *code)
+{
+	image.ended++;
+	image.ended_last = code;
+}
+/* The last reference is gone. What is at the address is another code object now. */
+static inline void image_drop(union object *code)
+{
+	void (*end)(void *);
+	memcpy(&end, image.code_type.bytes + 48, sizeof end);
+	end(code);
+}
+
 static inline void image_start(const struct spec *spec)
 {
 	memset(&image, 0, sizeof image);
 	image.spec = spec;
 	image.version = 3u << 24 | (unsigned long)spec->minor << 16 | 0x05f0;
 	publish();
+	put_pointer(&image.code_type, 24, "code");
+	put_pointer(&image.code_type, 48, (const void *)image_end_code);
 	image.outermost = NULL;
 }
 
@@ -179,8 +196,6 @@ static inline union object *image_code(const char *file, const char *name, int32
 		put_long(code, 16, 40);
 		put_int(code, s->traceable, 4);
 	}
-	if (s->version >= 0)
-		put_int(code, s->version, (int32_t)image.codes_used);
 	put_pointer(table, 8, &image.bytes_type);
 	put_long(table, 16, 80);
 	for (int k = 0; k < 40; k++) {

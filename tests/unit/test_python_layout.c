@@ -65,7 +65,8 @@ static void knows_each_version(void **state)
 		assert_int_equal(l.code_lines, s->lines);
 		assert_int_equal(l.code_bytecode, s->bytecode);
 		assert_int_equal(l.code_traceable, s->traceable);
-		assert_int_equal(l.code_version, s->version);
+		assert_int_equal(l.type_name, 24);
+		assert_int_equal(l.type_dealloc, 48);
 		assert_int_equal(l.text_ascii, s->ascii);
 		assert_int_equal(l.text_other, s->other);
 		assert_int_equal(l.scale, s->minor == 10 ? 2 : 1);

@@ -333,47 +333,54 @@ static void keeps_looking_at_first_sights(void **state)
 	for_each_version(check_later);
 }
 
-/* Another code object at the same address; with what the same address says otherwise. */
+/* Another code object at the same address, which says the same. */
 static void check_identity(void)
 {
 	union object *code = image_code("f.py", "f", 1), *other = image_code("f.py", "f", 1);
-	const struct spec *s = image.spec;
-	CHECK(gp_python_find(image_symbol, NULL));
+	CHECK(gp_python_find(image_symbol, NULL) && !gp_python_why_off());
 	uint64_t identity = gp_python_identity(code);
 	CHECK(identity && identity == gp_python_identity(code) &&
 	      identity != gp_python_identity(other));
-	if (s->version >= 0) {
-		put_int(code, s->version, 77);
+	const uint64_t of_other = gp_python_identity(other);
+	for (unsigned k = 1; k < 100; k++) {
+		image_drop(code);
+		CHECK(image.ended == k && image.ended_last == code);
 		CHECK(gp_python_identity(code) != identity);
-		put_int(code, s->version, 0); /* the counter has run over */
 		identity = gp_python_identity(code);
 	}
-	const int fields[] = { s->file, s->name, s->first_line, s->lines,
-			       is_old() ? s->bytecode : 16 };
-	for (size_t k = 0; k < sizeof fields / sizeof *fields; k++) {
-		union object kept = *code;
-		if (fields[k] == s->lines)
-			put_pointer(code, s->lines, &image.tables[1]);
-		else
-			code->bytes[fields[k]] ^= 0x10;
-		CHECK(gp_python_identity(code) != identity);
-		*code = kept;
-	}
-	/* any of the table's first 16 and last 8 bytes, and its length */
-	for (int size = 0; size <= 40; size++) {
-		put_long(&image.tables[0], 16, size);
-		identity = gp_python_identity(code);
-		for (int k = 0; k < 48; k++) {
-			bool counts = k < size && (k < 16 || k >= size - 8);
-			image.tables[0].bytes[32 + k] ^= 0x04;
-			CHECK((gp_python_identity(code) != identity) == counts);
-			image.tables[0].bytes[32 + k] ^= 0x04;
-		}
-		image.tables[0].bytes[31] ^= 1;
-		CHECK(gp_python_identity(code) == identity);
-		put_long(&image.tables[0], 16, size + 1);
-		CHECK(gp_python_identity(code) != identity);
-	}
+	CHECK(gp_python_identity(other) == of_other);
+}
+
+/* The function that ends code objects is put back: deaths go unseen from then on. */
+static void check_watch_ended(void)
+{
+	struct gp_python_text file, name;
+	char bytes[64];
+	int32_t first_line;
+	file = name = (struct gp_python_text){ .bytes = bytes, .room = sizeof bytes };
+	union object *code = image_code("f.py", "f", 1);
+	CHECK(gp_python_find(image_symbol, NULL));
+	CHECK(gp_python_describe(code, &file, &name, &first_line));
+	put_pointer(&image.code_type, 48, (const void *)image_end_code);
+	CHECK(!gp_python_describe(code, &file, &name, &first_line));
+	CHECK(is_off_because("another tool has ended the watch over code objects"));
+}
+
+/* Nothing is written to what is not the type of code objects. */
+static void check_other_type(void)
+{
+	put_pointer(&image.code_type, 24, "frame");
+	const union object kept = image.code_type;
+	CHECK(gp_python_find(image_symbol, NULL));
+	CHECK(is_off_because("self-check: the type of code objects is not what it should be"));
+	CHECK(memcmp(&kept, &image.code_type, sizeof kept) == 0);
+}
+
+static void watches_code_objects_or_steps_aside(void **state)
+{
+	(void)state;
+	for_each_version(check_watch_ended);
+	for_each_version(check_other_type);
 }
 
 static void tells_code_objects_apart(void **state)
@@ -393,6 +400,7 @@ int main(void)
 		cmocka_unit_test(switches_off_what_is_not_as_it_should_be),
 		cmocka_unit_test(keeps_looking_at_first_sights),
 		cmocka_unit_test(tells_code_objects_apart),
+		cmocka_unit_test(watches_code_objects_or_steps_aside),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
