@@ -20,7 +20,7 @@ $(BUILD)/victims/ever_new_stacks: tests/victims/ever_new_stacks.c
 	$(CC) $(BASE) -fno-omit-frame-pointer -o $@ $< -lpthread -ldl
 
 # they are what it loads
-$(BUILD)/victims/library_in_anothers_place: | $(BUILD)/native/libcallee_small.so $(BUILD)/native/libcallee_large.so
+$(BUILD)/victims/library_in_anothers_place $(BUILD)/victims/look_like_another_library: | $(BUILD)/native/libcallee_small.so $(BUILD)/native/libcallee_large.so
 
 # the one victim in C++, where there is a compiler for it
 ifneq ($(shell command -v $(CXX)),)

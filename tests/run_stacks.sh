@@ -173,6 +173,28 @@ else
 	say fail place "$why"
 fi
 
+# what was remembered of a library that is gone is not answered, however alike the stack looks
+LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/alike.gpr \
+	GPUPROF_STACKS=native "$build/victims/look_like_another_library" >"$work/alike.out" 2>&1
+"$build/gpuprof" dump --json --native --kind alloc "$work/alike.gpr" >"$work/alike.dumped"
+if why=$(python3 - "$work/alike.dumped" <<'END'
+import collections, json, sys
+seen = collections.Counter()
+for event in map(json.loads, open(sys.argv[1])):
+    names = [f["function"] for f in event["stack"]]
+    large = event["bytes"] == 2000
+    if "allocate" not in names or "main" not in names or ("padded" in names) == large:
+        sys.exit("%d bytes: %s" % (event["bytes"], names))
+    seen[large] += 1
+print("%d and %d events" % (seen[True], seen[False]))
+sys.exit(min(seen.values()) < 100)
+END
+); then
+	say pass alike "$why"
+else
+	say fail alike "$why"
+fi
+
 # a table of stacks that is full: bounded, said, and no event less
 LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/new.gpr \
 	GPUPROF_STACKS=native "$build/victims/ever_new_stacks" 70000 \

@@ -297,6 +297,10 @@ struct gp_native_entry *gp_native_memo_add(struct gp_native_memo *m,
 
 void gp_native_memo_forget(struct gp_native_memo *m)
 {
+	/* guesses are the caller's and stay: no entry may hold. One more than is used may be half
+	 * put in, where a signal handler jumped out. */
+	for (unsigned at = 1; at <= m->used + 1u && at < GP_NATIVE_MEMO_ENTRIES; at++)
+		m->entry[at].head = 0;
 	memset(m->head, 0, sizeof m->head);
 	memset(m->places, 0, sizeof m->places);
 	memset(m->seen, 0, sizeof m->seen);

@@ -11,7 +11,8 @@
  * the next rule is the same, so is the place that it reads next, and that word is compared too. So
  * a hit is what a walk would give, in every frame; there is no guess and no hash to trust. A saved
  * frame pointer that no rule needs is not compared: nothing depends on it. Rules change only when
- * a library is unloaded; then the memo is emptied before it is asked again (native_walk.c).
+ * a library is unloaded; then the memo is emptied before it is asked again (native_walk.c): no entry
+ * holds any more, whoever still knows its number.
  */
 #ifndef GP_NATIVE_MEMO_H
 #define GP_NATIVE_MEMO_H
@@ -95,7 +96,8 @@ static inline uint64_t gp_native_sum(uint64_t sum, uintptr_t pc)
 	return (sum << 11 | sum >> 53) ^ pc;
 }
 
-/* Which entry the next look shall begin with, 0: none; brings near what it will read. */
+/* Which entry the next look shall begin with, 0: none; brings near what it will read. Whatever the
+ * number was once given to, only an entry that holds now is found. */
 void gp_native_memo_expect(struct gp_native_memo *memo, unsigned guess);
 
 /* The entry that holds here; NULL: walk. The stack from start->sp up must be the thread's own. */

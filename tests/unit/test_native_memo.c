@@ -246,7 +246,7 @@ static struct gp_native_walked walked_here(uintptr_t pc)
 
 /*
  * Each word that a walk read counts, whether the stack is searched for or expected; and what was
- * forgotten is neither found nor expected.
+ * forgotten is neither found nor expected nor guessed.
  */
 static void compares_every_word(void **state)
 {
@@ -276,7 +276,17 @@ static void compares_every_word(void **state)
 		assert_ptr_equal(gp_native_memo_find(memo, &start), kept);
 	}
 	assert_ptr_equal(&memo->entry[memo->expected], kept);
+	const unsigned number = (unsigned)(kept - memo->entry);
 	gp_native_memo_forget(memo);
+	assert_null(gp_native_memo_find(memo, &start));
+	gp_native_memo_expect(memo, number); /* a guess from before */
+	assert_null(gp_native_memo_find(memo, &start));
+	/* nor where the last one was being put in when it was forgotten */
+	assert_ptr_equal(gp_native_memo_add(memo, &walked, &is_evicted), NULL);
+	kept = gp_native_memo_add(memo, &walked, &is_evicted);
+	memo->used--;
+	gp_native_memo_forget(memo);
+	gp_native_memo_expect(memo, (unsigned)(kept - memo->entry));
 	assert_null(gp_native_memo_find(memo, &start));
 	free(memo);
 }
