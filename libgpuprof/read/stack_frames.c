@@ -1,8 +1,9 @@
 /*
  * Merging. Since 3.11 the recorder marks each native frame at which a run of Python frames stands:
  * a _PyEval_EvalFrameDefault runs all that Python calls from Python. Up to 3.10 each runs one
- * frame; there its name finds it, and where the numbers do not agree nothing is guessed: the Python
- * frames then follow the native ones.
+ * frame; there its name finds it. Where the numbers do not agree, and that is not because the
+ * native chain was cut, nothing is guessed: the Python frames then follow the native ones, and the
+ * stack says so.
  */
 #include "stack_frames.h"
 
@@ -96,23 +97,29 @@ static void put_native(struct merger *m, const struct gp_native_frame *native)
 
 /* ---- CPython up to 3.10 ---- */
 
-static bool is_loop(struct gp_symbolizer *symbolizer, uint64_t pc)
+/* The function whose code lies at `pc`, without what was inlined into it. False: no module. */
+static bool code_at(struct gp_symbolizer *symbolizer, uint64_t pc, struct gp_symbol *out)
 {
-	static const char name[] = "_PyEval_EvalFrameDefault";
 	struct gp_symbol symbol[INLINED_MAX];
 	size_t n = gp_symbolizer_find(symbolizer, pc, true, symbol, INLINED_MAX);
-	const char *function = n ? symbol[n - 1].function : NULL;
-	return function != NULL && strncmp(function, name, sizeof name - 1) == 0;
+	if (n)
+		*out = symbol[n - 1];
+	return n && out->module;
 }
 
-/* The native frames that run Python, by their names; false: their number is another one. */
-static bool find_loops(struct merger *m, bool *is_run)
+static bool is_loop(const struct gp_symbol *s)
 {
-	size_t loops = 0, wanted = 0, skip = 0;
-	for (size_t k = 0; k < m->stack->pythons; k++)
-		wanted += 1u + m->python[k].bare_entries;
+	static const char name[] = "_PyEval_EvalFrameDefault";
+	return s->function != NULL && strncmp(s->function, name, sizeof name - 1) == 0;
+}
+
+/* The native frames that run Python, by their names; how many. */
+static size_t find_loops(struct merger *m, bool *is_run)
+{
+	size_t loops = 0, skip = 0;
 	for (size_t k = 0, p = 0; k < m->stack->natives; k++) {
-		if (!is_loop(m->symbolizer, m->native[k].pc))
+		struct gp_symbol code;
+		if (!code_at(m->symbolizer, m->native[k].pc, &code) || !is_loop(&code))
 			continue;
 		loops++;
 		if (skip > 0) {
@@ -122,21 +129,103 @@ static bool find_loops(struct merger *m, bool *is_run)
 			skip = m->python[p++].bare_entries;
 		}
 	}
-	return loops == wanted;
+	return loops;
+}
+
+/*
+ * Compilers may put parts of a function elsewhere, without a name where the file is stripped: such
+ * a frame would be a loop that is not counted. None is where all of the interpreter's have names.
+ */
+static bool has_all_names(struct merger *m)
+{
+	struct gp_symbol code, loop = { 0 };
+	for (size_t k = 0; k < m->stack->natives && !loop.module; k++)
+		if (code_at(m->symbolizer, m->native[k].pc, &code) && is_loop(&code))
+			loop = code;
+	for (size_t k = 0; k < m->stack->natives && loop.module; k++)
+		if (code_at(m->symbolizer, m->native[k].pc, &code) && !code.function &&
+		    strcmp(code.module, loop.module) == 0)
+			return false;
+	return true;
+}
+
+/* Whether `is_run` tells the order; both chains begin at the same innermost place. */
+static bool lay_by_names(struct merger *m, bool *is_run)
+{
+	const struct gp_call_stack *s = m->stack;
+	size_t wanted = 0, entries = 0;
+	for (size_t k = 0; k < s->pythons; k++) {
+		wanted += 1u + m->python[k].bare_entries;
+		entries += m->python[k].is_entry;
+	}
+	const size_t loops = find_loops(m, is_run);
+	if (loops == wanted)
+		return true;
+	if (loops > wanted || s->why_native != GP_WHY_TRUNCATED)
+		return false;
+	/* since 3.11: none is marked, so all of Python lies beyond the end */
+	if (entries < s->pythons)
+		return loops == 0;
+	/* each Python frame has a loop of its own, and those of the outer ones lie beyond the end */
+	return loops > 0 && has_all_names(m);
+}
+
+/* ---- since 3.11 ---- */
+
+/* Longer than what was asked for: of such a run, the last one, the recorder saw no end. */
+static bool has_cut_run(const struct merger *m)
+{
+	const size_t n = m->stack->pythons;
+	return m->stack->why_python == GP_WHY_TRUNCATED && n && !m->python[n - 1].is_entry;
+}
+
+/* It stands at the loop that follows those that are marked. */
+static bool lay_cut_run(struct merger *m, bool *is_run)
+{
+	const struct gp_call_stack *s = m->stack;
+	size_t from = 0, whole = s->pythons;
+	for (size_t k = 0; k < s->natives; k++)
+		from = is_run[k] ? k + 1 : from;
+	while (whole > 0 && !m->python[whole - 1].is_entry)
+		whole--;
+	size_t skip = whole > 0 ? m->python[whole - 1].bare_entries : 0;
+	for (size_t k = from; k < s->natives; k++) {
+		struct gp_symbol code;
+		if (!code_at(m->symbolizer, m->native[k].pc, &code) || !is_loop(&code))
+			continue;
+		if (skip-- == 0)
+			return is_run[k] = has_all_names(m);
+	}
+	return s->why_native == GP_WHY_TRUNCATED;
 }
 
 /* ---- both ---- */
 
+/* Whether that is how they called each other. */
+static bool lay_runs(struct merger *m, bool *is_run)
+{
+	bool has_runs = false;
+	for (size_t k = 0; k < m->stack->natives; k++)
+		has_runs |= is_run[k] = m->native[k].runs_python;
+	if (!m->stack->pythons || !m->stack->natives)
+		return true;
+	if (has_cut_run(m))
+		return m->symbolizer && lay_cut_run(m, is_run);
+	if (has_runs)
+		return true;
+	if (m->symbolizer && lay_by_names(m, is_run))
+		return true;
+	memset(is_run, 0, m->stack->natives * sizeof *is_run);
+	return false;
+}
+
 size_t gp_stack_merge(const struct gp_call_stack *stack, const struct gp_native_frame *native,
 		      const struct gp_python_frame *python, struct gp_symbolizer *symbolizer,
-		      struct gp_frame *out, size_t most)
+		      struct gp_frame *out, size_t most, bool *is_in_order)
 {
 	struct merger m = { stack, native, python, symbolizer, out, most, 0, 0 };
-	bool is_run[CHAIN_MAX] = { false }, has_runs = false;
-	for (size_t k = 0; k < stack->natives; k++)
-		has_runs |= is_run[k] = native[k].runs_python;
-	if (!has_runs && symbolizer && stack->pythons && !find_loops(&m, is_run))
-		memset(is_run, 0, sizeof is_run);
+	bool is_run[CHAIN_MAX];
+	*is_in_order = lay_runs(&m, is_run);
 	for (size_t k = 0; k < stack->natives; k++) {
 		if (is_run[k])
 			put_run(&m);
@@ -253,6 +342,15 @@ static bool leave_astray(const struct gp_recording *r, struct gp_symbolizer *sym
 	return chains->natives < natives;
 }
 
+/* Python frames stand behind all native ones, for want of names. */
+static const char *out_of_order(const struct gp_call_stack *chains)
+{
+	return chains->why_native == GP_WHY_TRUNCATED || chains->why_python == GP_WHY_TRUNCATED ?
+		       "deeper frames are left out; how native and Python frames alternate is not "
+		       "known" :
+		       "how native and Python frames alternate is not known";
+}
+
 /* What a reason alone does not tell: whether those frames were asked for. */
 static const char *missing_of(const struct gp_recording *r, const struct gp_call_stack *chains)
 {
@@ -285,11 +383,14 @@ bool gp_recording_stack(struct gp_recording *r, uint32_t id, int64_t at_ns, enum
 	if (symbolizer)
 		gp_symbolizer_set_time(symbolizer, time_of(r, at_ns));
 	bool is_astray = leave_astray(r, symbolizer, native, &chains);
-	size_t frames = gp_stack_merge(&chains, native, python, symbolizer, frame, most);
+	bool is_in_order;
+	size_t frames =
+		gp_stack_merge(&chains, native, python, symbolizer, frame, most, &is_in_order);
 	*out = (struct gp_stack){
 		.frames = how == GP_STACK_FOLDED ? gp_stack_fold(frame, frames) : frames,
 		.missing = is_astray ? "native frames end where frame pointers lead to no code" :
-				       missing_of(r, &chains),
+			   symbolizer && !is_in_order ? out_of_order(&chains) :
+							missing_of(r, &chains),
 		.is_native_whole = chains.why_native == GP_WHY_WHOLE && !is_astray,
 		.is_python_off = chains.why_python == GP_WHY_OFF && r->info.no_python,
 		.is_native_sure = !r->info.has_frame_pointers,

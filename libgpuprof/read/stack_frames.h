@@ -30,11 +30,12 @@ const char *gp_stack_missing(enum gp_stack_why native, enum gp_stack_why python)
 
 /*
  * Innermost first, at most `most` into `out`; how many. `is_run` of a native frame says that the
- * Python frames up to the next entry stand at it. `symbolizer` NULL: addresses alone.
+ * Python frames up to the next entry stand at it. `symbolizer` NULL: addresses alone. Not
+ * *is_in_order: how both kinds alternate is not known, the Python frames are the last ones.
  */
 size_t gp_stack_merge(const struct gp_call_stack *stack, const struct gp_native_frame *native,
 		      const struct gp_python_frame *python, struct gp_symbolizer *symbolizer,
-		      struct gp_frame *out, size_t most);
+		      struct gp_frame *out, size_t most, bool *is_in_order);
 /*
  * Leaves out the native frames that are the interpreter's own, and the C library's that started it
  * or the thread; how many are left.

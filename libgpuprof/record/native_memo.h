@@ -11,8 +11,8 @@
  * the next rule is the same, so is the place that it reads next, and that word is compared too. So
  * a hit is what a walk would give, in every frame; there is no guess and no hash to trust. A saved
  * frame pointer that no rule needs is not compared: nothing depends on it. Rules change only when
- * a library is unloaded; then the memo is emptied before it is asked again (native_walk.c): no entry
- * holds any more, whoever still knows its number.
+ * a library is unloaded; then the memo is emptied before it is asked again (native_walk.c): no
+ * entry holds any more, whoever still knows its number.
  */
 #ifndef GP_NATIVE_MEMO_H
 #define GP_NATIVE_MEMO_H

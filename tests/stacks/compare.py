@@ -26,8 +26,15 @@ def has_loops(stack):
     return any((frame["function"] or "").startswith(LOOP) for frame in stack)
 
 
-def misplaced(stack):
+def misplaced(stack, is_cut):
     names = callers(stack)
+    if is_cut:
+        # up to what runs the last Python frame that is there, or up to the last native one
+        last = max(k for k, name in enumerate(names) if name is None)
+        if last + 1 < len(names):
+            names = names[: last + 2]
+        while names and names[-1] is None:
+            names.pop()
     for k, name in enumerate(names):
         is_loop = name is not None and name.startswith(LOOP)
         follows_python = k > 0 and names[k - 1] is None
@@ -44,7 +51,7 @@ depth = int(sys.argv[3])
 is_merged = sys.argv[4:] == ["merged"]
 if not dumped or (len(said) < 20000 and len(said) != len(dumped)):
     sys.exit("%d allocations recorded, %d said" % (len(dumped), len(said)))
-named = 0
+named = deep = 0
 for event, frames in zip(dumped, said[-len(dumped) :]):
     stack = event.get("stack")
     if stack is None:
@@ -56,11 +63,13 @@ for event, frames in zip(dumped, said[-len(dumped) :]):
         continue
     if len(got) == len(stack):
         sys.exit("no native frame at %d ns" % event["at_ns"])
-    # a chain that is cut has Python frames beyond it; an interpreter without symbols has no names
-    if len(frames) < 10 and has_loops(stack):
+    # an interpreter without symbols has no names
+    if has_loops(stack):
         named += 1
-        wrong = misplaced(stack)
+        is_cut = len(frames) > depth or len([name for name in callers(stack) if name is not None]) >= depth
+        deep += len(frames) >= 10
+        wrong = misplaced(stack, is_cut)
         if wrong:
             sys.exit("at %d ns Python stands at the wrong frames: %s" % (event["at_ns"], wrong))
 text = "%d stacks, %d of them different" % (len(said), len({json.dumps(s) for s in said}))
-print(text + (", %d merged by name" % named if is_merged else ""))
+print(text + (", %d merged by name, %d of them deep" % (named, deep) if is_merged else ""))

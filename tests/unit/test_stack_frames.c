@@ -23,7 +23,8 @@ static const char *merged(const struct gp_call_stack *stack, const struct gp_nat
 {
 	static char text[200];
 	struct gp_frame frame[40];
-	size_t n = gp_stack_merge(stack, native, python, NULL, frame, most), at = 0;
+	bool is_in_order;
+	size_t n = gp_stack_merge(stack, native, python, NULL, frame, most, &is_in_order), at = 0;
 	text[0] = '\0';
 	for (size_t k = 0; k < n; k++)
 		at += (size_t)snprintf(text + at, sizeof text - at, "%s%.0d",
