@@ -30,7 +30,8 @@ $(GOLDEN): tests/format/golden_decoder.c tests/format/golden_replay.c tests/form
 
 FAKES  := $(addprefix $(BUILD)/fake/,libcuda.so.1 libc10.so libconstructor.so failing.so kill_at_write.so other_interposer.so)
 JUDGES := $(addprefix $(BUILD)/storm/,expect storm)
-TESTED := all $(UNIT) $(VICTIMS) $(FAKES) $(JUDGES) $(GOLDEN) $(BUILD)/python/libwitness.so
+FUZZ_OBJ := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%.o,$(wildcard tests/fuzz/*.c))
+TESTED := all $(UNIT) $(FUZZ_OBJ) $(VICTIMS) $(FAKES) $(JUDGES) $(GOLDEN) $(BUILD)/python/libwitness.so
 
 tests: $(TESTED) ## build every test
 
@@ -86,6 +87,11 @@ FUZZERS   := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuz
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/mutate.c $(READ_SRC)
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -MMD -MP,$(BASE)) $(FUZZ_SAN) -Ilibgpuprof -o $@ $(filter %.c,$^) $(READ_LIBS)
+# so that a change that breaks them is seen where it is made
+$(BUILD)/fuzz/%.o: tests/fuzz/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -Ilibgpuprof -c -o $@ $<
+-include $(FUZZ_OBJ:.o=.d)
 check-fuzz: $(FUZZERS) ## feed the readers damaged and invented recordings (FUZZ_RUNS)
 	@for f in $(FUZZERS); do echo "$$f"; $$f -n $(FUZZ_RUNS) $(wildcard tests/data/*.gpr) || exit 1; done
 
