@@ -127,7 +127,8 @@ GP_HOT bool gp_enter_level(enum gp_level least)
  */
 GP_HOT bool gp_enter(void)
 {
-	__builtin_prefetch(&gp_control->next_order, 1);
+	uintptr_t at = (uintptr_t)gp_control + offsetof(struct gp_control, next_order);
+	__builtin_prefetch((const void *)at, 1);
 	return gp_enter_level(GP_LEVEL_MEMORY);
 }
 
