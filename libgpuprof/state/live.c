@@ -117,11 +117,26 @@ static void note_used(struct gp_live *live, const struct gp_record *r)
 	};
 }
 
+/* The driver counts when it refuses, too; of the framework's limit that says nothing. */
+static void note_refused(struct gp_live *live, const struct gp_record *r)
+{
+	struct gp_live_device *d = &gp_live_device_of(live, r->device)->figures;
+	if (r->alloc_failed.total_bytes == 0 || r->time <= d->used.time)
+		return;
+	d->used.time = r->time;
+	d->used.free_bytes = r->alloc_failed.free_bytes;
+	d->used.total_bytes = r->alloc_failed.total_bytes;
+	d->used.driver_bytes = d->curve[GP_CURVE_DRIVER].now_bytes;
+}
+
 static enum gp_status apply_memory(struct gp_live *live, const struct gp_record *r)
 {
 	switch (r->kind) {
 	case GP_ALLOC:
 		return gp_driver_alloc(live, r);
+	case GP_ALLOC_FAILED:
+		note_refused(live, r);
+		break;
 	case GP_FREE:
 		gp_driver_free(live, r);
 		break;

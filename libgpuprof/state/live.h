@@ -62,7 +62,10 @@ struct gp_curve_state {
 	uint64_t peak_order;
 };
 
-/* The last DEVICE_MEMORY event of a device, and the DRIVER curve when it came. */
+/*
+ * The last DEVICE_MEMORY event of a device, or what the driver counted when it refused memory since
+ * (the limit stays), and the DRIVER curve when it came.
+ */
 struct gp_live_used {
 	uint64_t time; /* ticks; 0: there was none */
 	uint64_t free_bytes, total_bytes, limit_bytes, driver_bytes;
