@@ -87,8 +87,8 @@ static void see(void *context, const struct gp_gaps *gaps)
 	see_state(&s->stranded, gaps, stranded <= s->stranded_bytes / 2);
 }
 
-/* Free, and not in the largest gap. */
-static uint64_t count_stranded(const struct gp_memory *m, unsigned device)
+/* What is free at the moment, and what of it is not in the largest gap. */
+static uint64_t count_stranded(const struct gp_memory *m, unsigned device, uint64_t *all)
 {
 	uint64_t free_bytes = 0, largest = 0;
 	for (size_t i = 0; i < m->segments; i++) {
@@ -101,23 +101,27 @@ static uint64_t count_stranded(const struct gp_memory *m, unsigned device)
 			largest = bytes > largest ? bytes : largest;
 		}
 	}
+	*all = free_bytes;
 	return free_bytes - largest;
 }
 
 enum gp_status gp_frag_find_born(struct gp_recording *recording, const struct gp_memory *memory,
 				 unsigned device, uint64_t fit_bytes, struct gp_frag_born *out)
 {
+	uint64_t free_bytes;
 	struct search s = {
 		.order = memory->order,
 		.device = device,
 		.fit_bytes = fit_bytes,
-		.stranded_bytes = count_stranded(memory, device),
+		.stranded_bytes = count_stranded(memory, device, &free_bytes),
 	};
+	/* with less than that free it would not fit into one gap either */
+	bool is_about_fit = fit_bytes != 0 && free_bytes >= fit_bytes;
 	*out = (struct gp_frag_born){ .at_ns = -1, .stranded_bytes = s.stranded_bytes };
 	enum gp_status status = gp_gaps_visit(recording, see, &s);
 	if (status != GP_OK)
 		return status;
-	out->is_by_fit = fit_bytes != 0 && s.fit.was_fine && s.fit.is_known;
+	out->is_by_fit = is_about_fit && s.fit.was_fine && s.fit.is_known;
 	const struct since *found = out->is_by_fit ? &s.fit : &s.stranded;
 	out->is_known = out->is_by_fit || (s.stranded_bytes != 0 && s.stranded.is_known);
 	if (out->is_known) {
