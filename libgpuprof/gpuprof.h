@@ -192,7 +192,7 @@ const char *gp_recording_kernel_name(const struct gp_recording *recording, uint6
 /*
  * Text that a definition gave to a key at the current moment: KERNEL, STREAM, CONTEXT by handle,
  * FACT, THREAD, MODULE and RANGE_NAME by aux, OBJECT_NAME by GP_OBJECT_KEY, GPU by device. NULL
- * unknown.
+ * unknown, also before the first event: gp_info has what holds for all of the recording.
  */
 const char *gp_recording_text(const struct gp_recording *recording, enum gp_kind kind,
 			      uint64_t key);

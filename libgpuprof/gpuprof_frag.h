@@ -137,7 +137,8 @@ enum gp_status gp_gaps_visit(struct gp_recording *recording, gp_gap_visit *visit
 /*
  * Since when memory has been as fragmented as at `memory`'s moment: the first event behind which it
  * never recovered. Recovered: a gap of `fit_bytes`; where there never was one, or one is there, or
- * with 0: at most half as much stranded (free, and not in the largest gap). One replay.
+ * less is free than that, or with 0: at most half as much stranded (free, and not in the largest
+ * gap). One replay.
  */
 struct gp_frag_born {
 	bool is_known;	/* false: it is not fragmented */
@@ -168,23 +169,6 @@ const char *gp_space_owner(uint8_t space);
 enum gp_status gp_owners_build(struct gp_recording *recording, const struct gp_frag *frag,
 			       struct gp_owners *out);
 void gp_owners_free(struct gp_owners *owners);
-
-/* A request that failed. */
-struct gp_failed_request {
-	uint64_t number; /* for GP_WHEN_OOM */
-	unsigned device;
-	int64_t at_ns;
-	uint64_t bytes;
-	bool is_framework;     /* else the driver refused it */
-	struct gp_arena arena; /* that asked; not known: is_known is false */
-	/* as the driver told when it last refused by then; GP_BYTES_UNKNOWN: it did not */
-	uint64_t free_bytes, total_bytes;
-	uint64_t driver_bytes; /* the DRIVER curve then */
-	int64_t free_at_ns;
-};
-/* The first that the framework told, else that the driver refused. GP_END: none. Rewinds. */
-enum gp_status gp_failed_request_find(struct gp_recording *recording,
-				      struct gp_failed_request *out);
 
 /* The default pool: private ones are known by their id. */
 bool gp_arena_is_private(const struct gp_arena *arena);

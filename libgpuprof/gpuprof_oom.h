@@ -13,6 +13,7 @@ struct gp_use;
 /* A request that the job was refused: by the framework, or by the driver and no framework asked. */
 struct gp_oom {
 	uint64_t number; /* for GP_WHEN_OOM */
+	uint64_t order;	 /* of its event */
 	unsigned device;
 	int64_t at_ns;
 	uint64_t bytes;	       /* as the framework rounds it; else as the driver was asked */
@@ -44,6 +45,14 @@ enum gp_status gp_ooms_build(struct gp_recording *recording,
 			     const struct gp_allocator_settings *settings, struct gp_ooms *out);
 void gp_ooms_free(struct gp_ooms *ooms);
 
+/*
+ * The state just before it: gp_memory_build's, with what was told of its device at that very
+ * moment. `*asks`: the arena that asked, with segments or without; 0: who asked is not known. Free
+ * with gp_memory_free.
+ */
+enum gp_status gp_oom_memory_build(struct gp_recording *recording, const struct gp_oom *oom,
+				   struct gp_memory *out, size_t *asks);
+
 /* ---- the verdict ---- */
 
 enum gp_verdict {
@@ -68,6 +77,7 @@ struct gp_oom_facts {
 	bool is_limit_told;		 /* there is one, or there is none */
 	uint64_t bytes;			 /* of the request */
 	uint64_t driver_bytes;		 /* what a new place for it takes of the driver */
+	uint64_t limited_bytes;		 /* what the framework's limit counts of that: no pages */
 	uint64_t free_bytes;		 /* of the device */
 	uint64_t limit_bytes;		 /* of the framework; GP_BYTES_UNKNOWN: none is known */
 	uint64_t reserved_bytes, allocated_bytes; /* of the framework */
@@ -125,7 +135,6 @@ struct gp_oom_help {
 
 struct gp_oom_case {
 	struct gp_memory memory; /* just before it */
-	bool has_home;		 /* the stream and pool that asked have segments */
 	struct gp_frag frag;
 	struct gp_owners owners;
 	struct gp_oom_facts facts;

@@ -24,6 +24,7 @@ struct frag {
 	struct gp_moment_of moment;
 	const char *at, *fit, *device_text, *colour_text, *output;
 	uint64_t fit_bytes, columns;
+	size_t asks;	/* arena of the request that failed; 0: not known */
 	int64_t device; /* -1: all */
 	enum gp_frag_colour colour;
 	bool is_json, is_summary, is_map, is_forced, is_svg;
@@ -40,22 +41,44 @@ static bool number_read(const char *text, uint64_t *out)
 	return is_fine;
 }
 
-static bool at_oom(struct frag *f, bool is_asked)
+static void choose(struct frag *f, size_t k)
 {
-	enum gp_status status = gp_failed_request_find(f->r.recording, &f->r.failed);
-	if (status && is_asked)
-		gp_complain("cannot find 'oom' in '%s': %s", f->r.path,
-			    status == GP_END ? "no out-of-memory event" : gp_status_text(status));
-	if (status)
-		return false;
+	f->r.failed = f->r.ooms.oom[k];
 	f->moment = (struct gp_moment_of){ .when = GP_WHEN_OOM, .number = f->r.failed.number };
 	f->r.moment = "when it ran out of memory";
-	return true;
+}
+
+/* The first of the framework's, else the first that the driver refused. */
+static bool at_oom(struct frag *f, bool is_asked)
+{
+	const struct gp_ooms *ooms = &f->r.ooms;
+	size_t k = 0;
+	while (k < ooms->ooms && !ooms->oom[k].is_framework)
+		k++;
+	if (!ooms->ooms && is_asked)
+		gp_complain("cannot find 'oom' in '%s': no out-of-memory event", f->r.path);
+	if (ooms->ooms)
+		choose(f, k < ooms->ooms ? k : 0);
+	return ooms->ooms;
+}
+
+/* By the numbers of `oom`'s table. */
+static bool at_oom_number(struct frag *f, uint64_t number)
+{
+	const struct gp_ooms *ooms = &f->r.ooms;
+	if (number && number <= ooms->ooms) {
+		choose(f, (size_t)number - 1);
+		return true;
+	}
+	gp_complain("cannot find '%s' in '%s': memory ran out %s", f->at, f->r.path,
+		    gp_plural(ooms->ooms, "time").s);
+	return false;
 }
 
 static bool find_moment(struct frag *f)
 {
 	const char *at = f->at;
+	uint64_t number;
 	f->moment = (struct gp_moment_of){ .when = GP_WHEN_PEAK,
 					   .device = f->device < 0 ? GP_DEVICE_UNKNOWN :
 								     (unsigned)f->device };
@@ -66,6 +89,8 @@ static bool find_moment(struct frag *f)
 		return true;
 	if (strcmp(at, "oom") == 0)
 		return at_oom(f, true);
+	if (strncmp(at, "oom:", 4) == 0 && number_read(at + 4, &number))
+		return at_oom_number(f, number);
 	f->r.moment = "at the end";
 	f->moment.when = GP_WHEN_END;
 	if (strcmp(at, "end") == 0)
@@ -82,24 +107,19 @@ static bool find_moment(struct frag *f)
 	return gp_moment_find(f->r.recording, "at", at, &f->moment.at_ns);
 }
 
-/* Where the job was not asked what the device has free, the driver told it when it refused. */
-static void use_refusal(struct frag *f)
+static enum gp_status build_at(struct frag *f)
 {
-	const struct gp_failed_request *failed = &f->r.failed;
-	for (size_t k = 0; k < f->r.memory.devices; k++) {
-		struct gp_memory_device *d = &f->r.memory.device[k];
-		if (d->device != failed->device || failed->free_bytes == GP_BYTES_UNKNOWN ||
-		    d->used_bytes != GP_BYTES_UNKNOWN)
-			continue;
-		d->total_bytes = failed->total_bytes;
-		d->used_bytes = failed->total_bytes - failed->free_bytes;
-		d->used_at_ns = failed->free_at_ns;
-		d->used_driver_bytes = failed->driver_bytes;
-	}
+	if (f->moment.when == GP_WHEN_OOM)
+		return gp_oom_memory_build(f->r.recording, &f->r.failed, &f->r.memory, &f->asks);
+	return gp_memory_build(f->r.recording, &f->moment, &f->r.memory);
 }
 
 static int build_memory(struct frag *f)
 {
+	gp_allocator_settings_read(f->r.info->alloc_conf, &f->r.settings);
+	enum gp_status status = gp_ooms_build(f->r.recording, &f->r.settings, &f->r.ooms);
+	if (status)
+		return gp_report_failed("report on", f->r.path, status);
 	if (!find_moment(f))
 		return GP_EXIT_USAGE;
 	if (f->moment.when == GP_WHEN_TIME && f->moment.at_ns < (int64_t)f->r.info->kept_from_ns) {
@@ -108,11 +128,11 @@ static int build_memory(struct frag *f)
 			    gp_ns_text((int64_t)f->r.info->kept_from_ns).s);
 		return GP_EXIT_USAGE;
 	}
-	enum gp_status status = gp_memory_build(f->r.recording, &f->moment, &f->r.memory);
+	status = build_at(f);
 	if (status == GP_END && !f->at) {
 		f->moment.when = GP_WHEN_END;
 		f->r.moment = "at the end";
-		status = gp_memory_build(f->r.recording, &f->moment, &f->r.memory);
+		status = build_at(f);
 	}
 	if (status == GP_END) {
 		gp_complain("cannot find '%s' in '%s': there is no such moment", f->at, f->r.path);
@@ -120,27 +140,10 @@ static int build_memory(struct frag *f)
 	}
 	if (status)
 		return gp_report_failed("report on", f->r.path, status);
-	if (f->moment.when == GP_WHEN_OOM)
-		use_refusal(f);
 	return GP_EXIT_OK;
 }
 
 /* ---- devices ---- */
-
-/* The arena that the failed request was for, if any of its segments are there. */
-static bool find_arena(const struct frag *f, size_t *out)
-{
-	const struct gp_memory *m = &f->r.memory;
-	const struct gp_arena *a = &f->r.failed.arena;
-	for (size_t k = 1; a->is_known && k < m->arenas; k++) {
-		const struct gp_arena *b = &m->arena[k];
-		*out = k;
-		if (b->is_known && b->stream == a->stream && b->pool == a->pool &&
-		    b->user_pool == a->user_pool)
-			return true;
-	}
-	return false;
-}
 
 static enum gp_status add_device(struct frag *f, unsigned device)
 {
@@ -150,7 +153,8 @@ static enum gp_status add_device(struct frag *f, unsigned device)
 	struct gp_frag_question q = { .settings = &r->settings, .fit_bytes = f->fit_bytes };
 	if (!q.fit_bytes && is_failed && r->failed.is_framework)
 		q.fit_bytes = r->failed.bytes;
-	q.has_arena = is_failed && find_arena(f, &q.arena);
+	q.arena = is_failed ? f->asks : 0;
+	q.has_arena = q.arena != 0;
 	enum gp_status status = gp_frag_build(&r->memory, device, &q, &d->frag);
 	if (status)
 		return status;
@@ -189,7 +193,6 @@ static enum gp_status add_devices(struct frag *f)
 	r->device = calloc(r->memory.devices + 1, sizeof *r->device);
 	if (!r->device)
 		return GP_E_MEMORY;
-	gp_allocator_settings_read(r->info->alloc_conf, &r->settings);
 	say_not_known(f);
 	for (size_t k = 0; k < r->memory.devices && status == GP_OK; k++) {
 		const struct gp_memory_device *m = &r->memory.device[k];
@@ -271,6 +274,7 @@ static int report(struct frag *f, const char *path)
 	}
 	free(f->r.device);
 	gp_memory_free(&f->r.memory);
+	gp_ooms_free(&f->r.ooms);
 	gp_recording_close(f->r.recording);
 	return result > exit_status ? result : exit_status;
 }
@@ -330,8 +334,8 @@ static int run(int argc, char **argv)
 	struct frag f = { .r.top = UINT64_MAX };
 	const struct gp_flag flags[] = {
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &f.at,
-		  "at this moment: oom (default, else peak), peak, end, snapshot:N, order:N, "
-		  "1.5s" },
+		  "at this moment: oom (default, else peak), oom:N, peak, end, snapshot:N, "
+		  "order:N, 1.5s" },
 		{ "fit", 0, GP_FLAG_TEXT, "SIZE", &f.fit,
 		  "which blocks would have to go for this request; default the failed one" },
 		{ "summary", 0, GP_FLAG_SWITCH, NULL, &f.is_summary,

@@ -22,8 +22,7 @@ struct oom {
 	struct gp_sink sink;
 	struct gp_json json;
 	const char *device_text, *window_text, *output;
-	uint64_t number; /* 0: all */
-	int64_t device;	 /* -1: all */
+	int64_t device; /* -1: all */
 	int64_t window_ns;
 	bool is_json, is_forced;
 };
@@ -36,7 +35,7 @@ static bool choose(struct oom *c)
 	r->row = calloc(r->ooms.ooms + 1, sizeof *r->row);
 	for (size_t k = 0; r->row && k < r->ooms.ooms; k++) {
 		bool is_device = c->device < 0 || r->ooms.oom[k].device == (uint64_t)c->device;
-		r->row[k].is_shown = is_device && (!c->number || k + 1 == c->number);
+		r->row[k].is_shown = is_device && (!c->r.number || k + 1 == c->r.number);
 		r->shown += r->row[k].is_shown;
 	}
 	return r->row;
@@ -66,7 +65,7 @@ static enum gp_status show_cases(struct oom *c)
 	enum gp_status status = GP_OK;
 	size_t looked = 0;
 	for (size_t k = 0; k < r->ooms.ooms && status == GP_OK; k++) {
-		bool is_full = r->ooms.oom[k].like == k || c->number;
+		bool is_full = r->ooms.oom[k].like == k || c->r.number;
 		bool is_left = is_full && looked >= LOOKED_DEFAULT && !c->is_json;
 		if (!r->row[k].is_shown)
 			continue;
@@ -115,16 +114,15 @@ static enum gp_status show_text(struct oom *c)
 static int build(struct oom *c)
 {
 	struct gp_oom_report *r = &c->r;
-	gp_allocator_settings_read(gp_recording_text(r->recording, GP_FACT, GP_FACT_ALLOC_CONF),
-				   &r->settings);
+	gp_allocator_settings_read(r->info->alloc_conf, &r->settings);
 	enum gp_status status = gp_ooms_build(r->recording, &r->settings, &r->ooms);
 	if (status == GP_OK && !choose(c))
 		status = GP_E_MEMORY;
 	if (status)
 		return gp_report_failed("report on", r->path, status);
-	if (c->number && !r->shown) {
+	if (c->r.number && !r->shown) {
 		gp_complain("cannot find out-of-memory %llu%s in '%s': memory ran out %s",
-			    (unsigned long long)c->number, c->device >= 0 ? " of that GPU" : "",
+			    (unsigned long long)c->r.number, c->device >= 0 ? " of that GPU" : "",
 			    r->path, gp_plural(r->ooms.ooms, "time").s);
 		return GP_EXIT_USAGE;
 	}
@@ -207,7 +205,7 @@ static int run(int argc, char **argv)
 				words ? "one recording at a time" : "no recording given");
 	if (!number)
 		return gp_usage(&gp_command_oom, "bad value of '--number': they count from 1");
-	c.number = number == UINT64_MAX ? 0 : number;
+	c.r.number = number == UINT64_MAX ? 0 : number;
 	if (!device_read(&c) || !window_read(&c))
 		return GP_EXIT_USAGE;
 	int exit_status = gp_sink_open(&c.sink, c.output, c.is_forced, argv, words);

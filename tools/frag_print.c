@@ -167,6 +167,13 @@ static bool is_same(const struct gp_block_set *a, const struct gp_block_set *b)
 	       memcmp(a->block, b->block, a->blocks * sizeof *a->block) == 0;
 }
 
+/* It is the very request that failed, so what says that it would not contradicts the job. */
+static bool has_failed(const struct gp_frag_report *r, const struct gp_frag *f)
+{
+	return r->failed.is_framework && r->failed.device == f->device->device &&
+	       r->failed.bytes == f->fit.bytes;
+}
+
 static void print_fit(const struct gp_frag_report *r, const struct gp_frag *f)
 {
 	const struct gp_frag_fit *fit = &f->fit;
@@ -175,9 +182,12 @@ static void print_fit(const struct gp_frag_report *r, const struct gp_frag *f)
 	fputs("for a request of ", r->out);
 	print_exact(r->out, fit->bytes);
 	if (fit->is_served || fit->is_served_released) {
-		fprintf(r->out, ": nothing, %s\n",
+		fprintf(r->out, ": nothing, %s",
 			fit->is_served ? "the cache serves it" :
 					 "it succeeds after a release of what is cached");
+		fputs(has_failed(r, f) ? ", by the figures; yet it failed, see gpuprof oom\n" :
+					 "\n",
+		      r->out);
 		return;
 	}
 	if (!fit->in_place.is_found && !fit->by_emptying.is_found) {
@@ -221,6 +231,8 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag_de
 	if (r->failed.bytes && r->failed.device == f->device->device)
 		fprintf(r->out, ", %s asked of the %s", gp_bytes_text(r->failed.bytes).s,
 			r->failed.is_framework ? "framework" : "driver");
+	if (r->failed.bytes && r->failed.device == f->device->device && r->ooms.ooms > 1)
+		fprintf(r->out, " (one of %s, --at oom:N)", gp_plural(r->ooms.ooms, "time").s);
 	fputs(":\n", r->out);
 	gp_frag_line_print(r->out, f, &d->owners);
 	if (f->reserved_bytes) {

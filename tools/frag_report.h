@@ -20,7 +20,8 @@ struct gp_frag_report {
 	const char *path;
 	const char *moment; /* "when it ran out of memory"; NULL: a time that was asked for */
 	struct gp_memory memory;
-	struct gp_failed_request failed; /* the moment's; bytes 0: none */
+	struct gp_ooms ooms;
+	struct gp_oom failed; /* the moment's; bytes 0: none */
 	struct gp_allocator_settings settings;
 	const char *not_known; /* of the memory and of the settings; NULL: nothing */
 	size_t devices;

@@ -24,7 +24,9 @@ static void write_state(struct gp_json *json, const struct gp_oom_case *c)
 		       c->frag.device->total_bytes ? c->frag.device->total_bytes :
 						     GP_BYTES_UNKNOWN);
 	gp_known_write(json, "free_bytes", f->free_bytes);
-	gp_known_write(json, "limit_bytes", f->limit_bytes);
+	/* the device's own: no limit; not the one of which nobody told */
+	gp_known_write(json, "limit_bytes",
+		       f->is_limit_told ? c->frag.device->limit_bytes : GP_BYTES_UNKNOWN);
 	gp_json_number(json, "reserved_bytes", f->reserved_bytes);
 	gp_json_number(json, "allocated_bytes", f->allocated_bytes);
 	gp_json_number(json, "releasable_bytes", f->releasable_bytes);
@@ -184,6 +186,7 @@ enum gp_status gp_oom_case_write(struct gp_json *json, const struct gp_oom_repor
 	gp_json_number(json, "number", k + 1);
 	gp_json_number(json, "like", o->like + 1);
 	gp_json_signed(json, "at_ns", o->at_ns);
+	gp_json_number(json, "order", o->order);
 	gp_json_number(json, "device", o->device);
 	gp_json_bool(json, "framework", o->is_framework);
 	gp_json_number(json, "bytes", o->bytes);

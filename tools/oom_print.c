@@ -248,12 +248,14 @@ enum gp_status gp_oom_case_print(const struct gp_oom_report *r, size_t k,
 
 void gp_oom_end_print(const struct gp_oom_report *r)
 {
+	char next[64] = "frag --at oom";
+	if (r->number)
+		snprintf(next, sizeof next, "frag --at oom:%" PRIu64, r->number);
 	if (r->is_cut)
 		fputs("\nmore of them differ; --number N looks at one\n", r->out);
 	/* a verdict that could not tell whose the free memory was */
 	if (r->shown && r->info->pytorch && !r->info->has_tier_b)
 		gp_again_print(r->out, r->info, "--stacks=all --tier-b");
 	else
-		gp_use_next_print(r->out, r->info, r->shown ? "frag --at oom" : gp_next_of(r->info),
-				  r->path);
+		gp_use_next_print(r->out, r->info, r->shown ? next : gp_next_of(r->info), r->path);
 }

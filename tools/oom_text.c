@@ -1,10 +1,12 @@
 /* Sentences of `gpuprof oom`: what proves a verdict, and what would have helped. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "amount.h"
 #include "oom_report.h"
 
+#define FRACTION_PARTS 10000u /* of a limit as a fraction: so many are told apart */
 #define SAY(...) snprintf(out, GP_REASON_MAX, __VA_ARGS__)
 
 static const char *text(struct gp_text *room, uint64_t bytes)
@@ -134,6 +136,18 @@ static void say_expandable(const struct gp_oom_help *h, char *out)
 	    text(&a, h->bytes));
 }
 
+/* Rounded up: with a little less it would fail again. */
+static void say_higher_limit(uint64_t bytes, uint64_t total, char *out)
+{
+	struct gp_text a;
+	uint64_t parts = total ? (bytes * FRACTION_PARTS + total - 1) / total : 0;
+	if (!total || bytes > total)
+		SAY("a limit of %s", text(&a, bytes));
+	else
+		SAY("a limit of %s: set_per_process_memory_fraction(%" PRIu64 ".%04" PRIu64 ")",
+		    text(&a, bytes), parts / FRACTION_PARTS, parts % FRACTION_PARTS);
+}
+
 static void say_less(const struct gp_oom_facts *f, const struct gp_oom_help *h, char *out)
 {
 	struct gp_text a, b;
@@ -176,8 +190,7 @@ void gp_oom_help_text(const struct gp_oom *o, const struct gp_oom_case *c,
 		SAY("one stream and pool for both: %s are cached for others", text(&a, h->bytes));
 		return;
 	case GP_HELP_LIMIT:
-		SAY("a limit of %s: set_per_process_memory_fraction(%.4f)", text(&a, h->bytes),
-		    (double)h->bytes / (double)c->frag.device->total_bytes);
+		say_higher_limit(h->bytes, c->frag.device->total_bytes, out);
 		return;
 	case GP_HELP_OUTSIDE:
 		SAY("what came outside the framework since %s: %s", gp_ns_text(o->before_at_ns).s,

@@ -100,7 +100,7 @@ static void fill_used(const struct gp_recording *r, const struct gp_live_used *u
 		return;
 	if (d->total_bytes == 0)
 		d->total_bytes = used->total_bytes;
-	d->limit_bytes = used->has_limit ? used->limit_bytes : used->total_bytes;
+	d->limit_bytes = used->has_limit ? used->limit_bytes : GP_BYTES_UNKNOWN;
 	d->used_bytes = used->total_bytes - used->free_bytes;
 	d->used_at_ns = gp_tick_ns(&r->tick, used->time);
 	d->used_driver_bytes = used->driver_bytes;

@@ -128,37 +128,6 @@ static enum gp_status list_uses(struct gp_recording *r, const struct gp_oom *o,
 
 /* ---- the state ---- */
 
-/* What was told of that very moment counts more than the last count before it. */
-static void tell_device(const struct gp_oom *o, struct gp_memory *m)
-{
-	for (size_t k = 0; k < m->devices; k++) {
-		struct gp_memory_device *d = &m->device[k];
-		if (d->device != o->device)
-			continue;
-		if (o->limit_bytes != GP_BYTES_UNKNOWN)
-			d->limit_bytes = o->limit_bytes;
-		if (o->free_bytes == GP_BYTES_UNKNOWN || o->total_bytes == 0)
-			continue;
-		d->total_bytes = o->total_bytes;
-		d->used_bytes = o->total_bytes > o->free_bytes ? o->total_bytes - o->free_bytes : 0;
-		d->used_at_ns = o->at_ns;
-		d->used_driver_bytes = d->driver_bytes;
-	}
-}
-
-/* The arena that asked, if any of its segments are there. */
-static bool find_arena(const struct gp_memory *m, const struct gp_arena *a, size_t *out)
-{
-	for (size_t k = 1; a->is_known && k < m->arenas; k++) {
-		const struct gp_arena *b = &m->arena[k];
-		*out = k;
-		if (b->is_known && b->stream == a->stream && b->pool == a->pool &&
-		    b->user_pool == a->user_pool)
-			return true;
-	}
-	return false;
-}
-
 static uint64_t grown(uint64_t now, uint64_t before)
 {
 	if (now == GP_BYTES_UNKNOWN || before == GP_BYTES_UNKNOWN)
@@ -182,11 +151,10 @@ static void see_pools(const struct gp_oom *o, const struct gp_oom_case *c, struc
 {
 	const struct gp_frag *f = &c->frag;
 	const struct gp_arena *asks = &c->memory.arena[f->home];
-	bool is_nowhere = o->arena.is_known && !c->has_home;
 	for (size_t k = 0; k < f->pools; k++) {
 		const struct gp_frag_pool *p = &f->pool[k];
 		const struct gp_arena *a = &c->memory.arena[p->arena];
-		bool is_home = p->arena == f->home && !is_nowhere;
+		bool is_home = p->arena == f->home;
 		uint64_t cached = p->free_bytes + p->pending_bytes;
 		uint64_t kept = cached > p->releasable_bytes ? cached - p->releasable_bytes : 0;
 		if (!is_home && (gp_arena_is_private(a) || (a->is_known && asks->is_known)))
@@ -210,7 +178,7 @@ static void forget_old_limit(struct gp_oom_facts *f)
 	if (!f->is_framework || f->was_refused || f->free_bytes == GP_BYTES_UNKNOWN ||
 	    f->free_bytes < f->driver_bytes)
 		return;
-	if (limit != GP_BYTES_UNKNOWN && (limit < reserved || limit - reserved < f->driver_bytes))
+	if (limit != GP_BYTES_UNKNOWN && (limit < reserved || limit - reserved < f->limited_bytes))
 		return;
 	f->is_limit_told = false;
 	f->limit_bytes = GP_BYTES_UNKNOWN;
@@ -232,6 +200,7 @@ static void gather(const struct gp_oom *o, const struct gp_allocator_settings *s
 		.is_limit_told = limit != GP_BYTES_UNKNOWN,
 		.bytes = o->bytes,
 		.driver_bytes = driver_bytes(o, settings),
+		.limited_bytes = o->is_framework ? gp_rule_segment(settings, o->bytes) : o->bytes,
 		.free_bytes = f->driver_free_bytes,
 		.limit_bytes = limit < f->device->total_bytes ? limit : GP_BYTES_UNKNOWN,
 		.reserved_bytes = f->reserved_bytes,
@@ -247,14 +216,12 @@ static void gather(const struct gp_oom *o, const struct gp_allocator_settings *s
 static enum gp_status look(struct gp_recording *r, const struct gp_oom *o,
 			   const struct gp_allocator_settings *settings, struct gp_oom_case *out)
 {
-	struct gp_moment_of moment = { .when = GP_WHEN_OOM, .number = o->number };
-	enum gp_status status = gp_memory_build(r, &moment, &out->memory);
-	if (status != GP_OK)
-		return status;
-	tell_device(o, &out->memory);
 	struct gp_frag_question q = { .settings = settings,
 				      .fit_bytes = o->is_framework ? o->bytes : 0 };
-	q.has_arena = out->has_home = find_arena(&out->memory, &o->arena, &q.arena);
+	enum gp_status status = gp_oom_memory_build(r, o, &out->memory, &q.arena);
+	if (status != GP_OK)
+		return status;
+	q.has_arena = q.arena != 0;
 	status = gp_frag_build(&out->memory, o->device, &q, &out->frag);
 	if (status == GP_OK)
 		status = gp_owners_build(r, &out->frag, &out->owners);

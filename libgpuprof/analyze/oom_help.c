@@ -6,7 +6,7 @@
 
 #include "frag_rule.h"
 
-#define LEAST_MAX_SPLIT (20 * GP_MIB)
+#define LEAST_MAX_SPLIT (21 * GP_MIB) /* PyTorch takes none of 20, and whole MiB alone */
 
 const char *const gp_help_names[GP_HELPS] = {
 	[GP_HELP_FREE_NEIGHBOURS] = "free_neighbours",
@@ -53,8 +53,7 @@ static void add_max_split(const struct gp_oom *o, struct gp_oom_case *c)
 	const struct gp_frag *f = &c->frag;
 	uint64_t bytes = 0, count = 0, room = c->finding.usable_bytes;
 	bool is_enough = false;
-	/* PyTorch takes no smaller one */
-	if (o->bytes <= LEAST_MAX_SPLIT)
+	if (o->bytes < LEAST_MAX_SPLIT)
 		return;
 	for (size_t k = 0; k < f->device->segments; k++) {
 		const struct gp_memory_segment *s =
@@ -99,7 +98,7 @@ static void add_limit(struct gp_oom_case *c)
 	uint64_t missing = c->finding.missing_bytes, wanted = f->limit_bytes + missing;
 	uint64_t grows = wanted > f->reserved_bytes ? wanted - f->reserved_bytes : 0;
 	if (!f->is_limit_told)
-		add(c, GP_HELP_LIMIT, true, f->reserved_bytes + f->driver_bytes, 0);
+		add(c, GP_HELP_LIMIT, true, f->reserved_bytes + f->limited_bytes, 0);
 	else if (missing != GP_BYTES_UNKNOWN)
 		add(c, GP_HELP_LIMIT, f->free_bytes != GP_BYTES_UNKNOWN && f->free_bytes >= grows,
 		    wanted, 0);
@@ -111,8 +110,7 @@ void gp_oom_help_list(const struct gp_oom *oom, const struct gp_allocator_settin
 	const struct gp_oom_finding *v = &c->finding;
 	uint64_t largest = c->frag.largest_released_bytes;
 	c->helps = 0;
-	if (c->has_home || !oom->arena.is_known)
-		add_set(c, GP_HELP_FREE_NEIGHBOURS, &c->frag.fit.in_place);
+	add_set(c, GP_HELP_FREE_NEIGHBOURS, &c->frag.fit.in_place);
 	if (c->helps == 0 || !is_same(&c->frag.fit.in_place, &c->frag.fit.by_emptying))
 		add_set(c, GP_HELP_FREE_SEGMENTS, &c->frag.fit.by_emptying);
 	if (oom->is_framework || c->frag.releasable_bytes != 0)

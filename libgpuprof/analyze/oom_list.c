@@ -138,6 +138,7 @@ static struct gp_oom begin(const struct search *s, const struct gp_record *r)
 	const struct device *d = &s->device[r->device];
 	return (struct gp_oom){
 		.number = s->number,
+		.order = r->order,
 		.device = r->device,
 		.at_ns = gp_tick_ns(&s->recording->tick, r->time),
 		.stack = r->stack,

@@ -42,13 +42,26 @@ static uint64_t limit_room(const struct gp_oom_facts *f)
 	return above(f->limit_bytes, f->reserved_bytes);
 }
 
-/* What a request lacks where so much is cached and the driver may give so much. */
-static uint64_t lacks(const struct gp_oom_facts *f, uint64_t cached, uint64_t room)
+/* What a request lacks where so much is cached and a new place of `needed` may take so much. */
+static uint64_t lacks(const struct gp_oom_facts *f, uint64_t cached, uint64_t room, uint64_t needed)
 {
 	uint64_t usable = plus(cached, room);
 	if (f->is_framework && is_at_least(cached, f->bytes))
 		return 0;
-	return usable == GP_BYTES_UNKNOWN ? GP_BYTES_UNKNOWN : above(f->driver_bytes, usable);
+	return usable == GP_BYTES_UNKNOWN ? GP_BYTES_UNKNOWN : above(needed, usable);
+}
+
+/* Of the driver; GP_BYTES_UNKNOWN where nobody told what it has. */
+static uint64_t lacks_of_driver(const struct gp_oom_facts *f, uint64_t cached)
+{
+	return lacks(f, cached, f->free_bytes, f->driver_bytes);
+}
+
+/* Within the limit; 0 where none is known. */
+static uint64_t lacks_of_limit(const struct gp_oom_facts *f, uint64_t cached)
+{
+	uint64_t limited = limit_room(f);
+	return limited == GP_BYTES_UNKNOWN ? 0 : lacks(f, cached, limited, f->limited_bytes);
 }
 
 static void add_up(const struct gp_oom_facts *f, struct gp_oom_finding *out)
@@ -64,12 +77,11 @@ static void add_up(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 	if (f->free_bytes == GP_BYTES_UNKNOWN)
 		out->room_bytes = GP_BYTES_UNKNOWN;
 	out->usable_bytes = plus(out->cached_bytes, out->room_bytes);
-	out->missing_bytes = lacks(f, out->cached_bytes, out->room_bytes);
+	uint64_t of_limit = lacks_of_limit(f, out->cached_bytes);
+	out->missing_bytes = lacks_of_driver(f, out->cached_bytes);
 	/* the limit alone may forbid it */
-	if (out->missing_bytes == GP_BYTES_UNKNOWN && limited != GP_BYTES_UNKNOWN) {
-		uint64_t missing = lacks(f, out->cached_bytes, limited);
-		out->missing_bytes = missing != 0 ? missing : GP_BYTES_UNKNOWN;
-	}
+	if (of_limit != 0 && !is_at_least(out->missing_bytes, of_limit))
+		out->missing_bytes = of_limit;
 }
 
 /* ---- rules ---- */
@@ -97,13 +109,13 @@ static bool is_beyond_us(const struct gp_oom_facts *f, struct gp_oom_finding *ou
 static bool is_tied(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 {
 	uint64_t own = above(out->cached_bytes, f->elsewhere_bytes);
-	uint64_t room = out->room_bytes == GP_BYTES_UNKNOWN ? 0 : out->room_bytes;
+	uint64_t room = f->free_bytes == GP_BYTES_UNKNOWN ? 0 : f->free_bytes;
 	if (!f->is_framework)
 		return false;
 	if (f->largest_any_bytes >= f->bytes)
 		return true;
 	return out->missing_bytes == 0 && f->elsewhere_bytes != 0 &&
-	       is_at_least(lacks(f, own, room), 1);
+	       (lacks(f, own, room, f->driver_bytes) != 0 || lacks_of_limit(f, own) != 0);
 }
 
 /* The framework gave up without asking a driver that had enough. */
@@ -117,7 +129,8 @@ static bool is_limited_untold(const struct gp_oom_facts *f, struct gp_oom_findin
 /* Nothing is missing, and the driver was free to give it: the figures are of another moment. */
 static bool is_contradicted(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 {
-	if (!f->is_framework || !is_at_least(out->room_bytes, f->driver_bytes))
+	if (!f->is_framework || !is_at_least(f->free_bytes, f->driver_bytes) ||
+	    above(f->limited_bytes, limit_room(f)) != 0)
 		return false;
 	out->not_known = "the driver counted enough as free, and the limit allowed it; why it "
 			 "refused, it did not say";
@@ -139,11 +152,10 @@ static bool is_fragmented(const struct gp_oom_facts *f, struct gp_oom_finding *o
 
 static bool is_limited(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 {
-	uint64_t limited = limit_room(f);
-	if (limited == GP_BYTES_UNKNOWN || lacks(f, out->cached_bytes, limited) == 0)
+	if (lacks_of_limit(f, out->cached_bytes) == 0)
 		return false;
 	/* without a count of the device it is the limit that is proven */
-	return f->free_bytes == GP_BYTES_UNKNOWN || lacks(f, out->cached_bytes, f->free_bytes) == 0;
+	return f->free_bytes == GP_BYTES_UNKNOWN || lacks_of_driver(f, out->cached_bytes) == 0;
 }
 
 /* What grew since the last peak, together, is at least what is missing: the larger one did it. */

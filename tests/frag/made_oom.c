@@ -1,6 +1,6 @@
 /*
  * Writes the recording of a job that never was and that ran out of memory, for one reason each.
- *	made_oom REASON FILE
+ *	made_oom REASON FILE [SETTINGS]
  */
 #include "made_job.h"
 
@@ -154,20 +154,222 @@ static void unknown(void)
 	run_out(1, 3 * GIB);
 }
 
+static void count_untold(void)
+{
+	struct gp_record r = { .kind = GP_DEVICE_MEMORY, .aux = 0 };
+	r.device_memory.total_bytes = TOTAL;
+	r.device_memory.free_bytes = TOTAL - used();
+	put(&w, 0, r);
+}
+/* A limit that is never told: the framework gives up without asking the driver. */
+static void untold(void)
+{
+	fill(1, 0, 7 * GIB);
+	count_untold();
+	run_out(1, 2 * GIB);
+	count_untold();
+}
+static void fraction(void)
+{
+	limit = 8 * GIB;
+	fill(1, 0, 7 * GIB);
+	count(0);
+	run_out(1, 2 * GIB + MIB + 512 * 1024);
+	count(0);
+}
+static void both(void)
+{
+	fill(1, 0, 6 * GIB);
+	count(0);
+	outside(40 * GIB, 4 * GIB);
+	refuse(GP_SPACE_DEVICE, 8 * GIB, 5 * GIB);
+	run_out(1, 8 * GIB);
+	count(5 * GIB);
+}
+static void split(void)
+{
+	fill(1, 0, 15 * GIB);
+	for (unsigned k = 0; k < 4; k++) {
+		uint64_t s = SEGMENTS + 32 * GIB + k * 64 * MIB;
+		segment(1, s, 40 * MIB);
+		take(1, s, 19 * MIB, 0);
+		take(1, s + 19 * MIB, 2 * MIB, 0);
+		take(1, s + 21 * MIB, 19 * MIB, 0);
+	}
+	for (unsigned k = 0; k < 4; k++) {
+		uint64_t s = SEGMENTS + 32 * GIB + k * 64 * MIB;
+		block(GP_BLOCK_FREE, 1, s, 19 * MIB, 0);
+		block(GP_BLOCK_FREE, 1, s + 21 * MIB, 19 * MIB, 0);
+	}
+	uint64_t others = TOTAL - used() - 10 * MIB;
+	count(others);
+	refuse(GP_SPACE_DEVICE, 22 * MIB, others);
+	run_out(1, 20 * MIB + 512 * 1024);
+	count(others);
+}
+/* Who frees the segments with most bytes a block first frees one block too many. */
+static void greedy(void)
+{
+	static const unsigned gain[] = { 9, 6, 4 }, held[] = { 2, 1, 1 };
+	fill(1, 0, GIB / 2);
+	for (unsigned k = 0; k < 3; k++) {
+		uint64_t s = SEGMENTS + (8 + 16 * k) * GIB, bytes = gain[k] * (GIB / 2);
+		segment(1, s, bytes);
+		for (unsigned i = 0; i <= held[k]; i++) {
+			uint64_t part = bytes / (held[k] + 1);
+			take(1, s + i * part, part - (i < held[k] ? 2 * MIB : 0), 0);
+			if (i < held[k])
+				take(1, s + (i + 1) * part - 2 * MIB, 2 * MIB, 0);
+		}
+		for (unsigned i = 0; i <= held[k]; i++) {
+			uint64_t part = bytes / (held[k] + 1);
+			block(GP_BLOCK_FREE, 1, s + i * part, part - (i < held[k] ? 2 * MIB : 0),
+			      0);
+		}
+	}
+	uint64_t others = TOTAL - used() - 4 * MIB;
+	count(others);
+	refuse(GP_SPACE_DEVICE, 5 * GIB, others);
+	run_out(1, 5 * GIB);
+	count(others);
+}
+
+/* 61,440 blocks, every second one free. */
+static void wide(void)
+{
+	for (unsigned k = 0; k < 10; k++) {
+		uint64_t s = SEGMENTS + k * 16 * GIB;
+		segment(1, s, 6144 * (MIB + MIB / 2));
+		for (unsigned i = 0; i < 6144; i++)
+			take(1, s + i * (MIB + MIB / 2), MIB + MIB / 2, 0);
+	}
+	for (unsigned k = 0; k < 10; k++) {
+		uint64_t s = SEGMENTS + k * 16 * GIB;
+		for (unsigned i = 0; i < 6144; i += 2)
+			block(GP_BLOCK_FREE, 1, s + i * (MIB + MIB / 2), MIB + MIB / 2, 0);
+	}
+	run_out(1, 20 * MIB);
+}
+
+/* 60,000 times, each of another size. */
+static void often(void)
+{
+	fill(1, 0, 12 * GIB);
+	count(0);
+	for (unsigned k = 0; k < 60000; k++) {
+		refuse(GP_SPACE_DEVICE, 5 * GIB + k * 2 * MIB, 0);
+		run_out(1, 5 * GIB + k * 2 * MIB);
+	}
+}
+
+/* The limit leaves 25 MiB, 30 MiB are asked, the device has plenty: of pages 40. */
+static void pages(void)
+{
+	limit = 100 * MIB + 25 * MIB;
+	fill(1, 0, 100 * MIB);
+	count(0);
+	run_out(1, 30 * MIB);
+	count(0);
+}
+/* Another process's memory, opened here. */
+static void ipc(void)
+{
+	fill(1, 0, 4 * GIB);
+	struct gp_record r = at(GP_ALLOC, GP_SPACE_IPC, 0, SEGMENTS + 64 * GIB, 2 * GIB);
+	put(&w, 0, r);
+	count(2 * GIB);
+	refuse(GP_SPACE_DEVICE, 12 * GIB, 2 * GIB);
+	run_out(1, 12 * GIB);
+	count(2 * GIB);
+}
+/* The count before it says that there is no limit; the job sets one, which the next count tells. */
+static void late_limit(void)
+{
+	fill(1, 0, 7 * GIB);
+	count(0);
+	limit = 8 * GIB;
+	run_out(1, 2 * GIB);
+	count(0);
+}
+/* Counted for the first time behind it. */
+static void first_limit(void)
+{
+	fill(1, 0, 7 * GIB);
+	limit = 8 * GIB;
+	run_out(1, 2 * GIB);
+	count(0);
+}
+/* A stream asks for the first time; another has a hole of 2 GiB in its segment. */
+static void newcomer(void)
+{
+	segment(1, SEGMENTS, 14 * GIB);
+	take(1, SEGMENTS, 6 * GIB, 0);
+	take(1, SEGMENTS + 6 * GIB, 2 * GIB, 0);
+	take(1, SEGMENTS + 8 * GIB, 6 * GIB, 0);
+	block(GP_BLOCK_FREE, 1, SEGMENTS + 6 * GIB, 2 * GIB, 0);
+	count(0);
+	refuse(GP_SPACE_DEVICE, 3 * GIB, 0);
+	run_out(2, 3 * GIB);
+	count(0);
+}
+static void two(void)
+{
+	fill(1, 0, 12 * GIB);
+	count(0);
+	refuse(GP_SPACE_DEVICE, 5 * GIB, 0);
+	run_out(1, 5 * GIB);
+	count(0);
+	fill(1, 16 * GIB, 2 * GIB);
+	refuse(GP_SPACE_DEVICE, 3 * GIB, 0);
+	run_out(1, 3 * GIB);
+	count(0);
+}
+/* All that is free is of a private pool without a block: its graph may be gone. */
+static void graph(void)
+{
+	fill(1, 0, 8 * GIB);
+	define_arena(3, 0, 1);
+	segment(3, SEGMENTS + 16 * GIB, 7 * GIB);
+	take(3, SEGMENTS + 16 * GIB, 7 * GIB, 0);
+	block(GP_BLOCK_FREE, 3, SEGMENTS + 16 * GIB, 7 * GIB, 0);
+	count(0);
+	refuse(GP_SPACE_DEVICE, 3 * GIB, 0);
+	run_out(1, 3 * GIB);
+	count(0);
+}
+
 static const struct {
 	const char *name;
 	void (*job)(void);
 } reasons[] = {
-	{ "capacity", capacity }, { "fragmentation", fragmentation },
-	{ "limit", limited },	  { "other", other },
-	{ "growth", growth },	  { "stream", stream },
-	{ "cache", cache },	  { "unknown", unknown },
+	{ "capacity", capacity },
+	{ "fragmentation", fragmentation },
+	{ "limit", limited },
+	{ "other", other },
+	{ "growth", growth },
+	{ "stream", stream },
+	{ "cache", cache },
+	{ "untold", untold },
+	{ "fraction", fraction },
+	{ "both", both },
+	{ "split", split },
+	{ "greedy", greedy },
+	{ "wide", wide },
+	{ "often", often },
+	{ "pages", pages },
+	{ "ipc", ipc },
+	{ "late_limit", late_limit },
+	{ "first_limit", first_limit },
+	{ "newcomer", newcomer },
+	{ "two", two },
+	{ "graph", graph },
+	{ "unknown", unknown },
 };
 
 int main(int argc, char **argv)
 {
 	char *slash = argc > 2 ? strrchr(argv[2], '/') : NULL;
-	if (argc != 3)
+	if (argc < 3)
 		return 2;
 	snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - argv[2]) : 1,
 		 slash ? argv[2] : ".");
@@ -177,6 +379,8 @@ int main(int argc, char **argv)
 	define(gpu, "Made-up GPU");
 	define((struct gp_record){ .kind = GP_FACT, .aux = GP_FACT_TIER_B, .fact = { .value = 1 } },
 	       "told");
+	if (argc > 3)
+		define((struct gp_record){ .kind = GP_FACT, .aux = GP_FACT_ALLOC_CONF }, argv[3]);
 	define_arena(1, 0, 0);
 	define_arena(2, 0x7e00, 0);
 	for (size_t k = 0; k < sizeof reasons / sizeof *reasons; k++)

@@ -17,6 +17,7 @@ static struct gp_oom_facts full(void)
 		.is_limit_told = true,
 		.bytes = (uint64_t)(4 * GIB),
 		.driver_bytes = (uint64_t)(4 * GIB),
+		.limited_bytes = (uint64_t)(4 * GIB),
 		.free_bytes = 0,
 		.limit_bytes = NONE,
 		.reserved_bytes = (uint64_t)(10 * GIB),
@@ -86,6 +87,25 @@ static void a_limit_where_the_device_had_room(void **state)
 	assert_int_equal(judge(&f), GP_VERDICT_UNKNOWN);
 	f.limit_bytes = NONE;
 	assert_int_equal(judge(&f), GP_VERDICT_UNKNOWN);
+}
+
+static void a_limit_counts_no_pages(void **state)
+{
+	(void)state;
+	struct gp_oom_facts f = full();
+	f.bytes = f.limited_bytes = (uint64_t)(30 * MIB);
+	f.driver_bytes = (uint64_t)(40 * MIB);
+	f.free_bytes = (uint64_t)GIB;
+	f.limit_bytes = f.reserved_bytes + (uint64_t)(25 * MIB);
+	assert_int_equal(judge(&f), GP_VERDICT_LIMIT);
+	assert_int_equal(missing(&f), 5 * MIB);
+	/* the limit allows it, and the driver has no page for its last part */
+	f.limit_bytes = f.reserved_bytes + (uint64_t)(30 * MIB);
+	f.free_bytes = (uint64_t)(39 * MIB);
+	assert_int_equal(judge(&f), GP_VERDICT_CAPACITY);
+	assert_int_equal(missing(&f), MIB);
+	f.free_bytes = (uint64_t)(40 * MIB);
+	assert_int_equal(missing(&f), 0);
 }
 
 static void a_limit_that_nobody_told(void **state)
@@ -214,7 +234,7 @@ static void look(struct layout *l, const struct gp_allocator_settings *settings,
 	LAYOUT_SEGMENT(l, 1, LARGE, -30 * MIB, 40 * MIB, -30 * MIB);
 	l->device.used_bytes = l->device.total_bytes - (uint64_t)(10 * MIB);
 	l->device.used_driver_bytes = l->device.driver_bytes;
-	*c = (struct gp_oom_case){ .memory = l->memory, .has_home = true };
+	*c = (struct gp_oom_case){ .memory = l->memory };
 	struct gp_frag_question q = { .settings = settings, .fit_bytes = oom.bytes };
 	assert_int_equal(gp_frag_build(&c->memory, 0, &q, &c->frag), GP_OK);
 	c->finding = (struct gp_oom_finding){ .verdict = verdict,
@@ -269,6 +289,7 @@ int main(void)
 		cmocka_unit_test(capacity_up_to_the_last_byte),
 		cmocka_unit_test(a_segment_may_be_more_than_the_request),
 		cmocka_unit_test(a_limit_where_the_device_had_room),
+		cmocka_unit_test(a_limit_counts_no_pages),
 		cmocka_unit_test(a_limit_that_nobody_told),
 		cmocka_unit_test(growth_that_is_what_is_missing),
 		cmocka_unit_test(little_growth_is_no_cause),
