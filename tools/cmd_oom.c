@@ -15,7 +15,9 @@
 extern const struct gp_command gp_command_oom;
 
 #define TOP_DEFAULT 5u
-#define LOOKED_DEFAULT 10u /* different ones that are shown in full */
+/* different ones that are told in full, each of which takes replays */
+#define LOOKED_TEXT 10u
+#define LOOKED_JSON 100u
 
 struct oom {
 	struct gp_oom_report r;
@@ -66,7 +68,7 @@ static enum gp_status show_cases(struct oom *c)
 	size_t looked = 0;
 	for (size_t k = 0; k < r->ooms.ooms && status == GP_OK; k++) {
 		bool is_full = r->ooms.oom[k].like == k || c->r.number;
-		bool is_left = is_full && looked >= LOOKED_DEFAULT && !c->is_json;
+		bool is_left = is_full && looked >= (c->is_json ? LOOKED_JSON : LOOKED_TEXT);
 		if (!r->row[k].is_shown)
 			continue;
 		r->is_cut |= is_left;

@@ -9,6 +9,7 @@
 #include "report.h"
 
 #define SET_SHOWN 5u
+#define ROWS 60u /* of the table */
 
 static void print_bytes(FILE *out, uint64_t bytes, int width)
 {
@@ -50,9 +51,19 @@ void gp_oom_head_print(const struct gp_oom_report *r)
 	}
 	fputs("   #      moment  GPU     asked allocated  reserved      free  of         verdict\n",
 	      r->out);
-	for (size_t k = 0; k < r->ooms.ooms; k++)
-		if (r->row[k].is_shown)
+	size_t rows = 0, left = 0;
+	for (size_t k = 0; k < r->ooms.ooms; k++) {
+		if (!r->row[k].is_shown)
+			continue;
+		/* what is told in full stands in it, too */
+		bool is_row = rows < ROWS || r->row[k].is_looked;
+		if (is_row)
 			print_row(r, k);
+		rows += is_row;
+		left += !is_row;
+	}
+	if (left)
+		fprintf(r->out, "and %s; --json lists all\n", gp_plural(left, "time").s);
 	if (r->ooms.retries)
 		fprintf(r->out, "and %s of the driver after which the framework was served\n",
 			gp_plural(r->ooms.retries, "refusal").s);

@@ -43,25 +43,14 @@ struct window {
 	struct cost cost;
 };
 
-/* Whether the request is served once they are freed. */
-static bool is_enough(const struct gp_room *room, const struct gp_frag_fit *fit, size_t first,
-		      size_t end, uint8_t *freed)
-{
-	struct gp_room then = *room;
-	then.is_freed = freed;
-	mark(room->memory, freed, first, end, 1);
-	bool is_served = gp_room_serves(&then, fit->arena, fit->rounded_bytes);
-	mark(room->memory, freed, first, end, 0);
-	return is_served;
-}
-
 /*
  * The best window that ends with each block is its shortest: any longer one holds the same blocks
  * and more.
  */
-static void search_segment(const struct gp_room *room, const struct gp_memory_segment *s,
-			   const struct gp_frag_fit *fit, uint8_t *freed, struct window *best)
+static void search_segment(const struct gp_room *room, const struct gp_places *places,
+			   size_t segment, const struct gp_frag_fit *fit, struct window *best)
 {
+	const struct gp_memory_segment *s = &room->memory->segment[segment];
 	const struct gp_memory_block *block = room->memory->block;
 	size_t from = s->first;
 	uint64_t bytes = 0;
@@ -76,7 +65,7 @@ static void search_segment(const struct gp_room *room, const struct gp_memory_se
 		if (bytes < fit->rounded_bytes ||
 		    (best->is_found && !is_cheaper(&cost, &best->cost)))
 			continue;
-		if (is_enough(room, fit, from, k + 1, freed))
+		if (gp_places_serve(room, places, segment, from, k + 1, fit->rounded_bytes))
 			*best = (struct window){ true, from, k + 1, cost };
 	}
 }
@@ -297,15 +286,20 @@ static enum gp_status find_neighbours(const struct gp_room *room, struct gp_frag
 	const struct gp_memory_device *d = room->device;
 	struct window best = { 0 };
 	bool is_small = fit->rounded_bytes <= GP_SMALL_MOST;
-	for (size_t k = 0; k < d->segments; k++) {
-		const struct gp_memory_segment *s = &room->memory->segment[d->first_segment + k];
+	struct gp_places places;
+	enum gp_status status = gp_places_list(room, fit->arena, is_small, &places);
+	if (status != GP_OK)
+		return status;
+	for (size_t k = d->first_segment; k < d->first_segment + d->segments; k++) {
+		const struct gp_memory_segment *s = &room->memory->segment[k];
 		if (s->arena == fit->arena && s->is_small == is_small)
-			search_segment(room, s, fit, freed, &best);
+			search_segment(room, &places, k, fit, &best);
 	}
+	gp_places_free(&places);
 	if (!best.is_found)
 		return GP_OK;
 	mark(room->memory, freed, best.first, best.end, 1);
-	enum gp_status status = fill_set(room, freed, &fit->in_place);
+	status = fill_set(room, freed, &fit->in_place);
 	mark(room->memory, freed, best.first, best.end, 0);
 	return status;
 }

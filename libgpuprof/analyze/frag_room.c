@@ -36,7 +36,7 @@ static bool is_in_pool(const struct gp_memory_segment *s, size_t arena, bool is_
 }
 
 /* A free run, in the allocator's order: by bytes, then by address. */
-struct candidate {
+struct gp_candidate {
 	uint64_t bytes, address;
 	bool is_expandable;
 	uint64_t reach; /* with the unmapped addresses behind it, into which it can grow */
@@ -54,11 +54,11 @@ static uint64_t unmapped_behind(const struct gp_room *room, size_t segment)
 	return GP_ROOM_ENDLESS;
 }
 
-static struct candidate candidate_of(const struct gp_room *room, size_t segment,
-				     const struct gp_run *run)
+static struct gp_candidate candidate_of(const struct gp_room *room, size_t segment,
+					const struct gp_run *run)
 {
 	const struct gp_memory_segment *s = &room->memory->segment[segment];
-	struct candidate c = { run->bytes, run->from, s->is_expandable, run->bytes };
+	struct gp_candidate c = { run->bytes, run->from, s->is_expandable, run->bytes };
 	/* nobody asks for it where each candidate is taken */
 	bool is_wanted = room->settings->max_split_bytes != UINT64_MAX;
 	if (is_wanted && c.is_expandable && run->end == s->first + s->blocks)
@@ -68,7 +68,7 @@ static struct candidate candidate_of(const struct gp_room *room, size_t segment,
 
 static int compare_candidates(const void *left, const void *right)
 {
-	const struct candidate *a = left, *b = right;
+	const struct gp_candidate *a = left, *b = right;
 	if (a->bytes != b->bytes)
 		return a->bytes < b->bytes ? -1 : 1;
 	return (a->address > b->address) - (a->address < b->address);
@@ -76,7 +76,7 @@ static int compare_candidates(const void *left, const void *right)
 
 /* The first one behind `after`. False: none. */
 static bool find_candidate(const struct gp_room *room, size_t arena, bool is_small,
-			   const struct candidate *after, struct candidate *out)
+			   const struct gp_candidate *after, struct gp_candidate *out)
 {
 	size_t first = room->device->first_segment, end = first + room->device->segments;
 	bool is_found = false;
@@ -86,7 +86,7 @@ static bool find_candidate(const struct gp_room *room, size_t arena, bool is_sma
 		size_t block = s->first;
 		while (is_in_pool(s, arena, is_small) &&
 		       gp_room_run(room, s, false, &block, &run)) {
-			struct candidate c = { .bytes = run.bytes, .address = run.from };
+			struct gp_candidate c = { .bytes = run.bytes, .address = run.from };
 			if (compare_candidates(&c, after) <= 0 ||
 			    (is_found && compare_candidates(&c, out) >= 0))
 				continue;
@@ -98,8 +98,8 @@ static bool find_candidate(const struct gp_room *room, size_t arena, bool is_sma
 }
 
 /* An expandable one is passed over for the next one that can grow less. */
-static bool is_passed(const struct gp_room *room, const struct candidate *c,
-		      const struct candidate *next)
+static bool is_passed(const struct gp_room *room, const struct gp_candidate *c,
+		      const struct gp_candidate *next)
 {
 	return room->settings->max_split_bytes != UINT64_MAX && c->is_expandable &&
 	       next->reach < c->reach;
@@ -107,8 +107,8 @@ static bool is_passed(const struct gp_room *room, const struct candidate *c,
 
 bool gp_room_serves(const struct gp_room *room, size_t arena, uint64_t rounded)
 {
-	const struct candidate least = { .bytes = rounded };
-	struct candidate c, next;
+	const struct gp_candidate least = { .bytes = rounded };
+	struct gp_candidate c, next;
 	bool is_small = rounded <= GP_SMALL_MOST;
 	if (!find_candidate(room, arena, is_small, &least, &c))
 		return false;
@@ -119,36 +119,96 @@ bool gp_room_serves(const struct gp_room *room, size_t arena, uint64_t rounded)
 	return gp_rule_takes(room->settings, rounded, c.bytes);
 }
 
-/* The free runs of a pool in their order. */
-static enum gp_status list_candidates(const struct gp_room *room, size_t arena, bool is_small,
-				      struct candidate **out, size_t *count)
+enum gp_status gp_places_list(const struct gp_room *room, size_t arena, bool is_small,
+			      struct gp_places *out)
 {
 	size_t first = room->device->first_segment, end = first + room->device->segments;
 	size_t blocks = 0;
-	*count = 0;
+	out->count = 0;
 	for (size_t k = first; k < end; k++)
 		if (is_in_pool(&room->memory->segment[k], arena, is_small))
 			blocks += room->memory->segment[k].blocks;
-	*out = calloc(blocks + 1, sizeof **out);
-	if (*out == NULL)
+	out->candidate = calloc(blocks + 1, sizeof *out->candidate);
+	if (out->candidate == NULL)
 		return GP_E_MEMORY;
 	for (size_t k = first; k < end; k++) {
 		const struct gp_memory_segment *s = &room->memory->segment[k];
 		struct gp_run run;
 		size_t block = s->first;
 		while (is_in_pool(s, arena, is_small) && gp_room_run(room, s, false, &block, &run))
-			(*out)[(*count)++] = candidate_of(room, k, &run);
+			out->candidate[out->count++] = candidate_of(room, k, &run);
 	}
-	qsort(*out, *count, sizeof **out, compare_candidates);
+	qsort(out->candidate, out->count, sizeof *out->candidate, compare_candidates);
 	return GP_OK;
+}
+
+void gp_places_free(struct gp_places *places)
+{
+	free(places->candidate);
+	*places = (struct gp_places){ 0 };
+}
+
+/* What [first, end) joins with. */
+static struct gp_run joined(const struct gp_room *room, const struct gp_memory_segment *s,
+			    size_t first, size_t end)
+{
+	struct gp_run run = { .first = first, .end = end };
+	while (run.first > s->first && !gp_room_is_used(room, run.first - 1))
+		run.first--;
+	while (run.end < s->first + s->blocks && !gp_room_is_used(room, run.end))
+		run.end++;
+	const struct gp_memory_block *block = room->memory->block, *last = &block[run.end - 1];
+	run.from = block[run.first].address;
+	run.bytes = last->address + last->bytes - run.from;
+	return run;
+}
+
+/* Candidates from `*next` on, and among them `more`, which took in those within it. */
+static const struct gp_candidate *next_of(const struct gp_places *places, size_t *next,
+					  const struct gp_candidate *more, bool *is_taken)
+{
+	const struct gp_candidate *c = places->candidate;
+	while (*next < places->count && c[*next].address >= more->address &&
+	       c[*next].address < more->address + more->bytes)
+		++*next;
+	bool is_listed = *next < places->count;
+	if (!*is_taken && (!is_listed || compare_candidates(more, &c[*next]) < 0)) {
+		*is_taken = true;
+		return more;
+	}
+	return is_listed ? &c[(*next)++] : NULL;
+}
+
+bool gp_places_serve(const struct gp_room *room, const struct gp_places *places, size_t segment,
+		     size_t first, size_t end, uint64_t rounded)
+{
+	struct gp_run run = joined(room, &room->memory->segment[segment], first, end);
+	const struct gp_candidate more = candidate_of(room, segment, &run);
+	size_t low = 0, high = places->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (places->candidate[middle].bytes < rounded)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	bool is_taken = more.bytes < rounded;
+	const struct gp_candidate *c = next_of(places, &low, &more, &is_taken), *next;
+	if (c == NULL)
+		return false;
+	while (c->is_expandable && (next = next_of(places, &low, &more, &is_taken)) != NULL &&
+	       is_passed(room, c, next))
+		c = next;
+	return gp_rule_takes(room->settings, rounded, c->bytes);
 }
 
 enum gp_status gp_room_largest(const struct gp_room *room, size_t arena, bool is_small,
 			       uint64_t *out)
 {
-	struct candidate *c;
-	size_t count;
-	enum gp_status status = list_candidates(room, arena, is_small, &c, &count);
+	struct gp_places places;
+	enum gp_status status = gp_places_list(room, arena, is_small, &places);
+	const struct gp_candidate *c = places.candidate;
+	size_t count = places.count;
 	*out = 0;
 	for (size_t k = status == GP_OK ? count : 0, taken = k; *out == 0 && k-- > 0;) {
 		taken = k + 1 < count && is_passed(room, &c[k], &c[k + 1]) ? taken : k;
@@ -161,7 +221,7 @@ enum gp_status gp_room_largest(const struct gp_room *room, size_t arena, bool is
 		    gp_rule_takes(room->settings, bytes, c[taken].bytes))
 			*out = bytes;
 	}
-	free(c);
+	gp_places_free(&places);
 	return status;
 }
 
