@@ -57,6 +57,18 @@ void gp_tell_block_end(struct gp_teller *teller, struct gp_told *block);
 void gp_tell_outside(struct gp_teller *teller, const struct gp_told *outside);
 void gp_tell_outside_end(struct gp_teller *teller, struct gp_told *outside);
 
+/* act_held.c: the driver's memory that is held, by the order of its allocation */
+struct gp_act_held *gp_held_find(struct gp_teller *teller, uint64_t order);
+void gp_held_drop(struct gp_teller *teller, struct gp_act_held *held);
+/* Nobody uses it: it is outside. */
+void gp_held_tell(struct gp_teller *teller, const struct gp_act_held *held);
+/* It is the framework's, also where it was taken for outside already. */
+void gp_held_claim(struct gp_teller *teller, uint64_t order);
+/* Behind an ALLOC of this thread, which is held if it is of memory. */
+void gp_held_add(struct gp_teller *teller, const struct gp_record *record, uint32_t thread);
+/* Behind an event of a thread, NULL: the last: tells what nobody can be meant to use any more. */
+void gp_held_settle(struct gp_teller *teller, const struct gp_record *record, uint32_t thread);
+
 /*
  * act_match.c: makes what was told so far what is live in the recording now; driver memory that is
  * held is taken as what it is now. Whatever has to be told for it is not is_told.

@@ -9,7 +9,6 @@
 #include "act_teller.h"
 #include "module_epochs.h"
 
-#define HOLDING 1000u /* events until driver memory that nobody used is taken for outside */
 #define RANGE_STEP (2ull << 20)
 #define RANGE_STEPS_MAX 65536u
 
@@ -25,105 +24,6 @@ static bool *has_told(struct gp_teller *t, unsigned device)
 
 /* ---- memory of the driver ---- */
 
-static struct gp_act_held *find_held(struct gp_teller *t, uint64_t order)
-{
-	for (size_t k = 0; k < t->helds; k++)
-		if (t->held[k].told.key == order)
-			return &t->held[k];
-	return NULL;
-}
-
-static void drop_held(struct gp_teller *t, struct gp_act_held *held)
-{
-	t->helds--;
-	memmove(held, held + 1, (size_t)(&t->held[t->helds] - held) * sizeof *held);
-}
-
-/* What was taken for outside, or not settled yet, is the framework's. */
-static void claim(struct gp_teller *t, uint64_t order)
-{
-	struct gp_act_held *held = find_held(t, order);
-	struct gp_told *outside = gp_told_find(&t->outside, order);
-	if (held != NULL)
-		drop_held(t, held);
-	if (outside == NULL)
-		return;
-	t->is_told = false;
-	gp_tell_outside_end(t, outside);
-	t->is_told = true;
-}
-
-static void tell_held(struct gp_teller *t, const struct gp_act_held *held)
-{
-	int64_t at_ns = t->at_ns;
-	uint32_t stack = t->stack;
-	t->at_ns = held->told.at_ns;
-	t->stack = held->told.stack;
-	t->is_told = true;
-	gp_tell_outside(t, &held->told);
-	t->at_ns = at_ns;
-	t->stack = stack;
-}
-
-/* A framework that asks the driver uses what it got in its next report. */
-static bool is_settling(const struct gp_record *r)
-{
-	switch (r->kind) {
-	case GP_ALLOC:
-	case GP_ALLOC_FAILED:
-	case GP_MAP:
-	case GP_SEGMENT_ALLOC:
-	case GP_SEGMENT_MAP:
-		return false;
-	case GP_FREE: /* a handle is released as soon as it is mapped */
-		return r->space != GP_SPACE_PHYSICAL;
-	default:
-		return true;
-	}
-}
-
-static void settle_held(struct gp_teller *t, const struct gp_record *r, uint32_t thread)
-{
-	bool is_next = r != NULL && is_settling(r);
-	for (size_t k = 0; k < t->helds;) {
-		struct gp_act_held held = t->held[k];
-		if (r != NULL && !(is_next && held.thread == thread) &&
-		    t->recording->seen < held.until) {
-			k++;
-			continue;
-		}
-		drop_held(t, &t->held[k]);
-		if (!gp_act_is_framework(live_of(t), &held.told, held.mapped_at))
-			tell_held(t, &held);
-	}
-}
-
-static void follow_alloc(struct gp_teller *t, const struct gp_record *r, uint32_t thread)
-{
-	const struct gp_live_entry *e = gp_live_find(live_of(t), r->space, r->alloc.address);
-	if (e == NULL || e->order != r->order || !gp_live_is_driver(e) || e->bytes == 0)
-		return;
-	struct gp_act_held *grown = realloc(t->held, (t->helds + 1) * sizeof *grown);
-	if (grown == NULL) {
-		t->is_out_of_memory = true;
-		return;
-	}
-	t->held = grown;
-	grown[t->helds++] = (struct gp_act_held){
-		.told = { .key = e->order,
-			  .address = e->address,
-			  .bytes = e->bytes,
-			  .requested_bytes = GP_BYTES_UNKNOWN,
-			  .order = e->order,
-			  .at_ns = t->at_ns,
-			  .stack = e->stack,
-			  .device = e->device,
-			  .space = e->space },
-		.thread = thread,
-		.until = t->recording->seen + HOLDING,
-	};
-}
-
 /* `ended`: what was there before the event. */
 static void follow_free(struct gp_teller *t, const struct gp_live_entry *ended)
 {
@@ -134,11 +34,11 @@ static void follow_free(struct gp_teller *t, const struct gp_live_entry *ended)
 		gp_tell_range_end(t, ended->address, ended->address + ended->bytes);
 		return;
 	}
-	struct gp_act_held *held = find_held(t, ended->order);
+	struct gp_act_held *held = gp_held_find(t, ended->order);
 	if (held != NULL) {
 		const struct gp_act_held was = *held;
-		drop_held(t, held);
-		tell_held(t, &was);
+		gp_held_drop(t, held);
+		gp_held_tell(t, &was);
 	}
 	struct gp_told *outside = gp_told_find(&t->outside, ended->order);
 	if (outside != NULL)
@@ -171,13 +71,13 @@ static void follow_map(struct gp_teller *t, const struct gp_record *r)
 	const struct gp_live_entry *in = gp_live_find(live, GP_SPACE_RESERVATION, r->map.address);
 	if (mapped == NULL || mapped->order != r->order)
 		return;
-	struct gp_act_held *held = find_held(t, mapped->stream);
+	struct gp_act_held *held = gp_held_find(t, mapped->stream);
 	if (in == NULL || (in->flags & GP_LIVE_SEGMENT) == 0) {
 		if (held != NULL)
 			held->mapped_at = r->map.address;
 		return;
 	}
-	claim(t, mapped->stream);
+	gp_held_claim(t, mapped->stream);
 	/* an allocator that tells says how much of it is one act */
 	if (*has_told(t, in->device))
 		return;
@@ -225,7 +125,7 @@ static void derive_ranges(struct gp_teller *t, const struct gp_live_entry *in,
 		at += m->bytes ? m->bytes : RANGE_STEP;
 		left -= m->bytes < left ? m->bytes : left;
 		steps = 0;
-		claim(t, m->stream);
+		gp_held_claim(t, m->stream);
 		t->at_ns = range.at_ns;
 		t->stack = range.stack;
 		tell_range(t, &range);
@@ -262,7 +162,7 @@ static void derive_segment(struct gp_teller *t, const struct gp_record *r)
 							 .stack = in->stack,
 							 .arena = r->code,
 							 .device = r->device };
-		claim(t, in->order);
+		gp_held_claim(t, in->order);
 		t->at_ns = segment.at_ns;
 		t->stack = segment.stack;
 		gp_tell_segment(t, &segment);
@@ -294,6 +194,41 @@ static void follow_block_alloc(struct gp_teller *t, const struct gp_record *r)
 		derive_segment(t, r);
 	if (!gp_tell_block(t, &block))
 		t->history->homeless++;
+}
+
+/* There is `found` of it in the live state, unless it is late: before the telling, and now told. */
+static void follow_found(struct gp_teller *t, const struct gp_record *r)
+{
+	uint64_t spare = r->aux & ~GP_FOUND_PENDING, bytes = r->block_again.bytes;
+	const struct gp_live_entry *e =
+		gp_live_find(live_of(t), GP_SPACE_BLOCK, r->block_again.address);
+	struct gp_told *there = gp_told_find(&t->block, r->block_again.address);
+	uint64_t requested = spare != 0 && spare <= bytes ? bytes - (spare - 1) : GP_BYTES_UNKNOWN;
+	if (r->aux == 0 || e == NULL || e->bytes != bytes)
+		return;
+	if (there != NULL && there->order == e->order && there->arena == 0) {
+		there->arena = r->code;
+		there->requested_bytes = requested;
+	}
+	if (there != NULL || e->order != r->order)
+		return;
+	const struct gp_told block = { .key = e->address,
+				       .address = e->address,
+				       .bytes = bytes,
+				       .requested_bytes = requested,
+				       .order = r->order,
+				       .at_ns = t->at_ns,
+				       .stack = r->stack,
+				       .arena = r->code,
+				       .device = r->device };
+	t->is_told = false;
+	if (gp_told_segment_at(&t->segments, block.address) == NULL)
+		derive_segment(t, r);
+	struct gp_told *told = gp_tell_block(t, &block) ? gp_told_find(&t->block, block.key) : NULL;
+	if (told == NULL)
+		t->history->homeless++;
+	else if ((e->flags & GP_LIVE_PENDING) != 0)
+		gp_tell_block_pending(t, told);
 }
 
 static void follow_block_end(struct gp_teller *t, const struct gp_record *r)
@@ -339,7 +274,7 @@ static void follow_segment(struct gp_teller *t, const struct gp_record *r)
 	}
 	const struct gp_live_entry *in = find_memory(t, from);
 	if (in != NULL && in->space != GP_SPACE_RESERVATION)
-		claim(t, in->order);
+		gp_held_claim(t, in->order);
 	t->is_told = false;
 	gp_tell_range_end(t, from, to);
 	t->is_told = true;
@@ -375,7 +310,7 @@ static bool is_back(struct gp_teller *t, const struct gp_record *r)
 		e = gp_live_find(live_of(t), r->space, r->free_failed.address);
 	if (e == NULL)
 		return false;
-	return gp_told_find(&t->outside, e->order) == NULL && find_held(t, e->order) == NULL &&
+	return gp_told_find(&t->outside, e->order) == NULL && gp_held_find(t, e->order) == NULL &&
 	       gp_told_segment_at(&t->segments, e->address) == NULL;
 }
 
@@ -386,6 +321,9 @@ static void follow(struct gp_teller *t, const struct gp_record *r, uint32_t thre
 	switch (r->kind) {
 	case GP_BLOCK_ALLOC:
 		follow_block_alloc(t, r);
+		break;
+	case GP_BLOCK_AGAIN:
+		follow_found(t, r);
 		break;
 	case GP_BLOCK_FREE:
 	case GP_BLOCK_COMPLETED:
@@ -401,7 +339,7 @@ static void follow(struct gp_teller *t, const struct gp_record *r, uint32_t thre
 			follow_segment(t, r);
 		break;
 	case GP_ALLOC:
-		follow_alloc(t, r, thread);
+		gp_held_add(t, r, thread);
 		break;
 	case GP_FREE:
 		if (ended->space != GP_SPACE_NONE)
@@ -450,7 +388,7 @@ static enum gp_status step(struct gp_teller *t, const struct gp_record *r, uint3
 	t->stack = r->stack;
 	follow(t, r, thread, &ended, is_late);
 	if (t->helds > 0)
-		settle_held(t, r, thread);
+		gp_held_settle(t, r, thread);
 	return t->is_out_of_memory ? GP_E_MEMORY : t->is_over ? GP_END : GP_OK;
 }
 
@@ -499,7 +437,7 @@ static enum gp_status replay(struct gp_teller *t)
 		return status;
 	if (!is_begun)
 		begin(t);
-	settle_held(t, NULL, 0);
+	gp_held_settle(t, NULL, 0);
 	t->stack = 0;
 	gp_act_match_live(t);
 	gp_act_match_memory(t, &t->history->memory);
