@@ -20,6 +20,7 @@ struct gp_allocator_settings {
 	uint64_t large_segment_bytes;	 /* segments for requests of 1 to 10 MiB; large pages */
 	unsigned roundup_divisions[GP_ROUNDUP_BUCKETS]; /* of [2^i, 2^(i+1)) MiB; 0, 1: none */
 	bool is_expandable;
+	double memory_fraction; /* of the device, that the framework may reserve; 0: not set */
 	/* a text: what may matter and is not taken into account; "": nothing */
 	char not_known[GP_SETTINGS_DOUBT];
 };

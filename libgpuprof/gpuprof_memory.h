@@ -92,6 +92,8 @@ struct gp_memory_device {
 	uint64_t used_driver_bytes; /* the DRIVER curve at that moment */
 	uint64_t driver_bytes, reserved_bytes, allocated_bytes; /* curves at this moment */
 	uint64_t active_bytes;					/* allocated and pending */
+	/* of other processes, opened here (IPC): the driver counts it as theirs, no curve has it */
+	uint64_t imported_bytes;
 	uint64_t
 		requested_bytes; /* of the active blocks; GP_BYTES_UNKNOWN: of one it is not told */
 	size_t first_segment, segments; /* by address */

@@ -77,6 +77,11 @@ static void say_limits(const struct export *x, const char *path)
 	if (h->is_cut)
 		gp_complain("events are missing before %s: the trace begins there",
 			    gp_ns_text(h->from_ns).s);
+	if (info->is_running)
+		gp_complain("'%s': the job is running: the trace ends at %s", path,
+			    gp_ns_text((int64_t)info->duration_ns).s);
+	else if (!info->is_sealed || info->has_hole)
+		gp_complain("'%s': not complete: the trace is of what there is of it", path);
 	if (info->lost_memory)
 		gp_complain("%s lost: the trace is not what happened there",
 			    gp_plural(info->lost_memory, "memory event").s);

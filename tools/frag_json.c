@@ -66,6 +66,19 @@ static void write_causes(struct gp_json *json, const struct gp_frag *f)
 	gp_json_end(json);
 }
 
+/* Where a private pool is from; null: it is none, or that is not known. */
+static void write_capture(struct gp_json *json, const struct gp_arena *a)
+{
+	if (a->graph)
+		gp_json_number(json, "graph", a->graph);
+	else
+		gp_json_null(json, "graph");
+	if (a->captured_at_ns >= 0 && gp_arena_is_private(a))
+		gp_json_signed(json, "captured_at_ns", a->captured_at_ns);
+	else
+		gp_json_null(json, "captured_at_ns");
+}
+
 static void write_pools(struct gp_json *json, const struct gp_frag *f)
 {
 	gp_json_array(json, "pools");
@@ -73,6 +86,7 @@ static void write_pools(struct gp_json *json, const struct gp_frag *f)
 		const struct gp_frag_pool *p = &f->pool[k];
 		gp_json_object(json, NULL);
 		gp_arena_write(json, &f->memory->arena[p->arena]);
+		write_capture(json, &f->memory->arena[p->arena]);
 		gp_json_bool(json, "small", p->is_small);
 		gp_json_bool(json, "expandable", p->has_expandable);
 		gp_json_number(json, "segments", p->segments);
@@ -115,6 +129,7 @@ static void write_segments(struct gp_json *json, const struct gp_frag *f)
 		gp_json_number(json, "address", s->address);
 		gp_json_number(json, "bytes", s->bytes);
 		gp_arena_write(json, &m->arena[s->arena]);
+		write_capture(json, &m->arena[s->arena]);
 		gp_json_bool(json, "small", s->is_small);
 		gp_json_bool(json, "expandable", s->is_expandable);
 		write_stack(json, s->stack);
@@ -195,6 +210,7 @@ static void write_device(struct gp_json *json, const struct gp_frag_report *r,
 	gp_known_write(json, "limit_bytes", f->device->limit_bytes);
 	gp_known_write(json, "driver_used_bytes", f->driver_used_bytes);
 	write_owners(json, d);
+	gp_json_number(json, "imported_bytes", f->device->imported_bytes);
 	gp_json_number(json, "reserved_bytes", f->reserved_bytes);
 	gp_json_number(json, "allocated_bytes", f->allocated_bytes);
 	gp_known_write(json, "requested_bytes", f->requested_bytes);

@@ -47,11 +47,15 @@ void gp_frag_line_print(FILE *out, const struct gp_frag *f, const struct gp_owne
 		fprintf(out, "%s ", gp_bytes_text(o->owner[k].bytes).s);
 		gp_mask(out, o->owner[k].name, strlen(o->owner[k].name));
 	}
+	uint64_t imported = f->device->imported_bytes;
 	if (used != GP_BYTES_UNKNOWN && used >= o->known_bytes)
 		fprintf(out, " + %s unattributed", gp_bytes_text(used - o->known_bytes).s);
 	else if (used != GP_BYTES_UNKNOWN)
 		fprintf(out, " - %s that the driver does not count",
 			gp_bytes_text(o->known_bytes - used).s);
+	if (imported)
+		fprintf(out, " (%s of other processes are opened here: IPC imports)",
+			gp_bytes_text(imported).s);
 	fputc('\n', out);
 }
 
@@ -64,13 +68,28 @@ static void print_framework_line(const struct gp_frag_report *r, const struct gp
 	fprintf(r->out, " + %s not\n", gp_bytes_text(f->reserved_bytes - f->allocated_bytes).s);
 }
 
+/* They stay as long as their graph does, of which nothing is known. */
+static uint64_t idle_private_bytes(const struct gp_frag *f)
+{
+	uint64_t bytes = 0;
+	for (size_t k = 0; k < f->pools; k++) {
+		const struct gp_frag_pool *p = &f->pool[k];
+		if (gp_arena_is_private(&f->memory->arena[p->arena]) && !p->allocated_bytes &&
+		    !p->pending_bytes)
+			bytes += p->reserved_bytes;
+	}
+	return bytes;
+}
+
 static void print_largest(const struct gp_frag_report *r, const struct gp_frag *f)
 {
 	const struct gp_arena *home = &f->memory->arena[f->home];
+	uint64_t idle = idle_private_bytes(f);
 	fputs("  the largest request that the cache serves", r->out);
 	if (home->is_known)
 		fprintf(r->out, " on stream %s%" PRIx64, home->stream ? "0x" : "", home->stream);
-	fputs(": ", r->out);
+	/* a place may be of a stream that is not told, or still in use by one */
+	fputs(home->is_known || !f->largest_request_bytes ? ": " : ": at most ", r->out);
 	print_exact(r->out, f->largest_request_bytes);
 	if (f->largest_any_bytes > f->largest_request_bytes) {
 		fputs("; elsewhere ", r->out);
@@ -83,7 +102,12 @@ static void print_largest(const struct gp_frag_report *r, const struct gp_frag *
 		print_exact(r->out, f->largest_released_bytes);
 	if (f->is_released_bound)
 		fputs(" at most (the driver keeps a little of what it counts as free)", r->out);
-	fprintf(r->out, "; it gives the driver %s back\n", gp_bytes_text(f->releasable_bytes).s);
+	fprintf(r->out, "; it gives the driver %s back", gp_bytes_text(f->releasable_bytes).s);
+	if (idle)
+		fprintf(r->out,
+			", and %s of private pools without a block if their graphs are gone",
+			gp_bytes_text(idle).s);
+	fputc('\n', r->out);
 }
 
 /* ---- tables ---- */
@@ -94,12 +118,15 @@ static void print_pools(const struct gp_frag_report *r, const struct gp_frag *f)
 	      r->out);
 	for (size_t k = 0; k < f->pools; k++) {
 		const struct gp_frag_pool *p = &f->pool[k];
-		fprintf(r->out, "%10s %9s %9s %9s %9s %16s  %s%s\n",
+		const struct gp_arena *a = &f->memory->arena[p->arena];
+		fprintf(r->out, "%10s %9s %9s %9s %9s %16s  %s%s",
 			gp_bytes_text(p->reserved_bytes).s, gp_bytes_text(p->allocated_bytes).s,
 			gp_bytes_text(p->free_bytes).s, gp_count_text(p->segments).s,
 			gp_count_text(p->gaps).s, gp_bytes_text(p->largest_request_bytes).s,
-			gp_frag_place(&f->memory->arena[p->arena], p->is_small).s,
-			p->has_expandable ? ", expandable" : "");
+			gp_frag_place(a, p->is_small).s, p->has_expandable ? ", expandable" : "");
+		if (a->captured_at_ns >= 0 && gp_arena_is_private(a))
+			fprintf(r->out, ", of the capture at %s", gp_ns_text(a->captured_at_ns).s);
+		fputc('\n', r->out);
 	}
 }
 

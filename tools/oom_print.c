@@ -43,6 +43,9 @@ static void print_row(const struct gp_oom_report *r, size_t k)
 void gp_oom_head_print(const struct gp_oom_report *r)
 {
 	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
+	if (*r->settings.not_known)
+		fprintf(r->out, "not known: %s; verdicts are by the rules of PyTorch's own\n",
+			r->settings.not_known);
 	if (!r->shown) {
 		fputs(r->ooms.ooms ? "memory ran out on other devices alone\n" :
 				     "memory did not run out\n",

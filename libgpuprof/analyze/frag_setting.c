@@ -98,6 +98,13 @@ static uint64_t mib_of(const struct words *w)
 	return mib > UINT64_MAX / GP_MIB ? UINT64_MAX : (uint64_t)mib * GP_MIB;
 }
 
+/* 0: none that PyTorch takes. */
+static double fraction_of(const struct words *w)
+{
+	double fraction = strtod(w->word, NULL);
+	return fraction > 0 && fraction <= 1 ? fraction : 0;
+}
+
 static void fill(struct gp_allocator_settings *out, unsigned from, unsigned to, unsigned divisions)
 {
 	for (unsigned k = from; k < to; k++)
@@ -155,9 +162,9 @@ static void add_doubt(struct gp_allocator_settings *out, const char *what, const
 static bool is_idle(const char *key)
 {
 	static const char *const idle[] = {
-		"garbage_collection_threshold", "release_lock_on_cudamalloc",
+		"garbage_collection_threshold",
+		"release_lock_on_cudamalloc",
 		"graph_capture_record_stream_reuse",
-		"per_process_memory_fraction", /* is in the limit that was recorded */
 	};
 	for (size_t k = 0; k < sizeof idle / sizeof *idle; k++)
 		if (strcmp(key, idle[k]) == 0)
@@ -178,6 +185,8 @@ static void read_value(const char *key, const struct words *w, struct gp_allocat
 		out->is_expandable = is_word(w, "True");
 	else if (strcmp(key, "roundup_power2_divisions") == 0)
 		fill(out, 0, GP_ROUNDUP_BUCKETS, (unsigned)strtoul(w->word, NULL, 10));
+	else if (strcmp(key, "per_process_memory_fraction") == 0)
+		out->memory_fraction = fraction_of(w);
 	else if (strcmp(key, "backend") == 0 && !is_word(w, "native"))
 		add_doubt(out, "what serves requests: the allocator is ", w->word);
 	else if (strcmp(key, "backend") != 0 && !is_idle(key))

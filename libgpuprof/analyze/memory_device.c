@@ -124,6 +124,18 @@ static void sum_segments(const struct gp_memory *m, struct gp_memory_device *d)
 			d->first_outside = i;
 }
 
+static uint64_t count_imported(const struct gp_memory_view *v, unsigned device)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < v->whole.count; i++) {
+		const struct gp_live_entry *e = &v->whole.entry[i];
+		if (e->space == GP_SPACE_IPC && e->device == device &&
+		    (e->flags & GP_LIVE_SEGMENT) == 0)
+			bytes += e->bytes;
+	}
+	return bytes;
+}
+
 static bool is_listed(const struct gp_memory_view *v, unsigned device)
 {
 	if (gp_live_device(v->recording->live, device)->is_seen ||
@@ -158,6 +170,7 @@ enum gp_status gp_memory_list_devices(struct gp_memory_view *v)
 			.allocated_bytes = live->curve[GP_CURVE_ALLOCATED].now_bytes,
 			.active_bytes =
 				live->curve[GP_CURVE_ALLOCATED].now_bytes + live->pending_bytes,
+			.imported_bytes = count_imported(v, device),
 		};
 		fill_used(r, &live->used, d);
 		sum_segments(out, d);

@@ -279,6 +279,12 @@ static enum gp_status see_oom(struct search *s, const struct gp_record *r, uint3
 		set_free(s, &oom, r->oom.device_free);
 	else if (oom.other_bytes == GP_BYTES_UNKNOWN)
 		guess_free(s, &oom);
+	/* that much is set from the start; what was told counts more */
+	if (oom.limit_bytes == GP_BYTES_UNKNOWN && s->settings->memory_fraction > 0)
+		oom.limit_bytes =
+			(uint64_t)(s->settings->memory_fraction * (double)oom.total_bytes);
+	if (oom.limit_bytes == 0)
+		oom.limit_bytes = GP_BYTES_UNKNOWN;
 	if (status == GP_OK)
 		status = add(s, &oom);
 	s->device[r->device].unasked = status == GP_OK ? s->out->ooms : 0;

@@ -329,7 +329,13 @@ static void graph(void)
 {
 	fill(1, 0, 8 * GIB);
 	define_arena(3, 0, 1);
+	struct gp_record capture = { .kind = GP_CAPTURE_BEGIN,
+				     .capture_begin = { .stream = 0, .graph = 0x5500 } };
+	put(&w, 0, capture);
 	segment(3, SEGMENTS + 16 * GIB, 7 * GIB);
+	capture = (struct gp_record){ .kind = GP_CAPTURE_END,
+				      .capture_end = { .stream = 0, .graph = 0x5500 } };
+	put(&w, 0, capture);
 	take(3, SEGMENTS + 16 * GIB, 7 * GIB, 0);
 	block(GP_BLOCK_FREE, 3, SEGMENTS + 16 * GIB, 7 * GIB, 0);
 	count(0);
