@@ -7,6 +7,7 @@
 
 #include "frag_parts.h"
 
+#define KNAPSACK_MOST (1u << 24) /* units times blocks: what is more is chosen greedily */
 #define ATTEMPTS 64u /* pages that come free may move the place where new ones are mapped */
 
 /* What a set of blocks costs the job: their number, then their bytes. Pending ones cost nothing. */
@@ -169,14 +170,17 @@ static size_t units_of_pages(const struct gp_room *room, const struct gp_memory_
 	}
 }
 
-static size_t list_units(const struct gp_room *room, struct unit *unit)
+/* Pages may share a block, segments do not. */
+static size_t list_units(const struct gp_room *room, struct unit *unit, bool *is_disjoint)
 {
 	const struct gp_memory_device *d = room->device;
 	size_t units = 0;
+	*is_disjoint = true;
 	for (size_t k = 0; k < d->segments; k++) {
 		const struct gp_memory_segment *s = &room->memory->segment[d->first_segment + k];
 		if (gp_arena_is_private(&room->memory->arena[s->arena]))
 			continue;
+		*is_disjoint &= !s->is_expandable;
 		if (s->is_expandable) {
 			units += units_of_pages(room, s, unit + units);
 			continue;
@@ -188,39 +192,93 @@ static size_t list_units(const struct gp_room *room, struct unit *unit)
 	return units;
 }
 
+/* Units that were chosen, of all. */
+struct choice {
+	uint8_t *is_taken;
+	struct cost cost;
+};
+
 /*
- * Takes units, the most bytes a block first, until they gain `lacks`, and leaves out what is not
- * needed then; or the one that is enough alone. How many were looked at.
+ * The most bytes a block first, until they gain `lacks`, without what is not needed then; or the
+ * one that is enough alone.
  */
-static size_t take_units(const struct gp_memory *m, struct unit *unit, size_t units, uint64_t lacks,
-			 uint8_t *freed)
+static void choose_greedily(const struct unit *unit, size_t units, uint64_t lacks,
+			    struct choice *out)
 {
 	uint64_t gain = 0;
 	size_t taken = 0;
 	const struct unit *single = NULL;
-	struct cost sum = { 0 };
-	while (taken < units && gain < lacks)
-		gain += unit[taken++].gain;
-	for (size_t k = 0; k < units; k++)
-		if (unit[k].gain >= lacks && (!single || is_cheaper(&unit[k].cost, &single->cost)))
-			single = &unit[k];
+	for (; taken < units && gain < lacks; taken++) {
+		gain += unit[taken].gain;
+		out->is_taken[taken] = 1;
+	}
 	for (size_t k = taken; k-- > 0;) {
 		if (gain - unit[k].gain >= lacks && gain >= lacks) {
 			gain -= unit[k].gain;
-			unit[k].gain = 0;
+			out->is_taken[k] = 0;
 			continue;
 		}
-		sum.blocks += unit[k].cost.blocks;
-		sum.bytes += unit[k].cost.bytes;
+		out->cost.blocks += unit[k].cost.blocks;
+		out->cost.bytes += unit[k].cost.bytes;
 	}
-	if (single != NULL && is_cheaper(&single->cost, &sum)) {
-		mark(m, freed, single->first, single->end, 1);
-		return taken;
+	for (size_t k = 0; k < units; k++)
+		if (unit[k].gain >= lacks && (!single || is_cheaper(&unit[k].cost, &single->cost)))
+			single = &unit[k];
+	if (single == NULL || !is_cheaper(&single->cost, &out->cost))
+		return;
+	memset(out->is_taken, 0, units);
+	out->is_taken[single - unit] = 1;
+	out->cost = single->cost;
+}
+
+/*
+ * With fewer blocks than that, if there is such a choice: gains[b] is the most that b blocks gain,
+ * of the units so far. For units without a common block.
+ */
+static enum gp_status choose_fewest(const struct unit *unit, size_t units, uint64_t lacks,
+				    struct choice *out)
+{
+	size_t row = out->cost.blocks, b = 0;
+	if (row < 2 || units > KNAPSACK_MOST / row)
+		return GP_OK;
+	uint64_t *gains = calloc(row, sizeof *gains);
+	uint8_t *is_in = calloc(units, row);
+	for (size_t k = 0; gains != NULL && is_in != NULL && k < units; k++)
+		for (b = row; b-- > unit[k].cost.blocks;) {
+			uint64_t with = gains[b - unit[k].cost.blocks] + unit[k].gain;
+			if (with <= gains[b])
+				continue;
+			gains[b] = with;
+			is_in[k * row + b] = 1;
+		}
+	enum gp_status status = gains != NULL && is_in != NULL ? GP_OK : GP_E_MEMORY;
+	for (b = 0; status == GP_OK && b < row && gains[b] < lacks;)
+		b++;
+	if (status == GP_OK && b < row) {
+		for (size_t k = units; k-- > 0;) {
+			out->is_taken[k] = is_in[k * row + b];
+			b -= out->is_taken[k] != 0 ? unit[k].cost.blocks : 0;
+		}
 	}
-	for (size_t k = 0; k < taken; k++)
-		if (unit[k].gain != 0)
+	free(gains);
+	free(is_in);
+	return status;
+}
+
+/* Marks the blocks of units that gain `lacks`, or all. */
+static enum gp_status take_units(const struct gp_memory *m, const struct unit *unit, size_t units,
+				 bool is_disjoint, uint64_t lacks, uint8_t *freed)
+{
+	struct choice choice = { .is_taken = calloc(units + 1, 1) };
+	if (choice.is_taken == NULL)
+		return GP_E_MEMORY;
+	choose_greedily(unit, units, lacks, &choice);
+	enum gp_status status = is_disjoint ? choose_fewest(unit, units, lacks, &choice) : GP_OK;
+	for (size_t k = 0; k < units && status == GP_OK; k++)
+		if (choice.is_taken[k] != 0)
 			mark(m, freed, unit[k].first, unit[k].end, 1);
-	return taken;
+	free(choice.is_taken);
+	return status;
 }
 
 /* Marks blocks until the driver has room; *is_found false: all of them are not enough. */
@@ -243,9 +301,11 @@ static enum gp_status empty_until(const struct gp_room *room, const struct gp_fr
 		*is_found = status == GP_OK && lacks == 0;
 		if (status != GP_OK || *is_found)
 			break;
-		size_t units = list_units(&then, unit);
-		if (take_units(room->memory, unit, units, lacks, freed) == 0)
+		bool is_disjoint;
+		size_t units = list_units(&then, unit, &is_disjoint);
+		if (units == 0)
 			break;
+		status = take_units(room->memory, unit, units, is_disjoint, lacks, freed);
 	}
 	free(unit);
 	return status;
