@@ -309,8 +309,11 @@ static bool values_read(struct frag *f)
 	if (f->fit && (!gp_bytes_parse(f->fit, &f->fit_bytes) || !f->fit_bytes))
 		gp_usage(&gp_command_frag, "bad value of '--fit': '%s' is no size", f->fit);
 	else if (f->device_text && (!number_read(f->device_text, &device) || device >= GP_DEVICES))
-		gp_usage(&gp_command_frag, "bad value of '--device': '%s' is not a number",
-			 f->device_text);
+		gp_usage(&gp_command_frag, "bad value of '--device': '%s' is no number below %u",
+			 f->device_text, GP_DEVICES);
+	else if (f->columns && (f->columns < GP_COLUMNS_MIN || f->columns > GP_COLUMNS_MAX))
+		gp_usage(&gp_command_frag, "bad value of '--columns': not from %u to %u",
+			 GP_COLUMNS_MIN, GP_COLUMNS_MAX);
 	else if (f->is_json && (f->is_summary || f->is_map))
 		gp_usage(&gp_command_frag, "'--json' and '--%s' exclude each other",
 			 f->is_map ? "map" : "summary");
@@ -339,7 +342,7 @@ static int run(int argc, char **argv)
 		{ "fit", 0, GP_FLAG_TEXT, "SIZE", &f.fit,
 		  "which blocks would have to go for this request; default the failed one" },
 		{ "summary", 0, GP_FLAG_SWITCH, NULL, &f.is_summary,
-		  "the rows of torch.cuda.memory_summary()" },
+		  "rows of torch.cuda.memory_summary()" },
 		{ "map", 0, GP_FLAG_SWITCH, NULL, &f.is_map,
 		  "segments and what lies in them; with -o FILE.svg as a picture" },
 		{ "colour", 0, GP_FLAG_TEXT, "WHAT", &f.colour_text,

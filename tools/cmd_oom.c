@@ -162,7 +162,8 @@ static bool device_read(struct oom *c)
 		       number < (int64_t)GP_DEVICES;
 	c->device = number;
 	if (!is_fine)
-		gp_usage(&gp_command_oom, "bad value of '--device': '%s' is not a number", text);
+		gp_usage(&gp_command_oom, "bad value of '--device': '%s' is no number below %u",
+			 text, GP_DEVICES);
 	return is_fine;
 }
 

@@ -172,10 +172,16 @@ void gp_frag_pins_print(const struct gp_frag_report *r, const struct gp_frag *f)
 /* ---- what has to go ---- */
 
 static void print_set(const struct gp_frag_report *r, const struct gp_block_set *set,
-		      const char *where)
+		      bool is_emptying, bool is_second)
 {
-	fprintf(r->out, "  %s, %s: free %s (%s)", where, gp_plural(set->segments, "segment").s,
-		gp_plural(set->blocks - set->pending, "block").s, gp_bytes_text(set->bytes).s);
+	struct gp_text segments = gp_plural(set->segments, "segment");
+	if (is_emptying)
+		fprintf(r->out, "  %sso that memory of %s goes back to the driver",
+			is_second ? "or, " : "", segments.s);
+	else
+		fprintf(r->out, "  neighbours, %s", segments.s);
+	fprintf(r->out, ": free %s (%s)", gp_plural(set->blocks - set->pending, "block").s,
+		gp_bytes_text(set->bytes).s);
 	if (set->pending)
 		fprintf(r->out, ", and wait for %s", gp_plural(set->pending, "pending one").s);
 	fputc('\n', r->out);
@@ -217,6 +223,11 @@ static void print_fit(const struct gp_frag_report *r, const struct gp_frag *f)
 		      r->out);
 		return;
 	}
+	uint64_t total = f->device->total_bytes;
+	if (total && fit->rounded_bytes > total) {
+		fprintf(r->out, ": it is more than the device has, %s\n", gp_bytes_text(total).s);
+		return;
+	}
 	if (!fit->in_place.is_found && !fit->by_emptying.is_found) {
 		fputs(f->driver_free_bytes == GP_BYTES_UNKNOWN ?
 			      ": no neighbours in one segment would be enough\n" :
@@ -226,13 +237,11 @@ static void print_fit(const struct gp_frag_report *r, const struct gp_frag *f)
 	}
 	fputs(":\n", r->out);
 	if (fit->in_place.is_found)
-		print_set(r, &fit->in_place, "neighbours");
+		print_set(r, &fit->in_place, false, false);
 	if (is_same(&fit->in_place, &fit->by_emptying))
 		fputs("  that also is the least that the driver needs back\n", r->out);
 	else if (fit->by_emptying.is_found)
-		print_set(r, &fit->by_emptying,
-			  fit->in_place.is_found ? "or what then goes back to the driver" :
-						   "what then goes back to the driver");
+		print_set(r, &fit->by_emptying, true, fit->in_place.is_found);
 }
 
 static void print_born(const struct gp_frag_report *r, const struct gp_frag_device *d)
@@ -245,8 +254,8 @@ static void print_born(const struct gp_frag_report *r, const struct gp_frag_devi
 			gp_bytes_text(d->frag.fit.rounded_bytes).s);
 	else
 		fprintf(r->out,
-			"from then on more than half of the %s that lie outside of the largest gap "
-			"now\n",
+			"from then on more than half of the %s that now lie outside of the largest "
+			"gap lay there\n",
 			gp_bytes_text(d->born.stranded_bytes).s);
 }
 

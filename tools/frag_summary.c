@@ -78,6 +78,17 @@ static void print_row(FILE *out, const char *name, const struct row *row, bool i
 	}
 }
 
+/* By the moment. */
+static uint64_t count_ooms(const struct gp_frag_report *r, unsigned device)
+{
+	uint64_t count = 0;
+	for (size_t k = 0; k < r->ooms.ooms; k++) {
+		const struct gp_oom *o = &r->ooms.oom[k];
+		count += o->is_framework && o->device == device && o->order < r->memory.order;
+	}
+	return count;
+}
+
 static void print_device(const struct gp_frag_report *r, const struct gp_frag_device *d)
 {
 	struct rows rows = { 0 };
@@ -89,6 +100,11 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag_de
 	rows.segments.peak = rows.non_releasable_allocations.peak = GP_BYTES_UNKNOWN;
 	rows.allocated.peak = d->peak_bytes[GP_CURVE_ALLOCATED];
 	rows.reserved.peak = d->peak_bytes[GP_CURVE_RESERVED];
+	/* pending frees were not told, so neither was what is active */
+	if (!r->memory.has_tier_b) {
+		add(&rows.active, false, GP_BYTES_UNKNOWN);
+		add(&rows.active_allocations, false, GP_BYTES_UNKNOWN);
+	}
 	gp_use_device_print(r->out, r->info, m->device);
 	fprintf(r->out, ", %s\n", gp_frag_moment(r).s);
 	fprintf(r->out, "%-22s %12s %12s   %s\n", "", "now", "peak", "now, bytes");
@@ -101,6 +117,7 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag_de
 	print_row(r->out, "Active allocs", &rows.active_allocations, true);
 	print_row(r->out, "GPU reserved segments", &rows.segments, true);
 	print_row(r->out, "Non-releasable allocs", &rows.non_releasable_allocations, true);
+	fprintf(r->out, "%-22s %12s\n", "CUDA OOMs", gp_count_text(count_ooms(r, m->device)).s);
 }
 
 void gp_frag_summary_print(const struct gp_frag_report *r)

@@ -75,9 +75,19 @@ static void say_grown(const struct gp_oom *o, const struct gp_oom_case *c, bool 
 {
 	struct gp_text a, b;
 	uint64_t bytes = is_other ? c->facts.other_grown_bytes : c->facts.outside_grown_bytes;
-	SAY("%s %s more than at the peak of what was allocated, %s; %s are missing",
+	SAY("%s %s more than at the peak of what was allocated, %s",
 	    is_other ? "what is not of this job takes" : "the job takes, outside the framework,",
-	    text(&a, bytes), gp_ns_text(o->before_at_ns).s, text(&b, c->finding.missing_bytes));
+	    text(&a, bytes), gp_ns_text(o->before_at_ns).s);
+	size_t n = strlen(out);
+	/* neither alone is what is missing */
+	if (bytes < c->finding.missing_bytes)
+		n += (size_t)snprintf(out + n, GP_REASON_MAX - n, ", and %s %s",
+				      is_other ? "the job, outside the framework," :
+						 "what is not of this job",
+				      text(&a, is_other ? c->facts.outside_grown_bytes :
+							  c->facts.other_grown_bytes));
+	snprintf(out + n, GP_REASON_MAX - n, "; %s are missing",
+		 text(&b, c->finding.missing_bytes));
 }
 
 static void say_capacity(const struct gp_oom_facts *f, const struct gp_oom_finding *v, char *out)

@@ -44,7 +44,7 @@ const char *gp_space_owner(uint8_t space)
 static void look_up(struct naming *n, const struct gp_memory_outside *o, char *out)
 {
 	struct gp_stack s;
-	static struct gp_frame frame[GP_FRAMES_MAX];
+	struct gp_frame frame[GP_FRAMES_MAX];
 	struct gp_names names;
 	out[0] = '\0';
 	if (!gp_recording_stack(n->recording, o->stack, o->at_ns, GP_STACK_SYMBOLS, &s, frame,

@@ -104,6 +104,11 @@ static void add_limit(struct gp_oom_case *c)
 		    wanted, 0);
 }
 
+static bool is_cheaper(const struct gp_oom_help *a, const struct gp_oom_help *b)
+{
+	return a->count != b->count ? a->count < b->count : a->bytes < b->bytes;
+}
+
 void gp_oom_help_list(const struct gp_oom *oom, const struct gp_allocator_settings *settings,
 		      struct gp_oom_case *c)
 {
@@ -113,6 +118,12 @@ void gp_oom_help_list(const struct gp_oom *oom, const struct gp_allocator_settin
 	add_set(c, GP_HELP_FREE_NEIGHBOURS, &c->frag.fit.in_place);
 	if (c->helps == 0 || !is_same(&c->frag.fit.in_place, &c->frag.fit.by_emptying))
 		add_set(c, GP_HELP_FREE_SEGMENTS, &c->frag.fit.by_emptying);
+	/* the cheaper one first */
+	if (c->helps == 2 && is_cheaper(&c->help[1], &c->help[0])) {
+		const struct gp_oom_help first = c->help[1];
+		c->help[1] = c->help[0];
+		c->help[0] = first;
+	}
 	if (oom->is_framework || c->frag.releasable_bytes != 0)
 		add(c, GP_HELP_EMPTY_CACHE, v->verdict == GP_VERDICT_CACHE,
 		    c->frag.releasable_bytes, 0);
