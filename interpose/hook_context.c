@@ -8,6 +8,7 @@
 #include "cuda_api.h"
 #include "hook_launch.h"
 #include "hook_memory.h"
+#include "hook_resource.h"
 #include "hook_trace.h"
 
 /* ---- streams ---- */
@@ -20,14 +21,18 @@ void gp_hook_stream_created(CUresult result, uint64_t stream, unsigned flags, in
 	if (device == GP_DEVICE_UNKNOWN)
 		device = is_recording ? gp_device_current() : gp_stream_device_known(0);
 	gp_stream_created(stream, device);
-	if (is_recording)
-		gp_stream_define(stream, flags, priority);
+	if (!is_recording)
+		return;
+	gp_stream_define(stream, flags, priority);
+	gp_hook_resource(GP_RESOURCE_STREAM, stream, device);
 }
 
 void gp_hook_stream_ending(uint64_t stream, bool is_recording)
 {
 	unsigned device = gp_stream_device_known(stream);
 	gp_stream_ending(stream);
+	if (is_recording)
+		gp_hook_resource_gone(GP_RESOURCE_STREAM, stream);
 	struct gp_record *r = is_recording && stream ? gp_reserve(GP_STREAM_DESTROY) : NULL;
 	if (!r)
 		return;

@@ -6,6 +6,7 @@
 
 #include "hook_launch.h"
 #include "hook_memory.h"
+#include "hook_resource.h"
 
 /* ---- captures ---- */
 
@@ -31,6 +32,8 @@ void gp_hook_capture_ended(CUresult result, uint64_t stream, const CUgraph *grap
 	gp_capture_ended(stream, result);
 	if (!is_recording)
 		return;
+	if (result == CUDA_SUCCESS && graph)
+		gp_hook_resource(GP_RESOURCE_GRAPH, (uint64_t)*graph, GP_DEVICE_UNKNOWN);
 	struct gp_record *r = gp_reserve(GP_CAPTURE_END);
 	if (r) {
 		r->capture_end.stream = stream;
@@ -116,6 +119,8 @@ void gp_hook_instantiate(CUresult result, CUgraphExec exec, CUgraph graph, uint6
 	r->device = GP_DEVICE_UNKNOWN;
 	r->code = (uint16_t)result;
 	gp_commit(r);
+	if (result == CUDA_SUCCESS)
+		gp_hook_resource(GP_RESOURCE_EXEC, (uint64_t)exec, GP_DEVICE_UNKNOWN);
 }
 
 void gp_hook_graph_update(CUresult result, CUgraphExec exec, CUgraph graph)
@@ -140,6 +145,7 @@ void gp_hook_exec_destroy(CUgraphExec exec)
 		if (atomic_load(&holder->is_graph_gone))
 			let_go(holder, GP_HOW_EXEC_DESTROY);
 	}
+	gp_hook_resource_gone(GP_RESOURCE_EXEC, (uint64_t)exec);
 	struct gp_record *r = exec ? gp_reserve(GP_GRAPH_EXEC_DESTROY) : NULL;
 	if (!r)
 		return;
@@ -155,6 +161,7 @@ void gp_hook_graph_destroy(CUgraph graph)
 		atomic_store(&holder->is_graph_gone, true);
 	else if (holder)
 		let_go(holder, GP_HOW_GRAPH_DESTROY);
+	gp_hook_resource_gone(GP_RESOURCE_GRAPH, (uint64_t)graph);
 	struct gp_record *r = graph ? gp_reserve(GP_GRAPH_DESTROY) : NULL;
 	if (!r)
 		return;
@@ -170,6 +177,8 @@ void gp_hook_node(CUresult result, unsigned type, CUgraph graph, CUgraphNode nod
 {
 	if (result != CUDA_SUCCESS)
 		return;
+	if (type == GP_NODE_CLONE)
+		gp_hook_resource(GP_RESOURCE_GRAPH, (uint64_t)graph, GP_DEVICE_UNKNOWN);
 	struct holder *holder = type == GP_NODE_MEM_FREE ? find_graph((uint64_t)graph) : NULL;
 	if (holder)
 		atomic_fetch_sub(&holder->unfreed, 1);
@@ -232,6 +241,11 @@ void gp_hook_any_node(CUresult result, CUgraph graph, CUgraphNode node,
 
 /* ---- modules ---- */
 
+static enum gp_resource resource_of(enum gp_module sort)
+{
+	return sort == GP_MODULE_LIBRARY ? GP_RESOURCE_LIBRARY : GP_RESOURCE_MODULE;
+}
+
 static void record_module(enum gp_kind kind, CUresult result, enum gp_module sort, uint64_t handle)
 {
 	unsigned device = sort == GP_MODULE_LIBRARY ? GP_DEVICE_UNKNOWN : gp_device_current();
@@ -248,6 +262,7 @@ static void record_module(enum gp_kind kind, CUresult result, enum gp_module sor
 void gp_hook_module_load(CUresult result, enum gp_module kind, uint64_t handle)
 {
 	record_module(GP_MODULE_LOAD, result, kind, handle);
+	gp_hook_resource(resource_of(kind), handle, GP_DEVICE_UNKNOWN);
 }
 
 void gp_hook_module_unload(CUresult result, enum gp_module kind, uint64_t handle, bool is_recording)
@@ -255,6 +270,8 @@ void gp_hook_module_unload(CUresult result, enum gp_module kind, uint64_t handle
 	if (result != CUDA_SUCCESS)
 		return;
 	gp_kernel_forget();
-	if (is_recording)
-		record_module(GP_MODULE_UNLOAD, result, kind, handle);
+	if (!is_recording)
+		return;
+	gp_hook_resource_gone(resource_of(kind), handle);
+	record_module(GP_MODULE_UNLOAD, result, kind, handle);
 }

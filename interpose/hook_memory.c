@@ -9,6 +9,7 @@
 
 #include "capture.h"
 #include "cuda_api.h"
+#include "hook_resource.h"
 
 /* ---- allocations ---- */
 
@@ -254,6 +255,8 @@ void gp_hook_pool_create(CUresult result, CUmemoryPool pool, const CUmemPoolProp
 		return;
 	unsigned device = properties ? gp_located_device(&properties->location) : GP_DEVICE_UNKNOWN;
 	gp_pool_known(pool, device);
+	if (is_recording)
+		gp_hook_resource(GP_RESOURCE_POOL, (uint64_t)pool, device);
 	struct gp_record *r = is_recording ? gp_reserve(GP_POOL_CREATE) : NULL;
 	if (!r)
 		return;
@@ -268,6 +271,8 @@ void gp_hook_pool_destroy(CUmemoryPool pool, bool is_recording)
 {
 	unsigned device = gp_pool_device(pool);
 	gp_pool_known(pool, GP_DEVICE_UNKNOWN);
+	if (is_recording)
+		gp_hook_resource_gone(GP_RESOURCE_POOL, (uint64_t)pool);
 	struct gp_record *r = pool && is_recording ? gp_reserve(GP_POOL_DESTROY) : NULL;
 	if (!r)
 		return;

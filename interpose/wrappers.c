@@ -9,6 +9,7 @@
 #include "hook_graph.h"
 #include "hook_launch.h"
 #include "hook_memory.h"
+#include "hook_resource.h"
 #include "quiet_moment.h"
 #include "resolver.h"
 
@@ -145,6 +146,15 @@
 	RECORD(, gp_hook_module_load(result, GP_MODULE_##kind, IF_OK(handle)))
 #define MODULE_UNLOAD(kind, handle) \
 	TRACK(, gp_hook_module_unload(result, GP_MODULE_##kind, (uint64_t)(handle), is_recording))
+
+#define GRAPH_CREATE(graph) \
+	RECORD(, gp_hook_resource(GP_RESOURCE_GRAPH, IF_OK(graph), GP_DEVICE_UNKNOWN))
+
+/* events */
+#define EVENT_CREATE(event) \
+	RECORD(, gp_hook_resource(GP_RESOURCE_EVENT, IF_OK(event), gp_device_current()))
+#define EVENT_DESTROY(event) \
+	RECORD(gp_hook_resource_gone(GP_RESOURCE_EVENT, (uint64_t)(event)), )
 
 /* streams and contexts */
 #define STREAM_CREATE(stream, flags, priority)                                                    \

@@ -35,4 +35,16 @@ const char *const gp_space_names[GP_SPACES] = {
 	[GP_SPACE_MULTICAST] = "multicast",
 	[GP_SPACE_BLOCK] = "block",
 	[GP_SPACE_SEGMENT] = "segment",
+	[GP_SPACE_RESOURCE] = "resource",
+};
+
+const char *const gp_resource_names[GP_RESOURCES] = {
+	[0] = "-",
+	[GP_RESOURCE_STREAM] = "stream",
+	[GP_RESOURCE_EVENT] = "event",
+	[GP_RESOURCE_GRAPH] = "graph",
+	[GP_RESOURCE_EXEC] = "exec",
+	[GP_RESOURCE_MODULE] = "module",
+	[GP_RESOURCE_LIBRARY] = "library",
+	[GP_RESOURCE_POOL] = "pool",
 };

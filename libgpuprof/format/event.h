@@ -49,6 +49,7 @@ enum gp_space {
 	GP_SPACE_MULTICAST = 13,  /* address is the multicast handle */
 	GP_SPACE_BLOCK = 14,	  /* LIVE only: a block of the framework's allocator */
 	GP_SPACE_SEGMENT = 15,	  /* LIVE only: a segment of the framework's allocator */
+	GP_SPACE_RESOURCE = 16,	  /* LIVE only: address is the handle, flags enum gp_resource */
 	GP_SPACES,
 };
 
@@ -84,6 +85,18 @@ enum gp_fact {
 	GP_FACT_USES_BEYOND = 25, /* value: allocations whose uses are not told: no room for them */
 	/* value: 1 the framework's own ranges are told, 0 they are not; text: why */
 	GP_FACT_TIER_C = 28,
+};
+
+/* RESOURCE.type */
+enum gp_resource {
+	GP_RESOURCE_STREAM = 1,
+	GP_RESOURCE_EVENT = 2,
+	GP_RESOURCE_GRAPH = 3,
+	GP_RESOURCE_EXEC = 4, /* an instantiated graph */
+	GP_RESOURCE_MODULE = 5,
+	GP_RESOURCE_LIBRARY = 6,
+	GP_RESOURCE_POOL = 7,
+	GP_RESOURCES,
 };
 
 /* OWNER_GONE.how */
@@ -276,5 +289,6 @@ struct gp_event_info {
  */
 extern const struct gp_event_info gp_event_infos[GP_KINDS];
 extern const char *const gp_space_names[GP_SPACES];
+extern const char *const gp_resource_names[GP_RESOURCES];
 
 #endif

@@ -179,6 +179,11 @@ static enum gp_status apply_memory(struct gp_live *live, const struct gp_record 
 	case GP_SNAPSHOT:
 		gp_framework_snapshot(live, r);
 		break;
+	case GP_RESOURCE:
+		return gp_resource_made(live, r);
+	case GP_RESOURCE_GONE:
+		gp_resource_gone(live, r);
+		break;
 	default:
 		break;
 	}

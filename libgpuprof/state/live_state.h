@@ -151,6 +151,10 @@ void gp_segment_tell(struct gp_live *live, uint32_t slot, const struct gp_record
 /* Memory of the driver at that address ends with the event `order`: a segment there, too. */
 void gp_segment_end(struct gp_live *live, uint64_t address, uint64_t order);
 
+/* live_resource.c */
+enum gp_status gp_resource_made(struct gp_live *live, const struct gp_record *r);
+void gp_resource_gone(struct gp_live *live, const struct gp_record *r);
+
 /* live_walk.c */
 enum gp_status gp_live_load(struct gp_live *live, const struct gp_record *r);
 

@@ -24,6 +24,7 @@ const uint8_t gp_families[GP_SPACES] = {
 	[GP_SPACE_MULTICAST] = GP_FAMILY_MULTICAST,
 	[GP_SPACE_BLOCK] = GP_FAMILY_BLOCK,
 	[GP_SPACE_SEGMENT] = GP_FAMILY_SEGMENT,
+	[GP_SPACE_RESOURCE] = GP_FAMILY_RESOURCE,
 };
 
 void *gp_pages_open(size_t bytes)

@@ -26,6 +26,7 @@ enum gp_family {
 	GP_FAMILY_MULTICAST,
 	GP_FAMILY_BLOCK,
 	GP_FAMILY_SEGMENT,
+	GP_FAMILY_RESOURCE,
 	GP_FAMILY_COMPLETION, /* of no entry: what ends a pending BLOCK */
 	GP_FAMILIES,
 };

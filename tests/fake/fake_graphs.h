@@ -45,9 +45,8 @@ static void fake_graph_drop(struct fake_object *graph)
 	fake_delete(graph);
 }
 
-CUresult cuGraphCreate(CUgraph *graph, unsigned int flags)
+static inline CUresult fake_cuGraphCreate(CUgraph *graph, unsigned int flags)
 {
-	ENTER(cuGraphCreate);
 	if (!graph || flags != 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	const struct fake_object *context = fake_current();

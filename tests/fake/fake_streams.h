@@ -381,9 +381,8 @@ CUresult cuCtxSynchronize(void)
 
 /* ---- events: all work is done at once ---- */
 
-CUresult cuEventCreate(CUevent *event, unsigned int flags)
+static inline CUresult fake_cuEventCreate(CUevent *event, unsigned int flags)
 {
-	ENTER(cuEventCreate);
 	struct fake_object *context = fake_current();
 	if (!context)
 		return CUDA_ERROR_INVALID_CONTEXT;
@@ -403,15 +402,13 @@ static CUresult fake_event_destroy(CUevent event)
 	return fake_destroy(GET(event, FAKE_EVENT));
 }
 
-CUresult cuEventDestroy(CUevent event)
+static inline CUresult fake_cuEventDestroy(CUevent event)
 {
-	ENTER(cuEventDestroy);
 	return fake_event_destroy(event);
 }
 
-CUresult cuEventDestroy_v2(CUevent event)
+static inline CUresult fake_cuEventDestroy_v2(CUevent event)
 {
-	ENTER(cuEventDestroy_v2);
 	return fake_event_destroy(event);
 }
 
