@@ -153,8 +153,7 @@
 /* events */
 #define EVENT_CREATE(event) \
 	RECORD(, gp_hook_resource(GP_RESOURCE_EVENT, IF_OK(event), gp_device_current()))
-#define EVENT_DESTROY(event) \
-	RECORD(gp_hook_resource_gone(GP_RESOURCE_EVENT, (uint64_t)(event)), )
+#define EVENT_DESTROY(event) RECORD(gp_hook_resource_gone(GP_RESOURCE_EVENT, (uint64_t)(event)), )
 
 /* streams and contexts */
 #define STREAM_CREATE(stream, flags, priority)                                                    \

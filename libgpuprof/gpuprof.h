@@ -23,6 +23,7 @@
 #include "gpuprof_frag.h"
 #include "gpuprof_history.h"
 #include "gpuprof_idle.h"
+#include "gpuprof_leaks.h"
 #include "gpuprof_memory.h"
 #include "gpuprof_oom.h"
 #include "gpuprof_stacks.h"

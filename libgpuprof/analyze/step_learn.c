@@ -18,6 +18,7 @@
 #define GRAPH_WORK 256u	  /* launches that a graph is taken for */
 #define LOOPS_MAX 32u	  /* that are looked at */
 #define STRAYS_PERCENT 5u /* of the turns in which a symbol of a class may be missing or twice */
+#define SAME_PERCENT 10u  /* of turns: loops that differ by no more are one */
 #define EXACT_PER_MILLE 5u
 #define TURNS_SURE 8u	    /* so many do not come together by chance */
 #define CUT_TURNS 2u	    /* that a symbol may have less than others of its loop */
@@ -273,7 +274,7 @@ static int compare_loops(const void *left, const void *right)
 /* The same loop, seen by symbols that also come elsewhere now and then. */
 static bool is_same(const struct loop *a, const struct loop *b)
 {
-	return a->count - b->count <= 2 || (a->count - b->count) * 100 <= a->count * STRAYS_PERCENT;
+	return a->count - b->count <= 2 || (a->count - b->count) * 100 <= a->count * SAME_PERCENT;
 }
 
 static void sort_loops(struct learning *l)
@@ -385,11 +386,13 @@ static enum verdict judge(struct learning *l, const struct loop *inner, uint32_t
 		return IS_PART;
 	struct addition a = compare_tokens(l, &t);
 	*added = a.all * (double)t.special;
-	bool is_most =
-		a.all * (double)t.special * 2 > (double)(t.ordinary_tokens + t.special_tokens);
+	double work = (double)(t.ordinary_tokens + t.special_tokens);
+	bool is_most = *added * 2 > work, is_much = *added * 4 > work;
 	bool is_update = t.special_with_optimizer * 2 >= t.special;
 	if (t.with_optimizer * 2 < t.ordinary) {
 		bool is_added = a.own * 2 >= a.all && (a.kinds >= 3 || is_most);
+		/* a turn that lacks little of the others is one, too */
+		is_added = is_added && (t.ordinary >= t.special || is_much);
 		return is_update || is_added ? IS_PART : IS_STEP;
 	}
 	/* else the special one is an ordinary one and something more */

@@ -1,0 +1,290 @@
+/*
+ * The live set is walked at each sample. What belongs to the framework's reserve is left out:
+ * memory of the driver in which its blocks lie, and physical memory mapped where they do.
+ */
+#include "leak_sample.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct extent {
+	uint64_t address, bytes;
+};
+
+struct sampling {
+	struct gp_recording *recording;
+	struct gp_leak_samples *out;
+	size_t sample;
+	bool is_out_of_memory;
+	struct extent *reserve; /* reservations of the framework */
+	size_t reserves;
+	uint64_t *mapped; /* orders of physical memory that is mapped there, sorted */
+	size_t mappeds;
+};
+
+/* Not memory of a device, but what the driver runs out of as well. */
+#define BIT(space) (1u << (space))
+static const unsigned objects = BIT(GP_SPACE_HOST) | BIT(GP_SPACE_HOST_REGISTER) |
+				BIT(GP_SPACE_RESERVATION) | BIT(GP_SPACE_IPC) |
+				BIT(GP_SPACE_EXTERNAL) | BIT(GP_SPACE_MULTICAST) |
+				BIT(GP_SPACE_RESOURCE);
+
+static void *grow(struct sampling *s, void *array, size_t used, size_t size)
+{
+	if ((used & (used - 1)) != 0)
+		return array;
+	void *grown = realloc(array, (used ? used * 2 : 1) * size);
+	s->is_out_of_memory |= grown == NULL;
+	return grown;
+}
+
+static void walk(struct sampling *s, gp_live_visit *visit)
+{
+	gp_live_walk_begin(s->recording->live, visit, s);
+	while (!gp_live_walk_more(s->recording->live, 65536))
+		;
+}
+
+/* ---- the framework's expandable segments ---- */
+
+static void list_reserve(void *context, const struct gp_live_entry *e)
+{
+	struct sampling *s = context;
+	if (e->space != GP_SPACE_RESERVATION || (e->flags & GP_LIVE_SEGMENT) == 0 ||
+	    s->is_out_of_memory)
+		return;
+	struct extent *grown = grow(s, s->reserve, s->reserves, sizeof *grown);
+	if (grown == NULL)
+		return;
+	s->reserve = grown;
+	s->reserve[s->reserves++] = (struct extent){ e->address, e->bytes };
+}
+
+static void list_mapped(void *context, const struct gp_live_entry *e)
+{
+	struct sampling *s = context;
+	bool is_inside = false;
+	for (size_t k = 0; e->space == GP_SPACE_MAPPED && k < s->reserves; k++)
+		is_inside |= e->address - s->reserve[k].address < s->reserve[k].bytes;
+	uint64_t *grown = is_inside && !s->is_out_of_memory ?
+				  grow(s, s->mapped, s->mappeds, sizeof *grown) :
+				  NULL;
+	if (grown == NULL)
+		return;
+	s->mapped = grown;
+	s->mapped[s->mappeds++] = e->stream;
+}
+
+static int compare_orders(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	return (a > b) - (a < b);
+}
+
+static void list_framework(struct sampling *s)
+{
+	s->reserves = s->mappeds = 0;
+	walk(s, list_reserve);
+	if (s->reserves > 0)
+		walk(s, list_mapped);
+	if (s->mappeds > 1)
+		qsort(s->mapped, s->mappeds, sizeof *s->mapped, compare_orders);
+}
+
+/* ---- who holds ---- */
+
+static bool is_reserve(const struct sampling *s, const struct gp_live_entry *e)
+{
+	return (e->flags & GP_LIVE_SEGMENT) != 0 ||
+	       (e->space == GP_SPACE_PHYSICAL && s->mappeds > 0 &&
+		bsearch(&e->order, s->mapped, s->mappeds, sizeof e->order, compare_orders) != NULL);
+}
+
+/* False: nobody asks for it. */
+static bool is_looked_at(const struct sampling *s, const struct gp_live_entry *e)
+{
+	if (e->space == GP_SPACE_BLOCK)
+		return (e->flags & GP_LIVE_PENDING) == 0;
+	return (gp_live_is_driver(e) || (objects >> e->space & 1) != 0) && !is_reserve(s, e);
+}
+
+static struct gp_leak_holder like_of(const struct gp_live_entry *e)
+{
+	bool is_resource = e->space == GP_SPACE_RESOURCE;
+	return (struct gp_leak_holder){
+		.stack = e->stack,
+		.space = e->space,
+		.of = is_resource ? (uint8_t)(e->flags & 0xffu) : 0,
+		.device = e->device,
+		.is_object = (objects >> e->space & 1) != 0,
+		.size = e->stack == 0 ? e->bytes : 0,
+	};
+}
+
+static bool is_like(const struct gp_leak_holder *a, const struct gp_leak_holder *b)
+{
+	return a->stack == b->stack && a->space == b->space && a->of == b->of &&
+	       a->device == b->device && a->size == b->size;
+}
+
+static uint32_t *find(const struct gp_leak_samples *t, const struct gp_leak_holder *like)
+{
+	uint64_t key = (uint64_t)like->stack << 24 | (uint64_t)like->space << 16 |
+		       (uint64_t)like->of << 8 | like->device;
+	key = (key ^ like->size * 0xbf58476d1ce4e5b9u) * 0x9e3779b97f4a7c15u;
+	for (uint64_t at = key >> 24;; at++) {
+		uint32_t *place = &t->place[at & (t->places - 1)];
+		if (*place == 0 || is_like(t->holder[*place - 1], like))
+			return place;
+	}
+}
+
+static bool make_room(struct gp_leak_samples *t)
+{
+	size_t places = t->places ? t->places * 2 : 1024;
+	struct gp_leak_holder **holder = realloc(t->holder, places / 2 * sizeof(void *));
+	t->holder = holder != NULL ? holder : t->holder;
+	uint32_t *place = holder != NULL ? calloc(places, sizeof *place) : NULL;
+	if (place == NULL)
+		return false;
+	free(t->place);
+	t->place = place;
+	t->places = places;
+	for (size_t k = 0; k < t->holders; k++)
+		*find(t, t->holder[k]) = (uint32_t)k + 1;
+	return true;
+}
+
+/* NULL: no memory, or there are too many. */
+static struct gp_leak_holder *holder_of(struct sampling *s, const struct gp_live_entry *e)
+{
+	struct gp_leak_samples *t = s->out;
+	const struct gp_leak_holder like = like_of(e);
+	if (t->holders * 2 >= t->places && !make_room(t)) {
+		s->is_out_of_memory = true;
+		return NULL;
+	}
+	uint32_t *place = find(t, &like);
+	if (*place != 0)
+		return t->holder[*place - 1];
+	t->is_cut |= t->holders == GP_LEAK_HOLDERS_MAX;
+	struct gp_leak_holder *made =
+		t->holders < GP_LEAK_HOLDERS_MAX ? malloc(sizeof *made) : NULL;
+	if (made == NULL) {
+		s->is_out_of_memory |= !t->is_cut;
+		return NULL;
+	}
+	*made = like;
+	t->holder[t->holders++] = made;
+	*place = (uint32_t)t->holders;
+	return made;
+}
+
+/* ---- at a sample ---- */
+
+/* The first sample not earlier. */
+static size_t sample_behind(const struct gp_leak_samples *t, int64_t at_ns)
+{
+	size_t low = 0, high = t->samples;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (t->at_ns[middle] < at_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < t->samples ? low : t->samples - 1;
+}
+
+static void keep_example(struct gp_leak_holder *h, const struct gp_live_entry *e)
+{
+	size_t k = h->examples;
+	while (k > 0 && h->example[k - 1].order < e->order)
+		k--;
+	if (k == GP_LEAK_EXAMPLES)
+		return;
+	h->examples += h->examples < GP_LEAK_EXAMPLES;
+	memmove(&h->example[k + 1], &h->example[k], (h->examples - 1 - k) * sizeof *h->example);
+	h->example[k] = *e;
+}
+
+static void count(void *context, const struct gp_live_entry *e)
+{
+	struct sampling *s = context;
+	struct gp_leak_holder *h =
+		is_looked_at(s, e) && !s->is_out_of_memory ? holder_of(s, e) : NULL;
+	if (h == NULL)
+		return;
+	int64_t at_ns = gp_tick_ns(&s->recording->tick, e->time);
+	h->bytes[s->sample] += (double)e->bytes;
+	h->count[s->sample]++;
+	if (s->sample + 1 < s->out->samples)
+		return;
+	h->at_ns = at_ns;
+	h->births[sample_behind(s->out, at_ns)]++;
+	keep_example(h, e);
+}
+
+/* What is left of each device, for blocks also what the framework has in reserve. */
+static void see_room(struct sampling *s)
+{
+	const struct gp_info *info = &s->recording->info;
+	for (unsigned device = 0; device < GP_DEVICES; device++) {
+		const struct gp_live_device *d = gp_live_device(s->recording->live, device);
+		uint64_t driver = d->curve[GP_CURVE_DRIVER].now_bytes, total = 0;
+		for (size_t k = 0; k < info->devices; k++)
+			total = info->device[k].device == device ? info->device[k].total_bytes :
+								   total;
+		uint64_t room = total > driver ? total - driver : 0;
+		if (d->used.time != 0) {
+			uint64_t grown =
+				driver > d->used.driver_bytes ? driver - d->used.driver_bytes : 0;
+			room = d->used.free_bytes > grown ? d->used.free_bytes - grown : 0;
+		}
+		uint64_t reserved = d->curve[GP_CURVE_RESERVED].now_bytes,
+			 allocated = d->curve[GP_CURVE_ALLOCATED].now_bytes;
+		room += reserved > allocated ? reserved - allocated : 0;
+		s->out->free_bytes[device] = total != 0 ? room : UINT64_MAX;
+	}
+}
+
+static void take(struct sampling *s)
+{
+	list_framework(s);
+	walk(s, count);
+	if (s->sample + 1 == s->out->samples)
+		see_room(s);
+	s->sample++;
+}
+
+enum gp_status gp_leak_samples_take(struct gp_recording *r, struct gp_leak_samples *out)
+{
+	struct sampling s = { .recording = r, .out = out };
+	enum gp_status status = gp_recording_rewind(r);
+	while (status == GP_OK && s.sample < out->samples && !s.is_out_of_memory) {
+		uint32_t thread;
+		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
+		if (record == NULL)
+			break;
+		int64_t at_ns = gp_tick_ns(&r->tick, record->time);
+		while (s.sample < out->samples && at_ns >= out->at_ns[s.sample])
+			take(&s);
+		status = gp_recording_apply(r, record);
+	}
+	while (status == GP_END && s.sample < out->samples)
+		take(&s);
+	free(s.reserve);
+	free(s.mapped);
+	if (s.is_out_of_memory)
+		return GP_E_MEMORY;
+	return status == GP_END ? GP_OK : status;
+}
+
+void gp_leak_samples_release(struct gp_leak_samples *samples)
+{
+	for (size_t k = 0; k < samples->holders; k++)
+		free(samples->holder[k]);
+	free(samples->holder);
+	free(samples->place);
+	*samples = (struct gp_leak_samples){ 0 };
+}

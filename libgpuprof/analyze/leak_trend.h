@@ -1,0 +1,42 @@
+/*
+ * Does a series grow for good? Statistics over samples: no recording, no stacks.
+ */
+#ifndef GP_LEAK_TREND_H
+#define GP_LEAK_TREND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GP_LEAK_SAMPLES 64u
+#define GP_LEAK_SAMPLES_MIN 8u
+#define GP_LEAK_P_MAX 0.001
+
+/* What was live of one thing at each sample, and when what is left at the last one was made. */
+struct gp_series {
+	size_t samples;
+	const double *at; /* in steps, rising */
+	const double *bytes, *count;
+	/* by sample: how many of those live at the last one were made since the sample before; [0]:
+	 * earlier */
+	const uint32_t *births;
+};
+
+struct gp_trend {
+	double bytes_per_step, count_per_step;
+	double p;     /* of that much order by chance, one-sided */
+	size_t since; /* the sample after which it grows */
+	size_t births, spans, born_spans;
+};
+
+/* False: it does not grow, or not for good. */
+bool gp_trend_find(const struct gp_series *series, struct gp_trend *out);
+/* The median of the slopes between all pairs (Theil 1950, Sen 1968). */
+double gp_trend_slope(const double *at, const double *value, size_t n);
+/*
+ * Chance of at least as many rising pairs, less falling ones, if order meant nothing (Mann 1945,
+ * Kendall 1975), by the normal approximation with ties.
+ */
+double gp_trend_chance(const double *value, size_t n);
+
+#endif

@@ -1,0 +1,197 @@
+/*
+ * Samples at the begins of steps, where a loop has least; each stack's series is judged by
+ * leak_trend.c, and what it finds significant once for all stacks together is a leak.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "leak_sample.h"
+#include "settle.h"
+
+struct hunt {
+	struct gp_recording *recording;
+	int64_t from_ns, to_ns; /* asked for */
+	struct gp_leaks *out;
+	struct gp_leak_samples samples;
+	double at[GP_LEAK_SAMPLES];   /* steps, or windows */
+	size_t step[GP_LEAK_SAMPLES]; /* their numbers, from 1 */
+};
+
+/* ---- where to look ---- */
+
+static void choose_steps(struct hunt *h, size_t first, size_t steps)
+{
+	const struct gp_step *step = h->out->steps.step;
+	size_t n = steps < GP_LEAK_SAMPLES ? steps : GP_LEAK_SAMPLES;
+	for (size_t k = 0; k < n; k++) {
+		size_t which = first + (n > 1 ? k * (steps - 1) / (n - 1) : 0);
+		h->samples.at_ns[k] = step[which].begin_ns;
+		h->at[k] = (double)which;
+		h->step[k] = which + 1;
+	}
+	h->samples.samples = n;
+}
+
+/* The last window is left out: at its end everything may be gone. */
+static void choose_windows(struct hunt *h)
+{
+	struct gp_leaks *out = h->out;
+	int64_t span_ns = out->to_ns - out->from_ns;
+	if (span_ns < (int64_t)(GP_LEAK_SAMPLES + 1))
+		return;
+	out->window_ns = span_ns / (int64_t)(GP_LEAK_SAMPLES + 1);
+	for (size_t k = 0; k < GP_LEAK_SAMPLES; k++) {
+		h->samples.at_ns[k] = out->from_ns + out->window_ns * (int64_t)(k + 1);
+		h->at[k] = (double)k;
+		h->step[k] = k + 1;
+	}
+	h->samples.samples = GP_LEAK_SAMPLES;
+}
+
+static void choose(struct hunt *h, const struct gp_info *info)
+{
+	struct gp_leaks *out = h->out;
+	int64_t kept_ns = (int64_t)info->kept_from_ns, end_ns = (int64_t)info->duration_ns;
+	out->from_ns = h->from_ns > kept_ns ? h->from_ns : kept_ns;
+	out->to_ns = h->to_ns < end_ns ? h->to_ns : end_ns;
+	size_t first = out->steps.warmup, last;
+	while (first < out->steps.steps && out->steps.step[first].begin_ns < out->from_ns)
+		first++;
+	for (last = first; last < out->steps.steps; last++)
+		if (out->steps.step[last].begin_ns > out->to_ns)
+			break;
+	if (last - first >= GP_LEAK_SAMPLES_MIN)
+		choose_steps(h, first, last - first);
+	else
+		choose_windows(h);
+}
+
+/* ---- what grows ---- */
+
+static double steps_until_full(const struct hunt *h, const struct gp_leak_holder *holder,
+			       double bytes_per_step)
+{
+	bool is_known = !holder->is_object && holder->device < GP_DEVICES && bytes_per_step > 0 &&
+			h->samples.free_bytes[holder->device] != UINT64_MAX;
+	return is_known ? (double)h->samples.free_bytes[holder->device] / bytes_per_step : -1;
+}
+
+static void fill(const struct hunt *h, const struct gp_leak_holder *holder,
+		 const struct gp_trend *trend, struct gp_leak *out)
+{
+	size_t last = h->samples.samples - 1, first = trend->since + 1;
+	while (first < last && holder->births[first] == 0)
+		first++;
+	double p = trend->p * (double)h->samples.holders;
+	*out = (struct gp_leak){
+		.device = holder->device,
+		.space = holder->space,
+		.of = holder->of,
+		.is_object = holder->is_object,
+		.stack = holder->stack,
+		.size = holder->size,
+		.at_ns = holder->at_ns,
+		.bytes_per_step = trend->bytes_per_step,
+		.count_per_step = trend->count_per_step,
+		/* it was made after the sample before */
+		.since_step = h->step[first - 1],
+		.p_value = p < 1 ? p : 1,
+		.live_bytes = (uint64_t)holder->bytes[last],
+		.live_count = (uint64_t)holder->count[last],
+		.births = trend->births,
+		.spans = trend->spans,
+		.born_spans = trend->born_spans,
+		.steps_until_full = steps_until_full(h, holder, trend->bytes_per_step),
+		.examples = holder->examples,
+	};
+	for (size_t k = 0; k < holder->examples; k++) {
+		out->example[k].address = holder->example[k].address;
+		out->example[k].bytes = holder->example[k].bytes;
+		out->example[k].at_ns = gp_tick_ns(&h->recording->tick, holder->example[k].time);
+	}
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct gp_leak *a = left, *b = right;
+	if (a->is_object != b->is_object)
+		return a->is_object ? 1 : -1;
+	if (a->bytes_per_step < b->bytes_per_step || a->bytes_per_step > b->bytes_per_step)
+		return a->bytes_per_step < b->bytes_per_step ? 1 : -1;
+	if (a->live_count != b->live_count)
+		return a->live_count < b->live_count ? 1 : -1;
+	return (a->stack > b->stack) - (a->stack < b->stack);
+}
+
+static enum gp_status judge(struct hunt *h)
+{
+	struct gp_leaks *out = h->out;
+	out->leak = calloc(h->samples.holders + 1, sizeof *out->leak);
+	if (out->leak == NULL)
+		return GP_E_MEMORY;
+	for (size_t k = 0; k < h->samples.holders; k++) {
+		const struct gp_leak_holder *holder = h->samples.holder[k];
+		const struct gp_series series = { .samples = h->samples.samples,
+						  .at = h->at,
+						  .bytes = holder->bytes,
+						  .count = holder->count,
+						  .births = holder->births };
+		struct gp_trend trend;
+		if (gp_trend_find(&series, &trend) &&
+		    trend.p * (double)h->samples.holders < GP_LEAK_P_MAX)
+			fill(h, holder, &trend, &out->leak[out->leaks++]);
+	}
+	if (out->leaks > 1)
+		qsort(out->leak, out->leaks, sizeof *out->leak, compare);
+	out->samples = h->samples.samples;
+	out->stacks = h->samples.holders;
+	out->is_cut = h->samples.is_cut;
+	return GP_OK;
+}
+
+static enum gp_status attempt(void *context, const struct gp_info *info)
+{
+	struct hunt *h = context;
+	enum gp_status status = gp_steps_find(h->recording, &h->out->steps);
+	memset(&h->samples, 0, sizeof h->samples);
+	if (status == GP_OK)
+		choose(h, info);
+	if (status == GP_OK && h->samples.samples > 0)
+		status = gp_leak_samples_take(h->recording, &h->samples);
+	if (status == GP_OK)
+		status = judge(h);
+	gp_leak_samples_release(&h->samples);
+	return status;
+}
+
+static void forget(void *context)
+{
+	gp_leaks_free(((struct hunt *)context)->out);
+}
+
+enum gp_status gp_leaks_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
+			      struct gp_leaks *out)
+{
+	*out = (struct gp_leaks){ 0 };
+	if (from_ns > to_ns)
+		return GP_E_ARGUMENT;
+	struct hunt *h = calloc(1, sizeof *h);
+	if (h == NULL)
+		return GP_E_MEMORY;
+	h->recording = recording;
+	h->from_ns = from_ns;
+	h->to_ns = to_ns;
+	h->out = out;
+	enum gp_status status = gp_settle(recording, attempt, forget, h);
+	free(h);
+	if (status != GP_OK)
+		gp_leaks_free(out);
+	return status;
+}
+
+void gp_leaks_free(struct gp_leaks *leaks)
+{
+	gp_steps_free(&leaks->steps);
+	free(leaks->leak);
+	*leaks = (struct gp_leaks){ 0 };
+}

@@ -1,0 +1,66 @@
+/*
+ * Part of gpuprof.h, which includes it: what grows from step to step and never shrinks, and who
+ * allocated it.
+ */
+#ifndef GPUPROF_LEAKS_H
+#define GPUPROF_LEAKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/status.h"
+#include "gpuprof_steps.h"
+
+struct gp_recording;
+
+#define GP_LEAK_EXAMPLES 3u
+
+/* Memory of one stack and kind that grows, or objects of the driver. */
+struct gp_leak {
+	unsigned device;
+	uint8_t space;	/* enum gp_space */
+	uint8_t of;	/* GP_SPACE_RESOURCE: enum gp_resource */
+	bool is_object; /* not memory of a device: pinned memory, handles, streams, ... */
+	uint32_t stack; /* 0: none was recorded; then all have `size` bytes */
+	uint64_t size;
+	int64_t at_ns; /* a moment at which it was, for gp_recording_stack */
+	/* medians of the slopes between any two samples (Theil and Sen) */
+	double bytes_per_step, count_per_step;
+	size_t since_step; /* step k is step[k - 1] */
+	/*
+	 * of the trend (Mann and Kendall) by chance, times the number of stacks that were looked
+	 * at; 1 at most
+	 */
+	double p_value;
+	uint64_t live_bytes, live_count;  /* at the last sample */
+	size_t births, spans, born_spans; /* kept since then; of so many spans so many had some */
+	double steps_until_full;	  /* of the device at this rate; -1: unknown */
+	size_t examples;		  /* the newest ones */
+	struct {
+		uint64_t address, bytes;
+		int64_t at_ns;
+	} example[GP_LEAK_EXAMPLES];
+};
+
+struct gp_leaks {
+	/* where samples were taken: at begins of steps; steps.why: in windows of time instead */
+	struct gp_steps steps;
+	int64_t window_ns; /* 0: steps */
+	int64_t from_ns, to_ns;
+	size_t samples; /* too few to tell anything: 0 */
+	size_t stacks;	/* and kinds that were looked at */
+	bool is_cut;	/* there are more than were looked at */
+	size_t leaks;
+	struct gp_leak *leak; /* memory first, then objects; most bytes a step first */
+};
+/*
+ * Looks for what grows between from_ns and to_ns (INT64_MIN, INT64_MAX: all). What saturates, what
+ * comes and goes, what is made once, and what the framework keeps in reserve is none. Steps are
+ * found first; one more replay; memory by different stacks. Free with gp_leaks_free.
+ */
+enum gp_status gp_leaks_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
+			      struct gp_leaks *out);
+void gp_leaks_free(struct gp_leaks *leaks);
+
+#endif
