@@ -40,7 +40,7 @@ struct gp_steps {
 	struct gp_step *step;
 	/*
 	 * So many at the beginning are unlike those that follow: longer by half than the median, or
-	 * with another number of launches. Times are of those behind them.
+	 * with half as many launches more or less. Times are of those behind them.
 	 */
 	size_t warmup;
 	int64_t p50_ns, p99_ns; /* of what lies between two begins; -1: too few steps */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #define BIRTHS_MIN 5u	  /* that are left */
-#define BIRTHS_SURE 12u	  /* so many need not be from every other span */
+#define BIRTHS_SURE 12u	  /* fewer must be from every other span, else from every third */
 #define QUARTER_LEAST 0.4 /* of a mean quarter's births */
 #define KEPT_LEAST 0.5	  /* of the births: by so much the count must have grown */
 #define FORMER_MOST 0.9	  /* of what is live now: more was live before it began */
@@ -84,7 +84,8 @@ static bool is_even(const struct gp_series *s, size_t since, struct gp_trend *ou
 			quarter[q] += end > begin ? births * (end - begin) / (to - from) : 0;
 		}
 	}
-	if (out->births < BIRTHS_MIN || (out->births < BIRTHS_SURE && out->born_spans * 2 < spans))
+	if (out->births < BIRTHS_MIN ||
+	    out->born_spans * (out->births < BIRTHS_SURE ? 2 : 3) < spans)
 		return false;
 	double least = (double)out->births / 4 * QUARTER_LEAST;
 	return quarter[0] >= least && quarter[1] >= least && quarter[2] >= least &&

@@ -258,8 +258,9 @@ static void follow_all(struct learning *l)
  */
 static bool is_loop(const struct learning *l, const struct loop *loop)
 {
-	bool has_company = loop->members > 1 || l->in->symbols < SYMBOLS_FEW;
-	return has_company && loop->members * (loop->count < 6 ? 4 : 12) >= loop->voters;
+	bool is_few = loop->count < TURNS_SURE;
+	bool has_company = loop->members > (is_few ? 3 : 1) || l->in->symbols < SYMBOLS_FEW;
+	return has_company && loop->members * (is_few ? 2 : 12) >= loop->voters;
 }
 
 /* Most turns first. */

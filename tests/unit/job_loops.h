@@ -351,18 +351,4 @@ static const struct job_loop {
 	{ .name = "killed midway", .run = loop_plain, .is_cut = true },
 };
 
-static struct job *job_of(const struct job_loop *loop, const char *name, uint64_t seed,
-			  unsigned steps)
-{
-	struct job *j = job_open(name, seed, loop->is_flight_recorder ? 4 : 0,
-				 loop->is_flight_recorder ? 65536 : 0);
-	j->is_named = !loop->is_unnamed;
-	j->has_launches = !loop->has_no_launches;
-	j->has_blocks = !loop->has_no_blocks;
-	j->has_stacks |= loop->has_no_launches;
-	job_begin(j);
-	loop->run(j, steps);
-	return j;
-}
-
 #endif

@@ -13,6 +13,8 @@
 #define JOB_CELL_BYTES (4ull << 20)
 #define JOB_STACKS 512u
 #define JOB_KERNELS 48u
+#define CACHE_MOST 128u
+#define LEAK_STACK 200u
 
 enum kernel {
 	K_EMBED = 1,
@@ -72,8 +74,13 @@ struct job {
 	size_t keeps;
 	uint32_t grad[256], state[512];
 	size_t grads, states;
-	uint32_t bag[8192]; /* what a story keeps for longer */
-	size_t bags;
+	/* what a job keeps longer than a step */
+	unsigned caches; /* their size; 0: it has none */
+	uint32_t table[CACHE_MOST], ring[CACHE_MOST], heap[CACHE_MOST];
+	bool is_in_table[CACHE_MOST];
+	size_t rings, heaps;
+	/* each turn from this one on keeps a block for ever; 0: none does */
+	size_t leaks_from;
 };
 
 static uint64_t job_draw(struct job *j, uint64_t below)
@@ -282,9 +289,29 @@ static void begin_turn(struct job *j)
 	j->is_core = true;
 }
 
+/* One that fills up, one of the last results, one that is emptied now and then. */
+static void use_caches(struct job *j)
+{
+	unsigned key = (unsigned)job_draw(j, j->caches);
+	if (!j->is_in_table[key])
+		j->table[key] = take(j, 210, 4096);
+	j->is_in_table[key] = true;
+	if (j->rings >= j->caches)
+		give(j, j->ring[j->rings % j->caches]);
+	j->ring[j->rings++ % j->caches] = take(j, 211, 8192);
+	j->heap[j->heaps++] = take(j, 212, 1024);
+	if (j->heaps == j->caches)
+		for (; j->heaps > 0; j->heaps--)
+			give(j, j->heap[j->heaps - 1]);
+}
+
 static void end_turn(struct job *j)
 {
 	j->is_core = false;
+	if (j->caches > 0)
+		use_caches(j);
+	if (j->leaks_from > 0 && j->steps >= j->leaks_from)
+		take(j, LEAK_STACK, 512);
 }
 
 static void define_kernels(struct job *j, bool has_names)
