@@ -9,11 +9,13 @@
 
 #include "settle.h"
 #include "step_learn.h"
+#include "step_range.h"
 #include "step_stat.h"
 #include "step_token.h"
 
 #define LEARNT_MAX (6u << 20) /* tokens: more tell nothing new */
 #define LEAST_BYTES 2048u     /* so little more is the least, too: a figure that is kept */
+#define OPTIMIZERS_MIN 3u     /* ranges of theirs */
 #define OPENERS_MAX 8u	      /* steps before the first that is cut */
 #define EARLY_MAX 65536u      /* tokens before the first step's end, of which one began it */
 
@@ -35,6 +37,7 @@ struct finding {
 	struct gp_recording *recording;
 	struct gp_steps *out;
 	struct gp_tokenizer tokenizer;
+	struct gp_step_ranges ranges;
 	/* learnt */
 	uint32_t *one, *three;
 	float *live, *wait; /* before each token: the least bytes, and the wait, since the last */
@@ -139,6 +142,7 @@ static enum gp_status take_down(struct finding *f)
 			f->wait[f->tokens++] = (float)(record->time - before);
 			before = record->time;
 		}
+		gp_step_ranges_see(&f->ranges, r, record);
 		status = gp_recording_apply(r, record);
 		see_live(f);
 	}
@@ -383,13 +387,11 @@ static void finish(struct finding *f)
 
 static enum gp_status find_by_repetition(struct finding *f)
 {
-	enum gp_status status = take_down(f);
-	if (status == GP_OK && f->tokens == 0) {
+	if (f->tokens == 0) {
 		f->out->why = nothing_recorded;
 		return GP_OK;
 	}
-	if (status == GP_OK)
-		status = learn(f);
+	enum gp_status status = learn(f);
 	if (status == GP_OK && f->first == 0)
 		f->out->why = nothing_repeats;
 	if (status != GP_OK || f->first == 0)
@@ -408,13 +410,98 @@ static enum gp_status find_by_repetition(struct finding *f)
 	return GP_OK;
 }
 
+/* ---- ranges ---- */
+
+/* A range under way that is a step, or is one's end. */
+struct open_range {
+	bool is_open, has_ended;
+	uint32_t thread;
+	uint64_t depth;
+};
+
+/* False: no memory. Without `of_optimizers` a step is a range; with it what lies between two. */
+static bool see_range(struct finding *f, struct open_range *open, const struct gp_record *r,
+		      uint32_t thread, bool of_optimizers)
+{
+	const struct place here = { gp_tick_ns(&f->recording->tick, r->time), f->token, f->launches,
+				    f->live_bytes };
+	enum gp_step_range what = gp_step_range_of(&f->ranges, f->recording, r);
+	bool is_one = what == (of_optimizers ? GP_RANGE_OPTIMIZER : GP_RANGE_STEP);
+	if (r->kind == GP_RANGE_POP && open->is_open && thread == open->thread &&
+	    r->range_pop.depth <= open->depth) {
+		open->is_open = false;
+		open->has_ended = true;
+		f->marked_ns = here.at_ns;
+	}
+	/* the first step begins with the first range of all: the framework fetches data, or clears
+	 * gradients */
+	bool is_begin = of_optimizers && f->out->steps == 0 && r->kind == GP_RANGE_PUSH;
+	if (is_one && !open->is_open) {
+		*open = (struct open_range){ r->kind == GP_RANGE_PUSH, open->has_ended, thread,
+					     r->range_push.depth };
+		is_begin |= !of_optimizers;
+	}
+	return !is_begin || add_step(f, &here);
+}
+
+static enum gp_status cut_by_ranges(struct finding *f, bool of_optimizers)
+{
+	struct gp_recording *r = f->recording;
+	struct open_range open = { 0 };
+	enum gp_status status = begin_replay(f);
+	f->out->steps = 0;
+	while (status == GP_OK) {
+		uint32_t thread;
+		struct gp_symbols symbols;
+		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
+		if (record == NULL)
+			break;
+		bool is_token = gp_tokenizer_next(&f->tokenizer, r, record, false, &symbols);
+		const struct place here = { gp_tick_ns(&r->tick, record->time), f->token,
+					    f->launches, f->live_bytes };
+		bool is_behind = is_token && of_optimizers && open.has_ended;
+		open.has_ended = open.has_ended && !is_behind;
+		if ((is_behind && !add_step(f, &here)) ||
+		    !see_range(f, &open, record, thread, of_optimizers))
+			return GP_E_MEMORY;
+		f->token += is_token;
+		f->launches += is_launch(record);
+		status = gp_recording_apply(r, record);
+		see_live(f);
+	}
+	/* what came behind the last optimizer is no step */
+	f->out->steps -= of_optimizers && !open.has_ended && f->out->steps > 1;
+	f->out->source = GP_STEPS_RANGES;
+	f->out->why = NULL;
+	finish(f);
+	return status == GP_END ? GP_OK : status;
+}
+
+/*
+ * Ranges that are called steps are believed. Those of optimizers are where repetition finds no
+ * steps, or far more of them; two models have two optimizers a step.
+ */
+static enum gp_status find(struct finding *f)
+{
+	enum gp_status status = take_down(f);
+	if (status == GP_OK && gp_step_ranges_choose(&f->ranges))
+		return cut_by_ranges(f, false);
+	if (status == GP_OK)
+		status = find_by_repetition(f);
+	uint64_t ends = f->ranges.optimizers;
+	bool is_alike = f->out->steps > 0 && f->out->steps * 4 <= ends * 5;
+	if (status == GP_OK && ends >= OPTIMIZERS_MIN && !is_alike)
+		return cut_by_ranges(f, true);
+	return status;
+}
+
 static enum gp_status attempt(void *context, const struct gp_info *info)
 {
 	struct finding *f = context, fresh = { .recording = f->recording, .out = f->out };
 	*f = fresh;
 	enum gp_status status = gp_tokenizer_init(&f->tokenizer, info);
 	if (status == GP_OK)
-		status = find_by_repetition(f);
+		status = find(f);
 	if (status == GP_OK)
 		status = gp_step_stat(f->out);
 	gp_tokenizer_release(&f->tokenizer);

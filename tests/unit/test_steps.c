@@ -139,6 +139,84 @@ static void what_does_not_repeat_has_no_steps(void **state)
 	}
 }
 
+/* ---- ranges ---- */
+
+static void push_range(struct job *j, uint32_t id, const char *text, unsigned depth)
+{
+	put_text(&j->w, (struct gp_record){ .kind = GP_RANGE_NAME, .aux = id }, text, strlen(text));
+	put(&j->w, 0,
+	    (struct gp_record){ .kind = GP_RANGE_PUSH, .aux = id, .range_push.depth = depth });
+}
+
+static void pop_range(struct job *j, unsigned depth)
+{
+	put(&j->w, 0, (struct gp_record){ .kind = GP_RANGE_POP, .range_pop.depth = depth });
+}
+
+static struct gp_recording *close_job(struct job *j, struct gp_steps *steps)
+{
+	struct gp_recording *r;
+	writer_close(&j->w, true);
+	assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
+	assert_int_equal(gp_steps_find(r, steps), GP_OK);
+	return r;
+}
+
+static void ranges_that_are_steps_are_believed(void **state)
+{
+	(void)state;
+	struct gp_steps steps;
+	uint64_t begin[20], end_ns = 0;
+	struct job *j = job_open("named.gpr", 3, 0, 0);
+	job_begin(j);
+	for (unsigned k = 0; k < 20; k++) {
+		char name[32];
+		snprintf(name, sizeof name, "Train_Step %u", k);
+		push_range(j, 2 * k + 1, name, 0);
+		begin[k] = j->w.time;
+		push_range(j, 2 * k + 2, "forward", 1);
+		for (unsigned n = 0; n < 5 + k % 3; n++)
+			launch(j, 1 + (unsigned)job_draw(j, 40));
+		pop_range(j, 1);
+		pop_range(j, 0);
+		end_ns = j->w.time;
+		launch(j, K_SUM);
+	}
+	struct gp_recording *r = close_job(j, &steps);
+	assert_int_equal(steps.source, GP_STEPS_RANGES);
+	assert_int_equal(steps.steps, 20);
+	for (unsigned k = 0; k < 20; k++)
+		assert_int_equal(steps.step[k].begin_ns, at_ns(begin[k]));
+	assert_int_equal(steps.step[19].end_ns, at_ns(end_ns));
+	assert_int_equal(steps.step[0].launches, 6);
+	gp_steps_free(&steps);
+	gp_recording_close(r);
+	free(j);
+}
+
+/* What repeats is nothing but the optimizer. */
+static void steps_end_with_the_optimizer(void **state)
+{
+	(void)state;
+	struct gp_steps steps;
+	struct job *j = job_open("optimizer.gpr", 3, 0, 0);
+	job_begin(j);
+	for (unsigned k = 0; k < 30; k++) {
+		for (unsigned n = 0; n < 20 + job_draw(j, 20); n++)
+			launch(j, 1 + (unsigned)job_draw(j, 40));
+		push_range(j, 1, "Optimizer.step#AdamW.step", 0);
+		launch(j, 1 + (unsigned)job_draw(j, 40));
+		pop_range(j, 0);
+	}
+	launch(j, K_SUM);
+	struct gp_recording *r = close_job(j, &steps);
+	assert_int_equal(steps.source, GP_STEPS_RANGES);
+	assert_int_equal(steps.steps, 30);
+	gp_steps_free(&steps);
+	gp_recording_close(r);
+	free(j);
+}
+
 static void times_leave_warm_up_out(void **state)
 {
 	(void)state;
@@ -164,6 +242,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_are_found_exactly),
 		cmocka_unit_test(what_does_not_repeat_has_no_steps),
+		cmocka_unit_test(ranges_that_are_steps_are_believed),
+		cmocka_unit_test(steps_end_with_the_optimizer),
 		cmocka_unit_test(times_leave_warm_up_out),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
