@@ -232,7 +232,7 @@ void gp_check_limits(struct gp_check *c)
 	for (size_t k = 0; k < c->figures.devices; k++)
 		if (c->only_device < 0 || c->figures.device[k].device == c->only_device)
 			check_device(c, &c->figures.device[k]);
-	for (unsigned k = 0; k < GP_CHECK_CONDITIONS && !c->figures.devices; k++) {
+	for (unsigned k = 0; k < GP_CHECK_GROWTH && !c->figures.devices; k++) {
 		if (!c->limit[k].is_given)
 			continue;
 		struct gp_check_finding *f = gp_check_add(c, names[k], NULL);

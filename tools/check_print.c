@@ -76,6 +76,25 @@ static void print_grown(const struct gp_check *c, unsigned device, FILE *out)
 	gp_groups_free(&groups);
 }
 
+static void print_steps(const struct gp_check *c, FILE *out)
+{
+	size_t count, steps = c->growth.steps - c->growth.first;
+	struct gp_check_grown *grown = gp_check_steps_list(c, &count);
+	if (count)
+		fprintf(out, "    a step  step %-5zu step %-5zu  stack\n", c->growth.first,
+			c->growth.steps);
+	for (size_t k = 0; k < count && k < CULPRITS; k++) {
+		uint64_t more = grown[k].bytes - grown[k].before_bytes;
+		fprintf(out, "%10s %10s %10s  ", gp_bytes_text(more / steps).s,
+			gp_bytes_text(grown[k].before_bytes).s, gp_bytes_text(grown[k].bytes).s);
+		gp_mask(out, grown[k].key, strlen(grown[k].key));
+		fputc('\n', out);
+	}
+	if (count > CULPRITS)
+		fprintf(out, "and %s\n", gp_plural(count - CULPRITS, "more group").s);
+	gp_check_steps_free(grown, count);
+}
+
 static void print_culprits(const struct gp_check *c, unsigned device, FILE *out)
 {
 	for (unsigned of = GP_CURVE_DRIVER; of < GP_CURVES; of++)
@@ -126,9 +145,16 @@ void gp_check_print(const struct gp_check *c, FILE *out)
 		print_finding(&c->finding[k], out);
 	for (size_t k = 0; k < c->figures.devices; k++)
 		print_culprits(c, c->figures.device[k].device, out);
+	if (gp_check_wants(c, 0, GP_CULPRITS_STEPS))
+		print_steps(c, out);
 	for (size_t k = 0; k < c->findings; k++)
 		if (c->finding[k].culprits == GP_CULPRITS_PINS)
 			next = "frag --at peak";
+	char span[64];
+	snprintf(span, sizeof span, "diff --from step:%zu --to step:%zu", c->growth.first,
+		 c->growth.steps);
+	if (gp_check_wants(c, 0, GP_CULPRITS_STEPS))
+		next = span;
 	if (c->is_update)
 		print_taken(c, out);
 	gp_unnamed_print(out, c->recording);

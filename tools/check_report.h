@@ -17,6 +17,7 @@ enum gp_check_condition {
 	GP_CHECK_ALLOCATED,
 	GP_CHECK_FRAG,
 	GP_CHECK_HEADROOM,
+	GP_CHECK_GROWTH,
 	GP_CHECK_CONDITIONS
 };
 /* An amount of bytes, or a share in millionths. */
@@ -34,7 +35,8 @@ enum gp_check_culprits {
 	GP_CULPRITS_NONE,
 	GP_CULPRITS_HOLDERS,
 	GP_CULPRITS_PINS,
-	GP_CULPRITS_GROWN
+	GP_CULPRITS_GROWN,
+	GP_CULPRITS_STEPS
 };
 
 struct gp_check_finding {
@@ -84,6 +86,7 @@ struct gp_check {
 	const struct gp_info *info;
 	struct gp_peak peak;
 	struct gp_figure_list figures;
+	struct gp_growth growth;
 	struct gp_check_amount limit[GP_CHECK_CONDITIONS];
 	int64_t only_device;		    /* -1: all */
 	const struct gp_baseline *baseline; /* NULL: none, or it is written */
@@ -96,8 +99,9 @@ struct gp_check {
 /* The next one, to be filled in; of no device where `figures` is NULL. */
 struct gp_check_finding *gp_check_add(struct gp_check *check, const char *name,
 				      const struct gp_figures *figures);
-/* Adds what the limits say. */
+/* Adds what the limits of devices say; and that of steps. */
 void gp_check_limits(struct gp_check *check);
+void gp_check_growth(struct gp_check *check);
 /* Why figures of the recording may be too low; NULL: they are whole. */
 const char *gp_check_doubt(const struct gp_info *info);
 enum gp_check_state gp_check_state_of(const struct gp_check *check);
@@ -128,6 +132,9 @@ struct gp_check_grown *gp_check_grown_list(const struct gp_check *check, unsigne
 					   struct gp_groups *groups, size_t *count);
 const struct gp_baseline_device *gp_baseline_device(const struct gp_baseline_entry *entry,
 						    unsigned device);
+/* Stacks that hold more at the last step than at growth.first, most first. NULL: none is known. */
+struct gp_check_grown *gp_check_steps_list(const struct gp_check *check, size_t *count);
+void gp_check_steps_free(struct gp_check_grown *list, size_t count);
 /* Whether that is shown; of holders, where segments are to blame, what lies in them is, too. */
 bool gp_check_wants(const struct gp_check *check, unsigned device, enum gp_check_culprits culprits);
 bool gp_check_wants_holders(const struct gp_check *check, unsigned device, enum gp_curve of);

@@ -78,6 +78,8 @@ static int judge(struct gate *g, struct gp_check *c)
 	for (unsigned k = 0; k < GP_CHECK_CONDITIONS; k++)
 		has_limits |= g->limit[k].is_given;
 	gp_check_limits(c);
+	if (c->limit[GP_CHECK_GROWTH].is_given)
+		gp_check_growth(c);
 	if (c->baseline)
 		gp_check_baseline(c);
 	g->sink.has_report = true;
@@ -165,8 +167,8 @@ static bool open_baseline(struct gate *g)
 
 /* ---- the command ---- */
 
-static const char *const limit_names[] = { "max-peak", "max-reserved", "max-allocated", "max-frag",
-					   "min-headroom" };
+static const char *const limit_names[] = { "max-peak", "max-reserved", "max-allocated",
+					   "max-frag", "min-headroom", "max-growth" };
 
 /* A share of what? Of reserved memory, of the device; other limits are bytes. */
 static bool limit_read(struct gate *g, unsigned which)
@@ -176,7 +178,7 @@ static bool limit_read(struct gate *g, unsigned which)
 	if (!text)
 		return true;
 	bool is_fine = gp_check_amount_read(text, which != GP_CHECK_FRAG, limit);
-	if (which < GP_CHECK_FRAG)
+	if (which != GP_CHECK_FRAG && which != GP_CHECK_HEADROOM)
 		is_fine = is_fine && !limit->is_share;
 	if (is_fine)
 		return true;
@@ -252,6 +254,8 @@ static int run(int argc, char **argv)
 		  "of what was reserved, what was never allocated" },
 		{ "min-headroom", 0, GP_FLAG_TEXT, "PERCENT", &g.limit_text[GP_CHECK_HEADROOM],
 		  "of the device, or bytes: what was left at the peak" },
+		{ "max-growth", 0, GP_FLAG_TEXT, "SIZE", &g.limit_text[GP_CHECK_GROWTH],
+		  "what is held more after each step; 0: nothing" },
 		{ "baseline", 0, GP_FLAG_TEXT, "FILE", &g.baseline_path,
 		  "what earlier runs came to on this GPU, driver and PyTorch" },
 		{ "update", 0, GP_FLAG_SWITCH, NULL, &g.is_update,
@@ -275,8 +279,8 @@ static int run(int argc, char **argv)
 
 const struct gp_command gp_command_check = {
 	"check",
-	"check [--max-peak SIZE] [--max-frag PERCENT] [--min-headroom PERCENT] [--baseline FILE "
-	"[--update]] [--json] [options] RECORDING...",
+	"check [--max-peak SIZE] [--max-growth SIZE] [--max-frag PERCENT] [--min-headroom PERCENT] "
+	"[--baseline FILE [--update]] [--json] [options] RECORDING...",
 	"hold recordings against limits and a baseline, for CI",
 	run,
 };

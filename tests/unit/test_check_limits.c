@@ -95,7 +95,7 @@ static void figures_that_may_be_too_low_do_not_pass(void **state)
 	};
 	static const struct {
 		const char *generous, *tight;
-	} limits[GP_CHECK_CONDITIONS] = {
+	} limits[GP_CHECK_GROWTH] = {
 		[GP_CHECK_PEAK] = { "79GiB", "1GiB" },
 		[GP_CHECK_RESERVED] = { "79GiB", "1GiB" },
 		[GP_CHECK_ALLOCATED] = { "79GiB", "1GiB" },
@@ -103,7 +103,7 @@ static void figures_that_may_be_too_low_do_not_pass(void **state)
 		[GP_CHECK_HEADROOM] = { "1%", "99%" },
 	};
 	for (size_t k = 0; k < sizeof doubtful / sizeof *doubtful; k++)
-		for (unsigned which = 0; which < GP_CHECK_CONDITIONS; which++) {
+		for (unsigned which = 0; which < GP_CHECK_GROWTH; which++) {
 			enum gp_check_state generous =
 				under(which, limits[which].generous, &doubtful[k], &usual);
 			enum gp_check_state tight =
@@ -127,10 +127,10 @@ static void what_is_not_known_does_not_pass(void **state)
 	assert_int_equal(under(GP_CHECK_RESERVED, "1GiB", &whole, &f), GP_CHECK_NOT_JUDGED);
 	/* nor a recording in which nothing happened */
 	struct gp_check *c = made(&whole, NULL, 0);
-	for (unsigned k = 0; k < GP_CHECK_CONDITIONS; k++)
+	for (unsigned k = 0; k < GP_CHECK_GROWTH; k++)
 		assert_true(gp_check_amount_read("1%", true, &c->limit[k]));
 	gp_check_limits(c);
-	assert_int_equal(c->findings, GP_CHECK_CONDITIONS);
+	assert_int_equal(c->findings, GP_CHECK_GROWTH);
 	assert_int_equal(gp_check_state_of(c), GP_CHECK_NOT_JUDGED);
 	drop(c);
 	/* nor one that nothing was asked of */

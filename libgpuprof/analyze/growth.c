@@ -1,0 +1,142 @@
+/*
+ * Whether a job holds more from step to step: live bytes where steps begin, in the later half of
+ * what comes after warm-up. The slope is the median of all slopes between two steps (Theil, Sen);
+ * that it is more than a limit must be significant (Mann, Kendall, ties counted) and hold in each
+ * third of these steps, so that caches that fill up, a jump and what swings are no growth.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "../gpuprof.h"
+
+#define STEPS_LEAST 12u	 /* in the later half */
+#define POINTS_MOST 600u /* pairs are their square */
+#define SIGNIFICANT 2.33 /* one side, 1% */
+#define THIRDS 3u
+
+static int compare_doubles(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+	return (a > b) - (a < b);
+}
+
+static double difference(const uint64_t *bytes, size_t i, size_t j)
+{
+	return bytes[j] >= bytes[i] ? (double)(bytes[j] - bytes[i]) :
+				      -(double)(bytes[i] - bytes[j]);
+}
+
+/* What is above the limit. */
+static double excess(const uint64_t *bytes, size_t i, size_t j, double limit)
+{
+	return difference(bytes, i, j) - limit * (double)(j - i);
+}
+
+static bool find_median_slope(const uint64_t *bytes, size_t count, double *out)
+{
+	double *slope = calloc(count * count, sizeof *slope);
+	size_t slopes = 0;
+	if (slope == NULL)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = i + 1; j < count; j++)
+			slope[slopes++] = difference(bytes, i, j) / (double)(j - i);
+	qsort(slope, slopes, sizeof *slope, compare_doubles);
+	*out = slopes % 2 ? slope[slopes / 2] : (slope[slopes / 2 - 1] + slope[slopes / 2]) / 2;
+	free(slope);
+	return true;
+}
+
+/* Sum over runs of the same value, of which `value` gets sorted. */
+static double count_ties(double *value, size_t count)
+{
+	double ties = 0;
+	qsort(value, count, sizeof *value, compare_doubles);
+	for (size_t i = 0, run; i < count; i += run) {
+		for (run = 1; i + run < count && value[i + run] == value[i]; run++)
+			;
+		double t = (double)run;
+		ties += t * (t - 1) * (2 * t + 5);
+	}
+	return ties;
+}
+
+/* Kendall's S in units of its deviation; 0 where nothing rises. */
+static bool find_trend(const uint64_t *bytes, size_t count, double limit, double *out)
+{
+	double *value = calloc(count, sizeof *value);
+	double s = 0, n = (double)count;
+	if (value == NULL)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		value[i] = excess(bytes, 0, i, limit);
+		for (size_t j = i + 1; j < count; j++) {
+			double d = excess(bytes, i, j, limit);
+			s += (d > 0) - (d < 0);
+		}
+	}
+	double variance = (n * (n - 1) * (2 * n + 5) - count_ties(value, count)) / 18;
+	*out = variance > 0 && s > 0 ? (s - 1) / sqrt(variance) : 0;
+	free(value);
+	return true;
+}
+
+static bool grows_throughout(const uint64_t *bytes, size_t count, double limit)
+{
+	for (size_t k = 0; k < THIRDS; k++) {
+		size_t from = k * (count - 1) / THIRDS, to = (k + 1) * (count - 1) / THIRDS;
+		if (excess(bytes, from, to, limit) <= 0)
+			return false;
+	}
+	return true;
+}
+
+enum gp_status gp_growth_judge(const uint64_t *bytes, size_t count, double limit,
+			       struct gp_growth *out)
+{
+	double rise;
+	if (count < 2)
+		return GP_E_ARGUMENT;
+	if (!find_median_slope(bytes, count, &out->bytes_per_step) ||
+	    !find_trend(bytes, count, limit, &rise))
+		return GP_E_MEMORY;
+	out->is_beyond = rise > SIGNIFICANT && out->bytes_per_step > limit &&
+			 grows_throughout(bytes, count, limit);
+	return GP_OK;
+}
+
+/* Of many steps each so many-th: then a step is so many of them, and so is the limit. */
+static enum gp_status judge(const struct gp_step *step, size_t steps, double limit,
+			    struct gp_growth *out)
+{
+	uint64_t bytes[POINTS_MOST];
+	size_t every = (steps + POINTS_MOST - 1) / POINTS_MOST, count = 0;
+	for (size_t k = (steps - 1) % every; k < steps; k += every)
+		bytes[count++] = step[k].live_bytes;
+	enum gp_status status = gp_growth_judge(bytes, count, limit * (double)every, out);
+	out->bytes_per_step /= (double)every;
+	return status;
+}
+
+enum gp_status gp_growth_find(struct gp_recording *recording, double limit, struct gp_growth *out)
+{
+	struct gp_steps found;
+	*out = (struct gp_growth){ 0 };
+	enum gp_status status = gp_steps_find(recording, &found);
+	if (status != GP_OK)
+		return status;
+	size_t warm = found.steps > found.warmup ? found.steps - found.warmup : 0;
+	out->steps = found.steps;
+	out->why = found.why;
+	if (out->why == NULL && warm / 2 < STEPS_LEAST)
+		out->why = "too few steps after warm-up: 24 at least";
+	if (out->why == NULL) {
+		size_t first = found.steps - warm / 2;
+		out->first = first + 1;
+		out->from_ns = found.step[first].begin_ns;
+		out->to_ns = found.step[found.steps - 1].begin_ns;
+		status = judge(&found.step[first], found.steps - first, limit, out);
+	}
+	gp_steps_free(&found);
+	return status;
+}

@@ -1,0 +1,106 @@
+/* What is growth from step to step, and what only looks like it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "gpuprof.h"
+
+#define STEPS 30u
+#define BASE (1ull << 30)
+
+static uint64_t draw(uint64_t *random)
+{
+	*random = *random * 6364136223846793005u + 1442695040888963407u;
+	return *random >> 33;
+}
+
+static bool is_beyond(const uint64_t *bytes, size_t count, double limit, double *slope)
+{
+	struct gp_growth g = { 0 };
+	assert_int_equal(gp_growth_judge(bytes, count, limit, &g), GP_OK);
+	if (slope)
+		*slope = g.bytes_per_step;
+	return g.is_beyond;
+}
+
+static void a_block_a_step_is_growth(void **state)
+{
+	(void)state;
+	uint64_t bytes[STEPS];
+	double slope;
+	for (size_t k = 0; k < STEPS; k++)
+		bytes[k] = BASE + 512 * k;
+	assert_true(is_beyond(bytes, STEPS, 0, &slope));
+	assert_true(slope == 512);
+	assert_true(is_beyond(bytes, STEPS, 511, NULL));
+	assert_false(is_beyond(bytes, STEPS, 512, NULL));
+	/* a block each fourth step, and what comes and goes with each micro-batch beside it */
+	for (size_t k = 0; k < STEPS; k++)
+		bytes[k] = BASE + 4096 * (k / 4) + 256 * (k % 2);
+	assert_true(is_beyond(bytes, STEPS, 0, &slope));
+	assert_true(slope > 800 && slope < 1300);
+}
+
+static void growth_is_seen_through_noise_as_often_as_promised(void **state)
+{
+	(void)state;
+	uint64_t random = 3;
+	unsigned seen = 0, wrong = 0;
+	for (unsigned turn = 0; turn < 2000; turn++) {
+		uint64_t clean[STEPS], leaking[STEPS];
+		for (size_t k = 0; k < STEPS; k++) {
+			uint64_t noise = draw(&random) % (1 << 20);
+			clean[k] = BASE + noise;
+			leaking[k] = BASE + noise + 128 * 1024 * k;
+		}
+		wrong += is_beyond(clean, STEPS, 0, NULL);
+		seen += is_beyond(leaking, STEPS, 0, NULL);
+	}
+	/* 1% were allowed; thirds lessen it */
+	assert_true(wrong <= 20);
+	assert_true(seen >= 1900);
+}
+
+static void what_only_looks_like_it_is_none(void **state)
+{
+	(void)state;
+	uint64_t bytes[STEPS];
+	for (size_t k = 0; k < STEPS; k++)
+		bytes[k] = BASE;
+	assert_false(is_beyond(bytes, STEPS, 0, NULL));
+	/* less and less */
+	for (size_t k = 0; k < STEPS; k++)
+		bytes[k] = BASE - 4096 * k;
+	assert_false(is_beyond(bytes, STEPS, 0, NULL));
+	/* one jump, wherever it is */
+	for (size_t jump = 1; jump < STEPS; jump++) {
+		for (size_t k = 0; k < STEPS; k++)
+			bytes[k] = BASE + (k >= jump ? 64u << 20 : 0);
+		assert_false(is_beyond(bytes, STEPS, 0, NULL));
+	}
+	/* a cache that is full after a while */
+	for (size_t full = 1; full < STEPS * 2 / 3; full++) {
+		for (size_t k = 0; k < STEPS; k++)
+			bytes[k] = BASE + 4096 * (k < full ? k : full);
+		assert_false(is_beyond(bytes, STEPS, 0, NULL));
+	}
+	/* an evaluation every N steps */
+	for (size_t every = 2; every < 15; every++) {
+		for (size_t k = 0; k < STEPS; k++)
+			bytes[k] = BASE + (k % every == every - 1 ? 9u << 20 : 0);
+		assert_false(is_beyond(bytes, STEPS, 0, NULL));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_block_a_step_is_growth),
+		cmocka_unit_test(growth_is_seen_through_noise_as_often_as_promised),
+		cmocka_unit_test(what_only_looks_like_it_is_none),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
