@@ -102,6 +102,8 @@ struct gp_check_finding *gp_check_add(struct gp_check *check, const char *name,
 /* Adds what the limits of devices say; and that of steps. */
 void gp_check_limits(struct gp_check *check);
 void gp_check_growth(struct gp_check *check);
+/* What leaks beside that: one stack among many, objects of the driver. */
+void gp_check_leaks(struct gp_check *check);
 /* Why figures of the recording may be too low; NULL: they are whole. */
 const char *gp_check_doubt(const struct gp_info *info);
 enum gp_check_state gp_check_state_of(const struct gp_check *check);

@@ -78,8 +78,10 @@ static int judge(struct gate *g, struct gp_check *c)
 	for (unsigned k = 0; k < GP_CHECK_CONDITIONS; k++)
 		has_limits |= g->limit[k].is_given;
 	gp_check_limits(c);
-	if (c->limit[GP_CHECK_GROWTH].is_given)
+	if (c->limit[GP_CHECK_GROWTH].is_given) {
 		gp_check_growth(c);
+		gp_check_leaks(c);
+	}
 	if (c->baseline)
 		gp_check_baseline(c);
 	g->sink.has_report = true;
