@@ -26,6 +26,7 @@
 #include "gpuprof_leaks.h"
 #include "gpuprof_memory.h"
 #include "gpuprof_oom.h"
+#include "gpuprof_phases.h"
 #include "gpuprof_stacks.h"
 #include "gpuprof_steps.h"
 

@@ -6,12 +6,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* Containers in each other: ranges of 256 levels are two each. */
+#define GP_JSON_DEEP 640u
+
 struct gp_json {
 	FILE *out;
 	unsigned depth;
 	unsigned flat_from; /* containers from this depth on stay on one line */
-	bool has_member[32];
-	char closer[32];
+	bool has_member[GP_JSON_DEEP];
+	char closer[GP_JSON_DEEP];
 };
 
 /* flat_from 0: everything on one line. */

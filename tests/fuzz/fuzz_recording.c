@@ -95,6 +95,27 @@ static void look_at_top(struct gp_recording *recording)
 		gp_top_free(&top);
 }
 
+/* A tree is one: each phase's children follow it, one level deeper. */
+static void look_at_phases(struct gp_recording *recording)
+{
+	const struct gp_phases_asked asked = { .device = GP_DEVICE_UNKNOWN,
+					       .of = GP_CURVES,
+					       .from_ns = INT64_MIN,
+					       .to_ns = INT64_MAX };
+	struct gp_phases phases;
+	if (gp_phases_build(recording, &asked, &phases) == GP_OK)
+		for (size_t k = 0; k < phases.phases; k++) {
+			const struct gp_phase *p = &phases.phase[k];
+			size_t children = 0;
+			for (size_t i = k + 1;
+			     i < phases.phases && phases.phase[i].depth > p->depth; i++)
+				children += phases.phase[i].depth == p->depth + 1;
+			if (children != p->children || (k == 0 && p->depth != 0))
+				abort();
+		}
+	gp_phases_free(&phases);
+}
+
 /* Blocks and gaps tile their segments, whatever the recording says. */
 static void assert_tiles(const struct gp_memory *memory)
 {
@@ -155,6 +176,7 @@ static void read_all(const char *path, FILE *report)
 	look_at_frag(recording);
 	look_at_peaks(recording);
 	look_at_top(recording);
+	look_at_phases(recording);
 	look_at_memory(recording, (int64_t)info->duration_ns);
 	gp_recording_close(recording);
 	(void)gp_verify(path, NULL, report);

@@ -1,0 +1,434 @@
+/*
+ * Phases, in one replay: the curve's steps, launches and the ends of ranges are counted for the
+ * range they belong to; what a call leaves behind and the highest value while it was open are known
+ * when it ends.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "phase_calls.h"
+#include "phase_follow.h"
+#include "phase_high.h"
+#include "phase_tree.h"
+#include "settle.h"
+
+/* A started range, which does not stand in a tree of calls: what had been counted when it began. */
+struct started {
+	uint64_t call;
+	struct gp_phase before; /* bytes and launches */
+	uint64_t births;
+};
+
+struct counting {
+	struct gp_recording *recording;
+	struct gp_phases_asked asked;
+	enum gp_curve of;
+	struct gp_phases *out;
+	struct gp_phase_follow follow;
+	struct gp_range_watch watch;
+	struct gp_phase_tree tree;
+	struct gp_phase_calls calls;
+	struct gp_high high;
+	struct started started[GP_RANGES_STARTED];
+	uint32_t starts;
+	uint64_t now_bytes[GP_DEVICES], total_bytes;
+	struct gp_phase sums;	     /* since the start of the span */
+	size_t loaded;		     /* whose checkpoint the state is from */
+	uint32_t outside, ambiguous; /* calls that last as long as the span; 0: not needed yet */
+	uint64_t since;		     /* the curve's value when the span began */
+	bool is_inside;		     /* of the span */
+	bool is_out_of_memory;
+};
+
+static bool is_wanted(const struct counting *c, unsigned device)
+{
+	return c->asked.device == GP_DEVICE_UNKNOWN || device == c->asked.device;
+}
+
+/* ---- ranges ---- */
+
+static struct gp_phase_node *node_of(struct counting *c, uint32_t call)
+{
+	return &c->tree.node[c->calls.call[call].node];
+}
+
+/* The call below which a range is opened, or 0. */
+static uint32_t call_around(const struct gp_range_stack *s)
+{
+	for (uint32_t k = s->depth - 1; k-- > 0;)
+		if (s->range[k].source != 0)
+			return (uint32_t)s->range[k].mark;
+	return 0;
+}
+
+static uint32_t begin_call(struct counting *c, uint32_t up, const struct gp_open_range *range,
+			   enum gp_phase_style style)
+{
+	uint32_t node = gp_phase_tree_get(&c->tree, up != 0 ? c->calls.call[up].node : 0,
+					  range->name, range->domain, range->source, style);
+	uint32_t call = node != 0 ? gp_phase_call_begin(&c->calls, node, up) : 0;
+	c->is_out_of_memory |= call == 0;
+	if (call == 0)
+		return 0;
+	c->calls.call[call].from_ns = gp_tick_ns(&c->recording->tick, range->time);
+	c->calls.call[call].since = c->high.number;
+	return call;
+}
+
+/* The call that stands for what is no range, as long as the span. */
+static uint32_t call_of_style(struct counting *c, enum gp_phase_style style)
+{
+	uint32_t *call = style == GP_PHASE_OUTSIDE ? &c->outside : &c->ambiguous;
+	if (*call == 0)
+		*call = begin_call(c, 0, &(struct gp_open_range){ 0 }, style);
+	return *call;
+}
+
+static void see_opened(void *context, struct gp_open_range *range,
+		       const struct gp_range_stack *stack)
+{
+	struct counting *c = context;
+	if (stack == NULL) {
+		range->mark = begin_call(c, 0, range, GP_PHASE_STARTED);
+		if (range->mark != 0 && c->starts < GP_RANGES_STARTED)
+			c->started[c->starts++] =
+				(struct started){ range->mark, c->sums, c->calls.number };
+		return;
+	}
+	uint32_t up = call_around(stack);
+	bool is_ambiguous = false;
+	/* a worker's own range lies in that of the thread that it works for */
+	if (up == 0 && range->source != GP_RANGE_ENGINE) {
+		const struct gp_open_range *engine =
+			gp_phase_follow_engine(&c->follow, stack->thread, &is_ambiguous);
+		up = engine != NULL ? (uint32_t)engine->mark : 0;
+	}
+	if (is_ambiguous)
+		up = call_of_style(c, GP_PHASE_AMBIGUOUS);
+	range->mark = begin_call(c, up, range, GP_PHASE_NESTED);
+}
+
+static uint64_t clipped_ns(const struct counting *c, const struct gp_phase_call *call,
+			   int64_t to_ns)
+{
+	int64_t from_ns = call->from_ns > c->asked.from_ns ? call->from_ns : c->asked.from_ns;
+	return to_ns > from_ns ? (uint64_t)to_ns - (uint64_t)from_ns : 0;
+}
+
+/* Its end, or that of the span. */
+static void finish_call(struct counting *c, uint32_t number, int64_t at_ns)
+{
+	const struct gp_phase_call call = c->calls.call[number];
+	struct gp_phase_node *node = node_of(c, number);
+	uint64_t left = gp_phase_call_end(&c->calls, number);
+	if (!c->is_inside)
+		return;
+	if (node->style != GP_PHASE_OUTSIDE && node->style != GP_PHASE_AMBIGUOUS) {
+		gp_phase_node_add(node, clipped_ns(c, &call, at_ns));
+		c->out->ranges++;
+	}
+	node->own.retained_bytes += left;
+	uint64_t high = gp_high_since(&c->high, call.since > c->since ? call.since : c->since);
+	if (high > node->own.peak_bytes)
+		node->own.peak_bytes = high;
+}
+
+/* Of all threads: by what was counted since it began. */
+static void finish_started(struct counting *c, uint32_t call, int64_t at_ns)
+{
+	struct gp_phase_node *node = node_of(c, call);
+	for (uint32_t k = c->starts; k-- > 0;) {
+		const struct started s = c->started[k];
+		if (s.call != call)
+			continue;
+		node->own.allocated_bytes += c->sums.allocated_bytes - s.before.allocated_bytes;
+		node->own.freed_bytes += c->sums.freed_bytes - s.before.freed_bytes;
+		node->own.launches += c->sums.launches - s.before.launches;
+		node->own.graph_launches += c->sums.graph_launches - s.before.graph_launches;
+		node->own.retained_bytes += gp_phase_calls_born_since(&c->calls, s.births);
+		c->starts--;
+		memmove(&c->started[k], &c->started[k + 1], (c->starts - k) * sizeof s);
+		break;
+	}
+	finish_call(c, call, at_ns);
+}
+
+static void see_closed(void *context, const struct gp_open_range *range, enum gp_range_end how,
+		       const struct gp_record *by)
+{
+	struct counting *c = context;
+	const int64_t at_ns = gp_tick_ns(&c->recording->tick, by->time);
+	(void)how;
+	if (range->mark == 0)
+		return;
+	if (range->number != 0)
+		finish_started(c, (uint32_t)range->mark, at_ns);
+	else
+		finish_call(c, (uint32_t)range->mark, at_ns);
+}
+
+/* ---- events ---- */
+
+static struct gp_phase_node *node_of_thread(struct counting *c, uint32_t thread, uint32_t *call)
+{
+	bool is_ambiguous;
+	const struct gp_open_range *range =
+		gp_phase_follow_range(&c->follow, thread, &is_ambiguous);
+	*call = range != NULL ?
+			(uint32_t)range->mark :
+			call_of_style(c, is_ambiguous ? GP_PHASE_AMBIGUOUS : GP_PHASE_OUTSIDE);
+	return *call != 0 ? node_of(c, *call) : NULL;
+}
+
+static bool is_counted_alloc(const struct counting *c, const struct gp_record *r)
+{
+	if (c->of == GP_CURVE_ALLOCATED || r->kind == GP_BLOCK_ALLOC)
+		return c->of == GP_CURVE_ALLOCATED && r->kind == GP_BLOCK_ALLOC;
+	return r->kind == GP_ALLOC &&
+	       gp_live_is_driver(&(struct gp_live_entry){
+		       .space = r->space, .flags = (uint16_t)(r->aux & ~GP_LIVE_FLAGS) });
+}
+
+/* Before the event is applied. */
+static void end_birth(struct counting *c, const struct gp_record *r)
+{
+	const struct gp_live_entry *e = gp_live_ended_by(c->recording->live, r);
+	if (e != NULL)
+		gp_phase_calls_dead(&c->calls, e->space, e->address);
+}
+
+static void begin_birth(struct counting *c, const struct gp_record *r, uint32_t call)
+{
+	const bool is_block = r->kind == GP_BLOCK_ALLOC;
+	const struct gp_phase_birth birth = {
+		.address = is_block ? r->block_alloc.address : r->alloc.address,
+		.bytes = is_block ? r->block_alloc.bytes : r->alloc.bytes,
+		.call = call,
+		.space = is_block ? GP_SPACE_BLOCK : r->space,
+		.device = r->device,
+	};
+	c->is_out_of_memory |= !gp_phase_calls_born(&c->calls, &birth);
+}
+
+/* How far the curves of the wanted devices rose and fell since the last time. */
+static void take_steps(struct counting *c, uint64_t *up, uint64_t *down)
+{
+	*up = *down = 0;
+	for (uint64_t moved = gp_live_take_moved(c->recording->live); moved != 0;
+	     moved &= moved - 1) {
+		unsigned device = (unsigned)__builtin_ctzll(moved);
+		uint64_t now = gp_live_device(c->recording->live, device)->curve[c->of].now_bytes;
+		uint64_t before = c->now_bytes[device];
+		c->now_bytes[device] = now;
+		if (!is_wanted(c, device) || now == before)
+			continue;
+		c->total_bytes += now - before;
+		*(now > before ? up : down) += now > before ? now - before : before - now;
+	}
+	if (*up != 0 || *down != 0)
+		c->is_out_of_memory |= !gp_high_put(&c->high, c->total_bytes);
+}
+
+static void add_steps(struct gp_phase *to, const struct gp_record *r, uint64_t up, uint64_t down)
+{
+	/* a free that the driver refused is none */
+	if (r->kind == GP_FREE_FAILED || r->kind == GP_UNMAP_FAILED)
+		to->freed_bytes -= up < to->freed_bytes ? up : to->freed_bytes;
+	else
+		to->allocated_bytes += up;
+	to->freed_bytes += down;
+}
+
+static bool is_launch(const struct counting *c, const struct gp_record *r)
+{
+	bool is_captured =
+		r->kind == GP_LAUNCH && (r->launch.block >> 48 & GP_LAUNCH_CAPTURED) != 0;
+	return (r->kind == GP_LAUNCH || r->kind == GP_GRAPH_LAUNCH) && !is_captured &&
+	       is_wanted(c, r->device);
+}
+
+static void add_launch(struct gp_phase *to, const struct gp_record *r)
+{
+	to->launches += r->kind == GP_LAUNCH;
+	to->graph_launches += r->kind == GP_GRAPH_LAUNCH;
+}
+
+static void add_mark(struct counting *c, const struct gp_record *r, uint32_t thread)
+{
+	uint32_t call;
+	const struct gp_phase_node *above = node_of_thread(c, thread, &call);
+	uint32_t up =
+		above == NULL || above->style == GP_PHASE_OUTSIDE ? 0 : c->calls.call[call].node;
+	uint32_t node = gp_phase_tree_get(&c->tree, up, r->aux, (uint32_t)r->range_push.domain,
+					  (uint32_t)r->range_push.source, GP_PHASE_MARK);
+	if (node != 0)
+		c->tree.node[node].own.calls++;
+	c->is_out_of_memory |= node == 0;
+}
+
+/* After it was applied. */
+static void count(struct counting *c, const struct gp_record *r, uint32_t thread)
+{
+	uint64_t up, down;
+	take_steps(c, &up, &down);
+	if (!c->is_inside)
+		return;
+	if (r->kind == GP_MARK)
+		add_mark(c, r, thread);
+	const bool is_birth = is_counted_alloc(c, r) && is_wanted(c, r->device);
+	const bool has_launch = is_launch(c, r);
+	if (!is_birth && !has_launch && up == 0 && down == 0)
+		return;
+	uint32_t call;
+	struct gp_phase_node *node = node_of_thread(c, thread, &call);
+	if (node == NULL)
+		return;
+	add_steps(&node->own, r, up, down);
+	add_steps(&c->sums, r, up, down);
+	if (has_launch) {
+		add_launch(&node->own, r);
+		add_launch(&c->sums, r);
+	}
+	if (is_birth)
+		begin_birth(c, r, call);
+}
+
+/* The state is a checkpoint's: its steps are nobody's. */
+static void look_at_curves(struct counting *c)
+{
+	c->loaded = c->recording->loaded;
+	c->total_bytes = 0;
+	for (unsigned device = 0; device < GP_DEVICES; device++) {
+		c->now_bytes[device] =
+			gp_live_device(c->recording->live, device)->curve[c->of].now_bytes;
+		c->total_bytes += is_wanted(c, device) ? c->now_bytes[device] : 0;
+	}
+	gp_live_take_moved(c->recording->live);
+	c->is_out_of_memory |= !gp_high_put(&c->high, c->total_bytes);
+}
+
+static enum gp_status replay(struct counting *c)
+{
+	struct gp_recording *r = c->recording;
+	enum gp_status status;
+	const struct gp_record *record;
+	uint32_t thread = 0;
+	look_at_curves(c);
+	while ((record = gp_recording_fetch(r, &thread, &status)) != NULL) {
+		int64_t at_ns = gp_tick_ns(&r->tick, record->time);
+		if (at_ns > c->asked.to_ns)
+			return GP_OK;
+		if (!c->is_inside && at_ns >= c->asked.from_ns) {
+			c->is_inside = true;
+			c->since = c->high.number;
+		}
+		end_birth(c, record);
+		status = gp_recording_apply(r, record);
+		if (status != GP_OK)
+			return status;
+		if (r->loaded != c->loaded)
+			look_at_curves(c);
+		gp_phase_follow_apply(&c->follow, thread, record);
+		count(c, record, thread);
+		if (c->is_out_of_memory)
+			return GP_E_MEMORY;
+	}
+	return status == GP_END ? GP_OK : status;
+}
+
+/* ---- the end of the span ---- */
+
+static void finish_open(struct counting *c, const struct gp_open_range *range, int64_t at_ns)
+{
+	if (range->mark == 0)
+		return;
+	struct gp_phase_node *node = node_of(c, (uint32_t)range->mark);
+	node->own.open += c->is_inside;
+	if (range->number != 0)
+		finish_started(c, (uint32_t)range->mark, at_ns);
+	else
+		finish_call(c, (uint32_t)range->mark, at_ns);
+}
+
+static void finish(struct counting *c, const struct gp_info *info)
+{
+	const int64_t end_ns = (int64_t)info->duration_ns;
+	const int64_t at_ns = c->asked.to_ns < end_ns ? c->asked.to_ns : end_ns;
+	const struct gp_range_stack *s;
+	uint32_t at = 0, count = 0;
+	while ((s = gp_open_ranges_next(c->follow.ranges, &at)) != NULL)
+		for (uint32_t k = s->depth; k-- > 0;)
+			finish_open(c, &s->range[k], at_ns);
+	const struct gp_open_range *started = gp_open_ranges_started(c->follow.ranges, &count);
+	while (count-- > 0)
+		finish_open(c, &started[count], at_ns);
+	if (c->ambiguous != 0)
+		finish_call(c, c->ambiguous, at_ns);
+	if (c->outside != 0)
+		finish_call(c, c->outside, at_ns);
+	const struct gp_range_counts counts = gp_open_ranges_counts(c->follow.ranges);
+	c->out->unbalanced = counts.unbalanced;
+	c->out->unseen = counts.unseen;
+	c->out->unkept = counts.unkept;
+}
+
+static enum gp_status attempt(void *context, const struct gp_info *info)
+{
+	struct counting *c = context;
+	const bool has_blocks = info->framework_events > 0;
+	c->of = c->asked.of < GP_CURVES ? c->asked.of :
+		has_blocks		? GP_CURVE_ALLOCATED :
+					  GP_CURVE_DRIVER;
+	c->out->of = c->of;
+	c->watch = (struct gp_range_watch){ see_opened, see_closed, c };
+	enum gp_status status =
+		gp_phase_follow_open(&c->follow, c->recording, c->asked.is_own_thread, &c->watch);
+	if (status == GP_OK)
+		status = replay(c);
+	if (status == GP_OK) {
+		finish(c, info);
+		status = gp_phase_tree_list(&c->tree, c->recording, c->out);
+	}
+	gp_phase_follow_close(&c->follow);
+	gp_phase_tree_release(&c->tree);
+	gp_phase_calls_release(&c->calls);
+	gp_high_release(&c->high);
+	return status;
+}
+
+static void forget(void *context)
+{
+	struct counting *c = context;
+	gp_phases_free(c->out);
+	*c = (struct counting){ .recording = c->recording, .asked = c->asked, .out = c->out };
+}
+
+enum gp_status gp_phases_build(struct gp_recording *recording, const struct gp_phases_asked *asked,
+			       struct gp_phases *out)
+{
+	*out = (struct gp_phases){ 0 };
+	struct counting *c = calloc(1, sizeof *c);
+	if (c == NULL)
+		return GP_E_MEMORY;
+	c->recording = recording;
+	c->asked = *asked;
+	c->out = out;
+	enum gp_status status = gp_settle(recording, attempt, forget, c);
+	free(c);
+	return status;
+}
+
+void gp_phases_free(struct gp_phases *phases)
+{
+	free(phases->phase);
+	*phases = (struct gp_phases){ 0 };
+}
+
+const char *gp_range_source_name(unsigned source)
+{
+	static const char *const names[GP_RANGE_SOURCES] = { [GP_RANGE_NVTX] = "nvtx",
+							     [GP_RANGE_TORCH] = "torch",
+							     [GP_RANGE_ENGINE] = "engine",
+							     [GP_RANGE_CONTROL] = "control" };
+	return source < GP_RANGE_SOURCES ? names[source] : NULL;
+}

@@ -1,0 +1,125 @@
+/* The open ranges of all threads, and who of them is inside the engine. */
+#include "phase_follow.h"
+
+#include <string.h>
+
+#define THREADS 4096u
+#define WORKER "pt_autograd"
+
+static void opened(void *context, struct gp_open_range *range, const struct gp_range_stack *stack)
+{
+	struct gp_phase_follow *f = context;
+	if (f->user != NULL)
+		f->user->opened(f->user->context, range, stack);
+	if (stack == NULL || range->source != GP_RANGE_ENGINE)
+		return;
+	for (uint32_t k = 0; k < f->engines; k++)
+		if (f->engine[k].thread == stack->thread) {
+			f->engine[k].depth++;
+			return;
+		}
+	if (f->engines == GP_ENGINES_MOST)
+		return;
+	f->engine[f->engines].thread = stack->thread;
+	f->engine[f->engines++].depth = 1;
+}
+
+static void closed(void *context, const struct gp_open_range *range, enum gp_range_end how,
+		   const struct gp_record *by)
+{
+	struct gp_phase_follow *f = context;
+	if (f->user != NULL)
+		f->user->closed(f->user->context, range, how, by);
+	if (range->number != 0 || range->source != GP_RANGE_ENGINE)
+		return;
+	for (uint32_t k = 0; k < f->engines; k++) {
+		if (f->engine[k].thread != range->thread || --f->engine[k].depth != 0)
+			continue;
+		f->engine[k] = f->engine[--f->engines];
+		return;
+	}
+}
+
+static enum gp_status load(void *context, const struct gp_record *record)
+{
+	if (record->kind == GP_RANGE_OPEN)
+		gp_open_ranges_apply(context, GP_THREAD_NONE, record);
+	return GP_OK;
+}
+
+enum gp_status gp_phase_follow_open(struct gp_phase_follow *f, struct gp_recording *recording,
+				    bool is_own_thread, const struct gp_range_watch *user)
+{
+	*f = (struct gp_phase_follow){ .recording = recording,
+				       .ranges = gp_open_ranges_open(THREADS),
+				       .watch = { opened, closed, f },
+				       .user = user,
+				       .is_own_thread = is_own_thread };
+	if (f->ranges == NULL)
+		return GP_E_MEMORY;
+	gp_open_ranges_watch(f->ranges, &f->watch);
+	if (recording->first >= recording->index.segments)
+		return GP_OK;
+	return gp_merge_visit(recording->merge, recording->first, GP_BLOCK_CHECKPOINT, load,
+			      f->ranges);
+}
+
+void gp_phase_follow_close(struct gp_phase_follow *f)
+{
+	gp_open_ranges_close(f->ranges);
+	f->ranges = NULL;
+}
+
+void gp_phase_follow_apply(struct gp_phase_follow *f, uint32_t thread,
+			   const struct gp_record *record)
+{
+	if (gp_is_range(record->kind))
+		gp_open_ranges_apply(f->ranges, thread, record);
+}
+
+/*
+ * By its name, which PyTorch gives it. Where no thread has one, it may be any that has no range of
+ * its own.
+ */
+static bool is_worker(struct gp_phase_follow *f, uint32_t thread)
+{
+	const char *name = gp_meanings_text(f->recording->meanings, GP_THREAD, thread);
+	bool is_named = name != NULL && strncmp(name, WORKER, strlen(WORKER)) == 0;
+	f->has_named |= is_named;
+	return is_named || !f->has_named;
+}
+
+static const struct gp_open_range *innermost(const struct gp_range_stack *s, unsigned source)
+{
+	for (uint32_t k = s != NULL ? s->depth : 0; k-- > 0;)
+		if (source == 0 ? s->range[k].source != 0 : s->range[k].source == source)
+			return &s->range[k];
+	return NULL;
+}
+
+const struct gp_open_range *gp_phase_follow_engine(struct gp_phase_follow *f, uint32_t thread,
+						   bool *is_ambiguous)
+{
+	*is_ambiguous = false;
+	if (f->engines == 0 || f->is_own_thread || !is_worker(f, thread))
+		return NULL;
+	uint32_t others = 0, which = 0;
+	for (uint32_t k = 0; k < f->engines; k++) {
+		if (f->engine[k].thread == thread)
+			continue;
+		which = k;
+		others++;
+	}
+	*is_ambiguous = others > 1;
+	return others == 1 ? innermost(gp_open_ranges_of(f->ranges, f->engine[which].thread),
+				       GP_RANGE_ENGINE) :
+			     NULL;
+}
+
+const struct gp_open_range *gp_phase_follow_range(struct gp_phase_follow *f, uint32_t thread,
+						  bool *is_ambiguous)
+{
+	*is_ambiguous = false;
+	const struct gp_open_range *own = innermost(gp_open_ranges_of(f->ranges, thread), 0);
+	return own != NULL ? own : gp_phase_follow_engine(f, thread, is_ambiguous);
+}

@@ -1,0 +1,47 @@
+/*
+ * Which range an event belongs to, along a replay. A thread's work belongs to its innermost open
+ * range. What a worker of autograd does with no range open belongs to the thread that waits for it
+ * inside the engine: to the range that says so, of source ENGINE, where one thread has one; of
+ * several nobody knows which, and that is the answer.
+ */
+#ifndef GP_PHASE_FOLLOW_H
+#define GP_PHASE_FOLLOW_H
+
+#include "../read/recording.h"
+#include "../state/open_ranges.h"
+
+#define GP_ENGINES_MOST 64u /* threads inside the engine at once that are told apart */
+
+struct gp_phase_follow {
+	struct gp_recording *recording;
+	struct gp_open_ranges *ranges;
+	struct gp_range_watch watch; /* ours, which calls the user's */
+	const struct gp_range_watch *user;
+	bool is_own_thread;
+	bool has_named; /* a thread with a worker's name was met */
+	struct {
+		uint32_t thread;
+		uint32_t depth; /* entered so often */
+	} engine[GP_ENGINES_MOST];
+	uint32_t engines;
+};
+
+/*
+ * After a rewind: what the first checkpoint says is open is told to `user`, whose `mark`s stay with
+ * the ranges. GP_E_MEMORY. To be closed also after a failure.
+ */
+enum gp_status gp_phase_follow_open(struct gp_phase_follow *follow, struct gp_recording *recording,
+				    bool is_own_thread, const struct gp_range_watch *user);
+void gp_phase_follow_close(struct gp_phase_follow *follow);
+/* Each event, before what is asked about it; other kinds than ranges change nothing. */
+void gp_phase_follow_apply(struct gp_phase_follow *follow, uint32_t thread,
+			   const struct gp_record *record);
+
+/* NULL: none. *is_ambiguous: one of several. */
+const struct gp_open_range *gp_phase_follow_range(struct gp_phase_follow *follow, uint32_t thread,
+						  bool *is_ambiguous);
+/* The same of a thread whose own ranges do not count. */
+const struct gp_open_range *gp_phase_follow_engine(struct gp_phase_follow *follow, uint32_t thread,
+						   bool *is_ambiguous);
+
+#endif

@@ -1,0 +1,35 @@
+/* The tree of ranges by name, and what was counted for each. */
+#ifndef GP_PHASE_TREE_H
+#define GP_PHASE_TREE_H
+
+#include "../gpuprof.h"
+
+struct gp_phase_node {
+	uint32_t parent; /* 0: none; nodes are counted from 1, a parent before its children */
+	uint32_t name, domain;
+	uint32_t source;
+	enum gp_phase_style style;
+	uint32_t first, last, next; /* children by first appearance, and the next of its parent's */
+	struct gp_phase own;	    /* bytes and launches without those of its children */
+	double mean_ns, squares;
+	bool is_seen; /* something was counted for it, or below it */
+};
+
+struct gp_phase_tree {
+	struct gp_phase_node *node; /* number 0 is the root, which is shown nowhere */
+	uint32_t nodes, room;
+	uint32_t *place; /* open addressing: number; 0 empty */
+	uint32_t places;
+};
+
+void gp_phase_tree_release(struct gp_phase_tree *tree);
+/* Number of the node with these; the node REST where there would be too many. 0: no memory. */
+uint32_t gp_phase_tree_get(struct gp_phase_tree *tree, uint32_t parent, uint32_t name,
+			   uint32_t domain, uint32_t source, enum gp_phase_style style);
+/* A call of that length has ended. */
+void gp_phase_node_add(struct gp_phase_node *node, uint64_t ns);
+/* The tree as it is shown; texts are the recording's. GP_E_MEMORY. */
+enum gp_status gp_phase_tree_list(struct gp_phase_tree *tree, struct gp_recording *recording,
+				  struct gp_phases *out);
+
+#endif

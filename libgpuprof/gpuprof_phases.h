@@ -1,0 +1,81 @@
+/*
+ * Phases: what the job said it was doing (NVTX, PyTorch's own ranges, its engine of autograd), and
+ * what memory and launches belong to it. Part of gpuprof.h.
+ */
+#ifndef GPUPROF_PHASES_H
+#define GPUPROF_PHASES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/event.h"
+#include "format/status.h"
+
+struct gp_recording;
+
+enum gp_phase_style {
+	GP_PHASE_NESTED,    /* pushed and popped: a node of the tree of its thread's stack */
+	GP_PHASE_STARTED,   /* ends on any thread: all that the process did meanwhile, in no sum */
+	GP_PHASE_MARK,	    /* a moment: only `calls` */
+	GP_PHASE_OUTSIDE,   /* what was done in no range */
+	GP_PHASE_AMBIGUOUS, /* done for one of several threads, nobody knows which */
+	GP_PHASE_REST,	    /* ranges beyond GP_PHASES_MOST */
+};
+#define GP_PHASES_MOST 65536u
+
+/*
+ * All calls of one name (domain, source) at one place of the tree, on all threads; with what was
+ * done inside its children. Times are of the calls, clipped to the span; a call that is still open
+ * at its end counts up to there.
+ */
+struct gp_phase {
+	const char *name;   /* "": it has an empty one; NULL: not known, or no range */
+	const char *domain; /* NULL: the default one */
+	unsigned source;    /* enum gp_range_source; 0: no range */
+	enum gp_phase_style style;
+	unsigned depth;	 /* 0: in no other */
+	size_t children; /* right below it; they follow, each with its own */
+	uint64_t calls;
+	uint64_t open; /* of them: at the end of the span */
+	uint64_t time_ns, mean_ns, deviation_ns;
+	/* of the curve `of`: what came, what went, by whomever it was allocated */
+	uint64_t allocated_bytes, freed_bytes;
+	/* allocated in a call and still live when that call ended, all calls added up */
+	uint64_t retained_bytes;
+	uint64_t peak_bytes; /* the curve's highest value while a call was open */
+	uint64_t launches;   /* kernels; those that were captured are not counted */
+	uint64_t graph_launches;
+};
+
+struct gp_phases {
+	enum gp_curve of;
+	/* by first appearance, parents first; OUTSIDE, AMBIGUOUS, REST last, where they are */
+	size_t phases;
+	struct gp_phase *phase;
+	uint64_t ranges;     /* calls that were seen */
+	uint64_t unbalanced; /* ends without a beginning */
+	uint64_t unseen;     /* ranges whose end, or whose beginning, is missing */
+	uint64_t unkept;     /* of more threads, or more started at once, than are followed */
+};
+
+struct gp_phases_asked {
+	unsigned device; /* GP_DEVICE_UNKNOWN: all of them, curves added up */
+	/* GP_CURVE_ALLOCATED or GP_CURVE_DRIVER; GP_CURVES: the former where there are blocks */
+	enum gp_curve of;
+	int64_t from_ns, to_ns;
+	/*
+	 * A thread's work belongs to its own ranges alone. Else what a worker of autograd does with
+	 * no range open belongs to the range of the one thread that is inside the engine.
+	 */
+	bool is_own_thread;
+};
+
+/* One replay. Free with gp_phases_free, also after a failure. GP_E_MEMORY. */
+enum gp_status gp_phases_build(struct gp_recording *recording, const struct gp_phases_asked *asked,
+			       struct gp_phases *out);
+void gp_phases_free(struct gp_phases *phases);
+/* "nvtx", "torch", "engine", "control"; NULL: no such source. */
+const char *gp_range_source_name(unsigned source);
+
+#endif

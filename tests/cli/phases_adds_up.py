@@ -1,0 +1,24 @@
+"""phases_adds_up.py REPORT.json...: in each tree a range has at least what its children have, and all of it together is
+what was asked for; prints how many ranges there are, and the sums."""
+import json
+import sys
+
+SUMS = ("allocated_bytes", "freed_bytes", "launches", "graph_launches")
+
+
+def check(phase, path):
+    nested = [child for child in phase["children"] if child["style"] == "nested"]
+    for key in SUMS:
+        below = sum(child[key] for child in nested)
+        assert below <= phase[key], f"{path}: {key} of the children is {below}, of the range {phase[key]}"
+    for child in nested:
+        assert child["peak_bytes"] <= phase["peak_bytes"], f"{path}: peak"
+    return 1 + sum(check(child, f"{path}/{child['name']}") for child in phase["children"])
+
+
+for name in sys.argv[1:]:
+    report = json.load(open(name))
+    tops = report["phases"]
+    count = sum(check(phase, phase["name"]) for phase in tops)
+    counted = [phase for phase in tops if phase["style"] not in ("started", "mark")]
+    print(count, *(sum(phase[key] for phase in counted) for key in SUMS))

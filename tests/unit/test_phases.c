@@ -1,0 +1,550 @@
+/*
+ * Phases: a tree of random ranges on four threads against a plain model that remembers everything,
+ * and the rules one by one: backward's own threads, crossing and unbalanced ranges, spans.
+ */
+#include "recording_writer.h"
+
+#include "analyze/phase_high.h"
+
+/* ---- names: defined before they are used, and again in each segment ---- */
+
+static void define_name(struct writer *w, uint32_t id, const char *text)
+{
+	struct gp_record name[3] = { { .kind = GP_RANGE_NAME, .aux = id } };
+	fill_text(name, text);
+	name[0].order = w->order;
+	name[0].time = w->time += 64;
+	gp_live_apply(w->live, name);
+	for (unsigned k = 0; k <= name->extra; k++)
+		w->buffer[0][w->buffered[0]++] = name[k];
+	flush(w, 0);
+}
+
+static void define_thread(struct writer *w, unsigned thread, const char *text)
+{
+	struct gp_record name[3] = { { .kind = GP_THREAD, .aux = thread, .thread = { 100 } } };
+	fill_text(name, text);
+	name[0].order = w->order;
+	name[0].time = w->time += 64;
+	gp_live_apply(w->live, name);
+	for (unsigned k = 0; k <= name->extra; k++)
+		w->buffer[thread][w->buffered[thread]++] = name[k];
+	flush(w, thread);
+}
+
+static uint32_t depth_of[4];
+static void put_push(struct writer *w, unsigned thread, uint32_t name, unsigned source)
+{
+	put(w, thread,
+	    (struct gp_record){ .kind = GP_RANGE_PUSH,
+				.device = GP_DEVICE_UNKNOWN,
+				.aux = name,
+				.range_push = { source, 0, depth_of[thread]++, 0 } });
+}
+static void put_pop(struct writer *w, unsigned thread, unsigned source)
+{
+	put(w, thread,
+	    (struct gp_record){ .kind = GP_RANGE_POP,
+				.device = GP_DEVICE_UNKNOWN,
+				.range_pop = { source, 0, --depth_of[thread], 0 } });
+}
+static void put_alloc(struct writer *w, unsigned thread, uint64_t address, uint64_t bytes)
+{
+	put(w, thread,
+	    (struct gp_record){ .kind = GP_ALLOC,
+				.space = GP_SPACE_DEVICE,
+				.alloc = { .address = address, .bytes = bytes } });
+}
+static void put_free(struct writer *w, unsigned thread, uint64_t address)
+{
+	put(w, thread,
+	    (struct gp_record){
+		    .kind = GP_FREE, .space = GP_SPACE_DEVICE, .free = { .address = address } });
+}
+static void put_launch(struct writer *w, unsigned thread)
+{
+	put(w, thread, (struct gp_record){ .kind = GP_LAUNCH, .launch = { .kernel = 0xabc } });
+}
+
+static void begin(struct writer *w, const char *name)
+{
+	static const char *const names[] = { "step", "forward", "backward", "optimizer", "data" };
+	memset(depth_of, 0, sizeof depth_of);
+	writer_open(w, name, 0, 0);
+	for (uint32_t k = 0; k < 5; k++)
+		define_name(w, k + 1, names[k]);
+}
+enum { STEP = 1, FORWARD, BACKWARD, OPTIMIZER, DATA };
+
+static const struct gp_phases_asked whole = {
+	.device = GP_DEVICE_UNKNOWN, .of = GP_CURVES, .from_ns = INT64_MIN, .to_ns = INT64_MAX
+};
+
+static struct gp_recording *build_as(const char *path, const struct gp_phases_asked *asked,
+				     struct gp_phases *out)
+{
+	struct gp_recording *r;
+	assert_int_equal(gp_recording_open(path, &r, NULL), GP_OK);
+	assert_int_equal(gp_phases_build(r, asked, out), GP_OK);
+	return r;
+}
+
+static struct gp_recording *build(struct writer *w, struct gp_phases *out)
+{
+	writer_close(w, true);
+	return build_as(w->path, &whole, out);
+}
+
+/* "step/forward" and so on, as far as it goes. */
+static const struct gp_phase *find(const struct gp_phases *p, const char *path)
+{
+	char at[16][64];
+	for (size_t k = 0; k < p->phases; k++) {
+		const struct gp_phase *phase = &p->phase[k];
+		char whole_path[1024] = "";
+		snprintf(at[phase->depth], sizeof *at, "%s",
+			 phase->style == GP_PHASE_OUTSIDE   ? "(outside)" :
+			 phase->style == GP_PHASE_AMBIGUOUS ? "(ambiguous)" :
+			 phase->name			    ? phase->name :
+							      "NULL");
+		for (unsigned d = 0; d <= phase->depth; d++) {
+			strcat(whole_path, d ? "/" : "");
+			strcat(whole_path, at[d]);
+		}
+		if (strcmp(whole_path, path) == 0)
+			return phase;
+	}
+	fail_msg("no phase %s", path);
+	return NULL;
+}
+
+static void close_all(struct gp_recording *r, struct gp_phases *p)
+{
+	gp_phases_free(p);
+	gp_recording_close(r);
+}
+
+/* ---- one rule after the other ---- */
+
+/* Of three steps of 14 events each, behind 6 others. */
+static void look_at_the_second(const char *path)
+{
+	struct gp_phases p;
+	struct gp_phases_asked second = whole;
+	second.from_ns = (5 + 1 + 14 + 1) * 64;
+	second.to_ns = (5 + 1 + 28) * 64;
+	struct gp_recording *r = build_as(path, &second, &p);
+	assert_int_equal(find(&p, "step")->calls, 1);
+	assert_int_equal(find(&p, "step")->launches, 3);
+	assert_int_equal(find(&p, "step")->time_ns, 13 * 64);
+	close_all(r, &p);
+	/* a moment inside a call: it is clipped and open */
+	second.to_ns = second.from_ns + 5 * 64;
+	r = build_as(path, &second, &p);
+	assert_int_equal(find(&p, "step")->open, 1);
+	assert_int_equal(find(&p, "step/forward")->calls, 1);
+	close_all(r, &p);
+	second = whole;
+	second.device = 7;
+	r = build_as(path, &second, &p);
+	assert_int_equal(find(&p, "step")->allocated_bytes + find(&p, "step")->launches, 0);
+	assert_int_equal(find(&p, "step")->calls, 3);
+	close_all(r, &p);
+}
+
+static void a_step_is_told_apart(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_phases p;
+	begin(&w, "step.gpr");
+	put_alloc(&w, 1, 0x1000, 100);
+	for (unsigned k = 0; k < 3; k++) {
+		put_push(&w, 1, STEP, 1);
+		put_push(&w, 1, FORWARD, 1);
+		put_alloc(&w, 1, 0x2000, 512);
+		put_alloc(&w, 1, 0x3000 + k * 4096, 256); /* leaks */
+		put_launch(&w, 1);
+		put_pop(&w, 1, 1);
+		put_push(&w, 1, BACKWARD, 1);
+		put_alloc(&w, 1, 0x100000, 1024);
+		put_free(&w, 1, 0x100000);
+		put_free(&w, 1, 0x2000);
+		put_launch(&w, 1);
+		put_launch(&w, 1);
+		put_pop(&w, 1, 1);
+		put_pop(&w, 1, 1);
+	}
+	put_launch(&w, 1);
+	struct gp_recording *r = build(&w, &p);
+	assert_int_equal(p.of, GP_CURVE_DRIVER);
+	assert_int_equal(p.phases, 4);
+	assert_int_equal(p.ranges, 9);
+	assert_int_equal(p.unbalanced + p.unseen + p.unkept, 0);
+	const struct gp_phase *step = &p.phase[0], *forward = &p.phase[1], *backward = &p.phase[2];
+	assert_ptr_equal(find(&p, "step"), step);
+	assert_ptr_equal(find(&p, "step/forward"), forward);
+	assert_ptr_equal(find(&p, "step/backward"), backward);
+	assert_int_equal(step->children, 2);
+	assert_int_equal(step->calls, 3);
+	assert_int_equal(step->time_ns, 3 * 13 * 64);
+	assert_int_equal(step->mean_ns, 13 * 64);
+	assert_int_equal(step->deviation_ns, 0);
+	assert_int_equal(step->launches, 9);
+	assert_int_equal(step->allocated_bytes, 3 * (512 + 256 + 1024));
+	assert_int_equal(step->freed_bytes, 3 * (512 + 1024));
+	assert_int_equal(step->retained_bytes, 3 * 256);
+	assert_int_equal(step->peak_bytes, 100 + 3 * 256 + 512 + 1024);
+	assert_int_equal(forward->allocated_bytes, 3 * (512 + 256));
+	assert_int_equal(forward->freed_bytes, 0);
+	assert_int_equal(forward->retained_bytes, 3 * (512 + 256));
+	assert_int_equal(forward->peak_bytes, 100 + 3 * 256 + 512);
+	assert_int_equal(backward->freed_bytes, 3 * (512 + 1024));
+	assert_int_equal(backward->retained_bytes, 0);
+	const struct gp_phase *outside = find(&p, "(outside)");
+	assert_int_equal(outside->launches, 1);
+	assert_int_equal(outside->allocated_bytes, 100);
+	assert_int_equal(outside->retained_bytes, 100);
+	assert_int_equal(outside->calls, 0);
+	close_all(r, &p);
+	look_at_the_second(w.path);
+}
+
+/* Autograd's workers have no ranges of their own: theirs are those of the thread in the engine. */
+static void backward_belongs_to_who_waits_for_it(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_phases p;
+	begin(&w, "backward.gpr");
+	define_thread(&w, 1, "python");
+	define_thread(&w, 2, "pt_autograd_0");
+	define_thread(&w, 3, "pin_memory");
+	put_push(&w, 1, BACKWARD, 1);
+	put_launch(&w, 2); /* before the engine is entered */
+	put_push(&w, 1, 0, GP_RANGE_ENGINE);
+	put_launch(&w, 2);
+	put_alloc(&w, 2, 0x1000, 64);
+	put_push(&w, 2, DATA, GP_RANGE_TORCH); /* a hook's */
+	put_launch(&w, 2);
+	put_pop(&w, 2, GP_RANGE_TORCH);
+	put_launch(&w, 3); /* somebody else */
+	put_pop(&w, 1, GP_RANGE_ENGINE);
+	put_launch(&w, 2);
+	put_pop(&w, 1, 1);
+	struct gp_recording *r = build(&w, &p);
+	assert_int_equal(find(&p, "backward")->launches, 2);
+	assert_int_equal(find(&p, "backward/NULL")->launches, 2);
+	assert_int_equal(find(&p, "backward/NULL")->source, GP_RANGE_ENGINE);
+	assert_int_equal(find(&p, "backward/NULL")->retained_bytes, 64);
+	assert_int_equal(find(&p, "backward/NULL/data")->launches, 1);
+	assert_int_equal(find(&p, "(outside)")->launches, 3);
+	close_all(r, &p);
+	struct gp_phases_asked own = whole;
+	own.is_own_thread = true;
+	r = build_as(w.path, &own, &p);
+	assert_int_equal(find(&p, "backward")->launches, 0);
+	assert_int_equal(find(&p, "data")->launches, 1);
+	assert_int_equal(find(&p, "(outside)")->launches, 4);
+	close_all(r, &p);
+}
+
+/* Two threads inside the engine: nobody knows for whom a worker works. */
+static void what_is_ambiguous_is_said(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_phases p;
+	begin(&w, "unnamed.gpr");
+	put_push(&w, 1, BACKWARD, 1);
+	put_push(&w, 1, 0, GP_RANGE_ENGINE);
+	put_launch(&w, 3); /* no thread has a name: it may be a worker */
+	struct gp_recording *r = build(&w, &p);
+	assert_int_equal(find(&p, "backward/NULL")->launches, 1);
+	close_all(r, &p);
+	begin(&w, "ambiguous.gpr");
+	define_thread(&w, 3, "pt_autograd_1");
+	put_push(&w, 1, BACKWARD, 1);
+	put_push(&w, 1, 0, GP_RANGE_ENGINE);
+	put_launch(&w, 3);
+	put_push(&w, 2, FORWARD, 1);
+	put_push(&w, 2, 0, GP_RANGE_ENGINE);
+	put_launch(&w, 3);
+	put_push(&w, 3, DATA, GP_RANGE_TORCH);
+	put_launch(&w, 3);
+	put_pop(&w, 3, GP_RANGE_TORCH);
+	put_launch(&w, 2); /* its own */
+	put_pop(&w, 2, GP_RANGE_ENGINE);
+	put_launch(&w, 3);
+	r = build(&w, &p);
+	assert_int_equal(find(&p, "backward/NULL")->launches, 2);
+	assert_int_equal(find(&p, "forward/NULL")->launches, 1);
+	assert_int_equal(find(&p, "(ambiguous)")->launches, 2);
+	assert_int_equal(find(&p, "(ambiguous)/data")->launches, 1);
+	assert_int_equal(find(&p, "backward")->open, 1);
+	close_all(r, &p);
+}
+
+static void started_ranges_see_all_threads(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_phases p;
+	begin(&w, "started.gpr");
+	put_push(&w, 1, STEP, 1);
+	put(&w, 1,
+	    (struct gp_record){ .kind = GP_RANGE_START, .aux = DATA, .range_start = { 1, 0, 5 } });
+	put_alloc(&w, 1, 0x1000, 64);
+	put_alloc(&w, 2, 0x2000, 128);
+	put_free(&w, 1, 0x1000);
+	put_launch(&w, 3);
+	put(&w, 2, (struct gp_record){ .kind = GP_MARK, .aux = OPTIMIZER, .range_push = { 1 } });
+	put(&w, 1, (struct gp_record){ .kind = GP_MARK, .aux = OPTIMIZER, .range_push = { 1 } });
+	put(&w, 2, (struct gp_record){ .kind = GP_RANGE_END, .range_end = { 1, 0, 5 } });
+	put_launch(&w, 3);
+	put(&w, 2, (struct gp_record){ .kind = GP_RANGE_END, .range_end = { 1, 0, 5 } });
+	put(&w, 1, (struct gp_record){ .kind = GP_RANGE_POP, .aux = 1, .range_pop = { 2, 0, 1 } });
+	struct gp_recording *r = build(&w, &p);
+	const struct gp_phase *data = find(&p, "data");
+	assert_int_equal(data->style, GP_PHASE_STARTED);
+	assert_int_equal(data->launches, 1);
+	assert_int_equal(data->allocated_bytes, 192);
+	assert_int_equal(data->freed_bytes, 64);
+	assert_int_equal(data->retained_bytes, 128);
+	assert_int_equal(data->peak_bytes, 192);
+	assert_int_equal(data->time_ns, 7 * 64);
+	assert_int_equal(p.unbalanced, 2);
+	assert_int_equal(find(&p, "step/optimizer")->calls, 1);
+	assert_int_equal(find(&p, "step/optimizer")->style, GP_PHASE_MARK);
+	assert_int_equal(find(&p, "step")->allocated_bytes, 64);
+	close_all(r, &p);
+}
+
+static void no_ranges_is_all_outside(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_phases p;
+	uint64_t seed = 0;
+	begin(&w, "none.gpr");
+	put_work(&w, 2000, &seed);
+	struct expected e = expect(&w);
+	struct gp_recording *r = build(&w, &p);
+	assert_int_equal(p.of, GP_CURVE_ALLOCATED);
+	assert_int_equal(p.phases, 1);
+	assert_int_equal(p.phase[0].style, GP_PHASE_OUTSIDE);
+	assert_int_equal(p.phase[0].launches, e.launches);
+	assert_int_equal(p.phase[0].allocated_bytes - p.phase[0].freed_bytes,
+			 e.device.curve[GP_CURVE_ALLOCATED].now_bytes);
+	assert_int_equal(p.phase[0].retained_bytes, e.device.curve[GP_CURVE_ALLOCATED].now_bytes);
+	assert_int_equal(p.phase[0].peak_bytes, e.device.curve[GP_CURVE_ALLOCATED].peak_bytes);
+	close_all(r, &p);
+}
+
+static void more_names_than_are_kept(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_phases p;
+	begin(&w, "names.gpr");
+	for (uint32_t k = 0; k < GP_PHASES_MOST + 100; k++) {
+		put_push(&w, 1, 10 + k, 1);
+		put_pop(&w, 1, 1);
+	}
+	struct gp_recording *r = build(&w, &p);
+	assert_int_equal(p.phases, GP_PHASES_MOST + 1);
+	assert_int_equal(p.phase[p.phases - 1].style, GP_PHASE_REST);
+	assert_int_equal(p.phase[p.phases - 1].calls, 100);
+	assert_null(p.phase[0].name);
+	close_all(r, &p);
+}
+
+/* ---- the highest value since a moment ---- */
+
+static void highest_values_match_a_search(void **state)
+{
+	(void)state;
+	static uint64_t value[2000];
+	struct gp_high high = { 0 };
+	uint64_t seed = 1;
+	for (unsigned k = 1; k < 2000; k++) {
+		seed = seed * 6364136223846793005u + 1;
+		value[k] = seed >> 54;
+		assert_true(gp_high_put(&high, value[k]));
+		assert_int_equal(high.number, k);
+		unsigned since = 1 + (unsigned)(seed >> 20) % k;
+		uint64_t most = 0;
+		for (unsigned i = since; i <= k; i++)
+			most = value[i] > most ? value[i] : most;
+		assert_int_equal(gp_high_since(&high, since), most);
+	}
+	assert_int_equal(gp_high_since(&high, 5000), 0);
+	gp_high_release(&high);
+}
+
+/* ---- random ranges against a model that remembers everything ---- */
+
+#define CALLS 4000u
+#define BLOCKS_LIVE 64u
+struct model_call {
+	unsigned path[16], depth; /* names from the outermost inward */
+	uint64_t from, to, allocated, freed, launches, retained, peak;
+	bool is_open;
+};
+struct model_block {
+	uint64_t bytes;
+	unsigned call[16], calls; /* all around it when it was allocated */
+};
+static struct model_call call[CALLS];
+static unsigned calls, open_call[4][16], open_calls[4];
+static struct model_block block[BLOCKS_LIVE];
+static uint64_t live_bytes, outside_launches;
+
+static void model_step(void)
+{
+	for (unsigned k = 0; k < calls; k++)
+		if (call[k].is_open && live_bytes > call[k].peak)
+			call[k].peak = live_bytes;
+}
+
+static void model_push(struct writer *w, unsigned thread, unsigned name)
+{
+	struct model_call *c = &call[calls];
+	unsigned depth = open_calls[thread];
+	memset(c, 0, sizeof *c);
+	for (unsigned d = 0; d < depth; d++)
+		c->path[d] = call[open_call[thread][d]].path[d];
+	c->path[depth] = name;
+	c->depth = depth + 1;
+	put_push(w, thread, name, 1);
+	c->from = w->time;
+	c->is_open = true;
+	c->peak = live_bytes;
+	open_call[thread][open_calls[thread]++] = calls++;
+}
+
+static void model_pop(struct writer *w, unsigned thread)
+{
+	unsigned which = open_call[thread][--open_calls[thread]];
+	put_pop(w, thread, 1);
+	call[which].to = w->time;
+	call[which].is_open = false;
+	for (unsigned b = 0; b < BLOCKS_LIVE; b++)
+		for (unsigned k = 0; block[b].bytes && k < block[b].calls; k++)
+			if (block[b].call[k] == which)
+				call[which].retained += block[b].bytes;
+}
+
+static void model_block(struct writer *w, unsigned thread, unsigned b, uint64_t bytes)
+{
+	bool is_free = block[b].bytes != 0;
+	if (is_free) {
+		put_free(w, thread, 0x10000 + b * 65536);
+		live_bytes -= block[b].bytes;
+		for (unsigned d = 0; d < open_calls[thread]; d++)
+			call[open_call[thread][d]].freed += block[b].bytes;
+		block[b].bytes = 0;
+	} else {
+		put_alloc(w, thread, 0x10000 + b * 65536, bytes);
+		live_bytes += bytes;
+		block[b].bytes = bytes;
+		block[b].calls = open_calls[thread];
+		memcpy(block[b].call, open_call[thread], sizeof block[b].call);
+		for (unsigned d = 0; d < open_calls[thread]; d++)
+			call[open_call[thread][d]].allocated += bytes;
+	}
+	model_step();
+}
+
+static void model_launch(struct writer *w, unsigned thread)
+{
+	put_launch(w, thread);
+	outside_launches += open_calls[thread] == 0;
+	for (unsigned d = 0; d < open_calls[thread]; d++)
+		call[open_call[thread][d]].launches++;
+}
+
+static void assert_path(const struct gp_phases *p, size_t at, const unsigned *path, unsigned depth)
+{
+	uint64_t n = 0, time = 0, allocated = 0, freed = 0, retained = 0, peak = 0, launches = 0;
+	for (unsigned k = 0; k < calls; k++) {
+		const struct model_call *c = &call[k];
+		if (c->depth != depth || memcmp(c->path, path, depth * sizeof *path) != 0)
+			continue;
+		n++;
+		time += c->to - c->from;
+		allocated += c->allocated;
+		freed += c->freed;
+		retained += c->retained;
+		launches += c->launches;
+		peak = c->peak > peak ? c->peak : peak;
+	}
+	assert_int_equal(p->phase[at].calls, n);
+	assert_int_equal(p->phase[at].time_ns, time);
+	assert_int_equal(p->phase[at].allocated_bytes, allocated);
+	assert_int_equal(p->phase[at].freed_bytes, freed);
+	assert_int_equal(p->phase[at].retained_bytes, retained);
+	assert_int_equal(p->phase[at].peak_bytes, peak);
+	assert_int_equal(p->phase[at].launches, launches);
+}
+
+static void random_ranges_match_a_model(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_phases p;
+	uint64_t seed = 88172645463325252u;
+	calls = 0;
+	memset(open_calls, 0, sizeof open_calls);
+	begin(&w, "random.gpr");
+	for (unsigned i = 0; i < 30000 && calls < CALLS; i++) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		unsigned thread = (unsigned)(seed >> 60) & 3, what = (unsigned)(seed >> 40) % 10;
+		if (what < 2 && open_calls[thread] < 5)
+			model_push(&w, thread, 1 + (unsigned)(seed >> 30) % 3);
+		else if (what < 4 && open_calls[thread])
+			model_pop(&w, thread);
+		else if (what < 8)
+			model_block(&w, thread, (unsigned)(seed >> 20) % BLOCKS_LIVE,
+				    512 + (seed >> 50) * 8);
+		else
+			model_launch(&w, thread);
+	}
+	for (unsigned thread = 0; thread < 4; thread++)
+		while (open_calls[thread])
+			model_pop(&w, thread);
+	struct gp_recording *r = build(&w, &p);
+	static const char *const names[] = { "", "step", "forward", "backward" };
+	unsigned path[16];
+	uint64_t seen = 0;
+	for (size_t k = 0; k < p.phases; k++) {
+		const struct gp_phase *phase = &p.phase[k];
+		if (phase->style != GP_PHASE_NESTED)
+			continue;
+		for (unsigned name = 1; name < 4; name++)
+			if (strcmp(phase->name, names[name]) == 0)
+				path[phase->depth] = name;
+		assert_path(&p, k, path, phase->depth + 1);
+		seen += phase->calls;
+	}
+	assert_true(calls > 2000);
+	assert_int_equal(seen, calls);
+	assert_int_equal(p.ranges, calls);
+	assert_int_equal(find(&p, "(outside)")->launches, outside_launches);
+	close_all(r, &p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_step_is_told_apart),
+		cmocka_unit_test(backward_belongs_to_who_waits_for_it),
+		cmocka_unit_test(what_is_ambiguous_is_said),
+		cmocka_unit_test(started_ranges_see_all_threads),
+		cmocka_unit_test(no_ranges_is_all_outside),
+		cmocka_unit_test(more_names_than_are_kept),
+		cmocka_unit_test(highest_values_match_a_search),
+		cmocka_unit_test(random_ranges_match_a_model),
+	};
+	return cmocka_run_group_tests(tests, make_directory, drop_directory);
+}

@@ -1,0 +1,133 @@
+/*
+ * `gpuprof phases`: what the job said it was doing, as a tree: calls, time, memory and launches of
+ * each range.
+ */
+#include <string.h>
+
+#include "amount.h"
+#include "flags.h"
+#include "message.h"
+#include "phases_report.h"
+
+static int run(int argc, char **argv);
+const struct gp_command gp_command_phases = {
+	"phases",
+	"phases [--json] [--device N] [--of CURVE] [--from TIME] [--to TIME] [--depth N] [--top N] "
+	"[--own-thread] [-o FILE [--force]] RECORDING",
+	"show calls, time, memory and launches of each range that the job named",
+	run,
+};
+
+static bool of_choose(struct gp_phases_report *p, const char *text)
+{
+	static const char *const names[] = { "allocated", "driver" };
+	p->asked.of = GP_CURVES;
+	if (!text)
+		return true;
+	if (strcmp(text, names[0]) == 0)
+		p->asked.of = GP_CURVE_ALLOCATED;
+	else if (strcmp(text, names[1]) == 0)
+		p->asked.of = GP_CURVE_DRIVER;
+	if (p->asked.of != GP_CURVES)
+		return true;
+	const char *near = gp_nearest(text, names, 2);
+	gp_usage(&gp_command_phases, "bad value of '--of': '%s'", text);
+	if (near)
+		gp_hint("did you mean '%s'?", near);
+	return false;
+}
+
+static bool device_choose(struct gp_phases_report *p, const char *text)
+{
+	int64_t device = 0;
+	p->asked.device = GP_DEVICE_UNKNOWN;
+	if (!text)
+		return true;
+	if (text[strspn(text, "0123456789")] || !gp_ns_parse(text, &device)) {
+		gp_usage(&gp_command_phases, "bad value of '--device': '%s' is not a number", text);
+		return false;
+	}
+	p->asked.device = device < GP_DEVICES ? (unsigned)device : GP_DEVICES;
+	return true;
+}
+
+static bool has_device(const struct gp_info *info, unsigned device)
+{
+	for (size_t k = 0; k < info->devices; k++)
+		if (info->device[k].device == device)
+			return true;
+	return device == GP_DEVICE_UNKNOWN;
+}
+
+static int report(struct gp_phases_report *p, const char *file, bool is_forced)
+{
+	struct gp_sink sink;
+	char *path = (char *)p->path;
+	enum gp_status status = gp_phases_build(p->recording, &p->asked, &p->phases);
+	if (status)
+		return gp_report_failed("read", p->path, status);
+	int opened = gp_sink_open(&sink, file, is_forced, &path, 1);
+	if (opened)
+		return opened;
+	p->out = sink.out;
+	sink.has_report = true;
+	if (p->is_json)
+		gp_phases_write(p);
+	else
+		gp_phases_print(p);
+	return gp_sink_close(&sink, gp_report_exit(p->path, p->info));
+}
+
+static int open_and_report(struct gp_phases_report *p, const char *from, const char *to,
+			   const char *file, bool is_forced)
+{
+	int exit_status = GP_EXIT_USAGE;
+	p->recording = gp_report_open(p->path, &p->info, &exit_status);
+	if (!p->recording)
+		return exit_status;
+	if (!has_device(p->info, p->asked.device))
+		gp_complain("'%s' has no device %u", p->path, p->asked.device);
+	else if (gp_span_find(p->recording, from, to, &p->asked.from_ns, &p->asked.to_ns))
+		exit_status = report(p, file, is_forced);
+	gp_phases_free(&p->phases);
+	gp_recording_close(p->recording);
+	return exit_status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct gp_phases_report p = { .asked = { .from_ns = INT64_MIN, .to_ns = INT64_MAX },
+				      .depth = UINT64_MAX,
+				      .top = GP_PHASES_TOP };
+	const char *from = NULL, *to = NULL, *of = NULL, *device = NULL, *file = NULL;
+	bool is_forced = false;
+	const struct gp_flag flags[] = {
+		{ "json", 0, GP_FLAG_SWITCH, NULL, &p.is_json, "as JSON" },
+		{ "device", 0, GP_FLAG_TEXT, "N", &device,
+		  "memory and launches of this device alone" },
+		{ "of", 0, GP_FLAG_TEXT, "CURVE", &of,
+		  "memory as allocated (blocks of the framework) or driver" },
+		{ "from", 0, GP_FLAG_TEXT, "TIME", &from,
+		  "from this moment: 1.5s, 20ms, start, end, peak, oom" },
+		{ "to", 0, GP_FLAG_TEXT, "TIME", &to, "up to this moment" },
+		{ "depth", 0, GP_FLAG_NUMBER, "N", &p.depth, "N levels of ranges at most" },
+		{ "top", 0, GP_FLAG_NUMBER, "N", &p.top,
+		  "the first N ranges of a level; 0: all. Default 20, with --json all" },
+		{ "own-thread", 0, GP_FLAG_SWITCH, NULL, &p.asked.is_own_thread,
+		  "work belongs to ranges of its own thread alone, that of autograd's too" },
+		{ "output", 'o', GP_FLAG_TEXT, "FILE", &file,
+		  "write to a new FILE instead of stdout" },
+		{ "force", 0, GP_FLAG_SWITCH, NULL, &is_forced, "replace FILE" },
+		{ 0 },
+	};
+	int words = gp_flags_parse(&gp_command_phases, flags, argc, argv, false);
+	if (words < 0)
+		return gp_flags_exit(words);
+	if (words != 1)
+		return gp_usage(&gp_command_phases,
+				words ? "more than one recording given" : "no recording given");
+	if (!of_choose(&p, of) || !device_choose(&p, device))
+		return GP_EXIT_USAGE;
+	p.path = argv[0];
+	return open_and_report(&p, from, to, file, is_forced);
+}

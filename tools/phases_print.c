@@ -1,0 +1,272 @@
+/* The tree of ranges, a line each, and as JSON. */
+#include <string.h>
+
+#include "amount.h"
+#include "message.h"
+#include "phases_report.h"
+#include "use_print.h"
+
+/* ---- for a person ---- */
+
+static void print_name(FILE *out, const struct gp_phase *p)
+{
+	static const char *const others[] = { [GP_PHASE_OUTSIDE] = "(outside of any range)",
+					      [GP_PHASE_AMBIGUOUS] = "(ambiguous)",
+					      [GP_PHASE_REST] = "(further ranges)" };
+	if (p->style >= GP_PHASE_OUTSIDE) {
+		fputs(others[p->style], out);
+		return;
+	}
+	if (p->domain) {
+		gp_mask(out, p->domain, strlen(p->domain));
+		fputc(':', out);
+	}
+	if (p->name && *p->name)
+		gp_mask(out, p->name, strlen(p->name));
+	else
+		fputs(p->name			   ? "\"\"" :
+		      p->source == GP_RANGE_ENGINE ? "(autograd engine)" :
+						     "(no name)",
+		      out);
+	if (p->style == GP_PHASE_STARTED)
+		fputs(" (started, all threads)", out);
+	if (p->open)
+		fprintf(out, " (%s open)", gp_count_text(p->open).s);
+}
+
+static const char *source_of(const struct gp_phase *p)
+{
+	const char *name = gp_range_source_name(p->source);
+	return p->style >= GP_PHASE_OUTSIDE ? "" : name ? name : "?";
+}
+
+static void print_memory(FILE *out, const struct gp_phase *p)
+{
+	const uint64_t bytes[] = { p->allocated_bytes, p->freed_bytes, p->retained_bytes,
+				   p->peak_bytes };
+	for (unsigned k = 0; k < 4; k++)
+		fprintf(out, " %10s",
+			bytes[k] && p->style != GP_PHASE_MARK ? gp_bytes_text(bytes[k]).s : "-");
+}
+
+static void print_phase(FILE *out, const struct gp_phase *p)
+{
+	const bool has_time = p->style == GP_PHASE_NESTED || p->style == GP_PHASE_STARTED ||
+			      p->style == GP_PHASE_REST;
+	fprintf(out, "%9s", p->calls ? gp_count_text(p->calls).s : "-");
+	fprintf(out, " %9s", has_time ? gp_ns_text((int64_t)p->time_ns).s : "-");
+	fprintf(out, " %9s", has_time ? gp_ns_text((int64_t)p->mean_ns).s : "-");
+	fprintf(out, " %9s",
+		has_time && p->calls > 1 ? gp_ns_text((int64_t)p->deviation_ns).s : "-");
+	print_memory(out, p);
+	const uint64_t launches = p->launches + p->graph_launches;
+	fprintf(out, " %9s  %-7s %*s", launches ? gp_count_text(launches).s : "-", source_of(p),
+		(int)(2 * p->depth), "");
+	print_name(out, p);
+	fputc('\n', out);
+}
+
+/* The node behind the subtree of `at`. */
+static size_t behind(const struct gp_phases *p, size_t at)
+{
+	size_t next = at + 1;
+	while (next < p->phases && p->phase[next].depth > p->phase[at].depth)
+		next++;
+	return next;
+}
+
+struct level {
+	uint64_t shown;
+	uint64_t hidden; /* ranges that were passed over */
+	uint64_t calls;
+};
+
+static void print_hidden(FILE *out, const struct level *l, unsigned depth)
+{
+	if (l->hidden)
+		fprintf(out,
+			"%9s %9s %9s %9s %10s %10s %10s %10s %9s  %-7s %*s... %s more: --top\n",
+			gp_count_text(l->calls).s, "", "", "", "", "", "", "", "", "",
+			(int)(2 * depth), "", gp_count_text(l->hidden).s);
+}
+
+#define DEPTH_MAX 512u
+
+static void print_tree(const struct gp_phases_report *r)
+{
+	const struct gp_phases *p = &r->phases;
+	static struct level level[DEPTH_MAX + 1];
+	unsigned deep = 0; /* levels in use */
+	level[0] = (struct level){ 0 };
+	const uint64_t top = r->top == GP_PHASES_TOP ? 20 : r->top;
+	for (size_t k = 0; k < p->phases;) {
+		const struct gp_phase *phase = &p->phase[k];
+		const unsigned depth = phase->depth < DEPTH_MAX ? phase->depth : DEPTH_MAX;
+		for (; deep > depth; deep--)
+			print_hidden(r->out, &level[deep], deep);
+		for (; deep < depth; deep++)
+			level[deep + 1] = (struct level){ 0 };
+		/* what is no range is always shown */
+		const bool is_over =
+			top && level[depth].shown >= top && phase->style < GP_PHASE_OUTSIDE;
+		if (is_over || depth >= r->depth) {
+			level[depth].hidden += is_over;
+			level[depth].calls += is_over ? phase->calls : 0;
+			k = behind(p, k);
+			continue;
+		}
+		/* behind the ranges of its level */
+		if (phase->style >= GP_PHASE_OUTSIDE) {
+			print_hidden(r->out, &level[depth], depth);
+			level[depth].hidden = 0;
+		}
+		print_phase(r->out, phase);
+		level[depth].shown++;
+		k++;
+	}
+	for (; deep > 0; deep--)
+		print_hidden(r->out, &level[deep], deep);
+	print_hidden(r->out, &level[0], 0);
+}
+
+static void print_notes(const struct gp_phases_report *r)
+{
+	const struct gp_phases *p = &r->phases;
+	const struct gp_info *i = r->info;
+	if (p->unbalanced)
+		fprintf(r->out, "%s of ranges that were not open\n",
+			gp_plural(p->unbalanced, "end").s);
+	if (p->unseen)
+		fprintf(r->out, "%s whose beginning or end was lost\n",
+			gp_plural(p->unseen, "range").s);
+	if (p->unkept)
+		fprintf(r->out, "%s too many at once to be followed\n",
+			gp_plural(p->unkept, "range").s);
+	if (i->ranges_unnamed)
+		fprintf(r->out, "%s without a name: there was no room for more names\n",
+			gp_plural(i->ranges_unnamed, "range").s);
+	if (i->names_cut)
+		fprintf(r->out, "%s not in full\n", gp_plural(i->names_cut, "name").s);
+	if (i->nvtx_why) {
+		fputs("no ranges of NVTX: ", r->out);
+		gp_mask(r->out, i->nvtx_why, strlen(i->nvtx_why));
+		fputc('\n', r->out);
+	}
+}
+
+void gp_phases_print(const struct gp_phases_report *r)
+{
+	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
+	fprintf(r->out, "%s; memory is %s", gp_plural(r->phases.ranges, "call").s,
+		r->phases.of == GP_CURVE_ALLOCATED ? "blocks of the framework" :
+						     "memory of the driver");
+	if (r->asked.device != GP_DEVICE_UNKNOWN)
+		fprintf(r->out, " of GPU %u", r->asked.device);
+	fputc('\n', r->out);
+	fprintf(r->out, "%9s %9s %9s %9s %10s %10s %10s %10s %9s  %-7s %s\n", "calls", "time",
+		"mean", "deviation", "allocated", "freed", "retained", "peak", "launches", "source",
+		"range");
+	print_tree(r);
+	print_notes(r);
+	gp_next_print(r->out, gp_next_of(r->info), r->path);
+}
+
+/* ---- for a program ---- */
+
+static const char *style_name(enum gp_phase_style style)
+{
+	static const char *const names[] = { "nested",	"started",   "mark",
+					     "outside", "ambiguous", "rest" };
+	return names[style];
+}
+
+static void write_phase(struct gp_json *json, const struct gp_phase *p)
+{
+	const bool has_time = p->style == GP_PHASE_NESTED || p->style == GP_PHASE_STARTED ||
+			      p->style == GP_PHASE_REST;
+	gp_json_object(json, NULL);
+	gp_json_text(json, "name", p->name);
+	gp_json_text(json, "domain", p->domain);
+	gp_json_text(json, "source", gp_range_source_name(p->source));
+	gp_json_text(json, "style", style_name(p->style));
+	gp_json_number(json, "calls", p->calls);
+	gp_json_number(json, "open", p->open);
+	if (has_time) {
+		gp_json_number(json, "time_ns", p->time_ns);
+		gp_json_number(json, "mean_ns", p->mean_ns);
+		gp_json_number(json, "deviation_ns", p->deviation_ns);
+	} else {
+		gp_json_null(json, "time_ns");
+		gp_json_null(json, "mean_ns");
+		gp_json_null(json, "deviation_ns");
+	}
+	gp_json_number(json, "allocated_bytes", p->allocated_bytes);
+	gp_json_number(json, "freed_bytes", p->freed_bytes);
+	gp_json_number(json, "retained_bytes", p->retained_bytes);
+	gp_json_number(json, "peak_bytes", p->peak_bytes);
+	gp_json_number(json, "launches", p->launches);
+	gp_json_number(json, "graph_launches", p->graph_launches);
+}
+
+/* Closes what lies deeper than `depth`: a list of children and its range, each. */
+static void close_to(struct gp_json *json, unsigned *open, unsigned depth)
+{
+	for (; *open > depth; --*open) {
+		gp_json_end(json);
+		gp_json_end(json);
+	}
+}
+
+static void write_tree(const struct gp_phases_report *r, struct gp_json *json)
+{
+	const struct gp_phases *p = &r->phases;
+	static uint64_t shown[DEPTH_MAX + 1];
+	unsigned open = 0; /* ranges whose children are being written */
+	memset(shown, 0, sizeof shown);
+	for (size_t k = 0; k < p->phases;) {
+		const struct gp_phase *phase = &p->phase[k];
+		const unsigned depth = phase->depth < DEPTH_MAX ? phase->depth : DEPTH_MAX;
+		close_to(json, &open, depth);
+		if (depth >= r->depth ||
+		    (r->top && r->top != GP_PHASES_TOP && shown[depth] >= r->top &&
+		     phase->style < GP_PHASE_OUTSIDE)) {
+			k = behind(p, k);
+			continue;
+		}
+		write_phase(json, phase);
+		gp_json_array(json, "children");
+		open = depth + 1;
+		shown[depth]++;
+		shown[depth + 1 < DEPTH_MAX ? depth + 1 : DEPTH_MAX] = 0;
+		k++;
+	}
+	close_to(json, &open, 0);
+}
+
+void gp_phases_write(const struct gp_phases_report *r)
+{
+	const struct gp_phases *p = &r->phases;
+	const int64_t kept_ns = (int64_t)r->info->kept_from_ns,
+		      end_ns = (int64_t)r->info->duration_ns;
+	struct gp_json json;
+	gp_json_init(&json, r->out, 3);
+	gp_json_object(&json, NULL);
+	gp_use_head_write(&json, r->path, r->info);
+	gp_json_signed(&json, "from_ns", r->asked.from_ns > kept_ns ? r->asked.from_ns : kept_ns);
+	gp_json_signed(&json, "to_ns", r->asked.to_ns < end_ns ? r->asked.to_ns : end_ns);
+	gp_json_text(&json, "of", gp_curve_keys[p->of]);
+	if (r->asked.device == GP_DEVICE_UNKNOWN)
+		gp_json_null(&json, "device");
+	else
+		gp_json_number(&json, "device", r->asked.device);
+	gp_json_number(&json, "calls", p->ranges);
+	gp_json_number(&json, "unbalanced", p->unbalanced);
+	gp_json_number(&json, "unseen", p->unseen);
+	gp_json_number(&json, "unkept", p->unkept);
+	gp_json_number(&json, "without_name", r->info->ranges_unnamed);
+	gp_json_text(&json, "nvtx", r->info->nvtx_why);
+	gp_json_array(&json, "phases");
+	write_tree(r, &json);
+	gp_json_end(&json);
+	gp_json_end(&json);
+}
