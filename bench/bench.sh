@@ -31,6 +31,7 @@ recorded() {
 # leaves the start out.
 instructions() {
 	LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/callgrind-%p.gpr \
+		GPUPROF_CAPTURE_RANGE=${range:-none} GPUPROF_STACKS=${stacks:-off} \
 		valgrind -q --tool=callgrind --separate-threads=yes --callgrind-out-file="$work/callgrind.$1.$2.$3" \
 		"$build/bench/call_cost" "$1" "$2" "$3" >/dev/null 2>&1
 	sed -n 's/^totals: //p' "$work/callgrind.$1.$2.$3-01"
@@ -47,6 +48,13 @@ count_instructions() {
 	command -v valgrind >/dev/null || return 0
 	added launches launch 1
 	added pairs alloc 2
+	# with stacks, which cost nothing outside of what is captured
+	stacks=native
+	added pairs alloc_stack 2
+	range=ctl
+	added launches outside_launch 1
+	added pairs outside_alloc 2
+	stacks='' range=''
 }
 
 # A session of our own, with the peer's event enabled.
@@ -143,6 +151,9 @@ alloc_instructions|instructions added an allocation or a free||bare call|alloc_i
 nvtx_ns|ns added a push or a pop of NVTX|30|clock_gettime and ring put|clock_ring_ns
 registered_ns|ns added, likewise in a domain, with registered names and payloads|30|clock_gettime and ring put|clock_ring_ns
 range_ns|ns added a whole range whose names are written into one buffer in turn|60|no tool|range_ns_bare
+alloc_stack_instructions|likewise, with a native stack that repeats||bare call|alloc_stack_instructions_bare
+outside_launch_instructions|a launch, outside of what is captured||bare call|outside_launch_instructions_bare
+outside_alloc_instructions|an allocation or a free there||without stacks, inside|alloc_instructions
 start_ms|ms, a short process from fork to end, added|20|bare process|start_bare_ms
 drain_ns_per_event|ns CPU an event at 10,000 live blocks|60|raw records with write(2)|raw_write_ns
 drain_random_ns_per_event|ns CPU an event when nothing repeats||raw records with write(2)|raw_write_ns

@@ -10,6 +10,7 @@ FIELDS = {
     "gp_how": "OWNER_GONE.how",
     "gp_resource": "RESOURCE.type",
     "gp_why": "GAP.why",
+    "gp_scope_by": "SCOPE.by",
     "gp_alloc_flag": "ALLOC.flags",
     "gp_launch": "LAUNCH.block, variant",
     "gp_multicast": "MULTICAST.operation",

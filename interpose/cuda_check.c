@@ -10,6 +10,7 @@
 /* every version of every function under its own exact name */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
+#include <cudaProfiler.h>
 
 #if CUDA_VERSION >= 13000
 /*

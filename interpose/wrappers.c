@@ -3,6 +3,7 @@
  * with exactly the caller's arguments, and returns exactly its result. What is recorded around the
  * call is said by the row's hook, in the vocabulary below. Owns the tables that the doors hand out.
  */
+#include "../libgpuprof/record/scope.h"
 #include "capture.h"
 #include "driver_export.h"
 #include "hook_context.h"
@@ -184,6 +185,15 @@
 	FOLLOW(, if (result == CUDA_SUCCESS) gp_context_known( \
 			 (uint64_t)(context), (unsigned)gp_context_device((uint64_t)(green))))
 #define GREEN_DESTROY(green) FOLLOW(gp_context_ending((uint64_t)(green)), )
+
+/* what is captured: acted upon only where it was asked for */
+#define PROFILER_START() 0, enter_profiler, , gp_scope_open(GP_SCOPE_BY_PROFILER)
+#define PROFILER_STOP() 0, enter_profiler, gp_scope_close(GP_SCOPE_BY_PROFILER),
+
+GP_HOT bool enter_profiler(void)
+{
+	return gp_scope_follows(GP_SCOPE_PROFILER) && gp_enter();
+}
 
 GP_HOT bool never(void)
 {

@@ -16,6 +16,7 @@
 #include "format/event.h"
 #include "format/name_fields.h"
 #include "format/on_off.h"
+#include "format/scope_rule.h"
 #include "format/stack_entry.h"
 #include "format/stack_events.h"
 #include "format/status.h"
@@ -60,6 +61,13 @@ struct gp_info_device {
 
 struct gp_span {
 	int64_t from_ns, to_ns;
+};
+
+/* In which all was recorded that was asked for. */
+struct gp_scope_span {
+	int64_t from_ns, to_ns;
+	unsigned opened_by, closed_by; /* enum gp_scope_by; 0: not known, or not yet */
+	bool is_open;		       /* at the end of what is kept, which is to_ns then */
 };
 
 struct gp_info {
@@ -108,6 +116,15 @@ struct gp_info {
 	uint64_t ranges_unnamed;  /* ranges and marks whose name found no room */
 	uint64_t names_cut;	  /* names of ranges that are not there in full */
 	const char *nvtx_why;	  /* why ranges of NVTX are not there; NULL: nothing is known */
+	/*
+	 * Where that is a part of the time only: elsewhere memory events alone were recorded. What
+	 * was asked for, as words of options; NULL: orders of gpuprof ctl made it so.
+	 */
+	bool is_captured_in_part;
+	const char *capture_rule;
+	uint64_t captures, captured_ns; /* spans since the start, and how long in all */
+	size_t captureds;
+	const struct gp_scope_span *captured; /* those that are kept, by time */
 	/* each so many launches of a thread have a stack; 0: none have, or an older recorder */
 	uint64_t launch_every;
 	/* why stacks lack frames that were asked for, sentences; NULL: they have them */
@@ -142,6 +159,9 @@ struct gp_info {
 
 /* Figures need one replay of the retained events: done at the first call, kept. */
 enum gp_status gp_recording_info(struct gp_recording *recording, const struct gp_info **out);
+
+/* Was all recorded then that was asked for? As far as it is kept. */
+bool gp_info_is_captured(const struct gp_info *info, int64_t at_ns);
 
 /* An event as readers see it: the record, its moment, its thread, its text (DEFINE kinds). */
 struct gp_event {

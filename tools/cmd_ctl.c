@@ -148,7 +148,7 @@ static void write_program(const struct listing *l)
 static bool is_obeyed(const struct listing *l, unsigned level)
 {
 	for (const struct gp_process *p = l->process; p < l->process + l->count; p++)
-		if (p->is_alive && p->level != level)
+		if (p->is_alive && p->want_level != 0 && p->level != level)
 			return false;
 	return true;
 }

@@ -133,6 +133,33 @@ static void print_allocator(const struct gp_info *info, FILE *out)
 		print_line(out, "settings", info->alloc_conf);
 }
 
+#define SPANS_SHOWN 5
+
+/* Which spans, and what opened and closed each. */
+static void print_captured(const struct gp_info *info, FILE *out)
+{
+	if (!info->is_captured_in_part)
+		return;
+	if (info->capture_rule)
+		print_line(out, "asked for", info->capture_rule);
+	if (info->captureds == 0)
+		fprintf(out, "captured     %s\n",
+			info->captures ? "nothing of what is kept" : "nothing");
+	for (size_t k = 0; k < info->captureds && k < SPANS_SHOWN; k++) {
+		const struct gp_scope_span *c = &info->captured[k];
+		const char *by = gp_scope_text(c->opened_by), *end = gp_scope_text(c->closed_by);
+		fprintf(out, "%-12s %s to %s", k ? "" : "captured", gp_ns_text(c->from_ns).s,
+			gp_ns_text(c->to_ns).s);
+		fprintf(out, " (%s to %s)\n", by ? by : "unknown",
+			c->is_open ? "the end" :
+			end	   ? end :
+				     "unknown");
+	}
+	if (info->captureds > SPANS_SHOWN)
+		fprintf(out, "             and %s\n",
+			gp_plural(info->captureds - SPANS_SHOWN, "more span").s);
+}
+
 static void print_check(const struct gp_info *info, FILE *out)
 {
 	fprintf(out,
@@ -203,6 +230,7 @@ static void print_person(const char *path, const struct gp_info *info, const str
 	print_stacks(info, out);
 	print_ranges(info, out);
 	print_steps(steps, out);
+	print_captured(info, out);
 	print_check(info, out);
 	print_size(info, out);
 	print_damages(info, out);
@@ -269,6 +297,33 @@ static void write_devices(const struct gp_info *info, struct gp_json *json)
 			gp_json_null(json, "total_bytes");
 		gp_json_end(json);
 	}
+	gp_json_end(json);
+}
+
+static void write_captured(const struct gp_info *info, struct gp_json *json)
+{
+	if (!info->is_captured_in_part) {
+		gp_json_null(json, "captured");
+		return;
+	}
+	gp_json_object(json, "captured");
+	gp_json_text(json, "rule", info->capture_rule);
+	gp_json_number(json, "spans", info->captures);
+	gp_json_number(json, "ns", info->captured_ns);
+	gp_json_array(json, "kept");
+	for (size_t k = 0; k < info->captureds; k++) {
+		const struct gp_scope_span *c = &info->captured[k];
+		gp_json_object(json, NULL);
+		gp_json_signed(json, "from_ns", c->from_ns);
+		if (c->is_open)
+			gp_json_null(json, "to_ns");
+		else
+			gp_json_signed(json, "to_ns", c->to_ns);
+		gp_json_text(json, "opened_by", gp_scope_text(c->opened_by));
+		gp_json_text(json, "closed_by", gp_scope_text(c->closed_by));
+		gp_json_end(json);
+	}
+	gp_json_end(json);
 	gp_json_end(json);
 }
 
@@ -358,6 +413,7 @@ static void write_program(const char *path, const struct gp_info *info,
 	gp_json_real(json, "bytes_per_event", bytes_per_event(info));
 	write_has(info, json);
 	write_damages(info, json);
+	write_captured(info, json);
 	gp_json_text(json, "ring_place", info->ring_place);
 	gp_json_text(json, "allocator_settings", info->alloc_conf);
 	gp_json_text(json, "allocator_why", info->allocator_why);

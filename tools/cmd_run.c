@@ -1,6 +1,7 @@
 /* `gpuprof run`: a job under the library, then at most five lines about what it left. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "amount.h"
@@ -18,14 +19,15 @@ const struct gp_command gp_command_run = {
 	run,
 };
 
-enum { OPTIONS_MAX = 24 };
+enum { OPTIONS_MAX = 24, STARTED_BYTES = 40 };
 
 struct choice {
 	bool is_quiet, is_nameless;
 	uint64_t keep;
 	const char *library;
+	struct gp_scope_rule scope;
 	const char *value[OPTIONS_MAX]; /* by place in the options table; NULL: left as it is */
-	char text[OPTIONS_MAX][320];	/* for --help, with the default */
+	char text[OPTIONS_MAX][400];	/* for --help, with the default */
 };
 
 /* The flags of the options table, then our own. */
@@ -100,7 +102,7 @@ static void pattern_anchor(const struct choice *c, char *out, size_t capacity)
 }
 
 static size_t settings_fill(struct gp_setting *settings, const struct choice *c,
-			    const char *anchored, const char *list)
+			    const char *anchored, const char *list, char *started)
 {
 	const struct gp_option *option;
 	size_t options = gp_options(&option), n = 0;
@@ -110,6 +112,11 @@ static size_t settings_fill(struct gp_setting *settings, const struct choice *c,
 	settings[n++] = (struct gp_setting){ "GPUPROF_OUTPUT", anchored };
 	if (*list)
 		settings[n++] = (struct gp_setting){ "GPUPROF_LIST", list };
+	/* from here on --delay counts, in all that the command starts */
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+	snprintf(started, STARTED_BYTES, "%lld%09ld", (long long)now.tv_sec, now.tv_nsec);
+	settings[n++] = (struct gp_setting){ "GPUPROF_STARTED", started };
 	return n;
 }
 
@@ -190,11 +197,74 @@ static bool has_right_pattern(const struct choice *c)
 	return !flaw;
 }
 
+/* Of an option's variable, for messages. */
+static const char *flag_of(const char *variable)
+{
+	const struct gp_option *option;
+	size_t n = gp_options(&option);
+	for (size_t k = 0; k < n; k++)
+		if (strcmp(option[k].variable, variable) == 0)
+			return option[k].flag;
+	return variable;
+}
+
+/* When and what to capture: each word by itself, and whether they go together. */
+static bool has_right_scope(struct choice *c)
+{
+	static const char *const variables[] = { NULL, "GPUPROF_DELAY", "GPUPROF_DURATION",
+						 "GPUPROF_CAPTURE_RANGE",
+						 "GPUPROF_CAPTURE_RANGE_END" };
+	const struct gp_scope_words words = { value_of(c, variables[GP_SCOPE_WORD_DELAY]),
+					      value_of(c, variables[GP_SCOPE_WORD_DURATION]),
+					      value_of(c, variables[GP_SCOPE_WORD_RANGE]),
+					      value_of(c, variables[GP_SCOPE_WORD_END]) };
+	struct gp_scope_flaw flaw;
+	if (!gp_scope_parse(&words, &c->scope, &flaw)) {
+		const char *variable = variables[flaw.word];
+		gp_complain("bad value of '--%s': '%s': %s", flag_of(variable),
+			    value_of(c, variable), flaw.why);
+		if (flaw.hint)
+			gp_hint("%s", flaw.hint);
+		return false;
+	}
+	if (!gp_scope_is_limited(&c->scope) ||
+	    gp_on_off_parse(value_of(c, "GPUPROF_START")) != GP_OFF)
+		return true;
+	gp_complain("bad value of '--start': 'off' records nothing, and follows no capture range");
+	gp_hint("'--capture-range=ctl' begins with nothing captured, and knows what is live");
+	return false;
+}
+
+/* What did not come where nothing was captured. */
+static void never_fill(const struct gp_scope_rule *rule, char *out, size_t capacity)
+{
+	switch (rule->from) {
+	case GP_SCOPE_ALL:
+		snprintf(out, capacity, "%s",
+			 rule->delay_ns ? "it ended before the delay did" : "");
+		break;
+	case GP_SCOPE_PROFILER:
+		snprintf(out, capacity, "cudaProfilerStart was not called");
+		break;
+	case GP_SCOPE_RANGE:
+		snprintf(out, capacity, "no NVTX range '%s' was opened", rule->name);
+		break;
+	case GP_SCOPE_STEPS:
+		snprintf(out, capacity, "step %llu was not seen",
+			 (unsigned long long)rule->first_step);
+		break;
+	case GP_SCOPE_ORDERS:
+		snprintf(out, capacity, "'gpuprof ctl' did not start it");
+		break;
+	}
+}
+
 static int run(int argc, char **argv)
 {
 	struct choice c = { 0 };
 	struct gp_flag flags[OPTIONS_MAX + 5];
-	struct gp_setting settings[OPTIONS_MAX + 2];
+	struct gp_setting settings[OPTIONS_MAX + 3];
+	char started[STARTED_BYTES], never[GP_SCOPE_NAME_MAX + 40];
 	struct gp_job_list list;
 	char library[4096], anchored[4096];
 	flags_fill(flags, &c);
@@ -204,13 +274,14 @@ static int run(int argc, char **argv)
 	if (words == 0)
 		return gp_usage(&gp_command_run, "no command given");
 	if (!has_right_sizes(&c) || !has_right_words(&c) || !has_right_events(&c) ||
-	    !has_right_pattern(&c))
+	    !has_right_pattern(&c) || !has_right_scope(&c))
 		return GP_EXIT_USAGE;
 	if (!gp_library_find(c.library, library, sizeof library))
 		return GP_EXIT_USAGE;
+	never_fill(&c.scope, never, sizeof never);
 	gp_job_list_open(&list);
 	pattern_anchor(&c, anchored, sizeof anchored);
-	size_t count = settings_fill(settings, &c, anchored, list.path);
+	size_t count = settings_fill(settings, &c, anchored, list.path, started);
 	struct gp_ending ending = gp_launch(argv, library, settings, count);
 	if (ending.is_started && is_switched_off() && !c.is_quiet)
 		gp_complain("nothing is recorded: GPUPROF is '%s'", getenv("GPUPROF"));
@@ -219,6 +290,7 @@ static int run(int argc, char **argv)
 						 .command = argv[0],
 						 .only = value_of(&c, "GPUPROF_ONLY"),
 						 .pattern = value_of(&c, "GPUPROF_OUTPUT"),
+						 .never = never,
 						 .keep = c.keep,
 						 .is_quiet = c.is_quiet,
 						 .is_verbose = is_verbose(&c),

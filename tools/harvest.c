@@ -31,6 +31,9 @@ struct sum {
 	bool has_many_devices;
 	bool has_stacks, has_native; /* of any recording */
 	bool is_quiet;
+	/* of recordings that were to be captured in part; the longest of each, what all have */
+	size_t partial, captured;
+	uint64_t captures, captured_ns;
 };
 
 /* As the user would type it: relative when it lies in or below the current directory. */
@@ -105,6 +108,11 @@ static void add_recording(struct sum *s, const char *path)
 	s->anomalies += info->anomalies;
 	s->has_partial_figures = s->has_partial_figures || !gp_has_whole_figures(info);
 	s->has_gap = s->has_gap || info->has_gap;
+	s->partial += info->is_captured_in_part;
+	s->captured += info->is_captured_in_part && info->captures > 0;
+	s->captures += info->is_captured_in_part ? info->captures : 0;
+	if (info->is_captured_in_part && info->captured_ns > s->captured_ns)
+		s->captured_ns = info->captured_ns;
 	s->has_stacks = s->has_stacks || info->has_stacks;
 	s->has_native = s->has_native || info->has_native;
 	uint64_t reported = info->counts[GP_OOM]; /* also of what is not kept */
@@ -148,11 +156,31 @@ static void read_list(struct sum *s, const char *list)
 	fclose(file);
 }
 
-static void print_recordings(const struct sum *s)
+/* What ranges, the clock or orders chose of it; outside of that, memory alone was recorded. */
+static void add_captured(const struct sum *s, const struct gp_harvest *h, char *line,
+			 size_t capacity)
 {
-	char more[64] = "";
+	size_t n = strlen(line);
+	if (!s->partial)
+		return;
+	if (!s->captured)
+		snprintf(line + n, capacity - n, ", nothing captured%s%s", h->never[0] ? ": " : "",
+			 h->never);
+	else if (s->recordings == 1)
+		snprintf(line + n, capacity - n, ", captured: %s in %s",
+			 gp_ns_text((int64_t)s->captured_ns).s, gp_plural(s->captures, "span").s);
+	else
+		snprintf(line + n, capacity - n, ", captured: %s in %zu of them, at most %s",
+			 gp_plural(s->captures, "span").s, s->captured,
+			 gp_ns_text((int64_t)s->captured_ns).s);
+}
+
+static void print_recordings(const struct sum *s, const struct gp_harvest *h)
+{
+	char more[400] = "";
 	if (s->running)
 		snprintf(more, sizeof more, ", %zu not complete", s->running);
+	add_captured(s, h, more, sizeof more);
 	if (s->recordings == 1)
 		gp_complain("recorded %s in '%s' (%s%s)", gp_plural(s->events, "event").s, s->first,
 			    gp_bytes_text(s->bytes).s, more);
@@ -260,7 +288,7 @@ void gp_harvest(const struct gp_harvest *h)
 		removals = gp_keep_newest(h->pattern, h->keep, s.made, s.recordings, removed,
 					  sizeof removed);
 	if (s.recordings && !h->is_quiet) {
-		print_recordings(&s);
+		print_recordings(&s, h);
 		print_peaks(&s);
 		print_faults(&s);
 	} else if (!h->is_quiet) {

@@ -15,6 +15,7 @@ struct gp_harvest {
 	const char *command; /* as it was called */
 	const char *only;    /* names that alone were to be recorded; "" all */
 	const char *pattern; /* of the recordings' names */
+	const char *never;   /* why nothing may have been captured; "": no rule */
 	uint64_t keep;	     /* 0: remove nothing */
 	bool is_quiet, is_verbose;
 	bool is_symbolizing; /* names of native frames are stored in the recordings */

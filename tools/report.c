@@ -184,6 +184,18 @@ static void add_gaps(struct gp_headline *line, const struct gp_info *info)
 		add(line, "; peaks are at least those shown");
 }
 
+/* Launches and stacks are missing elsewhere, not memory. */
+static void add_captured(struct gp_headline *line, const struct gp_info *info)
+{
+	if (!info->is_captured_in_part)
+		return;
+	if (info->captures == 0)
+		add(line, "; nothing was captured: memory alone was recorded");
+	else
+		add(line, "; captured: %s in %s, elsewhere memory alone was recorded",
+		    gp_ns_text((int64_t)info->captured_ns).s, gp_plural(info->captures, "span").s);
+}
+
 bool gp_has_whole_figures(const struct gp_info *info)
 {
 	return !info->has_gap && !info->has_framework_late && !info->has_uncertain_peaks &&
@@ -224,8 +236,20 @@ struct gp_headline gp_headline_of(const struct gp_info *info)
 		    gp_ns_text((int64_t)info->kept_from_ns).s);
 	else
 		add(&line, "%s", kept_text(info));
+	add_captured(&line, info);
 	add_gaps(&line, info);
 	return line;
+}
+
+const char *gp_scope_text(unsigned by)
+{
+	static const char *const texts[GP_SCOPE_BYS] = {
+		[GP_SCOPE_BY_START] = "start",	     [GP_SCOPE_BY_DELAY] = "delay",
+		[GP_SCOPE_BY_DURATION] = "duration", [GP_SCOPE_BY_PROFILER] = "cudaProfilerApi",
+		[GP_SCOPE_BY_RANGE] = "range",	     [GP_SCOPE_BY_STEP] = "step",
+		[GP_SCOPE_BY_ORDER] = "gpuprof ctl",
+	};
+	return by < GP_SCOPE_BYS ? texts[by] : NULL;
 }
 
 void gp_report_doubts(struct gp_json *json, const struct gp_info *info)

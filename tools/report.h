@@ -51,6 +51,8 @@ uint64_t gp_events_of(const struct gp_info *info); /* how much of that */
 
 /* The keys `gaps`, moments, and `uncertain`, pairs of moments. */
 void gp_report_doubts(struct gp_json *json, const struct gp_info *info);
+/* What opened or closed a captured span (enum gp_scope_by), a word or two; NULL: not known. */
+const char *gp_scope_text(unsigned by);
 
 /* The command to look closer with: who holds memory where stacks tell that, else the curves. */
 const char *gp_next_of(const struct gp_info *info);

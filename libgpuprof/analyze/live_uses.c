@@ -7,16 +7,21 @@
 #include <stdlib.h>
 
 static const char without_stack[] = "no stack was recorded";
+static const char outside_captured[] = "allocated outside of what was captured";
 static const char before_start[] = "from before the recording began, or while it stood still";
 static const char perhaps_gone[] = "some of it may be gone: events are missing";
 static const char lost[] = "what made it was lost";
 static const char unaccounted[] = "no event accounts for it";
 
-struct gp_use gp_use_like(uint32_t stack, uint8_t space, int64_t at_ns)
+struct gp_use gp_use_like(const struct gp_recording *r, uint32_t stack, uint8_t space,
+			  int64_t at_ns)
 {
+	bool is_outside = stack == 0 && r->info.has_stacks && !gp_info_is_captured(&r->info, at_ns);
 	return (struct gp_use){ .stack = stack,
 				.at_ns = at_ns,
-				.without = stack ? NULL : without_stack,
+				.without = stack      ? NULL :
+					   is_outside ? outside_captured :
+							without_stack,
 				.space = space };
 }
 
@@ -76,7 +81,8 @@ static void *grow(struct collection *c, void *array, size_t used, size_t size)
 
 static struct gp_use like_of(const struct collection *c, const struct gp_live_entry *e)
 {
-	return gp_use_like(e->stack, e->space, gp_tick_ns(&c->recording->tick, e->time));
+	return gp_use_like(c->recording, e->stack, e->space,
+			   gp_tick_ns(&c->recording->tick, e->time));
 }
 
 static void list_reservation(void *context, const struct gp_live_entry *e)

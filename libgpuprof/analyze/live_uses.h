@@ -5,8 +5,12 @@
 #include "../read/recording.h"
 #include "use_table.h"
 
-/* What an allocation of that stack and kind is added to; 0: it says that no stack was recorded. */
-struct gp_use gp_use_like(uint32_t stack, uint8_t space, int64_t at_ns);
+/*
+ * What an allocation of that stack and kind is added to; 0: it says why no stack was recorded,
+ * where gp_recording_info was asked before.
+ */
+struct gp_use gp_use_like(const struct gp_recording *recording, uint32_t stack, uint8_t space,
+			  int64_t at_ns);
 
 /*
  * `holders` says of which curve and when, and holds its bytes; it gets what the uses add up to, and

@@ -105,10 +105,10 @@ static bool is_segment_now(const struct gp_live *live, struct pending *p,
 	return e != NULL && (e->flags & GP_LIVE_SEGMENT) != 0;
 }
 
-static enum gp_status make_segment(struct gp_use_table *table, const struct gp_record *alloc,
-				   int64_t at_ns)
+static enum gp_status make_segment(const struct gp_recording *recording, struct gp_use_table *table,
+				   const struct gp_record *alloc, int64_t at_ns)
 {
-	struct gp_use like = gp_use_like(alloc->stack, alloc->space, at_ns);
+	struct gp_use like = gp_use_like(recording, alloc->stack, alloc->space, at_ns);
 	struct gp_use *from = gp_use_table_get(table, &like);
 	if (from == NULL)
 		return GP_E_MEMORY;
@@ -132,7 +132,7 @@ static enum gp_status settle(struct taking *t, const struct gp_record *last)
 		struct pending *p = &t->pending[k];
 		if (p->holders == SIZE_MAX || !is_segment_now(t->search->recording->live, p, last))
 			continue;
-		status = make_segment(&t->table[p->holders], &p->alloc,
+		status = make_segment(t->search->recording, &t->table[p->holders], &p->alloc,
 				      gp_tick_ns(&t->search->recording->tick, p->alloc.time));
 		p->holders = SIZE_MAX;
 	}

@@ -66,7 +66,7 @@ static void count_alloc(struct counting *c, const struct gp_record *r, int64_t a
 	unsigned account;
 	if (!find_account(&e, &account))
 		return;
-	struct gp_use like = gp_use_like(r->stack, e.space, at_ns);
+	struct gp_use like = gp_use_like(c->recording, r->stack, e.space, at_ns);
 	struct gp_use *use = use_of(c, account, &like);
 	if (use == NULL)
 		return;
@@ -98,7 +98,7 @@ static void count_free(struct counting *c, const struct gp_record *r, int64_t at
 	struct past_free *past = &c->past[r->order % FREES_KEPT];
 	*past = (struct past_free){ .order = r->order + 1,
 				    .account = account,
-				    .like = gp_use_like(e->stack, e->space, born_ns),
+				    .like = gp_use_like(c->recording, e->stack, e->space, born_ns),
 				    .bucket = gp_lifetime_bucket(lived_ns),
 				    .is_short = lived_ns <= c->short_ns };
 	struct gp_use *use = use_of(c, account, &past->like);
@@ -135,7 +135,7 @@ static void count_live(void *context, const struct gp_live_entry *e)
 	unsigned account;
 	if (!find_account(e, &account) || (!c->is_whole && born_ns < c->from_ns))
 		return;
-	struct gp_use like = gp_use_like(e->stack, e->space, born_ns);
+	struct gp_use like = gp_use_like(c->recording, e->stack, e->space, born_ns);
 	struct gp_use *use = use_of(c, account, &like);
 	if (use == NULL)
 		return;

@@ -85,7 +85,7 @@ char *gp_touch_key(struct gp_recording *recording, uint32_t stack, int64_t at_ns
 		   const char **without)
 {
 	const struct gp_grouping by_stack = { .by = GP_BY_STACK };
-	struct gp_use use = gp_use_like(stack, GP_SPACE_NONE, at_ns);
+	struct gp_use use = gp_use_like(recording, stack, GP_SPACE_NONE, at_ns);
 	struct gp_groups groups;
 	char *key = NULL;
 	use.bytes = use.count = 1;

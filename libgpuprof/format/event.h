@@ -85,6 +85,7 @@ enum gp_fact {
 	GP_FACT_USES_BEYOND = 25, /* value: allocations whose uses are not told: no room for them */
 	/* value: 1 the framework's own ranges are told, 0 they are not; text: why */
 	GP_FACT_TIER_C = 28,
+	GP_FACT_SCOPE = 32, /* text: what was asked to be captured, as words of options */
 };
 
 /* RESOURCE.type */
@@ -111,6 +112,18 @@ enum gp_how {
 enum gp_why {
 	GP_WHY_STOPPED = 1,    /* recording was stopped and goes on */
 	GP_WHY_LATE_START = 2, /* nothing was recorded before */
+};
+
+/* SCOPE.by: what opened or closed the scope */
+enum gp_scope_by {
+	GP_SCOPE_BY_START = 1,	  /* of the recording */
+	GP_SCOPE_BY_DELAY = 2,	  /* it was over */
+	GP_SCOPE_BY_DURATION = 3, /* it was over */
+	GP_SCOPE_BY_PROFILER = 4, /* cudaProfilerStart, cudaProfilerStop */
+	GP_SCOPE_BY_RANGE = 5,	  /* an NVTX range */
+	GP_SCOPE_BY_STEP = 6,	  /* the steps that were asked for */
+	GP_SCOPE_BY_ORDER = 7,	  /* gpuprof ctl */
+	GP_SCOPE_BYS,
 };
 
 /* BLOCK_AGAIN.spare: the block is freed already, but other streams still use it */
@@ -221,6 +234,10 @@ enum gp_count {
 	GP_COUNT_GAP_ORDER = 264,    /* 1 + order of the last GAP; 0: none */
 	GP_COUNT_NEWEST_ORDER = 265, /* the greatest order so far */
 	GP_COUNT_UNWRITTEN = 266,    /* MEMORY events of this checkpoint that no block holds */
+	GP_COUNT_SCOPES = 267,	     /* that were opened */
+	GP_COUNT_SCOPE_SINCE = 268,  /* ticks when the open one was; 0: none is open */
+	GP_COUNT_SCOPE_TICKS = 269,  /* that closed ones lasted */
+	GP_COUNT_SCOPE_NUMBER = 270, /* of the newest SCOPE */
 	GP_COUNTS,
 };
 

@@ -130,7 +130,7 @@ struct gp_control {
 	uint32_t slots; /* of the recording, as in its header */
 	uint64_t slot_bytes;
 	_Alignas(64) _Atomic uint64_t next_order; /* the one contended word of the hot path */
-	_Alignas(64) _Atomic uint32_t want_level; /* set by `gpuprof ctl` */
+	_Alignas(64) _Atomic uint32_t want_level; /* set by `gpuprof ctl`; 0: obeyed */
 	_Atomic uint32_t level;			  /* in force */
 	_Atomic uint64_t heartbeat_ns;		  /* CLOCK_MONOTONIC_RAW of the drain's last turn */
 	/* 1: uses are scanned for, beside `level`; as wanted by another process, and in force */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "recording.h"
+#include "scope_list.h"
 
 static void read_uuid(const struct gp_record *gpu, char out[48])
 {
@@ -141,7 +142,7 @@ struct tally {
 	unsigned overtakes;
 };
 
-static void tally_begin(struct gp_recording *r, struct tally *t)
+static enum gp_status tally_begin(struct gp_recording *r, struct tally *t)
 {
 	struct gp_info *info = &r->info;
 	t->oldest = UINT64_MAX;
@@ -150,6 +151,7 @@ static void tally_begin(struct gp_recording *r, struct tally *t)
 	memset(info->kept, 0, sizeof info->kept);
 	info->gaps = 0;
 	info->is_late = false;
+	return gp_scope_list_begin(&r->scopes, r);
 }
 
 static enum gp_status add_gap(struct gp_recording *r, const struct gp_record *record, bool is_first)
@@ -204,8 +206,11 @@ static void fill_stacks(struct gp_recording *r)
 
 static enum gp_status tally(struct gp_recording *r, struct tally *t, const struct gp_record *record)
 {
-	if (t->overtakes != r->overtakes)
-		tally_begin(r, t);
+	if (t->overtakes != r->overtakes) {
+		enum gp_status status = tally_begin(r, t);
+		if (status != GP_OK)
+			return status;
+	}
 	if (record->kind >= GP_KINDS)
 		return GP_OK;
 	enum gp_class class = gp_event_infos[record->kind].class;
@@ -217,6 +222,8 @@ static enum gp_status tally(struct gp_recording *r, struct tally *t, const struc
 		t->oldest = record->time;
 	if (record->kind == GP_GAP)
 		return add_gap(r, record, !t->is_begun && r->index.segment[r->first].number == 0);
+	if (record->kind == GP_SCOPE)
+		return gp_scope_list_see(&r->scopes, r, record);
 	t->is_begun |= class == GP_CLASS_MEMORY || class == GP_CLASS_LAUNCH;
 	return GP_OK;
 }
@@ -274,7 +281,9 @@ enum gp_status gp_recording_info(struct gp_recording *r, const struct gp_info **
 	if (status != GP_OK)
 		return status;
 	struct tally t = { .newest = r->file.header.start_ticks };
-	tally_begin(r, &t);
+	status = tally_begin(r, &t);
+	if (status != GP_OK)
+		return status;
 	uint32_t thread;
 	const struct gp_record *record;
 	while ((record = gp_recording_step(r, &thread, &status)) != NULL) {
@@ -294,6 +303,7 @@ enum gp_status gp_recording_info(struct gp_recording *r, const struct gp_info **
 	fill_stacks(r);
 	fill_ranges(r);
 	fill_doubts(r);
+	gp_scope_list_fill(&r->scopes, r, &r->info);
 	fill_names(r);
 	status = list_devices(r);
 	if (status == GP_OK)

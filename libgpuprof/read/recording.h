@@ -220,6 +220,11 @@ struct gp_recording {
 	struct gp_info info;
 	struct gp_span uncertain[GP_SPANS_KEPT];
 	int64_t *gap;
+	struct gp_scope_list {
+		uint64_t number; /* of the newest change */
+		size_t spans;
+		struct gp_scope_span *span;
+	} scopes;
 	char driver[16];
 	struct gp_info_device *device;
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "recording.h"
+#include "scope_list.h"
 
 #define OVERTAKES_MAX 10000u /* a reader that is always slower than the writer gives up */
 #define LOST_KINDS 4u	     /* memory, launch, other, nested */
@@ -66,6 +67,7 @@ void gp_recording_close(struct gp_recording *r)
 	gp_file_release(&r->file);
 	free(r->device);
 	free(r->gap);
+	gp_scope_list_release(&r->scopes);
 	free(r->path);
 	free(r);
 }

@@ -14,6 +14,7 @@
 
 #include "range_mark.h"
 #include "recorder.h"
+#include "scope.h"
 
 #define BLOCK_AGE_NS 1000000000u /* what there is after a second is written */
 #define MISSING_NS 100000000u /* a number in flight for longer is passed over: it will come late */
@@ -300,25 +301,6 @@ static void flush_due(struct gp_recorder *r, uint32_t rings, bool is_urgent)
 
 /* ---- turns ---- */
 
-static void obey(struct gp_recorder *r)
-{
-	/* partner: the store in gp_process_set_level, of another process */
-	uint32_t want = atomic_load(&gp_control->want_level),
-		 level = atomic_load(&gp_control->level);
-	if (want == level || want < GP_LEVEL_OFF || want > GP_LEVEL_ALL)
-		return;
-	if (level == GP_LEVEL_OFF)
-		gp_drain_tell(r, &(struct gp_record){ .kind = GP_GAP, .aux = GP_WHY_STOPPED },
-			      NULL);
-	atomic_store(&gp_control->level, want);
-	uint32_t word = atomic_load(&gp_local->word);
-	/*
-	 * partner: the relaxed load in gp_enter; a thread may record a few events more, which does
-	 * no harm
-	 */
-	atomic_store(&gp_local->word, ((word >> 2) + 1) << 2 | want);
-}
-
 /* What was not asked for at the start cannot be had: nobody kept the memory that is used. */
 static void obey_uses(void)
 {
@@ -331,7 +313,7 @@ static void obey_uses(void)
 /* True: another turn is due at once. */
 static bool turn(struct gp_recorder *r)
 {
-	obey(r);
+	gp_scope_tend(r);
 	obey_uses();
 	/* partner: the add in take_ring, which then waits for `progress` */
 	while (atomic_load(&r->rings_wanted)) {
@@ -520,6 +502,7 @@ static bool start(struct gp_recorder *r)
 	else
 		gp_say(false, "the rings lie in", r->ring_path);
 	tell_facts(r);
+	gp_scope_tell(r);
 	gp_stacks_open(r);
 	return true;
 }
@@ -554,10 +537,10 @@ void *gp_drain_main(void *context)
 	gp_thread.is_drain = 1;
 	bool is_running = start(r);
 	atomic_store(&gp_uses_wanted, is_running && gp_settings.has_uses);
-	uint32_t level = is_running ? atomic_load(&gp_control->level) : (uint32_t)GP_LEVEL_OFF;
 	atomic_store(&r->state, is_running ? GP_RECORDER_RUNNING : GP_RECORDER_FAILED);
 	/* partner: the load in gp_enter; from here on threads record */
-	atomic_store(&gp_local->word, 1u << 2 | level);
+	atomic_store(&gp_local->word,
+		     is_running ? r->first_word : gp_word_next(0, GP_LEVEL_OFF, false));
 	gp_futex_wake(&r->progress);
 	if (!is_running)
 		return NULL;
@@ -566,7 +549,8 @@ void *gp_drain_main(void *context)
 		if (turn(r))
 			continue;
 		atomic_store(&r->is_asleep, 1);
-		gp_futex_wait(&r->wake, seen, r->is_walking ? BUSY_TURN_NS : TURN_NS);
+		gp_futex_wait(&r->wake, seen,
+			      gp_scope_sleep_ns(r->is_walking ? BUSY_TURN_NS : TURN_NS));
 		atomic_store(&r->is_asleep, 0);
 	}
 	finish(r);

@@ -57,6 +57,30 @@ extern _Thread_local struct gp_thread gp_thread
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /*
+ * gp_local->word: enum gp_level in its lowest bits, whether that is outside of what is captured,
+ * and a number that every change raises.
+ */
+#define GP_WORD_OUTSIDE 4u
+#define GP_WORD_CHANGE 8u
+GP_HOT uint32_t gp_word_level(uint32_t word)
+{
+	return word & 3;
+}
+GP_HOT bool gp_word_is_outside(uint32_t word)
+{
+	return (word & GP_WORD_OUTSIDE) != 0;
+}
+GP_HOT uint32_t gp_word_changes(uint32_t word)
+{
+	return word / GP_WORD_CHANGE;
+}
+GP_HOT uint32_t gp_word_next(uint32_t word, uint32_t level, bool is_outside)
+{
+	return (gp_word_changes(word) + 1) * GP_WORD_CHANGE | (is_outside ? GP_WORD_OUTSIDE : 0) |
+	       level;
+}
+
+/*
  * A page of its own with MADV_WIPEONFORK: word is 0 in a fresh child, else changes with every
  * change of level.
  */

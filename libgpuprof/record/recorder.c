@@ -21,7 +21,7 @@
 #define RING_RETRY_NS 1000000u
 #define FULL_WAIT_NS 2000000u
 #define END_WAIT_NS 2000000000u
-#define WORD_OFF (1u << 2 | (uint32_t)GP_LEVEL_OFF)
+#define WORD_OFF (GP_WORD_CHANGE | (uint32_t)GP_LEVEL_OFF)
 #define WORD_NEVER 0xffffffffu
 
 struct gp_recorder gp_recorder;
@@ -221,8 +221,8 @@ static bool enter(struct gp_thread *t, enum gp_level least)
 		return false;
 	}
 	t->word = word;
-	t->level = word & 3;
-	t->stacks = gp_settings.stacks;
+	t->level = gp_word_level(word);
+	t->stacks = gp_word_is_outside(word) ? gp_settings.stacks_outside : gp_settings.stacks;
 	if (t->generation != gp_recorder.generation) {
 		t->generation = gp_recorder.generation;
 		t->ring = NULL;
@@ -475,7 +475,7 @@ void gp_recorder_end(void)
 		return;
 	int kept = errno;
 	uint32_t word = atomic_load(&gp_local->word);
-	atomic_store(&gp_local->word, ((word >> 2) + 1) << 2 | (uint32_t)GP_LEVEL_OFF);
+	atomic_store(&gp_local->word, gp_word_next(word, GP_LEVEL_OFF, gp_word_is_outside(word)));
 	atomic_store(&gp_recorder.is_ending, 1);
 	wait_for(is_ended, END_WAIT_NS);
 	gp_say_pending();

@@ -74,6 +74,9 @@ struct gp_recorder {
 	uint64_t failed_before;		/* control->failed_blocks when the segment began */
 	uint64_t header_ns, retried_ns; /* when the header's losses were looked at; the last try */
 	bool is_walking;		/* a checkpoint is being written in slices */
+	uint32_t first_word;		/* gp_local->word to begin with */
+	bool is_scope_told;		/* a SCOPE of this recording says how it stands */
+	uint64_t scope_since;		/* ticks: no SCOPE says when the open one was opened */
 	char name[1024];		/* GPUPROF_OUTPUT expanded, on the job's thread */
 	struct gp_clock_triple start;
 	uint32_t generation; /* counts the processes of this line of forks that recorded */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "recorder.h"
+#include "scope.h"
 #include "stack_table.h"
 
 #define KEEP_FREE (32u << 20) /* never the last of /dev/shm: DataLoader workers live there too */
@@ -153,9 +154,8 @@ bool gp_ring_place_open(struct gp_recorder *r)
 	memcpy(c->boot_id, r->writer.header.boot_id, sizeof c->boot_id);
 	memcpy(c->output, r->writer.path, sizeof c->output);
 	/* before anybody else can wish for another one */
-	uint32_t level = gp_settings.has_launches ? GP_LEVEL_ALL : GP_LEVEL_MEMORY;
-	atomic_store(&c->level, gp_settings.is_started ? level : GP_LEVEL_OFF);
-	atomic_store(&c->want_level, atomic_load(&c->level));
+	r->first_word = gp_scope_begin(r);
+	atomic_store(&c->level, gp_word_level(r->first_word));
 	atomic_store(&c->uses, gp_settings.has_uses);
 	atomic_store(&c->want_uses, gp_settings.has_uses);
 	if (!r->is_private)

@@ -60,7 +60,8 @@ static void keep_line(const char *line, size_t length)
 		/* the next event of each thread takes the slow path and prints it */
 		uint32_t word = atomic_load(&gp_local->word);
 		if (word)
-			atomic_compare_exchange_strong(&gp_local->word, &word, word + 4);
+			atomic_compare_exchange_strong(&gp_local->word, &word,
+						       word + GP_WORD_CHANGE);
 		return;
 	}
 }

@@ -113,6 +113,51 @@ static void read_stacks(struct gp_settings *s)
 	s->stacks_most = 16u * GP_STACK_CHUNK; /* 32 MiB, as they are used */
 }
 
+static struct gp_scope_words scope_words(void)
+{
+	return (struct gp_scope_words){ option(OPTION_DELAY), option(OPTION_DURATION),
+					option(OPTION_CAPTURE_RANGE),
+					option(OPTION_CAPTURE_RANGE_END) };
+}
+
+/* `gpuprof run` says when it started the command; one from another boot, or from now on, lies. */
+static uint64_t job_start_ns(void)
+{
+	const char *text = getenv("GPUPROF_STARTED");
+	uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	uint64_t said = text && *text >= '0' && *text <= '9' ? strtoull(text, NULL, 10) : now;
+	return said < now ? said : now;
+}
+
+static void read_scope(struct gp_settings *s)
+{
+	const struct gp_scope_words words = scope_words();
+	struct gp_scope_flaw flaw;
+	const struct {
+		const char *name, *value;
+	} parts[] = { { "delay=", words.delay },
+		      { " duration=", words.duration },
+		      { " range=", words.range },
+		      { " end=", words.range_end } };
+	s->job_ns = job_start_ns();
+	s->stacks_outside = strcmp(option(OPTION_OUTSIDE), "stacks") == 0 ? s->stacks : 0;
+	s->scope_words[0] = '\0';
+	gp_scope_parse(&words, &s->scope, &flaw);
+	if (!s->is_started) /* a recording that stands still follows no rule */
+		s->scope = (struct gp_scope_rule){ .from = GP_SCOPE_ALL };
+	if (!gp_scope_is_limited(&s->scope))
+		return;
+	for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+		if (!*parts[k].value || strcmp(parts[k].value, "none") == 0)
+			continue;
+		size_t at = strlen(s->scope_words);
+		copy(s->scope_words + at, sizeof s->scope_words - at,
+		     parts[k].name + (at == 0 && *parts[k].name == ' '));
+		at = strlen(s->scope_words);
+		copy(s->scope_words + at, sizeof s->scope_words - at, parts[k].value);
+	}
+}
+
 void gp_settings_read(void)
 {
 	struct gp_settings *s = &gp_settings;
@@ -128,6 +173,7 @@ void gp_settings_read(void)
 	s->has_tier_c = !is_no(option(OPTION_TIER_C));
 	s->has_uses = gp_on_off_parse(option(OPTION_USES)) == GP_ON;
 	read_stacks(s);
+	read_scope(s);
 	copy(s->output, sizeof s->output, option(OPTION_OUTPUT));
 	copy(s->ring_dir, sizeof s->ring_dir, option(OPTION_RING_DIR));
 	const char *list = getenv("GPUPROF_LIST");
@@ -138,7 +184,7 @@ void gp_settings_read(void)
 
 static bool is_known(const char *entry, size_t name)
 {
-	static const char *const internal[] = { "GPUPROF_LIST", "GPUPROF_LIB" };
+	static const char *const internal[] = { "GPUPROF_LIST", "GPUPROF_LIB", "GPUPROF_STARTED" };
 	for (size_t k = 0; k < sizeof internal / sizeof *internal; k++)
 		if (strlen(internal[k]) == name && memcmp(entry, internal[k], name) == 0)
 			return true;
@@ -200,6 +246,32 @@ static void warn_of_value(size_t k)
 	gp_say(true, lines[k], NULL);
 }
 
+/* Then everything is captured. */
+static void warn_of_scope(void)
+{
+	static const enum option_id options_of[] = { OPTION_DELAY, OPTION_DELAY, OPTION_DURATION,
+						     OPTION_CAPTURE_RANGE,
+						     OPTION_CAPTURE_RANGE_END };
+	static char line[200];
+	const struct gp_scope_words words = scope_words();
+	struct gp_scope_rule rule;
+	struct gp_scope_flaw flaw;
+	if (gp_scope_parse(&words, &rule, &flaw)) {
+		if (gp_scope_is_limited(&rule) && !gp_settings.is_started)
+			gp_say(true, "GPUPROF_START is off: no capture range is followed", NULL);
+		return;
+	}
+	const enum option_id id = options_of[flaw.word];
+	line[0] = '\0';
+	add(line, sizeof line, "all is captured: bad value of '");
+	add(line, sizeof line, options[id].variable);
+	add(line, sizeof line, "': ");
+	add_quoted(line, sizeof line, option(id), strlen(option(id)));
+	add(line, sizeof line, ": ");
+	add(line, sizeof line, flaw.why);
+	gp_say(true, line, NULL);
+}
+
 /* How many letters differ between a common beginning and a common end. */
 static size_t distance(const char *a, size_t an, const char *b)
 {
@@ -255,5 +327,6 @@ void gp_settings_warn(void)
 {
 	for (size_t k = 0; k < OPTIONS; k++)
 		warn_of_value(k);
+	warn_of_scope();
 	warn_of_names();
 }

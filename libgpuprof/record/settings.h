@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "../format/name_fields.h"
+#include "../format/scope_rule.h"
 
 struct gp_settings {
 	bool is_on;
@@ -27,6 +28,12 @@ struct gp_settings {
 	char output[1024];     /* pattern */
 	char ring_dir[200];
 	char list[512]; /* file that learns the recordings' names; "" none */
+
+	/* what is captured */
+	struct gp_scope_rule scope;
+	char scope_words[600]; /* what the rule was made of; "": all is */
+	uint64_t job_ns;       /* MONOTONIC_RAW: when `gpuprof run` started it, else this process */
+	uint32_t stacks_outside; /* as `stacks`, elsewhere */
 };
 extern struct gp_settings gp_settings __attribute__((visibility("hidden")));
 

@@ -104,6 +104,24 @@ static void add_lost(struct gp_live *live, const struct gp_record *r)
 		gp_framework_gap(live, r->order + r->aux);
 }
 
+/* One that a newer change overtook says nothing any more. */
+static void apply_scope(struct gp_live *live, const struct gp_record *r)
+{
+	uint64_t *since = &live->count[GP_COUNT_SCOPE_SINCE];
+	if (r->scope.number <= live->count[GP_COUNT_SCOPE_NUMBER])
+		return;
+	live->count[GP_COUNT_SCOPE_NUMBER] = r->scope.number;
+	/* the first that is told may be the end of one that the recording began with */
+	if (*since == 0 && r->scope.since != 0) {
+		live->count[GP_COUNT_SCOPES]++;
+		*since = r->scope.since;
+	}
+	if (r->aux != 0 || *since == 0)
+		return;
+	live->count[GP_COUNT_SCOPE_TICKS] += r->time > *since ? r->time - *since : 0;
+	*since = 0;
+}
+
 static void note_used(struct gp_live *live, const struct gp_record *r)
 {
 	struct gp_live_device *d = &gp_live_device_of(live, r->device)->figures;
@@ -156,6 +174,9 @@ static enum gp_status apply_memory(struct gp_live *live, const struct gp_record 
 		break;
 	case GP_GAP:
 		gp_framework_gap(live, r->order + 1);
+		break;
+	case GP_SCOPE:
+		apply_scope(live, r);
 		break;
 	case GP_BLOCK_ALLOC:
 		return gp_framework_alloc(live, r);

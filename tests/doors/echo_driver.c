@@ -21,8 +21,9 @@ static void add(const void *argument, size_t bytes)
 /* ADD_ALL((a, b, c)) adds each */
 #define ADD(x) add(&x, sizeof x);
 #define ADD_ALL(list) ADD_LIST list
-#define ADD_LIST(...) \
-	PICK(__VA_ARGS__, A12, A11, A10, A9, A8, A7, A6, A5, A4, A3, A2, A1, )(__VA_ARGS__)
+#define ADD_LIST(...)                                                               \
+	__VA_OPT__(PICK(__VA_ARGS__, A12, A11, A10, A9, A8, A7, A6, A5, A4, A3, A2, \
+			A1, )(__VA_ARGS__))
 #define PICK(a, b, c, d, e, f, g, h, i, j, k, l, name, ...) name
 #define A1(a) ADD(a)
 #define A2(a, ...) ADD(a) A1(__VA_ARGS__)

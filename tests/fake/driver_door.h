@@ -50,6 +50,8 @@ struct vmm_prop {
 	DOOR(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", 7000, (CUcontext *, CUdevice)) \
 	DOOR(cuCtxSetCurrent, "cuCtxSetCurrent", 4000, (CUcontext))                               \
 	DOOR(cuCtxSynchronize, "cuCtxSynchronize", 2000, (void))                                  \
+	DOOR(cuProfilerStart, "cuProfilerStart", 4000, (void))                                    \
+	DOOR(cuProfilerStop, "cuProfilerStop", 4000, (void))                                      \
 	DOOR(cuMemAlloc_v2, "cuMemAlloc", 3020, (CUdeviceptr *, size_t))                          \
 	DOOR(cuMemFree_v2, "cuMemFree", 3020, (CUdeviceptr))                                      \
 	DOOR(cuMemAllocHost_v2, "cuMemAllocHost", 3020, (void **, size_t))                        \

@@ -271,6 +271,16 @@ static inline CUresult fake_cuCtxPushCurrent_v2(CUcontext context)
 	return fake_push(GET(context, FAKE_CONTEXT));
 }
 
+static inline CUresult fake_cuProfilerStart(void)
+{
+	return fake_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+static inline CUresult fake_cuProfilerStop(void)
+{
+	return fake_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
 static inline CUresult fake_cuCtxPopCurrent(CUcontext *context)
 {
 	return fake_pop(context);

@@ -6,7 +6,7 @@
  *
  * A claim is "PID = KEY VALUE", with >= or <= likewise; pid 0 speaks of the whole run (key
  * `recordings`). Keys: the name of an event kind (number of events), lost_memory, lost_launch,
- * lost_other, framework_events, mismatches, anomalies, threads, complete, recordings,
+ * lost_other, framework_events, mismatches, anomalies, threads, complete, captures, recordings,
  * {driver,reserved,allocated}_peak:DEVICE. Counts of one pid's recordings (exec) add up. What must
  * hold for everybody is claimed for them: undamaged, and unless claimed otherwise 0 mismatches, 0
  * anomalies, no memory event lost. Exit 0: all so. 1: not so. 2: usage.
@@ -130,6 +130,7 @@ static void read_recording(const char *path)
 	add(pid, "anomalies", info->anomalies);
 	add(pid, "threads", info->threads);
 	add(pid, "complete", info->is_complete);
+	add(pid, "captures", info->captures);
 	read_peaks(recording, pid, path);
 	gp_recording_close(recording);
 }

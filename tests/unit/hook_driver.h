@@ -64,7 +64,7 @@ static CUresult called(enum gp_cuda_row row)
 		DISCARD arguments;                \
 		return called(GP_ROW_##symbol);   \
 	}
-#define DISCARD(...) discard(0, __VA_ARGS__)
+#define DISCARD(...) discard(0 __VA_OPT__(, ) __VA_ARGS__)
 #define CALL(symbol, parameters)
 static void discard(int first, ...)
 {

@@ -212,6 +212,8 @@ static void test_arguments_are_parameters(void **state)
 		while (entries[k].sort == ROW &&
 		       next_name(&parameters, parameter, sizeof parameter)) {
 			assert_true(next_name(&arguments, argument, sizeof argument));
+			if (strcmp(parameter, "void") == 0) /* the list is empty */
+				*parameter = '\0';
 			if (strcmp(parameter, argument))
 				fail_msg("%s: argument %s stands for parameter %s",
 					 entries[k].symbol, argument, parameter);

@@ -1,0 +1,205 @@
+/* The words of capture options, and which of them go together. */
+#include "scope_rule.h"
+
+#include <string.h>
+
+#define LONGEST_NS 3155760000000000000u /* a hundred years */
+
+bool gp_scope_time_parse(const char *text, uint64_t *out_ns)
+{
+	uint64_t whole = 0, part = 0, unit = 1000000000;
+	const char *at = text;
+	for (; *at >= '0' && *at <= '9'; at++) {
+		whole = whole * 10 + (uint64_t)(*at - '0');
+		if (whole > LONGEST_NS / 1000000)
+			return false;
+	}
+	if (at == text)
+		return false;
+	const char *point = at;
+	uint64_t scale = 1000000000;
+	if (*at == '.')
+		for (at++; *at >= '0' && *at <= '9'; at++)
+			if (scale > 1) {
+				scale /= 10;
+				part += (uint64_t)(*at - '0') * scale;
+			}
+	if (*point == '.' && at == point + 1)
+		return false;
+	if (strcmp(at, "ms") == 0)
+		unit = 1000000;
+	else if (*at != '\0' && strcmp(at, "s") != 0)
+		return false;
+	if (whole > LONGEST_NS / unit)
+		return false;
+	*out_ns = whole * unit + part / (1000000000 / unit);
+	return true;
+}
+
+/* A number from 1 to 10^15, which `*text` is then behind. */
+static bool number_parse(const char **text, uint64_t *out)
+{
+	uint64_t number = 0;
+	const char *at = *text;
+	for (; *at >= '0' && *at <= '9' && number < 100000000000000u; at++)
+		number = number * 10 + (uint64_t)(*at - '0');
+	if (at == *text || (*at >= '0' && *at <= '9') || number == 0)
+		return false;
+	*text = at;
+	*out = number;
+	return true;
+}
+
+/* Up to a @, with \@ as one of its own. False: too long. */
+static bool name_parse(const char **text, char *out)
+{
+	size_t n = 0;
+	const char *at = *text;
+	for (; *at != '\0' && *at != '@'; at++) {
+		if (*at == '\\' && at[1] == '@')
+			at++;
+		if (n + 1 == GP_SCOPE_NAME_MAX)
+			return false;
+		out[n++] = *at;
+	}
+	out[n] = '\0';
+	*text = at;
+	return true;
+}
+
+static const char *nvtx_parse(const char *at, struct gp_scope_rule *rule)
+{
+	rule->from = GP_SCOPE_RANGE;
+	if (!name_parse(&at, rule->name))
+		return "the name is too long";
+	if (rule->name[0] == '\0')
+		return "it names no range";
+	if (*at == '@' && (at++, !name_parse(&at, rule->domain) || *at != '\0'))
+		return "its domain is no name";
+	return NULL;
+}
+
+static const char *steps_parse(const char *at, struct gp_scope_rule *rule)
+{
+	static const char no_steps[] = "it is no step, or steps, from 1 on";
+	rule->from = GP_SCOPE_STEPS;
+	if (!number_parse(&at, &rule->first_step))
+		return no_steps;
+	rule->last_step = rule->first_step;
+	if (*at == '-' && (at++, !number_parse(&at, &rule->last_step)))
+		return no_steps;
+	if (rule->last_step < rule->first_step)
+		return "its last step is before the first";
+	if (*at == '\0')
+		return NULL;
+	if (*at++ != '@')
+		return no_steps;
+	if (!name_parse(&at, rule->name) || rule->name[0] == '\0' || *at != '\0')
+		return "what ends a step is no name";
+	strcpy(rule->domain, "*");
+	return NULL;
+}
+
+static const char *range_parse(const char *text, struct gp_scope_rule *rule)
+{
+	if (text[0] == '\0' || strcmp(text, "none") == 0)
+		return NULL;
+	if (strcmp(text, "cudaProfilerApi") == 0)
+		rule->from = GP_SCOPE_PROFILER;
+	else if (strcmp(text, "ctl") == 0)
+		rule->from = GP_SCOPE_ORDERS;
+	else if (strncmp(text, "nvtx:", 5) == 0)
+		return nvtx_parse(text + 5, rule);
+	else if (strncmp(text, "step:", 5) == 0)
+		return steps_parse(text + 5, rule);
+	else
+		return "it is none of none, cudaProfilerApi, nvtx:NAME, step:A-B, ctl";
+	return NULL;
+}
+
+static const char *end_parse(const char *text, struct gp_scope_rule *rule)
+{
+	rule->then = GP_SCOPE_STOP;
+	rule->times = 1;
+	if (text[0] == '\0' || strcmp(text, "stop") == 0)
+		return NULL;
+	if (strcmp(text, "none") == 0) {
+		rule->then = GP_SCOPE_NONE;
+		return NULL;
+	}
+	rule->then = GP_SCOPE_REPEAT;
+	rule->times = 0;
+	if (strcmp(text, "repeat") == 0)
+		return NULL;
+	const char *at = text + strlen("repeat:");
+	if (strncmp(text, "repeat:", strlen("repeat:")) != 0 || !number_parse(&at, &rule->times) ||
+	    *at != '\0')
+		return "it is none of stop, none, repeat, repeat:N";
+	return NULL;
+}
+
+static struct gp_scope_flaw flaw_of(const struct gp_scope_words *words, struct gp_scope_rule *rule)
+{
+	static const char no_time[] = "it is no time above 0";
+	struct gp_scope_flaw flaw = { GP_SCOPE_WORD_NONE, NULL, NULL };
+	if (words->delay[0] != '\0' && !gp_scope_time_parse(words->delay, &rule->delay_ns))
+		return (struct gp_scope_flaw){ GP_SCOPE_WORD_DELAY, "it is no time",
+					       "times are 5, 1.5, 20ms" };
+	if (words->duration[0] != '\0' &&
+	    (!gp_scope_time_parse(words->duration, &rule->duration_ns) || !rule->duration_ns))
+		return (struct gp_scope_flaw){ GP_SCOPE_WORD_DURATION, no_time,
+					       "times are 5, 1.5, 20ms" };
+	if ((flaw.why = range_parse(words->range, rule)) != NULL)
+		flaw.word = GP_SCOPE_WORD_RANGE;
+	else if ((flaw.why = end_parse(words->range_end, rule)) != NULL)
+		flaw = (struct gp_scope_flaw){
+			GP_SCOPE_WORD_END, flaw.why,
+			strstr(words->range_end, "shutdown") ?
+				"a job is never ended: 'stop' ends what is captured of it" :
+				NULL
+		};
+	if (flaw.why)
+		return flaw;
+	bool has_range = rule->from == GP_SCOPE_PROFILER || rule->from == GP_SCOPE_RANGE ||
+			 rule->from == GP_SCOPE_STEPS;
+	if (rule->delay_ns && rule->from != GP_SCOPE_ALL)
+		return (struct gp_scope_flaw){ GP_SCOPE_WORD_DELAY,
+					       "a capture range says already when it begins",
+					       NULL };
+	if (words->range_end[0] != '\0' && !has_range)
+		return (struct gp_scope_flaw){ GP_SCOPE_WORD_END,
+					       "there is no capture range that could end", NULL };
+	if (rule->from == GP_SCOPE_STEPS && rule->then != GP_SCOPE_STOP)
+		return (struct gp_scope_flaw){ GP_SCOPE_WORD_END,
+					       "steps are counted once, and come once", NULL };
+	return flaw;
+}
+
+bool gp_scope_parse(const struct gp_scope_words *words, struct gp_scope_rule *out,
+		    struct gp_scope_flaw *flaw)
+{
+	*out = (struct gp_scope_rule){ .from = GP_SCOPE_ALL };
+	*flaw = flaw_of(words, out);
+	if (flaw->why)
+		*out = (struct gp_scope_rule){ .from = GP_SCOPE_ALL };
+	return flaw->why == NULL;
+}
+
+bool gp_scope_is_limited(const struct gp_scope_rule *rule)
+{
+	return rule->from != GP_SCOPE_ALL || rule->delay_ns != 0 || rule->duration_ns != 0;
+}
+
+static bool is_text(const char *text, const char *other, uint64_t bytes)
+{
+	return strlen(text) == bytes && memcmp(text, other, bytes) == 0;
+}
+
+bool gp_scope_is_named(const struct gp_scope_rule *rule, const char *name, uint64_t bytes,
+		       const char *domain, uint64_t domain_bytes)
+{
+	if (!is_text(rule->name, name, bytes))
+		return false;
+	return strcmp(rule->domain, "*") == 0 ||
+	       is_text(rule->domain, domain ? domain : "", domain ? domain_bytes : 0);
+}

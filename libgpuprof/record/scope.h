@@ -1,0 +1,37 @@
+/*
+ * Inside or outside of what the user asked to have captured. Outside, memory events go on without
+ * stacks and launches are left out, so that what is live is known whenever capturing begins. What
+ * ranges say comes on the job's threads, the clock and `gpuprof ctl` on the drain thread; both
+ * change gp_local->word, whose exchange decides who was first. A forked child goes on as its parent
+ * was.
+ */
+#ifndef GP_SCOPE_H
+#define GP_SCOPE_H
+
+#include "record.h"
+#include "settings.h"
+
+struct gp_recorder;
+
+/* Is that what opens and closes it? */
+GP_HOT bool gp_scope_follows(enum gp_scope_from from)
+{
+	return gp_unlikely(gp_settings.scope.from == from);
+}
+
+/* What was asked for begins, or ends. Inside; slow half. Nothing where it does not count. */
+GP_COLD void gp_scope_open(enum gp_scope_by by);
+GP_COLD void gp_scope_close(enum gp_scope_by by);
+
+/* ---- the drain thread's ---- */
+
+/* What gp_local->word begins with in this process. */
+uint32_t gp_scope_begin(struct gp_recorder *recorder);
+/* Says so in the recording, once it can be written. */
+void gp_scope_tell(struct gp_recorder *recorder);
+/* Once a turn: orders of `gpuprof ctl`, and the clock. */
+void gp_scope_tend(struct gp_recorder *recorder);
+/* How long the thread may sleep, at most `most_ns`. */
+uint64_t gp_scope_sleep_ns(uint64_t most_ns);
+
+#endif

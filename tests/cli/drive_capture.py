@@ -1,0 +1,194 @@
+"""What is captured of jobs whose memory and launches are known. drive_capture.py WHAT"""
+import json
+import os
+import subprocess
+import sys
+
+JOB = """
+import ctypes, signal, sys, threading
+signal.alarm(50)  # whatever becomes of the test
+cuda = ctypes.CDLL("libcuda.so.1")
+context, address, module, kernel = (ctypes.c_void_p() for _ in range(4))
+assert cuda.cuInit(0) == 0 and cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0) == 0
+assert cuda.cuModuleLoadData(ctypes.byref(module), b"image") == 0
+assert cuda.cuModuleGetFunction(ctypes.byref(kernel), module, b"gemm") == 0
+table = (ctypes.c_void_p * 11).in_dll(ctypes.CDLL("libc10.so"), "fake_c10")
+allocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t)(table[1])
+release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(table[2])
+blocks = []
+is_over = threading.Event()
+def launch():
+    assert cuda.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, None, None, None) == 0
+def work():
+    assert cuda.cuCtxSetCurrent(context) == 0
+    while not is_over.wait(0.001):
+        launch()
+for line in sys.stdin:
+    word, number = line.split()
+    if word == "allocate":
+        blocks.append(allocate(0, int(number)))
+    elif word == "release":
+        release(blocks.pop(int(number)))
+    elif word == "outside":
+        assert cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(int(number))) == 0
+    elif word == "launch":
+        for _ in range(int(number)):
+            launch()
+    elif word == "profiler":
+        assert (cuda.cuProfilerStart if number == "1" else cuda.cuProfilerStop)() == 0
+    elif word == "work":
+        worker = threading.Thread(target=work)
+        worker.start()
+    elif word == "rest":
+        is_over.set()
+        worker.join()
+    print(word, number, len(blocks), flush=True)
+"""
+
+
+def start(name, *options):
+    return subprocess.Popen(["gpuprof", "run", "-q", "--stacks=native", "-o", name, *options, "--",
+                             sys.executable, "-c", JOB], stdin=-1, stdout=-1, text=True)
+
+
+def say(job, *orders):
+    for order in orders:
+        job.stdin.write(order + "\n")
+        job.stdin.flush()
+        assert job.stdout.readline()
+
+
+def pid_of(job):
+    """Of the job itself: what gpuprof started."""
+    return open("/proc/%d/task/%d/children" % (job.pid, job.pid)).read().split()[0]
+
+
+def ctl(job, word):
+    """What it records then."""
+    answer = subprocess.run(["gpuprof", "ctl", "--json", pid_of(job), word], stdout=-1, text=True)
+    return json.loads(answer.stdout)[0]["level"]
+
+
+def until(job, level):
+    """Nobody outside is told: look, as `ctl` does."""
+    while ctl(job, "status") != level:
+        assert job.poll() is None
+    return level
+
+
+def end(job):
+    return job.communicate()[0] == "" and job.returncode
+
+
+def lines(name, *words):
+    return subprocess.run(["gpuprof", *words, name], stdout=-1, text=True).stdout.splitlines()
+
+
+def info(name):
+    return json.loads("\n".join(lines(name, "info", "--json")))
+
+
+def events(name, kind):
+    return [json.loads(line) for line in lines(name, "dump", "--json", "--kind", kind)]
+
+
+def spans(name):
+    """What opened and closed each, the launches in it; how many are in none."""
+    captured = info(name)["captured"]
+    at = [e["at_ns"] for e in events(name, "launch")]
+    inside = [[t for t in at if s["from_ns"] <= t <= (s["to_ns"] or t)] for s in captured["kept"]]
+    return captured, list(map(len, inside)), len(at) - sum(map(len, inside))
+
+
+def print_spans(name):
+    captured, inside, outside = spans(name)
+    print(captured["rule"], "|", captured["spans"],
+          [(s["opened_by"], s["closed_by"], n) for s, n in zip(captured["kept"], inside)],
+          "outside:", outside)
+
+
+def state(job):
+    """Of the first device: its segments' blocks and what else is there, as a snapshot has them."""
+    answer = subprocess.run(["gpuprof", "snapshot", "--json", pid_of(job)], stdout=-1, text=True)
+    device = json.loads(answer.stdout)["devices"][0]
+    base = min(s["address"] for s in device["segments"])
+    return ([(b["address"] - base, b["bytes"], b["state"]) for s in device["segments"]
+             for b in s["blocks"]],
+            device["allocated_bytes"], device["reserved_bytes"])
+
+
+def rounded(size):
+    return (size + 511) // 512 * 512
+
+
+def late():
+    """What was made before the start is known then as in a twin that captures all."""
+    orders = ["allocate 1000", "allocate 3000000", "outside 9437184", "launch 5", "allocate 700000",
+              "allocate 15000000", "release 1", "allocate 512", "release 0", "allocate 90000"]
+    jobs = [start("late.gpr", "--capture-range=ctl"), start("whole.gpr"),
+            start("stacks.gpr", "-c", "ctl", "--outside=stacks")]
+    held = [700000, 15000000, 512, 90000]
+    for job in jobs:
+        say(job, *orders)
+    states = [state(job) for job in jobs]
+    print("one state" if states[0] == states[1] == states[2] else states)
+    blocks = sorted(n for _, n, what in states[0][0] if what == "allocated")
+    print("as held" if blocks == sorted(map(rounded, held)) else (blocks, held))
+    print(ctl(jobs[0], "status"), ctl(jobs[0], "start"), ctl(jobs[0], "start"))
+    for job in jobs:
+        say(job, "allocate 40000000", "launch 7", "release 1")
+    print("one state" if state(jobs[0]) == state(jobs[1]) else "OTHER")
+    print(ctl(jobs[0], "stop"))
+    for job in jobs:
+        say(job, "launch 3", "release 0", "allocate 1024")
+    print([end(job) for job in jobs])
+    print_spans("late.gpr")
+    figures = [info(name) for name in ("late.gpr", "whole.gpr")]
+    print([(f["self_check"]["mismatches"], f["self_check"]["anomalies"], f["events"]["launch"])
+           for f in figures], figures[1]["captured"])
+    names = ("late.gpr", "whole.gpr", "stacks.gpr")
+    for name in names:
+        stacked = ["stack" in e for e in events(name, "block_alloc")]
+        print(name, "".join("s" if s else "-" for s in stacked),
+              any("outside of what was captured" in line for line in lines(name, "peak")))
+    moments = [[line for line in lines(name, "timeline", "--json") if "_peak_bytes" in line]
+               for name in names]
+    print("one peak" if moments[0] == moments[1] == moments[2] != [] else moments)
+
+
+def profiler():
+    """As the job says it, twice where twice was asked for; `ctl` beside that."""
+    job = start("api.gpr", "--capture-range=cudaProfilerApi", "--capture-range-end=repeat:2")
+    say(job, "allocate 512", "launch 2", "profiler 0", "profiler 1", "launch 3", "profiler 1",
+        "launch 4", "profiler 0", "launch 5")
+    print(ctl(job, "start"))
+    say(job, "launch 6", "profiler 1", "launch 7", "profiler 0", "launch 8")
+    print(ctl(job, "stop"))
+    say(job, "launch 9", "profiler 1", "launch 10", "profiler 0", "profiler 1", "launch 11")
+    print(end(job))
+    print_spans("api.gpr")
+    job = start("open.gpr", "-c", "cudaProfilerApi", "--capture-range-end=none")
+    say(job, "launch 1", "profiler 1", "launch 2", "profiler 0", "launch 4")
+    print(end(job))
+    print_spans("open.gpr")
+    job = start("all.gpr")
+    say(job, "launch 1", "profiler 1", "launch 2", "profiler 0", "launch 4")
+    print(end(job), len(events("all.gpr", "launch")), info("all.gpr")["captured"])
+
+
+def clock():
+    """The clock opens and closes; the launches of a thread that never rests lie in between."""
+    job = start("clock.gpr", "--delay=300ms", "--duration=0.2")
+    say(job, "allocate 4096", "work 1")
+    print(until(job, "all"), until(job, "memory"))
+    say(job, "rest 1", "allocate 4096")
+    print(end(job))
+    captured, inside, outside = spans("clock.gpr")
+    kept = captured["kept"][0]
+    print(captured["rule"], captured["spans"], kept["opened_by"], kept["closed_by"],
+          "at least 0.2 s" if captured["ns"] >= 200000000 else captured,
+          # one that was on its way when the clock struck may count as after it
+          "launches in it" if inside[0] > outside <= 1 else (inside, outside))
+
+
+globals()[sys.argv[1]]()
