@@ -227,6 +227,12 @@ static bool has_right_scope(struct choice *c)
 			gp_hint("%s", flaw.hint);
 		return false;
 	}
+	if (c->scope.from == GP_SCOPE_STEPS && !c->scope.name[0] &&
+	    gp_on_off_parse(value_of(c, "GPUPROF_TIER_C")) == GP_OFF) {
+		gp_complain("bad value of '--tier-c': steps are told by ranges of optimizers");
+		gp_hint("step:A-B@NAME counts NVTX ranges of that name");
+		return false;
+	}
 	if (!gp_scope_is_limited(&c->scope) ||
 	    gp_on_off_parse(value_of(c, "GPUPROF_START")) != GP_OFF)
 		return true;
@@ -250,8 +256,10 @@ static void never_fill(const struct gp_scope_rule *rule, char *out, size_t capac
 		snprintf(out, capacity, "no NVTX range '%s' was opened", rule->name);
 		break;
 	case GP_SCOPE_STEPS:
-		snprintf(out, capacity, "step %llu was not seen",
-			 (unsigned long long)rule->first_step);
+		snprintf(out, capacity, "step %llu was not seen: %s%s%s end steps",
+			 (unsigned long long)rule->first_step,
+			 *rule->name ? "ranges '" : "PyTorch's optimizers", rule->name,
+			 *rule->name ? "'" : "");
 		break;
 	case GP_SCOPE_ORDERS:
 		snprintf(out, capacity, "'gpuprof ctl' did not start it");
@@ -264,7 +272,7 @@ static int run(int argc, char **argv)
 	struct choice c = { 0 };
 	struct gp_flag flags[OPTIONS_MAX + 5];
 	struct gp_setting settings[OPTIONS_MAX + 3];
-	char started[STARTED_BYTES], never[GP_SCOPE_NAME_MAX + 40];
+	char started[STARTED_BYTES], never[GP_SCOPE_NAME_MAX + 80];
 	struct gp_job_list list;
 	char library[4096], anchored[4096];
 	flags_fill(flags, &c);

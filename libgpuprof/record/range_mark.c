@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "recorder.h"
+#include "scope_range.h"
 
 #define MEMO 256u
 
@@ -23,6 +24,8 @@ struct remembered {
 struct gp_range_thread {
 	uint32_t depth;
 	uint32_t deeper; /* open beyond the bound */
+	uint32_t opener; /* 1 + place of the one that opened what is captured; 0: none */
+	uint32_t zero;
 	struct open_range open[GP_RANGES_DEEP];
 	struct remembered memo[MEMO];
 };
@@ -123,6 +126,7 @@ static GP_COLD uint32_t push_deeper(struct gp_range_thread *own, bool is_on)
 
 GP_HOT_TEXT uint32_t gp_range_push(const struct gp_range *range)
 {
+	const bool is_opener = gp_unlikely(gp_scope_heeds_ranges()) && gp_scope_range_pushed(range);
 	/* first: what is open by then is told again where recording begins with this event */
 	const bool is_on = enter();
 	struct gp_range_thread *own = own_of();
@@ -142,6 +146,8 @@ GP_HOT_TEXT uint32_t gp_range_push(const struct gp_range *range)
 	const uint64_t time = gp_clock_now();
 	own->open[depth] = (struct open_range){ time, name, range->domain, range->source, 0 };
 	own->depth = depth + 1;
+	if (gp_unlikely(is_opener))
+		own->opener = depth + 1;
 	if (is_on) {
 		record_begin(GP_RANGE_PUSH, range, name, depth, time);
 		gp_leave();
@@ -151,17 +157,29 @@ GP_HOT_TEXT uint32_t gp_range_push(const struct gp_range *range)
 
 /* A range of another source or domain lies on it: they cross. */
 static GP_COLD int64_t pop_below(struct gp_range_thread *own, enum gp_range_source source,
-				 uint32_t domain)
+				 uint32_t domain, uint32_t *name)
 {
 	for (uint32_t k = own ? own->depth : 0; k-- > 0;) {
 		if (own->open[k].source != source || own->open[k].domain != domain)
 			continue;
+		*name = own->open[k].name;
 		own->depth--;
+		/* the opener, if it lies above, is one lower now */
+		own->opener -= own->opener > k + 1;
 		for (uint32_t above = k; above < own->depth; above++)
 			own->open[above] = own->open[above + 1];
 		return k;
 	}
 	return -1;
+}
+
+static GP_COLD void heed_pop(struct gp_range_thread *own, uint32_t name, int64_t level,
+			     bool is_opener)
+{
+	if (is_opener)
+		own->opener = 0;
+	if (level >= 0)
+		gp_scope_range_popped(name, is_opener);
 }
 
 static GP_COLD int64_t pop_deeper(struct gp_range_thread *own, bool is_on)
@@ -190,20 +208,23 @@ GP_HOT_TEXT int64_t gp_range_pop(enum gp_range_source source, uint32_t domain)
 	const bool is_on = enter();
 	struct gp_range_thread *own = gp_thread.ranges;
 	int64_t level;
+	uint32_t name = 0, opener = own ? own->opener : 0;
 	if (gp_unlikely(own && own->deeper)) {
 		level = pop_deeper(own, is_on);
 	} else {
 		const uint32_t depth = own ? own->depth : 0;
 		if (gp_likely(depth && own->open[depth - 1].source == source &&
 			      own->open[depth - 1].domain == domain))
-			level = own->depth = depth - 1;
+			level = own->depth = depth - 1, name = own->open[depth - 1].name;
 		else
-			level = pop_below(own, source, domain);
+			level = pop_below(own, source, domain, &name);
 		if (is_on)
 			record_pop(source, domain, own ? own->depth : 0, level < 0);
 	}
 	if (is_on)
 		gp_leave();
+	if (gp_unlikely(gp_scope_heeds_ranges()))
+		heed_pop(own, name, level, opener && level + 1 == (int64_t)opener);
 	return level;
 }
 
@@ -226,6 +247,8 @@ GP_HOT void record_apart(enum gp_kind kind, const struct gp_range *range, uint64
 GP_HOT_TEXT uint64_t gp_range_start(const struct gp_range *range)
 {
 	const uint64_t number = atomic_fetch_add_explicit(&numbers, 1, memory_order_relaxed) + 1;
+	if (gp_unlikely(gp_scope_heeds_ranges()))
+		gp_scope_range_started(range, number);
 	record_apart(GP_RANGE_START, range, number);
 	return number;
 }
@@ -235,7 +258,7 @@ GP_HOT_TEXT void gp_range_mark(const struct gp_range *range)
 	record_apart(GP_MARK, range, 0);
 }
 
-GP_HOT_TEXT void gp_range_end(enum gp_range_source source, uint64_t number)
+GP_HOT void record_end(enum gp_range_source source, uint64_t number)
 {
 	if (!enter())
 		return;
@@ -247,6 +270,13 @@ GP_HOT_TEXT void gp_range_end(enum gp_range_source source, uint64_t number)
 		gp_commit(r);
 	}
 	gp_leave();
+}
+
+GP_HOT_TEXT void gp_range_end(enum gp_range_source source, uint64_t number)
+{
+	record_end(source, number);
+	if (gp_unlikely(gp_scope_heeds_ranges()))
+		gp_scope_range_finished(number);
 }
 
 void gp_range_again(void)

@@ -56,6 +56,41 @@ static bool change(bool to_open, uint32_t level, uint32_t *number)
 	return true;
 }
 
+/* What no process before this one has decided. */
+static void decide(void)
+{
+	const struct gp_scope_rule *rule = &gp_settings.scope;
+	bool is_over = is_delay_over(now_ns());
+	bool is_inside = (rule->from == GP_SCOPE_ALL && is_over) ||
+			 (rule->from == GP_SCOPE_STEPS && rule->first_step == 1);
+	if (atomic_exchange(&scope.is_begun, 1))
+		return;
+	atomic_store(&scope.is_delay_over, is_over);
+	atomic_store(&scope.is_inside, is_inside);
+	atomic_store(&scope.opened_ns, now_ns());
+	atomic_store(&scope.by, rule->delay_ns		     ? GP_SCOPE_BY_DELAY :
+				rule->from == GP_SCOPE_STEPS ? GP_SCOPE_BY_STEP :
+							       GP_SCOPE_BY_START);
+	atomic_store(&scope.ranges, is_inside && rule->from == GP_SCOPE_STEPS);
+	atomic_store(&scope.level, !gp_settings.is_started ? (uint32_t)GP_LEVEL_OFF :
+				   is_inside		   ? level_inside() :
+							     (uint32_t)GP_LEVEL_MEMORY);
+}
+
+/* Before the recorder runs in this process: what it will begin with. False: it runs. */
+static bool change_before(bool to_open, bool *is_done)
+{
+	if (atomic_load(&gp_local->word) != 0)
+		return false;
+	decide();
+	uint32_t is_inside = !to_open;
+	*is_done = gp_settings.is_started &&
+		   atomic_compare_exchange_strong(&scope.is_inside, &is_inside, to_open);
+	if (*is_done)
+		atomic_store(&scope.level, to_open ? level_inside() : (uint32_t)GP_LEVEL_MEMORY);
+	return true;
+}
+
 static bool open_with(enum gp_scope_by by, uint32_t level, uint32_t *number)
 {
 	if (atomic_load(&scope.is_inside))
@@ -82,27 +117,41 @@ static void record_change(bool is_open, enum gp_scope_by by, uint32_t number, ui
 	gp_commit_memory(r);
 }
 
-void gp_scope_open(enum gp_scope_by by)
+bool gp_scope_open(enum gp_scope_by by)
 {
 	const struct gp_scope_rule *rule = &gp_settings.scope;
 	uint32_t number;
+	bool is_done;
 	/* before the change, so that what is recorded by it comes later */
 	uint64_t time = gp_clock_now();
 	if (rule->times && atomic_load(&scope.ranges) >= rule->times)
-		return;
-	if (!open_with(by, level_inside(), &number))
-		return;
+		return false;
+	if (change_before(true, &is_done)) {
+		if (!is_done)
+			return false;
+		atomic_store(&scope.by, by);
+		atomic_store(&scope.opened_ns, now_ns());
+	} else {
+		if (!open_with(by, level_inside(), &number))
+			return false;
+		record_change(true, by, number, time);
+	}
 	atomic_fetch_add(&scope.ranges, 1);
-	record_change(true, by, number, time);
+	return true;
 }
 
-void gp_scope_close(enum gp_scope_by by)
+bool gp_scope_close(enum gp_scope_by by)
 {
 	uint32_t number;
+	bool is_done;
 	if (gp_settings.scope.then == GP_SCOPE_NONE || atomic_load(&scope.by) != by)
-		return;
-	if (change(false, GP_LEVEL_MEMORY, &number))
-		record_change(false, by, number, gp_clock_now());
+		return false;
+	if (change_before(false, &is_done))
+		return is_done;
+	if (!change(false, GP_LEVEL_MEMORY, &number))
+		return false;
+	record_change(false, by, number, gp_clock_now());
+	return true;
 }
 
 /* ---- the clock and orders ---- */
@@ -219,29 +268,9 @@ uint64_t gp_scope_sleep_ns(uint64_t most_ns)
 
 /* ---- a process begins ---- */
 
-/* What no process before this one has decided. */
-static void decide(void)
-{
-	const struct gp_scope_rule *rule = &gp_settings.scope;
-	bool is_over = is_delay_over(now_ns());
-	bool is_inside = (rule->from == GP_SCOPE_ALL && is_over) ||
-			 (rule->from == GP_SCOPE_STEPS && rule->first_step == 1);
-	atomic_store(&scope.is_delay_over, is_over);
-	atomic_store(&scope.is_inside, is_inside);
-	atomic_store(&scope.opened_ns, now_ns());
-	atomic_store(&scope.by, rule->delay_ns		     ? GP_SCOPE_BY_DELAY :
-				rule->from == GP_SCOPE_STEPS ? GP_SCOPE_BY_STEP :
-							       GP_SCOPE_BY_START);
-	atomic_store(&scope.ranges, is_inside && rule->from == GP_SCOPE_STEPS);
-	atomic_store(&scope.level, !gp_settings.is_started ? (uint32_t)GP_LEVEL_OFF :
-				   is_inside		   ? level_inside() :
-							     (uint32_t)GP_LEVEL_MEMORY);
-}
-
 uint32_t gp_scope_begin(struct gp_recorder *r)
 {
-	if (!atomic_exchange(&scope.is_begun, 1))
-		decide();
+	decide();
 	uint32_t level = atomic_load(&scope.level);
 	r->scope_since = r->start.ticks;
 	return gp_word_next(0, level, level != GP_LEVEL_OFF && !atomic_load(&scope.is_inside));

@@ -19,9 +19,12 @@ GP_HOT bool gp_scope_follows(enum gp_scope_from from)
 	return gp_unlikely(gp_settings.scope.from == from);
 }
 
-/* What was asked for begins, or ends. Inside; slow half. Nothing where it does not count. */
-GP_COLD void gp_scope_open(enum gp_scope_by by);
-GP_COLD void gp_scope_close(enum gp_scope_by by);
+/*
+ * What was asked for begins, or ends. Inside, or before the first event of the process; slow half.
+ * False: it does not count.
+ */
+GP_COLD bool gp_scope_open(enum gp_scope_by by);
+GP_COLD bool gp_scope_close(enum gp_scope_by by);
 
 /* ---- the drain thread's ---- */
 

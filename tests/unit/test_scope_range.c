@@ -1,0 +1,384 @@
+/*
+ * What ranges of the job mean for what is captured, seen by the job itself (are its launches
+ * recorded?) and by readers. Each test runs in a forked child: a process records once.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gpuprof.h"
+#include "record/range_mark.h"
+#include "record/recorder.h"
+
+#define CHECK(condition)                                                                \
+	do {                                                                            \
+		if (!(condition)) {                                                     \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+			_exit(1);                                                       \
+		}                                                                       \
+	} while (0)
+
+static char directory[64];
+
+static void name_of(char *out, size_t capacity, const char *name)
+{
+	snprintf(out, capacity, "%s/%s", directory, name);
+}
+
+static int end_of(pid_t pid)
+{
+	int status;
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+/* Runs `body` in a child with that rule, recorded as `name`. */
+static void record(const char *name, const char *range, const char *end, void (*body)(void))
+{
+	pid_t pid = fork();
+	if (pid != 0) {
+		assert_int_equal(end_of(pid), 0);
+		return;
+	}
+	char path[128];
+	name_of(path, sizeof path, name);
+	setenv("GPUPROF_OUTPUT", path, 1);
+	setenv("GPUPROF_RING", "0", 1);
+	setenv("GPUPROF_CAPTURE_RANGE", range, 1);
+	setenv("GPUPROF_CAPTURE_RANGE_END", end, 1);
+	CHECK(gp_recorder_init());
+	body();
+	gp_recorder_end();
+	_exit(0);
+}
+
+/* ---- the job ---- */
+
+static void allocate(void)
+{
+	static _Atomic uint64_t address = 4096;
+	CHECK(gp_enter());
+	struct gp_record *r = gp_reserve(GP_ALLOC);
+	CHECK(r);
+	r->space = GP_SPACE_DEVICE;
+	r->alloc.address = atomic_fetch_add(&address, 4096);
+	r->alloc.bytes = 512;
+	gp_commit_memory(r);
+	gp_leave();
+}
+
+/* Allocations always are, launches where it is captured. */
+static bool is_launch_recorded(void)
+{
+	allocate();
+	if (!gp_enter_launch())
+		return false;
+	struct gp_record *r = gp_reserve(GP_LAUNCH);
+	CHECK(r);
+	gp_commit(r);
+	gp_leave();
+	return true;
+}
+
+static void push_of(enum gp_range_source source, uint32_t domain, const char *text)
+{
+	gp_range_push(&(struct gp_range){
+		.source = source, .domain = domain, .text = text, .bytes = GP_TO_NUL });
+}
+static void push(const char *text)
+{
+	push_of(GP_RANGE_NVTX, 0, text);
+}
+static void pop(void)
+{
+	CHECK(gp_range_pop(GP_RANGE_NVTX, 0) >= 0);
+}
+
+static void once(void)
+{
+	CHECK(!is_launch_recorded());
+	push("steps");
+	CHECK(!is_launch_recorded());
+	push("step");
+	CHECK(is_launch_recorded());
+	push("step"); /* inside it is one like any other */
+	pop();
+	CHECK(is_launch_recorded());
+	pop();
+	CHECK(!is_launch_recorded());
+	push("step"); /* the first was asked for */
+	CHECK(!is_launch_recorded());
+	pop();
+	pop();
+}
+
+static void twice(void)
+{
+	for (int k = 0; k < 4; k++) {
+		push("step");
+		CHECK(is_launch_recorded() == (k < 2));
+		pop();
+		CHECK(!is_launch_recorded());
+	}
+}
+
+static void without_end(void)
+{
+	push("step");
+	pop();
+	CHECK(is_launch_recorded());
+}
+
+/* Ranges begin no recording; what they opened by then it begins with. */
+static void before_the_first_event(void)
+{
+	push("step");
+	pop();
+	push("step");
+	CHECK(is_launch_recorded());
+	pop();
+	CHECK(!is_launch_recorded());
+}
+
+static void crossed(void)
+{
+	push_of(GP_RANGE_TORCH, 0, "below");
+	push("step");
+	push_of(GP_RANGE_TORCH, 0, "above");
+	CHECK(gp_range_pop(GP_RANGE_TORCH, 0) == 2);
+	push_of(GP_RANGE_TORCH, 0, "above");
+	pop(); /* the opener, which lies below another */
+	CHECK(!is_launch_recorded());
+	CHECK(gp_range_pop(GP_RANGE_TORCH, 0) == 1);
+	CHECK(gp_range_pop(GP_RANGE_TORCH, 0) == 0);
+}
+
+/* What lies below the opener goes first: its own end is still known. */
+static void crossed_below(void)
+{
+	push_of(GP_RANGE_TORCH, 0, "below");
+	push("step");
+	CHECK(gp_range_pop(GP_RANGE_TORCH, 0) == 0);
+	CHECK(is_launch_recorded());
+	pop();
+	CHECK(!is_launch_recorded());
+	CHECK(gp_range_pop(GP_RANGE_NVTX, 0) == -1);
+	CHECK(gp_range_pop(GP_RANGE_TORCH, 0) == -1);
+}
+
+static void in_domains(void)
+{
+	uint32_t mine = gp_range_name(0, "mine", 4), other = gp_range_name(0, "other", 5);
+	push("step");
+	CHECK(!is_launch_recorded());
+	push_of(GP_RANGE_NVTX, other, "step");
+	CHECK(!is_launch_recorded());
+	push_of(GP_RANGE_NVTX, mine, "step");
+	CHECK(is_launch_recorded());
+	pop();
+	gp_range_pop(GP_RANGE_NVTX, other);
+	CHECK(is_launch_recorded());
+	gp_range_pop(GP_RANGE_NVTX, mine);
+	CHECK(!is_launch_recorded());
+}
+
+static void *end_elsewhere(void *number)
+{
+	gp_range_end(GP_RANGE_NVTX, *(uint64_t *)number);
+	CHECK(!is_launch_recorded());
+	return NULL;
+}
+
+static void started(void)
+{
+	const struct gp_range range = { .source = GP_RANGE_NVTX, .text = "step", .bytes = 4 };
+	pthread_t thread;
+	uint64_t first = gp_range_start(&range), second = gp_range_start(&range);
+	CHECK(is_launch_recorded());
+	gp_range_end(GP_RANGE_NVTX, second);
+	CHECK(is_launch_recorded());
+	pthread_create(&thread, NULL, end_elsewhere, &first);
+	pthread_join(thread, NULL);
+	CHECK(!is_launch_recorded());
+}
+
+static void iterate(const char *text, int first, int last)
+{
+	for (int k = 1; k <= 5; k++) {
+		CHECK(is_launch_recorded() == (first <= k && k <= last));
+		push("other");
+		pop();
+		push(text);
+		CHECK(is_launch_recorded() == (first <= k && k <= last));
+		pop();
+	}
+}
+static void steps_two_and_three(void)
+{
+	iterate("iteration", 2, 3);
+}
+static void steps_from_the_first(void)
+{
+	iterate("iteration", 1, 2);
+}
+
+static void steps_of_an_optimizer(void)
+{
+	for (int k = 1; k <= 4; k++) {
+		push_of(GP_RANGE_TORCH, 0, "Optimizer.zero_grad#SGD.zero_grad");
+		gp_range_pop(GP_RANGE_TORCH, 0);
+		CHECK(is_launch_recorded() == (k == 3));
+		push_of(GP_RANGE_TORCH, 0, "Optimizer.step#SGD.step");
+		gp_range_pop(GP_RANGE_TORCH, 0);
+	}
+}
+
+static void started_steps(void)
+{
+	const struct gp_range range = { .source = GP_RANGE_NVTX, .text = "iteration", .bytes = 9 };
+	for (int k = 1; k <= 4; k++) {
+		uint64_t number = gp_range_start(&range);
+		CHECK(is_launch_recorded() == (k == 2 || k == 3));
+		gp_range_end(GP_RANGE_NVTX, number);
+		gp_range_end(GP_RANGE_NVTX, number);
+	}
+}
+
+/* The child goes on in its parent's range, and ends it for itself. */
+static void forked(void)
+{
+	char path[128];
+	push("step");
+	CHECK(is_launch_recorded());
+	pid_t pid = fork();
+	if (pid == 0) {
+		name_of(path, sizeof path, "child.gpr");
+		memcpy(gp_settings.output, path, sizeof path);
+		CHECK(is_launch_recorded());
+		pop();
+		CHECK(!is_launch_recorded());
+		push("step");
+		CHECK(!is_launch_recorded());
+		pop();
+		gp_recorder_end();
+		_exit(0);
+	}
+	CHECK(end_of(pid) == 0);
+	CHECK(is_launch_recorded());
+	pop();
+	CHECK(!is_launch_recorded());
+}
+
+/* ---- readers ---- */
+
+/* How many spans, launches and allocations; by whom the last span was opened and closed. */
+static void assert_recorded(const char *name, uint64_t spans, uint64_t launches, uint64_t allocs,
+			    unsigned by)
+{
+	char path[128];
+	struct gp_recording *r;
+	const struct gp_info *info;
+	name_of(path, sizeof path, name);
+	assert_int_equal(gp_recording_open(path, &r, NULL), GP_OK);
+	assert_int_equal(gp_recording_info(r, &info), GP_OK);
+	assert_true(info->is_captured_in_part);
+	assert_int_equal(info->captures, spans);
+	assert_int_equal(info->captureds, spans);
+	assert_int_equal(info->counts[GP_LAUNCH], launches);
+	assert_int_equal(info->counts[GP_ALLOC], allocs);
+	for (size_t k = 0; k < info->captureds; k++) {
+		assert_int_equal(info->captured[k].opened_by, by);
+		if (!info->captured[k].is_open)
+			assert_int_equal(info->captured[k].closed_by, by);
+	}
+	gp_recording_close(r);
+}
+
+static void ranges_open_and_close(void **state)
+{
+	(void)state;
+	record("once.gpr", "nvtx:step", "", once);
+	assert_recorded("once.gpr", 1, 2, 6, GP_SCOPE_BY_RANGE);
+	record("twice.gpr", "nvtx:step", "repeat:2", twice);
+	assert_recorded("twice.gpr", 2, 2, 8, GP_SCOPE_BY_RANGE);
+	record("open.gpr", "nvtx:step", "none", without_end);
+	assert_recorded("open.gpr", 1, 1, 1, GP_SCOPE_BY_RANGE);
+	record("before.gpr", "nvtx:step", "repeat", before_the_first_event);
+	assert_recorded("before.gpr", 1, 1, 2, GP_SCOPE_BY_RANGE);
+	record("started.gpr", "nvtx:step", "", started);
+	assert_recorded("started.gpr", 1, 2, 4, GP_SCOPE_BY_RANGE);
+}
+
+static void ranges_that_cross_keep_their_ends(void **state)
+{
+	(void)state;
+	record("crossed.gpr", "nvtx:step", "", crossed);
+	record("below.gpr", "nvtx:step", "", crossed_below);
+	assert_recorded("below.gpr", 1, 1, 2, GP_SCOPE_BY_RANGE);
+}
+
+static void domains_are_told_apart(void **state)
+{
+	(void)state;
+	record("domains.gpr", "nvtx:step@mine", "", in_domains);
+	assert_recorded("domains.gpr", 1, 2, 5, GP_SCOPE_BY_RANGE);
+}
+
+static void steps_are_counted(void **state)
+{
+	(void)state;
+	record("steps.gpr", "step:2-3@iteration", "", steps_two_and_three);
+	assert_recorded("steps.gpr", 1, 4, 10, GP_SCOPE_BY_STEP);
+	record("first.gpr", "step:1-2@iteration", "", steps_from_the_first);
+	assert_recorded("first.gpr", 1, 4, 10, GP_SCOPE_BY_STEP);
+	record("optimizer.gpr", "step:3", "", steps_of_an_optimizer);
+	assert_recorded("optimizer.gpr", 1, 1, 4, GP_SCOPE_BY_STEP);
+	record("numbered.gpr", "step:2-3@iteration", "", started_steps);
+	assert_recorded("numbered.gpr", 1, 2, 4, GP_SCOPE_BY_STEP);
+}
+
+static void a_forked_child_goes_on(void **state)
+{
+	(void)state;
+	record("parent.gpr", "nvtx:step", "", forked);
+	assert_recorded("parent.gpr", 1, 2, 3, GP_SCOPE_BY_RANGE);
+	assert_recorded("child.gpr", 1, 1, 3, GP_SCOPE_BY_RANGE);
+}
+
+static int make_directory(void **state)
+{
+	(void)state;
+	strcpy(directory, "/tmp/gpuprof-test-scopes-XXXXXX");
+	return mkdtemp(directory) == NULL;
+}
+
+static int drop_directory(void **state)
+{
+	(void)state;
+	char command[sizeof directory + 16];
+	snprintf(command, sizeof command, "rm -rf '%s'", directory);
+	return system(command);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ranges_open_and_close),
+		cmocka_unit_test(ranges_that_cross_keep_their_ends),
+		cmocka_unit_test(domains_are_told_apart),
+		cmocka_unit_test(steps_are_counted),
+		cmocka_unit_test(a_forked_child_goes_on),
+	};
+	return cmocka_run_group_tests(tests, make_directory, drop_directory);
+}
