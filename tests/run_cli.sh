@@ -3,7 +3,7 @@
 # stdout expected of it, and "? STATUS" in its last line. The command runs in an empty directory
 # with the program `gpuprof` on its path and $BUILD, $DATA (tests/data), $PRELOAD (the library) set;
 # preload_NAME.test are skipped where the library holds a sanitizer, which cannot be preloaded,
-# preload_tier_b_NAME.test and preload_tier_c.test where there was no C++ compiler to build what
+# preload_tier_b_NAME.test and preload_tier_c*.test where there was no C++ compiler to build what
 # they meet, and mount_NAME.test where nobody may mount a tmpfs of his own.
 #   run_cli.sh BUILD [--bless] [NAME...]
 BUILD=$(cd "$1" && pwd) || exit 2
