@@ -100,6 +100,28 @@ void gp_kernel_forget(void)
 		atomic_store(&gp_kernels_recent[k], 0);
 }
 
+void gp_hook_launch_scanned(CUresult result, uint64_t time, uint64_t stream, uint64_t function,
+			    uint32_t grid_x, uint32_t grid_y, uint32_t grid_z, uint32_t block_x,
+			    uint32_t block_y, uint32_t block_z, uint32_t shared_bytes,
+			    uint32_t variant, void *const *parameters, void *const *extra)
+{
+	const struct gp_launch_shape shape = {
+		.function = function,
+		.grid_x = grid_x,
+		.grid_y = grid_y,
+		.grid_z = grid_z,
+		.block_x = block_x,
+		.block_y = block_y,
+		.block_z = block_z,
+		.shared_bytes = shared_bytes,
+		.variant = variant,
+	};
+	struct gp_use_source source;
+	bool is_scanned =
+		result == CUDA_SUCCESS && gp_use_source_find(&source, function, parameters, extra);
+	gp_launch_record(result, time, shape, stream, is_scanned ? &source : NULL);
+}
+
 void gp_hook_launch_ex(CUresult result, uint64_t time, CUfunction function,
 		       const CUlaunchConfig *config, bool is_per_thread, void *const *parameters,
 		       void *const *extra)

@@ -54,19 +54,17 @@ GP_HOT bool gp_kernel_is_named(uint64_t function)
 	return gp_likely(seen == (function << 8 | generation)) || gp_kernel_is_named_slow(function);
 }
 
-/* After the call; `time` was taken before it. */
-GP_HOT void gp_hook_launch(CUresult result, uint64_t time, struct gp_launch_shape shape,
-			   uint64_t stream)
+/*
+ * After the call; `time` was taken before it. `source` is NULL where its parameters are not looked
+ * at.
+ */
+GP_HOT void gp_launch_record(CUresult result, uint64_t time, struct gp_launch_shape shape,
+			     uint64_t stream, const struct gp_use_source *source)
 {
 	uint64_t head = gp_thread.head;
-	struct gp_use_source source;
 	unsigned device = gp_device_of_stream(stream);
 	if (gp_unlikely(!gp_kernel_is_named(shape.function)) && result == CUDA_SUCCESS)
 		gp_kernel_name(shape.function, device);
-	const bool is_scanned =
-		gp_unlikely(atomic_load_explicit(&gp_uses_wanted, memory_order_relaxed) != 0) &&
-		result == CUDA_SUCCESS &&
-		gp_use_source_find(&source, shape.function, shape.parameters, shape.extra);
 	const uint32_t caller = gp_stack_of_launch();
 	struct gp_record *r = gp_reserve_at(GP_LAUNCH, time);
 	if (gp_unlikely(!r))
@@ -77,7 +75,7 @@ GP_HOT void gp_hook_launch(CUresult result, uint64_t time, struct gp_launch_shap
 		r->time = gp_clock_now();
 	uint64_t variant =
 		gp_unlikely(gp_is_capturing()) ? shape.variant | GP_LAUNCH_CAPTURED : shape.variant;
-	if (gp_unlikely(is_scanned))
+	if (source)
 		variant |= GP_LAUNCH_SCANNED;
 	r->launch.kernel = shape.function;
 	r->launch.stream = stream;
@@ -88,10 +86,31 @@ GP_HOT void gp_hook_launch(CUresult result, uint64_t time, struct gp_launch_shap
 	r->aux = shape.shared_bytes;
 	r->device = (uint8_t)device;
 	r->code = (uint16_t)result;
-	const uint64_t at = r->time;
+	const uint64_t at = source ? r->time : 0;
 	gp_commit(r);
-	if (gp_unlikely(is_scanned))
-		gp_uses_of_launch(&source, at, device);
+	if (source)
+		gp_uses_of_launch(source, at, device);
+}
+
+/*
+ * The same, with a look at its parameters if they can be scanned. Takes the shape in pieces: handed
+ * over whole it would have to be in memory where nothing is scanned, too.
+ */
+__attribute__((noinline)) void
+gp_hook_launch_scanned(CUresult result, uint64_t time, uint64_t stream, uint64_t function,
+		       uint32_t grid_x, uint32_t grid_y, uint32_t grid_z, uint32_t block_x,
+		       uint32_t block_y, uint32_t block_z, uint32_t shared_bytes, uint32_t variant,
+		       void *const *parameters, void *const *extra);
+
+GP_HOT void gp_hook_launch(CUresult result, uint64_t time, struct gp_launch_shape s,
+			   uint64_t stream)
+{
+	if (gp_unlikely(atomic_load_explicit(&gp_uses_wanted, memory_order_relaxed) != 0))
+		gp_hook_launch_scanned(result, time, stream, s.function, s.grid_x, s.grid_y,
+				       s.grid_z, s.block_x, s.block_y, s.block_z, s.shared_bytes,
+				       s.variant, s.parameters, s.extra);
+	else
+		gp_launch_record(result, time, s, stream, NULL);
 	gp_quiet_moment(result);
 }
 

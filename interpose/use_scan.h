@@ -1,6 +1,6 @@
 /*
- * Which memory a launch, a copy or a fill uses: recorded as USE events of up to four addresses, only
- * with GPUPROF_USES. A launch pays a load and a branch for that when it is off.
+ * Which memory a launch, a copy or a fill uses: recorded as USE events of up to four addresses,
+ * only with GPUPROF_USES. A launch pays a load and a branch for that when it is off.
  */
 #ifndef GP_USE_SCAN_H
 #define GP_USE_SCAN_H
@@ -22,9 +22,9 @@ struct gp_use_source {
 
 /*
  * False: they cannot be scanned. After the call succeeded, with no record reserved: may ask the
- * driver.
+ * driver. Commits nothing.
  */
-GP_COLD bool gp_use_source_find(struct gp_use_source *out, uint64_t function,
+bool gp_use_source_find(struct gp_use_source *out, uint64_t function,
 				void *const *parameters, void *const *extra);
 /* After its LAUNCH was committed. */
 void gp_uses_of_launch(const struct gp_use_source *source, uint64_t time, unsigned device);
