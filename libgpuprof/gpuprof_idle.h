@@ -14,7 +14,7 @@ struct gp_recording;
 
 /* How memory stood to its uses. */
 enum gp_idle_state {
-	GP_IDLE_BUSY,	 /* used shortly before or after */
+	GP_IDLE_BUSY,	 /* used shortly before or after, or of short life */
 	GP_IDLE_NEVER,	 /* not once in its life */
 	GP_IDLE_EARLY,	 /* its first use was still to come */
 	GP_IDLE_LATE,	 /* its last use was over */
@@ -29,6 +29,7 @@ struct gp_idle_row {
 	uint32_t stack;	     /* 0: none */
 	const char *without; /* NULL: there is a stack */
 	uint8_t space;	     /* enum gp_space */
+	size_t stacks;	     /* 1, more after gp_idle_fold */
 	enum gp_idle_state state;
 	uint64_t bytes, count;
 	uint64_t largest_bytes;
@@ -85,6 +86,7 @@ struct gp_waste_row {
 	int64_t born_ns;
 	int64_t idle_ns; /* -1: has no meaning */
 	uint64_t idle_launches;
+	size_t stacks; /* 1, more after gp_idle_fold */
 	double weight; /* rows of one kind are ordered by it */
 };
 
@@ -114,6 +116,8 @@ struct gp_idle {
  */
 enum gp_status gp_idle_build(struct gp_recording *recording, uint64_t least_launches,
 			     struct gp_idle *out);
+/* Adds up rows of one state, or one kind of waste, whose stacks have the same key. */
+void gp_idle_fold(struct gp_idle *idle);
 void gp_idle_free(struct gp_idle *idle);
 
 #endif

@@ -46,6 +46,7 @@ static int report(struct idle *c, const char *path)
 	exit_status = gp_report_exit(path, r->info);
 	enum gp_status status = gp_idle_build(r->recording, c->least, &r->idle);
 	int result = GP_EXIT_OK;
+	gp_idle_fold(&r->idle);
 	if (status) {
 		result = gp_report_failed("report on", path, status);
 	} else if (!has_device(r)) {

@@ -29,6 +29,7 @@ static void write_row(struct gp_json *json, const struct gp_idle_report *r,
 {
 	gp_json_object(json, NULL);
 	gp_json_text(json, "state", gp_idle_state_keys[row->state]);
+	gp_json_number(json, "stacks", row->stacks);
 	gp_json_number(json, "bytes", row->bytes);
 	gp_json_number(json, "count", row->count);
 	gp_json_number(json, "largest_bytes", row->largest_bytes);
@@ -85,6 +86,7 @@ static void write_waste(struct gp_json *json, const struct gp_idle_report *r,
 {
 	gp_json_object(json, NULL);
 	gp_json_text(json, "pattern", gp_waste_keys[w->waste]);
+	gp_json_number(json, "stacks", w->stacks);
 	if (w->device == GP_DEVICE_UNKNOWN)
 		gp_json_null(json, "device");
 	else

@@ -62,9 +62,11 @@ static void print_stack(const struct gp_idle_report *r, uint32_t stack, int64_t 
 		gp_stack_print(r->out, r->recording, stack, at_ns, GP_STACK_FOLDED);
 }
 
-static void print_key(const struct gp_idle_report *r, const char *key)
+static void print_key(const struct gp_idle_report *r, const char *key, size_t stacks)
 {
 	gp_mask(r->out, key, strlen(key));
+	if (stacks > 1)
+		fprintf(r->out, "  (%s)", gp_plural(stacks, "stack").s);
 	fputc('\n', r->out);
 }
 
@@ -155,7 +157,7 @@ static void print_rows(const struct gp_idle_report *r, const struct gp_idle_devi
 			gp_ns_text(row->idle_ns).s, gp_count_text(row->idle_launches).s,
 			moment(row->born_ns).s, moment(row->first_ns).s, moment(row->last_ns).s,
 			moment(row->next_ns).s, state_words[row->state]);
-		print_key(r, row->key);
+		print_key(r, row->key, row->stacks);
 		print_stack(r, row->stack, row->born_ns);
 	}
 	print_rest(r, d->rows);
@@ -178,7 +180,7 @@ static void print_reuses(const struct gp_idle_report *r, const struct gp_idle_de
 			gp_count_text(u->needed).s);
 		gp_mask(r->out, u->key, strlen(u->key));
 		fputs(" in the place of ", r->out);
-		print_key(r, u->other_key);
+		print_key(r, u->other_key, 1);
 	}
 	print_rest(r, d->reuses);
 }
@@ -203,10 +205,9 @@ static void print_waste_row(const struct gp_idle_report *r, const struct gp_wast
 	fprintf(r->out, "%10s %9s %9s %9s %9s  ", gp_bytes_text(w->bytes).s,
 		gp_count_text(w->count).s, gp_bytes_text(w->largest_bytes).s,
 		gp_ns_text(w->idle_ns).s, gp_count_text(w->idle_launches).s);
-	gp_mask(r->out, w->key, strlen(w->key));
 	if (w->device != GP_DEVICE_UNKNOWN && w->device)
-		fprintf(r->out, "  (GPU %u)", w->device);
-	fputc('\n', r->out);
+		fprintf(r->out, "GPU %u  ", w->device);
+	print_key(r, w->key, w->stacks);
 	print_stack(r, w->stack, w->born_ns);
 }
 

@@ -103,6 +103,30 @@ static bool is_pattern(enum gp_waste waste, const struct gp_touch_row *row)
 	return true;
 }
 
+static void fill_wastes(struct gp_idle *out, enum gp_waste waste, unsigned device,
+			const struct gp_touch_rows *rows)
+{
+	for (size_t k = 0; k < rows->rows; k++) {
+		const struct gp_touch_row *row = &rows->row[k];
+		const struct gp_touch_part *p = &row->largest;
+		if (!is_pattern(waste, row))
+			continue;
+		out->waste[out->wastes++] =
+			(struct gp_waste_row){ .waste = waste,
+					       .device = device,
+					       .stack = p->stack,
+					       .space = p->space,
+					       .stacks = 1,
+					       .bytes = row->bytes,
+					       .count = row->count,
+					       .largest_bytes = p->bytes,
+					       .born_ns = p->born_ns,
+					       .idle_ns = p->idle_ns,
+					       .idle_launches = p->idle_launches,
+					       .weight = row->weight };
+	}
+}
+
 static enum gp_status list_wastes(struct building *b)
 {
 	struct gp_idle *out = b->out;
@@ -113,28 +137,13 @@ static enum gp_status list_wastes(struct building *b)
 			most += b->waste[w][d].rows;
 		}
 	out->waste = calloc(most + 1, sizeof *out->waste);
-	for (unsigned w = 0; w < GP_WASTES && out->waste != NULL; w++)
+	if (out->waste == NULL)
+		return GP_E_MEMORY;
+	for (unsigned w = 0; w < GP_WASTES; w++)
 		for (unsigned d = 0; d <= GP_DEVICES; d++)
-			for (size_t k = 0; k < b->waste[w][d].rows; k++) {
-				const struct gp_touch_row *row = &b->waste[w][d].row[k];
-				const struct gp_touch_part *p = &row->largest;
-				if (!is_pattern((enum gp_waste)w, row))
-					continue;
-				out->waste[out->wastes++] = (struct gp_waste_row){
-					.waste = (enum gp_waste)w,
-					.device = d < GP_DEVICES ? d : GP_DEVICE_UNKNOWN,
-					.stack = p->stack,
-					.space = p->space,
-					.bytes = row->bytes,
-					.count = row->count,
-					.largest_bytes = p->bytes,
-					.born_ns = p->born_ns,
-					.idle_ns = p->idle_ns,
-					.idle_launches = p->idle_launches,
-					.weight = row->weight
-				};
-			}
-	return out->waste != NULL ? GP_OK : GP_E_MEMORY;
+			fill_wastes(out, (enum gp_waste)w, d < GP_DEVICES ? d : GP_DEVICE_UNKNOWN,
+				    &b->waste[w][d]);
+	return GP_OK;
 }
 
 /* ---- at the peak ---- */
@@ -163,12 +172,10 @@ static enum gp_idle_state state_of(const struct building *b, const struct gp_pea
 	};
 	if (!was_used && p->then.is_old)
 		return GP_IDLE_UNKNOWN;
-	if (!was_used && !is_used)
-		return GP_IDLE_NEVER;
 	if (to - from < b->least)
 		return GP_IDLE_BUSY;
 	if (!was_used)
-		return GP_IDLE_EARLY;
+		return is_used ? GP_IDLE_EARLY : GP_IDLE_NEVER;
 	return is_used ? GP_IDLE_BETWEEN : GP_IDLE_LATE;
 }
 
@@ -192,6 +199,7 @@ static void fill_rows(struct gp_idle_device *d, enum gp_idle_state state,
 		const struct gp_touch_part *p = &row->largest;
 		d->row[d->rows++] = (struct gp_idle_row){ .stack = p->stack,
 							  .space = p->space,
+							  .stacks = 1,
 							  .state = state,
 							  .bytes = row->bytes,
 							  .count = row->count,

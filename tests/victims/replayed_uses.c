@@ -1,0 +1,52 @@
+/*
+ * Nothing wrong: a kernel is captured with a buffer that only launches of the graph use from then
+ * on, while another buffer of the capture's warm-up is never used again.
+ */
+#include "victim.h"
+
+#define REPLAYS 60
+#define MIB ((size_t)1 << 20)
+
+static struct driver driver;
+static CUfunction kernel;
+
+static void launch(CUdeviceptr address, CUstream stream)
+{
+	void *parameters[] = { &address };
+	must(driver.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, parameters, NULL) ==
+	     CUDA_SUCCESS);
+}
+
+int main(void)
+{
+	driver = need_driver(DOOR_PROC_ADDRESS);
+	CUstream stream;
+	CUmodule module;
+	CUgraph graph = NULL;
+	CUgraphExec exec = NULL;
+	must(driver.cuStreamCreate(&stream, 1) == CUDA_SUCCESS);
+	must(driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
+	must(driver.cuModuleGetFunction(&kernel, module, "step.8") == CUDA_SUCCESS);
+	CUdeviceptr replayed = must_alloc(&driver, 64 * MIB), warm = must_alloc(&driver, 32 * MIB);
+	launch(warm, stream);
+	must(driver.cuStreamBeginCapture_v2(stream, 0) == CUDA_SUCCESS);
+	launch(replayed, stream);
+	launch(replayed + 4096, stream);
+	launch(replayed, stream);
+	must(driver.cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS && graph);
+	must(driver.cuGraphInstantiateWithFlags(&exec, graph, 0) == CUDA_SUCCESS && exec);
+	must(driver.cuGraphDestroy(graph) == CUDA_SUCCESS);
+	for (int k = 0; k < REPLAYS; k++) {
+		must(driver.cuGraphLaunch(exec, stream) == CUDA_SUCCESS);
+		if (k == REPLAYS / 2) { /* the peak */
+			CUdeviceptr more = must_alloc(&driver, MIB);
+			must(driver.cuMemFree_v2(more) == CUDA_SUCCESS);
+		}
+	}
+	must(driver.cuGraphExecDestroy(exec) == CUDA_SUCCESS);
+	claim("launch", 4);
+	claim("use", 4);
+	claim("graph_launch", REPLAYS);
+	printf("%d launches of a graph\n", REPLAYS);
+	return 0;
+}
