@@ -28,6 +28,7 @@
 #include "../../interpose/hook_graph.c"
 #include "../../interpose/hook_launch.c"
 #include "../../interpose/hook_memory.c"
+#include "../../interpose/hook_resource.c"
 #include "../../interpose/quiet_moment.c"
 #include "../../interpose/use_layout.c"
 #include "../../interpose/use_map.c"
