@@ -24,7 +24,7 @@ unset GPUPROF_OUTPUT LD_PRELOAD
 
 kept_recordings="eager expandable graph oom mlp killed"
 all_sections="eager cupti expandable graph oom mlp profiler workers shell killed doctor trainer others stacks trace
-snapshots fits oom_kinds leaks diff ranges number_line cost stack_cost tracker_cost idle compile reduce two-gpus ranks fake"
+snapshots fits oom_kinds leaks diff ranges phases number_line cost stack_cost tracker_cost idle compile reduce two-gpus ranks fake"
 
 say() { printf '%s\n' "$*"; }
 skip() { say "SKIP $*"; }
@@ -390,6 +390,16 @@ section_ranges() {
 		grep -q 'range_storm: ' "$work/ranges-storm.out"
 	cat "$work/ranges.storm-bare" "$work/ranges-storm.out" | sed 's/^/     /'
 	judge ranges-storm
+}
+# the same of what a job names through NVTX: calls, bytes and peaks of its phases, to the byte
+section_phases() {
+	need_torch phases || return 0
+	record phases 100 "$python" "$here/phase_job.py"
+	claim phases "recorded job ends well (exit $?)" [ -s "$work/phases.out" ]
+	"$python" "$here/judge_phases.py" --gpuprof "$gpuprof" --recording "$work/phases.gpr" \
+		--job "$work/phases.out" 2>&1
+	cp "$work/phases.gpr" "$out"
+	judge phases
 }
 # device total = free + each owner + what nobody asked for
 section_number_line() {
