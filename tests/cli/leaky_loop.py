@@ -1,0 +1,96 @@
+"""A training loop on the fake driver that warms up, fills a cache, evaluates, and keeps 512 bytes and a stream a step.
+
+leaky_loop.py STEPS
+"""
+import ctypes
+import sys
+
+cuda = ctypes.CDLL("libcuda.so.1")
+allocator = ctypes.CDLL("libc10.so")
+
+
+class Table(ctypes.Structure):
+    """struct fake_c10, as far as it is used"""
+    _fields_ = [("expandable", ctypes.c_void_p),
+                ("allocate", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t)),
+                ("release", ctypes.CFUNCTYPE(None, ctypes.c_void_p))]
+
+
+blocks = Table.in_dll(allocator, "fake_c10")
+
+
+def call(name, *arguments):
+    result = cuda[name](*arguments)
+    if result:
+        sys.exit(f"{name}: {result}")
+
+
+def kernels(*names):
+    context, module = ctypes.c_void_p(), ctypes.c_void_p()
+    call("cuInit", 0)
+    call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
+    call("cuCtxSetCurrent", context)
+    call("cuModuleLoadData", ctypes.byref(module), b"image")
+    found = {}
+    for name in names:
+        found[name] = ctypes.c_void_p()
+        call("cuModuleGetFunction", ctypes.byref(found[name]), module, name.encode())
+    return found
+
+
+KERNELS = kernels("embed", "layer", "head", "loss", "layer_back", "tune", "adam", "accuracy")
+
+
+def launch(name):
+    call("cuLaunchKernel", KERNELS[name], 1, 1, 1, 1, 1, 1, 0, None, None, None)
+
+
+def forward(size, kept):
+    for name in ("embed", "layer", "layer", "layer", "head"):
+        kept.append(blocks.allocate(0, size))
+        launch(name)
+
+
+def evaluate():
+    for _ in range(2):
+        kept = []
+        forward(65536, kept)
+        launch("accuracy")
+        for block in kept:
+            blocks.release(block)
+
+
+def step(number, cache, moments, losses):
+    kept = []
+    forward(65536, kept)
+    if number < 2:
+        for _ in range(10):
+            launch("tune")
+    if number % 4 not in cache:
+        cache[number % 4] = blocks.allocate(0, 8192)
+    losses.append(blocks.allocate(0, 512))  # guilty
+    launch("loss")
+    while kept:
+        launch("layer_back")
+        blocks.release(kept.pop())
+    moments = moments or [blocks.allocate(0, 65536) for _ in range(8)]
+    launch("adam")
+    stream = ctypes.c_void_p()
+    call("cuStreamCreate", ctypes.byref(stream), 1)
+    event = ctypes.c_void_p()
+    call("cuEventCreate", ctypes.byref(event), 0)
+    call("cuEventDestroy_v2", event)
+    return moments
+
+
+def main():
+    cache, moments, losses = {}, None, []
+    for number in range(int(sys.argv[1])):
+        moments = step(number, cache, moments, losses)
+        if number % 10 == 9:
+            evaluate()
+    for block in losses:
+        blocks.release(block)
+
+
+main()
