@@ -358,6 +358,9 @@ static size_t count_wanted(struct leaks *l, const struct gp_leaks *all)
 static enum gp_status print_all(struct leaks *l, const struct gp_leaks *all, size_t wanted)
 {
 	print_begin(l, all);
+	if (l->info->uncertains || l->info->lost_memory || l->info->has_hole)
+		fputs("events are missing: what grows may have been given back unseen\n",
+		      l->sink.out);
 	if (all->is_cut)
 		fputs("there are more stacks than were looked at\n", l->sink.out);
 	if (!wanted && all->samples)

@@ -357,7 +357,7 @@ static struct job *job_open(const char *name, uint64_t seed, uint32_t slots, uin
 		job_draw(j, 2);
 	writer_open(&j->w, name, slots, slot_bytes);
 	j->layers = 2 + (unsigned)job_draw(j, 8);
-	j->width = 16 << job_draw(j, 4);
+	j->width = 16u << job_draw(j, 4);
 	j->has_stacks = job_draw(j, 2);
 	j->has_launches = j->has_blocks = j->is_named = true;
 	for (uint32_t k = 0; k < JOB_CELLS; k++)
