@@ -14,7 +14,7 @@
 #include "step_token.h"
 
 #define LEARNT_MAX (6u << 20) /* tokens: more tell nothing new */
-#define LEAST_BYTES 2048u     /* so little more is the least, too: a figure that is kept */
+#define LEAST_BYTES 512u      /* so little more is the least, too: a figure that is kept */
 #define OPTIMIZERS_MIN 3u     /* ranges of theirs */
 #define OPENERS_MAX 8u	      /* steps before the first that is cut */
 #define EARLY_MAX 65536u      /* tokens before the first step's end, of which one began it */
