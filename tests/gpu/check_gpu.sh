@@ -24,7 +24,7 @@ unset GPUPROF_OUTPUT LD_PRELOAD
 
 kept_recordings="eager expandable graph oom mlp killed"
 all_sections="eager cupti expandable graph oom mlp profiler workers shell killed doctor trainer others stacks trace
-snapshots fits oom_kinds leaks diff ranges phases number_line cost stack_cost tracker_cost idle compile reduce two-gpus ranks fake"
+snapshots fits oom_kinds leaks diff ranges phases spans number_line cost stack_cost tracker_cost idle compile reduce two-gpus ranks fake"
 
 say() { printf '%s\n' "$*"; }
 skip() { say "SKIP $*"; }
@@ -400,6 +400,13 @@ section_phases() {
 		--job "$work/phases.out" 2>&1
 	cp "$work/phases.gpr" "$out"
 	judge phases
+}
+# what is captured by profiler calls, ranges and steps, against a run that captures all
+section_spans() {
+	need_torch spans || return 0
+	mkdir -p "$work/spans"
+	timeout -k 10 300 "$python" "$here/captured_spans.py" "$gpuprof" "$work/spans" 2>&1
+	claim spans "all ways to capture were judged (exit $?)" [ -s "$work/spans/span_none.gpr" ]
 }
 # device total = free + each owner + what nobody asked for
 section_number_line() {
