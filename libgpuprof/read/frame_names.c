@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 
+#include "library_names.h"
 #include "name_text.h"
 
 struct rule {
@@ -33,18 +34,6 @@ static const struct rule engine_steps[] = {
 static const char *const passed[] = {
 #include "frame_names.def"
 };
-#define LIBRARY_FOLDER(part, name) { part, name },
-static const struct rule library_folders[] = {
-#include "frame_names.def"
-};
-#define LIBRARY(start, name) { start, name },
-static const struct rule libraries[] = {
-#include "frame_names.def"
-};
-#define PYTHON_FOLDER(part, name) { part, name },
-static const struct rule python_folders[] = {
-#include "frame_names.def"
-};
 struct origin {
 	const char *part;
 	bool is_foreign;
@@ -52,6 +41,10 @@ struct origin {
 #define PYTHON_FOREIGN(part) { part, true },
 #define PYTHON_SYSTEM(part) { part, false },
 static const struct origin origins[] = {
+#include "frame_names.def"
+};
+#define SYSTEM_PACKAGE(folders) folders,
+static const char *const system_packages[] = {
 #include "frame_names.def"
 };
 #define INTERPRETER_FILE(name) name,
@@ -288,8 +281,6 @@ static void find_operator(const struct gp_name_frame *frame, size_t count, struc
 		memcpy(out->outer_operator, s.outer, sizeof s.outer);
 }
 
-static const char *library_of(const char *module);
-
 static bool fits_python_any(const struct gp_name_frame *f, const struct python_rule *rule,
 			    size_t rules)
 {
@@ -357,7 +348,7 @@ static void find_node(const struct gp_name_frame *frame, size_t count, struct gp
 		has_native |= role != GP_ROLE_PYTHON;
 		if (role != GP_ROLE_OTHER || frame[i].function != NULL)
 			continue;
-		library = module != NULL ? library_of(module) : NULL;
+		library = module != NULL ? gp_library_of(module) : NULL;
 		is_sure &= module != NULL && (library == NULL || strcmp(library, "PyTorch") != 0);
 	}
 	out->node[0] = 0;
@@ -382,44 +373,16 @@ static void find_engine_calls(const struct gp_name_frame *frame, size_t count, s
 		fits_python_any(outermost, python_beginnings, COUNT(python_beginnings));
 }
 
-static const char *library_of(const char *module)
-{
-	for (size_t i = 0; i < COUNT(libraries); i++) {
-		if (starts(file_of(module), libraries[i].text))
-			return libraries[i].name;
-	}
-	for (size_t i = 0; i < COUNT(library_folders); i++) {
-		if (strstr(module, library_folders[i].text) != NULL)
-			return library_folders[i].name;
-	}
-	return NULL;
-}
-
-/* site-packages/PACKAGE/..., or the file's name without what follows its first dot */
-static void name_by_file(const char *module, char *out)
-{
-	const char *file = file_of(module);
-	const char *package = strstr(module, "-packages/");
-	if (package != NULL)
-		package += strlen("-packages/");
-	size_t bytes = package != NULL ? strcspn(package, "/") : 0;
-	if (package != NULL && package[bytes] == '/')
-		write_name(out, "", package, bytes);
-	else
-		write_name(out, "", file, strcspn(file, "."));
-}
-
 static void name_python(const struct gp_name_frame *frame, size_t count, char *out)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (!frame[i].is_python)
 			continue;
-		for (size_t r = 0; frame[i].file != NULL && r < COUNT(python_folders); r++) {
-			if (strstr(frame[i].file, python_folders[r].text) != NULL) {
-				write_name(out, "", python_folders[r].name,
-					   strlen(python_folders[r].name));
-				return;
-			}
+		const char *name =
+			frame[i].file != NULL ? gp_python_library_of(frame[i].file) : NULL;
+		if (name != NULL) {
+			write_name(out, "", name, strlen(name));
+			return;
 		}
 		/* ctypes itself is nobody's library */
 		if (frame[i].file == NULL || strstr(frame[i].file, "/ctypes/") == NULL)
@@ -462,19 +425,37 @@ static void find_library(const struct gp_name_frame *frame, size_t count, const 
 			out->caller = k;
 		is_told |= tells;
 	}
-	const char *name = library_of(module);
+	const char *name = gp_library_of(module);
 	if (name != NULL)
 		write_name(out->library, "", name, strlen(name));
 	else if (program != NULL && strcmp(program, module) == 0)
 		write_name(out->library, "", file_of(module), strlen(file_of(module)));
 	else
-		name_by_file(module, out->library);
+		gp_library_by_file(module, out->library);
+}
+
+/* .../torchinductor_USER/ab/cabxyz.py; a folder of that name alone may be anybody's. */
+static bool is_inductors(const char *file)
+{
+	const char *cache = strstr(file, "/torchinductor_");
+	const char *part = cache != NULL ? strchr(cache + 1, '/') : NULL;
+	return part != NULL && (strcspn(part + 1, "/") == 2 || starts(part, "/triton/")) &&
+	       strchr(part + 1, '/') != NULL;
 }
 
 /* The user's own: 2; of an installed package: 1; of the interpreter or PyTorch: 0. */
 static unsigned rank_of(const char *file)
 {
 	if (file == NULL)
+		return 0;
+	const char *package = gp_package_of(file);
+	for (size_t i = 0; package != NULL && i < COUNT(system_packages); i++) {
+		if (gp_path_begins(package, system_packages[i]))
+			return 0;
+	}
+	if (package != NULL)
+		return 1;
+	if (is_inductors(file))
 		return 0;
 	for (size_t i = 0; i < COUNT(origins); i++) {
 		if (strstr(file, origins[i].part) != NULL)

@@ -166,7 +166,7 @@ static bool lay_by_names(struct merger *m, bool *is_run)
 	/* since 3.11: none is marked, so all of Python lies beyond the end */
 	if (entries < s->pythons)
 		return loops == 0;
-	/* each Python frame has a loop of its own, and those of the outer ones lie beyond the end */
+	/* each Python frame has a loop of its own; those of the outer ones lie beyond the end */
 	return loops > 0 && has_all_names(m);
 }
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "name_frames.h"
+#include "read/library_names.h"
 
 #define NCCL SITE "nvidia/nccl/lib/libnccl.so.2"
 #define CUBLAS SITE "nvidia/cu13/lib/libcublas.so.13"
@@ -384,6 +385,86 @@ static void libraries_that_name_only_what_they_export(void **state)
 	assert_false(gp_frame_is_folded(&own));
 }
 
+/* ---- whose a file is ---- */
+
+static void a_folder_further_out_names_no_library(void **state)
+{
+	(void)state;
+	static const char *const rows[][2] = {
+		{ "/opt/vllm/venv/lib/python3.12/site-packages/torch/_C" ENDING, "PyTorch" },
+		{ "/srv/work/vllm/.venv/lib/python3.12/site-packages/torch/lib/libfbgemm.so",
+		  "PyTorch" },
+		{ "/srv/u/triton/.venv/lib/python3.12/site-packages/mylib/_ext.so", NULL },
+		{ "/srv/u/deepspeed/train/build/my_kernels.so", NULL },
+		{ "/opt/tensorflow/lib/libmine.so", NULL },
+		{ "/srv/flash_attn_tests/mine.so", NULL },
+		{ "/srv/u/apex/mine.so", NULL },
+		{ SITE "mine/vllm/_C.so", NULL },
+		{ SITE "vllm/_C.abi3.so", "vLLM" },
+		{ SITE "flash_attn_3/_C.abi3.so", "FlashAttention" },
+		{ SITE "cuda/bindings/driver" ENDING, "CUDA Python" },
+		{ SITE "apex/mine.so", "Apex" },
+		{ "/srv/work/vllm/vllm/_C.abi3.so", "vLLM" },
+		{ "/srv/root/.triton/cache/ab12/launcher.so", "Triton" },
+		{ "/tmp/torchinductor_root/vt/cvtz.so", "PyTorch" },
+		{ "/usr/lib/libmpicustom.so", NULL },
+		{ "/usr/lib/libmpich.so.12", "MPI" },
+		{ "/usr/lib/libmpi.so.40", "MPI" },
+		{ "/usr/lib/libraftconsensus.so", NULL },
+		{ "/usr/lib/libnppx.so", NULL },
+		{ "/usr/lib/libnppif.so.12", "NPP" },
+		{ "/usr/lib/libc10x.so", NULL },
+		{ "/usr/lib/libc10_cuda.so", "PyTorch" },
+		{ "/usr/lib/libcublas-3b81d170.so.12", "cuBLAS" },
+		{ "/usr/lib/libcublasLt.so.13", "cuBLASLt" },
+		{ "/usr/lib/libcudnn_ops.so.9", "cuDNN" },
+	};
+	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+		const char *name = gp_library_of(rows[k][0]);
+		if (!name != !rows[k][1] || (name && strcmp(name, rows[k][1]) != 0))
+			fail_msg("%s is called %s", rows[k][0], name ? name : "nothing");
+	}
+	assert_null(gp_python_library_of("/srv/vllm/train.py"));
+	assert_null(gp_python_library_of("/srv/work/bitsandbytes/x.py"));
+	assert_null(gp_python_library_of("/srv/u/triton/lib/site-packages/mine/a.py"));
+	assert_string_equal(gp_python_library_of(SITE "triton/backends/nvidia/driver.py"),
+			    "Triton");
+}
+
+static void a_folder_called_torch_may_be_the_users(void **state)
+{
+	(void)state;
+	static const char *const users[] = {
+		"/srv/u/torch/utils/mine.py",
+		"/srv/u/proj/torch/_mine.py",
+		"/data/torch/nn/model.py",
+		"/srv/jobs/torchinductor_work/train.py",
+		"/srv/jobs/torchinductor_work/models/gpt.py",
+	};
+	static const char *const others[] = {
+		SITE "torch/utils/mine.py",
+		SITE "horovod/torch/__init__.py",
+		"/srv/pytorch/torch/nn/modules/linear.py",
+		"/build/torch/nn/functional.py",
+		"/tmp/torchinductor_root/vt/cvtzhhrismnclldm.py",
+		"/usr/lib/python3.12/threading.py",
+	};
+	for (size_t k = 0; k < sizeof users / sizeof *users; k++)
+		if (!gp_python_is_user(users[k]))
+			fail_msg("%s is the user's", users[k]);
+	for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+		if (gp_python_is_user(others[k]))
+			fail_msg("%s is not the user's", others[k]);
+	/* somebody's package counts where nothing of the user is in the stack; PyTorch never */
+	struct gp_name_frame frames[] = {
+		PYTHON("_wait", SITE "torch/cuda/streams.py"),
+		PYTHON("allreduce", SITE "horovod/torch/__init__.py"),
+	};
+	struct gp_names names;
+	gp_names_of(frames, 2, NULL, &names);
+	assert_int_equal(names.user, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -397,6 +478,8 @@ int main(void)
 		cmocka_unit_test(names_that_cython_mangled),
 		cmocka_unit_test(triton_and_ctypes),
 		cmocka_unit_test(libraries_that_name_only_what_they_export),
+		cmocka_unit_test(a_folder_further_out_names_no_library),
+		cmocka_unit_test(a_folder_called_torch_may_be_the_users),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
