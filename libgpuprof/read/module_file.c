@@ -46,6 +46,15 @@ static bool parse(struct gp_elf *elf)
 	return true;
 }
 
+static uint64_t ns_of(const struct timespec *t)
+{
+	return t->tv_sec > 0 ? (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec : 0;
+}
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 static enum gp_file_state map_file(struct gp_elf *elf, const char *path)
 {
 	*elf = (struct gp_elf){ 0 };
@@ -58,6 +67,7 @@ static enum gp_file_state map_file(struct gp_elf *elf, const char *path)
 	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size < EI_NIDENT)
 		goto out;
 	elf->bytes = (size_t)status.st_size;
+	elf->changed_unix_ns = later(ns_of(&status.st_mtim), ns_of(&status.st_ctim));
 	/* libelf may write into the image of a file of the other byte order */
 	void *map =
 		mmap(NULL, elf->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
@@ -189,7 +199,8 @@ static void open_mini(struct gp_module_file *file)
 }
 
 void gp_module_file_open(struct gp_module_file *file, const char *path,
-			 const struct gp_build_id *build_id, const char *debug_root)
+			 const struct gp_build_id *build_id, uint64_t mapped_unix_ns,
+			 const char *debug_root)
 {
 	*file = (struct gp_module_file){ 0 };
 	file->state = map_file(&file->main, path);
@@ -199,6 +210,11 @@ void gp_module_file_open(struct gp_module_file *file, const char *path,
 			file->state = GP_FILE_MISMATCHED;
 			unmap(&file->main);
 		}
+	}
+	if (file->state == GP_FILE_UNPROVED && mapped_unix_ns != 0 &&
+	    file->main.changed_unix_ns > mapped_unix_ns) {
+		file->state = GP_FILE_MISMATCHED;
+		unmap(&file->main);
 	}
 	const struct gp_build_id *id = build_id->bytes ? build_id : &file->main.build_id;
 	bool has_debug = open_by_id(&file->debug, id, debug_root);

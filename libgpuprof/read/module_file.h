@@ -24,16 +24,17 @@ struct gp_elf {
 	Elf *elf;
 	void *map;
 	size_t bytes;
-	bool is_unpacked; /* from malloc */
+	bool is_unpacked;	  /* from malloc */
+	uint64_t changed_unix_ns; /* its content or its name, whichever was later */
 	struct gp_build_id build_id;
 };
 
 enum gp_file_state {
 	GP_FILE_PROVED,	    /* has the build id that was asked for */
-	GP_FILE_UNPROVED,   /* the recording has no build id to compare */
+	GP_FILE_UNPROVED,   /* the recording has no build id; not changed since it was mapped */
 	GP_FILE_MISSING,    /* no file, or none that can be opened */
 	GP_FILE_UNREADABLE, /* no ELF file, or cut short before its headers end */
-	GP_FILE_MISMATCHED, /* another build id: not the file that was mapped */
+	GP_FILE_MISMATCHED, /* another build id, or changed since: not the file that was mapped */
 };
 
 /*
@@ -46,9 +47,11 @@ struct gp_module_file {
 	struct gp_elf main, debug, mini;
 };
 
-/* `debug_root`: where <root>/.build-id/ and <root>/<folder of the file>/ are; "/usr/lib/debug". */
+/* `mapped_unix_ns`: see struct gp_module. `debug_root`: where <root>/.build-id/ and <root>/<folder
+ * of the file>/ are; "/usr/lib/debug". */
 void gp_module_file_open(struct gp_module_file *file, const char *path,
-			 const struct gp_build_id *build_id, const char *debug_root);
+			 const struct gp_build_id *build_id, uint64_t mapped_unix_ns,
+			 const char *debug_root);
 void gp_module_file_close(struct gp_module_file *file);
 
 /* What link addresses are moved by when the module's lowest byte is mapped at `base`. */

@@ -50,6 +50,9 @@ struct gp_module {
 	uint64_t base, bytes;  /* what was mapped; base: of its lowest byte */
 	bool has_bias;
 	uint64_t bias; /* run-time address less link address */
+	/* When it was seen to be mapped, 0: not known. Without a build id, a file that was written
+	 * or renamed since is taken for another one. */
+	uint64_t mapped_unix_ns;
 	/* while it was mapped, in any unit that grows; 0 and GP_ANY_TIME: not known */
 	uint64_t from, until;
 };

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -275,6 +276,29 @@ static void a_rebuilt_file_names_nothing(void **state)
 	dlclose(rebuilt.handle);
 }
 
+/* Without a build id there is only the time: what was written or renamed since is another file. */
+static void a_changed_file_without_a_build_id_names_nothing(void **state)
+{
+	(void)state;
+	struct library library;
+	struct stat status;
+	assert_true(load(&library, "libplaces_linked.so"));
+	assert_int_equal(library.build_id.bytes, 0);
+	assert_int_equal(stat(library.path, &status), 0);
+	struct gp_module module = module_of(&library);
+	const uint64_t changed =
+		(uint64_t)status.st_ctim.tv_sec * 1000000000u + (uint64_t)status.st_ctim.tv_nsec;
+	module.mapped_unix_ns = changed - 1;
+	expect_nothing(&module, "none", GP_SYMBOL_MISMATCHED);
+	module.mapped_unix_ns = changed;
+	struct gp_symbolizer *s = open_with(&module, "none");
+	struct gp_symbol got[MOST];
+	assert_true(gp_symbolizer_find(s, place[0].pc, true, got, MOST) >= 1);
+	assert_int_equal(got[0].why, GP_SYMBOL_NAMED);
+	gp_symbolizer_close(s);
+	dlclose(library.handle);
+}
+
 /* the debug file that bears the recorded build id is right, whatever became of the library */
 static void the_debug_file_outlives_its_library(void **state)
 {
@@ -482,6 +506,7 @@ int main(void)
 		cmocka_unit_test(packed_symbols_of_stripped_libraries_are_read),
 		cmocka_unit_test(a_return_address_is_of_the_call_before_it),
 		cmocka_unit_test(a_rebuilt_file_names_nothing),
+		cmocka_unit_test(a_changed_file_without_a_build_id_names_nothing),
 		cmocka_unit_test(the_debug_file_outlives_its_library),
 		cmocka_unit_test(a_missing_or_foreign_file_names_nothing),
 		cmocka_unit_test(a_debug_link_with_another_checksum_is_not_followed),
