@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "amount.h"
 #include "flags.h"
 #include "message.h"
 
@@ -94,6 +95,20 @@ struct shown {
 	const char *fit, *path;
 };
 
+/* What `frag` would refuse: asked before the job is, which is marked and waited for. */
+static bool shown_check(const struct shown *how)
+{
+	uint64_t bytes;
+	if (how->fit && (!gp_bytes_parse(how->fit, &bytes) || !bytes))
+		gp_usage(&gp_command_snapshot, "bad value of '--fit': '%s' is no size", how->fit);
+	else if (how->is_json + how->is_summary + how->is_map > 1)
+		gp_usage(&gp_command_snapshot,
+			 "'--json', '--summary' and '--map' exclude each other");
+	else
+		return true;
+	return false;
+}
+
 static int show(const struct shown *how, char *recording, uint64_t order)
 {
 	char at[32];
@@ -144,7 +159,7 @@ static int run(int argc, char **argv)
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &how.is_json,
 		  "for a program: see gpuprof-frag(1) for the keys" },
 		{ "summary", 0, GP_FLAG_SWITCH, NULL, &how.is_summary,
-		  "the rows of torch.cuda.memory_summary()" },
+		  "rows of torch.cuda.memory_summary()" },
 		{ "map", 0, GP_FLAG_SWITCH, NULL, &how.is_map,
 		  "segments and what lies in them; with -o FILE.svg as a picture" },
 		{ "output", 'o', GP_FLAG_TEXT, "FILE", &how.path,
@@ -159,7 +174,7 @@ static int run(int argc, char **argv)
 	if (words != 1)
 		return gp_usage(&gp_command_snapshot,
 				words ? "more than one process given" : "no process given");
-	if (!values_check(wait_s, argv[0], &pid))
+	if (!values_check(wait_s, argv[0], &pid) || !shown_check(&how))
 		return GP_EXIT_USAGE;
 	struct gp_process process;
 	uint64_t order = 0;
