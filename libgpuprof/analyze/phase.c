@@ -381,8 +381,10 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 					  GP_CURVE_DRIVER;
 	c->out->of = c->of;
 	c->watch = (struct gp_range_watch){ see_opened, see_closed, c };
-	enum gp_status status =
-		gp_phase_follow_open(&c->follow, c->recording, c->asked.is_own_thread, &c->watch);
+	enum gp_status status = gp_recording_rewind(c->recording);
+	if (status == GP_OK)
+		status = gp_phase_follow_open(&c->follow, c->recording, c->asked.is_own_thread,
+					      &c->watch);
 	if (status == GP_OK)
 		status = replay(c);
 	if (status == GP_OK) {

@@ -43,7 +43,6 @@ static void see_gaps(void *context, const struct gp_gaps *gaps)
 
 /* Whatever it says, what it says adds up. */
 static void look_at_frag(struct gp_recording *recording)
-static void look_at_gaps(struct gp_recording *recording)
 {
 	struct gp_memory memory;
 	const struct gp_moment_of end = { .when = GP_WHEN_END };
@@ -175,7 +174,6 @@ static void read_all(const char *path, FILE *report)
 	if (gp_timeline_build(recording, 10, 0, INT64_MAX, &timeline) == GP_OK)
 		gp_timeline_free(&timeline);
 	look_at_frag(recording);
-	look_at_gaps(recording);
 	look_at_peaks(recording);
 	look_at_top(recording);
 	look_at_phases(recording);
