@@ -24,8 +24,8 @@ struct gp_use_source {
  * False: they cannot be scanned. After the call succeeded, with no record reserved: may ask the
  * driver. Commits nothing.
  */
-bool gp_use_source_find(struct gp_use_source *out, uint64_t function,
-				void *const *parameters, void *const *extra);
+bool gp_use_source_find(struct gp_use_source *out, uint64_t function, void *const *parameters,
+			void *const *extra);
 /* After its LAUNCH was committed. */
 void gp_uses_of_launch(const struct gp_use_source *source, uint64_t time, unsigned device);
 

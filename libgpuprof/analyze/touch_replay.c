@@ -188,6 +188,14 @@ static void see_graph(struct gp_touch_replay *t, const struct gp_record *r)
 	t->counts->graph_resolved += is_resolved;
 }
 
+/* What was not seen may have used all that lives: it counts as used now. */
+static void touch_all(struct gp_touch_replay *t)
+{
+	for (uint32_t slot = GP_SLOT_FIRST; slot < t->table.table.slots; slot++)
+		if (gp_touch_entry(&t->table, slot)->space != GP_SPACE_NONE)
+			touch(t, slot);
+}
+
 /* ---- events ---- */
 
 static void end_unmapped(struct gp_touch_replay *t, const struct gp_record *r)
@@ -250,6 +258,8 @@ static void see_event(struct gp_touch_replay *t, const struct gp_record *r, uint
 	switch (gp_event_infos[r->kind].class) {
 	case GP_CLASS_MEMORY:
 		see_begin(t, r);
+		if (r->kind == GP_GAP)
+			touch_all(t);
 		return;
 	case GP_CLASS_LAUNCH:
 		if (r->kind == GP_LAUNCH)
@@ -260,6 +270,8 @@ static void see_event(struct gp_touch_replay *t, const struct gp_record *r, uint
 	case GP_CLASS_OTHER:
 		if (r->kind == GP_USE)
 			see_use(t, r, thread);
+		else if (r->kind == GP_LOST && (r->lost.launch | r->lost.other) != 0)
+			touch_all(t);
 		break;
 	case GP_CLASS_DEFINE:
 	case GP_CLASS_CHECKPOINT:

@@ -450,6 +450,48 @@ static void a_ring_claims_nothing_of_what_it_forgot(void **state)
 	gp_recording_close(r);
 }
 
+/* Nobody saw what was used while recording stood still, or of what was lost. */
+static void what_was_not_seen_may_have_used_all(void **state)
+{
+	(void)state;
+	for (unsigned how = 0; how < 3; how++) {
+		struct writer w;
+		struct gp_idle idle;
+		begin_history(&w, "unseen.gpr", 0, true);
+		model_alloc(&w, 0, 1 << 20, 1);
+		for (unsigned k = 0; k < 200; k++)
+			put(&w, 0, launched(0));
+		if (how == 1)
+			put(&w, 0, (struct gp_record){ .kind = GP_GAP, .aux = GP_WHY_STOPPED });
+		if (how == 2)
+			put(&w, 0, (struct gp_record){ .kind = GP_LOST, .lost.other = 3 });
+		for (unsigned k = 0; k < 200; k++)
+			put(&w, 0, launched(0));
+		struct gp_recording *r = open_recording(&w);
+		assert_int_equal(gp_idle_build(r, 300, &idle), GP_OK);
+		assert_int_equal(idle.device[0].state_count[GP_IDLE_NEVER], how == 0);
+		assert_int_equal(idle.device[0].state_count[GP_IDLE_BUSY], how != 0);
+		gp_idle_free(&idle);
+		gp_recording_close(r);
+	}
+}
+
+/* --launches=off: nothing that lives is called unused. */
+static void without_launches_nothing_is_claimed(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_idle idle;
+	begin_history(&w, "still.gpr", 0, true);
+	model_alloc(&w, 0, 1 << 20, 1);
+	struct gp_recording *r = open_recording(&w);
+	assert_int_equal(gp_idle_build(r, 1, &idle), GP_OK);
+	assert_true(idle.is_blind);
+	assert_int_equal(idle.devices + idle.wastes, 0);
+	gp_idle_free(&idle);
+	gp_recording_close(r);
+}
+
 #define STREAM 0x9000u
 #define GRAPH 0xa000u
 #define EXEC 0xb000u
@@ -577,6 +619,8 @@ int main(void)
 		cmocka_unit_test(random_histories_are_as_by_brute_force),
 		cmocka_unit_test(without_uses_nothing_is_claimed),
 		cmocka_unit_test(a_ring_claims_nothing_of_what_it_forgot),
+		cmocka_unit_test(what_was_not_seen_may_have_used_all),
+		cmocka_unit_test(without_launches_nothing_is_claimed),
 		cmocka_unit_test(graphs_use_what_was_captured),
 		cmocka_unit_test(driver_memory_is_looked_at_too),
 	};
