@@ -111,8 +111,9 @@ struct gp_idle {
 /*
  * Resolves each use to the block or driver memory that was live then. Unused: for at least
  * `least_launches` launches. Launches of graphs use what was captured into them, and count as many
- * launches; where recording stood still or events were lost all that lives counts as used. Two replays; memory by what is live at once. Without uses `has_uses` is false and
- * nothing else is said. Free with gp_idle_free, also after a failure.
+ * launches; where recording stood still or events were lost all that lives counts as used. Two
+ * replays; memory by what is live at once. Without uses `has_uses` is false and nothing else is
+ * said. Free with gp_idle_free, also after a failure.
  */
 enum gp_status gp_idle_build(struct gp_recording *recording, uint64_t least_launches,
 			     struct gp_idle *out);
