@@ -258,7 +258,7 @@ static void see_event(struct gp_touch_replay *t, const struct gp_record *r, uint
 	switch (gp_event_infos[r->kind].class) {
 	case GP_CLASS_MEMORY:
 		see_begin(t, r);
-		if (r->kind == GP_GAP)
+		if (r->kind == GP_GAP || r->kind == GP_SCOPE)
 			touch_all(t);
 		return;
 	case GP_CLASS_LAUNCH:

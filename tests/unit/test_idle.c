@@ -267,7 +267,7 @@ static void a_ring_claims_nothing_of_what_it_forgot(void **state)
 static void what_was_not_seen_may_have_used_all(void **state)
 {
 	(void)state;
-	for (unsigned how = 0; how < 3; how++) {
+	for (unsigned how = 0; how < 4; how++) {
 		struct writer w;
 		struct gp_idle idle;
 		begin_history(&w, "unseen.gpr", 0, true);
@@ -278,6 +278,8 @@ static void what_was_not_seen_may_have_used_all(void **state)
 			put(&w, 0, (struct gp_record){ .kind = GP_GAP, .aux = GP_WHY_STOPPED });
 		if (how == 2)
 			put(&w, 0, (struct gp_record){ .kind = GP_LOST, .lost.other = 3 });
+		if (how == 3)
+			put(&w, 0, (struct gp_record){ .kind = GP_SCOPE, .aux = 0 });
 		for (unsigned k = 0; k < 200; k++)
 			put(&w, 0, launched(0));
 		struct gp_recording *r = open_recording(&w);
