@@ -28,15 +28,16 @@ enum gp_stack_kind {
 /* Why a chain of a STACK is empty or short. On disk. */
 enum gp_stack_why {
 	GP_WHY_WHOLE = 0,
-	GP_WHY_OFF = 1,	       /* not asked for, or switched off for good */
-	GP_WHY_NO_THREAD = 2,  /* the thread has no Python thread state */
-	GP_WHY_FINALIZING = 3, /* the interpreter is ending */
-	GP_WHY_NO_FRAMES = 4,  /* nothing runs on it */
-	GP_WHY_TRUNCATED = 5,  /* deeper than the depth option */
-	GP_WHY_GATE = 6,       /* a fork was under way */
-	GP_WHY_TABLE_FULL = 7, /* the bound on stacks was reached */
-	GP_WHY_NO_RULE = 8,    /* a frame without unwind information ended the walk */
-	GP_WHY_BROKEN = 9,     /* ends where the stack makes no sense or cannot be read */
+	GP_WHY_OFF = 1,		    /* not asked for, or switched off for good */
+	GP_WHY_NO_THREAD = 2,	    /* the thread has no Python thread state */
+	GP_WHY_FINALIZING = 3,	    /* the interpreter is ending */
+	GP_WHY_NO_FRAMES = 4,	    /* nothing runs on it */
+	GP_WHY_TRUNCATED = 5,	    /* deeper than the depth option */
+	GP_WHY_GATE = 6,	    /* a fork was under way */
+	GP_WHY_TABLE_FULL = 7,	    /* the bound on stacks was reached */
+	GP_WHY_NO_RULE = 8,	    /* a frame without unwind information ended the walk */
+	GP_WHY_BROKEN = 9,	    /* ends where the stack makes no sense or cannot be read */
+	GP_WHY_NO_INTERPRETER = 10, /* no Python was found in the process */
 };
 
 struct gp_stack_entry {

@@ -366,6 +366,8 @@ static const char *missing_of(const struct gp_recording *r, const struct gp_call
 		return NULL;
 	if (chains->why_python == GP_WHY_NO_THREAD)
 		return "no Python frames: the thread runs no Python";
+	if (chains->why_python == GP_WHY_NO_INTERPRETER)
+		return "no Python frames: no interpreter was found in this process";
 	if (chains->why_python == GP_WHY_NO_FRAMES)
 		return "no Python frames: none was running";
 	return "no frames could be taken";

@@ -69,6 +69,7 @@ static enum gp_stack_why why_of(enum gp_python_reason reason)
 	case GP_PYTHON_TRUNCATED:
 		return GP_WHY_TRUNCATED;
 	case GP_PYTHON_NO_INTERPRETER:
+		return GP_WHY_NO_INTERPRETER;
 	case GP_PYTHON_NO_THREAD_STATE:
 		return GP_WHY_NO_THREAD;
 	case GP_PYTHON_NO_FRAMES:
