@@ -112,6 +112,9 @@ static bool judge(const struct gp_use_report *r)
 			    (long long)s->device, r->lacking, also, others.s);
 	if (is_in_none && r->libraries[0] && r->lacks_library)
 		gp_hint("there is memory of: %s", r->libraries);
+	else if (is_in_none && r->lacks_library)
+		gp_hint("no stacks were recorded that say whose memory it is: "
+			"gpuprof run --stacks=all");
 	return !is_in_none;
 }
 
