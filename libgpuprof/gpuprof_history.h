@@ -37,7 +37,7 @@ struct gp_act {
 	int64_t at_ns;
 	uint64_t address, bytes;
 	uint64_t requested_bytes;     /* of a block; GP_BYTES_UNKNOWN: not told */
-	uint64_t device_free_bytes;   /* OOM; GP_BYTES_UNKNOWN: not told */
+	uint64_t device_free_bytes;   /* OOM: told, or by the last count; GP_BYTES_UNKNOWN */
 	const struct gp_arena *arena; /* the unknown one: all zeros */
 	uint32_t stack;		      /* who did it */
 	/* FREE_*, SEGMENT_FREE and SEGMENT_UNMAP: who had made what ends */

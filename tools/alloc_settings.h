@@ -8,15 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Sizes from 2^k MiB on, k from 0 to 15. */
-#define GP_ROUNDUP_SIZES 16u
+#include "gpuprof.h"
 
 struct gp_alloc_settings {
 	int64_t max_split_bytes; /* -1: no limit */
 	double garbage_collection_threshold;
 	bool has_expandable_segments, releases_lock, has_host_register;
 	uint64_t register_threads;
-	uint64_t divisions[GP_ROUNDUP_SIZES]; /* of powers of two; 0: none */
+	uint64_t divisions[GP_ROUNDUP_BUCKETS]; /* sizes from 2^k MiB on; 0: none */
 };
 struct gp_alloc_settings gp_alloc_settings_parse(const char *text);
 

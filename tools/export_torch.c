@@ -404,7 +404,7 @@ static void write_divisions(struct torch *t, const struct gp_alloc_settings *s)
 	char mib[24];
 	put_text_key(t, "roundup_power2_divisions");
 	gp_pickle_dict(&t->pickle, NULL);
-	for (unsigned k = 0; k < GP_ROUNDUP_SIZES; k++) {
+	for (unsigned k = 0; k < GP_ROUNDUP_BUCKETS; k++) {
 		snprintf(mib, sizeof mib, "%u", 1u << k);
 		put_text_key(t, mib);
 		gp_pickle_number(&t->pickle, s->divisions[k]);

@@ -24,7 +24,7 @@ struct gp_oom_report {
 	struct gp_oom_row *row;
 	size_t shown;
 	uint64_t number; /* that was asked for, from 1; 0: all */
-	bool is_cut; /* there are more than were looked at */
+	bool is_cut;	 /* there are more than were looked at */
 	uint64_t top;
 	FILE *out;
 };

@@ -281,13 +281,28 @@ static void follow_segment(struct gp_teller *t, const struct gp_record *r)
 	gp_tell_segment(t, &segment);
 }
 
+/* The driver's last count, moved by what this job asked of it and gave back since. */
+static uint64_t counted_free(const struct gp_live *live, unsigned device)
+{
+	const struct gp_live_device *d = gp_live_device(live, device);
+	if (d == NULL || d->used.time == 0)
+		return GP_BYTES_UNKNOWN;
+	uint64_t now = d->curve[GP_CURVE_DRIVER].now_bytes, then = d->used.driver_bytes;
+	uint64_t free_bytes = d->used.free_bytes;
+	if (now > then)
+		return free_bytes > now - then ? free_bytes - (now - then) : 0;
+	free_bytes += then - now;
+	return free_bytes < d->used.total_bytes ? free_bytes : d->used.total_bytes;
+}
+
 static void follow_oom(struct gp_teller *t, const struct gp_record *r)
 {
 	struct gp_act act = { .kind = GP_ACT_OOM,
 			      .device = r->device,
 			      .bytes = r->oom.bytes,
 			      .requested_bytes = GP_BYTES_UNKNOWN,
-			      .device_free_bytes = r->aux ? r->oom.device_free : GP_BYTES_UNKNOWN };
+			      .device_free_bytes = r->aux ? r->oom.device_free :
+							    counted_free(live_of(t), r->device) };
 	gp_tell(t, &act, r->code);
 }
 

@@ -340,6 +340,53 @@ static void a_million_entries_take_96_bytes_each(void **state)
 	assert_verdict(0, 0);
 }
 
+static void refuse(uint64_t time, uint64_t free_bytes, uint64_t total_bytes)
+{
+	const struct gp_record r = { .kind = GP_ALLOC_FAILED,
+				     .order = order++,
+				     .time = time,
+				     .alloc_failed = { .bytes = 80,
+						       .free_bytes = free_bytes,
+						       .total_bytes = total_bytes } };
+	gp_live_apply(live, &r);
+}
+
+static void load(void *context, const struct gp_record *record)
+{
+	assert_int_equal(gp_live_apply(context, record), GP_OK);
+}
+
+/* Of the limit a refusal says nothing, and without a count nothing at all. */
+static void a_refusal_counts_the_device(void **state)
+{
+	(void)state;
+	const struct gp_live_used *used = &gp_live_device(live, 0)->used;
+	alloc(GP_SPACE_DEVICE, 0x1000, 21);
+	refuse(100, 60, 100);
+	assert_int_equal(used->free_bytes, 60);
+	assert_int_equal(used->driver_bytes, 21);
+	assert_false(used->has_limit);
+	const struct gp_record counted = {
+		.kind = GP_DEVICE_MEMORY, .time = 200, .aux = 1, .device_memory = { 70, 100, 50, 0 }
+	};
+	gp_live_apply(live, &counted);
+	refuse(300, 0, 0);
+	/* late */
+	refuse(150, 60, 100);
+	assert_int_equal(used->free_bytes, 70);
+	refuse(400, 10, 100);
+	/* as a checkpoint tells it */
+	struct gp_live *then = gp_live_open();
+	assert_non_null(then);
+	gp_live_totals(live, load, then);
+	used = &gp_live_device(then, 0)->used;
+	assert_int_equal(used->time, 400);
+	assert_int_equal(used->free_bytes, 10);
+	assert_true(used->has_limit);
+	assert_int_equal(used->limit_bytes, 50);
+	gp_live_close(then);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -360,6 +407,7 @@ int main(void)
 						begin, end),
 		cmocka_unit_test_setup_teardown(owner_takes_its_memory_along, begin, end),
 		cmocka_unit_test_setup_teardown(the_end_of_memory_has_its_device, begin, end),
+		cmocka_unit_test_setup_teardown(a_refusal_counts_the_device, begin, end),
 		cmocka_unit_test_setup_teardown(a_million_entries_take_96_bytes_each, begin, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -571,38 +571,6 @@ static void checkpoint_carries_all_of_it(void **state)
 	assert_int_equal(gp_live_count(live, GP_COUNT_ANOMALIES), anomalies - 1);
 }
 
-/* Of the limit a refusal says nothing, and without a count nothing at all. */
-static void a_refusal_counts_the_device(void **state)
-{
-	(void)state;
-	begin_blocks();
-	alloc(GP_SPACE_DEVICE, BASE + 200 * MIB, MIB);
-	put((struct gp_record){ .kind = GP_ALLOC_FAILED,
-				.alloc_failed = { .bytes = 80 * MIB,
-						  .free_bytes = 60 * MIB,
-						  .total_bytes = 100 * MIB } });
-	const struct gp_live_used *used = &gp_live_device(live, 0)->used;
-	const uint64_t at = used->time;
-	assert_int_equal(used->free_bytes, 60 * MIB);
-	assert_int_equal(used->driver_bytes, 21 * MIB);
-	assert_false(used->has_limit);
-	put((struct gp_record){ .kind = GP_DEVICE_MEMORY,
-				.aux = 1,
-				.device_memory = { 70 * MIB, 100 * MIB, 50 * MIB, 0 } });
-	put((struct gp_record){ .kind = GP_ALLOC_FAILED, .alloc_failed = { .bytes = 80 * MIB } });
-	assert_int_equal(used->free_bytes, 70 * MIB);
-	put((struct gp_record){ .kind = GP_ALLOC_FAILED,
-				.alloc_failed = { .bytes = 80 * MIB,
-						  .free_bytes = 10 * MIB,
-						  .total_bytes = 100 * MIB } });
-	reload();
-	used = &gp_live_device(live, 0)->used;
-	assert_int_equal(used->free_bytes, 10 * MIB);
-	assert_true(used->time > at);
-	assert_true(used->has_limit);
-	assert_int_equal(used->limit_bytes, 50 * MIB);
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -624,7 +592,6 @@ int main(void)
 		TEST(ranges_that_come_late_leave_what_is_younger),
 		TEST(segments_end_with_their_memory),
 		TEST(checkpoint_carries_all_of_it),
-		TEST(a_refusal_counts_the_device),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
