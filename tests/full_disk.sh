@@ -28,7 +28,7 @@ lost() {
 memory() {
 	sum=$(lost "$1")
 	for kind in alloc free alloc_failed free_failed map unmap unmap_failed owner_gone gap \
-		block_alloc block_free; do
+		block_alloc block_free resource resource_gone scope; do
 		sum=$((sum + $(figure $kind "$1")))
 	done
 	echo "$sum"

@@ -23,7 +23,12 @@ enum {
 	BLOCK_ALLOC = 32,
 	BLOCK_FREE,
 	BLOCK_COMPLETED = 36,
-	LAUNCH = 64
+	LAUNCH = 64,
+	RANGE_NAME = 13,
+	RANGE_PUSH = 78,
+	RANGE_START = 80,
+	MARK = 82,
+	RANGE_AGAIN
 };
 enum { LOST = 112, LIVE, CURVE, COUNT, KINDS = 128 };
 enum { PHYSICAL = 7, MAPPED = 9, BLOCK_SPACE = 14, SEGMENT_SPACE, GONE, DEVICES = 256 };
@@ -75,18 +80,38 @@ void print_text(const char *text, uint32_t bytes)
 	putchar('"');
 }
 
-static const struct record **kernels;
-static size_t n_kernels;
+static const struct record **named; // of kernels and of ranges, as they were defined
+static size_t n_named;
 
-static void print_kernel(uint64_t handle)
+static void add_name(const struct record *definition)
 {
-	size_t i = n_kernels;
-	while (i && kernels[i - 1]->v[0] != handle)
+	named = grown(named, n_named, sizeof *named);
+	named[n_named++] = definition;
+}
+
+// The last definition of `kind` whose field `field` is `key`.
+static const struct record *name_of(int kind, int field, uint64_t key)
+{
+	size_t i = n_named;
+	while (i && (named[i - 1]->kind != kind || named[i - 1]->v[field] != key))
 		i--;
-	if (i)
-		print_text(kernels[i - 1]->text, kernels[i - 1]->text_bytes);
-	else
-		printf("null");
+	return i ? named[i - 1] : NULL;
+}
+
+static void print_name(const struct record *r)
+{
+	const struct record *name = NULL;
+	if (r->kind == LAUNCH)
+		name = name_of(KERNEL, 0, r->v[0]);
+	else if (r->kind == RANGE_PUSH || r->kind == RANGE_START || r->kind == MARK ||
+		 r->kind == RANGE_AGAIN)
+		name = name_of(RANGE_NAME, 4, r->v[4]);
+	if (name) {
+		printf(", \"name\": ");
+		print_text(name->text, name->text_bytes);
+	} else if (r->kind == LAUNCH) {
+		printf(", \"name\": null");
+	}
 }
 
 static void print_field(const char *name, const char *meaning, uint64_t v)
@@ -124,10 +149,7 @@ static void print_record(const struct record *r)
 	printf(", \"code\": %d", r->code);
 	for (int i = 0; i < 5; i++)
 		print_field(k->fields[(i + 4) % 5], k->meanings[(i + 4) % 5], r->v[(i + 4) % 5]);
-	if (r->kind == LAUNCH) {
-		printf(", \"name\": ");
-		print_kernel(r->v[0]);
-	}
+	print_name(r);
 	if (r->text) {
 		printf(", \"text\": ");
 		print_text(r->text, r->text_bytes);
@@ -408,10 +430,8 @@ static void read_blocks(void)
 			n_records = old;
 	}
 	for (size_t i = 0; i < n_definitions; i++) {
-		if (definitions[i].kind == KERNEL) {
-			kernels = grown(kernels, n_kernels, sizeof *kernels);
-			kernels[n_kernels++] = &definitions[i];
-		}
+		if (definitions[i].kind == KERNEL || definitions[i].kind == RANGE_NAME)
+			add_name(&definitions[i]);
 	}
 }
 
@@ -488,10 +508,8 @@ int main(int n, char **arguments)
 	for (size_t i = 0; i < n_records; i++) {
 		struct record *r = &records[i];
 		reach_cuts(r->key);
-		if (r->kind == KERNEL) {
-			kernels = grown(kernels, n_kernels, sizeof *kernels);
-			kernels[n_kernels++] = r;
-		}
+		if (r->kind == KERNEL || r->kind == RANGE_NAME)
+			add_name(r);
 		replay(r);
 		if (!sums)
 			print_record(r);
