@@ -147,6 +147,24 @@ static void note_refused(struct gp_live *live, const struct gp_record *r)
 	d->used.driver_bytes = d->curve[GP_CURVE_DRIVER].now_bytes;
 }
 
+static enum gp_status apply_segment(struct gp_live *live, const struct gp_record *r)
+{
+	switch (r->kind) {
+	case GP_SEGMENT_ALLOC:
+		return gp_segment_alloc(live, r);
+	case GP_SEGMENT_FREE:
+		gp_segment_free(live, r);
+		break;
+	case GP_SEGMENT_MAP:
+		return gp_segment_map(live, r);
+	case GP_SEGMENT_UNMAP:
+		return gp_segment_unmap(live, r);
+	default:
+		break;
+	}
+	return GP_OK;
+}
+
 static enum gp_status apply_memory(struct gp_live *live, const struct gp_record *r)
 {
 	switch (r->kind) {
@@ -188,15 +206,6 @@ static enum gp_status apply_memory(struct gp_live *live, const struct gp_record 
 	case GP_BLOCK_COMPLETED:
 		gp_framework_completed(live, r);
 		break;
-	case GP_SEGMENT_ALLOC:
-		return gp_segment_alloc(live, r);
-	case GP_SEGMENT_FREE:
-		gp_segment_free(live, r);
-		break;
-	case GP_SEGMENT_MAP:
-		return gp_segment_map(live, r);
-	case GP_SEGMENT_UNMAP:
-		return gp_segment_unmap(live, r);
 	case GP_SNAPSHOT:
 		gp_framework_snapshot(live, r);
 		break;
@@ -206,7 +215,7 @@ static enum gp_status apply_memory(struct gp_live *live, const struct gp_record 
 		gp_resource_gone(live, r);
 		break;
 	default:
-		break;
+		return apply_segment(live, r);
 	}
 	return GP_OK;
 }

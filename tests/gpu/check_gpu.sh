@@ -105,7 +105,6 @@ torch_job() {
 	after_both "$job" "$recorded" "$plain"
 	judge "$job" --peaks "$work/$job.peaks" $extra
 }
-
 section_eager() {
 	extra="--bytes-per-event 4"
 	torch_job eager together 90 --steps 8

@@ -26,6 +26,12 @@ def has_loops(stack):
     return any((frame["function"] or "").startswith(LOOP) for frame in stack)
 
 
+def has_all_names(stack):
+    """A stripped interpreter has parts of its loop without a name: of a run that was cut it is not known which it is."""
+    loops = {frame["module"] for frame in stack if (frame["function"] or "").startswith(LOOP)}
+    return all(frame["function"] for frame in stack if "address" in frame and frame["module"] in loops)
+
+
 def misplaced(stack, is_cut):
     names = callers(stack)
     if is_cut:
@@ -65,8 +71,10 @@ for event, frames in zip(dumped, said[-len(dumped) :]):
         sys.exit("no native frame at %d ns" % event["at_ns"])
     # an interpreter without symbols has no names
     if has_loops(stack):
-        named += 1
         is_cut = len(frames) > depth or len([name for name in callers(stack) if name is not None]) >= depth
+        if is_cut and not has_all_names(stack):
+            continue
+        named += 1
         deep += len(frames) >= 10
         wrong = misplaced(stack, is_cut)
         if wrong:
