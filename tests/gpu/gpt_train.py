@@ -59,7 +59,7 @@ class Block(nn.Module):
 
 
 class GPT(nn.Module):
-    def __init__(self, layers, width, tokens, devices, is_checkpointed):
+    def __init__(self, layers, width, tokens, devices, is_checkpointed=False):
         super().__init__()
         self.is_checkpointed = is_checkpointed
         self.word = nn.Embedding(VOCABULARY, width).to(devices[0])
