@@ -51,15 +51,19 @@ static enum gp_status go(struct way *w)
 	return status;
 }
 
+/* Behind the end nothing is known: up to the last block it is as behind the last event. */
+static int64_t within(const struct gp_recording *r, int64_t at_ns, int64_t last_ns)
+{
+	int64_t end = gp_tick_ns(&r->tick, r->index.last.ticks);
+	end = end > last_ns ? end : last_ns;
+	return at_ns < end ? at_ns : end;
+}
+
 enum gp_status gp_memory_reach(struct gp_memory_view *v, const struct gp_moment_of *moment)
 {
 	struct gp_recording *r = v->recording;
 	struct way w = { .view = v };
-	const struct gp_info *info;
-	/* it may replay all, so it comes first */
-	enum gp_status status = moment->when == GP_WHEN_TIME ? gp_recording_info(r, &info) : GP_OK;
-	if (status == GP_OK)
-		status = gp_recording_unseek(r);
+	enum gp_status status = gp_recording_unseek(r);
 	if (status == GP_OK)
 		status = gp_memory_mark(r, moment, &w.mark);
 	if (status == GP_OK)
@@ -73,12 +77,8 @@ enum gp_status gp_memory_reach(struct gp_memory_view *v, const struct gp_moment_
 	bool is_event = moment->when == GP_WHEN_OOM || moment->when == GP_WHEN_SNAPSHOT ||
 			moment->when == GP_WHEN_ORDER;
 	v->out->at_ns = is_event && !is_end ? w.next_ns : w.last_ns;
-	/* behind the end nothing is known; up to there it is as behind the last event */
-	if (moment->when == GP_WHEN_TIME) {
-		int64_t end = (int64_t)info->duration_ns;
-		end = end > w.last_ns ? end : w.last_ns;
-		v->out->at_ns = moment->at_ns < end ? moment->at_ns : end;
-	}
+	if (moment->when == GP_WHEN_TIME)
+		v->out->at_ns = within(r, moment->at_ns, w.last_ns);
 	uint64_t newest = gp_live_count(r->live, GP_COUNT_NEWEST_ORDER);
 	v->out->order = w.has_memory ? newest + 1 : 0;
 	bool is_behind = is_end && moment->when == GP_WHEN_ORDER && w.mark.order > v->out->order;
