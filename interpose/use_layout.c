@@ -161,15 +161,15 @@ const struct gp_use_layout *gp_use_layout_ask(uint64_t function)
 		return layout;
 	int kept = errno;
 	if (gp_calls_begin()) {
-		struct {
-			struct gp_use_layout layout;
-			struct gp_use_piece piece[PARAMETERS_MAX];
-		} asked;
-		asked.layout.pieces = asked.layout.words = 0;
-		ask(function, &asked.layout);
+		_Alignas(struct gp_use_layout) char
+			bytes[sizeof(struct gp_use_layout) +
+			      PARAMETERS_MAX * sizeof(struct gp_use_piece)];
+		struct gp_use_layout *asked = (struct gp_use_layout *)bytes;
+		asked->pieces = asked->words = 0;
+		ask(function, asked);
 		gp_calls_end();
-		atomic_store(&asked.layout.key, key);
-		layout = put(&asked.layout);
+		atomic_store(&asked->key, key);
+		layout = put(asked);
 	}
 	errno = kept;
 	return layout;
