@@ -392,7 +392,7 @@ static void a_folder_further_out_names_no_library(void **state)
 	(void)state;
 	static const char *const rows[][2] = {
 		{ "/opt/vllm/venv/lib/python3.12/site-packages/torch/_C" ENDING, "PyTorch" },
-		{ "/srv/work/vllm/.venv/lib/python3.12/site-packages/torch/lib/libfbgemm.so",
+		{ "/srv/jobs/vllm/.venv/lib/python3.12/site-packages/torch/lib/libfbgemm.so",
 		  "PyTorch" },
 		{ "/srv/u/triton/.venv/lib/python3.12/site-packages/mylib/_ext.so", NULL },
 		{ "/srv/u/deepspeed/train/build/my_kernels.so", NULL },
@@ -404,8 +404,8 @@ static void a_folder_further_out_names_no_library(void **state)
 		{ SITE "flash_attn_3/_C.abi3.so", "FlashAttention" },
 		{ SITE "cuda/bindings/driver" ENDING, "CUDA Python" },
 		{ SITE "apex/mine.so", "Apex" },
-		{ "/srv/work/vllm/vllm/_C.abi3.so", "vLLM" },
-		{ "/srv/root/.triton/cache/ab12/launcher.so", "Triton" },
+		{ "/srv/jobs/vllm/vllm/_C.abi3.so", "vLLM" },
+		{ "/srv/home/.triton/cache/ab12/launcher.so", "Triton" },
 		{ "/tmp/torchinductor_root/vt/cvtz.so", "PyTorch" },
 		{ "/usr/lib/libmpicustom.so", NULL },
 		{ "/usr/lib/libmpich.so.12", "MPI" },
@@ -425,7 +425,7 @@ static void a_folder_further_out_names_no_library(void **state)
 			fail_msg("%s is called %s", rows[k][0], name ? name : "nothing");
 	}
 	assert_null(gp_python_library_of("/srv/vllm/train.py"));
-	assert_null(gp_python_library_of("/srv/work/bitsandbytes/x.py"));
+	assert_null(gp_python_library_of("/srv/jobs/bitsandbytes/x.py"));
 	assert_null(gp_python_library_of("/srv/u/triton/lib/site-packages/mine/a.py"));
 	assert_string_equal(gp_python_library_of(SITE "triton/backends/nvidia/driver.py"),
 			    "Triton");
