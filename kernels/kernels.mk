@@ -5,7 +5,7 @@ NVCC_FLAGS ?= -O2 -std=c++17 -lineinfo -cudart static -gencode arch=compute_90,c
 KERNELS := $(if $(NVCC),$(patsubst kernels/%.cu,$(BUILD)/kernels/%,$(wildcard kernels/*.cu)))
 CUPTI_INCLUDE ?= $(patsubst %/cupti.h,%,$(firstword $(wildcard /usr/local/cuda/include/cupti.h \
 	/usr/local/cuda/extras/CUPTI/include/cupti.h)))
-GPU_TOOLS := $(BUILD)/gpu/control_level $(BUILD)/gpu/libempty_tracker.so $(if $(CUPTI_INCLUDE),$(BUILD)/gpu/libcupti_count.so)
+GPU_TOOLS := $(BUILD)/gpu/control_level $(BUILD)/gpu/libtold_trackers.so $(if $(CUPTI_INCLUDE),$(BUILD)/gpu/libcupti_count.so)
 
 kernels: $(KERNELS) ## build the CUDA training job (with nvcc)
 	@$(if $(NVCC),:,echo "kernels: no nvcc here: skipped")
@@ -16,7 +16,7 @@ $(BUILD)/kernels/%: kernels/%.cu $(wildcard kernels/*.cuh)
 $(BUILD)/gpu/control_level: tests/gpu/control_level.c libgpuprof/format/layout.h
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -o $@ $<
-$(BUILD)/gpu/libempty_tracker.so: tests/gpu/empty_tracker.c
+$(BUILD)/gpu/libtold_trackers.so: tests/gpu/told_trackers.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -fPIC -shared -o $@ $< -ldl
 $(BUILD)/gpu/libcupti_count.so: tests/gpu/cupti_count.c

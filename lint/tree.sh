@@ -58,7 +58,8 @@ long_functions() {
 # that scripts read a row a line, are as wide as their rows.
 wide='^(tests/doors/cudart_requests|tests/unit/libcuda_exports|tests/fake/fake_others)\.def$'
 wide+='|^libgpuprof/format/(events|options)\.def$|^interpose/cuda_pass\.def$'
-wide+='|^libgpuprof/record/python_layout\.def$|^bench/bench\.sh$|^tests/gpu/check_gpu\.sh$'
+wide+='|^libgpuprof/record/python_layout\.def$|^bench/bench\.sh$'
+wide+='|^tests/gpu/(check_gpu|cost_sections)\.sh$'
 long_lines() {
 	grep -E '\.(c|h|cu|cuh|S|def|sh)$' <<<"$code" | grep -vE "$wide" |
 		while IFS= read -r file; do

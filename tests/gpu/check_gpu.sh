@@ -318,27 +318,35 @@ memory_viz() {
 		claim "export-$1" "_memory_viz.py ${command%% *}" succeeded $?
 	done
 }
-# what jobs keep that should let it go, and what is said of jobs that keep nothing; recordings are kept
+# jobs that leak, of 60 steps, and jobs that do not, of 200: the more steps, the more could be suspected
 section_leaks() {
 	need_torch leaks || return 0
-	steps=60 judged=
-	for job in loss_list hooks kv_cache streams pinned train compile serve; do
+	leaky="loss_list hooks kv_cache streams pinned" clean="train compile serve gpt"
+	for job in $leaky $clean; do
+		steps=60 script="leak_jobs.py $job"
+		case " $clean " in *" $job "*) steps=200 ;; esac
+		[ $job != gpt ] || script="gpt_train.py --layers 4 --width 128"
+		# shellcheck disable=SC2086 # the script's arguments are words
 		timeout -k 10 150 "$gpuprof" run -q --stacks=all -o "$work/leaks-$job.gpr" -- \
-			"$python" "$here/leak_jobs.py" "$job" --steps $steps >"$work/leaks-$job.out" 2>"$work/leaks-$job.err" &
+			"$python" "$here/"$script --steps $steps >"$work/leaks-$job.out" 2>"$work/leaks-$job.err" &
 		[ "$job" != streams ] || wait
 	done
 	wait
-	for job in loss_list hooks kv_cache streams pinned train compile serve; do
-		claim "leaks-$job" "recorded job ends well" grep -q "^$job: " "$work/leaks-$job.out" ||
+	for job in $leaky $clean; do
+		claim "leaks-$job" "recorded job ends well" grep -q "^$job: \|^step 199 " "$work/leaks-$job.out" ||
 			tail -n 5 "$work/leaks-$job.err"
-		[ -s "$work/leaks-$job.gpr" ] || continue
-		judged="$judged $job=$work/leaks-$job.gpr"
+		[ ! -s "$work/leaks-$job.gpr" ] || cp "$work/leaks-$job.gpr" "$out"
+	done
+	for job in $leaky; do
 		bytes=$(wc -c <"$work/leaks-$job.gpr")
 		claim "leaks-$job" "recording of $bytes bytes is under 300,000" [ "$bytes" -lt 300000 ]
-		cp "$work/leaks-$job.gpr" "$out"
 	done
-	timeout -k 10 100 "$python" "$here/judge_leaks.py" --gpuprof "$gpuprof" --source "$here/leak_jobs.py" \
-		--steps $steps $judged 2>&1
+	# shellcheck disable=SC2046 # one word a job
+	"$python" "$here/judge_leaks.py" --gpuprof "$gpuprof" --source "$here/leak_jobs.py" --steps 60 \
+		$(for job in $leaky; do echo "$job=$work/leaks-$job.gpr"; done) 2>&1
+	# shellcheck disable=SC2046
+	"$python" "$here/judge_leaks.py" --gpuprof "$gpuprof" --source "$here/leak_jobs.py" --steps 200 \
+		$(for job in $clean; do echo "$job=$work/leaks-$job.gpr"; done) 2>&1
 }
 # what would fit is tried in the same process
 section_fits() {
@@ -419,70 +427,8 @@ section_number_line() {
 	timeout -k 10 100 "$python" "$here/judge_number_line.py" --gpuprof "$gpuprof" --recording "$work/line.gpr" \
 		--looks "$work/line.json" --bare "$work/line--bare.gpr" --bare-looks "$work/line--bare.json" 2>&1
 }
-section_tracker_cost() {
-	need_torch tracker_cost || return 0
-	timeout -k 10 300 "$python" "$here/tracker_cost.py" --tracker "$build/gpu/libempty_tracker.so" \
-		--seconds 4 --processes "${COST_PROCESSES:-3}" 2>&1
-}
-section_stack_cost() {
-	need_torch stack_cost || return 0
-	(
-		export LD_PRELOAD="$build/libgpuprof.so" GPUPROF_STACKS=all GPUPROF_TIER_B="${COST_TIER_B:-off}"
-		seconds=${COST_SECONDS:-60}
-		GPUPROF_OUTPUT=$work/stack_cost.gpr timeout -k 10 "$((seconds + 90))" "$python" "$here/paired_cost.py" \
-			--control-level "$build/gpu/control_level" --seconds "$seconds" --half-width 0.003 --limit 0.02 \
-			--json "$work/stack_cost.json" 2>"$work/cost.err"
-		[ $? -le 1 ] || { say "FAIL stack_cost: did not finish"; tail -n 15 "$work/cost.err"; }
-		GPUPROF_OUTPUT=$work/pair_cost.gpr timeout -k 10 120 "$python" "$here/pair_cost.py" \
-			--control-level "$build/gpu/control_level" 2>"$work/cost.err"
-		[ $? -le 1 ] || { say "FAIL pair_cost: did not finish"; tail -n 15 "$work/cost.err"; }
-	)
-	judge stack_cost
-}
-# what memory launches use, held against what a job plants; and what the scan costs
-section_idle() {
-	need_torch idle || return 0
-	for job in eager graph planted; do
-		case $job in
-		eager) set -- "$here/gpt_train.py" --steps 6 ;;
-		graph) set -- "$here/gpt_train.py" --steps 8 --graph ;;
-		planted) set -- "$here/idle_job.py" ;;
-		esac
-		PEAKS_OUT=$work/idle-$job.peaks timeout -k 10 120 "$gpuprof" run -q --no-symbolize --uses --stacks=python \
-			-o "$work/idle-$job.gpr" -- "$python" "$@" >"$work/idle-$job.out" 2>"$work/idle-$job.err"
-		recorded=$?
-		bare "idle-$job" 120 "$python" "$@"
-		after_both "idle-$job" "$recorded" $?
-		timeout -k 10 100 "$python" "$here/judge_idle.py" --name "idle-$job" --gpuprof "$gpuprof" \
-			--recording "$work/idle-$job.gpr" --source "$here/idle_job.py" 2>&1
-	done
-	timeout -k 10 60 "$gpuprof" idle "$work/idle-eager.gpr" 2>&1 | sed 's/^/     /' | head -n 45
-	(
-		export LD_PRELOAD="$build/libgpuprof.so" GPUPROF_TIER_B=off GPUPROF_USES=on
-		GPUPROF_OUTPUT=$work/use_burst.gpr timeout -k 10 120 "$python" "$here/use_cost.py" \
-			--control-level "$build/gpu/control_level" 2>"$work/cost.err"
-		[ $? -le 1 ] || { say "FAIL use_cost: did not finish"; tail -n 15 "$work/cost.err"; }
-		seconds=${COST_SECONDS:-60}
-		GPUPROF_OUTPUT=$work/use_cost.gpr timeout -k 10 "$((seconds + 90))" "$python" "$here/paired_cost.py" --uses \
-			--control-level "$build/gpu/control_level" --seconds "$seconds" --half-width 0.002 --limit 0.02 \
-			--json "$work/use_cost.json" 2>"$work/cost.err"
-		[ $? -le 1 ] || { say "FAIL use_cost: did not finish"; tail -n 15 "$work/cost.err"; }
-	)
-	timeout -k 10 60 "$python" "$here/judge_idle.py" --name use_cost --gpuprof "$gpuprof" \
-		--recording "$work/use_cost.gpr" --cost "$work/use_cost.json" 2>&1
-}
-section_cost() {
-	need_torch cost || return 0
-	for null in --null ""; do
-		seconds=${COST_SECONDS:-60}
-		[ -n "$null" ] && seconds=$((seconds / 3))
-		LD_PRELOAD=$build/libgpuprof.so GPUPROF_TIER_B=off GPUPROF_OUTPUT=$work/cost$null.gpr timeout -k 10 "$((seconds + 90))" \
-			"$python" "$here/paired_cost.py" --control-level "$build/gpu/control_level" \
-			--seconds "$seconds" --half-width 0.002 --json "$work/cost$null.json" $null 2>"$work/cost.err"
-		[ $? -le 1 ] || { say "FAIL cost: did not finish"; tail -n 15 "$work/cost.err"; }
-	done
-	judge cost
-}
+# shellcheck source=tests/gpu/cost_sections.sh
+. "$here/cost_sections.sh"
 # the same job with and without gradient checkpointing: what is less is what the blocks kept; and a gate for CI
 section_diff() {
 	need_torch diff || return 0

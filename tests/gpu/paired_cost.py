@@ -7,9 +7,11 @@ drain thread still does for a recorded step does not slow the next. Off and on a
 own control page, and the step begins when they are in force. Each pair gives one logarithm of a ratio (a
 ratio itself is biased upwards by noise); their trimmed mean (10% at each end) has a 95% interval by
 Student's t, printed beside the plain mean's. The end may depend on the interval's width, never on where
-it lies. --json keeps every pair. Run under the preload.
+it lies. --json keeps every pair. With --tracker, PyTorch is left without trace trackers while nothing is recorded.
+Run under the preload.
 """
 import argparse
+import ctypes
 import gc
 import glob
 import json
@@ -39,6 +41,7 @@ def parse():
     p.add_argument("--limit", type=float, default=0.01)
     p.add_argument("--null", action="store_true", help="off against off: what the method itself shows")
     p.add_argument("--uses", action="store_true", help="all that is recorded, with uses and without: GPUPROF_USES=on")
+    p.add_argument("--tracker", help="libtold_trackers.so: GPUPROF_TIER_B=on, taken away where nothing is recorded")
     p.add_argument("--json", help="file for the figures")
     return p.parse_args()
 
@@ -65,7 +68,15 @@ class Bench:
         g = torch.Generator().manual_seed(1)
         self.x, self.y = (torch.randint(VOCABULARY, (1, 64), generator=g).cuda() for _ in range(2))
 
+    def take_trackers(self):
+        """What the steps without recording shall not pay for, either."""
+        self.told = ctypes.CDLL(self.args.tracker)
+        if (found := self.told.find_trackers()) != 1:
+            raise SystemExit(f"FAIL cost: {found} trackers where gpuprof's alone should be")
+
     def switch(self, level):
+        if self.args.tracker:
+            self.told.tell_trackers(level != OFF)
         self.control.stdin.write(f"{level}\n")
         self.control.stdin.flush()
         if self.control.stdout.readline() != f"{level}\n":
@@ -87,6 +98,8 @@ class Bench:
         off = EVERYTHING if self.args.uses else OFF
         on = off if self.args.null else USES if self.args.uses else EVERYTHING
         self.steps(20)
+        if self.args.tracker:
+            self.take_trackers()
         self.control = subprocess.Popen([self.args.control_level, ring_file()], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, env=outer_environment())
         pairs, end = [], time.monotonic() + self.args.seconds
@@ -155,7 +168,7 @@ def main():
         with open(args.json, "w") as f:
             json.dump(figures | {"off_on_ns": pairs}, f)
     good = args.null or figures["upper95"] <= args.limit
-    name = "use_cost" if args.uses else "cost"
+    name = "use_cost" if args.uses else "tracker_cost" if args.tracker else "cost"
     print(f"{'PASS' if good else 'FAIL'} {name}{' (null)' if args.null else ''}: slow-down of a "
           f"{figures['step_ms']:.2f} ms step: {figures['trimmed_mean']:+.3%}, 95% interval "
           f"{figures['lower95']:+.3%} to {figures['upper95']:+.3%} (limit {args.limit:.1%}), median "

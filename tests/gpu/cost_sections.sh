@@ -1,0 +1,71 @@
+# What recording costs: sections of check_gpu.sh, which reads this file.
+# shellcheck shell=sh disable=SC2154 # its variables
+# all that there is: stacks and what PyTorch's allocator tells, against a PyTorch that tells nobody
+section_tracker_cost() {
+	need_torch tracker_cost || return 0
+	seconds=${COST_SECONDS:-60}
+	LD_PRELOAD=$build/libgpuprof.so GPUPROF_STACKS=all GPUPROF_TIER_B=on GPUPROF_OUTPUT=$work/tracker_cost.gpr \
+		timeout -k 10 "$((seconds + 90))" "$python" "$here/paired_cost.py" \
+		--control-level "$build/gpu/control_level" --tracker "$build/gpu/libtold_trackers.so" \
+		--seconds "$seconds" --half-width 0.003 --limit 0.03 --json "$work/tracker_cost.json" 2>"$work/cost.err"
+	[ $? -le 1 ] || { say "FAIL tracker_cost: did not finish"; tail -n 15 "$work/cost.err"; }
+}
+section_stack_cost() {
+	need_torch stack_cost || return 0
+	(
+		export LD_PRELOAD="$build/libgpuprof.so" GPUPROF_STACKS=all GPUPROF_TIER_B=off
+		seconds=${COST_SECONDS:-60}
+		GPUPROF_OUTPUT=$work/stack_cost.gpr timeout -k 10 "$((seconds + 90))" "$python" "$here/paired_cost.py" \
+			--control-level "$build/gpu/control_level" --seconds "$seconds" --half-width 0.003 --limit 0.02 \
+			--json "$work/stack_cost.json" 2>"$work/cost.err"
+		[ $? -le 1 ] || { say "FAIL stack_cost: did not finish"; tail -n 15 "$work/cost.err"; }
+		GPUPROF_OUTPUT=$work/pair_cost.gpr timeout -k 10 120 "$python" "$here/pair_cost.py" \
+			--control-level "$build/gpu/control_level" 2>"$work/cost.err"
+		[ $? -le 1 ] || { say "FAIL pair_cost: did not finish"; tail -n 15 "$work/cost.err"; }
+	)
+	judge stack_cost
+}
+# what memory launches use, held against what a job plants; and what the scan costs
+section_idle() {
+	need_torch idle || return 0
+	for job in eager graph planted; do
+		case $job in
+		eager) set -- "$here/gpt_train.py" --steps 6 ;;
+		graph) set -- "$here/gpt_train.py" --steps 8 --graph ;;
+		planted) set -- "$here/idle_job.py" ;;
+		esac
+		PEAKS_OUT=$work/idle-$job.peaks timeout -k 10 120 "$gpuprof" run -q --no-symbolize --uses --stacks=python \
+			-o "$work/idle-$job.gpr" -- "$python" "$@" >"$work/idle-$job.out" 2>"$work/idle-$job.err"
+		recorded=$?
+		bare "idle-$job" 120 "$python" "$@"
+		after_both "idle-$job" "$recorded" $?
+		timeout -k 10 100 "$python" "$here/judge_idle.py" --name "idle-$job" --gpuprof "$gpuprof" \
+			--recording "$work/idle-$job.gpr" --source "$here/idle_job.py" 2>&1
+	done
+	timeout -k 10 60 "$gpuprof" idle "$work/idle-eager.gpr" 2>&1 | sed 's/^/     /' | head -n 45
+	(
+		export LD_PRELOAD="$build/libgpuprof.so" GPUPROF_TIER_B=off GPUPROF_USES=on
+		GPUPROF_OUTPUT=$work/use_burst.gpr timeout -k 10 120 "$python" "$here/use_cost.py" \
+			--control-level "$build/gpu/control_level" 2>"$work/cost.err"
+		[ $? -le 1 ] || { say "FAIL use_cost: did not finish"; tail -n 15 "$work/cost.err"; }
+		seconds=${COST_SECONDS:-60}
+		GPUPROF_OUTPUT=$work/use_cost.gpr timeout -k 10 "$((seconds + 90))" "$python" "$here/paired_cost.py" --uses \
+			--control-level "$build/gpu/control_level" --seconds "$seconds" --half-width 0.002 --limit 0.02 \
+			--json "$work/use_cost.json" 2>"$work/cost.err"
+		[ $? -le 1 ] || { say "FAIL use_cost: did not finish"; tail -n 15 "$work/cost.err"; }
+	)
+	timeout -k 10 60 "$python" "$here/judge_idle.py" --name use_cost --gpuprof "$gpuprof" \
+		--recording "$work/use_cost.gpr" --cost "$work/use_cost.json" 2>&1
+}
+section_cost() {
+	need_torch cost || return 0
+	for null in --null ""; do
+		seconds=${COST_SECONDS:-60}
+		[ -n "$null" ] && seconds=$((seconds / 3))
+		LD_PRELOAD=$build/libgpuprof.so GPUPROF_TIER_B=off GPUPROF_OUTPUT=$work/cost$null.gpr timeout -k 10 "$((seconds + 90))" \
+			"$python" "$here/paired_cost.py" --control-level "$build/gpu/control_level" \
+			--seconds "$seconds" --half-width 0.002 --json "$work/cost$null.json" $null 2>"$work/cost.err"
+		[ $? -le 1 ] || { say "FAIL cost: did not finish"; tail -n 15 "$work/cost.err"; }
+	done
+	judge cost
+}
