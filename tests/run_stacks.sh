@@ -195,6 +195,23 @@ else
 	say fail alike "$why"
 fi
 
+# functions that are made from one source and dropped, as often as you like, are one
+LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so \
+	GPUPROF_OUTPUT=$work/anew.gpr GPUPROF_STACKS=python \
+	python3 -B "$here/made_anew.py" 2000 >"$work/anew.out" 2>&1
+"$build/gpuprof" info --json "$work/anew.gpr" >"$work/anew.info"
+if why=$(python3 - "$work/anew.info" <<'END'
+import json, sys
+info = json.load(open(sys.argv[1]))
+print(info["stacks"], info["events"])
+sys.exit(not (info["events"]["alloc"] == 4000 and info["stacks"]["different"] < 20))
+END
+); then
+	say pass anew "$why"
+else
+	say fail anew "$why"
+fi
+
 # a table of stacks that is full: bounded, said, and no event less
 LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/new.gpr \
 	GPUPROF_STACKS=native "$build/victims/ever_new_stacks" 70000 \

@@ -9,14 +9,31 @@
 #define KEY_1 0x6a09e667f3bcc909u
 #define KEY_2 0xbb67ae8584caa73bu
 
+/* Both halves of the 128-bit product. */
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	const unsigned __int128 product = (unsigned __int128)(a ^ KEY_1) * (b ^ KEY_2);
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
 uint64_t gp_python_identity(const void *code)
 {
 	gp_python_watch_code(code);
-	/* both halves of the 128-bit product */
-	const unsigned __int128 product =
-		(unsigned __int128)((uintptr_t)code ^ KEY_1) * (gp_python_deaths(code) ^ KEY_2);
-	const uint64_t identity = (uint64_t)product ^ (uint64_t)(product >> 64);
+	const uint64_t identity = mix((uintptr_t)code, gp_python_deaths(code));
 	return identity ? identity : KEY_1;
+}
+
+static uint64_t print_of(uint64_t print, const void *bytes, size_t n)
+{
+	const unsigned char *at = bytes;
+	for (print = mix(print, n); n >= sizeof print; n -= sizeof print, at += sizeof print) {
+		uint64_t word;
+		memcpy(&word, at, sizeof word);
+		print = mix(print + word, word);
+	}
+	uint64_t last = 0;
+	memcpy(&last, at, n);
+	return mix(print + last, n);
 }
 
 bool gp_python_describe(const void *code, struct gp_python_text *file, struct gp_python_text *name,
@@ -41,17 +58,37 @@ bool gp_python_describe(const void *code, struct gp_python_text *file, struct gp
 	return true;
 }
 
+/* NULL: none that can be read. */
+static const uint8_t *lines_of(const struct gp_python *p, const void *code, size_t *bytes)
+{
+	const struct gp_python_layout *l = &p->layout;
+	const void *table = gp_pointer_at(code, l->code_lines);
+	const int64_t size = gp_long_at(table, l->object_size);
+	/* a table of a class of its own may keep its bytes elsewhere */
+	if (gp_pointer_at(table, l->object_type) != p->symbols.bytes_type || size < 0)
+		return NULL;
+	*bytes = (size_t)size;
+	return (const uint8_t *)table + l->bytes_data;
+}
+
 int32_t gp_python_line(const void *code, int32_t offset)
 {
 	const struct gp_python *p = gp_python_get();
-	if (!p)
+	size_t bytes;
+	const uint8_t *lines = p ? lines_of(p, code, &bytes) : NULL;
+	if (!lines)
 		return GP_PYTHON_NO_LINE;
-	const struct gp_python_layout *l = &p->layout;
-	const void *table = gp_pointer_at(code, l->code_lines);
-	int64_t size = gp_long_at(table, l->object_size);
-	/* a table of a class of its own may keep its bytes elsewhere */
-	if (gp_pointer_at(table, l->object_type) != p->symbols.bytes_type || size < 0)
-		return GP_PYTHON_NO_LINE;
-	return gp_python_decode_line(l->lines, (const uint8_t *)table + l->bytes_data, (size_t)size,
-				     gp_int_at(code, l->code_first_line), offset);
+	return gp_python_decode_line(p->layout.lines, lines, bytes,
+				     gp_int_at(code, p->layout.code_first_line), offset);
+}
+
+uint64_t gp_python_print(const void *code, const char *text, size_t text_bytes)
+{
+	const struct gp_python *p = gp_python_get();
+	size_t bytes = 0;
+	const uint8_t *lines = p ? lines_of(p, code, &bytes) : NULL;
+	uint64_t print = print_of(0, text, text_bytes);
+	if (p)
+		print = mix(print, (uint32_t)gp_int_at(code, p->layout.code_first_line));
+	return lines ? print_of(print, lines, bytes) : print;
 }

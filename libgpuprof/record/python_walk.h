@@ -101,6 +101,12 @@ bool gp_python_describe(const void *code, struct gp_python_text *file, struct gp
  * proportion to the size of the function: keep the answer. */
 int32_t gp_python_line(const void *code, int32_t offset);
 
+/*
+ * A number for what a code object says: its text, which the caller has from gp_python_describe, and
+ * its lines. Those that are made from the same source, one after the other, have the same.
+ */
+uint64_t gp_python_print(const void *code, const char *text, size_t text_bytes);
+
 /* Version of the interpreter that can be read, as 3 << 8 | minor; 0 when there is none. */
 uint32_t gp_python_version(void);
 

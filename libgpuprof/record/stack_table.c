@@ -170,9 +170,10 @@ struct wanted {
 
 GP_HOT uint32_t hash_of(const struct wanted *w)
 {
-	/* the parent of CODE is its text, which follows */
-	const uint64_t parent = w->kind == GP_STACK_CODE ? 0 : w->parent;
-	uint64_t h = (w->v[0] ^ parent << 32 ^ w->kind) * 0x9e3779b97f4a7c15u;
+	/* the parent of CODE is its text, which follows; its address is where it was met first */
+	const bool is_code = w->kind == GP_STACK_CODE;
+	const uint64_t parent = is_code ? 0 : w->parent, first = is_code ? 0 : w->v[0];
+	uint64_t h = (first ^ parent << 32 ^ w->kind) * 0x9e3779b97f4a7c15u;
 	h = (h ^ h >> 29 ^ w->v[1]) * 0xbf58476d1ce4e5b9u;
 	return (uint32_t)(h >> 32);
 }
@@ -182,7 +183,7 @@ GP_HOT bool is_same(const struct gp_stack_entry *e, const struct wanted *w)
 	/* what an entry's text or line is follows from its other fields */
 	bool is_code = w->kind == GP_STACK_CODE;
 	return atomic_load_explicit(&e->kind, memory_order_relaxed) == w->kind &&
-	       e->v[0] == w->v[0] && e->v[1] == w->v[1] && (is_code || e->parent == w->parent);
+	       e->v[1] == w->v[1] && (is_code || (e->v[0] == w->v[0] && e->parent == w->parent));
 }
 
 /* The id that the entry stands beside; 0: none. */
@@ -310,12 +311,6 @@ uint32_t gp_stack_pair(uint32_t native, uint32_t python, enum gp_stack_why why_n
 	return find_or_add(&(struct wanted){ .kind = GP_STACK_STACK,
 					     .v = { native | (uint64_t)python << 32,
 						    why_native | (uint64_t)why_python << 32 } });
-}
-
-uint32_t gp_stack_code_find(uint64_t address, uint64_t identity)
-{
-	_Atomic uint32_t *place;
-	return find(&(struct wanted){ .kind = GP_STACK_CODE, .v = { address, identity } }, &place);
 }
 
 uint32_t gp_stack_code_add(uint64_t address, uint64_t identity, uint32_t first_line,

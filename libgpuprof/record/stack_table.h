@@ -65,8 +65,7 @@ uint32_t gp_stack_python(const struct gp_stack_python *frame,
 uint32_t gp_stack_pair(uint32_t native, uint32_t python, enum gp_stack_why why_native,
 		       enum gp_stack_why why_python);
 
-/* A known code object's id; 0: not seen yet, then gp_stack_code_add(). */
-uint32_t gp_stack_code_find(uint64_t address, uint64_t identity);
+/* `identity`: of what the code object says, lines included. One made anew elsewhere is the same. */
 uint32_t gp_stack_code_add(uint64_t address, uint64_t identity, uint32_t first_line,
 			   const char *text, uint32_t text_bytes);
 

@@ -22,6 +22,7 @@
 #define TEXT_BYTES 480u /* of a file's or a function's name */
 
 #define FRAMES_KNOWN_LOG 8
+#define CODES_KNOWN_LOG 11
 
 #define CONTENTS_END (UINT64_C(1) << 63) /* of remembered Python stacks */
 
@@ -32,6 +33,12 @@ struct known_frame {
 	uint32_t deaths;     /* that there were of code objects at the address */
 	bool is_entry;
 	uint8_t bare_entries;
+};
+
+/* A code object's id in the table, by gp_python_identity: it may say the same as an earlier one. */
+struct known_code {
+	uint64_t identity; /* 0: none */
+	uint32_t id;
 };
 
 /* A chain, and why it is as it is. */
@@ -54,6 +61,7 @@ struct gp_stack_memo {
 	struct known_frame frame[DEPTH];
 	/* at the place that parent, code and offset give; in a job the table's memory is cold */
 	struct known_frame known[1u << FRAMES_KNOWN_LOG][2];
+	struct known_code code[1u << CODES_KNOWN_LOG];
 	struct gp_stack_turn turn;
 	struct gp_python_memo walks;
 };
@@ -88,8 +96,9 @@ GP_HOT bool is_known(const struct known_frame *k, const struct gp_python_frame *
 	       k->bare_entries == f->bare_entries && k->deaths == f->deaths;
 }
 
-/* First sight of a code object. 0: no room. */
-GP_COLD static uint32_t learn_code(const void *code, uint64_t identity)
+/* First sight of a code object. 0: no room. Where its likes are made and dropped at each step (exec,
+ * generated code) the table would be full of them: one that says the same is the same. */
+GP_COLD static uint32_t learn_code(const void *code)
 {
 	char bytes[2 * TEXT_BYTES + 1], name_bytes[TEXT_BYTES];
 	struct gp_python_text file = { .bytes = bytes, .room = TEXT_BYTES };
@@ -99,21 +108,22 @@ GP_COLD static uint32_t learn_code(const void *code, uint64_t identity)
 		return 0;
 	bytes[file.size] = '\0';
 	memcpy(bytes + file.size + 1, name_bytes, name.size);
-	return gp_stack_code_add((uint64_t)(uintptr_t)code, identity,
-				 first_line > 0 ? (uint32_t)first_line : 0, bytes,
-				 (uint32_t)(file.size + 1 + name.size));
+	const size_t size = file.size + 1 + name.size;
+	return gp_stack_code_add((uint64_t)(uintptr_t)code, gp_python_print(code, bytes, size),
+				 first_line > 0 ? (uint32_t)first_line : 0, bytes, (uint32_t)size);
 }
 
 /* From the table, or into it. 0: no room. */
-static uint32_t frame_of(const struct gp_python_frame *f, uint32_t parent)
+static uint32_t frame_of(struct gp_stack_memo *memo, const struct gp_python_frame *f,
+			 uint32_t parent)
 {
 	const uint64_t identity = gp_python_identity(f->code);
-	uint32_t code = gp_stack_code_find((uint64_t)(uintptr_t)f->code, identity);
-	if (gp_unlikely(code == 0))
-		code = learn_code(f->code, identity);
-	const struct gp_stack_python place = { parent, code, f->offset, f->is_entry,
+	struct known_code *known = &memo->code[identity >> (64 - CODES_KNOWN_LOG)];
+	if (gp_unlikely(known->identity != identity || !known->id))
+		*known = (struct known_code){ identity, learn_code(f->code) };
+	const struct gp_stack_python place = { parent, known->id, f->offset, f->is_entry,
 					       f->bare_entries };
-	return code ? gp_stack_python(&place, gp_python_line, f->code) : 0;
+	return known->id ? gp_stack_python(&place, gp_python_line, f->code) : 0;
 }
 
 GP_HOT bool is_frame(const struct known_frame *known, const struct gp_python_frame *f,
@@ -140,7 +150,7 @@ GP_HOT_TEXT static uint32_t id_of_frame(struct gp_stack_memo *memo, struct known
 			.offset = f->offset,
 			.parent = parent,
 			.deaths = f->deaths,
-			.id = frame_of(f, parent),
+			.id = frame_of(memo, f, parent),
 			.is_entry = f->is_entry,
 			.bare_entries = f->bare_entries,
 		};
@@ -173,6 +183,7 @@ GP_COLD static void memo_forget(struct gp_stack_memo *memo)
 	memo->frames = 0;
 	memo->laid_frames = 0;
 	memset(memo->known, 0, sizeof memo->known);
+	memset(memo->code, 0, sizeof memo->code);
 	gp_python_memo_forget(&memo->walks);
 	memset(&memo->turn, 0, sizeof memo->turn);
 	memo->stack = 0;

@@ -351,6 +351,27 @@ static void check_identity(void)
 	CHECK(gp_python_identity(other) == of_other);
 }
 
+/* What is made from the same source, wherever, has one print; whatever differs tells. */
+static void check_print(void)
+{
+	static const char text[] = "f.py\0f";
+	union object *code = image_code("f.py", "f", 1), *later = image_code("f.py", "f", 2);
+	union object *again = image_code("f.py", "f", 1), *other = image_code("f.py", "f", 1);
+	CHECK(gp_python_find(image_symbol, NULL) && !gp_python_why_off());
+	const uint64_t print = gp_python_print(code, text, sizeof text);
+	CHECK(print == gp_python_print(again, text, sizeof text));
+	CHECK(print != gp_python_print(code, text, sizeof text - 1));
+	CHECK(print != gp_python_print(later, text, sizeof text));
+	/* bytes 32 to 111 are the line table's, as image_code has laid it */
+	unsigned char *lines = image.tables[image.codes_used - 1].bytes;
+	for (unsigned k = 32; k < 112; k++) {
+		lines[k] ^= 1;
+		CHECK(print != gp_python_print(other, text, sizeof text));
+		lines[k] ^= 1;
+	}
+	CHECK(print == gp_python_print(other, text, sizeof text));
+}
+
 /* The function that ends code objects is put back: deaths go unseen from then on. */
 static void check_watch_ended(void)
 {
@@ -387,6 +408,7 @@ static void tells_code_objects_apart(void **state)
 {
 	(void)state;
 	for_each_version(check_identity);
+	for_each_version(check_print);
 }
 
 int main(void)

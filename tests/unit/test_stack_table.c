@@ -144,10 +144,13 @@ static void code_keeps_its_text(void **state)
 	for (unsigned n = 0; n < sizeof text; n++)
 		text[n] = (char)('a' + n % 26);
 	for (uint32_t bytes = 1; bytes <= sizeof text; bytes++) {
-		assert_int_equal(gp_stack_code_find(0x5000, bytes), 0);
+		const uint32_t used = gp_stack_table_used();
 		uint32_t id = gp_stack_code_add(0x5000, bytes, 17, text, bytes);
-		assert_int_equal(gp_stack_code_find(0x5000, bytes), id);
+		assert_true(gp_stack_table_used() > used);
 		assert_int_equal(gp_stack_code_add(0x5000, bytes, 17, text, bytes), id);
+		/* made anew somewhere else */
+		assert_int_equal(gp_stack_code_add(0x6000, bytes, 17, text, bytes), id);
+		assert_int_not_equal(gp_stack_code_add(0x5000, bytes + 1000, 17, text, bytes), id);
 		const struct gp_stack_entry *e = gp_stack_table_entry(id);
 		assert_int_equal(e->code.first_line, 17);
 		assert_int_equal(gp_stack_table_entry(e->parent)->parent, bytes);
