@@ -212,6 +212,23 @@ else
 	say fail anew "$why"
 fi
 
+# something ends the watch over code objects: no wrong names from then on, and it is said
+LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so \
+	GPUPROF_OUTPUT=$work/unwatched.gpr GPUPROF_STACKS=python \
+	python3 -B "$here/end_watch.py" "$work/unwatched.out" >"$work/unwatched.out" 2>&1
+"$build/gpuprof" dump --json --kind alloc "$work/unwatched.gpr" >"$work/unwatched.dumped"
+if why=$(python3 - "$work/unwatched.dumped" <<'END'
+import json, sys
+events = [json.loads(line) for line in open(sys.argv[1])]
+print(len(events), "events, the last one's:", events[-1]["stack"])
+sys.exit(not (events[0]["stack"] and not events[-1]["stack"]))
+END
+) && grep -q "has ended the watch" "$work/unwatched.out" && ! grep "no room" "$work/unwatched.out"; then
+	say pass unwatched "$why"
+else
+	say fail unwatched "$why $(cat "$work/unwatched.out")"
+fi
+
 # a table of stacks that is full: bounded, said, and no event less
 LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/new.gpr \
 	GPUPROF_STACKS=native "$build/victims/ever_new_stacks" 70000 \

@@ -48,10 +48,8 @@ bool gp_python_describe(const void *code, struct gp_python_text *file, struct gp
 		gp_python_switch_off(p, "self-check: a frame's code is no code object");
 		return false;
 	}
-	if (!gp_python_counts_deaths(p)) {
-		gp_python_switch_off(p, "another tool has ended the watch over code objects");
+	if (!gp_python_counts_deaths(p))
 		return false;
-	}
 	gp_python_text_copy(l, text_type, gp_pointer_at(code, l->code_file), file);
 	gp_python_text_copy(l, text_type, gp_pointer_at(code, l->code_name), name);
 	*first_line = gp_int_at(code, l->code_first_line);

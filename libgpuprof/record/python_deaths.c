@@ -79,8 +79,19 @@ const char *gp_python_count_deaths(const struct gp_python *p)
 	return NULL;
 }
 
-bool gp_python_counts_deaths(const struct gp_python *p)
+bool gp_python_counts_deaths(struct gp_python *p)
 {
-	return atomic_load_explicit(slot_of(p), memory_order_relaxed) !=
-	       atomic_load_explicit(&interpreters_own, memory_order_relaxed);
+	if (gp_likely(atomic_load_explicit(slot_of(p), memory_order_relaxed) !=
+		      atomic_load_explicit(&interpreters_own, memory_order_relaxed)))
+		return true;
+	gp_python_switch_off(p, "another tool has ended the watch over code objects");
+	return false;
+}
+
+void gp_python_look_after(void)
+{
+	struct gp_python *p = gp_python_get();
+	/* one that was off from the start may have no such type */
+	if (p && atomic_load(&p->phase) != GP_PYTHON_IS_OFF)
+		gp_python_counts_deaths(p);
 }

@@ -96,8 +96,8 @@ GP_HOT uint32_t gp_python_deaths(const void *code)
 const char *gp_python_count_deaths(const struct gp_python *python);
 /* Met: from now on its death counts. Of a code object that is alive. */
 void gp_python_watch_code(const void *code);
-/* False: something has taken our function out again. */
-bool gp_python_counts_deaths(const struct gp_python *python);
+/* False: something has taken our function out again, and the walk is switched off. */
+bool gp_python_counts_deaths(struct gp_python *python);
 
 /* Reads memory that may not be there. Where the kernel refuses the call as such (old sandboxes)
  * there is no such safety and the memory is read as it is. */

@@ -110,6 +110,12 @@ uint64_t gp_python_print(const void *code, const char *text, size_t text_bytes);
 /* Version of the interpreter that can be read, as 3 << 8 | minor; 0 when there is none. */
 uint32_t gp_python_version(void);
 
+/*
+ * Now and then, from a thread of our own: switches off where something has ended the watch over
+ * code objects, whose deaths are missed from then on.
+ */
+void gp_python_look_after(void);
+
 /* Why Python frames are switched off, a text without an end of line; NULL when they are not. */
 const char *gp_python_why_off(void);
 

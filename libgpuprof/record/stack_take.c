@@ -243,7 +243,8 @@ static struct chain lay_python(struct gp_stack_memo *memo, const struct gp_pytho
 	for (unsigned k = same; k < frames; k++) {
 		id = id_of_frame(memo, &memo->frame[k], &frame[frames - 1 - k], id);
 		if (gp_unlikely(id == 0))
-			return (struct chain){ 0, GP_WHY_TABLE_FULL };
+			return (struct chain){ 0, gp_python_why_off() ? GP_WHY_OFF :
+									GP_WHY_TABLE_FULL };
 		memo->frames = k + 1;
 	}
 	return (struct chain){ id, why };

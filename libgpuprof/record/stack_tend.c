@@ -85,8 +85,10 @@ void gp_stacks_tend(struct gp_recorder *r)
 	if (gp_stack_table_wants_chunk())
 		add_chunk(r);
 	tell_cut(r);
-	if (gp_settings.has_python)
+	if (gp_settings.has_python) {
+		gp_python_look_after();
 		tell_refusal(r, GP_FACT_NO_PYTHON, gp_python_why_off());
+	}
 	if (gp_settings.has_native)
 		tell_refusal(r, GP_FACT_NO_NATIVE, gp_stack_why_no_native());
 	if (!gp_settings.has_native)

@@ -387,6 +387,34 @@ static void check_watch_ended(void)
 	CHECK(is_off_because("another tool has ended the watch over code objects"));
 }
 
+/* Also where no code object is seen for the first time: what is known may be another one by now. */
+static void check_watch_looked_after(void)
+{
+	struct gp_python_frame frame;
+	struct gp_python_walk walk;
+	gp_python_look_after();
+	image_frame(image_code("f.py", "f", 1), 5, 0);
+	image_entry();
+	CHECK(gp_python_find(image_symbol, NULL));
+	gp_python_look_after();
+	CHECK(gp_python_walk(&frame, 1, &walk) == 1 && !gp_python_why_off());
+	put_pointer(&image.code_type, 48, (const void *)image_end_code);
+	gp_python_look_after();
+	CHECK(gp_python_walk(&frame, 1, &walk) == 0 && walk.reason == GP_PYTHON_OFF);
+	CHECK(is_off_because("another tool has ended the watch over code objects"));
+}
+
+/* One that is not known has no type that could be looked at. */
+static void check_unknown_looked_after(void)
+{
+	image.version = 3u << 24 | 99u << 16 | 0x05f0;
+	if (image.spec->minor < 11)
+		return;
+	CHECK(gp_python_find(image_symbol, NULL));
+	gp_python_look_after();
+	CHECK(is_off_because("this version of Python is not known, CPython 3.8 to 3.14 are"));
+}
+
 /* Nothing is written to what is not the type of code objects. */
 static void check_other_type(void)
 {
@@ -401,6 +429,8 @@ static void watches_code_objects_or_steps_aside(void **state)
 {
 	(void)state;
 	for_each_version(check_watch_ended);
+	for_each_version(check_watch_looked_after);
+	for_each_version(check_unknown_looked_after);
 	for_each_version(check_other_type);
 }
 
