@@ -13,6 +13,28 @@ static bool is_same(const struct gp_mapped_module *a, const struct gp_mapped_mod
 	       strcmp(a->is.path, b->is.path) == 0;
 }
 
+/*
+ * Without build ids, names are kept by path alone: they are right only where the file has not
+ * changed since the first of these modules was mapped.
+ */
+static void share_time(struct gp_module_map *map, struct gp_mapped_module *added)
+{
+	uint64_t *first = &added->is.mapped_unix_ns;
+	if (added->build_id.bytes != 0 || *first == 0)
+		return;
+	for (size_t i = 0; i < map->count; i++) {
+		struct gp_module *m = &map->module[i].is;
+		if (map->module[i].build_id.bytes != 0 || m->mapped_unix_ns == 0 ||
+		    strcmp(m->path, added->is.path) != 0)
+			continue;
+		/* those before it have agreed already */
+		if (m->mapped_unix_ns < *first)
+			*first = m->mapped_unix_ns;
+		else
+			m->mapped_unix_ns = *first;
+	}
+}
+
 bool gp_module_map_add(struct gp_module_map *map, const struct gp_module *module)
 {
 	struct gp_mapped_module added = { .is = *module };
@@ -25,6 +47,7 @@ bool gp_module_map_add(struct gp_module_map *map, const struct gp_module *module
 		module->build_id_bytes < GP_BUILD_ID_MAX ? module->build_id_bytes : GP_BUILD_ID_MAX;
 	if (added.build_id.bytes != 0)
 		memcpy(added.build_id.byte, module->build_id, added.build_id.bytes);
+	share_time(map, &added);
 	for (size_t i = 0; i < map->count; i++) {
 		struct gp_module *known = &map->module[i].is;
 		/* between two stays another one may have been there */

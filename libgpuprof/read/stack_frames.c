@@ -299,7 +299,7 @@ struct gp_symbolizer *gp_recording_symbolizer(struct gp_recording *r)
 			.build_id_bytes = m->build_id_bytes,
 			.base = m->base,
 			.bytes = m->bytes,
-			.mapped_unix_ns = r->info.start_unix_ns + since_start(r, m->since),
+			.mapped_unix_ns = r->file.header.start_unix_ns + since_start(r, m->since),
 			.from = m->since ? since_start(r, m->since) : 0,
 			.until = m->until ? since_start(r, m->until) : GP_ANY_TIME,
 		};

@@ -299,6 +299,32 @@ static void a_changed_file_without_a_build_id_names_nothing(void **state)
 	dlclose(library.handle);
 }
 
+/* Two modules of one path in one run: what the file says is of the later one alone. */
+static void a_file_changed_between_two_mappings_names_neither(void **state)
+{
+	(void)state;
+	struct library library;
+	struct stat status;
+	assert_true(load(&library, "libplaces_linked.so"));
+	assert_int_equal(stat(library.path, &status), 0);
+	struct gp_module module = module_of(&library);
+	const uint64_t changed =
+		(uint64_t)status.st_ctim.tv_sec * 1000000000u + (uint64_t)status.st_ctim.tv_nsec;
+	for (int is_later_first = 0; is_later_first < 2; is_later_first++) {
+		struct gp_module other = module;
+		other.base += (uint64_t)1 << 40;
+		module.mapped_unix_ns = changed + 1;
+		other.mapped_unix_ns = changed - 1;
+		struct gp_symbolizer *s = open_with(is_later_first ? &module : &other, "none");
+		assert_true(gp_symbolizer_add_module(s, is_later_first ? &other : &module));
+		struct gp_symbol got[MOST];
+		assert_true(gp_symbolizer_find(s, place[0].pc, true, got, MOST) >= 1);
+		assert_int_equal(got[0].why, GP_SYMBOL_MISMATCHED);
+		gp_symbolizer_close(s);
+	}
+	dlclose(library.handle);
+}
+
 /* the debug file that bears the recorded build id is right, whatever became of the library */
 static void the_debug_file_outlives_its_library(void **state)
 {
@@ -507,6 +533,7 @@ int main(void)
 		cmocka_unit_test(a_return_address_is_of_the_call_before_it),
 		cmocka_unit_test(a_rebuilt_file_names_nothing),
 		cmocka_unit_test(a_changed_file_without_a_build_id_names_nothing),
+		cmocka_unit_test(a_file_changed_between_two_mappings_names_neither),
 		cmocka_unit_test(the_debug_file_outlives_its_library),
 		cmocka_unit_test(a_missing_or_foreign_file_names_nothing),
 		cmocka_unit_test(a_debug_link_with_another_checksum_is_not_followed),
