@@ -174,8 +174,8 @@ static bool has_right_events(const struct choice *c)
 			continue;
 		gp_complain("bad value of '--%s': '%s' is no list of alloc, memory, all, launch:N",
 			    option[k].flag, c->value[k]);
-		gp_hint("launch:100 is every 100th launch of a thread, memory,launch:100 is frees "
-			"and allocations too");
+		gp_hint("launch:100 is every 100th launch of a thread, up to launch:999999999; "
+			"memory,launch:100 is frees and allocations too");
 		return false;
 	}
 	return true;

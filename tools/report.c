@@ -366,12 +366,25 @@ static bool step_find(struct gp_recording *recording, const char *text, size_t n
 	return is_found;
 }
 
+/* Shown is the end then, and nobody shall take it for a later moment. */
+static void say_if_behind_end(struct gp_recording *recording, const char *option, int64_t at_ns)
+{
+	const struct gp_info *info;
+	if (strcmp(option, "at") == 0 && gp_recording_info(recording, &info) == GP_OK &&
+	    at_ns > (int64_t)info->duration_ns)
+		gp_complain("'--at' (%s) is after the end of '%s' (%s), which is shown",
+			    gp_ns_text(at_ns).s, gp_recording_path(recording),
+			    gp_ns_text((int64_t)info->duration_ns).s);
+}
+
 bool gp_moment_find(struct gp_recording *recording, const char *option, const char *text,
 		    int64_t *out)
 {
 	const struct gp_info *info;
-	if (gp_ns_parse(text, out))
+	if (gp_ns_parse(text, out)) {
+		say_if_behind_end(recording, option, *out);
 		return true;
+	}
 	if (strcmp(text, "start") == 0) {
 		*out = 0;
 		return true;
