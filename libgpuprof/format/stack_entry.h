@@ -33,7 +33,7 @@ enum gp_stack_why {
 	GP_WHY_FINALIZING = 3,	    /* the interpreter is ending */
 	GP_WHY_NO_FRAMES = 4,	    /* nothing runs on it */
 	GP_WHY_TRUNCATED = 5,	    /* deeper than the depth option */
-	GP_WHY_GATE = 6,	    /* a fork was under way */
+	GP_WHY_GATE = 6,	    /* a fork was under way, or left this child without */
 	GP_WHY_TABLE_FULL = 7,	    /* the bound on stacks was reached */
 	GP_WHY_NO_RULE = 8,	    /* a frame without unwind information ended the walk */
 	GP_WHY_BROKEN = 9,	    /* ends where the stack makes no sense or cannot be read */

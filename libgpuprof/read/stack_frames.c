@@ -25,7 +25,8 @@ const char *gp_stack_missing(enum gp_stack_why native, enum gp_stack_why python)
 	if (python == GP_WHY_FINALIZING)
 		return "no Python frames: the interpreter is ending";
 	if (native == GP_WHY_GATE)
-		return "no native frames: the process was forking";
+		return "no native frames: the process was forking, or was forked while it looked "
+		       "code up";
 	if (native == GP_WHY_NO_RULE)
 		return "native frames end where nothing tells how to unwind";
 	if (native == GP_WHY_BROKEN)

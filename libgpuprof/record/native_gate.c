@@ -2,6 +2,7 @@
 #include "native_gate.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -82,21 +83,35 @@ bool gp_native_gate_open(void)
 	return true;
 }
 
-bool gp_native_gate_enter(void)
+static uint64_t bit_of(int signal)
+{
+	return UINT64_C(1) << (signal - 1);
+}
+
+static void hold_signals(uint64_t *before)
+{
+	const uint64_t held = ~(bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGILL) | bit_of(SIGFPE) |
+				bit_of(SIGTRAP) | bit_of(SIGABRT) | bit_of(SIGSYS));
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &held, before, sizeof held);
+}
+
+bool gp_native_gate_enter(uint64_t *signals)
 {
 	if (!gate)
 		return false;
+	hold_signals(signals);
 	atomic_fetch_add(&gate->inside, 1);
 	if (atomic_load(&gate->forks) == 0 && atomic_load(&gate->is_open))
 		return true;
-	gp_native_gate_leave();
+	gp_native_gate_leave(signals);
 	return false;
 }
 
-void gp_native_gate_leave(void)
+void gp_native_gate_leave(const uint64_t *signals)
 {
 	if (atomic_fetch_sub(&gate->inside, 1) == 1 && atomic_load(&gate->forks))
 		gp_futex_wake(&gate->left);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, signals, NULL, sizeof *signals);
 }
 
 uint32_t gp_native_gate_overdue(void)

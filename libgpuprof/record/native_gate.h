@@ -12,9 +12,13 @@
 
 /* Registers with fork; false: no memory, the gate stays closed. Once. */
 bool gp_native_gate_open(void);
-/* True: inside, leave soon. Not to be called again by a thread that is inside. */
-bool gp_native_gate_enter(void);
-void gp_native_gate_leave(void);
+/*
+ * True: inside, leave soon. Not to be called again by a thread that is inside. Signals wait until
+ * it has left, but for those that tell of a fault: a handler that jumps out would leave the thread
+ * inside for ever, with the loader's lock in its hands. `signals` is for leaving.
+ */
+bool gp_native_gate_enter(uint64_t *signals);
+void gp_native_gate_leave(const uint64_t *signals);
 /* Forks that did not wait long enough. */
 uint32_t gp_native_gate_overdue(void);
 

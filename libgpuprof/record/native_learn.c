@@ -88,20 +88,22 @@ bool gp_native_knows_loads(void)
 
 bool gp_native_count_objects(struct gp_native_objects *objects)
 {
-	if (!gp_native_gate_enter())
+	uint64_t signals;
+	if (!gp_native_gate_enter(&signals))
 		return false;
 	*objects = count_modules();
-	gp_native_gate_leave();
+	gp_native_gate_leave(&signals);
 	return true;
 }
 
 bool gp_native_check_modules(void)
 {
-	if (!gp_native_gate_enter())
+	uint64_t signals;
+	if (!gp_native_gate_enter(&signals))
 		return false;
 	const uint64_t loads = *gp_native_loads;
 	const uint64_t unloads = count_modules().unloaded;
-	gp_native_gate_leave();
+	gp_native_gate_leave(&signals);
 	if (unloads != atomic_load(&unloads_seen)) {
 		gp_native_rules_forget();
 		atomic_store(&unloads_seen, unloads);
@@ -323,7 +325,8 @@ uint32_t gp_native_learn(uintptr_t key)
 	const uint32_t none = gp_native_rule(GP_NATIVE_NONE, 0, 0);
 	const int error = errno;
 	const uint32_t epoch = atomic_load(&gp_native_epoch);
-	if (!gp_native_has_room(LEARN_STACK) || !gp_native_gate_enter())
+	uint64_t signals;
+	if (!gp_native_has_room(LEARN_STACK) || !gp_native_gate_enter(&signals))
 		return 0;
 	struct outcome outcome = { 0 };
 	uint32_t rule = 0;
@@ -331,7 +334,7 @@ uint32_t gp_native_learn(uintptr_t key)
 	if (has_information(key - 1) && step_from(key, &outcome))
 		rule = outcome.stepped == 0 ? gp_native_rule(GP_NATIVE_OUTERMOST, 0, 0) :
 					      rule_of(&outcome);
-	gp_native_gate_leave();
+	gp_native_gate_leave(&signals);
 	if (rule == 0)
 		rule = none;
 	gp_native_rule_add(key, rule);

@@ -124,12 +124,13 @@ static _Atomic int is_inside, may_leave;
 
 static void *stay_inside(void *context)
 {
-	if (!gp_native_gate_enter())
+	uint64_t signals;
+	if (!gp_native_gate_enter(&signals))
 		return context;
 	atomic_store(&is_inside, 1);
 	while (!atomic_load(&may_leave))
 		sched_yield();
-	gp_native_gate_leave();
+	gp_native_gate_leave(&signals);
 	return context;
 }
 
@@ -168,6 +169,37 @@ static void a_fork_waits_50_ms_and_its_child_stays_out(void **state)
 	assert_int_equal(gp_native_gate_overdue(), overdue + 1);
 	gp_native_rules_forget();
 	assert_in_range(look_below(9, &seed), 10, GP_NATIVE_DEPTH); /* open again */
+}
+
+static sigjmp_buf way_out;
+
+static void jump_out(int signal)
+{
+	siglongjmp(way_out, signal);
+}
+
+/* What a handler that jumps away leaves behind: nobody inside, and the fork after it waits not. */
+static void a_handler_cannot_jump_out_of_it(void **state)
+{
+	volatile bool has_left = false;
+	uint64_t signals;
+	(void)state;
+	const uint32_t overdue = gp_native_gate_overdue();
+	void (*const before)(int) = signal(SIGUSR1, jump_out);
+	if (sigsetjmp(way_out, 1) == 0) {
+		assert_true(gp_native_gate_enter(&signals));
+		raise(SIGUSR1);
+		has_left = true;
+		gp_native_gate_leave(&signals);
+		fail_msg("the signal did not come");
+	}
+	signal(SIGUSR1, before);
+	assert_true(has_left);
+	const pid_t child = fork();
+	if (child == 0)
+		_exit(gp_native_gate_enter(&signals) ? 0 : 3);
+	assert_int_equal(end_of(child), 0);
+	assert_int_equal(gp_native_gate_overdue(), overdue);
 }
 
 static void a_raw_clone_stays_out(void **state)
@@ -282,6 +314,7 @@ int main(int argc, char **argv)
 	native_fixture_open(argv[0], GP_NATIVE_DEPTH);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_fork_waits_50_ms_and_its_child_stays_out),
+		cmocka_unit_test(a_handler_cannot_jump_out_of_it),
 		cmocka_unit_test(a_raw_clone_stays_out),
 		cmocka_unit_test(descriptors_are_the_jobs_own),
 		cmocka_unit_test(no_child_hangs),

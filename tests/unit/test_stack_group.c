@@ -225,7 +225,8 @@ static void what_has_no_frames_says_why(void **state)
 		   "no Python frames: the thread runs no Python");
 	assert_why(GP_WHY_OFF, GP_WHY_OFF, 0, NULL, "no frames could be taken");
 	assert_why(GP_WHY_GATE, GP_WHY_NO_THREAD, 0, NULL,
-		   "no native frames: the process was forking");
+		   "no native frames: the process was forking, or was forked while it looked code "
+		   "up");
 }
 
 /* A node may hide in missing native frames, but not where Python's are whole and call none. */
