@@ -23,6 +23,12 @@ enum gp_phase_style {
 	GP_PHASE_REST,	    /* ranges beyond GP_PHASES_MOST */
 };
 #define GP_PHASES_MOST 65536u
+/*
+ * A source that no recording has: "forward", which PyTorch opens no range for. What a thread did
+ * between the end of the last data, zero_grad, optimizer or backward and its entering the engine;
+ * left out where that is not certain. analyze/phase_forward.h has the rules.
+ */
+#define GP_RANGE_DERIVED UINT32_MAX
 
 /*
  * All calls of one name (domain, source) at one place of the tree, on all threads; with what was
@@ -32,7 +38,7 @@ enum gp_phase_style {
 struct gp_phase {
 	const char *name;   /* "": it has an empty one; NULL: not known, or no range */
 	const char *domain; /* NULL: the default one */
-	unsigned source;    /* enum gp_range_source; 0: no range */
+	unsigned source;    /* enum gp_range_source, GP_RANGE_DERIVED; 0: no range */
 	enum gp_phase_style style;
 	unsigned depth;	 /* 0: in no other */
 	size_t children; /* right below it; they follow, each with its own */
@@ -53,7 +59,11 @@ struct gp_phases {
 	/* by first appearance, parents first; OUTSIDE, AMBIGUOUS, REST last, where they are */
 	size_t phases;
 	struct gp_phase *phase;
-	uint64_t ranges;     /* calls that were seen */
+	uint64_t ranges;   /* calls that were seen */
+	uint64_t forwards; /* calls that were derived */
+	/* of the whole recording: backwards before which the job names a forward, nothing is
+	 * launched, it is not clear what is the forward */
+	uint64_t forwards_named, forwards_none, forwards_unclear;
 	uint64_t unbalanced; /* ends without a beginning */
 	uint64_t unseen;     /* ranges whose end, or whose beginning, is missing */
 	uint64_t unkept;     /* of more threads, or more started at once, than are followed */
@@ -69,13 +79,14 @@ struct gp_phases_asked {
 	 * no range open belongs to the range of the one thread that is inside the engine.
 	 */
 	bool is_own_thread;
+	bool is_as_told; /* nothing is derived */
 };
 
-/* One replay. Free with gp_phases_free, also after a failure. GP_E_MEMORY. */
+/* Two replays. Free with gp_phases_free, also after a failure. GP_E_MEMORY. */
 enum gp_status gp_phases_build(struct gp_recording *recording, const struct gp_phases_asked *asked,
 			       struct gp_phases *out);
 void gp_phases_free(struct gp_phases *phases);
-/* "nvtx", "torch", "engine", "control"; NULL: no such source. */
+/* "nvtx", "torch", "engine", "control", "derived"; NULL: no such source. */
 const char *gp_range_source_name(unsigned source);
 
 #endif

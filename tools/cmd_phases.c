@@ -13,7 +13,7 @@ static int run(int argc, char **argv);
 const struct gp_command gp_command_phases = {
 	"phases",
 	"phases [--json] [--device N] [--of CURVE] [--from TIME] [--to TIME] [--depth N] [--top N] "
-	"[--own-thread] [-o FILE [--force]] RECORDING",
+	"[--own-thread] [--as-told] [-o FILE [--force]] RECORDING",
 	"show calls, time, memory and launches of each range that the job named",
 	run,
 };
@@ -115,6 +115,8 @@ static int run(int argc, char **argv)
 		  "the first N ranges of a level; 0: all. Default 20, with --json all" },
 		{ "own-thread", 0, GP_FLAG_SWITCH, NULL, &p.asked.is_own_thread,
 		  "work belongs to ranges of its own thread alone, that of autograd's too" },
+		{ "as-told", 0, GP_FLAG_SWITCH, NULL, &p.asked.is_as_told,
+		  "ranges of the recording alone: no forward is derived" },
 		{ "output", 'o', GP_FLAG_TEXT, "FILE", &file,
 		  "write to a new FILE instead of stdout" },
 		{ "force", 0, GP_FLAG_SWITCH, NULL, &is_forced, "replace FILE" },

@@ -142,6 +142,9 @@ static void print_notes(const struct gp_phases_report *r)
 	if (p->unkept)
 		fprintf(r->out, "%s too many at once to be followed\n",
 			gp_plural(p->unkept, "range").s);
+	if (p->forwards_unclear)
+		fprintf(r->out, "%s whose forward is not certain: none is derived\n",
+			gp_plural(p->forwards_unclear, "backward").s);
 	if (i->ranges_unnamed)
 		fprintf(r->out, "%s without a name: there was no room for more names\n",
 			gp_plural(i->ranges_unnamed, "range").s);
@@ -157,7 +160,10 @@ static void print_notes(const struct gp_phases_report *r)
 void gp_phases_print(const struct gp_phases_report *r)
 {
 	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
-	fprintf(r->out, "%s; memory is %s", gp_plural(r->phases.ranges, "call").s,
+	fputs(gp_plural(r->phases.ranges, "call").s, r->out);
+	if (r->phases.forwards)
+		fprintf(r->out, ", %s derived", gp_count_text(r->phases.forwards).s);
+	fprintf(r->out, "; memory is %s",
 		r->phases.of == GP_CURVE_ALLOCATED ? "blocks of the framework" :
 						     "memory of the driver");
 	if (r->asked.device != GP_DEVICE_UNKNOWN)
@@ -260,6 +266,10 @@ void gp_phases_write(const struct gp_phases_report *r)
 	else
 		gp_json_number(&json, "device", r->asked.device);
 	gp_json_number(&json, "calls", p->ranges);
+	gp_json_number(&json, "forwards_derived", p->forwards);
+	gp_json_number(&json, "forwards_named", p->forwards_named);
+	gp_json_number(&json, "forwards_none", p->forwards_none);
+	gp_json_number(&json, "forwards_unclear", p->forwards_unclear);
 	gp_json_number(&json, "unbalanced", p->unbalanced);
 	gp_json_number(&json, "unseen", p->unseen);
 	gp_json_number(&json, "unkept", p->unkept);

@@ -1,13 +1,14 @@
 /*
  * Phases, in one replay: the curve's steps, launches and the ends of ranges are counted for the
  * range they belong to; what a call leaves behind and the highest value while it was open are known
- * when it ends.
+ * when it ends. Forwards that the job does not name were found in a replay before.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "phase_calls.h"
 #include "phase_follow.h"
+#include "phase_forward.h"
 #include "phase_high.h"
 #include "phase_tree.h"
 #include "settle.h"
@@ -31,6 +32,9 @@ struct counting {
 	struct gp_high high;
 	struct started started[GP_RANGES_STARTED];
 	uint32_t starts;
+	struct gp_forwards forwards;
+	uint32_t begun, open_forward; /* so many; 1 + the first of those that are open */
+	uint64_t number;	      /* of the event */
 	uint64_t now_bytes[GP_DEVICES], total_bytes;
 	struct gp_phase sums;	     /* since the start of the span */
 	size_t loaded;		     /* whose checkpoint the state is from */
@@ -75,6 +79,17 @@ static uint32_t begin_call(struct counting *c, uint32_t up, const struct gp_open
 	return call;
 }
 
+/* The call of a forward on that thread that lies right inside the call `up`; else that one. */
+static uint32_t call_within(const struct counting *c, uint32_t thread, uint32_t up)
+{
+	for (uint32_t k = c->open_forward; k != 0; k = c->forwards.forward[k - 1].next) {
+		const struct gp_forward *forward = &c->forwards.forward[k - 1];
+		if (forward->thread == thread && forward->up == up)
+			return forward->call;
+	}
+	return up;
+}
+
 /* The call that stands for what is no range, as long as the span. */
 static uint32_t call_of_style(struct counting *c, enum gp_phase_style style)
 {
@@ -95,7 +110,7 @@ static void see_opened(void *context, struct gp_open_range *range,
 				(struct started){ range->mark, c->sums, c->calls.number };
 		return;
 	}
-	uint32_t up = call_around(stack);
+	uint32_t up = call_within(c, stack->thread, call_around(stack));
 	bool is_ambiguous = false;
 	/* a worker's own range lies in that of the thread that it works for */
 	if (up == 0 && range->source != GP_RANGE_ENGINE) {
@@ -125,7 +140,7 @@ static void finish_call(struct counting *c, uint32_t number, int64_t at_ns)
 		return;
 	if (node->style != GP_PHASE_OUTSIDE && node->style != GP_PHASE_AMBIGUOUS) {
 		gp_phase_node_add(node, clipped_ns(c, &call, at_ns));
-		c->out->ranges++;
+		*(node->source == GP_RANGE_DERIVED ? &c->out->forwards : &c->out->ranges) += 1;
 	}
 	node->own.retained_bytes += left;
 	uint64_t high = gp_high_since(&c->high, call.since > c->since ? call.since : c->since);
@@ -167,16 +182,54 @@ static void see_closed(void *context, const struct gp_open_range *range, enum gp
 		finish_call(c, (uint32_t)range->mark, at_ns);
 }
 
+/* ---- forwards ---- */
+
+static void end_forward(struct counting *c, uint32_t *open, int64_t at_ns)
+{
+	const struct gp_forward *forward = &c->forwards.forward[*open - 1];
+	*open = forward->next;
+	finish_call(c, forward->call, at_ns);
+}
+
+/* Before the event. */
+static void end_forwards(struct counting *c, int64_t at_ns)
+{
+	uint32_t *open = &c->open_forward;
+	while (*open != 0)
+		if (c->forwards.forward[*open - 1].to == c->number)
+			end_forward(c, open, at_ns);
+		else
+			open = &c->forwards.forward[*open - 1].next;
+}
+
+/* After it. */
+static void begin_forwards(struct counting *c, const struct gp_record *r)
+{
+	const struct gp_open_range derived = { .time = r->time, .source = GP_RANGE_DERIVED };
+	while (c->begun < c->forwards.forwards && c->forwards.forward[c->begun].from == c->number) {
+		struct gp_forward *forward = &c->forwards.forward[c->begun++];
+		const struct gp_open_range *around =
+			gp_phase_follow_own(&c->follow, forward->thread);
+		forward->up = around != NULL ? (uint32_t)around->mark : 0;
+		forward->call = begin_call(c, forward->up, &derived, GP_PHASE_NESTED);
+		forward->next = c->open_forward;
+		c->open_forward = c->begun;
+	}
+}
+
 /* ---- events ---- */
 
 static struct gp_phase_node *node_of_thread(struct counting *c, uint32_t thread, uint32_t *call)
 {
-	bool is_ambiguous;
-	const struct gp_open_range *range =
-		gp_phase_follow_range(&c->follow, thread, &is_ambiguous);
-	*call = range != NULL ?
-			(uint32_t)range->mark :
-			call_of_style(c, is_ambiguous ? GP_PHASE_AMBIGUOUS : GP_PHASE_OUTSIDE);
+	bool is_ambiguous = false;
+	const struct gp_open_range *range = gp_phase_follow_own(&c->follow, thread);
+	*call = call_within(c, thread, range != NULL ? (uint32_t)range->mark : 0);
+	if (*call == 0) {
+		range = gp_phase_follow_engine(&c->follow, thread, &is_ambiguous);
+		*call = range != NULL ? (uint32_t)range->mark : 0;
+	}
+	if (*call == 0)
+		*call = call_of_style(c, is_ambiguous ? GP_PHASE_AMBIGUOUS : GP_PHASE_OUTSIDE);
 	return *call != 0 ? node_of(c, *call) : NULL;
 }
 
@@ -322,6 +375,8 @@ static enum gp_status replay(struct counting *c)
 			c->is_inside = true;
 			c->since = c->high.number;
 		}
+		c->number++;
+		end_forwards(c, at_ns);
 		end_birth(c, record);
 		status = gp_recording_apply(r, record);
 		if (status != GP_OK)
@@ -329,6 +384,7 @@ static enum gp_status replay(struct counting *c)
 		if (r->loaded != c->loaded)
 			look_at_curves(c);
 		gp_phase_follow_apply(&c->follow, thread, record);
+		begin_forwards(c, record);
 		count(c, record, thread);
 		if (c->is_out_of_memory)
 			return GP_E_MEMORY;
@@ -350,6 +406,21 @@ static void finish_open(struct counting *c, const struct gp_open_range *range, i
 		finish_call(c, (uint32_t)range->mark, at_ns);
 }
 
+/* Those right inside that call of that thread: before it ends itself. */
+static void finish_forwards(struct counting *c, uint32_t thread, uint32_t up, int64_t at_ns)
+{
+	uint32_t *open = &c->open_forward;
+	while (*open != 0) {
+		const struct gp_forward *forward = &c->forwards.forward[*open - 1];
+		if (forward->thread == thread && forward->up == up) {
+			node_of(c, forward->call)->own.open += c->is_inside;
+			end_forward(c, open, at_ns);
+		} else {
+			open = &c->forwards.forward[*open - 1].next;
+		}
+	}
+}
+
 static void finish(struct counting *c, const struct gp_info *info)
 {
 	const int64_t end_ns = (int64_t)info->duration_ns;
@@ -357,8 +428,12 @@ static void finish(struct counting *c, const struct gp_info *info)
 	const struct gp_range_stack *s;
 	uint32_t at = 0, count = 0;
 	while ((s = gp_open_ranges_next(c->follow.ranges, &at)) != NULL)
-		for (uint32_t k = s->depth; k-- > 0;)
+		for (uint32_t k = s->depth; k-- > 0;) {
+			finish_forwards(c, s->thread, (uint32_t)s->range[k].mark, at_ns);
 			finish_open(c, &s->range[k], at_ns);
+		}
+	while (c->open_forward != 0)
+		finish_forwards(c, c->forwards.forward[c->open_forward - 1].thread, 0, at_ns);
 	const struct gp_open_range *started = gp_open_ranges_started(c->follow.ranges, &count);
 	while (count-- > 0)
 		finish_open(c, &started[count], at_ns);
@@ -370,6 +445,9 @@ static void finish(struct counting *c, const struct gp_info *info)
 	c->out->unbalanced = counts.unbalanced;
 	c->out->unseen = counts.unseen;
 	c->out->unkept = counts.unkept;
+	c->out->forwards_named = c->forwards.named;
+	c->out->forwards_none = c->forwards.none;
+	c->out->forwards_unclear = c->forwards.unclear;
 }
 
 static enum gp_status attempt(void *context, const struct gp_info *info)
@@ -381,7 +459,10 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 					  GP_CURVE_DRIVER;
 	c->out->of = c->of;
 	c->watch = (struct gp_range_watch){ see_opened, see_closed, c };
-	enum gp_status status = gp_recording_rewind(c->recording);
+	enum gp_status status =
+		c->asked.is_as_told ? GP_OK : gp_forwards_find(c->recording, info, &c->forwards);
+	if (status == GP_OK)
+		status = gp_recording_rewind(c->recording);
 	if (status == GP_OK)
 		status = gp_phase_follow_open(&c->follow, c->recording, c->asked.is_own_thread,
 					      &c->watch);
@@ -392,6 +473,7 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 		status = gp_phase_tree_list(&c->tree, c->recording, c->out);
 	}
 	gp_phase_follow_close(&c->follow);
+	gp_forwards_release(&c->forwards);
 	gp_phase_tree_release(&c->tree);
 	gp_phase_calls_release(&c->calls);
 	gp_high_release(&c->high);
@@ -432,5 +514,7 @@ const char *gp_range_source_name(unsigned source)
 							     [GP_RANGE_TORCH] = "torch",
 							     [GP_RANGE_ENGINE] = "engine",
 							     [GP_RANGE_CONTROL] = "control" };
+	if (source == GP_RANGE_DERIVED)
+		return "derived";
 	return source < GP_RANGE_SOURCES ? names[source] : NULL;
 }

@@ -40,6 +40,18 @@ static void closed(void *context, const struct gp_open_range *range, enum gp_ran
 	}
 }
 
+static bool is_named_worker(const char *name)
+{
+	return name != NULL && strncmp(name, WORKER, strlen(WORKER)) == 0;
+}
+
+static void see_thread(void *context, const struct gp_record *record)
+{
+	struct gp_phase_follow *f = context;
+	f->has_named |=
+		is_named_worker(gp_meanings_text(f->recording->meanings, GP_THREAD, record->aux));
+}
+
 static enum gp_status load(void *context, const struct gp_record *record)
 {
 	if (record->kind == GP_RANGE_OPEN)
@@ -58,6 +70,7 @@ enum gp_status gp_phase_follow_open(struct gp_phase_follow *f, struct gp_recordi
 	if (f->ranges == NULL)
 		return GP_E_MEMORY;
 	gp_open_ranges_watch(f->ranges, &f->watch);
+	gp_meanings_visit(recording->meanings, GP_THREAD, see_thread, f);
 	if (recording->first >= recording->index.segments)
 		return GP_OK;
 	return gp_merge_visit(recording->merge, recording->first, GP_BLOCK_CHECKPOINT, load,
@@ -75,18 +88,18 @@ void gp_phase_follow_apply(struct gp_phase_follow *f, uint32_t thread,
 {
 	if (gp_is_range(record->kind))
 		gp_open_ranges_apply(f->ranges, thread, record);
+	else if (record->kind == GP_THREAD)
+		see_thread(f, record);
 }
 
 /*
  * By its name, which PyTorch gives it. Where no thread has one, it may be any that has no range of
  * its own.
  */
-static bool is_worker(struct gp_phase_follow *f, uint32_t thread)
+static bool is_worker(const struct gp_phase_follow *f, uint32_t thread)
 {
-	const char *name = gp_meanings_text(f->recording->meanings, GP_THREAD, thread);
-	bool is_named = name != NULL && strncmp(name, WORKER, strlen(WORKER)) == 0;
-	f->has_named |= is_named;
-	return is_named || !f->has_named;
+	return !f->has_named ||
+	       is_named_worker(gp_meanings_text(f->recording->meanings, GP_THREAD, thread));
 }
 
 static const struct gp_open_range *innermost(const struct gp_range_stack *s, unsigned source)
@@ -116,10 +129,7 @@ const struct gp_open_range *gp_phase_follow_engine(struct gp_phase_follow *f, ui
 			     NULL;
 }
 
-const struct gp_open_range *gp_phase_follow_range(struct gp_phase_follow *f, uint32_t thread,
-						  bool *is_ambiguous)
+const struct gp_open_range *gp_phase_follow_own(const struct gp_phase_follow *f, uint32_t thread)
 {
-	*is_ambiguous = false;
-	const struct gp_open_range *own = innermost(gp_open_ranges_of(f->ranges, thread), 0);
-	return own != NULL ? own : gp_phase_follow_engine(f, thread, is_ambiguous);
+	return innermost(gp_open_ranges_of(f->ranges, thread), 0);
 }

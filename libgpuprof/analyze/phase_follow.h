@@ -18,7 +18,7 @@ struct gp_phase_follow {
 	struct gp_range_watch watch; /* ours, which calls the user's */
 	const struct gp_range_watch *user;
 	bool is_own_thread;
-	bool has_named; /* a thread with a worker's name was met */
+	bool has_named; /* a thread has a worker's name */
 	struct {
 		uint32_t thread;
 		uint32_t depth; /* entered so often */
@@ -33,14 +33,14 @@ struct gp_phase_follow {
 enum gp_status gp_phase_follow_open(struct gp_phase_follow *follow, struct gp_recording *recording,
 				    bool is_own_thread, const struct gp_range_watch *user);
 void gp_phase_follow_close(struct gp_phase_follow *follow);
-/* Each event, before what is asked about it; other kinds than ranges change nothing. */
+/* Each event, before what is asked about it; of ranges and names of threads. */
 void gp_phase_follow_apply(struct gp_phase_follow *follow, uint32_t thread,
 			   const struct gp_record *record);
 
-/* NULL: none. *is_ambiguous: one of several. */
-const struct gp_open_range *gp_phase_follow_range(struct gp_phase_follow *follow, uint32_t thread,
-						  bool *is_ambiguous);
-/* The same of a thread whose own ranges do not count. */
+/* The innermost of its own ranges; NULL: none. */
+const struct gp_open_range *gp_phase_follow_own(const struct gp_phase_follow *follow,
+						uint32_t thread);
+/* That of the thread it works for, if it has none; NULL: none. *is_ambiguous: one of several. */
 const struct gp_open_range *gp_phase_follow_engine(struct gp_phase_follow *follow, uint32_t thread,
 						   bool *is_ambiguous);
 

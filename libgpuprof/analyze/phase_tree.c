@@ -100,7 +100,7 @@ static void fill(const struct gp_phase_node *n, unsigned depth, const struct gp_
 		 struct gp_phase *out)
 {
 	*out = n->own;
-	out->name = text_of(r, n->name);
+	out->name = n->source == GP_RANGE_DERIVED ? "forward" : text_of(r, n->name);
 	out->domain = text_of(r, n->domain);
 	out->source = n->source;
 	out->style = n->style;

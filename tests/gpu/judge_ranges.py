@@ -1,7 +1,8 @@
 """Holds the ranges of a recording against the user annotations that torch.profiler saw in a twin run.
 
 judge_ranges.py --gpuprof PROGRAM --recording FILE --profile FILE: names, numbers and order are the same; autograd's
-engine was entered as often as backward() was called; launches of all phases together are the launches.
+engine was entered as often as backward() was called, and a forward derived before each; launches of all phases
+together are the launches.
 """
 import argparse
 import collections
@@ -22,7 +23,6 @@ def run(*command):
 def claim(what, holds, figures):
     print(f"{'PASS' if holds else 'FAIL'} ranges: {what}: {figures}", flush=True)
     return not holds
-
 
 
 def main():
@@ -55,6 +55,13 @@ def main():
     backward = [t for t in tree if t["name"] == "backward"]
     bad += claim("the engine's own threads worked for backward", bool(backward) and backward[0]["launches"] > 0,
                  backward[0]["launches"] if backward else 0)
+    forward = [t for t in tree if t["source"] == "derived"]
+    inside = sum(c["calls"] for t in forward for c in t["children"] if c["name"] == "micro batch")
+    calls = sum(t["calls"] for t in forward)
+    bad += claim("a forward is derived before each backward, around what the job names in it",
+                 calls == inside == twin["backwards"] and phases["forwards_unclear"] == 0,
+                 f"{calls} forwards, {inside} of its ranges, {twin['backwards']} backwards, "
+                 f"{phases['forwards_unclear']} unclear")
     return bool(bad)
 
 
