@@ -24,7 +24,7 @@ struct building {
 	struct gp_idle *out;
 	struct gp_peak_moments *moments;
 	struct gp_touch_replay replay;
-	struct gp_touch_rows waste[GP_WASTES][GP_DEVICES + 1];
+	struct gp_row_table waste[GP_WASTES][GP_DEVICES + 1];
 };
 
 /* ---- over the run ---- */
@@ -104,10 +104,10 @@ static bool is_pattern(enum gp_waste waste, const struct gp_touch_row *row)
 }
 
 static void fill_wastes(struct gp_idle *out, enum gp_waste waste, unsigned device,
-			const struct gp_touch_rows *rows)
+			const struct gp_row_table *rows)
 {
-	for (size_t k = 0; k < rows->rows; k++) {
-		const struct gp_touch_row *row = &rows->row[k];
+	const struct gp_touch_row *row = rows->row;
+	for (size_t left = rows->rows; left > 0; left--, row++) {
 		const struct gp_touch_part *p = &row->largest;
 		if (!is_pattern(waste, row))
 			continue;
@@ -192,10 +192,10 @@ static int compare(const void *left, const void *right)
 }
 
 static void fill_rows(struct gp_idle_device *d, enum gp_idle_state state,
-		      const struct gp_touch_rows *rows)
+		      const struct gp_row_table *rows)
 {
-	for (size_t k = 0; k < rows->rows; k++) {
-		const struct gp_touch_row *row = &rows->row[k];
+	const struct gp_touch_row *row = rows->row;
+	for (size_t left = rows->rows; left > 0; left--, row++) {
 		const struct gp_touch_part *p = &row->largest;
 		d->row[d->rows++] = (struct gp_idle_row){ .stack = p->stack,
 							  .space = p->space,
@@ -217,7 +217,7 @@ static void fill_rows(struct gp_idle_device *d, enum gp_idle_state state,
 
 static enum gp_status list_device(struct building *b, struct gp_idle_device *d)
 {
-	struct gp_touch_rows rows[GP_IDLE_STATES] = { 0 };
+	struct gp_row_table rows[GP_IDLE_STATES] = { 0 };
 	enum gp_status status = GP_OK;
 	size_t most = 0;
 	for (size_t k = 0; k < b->replay.parts && status == GP_OK; k++) {
@@ -241,7 +241,7 @@ static enum gp_status list_device(struct building *b, struct gp_idle_device *d)
 	for (unsigned s = 0; s < GP_IDLE_STATES; s++) {
 		if (status == GP_OK)
 			fill_rows(d, (enum gp_idle_state)s, &rows[s]);
-		gp_touch_rows_release(&rows[s]);
+		gp_row_table_release(&rows[s]);
 	}
 	if (status == GP_OK && d->rows > 1)
 		qsort(d->row, d->rows, sizeof *d->row, compare);
@@ -355,7 +355,7 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 	memset(&b->replay, 0, sizeof b->replay);
 	for (unsigned w = 0; w < GP_WASTES; w++)
 		for (unsigned d = 0; d <= GP_DEVICES; d++)
-			gp_touch_rows_release(&b->waste[w][d]);
+			gp_row_table_release(&b->waste[w][d]);
 	return status;
 }
 

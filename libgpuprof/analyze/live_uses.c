@@ -172,8 +172,8 @@ static void walk(struct collection *c, gp_live_visit *visit)
 /* Moves what may be gone to what is there, when all of it can be. */
 static void admit_stale(struct collection *c)
 {
-	for (size_t k = 0; k < c->stale.uses; k++) {
-		const struct gp_use *from = &c->stale.use[k];
+	const struct gp_use *from = c->stale.rows.row;
+	for (size_t left = c->stale.rows.rows; left > 0; left--, from++) {
 		struct gp_use *to = gp_use_table_get(&c->table, from);
 		if (to == NULL) {
 			c->is_out_of_memory = true;

@@ -198,12 +198,10 @@ static bool is_asked(const struct search *s, unsigned device, unsigned curve,
 /* Rows that were moved to another one are empty. */
 static void hand_over(struct gp_use_table *table, struct gp_holders *out)
 {
-	gp_use_table_sort(table);
-	while (table->uses > 0 && table->use[table->uses - 1].count == 0 &&
-	       table->use[table->uses - 1].bytes == 0)
-		table->uses--;
-	out->use = table->use;
-	out->uses = table->uses;
+	out->use = gp_use_table_take(table, &out->uses);
+	while (out->uses > 0 && out->use[out->uses - 1].count == 0 &&
+	       out->use[out->uses - 1].bytes == 0)
+		out->uses--;
 }
 
 static enum gp_status answer(struct search *s)

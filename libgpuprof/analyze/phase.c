@@ -53,7 +53,7 @@ static bool is_wanted(const struct counting *c, unsigned device)
 
 static struct gp_phase_node *node_of(struct counting *c, uint32_t call)
 {
-	return &c->tree.node[c->calls.call[call].node];
+	return gp_phase_node_at(&c->tree, c->calls.call[call].node);
 }
 
 /* The call below which a range is opened, or 0. */
@@ -315,7 +315,7 @@ static void add_mark(struct counting *c, const struct gp_record *r, uint32_t thr
 	uint32_t node = gp_phase_tree_get(&c->tree, up, r->aux, (uint32_t)r->range_push.domain,
 					  (uint32_t)r->range_push.source, GP_PHASE_MARK);
 	if (node != 0)
-		c->tree.node[node].own.calls++;
+		gp_phase_node_at(&c->tree, node)->own.calls++;
 	c->is_out_of_memory |= node == 0;
 }
 
@@ -406,18 +406,22 @@ static void finish_open(struct counting *c, const struct gp_open_range *range, i
 		finish_call(c, (uint32_t)range->mark, at_ns);
 }
 
+static void finish_forward(struct counting *c, uint32_t *open, int64_t at_ns)
+{
+	node_of(c, c->forwards.forward[*open - 1].call)->own.open += c->is_inside;
+	end_forward(c, open, at_ns);
+}
+
 /* Those right inside that call of that thread: before it ends itself. */
 static void finish_forwards(struct counting *c, uint32_t thread, uint32_t up, int64_t at_ns)
 {
 	uint32_t *open = &c->open_forward;
 	while (*open != 0) {
 		const struct gp_forward *forward = &c->forwards.forward[*open - 1];
-		if (forward->thread == thread && forward->up == up) {
-			node_of(c, forward->call)->own.open += c->is_inside;
-			end_forward(c, open, at_ns);
-		} else {
+		if (forward->thread == thread && forward->up == up)
+			finish_forward(c, open, at_ns);
+		else
 			open = &c->forwards.forward[*open - 1].next;
-		}
 	}
 }
 
@@ -433,7 +437,7 @@ static void finish(struct counting *c, const struct gp_info *info)
 			finish_open(c, &s->range[k], at_ns);
 		}
 	while (c->open_forward != 0)
-		finish_forwards(c, c->forwards.forward[c->open_forward - 1].thread, 0, at_ns);
+		finish_forward(c, &c->open_forward, at_ns);
 	const struct gp_open_range *started = gp_open_ranges_started(c->follow.ranges, &count);
 	while (count-- > 0)
 		finish_open(c, &started[count], at_ns);

@@ -90,7 +90,7 @@ static struct thread *thread_get(struct finding *f, uint32_t number)
 	struct thread *t = thread_find(f, number);
 	if (t != NULL)
 		return t;
-	t = f->last = gp_row_add(&f->threads, gp_row_hash(number));
+	t = f->last = gp_row_add(&f->threads, sizeof *t, gp_row_hash(number));
 	if (t != NULL)
 		t->number = number;
 	return t;
@@ -436,7 +436,6 @@ enum gp_status gp_forwards_find(struct gp_recording *recording, const struct gp_
 	f->recording = recording;
 	f->info = info;
 	f->out = out;
-	f->threads.size = sizeof(struct thread);
 	f->has_launches = info->kept[GP_LAUNCH] + info->kept[GP_GRAPH_LAUNCH] > 0;
 	enum gp_status status = replay(f);
 	if (status == GP_OK)

@@ -1,4 +1,4 @@
-/* Nodes in an array, found by parent and name in an index. */
+/* Nodes are found by parent and name. */
 #include "phase_tree.h"
 
 #include <math.h>
@@ -9,9 +9,7 @@
 
 void gp_phase_tree_release(struct gp_phase_tree *t)
 {
-	free(t->node);
-	free(t->place);
-	*t = (struct gp_phase_tree){ 0 };
+	gp_row_table_release(&t->nodes);
 }
 
 static bool is_like(const struct gp_phase_node *a, const struct gp_phase_node *b)
@@ -20,58 +18,36 @@ static bool is_like(const struct gp_phase_node *a, const struct gp_phase_node *b
 	       a->source == b->source && a->style == b->style;
 }
 
-static uint32_t *find(const struct gp_phase_tree *t, const struct gp_phase_node *like)
+static uint32_t hash_of(const struct gp_phase_node *like)
 {
 	uint64_t key = (uint64_t)like->parent << 32 ^ like->name ^ (uint64_t)like->domain << 20;
 	key ^= (uint64_t)like->source << 60 ^ (uint64_t)like->style << 56;
-	for (uint64_t at = key * 0x9e3779b97f4a7c15u >> 24;; at++) {
-		uint32_t *place = &t->place[at & (t->places - 1)];
-		if (*place == 0 || is_like(&t->node[*place], like))
-			return place;
-	}
-}
-
-static bool grow(struct gp_phase_tree *t)
-{
-	uint32_t places = t->places ? t->places * 2 : 256;
-	struct gp_phase_node *node = realloc(t->node, places / 2 * sizeof *node);
-	if (node == NULL)
-		return false;
-	t->node = node;
-	uint32_t *place = calloc(places, sizeof *place);
-	if (place == NULL)
-		return false;
-	free(t->place);
-	t->place = place;
-	t->places = places;
-	t->room = places / 2;
-	if (t->nodes == 0)
-		t->node[t->nodes++] = (struct gp_phase_node){ 0 };
-	for (uint32_t k = 1; k < t->nodes; k++)
-		*find(t, &t->node[k]) = k;
-	return true;
+	return gp_row_hash(key);
 }
 
 uint32_t gp_phase_tree_get(struct gp_phase_tree *t, uint32_t parent, uint32_t name, uint32_t domain,
 			   uint32_t source, enum gp_phase_style style)
 {
-	if (t->nodes >= t->room && !grow(t))
-		return 0;
 	const struct gp_phase_node like = {
 		.parent = parent, .name = name, .domain = domain, .source = source, .style = style
 	};
-	uint32_t *place = find(t, &like);
-	if (*place != 0)
-		return *place;
+	const uint32_t hash = hash_of(&like);
+	for (uint32_t step = 0, at; (at = gp_row_next(&t->nodes, hash, &step)) != 0;)
+		if (at > 1 && is_like(gp_phase_node_at(t, at - 1), &like))
+			return at - 1;
+	if (t->nodes.rows == 0 && gp_row_add(&t->nodes, sizeof like, 0) == NULL)
+		return 0;
 	/* the few that are no ranges have room behind them */
-	if (t->nodes > GP_PHASES_MOST && style <= GP_PHASE_MARK)
+	if (t->nodes.rows > GP_PHASES_MOST && style <= GP_PHASE_MARK)
 		return gp_phase_tree_get(t, 0, 0, 0, 0, GP_PHASE_REST);
-	uint32_t number = t->nodes++;
-	t->node[number] = like;
-	*place = number;
-	struct gp_phase_node *above = &t->node[parent];
+	struct gp_phase_node *node = gp_row_add(&t->nodes, sizeof like, hash);
+	if (node == NULL)
+		return 0;
+	*node = like;
+	const uint32_t number = t->nodes.rows - 1;
+	struct gp_phase_node *above = gp_phase_node_at(t, parent);
 	if (above->last != 0)
-		t->node[above->last].next = number;
+		gp_phase_node_at(t, above->last)->next = number;
 	else
 		above->first = number;
 	above->last = number;
@@ -113,41 +89,41 @@ static void fill(const struct gp_phase_node *n, unsigned depth, const struct gp_
 
 static uint32_t next_seen(const struct gp_phase_tree *t, uint32_t at)
 {
-	while (at != 0 && !t->node[at].is_seen)
-		at = t->node[at].next;
+	while (at != 0 && !gp_phase_node_at(t, at)->is_seen)
+		at = gp_phase_node_at(t, at)->next;
 	return at;
 }
 
 static void list_below(const struct gp_phase_tree *t, const struct gp_recording *r,
 		       struct gp_phases *out)
 {
-	uint32_t at = next_seen(t, t->node[0].first);
+	uint32_t at = next_seen(t, gp_phase_node_at(t, 0)->first);
 	unsigned depth = 0;
 	while (at != 0) {
-		const struct gp_phase_node *n = &t->node[at];
+		const struct gp_phase_node *n = gp_phase_node_at(t, at);
 		struct gp_phase *phase = &out->phase[out->phases++];
 		fill(n, depth, r, phase);
-		for (uint32_t k = n->first; k != 0; k = t->node[k].next)
-			phase->children += t->node[k].is_seen;
+		for (uint32_t k = n->first; k != 0; k = gp_phase_node_at(t, k)->next)
+			phase->children += gp_phase_node_at(t, k)->is_seen;
 		if (phase->children != 0) {
 			at = next_seen(t, n->first);
 			depth++;
 			continue;
 		}
-		while (at != 0 && next_seen(t, t->node[at].next) == 0) {
-			at = t->node[at].parent;
+		while (at != 0 && next_seen(t, gp_phase_node_at(t, at)->next) == 0) {
+			at = gp_phase_node_at(t, at)->parent;
 			depth -= at != 0;
 		}
-		at = at != 0 ? next_seen(t, t->node[at].next) : 0;
+		at = at != 0 ? next_seen(t, gp_phase_node_at(t, at)->next) : 0;
 	}
 }
 
 /* What is no range stands last. */
 static void move_last(struct gp_phase_tree *t)
 {
-	uint32_t kept[GP_PHASE_REST + 1] = { 0 }, *from = &t->node[0].first, last = 0;
+	uint32_t kept[GP_PHASE_REST + 1] = { 0 }, *from = &gp_phase_node_at(t, 0)->first, last = 0;
 	while (*from != 0) {
-		struct gp_phase_node *n = &t->node[*from];
+		struct gp_phase_node *n = gp_phase_node_at(t, *from);
 		if (n->style < GP_PHASE_OUTSIDE) {
 			last = *from;
 			from = &n->next;
@@ -160,7 +136,8 @@ static void move_last(struct gp_phase_tree *t)
 	for (unsigned style = GP_PHASE_OUTSIDE; style <= GP_PHASE_REST; style++) {
 		if (kept[style] == 0)
 			continue;
-		*(last != 0 ? &t->node[last].next : &t->node[0].first) = kept[style];
+		*(last != 0 ? &gp_phase_node_at(t, last)->next : &gp_phase_node_at(t, 0)->first) =
+			kept[style];
 		last = kept[style];
 	}
 }
@@ -168,18 +145,18 @@ static void move_last(struct gp_phase_tree *t)
 enum gp_status gp_phase_tree_list(struct gp_phase_tree *t, struct gp_recording *r,
 				  struct gp_phases *out)
 {
-	if (t->nodes < 2)
+	if (t->nodes.rows < 2)
 		return GP_OK;
-	out->phase = calloc(t->nodes, sizeof *out->phase);
+	out->phase = calloc(t->nodes.rows, sizeof *out->phase);
 	if (out->phase == NULL)
 		return GP_E_MEMORY;
-	for (uint32_t k = t->nodes; k-- > 1;) {
-		struct gp_phase_node *n = &t->node[k];
-		struct gp_phase *above = &t->node[n->parent].own;
+	for (uint32_t k = t->nodes.rows; k-- > 1;) {
+		struct gp_phase_node *n = gp_phase_node_at(t, k);
+		struct gp_phase *above = &gp_phase_node_at(t, n->parent)->own;
 		n->is_seen |= n->own.calls != 0 || n->own.allocated_bytes != 0 ||
 			      n->own.freed_bytes != 0 || n->own.launches != 0 ||
 			      n->own.graph_launches != 0;
-		t->node[n->parent].is_seen |= n->is_seen;
+		gp_phase_node_at(t, n->parent)->is_seen |= n->is_seen;
 		above->allocated_bytes += n->own.allocated_bytes;
 		above->freed_bytes += n->own.freed_bytes;
 		above->launches += n->own.launches;

@@ -3,6 +3,7 @@
 #define GP_PHASE_TREE_H
 
 #include "../gpuprof.h"
+#include "row_table.h"
 
 struct gp_phase_node {
 	uint32_t parent; /* 0: none; nodes are counted from 1, a parent before its children */
@@ -16,11 +17,13 @@ struct gp_phase_node {
 };
 
 struct gp_phase_tree {
-	struct gp_phase_node *node; /* number 0 is the root, which is shown nowhere */
-	uint32_t nodes, room;
-	uint32_t *place; /* open addressing: number; 0 empty */
-	uint32_t places;
+	struct gp_row_table nodes; /* number 0 is the root, which is shown nowhere */
 };
+static inline struct gp_phase_node *gp_phase_node_at(const struct gp_phase_tree *tree,
+						     uint32_t number)
+{
+	return (struct gp_phase_node *)tree->nodes.row + number;
+}
 
 void gp_phase_tree_release(struct gp_phase_tree *tree);
 /* Number of the node with these; the node REST where there would be too many. 0: no memory. */

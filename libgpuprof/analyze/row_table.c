@@ -16,12 +16,12 @@ static void put(struct gp_row_table *t, struct gp_row_place place)
 	t->place[at] = place;
 }
 
-static bool grow(struct gp_row_table *t)
+static bool grow(struct gp_row_table *t, size_t bytes)
 {
 	if (t->places == PLACES_MAX)
 		return false;
 	const uint32_t before = t->places, places = before != 0 ? before * 2 : PLACES_MIN;
-	void *row = realloc(t->row, places / 2 * t->size);
+	void *row = realloc(t->row, places / 2 * bytes);
 	if (row == NULL)
 		return false;
 	t->row = row;
@@ -38,18 +38,21 @@ static bool grow(struct gp_row_table *t)
 	return true;
 }
 
-void *gp_row_add(struct gp_row_table *t, uint32_t hash)
+void *gp_row_add(struct gp_row_table *t, size_t bytes, uint32_t hash)
 {
-	if (t->rows == t->room && !grow(t))
+	if (t->rows == t->room && !grow(t, bytes))
 		return NULL;
-	void *row = (char *)t->row + t->rows * t->size;
-	memset(row, 0, t->size);
+	void *row = (char *)t->row + t->rows * bytes;
+	memset(row, 0, bytes);
 	put(t, (struct gp_row_place){ hash, ++t->rows });
 	return row;
 }
 
-void gp_row_table_end(struct gp_row_table *t)
+void gp_row_sort(struct gp_row_table *t, size_t bytes,
+		 int (*compare)(const void *left, const void *right))
 {
+	if (t->rows > 1)
+		qsort(t->row, t->rows, bytes, compare);
 	free(t->place);
 	t->place = NULL;
 	t->places = 0;
@@ -60,5 +63,5 @@ void gp_row_table_release(struct gp_row_table *t)
 {
 	free(t->row);
 	free(t->place);
-	*t = (struct gp_row_table){ .size = t->size };
+	*t = (struct gp_row_table){ 0 };
 }

@@ -16,7 +16,6 @@ struct gp_row_place {
 };
 
 struct gp_row_table {
-	size_t size; /* of a row: the owner sets it */
 	void *row;
 	uint32_t rows, room;
 	struct gp_row_place *place;
@@ -44,11 +43,15 @@ static inline uint32_t gp_row_next(const struct gp_row_table *t, uint32_t hash, 
 	}
 }
 
-/* A row of zeros behind the others, found by this hash from now on. NULL: no memory. */
-void *gp_row_add(struct gp_row_table *table, uint32_t hash);
-/* Rows may be sorted then: they are not found any more, and none can be added. */
-void gp_row_table_end(struct gp_row_table *table);
-/* It is as at first, of rows of that size. */
+/*
+ * A row of zeros behind the others, found by this hash from now on; `bytes` of one, always the
+ * same. NULL: no memory.
+ */
+void *gp_row_add(struct gp_row_table *table, size_t bytes, uint32_t hash);
+/* In that order. They are not found any more, and none can be added. */
+void gp_row_sort(struct gp_row_table *table, size_t bytes,
+		 int (*compare)(const void *left, const void *right));
+/* It is as at first. */
 void gp_row_table_release(struct gp_row_table *table);
 
 #endif

@@ -184,10 +184,7 @@ static enum gp_status replay(struct counting *c)
 
 static void fill(struct gp_asked *out, struct gp_use_table *table)
 {
-	gp_use_table_sort(table);
-	out->use = table->use;
-	out->uses = table->uses;
-	table->use = NULL;
+	out->use = gp_use_table_take(table, &out->uses);
 	for (size_t k = 0; k < out->uses; k++) {
 		const struct gp_use *u = &out->use[k];
 		out->bytes += u->bytes;
@@ -206,7 +203,7 @@ static enum gp_status answer(struct counting *c)
 	if (out->asked == NULL)
 		return GP_E_MEMORY;
 	for (unsigned k = 0; k < ACCOUNTS; k++) {
-		if (c->table[k].uses == 0)
+		if (c->table[k].rows.rows == 0)
 			continue;
 		struct gp_asked *asked = &out->asked[out->askeds++];
 		*asked = (struct gp_asked){ .device = k / OFS,
@@ -222,8 +219,9 @@ static void release(struct counting *c)
 	gp_module_epochs_release(&c->epochs);
 	for (unsigned k = 0; k < ACCOUNTS; k++) {
 		struct gp_use_table *table = &c->table[k];
-		for (size_t i = 0; table->use != NULL && i < table->uses; i++)
-			free((void *)table->use[i].lives);
+		const struct gp_use *use = table->rows.row;
+		for (size_t i = 0; i < table->rows.rows; i++)
+			free((void *)use[i].lives);
 		gp_use_table_release(table);
 	}
 	memset(c->past, 0, sizeof c->past);

@@ -1,4 +1,4 @@
-/* Rows in an array, their numbers in an open-addressing index. */
+/* A row is a stack and a kind of memory. */
 #include "touch_rows.h"
 
 #include <stdlib.h>
@@ -6,52 +6,26 @@
 
 #include "live_uses.h"
 
-void gp_touch_rows_release(struct gp_touch_rows *t)
+static struct gp_touch_row *row_of(struct gp_row_table *t, const struct gp_touch_part *part)
 {
-	free(t->row);
-	free(t->place);
-	*t = (struct gp_touch_rows){ 0 };
-}
-
-static uint32_t *find(const struct gp_touch_rows *t, const struct gp_touch_part *part)
-{
-	uint64_t key = (uint64_t)part->stack << 8 | part->space;
-	for (uint64_t at = key * 0x9e3779b97f4a7c15u >> 20;; at++) {
-		uint32_t *place = &t->place[at & (t->places - 1)];
-		const struct gp_touch_part *there = *place ? &t->row[*place - 1].largest : NULL;
-		if (there == NULL || (there->stack == part->stack && there->space == part->space))
-			return place;
+	const uint32_t hash = gp_row_hash((uint64_t)part->stack << 8 | part->space);
+	struct gp_touch_row *row = t->row;
+	for (uint32_t step = 0, at; (at = gp_row_next(t, hash, &step)) != 0;) {
+		const struct gp_touch_part *there = &row[at - 1].largest;
+		if (there->stack == part->stack && there->space == part->space)
+			return &row[at - 1];
 	}
+	row = gp_row_add(t, sizeof *row, hash);
+	if (row != NULL)
+		row->largest = *part;
+	return row;
 }
 
-static bool grow(struct gp_touch_rows *t)
+bool gp_touch_rows_add(struct gp_row_table *t, const struct gp_touch_part *part)
 {
-	size_t places = t->places ? t->places * 2 : 64;
-	struct gp_touch_row *row = realloc(t->row, places / 2 * sizeof *row);
+	struct gp_touch_row *row = row_of(t, part);
 	if (row == NULL)
 		return false;
-	t->row = row;
-	uint32_t *place = calloc(places, sizeof *place);
-	if (place == NULL)
-		return false;
-	free(t->place);
-	t->place = place;
-	t->places = places;
-	for (size_t k = 0; k < t->rows; k++)
-		*find(t, &t->row[k].largest) = (uint32_t)k + 1;
-	return true;
-}
-
-bool gp_touch_rows_add(struct gp_touch_rows *t, const struct gp_touch_part *part)
-{
-	if (t->rows * 2 >= t->places && !grow(t))
-		return false;
-	uint32_t *place = find(t, part);
-	if (*place == 0) {
-		t->row[t->rows] = (struct gp_touch_row){ .largest = *part };
-		*place = (uint32_t)++t->rows;
-	}
-	struct gp_touch_row *row = &t->row[*place - 1];
 	row->bytes += part->bytes;
 	row->count++;
 	row->weight += part->weight;
@@ -72,13 +46,9 @@ static int compare(const void *left, const void *right)
 	return (a->largest.space > b->largest.space) - (a->largest.space < b->largest.space);
 }
 
-void gp_touch_rows_sort(struct gp_touch_rows *t)
+void gp_touch_rows_sort(struct gp_row_table *t)
 {
-	if (t->rows > 1)
-		qsort(t->row, t->rows, sizeof *t->row, compare);
-	free(t->place);
-	t->place = NULL;
-	t->places = 0;
+	gp_row_sort(t, sizeof(struct gp_touch_row), compare);
 }
 
 char *gp_touch_key(struct gp_recording *recording, uint32_t stack, int64_t at_ns,

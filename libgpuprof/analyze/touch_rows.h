@@ -6,6 +6,7 @@
 #define GP_TOUCH_ROWS_H
 
 #include "../gpuprof.h"
+#include "row_table.h"
 
 /* An allocation, as it goes into a row. */
 struct gp_touch_part {
@@ -23,18 +24,11 @@ struct gp_touch_row {
 	uint64_t bytes, count;
 	double weight;
 };
-struct gp_touch_rows {
-	struct gp_touch_row *row;
-	size_t rows;
-	uint32_t *place; /* 1 + row; 0: empty */
-	size_t places;	 /* a power of two */
-};
 
-void gp_touch_rows_release(struct gp_touch_rows *rows);
-/* False: out of memory. */
-bool gp_touch_rows_add(struct gp_touch_rows *rows, const struct gp_touch_part *part);
+/* To a table of struct gp_touch_row. False: out of memory. */
+bool gp_touch_rows_add(struct gp_row_table *rows, const struct gp_touch_part *part);
 /* Most weight first, then most bytes, then by stack. Nothing can be added afterwards. */
-void gp_touch_rows_sort(struct gp_touch_rows *rows);
+void gp_touch_rows_sort(struct gp_row_table *rows);
 
 /*
  * The key of a stack, as groups have it; `without` (may be NULL): why there is none. NULL: no

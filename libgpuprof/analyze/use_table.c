@@ -1,14 +1,9 @@
-/* Rows in an array, their numbers in an open-addressing index. */
+/* What is the same use: for each of several meanings that addresses had, too. */
 #include "use_table.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 void gp_use_table_release(struct gp_use_table *t)
 {
-	free(t->use);
-	free(t->place);
-	*t = (struct gp_use_table){ .epochs = t->epochs };
+	gp_row_table_release(&t->rows);
 }
 
 static size_t epoch_of(const struct gp_use_table *t, const struct gp_use *use)
@@ -22,49 +17,28 @@ static bool is_like(const struct gp_use_table *t, const struct gp_use *a, const 
 	       a->without == b->without && epoch_of(t, a) == epoch_of(t, b);
 }
 
-static uint32_t *find(const struct gp_use_table *t, const struct gp_use *like)
+static uint32_t hash_of(const struct gp_use_table *t, const struct gp_use *like)
 {
 	uint64_t key = (uint64_t)like->stack << 16 | (uint64_t)like->space << 1 | like->is_segment;
 	key ^= (uint64_t)(uintptr_t)like->without << 8 ^ (uint64_t)epoch_of(t, like) << 48;
-	for (uint64_t at = key * 0x9e3779b97f4a7c15u >> 20;; at++) {
-		uint32_t *place = &t->place[at & (t->places - 1)];
-		if (*place == 0 || is_like(t, &t->use[*place - 1], like))
-			return place;
-	}
-}
-
-static bool grow(struct gp_use_table *t)
-{
-	size_t places = t->places ? t->places * 2 : 128;
-	struct gp_use *use = realloc(t->use, places / 2 * sizeof *use);
-	if (use == NULL)
-		return false;
-	t->use = use;
-	uint32_t *place = calloc(places, sizeof *place);
-	if (place == NULL)
-		return false;
-	free(t->place);
-	t->place = place;
-	t->places = places;
-	for (size_t k = 0; k < t->uses; k++)
-		*find(t, &t->use[k]) = (uint32_t)k + 1;
-	return true;
+	return gp_row_hash(key);
 }
 
 struct gp_use *gp_use_table_get(struct gp_use_table *t, const struct gp_use *like)
 {
-	if (t->uses * 2 >= t->places && !grow(t))
-		return NULL;
-	uint32_t *place = find(t, like);
-	if (*place == 0) {
-		t->use[t->uses] = (struct gp_use){ .stack = like->stack,
-						   .at_ns = like->at_ns,
-						   .without = like->without,
-						   .space = like->space,
-						   .is_segment = like->is_segment };
-		*place = (uint32_t)++t->uses;
-	}
-	return &t->use[*place - 1];
+	const uint32_t hash = hash_of(t, like);
+	struct gp_use *use = t->rows.row;
+	for (uint32_t step = 0, at; (at = gp_row_next(&t->rows, hash, &step)) != 0;)
+		if (is_like(t, &use[at - 1], like))
+			return &use[at - 1];
+	use = gp_row_add(&t->rows, sizeof *use, hash);
+	if (use != NULL)
+		*use = (struct gp_use){ .stack = like->stack,
+					.at_ns = like->at_ns,
+					.without = like->without,
+					.space = like->space,
+					.is_segment = like->is_segment };
+	return use;
 }
 
 static int compare(const void *left, const void *right)
@@ -77,11 +51,11 @@ static int compare(const void *left, const void *right)
 	return (a->space > b->space) - (a->space < b->space);
 }
 
-void gp_use_table_sort(struct gp_use_table *t)
+struct gp_use *gp_use_table_take(struct gp_use_table *t, size_t *uses)
 {
-	if (t->uses > 1)
-		qsort(t->use, t->uses, sizeof *t->use, compare);
-	free(t->place);
-	t->place = NULL;
-	t->places = 0;
+	gp_row_sort(&t->rows, sizeof(struct gp_use), compare);
+	struct gp_use *use = t->rows.row;
+	*uses = t->rows.rows;
+	t->rows = (struct gp_row_table){ 0 };
+	return use;
 }

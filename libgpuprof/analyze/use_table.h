@@ -7,13 +7,11 @@
 
 #include "../gpuprof.h"
 #include "module_epochs.h"
+#include "row_table.h"
 
 struct gp_use_table {
 	const struct gp_module_epochs *epochs; /* the caller sets it */
-	struct gp_use *use;
-	size_t uses;
-	uint32_t *place; /* 1 + row; 0: empty */
-	size_t places;	 /* a power of two; there is room for half as many rows */
+	struct gp_row_table rows;	       /* of struct gp_use */
 };
 
 void gp_use_table_release(struct gp_use_table *table);
@@ -23,9 +21,9 @@ void gp_use_table_release(struct gp_use_table *table);
  */
 struct gp_use *gp_use_table_get(struct gp_use_table *table, const struct gp_use *like);
 /*
- * Most bytes first; where they are equal by stack, so that reports do not change. Nothing can be
- * got afterwards.
+ * Most bytes first; where they are equal by stack, so that reports do not change. The rows are the
+ * caller's, to be freed; the table is empty.
  */
-void gp_use_table_sort(struct gp_use_table *table);
+struct gp_use *gp_use_table_take(struct gp_use_table *table, size_t *uses);
 
 #endif

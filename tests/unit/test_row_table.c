@@ -1,0 +1,96 @@
+/* Rows by hash against a plain search: equal hashes of different rows, growing, sorting. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "analyze/row_table.h"
+
+struct word {
+	uint64_t key;
+	unsigned count;
+};
+
+/* `kept` bits of the hash: the fewer, the more rows share one. */
+static struct word *word_of(struct gp_row_table *t, uint64_t key, uint32_t kept)
+{
+	const uint32_t hash = gp_row_hash(key) & kept;
+	struct word *word = t->row;
+	for (uint32_t step = 0, at; (at = gp_row_next(t, hash, &step)) != 0;)
+		if (word[at - 1].key == key)
+			return &word[at - 1];
+	word = gp_row_add(t, sizeof *word, hash);
+	assert_non_null(word);
+	assert_int_equal(word->key + word->count, 0);
+	word->key = key;
+	return word;
+}
+
+static int by_key(const void *left, const void *right)
+{
+	const struct word *a = left, *b = right;
+	return (a->key > b->key) - (a->key < b->key);
+}
+
+static void rows_are_found_again(void **state)
+{
+	static const uint32_t kept[] = { 0xffffffff, 0xff, 3, 0 };
+	(void)state;
+	for (unsigned k = 0; k < 4; k++) {
+		const unsigned words = kept[k] > 0xff ? 20000 : 1000;
+		unsigned *count = calloc(words, sizeof *count);
+		unsigned different = 0;
+		uint64_t seed = 88172645463325252u;
+		struct gp_row_table t = { 0 };
+		for (unsigned i = 0; i < 4 * words; i++) {
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			const unsigned key = (unsigned)(seed >> 33) % words;
+			different += count[key]++ == 0;
+			word_of(&t, key, kept[k])->count++;
+			assert_int_equal(t.rows, different);
+		}
+		gp_row_sort(&t, sizeof(struct word), by_key);
+		const struct word *word = t.row;
+		for (unsigned i = 0; i < t.rows; i++) {
+			assert_int_equal(word[i].count, count[word[i].key]);
+			assert_true(i == 0 || word[i - 1].key < word[i].key);
+		}
+		uint32_t step = 0;
+		assert_int_equal(gp_row_next(&t, 0, &step), 0);
+		gp_row_table_release(&t);
+		assert_int_equal(t.rows + t.places + t.room, 0);
+		free(count);
+	}
+}
+
+/* What comes one after the other is spread: few places are looked at. */
+static void near_keys_do_not_crowd(void **state)
+{
+	(void)state;
+	struct gp_row_table t = { 0 };
+	uint64_t looks = 0;
+	for (uint64_t key = 0; key < 30000; key++)
+		word_of(&t, key << 32 | key % 7, 0xffffffff);
+	for (uint64_t key = 0; key < 30000; key++) {
+		const uint32_t hash = gp_row_hash(key << 32 | key % 7);
+		const struct word *word = t.row;
+		uint32_t step = 0, at = gp_row_next(&t, hash, &step);
+		while (word[at - 1].key != (key << 32 | key % 7))
+			at = gp_row_next(&t, hash, &step);
+		looks += step;
+	}
+	assert_true(looks < 3 * 30000);
+	gp_row_table_release(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_are_found_again),
+		cmocka_unit_test(near_keys_do_not_crowd),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
