@@ -223,7 +223,8 @@ events = [json.loads(line) for line in open(sys.argv[1])]
 print(len(events), "events, the last one's:", events[-1]["stack"])
 sys.exit(not (events[0]["stack"] and not events[-1]["stack"]))
 END
-) && grep -q "has ended the watch" "$work/unwatched.out" && ! grep "no room" "$work/unwatched.out"; then
+) && grep -q "has ended the watch" "$work/unwatched.out" &&
+	! grep "no room" "$work/unwatched.out"; then
 	say pass unwatched "$why"
 else
 	say fail unwatched "$why $(cat "$work/unwatched.out")"

@@ -96,8 +96,10 @@ GP_HOT bool is_known(const struct known_frame *k, const struct gp_python_frame *
 	       k->bare_entries == f->bare_entries && k->deaths == f->deaths;
 }
 
-/* First sight of a code object. 0: no room. Where its likes are made and dropped at each step (exec,
- * generated code) the table would be full of them: one that says the same is the same. */
+/*
+ * First sight of a code object. 0: no room. Where its likes are made and dropped at each step
+ * (exec, generated code) the table would be full of them: one that says the same is the same.
+ */
 GP_COLD static uint32_t learn_code(const void *code)
 {
 	char bytes[2 * TEXT_BYTES + 1], name_bytes[TEXT_BYTES];
