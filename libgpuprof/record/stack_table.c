@@ -14,6 +14,7 @@
 /* An entry stands in the line of its parent, or, where that is full, where its fields say. */
 #define LINE 16u   /* places: a cache line */
 #define PARENTS 8u /* that share a line: on average each has one child */
+#define OWN (LINE / PARENTS)
 #define PROBES_MAX (LINE + 64u)
 #define AHEAD 16u /* entries: their memory is asked for before they are made */
 _Static_assert(GP_STACK_CHUNKS_MAX *GP_STACK_CHUNK <= 1u << GP_STACK_ID_BITS, "ids fit");
@@ -168,12 +169,14 @@ struct wanted {
 	uint32_t hash; /* find() sets it */
 };
 
+/*
+ * Not of the parent, which is known last: frame after frame, only the place waits for it. The
+ * address of CODE is where it was met first.
+ */
 GP_HOT uint32_t hash_of(const struct wanted *w)
 {
-	/* the parent of CODE is its text, which follows; its address is where it was met first */
-	const bool is_code = w->kind == GP_STACK_CODE;
-	const uint64_t parent = is_code ? 0 : w->parent, first = is_code ? 0 : w->v[0];
-	uint64_t h = (first ^ parent << 32 ^ w->kind) * 0x9e3779b97f4a7c15u;
+	const uint64_t first = w->kind == GP_STACK_CODE ? 0 : w->v[0];
+	uint64_t h = (first ^ (uint64_t)w->kind << 56) * 0x9e3779b97f4a7c15u;
 	h = (h ^ h >> 29 ^ w->v[1]) * 0xbf58476d1ce4e5b9u;
 	return (uint32_t)(h >> 32);
 }
@@ -195,9 +198,16 @@ GP_HOT uint32_t home_of(const struct wanted *w)
 	return w->kind == GP_STACK_CODE ? 0 : w->parent;
 }
 
-GP_HOT uint32_t tag_of(uint32_t hash)
+/*
+ * Each parent has two places of its own in its line, where it mostly finds its child at once. What
+ * finds the line full stands far off, where lines may be full in a row.
+ */
+GP_HOT _Atomic uint32_t *place_of(uint32_t hash, uint32_t home, uint32_t probe)
 {
-	return hash >> GP_STACK_ID_BITS << GP_STACK_ID_BITS;
+	uint32_t at = home ? home * OWN + hash % OWN : hash;
+	if (gp_unlikely(probe >= LINE))
+		at = hash + home * 0x9e3779b1u + probe * LINE;
+	return &table.index[(at ^ probe) & table.mask];
 }
 
 /*
@@ -206,23 +216,21 @@ GP_HOT uint32_t tag_of(uint32_t hash)
  */
 GP_HOT uint32_t look_up(struct wanted *w, _Atomic uint32_t **place)
 {
-	const uint32_t hash = w->hash = hash_of(w);
-	const uint32_t home = home_of(w), line = home ? home / PARENTS : hash / LINE;
+	const uint32_t home = home_of(w);
+	const uint32_t hash = w->hash = hash_of(w) + (home << GP_STACK_ID_BITS);
 	*place = NULL;
 	if (gp_unlikely(!table.index))
 		return 0;
 	for (uint32_t probe = 0; probe < PROBES_MAX; probe++) {
-		const uint32_t at =
-			probe < LINE ? line * LINE + (hash + probe) % LINE : hash + probe;
-		_Atomic uint32_t *here = &table.index[at & table.mask];
+		_Atomic uint32_t *here = place_of(hash, home, probe);
 		/* partner: the release exchange in publish(); who sees the id sees the entry */
-		uint32_t word = atomic_load_explicit(here, memory_order_acquire);
+		const uint32_t word = atomic_load_explicit(here, memory_order_acquire);
 		if (word == 0) {
 			*place = here;
 			return 0;
 		}
 		const uint32_t id = word & ((1u << GP_STACK_ID_BITS) - 1);
-		if ((word ^ tag_of(hash)) >> GP_STACK_ID_BITS == 0 && is_same(entry_at(id), w))
+		if ((word ^ hash) >> GP_STACK_ID_BITS == 0 && is_same(entry_at(id), w))
 			return id;
 	}
 	return 0;
@@ -237,7 +245,7 @@ static uint32_t find(struct wanted *w, _Atomic uint32_t **place)
 static uint32_t publish(struct wanted *w, uint32_t id, _Atomic uint32_t *place)
 {
 	struct gp_stack_entry *e = entry_at(id);
-	const uint32_t word = id | tag_of(w->hash);
+	const uint32_t word = id | w->hash >> GP_STACK_ID_BITS << GP_STACK_ID_BITS;
 	e->parent = w->parent;
 	memcpy(e->v, w->v, sizeof e->v);
 	/* partner: whoever finds the entry in the ring file of a dead process */
