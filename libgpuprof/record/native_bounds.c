@@ -98,3 +98,20 @@ bool gp_native_bounds_find(struct gp_native_bounds *b, uintptr_t sp)
 		return true;
 	return take_own(b, sp, descriptor);
 }
+
+GP_COLD bool gp_native_look(struct gp_native_reach *r, uintptr_t at)
+{
+	r->has_left = true;
+	if (at % 8 || at < 4096)
+		return false;
+	if (gp_native_bounds_find(r->bounds, at)) {
+		r->low = at;
+		r->high = r->bounds->high;
+		return true;
+	}
+	if (!gp_native_is_readable(at))
+		return false;
+	r->low = at & ~(uintptr_t)4095;
+	r->high = r->low + 4096;
+	return true;
+}

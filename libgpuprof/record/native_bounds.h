@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hot.h"
+
 struct gp_native_bounds {
 	uintptr_t low, high;		     /* of the thread's own stack, proven; 0, 0: not yet */
 	uintptr_t foreign_low, foreign_high; /* proven to be no part of it */
@@ -53,6 +55,31 @@ static inline __attribute__((always_inline)) uint64_t gp_native_word_above(uintp
 static inline bool gp_native_bounds_hold(const struct gp_native_bounds *b, uintptr_t sp)
 {
 	return sp - b->low < b->high - b->low;
+}
+
+/* What a walk may read: [low, high) at once, other pages after a look. */
+struct gp_native_reach {
+	struct gp_native_bounds *bounds;
+	uintptr_t low, high;
+	bool has_left; /* what was read next need not be readable the next time */
+};
+
+bool gp_native_look(struct gp_native_reach *reach, uintptr_t at);
+
+/* False: it cannot be read. */
+GP_HOT bool gp_native_read(struct gp_native_reach *r, uintptr_t at, uint64_t *value)
+{
+	if (gp_unlikely(at - r->low >= r->high - r->low || at % 8) && !gp_native_look(r, at))
+		return false;
+	*value = gp_native_word(at);
+	return true;
+}
+
+/* A place in words from `low`; one that is no multiple of 8 lies too far. */
+GP_HOT uintptr_t gp_native_place(uintptr_t at, uintptr_t low)
+{
+	const uintptr_t bytes = at - low;
+	return bytes >> 3 | bytes << 61;
 }
 
 #endif

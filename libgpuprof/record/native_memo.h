@@ -59,6 +59,7 @@ struct gp_native_entry {
 struct gp_native_word {
 	uint64_t value;
 	uint32_t at; /* bytes from the stack pointer */
+	uint32_t by; /* the frame that was left by it */
 };
 
 /* What a walk gives. */
@@ -67,6 +68,10 @@ struct gp_native_walked {
 	uint64_t sum;		      /* of the pcs, taken while they are walked: gp_native_sum */
 	unsigned words;
 	struct gp_native_word word[GP_NATIVE_WORDS_MOST];
+	/* for the next walk (native_follow.h) */
+	unsigned steady_from; /* from this frame on it depends on nothing but pcs and words */
+	uintptr_t frame_from; /* where the outermost frame pointer was read; 0: it is the start's */
+	unsigned frame_by;    /* by leaving this frame */
 };
 
 /*

@@ -10,35 +10,27 @@
 #include <ucontext.h>
 
 #include "native_bounds.h"
+#include "native_follow.h"
 #include "native_gate.h"
 #include "native_learn.h"
 #include "native_memo.h"
+#include "native_own.h"
 #include "native_rule.h"
 #include "record.h"
 
-#define OWN_MOST 4u /* own frames between a caller and the walk, each of a fixed size */
-#define OWN_WAYS 4u
-
-/* How own frames were left, from the same place: what was read, in bytes from the frame address. */
-struct own_way {
-	uintptr_t pc[OWN_MOST];
-	uint16_t pc_at[OWN_MOST + 1]; /* the last one: the caller's */
-	uint16_t frame_at;	      /* of the caller's frame pointer */
-	uint16_t frames;	      /* 0: not known */
-};
-
 struct gp_native_thread {
 	struct gp_native_bounds bounds;
-	struct own_way own[OWN_WAYS];
+	struct gp_native_own_way own[GP_NATIVE_OWN_WAYS];
 	struct gp_native_counts counts;
 	uint32_t epoch;
 	volatile uint32_t is_busy;
-	struct gp_native_walked walked; /* the last walk's */
+	unsigned walks;
+	struct gp_native_walked walked[2]; /* the last walk's, and those of the one before */
 	struct gp_native_memo memo;
 };
 
 static struct {
-	uintptr_t own_from, own_bytes;
+	struct gp_native_text own;
 	unsigned depth;
 	bool is_open, has_frame_pointers;
 } walker GP_HOT_DATA;
@@ -55,8 +47,7 @@ const char *gp_native_open(const struct gp_native_setup *setup)
 		why = "no memory";
 	if (why)
 		return why;
-	walker.own_from = setup->own_from;
-	walker.own_bytes = setup->own_to - setup->own_from;
+	walker.own = (struct gp_native_text){ setup->own_from, setup->own_to - setup->own_from };
 	walker.depth =
 		setup->depth && setup->depth < GP_NATIVE_DEPTH ? setup->depth : GP_NATIVE_DEPTH;
 	walker.has_frame_pointers = setup->has_frame_pointers;
@@ -82,9 +73,15 @@ void gp_native_thread_close(struct gp_native_thread *thread)
 	errno = error;
 }
 
+static void forget_walks(struct gp_native_thread *t)
+{
+	t->walked[0].steady_from = t->walked[1].steady_from = GP_NATIVE_DEPTH;
+}
+
 void gp_native_thread_left(struct gp_native_thread *thread)
 {
 	gp_native_memo_forget(&thread->memo);
+	forget_walks(thread);
 	memset(thread->own, 0, sizeof thread->own);
 	thread->bounds = (struct gp_native_bounds){ 0, 0, 0, 0 };
 	thread->is_busy = 0;
@@ -95,52 +92,20 @@ const struct gp_native_counts *gp_native_thread_counts(const struct gp_native_th
 	return &thread->counts;
 }
 
-/* ---- reading ---- */
-
-/* What a walk may read: [low, high) at once, other pages after a look. */
-struct reach {
-	struct gp_native_bounds *bounds;
-	uintptr_t low, high;
-	bool has_left; /* what was read next need not be readable the next time */
-};
-
-GP_COLD static bool look(struct reach *r, uintptr_t at)
-{
-	r->has_left = true;
-	if (at % 8 || at < 4096)
-		return false;
-	if (gp_native_bounds_find(r->bounds, at)) {
-		r->low = at;
-		r->high = r->bounds->high;
-		return true;
-	}
-	if (!gp_native_is_readable(at))
-		return false;
-	r->low = at & ~(uintptr_t)4095;
-	r->high = r->low + 4096;
-	return true;
-}
-
-GP_HOT bool read_at(struct reach *r, uintptr_t at, uint64_t *value)
-{
-	if (gp_unlikely(at - r->low >= r->high - r->low || at % 8) && !look(r, at))
-		return false;
-	*value = gp_native_word(at);
-	return true;
-}
-
 /* ---- walking ---- */
 
 struct walk {
-	struct reach reach;
+	struct gp_native_reach reach;
 	struct gp_native_walked *out;
 	uintptr_t pc, sp, frame;
 	uintptr_t start;      /* sp of the start: what places are counted from */
 	uintptr_t frame_from; /* where `frame` was read; 0: it is the start's */
 	uintptr_t key_more;   /* 1: the pc was interrupted, not called from */
+	unsigned leaving;     /* number of this frame, where words may be noted */
 	bool is_frame_noted, is_refused;
 	bool is_memorable; /* every place is on the thread's own stack and there is room for all */
 	struct gp_native_thread *thread;
+	struct gp_native_meeting meeting;
 };
 
 GP_HOT void note(struct walk *w, uintptr_t at, uint64_t value)
@@ -151,12 +116,16 @@ GP_HOT void note(struct walk *w, uintptr_t at, uint64_t value)
 		w->is_memorable = false;
 		return;
 	}
-	out->word[out->words++] = (struct gp_native_word){ value, (uint32_t)(at - w->start) };
+	out->word[out->words++] =
+		(struct gp_native_word){ value, (uint32_t)(at - w->start), w->leaving };
 }
 
 /* The walk depends on the frame pointer from here. */
 GP_HOT void note_frame(struct walk *w)
 {
+	/* no word of this frame's own tells the next walk so */
+	if (gp_unlikely(w->is_frame_noted || !w->frame_from))
+		w->out->steady_from = w->leaving + 1;
 	if (w->is_frame_noted)
 		return;
 	w->is_frame_noted = true;
@@ -169,10 +138,11 @@ GP_HOT void note_frame(struct walk *w)
 GP_HOT bool take_frame(struct walk *w, uintptr_t at)
 {
 	uint64_t value;
-	if (!read_at(&w->reach, at, &value))
+	if (!gp_native_read(&w->reach, at, &value))
 		return false;
 	w->frame = value;
 	w->frame_from = at;
+	w->out->frame_by = w->leaving;
 	w->is_frame_noted = false;
 	return true;
 }
@@ -181,7 +151,7 @@ GP_HOT bool take_frame(struct walk *w, uintptr_t at)
 GP_HOT bool step_to(struct walk *w, uintptr_t cfa, uintptr_t frame_base, int64_t frame_at)
 {
 	uint64_t pc;
-	if (gp_unlikely(cfa <= w->sp || !read_at(&w->reach, cfa - 8, &pc)))
+	if (gp_unlikely(cfa <= w->sp || !gp_native_read(&w->reach, cfa - 8, &pc)))
 		return false;
 	if (frame_at && !take_frame(w, frame_base + (uintptr_t)frame_at))
 		return false;
@@ -199,8 +169,9 @@ GP_COLD static bool leave_signal(struct walk *w)
 {
 	uint64_t pc, sp;
 	const uintptr_t at = w->sp;
-	if (!read_at(&w->reach, at + SAVED(REG_RIP), &pc) ||
-	    !read_at(&w->reach, at + SAVED(REG_RSP), &sp) || !take_frame(w, at + SAVED(REG_RBP)))
+	if (!gp_native_read(&w->reach, at + SAVED(REG_RIP), &pc) ||
+	    !gp_native_read(&w->reach, at + SAVED(REG_RSP), &sp) ||
+	    !take_frame(w, at + SAVED(REG_RBP)))
 		return false;
 	note(w, at + SAVED(REG_RIP), pc);
 	note(w, at + SAVED(REG_RSP), sp);
@@ -222,7 +193,7 @@ GP_COLD static bool step_rarely(struct walk *w, uint32_t rule, enum gp_native_en
 	case GP_NATIVE_BY_FRAME_AT: {
 		const uintptr_t frame = w->frame, at = frame + (uintptr_t)gp_native_cfa(rule);
 		note_frame(w);
-		if (!read_at(&w->reach, at, &cfa))
+		if (!gp_native_read(&w->reach, at, &cfa))
 			return false;
 		note(w, at, cfa);
 		return step_to(w, cfa, at, gp_native_frame(rule));
@@ -287,33 +258,33 @@ GP_HOT bool step_frame(struct walk *w, enum gp_native_end *end)
 	return w->pc != 0;
 }
 
-/* A place in words from `low`; one that is no multiple of 8 lies too far. */
-GP_HOT uintptr_t place_of(uintptr_t at, uintptr_t low)
+/* Up to there words may be read at once, and are places that a row has room for. */
+GP_HOT uintptr_t plain_end(const struct walk *w)
 {
-	const uintptr_t bytes = at - low;
-	return bytes >> 3 | bytes << 61;
+	const uintptr_t most = w->start + 8u * UINT16_MAX;
+	return w->reach.high < most ? w->reach.high : most;
 }
 
-/* How many words may be read at once, and are places that a row has room for. */
 GP_HOT uintptr_t plain_words(const struct walk *w)
 {
-	const uintptr_t low = w->reach.low, most = w->start + 8u * UINT16_MAX;
-	const uintptr_t end = w->reach.high < most ? w->reach.high : most;
+	const uintptr_t low = w->reach.low, end = plain_end(w);
 	return w->sp >= w->start && end > low ? (end - low) / 8 : 0;
 }
 
 /*
  * As long as frames are as nearly all are: left by a rule of the common kinds, on the thread's own
- * stack, where no place needs a second thought. What stops it is step()'s, with nothing done yet.
- * How many frames there are then.
+ * stack, where no place needs a second thought. What stops it is step()'s, with nothing done yet;
+ * or it is where it may have met the walk before. How many frames there are then.
  */
 GP_HOT unsigned walk_plainly(struct walk *w, unsigned depth, uint64_t *sum)
 {
 	struct gp_native_entry *e = &w->out->entry;
 	const unsigned most = walker.depth;
 	const uintptr_t start = w->start, low = w->reach.low, words = plain_words(w);
+	const uintptr_t meeting_sp = w->meeting.sp;
 	uintptr_t pc = w->pc, sp = w->sp;
-	for (; depth < most && pc >> GP_NATIVE_KEY_BITS == 0; depth++) {
+	uint64_t pcs = *sum;
+	while (depth < most && pc >> GP_NATIVE_KEY_BITS == 0 && sp < meeting_sp) {
 		const uint32_t rule = gp_native_rule_find(pc);
 		const unsigned kind = gp_native_kind(rule);
 		if (gp_unlikely(kind - GP_NATIVE_BY_STACK >
@@ -323,24 +294,62 @@ GP_HOT unsigned walk_plainly(struct walk *w, unsigned depth, uint64_t *sum)
 				      (uintptr_t)gp_native_cfa(rule);
 		/* where nothing is saved, a word that is never read */
 		const uintptr_t frame_at = cfa + (uintptr_t)gp_native_frame(rule);
-		if (gp_unlikely(cfa <= sp || place_of(cfa - 8, low) >= words ||
-				place_of(frame_at, low) >= words))
+		if (gp_unlikely(cfa <= sp || gp_native_place(cfa - 8, low) >= words ||
+				gp_native_place(frame_at, low) >= words))
 			break;
-		if (kind == GP_NATIVE_BY_FRAME)
+		if (kind == GP_NATIVE_BY_FRAME) {
+			w->leaving = depth - 1;
 			note_frame(w);
+		}
 		if (frame_at != cfa) {
 			w->frame = gp_native_word(frame_at);
 			w->frame_from = frame_at;
+			w->out->frame_by = depth - 1;
 			w->is_frame_noted = false;
 		}
 		pc = gp_native_word(cfa - 8);
 		sp = cfa;
-		*sum = gp_native_sum(*sum, pc);
+		pcs = gp_native_sum(pcs, pc);
 		e->stack.pc[depth] = pc;
-		e->at[depth] = (uint16_t)((sp - 8 - start) / 8);
+		e->at[depth++] = (uint16_t)((sp - 8 - start) / 8);
 	}
 	w->pc = pc;
 	w->sp = sp;
+	*sum = pcs;
+	return depth;
+}
+
+/* Where both met, on the way of the walk before, with the words that it noted there. */
+GP_HOT unsigned follow(struct walk *w, unsigned depth, uint64_t *sum)
+{
+	const struct gp_native_walked *last = w->meeting.last;
+	const unsigned met = w->meeting.frame;
+	const unsigned frames = gp_native_meeting_follow(&w->meeting, &w->out->entry, depth, sum);
+	for (const struct gp_native_word *n = last->word; n < &last->word[last->words]; n++) {
+		w->leaving = depth - 1 + n->by - met;
+		if (n->by >= met)
+			note(w, last->entry.sp + n->at, n->value);
+	}
+	if (last->frame_from && last->frame_by >= met) {
+		w->leaving = depth - 1 + last->frame_by - met;
+		take_frame(w, last->frame_from);
+	}
+	w->meeting.sp = UINTPTR_MAX;
+	w->sp = gp_native_sp_of(&last->entry, met + frames);
+	w->pc = last->entry.stack.pc[met + frames];
+	w->thread->counts.followed++;
+	return depth + frames;
+}
+
+GP_HOT unsigned walk_on(struct walk *w, unsigned depth, uint64_t *sum)
+{
+	depth = walk_plainly(w, depth, sum);
+	while (gp_unlikely(w->sp >= w->meeting.sp)) {
+		if (gp_likely(gp_native_meeting_is_at(&w->meeting, w->pc, w->sp,
+						      walker.depth - depth)))
+			return follow(w, depth, sum);
+		depth = walk_plainly(w, depth, sum);
+	}
 	return depth;
 }
 
@@ -356,9 +365,11 @@ GP_HOT void walk_frames(struct walk *w)
 		sum = gp_native_sum(sum, w->pc);
 		e->stack.pc[depth++] = w->pc;
 		if (!by_frame && gp_likely(!w->key_more))
-			depth = walk_plainly(w, depth, &sum);
+			depth = walk_on(w, depth, &sum);
 		if (depth == walker.depth)
 			break;
+		w->leaving = depth - 1;
+		const uintptr_t was_interrupted = w->key_more;
 		if (gp_unlikely(!(by_frame ? step_frame(w, &end) : step(w, &end))))
 			break;
 		/* of what lies elsewhere this is wrong, and not used */
@@ -371,29 +382,29 @@ GP_HOT void walk_frames(struct walk *w)
 			w->is_memorable = false;
 		}
 		e->at[depth] = (uint16_t)at;
+		if (gp_unlikely(w->key_more | was_interrupted))
+			out->steady_from = depth;
 		end = GP_NATIVE_TRUNCATED;
 	}
 	out->sum = sum;
+	out->frame_from = w->frame_from;
+	if (gp_unlikely(!w->is_memorable || w->reach.has_left || w->is_refused))
+		out->steady_from = GP_NATIVE_DEPTH;
 	e->stack.depth = (uint16_t)depth;
 	e->stack.end = (uint8_t)end;
 }
 
 /* ---- the caller's start ---- */
 
-GP_HOT bool is_own_code(uintptr_t pc)
-{
-	return pc - walker.own_from < walker.own_bytes;
-}
-
 /* By the rules; noted in `way` if it will be the same the next time. False: cannot be left. */
-GP_COLD static bool learn_own(struct walk *w, uintptr_t frame, struct own_way *way)
+GP_COLD static bool learn_own(struct walk *w, uintptr_t frame, struct gp_native_own_way *way)
 {
 	enum gp_native_end end;
-	struct own_way now = { .frames = 0 };
+	struct gp_native_own_way now = { .frames = 0 };
 	bool is_fixed = true;
-	while (is_own_code(w->pc)) {
+	while (gp_native_is_in(&walker.own, w->pc)) {
 		const unsigned words = w->out->words;
-		if (now.frames < OWN_MOST) {
+		if (now.frames < GP_NATIVE_OWN_MOST) {
 			now.pc[now.frames] = w->pc;
 			now.pc_at[now.frames++] = (uint16_t)(w->sp - 8 - frame);
 		} else {
@@ -413,32 +424,6 @@ GP_COLD static bool learn_own(struct walk *w, uintptr_t frame, struct own_way *w
 	return true;
 }
 
-/* What was remembered of the way out of own frames holds. */
-GP_HOT bool leave_own(const struct gp_native_thread *t, uintptr_t frame,
-		      struct gp_native_start *start)
-{
-	start->pc = gp_native_word(frame + 8);
-	start->sp = frame + 16;
-	start->frame = gp_native_word(frame);
-	if (!is_own_code(start->pc))
-		return true;
-	const struct own_way *way = &t->own[start->pc / 16 % OWN_WAYS];
-	unsigned k = 0;
-	/* one after the other: a frame that is not there must not be read */
-	while (k < way->frames && gp_native_word(frame + way->pc_at[k]) == way->pc[k])
-		k++;
-	if (gp_unlikely(k == 0 || k < way->frames))
-		return false;
-	const uintptr_t at = frame + way->pc_at[k];
-	const uintptr_t pc = gp_native_word(at);
-	if (gp_unlikely(is_own_code(pc)))
-		return false; /* this way is longer */
-	start->pc = pc;
-	start->sp = at + 8;
-	start->frame = gp_native_word(frame + way->frame_at);
-	return true;
-}
-
 GP_COLD static bool catch_up(struct gp_native_thread *t)
 {
 	/* another thread may have looked, and forgotten, meanwhile */
@@ -448,6 +433,7 @@ GP_COLD static bool catch_up(struct gp_native_thread *t)
 	uint32_t epoch = atomic_load_explicit(&gp_native_epoch, memory_order_acquire);
 	if (t->epoch != epoch) {
 		gp_native_memo_forget(&t->memo);
+		forget_walks(t);
 		t->counts.forgotten++;
 		t->epoch = epoch;
 	}
@@ -465,7 +451,9 @@ GP_HOT bool is_current(const struct gp_native_thread *t)
 GP_HOT void begin(struct walk *w, struct gp_native_thread *t, const struct gp_native_start *start,
 		  uintptr_t readable, bool is_own)
 {
-	*w = (struct walk){ .thread = t, .out = &t->walked, .reach.bounds = &t->bounds };
+	struct gp_native_walked *out = &t->walked[++t->walks % 2];
+	*w = (struct walk){ .thread = t, .out = out, .reach.bounds = &t->bounds };
+	w->meeting.sp = UINTPTR_MAX;
 	w->pc = start->pc;
 	w->start = w->sp = start->sp;
 	w->frame = start->frame;
@@ -474,11 +462,13 @@ GP_HOT void begin(struct walk *w, struct gp_native_thread *t, const struct gp_na
 		w->reach.low = readable;
 		w->reach.high = t->bounds.high;
 	}
-	t->walked.words = 0;
-	t->walked.entry.needs_frame = 0;
-	t->walked.entry.sp = start->sp;
-	t->walked.entry.frame = start->frame;
-	struct gp_native_stack *s = &t->walked.entry.stack;
+	out->words = 0;
+	out->steady_from = 1;
+	out->entry.needs_frame = 0;
+	out->entry.sp = start->sp;
+	out->entry.frame = start->frame;
+	struct gp_native_stack *s = &out->entry.stack;
+	s->depth = 0;
 	s->id = s->id_generation = 0;
 	s->id_marks = 0;
 	s->beside = s->pair = 0;
@@ -494,7 +484,7 @@ GP_COLD static bool leave_own_slowly(struct gp_native_thread *t, uintptr_t frame
 					   .frame = gp_native_word(frame) };
 	begin(&w, t, start, frame, is_own);
 	w.start = frame;
-	if (!learn_own(&w, frame, &t->own[start->pc / 16 % OWN_WAYS])) {
+	if (!learn_own(&w, frame, gp_native_own_way_of(t->own, start->pc))) {
 		t->counts.refused += w.is_refused;
 		return false;
 	}
@@ -512,7 +502,7 @@ GP_HOT_TEXT unsigned gp_native_stack_number(const struct gp_native_thread *t,
 {
 	const struct gp_native_entry *e =
 		(const void *)((const char *)stack - offsetof(struct gp_native_entry, stack));
-	return e == &t->walked.entry ? 0 : (unsigned)(e - t->memo.entry);
+	return e < t->memo.entry ? 0 : (unsigned)(e - t->memo.entry);
 }
 
 /* What is not in the memo. */
@@ -522,6 +512,9 @@ walk_now(struct gp_native_thread *t, const struct gp_native_start *start, uintpt
 {
 	struct walk w;
 	begin(&w, t, start, readable, is_own);
+	if (gp_likely(has_memo && is_own))
+		gp_native_meeting_expect(&w.meeting, &t->walked[(t->walks - 1) % 2], w.start,
+					 plain_end(&w));
 	walk_frames(&w);
 	t->counts.misses++;
 	if (gp_unlikely(w.is_refused)) {
@@ -529,11 +522,11 @@ walk_now(struct gp_native_thread *t, const struct gp_native_start *start, uintpt
 		return NULL;
 	}
 	if (!has_memo || !w.is_memorable || w.reach.has_left)
-		return &t->walked.entry.stack;
+		return &w.out->entry.stack;
 	bool is_evicted = false;
-	struct gp_native_entry *kept = gp_native_memo_add(&t->memo, &t->walked, &is_evicted);
+	struct gp_native_entry *kept = gp_native_memo_add(&t->memo, w.out, &is_evicted);
 	t->counts.evicted += is_evicted;
-	return kept ? &kept->stack : &t->walked.entry.stack;
+	return kept ? &kept->stack : &w.out->entry.stack;
 }
 
 GP_HOT struct gp_native_stack *stack_now(struct gp_native_thread *t, const void *frame_address,
@@ -549,7 +542,7 @@ GP_HOT struct gp_native_stack *stack_now(struct gp_native_thread *t, const void 
 			    gp_native_bounds_find(&t->bounds, frame);
 	if (gp_unlikely(!is_own))
 		t->counts.foreign++;
-	if (gp_unlikely(!leave_own(t, frame, &start)) &&
+	if (gp_unlikely(!gp_native_own_leave(t->own, &walker.own, frame, &start)) &&
 	    !leave_own_slowly(t, frame, is_own, &start))
 		return NULL;
 	if (has_memo && gp_likely(is_own)) {

@@ -59,11 +59,12 @@ const char *gp_native_open(const struct gp_native_setup *setup);
 
 struct gp_native_counts {
 	uint64_t hits, misses; /* found in the memo, walked */
-	uint64_t evicted;      /* stacks forgotten for others */
-	uint64_t learned;      /* misses that met new code */
-	uint64_t refused;      /* no stack: the gate was closed */
-	uint64_t foreign;      /* walks on a stack that is not the thread's own */
-	uint64_t forgotten;    /* times that everything was, as a library was unloaded */
+	uint64_t followed;  /* misses that went the way of the walk before, from where they met */
+	uint64_t evicted;   /* stacks forgotten for others */
+	uint64_t learned;   /* misses that met new code */
+	uint64_t refused;   /* no stack: the gate was closed */
+	uint64_t foreign;   /* walks on a stack that is not the thread's own */
+	uint64_t forgotten; /* times that everything was, as a library was unloaded */
 };
 
 /* A thread's state. May be used by one thread, and by its forked child. */

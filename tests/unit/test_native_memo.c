@@ -239,8 +239,8 @@ static struct gp_native_walked walked_here(uintptr_t pc)
 		e->stack.pc[k] = words[3 * k];
 		w.sum = gp_native_sum(w.sum, e->stack.pc[k]);
 	}
-	w.word[0] = (struct gp_native_word){ words[5], 5 * sizeof *words };
-	w.word[1] = (struct gp_native_word){ words[11], 11 * sizeof *words };
+	w.word[0] = (struct gp_native_word){ words[5], 5 * sizeof *words, 1 };
+	w.word[1] = (struct gp_native_word){ words[11], 11 * sizeof *words, 3 };
 	return w;
 }
 
