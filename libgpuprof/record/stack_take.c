@@ -56,6 +56,7 @@ struct gp_stack_memo {
 	struct gp_native_thread *walker;
 	uint64_t refused;     /* by the walker, as last seen */
 	unsigned laid_frames; /* of the last native chain that was laid, likewise */
+	uint64_t laid_marks;  /* the outermost frame's is the highest bit */
 	struct gp_stack_native laid[GP_NATIVE_DEPTH];
 	unsigned frames; /* of the last Python chain, the outermost first */
 	struct known_frame frame[DEPTH];
@@ -325,6 +326,7 @@ static __attribute__((noinline)) struct chain lay_native(struct gp_stack_memo *m
 	if (gp_unlikely(memo->laid_frames < depth))
 		return (struct chain){ 0, GP_WHY_TABLE_FULL };
 	const uint32_t id = laid[depth - 1].id;
+	memo->laid_marks = marks << (64 - depth);
 	s->id = id;
 	s->beside = s->pair = 0;
 	s->id_marks = marks;
@@ -369,9 +371,9 @@ GP_HOT struct chain chain_of(struct gp_stack_memo *memo, struct gp_native_stack 
 	};
 	uint64_t marks = 0;
 	const bool is_mine = s->id_generation == memo->generation;
+	const uint64_t likely = is_mine ? s->id_marks : memo->laid_marks >> (64 - s->depth);
 	/* in a strange order none is marked: the Python chain then follows the native one */
-	if (python->loops && !gp_native_stack_mark(s, python->loop, python->loops,
-						   is_mine ? s->id_marks : 0, &marks))
+	if (python->loops && !gp_native_stack_mark(s, python->loop, python->loops, likely, &marks))
 		marks = 0;
 	if (gp_likely(is_mine && s->id_marks == marks))
 		return (struct chain){ s->id, why[s->end] };
