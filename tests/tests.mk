@@ -13,6 +13,9 @@ $(BUILD)/fake/failing.so: tests/fake/failing.c
 $(BUILD)/fake/kill_at_write.so: tests/fake/kill_at_write.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -fPIC -shared -o $@ $<
+$(BUILD)/fake/slow_disk.so: tests/fake/slow_disk.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fPIC -shared -o $@ $<
 $(BUILD)/fake/other_interposer.so: tests/fake/other_interposer.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -fvisibility=hidden -fPIC -shared -o $@ $< -ldl
@@ -28,7 +31,7 @@ $(GOLDEN): tests/format/golden_decoder.c tests/format/golden_replay.c tests/form
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -MMD -MP,$(BASE)) -o $@ $(filter %.c,$^) $(ZSTD_STATIC)
 
-FAKES  := $(addprefix $(BUILD)/fake/,libcuda.so.1 libc10.so libconstructor.so failing.so kill_at_write.so other_interposer.so)
+FAKES  := $(addprefix $(BUILD)/fake/,libcuda.so.1 libc10.so libconstructor.so failing.so kill_at_write.so slow_disk.so other_interposer.so)
 JUDGES := $(addprefix $(BUILD)/storm/,expect storm)
 FUZZ_OBJ := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%.o,$(wildcard tests/fuzz/*.c))
 TESTED := all $(UNIT) $(FUZZ_OBJ) $(VICTIMS) $(FAKES) $(JUDGES) $(GOLDEN) $(BUILD)/python/libwitness.so

@@ -156,6 +156,13 @@ struct gp_control {
 	_Alignas(64) _Atomic uint32_t snapshots_wanted;
 	_Atomic uint32_t snapshots_done;
 	_Atomic uint64_t snapshot_order;
+	/*
+	 * What a job may end of is to be in the file at once: all below the order `flush_to` is
+	 * wanted there, all below `flushed_to` is. `flushes`, a futex, changes with the latter.
+	 */
+	_Alignas(64) _Atomic uint64_t flush_to;
+	_Atomic uint64_t flushed_to;
+	_Atomic uint32_t flushes;
 };
 _Static_assert(sizeof(struct gp_control) <= GP_CONTROL_BYTES, "the control page holds it");
 

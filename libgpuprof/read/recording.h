@@ -309,6 +309,11 @@ enum gp_owner gp_ring_file_owner(const struct gp_ring_file *file);
 /* The process that writes this recording lives: as far as its ring file can be seen from here. */
 bool gp_ring_file_is_written(const struct gp_file_header *header);
 /*
+ * Returns when what its process wants in the recording at once, an out-of-memory and all before it,
+ * is there; after a second at the latest.
+ */
+void gp_ring_file_await(const struct gp_file_header *header);
+/*
  * Of such a recording: the lowest number of a MEMORY event that is not in it yet, in a ring or not
  * even begun. UINT64_MAX: not known. To be asked before the recording is looked at.
  */

@@ -30,6 +30,8 @@ enum gp_status gp_recording_open(const char *path, struct gp_recording **out, st
 	enum gp_status status = gp_file_open(path, &r->file, why);
 	/* asked before the look at the file: one that ends in between is found sealed */
 	bool is_written = status == GP_OK && gp_ring_file_is_written(&r->file.header);
+	if (is_written)
+		gp_ring_file_await(&r->file.header);
 	r->unwritten = is_written ? gp_ring_file_unwritten(&r->file.header) : UINT64_MAX;
 	if (status == GP_OK)
 		status = gp_index_build(&r->file, &r->index);

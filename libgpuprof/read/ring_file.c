@@ -7,11 +7,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +21,8 @@
 
 #define LOOKS_MAX 1000u /* at a ring whose owner writes on */
 #define HEARTBEAT_NS 5000000000u
+#define AWAIT_MS 1000	 /* a disk that takes longer for a block is not waited for */
+#define LOOK_NS 50000000 /* nothing tells that a process died: look that often */
 
 enum gp_status gp_ring_file_open(const char *path, bool is_writable, struct gp_ring_file *out)
 {
@@ -207,6 +211,32 @@ uint64_t gp_ring_file_unwritten(const struct gp_file_header *header)
 	uint64_t first = first_unwritten(&file);
 	gp_ring_file_close(&file);
 	return first;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+void gp_ring_file_await(const struct gp_file_header *header)
+{
+	struct gp_ring_file file;
+	if (!open_its(header, &file))
+		return;
+	struct gp_control *c = file.control;
+	const int64_t until = now_ms() + AWAIT_MS;
+	while (gp_ring_file_owner(&file) == GP_OWNER_ALIVE && now_ms() < until) {
+		uint32_t seen = atomic_load(&c->flushes);
+		/* partner: the store in tell_flushed, of its drain thread */
+		if (atomic_load_explicit(&c->flushed_to, memory_order_acquire) >=
+		    atomic_load(&c->flush_to))
+			break;
+		const struct timespec timeout = { 0, LOOK_NS };
+		syscall(SYS_futex, &c->flushes, FUTEX_WAIT, seen, &timeout, NULL, 0);
+	}
+	gp_ring_file_close(&file);
 }
 
 /* ---- where they are ---- */

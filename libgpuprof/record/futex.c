@@ -22,7 +22,7 @@ void gp_futex_wake(_Atomic uint32_t *word)
 
 void gp_futex_set_shared(_Atomic uint32_t *word, uint32_t value)
 {
-	/* partner: the load in gp_process_snapshot, of another process */
+	/* partner: the loads in gp_process_snapshot and gp_ring_file_await, of another process */
 	atomic_store_explicit(word, value, memory_order_release);
 	syscall(SYS_futex, word, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
 }

@@ -20,6 +20,8 @@
 #define RING_WAIT_NS 100000000u
 #define RING_RETRY_NS 1000000u
 #define FULL_WAIT_NS 2000000u
+#define FLUSH_WAIT_NS 100000000u
+#define FLUSH_PAUSE_NS 1000000000u
 #define END_WAIT_NS 2000000000u
 #define WORD_OFF (GP_WORD_CHANGE | (uint32_t)GP_LEVEL_OFF)
 #define WORD_NEVER 0xffffffffu
@@ -345,15 +347,34 @@ struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
 	return record;
 }
 
+/* Of rings that are private memory a kill leaves nothing: then the job waits for the file. */
+static void wait_flushed(uint64_t to)
+{
+	static _Atomic uint64_t next_ns; /* so that a flood of refusals costs little */
+	uint64_t now = now_ns(), deadline = now + FLUSH_WAIT_NS;
+	if (now < atomic_load_explicit(&next_ns, memory_order_relaxed))
+		return;
+	for (; now < deadline; now = now_ns()) {
+		uint32_t seen = atomic_load(&gp_recorder.progress);
+		/* partner: the release store in tell_flushed */
+		if (atomic_load_explicit(&gp_control->flushed_to, memory_order_acquire) >= to)
+			break;
+		gp_futex_wait(&gp_recorder.progress, seen, deadline - now);
+	}
+	atomic_store_explicit(&next_ns, now + FLUSH_PAUSE_NS, memory_order_relaxed);
+}
+
 void gp_flush_soon(void)
 {
 	int kept = errno;
 	uint64_t to = atomic_load(&gp_control->next_order);
-	uint64_t had = atomic_load(&gp_recorder.flush_to);
+	uint64_t had = atomic_load(&gp_control->flush_to);
 	/* partner: the load in turn(), before it looks at the heads of rings */
-	while (had < to && !atomic_compare_exchange_weak(&gp_recorder.flush_to, &had, to))
+	while (had < to && !atomic_compare_exchange_weak(&gp_control->flush_to, &had, to))
 		;
 	gp_futex_wake(&gp_recorder.wake);
+	if (gp_recorder.is_private)
+		wait_flushed(to);
 	errno = kept;
 }
 

@@ -90,9 +90,6 @@ struct gp_recorder {
 	_Atomic uint32_t is_asleep; /* the drain thread waits for `wake` */
 	_Atomic uint32_t progress;  /* futex: bumped after each turn */
 	_Atomic uint32_t rings_wanted;
-	/* all below this order is to be written at once; what has been */
-	_Atomic uint64_t flush_to;
-	uint64_t flushed_to;
 	_Atomic uint32_t state; /* enum gp_recorder_state */
 	_Atomic uint32_t is_ending;
 	_Atomic uint64_t lost_early[3]; /* memory, launch, other: before there was a control page */

@@ -1,0 +1,36 @@
+"""
+A job that the driver refuses memory, under the preload. meet_oom.py look: looks at its own recording
+at once, while the disk is slow; meet_oom.py die: is killed at once.
+"""
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+
+cuda = ctypes.CDLL("libcuda.so.1")
+address = ctypes.c_void_p()
+assert cuda.cuInit(0) == 0 and cuda.cuCtxCreate_v2(ctypes.byref(address), 0, 0) == 0
+recording = os.environ["GPUPROF_OUTPUT"]
+
+
+def refused(size):
+    return cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(size)) != 0
+
+
+def look():
+    plain = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    found = subprocess.run(["gpuprof", "oom", "--json", recording], env=plain, capture_output=True, text=True)
+    return [o["bytes"] for o in json.loads(found.stdout)["ooms"]]
+
+
+if sys.argv[1] == "die":
+    assert refused(1 << 50)
+    os.kill(os.getpid(), signal.SIGKILL)
+assert not refused(1 << 20)
+for size in 1 << 50, 1 << 51, 1 << 52:
+    open(os.environ["SLOW_WHILE"], "w").close()
+    assert refused(size)
+    print(look())
+    os.unlink(os.environ["SLOW_WHILE"])
