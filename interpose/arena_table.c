@@ -15,18 +15,22 @@ static bool is_same(const struct gp_arena_key *a, const struct gp_arena_key *b)
 	       a->device == b->device && a->has_pool == b->has_pool;
 }
 
-/* The slot that has it, else the free one where it belongs; NULL: there is none. */
-static _Atomic uint16_t *find(const struct gp_arena_key *key)
+/*
+ * The slot that has it, and its number, else the free one where it belongs, and 0; NULL: there is
+ * none. A free one may be another arena's when it is looked at again.
+ */
+static _Atomic uint16_t *find(const struct gp_arena_key *key, uint16_t *number)
 {
 	uint64_t hash = (key->stream ^ key->pool << 20 ^ key->user_pool << 40 ^ key->device) *
 			0x9e3779b97f4a7c15u;
 	for (unsigned k = 0; k < SLOTS; k++) {
 		_Atomic uint16_t *slot = &slots[((hash >> 32) + k) % SLOTS];
 		/* partner: the exchange in add */
-		uint16_t number = atomic_load_explicit(slot, memory_order_acquire);
-		if (!number || is_same(&gp_arenas[number].key, key))
+		*number = atomic_load_explicit(slot, memory_order_acquire);
+		if (!*number || is_same(&gp_arenas[*number].key, key))
 			return slot;
 	}
+	*number = 0;
 	return NULL;
 }
 
@@ -40,10 +44,10 @@ static uint32_t add(const struct gp_arena_key *key)
 	number++;
 	gp_arenas[number] = (struct gp_arena_entry){ .key = *key };
 	for (;;) {
-		_Atomic uint16_t *slot = find(key);
-		uint16_t none = 0;
-		if (!slot)
-			return 0;
+		uint16_t none;
+		_Atomic uint16_t *slot = find(key, &none);
+		if (!slot || none)
+			return none;
 		/* partner: the load in find: who sees the number sees what it means */
 		if (atomic_compare_exchange_strong_explicit(slot, &none, (uint16_t)number,
 							    memory_order_release,
@@ -72,10 +76,9 @@ static bool tell(uint32_t number)
 
 uint32_t gp_arena_number(const struct gp_arena_key *key)
 {
-	_Atomic uint16_t *slot = find(key);
-	uint32_t number = slot ? atomic_load_explicit(slot, memory_order_relaxed) : 0;
-	if (slot && !number)
-		number = add(key);
+	uint16_t found;
+	const _Atomic uint16_t *slot = find(key, &found);
+	const uint32_t number = slot && !found ? add(key) : found;
 	if (!number || (!gp_arenas[number].is_told && !tell(number)))
 		return 0;
 	return number;

@@ -165,6 +165,50 @@ static void threads_get_different_numbers(void **state)
 		}
 }
 
+#define ROUNDS 3000u /* two arenas each: there is room for them */
+#define TABLES 20
+
+static _Atomic uint32_t arrived;
+static uint32_t rival_number[2][ROUNDS];
+
+/* Both threads ask at once, each for one of two arenas that belong in the same place. */
+static void *ask_at_once(void *argument)
+{
+	uint8_t device = *(uint8_t *)argument;
+	join_ring();
+	for (uint32_t k = 0; k < ROUNDS; k++) {
+		gp_thread.head = 0;
+		atomic_fetch_add(&arrived, 1);
+		while (atomic_load(&arrived) < 2 * (k + 1))
+			;
+		rival_number[device][k] = number(device, k << 8 ^ device, 0, 0);
+	}
+	munmap(gp_thread.ring, sizeof *gp_thread.ring);
+	return NULL;
+}
+
+static void rivals_for_one_place_get_their_own(void **state)
+{
+	for (int table = 0; table < TABLES; table++) {
+		pthread_t other;
+		uint8_t device[] = { 0, 1 };
+		leave(state);
+		fresh(state);
+		atomic_store(&arrived, 0);
+		assert_int_equal(pthread_create(&other, NULL, ask_at_once, &device[1]), 0);
+		munmap(gp_thread.ring, sizeof *gp_thread.ring);
+		ask_at_once(&device[0]);
+		pthread_join(other, NULL);
+		join_ring();
+		for (uint32_t k = 0; k < ROUNDS; k++)
+			for (uint8_t d = 0; d < 2; d++) {
+				assert_int_equal(gp_arenas[rival_number[d][k]].key.device, d);
+				assert_int_equal(gp_arenas[rival_number[d][k]].key.stream,
+						 k << 8 ^ d);
+			}
+	}
+}
+
 static void knows_its_versions(void **state)
 {
 	(void)state;
@@ -236,6 +280,7 @@ int main(void)
 		TEST(is_told_again_when_it_was_lost_or_forgotten),
 		TEST(is_bounded),
 		TEST(threads_get_different_numbers),
+		TEST(rivals_for_one_place_get_their_own),
 		TEST(knows_its_versions),
 		TEST(finds_no_allocator_where_there_is_none),
 		TEST(tells_parts_of_objects),
