@@ -83,7 +83,11 @@ static void compare(struct gp_live *live, const struct gp_record *r)
 	struct gp_device_state *d = gp_live_device_of(live, r->device);
 	d->figures.is_seen = true;
 	if (d->is_rebasing || r->order < live->gap) {
-		d->is_rebasing = false;
+		/*
+		 * The gap's last event sees all that was missed, but on its own device alone: others
+		 * may first say so behind it.
+		 */
+		d->is_rebasing = r->order + 1 < live->gap;
 		rebase(live, r->device, GP_CURVE_ALLOCATED, r->block_alloc.allocated, r);
 		rebase(live, r->device, GP_CURVE_RESERVED, r->block_alloc.reserved, r);
 		return;

@@ -193,6 +193,36 @@ static void loss_excuses_what_lies_in_its_span(void **state)
 	assert_verdict(1, 1);
 }
 
+static void block_of(unsigned device, uint64_t address, uint64_t bytes, uint64_t allocated)
+{
+	const struct gp_record r = { .kind = GP_BLOCK_ALLOC,
+				     .order = order++,
+				     .device = (uint8_t)device,
+				     .block_alloc = { address, bytes, allocated, 0 } };
+	gp_live_apply(live, &r);
+}
+
+/* The event behind a loss sees what is missing on its own device only. */
+static void loss_excuses_the_next_total_of_each_device(void **state)
+{
+	(void)state;
+	const struct gp_record lost = {
+		.kind = GP_LOST, .order = order, .aux = 3, .lost = { .memory = 1 }
+	};
+	gp_live_apply(live, &lost);
+	block_of(0, 0x10000000, MIB, MIB);
+	block_of(1, 0x20000000, MIB, MIB);
+	/* lost here: another MiB of device 1 */
+	block_of(0, 0x10100000, MIB, 2 * MIB);
+	block_of(0, 0x10200000, MIB, 3 * MIB);
+	block_of(1, 0x20200000, MIB, 3 * MIB);
+	assert_verdict(0, 0);
+	block_of(0, 0x10300000, MIB, 5 * MIB);
+	assert_verdict(1, 0);
+	block_of(1, 0x20300000, MIB, 5 * MIB);
+	assert_verdict(2, 0);
+}
+
 static void each_orphan_is_one_anomaly(void **state)
 {
 	(void)state;
@@ -399,6 +429,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(gap_excuses_the_unknown_and_takes_totals_over,
 						begin, end),
 		cmocka_unit_test_setup_teardown(loss_excuses_what_lies_in_its_span, begin, end),
+		cmocka_unit_test_setup_teardown(loss_excuses_the_next_total_of_each_device, begin,
+						end),
 		cmocka_unit_test_setup_teardown(each_orphan_is_one_anomaly, begin, end),
 		cmocka_unit_test_setup_teardown(refused_free_of_a_stranger_is_no_anomaly, begin,
 						end),
