@@ -117,7 +117,7 @@ enum gp_level { GP_LEVEL_OFF = 1, GP_LEVEL_MEMORY = 2, GP_LEVEL_ALL = 3 };
  * and `snapshots_wanted`.
  */
 struct gp_control {
-	uint64_t magic;
+	_Atomic uint64_t magic;
 	uint32_t version, pid;
 	uint64_t pid_namespace; /* inode of /proc/self/ns/pid */
 	uint64_t process_start; /* field 22 of /proc/self/stat */

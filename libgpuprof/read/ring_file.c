@@ -42,9 +42,8 @@ enum gp_status gp_ring_file_open(const char *path, bool is_writable, struct gp_r
 	status = GP_E_MEMORY;
 	if (out->control == MAP_FAILED)
 		goto close;
-	/* partner: the owner writes the magic last */
-	atomic_thread_fence(memory_order_acquire);
-	if (out->control->magic == GP_CONTROL_MAGIC &&
+	/* partner: the store in gp_ring_place_open, its last */
+	if (atomic_load_explicit(&out->control->magic, memory_order_acquire) == GP_CONTROL_MAGIC &&
 	    out->control->version == GP_CONTROL_VERSION) {
 		uint64_t most = (out->bytes - GP_CONTROL_BYTES) / GP_RING_BYTES;
 		uint32_t rings = atomic_load(&out->control->rings);
@@ -150,16 +149,16 @@ static uint64_t first_order(const struct gp_ring *ring)
 		uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
 		uint64_t order = UINT64_MAX;
 		for (uint64_t at = tail; at < head && head - tail <= GP_RING_SLOTS;) {
-			struct gp_record record = ring->slots[at & (GP_RING_SLOTS - 1)];
-			if (record.kind < GP_KINDS &&
-			    gp_event_infos[record.kind].class == GP_CLASS_MEMORY) {
-				order = record.order;
+			const struct gp_record *r = &ring->slots[at & (GP_RING_SLOTS - 1)];
+			/* acquire, so that none is read behind the tail below */
+			uint16_t kind = __atomic_load_n(&r->kind, __ATOMIC_ACQUIRE);
+			if (kind < GP_KINDS && gp_event_infos[kind].class == GP_CLASS_MEMORY) {
+				order = __atomic_load_n(&r->order, __ATOMIC_ACQUIRE);
 				break;
 			}
-			at += 1u + record.extra;
+			at += 1u + __atomic_load_n(&r->extra, __ATOMIC_ACQUIRE);
 		}
 		/* the slots are as they were read while the tail is where it was */
-		atomic_thread_fence(memory_order_acquire);
 		if (atomic_load_explicit(&ring->tail, memory_order_relaxed) == tail)
 			return order;
 	}

@@ -487,7 +487,7 @@ static bool refuse(struct gp_recorder *r, const char *why, const char *subject, 
 static bool start(struct gp_recorder *r)
 {
 	own_descriptors(r);
-	gp_control = NULL;
+	__atomic_store_n(&gp_control, NULL, __ATOMIC_RELAXED);
 	r->writer.fd = -1;
 	if (!open_memory(r))
 		return refuse(r, "no memory for the recorder", NULL, 0);

@@ -152,7 +152,9 @@ GP_HOT bool gp_enter_level(enum gp_level least)
  */
 GP_HOT bool gp_enter(void)
 {
-	uintptr_t at = (uintptr_t)gp_control + offsetof(struct gp_control, next_order);
+	/* also while it is being set: who goes on read a word that was stored behind it */
+	uintptr_t at = (uintptr_t)__atomic_load_n(&gp_control, __ATOMIC_RELAXED) +
+		       offsetof(struct gp_control, next_order);
 	__builtin_prefetch((const void *)at, 1);
 	return gp_enter_level(GP_LEVEL_MEMORY);
 }

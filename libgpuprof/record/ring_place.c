@@ -102,7 +102,7 @@ static bool open_in(struct gp_recorder *r, const char *directory)
 		return false;
 	}
 	madvise(page, GP_CONTROL_BYTES, MADV_DONTFORK);
-	gp_control = page;
+	__atomic_store_n(&gp_control, page, __ATOMIC_RELAXED);
 	r->ring_fd = fd;
 	r->is_private = false;
 	return true;
@@ -110,7 +110,7 @@ static bool open_in(struct gp_recorder *r, const char *directory)
 
 static bool open_private(struct gp_recorder *r)
 {
-	gp_control = gp_pages(GP_CONTROL_BYTES);
+	__atomic_store_n(&gp_control, gp_pages(GP_CONTROL_BYTES), __ATOMIC_RELAXED);
 	r->ring_path[0] = '\0';
 	r->ring_fd = -1;
 	r->is_private = true;
@@ -162,10 +162,9 @@ bool gp_ring_place_open(struct gp_recorder *r)
 		take_lock(r);
 	/*
 	 * the rest of the page is filled before the magic makes it valid for others; partner: the
-	 * acquire fence in gp_ring_file_open
+	 * load in gp_ring_file_open
 	 */
-	atomic_thread_fence(memory_order_release);
-	c->magic = GP_CONTROL_MAGIC;
+	atomic_store_explicit(&c->magic, GP_CONTROL_MAGIC, memory_order_release);
 	return true;
 }
 

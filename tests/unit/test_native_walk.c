@@ -435,6 +435,16 @@ static void leaves_own_frames_out(void **state)
 	assert_in_range(compared, 3000, 1000000);
 }
 
+#if defined(__SANITIZE_THREAD__)
+static void needs_another_build(void **state)
+{
+	(void)state;
+	print_message("skipped: ThreadSanitizer keeps signals back in loops, and libunwind's end "
+		      "of a thread comes after its own\n");
+	skip();
+}
+#endif
+
 int main(int argc, char **argv)
 {
 	(void)argc;
@@ -453,5 +463,11 @@ int main(int argc, char **argv)
 		cmocka_unit_test(ends_at_made_code_without_asking_again),
 		cmocka_unit_test(leaves_own_frames_out),
 	};
+#if defined(__SANITIZE_THREAD__)
+	const struct CMUnitTest none[] = { cmocka_unit_test(needs_another_build) };
+	(void)tests;
+	return cmocka_run_group_tests(none, NULL, NULL);
+#else
 	return cmocka_run_group_tests(tests, NULL, NULL);
+#endif
 }

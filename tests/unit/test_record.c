@@ -256,6 +256,59 @@ static void test_four_threads(void **state)
 		assert_int_equal(t.seen[k], UINT64_MAX);
 }
 
+/* What is flushed left the ring, with what follows the event in no order of its own. */
+static void *urgent(void *argument)
+{
+	for (uint64_t k = 1; k <= 200; k++) {
+		put(GP_ALLOC, (uint64_t)(uintptr_t)argument << 40 | k * 512);
+		CHECK(gp_enter());
+		struct gp_record *r = gp_reserve(GP_DEVICE_MEMORY);
+		CHECK(r);
+		gp_commit(r);
+		uint64_t to = atomic_load(&gp_control->next_order);
+		gp_flush_soon();
+		gp_leave();
+		while (atomic_load(&gp_control->flushed_to) < to)
+			sched_yield();
+		CHECK(atomic_load(&gp_thread.ring->tail) == gp_thread.head);
+	}
+	return NULL;
+}
+
+/* As `gpuprof snapshot` does. */
+static void *asker(void *argument)
+{
+	for (uint32_t k = 0; k < 200; k++) {
+		uint64_t before = atomic_load(&gp_control->next_order);
+		uint32_t mine = atomic_fetch_add(&gp_control->snapshots_wanted, 1) + 1;
+		while ((int32_t)(atomic_load(&gp_control->snapshots_done) - mine) < 0)
+			sched_yield();
+		CHECK(atomic_load(&gp_control->snapshot_order) >= before);
+	}
+	return argument;
+}
+
+static void urgent_among_many(void)
+{
+	void *(*const body[])(void *) = { many, many, urgent, urgent, asker };
+	pthread_t thread[5];
+	put(GP_ALLOC, 0x1000);
+	for (uintptr_t k = 0; k < 5; k++)
+		pthread_create(&thread[k], NULL, body[k], (void *)(k + 1));
+	for (int k = 0; k < 5; k++)
+		pthread_join(thread[k], NULL);
+}
+
+static void test_flushes_and_snapshots_among_threads(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("urgent.gpr", "0", urgent_among_many), 0);
+	struct totals t = read_back("urgent.gpr");
+	assert_int_equal(t.allocs, 200000 + 2 * 200 + 1);
+	assert_int_equal(t.frees, 200000 - 200);
+	assert_true(t.is_sealed);
+}
+
 static void three_segments(void)
 {
 	for (uint64_t k = 1; k <= 2500000; k++) {
@@ -374,6 +427,7 @@ int main(void)
 		cmocka_unit_test(test_a_loss_is_written_before_what_follows_it),
 		cmocka_unit_test(test_a_thread_without_a_ring_asks_again),
 		cmocka_unit_test(test_four_threads),
+		cmocka_unit_test(test_flushes_and_snapshots_among_threads),
 		cmocka_unit_test(test_checkpoints_hold_the_live_set),
 		cmocka_unit_test(test_flushed_before_a_kill),
 		cmocka_unit_test(test_short_threads_share_rings),
