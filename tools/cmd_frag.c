@@ -8,7 +8,7 @@
 
 #include "amount.h"
 #include "flags.h"
-#include "frag_report.h"
+#include "frag_options.h"
 #include "message.h"
 #include "report.h"
 #include "sink.h"
@@ -16,18 +16,13 @@
 
 extern const struct gp_command gp_command_frag;
 
-#define PINS_DEFAULT 10u
-
 struct frag {
 	struct gp_frag_report r;
 	struct gp_sink sink;
 	struct gp_moment_of moment;
-	const char *at, *fit, *device_text, *colour_text, *output;
-	uint64_t fit_bytes, columns;
-	size_t asks;	/* arena of the request that failed; 0: not known */
-	int64_t device; /* -1: all */
-	enum gp_frag_colour colour;
-	bool is_json, is_summary, is_map, is_forced, is_svg;
+	const struct gp_frag_options *options;
+	const char *at;
+	size_t asks; /* arena of the request that failed; 0: not known */
 	char not_known[1024];
 };
 
@@ -80,8 +75,9 @@ static bool find_moment(struct frag *f)
 	const char *at = f->at;
 	uint64_t number;
 	f->moment = (struct gp_moment_of){ .when = GP_WHEN_PEAK,
-					   .device = f->device < 0 ? GP_DEVICE_UNKNOWN :
-								     (unsigned)f->device };
+					   .device = f->options->device < 0 ?
+							     GP_DEVICE_UNKNOWN :
+							     (unsigned)f->options->device };
 	f->r.moment = "at the peak";
 	if ((!at && at_oom(f, false)) || (at && strcmp(at, "peak") == 0))
 		return true;
@@ -150,7 +146,8 @@ static enum gp_status add_device(struct frag *f, unsigned device)
 	struct gp_frag_report *r = &f->r;
 	struct gp_frag_device *d = &r->device[r->devices];
 	bool is_failed = r->failed.bytes && r->failed.device == device;
-	struct gp_frag_question q = { .settings = &r->settings, .fit_bytes = f->fit_bytes };
+	struct gp_frag_question q = { .settings = &r->settings,
+				      .fit_bytes = f->options->fit_bytes };
 	if (!q.fit_bytes && is_failed && r->failed.is_framework)
 		q.fit_bytes = r->failed.bytes;
 	q.arena = is_failed ? f->asks : 0;
@@ -197,7 +194,7 @@ static enum gp_status add_devices(struct frag *f)
 	for (size_t k = 0; k < r->memory.devices && status == GP_OK; k++) {
 		const struct gp_memory_device *m = &r->memory.device[k];
 		bool is_empty = !m->driver_bytes && !m->reserved_bytes && !m->segments;
-		if (f->device >= 0 ? m->device == (uint64_t)f->device : !is_empty)
+		if (f->options->device >= 0 ? m->device == (uint64_t)f->options->device : !is_empty)
 			status = add_device(f, m->device);
 	}
 	return status;
@@ -207,8 +204,9 @@ static enum gp_status add_devices(struct frag *f)
 static enum gp_status replay(struct frag *f)
 {
 	struct gp_frag_report *r = &f->r;
-	bool is_text = !f->is_summary && !f->is_map && !f->is_svg, is_replayed = false;
-	enum gp_status status = f->is_summary ? find_peaks(f) : GP_OK;
+	bool is_text = !f->options->is_summary && !f->options->is_map && !f->options->is_svg,
+	     is_replayed = false;
+	enum gp_status status = f->options->is_summary ? find_peaks(f) : GP_OK;
 	for (size_t k = 0; k < r->devices && is_text && status == GP_OK; k++) {
 		struct gp_frag_device *d = &r->device[k];
 		uint64_t fit = d->frag.fit.is_served ? 0 : d->frag.fit.rounded_bytes;
@@ -236,21 +234,21 @@ static int show(struct frag *f)
 		status = replay(f);
 	if (status)
 		return gp_report_failed("report on", f->r.path, status);
-	if (f->device >= 0 && !f->r.devices) {
+	if (f->options->device >= 0 && !f->r.devices) {
 		gp_complain("cannot show GPU %lld of '%s': it has no such memory",
-			    (long long)f->device, f->r.path);
+			    (long long)f->options->device, f->r.path);
 		return GP_EXIT_USAGE;
 	}
 	f->sink.has_report = true;
-	if (f->is_json)
+	if (f->options->is_json)
 		gp_frag_write(&f->r);
-	else if (f->is_svg && !gp_frag_draw(&f->r, f->colour))
+	else if (f->options->is_svg && !gp_frag_draw(&f->r, f->options->colour))
 		return gp_report_failed("draw", f->r.path, GP_E_MEMORY);
-	else if (f->is_svg)
+	else if (f->options->is_svg)
 		return GP_EXIT_OK;
-	else if (f->is_summary)
+	else if (f->options->is_summary)
 		gp_frag_summary_print(&f->r);
-	else if (f->is_map)
+	else if (f->options->is_map)
 		gp_frag_map_print(&f->r);
 	else
 		gp_frag_print(&f->r);
@@ -281,100 +279,36 @@ static int report(struct frag *f, const char *path)
 
 /* ---- the command ---- */
 
-static const char *const colours[] = { "age", "pool", "stack", "owner" };
-
-static bool colour_read(struct frag *f)
+int gp_frag_show(const struct gp_frag_options *options, const char *at, char *const *inputs)
 {
-	size_t count = sizeof colours / sizeof *colours;
-	if (!f->colour_text)
-		return true;
-	for (size_t k = 0; k < count; k++)
-		if (strcmp(colours[k], f->colour_text) == 0) {
-			f->colour = (enum gp_frag_colour)k;
-			return true;
-		}
-	const char *near = gp_nearest(f->colour_text, colours, count);
-	gp_usage(&gp_command_frag, "bad value of '--colour': '%s'", f->colour_text);
-	if (near)
-		gp_hint("did you mean '%s'?", near);
-	return false;
-}
-
-static bool values_read(struct frag *f)
-{
-	uint64_t device = 0;
-	size_t n = f->output ? strlen(f->output) : 0;
-	f->is_svg = n > 4 && strcmp(f->output + n - 4, ".svg") == 0;
-	f->device = -1;
-	if (f->fit && (!gp_bytes_parse(f->fit, &f->fit_bytes) || !f->fit_bytes))
-		gp_usage(&gp_command_frag, "bad value of '--fit': '%s' is no size", f->fit);
-	else if (f->device_text && (!number_read(f->device_text, &device) || device >= GP_DEVICES))
-		gp_usage(&gp_command_frag, "bad value of '--device': '%s' is no number below %u",
-			 f->device_text, GP_DEVICES);
-	else if (f->columns && (f->columns < GP_COLUMNS_MIN || f->columns > GP_COLUMNS_MAX))
-		gp_usage(&gp_command_frag, "bad value of '--columns': not from %u to %u",
-			 GP_COLUMNS_MIN, GP_COLUMNS_MAX);
-	else if (f->is_json && (f->is_summary || f->is_map))
-		gp_usage(&gp_command_frag, "'--json' and '--%s' exclude each other",
-			 f->is_map ? "map" : "summary");
-	else if (f->is_summary && f->is_map)
-		gp_usage(&gp_command_frag, "'--summary' and '--map' exclude each other");
-	else if (f->is_svg && (f->is_json || f->is_summary))
-		gp_usage(&gp_command_frag, "'--%s' is not drawn: '%s' is for a map",
-			 f->is_json ? "json" : "summary", f->output);
-	else if (f->colour_text && !f->is_svg)
-		gp_usage(&gp_command_frag, "'--colour' is of a map in a file: -o FILE.svg");
-	else if (colour_read(f)) {
-		if (f->device_text)
-			f->device = (int64_t)device;
-		return true;
-	}
-	return false;
+	struct frag f = { .r.top = options->top, .options = options, .at = at };
+	int exit_status = gp_sink_open(&f.sink, options->output, options->is_forced, inputs, 1);
+	if (exit_status)
+		return exit_status;
+	f.r.out = f.sink.out;
+	f.r.columns = gp_columns(options->columns, f.r.out);
+	f.r.is_ascii = !gp_is_utf8();
+	return gp_sink_close(&f.sink, report(&f, inputs[0]));
 }
 
 static int run(int argc, char **argv)
 {
-	struct frag f = { .r.top = UINT64_MAX };
-	const struct gp_flag flags[] = {
-		{ "at", 0, GP_FLAG_TEXT, "TIME", &f.at,
+	struct gp_frag_options options;
+	const char *at = NULL;
+	struct gp_flag flags[1 + GP_FRAG_FLAGS] = {
+		{ "at", 0, GP_FLAG_TEXT, "TIME", &at,
 		  "at this moment: oom (default, else peak), oom:N, peak, end, snapshot:N, "
 		  "order:N, 1.5s" },
-		{ "fit", 0, GP_FLAG_TEXT, "SIZE", &f.fit,
-		  "which blocks would have to go for this request; default the failed one" },
-		{ "summary", 0, GP_FLAG_SWITCH, NULL, &f.is_summary,
-		  "rows of torch.cuda.memory_summary()" },
-		{ "map", 0, GP_FLAG_SWITCH, NULL, &f.is_map,
-		  "segments and what lies in them; with -o FILE.svg as a picture" },
-		{ "colour", 0, GP_FLAG_TEXT, "WHAT", &f.colour_text,
-		  "of blocks in the picture: age (default), pool, stack, owner" },
-		{ "top", 0, GP_FLAG_NUMBER, "N", &f.r.top,
-		  "at most N blocks in the way, 0: all; default 10, with --json all" },
-		{ "device", 0, GP_FLAG_TEXT, "N", &f.device_text, "only this device" },
-		{ "columns", 0, GP_FLAG_NUMBER, "N", &f.columns,
-		  "width of the map, 50 to 400; default that of the terminal, else 100" },
-		{ "json", 0, GP_FLAG_SWITCH, NULL, &f.is_json, "for a program" },
-		{ "output", 'o', GP_FLAG_TEXT, "FILE", &f.output,
-		  "write to a new FILE instead of stdout; FILE.svg: the map" },
-		{ "force", 0, GP_FLAG_SWITCH, NULL, &f.is_forced, "replace FILE" },
-		{ 0 },
 	};
+	gp_frag_options_add(&options, &flags[1]);
 	int words = gp_flags_parse(&gp_command_frag, flags, argc, argv, false);
 	if (words < 0)
 		return gp_flags_exit(words);
 	if (words != 1)
 		return gp_usage(&gp_command_frag, "%s",
 				words ? "one recording at a time" : "no recording given");
-	if (!values_read(&f))
-		return GP_EXIT_USAGE;
-	if (f.r.top == UINT64_MAX)
-		f.r.top = f.is_json ? 0 : PINS_DEFAULT;
-	int exit_status = gp_sink_open(&f.sink, f.output, f.is_forced, argv, words);
-	if (exit_status)
-		return exit_status;
-	f.r.out = f.sink.out;
-	f.r.columns = gp_columns(f.columns, f.r.out);
-	f.r.is_ascii = !gp_is_utf8();
-	return gp_sink_close(&f.sink, report(&f, argv[0]));
+	return gp_frag_options_read(&options, &gp_command_frag) ? gp_frag_show(&options, at, argv) :
+								  GP_EXIT_USAGE;
 }
 
 const struct gp_command gp_command_frag = {

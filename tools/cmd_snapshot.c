@@ -7,18 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "amount.h"
-#include "flags.h"
+#include "frag_options.h"
 #include "message.h"
 
 static int run(int argc, char **argv);
 const struct gp_command gp_command_snapshot = {
 	"snapshot",
-	"snapshot [--wait SECONDS] [--fit SIZE] [--json|--summary|--map] [-o FILE [--force]] PID",
+	"snapshot [--wait SECONDS] [--fit SIZE] [--json|--summary|--map] [options] PID",
 	"show where the memory of a running job is, without stopping it",
 	run,
 };
-extern const struct gp_command gp_command_frag;
 
 #define WAIT_DEFAULT_S 10u
 #define WAIT_MAX_S 3600u
@@ -89,52 +87,6 @@ static int say_failed(unsigned pid, uint64_t wait_s, enum gp_status status,
 	return GP_EXIT_FOUND;
 }
 
-/* What is shown, and how: flags of `frag`. */
-struct shown {
-	bool is_json, is_summary, is_map, is_forced;
-	const char *fit, *path;
-};
-
-/* What `frag` would refuse: asked before the job is, which is marked and waited for. */
-static bool shown_check(const struct shown *how)
-{
-	uint64_t bytes;
-	if (how->fit && (!gp_bytes_parse(how->fit, &bytes) || !bytes))
-		gp_usage(&gp_command_snapshot, "bad value of '--fit': '%s' is no size", how->fit);
-	else if (how->is_json + how->is_summary + how->is_map > 1)
-		gp_usage(&gp_command_snapshot,
-			 "'--json', '--summary' and '--map' exclude each other");
-	else
-		return true;
-	return false;
-}
-
-static int show(const struct shown *how, char *recording, uint64_t order)
-{
-	char at[32];
-	const char *words[12] = { gp_command_frag.name, "--at", at };
-	int count = 3;
-	snprintf(at, sizeof at, "order:%llu", (unsigned long long)order);
-	if (how->is_json)
-		words[count++] = "--json";
-	if (how->is_summary)
-		words[count++] = "--summary";
-	if (how->is_map)
-		words[count++] = "--map";
-	if (how->fit) {
-		words[count++] = "--fit";
-		words[count++] = how->fit;
-	}
-	if (how->path) {
-		words[count++] = "-o";
-		words[count++] = how->path;
-	}
-	if (how->is_forced)
-		words[count++] = "--force";
-	words[count++] = recording;
-	return gp_command_frag.run(count, (char **)words);
-}
-
 static bool values_check(uint64_t wait_s, const char *word, unsigned *pid)
 {
 	if (!pid_parse(word, pid))
@@ -149,24 +101,13 @@ static bool values_check(uint64_t wait_s, const char *word, unsigned *pid)
 
 static int run(int argc, char **argv)
 {
-	struct shown how = { 0 };
+	struct gp_frag_options options;
 	uint64_t wait_s = WAIT_DEFAULT_S;
-	const struct gp_flag flags[] = {
+	struct gp_flag flags[1 + GP_FRAG_FLAGS] = {
 		{ "wait", 0, GP_FLAG_NUMBER, "SECONDS", &wait_s,
 		  "at most so long for the job's answer, 1 to 3600; default 10" },
-		{ "fit", 0, GP_FLAG_TEXT, "SIZE", &how.fit,
-		  "which blocks would have to go for this request" },
-		{ "json", 0, GP_FLAG_SWITCH, NULL, &how.is_json,
-		  "for a program: see gpuprof-frag(1) for the keys" },
-		{ "summary", 0, GP_FLAG_SWITCH, NULL, &how.is_summary,
-		  "rows of torch.cuda.memory_summary()" },
-		{ "map", 0, GP_FLAG_SWITCH, NULL, &how.is_map,
-		  "segments and what lies in them; with -o FILE.svg as a picture" },
-		{ "output", 'o', GP_FLAG_TEXT, "FILE", &how.path,
-		  "write to a new FILE instead of stdout; FILE.svg: the map" },
-		{ "force", 0, GP_FLAG_SWITCH, NULL, &how.is_forced, "replace FILE" },
-		{ 0 },
 	};
+	gp_frag_options_add(&options, &flags[1]);
 	int words = gp_flags_parse(&gp_command_snapshot, flags, argc, argv, false);
 	unsigned pid;
 	if (words < 0)
@@ -174,7 +115,9 @@ static int run(int argc, char **argv)
 	if (words != 1)
 		return gp_usage(&gp_command_snapshot,
 				words ? "more than one process given" : "no process given");
-	if (!values_check(wait_s, argv[0], &pid) || !shown_check(&how))
+	/* before the job is asked, which is marked and waited for */
+	if (!values_check(wait_s, argv[0], &pid) ||
+	    !gp_frag_options_read(&options, &gp_command_snapshot))
 		return GP_EXIT_USAGE;
 	struct gp_process process;
 	uint64_t order = 0;
@@ -185,5 +128,7 @@ static int run(int argc, char **argv)
 		gp_complain("process '%u' is not recorded now: what happens is not shown", pid);
 		gp_hint("'gpuprof ctl %u start' records", pid);
 	}
-	return show(&how, process.output, order);
+	char at[32], *const recording = process.output;
+	snprintf(at, sizeof at, "order:%llu", (unsigned long long)order);
+	return gp_frag_show(&options, at, &recording);
 }

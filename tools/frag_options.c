@@ -1,0 +1,99 @@
+/* The options of frag_options.h. */
+#include "frag_options.h"
+
+#include <string.h>
+
+#include "amount.h"
+#include "message.h"
+#include "terminal_width.h"
+
+#define PINS_DEFAULT 10u
+
+void gp_frag_options_add(struct gp_frag_options *o, struct gp_flag flags[GP_FRAG_FLAGS])
+{
+	const struct gp_flag rows[GP_FRAG_FLAGS] = {
+		{ "fit", 0, GP_FLAG_TEXT, "SIZE", &o->fit,
+		  "which blocks would have to go for this request; default the failed one" },
+		{ "summary", 0, GP_FLAG_SWITCH, NULL, &o->is_summary,
+		  "rows of torch.cuda.memory_summary()" },
+		{ "map", 0, GP_FLAG_SWITCH, NULL, &o->is_map,
+		  "segments and what lies in them; with -o FILE.svg as a picture" },
+		{ "colour", 0, GP_FLAG_TEXT, "WHAT", &o->colour_text,
+		  "of blocks in the picture: age (default), pool, stack, owner" },
+		{ "top", 0, GP_FLAG_NUMBER, "N", &o->top,
+		  "at most N blocks in the way, 0: all; default 10, with --json all" },
+		{ "device", 0, GP_FLAG_TEXT, "N", &o->device_text, "only this device" },
+		{ "columns", 0, GP_FLAG_NUMBER, "N", &o->columns,
+		  "width of the map, 50 to 400; default that of the terminal, else 100" },
+		{ "json", 0, GP_FLAG_SWITCH, NULL, &o->is_json, "for a program" },
+		{ "output", 'o', GP_FLAG_TEXT, "FILE", &o->output,
+		  "write to a new FILE instead of stdout; FILE.svg: the map" },
+		{ "force", 0, GP_FLAG_SWITCH, NULL, &o->is_forced, "replace FILE" },
+		{ 0 },
+	};
+	memcpy(flags, rows, sizeof rows);
+	*o = (struct gp_frag_options){ .top = UINT64_MAX, .device = -1 };
+}
+
+static const char *const colours[] = { "age", "pool", "stack", "owner" };
+
+static bool colour_read(struct gp_frag_options *o, const struct gp_command *command)
+{
+	size_t count = sizeof colours / sizeof *colours;
+	if (!o->colour_text)
+		return true;
+	for (size_t k = 0; k < count; k++)
+		if (strcmp(colours[k], o->colour_text) == 0) {
+			o->colour = (enum gp_frag_colour)k;
+			return true;
+		}
+	const char *near = gp_nearest(o->colour_text, colours, count);
+	gp_usage(command, "bad value of '--colour': '%s'", o->colour_text);
+	if (near)
+		gp_hint("did you mean '%s'?", near);
+	return false;
+}
+
+static bool device_read(struct gp_frag_options *o)
+{
+	const char *text = o->device_text;
+	bool is_number =
+		text && *text && !text[strspn(text, "0123456789")] && gp_ns_parse(text, &o->device);
+	return !text || (is_number && o->device < (int64_t)GP_DEVICES);
+}
+
+static bool form_check(const struct gp_frag_options *o, const struct gp_command *command)
+{
+	if (o->is_json && (o->is_summary || o->is_map))
+		gp_usage(command, "'--json' and '--%s' exclude each other",
+			 o->is_map ? "map" : "summary");
+	else if (o->is_summary && o->is_map)
+		gp_usage(command, "'--summary' and '--map' exclude each other");
+	else if (o->is_svg && (o->is_json || o->is_summary))
+		gp_usage(command, "'--%s' is not drawn: '%s' is for a map",
+			 o->is_json ? "json" : "summary", o->output);
+	else if (o->colour_text && !o->is_svg)
+		gp_usage(command, "'--colour' is of a map in a file: -o FILE.svg");
+	else
+		return true;
+	return false;
+}
+
+bool gp_frag_options_read(struct gp_frag_options *o, const struct gp_command *command)
+{
+	size_t n = o->output ? strlen(o->output) : 0;
+	o->is_svg = n > 4 && strcmp(o->output + n - 4, ".svg") == 0;
+	if (o->top == UINT64_MAX)
+		o->top = o->is_json ? 0 : PINS_DEFAULT;
+	if (o->fit && (!gp_bytes_parse(o->fit, &o->fit_bytes) || !o->fit_bytes))
+		gp_usage(command, "bad value of '--fit': '%s' is no size", o->fit);
+	else if (!device_read(o))
+		gp_usage(command, "bad value of '--device': '%s' is no number below %u",
+			 o->device_text, GP_DEVICES);
+	else if (o->columns && (o->columns < GP_COLUMNS_MIN || o->columns > GP_COLUMNS_MAX))
+		gp_usage(command, "bad value of '--columns': not from %u to %u", GP_COLUMNS_MIN,
+			 GP_COLUMNS_MAX);
+	else
+		return form_check(o, command) && colour_read(o, command);
+	return false;
+}
