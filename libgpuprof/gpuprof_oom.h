@@ -115,12 +115,14 @@ enum gp_help {
 	GP_HELP_EMPTY_CACHE,	 /* gives `bytes` back to the driver */
 	GP_HELP_EXPANDABLE,	 /* at most `bytes` would be in one range */
 	GP_HELP_MAX_SPLIT,	 /* `bytes` are free in `count` segments that would be whole */
-	GP_HELP_STREAMS,	 /* `bytes` are cached for other streams and pools */
-	GP_HELP_LIMIT,		 /* a limit of `bytes` */
-	GP_HELP_OUTSIDE,	 /* `bytes` that came outside the framework since the last peak */
-	GP_HELP_OTHER,		 /* `bytes` that came outside the job since */
-	GP_HELP_SMALLER,	 /* a request of at most `bytes` is served */
-	GP_HELP_LESS,		 /* `bytes` less in use at that moment */
+	GP_HELP_ROUND_SIZES,   /* `bytes` short of the largest place; `count` divisions hide that */
+	GP_HELP_LESS_ROUNDING, /* `bytes` that divisions add to live blocks */
+	GP_HELP_STREAMS,       /* `bytes` are cached for other streams and pools */
+	GP_HELP_LIMIT,	       /* a limit of `bytes` */
+	GP_HELP_OUTSIDE,       /* `bytes` that came outside the framework since the last peak */
+	GP_HELP_OTHER,	       /* `bytes` that came outside the job since */
+	GP_HELP_SMALLER,       /* a request of at most `bytes` is served */
+	GP_HELP_LESS,	       /* `bytes` less in use at that moment */
 	GP_HELPS,
 };
 extern const char *const gp_help_names[GP_HELPS]; /* "free_neighbours", ... */

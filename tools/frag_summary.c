@@ -22,6 +22,7 @@ struct row {
 struct rows {
 	struct row allocated, active, requested, reserved, non_releasable;
 	struct row allocations, active_allocations, segments, non_releasable_allocations;
+	uint64_t oversize_allocations, oversize_segments; /* from max_split_size on */
 };
 
 static void add(struct row *row, bool is_small, uint64_t number)
@@ -36,10 +37,11 @@ static void add(struct row *row, bool is_small, uint64_t number)
 }
 
 static void add_segment(struct rows *rows, const struct gp_memory *m,
-			const struct gp_memory_segment *s)
+			const struct gp_memory_segment *s, uint64_t max_split_bytes)
 {
 	add(&rows->reserved, s->is_small, s->bytes);
 	add(&rows->segments, s->is_small, 1);
+	rows->oversize_segments += s->bytes >= max_split_bytes;
 	add(&rows->allocated, s->is_small, s->allocated_bytes);
 	add(&rows->active, s->is_small, s->active_bytes);
 	add(&rows->requested, s->is_small, s->requested_bytes);
@@ -47,11 +49,19 @@ static void add_segment(struct rows *rows, const struct gp_memory *m,
 		const struct gp_memory_block *b = &m->block[k];
 		add(&rows->allocations, s->is_small, b->state == GP_STATE_ALLOCATED);
 		add(&rows->active_allocations, s->is_small, b->state != GP_STATE_FREE);
+		rows->oversize_allocations +=
+			b->state == GP_STATE_ALLOCATED && b->bytes >= max_split_bytes;
 		/* PyTorch: of a segment that is cut in pieces; it leaves out expandable ones */
 		bool is_cut = b->state == GP_STATE_FREE && s->blocks > 1 && !s->is_expandable;
 		add(&rows->non_releasable, s->is_small, is_cut ? b->bytes : 0);
 		add(&rows->non_releasable_allocations, s->is_small, is_cut);
 	}
+}
+
+/* Of no pool in particular. */
+static void print_count(FILE *out, const char *name, uint64_t count)
+{
+	fprintf(out, "%-22s %12s\n", name, gp_count_text(count).s);
 }
 
 static void print_cell(FILE *out, uint64_t number, bool is_count)
@@ -94,7 +104,8 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag_de
 	struct rows rows = { 0 };
 	const struct gp_memory_device *m = d->frag.device;
 	for (size_t k = 0; k < m->segments; k++)
-		add_segment(&rows, &r->memory, &r->memory.segment[m->first_segment + k]);
+		add_segment(&rows, &r->memory, &r->memory.segment[m->first_segment + k],
+			    r->settings.max_split_bytes);
 	rows.active.peak = rows.requested.peak = rows.non_releasable.peak = GP_BYTES_UNKNOWN;
 	rows.allocations.peak = rows.active_allocations.peak = GP_BYTES_UNKNOWN;
 	rows.segments.peak = rows.non_releasable_allocations.peak = GP_BYTES_UNKNOWN;
@@ -117,7 +128,9 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag_de
 	print_row(r->out, "Active allocs", &rows.active_allocations, true);
 	print_row(r->out, "GPU reserved segments", &rows.segments, true);
 	print_row(r->out, "Non-releasable allocs", &rows.non_releasable_allocations, true);
-	fprintf(r->out, "%-22s %12s\n", "CUDA OOMs", gp_count_text(count_ooms(r, m->device)).s);
+	print_count(r->out, "Oversize allocations", rows.oversize_allocations);
+	print_count(r->out, "Oversize GPU segments", rows.oversize_segments);
+	print_count(r->out, "CUDA OOMs", count_ooms(r, m->device));
 }
 
 void gp_frag_summary_print(const struct gp_frag_report *r)

@@ -196,6 +196,15 @@ void gp_oom_help_text(const struct gp_oom *o, const struct gp_oom_case *c,
 		    (unsigned long long)(o->bytes >> 20), gp_plural(h->count, "segment").s,
 		    text(&a, h->bytes));
 		return;
+	case GP_HELP_ROUND_SIZES:
+		SAY("roundup_power2_divisions:%" PRIu64 ": the largest place is %s too short, and "
+		    "both would have had one size; blocks grow by 1/%" PRIu64 " at most",
+		    h->count, text(&a, h->bytes), h->count);
+		return;
+	case GP_HELP_LESS_ROUNDING:
+		SAY("no roundup_power2_divisions: they add %s to the blocks that are allocated",
+		    text(&a, h->bytes));
+		return;
 	case GP_HELP_STREAMS:
 		SAY("one stream and pool for both: %s are cached for others", text(&a, h->bytes));
 		return;

@@ -6,6 +6,9 @@
 
 #include "frag_rule.h"
 
+/* Divisions that are worth a try: what they add is an eighth, a quarter at most. */
+#define ROUNDING_MOST 8u
+#define ROUNDING_LEAST 4u
 #define LEAST_MAX_SPLIT (21 * GP_MIB) /* PyTorch takes none of 20, and whole MiB alone */
 
 const char *const gp_help_names[GP_HELPS] = {
@@ -14,6 +17,8 @@ const char *const gp_help_names[GP_HELPS] = {
 	[GP_HELP_EMPTY_CACHE] = "empty_cache",
 	[GP_HELP_EXPANDABLE] = "expandable_segments",
 	[GP_HELP_MAX_SPLIT] = "max_split_size",
+	[GP_HELP_ROUND_SIZES] = "round_sizes",
+	[GP_HELP_LESS_ROUNDING] = "less_rounding",
 	[GP_HELP_STREAMS] = "fewer_streams_or_pools",
 	[GP_HELP_LIMIT] = "higher_limit",
 	[GP_HELP_OUTSIDE] = "less_outside",
@@ -84,6 +89,49 @@ static void add_expandable(const struct gp_oom *o, const struct gp_allocator_set
 	add_bound(c, GP_HELP_EXPANDABLE, bytes >= o->bytes, bytes, 0);
 }
 
+/*
+ * A place that is short of the request by less than sizes are rounded up by: had the blocks that
+ * lay there been rounded as it would be, it would fit, if they were one. The finest step that does.
+ */
+static void add_round_sizes(const struct gp_oom *o, const struct gp_allocator_settings *settings,
+			    struct gp_oom_case *c)
+{
+	const uint64_t largest = c->facts.largest_bytes;
+	bool is_rounded = gp_allocator_rounded(settings, o->bytes + 1) > o->bytes + GP_BLOCK_UNIT;
+	if (is_rounded || largest == 0 || largest >= o->bytes)
+		return;
+	for (unsigned divisions = ROUNDING_MOST; divisions >= ROUNDING_LEAST; divisions /= 2) {
+		struct gp_allocator_settings tried = *settings;
+		for (unsigned k = 0; k < GP_ROUNDUP_BUCKETS; k++)
+			tried.roundup_divisions[k] = divisions;
+		if (gp_allocator_rounded(&tried, largest) < gp_allocator_rounded(&tried, o->bytes))
+			continue;
+		add_bound(c, GP_HELP_ROUND_SIZES, true, o->bytes - largest, divisions);
+		return;
+	}
+}
+
+/* What live blocks have more than they would with multiples of 512 bytes, where that is known. */
+static void add_less_rounding(const struct gp_allocator_settings *settings, struct gp_oom_case *c)
+{
+	const struct gp_frag *f = &c->frag;
+	uint64_t bytes = 0, missing = c->finding.missing_bytes;
+	for (size_t k = 0; k < f->device->segments; k++) {
+		const struct gp_memory_segment *s =
+			&c->memory.segment[f->device->first_segment + k];
+		for (size_t i = s->first; i < s->first + s->blocks; i++) {
+			const struct gp_memory_block *b = &c->memory.block[i];
+			if (b->state == GP_STATE_ALLOCATED &&
+			    b->requested_bytes != GP_BYTES_UNKNOWN)
+				bytes += gp_allocator_rounded(settings, b->requested_bytes) -
+					 gp_allocator_rounded(&gp_allocator_defaults,
+							      b->requested_bytes);
+		}
+	}
+	if (missing != GP_BYTES_UNKNOWN && missing != 0 && bytes >= missing)
+		add_bound(c, GP_HELP_LESS_ROUNDING, true, bytes, 0);
+}
+
 static void add_growth(struct gp_oom_case *c, enum gp_help help, uint64_t bytes, uint64_t least)
 {
 	uint64_t missing = c->finding.missing_bytes;
@@ -131,7 +179,10 @@ void gp_oom_help_list(const struct gp_oom *oom, const struct gp_allocator_settin
 		add_expandable(oom, settings, c);
 		if (settings->max_split_bytes == UINT64_MAX)
 			add_max_split(oom, c);
+		add_round_sizes(oom, settings, c);
 	}
+	if (oom->is_framework)
+		add_less_rounding(settings, c);
 	if (v->verdict == GP_VERDICT_STREAM)
 		add_bound(c, GP_HELP_STREAMS, true, c->facts.elsewhere_bytes, 0);
 	if (v->verdict == GP_VERDICT_LIMIT)

@@ -234,6 +234,33 @@ static void greedy(void)
 	count(others);
 }
 
+/* A place lacks 1 MiB of what is asked. */
+static void nearly(void)
+{
+	fill(1, 0, 15 * GIB);
+	segment(1, SEGMENTS + 32 * GIB, 160 * MIB);
+	take(1, SEGMENTS + 32 * GIB, 79 * MIB, 0);
+	take(1, SEGMENTS + 32 * GIB + 79 * MIB, 81 * MIB, 0);
+	block(GP_BLOCK_FREE, 1, SEGMENTS + 32 * GIB, 79 * MIB, 0);
+	uint64_t others = TOTAL - used() - 10 * MIB;
+	count(others);
+	refuse(GP_SPACE_DEVICE, 80 * MIB, others);
+	run_out(1, 80 * MIB);
+	count(others);
+}
+/* Blocks of 1280 MiB for requests of 1152 MiB, as quarters of a power of two make them. */
+static void rounded(void)
+{
+	for (uint64_t k = 0; k < 11; k++) {
+		segment(1, SEGMENTS + k * 2 * GIB, 1280 * MIB);
+		take(1, SEGMENTS + k * 2 * GIB, 1280 * MIB, 128 * MIB);
+	}
+	count(0);
+	refuse(GP_SPACE_DEVICE, 2560 * MIB, 0);
+	run_out(1, 2560 * MIB);
+	count(0);
+}
+
 /* 61,440 blocks, every second one free. */
 static void wide(void)
 {
@@ -360,6 +387,8 @@ static const struct {
 	{ "both", both },
 	{ "split", split },
 	{ "greedy", greedy },
+	{ "nearly", nearly },
+	{ "rounded", rounded },
 	{ "wide", wide },
 	{ "often", often },
 	{ "pages", pages },

@@ -283,6 +283,85 @@ static void no_advice_that_is_followed_already(void **state)
 	gp_frag_free(&c.frag);
 }
 
+/* 80 MiB asked of a cache whose largest place has `gap` MiB: divisions that are advised, 0 none. */
+static uint64_t advised_divisions(int64_t gap, const char *set, uint64_t *lacks)
+{
+	static struct layout l;
+	struct gp_allocator_settings settings;
+	const struct gp_oom oom = { .bytes = (uint64_t)(80 * MIB), .is_framework = true };
+	gp_allocator_settings_read(set, &settings);
+	layout_open(&l);
+	LAYOUT_SEGMENT(&l, 1, LARGE, -gap * MIB, 20 * MIB, -30 * MIB);
+	struct gp_oom_case c = { .memory = l.memory,
+				 .facts.largest_bytes = (uint64_t)(gap * MIB),
+				 .finding = { .verdict = GP_VERDICT_FRAGMENTATION } };
+	struct gp_frag_question q = { .settings = &settings, .fit_bytes = oom.bytes };
+	assert_int_equal(gp_frag_build(&c.memory, 0, &q, &c.frag), GP_OK);
+	gp_oom_help_list(&oom, &settings, &c);
+	const struct gp_oom_help *h = find(&c, GP_HELP_ROUND_SIZES);
+	*lacks = h ? h->bytes : 0;
+	assert_true(!h || (h->is_enough && h->is_bound));
+	const uint64_t count = h ? h->count : 0;
+	gp_frag_free(&c.frag);
+	return count;
+}
+
+static void sizes_that_are_nearly_equal(void **state)
+{
+	(void)state;
+	uint64_t lacks;
+	/* steps of an eighth of 64 MiB, of a quarter; no larger ones */
+	assert_int_equal(advised_divisions(79, NULL, &lacks), 8);
+	assert_int_equal(lacks, MIB);
+	assert_int_equal(advised_divisions(73, NULL, &lacks), 8);
+	assert_int_equal(advised_divisions(72, NULL, &lacks), 4);
+	assert_int_equal(lacks, 8 * MIB);
+	assert_int_equal(advised_divisions(65, NULL, &lacks), 4);
+	assert_int_equal(advised_divisions(64, NULL, &lacks), 0);
+	assert_int_equal(advised_divisions(40, NULL, &lacks), 0);
+	/* it fits, or it is rounded already */
+	assert_int_equal(advised_divisions(80, NULL, &lacks), 0);
+	assert_int_equal(advised_divisions(79, "roundup_power2_divisions:4", &lacks), 0);
+	assert_int_equal(advised_divisions(79, "roundup_power2_divisions:[32:8,64:1]", &lacks), 8);
+}
+
+/* Blocks of 80 MiB for requests of 65 MiB, which quarters make of them; `missing` of capacity. */
+static const struct gp_oom_help *rounding(const char *set, uint64_t requested, uint64_t missing)
+{
+	static struct layout l;
+	static struct gp_oom_case c;
+	struct gp_allocator_settings settings;
+	const struct gp_oom oom = { .bytes = (uint64_t)(80 * MIB), .is_framework = true };
+	gp_allocator_settings_read(set, &settings);
+	layout_open(&l);
+	LAYOUT_SEGMENT(&l, 1, LARGE, 80 * MIB, -40 * MIB);
+	LAYOUT_SEGMENT(&l, 2, LARGE, 80 * MIB);
+	l.block[0].requested_bytes = l.block[2].requested_bytes = requested;
+	c = (struct gp_oom_case){ .memory = l.memory,
+				  .finding = { .verdict = GP_VERDICT_CAPACITY,
+					       .missing_bytes = missing } };
+	struct gp_frag_question q = { .settings = &settings, .fit_bytes = oom.bytes };
+	assert_int_equal(gp_frag_build(&c.memory, 0, &q, &c.frag), GP_OK);
+	gp_oom_help_list(&oom, &settings, &c);
+	gp_frag_free(&c.frag);
+	return find(&c, GP_HELP_LESS_ROUNDING);
+}
+
+static void rounding_that_is_what_is_missing(void **state)
+{
+	(void)state;
+	const char *quarters = "roundup_power2_divisions:4";
+	const uint64_t asked = (uint64_t)(65 * MIB), waste = (uint64_t)(30 * MIB);
+	const struct gp_oom_help *h = rounding(quarters, asked, waste);
+	assert_non_null(h);
+	assert_int_equal(h->bytes, waste);
+	assert_true(h->is_bound);
+	assert_null(rounding(quarters, asked, waste + 1));
+	assert_null(rounding(quarters, asked, 0));
+	assert_null(rounding(quarters, NONE, waste));
+	assert_null(rounding(NULL, asked, waste));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -298,6 +377,8 @@ int main(void)
 		cmocka_unit_test(what_the_driver_refused_to_others),
 		cmocka_unit_test(helps_against_fragmentation),
 		cmocka_unit_test(no_advice_that_is_followed_already),
+		cmocka_unit_test(sizes_that_are_nearly_equal),
+		cmocka_unit_test(rounding_that_is_what_is_missing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
