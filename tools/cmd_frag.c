@@ -21,7 +21,6 @@ struct frag {
 	struct gp_sink sink;
 	struct gp_moment_of moment;
 	const struct gp_frag_options *options;
-	const char *at;
 	size_t asks; /* arena of the request that failed; 0: not known */
 	char not_known[1024];
 };
@@ -65,14 +64,14 @@ static bool at_oom_number(struct frag *f, uint64_t number)
 		choose(f, (size_t)number - 1);
 		return true;
 	}
-	gp_complain("cannot find '%s' in '%s': memory ran out %s", f->at, f->r.path,
+	gp_complain("cannot find '%s' in '%s': memory ran out %s", f->r.at, f->r.path,
 		    gp_plural(ooms->ooms, "time").s);
 	return false;
 }
 
 static bool find_moment(struct frag *f)
 {
-	const char *at = f->at;
+	const char *at = f->r.at;
 	uint64_t number;
 	f->moment = (struct gp_moment_of){ .when = GP_WHEN_PEAK,
 					   .device = f->options->device < 0 ?
@@ -100,7 +99,11 @@ static bool find_moment(struct frag *f)
 	if (strncmp(at, "order:", 6) == 0 && number_read(at + 6, &f->moment.number))
 		return true;
 	f->moment.when = GP_WHEN_TIME;
-	return gp_moment_find(f->r.recording, "at", at, &f->moment.at_ns);
+	if (gp_moment_find(f->r.recording, "at", at, &f->moment.at_ns))
+		return true;
+	if (strncmp(at, "step:", 5) != 0)
+		gp_hint("here also oom:2, snapshot:0, order:1234");
+	return false;
 }
 
 static enum gp_status build_at(struct frag *f)
@@ -125,13 +128,14 @@ static int build_memory(struct frag *f)
 		return GP_EXIT_USAGE;
 	}
 	status = build_at(f);
-	if (status == GP_END && !f->at) {
+	if (status == GP_END && !f->r.at) {
 		f->moment.when = GP_WHEN_END;
 		f->r.moment = "at the end";
 		status = build_at(f);
 	}
 	if (status == GP_END) {
-		gp_complain("cannot find '%s' in '%s': there is no such moment", f->at, f->r.path);
+		gp_complain("cannot find '%s' in '%s': there is no such moment", f->r.at,
+			    f->r.path);
 		return GP_EXIT_USAGE;
 	}
 	if (status)
@@ -281,7 +285,7 @@ static int report(struct frag *f, const char *path)
 
 int gp_frag_show(const struct gp_frag_options *options, const char *at, char *const *inputs)
 {
-	struct frag f = { .r.top = options->top, .options = options, .at = at };
+	struct frag f = { .r.top = options->top, .r.at = at, .options = options };
 	int exit_status = gp_sink_open(&f.sink, options->output, options->is_forced, inputs, 1);
 	if (exit_status)
 		return exit_status;

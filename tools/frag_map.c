@@ -122,5 +122,5 @@ void gp_frag_map_print(const struct gp_frag_report *r)
 		print_device(r, &r->device[k].frag);
 	fprintf(r->out, "  %s free  %s%s%s a quarter, half, most allocated  %s all  %s pending\n",
 		g[FREE], g[SOME], g[HALF], g[MOST], g[FULL], g[PENDING]);
-	gp_next_print(r->out, "frag -o map.svg", r->path);
+	gp_frag_next_print(r, "-o map.svg");
 }

@@ -239,7 +239,7 @@ static void print_fit(const struct gp_frag_report *r, const struct gp_frag *f)
 	if (fit->in_place.is_found)
 		print_set(r, &fit->in_place, false, false);
 	if (is_same(&fit->in_place, &fit->by_emptying))
-		fputs("  that also is the least that the driver needs back\n", r->out);
+		fputs("  and what then goes back to the driver is enough, too\n", r->out);
 	else if (fit->by_emptying.is_found)
 		print_set(r, &fit->by_emptying, true, fit->in_place.is_found);
 }
@@ -282,6 +282,16 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag_de
 	print_born(r, d);
 }
 
+void gp_frag_next_print(const struct gp_frag_report *r, const char *options)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz0123456789.:";
+	char command[128];
+	bool has_at = r->at && r->at[strspn(r->at, plain)] == '\0';
+	snprintf(command, sizeof command, "frag%s%s%s%s", has_at ? " --at " : "",
+		 has_at ? r->at : "", *options ? " " : "", options);
+	gp_next_print(r->out, command, r->path);
+}
+
 void gp_frag_print(const struct gp_frag_report *r)
 {
 	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
@@ -291,5 +301,5 @@ void gp_frag_print(const struct gp_frag_report *r)
 		fprintf(r->out, "no memory was live %s\n", gp_frag_moment(r).s);
 	for (size_t k = 0; k < r->devices; k++)
 		print_device(r, &r->device[k]);
-	gp_next_print(r->out, "frag --map", r->path);
+	gp_frag_next_print(r, "--map");
 }

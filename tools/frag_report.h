@@ -18,6 +18,7 @@ struct gp_frag_report {
 	struct gp_recording *recording;
 	const struct gp_info *info;
 	const char *path;
+	const char *at;	    /* as it was asked for; NULL: the default */
 	const char *moment; /* "when it ran out of memory"; NULL: a time that was asked for */
 	struct gp_memory memory;
 	struct gp_ooms ooms;
@@ -45,6 +46,9 @@ void gp_frag_map_print(const struct gp_frag_report *report);
 enum gp_frag_colour { GP_COLOUR_AGE, GP_COLOUR_POOL, GP_COLOUR_STACK, GP_COLOUR_OWNER };
 /* frag_svg.c: a page of its own. False: no memory. */
 bool gp_frag_draw(const struct gp_frag_report *report, enum gp_frag_colour colour);
+
+/* The last line: `frag` with `options`, at the same moment. */
+void gp_frag_next_print(const struct gp_frag_report *report, const char *options);
 
 /* ---- texts that several forms have ---- */
 

@@ -140,5 +140,5 @@ void gp_frag_summary_print(const struct gp_frag_report *r)
 		fprintf(r->out, "not known: %s\n", r->not_known);
 	for (size_t k = 0; k < r->devices; k++)
 		print_device(r, &r->device[k]);
-	gp_next_print(r->out, "frag", r->path);
+	gp_frag_next_print(r, "");
 }

@@ -197,6 +197,30 @@ static void figures_that_do_not_prove_it(void **state)
 	assert_int_equal(judge(&f), GP_VERDICT_UNKNOWN);
 }
 
+static bool is_said_to_be_kept(const struct gp_oom_facts *f)
+{
+	struct gp_oom_finding v;
+	gp_oom_judge(f, &v);
+	assert_int_equal(v.verdict, GP_VERDICT_UNKNOWN);
+	return strstr(v.not_known, "for itself") != NULL;
+}
+
+static void just_enough_is_kept_by_the_driver(void **state)
+{
+	(void)state;
+	struct gp_oom_facts f = full();
+	f.free_bytes = f.driver_bytes;
+	assert_true(is_said_to_be_kept(&f));
+	f.free_bytes += (uint64_t)(32 * MIB - 1);
+	assert_true(is_said_to_be_kept(&f));
+	f.free_bytes++;
+	assert_false(is_said_to_be_kept(&f));
+	f.is_framework = false;
+	assert_false(is_said_to_be_kept(&f));
+	f.free_bytes = f.driver_bytes;
+	assert_true(is_said_to_be_kept(&f));
+}
+
 static void what_the_driver_refused_to_others(void **state)
 {
 	(void)state;
@@ -375,6 +399,7 @@ int main(void)
 		cmocka_unit_test(memory_of_other_streams),
 		cmocka_unit_test(figures_that_do_not_prove_it),
 		cmocka_unit_test(what_the_driver_refused_to_others),
+		cmocka_unit_test(just_enough_is_kept_by_the_driver),
 		cmocka_unit_test(helps_against_fragmentation),
 		cmocka_unit_test(no_advice_that_is_followed_already),
 		cmocka_unit_test(sizes_that_are_nearly_equal),
