@@ -42,6 +42,8 @@ struct gp_phase {
 	enum gp_phase_style style;
 	unsigned depth;	 /* 0: in no other */
 	size_t children; /* right below it; they follow, each with its own */
+	/* that are one here, with # for their numbers; 0: no range */
+	uint64_t names;
 	uint64_t calls;
 	uint64_t open; /* of them: at the end of the span */
 	uint64_t time_ns, mean_ns, deviation_ns;
@@ -67,6 +69,8 @@ struct gp_phases {
 	uint64_t unbalanced; /* ends without a beginning */
 	uint64_t unseen;     /* ranges whose end, or whose beginning, is missing */
 	uint64_t unkept;     /* of more threads, or more started at once, than are followed */
+	char **folded;	     /* texts of names that count up */
+	size_t foldeds;
 };
 
 struct gp_phases_asked {
@@ -80,6 +84,11 @@ struct gp_phases_asked {
 	 */
 	bool is_own_thread;
 	bool is_as_told; /* nothing is derived */
+	/*
+	 * Siblings whose names differ in numbers alone, and that come no more than twice each, are
+	 * one where there are more than so many; 0: never.
+	 */
+	uint64_t fold;
 };
 
 /* Two replays. Free with gp_phases_free, also after a failure. GP_E_MEMORY. */

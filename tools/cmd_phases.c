@@ -13,7 +13,7 @@ static int run(int argc, char **argv);
 const struct gp_command gp_command_phases = {
 	"phases",
 	"phases [--json] [--device N] [--of CURVE] [--from TIME] [--to TIME] [--depth N] [--top N] "
-	"[--own-thread] [--as-told] [-o FILE [--force]] RECORDING",
+	"[--fold N] [--own-thread] [--as-told] [-o FILE [--force]] RECORDING",
 	"show calls, time, memory and launches of each range that the job named",
 	run,
 };
@@ -99,6 +99,7 @@ static int run(int argc, char **argv)
 	struct gp_phases_report p = { .asked = { .from_ns = INT64_MIN, .to_ns = INT64_MAX },
 				      .depth = UINT64_MAX,
 				      .top = GP_PHASES_TOP };
+	uint64_t fold = GP_PHASES_FOLD;
 	const char *from = NULL, *to = NULL, *of = NULL, *device = NULL, *file = NULL;
 	bool is_forced = false;
 	const struct gp_flag flags[] = {
@@ -113,6 +114,9 @@ static int run(int argc, char **argv)
 		{ "depth", 0, GP_FLAG_NUMBER, "N", &p.depth, "N levels of ranges at most" },
 		{ "top", 0, GP_FLAG_NUMBER, "N", &p.top,
 		  "the first N ranges of a level; 0: all. Default 20, with --json all" },
+		{ "fold", 0, GP_FLAG_NUMBER, "N", &fold,
+		  "names that count up are one where there are more than N; 0: never. Default 5, "
+		  "with --json 0" },
 		{ "own-thread", 0, GP_FLAG_SWITCH, NULL, &p.asked.is_own_thread,
 		  "work belongs to ranges of its own thread alone, that of autograd's too" },
 		{ "as-told", 0, GP_FLAG_SWITCH, NULL, &p.asked.is_as_told,
@@ -130,6 +134,7 @@ static int run(int argc, char **argv)
 				words ? "more than one recording given" : "no recording given");
 	if (!of_choose(&p, of) || !device_choose(&p, device))
 		return GP_EXIT_USAGE;
+	p.asked.fold = fold != GP_PHASES_FOLD ? fold : p.is_json ? 0 : 5;
 	p.path = argv[0];
 	return open_and_report(&p, from, to, file, is_forced);
 }

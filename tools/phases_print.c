@@ -28,6 +28,8 @@ static void print_name(FILE *out, const struct gp_phase *p)
 		      p->source == GP_RANGE_ENGINE ? "(autograd engine)" :
 						     "(no name)",
 		      out);
+	if (p->names > 1)
+		fprintf(out, " (%s)", gp_plural(p->names, "name").s);
 	if (p->style == GP_PHASE_STARTED)
 		fputs(" (started, all threads)", out);
 	if (p->open)
@@ -192,6 +194,10 @@ static void write_phase(struct gp_json *json, const struct gp_phase *p)
 			      p->style == GP_PHASE_REST;
 	gp_json_object(json, NULL);
 	gp_json_text(json, "name", p->name);
+	if (p->names > 0)
+		gp_json_number(json, "names", p->names);
+	else
+		gp_json_null(json, "names");
 	gp_json_text(json, "domain", p->domain);
 	gp_json_text(json, "source", gp_range_source_name(p->source));
 	gp_json_text(json, "style", style_name(p->style));

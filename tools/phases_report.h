@@ -5,6 +5,7 @@
 #include "report.h"
 
 #define GP_PHASES_TOP UINT64_MAX /* not said */
+#define GP_PHASES_FOLD UINT64_MAX
 
 struct gp_phases_report {
 	const char *path;

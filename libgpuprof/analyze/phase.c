@@ -474,7 +474,7 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 		status = replay(c);
 	if (status == GP_OK) {
 		finish(c, info);
-		status = gp_phase_tree_list(&c->tree, c->recording, c->out);
+		status = gp_phase_tree_list(&c->tree, c->recording, c->asked.fold, c->out);
 	}
 	gp_phase_follow_close(&c->follow);
 	gp_forwards_release(&c->forwards);
@@ -508,6 +508,9 @@ enum gp_status gp_phases_build(struct gp_recording *recording, const struct gp_p
 
 void gp_phases_free(struct gp_phases *phases)
 {
+	for (size_t k = 0; k < phases->foldeds; k++)
+		free(phases->folded[k]);
+	free(phases->folded);
 	free(phases->phase);
 	*phases = (struct gp_phases){ 0 };
 }

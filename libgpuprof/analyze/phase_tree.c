@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../read/recording.h"
+#include "phase_fold.h"
 
 void gp_phase_tree_release(struct gp_phase_tree *t)
 {
@@ -72,11 +73,17 @@ static const char *text_of(const struct gp_recording *r, uint32_t id)
 	return known && text == NULL ? "" : text;
 }
 
+const char *gp_phase_node_text(const struct gp_phase_node *n, const struct gp_recording *r)
+{
+	return n->source == GP_RANGE_DERIVED ? "forward" : text_of(r, n->name);
+}
+
 static void fill(const struct gp_phase_node *n, unsigned depth, const struct gp_recording *r,
 		 struct gp_phase *out)
 {
 	*out = n->own;
-	out->name = n->source == GP_RANGE_DERIVED ? "forward" : text_of(r, n->name);
+	out->name = n->folded != NULL ? n->folded : gp_phase_node_text(n, r);
+	out->names = n->names != 0 ? n->names : n->style < GP_PHASE_OUTSIDE;
 	out->domain = text_of(r, n->domain);
 	out->source = n->source;
 	out->style = n->style;
@@ -142,7 +149,30 @@ static void move_last(struct gp_phase_tree *t)
 	}
 }
 
-enum gp_status gp_phase_tree_list(struct gp_phase_tree *t, struct gp_recording *r,
+static void find_seen(struct gp_phase_tree *t)
+{
+	for (uint32_t k = t->nodes.rows; k-- > 1;) {
+		struct gp_phase_node *n = gp_phase_node_at(t, k);
+		n->is_seen |= n->own.calls != 0 || n->own.allocated_bytes != 0 ||
+			      n->own.freed_bytes != 0 || n->own.launches != 0 ||
+			      n->own.graph_launches != 0;
+		gp_phase_node_at(t, n->parent)->is_seen |= n->is_seen;
+	}
+}
+
+static void add_up(struct gp_phase_tree *t)
+{
+	for (uint32_t k = t->nodes.rows; k-- > 1;) {
+		const struct gp_phase_node *n = gp_phase_node_at(t, k);
+		struct gp_phase *above = &gp_phase_node_at(t, n->parent)->own;
+		above->allocated_bytes += n->own.allocated_bytes;
+		above->freed_bytes += n->own.freed_bytes;
+		above->launches += n->own.launches;
+		above->graph_launches += n->own.graph_launches;
+	}
+}
+
+enum gp_status gp_phase_tree_list(struct gp_phase_tree *t, struct gp_recording *r, uint64_t fold,
 				  struct gp_phases *out)
 {
 	if (t->nodes.rows < 2)
@@ -150,18 +180,10 @@ enum gp_status gp_phase_tree_list(struct gp_phase_tree *t, struct gp_recording *
 	out->phase = calloc(t->nodes.rows, sizeof *out->phase);
 	if (out->phase == NULL)
 		return GP_E_MEMORY;
-	for (uint32_t k = t->nodes.rows; k-- > 1;) {
-		struct gp_phase_node *n = gp_phase_node_at(t, k);
-		struct gp_phase *above = &gp_phase_node_at(t, n->parent)->own;
-		n->is_seen |= n->own.calls != 0 || n->own.allocated_bytes != 0 ||
-			      n->own.freed_bytes != 0 || n->own.launches != 0 ||
-			      n->own.graph_launches != 0;
-		gp_phase_node_at(t, n->parent)->is_seen |= n->is_seen;
-		above->allocated_bytes += n->own.allocated_bytes;
-		above->freed_bytes += n->own.freed_bytes;
-		above->launches += n->own.launches;
-		above->graph_launches += n->own.graph_launches;
-	}
+	find_seen(t);
+	if (fold != 0 && !gp_phase_tree_fold(t, r, fold, out))
+		return GP_E_MEMORY;
+	add_up(t);
 	move_last(t);
 	list_below(t, r, out);
 	return GP_OK;

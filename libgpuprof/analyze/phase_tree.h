@@ -14,6 +14,10 @@ struct gp_phase_node {
 	struct gp_phase own;	    /* bytes and launches without those of its children */
 	double mean_ns, squares;
 	bool is_seen; /* something was counted for it, or below it */
+	/* of names that became one: how many, and theirs; children of several are its own */
+	uint64_t names;
+	const char *folded;
+	bool is_merged;
 };
 
 struct gp_phase_tree {
@@ -31,8 +35,14 @@ uint32_t gp_phase_tree_get(struct gp_phase_tree *tree, uint32_t parent, uint32_t
 			   uint32_t domain, uint32_t source, enum gp_phase_style style);
 /* A call of that length has ended. */
 void gp_phase_node_add(struct gp_phase_node *node, uint64_t ns);
-/* The tree as it is shown; texts are the recording's. GP_E_MEMORY. */
+/* NULL: it is not known, or no range. The recording's, or a constant. */
+const char *gp_phase_node_text(const struct gp_phase_node *node,
+			       const struct gp_recording *recording);
+/*
+ * The tree as it is shown; names that count up are folded where there are more than `fold` of them
+ * (0: never). GP_E_MEMORY.
+ */
 enum gp_status gp_phase_tree_list(struct gp_phase_tree *tree, struct gp_recording *recording,
-				  struct gp_phases *out);
+				  uint64_t fold, struct gp_phases *out);
 
 #endif

@@ -101,7 +101,8 @@ static void look_at_phases(struct gp_recording *recording)
 	const struct gp_phases_asked asked = { .device = GP_DEVICE_UNKNOWN,
 					       .of = GP_CURVES,
 					       .from_ns = INT64_MIN,
-					       .to_ns = INT64_MAX };
+					       .to_ns = INT64_MAX,
+					       .fold = 1 };
 	struct gp_phases phases;
 	if (gp_phases_build(recording, &asked, &phases) == GP_OK)
 		for (size_t k = 0; k < phases.phases; k++) {

@@ -21,7 +21,7 @@ static void define_name(struct writer *w, uint32_t id, const char *text)
 	flush(w, 0);
 }
 
-static void define_thread(struct writer *w, unsigned thread, const char *text)
+static inline void define_thread(struct writer *w, unsigned thread, const char *text)
 {
 	struct gp_record name[3] = { { .kind = GP_THREAD, .aux = thread, .thread = { 100 } } };
 	fill_text(name, text);
@@ -90,7 +90,7 @@ static struct gp_recording *build_as(const char *path, const struct gp_phases_as
 	return r;
 }
 
-static struct gp_recording *build(struct writer *w, struct gp_phases *out)
+static inline struct gp_recording *build(struct writer *w, struct gp_phases *out)
 {
 	writer_close(w, true);
 	return build_as(w->path, &whole, out);
