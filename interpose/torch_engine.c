@@ -3,7 +3,8 @@
  * comes to, is exported, so that what calls it comes here first. The call is a range "backward" of
  * the source GP_RANGE_ENGINE; the engine's own threads work for the thread that is inside. What is
  * thrown through this frame ends the range on its way: the frame's own personality does that, so
- * that no unwinder is linked.
+ * that no unwinder is linked. A jump over it (siglongjmp) tells nobody: the range has words in
+ * the frame, by which it is seen later.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -44,18 +45,20 @@ static __attribute__((noinline)) execute *find_original(void)
 	return found;
 }
 
-static void enter(void)
+static void enter(struct gp_range_frame *frame)
 {
 	static const char name[] = "backward";
 	if (gp_settings.has_tier_c)
-		gp_range_push(&(struct gp_range){
-			.source = GP_RANGE_ENGINE, .text = name, .bytes = sizeof name - 1 });
+		gp_range_push(&(struct gp_range){ .source = GP_RANGE_ENGINE,
+						  .text = name,
+						  .bytes = sizeof name - 1,
+						  .frame = frame });
 }
 
-static void leave(void)
+static void leave(const struct gp_range_frame *frame)
 {
 	if (gp_settings.has_tier_c)
-		gp_range_pop(GP_RANGE_ENGINE, 0);
+		gp_range_pop_frame(GP_RANGE_ENGINE, frame);
 }
 
 /* The C++ ABI's: the unwinder calls it, first to find who catches, then to clean up. */
@@ -67,7 +70,7 @@ int gp_engine_thrown(int version, int actions, uint64_t class, void *exception, 
 {
 	(void)version, (void)class, (void)exception, (void)context;
 	if (actions & CLEANUP_PHASE)
-		leave();
+		leave(NULL);
 	return CONTINUE_UNWIND;
 }
 
@@ -78,10 +81,11 @@ void *gp_engine_execute(void *result, void *engine, const void *roots, const voi
 {
 	/* 0x1b: relative to where it stands, four bytes */
 	__asm__ volatile(".cfi_personality 0x1b, gp_engine_thrown");
+	struct gp_range_frame frame = { 0 };
 	execute *next = find_original();
-	enter();
+	enter(&frame);
 	result = next(result, engine, roots, inputs, keeps_graph, creates_graph, accumulates,
 		      outputs);
-	leave();
+	leave(&frame);
 	return result;
 }

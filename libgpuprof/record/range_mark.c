@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "native_bounds.h"
 #include "recorder.h"
 #include "scope_range.h"
 
@@ -12,7 +13,8 @@
 struct open_range {
 	uint64_t time;
 	uint32_t name, domain;
-	uint32_t source, zero;
+	uint32_t source;
+	uint32_t frame; /* bytes from its words, which hold `time`, to the stack's end; 0: none */
 };
 
 /* By where the text lies, which callers seldom change; the text itself is compared. */
@@ -25,10 +27,12 @@ struct gp_range_thread {
 	uint32_t depth;
 	uint32_t deeper; /* open beyond the bound */
 	uint32_t opener; /* 1 + place of the one that opened what is captured; 0: none */
-	uint32_t zero;
+	uint32_t frames; /* of open ranges */
 	struct open_range open[GP_RANGES_DEEP];
 	struct remembered memo[MEMO];
+	struct gp_native_bounds bounds; /* of frames */
 };
+_Static_assert(sizeof(struct gp_range_thread) <= 8192, "two pages");
 
 static _Atomic uint64_t numbers;
 
@@ -124,8 +128,84 @@ static GP_COLD uint32_t push_deeper(struct gp_range_thread *own, bool is_on)
 	return GP_RANGES_DEEP + own->deeper++;
 }
 
+/* ---- frames ---- */
+
+/*
+ * A frame that lives holds what was written there: the memory is the thread's own stack, which can
+ * be read whatever became of the frame. One that a jump left is below the stack's pointer, or, when
+ * the stack has grown over it again, holds something else; until it does, the range goes on.
+ */
+static GP_COLD bool is_left(const struct gp_range_thread *own, const struct open_range *e)
+{
+	const uintptr_t at = own->bounds.high - e->frame;
+	const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	if (gp_native_bounds_hold(&own->bounds, here) && here > at)
+		return true;
+	for (uintptr_t k = 0; k < GP_FRAME_WORDS; k++)
+		if (gp_native_word(at + k * sizeof(uint64_t)) != e->time)
+			return true;
+	return false;
+}
+
+/* The innermost range of that source; NULL: none is open, or it lies beyond the bound. */
+static const struct open_range *innermost(const struct gp_range_thread *own, uint32_t source)
+{
+	for (uint32_t k = own->deeper == 0 ? own->depth : 0; k-- > 0;)
+		if (own->open[k].source == source && own->open[k].domain == 0)
+			return &own->open[k];
+	return NULL;
+}
+
+/* Frames of older ranges lie above: the first that is not left ends it. */
+static GP_COLD void end_left(const struct gp_range_thread *own)
+{
+	uint32_t source = 0;
+	for (uint32_t k = own->depth; source == 0 && k-- > 0;)
+		source = own->open[k].frame != 0 ? own->open[k].source : 0;
+	const struct open_range *e;
+	while (own->frames != 0 && (e = innermost(own, source)) != NULL && e->frame != 0 &&
+	       is_left(own, e))
+		gp_range_pop((enum gp_range_source)source, 0);
+}
+
+static GP_COLD void keep_frame(struct gp_range_thread *own, struct open_range *e,
+			       struct gp_range_frame *frame)
+{
+	const int kept = errno;
+	const uintptr_t at = (uintptr_t)frame;
+	for (unsigned k = 0; k < GP_FRAME_WORDS; k++)
+		frame->word[k] = e->time;
+	if (gp_native_bounds_find(&own->bounds, at)) {
+		e->frame = (uint32_t)(own->bounds.high - at);
+		own->frames++;
+	}
+	errno = kept;
+}
+
+GP_COLD void gp_range_pop_frame(enum gp_range_source source, const struct gp_range_frame *frame)
+{
+	const struct gp_range_thread *own = gp_thread.ranges;
+	if (own && !frame)
+		end_left(own);
+	if (!own || !frame || frame->word[0] == 0) { /* its beginning was not kept */
+		gp_range_pop(source, 0);
+		return;
+	}
+	uint32_t pops = 0;
+	for (uint32_t k = own->depth; k-- > 0;) {
+		pops += own->open[k].source == source && own->open[k].domain == 0;
+		if (own->open[k].source != source || own->open[k].time != frame->word[0])
+			continue;
+		while (pops-- > 0)
+			gp_range_pop(source, 0);
+		return;
+	}
+}
+
 GP_HOT_TEXT uint32_t gp_range_push(const struct gp_range *range)
 {
+	if (gp_unlikely(gp_thread.ranges && gp_thread.ranges->frames))
+		end_left(gp_thread.ranges);
 	const bool is_opener = gp_unlikely(gp_scope_heeds_ranges()) && gp_scope_range_pushed(range);
 	/* first: what is open by then is told again where recording begins with this event */
 	const bool is_on = enter();
@@ -146,6 +226,8 @@ GP_HOT_TEXT uint32_t gp_range_push(const struct gp_range *range)
 	const uint64_t time = gp_clock_now();
 	own->open[depth] = (struct open_range){ time, name, range->domain, range->source, 0 };
 	own->depth = depth + 1;
+	if (gp_unlikely(range->frame))
+		keep_frame(own, &own->open[depth], range->frame);
 	if (gp_unlikely(is_opener))
 		own->opener = depth + 1;
 	if (is_on) {
@@ -163,6 +245,7 @@ static GP_COLD int64_t pop_below(struct gp_range_thread *own, enum gp_range_sour
 		if (own->open[k].source != source || own->open[k].domain != domain)
 			continue;
 		*name = own->open[k].name;
+		own->frames -= own->open[k].frame != 0;
 		own->depth--;
 		/* the opener, if it lies above, is one lower now */
 		own->opener -= own->opener > k + 1;
@@ -203,6 +286,13 @@ GP_HOT void record_pop(enum gp_range_source source, uint32_t domain, uint32_t de
 	gp_commit(r);
 }
 
+GP_HOT uint32_t take_top(struct gp_range_thread *own)
+{
+	const struct open_range *top = &own->open[--own->depth];
+	own->frames -= top->frame != 0;
+	return top->name;
+}
+
 GP_HOT_TEXT int64_t gp_range_pop(enum gp_range_source source, uint32_t domain)
 {
 	const bool is_on = enter();
@@ -215,7 +305,7 @@ GP_HOT_TEXT int64_t gp_range_pop(enum gp_range_source source, uint32_t domain)
 		const uint32_t depth = own ? own->depth : 0;
 		if (gp_likely(depth && own->open[depth - 1].source == source &&
 			      own->open[depth - 1].domain == domain))
-			level = own->depth = depth - 1, name = own->open[depth - 1].name;
+			level = depth - 1, name = take_top(own);
 		else
 			level = pop_below(own, source, domain, &name);
 		if (is_on)

@@ -10,6 +10,15 @@
 
 #include "range_name.h"
 
+/*
+ * In the stack frame of a function that a range is: zeros before, what says that it lives since.
+ * So many words that hardly another frame in their place leaves all of them as they are.
+ */
+#define GP_FRAME_WORDS 16u
+struct gp_range_frame {
+	uint64_t word[GP_FRAME_WORDS];
+};
+
 struct gp_range {
 	enum gp_range_source source;
 	uint32_t domain;  /* gp_range_name(0, ...) of the domain's; 0: the default one */
@@ -18,6 +27,12 @@ struct gp_range {
 	size_t bytes;	  /* of text, or GP_TO_NUL */
 	enum gp_payload payload_type;
 	uint64_t payload;
+	/*
+	 * Of who ends it with gp_range_pop_frame. A frame that is left another way (a jump over it)
+	 * has its range ended at the thread's next push, as far as it lies on the thread's own
+	 * stack. NULL: whoever pops it ends it.
+	 */
+	struct gp_range_frame *frame;
 };
 
 /* How many ranges were open on this thread before: its level. */
@@ -27,6 +42,11 @@ uint32_t gp_range_push(const struct gp_range *range);
  * which is recorded as unbalanced.
  */
 int64_t gp_range_pop(enum gp_range_source source, uint32_t domain);
+/*
+ * Ends the range of that frame, unless it was ended since, and what is open in it of that source.
+ * NULL: the innermost one whose frame is not left.
+ */
+void gp_range_pop_frame(enum gp_range_source source, const struct gp_range_frame *frame);
 /* A number that no other range of this process has, and that any thread may end. Never 0. */
 uint64_t gp_range_start(const struct gp_range *range);
 void gp_range_end(enum gp_range_source source, uint64_t number);

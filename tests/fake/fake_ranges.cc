@@ -66,6 +66,7 @@ namespace autograd
 struct Edge {
 	void (*work)(void *);
 	void *argument;
+	bool is_here;
 };
 struct VISIBLE Engine {
 	virtual ~Engine() = default;
@@ -81,7 +82,10 @@ std::vector<at::Tensor> Engine::execute(const std::vector<Edge> &roots, const st
 	if (!keep_graph || create_graph || !accumulate_grad || outputs.size() != 3)
 		std::abort();
 	for (const Edge &root : roots)
-		std::thread(root.work, root.argument).join();
+		if (root.is_here)
+			root.work(root.argument);
+		else
+			std::thread(root.work, root.argument).join();
 	if (roots.empty())
 		throw std::runtime_error("nothing to differentiate");
 	return std::vector<at::Tensor>(inputs.size() + 1);
@@ -127,12 +131,9 @@ void end(void *opaque)
 	delete range;
 }
 
-int backward(void (*work)(void *), void *argument)
+int call_engine(const std::vector<torch::autograd::Edge> &roots)
 {
 	torch::autograd::PythonEngine engine;
-	std::vector<torch::autograd::Edge> roots;
-	if (work)
-		roots.push_back({ work, argument });
 	try {
 		return (int)engine.execute(roots, std::vector<at::Tensor>(4), true, false, true,
 					   std::vector<torch::autograd::Edge>(3))
@@ -140,6 +141,19 @@ int backward(void (*work)(void *), void *argument)
 	} catch (const std::runtime_error &error) {
 		return -(int)std::strlen(error.what());
 	}
+}
+
+int backward(void (*work)(void *), void *argument)
+{
+	std::vector<torch::autograd::Edge> roots;
+	if (work)
+		roots.push_back({ work, argument, false });
+	return call_engine(roots);
+}
+
+int backward_here(void (*work)(void *), void *argument)
+{
+	return call_engine({ { work, argument, true } });
 }
 
 unsigned long added()
@@ -150,4 +164,4 @@ unsigned long added()
 } // namespace
 
 extern "C" VISIBLE const struct fake_ranges fake_ranges;
-const struct fake_ranges fake_ranges = { begin, end, backward, added };
+const struct fake_ranges fake_ranges = { begin, end, backward, backward_here, added };

@@ -13,6 +13,8 @@ struct fake_ranges {
 	 * engine expects; without work the engine throws, which is caught outside of it: -24.
 	 */
 	int (*backward)(void (*work)(void *), void *argument);
+	/* The same on the calling thread, as what has no GPU. */
+	int (*backward_here)(void (*work)(void *), void *argument);
 	unsigned long (*added)(void); /* how many asked to be told of ranges */
 };
 

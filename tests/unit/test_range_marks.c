@@ -2,87 +2,15 @@
  * Ranges and marks as a source makes them: names, stacks, what was open before recording began,
  * bounds, forks, threads. Each test runs in a forked child: a process records once.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "recorded_child.h"
 
 #include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <ucontext.h>
 
 #include "gpuprof.h"
 #include "read/recording.h"
 #include "record/range_mark.h"
-#include "record/recorder.h"
-
-#define CHECK(condition)                                                                \
-	do {                                                                            \
-		if (!(condition)) {                                                     \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			_exit(1);                                                       \
-		}                                                                       \
-	} while (0)
-
-static char directory[64];
-
-static void name_of(char *out, size_t capacity, const char *name)
-{
-	snprintf(out, capacity, "%s/%s", directory, name);
-}
-
-static int end_of(pid_t pid)
-{
-	int status;
-	waitpid(pid, &status, 0);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-}
-
-/* Runs `body` in a child whose recording is `name`; 0 when it passed. */
-static int in_child(const char *name, const char *ring, void (*body)(void))
-{
-	pid_t pid = fork();
-	if (pid != 0)
-		return end_of(pid);
-	char path[128];
-	name_of(path, sizeof path, name);
-	setenv("GPUPROF_OUTPUT", path, 1);
-	setenv("GPUPROF_RING", ring, 1);
-	CHECK(gp_recorder_init());
-	body();
-	gp_recorder_end();
-	_exit(0);
-}
-
-/* Not faster than the drain, so that nothing is lost. */
-static void keep_pace(void)
-{
-	const struct gp_ring *ring = gp_thread.ring;
-	if (gp_thread.word != atomic_load(&gp_local->word))
-		return;
-	while (ring && gp_thread.head - atomic_load(&ring->tail) > GP_RING_SLOTS / 2)
-		sched_yield();
-}
-
-static void put_memory(enum gp_kind kind, uint64_t address)
-{
-	keep_pace();
-	CHECK(gp_enter());
-	struct gp_record *r = gp_reserve(kind);
-	CHECK(r);
-	r->space = GP_SPACE_DEVICE;
-	r->v[0] = address;
-	r->v[1] = kind == GP_ALLOC ? 512 : 0;
-	gp_commit_memory(r);
-	gp_leave();
-}
 
 static void put_alloc(uint64_t address)
 {
@@ -148,6 +76,131 @@ static const char *words_of(const char *name)
 	gp_recording_close(r);
 	return words;
 }
+
+/* ---- frames that are left ---- */
+
+static sigjmp_buf landing;
+
+static __attribute__((noinline)) void in_frame(void (*work)(void))
+{
+	struct gp_range_frame frame = { 0 };
+	gp_range_push(&(struct gp_range){
+		.source = GP_RANGE_ENGINE, .text = "frame", .bytes = GP_TO_NUL, .frame = &frame });
+	CHECK(frame.word[0] != 0);
+	work();
+	gp_range_pop_frame(GP_RANGE_ENGINE, &frame);
+}
+
+static void jump(void)
+{
+	siglongjmp(landing, 1);
+}
+static void name_inside(void)
+{
+	push(0, "inside");
+	pop(0);
+}
+/* Deeper than what was left: its place has other frames by then. */
+static __attribute__((noinline)) void push_deep(unsigned deep)
+{
+	volatile unsigned mine = deep;
+	if (deep > 0)
+		push_deep(deep - 1);
+	else
+		push(0, "deep");
+	CHECK(mine == deep);
+}
+static void jump_from_inner(void)
+{
+	if (sigsetjmp(landing, 1) == 0)
+		in_frame(jump);
+}
+static void name_what_stays_open(void)
+{
+	push(0, "stays");
+}
+
+static void frames_of_all_kinds(void)
+{
+	put_alloc(512);
+	in_frame(name_inside); /* it lives: what is pushed in it ends nothing */
+	if (sigsetjmp(landing, 1) == 0)
+		in_frame(jump);
+	push(0, "next");
+	pop(0);
+	if (sigsetjmp(landing, 1) == 0)
+		in_frame(jump);
+	in_frame(name_inside);	   /* where the one that was left was */
+	in_frame(jump_from_inner); /* the outer one ends both */
+	in_frame(name_what_stays_open);
+	pop(0);
+}
+
+static void deep_and_often(void)
+{
+	put_alloc(512);
+	if (sigsetjmp(landing, 1) == 0)
+		in_frame(jump);
+	push_deep(40);
+	pop(0);
+	for (volatile unsigned k = 0; k < 3 * GP_RANGES_DEEP; k++)
+		if (sigsetjmp(landing, 1) == 0)
+			in_frame(jump);
+	CHECK(push(0, "last") == 0);
+	pop(0);
+}
+
+static void a_frame_that_is_left_ends_its_range(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("frames.gpr", "0", frames_of_all_kinds), 0);
+	assert_string_equal(words_of("frames.gpr"),
+			    "* +frame0 +inside1 -1 -0 +frame0 -0 +next0 -0 +frame0 -0 +frame0 "
+			    "+inside1 -1 -0 +frame0 +frame1 -1 -0 +frame0 +stays1 -1 -0");
+	assert_int_equal(in_child("often.gpr", "0", deep_and_often), 0);
+	const char *words = words_of("often.gpr");
+	const char first[] = "* +frame0 -0 +deep0 -0 +frame0 -0 +frame0 -0 ";
+	assert_memory_equal(words, first, sizeof first - 1);
+	assert_null(strstr(words, "+frame1"));
+}
+
+static struct {
+	char stack[65536];
+	ucontext_t job, other;
+} fiber;
+
+static void from_another_stack(void)
+{
+	push(0, "other stack");
+	pop(0);
+	in_frame(name_inside); /* of a stack that is not the thread's: as any range */
+	swapcontext(&fiber.other, &fiber.job);
+}
+static void switch_stacks(void)
+{
+	makecontext(&fiber.other, from_another_stack, 0);
+	swapcontext(&fiber.job, &fiber.other);
+}
+
+static void stacks_are_switched(void)
+{
+	put_alloc(512);
+	getcontext(&fiber.other);
+	fiber.other.uc_stack.ss_sp = fiber.stack;
+	fiber.other.uc_stack.ss_size = sizeof fiber.stack;
+	in_frame(switch_stacks);
+}
+
+/* A frame goes on while the thread is on another stack. */
+static void a_switch_of_stacks_leaves_none(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("fiber.gpr", "0", stacks_are_switched), 0);
+	assert_string_equal(words_of("fiber.gpr"), "* +frame0 +other stack1 -1 +frame1 +inside2 "
+						   "-2 -1 -0");
+}
+
+/* ---- stacks of ranges ---- */
 
 static void stack_of_ranges(void)
 {
@@ -527,21 +580,6 @@ static void threads_share_names(void **state)
 	gp_recording_close(r);
 }
 
-static int make_directory(void **state)
-{
-	(void)state;
-	strcpy(directory, "/tmp/gpuprof-test-ranges-XXXXXX");
-	return mkdtemp(directory) == NULL;
-}
-
-static int drop_directory(void **state)
-{
-	(void)state;
-	char command[sizeof directory + 16];
-	snprintf(command, sizeof command, "rm -rf '%s'", directory);
-	return system(command);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -555,6 +593,8 @@ int main(void)
 		cmocka_unit_test(a_million_names_are_bounded_and_counted),
 		cmocka_unit_test(checkpoints_hold_open_ranges),
 		cmocka_unit_test(threads_share_names),
+		cmocka_unit_test(a_frame_that_is_left_ends_its_range),
+		cmocka_unit_test(a_switch_of_stacks_leaves_none),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

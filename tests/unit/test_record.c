@@ -2,82 +2,12 @@
  * The recorder alone, without doors and driver: threads commit records, the drain writes, the file
  * is read back block by block. Each test runs in a forked child: a process records once.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "recorded_child.h"
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "record/recorder.h"
-
-#define CHECK(condition)                                                                \
-	do {                                                                            \
-		if (!(condition)) {                                                     \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			_exit(1);                                                       \
-		}                                                                       \
-	} while (0)
-
-static char directory[64];
-
-static void name_of(char *out, size_t capacity, const char *name)
-{
-	snprintf(out, capacity, "%s/%s", directory, name);
-}
-
-/* Runs `body` in a child whose recording is `name`; 0 when it passed. */
-static int in_child(const char *name, const char *ring, void (*body)(void))
-{
-	pid_t pid = fork();
-	if (pid == 0) {
-		char path[128];
-		name_of(path, sizeof path, name);
-		setenv("GPUPROF_OUTPUT", path, 1);
-		setenv("GPUPROF_RING", ring, 1);
-		CHECK(gp_recorder_init());
-		body();
-		gp_recorder_end();
-		_exit(0);
-	}
-	int status;
-	waitpid(pid, &status, 0);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-}
-
-/* No faster than the drain: these tests are about order and completeness, not about loss. */
-static void keep_pace(void)
-{
-	const struct gp_ring *ring = gp_thread.ring;
-	/* a forked child's ring is its parent's until its first event */
-	if (gp_thread.word != atomic_load(&gp_local->word))
-		return;
-	while (ring && gp_thread.head - atomic_load(&ring->tail) > GP_RING_SLOTS / 2)
-		sched_yield();
-}
-
-static void put(enum gp_kind kind, uint64_t address)
-{
-	keep_pace();
-	CHECK(gp_enter());
-	struct gp_record *r = gp_reserve(kind);
-	CHECK(r);
-	r->space = GP_SPACE_DEVICE;
-	r->v[0] = address;
-	r->v[1] = kind == GP_ALLOC ? 512 : 0;
-	gp_commit_memory(r);
-	gp_leave();
-}
 
 struct totals {
 	uint64_t losses, told_late; /* LOST records; frees that lie in the file before one */
@@ -139,8 +69,8 @@ static struct totals read_back(const char *name)
 
 static void two_events(void)
 {
-	put(GP_ALLOC, 0x1000);
-	put(GP_FREE, 0x1000);
+	put_memory(GP_ALLOC, 0x1000);
+	put_memory(GP_FREE, 0x1000);
 }
 
 static void test_two_events(void **state)
@@ -169,11 +99,11 @@ static void test_no_event_no_file(void **state)
 
 static void lose_before_a_block(void)
 {
-	put(GP_ALLOC, 0x1000);
+	put_memory(GP_ALLOC, 0x1000);
 	/* a thread without a ring */
 	atomic_fetch_add(&gp_control->lost[0], 1);
 	for (uint64_t k = 0; k < 3 * GP_BLOCK_RECORDS; k++)
-		put(GP_FREE, k * 512);
+		put_memory(GP_FREE, k * 512);
 }
 
 /* A file that ends early, or still grows, holds no event without the loss before it. */
@@ -210,7 +140,7 @@ static void *wait_in_vain(void *argument)
 static void many_in_vain(void)
 {
 	pthread_t thread[6];
-	put(GP_ALLOC, 0x1000);
+	put_memory(GP_ALLOC, 0x1000);
 	for (unsigned k = 0; k < 6; k++)
 		CHECK(pthread_create(&thread[k], NULL, wait_in_vain, NULL) == 0);
 	for (unsigned k = 0; k < 6; k++)
@@ -228,9 +158,9 @@ static void *many(void *argument)
 {
 	uint64_t base = (uint64_t)(uintptr_t)argument << 40;
 	for (uint64_t k = 1; k <= 100000; k++) {
-		put(GP_ALLOC, base + k * 512);
+		put_memory(GP_ALLOC, base + k * 512);
 		if (k > 100)
-			put(GP_FREE, base + (k - 100) * 512);
+			put_memory(GP_FREE, base + (k - 100) * 512);
 	}
 	return NULL;
 }
@@ -312,9 +242,9 @@ static void test_flushes_and_snapshots_among_threads(void **state)
 static void three_segments(void)
 {
 	for (uint64_t k = 1; k <= 2500000; k++) {
-		put(GP_ALLOC, k * 512);
+		put_memory(GP_ALLOC, k * 512);
 		if (k > 50000)
-			put(GP_FREE, (k - 50000) * 512);
+			put_memory(GP_FREE, (k - 50000) * 512);
 	}
 }
 
@@ -334,7 +264,7 @@ static void test_checkpoints_hold_the_live_set(void **state)
 static void flushed_and_killed(void)
 {
 	for (uint64_t i = 0; i < 100; i++)
-		put(GP_ALLOC, 0x1000 + i);
+		put_memory(GP_ALLOC, 0x1000 + i);
 	gp_flush_soon();
 	/* the turn that is under way may have begun before */
 	uint32_t began = atomic_load(&gp_recorder.progress), seen = began;
@@ -356,7 +286,7 @@ static void test_flushed_before_a_kill(void **state)
 
 static void *short_thread(void *argument)
 {
-	put(GP_ALLOC, (uint64_t)(uintptr_t)argument);
+	put_memory(GP_ALLOC, (uint64_t)(uintptr_t)argument);
 	return NULL;
 }
 
@@ -379,11 +309,11 @@ static void test_short_threads_share_rings(void **state)
 
 static void forking(void)
 {
-	put(GP_ALLOC, 0x1000);
+	put_memory(GP_ALLOC, 0x1000);
 	for (int k = 0; k < 3; k++) {
 		pid_t pid = fork();
 		if (pid == 0) {
-			put(GP_ALLOC, 0x2000);
+			put_memory(GP_ALLOC, 0x2000);
 			gp_recorder_end();
 			_exit(0);
 		}
@@ -391,7 +321,7 @@ static void forking(void)
 		waitpid(pid, &status, 0);
 		CHECK(status == 0);
 	}
-	put(GP_FREE, 0x1000);
+	put_memory(GP_FREE, 0x1000);
 }
 
 static void test_children_record_for_themselves(void **state)
@@ -402,21 +332,6 @@ static void test_children_record_for_themselves(void **state)
 	assert_int_equal(read_back("fork.gpr").frees, 1);
 	for (int k = 0; k < 3; k++)
 		assert_int_equal(read_back(names[k]).allocs, 1);
-}
-
-static int make_directory(void **state)
-{
-	(void)state;
-	strcpy(directory, "/tmp/gpuprof-test-XXXXXX");
-	return mkdtemp(directory) ? 0 : -1;
-}
-
-static int remove_directory(void **state)
-{
-	(void)state;
-	char command[100];
-	snprintf(command, sizeof command, "rm -r %s", directory);
-	return system(command);
 }
 
 int main(void)
@@ -433,5 +348,5 @@ int main(void)
 		cmocka_unit_test(test_short_threads_share_rings),
 		cmocka_unit_test(test_children_record_for_themselves),
 	};
-	return cmocka_run_group_tests(tests, make_directory, remove_directory);
+	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

@@ -2,65 +2,19 @@
  * What ranges of the job mean for what is captured, seen by the job itself (are its launches
  * recorded?) and by readers. Each test runs in a forked child: a process records once.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "recorded_child.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "gpuprof.h"
 #include "record/range_mark.h"
-#include "record/recorder.h"
-
-#define CHECK(condition)                                                                \
-	do {                                                                            \
-		if (!(condition)) {                                                     \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			_exit(1);                                                       \
-		}                                                                       \
-	} while (0)
-
-static char directory[64];
-
-static void name_of(char *out, size_t capacity, const char *name)
-{
-	snprintf(out, capacity, "%s/%s", directory, name);
-}
-
-static int end_of(pid_t pid)
-{
-	int status;
-	waitpid(pid, &status, 0);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-}
 
 /* Runs `body` in a child with that rule, recorded as `name`. */
 static void record(const char *name, const char *range, const char *end, void (*body)(void))
 {
-	pid_t pid = fork();
-	if (pid != 0) {
-		assert_int_equal(end_of(pid), 0);
-		return;
-	}
-	char path[128];
-	name_of(path, sizeof path, name);
-	setenv("GPUPROF_OUTPUT", path, 1);
-	setenv("GPUPROF_RING", "0", 1);
 	setenv("GPUPROF_CAPTURE_RANGE", range, 1);
 	setenv("GPUPROF_CAPTURE_RANGE_END", end, 1);
-	CHECK(gp_recorder_init());
-	body();
-	gp_recorder_end();
-	_exit(0);
+	assert_int_equal(in_child(name, "0", body), 0);
 }
 
 /* ---- the job ---- */
@@ -68,14 +22,7 @@ static void record(const char *name, const char *range, const char *end, void (*
 static void allocate(void)
 {
 	static _Atomic uint64_t address = 4096;
-	CHECK(gp_enter());
-	struct gp_record *r = gp_reserve(GP_ALLOC);
-	CHECK(r);
-	r->space = GP_SPACE_DEVICE;
-	r->alloc.address = atomic_fetch_add(&address, 4096);
-	r->alloc.bytes = 512;
-	gp_commit_memory(r);
-	gp_leave();
+	put_memory(GP_ALLOC, atomic_fetch_add(&address, 4096));
 }
 
 /* Allocations always are, launches where it is captured. */
@@ -354,21 +301,6 @@ static void a_forked_child_goes_on(void **state)
 	record("parent.gpr", "nvtx:step", "", forked);
 	assert_recorded("parent.gpr", 1, 2, 3, GP_SCOPE_BY_RANGE);
 	assert_recorded("child.gpr", 1, 1, 3, GP_SCOPE_BY_RANGE);
-}
-
-static int make_directory(void **state)
-{
-	(void)state;
-	strcpy(directory, "/tmp/gpuprof-test-scopes-XXXXXX");
-	return mkdtemp(directory) == NULL;
-}
-
-static int drop_directory(void **state)
-{
-	(void)state;
-	char command[sizeof directory + 16];
-	snprintf(command, sizeof command, "rm -rf '%s'", directory);
-	return system(command);
 }
 
 int main(void)
