@@ -381,7 +381,8 @@ static enum verdict judge(struct learning *l, const struct loop *inner, uint32_t
 {
 	struct turns t;
 	compare_turns(l, inner, outer, &t);
-	if (t.special < TURNS_MIN - 1)
+	/* one that has several turns within one of the inner loop's is not around it */
+	if (t.special < TURNS_MIN - 1 || t.special * 2 < l->symbol[outer].count)
 		return IS_STEP;
 	if (t.ordinary == 0)
 		return IS_PART;

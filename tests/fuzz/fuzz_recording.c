@@ -117,6 +117,25 @@ static void look_at_phases(struct gp_recording *recording)
 	gp_phases_free(&phases);
 }
 
+/* Chances are between 0 and 1; what resolved was scanned. */
+static void look_at_steps(struct gp_recording *recording)
+{
+	struct gp_steps steps;
+	struct gp_leaks leaks;
+	struct gp_idle idle;
+	if (gp_steps_find(recording, &steps) == GP_OK && steps.warmup > steps.steps)
+		abort();
+	gp_steps_free(&steps);
+	if (gp_leaks_build(recording, INT64_MIN, INT64_MAX, &leaks) == GP_OK)
+		for (size_t k = 0; k < leaks.leaks; k++)
+			if (!(leaks.leak[k].p_value >= 0 && leaks.leak[k].p_value <= 1))
+				abort();
+	gp_leaks_free(&leaks);
+	if (gp_idle_build(recording, 10, &idle) == GP_OK && idle.resolved > idle.scanned)
+		abort();
+	gp_idle_free(&idle);
+}
+
 /* Blocks and gaps tile their segments, whatever the recording says. */
 static void assert_tiles(const struct gp_memory *memory)
 {
@@ -178,6 +197,7 @@ static void read_all(const char *path, FILE *report)
 	look_at_peaks(recording);
 	look_at_top(recording);
 	look_at_phases(recording);
+	look_at_steps(recording);
 	look_at_memory(recording, (int64_t)info->duration_ns);
 	gp_recording_close(recording);
 	(void)gp_verify(path, NULL, report);

@@ -261,6 +261,24 @@ static void loop_logging(struct job *j, unsigned steps)
 	}
 }
 
+/* Five sums every seven steps, all of them alike: a loop, but none around a step. */
+static void loop_logging_much(struct job *j, unsigned steps)
+{
+	for (unsigned k = 0; k < steps; k++) {
+		begin_turn(j);
+		drop_grads(j);
+		forward(j, job_size(j), true);
+		backward(j, job_size(j), true);
+		launch(j, K_NORM_GRADS);
+		optimize(j);
+		for (unsigned n = 0; n < 5 && k % 7 == 0; n++)
+			operate_short(j, K_SUM, 110, 512);
+		if (k % 25 == 24)
+			evaluate(j, 6);
+		end_turn(j);
+	}
+}
+
 /* Autograd's own thread goes backward, and a third one fetches what comes next at any moment. */
 static void loop_threads(struct job *j, unsigned steps)
 {
@@ -343,6 +361,7 @@ static const struct job_loop {
 	{ .name = "inference", .run = loop_inference },
 	{ .name = "requests", .run = loop_requests },
 	{ .name = "logging", .run = loop_logging },
+	{ .name = "logging much", .run = loop_logging_much },
 	{ .name = "threads", .run = loop_threads },
 	{ .name = "accumulation, evaluation", .run = loop_accumulating_evaluating },
 	{ .name = "compiled", .run = loop_compiled },

@@ -111,6 +111,15 @@ static void steps_are_found_exactly(void **state)
 	assert_true(right * 100 >= all * WANTED_PERCENT);
 }
 
+/* What is logged comes several times within a step, which is none of its parts. */
+static void lines_of_a_log_are_no_steps(void **state)
+{
+	(void)state;
+	const struct job_loop loop = { .name = "logging much", .run = loop_logging_much };
+	for (unsigned seed = 0; seed < 2 * SEEDS; seed++)
+		assert_true(is_found(&loop, seed));
+}
+
 /* Random work, and none at all: said, not invented. */
 static void what_does_not_repeat_has_no_steps(void **state)
 {
@@ -241,6 +250,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_are_found_exactly),
+		cmocka_unit_test(lines_of_a_log_are_no_steps),
 		cmocka_unit_test(what_does_not_repeat_has_no_steps),
 		cmocka_unit_test(ranges_that_are_steps_are_believed),
 		cmocka_unit_test(steps_end_with_the_optimizer),
