@@ -20,9 +20,10 @@
 #define STRAYS_PERCENT 5u /* of the turns in which a symbol of a class may be missing or twice */
 #define SAME_PERCENT 10u  /* of turns: loops that differ by no more are one */
 #define EXACT_PER_MILLE 5u
-#define TURNS_SURE 8u	    /* so many do not come together by chance */
-#define CUT_TURNS 2u	    /* that a symbol may have less than others of its loop */
-#define SYMBOLS_FEW 16u	    /* fewer: a leader may be all there is */
+#define TURNS_SURE 8u	/* so many do not come together by chance */
+#define CUT_TURNS 2u	/* that a symbol may have less than others of its loop */
+#define SYMBOLS_FEW 16u /* fewer: a leader may be all there is */
+#define LONGER(usual) ((usual) + (usual) / 2)
 #define MICRO_TURNS_MAX 16u /* inner loops of two models that take turns */
 
 struct symbol {
@@ -327,8 +328,9 @@ static void add_turn(struct learning *l, struct turns *t, size_t from, size_t to
 	t->special_with_optimizer += of_optimizer > 0 && is_special;
 }
 
+/* Ordinary turns of more than `longest` tokens are passed over. */
 static void compare_turns(struct learning *l, const struct loop *inner, uint32_t outer,
-			  struct turns *out)
+			  size_t longest, struct turns *out)
 {
 	size_t room = ((size_t)l->in->symbols + 1) * sizeof *l->ordinary, from = SIZE_MAX;
 	bool is_special = false;
@@ -337,7 +339,7 @@ static void compare_turns(struct learning *l, const struct loop *inner, uint32_t
 	*out = (struct turns){ 0 };
 	for (size_t k = 0; k < l->in->tokens; k++) {
 		if (is_at(l, k, inner->leader)) {
-			if (from != SIZE_MAX)
+			if (from != SIZE_MAX && (is_special || k - from <= longest))
 				add_turn(l, out, from, k, is_special);
 			from = k;
 			is_special = false;
@@ -380,7 +382,7 @@ static enum verdict judge(struct learning *l, const struct loop *inner, uint32_t
 			  double *added)
 {
 	struct turns t;
-	compare_turns(l, inner, outer, &t);
+	compare_turns(l, inner, outer, SIZE_MAX, &t);
 	/* one that has several turns within one of the inner loop's is not around it */
 	if (t.special < TURNS_MIN - 1 || t.special * 2 < l->symbol[outer].count)
 		return IS_STEP;
@@ -397,11 +399,15 @@ static enum verdict judge(struct learning *l, const struct loop *inner, uint32_t
 		is_added = is_added && (t.ordinary >= t.special || is_much);
 		return is_update || is_added ? IS_PART : IS_STEP;
 	}
+	const uint64_t ordinary = t.ordinary;
+	/* an evaluation in some of the ordinary ones is nothing that the special ones lack */
+	compare_turns(l, inner, outer, LONGER(t.ordinary_tokens / t.ordinary), &t);
+	a = compare_tokens(l, &t);
 	/* else the special one is an ordinary one and something more */
 	bool is_other = a.held < a.needed * 0.9;
-	if (distance(t.ordinary, t.special) <= CUT_TURNS)
+	if (distance(ordinary, t.special) <= CUT_TURNS)
 		return is_other || a.all > a.needed * 0.2 ? TAKES_TURNS : IS_STEP;
-	bool is_often = t.ordinary > t.special && t.ordinary <= t.special * MICRO_TURNS_MAX;
+	bool is_often = ordinary > t.special && ordinary <= t.special * MICRO_TURNS_MAX;
 	return is_often && is_other ? TAKES_TURNS : IS_STEP;
 }
 
