@@ -35,8 +35,9 @@ struct gp_leak {
 	double p_value;
 	uint64_t live_bytes, live_count;  /* at the last sample */
 	size_t births, spans, born_spans; /* kept since then; of so many spans so many had some */
-	double steps_until_full;	  /* of the device at this rate; -1: unknown */
-	size_t examples;		  /* the newest ones */
+	bool is_replaced; /* as many all the time, each time by larger ones: count_per_step is 0 */
+	double steps_until_full; /* of the device at this rate; -1: unknown */
+	size_t examples;	 /* the newest ones */
 	struct {
 		uint64_t address, bytes;
 		int64_t at_ns;
@@ -51,6 +52,7 @@ struct gp_leaks {
 	size_t samples; /* too few to tell anything: 0 */
 	size_t stacks;	/* and kinds that were looked at */
 	bool is_cut;	/* there are more than were looked at */
+	bool can_tell;	/* the surest trend of so few samples and so many stacks would be found */
 	size_t leaks;
 	struct gp_leak *leak; /* memory first, then objects; most bytes a step first */
 };
@@ -62,5 +64,7 @@ struct gp_leaks {
 enum gp_status gp_leaks_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
 			      struct gp_leaks *out);
 void gp_leaks_free(struct gp_leaks *leaks);
+/* What a person calls one of it; an `s` behind it makes many. */
+const char *gp_leak_kind(const struct gp_leak *leak);
 
 #endif

@@ -24,15 +24,6 @@ static void find_who(const struct gp_check *c, const struct gp_leak *leak, char 
 	gp_groups_free(&groups);
 }
 
-static const char *kind_of(const struct gp_leak *leak)
-{
-	if (leak->space == GP_SPACE_RESOURCE && leak->of < GP_RESOURCES)
-		return gp_resource_names[leak->of];
-	if (leak->space == GP_SPACE_HOST || leak->space == GP_SPACE_HOST_REGISTER)
-		return "pinned allocation";
-	return leak->space < GP_SPACES ? gp_space_names[leak->space] : "object";
-}
-
 /* Pinned memory is held against the limit; of what has no size there must be none. */
 static void check_object(struct gp_check *c, const struct gp_leak *leak)
 {
@@ -46,9 +37,15 @@ static void check_object(struct gp_check *c, const struct gp_leak *leak)
 	f->has_value = true;
 	f->value.number = (uint64_t)(leak->bytes_per_step + 0.5);
 	f->limit = *limit;
-	snprintf(f->text, sizeof f->text,
-		 "%.3g more of kind '%s' after each step since step %zu: %s", leak->count_per_step,
-		 kind_of(leak), leak->since_step, who);
+	if (leak->is_replaced)
+		snprintf(f->text, sizeof f->text,
+			 "%s more in as many of kind '%s' after each step since step %zu: %s",
+			 gp_bytes_text(f->value.number).s, gp_leak_kind(leak), leak->since_step,
+			 who);
+	else
+		snprintf(f->text, sizeof f->text,
+			 "%.3g more of kind '%s' after each step since step %zu: %s",
+			 leak->count_per_step, gp_leak_kind(leak), leak->since_step, who);
 }
 
 static bool has_failed(const struct gp_check *c)

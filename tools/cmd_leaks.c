@@ -62,17 +62,6 @@ static bool is_wanted(const struct leaks *l, const struct gp_leak *leak, const s
 	return !l->library || strcasecmp(view->names.library, l->library) == 0;
 }
 
-static const char *kind_of(const struct gp_leak *leak)
-{
-	if (leak->space == GP_SPACE_RESOURCE && leak->of < GP_RESOURCES)
-		return gp_resource_names[leak->of];
-	if (leak->space == GP_SPACE_HOST || leak->space == GP_SPACE_HOST_REGISTER)
-		return "pinned allocation";
-	if (leak->space == GP_SPACE_BLOCK)
-		return "framework block";
-	return leak->space < GP_SPACES ? gp_space_names[leak->space] : "unknown";
-}
-
 /* ---- for a person ---- */
 
 static void print_label(FILE *out, const struct gp_frame *frame, int indent)
@@ -137,12 +126,15 @@ static void print_leak(const struct leaks *l, const struct gp_leaks *all,
 	fprintf(out, " since %s %zu: ", unit, leak->since_step);
 	if (!leak->is_object || leak->device != GP_DEVICE_UNKNOWN)
 		fprintf(out, "GPU %u, ", leak->device);
-	fprintf(out, "%s", gp_plural(leak->live_count, kind_of(leak)).s);
+	fprintf(out, "%s", gp_plural(leak->live_count, gp_leak_kind(leak)).s);
 	if (leak->live_bytes)
 		fprintf(out, " of %s", gp_bytes_text(leak->live_bytes).s);
-	fprintf(out, " live, %.3g a %s\n", leak->count_per_step, unit);
-	fprintf(out, "    %zu of %zu spans left some; by chance: %.1g", leak->born_spans,
-		leak->spans, leak->p_value);
+	if (leak->is_replaced)
+		fprintf(out, " live, as many as before and larger each %s\n    by chance: %.1g",
+			unit, leak->p_value);
+	else
+		fprintf(out, " live, %.3g a %s\n    %zu of %zu spans left some; by chance: %.1g",
+			leak->count_per_step, unit, leak->born_spans, leak->spans, leak->p_value);
 	if (leak->steps_until_full >= 0 && leak->steps_until_full < STEPS_MOST)
 		fprintf(out, "; the GPU is full in %s",
 			gp_plural((uint64_t)leak->steps_until_full, unit).s);
@@ -262,6 +254,7 @@ static void write_leak(struct leaks *l, const struct gp_leak *leak, const struct
 	gp_json_number(json, "kept_count", leak->births);
 	gp_json_number(json, "spans", leak->spans);
 	gp_json_number(json, "kept_spans", leak->born_spans);
+	gp_json_bool(json, "replaced", leak->is_replaced);
 	if (leak->steps_until_full >= 0 && leak->steps_until_full < STEPS_MOST)
 		gp_json_number(json, "steps_until_full", (uint64_t)leak->steps_until_full);
 	else
@@ -333,6 +326,7 @@ static enum gp_status write_all(struct leaks *l, const struct gp_leaks *all)
 	gp_json_number(json, "samples", all->samples);
 	gp_json_number(json, "stacks", all->stacks);
 	gp_json_bool(json, "stacks_cut", all->is_cut);
+	gp_json_bool(json, "can_tell", all->can_tell);
 	write_part(l, all, false);
 	write_part(l, all, true);
 	gp_json_array(json, "live");
@@ -363,9 +357,12 @@ static enum gp_status print_all(struct leaks *l, const struct gp_leaks *all, siz
 		      l->sink.out);
 	if (all->is_cut)
 		fputs("there are more stacks than were looked at\n", l->sink.out);
-	if (!wanted && all->samples)
+	if (!wanted && all->samples && all->can_tell)
 		fprintf(l->sink.out, "nothing grows: %s looked at\n",
 			gp_plural(all->stacks, "stack").s);
+	else if (!wanted && all->samples)
+		fprintf(l->sink.out, "%s are too few to tell what grows among %s\n",
+			gp_plural(all->samples, "sample").s, gp_plural(all->stacks, "stack").s);
 	print_part(l, all, false);
 	print_part(l, all, true);
 	enum gp_status status = visit_live(l, print_live);

@@ -1,20 +1,40 @@
 /*
  * A leak has a slope, and more: what is left of it was made at all times since it began, by early
- * and by late steps alike. That tells it from a cache that fills up (late steps make nothing), from
- * what is replaced (early steps have nothing left) and from what an epoch gathers and drops (it was
- * as high before).
+ * and by late steps alike, as many as before, and it still grows at the end. That tells it from a
+ * cache that fills up (late steps make less, at last nothing), from what is replaced (early steps
+ * have nothing left, or the number stays) and from what an epoch gathers and drops (it was as high
+ * before). What is replaced by a larger one each time grows as well: its number stays.
+ *
+ * The shares below were chosen on made-up histories, of which test_leaks.c keeps some: leaks by
+ * each step, each second to fiftieth, at random; caches of many sizes with uniform and skewed keys,
+ * those that give up the oldest or any, epochs, garbage.
  */
 #include "leak_trend.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define BIRTHS_MIN 5u	  /* that are left */
-#define BIRTHS_SURE 12u	  /* fewer must be from every other span, else from every third */
+#define BIRTHS_MIN 5u /* that are left */
+/*
+ * Fewer than BIRTHS_SURE must be from every other span. More, or those that are not, must be from
+ * PARTS_FEW of PARTS parts of equal length, many from PARTS_MANY.
+ */
+#define BIRTHS_SURE 12u
+#define PARTS 12u
+#define PARTS_FEW 10u
+#define BIRTHS_MANY 21u
+#define PARTS_MANY 8u
 #define QUARTER_LEAST 0.4 /* of a mean quarter's births */
 #define KEPT_LEAST 0.5	  /* of the births: by so much the count must have grown */
-#define FORMER_MOST 0.9	  /* of what is live now: more was live before it began */
+#define FORMER_MOST 0.9	  /* of what is live now: as much was live before it began, */
+#define FORMER_PARTS 32u  /* in more than such a part of the samples */
 #define WINDOW_PARTS 4u	  /* it grows for such a part of all samples at least */
+#define END_PARTS 3u	  /* in the last part it still grows, */
+#define END_LEAST 0.4	  /* by such a share of the slope */
+#define END_SAMPLES 6u
+#define FALLING_P 0.01	 /* births that fall so surely, */
+#define FALLING_MOST 0.4 /* to such a share of the first third's, are those of a cache */
+#define RISES_LEAST 0.5	 /* of the spans, in which what is replaced got larger */
 
 static int compare(const void *left, const void *right)
 {
@@ -53,16 +73,62 @@ static double ties(const double *value, size_t n)
 	return sum;
 }
 
+/*
+ * Orders of n different values with at most `most` pairs that fall, as a share of all n! (Knuth,
+ * The Art of Computer Programming 3, 5.1.1): the value put in as the k-th falls behind 0 to k - 1
+ * others, each as likely.
+ */
+static double share_of_orders(size_t n, size_t most)
+{
+	double share[GP_LEAK_SAMPLES * (GP_LEAK_SAMPLES - 1) / 2 + 1] = { 1 }, all = 0;
+	for (size_t k = 2; k <= n; k++) {
+		double before[GP_LEAK_SAMPLES], sum = 0; /* the last k of the row above */
+		for (size_t d = 0; d <= most; d++) {
+			double gone = d >= k ? before[d % k] : 0;
+			before[d % k] = share[d];
+			sum += share[d] - gone;
+			share[d] = sum / (double)k;
+		}
+	}
+	for (size_t d = 0; d <= most; d++)
+		all += share[d];
+	return all < 1 ? all : 1;
+}
+
 double gp_trend_chance(const double *value, size_t n)
 {
-	double s = 0, size = (double)n;
+	double s = 0, size = (double)n, tied = ties(value, n);
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = i + 1; k < n; k++)
 			s += (value[k] > value[i]) - (value[k] < value[i]);
-	double variance = (size * (size - 1) * (2 * size + 5) - ties(value, n)) / 18;
+	double variance = (size * (size - 1) * (2 * size + 5) - tied) / 18;
 	if (s <= 0 || variance <= 0)
 		return 1;
+	if (tied <= 0 && n <= GP_LEAK_SAMPLES)
+		return share_of_orders(n, (size_t)(size * (size - 1) / 2 - s) / 2);
 	return 0.5 * erfc((s - 1) / sqrt(2 * variance));
+}
+
+bool gp_trend_can_tell(size_t samples, size_t series)
+{
+	double best = samples <= GP_LEAK_SAMPLES ? share_of_orders(samples, 0) : 0;
+	return samples >= GP_LEAK_SAMPLES_MIN && best * (double)series < GP_LEAK_P_MAX;
+}
+
+/* Some are left from nearly everywhere, at what resolution their number allows. */
+static bool is_spread(const struct gp_series *s, size_t since, const struct gp_trend *t)
+{
+	bool has_births[PARTS] = { false };
+	size_t parts = 0, least = t->births < BIRTHS_MANY ? PARTS_FEW : PARTS_MANY;
+	if (t->births < BIRTHS_SURE && t->born_spans * 2 >= t->spans)
+		return true;
+	if (t->spans < PARTS)
+		return t->born_spans * 3 >= t->spans && t->births >= BIRTHS_SURE;
+	for (size_t k = 0; k < t->spans; k++)
+		has_births[k * PARTS / t->spans] |= s->births[since + 1 + k] > 0;
+	for (size_t k = 0; k < PARTS; k++)
+		parts += has_births[k];
+	return parts >= least;
 }
 
 /* Births behind sample `since`, in four parts of equal length. */
@@ -84,23 +150,50 @@ static bool is_even(const struct gp_series *s, size_t since, struct gp_trend *ou
 			quarter[q] += end > begin ? births * (end - begin) / (to - from) : 0;
 		}
 	}
-	if (out->births < BIRTHS_MIN ||
-	    out->born_spans * (out->births < BIRTHS_SURE ? 2 : 3) < spans)
+	if (out->births < BIRTHS_MIN || !is_spread(s, since, out))
 		return false;
 	double least = (double)out->births / 4 * QUARTER_LEAST;
 	return quarter[0] >= least && quarter[1] >= least && quarter[2] >= least &&
 	       quarter[3] >= least;
 }
 
+/*
+ * Over all samples, whatever the window: towards its end a cache that fills up looks even. A burst
+ * at the beginning is no fall.
+ */
+static bool is_filling(const struct gp_series *s)
+{
+	double fewer[GP_LEAK_SAMPLES], first = 0, last = 0;
+	size_t spans = s->samples - 1;
+	for (size_t k = 0; k < spans; k++) {
+		fewer[k] = -(double)s->births[k + 1];
+		first += k < spans / 3 ? s->births[k + 1] : 0;
+		last += k >= spans - spans / 3 ? s->births[k + 1] : 0;
+	}
+	return last < first * FALLING_MOST && gp_trend_chance(fewer, spans) < FALLING_P;
+}
+
+/* What has been full for a while grew by the same slope before. */
+static bool grows_to_the_end(const struct gp_series *s, const double *value, size_t since,
+			     double slope)
+{
+	size_t n = s->samples - since, end = n / END_PARTS;
+	end = end < END_SAMPLES ? END_SAMPLES : end;
+	if (end > n)
+		end = n;
+	return gp_trend_slope(s->at + s->samples - end, value + s->samples - end, end) >=
+	       slope * END_LEAST;
+}
+
+/* A peak of a sample or two at the beginning is what sets itself up. */
 static bool was_higher(const struct gp_series *s, size_t since)
 {
 	double now = s->bytes[s->samples - 1], count = s->count[s->samples - 1];
-	for (size_t k = 0; k < since; k++) {
-		bool is_high = s->bytes[k] > 0 && s->bytes[k] >= now * FORMER_MOST;
-		if (is_high || s->count[k] >= count * FORMER_MOST)
-			return true;
-	}
-	return false;
+	size_t high = 0;
+	for (size_t k = 0; k < since; k++)
+		high += (s->bytes[k] > 0 && s->bytes[k] >= now * FORMER_MOST) ||
+			s->count[k] >= count * FORMER_MOST;
+	return high * FORMER_PARTS > s->samples;
 }
 
 static bool grows_since(const struct gp_series *s, size_t since, struct gp_trend *out)
@@ -110,13 +203,35 @@ static bool grows_since(const struct gp_series *s, size_t since, struct gp_trend
 	    s->count[last] - s->count[since] < KEPT_LEAST * (double)out->births ||
 	    was_higher(s, since))
 		return false;
+	out->count_per_step = gp_trend_slope(s->at + since, s->count + since, n);
+	if (out->count_per_step <= 0 || !grows_to_the_end(s, s->count, since, out->count_per_step))
+		return false;
 	double of_count = gp_trend_chance(s->count + since, n);
 	double of_bytes = gp_trend_chance(s->bytes + since, n);
 	/* handles have no bytes */
 	out->p = s->bytes[last] > 0 && of_bytes > of_count ? of_bytes : of_count;
 	out->bytes_per_step = gp_trend_slope(s->at + since, s->bytes + since, n);
-	out->count_per_step = gp_trend_slope(s->at + since, s->count + since, n);
-	return out->count_per_step > 0;
+	return true;
+}
+
+/* As many as before and never smaller, larger from most samples to the next. */
+static bool is_replaced_since(const struct gp_series *s, size_t since, struct gp_trend *out)
+{
+	size_t last = s->samples - 1, n = s->samples - since, rises = 0;
+	*out = (struct gp_trend){ .since = since, .spans = n - 1, .is_replaced = true };
+	for (size_t k = since; k < last; k++) {
+		if (s->bytes[k + 1] < s->bytes[k] || s->count[k] < 1 ||
+		    s->count[k] < s->count[last] || s->count[k] > s->count[last])
+			return false;
+		rises += s->bytes[k + 1] > s->bytes[k];
+		out->births += s->births[k + 1];
+		out->born_spans += s->births[k + 1] > 0;
+	}
+	if ((double)rises < RISES_LEAST * (double)(n - 1) || out->births == 0)
+		return false;
+	out->p = gp_trend_chance(s->bytes + since, n);
+	out->bytes_per_step = gp_trend_slope(s->at + since, s->bytes + since, n);
+	return out->bytes_per_step > 0 && grows_to_the_end(s, s->bytes, since, out->bytes_per_step);
 }
 
 bool gp_trend_find(const struct gp_series *s, struct gp_trend *out)
@@ -126,7 +241,7 @@ bool gp_trend_find(const struct gp_series *s, struct gp_trend *out)
 	size_t least = s->samples / WINDOW_PARTS;
 	least = least < GP_LEAK_SAMPLES_MIN ? GP_LEAK_SAMPLES_MIN : least;
 	for (size_t since = 0; since + least <= s->samples; since++)
-		if (grows_since(s, since, out))
-			return true;
+		if (is_replaced_since(s, since, out) || grows_since(s, since, out))
+			return out->is_replaced || !is_filling(s);
 	return false;
 }

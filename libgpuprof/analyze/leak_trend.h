@@ -27,6 +27,7 @@ struct gp_trend {
 	double p;     /* of that much order by chance, one-sided */
 	size_t since; /* the sample after which it grows */
 	size_t births, spans, born_spans;
+	bool is_replaced; /* as many all the time, each time by larger ones */
 };
 
 /* False: it does not grow, or not for good. */
@@ -35,8 +36,11 @@ bool gp_trend_find(const struct gp_series *series, struct gp_trend *out);
 double gp_trend_slope(const double *at, const double *value, size_t n);
 /*
  * Chance of at least as many rising pairs, less falling ones, if order meant nothing (Mann 1945,
- * Kendall 1975), by the normal approximation with ties.
+ * Kendall 1975): exact where no two values are the same, else by the normal approximation with
+ * ties.
  */
 double gp_trend_chance(const double *value, size_t n);
+/* Whether the best order of so many samples would be sure enough for one of so many series. */
+bool gp_trend_can_tell(size_t samples, size_t series);
 
 #endif

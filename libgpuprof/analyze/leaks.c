@@ -80,7 +80,7 @@ static void fill(const struct hunt *h, const struct gp_leak_holder *holder,
 		 const struct gp_trend *trend, struct gp_leak *out)
 {
 	size_t last = h->samples.samples - 1, first = trend->since + 1;
-	while (first < last && holder->births[first] == 0)
+	while (!trend->is_replaced && first < last && holder->births[first] == 0)
 		first++;
 	double p = trend->p * (double)h->samples.holders;
 	*out = (struct gp_leak){
@@ -101,6 +101,7 @@ static void fill(const struct hunt *h, const struct gp_leak_holder *holder,
 		.births = trend->births,
 		.spans = trend->spans,
 		.born_spans = trend->born_spans,
+		.is_replaced = trend->is_replaced,
 		.steps_until_full = steps_until_full(h, holder, trend->bytes_per_step),
 		.examples = holder->examples,
 	};
@@ -146,6 +147,7 @@ static enum gp_status judge(struct hunt *h)
 	out->samples = h->samples.samples;
 	out->stacks = h->samples.holders;
 	out->is_cut = h->samples.is_cut;
+	out->can_tell = gp_trend_can_tell(out->samples, out->stacks);
 	return GP_OK;
 }
 
@@ -194,4 +196,28 @@ void gp_leaks_free(struct gp_leaks *leaks)
 	gp_steps_free(&leaks->steps);
 	free(leaks->leak);
 	*leaks = (struct gp_leaks){ 0 };
+}
+
+const char *gp_leak_kind(const struct gp_leak *leak)
+{
+	static const char *const kinds[GP_SPACES] = {
+		[GP_SPACE_DEVICE] = "driver allocation",
+		[GP_SPACE_ASYNC] = "pool allocation",
+		[GP_SPACE_MANAGED] = "managed allocation",
+		[GP_SPACE_HOST] = "pinned allocation",
+		[GP_SPACE_HOST_REGISTER] = "pinned allocation",
+		[GP_SPACE_ARRAY] = "array",
+		[GP_SPACE_PHYSICAL] = "physical allocation",
+		[GP_SPACE_RESERVATION] = "address reservation",
+		[GP_SPACE_MAPPED] = "mapping",
+		[GP_SPACE_IPC] = "IPC import",
+		[GP_SPACE_EXTERNAL] = "external import",
+		[GP_SPACE_GRAPH] = "graph allocation",
+		[GP_SPACE_MULTICAST] = "multicast object",
+		[GP_SPACE_BLOCK] = "framework block",
+	};
+	if (leak->space == GP_SPACE_RESOURCE && leak->of < GP_RESOURCES)
+		return gp_resource_names[leak->of];
+	const char *kind = leak->space < GP_SPACES ? kinds[leak->space] : NULL;
+	return kind != NULL ? kind : "object";
 }
