@@ -478,8 +478,8 @@ static enum gp_status cut_by_ranges(struct finding *f, bool of_optimizers)
 }
 
 /*
- * Ranges that are called steps are believed. Those of optimizers are where repetition finds no
- * steps, or far more of them; two models have two optimizers a step.
+ * Ranges that are called steps are believed, then those of optimizers, unless repetition finds
+ * steps that have several of them: two models have two optimizers.
  */
 static enum gp_status find(struct finding *f)
 {
@@ -489,8 +489,8 @@ static enum gp_status find(struct finding *f)
 	if (status == GP_OK)
 		status = find_by_repetition(f);
 	uint64_t ends = f->ranges.optimizers;
-	bool is_alike = f->out->steps > 0 && f->out->steps * 4 <= ends * 5;
-	if (status == GP_OK && ends >= OPTIMIZERS_MIN && !is_alike)
+	bool has_several = f->out->steps > 0 && ends * 2 >= f->out->steps * 3;
+	if (status == GP_OK && ends >= OPTIMIZERS_MIN && !has_several)
 		return cut_by_ranges(f, true);
 	return status;
 }
