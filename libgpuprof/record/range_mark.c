@@ -369,6 +369,16 @@ GP_HOT_TEXT void gp_range_end(enum gp_range_source source, uint64_t number)
 		gp_scope_range_finished(number);
 }
 
+void gp_range_thread_end(struct gp_thread *t)
+{
+	struct gp_range_thread *own = t->ranges;
+	if (!own)
+		return;
+	own->deeper = 0; /* as their beginnings their ends are not kept */
+	while (own->depth)
+		gp_range_pop(own->open[own->depth - 1].source, own->open[own->depth - 1].domain);
+}
+
 void gp_range_again(void)
 {
 	const struct gp_range_thread *own = gp_thread.ranges;

@@ -60,6 +60,8 @@ void gp_range_objects_tell(void);
 
 /* The ranges that are open on this thread, which begins to record. Inside. */
 void gp_range_again(void);
+/* A thread that records ends: what it left open ends with it. */
+void gp_range_thread_end(struct gp_thread *thread);
 /* What a thread that ends keeps is given back. */
 void gp_range_thread_close(struct gp_thread *thread);
 /* range_tell.c, once a turn of the drain thread. */

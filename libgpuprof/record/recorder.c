@@ -445,9 +445,12 @@ static void end_thread(void *thread)
 {
 	struct gp_thread *t = thread;
 	/* a forked child inherits the key and the value, but not the ring */
-	if (t->ring && t->generation == gp_recorder.generation && atomic_load(&gp_local->word) != 0)
+	if (t->ring && t->generation == gp_recorder.generation &&
+	    atomic_load(&gp_local->word) != 0) {
+		gp_range_thread_end(t);
 		/* partner: acquire load in flush_due: the head that it then sees is the last */
 		atomic_store_explicit(&t->ring->state, GP_RING_RETIRED, memory_order_release);
+	}
 	gp_stack_thread_close(t);
 	gp_range_thread_close(t);
 	t->ring = NULL;

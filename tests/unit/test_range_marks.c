@@ -307,6 +307,43 @@ static void what_is_open_when_recording_begins_is_told(void **state)
 	assert_string_equal(words_of("before.gpr"), "~step0 ~forward1 * -1 -0 ~worker0 * -0");
 }
 
+static void *leave_open(void *unused)
+{
+	push(0, "outer");
+	push(0, "inner");
+	for (unsigned k = 2; k < GP_RANGES_DEEP + 3; k++)
+		push(0, "deep");
+	for (unsigned k = 2; k < GP_RANGES_DEEP; k++)
+		pop(0);
+	put_alloc(4096);
+	return unused;
+}
+
+static void thread_ends(void)
+{
+	pthread_t thread;
+	put_alloc(512);
+	pthread_create(&thread, NULL, leave_open, NULL);
+	pthread_join(thread, NULL);
+}
+
+/* Else they would go on for as long as the recording, and count as calls that never ended. */
+static void what_a_thread_leaves_open_ends_with_it(void **state)
+{
+	(void)state;
+	char words[4096];
+	assert_int_equal(in_child("ending.gpr", "0", thread_ends), 0);
+	snprintf(words, sizeof words, "%s", words_of("ending.gpr"));
+	assert_int_equal(strncmp(words, "* +outer0 +inner1 +deep2", 24), 0);
+	const char *behind = strrchr(words, '*');
+	assert_non_null(behind);
+	size_t ends = 0;
+	for (const char *at = behind; *at; at++)
+		ends += *at == '-';
+	assert_int_equal(ends, 5); /* three that were too deep came off first */
+	assert_string_equal(behind + strlen(behind) - 6, " -1 -0");
+}
+
 /* As `gpuprof ctl` does it. */
 static void set_level(uint32_t level)
 {
@@ -586,6 +623,7 @@ int main(void)
 		cmocka_unit_test(ranges_nest_and_cross),
 		cmocka_unit_test(ranges_alone_begin_no_recording),
 		cmocka_unit_test(what_is_open_when_recording_begins_is_told),
+		cmocka_unit_test(what_a_thread_leaves_open_ends_with_it),
 		cmocka_unit_test(what_is_open_when_it_goes_on_is_told),
 		cmocka_unit_test(a_forked_child_tells_its_own),
 		cmocka_unit_test(depth_is_bounded_and_the_loss_is_told),

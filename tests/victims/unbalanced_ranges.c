@@ -1,5 +1,5 @@
 /*
- * Ranges that end twice, on another thread, in a child, or never; names of a megabyte, wide ones,
+ * Ranges that end twice, on another thread, in a child, with their thread, or never; names of a megabyte, wide ones,
  * none at all.
  */
 #include "nvtx_client.h"
@@ -17,7 +17,7 @@ static void *end_of_another(void *range)
 	must(driver_use(&driver, 0));
 	nvtxRangeEnd(*(nvtxRangeId_t *)range);
 	nvtxRangePop();
-	nvtxRangePushA("never ended");
+	nvtxRangePushA("ended with its thread");
 	must_alloc(&driver, 512);
 	return NULL;
 }
@@ -104,7 +104,7 @@ int main(void)
 	long_and_wide();
 	in_a_domain();
 	claim("range_push", 2 + 1 + 1 + 5 + 2);
-	claim("range_pop", 1 + 1 + 1 + 1 + 5 + 3);
+	claim("range_pop", 1 + 1 + 1 + 1 + 1 + 5 + 3); /* a thread's end is one */
 	claim("range_start", 1);
 	claim("range_end", 2);
 	claim("mark", 2);
