@@ -338,13 +338,22 @@ static enum gp_status write_all(struct leaks *l, const struct gp_leaks *all)
 
 /* ---- the recording ---- */
 
-static size_t count_wanted(struct leaks *l, const struct gp_leaks *all)
+/* What is asked for of what leaks. */
+struct wanted {
+	size_t count;
+	double bytes_per_step; /* of memory */
+};
+
+static struct wanted find_wanted(struct leaks *l, const struct gp_leaks *all)
 {
-	size_t wanted = 0;
+	struct wanted wanted = { 0 };
 	for (size_t k = 0; k < all->leaks; k++) {
 		struct view view;
 		look_up(l, &all->leak[k], &view);
-		wanted += is_wanted(l, &all->leak[k], &view);
+		if (!is_wanted(l, &all->leak[k], &view))
+			continue;
+		wanted.count++;
+		wanted.bytes_per_step += all->leak[k].is_object ? 0 : all->leak[k].bytes_per_step;
 	}
 	return wanted;
 }
@@ -371,22 +380,19 @@ static enum gp_status print_all(struct leaks *l, const struct gp_leaks *all, siz
 	return status;
 }
 
-static bool add_row(struct leaks *l, const struct gp_leaks *all, size_t wanted)
+static bool add_row(struct leaks *l, const struct gp_leaks *all, const struct wanted *wanted)
 {
 	struct gp_sheet_row *row = gp_sheet_add(&l->sheet, l->file, "");
-	double bytes = 0;
 	if (!row)
 		return false;
-	for (size_t k = 0; k < all->leaks; k++)
-		bytes += all->leak[k].is_object ? 0 : all->leak[k].bytes_per_step;
 	row->is_damaged = l->info->is_damaged;
 	snprintf(row->cell[0].text, sizeof row->cell[0].text, "%zu", all->steps.steps);
 	row->cell[0].number = (double)all->steps.steps;
-	snprintf(row->cell[1].text, sizeof row->cell[1].text, "%zu", wanted);
-	row->cell[1].number = (double)wanted;
+	snprintf(row->cell[1].text, sizeof row->cell[1].text, "%zu", wanted->count);
+	row->cell[1].number = (double)wanted->count;
 	snprintf(row->cell[2].text, sizeof row->cell[2].text, "%s",
-		 gp_bytes_text((uint64_t)round(bytes)).s);
-	row->cell[2].number = bytes;
+		 gp_bytes_text((uint64_t)round(wanted->bytes_per_step)).s);
+	row->cell[2].number = wanted->bytes_per_step;
 	return true;
 }
 
@@ -401,18 +407,19 @@ static int report_one(struct leaks *l, const char *path)
 		return exit_status;
 	exit_status = gp_report_exit(path, l->info);
 	enum gp_status status = GP_E_ARGUMENT;
-	bool has_span = gp_span_find(l->recording, l->from, l->to, &from_ns, &to_ns);
+	bool has_span = gp_report_has_device(path, l->info, l->device) &&
+			gp_span_find(l->recording, l->from, l->to, &from_ns, &to_ns);
 	if (has_span)
 		status = gp_leaks_build(l->recording, from_ns, to_ns, &all);
 	if (has_span && !status) {
-		size_t wanted = count_wanted(l, &all);
+		const struct wanted wanted = find_wanted(l, &all);
 		l->sink.has_report = true;
-		l->has_found |= wanted > 0;
+		l->has_found |= wanted.count > 0;
 		if (l->is_json)
 			status = write_all(l, &all);
 		else if (!l->is_many)
-			status = print_all(l, &all, wanted);
-		else if (!add_row(l, &all, wanted))
+			status = print_all(l, &all, wanted.count);
+		else if (!add_row(l, &all, &wanted))
 			status = GP_E_MEMORY;
 		gp_leaks_free(&all);
 	}

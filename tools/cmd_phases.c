@@ -51,14 +51,6 @@ static bool device_choose(struct gp_phases_report *p, const char *text)
 	return true;
 }
 
-static bool has_device(const struct gp_info *info, unsigned device)
-{
-	for (size_t k = 0; k < info->devices; k++)
-		if (info->device[k].device == device)
-			return true;
-	return device == GP_DEVICE_UNKNOWN;
-}
-
 static int report(struct gp_phases_report *p, const char *file, bool is_forced)
 {
 	struct gp_sink sink;
@@ -85,9 +77,9 @@ static int open_and_report(struct gp_phases_report *p, const char *from, const c
 	p->recording = gp_report_open(p->path, &p->info, &exit_status);
 	if (!p->recording)
 		return exit_status;
-	if (!has_device(p->info, p->asked.device))
-		gp_complain("'%s' has no device %u", p->path, p->asked.device);
-	else if (gp_span_find(p->recording, from, to, &p->asked.from_ns, &p->asked.to_ns))
+	const int64_t device = p->asked.device == GP_DEVICE_UNKNOWN ? -1 : (int64_t)p->asked.device;
+	if (gp_report_has_device(p->path, p->info, device) &&
+	    gp_span_find(p->recording, from, to, &p->asked.from_ns, &p->asked.to_ns))
 		exit_status = report(p, file, is_forced);
 	gp_phases_free(&p->phases);
 	gp_recording_close(p->recording);

@@ -94,6 +94,16 @@ int gp_report_exit(const char *path, const struct gp_info *info)
 	return info->is_damaged || info->names_damage ? GP_EXIT_DAMAGED : GP_EXIT_OK;
 }
 
+bool gp_report_has_device(const char *path, const struct gp_info *info, int64_t device)
+{
+	for (size_t k = 0; k < info->devices; k++)
+		if ((int64_t)info->device[k].device == device)
+			return true;
+	if (device >= 0)
+		gp_complain("'%s' has no device %lld", path, (long long)device);
+	return device < 0;
+}
+
 bool gp_is_happening(unsigned kind)
 {
 	const struct gp_event_info *info = &gp_event_infos[kind];

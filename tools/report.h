@@ -31,6 +31,8 @@ int gp_report_failed(const char *what, const char *path, enum gp_status status);
  * GP_EXIT_DAMAGED; then why is said on stderr.
  */
 int gp_report_exit(const char *path, const struct gp_info *info);
+/* Whether it has that device, or all are meant (-1); if not, said on stderr. */
+bool gp_report_has_device(const char *path, const struct gp_info *info, int64_t device);
 
 /*
  * "2.41 s, 1,234 events, nothing lost, 1 device; everything is kept"; damage and losses come first:
