@@ -91,7 +91,9 @@ static void add_up(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 
 typedef bool rule(const struct gp_oom_facts *f, struct gp_oom_finding *out);
 
-/* The driver had enough by its count: `else_why` unless that was so little more that it keeps it. */
+/*
+ * The driver had enough by its count: `else_why` unless that was so little more that it keeps it.
+ */
 static const char *why_refused(const struct gp_oom_facts *f, const char *else_why)
 {
 	return f->free_bytes - f->driver_bytes < KEPT_BY_DRIVER ?

@@ -84,8 +84,8 @@ static void compare(struct gp_live *live, const struct gp_record *r)
 	d->figures.is_seen = true;
 	if (d->is_rebasing || r->order < live->gap) {
 		/*
-		 * The gap's last event sees all that was missed, but on its own device alone: others
-		 * may first say so behind it.
+		 * The gap's last event sees all that was missed, but on its own device alone:
+		 * others may first say so behind it.
 		 */
 		d->is_rebasing = r->order + 1 < live->gap;
 		rebase(live, r->device, GP_CURVE_ALLOCATED, r->block_alloc.allocated, r);

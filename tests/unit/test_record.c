@@ -190,7 +190,7 @@ static void test_four_threads(void **state)
 static void *urgent(void *argument)
 {
 	for (uint64_t k = 1; k <= 200; k++) {
-		put(GP_ALLOC, (uint64_t)(uintptr_t)argument << 40 | k * 512);
+		put_memory(GP_ALLOC, (uint64_t)(uintptr_t)argument << 40 | k * 512);
 		CHECK(gp_enter());
 		struct gp_record *r = gp_reserve(GP_DEVICE_MEMORY);
 		CHECK(r);
@@ -222,7 +222,7 @@ static void urgent_among_many(void)
 {
 	void *(*const body[])(void *) = { many, many, urgent, urgent, asker };
 	pthread_t thread[5];
-	put(GP_ALLOC, 0x1000);
+	put_memory(GP_ALLOC, 0x1000);
 	for (uintptr_t k = 0; k < 5; k++)
 		pthread_create(&thread[k], NULL, body[k], (void *)(k + 1));
 	for (int k = 0; k < 5; k++)

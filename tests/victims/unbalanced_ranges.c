@@ -1,6 +1,6 @@
 /*
- * Ranges that end twice, on another thread, in a child, with their thread, or never; names of a megabyte, wide ones,
- * none at all.
+ * Ranges that end twice, on another thread, in a child, with their thread, or never; names of a
+ * megabyte, wide ones, none at all.
  */
 #include "nvtx_client.h"
 
