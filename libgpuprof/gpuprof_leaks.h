@@ -36,8 +36,9 @@ struct gp_leak {
 	uint64_t live_bytes, live_count;  /* at the last sample */
 	size_t births, spans, born_spans; /* kept since then; of so many spans so many had some */
 	bool is_replaced; /* as many all the time, each time by larger ones: count_per_step is 0 */
-	double steps_until_full; /* of the device at this rate; -1: unknown */
-	size_t examples;	 /* the newest ones */
+	/* of the device at this rate, and at the pace of the steps; -1: unknown */
+	double steps_until_full, ns_until_full;
+	size_t examples; /* the newest ones */
 	struct {
 		uint64_t address, bytes;
 		int64_t at_ns;

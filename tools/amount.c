@@ -33,6 +33,21 @@ struct gp_text gp_bytes_text(uint64_t bytes)
 	return t;
 }
 
+struct gp_text gp_about_text(double ns)
+{
+	static const struct {
+		double ns;
+		const char *name;
+	} units[] = { { 86400e9, "days" }, { 3600e9, "h" }, { 60e9, "min" }, { 1e9, "s" } };
+	struct gp_text t;
+	unsigned k = 0;
+	while (k < 3 && ns < 2 * units[k].ns)
+		k++;
+	const double value = ns / units[k].ns;
+	snprintf(t.s, sizeof t.s, value < 9.95 ? "%.1f %s" : "%.0f %s", value, units[k].name);
+	return t;
+}
+
 struct gp_text gp_ns_text(int64_t ns)
 {
 	struct gp_text t;

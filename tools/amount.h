@@ -12,6 +12,8 @@ struct gp_text {
 
 struct gp_text gp_bytes_text(uint64_t bytes); /* "1.50 GiB"; exact below 1 KiB: "512 B" */
 struct gp_text gp_ns_text(int64_t ns);	      /* "1.234 s", "12.3 ms", "2 min 05 s" */
+/* What nobody knows to the second: "3.2 days", "14 h", "25 min", "40 s". */
+struct gp_text gp_about_text(double ns);
 struct gp_text gp_count_text(uint64_t count); /* "1,234,567" */
 
 /* "1.5s", "20ms", "3us", "2min", "1h"; a plain integer is nanoseconds. False: no such moment. */

@@ -19,7 +19,9 @@ extern const struct gp_command gp_command_leaks;
 #define USER_FRAMES 3u
 #define LABEL_MAX 1024u
 #define TOP_DEFAULT 10u
-#define STEPS_MOST 1e15 /* more is never */
+#define STEPS_MOST 1e15	      /* more is never */
+#define STEPS_TOLD 1e6	      /* more say nothing */
+#define UNTIL_MOST 31557600e9 /* a year: nobody waits for it */
 
 struct leaks {
 	struct gp_sink sink;
@@ -135,9 +137,12 @@ static void print_leak(const struct leaks *l, const struct gp_leaks *all,
 	else
 		fprintf(out, " live, %.3g a %s\n    %zu of %zu spans left some; by chance: %.1g",
 			leak->count_per_step, unit, leak->born_spans, leak->spans, leak->p_value);
-	if (leak->steps_until_full >= 0 && leak->steps_until_full < STEPS_MOST)
-		fprintf(out, "; the GPU is full in %s",
-			gp_plural((uint64_t)leak->steps_until_full, unit).s);
+	const bool is_soon = leak->ns_until_full >= 0 && leak->ns_until_full < UNTIL_MOST;
+	if (is_soon)
+		fprintf(out, "; the GPU is full in %s at this rate",
+			gp_about_text(leak->ns_until_full).s);
+	if (is_soon && !all->window_ns && leak->steps_until_full < STEPS_TOLD)
+		fprintf(out, " (%s)", gp_plural((uint64_t)leak->steps_until_full, unit).s);
 	fputc('\n', out);
 	print_place(l, leak, view);
 	if (leak->examples && leak->live_bytes)
@@ -259,6 +264,10 @@ static void write_leak(struct leaks *l, const struct gp_leak *leak, const struct
 		gp_json_number(json, "steps_until_full", (uint64_t)leak->steps_until_full);
 	else
 		gp_json_null(json, "steps_until_full");
+	if (leak->ns_until_full >= 0 && leak->ns_until_full < INT64_MAX / 2)
+		gp_json_signed(json, "ns_until_full", (int64_t)leak->ns_until_full);
+	else
+		gp_json_null(json, "ns_until_full");
 	gp_json_text(json, "operator", view->names.operator[0] ? view->names.operator : NULL);
 	gp_json_text(json, "node", view->names.node[0] ? view->names.node : NULL);
 	gp_json_text(json, "library", view->names.library[0] ? view->names.library : NULL);
@@ -358,6 +367,16 @@ static struct wanted find_wanted(struct leaks *l, const struct gp_leaks *all)
 	return wanted;
 }
 
+static void print_no_stacks(const struct leaks *l)
+{
+	const char *command = l->info->command ? l->info->command : "COMMAND";
+	fputs("no stacks were recorded, so no line is named; this run names them: "
+	      "gpuprof run --stacks=all -- ",
+	      l->sink.out);
+	gp_mask(l->sink.out, command, strlen(command));
+	fputc('\n', l->sink.out);
+}
+
 static enum gp_status print_all(struct leaks *l, const struct gp_leaks *all, size_t wanted)
 {
 	print_begin(l, all);
@@ -366,6 +385,8 @@ static enum gp_status print_all(struct leaks *l, const struct gp_leaks *all, siz
 		      l->sink.out);
 	if (all->is_cut)
 		fputs("there are more stacks than were looked at\n", l->sink.out);
+	if (wanted && !l->info->has_stacks)
+		print_no_stacks(l);
 	if (!wanted && all->samples && all->can_tell)
 		fprintf(l->sink.out, "nothing grows: %s looked at\n",
 			gp_plural(all->stacks, "stack").s);

@@ -76,6 +76,14 @@ static double steps_until_full(const struct hunt *h, const struct gp_leak_holder
 	return is_known ? (double)h->samples.free_bytes[holder->device] / bytes_per_step : -1;
 }
 
+/* With all that lies between them: evaluations, checkpoints. */
+static double ns_per_step(const struct hunt *h)
+{
+	const size_t last = h->samples.samples - 1;
+	const double steps = h->at[last] - h->at[0];
+	return steps > 0 ? (double)(h->samples.at_ns[last] - h->samples.at_ns[0]) / steps : 0;
+}
+
 static void fill(const struct hunt *h, const struct gp_leak_holder *holder,
 		 const struct gp_trend *trend, struct gp_leak *out)
 {
@@ -83,6 +91,7 @@ static void fill(const struct hunt *h, const struct gp_leak_holder *holder,
 	while (!trend->is_replaced && first < last && holder->births[first] == 0)
 		first++;
 	double p = trend->p * (double)h->samples.holders;
+	const double until_full = steps_until_full(h, holder, trend->bytes_per_step);
 	*out = (struct gp_leak){
 		.device = holder->device,
 		.space = holder->space,
@@ -102,7 +111,8 @@ static void fill(const struct hunt *h, const struct gp_leak_holder *holder,
 		.spans = trend->spans,
 		.born_spans = trend->born_spans,
 		.is_replaced = trend->is_replaced,
-		.steps_until_full = steps_until_full(h, holder, trend->bytes_per_step),
+		.steps_until_full = until_full,
+		.ns_until_full = until_full >= 0 ? until_full * ns_per_step(h) : -1,
 		.examples = holder->examples,
 	};
 	for (size_t k = 0; k < holder->examples; k++) {

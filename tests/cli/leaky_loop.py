@@ -1,6 +1,6 @@
-"""A training loop on the fake driver that warms up, fills a cache, evaluates, and keeps 512 bytes and a stream a step.
+"""A training loop on the fake driver that warms up, fills a cache, evaluates, and keeps 512 bytes (or BYTES) and a stream a step.
 
-leaky_loop.py STEPS
+leaky_loop.py STEPS [BYTES]
 """
 import ctypes
 import sys
@@ -68,7 +68,7 @@ def step(number, cache, moments, losses):
             launch("tune")
     if number % 4 not in cache:
         cache[number % 4] = blocks.allocate(0, 8192)
-    losses.append(blocks.allocate(0, 512))  # guilty
+    losses.append(blocks.allocate(0, int((sys.argv + [512])[2])))  # guilty
     launch("loss")
     while kept:
         launch("layer_back")

@@ -176,7 +176,7 @@ static void handles_that_grow_are_found(void **state)
 	assert_int_equal(leaks.leak[1].space, GP_SPACE_RESOURCE);
 	assert_int_equal(leaks.leak[1].of, GP_RESOURCE_STREAM);
 	assert_true(fabs(leaks.leak[1].count_per_step - 1) < 0.01);
-	assert_true(leaks.leak[1].steps_until_full < 0);
+	assert_true(leaks.leak[1].steps_until_full < 0 && leaks.leak[1].ns_until_full < 0);
 	gp_leaks_free(&leaks);
 	gp_recording_close(r);
 	free(j);

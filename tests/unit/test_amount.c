@@ -1,0 +1,56 @@
+/* What amounts look like to a person: exact where it is known, two digits where nobody knows more. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "../../tools/amount.c"
+
+static void about_has_two_digits(void **state)
+{
+	(void)state;
+	static const struct {
+		double seconds;
+		const char *text;
+	} cases[] = {
+		{ 0, "0.0 s" },
+		{ 0.04, "0.0 s" },
+		{ 9.94, "9.9 s" },
+		{ 9.96, "10 s" },
+		{ 119.9, "120 s" },
+		{ 120, "2.0 min" },
+		{ 25 * 60 + 20, "25 min" },
+		{ 7199, "120 min" },
+		{ 7200, "2.0 h" },
+		{ 25560, "7.1 h" },
+		{ 172799, "48 h" },
+		{ 172800, "2.0 days" },
+		{ 3.2 * 86400, "3.2 days" },
+		{ 365 * 86400.0, "365 days" },
+	};
+	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+		assert_string_equal(gp_about_text(cases[k].seconds * 1e9).s, cases[k].text);
+}
+
+static void known_times_are_exact(void **state)
+{
+	(void)state;
+	assert_string_equal(gp_ns_text(0).s, "0 s");
+	assert_string_equal(gp_ns_text(-1500).s, "-1.50 us");
+	assert_string_equal(gp_ns_text(1234000000).s, "1.234 s");
+	assert_string_equal(gp_ns_text(125000000000).s, "2 min 05 s");
+	assert_string_equal(gp_ns_text(259200000000000 + 300000000000).s, "72 h 05 min");
+	assert_string_equal(gp_count_text(13122847).s, "13,122,847");
+	assert_string_equal(gp_bytes_text(512).s, "512 B");
+	assert_string_equal(gp_bytes_text(1536u << 20).s, "1.50 GiB");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(about_has_two_digits),
+		cmocka_unit_test(known_times_are_exact),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
