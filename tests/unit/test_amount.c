@@ -1,4 +1,4 @@
-/* What amounts look like to a person: exact where it is known, two digits where nobody knows more. */
+/* Amounts as a person reads them: exact where that is known, two digits where nobody knows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
