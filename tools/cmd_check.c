@@ -12,7 +12,7 @@ extern const struct gp_command gp_command_check;
 
 struct gate {
 	const char *limit_text[GP_CHECK_CONDITIONS];
-	const char *baseline_path, *tolerance_text, *device_text, *path;
+	const char *baseline_path, *tolerance_text, *path;
 	bool is_update, is_json, is_forced;
 	struct gp_check_amount limit[GP_CHECK_CONDITIONS];
 	int64_t device; /* -1: all */
@@ -200,7 +200,6 @@ static bool values_read(struct gate *g, int words)
 			return false;
 		has_limit |= g->limit[k].is_given;
 	}
-	g->device = -1;
 	if (words == 0)
 		gp_usage(&gp_command_check, "no recording given");
 	else if (!has_limit)
@@ -211,16 +210,12 @@ static bool values_read(struct gate *g, int words)
 			 g->is_update ? "update" : "tolerance");
 	else if (g->is_update && words > 1)
 		gp_usage(&gp_command_check, "'--update' takes one recording");
-	else if (g->is_update && g->device_text)
+	else if (g->is_update && g->device >= 0)
 		gp_usage(&gp_command_check, "'--update' and '--device' exclude each other");
 	else if (g->tolerance_text && !gp_check_amount_read(g->tolerance_text, true, &tolerance))
 		gp_usage(&gp_command_check,
 			 "bad value of '--tolerance': '%s' is no percentage or size",
 			 g->tolerance_text);
-	else if (g->device_text && (g->device_text[strspn(g->device_text, "0123456789")] ||
-				    !gp_ns_parse(g->device_text, &g->device)))
-		gp_usage(&gp_command_check, "bad value of '--device': '%s' is not a number",
-			 g->device_text);
 	else
 		return true;
 	return false;
@@ -264,11 +259,9 @@ static int run(int argc, char **argv)
 		  "write this run into the baseline instead" },
 		{ "tolerance", 0, GP_FLAG_TEXT, "PERCENT", &g.tolerance_text,
 		  "or bytes: what is allowed above the baseline, instead of what it says" },
-		{ "device", 0, GP_FLAG_TEXT, "N", &g.device_text, "only this device" },
+		{ "device", 0, GP_FLAG_DEVICE, "N", &g.device, "only this device" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &g.is_json, "for a program" },
-		{ "output", 'o', GP_FLAG_TEXT, "FILE", &g.path,
-		  "write to a new FILE instead of stdout" },
-		{ "force", 0, GP_FLAG_SWITCH, NULL, &g.is_forced, "replace FILE" },
+		GP_FLAGS_OUTPUT(&g.path, &g.is_forced),
 		{ 0 },
 	};
 	int words = gp_flags_parse(&gp_command_check, flags, argc, argv, false);

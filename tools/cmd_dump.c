@@ -20,7 +20,6 @@ const struct gp_command gp_command_dump = {
 
 struct dump {
 	const char *kinds, *from, *to, *path;
-	const char *device_text;
 	uint64_t limit;
 	int64_t from_ns, to_ns;
 	bool is_json, is_forced;
@@ -217,16 +216,16 @@ static bool kinds_choose(struct dump *d)
 	return true;
 }
 
-static bool is_chosen(const struct dump *d, const struct gp_event *e, uint64_t device)
+static bool is_chosen(const struct dump *d, const struct gp_event *e, int64_t device)
 {
 	if (e->at_ns < d->from_ns || e->at_ns > d->to_ns || e->record.kind >= GP_KINDS)
 		return false;
 	if (d->kinds && !d->is_wanted[e->record.kind])
 		return false;
-	return !d->device_text || (has_device(&e->record) && e->record.device == device);
+	return device < 0 || (has_device(&e->record) && e->record.device == device);
 }
 
-static int dump_events(struct dump *d, const char *path, uint64_t device)
+static int dump_events(struct dump *d, const char *path, int64_t device)
 {
 	struct gp_event e;
 	uint64_t shown = 0;
@@ -255,7 +254,7 @@ static void print_head(const struct dump *d, const struct gp_info *info)
 			gp_count_text(info->launch_every).s);
 }
 
-static int dump_recording(struct dump *d, char *path, uint64_t device)
+static int dump_recording(struct dump *d, char *path, int64_t device)
 {
 	const struct gp_info *info;
 	int exit_status = GP_EXIT_USAGE;
@@ -296,7 +295,7 @@ static int run(int argc, char **argv)
 	const struct gp_flag flags[] = {
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &d.is_json, "one JSON object a line" },
 		{ "kind", 0, GP_FLAG_TEXT, "NAME,...", &d.kinds, "only events of these kinds" },
-		{ "device", 0, GP_FLAG_TEXT, "N", &d.device_text, "only events of this device" },
+		{ "device", 0, GP_FLAG_DEVICE, "N", &device, "only events of this device" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &d.from,
 		  "from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &d.to, "up to this moment" },
@@ -305,9 +304,7 @@ static int run(int argc, char **argv)
 		  "stacks with the interpreter's own frames" },
 		{ "bare", 0, GP_FLAG_SWITCH, NULL, &d.style.is_bare,
 		  "stacks as recorded: native frames by address alone" },
-		{ "output", 'o', GP_FLAG_TEXT, "FILE", &d.path,
-		  "write to a new FILE instead of stdout" },
-		{ "force", 0, GP_FLAG_SWITCH, NULL, &d.is_forced, "replace FILE" },
+		GP_FLAGS_OUTPUT(&d.path, &d.is_forced),
 		{ 0 },
 	};
 	int words = gp_flags_parse(&gp_command_dump, flags, argc, argv, false);
@@ -316,11 +313,7 @@ static int run(int argc, char **argv)
 	if (words != 1)
 		return gp_usage(&gp_command_dump,
 				words ? "more than one recording given" : "no recording given");
-	if (d.device_text && (d.device_text[strspn(d.device_text, "0123456789")] ||
-			      !gp_ns_parse(d.device_text, &device)))
-		return gp_usage(&gp_command_dump, "bad value of '--device': '%s' is not a number",
-				d.device_text);
 	if (!kinds_choose(&d))
 		return GP_EXIT_USAGE;
-	return dump_recording(&d, argv[0], (uint64_t)device);
+	return dump_recording(&d, argv[0], device);
 }

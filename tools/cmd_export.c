@@ -20,7 +20,7 @@ const struct gp_command gp_command_export = {
 
 struct export
 {
-	const char *format_name, *from, *to, *device_text, *path;
+	const char *format_name, *from, *to, *path;
 	bool is_forced, is_without_stacks;
 	int64_t device;
 	const struct gp_export_format *format;
@@ -138,7 +138,7 @@ static int export_recording(struct export *x, struct gp_sink *sink, const char *
 		.info = info,
 		.history = &x->history,
 		.out = sink->out,
-		.device = x->device_text ? (unsigned)x->device : GP_DEVICE_UNKNOWN,
+		.device = x->device >= 0 ? (unsigned)x->device : GP_DEVICE_UNKNOWN,
 		.devices = count_devices(info),
 		.has_stacks = info->has_stacks && !x->is_without_stacks,
 	};
@@ -168,7 +168,7 @@ static int open_and_export(struct export *x, char *path)
 	if (!x->e.recording)
 		return exit_status;
 	exit_status = GP_EXIT_USAGE;
-	if (x->device_text && x->device >= count_devices(info))
+	if (x->device >= (int64_t)count_devices(info))
 		gp_complain("cannot export GPU %lld of '%s': it has no memory events",
 			    (long long)x->device, path);
 	else if (gp_span_find(x->e.recording, x->from, x->to, &from_ns, &to_ns))
@@ -190,11 +190,9 @@ static int run(int argc, char **argv)
 		  "events from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &x.to,
 		  "events up to this moment, and the state at it" },
-		{ "device", 0, GP_FLAG_TEXT, "N", &x.device_text, "only this device" },
+		{ "device", 0, GP_FLAG_DEVICE, "N", &x.device, "only this device" },
 		{ "no-stacks", 0, GP_FLAG_SWITCH, NULL, &x.is_without_stacks, "without stacks" },
-		{ "output", 'o', GP_FLAG_TEXT, "FILE", &x.path,
-		  "write to a new FILE instead of stdout" },
-		{ "force", 0, GP_FLAG_SWITCH, NULL, &x.is_forced, "replace FILE" },
+		GP_FLAGS_OUTPUT(&x.path, &x.is_forced),
 		{ 0 },
 	};
 	int words = gp_flags_parse(&gp_command_export, flags, argc, argv, false);
@@ -205,10 +203,6 @@ static int run(int argc, char **argv)
 	if (words != 1)
 		return gp_usage(&gp_command_export,
 				words ? "more than one recording given" : "no recording given");
-	if (x.device_text && (x.device_text[strspn(x.device_text, "0123456789")] ||
-			      !gp_ns_parse(x.device_text, &x.device)))
-		return gp_usage(&gp_command_export, "bad value of '--device': '%s' is not a number",
-				x.device_text);
 	if (!x.path && isatty(STDOUT_FILENO)) {
 		gp_complain("cannot write to a terminal: it is no text");
 		gp_hint("-o FILE");

@@ -19,7 +19,7 @@ extern const struct gp_command gp_command_idle;
 struct idle {
 	struct gp_idle_report r;
 	struct gp_sink sink;
-	const char *device_text, *output;
+	const char *output;
 	uint64_t least;
 	bool is_json, is_forced;
 };
@@ -63,33 +63,18 @@ static int report(struct idle *c, const char *path)
 	return result > exit_status ? result : exit_status;
 }
 
-static bool device_read(struct idle *c)
-{
-	const char *text = c->device_text;
-	c->r.device = -1;
-	if (!text)
-		return true;
-	bool is_fine = *text && !text[strspn(text, "0123456789")] &&
-		       gp_ns_parse(text, &c->r.device) && c->r.device < (int64_t)GP_DEVICES;
-	if (!is_fine)
-		gp_usage(&gp_command_idle, "bad value of '--device': '%s' is not a number", text);
-	return is_fine;
-}
-
 static int run(int argc, char **argv)
 {
 	struct idle c = { .r.top = TOP_DEFAULT, .least = LEAST_DEFAULT };
 	const struct gp_flag flags[] = {
 		{ "least", 0, GP_FLAG_NUMBER, "LAUNCHES", &c.least,
 		  "what is unused for so many launches is idle; default 100" },
-		{ "device", 0, GP_FLAG_TEXT, "N", &c.device_text, "only this device" },
+		{ "device", 0, GP_FLAG_DEVICE, "N", &c.r.device, "only this device" },
 		{ "top", 0, GP_FLAG_NUMBER, "N", &c.r.top,
 		  "at most N rows of each table, 0: all; default 10" },
 		{ "stacks", 0, GP_FLAG_SWITCH, NULL, &c.r.has_stacks, "frames below each row" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &c.is_json, "for a program" },
-		{ "output", 'o', GP_FLAG_TEXT, "FILE", &c.output,
-		  "write to a new FILE instead of stdout" },
-		{ "force", 0, GP_FLAG_SWITCH, NULL, &c.is_forced, "replace FILE" },
+		GP_FLAGS_OUTPUT(&c.output, &c.is_forced),
 		{ 0 },
 	};
 	int words = gp_flags_parse(&gp_command_idle, flags, argc, argv, false);
@@ -98,8 +83,6 @@ static int run(int argc, char **argv)
 	if (words != 1)
 		return gp_usage(&gp_command_idle, "%s",
 				words ? "one recording at a time" : "no recording given");
-	if (!device_read(&c))
-		return GP_EXIT_USAGE;
 	int exit_status = gp_sink_open(&c.sink, c.output, c.is_forced, argv, 1);
 	if (exit_status != GP_EXIT_OK)
 		return exit_status;

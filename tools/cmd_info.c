@@ -498,9 +498,7 @@ static int run(int argc, char **argv)
 		  "for a program: see gpuprof-info(1) for the keys" },
 		{ "steps", 0, GP_FLAG_SWITCH, NULL, &r.has_steps,
 		  "also find the steps of its loop, and how long they take" },
-		{ "output", 'o', GP_FLAG_TEXT, "FILE", &path,
-		  "write to a new FILE instead of stdout" },
-		{ "force", 0, GP_FLAG_SWITCH, NULL, &is_forced, "replace FILE" },
+		GP_FLAGS_OUTPUT(&path, &is_forced),
 		{ 0 },
 	};
 	int words = gp_flags_parse(&gp_command_info, flags, argc, argv, false);

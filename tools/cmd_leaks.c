@@ -27,7 +27,7 @@ struct leaks {
 	struct gp_sink sink;
 	struct gp_json json;
 	struct gp_sheet sheet;
-	const char *path, *from, *to, *device_text, *library, *top_text;
+	const char *path, *from, *to, *library, *top_text;
 	int64_t device; /* -1: all */
 	uint64_t top;
 	bool is_json, is_many, is_forced, ends_with_found, is_native;
@@ -489,7 +489,7 @@ static int run(int argc, char **argv)
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &l.from,
 		  "from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &l.to, "up to this moment" },
-		{ "device", 0, GP_FLAG_TEXT, "N", &l.device_text, "only this device" },
+		{ "device", 0, GP_FLAG_DEVICE, "N", &l.device, "only this device" },
 		{ "library", 0, GP_FLAG_TEXT, "NAME", &l.library,
 		  "only what this library asked for" },
 		{ "top", 0, GP_FLAG_TEXT, "N", &l.top_text,
@@ -497,9 +497,7 @@ static int run(int argc, char **argv)
 		{ "native", 0, GP_FLAG_SWITCH, NULL, &l.is_native, "all frames" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &l.is_json,
 		  "for a program: see gpuprof-leaks(1) for the keys" },
-		{ "output", 'o', GP_FLAG_TEXT, "FILE", &l.path,
-		  "write to a new FILE instead of stdout" },
-		{ "force", 0, GP_FLAG_SWITCH, NULL, &l.is_forced, "replace FILE" },
+		GP_FLAGS_OUTPUT(&l.path, &l.is_forced),
 		{ 0 },
 	};
 	int words = gp_flags_parse(&gp_command_leaks, flags, argc, argv, false);
@@ -507,9 +505,6 @@ static int run(int argc, char **argv)
 		return gp_flags_exit(words);
 	if (words == 0)
 		return gp_usage(&gp_command_leaks, "no recording given");
-	if (l.device_text && (!is_number(l.device_text) || !gp_ns_parse(l.device_text, &l.device)))
-		return gp_usage(&gp_command_leaks, "bad value of '--device': '%s' is not a number",
-				l.device_text);
 	if (l.top_text && !is_number(l.top_text))
 		return gp_usage(&gp_command_leaks, "bad value of '--top': '%s' is not a number",
 				l.top_text);

@@ -23,7 +23,7 @@ struct oom {
 	struct gp_oom_report r;
 	struct gp_sink sink;
 	struct gp_json json;
-	const char *device_text, *window_text, *output;
+	const char *window_text, *output;
 	int64_t device; /* -1: all */
 	int64_t window_ns;
 	bool is_json, is_forced;
@@ -151,22 +151,6 @@ static int report(struct oom *c, const char *path)
 
 /* ---- the command ---- */
 
-static bool device_read(struct oom *c)
-{
-	int64_t number = 0;
-	const char *text = c->device_text;
-	c->device = -1;
-	if (!text)
-		return true;
-	bool is_fine = *text && !text[strspn(text, "0123456789")] && gp_ns_parse(text, &number) &&
-		       number < (int64_t)GP_DEVICES;
-	c->device = number;
-	if (!is_fine)
-		gp_usage(&gp_command_oom, "bad value of '--device': '%s' is no number below %u",
-			 text, GP_DEVICES);
-	return is_fine;
-}
-
 static bool window_read(struct oom *c)
 {
 	const char *text = c->window_text;
@@ -191,13 +175,11 @@ static int run(int argc, char **argv)
 		{ "number", 0, GP_FLAG_NUMBER, "N", &number, "the N-th alone, from 1" },
 		{ "window", 0, GP_FLAG_TEXT, "SECONDS", &c.window_text,
 		  "who grew in so long before; default 10, or since the one before" },
-		{ "device", 0, GP_FLAG_TEXT, "N", &c.device_text, "only this device" },
+		{ "device", 0, GP_FLAG_DEVICE, "N", &c.device, "only this device" },
 		{ "top", 0, GP_FLAG_NUMBER, "N", &c.r.top,
 		  "at most N stacks and blocks in each table, 0: all; default 5" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &c.is_json, "for a program" },
-		{ "output", 'o', GP_FLAG_TEXT, "FILE", &c.output,
-		  "write to a new FILE instead of stdout" },
-		{ "force", 0, GP_FLAG_SWITCH, NULL, &c.is_forced, "replace FILE" },
+		GP_FLAGS_OUTPUT(&c.output, &c.is_forced),
 		{ 0 },
 	};
 	int words = gp_flags_parse(&gp_command_oom, flags, argc, argv, false);
@@ -209,7 +191,7 @@ static int run(int argc, char **argv)
 	if (!number)
 		return gp_usage(&gp_command_oom, "bad value of '--number': they count from 1");
 	c.r.number = number == UINT64_MAX ? 0 : number;
-	if (!device_read(&c) || !window_read(&c))
+	if (!window_read(&c))
 		return GP_EXIT_USAGE;
 	int exit_status = gp_sink_open(&c.sink, c.output, c.is_forced, argv, words);
 	if (exit_status)

@@ -37,20 +37,6 @@ static bool of_choose(struct gp_phases_report *p, const char *text)
 	return false;
 }
 
-static bool device_choose(struct gp_phases_report *p, const char *text)
-{
-	int64_t device = 0;
-	p->asked.device = GP_DEVICE_UNKNOWN;
-	if (!text)
-		return true;
-	if (text[strspn(text, "0123456789")] || !gp_ns_parse(text, &device)) {
-		gp_usage(&gp_command_phases, "bad value of '--device': '%s' is not a number", text);
-		return false;
-	}
-	p->asked.device = device < GP_DEVICES ? (unsigned)device : GP_DEVICES;
-	return true;
-}
-
 static int report(struct gp_phases_report *p, const char *file, bool is_forced)
 {
 	struct gp_sink sink;
@@ -92,11 +78,12 @@ static int run(int argc, char **argv)
 				      .depth = UINT64_MAX,
 				      .top = GP_PHASES_TOP };
 	uint64_t fold = GP_PHASES_FOLD;
-	const char *from = NULL, *to = NULL, *of = NULL, *device = NULL, *file = NULL;
+	const char *from = NULL, *to = NULL, *of = NULL, *file = NULL;
+	int64_t device;
 	bool is_forced = false;
 	const struct gp_flag flags[] = {
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &p.is_json, "as JSON" },
-		{ "device", 0, GP_FLAG_TEXT, "N", &device,
+		{ "device", 0, GP_FLAG_DEVICE, "N", &device,
 		  "memory and launches of this device alone" },
 		{ "of", 0, GP_FLAG_TEXT, "CURVE", &of,
 		  "memory as allocated (blocks of the framework) or driver" },
@@ -113,9 +100,7 @@ static int run(int argc, char **argv)
 		  "work belongs to ranges of its own thread alone, that of autograd's too" },
 		{ "as-told", 0, GP_FLAG_SWITCH, NULL, &p.asked.is_as_told,
 		  "ranges of the recording alone: no forward is derived" },
-		{ "output", 'o', GP_FLAG_TEXT, "FILE", &file,
-		  "write to a new FILE instead of stdout" },
-		{ "force", 0, GP_FLAG_SWITCH, NULL, &is_forced, "replace FILE" },
+		GP_FLAGS_OUTPUT(&file, &is_forced),
 		{ 0 },
 	};
 	int words = gp_flags_parse(&gp_command_phases, flags, argc, argv, false);
@@ -124,8 +109,9 @@ static int run(int argc, char **argv)
 	if (words != 1)
 		return gp_usage(&gp_command_phases,
 				words ? "more than one recording given" : "no recording given");
-	if (!of_choose(&p, of) || !device_choose(&p, device))
+	if (!of_choose(&p, of))
 		return GP_EXIT_USAGE;
+	p.asked.device = device < 0 ? GP_DEVICE_UNKNOWN : (unsigned)device;
 	p.asked.fold = fold != GP_PHASES_FOLD ? fold : p.is_json ? 0 : 5;
 	p.path = argv[0];
 	return open_and_report(&p, from, to, file, is_forced);

@@ -29,7 +29,7 @@ struct timeline {
 	struct gp_sink sink;
 	struct gp_canvas canvas;
 	struct gp_sheet sheet;
-	const char *from, *to, *at, *device_text;
+	const char *from, *to, *at;
 	uint64_t points, columns, rows;
 	int64_t device; /* -1: all */
 	bool is_sheet, has_gaps;
@@ -276,7 +276,7 @@ static int run(int argc, char **argv)
 		  "also the largest gap of the framework, and how fragmented it is" },
 		{ "points", 0, GP_FLAG_NUMBER, "N", &t.points,
 		  "at most N points a device, 16 to 1000000; default 2000" },
-		{ "device", 0, GP_FLAG_TEXT, "N", &t.device_text, "only this device" },
+		{ "device", 0, GP_FLAG_DEVICE, "N", &t.device, "only this device" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &t.from,
 		  "from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &t.to, "up to this moment" },
@@ -286,9 +286,7 @@ static int run(int argc, char **argv)
 		  "width of the plot, 50 to 400; default that of the terminal, else 100" },
 		{ "rows", 0, GP_FLAG_NUMBER, "N", &t.rows,
 		  "height of the plot, 6 to 100; default 20" },
-		{ "output", 'o', GP_FLAG_TEXT, "FILE", &path,
-		  "write to a new FILE instead of stdout" },
-		{ "force", 0, GP_FLAG_SWITCH, NULL, &is_forced, "replace FILE" },
+		GP_FLAGS_OUTPUT(&path, &is_forced),
 		{ 0 },
 	};
 	size_t formats = format_flags(flags, chosen);
@@ -305,10 +303,6 @@ static int run(int argc, char **argv)
 	if (t.at && (t.from || t.to))
 		return gp_usage(&gp_command_timeline, "'--at' and '--%s' exclude each other",
 				t.from ? "from" : "to");
-	if (t.device_text && (t.device_text[strspn(t.device_text, "0123456789")] ||
-			      !gp_ns_parse(t.device_text, &t.device)))
-		return gp_usage(&gp_command_timeline,
-				"bad value of '--device': '%s' is not a number", t.device_text);
 	if (!format_choose(&t, chosen, words > 1))
 		return GP_EXIT_USAGE;
 	if (t.has_gaps && t.is_sheet)

@@ -94,6 +94,21 @@ static int store_number(const struct gp_flag *flag, const char *value)
 	return 0;
 }
 
+static int store_device(const struct gp_flag *flag, const char *value)
+{
+	uint64_t device;
+	const struct gp_flag number = { .name = flag->name, .out = &device };
+	if (store_number(&number, value))
+		return GP_FLAGS_WRONG;
+	if (device >= GP_DEVICES) {
+		gp_complain("bad value of '--%s': '%s' is no number below %u", flag->name, value,
+			    GP_DEVICES);
+		return GP_FLAGS_WRONG;
+	}
+	*(int64_t *)flag->out = (int64_t)device;
+	return 0;
+}
+
 /* Narrower than what may stand behind '=': `run -v no` runs a command of that name. */
 static bool is_on_off(const char *word)
 {
@@ -124,6 +139,7 @@ static int store(struct parse *p, const struct gp_flag *flag, const char *value)
 		return 0;
 	case GP_FLAG_TEXT:
 	case GP_FLAG_NUMBER:
+	case GP_FLAG_DEVICE:
 		break;
 	}
 	if (!value) {
@@ -135,6 +151,8 @@ static int store(struct parse *p, const struct gp_flag *flag, const char *value)
 	}
 	if (flag->type == GP_FLAG_NUMBER)
 		return store_number(flag, value);
+	if (flag->type == GP_FLAG_DEVICE)
+		return store_device(flag, value);
 	*(const char **)flag->out = value;
 	return 0;
 }
@@ -176,6 +194,9 @@ static int parse_letters(struct parse *p, const char *letters)
 int gp_flags_parse(const struct gp_command *command, const struct gp_flag *flags, int argc,
 		   char **argv, bool stops_at_word)
 {
+	for (const struct gp_flag *f = flags; f->name; f++)
+		if (f->type == GP_FLAG_DEVICE)
+			*(int64_t *)f->out = -1;
 	struct parse p = { command, flags, argc, 1, argv };
 	int words = 0;
 	bool is_over = false;

@@ -14,6 +14,7 @@ enum gp_flag_type {
 	GP_FLAG_SWITCH, /* bool *: --name sets it */
 	GP_FLAG_TEXT,	/* const char ** */
 	GP_FLAG_NUMBER, /* uint64_t *: decimal */
+	GP_FLAG_DEVICE, /* int64_t *: a GPU's number; -1, all of them, where it is not given */
 	GP_FLAG_ON_OFF, /* const char **: --name, --name=off, --name off */
 };
 
@@ -26,6 +27,13 @@ struct gp_flag {
 	void *out;
 	const char *text;
 };
+
+/* Rows of every command whose report may go to a file: for gp_sink_open. */
+#define GP_FLAGS_OUTPUT(path, is_forced)                                                        \
+	{ "output", 'o', GP_FLAG_TEXT, "FILE", path, "write to a new FILE instead of stdout" }, \
+	{                                                                                       \
+		"force", 0, GP_FLAG_SWITCH, NULL, is_forced, "replace FILE"                     \
+	}
 
 enum { GP_FLAGS_HELP = -1, GP_FLAGS_WRONG = -2 };
 

@@ -22,7 +22,7 @@ void gp_frag_options_add(struct gp_frag_options *o, struct gp_flag flags[GP_FRAG
 		  "of blocks in the picture: age (default), pool, stack, owner" },
 		{ "top", 0, GP_FLAG_NUMBER, "N", &o->top,
 		  "at most N blocks in the way, 0: all; default 10, with --json all" },
-		{ "device", 0, GP_FLAG_TEXT, "N", &o->device_text, "only this device" },
+		{ "device", 0, GP_FLAG_DEVICE, "N", &o->device, "only this device" },
 		{ "columns", 0, GP_FLAG_NUMBER, "N", &o->columns,
 		  "width of the map, 50 to 400; default that of the terminal, else 100" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &o->is_json, "for a program" },
@@ -54,14 +54,6 @@ static bool colour_read(struct gp_frag_options *o, const struct gp_command *comm
 	return false;
 }
 
-static bool device_read(struct gp_frag_options *o)
-{
-	const char *text = o->device_text;
-	bool is_number =
-		text && *text && !text[strspn(text, "0123456789")] && gp_ns_parse(text, &o->device);
-	return !text || (is_number && o->device < (int64_t)GP_DEVICES);
-}
-
 static bool form_check(const struct gp_frag_options *o, const struct gp_command *command)
 {
 	if (o->is_json && (o->is_summary || o->is_map))
@@ -87,9 +79,6 @@ bool gp_frag_options_read(struct gp_frag_options *o, const struct gp_command *co
 		o->top = o->is_json ? 0 : PINS_DEFAULT;
 	if (o->fit && (!gp_bytes_parse(o->fit, &o->fit_bytes) || !o->fit_bytes))
 		gp_usage(command, "bad value of '--fit': '%s' is no size", o->fit);
-	else if (!device_read(o))
-		gp_usage(command, "bad value of '--device': '%s' is no number below %u",
-			 o->device_text, GP_DEVICES);
 	else if (o->columns && (o->columns < GP_COLUMNS_MIN || o->columns > GP_COLUMNS_MAX))
 		gp_usage(command, "bad value of '--columns': not from %u to %u", GP_COLUMNS_MIN,
 			 GP_COLUMNS_MAX);

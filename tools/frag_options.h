@@ -8,7 +8,7 @@
 #include "frag_report.h"
 
 struct gp_frag_options {
-	const char *fit, *device_text, *colour_text, *output;
+	const char *fit, *colour_text, *output;
 	uint64_t fit_bytes, columns, top; /* fit_bytes and columns: 0 not given */
 	int64_t device;			  /* -1: all */
 	enum gp_frag_colour colour;

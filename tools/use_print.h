@@ -13,7 +13,7 @@
 
 /* How memory is grouped and shown: flags of a command. */
 struct gp_use_style {
-	const char *by, *library, *device_text, *of_text;
+	const char *by, *library, *of_text;
 	uint64_t top;	/* groups; 0: all */
 	int64_t device; /* -1: all */
 	struct gp_grouping grouping;

@@ -51,16 +51,9 @@ static bool of_read(struct gp_use_style *s, const struct gp_use_command *use)
 bool gp_use_style_read(struct gp_use_style *s, const struct gp_use_command *use)
 {
 	const struct gp_command *command = use->command;
-	s->device = -1;
 	s->grouping.is_native = s->is_native;
 	s->grouping.library = s->library;
-	if ((s->by && !by_read(s, command)) || (s->of_text && !of_read(s, use)))
-		return false;
-	if (!s->device_text || (!s->device_text[strspn(s->device_text, "0123456789")] &&
-				gp_ns_parse(s->device_text, &s->device)))
-		return true;
-	gp_usage(command, "bad value of '--device': '%s' is not a number", s->device_text);
-	return false;
+	return (!s->by || by_read(s, command)) && (!s->of_text || of_read(s, use));
 }
 
 void gp_use_style_settle(struct gp_use_style *s)
@@ -252,11 +245,9 @@ void gp_use_report_flags(struct gp_use_report *r, struct gp_flag *flags, size_t 
 		  "at most N groups, 0: all; default 10, with --json all" },
 		{ "library", 0, GP_FLAG_TEXT, "NAME", &s->library,
 		  "only what this library asked for; the others are one group" },
-		{ "device", 0, GP_FLAG_TEXT, "N", &s->device_text, "only this device" },
+		{ "device", 0, GP_FLAG_DEVICE, "N", &s->device, "only this device" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &s->is_json, "for a program" },
-		{ "output", 'o', GP_FLAG_TEXT, "FILE", &r->path,
-		  "write to a new FILE instead of stdout" },
-		{ "force", 0, GP_FLAG_SWITCH, NULL, &r->is_forced, "replace FILE" },
+		GP_FLAGS_OUTPUT(&r->path, &r->is_forced),
 		{ 0 },
 	};
 	s->top = UINT64_MAX;
