@@ -45,7 +45,7 @@ struct finding {
 	uint8_t *is_marker;
 	uint32_t first; /* the marker behind which a step begins; 0: none */
 	/* of the replay under way */
-	uint64_t live_bytes, low_bytes, now_bytes[GP_DEVICES], launches, token;
+	uint64_t live_bytes, low_bytes, now_bytes[GP_DEVICES], launches, token, optimizers;
 	struct place least; /* since the last marker: where the least is live, after a wait */
 	uint64_t least_bytes, longest_wait, before; /* ticks */
 	bool is_open;				    /* a marker came: `least` is since then */
@@ -83,7 +83,7 @@ static enum gp_status begin_replay(struct finding *f)
 {
 	enum gp_status status = gp_recording_rewind(f->recording);
 	gp_tokenizer_rewind(&f->tokenizer);
-	f->live_bytes = f->launches = f->token = 0;
+	f->live_bytes = f->launches = f->token = f->optimizers = 0;
 	memset(f->now_bytes, 0, sizeof f->now_bytes);
 	if (status != GP_OK)
 		return status;
@@ -329,6 +329,7 @@ static enum gp_status cut(struct finding *f)
 			return GP_E_MEMORY;
 		f->token += is_token;
 		f->launches += is_launch(record);
+		f->optimizers += gp_step_range_of(&f->ranges, r, record) == GP_RANGE_OPTIMIZER;
 		status = gp_recording_apply(r, record);
 		see_live(f);
 	}
@@ -488,9 +489,8 @@ static enum gp_status find(struct finding *f)
 		return cut_by_ranges(f, false);
 	if (status == GP_OK)
 		status = find_by_repetition(f);
-	uint64_t ends = f->ranges.optimizers;
-	bool has_several = f->out->steps > 0 && ends * 2 >= f->out->steps * 3;
-	if (status == GP_OK && ends >= OPTIMIZERS_MIN && !has_several)
+	bool has_several = f->out->steps > 0 && f->optimizers * 2 >= f->out->steps * 3;
+	if (status == GP_OK && f->ranges.optimizers >= OPTIMIZERS_MIN && !has_several)
 		return cut_by_ranges(f, true);
 	return status;
 }

@@ -226,6 +226,47 @@ static void steps_end_with_the_optimizer(void **state)
 	free(j);
 }
 
+static void optimize_in_range(struct job *j)
+{
+	push_range(j, 1, "Optimizer.step#AdamW.step", 0);
+	optimize(j);
+	pop_range(j, 0);
+}
+
+/* Each model has its own: they are no two steps. */
+static void two_optimizers_are_of_one_step(void **state)
+{
+	(void)state;
+	struct gp_steps steps;
+	struct job *j = job_open("optimizers.gpr", 3, 0, 0);
+	job_begin(j);
+	for (unsigned k = 0; k < 30; k++) {
+		begin_turn(j);
+		drop_grads(j);
+		pass_of_images(j, j->layers);
+		operate_short(j, K_LOSS, 94, 512);
+		pass_back(j, j->layers, true);
+		pass_of_images(j, j->layers);
+		give_kept(j, 0);
+		optimize_in_range(j);
+		drop_grads(j);
+		job_keep(j, operate(j, K_TANH, 95, job_size(j)));
+		pass_of_images(j, j->layers);
+		operate_short(j, K_LOSS, 94, 512);
+		pass_back(j, j->layers, true);
+		operate_short(j, K_TANH_BACK, 96, job_size(j));
+		give_kept(j, 0);
+		optimize_in_range(j);
+		end_turn(j);
+	}
+	struct gp_recording *r = close_job(j, &steps);
+	assert_int_equal(steps.source, GP_STEPS_REPETITION);
+	assert_int_equal(steps.steps, 30);
+	gp_steps_free(&steps);
+	gp_recording_close(r);
+	free(j);
+}
+
 static void times_leave_warm_up_out(void **state)
 {
 	(void)state;
@@ -254,6 +295,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_repeat_has_no_steps),
 		cmocka_unit_test(ranges_that_are_steps_are_believed),
 		cmocka_unit_test(steps_end_with_the_optimizer),
+		cmocka_unit_test(two_optimizers_are_of_one_step),
 		cmocka_unit_test(times_leave_warm_up_out),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
