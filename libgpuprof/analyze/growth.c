@@ -2,7 +2,8 @@
  * Whether a job holds more from step to step: live bytes where steps begin, in the later half of
  * what comes after warm-up. The slope is the median of all slopes between two steps (Theil, Sen);
  * that it is more than a limit must be significant (Mann, Kendall, ties counted) and hold in each
- * third of these steps, so that caches that fill up, a jump and what swings are no growth.
+ * third of these steps, in the last one half as much as in the first, so that caches that fill
+ * up, a jump and what swings are no growth.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -91,17 +92,32 @@ static bool grows_throughout(const uint64_t *bytes, size_t count, double limit)
 	return true;
 }
 
+/* By ends and by slopes the last third grew by less than half of the first: it will end. */
+static bool find_fading(const uint64_t *bytes, size_t count, bool *out)
+{
+	const size_t part = (count - 1) / THIRDS, last = count - 1 - part;
+	double first_slope, last_slope;
+	if (!find_median_slope(bytes, part + 1, &first_slope) ||
+	    !find_median_slope(bytes + last, part + 1, &last_slope))
+		return false;
+	*out = last_slope * 2 < first_slope &&
+	       difference(bytes, last, count - 1) * 2 < difference(bytes, 0, part);
+	return true;
+}
+
 enum gp_status gp_growth_judge(const uint64_t *bytes, size_t count, double limit,
 			       struct gp_growth *out)
 {
 	double rise;
+	bool is_fading = false;
 	if (count < 2)
 		return GP_E_ARGUMENT;
 	if (!find_median_slope(bytes, count, &out->bytes_per_step) ||
-	    !find_trend(bytes, count, limit, &rise))
+	    !find_trend(bytes, count, limit, &rise) ||
+	    (count > THIRDS * 2 && !find_fading(bytes, count, &is_fading)))
 		return GP_E_MEMORY;
 	out->is_beyond = rise > SIGNIFICANT && out->bytes_per_step > limit &&
-			 grows_throughout(bytes, count, limit);
+			 grows_throughout(bytes, count, limit) && !is_fading;
 	return GP_OK;
 }
 

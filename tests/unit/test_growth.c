@@ -1,4 +1,5 @@
 /* What is growth from step to step, and what only looks like it. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 
 #include "gpuprof.h"
 
+#define LATER 200u
 #define STEPS 30u
 #define BASE (1ull << 30)
 
@@ -86,6 +88,15 @@ static void what_only_looks_like_it_is_none(void **state)
 		for (size_t k = 0; k < STEPS; k++)
 			bytes[k] = BASE + 4096 * (k < full ? k : full);
 		assert_false(is_beyond(bytes, STEPS, 0, NULL));
+	}
+	/* one that is nearly full: each key that is drawn first fills an entry, on average */
+	for (size_t share = 3; share < 9; share++) {
+		uint64_t later[LATER];
+		double keys = 2.0 * LATER / (double)share;
+		for (size_t k = 0; k < LATER; k++)
+			later[k] = BASE +
+				   4096 * (uint64_t)(keys * (1 - exp(-(double)(LATER + k) / keys)));
+		assert_false(is_beyond(later, LATER, 0, NULL));
 	}
 	/* an evaluation every N steps */
 	for (size_t every = 2; every < 15; every++) {
