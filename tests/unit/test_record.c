@@ -208,12 +208,15 @@ static void *urgent(void *argument)
 /* As `gpuprof snapshot` does. */
 static void *asker(void *argument)
 {
+	uint64_t newest = 0;
 	for (uint32_t k = 0; k < 200; k++) {
-		uint64_t before = atomic_load(&gp_control->next_order);
 		uint32_t mine = atomic_fetch_add(&gp_control->snapshots_wanted, 1) + 1;
 		while ((int32_t)(atomic_load(&gp_control->snapshots_done) - mine) < 0)
 			sched_yield();
-		CHECK(atomic_load(&gp_control->snapshot_order) >= before);
+		/* not of all numbers: a thread may be stopped in the middle of an event */
+		uint64_t order = atomic_load(&gp_control->snapshot_order);
+		CHECK(order >= newest && order <= atomic_load(&gp_control->next_order));
+		newest = order;
 	}
 	return argument;
 }
