@@ -28,6 +28,7 @@
 #include "gpuprof_memory.h"
 #include "gpuprof_oom.h"
 #include "gpuprof_phases.h"
+#include "gpuprof_ranges.h"
 #include "gpuprof_stacks.h"
 #include "gpuprof_steps.h"
 
@@ -331,11 +332,12 @@ void gp_timeline_free(struct gp_timeline *timeline);
  * was live at its moment; gp_top_build what was asked for in its span and all that follows.
  */
 struct gp_use {
-	uint32_t stack;	     /* 0: none, then `without` says why */
-	int64_t at_ns;	     /* a moment at which it was, for gp_recording_stack */
-	const char *without; /* a text that holds for ever; NULL: there is a stack */
-	uint8_t space;	     /* enum gp_space; GP_SPACE_NONE: unknown */
-	bool is_segment;     /* the framework's blocks lie in it */
+	uint32_t stack;			   /* 0: none, then `without` says why */
+	int64_t at_ns;			   /* a moment at which it was, for gp_recording_stack */
+	const char *without;		   /* a text that holds for ever; NULL: there is a stack */
+	uint8_t space;			   /* enum gp_space; GP_SPACE_NONE: unknown */
+	bool is_segment;		   /* the framework's blocks lie in it */
+	const struct gp_range_path *range; /* in which it was allocated; NULL: nobody asked */
 	uint64_t bytes, count;
 	uint64_t live_bytes, live_count;  /* of that live at the end of the span */
 	uint64_t freed, short_lived;	  /* how many were freed, and how many of them soon */
@@ -365,6 +367,7 @@ struct gp_holders {
 struct gp_peak {
 	size_t holders; /* by device, then ALLOCATED, RESERVED, DRIVER: those with a peak */
 	struct gp_holders *holder;
+	struct gp_range_paths *ranges; /* of the uses; NULL: nobody asked */
 };
 /*
  * What was live on each device: at the exact peak of each curve; when it first ran out of memory,
@@ -374,9 +377,23 @@ struct gp_peak {
  */
 enum gp_status gp_peak_build(struct gp_recording *recording, enum gp_moment moment, int64_t at_ns,
 			     struct gp_peak *out);
+/*
+ * The same by ranges, too: names that count up are one, "step #". Uses without a `range` are those
+ * that no event accounts for.
+ */
+enum gp_status gp_peak_build_ranges(struct gp_recording *recording, enum gp_moment moment,
+				    int64_t at_ns, struct gp_peak *out);
 void gp_peak_free(struct gp_peak *peak);
 
-enum gp_by { GP_BY_STACK, GP_BY_OPERATOR, GP_BY_NODE, GP_BY_LIBRARY, GP_BY_LINE, GP_BY_KIND };
+enum gp_by {
+	GP_BY_STACK,
+	GP_BY_OPERATOR,
+	GP_BY_NODE,
+	GP_BY_LIBRARY,
+	GP_BY_LINE,
+	GP_BY_KIND,
+	GP_BY_RANGE
+};
 
 /* Uses with one key. */
 struct gp_group {
@@ -396,6 +413,7 @@ struct gp_grouping {
 	enum gp_by by;
 	bool is_native;	     /* frames that tell a person nothing count, and are shown, too */
 	const char *library; /* NULL: all; what is not its stands in a group of its own */
+	const char *range;   /* likewise; what gp_range_path_has is asked of */
 };
 /*
  * Adds uses up by key. GP_BY_STACK: stacks whose frames read alike are one; where the keys of two
@@ -433,6 +451,7 @@ struct gp_asked {
 struct gp_top {
 	size_t askeds;
 	struct gp_asked *asked;
+	struct gp_range_paths *ranges; /* of the uses; NULL: nobody asked */
 };
 /*
  * Adds up by stack what was allocated from from_ns to to_ns. Live: at to_ns; from the start
@@ -442,6 +461,9 @@ struct gp_top {
  */
 enum gp_status gp_top_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
 			    int64_t short_ns, struct gp_top *out);
+/* The same by ranges, too, as gp_peak_build_ranges. */
+enum gp_status gp_top_build_ranges(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
+				   int64_t short_ns, struct gp_top *out);
 void gp_top_free(struct gp_top *top);
 /* The median lifetime of what was freed, within an eighth; -1: nothing was. */
 int64_t gp_use_median_ns(const struct gp_use *use);

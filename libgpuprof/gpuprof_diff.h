@@ -10,6 +10,7 @@
 
 struct gp_grouping;
 struct gp_peak;
+struct gp_range_path;
 struct gp_use;
 
 /* What is compared: the first side is what the others are held against. */
@@ -27,10 +28,11 @@ struct gp_diff_part {
 	size_t stacks; /* different ids; 0: the side has none of it */
 };
 struct gp_diff_group {
-	char *key;	   /* a text; no two groups have the same */
-	size_t shown;	   /* the last side that has it: key and stack are of this one */
-	uint32_t stack;	   /* there, of its use with most bytes; 0: none */
-	int64_t at_ns;	   /* for gp_recording_stack */
+	char *key;	/* a text; no two groups have the same */
+	size_t shown;	/* the last side that has it: key and stack are of this one */
+	uint32_t stack; /* there, of its use with most bytes; 0: none */
+	int64_t at_ns;	/* for gp_recording_stack */
+	const struct gp_range_path *range; /* of that use; NULL: nobody asked, or none is known */
 	bool is_rest;	   /* what the filter left out, or has no stack: key says why */
 	bool is_moved;	   /* another group, of the other sides, is like it but for line numbers */
 	uint64_t greatest; /* change of bytes to the first side, without its sign */

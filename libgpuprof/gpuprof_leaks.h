@@ -12,6 +12,8 @@
 #include "format/status.h"
 #include "gpuprof_steps.h"
 
+struct gp_range_path;
+struct gp_range_paths;
 struct gp_recording;
 
 #define GP_LEAK_EXAMPLES 3u
@@ -38,6 +40,8 @@ struct gp_leak {
 	bool is_replaced; /* as many all the time, each time by larger ones: count_per_step is 0 */
 	/* of the device at this rate, and at the pace of the steps; -1: unknown */
 	double steps_until_full, ns_until_full;
+	/* in which the newest of those that are live was allocated; NULL: there are no ranges */
+	const struct gp_range_path *range;
 	size_t examples; /* the newest ones */
 	struct {
 		uint64_t address, bytes;
@@ -55,7 +59,8 @@ struct gp_leaks {
 	bool is_cut;	/* there are more than were looked at */
 	bool can_tell;	/* the surest trend of so few samples and so many stacks would be found */
 	size_t leaks;
-	struct gp_leak *leak; /* memory first, then objects; most bytes a step first */
+	struct gp_leak *leak;	       /* memory first, then objects; most bytes a step first */
+	struct gp_range_paths *ranges; /* of them; NULL: the recording has none */
 };
 /*
  * Looks for what grows between from_ns and to_ns (INT64_MIN, INT64_MAX: all). What saturates, what

@@ -61,10 +61,13 @@ static bool find_moments(struct diff *f)
 	return is_fine;
 }
 
-static int look_at(struct gp_diff_source *s)
+static int look_at(const struct diff *f, struct gp_diff_source *s)
 {
 	enum gp_moment moment = s->is_peak ? GP_AT_PEAK : GP_AT_TIME;
-	enum gp_status status = gp_peak_build(s->recording, moment, s->at_ns, &s->peak);
+	enum gp_status status =
+		gp_use_has_ranges(&f->d.style) ?
+			gp_peak_build_ranges(s->recording, moment, s->at_ns, &s->peak) :
+			gp_peak_build(s->recording, moment, s->at_ns, &s->peak);
 	if (!status)
 		status =
 			gp_figures_build(s->recording, &s->peak, s->is_peak, s->at_ns, &s->figures);
@@ -144,6 +147,9 @@ static bool is_anything(const struct diff *f)
 	if (s->device >= 0 && !gp_diff_devices(&f->d, device))
 		gp_complain("cannot compare GPU %lld: no recording has such memory",
 			    (long long)s->device);
+	else if (s->range && !f->r.matched)
+		gp_complain("there is no %smemory of range '%s' in any recording",
+			    s->library || s->of_text || s->device >= 0 ? "such " : "", s->range);
 	else if (s->library && !f->r.matched)
 		gp_complain("there is no %smemory of library '%s' in any recording",
 			    s->of_text || s->device >= 0 ? "such " : "", s->library);
@@ -165,7 +171,7 @@ static int report(struct diff *f, int words, char **paths)
 	if (!find_moments(f))
 		return worst > GP_EXIT_USAGE ? worst : GP_EXIT_USAGE;
 	for (size_t k = 0; k < f->d.sides && result == GP_EXIT_OK; k++)
-		result = look_at(&f->d.side[k]);
+		result = look_at(f, &f->d.side[k]);
 	if (result == GP_EXIT_OK)
 		result = compare(f);
 	if (result == GP_EXIT_OK && !is_anything(f))

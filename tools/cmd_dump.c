@@ -8,6 +8,9 @@
 #include "message.h"
 #include "report.h"
 #include "stack_print.h"
+#include "use_print.h"
+
+#define RANGE_MAX 120u /* of a line; what lies around it is left out first */
 
 static int run(int argc, char **argv);
 const struct gp_command gp_command_dump = {
@@ -26,6 +29,7 @@ struct dump {
 	struct gp_stack_style style;
 	bool is_wanted[GP_KINDS];
 	struct gp_recording *recording;
+	struct gp_range_paths *ranges; /* NULL: the recording has none */
 	struct gp_json json;
 	FILE *out;
 };
@@ -91,6 +95,25 @@ static const char *name_of(struct dump *d, const struct gp_record *r)
 	}
 }
 
+/* NULL: it is no event of memory and no launch, or there are no ranges. */
+static const struct gp_range_path *range_of(struct dump *d, const struct gp_event *e)
+{
+	unsigned class = gp_event_infos[e->record.kind].class;
+	bool has_range = d->ranges && (class == GP_CLASS_MEMORY || class == GP_CLASS_LAUNCH);
+	return has_range ? gp_range_paths_of(d->ranges, e->thread) : NULL;
+}
+
+static void print_range(struct dump *d, const struct gp_event *e)
+{
+	char text[RANGE_MAX];
+	const struct gp_range_path *range = range_of(d, e);
+	if (!range || range->known == GP_RANGE_OUTSIDE)
+		return;
+	gp_range_path_text(range, text, sizeof text);
+	fputs(" in ", d->out);
+	gp_mask(d->out, text, strlen(text));
+}
+
 static void print_event(struct dump *d, const struct gp_event *e, const struct gp_event_info *info)
 {
 	const struct gp_record *r = &e->record;
@@ -114,6 +137,7 @@ static void print_event(struct dump *d, const struct gp_event *e, const struct g
 		gp_mask(d->out, text, name ? strlen(name) : e->text_bytes);
 		fputc('"', d->out);
 	}
+	print_range(d, e);
 	fputc('\n', d->out);
 	if (r->stack)
 		gp_stack_print(d->out, d->recording, r->stack, e->at_ns,
@@ -178,6 +202,8 @@ static void write_event(struct dump *d, const struct gp_event *e, const struct g
 	const char *name = name_of(d, r);
 	if (r->kind == GP_LAUNCH || name)
 		gp_json_text(json, "name", name);
+	if (range_of(d, e))
+		gp_use_ranges_write(json, range_of(d, e));
 	if (e->text)
 		gp_json_bytes(json, "text", e->text, e->text_bytes);
 	if (r->stack)
@@ -231,6 +257,8 @@ static int dump_events(struct dump *d, const char *path, int64_t device)
 	uint64_t shown = 0;
 	enum gp_status status = GP_OK;
 	while (shown < d->limit && (status = gp_recording_next(d->recording, &e)) == GP_OK) {
+		if (d->ranges)
+			gp_range_paths_see(d->ranges, e.thread, &e.record);
 		if (!is_chosen(d, &e, device))
 			continue;
 		const struct gp_event_info *info = &gp_event_infos[e.record.kind];
@@ -242,6 +270,8 @@ static int dump_events(struct dump *d, const char *path, int64_t device)
 		else
 			print_event(d, &e, info);
 	}
+	if (d->ranges && gp_range_paths_status(d->ranges))
+		status = gp_range_paths_status(d->ranges);
 	return status == GP_OK || status == GP_END ? GP_EXIT_OK :
 						     gp_report_failed("read on in", path, status);
 }
@@ -278,12 +308,15 @@ static int dump_recording(struct dump *d, char *path, int64_t device)
 		print_head(d, info);
 	exit_status = gp_report_exit(path, info);
 	enum gp_status status = gp_recording_rewind(d->recording);
+	if (!status && info->has_ranges)
+		status = gp_range_paths_open(d->recording, &d->ranges);
 	int result = status ? gp_report_failed("read", path, status) : dump_events(d, path, device);
 	exit_status = result > exit_status ? result : exit_status;
 	if (!d->is_json) {
 		gp_unnamed_print(d->out, d->recording);
 		gp_next_print(d->out, "timeline", path);
 	}
+	gp_range_paths_close(d->ranges);
 	gp_recording_close(d->recording);
 	return gp_sink_close(&sink, exit_status);
 }

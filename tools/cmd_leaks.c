@@ -104,6 +104,15 @@ static void print_place(const struct leaks *l, const struct gp_leak *leak, const
 	}
 }
 
+static void print_range(FILE *out, const struct gp_range_path *range)
+{
+	char text[LABEL_MAX];
+	gp_range_path_text(range, text, sizeof text);
+	fputs("    range: ", out);
+	gp_mask(out, text, strlen(text));
+	fputc('\n', out);
+}
+
 static void print_example(const struct leaks *l, const struct gp_leak *leak)
 {
 	fputs("    newest:", l->sink.out);
@@ -145,6 +154,8 @@ static void print_leak(const struct leaks *l, const struct gp_leaks *all,
 		fprintf(out, " (%s)", gp_plural((uint64_t)leak->steps_until_full, unit).s);
 	fputc('\n', out);
 	print_place(l, leak, view);
+	if (leak->range)
+		print_range(out, leak->range);
 	if (leak->examples && leak->live_bytes)
 		print_example(l, leak);
 }
@@ -271,6 +282,7 @@ static void write_leak(struct leaks *l, const struct gp_leak *leak, const struct
 	gp_json_text(json, "operator", view->names.operator[0] ? view->names.operator : NULL);
 	gp_json_text(json, "node", view->names.node[0] ? view->names.node : NULL);
 	gp_json_text(json, "library", view->names.library[0] ? view->names.library : NULL);
+	gp_use_ranges_write(json, leak->range);
 	gp_json_array(json, "examples");
 	for (size_t k = 0; k < leak->examples; k++) {
 		gp_json_object(json, NULL);

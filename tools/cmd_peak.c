@@ -256,7 +256,10 @@ static enum gp_status show(struct gp_use_report *r)
 {
 	struct peak *p = (struct peak *)r;
 	struct gp_peak peak;
-	enum gp_status status = gp_peak_build(r->recording, p->moment, p->at_ns, &peak);
+	enum gp_status status =
+		gp_use_has_ranges(&r->style) ?
+			gp_peak_build_ranges(r->recording, p->moment, p->at_ns, &peak) :
+			gp_peak_build(r->recording, p->moment, p->at_ns, &peak);
 	if (status)
 		return status;
 	status = r->style.is_json ? write_all(p, &peak) :
@@ -317,8 +320,8 @@ static int run(int argc, char **argv)
 
 const struct gp_command gp_command_peak = {
 	"peak",
-	"peak [--by WHAT] [--tree] [--at TIME] [--of CURVE] [--library NAME] [--json] [options] "
-	"RECORDING...",
+	"peak [--by WHAT] [--tree] [--at TIME] [--of CURVE] [--library NAME] [--range NAME] "
+	"[--json] [options] RECORDING...",
 	"show what was live at the peak, and who asked for it",
 	run,
 };

@@ -195,7 +195,7 @@ static enum gp_status report_asked(struct top *t, const struct gp_asked *a)
 		print_head(t, a);
 		gp_use_groups_print(t->r.out, t->r.recording, &groups, &t->r.style, &shape,
 				    a->bytes);
-	} else if (t->r.style.library && !groups.matched) {
+	} else if ((t->r.style.library || t->r.style.range) && !groups.matched) {
 		/* another curve may have some of it */
 	} else if (!add_row(t, a, &groups)) {
 		status = GP_E_MEMORY;
@@ -250,7 +250,7 @@ static bool is_wanted(const struct top *t, const struct gp_top *top, size_t whic
 	const struct gp_asked *a = &top->asked[which];
 	bool has_blocks = which > 0 && a[-1].device == a->device;
 	if (t->r.is_many && !t->r.style.is_json && !t->r.style.of_text && !t->r.style.library &&
-	    has_blocks)
+	    !t->r.style.range && has_blocks)
 		return false;
 	return gp_use_report_wants(&t->r, a->device, a->of, false);
 }
@@ -259,7 +259,10 @@ static enum gp_status show(struct gp_use_report *r)
 {
 	struct top *t = (struct top *)r;
 	struct gp_top top;
-	enum gp_status status = gp_top_build(r->recording, t->from_ns, t->to_ns, t->short_ns, &top);
+	enum gp_status status =
+		gp_use_has_ranges(&r->style) ?
+			gp_top_build_ranges(r->recording, t->from_ns, t->to_ns, t->short_ns, &top) :
+			gp_top_build(r->recording, t->from_ns, t->to_ns, t->short_ns, &top);
 	if (status)
 		return status;
 	if (r->style.is_json)
@@ -329,7 +332,8 @@ static int run(int argc, char **argv)
 
 const struct gp_command gp_command_top = {
 	"top",
-	"top [--sort WHAT] [--by WHAT] [--library NAME] [--json] [options] RECORDING...",
+	"top [--sort WHAT] [--by WHAT] [--library NAME] [--range NAME] [--json] [options] "
+	"RECORDING...",
 	"show who asked for most memory, and what lived shortly",
 	run,
 };

@@ -87,6 +87,8 @@ static void write_group(struct gp_json *json, const struct gp_diff_report *r,
 	gp_json_text(json, "key", g->key);
 	gp_json_text(json, "state", state_of(r, g));
 	gp_json_bool(json, "moved", g->is_moved);
+	if (r->style.grouping.by == GP_BY_RANGE)
+		gp_use_ranges_write(json, g->is_rest ? NULL : g->range);
 	write_parts(json, r, g);
 	gp_json_number(json, "side", g->shown);
 	gp_use_stack_write(json, r->side[g->shown].recording, &use, g->part[g->shown].stacks,

@@ -256,6 +256,26 @@ void gp_use_stack_write(struct gp_json *json, struct gp_recording *recording,
 	gp_json_end(json);
 }
 
+/* Of those that lie around it first: a range has at most some hundred. */
+static void write_names(struct gp_json *json, const struct gp_range_path *range)
+{
+	if (range->up)
+		write_names(json, range->up);
+	gp_json_text(json, NULL, range->known == GP_RANGE_IN ? range->name : NULL);
+}
+
+void gp_use_ranges_write(struct gp_json *json, const struct gp_range_path *range)
+{
+	if (!range || (range->known != GP_RANGE_IN && range->known != GP_RANGE_OUTSIDE)) {
+		gp_json_null(json, "ranges");
+		return;
+	}
+	gp_json_array(json, "ranges");
+	if (range->known == GP_RANGE_IN)
+		write_names(json, range);
+	gp_json_end(json);
+}
+
 void gp_use_groups_write(struct gp_json *json, struct gp_recording *recording,
 			 const struct gp_groups *groups, const struct gp_use_style *style,
 			 const struct gp_use_shape *shape)
@@ -269,6 +289,8 @@ void gp_use_groups_write(struct gp_json *json, struct gp_recording *recording,
 		const struct gp_group *g = is_rest ? &rest : &groups->group[k];
 		gp_json_object(json, NULL);
 		gp_json_text(json, "key", is_rest ? gp_plural(left, "more group").s : g->key);
+		if (style->grouping.by == GP_BY_RANGE)
+			gp_use_ranges_write(json, g->is_rest ? NULL : g->use.range);
 		shape->write_sums(json, &g->use);
 		gp_use_stack_write(json, recording, &g->use, g->stacks, style);
 		gp_json_end(json);

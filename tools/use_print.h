@@ -13,13 +13,19 @@
 
 /* How memory is grouped and shown: flags of a command. */
 struct gp_use_style {
-	const char *by, *library, *of_text;
+	const char *by, *library, *range, *of_text;
 	uint64_t top;	/* groups; 0: all */
 	int64_t device; /* -1: all */
 	struct gp_grouping grouping;
 	bool has_of[GP_CURVES];
 	bool is_native, has_stacks, is_json;
 };
+
+/* The uses must know their ranges. */
+static inline bool gp_use_has_ranges(const struct gp_use_style *style)
+{
+	return style->grouping.by == GP_BY_RANGE || style->grouping.range;
+}
 
 /* What a command says of a group in front of its key. */
 struct gp_use_shape {
@@ -45,6 +51,8 @@ void gp_use_frames_print(FILE *out, struct gp_recording *recording, const struct
 /* The names read from a stack, and the stack: the keys of a group from `operator` on. */
 void gp_use_stack_write(struct gp_json *json, struct gp_recording *recording,
 			const struct gp_use *use, size_t stacks, const struct gp_use_style *style);
+/* The key `ranges`: names, outermost first; [] outside of any, null: not known. */
+void gp_use_ranges_write(struct gp_json *json, const struct gp_range_path *range);
 /* A table: a row a group, below the largest the user's frames; shares are of `whole`. */
 void gp_use_groups_print(FILE *out, struct gp_recording *recording, const struct gp_groups *groups,
 			 const struct gp_use_style *style, const struct gp_use_shape *shape,

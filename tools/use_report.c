@@ -10,7 +10,8 @@
 
 #define GROUPS_DEFAULT 10u
 
-static const char *const by_names[] = { "stack", "operator", "node", "library", "line", "kind" };
+static const char *const by_names[] = { "stack", "operator", "node", "library",
+					"line",	 "kind",     "range" };
 
 static bool is_unknown(const struct gp_command *command, const char *option, const char *text,
 		       const char *const *names, size_t count)
@@ -53,6 +54,7 @@ bool gp_use_style_read(struct gp_use_style *s, const struct gp_use_command *use)
 	const struct gp_command *command = use->command;
 	s->grouping.is_native = s->is_native;
 	s->grouping.library = s->library;
+	s->grouping.range = s->range;
 	return (!s->by || by_read(s, command)) && (!s->of_text || of_read(s, use));
 }
 
@@ -76,11 +78,12 @@ bool gp_use_report_wants(const struct gp_use_report *r, unsigned device, enum gp
 /* Of the recording that was read last. */
 static void note_lack(struct gp_use_report *r)
 {
-	bool has_no_library = r->style.library && r->shown && !r->matched;
+	bool is_filtered = r->style.library || r->style.range;
+	bool has_no_match = is_filtered && r->shown && !r->matched;
 	r->reports++;
-	if (!has_no_library && (r->shown || r->style.device < 0))
+	if (!has_no_match && (r->shown || r->style.device < 0))
 		return;
-	r->lacks_library |= has_no_library;
+	r->lacks_match |= has_no_match;
 	if (!r->lackings++)
 		r->lacking = r->file;
 }
@@ -96,16 +99,22 @@ static bool judge(const struct gp_use_report *r)
 	if (r->lackings > 1)
 		others = gp_plural(r->lackings - 1, "other");
 	const char *also = r->lackings > 1 ? " and " : "";
-	if (r->lacks_library)
+	if (r->lacks_match && s->range)
+		gp_complain("there is no %smemory of range '%s' in '%s'%s%s",
+			    s->library || s->of_text || s->device >= 0 ? "such " : "", s->range,
+			    r->lacking, also, others.s);
+	else if (r->lacks_match)
 		gp_complain("there is no %smemory of library '%s' in '%s'%s%s",
 			    s->of_text || s->device >= 0 ? "such " : "", s->library, r->lacking,
 			    also, others.s);
 	else
 		gp_complain("cannot show GPU %lld of '%s'%s%s: no such memory",
 			    (long long)s->device, r->lacking, also, others.s);
-	if (is_in_none && r->libraries[0] && r->lacks_library)
+	if (is_in_none && r->lacks_match && s->range)
+		gp_hint("gpuprof phases lists the ranges of a recording");
+	else if (is_in_none && r->libraries[0] && r->lacks_match)
 		gp_hint("there is memory of: %s", r->libraries);
-	else if (is_in_none && r->lacks_library)
+	else if (is_in_none && r->lacks_match)
 		gp_hint("no stacks were recorded that say whose memory it is: "
 			"gpuprof run --stacks=all");
 	return !is_in_none;
@@ -132,7 +141,8 @@ const struct gp_group *gp_use_report_largest(const struct gp_use_report *r,
 					     const struct gp_groups *groups)
 {
 	/* the rest stands last */
-	bool is_other = groups->groups && groups->group[0].is_rest && r->style.library;
+	bool is_filtered = r->style.library || r->style.range;
+	bool is_other = groups->groups && groups->group[0].is_rest && is_filtered;
 	return groups->groups && !is_other ? &groups->group[0] : NULL;
 }
 
@@ -207,7 +217,7 @@ static int report_all(struct gp_use_report *r, int words, char **paths)
 {
 	char *text = NULL;
 	size_t bytes = 0;
-	bool is_filtered = r->style.library || r->style.device >= 0;
+	bool is_filtered = r->style.library || r->style.range || r->style.device >= 0;
 	r->out = is_filtered ? open_memstream(&text, &bytes) : r->sink.out;
 	if (!r->out) {
 		gp_complain("cannot report: %s", gp_status_text(GP_E_MEMORY));
@@ -236,7 +246,7 @@ void gp_use_report_flags(struct gp_use_report *r, struct gp_flag *flags, size_t 
 	struct gp_use_style *s = &r->style;
 	const struct gp_flag shared[] = {
 		{ "by", 0, GP_FLAG_TEXT, "WHAT", &s->by,
-		  "group by stack (default), operator, node, library, line or kind" },
+		  "group by stack (default), operator, node, library, line, kind or range" },
 		{ "stacks", 0, GP_FLAG_SWITCH, NULL, &s->has_stacks,
 		  "the whole stack under each group" },
 		{ "native", 0, GP_FLAG_SWITCH, NULL, &s->is_native,
@@ -245,6 +255,8 @@ void gp_use_report_flags(struct gp_use_report *r, struct gp_flag *flags, size_t 
 		  "at most N groups, 0: all; default 10, with --json all" },
 		{ "library", 0, GP_FLAG_TEXT, "NAME", &s->library,
 		  "only what this library asked for; the others are one group" },
+		{ "range", 0, GP_FLAG_TEXT, "NAME", &s->range,
+		  "only what was allocated in such a range; the others are one group" },
 		{ "device", 0, GP_FLAG_DEVICE, "N", &s->device, "only this device" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &s->is_json, "for a program" },
 		GP_FLAGS_OUTPUT(&r->path, &r->is_forced),

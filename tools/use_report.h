@@ -34,11 +34,11 @@ struct gp_use_report {
 	struct gp_recording *recording;
 	struct gp_json json;
 	FILE *out;
-	size_t matched, shown; /* of this recording: uses of --library, tables */
+	size_t matched, shown; /* of this recording: uses that the filters let through, tables */
 	/* of all: how many were read, how many lack what was asked for, the first of them */
 	size_t reports, lackings;
 	const char *lacking;
-	bool lacks_library;
+	bool lacks_match; /* of --library and --range */
 	char libraries[256];
 };
 

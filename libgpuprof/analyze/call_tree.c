@@ -107,6 +107,9 @@ static void drop_unnamed(struct gp_read_stack *s)
 
 static bool add_use(struct builder *b, const struct gp_use *use)
 {
+	if (b->how->range != NULL && use->space != GP_SPACE_NONE &&
+	    !gp_range_path_has(use->range, b->how->range))
+		return add_without(b, use, "of other ranges");
 	if (use->without != NULL)
 		return add_without(b, use, use->without);
 	struct gp_read_stack *s = b->stack;

@@ -9,14 +9,17 @@
 
 #include "diff_identity.h"
 #include "key_apart.h"
+#include "use_table.h"
 
 static const char lost_stack[] = "its stack was not kept";
 static const char other_library[] = "of other libraries";
+static const char other_range[] = "of other ranges";
 
 struct member {
 	struct gp_diff_group group;
 	struct gp_identity identity, loose; /* loose: without line numbers */
 	uint64_t largest;		    /* bytes of the use that is shown */
+	uint32_t newest;		    /* stack of the use that was added last */
 };
 
 struct matcher {
@@ -102,11 +105,15 @@ static bool add(struct matcher *m, const struct known *known)
 		g->shown = known->side;
 		g->stack = known->has_stack ? known->use->stack : 0;
 		g->at_ns = known->use->at_ns;
+		g->range = known->use->range;
 		found->largest = known->use->bytes;
 	}
 	part->bytes += known->use->bytes;
 	part->count += known->use->count;
-	part->stacks++;
+	/* those of ranges come by stack */
+	part->stacks += part->stacks == 0 || known->use->range == NULL ||
+			known->use->stack != found->newest;
+	found->newest = known->use->stack;
 	return true;
 }
 
@@ -145,9 +152,17 @@ static void know(struct matcher *m, struct known *known, char *key)
 	const struct gp_grouping *how = m->how->grouping;
 	const struct gp_use *use = known->use;
 	struct gp_read_stack *s = m->stack;
-	bool has_names = how->by != GP_BY_KIND || how->library != NULL;
+	bool has_names = gp_by_stacks(how->by) || how->library != NULL;
 	memset(&s->names, 0, sizeof s->names);
+	bool is_other_range = how->range != NULL && use->space != GP_SPACE_NONE &&
+			      !gp_range_path_has(use->range, how->range);
+	if (is_other_range) {
+		know_by_text(known, other_range, true);
+		return;
+	}
 	if (use->without != NULL && (has_names || use->space == GP_SPACE_NONE)) {
+		m->matched +=
+			use->space != GP_SPACE_NONE && how->range != NULL && how->library == NULL;
 		know_by_text(known, use->without, true);
 		return;
 	}
@@ -167,22 +182,38 @@ static void know(struct matcher *m, struct known *known, char *key)
 	}
 	gp_group_key(how->by, use, s, key);
 	know_by_text(known, key, false);
+	if (how->by == GP_BY_RANGE)
+		known->identity = known->loose =
+			gp_range_identity((struct gp_identity){ 2, 2 }, use->range);
 	if (how->by != GP_BY_STACK || s->frames == 0)
 		return;
 	known->loose = gp_diff_identity(s, false);
 	known->identity = m->how->ignores_lines ? known->loose : gp_diff_identity(s, true);
 }
 
-static bool add_all(struct matcher *m)
+static bool add_side(struct matcher *m, size_t side, const struct gp_use *use)
 {
 	char key[GP_KEY_MAX];
 	bool is_fine = true;
-	for (size_t side = 0; side < m->sides; side++)
-		for (size_t k = 0; k < m->side[side].uses && is_fine; k++) {
-			struct known known = { .side = side, .use = &m->side[side].use[k] };
-			know(m, &known, key);
-			is_fine = add(m, &known);
-		}
+	for (size_t k = 0; k < m->side[side].uses && is_fine; k++) {
+		struct known known = { .side = side, .use = &use[k] };
+		know(m, &known, key);
+		is_fine = add(m, &known);
+	}
+	return is_fine;
+}
+
+static bool add_all(struct matcher *m)
+{
+	const struct gp_grouping *how = m->how->grouping;
+	bool has_ranges = how->by == GP_BY_RANGE || how->range != NULL, is_fine = true;
+	for (size_t side = 0; side < m->sides && is_fine; side++) {
+		const struct gp_diff_side *from = &m->side[side];
+		struct gp_use *sorted = has_ranges ? gp_uses_by_stack(from->use, from->uses) : NULL;
+		is_fine = (sorted != NULL || !has_ranges) &&
+			  add_side(m, side, sorted != NULL ? sorted : from->use);
+		free(sorted);
+	}
 	return is_fine;
 }
 

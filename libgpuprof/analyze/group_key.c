@@ -88,7 +88,7 @@ void gp_group_key(enum gp_by by, const struct gp_use *use, const struct gp_read_
 {
 	const size_t room = GP_KEY_MAX;
 	out[0] = '\0';
-	if (by != GP_BY_KIND && s->frames == 0 && s->stack.missing) {
+	if (gp_by_stacks(by) && s->frames == 0 && s->stack.missing) {
 		snprintf(out, room, "%s", s->stack.missing);
 		return;
 	}
@@ -106,6 +106,9 @@ void gp_group_key(enum gp_by by, const struct gp_use *use, const struct gp_read_
 		break;
 	case GP_BY_KIND:
 		write_kind(out, room, use);
+		break;
+	case GP_BY_RANGE:
+		gp_range_path_text(use->range, out, room);
 		break;
 	case GP_BY_OPERATOR:
 		snprintf(out, room, "%s", s->names.operator[0] ? s->names.operator: "no operator");

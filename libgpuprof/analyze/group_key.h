@@ -9,7 +9,12 @@
 
 #define GP_KEY_MAX 1024u /* room that `out` has below */
 
-/* Of a use with that stack; with GP_BY_KIND the stack is not looked at. */
+/* Are uses without a stack told by this reason alone? */
+static inline bool gp_by_stacks(enum gp_by by)
+{
+	return by != GP_BY_KIND && by != GP_BY_RANGE;
+}
+/* Of a use with that stack, which is not looked at where it is not by stacks. */
 void gp_group_key(enum gp_by by, const struct gp_use *use, const struct gp_read_stack *stack,
 		  char *out);
 /*

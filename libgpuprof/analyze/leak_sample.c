@@ -257,10 +257,13 @@ static void take(struct sampling *s)
 	s->sample++;
 }
 
-enum gp_status gp_leak_samples_take(struct gp_recording *r, struct gp_leak_samples *out)
+enum gp_status gp_leak_samples_take(struct gp_recording *r, struct gp_leak_samples *out,
+				    struct gp_range_paths **ranges)
 {
 	struct sampling s = { .recording = r, .out = out };
 	enum gp_status status = gp_recording_rewind(r);
+	if (status == GP_OK && r->info.has_ranges)
+		status = gp_range_paths_open(r, ranges);
 	while (status == GP_OK && s.sample < out->samples && !s.is_out_of_memory) {
 		uint32_t thread;
 		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
@@ -270,12 +273,14 @@ enum gp_status gp_leak_samples_take(struct gp_recording *r, struct gp_leak_sampl
 		while (s.sample < out->samples && at_ns >= out->at_ns[s.sample])
 			take(&s);
 		status = gp_recording_apply(r, record);
+		if (*ranges != NULL)
+			gp_range_paths_see(*ranges, thread, record);
 	}
 	while (status == GP_END && s.sample < out->samples)
 		take(&s);
 	free(s.reserve);
 	free(s.mapped);
-	if (s.is_out_of_memory)
+	if (s.is_out_of_memory || (*ranges != NULL && gp_range_paths_status(*ranges) != GP_OK))
 		return GP_E_MEMORY;
 	return status == GP_END ? GP_OK : status;
 }

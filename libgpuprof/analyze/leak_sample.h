@@ -35,9 +35,12 @@ struct gp_leak_samples {
 	uint64_t free_bytes[GP_DEVICES];
 };
 
-/* One replay. Release also after a failure. */
-enum gp_status gp_leak_samples_take(struct gp_recording *recording,
-				    struct gp_leak_samples *samples);
+/*
+ * One replay. Release also after a failure. *ranges, NULL before, are those of all that was
+ * allocated, where the recording has any: the caller's, also after a failure.
+ */
+enum gp_status gp_leak_samples_take(struct gp_recording *recording, struct gp_leak_samples *samples,
+				    struct gp_range_paths **ranges);
 void gp_leak_samples_release(struct gp_leak_samples *samples);
 
 #endif

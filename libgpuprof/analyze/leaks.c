@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "leak_sample.h"
+#include "range_path.h"
 #include "settle.h"
 
 struct hunt {
@@ -115,6 +116,8 @@ static void fill(const struct hunt *h, const struct gp_leak_holder *holder,
 		.ns_until_full = until_full >= 0 ? until_full * ns_per_step(h) : -1,
 		.examples = holder->examples,
 	};
+	if (holder->examples > 0)
+		out->range = gp_range_of_order(h->out->ranges, holder->example[0].order);
 	for (size_t k = 0; k < holder->examples; k++) {
 		out->example[k].address = holder->example[k].address;
 		out->example[k].bytes = holder->example[k].bytes;
@@ -169,7 +172,7 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 	if (status == GP_OK)
 		choose(h, info);
 	if (status == GP_OK && h->samples.samples > 0)
-		status = gp_leak_samples_take(h->recording, &h->samples);
+		status = gp_leak_samples_take(h->recording, &h->samples, &h->out->ranges);
 	if (status == GP_OK)
 		status = judge(h);
 	gp_leak_samples_release(&h->samples);
@@ -205,6 +208,7 @@ void gp_leaks_free(struct gp_leaks *leaks)
 {
 	gp_steps_free(&leaks->steps);
 	free(leaks->leak);
+	gp_range_paths_close(leaks->ranges);
 	*leaks = (struct gp_leaks){ 0 };
 }
 

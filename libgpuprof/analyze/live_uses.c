@@ -81,8 +81,10 @@ static void *grow(struct collection *c, void *array, size_t used, size_t size)
 
 static struct gp_use like_of(const struct collection *c, const struct gp_live_entry *e)
 {
-	return gp_use_like(c->recording, e->stack, e->space,
-			   gp_tick_ns(&c->recording->tick, e->time));
+	struct gp_use like = gp_use_like(c->recording, e->stack, e->space,
+					 gp_tick_ns(&c->recording->tick, e->time));
+	like.range = gp_range_of_order(c->table.ranges, e->order);
+	return like;
 }
 
 static void list_reservation(void *context, const struct gp_live_entry *e)
@@ -221,7 +223,7 @@ enum gp_status gp_live_uses_take(struct gp_recording *recording, struct gp_holde
 {
 	struct collection c = { .recording = recording,
 				.holders = h,
-				.table.epochs = out->epochs,
+				.table = { .epochs = out->epochs, .ranges = out->ranges },
 				.stale.epochs = out->epochs,
 				.gap = gp_live_count(recording->live, GP_COUNT_GAP_ORDER) };
 	if (h->of != GP_CURVE_ALLOCATED) {

@@ -17,6 +17,7 @@ struct search {
 	struct gp_module_epochs epochs;
 	enum gp_moment moment;
 	int64_t at_ns, until_ns; /* as asked; within the recording */
+	bool has_ranges;	 /* asked for, too */
 	struct gp_peak_moments moments;
 	struct gp_peak *out;
 };
@@ -109,6 +110,7 @@ static enum gp_status make_segment(const struct gp_recording *recording, struct 
 				   const struct gp_record *alloc, int64_t at_ns)
 {
 	struct gp_use like = gp_use_like(recording, alloc->stack, alloc->space, at_ns);
+	like.range = gp_range_of_order(table->ranges, alloc->order);
 	struct gp_use *from = gp_use_table_get(table, &like);
 	if (from == NULL)
 		return GP_E_MEMORY;
@@ -144,7 +146,14 @@ static enum gp_status settle(struct taking *t, const struct gp_record *last)
 static enum gp_status replay_to(struct taking *t)
 {
 	struct gp_recording *r = t->search->recording;
+	struct gp_range_paths *ranges = NULL;
 	enum gp_status status = gp_recording_rewind(r);
+	if (status == GP_OK && t->search->has_ranges) {
+		status = gp_range_paths_open(r, &t->out->ranges);
+		ranges = t->out->ranges;
+	}
+	for (size_t k = 0; k < t->out->holders; k++)
+		t->table[k].ranges = ranges;
 	if (status == GP_OK)
 		status = take_due(t);
 	while (status == GP_OK && t->left + t->pendings > 0) {
@@ -152,6 +161,8 @@ static enum gp_status replay_to(struct taking *t)
 		const struct gp_record *record = gp_recording_step(r, &thread, &status);
 		if (record == NULL)
 			break;
+		if (ranges != NULL)
+			gp_range_paths_see(ranges, thread, record);
 		if (record->kind == GP_ALLOC)
 			t->recent[t->recents++ % RECENT] = *record;
 		bool is_telling = record->kind == GP_MAP || record->kind == GP_BLOCK_ALLOC;
@@ -160,6 +171,8 @@ static enum gp_status replay_to(struct taking *t)
 		if (status == GP_OK)
 			status = take_due(t);
 	}
+	if ((status == GP_END || status == GP_OK) && ranges != NULL)
+		status = gp_range_paths_fold(ranges);
 	return status == GP_END ? GP_OK : status;
 }
 
@@ -251,8 +264,8 @@ static void forget(void *context)
 	gp_peak_free(((struct search *)context)->out);
 }
 
-enum gp_status gp_peak_build(struct gp_recording *recording, enum gp_moment moment, int64_t at_ns,
-			     struct gp_peak *out)
+static enum gp_status build(struct gp_recording *recording, enum gp_moment moment, int64_t at_ns,
+			    bool has_ranges, struct gp_peak *out)
 {
 	*out = (struct gp_peak){ 0 };
 	struct search *s = calloc(1, sizeof *s);
@@ -261,6 +274,7 @@ enum gp_status gp_peak_build(struct gp_recording *recording, enum gp_moment mome
 	s->recording = recording;
 	s->moment = moment;
 	s->at_ns = at_ns;
+	s->has_ranges = has_ranges;
 	s->out = out;
 	enum gp_status status = gp_settle(recording, attempt, forget, s);
 	free(s);
@@ -269,10 +283,23 @@ enum gp_status gp_peak_build(struct gp_recording *recording, enum gp_moment mome
 	return status;
 }
 
+enum gp_status gp_peak_build(struct gp_recording *recording, enum gp_moment moment, int64_t at_ns,
+			     struct gp_peak *out)
+{
+	return build(recording, moment, at_ns, false, out);
+}
+
+enum gp_status gp_peak_build_ranges(struct gp_recording *recording, enum gp_moment moment,
+				    int64_t at_ns, struct gp_peak *out)
+{
+	return build(recording, moment, at_ns, true, out);
+}
+
 void gp_peak_free(struct gp_peak *peak)
 {
 	for (size_t k = 0; k < peak->holders; k++)
 		free(peak->holder[k].use);
 	free(peak->holder);
+	gp_range_paths_close(peak->ranges);
 	*peak = (struct gp_peak){ 0 };
 }

@@ -59,10 +59,8 @@ static struct gp_phase_node *node_of(struct counting *c, uint32_t call)
 /* The call below which a range is opened, or 0. */
 static uint32_t call_around(const struct gp_range_stack *s)
 {
-	for (uint32_t k = s->depth - 1; k-- > 0;)
-		if (s->range[k].source != 0)
-			return (uint32_t)s->range[k].mark;
-	return 0;
+	const struct gp_open_range *around = gp_phase_follow_around(s);
+	return around != NULL ? (uint32_t)around->mark : 0;
 }
 
 static uint32_t begin_call(struct counting *c, uint32_t up, const struct gp_open_range *range,

@@ -116,7 +116,7 @@ static void merge(struct folding *f, uint32_t into, uint32_t number)
 		to->own.peak_bytes = o->peak_bytes;
 	to->is_seen |= from->is_seen;
 	move_children(f, to, from);
-	*from = (struct gp_phase_node){ .parent = from->parent };
+	*from = (struct gp_phase_node){ .parent = from->parent, .into = into };
 }
 
 static int by_number(const void *left, const void *right)

@@ -129,6 +129,14 @@ const struct gp_open_range *gp_phase_follow_engine(struct gp_phase_follow *f, ui
 			     NULL;
 }
 
+const struct gp_open_range *gp_phase_follow_around(const struct gp_range_stack *s)
+{
+	for (uint32_t k = s->depth - 1; k-- > 0;)
+		if (s->range[k].source != 0)
+			return &s->range[k];
+	return NULL;
+}
+
 const struct gp_open_range *gp_phase_follow_own(const struct gp_phase_follow *f, uint32_t thread)
 {
 	return innermost(gp_open_ranges_of(f->ranges, thread), 0);

@@ -37,6 +37,8 @@ void gp_phase_follow_close(struct gp_phase_follow *follow);
 void gp_phase_follow_apply(struct gp_phase_follow *follow, uint32_t thread,
 			   const struct gp_record *record);
 
+/* That in which the one on top of the stack was opened; NULL: in none of its thread. */
+const struct gp_open_range *gp_phase_follow_around(const struct gp_range_stack *stack);
 /* The innermost of its own ranges; NULL: none. */
 const struct gp_open_range *gp_phase_follow_own(const struct gp_phase_follow *follow,
 						uint32_t thread);

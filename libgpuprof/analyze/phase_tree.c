@@ -78,13 +78,18 @@ const char *gp_phase_node_text(const struct gp_phase_node *n, const struct gp_re
 	return n->source == GP_RANGE_DERIVED ? "forward" : text_of(r, n->name);
 }
 
+const char *gp_phase_node_domain(const struct gp_phase_node *n, const struct gp_recording *r)
+{
+	return text_of(r, n->domain);
+}
+
 static void fill(const struct gp_phase_node *n, unsigned depth, const struct gp_recording *r,
 		 struct gp_phase *out)
 {
 	*out = n->own;
 	out->name = n->folded != NULL ? n->folded : gp_phase_node_text(n, r);
 	out->names = n->names != 0 ? n->names : n->style < GP_PHASE_OUTSIDE;
-	out->domain = text_of(r, n->domain);
+	out->domain = gp_phase_node_domain(n, r);
 	out->source = n->source;
 	out->style = n->style;
 	out->depth = depth;

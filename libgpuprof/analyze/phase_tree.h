@@ -18,6 +18,7 @@ struct gp_phase_node {
 	uint64_t names;
 	const char *folded;
 	bool is_merged;
+	uint32_t into; /* the node that it became one with; 0: it is there */
 };
 
 struct gp_phase_tree {
@@ -38,6 +39,9 @@ void gp_phase_node_add(struct gp_phase_node *node, uint64_t ns);
 /* NULL: it is not known, or no range. The recording's, or a constant. */
 const char *gp_phase_node_text(const struct gp_phase_node *node,
 			       const struct gp_recording *recording);
+/* NULL: the default one. */
+const char *gp_phase_node_domain(const struct gp_phase_node *node,
+				 const struct gp_recording *recording);
 /*
  * The tree as it is shown; names that count up are folded where there are more than `fold` of them
  * (0: never). GP_E_MEMORY.

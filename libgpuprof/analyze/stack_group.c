@@ -9,14 +9,17 @@
 
 #include "key_apart.h"
 #include "lifetimes.h"
+#include "use_table.h"
 
 static const char lost_stack[] = "its stack was not kept";
 static const char other_library[] = "of other libraries";
+static const char other_range[] = "of other ranges";
 
 struct member {
 	struct gp_group group;
 	struct gp_identity identity;
 	uint64_t largest; /* bytes of its greatest use, or how many */
+	uint32_t newest;  /* stack of the use that was added last */
 	struct gp_lifetimes *lives;
 };
 
@@ -101,15 +104,18 @@ static bool add(struct grouper *g, const struct gp_use *use, struct gp_identity 
 	uint64_t weight = use->bytes ? use->bytes : use->live_bytes;
 	if (m->group.stacks == 0 || weight > m->largest) {
 		m->largest = weight;
-		sum->stack = without == other_library ? 0 : use->stack;
+		sum->stack = without == other_library || without == other_range ? 0 : use->stack;
 		sum->at_ns = use->at_ns;
 		sum->space = use->space;
 		sum->is_segment = use->is_segment;
+		sum->range = use->range;
 		m->group.cut = without == NULL && g->how->by == GP_BY_STACK ?
 				       gp_read_stack_cut(g->stack, g->how->is_native) :
 				       NULL;
 	}
-	m->group.stacks++;
+	/* those of ranges come by stack */
+	m->group.stacks += m->group.stacks == 0 || use->range == NULL || use->stack != m->newest;
+	m->newest = use->stack;
 	sum->bytes += use->bytes;
 	sum->count += use->count;
 	sum->live_bytes += use->live_bytes;
@@ -148,10 +154,15 @@ static bool add_use(struct grouper *g, const struct gp_use *use)
 {
 	char key[GP_KEY_MAX];
 	const struct gp_grouping *how = g->how;
-	bool has_names = how->by != GP_BY_KIND || how->library != NULL;
-	if (use->without != NULL &&
-	    (how->by != GP_BY_KIND || use->space == GP_SPACE_NONE || how->library != NULL))
+	bool has_names = gp_by_stacks(how->by) || how->library != NULL;
+	if (use->without != NULL && use->space == GP_SPACE_NONE)
 		return add_without(g, use, use->without);
+	if (how->range != NULL && !gp_range_path_has(use->range, how->range))
+		return add_without(g, use, other_range);
+	if (use->without != NULL && has_names) {
+		g->out->matched += how->range != NULL && how->library == NULL;
+		return add_without(g, use, use->without);
+	}
 	memset(&g->stack->names, 0, sizeof g->stack->names);
 	if (has_names && !gp_read_stack(g->recording, use, how->is_native, g->stack))
 		return add_without(g, use, lost_stack);
@@ -162,9 +173,11 @@ static bool add_use(struct grouper *g, const struct gp_use *use)
 	}
 	g->out->matched++;
 	gp_group_key(how->by, use, g->stack, key);
-	struct gp_identity identity = how->by == GP_BY_STACK ?
-					      gp_stack_identity(g->stack) :
-					      gp_text_identity((struct gp_identity){ 2, 2 }, key);
+	const struct gp_identity before = { 2, 2 };
+	struct gp_identity identity =
+		how->by == GP_BY_STACK ? gp_stack_identity(g->stack) :
+		how->by == GP_BY_RANGE ? gp_range_identity(before, use->range) :
+					 gp_text_identity(before, key);
 	return add(g, use, identity, key, NULL);
 }
 
@@ -208,9 +221,12 @@ enum gp_status gp_groups_build(struct gp_recording *recording, const struct gp_u
 	*out = (struct gp_groups){ 0 };
 	struct grouper g = { .recording = recording, .how = how, .out = out };
 	g.stack = calloc(1, sizeof *g.stack);
-	bool is_fine = g.stack != NULL;
+	bool has_ranges = how->by == GP_BY_RANGE || how->range != NULL;
+	struct gp_use *sorted = has_ranges ? gp_uses_by_stack(use, uses) : NULL;
+	bool is_fine = g.stack != NULL && (sorted != NULL || !has_ranges);
 	for (size_t k = 0; k < uses && is_fine; k++)
-		is_fine = add_use(&g, &use[k]);
+		is_fine = add_use(&g, sorted != NULL ? &sorted[k] : &use[k]);
+	free(sorted);
 	if (is_fine && how->by == GP_BY_STACK && g.members > 1)
 		is_fine = tell_all_apart(&g);
 	out->group = is_fine ? calloc(g.members + 1, sizeof *out->group) : NULL;

@@ -32,6 +32,7 @@ struct counting {
 	bool is_whole; /* from the start */
 	uint64_t cut;  /* allocations with lower orders are only in the first checkpoint */
 	bool is_out_of_memory;
+	bool has_ranges; /* asked for, too */
 	struct gp_top *out;
 	struct gp_use_table table[ACCOUNTS];
 	struct past_free past[FREES_KEPT];
@@ -67,6 +68,7 @@ static void count_alloc(struct counting *c, const struct gp_record *r, int64_t a
 	if (!find_account(&e, &account))
 		return;
 	struct gp_use like = gp_use_like(c->recording, r->stack, e.space, at_ns);
+	like.range = gp_range_of_order(c->out->ranges, r->order);
 	struct gp_use *use = use_of(c, account, &like);
 	if (use == NULL)
 		return;
@@ -101,6 +103,7 @@ static void count_free(struct counting *c, const struct gp_record *r, int64_t at
 				    .like = gp_use_like(c->recording, e->stack, e->space, born_ns),
 				    .bucket = gp_lifetime_bucket(lived_ns),
 				    .is_short = lived_ns <= c->short_ns };
+	past->like.range = gp_range_of_order(c->out->ranges, e->order);
 	struct gp_use *use = use_of(c, account, &past->like);
 	struct gp_lifetimes *lives = use != NULL ? lives_of(c, use) : NULL;
 	if (lives == NULL)
@@ -136,6 +139,7 @@ static void count_live(void *context, const struct gp_live_entry *e)
 	if (!find_account(e, &account) || (!c->is_whole && born_ns < c->from_ns))
 		return;
 	struct gp_use like = gp_use_like(c->recording, e->stack, e->space, born_ns);
+	like.range = gp_range_of_order(c->out->ranges, e->order);
 	struct gp_use *use = use_of(c, account, &like);
 	if (use == NULL)
 		return;
@@ -156,6 +160,8 @@ static enum gp_status replay(struct counting *c)
 	const struct gp_index *x = &r->index;
 	enum gp_status status = gp_recording_rewind(r);
 	bool is_over = false;
+	if (status == GP_OK && c->has_ranges)
+		status = gp_range_paths_open(r, &c->out->ranges);
 	c->cut = x->segments > 0 && x->segment[r->first].has_begin ? x->segment[r->first].cut : 0;
 	while (status == GP_OK && !c->is_out_of_memory) {
 		uint32_t thread;
@@ -168,17 +174,23 @@ static enum gp_status replay(struct counting *c)
 			count_all_live(c);
 			break;
 		}
-		if (c->is_whole || at_ns >= c->from_ns) {
+		const bool is_inside = c->is_whole || at_ns >= c->from_ns;
+		if (is_inside)
 			count_free(c, record, at_ns);
+		status = gp_recording_apply(r, record);
+		if (c->has_ranges)
+			gp_range_paths_see(c->out->ranges, thread, record);
+		if (is_inside) {
 			count_alloc(c, record, at_ns);
 			undo_free(c, record);
 		}
-		status = gp_recording_apply(r, record);
 	}
 	if (status == GP_END && !is_over)
 		count_all_live(c);
 	if (c->is_out_of_memory)
 		return GP_E_MEMORY;
+	if ((status == GP_END || status == GP_OK) && c->has_ranges)
+		status = gp_range_paths_fold(c->out->ranges);
 	return status == GP_END ? GP_OK : status;
 }
 
@@ -209,6 +221,7 @@ static enum gp_status answer(struct counting *c)
 		*asked = (struct gp_asked){ .device = k / OFS,
 					    .of = k % OFS == OF_BLOCKS ? GP_CURVE_ALLOCATED :
 									 GP_CURVE_DRIVER };
+		c->table[k].ranges = out->ranges;
 		fill(asked, &c->table[k]);
 	}
 	return GP_OK;
@@ -245,8 +258,8 @@ static void forget(void *context)
 	gp_top_free(((struct counting *)context)->out);
 }
 
-enum gp_status gp_top_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
-			    int64_t short_ns, struct gp_top *out)
+static enum gp_status build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
+			    int64_t short_ns, bool has_ranges, struct gp_top *out)
 {
 	*out = (struct gp_top){ 0 };
 	struct counting *c = calloc(1, sizeof *c);
@@ -257,6 +270,7 @@ enum gp_status gp_top_build(struct gp_recording *recording, int64_t from_ns, int
 				.to_ns = to_ns,
 				.short_ns = short_ns,
 				.is_whole = from_ns == INT64_MIN,
+				.has_ranges = has_ranges,
 				.out = out };
 	for (unsigned k = 0; k < ACCOUNTS; k++)
 		c->table[k].epochs = &c->epochs;
@@ -267,6 +281,18 @@ enum gp_status gp_top_build(struct gp_recording *recording, int64_t from_ns, int
 	return status;
 }
 
+enum gp_status gp_top_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
+			    int64_t short_ns, struct gp_top *out)
+{
+	return build(recording, from_ns, to_ns, short_ns, false, out);
+}
+
+enum gp_status gp_top_build_ranges(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
+				   int64_t short_ns, struct gp_top *out)
+{
+	return build(recording, from_ns, to_ns, short_ns, true, out);
+}
+
 void gp_top_free(struct gp_top *top)
 {
 	for (size_t k = 0; k < top->askeds; k++) {
@@ -275,5 +301,6 @@ void gp_top_free(struct gp_top *top)
 		free(top->asked[k].use);
 	}
 	free(top->asked);
+	gp_range_paths_close(top->ranges);
 	*top = (struct gp_top){ 0 };
 }

@@ -1,6 +1,9 @@
 /* What is the same use: for each of several meanings that addresses had, too. */
 #include "use_table.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 void gp_use_table_release(struct gp_use_table *t)
 {
 	gp_row_table_release(&t->rows);
@@ -14,13 +17,14 @@ static size_t epoch_of(const struct gp_use_table *t, const struct gp_use *use)
 static bool is_like(const struct gp_use_table *t, const struct gp_use *a, const struct gp_use *b)
 {
 	return a->stack == b->stack && a->space == b->space && a->is_segment == b->is_segment &&
-	       a->without == b->without && epoch_of(t, a) == epoch_of(t, b);
+	       a->without == b->without && a->range == b->range && epoch_of(t, a) == epoch_of(t, b);
 }
 
 static uint32_t hash_of(const struct gp_use_table *t, const struct gp_use *like)
 {
 	uint64_t key = (uint64_t)like->stack << 16 | (uint64_t)like->space << 1 | like->is_segment;
 	key ^= (uint64_t)(uintptr_t)like->without << 8 ^ (uint64_t)epoch_of(t, like) << 48;
+	key ^= (uint64_t)(uintptr_t)like->range << 28;
 	return gp_row_hash(key);
 }
 
@@ -37,7 +41,8 @@ struct gp_use *gp_use_table_get(struct gp_use_table *t, const struct gp_use *lik
 					.at_ns = like->at_ns,
 					.without = like->without,
 					.space = like->space,
-					.is_segment = like->is_segment };
+					.is_segment = like->is_segment,
+					.range = like->range };
 	return use;
 }
 
@@ -56,6 +61,26 @@ struct gp_use *gp_use_table_take(struct gp_use_table *t, size_t *uses)
 	gp_row_sort(&t->rows, sizeof(struct gp_use), compare);
 	struct gp_use *use = t->rows.row;
 	*uses = t->rows.rows;
+	for (size_t k = 0; k < *uses && t->ranges != NULL; k++)
+		use[k].range = gp_range_paths_folded(t->ranges, use[k].range);
 	t->rows = (struct gp_row_table){ 0 };
 	return use;
+}
+
+static int compare_stacks(const void *left, const void *right)
+{
+	const struct gp_use *a = left, *b = right;
+	return a->stack != b->stack ? (a->stack > b->stack) - (a->stack < b->stack) :
+				      compare(left, right);
+}
+
+struct gp_use *gp_uses_by_stack(const struct gp_use *use, size_t uses)
+{
+	struct gp_use *sorted = malloc((uses + 1) * sizeof *sorted);
+	if (sorted == NULL)
+		return NULL;
+	memcpy(sorted, use, uses * sizeof *sorted);
+	if (uses > 1)
+		qsort(sorted, uses, sizeof *sorted, compare_stacks);
+	return sorted;
 }

@@ -70,8 +70,8 @@ static void look_at_peaks(struct gp_recording *recording)
 	struct gp_peak peak;
 	struct gp_groups groups;
 	struct gp_tree tree;
-	const struct gp_grouping how = { .by = GP_BY_LINE };
-	if (gp_peak_build(recording, GP_AT_PEAK, 0, &peak) != GP_OK)
+	const struct gp_grouping how = { .by = GP_BY_LINE }, by_range = { .by = GP_BY_RANGE };
+	if (gp_peak_build_ranges(recording, GP_AT_PEAK, 0, &peak) != GP_OK)
 		return;
 	for (size_t k = 0; k < peak.holders; k++) {
 		const struct gp_holders *h = &peak.holder[k];
@@ -82,6 +82,8 @@ static void look_at_peaks(struct gp_recording *recording)
 			abort();
 		if (gp_groups_build(recording, h->use, h->uses, &how, &groups) == GP_OK)
 			gp_groups_free(&groups);
+		if (gp_groups_build(recording, h->use, h->uses, &by_range, &groups) == GP_OK)
+			gp_groups_free(&groups);
 		if (gp_tree_build(recording, h->use, h->uses, &how, &tree) == GP_OK)
 			gp_tree_free(&tree);
 	}
@@ -91,7 +93,7 @@ static void look_at_peaks(struct gp_recording *recording)
 static void look_at_top(struct gp_recording *recording)
 {
 	struct gp_top top;
-	if (gp_top_build(recording, INT64_MIN, INT64_MAX, 1000000, &top) == GP_OK)
+	if (gp_top_build_ranges(recording, INT64_MIN, INT64_MAX, 1000000, &top) == GP_OK)
 		gp_top_free(&top);
 }
 

@@ -120,7 +120,7 @@ static inline const struct gp_phase *find(const struct gp_phases *p, const char 
 	return NULL;
 }
 
-static void close_all(struct gp_recording *r, struct gp_phases *p)
+static inline void close_all(struct gp_recording *r, struct gp_phases *p)
 {
 	gp_phases_free(p);
 	gp_recording_close(r);

@@ -1,0 +1,345 @@
+/*
+ * Paths are nodes of a tree of names. An allocation is known by its order: a row of runs says in
+ * which path each run of memory events was, so nothing is to be forgotten when it is freed.
+ */
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "phase_fold.h"
+#include "phase_follow.h"
+#include "range_path.h"
+
+/* Memory events without a hole between them. */
+struct run {
+	uint64_t order, count;
+	uint32_t node; /* 0: outside */
+};
+
+struct made {
+	struct gp_range_path path;
+	uint32_t node;
+};
+
+struct gp_range_paths {
+	struct gp_recording *recording;
+	struct gp_phase_follow follow;
+	struct gp_range_watch watch;
+	struct gp_phase_tree tree;
+	struct made **made; /* by node; NULL: nobody asked */
+	size_t makes;
+	struct made **unfolded; /* those from before */
+	size_t unfoldeds;
+	struct gp_phases texts; /* of folded names */
+	struct run *run;	/* by order */
+	size_t runs, room;
+	bool has_any; /* a range was opened */
+	bool is_out_of_memory;
+};
+
+static const struct gp_range_path outside = { .known = GP_RANGE_OUTSIDE },
+				  ambiguous = { .known = GP_RANGE_AMBIGUOUS },
+				  beyond = { .known = GP_RANGE_BEYOND },
+				  untold = { .known = GP_RANGE_UNTOLD };
+
+/* ---- ranges ---- */
+
+static uint32_t node_get(struct gp_range_paths *p, uint32_t up, const struct gp_open_range *range,
+			 enum gp_phase_style style)
+{
+	uint32_t node =
+		gp_phase_tree_get(&p->tree, up, range->name, range->domain, range->source, style);
+	p->is_out_of_memory |= node == 0;
+	if (node != 0)
+		gp_phase_node_at(&p->tree, node)->is_seen = true;
+	return node;
+}
+
+/* Where a thread is with no range of its own open. */
+static uint32_t node_of_engine(struct gp_range_paths *p, uint32_t thread)
+{
+	bool is_ambiguous;
+	const struct gp_open_range *engine =
+		gp_phase_follow_engine(&p->follow, thread, &is_ambiguous);
+	if (is_ambiguous)
+		return node_get(p, 0, &(struct gp_open_range){ 0 }, GP_PHASE_AMBIGUOUS);
+	return engine != NULL ? (uint32_t)engine->mark : 0;
+}
+
+static void see_opened(void *context, struct gp_open_range *range,
+		       const struct gp_range_stack *stack)
+{
+	struct gp_range_paths *p = context;
+	if (stack == NULL)
+		return;
+	const struct gp_open_range *around = gp_phase_follow_around(stack);
+	uint32_t up = around != NULL ? (uint32_t)around->mark : 0;
+	if (around == NULL && range->source != GP_RANGE_ENGINE)
+		up = node_of_engine(p, stack->thread);
+	range->mark = node_get(p, up, range, GP_PHASE_NESTED);
+	p->has_any = !p->is_out_of_memory;
+	if (p->has_any)
+		gp_phase_node_at(&p->tree, (uint32_t)range->mark)->own.calls++;
+}
+
+static void see_closed(void *context, const struct gp_open_range *range, enum gp_range_end how,
+		       const struct gp_record *by)
+{
+	(void)context;
+	(void)range;
+	(void)how;
+	(void)by;
+}
+
+static uint32_t node_of(struct gp_range_paths *p, uint32_t thread)
+{
+	if (!p->has_any)
+		return 0;
+	const struct gp_open_range *own = gp_phase_follow_own(&p->follow, thread);
+	return own != NULL ? (uint32_t)own->mark : node_of_engine(p, thread);
+}
+
+/* ---- memory events ---- */
+
+/* Of the first run that begins behind it. */
+static size_t run_behind(const struct gp_range_paths *p, uint64_t order)
+{
+	size_t low = 0, high = p->runs;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (p->run[middle].order <= order)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void add_run(struct gp_range_paths *p, size_t at, uint64_t order, uint32_t node)
+{
+	if (p->runs == p->room) {
+		size_t room = p->room != 0 ? p->room * 2 : 1024;
+		struct run *grown = realloc(p->run, room * sizeof *grown);
+		p->is_out_of_memory |= grown == NULL;
+		if (grown == NULL)
+			return;
+		p->run = grown;
+		p->room = room;
+	}
+	memmove(&p->run[at + 1], &p->run[at], (p->runs - at) * sizeof *p->run);
+	p->run[at] = (struct run){ .order = order, .count = 1, .node = node };
+	p->runs++;
+}
+
+/* Nobody asks of those where they were: they go with the run before. */
+static bool ends_something(const struct gp_record *r)
+{
+	return r->kind == GP_FREE || r->kind == GP_BLOCK_FREE || r->kind == GP_BLOCK_COMPLETED;
+}
+
+static void keep_order(struct gp_range_paths *p, uint32_t thread, const struct gp_record *r)
+{
+	struct run *last = p->runs > 0 ? &p->run[p->runs - 1] : NULL;
+	const bool is_next = last != NULL && r->order == last->order + last->count;
+	const uint32_t node = is_next && ends_something(r) ? last->node : node_of(p, thread);
+	if (is_next && last->node == node) {
+		last->count++;
+		return;
+	}
+	/* what comes late lies before others, in a hole */
+	size_t at = last == NULL || r->order >= last->order ? p->runs : run_behind(p, r->order);
+	if (at == 0 || r->order - p->run[at - 1].order >= p->run[at - 1].count)
+		add_run(p, at, r->order, node);
+}
+
+void gp_range_paths_see(struct gp_range_paths *p, uint32_t thread, const struct gp_record *r)
+{
+	gp_phase_follow_apply(&p->follow, thread, r);
+	if (r->kind < GP_KINDS && gp_event_infos[r->kind].class == GP_CLASS_MEMORY)
+		keep_order(p, thread, r);
+}
+
+/* ---- paths ---- */
+
+static bool make_room(struct gp_range_paths *p, uint32_t node)
+{
+	if (node < p->makes)
+		return true;
+	size_t makes = p->makes != 0 ? p->makes : 64;
+	while (makes <= node)
+		makes *= 2;
+	struct made **grown = realloc(p->made, makes * sizeof(struct made *));
+	if (grown == NULL)
+		return false;
+	memset(grown + p->makes, 0, (makes - p->makes) * sizeof(struct made *));
+	p->made = grown;
+	p->makes = makes;
+	return true;
+}
+
+/* The one of that node, empty at first; NULL: no memory. */
+static struct made *made_get(struct gp_range_paths *p, uint32_t number)
+{
+	if (!make_room(p, number))
+		return NULL;
+	if (p->made[number] == NULL)
+		p->made[number] = calloc(1, sizeof(struct made));
+	return p->made[number];
+}
+
+static const struct gp_range_path *path_of(struct gp_range_paths *p, uint32_t number)
+{
+	const struct gp_phase_node *node = gp_phase_node_at(&p->tree, number);
+	if (number == 0 || p->is_out_of_memory)
+		return &outside;
+	for (; node->into != 0; node = gp_phase_node_at(&p->tree, number))
+		number = node->into;
+	if (node->style != GP_PHASE_NESTED)
+		return node->style == GP_PHASE_AMBIGUOUS ? &ambiguous : &beyond;
+	struct made *made = made_get(p, number);
+	if (made == NULL) {
+		p->is_out_of_memory = true;
+		return &outside;
+	}
+	struct gp_range_path *path = &made->path;
+	if (made->node == 0) {
+		made->node = number;
+		path->source = node->source;
+		path->up = node->parent != 0 ? path_of(p, node->parent) : NULL;
+	}
+	/* a name may be told after it is used */
+	if (path->name == NULL) {
+		path->name = node->folded != NULL ? node->folded :
+						    gp_phase_node_text(node, p->recording);
+		path->domain = gp_phase_node_domain(node, p->recording);
+	}
+	return path;
+}
+
+const struct gp_range_path *gp_range_paths_of(struct gp_range_paths *p, uint32_t thread)
+{
+	return path_of(p, node_of(p, thread));
+}
+
+const struct gp_range_path *gp_range_paths_at(struct gp_range_paths *p, uint64_t order)
+{
+	size_t behind = run_behind(p, order);
+	const struct run *run = behind > 0 ? &p->run[behind - 1] : NULL;
+	if (run == NULL || order - run->order >= run->count)
+		return &untold;
+	return path_of(p, run->node);
+}
+
+enum gp_status gp_range_paths_fold(struct gp_range_paths *p)
+{
+	if (p->unfolded != NULL || p->tree.nodes.rows == 0)
+		return GP_OK;
+	p->unfolded = p->made;
+	p->unfoldeds = p->makes;
+	p->made = NULL;
+	p->makes = 0;
+	p->is_out_of_memory |=
+		!gp_phase_tree_fold(&p->tree, p->recording, GP_RANGE_FOLD, &p->texts);
+	return gp_range_paths_status(p);
+}
+
+const struct gp_range_path *gp_range_paths_folded(struct gp_range_paths *p,
+						  const struct gp_range_path *path)
+{
+	if (path == NULL || path->known != GP_RANGE_IN || p->unfolded == NULL)
+		return path;
+	return path_of(p, ((const struct made *)path)->node);
+}
+
+enum gp_status gp_range_paths_status(const struct gp_range_paths *p)
+{
+	return p->is_out_of_memory ? GP_E_MEMORY : GP_OK;
+}
+
+enum gp_status gp_range_paths_open(struct gp_recording *recording, struct gp_range_paths **out)
+{
+	struct gp_range_paths *p = *out = calloc(1, sizeof *p);
+	if (p == NULL)
+		return GP_E_MEMORY;
+	p->recording = recording;
+	p->watch = (struct gp_range_watch){ see_opened, see_closed, p };
+	return gp_phase_follow_open(&p->follow, recording, false, &p->watch);
+}
+
+void gp_range_paths_close(struct gp_range_paths *p)
+{
+	if (p == NULL)
+		return;
+	gp_phase_follow_close(&p->follow);
+	gp_phase_tree_release(&p->tree);
+	for (size_t k = 0; k < p->makes; k++)
+		free(p->made[k]);
+	for (size_t k = 0; k < p->unfoldeds; k++)
+		free(p->unfolded[k]);
+	free(p->made);
+	free(p->unfolded);
+	gp_phases_free(&p->texts);
+	free(p->run);
+	free(p);
+}
+
+/* ---- texts ---- */
+
+#define DEEP (2u * GP_RANGES_DEEP) /* its own, in those of the thread in the engine */
+
+static const char *name_of(const struct gp_range_path *path)
+{
+	static const char *const others[] = {
+		[GP_RANGE_OUTSIDE] = "(outside of any range)",
+		[GP_RANGE_AMBIGUOUS] = "(ambiguous)",
+		[GP_RANGE_BEYOND] = "(further ranges)",
+		[GP_RANGE_UNTOLD] = "(not known: from before what is kept, or lost)",
+	};
+	if (path->known != GP_RANGE_IN)
+		return others[path->known];
+	if (path->name == NULL)
+		return path->source == GP_RANGE_ENGINE ? "(autograd engine)" : "(no name)";
+	return path->name[0] != '\0' ? path->name : "\"\"";
+}
+
+static const char *domain_of(const struct gp_range_path *path)
+{
+	return path->domain != NULL ? path->domain : "";
+}
+
+void gp_range_path_text(const struct gp_range_path *path, char *out, size_t room)
+{
+	static const char left_out[] = "... > ", between[] = " > ";
+	const struct gp_range_path *chain[DEEP];
+	size_t deep = 0, used = sizeof left_out;
+	for (; path != NULL && deep < DEEP; path = path->up) {
+		used += strlen(name_of(path)) + strlen(domain_of(path)) + sizeof between;
+		if (deep > 0 && used > room)
+			break;
+		chain[deep++] = path;
+	}
+	used = (size_t)snprintf(out, room, "%s", path != NULL ? left_out : "");
+	for (size_t k = deep; k-- > 0 && used < room;)
+		used += (size_t)snprintf(out + used, room - used, "%s%s%s%s", domain_of(chain[k]),
+					 chain[k]->domain != NULL ? ":" : "", name_of(chain[k]),
+					 k > 0 ? between : "");
+}
+
+struct gp_identity gp_range_identity(struct gp_identity before, const struct gp_range_path *path)
+{
+	for (; path != NULL; path = path->up) {
+		before = gp_text_identity(before, domain_of(path));
+		before = gp_text_identity(before, name_of(path));
+	}
+	return before;
+}
+
+bool gp_range_path_has(const struct gp_range_path *path, const char *name)
+{
+	for (; path != NULL; path = path->up)
+		if (path->known == GP_RANGE_IN && path->name != NULL &&
+		    (strcmp(path->name, name) == 0 || fnmatch(name, path->name, 0) == 0))
+			return true;
+	return false;
+}

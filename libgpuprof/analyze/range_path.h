@@ -1,0 +1,27 @@
+/* Paths of ranges for reports: names that count up are folded, and uses know where they were. */
+#ifndef GP_RANGE_PATH_H
+#define GP_RANGE_PATH_H
+
+#include "stack_text.h"
+
+/* Of more names than so many that count up one is made, as phases does by itself. */
+#define GP_RANGE_FOLD 5u
+
+/*
+ * At the end of the replay. What was handed out stays; gp_range_paths_folded says what it became.
+ */
+enum gp_status gp_range_paths_fold(struct gp_range_paths *paths);
+const struct gp_range_path *gp_range_paths_folded(struct gp_range_paths *paths,
+						  const struct gp_range_path *path);
+
+/* What makes paths of different recordings the same: domains and names. */
+struct gp_identity gp_range_identity(struct gp_identity before, const struct gp_range_path *path);
+
+/* NULL: nobody asked. */
+static inline const struct gp_range_path *gp_range_of_order(struct gp_range_paths *paths,
+							    uint64_t order)
+{
+	return paths != NULL ? gp_range_paths_at(paths, order) : NULL;
+}
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * Part of gpuprof.h, which includes it: the range stack of each event. What a thread does belongs
+ * to the ranges that are open on it; what a worker of autograd does with none open to those of the
+ * one thread that is inside the engine. Started ranges, which may end on any thread, are in none.
+ */
+#ifndef GPUPROF_RANGES_H
+#define GPUPROF_RANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/event.h"
+#include "format/status.h"
+
+struct gp_recording;
+
+enum gp_range_known {
+	GP_RANGE_IN,	    /* a range */
+	GP_RANGE_OUTSIDE,   /* in no range */
+	GP_RANGE_AMBIGUOUS, /* in that of one of several threads, nobody knows which */
+	GP_RANGE_BEYOND,    /* in one beyond GP_PHASES_MOST different ones */
+	GP_RANGE_UNTOLD,    /* allocated before what is kept, or the event is lost */
+};
+/* A range and what it lies in. Ranges that are called the same at the same place are one. */
+struct gp_range_path {
+	enum gp_range_known known;
+	const struct gp_range_path *up; /* NULL: in no other */
+	const char *name;		/* "": it has an empty one; NULL: not known, or no range */
+	const char *domain;		/* NULL: the default one */
+	unsigned source;		/* enum gp_range_source; 0: no range */
+};
+
+/*
+ * Follows ranges along a replay. To be opened after a rewind, shown each event once it is applied
+ * (gp_recording_next returned it), and closed also after a failure. Paths live until then.
+ * GP_E_MEMORY.
+ */
+struct gp_range_paths;
+enum gp_status gp_range_paths_open(struct gp_recording *recording, struct gp_range_paths **out);
+void gp_range_paths_close(struct gp_range_paths *paths);
+void gp_range_paths_see(struct gp_range_paths *paths, uint32_t thread,
+			const struct gp_record *record);
+/* Of what that thread does now. */
+const struct gp_range_path *gp_range_paths_of(struct gp_range_paths *paths, uint32_t thread);
+/* Of the memory event with that order, which was seen. */
+const struct gp_range_path *gp_range_paths_at(struct gp_range_paths *paths, uint64_t order);
+/* GP_E_MEMORY: something could not be kept, and paths are not what they should be. */
+enum gp_status gp_range_paths_status(const struct gp_range_paths *paths);
+
+/*
+ * "step > forward > attention", "(outside of any range)"; of what has no room the outermost ranges
+ * are left out: "... > attention".
+ */
+void gp_range_path_text(const struct gp_range_path *path, char *out, size_t room);
+/* One of its ranges is called `name`, which may be a pattern of the shell: "layer*". */
+bool gp_range_path_has(const struct gp_range_path *path, const char *name);
+
+#endif

@@ -1,0 +1,385 @@
+/*
+ * The range stack of each event: random ranges, allocations and launches of four threads against a
+ * plain model that keeps a text for each live allocation; then names that count up, events that
+ * come late, texts without room.
+ */
+#include "range_records.h"
+
+#include "analyze/range_path.h"
+
+#define MODEL_LIVE 64u
+#define MODEL_EVENTS 6000u
+
+/* ---- a model that remembers everything ---- */
+
+static const char *const names[] = { "?", "step", "forward", "backward", "optimizer", "data" };
+
+struct model {
+	uint32_t open[4][16]; /* names; 0: the engine */
+	unsigned deep[4];
+	char around[256]; /* where the worker's ranges lie */
+	struct {
+		uint64_t bytes;
+		char path[256];
+	} live[MODEL_LIVE];
+	char (*told)[256]; /* of each event of memory and each launch, in order */
+	size_t tolds;
+	uint64_t state;
+};
+
+static uint64_t any(struct model *m, uint64_t below)
+{
+	m->state ^= m->state << 13;
+	m->state ^= m->state >> 7;
+	m->state ^= m->state << 17;
+	return (m->state >> 11) % below;
+}
+
+static bool is_in_engine(const struct model *m, unsigned thread, unsigned *deep)
+{
+	for (*deep = m->deep[thread]; *deep > 0; --*deep)
+		if (m->open[thread][*deep - 1] == 0)
+			return true;
+	return false;
+}
+
+/* Its own, behind what lies around them. */
+static void add_path(const struct model *m, unsigned thread, unsigned deep, char *out)
+{
+	for (unsigned k = 0; k < deep; k++) {
+		const uint32_t name = m->open[thread][k];
+		strcat(out, out[0] ? " > " : "");
+		strcat(out, name ? names[name] : "(autograd engine)");
+	}
+}
+
+/* "step > data"; "": outside. A worker (3) begins where the one thread in the engine is. */
+static void write_path(const struct model *m, unsigned thread, char *out)
+{
+	unsigned inside = 0, deep;
+	out[0] = '\0';
+	for (unsigned t = 0; t < 3 && thread == 3 && m->deep[3] == 0; t++)
+		if (is_in_engine(m, t, &deep) && inside++ == 0)
+			add_path(m, t, deep, out);
+	if (inside > 1)
+		strcpy(out, "(ambiguous)");
+	if (thread == 3 && m->deep[3] > 0)
+		strcpy(out, m->around);
+	add_path(m, thread, m->deep[thread], out);
+}
+
+static void tell(struct model *m, unsigned thread)
+{
+	char *out = m->told[m->tolds++];
+	write_path(m, thread, out);
+	if (out[0] == '\0')
+		strcpy(out, "(outside of any range)");
+}
+
+static void push_range(struct model *m, struct writer *w, unsigned thread)
+{
+	bool is_engine = thread != 3 && any(m, 5) == 0;
+	uint32_t name = is_engine ? 0 : 1 + (uint32_t)any(m, 5);
+	if (m->deep[thread] == 8)
+		return;
+	if (thread == 3 && m->deep[3] == 0)
+		write_path(m, 3, m->around);
+	m->open[thread][m->deep[thread]++] = name;
+	put_push(w, thread, name, is_engine ? GP_RANGE_ENGINE : GP_RANGE_NVTX);
+}
+
+static void pop_range(struct model *m, struct writer *w, unsigned thread)
+{
+	if (m->deep[thread] == 0)
+		return;
+	bool is_engine = m->open[thread][--m->deep[thread]] == 0;
+	put_pop(w, thread, is_engine ? GP_RANGE_ENGINE : GP_RANGE_NVTX);
+}
+
+static void use_memory(struct model *m, struct writer *w, unsigned thread)
+{
+	const size_t which = any(m, MODEL_LIVE);
+	tell(m, thread);
+	if (m->live[which].bytes != 0) {
+		put_free(w, thread, 0x10000 + which * 0x10000);
+		m->live[which].bytes = 0;
+		return;
+	}
+	m->live[which].bytes = 1 + any(m, 5000);
+	strcpy(m->live[which].path, m->told[m->tolds - 1]);
+	put_alloc(w, thread, 0x10000 + which * 0x10000, m->live[which].bytes);
+}
+
+static void act(struct model *m, struct writer *w)
+{
+	const unsigned thread = (unsigned)any(m, 4);
+	switch (any(m, 6)) {
+	case 0:
+		push_range(m, w, thread);
+		break;
+	case 1:
+		pop_range(m, w, thread);
+		break;
+	case 2:
+		tell(m, thread);
+		put_launch(w, thread);
+		break;
+	default:
+		use_memory(m, w, thread);
+		break;
+	}
+}
+
+static uint64_t model_bytes(const struct model *m, const char *path)
+{
+	uint64_t bytes = 0;
+	for (size_t k = 0; k < MODEL_LIVE; k++)
+		if (m->live[k].bytes != 0 && strcmp(m->live[k].path, path) == 0)
+			bytes += m->live[k].bytes;
+	return bytes;
+}
+
+/* ---- what the reader says ---- */
+
+static void compare_events(struct gp_recording *r, const struct model *m)
+{
+	struct gp_event e;
+	struct gp_range_paths *paths;
+	size_t seen = 0;
+	assert_int_equal(gp_recording_rewind(r), GP_OK);
+	assert_int_equal(gp_range_paths_open(r, &paths), GP_OK);
+	while (gp_recording_next(r, &e) == GP_OK) {
+		char text[GP_NAME_MAX * 4];
+		unsigned class = gp_event_infos[e.record.kind].class;
+		gp_range_paths_see(paths, e.thread, &e.record);
+		if (class != GP_CLASS_MEMORY && class != GP_CLASS_LAUNCH)
+			continue;
+		const struct gp_range_path *path = gp_range_paths_of(paths, e.thread);
+		gp_range_path_text(path, text, sizeof text);
+		assert_string_equal(text, m->told[seen]);
+		seen++;
+		if (class == GP_CLASS_MEMORY && e.record.kind == GP_ALLOC)
+			assert_ptr_equal(gp_range_paths_at(paths, e.record.order), path);
+	}
+	assert_int_equal(seen, m->tolds);
+	assert_int_equal(gp_range_paths_at(paths, UINT64_MAX)->known, GP_RANGE_UNTOLD);
+	assert_int_equal(gp_range_paths_status(paths), GP_OK);
+	gp_range_paths_close(paths);
+}
+
+static uint64_t compare_groups(struct gp_recording *r, const struct gp_use *use, size_t uses,
+			       const struct model *m)
+{
+	const struct gp_grouping how = { .by = GP_BY_RANGE };
+	struct gp_groups groups;
+	uint64_t sum = 0;
+	assert_int_equal(gp_groups_build(r, use, uses, &how, &groups), GP_OK);
+	for (size_t k = 0; k < groups.groups; k++) {
+		const struct gp_use *u = &groups.group[k].use;
+		uint64_t bytes = u->live_bytes != 0 ? u->live_bytes : u->bytes;
+		assert_false(groups.group[k].is_rest);
+		if (u->lives == NULL && u->freed == 0)
+			assert_int_equal(bytes, model_bytes(m, groups.group[k].key));
+		assert_int_equal(groups.group[k].stacks, 1);
+		sum += bytes;
+	}
+	gp_groups_free(&groups);
+	return sum;
+}
+
+static void compare_live(struct gp_recording *r, const struct model *m)
+{
+	struct gp_peak peak;
+	struct gp_top top;
+	uint64_t live = 0;
+	for (size_t k = 0; k < MODEL_LIVE; k++)
+		live += m->live[k].bytes;
+	assert_int_equal(gp_peak_build_ranges(r, GP_AT_TIME, INT64_MAX, &peak), GP_OK);
+	assert_int_equal(peak.holders, 1);
+	const struct gp_holders *h = &peak.holder[0];
+	assert_int_equal(h->live_bytes, live);
+	assert_int_equal(h->uncertain_bytes, 0);
+	assert_int_equal(compare_groups(r, h->use, h->uses, m), live);
+	gp_peak_free(&peak);
+	assert_int_equal(gp_top_build_ranges(r, INT64_MIN, INT64_MAX, 0, &top), GP_OK);
+	assert_int_equal(top.askeds, 1);
+	for (size_t k = 0; k < top.asked[0].uses; k++) {
+		const struct gp_use *u = &top.asked[0].use[k];
+		char text[512];
+		gp_range_path_text(u->range, text, sizeof text);
+		assert_int_equal(u->live_bytes, model_bytes(m, text));
+		live -= u->live_bytes;
+	}
+	assert_int_equal(live, 0);
+	gp_top_free(&top);
+}
+
+static void events_are_where_the_model_says(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 6; seed++) {
+		struct writer w;
+		struct model m = { .state = seed * 88172645463325252u };
+		struct gp_recording *r;
+		m.told = calloc(MODEL_EVENTS, sizeof *m.told);
+		begin(&w, "model.gpr");
+		define_thread(&w, 3, "pt_autograd_0");
+		for (unsigned k = 0; k < MODEL_EVENTS; k++)
+			act(&m, &w);
+		writer_close(&w, true);
+		assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+		compare_events(r, &m);
+		compare_live(r, &m);
+		gp_recording_close(r);
+		free(m.told);
+	}
+}
+
+/* ---- one rule after the other ---- */
+
+static void names_that_count_up_are_one(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_recording *r;
+	struct gp_peak peak;
+	struct gp_groups groups;
+	const struct gp_grouping by_range = { .by = GP_BY_RANGE };
+	begin(&w, "count_up.gpr");
+	for (uint32_t k = 0; k < 9; k++) {
+		char name[16];
+		snprintf(name, sizeof name, "step %u", k);
+		define_name(&w, 10 + k, name);
+		put_push(&w, 1, 10 + k, GP_RANGE_NVTX);
+		put_push(&w, 1, FORWARD, GP_RANGE_NVTX);
+		put_alloc(&w, 1, 0x1000 * (k + 1), 100);
+		put_pop(&w, 1, GP_RANGE_NVTX);
+		put_pop(&w, 1, GP_RANGE_NVTX);
+	}
+	put_alloc(&w, 1, 0x100000, 10);
+	writer_close(&w, true);
+	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	assert_int_equal(gp_peak_build_ranges(r, GP_AT_PEAK, 0, &peak), GP_OK);
+	assert_int_equal(
+		gp_groups_build(r, peak.holder[0].use, peak.holder[0].uses, &by_range, &groups),
+		GP_OK);
+	assert_int_equal(groups.groups, 2);
+	assert_string_equal(groups.group[0].key, "step # > forward");
+	assert_int_equal(groups.group[0].use.bytes, 900);
+	assert_int_equal(groups.group[0].use.count, 9);
+	assert_int_equal(groups.group[0].stacks, 1);
+	assert_int_equal(groups.group[1].use.bytes, 10);
+	assert_int_equal(groups.group[1].use.range->known, GP_RANGE_OUTSIDE);
+	gp_groups_free(&groups);
+	gp_peak_free(&peak);
+	gp_recording_close(r);
+}
+
+static void ranges_can_be_asked_for(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_recording *r;
+	struct gp_peak peak;
+	struct gp_groups groups;
+	const char *const asked[] = { "step", "forward", "for*", "nosuch" };
+	const uint64_t bytes[] = { 300, 200, 200, 0 };
+	begin(&w, "asked.gpr");
+	put_push(&w, 1, STEP, GP_RANGE_NVTX);
+	put_alloc(&w, 1, 0x1000, 100);
+	put_push(&w, 1, FORWARD, GP_RANGE_NVTX);
+	put_alloc(&w, 1, 0x2000, 200);
+	put_pop(&w, 1, GP_RANGE_NVTX);
+	put_pop(&w, 1, GP_RANGE_NVTX);
+	put_alloc(&w, 1, 0x3000, 1000);
+	writer_close(&w, true);
+	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	assert_int_equal(gp_peak_build_ranges(r, GP_AT_PEAK, 0, &peak), GP_OK);
+	for (unsigned k = 0; k < 4; k++) {
+		const struct gp_grouping how = { .by = GP_BY_KIND, .range = asked[k] };
+		uint64_t in = 0, all = 0;
+		assert_int_equal(
+			gp_groups_build(r, peak.holder[0].use, peak.holder[0].uses, &how, &groups),
+			GP_OK);
+		for (size_t g = 0; g < groups.groups; g++) {
+			all += groups.group[g].use.bytes;
+			in += groups.group[g].is_rest ? 0 : groups.group[g].use.bytes;
+		}
+		assert_int_equal(in, bytes[k]);
+		assert_int_equal(all, 1300);
+		assert_int_equal(groups.matched != 0, bytes[k] != 0);
+		gp_groups_free(&groups);
+	}
+	gp_peak_free(&peak);
+	gp_recording_close(r);
+}
+
+static void see(struct gp_range_paths *paths, uint32_t thread, unsigned kind, uint64_t order)
+{
+	const struct gp_record record = { .kind = (uint16_t)kind, .order = order };
+	gp_range_paths_see(paths, thread, &record);
+}
+
+static void late_events_are_known_as_well(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_recording *r;
+	struct gp_range_paths *paths;
+	const struct gp_record push = { .kind = GP_RANGE_PUSH,
+					.aux = STEP,
+					.range_push = { GP_RANGE_NVTX, 0, 0, 0 } };
+	begin(&w, "late.gpr");
+	put_launch(&w, 1);
+	writer_close(&w, true);
+	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	assert_int_equal(gp_range_paths_open(r, &paths), GP_OK);
+	gp_range_paths_see(paths, 1, &push);
+	see(paths, 1, GP_ALLOC, 5);
+	see(paths, 2, GP_ALLOC, 9);
+	see(paths, 1, GP_FREE, 10);
+	see(paths, 1, GP_ALLOC, 7); /* late */
+	see(paths, 2, GP_ALLOC, 3);
+	see(paths, 1, GP_ALLOC, 11);
+	const enum gp_range_known known[] = { GP_RANGE_UNTOLD, GP_RANGE_OUTSIDE, GP_RANGE_UNTOLD,
+					      GP_RANGE_IN,     GP_RANGE_UNTOLD,	 GP_RANGE_IN,
+					      GP_RANGE_UNTOLD, GP_RANGE_OUTSIDE, GP_RANGE_OUTSIDE,
+					      GP_RANGE_IN,     GP_RANGE_UNTOLD };
+	for (uint64_t k = 0; k < sizeof known / sizeof *known; k++)
+		assert_int_equal(gp_range_paths_at(paths, 2 + k)->known, known[k]);
+	gp_range_paths_close(paths);
+	gp_recording_close(r);
+}
+
+static void texts_keep_what_is_inside(void **state)
+{
+	(void)state;
+	const struct gp_range_path step = { .name = "step" },
+				   forward = { .up = &step, .name = "forward", .domain = "job" },
+				   layer = { .up = &forward, .name = "layer 3" };
+	char text[64];
+	gp_range_path_text(&layer, text, sizeof text);
+	assert_string_equal(text, "step > job:forward > layer 3");
+	gp_range_path_text(&layer, text, 29);
+	assert_int_equal(strlen(text) < 29, true);
+	gp_range_path_text(&layer, text, 24);
+	assert_string_equal(text, "... > layer 3");
+	gp_range_path_text(&layer, text, 9);
+	assert_int_equal(strlen(text), 8);
+	assert_true(gp_range_path_has(&layer, "forward"));
+	assert_true(gp_range_path_has(&layer, "lay*"));
+	assert_false(gp_range_path_has(&layer, "lay"));
+	assert_false(gp_range_path_has(NULL, "lay"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(events_are_where_the_model_says),
+		cmocka_unit_test(names_that_count_up_are_one),
+		cmocka_unit_test(ranges_can_be_asked_for),
+		cmocka_unit_test(late_events_are_known_as_well),
+		cmocka_unit_test(texts_keep_what_is_inside),
+	};
+	return cmocka_run_group_tests(tests, make_directory, drop_directory);
+}
