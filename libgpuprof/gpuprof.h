@@ -378,8 +378,9 @@ struct gp_peak {
 enum gp_status gp_peak_build(struct gp_recording *recording, enum gp_moment moment, int64_t at_ns,
 			     struct gp_peak *out);
 /*
- * The same by ranges, too: names that count up are one, "step #". Uses without a `range` are those
- * that no event accounts for.
+ * The same by ranges, too, with the forwards that the job does not name (one more replay, where it
+ * has ranges); names that count up are one, "step #". Uses without a `range` are those that no
+ * event accounts for.
  */
 enum gp_status gp_peak_build_ranges(struct gp_recording *recording, enum gp_moment moment,
 				    int64_t at_ns, struct gp_peak *out);

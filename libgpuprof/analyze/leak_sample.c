@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "range_path.h"
+
 struct extent {
 	uint64_t address, bytes;
 };
@@ -263,7 +265,7 @@ enum gp_status gp_leak_samples_take(struct gp_recording *r, struct gp_leak_sampl
 	struct sampling s = { .recording = r, .out = out };
 	enum gp_status status = gp_recording_rewind(r);
 	if (status == GP_OK && r->info.has_ranges)
-		status = gp_range_paths_open(r, ranges);
+		status = gp_range_paths_derive(r, ranges);
 	while (status == GP_OK && s.sample < out->samples && !s.is_out_of_memory) {
 		uint32_t thread;
 		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);

@@ -149,7 +149,7 @@ static enum gp_status replay_to(struct taking *t)
 	struct gp_range_paths *ranges = NULL;
 	enum gp_status status = gp_recording_rewind(r);
 	if (status == GP_OK && t->search->has_ranges) {
-		status = gp_range_paths_open(r, &t->out->ranges);
+		status = gp_range_paths_derive(r, &t->out->ranges);
 		ranges = t->out->ranges;
 	}
 	for (size_t k = 0; k < t->out->holders; k++)

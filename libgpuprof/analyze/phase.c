@@ -33,8 +33,7 @@ struct counting {
 	struct started started[GP_RANGES_STARTED];
 	uint32_t starts;
 	struct gp_forwards forwards;
-	uint32_t begun, open_forward; /* so many; 1 + the first of those that are open */
-	uint64_t number;	      /* of the event */
+	uint64_t number; /* of the event */
 	uint64_t now_bytes[GP_DEVICES], total_bytes;
 	struct gp_phase sums;	     /* since the start of the span */
 	size_t loaded;		     /* whose checkpoint the state is from */
@@ -80,12 +79,8 @@ static uint32_t begin_call(struct counting *c, uint32_t up, const struct gp_open
 /* The call of a forward on that thread that lies right inside the call `up`; else that one. */
 static uint32_t call_within(const struct counting *c, uint32_t thread, uint32_t up)
 {
-	for (uint32_t k = c->open_forward; k != 0; k = c->forwards.forward[k - 1].next) {
-		const struct gp_forward *forward = &c->forwards.forward[k - 1];
-		if (forward->thread == thread && forward->up == up)
-			return forward->call;
-	}
-	return up;
+	const struct gp_forward *forward = gp_forwards_within(&c->forwards, thread, up);
+	return forward != NULL ? forward->call : up;
 }
 
 /* The call that stands for what is no range, as long as the span. */
@@ -192,26 +187,21 @@ static void end_forward(struct counting *c, uint32_t *open, int64_t at_ns)
 /* Before the event. */
 static void end_forwards(struct counting *c, int64_t at_ns)
 {
-	uint32_t *open = &c->open_forward;
-	while (*open != 0)
-		if (c->forwards.forward[*open - 1].to == c->number)
-			end_forward(c, open, at_ns);
-		else
-			open = &c->forwards.forward[*open - 1].next;
+	const struct gp_forward *forward;
+	while ((forward = gp_forwards_end(&c->forwards, c->number)) != NULL)
+		finish_call(c, forward->call, at_ns);
 }
 
 /* After it. */
 static void begin_forwards(struct counting *c, const struct gp_record *r)
 {
 	const struct gp_open_range derived = { .time = r->time, .source = GP_RANGE_DERIVED };
-	while (c->begun < c->forwards.forwards && c->forwards.forward[c->begun].from == c->number) {
-		struct gp_forward *forward = &c->forwards.forward[c->begun++];
+	struct gp_forward *forward;
+	while ((forward = gp_forwards_begin(&c->forwards, c->number)) != NULL) {
 		const struct gp_open_range *around =
 			gp_phase_follow_own(&c->follow, forward->thread);
 		forward->up = around != NULL ? (uint32_t)around->mark : 0;
 		forward->call = begin_call(c, forward->up, &derived, GP_PHASE_NESTED);
-		forward->next = c->open_forward;
-		c->open_forward = c->begun;
 	}
 }
 
@@ -413,7 +403,7 @@ static void finish_forward(struct counting *c, uint32_t *open, int64_t at_ns)
 /* Those right inside that call of that thread: before it ends itself. */
 static void finish_forwards(struct counting *c, uint32_t thread, uint32_t up, int64_t at_ns)
 {
-	uint32_t *open = &c->open_forward;
+	uint32_t *open = &c->forwards.open;
 	while (*open != 0) {
 		const struct gp_forward *forward = &c->forwards.forward[*open - 1];
 		if (forward->thread == thread && forward->up == up)
@@ -434,8 +424,8 @@ static void finish(struct counting *c, const struct gp_info *info)
 			finish_forwards(c, s->thread, (uint32_t)s->range[k].mark, at_ns);
 			finish_open(c, &s->range[k], at_ns);
 		}
-	while (c->open_forward != 0)
-		finish_forward(c, &c->open_forward, at_ns);
+	while (c->forwards.open != 0)
+		finish_forward(c, &c->forwards.open, at_ns);
 	const struct gp_open_range *started = gp_open_ranges_started(c->follow.ranges, &count);
 	while (count-- > 0)
 		finish_open(c, &started[count], at_ns);

@@ -452,3 +452,35 @@ void gp_forwards_release(struct gp_forwards *forwards)
 	free(forwards->forward);
 	*forwards = (struct gp_forwards){ 0 };
 }
+
+/* ---- along a replay ---- */
+
+struct gp_forward *gp_forwards_end(struct gp_forwards *f, uint64_t number)
+{
+	for (uint32_t *open = &f->open; *open != 0; open = &f->forward[*open - 1].next)
+		if (f->forward[*open - 1].to == number) {
+			struct gp_forward *forward = &f->forward[*open - 1];
+			*open = forward->next;
+			return forward;
+		}
+	return NULL;
+}
+
+struct gp_forward *gp_forwards_begin(struct gp_forwards *f, uint64_t number)
+{
+	if (f->begun == f->forwards || f->forward[f->begun].from != number)
+		return NULL;
+	struct gp_forward *forward = &f->forward[f->begun++];
+	forward->next = f->open;
+	f->open = f->begun;
+	return forward;
+}
+
+const struct gp_forward *gp_forwards_within(const struct gp_forwards *f, uint32_t thread,
+					    uint32_t up)
+{
+	for (uint32_t k = f->open; k != 0; k = f->forward[k - 1].next)
+		if (f->forward[k - 1].thread == thread && f->forward[k - 1].up == up)
+			return &f->forward[k - 1];
+	return NULL;
+}

@@ -27,7 +27,8 @@ struct gp_forward {
 	/* ranges of these names must be steps */
 	uint32_t step_like[GP_STEP_LIKE_MOST];
 	uint32_t step_likes;
-	uint32_t next, call, up; /* for the caller */
+	uint32_t next;
+	uint32_t call, up; /* for the caller */
 };
 
 struct gp_forwards {
@@ -36,11 +37,23 @@ struct gp_forwards {
 	/* calls of the engine that the job named a forward before, that have none, or where it is
 	 * not known */
 	uint64_t named, none, unclear;
+	/* along a replay: so many have begun; 1 + the first of those that are open */
+	uint32_t begun, open;
 };
 
 /* One replay, from the beginning. To be released also after a failure. GP_E_MEMORY. */
 enum gp_status gp_forwards_find(struct gp_recording *recording, const struct gp_info *info,
 				struct gp_forwards *out);
 void gp_forwards_release(struct gp_forwards *forwards);
+
+/*
+ * Along a replay of the same events, each in turn until NULL: what ends before event `number`, and
+ * what begins behind it, of which the caller sets `up`, the range that it lies right inside.
+ */
+struct gp_forward *gp_forwards_end(struct gp_forwards *forwards, uint64_t number);
+struct gp_forward *gp_forwards_begin(struct gp_forwards *forwards, uint64_t number);
+/* That which is open on that thread right inside `up`; NULL: none. */
+const struct gp_forward *gp_forwards_within(const struct gp_forwards *forwards, uint32_t thread,
+					    uint32_t up);
 
 #endif

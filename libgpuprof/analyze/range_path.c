@@ -9,6 +9,7 @@
 
 #include "phase_fold.h"
 #include "phase_follow.h"
+#include "phase_forward.h"
 #include "range_path.h"
 
 /* Memory events without a hole between them. */
@@ -25,6 +26,8 @@ struct made {
 struct gp_range_paths {
 	struct gp_recording *recording;
 	struct gp_phase_follow follow;
+	struct gp_forwards forwards;
+	uint64_t number; /* of the event */
 	struct gp_range_watch watch;
 	struct gp_phase_tree tree;
 	struct made **made; /* by node; NULL: nobody asked */
@@ -67,6 +70,21 @@ static uint32_t node_of_engine(struct gp_range_paths *p, uint32_t thread)
 	return engine != NULL ? (uint32_t)engine->mark : 0;
 }
 
+/* Of a forward on that thread that lies right inside `up`; else that. */
+static uint32_t node_within(const struct gp_range_paths *p, uint32_t thread, uint32_t up)
+{
+	const struct gp_forward *forward = gp_forwards_within(&p->forwards, thread, up);
+	return forward != NULL ? forward->call : up;
+}
+
+/* One more of that node; 0: there was no memory for it. */
+static void count_call(struct gp_range_paths *p, uint32_t node)
+{
+	p->has_any = !p->is_out_of_memory;
+	if (p->has_any)
+		gp_phase_node_at(&p->tree, node)->own.calls++;
+}
+
 static void see_opened(void *context, struct gp_open_range *range,
 		       const struct gp_range_stack *stack)
 {
@@ -75,12 +93,20 @@ static void see_opened(void *context, struct gp_open_range *range,
 		return;
 	const struct gp_open_range *around = gp_phase_follow_around(stack);
 	uint32_t up = around != NULL ? (uint32_t)around->mark : 0;
-	if (around == NULL && range->source != GP_RANGE_ENGINE)
+	up = node_within(p, stack->thread, up);
+	if (up == 0 && range->source != GP_RANGE_ENGINE)
 		up = node_of_engine(p, stack->thread);
 	range->mark = node_get(p, up, range, GP_PHASE_NESTED);
-	p->has_any = !p->is_out_of_memory;
-	if (p->has_any)
-		gp_phase_node_at(&p->tree, (uint32_t)range->mark)->own.calls++;
+	count_call(p, (uint32_t)range->mark);
+}
+
+static void begin_forward(struct gp_range_paths *p, struct gp_forward *forward)
+{
+	const struct gp_open_range derived = { .source = GP_RANGE_DERIVED };
+	const struct gp_open_range *around = gp_phase_follow_own(&p->follow, forward->thread);
+	forward->up = around != NULL ? (uint32_t)around->mark : 0;
+	forward->call = node_get(p, forward->up, &derived, GP_PHASE_NESTED);
+	count_call(p, forward->call);
 }
 
 static void see_closed(void *context, const struct gp_open_range *range, enum gp_range_end how,
@@ -97,7 +123,8 @@ static uint32_t node_of(struct gp_range_paths *p, uint32_t thread)
 	if (!p->has_any)
 		return 0;
 	const struct gp_open_range *own = gp_phase_follow_own(&p->follow, thread);
-	return own != NULL ? (uint32_t)own->mark : node_of_engine(p, thread);
+	const uint32_t node = node_within(p, thread, own != NULL ? (uint32_t)own->mark : 0);
+	return node != 0 ? node : node_of_engine(p, thread);
 }
 
 /* ---- memory events ---- */
@@ -155,7 +182,13 @@ static void keep_order(struct gp_range_paths *p, uint32_t thread, const struct g
 
 void gp_range_paths_see(struct gp_range_paths *p, uint32_t thread, const struct gp_record *r)
 {
+	struct gp_forward *forward;
+	p->number++;
+	while (gp_forwards_end(&p->forwards, p->number) != NULL)
+		;
 	gp_phase_follow_apply(&p->follow, thread, r);
+	while ((forward = gp_forwards_begin(&p->forwards, p->number)) != NULL)
+		begin_forward(p, forward);
 	if (r->kind < GP_KINDS && gp_event_infos[r->kind].class == GP_CLASS_MEMORY)
 		keep_order(p, thread, r);
 }
@@ -267,12 +300,28 @@ enum gp_status gp_range_paths_open(struct gp_recording *recording, struct gp_ran
 	return gp_phase_follow_open(&p->follow, recording, false, &p->watch);
 }
 
+enum gp_status gp_range_paths_derive(struct gp_recording *recording, struct gp_range_paths **out)
+{
+	struct gp_forwards forwards;
+	enum gp_status status = gp_forwards_find(recording, &recording->info, &forwards);
+	if (status == GP_OK)
+		status = gp_recording_rewind(recording);
+	if (status == GP_OK)
+		status = gp_range_paths_open(recording, out);
+	if (*out != NULL)
+		(*out)->forwards = forwards;
+	else
+		gp_forwards_release(&forwards);
+	return status;
+}
+
 void gp_range_paths_close(struct gp_range_paths *p)
 {
 	if (p == NULL)
 		return;
 	gp_phase_follow_close(&p->follow);
 	gp_phase_tree_release(&p->tree);
+	gp_forwards_release(&p->forwards);
 	for (size_t k = 0; k < p->makes; k++)
 		free(p->made[k]);
 	for (size_t k = 0; k < p->unfoldeds; k++)

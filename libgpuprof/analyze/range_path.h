@@ -8,6 +8,11 @@
 #define GP_RANGE_FOLD 5u
 
 /*
+ * gp_range_paths_open with the forwards that the job does not name (phase_forward.h), found in a
+ * replay before. It rewinds; gp_recording_info was asked before; *out is NULL before.
+ */
+enum gp_status gp_range_paths_derive(struct gp_recording *recording, struct gp_range_paths **out);
+/*
  * At the end of the replay. What was handed out stays; gp_range_paths_folded says what it became.
  */
 enum gp_status gp_range_paths_fold(struct gp_range_paths *paths);

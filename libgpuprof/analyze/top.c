@@ -161,7 +161,7 @@ static enum gp_status replay(struct counting *c)
 	enum gp_status status = gp_recording_rewind(r);
 	bool is_over = false;
 	if (status == GP_OK && c->has_ranges)
-		status = gp_range_paths_open(r, &c->out->ranges);
+		status = gp_range_paths_derive(r, &c->out->ranges);
 	c->cut = x->segments > 0 && x->segment[r->first].has_begin ? x->segment[r->first].cut : 0;
 	while (status == GP_OK && !c->is_out_of_memory) {
 		uint32_t thread;

@@ -1,0 +1,25 @@
+"""Blocks by range of `gpuprof top --by range --json` are what `gpuprof phases --fold 5 --json` counts: TOP PHASES"""
+import collections
+import json
+import sys
+
+top, phases = (json.load(open(path)) for path in sys.argv[1:3])
+found, wanted = collections.Counter(), collections.Counter()
+for device in top["devices"]:
+    if device["of"] == phases["of"]:
+        for group in device["groups"]:
+            found[tuple(group["ranges"])] += group["bytes"]
+
+
+def walk(phase, above):
+    path = above if phase["style"] == "outside" else above + (phase["name"],)
+    inside = sum(walk(child, path) for child in phase["children"])
+    wanted[path] += phase["allocated_bytes"] - inside
+    return phase["allocated_bytes"]
+
+
+for phase in phases["phases"]:
+    walk(phase, ())
+if +found != +wanted:
+    sys.exit("%s, phases has %s" % (+found, +wanted))
+print(len(+found), sum(found.values()))
