@@ -223,9 +223,9 @@ static struct made *made_get(struct gp_range_paths *p, uint32_t number)
 
 static const struct gp_range_path *path_of(struct gp_range_paths *p, uint32_t number)
 {
-	const struct gp_phase_node *node = gp_phase_node_at(&p->tree, number);
 	if (number == 0 || p->is_out_of_memory)
 		return &outside;
+	const struct gp_phase_node *node = gp_phase_node_at(&p->tree, number);
 	for (; node->into != 0; node = gp_phase_node_at(&p->tree, number))
 		number = node->into;
 	if (node->style != GP_PHASE_NESTED)
