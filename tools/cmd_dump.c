@@ -308,7 +308,7 @@ static int dump_recording(struct dump *d, char *path, int64_t device)
 		print_head(d, info);
 	exit_status = gp_report_exit(path, info);
 	enum gp_status status = gp_recording_rewind(d->recording);
-	if (!status && info->has_ranges)
+	if (!status && info->has_ranges && !d->style.is_bare)
 		status = gp_range_paths_open(d->recording, &d->ranges);
 	int result = status ? gp_report_failed("read", path, status) : dump_events(d, path, device);
 	exit_status = result > exit_status ? result : exit_status;
@@ -336,7 +336,7 @@ static int run(int argc, char **argv)
 		{ "native", 0, GP_FLAG_SWITCH, NULL, &d.style.is_native,
 		  "stacks with the interpreter's own frames" },
 		{ "bare", 0, GP_FLAG_SWITCH, NULL, &d.style.is_bare,
-		  "stacks as recorded: native frames by address alone" },
+		  "events as recorded: native frames by address alone, no ranges" },
 		GP_FLAGS_OUTPUT(&d.path, &d.is_forced),
 		{ 0 },
 	};
