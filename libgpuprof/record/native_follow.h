@@ -54,6 +54,21 @@ GP_HOT void gp_native_meeting_expect(struct gp_native_meeting *m,
 }
 
 /*
+ * Whether all words that the frame and those outward of it needed stand there or further outward. A
+ * walk that passed the place where both were expected to meet came by other frames, whatever still
+ * stands where the old ones were.
+ */
+GP_HOT bool gp_native_meeting_is_steady(const struct gp_native_walked *last, unsigned frame)
+{
+	const struct gp_native_entry *e = &last->entry;
+	const uintptr_t sp = gp_native_sp_of(e, frame);
+	for (unsigned i = last->words; i-- > 0 && last->word[i].by >= frame;)
+		if (e->sp + last->word[i].at < sp)
+			return false;
+	return !last->frame_from || last->frame_by < frame || last->frame_from >= sp;
+}
+
+/*
  * For a walk that is at or past the place: whether they meet here, and there is room for all
  * frames that follow. If not, they may further on.
  */
@@ -66,7 +81,8 @@ GP_HOT bool gp_native_meeting_is_at(struct gp_native_meeting *m, uintptr_t pc, u
 		if (m->sp > sp)
 			return false;
 		if (m->sp == sp && e->stack.pc[m->frame] == pc &&
-		    e->stack.depth - m->frame - 1u <= room)
+		    e->stack.depth - m->frame - 1u <= room &&
+		    gp_native_meeting_is_steady(m->last, m->frame))
 			return true;
 	}
 	m->sp = UINTPTR_MAX;

@@ -126,6 +126,28 @@ static void they_meet_at_a_frame_of_both(void **state)
 	assert_int_equal(m.sp, UINTPTR_MAX);
 }
 
+/* What stands on the way to where they meet may be left of other frames. */
+static void what_was_passed_by_is_not_followed(void **state)
+{
+	struct gp_native_walked w = walked_before();
+	struct gp_native_meeting m;
+	(void)state;
+	w.word[1] = (struct gp_native_word){ words[10], 10 * sizeof *words, 7 };
+	gp_native_meeting_expect(&m, &w, (uintptr_t)words, (uintptr_t)&words[WORDS]);
+	assert_int_equal(m.frame, 1);
+	for (unsigned k = 4; k < 8; k++)
+		assert_false(gp_native_meeting_is_at(&m, words[3 * k], (uintptr_t)&words[3 * k + 1],
+						     64));
+	assert_true(gp_native_meeting_is_at(&m, words[24], (uintptr_t)&words[25], 64));
+	w = walked_before();
+	w.frame_from = (uintptr_t)&words[10];
+	w.frame_by = 9;
+	gp_native_meeting_expect(&m, &w, (uintptr_t)words, (uintptr_t)&words[WORDS]);
+	assert_int_equal(m.frame, 1);
+	assert_false(gp_native_meeting_is_at(&m, words[27], (uintptr_t)&words[28], 64));
+	assert_true(gp_native_meeting_is_at(&m, words[30], (uintptr_t)&words[31], 64));
+}
+
 /* ---- real ones ---- */
 
 static uint64_t seed = 271828;
@@ -250,6 +272,105 @@ static void a_followed_walk_is_a_walk(void **state)
 		      (unsigned long long)counts->misses);
 }
 
+#if defined(__x86_64__)
+/*
+ * Each calls what the next word of its script says. The room and the wide one write nothing to
+ * their memory, where so the frames of others still stand.
+ */
+void follow_fixed(const uintptr_t *script), follow_wide(const uintptr_t *script);
+void follow_room(const uintptr_t *script), follow_saving(const uintptr_t *script);
+__asm__(".pushsection .text\n"
+	"follow_fixed:\n"
+	".cfi_startproc\n"
+	"	sub $24, %rsp\n"
+	".cfi_def_cfa_offset 32\n"
+	"	add $8, %rdi\n"
+	"	call *-8(%rdi)\n"
+	"	add $24, %rsp\n"
+	".cfi_def_cfa_offset 8\n"
+	"	ret\n"
+	".cfi_endproc\n"
+	"follow_wide:\n"
+	".cfi_startproc\n"
+	"	sub $104, %rsp\n"
+	".cfi_def_cfa_offset 112\n"
+	"	add $8, %rdi\n"
+	"	call *-8(%rdi)\n"
+	"	add $104, %rsp\n"
+	".cfi_def_cfa_offset 8\n"
+	"	ret\n"
+	".cfi_endproc\n"
+	"follow_room:\n" /* as large as the script says */
+	".cfi_startproc\n"
+	"	push %rbp\n"
+	".cfi_def_cfa_offset 16\n"
+	".cfi_offset %rbp, -16\n"
+	"	mov %rsp, %rbp\n"
+	".cfi_def_cfa_register %rbp\n"
+	"	sub (%rdi), %rsp\n"
+	"	add $16, %rdi\n"
+	"	call *-8(%rdi)\n"
+	"	leave\n"
+	".cfi_def_cfa %rsp, 8\n"
+	"	ret\n"
+	".cfi_endproc\n"
+	"follow_saving:\n" /* has another use for the frame pointer's register */
+	".cfi_startproc\n"
+	"	push %rbp\n"
+	".cfi_def_cfa_offset 16\n"
+	".cfi_offset %rbp, -16\n"
+	"	sub $16, %rsp\n"
+	".cfi_def_cfa_offset 32\n"
+	"	xor %ebp, %ebp\n"
+	"	add $8, %rdi\n"
+	"	call *-8(%rdi)\n"
+	"	add $16, %rsp\n"
+	".cfi_def_cfa_offset 16\n"
+	"	pop %rbp\n"
+	".cfi_def_cfa_offset 8\n"
+	"	ret\n"
+	".cfi_endproc\n"
+	".popsection\n");
+
+static unsigned compared;
+
+static __attribute__((noinline)) void look_there(void)
+{
+	static struct gp_native_walked now;
+	struct gp_native_thread *t = native_thread();
+	const void *here = __builtin_frame_address(0);
+	struct gp_native_stack *s = gp_native_stack_now(t, here);
+	assert_non_null(s);
+	assert_int_equal(gp_native_stack_number(t, s), 0);
+	if (compared++ == 0)
+		return;
+	now = *walked_of(s);
+	s = gp_native_stack_walk(t, here);
+	assert_non_null(s);
+	same(&now, walked_of(s));
+}
+
+/*
+ * The second stack is two frames shorter, in memory where every word of the first still stands: up
+ * to where both meet first, only the frame pointer is another one.
+ */
+static void what_other_frames_left_is_no_stack(void **state)
+{
+#define CALL(name) (uintptr_t)(name)
+	static const uintptr_t script[2][7] = {
+		{ CALL(follow_fixed), CALL(follow_room), 16, CALL(follow_fixed),
+		  CALL(follow_saving), CALL(follow_fixed), CALL(look_there) },
+		{ CALL(follow_room), 48, CALL(follow_fixed), CALL(follow_wide), CALL(look_there) },
+	};
+#undef CALL
+	(void)state;
+	compared = 0;
+	for (volatile unsigned turn = 0; turn < 2; turn++)
+		follow_fixed(script[turn]);
+	assert_int_equal(compared, 2);
+}
+#endif
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +378,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(nothing_is_read_that_is_not_the_stack),
 		cmocka_unit_test(what_was_read_further_inward_is_not_followed),
 		cmocka_unit_test(they_meet_at_a_frame_of_both),
+		cmocka_unit_test(what_was_passed_by_is_not_followed),
+#if defined(__x86_64__)
+		cmocka_unit_test(what_other_frames_left_is_no_stack),
+#endif
 		cmocka_unit_test(a_followed_walk_is_a_walk),
 	};
 	(void)argc;
