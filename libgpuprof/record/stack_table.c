@@ -200,13 +200,14 @@ GP_HOT uint32_t home_of(const struct wanted *w)
 
 /*
  * Each parent has two places of its own in its line, where it mostly finds its child at once. What
- * finds the line full stands far off, where lines may be full in a row.
+ * finds the line full stands far off. Lines may be full in a row, so each further look is far from
+ * the one before: what finds no place is made again and again, with all that follows it.
  */
 GP_HOT _Atomic uint32_t *place_of(uint32_t hash, uint32_t home, uint32_t probe)
 {
 	uint32_t at = home ? home * OWN + hash % OWN : hash;
 	if (gp_unlikely(probe >= LINE))
-		at = hash + home * 0x9e3779b1u + probe * LINE;
+		at = hash + home * 0x9e3779b1u + probe * 0x85ebca6bu;
 	return &table.index[(at ^ probe) & table.mask];
 }
 

@@ -274,6 +274,28 @@ static void threads_agree(void **state)
 	assert_int_equal(gp_stack_table_refused(), 0);
 }
 
+/* Where the lines of the index are full in a row, there is room elsewhere. */
+static void what_is_made_is_found_beside_full_lines(void **state)
+{
+	enum { PARENTS = 40000, CHILDREN = 4 };
+	static uint32_t made[PARENTS * (1 + CHILDREN)];
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++)
+		assert_true(gp_stack_table_add_chunk(i, chunks[i]));
+	/* a chain, each of which then has more children */
+	for (unsigned turn = 0; turn < 2; turn++)
+		for (uint32_t i = 0; i < PARENTS * (1 + CHILDREN); i++) {
+			const uint32_t parent = i == 0	    ? 0 :
+						i < PARENTS ? made[i - 1] :
+							      made[i % PARENTS];
+			const uint32_t id = native_below(parent, 0x400000 + 16 * i, false);
+			if (turn == 0)
+				made[i] = id;
+			assert_int_equal(id, made[i]);
+		}
+	assert_int_equal(gp_stack_table_used(), PARENTS * (1 + CHILDREN));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -290,6 +312,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(many_below_one_are_found_again, open_table,
 						close_table),
 		cmocka_unit_test_setup_teardown(threads_agree, open_table, close_table),
+		cmocka_unit_test_setup_teardown(what_is_made_is_found_beside_full_lines, open_table,
+						close_table),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
