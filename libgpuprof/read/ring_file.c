@@ -226,11 +226,12 @@ void gp_ring_file_await(const struct gp_file_header *header)
 		return;
 	struct gp_control *c = file.control;
 	const int64_t until = now_ms() + AWAIT_MS;
+	/* by now: a job that polls for memory wants more all the time */
+	const uint64_t to = atomic_load(&c->flush_to);
 	while (gp_ring_file_owner(&file) == GP_OWNER_ALIVE && now_ms() < until) {
 		uint32_t seen = atomic_load(&c->flushes);
 		/* partner: the store in tell_flushed, of its drain thread */
-		if (atomic_load_explicit(&c->flushed_to, memory_order_acquire) >=
-		    atomic_load(&c->flush_to))
+		if (atomic_load_explicit(&c->flushed_to, memory_order_acquire) >= to)
 			break;
 		const struct timespec timeout = { 0, LOOK_NS };
 		syscall(SYS_futex, &c->flushes, FUTEX_WAIT, seen, &timeout, NULL, 0);

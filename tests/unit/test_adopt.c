@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "read/recording.h"
 #include "recording_writer.h"
 
 /*
@@ -377,6 +378,54 @@ static void a_recording_that_was_moved(void **state)
 	gp_recording_close(r);
 }
 
+static uint64_t wall_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Holds the rings' lock and always wants one event more in the file, until it is killed. */
+static void ask_for_ever(const char *path, int ready)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+	struct gp_control *c = map_control(path);
+	int fd = open(path, O_RDWR);
+	char byte = fcntl(fd, F_SETLK, &lock) == 0;
+	alarm(50); /* whatever becomes of the test */
+	for (uint64_t order = 1;; order++) {
+		atomic_store(&c->flush_to, order + 1);
+		atomic_store(&c->flushed_to, order);
+		atomic_fetch_add(&c->flushes, 1);
+		if (order == 1 && write(ready, &byte, 1) != 1)
+			_exit(1);
+		nanosleep(&(const struct timespec){ 0, 1000000 }, NULL);
+	}
+}
+
+/* Who looks waits for what was wanted when it came, not for all that a job wants from then on. */
+static void a_job_that_always_wants_more_is_read(void **state)
+{
+	(void)state;
+	struct writer w;
+	char path[300], byte = 0;
+	int ready[2];
+	make_dead(&w, "polls.gpr", path, sizeof path);
+	assert_int_equal(pipe(ready), 0);
+	pid_t child = fork();
+	if (child == 0)
+		ask_for_ever(path, ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	assert_int_equal(byte, 1);
+	assert_true(gp_ring_file_is_written(&w.header));
+	uint64_t began = wall_ns();
+	gp_ring_file_await(&w.header);
+	assert_true(wall_ns() - began < 700000000u); /* a second is the most that it waits */
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -387,6 +436,7 @@ int main(void)
 		cmocka_unit_test(losses_that_nobody_told),
 		cmocka_unit_test(a_name_used_again),
 		cmocka_unit_test(a_recording_that_was_moved),
+		cmocka_unit_test(a_job_that_always_wants_more_is_read),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }
