@@ -21,7 +21,7 @@
 #define RING_RETRY_NS 1000000u
 #define FULL_WAIT_NS 2000000u
 #define FLUSH_WAIT_NS 100000000u
-#define FLUSH_PAUSE_NS 1000000000u
+#define FLUSH_SHARE 10u
 #define END_WAIT_NS 2000000000u
 #define WORD_OFF (GP_WORD_CHANGE | (uint32_t)GP_LEVEL_OFF)
 #define WORD_NEVER 0xffffffffu
@@ -347,13 +347,21 @@ struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
 	return record;
 }
 
-/* Of rings that are private memory a kill leaves nothing: then the job waits for the file. */
+/*
+ * Of rings that are private memory a kill leaves nothing: then the job waits for the file. A
+ * framework that is refused asks again within a millisecond and gives up: each of these is waited
+ * for, and a flood of refusals, or a slow disk, costs a tenth of the time since at most.
+ */
 static void wait_flushed(uint64_t to)
 {
-	static _Atomic uint64_t next_ns; /* so that a flood of refusals costs little */
-	uint64_t now = now_ns(), deadline = now + FLUSH_WAIT_NS;
-	if (now < atomic_load_explicit(&next_ns, memory_order_relaxed))
+	static _Atomic uint64_t paid_ns; /* what was waited before is paid for by then */
+	uint64_t now = now_ns(), began = now;
+	uint64_t paid = atomic_load_explicit(&paid_ns, memory_order_relaxed);
+	if (now > paid + FLUSH_SHARE * FLUSH_WAIT_NS)
+		paid = now - FLUSH_SHARE * FLUSH_WAIT_NS;
+	if (now < paid)
 		return;
+	uint64_t deadline = now + (now - paid) / FLUSH_SHARE;
 	for (; now < deadline; now = now_ns()) {
 		uint32_t seen = atomic_load(&gp_recorder.progress);
 		/* partner: the release store in tell_flushed */
@@ -361,7 +369,7 @@ static void wait_flushed(uint64_t to)
 			break;
 		gp_futex_wait(&gp_recorder.progress, seen, deadline - now);
 	}
-	atomic_store_explicit(&next_ns, now + FLUSH_PAUSE_NS, memory_order_relaxed);
+	atomic_store_explicit(&paid_ns, paid + FLUSH_SHARE * (now - began), memory_order_relaxed);
 }
 
 void gp_flush_soon(void)
