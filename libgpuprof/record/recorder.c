@@ -348,9 +348,9 @@ struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
 }
 
 /*
- * Of rings that are private memory a kill leaves nothing: then the job waits for the file. A
- * framework that is refused asks again within a millisecond and gives up: each of these is waited
- * for, and a flood of refusals, or a slow disk, costs a tenth of the time since at most.
+ * Of rings that are private memory, all or late ones, a kill leaves nothing: then the job waits for
+ * the file. A framework that is refused asks again within a millisecond and gives up: each of these
+ * is waited for, and a flood of refusals, or a slow disk, costs a tenth of the time since at most.
  */
 static void wait_flushed(uint64_t to)
 {
@@ -381,7 +381,7 @@ void gp_flush_soon(void)
 	while (had < to && !atomic_compare_exchange_weak(&gp_control->flush_to, &had, to))
 		;
 	gp_futex_wake(&gp_recorder.wake);
-	if (gp_recorder.is_private)
+	if (gp_recorder.is_private || atomic_load(&gp_recorder.is_full))
 		wait_flushed(to);
 	errno = kept;
 }

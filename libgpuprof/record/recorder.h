@@ -83,7 +83,7 @@ struct gp_recorder {
 	char ring_path[256];
 	int ring_fd;
 	/* the place has no room for more rings: those that follow are private memory */
-	bool is_full;
+	_Atomic bool is_full;
 	bool is_private; /* rings in private memory: nothing survives a SIGKILL */
 	_Atomic uint32_t threads;
 	_Atomic uint32_t wake;	    /* futex: bumped to wake the drain thread */

@@ -1,14 +1,21 @@
 """
 A job that the driver refuses memory, under the preload. meet_oom.py look: looks at its own recording
-at once, while the disk is slow; meet_oom.py die: asks again, as frameworks do, and is killed at once.
+at once, while the disk is slow; meet_oom.py die: asks again, as frameworks do, and is killed at once;
+meet_oom.py late: the same in a thread whose ring finds no room in the place of the others.
 """
 import ctypes
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
+import threading
 
+RINGS_BYTES = 65536 + 2 * (4096 + 32768 * 64)  # two of them: the recorder's own, the main thread's
+
+if sys.argv[1] == "late":
+    resource.setrlimit(resource.RLIMIT_FSIZE, (RINGS_BYTES, RINGS_BYTES))
 cuda = ctypes.CDLL("libcuda.so.1")
 address = ctypes.c_void_p()
 assert cuda.cuInit(0) == 0 and cuda.cuCtxCreate_v2(ctypes.byref(address), 0, 0) == 0
@@ -25,9 +32,19 @@ def look():
     return [o["bytes"] for o in json.loads(found.stdout)["ooms"]]
 
 
-if sys.argv[1] == "die":
+def die():
+    cuda.cuCtxSetCurrent(context)
     assert refused(1 << 50) and refused(1 << 51)
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+context = ctypes.c_void_p(address.value)
+if sys.argv[1] == "die":
+    die()
+if sys.argv[1] == "late":
+    late = threading.Thread(target=die)
+    late.start()
+    late.join()
 assert not refused(1 << 20)
 for size in 1 << 50, 1 << 51, 1 << 52:
     open(os.environ["SLOW_WHILE"], "w").close()
