@@ -26,7 +26,7 @@ struct oom {
 	const char *window_text, *output;
 	int64_t device; /* -1: all */
 	int64_t window_ns;
-	bool is_json, is_forced;
+	bool is_by_step, is_json, is_forced;
 };
 
 /* ---- one recording ---- */
@@ -43,13 +43,28 @@ static bool choose(struct oom *c)
 	return r->row;
 }
 
+/*
+ * Up to just before the step under way began; the default where none had. What a step allocates
+ * first has the moment of its begin and counts as grown.
+ */
+static int64_t window_of(struct oom *c, size_t k)
+{
+	struct gp_oom_report *r = &c->r;
+	int64_t at_ns = r->ooms.oom[k].at_ns;
+	size_t begun = 0;
+	while (begun < r->steps.steps && r->steps.step[begun].begin_ns <= at_ns)
+		begun++;
+	r->row[k].step = begun;
+	return begun ? at_ns - r->steps.step[begun - 1].begin_ns + 1 : c->window_ns;
+}
+
 /* One state at a time is kept: each may be as large as the job's memory has blocks. */
 static enum gp_status look(struct oom *c, size_t k)
 {
 	struct gp_oom_report *r = &c->r;
 	struct gp_oom_case looked;
 	enum gp_status status =
-		gp_oom_look(r->recording, &r->ooms, k, &r->settings, c->window_ns, &looked);
+		gp_oom_look(r->recording, &r->ooms, k, &r->settings, window_of(c, k), &looked);
 	r->row[k].is_looked = true;
 	r->row[k].verdict = looked.finding.verdict;
 	r->row[k].free_bytes = looked.facts.free_bytes;
@@ -120,6 +135,8 @@ static int build(struct oom *c)
 	enum gp_status status = gp_ooms_build(r->recording, &r->settings, &r->ooms);
 	if (status == GP_OK && !choose(c))
 		status = GP_E_MEMORY;
+	if (status == GP_OK && c->is_by_step)
+		status = gp_steps_find(r->recording, &r->steps);
 	if (status)
 		return gp_report_failed("report on", r->path, status);
 	if (c->r.number && !r->shown) {
@@ -144,6 +161,7 @@ static int report(struct oom *c, const char *path)
 	exit_status = gp_report_exit(path, r->info);
 	int result = build(c);
 	free(r->row);
+	gp_steps_free(&r->steps);
 	gp_ooms_free(&r->ooms);
 	gp_recording_close(r->recording);
 	return result > exit_status ? result : exit_status;
@@ -156,14 +174,16 @@ static bool window_read(struct oom *c)
 	const char *text = c->window_text;
 	char with_unit[64];
 	c->window_ns = -1;
-	if (!text)
+	c->is_by_step = text && strcmp(text, "step") == 0;
+	if (!text || c->is_by_step)
 		return true;
 	/* seconds where no unit is given */
 	bool is_bare = *text && !text[strspn(text, "0123456789.")];
 	snprintf(with_unit, sizeof with_unit, "%s%s", text, is_bare ? "s" : "");
 	if (gp_ns_parse(with_unit, &c->window_ns) && c->window_ns >= 0)
 		return true;
-	gp_usage(&gp_command_oom, "bad value of '--window': '%s' is no duration", text);
+	gp_usage(&gp_command_oom, "bad value of '--window': '%s' is neither a duration nor 'step'",
+		 text);
 	return false;
 }
 
@@ -173,8 +193,9 @@ static int run(int argc, char **argv)
 	uint64_t number = UINT64_MAX;
 	const struct gp_flag flags[] = {
 		{ "number", 0, GP_FLAG_NUMBER, "N", &number, "the N-th alone, from 1" },
-		{ "window", 0, GP_FLAG_TEXT, "SECONDS", &c.window_text,
-		  "who grew in so long before; default 10, or since the one before" },
+		{ "window", 0, GP_FLAG_TEXT, "TIME", &c.window_text,
+		  "who grew in so long before, or step: since its step began; default 10 s, or "
+		  "since the one before" },
 		{ "device", 0, GP_FLAG_DEVICE, "N", &c.device, "only this device" },
 		{ "top", 0, GP_FLAG_NUMBER, "N", &c.r.top,
 		  "at most N stacks and blocks in each table, 0: all; default 5" },
@@ -202,7 +223,7 @@ static int run(int argc, char **argv)
 
 const struct gp_command gp_command_oom = {
 	"oom",
-	"oom [--number N] [--window SECONDS] [--json] [options] RECORDING",
+	"oom [--number N] [--window SECONDS|step] [--json] [options] RECORDING",
 	"say why memory ran out, who grew before, and what would have helped",
 	run,
 };

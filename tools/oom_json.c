@@ -11,6 +11,7 @@ void gp_oom_head_write(struct gp_json *json, const struct gp_oom_report *r)
 	gp_use_head_write(json, r->path, r->info);
 	gp_json_text(json, "alloc_conf", r->info->alloc_conf);
 	gp_json_text(json, "not_known", *r->settings.not_known ? r->settings.not_known : NULL);
+	gp_json_text(json, "no_steps", r->steps.why);
 	gp_json_number(json, "retries", r->ooms.retries);
 	gp_json_array(json, "ooms");
 }
@@ -132,7 +133,7 @@ static void write_request(struct gp_json *json, const struct gp_use *use)
 
 static const struct gp_use_shape request = { "", NULL, write_request };
 
-static enum gp_status write_uses(struct gp_json *json, const struct gp_oom_report *r,
+static enum gp_status write_uses(struct gp_json *json, const struct gp_oom_report *r, size_t k,
 				 const struct gp_oom_case *c)
 {
 	const struct gp_grouping how = { .by = r->info->has_stacks ? GP_BY_STACK : GP_BY_KIND };
@@ -150,6 +151,10 @@ static enum gp_status write_uses(struct gp_json *json, const struct gp_oom_repor
 	groups.groups = grew;
 	gp_json_object(json, "grew");
 	gp_json_signed(json, "from_ns", c->from_ns > 0 ? c->from_ns : 0);
+	if (r->row[k].step)
+		gp_json_number(json, "step", r->row[k].step);
+	else
+		gp_json_null(json, "step");
 	gp_use_groups_write(json, r->recording, &groups, &style, &shape);
 	gp_json_end(json);
 	groups.groups = all;
@@ -205,7 +210,7 @@ enum gp_status gp_oom_case_write(struct gp_json *json, const struct gp_oom_repor
 		write_set(json, "free_neighbours", c, &c->frag.fit.in_place);
 		write_set(json, "free_segments", c, &c->frag.fit.by_emptying);
 		write_pins(json, r, c);
-		status = status ? status : write_uses(json, r, c);
+		status = status ? status : write_uses(json, r, k, c);
 	} else {
 		gp_json_null(json, "verdict");
 	}

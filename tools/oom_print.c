@@ -46,6 +46,9 @@ void gp_oom_head_print(const struct gp_oom_report *r)
 	if (*r->settings.not_known)
 		fprintf(r->out, "not known: %s; verdicts are by the rules of PyTorch's own\n",
 			r->settings.not_known);
+	if (r->steps.why)
+		fprintf(r->out, "no steps: %s; windows are 10 s, or since the one before\n",
+			r->steps.why);
 	if (!r->shown) {
 		fputs(r->ooms.ooms ? "memory ran out on other devices alone\n" :
 				     "memory did not run out\n",
@@ -211,7 +214,19 @@ static uint64_t held_bytes(const struct gp_oom_case *c)
 	return bytes;
 }
 
-static enum gp_status print_uses(const struct gp_oom_report *r, const struct gp_oom_case *c)
+static void print_since(const struct gp_oom_report *r, size_t k, const struct gp_oom_case *c,
+			bool has_grown)
+{
+	fprintf(r->out, "  since %s", gp_ns_text(c->from_ns > 0 ? c->from_ns : 0).s);
+	if (r->row[k].step)
+		fprintf(r->out, ", when step %zu began%s", r->row[k].step, has_grown ? "" : ",");
+	else if (r->steps.steps)
+		fprintf(r->out, ", for no step had begun%s", has_grown ? "" : ",");
+	fputs(has_grown ? ":\n" : " nobody grew\n", r->out);
+}
+
+static enum gp_status print_uses(const struct gp_oom_report *r, size_t k,
+				 const struct gp_oom_case *c)
 {
 	/* without stacks it is told by what kind of memory it is */
 	const struct gp_grouping how = { .by = r->info->has_stacks ? GP_BY_STACK : GP_BY_KIND };
@@ -230,8 +245,7 @@ static enum gp_status print_uses(const struct gp_oom_report *r, const struct gp_
 	gp_use_groups_print(r->out, r->recording, &groups, &style, &held, held_bytes(c));
 	groups.groups = all;
 	gp_oom_by_growth(&groups, &grew);
-	fprintf(r->out, "  since %s%s\n", gp_ns_text(c->from_ns > 0 ? c->from_ns : 0).s,
-		grew ? ":" : " nobody grew");
+	print_since(r, k, c, grew > 0);
 	groups.groups = grew;
 	gp_use_groups_print(r->out, r->recording, &groups, &style, &grown, 0);
 	groups.groups = all;
@@ -257,7 +271,7 @@ enum gp_status gp_oom_case_print(const struct gp_oom_report *r, size_t k,
 		gp_frag_causes_print(&f, &c->frag);
 		gp_frag_pins_print(&f, &c->frag);
 	}
-	return status ? status : print_uses(r, c);
+	return status ? status : print_uses(r, k, c);
 }
 
 void gp_oom_end_print(const struct gp_oom_report *r)

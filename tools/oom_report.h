@@ -14,6 +14,7 @@ struct gp_oom_row {
 	bool is_shown, is_looked;
 	enum gp_verdict verdict; /* where it was looked at; else that of `like` holds */
 	uint64_t free_bytes;
+	size_t step; /* with whose begin the window begins, from 1; 0: with none */
 };
 struct gp_oom_report {
 	struct gp_recording *recording;
@@ -21,6 +22,7 @@ struct gp_oom_report {
 	const char *path;
 	struct gp_allocator_settings settings;
 	struct gp_ooms ooms;
+	struct gp_steps steps; /* with `--window step`; else all 0 */
 	struct gp_oom_row *row;
 	size_t shown;
 	uint64_t number; /* that was asked for, from 1; 0: all */

@@ -371,6 +371,29 @@ static void graph(void)
 	count(0);
 }
 
+/* Before the first step of a loop, and in none of them. */
+static void early(void)
+{
+	fill(1, 0, 4 * GIB);
+	count(0);
+	refuse(GP_SPACE_DEVICE, 14 * GIB, 0);
+	run_out(1, 14 * GIB);
+	for (unsigned step = 0; step < 16; step++) {
+		for (uint64_t k = 0; k < 24; k++) {
+			struct gp_record r = { .kind = GP_LAUNCH };
+			r.launch.kernel = 0x5000 + k * 64;
+			put(&w, 0, r);
+			fill(1, (8 + k) * GIB, (k + 1) * MIB);
+		}
+		for (uint64_t k = 0; k < 24; k++) {
+			uint64_t s = SEGMENTS + (8 + k) * GIB;
+			block(GP_BLOCK_FREE, 1, s, (k + 1) * MIB, 0);
+			put(&w, 0, at(GP_SEGMENT_FREE, 0, 1, s, (k + 1) * MIB));
+			put(&w, 0, at(GP_FREE, GP_SPACE_DEVICE, 0, s, 0));
+		}
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*job)(void);
@@ -398,6 +421,7 @@ static const struct {
 	{ "newcomer", newcomer },
 	{ "two", two },
 	{ "graph", graph },
+	{ "early", early },
 	{ "unknown", unknown },
 };
 
