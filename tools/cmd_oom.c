@@ -139,6 +139,8 @@ static int build(struct oom *c)
 		status = gp_steps_find(r->recording, &r->steps);
 	if (status)
 		return gp_report_failed("report on", r->path, status);
+	if (!r->shown && !gp_report_has_device(r->path, r->info, c->device))
+		return GP_EXIT_USAGE;
 	if (c->r.number && !r->shown) {
 		gp_complain("cannot find out-of-memory %llu%s in '%s': memory ran out %s",
 			    (unsigned long long)c->r.number, c->device >= 0 ? " of that GPU" : "",

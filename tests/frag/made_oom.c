@@ -394,6 +394,15 @@ static void early(void)
 	}
 }
 
+/* The job sees another device, too. */
+static void beside(void)
+{
+	struct gp_record gpu = { .kind = GP_GPU, .device = 1 };
+	gpu.gpu.total_bytes = TOTAL;
+	define(gpu, "Made-up GPU");
+	other();
+}
+
 static const struct {
 	const char *name;
 	void (*job)(void);
@@ -422,6 +431,7 @@ static const struct {
 	{ "two", two },
 	{ "graph", graph },
 	{ "early", early },
+	{ "beside", beside },
 	{ "unknown", unknown },
 };
 
