@@ -101,7 +101,8 @@ static bool find_moment(struct frag *f)
 	f->moment.when = GP_WHEN_TIME;
 	if (gp_moment_find(f->r.recording, "at", at, &f->moment.at_ns))
 		return true;
-	if (strncmp(at, "step:", 5) != 0)
+	/* a number of a step is a moment, though there may be no such step */
+	if (strncmp(at, "step:", 5) != 0 || !number_read(at + 5, &number) || !number)
 		gp_hint("here also oom:2, snapshot:0, order:1234");
 	return false;
 }
@@ -301,8 +302,8 @@ static int run(int argc, char **argv)
 	const char *at = NULL;
 	struct gp_flag flags[1 + GP_FRAG_FLAGS] = {
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &at,
-		  "at this moment: oom (default, else peak), oom:N, peak, end, snapshot:N, "
-		  "order:N, 1.5s" },
+		  "at this moment: oom (default, else peak), oom:N, peak, start, end, "
+		  "step:N, snapshot:N, order:N, 1.5s" },
 	};
 	gp_frag_options_add(&options, &flags[1]);
 	int words = gp_flags_parse(&gp_command_frag, flags, argc, argv, false);

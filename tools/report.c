@@ -370,8 +370,8 @@ static bool step_find(struct gp_recording *recording, const char *text, size_t n
 		gp_complain("cannot find '%s' in '%s': %s", text, gp_recording_path(recording),
 			    status ? gp_status_text(status) : steps.why);
 	else
-		gp_complain("cannot find '%s' in '%s': it has %s", text,
-			    gp_recording_path(recording), gp_plural(steps.steps, "step").s);
+		gp_complain("cannot find '%s' in '%s': its last is step:%zu", text,
+			    gp_recording_path(recording), steps.steps);
 	gp_steps_free(&steps);
 	return is_found;
 }
