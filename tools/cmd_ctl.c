@@ -52,10 +52,14 @@ static void add(void *context, const struct gp_process *process)
 	l->process[l->count++] = *process;
 }
 
+/* A number is used again: the one that lives stands before those that had it and left rings. */
 static int by_pid(const void *a, const void *b)
 {
 	const struct gp_process *x = a, *y = b;
-	return x->pid != y->pid ? (x->pid < y->pid ? -1 : 1) : strcmp(x->ring_path, y->ring_path);
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->is_alive != y->is_alive ? y->is_alive - x->is_alive :
+					    strcmp(x->ring_path, y->ring_path);
 }
 
 static bool list(struct listing *l)
