@@ -15,6 +15,7 @@
 #define BUFFER_BYTES_MAX 65536u
 
 #define ADDRESSES 4u /* of an event */
+#define GROUP 8u     /* words that are looked at together */
 
 void gp_uses_restart(void)
 {
@@ -100,23 +101,21 @@ struct sieve {
 	uint64_t low, span;
 };
 
-typedef uint64_t two_words __attribute__((vector_size(16)));
 typedef uint32_t four_halves __attribute__((vector_size(16)));
 typedef int32_t four_signed __attribute__((vector_size(16)));
 
 /*
- * Whether one of four words may lie between low and high, by their upper halves alone: a third of
- * the instructions that four comparisons take, and of most words that is all.
+ * Which of four words may lie between low and high, by their upper halves alone: of most words that
+ * is all that is looked at.
  */
-GP_HOT bool may_be_known(const unsigned char *at, four_halves lowest, four_signed limit)
+GP_HOT four_signed may_be_known(const unsigned char *at, four_halves lowest, four_signed limit)
 {
-	two_words a, b;
+	four_halves a, b;
 	memcpy(&a, at, sizeof a);
 	memcpy(&b, at + sizeof a, sizeof b);
-	const two_words upper = a >> 32 | (b & (two_words){ ~0xffffffffull, ~0xffffffffull });
+	const four_halves upper = __builtin_shufflevector(a, b, 1, 3, 5, 7);
 	/* unsigned comparisons, as signed ones of numbers that are moved by half their range */
-	const two_words is_in = (two_words)((four_signed)((four_halves)upper - lowest) < limit);
-	return (is_in[0] | is_in[1]) != 0;
+	return (four_signed)(upper - lowest) < limit;
 }
 
 GP_HOT void scan_word(const struct sieve *s, struct found *f, const unsigned char *at)
@@ -135,10 +134,14 @@ GP_HOT void scan(const struct sieve *s, struct found *f, const unsigned char *at
 	const int32_t over = (int32_t)halves;
 	const four_halves lowest = { first, first, first, first };
 	const four_signed limit = { over, over, over, over };
-	for (; words >= 4; words -= 4, at += 32) {
-		if (gp_likely(!may_be_known(at, lowest, limit)))
+	for (; words >= GROUP; words -= GROUP, at += 8 * GROUP) {
+		const union {
+			four_signed lanes;
+			uint64_t half[2];
+		} any = { may_be_known(at, lowest, limit) | may_be_known(at + 32, lowest, limit) };
+		if (gp_likely(!(any.half[0] | any.half[1])))
 			continue;
-		for (unsigned k = 0; k < 4; k++)
+		for (unsigned k = 0; k < GROUP; k++)
 			scan_word(s, f, at + 8 * k);
 	}
 	for (; words > 0; words--, at += 8)
