@@ -397,6 +397,9 @@ section_ranges() {
 		grep -q 'range_storm: ' "$work/ranges-storm.out"
 	cat "$work/ranges.storm-bare" "$work/ranges-storm.out" | sed 's/^/     /'
 	judge ranges-storm
+	LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/operator_cost.gpr timeout -k 10 100 \
+		"$python" "$here/operator_cost.py" 2>"$work/cost.err" ||
+		{ say "FAIL operator_cost: did not finish"; tail -n 15 "$work/cost.err"; }
 }
 # the same of what a job names through NVTX: calls, bytes and peaks of its phases, to the byte
 section_phases() {

@@ -1,0 +1,86 @@
+"""What PyTorch's operators cost more while the recorder's callback for ranges is added, in one process.
+
+Short bursts of an operator alternate between PyTorch with the callback and PyTorch told to leave it out
+(at::disableCallback): medians of the differences of bursts that follow each other, with a 95% interval. An empty
+range, which the callback is for, has to cost more with it: else nothing was switched. Run under the preload.
+"""
+import argparse
+import ctypes
+import gc
+import math
+import statistics
+import time
+
+import torch
+
+HANDLE = 1  # PyTorch numbers callbacks from 1, and nobody adds one before the recorder does
+
+
+def parse():
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("--rounds", type=int, default=200)
+    p.add_argument("--calls", type=int, default=1000, help="of a burst")
+    p.add_argument("--limit", type=float, default=10, help="ns an operator, of the lower end")
+    return p.parse_args()
+
+
+def empty_range():
+    with torch.profiler.record_function("empty"):
+        pass
+
+
+def switch(is_on):
+    library = ctypes.CDLL("libtorch_cpu.so")
+    call = library._ZN2at16reenableCallbackEm if is_on else library._ZN2at15disableCallbackEm
+    call(ctypes.c_uint64(HANDLE))
+
+
+def burst(is_on, operator, calls):
+    switch(is_on)
+    for _ in range(calls // 10):
+        operator()
+    torch.cuda.synchronize()
+    start = time.perf_counter_ns()
+    for _ in range(calls):
+        operator()
+    ns = (time.perf_counter_ns() - start) / calls
+    torch.cuda.synchronize()
+    return ns
+
+
+def interval(values):
+    """The median and its 95% interval, by order statistics."""
+    values = sorted(values)
+    n, half = len(values), 0.98 * math.sqrt(len(values))
+    return values[max(0, int(n / 2 - half))], statistics.median(values), values[min(n - 1, int(n / 2 + half) + 1)]
+
+
+def compare(operator, args):
+    off, added = [], []
+    for i in range(args.rounds):
+        pair = {is_on: burst(is_on, operator, args.calls) for is_on in ((False, True) if i % 2 else (True, False))}
+        off.append(pair[False])
+        added.append(pair[True] - pair[False])
+    return statistics.median(off), interval(added)
+
+
+def verdict(is_right, text):
+    print(f"{'PASS' if is_right else 'FAIL'} operator_cost: {text}")
+
+
+def main():
+    args = parse()
+    x = torch.rand(64, 64, device="cuda")
+    (x + 1).sum().item()  # the callback is added at the first launch
+    gc.disable()
+    for name, operator in (("empty on the host", lambda: torch.empty(8)), ("add_ on the device", lambda: x.add_(1.0)),
+                           ("empty on the device", lambda: torch.empty(8, device="cuda"))):
+        off, (low, median, high) = compare(operator, args)
+        verdict(low <= args.limit, f"{name} takes {off:.0f} ns; with the callback {median:+.1f} ns "
+                f"[{low:+.1f}, {high:+.1f}]")
+    off, (low, median, high) = compare(empty_range, args)
+    verdict(low > 0, f"an empty range takes {off:.0f} ns; with the callback {median:+.1f} ns "
+            f"[{low:+.1f}, {high:+.1f}], so it was switched")
+
+
+main()
