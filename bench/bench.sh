@@ -148,6 +148,7 @@ launch_contended_ns|ns added a launch, another thread allocating||clock_gettime 
 launch_instructions|instructions added a launch||bare call|launch_instructions_bare
 use_scan_ns|ns added a launch of 68 words by --uses|150|the words copied|use_copy_ns
 alloc_ns|ns added an allocation or a free|20|clock_gettime and ring put|clock_ring_ns
+object_ns|ns added a driver object made or destroyed (events)||clock_gettime and ring put|clock_ring_ns
 alloc_instructions|instructions added an allocation or a free||bare call|alloc_instructions_bare
 nvtx_ns|ns added a push or a pop of NVTX|30|clock_gettime and ring put|clock_ring_ns
 registered_ns|ns added, likewise in a domain, with registered names and payloads|30|clock_gettime and ring put|clock_ring_ns

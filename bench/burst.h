@@ -45,6 +45,8 @@ struct calls {
 			   unsigned, CUstream, void **, void **);
 	CUresult (*alloc)(CUdeviceptr *, size_t);
 	CUresult (*free)(CUdeviceptr);
+	CUresult (*create)(void **, unsigned);
+	CUresult (*destroy)(void *);
 };
 
 struct bench {
@@ -120,11 +122,16 @@ static inline void bench_open_driver(struct bench *b)
 	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	must(library != NULL);
 	must(driver_open(&b->driver, DOOR_DLSYM) && driver_use(&b->driver, 0));
-	b->wrapped = (struct calls){ b->driver.cuLaunchKernel, b->driver.cuMemAlloc_v2,
-				     b->driver.cuMemFree_v2 };
+	b->wrapped = (struct calls){ .launch = b->driver.cuLaunchKernel,
+				     .alloc = b->driver.cuMemAlloc_v2,
+				     .free = b->driver.cuMemFree_v2 };
+	*(void **)&b->wrapped.create = dlsym(library, "cuEventCreate");
+	*(void **)&b->wrapped.destroy = dlsym(library, "cuEventDestroy_v2");
 	*(void **)&b->bare.launch = past_the_preload(library, "cuLaunchKernel");
 	*(void **)&b->bare.alloc = past_the_preload(library, "cuMemAlloc_v2");
 	*(void **)&b->bare.free = past_the_preload(library, "cuMemFree_v2");
+	*(void **)&b->bare.create = past_the_preload(library, "cuEventCreate");
+	*(void **)&b->bare.destroy = past_the_preload(library, "cuEventDestroy_v2");
 }
 
 /* And records a first event, so that the rings exist. */
@@ -216,6 +223,15 @@ static inline void burst_alloc(const struct calls *calls, unsigned pairs)
 		CUdeviceptr address;
 		must(calls->alloc(&address, 512 + (i & 63) * 512) == CUDA_SUCCESS);
 		must(calls->free(address) == CUDA_SUCCESS);
+	}
+}
+
+static inline void burst_events(const struct calls *calls, unsigned pairs)
+{
+	for (unsigned i = 0; i < pairs; i++) {
+		void *event;
+		must(calls->create(&event, 0) == CUDA_SUCCESS);
+		must(calls->destroy(event) == CUDA_SUCCESS);
 	}
 }
 

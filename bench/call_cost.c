@@ -1,7 +1,8 @@
 /*
  * What the recorder adds to a call: the same calls through the wrapper and past it, in turns, in
  * one process.
- *	call_cost		prints launch_ns, launch_contended_ns, alloc_ns, clock_ring_ns
+ *	call_cost		prints launch_ns, launch_contended_ns, alloc_ns, object_ns,
+ *				clock_ring_ns
  *	call_cost launches|pairs N wrapped|bare
  *				only launches N kernels, or allocates and frees N times: for
  *				counting instructions
@@ -25,6 +26,12 @@ static void allocations(struct bench *b, const struct calls *calls)
 {
 	(void)b;
 	burst_alloc(calls, BURST / 2);
+}
+
+static void objects(struct bench *b, const struct calls *calls)
+{
+	(void)b;
+	burst_events(calls, BURST / 2);
 }
 
 static double time_burst(const struct burst *burst, const struct calls *calls)
@@ -157,6 +164,7 @@ int main(int argc, char **argv)
 	}
 	compare(&(struct burst){ &b, launches, BURST }, "launch_ns");
 	compare(&(struct burst){ &b, allocations, BURST }, "alloc_ns");
+	compare(&(struct burst){ &b, objects, BURST }, "object_ns");
 	compare_contended(&b);
 	time_clock_ring(&b);
 	wait_for_quiet(&b);
