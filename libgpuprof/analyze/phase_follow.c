@@ -92,13 +92,9 @@ void gp_phase_follow_apply(struct gp_phase_follow *f, uint32_t thread,
 		see_thread(f, record);
 }
 
-/*
- * By its name, which PyTorch gives it. Where no thread has one, it may be any that has no range of
- * its own.
- */
-static bool is_worker(const struct gp_phase_follow *f, uint32_t thread)
+bool gp_phase_follow_is_worker(const struct gp_phase_follow *f, uint32_t thread)
 {
-	return !f->has_named ||
+	return f->has_named &&
 	       is_named_worker(gp_meanings_text(f->recording->meanings, GP_THREAD, thread));
 }
 
@@ -114,11 +110,16 @@ const struct gp_open_range *gp_phase_follow_engine(struct gp_phase_follow *f, ui
 						   bool *is_ambiguous)
 {
 	*is_ambiguous = false;
-	if (f->engines == 0 || f->is_own_thread || !is_worker(f, thread))
+	if (f->engines == 0 || f->is_own_thread)
+		return NULL;
+	/* where no thread has a worker's name, any that has no range of its own may be one */
+	if (f->has_named && !gp_phase_follow_is_worker(f, thread))
 		return NULL;
 	uint32_t others = 0, which = 0;
 	for (uint32_t k = 0; k < f->engines; k++) {
-		if (f->engine[k].thread == thread)
+		/* a worker that enters it again does so for another, as checkpoints do */
+		if (f->engine[k].thread == thread ||
+		    gp_phase_follow_is_worker(f, f->engine[k].thread))
 			continue;
 		which = k;
 		others++;

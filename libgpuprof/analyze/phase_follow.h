@@ -42,6 +42,8 @@ const struct gp_open_range *gp_phase_follow_around(const struct gp_range_stack *
 /* The innermost of its own ranges; NULL: none. */
 const struct gp_open_range *gp_phase_follow_own(const struct gp_phase_follow *follow,
 						uint32_t thread);
+/* By its name, which PyTorch gives it. */
+bool gp_phase_follow_is_worker(const struct gp_phase_follow *follow, uint32_t thread);
 /* That of the thread it works for, if it has none; NULL: none. *is_ambiguous: one of several. */
 const struct gp_open_range *gp_phase_follow_engine(struct gp_phase_follow *follow, uint32_t thread,
 						   bool *is_ambiguous);

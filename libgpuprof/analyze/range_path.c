@@ -94,7 +94,8 @@ static void see_opened(void *context, struct gp_open_range *range,
 	const struct gp_open_range *around = gp_phase_follow_around(stack);
 	uint32_t up = around != NULL ? (uint32_t)around->mark : 0;
 	up = node_within(p, stack->thread, up);
-	if (up == 0 && range->source != GP_RANGE_ENGINE)
+	if (up == 0 && (range->source != GP_RANGE_ENGINE ||
+			gp_phase_follow_is_worker(&p->follow, stack->thread)))
 		up = node_of_engine(p, stack->thread);
 	range->mark = node_get(p, up, range, GP_PHASE_NESTED);
 	count_call(p, (uint32_t)range->mark);

@@ -131,6 +131,34 @@ static void backward_belongs_to_who_waits_for_it(void **state)
 	close_all(r, &p);
 }
 
+/* A worker that recomputes a checkpoint enters the engine again: a backward inside the backward. */
+static void a_worker_enters_again_for_another(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_phases p;
+	begin(&w, "checkpoint.gpr");
+	define_thread(&w, 2, "pt_autograd_0");
+	define_thread(&w, 3, "pt_autograd_1");
+	put_push(&w, 1, 0, GP_RANGE_ENGINE);
+	put_launch(&w, 2);
+	put_push(&w, 2, BACKWARD, GP_RANGE_ENGINE);
+	put_launch(&w, 2);
+	put_alloc(&w, 3, 0x1000, 64); /* of another device: there is one backward alone */
+	put_pop(&w, 2, GP_RANGE_ENGINE);
+	put_launch(&w, 2);
+	put_pop(&w, 1, GP_RANGE_ENGINE);
+	struct gp_recording *r = build(&w, &p);
+	assert_int_equal(find(&p, "NULL")->launches, 3);
+	assert_int_equal(find(&p, "NULL")->calls, 1);
+	assert_int_equal(find(&p, "NULL")->retained_bytes, 64);
+	assert_int_equal(find(&p, "NULL/backward")->launches, 1);
+	assert_int_equal(find(&p, "NULL/backward")->calls, 1);
+	assert_int_equal(p.phases, 2);
+	close_all(r, &p);
+	unlink(w.path);
+}
+
 /* Two threads inside the engine: nobody knows for whom a worker works. */
 static void what_is_ambiguous_is_said(void **state)
 {
@@ -421,6 +449,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_step_is_told_apart),
 		cmocka_unit_test(backward_belongs_to_who_waits_for_it),
+		cmocka_unit_test(a_worker_enters_again_for_another),
 		cmocka_unit_test(what_is_ambiguous_is_said),
 		cmocka_unit_test(started_ranges_see_all_threads),
 		cmocka_unit_test(no_ranges_is_all_outside),
