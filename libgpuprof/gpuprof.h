@@ -338,6 +338,7 @@ struct gp_use {
 	uint8_t space;			   /* enum gp_space; GP_SPACE_NONE: unknown */
 	bool is_segment;		   /* the framework's blocks lie in it */
 	const struct gp_range_path *range; /* in which it was allocated; NULL: nobody asked */
+	const struct gp_range_path *told;  /* likewise, with each name that counts up by itself */
 	uint64_t bytes, count;
 	uint64_t live_bytes, live_count;  /* of that live at the end of the span */
 	uint64_t freed, short_lived;	  /* how many were freed, and how many of them soon */
@@ -402,6 +403,7 @@ struct gp_group {
 	struct gp_use use; /* the sums; stack, at_ns, space: of its use with most bytes */
 	size_t stacks;	   /* different ids */
 	bool is_rest;	   /* what the filter left out, or has no stack */
+	bool is_left_out;  /* the former */
 	const char *cut;   /* GP_BY_STACK: why its outermost frames are missing; NULL: none are */
 };
 struct gp_groups {

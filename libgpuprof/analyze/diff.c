@@ -154,8 +154,8 @@ static void know(struct matcher *m, struct known *known, char *key)
 	struct gp_read_stack *s = m->stack;
 	bool has_names = gp_by_stacks(how->by) || how->library != NULL;
 	memset(&s->names, 0, sizeof s->names);
-	bool is_other_range = how->range != NULL && use->space != GP_SPACE_NONE &&
-			      !gp_range_path_has(use->range, how->range);
+	bool is_other_range =
+		how->range != NULL && use->space != GP_SPACE_NONE && !gp_use_is_in(use, how->range);
 	if (is_other_range) {
 		know_by_text(known, other_range, true);
 		return;

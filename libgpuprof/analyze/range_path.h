@@ -22,6 +22,12 @@ const struct gp_range_path *gp_range_paths_folded(struct gp_range_paths *paths,
 /* What makes paths of different recordings the same: domains and names. */
 struct gp_identity gp_range_identity(struct gp_identity before, const struct gp_range_path *path);
 
+/* It was allocated in a range of that name, or pattern: of names that count up, one or all. */
+static inline bool gp_use_is_in(const struct gp_use *use, const char *name)
+{
+	return gp_range_path_has(use->range, name) || gp_range_path_has(use->told, name);
+}
+
 /* NULL: nobody asked. */
 static inline const struct gp_range_path *gp_range_of_order(struct gp_range_paths *paths,
 							    uint64_t order)

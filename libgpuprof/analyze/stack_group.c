@@ -99,12 +99,13 @@ static bool add(struct grouper *g, const struct gp_use *use, struct gp_identity 
 		if (m->group.key == NULL)
 			return false;
 		m->group.is_rest = without != NULL;
+		m->group.is_left_out = without == other_library || without == other_range;
 		sum->without = without;
 	}
 	uint64_t weight = use->bytes ? use->bytes : use->live_bytes;
 	if (m->group.stacks == 0 || weight > m->largest) {
 		m->largest = weight;
-		sum->stack = without == other_library || without == other_range ? 0 : use->stack;
+		sum->stack = m->group.is_left_out ? 0 : use->stack;
 		sum->at_ns = use->at_ns;
 		sum->space = use->space;
 		sum->is_segment = use->is_segment;
@@ -157,7 +158,7 @@ static bool add_use(struct grouper *g, const struct gp_use *use)
 	bool has_names = gp_by_stacks(how->by) || how->library != NULL;
 	if (use->without != NULL && use->space == GP_SPACE_NONE)
 		return add_without(g, use, use->without);
-	if (how->range != NULL && !gp_range_path_has(use->range, how->range))
+	if (how->range != NULL && !gp_use_is_in(use, how->range))
 		return add_without(g, use, other_range);
 	if (use->without != NULL && has_names) {
 		g->out->matched += how->range != NULL && how->library == NULL;

@@ -61,8 +61,10 @@ struct gp_use *gp_use_table_take(struct gp_use_table *t, size_t *uses)
 	gp_row_sort(&t->rows, sizeof(struct gp_use), compare);
 	struct gp_use *use = t->rows.row;
 	*uses = t->rows.rows;
-	for (size_t k = 0; k < *uses && t->ranges != NULL; k++)
+	for (size_t k = 0; k < *uses && t->ranges != NULL; k++) {
+		use[k].told = use[k].range;
 		use[k].range = gp_range_paths_folded(t->ranges, use[k].range);
+	}
 	t->rows = (struct gp_row_table){ 0 };
 	return use;
 }
@@ -79,7 +81,8 @@ struct gp_use *gp_uses_by_stack(const struct gp_use *use, size_t uses)
 	struct gp_use *sorted = malloc((uses + 1) * sizeof *sorted);
 	if (sorted == NULL)
 		return NULL;
-	memcpy(sorted, use, uses * sizeof *sorted);
+	if (uses > 0)
+		memcpy(sorted, use, uses * sizeof *sorted);
 	if (uses > 1)
 		qsort(sorted, uses, sizeof *sorted, compare_stacks);
 	return sorted;

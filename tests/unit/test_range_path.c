@@ -333,6 +333,45 @@ static void ranges_can_be_asked_for(void **state)
 	gp_recording_close(r);
 }
 
+/* More names that count up than are kept apart: each can be asked for, and all. */
+static void one_of_many_can_be_asked_for(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_recording *r;
+	struct gp_peak peak;
+	struct gp_groups groups;
+	const char *const asked[] = { "turn 7", "turn #", "turn 1*", "turn 12" };
+	const uint64_t bytes[] = { 100, 1200, 300, 0 };
+	begin(&w, "turns.gpr");
+	for (uint32_t k = 0; k < 12; k++) {
+		char name[16];
+		snprintf(name, sizeof name, "turn %u", k);
+		define_name(&w, 10 + k, name);
+		put_push(&w, 1, 10 + k, GP_RANGE_NVTX);
+		put_alloc(&w, 1, 0x1000 * (k + 1), 100);
+		put_pop(&w, 1, GP_RANGE_NVTX);
+	}
+	writer_close(&w, true);
+	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	assert_int_equal(gp_peak_build_ranges(r, GP_AT_PEAK, 0, &peak), GP_OK);
+	for (unsigned k = 0; k < 4; k++) {
+		const struct gp_grouping how = { .by = GP_BY_RANGE, .range = asked[k] };
+		assert_int_equal(
+			gp_groups_build(r, peak.holder[0].use, peak.holder[0].uses, &how, &groups),
+			GP_OK);
+		assert_int_equal(groups.group[0].is_left_out, bytes[k] == 0);
+		if (bytes[k] != 0) {
+			assert_string_equal(groups.group[0].key, "turn #");
+			assert_int_equal(groups.group[0].use.bytes, bytes[k]);
+		}
+		gp_groups_free(&groups);
+	}
+	gp_peak_free(&peak);
+	gp_recording_close(r);
+	unlink(w.path);
+}
+
 static void see(struct gp_range_paths *paths, uint32_t thread, unsigned kind, uint64_t order)
 {
 	const struct gp_record record = { .kind = (uint16_t)kind, .order = order };
@@ -397,6 +436,7 @@ int main(void)
 		cmocka_unit_test(events_are_where_the_model_says),
 		cmocka_unit_test(names_that_count_up_are_one),
 		cmocka_unit_test(ranges_can_be_asked_for),
+		cmocka_unit_test(one_of_many_can_be_asked_for),
 		cmocka_unit_test(late_events_are_known_as_well),
 		cmocka_unit_test(texts_keep_what_is_inside),
 	};
