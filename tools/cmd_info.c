@@ -105,6 +105,11 @@ static void print_ranges(const struct gp_info *info, FILE *out)
 		gp_mask(out, info->nvtx_why, strlen(info->nvtx_why));
 		before = "; ";
 	}
+	if (info->torch_why) {
+		fprintf(out, "%snone of PyTorch: ", before);
+		gp_mask(out, info->torch_why, strlen(info->torch_why));
+		before = "; ";
+	}
 	if (info->names_cut) {
 		fprintf(out, "%s%s not in full", before, gp_plural(info->names_cut, "name").s);
 		before = "; ";
@@ -267,9 +272,10 @@ static void write_events(const struct gp_info *info, struct gp_json *json)
 		gp_json_number(json, "names_bytes", info->names_bytes);
 		gp_json_end(json);
 	}
-	if (info->has_ranges || info->nvtx_why) {
+	if (info->has_ranges || info->nvtx_why || info->torch_why) {
 		gp_json_object(json, "ranges");
 		gp_json_text(json, "nvtx", info->nvtx_why);
+		gp_json_text(json, "torch", info->torch_why);
 		gp_json_number(json, "without_name", info->ranges_unnamed);
 		gp_json_number(json, "names_cut", info->names_cut);
 		gp_json_end(json);

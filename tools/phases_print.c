@@ -131,6 +131,15 @@ static void print_tree(const struct gp_phases_report *r)
 	print_hidden(r->out, &level[0], 0);
 }
 
+static void print_why(FILE *out, const char *whose, const char *why)
+{
+	if (!why)
+		return;
+	fprintf(out, "no ranges of %s: ", whose);
+	gp_mask(out, why, strlen(why));
+	fputc('\n', out);
+}
+
 static void print_notes(const struct gp_phases_report *r)
 {
 	const struct gp_phases *p = &r->phases;
@@ -152,11 +161,8 @@ static void print_notes(const struct gp_phases_report *r)
 			gp_plural(i->ranges_unnamed, "range").s);
 	if (i->names_cut)
 		fprintf(r->out, "%s not in full\n", gp_plural(i->names_cut, "name").s);
-	if (i->nvtx_why) {
-		fputs("no ranges of NVTX: ", r->out);
-		gp_mask(r->out, i->nvtx_why, strlen(i->nvtx_why));
-		fputc('\n', r->out);
-	}
+	print_why(r->out, "NVTX", i->nvtx_why);
+	print_why(r->out, "PyTorch", i->torch_why);
 }
 
 void gp_phases_print(const struct gp_phases_report *r)
@@ -281,6 +287,7 @@ void gp_phases_write(const struct gp_phases_report *r)
 	gp_json_number(&json, "unkept", p->unkept);
 	gp_json_number(&json, "without_name", r->info->ranges_unnamed);
 	gp_json_text(&json, "nvtx", r->info->nvtx_why);
+	gp_json_text(&json, "torch", r->info->torch_why);
 	gp_json_array(&json, "phases");
 	write_tree(r, &json);
 	gp_json_end(&json);

@@ -428,7 +428,8 @@ enum gp_status gp_forwards_find(struct gp_recording *recording, const struct gp_
 				struct gp_forwards *out)
 {
 	*out = (struct gp_forwards){ 0 };
-	if (info->kept[GP_RANGE_PUSH] == 0)
+	/* without PyTorch's ranges its optimizers would lie in forwards */
+	if (info->kept[GP_RANGE_PUSH] == 0 || info->torch_why != NULL)
 		return GP_OK;
 	struct finding *f = calloc(1, sizeof *f);
 	if (f == NULL)

@@ -12,6 +12,7 @@
  *   sides of the beginning of a range that is no step, or of a zero_grad with next to nothing
  *   behind it: one side is the forward, and nobody knows which.
  * - Threads of autograd that enter the engine again have none.
+ * - Where PyTorch's own ranges are not told there are none: optimizers would lie in them.
  */
 #ifndef GP_PHASE_FORWARD_H
 #define GP_PHASE_FORWARD_H

@@ -237,6 +237,9 @@ static void fill_ranges(struct gp_recording *r)
 {
 	r->info.ranges_unnamed = number(r, GP_FACT_RANGES_UNNAMED);
 	r->info.nvtx_why = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_NVTX);
+	r->info.torch_why = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_TIER_C);
+	if (r->info.torch_why != NULL && *r->info.torch_why == '\0')
+		r->info.torch_why = NULL; /* they are there */
 	r->info.names_cut = 0;
 	gp_meanings_visit(r->meanings, GP_RANGE_NAME, add_cut, &r->info.names_cut);
 }
