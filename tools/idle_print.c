@@ -62,11 +62,23 @@ static void print_stack(const struct gp_idle_report *r, uint32_t stack, int64_t 
 		gp_stack_print(r->out, r->recording, stack, at_ns, GP_STACK_FOLDED);
 }
 
-static void print_key(const struct gp_idle_report *r, const char *key, size_t stacks)
+static bool has_framework(const struct gp_idle_report *r, unsigned device)
+{
+	for (size_t k = 0; k < r->idle.devices; k++)
+		if (r->idle.device[k].device == device)
+			return r->idle.device[k].is_framework;
+	return false;
+}
+
+/* Beside a framework's blocks it is said what is none: one place often gets both. */
+static void print_key(const struct gp_idle_report *r, const char *key, size_t stacks,
+		      bool is_beside)
 {
 	gp_mask(r->out, key, strlen(key));
-	if (stacks > 1)
-		fprintf(r->out, "  (%s)", gp_plural(stacks, "stack").s);
+	if (stacks > 1 || is_beside)
+		fprintf(r->out, "  (%s%s%s)", is_beside ? "of the driver" : "",
+			stacks > 1 && is_beside ? ", " : "",
+			stacks > 1 ? gp_plural(stacks, "stack").s : "");
 	fputc('\n', r->out);
 }
 
@@ -157,7 +169,8 @@ static void print_rows(const struct gp_idle_report *r, const struct gp_idle_devi
 			gp_ns_text(row->idle_ns).s, gp_count_text(row->idle_launches).s,
 			moment(row->born_ns).s, moment(row->first_ns).s, moment(row->last_ns).s,
 			moment(row->next_ns).s, state_words[row->state]);
-		print_key(r, row->key, row->stacks);
+		print_key(r, row->key, row->stacks,
+			  d->is_framework && row->space != GP_SPACE_BLOCK);
 		print_stack(r, row->stack, row->born_ns);
 	}
 	print_rest(r, d->rows);
@@ -180,7 +193,7 @@ static void print_reuses(const struct gp_idle_report *r, const struct gp_idle_de
 			gp_count_text(u->needed).s);
 		gp_mask(r->out, u->key, strlen(u->key));
 		fputs(" in the place of ", r->out);
-		print_key(r, u->other_key, 1);
+		print_key(r, u->other_key, 1, false);
 	}
 	print_rest(r, d->reuses);
 }
@@ -207,7 +220,9 @@ static void print_waste_row(const struct gp_idle_report *r, const struct gp_wast
 		gp_ns_text(w->idle_ns).s, gp_count_text(w->idle_launches).s);
 	if (w->device != GP_DEVICE_UNKNOWN && w->device)
 		fprintf(r->out, "GPU %u  ", w->device);
-	print_key(r, w->key, w->stacks);
+	bool is_of_driver = w->waste == GP_WASTE_CHURN || w->waste == GP_WASTE_PINNED;
+	print_key(r, w->key, w->stacks,
+		  !is_of_driver && w->space != GP_SPACE_BLOCK && has_framework(r, w->device));
 	print_stack(r, w->stack, w->born_ns);
 }
 

@@ -41,6 +41,7 @@ section_idle() {
 		after_both "idle-$job" "$recorded" $?
 		timeout -k 10 100 "$python" "$here/judge_idle.py" --name "idle-$job" --gpuprof "$gpuprof" \
 			--recording "$work/idle-$job.gpr" --source "$here/idle_job.py" 2>&1
+		[ ! -s "$work/idle-$job.gpr" ] || cp "$work/idle-$job.gpr" "$out"
 	done
 	timeout -k 10 60 "$gpuprof" idle "$work/idle-eager.gpr" 2>&1 | sed 's/^/     /' | head -n 45
 	(
