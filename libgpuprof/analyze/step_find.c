@@ -132,7 +132,8 @@ static enum gp_status take_down(struct finding *f)
 		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
 		if (record == NULL)
 			break;
-		if (gp_tokenizer_next(&f->tokenizer, r, record, true, &symbols)) {
+		const bool is_token = gp_tokenizer_next(&f->tokenizer, r, record, true, &symbols);
+		if (is_token) {
 			if (f->tokens == f->room && !grow(f))
 				return GP_E_MEMORY;
 			f->one[f->tokens] = symbols.one;
@@ -142,7 +143,7 @@ static enum gp_status take_down(struct finding *f)
 			f->wait[f->tokens++] = (float)(record->time - before);
 			before = record->time;
 		}
-		gp_step_ranges_see(&f->ranges, r, record);
+		gp_step_ranges_see(&f->ranges, thread, record, is_token);
 		status = gp_recording_apply(r, record);
 		see_live(f);
 	}
@@ -437,8 +438,10 @@ static bool see_range(struct finding *f, struct open_range *open, const struct g
 	/* the first step begins with the first range of all: the framework fetches data, or clears
 	 * gradients */
 	bool is_begin = of_optimizers && f->out->steps == 0 && r->kind == GP_RANGE_PUSH;
-	if (is_one && !open->is_open) {
-		*open = (struct open_range){ r->kind == GP_RANGE_PUSH, open->has_ended, thread,
+	const bool is_next = f->ranges.is_unended && !of_optimizers && thread == open->thread;
+	if (is_one && (!open->is_open || is_next)) {
+		/* an optimizer right behind another is of the same step */
+		*open = (struct open_range){ r->kind == GP_RANGE_PUSH, false, thread,
 					     r->range_push.depth };
 		is_begin |= !of_optimizers;
 	}
@@ -478,6 +481,14 @@ static enum gp_status cut_by_ranges(struct finding *f, bool of_optimizers)
 	return status == GP_END ? GP_OK : status;
 }
 
+/* Optimizers in a step: those that step right behind one another count as one. */
+static bool has_several(const struct finding *f)
+{
+	const struct gp_step_ranges *r = &f->ranges;
+	const double share = r->updates > 0 ? (double)r->updates / (double)r->optimizers : 1;
+	return f->out->steps > 0 && (double)f->optimizers * share * 2 >= (double)f->out->steps * 3;
+}
+
 /*
  * Ranges that are called steps are believed, then those of optimizers, unless repetition finds
  * steps that have several of them: two models have two optimizers.
@@ -489,8 +500,7 @@ static enum gp_status find(struct finding *f)
 		return cut_by_ranges(f, false);
 	if (status == GP_OK)
 		status = find_by_repetition(f);
-	bool has_several = f->out->steps > 0 && f->optimizers * 2 >= f->out->steps * 3;
-	if (status == GP_OK && f->ranges.optimizers >= OPTIMIZERS_MIN && !has_several)
+	if (status == GP_OK && f->ranges.optimizers >= OPTIMIZERS_MIN && !has_several(f))
 		return cut_by_ranges(f, true);
 	return status;
 }
@@ -501,9 +511,12 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 	*f = fresh;
 	enum gp_status status = gp_tokenizer_init(&f->tokenizer, info);
 	if (status == GP_OK)
+		status = gp_step_ranges_open(&f->ranges, f->recording);
+	if (status == GP_OK)
 		status = find(f);
 	if (status == GP_OK)
 		status = gp_step_stat(f->out);
+	gp_step_ranges_close(&f->ranges);
 	gp_tokenizer_release(&f->tokenizer);
 	free(f->one);
 	free(f->three);

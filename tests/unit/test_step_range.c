@@ -1,0 +1,146 @@
+/* Which ranges are steps: names that few turns have, ends that are missing, optimizers in a row. */
+#include "range_records.h"
+
+enum { TURN = 11, BATCH, SGD, ADAM, PROFILER };
+
+static void begin_job(struct writer *w, const char *file)
+{
+	begin(w, file);
+	define_name(w, TURN, "train_step 7");
+	define_name(w, BATCH, "batch");
+	define_name(w, SGD, "Optimizer.step#SGD.step");
+	define_name(w, ADAM, "Optimizer.step#Adam.step");
+	define_name(w, PROFILER, "ProfilerStep#2");
+}
+
+static void in_range(struct writer *w, uint32_t name, unsigned launches)
+{
+	put_push(w, 1, name, GP_RANGE_TORCH);
+	while (launches-- > 0)
+		put_launch(w, 1);
+	put_pop(w, 1, GP_RANGE_TORCH);
+}
+
+static void launch(struct writer *w, unsigned launches)
+{
+	while (launches-- > 0)
+		put_launch(w, 1);
+}
+
+/* That many, by ranges. */
+static void assert_steps(struct writer *w, size_t steps)
+{
+	struct gp_recording *r;
+	struct gp_steps found;
+	writer_close(w, true);
+	assert_int_equal(gp_recording_open(w->path, &r, NULL), GP_OK);
+	assert_int_equal(gp_steps_find(r, &found), GP_OK);
+	assert_int_equal(found.source, GP_STEPS_RANGES);
+	assert_int_equal(found.steps, steps);
+	gp_steps_free(&found);
+	gp_recording_close(r);
+	unlink(w->path);
+}
+
+/* A profiler that ran for five steps names them; the optimizer names all. */
+static void a_profiler_names_a_few(void **state)
+{
+	(void)state;
+	struct writer w;
+	begin_job(&w, "profiler.gpr");
+	for (unsigned k = 0; k < 60; k++) {
+		if (k / 5 == 4)
+			put_push(&w, 1, PROFILER, GP_RANGE_TORCH);
+		launch(&w, 5 + k % 3);
+		in_range(&w, SGD, 2);
+		if (k / 5 == 4)
+			put_pop(&w, 1, GP_RANGE_TORCH);
+	}
+	assert_steps(&w, 60);
+}
+
+/* "step" comes first in the list of names, but only what warms up is called so. */
+static void what_holds_most_is_believed(void **state)
+{
+	(void)state;
+	struct writer w;
+	begin_job(&w, "names.gpr");
+	for (unsigned k = 0; k < 4; k++)
+		in_range(&w, STEP, 6);
+	for (unsigned k = 0; k < 50; k++)
+		in_range(&w, BATCH, 6 + k % 3);
+	assert_steps(&w, 50);
+	begin_job(&w, "batches.gpr"); /* of a step's batches the step is believed */
+	for (unsigned k = 0; k < 20; k++) {
+		put_push(&w, 1, STEP, GP_RANGE_NVTX);
+		for (unsigned batch = 0; batch < 4; batch++)
+			in_range(&w, BATCH, 6);
+		launch(&w, 2);
+		put_pop(&w, 1, GP_RANGE_NVTX);
+	}
+	assert_steps(&w, 20);
+}
+
+/* One that is left out makes all that follow lie inside that one. */
+static void an_end_is_missing(void **state)
+{
+	(void)state;
+	struct writer w;
+	begin_job(&w, "unended.gpr");
+	for (unsigned k = 0; k < 40; k++) {
+		put_push(&w, 1, TURN, GP_RANGE_NVTX);
+		launch(&w, 5 + k % 3);
+		if (k != 7 && k != 20)
+			put_pop(&w, 1, GP_RANGE_NVTX);
+	}
+	assert_steps(&w, 40);
+}
+
+/* A library's own "step" in the job's is no step more. */
+static void one_in_another_is_none(void **state)
+{
+	(void)state;
+	struct writer w;
+	begin_job(&w, "nested.gpr");
+	for (unsigned k = 0; k < 40; k++) {
+		put_push(&w, 1, STEP, GP_RANGE_NVTX);
+		launch(&w, 5 + k % 3);
+		in_range(&w, STEP, 2);
+		in_range(&w, STEP, 2);
+		put_pop(&w, 1, GP_RANGE_NVTX);
+	}
+	assert_steps(&w, 40);
+}
+
+static void optimizers_in_a_row_are_of_one_step(void **state)
+{
+	(void)state;
+	struct writer w;
+	begin_job(&w, "row.gpr");
+	for (unsigned k = 0; k < 40; k++) {
+		launch(&w, 5 + k * 7 % 5);
+		in_range(&w, SGD, 2);
+		if (k % 4 == 0)
+			in_range(&w, ADAM, 2);
+	}
+	assert_steps(&w, 40);
+	begin_job(&w, "both.gpr");
+	for (unsigned k = 0; k < 40; k++) {
+		launch(&w, 5 + k * 7 % 5);
+		in_range(&w, SGD, 2);
+		in_range(&w, ADAM, 2);
+	}
+	assert_steps(&w, 40);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_profiler_names_a_few),
+		cmocka_unit_test(what_holds_most_is_believed),
+		cmocka_unit_test(an_end_is_missing),
+		cmocka_unit_test(one_in_another_is_none),
+		cmocka_unit_test(optimizers_in_a_row_are_of_one_step),
+	};
+	return cmocka_run_group_tests(tests, make_directory, drop_directory);
+}
