@@ -358,14 +358,21 @@ static bool event_find(struct gp_recording *recording, const char *text, int64_t
 	return is_found;
 }
 
-/* When step `number`, from 1, began. */
+/*
+ * Before what step `number`, from 1, did first: a span up to it, and what is live then, are without
+ * that. Not before what is kept.
+ */
 static bool step_find(struct gp_recording *recording, const char *text, size_t number, int64_t *out)
 {
-	struct gp_steps steps;
-	enum gp_status status = gp_steps_find(recording, &steps);
+	struct gp_steps steps = { 0 };
+	const struct gp_info *info;
+	enum gp_status status = gp_recording_info(recording, &info);
+	const int64_t kept_ns = status ? 0 : (int64_t)info->kept_from_ns;
+	status = status ? status : gp_steps_find(recording, &steps);
 	bool is_found = !status && number <= steps.steps;
 	if (is_found)
-		*out = steps.step[number - 1].begin_ns;
+		*out = steps.step[number - 1].begin_ns -
+		       (steps.step[number - 1].begin_ns > kept_ns);
 	else if (status || !steps.steps)
 		gp_complain("cannot find '%s' in '%s': %s", text, gp_recording_path(recording),
 			    status ? gp_status_text(status) : steps.why);

@@ -59,7 +59,8 @@ static void choose(struct hunt *h, const struct gp_info *info)
 	while (first < out->steps.steps && out->steps.step[first].begin_ns < out->from_ns)
 		first++;
 	for (last = first; last < out->steps.steps; last++)
-		if (out->steps.step[last].begin_ns > out->to_ns)
+		/* "step:N" is just before what that step does first */
+		if (out->steps.step[last].begin_ns - 1 > out->to_ns)
 			break;
 	if (last - first >= GP_LEAK_SAMPLES_MIN)
 		choose_steps(h, first, last - first);
