@@ -52,7 +52,8 @@ struct gp_leak {
 struct gp_leaks {
 	/* where samples were taken: at begins of steps; steps.why: in windows of time instead */
 	struct gp_steps steps;
-	int64_t window_ns; /* 0: steps */
+	size_t usable_steps; /* of them: in the span, behind the warm-up */
+	int64_t window_ns;   /* 0: steps */
 	int64_t from_ns, to_ns;
 	size_t samples; /* too few to tell anything: 0 */
 	size_t stacks;	/* and kinds that were looked at */

@@ -175,7 +175,10 @@ static void print_begin(const struct leaks *l, const struct gp_leaks *all)
 		fprintf(out, "; %zu samples at their begins\n", all->samples);
 		return;
 	}
-	if (all->steps.steps)
+	if (all->usable_steps < all->steps.steps)
+		fprintf(out, "too few steps (%s of %s in the span and behind the warm-up): ",
+			gp_count_text(all->usable_steps).s, gp_count_text(all->steps.steps).s);
+	else if (all->steps.steps)
 		fprintf(out, "too few steps (%s): ", gp_count_text(all->steps.steps).s);
 	else
 		fprintf(out, "no steps (%s): ", all->steps.why);

@@ -62,6 +62,7 @@ static void choose(struct hunt *h, const struct gp_info *info)
 		/* "step:N" is just before what that step does first */
 		if (out->steps.step[last].begin_ns - 1 > out->to_ns)
 			break;
+	out->usable_steps = last - first;
 	if (last - first >= GP_LEAK_SAMPLES_MIN)
 		choose_steps(h, first, last - first);
 	else
