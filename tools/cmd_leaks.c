@@ -278,7 +278,7 @@ static void write_leak(struct leaks *l, const struct gp_leak *leak, const struct
 		gp_json_number(json, "steps_until_full", (uint64_t)leak->steps_until_full);
 	else
 		gp_json_null(json, "steps_until_full");
-	if (leak->ns_until_full >= 0 && leak->ns_until_full < INT64_MAX / 2)
+	if (leak->ns_until_full >= 0 && leak->ns_until_full < (double)INT64_MAX / 2)
 		gp_json_signed(json, "ns_until_full", (int64_t)leak->ns_until_full);
 	else
 		gp_json_null(json, "ns_until_full");
