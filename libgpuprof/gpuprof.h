@@ -127,6 +127,8 @@ struct gp_info {
 	uint64_t captures, captured_ns; /* spans since the start, and how long in all */
 	size_t captureds;
 	const struct gp_scope_span *captured; /* those that are kept, by time */
+	/* enum gp_scope_by: the last span ended the recording, the job went on; 0: it did not */
+	unsigned ended_by;
 	/* each so many launches of a thread have a stack; 0: none have, or an older recorder */
 	uint64_t launch_every;
 	/* why stacks lack frames that were asked for, sentences; NULL: they have them */
@@ -504,6 +506,22 @@ struct gp_process {
 /* Calls `visit` for each ring file of this user in every ring place. */
 enum gp_status gp_process_visit(void (*visit)(void *context, const struct gp_process *),
 				void *context);
+/* Why a process is not among them. */
+enum gp_silent {
+	GP_SILENT_NONE,	     /* there is none of that number */
+	GP_SILENT_STRANGER,  /* it is another user's */
+	GP_SILENT_ELSEWHERE, /* it records; its rings lie where was not looked */
+	GP_SILENT_ENDED,     /* its recording has ended, it goes on */
+	GP_SILENT_EARLY,     /* the library is in it: nothing has come to be recorded, or is to be */
+	GP_SILENT_APART,     /* the library is not in it */
+	GP_SILENT_UNKNOWN,   /* the kernel does not tell */
+};
+struct gp_silence {
+	enum gp_silent why;
+	unsigned uid;	     /* whose it is; not of NONE */
+	char ring_path[512]; /* of STRANGER, ELSEWHERE: its rings; "": they were not found */
+};
+struct gp_silence gp_process_silence(unsigned pid);
 /* Sets want_level of a running process. GP_E_OPEN: no such recording process. */
 enum gp_status gp_process_set_level(unsigned pid, unsigned level);
 /*

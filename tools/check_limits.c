@@ -53,6 +53,8 @@ const char *gp_check_doubt(const struct gp_info *info)
 		return "the recording began late";
 	if (info->has_gap)
 		return "the recording stood still for a while";
+	if (info->ended_by)
+		return "the recording ended before the job did";
 	if (info->has_framework_late)
 		return "the framework had blocks before the recording began";
 	if (info->has_hole || info->has_uncertain_peaks || info->is_damaged)

@@ -11,6 +11,7 @@
 #include "flags.h"
 #include "json.h"
 #include "message.h"
+#include "silent.h"
 
 static int run(int argc, char **argv);
 const struct gp_command gp_command_ctl = {
@@ -162,8 +163,7 @@ static int set_level(struct listing *l, const char *verb, unsigned level)
 {
 	enum gp_status status = gp_process_set_level(l->pid, level);
 	if (status == GP_E_OPEN) {
-		gp_complain("cannot %s process '%u': it does not record", verb, l->pid);
-		gp_hint("'gpuprof ctl' lists the processes that do");
+		gp_silent_say(verb, "ctl", l->pid);
 		return GP_EXIT_FOUND;
 	}
 	if (status) {
@@ -195,8 +195,7 @@ static int answer(struct listing *l, bool is_json)
 	if (!list(l))
 		return GP_EXIT_INTERNAL;
 	if (l->pid && l->count == 0) {
-		gp_complain("cannot ask process '%u': it does not record", l->pid);
-		gp_hint("'gpuprof ctl' lists the processes that do");
+		gp_silent_say("ask", "ctl", l->pid);
 		return GP_EXIT_FOUND;
 	}
 	if (is_json)

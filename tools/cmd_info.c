@@ -163,6 +163,8 @@ static void print_captured(const struct gp_info *info, FILE *out)
 	if (info->captureds > SPANS_SHOWN)
 		fprintf(out, "             and %s\n",
 			gp_plural(info->captureds - SPANS_SHOWN, "more span").s);
+	if (info->ended_by)
+		fputs("ended        with the last span, as asked for; the job went on\n", out);
 }
 
 static void print_check(const struct gp_info *info, FILE *out)
@@ -316,6 +318,7 @@ static void write_captured(const struct gp_info *info, struct gp_json *json)
 	gp_json_text(json, "rule", info->capture_rule);
 	gp_json_number(json, "spans", info->captures);
 	gp_json_number(json, "ns", info->captured_ns);
+	gp_json_text(json, "ended_by", info->ended_by ? gp_scope_text(info->ended_by) : NULL);
 	gp_json_array(json, "kept");
 	for (size_t k = 0; k < info->captureds; k++) {
 		const struct gp_scope_span *c = &info->captured[k];

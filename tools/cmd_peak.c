@@ -51,7 +51,9 @@ static void print_doubts(const struct peak *p, const struct gp_holders *h)
 			gp_bytes_text(h->peak_bytes).s, gp_ns_text(h->peak_at_ns).s,
 			gp_ns_text((int64_t)p->r.info->kept_from_ns).s);
 	else if (p->moment == GP_AT_PEAK && !gp_has_whole_figures(p->r.info))
-		fputs("  at least: events are missing, the peak may have been higher\n", p->r.out);
+		fprintf(p->r.out, "  at least: %s, the peak may have been higher\n",
+			p->r.info->ended_by ? "the recording ended before the job did" :
+					      "events are missing");
 }
 
 static void print_head(const struct peak *p, const struct gp_holders *h, uint64_t outside)

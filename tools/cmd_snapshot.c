@@ -2,13 +2,12 @@
  * `gpuprof snapshot`: where the memory of a running job is now. Its recorder writes what it holds
  * until this moment, and `frag` shows it; the job is not stopped.
  */
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "frag_options.h"
 #include "message.h"
+#include "silent.h"
 
 static int run(int argc, char **argv);
 const struct gp_command gp_command_snapshot = {
@@ -30,50 +29,17 @@ static bool pid_parse(const char *word, unsigned *out)
 	return *word >= '1' && *word <= '9' && !*end && number <= INT32_MAX;
 }
 
-/* A process that ended, and whose rings lie there still. */
-struct ended {
-	unsigned pid;
-	bool is_found;
-	struct gp_process process;
-};
-
-static void find_ended(void *context, const struct gp_process *process)
-{
-	struct ended *e = context;
-	if (process->pid != e->pid || process->is_alive)
-		return;
-	e->process = *process;
-	e->is_found = true;
-}
-
 static void say_ended(unsigned pid, const char *recording)
 {
 	gp_complain("cannot ask process '%u': it ended", pid);
 	gp_hint("'gpuprof info %s' and other commands adopt what it left", recording);
 }
 
-static void say_not_recording(unsigned pid)
-{
-	struct ended ended = { .pid = pid };
-	gp_process_visit(find_ended, &ended);
-	if (ended.is_found) {
-		say_ended(pid, ended.process.output);
-		return;
-	}
-	if (kill((pid_t)pid, 0) == 0)
-		gp_complain("cannot ask process '%u': it does not record", pid);
-	else if (errno == EPERM)
-		gp_complain("cannot ask process '%u': it is another user's", pid);
-	else
-		gp_complain("cannot ask process '%u': there is none", pid);
-	gp_hint("'gpuprof ctl' lists the processes that record");
-}
-
 static int say_failed(unsigned pid, uint64_t wait_s, enum gp_status status,
 		      const struct gp_process *process)
 {
 	if (status == GP_E_OPEN) {
-		say_not_recording(pid);
+		gp_silent_say("ask", "snapshot", pid);
 	} else if (status == GP_E_TRUNCATED) {
 		say_ended(pid, process->output);
 	} else if (status == GP_E_BUSY) {

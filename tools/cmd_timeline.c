@@ -66,7 +66,7 @@ static bool is_at_least(const struct gp_info *info, unsigned curve)
 {
 	if (curve == GP_CURVE_DRIVER)
 		return !gp_has_whole_figures(info);
-	return info->has_uncertain_peaks || info->has_gap || info->has_hole;
+	return info->has_uncertain_peaks || info->has_gap || info->has_hole || info->ended_by;
 }
 
 static void draw(struct timeline *t, const char *path, const struct gp_info *info,

@@ -34,6 +34,7 @@ struct sum {
 	/* of recordings that were to be captured in part; the longest of each, what all have */
 	size_t partial, captured;
 	uint64_t captures, captured_ns;
+	size_t ended; /* with their last span, before their process */
 };
 
 /* As the user would type it: relative when it lies in or below the current directory. */
@@ -111,6 +112,7 @@ static void add_recording(struct sum *s, const char *path)
 	s->partial += info->is_captured_in_part;
 	s->captured += info->is_captured_in_part && info->captures > 0;
 	s->captures += info->is_captured_in_part ? info->captures : 0;
+	s->ended += info->ended_by != 0;
 	if (info->is_captured_in_part && info->captured_ns > s->captured_ns)
 		s->captured_ns = info->captured_ns;
 	s->has_stacks = s->has_stacks || info->has_stacks;
@@ -173,6 +175,11 @@ static void add_captured(const struct sum *s, const struct gp_harvest *h, char *
 		snprintf(line + n, capacity - n, ", captured: %s in %zu of them, at most %s",
 			 gp_plural(s->captures, "span").s, s->captured,
 			 gp_ns_text((int64_t)s->captured_ns).s);
+	n = strlen(line);
+	if (s->ended && s->recordings == 1)
+		snprintf(line + n, capacity - n, ", with which it ended");
+	else if (s->ended)
+		snprintf(line + n, capacity - n, ", with which %zu ended", s->ended);
 }
 
 static void print_recordings(const struct sum *s, const struct gp_harvest *h)

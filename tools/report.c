@@ -204,12 +204,15 @@ static void add_captured(struct gp_headline *line, const struct gp_info *info)
 	else
 		add(line, "; captured: %s in %s, elsewhere memory alone was recorded",
 		    gp_ns_text((int64_t)info->captured_ns).s, gp_plural(info->captures, "span").s);
+	if (info->ended_by)
+		add(line, "; recording ended with the last span, what the job did then is not in "
+			  "the figures");
 }
 
 bool gp_has_whole_figures(const struct gp_info *info)
 {
 	return !info->has_gap && !info->has_framework_late && !info->has_uncertain_peaks &&
-	       !info->has_hole;
+	       !info->has_hole && !info->ended_by;
 }
 
 bool gp_has_losses(const struct gp_info *info)

@@ -86,6 +86,8 @@ enum gp_fact {
 	/* value: 1 the framework's own ranges are told, 0 they are not; text: why */
 	GP_FACT_TIER_C = 28,
 	GP_FACT_SCOPE = 32, /* text: what was asked to be captured, as words of options */
+	/* value: SCOPE.by with which the recording ended, its process did not */
+	GP_FACT_ENDED = 33,
 };
 
 /* RESOURCE.type */

@@ -117,24 +117,53 @@ static const char *range_parse(const char *text, struct gp_scope_rule *rule)
 	return NULL;
 }
 
+/* "WORD:N". */
+static bool counted_parse(const char *text, const char *word, uint64_t *times)
+{
+	const size_t n = strlen(word);
+	if (strncmp(text, word, n) != 0 || text[n] != ':')
+		return false;
+	const char *at = text + n + 1;
+	return number_parse(&at, times) && *at == '\0';
+}
+
 static const char *end_parse(const char *text, struct gp_scope_rule *rule)
 {
-	rule->then = GP_SCOPE_STOP;
+	rule->then = GP_SCOPE_OUTSIDE;
 	rule->times = 1;
-	if (text[0] == '\0' || strcmp(text, "stop") == 0)
+	if (text[0] == '\0' || strcmp(text, "outside") == 0 ||
+	    counted_parse(text, "outside", &rule->times))
 		return NULL;
-	if (strcmp(text, "none") == 0) {
-		rule->then = GP_SCOPE_NONE;
-		return NULL;
-	}
-	rule->then = GP_SCOPE_REPEAT;
-	rule->times = 0;
 	if (strcmp(text, "repeat") == 0)
+		rule->times = 0;
+	else if (strcmp(text, "stop") == 0 || counted_parse(text, "repeat", &rule->times))
+		rule->then = GP_SCOPE_STOP;
+	else if (strcmp(text, "none") == 0)
+		rule->then = GP_SCOPE_NONE;
+	else
+		return "it is none of outside, outside:N, stop, repeat, repeat:N, none";
+	return NULL;
+}
+
+static const char *together_flaw(const struct gp_scope_words *words,
+				 const struct gp_scope_rule *rule, enum gp_scope_word *word)
+{
+	const bool has_range = rule->from == GP_SCOPE_PROFILER || rule->from == GP_SCOPE_RANGE ||
+			       rule->from == GP_SCOPE_STEPS;
+	*word = GP_SCOPE_WORD_DELAY;
+	if (rule->delay_ns && rule->from != GP_SCOPE_ALL)
+		return "a capture range says already when it begins";
+	*word = GP_SCOPE_WORD_END;
+	/* the clock ends one span */
+	if (rule->from == GP_SCOPE_ALL && rule->duration_ns && rule->then != GP_SCOPE_NONE &&
+	    rule->times == 1)
 		return NULL;
-	const char *at = text + strlen("repeat:");
-	if (strncmp(text, "repeat:", strlen("repeat:")) != 0 || !number_parse(&at, &rule->times) ||
-	    *at != '\0')
-		return "it is none of stop, none, repeat, repeat:N";
+	if (words->range_end[0] != '\0' && !has_range)
+		return rule->duration_ns ? "without a capture range there is one span: it is none "
+					   "of outside, stop" :
+					   "there is no capture range that could end";
+	if (rule->from == GP_SCOPE_STEPS && (rule->then == GP_SCOPE_NONE || rule->times != 1))
+		return "steps are counted once, and come once";
 	return NULL;
 }
 
@@ -155,23 +184,14 @@ static struct gp_scope_flaw flaw_of(const struct gp_scope_words *words, struct g
 		flaw = (struct gp_scope_flaw){
 			GP_SCOPE_WORD_END, flaw.why,
 			strstr(words->range_end, "shutdown") ?
-				"a job is never ended: 'stop' ends what is captured of it" :
+				"a job is never ended: 'stop' ends the recording of it" :
 				NULL
 		};
 	if (flaw.why)
 		return flaw;
-	bool has_range = rule->from == GP_SCOPE_PROFILER || rule->from == GP_SCOPE_RANGE ||
-			 rule->from == GP_SCOPE_STEPS;
-	if (rule->delay_ns && rule->from != GP_SCOPE_ALL)
-		return (struct gp_scope_flaw){ GP_SCOPE_WORD_DELAY,
-					       "a capture range says already when it begins",
-					       NULL };
-	if (words->range_end[0] != '\0' && !has_range)
-		return (struct gp_scope_flaw){ GP_SCOPE_WORD_END,
-					       "there is no capture range that could end", NULL };
-	if (rule->from == GP_SCOPE_STEPS && rule->then != GP_SCOPE_STOP)
-		return (struct gp_scope_flaw){ GP_SCOPE_WORD_END,
-					       "steps are counted once, and come once", NULL };
+	flaw.why = together_flaw(words, rule, &flaw.word);
+	if (!flaw.why)
+		flaw.word = GP_SCOPE_WORD_NONE;
 	return flaw;
 }
 

@@ -20,10 +20,11 @@ enum gp_scope_from {
 	GP_SCOPE_ORDERS,   /* `gpuprof ctl` alone */
 };
 
+/* What follows the last span. */
 enum gp_scope_then {
-	GP_SCOPE_STOP,	 /* further ranges are passed over */
-	GP_SCOPE_REPEAT, /* each opens again */
-	GP_SCOPE_NONE,	 /* the end of the range is passed over */
+	GP_SCOPE_OUTSIDE, /* memory is recorded on, as before it; with any number of spans, too */
+	GP_SCOPE_STOP,	  /* the recording ends with it */
+	GP_SCOPE_NONE,	  /* nothing: the end of the range is passed over */
 };
 
 struct gp_scope_rule {
@@ -31,7 +32,7 @@ struct gp_scope_rule {
 	uint64_t duration_ns; /* of each span at most; 0: no bound */
 	enum gp_scope_from from;
 	enum gp_scope_then then;
-	uint64_t times;			/* spans that ranges may open; 0: any number */
+	uint64_t times;			/* spans that a range may open; 0: any number */
 	uint64_t first_step, last_step; /* from 1 on */
 	char name[GP_SCOPE_NAME_MAX];	/* "": of steps: the ranges of optimizers */
 	char domain[GP_SCOPE_NAME_MAX]; /* "": the default one; "*": any */

@@ -271,6 +271,7 @@ static void fill_doubts(struct gp_recording *r)
 	info->has_gap = info->counts[GP_GAP] > 0;
 	info->has_framework_late = number(r, GP_FACT_FRAMEWORK_LATE) != 0;
 	info->missed_routes = number(r, GP_FACT_ROUTES);
+	info->ended_by = (unsigned)number(r, GP_FACT_ENDED);
 }
 
 enum gp_status gp_recording_info(struct gp_recording *r, const struct gp_info **out)

@@ -4,6 +4,7 @@
  * only.
  */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "recorder.h"
 
@@ -13,6 +14,13 @@ bool gp_definitions_open(struct gp_definitions *d)
 	d->arena = gp_pages(GP_DEFINITIONS_BYTES);
 	d->index = gp_pages(GP_DEFINITIONS_INDEX * sizeof *d->index);
 	return d->arena && d->index;
+}
+
+void gp_definitions_close(struct gp_definitions *d)
+{
+	munmap(d->arena, GP_DEFINITIONS_BYTES);
+	munmap(d->index, GP_DEFINITIONS_INDEX * sizeof *d->index);
+	*d = (struct gp_definitions){ 0 };
 }
 
 /*

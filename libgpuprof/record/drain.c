@@ -107,6 +107,18 @@ static void apply(struct gp_recorder *r, struct gp_ring_view *view, const struct
 }
 
 /*
+ * Did it come after the recording ended? Others than memory events carry the number of the one that
+ * would come next.
+ */
+static bool is_left_out(const struct gp_recorder *r, const struct gp_record *record)
+{
+	const bool is_memory = gp_event_infos[record->kind % GP_KINDS].class == GP_CLASS_MEMORY;
+	/* partner: the store in stop_recording, which was before whatever led to such a record */
+	const uint64_t end = atomic_load_explicit(&r->ends_before, memory_order_relaxed);
+	return gp_unlikely(end != 0) && record->order >= end + !is_memory;
+}
+
+/*
  * Applies all that needs no number in flight, a block's worth at most: a producer that waits for
  * room gets it after one block, not after the whole ring. Leaves next_order at the first MEMORY
  * record that must wait. True: a block is full.
@@ -118,6 +130,8 @@ static bool advance(struct gp_recorder *r, struct gp_ring_view *view)
 		const struct gp_record *record = slot_of(view, view->seen);
 		if (view->seen - tail >= GP_BLOCK_RECORDS)
 			return true;
+		if (is_left_out(r, record))
+			break;
 		if (gp_event_infos[record->kind % GP_KINDS].class == GP_CLASS_MEMORY) {
 			if (record->order > r->expected) {
 				view->next_order = record->order;
@@ -516,11 +530,16 @@ static bool start(struct gp_recorder *r)
 
 static void finish(struct gp_recorder *r)
 {
-	/* an order number still in flight gets the time of a few turns, not more */
-	for (int k = 0; k < 20; k++) {
+	/*
+	 * An order number still in flight gets the time of a few turns, not more; where the job
+	 * does not wait for us, until it is given up.
+	 */
+	const int turns = gp_scope_is_over() ? 200 : 20;
+	for (int k = 0; k < turns; k++) {
 		while (turn(r))
 			;
-		if (r->expected == atomic_load(&gp_control->next_order))
+		const uint64_t end = atomic_load(&r->ends_before);
+		if (r->expected == (end ? end : atomic_load(&gp_control->next_order)))
 			break;
 		gp_futex_wait(&r->wake, atomic_load(&r->wake), BUSY_TURN_NS);
 	}
@@ -560,8 +579,11 @@ void *gp_drain_main(void *context)
 			      gp_scope_sleep_ns(r->is_walking ? BUSY_TURN_NS : TURN_NS));
 		atomic_store(&r->is_asleep, 0);
 	}
+	gp_scope_tell_end(r);
 	finish(r);
 	atomic_store(&r->state, GP_RECORDER_ENDED);
 	gp_futex_wake(&r->progress);
+	if (gp_scope_is_over())
+		gp_give_back(r);
 	return NULL;
 }

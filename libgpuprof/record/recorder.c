@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "range_mark.h"
+#include "scope.h"
 #include "stack_take.h"
 
 #define START_WAIT_NS 500000000u /* a file system that hangs must not hang the job */
@@ -125,7 +126,7 @@ static void start_process(void)
 static void start_once(void)
 {
 	uint32_t no = 0;
-	if (!gp_settings.is_on)
+	if (!gp_settings.is_on || gp_scope_is_over())
 		atomic_store(&gp_local->word, WORD_OFF);
 	else if (atomic_compare_exchange_strong(&gp_local->is_starting, &no, 1))
 		start_process();
@@ -165,7 +166,8 @@ static struct gp_ring *take_ring(uint64_t timeout_ns)
 		uint32_t seen = atomic_load(&gp_recorder.progress);
 		struct gp_ring *ring = find_ring(&has_retired);
 		uint64_t now = now_ns();
-		if (ring)
+		/* an ended recorder makes none */
+		if (ring || atomic_load(&gp_recorder.state) == GP_RECORDER_ENDED)
 			return ring;
 		/*
 		 * a thread that did not ask may have taken the ring that was made for us: ask again

@@ -60,7 +60,9 @@ struct gp_recorder {
 	const char *why_no_python, *why_no_native; /* likewise; NULL: there are frames */
 	struct gp_module_watcher *modules;	   /* NULL: no native frames are taken */
 	uint64_t expected;			   /* the next order number to apply */
-	uint64_t told_to;			   /* in ring 0: behind the newest LOST */
+	/* records with this number or a later one are left out; 0: none are */
+	_Atomic uint64_t ends_before;
+	uint64_t told_to;   /* in ring 0: behind the newest LOST */
 	uint64_t unwritten; /* 1 + lowest order of what no file took and no LOST told; 0: none */
 	uint64_t missing_since_ns; /* 0: not waiting for a number in flight */
 	uint64_t segment_events;
@@ -141,6 +143,9 @@ bool gp_losses_keep(struct gp_recorder *recorder, bool is_end);
 /* Is it time to try a new segment after a failure? */
 bool gp_losses_retry(struct gp_recorder *recorder);
 
+/* give_back.c: after the end of a recording whose process goes on. */
+void gp_give_back(struct gp_recorder *recorder);
+
 /* segment.c: checkpoints and segment turns. */
 /* Appends recorder->block to the segment. */
 bool gp_segment_put(struct gp_recorder *recorder, size_t bytes);
@@ -157,6 +162,7 @@ void gp_segment_define(struct gp_recorder *recorder, const struct gp_ring_view *
 
 /* definitions.c: what handles and ids mean, kept to be repeated in each segment. */
 bool gp_definitions_open(struct gp_definitions *definitions);
+void gp_definitions_close(struct gp_definitions *definitions);
 void gp_definitions_add(struct gp_definitions *definitions, const struct gp_record *record,
 			const unsigned char *text);
 void gp_definitions_visit(const struct gp_definitions *definitions,

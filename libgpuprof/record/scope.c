@@ -16,6 +16,7 @@ static struct {
 	_Atomic uint32_t by;	    /* enum gp_scope_by: what opened it */
 	_Atomic uint64_t opened_ns; /* MONOTONIC_RAW */
 	_Atomic uint64_t ranges;    /* how many ranges have opened it */
+	_Atomic uint32_t ended_by;  /* enum gp_scope_by: what ended the recording; 0: nothing */
 } scope;
 
 static uint64_t now_ns(void)
@@ -102,6 +103,50 @@ static bool open_with(enum gp_scope_by by, uint32_t level, uint32_t *number)
 	return true;
 }
 
+/* ---- the last span ---- */
+
+bool gp_scope_is_over(void)
+{
+	return atomic_load(&scope.ended_by) != 0;
+}
+
+/* Orders end spans, never the recording: who gives them may want to begin again. */
+static bool is_last(void)
+{
+	const struct gp_scope_rule *rule = &gp_settings.scope;
+	return rule->then == GP_SCOPE_STOP &&
+	       (rule->from == GP_SCOPE_ALL ? atomic_load(&scope.is_delay_over) != 0 :
+					     atomic_load(&scope.ranges) >= rule->times);
+}
+
+/*
+ * Nothing is recorded from here on. Who sees the level frees what nobody records, and another
+ * thread that was in the driver may be given that memory and record it: such events have numbers
+ * that are taken later than now, and are left out.
+ */
+static void stop_recording(void)
+{
+	uint32_t word = atomic_load(&gp_local->word);
+	/* partner: the load in is_left_out */
+	atomic_store(&gp_recorder.ends_before, atomic_load(&gp_control->next_order));
+	while (!atomic_compare_exchange_weak(&gp_local->word, &word,
+					     gp_word_next(word, GP_LEVEL_OFF, true)))
+		;
+	atomic_store(&scope.level, (uint32_t)GP_LEVEL_OFF);
+	atomic_store(&gp_control->level, GP_LEVEL_OFF);
+}
+
+/* A span was closed, and that is recorded. After the last one the drain thread finishes. */
+static void end_if_last(enum gp_scope_by by)
+{
+	if (!is_last())
+		return;
+	atomic_store(&scope.ended_by, by);
+	stop_recording();
+	atomic_store(&gp_recorder.is_ending, 1);
+	gp_futex_wake(&gp_recorder.wake);
+}
+
 /* ---- ranges of the job ---- */
 
 static void record_change(bool is_open, enum gp_scope_by by, uint32_t number, uint64_t time)
@@ -131,12 +176,13 @@ bool gp_scope_open(enum gp_scope_by by)
 			return false;
 		atomic_store(&scope.by, by);
 		atomic_store(&scope.opened_ns, now_ns());
-	} else {
-		if (!open_with(by, level_inside(), &number))
-			return false;
-		record_change(true, by, number, time);
+		atomic_fetch_add(&scope.ranges, 1);
+		return true;
 	}
+	if (!open_with(by, level_inside(), &number))
+		return false;
 	atomic_fetch_add(&scope.ranges, 1);
+	record_change(true, by, number, time);
 	return true;
 }
 
@@ -146,11 +192,16 @@ bool gp_scope_close(enum gp_scope_by by)
 	bool is_done;
 	if (gp_settings.scope.then == GP_SCOPE_NONE || atomic_load(&scope.by) != by)
 		return false;
-	if (change_before(false, &is_done))
+	if (change_before(false, &is_done)) {
+		/* nothing was seen of it: it does not count */
+		if (is_done)
+			atomic_fetch_sub(&scope.ranges, 1);
 		return is_done;
+	}
 	if (!change(false, GP_LEVEL_MEMORY, &number))
 		return false;
 	record_change(false, by, number, gp_clock_now());
+	end_if_last(by);
 	return true;
 }
 
@@ -176,11 +227,25 @@ static void open_now(struct gp_recorder *r, enum gp_scope_by by, uint32_t level)
 		tell(r, true, by, number, time);
 }
 
-static void close_now(struct gp_recorder *r, enum gp_scope_by by)
+static bool close_now(struct gp_recorder *r, enum gp_scope_by by)
 {
 	uint32_t number;
-	if (change(false, GP_LEVEL_MEMORY, &number))
-		tell(r, false, by, number, r->scope_since);
+	if (!change(false, GP_LEVEL_MEMORY, &number))
+		return false;
+	tell(r, false, by, number, r->scope_since);
+	return true;
+}
+
+void gp_scope_tell_end(struct gp_recorder *r)
+{
+	if (!gp_scope_is_over())
+		return;
+	struct gp_record fact = { .kind = GP_FACT,
+				  .device = GP_DEVICE_UNKNOWN,
+				  .aux = GP_FACT_ENDED,
+				  .fact.value = atomic_load(&scope.ended_by) };
+	gp_drain_tell(r, &fact, NULL);
+	gp_say(false, "what was asked for is captured, the recording ends:", r->writer.path);
 }
 
 /* From or to nothing at all: what happens meanwhile nobody knows. */
@@ -242,14 +307,17 @@ static void obey(struct gp_recorder *r)
 void gp_scope_tend(struct gp_recorder *r)
 {
 	const struct gp_scope_rule *rule = &gp_settings.scope;
+	if (atomic_load(&r->is_ending)) /* nothing begins again then, nor does a last span end */
+		return;
 	obey(r);
 	if (rule->delay_ns && !atomic_load(&scope.is_delay_over) && is_delay_over(now_ns())) {
 		atomic_store(&scope.is_delay_over, 1);
 		open_now(r, GP_SCOPE_BY_DELAY, level_inside());
 	}
 	if (rule->duration_ns && atomic_load(&scope.is_inside) &&
-	    now_ns() - atomic_load(&scope.opened_ns) >= rule->duration_ns)
-		close_now(r, GP_SCOPE_BY_DURATION);
+	    now_ns() - atomic_load(&scope.opened_ns) >= rule->duration_ns &&
+	    close_now(r, GP_SCOPE_BY_DURATION))
+		end_if_last(GP_SCOPE_BY_DURATION);
 }
 
 uint64_t gp_scope_sleep_ns(uint64_t most_ns)

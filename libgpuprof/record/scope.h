@@ -3,7 +3,8 @@
  * stacks and launches are left out, so that what is live is known whenever capturing begins. What
  * ranges say comes on the job's threads, the clock and `gpuprof ctl` on the drain thread; both
  * change gp_local->word, whose exchange decides who was first. A forked child goes on as its parent
- * was.
+ * was. Where the rule says so the recording ends with the last span: then nothing is recorded any
+ * more, and children record nothing at all.
  */
 #ifndef GP_SCOPE_H
 #define GP_SCOPE_H
@@ -26,12 +27,17 @@ GP_HOT bool gp_scope_follows(enum gp_scope_from from)
 GP_COLD bool gp_scope_open(enum gp_scope_by by);
 GP_COLD bool gp_scope_close(enum gp_scope_by by);
 
+/* Has the recording of this process, or of one that it was forked from, ended with a span? */
+GP_COLD bool gp_scope_is_over(void);
+
 /* ---- the drain thread's ---- */
 
 /* What gp_local->word begins with in this process. */
 uint32_t gp_scope_begin(struct gp_recorder *recorder);
 /* Says so in the recording, once it can be written. */
 void gp_scope_tell(struct gp_recorder *recorder);
+/* Before it finishes: what is over says what ended it. */
+void gp_scope_tell_end(struct gp_recorder *recorder);
 /* Once a turn: orders of `gpuprof ctl`, and the clock. */
 void gp_scope_tend(struct gp_recorder *recorder);
 /* How long the thread may sleep, at most `most_ns`. */

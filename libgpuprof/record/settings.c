@@ -134,11 +134,11 @@ static void read_scope(struct gp_settings *s)
 	const struct gp_scope_words words = scope_words();
 	struct gp_scope_flaw flaw;
 	const struct {
-		const char *name, *value;
-	} parts[] = { { "delay=", words.delay },
-		      { " duration=", words.duration },
-		      { " range=", words.range },
-		      { " end=", words.range_end } };
+		const char *name, *value, *nothing;
+	} parts[] = { { "delay=", words.delay, "" },
+		      { " duration=", words.duration, "" },
+		      { " range=", words.range, "none" },
+		      { " end=", words.range_end, "" } };
 	s->job_ns = job_start_ns();
 	s->stacks_outside = strcmp(option(OPTION_OUTSIDE), "stacks") == 0 ? s->stacks : 0;
 	s->scope_words[0] = '\0';
@@ -148,7 +148,7 @@ static void read_scope(struct gp_settings *s)
 	if (!gp_scope_is_limited(&s->scope))
 		return;
 	for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
-		if (!*parts[k].value || strcmp(parts[k].value, "none") == 0)
+		if (*parts[k].value == '\0' || strcmp(parts[k].value, parts[k].nothing) == 0)
 			continue;
 		size_t at = strlen(s->scope_words);
 		copy(s->scope_words + at, sizeof s->scope_words - at,

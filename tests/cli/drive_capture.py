@@ -1,11 +1,13 @@
 """What is captured of jobs whose memory and launches are known. drive_capture.py WHAT"""
+import glob
 import json
 import os
+import signal
 import subprocess
 import sys
 
 JOB = """
-import ctypes, signal, sys, threading
+import ctypes, os, signal, sys, threading
 signal.alarm(50)  # whatever becomes of the test
 cuda = ctypes.CDLL("libcuda.so.1")
 context, address, module, kernel = (ctypes.c_void_p() for _ in range(4))
@@ -39,6 +41,10 @@ for line in sys.stdin:
     elif word == "work":
         worker = threading.Thread(target=work)
         worker.start()
+    elif word == "again":  # as another program would
+        print(word, number, flush=True)
+        words = open("/proc/self/cmdline").read().split("\\0")[:-1]
+        os.execv(sys.executable, words)
     elif word == "rest":
         is_over.set()
         worker.join()
@@ -158,7 +164,7 @@ def late():
 
 def profiler():
     """As the job says it, twice where twice was asked for; `ctl` beside that."""
-    job = start("api.gpr", "--capture-range=cudaProfilerApi", "--capture-range-end=repeat:2")
+    job = start("api.gpr", "--capture-range=cudaProfilerApi", "--capture-range-end=outside:2")
     say(job, "allocate 512", "launch 2", "profiler 0", "profiler 1", "launch 3", "profiler 1",
         "launch 4", "profiler 0", "launch 5")
     print(ctl(job, "start"))
@@ -189,6 +195,69 @@ def clock():
           "at least 0.2 s" if captured["ns"] >= 200000000 else captured,
           # one that was on its way when the clock struck may count as after it
           "launches in it" if inside[0] > outside <= 1 else (inside, outside))
+
+
+def order(job, word):
+    """Its answer, whose number is another each time."""
+    pid = pid_of(job)
+    answer = subprocess.run(["gpuprof", "ctl", pid, word], stderr=subprocess.STDOUT, stdout=-1,
+                            text=True)
+    print(answer.returncode, answer.stdout.replace(pid, "PID"), end="")
+
+
+def await_end(job):
+    """Of its recording: its rings are gone then."""
+    while glob.glob("gpuprof-ring-*"):
+        assert job.poll() is None
+
+
+def print_end(name):
+    what = info(name)
+    print("%s: %s, ended by %s, %d blocks, %d lost; %s" % (
+        name, "complete" if what["complete"] else "NOT COMPLETE", what["captured"]["ended_by"],
+        what["events"]["block_alloc"], sum(what["lost"].values()),
+        lines(name, "verify")[-1].split("; ", 1)[1]))
+
+
+def ended():
+    """The recording ends with the last span, whole, and the job goes on without it."""
+    job = start("stop.gpr", "-c", "cudaProfilerApi", "--capture-range-end=stop")
+    say(job, "allocate 512", "launch 2", "profiler 1", "launch 3", "allocate 600", "profiler 0")
+    await_end(job)
+    order(job, "start")
+    print(subprocess.run(["gpuprof", "snapshot", pid_of(job)], stderr=-1).returncode)
+    before = open("stop.gpr", "rb").read()
+    say(job, "allocate 4096", "release 0", "launch 5", "profiler 1", "launch 6", "profiler 0")
+    print("as it was" if open("stop.gpr", "rb").read() == before else "CHANGED")
+    os.kill(int(pid_of(job)), signal.SIGKILL)
+    print(end(job))
+    print_spans("stop.gpr")
+    print_end("stop.gpr")
+    print("\n".join(line for line in lines("stop.gpr", "info") if line.startswith("ended")))
+    # another program in the same process begins its own
+    job = start("again.gpr", "-c", "cudaProfilerApi", "--capture-range-end=repeat:2")
+    for size in ("1000", "2000"):
+        say(job, "profiler 1", "allocate " + size, "profiler 0", "launch 1", "profiler 1",
+            "launch 2", "profiler 0")
+        await_end(job)
+        say(job, *["again 1"][:size == "1000"])
+    print(end(job))
+    for name in sorted(glob.glob("again*")):
+        print_end(name)
+    # by the clock, while a thread launches without rest
+    job = start("clock.gpr", "--duration=0.2", "--capture-range-end=stop")
+    say(job, "allocate 4096", "work 1")
+    await_end(job)
+    say(job, "rest 1", "allocate 4096")
+    print(end(job))
+    print_end("clock.gpr")
+    # orders end spans, not the recording
+    job = start("order.gpr", "-c", "cudaProfilerApi", "--capture-range-end=stop")
+    say(job, "allocate 512", "profiler 1", "launch 3")
+    print(ctl(job, "stop"), ctl(job, "start"), ctl(job, "stop"))
+    say(job, "profiler 0", "profiler 1", "launch 7", "allocate 512")
+    print(end(job))
+    print_end("order.gpr")
 
 
 globals()[sys.argv[1]]()

@@ -131,6 +131,7 @@ static void read_recording(const char *path)
 	add(pid, "threads", info->threads);
 	add(pid, "complete", info->is_complete);
 	add(pid, "captures", info->captures);
+	add(pid, "ended_by", info->ended_by);
 	read_peaks(recording, pid, path);
 	gp_recording_close(recording);
 }

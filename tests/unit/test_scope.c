@@ -125,6 +125,11 @@ static void what_contradicts_itself_is_refused(void **state)
 		{ "", "", "cudaProfilerApi", "none", GP_SCOPE_WORD_NONE, true },
 		{ "", "", "cudaProfilerApi", "repeat", GP_SCOPE_WORD_NONE, true },
 		{ "", "", "step:2-3", "stop", GP_SCOPE_WORD_NONE, true },
+		{ "", "", "step:2-3", "outside", GP_SCOPE_WORD_NONE, true },
+		{ "", "", "nvtx:a", "outside:3", GP_SCOPE_WORD_NONE, true },
+		{ "", "2", "", "stop", GP_SCOPE_WORD_NONE, true },
+		{ "5", "2", "none", "stop", GP_SCOPE_WORD_NONE, true },
+		{ "5", "2", "", "outside", GP_SCOPE_WORD_NONE, true },
 		{ "x", "", "", "", GP_SCOPE_WORD_DELAY, false },
 		{ "", "0", "", "", GP_SCOPE_WORD_DURATION, false },
 		{ "5", "", "cudaProfilerApi", "", GP_SCOPE_WORD_DELAY, false },
@@ -132,6 +137,15 @@ static void what_contradicts_itself_is_refused(void **state)
 		{ "", "", "", "stop", GP_SCOPE_WORD_END, false },
 		{ "", "", "ctl", "repeat", GP_SCOPE_WORD_END, false },
 		{ "", "", "step:2-3", "repeat", GP_SCOPE_WORD_END, false },
+		{ "", "", "step:2-3", "repeat:2", GP_SCOPE_WORD_END, false },
+		{ "", "", "step:2-3", "none", GP_SCOPE_WORD_END, false },
+		{ "5", "", "", "stop", GP_SCOPE_WORD_END, false },
+		{ "", "2", "", "repeat:2", GP_SCOPE_WORD_END, false },
+		{ "", "2", "", "none", GP_SCOPE_WORD_END, false },
+		{ "", "2", "ctl", "stop", GP_SCOPE_WORD_END, false },
+		{ "", "", "nvtx:a", "outside:", GP_SCOPE_WORD_END, false },
+		{ "", "", "nvtx:a", "outside:0", GP_SCOPE_WORD_END, false },
+		{ "", "", "nvtx:a", "outsider", GP_SCOPE_WORD_END, false },
 		{ "", "", "nvtx:a", "repeat:0", GP_SCOPE_WORD_END, false },
 		{ "", "", "nvtx:a", "repeat:2x", GP_SCOPE_WORD_END, false },
 		{ "", "", "nvtx:a", "stop-shutdown", GP_SCOPE_WORD_END, false },
@@ -145,6 +159,28 @@ static void what_contradicts_itself_is_refused(void **state)
 		assert_int_equal(is_fine, rows[k].word == GP_SCOPE_WORD_NONE);
 		assert_int_equal(flaw.why == NULL, is_fine);
 		assert_int_equal(gp_scope_is_limited(&rule), rows[k].is_limited);
+	}
+}
+
+static void what_follows_the_last_span(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *end;
+		enum gp_scope_then then;
+		uint64_t times;
+	} rows[] = {
+		{ "", GP_SCOPE_OUTSIDE, 1 },	      { "outside", GP_SCOPE_OUTSIDE, 1 },
+		{ "outside:7", GP_SCOPE_OUTSIDE, 7 }, { "stop", GP_SCOPE_STOP, 1 },
+		{ "repeat", GP_SCOPE_OUTSIDE, 0 },    { "repeat:1", GP_SCOPE_STOP, 1 },
+		{ "repeat:12", GP_SCOPE_STOP, 12 },   { "none", GP_SCOPE_NONE, 1 },
+	};
+	struct gp_scope_rule rule;
+	struct gp_scope_flaw flaw;
+	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+		assert_true(parse("", "", "cudaProfilerApi", rows[k].end, &rule, &flaw));
+		assert_int_equal(rule.then, rows[k].then);
+		assert_int_equal(rule.times, rows[k].times);
 	}
 }
 
@@ -310,6 +346,7 @@ int main(void)
 		cmocka_unit_test(a_range_is_its_name_in_its_domain),
 		cmocka_unit_test(steps_are_counted_from_one),
 		cmocka_unit_test(what_contradicts_itself_is_refused),
+		cmocka_unit_test(what_follows_the_last_span),
 		cmocka_unit_test(without_a_word_all_was_captured),
 		cmocka_unit_test(spans_are_told),
 		cmocka_unit_test(the_first_end_tells_since_when),

@@ -227,6 +227,102 @@ static void forked(void)
 	CHECK(!is_launch_recorded());
 }
 
+static bool is_recorded(void)
+{
+	if (!gp_enter())
+		return false;
+	gp_leave();
+	return true;
+}
+
+static void *try_elsewhere(void *unused)
+{
+	(void)unused;
+	CHECK(!is_recorded());
+	return NULL;
+}
+
+/* Of this process: it is finished while the job goes on. */
+static void await_end(void)
+{
+	while (atomic_load(&gp_recorder.state) != GP_RECORDER_ENDED)
+		sched_yield();
+}
+
+/* The rings take no more than a reader would find in them; who holds one may write to it. */
+static void go_on(void)
+{
+	pthread_t thread;
+	char path[128];
+	struct gp_ring *ring = gp_thread.ring;
+	await_end();
+	push("step");
+	CHECK(!is_recorded());
+	pop();
+	pthread_create(&thread, NULL, try_elsewhere, NULL);
+	pthread_join(thread, NULL);
+	ring->slots[GP_RING_SLOTS - 1].time = 1;
+	pid_t pid = fork();
+	if (pid == 0) {
+		name_of(path, sizeof path, "orphan.gpr");
+		memcpy(gp_settings.output, path, sizeof path);
+		push("step");
+		CHECK(!is_recorded());
+		pop();
+		gp_recorder_end();
+		_exit(0);
+	}
+	CHECK(end_of(pid) == 0);
+	name_of(path, sizeof path, "orphan.gpr");
+	CHECK(access(path, F_OK) != 0);
+}
+
+static void ended_after_two(void)
+{
+	for (int k = 0; k < 4; k++) {
+		if (k < 2)
+			allocate();
+		push("step");
+		CHECK(is_recorded() == (k < 2));
+		CHECK(k >= 2 || is_launch_recorded());
+		pop();
+		CHECK(is_recorded() == (k < 1));
+	}
+	go_on();
+}
+
+static void ended_after_steps(void)
+{
+	for (int k = 1; k <= 5; k++) {
+		CHECK(is_recorded() == (k <= 3));
+		CHECK(k > 3 || is_launch_recorded() == (k >= 2));
+		push("iteration");
+		pop();
+	}
+	go_on();
+}
+
+/* By the clock alone, on the drain thread. */
+static void ended_in_time(void)
+{
+	CHECK(is_launch_recorded());
+	while (is_recorded())
+		sched_yield();
+	go_on();
+}
+
+static void ended_before_it_began(void)
+{
+	push("step");
+	pop();
+	allocate();
+	push("step");
+	CHECK(is_launch_recorded());
+	pop();
+	CHECK(!is_recorded());
+	go_on();
+}
+
 /* ---- readers ---- */
 
 /* How many spans, launches and allocations; by whom the last span was opened and closed. */
@@ -257,11 +353,12 @@ static void ranges_open_and_close(void **state)
 	(void)state;
 	record("once.gpr", "nvtx:step", "", once);
 	assert_recorded("once.gpr", 1, 2, 6, GP_SCOPE_BY_RANGE);
-	record("twice.gpr", "nvtx:step", "repeat:2", twice);
+	record("twice.gpr", "nvtx:step", "outside:2", twice);
 	assert_recorded("twice.gpr", 2, 2, 8, GP_SCOPE_BY_RANGE);
 	record("open.gpr", "nvtx:step", "none", without_end);
 	assert_recorded("open.gpr", 1, 1, 1, GP_SCOPE_BY_RANGE);
-	record("before.gpr", "nvtx:step", "repeat", before_the_first_event);
+	/* of the first nothing was seen: it is not the one that was asked for */
+	record("before.gpr", "nvtx:step", "", before_the_first_event);
 	assert_recorded("before.gpr", 1, 1, 2, GP_SCOPE_BY_RANGE);
 	record("started.gpr", "nvtx:step", "", started);
 	assert_recorded("started.gpr", 1, 2, 4, GP_SCOPE_BY_RANGE);
@@ -303,6 +400,40 @@ static void a_forked_child_goes_on(void **state)
 	assert_recorded("child.gpr", 1, 1, 3, GP_SCOPE_BY_RANGE);
 }
 
+static unsigned ended_by(const char *name)
+{
+	char path[128];
+	struct gp_recording *r;
+	const struct gp_info *info;
+	name_of(path, sizeof path, name);
+	assert_int_equal(gp_recording_open(path, &r, NULL), GP_OK);
+	assert_int_equal(gp_recording_info(r, &info), GP_OK);
+	const unsigned by = info->ended_by;
+	assert_true(info->is_complete);
+	assert_int_equal(info->lost_memory + info->lost_launch + info->lost_other, 0);
+	gp_recording_close(r);
+	return by;
+}
+
+static void the_recording_ends_with_the_last_span(void **state)
+{
+	(void)state;
+	record("two.gpr", "nvtx:step", "repeat:2", ended_after_two);
+	assert_recorded("two.gpr", 2, 2, 4, GP_SCOPE_BY_RANGE);
+	assert_int_equal(ended_by("two.gpr"), GP_SCOPE_BY_RANGE);
+	record("stop.gpr", "nvtx:step", "stop", ended_before_it_began);
+	assert_recorded("stop.gpr", 1, 1, 2, GP_SCOPE_BY_RANGE);
+	assert_int_equal(ended_by("stop.gpr"), GP_SCOPE_BY_RANGE);
+	record("steps_stop.gpr", "step:2-3@iteration", "stop", ended_after_steps);
+	assert_recorded("steps_stop.gpr", 1, 2, 3, GP_SCOPE_BY_STEP);
+	assert_int_equal(ended_by("steps_stop.gpr"), GP_SCOPE_BY_STEP);
+	assert_int_equal(ended_by("steps.gpr"), 0);
+	setenv("GPUPROF_DURATION", "20ms", 1);
+	record("time.gpr", "", "stop", ended_in_time);
+	unsetenv("GPUPROF_DURATION");
+	assert_int_equal(ended_by("time.gpr"), GP_SCOPE_BY_DURATION);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -311,6 +442,7 @@ int main(void)
 		cmocka_unit_test(domains_are_told_apart),
 		cmocka_unit_test(steps_are_counted),
 		cmocka_unit_test(a_forked_child_goes_on),
+		cmocka_unit_test(the_recording_ends_with_the_last_span),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

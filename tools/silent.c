@@ -1,0 +1,93 @@
+/* A process that ended and left its rings is named with its recording; of others the kernel tells. */
+#include "silent.h"
+
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gpuprof.h"
+#include "message.h"
+
+static const char lists[] = "'gpuprof ctl' lists the processes that record";
+
+struct ended {
+	unsigned pid;
+	bool is_found;
+	struct gp_process process;
+};
+
+static void find_ended(void *context, const struct gp_process *process)
+{
+	struct ended *e = context;
+	if (process->pid != e->pid || process->is_alive)
+		return;
+	e->process = *process;
+	e->is_found = true;
+}
+
+static void say_stranger(const char *verb, const char *command, unsigned pid,
+			 const struct gp_silence *s)
+{
+	const struct passwd *user = getpwuid(s->uid);
+	char name[64];
+	snprintf(name, sizeof name, "%u", s->uid);
+	gp_complain("cannot %s process '%u': it is user '%s's", verb, pid,
+		    user ? user->pw_name : name);
+	if (s->ring_path[0])
+		gp_hint("its rings lie in '%s': ask as that user, 'sudo -u %s%s gpuprof %s %u'",
+			s->ring_path, user ? "" : "#", user ? user->pw_name : name, command, pid);
+	else
+		gp_hint("no rings of it were found: it does not record, or they lie elsewhere");
+}
+
+static void say_elsewhere(const char *verb, const char *command, unsigned pid,
+			  const struct gp_silence *s)
+{
+	const char *end = strrchr(s->ring_path, '/');
+	const int bytes = end && end > s->ring_path ? (int)(end - s->ring_path) : 1;
+	gp_complain("cannot %s process '%u': its rings do not lie in '/dev/shm'", verb, pid);
+	gp_hint("'GPUPROF_RING_DIR=%.*s gpuprof %s %u' finds them", bytes, s->ring_path, command,
+		pid);
+}
+
+void gp_silent_say(const char *verb, const char *command, unsigned pid)
+{
+	struct gp_silence s = gp_process_silence(pid);
+	struct ended ended = { .pid = pid };
+	gp_process_visit(find_ended, &ended);
+	switch (s.why) {
+	case GP_SILENT_NONE:
+		gp_complain("cannot %s process '%u': %s", verb, pid,
+			    ended.is_found ? "it ended" : "there is none");
+		if (ended.is_found)
+			gp_hint("'gpuprof info %s' and other commands adopt what it left",
+				ended.process.output);
+		else
+			gp_hint("%s", lists);
+		break;
+	case GP_SILENT_STRANGER:
+		say_stranger(verb, command, pid, &s);
+		break;
+	case GP_SILENT_ELSEWHERE:
+		say_elsewhere(verb, command, pid, &s);
+		break;
+	case GP_SILENT_ENDED:
+		gp_complain("cannot %s process '%u': its recording has ended", verb, pid);
+		gp_hint("with the last span that was asked for; it is not taken up again");
+		break;
+	case GP_SILENT_EARLY:
+		gp_complain("cannot %s process '%u': it does not record, or not yet", verb, pid);
+		gp_hint("a recording begins with the first event on a GPU");
+		break;
+	case GP_SILENT_APART:
+		gp_complain("cannot %s process '%u': it was started without the recorder", verb,
+			    pid);
+		gp_hint("'gpuprof run -- COMMAND' records what it starts; %s", lists);
+		break;
+	case GP_SILENT_UNKNOWN:
+		gp_complain("cannot %s process '%u': it does not record", verb, pid);
+		gp_hint("%s", lists);
+		break;
+	}
+}
