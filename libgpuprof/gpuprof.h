@@ -83,6 +83,7 @@ struct gp_info {
 	bool is_sealed;	       /* by its owner, or adopted whole */
 	/* not sealed, and its owner lives: all figures are of the moment duration_ns */
 	bool is_running;
+	bool is_anothers; /* not sealed, and its rings are another user's: it may be running */
 	bool is_complete; /* sealed, and without a hole */
 	/*
 	 * blocks could not be written and no checkpoint came since, or it is a copy of a recording

@@ -116,7 +116,7 @@ enum gp_help {
 	GP_HELP_EXPANDABLE,	 /* at most `bytes` would be in one range */
 	GP_HELP_MAX_SPLIT,	 /* `bytes` are free in `count` segments that would be whole */
 	GP_HELP_ROUND_SIZES,   /* `bytes` short of the largest place; `count` divisions hide that */
-	GP_HELP_LESS_ROUNDING, /* `bytes` that divisions add to live blocks */
+	GP_HELP_LESS_ROUNDING, /* `bytes` of live blocks and request that divisions add */
 	GP_HELP_STREAMS,       /* `bytes` are cached for other streams and pools */
 	GP_HELP_LIMIT,	       /* a limit of `bytes` */
 	GP_HELP_OUTSIDE,       /* `bytes` that came outside the framework since the last peak */

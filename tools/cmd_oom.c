@@ -58,8 +58,11 @@ static int64_t window_of(struct oom *c, size_t k)
 	return begun ? at_ns - r->steps.step[begun - 1].begin_ns + 1 : c->window_ns;
 }
 
-/* One state at a time is kept: each may be as large as the job's memory has blocks. */
-static enum gp_status look(struct oom *c, size_t k)
+/*
+ * One state at a time is kept: each may be as large as the job's memory has blocks. `is_told`: in
+ * full; else its verdict is for the table.
+ */
+static enum gp_status look(struct oom *c, size_t k, bool is_told)
 {
 	struct gp_oom_report *r = &c->r;
 	struct gp_oom_case looked;
@@ -68,19 +71,22 @@ static enum gp_status look(struct oom *c, size_t k)
 	r->row[k].is_looked = true;
 	r->row[k].verdict = looked.finding.verdict;
 	r->row[k].free_bytes = looked.facts.free_bytes;
-	if (status == GP_OK)
+	if (status == GP_OK && is_told)
 		status = c->is_json ? gp_oom_case_write(&c->json, r, k, &looked) :
 				      gp_oom_case_print(r, k, &looked);
 	gp_oom_case_free(&looked);
 	return status;
 }
 
-/* In full: the first of those that are alike, and the one that was asked for. */
+/*
+ * In full: the first of those that are alike, and the one that was asked for. Of more different
+ * ones than a reader wants in full the table has the verdicts.
+ */
 static enum gp_status show_cases(struct oom *c)
 {
 	struct gp_oom_report *r = &c->r;
 	enum gp_status status = GP_OK;
-	size_t looked = 0;
+	size_t looked = 0, rows = 0;
 	for (size_t k = 0; k < r->ooms.ooms && status == GP_OK; k++) {
 		bool is_full = r->ooms.oom[k].like == k || c->r.number;
 		bool is_left = is_full && looked >= (c->is_json ? LOOKED_JSON : LOOKED_TEXT);
@@ -88,8 +94,11 @@ static enum gp_status show_cases(struct oom *c)
 			continue;
 		r->is_cut |= is_left;
 		looked += is_full;
+		rows++;
 		if (is_full && !is_left)
-			status = look(c, k);
+			status = look(c, k, true);
+		else if (is_full && !c->is_json && rows <= GP_OOM_ROWS)
+			status = look(c, k, false);
 		else if (c->is_json)
 			status = gp_oom_case_write(&c->json, r, k, NULL);
 	}

@@ -8,6 +8,7 @@
 #include "frag_options.h"
 #include "message.h"
 #include "silent.h"
+#include "sink.h"
 
 static int run(int argc, char **argv);
 const struct gp_command gp_command_snapshot = {
@@ -53,6 +54,22 @@ static int say_failed(unsigned pid, uint64_t wait_s, enum gp_status status,
 	return GP_EXIT_FOUND;
 }
 
+static void find_recording(void *context, const struct gp_process *process)
+{
+	struct gp_process *wanted = context;
+	if (process->pid == wanted->pid && process->is_alive)
+		*wanted = *process;
+}
+
+/* Where the report goes; not into the job's recording. */
+static int output_check(const struct gp_frag_options *options, unsigned pid)
+{
+	struct gp_process process = { .pid = pid };
+	char *const recording = process.output;
+	gp_process_visit(find_recording, &process);
+	return gp_sink_check(options->output, options->is_forced, &recording, 1);
+}
+
 static bool values_check(uint64_t wait_s, const char *word, unsigned *pid)
 {
 	if (!pid_parse(word, pid))
@@ -85,6 +102,9 @@ static int run(int argc, char **argv)
 	if (!values_check(wait_s, argv[0], &pid) ||
 	    !gp_frag_options_read(&options, &gp_command_snapshot))
 		return GP_EXIT_USAGE;
+	int exit_status = output_check(&options, pid);
+	if (exit_status)
+		return exit_status;
 	struct gp_process process;
 	uint64_t order = 0;
 	enum gp_status status = gp_process_snapshot(pid, (unsigned)wait_s * 1000, &process, &order);

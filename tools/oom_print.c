@@ -9,7 +9,6 @@
 #include "report.h"
 
 #define SET_SHOWN 5u
-#define ROWS 60u /* of the table */
 
 static void print_bytes(FILE *out, uint64_t bytes, int width)
 {
@@ -62,7 +61,7 @@ void gp_oom_head_print(const struct gp_oom_report *r)
 		if (!r->row[k].is_shown)
 			continue;
 		/* what is told in full stands in it, too */
-		bool is_row = rows < ROWS || r->row[k].is_looked;
+		bool is_row = rows < GP_OOM_ROWS || r->row[k].is_looked;
 		if (is_row)
 			print_row(r, k);
 		rows += is_row;
@@ -280,7 +279,7 @@ void gp_oom_end_print(const struct gp_oom_report *r)
 	if (r->number)
 		snprintf(next, sizeof next, "frag --at oom:%" PRIu64, r->number);
 	if (r->is_cut)
-		fputs("\nmore of them differ; --number N looks at one\n", r->out);
+		fputs("\nmore of them differ; --number N tells one in full\n", r->out);
 	/* a verdict that could not tell whose the free memory was */
 	if (r->shown && r->info->pytorch && !r->info->has_tier_b)
 		gp_again_print(r->out, r->info, "--stacks=all --tier-b");

@@ -9,6 +9,8 @@
 #include "json.h"
 #include "use_print.h"
 
+#define GP_OOM_ROWS 60u /* of the table, and what is told in full */
+
 /* What the table says of one, by index of gp_ooms. */
 struct gp_oom_row {
 	bool is_shown, is_looked;
@@ -26,7 +28,7 @@ struct gp_oom_report {
 	struct gp_oom_row *row;
 	size_t shown;
 	uint64_t number; /* that was asked for, from 1; 0: all */
-	bool is_cut;	 /* there are more than were looked at */
+	bool is_cut;	 /* there are more than are told in full */
 	uint64_t top;
 	FILE *out;
 };

@@ -202,7 +202,8 @@ void gp_oom_help_text(const struct gp_oom *o, const struct gp_oom_case *c,
 		    h->count, text(&a, h->bytes), h->count);
 		return;
 	case GP_HELP_LESS_ROUNDING:
-		SAY("no roundup_power2_divisions: they add %s to the blocks that are allocated",
+		SAY("no roundup_power2_divisions: they add up to %s to what is allocated and to "
+		    "the request",
 		    text(&a, h->bytes));
 		return;
 	case GP_HELP_STREAMS:

@@ -155,7 +155,8 @@ static void add_flaws(struct gp_headline *line, const struct gp_info *info)
 		add(line, "NOT COMPLETE: the job is running, shown up to %s; ",
 		    gp_ns_text((int64_t)info->duration_ns).s);
 	else if (!info->is_sealed || (info->has_hole && !info->failed_blocks))
-		add(line, "NOT COMPLETE: its end is missing; ");
+		add(line, "NOT COMPLETE: its end is missing%s; ",
+		    info->is_anothers ? ", it is another user's and may be running" : "");
 }
 
 uint64_t gp_events_of(const struct gp_info *info)

@@ -202,6 +202,17 @@ int gp_sink_open(struct gp_sink *sink, const char *path, bool may_replace, char 
 	return path ? open_sink(sink, inputs, count) : GP_EXIT_OK;
 }
 
+int gp_sink_check(const char *path, bool may_replace, char *const *inputs, int count)
+{
+	struct gp_sink sink;
+	struct stat st;
+	/* a pipe that is opened and closed has ended for who reads it */
+	if (!path || (may_replace && stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
+		return GP_EXIT_OK;
+	int exit_status = gp_sink_open(&sink, path, may_replace, inputs, count);
+	return exit_status ? exit_status : gp_sink_close(&sink, GP_EXIT_OK);
+}
+
 int gp_sink_open_recording(struct gp_sink *sink, const char *path)
 {
 	*sink = (struct gp_sink){ .path = path, .is_recording = true };

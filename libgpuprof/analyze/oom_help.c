@@ -111,11 +111,24 @@ static void add_round_sizes(const struct gp_oom *o, const struct gp_allocator_se
 	}
 }
 
-/* What live blocks have more than they would with multiples of 512 bytes, where that is known. */
-static void add_less_rounding(const struct gp_allocator_settings *settings, struct gp_oom_case *c)
+/* What of it may be rounding: what was asked for, as `rounded`, is not told. */
+static uint64_t rounding_most(const struct gp_allocator_settings *settings, uint64_t rounded)
+{
+	const uint64_t least = rounded != 0 ? gp_rule_floor(settings, rounded - 1) + 1 : 0;
+	if (rounded == 0 || gp_allocator_rounded(settings, least) != rounded)
+		return 0;
+	return rounded - gp_allocator_rounded(&gp_allocator_defaults, least);
+}
+
+/*
+ * What live blocks have more than they would with multiples of 512 bytes, where that is known, and
+ * the request.
+ */
+static void add_less_rounding(const struct gp_oom *o, const struct gp_allocator_settings *settings,
+			      struct gp_oom_case *c)
 {
 	const struct gp_frag *f = &c->frag;
-	uint64_t bytes = 0, missing = c->finding.missing_bytes;
+	uint64_t bytes = rounding_most(settings, o->bytes), missing = c->finding.missing_bytes;
 	for (size_t k = 0; k < f->device->segments; k++) {
 		const struct gp_memory_segment *s =
 			&c->memory.segment[f->device->first_segment + k];
@@ -182,7 +195,7 @@ void gp_oom_help_list(const struct gp_oom *oom, const struct gp_allocator_settin
 		add_round_sizes(oom, settings, c);
 	}
 	if (oom->is_framework)
-		add_less_rounding(settings, c);
+		add_less_rounding(oom, settings, c);
 	if (v->verdict == GP_VERDICT_STREAM)
 		add_bound(c, GP_HELP_STREAMS, true, c->facts.elsewhere_bytes, 0);
 	if (v->verdict == GP_VERDICT_LIMIT)

@@ -78,6 +78,7 @@ static void fill_from_file(struct gp_recording *r, uint64_t oldest)
 	info->failed_blocks = h->failed_blocks;
 	info->is_sealed = x->is_sealed;
 	info->is_running = r->is_running;
+	info->is_anothers = !x->is_sealed && !r->is_running && gp_ring_file_is_anothers(h);
 	info->is_complete = x->is_sealed && !info->has_hole;
 	info->damages = x->damages < GP_DAMAGES_KEPT ? x->damages : GP_DAMAGES_KEPT;
 	info->damage = x->damage;

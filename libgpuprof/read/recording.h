@@ -308,6 +308,8 @@ struct gp_ring *gp_ring_file_ring(const struct gp_ring_file *file, uint32_t inde
 enum gp_owner gp_ring_file_owner(const struct gp_ring_file *file);
 /* The process that writes this recording lives: as far as its ring file can be seen from here. */
 bool gp_ring_file_is_written(const struct gp_file_header *header);
+/* Its ring file is there and another user's, so that nothing more can be told. */
+bool gp_ring_file_is_anothers(const struct gp_file_header *header);
 /*
  * Returns when what its process wants in the recording at once, an out-of-memory and all before it,
  * is there; after a second at the latest.

@@ -202,6 +202,16 @@ bool gp_ring_file_is_written(const struct gp_file_header *header)
 	return is_written;
 }
 
+bool gp_ring_file_is_anothers(const struct gp_file_header *header)
+{
+	char boot_id[64];
+	struct stat st;
+	return header->ring_path[0] != '\0' && lstat(header->ring_path, &st) == 0 &&
+	       S_ISREG(st.st_mode) && st.st_uid != geteuid() &&
+	       read_line("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id) &&
+	       strncmp(boot_id, header->boot_id, sizeof header->boot_id) == 0;
+}
+
 uint64_t gp_ring_file_unwritten(const struct gp_file_header *header)
 {
 	struct gp_ring_file file;

@@ -175,6 +175,23 @@ def stopped():
     job.communicate()
 
 
+def refused():
+    """What cannot be written is said before the job is asked, which would be marked."""
+    job = start([sys.executable, "-c", JOB])
+    say(job, "allocate 1000")
+    open("old", "w").write("old")
+    os.symlink("job.gpr", "link")
+    for words in (["old"], ["no/such"], ["job.gpr"], ["link", "--force"], ["old", "--force"],
+                  ["new.svg"]):
+        answer = subprocess.run(["gpuprof", "snapshot", pid_of(job), "-o", *words],
+                                stderr=subprocess.STDOUT, stdout=-1, text=True)
+        print(answer.returncode, answer.stdout, end="" if answer.stdout else "\n")
+    job.communicate()
+    marks = subprocess.run(["gpuprof", "dump", "--json", "--kind", "snapshot_asked", "job.gpr"],
+                           stdout=-1, text=True).stdout.count("\n")
+    print(marks, "marks;", *sorted(os.listdir()), len(open("old").read()) > 3)
+
+
 def nobody():
     """Processes that do not record, are not there, are another user's."""
     for pid in (os.getpid(), 2**22 + 1):

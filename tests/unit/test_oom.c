@@ -349,7 +349,10 @@ static void sizes_that_are_nearly_equal(void **state)
 	assert_int_equal(advised_divisions(79, "roundup_power2_divisions:[32:8,64:1]", &lacks), 8);
 }
 
-/* Blocks of 80 MiB for requests of 65 MiB, which quarters make of them; `missing` of capacity. */
+/*
+ * Blocks of 80 MiB for requests of 65 MiB, which quarters make of them; `missing` of capacity. The
+ * request that was refused is one of 80 MiB, too: it may have been one byte more than 64 MiB.
+ */
 static const struct gp_oom_help *rounding(const char *set, uint64_t requested, uint64_t missing)
 {
 	static struct layout l;
@@ -376,14 +379,20 @@ static void rounding_that_is_what_is_missing(void **state)
 	(void)state;
 	const char *quarters = "roundup_power2_divisions:4";
 	const uint64_t asked = (uint64_t)(65 * MIB), waste = (uint64_t)(30 * MIB);
-	const struct gp_oom_help *h = rounding(quarters, asked, waste);
+	const uint64_t of_request = (uint64_t)(16 * MIB) - 512;
+	const struct gp_oom_help *h = rounding(quarters, asked, waste + of_request);
 	assert_non_null(h);
-	assert_int_equal(h->bytes, waste);
+	assert_int_equal(h->bytes, waste + of_request);
 	assert_true(h->is_bound);
-	assert_null(rounding(quarters, asked, waste + 1));
+	assert_null(rounding(quarters, asked, waste + of_request + 1));
 	assert_null(rounding(quarters, asked, 0));
-	assert_null(rounding(quarters, NONE, waste));
-	assert_null(rounding(NULL, asked, waste));
+	/* all that is missing may be the request's own, whatever lives */
+	h = rounding(quarters, NONE, of_request);
+	assert_non_null(h);
+	assert_int_equal(h->bytes, of_request);
+	assert_null(rounding(quarters, NONE, of_request + 1));
+	assert_null(rounding(NULL, asked, 1));
+	assert_null(rounding("roundup_power2_divisions:[32:4,64:1,128:4]", NONE, 1));
 }
 
 int main(void)
