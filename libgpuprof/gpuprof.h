@@ -513,7 +513,7 @@ enum gp_silent {
 	GP_SILENT_STRANGER,  /* it is another user's */
 	GP_SILENT_ELSEWHERE, /* it records; its rings lie where was not looked */
 	GP_SILENT_ENDED,     /* its recording has ended, it goes on */
-	GP_SILENT_EARLY,     /* the library is in it: nothing has come to be recorded, or is to be */
+	GP_SILENT_EARLY,     /* the library is in it: no event has come, or none is wanted */
 	GP_SILENT_APART,     /* the library is not in it */
 	GP_SILENT_UNKNOWN,   /* the kernel does not tell */
 };

@@ -1,4 +1,4 @@
-/* A process that ended and left its rings is named with its recording; of others the kernel tells. */
+/* A process that ended and left its rings is told by them; of others the kernel tells. */
 #include "silent.h"
 
 #include <pwd.h>

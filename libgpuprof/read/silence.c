@@ -1,6 +1,6 @@
 /*
- * Why a process is not among those that record: what the kernel tells of it, and what it has mapped.
- * Nothing of another user's is opened: its ring files are named, not read.
+ * Why a process is not among those that record: what the kernel tells of it, and what it has
+ * mapped. Nothing of another user's is opened: its ring files are named, not read.
  */
 #include <ctype.h>
 #include <stdio.h>

@@ -291,8 +291,10 @@ def silent():
     print(ctl(job, "stop"))
     job.kill()  # nobody adopts what the job leaves
     os.kill(int(pid), signal.SIGKILL)
-    while os.path.exists("/proc/" + pid) and "State:\tZ" not in open("/proc/%s/status" % pid).read():
-        pass
+    while True:  # its recorder may end last
+        answer = subprocess.run(["gpuprof", "ctl", "--json", pid], stdout=-1, text=True)
+        if not json.loads(answer.stdout)[0]["alive"]:
+            break
     say_of(pid, "ctl", pid, "start")
 
 
