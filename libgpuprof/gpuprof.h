@@ -342,7 +342,6 @@ struct gp_use {
 	uint8_t space;			   /* enum gp_space; GP_SPACE_NONE: unknown */
 	bool is_segment;		   /* the framework's blocks lie in it */
 	const struct gp_range_path *range; /* in which it was allocated; NULL: nobody asked */
-	const struct gp_range_path *told;  /* likewise, with each name that counts up by itself */
 	uint64_t bytes, count;
 	uint64_t live_bytes, live_count;  /* of that live at the end of the span */
 	uint64_t freed, short_lived;	  /* how many were freed, and how many of them soon */
@@ -407,12 +406,12 @@ struct gp_group {
 	struct gp_use use; /* the sums; stack, at_ns, space: of its use with most bytes */
 	size_t stacks;	   /* different ids */
 	bool is_rest;	   /* what the filter left out, or has no stack */
-	bool is_left_out;  /* the former */
+	bool is_asked;	   /* the filter let it through */
 	const char *cut;   /* GP_BY_STACK: why its outermost frames are missing; NULL: none are */
 };
 struct gp_groups {
 	size_t groups;
-	struct gp_group *group; /* most bytes first, the rest last */
+	struct gp_group *group; /* most bytes first, the rest behind, last what was not asked for */
 	size_t matched;		/* uses that the filter let through */
 	char libraries[256];	/* that were met, "cuBLAS, PyTorch" */
 };

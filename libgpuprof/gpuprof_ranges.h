@@ -29,6 +29,8 @@ struct gp_range_path {
 	const char *name;		/* "": it has an empty one; NULL: not known, or no range */
 	const char *domain;		/* NULL: the default one */
 	unsigned source;		/* enum gp_range_source; 0: no range */
+	/* by gp_range_paths_fold: the same with names that count up, "step #"; NULL: not folded */
+	const struct gp_range_path *folded;
 };
 
 /*
@@ -45,6 +47,12 @@ void gp_range_paths_see(struct gp_range_paths *paths, uint32_t thread,
 const struct gp_range_path *gp_range_paths_of(struct gp_range_paths *paths, uint32_t thread);
 /* Of the memory event with that order, which was seen. */
 const struct gp_range_path *gp_range_paths_at(struct gp_range_paths *paths, uint64_t order);
+/*
+ * At the end of the replays: fills in `folded` of the paths that were handed out. What counts up is
+ * decided for all of these together, which are of one recording each; NULL ones are passed over.
+ * Folded paths live until the first of them is closed, or folded again. GP_E_MEMORY.
+ */
+enum gp_status gp_range_paths_fold(struct gp_range_paths *const *paths, size_t count);
 /* GP_E_MEMORY: something could not be kept, and paths are not what they should be. */
 enum gp_status gp_range_paths_status(const struct gp_range_paths *paths);
 
@@ -53,7 +61,17 @@ enum gp_status gp_range_paths_status(const struct gp_range_paths *paths);
  * are left out: "... > attention".
  */
 void gp_range_path_text(const struct gp_range_path *path, char *out, size_t room);
-/* One of its ranges is called `name`, which may be a pattern of the shell: "layer*". */
+/*
+ * One of its ranges is called `name`, as the job told it or folded. It may be a pattern of the
+ * shell, "layer*"; may name the domain, "job:forward"; and what lies right around it, "step >
+ * data", so that all that gp_range_path_text writes is a name.
+ */
 bool gp_range_path_has(const struct gp_range_path *path, const char *name);
+/*
+ * As reports show it: folded, unless `asked`, which may be NULL, is a name of it alone as the job
+ * told it.
+ */
+const struct gp_range_path *gp_range_path_shown(const struct gp_range_path *path,
+						const char *asked);
 
 #endif

@@ -74,6 +74,15 @@ static int look_at(const struct diff *f, struct gp_diff_source *s)
 	return status ? gp_report_failed("report on", s->path, status) : GP_EXIT_OK;
 }
 
+/* A name that counts up in one side is the same in all of them. */
+static enum gp_status fold_ranges(struct diff *f)
+{
+	struct gp_range_paths *paths[GP_DIFF_SIDES];
+	for (size_t k = 0; k < f->d.sides; k++)
+		paths[k] = f->d.side[k].peak.ranges;
+	return gp_range_paths_fold(paths, f->d.sides);
+}
+
 /* ---- tables ---- */
 
 static struct gp_holders *holders_of(struct gp_diff_source *s, unsigned device, enum gp_curve of)
@@ -119,7 +128,7 @@ static int compare(struct diff *f)
 {
 	unsigned device[GP_DEVICES];
 	size_t devices = gp_diff_devices(&f->d, device);
-	enum gp_status status = GP_OK;
+	enum gp_status status = fold_ranges(f);
 	f->d.table = calloc(devices * GP_CURVES + 1, sizeof *f->d.table);
 	if (!f->d.table)
 		status = GP_E_MEMORY;

@@ -191,7 +191,7 @@ static enum gp_status add_row(struct peak *p, struct gp_holders *h, struct gp_sh
 	enum gp_status status = gp_use_report_groups(&p->r, h->use, h->uses, &groups);
 	if (status)
 		return status;
-	const struct gp_group *first = gp_use_report_largest(&p->r, &groups);
+	const struct gp_group *first = gp_use_largest(&groups);
 	bool is_new = !*row;
 	if (is_new)
 		*row = begin_row(p);

@@ -71,7 +71,7 @@ static const struct order *order_find(const char *name)
 	return NULL;
 }
 
-/* What has no stack stays last; equal ones stay by bytes. */
+/* What has no stack stays last, behind it what was not asked for; equal ones stay by bytes. */
 static int compare(const void *left, const void *right, void *order)
 {
 	const struct gp_group *a = left, *b = right;
@@ -79,6 +79,8 @@ static int compare(const void *left, const void *right, void *order)
 	uint64_t x = by->weight(&a->use), y = by->weight(&b->use);
 	if (a->is_rest != b->is_rest)
 		return a->is_rest ? 1 : -1;
+	if (a->is_asked != b->is_asked)
+		return a->is_asked ? -1 : 1;
 	if (x != y)
 		return x < y ? 1 : -1;
 	if (a->use.bytes != b->use.bytes)
@@ -166,7 +168,7 @@ static void fill_cell(struct gp_cell *cell, const char *text, uint64_t number)
 static bool add_row(struct top *t, const struct gp_asked *a, const struct gp_groups *groups)
 {
 	char more[200];
-	const struct gp_group *first = gp_use_report_largest(&t->r, groups);
+	const struct gp_group *first = gp_use_largest(groups);
 	snprintf(more, sizeof more, "  GPU %u %s  %.120s", a->device, gp_curve_keys[a->of],
 		 first ? first->key : "nothing");
 	struct gp_sheet_row *row = gp_sheet_add(&t->r.sheet, t->r.file, more);

@@ -137,16 +137,9 @@ static void merge_libraries(char *all, size_t room, const char *more)
 	}
 }
 
-const struct gp_group *gp_use_report_largest(const struct gp_use_report *r,
-					     const struct gp_groups *groups)
+const struct gp_group *gp_use_largest(const struct gp_groups *groups)
 {
-	/* of no library is known what has no stack */
-	for (size_t k = 0; k < groups->groups; k++) {
-		const struct gp_group *g = &groups->group[k];
-		if (r->style.library ? !g->is_rest : !g->is_left_out)
-			return g;
-	}
-	return NULL;
+	return groups->groups && groups->group[0].is_asked ? &groups->group[0] : NULL;
 }
 
 enum gp_status gp_use_report_groups(struct gp_use_report *r, const struct gp_use *use, size_t uses,

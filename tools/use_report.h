@@ -60,8 +60,7 @@ enum gp_status gp_use_report_groups(struct gp_use_report *report, const struct g
 /* Of a curve that is not shown: libraries that have memory of it could have been asked for. */
 enum gp_status gp_use_report_note(struct gp_use_report *report, const struct gp_use *use,
 				  size_t uses);
-/* The first group, with --library the first that is of it; NULL: none. */
-const struct gp_group *gp_use_report_largest(const struct gp_use_report *report,
-					     const struct gp_groups *groups);
+/* The first group, with --library or --range the first of what was asked for; NULL: none. */
+const struct gp_group *gp_use_largest(const struct gp_groups *groups);
 
 #endif

@@ -3,7 +3,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "range_path.h"
 #include "stack_text.h"
 
 #define NONE SIZE_MAX
@@ -109,7 +108,7 @@ static void drop_unnamed(struct gp_read_stack *s)
 static bool add_use(struct builder *b, const struct gp_use *use)
 {
 	if (b->how->range != NULL && use->space != GP_SPACE_NONE &&
-	    !gp_use_is_in(use, b->how->range))
+	    !gp_range_path_has(use->range, b->how->range))
 		return add_without(b, use, "of other ranges");
 	if (use->without != NULL)
 		return add_without(b, use, use->without);

@@ -154,8 +154,8 @@ static void know(struct matcher *m, struct known *known, char *key)
 	struct gp_read_stack *s = m->stack;
 	bool has_names = gp_by_stacks(how->by) || how->library != NULL;
 	memset(&s->names, 0, sizeof s->names);
-	bool is_other_range =
-		how->range != NULL && use->space != GP_SPACE_NONE && !gp_use_is_in(use, how->range);
+	bool is_other_range = how->range != NULL && use->space != GP_SPACE_NONE &&
+			      !gp_range_path_has(use->range, how->range);
 	if (is_other_range) {
 		know_by_text(known, other_range, true);
 		return;
@@ -167,6 +167,7 @@ static void know(struct matcher *m, struct known *known, char *key)
 		return;
 	}
 	if (has_names && !gp_read_stack(m->side[known->side].recording, use, how->is_native, s)) {
+		m->matched += how->range != NULL && how->library == NULL;
 		know_by_text(known, lost_stack, true);
 		return;
 	}
@@ -196,7 +197,9 @@ static bool add_side(struct matcher *m, size_t side, const struct gp_use *use)
 	char key[GP_KEY_MAX];
 	bool is_fine = true;
 	for (size_t k = 0; k < m->side[side].uses && is_fine; k++) {
-		struct known known = { .side = side, .use = &use[k] };
+		struct gp_use shown = use[k];
+		struct known known = { .side = side, .use = &shown };
+		shown.range = gp_range_path_shown(use[k].range, m->how->grouping->range);
 		know(m, &known, key);
 		is_fine = add(m, &known);
 	}

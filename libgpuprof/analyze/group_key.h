@@ -14,7 +14,10 @@ static inline bool gp_by_stacks(enum gp_by by)
 {
 	return by != GP_BY_KIND && by != GP_BY_RANGE;
 }
-/* Of a use with that stack, which is not looked at where it is not by stacks. */
+/*
+ * Of a use with that stack, which is not looked at where it is not by stacks; its range is taken as
+ * it is.
+ */
 void gp_group_key(enum gp_by by, const struct gp_use *use, const struct gp_read_stack *stack,
 		  char *out);
 /*

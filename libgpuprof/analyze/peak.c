@@ -172,7 +172,7 @@ static enum gp_status replay_to(struct taking *t)
 			status = take_due(t);
 	}
 	if ((status == GP_END || status == GP_OK) && ranges != NULL)
-		status = gp_range_paths_fold(ranges);
+		status = gp_range_paths_fold(&ranges, 1);
 	return status == GP_END ? GP_OK : status;
 }
 

@@ -75,6 +75,8 @@ static const char *text_of(const struct gp_recording *r, uint32_t id)
 
 const char *gp_phase_node_text(const struct gp_phase_node *n, const struct gp_recording *r)
 {
+	if (n->folded != NULL)
+		return n->folded;
 	return n->source == GP_RANGE_DERIVED ? "forward" : text_of(r, n->name);
 }
 
@@ -87,7 +89,7 @@ static void fill(const struct gp_phase_node *n, unsigned depth, const struct gp_
 		 struct gp_phase *out)
 {
 	*out = n->own;
-	out->name = n->folded != NULL ? n->folded : gp_phase_node_text(n, r);
+	out->name = gp_phase_node_text(n, r);
 	out->names = n->names != 0 ? n->names : n->style < GP_PHASE_OUTSIDE;
 	out->domain = gp_phase_node_domain(n, r);
 	out->source = n->source;

@@ -36,7 +36,7 @@ uint32_t gp_phase_tree_get(struct gp_phase_tree *tree, uint32_t parent, uint32_t
 			   uint32_t domain, uint32_t source, enum gp_phase_style style);
 /* A call of that length has ended. */
 void gp_phase_node_add(struct gp_phase_node *node, uint64_t ns);
-/* NULL: it is not known, or no range. The recording's, or a constant. */
+/* NULL: it is not known, or no range. The folded one, the recording's, or a constant. */
 const char *gp_phase_node_text(const struct gp_phase_node *node,
 			       const struct gp_recording *recording);
 /* NULL: the default one. */

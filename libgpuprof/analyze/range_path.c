@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "phase_fold.h"
 #include "phase_follow.h"
 #include "phase_forward.h"
+#include "range_fold.h"
 #include "range_path.h"
 
 /* Memory events without a hole between them. */
@@ -32,10 +32,8 @@ struct gp_range_paths {
 	struct gp_phase_tree tree;
 	struct made **made; /* by node; NULL: nobody asked */
 	size_t makes;
-	struct made **unfolded; /* those from before */
-	size_t unfoldeds;
-	struct gp_phases texts; /* of folded names */
-	struct run *run;	/* by order */
+	struct gp_range_fold fold; /* of these and maybe others */
+	struct run *run;	   /* by order */
 	size_t runs, room;
 	bool has_any; /* a range was opened */
 	bool is_out_of_memory;
@@ -227,8 +225,6 @@ static const struct gp_range_path *path_of(struct gp_range_paths *p, uint32_t nu
 	if (number == 0 || p->is_out_of_memory)
 		return &outside;
 	const struct gp_phase_node *node = gp_phase_node_at(&p->tree, number);
-	for (; node->into != 0; node = gp_phase_node_at(&p->tree, number))
-		number = node->into;
 	if (node->style != GP_PHASE_NESTED)
 		return node->style == GP_PHASE_AMBIGUOUS ? &ambiguous : &beyond;
 	struct made *made = made_get(p, number);
@@ -244,8 +240,7 @@ static const struct gp_range_path *path_of(struct gp_range_paths *p, uint32_t nu
 	}
 	/* a name may be told after it is used */
 	if (path->name == NULL) {
-		path->name = node->folded != NULL ? node->folded :
-						    gp_phase_node_text(node, p->recording);
+		path->name = gp_phase_node_text(node, p->recording);
 		path->domain = gp_phase_node_domain(node, p->recording);
 	}
 	return path;
@@ -265,25 +260,54 @@ const struct gp_range_path *gp_range_paths_at(struct gp_range_paths *p, uint64_t
 	return path_of(p, run->node);
 }
 
-enum gp_status gp_range_paths_fold(struct gp_range_paths *p)
+/* Says of each path that was handed out what it is one of. */
+static bool tell_folded(struct gp_range_paths *p, const struct gp_range_fold *fold,
+			const uint32_t *into)
 {
-	if (p->unfolded != NULL || p->tree.nodes.rows == 0)
-		return GP_OK;
-	p->unfolded = p->made;
-	p->unfoldeds = p->makes;
-	p->made = NULL;
-	p->makes = 0;
-	p->is_out_of_memory |=
-		!gp_phase_tree_fold(&p->tree, p->recording, GP_RANGE_FOLD, &p->texts);
-	return gp_range_paths_status(p);
+	for (uint32_t k = 1; k < p->makes; k++) {
+		if (p->made[k] == NULL)
+			continue;
+		path_of(p, k); /* its name may have been told by now */
+		p->made[k]->path.folded = gp_range_fold_at(fold, into[k]);
+	}
+	return !p->is_out_of_memory;
 }
 
-const struct gp_range_path *gp_range_paths_folded(struct gp_range_paths *p,
-						  const struct gp_range_path *path)
+static bool fold_all(struct gp_range_paths *const *paths, size_t count, uint32_t **into,
+		     struct gp_range_fold *fold)
 {
-	if (path == NULL || path->known != GP_RANGE_IN || p->unfolded == NULL)
-		return path;
-	return path_of(p, ((const struct made *)path)->node);
+	bool is_fine = true;
+	for (size_t k = 0; k < count && is_fine; k++) {
+		const struct gp_range_paths *p = paths[k];
+		if (p == NULL)
+			continue;
+		into[k] = calloc((size_t)p->tree.nodes.rows + 1, sizeof **into);
+		is_fine =
+			into[k] != NULL && gp_range_fold_add(fold, &p->tree, p->recording, into[k]);
+	}
+	is_fine = is_fine && gp_range_fold_settle(fold);
+	for (size_t k = 0; k < count && is_fine; k++)
+		is_fine = paths[k] == NULL || tell_folded(paths[k], fold, into[k]);
+	return is_fine;
+}
+
+enum gp_status gp_range_paths_fold(struct gp_range_paths *const *paths, size_t count)
+{
+	struct gp_range_fold fold = { 0 };
+	uint32_t **into = calloc(count + 1, sizeof(uint32_t *));
+	const bool is_fine = into != NULL && fold_all(paths, count, into, &fold);
+	for (size_t k = 0; k < count && is_fine; k++) {
+		if (paths[k] == NULL)
+			continue;
+		gp_range_fold_release(&paths[k]->fold);
+		paths[k]->fold = fold;
+		fold = (struct gp_range_fold){ 0 };
+	}
+	gp_range_fold_release(&fold);
+	for (size_t k = 0; k < count && into != NULL; k++)
+		free(into[k]);
+	free(into);
+	return is_fine ? GP_OK : GP_E_MEMORY;
 }
 
 enum gp_status gp_range_paths_status(const struct gp_range_paths *p)
@@ -325,11 +349,8 @@ void gp_range_paths_close(struct gp_range_paths *p)
 	gp_forwards_release(&p->forwards);
 	for (size_t k = 0; k < p->makes; k++)
 		free(p->made[k]);
-	for (size_t k = 0; k < p->unfoldeds; k++)
-		free(p->unfolded[k]);
 	free(p->made);
-	free(p->unfolded);
-	gp_phases_free(&p->texts);
+	gp_range_fold_release(&p->fold);
 	free(p->run);
 	free(p);
 }
@@ -337,6 +358,7 @@ void gp_range_paths_close(struct gp_range_paths *p)
 /* ---- texts ---- */
 
 #define DEEP (2u * GP_RANGES_DEEP) /* its own, in those of the thread in the engine */
+static const char between[] = " > ";
 
 static const char *name_of(const struct gp_range_path *path)
 {
@@ -360,7 +382,7 @@ static const char *domain_of(const struct gp_range_path *path)
 
 void gp_range_path_text(const struct gp_range_path *path, char *out, size_t room)
 {
-	static const char left_out[] = "... > ", between[] = " > ";
+	static const char left_out[] = "... > ";
 	const struct gp_range_path *chain[DEEP];
 	size_t deep = 0, used = sizeof left_out;
 	for (; path != NULL && deep < DEEP; path = path->up) {
@@ -385,11 +407,74 @@ struct gp_identity gp_range_identity(struct gp_identity before, const struct gp_
 	return before;
 }
 
+/* ---- what is asked for ---- */
+
+#define NAME_ROOM (2u * GP_RANGE_NAME_MAX + 2u) /* with its domain */
+
+/* "forward", "layer*", "job:forward", and what reports call those without a name. */
+static bool is_told(const struct gp_range_path *path, const char *asked)
+{
+	char whole[NAME_ROOM];
+	if (strcmp(name_of(path), asked) == 0)
+		return true;
+	if (path->known != GP_RANGE_IN || path->name == NULL)
+		return false;
+	if (fnmatch(asked, path->name, 0) == 0)
+		return true;
+	const int used = snprintf(whole, sizeof whole, "%s:%s", domain_of(path), name_of(path));
+	return path->domain != NULL && (size_t)used < sizeof whole &&
+	       (strcmp(whole, asked) == 0 || fnmatch(asked, whole, 0) == 0);
+}
+
+/* As the job told it, or with those that it is folded with. */
+static bool is_called(const struct gp_range_path *path, const char *asked)
+{
+	return is_told(path, asked) || (path->folded != NULL && is_told(path->folded, asked));
+}
+
+/* What stands behind the last " > " of the first `length` letters. */
+static size_t last_part(const char *asked, size_t length)
+{
+	const size_t n = strlen(between);
+	while (length > n && memcmp(asked + length - n, between, n) != 0)
+		length--;
+	return length > n ? length : 0;
+}
+
+/* "step > forward": it is the latter, and right inside the former. */
+static bool ends_with(const struct gp_range_path *path, const char *asked)
+{
+	const size_t whole = strlen(asked);
+	for (size_t length = whole; path != NULL; path = path->up) {
+		char part[NAME_ROOM];
+		const size_t at = last_part(asked, length);
+		if (length - at >= sizeof part)
+			return false;
+		memcpy(part, asked + at, length - at);
+		part[length - at] = '\0';
+		/* of what had no room in the text nothing is known */
+		if (strcmp(part, "...") == 0 && at == 0 && length < whole)
+			return true;
+		if (!is_called(path, part))
+			return false;
+		if (at == 0)
+			return true;
+		length = at - strlen(between);
+	}
+	return false;
+}
+
 bool gp_range_path_has(const struct gp_range_path *path, const char *name)
 {
 	for (; path != NULL; path = path->up)
-		if (path->known == GP_RANGE_IN && path->name != NULL &&
-		    (strcmp(path->name, name) == 0 || fnmatch(name, path->name, 0) == 0))
+		if (is_called(path, name) || ends_with(path, name))
 			return true;
 	return false;
+}
+
+const struct gp_range_path *gp_range_path_shown(const struct gp_range_path *path, const char *asked)
+{
+	const bool is_folded = path != NULL && path->folded != NULL &&
+			       (asked == NULL || gp_range_path_has(path->folded, asked));
+	return is_folded ? path->folded : path;
 }

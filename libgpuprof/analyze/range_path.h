@@ -4,29 +4,13 @@
 
 #include "stack_text.h"
 
-/* Of more names than so many that count up one is made, as phases does by itself. */
-#define GP_RANGE_FOLD 5u
-
 /*
  * gp_range_paths_open with the forwards that the job does not name (phase_forward.h), found in a
  * replay before. It rewinds; gp_recording_info was asked before; *out is NULL before.
  */
 enum gp_status gp_range_paths_derive(struct gp_recording *recording, struct gp_range_paths **out);
-/*
- * At the end of the replay. What was handed out stays; gp_range_paths_folded says what it became.
- */
-enum gp_status gp_range_paths_fold(struct gp_range_paths *paths);
-const struct gp_range_path *gp_range_paths_folded(struct gp_range_paths *paths,
-						  const struct gp_range_path *path);
-
 /* What makes paths of different recordings the same: domains and names. */
 struct gp_identity gp_range_identity(struct gp_identity before, const struct gp_range_path *path);
-
-/* It was allocated in a range of that name, or pattern: of names that count up, one or all. */
-static inline bool gp_use_is_in(const struct gp_use *use, const char *name)
-{
-	return gp_range_path_has(use->range, name) || gp_range_path_has(use->told, name);
-}
 
 /* NULL: nobody asked. */
 static inline const struct gp_range_path *gp_range_of_order(struct gp_range_paths *paths,

@@ -88,24 +88,24 @@ static void add_lives(struct member *m, const struct gp_lifetimes *lives)
 }
 
 static bool add(struct grouper *g, const struct gp_use *use, struct gp_identity identity,
-		const char *key, const char *without)
+		const char *key, const char *without, bool is_asked)
 {
 	struct member *m = find(g, identity);
 	if (m == NULL)
 		return false;
 	struct gp_use *sum = &m->group.use;
+	m->group.is_asked |= is_asked;
 	if (m->group.key == NULL) {
 		m->group.key = strdup(key);
 		if (m->group.key == NULL)
 			return false;
 		m->group.is_rest = without != NULL;
-		m->group.is_left_out = without == other_library || without == other_range;
 		sum->without = without;
 	}
 	uint64_t weight = use->bytes ? use->bytes : use->live_bytes;
 	if (m->group.stacks == 0 || weight > m->largest) {
 		m->largest = weight;
-		sum->stack = m->group.is_left_out ? 0 : use->stack;
+		sum->stack = without == other_library || without == other_range ? 0 : use->stack;
 		sum->at_ns = use->at_ns;
 		sum->space = use->space;
 		sum->is_segment = use->is_segment;
@@ -145,32 +145,35 @@ static void list_library(struct gp_groups *out, const char *library)
 			 used ? ", " : "", library);
 }
 
-static bool add_without(struct grouper *g, const struct gp_use *use, const char *why)
+static bool add_without(struct grouper *g, const struct gp_use *use, const char *why, bool is_asked)
 {
 	struct gp_identity identity = gp_text_identity((struct gp_identity){ 1, 1 }, why);
-	return add(g, use, identity, why, why);
+	g->out->matched += is_asked;
+	return add(g, use, identity, why, why, is_asked);
 }
 
-static bool add_use(struct grouper *g, const struct gp_use *use)
+static bool add_use(struct grouper *g, const struct gp_use *told)
 {
 	char key[GP_KEY_MAX];
 	const struct gp_grouping *how = g->how;
+	struct gp_use shown = *told;
+	const struct gp_use *use = &shown;
+	shown.range = gp_range_path_shown(told->range, how->range);
 	bool has_names = gp_by_stacks(how->by) || how->library != NULL;
+	bool is_filtered = how->range != NULL || how->library != NULL;
 	if (use->without != NULL && use->space == GP_SPACE_NONE)
-		return add_without(g, use, use->without);
-	if (how->range != NULL && !gp_use_is_in(use, how->range))
-		return add_without(g, use, other_range);
-	if (use->without != NULL && has_names) {
-		g->out->matched += how->range != NULL && how->library == NULL;
-		return add_without(g, use, use->without);
-	}
+		return add_without(g, use, use->without, !is_filtered);
+	if (how->range != NULL && !gp_range_path_has(use->range, how->range))
+		return add_without(g, use, other_range, false);
+	if (use->without != NULL && has_names)
+		return add_without(g, use, use->without, how->library == NULL);
 	memset(&g->stack->names, 0, sizeof g->stack->names);
 	if (has_names && !gp_read_stack(g->recording, use, how->is_native, g->stack))
-		return add_without(g, use, lost_stack);
+		return add_without(g, use, lost_stack, how->library == NULL);
 	if (how->library != NULL) {
 		list_library(g->out, g->stack->names.library);
 		if (strcasecmp(how->library, g->stack->names.library) != 0)
-			return add_without(g, use, other_library);
+			return add_without(g, use, other_library, false);
 	}
 	g->out->matched++;
 	gp_group_key(how->by, use, g->stack, key);
@@ -179,7 +182,7 @@ static bool add_use(struct grouper *g, const struct gp_use *use)
 		how->by == GP_BY_STACK ? gp_stack_identity(g->stack) :
 		how->by == GP_BY_RANGE ? gp_range_identity(before, use->range) :
 					 gp_text_identity(before, key);
-	return add(g, use, identity, key, NULL);
+	return add(g, use, identity, key, NULL, true);
 }
 
 /* ---- groups that would read the same ---- */
@@ -208,6 +211,8 @@ static int compare(const void *left, const void *right)
 	const struct gp_group *a = left, *b = right;
 	if (a->is_rest != b->is_rest)
 		return a->is_rest ? 1 : -1;
+	if (a->is_asked != b->is_asked)
+		return a->is_asked ? -1 : 1;
 	if (a->use.bytes != b->use.bytes)
 		return a->use.bytes < b->use.bytes ? 1 : -1;
 	if (a->use.live_bytes != b->use.live_bytes)

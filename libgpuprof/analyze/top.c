@@ -190,7 +190,7 @@ static enum gp_status replay(struct counting *c)
 	if (c->is_out_of_memory)
 		return GP_E_MEMORY;
 	if ((status == GP_END || status == GP_OK) && c->has_ranges)
-		status = gp_range_paths_fold(c->out->ranges);
+		status = gp_range_paths_fold(&c->out->ranges, 1);
 	return status == GP_END ? GP_OK : status;
 }
 
@@ -221,7 +221,6 @@ static enum gp_status answer(struct counting *c)
 		*asked = (struct gp_asked){ .device = k / OFS,
 					    .of = k % OFS == OF_BLOCKS ? GP_CURVE_ALLOCATED :
 									 GP_CURVE_DRIVER };
-		c->table[k].ranges = out->ranges;
 		fill(asked, &c->table[k]);
 	}
 	return GP_OK;

@@ -61,10 +61,6 @@ struct gp_use *gp_use_table_take(struct gp_use_table *t, size_t *uses)
 	gp_row_sort(&t->rows, sizeof(struct gp_use), compare);
 	struct gp_use *use = t->rows.row;
 	*uses = t->rows.rows;
-	for (size_t k = 0; k < *uses && t->ranges != NULL; k++) {
-		use[k].told = use[k].range;
-		use[k].range = gp_range_paths_folded(t->ranges, use[k].range);
-	}
 	t->rows = (struct gp_row_table){ 0 };
 	return use;
 }

@@ -256,28 +256,38 @@ static void events_are_where_the_model_says(void **state)
 
 /* ---- one rule after the other ---- */
 
+/* One allocation in each of `count` ranges of other names; they come `calls` times. */
+static void write_numbered(const char *file, const char *name, uint32_t first, uint32_t count,
+			   uint32_t calls, struct gp_recording **out)
+{
+	struct writer w;
+	begin(&w, file);
+	for (uint32_t k = 0; k < count; k++) {
+		char text[32];
+		snprintf(text, sizeof text, "%s %u", name, first + k);
+		define_name(&w, 10 + k, text);
+		for (uint32_t i = 0; i < calls; i++) {
+			put_push(&w, 1, 10 + k, GP_RANGE_NVTX);
+			put_push(&w, 1, FORWARD, GP_RANGE_NVTX);
+			if (i == 0)
+				put_alloc(&w, 1, 0x1000 * (k + 1), 100);
+			put_pop(&w, 1, GP_RANGE_NVTX);
+			put_pop(&w, 1, GP_RANGE_NVTX);
+		}
+	}
+	put_alloc(&w, 1, 0x100000, 10);
+	writer_close(&w, true);
+	assert_int_equal(gp_recording_open(w.path, out, NULL), GP_OK);
+}
+
 static void names_that_count_up_are_one(void **state)
 {
 	(void)state;
-	struct writer w;
 	struct gp_recording *r;
 	struct gp_peak peak;
 	struct gp_groups groups;
 	const struct gp_grouping by_range = { .by = GP_BY_RANGE };
-	begin(&w, "count_up.gpr");
-	for (uint32_t k = 0; k < 9; k++) {
-		char name[16];
-		snprintf(name, sizeof name, "step %u", k);
-		define_name(&w, 10 + k, name);
-		put_push(&w, 1, 10 + k, GP_RANGE_NVTX);
-		put_push(&w, 1, FORWARD, GP_RANGE_NVTX);
-		put_alloc(&w, 1, 0x1000 * (k + 1), 100);
-		put_pop(&w, 1, GP_RANGE_NVTX);
-		put_pop(&w, 1, GP_RANGE_NVTX);
-	}
-	put_alloc(&w, 1, 0x100000, 10);
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	write_numbered("count_up.gpr", "step", 0, 9, 1, &r);
 	assert_int_equal(gp_peak_build_ranges(r, GP_AT_PEAK, 0, &peak), GP_OK);
 	assert_int_equal(
 		gp_groups_build(r, peak.holder[0].use, peak.holder[0].uses, &by_range, &groups),
@@ -292,6 +302,91 @@ static void names_that_count_up_are_one(void **state)
 	gp_groups_free(&groups);
 	gp_peak_free(&peak);
 	gp_recording_close(r);
+}
+
+/* By range, asked for `range`: the key of the first group, and its bytes. */
+static void assert_first(struct gp_recording *r, const struct gp_peak *peak, const char *range,
+			 const char *key, uint64_t bytes, size_t groups)
+{
+	const struct gp_grouping how = { .by = GP_BY_RANGE, .range = range };
+	struct gp_groups g;
+	assert_int_equal(gp_groups_build(r, peak->holder[0].use, peak->holder[0].uses, &how, &g),
+			 GP_OK);
+	assert_string_equal(g.group[0].key, key);
+	assert_int_equal(g.group[0].use.bytes, bytes);
+	assert_int_equal(g.groups, groups);
+	assert_true(g.group[0].is_asked);
+	assert_string_equal(g.group[g.groups - 1].key, "of other ranges");
+	assert_false(g.group[g.groups - 1].is_asked);
+	gp_groups_free(&g);
+}
+
+static void one_of_those_that_count_up_can_be_asked_for(void **state)
+{
+	(void)state;
+	struct gp_recording *r;
+	struct gp_peak peak;
+	write_numbered("one_of_them.gpr", "step", 0, 20, 1, &r);
+	assert_int_equal(gp_peak_build_ranges(r, GP_AT_PEAK, 0, &peak), GP_OK);
+	assert_first(r, &peak, "step 17", "step 17 > forward", 100, 2);
+	assert_first(r, &peak, "step 17 > forward", "step 17 > forward", 100, 2);
+	assert_first(r, &peak, "step 1?", "step 10 > forward", 100, 11);
+	assert_first(r, &peak, "step *", "step # > forward", 2000, 2);
+	assert_first(r, &peak, "step #", "step # > forward", 2000, 2);
+	assert_first(r, &peak, "forward", "step # > forward", 2000, 2);
+	assert_first(r, &peak, "step # > forward", "step # > forward", 2000, 2);
+	assert_first(r, &peak, "step 17 > for*", "step 17 > forward", 100, 2);
+	assert_first(r, &peak, "(outside of any range)", "(outside of any range)", 10, 2);
+	gp_peak_free(&peak);
+	gp_recording_close(r);
+}
+
+/* Changed and other groups of a comparison by range, and the key of the greatest change. */
+static void assert_compared(struct gp_recording *const *r, size_t changed, size_t groups,
+			    const char *key)
+{
+	struct gp_peak peak[2];
+	struct gp_range_paths *paths[2];
+	struct gp_diff_side side[2];
+	struct gp_diff diff;
+	const struct gp_grouping by_range = { .by = GP_BY_RANGE };
+	const struct gp_diff_how how = { .grouping = &by_range };
+	for (unsigned k = 0; k < 2; k++) {
+		assert_int_equal(gp_peak_build_ranges(r[k], GP_AT_PEAK, 0, &peak[k]), GP_OK);
+		paths[k] = peak[k].ranges;
+		side[k] = (struct gp_diff_side){ r[k], peak[k].holder[0].uses,
+						 peak[k].holder[0].use };
+	}
+	assert_int_equal(gp_range_paths_fold(paths, 2), GP_OK);
+	assert_int_equal(gp_diff_build(side, 2, &how, &diff), GP_OK);
+	assert_int_equal(diff.changed, changed);
+	assert_int_equal(diff.groups, groups);
+	assert_string_equal(diff.group[0].key, key);
+	gp_diff_free(&diff);
+	gp_peak_free(&peak[0]);
+	gp_peak_free(&peak[1]);
+}
+
+static void what_counts_up_is_one_in_both(void **state)
+{
+	(void)state;
+	struct gp_recording *r[2];
+	write_numbered("few.gpr", "step", 0, 4, 1, &r[0]);
+	write_numbered("more.gpr", "step", 0, 9, 1, &r[1]);
+	assert_compared(r, 1, 2, "step # > forward");
+	gp_recording_close(r[0]);
+	write_numbered("others.gpr", "phase", 0, 4, 1, &r[0]);
+	assert_compared(r, 5, 6, "step # > forward");
+	gp_recording_close(r[1]);
+	/* none has more than five, but both together have */
+	write_numbered("further.gpr", "phase", 4, 4, 1, &r[1]);
+	assert_compared(r, 0, 2, "phase # > forward");
+	gp_recording_close(r[1]);
+	/* layers of a model that was made larger, and run once */
+	write_numbered("layers.gpr", "phase", 0, 9, 10, &r[1]);
+	assert_compared(r, 5, 10, "phase 4 > forward");
+	gp_recording_close(r[0]);
+	gp_recording_close(r[1]);
 }
 
 static void ranges_can_be_asked_for(void **state)
@@ -331,45 +426,6 @@ static void ranges_can_be_asked_for(void **state)
 	}
 	gp_peak_free(&peak);
 	gp_recording_close(r);
-}
-
-/* More names that count up than are kept apart: each can be asked for, and all. */
-static void one_of_many_can_be_asked_for(void **state)
-{
-	(void)state;
-	struct writer w;
-	struct gp_recording *r;
-	struct gp_peak peak;
-	struct gp_groups groups;
-	const char *const asked[] = { "turn 7", "turn #", "turn 1*", "turn 12" };
-	const uint64_t bytes[] = { 100, 1200, 300, 0 };
-	begin(&w, "turns.gpr");
-	for (uint32_t k = 0; k < 12; k++) {
-		char name[16];
-		snprintf(name, sizeof name, "turn %u", k);
-		define_name(&w, 10 + k, name);
-		put_push(&w, 1, 10 + k, GP_RANGE_NVTX);
-		put_alloc(&w, 1, 0x1000 * (k + 1), 100);
-		put_pop(&w, 1, GP_RANGE_NVTX);
-	}
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
-	assert_int_equal(gp_peak_build_ranges(r, GP_AT_PEAK, 0, &peak), GP_OK);
-	for (unsigned k = 0; k < 4; k++) {
-		const struct gp_grouping how = { .by = GP_BY_RANGE, .range = asked[k] };
-		assert_int_equal(
-			gp_groups_build(r, peak.holder[0].use, peak.holder[0].uses, &how, &groups),
-			GP_OK);
-		assert_int_equal(groups.group[0].is_left_out, bytes[k] == 0);
-		if (bytes[k] != 0) {
-			assert_string_equal(groups.group[0].key, "turn #");
-			assert_int_equal(groups.group[0].use.bytes, bytes[k]);
-		}
-		gp_groups_free(&groups);
-	}
-	gp_peak_free(&peak);
-	gp_recording_close(r);
-	unlink(w.path);
 }
 
 static void see(struct gp_range_paths *paths, uint32_t thread, unsigned kind, uint64_t order)
@@ -414,7 +470,8 @@ static void texts_keep_what_is_inside(void **state)
 	(void)state;
 	const struct gp_range_path step = { .name = "step" },
 				   forward = { .up = &step, .name = "forward", .domain = "job" },
-				   layer = { .up = &forward, .name = "layer 3" };
+				   layer = { .up = &forward, .name = "layer 3" },
+				   arrow = { .name = "a > b" };
 	char text[64];
 	gp_range_path_text(&layer, text, sizeof text);
 	assert_string_equal(text, "step > job:forward > layer 3");
@@ -426,8 +483,39 @@ static void texts_keep_what_is_inside(void **state)
 	assert_int_equal(strlen(text), 8);
 	assert_true(gp_range_path_has(&layer, "forward"));
 	assert_true(gp_range_path_has(&layer, "lay*"));
+	assert_true(gp_range_path_has(&layer, "job:forward"));
+	assert_true(gp_range_path_has(&layer, "job:*"));
+	assert_true(gp_range_path_has(&layer, "step > job:forward > layer 3"));
+	assert_true(gp_range_path_has(&layer, "forward > lay*"));
+	assert_true(gp_range_path_has(&layer, "step > forward"));
+	assert_true(gp_range_path_has(&layer, "... > layer 3"));
+	assert_false(gp_range_path_has(&layer, "step > layer 3"));
+	assert_false(gp_range_path_has(&layer, "..."));
+	assert_false(gp_range_path_has(&layer, "... > step > layer 3"));
+	assert_false(gp_range_path_has(&layer, "other > step"));
+	assert_false(gp_range_path_has(&layer, "other:forward"));
+	assert_false(gp_range_path_has(&layer, "job:step"));
+	assert_true(gp_range_path_has(&arrow, "a > b"));
+	assert_true(gp_range_path_has(&(struct gp_range_path){ .name = "" }, "\"\""));
 	assert_false(gp_range_path_has(&layer, "lay"));
 	assert_false(gp_range_path_has(NULL, "lay"));
+}
+
+static void nothing_has_no_groups(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_recording *r;
+	struct gp_groups groups;
+	const struct gp_grouping by_range = { .by = GP_BY_RANGE };
+	begin(&w, "nothing.gpr");
+	put_launch(&w, 1);
+	writer_close(&w, true);
+	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	assert_int_equal(gp_groups_build(r, NULL, 0, &by_range, &groups), GP_OK);
+	assert_int_equal(groups.groups, 0);
+	gp_groups_free(&groups);
+	gp_recording_close(r);
 }
 
 int main(void)
@@ -435,10 +523,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(events_are_where_the_model_says),
 		cmocka_unit_test(names_that_count_up_are_one),
+		cmocka_unit_test(one_of_those_that_count_up_can_be_asked_for),
+		cmocka_unit_test(what_counts_up_is_one_in_both),
 		cmocka_unit_test(ranges_can_be_asked_for),
-		cmocka_unit_test(one_of_many_can_be_asked_for),
 		cmocka_unit_test(late_events_are_known_as_well),
 		cmocka_unit_test(texts_keep_what_is_inside),
+		cmocka_unit_test(nothing_has_no_groups),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }
