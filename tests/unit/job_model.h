@@ -372,9 +372,10 @@ static void job_begin(struct job *j)
 	if (j->has_stacks)
 		define_stacks(j);
 	put(&j->w, 0,
-	    (struct gp_record){ .kind = GP_ALLOC,
-				.space = GP_SPACE_DEVICE,
-				.alloc = { 0x700000000000, JOB_CELLS * JOB_CELL_BYTES } });
+	    (struct gp_record){
+		    .kind = GP_ALLOC,
+		    .space = GP_SPACE_DEVICE,
+		    .alloc = { .address = 0x700000000000, .bytes = JOB_CELLS * JOB_CELL_BYTES } });
 	for (unsigned k = 0; k < j->layers + 2; k++)
 		operate(j, K_ZERO, 60, 65536);
 }

@@ -23,7 +23,7 @@ static void define_name(struct writer *w, uint32_t id, const char *text)
 
 static inline void define_thread(struct writer *w, unsigned thread, const char *text)
 {
-	struct gp_record name[3] = { { .kind = GP_THREAD, .aux = thread, .thread = { 100 } } };
+	struct gp_record name[3] = { { .kind = GP_THREAD, .aux = thread, .thread.tid = 100 } };
 	fill_text(name, text);
 	name[0].order = w->order;
 	name[0].time = w->time += 64;

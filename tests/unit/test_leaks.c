@@ -161,10 +161,11 @@ static void handles_that_grow_are_found(void **state)
 		event.kind = GP_RESOURCE_GONE;
 		put(&j->w, 0, event);
 		put(&j->w, 0,
-		    (struct gp_record){ .kind = GP_ALLOC,
-					.space = GP_SPACE_HOST,
-					.stack = LEAK_STACK + 1,
-					.alloc = { 0x100000 + 0x10000ull * k, 4096 } });
+		    (struct gp_record){
+			    .kind = GP_ALLOC,
+			    .space = GP_SPACE_HOST,
+			    .stack = LEAK_STACK + 1,
+			    .alloc = { .address = 0x100000 + 0x10000ull * k, .bytes = 4096 } });
 	}
 	writer_close(&j->w, true);
 	assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);

@@ -242,8 +242,8 @@ static void bounds_hold(void **state)
 		r, 19,
 		&(struct gp_record){ .kind = GP_RANGE_POP, .range_pop = { 1, 0, UINT64_MAX, 0 } });
 	assert_int_equal(gp_open_ranges_of(r, 19)->depth, 1);
-	gp_open_ranges_apply(r, 1,
-			     &(struct gp_record){ .kind = GP_RANGE_END, .range_end = { 1, 0, 9 } });
+	gp_open_ranges_apply(
+		r, 1, &(struct gp_record){ .kind = GP_RANGE_END, .range_end = { 1, 0, 9, 0 } });
 	assert_int_equal(gp_open_ranges_counts(r).unbalanced, 1);
 	for (uint64_t number = 1; number <= GP_RANGES_STARTED + 5; number++)
 		gp_open_ranges_apply(r, 1,

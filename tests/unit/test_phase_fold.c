@@ -39,7 +39,7 @@ static void open_range(struct writer *w, const char *format, unsigned number)
 static void mark(struct writer *w, const char *format, unsigned number)
 {
 	const uint32_t id = id_of(w, format, number);
-	put(w, 1, (struct gp_record){ .kind = GP_MARK, .aux = id, .range_push = { 1 } });
+	put(w, 1, (struct gp_record){ .kind = GP_MARK, .aux = id, .mark.source = 1 });
 }
 static void begin_with(struct writer *w, const char *file, bool twin)
 {

@@ -260,7 +260,8 @@ static void holes_leave_it_out(void **state)
 			put(&w, 1, hole[k]);
 		if (k == 3) {
 			put(&w, 1,
-			    (struct gp_record){ .kind = GP_RANGE_POP, .range_pop = { 1, 0, 3 } });
+			    (struct gp_record){ .kind = GP_RANGE_POP,
+						.range_pop = { 1, 0, 3, 0 } });
 		}
 		play(&w, 1, "10 B o z d 20 B");
 		struct gp_recording *r = finish(&w, &p);

@@ -203,17 +203,19 @@ static void started_ranges_see_all_threads(void **state)
 	begin(&w, "started.gpr");
 	put_push(&w, 1, STEP, 1);
 	put(&w, 1,
-	    (struct gp_record){ .kind = GP_RANGE_START, .aux = DATA, .range_start = { 1, 0, 5 } });
+	    (struct gp_record){
+		    .kind = GP_RANGE_START, .aux = DATA, .range_start = { 1, 0, 5, 0 } });
 	put_alloc(&w, 1, 0x1000, 64);
 	put_alloc(&w, 2, 0x2000, 128);
 	put_free(&w, 1, 0x1000);
 	put_launch(&w, 3);
-	put(&w, 2, (struct gp_record){ .kind = GP_MARK, .aux = OPTIMIZER, .range_push = { 1 } });
-	put(&w, 1, (struct gp_record){ .kind = GP_MARK, .aux = OPTIMIZER, .range_push = { 1 } });
-	put(&w, 2, (struct gp_record){ .kind = GP_RANGE_END, .range_end = { 1, 0, 5 } });
+	put(&w, 2, (struct gp_record){ .kind = GP_MARK, .aux = OPTIMIZER, .mark.source = 1 });
+	put(&w, 1, (struct gp_record){ .kind = GP_MARK, .aux = OPTIMIZER, .mark.source = 1 });
+	put(&w, 2, (struct gp_record){ .kind = GP_RANGE_END, .range_end = { 1, 0, 5, 0 } });
 	put_launch(&w, 3);
-	put(&w, 2, (struct gp_record){ .kind = GP_RANGE_END, .range_end = { 1, 0, 5 } });
-	put(&w, 1, (struct gp_record){ .kind = GP_RANGE_POP, .aux = 1, .range_pop = { 2, 0, 1 } });
+	put(&w, 2, (struct gp_record){ .kind = GP_RANGE_END, .range_end = { 1, 0, 5, 0 } });
+	put(&w, 1,
+	    (struct gp_record){ .kind = GP_RANGE_POP, .aux = 1, .range_pop = { 2, 0, 1, 0 } });
 	struct gp_recording *r = build(&w, &p);
 	const struct gp_phase *data = find(&p, "data");
 	assert_int_equal(data->style, GP_PHASE_STARTED);
