@@ -94,7 +94,8 @@ static void *find_original(const char *newer, const char *older, char *path, siz
 GP_COLD static void search_originals(void)
 {
 	int saved = errno;
-	bool is_open = gp_walks_begin();
+	uint64_t signals;
+	bool is_open = gp_walks_begin(&signals);
 	errno = saved;
 	if (!is_open) /* the next report searches */
 		return;
@@ -102,7 +103,7 @@ GP_COLD static void search_originals(void)
 		     (report_memory *)find_original(MEMORY_LMM, MEMORY_LLL, NULL, 0));
 	atomic_store(&original.memory_3, (report_memory_3 *)find_original(MEMORY_3, NULL, NULL, 0));
 	atomic_store(&original.oom, (report_oom *)find_original(OOM_LMM, OOM_LLL, NULL, 0));
-	gp_walks_end();
+	gp_walks_end(&signals);
 	atomic_store_explicit(&original.is_searched, true, memory_order_release);
 }
 
@@ -137,11 +138,12 @@ bool gp_torch_version(char *out, size_t bytes)
 	bool is_found = false;
 	int file = -1;
 	char *slash = NULL;
-	if (gp_walks_begin()) {
+	uint64_t signals;
+	if (gp_walks_begin(&signals)) {
 		/* PACKAGE/lib/libc10.so -> PACKAGE/version.py */
 		if (find_original(MEMORY_LMM, MEMORY_LLL, path, sizeof path - 16))
 			slash = strrchr(path, '/');
-		gp_walks_end();
+		gp_walks_end(&signals);
 	}
 	if (slash && slash - path >= 4 && memcmp(slash - 4, "/lib", 4) == 0) {
 		memcpy(slash - 4, "/version.py", sizeof "/version.py");

@@ -1,7 +1,7 @@
 /*
  * The loader's lookup without the loader: dl_iterate_phdr -> PT_DYNAMIC -> DT_GNU_HASH (else
  * DT_HASH) -> symbol. Promises to stay inside the object's mapped segments and to hold no lock but
- * dl_iterate_phdr's own, which no constructor holds. Must not include record/.
+ * dl_iterate_phdr's own, which no constructor holds. Must not need the recorder.
  */
 #include "mapped_symbol.h"
 
@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
+
+#include "../libgpuprof/record/held_signals.h"
 
 struct tables {
 	const struct dl_phdr_info *object;
@@ -63,27 +65,35 @@ static void wait_a_turn(void)
 	nanosleep(&(struct timespec){ .tv_nsec = TURN_NS }, NULL);
 }
 
-bool gp_walks_begin(void)
+/* Signals wait from before the count until after it: a handler that jumps away is not counted. */
+bool gp_walks_begin(uint64_t *signals)
 {
-	if (inside++ > 0)
+	if (inside > 0) {
+		inside++;
 		return true;
+	}
 	for (int i = 0; i < WAIT_TURNS; i++) {
+		gp_signals_hold(signals);
 		/* partner: the add and the load in close_gate: seq_cst, so one sees the other */
 		atomic_fetch_add(&walks, 1);
-		if (atomic_load(&closers) == 0)
+		if (atomic_load(&closers) == 0) {
+			inside = 1;
 			return true;
+		}
 		atomic_fetch_sub(&walks, 1);
+		gp_signals_release(signals);
 		wait_a_turn();
 	}
-	inside = 0;
 	return false;
 }
 
-void gp_walks_end(void)
+void gp_walks_end(const uint64_t *signals)
 {
+	if (--inside > 0)
+		return;
 	/* partner: the load in close_gate's wait: the loader's lock is given back by then */
-	if (--inside == 0)
-		atomic_fetch_sub(&walks, 1);
+	atomic_fetch_sub(&walks, 1);
+	gp_signals_release(signals);
 }
 
 static void close_gate(void)
@@ -263,10 +273,11 @@ static int visit(struct dl_phdr_info *object, size_t bytes, void *context)
 
 int gp_mapped_walk(int (*look)(struct dl_phdr_info *, size_t, void *), void *context)
 {
-	bool is_guarded = gp_walks_begin();
+	uint64_t signals;
+	bool is_guarded = gp_walks_begin(&signals);
 	int found = dl_iterate_phdr(look, context);
 	if (is_guarded)
-		gp_walks_end();
+		gp_walks_end(&signals);
 	return found;
 }
 

@@ -9,6 +9,7 @@
 #include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * The address of the function `symbol` as the first mapped object defines it whose file name
@@ -35,11 +36,13 @@ bool gp_mapped_is_part(const void *anchor, enum gp_mapped_part part, const void 
 
 /*
  * Between these two no fork begins: a child forked while another thread is inside dl_iterate_phdr
- * could never walk or unwind again. False: a fork has been under way for 50 ms, do not walk and do
- * not gp_walks_end(). They nest. May change errno.
+ * could never walk or unwind again. Nor does a signal come, but for those of a fault: a handler
+ * that jumps away would hold up each fork to come, and the loader's lock. False: a fork has been
+ * under way for 50 ms, do not walk and do not gp_walks_end(). They nest, each with `signals` of its
+ * own. May change errno.
  */
-bool gp_walks_begin(void);
-void gp_walks_end(void);
+bool gp_walks_begin(uint64_t *signals);
+void gp_walks_end(const uint64_t *signals);
 
 /*
  * dl_iterate_phdr between them; for the doors, which need an answer and so walk all the same after

@@ -98,11 +98,12 @@ void gp_torch_ranges_attach(void)
 {
 	if (atomic_load_explicit(&outcome, memory_order_relaxed))
 		return;
-	if (!gp_walks_begin()) { /* a fork is under way */
+	uint64_t signals;
+	if (!gp_walks_begin(&signals)) { /* a fork is under way */
 		gp_is_due(GP_DUE_RANGES);
 		return;
 	}
-	gp_walks_end();
+	gp_walks_end(&signals);
 	const char *why = add();
 	/* partner: the load in gp_torch_ranges_wanted */
 	atomic_store_explicit(&outcome, why, memory_order_release);

@@ -167,12 +167,13 @@ void gp_join_want(const struct gp_torch_allocator *allocator)
 static void (*give_back(void))(void *)
 {
 	void (*found)(void *) = NULL;
-	if (!gp_walks_begin())
+	uint64_t signals;
+	if (!gp_walks_begin(&signals))
 		return NULL;
 	void *first = gp_mapped_symbol(NULL, "_ZdlPv", NULL, 0);
 	if (first && first == gp_mapped_symbol("libstdc++.so", "_ZdlPv", NULL, 0))
 		*(void **)&found = first;
-	gp_walks_end();
+	gp_walks_end(&signals);
 	return found;
 }
 

@@ -2,14 +2,13 @@
 #include "native_gate.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "held_signals.h"
 #include "recorder.h"
 
 #define WAIT_NS 50000000u
@@ -83,23 +82,11 @@ bool gp_native_gate_open(void)
 	return true;
 }
 
-static uint64_t bit_of(int signal)
-{
-	return UINT64_C(1) << (signal - 1);
-}
-
-static void hold_signals(uint64_t *before)
-{
-	const uint64_t held = ~(bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGILL) | bit_of(SIGFPE) |
-				bit_of(SIGTRAP) | bit_of(SIGABRT) | bit_of(SIGSYS));
-	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &held, before, sizeof held);
-}
-
 bool gp_native_gate_enter(uint64_t *signals)
 {
 	if (!gate)
 		return false;
-	hold_signals(signals);
+	gp_signals_hold(signals);
 	atomic_fetch_add(&gate->inside, 1);
 	if (atomic_load(&gate->forks) == 0 && atomic_load(&gate->is_open))
 		return true;
@@ -111,7 +98,7 @@ void gp_native_gate_leave(const uint64_t *signals)
 {
 	if (atomic_fetch_sub(&gate->inside, 1) == 1 && atomic_load(&gate->forks))
 		gp_futex_wake(&gate->left);
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, signals, NULL, sizeof *signals);
+	gp_signals_release(signals);
 }
 
 uint32_t gp_native_gate_overdue(void)

@@ -21,6 +21,7 @@ void gp_device_memory_ask_oom(unsigned device)
 #include <dlfcn.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,6 +205,72 @@ static void a_fork_waits_for_a_walk(void **state)
 	assert_int_equal(closers, 0);
 }
 
+static sigjmp_buf way_out;
+
+static void jump_out(int signal)
+{
+	siglongjmp(way_out, signal);
+}
+
+static int raise_inside(struct dl_phdr_info *object, size_t bytes, void *has_returned)
+{
+	(void)object, (void)bytes;
+	raise(SIGUSR1);
+	*(volatile bool *)has_returned = true;
+	return 1;
+}
+
+/* Nobody is inside when it jumps, and the loader's lock is free, also in a child. */
+static void a_handler_cannot_jump_out_of_a_walk(void **state)
+{
+	(void)state;
+	volatile bool has_returned = false;
+	void (*const before)(int) = signal(SIGUSR1, jump_out);
+	if (sigsetjmp(way_out, 1) == 0) {
+		gp_mapped_walk(raise_inside, (void *)&has_returned);
+		fail_msg("the signal did not come");
+	}
+	signal(SIGUSR1, before);
+	assert_true(has_returned);
+	assert_int_equal(walks, 0);
+	assert_int_equal(inside, 0);
+	pid_t child = fork();
+	if (child == 0) {
+		alarm(10); /* a lock held for ever would hang it */
+		bool is_well = gp_mapped_symbol("libc.so", "getpid", NULL, 0) != NULL;
+		syscall(SYS_exit_group, is_well ? 0 : 1);
+	}
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+/* Signals are as they were, also where walks lie within one another and where the gate is closed. */
+static void a_walk_leaves_the_signals_as_they_were(void **state)
+{
+	(void)state;
+	sigset_t before, now;
+	uint64_t outer, inner;
+	sigemptyset(&before);
+	sigaddset(&before, SIGUSR2);
+	assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
+	assert_true(gp_walks_begin(&outer));
+	assert_true(gp_walks_begin(&inner));
+	gp_walks_end(&inner);
+	sigprocmask(SIG_SETMASK, NULL, &now);
+	assert_true(sigismember(&now, SIGUSR1) && !sigismember(&now, SIGSEGV));
+	gp_walks_end(&outer);
+	sigprocmask(SIG_SETMASK, NULL, &now);
+	assert_true(sigismember(&now, SIGUSR2) && !sigismember(&now, SIGUSR1));
+	atomic_store(&closers, 1);
+	assert_false(gp_walks_begin(&outer));
+	atomic_store(&closers, 0);
+	sigprocmask(SIG_SETMASK, NULL, &now);
+	assert_true(sigismember(&now, SIGUSR2) && !sigismember(&now, SIGUSR1));
+	sigemptyset(&before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
 static void reads_a_version(void **state)
 {
 	(void)state;
@@ -355,6 +422,8 @@ int main(void)
 		cmocka_unit_test(forwards_to_the_mapped_c10),
 		cmocka_unit_test(no_search_begins_during_a_fork),
 		cmocka_unit_test(a_fork_waits_for_a_walk),
+		cmocka_unit_test(a_handler_cannot_jump_out_of_a_walk),
+		cmocka_unit_test(a_walk_leaves_the_signals_as_they_were),
 		cmocka_unit_test(reads_a_version),
 		cmocka_unit_test(records_what_was_reported),
 	};
