@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "../../libgpuprof/record/native_follow.h"
+#include "follow_frames.h"
 #include "native_fixture.h"
 #include "native_paths.h"
 
@@ -157,30 +157,11 @@ static unsigned chance(unsigned of)
 	return (unsigned)(path_random(&seed) >> 21) % of;
 }
 
-static const struct gp_native_walked *walked_of(const struct gp_native_stack *s)
-{
-	return (const void *)((const char *)s - offsetof(struct gp_native_walked, entry.stack));
-}
-
-/* Also what the memo will compare, and what the next walk goes by. */
 static void same(const struct gp_native_walked *a, const struct gp_native_walked *b)
 {
-	const unsigned depth = a->entry.stack.depth;
-	assert_int_equal(depth, b->entry.stack.depth);
-	assert_int_equal(a->entry.stack.end, b->entry.stack.end);
-	assert_memory_equal(a->entry.stack.pc, b->entry.stack.pc, depth * sizeof(uintptr_t));
-	assert_memory_equal(a->entry.at + 1, b->entry.at + 1, (depth - 1) * sizeof(uint16_t));
-	assert_int_equal(a->entry.needs_frame, b->entry.needs_frame);
-	assert_int_equal(a->sum, b->sum);
-	assert_int_equal(a->words, b->words);
-	for (unsigned i = 0; i < a->words; i++) {
-		assert_int_equal(a->word[i].value, b->word[i].value);
-		assert_int_equal(a->word[i].at, b->word[i].at);
-		assert_int_equal(a->word[i].by, b->word[i].by);
-	}
-	assert_int_equal(a->steady_from, b->steady_from);
-	assert_int_equal(a->frame_from, b->frame_from);
-	assert_int_equal(a->frame_by, b->frame_by);
+	const char *what = walked_differs(a, b);
+	if (what)
+		fail_msg("the %s of the walks differ", what);
 }
 
 /* What is said, and what a walk says that knows nothing. */
@@ -272,66 +253,7 @@ static void a_followed_walk_is_a_walk(void **state)
 		      (unsigned long long)counts->misses);
 }
 
-#if defined(__x86_64__)
-/*
- * Each calls what the next word of its script says. The room and the wide one write nothing to
- * their memory, where so the frames of others still stand.
- */
-void follow_fixed(const uintptr_t *script), follow_wide(const uintptr_t *script);
-void follow_room(const uintptr_t *script), follow_saving(const uintptr_t *script);
-__asm__(".pushsection .text\n"
-	"follow_fixed:\n"
-	".cfi_startproc\n"
-	"	sub $24, %rsp\n"
-	".cfi_def_cfa_offset 32\n"
-	"	add $8, %rdi\n"
-	"	call *-8(%rdi)\n"
-	"	add $24, %rsp\n"
-	".cfi_def_cfa_offset 8\n"
-	"	ret\n"
-	".cfi_endproc\n"
-	"follow_wide:\n"
-	".cfi_startproc\n"
-	"	sub $104, %rsp\n"
-	".cfi_def_cfa_offset 112\n"
-	"	add $8, %rdi\n"
-	"	call *-8(%rdi)\n"
-	"	add $104, %rsp\n"
-	".cfi_def_cfa_offset 8\n"
-	"	ret\n"
-	".cfi_endproc\n"
-	"follow_room:\n" /* as large as the script says */
-	".cfi_startproc\n"
-	"	push %rbp\n"
-	".cfi_def_cfa_offset 16\n"
-	".cfi_offset %rbp, -16\n"
-	"	mov %rsp, %rbp\n"
-	".cfi_def_cfa_register %rbp\n"
-	"	sub (%rdi), %rsp\n"
-	"	add $16, %rdi\n"
-	"	call *-8(%rdi)\n"
-	"	leave\n"
-	".cfi_def_cfa %rsp, 8\n"
-	"	ret\n"
-	".cfi_endproc\n"
-	"follow_saving:\n" /* has another use for the frame pointer's register */
-	".cfi_startproc\n"
-	"	push %rbp\n"
-	".cfi_def_cfa_offset 16\n"
-	".cfi_offset %rbp, -16\n"
-	"	sub $16, %rsp\n"
-	".cfi_def_cfa_offset 32\n"
-	"	xor %ebp, %ebp\n"
-	"	add $8, %rdi\n"
-	"	call *-8(%rdi)\n"
-	"	add $16, %rsp\n"
-	".cfi_def_cfa_offset 16\n"
-	"	pop %rbp\n"
-	".cfi_def_cfa_offset 8\n"
-	"	ret\n"
-	".cfi_endproc\n"
-	".popsection\n");
-
+#if FOLLOW_FRAMES
 static unsigned compared;
 
 static __attribute__((noinline)) void look_there(void)
@@ -357,9 +279,9 @@ static __attribute__((noinline)) void look_there(void)
 static void what_other_frames_left_is_no_stack(void **state)
 {
 #define CALL(name) (uintptr_t)(name)
-	static const uintptr_t script[2][7] = {
+	static const uintptr_t script[2][8] = {
 		{ CALL(follow_fixed), CALL(follow_room), 16, CALL(follow_fixed),
-		  CALL(follow_saving), CALL(follow_fixed), CALL(look_there) },
+		  CALL(follow_saving), 0, CALL(follow_fixed), CALL(look_there) },
 		{ CALL(follow_room), 48, CALL(follow_fixed), CALL(follow_wide), CALL(look_there) },
 	};
 #undef CALL
@@ -379,7 +301,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_was_read_further_inward_is_not_followed),
 		cmocka_unit_test(they_meet_at_a_frame_of_both),
 		cmocka_unit_test(what_was_passed_by_is_not_followed),
-#if defined(__x86_64__)
+#if FOLLOW_FRAMES
 		cmocka_unit_test(what_other_frames_left_is_no_stack),
 #endif
 		cmocka_unit_test(a_followed_walk_is_a_walk),
