@@ -26,7 +26,7 @@
 #define SCOPES 10u
 #define SCOPE_USER 7u
 struct callback {
-	/* a null unique_ptr is returned through the hidden first argument */
+	/* a unique_ptr is returned through the hidden first argument */
 	void *(*start)(void **context, const void *function);
 	void (*end)(const void *function, void *context);
 	double probability;
@@ -40,18 +40,37 @@ static const char *(*name_of)(const void *function);
 /* NULL: not tried; "" added; else why not. Stored with release, after `name_of`. */
 static const char *_Atomic outcome;
 
+/*
+ * What PyTorch keeps from the start to the end, which may come on another thread: of a future's
+ * callback, or of RPC. To it our handle is an at::ObserverContext, a class of which all that it
+ * uses is the virtual destructor: the Itanium ABI's table, in which the one for objects that are
+ * deleted is the second. The memory is ours, so it does nothing.
+ */
+static void leave_alone(void *context)
+{
+	(void)context;
+}
+
+static const struct {
+	uintptr_t to_top, type; /* of a class that nobody casts */
+	void (*destroy)(void *), (*destroy_and_delete)(void *);
+} context_class = { 0, 0, leave_alone, leave_alone };
+
 static void *started(void **context, const void *function)
 {
-	*context = NULL;
-	gp_range_push(&(struct gp_range){
-		.source = GP_RANGE_TORCH, .text = name_of(function), .bytes = GP_TO_NUL });
+	struct gp_range_handle *handle = gp_range_push_kept(
+		&(struct gp_range){
+			.source = GP_RANGE_TORCH, .text = name_of(function), .bytes = GP_TO_NUL },
+		function);
+	if (gp_likely(handle != NULL))
+		handle->shown = &context_class.destroy;
+	*context = handle;
 	return context;
 }
 
 static void ended(const void *function, void *context)
 {
-	(void)function, (void)context;
-	gp_range_pop(GP_RANGE_TORCH, 0);
+	gp_range_pop_kept(GP_RANGE_TORCH, context, function);
 }
 
 static void say(const char *why)

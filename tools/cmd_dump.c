@@ -88,6 +88,7 @@ static const char *name_of(struct dump *d, const struct gp_record *r)
 	case GP_RANGE_PUSH:
 	case GP_RANGE_START:
 	case GP_RANGE_AGAIN:
+	case GP_RANGE_STARTED:
 	case GP_MARK:
 		return gp_recording_text(d->recording, GP_RANGE_NAME, r->aux);
 	default:

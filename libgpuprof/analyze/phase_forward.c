@@ -282,7 +282,9 @@ static void see_opened(void *context, struct gp_open_range *range,
 		f->is_out_of_memory |= stack != NULL;
 		return;
 	}
-	if (stack->depth > 1 && stack->range[stack->depth - 2].source == 0)
+	const struct gp_open_range *below =
+		stack->depth > 1 ? &stack->range[stack->depth - 2] : NULL;
+	if (below != NULL && below->source == 0 && !below->is_gone)
 		f->epoch++; /* ranges around it were lost */
 	const enum gp_phase_kind kind =
 		gp_phase_kind_of(range->source, gp_meanings_text(f->recording->meanings,

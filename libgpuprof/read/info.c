@@ -132,7 +132,8 @@ static void fill_from_state(struct gp_recording *r)
 	info->uses_beyond = beyond != NULL ? beyond->fact.value : 0;
 	info->has_device_used = info->counts[GP_DEVICE_MEMORY] > 0;
 	info->has_ranges = info->counts[GP_RANGE_PUSH] + info->counts[GP_RANGE_START] +
-				   info->counts[GP_RANGE_AGAIN] + info->counts[GP_MARK] >
+				   info->counts[GP_RANGE_AGAIN] + info->counts[GP_RANGE_STARTED] +
+				   info->counts[GP_MARK] >
 			   0;
 }
 

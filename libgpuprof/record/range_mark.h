@@ -8,6 +8,7 @@
 #ifndef GP_RANGE_MARK_H
 #define GP_RANGE_MARK_H
 
+#include "range_handle.h"
 #include "range_name.h"
 
 /*
@@ -47,6 +48,15 @@ int64_t gp_range_pop(enum gp_range_source source, uint32_t domain);
  * NULL: the innermost one whose frame is not left.
  */
 void gp_range_pop_frame(enum gp_range_source source, const struct gp_range_frame *frame);
+/*
+ * One that may end on any thread, and before others that were pushed after it. `key` is the address
+ * of something that lives until then. The handle is for its end, and may be read for as long as
+ * the process lives. NULL: it is too deep, or there is no memory.
+ */
+struct gp_range_handle *gp_range_push_kept(const struct gp_range *range, const void *key);
+/* NULL: the innermost one of that source, of this thread. */
+void gp_range_pop_kept(enum gp_range_source source, struct gp_range_handle *handle,
+		       const void *key);
 /* A number that no other range of this process has, and that any thread may end. Never 0. */
 uint64_t gp_range_start(const struct gp_range *range);
 void gp_range_end(enum gp_range_source source, uint64_t number);
@@ -60,6 +70,11 @@ void gp_range_objects_tell(void);
 
 /* The ranges that are open on this thread, which begins to record. Inside. */
 void gp_range_again(void);
+/*
+ * Those that were started and have not ended: when recording begins, or goes on, and then also that
+ * these are all. Inside.
+ */
+void gp_range_starts_tell(bool goes_on);
 /* A thread that records ends: what it left open ends with it. */
 void gp_range_thread_end(struct gp_thread *thread);
 /* What a thread that ends keeps is given back. */

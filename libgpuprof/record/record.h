@@ -88,9 +88,11 @@ struct gp_local {
 	_Atomic uint32_t word;
 	_Atomic uint32_t is_starting; /* somebody starts, or has started, this process's recorder */
 	_Atomic uint32_t is_told;     /* gp_recorder_started has been called */
+	_Atomic uint32_t starts_told; /* enum gp_starts_told: of ranges that are open */
 	_Atomic uint32_t
 		is_tier_said; /* interpose's: the framework's reports have been announced */
 };
+enum gp_starts_told { GP_STARTS_UNTOLD, GP_STARTS_TOLD, GP_STARTS_STOPPED };
 extern struct gp_local *gp_local GP_HOT_DATA __attribute__((visibility("hidden")));
 extern struct gp_control *gp_control GP_HOT_DATA __attribute__((visibility("hidden")));
 /* 1: launches are scanned, copies and fills recorded; the drain thread's to change */

@@ -241,6 +241,9 @@ static bool enter(struct gp_thread *t, enum gp_level least)
 	if (gp_recorder_started && atomic_exchange(&gp_local->is_told, 1) == 0)
 		gp_recorder_started();
 	gp_range_again();
+	const uint32_t starts_told = atomic_exchange(&gp_local->starts_told, GP_STARTS_TOLD);
+	if (starts_told != GP_STARTS_TOLD)
+		gp_range_starts_tell(starts_told == GP_STARTS_STOPPED);
 	t->inside = 0;
 	return true;
 }
@@ -478,6 +481,7 @@ static void wipe_in_child(void)
 	atomic_store(&gp_local->word, 0);
 	atomic_store(&gp_local->is_starting, 0);
 	atomic_store(&gp_local->is_told, 0);
+	atomic_store(&gp_local->starts_told, GP_STARTS_UNTOLD);
 	atomic_store(&gp_local->is_tier_said, 0);
 }
 

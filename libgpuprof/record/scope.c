@@ -269,6 +269,9 @@ static void switch_recording(struct gp_recorder *r, uint32_t word, uint32_t leve
 	/* a thread of the job may have ended the recording meanwhile: then that holds */
 	if (!atomic_compare_exchange_strong(&gp_local->word, &word, next))
 		return;
+	uint32_t told = GP_STARTS_TOLD;
+	if (is_off)
+		atomic_compare_exchange_strong(&gp_local->starts_told, &told, GP_STARTS_STOPPED);
 	atomic_store(&scope.is_inside, !is_outside);
 	atomic_store(&scope.level, level);
 	atomic_store(&gp_control->level, level);

@@ -3,9 +3,12 @@
 
 #include <string.h>
 
+#include "../format/column.h"
 #include "live_table.h"
 
 #define STARTED 1u /* RANGE_OPEN.code */
+#define GONE 2u
+#define EARLY 64u /* ends that are kept for beginnings to come */
 
 struct gp_open_ranges {
 	const struct gp_range_watch *watch;
@@ -14,6 +17,13 @@ struct gp_open_ranges {
 	uint32_t used;		/* stacks [0, used) were given out at least once */
 	uint32_t free;		/* 1 + the first that was given back; its `thread` leads on */
 	uint32_t starts;
+	uint32_t early_ends;   /* so far: the last of them are kept, in turn */
+	uint64_t early_latest; /* in the units of recordings, as those in `early` */
+	bool has_told;	       /* started ones again */
+	struct {
+		uint64_t since;
+		uint32_t thread;
+	} early[EARLY];
 	size_t bytes;
 	struct gp_range_stack *stack;
 	struct gp_open_range started[GP_RANGES_STARTED];
@@ -50,7 +60,9 @@ void gp_open_ranges_close(struct gp_open_ranges *r)
 void gp_open_ranges_clear(struct gp_open_ranges *r)
 {
 	r->counts = (struct gp_range_counts){ 0 };
-	r->used = r->free = r->starts = 0;
+	r->used = r->free = r->starts = r->early_ends = 0;
+	r->early_latest = 0;
+	r->has_told = false;
 	memset(r->index, 0, (r->mask + 1u) * sizeof *r->index);
 }
 
@@ -137,9 +149,18 @@ static void close_on(struct gp_open_ranges *r, struct gp_range_stack *s, uint32_
 	s->depth--;
 	memmove(&s->range[which], &s->range[which + 1],
 		(s->depth - which) * sizeof s->range[which]);
-	r->counts.unseen += how == GP_RANGE_UNSEEN || range.source == 0;
+	r->counts.unseen += !range.is_gone && (how == GP_RANGE_UNSEEN || range.source == 0);
 	if (r->watch != NULL && range.source != 0)
 		r->watch->closed(r->watch->context, &range, how, by);
+}
+
+/* What is too much, if anything: of what is known to have ended the innermost, else that. */
+static uint32_t find_surplus(const struct gp_range_stack *s)
+{
+	for (uint32_t k = s->depth; k-- > 0;)
+		if (s->range[k].is_gone)
+			return k;
+	return s->depth - 1;
 }
 
 /* As many lie there as the thread says: what is missing was lost, what is too much has ended. */
@@ -147,12 +168,81 @@ static void settle(struct gp_open_ranges *r, struct gp_range_stack *s, uint32_t 
 		   const struct gp_record *by)
 {
 	while (s->depth > depth)
-		close_on(r, s, s->depth - 1, GP_RANGE_UNSEEN, by);
+		close_on(r, s, find_surplus(s), GP_RANGE_UNSEEN, by);
 	while (s->depth < depth)
 		open_on(r, s,
 			&(struct gp_open_range){
 				.time = by->time, .order = by->order, .thread = s->thread });
 }
+
+/* ---- ends on other threads ---- */
+
+/* It has ended; its thread counts it among those that are open until it says otherwise. */
+static void end_in_place(struct gp_open_ranges *r, struct gp_open_range *range,
+			 const struct gp_record *by)
+{
+	const struct gp_open_range ended = *range;
+	*range = (struct gp_open_range){
+		.time = ended.time, .order = ended.order, .is_gone = true, .thread = ended.thread
+	};
+	if (r->watch != NULL && ended.source != 0)
+		r->watch->closed(r->watch->context, &ended, GP_RANGE_ENDED, by);
+}
+
+/*
+ * Threads are drained one after the other, and tell again what is open when they come to it: an end
+ * may be seen before the beginning.
+ */
+static void keep_early(struct gp_open_ranges *r, uint32_t thread, uint64_t since)
+{
+	since >>= GP_TIME_SHIFT;
+	r->early[r->early_ends % EARLY].thread = thread;
+	r->early[r->early_ends++ % EARLY].since = since;
+	r->early_latest = since > r->early_latest ? since : r->early_latest;
+}
+
+static bool was_early(const struct gp_open_ranges *r, uint32_t thread, uint64_t since)
+{
+	since >>= GP_TIME_SHIFT;
+	const bool is_late = since > r->early_latest; /* as nearly all are */
+	const uint32_t kept = is_late ? 0 : r->early_ends < EARLY ? r->early_ends : EARLY;
+	for (uint32_t k = 0; k < kept; k++)
+		if (r->early[k].since == since && r->early[k].thread == thread)
+			return true;
+	return false;
+}
+
+/* No two open ones of a thread and source have one time there. */
+static bool is_meant(const struct gp_open_range *e, const struct gp_record *record)
+{
+	return e->time >> GP_TIME_SHIFT == record->range_close.since >> GP_TIME_SHIFT &&
+	       (e->is_gone || e->source == record->range_close.source);
+}
+
+static void close_apart(struct gp_open_ranges *r, uint32_t thread, const struct gp_record *record)
+{
+	const uint64_t since = record->range_close.since;
+	const bool is_off = record->aux != 0;
+	const uint32_t owner = is_off ? thread : (uint32_t)record->range_close.thread;
+	const uint32_t which = r->index[place_of(r, owner)];
+	struct gp_range_stack *s = which != 0 ? &r->stack[which - 1] : NULL;
+	uint32_t k = s != NULL ? s->depth : 0;
+	while (k > 0 && !is_meant(&s->range[k - 1], record))
+		k--;
+	if (!is_off) {
+		keep_early(r, owner, since);
+		if (k > 0)
+			end_in_place(r, &s->range[k - 1], record);
+		return;
+	}
+	if (k == 0)
+		return;
+	close_on(r, s, k - 1, GP_RANGE_ENDED, record);
+	if (s->depth == 0)
+		give_back(r, s);
+}
+
+/* ---- stacks, by their threads ---- */
 
 static bool is_known(const struct gp_range_stack *s, uint64_t depth, const struct gp_record *r)
 {
@@ -177,6 +267,9 @@ static void push(struct gp_open_ranges *r, struct gp_range_stack *s, const struc
 			.source = (uint32_t)record->range_push.source,
 			.thread = s->thread,
 		});
+	struct gp_open_range *top = &s->range[s->depth - 1];
+	if (was_early(r, s->thread, top->time))
+		end_in_place(r, top, record);
 }
 
 /* Of its source and domain the innermost, else of what is not known, else of all. */
@@ -187,7 +280,7 @@ static uint32_t find_popped(const struct gp_range_stack *s, const struct gp_reco
 		const struct gp_open_range *e = &s->range[k];
 		if (e->source == record->range_pop.source && e->domain == record->range_pop.domain)
 			return k;
-		if (e->source == 0 && s->range[unknown].source != 0)
+		if (e->source == 0 && !e->is_gone && s->range[unknown].source != 0)
 			unknown = k;
 	}
 	return unknown;
@@ -214,8 +307,21 @@ void gp_open_ranges_forget(struct gp_open_ranges *r, uint32_t thread)
 
 /* ---- started ones ---- */
 
+/* NULL: it is not open. The newest first: it is the one, mostly. */
+static struct gp_open_range *find_started(struct gp_open_ranges *r, uint64_t number,
+					  uint64_t source)
+{
+	for (uint32_t k = r->starts; k-- > 0;)
+		if (r->started[k].number == number && r->started[k].source == source)
+			return &r->started[k];
+	return NULL;
+}
+
 static void start(struct gp_open_ranges *r, const struct gp_open_range *range)
 {
+	/* told again before it was told */
+	if (r->has_told && find_started(r, range->number, range->source) != NULL)
+		return;
 	if (r->starts == GP_RANGES_STARTED) {
 		r->counts.unkept++;
 		return;
@@ -226,20 +332,61 @@ static void start(struct gp_open_ranges *r, const struct gp_open_range *range)
 		r->watch->opened(r->watch->context, e, NULL);
 }
 
-/* The newest first: it is the one, mostly. */
+static void close_started(struct gp_open_ranges *r, struct gp_open_range *e, enum gp_range_end how,
+			  const struct gp_record *by)
+{
+	const struct gp_open_range ended = *e;
+	const size_t behind = (size_t)(&r->started[r->starts--] - e) - 1;
+	memmove(e, e + 1, behind * sizeof *e);
+	r->counts.unseen += how == GP_RANGE_UNSEEN;
+	if (r->watch != NULL)
+		r->watch->closed(r->watch->context, &ended, how, by);
+}
+
 static void end(struct gp_open_ranges *r, const struct gp_record *record)
 {
+	struct gp_open_range *e =
+		find_started(r, record->range_end.range, record->range_end.source);
+	if (e != NULL)
+		close_started(r, e, GP_RANGE_ENDED, record);
+	else
+		r->counts.unbalanced++;
+}
+
+/* All that are open have been told: what was open before that, and was not, has ended. */
+static void end_untold(struct gp_open_ranges *r, const struct gp_record *record)
+{
 	for (uint32_t k = r->starts; k-- > 0;) {
-		const struct gp_open_range e = r->started[k];
-		if (e.number != record->range_end.range || e.source != record->range_end.source)
-			continue;
-		r->starts--;
-		memmove(&r->started[k], &r->started[k + 1], (r->starts - k) * sizeof r->started[k]);
-		if (r->watch != NULL)
-			r->watch->closed(r->watch->context, &e, GP_RANGE_ENDED, record);
+		struct gp_open_range *e = &r->started[k];
+		if (!e->is_told && e->time < record->range_started.since)
+			close_started(r, e, GP_RANGE_UNSEEN, record);
+		else
+			e->is_told = false;
+	}
+}
+
+static void start_again(struct gp_open_ranges *r, uint32_t thread, const struct gp_record *record)
+{
+	r->has_told = true;
+	if (record->range_started.range == 0) {
+		end_untold(r, record);
 		return;
 	}
-	r->counts.unbalanced++;
+	struct gp_open_range *e =
+		find_started(r, record->range_started.range, record->range_started.source);
+	if (e != NULL)
+		e->is_told = true;
+	else
+		start(r, &(struct gp_open_range){
+				 .time = record->range_started.since,
+				 .order = record->order,
+				 .number = record->range_started.range,
+				 .name = record->aux,
+				 .domain = (uint32_t)record->range_started.domain,
+				 .source = (uint32_t)record->range_started.source,
+				 .thread = thread,
+				 .is_told = true,
+			 });
 }
 
 /* ---- events ---- */
@@ -252,6 +399,7 @@ static void load(struct gp_open_ranges *r, const struct gp_record *record)
 		.name = record->aux,
 		.domain = (uint32_t)record->range_open.domain,
 		.source = (uint32_t)record->range_open.source,
+		.is_gone = record->code == GONE,
 		.thread = (uint32_t)record->range_open.thread,
 	};
 	if (record->code == STARTED) {
@@ -295,6 +443,9 @@ void gp_open_ranges_apply(struct gp_open_ranges *r, uint32_t thread, const struc
 	case GP_RANGE_POP:
 		apply_to_stack(r, thread, record);
 		break;
+	case GP_RANGE_CLOSE:
+		close_apart(r, thread, record);
+		break;
 	case GP_RANGE_START:
 		start(r, &(struct gp_open_range){
 				 .time = record->time,
@@ -308,6 +459,9 @@ void gp_open_ranges_apply(struct gp_open_ranges *r, uint32_t thread, const struc
 		break;
 	case GP_RANGE_END:
 		end(r, record);
+		break;
+	case GP_RANGE_STARTED:
+		start_again(r, thread, record);
 		break;
 	case GP_RANGE_OPEN:
 		load(r, record);
@@ -348,7 +502,9 @@ static void emit_one(const struct gp_open_range *e, uint32_t place,
 		.order = e->order,
 		.kind = GP_RANGE_OPEN,
 		.device = GP_DEVICE_UNKNOWN,
-		.code = e->number != 0 ? STARTED : 0,
+		.code = e->number != 0 ? STARTED :
+			e->is_gone     ? GONE :
+					 0,
 		.aux = e->name,
 		.range_open = { e->source, e->domain, e->thread,
 				e->number != 0 ? e->number : place },

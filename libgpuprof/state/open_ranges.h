@@ -16,10 +16,12 @@ struct gp_open_range {
 	uint64_t order;
 	uint64_t number; /* of a started one; pushed ones have none: 0 */
 	uint32_t name, domain;
-	/* enum gp_range_source; 0: something lies there whose beginning is not known */
+	/* enum gp_range_source; 0: something lies there whose beginning is not known, or ... */
 	uint32_t source;
-	uint32_t thread; /* that opened it */
-	uint64_t mark;	 /* the watcher's own, 0 at first */
+	uint32_t is_gone; /* ... that ended on another thread, and whose place is not free yet */
+	uint32_t thread;  /* that opened it */
+	uint32_t is_told; /* again, of a started one, since recording went on */
+	uint64_t mark;	  /* the watcher's own, 0 at first */
 };
 
 struct gp_range_stack {
@@ -58,7 +60,7 @@ void gp_open_ranges_watch(struct gp_open_ranges *ranges, const struct gp_range_w
 /* Has this kind a meaning here? */
 static inline bool gp_is_range(unsigned kind)
 {
-	return (kind >= GP_RANGE_PUSH && kind <= GP_RANGE_AGAIN) || kind == GP_RANGE_OPEN;
+	return (kind >= GP_RANGE_PUSH && kind <= GP_RANGE_STARTED) || kind == GP_RANGE_OPEN;
 }
 /* An event of a thread, or a checkpoint's RANGE_OPEN. Others change nothing. */
 void gp_open_ranges_apply(struct gp_open_ranges *ranges, uint32_t thread,

@@ -28,7 +28,8 @@ enum {
 	RANGE_PUSH = 78,
 	RANGE_START = 80,
 	MARK = 82,
-	RANGE_AGAIN
+	RANGE_AGAIN,
+	RANGE_STARTED = 85
 };
 enum { LOST = 112, LIVE, CURVE, COUNT, KINDS = 128 };
 enum { PHYSICAL = 7, MAPPED = 9, BLOCK_SPACE = 14, SEGMENT_SPACE, GONE, DEVICES = 256 };
@@ -104,7 +105,7 @@ static void print_name(const struct record *r)
 	if (r->kind == LAUNCH)
 		name = name_of(KERNEL, 0, r->v[0]);
 	else if (r->kind == RANGE_PUSH || r->kind == RANGE_START || r->kind == MARK ||
-		 r->kind == RANGE_AGAIN)
+		 r->kind == RANGE_AGAIN || r->kind == RANGE_STARTED)
 		name = name_of(RANGE_NAME, 4, r->v[4]);
 	if (name) {
 		printf(", \"name\": ");

@@ -51,17 +51,21 @@ static inline const char *words_of(const char *name)
 	struct gp_recording *r = opened(name, &info);
 	size_t at = 0;
 	while (gp_recording_next(r, &e) == GP_OK && at < sizeof words - 64) {
-		const char *sign = e.record.kind == GP_RANGE_PUSH  ? "+" :
-				   e.record.kind == GP_RANGE_POP   ? e.record.aux ? "?" : "-" :
-				   e.record.kind == GP_RANGE_AGAIN ? "~" :
-				   e.record.kind == GP_RANGE_START ? "(" :
-				   e.record.kind == GP_RANGE_END   ? ")" :
-				   e.record.kind == GP_MARK	   ? "!" :
-				   e.record.kind == GP_ALLOC	   ? "*" :
-								     NULL;
+		const char *sign =
+			e.record.kind == GP_RANGE_PUSH	? "+" :
+			e.record.kind == GP_RANGE_POP	? e.record.aux ? "?" : "-" :
+			e.record.kind == GP_RANGE_AGAIN ? "~" :
+			e.record.kind == GP_RANGE_START ? "(" :
+			e.record.kind == GP_RANGE_END	? ")" :
+			e.record.kind == GP_MARK	? "!" :
+			e.record.kind == GP_RANGE_CLOSE ? e.record.aux ? "/" : "x" :
+			e.record.kind == GP_RANGE_STARTED ?
+							  e.record.range_started.range ? "[" : "]" :
+			e.record.kind == GP_ALLOC ? "*" :
+						    NULL;
 		if (!sign)
 			continue;
-		bool is_named = strchr("+~(!", *sign) != NULL;
+		bool is_named = strchr("+~(![", *sign) != NULL;
 		const char *text =
 			is_named ? gp_recording_text(r, GP_RANGE_NAME, e.record.aux) : NULL;
 		at += (size_t)snprintf(words + at, sizeof words - at, "%s%s%s", at ? " " : "", sign,

@@ -245,7 +245,7 @@ static void a_handler_cannot_jump_out_of_a_walk(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* Signals are as they were, also where walks lie within one another and where the gate is closed. */
+/* They are as they were, also where walks lie in one another and where the gate is closed. */
 static void a_walk_leaves_the_signals_as_they_were(void **state)
 {
 	(void)state;

@@ -1,0 +1,192 @@
+/* Ranges that may end on another thread, or out of turn: by what others keep of them. */
+#include <string.h>
+
+#include "../format/column.h"
+#include "range_own.h"
+#include "scope_range.h"
+
+#define WAIT_TURNS 100u
+
+/* A range that did not end as the innermost of its source and domain, on its own thread. */
+static GP_COLD void record_close(bool is_off, uint32_t source, uint64_t thread, uint64_t since,
+				 uint32_t depth)
+{
+	struct gp_record *r = gp_reserve(GP_RANGE_CLOSE);
+	if (!r)
+		return;
+	r->device = GP_DEVICE_UNKNOWN;
+	r->aux = is_off;
+	r->range_close.source = source;
+	r->range_close.thread = thread;
+	r->range_close.since = since;
+	r->range_close.depth = depth;
+	gp_commit(r);
+}
+
+/* Takes off what ended on other threads. */
+GP_COLD void gp_range_take_ended(struct gp_range_thread *own, bool is_on)
+{
+	if (!own->handles || own->deeper)
+		return;
+	/* partner: the add in gp_range_handle_end */
+	own->ended = atomic_load_explicit(&own->handles->ended, memory_order_acquire);
+	for (uint32_t k = own->depth; k-- > 0;) {
+		const struct gp_pushed_range e = own->open[k];
+		if (e.handle == 0 ||
+		    !(atomic_load(&own->handles->of[e.handle - 1].key) & GP_HANDLE_ENDED))
+			continue;
+		if (own->opener == k + 1) /* who ended it told so */
+			own->opener = 0;
+		gp_range_take_out(own, k);
+		if (is_on)
+			record_close(true, e.source, gp_thread.ring ? gp_thread.ring->thread : 0,
+				     e.time, own->depth);
+	}
+}
+
+GP_COLD void gp_range_take_ended_now(struct gp_range_thread *own)
+{
+	const bool is_on = gp_range_enter();
+	gp_range_take_ended(own, is_on);
+	if (is_on)
+		gp_leave();
+}
+
+/* Which thread's a range is, in this recording; 0: it is not told there. */
+uint64_t gp_range_owner_now(void)
+{
+	const struct gp_thread *t = &gp_thread;
+	const uint32_t word = atomic_load_explicit(&gp_local->word, memory_order_relaxed);
+	/* a forked child has 0 there, and its parent's ring is not to be looked at */
+	return word != 0 && t->word == word && t->ring ?
+		       (uint64_t)t->generation << 32 | t->ring->thread :
+		       0;
+}
+
+static GP_COLD bool take_handles(struct gp_range_thread *own)
+{
+	own->handles = gp_range_handles_take();
+	if (!own->handles)
+		return false;
+	own->ended = atomic_load_explicit(&own->handles->ended, memory_order_relaxed);
+	memset(own->free, 0xff, sizeof own->free);
+	return true;
+}
+
+/* There is one for each open range. */
+GP_HOT struct gp_range_handle *keep_handle(struct gp_range_thread *own, uint32_t depth,
+					   const void *key)
+{
+	struct gp_pushed_range *e = &own->open[depth];
+	const unsigned half = own->free[0] == 0;
+	const unsigned k = 64 * half + (unsigned)__builtin_ctzll(own->free[half]);
+	struct gp_range_handle *h = &own->handles->of[k];
+	own->free[half] &= own->free[half] - 1;
+	own->kept++;
+	e->handle = (uint16_t)(k + 1);
+	atomic_store_explicit(&h->since, e->time, memory_order_relaxed);
+	atomic_store_explicit(&h->name, e->name, memory_order_relaxed);
+	atomic_store_explicit(&h->is_opener, own->opener == depth + 1, memory_order_relaxed);
+	atomic_store_explicit(&h->owner, gp_range_owner_now(), memory_order_relaxed);
+	/* partner: the acquire load in gp_range_handle_end */
+	atomic_store_explicit(&h->key, (uintptr_t)key, memory_order_release);
+	return h;
+}
+
+/*
+ * When it was pushed says which one it is of its thread, in the units in which recordings keep
+ * times: it must not be the time of the one below.
+ */
+GP_HOT void await_next_time(const struct gp_range_thread *own)
+{
+	if (gp_likely(!own || own->depth == 0))
+		return;
+	const uint64_t last = own->open[own->depth - 1].time >> GP_TIME_SHIFT;
+	for (unsigned k = 0; k < WAIT_TURNS && gp_clock_now() >> GP_TIME_SHIFT == last; k++)
+		;
+}
+
+GP_HOT_TEXT struct gp_range_handle *gp_range_push_kept(const struct gp_range *range,
+						       const void *key)
+{
+	await_next_time(gp_thread.ranges);
+	const uint32_t depth = gp_range_push(range);
+	struct gp_range_thread *own = gp_thread.ranges;
+	if (gp_unlikely(!own || depth >= GP_RANGES_DEEP))
+		return NULL;
+	if (gp_unlikely(!own->handles) && !take_handles(own))
+		return NULL;
+	return keep_handle(own, depth, key);
+}
+
+static GP_COLD void end_elsewhere(enum gp_range_source source, struct gp_range_handle *h,
+				  uint64_t key)
+{
+	uint64_t since;
+	uint32_t name;
+	bool is_opener;
+	if (!gp_range_handle_end(h, key, &since, &name, &is_opener))
+		return;
+	const uint64_t owner = atomic_load(&h->owner);
+	if (gp_range_enter()) {
+		if ((uint32_t)owner != 0 && owner >> 32 == gp_thread.generation)
+			record_close(false, source, (uint32_t)owner, since, 0);
+		gp_leave();
+	}
+	if (gp_unlikely(gp_scope_heeds_ranges()))
+		gp_scope_range_popped(name, is_opener);
+}
+
+/* Its own thread's, which has others above it: no pop would mean it. */
+static GP_COLD void close_own(struct gp_range_thread *own, uint32_t k)
+{
+	const struct gp_pushed_range e = own->open[k];
+	const bool is_on = gp_range_enter(), is_opener = own->opener == k + 1;
+	gp_range_take_out(own, k);
+	if (is_on) {
+		record_close(true, e.source, gp_thread.ring ? gp_thread.ring->thread : 0, e.time,
+			     own->depth);
+		gp_leave();
+	}
+	if (gp_unlikely(gp_scope_heeds_ranges()))
+		gp_range_heed_pop(own, e.name, k, is_opener);
+}
+
+static GP_COLD void pop_out_of_turn(struct gp_range_thread *own, enum gp_range_source source,
+				    struct gp_range_handle *h, uint64_t key)
+{
+	if (own->deeper) { /* its place is free when those have ended that are not kept */
+		end_elsewhere(source, h, key);
+		return;
+	}
+	gp_range_take_ended_now(own);
+	const uint64_t handle = gp_range_handle_place(own->handles, h) + 1;
+	uint32_t k = own->depth - 1, inner = 0;
+	for (; own->open[k].handle != handle; k--)
+		inner += own->open[k].source == source && own->open[k].domain == 0;
+	if (inner == 0)
+		gp_range_pop(source, 0);
+	else
+		close_own(own, k);
+}
+
+GP_HOT_TEXT void gp_range_pop_kept(enum gp_range_source source, struct gp_range_handle *h,
+				   const void *key)
+{
+	struct gp_range_thread *own = gp_thread.ranges;
+	if (gp_unlikely(!h)) {
+		if (own && gp_range_has_ended(own))
+			gp_range_take_ended_now(own);
+		gp_range_pop(source, 0);
+		return;
+	}
+	const uint64_t place = own ? gp_range_handle_place(own->handles, h) : GP_RANGES_DEEP;
+	if (gp_unlikely(place == GP_RANGES_DEEP))
+		end_elsewhere(source, h, (uintptr_t)key);
+	else if (gp_unlikely(atomic_load_explicit(&h->key, memory_order_relaxed) != (uintptr_t)key))
+		return; /* it ended with its thread, whose handles are ours now */
+	else if (gp_likely(!own->deeper && own->open[own->depth - 1].handle == place + 1))
+		gp_range_pop(source, 0);
+	else
+		pop_out_of_turn(own, source, h, (uintptr_t)key);
+}
