@@ -275,6 +275,137 @@ static void told_again_it_is_the_same_range(void **state)
 	gp_open_ranges_close(r);
 }
 
+static struct gp_record pushed(uint64_t time, unsigned depth)
+{
+	return (struct gp_record){ .kind = GP_RANGE_PUSH,
+				   .time = time,
+				   .aux = (uint32_t)time / 64,
+				   .range_push = { 2, 0, depth, 0 } };
+}
+
+static struct gp_record popped(unsigned depth)
+{
+	return (struct gp_record){ .kind = GP_RANGE_POP,
+				   .time = 6400,
+				   .range_pop = { 2, 0, depth, 0 } };
+}
+
+static struct gp_record ended(bool is_off, uint32_t thread, uint64_t since)
+{
+	return (struct gp_record){ .kind = GP_RANGE_CLOSE,
+				   .time = 6400,
+				   .aux = is_off,
+				   .range_close = { 2, thread, since, 0 } };
+}
+
+static void apply(struct gp_open_ranges *r, uint32_t thread, struct gp_record record)
+{
+	gp_open_ranges_apply(r, thread, &record);
+}
+
+/* What its own thread does not know yet, it goes on to count: nothing is taken for missing. */
+static void an_end_elsewhere_leaves_its_place(void **state)
+{
+	(void)state;
+	struct gp_open_ranges *r = fresh(8), *other = gp_open_ranges_open(8);
+	apply(r, 1, pushed(64, 0));
+	apply(r, 1, pushed(128, 1));
+	apply(r, 1, pushed(192, 2));
+	apply(r, 2, ended(false, 1, 130)); /* times are kept in multiples of 64 */
+	assert_int_equal(closed, 1);
+	apply(r, 1, pushed(256, 3));
+	const struct gp_range_stack *s = gp_open_ranges_of(r, 1);
+	assert_int_equal(s->depth, 4);
+	assert_int_equal(s->range[1].source, 0);
+	assert_int_equal(s->range[0].source, 2);
+	/* a checkpoint keeps it as it is */
+	kept_count = 0;
+	gp_open_ranges_visit(r, keep, NULL);
+	for (unsigned k = 0; k < kept_count; k++)
+		gp_open_ranges_apply(other, 999, &kept[k]);
+	struct gp_open_ranges *const both[] = { r, other };
+	for (unsigned k = 0; k < 2; k++) {
+		apply(both[k], 1, ended(true, 1, 130));
+		apply(both[k], 1, popped(2));
+		apply(both[k], 1, popped(1));
+		apply(both[k], 1, popped(0));
+		assert_null(gp_open_ranges_of(both[k], 1));
+		const struct gp_range_counts counts = gp_open_ranges_counts(both[k]);
+		assert_int_equal(counts.unseen + counts.unbalanced + counts.unkept, 0);
+	}
+	assert_int_equal(closed, 4);
+	assert_int_equal(opened, 4);
+	gp_open_ranges_close(r);
+	gp_open_ranges_close(other);
+}
+
+/* An end that is seen before its beginning; one whose thread never says that it knows of it. */
+static void ends_may_come_early_and_be_untold(void **state)
+{
+	(void)state;
+	struct gp_open_ranges *r = fresh(8);
+	apply(r, 2, ended(false, 1, 64));
+	apply(r, 2, ended(false, 3, 128)); /* of another thread */
+	apply(r, 1, pushed(64, 0));
+	assert_int_equal(closed, 1);
+	apply(r, 1, pushed(128, 1));
+	assert_int_equal(closed, 1);
+	/* a depth that no longer counts it */
+	apply(r, 1, pushed(192, 1));
+	const struct gp_range_stack *s = gp_open_ranges_of(r, 1);
+	assert_int_equal(s->depth, 2);
+	assert_int_equal(s->range[0].name, 2);
+	assert_int_equal(s->range[1].name, 3);
+	assert_int_equal(gp_open_ranges_counts(r).unseen, 0);
+	/* of its own thread without another's before: it has ended */
+	apply(r, 1, ended(true, 1, 128));
+	assert_int_equal(closed, 2);
+	assert_int_equal(gp_open_ranges_of(r, 1)->depth, 1);
+	gp_open_ranges_close(r);
+}
+
+static struct gp_record told(uint64_t number, uint64_t since)
+{
+	return (struct gp_record){ .kind = GP_RANGE_STARTED,
+				   .time = 6400,
+				   .aux = 1,
+				   .range_started = { 1, 0, number, since } };
+}
+
+static void started_ones_are_told_again(void **state)
+{
+	(void)state;
+	struct gp_open_ranges *r = fresh(8);
+	uint32_t count;
+	for (uint64_t number = 1; number <= 3; number++)
+		apply(r, 1,
+		      (struct gp_record){ .kind = GP_RANGE_START,
+					  .time = 64 * number,
+					  .aux = 1,
+					  .range_start = { 1, 0, number, 0 } });
+	apply(r, 2, told(2, 128));
+	apply(r, 2, told(7, 100)); /* while nothing was recorded */
+	apply(r, 3,
+	      (struct gp_record){ .kind = GP_RANGE_START,
+				  .time = 640,
+				  .aux = 1,
+				  .range_start = { 1, 0, 9, 0 } });
+	apply(r, 2, told(0, 512));
+	const struct gp_open_range *started = gp_open_ranges_started(r, &count);
+	assert_int_equal(count, 3);
+	assert_int_equal(started[0].number, 2);
+	assert_int_equal(started[0].time, 128);
+	assert_int_equal(started[1].number, 7);
+	assert_int_equal(started[1].time, 100);
+	assert_int_equal(started[2].number, 9);
+	assert_int_equal(gp_open_ranges_counts(r).unseen, 2);
+	apply(r, 2, told(0, 6400)); /* once more: none of them was told this time */
+	gp_open_ranges_started(r, &count);
+	assert_int_equal(count, 0);
+	assert_int_equal(opened, closed);
+	gp_open_ranges_close(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,6 +414,9 @@ int main(void)
 		cmocka_unit_test(a_checkpoint_restores_it),
 		cmocka_unit_test(bounds_hold),
 		cmocka_unit_test(told_again_it_is_the_same_range),
+		cmocka_unit_test(an_end_elsewhere_leaves_its_place),
+		cmocka_unit_test(ends_may_come_early_and_be_untold),
+		cmocka_unit_test(started_ones_are_told_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

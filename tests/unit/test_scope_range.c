@@ -160,6 +160,48 @@ static void started(void)
 	CHECK(!is_launch_recorded());
 }
 
+static struct gp_range_handle *push_kept(const char *text, const void *key)
+{
+	return gp_range_push_kept(
+		&(struct gp_range){ .source = GP_RANGE_TORCH, .text = text, .bytes = GP_TO_NUL },
+		key);
+}
+
+static struct gp_range_handle *kept;
+static uint64_t key_of_kept;
+
+static void *end_kept(void *unused)
+{
+	gp_range_pop_kept(GP_RANGE_TORCH, kept, &key_of_kept);
+	CHECK(!is_launch_recorded());
+	return unused;
+}
+
+/* The opener ends on another thread, and once more out of turn: what is captured ends with it. */
+static void kept_by_others(void)
+{
+	pthread_t thread;
+	uint64_t inner_key;
+	for (int k = 0; k < 2; k++) {
+		push_of(GP_RANGE_TORCH, 0, "around");
+		kept = push_kept("step", &key_of_kept);
+		CHECK(is_launch_recorded());
+		struct gp_range_handle *inner = push_kept("step", &inner_key);
+		if (k == 0) {
+			pthread_create(&thread, NULL, end_kept, NULL);
+			pthread_join(thread, NULL);
+		} else {
+			gp_range_pop_kept(GP_RANGE_TORCH, kept, &key_of_kept);
+		}
+		CHECK(!is_launch_recorded());
+		push_of(GP_RANGE_TORCH, 0, "other");
+		CHECK(gp_range_pop(GP_RANGE_TORCH, 0) == 2);
+		gp_range_pop_kept(GP_RANGE_TORCH, inner, &inner_key);
+		CHECK(!is_launch_recorded());
+		CHECK(gp_range_pop(GP_RANGE_TORCH, 0) == 0);
+	}
+}
+
 static void iterate(const char *text, int first, int last)
 {
 	for (int k = 1; k <= 5; k++) {
@@ -370,6 +412,7 @@ static void ranges_that_cross_keep_their_ends(void **state)
 	record("crossed.gpr", "nvtx:step", "", crossed);
 	record("below.gpr", "nvtx:step", "", crossed_below);
 	assert_recorded("below.gpr", 1, 1, 2, GP_SCOPE_BY_RANGE);
+	record("kept.gpr", "nvtx:step", "repeat", kept_by_others);
 }
 
 static void domains_are_told_apart(void **state)
