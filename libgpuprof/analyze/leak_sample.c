@@ -129,56 +129,32 @@ static bool is_like(const struct gp_leak_holder *a, const struct gp_leak_holder 
 	       a->device == b->device && a->size == b->size;
 }
 
-static uint32_t *find(const struct gp_leak_samples *t, const struct gp_leak_holder *like)
+static uint32_t hash_of(const struct gp_leak_holder *like)
 {
 	uint64_t key = (uint64_t)like->stack << 24 | (uint64_t)like->space << 16 |
 		       (uint64_t)like->of << 8 | like->device;
-	key = (key ^ like->size * 0xbf58476d1ce4e5b9u) * 0x9e3779b97f4a7c15u;
-	for (uint64_t at = key >> 24;; at++) {
-		uint32_t *place = &t->place[at & (t->places - 1)];
-		if (*place == 0 || is_like(t->holder[*place - 1], like))
-			return place;
-	}
-}
-
-static bool make_room(struct gp_leak_samples *t)
-{
-	size_t places = t->places ? t->places * 2 : 1024;
-	struct gp_leak_holder **holder = realloc(t->holder, places / 2 * sizeof(void *));
-	t->holder = holder != NULL ? holder : t->holder;
-	uint32_t *place = holder != NULL ? calloc(places, sizeof *place) : NULL;
-	if (place == NULL)
-		return false;
-	free(t->place);
-	t->place = place;
-	t->places = places;
-	for (size_t k = 0; k < t->holders; k++)
-		*find(t, t->holder[k]) = (uint32_t)k + 1;
-	return true;
+	return gp_row_hash(key ^ like->size * 0xbf58476d1ce4e5b9u);
 }
 
 /* NULL: no memory, or there are too many. */
 static struct gp_leak_holder *holder_of(struct sampling *s, const struct gp_live_entry *e)
 {
-	struct gp_leak_samples *t = s->out;
+	struct gp_row_table *t = &s->out->table;
 	const struct gp_leak_holder like = like_of(e);
-	if (t->holders * 2 >= t->places && !make_room(t)) {
-		s->is_out_of_memory = true;
-		return NULL;
+	const uint32_t hash = hash_of(&like);
+	uint32_t step = 0;
+	for (uint32_t row; (row = gp_row_next(t, hash, &step)) != 0;) {
+		struct gp_leak_holder *h = gp_leak_holder(s->out, row - 1);
+		if (is_like(h, &like))
+			return h;
 	}
-	uint32_t *place = find(t, &like);
-	if (*place != 0)
-		return t->holder[*place - 1];
-	t->is_cut |= t->holders == GP_LEAK_HOLDERS_MAX;
-	struct gp_leak_holder *made =
-		t->holders < GP_LEAK_HOLDERS_MAX ? malloc(sizeof *made) : NULL;
-	if (made == NULL) {
-		s->is_out_of_memory |= !t->is_cut;
+	s->out->is_cut |= t->rows == GP_LEAK_HOLDERS_MAX;
+	if (s->out->is_cut)
 		return NULL;
-	}
-	*made = like;
-	t->holder[t->holders++] = made;
-	*place = (uint32_t)t->holders;
+	struct gp_leak_holder *made = gp_row_add(t, sizeof *made, hash);
+	s->is_out_of_memory |= made == NULL;
+	if (made != NULL)
+		*made = like;
 	return made;
 }
 
@@ -220,9 +196,9 @@ static void count(void *context, const struct gp_live_entry *e)
 	int64_t at_ns = gp_tick_ns(&s->recording->tick, e->time);
 	h->bytes[s->sample] += (double)e->bytes;
 	h->count[s->sample]++;
+	h->at_ns = at_ns;
 	if (s->sample + 1 < s->out->samples)
 		return;
-	h->at_ns = at_ns;
 	h->births[sample_behind(s->out, at_ns)]++;
 	keep_example(h, e);
 }
@@ -289,9 +265,6 @@ enum gp_status gp_leak_samples_take(struct gp_recording *r, struct gp_leak_sampl
 
 void gp_leak_samples_release(struct gp_leak_samples *samples)
 {
-	for (size_t k = 0; k < samples->holders; k++)
-		free(samples->holder[k]);
-	free(samples->holder);
-	free(samples->place);
+	gp_row_table_release(&samples->table);
 	*samples = (struct gp_leak_samples){ 0 };
 }

@@ -7,6 +7,7 @@
 
 #include "../read/recording.h"
 #include "leak_trend.h"
+#include "row_table.h"
 
 #define GP_LEAK_HOLDERS_MAX 65536u
 
@@ -16,7 +17,7 @@ struct gp_leak_holder {
 	uint8_t space, of, device;
 	bool is_object;
 	uint64_t size;
-	int64_t at_ns;
+	int64_t at_ns; /* when one of it was made that was live at a sample */
 	double bytes[GP_LEAK_SAMPLES], count[GP_LEAK_SAMPLES];
 	uint32_t births[GP_LEAK_SAMPLES];
 	size_t examples; /* the newest first */
@@ -26,14 +27,16 @@ struct gp_leak_holder {
 struct gp_leak_samples {
 	size_t samples;
 	int64_t at_ns[GP_LEAK_SAMPLES]; /* rising; the caller's */
-	struct gp_leak_holder **holder;
-	size_t holders, room;
-	uint32_t *place; /* 1 + holder; 0: empty */
-	size_t places;
-	bool is_cut; /* there are more than GP_LEAK_HOLDERS_MAX */
+	struct gp_row_table table;	/* of struct gp_leak_holder */
+	bool is_cut;			/* there are more than GP_LEAK_HOLDERS_MAX */
 	/* at the last sample; UINT64_MAX: unknown */
 	uint64_t free_bytes[GP_DEVICES];
 };
+
+static inline struct gp_leak_holder *gp_leak_holder(const struct gp_leak_samples *s, size_t k)
+{
+	return (struct gp_leak_holder *)s->table.row + k;
+}
 
 /*
  * One replay. Release also after a failure. *ranges, NULL before, are those of all that was

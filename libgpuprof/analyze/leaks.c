@@ -93,7 +93,7 @@ static void fill(const struct hunt *h, const struct gp_leak_holder *holder,
 	size_t last = h->samples.samples - 1, first = trend->since + 1;
 	while (!trend->is_replaced && first < last && holder->births[first] == 0)
 		first++;
-	double p = trend->p * (double)h->samples.holders;
+	double p = trend->p * (double)h->samples.table.rows;
 	const double until_full = steps_until_full(h, holder, trend->bytes_per_step);
 	*out = (struct gp_leak){
 		.device = holder->device,
@@ -142,11 +142,11 @@ static int compare(const void *left, const void *right)
 static enum gp_status judge(struct hunt *h)
 {
 	struct gp_leaks *out = h->out;
-	out->leak = calloc(h->samples.holders + 1, sizeof *out->leak);
+	out->leak = calloc(h->samples.table.rows + 1, sizeof *out->leak);
 	if (out->leak == NULL)
 		return GP_E_MEMORY;
-	for (size_t k = 0; k < h->samples.holders; k++) {
-		const struct gp_leak_holder *holder = h->samples.holder[k];
+	for (size_t k = 0; k < h->samples.table.rows; k++) {
+		const struct gp_leak_holder *holder = gp_leak_holder(&h->samples, k);
 		const struct gp_series series = { .samples = h->samples.samples,
 						  .at = h->at,
 						  .bytes = holder->bytes,
@@ -154,13 +154,13 @@ static enum gp_status judge(struct hunt *h)
 						  .births = holder->births };
 		struct gp_trend trend;
 		if (gp_trend_find(&series, &trend) &&
-		    trend.p * (double)h->samples.holders < GP_LEAK_P_MAX)
+		    trend.p * (double)h->samples.table.rows < GP_LEAK_P_MAX)
 			fill(h, holder, &trend, &out->leak[out->leaks++]);
 	}
 	if (out->leaks > 1)
 		qsort(out->leak, out->leaks, sizeof *out->leak, compare);
 	out->samples = h->samples.samples;
-	out->stacks = h->samples.holders;
+	out->stacks = h->samples.table.rows;
 	out->is_cut = h->samples.is_cut;
 	out->can_tell = gp_trend_can_tell(out->samples, out->stacks);
 	return GP_OK;
