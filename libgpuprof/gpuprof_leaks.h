@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/event.h"
 #include "format/status.h"
+#include "gpuprof_stacks.h"
 #include "gpuprof_steps.h"
 
 struct gp_range_path;
@@ -17,9 +19,32 @@ struct gp_range_paths;
 struct gp_recording;
 
 #define GP_LEAK_EXAMPLES 3u
+#define GP_LEAK_PARTS 3u
 
-/* Memory of one stack and kind that grows, or objects of the driver. */
+/* What a leak is the growth of: one kind of memory of one device, */
+enum gp_leak_by {
+	GP_LEAK_BY_STACK, /* and of one stack; */
+	/* or of many, each of which has too little of it to be told alone: with the same */
+	GP_LEAK_BY_LINE,  /* line of the user; */
+	GP_LEAK_BY_FRAME, /* innermost Python frame, else autograd node or operator; */
+	GP_LEAK_BY_OWNER, /* owner; */
+	GP_LEAK_BY_ALL,	  /* all of them */
+	GP_LEAK_BYS,
+};
+extern const char *const gp_leak_by_names[GP_LEAK_BYS]; /* "stack", "line", ... */
+
+/* Memory of one kind that grows, or objects of the driver. */
 struct gp_leak {
+	enum gp_leak_by by;
+	size_t stacks; /* whose sum it is */
+	size_t parts;  /* of them those that have most of what is kept; the first is `stack` */
+	struct {
+		uint32_t stack;
+		int64_t at_ns;
+		size_t births;
+	} part[GP_LEAK_PARTS];
+	/* "framework", a library ("cuBLAS"), "driver pools", ...; "": not known */
+	char owner[GP_NAME_MAX];
 	unsigned device;
 	uint8_t space;	/* enum gp_space */
 	uint8_t of;	/* GP_SPACE_RESOURCE: enum gp_resource */
@@ -30,14 +55,13 @@ struct gp_leak {
 	/* medians of the slopes between any two samples (Theil and Sen) */
 	double bytes_per_step, count_per_step;
 	size_t since_step; /* step k is step[k - 1] */
-	/*
-	 * of the trend (Mann and Kendall) by chance, times the number of stacks that were looked
-	 * at; 1 at most
-	 */
-	double p_value;
+	int64_t since_ns;  /* when it began, or the window */
+	double p_value;	   /* of the trend (Mann and Kendall) by chance, times `tests`; 1 at most */
 	uint64_t live_bytes, live_count;  /* at the last sample */
 	size_t births, spans, born_spans; /* kept since then; of so many spans so many had some */
 	bool is_replaced; /* as many all the time, each time by larger ones: count_per_step is 0 */
+	/* of what fills up: pace at the end by that at the beginning, how many there are then */
+	double pace, expected_count;
 	/* of the device at this rate, and at the pace of the steps; -1: unknown */
 	double steps_until_full, ns_until_full;
 	/* in which the newest of those that are live was allocated; NULL: there are no ranges */
@@ -49,6 +73,14 @@ struct gp_leak {
 	} example[GP_LEAK_EXAMPLES];
 };
 
+/* Memory of one stack, or objects, live at one of the samples at least. */
+struct gp_leak_seen {
+	unsigned device;
+	uint8_t space;
+	uint32_t stack; /* 0: none was recorded */
+	int64_t at_ns;	/* for gp_recording_stack */
+};
+
 struct gp_leaks {
 	/* where samples were taken: at begins of steps; steps.why: in windows of time instead */
 	struct gp_steps steps;
@@ -57,11 +89,19 @@ struct gp_leaks {
 	int64_t from_ns, to_ns;
 	size_t samples; /* too few to tell anything: 0 */
 	size_t stacks;	/* and kinds that were looked at */
+	size_t tests;	/* those, and sums of several */
 	bool is_cut;	/* there are more than were looked at */
 	bool can_tell;	/* the surest trend of so few samples and so many stacks would be found */
-	size_t leaks;
-	struct gp_leak *leak;	       /* memory first, then objects; most bytes a step first */
+	size_t leaks, fillings;
+	struct gp_leak *leak; /* memory first, then objects; most bytes a step first */
+	/* likewise: what grows, but slows down as a cache that fills up; and is far from full */
+	struct gp_leak *filling;
 	struct gp_range_paths *ranges; /* of them; NULL: the recording has none */
+	/* at the last sample what the device and the framework's reserve can still serve */
+	uint64_t free_bytes[GP_DEVICES]; /* UINT64_MAX: unknown */
+	double step_ns; /* with all that lies between two steps: evaluations, checkpoints */
+	size_t seens;
+	struct gp_leak_seen *seen; /* all stacks that were looked at */
 };
 /*
  * Looks for what grows between from_ns and to_ns (INT64_MIN, INT64_MAX: all). What saturates, what

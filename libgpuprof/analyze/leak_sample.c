@@ -174,7 +174,7 @@ static size_t sample_behind(const struct gp_leak_samples *t, int64_t at_ns)
 	return low < t->samples ? low : t->samples - 1;
 }
 
-static void keep_example(struct gp_leak_holder *h, const struct gp_live_entry *e)
+void gp_leak_keep_example(struct gp_leak_holder *h, const struct gp_live_entry *e)
 {
 	size_t k = h->examples;
 	while (k > 0 && h->example[k - 1].order < e->order)
@@ -200,7 +200,7 @@ static void count(void *context, const struct gp_live_entry *e)
 	if (s->sample + 1 < s->out->samples)
 		return;
 	h->births[sample_behind(s->out, at_ns)]++;
-	keep_example(h, e);
+	gp_leak_keep_example(h, e);
 }
 
 /* What is left of each device, for blocks also what the framework has in reserve. */

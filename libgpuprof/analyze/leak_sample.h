@@ -27,6 +27,7 @@ struct gp_leak_holder {
 struct gp_leak_samples {
 	size_t samples;
 	int64_t at_ns[GP_LEAK_SAMPLES]; /* rising; the caller's */
+	double at[GP_LEAK_SAMPLES];	/* likewise, in steps or windows */
 	struct gp_row_table table;	/* of struct gp_leak_holder */
 	bool is_cut;			/* there are more than GP_LEAK_HOLDERS_MAX */
 	/* at the last sample; UINT64_MAX: unknown */
@@ -44,6 +45,8 @@ static inline struct gp_leak_holder *gp_leak_holder(const struct gp_leak_samples
  */
 enum gp_status gp_leak_samples_take(struct gp_recording *recording, struct gp_leak_samples *samples,
 				    struct gp_range_paths **ranges);
+/* As one of the newest, should it be. */
+void gp_leak_keep_example(struct gp_leak_holder *holder, const struct gp_live_entry *entry);
 void gp_leak_samples_release(struct gp_leak_samples *samples);
 
 #endif

@@ -14,27 +14,24 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "leak_decline.h"
+
 #define BIRTHS_MIN 5u /* that are left */
 /*
- * Fewer than BIRTHS_SURE must be from every other span. More, or those that are not, must be from
+ * Fewer than GP_LEAK_BIRTHS_SURE must be from every other span. More, or those that are not, must be from
  * PARTS_FEW of PARTS parts of equal length, many from PARTS_MANY.
  */
-#define BIRTHS_SURE 12u
 #define PARTS 12u
 #define PARTS_FEW 10u
-#define BIRTHS_MANY 21u
 #define PARTS_MANY 8u
 #define QUARTER_LEAST 0.4 /* of a mean quarter's births */
-#define KEPT_LEAST 0.5	  /* of the births: by so much the count must have grown */
 #define FORMER_MOST 0.9	  /* of what is live now: as much was live before it began, */
 #define FORMER_PARTS 32u  /* in more than such a part of the samples */
 #define WINDOW_PARTS 4u	  /* it grows for such a part of all samples at least */
 #define END_PARTS 3u	  /* in the last part it still grows, */
 #define END_LEAST 0.4	  /* by such a share of the slope */
 #define END_SAMPLES 6u
-#define FALLING_P 0.01	 /* births that fall so surely, */
-#define FALLING_MOST 0.4 /* to such a share of the first third's, are those of a cache */
-#define RISES_LEAST 0.5	 /* of the spans, in which what is replaced got larger */
+#define RISES_LEAST 0.5 /* of the spans, in which what is replaced got larger */
 
 static int compare(const void *left, const void *right)
 {
@@ -119,11 +116,11 @@ bool gp_trend_can_tell(size_t samples, size_t series)
 static bool is_spread(const struct gp_series *s, size_t since, const struct gp_trend *t)
 {
 	bool has_births[PARTS] = { false };
-	size_t parts = 0, least = t->births < BIRTHS_MANY ? PARTS_FEW : PARTS_MANY;
-	if (t->births < BIRTHS_SURE && t->born_spans * 2 >= t->spans)
+	size_t parts = 0, least = t->births < GP_LEAK_BIRTHS_MANY ? PARTS_FEW : PARTS_MANY;
+	if (t->births < GP_LEAK_BIRTHS_SURE && t->born_spans * 2 >= t->spans)
 		return true;
 	if (t->spans < PARTS)
-		return t->born_spans * 3 >= t->spans && t->births >= BIRTHS_SURE;
+		return t->born_spans * 3 >= t->spans && t->births >= GP_LEAK_BIRTHS_SURE;
 	for (size_t k = 0; k < t->spans; k++)
 		has_births[k * PARTS / t->spans] |= s->births[since + 1 + k] > 0;
 	for (size_t k = 0; k < PARTS; k++)
@@ -157,22 +154,6 @@ static bool is_even(const struct gp_series *s, size_t since, struct gp_trend *ou
 	       quarter[3] >= least;
 }
 
-/*
- * Over all samples, whatever the window: towards its end a cache that fills up looks even. A burst
- * at the beginning is no fall.
- */
-static bool is_filling(const struct gp_series *s)
-{
-	double fewer[GP_LEAK_SAMPLES], first = 0, last = 0;
-	size_t spans = s->samples - 1;
-	for (size_t k = 0; k < spans; k++) {
-		fewer[k] = -(double)s->births[k + 1];
-		first += k < spans / 3 ? s->births[k + 1] : 0;
-		last += k >= spans - spans / 3 ? s->births[k + 1] : 0;
-	}
-	return last < first * FALLING_MOST && gp_trend_chance(fewer, spans) < FALLING_P;
-}
-
 /* What has been full for a while grew by the same slope before. */
 static bool grows_to_the_end(const struct gp_series *s, const double *value, size_t since,
 			     double slope)
@@ -200,7 +181,7 @@ static bool grows_since(const struct gp_series *s, size_t since, struct gp_trend
 {
 	size_t last = s->samples - 1, n = s->samples - since;
 	if (!is_even(s, since, out) ||
-	    s->count[last] - s->count[since] < KEPT_LEAST * (double)out->births ||
+	    s->count[last] - s->count[since] < GP_LEAK_KEPT_LEAST * (double)out->births ||
 	    was_higher(s, since))
 		return false;
 	out->count_per_step = gp_trend_slope(s->at + since, s->count + since, n);
@@ -240,8 +221,18 @@ bool gp_trend_find(const struct gp_series *s, struct gp_trend *out)
 		return false;
 	size_t least = s->samples / WINDOW_PARTS;
 	least = least < GP_LEAK_SAMPLES_MIN ? GP_LEAK_SAMPLES_MIN : least;
-	for (size_t since = 0; since + least <= s->samples; since++)
-		if (is_replaced_since(s, since, out) || grows_since(s, since, out))
-			return out->is_replaced || !is_filling(s);
-	return false;
+	size_t since = 0;
+	while (since + least <= s->samples && !is_replaced_since(s, since, out) &&
+	       !grows_since(s, since, out))
+		since++;
+	if (since + least > s->samples)
+		return false;
+	/* over all samples, whatever the window: towards its end a cache looks even */
+	struct gp_decline decline;
+	out->is_filling = !out->is_replaced && gp_decline_find(s, &decline);
+	if (!out->is_filling)
+		return true;
+	out->pace = decline.pace;
+	out->expected_count = decline.expected;
+	return !gp_decline_is_over(s, &decline);
 }

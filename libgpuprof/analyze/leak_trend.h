@@ -11,6 +11,10 @@
 #define GP_LEAK_SAMPLES 64u
 #define GP_LEAK_SAMPLES_MIN 8u
 #define GP_LEAK_P_MAX 0.001
+#define GP_LEAK_KEPT_LEAST 0.5 /* of what was made since: by so much the number must have grown */
+/* What is left tells by so many births whether it grows; and so surely that no sum is needed. */
+#define GP_LEAK_BIRTHS_SURE 12u
+#define GP_LEAK_BIRTHS_MANY 21u
 
 /* What was live of one thing at each sample, and when what is left at the last one was made. */
 struct gp_series {
@@ -28,9 +32,11 @@ struct gp_trend {
 	size_t since; /* the sample after which it grows */
 	size_t births, spans, born_spans;
 	bool is_replaced; /* as many all the time, each time by larger ones */
+	bool is_filling;  /* it slows down, as what fills up: then see leak_decline.h for these */
+	double pace, expected_count;
 };
 
-/* False: it does not grow, or not for good. */
+/* False: it does not grow, or not for good, or it is nearly full. */
 bool gp_trend_find(const struct gp_series *series, struct gp_trend *out);
 /* The median of the slopes between all pairs (Theil 1950, Sen 1968). */
 double gp_trend_slope(const double *at, const double *value, size_t n);

@@ -1,11 +1,11 @@
 /*
  * Samples at the begins of steps, where a loop has least; each stack's series is judged by
- * leak_trend.c, and what it finds significant once for all stacks together is a leak.
+ * leak_trend.c, then the sums of what is left, and what is significant among all of these is a leak.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "leak_sample.h"
+#include "leak_sum.h"
 #include "range_path.h"
 #include "settle.h"
 
@@ -14,8 +14,8 @@ struct hunt {
 	int64_t from_ns, to_ns; /* asked for */
 	struct gp_leaks *out;
 	struct gp_leak_samples samples;
-	double at[GP_LEAK_SAMPLES];   /* steps, or windows */
-	size_t step[GP_LEAK_SAMPLES]; /* their numbers, from 1 */
+	size_t step[GP_LEAK_SAMPLES]; /* numbers of the steps or windows, from 1 */
+	struct gp_leak_sums sums;
 };
 
 /* ---- where to look ---- */
@@ -27,7 +27,7 @@ static void choose_steps(struct hunt *h, size_t first, size_t steps)
 	for (size_t k = 0; k < n; k++) {
 		size_t which = first + (n > 1 ? k * (steps - 1) / (n - 1) : 0);
 		h->samples.at_ns[k] = step[which].begin_ns;
-		h->at[k] = (double)which;
+		h->samples.at[k] = (double)which;
 		h->step[k] = which + 1;
 	}
 	h->samples.samples = n;
@@ -43,7 +43,7 @@ static void choose_windows(struct hunt *h)
 	out->window_ns = span_ns / (int64_t)(GP_LEAK_SAMPLES + 1);
 	for (size_t k = 0; k < GP_LEAK_SAMPLES; k++) {
 		h->samples.at_ns[k] = out->from_ns + out->window_ns * (int64_t)(k + 1);
-		h->at[k] = (double)k;
+		h->samples.at[k] = (double)k;
 		h->step[k] = k + 1;
 	}
 	h->samples.samples = GP_LEAK_SAMPLES;
@@ -83,19 +83,36 @@ static double steps_until_full(const struct hunt *h, const struct gp_leak_holder
 static double ns_per_step(const struct hunt *h)
 {
 	const size_t last = h->samples.samples - 1;
-	const double steps = h->at[last] - h->at[0];
+	const double steps = h->samples.at[last] - h->samples.at[0];
 	return steps > 0 ? (double)(h->samples.at_ns[last] - h->samples.at_ns[0]) / steps : 0;
 }
 
+static void fill_examples(const struct hunt *h, const struct gp_leak_holder *holder,
+			  struct gp_leak *out)
+{
+	out->examples = holder->examples;
+	if (holder->examples > 0)
+		out->range = gp_range_of_order(h->out->ranges, holder->example[0].order);
+	for (size_t k = 0; k < holder->examples; k++) {
+		out->example[k].address = holder->example[k].address;
+		out->example[k].bytes = holder->example[k].bytes;
+		out->example[k].at_ns = gp_tick_ns(&h->recording->tick, holder->example[k].time);
+	}
+}
+
+/* Of a stack; what is of a sum alone stays as it is. */
 static void fill(const struct hunt *h, const struct gp_leak_holder *holder,
 		 const struct gp_trend *trend, struct gp_leak *out)
 {
 	size_t last = h->samples.samples - 1, first = trend->since + 1;
 	while (!trend->is_replaced && first < last && holder->births[first] == 0)
 		first++;
-	double p = trend->p * (double)h->samples.table.rows;
-	const double until_full = steps_until_full(h, holder, trend->bytes_per_step);
+	double p = trend->p * (double)h->out->tests;
 	*out = (struct gp_leak){
+		.by = GP_LEAK_BY_STACK,
+		.stacks = 1,
+		.parts = 1,
+		.part = { { holder->stack, holder->at_ns, trend->births } },
 		.device = holder->device,
 		.space = holder->space,
 		.of = holder->of,
@@ -107,6 +124,7 @@ static void fill(const struct hunt *h, const struct gp_leak_holder *holder,
 		.count_per_step = trend->count_per_step,
 		/* it was made after the sample before */
 		.since_step = h->step[first - 1],
+		.since_ns = h->samples.at_ns[first - 1],
 		.p_value = p < 1 ? p : 1,
 		.live_bytes = (uint64_t)holder->bytes[last],
 		.live_count = (uint64_t)holder->count[last],
@@ -114,17 +132,13 @@ static void fill(const struct hunt *h, const struct gp_leak_holder *holder,
 		.spans = trend->spans,
 		.born_spans = trend->born_spans,
 		.is_replaced = trend->is_replaced,
-		.steps_until_full = until_full,
-		.ns_until_full = until_full >= 0 ? until_full * ns_per_step(h) : -1,
-		.examples = holder->examples,
+		.pace = trend->pace,
+		.expected_count = trend->expected_count,
+		.steps_until_full = steps_until_full(h, holder, trend->bytes_per_step),
 	};
-	if (holder->examples > 0)
-		out->range = gp_range_of_order(h->out->ranges, holder->example[0].order);
-	for (size_t k = 0; k < holder->examples; k++) {
-		out->example[k].address = holder->example[k].address;
-		out->example[k].bytes = holder->example[k].bytes;
-		out->example[k].at_ns = gp_tick_ns(&h->recording->tick, holder->example[k].time);
-	}
+	out->ns_until_full =
+		out->steps_until_full >= 0 ? out->steps_until_full * ns_per_step(h) : -1;
+	fill_examples(h, holder, out);
 }
 
 static int compare(const void *left, const void *right)
@@ -139,31 +153,144 @@ static int compare(const void *left, const void *right)
 	return (a->stack > b->stack) - (a->stack < b->stack);
 }
 
-static enum gp_status judge(struct hunt *h)
+/* Grows, and no wonder among so many; what is nearly full or slows down is told by *trend. */
+static bool is_sure(const struct hunt *h, const struct gp_leak_holder *holder,
+		    struct gp_trend *trend)
+{
+	const struct gp_series series = { .samples = h->samples.samples,
+					  .at = h->samples.at,
+					  .bytes = holder->bytes,
+					  .count = holder->count,
+					  .births = holder->births };
+	return gp_trend_find(&series, trend) && trend->p * (double)h->out->tests < GP_LEAK_P_MAX;
+}
+
+/* Room for it; NULL: no memory. */
+static struct gp_leak *add_leak(struct hunt *h, bool is_filling)
+{
+	struct gp_leak **list = is_filling ? &h->out->filling : &h->out->leak;
+	size_t *count = is_filling ? &h->out->fillings : &h->out->leaks;
+	if ((*count & (*count - 1)) == 0) {
+		struct gp_leak *grown = realloc(*list, (*count ? *count * 2 : 1) * sizeof *grown);
+		if (grown == NULL)
+			return NULL;
+		*list = grown;
+	}
+	return &(*list)[(*count)++];
+}
+
+static enum gp_status judge_stacks(struct hunt *h, struct gp_frame *frame)
+{
+	for (size_t k = 0; k < h->samples.table.rows; k++) {
+		struct gp_leak_who who;
+		struct gp_trend trend;
+		const struct gp_leak_holder *holder = gp_leak_holder(&h->samples, k);
+		if (!is_sure(h, holder, &trend))
+			continue;
+		struct gp_leak *leak = add_leak(h, trend.is_filling);
+		if (leak == NULL)
+			return GP_E_MEMORY;
+		fill(h, holder, &trend, leak);
+		gp_leak_who_find(h->recording, holder, frame, &who);
+		memcpy(leak->owner, who.owner, sizeof leak->owner);
+		gp_leak_sums_tell(&h->sums, holder, trend.is_filling);
+	}
+	return GP_OK;
+}
+
+static bool is_spread(const struct gp_leak_sum *sum, const struct gp_trend *trend)
+{
+	/* what has no line in common and slows down is no cache */
+	if (sum->by >= GP_LEAK_BY_OWNER && trend->is_filling)
+		return false;
+	/* else those that were told say more */
+	if (sum->of == GP_LEAK_SUM_TOLD)
+		return !trend->is_filling && sum->great[0].births * 2 <= trend->births;
+	return sum->of == GP_LEAK_SUM_REST || trend->is_replaced;
+}
+
+/* Stacks that the sum tells of. */
+static void forget_told(struct hunt *h, const struct gp_leak_sum *sum)
 {
 	struct gp_leaks *out = h->out;
-	out->leak = calloc(h->samples.table.rows + 1, sizeof *out->leak);
-	if (out->leak == NULL)
+	size_t kept = 0;
+	for (size_t k = 0; k < out->leaks; k++)
+		if (out->leak[k].by != GP_LEAK_BY_STACK ||
+		    !gp_leak_sum_has(&h->sums, sum, &out->leak[k]))
+			out->leak[kept++] = out->leak[k];
+	out->leaks = kept;
+}
+
+/* Of what no stack explains. */
+static enum gp_status judge_sums(struct hunt *h, struct gp_leak_sum *sum, struct gp_frame *frame)
+{
+	while (gp_leak_sums_next(&h->sums, sum)) {
+		struct gp_leak_who who;
+		struct gp_trend trend;
+		if (!is_sure(h, &sum->holder, &trend) || !is_spread(sum, &trend))
+			continue;
+		forget_told(h, sum);
+		struct gp_leak *leak = add_leak(h, trend.is_filling);
+		if (leak == NULL)
+			return GP_E_MEMORY;
+		fill(h, &sum->holder, &trend, leak);
+		leak->by = sum->by;
+		leak->stacks = sum->stacks;
+		leak->parts = sum->greatest;
+		for (size_t k = 0; k < sum->greatest; k++) {
+			leak->part[k].stack = sum->great[k].holder->stack;
+			leak->part[k].at_ns = sum->great[k].holder->at_ns;
+			leak->part[k].births = sum->great[k].births;
+		}
+		gp_leak_who_find(h->recording, sum->great[0].holder, frame, &who);
+		if (sum->by != GP_LEAK_BY_ALL || leak->space == GP_SPACE_BLOCK)
+			memcpy(leak->owner, who.owner, sizeof leak->owner);
+		gp_leak_sums_drop_sum(&h->sums, sum);
+	}
+	return GP_OK;
+}
+
+static enum gp_status list_seen(struct hunt *h)
+{
+	struct gp_leaks *out = h->out;
+	out->seen = calloc(h->samples.table.rows + 1, sizeof *out->seen);
+	if (out->seen == NULL)
 		return GP_E_MEMORY;
 	for (size_t k = 0; k < h->samples.table.rows; k++) {
 		const struct gp_leak_holder *holder = gp_leak_holder(&h->samples, k);
-		const struct gp_series series = { .samples = h->samples.samples,
-						  .at = h->at,
-						  .bytes = holder->bytes,
-						  .count = holder->count,
-						  .births = holder->births };
-		struct gp_trend trend;
-		if (gp_trend_find(&series, &trend) &&
-		    trend.p * (double)h->samples.table.rows < GP_LEAK_P_MAX)
-			fill(h, holder, &trend, &out->leak[out->leaks++]);
+		out->seen[out->seens++] = (struct gp_leak_seen){ holder->device, holder->space,
+								 holder->stack, holder->at_ns };
 	}
-	if (out->leaks > 1)
-		qsort(out->leak, out->leaks, sizeof *out->leak, compare);
+	return GP_OK;
+}
+
+static enum gp_status judge(struct hunt *h)
+{
+	struct gp_leaks *out = h->out;
+	struct gp_frame *frame = calloc(GP_FRAMES_MAX, sizeof *frame);
+	struct gp_leak_sum *sum = calloc(1, sizeof *sum);
 	out->samples = h->samples.samples;
 	out->stacks = h->samples.table.rows;
 	out->is_cut = h->samples.is_cut;
-	out->can_tell = gp_trend_can_tell(out->samples, out->stacks);
-	return GP_OK;
+	out->step_ns = out->samples > 0 ? ns_per_step(h) : 0;
+	memcpy(out->free_bytes, h->samples.free_bytes, sizeof out->free_bytes);
+	enum gp_status status = frame != NULL && sum != NULL ? list_seen(h) : GP_E_MEMORY;
+	if (status == GP_OK)
+		status = gp_leak_sums_make(h->recording, &h->samples, &h->sums);
+	out->tests = out->stacks + h->sums.tests;
+	out->can_tell = gp_trend_can_tell(out->samples, out->tests);
+	if (status == GP_OK)
+		status = judge_stacks(h, frame);
+	if (status == GP_OK)
+		status = judge_sums(h, sum, frame);
+	if (out->leaks > 1)
+		qsort(out->leak, out->leaks, sizeof *out->leak, compare);
+	if (out->fillings > 1)
+		qsort(out->filling, out->fillings, sizeof *out->filling, compare);
+	gp_leak_sums_release(&h->sums);
+	free(frame);
+	free(sum);
+	return status;
 }
 
 static enum gp_status attempt(void *context, const struct gp_info *info)
@@ -210,9 +337,13 @@ void gp_leaks_free(struct gp_leaks *leaks)
 {
 	gp_steps_free(&leaks->steps);
 	free(leaks->leak);
+	free(leaks->filling);
+	free(leaks->seen);
 	gp_range_paths_close(leaks->ranges);
 	*leaks = (struct gp_leaks){ 0 };
 }
+
+const char *const gp_leak_by_names[GP_LEAK_BYS] = { "stack", "line", "frame", "owner", "all" };
 
 const char *gp_leak_kind(const struct gp_leak *leak)
 {

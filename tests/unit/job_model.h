@@ -15,6 +15,7 @@
 #define JOB_KERNELS 48u
 #define CACHE_MOST 128u
 #define LEAK_STACK 200u
+#define SPREAD_STACK 220u /* and those behind it */
 
 enum kernel {
 	K_EMBED = 1,
@@ -53,6 +54,14 @@ enum kernel {
 	K_FUSED, /* and those behind it: of a compiler */
 };
 
+/* What the stacks of a leak that is spread over many have in common. */
+enum job_spread {
+	SPREAD_NOT,	/* it is one; all stacks of the job are of one line, too */
+	SPREAD_HELPER,	/* a line of the user's own that many others call */
+	SPREAD_PACKAGE, /* a line of a package that many of the user's call */
+	SPREAD_LINES,	/* nothing but whose it is */
+};
+
 struct truth {
 	uint64_t begin, first, last; /* ticks: of the loop's turn, and of its own work */
 };
@@ -81,6 +90,8 @@ struct job {
 	size_t rings, heaps;
 	/* each turn from this one on keeps a block for ever; 0: none does */
 	size_t leaks_from;
+	enum job_spread spread;
+	unsigned spread_stacks; /* each time one of so many */
 };
 
 static uint64_t job_draw(struct job *j, uint64_t below)
@@ -311,7 +322,10 @@ static void end_turn(struct job *j)
 	if (j->caches > 0)
 		use_caches(j);
 	if (j->leaks_from > 0 && j->steps >= j->leaks_from)
-		take(j, LEAK_STACK, 512);
+		take(j,
+		     j->spread ? SPREAD_STACK + (uint32_t)job_draw(j, j->spread_stacks) :
+				 LEAK_STACK,
+		     512);
 }
 
 static void define_kernels(struct job *j, bool has_names)
@@ -329,6 +343,44 @@ static void define_kernels(struct job *j, bool has_names)
 			put_text(&j->w, r, name, strlen(name));
 		else
 			put_definition(&j->w, 0, r);
+	}
+	flush(&j->w, 0);
+}
+
+/* Stack k is called from line k of train.py; those of the leak as `spread` says. */
+static void define_lines(struct job *j)
+{
+	static const char train[] = "/srv/job/train.py\0step", keep[] = "/srv/job/keep.py\0keep";
+	static const char package[] = "/x/site-packages/wandb/watch.py\0Watch.keep";
+	const struct gp_record code = { .kind = GP_PYTHON_CODE };
+	struct gp_record r[] = { code, code, code };
+	for (uint32_t k = 0; k < 3; k++)
+		r[k].aux = 1001 + k;
+	put_text(&j->w, r[0], train, sizeof train - 1);
+	put_text(&j->w, r[1], keep, sizeof keep - 1);
+	put_text(&j->w, r[2], package, sizeof package - 1);
+	for (uint32_t k = 1; k < JOB_STACKS; k++) {
+		const bool has_inner = k >= SPREAD_STACK && j->spread != SPREAD_LINES;
+		const struct gp_record outer = { .kind = GP_PYTHON_FRAME,
+						 .aux = 2000 + 2 * k,
+						 .python_frame = {
+							 .code = 1001, .line = k, .place = 1 } };
+		const struct gp_record inner = {
+			.kind = GP_PYTHON_FRAME,
+			.aux = 2001 + 2 * k,
+			.python_frame = { .parent = 2000 + 2 * k,
+					  .code = j->spread == SPREAD_HELPER ? 1002 : 1003,
+					  .line = 12,
+					  .place = 1 }
+		};
+		put(&j->w, 0, outer);
+		if (has_inner)
+			put(&j->w, 0, inner);
+		put(&j->w, 0,
+		    (struct gp_record){ .kind = GP_CALL_STACK,
+					.aux = k,
+					.call_stack = { .python = 2000 + 2 * k + has_inner,
+							.why_native = GP_WHY_OFF } });
 	}
 	flush(&j->w, 0);
 }
@@ -369,7 +421,9 @@ static struct job *job_open(const char *name, uint64_t seed, uint32_t slots, uin
 static void job_begin(struct job *j)
 {
 	define_kernels(j, j->w.header.slots == 0);
-	if (j->has_stacks)
+	if (j->has_stacks && j->spread)
+		define_lines(j);
+	else if (j->has_stacks)
 		define_stacks(j);
 	put(&j->w, 0,
 	    (struct gp_record){
