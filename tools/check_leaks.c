@@ -7,10 +7,17 @@
 
 #define WHO_MAX 160u
 
-/* The group that its stack would be in. */
+static enum gp_by by_of(const struct gp_leak *leak)
+{
+	return leak->by == GP_LEAK_BY_STACK ? GP_BY_STACK :
+	       leak->by == GP_LEAK_BY_OWNER ? GP_BY_LIBRARY :
+					      GP_BY_LINE;
+}
+
+/* The group that its stack would be in; of a sum, that of the largest part. */
 static void find_who(const struct gp_check *c, const struct gp_leak *leak, char out[WHO_MAX])
 {
-	const struct gp_grouping how = { .by = GP_BY_STACK };
+	const struct gp_grouping how = { .by = by_of(leak) };
 	const struct gp_use use = { .stack = leak->stack,
 				    .at_ns = leak->at_ns,
 				    .without = leak->stack ? NULL : "no stack was recorded",
@@ -19,8 +26,11 @@ static void find_who(const struct gp_check *c, const struct gp_leak *leak, char 
 	snprintf(out, WHO_MAX, "no stack was recorded");
 	if (!leak->stack || gp_groups_build(c->recording, &use, 1, &how, &groups))
 		return;
-	if (groups.groups)
+	if (groups.groups && leak->by == GP_LEAK_BY_STACK)
 		snprintf(out, WHO_MAX, "%.*s", (int)WHO_MAX - 1, groups.group[0].key);
+	else if (groups.groups)
+		snprintf(out, WHO_MAX, "spread over %s, the most in %.80s",
+			 gp_plural(leak->stacks, "stack").s, groups.group[0].key);
 	gp_groups_free(&groups);
 }
 

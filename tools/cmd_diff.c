@@ -164,6 +164,8 @@ static bool is_anything(const struct diff *f)
 			    s->of_text || s->device >= 0 ? "such " : "", s->library);
 	else
 		return true;
+	if (s->library && !s->range && !f->r.matched)
+		gp_hint("gpuprof top --by library lists those of a recording");
 	return false;
 }
 

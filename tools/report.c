@@ -99,9 +99,15 @@ bool gp_report_has_device(const char *path, const struct gp_info *info, int64_t 
 	for (size_t k = 0; k < info->devices; k++)
 		if ((int64_t)info->device[k].device == device)
 			return true;
-	if (device >= 0)
-		gp_complain("'%s' has no device %lld", path, (long long)device);
-	return device < 0;
+	if (device < 0)
+		return true;
+	char list[256] = "";
+	for (size_t k = 0, used = 0; k < info->devices && used + 16 < sizeof list; k++)
+		used += (size_t)sprintf(list + used, "%s%u", k ? ", " : "", info->device[k].device);
+	gp_complain("'%s' has no device %lld", path, (long long)device);
+	if (list[0])
+		gp_hint("its devices: %s", list);
+	return false;
 }
 
 bool gp_is_happening(unsigned kind)

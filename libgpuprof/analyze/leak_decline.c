@@ -17,7 +17,7 @@
 #define PACE_MOST (2.0 / 3)
 #define CHANCE_STEEP 0.01 /* or to such a pace, which few leaks do */
 #define PACE_STEEP 0.25
-#define LATE_MOST 2.33	/* deviations of late births above what the fall foretells: one in 100 */
+#define LATE_MOST 3.0	/* deviations of late births above what the fall foretells: one in 700 */
 #define THIRDS_MOST 0.9 /* of the middle third's births the last third has */
 #define FULL_LEAST 0.9	/* of what is expected: it is as good as full */
 

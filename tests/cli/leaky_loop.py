@@ -1,8 +1,11 @@
 """A training loop on the fake driver that warms up, fills a cache, evaluates, and keeps 512 bytes (or BYTES) and a stream a step.
 
-leaky_loop.py STEPS [BYTES]
+leaky_loop.py STEPS [BYTES [deep | filling]]
+deep: the bytes are kept by a function that calls itself to another depth each time
+filling: by a cache, for each of STEPS keys once, which are drawn at random
 """
 import ctypes
+import random
 import sys
 
 cuda = ctypes.CDLL("libcuda.so.1")
@@ -60,6 +63,24 @@ def evaluate():
             blocks.release(block)
 
 
+KIND = (sys.argv + ["", ""])[3]
+SIZE = int((sys.argv + [512])[2])
+seen = set()
+
+
+def keep(depth, losses):
+    if depth:
+        keep(depth - 1, losses)
+    else:
+        losses.append(blocks.allocate(0, SIZE))
+
+
+def look_up(key, losses):
+    if key not in seen:
+        seen.add(key)
+        losses.append(blocks.allocate(0, SIZE))
+
+
 def step(number, cache, moments, losses):
     kept = []
     forward(65536, kept)
@@ -68,7 +89,12 @@ def step(number, cache, moments, losses):
             launch("tune")
     if number % 4 not in cache:
         cache[number % 4] = blocks.allocate(0, 8192)
-    losses.append(blocks.allocate(0, int((sys.argv + [512])[2])))  # guilty
+    if KIND == "deep":
+        keep(number * 17 % 53, losses)
+    elif KIND == "filling":
+        look_up(random.randrange(int(sys.argv[1])), losses)
+    else:
+        losses.append(blocks.allocate(0, SIZE))  # guilty
     launch("loss")
     while kept:
         launch("layer_back")
@@ -76,7 +102,8 @@ def step(number, cache, moments, losses):
     moments = moments or [blocks.allocate(0, 65536) for _ in range(8)]
     launch("adam")
     stream = ctypes.c_void_p()
-    call("cuStreamCreate", ctypes.byref(stream), 1)
+    if not KIND:
+        call("cuStreamCreate", ctypes.byref(stream), 1)
     event = ctypes.c_void_p()
     call("cuEventCreate", ctypes.byref(event), 0)
     call("cuEventDestroy_v2", event)
@@ -84,6 +111,7 @@ def step(number, cache, moments, losses):
 
 
 def main():
+    random.seed(1)
     cache, moments, losses = {}, None, []
     for number in range(int(sys.argv[1])):
         moments = step(number, cache, moments, losses)

@@ -1,0 +1,358 @@
+/* Does a series grow, and does it slow down: made-up histories, and brute force. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyze/leak_trend.h"
+
+static uint64_t random_state = 88172645463325252u;
+
+static double draw_real(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (double)(random_state >> 11) / 9007199254740992.0;
+}
+
+/* The slope below and above which as many pairs lie, by counting. */
+static void slopes_are_medians(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 200; round++) {
+		size_t n = 2 + (size_t)(draw_real() * 60), below = 0, above = 0, pairs = 0;
+		double at[GP_LEAK_SAMPLES], value[GP_LEAK_SAMPLES];
+		for (size_t k = 0; k < n; k++) {
+			at[k] = (double)k + draw_real() * 0.9;
+			value[k] = draw_real() * 100 + (round % 3 ? 3 * at[k] : 0);
+		}
+		double slope = gp_trend_slope(at, value, n);
+		for (size_t i = 0; i < n; i++) {
+			for (size_t k = i + 1; k < n; k++) {
+				double own = (value[k] - value[i]) / (at[k] - at[i]);
+				below += own < slope - 1e-9;
+				above += own > slope + 1e-9;
+				pairs++;
+			}
+		}
+		assert_true(below <= pairs / 2 && above <= pairs / 2);
+	}
+}
+
+/* All 8! orders of eight values: how many are at least as rising. */
+static size_t count_orders(double *value, size_t from, size_t n, long least)
+{
+	if (from == n) {
+		long s = 0;
+		for (size_t i = 0; i < n; i++)
+			for (size_t k = i + 1; k < n; k++)
+				s += (value[k] > value[i]) - (value[k] < value[i]);
+		return s >= least;
+	}
+	size_t orders = 0;
+	for (size_t k = from; k < n; k++) {
+		double kept = value[from];
+		value[from] = value[k];
+		value[k] = kept;
+		orders += count_orders(value, from + 1, n, least);
+		kept = value[from];
+		value[from] = value[k];
+		value[k] = kept;
+	}
+	return orders;
+}
+
+static void chances_are_those_of_all_orders(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 12; round++) {
+		double value[8], copy[8];
+		long s = 0;
+		for (size_t k = 0; k < 8; k++)
+			value[k] = (double)k + draw_real() * (double)(round * 2);
+		for (size_t k = 0; k < 8 && round % 2; k++)
+			value[k] = floor(value[k] / 3); /* some are the same */
+		for (size_t i = 0; i < 8; i++)
+			for (size_t k = i + 1; k < 8; k++)
+				s += (value[k] > value[i]) - (value[k] < value[i]);
+		memcpy(copy, value, sizeof copy);
+		double exact = (double)count_orders(copy, 0, 8, s) / 40320;
+		double chance = gp_trend_chance(value, 8);
+		if (s <= 0)
+			assert_true(chance >= 1);
+		else
+			assert_true(fabs(chance - exact) < (round % 2 ? 0.02 : 1e-12));
+	}
+	const double flat[8] = { 0 };
+	assert_true(gp_trend_chance(flat, 8) >= 1);
+	assert_true(gp_trend_can_tell(8, 40) && !gp_trend_can_tell(8, 41)); /* 8! is 40,320 */
+	assert_true(gp_trend_can_tell(9, 300) && !gp_trend_can_tell(7, 1));
+}
+
+struct story {
+	double count[GP_LEAK_SAMPLES], bytes[GP_LEAK_SAMPLES], at[GP_LEAK_SAMPLES];
+	uint32_t births[GP_LEAK_SAMPLES];
+};
+
+/* What is born at each sample, and how many samples it lives; 0: for ever. */
+static bool grows(const unsigned *born, const unsigned *lives, size_t n, struct gp_trend *out)
+{
+	static struct story s;
+	memset(&s, 0, sizeof s);
+	for (size_t k = 0; k < n; k++) {
+		s.at[k] = (double)k;
+		for (size_t i = 0; i <= k; i++)
+			if (lives[i] == 0 || i + lives[i] > k)
+				s.count[k] += born[i];
+		s.bytes[k] = 512 * s.count[k];
+		s.births[k] = lives[k] == 0 || k + lives[k] > n - 1 ? born[k] : 0;
+	}
+	const struct gp_series series = { n, s.at, s.bytes, s.count, s.births };
+	return gp_trend_find(&series, out) && out->p * 100 < GP_LEAK_P_MAX;
+}
+
+static void only_what_grows_for_good_is_a_leak(void **state)
+{
+	(void)state;
+	enum { N = 60 };
+	unsigned born[N], lives[N];
+	struct gp_trend t;
+#define STORY(birth, life)                 \
+	for (unsigned k = 0; k < N; k++) { \
+		born[k] = (birth);         \
+		lives[k] = (life);         \
+	}
+	STORY(1, 0)
+	assert_true(grows(born, lives, N, &t));
+	assert_int_equal(t.since, 0);
+	STORY(k >= 30, 0) /* it begins late */
+	assert_true(grows(born, lives, N, &t));
+	assert_true(t.since >= 22 && t.since <= 30);
+	STORY(k % 3 == 0, 0) /* each third step */
+	assert_true(grows(born, lives, N, &t));
+	assert_true(fabs(t.count_per_step - 1.0 / 3) < 0.05);
+	STORY(k % 4 == 0, 0) /* each fourth, such as an evaluation */
+	assert_true(grows(born, lives, N, &t));
+	STORY(k % 5 == 3 ? 8 : 0, 0) /* eight in each fifth */
+	assert_true(grows(born, lives, N, &t));
+	STORY(k == 0 ? 500 : 1, k == 0 ? 1 : 0) /* it sets itself up */
+	assert_true(grows(born, lives, N, &t));
+	STORY(1 + (k % 7 == 0) * 5, k % 2 ? 3 : 0) /* half of it is given back */
+	assert_true(grows(born, lives, N, &t));
+	STORY(k < 20, 0) /* a cache that is full */
+	assert_false(grows(born, lives, N, &t));
+	STORY(k == 0 ? 100 : 0, 0) /* made once */
+	assert_false(grows(born, lives, N, &t));
+	STORY(1, 10) /* the last ten */
+	assert_false(grows(born, lives, N, &t));
+	STORY(1, 10 - k % 10) /* emptied every ten */
+	assert_false(grows(born, lives, N, &t));
+	STORY(1, 25 - k % 25) /* and with the last time cut off */
+	assert_false(grows(born, lives, N, &t));
+	STORY(k < 55 ? 0 : 1, 0) /* too short a time to tell */
+	assert_false(grows(born, lives, N, &t));
+	STORY(k < 8 ? 8 - k : k == 12 || k == 20 || k == 33, 0) /* fills ever more slowly */
+	assert_false(grows(born, lives, N, &t));
+	STORY(k * 2654435761u >> 28 & 3, 1 + (k * 40503u >> 5 & 7)) /* comes and goes */
+	assert_false(grows(born, lives, N, &t));
+#undef STORY
+	assert_false(grows(born, lives, 7, &t));
+}
+
+/* Caches of `keys`, one drawn at a time: those that keep all, those that give up any when full. */
+static size_t count_cache_alarms(unsigned steps, unsigned keys, bool gives_up)
+{
+	enum { N = GP_LEAK_SAMPLES, MOST = 1024 };
+	size_t alarms = 0;
+	for (unsigned seed = 0; seed < 40; seed++) {
+		struct story s = { .count = { 0 } };
+		unsigned born[MOST] = { 0 }, live = 0;
+		for (unsigned step = 0, sample = 0; sample < N; step++) {
+			if (step >= sample * (steps - 1) / (N - 1)) {
+				s.at[sample] = step;
+				s.count[sample] = live;
+				s.bytes[sample++] = 512 * live;
+			}
+			unsigned key = (unsigned)(draw_real() * keys);
+			if (!gives_up && born[key])
+				continue;
+			key = gives_up && live < keys ? live : key;
+			live += !born[key];
+			born[key] = sample; /* it is first seen by that one */
+		}
+		for (unsigned k = 0; k < keys; k++)
+			if (born[k] && born[k] < N)
+				s.births[born[k]]++;
+		const struct gp_series series = { N, s.at, s.bytes, s.count, s.births };
+		struct gp_trend t;
+		alarms += gp_trend_find(&series, &t) && !t.is_filling && t.p * 100 < GP_LEAK_P_MAX;
+	}
+	return alarms;
+}
+
+static void caches_are_no_leaks(void **state)
+{
+	(void)state;
+	for (unsigned steps = 200; steps <= 1000; steps += 200) {
+		for (unsigned share = 3; share <= 10; share++)
+			assert_int_equal(count_cache_alarms(steps, steps / share, false), 0);
+		assert_int_equal(count_cache_alarms(steps, steps / 4, true), 0);
+		assert_int_equal(count_cache_alarms(steps, steps / 2, true), 0);
+		assert_int_equal(count_cache_alarms(steps, steps * 7 / 10, true), 0);
+	}
+}
+
+/* One of so many bytes at each sample. */
+static bool replaced_grows(const double *bytes, size_t n, struct gp_trend *out)
+{
+	struct story s = { .count = { 0 } };
+	for (size_t k = 0; k < n; k++) {
+		s.at[k] = (double)k;
+		s.count[k] = 1;
+		s.bytes[k] = bytes[k];
+	}
+	s.births[n - 1] = 1;
+	const struct gp_series series = { n, s.at, s.bytes, s.count, s.births };
+	return gp_trend_find(&series, out) && out->p * 100 < GP_LEAK_P_MAX;
+}
+
+/* What is joined to itself and more: there is one all the time, and it grows. */
+static void what_is_replaced_by_larger_ones_grows(void **state)
+{
+	(void)state;
+	enum { N = 40 };
+	double bytes[N];
+	struct gp_trend t;
+	for (unsigned k = 0; k < N; k++)
+		bytes[k] = 512 * (k + 1);
+	assert_true(replaced_grows(bytes, N, &t));
+	assert_true(t.is_replaced && fabs(t.bytes_per_step - 512) < 1e-9);
+	assert_true(fabs(t.count_per_step) < 1e-9 && t.births == 1 && t.born_spans == 1);
+	for (unsigned k = 0; k < N; k++) /* rounded: not larger each time */
+		bytes[k] = 512 * floor((k + 1) * 0.7);
+	assert_true(replaced_grows(bytes, N, &t));
+	for (unsigned k = 0; k < N; k++) /* large enough from a moment on */
+		bytes[k] = 512 * (k < 25 ? k + 1 : 25);
+	assert_false(replaced_grows(bytes, N, &t));
+	for (unsigned k = 0; k < N; k++) /* as long as the longest so far */
+		bytes[k] = 512 * (k < 2 ? 3 : k < 7 ? 9 : k < 20 ? 12 : 13);
+	assert_false(replaced_grows(bytes, N, &t));
+	for (unsigned k = 0; k < N; k++) /* as long as this one is */
+		bytes[k] = 512 * (double)(1 + (k * 2654435761u >> 28));
+	assert_false(replaced_grows(bytes, N, &t));
+}
+
+/* ---- what slows down, and what does not ---- */
+
+enum { RUNS = 40, KEYS_MOST = 4096 };
+
+/* What one stack leaves at a step: of a cache of `keys`, and by chance or in bursts for ever. */
+struct kind {
+	double keys;		/* of a cache, by steps; 0: it has none */
+	double chance;		/* that something is left for ever */
+	unsigned every, amount; /* or so much at each so-manieth step */
+};
+struct verdicts {
+	unsigned suspects, fillings, near; /* near: the number expected is within a quarter */
+};
+
+static void live_through(const struct kind *kind, unsigned steps, struct story *s)
+{
+	static bool is_in[KEYS_MOST];
+	unsigned live = 0, sample = 0;
+	memset(is_in, 0, sizeof is_in);
+	memset(s, 0, sizeof *s);
+	for (unsigned step = 0; sample < GP_LEAK_SAMPLES; step++) {
+		if (step >= sample * (steps - 1) / (GP_LEAK_SAMPLES - 1)) {
+			s->at[sample] = step;
+			s->count[sample] = live;
+			s->bytes[sample++] = 512 * live;
+		}
+		unsigned born = 0, key = (unsigned)(draw_real() * kind->keys * steps);
+		if (kind->keys > 0 && !is_in[key])
+			born += is_in[key] = true;
+		born += draw_real() < kind->chance;
+		born += kind->every && step % kind->every == 0 ? kind->amount : 0;
+		live += born;
+		if (sample < GP_LEAK_SAMPLES)
+			s->births[sample] += born;
+	}
+}
+
+static struct verdicts judge(const struct kind *kind, unsigned steps)
+{
+	struct verdicts v = { 0 };
+	for (unsigned run = 0; run < RUNS; run++) {
+		static struct story s;
+		struct gp_trend t;
+		live_through(kind, steps, &s);
+		const struct gp_series series = { GP_LEAK_SAMPLES, s.at, s.bytes, s.count,
+						  s.births };
+		if (!gp_trend_find(&series, &t) || t.p * 100 >= GP_LEAK_P_MAX)
+			continue;
+		v.suspects += !t.is_filling;
+		v.fillings += t.is_filling;
+		v.near += t.is_filling && fabs(t.expected_count / (kind->keys * steps) - 1) < 0.25;
+	}
+	return v;
+}
+
+/* Half as many keys as steps are filled to 86%, as many to 63%, half as many more again to 50%. */
+static void caches_that_fill_are_told_apart(void **state)
+{
+	(void)state;
+	for (unsigned steps = 200; steps <= 1000; steps += 400) {
+		for (double keys = 0.5; keys < 1.5; keys += 0.47) {
+			const struct kind cache = { .keys = keys };
+			const struct verdicts v = judge(&cache, steps);
+			print_message("cache of %.2f keys a step, %u steps: %u leaks, %u fill, %u "
+				      "near\n",
+				      keys, steps, v.suspects, v.fillings, v.near);
+			/* at 200 steps the largest has too few entries to tell in some runs */
+			assert_true(v.suspects <= (steps > 200 ? 4 : keys < 1 ? 6 : 12));
+			assert_true(v.fillings >= (steps > 200 ? 35 : 28));
+			assert_true(v.near * 4 >= v.fillings * (steps > 200 ? 3 : 2));
+		}
+	}
+}
+
+/* One that still has four fifths of its first pace cannot be told from a leak, and is one. */
+static void steady_leaks_do_not_fill(void **state)
+{
+	(void)state;
+	const struct kind kinds[] = {
+		{ .chance = 1 },
+		{ .chance = 0.5 },
+		{ .chance = 0.3 },
+		{ .every = 10, .amount = 1 },
+		{ .every = 7, .amount = 20 },
+		{ .keys = 4, .chance = 0 },
+		{ .keys = 0.125, .chance = 1 }, /* and a cache in the same place */
+		{ .keys = 0.05, .every = 5, .amount = 4 },
+	};
+	for (unsigned steps = 200; steps <= 1000; steps += 400)
+		for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+			const struct verdicts v = judge(&kinds[k], steps);
+			print_message("kind %zu, %u steps: %u leaks, %u fill\n", k, steps,
+				      v.suspects, v.fillings);
+			assert_true(v.suspects >= RUNS - 3 && v.fillings <= 3);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(slopes_are_medians),
+		cmocka_unit_test(chances_are_those_of_all_orders),
+		cmocka_unit_test(only_what_grows_for_good_is_a_leak),
+		cmocka_unit_test(caches_are_no_leaks),
+		cmocka_unit_test(what_is_replaced_by_larger_ones_grows),
+		cmocka_unit_test(caches_that_fill_are_told_apart),
+		cmocka_unit_test(steady_leaks_do_not_fill),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,63 @@
+/*
+ * What `gpuprof leaks` shows of one recording, for a person and for a program. The command fills it
+ * in.
+ */
+#ifndef LEAKS_REPORT_H
+#define LEAKS_REPORT_H
+
+#include "gpuprof.h"
+#include "json.h"
+
+struct gp_leaks_report {
+	struct gp_recording *recording;
+	const struct gp_info *info;
+	const char *path;
+	struct gp_leaks leaks;
+	const char *library; /* NULL: all */
+	int64_t device;	     /* -1: all */
+	uint64_t top;	     /* suspects of memory, and of objects; 0: all */
+	bool is_native;
+	bool has_fillings; /* what still fills counts as a suspect */
+	FILE *out;
+	struct gp_json *json;
+};
+
+/* ---- leaks_view.c: of a leak that which is asked for, and its stack ---- */
+
+/* A stack looked up once. */
+struct gp_leak_view {
+	bool has_stack;
+	struct gp_stack stack;
+	struct gp_frame frame[GP_FRAMES_MAX];
+	struct gp_names names;
+};
+void gp_leak_look_up(const struct gp_leaks_report *report, uint32_t stack, int64_t at_ns,
+		     struct gp_leak_view *out);
+/* By the flags; the view is that of leak->stack. */
+bool gp_leak_is_wanted(const struct gp_leaks_report *report, const struct gp_leak *leak,
+		       const struct gp_leak_view *view);
+
+/* What leaks of what is asked for. */
+struct gp_leak_total {
+	size_t leaks, fillings;
+	double bytes_per_step;		     /* of memory */
+	double of_device[GP_DEVICES];	     /* likewise */
+	double steps_until_full[GP_DEVICES]; /* all together; -1: unknown, or nothing leaks there */
+};
+struct gp_leak_total gp_leak_total_of(const struct gp_leaks_report *report);
+
+/*
+ * Whether the recording has anything of the library, also what is gone; if not, said on stderr with
+ * those that it has. One more replay, should no suspect be of it.
+ */
+bool gp_leak_has_library(const struct gp_leaks_report *report, enum gp_status *status);
+
+/* What is there at the end of the recording: most is no leak. */
+enum gp_status gp_leak_visit_live(const struct gp_leaks_report *report,
+				  void (*visit)(const struct gp_leaks_report *report,
+						const struct gp_holders *holders, uint64_t count));
+
+enum gp_status gp_leaks_print(const struct gp_leaks_report *report); /* leaks_print.c */
+enum gp_status gp_leaks_write(const struct gp_leaks_report *report); /* leaks_json.c */
+
+#endif

@@ -1,0 +1,144 @@
+/* A leak and the flags: whose it is, whether it was asked for, what all that were amount to. */
+#include <stdlib.h>
+#include <strings.h>
+
+#include "leaks_report.h"
+#include "message.h"
+
+void gp_leak_look_up(const struct gp_leaks_report *r, uint32_t stack, int64_t at_ns,
+		     struct gp_leak_view *out)
+{
+	out->names = (struct gp_names){ .user = SIZE_MAX, .caller = SIZE_MAX };
+	out->has_stack = stack && gp_recording_stack(r->recording, stack, at_ns, GP_STACK_SYMBOLS,
+						     &out->stack, out->frame, GP_FRAMES_MAX);
+	if (out->has_stack)
+		gp_recording_names(r->recording, out->frame, out->stack.frames, &out->names);
+}
+
+bool gp_leak_is_wanted(const struct gp_leaks_report *r, const struct gp_leak *leak,
+		       const struct gp_leak_view *view)
+{
+	if (r->device >= 0 && leak->device != (unsigned)r->device)
+		return false;
+	return !r->library || strcasecmp(view->names.library, r->library) == 0;
+}
+
+/* ---- sums ---- */
+
+static void add(const struct gp_leaks_report *r, const struct gp_leak *leak,
+		struct gp_leak_total *out)
+{
+	struct gp_leak_view view;
+	gp_leak_look_up(r, leak->stack, leak->at_ns, &view);
+	if (!gp_leak_is_wanted(r, leak, &view))
+		return;
+	out->leaks++;
+	if (leak->is_object)
+		return;
+	out->bytes_per_step += leak->bytes_per_step;
+	if (leak->device < GP_DEVICES)
+		out->of_device[leak->device] += leak->bytes_per_step;
+}
+
+struct gp_leak_total gp_leak_total_of(const struct gp_leaks_report *r)
+{
+	const struct gp_leaks *all = &r->leaks;
+	struct gp_leak_total total = { 0 };
+	for (size_t k = 0; k < all->fillings; k++)
+		add(r, &all->filling[k], &total);
+	const size_t fillings = total.leaks;
+	if (!r->has_fillings)
+		total = (struct gp_leak_total){ 0 };
+	total.fillings = fillings;
+	for (size_t k = 0; k < all->leaks; k++)
+		add(r, &all->leak[k], &total);
+	for (size_t k = 0; k < GP_DEVICES; k++) {
+		bool is_known = total.of_device[k] > 0 && all->free_bytes[k] != UINT64_MAX;
+		total.steps_until_full[k] =
+			is_known ? (double)all->free_bytes[k] / total.of_device[k] : -1;
+	}
+	return total;
+}
+
+/* ---- the library that is asked for ---- */
+
+/* Everything that was seen, and all that was allocated: what is gone by each sample, too. */
+static struct gp_use *list_uses(const struct gp_leaks *all, const struct gp_top *top, size_t *uses)
+{
+	size_t n = all->seens, used = 0;
+	for (size_t k = 0; k < top->askeds; k++)
+		n += top->asked[k].uses;
+	struct gp_use *use = calloc(n + 1, sizeof *use);
+	for (size_t k = 0; use && k < all->seens; k++)
+		use[used++] = (struct gp_use){
+			.stack = all->seen[k].stack,
+			.at_ns = all->seen[k].at_ns,
+			.without = all->seen[k].stack ? NULL : "no stack was recorded",
+			.space = all->seen[k].space,
+		};
+	for (size_t k = 0; use && k < top->askeds; k++)
+		for (size_t i = 0; i < top->asked[k].uses; i++)
+			use[used++] = top->asked[k].use[i];
+	*uses = used;
+	return use;
+}
+
+static void say_none(const struct gp_leaks_report *r, const char *libraries)
+{
+	gp_complain("there is no memory of library '%s' in '%s'", r->library, r->path);
+	if (libraries[0])
+		gp_hint("there is memory of: %s", libraries);
+	else
+		gp_hint("no stacks were recorded that say whose memory it is: "
+			"gpuprof run --stacks=all");
+}
+
+bool gp_leak_has_library(const struct gp_leaks_report *r, enum gp_status *status)
+{
+	struct gp_top top;
+	struct gp_groups groups;
+	size_t uses;
+	const struct gp_grouping how = { .by = GP_BY_LIBRARY, .library = r->library };
+	struct gp_leak_total total = gp_leak_total_of(r);
+	*status = GP_OK;
+	if (!r->library || total.leaks || total.fillings)
+		return true;
+	*status = gp_top_build(r->recording, INT64_MIN, INT64_MAX, 0, &top);
+	if (*status)
+		return false;
+	struct gp_use *use = list_uses(&r->leaks, &top, &uses);
+	*status = use ? gp_groups_build(r->recording, use, uses, &how, &groups) : GP_E_MEMORY;
+	free(use);
+	gp_top_free(&top);
+	if (*status)
+		return false;
+	bool is_there = groups.matched > 0;
+	if (!is_there)
+		say_none(r, groups.libraries);
+	gp_groups_free(&groups);
+	return is_there;
+}
+
+/* ---- what is live ---- */
+
+enum gp_status gp_leak_visit_live(const struct gp_leaks_report *r,
+				  void (*visit)(const struct gp_leaks_report *report,
+						const struct gp_holders *holders, uint64_t count))
+{
+	struct gp_peak peak;
+	enum gp_status status =
+		gp_peak_build(r->recording, GP_AT_TIME, (int64_t)r->info->duration_ns, &peak);
+	if (status)
+		return status;
+	for (size_t k = 0; k < peak.holders; k++) {
+		const struct gp_holders *h = &peak.holder[k];
+		bool is_of_device = r->device < 0 || h->device == (unsigned)r->device;
+		uint64_t count = 0;
+		for (size_t i = 0; i < h->uses; i++)
+			count += h->use[i].count;
+		if (is_of_device && h->of != GP_CURVE_RESERVED && h->live_bytes)
+			visit(r, h, count);
+	}
+	gp_peak_free(&peak);
+	return GP_OK;
+}
