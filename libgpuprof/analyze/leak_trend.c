@@ -18,8 +18,8 @@
 
 #define BIRTHS_MIN 5u /* that are left */
 /*
- * Fewer than GP_LEAK_BIRTHS_SURE must be from every other span. More, or those that are not, must be from
- * PARTS_FEW of PARTS parts of equal length, many from PARTS_MANY.
+ * Fewer than GP_LEAK_BIRTHS_SURE must be from every other span. More, or those that are not, must
+ * be from PARTS_FEW of PARTS parts of equal length, many from PARTS_MANY.
  */
 #define PARTS 12u
 #define PARTS_FEW 10u

@@ -1,6 +1,6 @@
 /*
  * Samples at the begins of steps, where a loop has least; each stack's series is judged by
- * leak_trend.c, then the sums of what is left, and what is significant among all of these is a leak.
+ * leak_trend.c, then sums of what is left, and what is significant among all of these is a leak.
  */
 #include <stdlib.h>
 #include <string.h>
