@@ -321,7 +321,7 @@ memory_viz() {
 # jobs that leak, of 60 steps, and jobs that do not, of 200: the more steps, the more could be suspected
 section_leaks() {
 	need_torch leaks || return 0
-	leaky="loss_list hooks kv_cache streams pinned" clean="train compile serve gpt"
+	leaky="loss_list hooks kv_cache streams pinned deep" clean="train compile serve gpt"
 	for job in $leaky $clean; do
 		steps=60 script="leak_jobs.py $job"
 		case " $clean " in *" $job "*) steps=200 ;; esac

@@ -72,6 +72,10 @@ def judge(args, job, recording, guilty):
     strangers = [text for (line, _), text in zip(found, shown) if line not in guilty]
     failures += claim(job, "no other line is", not strangers, strangers or "none")
     of_guilty = [s for line, s in found if line in guilty]
+    if job == "deep":
+        by = [(s["by"], s["stacks"], s["owner"]) for s in of_guilty]
+        failures += claim(job, "it is one suspect, by line, of 20 stacks at least, of the framework",
+                          len(by) == 1 and by[0][0] == "line" and by[0][1] >= 20 and by[0][2] == "framework", by)
     failures += claim(job, "it keeps about one a step", any(0.5 <= s["count_per_step"] <= 2 for s in of_guilty),
                       [s["count_per_step"] for s in of_guilty])
     if failures:

@@ -192,7 +192,30 @@ def pinned(steps):
     return loss.item() + float(sum(host[0, 0] for host in kept))
 
 
-JOBS = (train, compile, serve, loss_list, hooks, kv_cache, streams, pinned)
+def keep(depth, loss, kept):
+    if depth:
+        keep(depth - 1, loss, kept)
+    else:
+        kept.append(loss.detach() + 1)  # guilty: deep
+
+
+def deep(steps):
+    """Each stack keeps a block or two: what they have in common is the line."""
+    model, optimizer = parts()
+    kept = []
+    for step in range(steps):
+        optimizer.zero_grad()
+        batch = data(step)
+        loss = functional.mse_loss(model(batch), batch)
+        loss.backward()
+        optimizer.step()
+        keep(step * 17 % 41, loss, kept)
+        if step % 10 == 9:
+            evaluate(model)
+    return sum(kept).item()
+
+
+JOBS = (train, compile, serve, loss_list, hooks, kv_cache, streams, pinned, deep)
 
 
 def main():
