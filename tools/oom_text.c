@@ -202,8 +202,7 @@ void gp_oom_help_text(const struct gp_oom *o, const struct gp_oom_case *c,
 		    h->count, text(&a, h->bytes), h->count);
 		return;
 	case GP_HELP_LESS_ROUNDING:
-		SAY("no roundup_power2_divisions: they add up to %s to what is allocated and to "
-		    "the request",
+		SAY("no roundup_power2_divisions: of what is allocated and asked they are up to %s",
 		    text(&a, h->bytes));
 		return;
 	case GP_HELP_STREAMS:

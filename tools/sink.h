@@ -28,7 +28,7 @@ struct gp_sink {
 int gp_sink_open(struct gp_sink *sink, const char *path, bool may_replace, char *const *inputs,
 		 int count);
 
-/* What gp_sink_open would say, for what is better known before there is a report. Leaves no file. */
+/* What gp_sink_open would say, for who has to know it earlier. Leaves no file. */
 int gp_sink_check(const char *path, bool may_replace, char *const *inputs, int count);
 
 /* For a copy of a recording, written through the descriptor of `out`: nothing is replaced. */
