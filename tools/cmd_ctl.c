@@ -95,7 +95,7 @@ static const char *state_text(const struct gp_process *p)
 	if (!p->is_alive)
 		return "ended";
 	return p->level == LEVEL_ALL	? "records all" :
-	       p->level == LEVEL_MEMORY ? "stopped (memory only)" :
+	       p->level == LEVEL_MEMORY ? "records memory" :
 					  "off";
 }
 

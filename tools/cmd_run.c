@@ -227,10 +227,15 @@ static bool has_right_scope(struct choice *c)
 			gp_hint("%s", flaw.hint);
 		return false;
 	}
-	if (c->scope.from == GP_SCOPE_STEPS && !c->scope.name[0] &&
-	    gp_on_off_parse(value_of(c, "GPUPROF_TIER_C")) == GP_OFF) {
+	const bool has_torch = gp_on_off_parse(value_of(c, "GPUPROF_TIER_C")) != GP_OFF;
+	if (c->scope.from == GP_SCOPE_STEPS && !c->scope.name[0] && !has_torch) {
 		gp_complain("bad value of '--tier-c': steps are told by ranges of optimizers");
 		gp_hint("step:A-B@NAME counts NVTX ranges of that name");
+		return false;
+	}
+	if (c->scope.name[0] && !has_torch &&
+	    gp_on_off_parse(value_of(c, "GPUPROF_NVTX")) == GP_OFF) {
+		gp_complain("bad value of '--nvtx': without it and '--tier-c' no range is seen");
 		return false;
 	}
 	if (!gp_scope_is_limited(&c->scope) ||
@@ -241,38 +246,12 @@ static bool has_right_scope(struct choice *c)
 	return false;
 }
 
-/* What did not come where nothing was captured. */
-static void never_fill(const struct gp_scope_rule *rule, char *out, size_t capacity)
-{
-	switch (rule->from) {
-	case GP_SCOPE_ALL:
-		snprintf(out, capacity, "%s",
-			 rule->delay_ns ? "it ended before the delay did" : "");
-		break;
-	case GP_SCOPE_PROFILER:
-		snprintf(out, capacity, "cudaProfilerStart was not called");
-		break;
-	case GP_SCOPE_RANGE:
-		snprintf(out, capacity, "no NVTX range '%s' was opened", rule->name);
-		break;
-	case GP_SCOPE_STEPS:
-		snprintf(out, capacity, "step %llu was not seen: %s%s%s end steps",
-			 (unsigned long long)rule->first_step,
-			 *rule->name ? "ranges '" : "PyTorch's optimizers", rule->name,
-			 *rule->name ? "'" : "");
-		break;
-	case GP_SCOPE_ORDERS:
-		snprintf(out, capacity, "'gpuprof ctl' did not start it");
-		break;
-	}
-}
-
 static int run(int argc, char **argv)
 {
 	struct choice c = { 0 };
 	struct gp_flag flags[OPTIONS_MAX + 5];
 	struct gp_setting settings[OPTIONS_MAX + 3];
-	char started[STARTED_BYTES], never[GP_SCOPE_NAME_MAX + 80];
+	char started[STARTED_BYTES];
 	struct gp_job_list list;
 	char library[4096], anchored[4096];
 	flags_fill(flags, &c);
@@ -286,7 +265,6 @@ static int run(int argc, char **argv)
 		return GP_EXIT_USAGE;
 	if (!gp_library_find(c.library, library, sizeof library))
 		return GP_EXIT_USAGE;
-	never_fill(&c.scope, never, sizeof never);
 	gp_job_list_open(&list);
 	pattern_anchor(&c, anchored, sizeof anchored);
 	size_t count = settings_fill(settings, &c, anchored, list.path, started);
@@ -298,7 +276,7 @@ static int run(int argc, char **argv)
 						 .command = argv[0],
 						 .only = value_of(&c, "GPUPROF_ONLY"),
 						 .pattern = value_of(&c, "GPUPROF_OUTPUT"),
-						 .never = never,
+						 .scope = &c.scope,
 						 .keep = c.keep,
 						 .is_quiet = c.is_quiet,
 						 .is_verbose = is_verbose(&c),

@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include "amount.h"
-#include "gpuprof.h"
 #include "keep.h"
 #include "leftovers.h"
 #include "message.h"
 #include "report.h"
 #include "run_names.h"
+#include "uncaptured.h"
 
 struct sum {
 	size_t recordings, unreadable, running, failed;
@@ -165,10 +165,11 @@ static void add_captured(const struct sum *s, const struct gp_harvest *h, char *
 	size_t n = strlen(line);
 	if (!s->partial)
 		return;
-	if (!s->captured)
-		snprintf(line + n, capacity - n, ", nothing captured%s%s", h->never[0] ? ": " : "",
-			 h->never);
-	else if (s->recordings == 1)
+	if (!s->captured) {
+		char why[3 * GP_SCOPE_NAME_MAX + 80];
+		gp_uncaptured_fill(h->scope, s->made, s->recordings, why, sizeof why);
+		snprintf(line + n, capacity - n, ", nothing captured%s%s", *why ? ": " : "", why);
+	} else if (s->recordings == 1)
 		snprintf(line + n, capacity - n, ", captured: %s in %s",
 			 gp_ns_text((int64_t)s->captured_ns).s, gp_plural(s->captures, "span").s);
 	else
@@ -184,7 +185,7 @@ static void add_captured(const struct sum *s, const struct gp_harvest *h, char *
 
 static void print_recordings(const struct sum *s, const struct gp_harvest *h)
 {
-	char more[400] = "";
+	char more[800] = "";
 	if (s->running)
 		snprintf(more, sizeof more, ", %zu not complete", s->running);
 	add_captured(s, h, more, sizeof more);

@@ -8,15 +8,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "gpuprof.h"
 #include "job_list.h"
 
 struct gp_harvest {
 	const struct gp_job_list *list;
-	const char *command; /* as it was called */
-	const char *only;    /* names that alone were to be recorded; "" all */
-	const char *pattern; /* of the recordings' names */
-	const char *never;   /* why nothing may have been captured; "": no rule */
-	uint64_t keep;	     /* 0: remove nothing */
+	const char *command;		   /* as it was called */
+	const char *only;		   /* names that alone were to be recorded; "" all */
+	const char *pattern;		   /* of the recordings' names */
+	const struct gp_scope_rule *scope; /* what was asked to be captured */
+	uint64_t keep;			   /* 0: remove nothing */
 	bool is_quiet, is_verbose;
 	bool is_symbolizing; /* names of native frames are stored in the recordings */
 };

@@ -2,6 +2,7 @@
 #include "scope_rule.h"
 
 #include <string.h>
+#include <strings.h>
 
 #define LONGEST_NS 3155760000000000000u /* a hundred years */
 
@@ -117,6 +118,18 @@ static const char *range_parse(const char *text, struct gp_scope_rule *rule)
 	return NULL;
 }
 
+/* What users of nsys may have meant. */
+static const char *range_hint(const char *text)
+{
+	if (strncasecmp(text, "cuda", 4) == 0)
+		return "did you mean 'cudaProfilerApi'?";
+	if (strcmp(text, "nvtx") == 0)
+		return "'-c nvtx -p NAME@DOMAIN' of nsys is '-c nvtx:NAME@DOMAIN'";
+	if (strncmp(text, "step", 4) == 0)
+		return "steps are step:10, step:10-12, step:10-12@NAME";
+	return NULL;
+}
+
 /* "WORD:N". */
 static bool counted_parse(const char *text, const char *word, uint64_t *times)
 {
@@ -179,7 +192,8 @@ static struct gp_scope_flaw flaw_of(const struct gp_scope_words *words, struct g
 		return (struct gp_scope_flaw){ GP_SCOPE_WORD_DURATION, no_time,
 					       "times are 5, 1.5, 20ms" };
 	if ((flaw.why = range_parse(words->range, rule)) != NULL)
-		flaw.word = GP_SCOPE_WORD_RANGE;
+		flaw = (struct gp_scope_flaw){ GP_SCOPE_WORD_RANGE, flaw.why,
+					       range_hint(words->range) };
 	else if ((flaw.why = end_parse(words->range_end, rule)) != NULL)
 		flaw = (struct gp_scope_flaw){
 			GP_SCOPE_WORD_END, flaw.why,

@@ -47,7 +47,7 @@ void gp_range_handles_drop(struct gp_range_handles *b)
 }
 
 bool gp_range_handle_end(struct gp_range_handle *h, uint64_t key, uint64_t *since, uint32_t *name,
-			 bool *is_opener)
+			 uint64_t *span)
 {
 	/*
 	 * As long as the key stands so do they: only who ends the range takes it away, or the end
@@ -58,7 +58,7 @@ bool gp_range_handle_end(struct gp_range_handle *h, uint64_t key, uint64_t *sinc
 		return false;
 	*since = atomic_load_explicit(&h->since, memory_order_relaxed);
 	*name = atomic_load_explicit(&h->name, memory_order_relaxed);
-	*is_opener = atomic_load_explicit(&h->is_opener, memory_order_relaxed) != 0;
+	*span = atomic_load_explicit(&h->span, memory_order_relaxed);
 	/*
 	 * seq_cst: the owner is asked for afterwards, and who tells it to a recording looks at the
 	 * key after that: one of the two sees the other

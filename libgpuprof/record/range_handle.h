@@ -26,7 +26,7 @@ struct gp_range_handle {
 	/* gp_thread.generation << 32 | its thread in the recording; 0: it was not told there */
 	_Atomic uint64_t owner;
 	_Atomic uint32_t name;
-	_Atomic uint32_t is_opener; /* of what is captured */
+	_Atomic uint64_t span; /* of what is captured, which it opened; 0: none */
 	struct gp_range_handles *block;
 };
 
@@ -52,9 +52,9 @@ static inline uint64_t gp_range_handle_place(const struct gp_range_handles *hand
 
 /*
  * On another thread than its own: it has ended. False: it had already, with its thread. Its name
- * and whether it opened what is captured, which others may overwrite from then on.
+ * and which span of what is captured it opened, which others may overwrite from then on.
  */
 bool gp_range_handle_end(struct gp_range_handle *handle, uint64_t key, uint64_t *since,
-			 uint32_t *name, bool *is_opener);
+			 uint32_t *name, uint64_t *span);
 
 #endif

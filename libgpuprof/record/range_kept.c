@@ -86,7 +86,8 @@ GP_HOT struct gp_range_handle *keep_handle(struct gp_range_thread *own, uint32_t
 	e->handle = (uint16_t)(k + 1);
 	atomic_store_explicit(&h->since, e->time, memory_order_relaxed);
 	atomic_store_explicit(&h->name, e->name, memory_order_relaxed);
-	atomic_store_explicit(&h->is_opener, own->opener == depth + 1, memory_order_relaxed);
+	atomic_store_explicit(&h->span, own->opener == depth + 1 ? own->span : 0,
+			      memory_order_relaxed);
 	atomic_store_explicit(&h->owner, gp_range_owner_now(), memory_order_relaxed);
 	/* partner: the acquire load in gp_range_handle_end */
 	atomic_store_explicit(&h->key, (uintptr_t)key, memory_order_release);
@@ -124,8 +125,8 @@ static GP_COLD void end_elsewhere(enum gp_range_source source, struct gp_range_h
 {
 	uint64_t since;
 	uint32_t name;
-	bool is_opener;
-	if (!gp_range_handle_end(h, key, &since, &name, &is_opener))
+	uint64_t span;
+	if (!gp_range_handle_end(h, key, &since, &name, &span))
 		return;
 	const uint64_t owner = atomic_load(&h->owner);
 	if (gp_range_enter()) {
@@ -134,7 +135,7 @@ static GP_COLD void end_elsewhere(enum gp_range_source source, struct gp_range_h
 		gp_leave();
 	}
 	if (gp_unlikely(gp_scope_heeds_ranges()))
-		gp_scope_range_popped(name, is_opener);
+		gp_scope_range_popped(name, span);
 }
 
 /* Its own thread's, which has others above it: no pop would mean it. */

@@ -164,7 +164,8 @@ GP_HOT_TEXT uint32_t gp_range_push(const struct gp_range *range)
 {
 	if (gp_unlikely(gp_thread.ranges && (gp_thread.ranges->frames | gp_thread.ranges->kept)))
 		look_after(gp_thread.ranges);
-	const bool is_opener = gp_unlikely(gp_scope_heeds_ranges()) && gp_scope_range_pushed(range);
+	const uint64_t span =
+		gp_unlikely(gp_scope_heeds_ranges()) ? gp_scope_range_pushed(range) : 0;
 	/* first: what is open by then is told again where recording begins with this event */
 	const bool is_on = gp_range_enter();
 	struct gp_range_thread *own = gp_range_own();
@@ -191,8 +192,10 @@ GP_HOT_TEXT uint32_t gp_range_push(const struct gp_range *range)
 	own->depth = depth + 1;
 	if (gp_unlikely(range->frame))
 		keep_frame(own, &own->open[depth], range->frame);
-	if (gp_unlikely(is_opener))
+	if (gp_unlikely(span != 0)) {
 		own->opener = depth + 1;
+		own->span = span;
+	}
 	if (is_on) {
 		const uint64_t told =
 			gp_range_record_begin(GP_RANGE_PUSH, range, name, depth, time);
@@ -219,10 +222,11 @@ static GP_COLD int64_t pop_below(struct gp_range_thread *own, enum gp_range_sour
 GP_COLD void gp_range_heed_pop(struct gp_range_thread *own, uint32_t name, int64_t level,
 			       bool is_opener)
 {
+	const uint64_t span = is_opener ? own->span : 0;
 	if (is_opener)
 		own->opener = 0;
 	if (level >= 0)
-		gp_scope_range_popped(name, is_opener);
+		gp_scope_range_popped(name, span);
 }
 
 static GP_COLD int64_t pop_deeper(struct gp_range_thread *own, bool is_on)

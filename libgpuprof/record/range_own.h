@@ -31,6 +31,7 @@ struct gp_range_thread {
 	uint32_t number; /* of the thread, among those that ever had ranges */
 	uint32_t starts; /* ranges that it started */
 	uint32_t opener; /* 1 + place of the one that opened what is captured; 0: none */
+	uint64_t span;	 /* which that opened */
 	uint32_t frames; /* of open ranges */
 	uint32_t kept;	 /* open ranges that have handles */
 	uint32_t ended;	 /* of the handles, as far as their ends were taken off the stack */

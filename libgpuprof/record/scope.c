@@ -186,6 +186,11 @@ bool gp_scope_open(enum gp_scope_by by)
 	return true;
 }
 
+uint64_t gp_scope_span(void)
+{
+	return atomic_load(&scope.ranges);
+}
+
 bool gp_scope_close(enum gp_scope_by by)
 {
 	uint32_t number;

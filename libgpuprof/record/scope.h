@@ -25,6 +25,8 @@ GP_HOT bool gp_scope_follows(enum gp_scope_from from)
  * False: it does not count.
  */
 GP_COLD bool gp_scope_open(enum gp_scope_by by);
+/* The newest span that a range opened, from 1 on; 0: none has. Children count on. */
+GP_COLD uint64_t gp_scope_span(void);
 GP_COLD bool gp_scope_close(enum gp_scope_by by);
 
 /* Has the recording of this process, or of one that it was forked from, ended with a span? */

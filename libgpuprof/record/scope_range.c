@@ -68,15 +68,18 @@ static void end_step(void)
 		change(true, GP_SCOPE_BY_STEP);
 }
 
-bool gp_scope_range_pushed(const struct gp_range *range)
+uint64_t gp_scope_range_pushed(const struct gp_range *range)
 {
 	return gp_settings.scope.from == GP_SCOPE_RANGE && is_heeded(range) &&
-	       change(true, GP_SCOPE_BY_RANGE);
+			       change(true, GP_SCOPE_BY_RANGE) ?
+		       gp_scope_span() :
+		       0;
 }
 
-void gp_scope_range_popped(uint32_t name, bool is_opener)
+void gp_scope_range_popped(uint32_t name, uint64_t span)
 {
-	if (is_opener)
+	/* its span may be over, and another thread's range have opened the next */
+	if (span != 0 && span == gp_scope_span())
 		change(false, GP_SCOPE_BY_RANGE);
 	else if (gp_settings.scope.from == GP_SCOPE_STEPS && name &&
 		 is_heeded(&(struct gp_range){ .name = name,

@@ -14,10 +14,10 @@ GP_HOT bool gp_scope_heeds_ranges(void)
 	return gp_scope_follows(GP_SCOPE_RANGE) || gp_scope_follows(GP_SCOPE_STEPS);
 }
 
-/* One is about to be pushed. True: it opened what is captured, and its end is to close it. */
-GP_COLD bool gp_scope_range_pushed(const struct gp_range *range);
-/* One was popped. `is_opener`: of it gp_scope_range_pushed was true. */
-GP_COLD void gp_scope_range_popped(uint32_t name, bool is_opener);
+/* One is about to be pushed. Not 0: the span that it opened, which its end is to close. */
+GP_COLD uint64_t gp_scope_range_pushed(const struct gp_range *range);
+/* One was popped. `span`: what gp_scope_range_pushed said of it. */
+GP_COLD void gp_scope_range_popped(uint32_t name, uint64_t span);
 /* The same of those that have numbers. */
 GP_COLD void gp_scope_range_started(const struct gp_range *range, uint64_t number);
 GP_COLD void gp_scope_range_finished(uint64_t number);

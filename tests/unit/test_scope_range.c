@@ -269,6 +269,35 @@ static void forked(void)
 	CHECK(!is_launch_recorded());
 }
 
+static void *end_a_former_one(void *unused)
+{
+	(void)unused;
+	push("step");
+	CHECK(is_launch_recorded());
+	return NULL; /* where the thread's ranges end */
+}
+
+/* By the clock its span is over before it ends, which is no business of the next one. */
+static void in_turn(void)
+{
+	pthread_t thread;
+	push("step");
+	while (is_launch_recorded())
+		sched_yield();
+	push("other");
+	pop();
+	pthread_create(&thread, NULL, end_a_former_one, NULL);
+	pthread_join(thread, NULL);
+	CHECK(!is_launch_recorded()); /* it ended its own */
+	const struct gp_range range = { .source = GP_RANGE_NVTX, .text = "step", .bytes = 4 };
+	const uint64_t number = gp_range_start(&range);
+	CHECK(is_launch_recorded());
+	pop(); /* the first one */
+	CHECK(is_launch_recorded());
+	gp_range_end(GP_RANGE_NVTX, number);
+	CHECK(!is_launch_recorded());
+}
+
 static bool is_recorded(void)
 {
 	if (!gp_enter())
@@ -415,6 +444,14 @@ static void ranges_that_cross_keep_their_ends(void **state)
 	record("kept.gpr", "nvtx:step", "repeat", kept_by_others);
 }
 
+static void a_range_ends_its_own_span_alone(void **state)
+{
+	(void)state;
+	setenv("GPUPROF_DURATION", "50ms", 1);
+	record("turn.gpr", "nvtx:step", "repeat", in_turn);
+	unsetenv("GPUPROF_DURATION");
+}
+
 static void domains_are_told_apart(void **state)
 {
 	(void)state;
@@ -482,6 +519,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranges_open_and_close),
 		cmocka_unit_test(ranges_that_cross_keep_their_ends),
+		cmocka_unit_test(a_range_ends_its_own_span_alone),
 		cmocka_unit_test(domains_are_told_apart),
 		cmocka_unit_test(steps_are_counted),
 		cmocka_unit_test(a_forked_child_goes_on),
