@@ -11,10 +11,13 @@ WAYS = {
     "whole": [],
     "api": ["--capture-range=cudaProfilerApi"],
     "nvtx": ["--capture-range=nvtx:chosen"],
-    "twice": ["--capture-range=nvtx:step@*", "--capture-range-end=repeat:2"],
+    "twice": ["--capture-range=nvtx:step@*", "--capture-range-end=outside:2"],
     "steps": ["--capture-range=step:%d-%d" % (FROM, TO)],
     "none": ["--capture-range=ctl"],
 }
+MEMORY = ("alloc", "block_alloc", "block_free")
+# the recording ends with the span, the job goes on
+ENDED = ["--capture-range=nvtx:chosen", "--capture-range-end=stop"]
 
 
 def job():
@@ -52,19 +55,26 @@ def look(gpuprof, name):
     return info, peaks
 
 
-def steps_of(gpuprof, name):
-    """How many launches each range `step` of the whole run holds."""
-    spans, launches, begun = [], [], None
-    for line in ask(gpuprof, "dump", "--json", "--kind", "launch,range_push,range_pop", name).splitlines():
+def ranges_of(gpuprof, name, called, kinds):
+    """When each range of that name began and ended, and what else happened when."""
+    spans, others, begun = [], [], None
+    words = ",".join([*kinds, "range_push", "range_pop"])
+    for line in ask(gpuprof, "dump", "--json", "--kind", words, name).splitlines():
         event = json.loads(line)
-        if event["kind"] == "launch":
-            launches.append(event["at_ns"])
-        elif event["kind"] == "range_push" and event["name"] == "step":
+        if event["kind"] in kinds:
+            others.append((event["kind"], event["at_ns"]))
+        elif event["kind"] == "range_push" and event["name"] == called:
             begun = event["at_ns"], event["depth"], event["thread"]
         elif event["kind"] == "range_pop" and begun and (event["depth"], event["thread"]) == begun[1:]:
             spans.append((begun[0], event["at_ns"]))
             begun = None
-    return [sum(a <= t <= b for t in launches) for a, b in spans]
+    return spans, others
+
+
+def steps_of(gpuprof, name):
+    """How many launches each range `step` of the whole run holds."""
+    spans, launches = ranges_of(gpuprof, name, "step", ["launch"])
+    return [sum(a <= t <= b for _, t in launches) for a, b in spans]
 
 
 def claim(holds, what, *figures):
@@ -88,12 +98,30 @@ def judge(gpuprof, folder):
         seen = info["captured"]["spans"], info["events"].get("launch", 0)
         fine &= claim(seen == (spans, launches), "%s captures its launches" % way, seen, (spans, launches))
         fine &= claim(own == peaks, "%s has the peaks of the whole run" % way, own, peaks)
-        same = all(info["events"].get(k) == whole["events"].get(k) for k in ("alloc", "block_alloc", "block_free"))
+        same = all(info["events"].get(k) == whole["events"].get(k) for k in MEMORY)
         fine &= claim(same, "%s has every memory event" % way, info["events"], whole["events"])
         check = info["self_check"]
         fine &= claim(not sum(info["lost"].values()) and not check["mismatches"] and not check["anomalies"],
                       "%s lost nothing and contradicts nothing" % way, info["lost"], check)
-    return fine
+    return judge_ended(gpuprof, folder, chosen) and fine
+
+
+def judge_ended(gpuprof, folder, chosen):
+    """All until the end of the span, nothing after it, and the job printed its last word."""
+    name = "%s/span_ended.gpr" % folder
+    said = ask(gpuprof, "run", "-q", "-o", name, *ENDED, "--", sys.executable, __file__, "job")
+    info, _ = look(gpuprof, name)
+    spans, memory = ranges_of(gpuprof, "%s/span_whole.gpr" % folder, "chosen", list(MEMORY))
+    want = {k: sum(kind == k and t <= spans[0][1] for kind, t in memory) for k in MEMORY}
+    found = {k: info["events"].get(k, 0) for k in MEMORY}
+    fine = claim(said == "done\n", "the job goes on behind its recording", said)
+    fine &= claim(info["captured"]["ended_by"] == "range" and info["complete"], "the recording ends with the span",
+                  info["captured"], info["complete"])
+    fine &= claim(info["events"].get("launch") == chosen, "ended captures its launches", info["events"], chosen)
+    fine &= claim(found == want, "ended has every memory event until then", found, want)
+    check = info["self_check"]
+    return claim(not sum(info["lost"].values()) and not check["mismatches"] and not check["anomalies"],
+                 "ended lost nothing and contradicts nothing", info["lost"], check) and fine
 
 
 if sys.argv[1] == "job":
