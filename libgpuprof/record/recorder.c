@@ -260,6 +260,8 @@ bool gp_enter_slow(enum gp_level least)
 
 static void count_lost(struct gp_thread *t, enum gp_kind kind)
 {
+	if (gp_scope_is_over()) /* it came after the end: a thread waited for its ring till then */
+		return;
 	if (!t->ring) {
 		/* partner: none, a total; the drain and the adopter sum it */
 		atomic_fetch_add_explicit(&gp_control->lost[gp_loss_of(kind)], 1,
