@@ -153,19 +153,21 @@ static bool is_anything(const struct diff *f)
 {
 	const struct gp_use_style *s = &f->d.style;
 	unsigned device[GP_DEVICES];
-	if (s->device >= 0 && !gp_diff_devices(&f->d, device))
+	bool has_device = s->device < 0 || gp_diff_devices(&f->d, device) > 0;
+	if (has_device && (f->r.matched || (!s->range && !s->library)))
+		return true;
+	if (!has_device) {
 		gp_complain("cannot compare GPU %lld: no recording has such memory",
 			    (long long)s->device);
-	else if (s->range && !f->r.matched)
+	} else if (s->range) {
 		gp_complain("there is no %smemory of range '%s' in any recording",
 			    s->library || s->of_text || s->device >= 0 ? "such " : "", s->range);
-	else if (s->library && !f->r.matched)
+		gp_use_range_hint(gp_diff_with_ranges(&f->d) > 0);
+	} else {
 		gp_complain("there is no %smemory of library '%s' in any recording",
 			    s->of_text || s->device >= 0 ? "such " : "", s->library);
-	else
-		return true;
-	if (s->library && !s->range && !f->r.matched)
 		gp_hint("gpuprof top --by library lists those of a recording");
+	}
 	return false;
 }
 

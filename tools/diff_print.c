@@ -260,6 +260,24 @@ static void print_table(const struct gp_diff_report *r, const struct gp_diff_tab
 			gp_plural(t->diff.moved, "group").s, t->diff.moved == 1 ? "is" : "are");
 }
 
+size_t gp_diff_with_ranges(const struct gp_diff_report *r)
+{
+	size_t with = 0;
+	for (size_t k = 0; k < r->sides; k++)
+		with += r->side[k].info->has_ranges;
+	return with;
+}
+
+static void print_ranges_doubt(const struct gp_diff_report *r)
+{
+	if (!gp_diff_with_ranges(r))
+		gp_use_no_ranges_print(r->out, r->side[0].info, &r->style);
+	else if (gp_use_has_ranges(&r->style))
+		for (size_t k = 0; k < r->sides; k++)
+			if (!r->side[k].info->has_ranges)
+				fprintf(r->out, "%c has no ranges\n", letter(k));
+}
+
 void gp_diff_print(const struct gp_diff_report *r)
 {
 	unsigned device[GP_DEVICES];
@@ -267,6 +285,7 @@ void gp_diff_print(const struct gp_diff_report *r)
 	if (!r->is_of_moments || r->side[0].path != r->side[1].path)
 		print_settings(r);
 	print_stacks_doubt(r);
+	print_ranges_doubt(r);
 	size_t devices = gp_diff_devices(r, device);
 	if (!r->is_different)
 		fputs(devices ? "no difference in memory\n" : "no memory was live\n", r->out);

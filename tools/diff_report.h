@@ -56,6 +56,8 @@ enum { GP_DIFF_ROWS = 32 };
 size_t gp_diff_rows(const struct gp_diff_report *report, unsigned device,
 		    struct gp_diff_row row[GP_DIFF_ROWS]);
 bool gp_diff_row_changed(const struct gp_diff_report *report, const struct gp_diff_row *row);
+/* How many sides have ranges. */
+size_t gp_diff_with_ranges(const struct gp_diff_report *report);
 /* Devices of all sides, ascending; how many. */
 size_t gp_diff_devices(const struct gp_diff_report *report, unsigned device[GP_DEVICES]);
 

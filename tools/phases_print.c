@@ -131,15 +131,6 @@ static void print_tree(const struct gp_phases_report *r)
 	print_hidden(r->out, &level[0], 0);
 }
 
-static void print_why(FILE *out, const char *whose, const char *why)
-{
-	if (!why)
-		return;
-	fprintf(out, "no ranges of %s: ", whose);
-	gp_mask(out, why, strlen(why));
-	fputc('\n', out);
-}
-
 static void print_notes(const struct gp_phases_report *r)
 {
 	const struct gp_phases *p = &r->phases;
@@ -161,8 +152,7 @@ static void print_notes(const struct gp_phases_report *r)
 			gp_plural(i->ranges_unnamed, "range").s);
 	if (i->names_cut)
 		fprintf(r->out, "%s not in full\n", gp_plural(i->names_cut, "name").s);
-	print_why(r->out, "NVTX", i->nvtx_why);
-	print_why(r->out, "PyTorch", i->torch_why);
+	gp_no_ranges_print(r->out, i);
 }
 
 void gp_phases_print(const struct gp_phases_report *r)

@@ -200,6 +200,15 @@ static void write_held(struct gp_json *json, const struct gp_use *use)
 const struct gp_use_shape gp_use_held_shape = { "     bytes   share    count", print_held,
 						write_held };
 
+void gp_use_no_ranges_print(FILE *out, const struct gp_info *info, const struct gp_use_style *style)
+{
+	if (!gp_use_has_ranges(style))
+		return;
+	if (!info->has_ranges)
+		fputs("no ranges were recorded\n", out);
+	gp_no_ranges_print(out, info);
+}
+
 void gp_use_next_print(FILE *out, const struct gp_info *info, const char *command, const char *path)
 {
 	if (info->no_python)

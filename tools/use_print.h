@@ -27,6 +27,10 @@ static inline bool gp_use_has_ranges(const struct gp_use_style *style)
 	return style->grouping.by == GP_BY_RANGE || style->grouping.range;
 }
 
+/* Where ranges are asked for and are not there, or not all: said. */
+void gp_use_no_ranges_print(FILE *out, const struct gp_info *info,
+			    const struct gp_use_style *style);
+
 /* What a command says of a group in front of its key. */
 struct gp_use_shape {
 	const char *titles; /* of the columns */

@@ -81,11 +81,18 @@ static void note_lack(struct gp_use_report *r)
 	bool is_filtered = r->style.library || r->style.range;
 	bool has_no_match = is_filtered && r->shown && !r->matched;
 	r->reports++;
+	r->has_ranges |= r->info->has_ranges;
 	if (!has_no_match && (r->shown || r->style.device < 0))
 		return;
 	r->lacks_match |= has_no_match;
 	if (!r->lackings++)
 		r->lacking = r->file;
+}
+
+void gp_use_range_hint(bool has_ranges)
+{
+	gp_hint(has_ranges ? "gpuprof phases lists the ranges of a recording" :
+			     "no ranges were recorded: gpuprof phases may say why");
 }
 
 /* False: no recording has it, so there is nothing to report. Says what is not there. */
@@ -111,7 +118,7 @@ static bool judge(const struct gp_use_report *r)
 		gp_complain("cannot show GPU %lld of '%s'%s%s: no such memory",
 			    (long long)s->device, r->lacking, also, others.s);
 	if (is_in_none && r->lacks_match && s->range)
-		gp_hint("gpuprof phases lists the ranges of a recording");
+		gp_use_range_hint(r->has_ranges);
 	else if (is_in_none && r->libraries[0] && r->lacks_match)
 		gp_hint("there is memory of: %s", r->libraries);
 	else if (is_in_none && r->lacks_match)

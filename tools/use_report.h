@@ -39,6 +39,7 @@ struct gp_use_report {
 	size_t reports, lackings;
 	const char *lacking;
 	bool lacks_match; /* of --library and --range */
+	bool has_ranges;  /* any of them */
 	char libraries[256];
 };
 
@@ -60,6 +61,8 @@ enum gp_status gp_use_report_groups(struct gp_use_report *report, const struct g
 /* Of a curve that is not shown: libraries that have memory of it could have been asked for. */
 enum gp_status gp_use_report_note(struct gp_use_report *report, const struct gp_use *use,
 				  size_t uses);
+/* What to do where no recording has memory of --range. */
+void gp_use_range_hint(bool has_ranges);
 /* The first group, with --library or --range the first of what was asked for; NULL: none. */
 const struct gp_group *gp_use_largest(const struct gp_groups *groups);
 
