@@ -117,6 +117,8 @@ static enum gp_status add_table(struct diff *f, unsigned device, enum gp_curve o
 		return status;
 	f->d.tables++;
 	f->r.matched += t->diff.matched;
+	for (size_t k = 0; k < f->d.sides && f->d.style.range && !t->diff.matched; k++)
+		gp_use_range_near(f->d.style.range, side[k].use, side[k].uses, f->r.near);
 	t->shown = t->diff.changed;
 	while (f->d.least && t->shown && t->diff.group[t->shown - 1].greatest < f->d.least)
 		t->shown--;
@@ -162,7 +164,7 @@ static bool is_anything(const struct diff *f)
 	} else if (s->range) {
 		gp_complain("there is no %smemory of range '%s' in any recording",
 			    s->library || s->of_text || s->device >= 0 ? "such " : "", s->range);
-		gp_use_range_hint(gp_diff_with_ranges(&f->d) > 0);
+		gp_use_range_hint(gp_diff_with_ranges(&f->d) > 0, s->range, f->r.near);
 	} else {
 		gp_complain("there is no %smemory of library '%s' in any recording",
 			    s->of_text || s->device >= 0 ? "such " : "", s->library);

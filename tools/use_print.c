@@ -204,7 +204,11 @@ void gp_use_no_ranges_print(FILE *out, const struct gp_info *info, const struct 
 {
 	if (!gp_use_has_ranges(style))
 		return;
-	if (!info->has_ranges)
+	if (info->lost_other)
+		fputs("ranges may be among what was lost: their memory counts as outside, or as of "
+		      "those around them\n",
+		      out);
+	else if (!info->has_ranges)
 		fputs("no ranges were recorded\n", out);
 	gp_no_ranges_print(out, info);
 }

@@ -89,10 +89,33 @@ static void note_lack(struct gp_use_report *r)
 		r->lacking = r->file;
 }
 
-void gp_use_range_hint(bool has_ranges)
+void gp_use_range_near(const char *asked, const struct gp_use *use, size_t uses,
+		       char near[GP_RANGE_NEAR])
 {
-	gp_hint(has_ranges ? "gpuprof phases lists the ranges of a recording" :
-			     "no ranges were recorded: gpuprof phases may say why");
+	const char *name[2] = { near };
+	for (size_t k = 0; k < uses; k++) {
+		const struct gp_range_path *path = gp_range_path_shown(use[k].range, NULL);
+		for (; path; path = path->up) {
+			name[1] = path->name;
+			if (!name[1] || strlen(name[1]) >= GP_RANGE_NEAR)
+				continue;
+			/* what was found before stays where the other one is no nearer */
+			const char *best =
+				gp_nearest(asked, near[0] ? name : name + 1, 1 + !!near[0]);
+			if (best && best != near)
+				strcpy(near, best);
+		}
+	}
+}
+
+void gp_use_range_hint(bool has_ranges, const char *asked, const char *near)
+{
+	if (near[0] && strcmp(near, asked) != 0)
+		gp_hint("did you mean '%s'?", near);
+	else if (has_ranges)
+		gp_hint("gpuprof phases lists the ranges of a recording");
+	else
+		gp_hint("no ranges were recorded: gpuprof phases may say why");
 }
 
 /* False: no recording has it, so there is nothing to report. Says what is not there. */
@@ -118,7 +141,7 @@ static bool judge(const struct gp_use_report *r)
 		gp_complain("cannot show GPU %lld of '%s'%s%s: no such memory",
 			    (long long)s->device, r->lacking, also, others.s);
 	if (is_in_none && r->lacks_match && s->range)
-		gp_use_range_hint(r->has_ranges);
+		gp_use_range_hint(r->has_ranges, s->range, r->near);
 	else if (is_in_none && r->libraries[0] && r->lacks_match)
 		gp_hint("there is memory of: %s", r->libraries);
 	else if (is_in_none && r->lacks_match)
@@ -155,6 +178,8 @@ enum gp_status gp_use_report_groups(struct gp_use_report *r, const struct gp_use
 	enum gp_status status = gp_groups_build(r->recording, use, uses, &r->style.grouping, out);
 	if (status)
 		return status;
+	if (r->style.range && !out->matched)
+		gp_use_range_near(r->style.range, use, uses, r->near);
 	r->matched += out->matched;
 	r->shown++;
 	merge_libraries(r->libraries, sizeof r->libraries, out->libraries);

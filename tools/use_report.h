@@ -9,6 +9,8 @@
 #include "report.h"
 #include "use_print.h"
 
+#define GP_RANGE_NEAR 64u /* longer names are not held against what was asked for */
+
 struct gp_use_report;
 struct gp_use_command {
 	const struct gp_command *command;
@@ -40,6 +42,7 @@ struct gp_use_report {
 	const char *lacking;
 	bool lacks_match; /* of --library and --range */
 	bool has_ranges;  /* any of them */
+	char near[GP_RANGE_NEAR];
 	char libraries[256];
 };
 
@@ -61,8 +64,11 @@ enum gp_status gp_use_report_groups(struct gp_use_report *report, const struct g
 /* Of a curve that is not shown: libraries that have memory of it could have been asked for. */
 enum gp_status gp_use_report_note(struct gp_use_report *report, const struct gp_use *use,
 				  size_t uses);
-/* What to do where no recording has memory of --range. */
-void gp_use_range_hint(bool has_ranges);
+/* A name like that of --range: the nearest of these, or what it was before. */
+void gp_use_range_near(const char *asked, const struct gp_use *use, size_t uses,
+		       char near[GP_RANGE_NEAR]);
+/* What to do where no recording has memory of --range; `near` may be "". */
+void gp_use_range_hint(bool has_ranges, const char *asked, const char *near);
 /* The first group, with --library or --range the first of what was asked for; NULL: none. */
 const struct gp_group *gp_use_largest(const struct gp_groups *groups);
 
