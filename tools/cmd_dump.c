@@ -15,14 +15,15 @@
 static int run(int argc, char **argv);
 const struct gp_command gp_command_dump = {
 	"dump",
-	"dump [--json] [--kind NAME[,NAME...]] [--device N] [--from TIME] [--to TIME] [--limit N] "
-	"[--native] [--bare] [-o FILE [--force]] RECORDING",
+	"dump [--json] [--kind NAME[,NAME...]] [--device N] [--range NAME] [--from TIME] [--to "
+	"TIME] "
+	"[--limit N] [--native] [--bare] [-o FILE [--force]] RECORDING",
 	"print single events in exact order",
 	run,
 };
 
 struct dump {
-	const char *kinds, *from, *to, *path;
+	const char *kinds, *range, *from, *to, *path;
 	uint64_t limit;
 	int64_t from_ns, to_ns;
 	bool is_json, is_forced;
@@ -243,11 +244,13 @@ static bool kinds_choose(struct dump *d)
 	return true;
 }
 
-static bool is_chosen(const struct dump *d, const struct gp_event *e, int64_t device)
+static bool is_chosen(struct dump *d, const struct gp_event *e, int64_t device)
 {
 	if (e->at_ns < d->from_ns || e->at_ns > d->to_ns || e->record.kind >= GP_KINDS)
 		return false;
 	if (d->kinds && !d->is_wanted[e->record.kind])
+		return false;
+	if (d->range && !gp_range_path_has(range_of(d, e), d->range))
 		return false;
 	return device < 0 || (has_device(&e->record) && e->record.device == device);
 }
@@ -273,8 +276,14 @@ static int dump_events(struct dump *d, const char *path, int64_t device)
 	}
 	if (d->ranges && gp_range_paths_status(d->ranges))
 		status = gp_range_paths_status(d->ranges);
-	return status == GP_OK || status == GP_END ? GP_EXIT_OK :
-						     gp_report_failed("read on in", path, status);
+	if (status != GP_OK && status != GP_END)
+		return gp_report_failed("read on in", path, status);
+	if (!d->range || shown)
+		return GP_EXIT_OK;
+	gp_complain("there is no such event in range '%s' in '%s'", d->range, path);
+	gp_hint(d->ranges ? "gpuprof phases --as-told lists the ranges of a recording" :
+			    "no ranges were recorded: gpuprof phases may say why");
+	return GP_EXIT_USAGE;
 }
 
 static void print_head(const struct dump *d, const struct gp_info *info)
@@ -312,6 +321,7 @@ static int dump_recording(struct dump *d, char *path, int64_t device)
 	if (!status && info->has_ranges && !d->style.is_bare)
 		status = gp_range_paths_open(d->recording, &d->ranges);
 	int result = status ? gp_report_failed("read", path, status) : dump_events(d, path, device);
+	sink.has_report = result != GP_EXIT_USAGE;
 	exit_status = result > exit_status ? result : exit_status;
 	if (!d->is_json) {
 		gp_unnamed_print(d->out, d->recording);
@@ -330,6 +340,8 @@ static int run(int argc, char **argv)
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &d.is_json, "one JSON object a line" },
 		{ "kind", 0, GP_FLAG_TEXT, "NAME,...", &d.kinds, "only events of these kinds" },
 		{ "device", 0, GP_FLAG_DEVICE, "N", &device, "only events of this device" },
+		{ "range", 0, GP_FLAG_TEXT, "NAME", &d.range,
+		  "only memory events and launches in such a range" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &d.from,
 		  "from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &d.to, "up to this moment" },
@@ -347,6 +359,8 @@ static int run(int argc, char **argv)
 	if (words != 1)
 		return gp_usage(&gp_command_dump,
 				words ? "more than one recording given" : "no recording given");
+	if (d.range && d.style.is_bare)
+		return gp_usage(&gp_command_dump, "'--range' and '--bare' exclude each other");
 	if (!kinds_choose(&d))
 		return GP_EXIT_USAGE;
 	return dump_recording(&d, argv[0], device);
