@@ -441,25 +441,27 @@ static size_t last_part(const char *asked, size_t length)
 	return length > n ? length : 0;
 }
 
-/* "step > forward": it is the latter, and right inside the former. */
-static bool ends_with(const struct gp_range_path *path, const char *asked)
+/*
+ * "step > forward": it is the latter, and right inside the former. A name may hold " > " as well,
+ * so each of them is tried as what lies between two.
+ */
+static bool ends_with(const struct gp_range_path *path, const char *asked, size_t length)
 {
-	const size_t whole = strlen(asked);
-	for (size_t length = whole; path != NULL; path = path->up) {
-		char part[NAME_ROOM];
-		const size_t at = last_part(asked, length);
+	const bool is_last = asked[length] == '\0';
+	char part[NAME_ROOM];
+	size_t at = length, behind = length;
+	while (path != NULL && at > 0) {
+		at = last_part(asked, behind);
 		if (length - at >= sizeof part)
 			return false;
 		memcpy(part, asked + at, length - at);
 		part[length - at] = '\0';
 		/* of what had no room in the text nothing is known */
-		if (strcmp(part, "...") == 0 && at == 0 && length < whole)
+		if (at == 0 && !is_last && strcmp(part, "...") == 0)
 			return true;
-		if (!is_called(path, part))
-			return false;
-		if (at == 0)
+		behind = at > 0 ? at - strlen(between) : 0;
+		if (is_called(path, part) && (at == 0 || ends_with(path->up, asked, behind)))
 			return true;
-		length = at - strlen(between);
 	}
 	return false;
 }
@@ -467,7 +469,7 @@ static bool ends_with(const struct gp_range_path *path, const char *asked)
 bool gp_range_path_has(const struct gp_range_path *path, const char *name)
 {
 	for (; path != NULL; path = path->up)
-		if (is_called(path, name) || ends_with(path, name))
+		if (is_called(path, name) || ends_with(path, name, strlen(name)))
 			return true;
 	return false;
 }

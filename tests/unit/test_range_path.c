@@ -471,7 +471,7 @@ static void texts_keep_what_is_inside(void **state)
 	const struct gp_range_path step = { .name = "step" },
 				   forward = { .up = &step, .name = "forward", .domain = "job" },
 				   layer = { .up = &forward, .name = "layer 3" },
-				   arrow = { .name = "a > b" };
+				   arrow = { .up = &step, .name = "a > b" };
 	char text[64];
 	gp_range_path_text(&layer, text, sizeof text);
 	assert_string_equal(text, "step > job:forward > layer 3");
@@ -496,6 +496,15 @@ static void texts_keep_what_is_inside(void **state)
 	assert_false(gp_range_path_has(&layer, "other:forward"));
 	assert_false(gp_range_path_has(&layer, "job:step"));
 	assert_true(gp_range_path_has(&arrow, "a > b"));
+	assert_true(gp_range_path_has(&arrow, "step > a > b"));
+	assert_true(gp_range_path_has(&arrow, "... > a > b"));
+	assert_false(gp_range_path_has(&arrow, "... > b"));
+	assert_false(gp_range_path_has(&arrow, "a > b > "));
+	assert_false(gp_range_path_has(&arrow, "a > "));
+	assert_false(gp_range_path_has(&arrow, "a > step > a > b"));
+	assert_false(gp_range_path_has(&arrow, "a > b > b"));
+	assert_false(gp_range_path_has(&arrow, " > "));
+	assert_false(gp_range_path_has(&arrow, ""));
 	assert_true(gp_range_path_has(&(struct gp_range_path){ .name = "" }, "\"\""));
 	assert_false(gp_range_path_has(&layer, "lay"));
 	assert_false(gp_range_path_has(NULL, "lay"));
