@@ -1,6 +1,6 @@
 /*
- * Phases: what the job said it was doing (NVTX, PyTorch's own ranges, its engine of autograd), and
- * what memory and launches belong to it. Part of gpuprof.h.
+ * Phases: what the job said it was doing (NVTX, PyTorch's own ranges, its engine of autograd), or
+ * what its stacks show, and what memory and launches belong to it. Part of gpuprof.h.
  */
 #ifndef GPUPROF_PHASES_H
 #define GPUPROF_PHASES_H
@@ -29,6 +29,12 @@ enum gp_phase_style {
  * left out where that is not certain. analyze/phase_forward.h has the rules.
  */
 #define GP_RANGE_DERIVED UINT32_MAX
+/*
+ * Nor has it this one: "data", "zero_grad", "forward", "backward", "optimizer", read from the
+ * stacks of events where nobody told ranges, and then the only source. A call is a run of a
+ * thread's events, from its first to its last. analyze/phase_frames.h has the rules.
+ */
+#define GP_RANGE_FRAMES (UINT32_MAX - 1u)
 
 /*
  * All calls of one name (domain, source) at one place of the tree, on all threads; with what was
@@ -38,7 +44,7 @@ enum gp_phase_style {
 struct gp_phase {
 	const char *name;   /* "": it has an empty one; NULL: not known, or no range */
 	const char *domain; /* NULL: the default one */
-	unsigned source;    /* enum gp_range_source, GP_RANGE_DERIVED; 0: no range */
+	unsigned source; /* enum gp_range_source, GP_RANGE_DERIVED, GP_RANGE_FRAMES; 0: no range */
 	enum gp_phase_style style;
 	unsigned depth;	 /* 0: in no other */
 	size_t children; /* right below it; they follow, each with its own */
@@ -66,10 +72,14 @@ struct gp_phases {
 	/* of the whole recording: backwards before which the job names a forward, nothing is
 	 * launched, it is not clear what is the forward */
 	uint64_t forwards_named, forwards_none, forwards_unclear;
-	uint64_t unbalanced; /* ends without a beginning */
-	uint64_t unseen;     /* ranges whose end, or whose beginning, is missing */
-	uint64_t unkept;     /* of more threads, or more started at once, than are followed */
-	char **folded;	     /* texts of names that count up */
+	/* of the whole recording, by frames: events whose stacks show a phase, none, cannot tell */
+	bool is_by_frames;
+	uint64_t frames_shown, frames_none, frames_unclear;
+	uint64_t bare_launches; /* without a stack: inside a call or nowhere */
+	uint64_t unbalanced;	/* ends without a beginning */
+	uint64_t unseen;	/* ranges whose end, or whose beginning, is missing */
+	uint64_t unkept;	/* of more threads, or more started at once, than are followed */
+	char **folded;		/* texts of names that count up */
 	size_t foldeds;
 };
 
@@ -83,7 +93,8 @@ struct gp_phases_asked {
 	 * no range open belongs to the range of the one thread that is inside the engine.
 	 */
 	bool is_own_thread;
-	bool is_as_told; /* nothing is derived */
+	bool is_as_told;   /* nothing is derived, or read from frames */
+	bool is_by_frames; /* read from frames also where ranges were told, and not by these */
 	/*
 	 * Siblings whose names differ in numbers alone, and that come no more than twice each, are
 	 * one where there are more than so many; 0: never.
@@ -95,7 +106,7 @@ struct gp_phases_asked {
 enum gp_status gp_phases_build(struct gp_recording *recording, const struct gp_phases_asked *asked,
 			       struct gp_phases *out);
 void gp_phases_free(struct gp_phases *phases);
-/* "nvtx", "torch", "engine", "control", "derived"; NULL: no such source. */
+/* "nvtx", "torch", "engine", "control", "derived", "frames"; NULL: no such source. */
 const char *gp_range_source_name(unsigned source);
 
 #endif

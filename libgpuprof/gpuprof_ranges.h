@@ -2,6 +2,7 @@
  * Part of gpuprof.h, which includes it: the range stack of each event. What a thread does belongs
  * to the ranges that are open on it; what a worker of autograd does with none open to those of the
  * one thread that is inside the engine. Started ranges, which may end on any thread, are in none.
+ * Where nobody told ranges they are read from stacks (GP_RANGE_FRAMES), as phases are.
  */
 #ifndef GPUPROF_RANGES_H
 #define GPUPROF_RANGES_H
@@ -28,7 +29,7 @@ struct gp_range_path {
 	const struct gp_range_path *up; /* NULL: in no other */
 	const char *name;		/* "": it has an empty one; NULL: not known, or no range */
 	const char *domain;		/* NULL: the default one */
-	unsigned source;		/* enum gp_range_source; 0: no range */
+	unsigned source;		/* as of struct gp_phase */
 	/* by gp_range_paths_fold: the same with names that count up, "step #"; NULL: not folded */
 	const struct gp_range_path *folded;
 };
@@ -57,8 +58,8 @@ enum gp_status gp_range_paths_fold(struct gp_range_paths *const *paths, size_t c
 enum gp_status gp_range_paths_status(const struct gp_range_paths *paths);
 
 /*
- * "step > forward > attention", "(outside of any range)"; of what has no room the outermost ranges
- * are left out: "... > attention".
+ * "step > forward > attention", "(outside of any range)", "backward (frames)"; of what has no room
+ * the outermost ranges are left out: "... > attention".
  */
 void gp_range_path_text(const struct gp_range_path *path, char *out, size_t room);
 /*

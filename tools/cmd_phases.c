@@ -13,7 +13,7 @@ static int run(int argc, char **argv);
 const struct gp_command gp_command_phases = {
 	"phases",
 	"phases [--json] [--device N] [--of CURVE] [--from TIME] [--to TIME] [--depth N] [--top N] "
-	"[--fold N] [--own-thread] [--as-told] [-o FILE [--force]] RECORDING",
+	"[--fold N] [--own-thread] [--as-told | --frames] [-o FILE [--force]] RECORDING",
 	"show calls, time, memory and launches of each range that the job named",
 	run,
 };
@@ -99,7 +99,9 @@ static int run(int argc, char **argv)
 		{ "own-thread", 0, GP_FLAG_SWITCH, NULL, &p.asked.is_own_thread,
 		  "work belongs to ranges of its own thread alone, that of autograd's too" },
 		{ "as-told", 0, GP_FLAG_SWITCH, NULL, &p.asked.is_as_told,
-		  "ranges of the recording alone: no forward is derived" },
+		  "ranges of the recording alone: no forward is derived, no frames are read" },
+		{ "frames", 0, GP_FLAG_SWITCH, NULL, &p.asked.is_by_frames,
+		  "phases as stacks show them, as without ranges; not by ranges" },
 		GP_FLAGS_OUTPUT(&file, &is_forced),
 		{ 0 },
 	};
@@ -109,6 +111,8 @@ static int run(int argc, char **argv)
 	if (words != 1)
 		return gp_usage(&gp_command_phases,
 				words ? "more than one recording given" : "no recording given");
+	if (p.asked.is_as_told && p.asked.is_by_frames)
+		return gp_usage(&gp_command_phases, "'--as-told' with '--frames'");
 	if (!of_choose(&p, of))
 		return GP_EXIT_USAGE;
 	p.asked.device = device < 0 ? GP_DEVICE_UNKNOWN : (unsigned)device;

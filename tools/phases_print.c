@@ -155,6 +155,25 @@ static void print_notes(const struct gp_phases_report *r)
 	gp_no_ranges_print(r->out, i);
 }
 
+/* What calls are that nobody told. */
+static void print_frames(const struct gp_phases_report *r)
+{
+	const struct gp_phases *p = &r->phases;
+	fprintf(r->out, "%s: phases are read from frames; of stacks %s show one, %s none",
+		r->info->has_ranges ? "its ranges are left out" : "no ranges",
+		gp_count_text(p->frames_shown).s, gp_count_text(p->frames_none).s);
+	if (p->frames_unclear)
+		fprintf(r->out, ", %s cannot tell", gp_count_text(p->frames_unclear).s);
+	fputs(r->info->has_python ? "\n" : "; without Python's frames, backward alone\n", r->out);
+	if (!p->ranges)
+		return;
+	fputs("a call lasts from the first to the last event of a run that shows it", r->out);
+	if (p->bare_launches)
+		fprintf(r->out, "; of %s launches without a stack those in between are in it",
+			gp_count_text(p->bare_launches).s);
+	fputc('\n', r->out);
+}
+
 void gp_phases_print(const struct gp_phases_report *r)
 {
 	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
@@ -171,6 +190,8 @@ void gp_phases_print(const struct gp_phases_report *r)
 		"mean", "deviation", "allocated", "freed", "retained", "peak", "launches", "source",
 		"range");
 	print_tree(r);
+	if (r->phases.is_by_frames)
+		print_frames(r);
 	print_notes(r);
 	gp_next_print(r->out, gp_next_of(r->info), r->path);
 }
@@ -272,6 +293,16 @@ void gp_phases_write(const struct gp_phases_report *r)
 	gp_json_number(&json, "forwards_named", p->forwards_named);
 	gp_json_number(&json, "forwards_none", p->forwards_none);
 	gp_json_number(&json, "forwards_unclear", p->forwards_unclear);
+	if (p->is_by_frames) {
+		gp_json_object(&json, "frames");
+		gp_json_number(&json, "shown", p->frames_shown);
+		gp_json_number(&json, "none", p->frames_none);
+		gp_json_number(&json, "unclear", p->frames_unclear);
+		gp_json_number(&json, "bare_launches", p->bare_launches);
+		gp_json_end(&json);
+	} else {
+		gp_json_null(&json, "frames");
+	}
 	gp_json_number(&json, "unbalanced", p->unbalanced);
 	gp_json_number(&json, "unseen", p->unseen);
 	gp_json_number(&json, "unkept", p->unkept);

@@ -1,7 +1,8 @@
 /*
  * Phases, in one replay: the curve's steps, launches and the ends of ranges are counted for the
  * range they belong to; what a call leaves behind and the highest value while it was open are known
- * when it ends. Forwards that the job does not name were found in a replay before.
+ * when it ends. Forwards that the job does not name, and what frames show in the place of ranges,
+ * were found in a replay before.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "phase_calls.h"
 #include "phase_follow.h"
 #include "phase_forward.h"
+#include "phase_frames.h"
 #include "phase_high.h"
 #include "phase_tree.h"
 #include "settle.h"
@@ -33,6 +35,7 @@ struct counting {
 	struct started started[GP_RANGES_STARTED];
 	uint32_t starts;
 	struct gp_forwards forwards;
+	struct gp_frame_ranges frames;
 	uint64_t number; /* of the event */
 	uint64_t now_bytes[GP_DEVICES], total_bytes;
 	struct gp_phase sums;	     /* since the start of the span */
@@ -316,7 +319,7 @@ static void count(struct counting *c, const struct gp_record *r, uint32_t thread
 	take_steps(c, &up, &down);
 	if (!c->is_inside)
 		return;
-	if (r->kind == GP_MARK)
+	if (r->kind == GP_MARK && c->follow.frames == NULL)
 		add_mark(c, r, thread);
 	const bool is_birth = is_counted_alloc(c, r) && is_wanted(c, r->device);
 	const bool has_launch = is_launch(c, r);
@@ -359,6 +362,7 @@ static enum gp_status replay(struct counting *c)
 	look_at_curves(c);
 	while ((record = gp_recording_fetch(r, &thread, &status)) != NULL) {
 		int64_t at_ns = gp_tick_ns(&r->tick, record->time);
+		gp_phase_follow_end(&c->follow);
 		if (at_ns > c->asked.to_ns)
 			return GP_OK;
 		if (!c->is_inside && at_ns >= c->asked.from_ns) {
@@ -379,6 +383,7 @@ static enum gp_status replay(struct counting *c)
 		if (c->is_out_of_memory)
 			return GP_E_MEMORY;
 	}
+	gp_phase_follow_end(&c->follow);
 	return status == GP_END ? GP_OK : status;
 }
 
@@ -442,6 +447,11 @@ static void finish(struct counting *c, const struct gp_info *info)
 	c->out->forwards_named = c->forwards.named;
 	c->out->forwards_none = c->forwards.none;
 	c->out->forwards_unclear = c->forwards.unclear;
+	c->out->is_by_frames = c->follow.frames != NULL;
+	c->out->frames_shown = c->frames.shown;
+	c->out->frames_none = c->frames.none;
+	c->out->frames_unclear = c->frames.unclear;
+	c->out->bare_launches = c->frames.bare_launches;
 }
 
 static enum gp_status attempt(void *context, const struct gp_info *info)
@@ -453,13 +463,18 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 					  GP_CURVE_DRIVER;
 	c->out->of = c->of;
 	c->watch = (struct gp_range_watch){ see_opened, see_closed, c };
-	enum gp_status status =
-		c->asked.is_as_told ? GP_OK : gp_forwards_find(c->recording, info, &c->forwards);
+	const bool is_by_frames =
+		c->asked.is_by_frames || (!c->asked.is_as_told && gp_frames_stand_in(info));
+	enum gp_status status = GP_OK;
+	if (is_by_frames)
+		status = gp_frame_ranges_find(c->recording, &c->frames);
+	else if (!c->asked.is_as_told)
+		status = gp_forwards_find(c->recording, info, &c->forwards);
 	if (status == GP_OK)
 		status = gp_recording_rewind(c->recording);
 	if (status == GP_OK)
 		status = gp_phase_follow_open(&c->follow, c->recording, c->asked.is_own_thread,
-					      &c->watch);
+					      is_by_frames ? &c->frames : NULL, &c->watch);
 	if (status == GP_OK)
 		status = replay(c);
 	if (status == GP_OK) {
@@ -468,6 +483,7 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 	}
 	gp_phase_follow_close(&c->follow);
 	gp_forwards_release(&c->forwards);
+	gp_frame_ranges_release(&c->frames);
 	gp_phase_tree_release(&c->tree);
 	gp_phase_calls_release(&c->calls);
 	gp_high_release(&c->high);
@@ -513,5 +529,7 @@ const char *gp_range_source_name(unsigned source)
 							     [GP_RANGE_CONTROL] = "control" };
 	if (source == GP_RANGE_DERIVED)
 		return "derived";
+	if (source == GP_RANGE_FRAMES)
+		return "frames";
 	return source < GP_RANGE_SOURCES ? names[source] : NULL;
 }

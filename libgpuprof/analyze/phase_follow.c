@@ -3,15 +3,25 @@
 
 #include <string.h>
 
+#include "../read/frame_phase.h"
+#include "phase_frames.h"
+
 #define THREADS 4096u
 #define WORKER "pt_autograd"
+
+/* Its thread waits there for what threads of the engine do. */
+static bool is_engine(const struct gp_open_range *range)
+{
+	return range->source == GP_RANGE_ENGINE ||
+	       (range->source == GP_RANGE_FRAMES && range->name == GP_FRAME_BACKWARD);
+}
 
 static void opened(void *context, struct gp_open_range *range, const struct gp_range_stack *stack)
 {
 	struct gp_phase_follow *f = context;
 	if (f->user != NULL)
 		f->user->opened(f->user->context, range, stack);
-	if (stack == NULL || range->source != GP_RANGE_ENGINE)
+	if (stack == NULL || !is_engine(range))
 		return;
 	for (uint32_t k = 0; k < f->engines; k++)
 		if (f->engine[k].thread == stack->thread) {
@@ -30,7 +40,7 @@ static void closed(void *context, const struct gp_open_range *range, enum gp_ran
 	struct gp_phase_follow *f = context;
 	if (f->user != NULL)
 		f->user->closed(f->user->context, range, how, by);
-	if (range->number != 0 || range->source != GP_RANGE_ENGINE)
+	if (range->number != 0 || !is_engine(range))
 		return;
 	for (uint32_t k = 0; k < f->engines; k++) {
 		if (f->engine[k].thread != range->thread || --f->engine[k].depth != 0)
@@ -60,9 +70,11 @@ static enum gp_status load(void *context, const struct gp_record *record)
 }
 
 enum gp_status gp_phase_follow_open(struct gp_phase_follow *f, struct gp_recording *recording,
-				    bool is_own_thread, const struct gp_range_watch *user)
+				    bool is_own_thread, struct gp_frame_ranges *frames,
+				    const struct gp_range_watch *user)
 {
 	*f = (struct gp_phase_follow){ .recording = recording,
+				       .frames = frames,
 				       .ranges = gp_open_ranges_open(THREADS),
 				       .watch = { opened, closed, f },
 				       .user = user,
@@ -71,7 +83,7 @@ enum gp_status gp_phase_follow_open(struct gp_phase_follow *f, struct gp_recordi
 		return GP_E_MEMORY;
 	gp_open_ranges_watch(f->ranges, &f->watch);
 	gp_meanings_visit(recording->meanings, GP_THREAD, see_thread, f);
-	if (recording->first >= recording->index.segments)
+	if (frames != NULL || recording->first >= recording->index.segments)
 		return GP_OK;
 	return gp_merge_visit(recording->merge, recording->first, GP_BLOCK_CHECKPOINT, load,
 			      f->ranges);
@@ -83,25 +95,45 @@ void gp_phase_follow_close(struct gp_phase_follow *f)
 	f->ranges = NULL;
 }
 
+/* Of those that this event ends, or begins. */
+static void feed(struct gp_phase_follow *f, bool is_push)
+{
+	struct gp_record record;
+	uint32_t thread;
+	while (gp_frame_ranges_next(f->frames, f->number, is_push, &thread, &record))
+		gp_open_ranges_apply(f->ranges, thread, &record);
+}
+
+void gp_phase_follow_end(struct gp_phase_follow *f)
+{
+	f->number++;
+	if (f->frames != NULL)
+		feed(f, false);
+}
+
 void gp_phase_follow_apply(struct gp_phase_follow *f, uint32_t thread,
 			   const struct gp_record *record)
 {
-	if (gp_is_range(record->kind))
+	if (f->frames != NULL)
+		feed(f, true);
+	else if (gp_is_range(record->kind))
 		gp_open_ranges_apply(f->ranges, thread, record);
-	else if (record->kind == GP_THREAD)
+	if (record->kind == GP_THREAD)
 		see_thread(f, record);
 }
 
 bool gp_phase_follow_is_worker(const struct gp_phase_follow *f, uint32_t thread)
 {
+	if (f->frames != NULL)
+		return gp_frame_ranges_is_engine(f->frames, thread);
 	return f->has_named &&
 	       is_named_worker(gp_meanings_text(f->recording->meanings, GP_THREAD, thread));
 }
 
-static const struct gp_open_range *innermost(const struct gp_range_stack *s, unsigned source)
+static const struct gp_open_range *innermost(const struct gp_range_stack *s, bool of_engine)
 {
 	for (uint32_t k = s != NULL ? s->depth : 0; k-- > 0;)
-		if (source == 0 ? s->range[k].source != 0 : s->range[k].source == source)
+		if (of_engine ? is_engine(&s->range[k]) : s->range[k].source != 0)
 			return &s->range[k];
 	return NULL;
 }
@@ -113,7 +145,8 @@ const struct gp_open_range *gp_phase_follow_engine(struct gp_phase_follow *f, ui
 	if (f->engines == 0 || f->is_own_thread)
 		return NULL;
 	/* where no thread has a worker's name, any that has no range of its own may be one */
-	if (f->has_named && !gp_phase_follow_is_worker(f, thread))
+	const bool is_known = f->has_named || f->frames != NULL;
+	if (is_known && !gp_phase_follow_is_worker(f, thread))
 		return NULL;
 	uint32_t others = 0, which = 0;
 	for (uint32_t k = 0; k < f->engines; k++) {
@@ -125,9 +158,9 @@ const struct gp_open_range *gp_phase_follow_engine(struct gp_phase_follow *f, ui
 		others++;
 	}
 	*is_ambiguous = others > 1;
-	return others == 1 ? innermost(gp_open_ranges_of(f->ranges, f->engine[which].thread),
-				       GP_RANGE_ENGINE) :
-			     NULL;
+	return others == 1 ?
+		       innermost(gp_open_ranges_of(f->ranges, f->engine[which].thread), true) :
+		       NULL;
 }
 
 const struct gp_open_range *gp_phase_follow_around(const struct gp_range_stack *s)
@@ -140,5 +173,5 @@ const struct gp_open_range *gp_phase_follow_around(const struct gp_range_stack *
 
 const struct gp_open_range *gp_phase_follow_own(const struct gp_phase_follow *f, uint32_t thread)
 {
-	return innermost(gp_open_ranges_of(f->ranges, thread), 0);
+	return innermost(gp_open_ranges_of(f->ranges, thread), false);
 }

@@ -12,8 +12,11 @@
 
 #define GP_ENGINES_MOST 64u /* threads inside the engine at once that are told apart */
 
+struct gp_frame_ranges;
 struct gp_phase_follow {
 	struct gp_recording *recording;
+	struct gp_frame_ranges *frames; /* in the place of those that were told; NULL: none are */
+	uint64_t number;		/* of the event, with `frames` */
 	struct gp_open_ranges *ranges;
 	struct gp_range_watch watch; /* ours, which calls the user's */
 	const struct gp_range_watch *user;
@@ -28,11 +31,15 @@ struct gp_phase_follow {
 
 /*
  * After a rewind: what the first checkpoint says is open is told to `user`, whose `mark`s stay with
- * the ranges. GP_E_MEMORY. To be closed also after a failure.
+ * the ranges. `frames`: of which it gets ranges in the place of the recording's, as long; NULL.
+ * GP_E_MEMORY. To be closed also after a failure.
  */
 enum gp_status gp_phase_follow_open(struct gp_phase_follow *follow, struct gp_recording *recording,
-				    bool is_own_thread, const struct gp_range_watch *user);
+				    bool is_own_thread, struct gp_frame_ranges *frames,
+				    const struct gp_range_watch *user);
 void gp_phase_follow_close(struct gp_phase_follow *follow);
+/* Before each event is applied to the state, and behind the last: what ended before it. */
+void gp_phase_follow_end(struct gp_phase_follow *follow);
 /* Each event, before what is asked about it; of ranges and names of threads. */
 void gp_phase_follow_apply(struct gp_phase_follow *follow, uint32_t thread,
 			   const struct gp_record *record);
@@ -42,7 +49,7 @@ const struct gp_open_range *gp_phase_follow_around(const struct gp_range_stack *
 /* The innermost of its own ranges; NULL: none. */
 const struct gp_open_range *gp_phase_follow_own(const struct gp_phase_follow *follow,
 						uint32_t thread);
-/* By its name, which PyTorch gives it. */
+/* By its name, which PyTorch gives it; with `frames` by its stacks as well. */
 bool gp_phase_follow_is_worker(const struct gp_phase_follow *follow, uint32_t thread);
 /* That of the thread it works for, if it has none; NULL: none. *is_ambiguous: one of several. */
 const struct gp_open_range *gp_phase_follow_engine(struct gp_phase_follow *follow, uint32_t thread,

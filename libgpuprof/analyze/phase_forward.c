@@ -389,7 +389,7 @@ static enum gp_status replay(struct finding *f)
 	const struct gp_record *record;
 	uint32_t thread = 0;
 	if (status == GP_OK)
-		status = gp_phase_follow_open(&f->follow, f->recording, false, &watch);
+		status = gp_phase_follow_open(&f->follow, f->recording, false, NULL, &watch);
 	while (status == GP_OK &&
 	       (record = gp_recording_step(f->recording, &thread, &status)) != NULL) {
 		see(f, thread, record);

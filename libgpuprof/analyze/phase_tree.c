@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../read/frame_phase.h"
 #include "../read/recording.h"
 #include "phase_fold.h"
 
@@ -77,6 +78,8 @@ const char *gp_phase_node_text(const struct gp_phase_node *n, const struct gp_re
 {
 	if (n->folded != NULL)
 		return n->folded;
+	if (n->source == GP_RANGE_FRAMES)
+		return gp_frame_phase_name(n->name);
 	return n->source == GP_RANGE_DERIVED ? "forward" : text_of(r, n->name);
 }
 

@@ -9,6 +9,7 @@
 
 #include "phase_follow.h"
 #include "phase_forward.h"
+#include "phase_frames.h"
 #include "range_fold.h"
 #include "range_path.h"
 
@@ -27,6 +28,7 @@ struct gp_range_paths {
 	struct gp_recording *recording;
 	struct gp_phase_follow follow;
 	struct gp_forwards forwards;
+	struct gp_frame_ranges frames;
 	uint64_t number; /* of the event */
 	struct gp_range_watch watch;
 	struct gp_phase_tree tree;
@@ -185,6 +187,7 @@ void gp_range_paths_see(struct gp_range_paths *p, uint32_t thread, const struct 
 	p->number++;
 	while (gp_forwards_end(&p->forwards, p->number) != NULL)
 		;
+	gp_phase_follow_end(&p->follow);
 	gp_phase_follow_apply(&p->follow, thread, r);
 	while ((forward = gp_forwards_begin(&p->forwards, p->number)) != NULL)
 		begin_forward(p, forward);
@@ -315,28 +318,38 @@ enum gp_status gp_range_paths_status(const struct gp_range_paths *p)
 	return p->is_out_of_memory ? GP_E_MEMORY : GP_OK;
 }
 
-enum gp_status gp_range_paths_open(struct gp_recording *recording, struct gp_range_paths **out)
+static struct gp_range_paths *make(struct gp_recording *recording)
 {
-	struct gp_range_paths *p = *out = calloc(1, sizeof *p);
+	struct gp_range_paths *p = calloc(1, sizeof *p);
 	if (p == NULL)
-		return GP_E_MEMORY;
+		return NULL;
 	p->recording = recording;
 	p->watch = (struct gp_range_watch){ see_opened, see_closed, p };
-	return gp_phase_follow_open(&p->follow, recording, false, &p->watch);
+	return p;
+}
+
+enum gp_status gp_range_paths_open(struct gp_recording *recording, struct gp_range_paths **out)
+{
+	struct gp_range_paths *p = *out = make(recording);
+	if (p == NULL)
+		return GP_E_MEMORY;
+	return gp_phase_follow_open(&p->follow, recording, false, NULL, &p->watch);
 }
 
 enum gp_status gp_range_paths_derive(struct gp_recording *recording, struct gp_range_paths **out)
 {
-	struct gp_forwards forwards;
-	enum gp_status status = gp_forwards_find(recording, &recording->info, &forwards);
+	struct gp_range_paths *p = *out = make(recording);
+	if (p == NULL)
+		return GP_E_MEMORY;
+	const bool is_by_frames = gp_frames_stand_in(&recording->info);
+	enum gp_status status = is_by_frames ?
+					gp_frame_ranges_find(recording, &p->frames) :
+					gp_forwards_find(recording, &recording->info, &p->forwards);
 	if (status == GP_OK)
 		status = gp_recording_rewind(recording);
 	if (status == GP_OK)
-		status = gp_range_paths_open(recording, out);
-	if (*out != NULL)
-		(*out)->forwards = forwards;
-	else
-		gp_forwards_release(&forwards);
+		status = gp_phase_follow_open(&p->follow, recording, false,
+					      is_by_frames ? &p->frames : NULL, &p->watch);
 	return status;
 }
 
@@ -347,6 +360,7 @@ void gp_range_paths_close(struct gp_range_paths *p)
 	gp_phase_follow_close(&p->follow);
 	gp_phase_tree_release(&p->tree);
 	gp_forwards_release(&p->forwards);
+	gp_frame_ranges_release(&p->frames);
 	for (size_t k = 0; k < p->makes; k++)
 		free(p->made[k]);
 	free(p->made);
@@ -380,11 +394,17 @@ static const char *domain_of(const struct gp_range_path *path)
 	return path->domain != NULL ? path->domain : "";
 }
 
+static const char *label_of(const struct gp_range_path *path)
+{
+	return path->source == GP_RANGE_FRAMES ? " (frames)" : "";
+}
+
 void gp_range_path_text(const struct gp_range_path *path, char *out, size_t room)
 {
 	static const char left_out[] = "... > ";
+	const char *label = label_of(path);
 	const struct gp_range_path *chain[DEEP];
-	size_t deep = 0, used = sizeof left_out;
+	size_t deep = 0, used = sizeof left_out + strlen(label);
 	for (; path != NULL && deep < DEEP; path = path->up) {
 		used += strlen(name_of(path)) + strlen(domain_of(path)) + sizeof between;
 		if (deep > 0 && used > room)
@@ -395,11 +415,12 @@ void gp_range_path_text(const struct gp_range_path *path, char *out, size_t room
 	for (size_t k = deep; k-- > 0 && used < room;)
 		used += (size_t)snprintf(out + used, room - used, "%s%s%s%s", domain_of(chain[k]),
 					 chain[k]->domain != NULL ? ":" : "", name_of(chain[k]),
-					 k > 0 ? between : "");
+					 k > 0 ? between : label);
 }
 
 struct gp_identity gp_range_identity(struct gp_identity before, const struct gp_range_path *path)
 {
+	before = gp_text_identity(before, path != NULL ? label_of(path) : NULL);
 	for (; path != NULL; path = path->up) {
 		before = gp_text_identity(before, domain_of(path));
 		before = gp_text_identity(before, name_of(path));

@@ -1,0 +1,169 @@
+/*
+ * Recordings of PyTorch on an H200 that have both, ranges and stacks: what frames show lies in what
+ * was told, call by call, in the same order.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "analyze/phase_frames.h"
+#include "analyze/phase_kind.h"
+#include "read/frame_phase.h"
+
+#define CALLS 1024u
+
+struct call {
+	enum gp_frame_phase phase;
+	uint64_t from, to; /* ticks */
+};
+struct sequence {
+	struct call call[CALLS];
+	size_t calls;
+};
+
+static void open_call(struct sequence *s, enum gp_frame_phase phase, uint64_t from)
+{
+	assert_true(s->calls < CALLS);
+	s->call[s->calls++] = (struct call){ .phase = phase, .from = from };
+}
+
+static void close_call(struct sequence *s, enum gp_frame_phase phase, uint64_t to)
+{
+	size_t k = s->calls;
+	while (k-- > 0 && (s->call[k].phase != phase || s->call[k].to != 0))
+		;
+	assert_true(k < s->calls);
+	s->call[k].to = to;
+}
+
+/* Those that have a range of their own. */
+static enum gp_frame_phase phase_of(const struct gp_recording *r, uint64_t source, uint32_t name)
+{
+	switch (gp_phase_kind_of((unsigned)source,
+				 gp_meanings_text(r->meanings, GP_RANGE_NAME, name))) {
+	case GP_PHASE_DATA:
+		return GP_FRAME_DATA;
+	case GP_PHASE_OPTIMIZER:
+		return GP_FRAME_OPTIMIZER;
+	case GP_PHASE_ENGINE:
+		return GP_FRAME_BACKWARD;
+	case GP_PHASE_ZERO_GRAD:
+	case GP_PHASE_FORWARD:
+	case GP_PHASE_BACKWARD:
+	case GP_PHASE_OTHER:
+		break;
+	}
+	return GP_FRAME_NONE;
+}
+
+static void read_told(struct gp_recording *r, struct sequence *out)
+{
+	enum gp_frame_phase open[GP_RANGES_DEEP];
+	unsigned depth = 0;
+	enum gp_status status = gp_recording_rewind(r);
+	const struct gp_record *record;
+	uint32_t thread;
+	assert_int_equal(status, GP_OK);
+	while ((record = gp_recording_step(r, &thread, &status)) != NULL) {
+		if (record->kind == GP_RANGE_PUSH) {
+			open[depth] = phase_of(r, record->range_push.source, record->aux);
+			if (open[depth++] != GP_FRAME_NONE)
+				open_call(out, open[depth - 1], record->time);
+		} else if (record->kind == GP_RANGE_POP && open[--depth] != GP_FRAME_NONE) {
+			close_call(out, open[depth], record->time);
+		}
+	}
+	assert_int_equal(depth, 0);
+}
+
+/* Without forwards, of which there are more: an evaluation has some. */
+static size_t read_frames(struct gp_recording *r, struct sequence *out)
+{
+	struct gp_frame_ranges frames;
+	size_t forwards = 0;
+	assert_int_equal(gp_frame_ranges_find(r, &frames), GP_OK);
+	for (size_t k = 0; k < frames.ranges; k++) {
+		const struct gp_frame_range *f = &frames.range[k];
+		assert_int_equal(f->depth, 0);
+		if (f->phase == GP_FRAME_FORWARD)
+			forwards += f->is_push;
+		else if (f->is_push)
+			open_call(out, f->phase, f->time);
+		else
+			close_call(out, f->phase, f->time);
+	}
+	gp_frame_ranges_release(&frames);
+	return forwards;
+}
+
+/*
+ * The first gradient is made on the way to the engine: what frames call backward begins before what
+ * was told, and behind all that was told before.
+ */
+static void compare(const struct sequence *told, const struct sequence *frames, size_t left_out)
+{
+	uint64_t before = 0;
+	size_t at = 0;
+	for (size_t k = 0; k < frames->calls; k++) {
+		const struct call *call = &frames->call[k];
+		while (at < told->calls && told->call[at].to < call->to)
+			before = told->call[at++].to;
+		assert_true(at < told->calls);
+		assert_int_equal(call->phase, told->call[at].phase);
+		assert_true(call->from > before && call->to <= told->call[at].to);
+		assert_true(call->from >= told->call[at].from || call->phase == GP_FRAME_BACKWARD);
+		before = told->call[at++].to;
+	}
+	assert_int_equal(told->calls - frames->calls, left_out);
+}
+
+static const struct {
+	const char *file;
+	size_t calls, forwards, left_out;
+} recordings[] = {
+	{ "h200_clean_train.gpr", 120, 78, 0 },
+	{ "leak_hooks.gpr", 120, 120, 0 },
+	{ "leak_loss_list.gpr", 120, 78, 0 },
+	{ "leak_streams.gpr", 120, 78, 0 },
+	/* a loader's last, which only finds that there is no more */
+	{ "leak_pinned.gpr", 180, 60, 1 },
+	/* two backwards without an allocation, of the compiler */
+	{ "h200_clean_compile.gpr", 120, 78, 2 },
+};
+
+static void what_frames_show_was_told(void **state)
+{
+	(void)state;
+	static struct sequence told, frames;
+	for (size_t k = 0; k < sizeof recordings / sizeof *recordings; k++) {
+		char path[512];
+		struct gp_recording *r;
+		const struct gp_info *info;
+		const char *data = getenv("TEST_DATA"); /* run_units.sh */
+		told.calls = frames.calls = 0;
+		snprintf(path, sizeof path, "%s/%s", data != NULL ? data : "tests/data",
+			 recordings[k].file);
+		assert_int_equal(gp_recording_open(path, &r, NULL), GP_OK);
+		assert_int_equal(gp_recording_info(r, &info), GP_OK);
+		read_told(r, &told);
+		const size_t forwards = read_frames(r, &frames);
+		print_message("    %s: %zu told, %zu and %zu forwards by frames\n",
+			      recordings[k].file, told.calls, frames.calls, forwards);
+		assert_int_equal(frames.calls, recordings[k].calls);
+		assert_int_equal(forwards, recordings[k].forwards);
+		compare(&told, &frames, recordings[k].left_out);
+		gp_recording_close(r);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_frames_show_was_told),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
