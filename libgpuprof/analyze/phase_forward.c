@@ -431,7 +431,7 @@ enum gp_status gp_forwards_find(struct gp_recording *recording, const struct gp_
 {
 	*out = (struct gp_forwards){ 0 };
 	/* without PyTorch's ranges its optimizers would lie in forwards */
-	if (info->kept[GP_RANGE_PUSH] == 0 || info->torch_why != NULL)
+	if (!info->has_backward || info->torch_why != NULL)
 		return GP_OK;
 	struct finding *f = calloc(1, sizeof *f);
 	if (f == NULL)

@@ -507,7 +507,10 @@ static void told_ranges_come_first(void **state)
 	put_push(&w, 1, STEP, GP_RANGE_NVTX);
 	play(&w, "f f o");
 	put_pop(&w, 1, GP_RANGE_NVTX);
+	const struct gp_info *info;
 	struct gp_recording *r = build(&w, &p);
+	assert_int_equal(gp_recording_info(r, &info), GP_OK);
+	assert_false(info->has_backward);
 	assert_false(p.is_by_frames);
 	assert_int_equal(p.ranges, 1);
 	assert_int_equal(find(&p, "step")->allocated_bytes, 3 * BYTES);
