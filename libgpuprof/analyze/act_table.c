@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "row_rank.h"
+
 #define NO_KEY UINT64_MAX
 
 static size_t home(const struct gp_told_table *t, uint64_t key)
@@ -80,15 +82,7 @@ void gp_told_release(struct gp_told_table *t)
 /* How many begin at or before `address`. */
 static size_t rank(const struct gp_told_segments *s, uint64_t address)
 {
-	size_t low = 0, high = s->count;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (s->segment[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return gp_row_rank(s->segment, s->count, sizeof *s->segment, address);
 }
 
 static bool holds(const struct gp_told_segment *segment, uint64_t address)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "row_rank.h"
+
 #define PARTS_FIRST 1024u
 #define PIECES_FIRST 64u
 #define ADDRESS_MOST (UINT64_C(1) << 62)
@@ -128,15 +130,7 @@ static bool has_room(struct gp_gap_map *map)
 /* The first piece that begins behind `address`. */
 static size_t piece_behind(const struct gp_gap_map *map, uint64_t address)
 {
-	size_t low = 0, high = map->pieces;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (map->piece[middle] <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return gp_row_rank(map->piece, map->pieces, sizeof *map->piece, address);
 }
 
 static void add_piece(struct gp_gap_map *map, uint64_t address)

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "row_rank.h"
+
 static const char without_stack[] = "no stack was recorded";
 static const char outside_captured[] = "allocated outside of what was captured";
 static const char before_start[] = "from before the recording began, or while it stood still";
@@ -46,15 +48,9 @@ struct collection {
 
 static struct reservation *reservation_of(const struct collection *c, uint64_t address)
 {
-	size_t low = 0, high = c->reservations;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (c->reservation[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	struct reservation *r = low > 0 ? &c->reservation[low - 1] : NULL;
+	size_t behind =
+		gp_row_rank(c->reservation, c->reservations, sizeof *c->reservation, address);
+	struct reservation *r = behind > 0 ? &c->reservation[behind - 1] : NULL;
 	return r != NULL && address - r->address < r->bytes ? r : NULL;
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "memory_view.h"
+#include "row_rank.h"
 
 #define SPACES_WHOLE                                                             \
 	(1u << GP_SPACE_DEVICE | 1u << GP_SPACE_ASYNC | 1u << GP_SPACE_MANAGED | \
@@ -122,15 +123,9 @@ void gp_memory_view_release(struct gp_memory_view *v)
 
 const struct gp_live_entry *gp_entries_before(const struct gp_entries *entries, uint64_t address)
 {
-	size_t low = 0, high = entries->count;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (entries->entry[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 ? &entries->entry[low - 1] : NULL;
+	size_t behind =
+		gp_row_rank(entries->entry, entries->count, sizeof *entries->entry, address);
+	return behind > 0 ? &entries->entry[behind - 1] : NULL;
 }
 
 const struct gp_live_entry *gp_entries_find(const struct gp_entries *entries, uint64_t address)

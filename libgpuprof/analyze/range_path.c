@@ -12,6 +12,7 @@
 #include "phase_frames.h"
 #include "range_fold.h"
 #include "range_path.h"
+#include "row_rank.h"
 
 /* Memory events without a hole between them. */
 struct run {
@@ -133,15 +134,7 @@ static uint32_t node_of(struct gp_range_paths *p, uint32_t thread)
 /* Of the first run that begins behind it. */
 static size_t run_behind(const struct gp_range_paths *p, uint64_t order)
 {
-	size_t low = 0, high = p->runs;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (p->run[middle].order <= order)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return gp_row_rank(p->run, p->runs, sizeof *p->run, order);
 }
 
 static void add_run(struct gp_range_paths *p, size_t at, uint64_t order, uint32_t node)
