@@ -98,12 +98,13 @@ static void look_at_top(struct gp_recording *recording)
 }
 
 /* A tree is one: each phase's children follow it, one level deeper. */
-static void look_at_phases(struct gp_recording *recording)
+static void look_at_phases(struct gp_recording *recording, bool is_by_frames)
 {
 	const struct gp_phases_asked asked = { .device = GP_DEVICE_UNKNOWN,
 					       .of = GP_CURVES,
 					       .from_ns = INT64_MIN,
 					       .to_ns = INT64_MAX,
+					       .is_by_frames = is_by_frames,
 					       .fold = 1 };
 	struct gp_phases phases;
 	if (gp_phases_build(recording, &asked, &phases) == GP_OK)
@@ -198,7 +199,8 @@ static void read_all(const char *path, FILE *report)
 	look_at_frag(recording);
 	look_at_peaks(recording);
 	look_at_top(recording);
-	look_at_phases(recording);
+	look_at_phases(recording, false);
+	look_at_phases(recording, true);
 	look_at_steps(recording);
 	look_at_memory(recording, (int64_t)info->duration_ns);
 	gp_recording_close(recording);

@@ -172,7 +172,7 @@ static uint32_t define_native(struct writer *w)
 	const uint64_t base = (uint64_t)(uintptr_t)info.dli_fbase;
 	assert_true(readlink("/proc/self/exe", program + 1, sizeof program - 2) > 0);
 	module[0].module.base = base;
-	module[0].module.bytes = 1 << 20;
+	module[0].module.bytes = 64 << 20;
 	fill_text(module, program);
 	put_records(w, GP_BLOCK_DEFINE, 0, GP_THREAD_NONE, &w->none_sequence, module,
 		    1u + module->extra);
