@@ -160,7 +160,8 @@ struct gp_info {
 	/* allocations whose uses are not told: a power of two, that many at least */
 	uint64_t uses_beyond;
 	bool has_stacks, has_native, has_python, has_tier_b, has_device_used, has_ranges, has_steps;
-	bool has_backward; /* a thread entered the engine of autograd in what is kept */
+	/* of what is kept: ranges or marks of NVTX or PyTorch's own; those of autograd's engine */
+	bool has_named, has_backward;
 };
 
 /* Figures need one replay of the retained events: done at the first call, kept. */

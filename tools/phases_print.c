@@ -160,7 +160,9 @@ static void print_frames(const struct gp_phases_report *r)
 {
 	const struct gp_phases *p = &r->phases;
 	fprintf(r->out, "%s: phases are read from frames; of stacks %s show one, %s none",
-		r->info->has_ranges ? "its ranges are left out" : "no ranges",
+		!r->info->has_ranges ? "no ranges" :
+		r->info->has_named   ? "its ranges are left out" :
+				       "no ranges but backward",
 		gp_count_text(p->frames_shown).s, gp_count_text(p->frames_none).s);
 	if (p->frames_unclear)
 		fprintf(r->out, ", %s cannot tell", gp_count_text(p->frames_unclear).s);

@@ -218,8 +218,11 @@ static enum gp_status tally(struct gp_recording *r, struct tally *t, const struc
 	enum gp_class class = gp_event_infos[record->kind].class;
 	r->info.kept[record->kind]++;
 	r->info.has_stacks |= record->stack != 0;
-	if (record->kind == GP_RANGE_PUSH || record->kind == GP_RANGE_AGAIN)
-		r->info.has_backward |= record->range_push.source == GP_RANGE_ENGINE;
+	if (record->kind >= GP_RANGE_PUSH && record->kind <= GP_RANGE_AGAIN) {
+		const bool is_engine = record->range_push.source == GP_RANGE_ENGINE;
+		r->info.has_backward |= is_engine;
+		r->info.has_named |= !is_engine;
+	}
 	if (record->time > t->newest)
 		t->newest = record->time;
 	if (class == GP_CLASS_MEMORY && record->time < t->oldest)

@@ -524,19 +524,29 @@ static void told_ranges_come_first(void **state)
 	close_all(r, &p);
 }
 
-static void as_told_reads_no_frames(void **state)
+static void backward_alone_is_not_enough(void **state)
 {
 	(void)state;
 	struct writer w;
 	struct gp_phases p;
 	struct gp_phases_asked asked = whole;
-	start(&w, "silent.gpr");
-	play(&w, "f f o");
-	writer_close(&w, true);
+	start(&w, "unknown.gpr");
+	play(&w, "f b");
+	put_push(&w, 1, BACKWARD, GP_RANGE_ENGINE);
+	play(&w, "E E");
+	put_pop(&w, 1, GP_RANGE_ENGINE);
+	play(&w, "o");
+	struct gp_recording *r = build(&w, &p);
+	assert_true(p.is_by_frames);
+	assert_int_equal(p.ranges, 3);
+	assert_int_equal(find(&p, "backward")->source, GP_RANGE_FRAMES);
+	assert_int_equal(find(&p, "backward")->allocated_bytes, 3 * BYTES);
+	close_all(r, &p);
 	asked.is_as_told = true;
-	struct gp_recording *r = build_as(w.path, &asked, &p);
+	r = build_as(w.path, &asked, &p);
 	assert_false(p.is_by_frames);
-	assert_int_equal(p.ranges, 0);
+	assert_int_equal(find(&p, "backward")->source, GP_RANGE_ENGINE);
+	assert_int_equal(find(&p, "backward")->allocated_bytes, 2 * BYTES);
 	close_all(r, &p);
 }
 
@@ -580,7 +590,7 @@ int main(void)
 		cmocka_unit_test(a_call_is_from_its_first_to_its_last_event),
 		cmocka_unit_test(random_histories_by_hand),
 		cmocka_unit_test(told_ranges_come_first),
-		cmocka_unit_test(as_told_reads_no_frames),
+		cmocka_unit_test(backward_alone_is_not_enough),
 		cmocka_unit_test(range_stacks_see_them_too),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
