@@ -27,6 +27,7 @@ struct thread {
 	uint32_t number;
 	bool is_engine_thread;
 	bool has_shown; /* a phase, and is no thread of the engine */
+	uint32_t next;	/* 1 + the next of those that are like it in this; 0: there is no more */
 	struct path path;
 	/* of the last event that showed it, by depth: its number and its time */
 	uint64_t last[GP_FRAME_PATH_MOST], time[GP_FRAME_PATH_MOST];
@@ -37,7 +38,8 @@ struct reading {
 	struct gp_frame_ranges *out;
 	struct gp_phase_follow follow; /* who is a thread of the engine by its name */
 	struct gp_row_table stacks;
-	uint64_t number, time; /* of the event */
+	uint32_t shown, engines; /* 1 + the first thread of either */
+	uint64_t number, time;	 /* of the event */
 	bool is_out_of_memory;
 };
 
@@ -120,6 +122,20 @@ static const struct known_stack *stack_get(struct reading *f, uint32_t id)
 	return known;
 }
 
+static void list(const struct reading *f, struct thread *t, uint32_t *first)
+{
+	t->next = *first;
+	*first = 1 + (uint32_t)(t - thread_at(f, 0));
+}
+
+static void unlist(const struct reading *f, const struct thread *t, uint32_t *first)
+{
+	while (*first != 0 && thread_at(f, *first - 1) != t)
+		first = &thread_at(f, *first - 1)->next;
+	if (*first != 0)
+		*first = t->next;
+}
+
 /* ---- calls ---- */
 
 static void put(struct reading *f, const struct gp_frame_range *range)
@@ -145,9 +161,9 @@ static void end_deeper(struct reading *f, struct thread *t, uint32_t depth)
 		const uint32_t k = --t->path.depth;
 		const uint8_t phase = t->path.phase[k];
 		/* what threads of the engine are in lies in a backward */
-		for (uint32_t i = 0; phase == GP_FRAME_BACKWARD && i < f->out->threads.rows; i++)
-			if (thread_at(f, i)->is_engine_thread && thread_at(f, i) != t)
-				end_deeper(f, thread_at(f, i), 0);
+		uint32_t at = phase == GP_FRAME_BACKWARD && !t->is_engine_thread ? f->engines : 0;
+		for (; at != 0; at = thread_at(f, at - 1)->next)
+			end_deeper(f, thread_at(f, at - 1), 0);
 		put(f, &(struct gp_frame_range){ .number = t->last[k] + 1,
 						 .time = t->time[k],
 						 .thread = t->number,
@@ -201,19 +217,16 @@ static bool go_on_for_caller(struct reading *f)
 {
 	static const struct path backward = { { GP_FRAME_BACKWARD }, 1 };
 	struct thread *any = NULL;
-	uint32_t in_backward = 0, shown = 0;
-	for (uint32_t k = 0; k < f->out->threads.rows; k++) {
-		struct thread *t = thread_at(f, k);
-		if (!t->has_shown)
-			continue;
-		any = t;
-		shown++;
-		in_backward += backward_of(t) != 0;
-		go_on(f, t, backward_of(t));
+	uint32_t in_backward = 0;
+	for (uint32_t at = f->shown; at != 0; at = any->next) {
+		any = thread_at(f, at - 1);
+		in_backward += backward_of(any) != 0;
+		go_on(f, any, backward_of(any));
 	}
-	if (in_backward == 0 && shown == 1)
+	const bool is_sole = in_backward == 0 && any != NULL && any == thread_at(f, f->shown - 1);
+	if (is_sole)
 		enter(f, any, &backward);
-	return in_backward == 1 || (in_backward == 0 && shown == 1);
+	return in_backward == 1 || is_sole;
 }
 
 /* Inside the backward, which is the caller's. */
@@ -241,8 +254,22 @@ static bool enter_own(struct reading *f, struct thread *t, const struct known_st
 		go_on(f, t, t->path.depth);
 	else
 		return false;
-	t->has_shown |= known->path.depth != 0;
+	if (known->path.depth != 0 && !t->has_shown) {
+		t->has_shown = true;
+		list(f, t, &f->shown);
+	}
 	return true;
+}
+
+static void be_of_engine(struct reading *f, struct thread *t)
+{
+	if (t->is_engine_thread)
+		return;
+	end_deeper(f, t, 0);
+	unlist(f, t, &f->shown);
+	t->has_shown = false;
+	t->is_engine_thread = true;
+	list(f, t, &f->engines);
 }
 
 /* ---- events ---- */
@@ -269,7 +296,8 @@ static void see(struct reading *f, uint32_t number, const struct gp_record *r)
 	const struct known_stack *known = stack_get(f, r->stack);
 	if (t == NULL || known == NULL)
 		return;
-	t->is_engine_thread |= is_named || known->is_engine_thread;
+	if (is_named || known->is_engine_thread)
+		be_of_engine(f, t);
 	const bool is_clear = t->is_engine_thread ? go_on_for_caller(f) : enter_own(f, t, known);
 	if (r->stack == 0)
 		return;
