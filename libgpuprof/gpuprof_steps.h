@@ -49,7 +49,8 @@ struct gp_steps {
 
 /*
  * Finds the steps of what is kept. Two replays; memory by the different things that are launched
- * and allocated, and up to 100 MB for the order in which they come. A recording without steps is no
+ * and allocated, up to 100 MB for the order in which they come, and some hundred bytes for each
+ * range that is called a step or updates parameters. A recording without steps is no
  * failure: see source. Free with gp_steps_free.
  */
 enum gp_status gp_steps_find(struct gp_recording *recording, struct gp_steps *out);

@@ -1,8 +1,8 @@
 /*
- * The steps of a recording. A first replay takes down what came in which order and how much memory
- * was live then; from that is learnt which symbols mark steps, and before which of them the least
- * is live: there one step ends and the next begins. A second replay cuts there, however long the
- * recording is.
+ * The steps of a recording. A first replay takes down what ranges say (step_range.h), what came in
+ * which order and how much memory was live then; from that is learnt which symbols mark steps, and
+ * before which of them the least is live: there one step ends and the next begins. A second replay
+ * cuts there, however long the recording is.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +12,13 @@
 #include "step_range.h"
 #include "step_stat.h"
 #include "step_token.h"
+#include "step_weigh.h"
 
 #define LEARNT_MAX (6u << 20) /* tokens: more tell nothing new */
 #define LEAST_BYTES 512u      /* so little more is the least, too: a figure that is kept */
-#define OPTIMIZERS_MIN 3u     /* ranges of theirs */
 #define OPENERS_MAX 8u	      /* steps before the first that is cut */
+#define LITTLE 0.75	      /* of a share: not told from all of it */
+#define GRAPH_WORK 256u	      /* launches that a graph is taken for */
 #define EARLY_MAX 65536u      /* tokens before the first step's end, of which one began it */
 
 const char *const gp_step_source_names[GP_STEP_SOURCES] = { "none", "ranges", "repetition" };
@@ -37,7 +39,8 @@ struct finding {
 	struct gp_recording *recording;
 	struct gp_steps *out;
 	struct gp_tokenizer tokenizer;
-	struct gp_step_ranges ranges;
+	struct gp_step_ranges *ranges;
+	struct gp_step_place end; /* of all work */
 	/* learnt */
 	uint32_t *one, *three;
 	float *live, *wait; /* before each token: the least bytes, and the wait, since the last */
@@ -45,7 +48,7 @@ struct finding {
 	uint8_t *is_marker;
 	uint32_t first; /* the marker behind which a step begins; 0: none */
 	/* of the replay under way */
-	uint64_t live_bytes, low_bytes, now_bytes[GP_DEVICES], launches, token, optimizers;
+	uint64_t live_bytes, low_bytes, now_bytes[GP_DEVICES], launches, token;
 	struct place least; /* since the last marker: where the least is live, after a wait */
 	uint64_t least_bytes, longest_wait, before; /* ticks */
 	bool is_open;				    /* a marker came: `least` is since then */
@@ -83,7 +86,7 @@ static enum gp_status begin_replay(struct finding *f)
 {
 	enum gp_status status = gp_recording_rewind(f->recording);
 	gp_tokenizer_rewind(&f->tokenizer);
-	f->live_bytes = f->launches = f->token = f->optimizers = 0;
+	f->live_bytes = f->launches = f->token = 0;
 	memset(f->now_bytes, 0, sizeof f->now_bytes);
 	if (status != GP_OK)
 		return status;
@@ -121,29 +124,52 @@ static bool grow(struct finding *f)
 	return f->room == room;
 }
 
+static bool keep_token(struct finding *f, const struct gp_symbols *symbols, uint64_t wait)
+{
+	if (f->tokens == f->room && !grow(f))
+		return false;
+	f->one[f->tokens] = symbols->one;
+	f->three[f->tokens] = symbols->three;
+	f->live[f->tokens] = (float)f->low_bytes;
+	f->low_bytes = f->live_bytes;
+	f->wait[f->tokens++] = (float)wait;
+	return true;
+}
+
+/* Where the replay is, before the event. */
+static struct gp_step_place place_of(const struct finding *f, const struct gp_record *record)
+{
+	return (struct gp_step_place){ gp_tick_ns(&f->recording->tick, record->time), f->token,
+				       f->launches, f->live_bytes };
+}
+
+/* To the end where there are ranges, else as long as there is something to learn. */
 static enum gp_status take_down(struct finding *f)
 {
 	struct gp_recording *r = f->recording;
 	enum gp_status status = begin_replay(f);
 	uint64_t before = 0;
-	while (status == GP_OK && f->tokens < LEARNT_MAX) {
+	f->end = (struct gp_step_place){ 0 };
+	if (status == GP_OK)
+		status = gp_step_ranges_open(f->ranges, r);
+	while (status == GP_OK && (f->tokens < LEARNT_MAX || f->ranges->has_any)) {
 		uint32_t thread;
 		struct gp_symbols symbols;
 		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
 		if (record == NULL)
 			break;
-		const bool is_token = gp_tokenizer_next(&f->tokenizer, r, record, true, &symbols);
-		if (is_token) {
-			if (f->tokens == f->room && !grow(f))
-				return GP_E_MEMORY;
-			f->one[f->tokens] = symbols.one;
-			f->three[f->tokens] = symbols.three;
-			f->live[f->tokens] = (float)f->low_bytes;
-			f->low_bytes = f->live_bytes;
-			f->wait[f->tokens++] = (float)(record->time - before);
-			before = record->time;
-		}
-		gp_step_ranges_see(&f->ranges, thread, record, is_token);
+		bool can_learn = f->tokens < LEARNT_MAX;
+		bool is_token = gp_tokenizer_next(&f->tokenizer, r, record, can_learn, &symbols);
+		if (is_token && can_learn && !keep_token(f, &symbols, record->time - before))
+			return GP_E_MEMORY;
+		before = is_token ? record->time : before;
+		const struct gp_step_place here = place_of(f, record);
+		unsigned work = record->kind == GP_GRAPH_LAUNCH ? GRAPH_WORK : 1;
+		if (!gp_step_ranges_see(f->ranges, thread, record, &here, is_token ? work : 0))
+			return GP_E_MEMORY;
+		f->token += is_token;
+		f->launches += is_launch(record);
+		f->end = is_token ? place_of(f, record) : f->end;
 		status = gp_recording_apply(r, record);
 		see_live(f);
 	}
@@ -330,7 +356,6 @@ static enum gp_status cut(struct finding *f)
 			return GP_E_MEMORY;
 		f->token += is_token;
 		f->launches += is_launch(record);
-		f->optimizers += gp_step_range_of(&f->ranges, r, record) == GP_RANGE_OPTIMIZER;
 		status = gp_recording_apply(r, record);
 		see_live(f);
 	}
@@ -414,94 +439,74 @@ static enum gp_status find_by_repetition(struct finding *f)
 
 /* ---- ranges ---- */
 
-/* A range under way that is a step, or is one's end. */
-struct open_range {
-	bool is_open, has_ended;
-	uint32_t thread;
-	uint64_t depth;
-};
-
-/* False: no memory. Without `of_optimizers` a step is a range; with it what lies between two. */
-static bool see_range(struct finding *f, struct open_range *open, const struct gp_record *r,
-		      uint32_t thread, bool of_optimizers)
+static void take_cuts(const struct gp_step_cuts *cuts, struct gp_step *step)
 {
-	const struct place here = { gp_tick_ns(&f->recording->tick, r->time), f->token, f->launches,
-				    f->live_bytes };
-	enum gp_step_range what = gp_step_range_of(&f->ranges, f->recording, r);
-	bool is_one = what == (of_optimizers ? GP_RANGE_OPTIMIZER : GP_RANGE_STEP);
-	if (r->kind == GP_RANGE_POP && open->is_open && thread == open->thread &&
-	    r->range_pop.depth <= open->depth) {
-		open->is_open = false;
-		open->has_ended = true;
-		f->marked_ns = here.at_ns;
+	for (size_t k = 0; k < cuts->cuts; k++) {
+		const struct gp_step_place *begin = &cuts->cut[k].begin;
+		const struct gp_step_place *end =
+			k + 1 == cuts->cuts ? &cuts->cut[k].end : &cuts->cut[k + 1].begin;
+		step[k] = (struct gp_step){ .begin_ns = begin->at_ns,
+					    .end_ns = end->at_ns,
+					    .launches = end->launches - begin->launches,
+					    .live_bytes = begin->live_bytes };
 	}
-	/* the first step begins with the first range of all: the framework fetches data, or clears
-	 * gradients */
-	bool is_begin = of_optimizers && f->out->steps == 0 && r->kind == GP_RANGE_PUSH;
-	const bool is_next = f->ranges.is_unended && !of_optimizers && thread == open->thread;
-	if (is_one && (!open->is_open || is_next)) {
-		/* an optimizer right behind another is of the same step */
-		*open = (struct open_range){ r->kind == GP_RANGE_PUSH, false, thread,
-					     r->range_push.depth };
-		is_begin |= !of_optimizers;
-	}
-	return !is_begin || add_step(f, &here);
 }
 
-static enum gp_status cut_by_ranges(struct finding *f, bool of_optimizers)
+/* Steps by repetition that account for more of the job. */
+static enum gp_status is_more(const struct finding *f, const struct gp_step *told, size_t steps,
+			      bool *out)
 {
-	struct gp_recording *r = f->recording;
-	struct open_range open = { 0 };
-	enum gp_status status = begin_replay(f);
-	f->out->steps = 0;
-	while (status == GP_OK) {
-		uint32_t thread;
-		struct gp_symbols symbols;
-		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
-		if (record == NULL)
-			break;
-		bool is_token = gp_tokenizer_next(&f->tokenizer, r, record, false, &symbols);
-		const struct place here = { gp_tick_ns(&r->tick, record->time), f->token,
-					    f->launches, f->live_bytes };
-		bool is_behind = is_token && of_optimizers && open.has_ended;
-		open.has_ended = open.has_ended && !is_behind;
-		if ((is_behind && !add_step(f, &here)) ||
-		    !see_range(f, &open, record, thread, of_optimizers))
-			return GP_E_MEMORY;
-		f->token += is_token;
-		f->launches += is_launch(record);
-		status = gp_recording_apply(r, record);
-		see_live(f);
-	}
-	/* what came behind the last optimizer is no step */
-	f->out->steps -= of_optimizers && !open.has_ended && f->out->steps > 1;
-	f->out->source = GP_STEPS_RANGES;
-	f->out->why = NULL;
-	finish(f);
-	return status == GP_END ? GP_OK : status;
-}
-
-/* Optimizers in a step: those that step right behind one another count as one. */
-static bool has_several(const struct finding *f)
-{
-	const struct gp_step_ranges *r = &f->ranges;
-	const double share = r->updates > 0 ? (double)r->updates / (double)r->optimizers : 1;
-	return f->out->steps > 0 && (double)f->optimizers * share * 2 >= (double)f->out->steps * 3;
+	double of_told = 0, of_found = 0;
+	const struct gp_steps *s = f->out;
+	enum gp_status status = gp_step_share(told, steps, f->end.launches, f->end.at_ns, &of_told);
+	if (status == GP_OK)
+		status = gp_step_share(s->step, s->steps, f->end.launches, f->end.at_ns, &of_found);
+	*out = of_found * LITTLE > of_told;
+	return status;
 }
 
 /*
- * Ranges that are called steps are believed, then those of optimizers, unless repetition finds
- * steps that have several of them: two models have two optimizers.
+ * Ranges that account for the job are believed. Little ones are not, where more repeats itself; nor
+ * are updates of which each step has several: two models have two optimizers.
  */
+static enum gp_status find_beside(struct finding *f, enum gp_step_told told,
+				  const struct gp_step_cuts *cuts)
+{
+	struct gp_step *step = calloc(cuts->cuts + 1, sizeof *step);
+	enum gp_status status = step != NULL ? GP_OK : GP_E_MEMORY;
+	bool is_repetition = cuts->cuts == 0;
+	if (status == GP_OK && told != GP_TOLD_STEPS)
+		status = find_by_repetition(f);
+	if (status == GP_OK)
+		take_cuts(cuts, step);
+	if (status == GP_OK && told == GP_TOLD_LITTLE && f->out->steps > 0)
+		status = is_more(f, step, cuts->cuts, &is_repetition);
+	if (status == GP_OK && told == GP_TOLD_UPDATES && f->out->steps > 0)
+		status = gp_step_have_several(f->out->step, f->out->steps, cuts, &is_repetition);
+	if (status != GP_OK || is_repetition) {
+		free(step);
+		return status;
+	}
+	free(f->out->step);
+	f->out->step = step;
+	f->out->steps = cuts->cuts;
+	f->out->source = GP_STEPS_RANGES;
+	f->out->why = NULL;
+	return GP_OK;
+}
+
 static enum gp_status find(struct finding *f)
 {
+	enum gp_step_told told = GP_TOLD_NOTHING;
+	struct gp_step_cuts cuts = { 0 };
 	enum gp_status status = take_down(f);
-	if (status == GP_OK && gp_step_ranges_choose(&f->ranges))
-		return cut_by_ranges(f, false);
 	if (status == GP_OK)
-		status = find_by_repetition(f);
-	if (status == GP_OK && f->ranges.optimizers >= OPTIMIZERS_MIN && !has_several(f))
-		return cut_by_ranges(f, true);
+		status = gp_step_ranges_settle(f->ranges, &f->end);
+	if (status == GP_OK)
+		status = gp_step_weigh(f->ranges, &f->end, &told, &cuts);
+	if (status == GP_OK)
+		status = find_beside(f, told, &cuts);
+	free(cuts.cut);
 	return status;
 }
 
@@ -509,15 +514,20 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 {
 	struct finding *f = context, fresh = { .recording = f->recording, .out = f->out };
 	*f = fresh;
-	enum gp_status status = gp_tokenizer_init(&f->tokenizer, info);
-	if (status == GP_OK)
-		status = gp_step_ranges_open(&f->ranges, f->recording);
+	f->ranges = calloc(1, sizeof *f->ranges);
+	enum gp_status status = GP_E_MEMORY;
+	if (f->ranges != NULL) {
+		f->ranges->updates.is_cut = info->kept_from_ns > 0;
+		status = gp_tokenizer_init(&f->tokenizer, info);
+	}
 	if (status == GP_OK)
 		status = find(f);
 	if (status == GP_OK)
 		status = gp_step_stat(f->out);
-	gp_step_ranges_close(&f->ranges);
 	gp_tokenizer_release(&f->tokenizer);
+	if (f->ranges != NULL)
+		gp_step_ranges_close(f->ranges);
+	free(f->ranges);
 	free(f->one);
 	free(f->three);
 	free(f->live);

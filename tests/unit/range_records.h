@@ -62,12 +62,12 @@ static inline void put_free(struct writer *w, unsigned thread, uint64_t address)
 	    (struct gp_record){
 		    .kind = GP_FREE, .space = GP_SPACE_DEVICE, .free = { .address = address } });
 }
-static void put_launch(struct writer *w, unsigned thread)
+static inline void put_launch(struct writer *w, unsigned thread)
 {
 	put(w, thread, (struct gp_record){ .kind = GP_LAUNCH, .launch = { .kernel = 0xabc } });
 }
 
-static void begin(struct writer *w, const char *name)
+static inline void begin(struct writer *w, const char *name)
 {
 	static const char *const names[] = { "step", "forward", "backward", "optimizer", "data" };
 	memset(depth_of, 0, sizeof depth_of);
@@ -81,8 +81,8 @@ static const struct gp_phases_asked whole = {
 	.device = GP_DEVICE_UNKNOWN, .of = GP_CURVES, .from_ns = INT64_MIN, .to_ns = INT64_MAX
 };
 
-static struct gp_recording *build_as(const char *path, const struct gp_phases_asked *asked,
-				     struct gp_phases *out)
+static inline struct gp_recording *build_as(const char *path, const struct gp_phases_asked *asked,
+					    struct gp_phases *out)
 {
 	struct gp_recording *r;
 	assert_int_equal(gp_recording_open(path, &r, NULL), GP_OK);

@@ -154,12 +154,16 @@ static void push_range(struct job *j, uint32_t id, const char *text, unsigned de
 {
 	put_text(&j->w, (struct gp_record){ .kind = GP_RANGE_NAME, .aux = id }, text, strlen(text));
 	put(&j->w, 0,
-	    (struct gp_record){ .kind = GP_RANGE_PUSH, .aux = id, .range_push.depth = depth });
+	    (struct gp_record){ .kind = GP_RANGE_PUSH,
+				.aux = id,
+				.range_push = { .source = GP_RANGE_NVTX, .depth = depth } });
 }
 
 static void pop_range(struct job *j, unsigned depth)
 {
-	put(&j->w, 0, (struct gp_record){ .kind = GP_RANGE_POP, .range_pop.depth = depth });
+	put(&j->w, 0,
+	    (struct gp_record){ .kind = GP_RANGE_POP,
+				.range_pop = { .source = GP_RANGE_NVTX, .depth = depth } });
 }
 
 static struct gp_recording *close_job(struct job *j, struct gp_steps *steps)

@@ -1,0 +1,122 @@
+/* Names are compared without case, numbers and what stands between words. */
+#include "step_name.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <string.h>
+
+#define NAME_MAX_BYTES 64u
+
+static const char *const names[] = {
+	"profilerstep",
+	"trainstep",
+	"trainingstep",
+	"globalstep",
+	"runtrainingbatch", /* of Lightning */
+	"step",
+	"trainiteration",
+	"trainingiteration",
+	"iteration",
+	"bodyofiteration", /* of apex's and NVIDIA's examples */
+	"iter",
+	"trainiter",
+	"trainbatch",
+	"trainingbatch",
+	"batch",
+	"minibatch",
+	"decodestep",
+	"enginestep",
+	"modelstep",
+	"servestep",
+	"requeststep",
+};
+#define NAMES (sizeof names / sizeof *names)
+
+/* A number behind one of them counts: "denoising step 3". */
+static const char *const counted[] = { "step", "iteration", "iter", "batch" };
+
+uint64_t gp_step_name_hash(const char *text, uint64_t of)
+{
+	/* FNV-1a, 64 bits */
+	uint64_t hash = 0xcbf29ce484222325u ^ of * 0x9e3779b97f4a7c15u;
+	for (; *text != '\0'; text++)
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+	return hash | 1;
+}
+
+/* Where what names it ends: "_forward_step 12: 0 ctx reqs" goes on with details. */
+static size_t length_of(const char *text)
+{
+	const char *colon = strstr(text, ": ");
+	bool is_counted = colon != NULL && colon > text && isdigit((unsigned char)colon[-1]);
+	return is_counted ? (size_t)(colon - text) : strlen(text);
+}
+
+/* Letters alone, small ones. False: there are too many. */
+static bool letters_of(const char *text, size_t length, char name[NAME_MAX_BYTES])
+{
+	size_t n = 0;
+	for (size_t k = 0; k < length; k++) {
+		if (!isalpha((unsigned char)text[k]))
+			continue;
+		if (n + 1 == NAME_MAX_BYTES)
+			return false;
+		name[n++] = (char)tolower((unsigned char)text[k]);
+	}
+	name[n] = '\0';
+	return true;
+}
+
+/* 1 + which of `counted` stands before the number with which the text ends; 0: none. */
+static uint32_t find_counted(const char *text, size_t length)
+{
+	size_t end = length;
+	while (end > 0 && isdigit((unsigned char)text[end - 1]))
+		end--;
+	if (end == length)
+		return 0;
+	while (end > 0 && !isalnum((unsigned char)text[end - 1]))
+		end--;
+	for (uint32_t k = 0; k < sizeof counted / sizeof *counted; k++) {
+		size_t n = strlen(counted[k]);
+		bool is_word = end >= n && (end == n || !isalpha((unsigned char)text[end - n - 1]));
+		bool is_it = is_word;
+		for (size_t at = 0; is_it && at < n; at++)
+			is_it = tolower((unsigned char)text[end - n + at]) == counted[k][at];
+		if (is_it)
+			return k + 1;
+	}
+	return 0;
+}
+
+struct gp_step_name gp_step_name_of(const char *text)
+{
+	static const char lightning[] = "[pl][profile]";
+	const struct gp_step_name none = { 0 };
+	char name[NAME_MAX_BYTES];
+	if (strncmp(text, lightning, sizeof lightning - 1) == 0)
+		text += sizeof lightning - 1;
+	size_t length = length_of(text);
+	if (!letters_of(text, length, name))
+		return none;
+	for (uint32_t k = 0; k < NAMES; k++)
+		if (strcmp(name, names[k]) == 0)
+			return (struct gp_step_name){ gp_step_name_hash(name, 0), k };
+	uint32_t which = find_counted(text, length);
+	/* a part of a step by its name */
+	if (which == 0 || strstr(name, "micro") != NULL)
+		return none;
+	return (struct gp_step_name){ gp_step_name_hash(name, 0), (uint32_t)NAMES + which };
+}
+
+bool gp_step_name_is_optimizer(const char *text)
+{
+	static const char prefix[] = "Optimizer.step#";
+	return strncmp(text, prefix, sizeof prefix - 1) == 0;
+}
+
+bool gp_step_name_is_zero_grad(const char *text)
+{
+	static const char prefix[] = "Optimizer.zero_grad#";
+	return strncmp(text, prefix, sizeof prefix - 1) == 0;
+}

@@ -1,0 +1,319 @@
+/*
+ * A name's share of the job is how often it comes, times what usually lies between two of it: so a
+ * warm-up's, an evaluation's and a profiler's own few ranges have little, and ranges around a part
+ * of each step have all. Those that count updates, one each or as many each, are steps without
+ * regard to it.
+ */
+#include "step_weigh.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "step_stat.h"
+
+#define RANGES_MIN 3u
+#define IDLE_PART 16u	   /* a thread that does so small a part of another one's work only helps */
+#define OVERLAP_PERCENT 5u /* of ranges: threads do the same at once */
+#define AGREED_PERCENT 90u /* of updates */
+#define SAME_SHARE 0.75	   /* of the greatest: the name decides */
+#define FAR_MORE 4.0	   /* than the updates' share */
+#define MOST_SHARE 0.5
+#define SEVERAL_PERCENT 80u /* of steps that have as many updates as is usual, and of these */
+#define SEVERAL_MAX 16u	    /* models that are trained in turns */
+
+struct candidate {
+	struct gp_step_name name;
+	struct gp_step_cut *cut;
+	uint64_t *backwards; /* before each of them */
+	size_t cuts;
+	double share;
+	uint64_t own; /* work of its thread in it */
+	/* updates that lie in it, not more than usual; and how many that is: 0 where it is none */
+	size_t agreed, usual;
+};
+
+/* ---- ranges of one name ---- */
+
+struct use {
+	uint64_t own, count;
+	bool is_taken;
+};
+
+static bool is_of(const struct gp_step_ranges *r, const struct gp_step_span *span, uint64_t kind)
+{
+	return gp_step_span_counts(span) && r->series[span->series].name.kind == kind;
+}
+
+/* Threads that work in theirs, or all if none does. Returns the one with most work. */
+static uint32_t take_threads(const struct gp_step_ranges *r, uint64_t kind, struct use *use)
+{
+	uint32_t most = GP_STEP_SERIES_MOST;
+	for (size_t k = 0; k < r->spans; k++) {
+		const struct gp_step_span *s = &r->span[k];
+		if (!is_of(r, s, kind))
+			continue;
+		use[s->series].own += s->own;
+		use[s->series].count++;
+	}
+	for (uint32_t k = 0; k < r->serieses; k++)
+		if (use[k].count > 0 && (most == GP_STEP_SERIES_MOST || use[k].own > use[most].own))
+			most = k;
+	for (uint32_t k = 0; k < r->serieses; k++)
+		use[k].is_taken = use[k].count > 0 && use[k].own * use[most].count * IDLE_PART >=
+							      use[most].own * use[k].count;
+	return most;
+}
+
+/* Do threads have theirs at the same time? */
+static bool is_overlapping(const struct gp_step_ranges *r, uint64_t kind, const struct use *use)
+{
+	size_t overlaps = 0, all = 0;
+	const struct gp_step_span *latest = NULL; /* that ends last */
+	for (size_t k = 0; k < r->spans; k++) {
+		const struct gp_step_span *s = &r->span[k];
+		if (!is_of(r, s, kind) || !use[s->series].is_taken)
+			continue;
+		overlaps += latest != NULL && latest->series != s->series &&
+			    s->begin.at_ns < latest->end.at_ns;
+		all++;
+		latest = latest == NULL || s->end.at_ns > latest->end.at_ns ? s : latest;
+	}
+	return overlaps * 100 > all * OVERLAP_PERCENT;
+}
+
+static double share_of(const uint64_t *at, size_t n, uint64_t *distance, uint64_t all)
+{
+	for (size_t k = 1; k < n; k++)
+		distance[k - 1] = at[k] - at[k - 1];
+	double share = n < 2 || all == 0 ?
+			       0 :
+			       (double)gp_step_median(distance, n - 1) * (double)n / (double)all;
+	return share < 1 ? share : 1;
+}
+
+static enum gp_status weigh_cuts(const struct gp_step_cut *cut, size_t cuts,
+				 const struct gp_step_place *end, double *share)
+{
+	uint64_t *at = calloc(2 * cuts + 1, sizeof *at);
+	if (at == NULL)
+		return GP_E_MEMORY;
+	bool is_timed = end->token == 0;
+	for (size_t k = 0; k < cuts; k++)
+		at[k] = is_timed ? (uint64_t)cut[k].begin.at_ns : cut[k].begin.token;
+	*share = share_of(at, cuts, at + cuts, is_timed ? (uint64_t)end->at_ns : end->token);
+	free(at);
+	return GP_OK;
+}
+
+static void drop(struct candidate *c)
+{
+	free(c->cut);
+	free(c->backwards);
+	c->cut = NULL;
+	c->backwards = NULL;
+	c->cuts = 0;
+}
+
+/* All ranges of that name that count. */
+static enum gp_status gather(const struct gp_step_ranges *r, struct gp_step_name name,
+			     const struct gp_step_place *end, struct candidate *c)
+{
+	struct use use[GP_STEP_SERIES_MOST] = { { 0 } };
+	uint32_t most = take_threads(r, name.kind, use);
+	size_t n = 0;
+	*c = (struct candidate){ .name = name };
+	if (most == GP_STEP_SERIES_MOST)
+		return GP_OK;
+	if (is_overlapping(r, name.kind, use))
+		for (uint32_t k = 0; k < r->serieses; k++)
+			use[k].is_taken = k == most;
+	for (uint32_t k = 0; k < r->serieses; k++)
+		n += use[k].is_taken ? use[k].count : 0;
+	if (n < RANGES_MIN)
+		return GP_OK;
+	c->cut = calloc(n, sizeof *c->cut);
+	c->backwards = calloc(n, sizeof *c->backwards);
+	if (c->cut == NULL || c->backwards == NULL)
+		return GP_E_MEMORY;
+	for (size_t k = 0; k < r->spans; k++) {
+		const struct gp_step_span *s = &r->span[k];
+		if (!is_of(r, s, name.kind) || !use[s->series].is_taken)
+			continue;
+		c->backwards[c->cuts] = s->backwards;
+		c->cut[c->cuts++] = (struct gp_step_cut){ s->begin, s->end };
+	}
+	for (uint32_t k = 0; k < r->serieses; k++)
+		c->own += use[k].is_taken ? use[k].own : 0;
+	enum gp_status status = weigh_cuts(c->cut, c->cuts, end, &c->share);
+	/* who only fetches what others work with knows less of steps */
+	c->share *= c->own > 0 || end->token == 0 ? 1 : 0.5;
+	return status;
+}
+
+/* ---- steps that have updates ---- */
+
+static bool is_in(const struct candidate *c, size_t which, const struct gp_step_cut *update)
+{
+	return c->cut[which].begin.at_ns <= update->end.at_ns &&
+	       (which + 1 == c->cuts || update->end.at_ns < c->cut[which + 1].begin.at_ns);
+}
+
+/*
+ * An update belongs to the range that began last. Ranges that have none are no steps: evaluations,
+ * which count for nothing, and micro batches, of which a step has several: those have backwards.
+ */
+static enum gp_status agree(struct candidate *c, const struct gp_step_updates *u)
+{
+	uint64_t *count = calloc(2 * c->cuts + 1, sizeof *count), *some = count + c->cuts;
+	size_t with = 0, parts = 0, at = 0;
+	if (count == NULL)
+		return GP_E_MEMORY;
+	for (size_t k = 0; k < c->cuts; k++) {
+		while (at < u->cuts.cuts && u->cuts.cut[at].end.at_ns < c->cut[k].begin.at_ns)
+			at++;
+		for (; at < u->cuts.cuts && is_in(c, k, &u->cuts.cut[at]); at++)
+			count[k]++;
+		some[with] = count[k];
+		with += count[k] > 0;
+		bool has_backward = k + 1 < c->cuts && c->backwards[k + 1] > c->backwards[k];
+		parts += count[k] == 0 && (has_backward || !u->is_told);
+	}
+	uint64_t usual = gp_step_median(some, with);
+	size_t agreed = 0;
+	for (size_t k = 0; k < c->cuts; k++)
+		agreed += count[k] < usual ? count[k] : usual;
+	if (with >= RANGES_MIN && parts * 2 <= with &&
+	    agreed * 100 >= u->cuts.cuts * AGREED_PERCENT) {
+		size_t n = 0;
+		for (size_t k = 0; k < c->cuts; k++)
+			if (count[k] > 0)
+				c->cut[n++] = c->cut[k];
+		c->cuts = n;
+		c->agreed = agreed;
+		c->usual = usual;
+	}
+	free(count);
+	return GP_OK;
+}
+
+/* Is the second one better known to be the steps? */
+static bool is_better(const struct candidate *a, const struct candidate *b)
+{
+	if (b->cuts == 0 || a->cuts == 0)
+		return b->cuts > 0;
+	if ((a->usual > 0) != (b->usual > 0))
+		return b->usual > 0;
+	if (a->usual > 0 && a->usual != b->usual)
+		return b->usual < a->usual;
+	if (a->usual == 0 && b->share < a->share * SAME_SHARE)
+		return false;
+	if (a->usual == 0 && a->share < b->share * SAME_SHARE)
+		return true;
+	if (a->own * IDLE_PART < b->own || b->own * IDLE_PART < a->own)
+		return a->own < b->own;
+	return b->name.order < a->name.order;
+}
+
+static bool is_first_of_kind(const struct gp_step_ranges *r, uint32_t which)
+{
+	for (uint32_t k = 0; k < which; k++)
+		if (r->series[k].name.kind == r->series[which].name.kind)
+			return false;
+	return true;
+}
+
+static enum gp_status find_best(const struct gp_step_ranges *r, const struct gp_step_place *end,
+				struct candidate *best)
+{
+	enum gp_status status = GP_OK;
+	*best = (struct candidate){ 0 };
+	for (uint32_t k = 0; status == GP_OK && k < r->serieses; k++) {
+		struct candidate c = { 0 };
+		if (!is_first_of_kind(r, k))
+			continue;
+		status = gather(r, r->series[k].name, end, &c);
+		if (status == GP_OK && c.cuts > 0 && r->updates.cuts.cuts > 0)
+			status = agree(&c, &r->updates);
+		bool is_it = status == GP_OK && is_better(best, &c);
+		drop(is_it ? best : &c);
+		*best = is_it ? c : *best;
+	}
+	return status;
+}
+
+static enum gp_status copy(const struct gp_step_cuts *from, struct gp_step_cuts *out)
+{
+	out->cut = calloc(from->cuts, sizeof *out->cut);
+	if (out->cut == NULL)
+		return GP_E_MEMORY;
+	memcpy(out->cut, from->cut, from->cuts * sizeof *out->cut);
+	out->cuts = from->cuts;
+	return GP_OK;
+}
+
+enum gp_status gp_step_weigh(const struct gp_step_ranges *r, const struct gp_step_place *end,
+			     enum gp_step_told *told, struct gp_step_cuts *out)
+{
+	const struct gp_step_cuts *updates = &r->updates.cuts;
+	struct candidate best;
+	double share = 0;
+	*told = GP_TOLD_NOTHING;
+	*out = (struct gp_step_cuts){ 0 };
+	enum gp_status status = find_best(r, end, &best);
+	if (status == GP_OK && updates->cuts > 0)
+		status = weigh_cuts(updates->cut, updates->cuts, end, &share);
+	bool is_named = best.cuts > 0 && (best.usual > 0 || best.share > share * FAR_MORE);
+	if (status == GP_OK && updates->cuts > 0 && !is_named) {
+		*told = GP_TOLD_UPDATES;
+		status = copy(updates, out);
+	} else if (status == GP_OK && best.cuts > 0) {
+		bool is_sure = best.usual > 0 || best.share >= MOST_SHARE;
+		*told = is_sure ? GP_TOLD_STEPS : GP_TOLD_LITTLE;
+		*out = (struct gp_step_cuts){ best.cut, best.cuts };
+		best.cut = NULL;
+	}
+	drop(&best);
+	return status;
+}
+
+/* ---- beside steps by repetition ---- */
+
+enum gp_status gp_step_share(const struct gp_step *step, size_t steps, uint64_t launches,
+			     int64_t end_ns, double *out)
+{
+	uint64_t *at = calloc(2 * steps + 1, sizeof *at), sum = 0;
+	if (at == NULL)
+		return GP_E_MEMORY;
+	for (size_t k = 0; k < steps; k++) {
+		at[k] = launches > 0 ? sum : (uint64_t)step[k].begin_ns;
+		sum += step[k].launches;
+	}
+	*out = share_of(at, steps, at + steps, launches > 0 ? launches : (uint64_t)end_ns);
+	free(at);
+	return GP_OK;
+}
+
+enum gp_status gp_step_have_several(const struct gp_step *step, size_t steps,
+				    const struct gp_step_cuts *updates, bool *out)
+{
+	uint64_t *count = calloc(2 * steps + 1, sizeof *count);
+	size_t at = 0, alike = 0;
+	if (count == NULL)
+		return GP_E_MEMORY;
+	for (size_t k = 0; k < steps; k++) {
+		while (at < updates->cuts && updates->cut[at].end.at_ns < step[k].begin_ns)
+			at++;
+		for (; at < updates->cuts &&
+		       (k + 1 == steps || updates->cut[at].end.at_ns < step[k + 1].begin_ns);
+		     at++)
+			count[k]++;
+		count[steps + k] = count[k];
+	}
+	uint64_t usual = gp_step_median(count + steps, steps);
+	for (size_t k = 0; k < steps; k++)
+		alike += count[k] == usual;
+	*out = usual > 1 && usual <= SEVERAL_MAX && alike * 100 >= steps * SEVERAL_PERCENT &&
+	       alike * usual * 100 >= updates->cuts * SEVERAL_PERCENT;
+	free(count);
+	return GP_OK;
+}

@@ -1,0 +1,319 @@
+/* Steps by what PyTorch tells of optimizers, gradients and its engine: which updates are one. */
+#include "step_story.h"
+
+struct pair {
+	const char *first, *second;
+	unsigned every;	   /* of turns the second one steps in */
+	bool has_body;	   /* it trains a model of its own */
+	bool is_told;	   /* backwards are */
+	bool has_trifle;   /* between the two */
+	bool clears_apart; /* zero_grad after each of them */
+};
+
+static const struct pair pairs[] = {
+	{ "Muon", "AdamW", 1, false, true, false, false },
+	{ "Muon", "AdamW", 1, false, false, false, false },
+	{ "Muon", "AdamW", 1, false, true, true, true },
+	{ "Muon", "AdamW", 1, false, false, true, true },
+	{ "AdamW", "AdamW", 1, false, true, true, true },
+	{ "SGD", "Adam", 4, false, true, false, false },
+	{ "SGD", "Adam", 4, false, false, false, false },
+	{ "SGD", "Adam", 2, true, true, false, false },
+	{ "SGD", "Adam", 5, true, true, false, false },
+	{ "SGD", "Adam", 5, true, false, false, false },
+	{ "SGD", "Adam", 1, true, true, false, false },
+};
+
+static void optimize_as(struct story *s, const char *optimizer)
+{
+	char name[64];
+	snprintf(name, sizeof name, "Optimizer.step#%s.step", optimizer);
+	update_as(s, name);
+}
+
+static void turn_of_two(struct story *s, const struct pair *p, unsigned turn, uint64_t *end)
+{
+	zero_grad(s);
+	work_of_any_length(s);
+	if (p->is_told)
+		backward(s, 20);
+	optimize_as(s, p->first);
+	*end = s->end;
+	if (turn % p->every != p->every - 1)
+		return;
+	if (p->clears_apart)
+		zero_grad(s);
+	if (p->has_trifle)
+		work_by(s, 0, 1, 90);
+	if (p->has_body)
+		work_of_any_length(s);
+	if (p->has_body && p->is_told)
+		backward(s, 20);
+	optimize_as(s, p->second);
+	*end = s->end;
+	if (p->clears_apart)
+		zero_grad(s);
+}
+
+static void two_optimizers_are_of_one_step(void **state)
+{
+	(void)state;
+	for (size_t n = 0; n < sizeof pairs / sizeof *pairs; n++) {
+		const struct pair *p = &pairs[n];
+		struct story *s = story_open("two.gpr", 0, 0);
+		print_message("%s and %s, every %u\n", p->first, p->second, p->every);
+		for (unsigned k = 0; k < 60; k++) {
+			uint64_t end;
+			/* the first one begins with zero_grad, others with their work */
+			k > 0 ? step_next_work(s) : step_next(s);
+			turn_of_two(s, p, k, &end);
+			s->end = end;
+		}
+		expect_ranges(s);
+	}
+}
+
+/* One takes the place of the other. */
+static void an_optimizer_is_followed_by_another(void **state)
+{
+	(void)state;
+	struct story *s = story_open("after.gpr", 0, 0);
+	step_next(s);
+	for (unsigned k = 0; k < 90; k++) {
+		zero_grad(s);
+		work_of_any_length(s);
+		backward(s, 20);
+		optimize_as(s, k < 50 ? "Adam" : "LBFGS");
+		if (k < 89)
+			step_next_work(s);
+	}
+	expect_ranges(s);
+}
+
+/* A GradScaler leaves the optimizer out; gradients are cleared before the work, or behind it. */
+static void a_step_without_its_optimizer_is_one(void **state)
+{
+	(void)state;
+	for (unsigned is_behind = 0; is_behind < 2; is_behind++) {
+		struct story *s = story_open("scaler.gpr", 0, 0);
+		uint64_t end = 0;
+		for (unsigned k = 0; k < 100; k++) {
+			if (k == 0)
+				step_next(s);
+			if (!is_behind)
+				zero_grad(s);
+			if (k > 0)
+				step_next(s);
+			work(s, 12);
+			backward(s, 20);
+			work_by(s, 0, 1, 90);
+			if (k >= 3 && k % 9 != 8) {
+				update(s);
+				end = s->end;
+			}
+			if (is_behind)
+				zero_grad(s);
+		}
+		s->end = end;
+		expect_ranges(s);
+	}
+}
+
+/* Gradients are cleared twice in a step: SAM goes up first, then down. */
+static void clearing_twice_makes_no_two_steps(void **state)
+{
+	(void)state;
+	struct story *s = story_open("sam.gpr", 0, 0);
+	step_next(s);
+	for (unsigned k = 0; k < 50; k++) {
+		load_data(s);
+		if (k > 0)
+			step_next(s);
+		work(s, 12);
+		backward(s, 20);
+		work_by(s, 0, 5, 90);
+		zero_grad(s);
+		work(s, 12);
+		backward(s, 20);
+		update(s);
+		uint64_t end = s->end;
+		zero_grad(s);
+		s->end = end;
+	}
+	expect_ranges(s);
+}
+
+/* The optimizer is called with what does all the rest: Lightning once, LBFGS many times. */
+static void an_optimizer_calls_the_rest(void **state)
+{
+	(void)state;
+	for (unsigned calls = 1; calls <= 5; calls += 4)
+		for (unsigned is_told = 0; is_told < 2; is_told++) {
+			struct story *s = story_open("closure.gpr", 0, 0);
+			for (unsigned k = 0; k < 50; k++) {
+				if (k == 0)
+					step_next(s);
+				load_data(s);
+				if (k > 0)
+					step_next_work(s);
+				push_by(s, 0, "Optimizer.step#LBFGS.step", GP_RANGE_TORCH);
+				for (unsigned n = 0; n < calls; n++) {
+					zero_grad(s);
+					work_of_any_length(s);
+					if (is_told)
+						backward(s, 20);
+				}
+				work_by(s, 0, 4, 200);
+				pop_by(s, 0, GP_RANGE_TORCH);
+			}
+			expect_ranges(s);
+		}
+}
+
+/* Each parameter has an optimizer, which is called while autograd's thread goes back. */
+static void parameters_are_updated_while_going_back(void **state)
+{
+	(void)state;
+	for (unsigned is_again = 0; is_again < 2; is_again++) {
+		struct story *s = story_open("hooks.gpr", 0, 0);
+		define_thread(&s->w, 1, "pt_autograd_0");
+		step_next(s);
+		for (unsigned k = 0; k < 50; k++) {
+			load_data(s);
+			if (k > 0)
+				step_next(s);
+			work(s, 12);
+			push_by(s, 0, "backward", GP_RANGE_ENGINE);
+			for (unsigned n = 0; n < 10; n++) {
+				if (is_again)
+					backward_by(s, 1, 1, 3);
+				work_by(s, 1, 3, 100);
+				torch_range(s, 1, "Optimizer.step#SGD.step", 2, 200);
+			}
+			uint64_t end = s->end;
+			work_by(s, 1, 2, 120);
+			pop_by(s, 0, GP_RANGE_ENGINE);
+			s->end = end;
+		}
+		expect_ranges(s);
+	}
+}
+
+/* The forward and backward pass is a graph: autograd's engine does not run. */
+static void a_graph_needs_no_engine(void **state)
+{
+	(void)state;
+	struct story *s = story_open("graph.gpr", 0, 0);
+	step_next(s);
+	zero_grad(s);
+	work(s, 12);
+	backward(s, 20);
+	update(s);
+	for (unsigned k = 0; k < 50; k++) {
+		step_next(s);
+		put(&s->w, 0,
+		    (struct gp_record){ .kind = GP_GRAPH_LAUNCH, .graph_launch.exec = 7 });
+		see_begin(s, true);
+		update(s);
+	}
+	expect_ranges(s);
+}
+
+/* What is kept begins within a step: that is none, wherever it is cut. */
+static void an_update_that_is_cut_is_none(void **state)
+{
+	(void)state;
+	for (unsigned where = 0; where < 4; where++) {
+		struct story *s = story_open("cut_update.gpr", 4, 65536);
+		/* of the optimizer before nothing is kept, or of its begin */
+		const bool is_early = where >= 2;
+		for (unsigned k = 0; k < 100; k++) {
+			bool is_cut = k % 20 == 13;
+			load_data(s);
+			step_next_work(s);
+			work(s, 6);
+			if (is_cut && where == 0)
+				story_segment(s);
+			work(s, 6);
+			push_by(s, 0, "backward", GP_RANGE_ENGINE);
+			work_by(s, 0, 10, 100);
+			if (is_cut && where == 1)
+				story_segment(s);
+			work_by(s, 0, 10, 110);
+			pop_by(s, 0, GP_RANGE_ENGINE);
+			push_by(s, 0, "Optimizer.step#SGD.step", GP_RANGE_TORCH);
+			if (is_cut && where == 2)
+				story_segment(s);
+			work_by(s, 0, 4, 200);
+			pop_by(s, 0, GP_RANGE_TORCH);
+			uint64_t end = s->end;
+			if (is_cut && where == 3)
+				story_segment(s);
+			zero_grad(s);
+			s->end = end;
+		}
+		/* of six segments four are kept; the 34th step lies across the begin */
+		memmove(s->begin, s->begin + 34, 66 * sizeof *s->begin);
+		s->steps = 66;
+		/* then the first one begins with what the framework does first */
+		struct gp_steps steps;
+		find_steps(s, &steps);
+		assert_int_equal(steps.source, GP_STEPS_RANGES);
+		assert_int_equal(steps.steps, 66);
+		for (size_t k = is_early; k < 66; k++)
+			assert_int_equal(steps.step[k].begin_ns, ns_of(s->begin[k]));
+		assert_true(steps.step[0].begin_ns <= ns_of(s->begin[0]));
+		gp_steps_free(&steps);
+		free(s);
+	}
+}
+
+/* Who hunts leaks looks at the same steps: each keeps a block, and one has a pop too few. */
+static void leaks_are_of_the_same_steps(void **state)
+{
+	(void)state;
+	for (unsigned is_named = 0; is_named < 2; is_named++) {
+		struct story *s = story_open("leak.gpr", 0, 0);
+		struct gp_recording *r;
+		struct gp_leaks leaks;
+		for (unsigned k = 0; k < 60; k++) {
+			if (is_named)
+				push(s, "step");
+			zero_grad(s);
+			work(s, 12);
+			put_alloc(&s->w, 0, 0x7000000000 + k * 4096ull, 4096);
+			backward(s, 20);
+			optimize_as(s, "Muon");
+			optimize_as(s, "AdamW");
+			if (is_named && k != 30)
+				pop(s);
+		}
+		writer_close(&s->w, true);
+		assert_int_equal(gp_recording_open(s->w.path, &r, NULL), GP_OK);
+		assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, &leaks), GP_OK);
+		assert_int_equal(leaks.steps.source, GP_STEPS_RANGES);
+		assert_int_equal(leaks.steps.steps, 60);
+		assert_int_equal(leaks.window_ns, 0);
+		assert_int_equal(leaks.leaks, 1);
+		assert_true(leaks.leak[0].bytes_per_step == 4096);
+		gp_leaks_free(&leaks);
+		gp_recording_close(r);
+		free(s);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(two_optimizers_are_of_one_step),
+		cmocka_unit_test(an_optimizer_is_followed_by_another),
+		cmocka_unit_test(a_step_without_its_optimizer_is_one),
+		cmocka_unit_test(clearing_twice_makes_no_two_steps),
+		cmocka_unit_test(an_optimizer_calls_the_rest),
+		cmocka_unit_test(parameters_are_updated_while_going_back),
+		cmocka_unit_test(a_graph_needs_no_engine),
+		cmocka_unit_test(an_update_that_is_cut_is_none),
+		cmocka_unit_test(leaks_are_of_the_same_steps),
+	};
+	return cmocka_run_group_tests(tests, make_directory, drop_directory);
+}
