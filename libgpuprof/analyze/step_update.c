@@ -111,6 +111,7 @@ static bool add(struct gp_step_updates *u, struct gp_step_trainer *t, uint32_t n
 	last->is_cleared = names == 0;
 	last->backwards_behind = u->backwards;
 	last->names |= names;
+	last->optimized += names != 0 ? now->work - work : 0;
 	if (names == 0)
 		return true;
 	last->behind = last->end = now->here;
@@ -294,6 +295,7 @@ static size_t join(struct gp_step_trainer *t, const struct rule *rule, struct gp
 		if (n == 0 || use.names == 0)
 			continue;
 		t->use[n - 1].names |= use.names;
+		t->use[n - 1].optimized += use.optimized;
 		t->use[n - 1].backwards_behind = use.backwards_behind;
 		t->use[n - 1].behind = use.behind;
 		t->use[n - 1].end = use.end;
@@ -335,6 +337,7 @@ static size_t join_aside(struct gp_step_trainer *t, struct gp_step_use *left_out
 		bool is_part = aside > 0 && aside <= ASIDE_MAX;
 		if (is_part && n > 0) {
 			const struct gp_step_use *last = &t->use[k + aside - 1];
+			t->use[n - 1].names |= last->names;
 			t->use[n - 1].backwards_behind = last->backwards_behind;
 			t->use[n - 1].behind = last->behind;
 			t->use[n - 1].end = last->end;
@@ -425,10 +428,13 @@ static enum gp_status cut(struct gp_step_updates *u, const struct gp_step_traine
 		free(tokens);
 		return GP_E_MEMORY;
 	}
-	u->cuts.cut[0].end = t->use[0].end;
+	for (size_t k = 0; k < t->uses; k++) {
+		u->cuts.cut[k].end = t->use[k].end;
+		u->cuts.cut[k].kind = t->use[k].optimized << 32 | t->use[k].names;
+	}
 	for (size_t k = 1; k < t->uses; k++) {
 		const struct gp_step_use *use = &t->use[k], *before = &t->use[k - 1];
-		u->cuts.cut[k] = (struct gp_step_cut){ before->behind, use->end };
+		u->cuts.cut[k].begin = before->behind;
 		tokens[k - 1] =
 			use->token > before->behind.token ? use->token - before->behind.token : 0;
 		backwards[k - 1] = use->backwards - before->backwards_behind;

@@ -31,6 +31,7 @@ struct gp_step_use {
 	uint64_t work, own;		      /* before it, since the last one */
 	uint64_t token;			      /* when the first optimizer began */
 	uint64_t backwards, backwards_behind; /* by its first optimizer, and by its last one */
+	uint64_t optimized;		      /* work of the optimizers themselves */
 	uint32_t names;			      /* of optimizers, a bit each; 0: there was none */
 	bool has_backward;		      /* before it, since the last one */
 	bool is_cleared;		      /* the last that came was a zero_grad */

@@ -15,11 +15,11 @@
 #define IDLE_PART 16u	   /* a thread that does so small a part of another one's work only helps */
 #define OVERLAP_PERCENT 5u /* of ranges: threads do the same at once */
 #define AGREED_PERCENT 90u /* of updates */
+#define PARTS_MAX 3u	   /* one of so many ranges, at most, has no update */
 #define SAME_SHARE 0.75	   /* of the greatest: the name decides */
 #define FAR_MORE 4.0	   /* than the updates' share */
 #define MOST_SHARE 0.5
 #define SEVERAL_PERCENT 80u /* of steps that have as many updates as is usual, and of these */
-#define SEVERAL_MAX 16u	    /* models that are trained in turns */
 
 struct candidate {
 	struct gp_step_name name;
@@ -27,9 +27,8 @@ struct candidate {
 	uint64_t *backwards; /* before each of them */
 	size_t cuts;
 	double share;
-	uint64_t own; /* work of its thread in it */
-	/* updates that lie in it, not more than usual; and how many that is: 0 where it is none */
-	size_t agreed, usual;
+	uint64_t own;	/* work of its thread in it */
+	uint64_t usual; /* updates that each of them has; 0: they do not agree */
 };
 
 /* ---- ranges of one name ---- */
@@ -140,7 +139,7 @@ static enum gp_status gather(const struct gp_step_ranges *r, struct gp_step_name
 		if (!is_of(r, s, name.kind) || !use[s->series].is_taken)
 			continue;
 		c->backwards[c->cuts] = s->backwards;
-		c->cut[c->cuts++] = (struct gp_step_cut){ s->begin, s->end };
+		c->cut[c->cuts++] = (struct gp_step_cut){ s->begin, s->end, 0 };
 	}
 	for (uint32_t k = 0; k < r->serieses; k++)
 		c->own += use[k].is_taken ? use[k].own : 0;
@@ -152,47 +151,73 @@ static enum gp_status gather(const struct gp_step_ranges *r, struct gp_step_name
 
 /* ---- steps that have updates ---- */
 
-static bool is_in(const struct candidate *c, size_t which, const struct gp_step_cut *update)
+/* By range: updates that end in it, and up to the next one. */
+struct tally {
+	uint64_t *inside, *by_next;
+	uint64_t all_inside;
+};
+
+static void count_updates(const struct candidate *c, const struct gp_step_updates *u,
+			  struct tally *tally)
 {
-	return c->cut[which].begin.at_ns <= update->end.at_ns &&
-	       (which + 1 == c->cuts || update->end.at_ns < c->cut[which + 1].begin.at_ns);
+	for (size_t k = 0, at = 0; k < c->cuts; k++) {
+		const struct gp_step_cut *cut = &c->cut[k];
+		const bool is_last = k + 1 == c->cuts;
+		while (at < u->cuts.cuts && u->cuts.cut[at].end.at_ns < cut->begin.at_ns)
+			at++;
+		for (; at < u->cuts.cuts; at++) {
+			int64_t at_ns = u->cuts.cut[at].end.at_ns;
+			if (!is_last && at_ns >= cut[1].begin.at_ns)
+				break;
+			tally->by_next[k]++;
+			tally->inside[k] += at_ns <= cut->end.at_ns;
+			tally->all_inside += at_ns <= cut->end.at_ns;
+		}
+	}
+}
+
+static bool has_backward(const struct candidate *c, size_t which)
+{
+	return which + 1 < c->cuts && c->backwards[which + 1] > c->backwards[which];
 }
 
 /*
- * An update belongs to the range that began last. Ranges that have none are no steps: evaluations,
- * which count for nothing, and micro batches, of which a step has several: those have backwards.
+ * Updates lie in ranges, or one behind each. Ranges without one are evaluations, which count for
+ * nothing, if they have no backwards either; with some the optimizer was left out, or they are
+ * micro batches, if they are many.
  */
-static enum gp_status agree(struct candidate *c, const struct gp_step_updates *u)
+static void keep_agreed(struct candidate *c, const struct gp_step_updates *u, uint64_t *count,
+			uint64_t *some, bool is_inside)
 {
-	uint64_t *count = calloc(2 * c->cuts + 1, sizeof *count), *some = count + c->cuts;
-	size_t with = 0, parts = 0, at = 0;
-	if (count == NULL)
-		return GP_E_MEMORY;
+	size_t with = 0, parts = 0, agreed = 0, kept = 0;
 	for (size_t k = 0; k < c->cuts; k++) {
-		while (at < u->cuts.cuts && u->cuts.cut[at].end.at_ns < c->cut[k].begin.at_ns)
-			at++;
-		for (; at < u->cuts.cuts && is_in(c, k, &u->cuts.cut[at]); at++)
-			count[k]++;
 		some[with] = count[k];
 		with += count[k] > 0;
-		bool has_backward = k + 1 < c->cuts && c->backwards[k + 1] > c->backwards[k];
-		parts += count[k] == 0 && (has_backward || !u->is_told);
+		parts += count[k] == 0 && (has_backward(c, k) || !u->is_told);
 	}
-	uint64_t usual = gp_step_median(some, with);
-	size_t agreed = 0;
+	const uint64_t usual = gp_step_median(some, with);
 	for (size_t k = 0; k < c->cuts; k++)
-		agreed += count[k] < usual ? count[k] : usual;
-	if (with >= RANGES_MIN && parts * 2 <= with &&
-	    agreed * 100 >= u->cuts.cuts * AGREED_PERCENT) {
-		size_t n = 0;
-		for (size_t k = 0; k < c->cuts; k++)
-			if (count[k] > 0)
-				c->cut[n++] = c->cut[k];
-		c->cuts = n;
-		c->agreed = agreed;
-		c->usual = usual;
-	}
-	free(count);
+		agreed += is_inside || count[k] == 0 ? count[k] : 1;
+	if (with < RANGES_MIN || parts * PARTS_MAX > with || (!is_inside && usual > 1) ||
+	    agreed * 100 < u->cuts.cuts * AGREED_PERCENT)
+		return;
+	for (size_t k = 0; k < c->cuts; k++)
+		if (count[k] > 0 || (u->is_told && has_backward(c, k)))
+			c->cut[kept++] = c->cut[k];
+	c->cuts = kept;
+	c->usual = usual;
+}
+
+static enum gp_status agree(struct candidate *c, const struct gp_step_updates *u)
+{
+	uint64_t *room = calloc(3 * c->cuts + 1, sizeof *room), *some = room + 2 * c->cuts;
+	struct tally tally = { .inside = room, .by_next = room + c->cuts };
+	if (room == NULL)
+		return GP_E_MEMORY;
+	count_updates(c, u, &tally);
+	bool is_inside = tally.all_inside * 100 >= u->cuts.cuts * AGREED_PERCENT;
+	keep_agreed(c, u, is_inside ? tally.inside : tally.by_next, some, is_inside);
+	free(room);
 	return GP_OK;
 }
 
@@ -293,6 +318,21 @@ enum gp_status gp_step_share(const struct gp_step *step, size_t steps, uint64_t 
 	return GP_OK;
 }
 
+/* Updates that are unlike most of them: of another model. */
+static size_t count_others(const struct gp_step_cuts *updates)
+{
+	uint64_t most = 0;
+	size_t ahead = 0, others = 0;
+	/* the majority's, where there is one (Boyer and Moore) */
+	for (size_t k = 0; k < updates->cuts; k++) {
+		most = ahead == 0 ? updates->cut[k].kind : most;
+		ahead += updates->cut[k].kind == most ? 1 : (size_t)-1;
+	}
+	for (size_t k = 0; k < updates->cuts; k++)
+		others += updates->cut[k].kind != most;
+	return others;
+}
+
 enum gp_status gp_step_have_several(const struct gp_step *step, size_t steps,
 				    const struct gp_step_cuts *updates, bool *out)
 {
@@ -303,16 +343,18 @@ enum gp_status gp_step_have_several(const struct gp_step *step, size_t steps,
 	for (size_t k = 0; k < steps; k++) {
 		while (at < updates->cuts && updates->cut[at].end.at_ns < step[k].begin_ns)
 			at++;
-		for (; at < updates->cuts &&
-		       (k + 1 == steps || updates->cut[at].end.at_ns < step[k + 1].begin_ns);
-		     at++)
-			count[k]++;
-		count[steps + k] = count[k];
+		const size_t first = at;
+		while (at < updates->cuts &&
+		       (k + 1 == steps || updates->cut[at].end.at_ns < step[k + 1].begin_ns))
+			at++;
+		count[k] = count[steps + k] = at - first;
 	}
-	uint64_t usual = gp_step_median(count + steps, steps);
+	const uint64_t usual = gp_step_median(count + steps, steps);
 	for (size_t k = 0; k < steps; k++)
 		alike += count[k] == usual;
-	*out = usual > 1 && usual <= SEVERAL_MAX && alike * 100 >= steps * SEVERAL_PERCENT &&
+	/* many that are alike are steps between two evaluations */
+	bool is_of_models = usual == 2 || count_others(updates) * usual * 2 >= updates->cuts;
+	*out = usual > 1 && is_of_models && alike * 100 >= steps * SEVERAL_PERCENT &&
 	       alike * usual * 100 >= updates->cuts * SEVERAL_PERCENT;
 	free(count);
 	return GP_OK;

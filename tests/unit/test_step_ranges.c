@@ -1,8 +1,6 @@
 /* Steps that ranges tell: which ranges are the steps, of many that jobs open, and their bounds. */
 #include "step_story.h"
 
-#include "analyze/step_name.h"
-
 /* ---- a pop is missing ---- */
 
 struct loss {
@@ -224,6 +222,46 @@ static void evaluations_have_the_same_ranges(void **state)
 		s->end = end;
 		expect_ranges(s);
 	}
+}
+
+/* Ranges that come once in ten steps are not around these. */
+static void a_range_now_and_then_is_no_step(void **state)
+{
+	(void)state;
+	struct story *s = story_open("seldom.gpr", 0, 0);
+	step_next(s);
+	for (unsigned k = 0; k < 100; k++) {
+		train(s);
+		uint64_t end = s->end;
+		if (k < 99)
+			step_next_work(s);
+		if (k % 10 == 9) {
+			push(s, "batch 0");
+			work_by(s, 0, 18, 40);
+			pop(s);
+		}
+		s->end = end;
+	}
+	expect_ranges(s);
+}
+
+/* The second model steps in each fifth; where memory ran out none did. */
+static void a_range_is_a_step_with_some_updates_or_none(void **state)
+{
+	(void)state;
+	struct story *s = story_open("some.gpr", 0, 0);
+	for (unsigned k = 0; k < 100; k++) {
+		step_next(s);
+		push(s, "iteration");
+		work(s, 12);
+		backward(s, 20);
+		if (k != 17)
+			update(s);
+		for (unsigned n = 0; k % 5 == 4 && n < 2; n++)
+			train(s);
+		pop(s);
+	}
+	expect_ranges(s);
 }
 
 /* The ranges begin after a few steps: the updates are all. */
@@ -530,50 +568,6 @@ static void steps_follow_each_other(void **state)
 	assert_true(found > 100);
 }
 
-/* ---- names ---- */
-
-static void names_of_steps_are_known(void **state)
-{
-	(void)state;
-	static const char *const steps[] = {
-		"step",
-		"Step::17",
-		"step_3",
-		"ProfilerStep#4",
-		"Train_Step 5",
-		"iteration12",
-		"Body of iteration 7",
-		"Training iteration",
-		"[pl][profile]run_training_batch",
-		"run_training_batch",
-		"denoising step 3",
-		"epoch 1 batch 20",
-		"[Executor] _forward_step 12: 3 ctx reqs, 4 gen reqs"
-	};
-	static const char *const others[] = { "",
-					      "forward",
-					      "optimizer.step",
-					      "DeepSpeedEngine.step",
-					      "Optimizer.step#AdamW.step",
-					      "micro batch",
-					      "microbatch 3",
-					      "micro batch 3",
-					      "batch_norm",
-					      "aten::batch_norm",
-					      "layer 3",
-					      "footstep 3",
-					      "epoch 2",
-					      "12",
-					      "step 3 is over" };
-	for (size_t k = 0; k < sizeof steps / sizeof *steps; k++)
-		assert_int_not_equal(gp_step_name_of(steps[k]).kind, 0);
-	for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-		assert_int_equal(gp_step_name_of(others[k]).kind, 0);
-	assert_int_equal(gp_step_name_of("step 1").kind, gp_step_name_of("Step#27").kind);
-	assert_int_not_equal(gp_step_name_of("inner step 1").kind,
-			     gp_step_name_of("outer step 1").kind);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -585,6 +579,8 @@ int main(void)
 		cmocka_unit_test(a_warm_up_is_called_otherwise),
 		cmocka_unit_test(evaluations_have_ranges),
 		cmocka_unit_test(evaluations_have_the_same_ranges),
+		cmocka_unit_test(a_range_now_and_then_is_no_step),
+		cmocka_unit_test(a_range_is_a_step_with_some_updates_or_none),
 		cmocka_unit_test(ranges_that_begin_late_are_not_all),
 		cmocka_unit_test(micro_batches_are_parts),
 		cmocka_unit_test(of_two_ranges_the_one_with_one_update_is_the_step),
@@ -594,7 +590,6 @@ int main(void)
 		cmocka_unit_test(a_step_that_is_cut_is_none),
 		cmocka_unit_test(steps_are_started_and_ended),
 		cmocka_unit_test(steps_follow_each_other),
-		cmocka_unit_test(names_of_steps_are_known),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

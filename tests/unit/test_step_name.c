@@ -1,0 +1,59 @@
+/* Names of ranges: which are a step's, and which are the same but for numbers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analyze/step_name.h"
+
+static void names_of_steps_are_known(void **state)
+{
+	(void)state;
+	static const char *const steps[] = {
+		"step",
+		"Step::17",
+		"step_3",
+		"ProfilerStep#4",
+		"Train_Step 5",
+		"iteration12",
+		"Body of iteration 7",
+		"Training iteration",
+		"[pl][profile]run_training_batch",
+		"run_training_batch",
+		"denoising step 3",
+		"epoch 1 batch 20",
+		"[Executor] _forward_step 12: 3 ctx reqs, 4 gen reqs"
+	};
+	static const char *const others[] = { "",
+					      "forward",
+					      "optimizer.step",
+					      "DeepSpeedEngine.step",
+					      "Optimizer.step#AdamW.step",
+					      "micro batch",
+					      "microbatch 3",
+					      "micro batch 3",
+					      "batch_norm",
+					      "aten::batch_norm",
+					      "layer 3",
+					      "footstep 3",
+					      "epoch 2",
+					      "12",
+					      "step 3 is over" };
+	for (size_t k = 0; k < sizeof steps / sizeof *steps; k++)
+		assert_int_not_equal(gp_step_name_of(steps[k]).kind, 0);
+	for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+		assert_int_equal(gp_step_name_of(others[k]).kind, 0);
+	assert_int_equal(gp_step_name_of("step 1").kind, gp_step_name_of("Step#27").kind);
+	assert_int_not_equal(gp_step_name_of("inner step 1").kind,
+			     gp_step_name_of("outer step 1").kind);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_of_steps_are_known),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
