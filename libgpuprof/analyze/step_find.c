@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "settle.h"
+#include "step_begin.h"
 #include "step_learn.h"
 #include "step_range.h"
 #include "step_stat.h"
@@ -15,11 +16,11 @@
 #include "step_weigh.h"
 
 #define LEARNT_MAX (6u << 20) /* tokens: more tell nothing new */
-#define LEAST_BYTES 512u      /* so little more is the least, too: a figure that is kept */
-#define OPENERS_MAX 8u	      /* steps before the first that is cut */
 #define LITTLE 0.75	      /* of a share: not told from all of it */
 #define GRAPH_WORK 256u	      /* launches that a graph is taken for */
-#define EARLY_MAX 65536u      /* tokens before the first step's end, of which one began it */
+#define NEAR 4u		      /* tokens */
+#define MUCH_LONGER 4u
+#define PLACES_MAX 65536u /* tokens from the begin of a step to its first marker */
 
 const char *const gp_step_source_names[GP_STEP_SOURCES] = { "none", "ranges", "repetition" };
 
@@ -33,6 +34,8 @@ static const char too_few[] = "what the job launches and allocates comes too sel
 struct place {
 	int64_t at_ns;
 	uint64_t token, launches, live_bytes;
+	uint64_t wait; /* ticks since the token before */
+	uint32_t one;  /* the token's symbol */
 };
 
 struct finding {
@@ -45,26 +48,16 @@ struct finding {
 	uint32_t *one, *three;
 	float *live, *wait; /* before each token: the least bytes, and the wait, since the last */
 	size_t tokens, room;
-	uint8_t *is_marker;
-	uint32_t first; /* the marker behind which a step begins; 0: none */
+	struct gp_step_markers markers;
+	struct gp_step_begin begin;
 	/* of the replay under way */
 	uint64_t live_bytes, low_bytes, now_bytes[GP_DEVICES], launches, token;
-	struct place least; /* since the last marker: where the least is live, after a wait */
-	uint64_t least_bytes, longest_wait, before; /* ticks */
-	bool is_open;				    /* a marker came: `least` is since then */
+	uint64_t before; /* ticks */
+	uint64_t first;	 /* the token behind the last first marker: a step begins no sooner */
+	/* 1 + the token before which this step begins, as its edge says; 0: none came */
+	uint64_t edge;
 	int64_t marked_ns;
-	struct place *early;		   /* a ring of the places before the first step is cut */
-	uint64_t first_token, begin_token; /* of the first cut; of the step under way */
-	uint32_t opener;		   /* the first marker that came at all */
-	uint64_t opener_token[OPENERS_MAX];
-	/* markers that came by then, by the first cut, and at all */
-	uint64_t opener_marked[OPENERS_MAX], first_marked, marked;
-	unsigned early_openers; /* how often it came before the first cut */
-	bool has_opener;	/* it came in the step under way */
-	/* in tokens, from the begins of steps to the marker with which they are cut, and to the
-	 * opener */
-	uint64_t *distance, *opener_distance;
-	size_t opener_distances;
+	struct place *places; /* a ring of the last ones */
 };
 
 /* ---- what is live ---- */
@@ -86,7 +79,7 @@ static enum gp_status begin_replay(struct finding *f)
 {
 	enum gp_status status = gp_recording_rewind(f->recording);
 	gp_tokenizer_rewind(&f->tokenizer);
-	f->live_bytes = f->launches = f->token = 0;
+	f->live_bytes = f->launches = f->token = f->first = f->edge = 0;
 	memset(f->now_bytes, 0, sizeof f->now_bytes);
 	if (status != GP_OK)
 		return status;
@@ -176,74 +169,20 @@ static enum gp_status take_down(struct finding *f)
 	return status == GP_END ? GP_OK : status;
 }
 
-/* ---- where in the loop a step begins ---- */
-
-/* What was between a marker and the one before it. */
-struct ebb {
-	float least, wait;
-	uint32_t marker; /* 0: none yet */
-};
-
-/* Less was live; or as little, and the job waited longer: for data, or for the device. */
-static bool is_lower(const struct ebb *a, const struct ebb *b)
-{
-	bool is_alike = a->least <= b->least + LEAST_BYTES && b->least <= a->least + LEAST_BYTES;
-	return b->marker == 0 || (is_alike ? a->wait > b->wait : a->least < b->least);
-}
-
-static uint32_t marker_at(const struct finding *f, size_t at)
-{
-	if (f->is_marker[f->three[at]])
-		return f->three[at];
-	return f->is_marker[f->one[at]] ? f->one[at] : 0;
-}
-
-/*
- * Each turn of the loop has a lowest ebb: the marker behind it that most turns agree on. The first
- * half of the turns has less than is usual: what they make is not there yet.
- */
-static enum gp_status find_first(struct finding *f)
-{
-	uint32_t *votes = calloc((size_t)f->tokenizer.table.symbols + 1, sizeof *votes);
-	uint32_t turn = 0; /* a marker: turns are counted by it */
-	struct ebb lowest = { 0 }, now = { 0 };
-	bool is_open = false;
-	if (votes == NULL)
-		return GP_E_MEMORY;
-	for (size_t k = 0; k < f->tokens; k++) {
-		now.least = !is_open || f->live[k] < now.least ? f->live[k] : now.least;
-		now.wait = !is_open || f->wait[k] > now.wait ? f->wait[k] : now.wait;
-		now.marker = marker_at(f, k);
-		is_open = now.marker == 0;
-		if (is_open || k * 2 < f->tokens)
-			continue;
-		lowest = is_lower(&now, &lowest) ? now : lowest;
-		turn = turn == 0 ? now.marker : turn;
-		if (now.marker != turn)
-			continue;
-		votes[lowest.marker]++;
-		if (votes[lowest.marker] > votes[f->first])
-			f->first = lowest.marker;
-		lowest.marker = 0;
-	}
-	free(votes);
-	return GP_OK;
-}
-
 static enum gp_status learn(struct finding *f)
 {
 	struct gp_step_sequence sequence = { .one = f->one,
 					     .three = f->three,
 					     .tokens = f->tokens,
 					     .symbols = f->tokenizer.table.symbols,
-					     .trait = f->tokenizer.table.trait };
-	size_t markers = 0;
-	f->is_marker = calloc(GP_SYMBOLS_MAX, 1);
-	if (f->is_marker == NULL)
+					     .trait = f->tokenizer.table.trait,
+					     .live = f->live };
+	f->markers.is_marker = calloc(GP_SYMBOLS_MAX, 1);
+	if (f->markers.is_marker == NULL)
 		return GP_E_MEMORY;
-	enum gp_status status = gp_step_learn(&sequence, f->is_marker, &markers);
-	if (status == GP_OK && markers > 0)
-		status = find_first(f);
+	enum gp_status status = gp_step_learn(&sequence, &f->markers);
+	if (status == GP_OK && f->markers.leader != 0)
+		status = gp_step_begin_find(&sequence, f->wait, &f->markers, &f->begin);
 	free(f->one);
 	free(f->three);
 	free(f->live);
@@ -260,80 +199,99 @@ static bool add_step(struct finding *f, const struct place *begin)
 	struct gp_steps *s = f->out;
 	if ((s->steps & (s->steps - 1)) == 0) {
 		size_t room = s->steps ? s->steps * 2 : 1;
-		/* more: see place_first */
-		struct gp_step *step = realloc(s->step, (room + OPENERS_MAX) * sizeof *step);
-		s->step = step != NULL ? step : s->step;
-		uint64_t *distance = realloc(f->distance, room * sizeof *distance);
-		f->distance = distance != NULL ? distance : f->distance;
-		uint64_t *opener = realloc(f->opener_distance, room * sizeof *opener);
-		f->opener_distance = opener != NULL ? opener : f->opener_distance;
-		if (step == NULL || distance == NULL || opener == NULL)
+		struct gp_step *step = realloc(s->step, room * sizeof *step);
+		if (step == NULL)
 			return false;
+		s->step = step;
 	}
-	f->distance[s->steps] = f->token - begin->token;
-	f->begin_token = begin->token;
-	f->has_opener = false;
 	s->step[s->steps++] = (struct gp_step){ .begin_ns = begin->at_ns,
 						.launches = begin->launches,
 						.live_bytes = begin->live_bytes };
 	return true;
 }
 
-static void see_opener(struct finding *f, const struct gp_symbols *symbols)
+static const struct place *find_place(const struct finding *f, uint64_t before)
 {
-	if (f->opener == 0) {
-		f->opener = f->is_marker[symbols->one] ? symbols->one : symbols->three;
-	}
-	bool is_opener = symbols->one == f->opener || symbols->three == f->opener;
-	if (is_opener && f->out->steps == 0 && f->early_openers < OPENERS_MAX) {
-		f->opener_marked[f->early_openers] = f->marked;
-		f->opener_token[f->early_openers++] = f->token;
-	}
-	if (!is_opener || f->has_opener || f->out->steps < 2)
-		return;
-	f->opener_distance[f->opener_distances++] = f->token - f->begin_token;
-	f->has_opener = true;
+	return &f->places[(f->token - before) % PLACES_MAX];
 }
 
-/* Of places with as little live the last one that comes after about the longest wait. */
-static void see_place(struct finding *f, const struct place *here, uint64_t time)
+static bool is_opening(const struct finding *f, uint64_t before)
 {
-	uint64_t wait = time > f->before ? time - f->before : 0;
-	f->before = time;
-	if (!f->is_open || here->live_bytes + LEAST_BYTES < f->least_bytes)
-		f->longest_wait = 0;
-	if (!f->is_open || here->live_bytes < f->least_bytes)
-		f->least_bytes = here->live_bytes;
-	f->is_open = true;
-	if (here->live_bytes - f->least_bytes > LEAST_BYTES || wait * 2 < f->longest_wait)
-		return;
-	f->longest_wait = wait > f->longest_wait ? wait : f->longest_wait;
-	f->least = *here;
+	for (unsigned k = 0; k < GP_STEP_OPENING; k++)
+		if (find_place(f, before - k)->one != f->begin.opening[k])
+			return false;
+	return true;
+}
+
+/* The first step does once what others need not do: it begins with what others begin with. */
+static uint64_t find_opening(const struct finding *f, uint64_t from, uint64_t to)
+{
+	for (uint64_t before = from; before <= to && before > GP_STEP_OPENING; before++)
+		if (is_opening(f, before))
+			return before;
+	return from;
+}
+
+/* Less is live, or as little, and the wait was so many times longer. */
+static bool is_lower(const struct place *here, const struct place *than, unsigned longer)
+{
+	bool is_alike = here->live_bytes <= than->live_bytes + GP_STEP_LEAST_BYTES &&
+			than->live_bytes <= here->live_bytes + GP_STEP_LEAST_BYTES;
+	return is_alike ? here->wait > than->wait * longer : here->live_bytes < than->live_bytes;
+}
+
+/*
+ * As far before its first marker as the others begin. Where that is not always the same: where the
+ * least is live, after the longest wait.
+ */
+static const struct place *find_begin(const struct finding *f)
+{
+	uint64_t most = f->token - f->first < PLACES_MAX - 1 ? f->token - f->first : PLACES_MAX - 1;
+	uint64_t from = f->begin.nearest < most ? f->begin.nearest : most;
+	uint64_t to = f->begin.farthest < most ? f->begin.farthest : most;
+	if (f->out->steps == 0 && from == to)
+		return find_place(f, find_opening(f, from, from * 2 < most ? from * 2 : most));
+	if (f->edge > 0 && f->token + 1 - f->edge <= most)
+		return find_place(f, f->token + 1 - f->edge);
+	const struct place *found = find_place(f, from);
+	/* a few more or less launches before the first marker: what a job does may change */
+	unsigned longer = from == to ? MUCH_LONGER : 1;
+	if (from == to) {
+		from -= from < NEAR ? from : NEAR;
+		to = to + NEAR < most ? to + NEAR : most;
+	}
+	for (uint64_t before = from; before <= to; before++) {
+		const struct place *here = find_place(f, before);
+		if (is_lower(here, found, longer))
+			found = here;
+	}
+	return found;
 }
 
 /* One token; its event is not applied yet. */
 static bool see_token(struct finding *f, const struct gp_symbols *symbols, uint64_t time)
 {
 	int64_t at_ns = gp_tick_ns(&f->recording->tick, time);
-	const struct place here = { at_ns, f->token, f->launches, f->low_bytes };
-	see_place(f, &here, time);
+	f->places[f->token % PLACES_MAX] = (struct place){
+		.at_ns = at_ns,
+		.token = f->token,
+		.launches = f->launches,
+		.live_bytes = f->low_bytes,
+		.wait = time > f->before ? time - f->before : 0,
+		.one = symbols->one,
+	};
+	f->before = time;
 	f->low_bytes = f->live_bytes;
-	if (f->out->steps == 0)
-		f->early[f->token % EARLY_MAX] = here;
-	bool is_first = symbols->one == f->first || symbols->three == f->first;
-	bool is_marker = f->is_marker[symbols->one] || f->is_marker[symbols->three];
-	if (is_first && f->out->steps == 0) {
-		f->first_token = f->token;
-		f->first_marked = f->marked;
-	}
-	if (is_first && !add_step(f, &f->least))
+	bool is_first = symbols->one == f->begin.first || symbols->three == f->begin.first;
+	if (f->begin.edge != 0 && symbols->three == f->begin.edge &&
+	    f->token >= f->begin.edge_distance)
+		f->edge = f->token - f->begin.edge_distance + 1;
+	if (is_first && !add_step(f, find_begin(f)))
 		return false;
-	if (is_marker) {
-		f->marked++;
-		f->is_open = false;
+	f->edge = is_first ? 0 : f->edge;
+	f->first = is_first ? f->token + 1 : f->first;
+	if (f->markers.is_marker[symbols->one] || f->markers.is_marker[symbols->three])
 		f->marked_ns = at_ns;
-		see_opener(f, symbols);
-	}
 	return true;
 }
 
@@ -341,10 +299,9 @@ static enum gp_status cut(struct finding *f)
 {
 	struct gp_recording *r = f->recording;
 	enum gp_status status = begin_replay(f);
-	f->early = calloc(EARLY_MAX, sizeof *f->early);
-	if (f->early == NULL)
+	f->places = calloc(PLACES_MAX, sizeof *f->places);
+	if (f->places == NULL)
 		return GP_E_MEMORY;
-	f->is_open = false;
 	while (status == GP_OK) {
 		uint32_t thread;
 		struct gp_symbols symbols;
@@ -360,45 +317,6 @@ static enum gp_status cut(struct finding *f)
 		see_live(f);
 	}
 	return status == GP_END ? GP_OK : status;
-}
-
-/* So many tokens before `token`, or as many as are known. */
-static const struct place *find_early(const struct finding *f, uint64_t token, uint64_t before)
-{
-	uint64_t oldest = f->first_token >= EARLY_MAX ? f->first_token - (EARLY_MAX - 1) : 0;
-	uint64_t at = token >= oldest + before ? token - before : oldest;
-	return &f->early[at % EARLY_MAX];
-}
-
-static void begin_at(struct gp_step *step, const struct place *begin)
-{
-	step->begin_ns = begin->at_ns;
-	step->launches = begin->launches;
-	step->live_bytes = begin->live_bytes;
-}
-
-/*
- * Before the first step the job set itself up: no less is live then than in any step. It begins as
- * far before its first marker as the others do. That by which steps are cut may be missing in it,
- * since it says what came before, too: then another marker came once more.
- */
-static void place_first(struct finding *f)
-{
-	struct gp_steps *s = f->out;
-	uint64_t cut = gp_step_median(f->distance + 1, s->steps - 1);
-	uint64_t opener = gp_step_median(f->opener_distance, f->opener_distances);
-	begin_at(&s->step[0], find_early(f, f->first_token, cut));
-	if (f->opener_distances == 0)
-		return;
-	uint64_t usual = (f->marked - f->first_marked) / s->steps, next = f->first_marked;
-	for (size_t k = f->early_openers - (f->early_openers > 0 && opener < cut); k-- > 0;) {
-		/* what the job did to set itself up has few markers */
-		if ((next - f->opener_marked[k]) * 4 < usual)
-			break;
-		next = f->opener_marked[k];
-		memmove(s->step + 1, s->step, s->steps++ * sizeof *s->step);
-		begin_at(&s->step[0], find_early(f, f->opener_token[k], opener));
-	}
 }
 
 static void finish(struct finding *f)
@@ -419,9 +337,9 @@ static enum gp_status find_by_repetition(struct finding *f)
 		return GP_OK;
 	}
 	enum gp_status status = learn(f);
-	if (status == GP_OK && f->first == 0)
+	if (status == GP_OK && f->begin.first == 0)
 		f->out->why = nothing_repeats;
-	if (status != GP_OK || f->first == 0)
+	if (status != GP_OK || f->begin.first == 0)
 		return status;
 	status = cut(f);
 	if (status != GP_OK)
@@ -432,7 +350,6 @@ static enum gp_status find_by_repetition(struct finding *f)
 		return GP_OK;
 	}
 	f->out->source = GP_STEPS_REPETITION;
-	place_first(f);
 	finish(f);
 	return GP_OK;
 }
@@ -532,10 +449,8 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 	free(f->three);
 	free(f->live);
 	free(f->wait);
-	free(f->is_marker);
-	free(f->early);
-	free(f->distance);
-	free(f->opener_distance);
+	free(f->markers.is_marker);
+	free(f->places);
 	return status;
 }
 

@@ -21,13 +21,17 @@ struct gp_step_sequence {
 	size_t tokens;
 	uint32_t symbols;     /* the greatest number */
 	const uint8_t *trait; /* by symbol: GP_TRAIT_* */
+	const float *live;    /* before each token: the least bytes since the last */
 };
 
-/*
- * `is_marker` (by symbol, zeroed, the caller's) becomes true for the symbols that come once in each
- * step; *out says how many there are, 0: no steps. GP_E_MEMORY.
- */
-enum gp_status gp_step_learn(const struct gp_step_sequence *sequence, uint8_t *is_marker,
-			     size_t *out);
+#define GP_MARKER_SURE 2u /* comes in every step, and once */
+
+struct gp_step_markers {
+	uint8_t *is_marker; /* by symbol: GP_MARKER_SURE, 1: in nearly every step, 0 */
+	uint32_t leader;    /* one of them; 0: no steps */
+};
+
+/* `out->is_marker`: the caller's, zeroed. GP_E_MEMORY. */
+enum gp_status gp_step_learn(const struct gp_step_sequence *sequence, struct gp_step_markers *out);
 
 #endif

@@ -341,11 +341,15 @@ static void loop_allocations_only(struct job *j, unsigned steps)
 	loop_evaluating(j, steps);
 }
 
-static const struct job_loop {
+struct job_loop {
 	const char *name;
 	void (*run)(struct job *j, unsigned steps);
 	bool is_unnamed, has_no_launches, has_no_blocks, is_flight_recorder, is_cut;
-} job_loops[] = {
+	uint64_t slot_bytes; /* of the flight recorder; 0: as usual */
+	bool is_open;	     /* known as not found: no rule tells its step */
+};
+
+static const struct job_loop job_loops[] = {
 	{ .name = "plain", .run = loop_plain },
 	{ .name = "unnamed optimizer", .run = loop_unnamed, .is_unnamed = true },
 	{ .name = "gradient accumulation", .run = loop_accumulating },

@@ -12,7 +12,7 @@
 #define JOB_CELLS 65536u
 #define JOB_CELL_BYTES (4ull << 20)
 #define JOB_STACKS 512u
-#define JOB_KERNELS 48u
+#define JOB_KERNELS 64u
 #define CACHE_MOST 128u
 #define LEAK_STACK 200u
 #define SPREAD_STACK 220u /* and those behind it */
@@ -37,7 +37,10 @@ enum kernel {
 	K_NORM_GRADS, /* from here the names say what they are for */
 	K_ADAM,
 	K_ADAM_ROOT,
-	K_ZERO,
+	K_UNSCALE,
+	K_CLIP,
+	K_AVERAGE,
+	K_ZERO, /* these say nothing */
 	K_ARGMAX,
 	K_EQUAL,
 	K_SUM,
@@ -51,6 +54,14 @@ enum kernel {
 	K_PREFILL,
 	K_DECODE,
 	K_SAMPLE,
+	K_SCALE,
+	K_LERP,
+	K_SQUARE,
+	K_ROOT,
+	K_DIVIDE,
+	K_COPY,
+	K_ROUTE,
+	K_NOISE,
 	K_FUSED, /* and those behind it: of a compiler */
 };
 
@@ -79,6 +90,7 @@ struct job {
 	struct truth step[JOB_STEPS_MAX];
 	size_t steps;
 	bool is_core;	     /* what comes now is the step's own work */
+	uint64_t set_up;     /* the last work that the first step may not have; 0: none */
 	uint32_t kept[4096]; /* activations of the pass under way */
 	size_t keeps;
 	uint32_t grad[256], state[512];
@@ -288,6 +300,7 @@ static void evaluate(struct job *j, unsigned batches)
 		give(j, batch);
 	}
 	j->is_core = was_core;
+	j->set_up = j->steps == 0 ? j->w.time : j->set_up;
 }
 
 /* ---- a job from its begin to its end ---- */
@@ -332,7 +345,7 @@ static void define_kernels(struct job *j, bool has_names)
 {
 	for (unsigned k = 1; k < JOB_KERNELS; k++) {
 		char name[96];
-		bool is_update = j->is_named && k >= K_NORM_GRADS && k <= K_ADAM_ROOT;
+		bool is_update = j->is_named && k >= K_NORM_GRADS && k <= K_AVERAGE;
 		snprintf(name, sizeof name, "void %s<%u>(float*)",
 			 is_update ? "at::native::multi_tensor_apply_kernel" : "kernel", k);
 		const struct gp_record r = { .kind = GP_KERNEL,

@@ -1,0 +1,207 @@
+/*
+ * Loops that can be no steps. What a job needs for a while is freed again, and no sooner than at
+ * the end of what it is for: activations lie across layers, gradients across micro batches and
+ * across an evaluation's batches, a cache across the tokens of an answer. So between the turns of
+ * a part more is live than between the turns of the step that it is of. And where optimizers are
+ * known by their kernels' names, a step has one.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "step_loop.h"
+
+#define LEAST_BYTES 512.0f /* so little more is no more: a figure that is kept */
+#define WEAK 4u /* so many times fewer kinds of what comes once a turn: chance, or a log's lines */
+#define LEAST_SHARE \
+	1024.0f /* of what comes and goes, which is kept from one log line to the next */
+
+/* What was between two leaders of any loops. */
+struct reach {
+	float low, high;       /* bytes live */
+	uint64_t work, update; /* all of it, and the optimizer's */
+	uint8_t loop;	       /* whose leader ends it */
+	bool has_graph;	       /* which may hold an optimizer */
+};
+
+struct reaches {
+	struct reach *reach;
+	size_t reaches, room;
+	float *low, *high; /* by turn of a loop */
+};
+
+static bool add_reach(struct reaches *s, const struct reach *reach)
+{
+	if (s->reaches == s->room) {
+		size_t room = s->room ? s->room * 2 : 1u << 12;
+		struct reach *more = realloc(s->reach, room * sizeof *more);
+		if (more == NULL)
+			return false;
+		s->reach = more;
+		s->room = room;
+	}
+	s->reach[s->reaches++] = *reach;
+	return true;
+}
+
+/* 1 + index of the loop that this symbol leads; 0: none. */
+static uint8_t led_by(const struct gp_loops *l, uint32_t number)
+{
+	for (size_t k = 0; number != 0 && k < l->loops; k++)
+		if (l->loop[k].leader == number)
+			return (uint8_t)(k + 1);
+	return 0;
+}
+
+static const struct reach none = { .low = 3e38f, .high = -1 };
+
+static bool find_reaches(const struct gp_loops *l, uint8_t *led, struct reaches *s)
+{
+	struct reach now = none;
+	for (uint32_t n = 1; n <= l->in->symbols; n++)
+		led[n] = led_by(l, n);
+	for (size_t k = 0; k < l->in->tokens; k++) {
+		uint64_t work = gp_loop_work(l, k);
+		bool is_update = (l->in->trait[l->in->one[k]] & GP_TRAIT_OPTIMIZER) != 0;
+		const uint8_t by[2] = { led[l->in->one[k]], led[l->in->three[k]] };
+		now.low = l->in->live[k] < now.low ? l->in->live[k] : now.low;
+		now.high = l->in->live[k] > now.high ? l->in->live[k] : now.high;
+		for (size_t n = 0; n < 2; n++) {
+			if (by[n] == 0)
+				continue;
+			now.loop = by[n];
+			if (!add_reach(s, &now))
+				return false;
+			now = none;
+		}
+		now.work += work;
+		now.has_graph |= work > 1;
+		now.update += is_update ? work : 0;
+	}
+	return true;
+}
+
+/* ---- who has the optimizer ---- */
+
+/* In most turns, and not as all that there is. */
+static bool has_update(const struct reaches *s, uint8_t loop)
+{
+	uint64_t work = 0, update = 0;
+	size_t turns = 0, with = 0, seen = 0;
+	bool has_graph = false;
+	for (size_t k = 0; k < s->reaches; k++) {
+		work += s->reach[k].work;
+		update += s->reach[k].update;
+		has_graph |= s->reach[k].has_graph;
+		if (s->reach[k].loop != loop)
+			continue;
+		if (seen++ > 0) {
+			turns++;
+			with += has_graph || (update > 0 && update * 2 <= work);
+		}
+		work = update = 0;
+		has_graph = false;
+	}
+	return turns > 0 && with * 2 > turns;
+}
+
+/* ---- who lies in whom ---- */
+
+/* The turns of `outer`, from before its first leader to behind its last. */
+static size_t find_lows(const struct reaches *s, uint8_t outer, float *low, float *high)
+{
+	size_t turns = 0;
+	low[0] = none.low;
+	high[0] = none.high;
+	for (size_t k = 0; k < s->reaches; k++) {
+		const struct reach *r = &s->reach[k];
+		low[turns] = r->low < low[turns] ? r->low : low[turns];
+		high[turns] = r->high > high[turns] ? r->high : high[turns];
+		if (r->loop != outer)
+			continue;
+		turns++;
+		low[turns] = none.low;
+		high[turns] = none.high;
+	}
+	return turns;
+}
+
+/* More than the ebbs of the outer turns around, all of which may rise from turn to turn. */
+static bool is_above(const struct reaches *s, size_t turn, float low)
+{
+	float floor = s->low[turn], swing = s->high[turn] - s->low[turn];
+	floor = s->low[turn - 1] > floor ? s->low[turn - 1] : floor;
+	floor = s->low[turn + 1] > floor && s->low[turn + 1] < none.low ? s->low[turn + 1] : floor;
+	float least = swing / LEAST_SHARE;
+	return low > floor + (least > LEAST_BYTES ? least : LEAST_BYTES);
+}
+
+/* No more turns of the inner loop than of the outer one come down to where that comes down to. */
+static bool lies_in(const struct reaches *s, uint8_t inner, uint8_t outer, uint32_t inner_count)
+{
+	size_t turns = find_lows(s, outer, s->low, s->high), turn = 0, above = 0, down = 0;
+	float low = none.low;
+	for (size_t k = 0; k < s->reaches; k++) {
+		const struct reach *r = &s->reach[k];
+		low = r->low < low ? r->low : low;
+		if (r->loop == inner) {
+			bool is_within = turn > 0 && turn < turns;
+			bool is_high = is_within && is_above(s, turn, low);
+			above += is_high;
+			down += is_within && !is_high;
+			low = none.low;
+		}
+		turn += r->loop == outer;
+	}
+	size_t within = above + down, outer_turns = turns > 0 ? turns - 1 : 0;
+	bool is_around = within * 2 >= inner_count && within > outer_turns;
+	return is_around && down * 2 <= outer_turns * 3 + 2 &&
+	       above * 5 >= (within - outer_turns) * 4;
+}
+
+static bool lies_in_any(const struct gp_loops *l, const struct reaches *s, size_t inner)
+{
+	const struct gp_loop *loop = &l->loop[inner];
+	for (size_t k = inner + 1; k < l->loops; k++)
+		if (loop->count > l->loop[k].count &&
+		    lies_in(s, (uint8_t)(inner + 1), (uint8_t)(k + 1), loop->count))
+			return true;
+	return false;
+}
+
+static void drop(struct gp_loops *l, const struct reaches *s)
+{
+	bool is_kept[GP_LOOPS_MAX] = { false }, has_any = false;
+	for (size_t k = 0; k < l->loops; k++)
+		has_any |= is_kept[k] = has_update(s, (uint8_t)(k + 1));
+	for (size_t k = 0; k < l->loops && !has_any; k++)
+		is_kept[k] = !lies_in_any(l, s, k);
+	size_t kept = 0, most = 0;
+	for (size_t k = 0; k < l->loops; k++)
+		if (is_kept[k] && l->loop[k].exact > most &&
+		    l->loop[k].exact * 2 >= l->loop[k].voters)
+			most = l->loop[k].exact;
+	for (size_t k = 0; k < l->loops; k++)
+		if (is_kept[k] && l->loop[k].exact * WEAK >= most)
+			l->loop[kept++] = l->loop[k];
+	l->loops = kept;
+}
+
+enum gp_status gp_loop_drop_parts(struct gp_loops *l)
+{
+	struct reaches s = { 0 };
+	enum gp_status status = GP_E_MEMORY;
+	uint8_t *led = calloc((size_t)l->in->symbols + 1, 1);
+	if (led != NULL && find_reaches(l, led, &s)) {
+		s.low = calloc(s.reaches + 2, sizeof *s.low);
+		s.high = calloc(s.reaches + 2, sizeof *s.high);
+	}
+	if (s.low != NULL && s.high != NULL) {
+		drop(l, &s);
+		status = GP_OK;
+	}
+	free(led);
+	free(s.reach);
+	free(s.low);
+	free(s.high);
+	return status;
+}
