@@ -209,7 +209,10 @@ void gp_use_no_ranges_print(FILE *out, const struct gp_info *info, const struct 
 		      "those around them\n",
 		      out);
 	else if (!info->has_ranges)
-		fputs("no ranges were recorded\n", out);
+		fputs(info->has_stacks ? "no ranges were recorded: what stacks show of phases is "
+					 "marked (frames)\n" :
+					 "no ranges were recorded\n",
+		      out);
 	gp_no_ranges_print(out, info);
 }
 

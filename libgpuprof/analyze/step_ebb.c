@@ -168,6 +168,27 @@ static bool lies_in_any(const struct gp_loops *l, const struct reaches *s, size_
 	return false;
 }
 
+/* Neither many kinds of what comes once a turn, nor much of the job among them. */
+static void drop_weak(struct gp_loops *l, const bool *is_kept)
+{
+	uint64_t kept = 0, most = 0, most_of_job = 0;
+	for (size_t k = 0; k < l->loops; k++) {
+		const struct gp_loop *loop = &l->loop[k];
+		const uint64_t of_job = (uint64_t)loop->exact * loop->count;
+		if (!is_kept[k] || loop->exact * 2 < loop->voters)
+			continue;
+		most = loop->exact > most ? loop->exact : most;
+		most_of_job = of_job > most_of_job ? of_job : most_of_job;
+	}
+	for (size_t k = 0; k < l->loops; k++) {
+		const struct gp_loop *loop = &l->loop[k];
+		if (is_kept[k] && (loop->exact * WEAK >= most ||
+				   (uint64_t)loop->exact * loop->count * WEAK >= most_of_job))
+			l->loop[kept++] = *loop;
+	}
+	l->loops = kept;
+}
+
 static void drop(struct gp_loops *l, const struct reaches *s)
 {
 	bool is_kept[GP_LOOPS_MAX] = { false }, has_any = false;
@@ -175,15 +196,7 @@ static void drop(struct gp_loops *l, const struct reaches *s)
 		has_any |= is_kept[k] = has_update(s, (uint8_t)(k + 1));
 	for (size_t k = 0; k < l->loops && !has_any; k++)
 		is_kept[k] = !lies_in_any(l, s, k);
-	size_t kept = 0, most = 0;
-	for (size_t k = 0; k < l->loops; k++)
-		if (is_kept[k] && l->loop[k].exact > most &&
-		    l->loop[k].exact * 2 >= l->loop[k].voters)
-			most = l->loop[k].exact;
-	for (size_t k = 0; k < l->loops; k++)
-		if (is_kept[k] && l->loop[k].exact * WEAK >= most)
-			l->loop[kept++] = l->loop[k];
-	l->loops = kept;
+	drop_weak(l, is_kept);
 }
 
 enum gp_status gp_loop_drop_parts(struct gp_loops *l)

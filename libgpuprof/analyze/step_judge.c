@@ -11,6 +11,7 @@
 #include "step_loop.h"
 
 #define RARE 0.05 /* a turn: hardly ever */
+#define USUAL 0.5 /* a turn: in most, where a rare one may just have missed the others */
 #define OTHER 16  /* a part of this size of a turn that others have not: of another kind */
 #define MICRO_TURNS_MAX 16u /* inner loops of two models that take turns */
 
@@ -83,7 +84,7 @@ static struct difference compare_tokens(const struct gp_loops *l, const struct t
 		       ordinary = (double)l->ordinary[k] / (double)t->ordinary,
 		       special = (double)l->special[k] / (double)t->special;
 		bool is_own = ordinary < RARE && special > ordinary / RARE,
-		     is_lacked = special < RARE && ordinary > special / RARE;
+		     is_lacked = special < RARE && ordinary > USUAL;
 		d.more += special > ordinary ? work * (special - ordinary) : 0;
 		d.less += special < ordinary ? work * (ordinary - special) : 0;
 		d.own += is_own ? work * special : 0;
