@@ -14,7 +14,8 @@ for room in fake doors victims unit native symbols storm kernels gpu bench; do
 	(cd "$BUILD" && find "$room" -type f ! -name '*.d' ! -name '*.o' -exec cp --parents {} \
 		"bundle" \;)
 done
-# what a unit test or a measuring program links it carries whole: nine tenths of that is about its own lines
+# what a unit test or a measuring program links it carries whole: nine tenths of that is about its
+# own lines
 find "$bundle/unit" "$bundle/bench" -type f -perm -u+x -exec strip --strip-debug {} +
 mkdir -p "$bundle/tests"
 cp -R "$here/tests/gpu" "$here/tests/data" "$bundle/tests"

@@ -16,8 +16,12 @@
  */
 static void empty_rings(const struct gp_recorder *r)
 {
-	/* where the job can reach the descriptor its number may be another file's by now */
-	const bool is_file_ours = !r->is_private && !r->writer.is_shared_table;
+	/*
+	 * Where the job can reach the descriptor its number may be another file's by now. And what
+	 * could not be sealed is left to whoever adopts it.
+	 */
+	const bool is_file_ours =
+		!r->is_private && !r->writer.is_shared_table && atomic_load(&gp_control->is_sealed);
 	const uint32_t rings = atomic_load(&gp_control->rings);
 	for (uint32_t k = 0; k < rings; k++) {
 		struct gp_ring *ring = r->views[k].ring;

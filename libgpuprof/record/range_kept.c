@@ -65,18 +65,23 @@ uint64_t gp_range_owner_now(void)
 
 static GP_COLD bool take_handles(struct gp_range_thread *own)
 {
-	own->handles = gp_range_handles_take();
-	if (!own->handles)
+	struct gp_range_handles *handles = gp_range_handles_take();
+	if (!handles)
 		return false;
-	own->ended = atomic_load_explicit(&own->handles->ended, memory_order_relaxed);
+	own->ended = atomic_load_explicit(&handles->ended, memory_order_relaxed);
 	memset(own->free, 0xff, sizeof own->free);
+	/* a signal's handler that comes in between finds them whole or not at all */
+	atomic_signal_fence(memory_order_seq_cst);
+	own->handles = handles;
 	return true;
 }
 
-/* There is one for each open range. */
+/* There is one for each open range. NULL: only where signals' handlers took them meanwhile. */
 GP_HOT struct gp_range_handle *keep_handle(struct gp_range_thread *own, uint32_t depth,
 					   const void *key)
 {
+	if (gp_unlikely(!(own->free[0] | own->free[1])))
+		return NULL;
 	struct gp_pushed_range *e = &own->open[depth];
 	const unsigned half = own->free[0] == 0;
 	const unsigned k = 64 * half + (unsigned)__builtin_ctzll(own->free[half]);
@@ -138,11 +143,29 @@ static GP_COLD void end_elsewhere(enum gp_range_source source, struct gp_range_h
 		gp_scope_range_popped(name, span);
 }
 
-/* Its own thread's, which has others above it: no pop would mean it. */
-static GP_COLD void close_own(struct gp_range_thread *own, uint32_t k)
+/* 1 + its place; 0: it is not open. */
+static GP_COLD uint32_t place_of(const struct gp_range_thread *own, uint64_t handle)
 {
+	uint32_t at = own->depth;
+	while (at > 0 && own->open[at - 1].handle != handle)
+		at--;
+	return at;
+}
+
+/* Its own thread's, which has others above it: no pop would mean it. */
+static GP_COLD void close_own(struct gp_range_thread *own, uint64_t handle)
+{
+	/* first: where recording goes on with this event, what ended elsewhere is taken off */
+	const bool is_on = gp_range_enter();
+	const uint32_t at = place_of(own, handle);
+	if (at == 0) {
+		if (is_on)
+			gp_leave();
+		return;
+	}
+	const uint32_t k = at - 1;
 	const struct gp_pushed_range e = own->open[k];
-	const bool is_on = gp_range_enter(), is_opener = own->opener == k + 1;
+	const bool is_opener = own->opener == at;
 	gp_range_take_out(own, k);
 	if (is_on) {
 		record_close(true, e.source, gp_thread.ring ? gp_thread.ring->thread : 0, e.time,
@@ -162,13 +185,14 @@ static GP_COLD void pop_out_of_turn(struct gp_range_thread *own, enum gp_range_s
 	}
 	gp_range_take_ended_now(own);
 	const uint64_t handle = gp_range_handle_place(own->handles, h) + 1;
-	uint32_t k = own->depth - 1, inner = 0;
-	for (; own->open[k].handle != handle; k--)
+	const uint32_t at = place_of(own, handle);
+	uint32_t inner = 0;
+	for (uint32_t k = at; k < own->depth; k++)
 		inner += own->open[k].source == source && own->open[k].domain == 0;
-	if (inner == 0)
+	if (at > 0 && inner == 0)
 		gp_range_pop(source, 0);
-	else
-		close_own(own, k);
+	else if (at > 0)
+		close_own(own, handle);
 }
 
 GP_HOT_TEXT void gp_range_pop_kept(enum gp_range_source source, struct gp_range_handle *h,
@@ -186,7 +210,8 @@ GP_HOT_TEXT void gp_range_pop_kept(enum gp_range_source source, struct gp_range_
 		end_elsewhere(source, h, (uintptr_t)key);
 	else if (gp_unlikely(atomic_load_explicit(&h->key, memory_order_relaxed) != (uintptr_t)key))
 		return; /* it ended with its thread, whose handles are ours now */
-	else if (gp_likely(!own->deeper && own->open[own->depth - 1].handle == place + 1))
+	else if (gp_likely(own->depth > 0 && !own->deeper &&
+			   own->open[own->depth - 1].handle == place + 1))
 		gp_range_pop(source, 0);
 	else
 		pop_out_of_turn(own, source, h, (uintptr_t)key);

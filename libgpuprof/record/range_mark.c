@@ -144,11 +144,13 @@ GP_COLD uint32_t gp_range_take_out(struct gp_range_thread *own, uint32_t k)
 	const struct gp_pushed_range taken = own->open[k];
 	if (taken.frame | taken.handle)
 		let_go(own, &taken);
-	own->depth--;
 	/* the opener, if it lies above, is one lower now */
 	own->opener -= own->opener > k + 1;
-	for (uint32_t above = k; above < own->depth; above++)
+	for (uint32_t above = k; above + 1 < own->depth; above++)
 		own->open[above] = own->open[above + 1];
+	/* a signal's handler that pushes in between writes above all of them */
+	atomic_signal_fence(memory_order_seq_cst);
+	own->depth--;
 	return taken.name;
 }
 
