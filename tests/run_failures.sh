@@ -2,15 +2,18 @@
 # The N-th system call of the library fails, for each N there is; then all from the N-th on; then
 # its writes and its file opening hang: the job's own output and exit status stay the same. Where
 # its writes are slow, events are lost: their number is told, and nothing else in the recording is
-# wrong; so, too, where the disk is full. run_failures.sh BUILD
+# wrong; so, too, where the disk is full. Rings that it cannot take away lie in a directory of our
+# own, where nobody takes them for those of a later process of the same number. run_failures.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 dir=$build/run/failures
 results=${RESULTS:-$dir/results}
 failed=0
 rm -rf "$dir"
-mkdir -p "$dir"
+mkdir -p "$dir/rings"
 cd "$dir" || exit 2
+GPUPROF_RING_DIR=$dir/rings
+export GPUPROF_RING_DIR
 
 steps=2
 job() {
@@ -30,7 +33,7 @@ judge() {
 		cp err "$1.err"
 		failed=1
 	fi
-	rm -f ./*.gpr
+	rm -f ./*.gpr rings/*
 }
 
 job
