@@ -57,8 +57,13 @@ struct gp_phase {
 	uint64_t allocated_bytes, freed_bytes;
 	/* allocated in a call and still live when that call ended, all calls added up */
 	uint64_t retained_bytes;
-	uint64_t peak_bytes; /* the curve's highest value while a call was open */
-	uint64_t launches;   /* kernels; those that were captured are not counted */
+	/*
+	 * The curve's highest value while a call was open. OUTSIDE: while no nested range was, and
+	 * just before and after what was done there meanwhile; AMBIGUOUS: the latter, and those of
+	 * ranges in it.
+	 */
+	uint64_t peak_bytes;
+	uint64_t launches; /* kernels; those that were captured are not counted */
 	uint64_t graph_launches;
 };
 

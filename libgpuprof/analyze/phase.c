@@ -38,9 +38,12 @@ struct counting {
 	struct gp_frame_ranges frames;
 	uint64_t number; /* of the event */
 	uint64_t now_bytes[GP_DEVICES], total_bytes;
+	uint64_t before_bytes;	     /* the event: all of them */
 	struct gp_phase sums;	     /* since the start of the span */
 	size_t loaded;		     /* whose checkpoint the state is from */
 	uint32_t outside, ambiguous; /* calls that last as long as the span; 0: not needed yet */
+	uint64_t opens;		     /* nested ranges that are open, on all threads */
+	uint64_t between_bytes;	     /* the highest value while none was */
 	uint64_t since;		     /* the curve's value when the span began */
 	bool is_inside;		     /* of the span */
 	bool is_out_of_memory;
@@ -56,6 +59,18 @@ static bool is_wanted(const struct counting *c, unsigned device)
 static struct gp_phase_node *node_of(struct counting *c, uint32_t call)
 {
 	return gp_phase_node_at(&c->tree, c->calls.call[call].node);
+}
+
+/* Of what is none the peak is that of what is done in it; the others are open meanwhile. */
+static bool is_range(const struct gp_phase_node *node)
+{
+	return node->style != GP_PHASE_OUTSIDE && node->style != GP_PHASE_AMBIGUOUS;
+}
+
+static void note_high(struct gp_phase_node *node, uint64_t bytes)
+{
+	if (bytes > node->own.peak_bytes)
+		node->own.peak_bytes = bytes;
 }
 
 /* The call below which a range is opened, or 0. */
@@ -76,6 +91,8 @@ static uint32_t begin_call(struct counting *c, uint32_t up, const struct gp_open
 		return 0;
 	c->calls.call[call].from_ns = gp_tick_ns(&c->recording->tick, range->time);
 	c->calls.call[call].since = c->high.number;
+	c->calls.call[call].is_nested = style == GP_PHASE_NESTED;
+	c->opens += style == GP_PHASE_NESTED;
 	return call;
 }
 
@@ -134,16 +151,17 @@ static void finish_call(struct counting *c, uint32_t number, int64_t at_ns)
 	const struct gp_phase_call call = c->calls.call[number];
 	struct gp_phase_node *node = node_of(c, number);
 	uint64_t left = gp_phase_call_end(&c->calls, number);
+	c->opens -= call.is_nested;
 	if (!c->is_inside)
 		return;
-	if (node->style != GP_PHASE_OUTSIDE && node->style != GP_PHASE_AMBIGUOUS) {
-		gp_phase_node_add(node, clipped_ns(c, &call, at_ns));
-		*(node->source == GP_RANGE_DERIVED ? &c->out->forwards : &c->out->ranges) += 1;
-	}
 	node->own.retained_bytes += left;
-	uint64_t high = gp_high_since(&c->high, call.since > c->since ? call.since : c->since);
-	if (high > node->own.peak_bytes)
-		node->own.peak_bytes = high;
+	if (!is_range(node))
+		return;
+	gp_phase_node_add(node, clipped_ns(c, &call, at_ns));
+	*(node->source == GP_RANGE_DERIVED ? &c->out->forwards : &c->out->ranges) += 1;
+	note_high(node, gp_high_since(&c->high, call.since > c->since ? call.since : c->since));
+	if (call.up != 0 && !is_range(node_of(c, call.up)))
+		note_high(node_of(c, call.up), node->own.peak_bytes);
 }
 
 /* Of all threads: by what was counted since it began. */
@@ -212,6 +230,7 @@ static void begin_forwards(struct counting *c, const struct gp_record *r)
 
 /* ---- events ---- */
 
+/* Where what it does just now is counted. */
 static struct gp_phase_node *node_of_thread(struct counting *c, uint32_t thread, uint32_t *call)
 {
 	bool is_ambiguous = false;
@@ -223,7 +242,19 @@ static struct gp_phase_node *node_of_thread(struct counting *c, uint32_t thread,
 	}
 	if (*call == 0)
 		*call = call_of_style(c, is_ambiguous ? GP_PHASE_AMBIGUOUS : GP_PHASE_OUTSIDE);
-	return *call != 0 ? node_of(c, *call) : NULL;
+	struct gp_phase_node *node = *call != 0 ? node_of(c, *call) : NULL;
+	if (node != NULL && !is_range(node)) {
+		note_high(node, c->before_bytes);
+		note_high(node, c->total_bytes);
+	}
+	return node;
+}
+
+/* While no range is open, whoever does something or not. */
+static void see_between(struct counting *c)
+{
+	if (c->is_inside && c->opens == 0 && c->total_bytes > c->between_bytes)
+		c->between_bytes = c->total_bytes;
 }
 
 static bool is_counted_alloc(const struct counting *c, const struct gp_record *r)
@@ -260,6 +291,7 @@ static void begin_birth(struct counting *c, const struct gp_record *r, uint32_t 
 static void take_steps(struct counting *c, uint64_t *up, uint64_t *down)
 {
 	*up = *down = 0;
+	c->before_bytes = c->total_bytes;
 	for (uint64_t moved = gp_live_take_moved(c->recording->live); moved != 0;
 	     moved &= moved - 1) {
 		unsigned device = (unsigned)__builtin_ctzll(moved);
@@ -368,6 +400,7 @@ static enum gp_status replay(struct counting *c)
 		if (!c->is_inside && at_ns >= c->asked.from_ns) {
 			c->is_inside = true;
 			c->since = c->high.number;
+			see_between(c);
 		}
 		c->number++;
 		end_forwards(c, at_ns);
@@ -380,6 +413,7 @@ static enum gp_status replay(struct counting *c)
 		gp_phase_follow_apply(&c->follow, thread, record);
 		begin_forwards(c, record);
 		count(c, record, thread);
+		see_between(c);
 		if (c->is_out_of_memory)
 			return GP_E_MEMORY;
 	}
@@ -438,8 +472,10 @@ static void finish(struct counting *c, const struct gp_info *info)
 		finish_open(c, &started[count], at_ns);
 	if (c->ambiguous != 0)
 		finish_call(c, c->ambiguous, at_ns);
-	if (c->outside != 0)
+	if (c->outside != 0) {
+		note_high(node_of(c, c->outside), c->between_bytes);
 		finish_call(c, c->outside, at_ns);
+	}
 	const struct gp_range_counts counts = gp_open_ranges_counts(c->follow.ranges);
 	c->out->unbalanced = counts.unbalanced;
 	c->out->unseen = counts.unseen;

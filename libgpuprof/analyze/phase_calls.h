@@ -12,7 +12,7 @@ struct gp_phase_call {
 	uint32_t node;
 	uint32_t up;   /* the call around it; 0: none, or a free place: the next one */
 	uint32_t refs; /* open, calls right below, and live allocations: who knows its number */
-	bool is_open;
+	bool is_open, is_nested;
 	uint64_t live_bytes; /* allocated in it, or left to it, and live */
 	uint64_t since;	     /* number of the curve's value when it began */
 	int64_t from_ns;

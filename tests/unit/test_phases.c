@@ -87,6 +87,7 @@ static void a_step_is_told_apart(void **state)
 	assert_int_equal(outside->launches, 1);
 	assert_int_equal(outside->allocated_bytes, 100);
 	assert_int_equal(outside->retained_bytes, 100);
+	assert_int_equal(outside->peak_bytes, 100 + 3 * 256); /* behind the last step */
 	assert_int_equal(outside->calls, 0);
 	close_all(r, &p);
 	look_at_the_second(w.path);
@@ -178,10 +179,17 @@ static void what_is_ambiguous_is_said(void **state)
 	put_push(&w, 1, 0, GP_RANGE_ENGINE);
 	put_launch(&w, 3);
 	put_push(&w, 2, FORWARD, 1);
+	put_alloc(&w, 2, 0x1000, 4096);
+	put_free(&w, 2, 0x1000);
 	put_push(&w, 2, 0, GP_RANGE_ENGINE);
+	put_alloc(&w, 2, 0x1000, 16);
 	put_launch(&w, 3);
+	put_alloc(&w, 2, 0x2000, 512);
+	put_free(&w, 2, 0x2000);
 	put_push(&w, 3, DATA, GP_RANGE_TORCH);
 	put_launch(&w, 3);
+	put_alloc(&w, 2, 0x2000, 64);
+	put_free(&w, 2, 0x2000);
 	put_pop(&w, 3, GP_RANGE_TORCH);
 	put_launch(&w, 2); /* its own */
 	put_pop(&w, 2, GP_RANGE_ENGINE);
@@ -191,6 +199,9 @@ static void what_is_ambiguous_is_said(void **state)
 	assert_int_equal(find(&p, "forward/NULL")->launches, 1);
 	assert_int_equal(find(&p, "(ambiguous)")->launches, 2);
 	assert_int_equal(find(&p, "(ambiguous)/data")->launches, 1);
+	/* of what is done there, and while a range in it is open */
+	assert_int_equal(find(&p, "(ambiguous)/data")->peak_bytes, 16 + 64);
+	assert_int_equal(find(&p, "(ambiguous)")->peak_bytes, 16 + 64);
 	assert_int_equal(find(&p, "backward")->open, 1);
 	close_all(r, &p);
 }
@@ -230,6 +241,52 @@ static void started_ranges_see_all_threads(void **state)
 	assert_int_equal(find(&p, "step/optimizer")->style, GP_PHASE_MARK);
 	assert_int_equal(find(&p, "step")->allocated_bytes, 64);
 	close_all(r, &p);
+}
+
+/* What the ranges of others hold meanwhile is not what was live outside of them. */
+static void outside_has_a_peak_of_its_own(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_phases p;
+	begin(&w, "outside.gpr");
+	put_alloc(&w, 1, 0x1000, 100);
+	put_free(&w, 1, 0x1000);
+	put_push(&w, 1, FORWARD, 1);
+	put_alloc(&w, 1, 0x2000, 1000);
+	put_alloc(&w, 1, 0x3000, 300);
+	put_free(&w, 1, 0x2000);
+	put_pop(&w, 1, 1); /* 300 are live, and nothing is done */
+	const int64_t between_ns = (int64_t)w.time - 1024;
+	put_push(&w, 1, BACKWARD, 1);
+	put_free(&w, 1, 0x3000);
+	put_alloc(&w, 1, 0x4000, 600);
+	put_alloc(&w, 2, 0x5000, 50); /* beside a range: 600 before it, 650 behind it */
+	put_free(&w, 2, 0x5000);
+	const int64_t inside_ns = (int64_t)w.time - 1024;
+	put_alloc(&w, 1, 0x6000, 5000);
+	put_free(&w, 1, 0x6000);
+	put_free(&w, 1, 0x4000);
+	put_pop(&w, 1, 1);
+	put_launch(&w, 1);
+	struct gp_recording *r = build(&w, &p);
+	assert_int_equal(find(&p, "forward")->peak_bytes, 1300);
+	assert_int_equal(find(&p, "backward")->peak_bytes, 5600);
+	assert_int_equal(find(&p, "(outside)")->peak_bytes, 650);
+	assert_int_equal(find(&p, "(outside)")->allocated_bytes, 150);
+	close_all(r, &p);
+	struct gp_phases_asked part = whole;
+	part.to_ns = between_ns;
+	r = build_as(w.path, &part, &p);
+	assert_int_equal(find(&p, "(outside)")->peak_bytes, 300);
+	close_all(r, &p);
+	part.from_ns = inside_ns + 1;
+	part.to_ns = INT64_MAX;
+	r = build_as(w.path, &part, &p);
+	assert_int_equal(find(&p, "(outside)")->peak_bytes, 0);
+	assert_int_equal(find(&p, "(outside)")->launches, 1);
+	close_all(r, &p);
+	unlink(w.path);
 }
 
 static void no_ranges_is_all_outside(void **state)
@@ -310,7 +367,19 @@ struct model_block {
 static struct model_call call[CALLS];
 static unsigned calls, open_call[4][16], open_calls[4];
 static struct model_block block[BLOCKS_LIVE];
-static uint64_t live_bytes, outside_launches;
+static uint64_t live_bytes, outside_launches, outside_peak;
+
+static void model_outside(void)
+{
+	outside_peak = live_bytes > outside_peak ? live_bytes : outside_peak;
+}
+
+/* Behind each event: nobody is in a range. */
+static void model_between(void)
+{
+	if (open_calls[0] + open_calls[1] + open_calls[2] + open_calls[3] == 0)
+		model_outside();
+}
 
 static void model_step(void)
 {
@@ -350,6 +419,8 @@ static void model_pop(struct writer *w, unsigned thread)
 static void model_block(struct writer *w, unsigned thread, unsigned b, uint64_t bytes)
 {
 	bool is_free = block[b].bytes != 0;
+	if (open_calls[thread] == 0)
+		model_outside();
 	if (is_free) {
 		put_free(w, thread, 0x10000 + b * 65536);
 		live_bytes -= block[b].bytes;
@@ -365,6 +436,8 @@ static void model_block(struct writer *w, unsigned thread, unsigned b, uint64_t 
 		for (unsigned d = 0; d < open_calls[thread]; d++)
 			call[open_call[thread][d]].allocated += bytes;
 	}
+	if (open_calls[thread] == 0)
+		model_outside();
 	model_step();
 }
 
@@ -372,6 +445,8 @@ static void model_launch(struct writer *w, unsigned thread)
 {
 	put_launch(w, thread);
 	outside_launches += open_calls[thread] == 0;
+	if (open_calls[thread] == 0)
+		model_outside();
 	for (unsigned d = 0; d < open_calls[thread]; d++)
 		call[open_call[thread][d]].launches++;
 }
@@ -421,10 +496,12 @@ static void random_ranges_match_a_model(void **state)
 				    512 + (seed >> 50) * 8);
 		else
 			model_launch(&w, thread);
+		model_between();
 	}
 	for (unsigned thread = 0; thread < 4; thread++)
 		while (open_calls[thread])
 			model_pop(&w, thread);
+	model_between();
 	struct gp_recording *r = build(&w, &p);
 	static const char *const names[] = { "", "step", "forward", "backward" };
 	unsigned path[16];
@@ -443,6 +520,7 @@ static void random_ranges_match_a_model(void **state)
 	assert_int_equal(seen, calls);
 	assert_int_equal(p.ranges, calls);
 	assert_int_equal(find(&p, "(outside)")->launches, outside_launches);
+	assert_int_equal(find(&p, "(outside)")->peak_bytes, outside_peak);
 	close_all(r, &p);
 }
 
@@ -454,6 +532,7 @@ int main(void)
 		cmocka_unit_test(a_worker_enters_again_for_another),
 		cmocka_unit_test(what_is_ambiguous_is_said),
 		cmocka_unit_test(started_ranges_see_all_threads),
+		cmocka_unit_test(outside_has_a_peak_of_its_own),
 		cmocka_unit_test(no_ranges_is_all_outside),
 		cmocka_unit_test(more_names_than_are_kept),
 		cmocka_unit_test(highest_values_match_a_search),
