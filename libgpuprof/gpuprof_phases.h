@@ -12,6 +12,7 @@
 #include "format/event.h"
 #include "format/status.h"
 
+struct gp_info;
 struct gp_recording;
 
 enum gp_phase_style {
@@ -111,6 +112,14 @@ struct gp_phases_asked {
 enum gp_status gp_phases_build(struct gp_recording *recording, const struct gp_phases_asked *asked,
 			       struct gp_phases *out);
 void gp_phases_free(struct gp_phases *phases);
+
+enum gp_phases_by {
+	GP_PHASES_BY_NOTHING, /* nobody told a range, and there are no stacks: where it was is unknown */
+	GP_PHASES_BY_RANGES,
+	GP_PHASES_BY_FRAMES, /* stacks are all that there is, or all but backwards of an engine */
+};
+/* What says of a recording's memory in which phase it was. Different ones cannot be compared. */
+enum gp_phases_by gp_phases_by(const struct gp_info *info);
 /* "nvtx", "torch", "engine", "control", "derived", "frames"; NULL: no such source. */
 const char *gp_range_source_name(unsigned source);
 

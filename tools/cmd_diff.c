@@ -115,10 +115,14 @@ static enum gp_status add_table(struct diff *f, unsigned device, enum gp_curve o
 	enum gp_status status = is_there ? gp_diff_build(side, f->d.sides, &how, &t->diff) : GP_OK;
 	if (status || !is_there)
 		return status;
-	f->d.tables++;
 	f->r.matched += t->diff.matched;
 	for (size_t k = 0; k < f->d.sides && f->d.style.range && !t->diff.matched; k++)
 		gp_use_range_near(f->d.style.range, side[k].use, side[k].uses, f->r.near);
+	if (gp_diff_phases_differ(&f->d)) {
+		gp_diff_free(&t->diff);
+		return status;
+	}
+	f->d.tables++;
 	t->shown = t->diff.changed;
 	while (f->d.least && t->shown && t->diff.group[t->shown - 1].greatest < f->d.least)
 		t->shown--;

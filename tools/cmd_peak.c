@@ -230,6 +230,7 @@ static enum gp_status write_all(struct peak *p, const struct gp_peak *peak)
 	enum gp_status status = GP_OK;
 	gp_json_object(&p->r.json, NULL);
 	gp_use_head_write(&p->r.json, p->r.file, p->r.info);
+	gp_use_phases_by_write(&p->r.json, p->r.info, &p->r.style);
 	gp_json_text(&p->r.json, "by", p->r.style.by ? p->r.style.by : "stack");
 	gp_json_array(&p->r.json, "devices");
 	for (size_t k = 0; k < peak->holders && status == GP_OK; k++)

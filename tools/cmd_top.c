@@ -221,6 +221,7 @@ static void write_begin(struct top *t)
 		end_ns = (int64_t)t->r.info->duration_ns;
 	gp_json_object(&t->r.json, NULL);
 	gp_use_head_write(&t->r.json, t->r.file, t->r.info);
+	gp_use_phases_by_write(&t->r.json, t->r.info, &t->r.style);
 	gp_json_signed(&t->r.json, "from_ns", t->from_ns > kept_ns ? t->from_ns : kept_ns);
 	gp_json_signed(&t->r.json, "to_ns", t->to_ns < end_ns ? t->to_ns : end_ns);
 	gp_json_signed(&t->r.json, "short_ns", t->short_ns);

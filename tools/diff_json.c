@@ -2,11 +2,13 @@
 #include "diff_report.h"
 #include "report.h"
 
-static void write_side(struct gp_json *json, const struct gp_diff_source *s)
+static void write_side(struct gp_json *json, const struct gp_diff_source *s,
+		       const struct gp_use_style *style)
 {
 	const struct gp_info *i = s->info;
 	gp_json_object(json, NULL);
 	gp_use_head_write(json, s->path, i);
+	gp_use_phases_by_write(json, i, style);
 	if (s->is_peak)
 		gp_json_null(json, "at_ns");
 	else
@@ -132,15 +134,19 @@ void gp_diff_write(const struct gp_diff_report *r)
 	gp_json_text(&json, "by", r->style.by ? r->style.by : "stack");
 	gp_json_array(&json, "sides");
 	for (size_t k = 0; k < r->sides; k++)
-		write_side(&json, &r->side[k]);
+		write_side(&json, &r->side[k], &r->style);
 	gp_json_end(&json);
 	gp_json_array(&json, "devices");
 	for (size_t k = 0; k < devices; k++)
 		write_device(&json, r, device[k]);
 	gp_json_end(&json);
-	gp_json_array(&json, "curves");
-	for (size_t k = 0; k < r->tables; k++)
-		write_table(&json, r, &r->table[k]);
-	gp_json_end(&json);
+	if (gp_diff_phases_differ(r)) {
+		gp_json_null(&json, "curves");
+	} else {
+		gp_json_array(&json, "curves");
+		for (size_t k = 0; k < r->tables; k++)
+			write_table(&json, r, &r->table[k]);
+		gp_json_end(&json);
+	}
 	gp_json_end(&json);
 }

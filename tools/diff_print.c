@@ -268,14 +268,31 @@ size_t gp_diff_with_ranges(const struct gp_diff_report *r)
 	return with;
 }
 
+bool gp_diff_phases_differ(const struct gp_diff_report *r)
+{
+	for (size_t k = 1; k < r->sides && gp_use_has_ranges(&r->style); k++)
+		if (gp_phases_by(r->side[k].info) != gp_phases_by(r->side[0].info))
+			return true;
+	return false;
+}
+
 static void print_ranges_doubt(const struct gp_diff_report *r)
 {
-	if (!gp_diff_with_ranges(r))
-		gp_use_no_ranges_print(r->out, r->side[0].info, &r->style);
-	else if (gp_use_has_ranges(&r->style))
-		for (size_t k = 0; k < r->sides; k++)
-			if (!r->side[k].info->has_ranges)
-				fprintf(r->out, "%c has no ranges\n", letter(k));
+	static const char *const has[] = {
+		[GP_PHASES_BY_NOTHING] = "no ranges",
+		[GP_PHASES_BY_RANGES] = "ranges",
+		[GP_PHASES_BY_FRAMES] = "phases by frames alone",
+	};
+	if (!gp_diff_phases_differ(r)) {
+		if (gp_phases_by(r->side[0].info) != GP_PHASES_BY_RANGES)
+			gp_use_no_ranges_print(r->out, r->side[0].info, &r->style);
+		return;
+	}
+	fputs("memory of ranges cannot be compared:", r->out);
+	for (size_t k = 0; k < r->sides; k++)
+		fprintf(r->out, "%s %c has %s", k ? "," : "", letter(k),
+			has[gp_phases_by(r->side[k].info)]);
+	fputc('\n', r->out);
 }
 
 void gp_diff_print(const struct gp_diff_report *r)

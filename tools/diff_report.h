@@ -32,7 +32,7 @@ struct gp_diff_report {
 	size_t sides;
 	struct gp_diff_source side[GP_DIFF_SIDES];
 	size_t tables;
-	struct gp_diff_table *table; /* by device */
+	struct gp_diff_table *table; /* by device; none where they would hold unlike things */
 	struct gp_use_style style;
 	uint64_t least; /* smaller changes are none */
 	bool ignores_lines, is_of_moments;
@@ -56,6 +56,8 @@ enum { GP_DIFF_ROWS = 32 };
 size_t gp_diff_rows(const struct gp_diff_report *report, unsigned device,
 		    struct gp_diff_row row[GP_DIFF_ROWS]);
 bool gp_diff_row_changed(const struct gp_diff_report *report, const struct gp_diff_row *row);
+/* Ranges are asked for, and not all sides know theirs by the same: groups are no changes. */
+bool gp_diff_phases_differ(const struct gp_diff_report *report);
 /* How many sides have ranges. */
 size_t gp_diff_with_ranges(const struct gp_diff_report *report);
 /* Devices of all sides, ascending; how many. */

@@ -208,11 +208,12 @@ void gp_use_no_ranges_print(FILE *out, const struct gp_info *info, const struct 
 		fputs("ranges may be among what was lost: their memory counts as outside, or as of "
 		      "those around them\n",
 		      out);
-	else if (!info->has_ranges)
-		fputs(info->has_stacks ? "no ranges were recorded: what stacks show of phases is "
-					 "marked (frames)\n" :
-					 "no ranges were recorded\n",
-		      out);
+	else if (gp_phases_by(info) == GP_PHASES_BY_NOTHING)
+		fputs("no ranges were recorded\n", out);
+	else if (gp_phases_by(info) == GP_PHASES_BY_FRAMES)
+		fprintf(out,
+			"no ranges %s recorded: what stacks show of phases is marked (frames)\n",
+			info->has_ranges ? "but backward were" : "were");
 	gp_no_ranges_print(out, info);
 }
 
@@ -327,4 +328,14 @@ void gp_use_head_write(struct gp_json *json, const char *path, const struct gp_i
 	gp_json_number(json, "kept_from_ns", info->kept_from_ns);
 	gp_report_doubts(json, info);
 	gp_json_bool(json, "has_stacks", info->has_stacks);
+}
+
+void gp_use_phases_by_write(struct gp_json *json, const struct gp_info *info,
+			    const struct gp_use_style *style)
+{
+	static const char *const names[] = {
+		[GP_PHASES_BY_RANGES] = "ranges", [GP_PHASES_BY_FRAMES] = "frames"
+	};
+	if (gp_use_has_ranges(style))
+		gp_json_text(json, "phases_by", names[gp_phases_by(info)]);
 }

@@ -27,6 +27,9 @@ static inline bool gp_use_has_ranges(const struct gp_use_style *style)
 	return style->grouping.by == GP_BY_RANGE || style->grouping.range;
 }
 
+/* Where ranges are asked for: "phases_by", by what they are known. */
+void gp_use_phases_by_write(struct gp_json *json, const struct gp_info *info,
+			    const struct gp_use_style *style);
 /* Where ranges are asked for and are not there, or not all: said. */
 void gp_use_no_ranges_print(FILE *out, const struct gp_info *info,
 			    const struct gp_use_style *style);

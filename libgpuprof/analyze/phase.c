@@ -500,7 +500,8 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 	c->out->of = c->of;
 	c->watch = (struct gp_range_watch){ see_opened, see_closed, c };
 	const bool is_by_frames =
-		c->asked.is_by_frames || (!c->asked.is_as_told && gp_frames_stand_in(info));
+		c->asked.is_by_frames ||
+		(!c->asked.is_as_told && gp_phases_by(info) == GP_PHASES_BY_FRAMES);
 	enum gp_status status = GP_OK;
 	if (is_by_frames)
 		status = gp_frame_ranges_find(c->recording, &c->frames);

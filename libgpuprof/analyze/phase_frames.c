@@ -43,6 +43,13 @@ struct reading {
 	bool is_out_of_memory;
 };
 
+enum gp_phases_by gp_phases_by(const struct gp_info *info)
+{
+	if (info->has_ranges && (info->has_named || !info->has_backward || !info->has_stacks))
+		return GP_PHASES_BY_RANGES;
+	return info->has_stacks ? GP_PHASES_BY_FRAMES : GP_PHASES_BY_NOTHING;
+}
+
 /* ---- rows ---- */
 
 static struct thread *thread_find(const struct gp_row_table *threads, uint32_t number)

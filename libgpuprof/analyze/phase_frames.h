@@ -34,11 +34,6 @@ struct gp_frame_ranges {
 	uint64_t bare_launches;	       /* launches that only those around them can tell of */
 };
 
-/* Stacks are all that there is, or all but backwards of a PyTorch that told nothing else. */
-static inline bool gp_frames_stand_in(const struct gp_info *info)
-{
-	return info->has_stacks && (!info->has_ranges || (info->has_backward && !info->has_named));
-}
 /* One replay, from the beginning. To be released also after a failure. GP_E_MEMORY. */
 enum gp_status gp_frame_ranges_find(struct gp_recording *recording, struct gp_frame_ranges *out);
 void gp_frame_ranges_release(struct gp_frame_ranges *ranges);

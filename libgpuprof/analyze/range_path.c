@@ -334,7 +334,7 @@ enum gp_status gp_range_paths_derive(struct gp_recording *recording, struct gp_r
 	struct gp_range_paths *p = *out = make(recording);
 	if (p == NULL)
 		return GP_E_MEMORY;
-	const bool is_by_frames = gp_frames_stand_in(&recording->info);
+	const bool is_by_frames = gp_phases_by(&recording->info) == GP_PHASES_BY_FRAMES;
 	enum gp_status status = is_by_frames ?
 					gp_frame_ranges_find(recording, &p->frames) :
 					gp_forwards_find(recording, &recording->info, &p->forwards);
