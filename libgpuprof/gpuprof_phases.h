@@ -74,6 +74,7 @@ struct gp_phases {
 	size_t phases;
 	struct gp_phase *phase;
 	uint64_t ranges;   /* calls that were seen */
+	uint64_t marks;	   /* that were met; in no other figure of the whole */
 	uint64_t forwards; /* calls that were derived */
 	/* of the whole recording: backwards before which the job names a forward, nothing is
 	 * launched, it is not clear what is the forward */

@@ -182,6 +182,8 @@ void gp_phases_print(const struct gp_phases_report *r)
 	fputs(gp_plural(r->phases.ranges, "call").s, r->out);
 	if (r->phases.forwards)
 		fprintf(r->out, ", %s derived", gp_count_text(r->phases.forwards).s);
+	if (r->phases.marks)
+		fprintf(r->out, ", %s", gp_plural(r->phases.marks, "mark").s);
 	fprintf(r->out, "; memory is %s",
 		r->phases.of == GP_CURVE_ALLOCATED ? "blocks of the framework" :
 						     "memory of the driver");
@@ -234,7 +236,10 @@ static void write_phase(struct gp_json *json, const struct gp_phase *p)
 	gp_json_number(json, "allocated_bytes", p->allocated_bytes);
 	gp_json_number(json, "freed_bytes", p->freed_bytes);
 	gp_json_number(json, "retained_bytes", p->retained_bytes);
-	gp_json_number(json, "peak_bytes", p->peak_bytes);
+	if (p->style == GP_PHASE_MARK)
+		gp_json_null(json, "peak_bytes");
+	else
+		gp_json_number(json, "peak_bytes", p->peak_bytes);
 	gp_json_number(json, "launches", p->launches);
 	gp_json_number(json, "graph_launches", p->graph_launches);
 }
@@ -291,6 +296,7 @@ void gp_phases_write(const struct gp_phases_report *r)
 	else
 		gp_json_number(&json, "device", r->asked.device);
 	gp_json_number(&json, "calls", p->ranges);
+	gp_json_number(&json, "marks", p->marks);
 	gp_json_number(&json, "forwards_derived", p->forwards);
 	gp_json_number(&json, "forwards_named", p->forwards_named);
 	gp_json_number(&json, "forwards_none", p->forwards_none);

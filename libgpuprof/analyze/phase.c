@@ -341,6 +341,7 @@ static void add_mark(struct counting *c, const struct gp_record *r, uint32_t thr
 					  (uint32_t)r->range_push.source, GP_PHASE_MARK);
 	if (node != 0)
 		gp_phase_node_at(&c->tree, node)->own.calls++;
+	c->out->marks += node != 0;
 	c->is_out_of_memory |= node == 0;
 }
 
