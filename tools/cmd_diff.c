@@ -31,6 +31,7 @@ static int open_side(struct diff *f, const char *path)
 	if (!s->recording)
 		return exit_status;
 	f->d.sides++;
+	f->r.has_phases |= gp_phases_by(s->info) != GP_PHASES_BY_NOTHING;
 	return gp_report_exit(path, s->info);
 }
 
@@ -168,7 +169,7 @@ static bool is_anything(const struct diff *f)
 	} else if (s->range) {
 		gp_complain("there is no %smemory of range '%s' in any recording",
 			    s->library || s->of_text || s->device >= 0 ? "such " : "", s->range);
-		gp_use_range_hint(gp_diff_with_ranges(&f->d) > 0, s->range, f->r.near);
+		gp_use_range_hint(f->r.has_phases, s->range, f->r.near);
 	} else {
 		gp_complain("there is no %smemory of library '%s' in any recording",
 			    s->of_text || s->device >= 0 ? "such " : "", s->library);

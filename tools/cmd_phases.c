@@ -14,7 +14,7 @@ const struct gp_command gp_command_phases = {
 	"phases",
 	"phases [--json] [--device N] [--of CURVE] [--from TIME] [--to TIME] [--depth N] [--top N] "
 	"[--fold N] [--own-thread] [--as-told | --frames] [-o FILE [--force]] RECORDING",
-	"show calls, time, memory and launches of each range that the job named",
+	"show calls, time, memory and launches of each phase, by the job's ranges or stacks",
 	run,
 };
 
@@ -88,7 +88,7 @@ static int run(int argc, char **argv)
 		{ "of", 0, GP_FLAG_TEXT, "CURVE", &of,
 		  "memory as allocated (blocks of the framework) or driver" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &from,
-		  "from this moment: 1.5s, 20ms, start, end, peak, oom" },
+		  "from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &to, "up to this moment" },
 		{ "depth", 0, GP_FLAG_NUMBER, "N", &p.depth, "N levels of ranges at most" },
 		{ "top", 0, GP_FLAG_NUMBER, "N", &p.top,
@@ -101,7 +101,8 @@ static int run(int argc, char **argv)
 		{ "as-told", 0, GP_FLAG_SWITCH, NULL, &p.asked.is_as_told,
 		  "ranges of the recording alone: no forward is derived, no frames are read" },
 		{ "frames", 0, GP_FLAG_SWITCH, NULL, &p.asked.is_by_frames,
-		  "phases as stacks show them, as without ranges; not by ranges" },
+		  "phases as stacks show them, in the place of ranges; default where there are "
+		  "none" },
 		GP_FLAGS_OUTPUT(&file, &is_forced),
 		{ 0 },
 	};

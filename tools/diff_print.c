@@ -260,14 +260,6 @@ static void print_table(const struct gp_diff_report *r, const struct gp_diff_tab
 			gp_plural(t->diff.moved, "group").s, t->diff.moved == 1 ? "is" : "are");
 }
 
-size_t gp_diff_with_ranges(const struct gp_diff_report *r)
-{
-	size_t with = 0;
-	for (size_t k = 0; k < r->sides; k++)
-		with += r->side[k].info->has_ranges;
-	return with;
-}
-
 bool gp_diff_phases_differ(const struct gp_diff_report *r)
 {
 	for (size_t k = 1; k < r->sides && gp_use_has_ranges(&r->style); k++)

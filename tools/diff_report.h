@@ -58,8 +58,6 @@ size_t gp_diff_rows(const struct gp_diff_report *report, unsigned device,
 bool gp_diff_row_changed(const struct gp_diff_report *report, const struct gp_diff_row *row);
 /* Ranges are asked for, and not all sides know theirs by the same: groups are no changes. */
 bool gp_diff_phases_differ(const struct gp_diff_report *report);
-/* How many sides have ranges. */
-size_t gp_diff_with_ranges(const struct gp_diff_report *report);
 /* Devices of all sides, ascending; how many. */
 size_t gp_diff_devices(const struct gp_diff_report *report, unsigned device[GP_DEVICES]);
 

@@ -81,7 +81,7 @@ static void note_lack(struct gp_use_report *r)
 	bool is_filtered = r->style.library || r->style.range;
 	bool has_no_match = is_filtered && r->shown && !r->matched;
 	r->reports++;
-	r->has_ranges |= r->info->has_ranges;
+	r->has_phases |= gp_phases_by(r->info) != GP_PHASES_BY_NOTHING;
 	if (!has_no_match && (r->shown || r->style.device < 0))
 		return;
 	r->lacks_match |= has_no_match;
@@ -89,30 +89,42 @@ static void note_lack(struct gp_use_report *r)
 		r->lacking = r->file;
 }
 
+/* What was found before stays where this one is no nearer. Longer ones are passed over. */
+static void hold_against(const char *asked, const char *name, char near[GP_RANGE_NEAR])
+{
+	const char *names[2] = { near, name };
+	const size_t first = near[0] ? 0 : 1;
+	if (!name || strlen(name) >= GP_RANGE_NEAR - 1)
+		return;
+	const char *best = gp_nearest(asked, names + first, 2 - first);
+	if (best && best != near)
+		strcpy(near, best);
+}
+
 void gp_use_range_near(const char *asked, const struct gp_use *use, size_t uses,
 		       char near[GP_RANGE_NEAR])
 {
-	const char *name[2] = { near };
+	char text[GP_RANGE_NEAR];
+	for (size_t k = 0; k < uses; k++) {
+		const struct gp_range_path *path = gp_range_path_shown(use[k].range, NULL);
+		for (; path; path = path->up)
+			hold_against(asked, path->name, near);
+	}
+	/* or it may be a path, "step/forward"; names stand first where both are as near */
 	for (size_t k = 0; k < uses; k++) {
 		const struct gp_range_path *path = gp_range_path_shown(use[k].range, NULL);
 		for (; path; path = path->up) {
-			name[1] = path->name;
-			if (!name[1] || strlen(name[1]) >= GP_RANGE_NEAR)
-				continue;
-			/* what was found before stays where the other one is no nearer */
-			const char *best =
-				gp_nearest(asked, near[0] ? name : name + 1, 1 + !!near[0]);
-			if (best && best != near)
-				strcpy(near, best);
+			gp_range_path_text(path, text, sizeof text);
+			hold_against(asked, text, near);
 		}
 	}
 }
 
-void gp_use_range_hint(bool has_ranges, const char *asked, const char *near)
+void gp_use_range_hint(bool has_phases, const char *asked, const char *near)
 {
 	if (near[0] && strcmp(near, asked) != 0)
 		gp_hint("did you mean '%s'?", near);
-	else if (has_ranges)
+	else if (has_phases)
 		gp_hint("gpuprof phases lists the ranges of a recording");
 	else
 		gp_hint("no ranges were recorded: gpuprof phases may say why");
@@ -141,7 +153,7 @@ static bool judge(const struct gp_use_report *r)
 		gp_complain("cannot show GPU %lld of '%s'%s%s: no such memory",
 			    (long long)s->device, r->lacking, also, others.s);
 	if (is_in_none && r->lacks_match && s->range)
-		gp_use_range_hint(r->has_ranges, s->range, r->near);
+		gp_use_range_hint(r->has_phases, s->range, r->near);
 	else if (is_in_none && r->libraries[0] && r->lacks_match)
 		gp_hint("there is memory of: %s", r->libraries);
 	else if (is_in_none && r->lacks_match)

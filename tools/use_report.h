@@ -41,7 +41,7 @@ struct gp_use_report {
 	size_t reports, lackings;
 	const char *lacking;
 	bool lacks_match; /* of --library and --range */
-	bool has_ranges;  /* any of them */
+	bool has_phases;  /* any of them, from ranges or frames */
 	char near[GP_RANGE_NEAR];
 	char libraries[256];
 };
@@ -64,11 +64,11 @@ enum gp_status gp_use_report_groups(struct gp_use_report *report, const struct g
 /* Of a curve that is not shown: libraries that have memory of it could have been asked for. */
 enum gp_status gp_use_report_note(struct gp_use_report *report, const struct gp_use *use,
 				  size_t uses);
-/* A name like that of --range: the nearest of these, or what it was before. */
+/* A name like that of --range, or a path: the nearest of these, or what it was before. */
 void gp_use_range_near(const char *asked, const struct gp_use *use, size_t uses,
 		       char near[GP_RANGE_NEAR]);
 /* What to do where no recording has memory of --range; `near` may be "". */
-void gp_use_range_hint(bool has_ranges, const char *asked, const char *near);
+void gp_use_range_hint(bool has_phases, const char *asked, const char *near);
 /* The first group, with --library or --range the first of what was asked for; NULL: none. */
 const struct gp_group *gp_use_largest(const struct gp_groups *groups);
 

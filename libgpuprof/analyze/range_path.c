@@ -455,13 +455,18 @@ static size_t last_part(const char *asked, size_t length)
 	return length > n ? length : 0;
 }
 
+/* Of what had no room in the text nothing is known. */
+static bool is_left_out(const struct gp_range_path *path, const char *asked, size_t length)
+{
+	return path != NULL && length == 3 && memcmp(asked, "...", 3) == 0;
+}
+
 /*
  * "step > forward": it is the latter, and right inside the former. A name may hold " > " as well,
  * so each of them is tried as what lies between two.
  */
 static bool ends_with(const struct gp_range_path *path, const char *asked, size_t length)
 {
-	const bool is_last = asked[length] == '\0';
 	char part[NAME_ROOM];
 	size_t at = length, behind = length;
 	while (path != NULL && at > 0) {
@@ -470,11 +475,9 @@ static bool ends_with(const struct gp_range_path *path, const char *asked, size_
 			return false;
 		memcpy(part, asked + at, length - at);
 		part[length - at] = '\0';
-		/* of what had no room in the text nothing is known */
-		if (at == 0 && !is_last && strcmp(part, "...") == 0)
-			return true;
 		behind = at > 0 ? at - strlen(between) : 0;
-		if (is_called(path, part) && (at == 0 || ends_with(path->up, asked, behind)))
+		if (is_called(path, part) && (at == 0 || is_left_out(path->up, asked, behind) ||
+					      ends_with(path->up, asked, behind)))
 			return true;
 	}
 	return false;
@@ -482,8 +485,13 @@ static bool ends_with(const struct gp_range_path *path, const char *asked, size_
 
 bool gp_range_path_has(const struct gp_range_path *path, const char *name)
 {
+	size_t length = strlen(name);
+	const char *label = path != NULL ? label_of(path) : "";
+	const size_t n = strlen(label);
+	if (length > n && strcmp(name + length - n, label) == 0)
+		length -= n;
 	for (; path != NULL; path = path->up)
-		if (is_called(path, name) || ends_with(path, name, strlen(name)))
+		if (is_called(path, name) || ends_with(path, name, length))
 			return true;
 	return false;
 }
