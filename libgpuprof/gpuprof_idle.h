@@ -23,6 +23,21 @@ enum gp_idle_state {
 	GP_IDLE_STATES,
 };
 
+/* Whose memory is, which decides what can be done about it. */
+enum gp_idle_owner {
+	GP_IDLE_BLOCK,	   /* a block of the framework, of the program's */
+	GP_IDLE_WORKSPACE, /* a block of the framework that it keeps for a library */
+	GP_IDLE_PROGRAM,   /* memory of the driver that the program itself got */
+	GP_IDLE_LIBRARY,   /* that a library got for itself */
+	GP_IDLE_PROCESS,   /* that another process opened to this one */
+	GP_IDLE_ANYBODY,   /* the driver's too; no native stack tells whose */
+	GP_IDLE_OWNERS,
+};
+struct gp_idle_whose {
+	enum gp_idle_owner owner;
+	char library[GP_OWNER_MAX]; /* of a WORKSPACE or LIBRARY; else "" */
+};
+
 /* Memory of one stack in one state at the peak; the moments are those of its largest part. */
 struct gp_idle_row {
 	char *key;	     /* of its stack, as groups have it; or why it has none */
@@ -30,6 +45,7 @@ struct gp_idle_row {
 	const char *without; /* NULL: there is a stack */
 	uint8_t space;	     /* enum gp_space */
 	size_t stacks;	     /* 1, more after gp_idle_fold */
+	struct gp_idle_whose whose;
 	enum gp_idle_state state;
 	uint64_t bytes, count;
 	uint64_t largest_bytes;
@@ -50,14 +66,17 @@ struct gp_idle_reuse {
 	int64_t born_ns, other_born_ns;
 };
 
+struct gp_idle_sum {
+	uint64_t bytes, count;
+};
+
 struct gp_idle_device {
 	unsigned device;
 	bool is_framework;   /* the peak is that of its blocks, else of the driver's memory */
 	bool is_overwritten; /* the peak of the run lies before what is kept: the highest that is */
 	int64_t peak_at_ns;
-	/* memory of either kind, without the framework's segments, that lived at that moment */
-	uint64_t bytes, count;
-	uint64_t state_bytes[GP_IDLE_STATES], state_count[GP_IDLE_STATES];
+	/* what lived at that moment; of the framework its blocks alone, never its segments */
+	struct gp_idle_sum sum[GP_IDLE_OWNERS][GP_IDLE_STATES];
 	size_t rows;
 	struct gp_idle_row *row; /* longest unused first, by bytes times launches; not BUSY */
 	size_t reuses;
@@ -81,6 +100,7 @@ struct gp_waste_row {
 	uint32_t stack;
 	const char *without;
 	uint8_t space;
+	struct gp_idle_whose whose;
 	uint64_t bytes, count;
 	uint64_t largest_bytes; /* one of them, and its figures: */
 	int64_t born_ns;
@@ -117,6 +137,15 @@ struct gp_idle {
  */
 enum gp_status gp_idle_build(struct gp_recording *recording, uint64_t least_launches,
 			     struct gp_idle *out);
+/*
+ * The peak is that of such memory: of the framework's blocks where there are any, else of the
+ * driver's, which does not count what other processes opened.
+ */
+static inline bool gp_idle_is_of_peak(const struct gp_idle_device *device, enum gp_idle_owner owner)
+{
+	bool is_block = owner == GP_IDLE_BLOCK || owner == GP_IDLE_WORKSPACE;
+	return device->is_framework ? is_block : owner != GP_IDLE_PROCESS;
+}
 /* Adds up rows of one state, or one kind of waste, whose stacks have the same key. */
 void gp_idle_fold(struct gp_idle *idle);
 void gp_idle_free(struct gp_idle *idle);

@@ -88,6 +88,9 @@ struct gp_names {
 	 * named by its file.
 	 */
 	char library[GP_NAME_MAX];
+	bool is_own; /* that is the program itself, or Python code of no library that is known */
+	/* "cuBLAS": the framework asks for a workspace that it keeps for this library; "": no */
+	char workspace[GP_NAME_MAX];
 	/*
 	 * Index of the user's frame, SIZE_MAX none: the innermost Python frame that is of no
 	 * installed package and not of the standard library or generated; else the innermost one of

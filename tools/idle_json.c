@@ -24,6 +24,13 @@ static void write_stack(struct gp_json *json, const struct gp_idle_report *r, co
 	gp_json_end(json);
 }
 
+static void write_owner(struct gp_json *json, const struct gp_idle_whose *whose)
+{
+	static const char *const words[GP_IDLE_OWNERS] = { "framework",	      NULL, "program", NULL,
+							   "another process", NULL };
+	gp_json_text(json, "owner", whose->library[0] ? whose->library : words[whose->owner]);
+}
+
 static void write_row(struct gp_json *json, const struct gp_idle_report *r,
 		      const struct gp_idle_row *row)
 {
@@ -32,6 +39,7 @@ static void write_row(struct gp_json *json, const struct gp_idle_report *r,
 	gp_json_number(json, "stacks", row->stacks);
 	gp_json_number(json, "bytes", row->bytes);
 	gp_json_number(json, "count", row->count);
+	write_owner(json, &row->whose);
 	gp_json_number(json, "largest_bytes", row->largest_bytes);
 	gp_json_signed(json, "idle_ns", row->idle_ns);
 	gp_json_number(json, "idle_launches", row->idle_launches);
@@ -44,6 +52,27 @@ static void write_row(struct gp_json *json, const struct gp_idle_report *r,
 	gp_json_end(json);
 }
 
+static void write_sum(struct gp_json *json, const struct gp_idle_sum *sum)
+{
+	gp_json_number(json, "bytes", sum->bytes);
+	gp_json_number(json, "count", sum->count);
+}
+
+static void write_sums(struct gp_json *json, const struct gp_idle_device *d, bool is_of_peak)
+{
+	const struct gp_idle_sum total = gp_idle_total(d, is_of_peak);
+	write_sum(json, &total);
+	gp_json_object(json, "states");
+	for (unsigned s = 0; s < GP_IDLE_STATES; s++) {
+		const struct gp_idle_sum sum =
+			gp_idle_state_sum(d, is_of_peak, (enum gp_idle_state)s);
+		gp_json_object(json, gp_idle_state_keys[s]);
+		write_sum(json, &sum);
+		gp_json_end(json);
+	}
+	gp_json_end(json);
+}
+
 static void write_device(struct gp_json *json, const struct gp_idle_report *r,
 			 const struct gp_idle_device *d)
 {
@@ -52,15 +81,9 @@ static void write_device(struct gp_json *json, const struct gp_idle_report *r,
 	gp_json_text(json, "of", d->is_framework ? "allocated" : "driver");
 	gp_json_signed(json, "at_ns", d->peak_at_ns);
 	gp_json_bool(json, "overwritten", d->is_overwritten);
-	gp_json_number(json, "bytes", d->bytes);
-	gp_json_number(json, "count", d->count);
-	gp_json_object(json, "states");
-	for (unsigned s = 0; s < GP_IDLE_STATES; s++) {
-		gp_json_object(json, gp_idle_state_keys[s]);
-		gp_json_number(json, "bytes", d->state_bytes[s]);
-		gp_json_number(json, "count", d->state_count[s]);
-		gp_json_end(json);
-	}
+	write_sums(json, d, true);
+	gp_json_object(json, "beside");
+	write_sums(json, d, false);
 	gp_json_end(json);
 	gp_json_array(json, "rows");
 	for (size_t k = 0; k < gp_idle_rows_shown(r, d->rows); k++)
@@ -93,6 +116,7 @@ static void write_waste(struct gp_json *json, const struct gp_idle_report *r,
 		gp_json_number(json, "device", w->device);
 	gp_json_number(json, "bytes", w->bytes);
 	gp_json_number(json, "count", w->count);
+	write_owner(json, &w->whose);
 	gp_json_number(json, "largest_bytes", w->largest_bytes);
 	write_moment(json, "born_ns", w->born_ns);
 	gp_json_signed(json, "idle_ns", w->idle_ns);

@@ -16,13 +16,10 @@ static const char *const state_words[GP_IDLE_STATES] = {
 	"in use", "never used", "not used yet", "used up", "between two uses", "not known",
 };
 static const char *const state_advice[GP_IDLE_STATES] = {
-	"",
-	"do without it",
-	"allocate it later",
-	"free it earlier",
-	"offload or recompute it",
-	"older than the events that are kept",
+	"", "do without it", "allocate it later", "free it earlier", "offload or recompute it", "",
 };
+/* what lives beside the driver's memory; beside a framework's blocks */
+static const char *const beside_words[] = { "of other processes", "of the driver" };
 static const char *const waste_titles[GP_WASTES] = {
 	"allocated early: long before the first use",
 	"freed late: long after the last use",
@@ -62,6 +59,16 @@ static void print_stack(const struct gp_idle_report *r, uint32_t stack, int64_t 
 		gp_stack_print(r->out, r->recording, stack, at_ns, GP_STACK_FOLDED);
 }
 
+/* Whose it is, where that is not told by the rest; NULL: it is. */
+static const char *owner_text(const struct gp_idle_whose *whose, bool is_beside)
+{
+	static const char *const words[GP_IDLE_OWNERS] = {
+		NULL, "workspace of ", "of the driver", "of ", "of another process", "of the driver"
+	};
+	bool is_told = whose->owner == GP_IDLE_PROGRAM || whose->owner == GP_IDLE_ANYBODY;
+	return is_told && !is_beside ? NULL : words[whose->owner];
+}
+
 static bool has_framework(const struct gp_idle_report *r, unsigned device)
 {
 	for (size_t k = 0; k < r->idle.devices; k++)
@@ -72,13 +79,17 @@ static bool has_framework(const struct gp_idle_report *r, unsigned device)
 
 /* Beside a framework's blocks it is said what is none: one place often gets both. */
 static void print_key(const struct gp_idle_report *r, const char *key, size_t stacks,
-		      bool is_beside)
+		      const struct gp_idle_whose *whose, bool is_beside)
 {
+	const char *owner = whose ? owner_text(whose, is_beside) : NULL;
 	gp_mask(r->out, key, strlen(key));
-	if (stacks > 1 || is_beside)
-		fprintf(r->out, "  (%s%s%s)", is_beside ? "of the driver" : "",
-			stacks > 1 && is_beside ? ", " : "",
+	if (owner || stacks > 1) {
+		fprintf(r->out, "  (%s", owner ? owner : "");
+		if (owner)
+			gp_mask(r->out, whose->library, strlen(whose->library));
+		fprintf(r->out, "%s%s)", owner && stacks > 1 ? ", " : "",
 			stacks > 1 ? gp_plural(stacks, "stack").s : "");
+	}
 	fputc('\n', r->out);
 }
 
@@ -134,24 +145,82 @@ static void print_coverage(const struct gp_idle_report *r)
 
 /* ---- at the peak ---- */
 
-static uint64_t idle_bytes(const struct gp_idle_device *d)
+/* Of the owners whose memory makes the peak, or of the others. */
+struct gp_idle_sum gp_idle_state_sum(const struct gp_idle_device *d, bool is_of_peak,
+				     enum gp_idle_state state)
 {
-	return d->bytes - d->state_bytes[GP_IDLE_BUSY] - d->state_bytes[GP_IDLE_UNKNOWN];
+	struct gp_idle_sum sum = { 0 };
+	for (unsigned o = 0; o < GP_IDLE_OWNERS; o++) {
+		if (gp_idle_is_of_peak(d, (enum gp_idle_owner)o) != is_of_peak)
+			continue;
+		sum.bytes += d->sum[o][state].bytes;
+		sum.count += d->sum[o][state].count;
+	}
+	return sum;
+}
+
+struct gp_idle_sum gp_idle_total(const struct gp_idle_device *d, bool is_of_peak)
+{
+	struct gp_idle_sum total = { 0 };
+	for (unsigned s = 0; s < GP_IDLE_STATES; s++) {
+		const struct gp_idle_sum sum =
+			gp_idle_state_sum(d, is_of_peak, (enum gp_idle_state)s);
+		total.bytes += sum.bytes;
+		total.count += sum.count;
+	}
+	return total;
+}
+
+static uint64_t unused_bytes(const struct gp_idle_device *d, bool is_of_peak)
+{
+	return gp_idle_total(d, is_of_peak).bytes -
+	       gp_idle_state_sum(d, is_of_peak, GP_IDLE_BUSY).bytes -
+	       gp_idle_state_sum(d, is_of_peak, GP_IDLE_UNKNOWN).bytes;
+}
+
+static void print_sum(const struct gp_idle_report *r, const struct gp_idle_sum *sum)
+{
+	fprintf(r->out, "%10s %9s  ", gp_bytes_text(sum->bytes).s, gp_count_text(sum->count).s);
+}
+
+/* What helps depends on whose it is: nobody offloads what a library keeps for itself. */
+static void print_idle_state(const struct gp_idle_report *r, const struct gp_idle_device *d,
+			     enum gp_idle_state s)
+{
+	const char *const beside = d->is_framework ? ", of the driver" : "";
+	const char *const owner_words[GP_IDLE_OWNERS] = {
+		"",    ", a library's workspace", beside, ", a library's", ", of another process",
+		beside
+	};
+	for (unsigned o = 0; o < GP_IDLE_OWNERS; o++) {
+		bool is_library = o == GP_IDLE_WORKSPACE || o == GP_IDLE_LIBRARY;
+		if (!d->sum[o][s].count)
+			continue;
+		print_sum(r, &d->sum[o][s]);
+		fprintf(r->out, "%s%s: %s%s\n", state_words[s], owner_words[o],
+			is_library	     ? "its settings decide" :
+			o == GP_IDLE_PROCESS ? "that one decides" :
+					       state_advice[s],
+			o == GP_IDLE_ANYBODY ? ", if it is the program's own" : "");
+	}
 }
 
 static void print_states(const struct gp_idle_report *r, const struct gp_idle_device *d)
 {
-	static const enum gp_idle_state order[] = {
-		GP_IDLE_BETWEEN, GP_IDLE_LATE, GP_IDLE_EARLY,
-		GP_IDLE_NEVER,	 GP_IDLE_BUSY, GP_IDLE_UNKNOWN
-	};
-	for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
-		enum gp_idle_state s = order[k];
-		if (!d->state_count[s])
+	static const enum gp_idle_state idle[] = { GP_IDLE_BETWEEN, GP_IDLE_LATE, GP_IDLE_EARLY,
+						   GP_IDLE_NEVER };
+	static const enum gp_idle_state others[] = { GP_IDLE_BUSY, GP_IDLE_UNKNOWN };
+	for (size_t k = 0; k < sizeof idle / sizeof *idle; k++)
+		print_idle_state(r, d, idle[k]);
+	for (size_t k = 0; k < 2 * sizeof others / sizeof *others; k++) {
+		enum gp_idle_state s = others[k / 2];
+		const struct gp_idle_sum sum = gp_idle_state_sum(d, k % 2 == 0, s);
+		if (!sum.count)
 			continue;
-		fprintf(r->out, "%10s %9s  %s%s%s\n", gp_bytes_text(d->state_bytes[s]).s,
-			gp_count_text(d->state_count[s]).s, state_words[s],
-			*state_advice[s] ? ": " : "", state_advice[s]);
+		print_sum(r, &sum);
+		fprintf(r->out, "%s%s%s%s\n", state_words[s], k % 2 ? ", " : "",
+			k % 2 ? beside_words[d->is_framework] : "",
+			s == GP_IDLE_UNKNOWN ? ": older than the events that are kept" : "");
 	}
 }
 
@@ -169,8 +238,7 @@ static void print_rows(const struct gp_idle_report *r, const struct gp_idle_devi
 			gp_ns_text(row->idle_ns).s, gp_count_text(row->idle_launches).s,
 			moment(row->born_ns).s, moment(row->first_ns).s, moment(row->last_ns).s,
 			moment(row->next_ns).s, state_words[row->state]);
-		print_key(r, row->key, row->stacks,
-			  d->is_framework && row->space != GP_SPACE_BLOCK);
+		print_key(r, row->key, row->stacks, &row->whose, d->is_framework);
 		print_stack(r, row->stack, row->born_ns);
 	}
 	print_rest(r, d->rows);
@@ -193,19 +261,25 @@ static void print_reuses(const struct gp_idle_report *r, const struct gp_idle_de
 			gp_count_text(u->needed).s);
 		gp_mask(r->out, u->key, strlen(u->key));
 		fputs(" in the place of ", r->out);
-		print_key(r, u->other_key, 1, false);
+		print_key(r, u->other_key, 1, NULL, false);
 	}
 	print_rest(r, d->reuses);
 }
 
 static void print_device(const struct gp_idle_report *r, const struct gp_idle_device *d)
 {
+	const struct gp_idle_sum own = gp_idle_total(d, true), beside = gp_idle_total(d, false);
 	gp_use_device_print(r->out, r->info, d->device);
-	fprintf(r->out, ": %s live at the peak of %s (%s)%s; %s of it unused for %s or longer\n",
-		gp_bytes_text(d->bytes).s,
-		d->is_framework ? "the framework's blocks" : "the driver's memory",
+	fprintf(r->out, ": %s live in %s (%s%s); %s of it unused for %s or longer\n",
+		gp_bytes_text(own.bytes).s,
+		d->is_framework ? "the framework's blocks at their peak" :
+				  "the driver's memory at its peak",
 		gp_ns_text(d->peak_at_ns).s, d->is_overwritten ? ", the highest that is kept" : "",
-		gp_bytes_text(idle_bytes(d)).s, launches(r->idle.least_launches).s);
+		gp_bytes_text(unused_bytes(d, true)).s, launches(r->idle.least_launches).s);
+	if (beside.count)
+		fprintf(r->out, "  beside that %s %s; %s of it unused\n",
+			gp_bytes_text(beside.bytes).s, beside_words[d->is_framework],
+			gp_bytes_text(unused_bytes(d, false)).s);
 	print_states(r, d);
 	print_rows(r, d);
 	print_reuses(r, d);
@@ -221,8 +295,7 @@ static void print_waste_row(const struct gp_idle_report *r, const struct gp_wast
 	if (w->device != GP_DEVICE_UNKNOWN && w->device)
 		fprintf(r->out, "GPU %u  ", w->device);
 	bool is_of_driver = w->waste == GP_WASTE_CHURN || w->waste == GP_WASTE_PINNED;
-	print_key(r, w->key, w->stacks,
-		  !is_of_driver && w->space != GP_SPACE_BLOCK && has_framework(r, w->device));
+	print_key(r, w->key, w->stacks, &w->whose, !is_of_driver && has_framework(r, w->device));
 	print_stack(r, w->stack, w->born_ns);
 }
 

@@ -29,6 +29,14 @@ extern const char *const gp_waste_keys[GP_WASTES];
 size_t gp_idle_rows_shown(const struct gp_idle_report *report, size_t rows);
 bool gp_idle_wants(const struct gp_idle_report *report, unsigned device);
 
+/*
+ * What lived at the peak: of the owners whose memory makes the peak, or of the others; in one state
+ * and in all.
+ */
+struct gp_idle_sum gp_idle_state_sum(const struct gp_idle_device *device, bool is_of_peak,
+				     enum gp_idle_state state);
+struct gp_idle_sum gp_idle_total(const struct gp_idle_device *device, bool is_of_peak);
+
 void gp_idle_print(const struct gp_idle_report *report); /* idle_print.c */
 void gp_idle_write(const struct gp_idle_report *report); /* idle_json.c */
 

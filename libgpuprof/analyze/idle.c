@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "idle_owner.h"
 #include "idle_reuse.h"
 #include "settle.h"
 #include "touch_replay.h"
@@ -24,6 +25,7 @@ struct building {
 	struct gp_idle *out;
 	struct gp_peak_moments *moments;
 	struct gp_touch_replay replay;
+	struct gp_idle_owner_table owners;
 	struct gp_row_table waste[GP_WASTES][GP_DEVICES + 1];
 };
 
@@ -221,15 +223,18 @@ static enum gp_status list_device(struct building *b, struct gp_idle_device *d)
 	enum gp_status status = GP_OK;
 	size_t most = 0;
 	for (size_t k = 0; k < b->replay.parts && status == GP_OK; k++) {
-		const struct gp_peak_part *p = &b->replay.part[k];
+		struct gp_peak_part *p = &b->replay.part[k];
 		struct gp_touch_part part;
+		struct gp_idle_whose whose;
 		if (p->entry.device != d->device)
 			continue;
 		enum gp_idle_state state = state_of(b, p, &part);
-		d->bytes += part.bytes;
-		d->count++;
-		d->state_bytes[state] += part.bytes;
-		d->state_count[state]++;
+		if (!gp_idle_owner_find(&b->owners, part.stack, part.space, part.born_ns, &whose))
+			status = GP_E_MEMORY;
+		p->owner = whose.owner;
+		struct gp_idle_sum *sum = &d->sum[p->owner][state];
+		sum->bytes += part.bytes;
+		sum->count++;
 		if (state != GP_IDLE_BUSY && !gp_touch_rows_add(&rows[state], &part))
 			status = GP_E_MEMORY;
 	}
@@ -293,14 +298,16 @@ static enum gp_status name_all(struct building *b)
 	for (size_t k = 0; k < out->wastes; k++) {
 		struct gp_waste_row *w = &out->waste[k];
 		w->key = gp_touch_key(b->recording, w->stack, w->born_ns, &w->without);
-		if (w->key == NULL)
+		if (w->key == NULL ||
+		    !gp_idle_owner_find(&b->owners, w->stack, w->space, w->born_ns, &w->whose))
 			return GP_E_MEMORY;
 	}
 	for (size_t d = 0; d < out->devices; d++) {
 		for (size_t k = 0; k < out->device[d].rows; k++) {
 			struct gp_idle_row *r = &out->device[d].row[k];
 			r->key = gp_touch_key(b->recording, r->stack, r->born_ns, &r->without);
-			if (r->key == NULL)
+			if (r->key == NULL || !gp_idle_owner_find(&b->owners, r->stack, r->space,
+								  r->born_ns, &r->whose))
 				return GP_E_MEMORY;
 		}
 		for (size_t k = 0; k < out->device[d].reuses; k++) {
@@ -331,6 +338,7 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 {
 	struct building *b = context;
 	b->info = info;
+	b->owners.recording = b->recording;
 	note_what_is_missing(b);
 	if (!info->has_uses)
 		return GP_OK;
@@ -351,6 +359,7 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 		status = list_wastes(b);
 	if (status == GP_OK)
 		status = name_all(b);
+	gp_idle_owner_release(&b->owners);
 	gp_touch_replay_release(&b->replay);
 	memset(&b->replay, 0, sizeof b->replay);
 	for (unsigned w = 0; w < GP_WASTES; w++)

@@ -7,6 +7,13 @@
 
 #include "../gpuprof.h"
 
+static int compare_owners(const struct gp_idle_whose *a, const struct gp_idle_whose *b)
+{
+	if (a->owner != b->owner)
+		return a->owner < b->owner ? -1 : 1;
+	return strcmp(a->library, b->library);
+}
+
 /* ---- at the peak ---- */
 
 static int by_key(const void *left, const void *right)
@@ -19,6 +26,9 @@ static int by_key(const void *left, const void *right)
 		return a->state < b->state ? -1 : 1;
 	if (a->space != b->space)
 		return a->space < b->space ? -1 : 1;
+	int owner = compare_owners(&a->whose, &b->whose);
+	if (owner != 0)
+		return owner;
 	/* the one with the most weight is the one that is shown */
 	if (a->byte_launches != b->byte_launches)
 		return a->byte_launches < b->byte_launches ? 1 : -1;
@@ -42,6 +52,7 @@ static void fold_rows(struct gp_idle_device *d)
 	for (size_t k = 0; k < d->rows; k++) {
 		struct gp_idle_row *to = kept ? &d->row[kept - 1] : NULL, *from = &d->row[k];
 		if (to == NULL || to->state != from->state || to->space != from->space ||
+		    compare_owners(&to->whose, &from->whose) != 0 ||
 		    strcmp(to->key, from->key) != 0) {
 			d->row[kept++] = *from;
 			continue;
@@ -70,6 +81,9 @@ static int by_waste_key(const void *left, const void *right)
 		return key;
 	if (a->space != b->space)
 		return a->space < b->space ? -1 : 1;
+	int owner = compare_owners(&a->whose, &b->whose);
+	if (owner != 0)
+		return owner;
 	if (a->weight != b->weight)
 		return a->weight < b->weight ? 1 : -1;
 	return (a->stack > b->stack) - (a->stack < b->stack);
@@ -97,7 +111,8 @@ static void fold_wastes(struct gp_idle *idle)
 		struct gp_waste_row *to = kept ? &idle->waste[kept - 1] : NULL,
 				    *from = &idle->waste[k];
 		if (to == NULL || to->waste != from->waste || to->device != from->device ||
-		    to->space != from->space || strcmp(to->key, from->key) != 0) {
+		    to->space != from->space || compare_owners(&to->whose, &from->whose) != 0 ||
+		    strcmp(to->key, from->key) != 0) {
 			idle->waste[kept++] = *from;
 			continue;
 		}

@@ -1,4 +1,4 @@
-/* Buffers of one size that live at once and whose uses do not: how few of them would do. */
+/* The program's buffers of one size that live at once and whose uses do not: how few would do. */
 #ifndef GP_IDLE_REUSE_H
 #define GP_IDLE_REUSE_H
 

@@ -15,6 +15,7 @@ struct gp_peak_part {
 	struct gp_touch then;		    /* as it was at the peak */
 	int64_t next_ns, last_ns, freed_ns; /* after it; last_ns: of all its uses */
 	uint64_t next, last, freed, uses;   /* launches by then */
+	enum gp_idle_owner owner;	    /* idle.c's */
 };
 
 /* An allocation at its end, or at that of the recording. */

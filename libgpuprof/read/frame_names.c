@@ -63,6 +63,10 @@ static const char *const interpreter_locals[] = {
 static const struct rule known[] = {
 #include "frame_names.def"
 };
+#define WORKSPACE(function, library) { function, library },
+static const struct rule workspaces[] = {
+#include "frame_names.def"
+};
 #define FOLDED(function) function,
 static const char *const folded[] = {
 #include "frame_names.def"
@@ -373,7 +377,16 @@ static void find_engine_calls(const struct gp_name_frame *frame, size_t count, s
 		fits_python_any(outermost, python_beginnings, COUNT(python_beginnings));
 }
 
-static void name_python(const struct gp_name_frame *frame, size_t count, char *out)
+/* Up to Python's frames: what these call asks for a workspace elsewhere. */
+static void find_workspace(const struct gp_name_frame *frame, size_t count, struct gp_names *out)
+{
+	for (size_t i = 0; i < count && !frame[i].is_python && out->workspace[0] == 0; i++)
+		if (frame[i].function != NULL)
+			read_rule(frame[i].function, workspaces, COUNT(workspaces), out->workspace);
+}
+
+/* False: it is of no library. */
+static bool name_python(const struct gp_name_frame *frame, size_t count, char *out)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (!frame[i].is_python)
@@ -382,13 +395,14 @@ static void name_python(const struct gp_name_frame *frame, size_t count, char *o
 			frame[i].file != NULL ? gp_python_library_of(frame[i].file) : NULL;
 		if (name != NULL) {
 			write_name(out, "", name, strlen(name));
-			return;
+			return true;
 		}
 		/* ctypes itself is nobody's library */
 		if (frame[i].file == NULL || strstr(frame[i].file, "/ctypes/") == NULL)
 			break;
 	}
 	write_name(out, "", "Python", strlen("Python"));
+	return false;
 }
 
 static bool is_passed(const char *module)
@@ -412,7 +426,7 @@ static void find_library(const struct gp_name_frame *frame, size_t count, const 
 	out->caller = i;
 	const char *module = frame[i].module;
 	if (frame[i].is_python || gp_frame_is_interpreter(NULL, module)) {
-		name_python(frame + i, count - i, out->library);
+		out->is_own = !name_python(frame + i, count - i, out->library);
 		return;
 	}
 	/* code of no module, or a walk that went astray */
@@ -426,9 +440,10 @@ static void find_library(const struct gp_name_frame *frame, size_t count, const 
 		is_told |= tells;
 	}
 	const char *name = gp_library_of(module);
+	out->is_own = name == NULL && program != NULL && strcmp(program, module) == 0;
 	if (name != NULL)
 		write_name(out->library, "", name, strlen(name));
-	else if (program != NULL && strcmp(program, module) == 0)
+	else if (out->is_own)
 		write_name(out->library, "", file_of(module), strlen(file_of(module)));
 	else
 		gp_library_by_file(module, out->library);
@@ -502,6 +517,7 @@ void gp_names_of(const struct gp_name_frame *frame, size_t count, const char *pr
 	find_node(frame, count, out);
 	find_engine_calls(frame, count, out);
 	find_library(frame, count, program, out);
+	find_workspace(frame, count, out);
 }
 
 bool gp_frame_is_folded(const struct gp_name_frame *f)

@@ -451,6 +451,56 @@ static void interpreter_frames(void **state)
 	assert_false(gp_frame_is_interpreter(NULL, NULL));
 }
 
+/* What the framework keeps for a library, and who called the driver: the program or a library. */
+static void whose_memory_is(void **state)
+{
+	(void)state;
+	static const struct gp_name_frame workspace[] = {
+		NATIVE("c10::cuda::CUDACachingAllocator::Native::NativeCachingAllocator::malloc",
+		       C10),
+		NATIVE("at::cuda::getCUDABlasLtWorkspace", CUDA),
+		NATIVE("at::_ops::addmm::call", CPU),
+		PYTHON("Linear.forward", SITE "torch/nn/modules/linear.py"),
+		{ 0 },
+	};
+	static const struct gp_name_frame beyond[] = {
+		NATIVE("c10::cuda::CUDACachingAllocator::Native::NativeCachingAllocator::malloc",
+		       C10),
+		NATIVE("at::_ops::empty::call", CPU),
+		PYTHON("Linear.forward", SITE "torch/nn/modules/linear.py"),
+		NATIVE("at::cuda::setWorkspaceForHandle", CUDA),
+		{ 0 },
+	};
+	static const struct gp_name_frame program[] = {
+		NATIVE("cuMemAlloc_v2", DRIVER),
+		NATIVE("main", THE_PROGRAM),
+		{ 0 },
+	};
+	static const struct gp_name_frame library[] = {
+		NATIVE("cuMemAlloc_v2", DRIVER),
+		NATIVE("solve", "/srv/job/libsolver.so"),
+		NATIVE("main", THE_PROGRAM),
+		{ 0 },
+	};
+	static const struct gp_name_frame own_python[] = {
+		NATIVE("ffi_call", "/usr/lib/x86_64-linux-gnu/libffi.so.8"),
+		PYTHON("take", "/srv/job/train.py"),
+		{ 0 },
+	};
+	static const struct gp_name_frame packages[] = {
+		PYTHON("alloc", SITE "cupy/cuda/memory.py"),
+		{ 0 },
+	};
+	assert_string_equal(names_of(workspace).workspace, "cuBLASLt");
+	assert_string_equal(names_of(beyond).workspace, "");
+	assert_string_equal(names_of(program).workspace, "");
+	assert_false(names_of(workspace).is_own);
+	assert_true(names_of(program).is_own);
+	assert_false(names_of(library).is_own);
+	assert_true(names_of(own_python).is_own);
+	assert_false(names_of(packages).is_own);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -470,6 +520,7 @@ int main(void)
 		cmocka_unit_test(the_users_line_is_the_innermost_of_his_own),
 		cmocka_unit_test(without_python_the_program_is_the_user),
 		cmocka_unit_test(interpreter_frames),
+		cmocka_unit_test(whose_memory_is),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

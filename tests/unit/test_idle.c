@@ -3,6 +3,7 @@
  * peak, waste over the run, buffers that could be one; graphs, rings and recordings without uses.
  */
 #include "idle_history.h"
+#include "stack_records.h"
 
 /* ---- brute force ---- */
 
@@ -99,12 +100,22 @@ static void brute_force(uint64_t least, struct sums *s)
 	}
 }
 
+static void assert_sum(const struct gp_idle_device *d, enum gp_idle_owner owner,
+		       enum gp_idle_state state, uint64_t bytes, uint64_t count)
+{
+	assert_int_equal(d->sum[owner][state].bytes, bytes);
+	assert_int_equal(d->sum[owner][state].count, count);
+}
+
 static void compare_device(const struct gp_idle_device *d, const struct sums *want)
 {
 	uint64_t rows[GP_IDLE_STATES][STACKS + 1] = { { 0 } };
-	assert_int_equal(d->bytes, model.peak_bytes);
-	assert_memory_equal(d->state_bytes, want->state_bytes, sizeof want->state_bytes);
-	assert_memory_equal(d->state_count, want->state_count, sizeof want->state_count);
+	uint64_t bytes = 0;
+	for (unsigned s = 0; s < GP_IDLE_STATES; s++) {
+		assert_sum(d, GP_IDLE_BLOCK, s, want->state_bytes[s], want->state_count[s]);
+		bytes += want->state_bytes[s];
+	}
+	assert_int_equal(bytes, model.peak_bytes);
 	for (size_t k = 0; k < d->rows; k++) {
 		const struct gp_idle_row *r = &d->row[k];
 		assert_int_equal(rows[r->state][r->stack], 0);
@@ -169,8 +180,7 @@ static void folded_rows_are_the_sums(struct gp_idle *idle)
 	gp_idle_fold(idle);
 	for (size_t k = 0; k < d->rows; k++) {
 		assert_int_equal(rows[d->row[k].state]++, 0);
-		assert_int_equal(d->row[k].bytes, d->state_bytes[d->row[k].state]);
-		assert_int_equal(d->row[k].count, d->state_count[d->row[k].state]);
+		assert_sum(d, GP_IDLE_BLOCK, d->row[k].state, d->row[k].bytes, d->row[k].count);
 		assert_true(k == 0 || d->row[k - 1].byte_launches >= d->row[k].byte_launches);
 		stacks += d->row[k].stacks;
 	}
@@ -256,8 +266,8 @@ static void a_ring_claims_nothing_of_what_it_forgot(void **state)
 	assert_int_equal(gp_idle_build(r, 1000, &idle), GP_OK);
 	assert_int_equal(idle.devices, 1);
 	const struct gp_idle_device *d = &idle.device[0];
-	assert_int_equal(d->state_count[GP_IDLE_NEVER], 0);
-	assert_int_equal(d->state_bytes[GP_IDLE_UNKNOWN], 11 * PLACE_BYTES);
+	assert_sum(d, GP_IDLE_BLOCK, GP_IDLE_NEVER, 0, 0);
+	assert_sum(d, GP_IDLE_BLOCK, GP_IDLE_UNKNOWN, 11 * PLACE_BYTES, 11);
 	assert_int_equal(idle.wastes, 0);
 	gp_idle_free(&idle);
 	gp_recording_close(r);
@@ -284,8 +294,9 @@ static void what_was_not_seen_may_have_used_all(void **state)
 			put(&w, 0, launched(0));
 		struct gp_recording *r = open_recording(&w);
 		assert_int_equal(gp_idle_build(r, 300, &idle), GP_OK);
-		assert_int_equal(idle.device[0].state_count[GP_IDLE_NEVER], how == 0);
-		assert_int_equal(idle.device[0].state_count[GP_IDLE_BUSY], how != 0);
+		const uint64_t seen = how == 0, unseen = how != 0;
+		assert_sum(idle.device, GP_IDLE_BLOCK, GP_IDLE_NEVER, seen << 20, seen);
+		assert_sum(idle.device, GP_IDLE_BLOCK, GP_IDLE_BUSY, unseen << 20, unseen);
 		gp_idle_free(&idle);
 		gp_recording_close(r);
 	}
@@ -357,10 +368,10 @@ static void graphs_use_what_was_captured(void **state)
 	assert_int_equal(idle.graph_launches, 52);
 	assert_int_equal(idle.graph_resolved, 51);
 	const struct gp_idle_device *d = &idle.device[0];
-	assert_int_equal(d->state_bytes[GP_IDLE_BUSY], (1 << 20) + 512);
-	assert_int_equal(d->state_bytes[GP_IDLE_LATE], 1 << 19);
+	assert_sum(d, GP_IDLE_BLOCK, GP_IDLE_BUSY, (1 << 20) + 512, 2);
+	assert_sum(d, GP_IDLE_BLOCK, GP_IDLE_LATE, 1 << 19, 1);
 	assert_int_equal(d->row[0].idle_launches, 103);
-	assert_int_equal(d->state_bytes[GP_IDLE_NEVER], 0);
+	assert_sum(d, GP_IDLE_BLOCK, GP_IDLE_NEVER, 0, 0);
 	gp_idle_free(&idle);
 	gp_recording_close(r);
 }
@@ -428,6 +439,107 @@ static void driver_memory_is_looked_at_too(void **state)
 	gp_recording_close(r);
 }
 
+#define OF_PROGRAM 20u
+#define OF_LIBRARY 21u
+
+static void put_module(struct writer *w, unsigned number, const char *path)
+{
+	char text[256];
+	const int n =
+		snprintf(text, sizeof text, "00112233445566778899aabbccddeeff00112233 %s", path);
+	put_text(w,
+		 (struct gp_record){ .kind = GP_MODULE,
+				     .aux = number,
+				     .module = { number << 24, 1 << 20, 0, 0 } },
+		 text, (size_t)n);
+}
+
+static void put_stack(struct writer *w, unsigned id, unsigned module)
+{
+	put_definition(w, 0,
+		       (struct gp_record){ .kind = GP_NATIVE_FRAME,
+					   .aux = id + 100,
+					   .native_frame = { .pc = (module << 24) + 0x100 } });
+	put_definition(w, 0,
+		       (struct gp_record){
+			       .kind = GP_CALL_STACK, .aux = id, .call_stack = { id + 100, 0 } });
+}
+
+static void get_memory(struct writer *w, uint32_t stack, unsigned space, uint64_t address)
+{
+	put(w, 0,
+	    (struct gp_record){ .kind = GP_ALLOC,
+				.stack = stack,
+				.space = (uint8_t)space,
+				.alloc = { .address = address, .bytes = 1 << 20 } });
+}
+
+/*
+ * Nobody offloads what a library keeps for itself: beside a framework's blocks and without one the
+ * driver's memory is told apart by who got it, and buffers that could be one are the program's.
+ */
+static void whose_memory_is_is_told(void **state)
+{
+	(void)state;
+	for (unsigned is_framework = 0; is_framework < 2; is_framework++) {
+		struct writer w;
+		struct gp_idle idle;
+		begin_history(&w, "whose.gpr", 0, true);
+		put_module(&w, 1, "/srv/job/simulate");
+		put_module(&w, 2, "/usr/local/cuda/lib64/libcublas.so.13");
+		put_stack(&w, OF_PROGRAM, 1);
+		put_stack(&w, OF_LIBRARY, 2);
+		const uint64_t base = 0x6100000000;
+		/* before the peak, which does not count it */
+		get_memory(&w, OF_PROGRAM, GP_SPACE_IPC, base + (4ull << 24));
+		get_memory(&w, OF_PROGRAM, GP_SPACE_DEVICE, base);
+		get_memory(&w, OF_LIBRARY, GP_SPACE_DEVICE, base + (1 << 24));
+		get_memory(&w, OF_LIBRARY, GP_SPACE_DEVICE, base + (2ull << 24));
+		get_memory(&w, 0, GP_SPACE_DEVICE, base + (3ull << 24));
+		if (is_framework)
+			model_alloc(&w, 0, 512, OF_LIBRARY);
+		for (unsigned k = 0; k < 5; k++) { /* one after the other */
+			put(&w, 0, launched(0));
+			put(&w, 0,
+			    (struct gp_record){ .kind = GP_USE,
+						.aux = GP_USE_LAUNCH,
+						.use.first = base + ((uint64_t)k << 24) });
+		}
+		for (unsigned k = 0; k < 200; k++)
+			put(&w, 0, launched(0));
+		struct gp_recording *r = open_recording(&w);
+		assert_int_equal(gp_idle_build(r, 1, &idle), GP_OK);
+		assert_int_equal(idle.devices, 1);
+		const struct gp_idle_device *d = idle.device;
+		assert_int_equal(d->is_framework, is_framework);
+		/* without blocks nobody knows that the segment is one */
+		const uint64_t segment = is_framework ? 0 : SEGMENT_BYTES;
+		assert_sum(d, GP_IDLE_BLOCK, GP_IDLE_NEVER, is_framework * 512, is_framework);
+		assert_sum(d, GP_IDLE_ANYBODY, GP_IDLE_NEVER, segment, !is_framework);
+		uint64_t bytes[GP_IDLE_OWNERS] = { 0 };
+		for (unsigned o = 0; o < GP_IDLE_OWNERS; o++)
+			for (unsigned s = 0; s < GP_IDLE_STATES; s++)
+				bytes[o] += d->sum[o][s].bytes;
+		assert_int_equal(bytes[GP_IDLE_PROGRAM], 1 << 20);
+		assert_int_equal(bytes[GP_IDLE_LIBRARY], 2 << 20);
+		assert_int_equal(bytes[GP_IDLE_ANYBODY], (1 << 20) + segment);
+		assert_int_equal(bytes[GP_IDLE_PROCESS], 1 << 20);
+		size_t of_library = 0;
+		for (size_t k = 0; k < d->rows; k++) {
+			bool is_library = d->row[k].whose.owner == GP_IDLE_LIBRARY;
+			assert_string_equal(d->row[k].whose.library, is_library ? "cuBLAS" : "");
+			of_library += is_library ? d->row[k].count : 0;
+		}
+		assert_int_equal(of_library, 2);
+		/* of the driver's memory the program's and the unknown one */
+		assert_int_equal(d->reuses, !is_framework);
+		if (!is_framework)
+			assert_int_equal(d->reuse[0].count, 2);
+		gp_idle_free(&idle);
+		gp_recording_close(r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -438,6 +550,7 @@ int main(void)
 		cmocka_unit_test(without_launches_nothing_is_claimed),
 		cmocka_unit_test(graphs_use_what_was_captured),
 		cmocka_unit_test(driver_memory_is_looked_at_too),
+		cmocka_unit_test(whose_memory_is_is_told),
 	};
 	int failed = cmocka_run_group_tests(tests, make_directory, drop_directory);
 	free(model.moment);
