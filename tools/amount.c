@@ -139,11 +139,10 @@ bool gp_bytes_parse(const char *text, uint64_t *out)
 
 struct gp_text gp_plural(uint64_t count, const char *noun)
 {
-	struct gp_text t;
+	struct gp_text t, number = gp_count_text(count);
 	if (count == 0)
-		snprintf(t.s, sizeof t.s, "no %.40ss", noun);
-	else
-		snprintf(t.s, sizeof t.s, "%.26s %.18s%s", gp_count_text(count).s, noun,
-			 count == 1 ? "" : "s");
+		snprintf(number.s, sizeof number.s, "no");
+	const size_t room = sizeof t.s - strlen(number.s) - sizeof " s";
+	snprintf(t.s, sizeof t.s, "%s %.*s%s", number.s, (int)room, noun, count == 1 ? "" : "s");
 	return t;
 }

@@ -27,15 +27,17 @@ static void check_curve(struct gp_check *c, const struct gp_figures *figures,
 	const struct gp_check_amount *tolerance = &c->baseline->tolerance[of];
 	const char *doubt = gp_check_doubt(c->info);
 	uint64_t was = before->bytes[of], is = figures->bytes[of];
-	struct gp_text now = gp_bytes_text(is), then = gp_bytes_text(was);
 	f->has_value = true;
 	f->value.number = is;
 	f->limit.number = allowed(was, tolerance);
+	struct gp_check_texts text = { gp_bytes_text(is), gp_bytes_text(was) };
+	if (is > f->limit.number)
+		text = gp_check_texts(f->value, (struct gp_check_amount){ .number = was });
 	f->at_ns = figures->at_ns[of];
 	f->of = of;
 	snprintf(f->text, sizeof f->text,
-		 "%s %s at its peak, in the baseline %s and at most %s more", now.s,
-		 of == GP_CURVE_DRIVER ? "driver memory" : gp_curve_keys[of], then.s,
+		 "%s %s at its peak, in the baseline %s and at most %s more", text.value.s,
+		 of == GP_CURVE_DRIVER ? "driver memory" : gp_curve_keys[of], text.limit.s,
 		 gp_check_amount_text(*tolerance).s);
 	if (is > f->limit.number) {
 		f->state = GP_CHECK_EXCEEDED;

@@ -1,4 +1,5 @@
 /* Limits of the command line, held against the figures of each device. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -28,8 +29,44 @@ struct gp_text gp_check_amount_text(struct gp_check_amount amount)
 	struct gp_text text;
 	if (!amount.is_share)
 		return gp_bytes_text(amount.number);
-	snprintf(text.s, sizeof text.s, "%.4g%%", (double)amount.number * 100.0 / MILLION);
+	snprintf(text.s, sizeof text.s, "%.7g%%", (double)amount.number * 100.0 / MILLION);
 	return text;
+}
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* One digit behind the point, more where that lies on the other side of the limit. */
+static struct gp_text share_text(uint64_t share, uint64_t limit)
+{
+	struct gp_text text;
+	uint64_t unit = MILLION / 1000;
+	for (int digits = 1; digits <= 4; digits++, unit /= 10) {
+		const uint64_t shown = (share + unit / 2) / unit * unit;
+		snprintf(text.s, sizeof text.s, "%.*f%%", digits, (double)shown * 100.0 / MILLION);
+		if (compare_numbers(shown, limit) == compare_numbers(share, limit))
+			break;
+	}
+	return text;
+}
+
+static struct gp_text exact_text(uint64_t bytes)
+{
+	struct gp_text text;
+	snprintf(text.s, sizeof text.s, "%.16s (%" PRIu64 " bytes)", gp_bytes_text(bytes).s, bytes);
+	return text;
+}
+
+struct gp_check_texts gp_check_texts(struct gp_check_amount value, struct gp_check_amount limit)
+{
+	struct gp_check_texts t = { gp_check_amount_text(value), gp_check_amount_text(limit) };
+	if (value.is_share)
+		t.value = share_text(value.number, limit.number);
+	else if (value.number != limit.number && strcmp(t.value.s, t.limit.s) == 0)
+		t = (struct gp_check_texts){ exact_text(value.number), exact_text(limit.number) };
+	return t;
 }
 
 struct gp_check_finding *gp_check_add(struct gp_check *c, const char *name,
@@ -106,14 +143,16 @@ static void check_curve(struct gp_check *c, enum gp_check_condition which,
 	enum gp_curve of = curves[which].of;
 	const char *doubt = gp_check_doubt(c->info);
 	struct gp_check_finding *f = gp_check_add(c, curves[which].check, figures);
-	struct gp_text limit = gp_check_amount_text(c->limit[which]);
 	uint64_t bytes = figures->bytes[of];
 	f->limit = c->limit[which];
 	f->of = of;
-	snprintf(f->text, sizeof f->text, "%s %s, at most %s", gp_bytes_text(bytes).s,
-		 curves[which].text, limit.s);
+	const struct gp_check_texts text =
+		gp_check_texts((struct gp_check_amount){ .number = bytes }, f->limit);
+	snprintf(f->text, sizeof f->text, "%s %s, at most %s", text.value.s, curves[which].text,
+		 text.limit.s);
 	if (of != GP_CURVE_DRIVER && !has_framework(c)) {
-		snprintf(f->text, sizeof f->text, "at most %s %s", limit.s, curves[which].text);
+		snprintf(f->text, sizeof f->text, "at most %s %s", gp_check_amount_text(f->limit).s,
+			 curves[which].text);
 		refuse(f, "no framework reported what it reserved and allocated");
 		return;
 	}
@@ -154,7 +193,8 @@ static void check_frag(struct gp_check *c, const struct gp_figures *figures)
 	struct gp_text unused = gp_bytes_text(reserved > allocated ? reserved - allocated : 0);
 	snprintf(f->text, sizeof f->text,
 		 "%s of what was reserved was never allocated: %s of %s; at most %s",
-		 gp_check_amount_text(f->value).s, unused.s, gp_bytes_text(reserved).s, limit.s);
+		 gp_check_texts(f->value, f->limit).value.s, unused.s, gp_bytes_text(reserved).s,
+		 limit.s);
 	if (doubt) {
 		refuse(f, "%s: it may have been more or less", doubt);
 	} else if (f->value.number > f->limit.number) {
@@ -193,8 +233,15 @@ static void check_headroom(struct gp_check *c, const struct gp_figures *figures)
 	f->value.number = limit.is_share ? (uint64_t)(share * MILLION) : left;
 	f->at_ns = figures->at_ns[GP_CURVE_DRIVER];
 	struct gp_text all = gp_bytes_text(total);
-	snprintf(f->text, sizeof f->text, "%s of %s (%.1f%%) were left at the peak, at least %s",
-		 gp_bytes_text(left).s, all.s, 100.0 * share, least.s);
+	const struct gp_check_texts text = gp_check_texts(f->value, limit);
+	if (limit.is_share)
+		snprintf(f->text, sizeof f->text,
+			 "%s of %s (%s) were left at the peak, at least %s", gp_bytes_text(left).s,
+			 all.s, text.value.s, least.s);
+	else
+		snprintf(f->text, sizeof f->text,
+			 "%s of %s (%.1f%%) were left at the peak, at least %s", text.value.s,
+			 all.s, 100.0 * share, text.limit.s);
 	if (figures->ooms)
 		snprintf(f->text, sizeof f->text,
 			 "it ran out of memory %s; at least %s were to be left",

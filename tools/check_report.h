@@ -28,6 +28,11 @@ struct gp_check_amount {
 /* "20%", and where `may_be_bytes` "512MiB". False: it is neither. */
 bool gp_check_amount_read(const char *text, bool may_be_bytes, struct gp_check_amount *out);
 struct gp_text gp_check_amount_text(struct gp_check_amount amount);
+/* As few digits as tell on which side of the limit the value is. */
+struct gp_check_texts {
+	struct gp_text value, limit;
+};
+struct gp_check_texts gp_check_texts(struct gp_check_amount value, struct gp_check_amount limit);
 
 enum gp_check_state { GP_CHECK_KEPT, GP_CHECK_EXCEEDED, GP_CHECK_NOT_JUDGED };
 /* What is shown of who is to blame. */

@@ -46,11 +46,22 @@ static void known_times_are_exact(void **state)
 	assert_string_equal(gp_bytes_text(1536u << 20).s, "1.50 GiB");
 }
 
+static void nouns_are_whole(void **state)
+{
+	(void)state;
+	assert_string_equal(gp_plural(0, "device").s, "no devices");
+	assert_string_equal(gp_plural(1, "physical allocation").s, "1 physical allocation");
+	assert_string_equal(gp_plural(1234, "physical allocation").s, "1,234 physical allocations");
+	assert_string_equal(gp_plural(UINT64_MAX, "address reservation").s,
+			    "18,446,744,073,709,551,615 address reservations");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(about_has_two_digits),
 		cmocka_unit_test(known_times_are_exact),
+		cmocka_unit_test(nouns_are_whole),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
