@@ -125,12 +125,9 @@ static void see_opened(void *context, struct gp_open_range *range,
 	}
 	uint32_t up = call_within(c, stack->thread, call_around(stack));
 	bool is_ambiguous = false;
-	/* a worker's own range lies in that of the thread that it works for, a backward inside a
-	 * backward as well */
-	if (up == 0 && (range->source != GP_RANGE_ENGINE ||
-			gp_phase_follow_is_worker(&c->follow, stack->thread))) {
+	if (up == 0) {
 		const struct gp_open_range *engine =
-			gp_phase_follow_engine(&c->follow, stack->thread, &is_ambiguous);
+			gp_phase_follow_engine_of(&c->follow, range, stack->thread, &is_ambiguous);
 		up = engine != NULL ? (uint32_t)engine->mark : 0;
 	}
 	if (is_ambiguous)

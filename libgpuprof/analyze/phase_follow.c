@@ -122,6 +122,23 @@ void gp_phase_follow_apply(struct gp_phase_follow *f, uint32_t thread,
 		see_thread(f, record);
 }
 
+enum gp_status gp_phase_follow_replay(struct gp_phase_follow *f, struct gp_recording *recording,
+				      bool is_own_thread, const struct gp_range_watch *user,
+				      bool (*see)(void *, uint32_t, const struct gp_record *),
+				      void *context)
+{
+	enum gp_status status = gp_recording_rewind(recording);
+	const struct gp_record *record;
+	uint32_t thread = 0;
+	if (status == GP_OK)
+		status = gp_phase_follow_open(f, recording, is_own_thread, NULL, user);
+	while (status == GP_OK && (record = gp_recording_step(recording, &thread, &status)) != NULL)
+		if (!see(context, thread, record))
+			status = GP_E_MEMORY;
+	gp_phase_follow_close(f);
+	return status == GP_END ? GP_OK : status;
+}
+
 bool gp_phase_follow_is_worker(const struct gp_phase_follow *f, uint32_t thread)
 {
 	if (f->frames != NULL)
@@ -161,6 +178,16 @@ const struct gp_open_range *gp_phase_follow_engine(struct gp_phase_follow *f, ui
 	return others == 1 ?
 		       innermost(gp_open_ranges_of(f->ranges, f->engine[which].thread), true) :
 		       NULL;
+}
+
+const struct gp_open_range *gp_phase_follow_engine_of(struct gp_phase_follow *f,
+						      const struct gp_open_range *range,
+						      uint32_t thread, bool *is_ambiguous)
+{
+	*is_ambiguous = false;
+	if (range->source == GP_RANGE_ENGINE && !gp_phase_follow_is_worker(f, thread))
+		return NULL;
+	return gp_phase_follow_engine(f, thread, is_ambiguous);
 }
 
 const struct gp_open_range *gp_phase_follow_around(const struct gp_range_stack *s)

@@ -44,6 +44,16 @@ void gp_phase_follow_end(struct gp_phase_follow *follow);
 void gp_phase_follow_apply(struct gp_phase_follow *follow, uint32_t thread,
 			   const struct gp_record *record);
 
+/*
+ * A replay from the beginning, with this around it: each event to `see`, which applies it; false:
+ * no memory. Closed behind the last one. GP_E_MEMORY.
+ */
+enum gp_status
+gp_phase_follow_replay(struct gp_phase_follow *follow, struct gp_recording *recording,
+		       bool is_own_thread, const struct gp_range_watch *user,
+		       bool (*see)(void *context, uint32_t thread, const struct gp_record *record),
+		       void *context);
+
 /* That in which the one on top of the stack was opened; NULL: in none of its thread. */
 const struct gp_open_range *gp_phase_follow_around(const struct gp_range_stack *stack);
 /* The innermost of its own ranges; NULL: none. */
@@ -54,5 +64,12 @@ bool gp_phase_follow_is_worker(const struct gp_phase_follow *follow, uint32_t th
 /* That of the thread it works for, if it has none; NULL: none. *is_ambiguous: one of several. */
 const struct gp_open_range *gp_phase_follow_engine(struct gp_phase_follow *follow, uint32_t thread,
 						   bool *is_ambiguous);
+/*
+ * The same for a range that it opens, which lies in there: also a worker's backward, which is one
+ * inside a backward. Any other thread enters the engine for itself.
+ */
+const struct gp_open_range *gp_phase_follow_engine_of(struct gp_phase_follow *follow,
+						      const struct gp_open_range *range,
+						      uint32_t thread, bool *is_ambiguous);
 
 #endif

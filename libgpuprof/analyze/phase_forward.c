@@ -367,8 +367,9 @@ static bool is_hole(const struct gp_record *r)
 	       (r->kind == GP_LOST && r->lost.other != 0);
 }
 
-static void see(struct finding *f, uint32_t thread, const struct gp_record *r)
+static bool see(void *context, uint32_t thread, const struct gp_record *r)
 {
+	struct finding *f = context;
 	f->number++;
 	f->time = r->time;
 	f->now_ns = gp_tick_ns(&f->recording->tick, r->time);
@@ -380,24 +381,7 @@ static void see(struct finding *f, uint32_t thread, const struct gp_record *r)
 	} else if (is_hole(r)) {
 		f->epoch++;
 	}
-}
-
-static enum gp_status replay(struct finding *f)
-{
-	enum gp_status status = gp_recording_rewind(f->recording);
-	const struct gp_range_watch watch = { see_opened, see_closed, f };
-	const struct gp_record *record;
-	uint32_t thread = 0;
-	if (status == GP_OK)
-		status = gp_phase_follow_open(&f->follow, f->recording, false, NULL, &watch);
-	while (status == GP_OK &&
-	       (record = gp_recording_step(f->recording, &thread, &status)) != NULL) {
-		see(f, thread, record);
-		if (f->is_out_of_memory)
-			status = GP_E_MEMORY;
-	}
-	gp_phase_follow_close(&f->follow);
-	return status == GP_END ? GP_OK : status;
+	return !f->is_out_of_memory;
 }
 
 /* ---- the answer ---- */
@@ -440,7 +424,9 @@ enum gp_status gp_forwards_find(struct gp_recording *recording, const struct gp_
 	f->info = info;
 	f->out = out;
 	f->has_launches = info->kept[GP_LAUNCH] + info->kept[GP_GRAPH_LAUNCH] > 0;
-	enum gp_status status = replay(f);
+	const struct gp_range_watch watch = { see_opened, see_closed, f };
+	enum gp_status status =
+		gp_phase_follow_replay(&f->follow, recording, false, &watch, see, f);
 	if (status == GP_OK)
 		settle_steps(f);
 	for (uint32_t k = 0; k < f->threads.rows; k++)

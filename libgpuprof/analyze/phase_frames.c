@@ -287,13 +287,8 @@ static bool is_told(const struct gp_record *r)
 	       (r->kind < GP_KINDS && gp_event_infos[r->kind].class == GP_CLASS_MEMORY);
 }
 
-static void see(struct reading *f, uint32_t number, const struct gp_record *r)
+static void look_at(struct reading *f, uint32_t number, const struct gp_record *r)
 {
-	f->number++;
-	f->time = r->time;
-	gp_phase_follow_apply(&f->follow, number, r);
-	if (!is_told(r))
-		return;
 	const bool is_named = gp_phase_follow_is_worker(&f->follow, number);
 	if (r->stack == 0 && !is_named) {
 		f->out->bare_launches += r->kind == GP_LAUNCH || r->kind == GP_GRAPH_LAUNCH;
@@ -315,21 +310,15 @@ static void see(struct reading *f, uint32_t number, const struct gp_record *r)
 	f->out->unclear += !is_clear;
 }
 
-static enum gp_status replay(struct reading *f)
+static bool see(void *context, uint32_t thread, const struct gp_record *r)
 {
-	enum gp_status status = gp_recording_rewind(f->recording);
-	const struct gp_record *record;
-	uint32_t thread = 0;
-	if (status == GP_OK)
-		status = gp_phase_follow_open(&f->follow, f->recording, true, NULL, NULL);
-	while (status == GP_OK &&
-	       (record = gp_recording_step(f->recording, &thread, &status)) != NULL) {
-		see(f, thread, record);
-		if (f->is_out_of_memory)
-			status = GP_E_MEMORY;
-	}
-	gp_phase_follow_close(&f->follow);
-	return status == GP_END ? GP_OK : status;
+	struct reading *f = context;
+	f->number++;
+	f->time = r->time;
+	gp_phase_follow_apply(&f->follow, thread, r);
+	if (is_told(r))
+		look_at(f, thread, r);
+	return !f->is_out_of_memory;
 }
 
 /* Before an event ends what ends, in turn; then begins what it begins. */
@@ -347,7 +336,7 @@ enum gp_status gp_frame_ranges_find(struct gp_recording *recording, struct gp_fr
 {
 	*out = (struct gp_frame_ranges){ 0 };
 	struct reading f = { .recording = recording, .out = out };
-	enum gp_status status = replay(&f);
+	enum gp_status status = gp_phase_follow_replay(&f.follow, recording, true, NULL, see, &f);
 	for (uint32_t k = 0; status == GP_OK && k < out->threads.rows; k++)
 		end_deeper(&f, thread_at(&f, k), 0);
 	if (f.is_out_of_memory)

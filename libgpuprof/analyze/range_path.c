@@ -60,12 +60,10 @@ static uint32_t node_get(struct gp_range_paths *p, uint32_t up, const struct gp_
 	return node;
 }
 
-/* Where a thread is with no range of its own open. */
-static uint32_t node_of_engine(struct gp_range_paths *p, uint32_t thread)
+/* Of whom a thread works for that has no range of its own open. */
+static uint32_t node_of_engine(struct gp_range_paths *p, const struct gp_open_range *engine,
+			       bool is_ambiguous)
 {
-	bool is_ambiguous;
-	const struct gp_open_range *engine =
-		gp_phase_follow_engine(&p->follow, thread, &is_ambiguous);
 	if (is_ambiguous)
 		return node_get(p, 0, &(struct gp_open_range){ 0 }, GP_PHASE_AMBIGUOUS);
 	return engine != NULL ? (uint32_t)engine->mark : 0;
@@ -95,9 +93,12 @@ static void see_opened(void *context, struct gp_open_range *range,
 	const struct gp_open_range *around = gp_phase_follow_around(stack);
 	uint32_t up = around != NULL ? (uint32_t)around->mark : 0;
 	up = node_within(p, stack->thread, up);
-	if (up == 0 && (range->source != GP_RANGE_ENGINE ||
-			gp_phase_follow_is_worker(&p->follow, stack->thread)))
-		up = node_of_engine(p, stack->thread);
+	if (up == 0) {
+		bool is_ambiguous;
+		const struct gp_open_range *engine =
+			gp_phase_follow_engine_of(&p->follow, range, stack->thread, &is_ambiguous);
+		up = node_of_engine(p, engine, is_ambiguous);
+	}
 	range->mark = node_get(p, up, range, GP_PHASE_NESTED);
 	count_call(p, (uint32_t)range->mark);
 }
@@ -126,7 +127,12 @@ static uint32_t node_of(struct gp_range_paths *p, uint32_t thread)
 		return 0;
 	const struct gp_open_range *own = gp_phase_follow_own(&p->follow, thread);
 	const uint32_t node = node_within(p, thread, own != NULL ? (uint32_t)own->mark : 0);
-	return node != 0 ? node : node_of_engine(p, thread);
+	if (node != 0)
+		return node;
+	bool is_ambiguous;
+	const struct gp_open_range *engine =
+		gp_phase_follow_engine(&p->follow, thread, &is_ambiguous);
+	return node_of_engine(p, engine, is_ambiguous);
 }
 
 /* ---- memory events ---- */
