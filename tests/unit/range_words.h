@@ -11,6 +11,8 @@
 #include "read/recording.h"
 #include "record/range_mark.h"
 
+#include <pthread.h>
+
 static inline void put_alloc(uint64_t address)
 {
 	put_memory(GP_ALLOC, address);
@@ -29,6 +31,24 @@ static inline int64_t pop(uint32_t domain)
 	return gp_range_pop(GP_RANGE_NVTX, domain);
 }
 
+/* At once, each with its number, to their end. */
+static inline void run_threads(unsigned count, void *(*body)(void *number))
+{
+	pthread_t thread[16];
+	CHECK(count <= 16);
+	for (uintptr_t k = 0; k < count; k++)
+		CHECK(pthread_create(&thread[k], NULL, body, (void *)k) == 0);
+	for (unsigned k = 0; k < count; k++)
+		CHECK(pthread_join(thread[k], NULL) == 0);
+}
+
+static inline void run_thread(void *(*body)(void *), void *argument)
+{
+	pthread_t thread;
+	CHECK(pthread_create(&thread, NULL, body, argument) == 0);
+	CHECK(pthread_join(thread, NULL) == 0);
+}
+
 /* ---- what the recordings say ---- */
 
 static struct gp_recording *opened(const char *name, const struct gp_info **info)
@@ -40,6 +60,18 @@ static struct gp_recording *opened(const char *name, const struct gp_info **info
 	assert_int_equal(gp_recording_info(r, info), GP_OK);
 	assert_true((*info)->is_complete);
 	return r;
+}
+
+/* Its phases, all of them. */
+static inline struct gp_phases phases_of(struct gp_recording *r)
+{
+	static const struct gp_phases_asked asked = { .device = GP_DEVICE_UNKNOWN,
+						      .of = GP_CURVES,
+						      .from_ns = INT64_MIN,
+						      .to_ns = INT64_MAX };
+	struct gp_phases p;
+	assert_int_equal(gp_phases_build(r, &asked, &p), GP_OK);
+	return p;
 }
 
 /* Events of ranges as words: "+name" push, "-" pop, "?" unbalanced, "~name" again, and so on. */

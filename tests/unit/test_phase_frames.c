@@ -188,12 +188,17 @@ static uint32_t define_native(struct writer *w)
 	return ++ids;
 }
 
-static void start(struct writer *w, const char *name)
+static void start_nameless(struct writer *w, const char *name)
 {
 	memset(stack_of, 0, sizeof stack_of);
 	ids = 0;
 	address = 0x1000;
 	begin(w, name);
+}
+
+static void start(struct writer *w, const char *name)
+{
+	start_nameless(w, name);
 	define_thread(w, 2, "other");
 	define_thread(w, 3, "pt_autograd_0");
 }
@@ -302,11 +307,8 @@ static void several_callers_are_not_told_apart(void **state)
 	assert_int_equal(find(&p, "backward")->launches, 1 + 1);
 	assert_int_equal(find(&p, "backward/forward")->calls, 2);
 	close_all(r, &p);
-	const struct gp_phases_asked own = { .device = GP_DEVICE_UNKNOWN,
-					     .of = GP_CURVES,
-					     .from_ns = INT64_MIN,
-					     .to_ns = INT64_MAX,
-					     .is_own_thread = true };
+	struct gp_phases_asked own = whole;
+	own.is_own_thread = true;
 	r = build_as(w.path, &own, &p);
 	assert_int_equal(find(&p, "backward")->launches, 0);
 	close_all(r, &p);
@@ -317,10 +319,7 @@ static void threads_without_names(void **state)
 	(void)state;
 	struct writer w;
 	struct gp_phases p;
-	begin(&w, "nameless.gpr");
-	memset(stack_of, 0, sizeof stack_of);
-	ids = 0;
-	address = 0x1000;
+	start_nameless(&w, "nameless.gpr");
 	const uint32_t native = define_native(&w);
 	play(&w, "f b");
 	put_shown(&w, 3, native);

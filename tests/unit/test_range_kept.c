@@ -4,8 +4,6 @@
  */
 #include "range_words.h"
 
-#include <pthread.h>
-
 static struct gp_range_handle *push_kept(const char *text, const void *key)
 {
 	keep_pace();
@@ -20,13 +18,6 @@ static void pop_kept(struct gp_range_handle *handle, const void *key)
 	gp_range_pop_kept(GP_RANGE_TORCH, handle, key);
 }
 
-static void run_thread(void *(*body)(void *), void *argument)
-{
-	pthread_t thread;
-	CHECK(pthread_create(&thread, NULL, body, argument) == 0);
-	CHECK(pthread_join(thread, NULL) == 0);
-}
-
 /* ---- what is made of them ---- */
 
 struct sums {
@@ -36,14 +27,9 @@ struct sums {
 
 static struct sums sums_of(const char *name, const char *phase)
 {
-	static const struct gp_phases_asked asked = { .device = GP_DEVICE_UNKNOWN,
-						      .of = GP_CURVES,
-						      .from_ns = INT64_MIN,
-						      .to_ns = INT64_MAX };
 	const struct gp_info *info;
 	struct gp_recording *r = opened(name, &info);
-	struct gp_phases p;
-	assert_int_equal(gp_phases_build(r, &asked, &p), GP_OK);
+	struct gp_phases p = phases_of(r);
 	struct sums s = { .unseen = p.unseen, .unbalanced = p.unbalanced };
 	for (size_t k = 0; k < p.phases; k++) {
 		const struct gp_phase *f = &p.phase[k];
@@ -235,7 +221,7 @@ static void *end_one(void *argument)
 
 static void kept_before(void)
 {
-	struct kept told, untold;
+	struct kept told = { 0 }, untold = { 0 };
 	untold.handle = push_kept("untold", &untold.key);
 	told.handle = push_kept("told", &told.key);
 	run_thread(end_one, &untold); /* nothing is recorded yet */
@@ -466,16 +452,12 @@ static void *storm(void *number)
 
 static void end_each_others(void)
 {
-	pthread_t thread[STORM];
 	pthread_barrier_init(&barrier, NULL, STORM);
 	put_alloc(512);
 	for (unsigned k = 0; k < STORM; k++)
 		pthread_mutex_init(&boxes[k].lock, NULL);
 	atomic_store(&at_work, STORM);
-	for (uintptr_t k = 0; k < STORM; k++)
-		pthread_create(&thread[k], NULL, storm, (void *)k);
-	for (unsigned k = 0; k < STORM; k++)
-		pthread_join(thread[k], NULL);
+	run_threads(STORM, storm);
 }
 
 static void threads_end_each_others_ranges(void **state)

@@ -4,7 +4,6 @@
  */
 #include "range_words.h"
 
-#include <pthread.h>
 #include <sys/stat.h>
 
 /* ---- stacks of ranges ---- */
@@ -128,10 +127,8 @@ static void *leave_open(void *unused)
 
 static void thread_ends(void)
 {
-	pthread_t thread;
 	put_alloc(512);
-	pthread_create(&thread, NULL, leave_open, NULL);
-	pthread_join(thread, NULL);
+	run_thread(leave_open, NULL);
 }
 
 /* Else they would go on for as long as the recording, and count as calls that never ended. */
@@ -350,12 +347,7 @@ static void checkpoints_hold_open_ranges(void **state)
 	}
 	assert_true(pushes > 10);
 	/* so a report knows what lies around what is kept */
-	const struct gp_phases_asked asked = { .device = GP_DEVICE_UNKNOWN,
-					       .of = GP_CURVES,
-					       .from_ns = INT64_MIN,
-					       .to_ns = INT64_MAX };
-	struct gp_phases phases;
-	assert_int_equal(gp_phases_build(r, &asked, &phases), GP_OK);
+	struct gp_phases phases = phases_of(r);
 	assert_int_equal(phases.phases, 2);
 	assert_string_equal(phases.phase[0].name, "run");
 	assert_int_equal(phases.phase[0].open, 1);
@@ -389,12 +381,8 @@ static void *storm(void *number)
 
 static void thread_storm(void)
 {
-	pthread_t thread[STORM];
 	put_alloc(512);
-	for (uintptr_t k = 0; k < STORM; k++)
-		pthread_create(&thread[k], NULL, storm, (void *)k);
-	for (unsigned k = 0; k < STORM; k++)
-		pthread_join(thread[k], NULL);
+	run_threads(STORM, storm);
 }
 
 static void threads_share_names(void **state)
