@@ -115,7 +115,7 @@ enum gp_status gp_phases_build(struct gp_recording *recording, const struct gp_p
 void gp_phases_free(struct gp_phases *phases);
 
 enum gp_phases_by {
-	GP_PHASES_BY_NOTHING, /* nobody told a range, and there are no stacks: where it was is unknown */
+	GP_PHASES_BY_NOTHING, /* nobody told a range, and there are no stacks: not known */
 	GP_PHASES_BY_RANGES,
 	GP_PHASES_BY_FRAMES, /* stacks are all that there is, or all but backwards of an engine */
 };

@@ -250,7 +250,7 @@ static enum gp_status print_all(struct peak *p, const struct gp_peak *peak)
 			status = report_holders(p, &peak->holder[k]);
 	if (!p->r.shown)
 		fputs("no such memory was live\n", p->r.out);
-	gp_use_no_ranges_print(p->r.out, p->r.info, &p->r.style);
+	gp_use_no_ranges_print(p->r.out, "", p->r.info, &p->r.style);
 	gp_unnamed_print(p->r.out, p->r.recording);
 	gp_use_next_print(p->r.out, p->r.info, p->is_tree ? "top" : "peak --tree", p->r.file);
 	return status;

@@ -275,16 +275,21 @@ static void print_ranges_doubt(const struct gp_diff_report *r)
 		[GP_PHASES_BY_RANGES] = "ranges",
 		[GP_PHASES_BY_FRAMES] = "phases by frames alone",
 	};
-	if (!gp_diff_phases_differ(r)) {
-		if (gp_phases_by(r->side[0].info) != GP_PHASES_BY_RANGES)
-			gp_use_no_ranges_print(r->out, r->side[0].info, &r->style);
-		return;
-	}
-	fputs("memory of ranges cannot be compared:", r->out);
-	for (size_t k = 0; k < r->sides; k++)
-		fprintf(r->out, "%s %c has %s", k ? "," : "", letter(k),
+	const bool differ = gp_diff_phases_differ(r);
+	for (size_t k = 0; k < r->sides && differ; k++)
+		fprintf(r->out, "%s %c has %s",
+			k ? "," : "memory of ranges cannot be compared:", letter(k),
 			has[gp_phases_by(r->side[k].info)]);
-	fputc('\n', r->out);
+	fputs(differ ? "\n" : "", r->out);
+	for (size_t k = 0; k < r->sides; k++) {
+		const char side[] = { letter(k), ':', ' ', '\0' };
+		if (k > 0 && r->side[k].path == r->side[k - 1].path)
+			continue; /* another moment of it */
+		if (!differ)
+			gp_use_no_ranges_print(r->out, side, r->side[k].info, &r->style);
+		else
+			gp_no_ranges_print(r->out, side, r->side[k].info);
+	}
 }
 
 void gp_diff_print(const struct gp_diff_report *r)

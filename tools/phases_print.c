@@ -152,7 +152,7 @@ static void print_notes(const struct gp_phases_report *r)
 			gp_plural(i->ranges_unnamed, "range").s);
 	if (i->names_cut)
 		fprintf(r->out, "%s not in full\n", gp_plural(i->names_cut, "name").s);
-	gp_no_ranges_print(r->out, i);
+	gp_no_ranges_print(r->out, "", i);
 }
 
 /* What calls are that nobody told. */

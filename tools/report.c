@@ -293,19 +293,19 @@ const char *gp_next_of(const struct gp_info *info)
 	return info->is_damaged ? "verify" : info->has_stacks ? "peak" : "timeline";
 }
 
-static void print_why(FILE *out, const char *whose, const char *why)
+static void print_why(FILE *out, const char *side, const char *source, const char *why)
 {
 	if (!why)
 		return;
-	fprintf(out, "no ranges of %s: ", whose);
+	fprintf(out, "%sno ranges of %s: ", side, source);
 	gp_mask(out, why, strlen(why));
 	fputc('\n', out);
 }
 
-void gp_no_ranges_print(FILE *out, const struct gp_info *info)
+void gp_no_ranges_print(FILE *out, const char *side, const struct gp_info *info)
 {
-	print_why(out, "NVTX", info->nvtx_why);
-	print_why(out, "PyTorch", info->torch_why);
+	print_why(out, side, "NVTX", info->nvtx_why);
+	print_why(out, side, "PyTorch", info->torch_why);
 }
 
 void gp_next_print(FILE *out, const char *command, const char *path)

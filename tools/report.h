@@ -62,8 +62,8 @@ const char *gp_next_of(const struct gp_info *info);
 /* The last line of a report: "next: gpuprof timeline run.gpr", the path as a shell wants it. */
 void gp_next_print(FILE *out, const char *command, const char *path);
 
-/* Why ranges of NVTX or PyTorch's own are not there, a line each. */
-void gp_no_ranges_print(FILE *out, const struct gp_info *info);
+/* Why ranges of NVTX or PyTorch's own are not there, a line each behind `side`, "" or "B: ". */
+void gp_no_ranges_print(FILE *out, const char *side, const struct gp_info *info);
 
 /*
  * What `--from`, `--to` and `--at` accept: a moment, `start`, `end`, `peak`, `oom` or `step:N`.

@@ -200,21 +200,23 @@ static void write_held(struct gp_json *json, const struct gp_use *use)
 const struct gp_use_shape gp_use_held_shape = { "     bytes   share    count", print_held,
 						write_held };
 
-void gp_use_no_ranges_print(FILE *out, const struct gp_info *info, const struct gp_use_style *style)
+void gp_use_no_ranges_print(FILE *out, const char *side, const struct gp_info *info,
+			    const struct gp_use_style *style)
 {
 	if (!gp_use_has_ranges(style))
 		return;
 	if (info->lost_other)
-		fputs("ranges may be among what was lost: their memory counts as outside, or as of "
-		      "those around them\n",
-		      out);
+		fprintf(out,
+			"%sranges may be among what was lost: their memory counts as outside, or "
+			"as of those around them\n",
+			side);
 	else if (gp_phases_by(info) == GP_PHASES_BY_NOTHING)
-		fputs("no ranges were recorded\n", out);
+		fprintf(out, "%sno ranges were recorded\n", side);
 	else if (gp_phases_by(info) == GP_PHASES_BY_FRAMES)
 		fprintf(out,
-			"no ranges %s recorded: what stacks show of phases is marked (frames)\n",
-			info->has_ranges ? "but backward were" : "were");
-	gp_no_ranges_print(out, info);
+			"%sno ranges %s recorded: what stacks show of phases is marked (frames)\n",
+			side, info->has_ranges ? "but backward were" : "were");
+	gp_no_ranges_print(out, side, info);
 }
 
 void gp_use_next_print(FILE *out, const struct gp_info *info, const char *command, const char *path)

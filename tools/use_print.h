@@ -30,8 +30,8 @@ static inline bool gp_use_has_ranges(const struct gp_use_style *style)
 /* Where ranges are asked for: "phases_by", by what they are known. */
 void gp_use_phases_by_write(struct gp_json *json, const struct gp_info *info,
 			    const struct gp_use_style *style);
-/* Where ranges are asked for and are not there, or not all: said. */
-void gp_use_no_ranges_print(FILE *out, const struct gp_info *info,
+/* Where ranges are asked for and are not there, or not all: said, behind `side`, "" or "B: ". */
+void gp_use_no_ranges_print(FILE *out, const char *side, const struct gp_info *info,
 			    const struct gp_use_style *style);
 
 /* What a command says of a group in front of its key. */

@@ -159,6 +159,7 @@ static void it_has_the_figures_of_a_phase(void **state)
 	assert_int_equal(find(&p, "backward")->freed_bytes, 3 * (512 + 256));
 	assert_int_equal(find(&p, "(outside)")->launches, 5);
 	assert_int_equal(find(&p, "(outside)")->allocated_bytes, 64);
+	assert_int_equal(find(&p, "(outside)")->peak_bytes, 64);
 	assert_int_equal(p.ranges, 1 + 3 * 4);
 	close_all(r, &p);
 	struct gp_phases_asked told = whole;

@@ -367,6 +367,9 @@ static void a_call_is_from_its_first_to_its_last_event(void **state)
 	assert_int_equal(find(&p, "optimizer")->time_ns, 64);
 	assert_int_equal(find(&p, "(outside)")->freed_bytes, BYTES);
 	assert_int_equal(find(&p, "(outside)")->launches, 2);
+	/* when forward has ended; it is 400 in the optimizer */
+	assert_int_equal(find(&p, "(outside)")->peak_bytes, 3 * BYTES);
+	assert_int_equal(find(&p, "optimizer")->peak_bytes, 4 * BYTES);
 	assert_int_equal(p.ranges, 2);
 	close_all(r, &p);
 
