@@ -46,7 +46,7 @@ class Recount:
     def push(self, event):
         source, stack = SOURCES[event["source"]], self.open[event["thread"]]
         above = self.path_of(event["thread"], source)
-        path = (above if above != OUTSIDE else ()) + ((source, self.names[event["domain"]], event["name"]),)
+        path = (above if above != OUTSIDE else ()) + ((source, self.names[event["domain"]], event.get("name")),)
         assert len(stack) == event["depth"], event
         stack.append((path, source))
 
