@@ -41,14 +41,15 @@ long_files() {
 	done <<<"$code"
 }
 
-# a function is what stands between a { and a } in the first column
+# a function is what stands from a { to a } in the first column, both counted
 long_functions() {
 	grep -E '\.(c|h|cu)$' <<<"$code" | xargs -r awk -v most="$function_lines" '
 		/^\{/ { start = FNR; open = before !~ /^(class|struct|union|enum|namespace)/ }
 		/^\}/ && open {
-			if (FNR - start > most)
+			lines = FNR - start + 1
+			if (lines > most)
 				printf "%s:%d: function of %d lines, expected: at most %d\n",
-					FILENAME, start, FNR - start, most
+					FILENAME, start, lines, most
 			open = 0
 		}
 		{ before = $0 }'

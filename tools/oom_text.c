@@ -168,18 +168,52 @@ static void say_less(const struct gp_oom_facts *f, const struct gp_oom_help *h, 
 	    text(&a, h->bytes), share, text(&b, f->allocated_bytes + f->bytes));
 }
 
+static void say_freeing(const struct gp_oom_help *h, char *out)
+{
+	struct gp_text a = gp_plural(h->count, "block"), b = gp_bytes_text(h->bytes);
+	if (h->help == GP_HELP_FREE_NEIGHBOURS)
+		SAY("freeing %s of its stream and pool (%s)%s", a.s, b.s,
+		    h->count > 1 ? ", side by side" : "");
+	else
+		SAY("freeing %s (%s) whose segments then go back to the driver", a.s, b.s);
+}
+
+static void say_max_split(const struct gp_oom *o, const struct gp_oom_help *h, char *out)
+{
+	struct gp_text a;
+	SAY("max_split_size_mb:%llu: %s of this size would stay whole; %s are free in them",
+	    (unsigned long long)(o->bytes >> 20), gp_plural(h->count, "segment").s,
+	    text(&a, h->bytes));
+}
+
+static void say_rounding(const struct gp_oom_help *h, char *out)
+{
+	struct gp_text a;
+	if (h->help == GP_HELP_LESS_ROUNDING)
+		SAY("no roundup_power2_divisions: of what is allocated and asked they are up to %s",
+		    text(&a, h->bytes));
+	else
+		SAY("roundup_power2_divisions:%" PRIu64 ": the largest place is %s too short, and "
+		    "both would have had one size; blocks grow by 1/%" PRIu64 " at most",
+		    h->count, text(&a, h->bytes), h->count);
+}
+
+static void say_came(const struct gp_oom *o, const struct gp_oom_help *h, char *out)
+{
+	struct gp_text a;
+	SAY("what came outside %s since %s: %s",
+	    h->help == GP_HELP_OTHER ? "this job" : "the framework", gp_ns_text(o->before_at_ns).s,
+	    text(&a, h->bytes));
+}
+
 void gp_oom_help_text(const struct gp_oom *o, const struct gp_oom_case *c,
 		      const struct gp_oom_help *h, char *out)
 {
 	struct gp_text a;
 	switch (h->help) {
 	case GP_HELP_FREE_NEIGHBOURS:
-		SAY("freeing %s of its stream and pool (%s)%s", gp_plural(h->count, "block").s,
-		    text(&a, h->bytes), h->count > 1 ? ", side by side" : "");
-		return;
 	case GP_HELP_FREE_SEGMENTS:
-		SAY("freeing %s (%s) whose segments then go back to the driver",
-		    gp_plural(h->count, "block").s, text(&a, h->bytes));
+		say_freeing(h, out);
 		return;
 	case GP_HELP_EMPTY_CACHE:
 		SAY(o->is_framework ?
@@ -192,18 +226,11 @@ void gp_oom_help_text(const struct gp_oom *o, const struct gp_oom_case *c,
 		say_expandable(h, out);
 		return;
 	case GP_HELP_MAX_SPLIT:
-		SAY("max_split_size_mb:%llu: %s of this size would stay whole; %s are free in them",
-		    (unsigned long long)(o->bytes >> 20), gp_plural(h->count, "segment").s,
-		    text(&a, h->bytes));
+		say_max_split(o, h, out);
 		return;
 	case GP_HELP_ROUND_SIZES:
-		SAY("roundup_power2_divisions:%" PRIu64 ": the largest place is %s too short, and "
-		    "both would have had one size; blocks grow by 1/%" PRIu64 " at most",
-		    h->count, text(&a, h->bytes), h->count);
-		return;
 	case GP_HELP_LESS_ROUNDING:
-		SAY("no roundup_power2_divisions: of what is allocated and asked they are up to %s",
-		    text(&a, h->bytes));
+		say_rounding(h, out);
 		return;
 	case GP_HELP_STREAMS:
 		SAY("one stream and pool for both: %s are cached for others", text(&a, h->bytes));
@@ -212,12 +239,8 @@ void gp_oom_help_text(const struct gp_oom *o, const struct gp_oom_case *c,
 		say_higher_limit(h->bytes, c->frag.device->total_bytes, out);
 		return;
 	case GP_HELP_OUTSIDE:
-		SAY("what came outside the framework since %s: %s", gp_ns_text(o->before_at_ns).s,
-		    text(&a, h->bytes));
-		return;
 	case GP_HELP_OTHER:
-		SAY("what came outside this job since %s: %s", gp_ns_text(o->before_at_ns).s,
-		    text(&a, h->bytes));
+		say_came(o, h, out);
 		return;
 	case GP_HELP_SMALLER:
 		SAY("a smaller request: up to %s would be served%s", text(&a, h->bytes),
