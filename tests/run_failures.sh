@@ -3,7 +3,8 @@
 # its writes and its file opening hang: the job's own output and exit status stay the same. Where
 # its writes are slow, events are lost: their number is told, and nothing else in the recording is
 # wrong; so, too, where the disk is full. Rings that it cannot take away lie in a directory of our
-# own, where nobody takes them for those of a later process of the same number. run_failures.sh BUILD
+# own, where nobody takes them for those of a later process of the same number.
+# run_failures.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 dir=$build/run/failures
