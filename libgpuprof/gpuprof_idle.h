@@ -119,6 +119,7 @@ struct gp_idle {
 	uint64_t launches, scanned, resolved; /* at least one live allocation was found */
 	uint64_t captured;		      /* of the launches: into graphs */
 	uint64_t graph_launches, graph_resolved;
+	uint64_t graph_unknown; /* launches of graphs of which not all is known that they use */
 	uint64_t copies, copies_resolved; /* and fills, with an operand in known memory */
 	uint64_t addresses, addresses_resolved;
 	uint64_t lost;	 /* events that may have been uses, or launches */
@@ -131,9 +132,10 @@ struct gp_idle {
 /*
  * Resolves each use to the block or driver memory that was live then. Unused: for at least
  * `least_launches` launches. Launches of graphs use what was captured into them, and count as many
- * launches; where recording stood still or events were lost all that lives counts as used. Two
- * replays; memory by what is live at once. Without uses `has_uses` is false and nothing else is
- * said. Free with gp_idle_free, also after a failure.
+ * launches. Where recording stood still or events were lost, and at launches that were not scanned
+ * or are of graphs that are not known, all that lives counts as used. Two replays; memory by what
+ * is live at once. Without uses `has_uses` is false and nothing else is said. Free with
+ * gp_idle_free, also after a failure.
  */
 enum gp_status gp_idle_build(struct gp_recording *recording, uint64_t least_launches,
 			     struct gp_idle *out);

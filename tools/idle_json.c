@@ -157,6 +157,7 @@ void gp_idle_write(const struct gp_idle_report *r)
 	gp_json_number(&json, "captured", i->captured);
 	gp_json_number(&json, "graph_launches", i->graph_launches);
 	gp_json_number(&json, "graph_resolved", i->graph_resolved);
+	gp_json_number(&json, "graph_unknown", i->graph_unknown);
 	gp_json_number(&json, "copies", i->copies);
 	gp_json_number(&json, "copies_resolved", i->copies_resolved);
 	gp_json_number(&json, "addresses", i->addresses);

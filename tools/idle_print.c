@@ -102,24 +102,25 @@ static void print_rest(const struct gp_idle_report *r, size_t rows)
 
 /* ---- how much was seen ---- */
 
-/* What makes memory look idle that is not. */
-static void print_doubt(const struct gp_idle_report *r)
+/* Whatever it used, nothing is called unused that may have been among it. */
+static void print_unseen(const struct gp_idle_report *r)
 {
 	const struct gp_idle *i = &r->idle;
-	fputs("memory may be used that seems idle:", r->out);
-	const char *comma = " ";
+	const char *comma = "";
 	if (i->lost) {
-		fprintf(r->out, "%s%s LOST", comma, gp_plural(i->lost, "event").s);
+		fprintf(r->out, "%s LOST", gp_plural(i->lost, "event").s);
 		comma = ", ";
 	}
 	if (i->scanned < i->launches) {
 		fprintf(r->out, "%s%s not scanned", comma, launches(i->launches - i->scanned).s);
 		comma = ", ";
 	}
-	if (i->graph_resolved < i->graph_launches)
-		fprintf(r->out, "%s%s of graphs whose memory is not known", comma,
-			launches(i->graph_launches - i->graph_resolved).s);
-	fputs(i->is_blind ? "; that is too much to tell\n" : "\n", r->out);
+	if (i->graph_unknown)
+		fprintf(r->out, "%s%s of graphs of which not all is known", comma,
+			launches(i->graph_unknown).s);
+	fputs(i->is_blind ? ": too much to tell what is unused\n" :
+			    ": what lived then counts as used by them\n",
+	      r->out);
 }
 
 static void print_coverage(const struct gp_idle_report *r)
@@ -134,13 +135,13 @@ static void print_coverage(const struct gp_idle_report *r)
 		gp_count_text(i->copies).s);
 	fputs("not seen: pointers that lie in device memory", r->out);
 	if (i->captured)
-		fputs(", changes of a graph after its capture, graphs built node by node", r->out);
+		fputs(", changes of a graph after its capture", r->out);
 	if (i->beyond)
 		fprintf(r->out, ", %s or more allocations without a place in the map",
 			gp_count_text(i->beyond).s);
 	fputc('\n', r->out);
-	if (i->lost || i->scanned < i->launches || i->graph_resolved < i->graph_launches)
-		print_doubt(r);
+	if (i->lost || i->scanned < i->launches || i->graph_unknown)
+		print_unseen(r);
 }
 
 /* ---- at the peak ---- */

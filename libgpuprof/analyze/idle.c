@@ -351,8 +351,9 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 	b->replay.counts = b->out;
 	if (status == GP_OK)
 		status = gp_touch_replay_run(&b->replay);
-	/* whoever sees less than nine of ten launches knows of no memory that it is unused */
-	b->out->is_blind = b->out->launches == 0 || b->out->scanned / 9 < b->out->launches / 10;
+	const uint64_t unseen = b->out->launches - b->out->scanned;
+	b->out->is_blind =
+		b->out->launches == 0 || unseen > b->out->launches / GP_TOUCH_UNSEEN_SHARE;
 	if (status == GP_OK && !b->out->is_blind)
 		status = list_devices(b);
 	if (status == GP_OK && !b->out->is_blind)

@@ -98,6 +98,7 @@ static bool copy(struct gp_touch_sets *to, uint64_t handle, const struct gp_touc
 	if (set == NULL || !add(set, kept.address, kept.addresses))
 		return false;
 	set->launches = kept.launches;
+	set->is_partial = kept.is_partial;
 	return true;
 }
 
@@ -113,21 +114,57 @@ static bool capture_end(struct gp_touch_graphs *g, const struct gp_record *r)
 	return is_fine;
 }
 
+/* What such a node works on is not told. */
+static bool is_node_unseen(uint64_t type)
+{
+	return type == GP_NODE_KERNEL || type == GP_NODE_MEMCPY || type == GP_NODE_MEMSET ||
+	       type == GP_NODE_BATCH_MEM_OP || type == GP_NODE_CONDITIONAL;
+}
+
+static bool add_child(struct gp_touch_set *to, const struct gp_touch_set *from)
+{
+	if (to == from)
+		return true;
+	to->is_partial |= from == NULL || from->is_partial;
+	if (from == NULL)
+		return true;
+	to->launches += from->launches;
+	bool is_fine = add(to, from->address, from->addresses);
+	settle(to);
+	return is_fine;
+}
+
+/* A graph that was not captured is not known, but as a copy of one or with one in it. */
 static bool follow_node(struct gp_touch_graphs *g, const struct gp_record *r)
 {
 	const struct gp_touch_set *from = find(&g->graphs, r->graph_add_node.address);
 	if (r->aux == GP_NODE_CLONE)
 		return copy(&g->graphs, r->graph_add_node.graph, from);
-	if (r->aux != GP_NODE_CHILD || from == NULL)
-		return true;
 	struct gp_touch_set *to = find(&g->graphs, r->graph_add_node.graph);
-	if (to == NULL)
-		return copy(&g->graphs, r->graph_add_node.graph, from);
-	if (to == from || !add(to, from->address, from->addresses))
-		return to == from;
-	to->launches += from->launches;
-	settle(to);
+	if (to != NULL && is_node_unseen(r->aux))
+		to->is_partial = true;
+	if (r->aux != GP_NODE_CHILD)
+		return true;
+	if (to != NULL)
+		return add_child(to, from);
+	if (!copy(&g->graphs, r->graph_add_node.graph, from))
+		return false;
+	/* nodes may have been added to it before */
+	to = find(&g->graphs, r->graph_add_node.graph);
+	if (to != NULL)
+		to->is_partial = true;
 	return true;
+}
+
+static void follow_launch(struct gp_touch_graphs *g, const struct gp_record *r)
+{
+	const uint64_t variant = r->launch.block >> 48;
+	if ((variant & GP_LAUNCH_CAPTURED) == 0 || r->code != 0)
+		return;
+	for (size_t k = 0; k < g->captures.sets; k++) {
+		g->captures.set[k].launches++;
+		g->captures.set[k].is_partial |= (variant & GP_LAUNCH_SCANNED) == 0;
+	}
 }
 
 static bool follow_use(struct gp_touch_graphs *g, const struct gp_record *r)
@@ -151,9 +188,7 @@ bool gp_touch_graphs_follow(struct gp_touch_graphs *g, const struct gp_record *r
 	case GP_USE:
 		return follow_use(g, r);
 	case GP_LAUNCH:
-		if ((r->launch.block >> 48 & GP_LAUNCH_CAPTURED) != 0)
-			for (size_t k = 0; k < g->captures.sets; k++)
-				g->captures.set[k].launches++;
+		follow_launch(g, r);
 		return true;
 	case GP_GRAPH_INSTANTIATE:
 		return !is_ok || copy(&g->execs, r->graph_instantiate.exec,

@@ -16,6 +16,7 @@ struct gp_touch_set {
 	uint64_t *address; /* sorted, once each, when a capture has ended */
 	size_t addresses, room;
 	uint64_t launches;
+	bool is_partial; /* it uses more than that, which is not known */
 };
 struct gp_touch_sets {
 	struct gp_touch_set *set;

@@ -129,6 +129,14 @@ static bool use(struct gp_touch_replay *t, uint64_t address)
 	return false;
 }
 
+/* What was not seen may have used all that lives: it counts as used now. */
+static void touch_all(struct gp_touch_replay *t)
+{
+	for (uint32_t slot = GP_SLOT_FIRST; slot < t->table.table.slots; slot++)
+		if (gp_touch_entry(&t->table, slot)->space != GP_SPACE_NONE)
+			touch(t, slot);
+}
+
 static bool *counted_by(struct gp_touch_replay *t, uint32_t thread)
 {
 	if (thread >= t->threads) {
@@ -155,8 +163,14 @@ static void see_launch(struct gp_touch_replay *t, const struct gp_record *r, uin
 	t->counts->launches++;
 	t->counts->scanned += (variant & GP_LAUNCH_SCANNED) != 0;
 	t->counts->captured += (variant & GP_LAUNCH_CAPTURED) != 0;
-	if ((variant & GP_LAUNCH_CAPTURED) == 0)
-		t->launches++;
+	if ((variant & GP_LAUNCH_CAPTURED) != 0)
+		return;
+	t->launches++;
+	/* with more of them nothing is told in the end */
+	bool is_too_many = t->counts->launches - t->counts->scanned >
+			   t->recording->info.counts[GP_LAUNCH] / GP_TOUCH_UNSEEN_SHARE;
+	if ((variant & GP_LAUNCH_SCANNED) == 0 && !is_too_many)
+		touch_all(t);
 }
 
 static void see_use(struct gp_touch_replay *t, const struct gp_record *r, uint32_t thread)
@@ -186,14 +200,9 @@ static void see_graph(struct gp_touch_replay *t, const struct gp_record *r)
 	for (size_t k = 0; set != NULL && k < set->addresses; k++)
 		is_resolved |= use(t, set->address[k]);
 	t->counts->graph_resolved += is_resolved;
-}
-
-/* What was not seen may have used all that lives: it counts as used now. */
-static void touch_all(struct gp_touch_replay *t)
-{
-	for (uint32_t slot = GP_SLOT_FIRST; slot < t->table.table.slots; slot++)
-		if (gp_touch_entry(&t->table, slot)->space != GP_SPACE_NONE)
-			touch(t, slot);
+	t->counts->graph_unknown += set == NULL || set->is_partial;
+	if (set == NULL || set->is_partial)
+		touch_all(t);
 }
 
 /* ---- events ---- */

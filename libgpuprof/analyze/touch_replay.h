@@ -9,6 +9,9 @@
 #include "touch_graph.h"
 #include "touch_table.h"
 
+/* Of all launches one in so many may be unseen; with more nothing is called unused. */
+#define GP_TOUCH_UNSEEN_SHARE 10u
+
 /* What lived at the peak of its device. */
 struct gp_peak_part {
 	struct gp_live_entry entry;

@@ -38,19 +38,19 @@ static struct {
 	uint64_t launches, events, allocated, peak_bytes, peak_order, resolved, copies_resolved;
 } model;
 
-static struct gp_record launched(uint64_t extra_bits)
+static inline struct gp_record launched(uint64_t extra_bits)
 {
 	return (struct gp_record){ .kind = GP_LAUNCH,
 				   .launch = { .kernel = 0xabc,
 					       .block = (GP_LAUNCH_SCANNED | extra_bits) << 48 } };
 }
 
-static int64_t now_ns(const struct writer *w)
+static inline int64_t now_ns(const struct writer *w)
 {
 	return (int64_t)w->time - 1024;
 }
 
-static void model_alloc(struct writer *w, unsigned place, uint64_t bytes, uint32_t stack)
+static inline void model_alloc(struct writer *w, unsigned place, uint64_t bytes, uint32_t stack)
 {
 	model.allocated += bytes;
 	put(w, 0,
@@ -72,7 +72,7 @@ static void model_alloc(struct writer *w, unsigned place, uint64_t bytes, uint32
 	}
 }
 
-static void model_free(struct writer *w, unsigned place)
+static inline void model_free(struct writer *w, unsigned place)
 {
 	struct life *l = &model.life[model.now[place] - 1];
 	model.allocated -= l->bytes;
@@ -89,7 +89,7 @@ static void model_free(struct writer *w, unsigned place)
 }
 
 /* False: nothing lives there. */
-static bool model_use(uint64_t address)
+static inline bool model_use(uint64_t address)
 {
 	if (address - SEGMENT >= SEGMENT_BYTES)
 		return false;
@@ -104,14 +104,14 @@ static bool model_use(uint64_t address)
 }
 
 static uint64_t seed;
-static uint64_t draw(uint64_t below)
+static inline uint64_t draw(uint64_t below)
 {
 	seed = seed * 6364136223846793005u + 1442695040888963407u;
 	return (seed >> 33) % below;
 }
 
 /* Mostly what lives, anywhere in it; now and then what does not, or is of nobody. */
-static uint64_t any_address(void)
+static inline uint64_t any_address(void)
 {
 	unsigned place = (unsigned)draw(PLACES / 4);
 	if (draw(16) == 0)
@@ -120,7 +120,7 @@ static uint64_t any_address(void)
 }
 
 /* A launch of any thread with several addresses; the uses are as they stand behind it. */
-static void put_launch(struct writer *w)
+static inline void put_launch(struct writer *w)
 {
 	unsigned thread = (unsigned)draw(4), words = (unsigned)draw(9);
 	put(w, thread, launched(0));
@@ -140,7 +140,7 @@ static void put_launch(struct writer *w)
 	model.resolved += is_resolved;
 }
 
-static void put_copy(struct writer *w)
+static inline void put_copy(struct writer *w)
 {
 	struct gp_record use = { .kind = GP_USE, .aux = GP_USE_COPY };
 	use.use.first = any_address();
@@ -152,7 +152,7 @@ static void put_copy(struct writer *w)
 	model.events++;
 }
 
-static void begin_history(struct writer *w, const char *name, uint32_t slots, bool has_uses)
+static inline void begin_history(struct writer *w, const char *name, uint32_t slots, bool has_uses)
 {
 	struct moment *moment = model.moment;
 	memset(&model, 0, sizeof model);
@@ -170,7 +170,7 @@ static void begin_history(struct writer *w, const char *name, uint32_t slots, bo
 				.alloc = { .address = SEGMENT, .bytes = SEGMENT_BYTES } });
 }
 
-static void random_history(struct writer *w, unsigned events)
+static inline void random_history(struct writer *w, unsigned events)
 {
 	for (unsigned k = 0; k < events; k++) {
 		unsigned place = (unsigned)draw(PLACES), what = (unsigned)draw(10);
@@ -186,12 +186,19 @@ static void random_history(struct writer *w, unsigned events)
 	}
 }
 
-static struct gp_recording *open_recording(struct writer *w)
+static inline struct gp_recording *open_recording(struct writer *w)
 {
 	struct gp_recording *r;
 	writer_close(w, true);
 	assert_int_equal(gp_recording_open(w->path, &r, NULL), GP_OK);
 	return r;
+}
+
+static inline void assert_sum(const struct gp_idle_device *d, enum gp_idle_owner owner,
+			      enum gp_idle_state state, uint64_t bytes, uint64_t count)
+{
+	assert_int_equal(d->sum[owner][state].bytes, bytes);
+	assert_int_equal(d->sum[owner][state].count, count);
 }
 
 #endif

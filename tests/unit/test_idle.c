@@ -1,6 +1,6 @@
 /*
  * Memory that is held without being used, against brute force on random histories: states at the
- * peak, waste over the run, buffers that could be one; graphs, rings and recordings without uses.
+ * peak, waste over the run, buffers that could be one; and the driver's memory, by whose it is.
  */
 #include "idle_history.h"
 #include "stack_records.h"
@@ -98,13 +98,6 @@ static void brute_force(uint64_t least, struct sums *s)
 		if (u.rest >= least)
 			waste_add(s, GP_WASTE_BETWEEN, l, u.rest);
 	}
-}
-
-static void assert_sum(const struct gp_idle_device *d, enum gp_idle_owner owner,
-		       enum gp_idle_state state, uint64_t bytes, uint64_t count)
-{
-	assert_int_equal(d->sum[owner][state].bytes, bytes);
-	assert_int_equal(d->sum[owner][state].count, count);
 }
 
 static void compare_device(const struct gp_idle_device *d, const struct sums *want)
@@ -226,155 +219,7 @@ static void random_histories_are_as_by_brute_force(void **state)
 	assert_true(saved > 0);
 }
 
-/* ---- what is known of what ---- */
-
-static void without_uses_nothing_is_claimed(void **state)
-{
-	(void)state;
-	struct writer w;
-	struct gp_idle idle;
-	begin_history(&w, "bare.gpr", 0, false);
-	model_alloc(&w, 0, 512, 1);
-	put(&w, 0, (struct gp_record){ .kind = GP_LAUNCH });
-	struct gp_recording *r = open_recording(&w);
-	assert_int_equal(gp_idle_build(r, 1, &idle), GP_OK);
-	assert_false(idle.has_uses);
-	assert_int_equal(idle.devices + idle.wastes, 0);
-	gp_idle_free(&idle);
-	gp_recording_close(r);
-}
-
-/* A flight recorder forgot how often what is old was used: that is never called unused. */
-static void a_ring_claims_nothing_of_what_it_forgot(void **state)
-{
-	(void)state;
-	struct writer w;
-	struct gp_idle idle;
-	begin_history(&w, "ring.gpr", 4, true);
-	for (unsigned place = 200; place < 210; place++)
-		model_alloc(&w, place, PLACE_BYTES, STACKS); /* never used, and never seen to be */
-	model_alloc(&w, 210, PLACE_BYTES, STACKS);
-	for (unsigned segment = 0; segment < 12; segment++) {
-		put(&w, 0, launched(0));
-		put(&w, 0,
-		    (struct gp_record){ .kind = GP_USE, .use.first = SEGMENT + 210 * PLACE_BYTES });
-		for (unsigned k = 0; k < 200; k++)
-			put_launch(&w);
-		next_segment(&w);
-	}
-	struct gp_recording *r = open_recording(&w);
-	assert_int_equal(gp_idle_build(r, 1000, &idle), GP_OK);
-	assert_int_equal(idle.devices, 1);
-	const struct gp_idle_device *d = &idle.device[0];
-	assert_sum(d, GP_IDLE_BLOCK, GP_IDLE_NEVER, 0, 0);
-	assert_sum(d, GP_IDLE_BLOCK, GP_IDLE_UNKNOWN, 11 * PLACE_BYTES, 11);
-	assert_int_equal(idle.wastes, 0);
-	gp_idle_free(&idle);
-	gp_recording_close(r);
-}
-
-/* Nobody saw what was used while recording stood still, or of what was lost. */
-static void what_was_not_seen_may_have_used_all(void **state)
-{
-	(void)state;
-	for (unsigned how = 0; how < 4; how++) {
-		struct writer w;
-		struct gp_idle idle;
-		begin_history(&w, "unseen.gpr", 0, true);
-		model_alloc(&w, 0, 1 << 20, 1);
-		for (unsigned k = 0; k < 200; k++)
-			put(&w, 0, launched(0));
-		if (how == 1)
-			put(&w, 0, (struct gp_record){ .kind = GP_GAP, .aux = GP_WHY_STOPPED });
-		if (how == 2)
-			put(&w, 0, (struct gp_record){ .kind = GP_LOST, .lost.other = 3 });
-		if (how == 3)
-			put(&w, 0, (struct gp_record){ .kind = GP_SCOPE, .aux = 0 });
-		for (unsigned k = 0; k < 200; k++)
-			put(&w, 0, launched(0));
-		struct gp_recording *r = open_recording(&w);
-		assert_int_equal(gp_idle_build(r, 300, &idle), GP_OK);
-		const uint64_t seen = how == 0, unseen = how != 0;
-		assert_sum(idle.device, GP_IDLE_BLOCK, GP_IDLE_NEVER, seen << 20, seen);
-		assert_sum(idle.device, GP_IDLE_BLOCK, GP_IDLE_BUSY, unseen << 20, unseen);
-		gp_idle_free(&idle);
-		gp_recording_close(r);
-	}
-}
-
-/* --launches=off: nothing that lives is called unused. */
-static void without_launches_nothing_is_claimed(void **state)
-{
-	(void)state;
-	struct writer w;
-	struct gp_idle idle;
-	begin_history(&w, "still.gpr", 0, true);
-	model_alloc(&w, 0, 1 << 20, 1);
-	struct gp_recording *r = open_recording(&w);
-	assert_int_equal(gp_idle_build(r, 1, &idle), GP_OK);
-	assert_true(idle.is_blind);
-	assert_int_equal(idle.devices + idle.wastes, 0);
-	gp_idle_free(&idle);
-	gp_recording_close(r);
-}
-
-#define STREAM 0x9000u
-#define GRAPH 0xa000u
-#define EXEC 0xb000u
-
-static void capture(struct writer *w, uint64_t address)
-{
-	put(w, 0,
-	    (struct gp_record){ .kind = GP_CAPTURE_BEGIN, .capture_begin = { .stream = STREAM } });
-	put(w, 0, launched(GP_LAUNCH_CAPTURED));
-	put(w, 0,
-	    (struct gp_record){
-		    .kind = GP_USE, .aux = GP_USE_LAUNCH | GP_USE_CAPTURED, .use.first = address });
-	put(w, 0, launched(GP_LAUNCH_CAPTURED));
-	put(w, 0,
-	    (struct gp_record){ .kind = GP_CAPTURE_END,
-				.capture_end = { .stream = STREAM, .graph = GRAPH } });
-	put(w, 0,
-	    (struct gp_record){ .kind = GP_GRAPH_INSTANTIATE,
-				.graph_instantiate = { .exec = EXEC, .graph = GRAPH } });
-	put(w, 0,
-	    (struct gp_record){ .kind = GP_GRAPH_DESTROY, .graph_destroy = { .graph = GRAPH } });
-}
-
-/* A launch of a graph uses what its kernels used when they were captured, and counts as many. */
-static void graphs_use_what_was_captured(void **state)
-{
-	(void)state;
-	struct writer w;
-	struct gp_idle idle;
-	begin_history(&w, "graph.gpr", 0, true);
-	model_alloc(&w, 0, 1 << 20, 1); /* used by the graph alone */
-	model_alloc(&w, 1, 1 << 19, 2); /* captured, too, but not launched since */
-	capture(&w, SEGMENT + PLACE_BYTES);
-	capture(&w, SEGMENT + 512);
-	for (unsigned k = 0; k < 50; k++)
-		put(&w, 0,
-		    (struct gp_record){ .kind = GP_GRAPH_LAUNCH,
-					.graph_launch = { .exec = EXEC } });
-	put(&w, 0,
-	    (struct gp_record){ .kind = GP_GRAPH_LAUNCH, .graph_launch = { .exec = 0xdead } });
-	model_alloc(&w, 2, 512, 3); /* the peak */
-	put(&w, 0, (struct gp_record){ .kind = GP_GRAPH_LAUNCH, .graph_launch = { .exec = EXEC } });
-	struct gp_recording *r = open_recording(&w);
-	assert_int_equal(gp_idle_build(r, 100, &idle), GP_OK);
-	assert_int_equal(idle.launches, 4);
-	assert_int_equal(idle.captured, 4);
-	assert_int_equal(idle.resolved, 2);
-	assert_int_equal(idle.graph_launches, 52);
-	assert_int_equal(idle.graph_resolved, 51);
-	const struct gp_idle_device *d = &idle.device[0];
-	assert_sum(d, GP_IDLE_BLOCK, GP_IDLE_BUSY, (1 << 20) + 512, 2);
-	assert_sum(d, GP_IDLE_BLOCK, GP_IDLE_LATE, 1 << 19, 1);
-	assert_int_equal(d->row[0].idle_launches, 103);
-	assert_sum(d, GP_IDLE_BLOCK, GP_IDLE_NEVER, 0, 0);
-	gp_idle_free(&idle);
-	gp_recording_close(r);
-}
+/* ---- the driver's memory ---- */
 
 /* Driver memory outside the framework: churn, pinned growth, a free that was refused. */
 static void driver_memory_is_looked_at_too(void **state)
@@ -544,11 +389,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_histories_are_as_by_brute_force),
-		cmocka_unit_test(without_uses_nothing_is_claimed),
-		cmocka_unit_test(a_ring_claims_nothing_of_what_it_forgot),
-		cmocka_unit_test(what_was_not_seen_may_have_used_all),
-		cmocka_unit_test(without_launches_nothing_is_claimed),
-		cmocka_unit_test(graphs_use_what_was_captured),
 		cmocka_unit_test(driver_memory_is_looked_at_too),
 		cmocka_unit_test(whose_memory_is_is_told),
 	};
