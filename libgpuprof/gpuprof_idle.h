@@ -122,8 +122,9 @@ struct gp_idle {
 	uint64_t graph_unknown; /* launches of graphs of which not all is known that they use */
 	uint64_t copies, copies_resolved; /* and fills, with an operand in known memory */
 	uint64_t addresses, addresses_resolved;
-	uint64_t lost;	 /* events that may have been uses, or launches */
-	uint64_t beyond; /* gp_info.uses_beyond */
+	uint64_t lost;	  /* events that may have been uses, or launches */
+	uint64_t beyond;  /* gp_info.uses_beyond */
+	bool has_managed; /* memory that the host may use, too, which is not seen */
 	size_t devices;
 	struct gp_idle_device *device;
 	size_t wastes;

@@ -164,6 +164,7 @@ void gp_idle_write(const struct gp_idle_report *r)
 	gp_json_number(&json, "addresses_resolved", i->addresses_resolved);
 	gp_json_number(&json, "lost", i->lost);
 	gp_json_number(&json, "beyond", i->beyond);
+	gp_json_bool(&json, "managed", i->has_managed);
 	gp_json_end(&json);
 	gp_json_array(&json, "devices");
 	for (size_t k = 0; k < i->devices; k++)

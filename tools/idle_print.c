@@ -134,6 +134,8 @@ static void print_coverage(const struct gp_idle_report *r)
 	fprintf(r->out, "; %s of %s copies and fills\n", gp_count_text(i->copies_resolved).s,
 		gp_count_text(i->copies).s);
 	fputs("not seen: pointers that lie in device memory", r->out);
+	if (i->has_managed)
+		fputs(", what the host does with managed memory", r->out);
 	if (i->captured)
 		fputs(", changes of a graph after its capture", r->out);
 	if (i->beyond)

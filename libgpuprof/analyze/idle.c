@@ -12,7 +12,7 @@
 #include "touch_rows.h"
 
 #define CHURN_LEAST 10u /* times that a stack got driver memory and gave it back */
-#define PINNED_LEAST 4u /* allocations of a stack, some in the run's last half */
+#define PINNED_LEAST 4u /* allocations of a stack; of so many one in the run's last half */
 #define SPACES_CHURNED                                                          \
 	(1u << GP_SPACE_DEVICE | 1u << GP_SPACE_MANAGED | 1u << GP_SPACE_HOST | \
 	 1u << GP_SPACE_HOST_REGISTER | 1u << GP_SPACE_MAPPED | 1u << GP_SPACE_GRAPH)
@@ -42,6 +42,7 @@ static bool add_waste(struct building *b, enum gp_waste waste, const struct gp_t
 		.born_ns = end->touch->born_ns,
 		.idle_ns = ns,
 		.idle_launches = launches,
+		.is_of_last_half = end->touch->born > end->launches / 2,
 		/* of churn and growth it is how often, and how much */
 		.weight = waste == GP_WASTE_CHURN  ? 1 :
 			  waste == GP_WASTE_PINNED ? (double)e->bytes :
@@ -94,7 +95,8 @@ static bool is_pattern(enum gp_waste waste, const struct gp_touch_row *row)
 	case GP_WASTE_CHURN:
 		return row->count >= CHURN_LEAST;
 	case GP_WASTE_PINNED:
-		return row->count >= PINNED_LEAST;
+		/* what is set up once is no growth, however much it is */
+		return row->count >= PINNED_LEAST && row->of_last_half >= row->count / PINNED_LEAST;
 	case GP_WASTE_EARLY:
 	case GP_WASTE_LATE:
 	case GP_WASTE_NEVER:

@@ -44,6 +44,7 @@ static void begin(struct gp_touch_replay *t, const struct gp_live_entry *e, bool
 	if (e == NULL || e->bytes == 0 || e->bytes > GP_PAGE_RANGE_MAX ||
 	    (SPACES_TOUCHED >> e->space & 1) == 0)
 		return;
+	t->counts->has_managed |= e->space == GP_SPACE_MANAGED;
 	/* a damaged recording, or one with losses: its end was not seen */
 	uint32_t there = gp_touch_find(&t->table, e->space, e->address);
 	if (there != 0)

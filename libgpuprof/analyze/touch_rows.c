@@ -28,6 +28,7 @@ bool gp_touch_rows_add(struct gp_row_table *t, const struct gp_touch_part *part)
 		return false;
 	row->bytes += part->bytes;
 	row->count++;
+	row->of_last_half += part->is_of_last_half;
 	row->weight += part->weight;
 	if (part->weight > row->largest.weight)
 		row->largest = *part;

@@ -17,11 +17,13 @@ struct gp_touch_part {
 	int64_t idle_ns;
 	uint64_t idle_launches;
 	double weight;
+	bool is_of_last_half; /* of the run's launches */
 };
 
 struct gp_touch_row {
 	struct gp_touch_part largest; /* by weight */
 	uint64_t bytes, count;
+	uint64_t of_last_half; /* of count */
 	double weight;
 };
 

@@ -284,6 +284,40 @@ static void driver_memory_is_looked_at_too(void **state)
 	gp_recording_close(r);
 }
 
+/* What a job pins when it begins, however often, does not grow; managed memory is told of. */
+static void what_is_set_up_once_does_not_grow(void **state)
+{
+	(void)state;
+	for (unsigned is_grown = 0; is_grown < 2; is_grown++) {
+		struct writer w;
+		struct gp_idle idle;
+		begin_history(&w, "pinned.gpr", 0, true);
+		for (unsigned k = 0; k < 100; k++) {
+			bool is_managed = is_grown && k == 0;
+			unsigned space = is_managed ? GP_SPACE_MANAGED : GP_SPACE_HOST;
+			if (is_managed || (is_grown ? k % 10 == 5 : k < 10))
+				put(&w, 0,
+				    (struct gp_record){
+					    .kind = GP_ALLOC,
+					    .stack = 6,
+					    .space = (uint8_t)space,
+					    .alloc = { .address = 0x500000000 + k * 65536u,
+						       .bytes = 65536 } });
+			if (is_grown || k >= 10)
+				put(&w, 0, launched(0));
+		}
+		struct gp_recording *r = open_recording(&w);
+		assert_int_equal(gp_idle_build(r, 1000, &idle), GP_OK);
+		uint64_t bytes = 0;
+		for (size_t k = 0; k < idle.wastes; k++)
+			bytes += idle.waste[k].waste == GP_WASTE_PINNED ? idle.waste[k].bytes : 0;
+		assert_int_equal(bytes, is_grown * 10 * 65536);
+		assert_int_equal(idle.has_managed, is_grown);
+		gp_idle_free(&idle);
+		gp_recording_close(r);
+	}
+}
+
 #define OF_PROGRAM 20u
 #define OF_LIBRARY 21u
 
@@ -390,6 +424,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_histories_are_as_by_brute_force),
 		cmocka_unit_test(driver_memory_is_looked_at_too),
+		cmocka_unit_test(what_is_set_up_once_does_not_grow),
 		cmocka_unit_test(whose_memory_is_is_told),
 	};
 	int failed = cmocka_run_group_tests(tests, make_directory, drop_directory);
