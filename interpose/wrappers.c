@@ -188,7 +188,7 @@
 
 /* what is captured: acted upon only where it was asked for */
 #define PROFILER_START() 0, enter_profiler, , gp_scope_open(GP_SCOPE_BY_PROFILER)
-#define PROFILER_STOP() 0, enter_profiler, gp_scope_close(GP_SCOPE_BY_PROFILER),
+#define PROFILER_STOP() 0, enter_profiler, gp_scope_close(GP_SCOPE_BY_PROFILER, GP_SCOPE_ANY),
 
 GP_HOT bool enter_profiler(void)
 {

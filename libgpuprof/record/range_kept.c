@@ -140,7 +140,7 @@ static GP_COLD void end_elsewhere(enum gp_range_source source, struct gp_range_h
 		gp_leave();
 	}
 	if (gp_unlikely(gp_scope_heeds_ranges()))
-		gp_scope_range_popped(name, span);
+		gp_scope_range_ended(name, span);
 }
 
 /* 1 + its place; 0: it is not open. */

@@ -162,12 +162,18 @@ GP_HOT void look_after(struct gp_range_thread *own)
 		gp_range_take_ended_now(own);
 }
 
+/* What it opens ends with it, for which it must be kept. */
+static GP_COLD uint64_t open_span(const struct gp_range *range)
+{
+	const struct gp_range_thread *own = gp_range_own();
+	return own && own->depth < GP_RANGES_DEEP ? gp_scope_range_begins(range) : 0;
+}
+
 GP_HOT_TEXT uint32_t gp_range_push(const struct gp_range *range)
 {
 	if (gp_unlikely(gp_thread.ranges && (gp_thread.ranges->frames | gp_thread.ranges->kept)))
 		look_after(gp_thread.ranges);
-	const uint64_t span =
-		gp_unlikely(gp_scope_heeds_ranges()) ? gp_scope_range_pushed(range) : 0;
+	const uint64_t span = gp_unlikely(gp_scope_heeds_ranges()) ? open_span(range) : 0;
 	/* first: what is open by then is told again where recording begins with this event */
 	const bool is_on = gp_range_enter();
 	struct gp_range_thread *own = gp_range_own();
@@ -228,7 +234,7 @@ GP_COLD void gp_range_heed_pop(struct gp_range_thread *own, uint32_t name, int64
 	if (is_opener)
 		own->opener = 0;
 	if (level >= 0)
-		gp_scope_range_popped(name, span);
+		gp_scope_range_ended(name, span);
 }
 
 static GP_COLD int64_t pop_deeper(struct gp_range_thread *own, bool is_on)

@@ -1,6 +1,7 @@
 /*
  * Ranges that belong to no stack, and marks. What is open is kept in a table, for recordings that
- * begin later: a place is claimed by its number, and free when that is gone.
+ * begin later and for what it opened of what is captured: a place is claimed by its number, and
+ * free when that is gone.
  */
 #include "../state/open_ranges.h"
 #include "range_own.h"
@@ -17,8 +18,9 @@ static struct {
 	_Atomic uint64_t number; /* 0: free; with UNFILLED what follows is not yet there */
 	_Atomic uint64_t time;
 	_Atomic uint32_t name, domain, source;
+	_Atomic uint32_t span; /* of what is captured, which it opened; 0: none */
 } started[GP_RANGES_STARTED];
-static _Atomic uint32_t unkept; /* there was no place for */
+static _Atomic uint32_t unkept;
 static _Atomic uint32_t has_any;
 
 static uint32_t place_of(uint64_t number, unsigned try)
@@ -26,7 +28,8 @@ static uint32_t place_of(uint64_t number, unsigned try)
 	return (uint32_t)((number ^ number >> 32) + try * STRIDE) % GP_RANGES_STARTED;
 }
 
-static void keep(uint64_t number, const struct gp_range *range, uint32_t name)
+/* False: there was no place for it. */
+static bool keep(uint64_t number, const struct gp_range *range, uint32_t name, uint64_t span)
 {
 	if (!atomic_load_explicit(&has_any, memory_order_relaxed))
 		atomic_store_explicit(&has_any, 1, memory_order_relaxed);
@@ -43,22 +46,35 @@ static void keep(uint64_t number, const struct gp_range *range, uint32_t name)
 		atomic_store_explicit(&started[at].name, name, memory_order_relaxed);
 		atomic_store_explicit(&started[at].domain, range->domain, memory_order_relaxed);
 		atomic_store_explicit(&started[at].source, range->source, memory_order_relaxed);
+		atomic_store_explicit(&started[at].span, (uint32_t)span, memory_order_relaxed);
 		/* partner: the acquire load in filled */
 		atomic_store_explicit(&started[at].number, number, memory_order_release);
-		return;
+		return true;
 	}
 	atomic_fetch_add_explicit(&unkept, 1, memory_order_relaxed);
+	return false;
 }
 
-static void forget(uint64_t number)
+/* What it was; nothing where it was not kept, or has ended. */
+struct kept {
+	uint32_t name, span;
+};
+
+static struct kept forget(uint64_t number)
 {
 	for (unsigned k = 0; k < TRIES; k++) {
 		uint64_t is = number;
 		const uint32_t at = place_of(number, k);
-		if (atomic_load_explicit(&started[at].number, memory_order_relaxed) == number &&
-		    atomic_compare_exchange_strong(&started[at].number, &is, 0))
-			return;
+		if (atomic_load_explicit(&started[at].number, memory_order_acquire) != number)
+			continue;
+		const struct kept kept = {
+			atomic_load_explicit(&started[at].name, memory_order_relaxed),
+			atomic_load_explicit(&started[at].span, memory_order_relaxed)
+		};
+		if (atomic_compare_exchange_strong(&started[at].number, &is, 0))
+			return kept;
 	}
+	return (struct kept){ 0, 0 };
 }
 
 /* RANGE_START, or MARK. */
@@ -90,14 +106,15 @@ GP_HOT_TEXT uint64_t gp_range_start(const struct gp_range *range)
 {
 	struct gp_range_thread *own = gp_range_own();
 	const uint64_t number = number_of(own);
-	if (gp_unlikely(gp_scope_heeds_ranges()))
-		gp_scope_range_started(range, number);
 	if (gp_unlikely(!own)) {
 		lose(GP_RANGE_START);
 		return number;
 	}
+	const uint64_t span =
+		gp_unlikely(gp_scope_heeds_ranges()) ? gp_scope_range_begins(range) : 0;
 	const uint32_t name = gp_range_name_get(own, range);
-	keep(number, range, name);
+	if (gp_unlikely(!keep(number, range, name, span)) && span != 0)
+		gp_scope_range_ended(0, span); /* nobody will know when it ends */
 	record(GP_RANGE_START, range, name, number);
 	return number;
 }
@@ -126,13 +143,13 @@ static void record_end(enum gp_range_source source, uint64_t number)
 
 GP_HOT_TEXT void gp_range_end(enum gp_range_source source, uint64_t number)
 {
-	forget(number);
+	const struct kept ended = forget(number);
 	if (gp_range_enter()) {
 		record_end(source, number);
 		gp_leave();
 	}
 	if (gp_unlikely(gp_scope_heeds_ranges()))
-		gp_scope_range_finished(number);
+		gp_scope_range_ended(ended.name, ended.span);
 }
 
 /* ---- told again ---- */

@@ -16,7 +16,13 @@ static struct {
 	_Atomic uint32_t by;	    /* enum gp_scope_by: what opened it */
 	_Atomic uint64_t opened_ns; /* MONOTONIC_RAW */
 	_Atomic uint64_t ranges;    /* how many ranges have opened it */
-	_Atomic uint32_t ended_by;  /* enum gp_scope_by: what ended the recording; 0: nothing */
+	/*
+	 * Which of these is open and ends with its range; 0: none. Said after the word was
+	 * exchanged, and taken away before whatever closes exchanges it: so nobody finds the number
+	 * of a span that is over beside the word of the next one.
+	 */
+	_Atomic uint64_t span;
+	_Atomic uint32_t ended_by; /* enum gp_scope_by: what ended the recording; 0: nothing */
 } scope;
 
 static uint64_t now_ns(void)
@@ -162,7 +168,15 @@ static void record_change(bool is_open, enum gp_scope_by by, uint32_t number, ui
 	gp_commit_memory(r);
 }
 
-bool gp_scope_open(enum gp_scope_by by)
+/* One more that a range opened: its number. */
+static uint64_t begin_span(void)
+{
+	const uint64_t span = atomic_fetch_add(&scope.ranges, 1) + 1;
+	atomic_store(&scope.span, span);
+	return span;
+}
+
+uint64_t gp_scope_open(enum gp_scope_by by)
 {
 	const struct gp_scope_rule *rule = &gp_settings.scope;
 	uint32_t number;
@@ -170,32 +184,35 @@ bool gp_scope_open(enum gp_scope_by by)
 	/* before the change, so that what is recorded by it comes later */
 	uint64_t time = gp_clock_now();
 	if (rule->times && atomic_load(&scope.ranges) >= rule->times)
-		return false;
+		return 0;
 	if (change_before(true, &is_done)) {
 		if (!is_done)
-			return false;
+			return 0;
 		atomic_store(&scope.by, by);
 		atomic_store(&scope.opened_ns, now_ns());
-		atomic_fetch_add(&scope.ranges, 1);
-		return true;
+		return begin_span();
 	}
 	if (!open_with(by, level_inside(), &number))
-		return false;
-	atomic_fetch_add(&scope.ranges, 1);
+		return 0;
+	const uint64_t span = begin_span();
 	record_change(true, by, number, time);
+	return span;
+}
+
+static bool take_span(uint64_t span)
+{
+	if (span != GP_SCOPE_ANY)
+		return atomic_compare_exchange_strong(&scope.span, &span, 0);
+	atomic_store(&scope.span, 0);
 	return true;
 }
 
-uint64_t gp_scope_span(void)
-{
-	return atomic_load(&scope.ranges);
-}
-
-bool gp_scope_close(enum gp_scope_by by)
+bool gp_scope_close(enum gp_scope_by by, uint64_t span)
 {
 	uint32_t number;
 	bool is_done;
-	if (gp_settings.scope.then == GP_SCOPE_NONE || atomic_load(&scope.by) != by)
+	if (gp_settings.scope.then == GP_SCOPE_NONE || atomic_load(&scope.by) != by ||
+	    !take_span(span))
 		return false;
 	if (change_before(false, &is_done)) {
 		/* nothing was seen of it: it does not count */
@@ -235,6 +252,7 @@ static void open_now(struct gp_recorder *r, enum gp_scope_by by, uint32_t level)
 static bool close_now(struct gp_recorder *r, enum gp_scope_by by)
 {
 	uint32_t number;
+	atomic_store(&scope.span, 0);
 	if (!change(false, GP_LEVEL_MEMORY, &number))
 		return false;
 	tell(r, false, by, number, r->scope_since);
@@ -260,6 +278,7 @@ static void switch_recording(struct gp_recorder *r, uint32_t word, uint32_t leve
 	const bool was_outside = gp_word_is_outside(word),
 		   is_outside = is_off ? was_outside : level == GP_LEVEL_MEMORY;
 	const uint32_t next = gp_word_next(word, level, is_outside);
+	atomic_store(&scope.span, 0);
 	if (was_off)
 		gp_drain_tell(r, &(struct gp_record){ .kind = GP_GAP, .aux = GP_WHY_STOPPED },
 			      NULL);

@@ -22,12 +22,11 @@ GP_HOT bool gp_scope_follows(enum gp_scope_from from)
 
 /*
  * What was asked for begins, or ends. Inside, or before the first event of the process; slow half.
- * False: it does not count.
+ * Opened: the number of the span, from 1 on, children count on. 0, or false: it does not count.
  */
-GP_COLD bool gp_scope_open(enum gp_scope_by by);
-/* The newest span that a range opened, from 1 on; 0: none has. Children count on. */
-GP_COLD uint64_t gp_scope_span(void);
-GP_COLD bool gp_scope_close(enum gp_scope_by by);
+GP_COLD uint64_t gp_scope_open(enum gp_scope_by by);
+#define GP_SCOPE_ANY 0u /* span: whichever is open and was opened so */
+GP_COLD bool gp_scope_close(enum gp_scope_by by, uint64_t span);
 
 /* Has the recording of this process, or of one that it was forked from, ended with a span? */
 GP_COLD bool gp_scope_is_over(void);

@@ -5,12 +5,8 @@
 #include <string.h>
 
 #define OPTIMIZER "Optimizer.step#" /* of every optimizer of PyTorch, with its class behind */
-#define STARTED 64u		    /* ranges with numbers that are heeded and open at once */
 
-/* Children inherit them: they count on. */
-static _Atomic uint64_t steps;
-static _Atomic uint64_t started[STARTED]; /* numbers of heeded ranges; 0: free */
-static _Atomic uint64_t opener;		  /* the one that opened what is captured; 0: none */
+static _Atomic uint64_t steps; /* children inherit it: they count on */
 
 static size_t text_of(const struct gp_range *range, const char **text)
 {
@@ -44,17 +40,31 @@ static bool enter(bool *is_inside)
 	return !*is_inside || gp_enter_level(GP_LEVEL_MEMORY);
 }
 
-static bool change(bool to_open, enum gp_scope_by by)
+/* The number of the span. */
+static uint64_t open_span(enum gp_scope_by by)
 {
 	const int kept = errno;
-	bool is_inside, is_done = false;
+	bool is_inside;
+	uint64_t span = 0;
 	if (enter(&is_inside)) {
-		is_done = to_open ? gp_scope_open(by) : gp_scope_close(by);
+		span = gp_scope_open(by);
 		if (is_inside)
 			gp_leave();
 	}
 	errno = kept;
-	return is_done;
+	return span;
+}
+
+static void close_span(enum gp_scope_by by, uint64_t span)
+{
+	const int kept = errno;
+	bool is_inside;
+	if (enter(&is_inside)) {
+		gp_scope_close(by, span);
+		if (is_inside)
+			gp_leave();
+	}
+	errno = kept;
 }
 
 /* The first that is asked for begins where the one before it ends. */
@@ -63,57 +73,24 @@ static void end_step(void)
 	const struct gp_scope_rule *rule = &gp_settings.scope;
 	const uint64_t ended = atomic_fetch_add(&steps, 1) + 1;
 	if (ended == rule->last_step)
-		change(false, GP_SCOPE_BY_STEP);
+		close_span(GP_SCOPE_BY_STEP, GP_SCOPE_ANY);
 	else if (ended + 1 == rule->first_step)
-		change(true, GP_SCOPE_BY_STEP);
+		open_span(GP_SCOPE_BY_STEP);
 }
 
-uint64_t gp_scope_range_pushed(const struct gp_range *range)
+uint64_t gp_scope_range_begins(const struct gp_range *range)
 {
-	return gp_settings.scope.from == GP_SCOPE_RANGE && is_heeded(range) &&
-			       change(true, GP_SCOPE_BY_RANGE) ?
-		       gp_scope_span() :
+	return gp_settings.scope.from == GP_SCOPE_RANGE && is_heeded(range) ?
+		       open_span(GP_SCOPE_BY_RANGE) :
 		       0;
 }
 
-void gp_scope_range_popped(uint32_t name, uint64_t span)
+void gp_scope_range_ended(uint32_t name, uint64_t span)
 {
-	/* its span may be over, and another thread's range have opened the next */
-	if (span != 0 && span == gp_scope_span())
-		change(false, GP_SCOPE_BY_RANGE);
+	if (span != 0)
+		close_span(GP_SCOPE_BY_RANGE, span);
 	else if (gp_settings.scope.from == GP_SCOPE_STEPS && name &&
 		 is_heeded(&(struct gp_range){ .name = name,
 					       .domain = gp_range_name_of(name)->domain }))
 		end_step();
-}
-
-void gp_scope_range_started(const struct gp_range *range, uint64_t number)
-{
-	if (!is_heeded(range))
-		return;
-	if (gp_settings.scope.from == GP_SCOPE_RANGE) {
-		if (change(true, GP_SCOPE_BY_RANGE))
-			atomic_store(&opener, number);
-		return;
-	}
-	for (unsigned k = 0; k < STARTED; k++) {
-		uint64_t none = 0;
-		if (atomic_compare_exchange_strong(&started[k], &none, number))
-			return;
-	}
-}
-
-void gp_scope_range_finished(uint64_t number)
-{
-	uint64_t is = number;
-	if (gp_settings.scope.from == GP_SCOPE_RANGE) {
-		if (atomic_compare_exchange_strong(&opener, &is, 0))
-			change(false, GP_SCOPE_BY_RANGE);
-		return;
-	}
-	for (unsigned k = 0; k < STARTED; k++, is = number)
-		if (atomic_compare_exchange_strong(&started[k], &is, 0)) {
-			end_step();
-			return;
-		}
 }

@@ -298,6 +298,63 @@ static void in_turn(void)
 	CHECK(!is_launch_recorded());
 }
 
+static uint64_t start(const char *text)
+{
+	return gp_range_start(
+		&(struct gp_range){ .source = GP_RANGE_NVTX, .text = text, .bytes = GP_TO_NUL });
+}
+
+static void await_outside(void)
+{
+	while (is_launch_recorded())
+		sched_yield();
+}
+
+/* The same of ranges with numbers, and of both kinds in turn. */
+static void started_in_turn(void)
+{
+	const uint64_t first = start("step");
+	await_outside();
+	push("step");
+	CHECK(is_launch_recorded());
+	gp_range_end(GP_RANGE_NVTX, first);
+	CHECK(is_launch_recorded());
+	pop();
+	CHECK(!is_launch_recorded());
+	const uint64_t second = start("step");
+	await_outside();
+	const uint64_t third = start("step");
+	gp_range_end(GP_RANGE_NVTX, second);
+	gp_range_end(GP_RANGE_NVTX, first);
+	CHECK(is_launch_recorded());
+	gp_range_end(GP_RANGE_NVTX, third);
+	CHECK(!is_launch_recorded());
+}
+
+/* What is not kept has no end: it opens nothing, or what it opened ends at once. */
+static void without_a_place(void)
+{
+	static uint64_t number[2 * GP_RANGES_STARTED];
+	CHECK(!is_launch_recorded());
+	for (unsigned k = 0; k < GP_RANGES_DEEP; k++)
+		push("other");
+	push("step");
+	CHECK(!is_launch_recorded());
+	for (unsigned k = 0; k <= GP_RANGES_DEEP; k++)
+		pop();
+	for (unsigned k = 0; k < 2 * GP_RANGES_STARTED; k++)
+		number[k] = start("other");
+	const uint64_t step = start("step");
+	CHECK(!is_launch_recorded());
+	gp_range_end(GP_RANGE_NVTX, step);
+	for (unsigned k = 0; k < 2 * GP_RANGES_STARTED; k++)
+		gp_range_end(GP_RANGE_NVTX, number[k]);
+	push("step");
+	CHECK(is_launch_recorded());
+	pop();
+	CHECK(!is_launch_recorded());
+}
+
 static bool is_recorded(void)
 {
 	if (!gp_enter())
@@ -449,7 +506,9 @@ static void a_range_ends_its_own_span_alone(void **state)
 	(void)state;
 	setenv("GPUPROF_DURATION", "50ms", 1);
 	record("turn.gpr", "nvtx:step", "repeat", in_turn);
+	record("started_turn.gpr", "nvtx:step", "repeat", started_in_turn);
 	unsetenv("GPUPROF_DURATION");
+	record("place.gpr", "nvtx:step", "repeat", without_a_place);
 }
 
 static void domains_are_told_apart(void **state)
