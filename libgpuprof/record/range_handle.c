@@ -18,6 +18,7 @@ static struct gp_range_handles *map_block(void)
 	atomic_store_explicit(&block->is_taken, 1, memory_order_relaxed);
 	for (unsigned k = 0; k < GP_RANGES_DEEP; k++)
 		block->of[k].block = block;
+	block->deep.block = block;
 	block->next = atomic_load_explicit(&blocks, memory_order_relaxed);
 	/* partner: the acquire load in gp_range_handles_take: the block is filled */
 	while (!atomic_compare_exchange_weak_explicit(&blocks, &block->next, block,
@@ -46,13 +47,22 @@ void gp_range_handles_drop(struct gp_range_handles *b)
 	atomic_store_explicit(&b->is_taken, 0, memory_order_release);
 }
 
+bool gp_range_handle_claim(struct gp_range_handle *h)
+{
+	uint64_t key = atomic_load(&h->key);
+	while (!(key & GP_HANDLE_ENDED))
+		if (atomic_compare_exchange_weak(&h->key, &key, 0))
+			return true;
+	return false;
+}
+
 bool gp_range_handle_end(struct gp_range_handle *h, uint64_t key, uint64_t *since, uint32_t *name,
 			 uint64_t *span)
 {
 	/*
 	 * As long as the key stands so do they: only who ends the range takes it away, or the end
 	 * of its thread, and no other range can have it before. Partner: the release in
-	 * range_mark.c's keep_handle.
+	 * range_kept.c's keep_handle.
 	 */
 	if (atomic_load_explicit(&h->key, memory_order_acquire) != key)
 		return false;
@@ -65,7 +75,14 @@ bool gp_range_handle_end(struct gp_range_handle *h, uint64_t key, uint64_t *sinc
 	 */
 	if (!atomic_compare_exchange_strong(&h->key, &key, key | GP_HANDLE_ENDED))
 		return false;
-	/* partner: the acquire load in range_mark.c's take_ended */
+	/* partner: the acquire load in gp_range_take_ended */
 	atomic_fetch_add_explicit(&h->block->ended, 1, memory_order_release);
 	return true;
+}
+
+void gp_range_handle_end_deep(struct gp_range_handle *h)
+{
+	/* partner: the loads in gp_range_take_ended, in the opposite order */
+	atomic_fetch_add_explicit(&h->block->deep_ended, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&h->block->ended, 1, memory_order_release);
 }

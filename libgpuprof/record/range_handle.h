@@ -32,8 +32,10 @@ struct gp_range_handle {
 
 struct gp_range_handles {
 	_Atomic uint32_t is_taken;
-	_Atomic uint32_t ended; /* how many ranges ended on other threads */
+	_Atomic uint32_t ended;	     /* how many ranges ended on other threads */
+	_Atomic uint32_t deep_ended; /* of these, deeper than what is kept */
 	struct gp_range_handles *next;
+	struct gp_range_handle deep; /* stands for all that are: only their number is known */
 	struct gp_range_handle of[GP_RANGES_DEEP];
 };
 
@@ -50,11 +52,16 @@ static inline uint64_t gp_range_handle_place(const struct gp_range_handles *hand
 	return handles && bytes < sizeof handles->of ? bytes / sizeof *handle : GP_RANGES_DEEP;
 }
 
+/* Its own thread ends it, unasked. False: it has ended on another one. */
+bool gp_range_handle_claim(struct gp_range_handle *handle);
 /*
  * On another thread than its own: it has ended. False: it had already, with its thread. Its name
  * and which span of what is captured it opened, which others may overwrite from then on.
  */
 bool gp_range_handle_end(struct gp_range_handle *handle, uint64_t key, uint64_t *since,
 			 uint32_t *name, uint64_t *span);
+
+/* The same of `deep`. */
+void gp_range_handle_end_deep(struct gp_range_handle *handle);
 
 #endif

@@ -23,13 +23,32 @@ static GP_COLD void record_close(bool is_off, uint32_t source, uint64_t thread, 
 	gp_commit(r);
 }
 
+/*
+ * Of those that are deeper than the bound. Not more than this thread has: it may have its handles
+ * of one that ended before.
+ */
+static void take_deep(struct gp_range_thread *own, uint32_t ended)
+{
+	const uint32_t most = own->deeper < own->deep_kept ? own->deeper : own->deep_kept;
+	const uint32_t taken = ended < most ? ended : most;
+	own->deeper -= taken;
+	own->deep_kept -= taken;
+	own->kept -= taken;
+}
+
 /* Takes off what ended on other threads. */
 GP_COLD void gp_range_take_ended(struct gp_range_thread *own, bool is_on)
 {
-	if (!own->handles || own->deeper)
+	if (!own->handles)
 		return;
-	/* partner: the add in gp_range_handle_end */
-	own->ended = atomic_load_explicit(&own->handles->ended, memory_order_acquire);
+	/* partner: the adds in gp_range_handle_end and gp_range_handle_end_deep */
+	const uint32_t ended = atomic_load_explicit(&own->handles->ended, memory_order_acquire);
+	const uint32_t deep = atomic_load_explicit(&own->handles->deep_ended, memory_order_relaxed);
+	take_deep(own, deep - own->deep_ended);
+	own->deep_ended = deep;
+	if (own->deeper)
+		return;
+	own->ended = ended;
 	for (uint32_t k = own->depth; k-- > 0;) {
 		const struct gp_pushed_range e = own->open[k];
 		if (e.handle == 0 ||
@@ -69,6 +88,7 @@ static GP_COLD bool take_handles(struct gp_range_thread *own)
 	if (!handles)
 		return false;
 	own->ended = atomic_load_explicit(&handles->ended, memory_order_relaxed);
+	own->deep_ended = atomic_load_explicit(&handles->deep_ended, memory_order_relaxed);
 	memset(own->free, 0xff, sizeof own->free);
 	/* a signal's handler that comes in between finds them whole or not at all */
 	atomic_signal_fence(memory_order_seq_cst);
@@ -118,11 +138,13 @@ GP_HOT_TEXT struct gp_range_handle *gp_range_push_kept(const struct gp_range *ra
 	await_next_time(gp_thread.ranges);
 	const uint32_t depth = gp_range_push(range);
 	struct gp_range_thread *own = gp_thread.ranges;
-	if (gp_unlikely(!own || depth >= GP_RANGES_DEEP))
+	if (gp_unlikely(!own) || (gp_unlikely(!own->handles) && !take_handles(own)))
 		return NULL;
-	if (gp_unlikely(!own->handles) && !take_handles(own))
-		return NULL;
-	return keep_handle(own, depth, key);
+	if (gp_likely(depth < GP_RANGES_DEEP))
+		return keep_handle(own, depth, key);
+	own->deep_kept++;
+	own->kept++;
+	return &own->handles->deep;
 }
 
 static GP_COLD void end_elsewhere(enum gp_range_source source, struct gp_range_handle *h,
@@ -176,14 +198,44 @@ static GP_COLD void close_own(struct gp_range_thread *own, uint64_t handle)
 		gp_range_heed_pop(own, e.name, k, is_opener);
 }
 
+/* One that is deeper than what is kept: its beginning was lost, and so is its end. */
+static GP_COLD void pop_deep(struct gp_range_thread *own, enum gp_range_source source,
+			     struct gp_range_handle *h)
+{
+	if (own && own->handles == h->block) {
+		gp_range_take_ended_now(own);
+		if (own->deeper == 0 || own->deep_kept == 0)
+			return;
+		own->deep_kept--;
+		own->kept--;
+		gp_range_pop(source, 0);
+		return;
+	}
+	gp_range_handle_end_deep(h);
+	if (gp_range_enter()) {
+		gp_count_lost(GP_RANGE_POP);
+		gp_leave();
+	}
+}
+
+/* None of the thread's own places. */
+static GP_COLD void pop_unplaced(struct gp_range_thread *own, enum gp_range_source source,
+				 struct gp_range_handle *h, uint64_t key)
+{
+	if (h == &h->block->deep)
+		pop_deep(own, source, h);
+	else
+		end_elsewhere(source, h, key);
+}
+
 static GP_COLD void pop_out_of_turn(struct gp_range_thread *own, enum gp_range_source source,
 				    struct gp_range_handle *h, uint64_t key)
 {
+	gp_range_take_ended_now(own);
 	if (own->deeper) { /* its place is free when those have ended that are not kept */
 		end_elsewhere(source, h, key);
 		return;
 	}
-	gp_range_take_ended_now(own);
 	const uint64_t handle = gp_range_handle_place(own->handles, h) + 1;
 	const uint32_t at = place_of(own, handle);
 	uint32_t inner = 0;
@@ -207,7 +259,7 @@ GP_HOT_TEXT void gp_range_pop_kept(enum gp_range_source source, struct gp_range_
 	}
 	const uint64_t place = own ? gp_range_handle_place(own->handles, h) : GP_RANGES_DEEP;
 	if (gp_unlikely(place == GP_RANGES_DEEP))
-		end_elsewhere(source, h, (uintptr_t)key);
+		pop_unplaced(own, source, h, (uintptr_t)key);
 	else if (gp_unlikely(atomic_load_explicit(&h->key, memory_order_relaxed) != (uintptr_t)key))
 		return; /* it ended with its thread, whose handles are ours now */
 	else if (gp_likely(own->depth > 0 && !own->deeper &&

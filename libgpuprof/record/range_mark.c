@@ -26,11 +26,14 @@ GP_COLD struct gp_range_thread *gp_range_own_map(void)
 
 void gp_range_thread_close(struct gp_thread *t)
 {
-	if (t->ranges && t->ranges->handles)
-		gp_range_handles_drop(t->ranges->handles);
-	if (t->ranges)
-		munmap(t->ranges, sizeof *t->ranges);
-	t->ranges = NULL;
+	struct gp_range_thread *own = t->ranges;
+	if (!own)
+		return;
+	t->ranges = NULL; /* first: a signal's handler may push one */
+	atomic_signal_fence(memory_order_seq_cst);
+	if (own->handles)
+		gp_range_handles_drop(own->handles);
+	munmap(own, sizeof *own);
 }
 
 /* Not kept, so neither is its end. */
@@ -138,6 +141,12 @@ static GP_COLD void let_go(struct gp_range_thread *own, const struct gp_pushed_r
 	atomic_store_explicit(&own->handles->of[k].key, 0, memory_order_relaxed);
 }
 
+/* A push says that it is open before it writes there: see gp_range_push. */
+static void vacate(struct gp_pushed_range *place)
+{
+	place->frame = place->handle = 0;
+}
+
 /* Those above move down. Its name. */
 GP_COLD uint32_t gp_range_take_out(struct gp_range_thread *own, uint32_t k)
 {
@@ -148,6 +157,7 @@ GP_COLD uint32_t gp_range_take_out(struct gp_range_thread *own, uint32_t k)
 	own->opener -= own->opener > k + 1;
 	for (uint32_t above = k; above + 1 < own->depth; above++)
 		own->open[above] = own->open[above + 1];
+	vacate(&own->open[own->depth - 1]);
 	/* a signal's handler that pushes in between writes above all of them */
 	atomic_signal_fence(memory_order_seq_cst);
 	own->depth--;
@@ -191,13 +201,18 @@ GP_HOT_TEXT uint32_t gp_range_push(const struct gp_range *range)
 	if (is_on)
 		gp_range_need_told(name, range);
 	const uint64_t time = gp_clock_now();
+	/*
+	 * A signal's handler that pushes from here on writes above it, and takes what lies there
+	 * for a range without frame and handle, until it is written.
+	 */
+	own->depth = depth + 1;
+	atomic_signal_fence(memory_order_seq_cst);
 	own->open[depth] = (struct gp_pushed_range){
 		.time = time,
 		.name = name,
 		.domain = range->domain,
 		.source = (uint16_t)range->source,
 	};
-	own->depth = depth + 1;
 	if (gp_unlikely(range->frame))
 		keep_frame(own, &own->open[depth], range->frame);
 	if (gp_unlikely(span != 0)) {
@@ -260,10 +275,16 @@ GP_HOT void record_pop(enum gp_range_source source, uint32_t domain, uint32_t de
 
 GP_HOT uint32_t take_top(struct gp_range_thread *own)
 {
-	const struct gp_pushed_range *top = &own->open[--own->depth];
-	if (gp_unlikely(top->frame | top->handle))
+	struct gp_pushed_range *top = &own->open[own->depth - 1];
+	const uint32_t name = top->name;
+	if (gp_unlikely(top->frame | top->handle)) {
 		let_go(own, top);
-	return top->name;
+		vacate(top);
+	}
+	/* last: from then on a signal's handler that pushes writes there */
+	atomic_signal_fence(memory_order_seq_cst);
+	own->depth--;
+	return name;
 }
 
 GP_HOT_TEXT int64_t gp_range_pop(enum gp_range_source source, uint32_t domain)
@@ -272,6 +293,8 @@ GP_HOT_TEXT int64_t gp_range_pop(enum gp_range_source source, uint32_t domain)
 	struct gp_range_thread *own = gp_thread.ranges;
 	int64_t level;
 	uint32_t name = 0, opener = own ? own->opener : 0;
+	if (gp_unlikely(own && own->deeper))
+		gp_range_take_ended(own, is_on);
 	if (gp_unlikely(own && own->deeper)) {
 		level = pop_deeper(own, is_on);
 	} else {
@@ -297,9 +320,14 @@ void gp_range_thread_end(struct gp_thread *t)
 	if (!own)
 		return;
 	own->deeper = 0; /* as their beginnings their ends are not kept */
-	gp_range_take_ended_now(own);
-	while (own->depth)
-		gp_range_pop(own->open[own->depth - 1].source, own->open[own->depth - 1].domain);
+	while (own->depth) {
+		const struct gp_pushed_range *e = &own->open[own->depth - 1];
+		/* of two ends, here and on another thread, one counts */
+		if (e->handle && !gp_range_handle_claim(&own->handles->of[e->handle - 1]))
+			gp_range_take_ended_now(own);
+		else
+			gp_range_pop(e->source, e->domain);
+	}
 }
 
 void gp_range_again(void)

@@ -51,7 +51,7 @@ void gp_range_pop_frame(enum gp_range_source source, const struct gp_range_frame
 /*
  * One that may end on any thread, and before others that were pushed after it. `key` is the address
  * of something that lives until then. The handle is for its end, and may be read for as long as
- * the process lives. NULL: it is too deep, or there is no memory.
+ * the process lives. NULL: there is no memory.
  */
 struct gp_range_handle *gp_range_push_kept(const struct gp_range *range, const void *key);
 /* NULL: the innermost one of that source, of this thread. */
@@ -75,7 +75,7 @@ void gp_range_again(void);
  * these are all. Inside.
  */
 void gp_range_starts_tell(bool goes_on);
-/* A thread that records ends: what it left open ends with it. */
+/* A thread ends: what it left open ends with it, also where nothing was recorded of it yet. */
 void gp_range_thread_end(struct gp_thread *thread);
 /* What a thread that ends keeps is given back. */
 void gp_range_thread_close(struct gp_thread *thread);

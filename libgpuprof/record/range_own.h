@@ -27,14 +27,16 @@ struct gp_range_remembered {
 
 struct gp_range_thread {
 	uint32_t depth;
-	uint32_t deeper; /* open beyond the bound */
-	uint32_t number; /* of the thread, among those that ever had ranges */
-	uint32_t starts; /* ranges that it started */
-	uint32_t opener; /* 1 + place of the one that opened what is captured; 0: none */
-	uint64_t span;	 /* which that opened */
-	uint32_t frames; /* of open ranges */
-	uint32_t kept;	 /* open ranges that have handles */
-	uint32_t ended;	 /* of the handles, as far as their ends were taken off the stack */
+	uint32_t deeper;     /* open beyond the bound */
+	uint32_t number;     /* of the thread, among those that ever had ranges */
+	uint32_t starts;     /* ranges that it started */
+	uint32_t opener;     /* 1 + place of the one that opened what is captured; 0: none */
+	uint64_t span;	     /* which that opened */
+	uint32_t frames;     /* of open ranges */
+	uint32_t kept;	     /* open ranges that have handles */
+	uint32_t ended;	     /* of the handles, as far as their ends were taken off the stack */
+	uint32_t deep_kept;  /* of `kept`, deeper than the bound */
+	uint32_t deep_ended; /* of these, as `ended` */
 	uint64_t free[GP_RANGES_DEEP / 64]; /* handles, a bit each */
 	struct gp_range_handles *handles;
 	struct gp_pushed_range open[GP_RANGES_DEEP];

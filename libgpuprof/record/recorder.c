@@ -459,18 +459,22 @@ bool gp_define(const struct gp_record *definition, const char *text, size_t text
 static void end_thread(void *thread)
 {
 	struct gp_thread *t = thread;
+	gp_range_thread_end(t);
 	/* a forked child inherits the key and the value, but not the ring */
-	if (t->ring && t->generation == gp_recorder.generation &&
-	    atomic_load(&gp_local->word) != 0) {
-		gp_range_thread_end(t);
+	const bool has_ring = t->ring && t->generation == gp_recorder.generation &&
+			      atomic_load(&gp_local->word) != 0;
+	struct gp_ring *ring = has_ring ? t->ring : NULL;
+	t->inside = gp_here(); /* to signals' handlers all of it happens at once */
+	atomic_signal_fence(memory_order_seq_cst);
+	t->head = t->limit = 0;
+	t->word = WORD_NEVER; /* a later destructor's event, or a handler's, joins again */
+	t->ring = NULL;
+	gp_leave();
+	if (ring)
 		/* partner: acquire load in flush_due: the head that it then sees is the last */
-		atomic_store_explicit(&t->ring->state, GP_RING_RETIRED, memory_order_release);
-	}
+		atomic_store_explicit(&ring->state, GP_RING_RETIRED, memory_order_release);
 	gp_stack_thread_close(t);
 	gp_range_thread_close(t);
-	t->ring = NULL;
-	t->head = t->limit = 0;
-	t->word = WORD_NEVER; /* a later destructor's event joins again */
 }
 
 bool gp_thread_end_is_told(void)

@@ -215,11 +215,13 @@ void gp_stack_thread_left(struct gp_thread *t)
 void gp_stack_thread_close(struct gp_thread *t)
 {
 	const int error = errno;
-	if (!t->memo)
+	struct gp_stack_memo *memo = t->memo;
+	if (!memo)
 		return;
-	gp_native_thread_close(t->memo->walker);
-	munmap(t->memo, sizeof *t->memo);
-	t->memo = NULL;
+	t->memo = NULL; /* first: a signal's handler may ask for it */
+	atomic_signal_fence(memory_order_seq_cst);
+	gp_native_thread_close(memo->walker);
+	munmap(memo, sizeof *memo);
 	errno = error;
 }
 

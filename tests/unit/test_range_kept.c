@@ -189,7 +189,7 @@ static void end_the_outermost_first(void)
 	put_alloc(512);
 	for (unsigned i = 0; i < DEEPER; i++) {
 		k[i].handle = push_kept("deep", &k[i].key);
-		CHECK((k[i].handle != NULL) == (i < GP_RANGES_DEEP));
+		CHECK(k[i].handle);
 	}
 	run_thread(end_and_allocate, &k[0]);
 	pop_kept(k[1].handle, &k[1].key);
@@ -208,6 +208,59 @@ static void too_deep_ones_take_no_place(void **state)
 	const char *words = words_of("deeper.gpr");
 	assert_non_null(strstr(words, " x * x -"));
 	assert_non_null(strstr(words, " / / +behind0 * -0"));
+}
+
+static void *end_the_deep_ones(void *argument)
+{
+	static uint64_t address = 1 << 20;
+	struct kept *k = argument, own;
+	put_alloc(address += 512);
+	own.handle = push_kept("own", &own.key);
+	for (unsigned i = DEEPER; i-- > GP_RANGES_DEEP;)
+		pop_kept(k[i].handle, &k[i].key);
+	put_alloc(address += 512);
+	pop_kept(own.handle, &own.key);
+	return NULL;
+}
+
+/* Nor do they end others: neither on the thread that ends them nor on their own. */
+static void end_deep_ones_elsewhere(void)
+{
+	static struct kept k[DEEPER];
+	put_alloc(512);
+	for (unsigned i = 0; i < DEEPER; i++)
+		k[i].handle = push_kept("deep", &k[i].key);
+	run_thread(end_the_deep_ones, k);
+	pop_kept(k[GP_RANGES_DEEP - 1].handle, &k[GP_RANGES_DEEP - 1].key);
+	CHECK(push(0, "instead") == GP_RANGES_DEEP - 1);
+	CHECK(push(0, "deep") == GP_RANGES_DEEP);
+	CHECK(pop(0) == GP_RANGES_DEEP);
+	CHECK(pop(0) == GP_RANGES_DEEP - 1);
+	for (unsigned i = GP_RANGES_DEEP - 1; i-- > 0;)
+		pop_kept(k[i].handle, &k[i].key);
+	/* and what nobody keeps: they end before the others do */
+	for (unsigned i = 0; i < DEEPER; i++)
+		k[i].handle = push_kept("deep", &k[i].key);
+	run_thread(end_the_deep_ones, k);
+	for (unsigned i = GP_RANGES_DEEP; i-- > 0;)
+		CHECK(gp_range_pop(GP_RANGE_TORCH, 0) == i);
+	CHECK(push(0, "behind") == 0);
+	put_alloc(1024);
+	pop(0);
+}
+
+static void what_is_too_deep_ends_itself_alone(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("deep_elsewhere.gpr", "0", end_deep_ones_elsewhere), 0);
+	assert_sums("deep_elsewhere.gpr", "own",
+		    { .calls = 2 * GP_RANGES_DEEP + 4, .bytes = 1024 });
+	assert_sums("deep_elsewhere.gpr", "behind",
+		    { .calls = 2 * GP_RANGES_DEEP + 4, .bytes = 512 });
+	const struct gp_info *info;
+	struct gp_recording *r = opened("deep_elsewhere.gpr", &info);
+	assert_int_equal(info->lost_other, 2 * (3 + 3) + 2); /* pushes and pops */
+	gp_recording_close(r);
 }
 
 /* ---- begun before it was recorded ---- */
@@ -480,6 +533,7 @@ int main(void)
 		cmocka_unit_test(each_end_is_that_of_its_own_range),
 		cmocka_unit_test(an_end_after_its_thread_is_nobody_elses),
 		cmocka_unit_test(too_deep_ones_take_no_place),
+		cmocka_unit_test(what_is_too_deep_ends_itself_alone),
 		cmocka_unit_test(what_began_before_recording_ends_elsewhere),
 		cmocka_unit_test(what_was_started_before_recording_is_told),
 		cmocka_unit_test(what_is_open_when_it_goes_on_is_told),

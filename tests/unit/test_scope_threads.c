@@ -1,0 +1,113 @@
+/*
+ * Threads that end with ranges open which opened what is captured, or which end a step: what is
+ * open ends with its thread, and once.
+ */
+#include "captured_child.h"
+
+#include <pthread.h>
+
+static pthread_barrier_t barrier;
+
+static void *push_and_end(void *text)
+{
+	push(text);
+	return NULL;
+}
+
+static void *push_and_wait(void *text)
+{
+	push(text);
+	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier);
+	return NULL;
+}
+
+/* It has no event of its own: before the recording begins, and after. */
+static void left_by_a_thread(void)
+{
+	pthread_t thread;
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_create(&thread, NULL, push_and_end, "step");
+	pthread_join(thread, NULL);
+	pthread_create(&thread, NULL, push_and_wait, "step");
+	pthread_barrier_wait(&barrier);
+	CHECK(is_launch_recorded());
+	pthread_barrier_wait(&barrier);
+	pthread_join(thread, NULL);
+	CHECK(!is_launch_recorded());
+}
+
+static void left_before_it_began(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, NULL, push_and_end, "step");
+	pthread_join(thread, NULL);
+	CHECK(!is_launch_recorded());
+}
+
+#define RACES 3000
+static _Atomic(struct gp_range_handle *) raced;
+static uint64_t raced_key;
+static _Atomic bool is_race_over;
+
+static void *push_iteration(void *unused)
+{
+	allocate();
+	atomic_store(&raced, push_kept("iteration", &raced_key));
+	return unused;
+}
+
+static void *end_raced(void *unused)
+{
+	for (unsigned k = 0; !atomic_load(&is_race_over); k++) {
+		struct gp_range_handle *handle = atomic_exchange(&raced, NULL);
+		for (_Atomic unsigned wait = handle ? k * 61 % 4096 : 0; wait > 0; wait--)
+			;
+		if (handle)
+			gp_range_pop_kept(GP_RANGE_TORCH, handle, &raced_key);
+	}
+	return unused;
+}
+
+/* Its thread and another one end the same range: one step. */
+static void ended_twice_at_once(void)
+{
+	pthread_t ends, thread;
+	pthread_create(&ends, NULL, end_raced, NULL);
+	for (unsigned k = 0; k < RACES; k++) {
+		pthread_create(&thread, NULL, push_iteration, NULL);
+		pthread_join(thread, NULL);
+		while (atomic_load(&raced))
+			sched_yield();
+	}
+	CHECK(!is_launch_recorded());
+	atomic_store(&is_race_over, true);
+	pthread_join(ends, NULL);
+	CHECK(!is_launch_recorded());
+	push("iteration");
+	pop();
+	CHECK(is_launch_recorded());
+}
+
+static void what_a_thread_leaves_open_ends_with_it(void **state)
+{
+	(void)state;
+	record("left.gpr", "nvtx:step", "repeat", left_by_a_thread);
+	assert_recorded("left.gpr", 1, 1, 2, GP_SCOPE_BY_RANGE);
+	record("left_before.gpr", "nvtx:step", "", left_before_it_began);
+}
+
+static void of_two_ends_at_once_one_counts(void **state)
+{
+	(void)state;
+	record("race.gpr", "step:3002@iteration", "", ended_twice_at_once);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_a_thread_leaves_open_ends_with_it),
+		cmocka_unit_test(of_two_ends_at_once_one_counts),
+	};
+	return cmocka_run_group_tests(tests, make_directory, drop_directory);
+}
