@@ -142,6 +142,13 @@ static void stop_recording(void)
 	atomic_store(&gp_control->level, GP_LEVEL_OFF);
 }
 
+static struct gp_record end_of_recording(uint32_t by)
+{
+	return (struct gp_record){
+		.kind = GP_FACT, .device = GP_DEVICE_UNKNOWN, .aux = GP_FACT_ENDED, .fact.value = by
+	};
+}
+
 /* A span was closed, and that is recorded. After the last one the drain thread finishes. */
 static void end_if_last(enum gp_scope_by by)
 {
@@ -223,6 +230,10 @@ bool gp_scope_close(enum gp_scope_by by, uint64_t span)
 	if (!change(false, GP_LEVEL_MEMORY, &number))
 		return false;
 	record_change(false, by, number, gp_clock_now());
+	/* told by the drain thread, too; but the job may be killed before that has its next turn */
+	const struct gp_record end = end_of_recording(by);
+	if (is_last())
+		gp_define(&end, NULL, 0);
 	end_if_last(by);
 	return true;
 }
@@ -263,11 +274,8 @@ void gp_scope_tell_end(struct gp_recorder *r)
 {
 	if (!gp_scope_is_over())
 		return;
-	struct gp_record fact = { .kind = GP_FACT,
-				  .device = GP_DEVICE_UNKNOWN,
-				  .aux = GP_FACT_ENDED,
-				  .fact.value = atomic_load(&scope.ended_by) };
-	gp_drain_tell(r, &fact, NULL);
+	struct gp_record end = end_of_recording(atomic_load(&scope.ended_by));
+	gp_drain_tell(r, &end, NULL);
 	gp_say(false, "what was asked for is captured, the recording ends:", r->writer.path);
 }
 

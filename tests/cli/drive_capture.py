@@ -39,6 +39,9 @@ for line in sys.stdin:
     elif word == "launch":
         for _ in range(int(number)):
             launch()
+    elif word == "killed":  # at once after the span
+        assert cuda.cuProfilerStop() == 0
+        os.kill(os.getpid(), signal.SIGKILL)
     elif word == "profiler":
         assert (cuda.cuProfilerStart if number == "1" else cuda.cuProfilerStop)() == 0
     elif word == "work":
@@ -254,6 +257,12 @@ def ended():
     say(job, "rest 1", "allocate 4096")
     print(end(job))
     print_end("clock.gpr")
+    # killed before the recorder could do anything about it
+    job = start("killed.gpr", "-c", "cudaProfilerApi", "--capture-range-end=stop")
+    say(job, "allocate 512", "profiler 1", "launch 3")
+    job.stdin.write("killed 1\n")
+    print(end(job))
+    print_end("killed.gpr")
     # orders end spans, not the recording
     job = start("order.gpr", "-c", "cudaProfilerApi", "--capture-range-end=stop")
     say(job, "allocate 512", "profiler 1", "launch 3")
