@@ -509,6 +509,7 @@ static bool start(struct gp_recorder *r)
 		return refuse(r, "cannot create", r->writer.path, errno);
 	if (!gp_ring_place_open(r) || !gp_ring_place_grow(r) || !gp_ring_place_grow(r))
 		return refuse(r, "no room for the rings", NULL, 0);
+	gp_losses_begin(r);
 	r->writer.control = gp_control;
 	atomic_store(&r->views[0].ring->state, GP_RING_ACTIVE);
 	if (!name_rings(r))

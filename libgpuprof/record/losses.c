@@ -42,6 +42,16 @@ static bool is_news(uint64_t now, uint64_t *told, uint64_t *news)
 	return *news != 0;
 }
 
+void gp_losses_early(unsigned which)
+{
+	/* partner: the release store in gp_losses_begin: the page is there */
+	_Atomic uint64_t *lost =
+		atomic_load_explicit(&gp_recorder.has_control, memory_order_acquire) ?
+			gp_control->lost :
+			gp_recorder.lost_early;
+	atomic_fetch_add_explicit(&lost[which], 1, memory_order_relaxed);
+}
+
 /* Before there was a control page. */
 static void move_early_losses(struct gp_recorder *r)
 {
@@ -51,6 +61,12 @@ static void move_early_losses(struct gp_recorder *r)
 						  atomic_exchange_explicit(&r->lost_early[n], 0,
 									   memory_order_relaxed),
 						  memory_order_relaxed);
+}
+
+void gp_losses_begin(struct gp_recorder *r)
+{
+	atomic_store_explicit(&r->has_control, 1, memory_order_release);
+	move_early_losses(r);
 }
 
 /*

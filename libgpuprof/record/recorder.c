@@ -221,7 +221,7 @@ static bool enter(struct gp_thread *t, enum gp_level least)
 	uint32_t word = atomic_load(&gp_local->word);
 	gp_say_pending();
 	if (word == 0) {
-		atomic_fetch_add(&gp_recorder.lost_early[least == GP_LEVEL_ALL ? 1 : 0], 1);
+		gp_losses_early(least == GP_LEVEL_ALL ? 1 : 0);
 		return false;
 	}
 	t->word = word;
@@ -512,16 +512,32 @@ static bool is_ended(void)
 	return atomic_load(&gp_recorder.state) == GP_RECORDER_ENDED;
 }
 
-void gp_recorder_end(void)
+/* A forked child has its parent's state, as long as nothing was recorded in it. */
+static bool is_start_over(void)
 {
-	if (!is_initialised || atomic_load(&gp_local->word) == 0 ||
-	    atomic_load(&gp_recorder.state) != GP_RECORDER_RUNNING)
-		return;
-	int kept = errno;
+	return atomic_load(&gp_local->is_starting) == 0 ||
+	       atomic_load(&gp_recorder.state) != GP_RECORDER_STARTING;
+}
+
+static void end(void)
+{
+	const uint64_t began = now_ns();
+	/* a slow disk, and a short job: what it lost by then is to be in its recording */
+	wait_for(is_start_over, END_WAIT_NS);
 	uint32_t word = atomic_load(&gp_local->word);
+	if (word == 0 || atomic_load(&gp_recorder.state) != GP_RECORDER_RUNNING)
+		return;
 	atomic_store(&gp_local->word, gp_word_next(word, GP_LEVEL_OFF, gp_word_is_outside(word)));
 	atomic_store(&gp_recorder.is_ending, 1);
-	wait_for(is_ended, END_WAIT_NS);
+	const uint64_t waited = now_ns() - began;
+	wait_for(is_ended, waited < END_WAIT_NS ? END_WAIT_NS - waited : 0);
 	gp_say_pending();
+}
+
+void gp_recorder_end(void)
+{
+	const int kept = errno;
+	if (is_initialised)
+		end();
 	errno = kept;
 }

@@ -94,6 +94,7 @@ struct gp_recorder {
 	_Atomic uint32_t rings_wanted;
 	_Atomic uint32_t state; /* enum gp_recorder_state */
 	_Atomic uint32_t is_ending;
+	_Atomic uint32_t has_control;	/* from here on early losses are counted there */
 	_Atomic uint64_t lost_early[3]; /* memory, launch, other: before there was a control page */
 };
 
@@ -133,6 +134,10 @@ void gp_drain_tell(struct gp_recorder *recorder, struct gp_record *record, const
 bool gp_snapshot_tend(struct gp_recorder *recorder, uint32_t rings);
 
 /* losses.c */
+/* A loss before threads have rings: 0 memory, 1 launch, 2 other. Any thread. */
+void gp_losses_early(unsigned which);
+/* There is a control page: what was lost by now, and what will be, survives a kill. */
+void gp_losses_begin(struct gp_recorder *recorder);
 unsigned gp_loss_of(enum gp_kind kind); /* 0 memory, 1 launch, 2 other */
 /* `slots` slots from `tail` on were applied but could not be written. */
 void gp_losses_unwritten(struct gp_recorder *recorder, const struct gp_ring_view *view,
