@@ -18,7 +18,7 @@
 #include "stack_take.h"
 
 #define START_WAIT_NS 500000000u /* a file system that hangs must not hang the job */
-#define RING_WAIT_NS 100000000u
+#define RING_WAIT_NS 500000000u	 /* of dozens that begin at once the last waited for 100 ms */
 #define RING_RETRY_NS 1000000u
 #define FULL_WAIT_NS 2000000u
 #define FLUSH_WAIT_NS 100000000u
