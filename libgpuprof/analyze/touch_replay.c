@@ -190,16 +190,25 @@ static void see_use(struct gp_touch_replay *t, const struct gp_record *r, uint32
 	}
 }
 
+static bool follow_graphs(struct gp_touch_replay *t, const struct gp_record *r)
+{
+	bool is_fine = gp_graphs_follow(&t->graphs, r);
+	for (unsigned v = 0; r->kind == GP_USE && (r->aux & GP_USE_CAPTURED) != 0 && v < 4; v++)
+		is_fine &= r->v[v] == 0 || gp_graphs_add(&t->graphs, r->v[v]);
+	return is_fine;
+}
+
 static void see_graph(struct gp_touch_replay *t, const struct gp_record *r)
 {
-	const struct gp_touch_set *set = gp_touch_graph_of(&t->graphs, r->graph_launch.exec);
+	const struct gp_graph_content *content =
+		gp_graph_content_of(&t->graphs, r->graph_launch.exec);
 	bool is_resolved = false;
 	if (r->code != 0)
 		return;
 	t->counts->graph_launches++;
-	t->launches += set != NULL && set->launches > 0 ? set->launches : 1;
-	for (size_t k = 0; set != NULL && k < set->addresses; k++)
-		is_resolved |= use(t, set->address[k]);
+	t->launches += content != NULL && content->launches > 0 ? content->launches : 1;
+	for (size_t k = 0; content != NULL && k < content->values; k++)
+		is_resolved |= use(t, content->value[k]);
 	t->counts->graph_resolved += is_resolved;
 	t->counts->graph_unknown += set == NULL || set->is_partial;
 	if (set == NULL || set->is_partial)
@@ -288,7 +297,7 @@ static void see_event(struct gp_touch_replay *t, const struct gp_record *r, uint
 	case GP_CLASSES:
 		return;
 	}
-	t->is_out_of_memory |= !gp_touch_graphs_follow(&t->graphs, r);
+	t->is_out_of_memory |= !follow_graphs(t, r);
 }
 
 /* ---- peaks ---- */
@@ -384,7 +393,7 @@ enum gp_status gp_touch_replay_run(struct gp_touch_replay *t)
 void gp_touch_replay_release(struct gp_touch_replay *t)
 {
 	gp_touch_release(&t->table);
-	gp_touch_graphs_release(&t->graphs);
+	gp_graphs_release(&t->graphs);
 	free(t->part);
 	free(t->is_counted);
 	t->part = NULL;

@@ -5,8 +5,8 @@
 #ifndef GP_TOUCH_REPLAY_H
 #define GP_TOUCH_REPLAY_H
 
+#include "graph_content.h"
 #include "peak_moments.h"
-#include "touch_graph.h"
 #include "touch_table.h"
 
 /* Of all launches one in so many may be unseen; with more nothing is called unused. */
@@ -42,7 +42,7 @@ struct gp_touch_replay {
 	size_t parts, parts_room;
 	/* its own */
 	struct gp_touch_table table;
-	struct gp_touch_graphs graphs;
+	struct gp_graphs graphs;
 	const struct gp_live *live;
 	uint64_t launches, next_peak;
 	int64_t at_ns;
