@@ -89,6 +89,18 @@ struct gp_text gp_count_text(uint64_t count)
 	return t;
 }
 
+struct gp_text gp_rate_text(double rate, int digits)
+{
+	struct gp_text t;
+	if (rate >= pow(10, digits) - 0.5)
+		return gp_count_text((uint64_t)(rate + 0.5));
+	if (rate > 0 && rate < 1e-4)
+		snprintf(t.s, sizeof t.s, "less than 0.0001");
+	else
+		snprintf(t.s, sizeof t.s, "%.*g", digits, rate);
+	return t;
+}
+
 bool gp_ns_parse(const char *text, int64_t *out)
 {
 	static const struct {

@@ -54,8 +54,9 @@ static void check_object(struct gp_check *c, const struct gp_leak *leak)
 			 who);
 	else
 		snprintf(f->text, sizeof f->text,
-			 "%.3g more of kind '%s' after each step since step %zu: %s",
-			 leak->count_per_step, gp_leak_kind(leak), leak->since_step, who);
+			 "%s more of kind '%s' after each step since step %zu: %s",
+			 gp_rate_text(leak->count_per_step, 3).s, gp_leak_kind(leak),
+			 leak->since_step, who);
 }
 
 static bool has_failed(const struct gp_check *c)

@@ -42,6 +42,12 @@ static void known_times_are_exact(void **state)
 	assert_string_equal(gp_ns_text(125000000000).s, "2 min 05 s");
 	assert_string_equal(gp_ns_text(259200000000000 + 300000000000).s, "72 h 05 min");
 	assert_string_equal(gp_count_text(13122847).s, "13,122,847");
+	assert_string_equal(gp_rate_text(34.982, 4).s, "34.98");
+	assert_string_equal(gp_rate_text(102606.3, 4).s, "102,606");
+	assert_string_equal(gp_rate_text(999.4, 3).s, "999");
+	assert_string_equal(gp_rate_text(999.6, 3).s, "1,000");
+	assert_string_equal(gp_rate_text(0.5, 3).s, "0.5");
+	assert_string_equal(gp_rate_text(0.00002, 3).s, "less than 0.0001");
 	assert_string_equal(gp_bytes_text(512).s, "512 B");
 	assert_string_equal(gp_bytes_text(1536u << 20).s, "1.50 GiB");
 }
