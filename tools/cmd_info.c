@@ -209,9 +209,11 @@ static void print_steps(const struct gp_steps *steps, FILE *out)
 		fprintf(out, "steps        none: %s\n", steps->why);
 		return;
 	}
-	fprintf(out, "steps        %s, by %s: %.4g a second, half within %s, 99%% within %s",
+	fprintf(out, "steps        %s, by %s%s: %s a second, half within %s, 99%% within %s",
 		gp_count_text(steps->steps).s, gp_step_source_names[steps->source],
-		steps->per_second, gp_ns_text(steps->p50_ns).s, gp_ns_text(steps->p99_ns).s);
+		steps->source == GP_STEPS_REPETITION ? " (inferred)" : "",
+		gp_rate_text(steps->per_second, 4).s, gp_ns_text(steps->p50_ns).s,
+		gp_ns_text(steps->p99_ns).s);
 	if (steps->warmup)
 		fprintf(out, "; without the first %s, warm-up", gp_count_text(steps->warmup).s);
 	fputc('\n', out);

@@ -146,7 +146,7 @@ static void print_head(const struct gp_leaks_report *r, const struct gp_leak *le
 	if (bytes > 0)
 		fprintf(r->out, "  %s a %s", gp_bytes_text((uint64_t)bytes).s, unit);
 	else
-		fprintf(r->out, "  %.3g a %s", leak->count_per_step, unit);
+		fprintf(r->out, "  %s a %s", gp_rate_text(leak->count_per_step, 3).s, unit);
 	fprintf(r->out, " since %s %zu at %s: ", unit, leak->since_step,
 		gp_ns_text(leak->since_ns).s);
 	print_where(r->out, leak, view);
@@ -177,7 +177,8 @@ static void print_what(const struct gp_leaks_report *r, const struct gp_leak *le
 	if (leak->is_replaced)
 		fprintf(out, " live, as many as before and larger each %s\n", unit_of(r));
 	else
-		fprintf(out, " live, %.3g a %s\n", leak->count_per_step, unit_of(r));
+		fprintf(out, " live, %s a %s\n", gp_rate_text(leak->count_per_step, 3).s,
+			unit_of(r));
 }
 
 static void print_range(FILE *out, const struct gp_range_path *range)
@@ -306,8 +307,9 @@ static void print_begin(const struct gp_leaks_report *r)
 		fprintf(out, "looked at from %s on: what came before is overwritten\n",
 			gp_ns_text((int64_t)r->info->kept_from_ns).s);
 	if (!all->window_ns) {
-		fprintf(out, "%s by %s", gp_plural(all->steps.steps, "step").s,
-			gp_step_source_names[all->steps.source]);
+		fprintf(out, "%s by %s%s", gp_plural(all->steps.steps, "step").s,
+			gp_step_source_names[all->steps.source],
+			all->steps.source == GP_STEPS_REPETITION ? " (inferred)" : "");
 		if (all->steps.warmup)
 			fprintf(out, ", %s of them warm-up", gp_count_text(all->steps.warmup).s);
 		fprintf(out, "; %zu samples at their begins\n", all->samples);

@@ -9,6 +9,7 @@
 
 #include "settle.h"
 #include "step_begin.h"
+#include "step_find.h"
 #include "step_learn.h"
 #include "step_range.h"
 #include "step_stat.h"
@@ -27,7 +28,7 @@ const char *const gp_step_source_names[GP_STEP_SOURCES] = { "none", "ranges", "r
 static const char nothing_recorded[] =
 	"nothing that repeats is recorded: neither launches nor allocations";
 static const char nothing_repeats[] =
-	"nothing that the job launches or allocates repeats itself from step to step";
+	"no sure repetition is found in what the job launches and allocates";
 static const char too_few[] = "what the job launches and allocates comes too seldom to be steps";
 
 /* The moment before a token: a step may begin there. */
@@ -40,6 +41,7 @@ struct place {
 
 struct finding {
 	struct gp_recording *recording;
+	struct gp_step_view view;
 	struct gp_steps *out;
 	struct gp_tokenizer tokenizer;
 	struct gp_step_ranges *ranges;
@@ -57,6 +59,7 @@ struct finding {
 	/* 1 + the token before which this step begins, as its edge says; 0: none came */
 	uint64_t edge;
 	int64_t marked_ns;
+	size_t sure, marks;   /* markers that come in every step; those of the step under way */
 	struct place *places; /* a ring of the last ones */
 };
 
@@ -117,16 +120,19 @@ static bool grow(struct finding *f)
 	return f->room == room;
 }
 
-static bool keep_token(struct finding *f, const struct gp_symbols *symbols, uint64_t wait)
+/* Those of one event: they come at once. */
+static bool keep_tokens(struct finding *f, size_t tokens, uint64_t wait)
 {
-	if (f->tokens == f->room && !grow(f))
-		return false;
-	f->one[f->tokens] = symbols->one;
-	f->three[f->tokens] = symbols->three;
-	f->live[f->tokens] = (float)f->low_bytes;
-	f->low_bytes = f->live_bytes;
-	f->wait[f->tokens++] = (float)wait;
-	return true;
+	for (size_t k = 0; k < tokens; k++) {
+		if (f->tokens == f->room && !grow(f))
+			return false;
+		f->one[f->tokens] = f->tokenizer.symbol[k].one;
+		f->three[f->tokens] = f->tokenizer.symbol[k].three;
+		f->live[f->tokens] = (float)f->low_bytes;
+		f->low_bytes = f->live_bytes;
+		f->wait[f->tokens++] = k == 0 ? (float)wait : 0;
+	}
+	return !f->tokenizer.is_out_of_memory;
 }
 
 /* Where the replay is, before the event. */
@@ -147,22 +153,23 @@ static enum gp_status take_down(struct finding *f)
 		status = gp_step_ranges_open(f->ranges, r);
 	while (status == GP_OK && (f->tokens < LEARNT_MAX || f->ranges->has_any)) {
 		uint32_t thread;
-		struct gp_symbols symbols;
 		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
 		if (record == NULL)
 			break;
 		bool can_learn = f->tokens < LEARNT_MAX;
-		bool is_token = gp_tokenizer_next(&f->tokenizer, r, record, can_learn, &symbols);
-		if (is_token && can_learn && !keep_token(f, &symbols, record->time - before))
+		size_t tokens = gp_tokenizer_next(&f->tokenizer, r, record, can_learn);
+		if (can_learn && !keep_tokens(f, tokens, record->time - before))
 			return GP_E_MEMORY;
-		before = is_token ? record->time : before;
+		before = tokens > 0 ? record->time : before;
 		const struct gp_step_place here = place_of(f, record);
-		unsigned work = record->kind == GP_GRAPH_LAUNCH ? GRAPH_WORK : 1;
-		if (!gp_step_ranges_see(f->ranges, thread, record, &here, is_token ? work : 0))
+		bool is_unknown = record->kind == GP_GRAPH_LAUNCH && tokens == 1;
+		if (!f->view.has_no_ranges &&
+		    !gp_step_ranges_see(f->ranges, thread, record, &here,
+					is_unknown ? GRAPH_WORK : (unsigned)tokens))
 			return GP_E_MEMORY;
-		f->token += is_token;
+		f->token += tokens;
 		f->launches += is_launch(record);
-		f->end = is_token ? place_of(f, record) : f->end;
+		f->end = tokens > 0 ? place_of(f, record) : f->end;
 		status = gp_recording_apply(r, record);
 		see_live(f);
 	}
@@ -194,9 +201,18 @@ static enum gp_status learn(struct finding *f)
 
 /* ---- the second replay: cutting ---- */
 
+/* A step has much of what all have: what has little was begun by chance. */
+static void drop_chance(struct finding *f)
+{
+	if (f->out->steps > 0 && f->marks * 4 < f->sure)
+		f->out->steps--;
+	f->marks = 0;
+}
+
 static bool add_step(struct finding *f, const struct place *begin)
 {
 	struct gp_steps *s = f->out;
+	drop_chance(f);
 	if ((s->steps & (s->steps - 1)) == 0) {
 		size_t room = s->steps ? s->steps * 2 : 1;
 		struct gp_step *step = realloc(s->step, room * sizeof *step);
@@ -292,6 +308,8 @@ static bool see_token(struct finding *f, const struct gp_symbols *symbols, uint6
 	f->first = is_first ? f->token + 1 : f->first;
 	if (f->markers.is_marker[symbols->one] || f->markers.is_marker[symbols->three])
 		f->marked_ns = at_ns;
+	f->marks += f->markers.is_marker[symbols->one] == GP_MARKER_SURE;
+	f->marks += f->markers.is_marker[symbols->three] == GP_MARKER_SURE;
 	return true;
 }
 
@@ -304,14 +322,13 @@ static enum gp_status cut(struct finding *f)
 		return GP_E_MEMORY;
 	while (status == GP_OK) {
 		uint32_t thread;
-		struct gp_symbols symbols;
 		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
 		if (record == NULL)
 			break;
-		bool is_token = gp_tokenizer_next(&f->tokenizer, r, record, false, &symbols);
-		if (is_token && !see_token(f, &symbols, record->time))
-			return GP_E_MEMORY;
-		f->token += is_token;
+		size_t tokens = gp_tokenizer_next(&f->tokenizer, r, record, false);
+		for (size_t k = 0; k < tokens; k++, f->token++)
+			if (!see_token(f, &f->tokenizer.symbol[k], record->time))
+				return GP_E_MEMORY;
 		f->launches += is_launch(record);
 		status = gp_recording_apply(r, record);
 		see_live(f);
@@ -341,9 +358,12 @@ static enum gp_status find_by_repetition(struct finding *f)
 		f->out->why = nothing_repeats;
 	if (status != GP_OK || f->begin.first == 0)
 		return status;
+	for (uint32_t k = 1; k <= f->tokenizer.table.symbols; k++)
+		f->sure += f->markers.is_marker[k] == GP_MARKER_SURE;
 	status = cut(f);
 	if (status != GP_OK)
 		return status;
+	drop_chance(f);
 	if (f->out->steps < 2) {
 		f->out->steps = 0;
 		f->out->why = too_few;
@@ -429,13 +449,17 @@ static enum gp_status find(struct finding *f)
 
 static enum gp_status attempt(void *context, const struct gp_info *info)
 {
-	struct finding *f = context, fresh = { .recording = f->recording, .out = f->out };
+	struct finding *f = context, fresh = {
+		.recording = f->recording,
+		.view = f->view,
+		.out = f->out,
+	};
 	*f = fresh;
 	f->ranges = calloc(1, sizeof *f->ranges);
 	enum gp_status status = GP_E_MEMORY;
 	if (f->ranges != NULL) {
 		f->ranges->updates.is_cut = info->kept_from_ns > 0;
-		status = gp_tokenizer_init(&f->tokenizer, info);
+		status = gp_tokenizer_init(&f->tokenizer, info, &f->view);
 	}
 	if (status == GP_OK)
 		status = find(f);
@@ -461,12 +485,19 @@ static void forget(void *context)
 
 enum gp_status gp_steps_find(struct gp_recording *recording, struct gp_steps *out)
 {
+	return gp_step_find(recording, &(struct gp_step_view){ 0 }, out);
+}
+
+enum gp_status gp_step_find(struct gp_recording *recording, const struct gp_step_view *view,
+			    struct gp_steps *out)
+{
 	*out = (struct gp_steps){ .p50_ns = -1, .p99_ns = -1 };
 	struct finding *f = calloc(1, sizeof *f);
 	if (f == NULL)
 		return GP_E_MEMORY;
 	f->recording = recording;
 	f->out = out;
+	f->view = *view;
 	enum gp_status status = gp_settle(recording, attempt, forget, f);
 	free(f);
 	if (status != GP_OK)

@@ -83,7 +83,9 @@ static struct difference compare_tokens(const struct gp_loops *l, const struct t
 		double work = (l->in->trait[k] & GP_TRAIT_GRAPH) != 0 ? GP_LOOP_GRAPH_WORK : 1,
 		       ordinary = (double)l->ordinary[k] / (double)t->ordinary,
 		       special = (double)l->special[k] / (double)t->special;
-		bool is_own = ordinary < RARE && special > ordinary / RARE,
+		/* an allocation's stack says who does it, not what is done */
+		bool is_work = !l->has_launches || (l->in->trait[k] & GP_TRAIT_LAUNCH) != 0;
+		bool is_own = is_work && ordinary < RARE && special > ordinary / RARE,
 		     is_lacked = special < RARE && ordinary > USUAL;
 		d.more += special > ordinary ? work * (special - ordinary) : 0;
 		d.less += special < ordinary ? work * (ordinary - special) : 0;
@@ -125,7 +127,7 @@ static enum verdict judge(struct gp_loops *l, const struct gp_loop *inner, uint3
 	bool is_rare = t.ordinary * 4 <= t.special && d.own * 4 < d.needed;
 	if (t.with_optimizer * 2 < t.ordinary && !is_rare) {
 		bool is_around = d.less * 4 <= d.needed && d.more * 5 >= d.needed;
-		bool is_added = d.own * 3 >= d.more && (d.own_kinds >= 2 || is_most) &&
+		bool is_added = d.own * 5 >= d.more && (d.own_kinds >= 2 || is_most) &&
 				(t.ordinary >= t.special || is_much);
 		if (t.special_with_optimizer * 2 >= t.special || (is_around && is_added))
 			return IS_PART;

@@ -16,8 +16,7 @@
 /* so many symbols are not in lockstep for so many turns, whatever else comes in them */
 #define TURNS_CERTAIN 16u
 #define KINDS_CERTAIN 4u
-#define GRAPH_KINDS 8u	/* kinds of launches that a graph is taken for */
-#define SYMBOLS_FEW 16u /* fewer: a leader may be all there is */
+#define GRAPH_KINDS 8u /* kinds of launches that a graph is taken for */
 
 /* ---- how often each symbol comes, and how evenly ---- */
 
@@ -41,8 +40,7 @@ static void count_all(struct gp_loops *l)
 		count_symbol(l, l->in->three[k], l->work);
 	}
 	for (uint32_t n = 1; n <= l->in->symbols; n++)
-		l->has_optimizer |= (l->in->trait[n] & GP_TRAIT_OPTIMIZER) != 0 &&
-				    l->symbol[n].count >= GP_LOOP_TURNS_MIN;
+		l->has_launches |= (l->in->trait[n] & GP_TRAIT_LAUNCH) != 0;
 }
 
 /* 1: all distances are the same. */
@@ -52,9 +50,10 @@ static double unevenness(const struct gp_loop_symbol *s)
 	return s->squares * (double)(s->count - 1) / (span * span);
 }
 
-static bool can_lead(const struct gp_loops *l, const struct gp_loop_symbol *s)
+static bool can_lead(const struct gp_loops *l, uint32_t number)
 {
-	return s->count >= GP_LOOP_TURNS_MIN &&
+	const struct gp_loop_symbol *s = &l->symbol[number];
+	return (l->in->trait[number] & GP_TRAIT_INNER) == 0 && s->count >= GP_LOOP_TURNS_MIN &&
 	       (s->last - s->first) * 100 >= l->work * SPAN_PERCENT;
 }
 
@@ -117,7 +116,7 @@ static enum gp_status find_loops(struct gp_loops *l)
 		return GP_E_MEMORY;
 	size_t n = 0;
 	for (uint32_t k = 1; k <= l->in->symbols; k++)
-		if (can_lead(l, &l->symbol[k]))
+		if (can_lead(l, k))
 			ranked[n++] =
 				(struct ranked){ l->symbol[k].count, k, unevenness(&l->symbol[k]) };
 	if (n > 1)
@@ -224,10 +223,10 @@ static void follow_all(struct gp_loops *l)
  * Of few turns symbols alternate by chance: one in ten that come three times, one in 35 that come
  * four times.
  */
-static bool is_loop(const struct gp_loops *l, const struct gp_loop *loop)
+static bool is_loop(const struct gp_loop *loop)
 {
 	bool is_few = loop->count < TURNS_SURE;
-	bool has_company = loop->members > (is_few ? 3 : 1) || l->in->symbols < SYMBOLS_FEW;
+	bool has_company = loop->members > (is_few ? 3 : 1);
 	return has_company && loop->members * (is_few ? 2 : 12) >= loop->voters;
 }
 
@@ -264,7 +263,7 @@ static void sort_loops(struct gp_loops *l)
 {
 	size_t kept = 0;
 	for (size_t k = 0; k < l->loops; k++)
-		if (is_loop(l, &l->loop[k]))
+		if (is_loop(&l->loop[k]))
 			l->loop[kept++] = l->loop[k];
 	l->loops = kept;
 	if (kept > 1)
@@ -280,7 +279,7 @@ static void sort_loops(struct gp_loops *l)
 		/* what is cut off at an end comes once less */
 		bool is_cut = last->count - next->count <= GP_LOOP_CUT_TURNS;
 		size_t both = is_cut ? last->exact + next->exact : 0;
-		if (next->exact > last->exact)
+		if (next->exact > last->exact * 2)
 			*last = *next;
 		last->exact = both > last->exact ? both : last->exact;
 	}

@@ -13,7 +13,9 @@
 #include "../format/status.h"
 
 #define GP_TRAIT_OPTIMIZER 1u /* a kernel that updates parameters, by its name */
-#define GP_TRAIT_GRAPH 2u     /* a graph: it stands for many launches */
+#define GP_TRAIT_GRAPH 2u     /* a graph of which nothing is known: it stands for many launches */
+#define GP_TRAIT_INNER 4u     /* comes several times in one graph: no loop of its own */
+#define GP_TRAIT_LAUNCH 8u    /* what is done; an allocation's stack says who does it */
 
 /* What came, in order: symbols from 1 on, 0 none. */
 struct gp_step_sequence {

@@ -35,7 +35,7 @@ struct gp_loops {
 	struct gp_loop loop[GP_LOOPS_MAX]; /* most turns first */
 	size_t loops;
 	uint32_t *ordinary, *special; /* by token: how often in turns of an inner loop */
-	bool has_optimizer;
+	bool has_launches;
 	uint64_t work; /* launches and allocations, a graph counts for many */
 };
 

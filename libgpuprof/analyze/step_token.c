@@ -1,5 +1,7 @@
 /*
- * A launch is its kernel's name, a graph's launch its handle. An allocation is its stack, which is
+ * A launch is its kernel's name, a replay of a graph the launches that were captured into it, as if
+ * they came now: a step is the same before it is captured and after; where they are not known, the
+ * graph's handle. An allocation is its stack, which is
  * the same each time; its size, and a launch's grid, are only looked at where nothing else tells
  * what happens.
  */
@@ -55,16 +57,24 @@ static bool is_optimizer_name(const char *name)
 	return false;
 }
 
-enum gp_status gp_tokenizer_init(struct gp_tokenizer *t, const struct gp_info *info)
+enum gp_status gp_tokenizer_init(struct gp_tokenizer *t, const struct gp_info *info,
+				 const struct gp_step_view *view)
 {
+	bool has_stacks = info->has_stacks && !view->has_no_stacks;
+	uint64_t kernels = view->has_no_launches ? 0 : info->kept[GP_KERNEL];
 	*t = (struct gp_tokenizer){
 		.has_blocks = info->kept[GP_BLOCK_ALLOC] > 0,
-		.has_sizes = !info->has_stacks && info->kept[GP_KERNEL] < KERNELS_FEW,
+		.has_kinds = !has_stacks && kernels < KERNELS_FEW,
+		.has_sizes = !has_stacks && kernels == 0,
+		.view = *view,
+		.graphs.is_sequence = true,
 	};
 	t->table.key = calloc(PLACES, sizeof *t->table.key);
 	t->table.place = calloc(PLACES, sizeof *t->table.place);
 	t->table.trait = calloc(GP_SYMBOLS_MAX, 1);
-	if (t->table.key != NULL && t->table.place != NULL && t->table.trait != NULL)
+	t->replay = calloc(GP_SYMBOLS_MAX, sizeof *t->replay);
+	if (t->table.key != NULL && t->table.place != NULL && t->table.trait != NULL &&
+	    t->replay != NULL)
 		return GP_OK;
 	gp_tokenizer_release(t);
 	return GP_E_MEMORY;
@@ -75,23 +85,36 @@ void gp_tokenizer_release(struct gp_tokenizer *t)
 	free(t->table.key);
 	free(t->table.place);
 	free(t->table.trait);
+	free(t->replay);
+	gp_graphs_release(&t->graphs);
+	t->replay = NULL;
 	t->table = (struct gp_symbol_table){ 0 };
 }
 
 void gp_tokenizer_rewind(struct gp_tokenizer *t)
 {
 	t->before[0] = t->before[1] = 0;
+	gp_graphs_release(&t->graphs);
+}
+
+static void mark(struct gp_tokenizer *t, uint32_t number, uint8_t trait)
+{
+	if (number > 0)
+		t->table.trait[number] |= trait;
 }
 
 /* Names are kept once in a recording that is open: their address stands for them. */
-static uint64_t launch_token(const struct gp_tokenizer *t, const struct gp_recording *r,
-			     const struct gp_record *record, const char **name)
+static uint64_t launch_token(struct gp_tokenizer *t, const struct gp_recording *r,
+			     const struct gp_record *record, bool can_learn)
 {
-	if (record->launch.block >> 48 & GP_LAUNCH_CAPTURED)
-		return 0;
-	*name = gp_recording_kernel_name(r, record->launch.kernel);
-	uint64_t kernel = *name != NULL ? (uint64_t)(uintptr_t)*name : record->launch.kernel;
-	return join(GP_LAUNCH, t->has_sizes ? join(kernel, record->launch.grid) : kernel);
+	const char *name = gp_recording_kernel_name(r, record->launch.kernel);
+	uint64_t kernel = name != NULL ? (uint64_t)(uintptr_t)name : record->launch.kernel,
+		 token = join(GP_LAUNCH, t->has_sizes ? join(kernel, record->launch.grid) : kernel);
+	const uint32_t known = t->table.symbols, number = find(&t->table, token, can_learn);
+	mark(t, number, GP_TRAIT_LAUNCH);
+	if (number > known && !t->view.has_no_names && is_optimizer_name(name))
+		mark(t, number, GP_TRAIT_OPTIMIZER);
+	return token;
 }
 
 static uint64_t alloc_token(const struct gp_tokenizer *t, const struct gp_record *record)
@@ -99,36 +122,73 @@ static uint64_t alloc_token(const struct gp_tokenizer *t, const struct gp_record
 	bool is_block = record->kind == GP_BLOCK_ALLOC;
 	if (!is_block && (t->has_blocks || record->space == GP_SPACE_RESERVATION))
 		return 0; /* what the framework asks of the driver depends on what it has */
-	if (record->stack != 0)
+	if (record->stack != 0 && !t->view.has_no_stacks)
 		return join(record->kind, record->stack);
 	if (!t->has_sizes)
-		return 0;
+		return t->has_kinds ? join(record->kind, 0) : 0;
 	return join(record->kind | 0x100u,
 		    is_block ? record->block_alloc.bytes : record->alloc.bytes);
 }
 
-bool gp_tokenizer_next(struct gp_tokenizer *t, const struct gp_recording *r,
-		       const struct gp_record *record, bool can_learn, struct gp_symbols *out)
+static struct gp_symbols see(struct gp_tokenizer *t, uint64_t token, bool can_learn)
 {
-	const char *name = NULL;
-	uint64_t token = 0;
-	if (record->kind == GP_LAUNCH)
-		token = launch_token(t, r, record, &name);
-	else if (record->kind == GP_GRAPH_LAUNCH)
-		token = join(GP_GRAPH_LAUNCH, record->graph_launch.exec);
-	else if (record->kind == GP_BLOCK_ALLOC || record->kind == GP_ALLOC)
-		token = alloc_token(t, record);
-	if (token == 0)
-		return false;
-	uint32_t known = t->table.symbols;
-	out->one = find(&t->table, token, can_learn);
-	if (out->one > known && record->kind == GP_GRAPH_LAUNCH)
-		t->table.trait[out->one] = GP_TRAIT_GRAPH;
-	else if (out->one > known && is_optimizer_name(name))
-		t->table.trait[out->one] = GP_TRAIT_OPTIMIZER;
 	uint64_t three = join(join(t->before[0], t->before[1]), token);
-	out->three = find(&t->table, three, can_learn);
 	t->before[0] = t->before[1];
 	t->before[1] = token;
-	return true;
+	const uint32_t one = find(&t->table, token, can_learn);
+	return (struct gp_symbols){ one, find(&t->table, three, can_learn) };
+}
+
+/* What comes again within one replay is a part of what the replay is a part of. */
+static void see_in_replay(struct gp_tokenizer *t, uint32_t number)
+{
+	if (t->replay[number] == t->replays)
+		mark(t, number, GP_TRAIT_INNER);
+	t->replay[number] = t->replays;
+}
+
+static size_t replay(struct gp_tokenizer *t, uint64_t exec, bool can_learn)
+{
+	const struct gp_graph_content *content = gp_graph_content_of(&t->graphs, exec);
+	size_t tokens = 0;
+	t->replays++;
+	for (; content != NULL && tokens < content->values && tokens < GP_GRAPH_TOKENS_MAX;
+	     tokens++) {
+		t->symbol[tokens] = see(t, content->value[tokens], can_learn);
+		see_in_replay(t, t->symbol[tokens].one);
+		see_in_replay(t, t->symbol[tokens].three);
+	}
+	if (tokens > 0)
+		return tokens;
+	t->symbol[0] = see(t, join(GP_GRAPH_LAUNCH, exec), can_learn);
+	mark(t, t->symbol[0].one, GP_TRAIT_GRAPH | GP_TRAIT_LAUNCH);
+	return 1;
+}
+
+static size_t launch(struct gp_tokenizer *t, const struct gp_recording *r,
+		     const struct gp_record *record, bool can_learn)
+{
+	const uint64_t token = launch_token(t, r, record, can_learn);
+	if (record->launch.block >> 48 & GP_LAUNCH_CAPTURED) {
+		t->is_out_of_memory |= !gp_graphs_add(&t->graphs, token);
+		return 0;
+	}
+	t->symbol[0] = see(t, token, can_learn);
+	return 1;
+}
+
+size_t gp_tokenizer_next(struct gp_tokenizer *t, const struct gp_recording *r,
+			 const struct gp_record *record, bool can_learn)
+{
+	t->is_out_of_memory |= !gp_graphs_follow(&t->graphs, record);
+	if (record->kind == GP_LAUNCH && !t->view.has_no_launches)
+		return launch(t, r, record, can_learn);
+	if (record->kind == GP_GRAPH_LAUNCH && !t->view.has_no_launches)
+		return replay(t, record->graph_launch.exec, can_learn);
+	bool is_alloc = record->kind == GP_BLOCK_ALLOC || record->kind == GP_ALLOC;
+	uint64_t token = is_alloc && !t->view.has_no_allocations ? alloc_token(t, record) : 0;
+	if (token == 0)
+		return 0;
+	t->symbol[0] = see(t, token, can_learn);
+	return 1;
 }

@@ -7,8 +7,16 @@
 #define GP_STEP_TOKEN_H
 
 #include "../read/recording.h"
+#include "graph_content.h"
 #include "step_learn.h"
 
+/* What of a recording counts: tests look for steps in parts of real ones. */
+struct gp_step_view {
+	bool has_no_ranges, has_no_stacks, has_no_launches, has_no_allocations;
+	bool has_no_names; /* of optimizers */
+};
+
+#define GP_GRAPH_TOKENS_MAX 1024u /* of a replay: as many tell which it is */
 #define GP_SYMBOLS_MAX (1u << 18) /* different ones; what comes later is not looked at */
 
 struct gp_symbol_table {
@@ -18,27 +26,35 @@ struct gp_symbol_table {
 	uint8_t *trait;	  /* by number: GP_TRAIT_* of step_learn.h */
 };
 
-struct gp_tokenizer {
-	struct gp_symbol_table table;
-	/* of the recording: what counts as a token */
-	bool has_blocks, has_sizes;
-	uint64_t before[2]; /* the last two tokens */
-};
-
-/* What one event says; both 0: it is no token. */
+/* What one token says. */
 struct gp_symbols {
 	uint32_t one, three; /* 0: not among those that are looked at */
 };
 
-enum gp_status gp_tokenizer_init(struct gp_tokenizer *tokenizer, const struct gp_info *info);
+struct gp_tokenizer {
+	struct gp_symbol_table table;
+	/* of the recording: what counts as a token */
+	bool has_blocks, has_kinds, has_sizes;
+	struct gp_step_view view;
+	uint64_t before[2]; /* the last two tokens */
+	/* what was captured: a launch of a graph gives the tokens that its launches would have */
+	struct gp_graphs graphs;
+	uint32_t *replay; /* by symbol: the last replay in which it came */
+	uint32_t replays;
+	struct gp_symbols symbol[GP_GRAPH_TOKENS_MAX]; /* of the event under way */
+	bool is_out_of_memory;
+};
+
+enum gp_status gp_tokenizer_init(struct gp_tokenizer *tokenizer, const struct gp_info *info,
+				 const struct gp_step_view *view);
 void gp_tokenizer_release(struct gp_tokenizer *tokenizer);
 /* Starts again with the first event; numbers stay. */
 void gp_tokenizer_rewind(struct gp_tokenizer *tokenizer);
 /*
- * After the event's definitions are known. `can_learn`: new symbols get numbers. False: the event
- * is no token.
+ * After the event's definitions are known: returns how many tokens the event gives, in
+ * tokenizer->symbol. `can_learn`: new symbols get numbers.
  */
-bool gp_tokenizer_next(struct gp_tokenizer *tokenizer, const struct gp_recording *recording,
-		       const struct gp_record *record, bool can_learn, struct gp_symbols *out);
+size_t gp_tokenizer_next(struct gp_tokenizer *tokenizer, const struct gp_recording *recording,
+			 const struct gp_record *record, bool can_learn);
 
 #endif

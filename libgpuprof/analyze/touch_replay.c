@@ -210,8 +210,8 @@ static void see_graph(struct gp_touch_replay *t, const struct gp_record *r)
 	for (size_t k = 0; content != NULL && k < content->values; k++)
 		is_resolved |= use(t, content->value[k]);
 	t->counts->graph_resolved += is_resolved;
-	t->counts->graph_unknown += set == NULL || set->is_partial;
-	if (set == NULL || set->is_partial)
+	t->counts->graph_unknown += content == NULL || content->is_partial;
+	if (content == NULL || content->is_partial)
 		touch_all(t);
 }
 

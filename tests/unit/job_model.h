@@ -89,6 +89,7 @@ struct job {
 	uint64_t bytes[JOB_CELLS];
 	struct truth step[JOB_STEPS_MAX];
 	size_t steps;
+	bool is_capturing;   /* what is launched is not run */
 	bool is_core;	     /* what comes now is the step's own work */
 	uint64_t set_up;     /* the last work that the first step may not have; 0: none */
 	uint32_t kept[4096]; /* activations of the pass under way */
@@ -133,14 +134,17 @@ static void job_wait(struct job *j, uint64_t ns)
 	j->w.time += ns & ~63ull;
 }
 
+#define CAPTURED ((uint64_t)GP_LAUNCH_CAPTURED << 48 | 1)
+
 static void launch(struct job *j, unsigned kernel)
 {
 	job_wait(j, 2000 + job_draw(j, 2000));
 	if (j->has_launches)
-		job_put(j,
-			(struct gp_record){
-				.kind = GP_LAUNCH,
-				.launch = { .kernel = 0x1000 + kernel, .grid = 1, .block = 1 } });
+		job_put(j, (struct gp_record){
+				   .kind = GP_LAUNCH,
+				   .launch = { .kernel = 0x1000 + kernel,
+					       .grid = 1,
+					       .block = j->is_capturing ? CAPTURED : 1 } });
 }
 
 static void replay(struct job *j, unsigned graph)

@@ -96,6 +96,8 @@ static const struct job_loop further_loops[] = {
 	{ .name = "detecting", .run = loop_detecting },
 	{ .name = "graph, evaluation", .run = loop_graph_evaluating, .has_no_blocks = true },
 	{ .name = "graph, warmed up", .run = loop_graph_warmed },
+	{ .name = "graph, captured", .run = loop_graph_captured },
+	{ .name = "engine, captured", .run = loop_engine_captured },
 	{ .name = "graph of each size", .run = loop_graph_sizes },
 	/* steps of another shape */
 	{ .name = "pipeline", .run = loop_pipeline },

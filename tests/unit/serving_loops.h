@@ -116,6 +116,65 @@ static void loop_graph_warmed(struct job *j, unsigned steps)
 	}
 }
 
+/* What is launched from here to capture_end is in the graph, and is no step. */
+static void capture_begin(struct job *j)
+{
+	job_put(j, (struct gp_record){ .kind = GP_CAPTURE_BEGIN, .capture_begin.stream = 5 });
+	j->is_capturing = true;
+}
+
+static void capture_end(struct job *j, unsigned graph)
+{
+	j->is_capturing = false;
+	job_put(j, (struct gp_record){ .kind = GP_CAPTURE_END,
+				       .capture_end = { .stream = 5, .graph = 1000 + graph } });
+	job_put(j, (struct gp_record){
+			   .kind = GP_GRAPH_INSTANTIATE,
+			   .graph_instantiate = { .exec = graph, .graph = 1000 + graph } });
+}
+
+/* Three steps as they are, one that is captured, and its replays, which are steps like the first. */
+static void loop_graph_captured(struct job *j, unsigned steps)
+{
+	for (unsigned k = 0; k < 3; k++) {
+		begin_turn(j);
+		drop_grads(j);
+		learn_from(j, job_size(j), true);
+		optimize(j);
+		end_turn(j);
+	}
+	capture_begin(j);
+	drop_grads(j);
+	learn_from(j, job_size(j), true);
+	optimize(j);
+	capture_end(j, 7);
+	for (unsigned k = 0; k < steps; k++) {
+		begin_turn(j);
+		replay(j, 7);
+		end_turn(j);
+	}
+}
+
+/* An engine that captured itself for three numbers of requests: each of its graphs has layers. */
+static void loop_engine_captured(struct job *j, unsigned steps)
+{
+	for (unsigned size = 0; size < 3; size++) {
+		capture_begin(j);
+		forward(j, job_size(j), false);
+		capture_end(j, 7 + size);
+	}
+	for (unsigned k = 0; k < steps; k++) {
+		begin_turn(j);
+		uint32_t batch = take(j, 61, job_size(j));
+		launch(j, K_COPY);
+		replay(j, 7 + (unsigned)job_draw(j, 3));
+		operate_short(j, K_DIVIDE, 160, 4096);
+		operate_short(j, K_SAMPLE, 161, 512);
+		give(j, batch);
+		end_turn(j);
+	}
+}
+
 /* Captured forward, backward; sizes of batches have a graph each; the optimizer is launched. */
 static void loop_graph_sizes(struct job *j, unsigned steps)
 {

@@ -1,0 +1,169 @@
+/*
+ * The steps of every recording in tests/data against what its script did, and once more in parts of
+ * the recording: without its ranges, names, stacks, allocations or launches. Where what is found is known
+ * to be wrong the row says why, and the test fails when that is mended and the row still says so.
+ */
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyze/step_find.h"
+#include "gpuprof.h"
+
+enum { ALL = 1, REPETITION = 2, UNNAMED = 4, NO_STACKS = 8, LAUNCHES = 16, ALLOCATIONS = 32 };
+
+static const struct {
+	unsigned bit;
+	const char *name;
+	struct gp_step_view view;
+} views[] = {
+	{ ALL, "all", { 0 } },
+	{ REPETITION, "without ranges", { .has_no_ranges = true } },
+	{ UNNAMED,
+	  "without ranges and names of optimizers",
+	  { .has_no_ranges = true, .has_no_names = true } },
+	{ NO_STACKS,
+	  "without ranges and stacks",
+	  { .has_no_ranges = true, .has_no_stacks = true } },
+	{ LAUNCHES, "launches alone", { .has_no_ranges = true, .has_no_allocations = true } },
+	{ ALLOCATIONS, "allocations alone", { .has_no_ranges = true, .has_no_launches = true } },
+};
+#define VIEWS (sizeof views / sizeof *views)
+
+static const struct golden {
+	const char *file;
+	size_t steps; /* that the script did; 0: it has no loop */
+	enum gp_step_source source;
+	unsigned open; /* views in which something else is found */
+	const char *why;
+} goldens[] = {
+	{ "fake-held", 3, GP_STEPS_REPETITION, ALL | REPETITION | UNNAMED | LAUNCHES | ALLOCATIONS,
+	  "three turns of two symbols are too few; the 18 layers in them are not" },
+	/* 4,000 were asked for: it was killed in the fourteenth */
+	{ "fake-killed", 13, GP_STEPS_REPETITION, LAUNCHES | ALLOCATIONS,
+	  "one kernel alone, or sizes drawn by chance, are no loop" },
+	{ "fake-ranges", 6, GP_STEPS_RANGES,
+	  REPETITION | UNNAMED | NO_STACKS | LAUNCHES | ALLOCATIONS,
+	  "one kernel, of which each step has three runs" },
+	{ "fake-training", 3, GP_STEPS_REPETITION,
+	  ALL | REPETITION | UNNAMED | NO_STACKS | LAUNCHES | ALLOCATIONS,
+	  "three turns of six symbols are too few" },
+	{ "h200_calls", 0, GP_STEPS_NONE, 0, NULL },
+	{ "h200_clean_compile", 60, GP_STEPS_RANGES, ALLOCATIONS, "the first ones are compiled" },
+	{ "h200_clean_compile_200", 200, GP_STEPS_RANGES, ALLOCATIONS, "an evaluation's period" },
+	{ "h200_clean_serve", 60, GP_STEPS_REPETITION, 0, NULL },
+	{ "h200_clean_serve_200", 200, GP_STEPS_REPETITION, 0, NULL },
+	{ "h200_clean_train", 60, GP_STEPS_RANGES, ALLOCATIONS, "an evaluation's period" },
+	{ "h200_clean_train_200", 200, GP_STEPS_RANGES, ALLOCATIONS, "an evaluation's period" },
+	{ "h200_cupy", 4, GP_STEPS_REPETITION, ALLOCATIONS, "the pool asks the driver once" },
+	{ "h200_ddp", 4, GP_STEPS_REPETITION, 0, NULL },
+	{ "h200_gpt_eager", 8, GP_STEPS_REPETITION, ALLOCATIONS, "layers, by sizes" },
+	{ "h200_gpt_expandable", 6, GP_STEPS_REPETITION, ALLOCATIONS, "layers, by sizes" },
+	/* three warm-ups, then one captured step is replayed for each of the other seven batches */
+	{ "h200_gpt_graph", 10, GP_STEPS_REPETITION, ALLOCATIONS, "replays allocate nothing" },
+	{ "h200_gpt_oom", 6, GP_STEPS_REPETITION, ALLOCATIONS, "layers, by sizes" },
+	{ "h200_gpt_stacks", 3, GP_STEPS_REPETITION, ALLOCATIONS, "layers" },
+	/* two loops of 200 rounds each */
+	{ "h200_idle", 400, GP_STEPS_REPETITION, ALLOCATIONS, "each loop has stacks of its own" },
+	{ "h200_inductor", 4, GP_STEPS_REPETITION, ALLOCATIONS, "replays allocate nothing" },
+	{ "h200_jax", 4, GP_STEPS_REPETITION,
+	  ALL | REPETITION | UNNAMED | NO_STACKS | LAUNCHES | ALLOCATIONS,
+	  "XLA tries kernels, in a loop of more turns than the job's own" },
+	{ "h200_libraries", 0, GP_STEPS_NONE, ALL | REPETITION | UNNAMED | NO_STACKS | LAUNCHES,
+	  "the sweeps of a library's decomposition are a loop, too" },
+	{ "h200_mlp", 50, GP_STEPS_REPETITION, ALLOCATIONS, "it allocates but once" },
+	{ "h200_oom_kinds", 0, GP_STEPS_NONE, 0, NULL },
+	{ "h200_phases", 10, GP_STEPS_RANGES, ALLOCATIONS, "layers" },
+	/* twelve micro batches of two are six updates */
+	{ "h200_ranges", 6, GP_STEPS_RANGES, ALLOCATIONS, "micro batches" },
+	{ "leak_hooks", 60, GP_STEPS_RANGES, 0, NULL },
+	{ "leak_kv_cache", 60, GP_STEPS_REPETITION, 0, NULL },
+	{ "leak_loss_list", 60, GP_STEPS_RANGES, ALLOCATIONS, "an evaluation's period" },
+	{ "leak_pinned", 60, GP_STEPS_RANGES, 0, NULL },
+	{ "leak_streams", 60, GP_STEPS_RANGES, ALLOCATIONS, "an evaluation's period" },
+};
+#define GOLDENS (sizeof goldens / sizeof *goldens)
+
+static const char *directory(void)
+{
+	const char *given = getenv("TEST_DATA"); /* run_units.sh */
+	return given != NULL ? given : "tests/data";
+}
+
+static bool is_right(const struct golden *g, size_t view)
+{
+	char path[4096];
+	struct gp_recording *r;
+	struct gp_steps found;
+	snprintf(path, sizeof path, "%s/%s.gpr", directory(), g->file);
+	assert_int_equal(gp_recording_open(path, &r, NULL), GP_OK);
+	assert_int_equal(gp_step_find(r, &views[view].view, &found), GP_OK);
+	const bool is_told = views[view].bit == ALL || g->source == GP_STEPS_NONE;
+	const enum gp_step_source source = is_told ? g->source : GP_STEPS_REPETITION;
+	const bool is_it = found.steps == g->steps && found.source == source;
+	const bool is_open = (g->open & views[view].bit) != 0;
+	if (is_it == is_open)
+		print_message("%s, %s: %zu by %s, of %zu%s\n", g->file, views[view].name,
+			      found.steps, gp_step_source_names[found.source], g->steps,
+			      is_open ? ": it is no longer open" : "");
+	assert_true((found.steps > 0) == (found.source != GP_STEPS_NONE));
+	assert_true((found.steps > 0) == (found.why == NULL));
+	gp_steps_free(&found);
+	gp_recording_close(r);
+	return is_it;
+}
+
+static void steps_are_those_of_the_script(void **state)
+{
+	(void)state;
+	size_t right = 0, as_known = 0;
+	for (size_t k = 0; k < GOLDENS; k++) {
+		assert_true((goldens[k].open != 0) == (goldens[k].why != NULL));
+		for (size_t view = 0; view < VIEWS; view++) {
+			const bool is_it = is_right(&goldens[k], view);
+			right += is_it;
+			as_known += is_it == ((goldens[k].open & views[view].bit) == 0);
+		}
+	}
+	print_message("steps as in the script in %zu of %zu views of %zu recordings\n", right,
+		      GOLDENS * VIEWS, GOLDENS);
+	assert_int_equal(as_known, GOLDENS * VIEWS);
+}
+
+static void each_recording_has_its_row(void **state)
+{
+	(void)state;
+	size_t recordings = 0;
+	DIR *folder = opendir(directory());
+	assert_non_null(folder);
+	for (const struct dirent *e = readdir(folder); e != NULL; e = readdir(folder)) {
+		const char *end = strstr(e->d_name, ".gpr");
+		if (end == NULL)
+			continue;
+		const size_t length = (size_t)(end - e->d_name);
+		bool has_row = false;
+		for (size_t k = 0; k < GOLDENS; k++)
+			has_row |= strlen(goldens[k].file) == length &&
+				   strncmp(goldens[k].file, e->d_name, length) == 0;
+		if (!has_row)
+			print_message("%s: how many steps does its job do?\n", e->d_name);
+		recordings += has_row;
+	}
+	closedir(folder);
+	assert_int_equal(recordings, GOLDENS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(steps_are_those_of_the_script),
+		cmocka_unit_test(each_recording_has_its_row),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
