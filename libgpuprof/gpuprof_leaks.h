@@ -91,7 +91,9 @@ struct gp_leaks {
 	size_t stacks;	/* and kinds that were looked at */
 	size_t tests;	/* those, and sums of several */
 	bool is_cut;	/* there are more than were looked at */
-	bool can_tell;	/* the surest trend of so few samples and so many stacks would be found */
+	size_t samples_least; /* with so many what each step leaves is found among so many tests */
+	/* Samples are at steps, and not fewer: else that there is no leak means nothing. */
+	bool can_tell;
 	size_t leaks, fillings;
 	struct gp_leak *leak; /* memory first, then objects; most bytes a step first */
 	/* likewise: what grows, but slows down as a cache that fills up; and is far from full */

@@ -25,7 +25,7 @@ static void check_curve(struct gp_check *c, const struct gp_figures *figures,
 {
 	struct gp_check_finding *f = gp_check_add(c, names[of], figures);
 	const struct gp_check_amount *tolerance = &c->baseline->tolerance[of];
-	const char *doubt = gp_check_doubt(c->info);
+	const char *doubt = gp_doubt_of(c->info);
 	uint64_t was = before->bytes[of], is = figures->bytes[of];
 	f->has_value = true;
 	f->value.number = is;

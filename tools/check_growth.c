@@ -3,11 +3,12 @@
 #include <string.h>
 
 #include "check_report.h"
+#include "report.h"
 
 void gp_check_growth(struct gp_check *c)
 {
 	const struct gp_check_amount *limit = &c->limit[GP_CHECK_GROWTH];
-	const char *doubt = gp_check_doubt(c->info);
+	const char *doubt = gp_doubt_of(c->info);
 	struct gp_check_finding *f = gp_check_add(c, "max_growth", NULL);
 	struct gp_growth *g = &c->growth;
 	f->limit = *limit;

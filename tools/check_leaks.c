@@ -4,6 +4,7 @@
 
 #include "check_report.h"
 #include "message.h"
+#include "report.h"
 
 #define WHO_MAX 160u
 
@@ -90,7 +91,7 @@ void gp_check_leaks(struct gp_check *c)
 {
 	struct gp_leaks leaks;
 	bool is_told = has_failed(c);
-	if (c->growth.why || gp_check_doubt(c->info) ||
+	if (c->growth.why || gp_doubt_of(c->info) ||
 	    gp_leaks_build(c->recording, INT64_MIN, INT64_MAX, &leaks))
 		return;
 	for (size_t k = 0; k < leaks.leaks && !leaks.steps.why; k++)

@@ -80,25 +80,6 @@ struct gp_check_finding *gp_check_add(struct gp_check *c, const char *name,
 	return f;
 }
 
-const char *gp_check_doubt(const struct gp_info *info)
-{
-	if (info->is_running)
-		return "the job is running";
-	if (!info->is_sealed)
-		return "the end of the recording is missing";
-	if (info->is_late)
-		return "the recording began late";
-	if (info->has_gap)
-		return "the recording stood still for a while";
-	if (info->ended_by)
-		return "the recording ended before the job did";
-	if (info->has_framework_late)
-		return "the framework had blocks before the recording began";
-	if (info->has_hole || info->has_uncertain_peaks || info->is_damaged)
-		return "events are missing";
-	return NULL;
-}
-
 enum gp_check_state gp_check_state_of(const struct gp_check *c)
 {
 	enum gp_check_state worst = c->findings ? GP_CHECK_KEPT : GP_CHECK_NOT_JUDGED;
@@ -141,7 +122,7 @@ static void check_curve(struct gp_check *c, enum gp_check_condition which,
 			const struct gp_figures *figures)
 {
 	enum gp_curve of = curves[which].of;
-	const char *doubt = gp_check_doubt(c->info);
+	const char *doubt = gp_doubt_of(c->info);
 	struct gp_check_finding *f = gp_check_add(c, curves[which].check, figures);
 	uint64_t bytes = figures->bytes[of];
 	f->limit = c->limit[which];
@@ -171,7 +152,7 @@ static void check_curve(struct gp_check *c, enum gp_check_condition which,
 
 static void check_frag(struct gp_check *c, const struct gp_figures *figures)
 {
-	const char *doubt = gp_check_doubt(c->info);
+	const char *doubt = gp_doubt_of(c->info);
 	if (has_framework(c) && !figures->has_framework)
 		return; /* what a library asked of this device is not in a cache */
 	struct gp_check_finding *f = gp_check_add(c, "max_frag", figures);
@@ -215,7 +196,7 @@ static uint64_t headroom_of(const struct gp_figures *figures)
 
 static void check_headroom(struct gp_check *c, const struct gp_figures *figures)
 {
-	const char *doubt = gp_check_doubt(c->info);
+	const char *doubt = gp_doubt_of(c->info);
 	struct gp_check_finding *f = gp_check_add(c, "min_headroom", figures);
 	struct gp_check_amount limit = f->limit = c->limit[GP_CHECK_HEADROOM];
 	f->of = GP_CURVE_DRIVER;

@@ -109,8 +109,6 @@ void gp_check_limits(struct gp_check *check);
 void gp_check_growth(struct gp_check *check);
 /* What leaks beside that: one stack among many, objects of the driver. */
 void gp_check_leaks(struct gp_check *check);
-/* Why figures of the recording may be too low; NULL: they are whole. */
-const char *gp_check_doubt(const struct gp_info *info);
 enum gp_check_state gp_check_state_of(const struct gp_check *check);
 
 /* check_baseline.c: a file that is not there is an empty baseline where `may_be_new`. */

@@ -57,7 +57,7 @@ static void say_missing(const struct gp_check *c)
 /* `result`: of the limits. What is not whole, or not kept, becomes no baseline. */
 static int take(struct gate *g, struct gp_check *c, int result)
 {
-	const char *doubt = gp_check_doubt(c->info);
+	const char *doubt = gp_doubt_of(c->info);
 	if (!doubt && !c->figures.devices)
 		doubt = "no memory was recorded";
 	if (!doubt && result)

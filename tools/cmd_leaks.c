@@ -23,8 +23,8 @@ struct leaks {
 	struct gp_sheet sheet;
 	const char *path, *from, *to, *top_text;
 	bool is_json, is_many, is_forced, ends_with_found;
-	bool has_found;		  /* in any of them */
-	size_t reports, lackings; /* of these the library is not there */
+	bool has_found, has_doubt; /* in any of them */
+	size_t reports, lackings;  /* of these the library is not there */
 };
 
 static bool add_row(struct leaks *l)
@@ -36,12 +36,29 @@ static bool add_row(struct leaks *l)
 	row->is_damaged = l->r.info->is_damaged;
 	snprintf(row->cell[0].text, sizeof row->cell[0].text, "%zu", l->r.leaks.steps.steps);
 	row->cell[0].number = (double)l->r.leaks.steps.steps;
-	snprintf(row->cell[1].text, sizeof row->cell[1].text, "%zu", total.leaks);
-	row->cell[1].number = (double)total.leaks;
+	char text[GP_LEAK_DOUBT_MAX];
+	const bool is_known = total.leaks || !gp_leak_doubt(&l->r, text);
+	snprintf(row->cell[1].text, sizeof row->cell[1].text, is_known ? "%zu" : "unknown",
+		 total.leaks);
+	row->cell[1].number = is_known ? (double)total.leaks : (double)NAN;
 	snprintf(row->cell[2].text, sizeof row->cell[2].text, "%s",
 		 gp_bytes_text((uint64_t)round(total.bytes_per_step)).s);
 	row->cell[2].number = total.bytes_per_step;
 	return true;
+}
+
+/* A gate must not be open where nothing was judged. */
+static void say_doubt(struct leaks *l)
+{
+	char text[GP_LEAK_DOUBT_MAX];
+	const char *doubt = gp_leak_doubt(&l->r, text);
+	if (!l->ends_with_found || !doubt || gp_leak_total_of(&l->r).leaks)
+		return;
+	l->has_doubt = true;
+	gp_complain("cannot tell whether '%s' leaks: %s", l->r.path, doubt);
+	const char *hint = gp_leak_doubt_hint(&l->r, text);
+	if (hint)
+		gp_hint("%s", hint);
 }
 
 /* Many recordings are told of all the same: another rank may have what this one has not. */
@@ -57,6 +74,7 @@ static enum gp_status show(struct leaks *l)
 		return GP_OK;
 	l->sink.has_report = true;
 	l->has_found |= gp_leak_total_of(&l->r).leaks > 0;
+	say_doubt(l);
 	if (l->is_json)
 		return gp_leaks_write(&l->r);
 	if (!l->is_many)
@@ -113,7 +131,7 @@ static int report_all(struct leaks *l, int words, char **paths)
 	}
 	if (worst == GP_EXIT_OK && l->ends_with_found && l->has_found)
 		worst = GP_EXIT_FOUND;
-	return worst;
+	return l->has_doubt && worst < GP_EXIT_DAMAGED ? GP_EXIT_DAMAGED : worst;
 }
 
 static bool is_number(const char *text)
@@ -129,7 +147,7 @@ static int run(int argc, char **argv)
 				      .title = { "steps", "suspects", "bytes a step" } } };
 	const struct gp_flag flags[] = {
 		{ "exit-code", 0, GP_FLAG_SWITCH, NULL, &l.ends_with_found,
-		  "exit 1 when something leaks" },
+		  "exit 1 when something leaks, 3 when that cannot be told" },
 		{ "filling", 0, GP_FLAG_SWITCH, NULL, &l.r.has_fillings,
 		  "what still fills, as a cache does, is taken for a leak, too" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &l.from,

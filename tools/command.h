@@ -11,7 +11,7 @@ enum gp_exit {
 	GP_EXIT_OK = 0,
 	GP_EXIT_FOUND = 1, /* what was asked for was found */
 	GP_EXIT_USAGE = 2,
-	GP_EXIT_DAMAGED = 3, /* unreadable or damaged */
+	GP_EXIT_DAMAGED = 3, /* unreadable or damaged, or it cannot be judged */
 	GP_EXIT_INTERNAL = 4,
 };
 

@@ -151,6 +151,8 @@ enum gp_status gp_leaks_write(const struct gp_leaks_report *r)
 {
 	const struct gp_leaks *all = &r->leaks;
 	struct gp_json *json = r->json;
+	char text[GP_LEAK_DOUBT_MAX];
+	const char *doubt = gp_leak_doubt(r, text);
 	gp_json_object(json, NULL);
 	gp_use_head_write(json, r->path, r->info);
 	gp_json_signed(json, "from_ns", all->from_ns);
@@ -169,7 +171,8 @@ enum gp_status gp_leaks_write(const struct gp_leaks_report *r)
 	gp_json_number(json, "stacks", all->stacks);
 	gp_json_number(json, "tests", all->tests);
 	gp_json_bool(json, "stacks_cut", all->is_cut);
-	gp_json_bool(json, "can_tell", all->can_tell);
+	gp_json_bool(json, "can_tell", !doubt);
+	gp_json_text(json, "cannot_tell", doubt);
 	write_list(r, "suspects", all->leak, all->leaks, MEMORY);
 	write_list(r, "objects", all->leak, all->leaks, OBJECTS);
 	write_list(r, "filling", all->filling, all->fillings, FILLING);

@@ -340,14 +340,14 @@ static void print_no_stacks(const struct gp_leaks_report *r)
 
 static void print_nothing(const struct gp_leaks_report *r, const struct gp_leak_total *total)
 {
-	const struct gp_leaks *all = &r->leaks;
-	if (all->can_tell || total->fillings)
+	char text[GP_LEAK_DOUBT_MAX];
+	const char *doubt = gp_leak_doubt(r, text);
+	if (doubt)
+		fprintf(r->out, "cannot tell whether anything grows: %s\n", doubt);
+	else
 		fprintf(r->out, "nothing grows%s: %s looked at\n",
 			total->fillings ? " at a steady pace" : "",
-			gp_plural(all->stacks, "stack").s);
-	else
-		fprintf(r->out, "%s are too few to tell what grows among %s\n",
-			gp_plural(all->samples, "sample").s, gp_plural(all->stacks, "stack").s);
+			gp_plural(r->leaks.stacks, "stack").s);
 }
 
 static void print_live(const struct gp_leaks_report *r, const struct gp_holders *h, uint64_t count)
@@ -369,7 +369,7 @@ enum gp_status gp_leaks_print(const struct gp_leaks_report *r)
 		fputs("there are more stacks than were looked at\n", r->out);
 	if (total.leaks && !r->info->has_stacks)
 		print_no_stacks(r);
-	if (!total.leaks && all->samples)
+	if (!total.leaks)
 		print_nothing(r, &total);
 	print_part(r, &total, MEMORY);
 	print_part(r, &total, OBJECTS);

@@ -8,6 +8,8 @@
 #include "gpuprof.h"
 #include "json.h"
 
+#define GP_LEAK_DOUBT_MAX 256u
+
 struct gp_leaks_report {
 	struct gp_recording *recording;
 	const struct gp_info *info;
@@ -45,6 +47,11 @@ struct gp_leak_total {
 	double steps_until_full[GP_DEVICES]; /* all together; -1: unknown, or nothing leaks there */
 };
 struct gp_leak_total gp_leak_total_of(const struct gp_leaks_report *report);
+
+/* Why it means nothing that there is no suspect; NULL: it does mean that nothing grows. */
+const char *gp_leak_doubt(const struct gp_leaks_report *report, char text[GP_LEAK_DOUBT_MAX]);
+/* What to do about it; NULL: nothing is known. */
+const char *gp_leak_doubt_hint(const struct gp_leaks_report *report, char text[GP_LEAK_DOUBT_MAX]);
 
 /*
  * Whether the recording has anything of the library, also what is gone; if not, said on stderr with

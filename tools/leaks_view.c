@@ -2,8 +2,10 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "amount.h"
 #include "leaks_report.h"
 #include "message.h"
+#include "report.h"
 
 void gp_leak_look_up(const struct gp_leaks_report *r, uint32_t stack, int64_t at_ns,
 		     struct gp_leak_view *out)
@@ -58,6 +60,43 @@ struct gp_leak_total gp_leak_total_of(const struct gp_leaks_report *r)
 			is_known ? (double)all->free_bytes[k] / total.of_device[k] : -1;
 	}
 	return total;
+}
+
+/* ---- whether silence tells ---- */
+
+const char *gp_leak_doubt(const struct gp_leaks_report *r, char text[GP_LEAK_DOUBT_MAX])
+{
+	const struct gp_leaks *all = &r->leaks;
+	const char *doubt = gp_doubt_of(r->info);
+	if (doubt)
+		return doubt;
+	if (all->is_cut)
+		return "there are more stacks than were looked at";
+	if (all->can_tell)
+		return NULL;
+	if (all->steps.steps == 0)
+		return "no steps were found";
+	snprintf(text, GP_LEAK_DOUBT_MAX,
+		 "%s in the span and behind the warm-up %s too few for %s, %zu are enough",
+		 gp_plural(all->usable_steps, "step").s, all->usable_steps == 1 ? "is" : "are",
+		 gp_plural(all->stacks, "stack").s, all->samples_least);
+	return text;
+}
+
+const char *gp_leak_doubt_hint(const struct gp_leaks_report *r, char text[GP_LEAK_DOUBT_MAX])
+{
+	const struct gp_leaks *all = &r->leaks;
+	if (gp_doubt_of(r->info)) {
+		snprintf(text, GP_LEAK_DOUBT_MAX, "'gpuprof info %.200s' says what there is of it",
+			 r->path);
+		return text;
+	}
+	if (all->is_cut || all->can_tell)
+		return NULL;
+	if (all->steps.steps == 0)
+		return "a range 'step' around each turn of the loop (NVTX, record_function) names "
+		       "them";
+	return "a longer run, or span, has more steps";
 }
 
 /* ---- the library that is asked for ---- */

@@ -44,6 +44,8 @@ struct gp_headline {
 struct gp_headline gp_headline_of(const struct gp_info *info);
 /* Peaks are those of the whole job: nothing was before the recording, nothing came unseen. */
 bool gp_has_whole_figures(const struct gp_info *info);
+/* Why figures of the recording may be too low; NULL: they are whole. */
+const char *gp_doubt_of(const struct gp_info *info);
 /* Something is missing that happened. */
 bool gp_has_losses(const struct gp_info *info);
 

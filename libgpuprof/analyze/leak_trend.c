@@ -106,10 +106,12 @@ double gp_trend_chance(const double *value, size_t n)
 	return 0.5 * erfc((s - 1) / sqrt(2 * variance));
 }
 
-bool gp_trend_can_tell(size_t samples, size_t series)
+size_t gp_trend_samples_least(size_t series)
 {
-	double best = samples <= GP_LEAK_SAMPLES ? share_of_orders(samples, 0) : 0;
-	return samples >= GP_LEAK_SAMPLES_MIN && best * (double)series < GP_LEAK_P_MAX;
+	size_t n = GP_LEAK_SAMPLES_MIN;
+	while (share_of_orders(n, 0) * (double)series >= GP_LEAK_P_MAX)
+		n++;
+	return n;
 }
 
 /* Some are left from nearly everywhere, at what resolution their number allows. */

@@ -46,7 +46,7 @@ double gp_trend_slope(const double *at, const double *value, size_t n);
  * ties.
  */
 double gp_trend_chance(const double *value, size_t n);
-/* Whether the best order of so many samples would be sure enough for one of so many series. */
-bool gp_trend_can_tell(size_t samples, size_t series);
+/* The fewest samples at which one of so many series is found that is larger at each of them. */
+size_t gp_trend_samples_least(size_t series);
 
 #endif

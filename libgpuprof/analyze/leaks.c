@@ -278,7 +278,8 @@ static enum gp_status judge(struct hunt *h)
 	if (status == GP_OK)
 		status = gp_leak_sums_make(h->recording, &h->samples, &h->sums);
 	out->tests = out->stacks + h->sums.tests;
-	out->can_tell = gp_trend_can_tell(out->samples, out->tests);
+	out->samples_least = gp_trend_samples_least(out->tests);
+	out->can_tell = out->window_ns == 0 && out->samples >= out->samples_least;
 	if (status == GP_OK)
 		status = judge_stacks(h, frame);
 	if (status == GP_OK)

@@ -89,8 +89,11 @@ static void chances_are_those_of_all_orders(void **state)
 	}
 	const double flat[8] = { 0 };
 	assert_true(gp_trend_chance(flat, 8) >= 1);
-	assert_true(gp_trend_can_tell(8, 40) && !gp_trend_can_tell(8, 41)); /* 8! is 40,320 */
-	assert_true(gp_trend_can_tell(9, 300) && !gp_trend_can_tell(7, 1));
+	assert_int_equal(gp_trend_samples_least(40), 8); /* 8! is 40,320 */
+	assert_int_equal(gp_trend_samples_least(41), 9);
+	assert_int_equal(gp_trend_samples_least(300), 9);
+	assert_int_equal(gp_trend_samples_least(1), 8);
+	assert_int_equal(gp_trend_samples_least(SIZE_MAX), 23);
 }
 
 struct story {

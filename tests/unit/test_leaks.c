@@ -104,6 +104,36 @@ static void a_leak_is_found_within_30_steps(void **state)
 	assert_int_equal(found, jobs);
 }
 
+/* Of a leak from the first step on either it is told, or that nothing can be told. */
+static void silence_is_never_for_want_of_steps(void **state)
+{
+	(void)state;
+	size_t told = 0, untold = 0, wrong = 0;
+	for (unsigned steps = 3; steps <= 20; steps++)
+		for (size_t k = 0; k < LOOPS; k++) {
+			struct gp_leaks leaks;
+			if (job_loops[k].has_no_blocks)
+				continue;
+			struct gp_recording *r =
+				record_job(&job_loops[k], 91 + k, steps, true, 1, 5);
+			assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, &leaks), GP_OK);
+			bool is_told = leaks.leaks > 0;
+			told += is_told;
+			untold += !leaks.can_tell;
+			wrong += !is_told && leaks.can_tell;
+			if (!is_told && leaks.can_tell)
+				print_message("  %s: %zu samples of %u steps are silent\n",
+					      job_loops[k].name, leaks.samples, steps);
+			assert_true(leaks.can_tell ==
+				    (!leaks.window_ns && leaks.samples >= leaks.samples_least));
+			gp_leaks_free(&leaks);
+			gp_recording_close(r);
+		}
+	print_message("%zu leaks of 3 to 20 steps are told, of %zu that cannot be\n", told, untold);
+	assert_int_equal(wrong, 0);
+	assert_true(told > 100 && untold > 50);
+}
+
 /* Its early segments are gone; what lives carries its birth. */
 static void a_flight_recorder_tells_as_well(void **state)
 {
@@ -343,6 +373,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(clean_jobs_are_silent),
 		cmocka_unit_test(a_leak_is_found_within_30_steps),
+		cmocka_unit_test(silence_is_never_for_want_of_steps),
 		cmocka_unit_test(a_flight_recorder_tells_as_well),
 		cmocka_unit_test(handles_that_grow_are_found),
 		cmocka_unit_test(without_steps_windows_tell),
