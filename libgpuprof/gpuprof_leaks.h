@@ -54,11 +54,16 @@ struct gp_leak {
 	int64_t at_ns; /* a moment at which it was, for gp_recording_stack */
 	/* medians of the slopes between any two samples (Theil and Sen) */
 	double bytes_per_step, count_per_step;
+	/*
+	 * When the oldest of what is left of it was made, within the span (of what is replaced: the
+	 * first sample since which it has not become smaller), and in which step, or window, from 1
+	 */
+	int64_t since_ns;
 	size_t since_step; /* step k is step[k - 1] */
-	int64_t since_ns;  /* when it began, or the window */
 	double p_value;	   /* of the trend (Mann and Kendall) by chance, times `tests`; 1 at most */
 	uint64_t live_bytes, live_count;  /* at the last sample */
-	size_t births, spans, born_spans; /* kept since then; of so many spans so many had some */
+	/* kept since the sample behind which it was found; of so many spans so many had some */
+	size_t births, spans, born_spans;
 	bool is_replaced; /* as many all the time, each time by larger ones: count_per_step is 0 */
 	/* of what fills up: pace at the end by that at the beginning, how many there are then */
 	double pace, expected_count;

@@ -160,13 +160,13 @@ static struct gp_leak_holder *holder_of(struct sampling *s, const struct gp_live
 
 /* ---- at a sample ---- */
 
-/* The first sample not earlier. */
+/* The first one that has it: what is made at a sample's moment comes after it. */
 static size_t sample_behind(const struct gp_leak_samples *t, int64_t at_ns)
 {
 	size_t low = 0, high = t->samples;
 	while (low < high) {
 		size_t middle = (low + high) / 2;
-		if (t->at_ns[middle] < at_ns)
+		if (t->at_ns[middle] <= at_ns)
 			low = middle + 1;
 		else
 			high = middle;
@@ -201,6 +201,14 @@ static void count(void *context, const struct gp_live_entry *e)
 		return;
 	h->births[sample_behind(s->out, at_ns)]++;
 	gp_leak_keep_example(h, e);
+	struct gp_leak_samples *out = s->out;
+	struct gp_leak_survivor *grown = grow(s, out->survivor, out->survivors, sizeof *grown);
+	if (grown == NULL)
+		return;
+	out->survivor = grown;
+	out->survivor[out->survivors++] =
+		(struct gp_leak_survivor){ (uint32_t)(h - gp_leak_holder(out, 0)), e->order,
+					   at_ns };
 }
 
 /* What is left of each device, for blocks also what the framework has in reserve. */
@@ -226,12 +234,25 @@ static void see_room(struct sampling *s)
 	}
 }
 
+static int compare_survivors(const void *left, const void *right)
+{
+	const struct gp_leak_survivor *a = left, *b = right;
+	if (a->at_ns != b->at_ns)
+		return a->at_ns < b->at_ns ? -1 : 1;
+	return (a->order > b->order) - (a->order < b->order);
+}
+
 static void take(struct sampling *s)
 {
+	struct gp_leak_samples *out = s->out;
 	list_framework(s);
 	walk(s, count);
-	if (s->sample + 1 == s->out->samples)
+	if (s->sample + 1 == out->samples) {
 		see_room(s);
+		if (out->survivors > 1)
+			qsort(out->survivor, out->survivors, sizeof *out->survivor,
+			      compare_survivors);
+	}
 	s->sample++;
 }
 
@@ -266,5 +287,6 @@ enum gp_status gp_leak_samples_take(struct gp_recording *r, struct gp_leak_sampl
 void gp_leak_samples_release(struct gp_leak_samples *samples)
 {
 	gp_row_table_release(&samples->table);
+	free(samples->survivor);
 	*samples = (struct gp_leak_samples){ 0 };
 }

@@ -24,12 +24,21 @@ struct gp_leak_holder {
 	struct gp_live_entry example[GP_LEAK_EXAMPLES];
 };
 
+/* What is live at the last sample. */
+struct gp_leak_survivor {
+	uint32_t holder; /* its row */
+	uint64_t order;
+	int64_t at_ns; /* when it was made */
+};
+
 struct gp_leak_samples {
 	size_t samples;
 	int64_t at_ns[GP_LEAK_SAMPLES]; /* rising; the caller's */
 	double at[GP_LEAK_SAMPLES];	/* likewise, in steps or windows */
 	struct gp_row_table table;	/* of struct gp_leak_holder */
 	bool is_cut;			/* there are more than GP_LEAK_HOLDERS_MAX */
+	size_t survivors;
+	struct gp_leak_survivor *survivor; /* by the moment */
 	/* at the last sample; UINT64_MAX: unknown */
 	uint64_t free_bytes[GP_DEVICES];
 };

@@ -275,6 +275,14 @@ bool gp_leak_sum_has(const struct gp_leak_sums *s, const struct gp_leak_sum *sum
 	return false;
 }
 
+void gp_leak_sum_mark(const struct gp_leak_sums *s, const struct gp_leak_sum *sum,
+		      const struct gp_leak_samples *samples, bool *is_of, bool value)
+{
+	for (size_t k = sum->from; k < sum->to; k++)
+		if (is_in(s, &s->part[k]))
+			is_of[s->part[k].holder - gp_leak_holder(samples, 0)] = value;
+}
+
 void gp_leak_sums_drop_sum(struct gp_leak_sums *s, const struct gp_leak_sum *sum)
 {
 	for (size_t k = sum->from; k < sum->to; k++)

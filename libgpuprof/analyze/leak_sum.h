@@ -60,6 +60,9 @@ void gp_leak_sums_drop_sum(struct gp_leak_sums *sums, const struct gp_leak_sum *
 bool gp_leak_sums_next(struct gp_leak_sums *sums, struct gp_leak_sum *out);
 bool gp_leak_sum_has(const struct gp_leak_sums *sums, const struct gp_leak_sum *sum,
 		     const struct gp_leak *leak);
+/* Sets is_of[row] of its parts, while it is the last one that came. */
+void gp_leak_sum_mark(const struct gp_leak_sums *sums, const struct gp_leak_sum *sum,
+		      const struct gp_leak_samples *samples, bool *is_of, bool value);
 void gp_leak_sums_release(struct gp_leak_sums *sums);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "leak_since.h"
 #include "leak_sum.h"
 #include "range_path.h"
 #include "settle.h"
@@ -14,8 +15,9 @@ struct hunt {
 	int64_t from_ns, to_ns; /* asked for */
 	struct gp_leaks *out;
 	struct gp_leak_samples samples;
-	size_t step[GP_LEAK_SAMPLES]; /* numbers of the steps or windows, from 1 */
+	struct gp_leak_turns turns;
 	struct gp_leak_sums sums;
+	bool *is_of; /* by holder: it is in the growth under way */
 };
 
 /* ---- where to look ---- */
@@ -28,7 +30,6 @@ static void choose_steps(struct hunt *h, size_t first, size_t steps)
 		size_t which = first + (n > 1 ? k * (steps - 1) / (n - 1) : 0);
 		h->samples.at_ns[k] = step[which].begin_ns;
 		h->samples.at[k] = (double)which;
-		h->step[k] = which + 1;
 	}
 	h->samples.samples = n;
 }
@@ -44,7 +45,6 @@ static void choose_windows(struct hunt *h)
 	for (size_t k = 0; k < GP_LEAK_SAMPLES; k++) {
 		h->samples.at_ns[k] = out->from_ns + out->window_ns * (int64_t)(k + 1);
 		h->samples.at[k] = (double)k;
-		h->step[k] = k + 1;
 	}
 	h->samples.samples = GP_LEAK_SAMPLES;
 }
@@ -67,6 +67,22 @@ static void choose(struct hunt *h, const struct gp_info *info)
 		choose_steps(h, first, last - first);
 	else
 		choose_windows(h);
+}
+
+/* The steps, or windows, by which since when it grows is told. */
+static enum gp_status list_turns(struct hunt *h)
+{
+	const struct gp_leaks *out = h->out;
+	struct gp_leak_turns *t = &h->turns;
+	t->from_ns = out->from_ns;
+	t->turns = out->window_ns != 0 ? GP_LEAK_SAMPLES + 1 : out->steps.steps;
+	t->begin_ns = calloc(t->turns + 1, sizeof *t->begin_ns);
+	if (t->begin_ns == NULL)
+		return GP_E_MEMORY;
+	for (size_t k = 0; k < t->turns; k++)
+		t->begin_ns[k] = out->window_ns != 0 ? out->from_ns + out->window_ns * (int64_t)k :
+						       out->steps.step[k].begin_ns;
+	return GP_OK;
 }
 
 /* ---- what grows ---- */
@@ -100,13 +116,22 @@ static void fill_examples(const struct hunt *h, const struct gp_leak_holder *hol
 	}
 }
 
+/* Of h->is_of; what is replaced has no old ones. */
+static void fill_since(const struct hunt *h, const struct gp_trend *trend, struct gp_leak *out)
+{
+	const struct gp_leak_samples *s = &h->samples;
+	size_t oldest = gp_leak_since_find(s, h->is_of, &h->turns, trend->since);
+	out->since_ns = s->at_ns[trend->since];
+	if (!trend->is_replaced && oldest != SIZE_MAX)
+		out->since_ns = s->survivor[oldest].at_ns;
+	out->since_step = gp_leak_turn_of(&h->turns, out->since_ns);
+}
+
 /* Of a stack; what is of a sum alone stays as it is. */
 static void fill(const struct hunt *h, const struct gp_leak_holder *holder,
 		 const struct gp_trend *trend, struct gp_leak *out)
 {
-	size_t last = h->samples.samples - 1, first = trend->since + 1;
-	while (!trend->is_replaced && first < last && holder->births[first] == 0)
-		first++;
+	size_t last = h->samples.samples - 1;
 	double p = trend->p * (double)h->out->tests;
 	*out = (struct gp_leak){
 		.by = GP_LEAK_BY_STACK,
@@ -122,9 +147,6 @@ static void fill(const struct hunt *h, const struct gp_leak_holder *holder,
 		.at_ns = holder->at_ns,
 		.bytes_per_step = trend->bytes_per_step,
 		.count_per_step = trend->count_per_step,
-		/* it was made after the sample before */
-		.since_step = h->step[first - 1],
-		.since_ns = h->samples.at_ns[first - 1],
 		.p_value = p < 1 ? p : 1,
 		.live_bytes = (uint64_t)holder->bytes[last],
 		.live_count = (uint64_t)holder->count[last],
@@ -138,6 +160,7 @@ static void fill(const struct hunt *h, const struct gp_leak_holder *holder,
 	};
 	out->ns_until_full =
 		out->steps_until_full >= 0 ? out->steps_until_full * ns_per_step(h) : -1;
+	fill_since(h, trend, out);
 	fill_examples(h, holder, out);
 }
 
@@ -190,7 +213,9 @@ static enum gp_status judge_stacks(struct hunt *h, struct gp_frame *frame)
 		struct gp_leak *leak = add_leak(h, trend.is_filling);
 		if (leak == NULL)
 			return GP_E_MEMORY;
+		h->is_of[k] = true;
 		fill(h, holder, &trend, leak);
+		h->is_of[k] = false;
 		gp_leak_who_find(h->recording, holder, frame, &who);
 		memcpy(leak->owner, who.owner, sizeof leak->owner);
 		gp_leak_sums_tell(&h->sums, holder, trend.is_filling);
@@ -233,7 +258,9 @@ static enum gp_status judge_sums(struct hunt *h, struct gp_leak_sum *sum, struct
 		struct gp_leak *leak = add_leak(h, trend.is_filling);
 		if (leak == NULL)
 			return GP_E_MEMORY;
+		gp_leak_sum_mark(&h->sums, sum, &h->samples, h->is_of, true);
 		fill(h, &sum->holder, &trend, leak);
+		gp_leak_sum_mark(&h->sums, sum, &h->samples, h->is_of, false);
 		leak->by = sum->by;
 		leak->stacks = sum->stacks;
 		leak->parts = sum->greatest;
@@ -274,7 +301,12 @@ static enum gp_status judge(struct hunt *h)
 	out->is_cut = h->samples.is_cut;
 	out->step_ns = out->samples > 0 ? ns_per_step(h) : 0;
 	memcpy(out->free_bytes, h->samples.free_bytes, sizeof out->free_bytes);
-	enum gp_status status = frame != NULL && sum != NULL ? list_seen(h) : GP_E_MEMORY;
+	h->is_of = calloc(out->stacks + 1, sizeof *h->is_of);
+	enum gp_status status = list_turns(h);
+	if (frame == NULL || sum == NULL || h->is_of == NULL)
+		status = GP_E_MEMORY;
+	if (status == GP_OK)
+		status = list_seen(h);
 	if (status == GP_OK)
 		status = gp_leak_sums_make(h->recording, &h->samples, &h->sums);
 	out->tests = out->stacks + h->sums.tests;
@@ -289,6 +321,8 @@ static enum gp_status judge(struct hunt *h)
 	if (out->fillings > 1)
 		qsort(out->filling, out->fillings, sizeof *out->filling, compare);
 	gp_leak_sums_release(&h->sums);
+	free(h->turns.begin_ns);
+	free(h->is_of);
 	free(frame);
 	free(sum);
 	return status;

@@ -103,6 +103,7 @@ struct job {
 	size_t rings, heaps;
 	/* each turn from this one on keeps a block for ever; 0: none does */
 	size_t leaks_from;
+	uint64_t leaked_at; /* the first time */
 	enum job_spread spread;
 	unsigned spread_stacks; /* each time one of so many */
 };
@@ -338,11 +339,11 @@ static void end_turn(struct job *j)
 	j->is_core = false;
 	if (j->caches > 0)
 		use_caches(j);
-	if (j->leaks_from > 0 && j->steps >= j->leaks_from)
-		take(j,
-		     j->spread ? SPREAD_STACK + (uint32_t)job_draw(j, j->spread_stacks) :
-				 LEAK_STACK,
-		     512);
+	if (j->leaks_from == 0 || j->steps < j->leaks_from)
+		return;
+	take(j, j->spread ? SPREAD_STACK + (uint32_t)job_draw(j, j->spread_stacks) : LEAK_STACK,
+	     512);
+	j->leaked_at = j->leaked_at == 0 ? j->w.time : j->leaked_at;
 }
 
 static void define_kernels(struct job *j, bool has_names)

@@ -13,10 +13,9 @@
 
 /* ---- jobs ---- */
 
-static struct gp_recording *record_job(const struct job_loop *loop, uint64_t seed, unsigned steps,
-				       bool has_stacks, size_t leaks_from, unsigned caches)
+static struct job *open_job(const struct job_loop *loop, uint64_t seed, bool has_stacks,
+			    size_t leaks_from, unsigned caches)
 {
-	struct gp_recording *r;
 	struct job *j = job_open("leaks.gpr", seed, 0, 0);
 	j->is_named = !loop->is_unnamed;
 	j->has_launches = !loop->has_no_launches;
@@ -26,6 +25,14 @@ static struct gp_recording *record_job(const struct job_loop *loop, uint64_t see
 	j->leaks_from = leaks_from;
 	j->layers = 2 + (unsigned)(seed % 3);
 	job_begin(j);
+	return j;
+}
+
+static struct gp_recording *record_job(const struct job_loop *loop, uint64_t seed, unsigned steps,
+				       bool has_stacks, size_t leaks_from, unsigned caches)
+{
+	struct gp_recording *r;
+	struct job *j = open_job(loop, seed, has_stacks, leaks_from, caches);
 	loop->run(j, steps);
 	writer_close(&j->w, true);
 	assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
@@ -132,6 +139,49 @@ static void silence_is_never_for_want_of_steps(void **state)
 	print_message("%zu leaks of 3 to 20 steps are told, of %zu that cannot be\n", told, untold);
 	assert_int_equal(wrong, 0);
 	assert_true(told > 100 && untold > 50);
+}
+
+/* To the step and the block, also where samples lie many steps apart, and in the warm-up. */
+static void since_when_is_told_exactly(void **state)
+{
+	(void)state;
+	static const struct {
+		unsigned steps;
+		size_t from;
+	} plans[] = { { 60, 1 },  { 60, 2 },   { 60, 3 },   { 60, 20 },	 { 60, 41 },
+		      { 200, 1 }, { 200, 77 }, { 400, 33 }, { 400, 250 } };
+	size_t jobs = 0, right = 0;
+	for (size_t k = 0; k < LOOPS; k++)
+		for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+			const struct job_loop *loop = &job_loops[k];
+			struct gp_recording *r;
+			struct gp_leaks leaks;
+			if (loop->has_no_blocks || loop->is_flight_recorder)
+				continue;
+			struct job *j = open_job(loop, 51 + k, true, plans[i].from, 5);
+			loop->run(j, plans[i].steps);
+			writer_close(&j->w, true);
+			assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
+			assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, &leaks), GP_OK);
+			assert_true(leaks.leaks > 0);
+			const struct gp_leak *leak = &leaks.leak[0];
+			const struct gp_step *step = leaks.steps.step;
+			const size_t n = leak->since_step;
+			const int64_t at_ns = (int64_t)(j->leaked_at - j->w.header.start_ticks);
+			jobs++;
+			right += leak->since_ns == at_ns;
+			if (leak->since_ns != at_ns)
+				print_message("  %s, %u steps from %zu: %zu, %lld ns, not %lld\n",
+					      loop->name, plans[i].steps, plans[i].from, n,
+					      (long long)leak->since_ns, (long long)at_ns);
+			assert_true(n >= 1 && step[n - 1].begin_ns <= leak->since_ns);
+			assert_true(n == leaks.steps.steps || step[n].begin_ns > leak->since_ns);
+			gp_leaks_free(&leaks);
+			gp_recording_close(r);
+			free(j);
+		}
+	print_message("since when: %zu of %zu exact\n", right, jobs);
+	assert_true(right == jobs);
 }
 
 /* Its early segments are gone; what lives carries its birth. */
@@ -374,6 +424,7 @@ int main(void)
 		cmocka_unit_test(clean_jobs_are_silent),
 		cmocka_unit_test(a_leak_is_found_within_30_steps),
 		cmocka_unit_test(silence_is_never_for_want_of_steps),
+		cmocka_unit_test(since_when_is_told_exactly),
 		cmocka_unit_test(a_flight_recorder_tells_as_well),
 		cmocka_unit_test(handles_that_grow_are_found),
 		cmocka_unit_test(without_steps_windows_tell),
