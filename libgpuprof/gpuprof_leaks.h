@@ -60,8 +60,9 @@ struct gp_leak {
 	 */
 	int64_t since_ns;
 	size_t since_step; /* step k is step[k - 1] */
-	double p_value;	   /* of the trend (Mann and Kendall) by chance, times `tests`; 1 at most */
-	uint64_t live_bytes, live_count;  /* at the last sample */
+	/* of the rise by chance (Mann and Kendall, one-sided), times `tests`; 1 at most */
+	double p_value;
+	uint64_t live_bytes, live_count; /* at the last sample */
 	/* kept since the sample behind which it was found; of so many spans so many had some */
 	size_t births, spans, born_spans;
 	bool is_replaced; /* as many all the time, each time by larger ones: count_per_step is 0 */
@@ -92,10 +93,10 @@ struct gp_leaks {
 	size_t usable_steps; /* of them: in the span, behind the warm-up */
 	int64_t window_ns;   /* 0: steps */
 	int64_t from_ns, to_ns;
-	size_t samples; /* too few to tell anything: 0 */
-	size_t stacks;	/* and kinds that were looked at */
-	size_t tests;	/* those, and sums of several */
-	bool is_cut;	/* there are more than were looked at */
+	size_t samples;	      /* too few to tell anything: 0 */
+	size_t stacks;	      /* and kinds that were looked at */
+	size_t tests;	      /* those, and sums of several */
+	bool is_cut;	      /* there are more than were looked at */
 	size_t samples_least; /* with so many what each step leaves is found among so many tests */
 	/* Samples are at steps, and not fewer: else that there is no leak means nothing. */
 	bool can_tell;

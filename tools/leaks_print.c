@@ -201,6 +201,18 @@ static void print_example(const struct gp_leaks_report *r, const struct gp_leak 
 	fputc('\n', r->out);
 }
 
+static void print_chance(FILE *out, const struct gp_leak *leak)
+{
+	fputs("    ", out);
+	if (!leak->is_replaced)
+		fprintf(out, "%zu of %zu spans left some; ", leak->born_spans, leak->spans);
+	/* less says nothing to a person */
+	if (leak->p_value < 1e-9)
+		fputs("by chance: < 1e-9\n", out);
+	else
+		fprintf(out, "by chance: %.1g\n", leak->p_value);
+}
+
 static void print_leak(const struct gp_leaks_report *r, const struct gp_leak *leak,
 		       const struct gp_leak_view *view)
 {
@@ -217,11 +229,7 @@ static void print_leak(const struct gp_leaks_report *r, const struct gp_leak *le
 			gp_count_text((uint64_t)leak->expected_count).s, 100 * leak->pace);
 	if (leak->range)
 		print_range(r->out, leak->range);
-	if (leak->is_replaced)
-		fprintf(r->out, "    by chance: %.1g\n", leak->p_value);
-	else
-		fprintf(r->out, "    %zu of %zu spans left some; by chance: %.1g\n",
-			leak->born_spans, leak->spans, leak->p_value);
+	print_chance(r->out, leak);
 	if (leak->examples && leak->live_bytes)
 		print_example(r, leak);
 }
