@@ -48,6 +48,12 @@ struct gp_text gp_about_text(double ns)
 	return t;
 }
 
+/* Sums of thirds of a block are whole blocks but for what doubles cannot hold. */
+int64_t gp_rate_bytes(double bytes_per_step)
+{
+	return (int64_t)ceil(bytes_per_step - 1e-6);
+}
+
 struct gp_text gp_ns_text(int64_t ns)
 {
 	struct gp_text t;

@@ -24,7 +24,7 @@ void gp_check_growth(struct gp_check *c)
 		return;
 	}
 	f->has_value = true;
-	f->value.number = g->bytes_per_step > 0 ? (uint64_t)(g->bytes_per_step + 0.5) : 0;
+	f->value.number = g->bytes_per_step > 0 ? (uint64_t)gp_rate_bytes(g->bytes_per_step) : 0;
 	snprintf(f->text, sizeof f->text,
 		 "%s more of device memory held after each of the steps %zu to %zu, at most %s",
 		 gp_bytes_text(f->value.number).s, g->first, g->steps, most.s);

@@ -118,15 +118,13 @@ static void write_grown(struct gp_json *json, const struct gp_check *c, unsigned
 /* Of the whole recording. */
 static void write_steps(struct gp_json *json, const struct gp_check *c)
 {
-	size_t count = 0, steps = c->growth.steps - c->growth.first;
+	size_t count = 0;
 	struct gp_check_grown *grown =
 		gp_check_wants(c, 0, GP_CULPRITS_STEPS) ? gp_check_steps_list(c, &count) : NULL;
 	gp_json_array(json, "growth");
 	for (size_t k = 0; k < count && k < GROUPS_SHOWN; k++) {
 		gp_json_object(json, NULL);
 		gp_json_text(json, "key", grown[k].key);
-		gp_json_number(json, "bytes_per_step",
-			       (grown[k].bytes - grown[k].before_bytes) / steps);
 		gp_json_number(json, "bytes", grown[k].bytes);
 		gp_json_number(json, "before_bytes", grown[k].before_bytes);
 		gp_json_end(json);

@@ -46,7 +46,7 @@ static void check_object(struct gp_check *c, const struct gp_leak *leak)
 	find_who(c, leak, who);
 	f->state = GP_CHECK_EXCEEDED;
 	f->has_value = true;
-	f->value.number = (uint64_t)(leak->bytes_per_step + 0.5);
+	f->value.number = (uint64_t)gp_rate_bytes(leak->bytes_per_step);
 	f->limit = *limit;
 	if (leak->is_replaced)
 		snprintf(f->text, sizeof f->text,
@@ -79,7 +79,7 @@ static void check_memory(struct gp_check *c, const struct gp_leak *leak)
 	find_who(c, leak, who);
 	f->state = GP_CHECK_EXCEEDED;
 	f->has_value = true;
-	f->value.number = (uint64_t)(leak->bytes_per_step + 0.5);
+	f->value.number = (uint64_t)gp_rate_bytes(leak->bytes_per_step);
 	f->limit = *limit;
 	snprintf(f->text, sizeof f->text,
 		 "%s more held after each step since step %zu, at most %s: %s",

@@ -78,14 +78,14 @@ static void print_grown(const struct gp_check *c, unsigned device, FILE *out)
 
 static void print_steps(const struct gp_check *c, FILE *out)
 {
-	size_t count, steps = c->growth.steps - c->growth.first;
+	size_t count;
 	struct gp_check_grown *grown = gp_check_steps_list(c, &count);
 	if (count)
-		fprintf(out, "    a step  step %-5zu step %-5zu  stack\n", c->growth.first,
+		fprintf(out, "      more  step %-5zu step %-5zu  stack\n", c->growth.first,
 			c->growth.steps);
 	for (size_t k = 0; k < count && k < CULPRITS; k++) {
 		uint64_t more = grown[k].bytes - grown[k].before_bytes;
-		fprintf(out, "%10s %10s %10s  ", gp_bytes_text(more / steps).s,
+		fprintf(out, "%10s %10s %10s  ", gp_bytes_text(more).s,
 			gp_bytes_text(grown[k].before_bytes).s, gp_bytes_text(grown[k].bytes).s);
 		gp_mask(out, grown[k].key, strlen(grown[k].key));
 		fputc('\n', out);

@@ -42,7 +42,7 @@ static bool add_row(struct leaks *l)
 		 total.leaks);
 	row->cell[1].number = is_known ? (double)total.leaks : (double)NAN;
 	snprintf(row->cell[2].text, sizeof row->cell[2].text, "%s",
-		 gp_bytes_text((uint64_t)round(total.bytes_per_step)).s);
+		 gp_bytes_text((uint64_t)gp_rate_bytes(total.bytes_per_step)).s);
 	row->cell[2].number = total.bytes_per_step;
 	return true;
 }

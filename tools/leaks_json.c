@@ -1,6 +1,5 @@
 /* Leaks for a program: see gpuprof-leaks(1) for the keys. */
-#include <math.h>
-
+#include "amount.h"
 #include "leaks_report.h"
 #include "report.h"
 #include "stack_print.h"
@@ -71,7 +70,7 @@ static void write_leak(const struct gp_leaks_report *r, const struct gp_leak *le
 	gp_json_text(json, "by", gp_leak_by_names[leak->by]);
 	gp_json_number(json, "stacks", leak->stacks);
 	gp_json_text(json, "owner", leak->owner[0] ? leak->owner : NULL);
-	gp_json_signed(json, "bytes_per_step", (int64_t)round(leak->bytes_per_step));
+	gp_json_signed(json, "bytes_per_step", gp_rate_bytes(leak->bytes_per_step));
 	gp_json_real(json, "count_per_step", leak->count_per_step);
 	gp_json_number(json, "since_step", leak->since_step);
 	gp_json_signed(json, "since_ns", leak->since_ns);
@@ -129,7 +128,7 @@ static void write_full(const struct gp_leaks_report *r)
 			continue;
 		gp_json_object(r->json, NULL);
 		gp_json_number(r->json, "device", k);
-		gp_json_signed(r->json, "bytes_per_step", (int64_t)round(total.of_device[k]));
+		gp_json_signed(r->json, "bytes_per_step", gp_rate_bytes(total.of_device[k]));
 		write_amount(r->json, "steps_until_full", steps, STEPS_MOST);
 		write_amount(r->json, "ns_until_full", ns, (double)INT64_MAX / 2);
 		gp_json_end(r->json);

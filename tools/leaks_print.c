@@ -1,5 +1,4 @@
 /* Leaks for a person: how fast, since when and where first, then how sure that is. */
-#include <math.h>
 #include <string.h>
 
 #include "amount.h"
@@ -142,7 +141,7 @@ static void print_head(const struct gp_leaks_report *r, const struct gp_leak *le
 		       const struct gp_leak_view *view)
 {
 	const char *unit = unit_of(r);
-	double bytes = round(leak->bytes_per_step);
+	const int64_t bytes = gp_rate_bytes(leak->bytes_per_step);
 	if (bytes > 0)
 		fprintf(r->out, "  %s a %s", gp_bytes_text((uint64_t)bytes).s, unit);
 	else
@@ -245,7 +244,7 @@ static void print_total(const struct gp_leaks_report *r, const struct gp_leak_to
 		if (total->of_device[k] <= 0)
 			continue;
 		fprintf(r->out, "%s%s a %s on GPU %u", separator,
-			gp_bytes_text((uint64_t)round(total->of_device[k])).s, unit, k);
+			gp_bytes_text((uint64_t)gp_rate_bytes(total->of_device[k])).s, unit, k);
 		separator = "; ";
 		const bool is_soon = steps >= 0 && ns < UNTIL_MOST;
 		if (is_soon)

@@ -62,12 +62,24 @@ static void nouns_are_whole(void **state)
 			    "18,446,744,073,709,551,615 address reservations");
 }
 
+static void rates_are_rounded_up(void **state)
+{
+	(void)state;
+	assert_int_equal(gp_rate_bytes(0), 0);
+	assert_int_equal(gp_rate_bytes(512), 512);
+	assert_int_equal(gp_rate_bytes(1638.4), 1639);
+	assert_int_equal(gp_rate_bytes(0.25), 1);
+	assert_int_equal(gp_rate_bytes(512.0 / 3 + 512.0 / 3 + 512.0 / 3), 512);
+	assert_int_equal(gp_rate_bytes(-512), -512);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(about_has_two_digits),
 		cmocka_unit_test(known_times_are_exact),
 		cmocka_unit_test(nouns_are_whole),
+		cmocka_unit_test(rates_are_rounded_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
