@@ -70,7 +70,10 @@ struct gp_leak {
 	double pace, expected_count;
 	/* of the device at this rate, and at the pace of the steps; -1: unknown */
 	double steps_until_full, ns_until_full;
-	/* in which the newest of those that are live was allocated; NULL: there are no ranges */
+	/*
+	 * the innermost in which all that is left since then was allocated, names that count up
+	 * folded; NULL: there is none, or the recording has no ranges
+	 */
 	const struct gp_range_path *range;
 	size_t examples; /* the newest ones */
 	struct {

@@ -107,13 +107,41 @@ static void fill_examples(const struct hunt *h, const struct gp_leak_holder *hol
 			  struct gp_leak *out)
 {
 	out->examples = holder->examples;
-	if (holder->examples > 0)
-		out->range = gp_range_of_order(h->out->ranges, holder->example[0].order);
 	for (size_t k = 0; k < holder->examples; k++) {
 		out->example[k].address = holder->example[k].address;
 		out->example[k].bytes = holder->example[k].bytes;
 		out->example[k].at_ns = gp_tick_ns(&h->recording->tick, holder->example[k].time);
 	}
+}
+
+/* The innermost range that both lie in; NULL: there is none. */
+static const struct gp_range_path *common_range(const struct gp_range_path *a,
+						const struct gp_range_path *b)
+{
+	for (; a != NULL; a = a->up)
+		for (const struct gp_range_path *up = b; up != NULL; up = up->up)
+			if (a == up)
+				return a;
+	return NULL;
+}
+
+/* Survivors of h->is_of from that one on; what was made before what is kept is in no known one. */
+static const struct gp_range_path *range_of(const struct hunt *h, size_t oldest)
+{
+	const struct gp_range_path *common = NULL;
+	bool is_first = true;
+	for (size_t k = oldest; k < h->samples.survivors; k++) {
+		const struct gp_leak_survivor *s = &h->samples.survivor[k];
+		if (!h->is_of[s->holder])
+			continue;
+		const struct gp_range_path *path = gp_range_of_order(h->out->ranges, s->order);
+		if (path == NULL || path->known == GP_RANGE_UNTOLD)
+			continue;
+		path = gp_range_path_shown(path, NULL);
+		common = is_first ? path : common_range(common, path);
+		is_first = false;
+	}
+	return common;
 }
 
 /* Of h->is_of; what is replaced has no old ones. */
@@ -125,6 +153,7 @@ static void fill_since(const struct hunt *h, const struct gp_trend *trend, struc
 	if (!trend->is_replaced && oldest != SIZE_MAX)
 		out->since_ns = s->survivor[oldest].at_ns;
 	out->since_step = gp_leak_turn_of(&h->turns, out->since_ns);
+	out->range = range_of(h, oldest);
 }
 
 /* Of a stack; what is of a sum alone stays as it is. */
@@ -328,6 +357,16 @@ static enum gp_status judge(struct hunt *h)
 	return status;
 }
 
+/* Those of all that is left, so that what counts up is known when they are compared. */
+static enum gp_status fold_ranges(struct hunt *h)
+{
+	if (h->out->ranges == NULL)
+		return GP_OK;
+	for (size_t k = 0; k < h->samples.survivors; k++)
+		gp_range_paths_at(h->out->ranges, h->samples.survivor[k].order);
+	return gp_range_paths_fold(&h->out->ranges, 1);
+}
+
 static enum gp_status attempt(void *context, const struct gp_info *info)
 {
 	struct hunt *h = context;
@@ -337,6 +376,8 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 		choose(h, info);
 	if (status == GP_OK && h->samples.samples > 0)
 		status = gp_leak_samples_take(h->recording, &h->samples, &h->out->ranges);
+	if (status == GP_OK)
+		status = fold_ranges(h);
 	if (status == GP_OK)
 		status = judge(h);
 	gp_leak_samples_release(&h->samples);
