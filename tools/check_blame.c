@@ -1,4 +1,4 @@
-/* Who is to blame for what is not kept: holders at a peak, blocks beside free memory, growth. */
+/* Who is to blame for what is not kept: holders at a peak, blocks beside free memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 /* ---- what is shown ---- */
 
-static bool has_framework(const struct gp_check *c, unsigned device)
+bool gp_check_has_framework(const struct gp_check *c, unsigned device)
 {
 	for (size_t k = 0; k < c->figures.devices; k++)
 		if (c->figures.device[k].device == device)
@@ -18,7 +18,7 @@ bool gp_check_wants_holders(const struct gp_check *c, unsigned device, enum gp_c
 {
 	for (size_t k = 0; k < c->findings; k++) {
 		const struct gp_check_finding *f = &c->finding[k];
-		bool is_told = of == GP_CURVE_ALLOCATED && has_framework(c, device);
+		bool is_told = of == GP_CURVE_ALLOCATED && gp_check_has_framework(c, device);
 		if (f->culprits == GP_CULPRITS_HOLDERS && f->device == device &&
 		    (f->of == of || is_told))
 			return true;
@@ -59,93 +59,6 @@ bool gp_check_groups(const struct gp_check *c, unsigned device, enum gp_curve of
 		return gp_groups_build(c->recording, h->use, h->uses, &how, out) == GP_OK;
 	}
 	return false;
-}
-
-/* ":42" goes: a source that was edited has its functions in other lines. */
-static void without_lines(const char *key, char *out, size_t room)
-{
-	size_t used = 0;
-	while (*key && used + 1 < room) {
-		size_t digits = *key == ':' ? strspn(key + 1, "0123456789") : 0;
-		if (digits)
-			key += 1 + digits;
-		else
-			out[used++] = *key++;
-	}
-	out[used] = '\0';
-}
-
-struct sum {
-	char key[1024];
-	const char *shown;
-	uint64_t bytes, before_bytes;
-};
-
-static bool add(struct sum **sums, size_t *count, const char *key, uint64_t bytes, bool is_before)
-{
-	char plain[sizeof(*sums)->key];
-	size_t k = 0;
-	without_lines(key, plain, sizeof plain);
-	while (k < *count && strcmp((*sums)[k].key, plain) != 0)
-		k++;
-	if (k == *count) {
-		struct sum *grown = realloc(*sums, (*count + 1) * sizeof *grown);
-		if (!grown)
-			return false;
-		*sums = grown;
-		grown[(*count)++] = (struct sum){ .shown = key };
-		memcpy(grown[k].key, plain, sizeof plain);
-	}
-	struct sum *s = &(*sums)[k];
-	s->bytes += is_before ? 0 : bytes;
-	s->before_bytes += is_before ? bytes : 0;
-	return true;
-}
-
-static int compare(const void *left, const void *right)
-{
-	const struct gp_check_grown *a = left, *b = right;
-	uint64_t x = a->bytes - a->before_bytes, y = b->bytes - b->before_bytes;
-	return x != y ? (x < y ? 1 : -1) : strcmp(a->key, b->key);
-}
-
-static struct gp_check_grown *list_grown(const struct gp_baseline_device *before,
-					 const struct gp_groups *groups, size_t *count)
-{
-	struct sum *sums = NULL;
-	size_t n = 0;
-	bool is_fine = true;
-	*count = 0;
-	for (size_t k = 0; k < groups->groups && is_fine; k++)
-		is_fine = add(&sums, &n, groups->group[k].key, groups->group[k].use.bytes, false);
-	size_t ours = n;
-	for (size_t k = 0; k < before->groups && is_fine; k++)
-		is_fine = add(&sums, &n, before->group[k].key, before->group[k].bytes, true);
-	struct gp_check_grown *grown = is_fine ? calloc(n + 1, sizeof *grown) : NULL;
-	for (size_t k = 0; grown && k < ours; k++)
-		if (sums[k].bytes > sums[k].before_bytes)
-			grown[(*count)++] = (struct gp_check_grown){ sums[k].shown, sums[k].bytes,
-								     sums[k].before_bytes };
-	if (grown && *count > 1)
-		qsort(grown, *count, sizeof *grown, compare);
-	free(sums);
-	return grown;
-}
-
-struct gp_check_grown *gp_check_grown_list(const struct gp_check *c, unsigned device,
-					   struct gp_groups *groups, size_t *count)
-{
-	const struct gp_baseline_entry *entry = gp_baseline_find(c->baseline, c->info);
-	const struct gp_baseline_device *before = entry ? gp_baseline_device(entry, device) : NULL;
-	enum gp_curve of = has_framework(c, device) ? GP_CURVE_ALLOCATED : GP_CURVE_DRIVER;
-	uint64_t whole;
-	*count = 0;
-	if (!before || !gp_check_groups(c, device, of, false, groups, &whole))
-		return NULL;
-	struct gp_check_grown *grown = list_grown(before, groups, count);
-	if (!grown)
-		gp_groups_free(groups);
-	return grown;
 }
 
 /* ---- pins ---- */

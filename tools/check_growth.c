@@ -53,8 +53,9 @@ static bool add(struct gp_check_grown **list, size_t *count, const struct gp_dif
 	if (grown)
 		*list = grown;
 	if (grown && key)
-		grown[(*count)++] =
-			(struct gp_check_grown){ key, g->part[1].bytes, g->part[0].bytes };
+		grown[(*count)++] = (struct gp_check_grown){ .key = key,
+							     .bytes = g->part[1].bytes,
+							     .before_bytes = g->part[0].bytes };
 	else
 		free(key);
 	return grown && key;
@@ -109,11 +110,4 @@ struct gp_check_grown *gp_check_steps_list(const struct gp_check *c, size_t *cou
 	if (*count > 1)
 		qsort(list, *count, sizeof *list, compare);
 	return list;
-}
-
-void gp_check_steps_free(struct gp_check_grown *list, size_t count)
-{
-	for (size_t k = 0; k < count; k++)
-		free((char *)list[k].key);
-	free(list);
 }

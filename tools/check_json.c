@@ -96,23 +96,23 @@ static void write_pins(struct gp_json *json, const struct gp_check *c, unsigned 
 
 static void write_grown(struct gp_json *json, const struct gp_check *c, unsigned device)
 {
-	struct gp_groups groups;
 	size_t count = 0;
 	struct gp_check_grown *grown = gp_check_wants(c, device, GP_CULPRITS_GROWN) ?
-					       gp_check_grown_list(c, device, &groups, &count) :
+					       gp_check_grown_list(c, device, &count) :
 					       NULL;
 	gp_json_array(json, "grown");
 	for (size_t k = 0; k < count; k++) {
 		gp_json_object(json, NULL);
 		gp_json_text(json, "key", grown[k].key);
 		gp_json_number(json, "bytes", grown[k].bytes);
-		gp_json_number(json, "before_bytes", grown[k].before_bytes);
+		if (grown[k].is_at_most)
+			gp_json_null(json, "before_bytes");
+		else
+			gp_json_number(json, "before_bytes", grown[k].before_bytes);
 		gp_json_end(json);
 	}
 	gp_json_end(json);
-	if (grown)
-		gp_groups_free(&groups);
-	free(grown);
+	gp_check_grown_free(grown, count);
 }
 
 /* Of the whole recording. */
@@ -130,7 +130,7 @@ static void write_steps(struct gp_json *json, const struct gp_check *c)
 		gp_json_end(json);
 	}
 	gp_json_end(json);
-	gp_check_steps_free(grown, count);
+	gp_check_grown_free(grown, count);
 }
 
 static void write_culprits(struct gp_json *json, const struct gp_check *c, unsigned device)

@@ -54,9 +54,8 @@ static void print_pins(const struct gp_check *c, unsigned device, FILE *out)
 
 static void print_grown(const struct gp_check *c, unsigned device, FILE *out)
 {
-	struct gp_groups groups;
 	size_t count;
-	struct gp_check_grown *grown = gp_check_grown_list(c, device, &groups, &count);
+	struct gp_check_grown *grown = gp_check_grown_list(c, device, &count);
 	if (!grown)
 		return;
 	if (!count)
@@ -65,15 +64,17 @@ static void print_grown(const struct gp_check *c, unsigned device, FILE *out)
 		fprintf(out, "     grown        now   baseline  stack\n");
 	for (size_t k = 0; k < count && k < CULPRITS; k++) {
 		uint64_t more = grown[k].bytes - grown[k].before_bytes;
+		char before[16];
+		snprintf(before, sizeof before, "%s%.12s", grown[k].is_at_most ? "<=" : "",
+			 gp_bytes_text(grown[k].before_bytes).s);
 		fprintf(out, "%10s %10s %10s  ", gp_bytes_text(more).s,
-			gp_bytes_text(grown[k].bytes).s, gp_bytes_text(grown[k].before_bytes).s);
+			gp_bytes_text(grown[k].bytes).s, before);
 		gp_mask(out, grown[k].key, strlen(grown[k].key));
 		fputc('\n', out);
 	}
 	if (count > CULPRITS)
 		fprintf(out, "and %s\n", gp_plural(count - CULPRITS, "more group").s);
-	free(grown);
-	gp_groups_free(&groups);
+	gp_check_grown_free(grown, count);
 }
 
 static void print_steps(const struct gp_check *c, FILE *out)
@@ -92,7 +93,7 @@ static void print_steps(const struct gp_check *c, FILE *out)
 	}
 	if (count > CULPRITS)
 		fprintf(out, "and %s\n", gp_plural(count - CULPRITS, "more group").s);
-	gp_check_steps_free(grown, count);
+	gp_check_grown_free(grown, count);
 }
 
 static void print_culprits(const struct gp_check *c, unsigned device, FILE *out)

@@ -126,20 +126,23 @@ void gp_check_baseline(struct gp_check *check);
 /* ---- who is to blame ---- */
 
 struct gp_check_grown {
-	const char *key;
+	char *key;
 	uint64_t bytes, before_bytes;
+	bool is_at_most; /* before: it was not among the groups that the baseline has */
 };
 /*
- * Groups of the device that hold more than in the baseline, line numbers aside, most growth first;
- * NULL: not known. Keys are those of `groups`: free both.
+ * Stacks of the device that hold more than in the baseline, most growth first; NULL: not known.
+ * Where line numbers have moved, what they tell apart is added up.
  */
 struct gp_check_grown *gp_check_grown_list(const struct gp_check *check, unsigned device,
-					   struct gp_groups *groups, size_t *count);
+					   size_t *count);
+void gp_check_grown_free(struct gp_check_grown *list, size_t count);
 const struct gp_baseline_device *gp_baseline_device(const struct gp_baseline_entry *entry,
 						    unsigned device);
 /* Stacks that hold more at the last step than at growth.first, most first. NULL: none is known. */
 struct gp_check_grown *gp_check_steps_list(const struct gp_check *check, size_t *count);
-void gp_check_steps_free(struct gp_check_grown *list, size_t count);
+/* Reserved memory, at least. */
+bool gp_check_has_framework(const struct gp_check *check, unsigned device);
 /* Whether that is shown; of holders, where segments are to blame, what lies in them is, too. */
 bool gp_check_wants(const struct gp_check *check, unsigned device, enum gp_check_culprits culprits);
 bool gp_check_wants_holders(const struct gp_check *check, unsigned device, enum gp_curve of);
