@@ -147,7 +147,9 @@ void gp_group_difference(const struct gp_read_stack *a, const struct gp_read_sta
 	out[0] = '\0';
 	if (i == 0)
 		return;
-	const struct gp_frame *f = &a->frame[i - 1];
+	/* the user's own line is told already: who called it */
+	const bool is_told = i - 1 == a->names.user && i < a->frames;
+	const struct gp_frame *f = &a->frame[is_told ? i : i - 1];
 	char name[GP_NAME_MAX];
 	const struct gp_name_frame named = { f->function, f->module, f->file, f->is_python };
 	size_t used = (size_t)sprintf(out, "  via ");

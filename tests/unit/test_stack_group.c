@@ -69,6 +69,28 @@ static void groups_of_one_line_say_where_they_part(void **state)
 	gp_groups_free(&groups);
 }
 
+/* A helper that all call is told already: what tells them apart is who called it. */
+static void a_line_is_not_said_to_come_by_way_of_itself(void **state)
+{
+	(void)state;
+	static const struct line direct[] = { { "/srv/job/train.py", "main", 7 },
+					      { "/srv/job/base.py", "alloc", 35 },
+					      { 0 } };
+	static const struct line by_work[] = { { "/srv/job/train.py", "main", 7 },
+					       { "/srv/job/base.py", "work", 44 },
+					       { "/srv/job/base.py", "alloc", 35 },
+					       { 0 } };
+	struct stacks s = { .why_native = GP_WHY_OFF };
+	writer_open(&s.w, "helper.gpr", 0, 0);
+	add_block(&s, 4096, direct);
+	add_block(&s, 2048, by_work);
+	struct gp_groups groups = group(&s, GP_BY_STACK, false);
+	assert_int_equal(groups.groups, 2);
+	assert_string_equal(groups.group[0].key, "base.py:35 alloc  via train.py:7 main");
+	assert_string_equal(groups.group[1].key, "base.py:35 alloc  via base.py:44 work");
+	gp_groups_free(&groups);
+}
+
 /* What a person is not shown makes no difference, unless all is asked for. */
 static void stacks_that_differ_in_plumbing_are_one(void **state)
 {
@@ -346,6 +368,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(groups_of_one_line_say_where_they_part),
+		cmocka_unit_test(a_line_is_not_said_to_come_by_way_of_itself),
 		cmocka_unit_test(stacks_that_differ_in_plumbing_are_one),
 		cmocka_unit_test(a_recursion_is_one_group_at_any_depth),
 		cmocka_unit_test(groups_that_nothing_tells_apart_are_numbered),
