@@ -35,10 +35,25 @@ static int open_side(struct diff *f, const char *path)
 	return gp_report_exit(path, s->info);
 }
 
+/* What begins behind the end gains nothing; what ends there is shown at the end, which is said. */
+static bool keep_before_end(struct gp_diff_source *s, const char *option)
+{
+	const int64_t end_ns = (int64_t)s->info->duration_ns;
+	const bool is_from = strcmp(option, "from") == 0;
+	if (s->at_ns <= end_ns)
+		return true;
+	if (strcmp(option, "at") != 0) /* of that it is said already */
+		gp_complain("'--%s' (%s) is after the end of '%s' (%s)%s", option,
+			    gp_ns_text(s->at_ns).s, s->path, gp_ns_text(end_ns).s,
+			    is_from ? "" : ", which is shown");
+	s->at_ns = end_ns;
+	return !is_from;
+}
+
 static bool find_moment(struct gp_diff_source *s, const char *option, const char *text)
 {
 	s->is_peak = false;
-	if (!gp_moment_find(s->recording, option, text, &s->at_ns))
+	if (!gp_moment_find(s->recording, option, text, &s->at_ns) || !keep_before_end(s, option))
 		return false;
 	if (s->at_ns >= (int64_t)s->info->kept_from_ns)
 		return true;
