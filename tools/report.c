@@ -94,25 +94,6 @@ int gp_report_exit(const char *path, const struct gp_info *info)
 	return info->is_damaged || info->names_damage ? GP_EXIT_DAMAGED : GP_EXIT_OK;
 }
 
-const char *gp_doubt_of(const struct gp_info *info)
-{
-	if (info->is_running)
-		return "the job is running";
-	if (!info->is_sealed)
-		return "the end of the recording is missing";
-	if (info->is_late)
-		return "the recording began late";
-	if (info->has_gap)
-		return "the recording stood still for a while";
-	if (info->ended_by)
-		return "the recording ended before the job did";
-	if (info->has_framework_late)
-		return "the framework had blocks before the recording began";
-	if (info->has_hole || info->has_uncertain_peaks || info->is_damaged)
-		return "events are missing";
-	return NULL;
-}
-
 bool gp_report_has_device(const char *path, const struct gp_info *info, int64_t device)
 {
 	for (size_t k = 0; k < info->devices; k++)

@@ -1,0 +1,21 @@
+/* Whether what a recording says of memory is all that happened. */
+#include "report.h"
+
+const char *gp_doubt_of(const struct gp_info *info)
+{
+	if (info->is_running)
+		return "the job is running";
+	if (!info->is_sealed)
+		return "the end of the recording is missing";
+	if (info->is_late)
+		return "the recording began late";
+	if (info->has_gap)
+		return "the recording stood still for a while";
+	if (info->ended_by)
+		return "the recording ended before the job did";
+	if (info->has_framework_late)
+		return "the framework had blocks before the recording began";
+	if (info->has_hole || info->has_uncertain_peaks || info->is_damaged)
+		return "events are missing";
+	return NULL;
+}
