@@ -5,35 +5,47 @@
 #include "check_report.h"
 #include "report.h"
 
-void gp_check_growth(struct gp_check *c)
+static void check_device(struct gp_check *c, const struct gp_growth_device *g)
 {
 	const struct gp_check_amount *limit = &c->limit[GP_CHECK_GROWTH];
-	const char *doubt = gp_doubt_of(c->info);
 	struct gp_check_finding *f = gp_check_add(c, "max_growth", NULL);
-	struct gp_growth *g = &c->growth;
+	f->has_device = true;
+	f->device = g->device;
 	f->limit = *limit;
-	enum gp_status status = gp_growth_find(c->recording, (double)limit->number, g);
-	struct gp_text most = gp_bytes_text(limit->number);
-	snprintf(f->text, sizeof f->text, "at most %s more of device memory held after each step",
-		 most.s);
-	if (status)
-		g->why = gp_status_text(status);
-	if (g->why || doubt) {
-		f->state = GP_CHECK_NOT_JUDGED;
-		snprintf(f->why, sizeof f->why, "%s", g->why ? g->why : doubt);
-		return;
-	}
 	f->has_value = true;
 	f->value.number = g->bytes_per_step > 0 ? (uint64_t)gp_rate_bytes(g->bytes_per_step) : 0;
+	const struct gp_check_texts text = gp_check_texts(f->value, *limit);
 	snprintf(f->text, sizeof f->text,
-		 "%s more of device memory held after each of the steps %zu to %zu, at most %s",
-		 gp_bytes_text(f->value.number).s, g->first, g->steps, most.s);
+		 "%s more %s after each of the steps %zu to %zu, at most %s", text.value.s,
+		 g->of == GP_CURVE_DRIVER ? "driver memory" : "in blocks of the framework",
+		 c->growth.first, c->growth.steps, text.limit.s);
 	if (g->is_beyond) {
 		f->state = GP_CHECK_EXCEEDED;
 		f->culprits = GP_CULPRITS_STEPS;
 	} else if (g->bytes_per_step > (double)limit->number) {
 		snprintf(f->why, sizeof f->why, "that is within what goes up and down");
 	}
+}
+
+void gp_check_growth(struct gp_check *c)
+{
+	const struct gp_check_amount *limit = &c->limit[GP_CHECK_GROWTH];
+	const char *doubt = gp_doubt_of(c->info);
+	struct gp_growth *g = &c->growth;
+	enum gp_status status = gp_growth_find(c->recording, (double)limit->number, g);
+	if (status)
+		g->why = gp_status_text(status);
+	for (size_t k = 0; k < g->devices && !g->why && !doubt; k++)
+		if (c->only_device < 0 || g->device[k].device == c->only_device)
+			check_device(c, &g->device[k]);
+	if (!g->why && !doubt)
+		return;
+	struct gp_check_finding *f = gp_check_add(c, "max_growth", NULL);
+	f->limit = *limit;
+	f->state = GP_CHECK_NOT_JUDGED;
+	snprintf(f->text, sizeof f->text, "at most %s more held after each step",
+		 gp_bytes_text(limit->number).s);
+	snprintf(f->why, sizeof f->why, "%s", g->why ? g->why : doubt);
 }
 
 /* ---- stacks ---- */
@@ -61,8 +73,9 @@ static bool add(struct gp_check_grown **list, size_t *count, const struct gp_dif
 	return grown && key;
 }
 
-static bool add_device(const struct gp_check *c, const struct gp_peak peak[2], unsigned device,
-		       enum gp_curve of, struct gp_check_grown **list, size_t *count)
+static void add_device(const struct gp_check *c, const struct gp_peak peak[2],
+		       const struct gp_growth_device *g, struct gp_check_grown **list,
+		       size_t *count)
 {
 	const struct gp_grouping grouping = { .by = GP_BY_STACK };
 	const struct gp_diff_how how = { .grouping = &grouping };
@@ -70,18 +83,17 @@ static bool add_device(const struct gp_check *c, const struct gp_peak peak[2], u
 					{ .recording = c->recording } };
 	struct gp_diff diff;
 	for (size_t k = 0; k < 2; k++) {
-		const struct gp_holders *h = find(&peak[k], device, of);
+		const struct gp_holders *h = find(&peak[k], g->device, g->of);
 		side[k].uses = h ? h->uses : 0;
 		side[k].use = h ? h->use : NULL;
 	}
 	if (gp_diff_build(side, 2, &how, &diff))
-		return false;
+		return;
 	bool is_fine = true;
 	for (size_t k = 0; k < diff.changed && is_fine; k++)
 		if (diff.group[k].part[1].bytes > diff.group[k].part[0].bytes)
 			is_fine = add(list, count, &diff.group[k]);
 	gp_diff_free(&diff);
-	return is_fine;
 }
 
 static int compare(const void *left, const void *right)
@@ -91,7 +103,8 @@ static int compare(const void *left, const void *right)
 	return x != y ? (x < y ? 1 : -1) : strcmp(a->key, b->key);
 }
 
-struct gp_check_grown *gp_check_steps_list(const struct gp_check *c, size_t *count)
+struct gp_check_grown *gp_check_steps_list(const struct gp_check *c,
+					   const struct gp_growth_device *g, size_t *count)
 {
 	struct gp_peak peak[2] = { { 0 } };
 	struct gp_check_grown *list = NULL;
@@ -100,11 +113,8 @@ struct gp_check_grown *gp_check_steps_list(const struct gp_check *c, size_t *cou
 	*count = 0;
 	for (size_t k = 0; k < 2 && is_fine; k++)
 		is_fine = !gp_peak_build(c->recording, GP_AT_TIME, at_ns[k], &peak[k]);
-	for (size_t k = 0; k < c->figures.devices && is_fine; k++) {
-		const struct gp_figures *f = &c->figures.device[k];
-		enum gp_curve of = f->has_framework ? GP_CURVE_ALLOCATED : GP_CURVE_DRIVER;
-		is_fine = add_device(c, peak, f->device, of, &list, count);
-	}
+	if (is_fine)
+		add_device(c, peak, g, &list, count);
 	gp_peak_free(&peak[0]);
 	gp_peak_free(&peak[1]);
 	if (*count > 1)

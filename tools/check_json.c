@@ -115,21 +115,21 @@ static void write_grown(struct gp_json *json, const struct gp_check *c, unsigned
 	gp_check_grown_free(grown, count);
 }
 
-/* Of the whole recording. */
-static void write_steps(struct gp_json *json, const struct gp_check *c)
+static void write_steps(struct gp_json *json, const struct gp_check *c,
+			const struct gp_growth_device *g)
 {
 	size_t count = 0;
-	struct gp_check_grown *grown =
-		gp_check_wants(c, 0, GP_CULPRITS_STEPS) ? gp_check_steps_list(c, &count) : NULL;
-	gp_json_array(json, "growth");
+	struct gp_check_grown *grown = gp_check_wants(c, g->device, GP_CULPRITS_STEPS) ?
+					       gp_check_steps_list(c, g, &count) :
+					       NULL;
 	for (size_t k = 0; k < count && k < GROUPS_SHOWN; k++) {
 		gp_json_object(json, NULL);
+		gp_json_number(json, "device", g->device);
 		gp_json_text(json, "key", grown[k].key);
 		gp_json_number(json, "bytes", grown[k].bytes);
 		gp_json_number(json, "before_bytes", grown[k].before_bytes);
 		gp_json_end(json);
 	}
-	gp_json_end(json);
 	gp_check_grown_free(grown, count);
 }
 
@@ -167,6 +167,9 @@ void gp_check_write(const struct gp_check *c, struct gp_json *json)
 		if (is_blamed(c, c->figures.device[k].device))
 			write_culprits(json, c, c->figures.device[k].device);
 	gp_json_end(json);
-	write_steps(json, c);
+	gp_json_array(json, "growth");
+	for (size_t k = 0; k < c->growth.devices; k++)
+		write_steps(json, c, &c->growth.device[k]);
+	gp_json_end(json);
 	gp_json_end(json);
 }

@@ -35,69 +35,56 @@ static void find_who(const struct gp_check *c, const struct gp_leak *leak, char 
 	gp_groups_free(&groups);
 }
 
-/* Pinned memory is held against the limit; of what has no size there must be none. */
-static void check_object(struct gp_check *c, const struct gp_leak *leak)
+/* What has no device may be of any. */
+static bool is_of_another(const struct gp_check *c, const struct gp_leak *leak)
+{
+	return c->only_device >= 0 && leak->device < GP_DEVICES && leak->device != c->only_device;
+}
+
+/* Bytes are held against the limit; of what has no size there must be none. */
+static void check_leak(struct gp_check *c, const struct gp_leak *leak)
 {
 	const struct gp_check_amount *limit = &c->limit[GP_CHECK_GROWTH];
-	char who[WHO_MAX];
+	char who[WHO_MAX], number[24] = "as many";
 	if (leak->bytes_per_step > 0 && leak->bytes_per_step <= (double)limit->number)
 		return;
-	struct gp_check_finding *f = gp_check_add(c, "max_growth_objects", NULL);
+	struct gp_check_finding *f =
+		gp_check_add(c, leak->is_object ? "max_growth_objects" : "max_growth_stack", NULL);
 	find_who(c, leak, who);
+	f->has_device = leak->device < GP_DEVICES;
+	f->device = f->has_device ? leak->device : 0;
 	f->state = GP_CHECK_EXCEEDED;
 	f->has_value = true;
 	f->value.number = (uint64_t)gp_rate_bytes(leak->bytes_per_step);
 	f->limit = *limit;
-	if (leak->is_replaced)
-		snprintf(f->text, sizeof f->text,
-			 "%s more in as many of kind '%s' after each step since step %zu: %s",
-			 gp_bytes_text(f->value.number).s, gp_leak_kind(leak), leak->since_step,
-			 who);
+	const struct gp_check_texts text = gp_check_texts(f->value, *limit);
+	if (!leak->is_replaced)
+		snprintf(number, sizeof number, "%s", gp_rate_text(leak->count_per_step, 3).s);
+	if (leak->bytes_per_step > 0)
+		snprintf(
+			f->text, sizeof f->text,
+			"%s more in %s of kind '%s' after each step since step %zu, at most %s: %s",
+			text.value.s, number, gp_leak_kind(leak), leak->since_step, text.limit.s,
+			who);
 	else
 		snprintf(f->text, sizeof f->text,
-			 "%s more of kind '%s' after each step since step %zu: %s",
-			 gp_rate_text(leak->count_per_step, 3).s, gp_leak_kind(leak),
-			 leak->since_step, who);
-}
-
-static bool has_failed(const struct gp_check *c)
-{
-	for (size_t k = 0; k < c->findings; k++)
-		if (c->finding[k].culprits == GP_CULPRITS_STEPS)
-			return true;
-	return false;
-}
-
-/* Of one stack, where the sum of all swings too much to tell. */
-static void check_memory(struct gp_check *c, const struct gp_leak *leak)
-{
-	const struct gp_check_amount *limit = &c->limit[GP_CHECK_GROWTH];
-	char who[WHO_MAX];
-	if (leak->bytes_per_step <= (double)limit->number)
-		return;
-	struct gp_check_finding *f = gp_check_add(c, "max_growth_stack", NULL);
-	find_who(c, leak, who);
-	f->state = GP_CHECK_EXCEEDED;
-	f->has_value = true;
-	f->value.number = (uint64_t)gp_rate_bytes(leak->bytes_per_step);
-	f->limit = *limit;
-	snprintf(f->text, sizeof f->text,
-		 "%s more held after each step since step %zu, at most %s: %s",
-		 gp_bytes_text(f->value.number).s, leak->since_step, gp_bytes_text(limit->number).s,
-		 who);
+			 "%s more of kind '%s' after each step since step %zu: %s", number,
+			 gp_leak_kind(leak), leak->since_step, who);
 }
 
 void gp_check_leaks(struct gp_check *c)
 {
 	struct gp_leaks leaks;
-	bool is_told = has_failed(c);
 	if (c->growth.why || gp_doubt_of(c->info) ||
 	    gp_leaks_build(c->recording, INT64_MIN, INT64_MAX, &leaks))
 		return;
-	for (size_t k = 0; k < leaks.leaks && !leaks.steps.why; k++)
-		if (leaks.leak[k].is_object)
-			check_object(c, &leaks.leak[k]);
-		else if (!is_told)
-			check_memory(c, &leaks.leak[k]);
+	for (size_t k = 0; k < leaks.leaks && !leaks.steps.why; k++) {
+		const struct gp_leak *leak = &leaks.leak[k];
+		/* where the sum of all tells, no stack is needed to */
+		const bool is_told =
+			!leak->is_object && gp_check_wants(c, leak->device, GP_CULPRITS_STEPS);
+		if (!is_told && !is_of_another(c, leak))
+			check_leak(c, leak);
+	}
 	gp_leaks_free(&leaks);
 }

@@ -77,13 +77,13 @@ static void print_grown(const struct gp_check *c, unsigned device, FILE *out)
 	gp_check_grown_free(grown, count);
 }
 
-static void print_steps(const struct gp_check *c, FILE *out)
+static void print_steps(const struct gp_check *c, const struct gp_growth_device *g, FILE *out)
 {
 	size_t count;
-	struct gp_check_grown *grown = gp_check_steps_list(c, &count);
+	struct gp_check_grown *grown = gp_check_steps_list(c, g, &count);
 	if (count)
-		fprintf(out, "      more  step %-5zu step %-5zu  stack\n", c->growth.first,
-			c->growth.steps);
+		fprintf(out, "      more  step %-5zu step %-5zu  stack, GPU %u\n", c->growth.first,
+			c->growth.steps, g->device);
 	for (size_t k = 0; k < count && k < CULPRITS; k++) {
 		uint64_t more = grown[k].bytes - grown[k].before_bytes;
 		fprintf(out, "%10s %10s %10s  ", gp_bytes_text(more).s,
@@ -137,28 +137,43 @@ static void print_taken(const struct gp_check *c, FILE *out)
 	}
 }
 
+/* What shows most of what is to blame. False: nothing is. */
+static bool find_next(const struct gp_check *c, char out[64])
+{
+	const struct gp_check_finding *of[GP_CULPRITS_STEPS + 1] = { NULL };
+	for (size_t k = 0; k < c->findings; k++)
+		if (c->finding[k].state == GP_CHECK_EXCEEDED)
+			of[c->finding[k].culprits] = &c->finding[k];
+	const char *next = "peak --tree";
+	if (of[GP_CULPRITS_STEPS])
+		next = NULL;
+	else if (of[GP_CULPRITS_PINS])
+		next = "frag --at peak";
+	else if (of[GP_CULPRITS_NONE] && !of[GP_CULPRITS_HOLDERS] && !of[GP_CULPRITS_GROWN])
+		next = "leaks"; /* a suspect */
+	if (next)
+		snprintf(out, 64, "%s", next);
+	else
+		snprintf(out, 64, "diff --from step:%zu --to step:%zu", c->growth.first,
+			 c->growth.steps);
+	return gp_check_state_of(c) == GP_CHECK_EXCEEDED;
+}
+
 void gp_check_print(const struct gp_check *c, FILE *out)
 {
-	const char *next = "peak --tree";
+	char next[64];
 	fprintf(out, "%s\n", gp_headline_of(c->info).s);
 	print_key(c, out);
 	for (size_t k = 0; k < c->findings; k++)
 		print_finding(&c->finding[k], out);
 	for (size_t k = 0; k < c->figures.devices; k++)
 		print_culprits(c, c->figures.device[k].device, out);
-	if (gp_check_wants(c, 0, GP_CULPRITS_STEPS))
-		print_steps(c, out);
-	for (size_t k = 0; k < c->findings; k++)
-		if (c->finding[k].culprits == GP_CULPRITS_PINS)
-			next = "frag --at peak";
-	char span[64];
-	snprintf(span, sizeof span, "diff --from step:%zu --to step:%zu", c->growth.first,
-		 c->growth.steps);
-	if (gp_check_wants(c, 0, GP_CULPRITS_STEPS))
-		next = span;
+	for (size_t k = 0; k < c->growth.devices; k++)
+		if (gp_check_wants(c, c->growth.device[k].device, GP_CULPRITS_STEPS))
+			print_steps(c, &c->growth.device[k], out);
 	if (c->is_update)
 		print_taken(c, out);
 	gp_unnamed_print(out, c->recording);
-	if (gp_check_state_of(c) == GP_CHECK_EXCEEDED)
+	if (find_next(c, next))
 		gp_next_print(out, next, c->path);
 }

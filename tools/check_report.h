@@ -104,7 +104,7 @@ struct gp_check {
 /* The next one, to be filled in; of no device where `figures` is NULL. */
 struct gp_check_finding *gp_check_add(struct gp_check *check, const char *name,
 				      const struct gp_figures *figures);
-/* Adds what the limits of devices say; and that of steps. */
+/* Adds what the limits of devices say; and that of their steps. */
 void gp_check_limits(struct gp_check *check);
 void gp_check_growth(struct gp_check *check);
 /* What leaks beside that: one stack among many, objects of the driver. */
@@ -140,7 +140,8 @@ void gp_check_grown_free(struct gp_check_grown *list, size_t count);
 const struct gp_baseline_device *gp_baseline_device(const struct gp_baseline_entry *entry,
 						    unsigned device);
 /* Stacks that hold more at the last step than at growth.first, most first. NULL: none is known. */
-struct gp_check_grown *gp_check_steps_list(const struct gp_check *check, size_t *count);
+struct gp_check_grown *gp_check_steps_list(const struct gp_check *check,
+					   const struct gp_growth_device *device, size_t *count);
 /* Reserved memory, at least. */
 bool gp_check_has_framework(const struct gp_check *check, unsigned device);
 /* Whether that is shown; of holders, where segments are to blame, what lies in them is, too. */

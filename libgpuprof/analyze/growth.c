@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "../gpuprof.h"
+#include "../read/recording.h"
 
 #define STEPS_LEAST 12u	 /* in the later half */
 #define POINTS_MOST 600u /* pairs are their square */
@@ -106,7 +107,7 @@ static bool find_fading(const uint64_t *bytes, size_t count, bool *out)
 }
 
 enum gp_status gp_growth_judge(const uint64_t *bytes, size_t count, double limit,
-			       struct gp_growth *out)
+			       struct gp_growth_device *out)
 {
 	double rise;
 	bool is_fading = false;
@@ -121,16 +122,86 @@ enum gp_status gp_growth_judge(const uint64_t *bytes, size_t count, double limit
 	return GP_OK;
 }
 
+/* ---- what is live where steps begin ---- */
+
+static const enum gp_curve curves[] = { GP_CURVE_ALLOCATED, GP_CURVE_DRIVER };
+enum { CURVES = sizeof curves / sizeof *curves };
+
 /* Of many steps each so many-th: then a step is so many of them, and so is the limit. */
-static enum gp_status judge(const struct gp_step *step, size_t steps, double limit,
-			    struct gp_growth *out)
+struct samples {
+	size_t every, count, taken;
+	int64_t at_ns[POINTS_MOST];
+	uint64_t bytes[GP_DEVICES][CURVES][POINTS_MOST];
+	bool is_there[GP_DEVICES][CURVES]; /* something was live at any time */
+};
+
+static void choose(const struct gp_step *step, size_t steps, struct samples *s)
 {
-	uint64_t bytes[POINTS_MOST];
-	size_t every = (steps + POINTS_MOST - 1) / POINTS_MOST, count = 0;
-	for (size_t k = (steps - 1) % every; k < steps; k += every)
-		bytes[count++] = step[k].live_bytes;
-	enum gp_status status = gp_growth_judge(bytes, count, limit * (double)every, out);
-	out->bytes_per_step /= (double)every;
+	s->every = (steps + POINTS_MOST - 1) / POINTS_MOST;
+	for (size_t k = (steps - 1) % s->every; k < steps; k += s->every)
+		s->at_ns[s->count++] = step[k].begin_ns;
+}
+
+static void take(struct samples *s, const struct gp_recording *r)
+{
+	for (unsigned device = 0; device < GP_DEVICES; device++)
+		for (unsigned c = 0; c < CURVES; c++)
+			s->bytes[device][c][s->taken] =
+				gp_live_device(r->live, device)->curve[curves[c]].now_bytes;
+	s->taken++;
+}
+
+static enum gp_status take_all(struct gp_recording *r, struct samples *s)
+{
+	enum gp_status status = gp_recording_rewind(r);
+	while (status == GP_OK) {
+		uint32_t thread;
+		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
+		if (record == NULL)
+			break;
+		const int64_t at_ns = gp_tick_ns(&r->tick, record->time);
+		while (s->taken < s->count && at_ns >= s->at_ns[s->taken])
+			take(s, r);
+		status = gp_recording_apply(r, record);
+	}
+	while (status == GP_END && s->taken < s->count)
+		take(s, r);
+	for (unsigned device = 0; device < GP_DEVICES; device++)
+		for (unsigned c = 0; c < CURVES; c++)
+			s->is_there[device][c] =
+				gp_live_device(r->live, device)->curve[curves[c]].peak_bytes > 0;
+	return status == GP_END ? GP_OK : status;
+}
+
+static enum gp_status judge(const struct samples *s, double limit, struct gp_growth *out)
+{
+	enum gp_status status = GP_OK;
+	for (unsigned device = 0; device < GP_DEVICES && status == GP_OK; device++) {
+		unsigned c = 0;
+		while (c < CURVES && !s->is_there[device][c])
+			c++;
+		if (c == CURVES)
+			continue;
+		struct gp_growth_device *g = &out->device[out->devices++];
+		*g = (struct gp_growth_device){ .device = device, .of = curves[c] };
+		status =
+			gp_growth_judge(s->bytes[device][c], s->count, limit * (double)s->every, g);
+		g->bytes_per_step /= (double)s->every;
+	}
+	return status;
+}
+
+static enum gp_status look_at(struct gp_recording *recording, const struct gp_step *step,
+			      size_t steps, double limit, struct gp_growth *out)
+{
+	struct samples *s = calloc(1, sizeof *s);
+	if (s == NULL)
+		return GP_E_MEMORY;
+	choose(step, steps, s);
+	enum gp_status status = take_all(recording, s);
+	if (status == GP_OK)
+		status = judge(s, limit, out);
+	free(s);
 	return status;
 }
 
@@ -151,7 +222,8 @@ enum gp_status gp_growth_find(struct gp_recording *recording, double limit, stru
 		out->first = first + 1;
 		out->from_ns = found.step[first].begin_ns;
 		out->to_ns = found.step[found.steps - 1].begin_ns;
-		status = judge(&found.step[first], found.steps - first, limit, out);
+		status = look_at(recording, &found.step[first], found.steps - first, limit, out);
+		out->why = out->devices ? NULL : "no memory was recorded";
 	}
 	gp_steps_free(&found);
 	return status;

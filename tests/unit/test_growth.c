@@ -21,7 +21,7 @@ static uint64_t draw(uint64_t *random)
 
 static bool is_beyond(const uint64_t *bytes, size_t count, double limit, double *slope)
 {
-	struct gp_growth g = { 0 };
+	struct gp_growth_device g = { 0 };
 	assert_int_equal(gp_growth_judge(bytes, count, limit, &g), GP_OK);
 	if (slope)
 		*slope = g.bytes_per_step;

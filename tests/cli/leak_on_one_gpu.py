@@ -1,0 +1,61 @@
+"""Trains on two GPUs of the fake driver; keeps 4096 bytes of the first and a page of pinned memory a step.
+
+leak_on_one_gpu.py STEPS
+"""
+import ctypes
+import sys
+
+cuda = ctypes.CDLL("libcuda.so.1")
+allocator = ctypes.CDLL("libc10.so")
+
+
+class Table(ctypes.Structure):
+    """struct fake_c10, as far as it is used"""
+    _fields_ = [("expandable", ctypes.c_void_p),
+                ("allocate", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t)),
+                ("release", ctypes.CFUNCTYPE(None, ctypes.c_void_p))]
+
+
+blocks = Table.in_dll(allocator, "fake_c10")
+
+
+def call(name, *arguments):
+    if cuda[name](*arguments):
+        sys.exit(name)
+
+
+contexts = [ctypes.c_void_p(), ctypes.c_void_p()]
+module = ctypes.c_void_p()
+kernels = [(name, size, ctypes.c_void_p()) for name, size in (("embed", 65536), ("layer", 8192), ("adam", 32768))]
+call("cuInit", 0)
+for device, context in enumerate(contexts):
+    call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+call("cuCtxSetCurrent", contexts[0])
+call("cuModuleLoadData", ctypes.byref(module), b"image")
+for name, _, kernel in kernels:
+    call("cuModuleGetFunction", ctypes.byref(kernel), module, name.encode())
+
+
+def train(device):
+    call("cuCtxSetCurrent", contexts[device])
+    for _, size, kernel in kernels:
+        block = blocks.allocate(device, size)
+        call("cuLaunchKernel", kernel, 1, 1, 1, 1, 1, 1, 0, None, None, None)
+        blocks.release(block)
+
+
+def pin():
+    page = ctypes.c_void_p()
+    call("cuMemHostAlloc", ctypes.byref(page), ctypes.c_size_t(4096), 0)
+
+
+def keep():
+    call("cuCtxSetCurrent", contexts[0])
+    blocks.allocate(0, 4096)
+    pin()
+
+
+for _ in range(int(sys.argv[1])):
+    train(0)
+    train(1)
+    keep()
