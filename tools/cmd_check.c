@@ -172,6 +172,13 @@ static bool open_baseline(struct gate *g)
 static const char *const limit_names[] = { "max-peak", "max-reserved", "max-allocated",
 					   "max-frag", "min-headroom", "max-growth" };
 
+/* "10" of what may be a percentage or a size: ten bytes of headroom are always there. */
+static bool is_bare(const char *text, const struct gp_check_amount *amount)
+{
+	return !amount->is_share && amount->number > 0 && amount->number <= 100 &&
+	       text[strspn(text, "0123456789")] == '\0';
+}
+
 /* A share of what? Of reserved memory, of the device; other limits are bytes. */
 static bool limit_read(struct gate *g, unsigned which)
 {
@@ -182,11 +189,13 @@ static bool limit_read(struct gate *g, unsigned which)
 	bool is_fine = gp_check_amount_read(text, which != GP_CHECK_FRAG, limit);
 	if (which != GP_CHECK_FRAG && which != GP_CHECK_HEADROOM)
 		is_fine = is_fine && !limit->is_share;
+	else
+		is_fine = is_fine && !is_bare(text, limit);
 	if (is_fine)
 		return true;
 	gp_usage(&gp_command_check, "bad value of '--%s': '%s' is no %s", limit_names[which], text,
 		 which == GP_CHECK_FRAG	    ? "percentage" :
-		 which == GP_CHECK_HEADROOM ? "percentage or size" :
+		 which == GP_CHECK_HEADROOM ? "percentage (10%) or size (4GiB)" :
 					      "size");
 	return false;
 }
@@ -212,9 +221,10 @@ static bool values_read(struct gate *g, int words)
 		gp_usage(&gp_command_check, "'--update' takes one recording");
 	else if (g->is_update && g->device >= 0)
 		gp_usage(&gp_command_check, "'--update' and '--device' exclude each other");
-	else if (g->tolerance_text && !gp_check_amount_read(g->tolerance_text, true, &tolerance))
+	else if (g->tolerance_text && (!gp_check_amount_read(g->tolerance_text, true, &tolerance) ||
+				       is_bare(g->tolerance_text, &tolerance)))
 		gp_usage(&gp_command_check,
-			 "bad value of '--tolerance': '%s' is no percentage or size",
+			 "bad value of '--tolerance': '%s' is no percentage (5%%) or size (64MiB)",
 			 g->tolerance_text);
 	else
 		return true;
