@@ -83,12 +83,18 @@ static bool find_trend(const uint64_t *bytes, size_t count, double limit, double
 	return true;
 }
 
+/* The least of each third as well: what is gathered and dropped again comes back to the same. */
 static bool grows_throughout(const uint64_t *bytes, size_t count, double limit)
 {
+	double before = -INFINITY;
 	for (size_t k = 0; k < THIRDS; k++) {
 		size_t from = k * (count - 1) / THIRDS, to = (k + 1) * (count - 1) / THIRDS;
-		if (excess(bytes, from, to, limit) <= 0)
+		double least = INFINITY;
+		for (size_t i = from; i <= to; i++)
+			least = fmin(least, excess(bytes, 0, i, limit));
+		if (excess(bytes, from, to, limit) <= 0 || least <= before)
 			return false;
+		before = least;
 	}
 	return true;
 }

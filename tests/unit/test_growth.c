@@ -106,12 +106,29 @@ static void what_only_looks_like_it_is_none(void **state)
 	}
 }
 
+/* What an epoch gathers and drops, wherever it stands when the steps that are judged begin. */
+static void what_is_gathered_and_dropped_is_none(void **state)
+{
+	(void)state;
+	static const size_t counts[] = { 12, STEPS, 58, 100 };
+	for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+		for (size_t period = 2; period < counts[c]; period += 1 + period / 8)
+			for (size_t phase = 0; phase < period; phase++) {
+				uint64_t bytes[LATER];
+				for (size_t k = 0; k < counts[c]; k++)
+					bytes[k] = BASE + 1024 * ((k + phase) % period);
+				if (is_beyond(bytes, counts[c], 0, NULL))
+					fail_msg("%zu steps, %zu of %zu", counts[c], phase, period);
+			}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_block_a_step_is_growth),
 		cmocka_unit_test(growth_is_seen_through_noise_as_often_as_promised),
 		cmocka_unit_test(what_only_looks_like_it_is_none),
+		cmocka_unit_test(what_is_gathered_and_dropped_is_none),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
