@@ -16,7 +16,7 @@ struct gp_text gp_bytes_text(uint64_t bytes); /* "1.50 GiB"; exact below 1 KiB: 
  * of whole bytes where the rate is.
  */
 int64_t gp_rate_bytes(double bytes_per_step);
-struct gp_text gp_ns_text(int64_t ns);	      /* "1.234 s", "12.3 ms", "2 min 05 s" */
+struct gp_text gp_ns_text(int64_t ns); /* "1.234 s", "12.3 ms", "2 min 05 s" */
 /* What nobody knows to the second: "3.2 days", "14 h", "25 min", "40 s". */
 struct gp_text gp_about_text(double ns);
 struct gp_text gp_count_text(uint64_t count); /* "1,234,567" */

@@ -45,7 +45,7 @@ static bool is_of_another(const struct gp_check *c, const struct gp_leak *leak)
 static void check_leak(struct gp_check *c, const struct gp_leak *leak)
 {
 	const struct gp_check_amount *limit = &c->limit[GP_CHECK_GROWTH];
-	char who[WHO_MAX], number[24] = "as many";
+	char who[WHO_MAX], number[48] = "as many";
 	if (leak->bytes_per_step > 0 && leak->bytes_per_step <= (double)limit->number)
 		return;
 	struct gp_check_finding *f =

@@ -172,6 +172,10 @@ enum gp_status gp_leaks_write(const struct gp_leaks_report *r)
 	gp_json_bool(json, "stacks_cut", all->is_cut);
 	gp_json_bool(json, "can_tell", !doubt);
 	gp_json_text(json, "cannot_tell", doubt);
+	if (doubt)
+		gp_json_null(json, "told_to_step");
+	else
+		gp_json_number(json, "told_to_step", all->told_to_step);
 	write_list(r, "suspects", all->leak, all->leaks, MEMORY);
 	write_list(r, "objects", all->leak, all->leaks, OBJECTS);
 	write_list(r, "filling", all->filling, all->fillings, FILLING);

@@ -268,9 +268,11 @@ static void print_title(const struct gp_leaks_report *r, const struct gp_leak_to
 		fputs("objects of the driver that grow", r->out);
 		break;
 	case FILLING:
-		fputs("still filling and slowing down, as a cache does", r->out);
+		fputs("slows down, as a cache that fills up; a leak beside one may look like that, "
+		      "too",
+		      r->out);
 		if (!r->has_fillings)
-			fputs("; --filling takes these for leaks, too", r->out);
+			fputs(" (--filling counts these as leaks)", r->out);
 		break;
 	}
 	fputc('\n', r->out);
@@ -352,8 +354,10 @@ static void print_nothing(const struct gp_leaks_report *r, const struct gp_leak_
 	if (doubt)
 		fprintf(r->out, "cannot tell whether anything grows: %s\n", doubt);
 	else
-		fprintf(r->out, "nothing grows%s: %s looked at\n",
+		fprintf(r->out, "nothing grows%s that began by step %s of %s: %s looked at\n",
 			total->fillings ? " at a steady pace" : "",
+			gp_count_text(r->leaks.told_to_step).s,
+			gp_count_text(r->leaks.steps.steps).s,
 			gp_plural(r->leaks.stacks, "stack").s);
 }
 

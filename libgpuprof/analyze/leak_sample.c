@@ -284,6 +284,23 @@ enum gp_status gp_leak_samples_take(struct gp_recording *r, struct gp_leak_sampl
 	return status == GP_END ? GP_OK : status;
 }
 
+void gp_leak_series(const struct gp_leak_samples *samples, const struct gp_leak_holder *holder,
+		    enum gp_leak_scales scale, struct gp_leak_series *out)
+{
+	const struct gp_leak_scale *of = &samples->scale[scale];
+	size_t point = 0;
+	for (size_t k = 0; k < of->samples; k++) {
+		const size_t sample = of->sample[k];
+		out->at[k] = samples->at[sample];
+		out->bytes[k] = holder->bytes[sample];
+		out->count[k] = holder->count[sample];
+		out->births[k] = 0;
+		for (; point <= sample; point++)
+			out->births[k] += holder->births[point];
+	}
+	out->s = (struct gp_series){ of->samples, out->at, out->bytes, out->count, out->births };
+}
+
 void gp_leak_samples_release(struct gp_leak_samples *samples)
 {
 	gp_row_table_release(&samples->table);

@@ -9,6 +9,9 @@
 #include "leak_trend.h"
 #include "row_table.h"
 
+/* Samples of all the time, and those of its last part, closer together. */
+enum gp_leak_scales { GP_LEAK_WHOLE, GP_LEAK_TAIL, GP_LEAK_SCALES };
+#define GP_LEAK_POINTS (GP_LEAK_SCALES * GP_LEAK_SAMPLES)
 #define GP_LEAK_HOLDERS_MAX 65536u
 
 /* What is like each other: the same stack, kind and device; without a stack the same size, too. */
@@ -18,8 +21,8 @@ struct gp_leak_holder {
 	bool is_object;
 	uint64_t size;
 	int64_t at_ns; /* when one of it was made that was live at a sample */
-	double bytes[GP_LEAK_SAMPLES], count[GP_LEAK_SAMPLES];
-	uint32_t births[GP_LEAK_SAMPLES];
+	double bytes[GP_LEAK_POINTS], count[GP_LEAK_POINTS];
+	uint32_t births[GP_LEAK_POINTS];
 	size_t examples; /* the newest first */
 	struct gp_live_entry example[GP_LEAK_EXAMPLES];
 };
@@ -33,15 +36,28 @@ struct gp_leak_survivor {
 
 struct gp_leak_samples {
 	size_t samples;
-	int64_t at_ns[GP_LEAK_SAMPLES]; /* rising; the caller's */
-	double at[GP_LEAK_SAMPLES];	/* likewise, in steps or windows */
-	struct gp_row_table table;	/* of struct gp_leak_holder */
-	bool is_cut;			/* there are more than GP_LEAK_HOLDERS_MAX */
+	int64_t at_ns[GP_LEAK_POINTS]; /* rising; the caller's */
+	double at[GP_LEAK_POINTS];     /* likewise, in steps or windows */
+	/* likewise: which of them are of it; none: it is not looked at */
+	struct gp_leak_scale {
+		size_t samples, sample[GP_LEAK_SAMPLES];
+	} scale[GP_LEAK_SCALES];
+	struct gp_row_table table; /* of struct gp_leak_holder */
+	bool is_cut;		   /* there are more than GP_LEAK_HOLDERS_MAX */
 	size_t survivors;
 	struct gp_leak_survivor *survivor; /* by the moment */
 	/* at the last sample; UINT64_MAX: unknown */
 	uint64_t free_bytes[GP_DEVICES];
 };
+
+/* What a holder has at the samples of a scale. */
+struct gp_leak_series {
+	struct gp_series s; /* points into the others */
+	double at[GP_LEAK_SAMPLES], bytes[GP_LEAK_SAMPLES], count[GP_LEAK_SAMPLES];
+	uint32_t births[GP_LEAK_SAMPLES];
+};
+void gp_leak_series(const struct gp_leak_samples *samples, const struct gp_leak_holder *holder,
+		    enum gp_leak_scales scale, struct gp_leak_series *out);
 
 static inline struct gp_leak_holder *gp_leak_holder(const struct gp_leak_samples *s, size_t k)
 {

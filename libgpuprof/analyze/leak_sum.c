@@ -133,14 +133,6 @@ static void begin(struct gp_leak_sums *s)
 
 /* ---- parts ---- */
 
-static bool falls(const struct gp_leak_samples *samples, const struct gp_leak_holder *h)
-{
-	struct gp_decline decline;
-	const struct gp_series series = { samples->samples, samples->at, h->bytes, h->count,
-					  h->births };
-	return gp_decline_find(&series, &decline);
-}
-
 /*
  * By what was made of it, then and since: what is replaced was as many before, and what is left of
  * it is new.
@@ -148,16 +140,20 @@ static bool falls(const struct gp_leak_samples *samples, const struct gp_leak_ho
 static bool grew(const struct gp_leak_samples *samples, const struct gp_leak_holder *h,
 		 size_t *births)
 {
-	const size_t last = samples->samples - 1;
+	struct gp_leak_series whole;
+	struct gp_decline decline;
+	gp_leak_series(samples, h, GP_LEAK_WHOLE, &whole);
+	const struct gp_series *s = &whole.s;
+	const size_t last = s->samples - 1;
 	double gone = 0;
 	*births = 0;
 	for (size_t k = 1; k <= last; k++) {
-		*births += h->births[k];
-		gone += h->count[k] - h->count[0] - (double)*births;
+		*births += s->births[k];
+		gone += s->count[k] - s->count[0] - (double)*births;
 	}
 	const double kept = GP_LEAK_KEPT_LEAST * (double)*births;
-	return *births > 0 && h->count[last] - h->count[0] >= kept && gone <= kept * (double)last &&
-	       (*births < GP_LEAK_BIRTHS_SURE || !falls(samples, h));
+	return *births > 0 && s->count[last] - s->count[0] >= kept && gone <= kept * (double)last &&
+	       (*births < GP_LEAK_BIRTHS_SURE || !gp_decline_find(s, &decline));
 }
 
 /* Those without a stack are needed as they are, too. */
@@ -208,7 +204,7 @@ enum gp_status gp_leak_sums_make(struct gp_recording *recording, struct gp_leak_
 
 static void add_holder(struct gp_leak_holder *sum, const struct gp_leak_holder *h)
 {
-	for (size_t k = 0; k < GP_LEAK_SAMPLES; k++) {
+	for (size_t k = 0; k < GP_LEAK_POINTS; k++) {
 		sum->bytes[k] += h->bytes[k];
 		sum->count[k] += h->count[k];
 		sum->births[k] += h->births[k];

@@ -25,7 +25,7 @@
 #define PARTS_FEW 10u
 #define PARTS_MANY 8u
 #define QUARTER_LEAST 0.4 /* of a mean quarter's births */
-#define FORMER_MOST 0.9	  /* of what is live now: as much was live before it began, */
+#define FORMER_MOST 0.8	  /* of what it has grown by: as much was live before it began, */
 #define FORMER_PARTS 32u  /* in more than such a part of the samples */
 #define WINDOW_PARTS 4u	  /* it grows for such a part of all samples at least */
 #define END_PARTS 3u	  /* in the last part it still grows, */
@@ -168,23 +168,30 @@ static bool grows_to_the_end(const struct gp_series *s, const double *value, siz
 	       slope * END_LEAST;
 }
 
-/* A peak of a sample or two at the beginning is what sets itself up. */
-static bool was_higher(const struct gp_series *s, size_t since)
+/* Of what it has grown by, from `begin` to now. */
+static bool is_high(double value, double begin, double now)
 {
-	double now = s->bytes[s->samples - 1], count = s->count[s->samples - 1];
+	return now > begin && value - begin >= (now - begin) * FORMER_MOST;
+}
+
+/* Before it began. A peak of a sample or two at the beginning is what sets itself up. */
+static bool was_higher(const struct gp_series *s, size_t samples, double bytes, double count)
+{
+	const size_t last = s->samples - 1;
 	size_t high = 0;
-	for (size_t k = 0; k < since; k++)
-		high += (s->bytes[k] > 0 && s->bytes[k] >= now * FORMER_MOST) ||
-			s->count[k] >= count * FORMER_MOST;
+	for (size_t k = 0; k < samples; k++)
+		high += is_high(s->bytes[k], bytes, s->bytes[last]) ||
+			is_high(s->count[k], count, s->count[last]);
 	return high * FORMER_PARTS > s->samples;
 }
 
 static bool grows_since(const struct gp_series *s, size_t since, struct gp_trend *out)
 {
 	size_t last = s->samples - 1, n = s->samples - since;
-	if (!is_even(s, since, out) ||
+	/* it begins with some; what is equal before makes the rise less sure */
+	if (s->births[since + 1] == 0 || !is_even(s, since, out) ||
 	    s->count[last] - s->count[since] < GP_LEAK_KEPT_LEAST * (double)out->births ||
-	    was_higher(s, since))
+	    was_higher(s, since, s->bytes[since], s->count[since]))
 		return false;
 	out->count_per_step = gp_trend_slope(s->at + since, s->count + since, n);
 	if (out->count_per_step <= 0 || !grows_to_the_end(s, s->count, since, out->count_per_step))
@@ -217,12 +224,15 @@ static bool is_replaced_since(const struct gp_series *s, size_t since, struct gp
 	return out->bytes_per_step > 0 && grows_to_the_end(s, s->bytes, since, out->bytes_per_step);
 }
 
-bool gp_trend_find(const struct gp_series *s, struct gp_trend *out)
+size_t gp_trend_window_least(size_t samples)
 {
-	if (s->samples < GP_LEAK_SAMPLES_MIN)
-		return false;
-	size_t least = s->samples / WINDOW_PARTS;
-	least = least < GP_LEAK_SAMPLES_MIN ? GP_LEAK_SAMPLES_MIN : least;
+	const size_t least = samples / WINDOW_PARTS;
+	return least < GP_LEAK_SAMPLES_MIN ? GP_LEAK_SAMPLES_MIN : least;
+}
+
+static bool find_in(const struct gp_series *s, struct gp_trend *out)
+{
+	const size_t least = gp_trend_window_least(s->samples);
 	size_t since = 0;
 	while (since + least <= s->samples && !is_replaced_since(s, since, out) &&
 	       !grows_since(s, since, out))
@@ -237,4 +247,25 @@ bool gp_trend_find(const struct gp_series *s, struct gp_trend *out)
 	out->pace = decline.pace;
 	out->expected_count = decline.expected;
 	return !gp_decline_is_over(s, &decline);
+}
+
+/* Over the whole it is no cache, and as much was never live before. */
+static bool began_in(const struct gp_series *whole, const struct gp_series *tail, size_t since)
+{
+	struct gp_decline decline;
+	size_t before = 0;
+	while (whole->at[before] < tail->at[since])
+		before++;
+	return !was_higher(whole, before, tail->bytes[since], tail->count[since]) &&
+	       !gp_decline_find(whole, &decline);
+}
+
+bool gp_trend_find(const struct gp_series *whole, const struct gp_series *tail,
+		   struct gp_trend *out)
+{
+	if (find_in(whole, out))
+		return true;
+	const bool is_late = find_in(tail, out) && began_in(whole, tail, out->since);
+	out->is_late = is_late;
+	return is_late;
 }

@@ -32,12 +32,19 @@ struct gp_trend {
 	size_t since; /* the sample after which it grows */
 	size_t births, spans, born_spans;
 	bool is_replaced; /* as many all the time, each time by larger ones */
+	bool is_late;	  /* found in the tail: since and spans are of its samples */
 	bool is_filling;  /* it slows down, as what fills up: then see leak_decline.h for these */
 	double pace, expected_count;
 };
 
-/* False: it does not grow, or not for good, or it is nearly full. */
-bool gp_trend_find(const struct gp_series *series, struct gp_trend *out);
+/*
+ * False: it does not grow, or not for good, or it is nearly full. `tail` are more samples of the
+ * last part of the whole, for what began there; it may have none.
+ */
+bool gp_trend_find(const struct gp_series *whole, const struct gp_series *tail,
+		   struct gp_trend *out);
+/* How many of the samples of a scale what grows must grow for. */
+size_t gp_trend_window_least(size_t samples);
 /* The median of the slopes between all pairs (Theil 1950, Sen 1968). */
 double gp_trend_slope(const double *at, const double *value, size_t n);
 /*

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "leak_since.h"
+#include "leak_choose.h"
 #include "leak_sum.h"
 #include "range_path.h"
 #include "settle.h"
@@ -19,71 +19,6 @@ struct hunt {
 	struct gp_leak_sums sums;
 	bool *is_of; /* by holder: it is in the growth under way */
 };
-
-/* ---- where to look ---- */
-
-static void choose_steps(struct hunt *h, size_t first, size_t steps)
-{
-	const struct gp_step *step = h->out->steps.step;
-	size_t n = steps < GP_LEAK_SAMPLES ? steps : GP_LEAK_SAMPLES;
-	for (size_t k = 0; k < n; k++) {
-		size_t which = first + (n > 1 ? k * (steps - 1) / (n - 1) : 0);
-		h->samples.at_ns[k] = step[which].begin_ns;
-		h->samples.at[k] = (double)which;
-	}
-	h->samples.samples = n;
-}
-
-/* The last window is left out: at its end everything may be gone. */
-static void choose_windows(struct hunt *h)
-{
-	struct gp_leaks *out = h->out;
-	int64_t span_ns = out->to_ns - out->from_ns;
-	if (span_ns < (int64_t)(GP_LEAK_SAMPLES + 1))
-		return;
-	out->window_ns = span_ns / (int64_t)(GP_LEAK_SAMPLES + 1);
-	for (size_t k = 0; k < GP_LEAK_SAMPLES; k++) {
-		h->samples.at_ns[k] = out->from_ns + out->window_ns * (int64_t)(k + 1);
-		h->samples.at[k] = (double)k;
-	}
-	h->samples.samples = GP_LEAK_SAMPLES;
-}
-
-static void choose(struct hunt *h, const struct gp_info *info)
-{
-	struct gp_leaks *out = h->out;
-	int64_t kept_ns = (int64_t)info->kept_from_ns, end_ns = (int64_t)info->duration_ns;
-	out->from_ns = h->from_ns > kept_ns ? h->from_ns : kept_ns;
-	out->to_ns = h->to_ns < end_ns ? h->to_ns : end_ns;
-	size_t first = out->steps.warmup, last;
-	while (first < out->steps.steps && out->steps.step[first].begin_ns < out->from_ns)
-		first++;
-	for (last = first; last < out->steps.steps; last++)
-		/* "step:N" is just before what that step does first */
-		if (out->steps.step[last].begin_ns - 1 > out->to_ns)
-			break;
-	out->usable_steps = last - first;
-	if (last - first >= GP_LEAK_SAMPLES_MIN)
-		choose_steps(h, first, last - first);
-	else
-		choose_windows(h);
-}
-
-/* The steps, or windows, by which since when it grows is told. */
-static enum gp_status list_turns(struct hunt *h)
-{
-	const struct gp_leaks *out = h->out;
-	struct gp_leak_turns *t = &h->turns;
-	t->from_ns = out->from_ns;
-	t->turns = out->window_ns != 0 ? GP_LEAK_SAMPLES + 1 : out->steps.steps;
-	t->begin_ns = calloc(t->turns + 1, sizeof *t->begin_ns);
-	if (t->begin_ns == NULL)
-		return GP_E_MEMORY;
-	for (size_t k = 0; k < t->turns; k++)
-		t->begin_ns[k] = out->window_ns != 0 ? out->from_ns + out->window_ns * (int64_t)k :
-						       out->steps.step[k].begin_ns;
-	return GP_OK;
-}
 
 /* ---- what grows ---- */
 
@@ -148,8 +83,11 @@ static const struct gp_range_path *range_of(const struct hunt *h, size_t oldest)
 static void fill_since(const struct hunt *h, const struct gp_trend *trend, struct gp_leak *out)
 {
 	const struct gp_leak_samples *s = &h->samples;
-	size_t oldest = gp_leak_since_find(s, h->is_of, &h->turns, trend->since);
-	out->since_ns = s->at_ns[trend->since];
+	const struct gp_leak_scale *scale =
+		&s->scale[trend->is_late ? GP_LEAK_TAIL : GP_LEAK_WHOLE];
+	const size_t since = scale->sample[trend->since];
+	size_t oldest = gp_leak_since_find(s, h->is_of, &h->turns, since);
+	out->since_ns = s->at_ns[since];
 	if (!trend->is_replaced && oldest != SIZE_MAX)
 		out->since_ns = s->survivor[oldest].at_ns;
 	out->since_step = gp_leak_turn_of(&h->turns, out->since_ns);
@@ -209,12 +147,11 @@ static int compare(const void *left, const void *right)
 static bool is_sure(const struct hunt *h, const struct gp_leak_holder *holder,
 		    struct gp_trend *trend)
 {
-	const struct gp_series series = { .samples = h->samples.samples,
-					  .at = h->samples.at,
-					  .bytes = holder->bytes,
-					  .count = holder->count,
-					  .births = holder->births };
-	return gp_trend_find(&series, trend) && trend->p * (double)h->out->tests < GP_LEAK_P_MAX;
+	struct gp_leak_series whole, tail;
+	gp_leak_series(&h->samples, holder, GP_LEAK_WHOLE, &whole);
+	gp_leak_series(&h->samples, holder, GP_LEAK_TAIL, &tail);
+	return gp_trend_find(&whole.s, &tail.s, trend) &&
+	       trend->p * (double)h->out->tests < GP_LEAK_P_MAX;
 }
 
 /* Room for it; NULL: no memory. */
@@ -320,6 +257,30 @@ static enum gp_status list_seen(struct hunt *h)
 	return GP_OK;
 }
 
+/* What begins behind it goes on for too few samples. */
+static size_t told_to_step(const struct hunt *h)
+{
+	const struct gp_leak_scale *scale = &h->samples.scale[GP_LEAK_TAIL];
+	if (scale->samples == 0)
+		scale = &h->samples.scale[GP_LEAK_WHOLE];
+	size_t least = gp_trend_window_least(scale->samples);
+	if (least < h->out->samples_least)
+		least = h->out->samples_least;
+	return (size_t)h->samples.at[scale->sample[scale->samples - least]] + 1;
+}
+
+/* Were there one more that leaks, it would be one more stack, and in one more sum of each kind. */
+static void see_power(struct hunt *h)
+{
+	struct gp_leaks *out = h->out;
+	const size_t scales = h->samples.scale[GP_LEAK_TAIL].samples > 0 ? GP_LEAK_SCALES : 1;
+	const size_t tests = out->stacks + h->sums.tests;
+	out->tests = tests * scales;
+	out->samples_least = gp_trend_samples_least((tests + GP_LEAK_BYS) * scales);
+	out->can_tell = out->window_ns == 0 && out->samples >= out->samples_least;
+	out->told_to_step = out->can_tell ? told_to_step(h) : 0;
+}
+
 static enum gp_status judge(struct hunt *h)
 {
 	struct gp_leaks *out = h->out;
@@ -331,16 +292,14 @@ static enum gp_status judge(struct hunt *h)
 	out->step_ns = out->samples > 0 ? ns_per_step(h) : 0;
 	memcpy(out->free_bytes, h->samples.free_bytes, sizeof out->free_bytes);
 	h->is_of = calloc(out->stacks + 1, sizeof *h->is_of);
-	enum gp_status status = list_turns(h);
+	enum gp_status status = gp_leak_list_turns(out, &h->turns);
 	if (frame == NULL || sum == NULL || h->is_of == NULL)
 		status = GP_E_MEMORY;
 	if (status == GP_OK)
 		status = list_seen(h);
 	if (status == GP_OK)
 		status = gp_leak_sums_make(h->recording, &h->samples, &h->sums);
-	out->tests = out->stacks + h->sums.tests;
-	out->samples_least = gp_trend_samples_least(out->tests);
-	out->can_tell = out->window_ns == 0 && out->samples >= out->samples_least;
+	see_power(h);
 	if (status == GP_OK)
 		status = judge_stacks(h, frame);
 	if (status == GP_OK)
@@ -373,7 +332,7 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 	enum gp_status status = gp_steps_find(h->recording, &h->out->steps);
 	memset(&h->samples, 0, sizeof h->samples);
 	if (status == GP_OK)
-		choose(h, info);
+		gp_leak_choose(info, h->from_ns, h->to_ns, h->out, &h->samples);
 	if (status == GP_OK && h->samples.samples > 0)
 		status = gp_leak_samples_take(h->recording, &h->samples, &h->out->ranges);
 	if (status == GP_OK)

@@ -9,6 +9,7 @@
 
 #include "analyze/leak_trend.h"
 
+static const struct gp_series none;
 static uint64_t random_state = 88172645463325252u;
 
 static double draw_real(void)
@@ -115,7 +116,7 @@ static bool grows(const unsigned *born, const unsigned *lives, size_t n, struct 
 		s.births[k] = lives[k] == 0 || k + lives[k] > n - 1 ? born[k] : 0;
 	}
 	const struct gp_series series = { n, s.at, s.bytes, s.count, s.births };
-	return gp_trend_find(&series, out) && out->p * 100 < GP_LEAK_P_MAX;
+	return gp_trend_find(&series, &none, out) && out->p * 100 < GP_LEAK_P_MAX;
 }
 
 static void only_what_grows_for_good_is_a_leak(void **state)
@@ -192,7 +193,8 @@ static size_t count_cache_alarms(unsigned steps, unsigned keys, bool gives_up)
 				s.births[born[k]]++;
 		const struct gp_series series = { N, s.at, s.bytes, s.count, s.births };
 		struct gp_trend t;
-		alarms += gp_trend_find(&series, &t) && !t.is_filling && t.p * 100 < GP_LEAK_P_MAX;
+		alarms += gp_trend_find(&series, &none, &t) && !t.is_filling &&
+			  t.p * 100 < GP_LEAK_P_MAX;
 	}
 	return alarms;
 }
@@ -220,7 +222,7 @@ static bool replaced_grows(const double *bytes, size_t n, struct gp_trend *out)
 	}
 	s.births[n - 1] = 1;
 	const struct gp_series series = { n, s.at, s.bytes, s.count, s.births };
-	return gp_trend_find(&series, out) && out->p * 100 < GP_LEAK_P_MAX;
+	return gp_trend_find(&series, &none, out) && out->p * 100 < GP_LEAK_P_MAX;
 }
 
 /* What is joined to itself and more: there is one all the time, and it grows. */
@@ -295,7 +297,7 @@ static struct verdicts judge(const struct kind *kind, unsigned steps)
 		live_through(kind, steps, &s);
 		const struct gp_series series = { GP_LEAK_SAMPLES, s.at, s.bytes, s.count,
 						  s.births };
-		if (!gp_trend_find(&series, &t) || t.p * 100 >= GP_LEAK_P_MAX)
+		if (!gp_trend_find(&series, &none, &t) || t.p * 100 >= GP_LEAK_P_MAX)
 			continue;
 		v.suspects += !t.is_filling;
 		v.fillings += t.is_filling;

@@ -141,6 +141,58 @@ static void silence_is_never_for_want_of_steps(void **state)
 	assert_true(told > 100 && untold > 50);
 }
 
+/*
+ * What begins by the step that is told is found, also in a stack that made much at the beginning;
+ * what begins ten samples later goes on for too short a time.
+ */
+static void what_began_by_the_step_told_is_found(void **state)
+{
+	(void)state;
+	static const unsigned plans[] = { 30, 60, 150, 300, 1000 };
+	size_t jobs = 0, found = 0, later = 0;
+	for (size_t k = 0; k < LOOPS; k++)
+		for (size_t i = 0; i < 2 * sizeof plans / sizeof *plans; i++) {
+			const struct job_loop *loop = &job_loops[k];
+			const unsigned steps = plans[i / 2];
+			struct gp_recording *r;
+			struct gp_leaks leaks;
+			if (loop->has_no_blocks || loop->is_flight_recorder)
+				continue;
+			r = record_job(loop, 21 + k, steps, true, 0, 5);
+			assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, &leaks), GP_OK);
+			assert_true(leaks.can_tell && leaks.leaks == 0);
+			/* of all that it does, the job leaks last in a step */
+			const size_t told = leaks.told_to_step;
+			const size_t from = told + (i % 2) * (steps - told) * 2 / 3;
+			gp_leaks_free(&leaks);
+			gp_recording_close(r);
+			struct job *j = open_job(loop, 21 + k, true, from, 5);
+			for (unsigned n = 0; n < 200; n++)
+				take(j, LEAK_STACK, 512);
+			loop->run(j, steps);
+			writer_close(&j->w, true);
+			assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
+			free(j);
+			assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, &leaks), GP_OK);
+			const bool is_told = leaks.leaks == 1 && leaks.leak[0].stack == LEAK_STACK;
+			if (i % 2) {
+				later += is_told;
+			} else {
+				jobs++;
+				found += is_told;
+			}
+			if (!is_told && i % 2 == 0)
+				print_message("  %s, %u steps from %zu on: %zu leaks\n", loop->name,
+					      steps, from, leaks.leaks);
+			gp_leaks_free(&leaks);
+			gp_recording_close(r);
+		}
+	print_message("%zu of %zu that begin by the step told are found, %zu later\n", found, jobs,
+		      later);
+	assert_int_equal(found, jobs);
+	assert_true(later * 4 < jobs);
+}
+
 /* To the step and the block, also where samples lie many steps apart, and in the warm-up. */
 static void since_when_is_told_exactly(void **state)
 {
@@ -424,6 +476,7 @@ int main(void)
 		cmocka_unit_test(clean_jobs_are_silent),
 		cmocka_unit_test(a_leak_is_found_within_30_steps),
 		cmocka_unit_test(silence_is_never_for_want_of_steps),
+		cmocka_unit_test(what_began_by_the_step_told_is_found),
 		cmocka_unit_test(since_when_is_told_exactly),
 		cmocka_unit_test(a_flight_recorder_tells_as_well),
 		cmocka_unit_test(handles_that_grow_are_found),
