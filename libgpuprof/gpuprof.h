@@ -17,6 +17,7 @@
 #include "format/name_fields.h"
 #include "format/on_off.h"
 #include "format/scope_rule.h"
+#include "format/size_text.h"
 #include "format/stack_entry.h"
 #include "format/stack_events.h"
 #include "format/status.h"

@@ -136,23 +136,14 @@ bool gp_ns_parse(const char *text, int64_t *out)
 	return false;
 }
 
-bool gp_bytes_parse(const char *text, uint64_t *out)
+bool gp_duration_parse(const char *text, int64_t *out)
 {
-	static const char units[] = "kmgt";
-	char *end;
-	if (*text < '0' || *text > '9')
+	char seconds[64];
+	if (strlen(text) >= sizeof seconds - 1)
 		return false;
-	errno = 0;
-	unsigned long long number = strtoull(text, &end, 10);
-	end += strspn(end, " ");
-	const char *unit = *end ? strchr(units, tolower((unsigned char)*end)) : NULL;
-	unsigned shift = unit ? 10u * (unsigned)(unit - units + 1) : 0;
-	if (unit && *++end && strcasecmp(end, "b") != 0 && strcasecmp(end, "ib") != 0)
-		return false;
-	if ((!unit && *end) || errno || (shift && number >> (64 - shift)))
-		return false;
-	*out = (uint64_t)number << shift;
-	return true;
+	const bool is_bare = *text != '\0' && text[strspn(text, "0123456789.")] == '\0';
+	snprintf(seconds, sizeof seconds, "%s%s", text, is_bare ? "s" : "");
+	return gp_ns_parse(seconds, out);
 }
 
 struct gp_text gp_plural(uint64_t count, const char *noun)

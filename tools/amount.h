@@ -26,8 +26,8 @@ struct gp_text gp_rate_text(double rate, int digits);
 /* "1.5s", "20ms", "3us", "2min", "1h"; a plain integer is nanoseconds. False: no such moment. */
 bool gp_ns_parse(const char *text, int64_t *out);
 
-/* "512M", "4 MiB", "1g" or bytes, as the library reads them. False: not a size. */
-bool gp_bytes_parse(const char *text, uint64_t *out);
+/* How long: the same, but a plain number is seconds, "0.5". False: no such time. */
+bool gp_duration_parse(const char *text, int64_t *out);
 
 /* "1 device", "2 devices", "no devices". */
 struct gp_text gp_plural(uint64_t count, const char *noun);

@@ -15,7 +15,7 @@ bool gp_check_amount_read(const char *text, bool may_be_bytes, struct gp_check_a
 	char *end;
 	*out = (struct gp_check_amount){ .is_given = true };
 	if (may_be_bytes && !strchr(text, '%'))
-		return gp_bytes_parse(text, &out->number);
+		return gp_size_parse(text, &out->number);
 	out->is_share = true;
 	if (text[0] < '0' || text[0] > '9' || strspn(text, "0123456789.%") != strlen(text))
 		return false;

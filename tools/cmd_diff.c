@@ -243,7 +243,7 @@ static bool values_read(struct diff *f, int words)
 	bool is_one = words == 1 && (f->from || f->to);
 	if (!gp_use_style_read(&f->r.style, &use))
 		return false;
-	if (f->least && (!gp_bytes_parse(f->least, &f->d.least) || !f->d.least))
+	if (f->least && (!gp_size_parse(f->least, &f->d.least) || !f->d.least))
 		gp_usage(&gp_command_diff, "bad value of '--least': '%s' is no size", f->least);
 	else if (f->at && (f->from || f->to))
 		gp_usage(&gp_command_diff, "'--at' and '--from' exclude each other");

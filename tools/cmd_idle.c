@@ -65,13 +65,13 @@ static int report(struct idle *c, const char *path)
 
 static int run(int argc, char **argv)
 {
-	struct idle c = { .r.top = TOP_DEFAULT, .least = LEAST_DEFAULT };
+	struct idle c = { .r.top = UINT64_MAX, .least = LEAST_DEFAULT };
 	const struct gp_flag flags[] = {
 		{ "least", 0, GP_FLAG_NUMBER, "LAUNCHES", &c.least,
 		  "what is unused for so many launches is idle; default 100" },
 		{ "device", 0, GP_FLAG_DEVICE, "N", &c.r.device, "only this device" },
 		{ "top", 0, GP_FLAG_NUMBER, "N", &c.r.top,
-		  "at most N rows of each table, 0: all; default 10" },
+		  "at most N rows of each table, 0: all; default 10, with --json all" },
 		{ "stacks", 0, GP_FLAG_SWITCH, NULL, &c.r.has_stacks, "frames below each row" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &c.is_json, "for a program" },
 		GP_FLAGS_OUTPUT(&c.output, &c.is_forced),
@@ -83,6 +83,8 @@ static int run(int argc, char **argv)
 	if (words != 1)
 		return gp_usage(&gp_command_idle, "%s",
 				words ? "one recording at a time" : "no recording given");
+	if (c.r.top == UINT64_MAX)
+		c.r.top = c.is_json ? 0 : TOP_DEFAULT;
 	int exit_status = gp_sink_open(&c.sink, c.output, c.is_forced, argv, 1);
 	if (exit_status != GP_EXIT_OK)
 		return exit_status;

@@ -183,15 +183,9 @@ static int report(struct oom *c, const char *path)
 static bool window_read(struct oom *c)
 {
 	const char *text = c->window_text;
-	char with_unit[64];
 	c->window_ns = -1;
 	c->is_by_step = text && strcmp(text, "step") == 0;
-	if (!text || c->is_by_step)
-		return true;
-	/* seconds where no unit is given */
-	bool is_bare = *text && !text[strspn(text, "0123456789.")];
-	snprintf(with_unit, sizeof with_unit, "%s%s", text, is_bare ? "s" : "");
-	if (gp_ns_parse(with_unit, &c->window_ns) && c->window_ns >= 0)
+	if (!text || c->is_by_step || gp_duration_parse(text, &c->window_ns))
 		return true;
 	gp_usage(&gp_command_oom, "bad value of '--window': '%s' is neither a duration nor 'step'",
 		 text);
@@ -200,16 +194,16 @@ static bool window_read(struct oom *c)
 
 static int run(int argc, char **argv)
 {
-	struct oom c = { .r.top = TOP_DEFAULT };
+	struct oom c = { .r.top = UINT64_MAX };
 	uint64_t number = UINT64_MAX;
 	const struct gp_flag flags[] = {
 		{ "number", 0, GP_FLAG_NUMBER, "N", &number, "the N-th alone, from 1" },
-		{ "window", 0, GP_FLAG_TEXT, "TIME", &c.window_text,
+		{ "window", 0, GP_FLAG_TEXT, "SECONDS", &c.window_text,
 		  "who grew in so long before, or step: since its step began; default 10 s, or "
 		  "since the one before" },
 		{ "device", 0, GP_FLAG_DEVICE, "N", &c.device, "only this device" },
 		{ "top", 0, GP_FLAG_NUMBER, "N", &c.r.top,
-		  "at most N stacks and blocks in each table, 0: all; default 5" },
+		  "at most N stacks and blocks in each table, 0: all; default 5, with --json all" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &c.is_json, "for a program" },
 		GP_FLAGS_OUTPUT(&c.output, &c.is_forced),
 		{ 0 },
@@ -222,6 +216,8 @@ static int run(int argc, char **argv)
 				words ? "one recording at a time" : "no recording given");
 	if (!number)
 		return gp_usage(&gp_command_oom, "bad value of '--number': they count from 1");
+	if (c.r.top == UINT64_MAX)
+		c.r.top = c.is_json ? 0 : TOP_DEFAULT;
 	c.r.number = number == UINT64_MAX ? 0 : number;
 	if (!window_read(&c))
 		return GP_EXIT_USAGE;

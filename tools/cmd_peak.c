@@ -315,7 +315,7 @@ static int run(int argc, char **argv)
 		{ "tree", 0, GP_FLAG_SWITCH, NULL, &p.is_tree,
 		  "as a call tree, outermost frame first" },
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &p.at,
-		  "at this moment: peak (default), oom, end, 1.5s, 20ms" },
+		  "at this moment: peak (default), oom, start, end, step:3, 1.5s, 20ms" },
 		{ "of", 0, GP_FLAG_TEXT, "CURVE", &p.r.style.of_text,
 		  "only allocated, reserved or driver memory" },
 	};

@@ -139,7 +139,7 @@ static bool has_right_sizes(const struct choice *c)
 	uint64_t bytes;
 	for (size_t k = 0; k < n && k < OPTIONS_MAX; k++) {
 		if (!c->value[k] || !option[k].value || strcmp(option[k].value, "SIZE") != 0 ||
-		    gp_bytes_parse(c->value[k], &bytes))
+		    gp_size_parse(c->value[k], &bytes))
 			continue;
 		gp_complain("bad value of '--%s': '%s' is not a size", option[k].flag, c->value[k]);
 		gp_hint("sizes are 512M, 4G, or bytes");

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "amount.h"
 #include "frag_options.h"
 #include "message.h"
 #include "silent.h"
@@ -18,8 +19,8 @@ const struct gp_command gp_command_snapshot = {
 	run,
 };
 
-#define WAIT_DEFAULT_S 10u
-#define WAIT_MAX_S 3600u
+#define WAIT_LEAST_NS 1000000000
+#define WAIT_MOST_NS 3600000000000
 enum { LEVEL_OFF = 1 }; /* as the control page numbers it */
 
 static bool pid_parse(const char *word, unsigned *out)
@@ -36,7 +37,7 @@ static void say_ended(unsigned pid, const char *recording)
 	gp_hint("'gpuprof info %s' and other commands adopt what it left", recording);
 }
 
-static int say_failed(unsigned pid, uint64_t wait_s, enum gp_status status,
+static int say_failed(unsigned pid, int64_t wait_ns, enum gp_status status,
 		      const struct gp_process *process)
 {
 	if (status == GP_E_OPEN) {
@@ -44,8 +45,8 @@ static int say_failed(unsigned pid, uint64_t wait_s, enum gp_status status,
 	} else if (status == GP_E_TRUNCATED) {
 		say_ended(pid, process->output);
 	} else if (status == GP_E_BUSY) {
-		gp_complain("cannot ask process '%u': no answer in %llu s", pid,
-			    (unsigned long long)wait_s);
+		gp_complain("cannot ask process '%u': no answer in %g s", pid,
+			    (double)wait_ns / 1e9);
 		gp_hint("is it stopped or traced, or recorded by an older gpuprof?");
 	} else {
 		gp_complain("cannot ask process '%u': %s", pid, gp_status_text(status));
@@ -70,13 +71,14 @@ static int output_check(const struct gp_frag_options *options, unsigned pid)
 	return gp_sink_check(options->output, options->is_forced, &recording, 1);
 }
 
-static bool values_check(uint64_t wait_s, const char *word, unsigned *pid)
+static bool values_check(const char *wait, const char *word, int64_t *wait_ns, unsigned *pid)
 {
 	if (!pid_parse(word, pid))
 		gp_usage(&gp_command_snapshot, "cannot ask '%s': not a process number", word);
-	else if (wait_s < 1 || wait_s > WAIT_MAX_S)
-		gp_usage(&gp_command_snapshot, "bad value of '--wait': '%llu' is not from 1 to %u",
-			 (unsigned long long)wait_s, WAIT_MAX_S);
+	else if (!gp_duration_parse(wait, wait_ns) || *wait_ns < WAIT_LEAST_NS ||
+		 *wait_ns > WAIT_MOST_NS)
+		gp_usage(&gp_command_snapshot,
+			 "bad value of '--wait': '%s' is no time from 1 s to 1 h", wait);
 	else
 		return true;
 	return false;
@@ -85,9 +87,10 @@ static bool values_check(uint64_t wait_s, const char *word, unsigned *pid)
 static int run(int argc, char **argv)
 {
 	struct gp_frag_options options;
-	uint64_t wait_s = WAIT_DEFAULT_S;
+	const char *wait = "10";
+	int64_t wait_ns;
 	struct gp_flag flags[1 + GP_FRAG_FLAGS] = {
-		{ "wait", 0, GP_FLAG_NUMBER, "SECONDS", &wait_s,
+		{ "wait", 0, GP_FLAG_TEXT, "SECONDS", &wait,
 		  "at most so long for the job's answer, 1 to 3600; default 10" },
 	};
 	gp_frag_options_add(&options, &flags[1]);
@@ -99,7 +102,7 @@ static int run(int argc, char **argv)
 		return gp_usage(&gp_command_snapshot,
 				words ? "more than one process given" : "no process given");
 	/* before the job is asked, which is marked and waited for */
-	if (!values_check(wait_s, argv[0], &pid) ||
+	if (!values_check(wait, argv[0], &wait_ns, &pid) ||
 	    !gp_frag_options_read(&options, &gp_command_snapshot))
 		return GP_EXIT_USAGE;
 	int exit_status = output_check(&options, pid);
@@ -107,9 +110,10 @@ static int run(int argc, char **argv)
 		return exit_status;
 	struct gp_process process;
 	uint64_t order = 0;
-	enum gp_status status = gp_process_snapshot(pid, (unsigned)wait_s * 1000, &process, &order);
+	enum gp_status status =
+		gp_process_snapshot(pid, (unsigned)(wait_ns / 1000000), &process, &order);
 	if (status)
-		return say_failed(pid, wait_s, status, &process);
+		return say_failed(pid, wait_ns, status, &process);
 	if (process.level == LEVEL_OFF) {
 		gp_complain("process '%u' is not recorded now: what happens is not shown", pid);
 		gp_hint("'gpuprof ctl %u start' records", pid);

@@ -300,7 +300,7 @@ static bool check(struct gp_use_report *r, int words)
 		gp_usage(&gp_command_top, "'--stacks' takes one recording");
 		return false;
 	}
-	if (t->within && !gp_ns_parse(t->within, &t->short_ns)) {
+	if (t->within && !gp_duration_parse(t->within, &t->short_ns)) {
 		gp_usage(&gp_command_top, "bad value of '--within': '%s' is no time", t->within);
 		return false;
 	}
@@ -323,7 +323,7 @@ static int run(int argc, char **argv)
 	const struct gp_flag flags[] = {
 		{ "sort", 0, GP_FLAG_TEXT, "WHAT", &t.sort,
 		  "most bytes (default), count, churn (freed soon) or live (at the end) first" },
-		{ "within", 0, GP_FLAG_TEXT, "TIME", &t.within,
+		{ "within", 0, GP_FLAG_TEXT, "SECONDS", &t.within,
 		  "what is freed so soon counts as churn; default 1ms" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &t.from,
 		  "from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },

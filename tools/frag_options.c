@@ -77,7 +77,7 @@ bool gp_frag_options_read(struct gp_frag_options *o, const struct gp_command *co
 	o->is_svg = n > 4 && strcmp(o->output + n - 4, ".svg") == 0;
 	if (o->top == UINT64_MAX)
 		o->top = o->is_json ? 0 : PINS_DEFAULT;
-	if (o->fit && (!gp_bytes_parse(o->fit, &o->fit_bytes) || !o->fit_bytes))
+	if (o->fit && (!gp_size_parse(o->fit, &o->fit_bytes) || !o->fit_bytes))
 		gp_usage(command, "bad value of '--fit': '%s' is no size", o->fit);
 	else if (o->columns && (o->columns < GP_COLUMNS_MIN || o->columns > GP_COLUMNS_MAX))
 		gp_usage(command, "bad value of '--columns': not from %u to %u", GP_COLUMNS_MIN,

@@ -7,6 +7,7 @@
 
 #include "../format/choice.h"
 #include "../format/on_off.h"
+#include "../format/size_text.h"
 #include "../format/stack_entry.h"
 #include "record.h"
 
@@ -41,32 +42,6 @@ static const char *option(size_t id)
 static bool is_no(const char *text)
 {
 	return gp_on_off_parse(text) == GP_OFF;
-}
-
-/* "512M", "4 MiB", "1g" or bytes. False: not a size. */
-static bool size_parse(const char *text, uint64_t *out)
-{
-	char *end;
-	if (*text < '0' || *text > '9')
-		return false;
-	unsigned long long number = strtoull(text, &end, 10);
-	while (*end == ' ')
-		end++;
-	static const char units[] = "kmgt";
-	unsigned shift = 0;
-	if (*end) {
-		const char *unit = strchr(units, *end | 0x20);
-		if (!unit)
-			return false;
-		shift = 10u * (unsigned)(unit - units + 1);
-		end++;
-		if (strcasecmp(end, "ib") != 0 && strcasecmp(end, "b") != 0 && *end)
-			return false;
-	}
-	if (shift && number >> (64 - shift))
-		return false;
-	*out = (uint64_t)number << shift;
-	return true;
 }
 
 static bool is_depth(const char *text)
@@ -179,7 +154,7 @@ void gp_settings_read(void)
 	const char *list = getenv("GPUPROF_LIST");
 	copy(s->list, sizeof s->list, list ? list : "");
 	s->ring_bytes = 512u << 20;
-	size_parse(option(OPTION_RING), &s->ring_bytes);
+	gp_size_parse(option(OPTION_RING), &s->ring_bytes);
 }
 
 static bool is_known(const char *entry, size_t name)
@@ -221,7 +196,7 @@ static void warn_of_value(size_t k)
 	const char *text = option(k), *cause = NULL, *flaw = NULL;
 	uint64_t bytes;
 	struct gp_stack_events events;
-	if (strcmp(options[k].value, "SIZE") == 0 && !size_parse(text, &bytes))
+	if (strcmp(options[k].value, "SIZE") == 0 && !gp_size_parse(text, &bytes))
 		cause = " is not a size";
 	else if (gp_is_choice(options[k].value) && !gp_is_chosen(options[k].value, text))
 		cause = " is none of the words that it may be";

@@ -177,7 +177,7 @@ class Job:
 
 
 def idle(path, least):
-    words = ["gpuprof", "idle", "--json", "--top", "0", "--least", str(least), path]
+    words = ["gpuprof", "idle", "--json", "--least", str(least), path]
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode:
         fail(path, f"idle ends with {done.returncode}: {done.stderr}")

@@ -1,9 +1,14 @@
-/* Amounts as a person reads them: exact where that is known, two digits where nobody knows. */
+/*
+ * Amounts as a person reads and writes them: exact where that is known, two digits where nobody
+ * knows.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
+
+#include "format/size_text.h"
 
 #include "../../tools/amount.c"
 
@@ -73,6 +78,64 @@ static void rates_are_rounded_up(void **state)
 	assert_int_equal(gp_rate_bytes(-512), -512);
 }
 
+static void sizes_are_read_as_they_are_written(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		uint64_t bytes;
+	} right[] = {
+		{ "0", 0 },
+		{ "1024", 1024 },
+		{ "512M", 512ull << 20 },
+		{ "4 MiB", 4 << 20 },
+		{ "1gb", 1 << 30 },
+		{ "1.50 GiB", 3ull << 29 }, /* as PyTorch's messages have it */
+		{ "0.5k", 512 },
+		{ "1.0009765625K", 1024 }, /* six digits of a part: 0.99997 bytes */
+		{ "16777215T", 16777215ull << 40 },
+		{ "18446744073709551615", UINT64_MAX },
+	};
+	static const char *const wrong[] = {
+		"",
+		"G",
+		"-1",
+		"1.5",
+		"1.",
+		"1.G",
+		".5G",
+		"1e9",
+		"1 XB",
+		"1GiBs",
+		"1.5.5G",
+		"16777216T",
+		"18446744073709551616",
+		"1G 5",
+	};
+	uint64_t bytes = 0;
+	for (size_t k = 0; k < sizeof right / sizeof *right; k++) {
+		assert_true(gp_size_parse(right[k].text, &bytes));
+		assert_int_equal(bytes, right[k].bytes);
+	}
+	for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
+		assert_false(gp_size_parse(wrong[k], &bytes));
+}
+
+static void a_plain_duration_is_seconds(void **state)
+{
+	(void)state;
+	int64_t ns;
+	assert_true(gp_duration_parse("10", &ns) && ns == 10000000000);
+	assert_true(gp_duration_parse("0.5", &ns) && ns == 500000000);
+	assert_true(gp_duration_parse("200us", &ns) && ns == 200000);
+	assert_true(gp_duration_parse("2min", &ns) && ns == 120000000000);
+	assert_false(gp_duration_parse("", &ns));
+	assert_false(gp_duration_parse("soon", &ns));
+	assert_false(gp_duration_parse("-1", &ns));
+	/* of a moment it is nanoseconds */
+	assert_true(gp_ns_parse("10", &ns) && ns == 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -80,6 +143,8 @@ int main(void)
 		cmocka_unit_test(known_times_are_exact),
 		cmocka_unit_test(nouns_are_whole),
 		cmocka_unit_test(rates_are_rounded_up),
+		cmocka_unit_test(sizes_are_read_as_they_are_written),
+		cmocka_unit_test(a_plain_duration_is_seconds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

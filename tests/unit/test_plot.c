@@ -102,11 +102,11 @@ static void test_sizes_are_read(void **state)
 					   "4MiBs", "4 M B", "16777216T", "99999999999999999999" };
 	uint64_t bytes;
 	for (size_t k = 0; k < sizeof good / sizeof *good; k++) {
-		assert_true(gp_bytes_parse(good[k].text, &bytes));
+		assert_true(gp_size_parse(good[k].text, &bytes));
 		assert_int_equal(bytes, good[k].bytes);
 	}
 	for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
-		assert_false(gp_bytes_parse(bad[k], &bytes));
+		assert_false(gp_size_parse(bad[k], &bytes));
 }
 
 /* ---- labels ---- */
