@@ -244,7 +244,7 @@ static bool values_read(struct diff *f, int words)
 	if (!gp_use_style_read(&f->r.style, &use))
 		return false;
 	if (f->least && (!gp_size_parse(f->least, &f->d.least) || !f->d.least))
-		gp_usage(&gp_command_diff, "bad value of '--least': '%s' is no size", f->least);
+		gp_usage(&gp_command_diff, "bad value of '--least': '%s' is not a size", f->least);
 	else if (f->at && (f->from || f->to))
 		gp_usage(&gp_command_diff, "'--at' and '--from' exclude each other");
 	else if (f->to && !f->from)

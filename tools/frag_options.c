@@ -78,7 +78,7 @@ bool gp_frag_options_read(struct gp_frag_options *o, const struct gp_command *co
 	if (o->top == UINT64_MAX)
 		o->top = o->is_json ? 0 : PINS_DEFAULT;
 	if (o->fit && (!gp_size_parse(o->fit, &o->fit_bytes) || !o->fit_bytes))
-		gp_usage(command, "bad value of '--fit': '%s' is no size", o->fit);
+		gp_usage(command, "bad value of '--fit': '%s' is not a size", o->fit);
 	else if (o->columns && (o->columns < GP_COLUMNS_MIN || o->columns > GP_COLUMNS_MAX))
 		gp_usage(command, "bad value of '--columns': not from %u to %u", GP_COLUMNS_MIN,
 			 GP_COLUMNS_MAX);
