@@ -193,7 +193,7 @@ static bool limit_read(struct gate *g, unsigned which)
 		is_fine = is_fine && !is_bare(text, limit);
 	if (is_fine)
 		return true;
-	gp_usage(&gp_command_check, "bad value of '--%s': '%s' is no %s", limit_names[which], text,
+	gp_usage(&gp_command_check, "bad value of '--%s': '%s' is not a %s", limit_names[which], text,
 		 which == GP_CHECK_FRAG	    ? "percentage" :
 		 which == GP_CHECK_HEADROOM ? "percentage (10%) or size (4GiB)" :
 					      "size");
@@ -224,7 +224,7 @@ static bool values_read(struct gate *g, int words)
 	else if (g->tolerance_text && (!gp_check_amount_read(g->tolerance_text, true, &tolerance) ||
 				       is_bare(g->tolerance_text, &tolerance)))
 		gp_usage(&gp_command_check,
-			 "bad value of '--tolerance': '%s' is no percentage (5%%) or size (64MiB)",
+			 "bad value of '--tolerance': '%s' is not a percentage (5%%) or size (64MiB)",
 			 g->tolerance_text);
 	else
 		return true;
