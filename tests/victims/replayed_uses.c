@@ -1,24 +1,29 @@
 /*
  * Nothing wrong: a kernel is captured with a buffer that only launches of the graph use from then
- * on, while another buffer of the capture's warm-up is never used again.
+ * on, while another buffer of the capture's warm-up is never used again. With a word behind it the
+ * captured kernel was not launched before, so that nobody knows what it is given.
+ *	replayed_uses [new]
  */
 #include "victim.h"
 
 #define REPLAYS 60
+#define WARM 40
 #define MIB ((size_t)1 << 20)
 
 static struct driver driver;
-static CUfunction kernel;
+static CUfunction warmed, captured;
 
-static void launch(CUdeviceptr address, CUstream stream)
+static void launch(CUfunction kernel, CUdeviceptr address, CUstream stream)
 {
 	void *parameters[] = { &address };
 	must(driver.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, parameters, NULL) ==
 	     CUDA_SUCCESS);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	(void)argv;
+	bool is_new = argc > 1;
 	driver = need_driver(DOOR_PROC_ADDRESS);
 	CUstream stream;
 	CUmodule module;
@@ -26,13 +31,16 @@ int main(void)
 	CUgraphExec exec = NULL;
 	must(driver.cuStreamCreate(&stream, 1) == CUDA_SUCCESS);
 	must(driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
-	must(driver.cuModuleGetFunction(&kernel, module, "step.8") == CUDA_SUCCESS);
+	must(driver.cuModuleGetFunction(&warmed, module, "step.8") == CUDA_SUCCESS);
+	must(driver.cuModuleGetFunction(&captured, module, is_new ? "new.8" : "step.8") ==
+	     CUDA_SUCCESS);
 	CUdeviceptr replayed = must_alloc(&driver, 64 * MIB), warm = must_alloc(&driver, 32 * MIB);
-	launch(warm, stream);
+	for (int k = 0; k < (is_new ? WARM : 1); k++)
+		launch(warmed, warm, stream);
 	must(driver.cuStreamBeginCapture_v2(stream, 0) == CUDA_SUCCESS);
-	launch(replayed, stream);
-	launch(replayed + 4096, stream);
-	launch(replayed, stream);
+	launch(captured, replayed, stream);
+	launch(captured, replayed + 4096, stream);
+	launch(captured, replayed, stream);
 	must(driver.cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS && graph);
 	must(driver.cuGraphInstantiateWithFlags(&exec, graph, 0) == CUDA_SUCCESS && exec);
 	must(driver.cuGraphDestroy(graph) == CUDA_SUCCESS);
@@ -44,8 +52,8 @@ int main(void)
 		}
 	}
 	must(driver.cuGraphExecDestroy(exec) == CUDA_SUCCESS);
-	claim("launch", 4);
-	claim("use", 4);
+	claim("launch", is_new ? WARM + 3 : 4);
+	claim("use", is_new ? WARM : 4);
 	claim("graph_launch", REPLAYS);
 	printf("%d launches of a graph\n", REPLAYS);
 	return 0;
