@@ -193,7 +193,8 @@ static bool limit_read(struct gate *g, unsigned which)
 		is_fine = is_fine && !is_bare(text, limit);
 	if (is_fine)
 		return true;
-	gp_usage(&gp_command_check, "bad value of '--%s': '%s' is not a %s", limit_names[which], text,
+	gp_usage(&gp_command_check, "bad value of '--%s': '%s' is not a %s", limit_names[which],
+		 text,
 		 which == GP_CHECK_FRAG	    ? "percentage" :
 		 which == GP_CHECK_HEADROOM ? "percentage (10%) or size (4GiB)" :
 					      "size");
