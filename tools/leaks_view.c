@@ -64,12 +64,25 @@ struct gp_leak_total gp_leak_total_of(const struct gp_leaks_report *r)
 
 /* ---- whether silence tells ---- */
 
+/* Elsewhere what one stack keeps has no stack, and launches, which tell steps, are missing. */
+static bool is_captured_in_part(const struct gp_leaks_report *r)
+{
+	const struct gp_info *info = r->info;
+	for (size_t k = 0; k < info->captureds; k++)
+		if (info->captured[k].from_ns <= r->leaks.from_ns &&
+		    r->leaks.to_ns <= info->captured[k].to_ns)
+			return false;
+	return info->is_captured_in_part && info->captures > 0;
+}
+
 const char *gp_leak_doubt(const struct gp_leaks_report *r, char text[GP_LEAK_DOUBT_MAX])
 {
 	const struct gp_leaks *all = &r->leaks;
 	const char *doubt = gp_doubt_of(r->info);
 	if (doubt)
 		return doubt;
+	if (is_captured_in_part(r))
+		return "launches and stacks were captured for a part of the time only";
 	if (all->is_cut)
 		return "there are more stacks than were looked at";
 	if (all->can_tell)
@@ -91,6 +104,8 @@ const char *gp_leak_doubt_hint(const struct gp_leaks_report *r, char text[GP_LEA
 			 r->path);
 		return text;
 	}
+	if (is_captured_in_part(r))
+		return "--from and --to within what 'gpuprof info' lists as captured";
 	if (all->is_cut || all->can_tell)
 		return NULL;
 	if (all->steps.steps == 0)

@@ -110,12 +110,6 @@ bool gp_report_has_device(const char *path, const struct gp_info *info, int64_t 
 	return false;
 }
 
-bool gp_is_happening(unsigned kind)
-{
-	const struct gp_event_info *info = &gp_event_infos[kind];
-	return info->name && info->class != GP_CLASS_DEFINE && info->class != GP_CLASS_CHECKPOINT;
-}
-
 /* Appends to a line that has room for what it is for; what has none is cut off. */
 static void add(struct gp_headline *line, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -49,8 +49,6 @@ const char *gp_doubt_of(const struct gp_info *info);
 /* Something is missing that happened. */
 bool gp_has_losses(const struct gp_info *info);
 
-/* What the job did, not what handles, stacks and checkpoints are told with. */
-bool gp_is_happening(unsigned kind);
 uint64_t gp_events_of(const struct gp_info *info); /* how much of that */
 
 /* The keys `gaps`, moments, and `uncertain`, pairs of moments. */

@@ -269,7 +269,8 @@ enum gp_status gp_leak_samples_take(struct gp_recording *r, struct gp_leak_sampl
 		if (record == NULL)
 			break;
 		int64_t at_ns = gp_tick_ns(&r->tick, record->time);
-		while (s.sample < out->samples && at_ns >= out->at_ns[s.sample])
+		while (gp_is_happening(record->kind) && s.sample < out->samples &&
+		       at_ns >= out->at_ns[s.sample])
 			take(&s);
 		status = gp_recording_apply(r, record);
 		if (*ranges != NULL)

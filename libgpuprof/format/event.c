@@ -48,3 +48,9 @@ const char *const gp_resource_names[GP_RESOURCES] = {
 	[GP_RESOURCE_LIBRARY] = "library",
 	[GP_RESOURCE_POOL] = "pool",
 };
+
+bool gp_is_happening(unsigned kind)
+{
+	const struct gp_event_info *info = &gp_event_infos[kind < GP_KINDS ? kind : 0];
+	return info->name && info->class != GP_CLASS_DEFINE && info->class != GP_CLASS_CHECKPOINT;
+}

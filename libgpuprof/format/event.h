@@ -307,6 +307,11 @@ struct gp_event_info {
  * Indexed by kind; kinds from GP_KINDS on are unknown to this version and are skipped by readers.
  */
 extern const struct gp_event_info gp_event_infos[GP_KINDS];
+/*
+ * What the job did, not what handles, stacks and checkpoints are told with: those have times that
+ * run ahead of their place, as a module that took a while to be looked at.
+ */
+bool gp_is_happening(unsigned kind);
 extern const char *const gp_space_names[GP_SPACES];
 extern const char *const gp_resource_names[GP_RESOURCES];
 

@@ -315,6 +315,31 @@ static void handles_that_grow_are_found(void **state)
 	free(j);
 }
 
+/* The recorder tells of a library at the place where it began to look at it, with a later time. */
+static void definitions_are_no_moments(void **state)
+{
+	(void)state;
+	struct gp_recording *r;
+	struct gp_leaks leaks;
+	struct job *j = open_job(&job_loops[0], 5, true, 1, 0);
+	struct gp_record module[3] = { { .kind = GP_MODULE, .aux = 9 } };
+	fill_text(module, "/usr/lib/libslow.so");
+	module[0].order = j->w.order;
+	module[0].time = j->w.time + 3600000000000u;
+	for (unsigned k = 0; k <= module->extra; k++)
+		j->w.buffer[0][j->w.buffered[0]++] = module[k];
+	flush(&j->w, 0);
+	job_loops[0].run(j, 40);
+	writer_close(&j->w, true);
+	assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
+	assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, &leaks), GP_OK);
+	assert_int_equal(leaks.leaks, 1);
+	assert_int_equal(leaks.leak[0].live_count, 39);
+	gp_leaks_free(&leaks);
+	gp_recording_close(r);
+	free(j);
+}
+
 /* Nothing to cut time by but time. */
 static void without_steps_windows_tell(void **state)
 {
@@ -480,6 +505,7 @@ int main(void)
 		cmocka_unit_test(since_when_is_told_exactly),
 		cmocka_unit_test(a_flight_recorder_tells_as_well),
 		cmocka_unit_test(handles_that_grow_are_found),
+		cmocka_unit_test(definitions_are_no_moments),
 		cmocka_unit_test(without_steps_windows_tell),
 		cmocka_unit_test(a_leak_that_is_spread_is_told_once),
 		cmocka_unit_test(what_is_replaced_is_found_without_stacks),
