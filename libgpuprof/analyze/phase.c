@@ -393,9 +393,10 @@ static enum gp_status replay(struct counting *c)
 	while ((record = gp_recording_fetch(r, &thread, &status)) != NULL) {
 		int64_t at_ns = gp_tick_ns(&r->tick, record->time);
 		gp_phase_follow_end(&c->follow);
-		if (at_ns > c->asked.to_ns)
+		const bool is_moment = gp_is_happening(record->kind);
+		if (is_moment && at_ns > c->asked.to_ns)
 			return GP_OK;
-		if (!c->is_inside && at_ns >= c->asked.from_ns) {
+		if (is_moment && !c->is_inside && at_ns >= c->asked.from_ns) {
 			c->is_inside = true;
 			c->since = c->high.number;
 			see_between(c);

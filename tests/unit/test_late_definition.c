@@ -1,0 +1,81 @@
+/*
+ * The recorder writes of a library at the place where it began to look at it, with the time when it
+ * was done: what comes behind has earlier times, and is what spans are asked for.
+ */
+#include "range_records.h"
+
+enum { BLOCKS = 10 };
+
+static int64_t middle_ns; /* half of the allocations are before it */
+
+static struct gp_recording *record_job(void)
+{
+	static struct writer w;
+	struct gp_recording *r;
+	begin(&w, "late.gpr");
+	struct gp_record module[3] = { { .kind = GP_MODULE, .aux = 9 } };
+	fill_text(module, "/usr/lib/libslow.so");
+	module[0].order = w.order;
+	module[0].time = w.time + 3600000000000u;
+	for (unsigned k = 0; k <= module->extra; k++)
+		w.buffer[0][w.buffered[0]++] = module[k];
+	flush(&w, 0);
+	for (unsigned k = 0; k < BLOCKS; k++) {
+		if (k == BLOCKS / 2)
+			middle_ns = (int64_t)(w.time + 32 - w.header.start_ticks);
+		put_push(&w, 1, STEP, GP_RANGE_NVTX);
+		put_alloc(&w, 1, 0x700000000000 + 0x10000 * k, 512);
+		put_pop(&w, 1, GP_RANGE_NVTX);
+	}
+	writer_close(&w, true);
+	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	return r;
+}
+
+static uint64_t count_asked(struct gp_recording *r, int64_t from_ns, int64_t to_ns)
+{
+	struct gp_top top;
+	uint64_t count = 0;
+	assert_int_equal(gp_top_build(r, from_ns, to_ns, 0, &top), GP_OK);
+	for (size_t k = 0; k < top.askeds; k++)
+		for (size_t i = 0; i < top.asked[k].uses; i++)
+			count += top.asked[k].use[i].count;
+	gp_top_free(&top);
+	return count;
+}
+
+static void top_counts_up_to_the_moment(void **state)
+{
+	(void)state;
+	struct gp_recording *r = record_job();
+	assert_int_equal(count_asked(r, INT64_MIN, middle_ns), BLOCKS / 2);
+	assert_int_equal(count_asked(r, middle_ns, INT64_MAX), BLOCKS / 2);
+	gp_recording_close(r);
+}
+
+static void phases_count_up_to_the_moment(void **state)
+{
+	(void)state;
+	struct gp_phases phases;
+	struct gp_recording *r = record_job();
+	const int64_t span_ns[2][2] = { { INT64_MIN, middle_ns }, { middle_ns, INT64_MAX } };
+	for (unsigned k = 0; k < 2; k++) {
+		struct gp_phases_asked asked = whole;
+		asked.from_ns = span_ns[k][0];
+		asked.to_ns = span_ns[k][1];
+		assert_int_equal(gp_phases_build(r, &asked, &phases), GP_OK);
+		assert_int_equal(find(&phases, "step")->calls, BLOCKS / 2);
+		assert_int_equal(find(&phases, "step")->allocated_bytes, 512 * BLOCKS / 2);
+		gp_phases_free(&phases);
+	}
+	gp_recording_close(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(top_counts_up_to_the_moment),
+		cmocka_unit_test(phases_count_up_to_the_moment),
+	};
+	return cmocka_run_group_tests(tests, make_directory, drop_directory);
+}
