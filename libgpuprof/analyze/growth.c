@@ -83,6 +83,15 @@ static bool find_trend(const uint64_t *bytes, size_t count, double limit, double
 	return true;
 }
 
+/* Of one and its neighbours the middle: a single step that begins elsewhere than others is none. */
+static double find_level(const uint64_t *bytes, size_t count, size_t at, double limit)
+{
+	const double here = excess(bytes, 0, at, limit);
+	const double before = at > 0 ? excess(bytes, 0, at - 1, limit) : here;
+	const double after = at + 1 < count ? excess(bytes, 0, at + 1, limit) : here;
+	return fmax(fmin(before, after), fmin(here, fmax(before, after)));
+}
+
 /* The least of each third as well: what is gathered and dropped again comes back to the same. */
 static bool grows_throughout(const uint64_t *bytes, size_t count, double limit)
 {
@@ -91,8 +100,10 @@ static bool grows_throughout(const uint64_t *bytes, size_t count, double limit)
 		size_t from = k * (count - 1) / THIRDS, to = (k + 1) * (count - 1) / THIRDS;
 		double least = INFINITY;
 		for (size_t i = from; i <= to; i++)
-			least = fmin(least, excess(bytes, 0, i, limit));
-		if (excess(bytes, from, to, limit) <= 0 || least <= before)
+			least = fmin(least, find_level(bytes, count, i, limit));
+		double rise =
+			find_level(bytes, count, to, limit) - find_level(bytes, count, from, limit);
+		if (rise <= 0 || least <= before)
 			return false;
 		before = least;
 	}
