@@ -72,6 +72,18 @@ static void check_leak(struct gp_check *c, const struct gp_leak *leak)
 			 gp_leak_kind(leak), leak->since_step, who);
 }
 
+/* Where the sum of all such memory tells, no stack is needed to. */
+static bool is_told(const struct gp_check *c, const struct gp_leak *leak)
+{
+	const enum gp_curve of =
+		leak->space == GP_SPACE_BLOCK ? GP_CURVE_ALLOCATED : GP_CURVE_DRIVER;
+	bool is_of_sum = false;
+	for (size_t k = 0; k < c->growth.devices && !leak->is_object; k++)
+		is_of_sum |=
+			c->growth.device[k].device == leak->device && c->growth.device[k].of == of;
+	return is_of_sum && gp_check_wants(c, leak->device, GP_CULPRITS_STEPS);
+}
+
 void gp_check_leaks(struct gp_check *c)
 {
 	struct gp_leaks leaks;
@@ -80,10 +92,7 @@ void gp_check_leaks(struct gp_check *c)
 		return;
 	for (size_t k = 0; k < leaks.leaks && !leaks.steps.why; k++) {
 		const struct gp_leak *leak = &leaks.leak[k];
-		/* where the sum of all tells, no stack is needed to */
-		const bool is_told =
-			!leak->is_object && gp_check_wants(c, leak->device, GP_CULPRITS_STEPS);
-		if (!is_told && !is_of_another(c, leak))
+		if (!is_told(c, leak) && !is_of_another(c, leak))
 			check_leak(c, leak);
 	}
 	gp_leaks_free(&leaks);

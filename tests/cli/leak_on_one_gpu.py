@@ -1,6 +1,7 @@
 """Trains on two GPUs of the fake driver; keeps 4096 bytes of the first and a page of pinned memory a step.
 
-leak_on_one_gpu.py STEPS
+leak_on_one_gpu.py STEPS [BYTES]
+BYTES: of the driver, beside the framework's
 """
 import ctypes
 import sys
@@ -49,10 +50,17 @@ def pin():
     call("cuMemHostAlloc", ctypes.byref(page), ctypes.c_size_t(4096), 0)
 
 
+def ask(size):
+    address = ctypes.c_uint64()
+    call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(size))
+
+
 def keep():
     call("cuCtxSetCurrent", contexts[0])
     blocks.allocate(0, 4096)
     pin()
+    for size in sys.argv[2:]:
+        ask(int(size))
 
 
 for _ in range(int(sys.argv[1])):
