@@ -102,7 +102,7 @@ static void add_recording(struct sum *s, const char *path)
 	s->running += !info->is_complete;
 	s->bytes += info->file_bytes;
 	for (unsigned kind = 0; kind < GP_KINDS; kind++)
-		s->events += info->counts[kind];
+		s->events += gp_is_happening(kind) ? info->counts[kind] : 0;
 	s->lost_memory += info->lost_memory;
 	s->lost_other += info->lost_launch + info->lost_other + info->nested;
 	s->mismatches += info->mismatches;
