@@ -319,6 +319,9 @@ static void flush_due(struct gp_recorder *r, uint32_t rings, bool is_urgent)
 static void obey_uses(void)
 {
 	uint32_t want = gp_settings.has_uses && atomic_load(&gp_control->want_uses);
+	/* its line is in the caches of all threads of the job: written only where it changes */
+	if (atomic_load(&gp_uses_wanted) == want)
+		return;
 	/* partner: the relaxed load in gp_hook_launch; a few launches more or less do no harm */
 	atomic_store(&gp_uses_wanted, want);
 	atomic_store(&gp_control->uses, want);

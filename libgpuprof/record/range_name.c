@@ -6,49 +6,38 @@
 
 #include "recorder.h"
 
-#define PLACES (2 * GP_RANGE_NAMES)
+#define PLACES GP_RANGE_NAME_PLACES
 #define ID_BITS 15u
 _Static_assert(GP_RANGE_NAMES < 1u << ID_BITS, "an id fits its bits");
 
-struct names {
-	_Atomic uint32_t index[PLACES]; /* id, tag; 0: free */
-	_Atomic uint32_t count, record_bytes, text_bytes;
-	struct gp_range_name name[GP_RANGE_NAMES + 1]; /* number 0 means none */
-	char text[GP_RANGE_NAMES_BYTES];
-};
-
-static _Atomic(struct names *) table GP_HOT_DATA;
+_Atomic(struct gp_range_names *) gp_range_names GP_HOT_DATA;
 static _Atomic uint64_t refused;
 
 /* Children inherit it: their own names go on behind, and each process tells what it uses. */
-static GP_COLD struct names *map_table(void)
+static GP_COLD struct gp_range_names *map_table(void)
 {
-	struct names *none = NULL,
-		     *fresh = mmap(NULL, sizeof *fresh, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct gp_range_names *none = NULL,
+			      *fresh = mmap(NULL, sizeof *fresh, PROT_READ | PROT_WRITE,
+					    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (fresh == MAP_FAILED)
 		return NULL;
 	/* partner: the acquire load in names_of: zeroed pages need no more */
-	if (atomic_compare_exchange_strong(&table, &none, fresh))
+	if (atomic_compare_exchange_strong(&gp_range_names, &none, fresh))
 		return fresh;
 	munmap(fresh, sizeof *fresh);
 	return none;
 }
 
-static struct names *names_of(void)
+static struct gp_range_names *names_of(void)
 {
-	struct names *n = atomic_load_explicit(&table, memory_order_acquire);
+	struct gp_range_names *n = atomic_load_explicit(&gp_range_names, memory_order_acquire);
 	return gp_likely(n) ? n : map_table();
-}
-
-const struct gp_range_name *gp_range_name_of(uint32_t id)
-{
-	return &atomic_load_explicit(&table, memory_order_relaxed)->name[id];
 }
 
 size_t gp_range_name_text(uint32_t id, const char **text)
 {
-	const struct names *n = atomic_load_explicit(&table, memory_order_relaxed);
+	const struct gp_range_names *n =
+		atomic_load_explicit(&gp_range_names, memory_order_relaxed);
 	*text = n->text + n->name[id].text;
 	return n->name[id].bytes;
 }
@@ -89,26 +78,15 @@ static uint32_t hash_of(const struct wanted *w)
 	return (uint32_t)(h >> 32) ^ (uint32_t)h;
 }
 
-static bool is_same(const struct names *n, const struct gp_range_name *e, const struct wanted *w)
+static bool is_same(const struct gp_range_names *n, const struct gp_range_name *e,
+		    const struct wanted *w)
 {
 	return e->hash == w->hash && e->bytes == w->bytes && e->domain == w->domain &&
 	       e->is_cut == w->is_cut && memcmp(n->text + e->text, w->text, w->bytes) == 0;
 }
 
-bool gp_range_name_is(const struct gp_range_name *e, uint32_t domain, const char *text,
-		      size_t bytes)
-{
-	const char *known = atomic_load_explicit(&table, memory_order_relaxed)->text + e->text;
-	if (e->domain != domain)
-		return false;
-	if (bytes != GP_TO_NUL)
-		return (e->is_cut ? bytes > e->bytes : bytes == e->bytes) &&
-		       memcmp(text, known, e->bytes) == 0;
-	return strncmp(text, known, e->bytes) == 0 && (text[e->bytes] != '\0') == e->is_cut;
-}
-
 /* The id at hand, or 0 and the free place where it would have to stand; NULL: there is none. */
-static uint32_t find(struct names *n, const struct wanted *w, _Atomic uint32_t **place)
+static uint32_t find(struct gp_range_names *n, const struct wanted *w, _Atomic uint32_t **place)
 {
 	const uint32_t tag = w->hash >> ID_BITS;
 	*place = NULL;
@@ -140,7 +118,7 @@ static bool claim(_Atomic uint32_t *used, uint32_t more, uint32_t most, uint32_t
 }
 
 /* An entry that nobody sees yet; 0: no room. What is claimed and not used stays so: a bound. */
-static uint32_t make(struct names *n, const struct wanted *w)
+static uint32_t make(struct gp_range_names *n, const struct wanted *w)
 {
 	uint32_t id, text, record, bytes = (uint32_t)w->bytes;
 	const uint32_t slots = 1 + (bytes + 8 + 63) / 64;
@@ -159,7 +137,7 @@ static uint32_t make(struct names *n, const struct wanted *w)
 }
 
 /* Puts entry `id` into the index, unless another thread was faster with the same: then that one. */
-static uint32_t publish(struct names *n, const struct wanted *w, uint32_t id,
+static uint32_t publish(struct gp_range_names *n, const struct wanted *w, uint32_t id,
 			_Atomic uint32_t *place)
 {
 	while (place) {
@@ -178,7 +156,7 @@ static uint32_t publish(struct names *n, const struct wanted *w, uint32_t id,
 
 uint32_t gp_range_name(uint32_t domain, const char *text, size_t bytes)
 {
-	struct names *n = text ? names_of() : NULL;
+	struct gp_range_names *n = text ? names_of() : NULL;
 	if (!n)
 		return 0;
 	const size_t most = bytes == GP_TO_NUL ? strnlen(text, GP_RANGE_NAME_MAX + 1) : bytes;
@@ -197,7 +175,7 @@ uint32_t gp_range_name(uint32_t domain, const char *text, size_t bytes)
 
 void gp_range_name_tell(uint32_t id)
 {
-	struct names *n = atomic_load_explicit(&table, memory_order_relaxed);
+	struct gp_range_names *n = atomic_load_explicit(&gp_range_names, memory_order_relaxed);
 	struct gp_range_name *e = &n->name[id];
 	const uint32_t generation = gp_thread.generation;
 	if (e->domain != 0 &&

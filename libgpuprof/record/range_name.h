@@ -6,6 +6,8 @@
 #ifndef GP_RANGE_NAME_H
 #define GP_RANGE_NAME_H
 
+#include <string.h>
+
 #include "record.h"
 
 #define GP_RANGE_NAMES 16384u		/* different ones */
@@ -21,18 +23,42 @@ struct gp_range_name {
 	uint16_t is_cut; /* the name was longer */
 };
 
+#define GP_RANGE_NAME_PLACES (2 * GP_RANGE_NAMES)
+
+struct gp_range_names {
+	_Atomic uint32_t index[GP_RANGE_NAME_PLACES]; /* id, tag; 0: free */
+	_Atomic uint32_t count, record_bytes, text_bytes;
+	struct gp_range_name name[GP_RANGE_NAMES + 1]; /* number 0 means none */
+	char text[GP_RANGE_NAMES_BYTES];
+};
+extern _Atomic(struct gp_range_names *) gp_range_names GP_HOT_DATA
+	__attribute__((visibility("hidden")));
+
 /*
  * Id of the name `text` of `bytes` in `domain`, cut at GP_RANGE_NAME_MAX; 0: no room, or there is
  * no text. The first call maps memory.
  */
 uint32_t gp_range_name(uint32_t domain, const char *text, size_t bytes);
 /* Of an id that gp_range_name returned. */
-const struct gp_range_name *gp_range_name_of(uint32_t id);
+GP_HOT struct gp_range_name *gp_range_name_of(uint32_t id)
+{
+	return &atomic_load_explicit(&gp_range_names, memory_order_relaxed)->name[id];
+}
 /* Its text, without a NUL; how many bytes. */
 size_t gp_range_name_text(uint32_t id, const char **text);
 /* Is it what was meant? Reads no byte behind the text's end. */
-bool gp_range_name_is(const struct gp_range_name *name, uint32_t domain, const char *text,
-		      size_t bytes);
+GP_HOT bool gp_range_name_is(const struct gp_range_name *e, uint32_t domain, const char *text,
+			     size_t bytes)
+{
+	const char *known =
+		atomic_load_explicit(&gp_range_names, memory_order_relaxed)->text + e->text;
+	if (e->domain != domain)
+		return false;
+	if (bytes != GP_TO_NUL)
+		return (e->is_cut ? bytes > e->bytes : bytes == e->bytes) &&
+		       memcmp(text, known, e->bytes) == 0;
+	return strncmp(text, known, e->bytes) == 0 && (text[e->bytes] != '\0') == e->is_cut;
+}
 /* Defines it, and its domain, in the caller's ring: inside, and not told in this process yet. */
 void gp_range_name_tell(uint32_t id);
 /* Ranges and marks of this recording that went without a name; none yet; one more. */

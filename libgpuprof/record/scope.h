@@ -17,7 +17,7 @@ struct gp_recorder;
 /* Is that what opens and closes it? */
 GP_HOT bool gp_scope_follows(enum gp_scope_from from)
 {
-	return gp_unlikely(gp_settings.scope.from == from);
+	return gp_unlikely(gp_scope_follow == from);
 }
 
 /*

@@ -14,6 +14,7 @@
 #define DEPTH_MOST 64u
 
 struct gp_settings gp_settings;
+enum gp_scope_from gp_scope_follow GP_HOT_DATA;
 
 extern char **environ;
 extern char *program_invocation_short_name;
@@ -149,6 +150,7 @@ void gp_settings_read(void)
 	s->has_uses = gp_on_off_parse(option(OPTION_USES)) == GP_ON;
 	read_stacks(s);
 	read_scope(s);
+	gp_scope_follow = s->scope.from;
 	copy(s->output, sizeof s->output, option(OPTION_OUTPUT));
 	copy(s->ring_dir, sizeof s->ring_dir, option(OPTION_RING_DIR));
 	const char *list = getenv("GPUPROF_LIST");

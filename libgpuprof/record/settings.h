@@ -8,6 +8,7 @@
 
 #include "../format/name_fields.h"
 #include "../format/scope_rule.h"
+#include "hot.h"
 
 struct gp_settings {
 	bool is_on;
@@ -36,6 +37,8 @@ struct gp_settings {
 	uint32_t stacks_outside; /* as `stacks`, elsewhere */
 };
 extern struct gp_settings gp_settings __attribute__((visibility("hidden")));
+/* Its scope.from, for what looks at it with each range. */
+extern enum gp_scope_from gp_scope_follow GP_HOT_DATA __attribute__((visibility("hidden")));
 
 void gp_settings_read(void);
 /* Names unknown GPUPROF_* variables and bad values on stderr. */

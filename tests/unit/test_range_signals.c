@@ -2,13 +2,13 @@
  * A signal's handler that has ranges of its own, at every single instruction of a push, a pop and a
  * thread's end: the processor's trap flag is that signal. What it interrupts must not notice.
  */
+/* ThreadSanitizer keeps signals back until it suits it. */
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+
 #include "range_words.h"
 
 #include <pthread.h>
 #include <signal.h>
-
-/* ThreadSanitizer keeps signals back until it suits it. */
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 
 static _Thread_local bool is_stepped;
 static _Thread_local uint64_t steps;
