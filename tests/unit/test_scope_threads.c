@@ -52,7 +52,6 @@ static _Atomic bool is_race_over;
 
 static void *push_iteration(void *unused)
 {
-	allocate();
 	atomic_store(&raced, push_kept("iteration", &raced_key));
 	return unused;
 }
@@ -65,6 +64,8 @@ static void *end_raced(void *unused)
 			;
 		if (handle)
 			gp_range_pop_kept(GP_RANGE_TORCH, handle, &raced_key);
+		else
+			sched_yield();
 	}
 	return unused;
 }
@@ -73,6 +74,7 @@ static void *end_raced(void *unused)
 static void ended_twice_at_once(void)
 {
 	pthread_t ends, thread;
+	allocate();
 	pthread_create(&ends, NULL, end_raced, NULL);
 	for (unsigned k = 0; k < RACES; k++) {
 		pthread_create(&thread, NULL, push_iteration, NULL);
