@@ -133,7 +133,7 @@ static void capture_end(struct job *j, unsigned graph)
 			   .graph_instantiate = { .exec = graph, .graph = 1000 + graph } });
 }
 
-/* Three steps as they are, one that is captured, and its replays, which are steps like the first. */
+/* Three steps as they are, one that is captured, and its replays: steps like the first. */
 static void loop_graph_captured(struct job *j, unsigned steps)
 {
 	for (unsigned k = 0; k < 3; k++) {

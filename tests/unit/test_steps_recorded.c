@@ -1,7 +1,8 @@
 /*
  * The steps of every recording in tests/data against what its script did, and once more in parts of
- * the recording: without its ranges, names, stacks, allocations or launches. Where what is found is known
- * to be wrong the row says why, and the test fails when that is mended and the row still says so.
+ * the recording: without its ranges, names, stacks, allocations or launches. Where what is found is
+ * known to be wrong the row says why; the test fails, too, when that is mended and the row still
+ * says so.
  */
 #include <dirent.h>
 #include <setjmp.h>
