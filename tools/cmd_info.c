@@ -201,7 +201,7 @@ static void print_size(const struct gp_info *info, FILE *out)
 }
 
 /* NULL: not asked for. */
-static void print_steps(const struct gp_steps *steps, FILE *out)
+static void print_steps(const struct gp_info *info, const struct gp_steps *steps, FILE *out)
 {
 	if (!steps)
 		return;
@@ -216,6 +216,8 @@ static void print_steps(const struct gp_steps *steps, FILE *out)
 		gp_ns_text(steps->p99_ns).s);
 	if (steps->warmup)
 		fprintf(out, "; without the first %s, warm-up", gp_count_text(steps->warmup).s);
+	if (info->lost_memory + info->lost_launch + info->lost_other > 0)
+		fputs("; what was lost may hold more", out);
 	fputc('\n', out);
 }
 
@@ -238,7 +240,7 @@ static void print_person(const char *path, const struct gp_info *info, const str
 	print_counts(info, out, false);
 	print_stacks(info, out);
 	print_ranges(info, out);
-	print_steps(steps, out);
+	print_steps(info, steps, out);
 	print_captured(info, out);
 	print_check(info, out);
 	print_size(info, out);

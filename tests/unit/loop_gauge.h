@@ -124,7 +124,7 @@ static const struct job_loop further_loops[] = {
 	  .run = loop_histograms,
 	  .is_unnamed = true,
 	  .is_open = true },
-	{ .name = "lengths, scaled", .run = loop_lengths_scaled, .is_open = true },
+	{ .name = "lengths, scaled", .run = loop_lengths_scaled },
 	{ .name = "lengths, scaled, unnamed",
 	  .run = loop_lengths_scaled,
 	  .is_unnamed = true,

@@ -9,7 +9,7 @@
 
 #include "../../tools/amount.c"
 #include "../../tools/check_limits.c"
-#include "../../tools/doubt.c"
+#include "../../tools/report_doubt.c"
 
 const char *const gp_curve_keys[GP_CURVES] = { "driver", "reserved", "allocated" };
 

@@ -12,19 +12,22 @@
 static void find_all(const struct job_loop *loops, size_t kinds, unsigned percent, const char *what)
 {
 	unsigned right = 0, all = (unsigned)kinds * SEEDS;
-	bool is_each_found = true;
+	bool is_each_found = true, is_open_still = true;
 	for (size_t k = 0; k < kinds; k++) {
 		unsigned of_kind = 0;
 		for (unsigned seed = 0; seed < SEEDS; seed++)
 			of_kind += is_found(&loops[k], seed);
 		right += of_kind;
 		is_each_found &= loops[k].is_open || of_kind * 100 >= SEEDS * KIND_PERCENT;
+		/* one that is found each time is no longer open */
+		is_open_still &= !loops[k].is_open || of_kind < SEEDS;
 		print_message("%-32s %u of %u\n", loops[k].name, of_kind, SEEDS);
 	}
 	print_message("%s: steps found exactly in %u of %u loops of %zu kinds\n", what, right, all,
 		      kinds);
 	assert_true(right * 100 >= all * percent);
 	assert_true(is_each_found);
+	assert_true(is_open_still);
 }
 
 #define ALL(loops) loops, sizeof(loops) / sizeof *(loops)
