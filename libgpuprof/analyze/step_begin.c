@@ -29,7 +29,7 @@ static size_t find_place(const struct gp_step_sequence *in, const float *wait, s
 	for (size_t k = from + 1; k < to; k++)
 		least = in->live[k] < least ? in->live[k] : least;
 	for (size_t k = from + 1; k <= to; k++) {
-		if (in->live[k] > least + GP_STEP_LEAST_BYTES || wait[k] <= longest)
+		if (in->live[k] > least || wait[k] <= longest)
 			continue;
 		longest = wait[k];
 		place = k;
@@ -37,7 +37,7 @@ static size_t find_place(const struct gp_step_sequence *in, const float *wait, s
 	return place;
 }
 
-/* Those of the second half: what they make is there. */
+/* Not of the first turn, in which a job makes what it keeps. */
 static enum gp_status find_places(const struct gp_step_sequence *in, const float *wait,
 				  uint32_t leader, struct places *out)
 {
@@ -50,7 +50,7 @@ static enum gp_status find_places(const struct gp_step_sequence *in, const float
 	for (size_t k = 0; k < in->tokens; k++) {
 		if (!is_at(in, k, leader))
 			continue;
-		if (from != SIZE_MAX && seen++ * 2 + 1 >= turns - 1)
+		if (seen++ > 1)
 			out->place[out->turns++] = find_place(in, wait, from, k);
 		from = k;
 	}

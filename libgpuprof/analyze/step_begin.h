@@ -4,8 +4,6 @@
 
 #include "step_learn.h"
 
-#define GP_STEP_LEAST_BYTES 512u /* so little more live is the least, too: a figure that is kept */
-
 #define GP_STEP_OPENING 3u
 
 struct gp_step_begin {

@@ -175,7 +175,7 @@ static void drop_weak(struct gp_loops *l, const bool *is_kept)
 	for (size_t k = 0; k < l->loops; k++) {
 		const struct gp_loop *loop = &l->loop[k];
 		const uint64_t of_job = (uint64_t)loop->exact * loop->count;
-		if (!is_kept[k] || loop->exact * 2 < loop->voters)
+		if (!is_kept[k])
 			continue;
 		most = loop->exact > most ? loop->exact : most;
 		most_of_job = of_job > most_of_job ? of_job : most_of_job;

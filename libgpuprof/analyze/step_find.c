@@ -251,8 +251,7 @@ static uint64_t find_opening(const struct finding *f, uint64_t from, uint64_t to
 /* Less is live, or as little, and the wait was so many times longer. */
 static bool is_lower(const struct place *here, const struct place *than, unsigned longer)
 {
-	bool is_alike = here->live_bytes <= than->live_bytes + GP_STEP_LEAST_BYTES &&
-			than->live_bytes <= here->live_bytes + GP_STEP_LEAST_BYTES;
+	bool is_alike = here->live_bytes == than->live_bytes;
 	return is_alike ? here->wait > than->wait * longer : here->live_bytes < than->live_bytes;
 }
 

@@ -123,9 +123,7 @@ static enum verdict judge(struct gp_loops *l, const struct gp_loop *inner, uint3
 	bool is_even = distance(t.ordinary, t.special) <= GP_LOOP_CUT_TURNS;
 	bool is_regular = (t.regular + GP_LOOP_CUT_TURNS) * 10 >= t.special * 9;
 	bool is_often = t.ordinary > t.special && t.ordinary <= t.special * MICRO_TURNS_MAX;
-	/* a turn that lacks little of the others is one, too: one without an update */
-	bool is_rare = t.ordinary * 4 <= t.special && d.own * 4 < d.needed;
-	if (t.with_optimizer * 2 < t.ordinary && !is_rare) {
+	if (t.with_optimizer * 2 < t.ordinary) {
 		bool is_around = d.less * 4 <= d.needed && d.more * 5 >= d.needed;
 		bool is_added = d.own * 5 >= d.more && (d.own_kinds >= 2 || is_most) &&
 				(t.ordinary >= t.special || is_much);
