@@ -17,10 +17,10 @@
 
 /* What was between two leaders of any loops. */
 struct reach {
-	float low, high;       /* bytes live */
-	uint64_t work, update; /* all of it, and the optimizer's */
-	uint8_t loop;	       /* whose leader ends it */
-	bool has_graph;	       /* which may hold an optimizer */
+	float low, high; /* bytes live */
+	uint64_t update; /* work of the optimizer */
+	uint8_t loop;	 /* whose leader ends it */
+	bool has_graph;	 /* which may hold an optimizer */
 };
 
 struct reaches {
@@ -73,7 +73,6 @@ static bool find_reaches(const struct gp_loops *l, uint8_t *led, struct reaches 
 				return false;
 			now = none;
 		}
-		now.work += work;
 		now.has_graph |= work > 1;
 		now.update += is_update ? work : 0;
 	}
@@ -82,23 +81,22 @@ static bool find_reaches(const struct gp_loops *l, uint8_t *led, struct reaches 
 
 /* ---- who has the optimizer ---- */
 
-/* In most turns, and not as all that there is. */
+/* In most turns. */
 static bool has_update(const struct reaches *s, uint8_t loop)
 {
-	uint64_t work = 0, update = 0;
+	uint64_t update = 0;
 	size_t turns = 0, with = 0, seen = 0;
 	bool has_graph = false;
 	for (size_t k = 0; k < s->reaches; k++) {
-		work += s->reach[k].work;
 		update += s->reach[k].update;
 		has_graph |= s->reach[k].has_graph;
 		if (s->reach[k].loop != loop)
 			continue;
 		if (seen++ > 0) {
 			turns++;
-			with += has_graph || (update > 0 && update * 2 <= work);
+			with += has_graph || (update > 0);
 		}
-		work = update = 0;
+		update = 0;
 		has_graph = false;
 	}
 	return turns > 0 && with * 2 > turns;

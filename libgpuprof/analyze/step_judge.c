@@ -11,7 +11,6 @@
 #include "step_loop.h"
 
 #define RARE 0.05 /* a turn: hardly ever */
-#define USUAL 0.5 /* a turn: in most, where a rare one may just have missed the others */
 #define OTHER 16  /* a part of this size of a turn that others have not: of another kind */
 #define MICRO_TURNS_MAX 16u /* inner loops of two models that take turns */
 
@@ -86,7 +85,7 @@ static struct difference compare_tokens(const struct gp_loops *l, const struct t
 		/* an allocation's stack says who does it, not what is done */
 		bool is_work = !l->has_launches || (l->in->trait[k] & GP_TRAIT_LAUNCH) != 0;
 		bool is_own = is_work && ordinary < RARE && special > ordinary / RARE,
-		     is_lacked = special < RARE && ordinary > USUAL;
+		     is_lacked = special < RARE && ordinary > RARE;
 		d.more += special > ordinary ? work * (special - ordinary) : 0;
 		d.less += special < ordinary ? work * (ordinary - special) : 0;
 		d.own += is_own ? work * special : 0;
@@ -118,8 +117,7 @@ static enum verdict judge(struct gp_loops *l, const struct gp_loop *inner, uint3
 	*added = d.more * (double)t.special;
 	double work = (double)(t.ordinary_work + t.special_work);
 	bool is_most = *added * 2 > work, is_much = *added * 4 > work;
-	bool has_any = d.own > 0 && d.lacked > 0,
-	     has_both = d.own * OTHER >= d.needed && d.lacked * OTHER >= d.needed;
+	bool has_both = d.own * OTHER >= d.needed && d.lacked * OTHER >= d.needed;
 	bool is_even = distance(t.ordinary, t.special) <= GP_LOOP_CUT_TURNS;
 	bool is_regular = (t.regular + GP_LOOP_CUT_TURNS) * 10 >= t.special * 9;
 	bool is_often = t.ordinary > t.special && t.ordinary <= t.special * MICRO_TURNS_MAX;
@@ -130,9 +128,7 @@ static enum verdict judge(struct gp_loops *l, const struct gp_loop *inner, uint3
 		if (t.special_with_optimizer * 2 >= t.special || (is_around && is_added))
 			return IS_PART;
 	}
-	/* as many of both: two models that share layers differ in how many they run */
-	bool is_other = has_any || d.less > d.needed * 0.1 || d.more > d.needed * 0.2;
-	return is_regular && (is_even ? is_other : is_often && has_both) ? TAKES_TURNS : IS_STEP;
+	return is_regular && (is_even || (is_often && has_both)) ? TAKES_TURNS : IS_STEP;
 }
 
 /*

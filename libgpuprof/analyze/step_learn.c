@@ -11,8 +11,7 @@
 #define SPAN_PERCENT 30u  /* of all work that lies between its first and last turn */
 #define STRAYS_PERCENT 5u /* of the turns in which a symbol of a class may be missing or twice */
 #define SAME_PERCENT 10u  /* of turns: loops that differ by no more are one */
-#define EXACT_PER_MILLE 5u
-#define TURNS_SURE 8u /* so many do not come together by chance */
+#define TURNS_SURE 8u	  /* so many do not come together by chance */
 /* so many symbols are not in lockstep for so many turns, whatever else comes in them */
 #define TURNS_CERTAIN 16u
 #define KINDS_CERTAIN 4u
@@ -172,7 +171,7 @@ static void follow(struct gp_loops *l, uint32_t number)
 
 static bool is_exact(const struct gp_loop_symbol *s, const struct gp_loop *loop)
 {
-	return s->strays <= (loop->count >= TURNS_SURE) + loop->count * EXACT_PER_MILLE / 1000;
+	return s->strays <= (loop->count >= TURNS_SURE);
 }
 
 /* Half a turn behind the leader rather than `other`. */
@@ -226,8 +225,8 @@ static void follow_all(struct gp_loops *l)
 static bool is_loop(const struct gp_loop *loop)
 {
 	bool is_few = loop->count < TURNS_SURE;
-	bool has_company = loop->members > (is_few ? 3 : 1);
-	return has_company && loop->members * (is_few ? 2 : 12) >= loop->voters;
+	return loop->members > (is_few ? 3 : 1) &&
+	       loop->members * (is_few ? 2 : 12) >= loop->voters;
 }
 
 /* Most turns first. */
@@ -276,12 +275,8 @@ static void sort_loops(struct gp_loops *l)
 			l->loop[kept++] = *next;
 			continue;
 		}
-		/* what is cut off at an end comes once less */
-		bool is_cut = last->count - next->count <= GP_LOOP_CUT_TURNS;
-		size_t both = is_cut ? last->exact + next->exact : 0;
 		if (next->exact > last->exact * 2)
 			*last = *next;
-		last->exact = both > last->exact ? both : last->exact;
 	}
 	l->loops = kept;
 }

@@ -87,6 +87,35 @@ static void what_does_not_repeat_has_no_steps(void **state)
 	}
 }
 
+/* What comes by chance may alternate by chance: seldom. */
+static void chance_is_seldom_taken_for_steps(void **state)
+{
+	(void)state;
+	unsigned told = 0;
+	for (unsigned k = 0; k < 120; k++) {
+		const unsigned kinds = 10 + k % 5 * 20;
+		struct job *j = job_open("chance.gpr", 1000 + k, 0, 0);
+		j->has_launches = j->has_blocks = true;
+		job_begin(j);
+		for (unsigned n = 0; n < 200 + 40 * k; n++)
+			if (job_draw(j, 3) == 0)
+				operate_short(j, 1 + (unsigned)job_draw(j, kinds), 1, 512);
+			else
+				launch(j, 1 + (unsigned)job_draw(j, kinds));
+		writer_close(&j->w, true);
+		struct gp_recording *r;
+		struct gp_steps steps;
+		assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
+		assert_int_equal(gp_steps_find(r, &steps), GP_OK);
+		told += steps.steps > 0;
+		gp_steps_free(&steps);
+		gp_recording_close(r);
+		free(j);
+	}
+	print_message("steps told of %u of 120 histories by chance\n", told);
+	assert_true(told <= 10);
+}
+
 /* ---- ranges ---- */
 
 static void push_range(struct job *j, uint32_t id, const char *text, unsigned depth)
@@ -238,6 +267,7 @@ int main(void)
 		cmocka_unit_test(steps_of_untried_loops_are_found),
 		cmocka_unit_test(lines_of_a_log_are_no_steps),
 		cmocka_unit_test(what_does_not_repeat_has_no_steps),
+		cmocka_unit_test(chance_is_seldom_taken_for_steps),
 		cmocka_unit_test(ranges_that_are_steps_are_believed),
 		cmocka_unit_test(steps_end_with_the_optimizer),
 		cmocka_unit_test(two_optimizers_are_of_one_step),
