@@ -225,7 +225,8 @@ static bool values_read(struct gate *g, int words)
 	else if (g->tolerance_text && (!gp_check_amount_read(g->tolerance_text, true, &tolerance) ||
 				       is_bare(g->tolerance_text, &tolerance)))
 		gp_usage(&gp_command_check,
-			 "bad value of '--tolerance': '%s' is not a percentage (5%%) or size (64MiB)",
+			 "bad value of '--tolerance': '%s' is not a percentage (5%%) or size "
+			 "(64MiB)",
 			 g->tolerance_text);
 	else
 		return true;
