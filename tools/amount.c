@@ -98,7 +98,7 @@ struct gp_text gp_count_text(uint64_t count)
 struct gp_text gp_rate_text(double rate, int digits)
 {
 	struct gp_text t;
-	if (rate >= pow(10, digits) - 0.5)
+	if (rate >= 1000 - pow(10, 3 - digits) / 2)
 		return gp_count_text((uint64_t)(rate + 0.5));
 	if (rate > 0 && rate < 1e-4)
 		snprintf(t.s, sizeof t.s, "less than 0.0001");

@@ -20,7 +20,7 @@ struct gp_text gp_ns_text(int64_t ns); /* "1.234 s", "12.3 ms", "2 min 05 s" */
 /* What nobody knows to the second: "3.2 days", "14 h", "25 min", "40 s". */
 struct gp_text gp_about_text(double ns);
 struct gp_text gp_count_text(uint64_t count); /* "1,234,567" */
-/* Of so many digits, never an exponent: "34.98", "0.5", "102,606", "less than 0.0001". */
+/* Of 3 or 4 digits, never an exponent: "34.98", "0.5", "2,287", "102,606", "less than 0.0001". */
 struct gp_text gp_rate_text(double rate, int digits);
 
 /* "1.5s", "20ms", "3us", "2min", "1h"; a plain integer is nanoseconds. False: no such moment. */

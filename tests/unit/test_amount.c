@@ -48,6 +48,9 @@ static void known_times_are_exact(void **state)
 	assert_string_equal(gp_ns_text(259200000000000 + 300000000000).s, "72 h 05 min");
 	assert_string_equal(gp_count_text(13122847).s, "13,122,847");
 	assert_string_equal(gp_rate_text(34.982, 4).s, "34.98");
+	assert_string_equal(gp_rate_text(999.94, 4).s, "999.9");
+	assert_string_equal(gp_rate_text(999.96, 4).s, "1,000");
+	assert_string_equal(gp_rate_text(2287.4, 4).s, "2,287");
 	assert_string_equal(gp_rate_text(102606.3, 4).s, "102,606");
 	assert_string_equal(gp_rate_text(999.4, 3).s, "999");
 	assert_string_equal(gp_rate_text(999.6, 3).s, "1,000");
