@@ -18,7 +18,7 @@ struct gp_range_name {
 	_Atomic uint32_t told; /* in which gp_thread.generation it was last defined */
 	uint32_t hash;
 	uint32_t domain; /* id of its name; 0: the default one */
-	uint32_t text;	 /* offset in gp_range_texts() */
+	uint32_t text;	 /* offset in gp_range_names.text */
 	uint16_t bytes;
 	uint16_t is_cut; /* the name was longer */
 };
