@@ -96,10 +96,11 @@ struct gp_leaks {
 	size_t usable_steps; /* of them: in the span, behind the warm-up */
 	int64_t window_ns;   /* 0: steps */
 	int64_t from_ns, to_ns;
-	size_t samples; /* too few to tell anything: 0 */
-	size_t stacks;	/* and kinds that were looked at */
-	size_t tests;	/* those, and sums of several; twice, where the tail is looked at, too */
-	bool is_cut;	/* there are more than were looked at */
+	size_t samples;		   /* too few to tell anything: 0 */
+	int64_t first_ns, last_ns; /* of them */
+	size_t stacks;		   /* and kinds that were looked at */
+	size_t tests; /* those, and sums of several; twice, where the tail is looked at, too */
+	bool is_cut;  /* there are more than were looked at */
 	/* with so many samples what each step leaves would be found among so many tests */
 	size_t samples_least;
 	/* Samples are at steps, and not fewer: else that there is no leak means nothing. */

@@ -30,7 +30,7 @@ static void check_device(struct gp_check *c, const struct gp_growth_device *g)
 void gp_check_growth(struct gp_check *c)
 {
 	const struct gp_check_amount *limit = &c->limit[GP_CHECK_GROWTH];
-	const char *doubt = gp_doubt_of(c->info);
+	const char *doubt = gp_span_doubt_of(c->info);
 	struct gp_growth *g = &c->growth;
 	enum gp_status status = gp_growth_find(c->recording, (double)limit->number, g);
 	if (status)

@@ -87,7 +87,7 @@ static bool is_told(const struct gp_check *c, const struct gp_leak *leak)
 void gp_check_leaks(struct gp_check *c)
 {
 	struct gp_leaks leaks;
-	if (c->growth.why || gp_doubt_of(c->info) ||
+	if (c->growth.why || gp_span_doubt_of(c->info) ||
 	    gp_leaks_build(c->recording, INT64_MIN, INT64_MAX, &leaks))
 		return;
 	for (size_t k = 0; k < leaks.leaks && !leaks.steps.why; k++) {

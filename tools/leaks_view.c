@@ -64,13 +64,16 @@ struct gp_leak_total gp_leak_total_of(const struct gp_leaks_report *r)
 
 /* ---- whether silence tells ---- */
 
-/* Elsewhere what one stack keeps has no stack, and launches, which tell steps, are missing. */
+/*
+ * Between the samples: elsewhere what one stack keeps has no stack, and launches, which tell steps,
+ * are missing.
+ */
 static bool is_captured_in_part(const struct gp_leaks_report *r)
 {
 	const struct gp_info *info = r->info;
 	for (size_t k = 0; k < info->captureds; k++)
-		if (info->captured[k].from_ns <= r->leaks.from_ns &&
-		    r->leaks.to_ns <= info->captured[k].to_ns)
+		if (info->captured[k].from_ns <= r->leaks.first_ns &&
+		    r->leaks.last_ns <= info->captured[k].to_ns)
 			return false;
 	return info->is_captured_in_part && info->captures > 0;
 }
@@ -78,7 +81,7 @@ static bool is_captured_in_part(const struct gp_leaks_report *r)
 const char *gp_leak_doubt(const struct gp_leaks_report *r, char text[GP_LEAK_DOUBT_MAX])
 {
 	const struct gp_leaks *all = &r->leaks;
-	const char *doubt = gp_doubt_of(r->info);
+	const char *doubt = gp_span_doubt_of(r->info);
 	if (doubt)
 		return doubt;
 	if (is_captured_in_part(r))
@@ -99,7 +102,7 @@ const char *gp_leak_doubt(const struct gp_leaks_report *r, char text[GP_LEAK_DOU
 const char *gp_leak_doubt_hint(const struct gp_leaks_report *r, char text[GP_LEAK_DOUBT_MAX])
 {
 	const struct gp_leaks *all = &r->leaks;
-	if (gp_doubt_of(r->info)) {
+	if (gp_span_doubt_of(r->info)) {
 		snprintf(text, GP_LEAK_DOUBT_MAX, "'gpuprof info %.200s' says what there is of it",
 			 r->path);
 		return text;

@@ -1,7 +1,7 @@
 /* Whether what a recording says of memory is all that happened. */
 #include "report.h"
 
-const char *gp_doubt_of(const struct gp_info *info)
+const char *gp_span_doubt_of(const struct gp_info *info)
 {
 	if (info->is_running)
 		return "the job is running";
@@ -11,11 +11,17 @@ const char *gp_doubt_of(const struct gp_info *info)
 		return "the recording began late";
 	if (info->has_gap)
 		return "the recording stood still for a while";
-	if (info->ended_by)
-		return "the recording ended before the job did";
 	if (info->has_framework_late)
 		return "the framework had blocks before the recording began";
 	if (info->has_hole || info->has_uncertain_peaks || info->is_damaged)
 		return "events are missing";
 	return NULL;
+}
+
+const char *gp_doubt_of(const struct gp_info *info)
+{
+	const char *doubt = gp_span_doubt_of(info);
+	if (!doubt && info->ended_by)
+		return "the recording ended before the job did";
+	return doubt;
 }

@@ -290,6 +290,8 @@ static enum gp_status judge(struct hunt *h)
 	out->stacks = h->samples.table.rows;
 	out->is_cut = h->samples.is_cut;
 	out->step_ns = out->samples > 0 ? ns_per_step(h) : 0;
+	out->first_ns = out->samples > 0 ? h->samples.at_ns[0] : out->from_ns;
+	out->last_ns = out->samples > 0 ? h->samples.at_ns[out->samples - 1] : out->to_ns;
 	memcpy(out->free_bytes, h->samples.free_bytes, sizeof out->free_bytes);
 	h->is_of = calloc(out->stacks + 1, sizeof *h->is_of);
 	enum gp_status status = gp_leak_list_turns(out, &h->turns);
