@@ -29,6 +29,8 @@ static const char nothing_recorded[] =
 	"nothing that repeats is recorded: neither launches nor allocations";
 static const char nothing_repeats[] =
 	"no sure repetition is found in what the job launches and allocates";
+static const char no_allocation_repeats[] =
+	"no sure repetition is found in what the job allocates, and no launches are recorded";
 static const char too_few[] = "what the job launches and allocates comes too seldom to be steps";
 
 /* The moment before a token: a step may begin there. */
@@ -354,7 +356,7 @@ static enum gp_status find_by_repetition(struct finding *f)
 	}
 	enum gp_status status = learn(f);
 	if (status == GP_OK && f->begin.first == 0)
-		f->out->why = nothing_repeats;
+		f->out->why = f->tokenizer.has_launches ? nothing_repeats : no_allocation_repeats;
 	if (status != GP_OK || f->begin.first == 0)
 		return status;
 	for (uint32_t k = 1; k <= f->tokenizer.table.symbols; k++)
@@ -369,6 +371,7 @@ static enum gp_status find_by_repetition(struct finding *f)
 		return GP_OK;
 	}
 	f->out->source = GP_STEPS_REPETITION;
+	f->out->why = NULL;
 	finish(f);
 	return GP_OK;
 }
@@ -446,14 +449,9 @@ static enum gp_status find(struct finding *f)
 	return status;
 }
 
-static enum gp_status attempt(void *context, const struct gp_info *info)
+/* What is seen of the recording in f->view. */
+static enum gp_status look(struct finding *f, const struct gp_info *info)
 {
-	struct finding *f = context, fresh = {
-		.recording = f->recording,
-		.view = f->view,
-		.out = f->out,
-	};
-	*f = fresh;
 	f->ranges = calloc(1, sizeof *f->ranges);
 	enum gp_status status = GP_E_MEMORY;
 	if (f->ranges != NULL) {
@@ -462,8 +460,6 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 	}
 	if (status == GP_OK)
 		status = find(f);
-	if (status == GP_OK)
-		status = gp_step_stat(f->out);
 	gp_tokenizer_release(&f->tokenizer);
 	if (f->ranges != NULL)
 		gp_step_ranges_close(f->ranges);
@@ -475,6 +471,23 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 	free(f->markers.is_marker);
 	free(f->places);
 	return status;
+}
+
+/* Sizes may vary from step to step: they are looked at where nothing else tells. */
+static enum gp_status attempt(void *context, const struct gp_info *info)
+{
+	struct finding *f = context;
+	const struct finding fresh = { .recording = f->recording, .view = f->view, .out = f->out };
+	*f = fresh;
+	enum gp_status status = look(f, info);
+	bool is_all = f->out->steps > 0 || f->tokenizer.has_launches || f->tokenizer.has_sizes;
+	if (status == GP_OK && !is_all) {
+		*f = fresh;
+		f->view.has_sizes = true;
+		status = look(f, info);
+		f->view = fresh.view;
+	}
+	return status == GP_OK ? gp_step_stat(f->out) : status;
 }
 
 static void forget(void *context)

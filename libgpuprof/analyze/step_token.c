@@ -61,11 +61,14 @@ enum gp_status gp_tokenizer_init(struct gp_tokenizer *t, const struct gp_info *i
 				 const struct gp_step_view *view)
 {
 	bool has_stacks = info->has_stacks && !view->has_no_stacks;
-	uint64_t kernels = view->has_no_launches ? 0 : info->kept[GP_KERNEL];
+	bool has_launches = !view->has_no_launches &&
+			    (info->kept[GP_LAUNCH] > 0 || info->kept[GP_GRAPH_LAUNCH] > 0);
+	uint64_t kernels = has_launches ? info->kept[GP_KERNEL] : 0;
 	*t = (struct gp_tokenizer){
+		.has_launches = has_launches,
 		.has_blocks = info->kept[GP_BLOCK_ALLOC] > 0,
 		.has_kinds = !has_stacks && kernels < KERNELS_FEW,
-		.has_sizes = !has_stacks && kernels == 0,
+		.has_sizes = kernels == 0 && (!has_stacks || view->has_sizes),
 		.view = *view,
 		.graphs.is_sequence = true,
 	};
@@ -122,12 +125,11 @@ static uint64_t alloc_token(const struct gp_tokenizer *t, const struct gp_record
 	bool is_block = record->kind == GP_BLOCK_ALLOC;
 	if (!is_block && (t->has_blocks || record->space == GP_SPACE_RESERVATION))
 		return 0; /* what the framework asks of the driver depends on what it has */
-	if (record->stack != 0 && !t->view.has_no_stacks)
-		return join(record->kind, record->stack);
-	if (!t->has_sizes)
-		return t->has_kinds ? join(record->kind, 0) : 0;
-	return join(record->kind | 0x100u,
-		    is_block ? record->block_alloc.bytes : record->alloc.bytes);
+	const uint64_t stack = t->view.has_no_stacks ? 0 : record->stack,
+		       bytes = is_block ? record->block_alloc.bytes : record->alloc.bytes;
+	if (t->has_sizes)
+		return join(join(record->kind | 0x100u, bytes), stack);
+	return stack != 0 || t->has_kinds ? join(record->kind, stack) : 0;
 }
 
 static struct gp_symbols see(struct gp_tokenizer *t, uint64_t token, bool can_learn)

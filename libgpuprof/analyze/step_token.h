@@ -14,6 +14,7 @@
 struct gp_step_view {
 	bool has_no_ranges, has_no_stacks, has_no_launches, has_no_allocations;
 	bool has_no_names; /* of optimizers */
+	bool has_sizes;	   /* of allocations, also where there are stacks; not beside launches */
 };
 
 #define GP_GRAPH_TOKENS_MAX 1024u /* of a replay: as many tell which it is */
@@ -34,7 +35,7 @@ struct gp_symbols {
 struct gp_tokenizer {
 	struct gp_symbol_table table;
 	/* of the recording: what counts as a token */
-	bool has_blocks, has_kinds, has_sizes;
+	bool has_launches, has_blocks, has_kinds, has_sizes;
 	struct gp_step_view view;
 	uint64_t before[2]; /* the last two tokens */
 	/* what was captured: a launch of a graph gives the tokens that its launches would have */

@@ -59,6 +59,15 @@ static void lines_of_a_log_are_no_steps(void **state)
 		assert_true(is_found(&loop, seed));
 }
 
+static struct gp_recording *close_job(struct job *j, struct gp_steps *steps)
+{
+	struct gp_recording *r;
+	writer_close(&j->w, true);
+	assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
+	assert_int_equal(gp_steps_find(r, steps), GP_OK);
+	return r;
+}
+
 /* Random work, and none at all: said, not invented. */
 static void what_does_not_repeat_has_no_steps(void **state)
 {
@@ -72,11 +81,8 @@ static void what_does_not_repeat_has_no_steps(void **state)
 				operate_short(j, 1 + (unsigned)job_draw(j, 40), 1, 512);
 			else
 				launch(j, 1 + (unsigned)job_draw(j, 40));
-		writer_close(&j->w, true);
-		struct gp_recording *r;
 		struct gp_steps steps;
-		assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
-		assert_int_equal(gp_steps_find(r, &steps), GP_OK);
+		struct gp_recording *r = close_job(j, &steps);
 		assert_int_equal(steps.source, GP_STEPS_NONE);
 		assert_int_equal(steps.steps, 0);
 		assert_non_null(steps.why);
@@ -88,32 +94,86 @@ static void what_does_not_repeat_has_no_steps(void **state)
 }
 
 /* What comes by chance may alternate by chance: seldom. */
-static void chance_is_seldom_taken_for_steps(void **state)
+static void expect_chance(bool has_launches)
 {
-	(void)state;
 	unsigned told = 0;
 	for (unsigned k = 0; k < 120; k++) {
 		const unsigned kinds = 10 + k % 5 * 20;
 		struct job *j = job_open("chance.gpr", 1000 + k, 0, 0);
-		j->has_launches = j->has_blocks = true;
+		j->has_launches = has_launches;
 		job_begin(j);
 		for (unsigned n = 0; n < 200 + 40 * k; n++)
-			if (job_draw(j, 3) == 0)
+			if (!has_launches)
+				operate_short(j, K_SUM, 1 + (unsigned)job_draw(j, 4),
+					      512 * (1 + job_draw(j, kinds)));
+			else if (job_draw(j, 3) == 0)
 				operate_short(j, 1 + (unsigned)job_draw(j, kinds), 1, 512);
 			else
 				launch(j, 1 + (unsigned)job_draw(j, kinds));
-		writer_close(&j->w, true);
-		struct gp_recording *r;
 		struct gp_steps steps;
-		assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
-		assert_int_equal(gp_steps_find(r, &steps), GP_OK);
+		struct gp_recording *r = close_job(j, &steps);
 		told += steps.steps > 0;
 		gp_steps_free(&steps);
 		gp_recording_close(r);
 		free(j);
 	}
-	print_message("steps told of %u of 120 histories by chance\n", told);
+	print_message("steps told of %u of 120 histories by chance, %s launches\n", told,
+		      has_launches ? "with" : "without");
 	assert_true(told <= 10);
+}
+
+static void chance_is_seldom_taken_for_steps(void **state)
+{
+	(void)state;
+	expect_chance(true);
+	expect_chance(false);
+}
+
+/* One line makes all that a turn makes: its sizes alone tell turns apart. */
+static void allocations_that_repeat_by_size_are_steps(void **state)
+{
+	(void)state;
+	for (unsigned steps = 10; steps <= 60; steps += 50) {
+		struct gp_steps found;
+		struct job *j = job_open("sizes.gpr", 7, 0, 0);
+		j->has_launches = false;
+		j->has_stacks = true;
+		job_begin(j);
+		for (unsigned k = 0; k < steps; k++) {
+			begin_turn(j);
+			take(j, 7, 512);
+			for (unsigned n = 2; n <= 5; n++)
+				give(j, take(j, 7, n * 4096));
+			end_turn(j);
+		}
+		struct gp_recording *r = close_job(j, &found);
+		assert_int_equal(found.source, GP_STEPS_REPETITION);
+		assert_int_equal(found.steps, steps);
+		gp_steps_free(&found);
+		gp_recording_close(r);
+		free(j);
+	}
+}
+
+/* What is recorded of the job, and of it alone. */
+static void why_there_are_no_steps_is_true(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < 2; k++) {
+		struct gp_steps found;
+		struct job *j = job_open("why.gpr", 7, 0, 0);
+		j->has_launches = k > 0;
+		job_begin(j);
+		for (unsigned n = 0; n < 100; n++)
+			operate_short(j, 1 + (unsigned)job_draw(j, 40), 1,
+				      512 * (1 + job_draw(j, 40)));
+		struct gp_recording *r = close_job(j, &found);
+		assert_int_equal(found.steps, 0);
+		assert_int_equal(strstr(found.why, "no launches are recorded") != NULL, k == 0);
+		gp_steps_free(&found);
+		gp_recording_close(r);
+		free(j);
+	}
 }
 
 /* ---- ranges ---- */
@@ -132,15 +192,6 @@ static void pop_range(struct job *j, unsigned depth)
 	put(&j->w, 0,
 	    (struct gp_record){ .kind = GP_RANGE_POP,
 				.range_pop = { .source = GP_RANGE_NVTX, .depth = depth } });
-}
-
-static struct gp_recording *close_job(struct job *j, struct gp_steps *steps)
-{
-	struct gp_recording *r;
-	writer_close(&j->w, true);
-	assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
-	assert_int_equal(gp_steps_find(r, steps), GP_OK);
-	return r;
 }
 
 static void ranges_that_are_steps_are_believed(void **state)
@@ -268,6 +319,8 @@ int main(void)
 		cmocka_unit_test(lines_of_a_log_are_no_steps),
 		cmocka_unit_test(what_does_not_repeat_has_no_steps),
 		cmocka_unit_test(chance_is_seldom_taken_for_steps),
+		cmocka_unit_test(allocations_that_repeat_by_size_are_steps),
+		cmocka_unit_test(why_there_are_no_steps_is_true),
 		cmocka_unit_test(ranges_that_are_steps_are_believed),
 		cmocka_unit_test(steps_end_with_the_optimizer),
 		cmocka_unit_test(two_optimizers_are_of_one_step),
