@@ -165,13 +165,15 @@ static enum gp_status take_down(struct finding *f)
 		before = tokens > 0 ? record->time : before;
 		const struct gp_step_place here = place_of(f, record);
 		bool is_unknown = record->kind == GP_GRAPH_LAUNCH && tokens == 1;
+		/* stacks may be those of a captured part alone: work is all there is */
+		const size_t work = tokens > 0 ? tokens : f->tokenizer.is_work;
 		if (!f->view.has_no_ranges &&
 		    !gp_step_ranges_see(f->ranges, thread, record, &here,
-					is_unknown ? GRAPH_WORK : (unsigned)tokens))
+					is_unknown ? GRAPH_WORK : (unsigned)work))
 			return GP_E_MEMORY;
-		f->token += tokens;
+		f->token += work;
 		f->launches += is_launch(record);
-		f->end = tokens > 0 ? place_of(f, record) : f->end;
+		f->end = work > 0 ? place_of(f, record) : f->end;
 		status = gp_recording_apply(r, record);
 		see_live(f);
 	}

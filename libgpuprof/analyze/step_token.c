@@ -120,11 +120,17 @@ static uint64_t launch_token(struct gp_tokenizer *t, const struct gp_recording *
 	return token;
 }
 
+static bool is_allocation(const struct gp_tokenizer *t, const struct gp_record *record)
+{
+	/* what the framework asks of the driver depends on what it has */
+	bool is_told =
+		record->kind == GP_ALLOC && !t->has_blocks && record->space != GP_SPACE_RESERVATION;
+	return !t->view.has_no_allocations && (record->kind == GP_BLOCK_ALLOC || is_told);
+}
+
 static uint64_t alloc_token(const struct gp_tokenizer *t, const struct gp_record *record)
 {
 	bool is_block = record->kind == GP_BLOCK_ALLOC;
-	if (!is_block && (t->has_blocks || record->space == GP_SPACE_RESERVATION))
-		return 0; /* what the framework asks of the driver depends on what it has */
 	const uint64_t stack = t->view.has_no_stacks ? 0 : record->stack,
 		       bytes = is_block ? record->block_alloc.bytes : record->alloc.bytes;
 	if (t->has_sizes)
@@ -153,6 +159,7 @@ static size_t replay(struct gp_tokenizer *t, uint64_t exec, bool can_learn)
 {
 	const struct gp_graph_content *content = gp_graph_content_of(&t->graphs, exec);
 	size_t tokens = 0;
+	t->is_work = true;
 	t->replays++;
 	for (; content != NULL && tokens < content->values && tokens < GP_GRAPH_TOKENS_MAX;
 	     tokens++) {
@@ -171,7 +178,8 @@ static size_t launch(struct gp_tokenizer *t, const struct gp_recording *r,
 		     const struct gp_record *record, bool can_learn)
 {
 	const uint64_t token = launch_token(t, r, record, can_learn);
-	if (record->launch.block >> 48 & GP_LAUNCH_CAPTURED) {
+	t->is_work = (record->launch.block >> 48 & GP_LAUNCH_CAPTURED) == 0;
+	if (!t->is_work) {
 		t->is_out_of_memory |= !gp_graphs_add(&t->graphs, token);
 		return 0;
 	}
@@ -187,8 +195,8 @@ size_t gp_tokenizer_next(struct gp_tokenizer *t, const struct gp_recording *r,
 		return launch(t, r, record, can_learn);
 	if (record->kind == GP_GRAPH_LAUNCH && !t->view.has_no_launches)
 		return replay(t, record->graph_launch.exec, can_learn);
-	bool is_alloc = record->kind == GP_BLOCK_ALLOC || record->kind == GP_ALLOC;
-	uint64_t token = is_alloc && !t->view.has_no_allocations ? alloc_token(t, record) : 0;
+	t->is_work = is_allocation(t, record);
+	uint64_t token = t->is_work ? alloc_token(t, record) : 0;
 	if (token == 0)
 		return 0;
 	t->symbol[0] = see(t, token, can_learn);

@@ -43,6 +43,7 @@ struct gp_tokenizer {
 	uint32_t *replay; /* by symbol: the last replay in which it came */
 	uint32_t replays;
 	struct gp_symbols symbol[GP_GRAPH_TOKENS_MAX]; /* of the event under way */
+	bool is_work; /* a launch or an allocation, whether it gives a token or none */
 	bool is_out_of_memory;
 };
 

@@ -256,6 +256,30 @@ static void optimize_in_range(struct job *j)
 	pop_range(j, 0);
 }
 
+/* Launches and stacks are recorded of one step, ranges and allocations of all. */
+static void steps_are_told_where_one_is_captured(void **state)
+{
+	(void)state;
+	struct gp_steps steps;
+	struct job *j = job_open("captured.gpr", 3, 0, 0);
+	j->has_stacks = true;
+	job_begin(j);
+	for (unsigned k = 0; k < 30; k++) {
+		j->has_launches = j->has_stacks = k == 5;
+		pass_of_images(j, j->layers);
+		give_kept(j, 0);
+		push_range(j, 1, "Optimizer.step#AdamW.step", 0);
+		optimize(j);
+		pop_range(j, 0);
+	}
+	struct gp_recording *r = close_job(j, &steps);
+	assert_int_equal(steps.source, GP_STEPS_RANGES);
+	assert_int_equal(steps.steps, 30);
+	gp_steps_free(&steps);
+	gp_recording_close(r);
+	free(j);
+}
+
 /* Each model has its own: they are no two steps. */
 static void two_optimizers_are_of_one_step(void **state)
 {
@@ -323,6 +347,7 @@ int main(void)
 		cmocka_unit_test(why_there_are_no_steps_is_true),
 		cmocka_unit_test(ranges_that_are_steps_are_believed),
 		cmocka_unit_test(steps_end_with_the_optimizer),
+		cmocka_unit_test(steps_are_told_where_one_is_captured),
 		cmocka_unit_test(two_optimizers_are_of_one_step),
 		cmocka_unit_test(times_leave_warm_up_out),
 	};
