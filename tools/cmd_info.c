@@ -200,6 +200,12 @@ static void print_size(const struct gp_info *info, FILE *out)
 		gp_plural(info->blocks, "block").s);
 }
 
+/* One alone says nothing of what lies between two. */
+static bool has_times(const struct gp_steps *steps)
+{
+	return steps->p50_ns >= 0;
+}
+
 /* NULL: not asked for. */
 static void print_steps(const struct gp_info *info, const struct gp_steps *steps, FILE *out)
 {
@@ -209,11 +215,13 @@ static void print_steps(const struct gp_info *info, const struct gp_steps *steps
 		fprintf(out, "steps        none: %s\n", steps->why);
 		return;
 	}
-	fprintf(out, "steps        %s, by %s%s: %s a second, half within %s, 99%% within %s",
-		gp_count_text(steps->steps).s, gp_step_source_names[steps->source],
-		steps->source == GP_STEPS_REPETITION ? " (inferred)" : "",
-		gp_rate_text(steps->per_second, 4).s, gp_ns_text(steps->p50_ns).s,
-		gp_ns_text(steps->p99_ns).s);
+	fprintf(out, "steps        %s, by %s%s", gp_count_text(steps->steps).s,
+		gp_step_source_names[steps->source],
+		steps->source == GP_STEPS_REPETITION ? " (inferred)" : "");
+	if (has_times(steps))
+		fprintf(out, ": %s a second, half within %s, 99%% within %s",
+			gp_rate_text(steps->per_second, 4).s, gp_ns_text(steps->p50_ns).s,
+			gp_ns_text(steps->p99_ns).s);
 	if (steps->warmup)
 		fprintf(out, "; without the first %s, warm-up", gp_count_text(steps->warmup).s);
 	if (info->lost_memory + info->lost_launch + info->lost_other > 0)
@@ -388,14 +396,14 @@ static void write_steps(const struct gp_steps *steps, struct gp_json *json)
 	gp_json_text(json, "source", gp_step_source_names[steps->source]);
 	gp_json_text(json, "why", steps->why);
 	gp_json_number(json, "warmup", steps->warmup);
-	if (steps->steps) {
+	if (has_times(steps)) {
 		gp_json_signed(json, "p50_ns", steps->p50_ns);
 		gp_json_signed(json, "p99_ns", steps->p99_ns);
 	} else {
 		gp_json_null(json, "p50_ns");
 		gp_json_null(json, "p99_ns");
 	}
-	gp_json_real(json, "per_second", steps->steps ? steps->per_second : (double)NAN);
+	gp_json_real(json, "per_second", has_times(steps) ? steps->per_second : (double)NAN);
 	gp_json_array(json, "begin_ns");
 	for (size_t k = 0; k < steps->steps; k++)
 		gp_json_signed(json, NULL, steps->step[k].begin_ns);

@@ -11,7 +11,7 @@
 
 #include "step_stat.h"
 
-#define RANGES_MIN 3u
+#define AGREED_MIN 3u
 #define IDLE_PART 16u	   /* a thread that does so small a part of another one's work only helps */
 #define OVERLAP_PERCENT 5u /* of ranges: threads do the same at once */
 #define AGREED_PERCENT 90u /* of updates */
@@ -80,27 +80,27 @@ static bool is_overlapping(const struct gp_step_ranges *r, uint64_t kind, const 
 	return overlaps * 100 > all * OVERLAP_PERCENT;
 }
 
-static double share_of(const uint64_t *at, size_t n, uint64_t *distance, uint64_t all)
+/* From each begin to the next; of the last, that it has itself. */
+static double share_of(uint64_t *distance, size_t n, uint64_t all)
 {
-	for (size_t k = 1; k < n; k++)
-		distance[k - 1] = at[k] - at[k - 1];
-	double share = n < 2 || all == 0 ?
-			       0 :
-			       (double)gp_step_median(distance, n - 1) * (double)n / (double)all;
+	double share = all == 0 ? 0 : (double)gp_step_median(distance, n) * (double)n / (double)all;
 	return share < 1 ? share : 1;
 }
 
 static enum gp_status weigh_cuts(const struct gp_step_cut *cut, size_t cuts,
 				 const struct gp_step_place *end, double *share)
 {
-	uint64_t *at = calloc(2 * cuts + 1, sizeof *at);
-	if (at == NULL)
+	uint64_t *distance = calloc(cuts + 1, sizeof *distance);
+	if (distance == NULL)
 		return GP_E_MEMORY;
 	bool is_timed = end->token == 0;
-	for (size_t k = 0; k < cuts; k++)
-		at[k] = is_timed ? (uint64_t)cut[k].begin.at_ns : cut[k].begin.token;
-	*share = share_of(at, cuts, at + cuts, is_timed ? (uint64_t)end->at_ns : end->token);
-	free(at);
+	for (size_t k = 0; k < cuts; k++) {
+		const struct gp_step_place *next = k + 1 < cuts ? &cut[k + 1].begin : &cut[k].end;
+		distance[k] = is_timed ? (uint64_t)(next->at_ns - cut[k].begin.at_ns) :
+					 next->token - cut[k].begin.token;
+	}
+	*share = share_of(distance, cuts, is_timed ? (uint64_t)end->at_ns : end->token);
+	free(distance);
 	return GP_OK;
 }
 
@@ -128,8 +128,6 @@ static enum gp_status gather(const struct gp_step_ranges *r, struct gp_step_name
 			use[k].is_taken = k == most;
 	for (uint32_t k = 0; k < r->serieses; k++)
 		n += use[k].is_taken ? use[k].count : 0;
-	if (n < RANGES_MIN)
-		return GP_OK;
 	c->cut = calloc(n, sizeof *c->cut);
 	c->backwards = calloc(n, sizeof *c->backwards);
 	if (c->cut == NULL || c->backwards == NULL)
@@ -198,7 +196,7 @@ static void keep_agreed(struct candidate *c, const struct gp_step_updates *u, ui
 	const uint64_t usual = gp_step_median(some, with);
 	for (size_t k = 0; k < c->cuts; k++)
 		agreed += is_inside || count[k] == 0 ? count[k] : 1;
-	if (with < RANGES_MIN || parts * PARTS_MAX > with || (!is_inside && usual > 1) ||
+	if (with < AGREED_MIN || parts * PARTS_MAX > with || (!is_inside && usual > 1) ||
 	    agreed * 100 < u->cuts.cuts * AGREED_PERCENT)
 		return;
 	for (size_t k = 0; k < c->cuts; k++)
@@ -306,15 +304,14 @@ enum gp_status gp_step_weigh(const struct gp_step_ranges *r, const struct gp_ste
 enum gp_status gp_step_share(const struct gp_step *step, size_t steps, uint64_t launches,
 			     int64_t end_ns, double *out)
 {
-	uint64_t *at = calloc(2 * steps + 1, sizeof *at), sum = 0;
-	if (at == NULL)
+	uint64_t *distance = calloc(steps + 1, sizeof *distance);
+	if (distance == NULL)
 		return GP_E_MEMORY;
-	for (size_t k = 0; k < steps; k++) {
-		at[k] = launches > 0 ? sum : (uint64_t)step[k].begin_ns;
-		sum += step[k].launches;
-	}
-	*out = share_of(at, steps, at + steps, launches > 0 ? launches : (uint64_t)end_ns);
-	free(at);
+	for (size_t k = 0; k < steps; k++)
+		distance[k] = launches > 0 ? step[k].launches :
+					     (uint64_t)(step[k].end_ns - step[k].begin_ns);
+	*out = share_of(distance, steps, launches > 0 ? launches : (uint64_t)end_ns);
+	free(distance);
 	return GP_OK;
 }
 

@@ -81,6 +81,21 @@ static void what_holds_most_is_believed(void **state)
 	assert_steps(&w, 20);
 }
 
+/* Whoever calls one range a step has one, whatever repeats in it. */
+static void one_alone_is_one_step(void **state)
+{
+	(void)state;
+	for (unsigned steps = 1; steps <= 2; steps++) {
+		struct writer w;
+		begin_job(&w, "alone.gpr");
+		launch(&w, 3);
+		for (unsigned k = 0; k < steps; k++)
+			in_range(&w, STEP, 90);
+		launch(&w, 3);
+		assert_steps(&w, steps);
+	}
+}
+
 /* One that is left out makes all that follow lie inside that one. */
 static void an_end_is_missing(void **state)
 {
@@ -138,6 +153,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_profiler_names_a_few),
 		cmocka_unit_test(what_holds_most_is_believed),
+		cmocka_unit_test(one_alone_is_one_step),
 		cmocka_unit_test(an_end_is_missing),
 		cmocka_unit_test(one_in_another_is_none),
 		cmocka_unit_test(optimizers_in_a_row_are_of_one_step),
