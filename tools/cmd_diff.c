@@ -193,6 +193,18 @@ static bool is_anything(const struct diff *f)
 	return false;
 }
 
+/* Nothing that was compared differs; of memory of ranges, which was asked for, nobody knows. */
+static int judge(const struct diff *f)
+{
+	if (f->d.is_different)
+		return GP_EXIT_FOUND;
+	if (!gp_diff_phases_differ(&f->d))
+		return GP_EXIT_OK;
+	gp_complain("cannot compare memory of ranges: recordings know theirs by unlike things");
+	gp_hint("without --by range and --range stacks are compared");
+	return GP_EXIT_DAMAGED;
+}
+
 static int report(struct diff *f, int words, char **paths)
 {
 	int worst = GP_EXIT_OK, result = GP_EXIT_OK;
@@ -218,7 +230,7 @@ static int report(struct diff *f, int words, char **paths)
 			gp_diff_write(&f->d);
 		else
 			gp_diff_print(&f->d);
-		result = f->d.is_different ? GP_EXIT_FOUND : GP_EXIT_OK;
+		result = judge(f);
 	}
 	return result > worst ? result : worst;
 }

@@ -130,7 +130,10 @@ void gp_diff_write(const struct gp_diff_report *r)
 	size_t devices = gp_diff_devices(r, device);
 	gp_json_init(&json, r->out, 5);
 	gp_json_object(&json, NULL);
-	gp_json_bool(&json, "different", r->is_different);
+	if (gp_diff_phases_differ(r) && !r->is_different)
+		gp_json_null(&json, "different");
+	else
+		gp_json_bool(&json, "different", r->is_different);
 	gp_json_text(&json, "by", r->style.by ? r->style.by : "stack");
 	gp_json_array(&json, "sides");
 	for (size_t k = 0; k < r->sides; k++)

@@ -302,7 +302,10 @@ void gp_diff_print(const struct gp_diff_report *r)
 	print_ranges_doubt(r);
 	size_t devices = gp_diff_devices(r, device);
 	if (!r->is_different)
-		fputs(devices ? "no difference in memory\n" : "no memory was live\n", r->out);
+		fputs(!devices		       ? "no memory was live\n" :
+		      gp_diff_phases_differ(r) ? "no difference in figures of devices\n" :
+						 "no difference in memory\n",
+		      r->out);
 	for (size_t k = 0; k < devices && r->is_different; k++)
 		print_device(r, device[k]);
 	print_events(r);
