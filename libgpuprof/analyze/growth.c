@@ -177,7 +177,8 @@ static enum gp_status take_all(struct gp_recording *r, struct samples *s)
 		if (record == NULL)
 			break;
 		const int64_t at_ns = gp_tick_ns(&r->tick, record->time);
-		while (s->taken < s->count && at_ns >= s->at_ns[s->taken])
+		while (gp_is_happening(record->kind) && s->taken < s->count &&
+		       at_ns >= s->at_ns[s->taken])
 			take(s, r);
 		status = gp_recording_apply(r, record);
 	}

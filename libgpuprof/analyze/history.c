@@ -440,7 +440,7 @@ static enum gp_status replay(struct gp_teller *t)
 		    (recording->loaded != loaded || recording->overtakes != overtakes)) {
 			t->at_ns = at_ns;
 			gp_act_match_live(t);
-		} else if (!is_begun && at_ns >= t->history->from_ns) {
+		} else if (!is_begun && gp_is_happening(r->kind) && at_ns >= t->history->from_ns) {
 			begin(t);
 			is_begun = true;
 		}

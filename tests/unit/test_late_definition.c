@@ -4,7 +4,7 @@
  */
 #include "range_records.h"
 
-enum { BLOCKS = 10 };
+enum { BLOCKS = 60 };
 
 static int64_t middle_ns; /* half of the allocations are before it */
 
@@ -71,11 +71,46 @@ static void phases_count_up_to_the_moment(void **state)
 	gp_recording_close(r);
 }
 
+static void growth_is_that_between_steps(void **state)
+{
+	(void)state;
+	struct gp_growth growth;
+	struct gp_recording *r = record_job();
+	assert_int_equal(gp_growth_find(r, 0, &growth), GP_OK);
+	assert_null(growth.why);
+	assert_int_equal(growth.devices, 1);
+	assert_true(growth.device[0].is_beyond);
+	assert_true(growth.device[0].bytes_per_step > 511 && growth.device[0].bytes_per_step < 513);
+	gp_recording_close(r);
+}
+
+static bool count_act(void *context, const struct gp_act *act)
+{
+	assert_true(act->at_ns >= middle_ns);
+	++*(size_t *)context;
+	return true;
+}
+
+static void a_history_begins_at_the_moment(void **state)
+{
+	(void)state;
+	struct gp_history history;
+	size_t acts = 0;
+	struct gp_recording *r = record_job();
+	assert_int_equal(gp_history_open(r, middle_ns, INT64_MAX, &history), GP_OK);
+	assert_int_equal(gp_history_visit(&history, count_act, &acts), GP_OK);
+	assert_int_equal(acts, 2 * (BLOCKS / 2)); /* a segment and the block in it */
+	gp_history_close(&history);
+	gp_recording_close(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(top_counts_up_to_the_moment),
 		cmocka_unit_test(phases_count_up_to_the_moment),
+		cmocka_unit_test(growth_is_that_between_steps),
+		cmocka_unit_test(a_history_begins_at_the_moment),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }
