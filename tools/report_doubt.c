@@ -3,9 +3,7 @@
 
 const char *gp_span_doubt_of(const struct gp_info *info)
 {
-	if (info->is_running)
-		return "the job is running";
-	if (!info->is_sealed)
+	if (!info->is_sealed && !info->is_running)
 		return "the end of the recording is missing";
 	if (info->is_late)
 		return "the recording began late";
@@ -21,7 +19,9 @@ const char *gp_span_doubt_of(const struct gp_info *info)
 const char *gp_doubt_of(const struct gp_info *info)
 {
 	const char *doubt = gp_span_doubt_of(info);
-	if (!doubt && info->ended_by)
-		return "the recording ended before the job did";
-	return doubt;
+	if (doubt)
+		return doubt;
+	return info->is_running ? "the job is running" :
+	       info->ended_by	? "the recording ended before the job did" :
+				  NULL;
 }
