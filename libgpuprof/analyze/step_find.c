@@ -19,9 +19,7 @@
 #define LEARNT_MAX (6u << 20) /* tokens: more tell nothing new */
 #define LITTLE 0.75	      /* of a share: not told from all of it */
 #define GRAPH_WORK 256u	      /* launches that a graph is taken for */
-#define NEAR 4u		      /* tokens */
-#define MUCH_LONGER 4u
-#define PLACES_MAX 65536u /* tokens from the begin of a step to its first marker */
+#define PLACES_MAX 65536u     /* tokens from the begin of a step to its first marker */
 
 const char *const gp_step_source_names[GP_STEP_SOURCES] = { "none", "ranges", "repetition" };
 
@@ -67,7 +65,8 @@ struct finding {
 
 /* ---- what is live ---- */
 
-static void see_live(struct finding *f)
+/* Before a token the least since the one before it has had its effect. */
+static void see_live(struct finding *f, bool is_token)
 {
 	unsigned curve = f->tokenizer.has_blocks ? GP_CURVE_ALLOCATED : GP_CURVE_DRIVER;
 	uint64_t moved = gp_live_take_moved(f->recording->live);
@@ -77,7 +76,8 @@ static void see_live(struct finding *f)
 		f->live_bytes += d->curve[curve].now_bytes - f->now_bytes[device];
 		f->now_bytes[device] = d->curve[curve].now_bytes;
 	}
-	f->low_bytes = f->live_bytes < f->low_bytes ? f->live_bytes : f->low_bytes;
+	if (is_token || f->live_bytes < f->low_bytes)
+		f->low_bytes = f->live_bytes;
 }
 
 static enum gp_status begin_replay(struct finding *f)
@@ -175,7 +175,7 @@ static enum gp_status take_down(struct finding *f)
 		f->launches += is_launch(record);
 		f->end = work > 0 ? place_of(f, record) : f->end;
 		status = gp_recording_apply(r, record);
-		see_live(f);
+		see_live(f, tokens > 0);
 	}
 	return status == GP_END ? GP_OK : status;
 }
@@ -252,11 +252,11 @@ static uint64_t find_opening(const struct finding *f, uint64_t from, uint64_t to
 	return from;
 }
 
-/* Less is live, or as little, and the wait was so many times longer. */
-static bool is_lower(const struct place *here, const struct place *than, unsigned longer)
+/* Less is live, or as little, and the wait was longer. */
+static bool is_lower(const struct place *here, const struct place *than)
 {
 	bool is_alike = here->live_bytes == than->live_bytes;
-	return is_alike ? here->wait > than->wait * longer : here->live_bytes < than->live_bytes;
+	return is_alike ? here->wait > than->wait : here->live_bytes < than->live_bytes;
 }
 
 /*
@@ -273,15 +273,9 @@ static const struct place *find_begin(const struct finding *f)
 	if (f->edge > 0 && f->token + 1 - f->edge <= most)
 		return find_place(f, f->token + 1 - f->edge);
 	const struct place *found = find_place(f, from);
-	/* a few more or less launches before the first marker: what a job does may change */
-	unsigned longer = from == to ? MUCH_LONGER : 1;
-	if (from == to) {
-		from -= from < NEAR ? from : NEAR;
-		to = to + NEAR < most ? to + NEAR : most;
-	}
 	for (uint64_t before = from; before <= to; before++) {
 		const struct place *here = find_place(f, before);
-		if (is_lower(here, found, longer))
+		if (is_lower(here, found))
 			found = here;
 	}
 	return found;
@@ -334,7 +328,7 @@ static enum gp_status cut(struct finding *f)
 				return GP_E_MEMORY;
 		f->launches += is_launch(record);
 		status = gp_recording_apply(r, record);
-		see_live(f);
+		see_live(f, tokens > 0);
 	}
 	return status == GP_END ? GP_OK : status;
 }

@@ -155,6 +155,38 @@ static void allocations_that_repeat_by_size_are_steps(void **state)
 	}
 }
 
+/* In few turns the job waits elsewhere: each step begins at the same place in its turn even so. */
+static void a_wait_moves_no_begin(void **state)
+{
+	(void)state;
+	for (unsigned is_kept = 0; is_kept < 2; is_kept++) {
+		uint64_t kept_at[60];
+		struct gp_steps found;
+		struct job *j = job_open("waits.gpr", 11, 0, 0);
+		j->has_stacks = true;
+		job_begin(j);
+		for (unsigned k = 0; k < 60; k++) {
+			begin_turn(j);
+			pass_of_images(j, j->layers);
+			give_kept(j, 0);
+			launch(j, K_SUM);
+			job_wait(j, k % 15 == 7 ? 400000 : 0);
+			is_kept ? (void)take(j, 7, 512) : launch(j, K_COPY);
+			kept_at[k] = j->w.time;
+			job_wait(j, k % 15 == 7 ? 0 : 90000);
+			end_turn(j);
+		}
+		struct gp_recording *r = close_job(j, &found);
+		assert_int_equal(found.steps, 60);
+		bool is_behind = found.step[30].begin_ns > at_ns(kept_at[29]);
+		for (unsigned k = 1; k < 60; k++)
+			assert_int_equal(found.step[k].begin_ns > at_ns(kept_at[k - 1]), is_behind);
+		gp_steps_free(&found);
+		gp_recording_close(r);
+		free(j);
+	}
+}
+
 /* What is recorded of the job, and of it alone. */
 static void why_there_are_no_steps_is_true(void **state)
 {
@@ -344,6 +376,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_repeat_has_no_steps),
 		cmocka_unit_test(chance_is_seldom_taken_for_steps),
 		cmocka_unit_test(allocations_that_repeat_by_size_are_steps),
+		cmocka_unit_test(a_wait_moves_no_begin),
 		cmocka_unit_test(why_there_are_no_steps_is_true),
 		cmocka_unit_test(ranges_that_are_steps_are_believed),
 		cmocka_unit_test(steps_end_with_the_optimizer),
