@@ -302,7 +302,7 @@ static void print_part(const struct gp_leaks_report *r, const struct gp_leak_tot
 		shown++;
 	}
 	if (left)
-		fprintf(r->out, "  %s; --top 0 shows all\n", gp_plural(left, "more").s);
+		fprintf(r->out, "  %s more; --top 0 shows all\n", gp_count_text(left).s);
 }
 
 /* ---- around them ---- */

@@ -1,8 +1,9 @@
 """A training loop on the fake driver that warms up, fills a cache, evaluates, and keeps 512 bytes (or BYTES) and a stream a step.
 
-leaky_loop.py STEPS [BYTES [deep | filling]]
+leaky_loop.py STEPS [BYTES [deep | filling | three]]
 deep: the bytes are kept by a function that calls itself to another depth each time
 filling: by a cache, for each of STEPS keys once, which are drawn at random
+three: by three lines
 """
 import ctypes
 import random
@@ -93,6 +94,10 @@ def step(number, cache, moments, losses):
         keep(number * 17 % 53, losses)
     elif KIND == "filling":
         look_up(random.randrange(int(sys.argv[1])), losses)
+    elif KIND == "three":
+        losses.append(blocks.allocate(0, SIZE))
+        losses.append(blocks.allocate(0, 2 * SIZE))
+        losses.append(blocks.allocate(0, 4 * SIZE))
     else:
         losses.append(blocks.allocate(0, SIZE))  # guilty
     launch("loss")
