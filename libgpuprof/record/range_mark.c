@@ -292,9 +292,10 @@ GP_HOT_TEXT int64_t gp_range_pop(enum gp_range_source source, uint32_t domain)
 	const bool is_on = gp_range_enter();
 	struct gp_range_thread *own = gp_thread.ranges;
 	int64_t level;
-	uint32_t name = 0, opener = own ? own->opener : 0;
+	uint32_t name = 0;
 	if (gp_unlikely(own && own->deeper))
 		gp_range_take_ended(own, is_on);
+	const uint32_t opener = own ? own->opener : 0; /* behind that, which may move it */
 	if (gp_unlikely(own && own->deeper)) {
 		level = pop_deeper(own, is_on);
 	} else {

@@ -91,6 +91,40 @@ static void ended_twice_at_once(void)
 	CHECK(is_launch_recorded());
 }
 
+static struct gp_range_handle *outer, *deep;
+static uint64_t outer_key, deep_key;
+
+static void *end_both(void *unused)
+{
+	gp_range_pop_kept(GP_RANGE_TORCH, outer, &outer_key);
+	gp_range_pop_kept(GP_RANGE_TORCH, deep, &deep_key);
+	return unused;
+}
+
+/* Its end finds that what lies below it has ended, and what lies above it, on another thread. */
+static void opener_moves_down(void)
+{
+	pthread_t thread;
+	allocate();
+	outer = push_kept("outer", &outer_key);
+	for (unsigned k = 0; k < GP_RANGES_DEEP - 2; k++)
+		push("between");
+	push("step");
+	CHECK(is_launch_recorded());
+	deep = push_kept("too deep", &deep_key);
+	pthread_create(&thread, NULL, end_both, NULL);
+	pthread_join(thread, NULL);
+	pop();
+	CHECK(!is_launch_recorded());
+}
+
+static void what_moves_down_closes_what_it_opened(void **state)
+{
+	(void)state;
+	record("moved.gpr", "nvtx:step", "repeat", opener_moves_down);
+	assert_recorded("moved.gpr", 1, 1, 3, GP_SCOPE_BY_RANGE);
+}
+
 static void what_a_thread_leaves_open_ends_with_it(void **state)
 {
 	(void)state;
@@ -110,6 +144,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_thread_leaves_open_ends_with_it),
 		cmocka_unit_test(of_two_ends_at_once_one_counts),
+		cmocka_unit_test(what_moves_down_closes_what_it_opened),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }
