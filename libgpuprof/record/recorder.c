@@ -111,6 +111,7 @@ static void start_process(void)
 	}
 	atomic_store(&r->state, GP_RECORDER_STARTING);
 	if (!start_drain()) {
+		atomic_store(&r->state, GP_RECORDER_FAILED);
 		gp_say_refusal("no thread for the recorder", NULL, 0);
 		atomic_store(&gp_local->word, WORD_OFF);
 		return;
@@ -155,12 +156,23 @@ static struct gp_ring *find_ring(bool *has_retired)
 }
 
 /*
+ * Is there nothing to wait for? A disk that hangs costs the job one such wait, not one of each
+ * thread that begins.
+ */
+static bool is_in_vain(bool has_retired, uint32_t progress)
+{
+	return (!has_retired && atomic_load(&gp_recorder.is_out_of_rings)) ||
+	       atomic_load(&gp_recorder.hung_at) == progress + 1u;
+}
+
+/*
  * A dead thread's ring is taken before a new one is asked for: 10,000 short threads need a few
  * rings.
  */
 static struct gp_ring *take_ring(uint64_t timeout_ns)
 {
-	uint64_t deadline = now_ns() + timeout_ns;
+	const uint64_t deadline = now_ns() + timeout_ns;
+	const uint32_t began = atomic_load(&gp_recorder.progress);
 	for (;;) {
 		bool has_retired;
 		uint32_t seen = atomic_load(&gp_recorder.progress);
@@ -175,8 +187,11 @@ static struct gp_ring *take_ring(uint64_t timeout_ns)
 		if (!has_retired && atomic_load(&gp_recorder.rings_wanted) == 0)
 			atomic_fetch_add(&gp_recorder.rings_wanted, 1);
 		gp_futex_wake(&gp_recorder.wake);
-		if (now >= deadline)
+		if (now >= deadline || is_in_vain(has_retired, seen)) {
+			if (now >= deadline && timeout_ns != 0 && seen == began)
+				atomic_store(&gp_recorder.hung_at, seen + 1);
 			return NULL;
+		}
 		gp_futex_wait(&gp_recorder.progress, seen, deadline - now);
 	}
 }

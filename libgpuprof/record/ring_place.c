@@ -217,7 +217,10 @@ static struct gp_ring *grow(struct gp_recorder *r, enum gp_ring_state state, uin
 
 bool gp_ring_place_grow(struct gp_recorder *r)
 {
-	if (grow(r, GP_RING_FREE, 0))
+	const bool is_made = grow(r, GP_RING_FREE, 0) != NULL;
+	/* partner: the load in is_in_vain, of a thread that waits for it */
+	atomic_store(&r->is_out_of_rings, !is_made);
+	if (is_made)
 		return true;
 	gp_say(true, "no memory for one more thread's ring, its events are being lost", NULL);
 	return false;

@@ -85,7 +85,7 @@ static inline void keep_pace(void)
 		sched_yield();
 }
 
-static void put_memory(enum gp_kind kind, uint64_t address)
+static inline void put_memory(enum gp_kind kind, uint64_t address)
 {
 	keep_pace();
 	CHECK(gp_enter());

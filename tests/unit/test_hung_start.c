@@ -1,0 +1,148 @@
+/*
+ * Where the recorder cannot begin, or stands still midway: the job pays for that once. What the recorder asks of the system goes through functions of this file.
+ */
+#include "recorded_child.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+static _Atomic bool has_no_threads, has_no_rings, is_disk_hung;
+static _Atomic unsigned in_hung_write;
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+		   void *argument)
+{
+	static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+	return has_no_threads ? EAGAIN : real(thread, attributes, start, argument);
+}
+
+ssize_t pwrite(int fd, const void *from, size_t bytes, off_t at)
+{
+	while (atomic_load(&is_disk_hung)) {
+		atomic_store(&in_hung_write, 1);
+		nanosleep(&(const struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+	return syscall(SYS_pwrite64, fd, from, bytes, at);
+}
+
+ssize_t pwrite64(int fd, const void *from, size_t bytes, off_t at) __attribute__((alias("pwrite")));
+
+void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+	if (has_no_rings && bytes == GP_RING_BYTES) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	return (void *)syscall(SYS_mmap, at, bytes, protection, flags, fd, offset);
+}
+
+void *mmap64(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+	__attribute__((alias("mmap")));
+
+static uint64_t now_ms(void)
+{
+	return gp_clock_raw_ns(CLOCK_MONOTONIC) / 1000000;
+}
+
+static void without_a_thread(void)
+{
+	atomic_store(&has_no_threads, true);
+	CHECK(!gp_enter());
+	const uint64_t began = now_ms();
+	gp_recorder_end();
+	CHECK(now_ms() - began < 1000);
+}
+
+static void *allocate(void *unused)
+{
+	if (!gp_enter())
+		return unused;
+	struct gp_record *r = gp_reserve(GP_ALLOC);
+	if (r)
+		gp_commit_memory(r);
+	gp_leave();
+	return unused;
+}
+
+static void allocate_in_thread(void)
+{
+	pthread_t thread;
+	CHECK(pthread_create(&thread, NULL, allocate, NULL) == 0);
+	pthread_join(thread, NULL);
+}
+
+/* Each of them would wait for half a second. */
+static void begin_while_hung(void)
+{
+	allocate(NULL);
+	atomic_store(&is_disk_hung, true);
+	while (!atomic_load(&in_hung_write))
+		sched_yield();
+	const uint64_t began = now_ms();
+	for (unsigned k = 0; k < 20; k++)
+		allocate_in_thread();
+	CHECK(now_ms() - began < 5000);
+	CHECK(atomic_load(&gp_control->lost[0]) == 20);
+	const uint32_t progress = atomic_load(&gp_recorder.progress);
+	atomic_store(&is_disk_hung, false);
+	while (atomic_load(&gp_recorder.progress) == progress)
+		sched_yield();
+	/* who waits is served again */
+	for (unsigned k = 0; k < 20; k++)
+		allocate_in_thread();
+	CHECK(atomic_load(&gp_control->lost[0]) == 20);
+}
+
+/* No turn of the recorder makes one: nobody waits for the next. */
+static void begin_without_rings(void)
+{
+	allocate(NULL);
+	atomic_store(&has_no_rings, true);
+	const uint64_t began = now_ms();
+	for (unsigned k = 0; k < 20; k++)
+		allocate_in_thread();
+	CHECK(now_ms() - began < 5000);
+	CHECK(atomic_load(&gp_control->lost[0]) == 20);
+	atomic_store(&has_no_rings, false);
+	/* each that is lost asks again: the next turn has one */
+	uint64_t lost = 0;
+	for (unsigned k = 0; k < 1000 && lost != atomic_load(&gp_control->lost[0]); k++) {
+		lost = atomic_load(&gp_control->lost[0]);
+		allocate_in_thread();
+	}
+	CHECK(lost == atomic_load(&gp_control->lost[0]));
+}
+
+static void an_exit_waits_for_no_recorder_without_a_thread(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("none.gpr", "0", without_a_thread), 0);
+}
+
+static void a_hung_disk_costs_one_wait(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("hung.gpr", "0", begin_while_hung), 0);
+}
+
+static void rings_that_cannot_be_had_cost_no_wait(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("no_rings.gpr", "0", begin_without_rings), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_exit_waits_for_no_recorder_without_a_thread),
+		cmocka_unit_test(a_hung_disk_costs_one_wait),
+		cmocka_unit_test(rings_that_cannot_be_had_cost_no_wait),
+	};
+	return cmocka_run_group_tests(tests, make_directory, drop_directory);
+}
