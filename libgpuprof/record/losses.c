@@ -46,7 +46,7 @@ void gp_losses_early(unsigned which)
 {
 	/* partner: the release store in gp_losses_begin: the page is there */
 	_Atomic uint64_t *lost =
-		atomic_load_explicit(&gp_recorder.has_control, memory_order_acquire) ?
+		atomic_load_explicit(&gp_local->has_control, memory_order_acquire) ?
 			gp_control->lost :
 			gp_recorder.lost_early;
 	atomic_fetch_add_explicit(&lost[which], 1, memory_order_relaxed);
@@ -65,7 +65,7 @@ static void move_early_losses(struct gp_recorder *r)
 
 void gp_losses_begin(struct gp_recorder *r)
 {
-	atomic_store_explicit(&r->has_control, 1, memory_order_release);
+	atomic_store_explicit(&gp_local->has_control, 1, memory_order_release);
 	move_early_losses(r);
 }
 

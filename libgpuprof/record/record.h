@@ -90,7 +90,8 @@ struct gp_local {
 	_Atomic uint32_t is_told;     /* gp_recorder_started has been called */
 	_Atomic uint32_t starts_told; /* enum gp_starts_told: of ranges that are open */
 	_Atomic uint32_t
-		is_tier_said; /* interpose's: the framework's reports have been announced */
+		is_tier_said;	      /* interpose's: the framework's reports have been announced */
+	_Atomic uint32_t has_control; /* gp_control is there: losses.c */
 };
 enum gp_starts_told { GP_STARTS_UNTOLD, GP_STARTS_TOLD, GP_STARTS_STOPPED };
 extern struct gp_local *gp_local GP_HOT_DATA __attribute__((visibility("hidden")));

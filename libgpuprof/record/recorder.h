@@ -94,7 +94,6 @@ struct gp_recorder {
 	_Atomic uint32_t rings_wanted;
 	_Atomic uint32_t state; /* enum gp_recorder_state */
 	_Atomic uint32_t is_ending;
-	_Atomic uint32_t has_control; /* from here on early losses are counted there */
 	_Atomic bool is_out_of_rings; /* the last one that was asked for could not be made */
 	/* 1 + `progress` while which a thread waited for its ring, in vain; 0: never */
 	_Atomic uint32_t hung_at;

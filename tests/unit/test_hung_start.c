@@ -1,5 +1,6 @@
 /*
- * Where the recorder cannot begin, or stands still midway: the job pays for that once. What the recorder asks of the system goes through functions of this file.
+ * Where the recorder cannot begin, or stands still midway: the job pays for that once, and a child
+ * never with its life. What the recorder asks of the system goes through functions of this file.
  */
 #include "recorded_child.h"
 
@@ -119,6 +120,33 @@ static void begin_without_rings(void)
 	CHECK(lost == atomic_load(&gp_control->lost[0]));
 }
 
+/* The thread that forked believes in its ring if the child's word is the one that it knows. */
+static void fork_and_begin_elsewhere(void)
+{
+	allocate(NULL);
+	const pid_t pid = fork();
+	if (pid == 0) {
+		allocate_in_thread();
+		allocate(NULL);
+		CHECK(gp_thread.generation == gp_recorder.generation);
+		gp_recorder_end();
+		_exit(0);
+	}
+	CHECK(end_of(pid) == 0);
+}
+
+/* A handler of the job may come before anything of the parent's recorder is taken away. */
+static void fork_and_lose(void)
+{
+	allocate(NULL);
+	const pid_t pid = fork();
+	if (pid == 0) {
+		gp_losses_early(0);
+		_exit(0);
+	}
+	CHECK(end_of(pid) == 0);
+}
+
 static void an_exit_waits_for_no_recorder_without_a_thread(void **state)
 {
 	(void)state;
@@ -137,12 +165,26 @@ static void rings_that_cannot_be_had_cost_no_wait(void **state)
 	assert_int_equal(in_child("no_rings.gpr", "0", begin_without_rings), 0);
 }
 
+static void a_child_begins_with_another_thread(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("child.gpr", "0", fork_and_begin_elsewhere), 0);
+}
+
+static void a_child_loses_before_it_begins(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("early.gpr", "0", fork_and_lose), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_exit_waits_for_no_recorder_without_a_thread),
 		cmocka_unit_test(a_hung_disk_costs_one_wait),
 		cmocka_unit_test(rings_that_cannot_be_had_cost_no_wait),
+		cmocka_unit_test(a_child_begins_with_another_thread),
+		cmocka_unit_test(a_child_loses_before_it_begins),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }
