@@ -1,4 +1,5 @@
 /* Leaks for a person: how fast, since when and where first, then how sure that is. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "amount.h"
@@ -347,15 +348,28 @@ static void print_no_stacks(const struct gp_leaks_report *r)
 	fputc('\n', r->out);
 }
 
+/* Elsewhere something may grow. */
+static const char *asked_text(const struct gp_leaks_report *r, char text[GP_LEAK_DOUBT_MAX])
+{
+	int used = 0;
+	text[0] = '\0';
+	if (r->library)
+		used = snprintf(text, GP_LEAK_DOUBT_MAX, " of library '%.64s'", r->library);
+	if (r->device >= 0)
+		snprintf(text + used, GP_LEAK_DOUBT_MAX - (size_t)used, " on GPU %" PRId64,
+			 r->device);
+	return text;
+}
+
 static void print_nothing(const struct gp_leaks_report *r, const struct gp_leak_total *total)
 {
-	char text[GP_LEAK_DOUBT_MAX];
+	char text[GP_LEAK_DOUBT_MAX], asked[GP_LEAK_DOUBT_MAX];
 	const char *doubt = gp_leak_doubt(r, text);
 	if (doubt)
 		fprintf(r->out, "cannot tell whether anything grows: %s\n", doubt);
 	else
-		fprintf(r->out, "nothing grows%s that began by step %s of %s: %s looked at\n",
-			total->fillings ? " at a steady pace" : "",
+		fprintf(r->out, "nothing%s grows%s that began by step %s of %s: %s looked at\n",
+			asked_text(r, asked), total->fillings ? " at a steady pace" : "",
 			gp_count_text(r->leaks.told_to_step).s,
 			gp_count_text(r->leaks.steps.steps).s,
 			gp_plural(r->leaks.stacks, "stack").s);
