@@ -423,34 +423,45 @@ static bool is_behind(const struct gp_history *h, const struct gp_record *r)
 	       gp_event_infos[r->kind].class == GP_CLASS_MEMORY && r->order >= h->memory.order;
 }
 
+/* How far a replay has come: where it leaps, what is live then is told anew. */
+struct way {
+	bool is_begun;
+	size_t loaded;
+	unsigned overtakes;
+};
+
+static void see_moment(struct gp_teller *t, struct way *way, int64_t at_ns)
+{
+	const struct gp_recording *recording = t->recording;
+	if (way->is_begun &&
+	    (recording->loaded != way->loaded || recording->overtakes != way->overtakes)) {
+		t->at_ns = at_ns;
+		gp_act_match_live(t);
+	} else if (!way->is_begun && at_ns >= t->history->from_ns) {
+		begin(t);
+		way->is_begun = true;
+	}
+	way->loaded = recording->loaded;
+	way->overtakes = recording->overtakes;
+}
+
 static enum gp_status replay(struct gp_teller *t)
 {
 	struct gp_recording *recording = t->recording;
 	enum gp_status status = gp_recording_rewind(recording);
-	bool is_begun = false;
-	size_t loaded = recording->loaded;
-	unsigned overtakes = recording->overtakes;
+	struct way way = { .loaded = recording->loaded, .overtakes = recording->overtakes };
 	while (status == GP_OK) {
 		uint32_t thread = 0;
 		const struct gp_record *r = gp_recording_fetch(recording, &thread, &status);
 		if (r == NULL || is_behind(t->history, r))
 			break;
-		int64_t at_ns = gp_tick_ns(&recording->tick, r->time);
-		if (is_begun &&
-		    (recording->loaded != loaded || recording->overtakes != overtakes)) {
-			t->at_ns = at_ns;
-			gp_act_match_live(t);
-		} else if (!is_begun && gp_is_happening(r->kind) && at_ns >= t->history->from_ns) {
-			begin(t);
-			is_begun = true;
-		}
-		loaded = recording->loaded;
-		overtakes = recording->overtakes;
-		status = is_begun ? step(t, r, thread) : gp_recording_apply(recording, r);
+		if (gp_is_happening(r->kind))
+			see_moment(t, &way, gp_tick_ns(&recording->tick, r->time));
+		status = way.is_begun ? step(t, r, thread) : gp_recording_apply(recording, r);
 	}
 	if (t->is_over || (status != GP_OK && status != GP_END))
 		return status;
-	if (!is_begun)
+	if (!way.is_begun)
 		begin(t);
 	gp_held_settle(t, NULL, 0);
 	t->stack = 0;

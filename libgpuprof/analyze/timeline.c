@@ -186,7 +186,8 @@ static enum gp_status replay(struct plot *p)
 		if (record == NULL)
 			break;
 		int64_t at_ns = gp_tick_ns(&r->tick, record->time);
-		bool is_inside = at_ns >= p->from_ns && at_ns <= p->to_ns;
+		bool is_inside =
+			gp_is_happening(record->kind) && at_ns >= p->from_ns && at_ns <= p->to_ns;
 		if (is_inside && !p->is_begun)
 			status = enter_range(p);
 		if (status == GP_OK)

@@ -4,23 +4,29 @@
  */
 #include "range_records.h"
 
-enum { BLOCKS = 60 };
+enum { BLOCKS = 40 };
 
 static int64_t middle_ns; /* half of the allocations are before it */
+
+static void define_slowly(struct writer *w)
+{
+	struct gp_record module[3] = { { .kind = GP_MODULE, .aux = 9 } };
+	fill_text(module, "/usr/lib/libslow.so");
+	module[0].order = w->order;
+	module[0].time = w->time + 3600000000000u;
+	for (unsigned k = 0; k <= module->extra; k++)
+		w->buffer[0][w->buffered[0]++] = module[k];
+	flush(w, 0);
+}
 
 static struct gp_recording *record_job(void)
 {
 	static struct writer w;
 	struct gp_recording *r;
 	begin(&w, "late.gpr");
-	struct gp_record module[3] = { { .kind = GP_MODULE, .aux = 9 } };
-	fill_text(module, "/usr/lib/libslow.so");
-	module[0].order = w.order;
-	module[0].time = w.time + 3600000000000u;
-	for (unsigned k = 0; k <= module->extra; k++)
-		w.buffer[0][w.buffered[0]++] = module[k];
-	flush(&w, 0);
 	for (unsigned k = 0; k < BLOCKS; k++) {
+		if (k == 1)
+			define_slowly(&w);
 		if (k == BLOCKS / 2)
 			middle_ns = (int64_t)(w.time + 32 - w.header.start_ticks);
 		put_push(&w, 1, STEP, GP_RANGE_NVTX);
@@ -71,23 +77,9 @@ static void phases_count_up_to_the_moment(void **state)
 	gp_recording_close(r);
 }
 
-static void growth_is_that_between_steps(void **state)
+static bool count_allocs(void *context, const struct gp_act *act)
 {
-	(void)state;
-	struct gp_growth growth;
-	struct gp_recording *r = record_job();
-	assert_int_equal(gp_growth_find(r, 0, &growth), GP_OK);
-	assert_null(growth.why);
-	assert_int_equal(growth.devices, 1);
-	assert_true(growth.device[0].is_beyond);
-	assert_true(growth.device[0].bytes_per_step > 511 && growth.device[0].bytes_per_step < 513);
-	gp_recording_close(r);
-}
-
-static bool count_act(void *context, const struct gp_act *act)
-{
-	assert_true(act->at_ns >= middle_ns);
-	++*(size_t *)context;
+	*(unsigned *)context += act->kind == GP_ACT_ALLOC;
 	return true;
 }
 
@@ -95,12 +87,52 @@ static void a_history_begins_at_the_moment(void **state)
 {
 	(void)state;
 	struct gp_history history;
-	size_t acts = 0;
 	struct gp_recording *r = record_job();
-	assert_int_equal(gp_history_open(r, middle_ns, INT64_MAX, &history), GP_OK);
-	assert_int_equal(gp_history_visit(&history, count_act, &acts), GP_OK);
-	assert_int_equal(acts, 2 * (BLOCKS / 2)); /* a segment and the block in it */
-	gp_history_close(&history);
+	const int64_t span_ns[2][2] = { { INT64_MIN, middle_ns }, { middle_ns, INT64_MAX } };
+	for (unsigned k = 0; k < 2; k++) {
+		unsigned allocs = 0;
+		assert_int_equal(gp_history_open(r, span_ns[k][0], span_ns[k][1], &history), GP_OK);
+		assert_int_equal(gp_history_visit(&history, count_allocs, &allocs), GP_OK);
+		assert_int_equal(allocs, BLOCKS / 2);
+		gp_history_close(&history);
+	}
+	gp_recording_close(r);
+}
+
+static void a_timeline_begins_at_the_moment(void **state)
+{
+	(void)state;
+	struct gp_timeline timeline;
+	struct gp_recording *r = record_job();
+	assert_int_equal(gp_timeline_build(r, 16, middle_ns, INT64_MAX, &timeline), GP_OK);
+	assert_int_equal(timeline.devices, 1);
+	assert_int_equal(timeline.device[0].point[0].bytes[GP_CURVE_DRIVER], 512 * BLOCKS / 2);
+	gp_timeline_free(&timeline);
+	gp_recording_close(r);
+}
+
+static void memory_is_that_of_the_moment(void **state)
+{
+	(void)state;
+	struct gp_memory memory;
+	struct gp_recording *r = record_job();
+	const struct gp_moment_of middle = { .when = GP_WHEN_TIME, .at_ns = middle_ns };
+	assert_int_equal(gp_memory_build(r, &middle, &memory), GP_OK);
+	assert_int_equal(memory.outsides, BLOCKS / 2);
+	gp_memory_free(&memory);
+	gp_recording_close(r);
+}
+
+/* All samples were taken at the definition, before anything was there. */
+static void growth_is_that_of_the_steps(void **state)
+{
+	(void)state;
+	struct gp_growth growth;
+	struct gp_recording *r = record_job();
+	assert_int_equal(gp_growth_find(r, 0, &growth), GP_OK);
+	assert_int_equal(growth.steps, BLOCKS);
+	assert_int_equal(growth.devices, 1);
+	assert_true(growth.device[0].bytes_per_step == 512);
 	gp_recording_close(r);
 }
 
@@ -109,8 +141,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(top_counts_up_to_the_moment),
 		cmocka_unit_test(phases_count_up_to_the_moment),
-		cmocka_unit_test(growth_is_that_between_steps),
 		cmocka_unit_test(a_history_begins_at_the_moment),
+		cmocka_unit_test(a_timeline_begins_at_the_moment),
+		cmocka_unit_test(memory_is_that_of_the_moment),
+		cmocka_unit_test(growth_is_that_of_the_steps),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }
