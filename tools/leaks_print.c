@@ -341,9 +341,11 @@ static void print_begin(const struct gp_leaks_report *r)
 
 static void print_no_stacks(const struct gp_leaks_report *r)
 {
-	fputs("no stacks were recorded, so no line is named; this run names them: "
-	      "gpuprof run --stacks=all -- ",
-	      r->out);
+	const bool is_nothing = r->info->is_captured_in_part && r->info->captures == 0;
+	fprintf(r->out,
+		"no stacks were recorded%s, so no line is named; this run names them: gpuprof run "
+		"%s -- ",
+		is_nothing ? ", for nothing was captured" : "", gp_stack_options(r->info));
 	print_masked(r->out, r->info->command ? r->info->command : "COMMAND");
 	fputc('\n', r->out);
 }

@@ -6,6 +6,7 @@
 #include "leaks_report.h"
 #include "message.h"
 #include "report.h"
+#include "use_print.h"
 
 void gp_leak_look_up(const struct gp_leaks_report *r, uint32_t stack, int64_t at_ns,
 		     struct gp_leak_view *out)
@@ -146,8 +147,8 @@ static void say_none(const struct gp_leaks_report *r, const char *libraries)
 	if (libraries[0])
 		gp_hint("there is memory of: %s", libraries);
 	else
-		gp_hint("no stacks were recorded that say whose memory it is: "
-			"gpuprof run --stacks=all");
+		gp_hint("no stacks were recorded that say whose memory it is: gpuprof run %s",
+			gp_stack_options(r->info));
 }
 
 bool gp_leak_has_library(const struct gp_leaks_report *r, enum gp_status *status)

@@ -228,7 +228,12 @@ void gp_use_next_print(FILE *out, const struct gp_info *info, const char *comman
 	if (info->has_stacks)
 		gp_next_print(out, command, path);
 	else
-		gp_again_print(out, info, "--stacks=all");
+		gp_again_print(out, info, gp_stack_options(info));
+}
+
+const char *gp_stack_options(const struct gp_info *info)
+{
+	return info->is_captured_in_part ? "--stacks=all --outside=stacks" : "--stacks=all";
 }
 
 void gp_again_print(FILE *out, const struct gp_info *info, const char *options)

@@ -76,5 +76,7 @@ void gp_use_next_print(FILE *out, const struct gp_info *info, const char *comman
 		       const char *path);
 /* The same: to record the job again with `options`. */
 void gp_again_print(FILE *out, const struct gp_info *info, const char *options);
+/* With which a run like this one has stacks of all memory. */
+const char *gp_stack_options(const struct gp_info *info);
 
 #endif

@@ -157,8 +157,8 @@ static bool judge(const struct gp_use_report *r)
 	else if (is_in_none && r->libraries[0] && r->lacks_match)
 		gp_hint("there is memory of: %s", r->libraries);
 	else if (is_in_none && r->lacks_match)
-		gp_hint("no stacks were recorded that say whose memory it is: "
-			"gpuprof run --stacks=all");
+		gp_hint("no stacks were recorded that say whose memory it is: gpuprof run %s",
+			gp_stack_options(r->info));
 	return !is_in_none;
 }
 
