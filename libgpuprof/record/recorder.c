@@ -505,7 +505,7 @@ static void wipe_in_child(void)
 	atomic_store(&gp_local->starts_told, GP_STARTS_UNTOLD);
 	atomic_store(&gp_local->is_tier_said, 0);
 	atomic_store(&gp_local->has_control, 0);
-	/* the child's own word may be the same one: another thread of it may be the first to record */
+	/* the child's own word may be the same: another thread may be its first to record */
 	gp_thread.word = WORD_NEVER;
 }
 
