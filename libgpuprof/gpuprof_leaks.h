@@ -105,6 +105,11 @@ struct gp_leaks {
 	size_t samples_least;
 	/* Samples are at steps, and not fewer: else that there is no leak means nothing. */
 	bool can_tell;
+	/*
+	 * some of what has a stack grows, but as much of what has none went away, in whose place it
+	 * may have come: it is not told as a leak
+	 */
+	bool may_replace;
 	/* if can_tell, then of what begins by that step; of what begins later it means nothing */
 	size_t told_to_step;
 	size_t leaks, fillings;

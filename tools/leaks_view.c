@@ -91,6 +91,8 @@ const char *gp_leak_doubt(const struct gp_leaks_report *r, char text[GP_LEAK_DOU
 		return "there are more stacks than were looked at";
 	if (all->can_tell)
 		return NULL;
+	if (all->may_replace)
+		return "what has no stack goes away as fast as new memory comes in its place";
 	if (all->steps.steps == 0)
 		return "no steps were found";
 	snprintf(text, GP_LEAK_DOUBT_MAX,
@@ -112,6 +114,9 @@ const char *gp_leak_doubt_hint(const struct gp_leaks_report *r, char text[GP_LEA
 		return "--from and --to within what 'gpuprof info' lists as captured";
 	if (all->is_cut || all->can_tell)
 		return NULL;
+	if (all->may_replace)
+		return "'gpuprof run --outside=stacks' takes stacks outside of what is captured, "
+		       "too";
 	if (all->steps.steps == 0)
 		return "a range 'step' around each turn of the loop (NVTX, record_function) names "
 		       "them";

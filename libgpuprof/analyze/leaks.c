@@ -143,6 +143,29 @@ static int compare(const void *left, const void *right)
 	return (a->stack > b->stack) - (a->stack < b->stack);
 }
 
+/*
+ * What was made where no stacks were taken went away meanwhile, and most of what this stack has
+ * more of may have come in its place: a queue looks so that was full when a capture began.
+ */
+static bool may_replace(const struct hunt *h, const struct gp_leak_holder *holder,
+			const struct gp_trend *trend)
+{
+	const struct gp_leak_samples *s = &h->samples;
+	const size_t first = s->scale[trend->is_late ? GP_LEAK_TAIL : GP_LEAK_WHOLE].sample[0];
+	const size_t last = s->samples - 1;
+	double bytes = holder->bytes[last] - holder->bytes[first], bytes_gone = 0;
+	double count = holder->count[last] - holder->count[first], count_gone = 0;
+	for (size_t k = 0; holder->stack != 0 && k < s->table.rows; k++) {
+		const struct gp_leak_holder *other = gp_leak_holder(s, k);
+		if (other->stack != 0 || other->device != holder->device ||
+		    other->space != holder->space || other->of != holder->of)
+			continue;
+		bytes_gone += other->bytes[first] - other->bytes[last];
+		count_gone += other->count[first] - other->count[last];
+	}
+	return count_gone > count / 2 && bytes_gone >= bytes / 2 && count_gone > 0;
+}
+
 /* Grows, and no wonder among so many; what is nearly full or slows down is told by *trend. */
 static bool is_sure(const struct hunt *h, const struct gp_leak_holder *holder,
 		    struct gp_trend *trend)
@@ -150,8 +173,13 @@ static bool is_sure(const struct hunt *h, const struct gp_leak_holder *holder,
 	struct gp_leak_series whole, tail;
 	gp_leak_series(&h->samples, holder, GP_LEAK_WHOLE, &whole);
 	gp_leak_series(&h->samples, holder, GP_LEAK_TAIL, &tail);
-	return gp_trend_find(&whole.s, &tail.s, trend) &&
-	       trend->p * (double)h->out->tests < GP_LEAK_P_MAX;
+	if (!gp_trend_find(&whole.s, &tail.s, trend) ||
+	    trend->p * (double)h->out->tests >= GP_LEAK_P_MAX)
+		return false;
+	if (!may_replace(h, holder, trend))
+		return true;
+	h->out->may_replace = true;
+	return false;
 }
 
 /* Room for it; NULL: no memory. */
@@ -306,6 +334,7 @@ static enum gp_status judge(struct hunt *h)
 		status = judge_stacks(h, frame);
 	if (status == GP_OK)
 		status = judge_sums(h, sum, frame);
+	out->can_tell &= !out->may_replace;
 	if (out->leaks > 1)
 		qsort(out->leak, out->leaks, sizeof *out->leak, compare);
 	if (out->fillings > 1)

@@ -1,0 +1,47 @@
+"""200 turns of a loop on the fake driver, of which the middle hundred is captured.
+
+captured_loop.py queue | leak
+queue: the loss of each turn is kept for 90 turns, so that as many go as come
+leak: for good
+"""
+import collections
+import ctypes
+import sys
+
+
+class Table(ctypes.Structure):
+    """struct fake_c10, as far as it is used"""
+    _fields_ = [("expandable", ctypes.c_void_p),
+                ("allocate", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t)),
+                ("release", ctypes.CFUNCTYPE(None, ctypes.c_void_p))]
+
+
+cuda = ctypes.CDLL("libcuda.so.1")
+blocks = Table.in_dll(ctypes.CDLL("libc10.so"), "fake_c10")
+context, module = ctypes.c_void_p(), ctypes.c_void_p()
+assert cuda.cuInit(0) == 0
+assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+assert cuda.cuCtxSetCurrent(context) == 0
+assert cuda.cuModuleLoadData(ctypes.byref(module), b"image") == 0
+kernels = [ctypes.c_void_p() for _ in range(3)]
+for k, kernel in enumerate(kernels):
+    assert cuda.cuModuleGetFunction(ctypes.byref(kernel), module, b"kernel%d" % k) == 0
+
+
+def turn():
+    for kernel in kernels:
+        activation = blocks.allocate(0, 65536)
+        assert cuda.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, None, None, None) == 0
+        blocks.release(activation)
+    return blocks.allocate(0, 512)
+
+
+losses = collections.deque()
+for number in range(200):
+    if number == 50:
+        cuda.cuProfilerStart()
+    if number == 150:
+        cuda.cuProfilerStop()
+    losses.append(turn())
+    if sys.argv[1] == "queue" and len(losses) > 90:
+        blocks.release(losses.popleft())
