@@ -258,12 +258,15 @@ static void print_reuses(const struct gp_idle_report *r, const struct gp_idle_de
 		gp_bytes_text(saved).s);
 	for (size_t k = 0; k < gp_idle_rows_shown(r, d->reuses); k++) {
 		const struct gp_idle_reuse *u = &d->reuse[k];
-		fprintf(r->out, "%10s %9s  of %s, %s would do: ",
+		const bool is_alike = strcmp(u->key, u->other_key) == 0;
+		fprintf(r->out, "%10s %9s  of %s, %s would do%s: ",
 			gp_bytes_text((u->count - u->needed) * u->each_bytes).s,
 			gp_count_text(u->count).s, gp_bytes_text(u->each_bytes).s,
-			gp_count_text(u->needed).s);
-		gp_mask(r->out, u->key, strlen(u->key));
-		fputs(" in the place of ", r->out);
+			gp_count_text(u->needed).s, is_alike ? ", each in the other's place" : "");
+		if (!is_alike) {
+			gp_mask(r->out, u->key, strlen(u->key));
+			fputs(" in the place of ", r->out);
+		}
 		print_key(r, u->other_key, 1, NULL, false);
 	}
 	print_rest(r, d->reuses);
