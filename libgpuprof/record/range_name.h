@@ -46,14 +46,11 @@ GP_HOT struct gp_range_name *gp_range_name_of(uint32_t id)
 }
 /* Its text, without a NUL; how many bytes. */
 size_t gp_range_name_text(uint32_t id, const char **text);
-/* Is it what was meant? Reads no byte behind the text's end. */
-GP_HOT bool gp_range_name_is(const struct gp_range_name *e, uint32_t domain, const char *text,
-			     size_t bytes)
+/* Is `text` its text, whole? Reads no byte behind the text's end. */
+GP_HOT bool gp_range_name_is(const struct gp_range_name *e, const char *text, size_t bytes)
 {
 	const char *known =
 		atomic_load_explicit(&gp_range_names, memory_order_relaxed)->text + e->text;
-	if (e->domain != domain)
-		return false;
 	if (bytes != GP_TO_NUL)
 		return (e->is_cut ? bytes > e->bytes : bytes == e->bytes) &&
 		       memcmp(text, known, e->bytes) == 0;

@@ -69,8 +69,7 @@ GP_HOT uint32_t gp_range_name_get(struct gp_range_thread *own, const struct gp_r
 		((uint64_t)(uintptr_t)range->text ^ range->domain) * 0x9e3779b97f4a7c15u;
 	struct gp_range_remembered *r = &own->memo[hash >> 56];
 	if (gp_likely(r->text == range->text && r->domain == range->domain &&
-		      gp_range_name_is(gp_range_name_of(r->name), range->domain, range->text,
-				       range->bytes)))
+		      gp_range_name_is(gp_range_name_of(r->name), range->text, range->bytes)))
 		return r->name;
 	uint32_t name = gp_range_name(range->domain, range->text, range->bytes);
 	if (name)
