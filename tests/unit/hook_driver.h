@@ -1,10 +1,38 @@
 /*
- * What test_hooks.c runs the wrappers against: a driver made of functions in this file, each
- * counting its calls and giving the answer that the test set, and a ring that nobody drains.
- * Included once, after the wrappers; cmocka's headers come first.
+ * The wrappers with all behind them, and what they run against: a driver made of functions in this
+ * file, each counting its calls and giving the answer that the test set, and a ring that nobody
+ * drains. Included once by a test program; cmocka's headers come first.
  */
 #ifndef HOOK_DRIVER_H
 #define HOOK_DRIVER_H
+
+/* the wrappers of this program are called by their static names */
+#define GP_DRIVER_EXPORT_H
+#define GP_DRIVER_EXPORT(symbol, implementation)                                  \
+	_Static_assert(__builtin_types_compatible_p(__typeof__(implementation),   \
+						    __typeof__(*gp_cuda.symbol)), \
+		       #symbol)
+#include "../../interpose/capture.c"
+#include "../../interpose/context.c"
+#include "../../interpose/device_memory.c"
+#include "../../interpose/hook_context.c"
+#include "../../interpose/hook_graph.c"
+#include "../../interpose/hook_launch.c"
+#include "../../interpose/hook_memory.c"
+#include "../../interpose/hook_resource.c"
+#include "../../interpose/quiet_moment.c"
+#include "../../interpose/use_layout.c"
+#include "../../interpose/use_map.c"
+#include "../../interpose/use_scan.c"
+#undef WAITING
+#include "../../interpose/wrappers.c"
+
+struct gp_cuda gp_cuda;
+
+bool gp_resolve(void)
+{
+	return false;
+}
 
 /* ---- the framework's allocator, as far as it is asked ---- */
 

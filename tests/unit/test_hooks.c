@@ -15,37 +15,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* the wrappers of this program are called by their static names */
-#define GP_DRIVER_EXPORT_H
-#define GP_DRIVER_EXPORT(symbol, implementation)                                  \
-	_Static_assert(__builtin_types_compatible_p(__typeof__(implementation),   \
-						    __typeof__(*gp_cuda.symbol)), \
-		       #symbol)
-#include "../../interpose/capture.c"
-#include "../../interpose/context.c"
-#include "../../interpose/device_memory.c"
-#include "../../interpose/hook_context.c"
-#include "../../interpose/hook_graph.c"
-#include "../../interpose/hook_launch.c"
-#include "../../interpose/hook_memory.c"
-#include "../../interpose/hook_resource.c"
-#include "../../interpose/quiet_moment.c"
-#include "../../interpose/use_layout.c"
-#include "../../interpose/use_map.c"
-#include "../../interpose/use_scan.c"
-#undef WAITING
-#include "../../interpose/wrappers.c"
+#include "hook_driver.h"
 #include "record/recorder.h"
 #include "state/live.h"
-
-struct gp_cuda gp_cuda;
-
-#include "hook_driver.h"
-
-bool gp_resolve(void)
-{
-	return false;
-}
 
 static void launch(uintptr_t function, CUstream stream)
 {
