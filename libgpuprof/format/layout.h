@@ -157,11 +157,12 @@ struct gp_control {
 	_Atomic uint32_t snapshots_done;
 	_Atomic uint64_t snapshot_order;
 	/*
-	 * What a job may end of is to be in the file at once: all below the order `flush_to` is
-	 * wanted there, all below `flushed_to` is. `flushes`, a futex, changes with the latter.
+	 * What a job may end of is to be in the file at once: a thread that wants that adds 1. When
+	 * as many are done all that it committed before is there, and all of a lower order number
+	 * but what was in flight for too long. `flushes`, a futex, changes with `flushes_done`.
 	 */
-	_Alignas(64) _Atomic uint64_t flush_to;
-	_Atomic uint64_t flushed_to;
+	_Alignas(64) _Atomic uint64_t flushes_wanted;
+	_Atomic uint64_t flushes_done;
 	_Atomic uint32_t flushes;
 };
 _Static_assert(sizeof(struct gp_control) <= GP_CONTROL_BYTES, "the control page holds it");

@@ -237,11 +237,11 @@ void gp_ring_file_await(const struct gp_file_header *header)
 	struct gp_control *c = file.control;
 	const int64_t until = now_ms() + AWAIT_MS;
 	/* by now: a job that polls for memory wants more all the time */
-	const uint64_t to = atomic_load(&c->flush_to);
+	const uint64_t wanted = atomic_load(&c->flushes_wanted);
 	while (gp_ring_file_owner(&file) == GP_OWNER_ALIVE && now_ms() < until) {
 		uint32_t seen = atomic_load(&c->flushes);
-		/* partner: the store in tell_flushed, of its drain thread */
-		if (atomic_load_explicit(&c->flushed_to, memory_order_acquire) >= to)
+		/* partner: the store in gp_flush_end, of its drain thread */
+		if (atomic_load_explicit(&c->flushes_done, memory_order_acquire) >= wanted)
 			break;
 		const struct timespec timeout = { 0, LOOK_NS };
 		syscall(SYS_futex, &c->flushes, FUTEX_WAIT, seen, &timeout, NULL, 0);

@@ -327,13 +327,6 @@ static void obey_uses(void)
 	atomic_store(&gp_control->uses, want);
 }
 
-static void tell_flushed(uint64_t flush_to)
-{
-	/* partner: the loads in gp_flush_soon, and in gp_ring_file_await of another process */
-	atomic_store_explicit(&gp_control->flushed_to, flush_to, memory_order_release);
-	gp_futex_set_shared(&gp_control->flushes, atomic_load(&gp_control->flushes) + 1);
-}
-
 /* True: another turn is due at once. */
 static bool turn(struct gp_recorder *r)
 {
@@ -349,16 +342,14 @@ static bool turn(struct gp_recorder *r)
 	gp_stacks_tend(r);
 	gp_ranges_tend(r);
 	uint32_t rings = atomic_load(&gp_control->rings);
-	/* partner: the exchange in gp_flush_soon: what was committed before is in the heads */
-	uint64_t flush_to = atomic_load(&gp_control->flush_to);
+	bool is_urgent = gp_flush_begin(r);
 	load_heads(r, rings);
 	gp_losses_tell(r);
 	r->views[0].head = atomic_load(&r->views[0].ring->head);
 	bool is_cut = merge(r, rings), has_more = gp_snapshot_tend(r, rings) || is_cut;
-	bool is_urgent = flush_to > atomic_load(&gp_control->flushed_to);
 	flush_due(r, rings, is_urgent);
-	if (is_urgent && !is_cut && r->expected >= flush_to)
-		tell_flushed(flush_to);
+	if (is_urgent && !is_cut && r->expected >= r->flush_until)
+		has_more |= gp_flush_end(r);
 	gp_segment_slice(r);
 	/*
 	 * after a failure the segment has a hole: begin a new one, whose checkpoint is exact again

@@ -21,8 +21,6 @@
 #define RING_WAIT_NS 500000000u	 /* of dozens that begin at once the last waited for 100 ms */
 #define RING_RETRY_NS 1000000u
 #define FULL_WAIT_NS 2000000u
-#define FLUSH_WAIT_NS 100000000u
-#define FLUSH_SHARE 10u
 #define END_WAIT_NS 2000000000u
 #define WORD_OFF (GP_WORD_CHANGE | (uint32_t)GP_LEVEL_OFF)
 #define WORD_NEVER 0xffffffffu
@@ -367,45 +365,6 @@ struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
 	}
 	errno = kept;
 	return record;
-}
-
-/*
- * Of rings that are private memory, all or late ones, a kill leaves nothing: then the job waits for
- * the file. A framework that is refused asks again within a millisecond and gives up: each of these
- * is waited for, and a flood of refusals, or a slow disk, costs a tenth of the time since at most.
- */
-static void wait_flushed(uint64_t to)
-{
-	static _Atomic uint64_t paid_ns; /* what was waited before is paid for by then */
-	uint64_t now = now_ns(), began = now;
-	uint64_t paid = atomic_load_explicit(&paid_ns, memory_order_relaxed);
-	if (now > paid + FLUSH_SHARE * FLUSH_WAIT_NS)
-		paid = now - FLUSH_SHARE * FLUSH_WAIT_NS;
-	if (now < paid)
-		return;
-	uint64_t deadline = now + (now - paid) / FLUSH_SHARE;
-	for (; now < deadline; now = now_ns()) {
-		uint32_t seen = atomic_load(&gp_recorder.progress);
-		/* partner: the release store in tell_flushed */
-		if (atomic_load_explicit(&gp_control->flushed_to, memory_order_acquire) >= to)
-			break;
-		gp_futex_wait(&gp_recorder.progress, seen, deadline - now);
-	}
-	atomic_store_explicit(&paid_ns, paid + FLUSH_SHARE * (now - began), memory_order_relaxed);
-}
-
-void gp_flush_soon(void)
-{
-	int kept = errno;
-	uint64_t to = atomic_load(&gp_control->next_order);
-	uint64_t had = atomic_load(&gp_control->flush_to);
-	/* partner: the load in turn(), before it looks at the heads of rings */
-	while (had < to && !atomic_compare_exchange_weak(&gp_control->flush_to, &had, to))
-		;
-	gp_futex_wake(&gp_recorder.wake);
-	if (gp_recorder.is_private || atomic_load(&gp_recorder.is_full))
-		wait_flushed(to);
-	errno = kept;
 }
 
 /* ---- calls inside calls ---- */

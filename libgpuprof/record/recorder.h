@@ -71,6 +71,8 @@ struct gp_recorder {
 	uint64_t snapshot_until;    /* the order that it waits for */
 	uint64_t snapshot_since_ns; /* 0: none is under way */
 	bool has_snapshot_mark;
+	uint64_t flushes_taken; /* as wanted when the flush under way, or the last one, began */
+	uint64_t flush_until;	/* the order that it waits for */
 	bool has_segment;
 	bool is_torn;			/* the running checkpoint lacks a block */
 	uint64_t failed_before;		/* control->failed_blocks when the segment began */
@@ -134,6 +136,17 @@ void gp_drain_tell(struct gp_recorder *recorder, struct gp_record *record, const
  * turn is due at once.
  */
 bool gp_snapshot_tend(struct gp_recorder *recorder, uint32_t rings);
+
+/*
+ * flush.c: answers gp_flush_soon. To be called before the heads are loaded; true: a flush is under
+ * way.
+ */
+bool gp_flush_begin(struct gp_recorder *recorder);
+/*
+ * All below `flush_until` is applied, and all that is applied is written. True: another turn is due
+ * at once.
+ */
+bool gp_flush_end(const struct gp_recorder *recorder);
 
 /* losses.c */
 /* A loss before threads have rings: 0 memory, 1 launch, 2 other. Any thread. */

@@ -394,8 +394,8 @@ static void ask_for_ever(const char *path, int ready)
 	char byte = fcntl(fd, F_SETLK, &lock) == 0;
 	alarm(50); /* whatever becomes of the test */
 	for (uint64_t order = 1;; order++) {
-		atomic_store(&c->flush_to, order + 1);
-		atomic_store(&c->flushed_to, order);
+		atomic_store(&c->flushes_wanted, order + 1);
+		atomic_store(&c->flushes_done, order);
 		atomic_fetch_add(&c->flushes, 1);
 		if (order == 1 && write(ready, &byte, 1) != 1)
 			_exit(1);

@@ -139,7 +139,7 @@ static void test_failed_alloc(void **state)
 	assert_int_equal(r->code, CUDA_ERROR_OUT_OF_MEMORY);
 	assert_int_equal(count(GP_ALLOC), 0);
 	/* a job may end of it: it is to be written at once */
-	assert_true(atomic_load(&gp_control->flush_to) > r->order);
+	assert_int_equal(atomic_load(&gp_control->flushes_wanted), 1);
 }
 
 static void test_other_failures_are_not_urgent(void **state)
@@ -148,7 +148,7 @@ static void test_other_failures_are_not_urgent(void **state)
 	driver.result = CUDA_ERROR_INVALID_VALUE;
 	alloc(0xdead);
 	assert_int_equal(only(GP_ALLOC_FAILED)->code, CUDA_ERROR_INVALID_VALUE);
-	assert_int_equal(atomic_load(&gp_control->flush_to), 0);
+	assert_int_equal(atomic_load(&gp_control->flushes_wanted), 0);
 }
 
 /* What a nested call of ours would do to the outer call's reservation. */

@@ -195,10 +195,10 @@ static void *urgent(void *argument)
 		struct gp_record *r = gp_reserve(GP_DEVICE_MEMORY);
 		CHECK(r);
 		gp_commit(r);
-		uint64_t to = atomic_load(&gp_control->next_order);
 		gp_flush_soon();
+		uint64_t wanted = atomic_load(&gp_control->flushes_wanted);
 		gp_leave();
-		while (atomic_load(&gp_control->flushed_to) < to)
+		while (atomic_load(&gp_control->flushes_done) < wanted)
 			sched_yield();
 		CHECK(atomic_load(&gp_thread.ring->tail) == gp_thread.head);
 	}
