@@ -89,27 +89,4 @@ enum gp_status gp_figures_build(struct gp_recording *recording, const struct gp_
 				bool is_peak, int64_t at_ns, struct gp_figure_list *out);
 void gp_figures_free(struct gp_figure_list *figures);
 
-/* ---- growth ---- */
-
-/* Whether live bytes of a device where steps begin grow by more than a limit, after warm-up. */
-struct gp_growth_device {
-	unsigned device;
-	enum gp_curve of;      /* what the framework allocated there, else driver memory */
-	double bytes_per_step; /* the median of all slopes between two of the steps */
-	bool is_beyond; /* it is more than the limit, significantly and in each third of them */
-};
-struct gp_growth {
-	const char *why; /* it is not known, a text that holds for ever; NULL: it is */
-	size_t steps;	 /* of the recording */
-	size_t first;	 /* from this one on (the first is 1) to the last: their later half */
-	int64_t from_ns, to_ns; /* where these two begin */
-	size_t devices;		/* that had any memory */
-	struct gp_growth_device device[GP_DEVICES];
-};
-/* `limit` in bytes a step. A recording without steps is no failure: see why. */
-enum gp_status gp_growth_find(struct gp_recording *recording, double limit, struct gp_growth *out);
-/* The same of a row of figures: fills in bytes_per_step and is_beyond. Two figures at least. */
-enum gp_status gp_growth_judge(const uint64_t *bytes, size_t count, double limit,
-			       struct gp_growth_device *out);
-
 #endif

@@ -1,6 +1,6 @@
 /*
- * Part of gpuprof.h, which includes it: what grows from step to step and never shrinks, and who
- * allocated it.
+ * Part of gpuprof.h, which includes it: what grows from step to step and never shrinks, who
+ * allocated it, and whether all that a device has live does.
  */
 #ifndef GPUPROF_LEAKS_H
 #define GPUPROF_LEAKS_H
@@ -133,5 +133,35 @@ enum gp_status gp_leaks_build(struct gp_recording *recording, int64_t from_ns, i
 void gp_leaks_free(struct gp_leaks *leaks);
 /* What a person calls one of it; an `s` behind it makes many. */
 const char *gp_leak_kind(const struct gp_leak *leak);
+
+/* ---- growth of a device ---- */
+
+#define GP_GROWTH_STEPS_LEAST 24u /* behind the warm-up: the later half of them is judged */
+
+/* Whether live bytes of a device where steps begin grow by more than a limit, after warm-up. */
+struct gp_growth_device {
+	unsigned device;
+	enum gp_curve of;      /* what the framework allocated there, else driver memory */
+	double bytes_per_step; /* the median of all slopes between two of the steps */
+	bool is_beyond; /* it is more than the limit, significantly and in each third of them */
+};
+struct gp_growth {
+	const char *why; /* it is not known, a text that holds for ever; NULL: it is */
+	size_t steps;	 /* of the recording */
+	size_t warm;	 /* of them behind the warm-up */
+	size_t first;	 /* from this one on (the first is 1) to the last: their later half */
+	int64_t from_ns, to_ns; /* where these two begin */
+	size_t devices;		/* that had any memory by then */
+	struct gp_growth_device device[GP_DEVICES];
+};
+/*
+ * `limit` in bytes a step. A recording without steps is no failure: see why. `leaks` is what
+ * gp_leaks_build makes of the whole recording, in the same replays, and freed likewise.
+ */
+enum gp_status gp_growth_find(struct gp_recording *recording, double limit, struct gp_leaks *leaks,
+			      struct gp_growth *out);
+/* The same of a row of figures: fills in bytes_per_step and is_beyond. Two figures at least. */
+enum gp_status gp_growth_judge(const uint64_t *bytes, size_t count, double limit,
+			       struct gp_growth_device *out);
 
 #endif

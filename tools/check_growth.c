@@ -27,25 +27,35 @@ static void check_device(struct gp_check *c, const struct gp_growth_device *g)
 	}
 }
 
-void gp_check_growth(struct gp_check *c)
+static void refuse(struct gp_check *c, const char *why)
 {
 	const struct gp_check_amount *limit = &c->limit[GP_CHECK_GROWTH];
-	const char *doubt = gp_span_doubt_of(c->info);
-	struct gp_growth *g = &c->growth;
-	enum gp_status status = gp_growth_find(c->recording, (double)limit->number, g);
-	if (status)
-		g->why = gp_status_text(status);
-	for (size_t k = 0; k < g->devices && !g->why && !doubt; k++)
-		if (c->only_device < 0 || g->device[k].device == c->only_device)
-			check_device(c, &g->device[k]);
-	if (!g->why && !doubt)
-		return;
 	struct gp_check_finding *f = gp_check_add(c, "max_growth", NULL);
 	f->limit = *limit;
 	f->state = GP_CHECK_NOT_JUDGED;
 	snprintf(f->text, sizeof f->text, "at most %s more held after each step",
 		 gp_bytes_text(limit->number).s);
-	snprintf(f->why, sizeof f->why, "%s", g->why ? g->why : doubt);
+	snprintf(f->why, sizeof f->why, "%s", why);
+}
+
+void gp_check_growth(struct gp_check *c)
+{
+	const struct gp_check_amount *limit = &c->limit[GP_CHECK_GROWTH];
+	struct gp_growth *g = &c->growth;
+	enum gp_status status = GP_OK;
+	g->why = gp_span_doubt_of(c->info);
+	if (!g->why)
+		status = gp_growth_find(c->recording, (double)limit->number, &c->leaks, g);
+	if (status)
+		g->why = gp_status_text(status);
+	if (g->why) {
+		refuse(c, g->why);
+		return;
+	}
+	for (size_t k = 0; k < g->devices; k++)
+		if (c->only_device < 0 || g->device[k].device == c->only_device)
+			check_device(c, &g->device[k]);
+	gp_check_leaks(c);
 }
 
 /* ---- stacks ---- */

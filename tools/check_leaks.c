@@ -86,14 +86,9 @@ static bool is_told(const struct gp_check *c, const struct gp_leak *leak)
 
 void gp_check_leaks(struct gp_check *c)
 {
-	struct gp_leaks leaks;
-	if (c->growth.why || gp_span_doubt_of(c->info) ||
-	    gp_leaks_build(c->recording, INT64_MIN, INT64_MAX, &leaks))
-		return;
-	for (size_t k = 0; k < leaks.leaks && !leaks.steps.why; k++) {
-		const struct gp_leak *leak = &leaks.leak[k];
+	for (size_t k = 0; k < c->leaks.leaks; k++) {
+		const struct gp_leak *leak = &c->leaks.leak[k];
 		if (!is_told(c, leak) && !is_of_another(c, leak))
 			check_leak(c, leak);
 	}
-	gp_leaks_free(&leaks);
 }

@@ -92,6 +92,7 @@ struct gp_check {
 	struct gp_peak peak;
 	struct gp_figure_list figures;
 	struct gp_growth growth;
+	struct gp_leaks leaks; /* where growth is limited */
 	struct gp_check_amount limit[GP_CHECK_CONDITIONS];
 	int64_t only_device;		    /* -1: all */
 	const struct gp_baseline *baseline; /* NULL: none, or it is written */

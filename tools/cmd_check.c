@@ -78,10 +78,8 @@ static int judge(struct gate *g, struct gp_check *c)
 	for (unsigned k = 0; k < GP_CHECK_CONDITIONS; k++)
 		has_limits |= g->limit[k].is_given;
 	gp_check_limits(c);
-	if (c->limit[GP_CHECK_GROWTH].is_given) {
+	if (c->limit[GP_CHECK_GROWTH].is_given)
 		gp_check_growth(c);
-		gp_check_leaks(c);
-	}
 	if (c->baseline)
 		gp_check_baseline(c);
 	g->sink.has_report = true;
@@ -117,6 +115,7 @@ static int check_one(struct gate *g, const char *path)
 		result = gp_report_failed("report on", path, status);
 	else if (has_device(c))
 		result = judge(g, c);
+	gp_leaks_free(&c->leaks);
 	gp_figures_free(&c->figures);
 	gp_peak_free(&c->peak);
 	gp_recording_close(c->recording);

@@ -8,10 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../gpuprof.h"
 #include "../read/recording.h"
+#include "growth.h"
 
-#define STEPS_LEAST 12u	 /* in the later half */
 #define POINTS_MOST 600u /* pairs are their square */
 #define SIGNIFICANT 2.33 /* one side, 1% */
 #define THIRDS 3u
@@ -145,55 +144,74 @@ static const enum gp_curve curves[] = { GP_CURVE_ALLOCATED, GP_CURVE_DRIVER };
 enum { CURVES = sizeof curves / sizeof *curves };
 
 /* Of many steps each so many-th: then a step is so many of them, and so is the limit. */
-struct samples {
+struct gp_growth_samples {
 	size_t every, count, taken;
 	int64_t at_ns[POINTS_MOST];
 	uint64_t bytes[GP_DEVICES][CURVES][POINTS_MOST];
 	bool is_there[GP_DEVICES][CURVES]; /* something was live at any time */
 };
 
-static void choose(const struct gp_step *step, size_t steps, struct samples *s)
+struct gp_growth_samples *gp_growth_samples_open(void)
+{
+	return calloc(1, sizeof(struct gp_growth_samples));
+}
+
+void gp_growth_samples_close(struct gp_growth_samples *s)
+{
+	free(s);
+}
+
+static void choose(const struct gp_step *step, size_t steps, struct gp_growth_samples *s)
 {
 	s->every = (steps + POINTS_MOST - 1) / POINTS_MOST;
 	for (size_t k = (steps - 1) % s->every; k < steps; k += s->every)
 		s->at_ns[s->count++] = step[k].begin_ns;
 }
 
-static void take(struct samples *s, const struct gp_recording *r)
+void gp_growth_choose(struct gp_growth_samples *s, const struct gp_steps *steps,
+		      struct gp_growth *out)
+{
+	const size_t warm = steps->steps > steps->warmup ? steps->steps - steps->warmup : 0;
+	const size_t first = steps->steps - warm / 2;
+	*s = (struct gp_growth_samples){ 0 };
+	*out = (struct gp_growth){ .steps = steps->steps, .warm = warm, .why = steps->why };
+	if (out->why == NULL && warm < GP_GROWTH_STEPS_LEAST)
+		out->why = "too few steps after warm-up: 24 at least";
+	if (out->why != NULL)
+		return;
+	out->first = first + 1;
+	out->from_ns = steps->step[first].begin_ns;
+	out->to_ns = steps->step[steps->steps - 1].begin_ns;
+	choose(&steps->step[first], warm / 2, s);
+}
+
+bool gp_growth_waits(const struct gp_growth_samples *s)
+{
+	return s->taken < s->count;
+}
+
+static void take(struct gp_growth_samples *s, const struct gp_recording *r)
 {
 	for (unsigned device = 0; device < GP_DEVICES; device++)
-		for (unsigned c = 0; c < CURVES; c++)
-			s->bytes[device][c][s->taken] =
-				gp_live_device(r->live, device)->curve[curves[c]].now_bytes;
+		for (unsigned c = 0; c < CURVES; c++) {
+			const struct gp_live_device *d = gp_live_device(r->live, device);
+			s->bytes[device][c][s->taken] = d->curve[curves[c]].now_bytes;
+			s->is_there[device][c] = d->curve[curves[c]].peak_bytes > 0;
+		}
 	s->taken++;
 }
 
-static enum gp_status take_all(struct gp_recording *r, struct samples *s)
+void gp_growth_see(struct gp_growth_samples *s, const struct gp_recording *r, int64_t at_ns)
 {
-	enum gp_status status = gp_recording_rewind(r);
-	while (status == GP_OK) {
-		uint32_t thread;
-		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
-		if (record == NULL)
-			break;
-		const int64_t at_ns = gp_tick_ns(&r->tick, record->time);
-		while (gp_is_happening(record->kind) && s->taken < s->count &&
-		       at_ns >= s->at_ns[s->taken])
-			take(s, r);
-		status = gp_recording_apply(r, record);
-	}
-	while (status == GP_END && s->taken < s->count)
+	while (gp_growth_waits(s) && at_ns >= s->at_ns[s->taken])
 		take(s, r);
-	for (unsigned device = 0; device < GP_DEVICES; device++)
-		for (unsigned c = 0; c < CURVES; c++)
-			s->is_there[device][c] =
-				gp_live_device(r->live, device)->curve[curves[c]].peak_bytes > 0;
-	return status == GP_END ? GP_OK : status;
 }
 
-static enum gp_status judge(const struct samples *s, double limit, struct gp_growth *out)
+enum gp_status gp_growth_end(const struct gp_growth_samples *s, double limit, struct gp_growth *out)
 {
 	enum gp_status status = GP_OK;
+	if (out->why != NULL)
+		return GP_OK;
 	for (unsigned device = 0; device < GP_DEVICES && status == GP_OK; device++) {
 		unsigned c = 0;
 		while (c < CURVES && !s->is_there[device][c])
@@ -206,43 +224,7 @@ static enum gp_status judge(const struct samples *s, double limit, struct gp_gro
 			gp_growth_judge(s->bytes[device][c], s->count, limit * (double)s->every, g);
 		g->bytes_per_step /= (double)s->every;
 	}
-	return status;
-}
-
-static enum gp_status look_at(struct gp_recording *recording, const struct gp_step *step,
-			      size_t steps, double limit, struct gp_growth *out)
-{
-	struct samples *s = calloc(1, sizeof *s);
-	if (s == NULL)
-		return GP_E_MEMORY;
-	choose(step, steps, s);
-	enum gp_status status = take_all(recording, s);
-	if (status == GP_OK)
-		status = judge(s, limit, out);
-	free(s);
-	return status;
-}
-
-enum gp_status gp_growth_find(struct gp_recording *recording, double limit, struct gp_growth *out)
-{
-	struct gp_steps found;
-	*out = (struct gp_growth){ 0 };
-	enum gp_status status = gp_steps_find(recording, &found);
-	if (status != GP_OK)
-		return status;
-	size_t warm = found.steps > found.warmup ? found.steps - found.warmup : 0;
-	out->steps = found.steps;
-	out->why = found.why;
-	if (out->why == NULL && warm / 2 < STEPS_LEAST)
-		out->why = "too few steps after warm-up: 24 at least";
-	if (out->why == NULL) {
-		size_t first = found.steps - warm / 2;
-		out->first = first + 1;
-		out->from_ns = found.step[first].begin_ns;
-		out->to_ns = found.step[found.steps - 1].begin_ns;
-		status = look_at(recording, &found.step[first], found.steps - first, limit, out);
-		out->why = out->devices ? NULL : "no memory was recorded";
-	}
-	gp_steps_free(&found);
+	if (out->devices == 0)
+		out->why = "no memory was recorded";
 	return status;
 }

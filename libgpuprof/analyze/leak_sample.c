@@ -256,28 +256,42 @@ static void take(struct sampling *s)
 	s->sample++;
 }
 
+/* All that is due at that moment; INT64_MAX: at the end. */
+static void take_due(struct sampling *s, int64_t at_ns, struct gp_growth_samples *growth)
+{
+	while (s->sample < s->out->samples && at_ns >= s->out->at_ns[s->sample])
+		take(s);
+	if (growth != NULL)
+		gp_growth_see(growth, s->recording, at_ns);
+}
+
+static bool is_waiting(const struct sampling *s, const struct gp_growth_samples *growth)
+{
+	return !s->is_out_of_memory &&
+	       (s->sample < s->out->samples || (growth != NULL && gp_growth_waits(growth)));
+}
+
 enum gp_status gp_leak_samples_take(struct gp_recording *r, struct gp_leak_samples *out,
-				    struct gp_range_paths **ranges)
+				    struct gp_range_paths **ranges,
+				    struct gp_growth_samples *growth)
 {
 	struct sampling s = { .recording = r, .out = out };
 	enum gp_status status = gp_recording_rewind(r);
 	if (status == GP_OK && r->info.has_ranges)
 		status = gp_range_paths_derive(r, ranges);
-	while (status == GP_OK && s.sample < out->samples && !s.is_out_of_memory) {
+	while (status == GP_OK && is_waiting(&s, growth)) {
 		uint32_t thread;
 		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
 		if (record == NULL)
 			break;
-		int64_t at_ns = gp_tick_ns(&r->tick, record->time);
-		while (gp_is_happening(record->kind) && s.sample < out->samples &&
-		       at_ns >= out->at_ns[s.sample])
-			take(&s);
+		if (gp_is_happening(record->kind))
+			take_due(&s, gp_tick_ns(&r->tick, record->time), growth);
 		status = gp_recording_apply(r, record);
 		if (*ranges != NULL)
 			gp_range_paths_see(*ranges, thread, record);
 	}
-	while (status == GP_END && s.sample < out->samples)
-		take(&s);
+	if (status == GP_END)
+		take_due(&s, INT64_MAX, growth);
 	free(s.reserve);
 	free(s.mapped);
 	if (s.is_out_of_memory || (*ranges != NULL && gp_range_paths_status(*ranges) != GP_OK))

@@ -6,6 +6,7 @@
 #define GP_LEAK_SAMPLE_H
 
 #include "../read/recording.h"
+#include "growth.h"
 #include "leak_trend.h"
 #include "row_table.h"
 
@@ -66,10 +67,12 @@ static inline struct gp_leak_holder *gp_leak_holder(const struct gp_leak_samples
 
 /*
  * One replay. Release also after a failure. *ranges, NULL before, are those of all that was
- * allocated, where the recording has any: the caller's, also after a failure.
+ * allocated, where the recording has any: the caller's, also after a failure. `growth` sees it, if
+ * it is not NULL.
  */
 enum gp_status gp_leak_samples_take(struct gp_recording *recording, struct gp_leak_samples *samples,
-				    struct gp_range_paths **ranges);
+				    struct gp_range_paths **ranges,
+				    struct gp_growth_samples *growth);
 /* As one of the newest, should it be. */
 void gp_leak_keep_example(struct gp_leak_holder *holder, const struct gp_live_entry *entry);
 void gp_leak_samples_release(struct gp_leak_samples *samples);

@@ -17,7 +17,9 @@ struct hunt {
 	struct gp_leak_samples samples;
 	struct gp_leak_turns turns;
 	struct gp_leak_sums sums;
-	bool *is_of; /* by holder: it is in the growth under way */
+	bool *is_of;			      /* by holder: it is in the growth under way */
+	struct gp_growth_samples *of_devices; /* NULL: nobody asks for their growth */
+	struct gp_growth *growth;
 };
 
 /* ---- what grows ---- */
@@ -364,8 +366,11 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 	memset(&h->samples, 0, sizeof h->samples);
 	if (status == GP_OK)
 		gp_leak_choose(info, h->from_ns, h->to_ns, h->out, &h->samples);
+	if (status == GP_OK && h->of_devices != NULL)
+		gp_growth_choose(h->of_devices, &h->out->steps, h->growth);
 	if (status == GP_OK && h->samples.samples > 0)
-		status = gp_leak_samples_take(h->recording, &h->samples, &h->out->ranges);
+		status = gp_leak_samples_take(h->recording, &h->samples, &h->out->ranges,
+					      h->of_devices);
 	if (status == GP_OK)
 		status = fold_ranges(h);
 	if (status == GP_OK)
@@ -379,23 +384,41 @@ static void forget(void *context)
 	gp_leaks_free(((struct hunt *)context)->out);
 }
 
+static enum gp_status build(struct hunt *h)
+{
+	enum gp_status status = gp_settle(h->recording, attempt, forget, h);
+	if (status != GP_OK)
+		gp_leaks_free(h->out);
+	return status;
+}
+
 enum gp_status gp_leaks_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
 			      struct gp_leaks *out)
 {
+	struct hunt h = { .recording = recording, .from_ns = from_ns, .to_ns = to_ns, .out = out };
 	*out = (struct gp_leaks){ 0 };
-	if (from_ns > to_ns)
-		return GP_E_ARGUMENT;
-	struct hunt *h = calloc(1, sizeof *h);
-	if (h == NULL)
-		return GP_E_MEMORY;
-	h->recording = recording;
-	h->from_ns = from_ns;
-	h->to_ns = to_ns;
-	h->out = out;
-	enum gp_status status = gp_settle(recording, attempt, forget, h);
-	free(h);
+	return from_ns > to_ns ? GP_E_ARGUMENT : build(&h);
+}
+
+enum gp_status gp_growth_find(struct gp_recording *recording, double limit, struct gp_leaks *leaks,
+			      struct gp_growth *out)
+{
+	struct hunt h = {
+		.recording = recording,
+		.from_ns = INT64_MIN,
+		.to_ns = INT64_MAX,
+		.out = leaks,
+		.of_devices = gp_growth_samples_open(),
+		.growth = out,
+	};
+	*leaks = (struct gp_leaks){ 0 };
+	*out = (struct gp_growth){ 0 };
+	enum gp_status status = h.of_devices != NULL ? build(&h) : GP_E_MEMORY;
+	if (status == GP_OK)
+		status = gp_growth_end(h.of_devices, limit, out);
 	if (status != GP_OK)
-		gp_leaks_free(out);
+		gp_leaks_free(leaks);
+	gp_growth_samples_close(h.of_devices);
 	return status;
 }
 

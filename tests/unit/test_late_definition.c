@@ -128,8 +128,10 @@ static void growth_is_that_of_the_steps(void **state)
 {
 	(void)state;
 	struct gp_growth growth;
+	struct gp_leaks leaks;
 	struct gp_recording *r = record_job();
-	assert_int_equal(gp_growth_find(r, 0, &growth), GP_OK);
+	assert_int_equal(gp_growth_find(r, 0, &leaks, &growth), GP_OK);
+	gp_leaks_free(&leaks);
 	assert_int_equal(growth.steps, BLOCKS);
 	assert_int_equal(growth.devices, 1);
 	assert_true(growth.device[0].bytes_per_step == 512);
