@@ -27,6 +27,23 @@ static void check_device(struct gp_check *c, const struct gp_growth_device *g)
 	}
 }
 
+/* And what to do about it. */
+static const char *write_why(const struct gp_check *c, char *out, size_t room)
+{
+	char hint[GP_LEAK_DOUBT_MAX];
+	const struct gp_growth *g = &c->growth;
+	const struct gp_leaks_report r = gp_check_leaks_report(c);
+	if (gp_check_has_few_steps(c))
+		snprintf(out, room, "%s after warm-up, %u are needed: let the job run for %zu more",
+			 gp_plural(g->warm, "step").s, GP_GROWTH_STEPS_LEAST,
+			 GP_GROWTH_STEPS_LEAST - g->warm);
+	else if (c->leaks.steps.why)
+		snprintf(out, room, "%s; %s", g->why, gp_leak_doubt_hint(&r, hint));
+	else
+		snprintf(out, room, "%s", g->why);
+	return out;
+}
+
 static void refuse(struct gp_check *c, const char *why)
 {
 	const struct gp_check_amount *limit = &c->limit[GP_CHECK_GROWTH];
@@ -49,7 +66,8 @@ void gp_check_growth(struct gp_check *c)
 	if (status)
 		g->why = gp_status_text(status);
 	if (g->why) {
-		refuse(c, g->why);
+		char why[200];
+		refuse(c, write_why(c, why, sizeof why));
 		return;
 	}
 	for (size_t k = 0; k < g->devices; k++)
@@ -118,7 +136,8 @@ struct gp_check_grown *gp_check_steps_list(const struct gp_check *c,
 {
 	struct gp_peak peak[2] = { { 0 } };
 	struct gp_check_grown *list = NULL;
-	const int64_t at_ns[2] = { c->growth.from_ns, c->growth.to_ns };
+	/* as `step:N`: before what these steps do first */
+	const int64_t at_ns[2] = { c->growth.from_ns - 1, c->growth.to_ns - 1 };
 	bool is_fine = true;
 	*count = 0;
 	for (size_t k = 0; k < 2 && is_fine; k++)

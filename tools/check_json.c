@@ -133,6 +133,40 @@ static void write_steps(struct gp_json *json, const struct gp_check *c,
 	gp_check_grown_free(grown, count);
 }
 
+/* null: they were not looked for. */
+static void write_counts(struct gp_json *json, const struct gp_check *c)
+{
+	const struct gp_steps *steps = &c->leaks.steps;
+	if (!c->leaks.samples && !steps->why && !steps->steps) {
+		gp_json_null(json, "steps");
+		return;
+	}
+	gp_json_object(json, "steps");
+	gp_json_number(json, "count", steps->steps);
+	gp_json_text(json, "source", gp_step_source_names[steps->source]);
+	gp_json_text(json, "why", steps->why);
+	gp_json_number(json, "warmup", steps->warmup);
+	gp_json_number(json, "after_warmup", c->growth.warm);
+	gp_json_number(json, "needed", GP_GROWTH_STEPS_LEAST);
+	gp_json_end(json);
+}
+
+static void write_suspects(struct gp_json *json, const struct gp_check *c)
+{
+	size_t shown = 0;
+	const struct gp_leak *leak;
+	struct gp_leaks_report r = gp_check_leaks_report(c);
+	r.json = json;
+	gp_json_array(json, "suspects");
+	for (size_t next = 0; (leak = gp_check_next_suspect(c, &next)) && shown < GROUPS_SHOWN;) {
+		struct gp_leak_view view;
+		gp_leak_look_up(&r, leak->stack, leak->at_ns, &view);
+		gp_leak_write(&r, leak, &view);
+		shown++;
+	}
+	gp_json_end(json);
+}
+
 static void write_culprits(struct gp_json *json, const struct gp_check *c, unsigned device)
 {
 	gp_json_object(json, NULL);
@@ -158,6 +192,7 @@ void gp_check_write(const struct gp_check *c, struct gp_json *json)
 	gp_json_text(json, "driver", c->info->driver);
 	gp_json_text(json, "pytorch", c->info->pytorch);
 	gp_json_text(json, "state", states[gp_check_state_of(c)]);
+	write_counts(json, c);
 	gp_json_array(json, "checks");
 	for (size_t k = 0; k < c->findings; k++)
 		write_finding(json, &c->finding[k]);
@@ -171,5 +206,6 @@ void gp_check_write(const struct gp_check *c, struct gp_json *json)
 	for (size_t k = 0; k < c->growth.devices; k++)
 		write_steps(json, c, &c->growth.device[k]);
 	gp_json_end(json);
+	write_suspects(json, c);
 	gp_json_end(json);
 }

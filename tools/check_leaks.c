@@ -42,12 +42,16 @@ static bool is_of_another(const struct gp_check *c, const struct gp_leak *leak)
 }
 
 /* Bytes are held against the limit; of what has no size there must be none. */
-static void check_leak(struct gp_check *c, const struct gp_leak *leak)
+static bool is_within(const struct gp_check *c, const struct gp_leak *leak)
+{
+	return leak->bytes_per_step > 0 &&
+	       leak->bytes_per_step <= (double)c->limit[GP_CHECK_GROWTH].number;
+}
+
+static void add_finding(struct gp_check *c, const struct gp_leak *leak)
 {
 	const struct gp_check_amount *limit = &c->limit[GP_CHECK_GROWTH];
 	char who[WHO_MAX], number[48] = "as many";
-	if (leak->bytes_per_step > 0 && leak->bytes_per_step <= (double)limit->number)
-		return;
 	struct gp_check_finding *f =
 		gp_check_add(c, leak->is_object ? "max_growth_objects" : "max_growth_stack", NULL);
 	find_who(c, leak, who);
@@ -72,23 +76,70 @@ static void check_leak(struct gp_check *c, const struct gp_leak *leak)
 			 gp_leak_kind(leak), leak->since_step, who);
 }
 
-/* Where the sum of all such memory tells, no stack is needed to. */
-static bool is_told(const struct gp_check *c, const struct gp_leak *leak)
+static bool is_of_sum(const struct gp_growth_device *g, const struct gp_leak *leak)
 {
 	const enum gp_curve of =
 		leak->space == GP_SPACE_BLOCK ? GP_CURVE_ALLOCATED : GP_CURVE_DRIVER;
-	bool is_of_sum = false;
-	for (size_t k = 0; k < c->growth.devices && !leak->is_object; k++)
-		is_of_sum |=
-			c->growth.device[k].device == leak->device && c->growth.device[k].of == of;
-	return is_of_sum && gp_check_wants(c, leak->device, GP_CULPRITS_STEPS);
+	return !leak->is_object && g->device == leak->device && g->of == of;
+}
+
+/* Where the sum of all such memory tells, no stack is needed to. */
+static bool is_told(const struct gp_check *c, const struct gp_leak *leak)
+{
+	bool has_sum = false;
+	for (size_t k = 0; k < c->growth.devices; k++)
+		has_sum |= is_of_sum(&c->growth.device[k], leak);
+	return has_sum && gp_check_wants(c, leak->device, GP_CULPRITS_STEPS);
 }
 
 void gp_check_leaks(struct gp_check *c)
 {
 	for (size_t k = 0; k < c->leaks.leaks; k++) {
 		const struct gp_leak *leak = &c->leaks.leak[k];
-		if (!is_told(c, leak) && !is_of_another(c, leak))
-			check_leak(c, leak);
+		if (!is_told(c, leak) && !is_of_another(c, leak) && !is_within(c, leak))
+			add_finding(c, leak);
 	}
+}
+
+/* ---- what is shown of them ---- */
+
+bool gp_check_has_few_steps(const struct gp_check *c)
+{
+	return c->growth.why && c->growth.steps;
+}
+
+bool gp_check_has_suspect(const struct gp_check *c, const struct gp_growth_device *g)
+{
+	for (size_t k = 0; k < c->leaks.leaks; k++)
+		if (is_of_sum(g, &c->leaks.leak[k]))
+			return true;
+	for (size_t k = 0; k < c->leaks.fillings; k++)
+		if (is_of_sum(g, &c->leaks.filling[k]))
+			return true;
+	return false;
+}
+
+const struct gp_leak *gp_check_next_suspect(const struct gp_check *c, size_t *next)
+{
+	const struct gp_leaks *all = &c->leaks;
+	/* windows of time, in the place of steps, tell nothing of each step */
+	while (!all->window_ns && *next < all->leaks + all->fillings) {
+		const size_t k = (*next)++;
+		const bool is_filling = k >= all->leaks;
+		const struct gp_leak *leak =
+			is_filling ? &all->filling[k - all->leaks] : &all->leak[k];
+		const bool is_beyond = !is_filling && !is_within(c, leak);
+		if ((is_beyond || is_told(c, leak)) && !is_of_another(c, leak))
+			return leak;
+	}
+	return NULL;
+}
+
+struct gp_leaks_report gp_check_leaks_report(const struct gp_check *c)
+{
+	return (struct gp_leaks_report){ .recording = c->recording,
+					 .info = c->info,
+					 .path = c->path,
+					 .leaks = c->leaks,
+					 .device = c->only_device };
 }

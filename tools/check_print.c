@@ -77,6 +77,7 @@ static void print_grown(const struct gp_check *c, unsigned device, FILE *out)
 	gp_check_grown_free(grown, count);
 }
 
+/* Of which no stack is a suspect: what there is more of. */
 static void print_steps(const struct gp_check *c, const struct gp_growth_device *g, FILE *out)
 {
 	size_t count;
@@ -94,6 +95,43 @@ static void print_steps(const struct gp_check *c, const struct gp_growth_device 
 	if (count > CULPRITS)
 		fprintf(out, "and %s\n", gp_plural(count - CULPRITS, "more group").s);
 	gp_check_grown_free(grown, count);
+}
+
+/* Too few steps to judge all that is held are enough for single stacks. */
+static void print_silence(const struct gp_leaks_report *r, FILE *out)
+{
+	char text[GP_LEAK_DOUBT_MAX];
+	if (!gp_leak_doubt(r, text))
+		fprintf(out,
+			"'gpuprof leaks', for which %zu are enough, finds nothing that grows and "
+			"began by step %s of %s\n",
+			r->leaks.samples_least, gp_count_text(r->leaks.told_to_step).s,
+			gp_count_text(r->leaks.steps.steps).s);
+}
+
+/* As `gpuprof leaks` tells of them, and in its words. */
+static void print_suspects(const struct gp_check *c, FILE *out)
+{
+	size_t shown = 0;
+	const struct gp_leak *leak;
+	struct gp_leaks_report r = gp_check_leaks_report(c);
+	r.out = out;
+	for (size_t next = 0; (leak = gp_check_next_suspect(c, &next));) {
+		struct gp_leak_view view;
+		if (++shown > CULPRITS)
+			continue;
+		if (shown == 1)
+			fprintf(out, "what grows%s:\n",
+				c->growth.why ? " so far; a cache that still fills looks so, too" :
+						"");
+		gp_leak_look_up(&r, leak->stack, leak->at_ns, &view);
+		gp_leak_print(&r, leak, &view);
+	}
+	if (shown > CULPRITS)
+		fprintf(out, "  and %s; 'gpuprof leaks --top 0' shows all\n",
+			gp_plural(shown - CULPRITS, "more suspect").s);
+	if (!shown && gp_check_has_few_steps(c))
+		print_silence(&r, out);
 }
 
 static void print_culprits(const struct gp_check *c, unsigned device, FILE *out)
@@ -137,12 +175,12 @@ static void print_taken(const struct gp_check *c, FILE *out)
 	}
 }
 
-/* What shows most of what is to blame. False: nothing is. */
-static bool find_next(const struct gp_check *c, char out[64])
+/* What shows most of what is to blame. */
+static void write_next(const struct gp_check *c, char out[64])
 {
 	const struct gp_check_finding *of[GP_CULPRITS_STEPS + 1] = { NULL };
 	for (size_t k = 0; k < c->findings; k++)
-		if (c->finding[k].state == GP_CHECK_EXCEEDED)
+		if (c->finding[k].state != GP_CHECK_KEPT)
 			of[c->finding[k].culprits] = &c->finding[k];
 	const char *next = "peak --tree";
 	if (of[GP_CULPRITS_STEPS])
@@ -156,24 +194,50 @@ static bool find_next(const struct gp_check *c, char out[64])
 	else
 		snprintf(out, 64, "diff --from step:%zu --to step:%zu", c->growth.first,
 			 c->growth.steps);
-	return gp_check_state_of(c) == GP_CHECK_EXCEEDED;
+}
+
+/* Of what is not kept. */
+static bool has_culprits(const struct gp_check *c)
+{
+	for (size_t k = 0; k < c->findings; k++)
+		if (c->finding[k].state == GP_CHECK_EXCEEDED ||
+		    c->finding[k].culprits == GP_CULPRITS_STEPS)
+			return true;
+	return false;
+}
+
+static void print_next(const struct gp_check *c, FILE *out)
+{
+	char next[64];
+	size_t suspect = 0;
+	if (has_culprits(c)) {
+		write_next(c, next);
+		gp_use_next_print(out, c->info, next, c->path);
+	} else if (c->growth.why) {
+		const bool has_looked = c->growth.steps || c->leaks.steps.why;
+		gp_next_print(out,
+			      gp_check_next_suspect(c, &suspect) ? "leaks" :
+			      has_looked			 ? "info --steps" :
+								   "info",
+			      c->path);
+	}
 }
 
 void gp_check_print(const struct gp_check *c, FILE *out)
 {
-	char next[64];
 	fprintf(out, "%s\n", gp_headline_of(c->info).s);
 	print_key(c, out);
 	for (size_t k = 0; k < c->findings; k++)
 		print_finding(&c->finding[k], out);
 	for (size_t k = 0; k < c->figures.devices; k++)
 		print_culprits(c, c->figures.device[k].device, out);
+	print_suspects(c, out);
 	for (size_t k = 0; k < c->growth.devices; k++)
-		if (gp_check_wants(c, c->growth.device[k].device, GP_CULPRITS_STEPS))
+		if (gp_check_wants(c, c->growth.device[k].device, GP_CULPRITS_STEPS) &&
+		    !gp_check_has_suspect(c, &c->growth.device[k]))
 			print_steps(c, &c->growth.device[k], out);
 	if (c->is_update)
 		print_taken(c, out);
 	gp_unnamed_print(out, c->recording);
-	if (find_next(c, next))
-		gp_next_print(out, next, c->path);
+	print_next(c, out);
 }

@@ -9,6 +9,7 @@
 #include "frag_report.h"
 #include "gpuprof.h"
 #include "json.h"
+#include "leaks_report.h"
 #include "use_print.h"
 
 enum gp_check_condition {
@@ -55,7 +56,7 @@ struct gp_check_finding {
 	enum gp_check_culprits culprits;
 	enum gp_curve of; /* of the culprits */
 	char text[320];	  /* the sentence for a person */
-	char why[160];	  /* why it cannot be judged, or what is to be known beside; "": nothing */
+	char why[200];	  /* why it cannot be judged, or what is to be known beside; "": nothing */
 };
 enum { GP_CHECK_FINDINGS = 16 * GP_DEVICES };
 
@@ -110,6 +111,16 @@ void gp_check_limits(struct gp_check *check);
 void gp_check_growth(struct gp_check *check);
 /* What leaks beside that: one stack among many, objects of the driver. */
 void gp_check_leaks(struct gp_check *check);
+/* Steps were looked for, and are too few; that they were found is not said by that. */
+bool gp_check_has_few_steps(const struct gp_check *check);
+/* A suspect, or what still fills, is of what the sum of the device is of. */
+bool gp_check_has_suspect(const struct gp_check *check, const struct gp_growth_device *device);
+/*
+ * The next suspect that is to blame for what is exceeded, or that is beyond the limit in steps that
+ * are too few; NULL: there is no more. *next is 0 at first.
+ */
+const struct gp_leak *gp_check_next_suspect(const struct gp_check *check, size_t *next);
+struct gp_leaks_report gp_check_leaks_report(const struct gp_check *check);
 enum gp_check_state gp_check_state_of(const struct gp_check *check);
 
 /* check_baseline.c: a file that is not there is an empty baseline where `may_be_new`. */

@@ -53,8 +53,8 @@ static void write_parts(const struct gp_leaks_report *r, const struct gp_leak *l
 	gp_json_end(r->json);
 }
 
-static void write_leak(const struct gp_leaks_report *r, const struct gp_leak *leak,
-		       const struct gp_leak_view *view)
+void gp_leak_write(const struct gp_leaks_report *r, const struct gp_leak *leak,
+		   const struct gp_leak_view *view)
 {
 	struct gp_json *json = r->json;
 	gp_json_object(json, NULL);
@@ -113,7 +113,7 @@ static void write_list(const struct gp_leaks_report *r, const char *key, const s
 			continue;
 		gp_leak_look_up(r, leak[k].stack, leak[k].at_ns, &view);
 		if (gp_leak_is_wanted(r, &leak[k], &view) && (!r->top || shown++ < r->top))
-			write_leak(r, &leak[k], &view);
+			gp_leak_write(r, &leak[k], &view);
 	}
 	gp_json_end(r->json);
 }

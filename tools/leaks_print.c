@@ -213,8 +213,8 @@ static void print_chance(FILE *out, const struct gp_leak *leak)
 		fprintf(out, "by chance: %.1g\n", leak->p_value);
 }
 
-static void print_leak(const struct gp_leaks_report *r, const struct gp_leak *leak,
-		       const struct gp_leak_view *view)
+void gp_leak_print(const struct gp_leaks_report *r, const struct gp_leak *leak,
+		   const struct gp_leak_view *view)
 {
 	print_head(r, leak, view);
 	if (leak->by == GP_LEAK_BY_STACK && view->has_stack)
@@ -299,7 +299,7 @@ static void print_part(const struct gp_leaks_report *r, const struct gp_leak_tot
 			left++;
 			continue;
 		}
-		print_leak(r, &leak[k], &view);
+		gp_leak_print(r, &leak[k], &view);
 		shown++;
 	}
 	if (left)

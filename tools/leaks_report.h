@@ -64,7 +64,12 @@ enum gp_status gp_leak_visit_live(const struct gp_leaks_report *report,
 				  void (*visit)(const struct gp_leaks_report *report,
 						const struct gp_holders *holders, uint64_t count));
 
-enum gp_status gp_leaks_print(const struct gp_leaks_report *report); /* leaks_print.c */
-enum gp_status gp_leaks_write(const struct gp_leaks_report *report); /* leaks_json.c */
+/* leaks_print.c, leaks_json.c: all of it; one suspect */
+enum gp_status gp_leaks_print(const struct gp_leaks_report *report);
+void gp_leak_print(const struct gp_leaks_report *report, const struct gp_leak *leak,
+		   const struct gp_leak_view *view);
+enum gp_status gp_leaks_write(const struct gp_leaks_report *report);
+void gp_leak_write(const struct gp_leaks_report *report, const struct gp_leak *leak,
+		   const struct gp_leak_view *view);
 
 #endif

@@ -176,7 +176,7 @@ void gp_growth_choose(struct gp_growth_samples *s, const struct gp_steps *steps,
 	*s = (struct gp_growth_samples){ 0 };
 	*out = (struct gp_growth){ .steps = steps->steps, .warm = warm, .why = steps->why };
 	if (out->why == NULL && warm < GP_GROWTH_STEPS_LEAST)
-		out->why = "too few steps after warm-up: 24 at least";
+		out->why = "too few steps after warm-up";
 	if (out->why != NULL)
 		return;
 	out->first = first + 1;
