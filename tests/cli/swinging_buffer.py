@@ -1,0 +1,40 @@
+"""Steps on the fake driver, each of which replaces a buffer by one that is larger, but not always. swinging_buffer.py STEPS"""
+import ctypes
+import sys
+
+cuda = ctypes.CDLL("libcuda.so.1")
+allocator = ctypes.CDLL("libc10.so")
+
+
+class Table(ctypes.Structure):
+    """struct fake_c10, as far as it is used"""
+    _fields_ = [("expandable", ctypes.c_void_p),
+                ("allocate", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t)),
+                ("release", ctypes.CFUNCTYPE(None, ctypes.c_void_p))]
+
+
+blocks = Table.in_dll(allocator, "fake_c10")
+context, module, layer, adam = (ctypes.c_void_p() for _ in range(4))
+cuda.cuInit(0)
+cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+cuda.cuCtxSetCurrent(context)
+cuda.cuModuleLoadData(ctypes.byref(module), b"image")
+cuda.cuModuleGetFunction(ctypes.byref(layer), module, b"layer")
+cuda.cuModuleGetFunction(ctypes.byref(adam), module, b"adam")
+
+
+def launch(kernel):
+    cuda.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, None, None, None)
+
+
+buffer = blocks.allocate(0, 512)
+for number in range(int(sys.argv[1])):
+    kept = []
+    for size in (65536, 8192):
+        kept.append(blocks.allocate(0, size))
+        launch(layer)
+    blocks.release(buffer)
+    buffer = blocks.allocate(0, 512 * (number + 1 + 4 * (number % 3)))
+    for block in kept:
+        blocks.release(block)
+    launch(adam)
