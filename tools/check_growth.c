@@ -38,7 +38,8 @@ static void check_device(struct gp_check *c, const struct gp_growth_device *g)
 				 "no single stack is sure to grow, it may be dropped again: a "
 				 "longer run tells");
 	} else if (g->bytes_per_step > (double)limit->number) {
-		snprintf(f->why, sizeof f->why, "that is within what goes up and down");
+		snprintf(f->why, sizeof f->why,
+			 "not sure to go on: it goes up and down, jumps or slows down");
 	}
 }
 

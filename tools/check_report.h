@@ -55,7 +55,7 @@ struct gp_check_finding {
 	int64_t at_ns; /* of the value; -1: of no moment */
 	enum gp_check_culprits culprits;
 	enum gp_curve of; /* of the culprits */
-	char text[320];	  /* the sentence for a person */
+	char text[448];	  /* the sentence for a person */
 	char why[200];	  /* why it cannot be judged, or what is to be known beside; "": nothing */
 };
 enum { GP_CHECK_FINDINGS = 16 * GP_DEVICES };

@@ -205,7 +205,8 @@ static void print_chance(FILE *out, const struct gp_leak *leak)
 {
 	fputs("    ", out);
 	if (!leak->is_replaced)
-		fprintf(out, "%zu of %zu spans left some; ", leak->born_spans, leak->spans);
+		fprintf(out, "some is left of %zu of %zu spans between samples; ", leak->born_spans,
+			leak->spans);
 	/* less says nothing to a person */
 	if (leak->p_value < 1e-9)
 		fputs("by chance: < 1e-9\n", out);
