@@ -86,10 +86,13 @@ void gp_check_growth(struct gp_check *c)
 		refuse(c, write_why(c, why, sizeof why));
 		return;
 	}
+	const size_t before = c->findings;
 	for (size_t k = 0; k < g->devices; k++)
 		if (c->only_device < 0 || g->device[k].device == c->only_device)
 			check_device(c, &g->device[k]);
 	gp_check_leaks(c);
+	if (c->findings == before)
+		refuse(c, "nothing of it is live where steps begin");
 }
 
 /* ---- stacks ---- */

@@ -112,7 +112,7 @@ void gp_check_leaks(struct gp_check *c)
 
 bool gp_check_has_few_steps(const struct gp_check *c)
 {
-	return c->growth.why && c->growth.steps;
+	return c->growth.why && c->growth.steps && c->growth.warm < GP_GROWTH_STEPS_LEAST;
 }
 
 bool gp_check_has_suspect(const struct gp_check *c, const struct gp_growth_device *g)

@@ -101,7 +101,7 @@ static void print_steps(const struct gp_check *c, const struct gp_growth_device 
 static void print_silence(const struct gp_leaks_report *r, FILE *out)
 {
 	char text[GP_LEAK_DOUBT_MAX];
-	if (!gp_leak_doubt(r, text))
+	if (!r->leaks.leaks && !r->leaks.fillings && !gp_leak_doubt(r, text))
 		fprintf(out,
 			"'gpuprof leaks', for which %zu are enough, finds nothing that grows and "
 			"began by step %s of %s\n",

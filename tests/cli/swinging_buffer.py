@@ -1,4 +1,8 @@
-"""Steps on the fake driver, each of which replaces a buffer by one that is larger, but not always. swinging_buffer.py STEPS"""
+"""Steps on the fake driver, each of which replaces a buffer by one that is larger, but not always.
+
+swinging_buffer.py STEPS [late]
+late: asks the second GPU for memory when all steps are over
+"""
 import ctypes
 import sys
 
@@ -38,3 +42,8 @@ for number in range(int(sys.argv[1])):
     for block in kept:
         blocks.release(block)
     launch(adam)
+if "late" in sys.argv:
+    address = ctypes.c_uint64()
+    cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 1)
+    cuda.cuCtxSetCurrent(context)
+    cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(4096))
