@@ -48,21 +48,10 @@ static bool is_within(const struct gp_check *c, const struct gp_leak *leak)
 	       leak->bytes_per_step <= (double)c->limit[GP_CHECK_GROWTH].number;
 }
 
-/* "1 pinned allocation", "0.5 streams", "larger framework blocks" */
-static void write_number(const struct gp_leak *leak, char *out, size_t room)
-{
-	const struct gp_text rate = gp_rate_text(leak->count_per_step, 3);
-	if (leak->is_replaced)
-		snprintf(out, room, "larger %ss", gp_leak_kind(leak));
-	else
-		snprintf(out, room, "%s %s%s", rate.s, gp_leak_kind(leak),
-			 strcmp(rate.s, "1") == 0 ? "" : "s");
-}
-
 static void add_finding(struct gp_check *c, const struct gp_leak *leak)
 {
 	const struct gp_check_amount *limit = &c->limit[GP_CHECK_GROWTH];
-	char who[WHO_MAX], number[96];
+	char who[WHO_MAX];
 	struct gp_check_finding *f =
 		gp_check_add(c, leak->is_object ? "max_growth_objects" : "max_growth_stack", NULL);
 	find_who(c, leak, who);
@@ -73,14 +62,14 @@ static void add_finding(struct gp_check *c, const struct gp_leak *leak)
 	f->value.number = (uint64_t)gp_rate_bytes(leak->bytes_per_step);
 	f->limit = *limit;
 	const struct gp_check_texts text = gp_check_texts(f->value, *limit);
-	write_number(leak, number, sizeof number);
+	const struct gp_text number = gp_leak_number(leak);
 	if (leak->bytes_per_step > 0)
 		snprintf(f->text, sizeof f->text,
 			 "%s more in %s after each step since step %zu, at most %s: %s",
-			 text.value.s, number, leak->since_step, text.limit.s, who);
+			 text.value.s, number.s, leak->since_step, text.limit.s, who);
 	else
 		snprintf(f->text, sizeof f->text, "%s more after each step since step %zu: %s",
-			 number, leak->since_step, who);
+			 number.s, leak->since_step, who);
 }
 
 static bool is_of_sum(const struct gp_growth_device *g, const struct gp_leak *leak)

@@ -29,7 +29,9 @@ static void print_holders(const struct gp_check *c, unsigned device, enum gp_cur
 {
 	struct gp_groups groups;
 	uint64_t whole;
-	const struct gp_use_style style = { .top = CULPRITS, .grouping.by = GP_BY_STACK };
+	const struct gp_use_style style = { .top = CULPRITS,
+					    .all_text = "'gpuprof peak --top 0'",
+					    .grouping.by = GP_BY_STACK };
 	const struct gp_holders *h = gp_check_holders(c, device, of);
 	if (!h || !gp_check_groups(c, device, of, of == GP_CURVE_DRIVER, &groups, &whole))
 		return;
@@ -46,6 +48,7 @@ static void print_pins(const struct gp_check *c, unsigned device, FILE *out)
 		return;
 	p.r.out = out;
 	p.r.top = CULPRITS;
+	p.r.all_text = "'gpuprof frag --at peak --top 0'";
 	fputs("when most was reserved:\n", out);
 	gp_frag_causes_print(&p.r, &p.frag);
 	gp_frag_pins_print(&p.r, &p.frag);

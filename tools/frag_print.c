@@ -165,8 +165,9 @@ void gp_frag_pins_print(const struct gp_frag_report *r, const struct gp_frag *f)
 		print_block(r, p->block);
 	}
 	if (shown < f->pins)
-		fprintf(r->out, "  and %s; --top 0 shows all\n",
-			gp_plural(f->pins - shown, "more block").s);
+		fprintf(r->out, "  and %s; %s shows all\n",
+			gp_plural(f->pins - shown, "more block").s,
+			r->all_text ? r->all_text : "--top 0");
 }
 
 /* ---- what has to go ---- */

@@ -29,6 +29,7 @@ struct gp_frag_report {
 	struct gp_frag_device *device;
 	FILE *out;
 	uint64_t top;
+	const char *all_text; /* what shows more than these; NULL: --top 0 */
 	unsigned columns;
 	bool is_ascii;
 };

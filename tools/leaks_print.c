@@ -146,7 +146,7 @@ static void print_head(const struct gp_leaks_report *r, const struct gp_leak *le
 	if (bytes > 0)
 		fprintf(r->out, "  %s a %s", gp_bytes_text((uint64_t)bytes).s, unit);
 	else
-		fprintf(r->out, "  %s a %s", gp_rate_text(leak->count_per_step, 3).s, unit);
+		fprintf(r->out, "  %s a %s", gp_leak_number(leak).s, unit);
 	fprintf(r->out, " since %s %zu at %s: ", unit, leak->since_step,
 		gp_ns_text(leak->since_ns).s);
 	print_where(r->out, leak, view);

@@ -5,6 +5,7 @@
 #ifndef LEAKS_REPORT_H
 #define LEAKS_REPORT_H
 
+#include "amount.h"
 #include "gpuprof.h"
 #include "json.h"
 
@@ -38,6 +39,9 @@ void gp_leak_look_up(const struct gp_leaks_report *report, uint32_t stack, int64
 /* By the flags; the view is that of leak->stack. */
 bool gp_leak_is_wanted(const struct gp_leaks_report *report, const struct gp_leak *leak,
 		       const struct gp_leak_view *view);
+
+/* How many more there are of it: "1 pinned allocation", "0.5 streams", "larger framework blocks" */
+struct gp_text gp_leak_number(const struct gp_leak *leak);
 
 /* What leaks of what is asked for. */
 struct gp_leak_total {

@@ -1,5 +1,6 @@
 /* A leak and the flags: whose it is, whether it was asked for, what all that were amount to. */
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 #include "amount.h"
@@ -24,6 +25,16 @@ bool gp_leak_is_wanted(const struct gp_leaks_report *r, const struct gp_leak *le
 	if (r->device >= 0 && leak->device != (unsigned)r->device)
 		return false;
 	return !r->library || strcasecmp(view->names.library, r->library) == 0;
+}
+
+struct gp_text gp_leak_number(const struct gp_leak *leak)
+{
+	struct gp_text text;
+	const struct gp_text rate = gp_rate_text(leak->count_per_step, 3);
+	const char *number = leak->is_replaced ? "larger" : rate.s;
+	snprintf(text.s, sizeof text.s, "%.18s %.26s%s", number, gp_leak_kind(leak),
+		 strcmp(number, "1") == 0 ? "" : "s");
+	return text;
 }
 
 /* ---- sums ---- */

@@ -179,7 +179,8 @@ void gp_use_groups_print(FILE *out, struct gp_recording *recording, const struct
 	if (!left)
 		return;
 	shape->print_row(out, &rest.use, whole);
-	fprintf(out, "%s; --top 0 shows all\n", gp_plural(left, "more group").s);
+	fprintf(out, "%s; %s shows all\n", gp_plural(left, "more group").s,
+		style->all_text ? style->all_text : "--top 0");
 }
 
 /* ---- what was live ---- */

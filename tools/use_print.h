@@ -14,8 +14,9 @@
 /* How memory is grouped and shown: flags of a command. */
 struct gp_use_style {
 	const char *by, *library, *range, *of_text;
-	uint64_t top;	/* groups; 0: all */
-	int64_t device; /* -1: all */
+	uint64_t top;	      /* groups; 0: all */
+	const char *all_text; /* what shows all of them; NULL: --top 0 */
+	int64_t device;	      /* -1: all */
 	struct gp_grouping grouping;
 	bool has_of[GP_CURVES];
 	bool is_native, has_stacks, is_json;
