@@ -35,7 +35,8 @@ struct gp_check_texts {
 };
 struct gp_check_texts gp_check_texts(struct gp_check_amount value, struct gp_check_amount limit);
 
-enum gp_check_state { GP_CHECK_KEPT, GP_CHECK_EXCEEDED, GP_CHECK_NOT_JUDGED };
+/* The later the more it decides: what is exceeded is, whatever else cannot be judged. */
+enum gp_check_state { GP_CHECK_KEPT, GP_CHECK_NOT_JUDGED, GP_CHECK_EXCEEDED };
 /* What is shown of who is to blame. */
 enum gp_check_culprits {
 	GP_CULPRITS_NONE,

@@ -73,7 +73,9 @@ static int take(struct gate *g, struct gp_check *c, int result)
 
 static int judge(struct gate *g, struct gp_check *c)
 {
-	static const int exits[] = { GP_EXIT_OK, GP_EXIT_FOUND, GP_EXIT_DAMAGED };
+	static const int exits[] = { [GP_CHECK_KEPT] = GP_EXIT_OK,
+				     [GP_CHECK_NOT_JUDGED] = GP_EXIT_DAMAGED,
+				     [GP_CHECK_EXCEEDED] = GP_EXIT_FOUND };
 	bool has_limits = false;
 	for (unsigned k = 0; k < GP_CHECK_CONDITIONS; k++)
 		has_limits |= g->limit[k].is_given;
@@ -90,6 +92,13 @@ static int judge(struct gate *g, struct gp_check *c)
 	say_missing(c);
 	int result = has_limits || c->baseline ? exits[gp_check_state_of(c)] : GP_EXIT_OK;
 	return g->is_update ? take(g, c, result) : result;
+}
+
+/* Of two exit statuses: a limit that is exceeded is, whatever else cannot be read or judged. */
+static int worse(int a, int b)
+{
+	const int least = a < b ? a : b, most = a < b ? b : a;
+	return least == GP_EXIT_FOUND && most == GP_EXIT_DAMAGED ? least : most;
 }
 
 static int check_one(struct gate *g, const char *path)
@@ -120,7 +129,7 @@ static int check_one(struct gate *g, const char *path)
 	gp_peak_free(&c->peak);
 	gp_recording_close(c->recording);
 	free(c);
-	return result > exit_status ? result : exit_status;
+	return worse(result, exit_status);
 }
 
 static int check_all(struct gate *g, int words, char **paths)
@@ -132,8 +141,7 @@ static int check_all(struct gate *g, int words, char **paths)
 	for (int k = 0; k < words; k++) {
 		if (words > 1 && !g->is_json)
 			fprintf(g->sink.out, "%s%s: ", k ? "\n" : "", paths[k]);
-		int exit_status = check_one(g, paths[k]);
-		worst = exit_status > worst ? exit_status : worst;
+		worst = worse(worst, check_one(g, paths[k]));
 	}
 	if (words > 1 && g->is_json)
 		gp_json_end(&g->json);
