@@ -52,7 +52,7 @@ static double unevenness(const struct gp_loop_symbol *s)
 static bool can_lead(const struct gp_loops *l, uint32_t number)
 {
 	const struct gp_loop_symbol *s = &l->symbol[number];
-	return (l->in->trait[number] & GP_TRAIT_INNER) == 0 && s->count >= GP_LOOP_TURNS_MIN &&
+	return s->count >= GP_LOOP_TURNS_MIN &&
 	       (s->last - s->first) * 100 >= l->work * SPAN_PERCENT;
 }
 

@@ -14,8 +14,7 @@
 
 #define GP_TRAIT_OPTIMIZER 1u /* a kernel that updates parameters, by its name */
 #define GP_TRAIT_GRAPH 2u     /* a graph of which nothing is known: it stands for many launches */
-#define GP_TRAIT_INNER 4u     /* comes several times in one graph: no loop of its own */
-#define GP_TRAIT_LAUNCH 8u    /* what is done; an allocation's stack says who does it */
+#define GP_TRAIT_LAUNCH 4u    /* what is done; an allocation's stack says who does it */
 
 /* What came, in order: symbols from 1 on, 0 none. */
 struct gp_step_sequence {

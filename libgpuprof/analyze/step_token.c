@@ -1,9 +1,8 @@
 /*
  * A launch is its kernel's name, a replay of a graph the launches that were captured into it, as if
  * they came now: a step is the same before it is captured and after; where they are not known, the
- * graph's handle. An allocation is its stack, which is
- * the same each time; its size, and a launch's grid, are only looked at where nothing else tells
- * what happens.
+ * graph's handle. An allocation is its stack, which is the same each time; its size is only looked at
+ * where nothing else tells what happens.
  */
 #include "step_token.h"
 
@@ -75,9 +74,7 @@ enum gp_status gp_tokenizer_init(struct gp_tokenizer *t, const struct gp_info *i
 	t->table.key = calloc(PLACES, sizeof *t->table.key);
 	t->table.place = calloc(PLACES, sizeof *t->table.place);
 	t->table.trait = calloc(GP_SYMBOLS_MAX, 1);
-	t->replay = calloc(GP_SYMBOLS_MAX, sizeof *t->replay);
-	if (t->table.key != NULL && t->table.place != NULL && t->table.trait != NULL &&
-	    t->replay != NULL)
+	if (t->table.key != NULL && t->table.place != NULL && t->table.trait != NULL)
 		return GP_OK;
 	gp_tokenizer_release(t);
 	return GP_E_MEMORY;
@@ -88,9 +85,7 @@ void gp_tokenizer_release(struct gp_tokenizer *t)
 	free(t->table.key);
 	free(t->table.place);
 	free(t->table.trait);
-	free(t->replay);
 	gp_graphs_release(&t->graphs);
-	t->replay = NULL;
 	t->table = (struct gp_symbol_table){ 0 };
 }
 
@@ -112,7 +107,7 @@ static uint64_t launch_token(struct gp_tokenizer *t, const struct gp_recording *
 {
 	const char *name = gp_recording_kernel_name(r, record->launch.kernel);
 	uint64_t kernel = name != NULL ? (uint64_t)(uintptr_t)name : record->launch.kernel,
-		 token = join(GP_LAUNCH, t->has_sizes ? join(kernel, record->launch.grid) : kernel);
+		 token = join(GP_LAUNCH, kernel);
 	const uint32_t known = t->table.symbols, number = find(&t->table, token, can_learn);
 	mark(t, number, GP_TRAIT_LAUNCH);
 	if (number > known && !t->view.has_no_names && is_optimizer_name(name))
@@ -147,26 +142,14 @@ static struct gp_symbols see(struct gp_tokenizer *t, uint64_t token, bool can_le
 	return (struct gp_symbols){ one, find(&t->table, three, can_learn) };
 }
 
-/* What comes again within one replay is a part of what the replay is a part of. */
-static void see_in_replay(struct gp_tokenizer *t, uint32_t number)
-{
-	if (t->replay[number] == t->replays)
-		mark(t, number, GP_TRAIT_INNER);
-	t->replay[number] = t->replays;
-}
-
 static size_t replay(struct gp_tokenizer *t, uint64_t exec, bool can_learn)
 {
 	const struct gp_graph_content *content = gp_graph_content_of(&t->graphs, exec);
 	size_t tokens = 0;
 	t->is_work = true;
-	t->replays++;
 	for (; content != NULL && tokens < content->values && tokens < GP_GRAPH_TOKENS_MAX;
-	     tokens++) {
+	     tokens++)
 		t->symbol[tokens] = see(t, content->value[tokens], can_learn);
-		see_in_replay(t, t->symbol[tokens].one);
-		see_in_replay(t, t->symbol[tokens].three);
-	}
 	if (tokens > 0)
 		return tokens;
 	t->symbol[0] = see(t, join(GP_GRAPH_LAUNCH, exec), can_learn);

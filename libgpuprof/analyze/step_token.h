@@ -40,8 +40,6 @@ struct gp_tokenizer {
 	uint64_t before[2]; /* the last two tokens */
 	/* what was captured: a launch of a graph gives the tokens that its launches would have */
 	struct gp_graphs graphs;
-	uint32_t *replay; /* by symbol: the last replay in which it came */
-	uint32_t replays;
 	struct gp_symbols symbol[GP_GRAPH_TOKENS_MAX]; /* of the event under way */
 	bool is_work; /* a launch or an allocation, whether it gives a token or none */
 	bool is_out_of_memory;
