@@ -120,20 +120,14 @@ static void choose_distance(uint64_t *distance, size_t turns, struct gp_step_beg
 static void choose_edge(const struct gp_step_sequence *in, const uint8_t *is_marker,
 			const struct places *p, uint64_t *value, struct gp_step_begin *out)
 {
-	for (uint64_t distance = 0; distance < 2; distance++) {
-		size_t often, turns = 0;
-		for (size_t k = 0; k < p->turns; k++) {
-			uint64_t at = p->place[k] + distance;
-			uint32_t three = at < in->tokens ? in->three[at] : 0;
-			value[turns++] = is_marker[three] == GP_MARKER_SURE ? three : 0;
-		}
-		uint64_t mode = find_mode(value, turns, &often);
-		if (mode == 0 || often * 100 < turns * FIXED_PERCENT)
-			continue;
-		out->edge = (uint32_t)mode;
-		out->edge_distance = distance;
-		return;
+	size_t often;
+	for (size_t k = 0; k < p->turns; k++) {
+		uint32_t three = in->three[p->place[k]];
+		value[k] = is_marker[three] == GP_MARKER_SURE ? three : 0;
 	}
+	uint64_t mode = find_mode(value, p->turns, &often);
+	if (often * 100 >= p->turns * FIXED_PERCENT)
+		out->edge = (uint32_t)mode;
 }
 
 static enum gp_status choose(const struct gp_step_sequence *in, const uint8_t *is_marker,
