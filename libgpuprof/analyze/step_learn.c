@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define SPAN_PERCENT 30u  /* of all work that lies between its first and last turn */
-#define STRAYS_PERCENT 5u /* of the turns in which a symbol of a class may be missing or twice */
 #define SAME_PERCENT 10u  /* of turns: loops that differ by no more are one */
 #define TURNS_SURE 8u	  /* so many do not come together by chance */
 /* so many symbols are not in lockstep for so many turns, whatever else comes in them */
@@ -137,18 +136,14 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* Of the loops with about as many turns the nearest. */
+/* That with nearest as many turns. */
 static uint8_t loop_of(const struct gp_loops *l, uint32_t count)
 {
-	size_t nearest = GP_LOOPS_MAX;
-	for (size_t k = 0; k < l->loops; k++) {
-		uint64_t off = distance(l->loop[k].count, count);
-		bool is_near = off <= 2 || off <= count / 10;
-		if (is_near &&
-		    (nearest == GP_LOOPS_MAX || off < distance(l->loop[nearest].count, count)))
+	size_t nearest = 0;
+	for (size_t k = 1; k < l->loops; k++)
+		if (distance(l->loop[k].count, count) < distance(l->loop[nearest].count, count))
 			nearest = k;
-	}
-	return nearest == GP_LOOPS_MAX ? 0 : (uint8_t)(nearest + 1);
+	return l->loops > 0 ? (uint8_t)(nearest + 1) : 0;
 }
 
 static void follow(struct gp_loops *l, uint32_t number)
@@ -164,14 +159,14 @@ static void follow(struct gp_loops *l, uint32_t number)
 	s->behind += loop->turn > 1 ? l->work - loop->led : 0;
 	if (s->turn == loop->turn)
 		s->strays++;
-	else if (loop->turn > s->turn + 1 && (s->turn != 0 || loop->turn > 2))
+	else if (loop->turn > s->turn + 1)
 		s->strays += loop->turn - s->turn - 1 - (s->turn == 0);
 	s->turn = loop->turn;
 }
 
-static bool is_exact(const struct gp_loop_symbol *s, const struct gp_loop *loop)
+static bool is_exact(const struct gp_loop_symbol *s)
 {
-	return s->strays <= (loop->count >= TURNS_SURE);
+	return s->strays <= 1;
 }
 
 /* Half a turn behind the leader rather than `other`. */
@@ -209,11 +204,8 @@ static void follow_all(struct gp_loops *l)
 		s->strays += s->turn + 1 < loop->turn ? loop->turn - 1 - s->turn : 0;
 		const size_t weight = (l->in->trait[k] & GP_TRAIT_GRAPH) != 0 ? GRAPH_KINDS : 1;
 		loop->voters += weight;
-		loop->members += s->strays * 100 <= loop->count * STRAYS_PERCENT || s->strays <= 1 ?
-					 weight :
-					 0;
-		loop->exact += is_exact(s, loop) ? weight : 0;
-		if (is_exact(s, loop) && is_nearer_half(l, loop, s))
+		loop->exact += is_exact(s) ? weight : 0;
+		if (is_exact(s) && is_nearer_half(l, loop, s))
 			loop->other = k;
 	}
 }
@@ -225,8 +217,7 @@ static void follow_all(struct gp_loops *l)
 static bool is_loop(const struct gp_loop *loop)
 {
 	bool is_few = loop->count < TURNS_SURE;
-	return loop->members > (is_few ? 3 : 1) &&
-	       loop->members * (is_few ? 2 : 12) >= loop->voters;
+	return loop->exact > (is_few ? 3 : 1) && loop->exact * (is_few ? 2 : 12) >= loop->voters;
 }
 
 /* Most turns first. */
@@ -326,7 +317,7 @@ static void mark(const struct gp_loops *l, const struct gp_loop *step, struct gp
 	uint8_t loop = l->symbol[step->leader].loop;
 	for (uint32_t k = 1; k <= l->in->symbols; k++) {
 		const struct gp_loop_symbol *s = &l->symbol[k];
-		if (s->loop == loop && is_exact(s, step))
+		if (s->loop == loop && is_exact(s))
 			out->is_marker[k] = s->strays == 0 ? GP_MARKER_SURE : 1;
 	}
 	out->leader = step->leader;

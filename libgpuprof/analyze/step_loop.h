@@ -26,7 +26,7 @@ struct gp_loop {
 	uint32_t leader, other, count;
 	uint64_t led;  /* work done when the leader came last */
 	uint32_t turn; /* 1 before the first */
-	size_t voters, members, exact;
+	size_t voters, exact;
 };
 
 struct gp_loops {
