@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define SPAN_PERCENT 30u  /* of all work that lies between its first and last turn */
-#define SAME_PERCENT 10u  /* of turns: loops that differ by no more are one */
 #define TURNS_SURE 8u	  /* so many do not come together by chance */
 /* so many symbols are not in lockstep for so many turns, whatever else comes in them */
 #define TURNS_CERTAIN 16u
@@ -229,26 +228,6 @@ static int compare_loops(const void *left, const void *right)
 	return (a->leader > b->leader) - (a->leader < b->leader);
 }
 
-/* The same loop, seen by symbols that are missing now and then: between two leaders of the one
- * there is nearly always one of the other. */
-static bool is_same(const struct gp_loops *l, const struct gp_loop *more,
-		    const struct gp_loop *less)
-{
-	size_t turns = 0, same = 0, others = 0;
-	if ((more->count - less->count) * 100 > more->count * SAME_PERCENT + 200)
-		return false;
-	for (size_t k = 0; k < l->in->tokens; k++) {
-		if (gp_loop_is_at(l, k, more->leader)) {
-			turns++;
-			same += others == 1;
-			others = 0;
-		}
-		others += gp_loop_is_at(l, k, less->leader);
-	}
-	same += others == 1;
-	return same * 100 >= turns * (100 - SAME_PERCENT);
-}
-
 static void sort_loops(struct gp_loops *l)
 {
 	size_t kept = 0;
@@ -258,18 +237,6 @@ static void sort_loops(struct gp_loops *l)
 	l->loops = kept;
 	if (kept > 1)
 		qsort(l->loop, kept, sizeof *l->loop, compare_loops);
-	kept = 0;
-	for (size_t k = 0; k < l->loops; k++) {
-		struct gp_loop *last = kept > 0 ? &l->loop[kept - 1] : NULL;
-		struct gp_loop *next = &l->loop[k];
-		if (last == NULL || !is_same(l, last, next)) {
-			l->loop[kept++] = *next;
-			continue;
-		}
-		if (next->exact > last->exact * 2)
-			*last = *next;
-	}
-	l->loops = kept;
 }
 
 /* How much two turns that follow each other have in common, in the same order. */
