@@ -10,7 +10,6 @@
 
 #include "step_loop.h"
 
-#define LEAST_BYTES 512.0f /* so little more is no more: a figure that is kept */
 #define WEAK 4u /* so many times fewer kinds of what comes once a turn: chance, or a log's lines */
 #define LEAST_SHARE \
 	1024.0f /* of what comes and goes, which is kept from one log line to the next */
@@ -18,9 +17,8 @@
 /* What was between two leaders of any loops. */
 struct reach {
 	float low, high; /* bytes live */
-	uint64_t update; /* work of the optimizer */
+	uint64_t updates; /* launches of the optimizer */
 	uint8_t loop;	 /* whose leader ends it */
-	bool has_graph;	 /* which may hold an optimizer */
 };
 
 struct reaches {
@@ -60,7 +58,6 @@ static bool find_reaches(const struct gp_loops *l, uint8_t *led, struct reaches 
 	for (uint32_t n = 1; n <= l->in->symbols; n++)
 		led[n] = led_by(l, n);
 	for (size_t k = 0; k < l->in->tokens; k++) {
-		uint64_t work = gp_loop_work(l, k);
 		bool is_update = (l->in->trait[l->in->one[k]] & GP_TRAIT_OPTIMIZER) != 0;
 		const uint8_t by[2] = { led[l->in->one[k]], led[l->in->three[k]] };
 		now.low = l->in->live[k] < now.low ? l->in->live[k] : now.low;
@@ -73,8 +70,7 @@ static bool find_reaches(const struct gp_loops *l, uint8_t *led, struct reaches 
 				return false;
 			now = none;
 		}
-		now.has_graph |= work > 1;
-		now.update += is_update ? work : 0;
+		now.updates += is_update;
 	}
 	return true;
 }
@@ -84,22 +80,17 @@ static bool find_reaches(const struct gp_loops *l, uint8_t *led, struct reaches 
 /* In most turns. */
 static bool has_update(const struct reaches *s, uint8_t loop)
 {
-	uint64_t update = 0;
-	size_t turns = 0, with = 0, seen = 0;
-	bool has_graph = false;
+	uint64_t updates = 0;
+	size_t turns = 0, with = 0;
 	for (size_t k = 0; k < s->reaches; k++) {
-		update += s->reach[k].update;
-		has_graph |= s->reach[k].has_graph;
+		updates += s->reach[k].updates;
 		if (s->reach[k].loop != loop)
 			continue;
-		if (seen++ > 0) {
-			turns++;
-			with += has_graph || (update > 0);
-		}
-		update = 0;
-		has_graph = false;
+		turns++;
+		with += updates > 0;
+		updates = 0;
 	}
-	return turns > 0 && with * 2 > turns;
+	return with * 2 > turns;
 }
 
 /* ---- who lies in whom ---- */
@@ -129,8 +120,7 @@ static bool is_above(const struct reaches *s, size_t turn, float low)
 	float floor = s->low[turn], swing = s->high[turn] - s->low[turn];
 	floor = s->low[turn - 1] > floor ? s->low[turn - 1] : floor;
 	floor = s->low[turn + 1] > floor && s->low[turn + 1] < none.low ? s->low[turn + 1] : floor;
-	float least = swing / LEAST_SHARE;
-	return low > floor + (least > LEAST_BYTES ? least : LEAST_BYTES);
+	return low > floor + swing / LEAST_SHARE;
 }
 
 /* No more turns of the inner loop than of the outer one come down to where that comes down to. */
@@ -160,8 +150,7 @@ static bool lies_in_any(const struct gp_loops *l, const struct reaches *s, size_
 {
 	const struct gp_loop *loop = &l->loop[inner];
 	for (size_t k = inner + 1; k < l->loops; k++)
-		if (loop->count > l->loop[k].count &&
-		    lies_in(s, (uint8_t)(inner + 1), (uint8_t)(k + 1), loop->count))
+		if (lies_in(s, (uint8_t)(inner + 1), (uint8_t)(k + 1), loop->count))
 			return true;
 	return false;
 }

@@ -109,7 +109,7 @@ static enum verdict judge(struct gp_loops *l, const struct gp_loop *inner, uint3
 	struct turns t;
 	compare_turns(l, inner, outer, &t);
 	/* one that has several turns within one of the inner loop's is not around it */
-	if (t.special < GP_LOOP_TURNS_MIN - 1 || t.special * 2 < l->symbol[outer].count)
+	if (t.special * 2 < l->symbol[outer].count)
 		return IS_STEP;
 	if (t.ordinary == 0)
 		return IS_PART;
