@@ -17,7 +17,6 @@
 #include "step_weigh.h"
 
 #define LEARNT_MAX (6u << 20) /* tokens: more tell nothing new */
-#define LITTLE 0.75	      /* of a share: not told from all of it */
 #define GRAPH_WORK 256u	      /* launches that a graph is taken for */
 #define PLACES_MAX 65536u     /* tokens from the begin of a step to its first marker */
 
@@ -395,7 +394,7 @@ static enum gp_status is_more(const struct finding *f, const struct gp_step *tol
 	enum gp_status status = gp_step_share(told, steps, f->end.launches, f->end.at_ns, &of_told);
 	if (status == GP_OK)
 		status = gp_step_share(s->step, s->steps, f->end.launches, f->end.at_ns, &of_found);
-	*out = of_found * LITTLE > of_told;
+	*out = of_found > of_told;
 	return status;
 }
 

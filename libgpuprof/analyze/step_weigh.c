@@ -16,10 +16,10 @@
 #define OVERLAP_PERCENT 5u /* of ranges: threads do the same at once */
 #define AGREED_PERCENT 90u /* of updates */
 #define PARTS_MAX 3u	   /* one of so many ranges, at most, has no update */
-#define SAME_SHARE 0.75	   /* of the greatest: the name decides */
+#define SAME_SHARE 0.75	   /* of the greatest: the one that begins first, if its thread works */
 #define FAR_MORE 4.0	   /* than the updates' share */
 #define MOST_SHARE 0.5
-#define SEVERAL_PERCENT 80u /* of steps that have as many updates as is usual, and of these */
+#define SEVERAL_PERCENT 80u /* of updates that lie in steps which have as many as is usual */
 
 struct candidate {
 	struct gp_step_name name;
@@ -93,13 +93,11 @@ static enum gp_status weigh_cuts(const struct gp_step_cut *cut, size_t cuts,
 	uint64_t *distance = calloc(cuts + 1, sizeof *distance);
 	if (distance == NULL)
 		return GP_E_MEMORY;
-	bool is_timed = end->token == 0;
 	for (size_t k = 0; k < cuts; k++) {
 		const struct gp_step_place *next = k + 1 < cuts ? &cut[k + 1].begin : &cut[k].end;
-		distance[k] = is_timed ? (uint64_t)(next->at_ns - cut[k].begin.at_ns) :
-					 next->token - cut[k].begin.token;
+		distance[k] = next->token - cut[k].begin.token;
 	}
-	*share = share_of(distance, cuts, is_timed ? (uint64_t)end->at_ns : end->token);
+	*share = share_of(distance, cuts, end->token);
 	free(distance);
 	return GP_OK;
 }
@@ -141,23 +139,16 @@ static enum gp_status gather(const struct gp_step_ranges *r, struct gp_step_name
 	}
 	for (uint32_t k = 0; k < r->serieses; k++)
 		c->own += use[k].is_taken ? use[k].own : 0;
-	enum gp_status status = weigh_cuts(c->cut, c->cuts, end, &c->share);
-	/* who only fetches what others work with knows less of steps */
-	c->share *= c->own > 0 || end->token == 0 ? 1 : 0.5;
-	return status;
+	return weigh_cuts(c->cut, c->cuts, end, &c->share);
 }
 
 /* ---- steps that have updates ---- */
 
-/* By range: updates that end in it, and up to the next one. */
-struct tally {
-	uint64_t *inside, *by_next;
-	uint64_t all_inside;
-};
-
-static void count_updates(const struct candidate *c, const struct gp_step_updates *u,
-			  struct tally *tally)
+/* By range: updates up to the next one. Returns how many end in theirs. */
+static uint64_t count_updates(const struct candidate *c, const struct gp_step_updates *u,
+			      uint64_t *count)
 {
+	uint64_t inside = 0;
 	for (size_t k = 0, at = 0; k < c->cuts; k++) {
 		const struct gp_step_cut *cut = &c->cut[k];
 		const bool is_last = k + 1 == c->cuts;
@@ -167,11 +158,11 @@ static void count_updates(const struct candidate *c, const struct gp_step_update
 			int64_t at_ns = u->cuts.cut[at].end.at_ns;
 			if (!is_last && at_ns >= cut[1].begin.at_ns)
 				break;
-			tally->by_next[k]++;
-			tally->inside[k] += at_ns <= cut->end.at_ns;
-			tally->all_inside += at_ns <= cut->end.at_ns;
+			count[k]++;
+			inside += at_ns <= cut->end.at_ns;
 		}
 	}
+	return inside;
 }
 
 static bool has_backward(const struct candidate *c, size_t which)
@@ -196,11 +187,11 @@ static void keep_agreed(struct candidate *c, const struct gp_step_updates *u, ui
 	const uint64_t usual = gp_step_median(some, with);
 	for (size_t k = 0; k < c->cuts; k++)
 		agreed += is_inside || count[k] == 0 ? count[k] : 1;
-	if (with < AGREED_MIN || parts * PARTS_MAX > with || (!is_inside && usual > 1) ||
+	if (with < AGREED_MIN || parts * PARTS_MAX > with ||
 	    agreed * 100 < u->cuts.cuts * AGREED_PERCENT)
 		return;
 	for (size_t k = 0; k < c->cuts; k++)
-		if (count[k] > 0 || (u->is_told && has_backward(c, k)))
+		if (count[k] > 0 || has_backward(c, k))
 			c->cut[kept++] = c->cut[k];
 	c->cuts = kept;
 	c->usual = usual;
@@ -208,14 +199,12 @@ static void keep_agreed(struct candidate *c, const struct gp_step_updates *u, ui
 
 static enum gp_status agree(struct candidate *c, const struct gp_step_updates *u)
 {
-	uint64_t *room = calloc(3 * c->cuts + 1, sizeof *room), *some = room + 2 * c->cuts;
-	struct tally tally = { .inside = room, .by_next = room + c->cuts };
-	if (room == NULL)
+	uint64_t *count = calloc(2 * c->cuts + 1, sizeof *count), *some = count + c->cuts;
+	if (count == NULL)
 		return GP_E_MEMORY;
-	count_updates(c, u, &tally);
-	bool is_inside = tally.all_inside * 100 >= u->cuts.cuts * AGREED_PERCENT;
-	keep_agreed(c, u, is_inside ? tally.inside : tally.by_next, some, is_inside);
-	free(room);
+	const uint64_t inside = count_updates(c, u, count);
+	keep_agreed(c, u, count, some, inside * 100 >= u->cuts.cuts * AGREED_PERCENT);
+	free(count);
 	return GP_OK;
 }
 
@@ -224,17 +213,13 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
 {
 	if (b->cuts == 0 || a->cuts == 0)
 		return b->cuts > 0;
-	if ((a->usual > 0) != (b->usual > 0))
-		return b->usual > 0;
-	if (a->usual > 0 && a->usual != b->usual)
-		return b->usual < a->usual;
-	if (a->usual == 0 && b->share < a->share * SAME_SHARE)
+	if (a->usual != b->usual)
+		return b->usual > 0 && (a->usual == 0 || b->usual < a->usual);
+	if (b->share < a->share * SAME_SHARE)
 		return false;
-	if (a->usual == 0 && a->share < b->share * SAME_SHARE)
+	if (a->share < b->share * SAME_SHARE)
 		return true;
-	if (a->own * IDLE_PART < b->own || b->own * IDLE_PART < a->own)
-		return a->own < b->own;
-	return b->name.order < a->name.order;
+	return a->own * IDLE_PART < b->own;
 }
 
 static bool is_first_of_kind(const struct gp_step_ranges *r, uint32_t which)
@@ -351,7 +336,7 @@ enum gp_status gp_step_have_several(const struct gp_step *step, size_t steps,
 		alike += count[k] == usual;
 	/* many that are alike are steps between two evaluations */
 	bool is_of_models = usual == 2 || count_others(updates) * usual * 2 >= updates->cuts;
-	*out = usual > 1 && is_of_models && alike * 100 >= steps * SEVERAL_PERCENT &&
+	*out = usual > 1 && is_of_models &&
 	       alike * usual * 100 >= updates->cuts * SEVERAL_PERCENT;
 	free(count);
 	return GP_OK;
