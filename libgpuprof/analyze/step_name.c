@@ -35,10 +35,10 @@ static const char *const names[] = {
 /* A number behind one of them counts: "denoising step 3". */
 static const char *const counted[] = { "step", "iteration", "iter", "batch" };
 
-uint64_t gp_step_name_hash(const char *text, uint64_t of)
+uint64_t gp_step_name_hash(const char *text)
 {
 	/* FNV-1a, 64 bits */
-	uint64_t hash = 0xcbf29ce484222325u ^ of * 0x9e3779b97f4a7c15u;
+	uint64_t hash = 0xcbf29ce484222325u;
 	for (; *text != '\0'; text++)
 		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
 	return hash | 1;
@@ -48,8 +48,8 @@ uint64_t gp_step_name_hash(const char *text, uint64_t of)
 static size_t length_of(const char *text)
 {
 	const char *colon = strstr(text, ": ");
-	bool is_counted = colon != NULL && colon > text && isdigit((unsigned char)colon[-1]);
-	return is_counted ? (size_t)(colon - text) : strlen(text);
+	bool has_number = colon != NULL && colon > text && isdigit((unsigned char)colon[-1]);
+	return has_number ? (size_t)(colon - text) : strlen(text);
 }
 
 /* Letters alone, small ones. False: there are too many. */
@@ -67,46 +67,42 @@ static bool letters_of(const char *text, size_t length, char name[NAME_MAX_BYTES
 	return true;
 }
 
-/* 1 + which of `counted` stands before the number with which the text ends; 0: none. */
-static uint32_t find_counted(const char *text, size_t length)
+/* Does one of `counted` stand before the number with which the text ends? */
+static bool is_counted(const char *text, size_t length)
 {
 	size_t end = length;
 	while (end > 0 && isdigit((unsigned char)text[end - 1]))
 		end--;
 	if (end == length)
-		return 0;
+		return false;
 	while (end > 0 && !isalnum((unsigned char)text[end - 1]))
 		end--;
-	for (uint32_t k = 0; k < sizeof counted / sizeof *counted; k++) {
+	for (size_t k = 0; k < sizeof counted / sizeof *counted; k++) {
 		size_t n = strlen(counted[k]);
 		bool is_word = end >= n && (end == n || !isalpha((unsigned char)text[end - n - 1]));
 		bool is_it = is_word;
 		for (size_t at = 0; is_it && at < n; at++)
 			is_it = tolower((unsigned char)text[end - n + at]) == counted[k][at];
 		if (is_it)
-			return k + 1;
+			return true;
 	}
-	return 0;
+	return false;
 }
 
-struct gp_step_name gp_step_name_of(const char *text)
+uint64_t gp_step_name_kind(const char *text)
 {
 	static const char lightning[] = "[pl][profile]";
-	const struct gp_step_name none = { 0 };
 	char name[NAME_MAX_BYTES];
 	if (strncmp(text, lightning, sizeof lightning - 1) == 0)
 		text += sizeof lightning - 1;
 	size_t length = length_of(text);
 	if (!letters_of(text, length, name))
-		return none;
-	for (uint32_t k = 0; k < NAMES; k++)
-		if (strcmp(name, names[k]) == 0)
-			return (struct gp_step_name){ gp_step_name_hash(name, 0), k };
-	uint32_t which = find_counted(text, length);
+		return 0;
 	/* a part of a step by its name */
-	if (which == 0 || strstr(name, "micro") != NULL)
-		return none;
-	return (struct gp_step_name){ gp_step_name_hash(name, 0), (uint32_t)NAMES + which };
+	bool is_step = is_counted(text, length) && strstr(name, "micro") == NULL;
+	for (size_t k = 0; k < NAMES; k++)
+		is_step |= strcmp(name, names[k]) == 0;
+	return is_step ? gp_step_name_hash(name) : 0;
 }
 
 bool gp_step_name_is_optimizer(const char *text)

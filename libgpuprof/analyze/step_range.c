@@ -28,14 +28,14 @@ static bool is_worker(const struct gp_step_ranges *r, uint32_t thread)
 /* ---- ranges that are called steps ---- */
 
 /* 1 + its number; 0: there are too many. */
-static uint32_t series_of(struct gp_step_ranges *r, struct gp_step_name name, uint32_t thread)
+static uint32_t series_of(struct gp_step_ranges *r, uint64_t kind, uint32_t thread)
 {
 	for (uint32_t k = 0; k < r->serieses; k++)
-		if (r->series[k].name.kind == name.kind && r->series[k].thread == thread)
+		if (r->series[k].kind == kind && r->series[k].thread == thread)
 			return k + 1;
 	if (r->serieses == GP_STEP_SERIES_MOST)
 		return 0;
-	r->series[r->serieses] = (struct gp_step_series){ .name = name, .thread = thread };
+	r->series[r->serieses] = (struct gp_step_series){ .kind = kind, .thread = thread };
 	return ++r->serieses;
 }
 
@@ -75,10 +75,10 @@ static void see_sibling(struct gp_step_ranges *r, struct gp_step_span *span, uin
 }
 
 static void open_span(struct gp_step_ranges *r, struct gp_open_range *range,
-		      const struct gp_range_stack *stack, struct gp_step_name name)
+		      const struct gp_range_stack *stack, uint64_t kind)
 {
-	name.kind ^= (uint64_t)range->domain << 40 ^ (uint64_t)range->source << 56;
-	uint32_t which = series_of(r, name, stack != NULL ? stack->thread : GP_THREAD_NONE);
+	kind ^= (uint64_t)range->domain << 40 ^ (uint64_t)range->source << 56;
+	uint32_t which = series_of(r, kind, stack != NULL ? stack->thread : GP_THREAD_NONE);
 	struct gp_step_span *span = which > 0 ? add_span(r) : NULL;
 	if (span == NULL)
 		return;
@@ -132,10 +132,10 @@ static void opened(void *context, struct gp_open_range *range, const struct gp_r
 	}
 	if (text == NULL)
 		return;
-	struct gp_step_name name = gp_step_name_of(text);
+	const uint64_t kind = gp_step_name_kind(text);
 	bool is_done = true;
-	if (name.kind != 0)
-		open_span(r, range, stack, name);
+	if (kind != 0)
+		open_span(r, range, stack, kind);
 	else if (gp_step_name_is_optimizer(text)) {
 		is_done = gp_step_updates_optimizer(&r->updates, range->thread,
 						    is_worker(r, range->thread), text, &r->now);

@@ -28,7 +28,7 @@ struct gp_step_span {
 };
 
 struct gp_step_series {
-	struct gp_step_name name;
+	uint64_t kind;	 /* of its name */
 	uint32_t thread; /* GP_THREAD_NONE: started ranges */
 	uint32_t last;	 /* 1 + the last that lies in none of its own; 0: none */
 };

@@ -22,7 +22,6 @@
 #define SEVERAL_PERCENT 80u /* of updates that lie in steps which have as many as is usual */
 
 struct candidate {
-	struct gp_step_name name;
 	struct gp_step_cut *cut;
 	uint64_t *backwards; /* before each of them */
 	size_t cuts;
@@ -40,7 +39,7 @@ struct use {
 
 static bool is_of(const struct gp_step_ranges *r, const struct gp_step_span *span, uint64_t kind)
 {
-	return gp_step_span_counts(span) && r->series[span->series].name.kind == kind;
+	return gp_step_span_counts(span) && r->series[span->series].kind == kind;
 }
 
 /* Threads that work in theirs, or all if none does. Returns the one with most work. */
@@ -112,16 +111,16 @@ static void drop(struct candidate *c)
 }
 
 /* All ranges of that name that count. */
-static enum gp_status gather(const struct gp_step_ranges *r, struct gp_step_name name,
+static enum gp_status gather(const struct gp_step_ranges *r, uint64_t kind,
 			     const struct gp_step_place *end, struct candidate *c)
 {
 	struct use use[GP_STEP_SERIES_MOST] = { { 0 } };
-	uint32_t most = take_threads(r, name.kind, use);
+	uint32_t most = take_threads(r, kind, use);
 	size_t n = 0;
-	*c = (struct candidate){ .name = name };
+	*c = (struct candidate){ 0 };
 	if (most == GP_STEP_SERIES_MOST)
 		return GP_OK;
-	if (is_overlapping(r, name.kind, use))
+	if (is_overlapping(r, kind, use))
 		for (uint32_t k = 0; k < r->serieses; k++)
 			use[k].is_taken = k == most;
 	for (uint32_t k = 0; k < r->serieses; k++)
@@ -132,7 +131,7 @@ static enum gp_status gather(const struct gp_step_ranges *r, struct gp_step_name
 		return GP_E_MEMORY;
 	for (size_t k = 0; k < r->spans; k++) {
 		const struct gp_step_span *s = &r->span[k];
-		if (!is_of(r, s, name.kind) || !use[s->series].is_taken)
+		if (!is_of(r, s, kind) || !use[s->series].is_taken)
 			continue;
 		c->backwards[c->cuts] = s->backwards;
 		c->cut[c->cuts++] = (struct gp_step_cut){ s->begin, s->end, 0 };
@@ -225,7 +224,7 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
 static bool is_first_of_kind(const struct gp_step_ranges *r, uint32_t which)
 {
 	for (uint32_t k = 0; k < which; k++)
-		if (r->series[k].name.kind == r->series[which].name.kind)
+		if (r->series[k].kind == r->series[which].kind)
 			return false;
 	return true;
 }
@@ -239,7 +238,7 @@ static enum gp_status find_best(const struct gp_step_ranges *r, const struct gp_
 		struct candidate c = { 0 };
 		if (!is_first_of_kind(r, k))
 			continue;
-		status = gather(r, r->series[k].name, end, &c);
+		status = gather(r, r->series[k].kind, end, &c);
 		if (status == GP_OK && c.cuts > 0 && r->updates.cuts.cuts > 0)
 			status = agree(&c, &r->updates);
 		bool is_it = status == GP_OK && is_better(best, &c);
