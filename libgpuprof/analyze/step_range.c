@@ -121,12 +121,11 @@ static void opened(void *context, struct gp_open_range *range, const struct gp_r
 	bool is_engine = range->source == GP_RANGE_ENGINE;
 	const char *text = gp_recording_text(r->recording, GP_RANGE_NAME, range->name);
 	r->has_any = true;
-	r->now.own = *own_of(r, range->thread);
 	if (stack != NULL && range->source == GP_RANGE_TORCH &&
 	    (text == NULL || !gp_step_name_is_optimizer(text)))
 		gp_step_updates_begin(&r->updates, &r->now);
 	if (is_engine) {
-		gp_step_updates_backward(&r->updates, range->thread, is_worker(r, range->thread));
+		gp_step_updates_backward(&r->updates, is_worker(r, range->thread));
 		range->mark = MARK(MARK_BACKWARD, 0);
 		return;
 	}
@@ -153,7 +152,6 @@ static void closed(void *context, const struct gp_open_range *range, enum gp_ran
 	struct gp_step_ranges *r = context;
 	(void)how;
 	(void)by;
-	r->now.own = *own_of(r, range->thread);
 	if (MARK_WHAT(range->mark) == MARK_SPAN)
 		close_span(r, range);
 	else if (MARK_WHAT(range->mark) == MARK_BACKWARD)

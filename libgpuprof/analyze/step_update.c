@@ -12,7 +12,6 @@
 #include "step_stat.h"
 
 #define UPDATES_MIN 3u
-#define TRIFLE 16u	  /* work of so small a part of the usual is none: scaling, norms */
 #define SKIPPED_MAX 3u	  /* one of so many updates, at most, has no optimizer */
 #define WHOLE_PERCENT 90u /* of what is usual: less is not all of a step */
 #define ASIDE_MAX 4u	  /* uses of another optimizer in a row that belong to the one that leads */
@@ -39,18 +38,9 @@ static struct gp_step_trainer *trainer_get(struct gp_step_updates *u, uint32_t t
 	return t;
 }
 
-/* Its own, else those of all: a worker of autograd has none. */
-static uint64_t backwards_of(const struct gp_step_updates *u, const struct gp_step_trainer *t)
-{
-	for (unsigned k = 0; k < u->backward_threads; k++)
-		if (u->backward[k].thread == t->thread)
-			return u->backward[k].count;
-	return u->backwards;
-}
-
 static uint32_t bit_of(struct gp_step_updates *u, const char *name)
 {
-	uint64_t hash = gp_step_name_hash(name, 0);
+	uint64_t hash = gp_step_name_hash(name);
 	unsigned k = 0;
 	while (k < u->optimizers && u->optimizer[k] != hash)
 		k++;
@@ -81,21 +71,19 @@ static void wait_for_work(struct gp_step_updates *u, struct gp_step_trainer *t)
 	t->is_waiting = true;
 }
 
-/* `names` 0: cleared. `work` and `own`: what was done up to it. */
+/* `names` 0: cleared. `work`: what was done up to it. */
 static bool add(struct gp_step_updates *u, struct gp_step_trainer *t, uint32_t names, uint64_t work,
-		uint64_t own, const struct gp_step_progress *now)
+		const struct gp_step_progress *now)
 {
-	uint64_t backwards = backwards_of(u, t);
-	bool has_backward = backwards > t->backwards, has_work = work > t->work;
+	bool has_backward = u->backwards > t->backwards, has_work = work > t->work;
 	/* parameters that are updated while one backward goes on */
-	bool is_same = t->uses > 0 && t->is_waiting && t->is_worker && !has_backward;
+	bool is_same = t->is_waiting && t->is_worker && !has_backward;
 	bool is_nothing = t->uses == 0 && names == 0 && !has_backward;
 	if (!is_nothing && (t->uses == 0 || has_backward || (has_work && !is_same))) {
 		if (!add_use(u, t))
 			return false;
 		struct gp_step_use *added = &t->use[t->uses - 1];
-		added->work = work - t->work;
-		added->own = own - t->own;
+		added->has_work = has_work;
 		added->has_backward = has_backward;
 		added->behind = added->end = now->here;
 		added->backwards = u->backwards;
@@ -103,12 +91,10 @@ static bool add(struct gp_step_updates *u, struct gp_step_trainer *t, uint32_t n
 		wait_for_work(u, t);
 	}
 	t->work = now->work;
-	t->own = now->own;
-	t->backwards = backwards;
+	t->backwards = u->backwards;
 	if (is_nothing)
 		return true;
 	struct gp_step_use *last = &t->use[t->uses - 1];
-	last->is_cleared = names == 0;
 	last->backwards_behind = u->backwards;
 	last->names |= names;
 	last->optimized += names != 0 ? now->work - work : 0;
@@ -136,7 +122,6 @@ bool gp_step_updates_optimizer(struct gp_step_updates *u, uint32_t thread, bool 
 	t->name = bit_of(u, name);
 	t->has_closure = false;
 	t->begin_work = now->work;
-	t->begin_own = now->own;
 	t->begin_token = now->here.token;
 	return true;
 }
@@ -148,8 +133,7 @@ bool gp_step_updates_optimizer_end(struct gp_step_updates *u, uint32_t thread,
 	if (t == NULL || t->depth == 0 || --t->depth > 0)
 		return true;
 	t->optimizers++;
-	return add(u, t, t->name, t->has_closure ? now->work : t->begin_work,
-		   t->has_closure ? now->own : t->begin_own, now);
+	return add(u, t, t->name, t->has_closure ? now->work : t->begin_work, now);
 }
 
 bool gp_step_updates_zero_grad(struct gp_step_updates *u, uint32_t thread, bool is_worker,
@@ -159,26 +143,16 @@ bool gp_step_updates_zero_grad(struct gp_step_updates *u, uint32_t thread, bool 
 	if (t == NULL)
 		return true;
 	if (t->depth == 0)
-		return add(u, t, 0, now->work, now->own, now);
+		return add(u, t, 0, now->work, now);
 	t->has_closure = true;
 	return true;
 }
 
-void gp_step_updates_backward(struct gp_step_updates *u, uint32_t thread, bool is_worker)
+void gp_step_updates_backward(struct gp_step_updates *u, bool is_worker)
 {
 	u->backwards_open++;
 	/* one inside another: of what is computed again */
-	if (is_worker)
-		return;
-	u->backwards++;
-	unsigned k = 0;
-	while (k < u->backward_threads && u->backward[k].thread != thread)
-		k++;
-	if (k == GP_BACKWARDS_MOST)
-		return;
-	u->backward[k].thread = thread;
-	u->backward[k].count++;
-	u->backward_threads += k == u->backward_threads;
+	u->backwards += !is_worker;
 }
 
 void gp_step_updates_backward_end(struct gp_step_updates *u)
@@ -192,7 +166,7 @@ void gp_step_updates_token(struct gp_step_updates *u, const struct gp_step_place
 		u->work[u->works++ % GP_EARLY_WORK] = *here;
 	for (unsigned k = 0; u->waiting > 0 && k < u->trainers; k++) {
 		struct gp_step_trainer *t = &u->trainer[k];
-		if (!t->is_waiting || (t->is_worker && (t->depth > 0 || u->backwards_open > 0)))
+		if (!t->is_waiting || (t->is_worker && u->backwards_open > 0))
 			continue;
 		t->use[t->uses - 1].behind = *here;
 		t->is_waiting = false;
@@ -213,20 +187,14 @@ static struct gp_step_trainer *choose(struct gp_step_updates *u)
 
 /* How a use is told from one that belongs to the use before. */
 struct rule {
-	bool by_backward, is_of_thread;
-	uint64_t work; /* so much at least */
-	bool needs_optimizer;
+	bool by_backward, needs_optimizer;
 };
 
-static bool is_update(const struct rule *rule, const struct gp_step_use *use, bool was_cleared)
+static bool is_update(const struct rule *rule, const struct gp_step_use *use)
 {
 	if (rule->needs_optimizer && use->names == 0)
 		return false;
-	if (rule->by_backward)
-		return use->has_backward;
-	uint64_t work = rule->is_of_thread ? use->own : use->work;
-	/* what an evaluation did follows an optimizer */
-	return work > 0 && work >= rule->work && (use->names != 0 || was_cleared);
+	return rule->by_backward ? use->has_backward : use->has_work;
 }
 
 /* *skipped: of them without an optimizer. */
@@ -236,37 +204,18 @@ static size_t count_updates(const struct gp_step_trainer *t, const struct rule *
 	size_t n = 0;
 	*skipped = 0;
 	for (size_t k = 0; k < t->uses; k++) {
-		bool was_cleared = k > 0 && t->use[k - 1].is_cleared;
-		bool is_one = is_update(rule, &t->use[k], was_cleared);
+		bool is_one = is_update(rule, &t->use[k]);
 		n += is_one;
 		*skipped += is_one && t->use[k].names == 0;
 	}
 	return n;
 }
 
-/* What is usual, by the work itself: small pieces, however many, do not count. */
-static uint64_t trifle(const struct gp_step_trainer *t, bool is_of_thread)
-{
-	double sum = 0, squares = 0;
-	for (size_t k = 0; k < t->uses; k++) {
-		double work = (double)(is_of_thread ? t->use[k].own : t->use[k].work);
-		sum += work;
-		squares += work * work;
-	}
-	return sum > 0 ? (uint64_t)(squares / sum / TRIFLE) : 0;
-}
-
 static struct rule find_rule(const struct gp_step_trainer *t)
 {
-	struct rule by_work = { 0 }, by_backward = { .by_backward = true };
-	for (size_t k = 0; k < t->uses; k++)
-		by_work.is_of_thread |= t->use[k].own > 0;
-	by_work.work = trifle(t, by_work.is_of_thread);
-	size_t of_work, told, skipped;
-	of_work = count_updates(t, &by_work, &skipped);
-	by_work.needs_optimizer = skipped * SKIPPED_MAX >= of_work;
-	of_work = count_updates(t, &by_work, &skipped);
-	told = count_updates(t, &by_backward, &skipped);
+	struct rule by_work = { .needs_optimizer = true }, by_backward = { .by_backward = true };
+	size_t skipped, of_work = count_updates(t, &by_work, &skipped),
+			told = count_updates(t, &by_backward, &skipped);
 	/* clearing gradients twice in a step is a way of training, too */
 	by_backward.needs_optimizer = skipped * SKIPPED_MAX >= told;
 	told = count_updates(t, &by_backward, &skipped);
@@ -281,12 +230,9 @@ static struct rule find_rule(const struct gp_step_trainer *t)
 static size_t join(struct gp_step_trainer *t, const struct rule *rule, struct gp_step_use *left_out)
 {
 	size_t n = 0;
-	bool was_cleared = false;
 	for (size_t k = 0; k < t->uses; k++) {
 		const struct gp_step_use use = t->use[k];
-		bool is_one = is_update(rule, &use, was_cleared);
-		was_cleared = use.is_cleared;
-		if (is_one) {
+		if (is_update(rule, &use)) {
 			t->use[n++] = use;
 			continue;
 		}
@@ -303,20 +249,16 @@ static size_t join(struct gp_step_trainer *t, const struct rule *rule, struct gp
 	return n;
 }
 
-/* The optimizer that most updates have; of several the one that comes first. 0: there is none. */
+/* The optimizer that most updates have; of several the one that came first. 0: there is none. */
 static uint32_t find_leader(const struct gp_step_trainer *t)
 {
-	size_t count[GP_OPTIMIZERS_MOST] = { 0 }, first[GP_OPTIMIZERS_MOST] = { 0 };
+	size_t count[GP_OPTIMIZERS_MOST] = { 0 };
 	unsigned leader = 0;
 	for (size_t k = 0; k < t->uses; k++)
-		for (unsigned bit = 0; bit < GP_OPTIMIZERS_MOST; bit++) {
-			bool has_it = t->use[k].names >> bit & 1;
-			first[bit] = has_it && count[bit] == 0 ? k : first[bit];
-			count[bit] += has_it;
-		}
+		for (unsigned bit = 0; bit < GP_OPTIMIZERS_MOST; bit++)
+			count[bit] += t->use[k].names >> bit & 1;
 	for (unsigned bit = 1; bit < GP_OPTIMIZERS_MOST; bit++)
-		if (count[bit] > count[leader] ||
-		    (count[bit] > 0 && count[bit] == count[leader] && first[bit] < first[leader]))
+		if (count[bit] > count[leader])
 			leader = bit;
 	return count[leader] > 0 ? 1u << leader : 0;
 }
@@ -325,7 +267,7 @@ static uint32_t find_leader(const struct gp_step_trainer *t)
  * A second model, whose optimizer has another name and steps in some turns: what it does belongs to
  * the turn. Not where one optimizer takes the place of the other.
  */
-static size_t join_aside(struct gp_step_trainer *t, struct gp_step_use *left_out)
+static size_t join_aside(struct gp_step_trainer *t)
 {
 	const uint32_t leader = find_leader(t);
 	size_t n = 0;
@@ -342,8 +284,6 @@ static size_t join_aside(struct gp_step_trainer *t, struct gp_step_use *left_out
 			t->use[n - 1].behind = last->behind;
 			t->use[n - 1].end = last->end;
 		}
-		if (is_part && n == 0)
-			*left_out = t->use[aside - 1];
 		for (size_t j = 0; !is_part && j < aside; j++)
 			t->use[n++] = t->use[k + j];
 		k += aside;
@@ -381,16 +321,13 @@ static const struct gp_step_place *find_begin(const struct gp_step_updates *u,
 					      const struct usual *usual)
 {
 	uint64_t oldest = u->earlies > GP_EARLY_MARKS ? u->earlies - GP_EARLY_MARKS : 0;
-	uint64_t nearest = UINT64_MAX, backwards = UINT64_MAX;
+	uint64_t nearest = UINT64_MAX;
 	const struct gp_step_place *found = NULL;
 	for (uint64_t k = u->earlies; k-- > oldest;) {
 		const struct gp_step_place *place = &u->early[k % GP_EARLY_MARKS].place;
 		uint64_t behind = first->backwards - u->early[k % GP_EARLY_MARKS].backwards;
 		if (place->token > first->token || behind < usual->backwards)
 			continue;
-		if (behind > backwards)
-			break;
-		backwards = behind;
 		uint64_t tokens = first->token - place->token;
 		uint64_t off =
 			tokens > usual->tokens ? tokens - usual->tokens : usual->tokens - tokens;
@@ -430,7 +367,7 @@ static enum gp_status cut(struct gp_step_updates *u, const struct gp_step_traine
 	}
 	for (size_t k = 0; k < t->uses; k++) {
 		u->cuts.cut[k].end = t->use[k].end;
-		u->cuts.cut[k].kind = t->use[k].optimized << 32 | t->use[k].names;
+		u->cuts.cut[k].kind = t->use[k].optimized;
 	}
 	for (size_t k = 1; k < t->uses; k++) {
 		const struct gp_step_use *use = &t->use[k], *before = &t->use[k - 1];
@@ -455,7 +392,7 @@ enum gp_status gp_step_updates_settle(struct gp_step_updates *u)
 	u->is_told = rule.by_backward;
 	struct gp_step_use left_out = { 0 };
 	t->uses = join(t, &rule, &left_out);
-	t->uses = join_aside(t, &left_out);
+	t->uses = join_aside(t);
 	return t->uses >= UPDATES_MIN ? cut(u, t, &left_out) : GP_OK;
 }
 

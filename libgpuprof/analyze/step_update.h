@@ -13,7 +13,6 @@
 #include "step_place.h"
 
 #define GP_TRAINERS_MOST 8u /* threads whose optimizers are looked at */
-#define GP_BACKWARDS_MOST 64u
 #define GP_OPTIMIZERS_MOST 32u /* names that are told apart */
 #define GP_EARLY_MARKS 64u
 #define GP_EARLY_WORK 16384u /* launches and allocations from a begin to the first optimizer */
@@ -21,20 +20,18 @@
 /* What all threads have done by now. */
 struct gp_step_progress {
 	struct gp_step_place here;
-	uint64_t work, own; /* launches and allocations, a graph counts for many; the thread's */
+	uint64_t work; /* launches and allocations, a graph counts for many */
 };
 
 /* Gradients were used, or cleared. */
 struct gp_step_use {
 	struct gp_step_place behind; /* the first work behind it */
 	struct gp_step_place end;
-	uint64_t work, own;		      /* before it, since the last one */
 	uint64_t token;			      /* when the first optimizer began */
 	uint64_t backwards, backwards_behind; /* by its first optimizer, and by its last one */
 	uint64_t optimized;		      /* work of the optimizers themselves */
 	uint32_t names;			      /* of optimizers, a bit each; 0: there was none */
-	bool has_backward;		      /* before it, since the last one */
-	bool is_cleared;		      /* the last that came was a zero_grad */
+	bool has_backward, has_work;	      /* before it, since the last one */
 };
 
 struct gp_step_trainer {
@@ -44,8 +41,8 @@ struct gp_step_trainer {
 	bool is_waiting;  /* `behind` of the last use is not known yet */
 	bool has_closure; /* the optimizer that is open does forward and backward itself */
 	uint32_t name;	  /* of it */
-	uint64_t work, own, backwards;		     /* at the last use */
-	uint64_t begin_work, begin_own, begin_token; /* when the optimizer was opened */
+	uint64_t work, backwards;	  /* at the last use */
+	uint64_t begin_work, begin_token; /* when the optimizer was opened */
 	uint64_t optimizers;
 	struct gp_step_use *use;
 	size_t uses;
@@ -56,11 +53,7 @@ struct gp_step_updates {
 	unsigned trainers, waiting;
 	uint64_t optimizer[GP_OPTIMIZERS_MOST]; /* hashes of names */
 	unsigned optimizers;
-	struct {
-		uint32_t thread;
-		uint64_t count;
-	} backward[GP_BACKWARDS_MOST];
-	unsigned backward_threads, backwards_open;
+	unsigned backwards_open;
 	uint64_t backwards;
 	/* where a step may begin: what the framework did before the first use, the newest last */
 	struct {
@@ -85,8 +78,8 @@ bool gp_step_updates_optimizer_end(struct gp_step_updates *updates, uint32_t thr
 				   const struct gp_step_progress *now);
 bool gp_step_updates_zero_grad(struct gp_step_updates *updates, uint32_t thread, bool is_worker,
 			       const struct gp_step_progress *now);
-/* The engine of autograd runs for that thread. */
-void gp_step_updates_backward(struct gp_step_updates *updates, uint32_t thread, bool is_worker);
+/* The engine of autograd runs. */
+void gp_step_updates_backward(struct gp_step_updates *updates, bool is_worker);
 void gp_step_updates_backward_end(struct gp_step_updates *updates);
 /* A launch or an allocation comes. */
 void gp_step_updates_token(struct gp_step_updates *updates, const struct gp_step_place *here);
