@@ -12,7 +12,6 @@
 
 #define RARE 0.05 /* a turn: hardly ever */
 #define OTHER 16  /* a part of this size of a turn that others have not: of another kind */
-#define MICRO_TURNS_MAX 16u /* inner loops of two models that take turns */
 
 static uint64_t distance(uint64_t a, uint64_t b)
 {
@@ -116,19 +115,18 @@ static enum verdict judge(struct gp_loops *l, const struct gp_loop *inner, uint3
 	struct difference d = compare_tokens(l, &t);
 	*added = d.more * (double)t.special;
 	double work = (double)(t.ordinary_work + t.special_work);
-	bool is_most = *added * 2 > work, is_much = *added * 4 > work;
+	bool is_much = *added * 4 > work;
 	bool has_both = d.own * OTHER >= d.needed && d.lacked * OTHER >= d.needed;
 	bool is_even = distance(t.ordinary, t.special) <= GP_LOOP_CUT_TURNS;
 	bool is_regular = (t.regular + GP_LOOP_CUT_TURNS) * 10 >= t.special * 9;
-	bool is_often = t.ordinary > t.special && t.ordinary <= t.special * MICRO_TURNS_MAX;
 	if (t.with_optimizer * 2 < t.ordinary) {
 		bool is_around = d.less * 4 <= d.needed && d.more * 5 >= d.needed;
-		bool is_added = d.own * 5 >= d.more && (d.own_kinds >= 2 || is_most) &&
+		bool is_added = d.own * 5 >= d.more && d.own_kinds >= 2 &&
 				(t.ordinary >= t.special || is_much);
 		if (t.special_with_optimizer * 2 >= t.special || (is_around && is_added))
 			return IS_PART;
 	}
-	return is_regular && (is_even || (is_often && has_both)) ? TAKES_TURNS : IS_STEP;
+	return is_regular && (is_even || has_both) ? TAKES_TURNS : IS_STEP;
 }
 
 /*
@@ -149,14 +147,14 @@ static bool is_outer_step(struct gp_loops *l, const struct gp_loop *inner,
 
 /*
  * Of the loops around `inner` whose turn is a step rather than its own the one that adds most; of
- * those that add about as much the one with most turns.
+ * those that add as much the one with most turns.
  */
 static const struct gp_loop *find_outer(struct gp_loops *l, const struct gp_loop *inner)
 {
 	const struct gp_loop *found = NULL;
 	double most = 0, added;
 	for (const struct gp_loop *outer = inner + 1; outer < l->loop + l->loops; outer++) {
-		if (!is_outer_step(l, inner, outer, &added) || added * 4 <= most * 5)
+		if (!is_outer_step(l, inner, outer, &added) || added <= most)
 			continue;
 		found = outer;
 		most = added;
