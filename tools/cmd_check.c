@@ -94,13 +94,6 @@ static int judge(struct gate *g, struct gp_check *c)
 	return g->is_update ? take(g, c, result) : result;
 }
 
-/* Of two exit statuses: a limit that is exceeded is, whatever else cannot be read or judged. */
-static int worse(int a, int b)
-{
-	const int least = a < b ? a : b, most = a < b ? b : a;
-	return least == GP_EXIT_FOUND && most == GP_EXIT_DAMAGED ? least : most;
-}
-
 static int check_one(struct gate *g, const char *path)
 {
 	int exit_status = GP_EXIT_USAGE, result = GP_EXIT_USAGE;
@@ -129,7 +122,7 @@ static int check_one(struct gate *g, const char *path)
 	gp_peak_free(&c->peak);
 	gp_recording_close(c->recording);
 	free(c);
-	return worse(result, exit_status);
+	return gp_report_worse(result, exit_status);
 }
 
 static int check_all(struct gate *g, int words, char **paths)
@@ -141,7 +134,7 @@ static int check_all(struct gate *g, int words, char **paths)
 	for (int k = 0; k < words; k++) {
 		if (words > 1 && !g->is_json)
 			fprintf(g->sink.out, "%s%s: ", k ? "\n" : "", paths[k]);
-		worst = worse(worst, check_one(g, paths[k]));
+		worst = gp_report_worse(worst, check_one(g, paths[k]));
 	}
 	if (words > 1 && g->is_json)
 		gp_json_end(&g->json);

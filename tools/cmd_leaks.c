@@ -73,7 +73,8 @@ static enum gp_status show(struct leaks *l)
 	if (!has_library && !l->is_many)
 		return GP_OK;
 	l->sink.has_report = true;
-	l->has_found |= gp_leak_total_of(&l->r).leaks > 0;
+	/* of a damaged one what grows may have been given back */
+	l->has_found |= gp_leak_total_of(&l->r).leaks > 0 && !l->r.info->is_damaged;
 	say_doubt(l);
 	if (l->is_json)
 		return gp_leaks_write(&l->r);
@@ -129,9 +130,9 @@ static int report_all(struct leaks *l, int words, char **paths)
 		l->sink.has_report = false;
 		worst = worst > GP_EXIT_USAGE ? worst : GP_EXIT_USAGE;
 	}
-	if (worst == GP_EXIT_OK && l->ends_with_found && l->has_found)
-		worst = GP_EXIT_FOUND;
-	return l->has_doubt && worst < GP_EXIT_DAMAGED ? GP_EXIT_DAMAGED : worst;
+	if (l->has_doubt)
+		worst = gp_report_worse(worst, GP_EXIT_DAMAGED);
+	return l->ends_with_found && l->has_found ? gp_report_worse(worst, GP_EXIT_FOUND) : worst;
 }
 
 static bool is_number(const char *text)

@@ -94,6 +94,12 @@ int gp_report_exit(const char *path, const struct gp_info *info)
 	return info->is_damaged || info->names_damage ? GP_EXIT_DAMAGED : GP_EXIT_OK;
 }
 
+int gp_report_worse(int a, int b)
+{
+	const int least = a < b ? a : b, most = a < b ? b : a;
+	return least == GP_EXIT_FOUND && most == GP_EXIT_DAMAGED ? least : most;
+}
+
 bool gp_report_has_device(const char *path, const struct gp_info *info, int64_t device)
 {
 	for (size_t k = 0; k < info->devices; k++)

@@ -31,6 +31,12 @@ int gp_report_failed(const char *what, const char *path, enum gp_status status);
  * GP_EXIT_DAMAGED; then why is said on stderr.
  */
 int gp_report_exit(const char *path, const struct gp_info *info);
+
+/*
+ * Of two exit statuses the one to end with: what was found was, whatever else cannot be read or
+ * judged, so GP_EXIT_FOUND comes before GP_EXIT_DAMAGED; else the greater.
+ */
+int gp_report_worse(int a, int b);
 /* Whether it has that device, or all are meant (-1); if not, said on stderr. */
 bool gp_report_has_device(const char *path, const struct gp_info *info, int64_t device);
 
