@@ -163,11 +163,19 @@ def ended():
     print(answer.returncode, answer.stderr.replace(str(pid), "PID").replace(os.getcwd(), "DIR"))
 
 
+def threads_run(pid):
+    """A signal that stops a process is on its way to each of its threads."""
+    states = [open(f"/proc/{pid}/task/{t}/stat").read().rsplit(")")[1][1] for t in os.listdir(f"/proc/{pid}/task")]
+    return any(state != "T" for state in states)
+
+
 def stopped():
     job = start([sys.executable, "-c", JOB])
     say(job, ORDERS[0])
     pid = int(pid_of(job))
     os.kill(pid, signal.SIGSTOP)
+    while threads_run(pid):
+        pass
     answer = ask(pid, "--wait", "1")
     print(answer.returncode, answer.stderr.replace(str(pid), "PID"))
     os.kill(pid, signal.SIGCONT)
