@@ -61,13 +61,12 @@ static enum gp_status find_places(const struct gp_step_sequence *in, const float
  * One that comes in every step. A symbol of three holds what came before the step, too, and that
  * is other in the first step and behind an evaluation.
  */
-static uint32_t first_behind(const struct gp_step_sequence *in, const uint8_t *is_marker,
-			     size_t place)
+static uint32_t first_behind(const struct gp_step_sequence *in, const bool *is_marker, size_t place)
 {
 	for (size_t k = place; k < in->tokens; k++) {
-		if (is_marker[in->one[k]] == GP_MARKER_SURE)
+		if (is_marker[in->one[k]])
 			return in->one[k];
-		if (k >= place + 2 && is_marker[in->three[k]] == GP_MARKER_SURE)
+		if (k >= place + 2 && is_marker[in->three[k]])
 			return in->three[k];
 	}
 	return 0;
@@ -117,20 +116,20 @@ static void choose_distance(uint64_t *distance, size_t turns, struct gp_step_beg
 }
 
 /* What came last in the step before, and first in this. */
-static void choose_edge(const struct gp_step_sequence *in, const uint8_t *is_marker,
+static void choose_edge(const struct gp_step_sequence *in, const bool *is_marker,
 			const struct places *p, uint64_t *value, struct gp_step_begin *out)
 {
 	size_t often;
 	for (size_t k = 0; k < p->turns; k++) {
 		uint32_t three = in->three[p->place[k]];
-		value[k] = is_marker[three] == GP_MARKER_SURE ? three : 0;
+		value[k] = is_marker[three] ? three : 0;
 	}
 	uint64_t mode = find_mode(value, p->turns, &often);
 	if (often * 100 >= p->turns * FIXED_PERCENT)
 		out->edge = (uint32_t)mode;
 }
 
-static enum gp_status choose(const struct gp_step_sequence *in, const uint8_t *is_marker,
+static enum gp_status choose(const struct gp_step_sequence *in, const bool *is_marker,
 			     const struct places *p, struct gp_step_begin *out)
 {
 	size_t often, turns = 0;

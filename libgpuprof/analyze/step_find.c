@@ -58,7 +58,7 @@ struct finding {
 	/* 1 + the token before which this step begins, as its edge says; 0: none came */
 	uint64_t edge;
 	int64_t marked_ns;
-	size_t sure, marks;   /* markers that come in every step; those of the step under way */
+	size_t marks;	      /* markers of the step under way */
 	struct place *places; /* a ring of the last ones */
 };
 
@@ -187,7 +187,7 @@ static enum gp_status learn(struct finding *f)
 					     .symbols = f->tokenizer.table.symbols,
 					     .trait = f->tokenizer.table.trait,
 					     .live = f->live };
-	f->markers.is_marker = calloc(GP_SYMBOLS_MAX, 1);
+	f->markers.is_marker = calloc(GP_SYMBOLS_MAX, sizeof *f->markers.is_marker);
 	if (f->markers.is_marker == NULL)
 		return GP_E_MEMORY;
 	enum gp_status status = gp_step_learn(&sequence, &f->markers);
@@ -207,7 +207,7 @@ static enum gp_status learn(struct finding *f)
 /* A step has much of what all have: what has little was begun by chance. */
 static void drop_chance(struct finding *f)
 {
-	if (f->out->steps > 0 && f->marks * 4 < f->sure)
+	if (f->out->steps > 0 && f->marks * 4 < f->markers.markers)
 		f->out->steps--;
 	f->marks = 0;
 }
@@ -301,10 +301,10 @@ static bool see_token(struct finding *f, const struct gp_symbols *symbols, uint6
 		return false;
 	f->edge = is_first ? 0 : f->edge;
 	f->first = is_first ? f->token + 1 : f->first;
-	if (f->markers.is_marker[symbols->one] || f->markers.is_marker[symbols->three])
-		f->marked_ns = at_ns;
-	f->marks += f->markers.is_marker[symbols->one] == GP_MARKER_SURE;
-	f->marks += f->markers.is_marker[symbols->three] == GP_MARKER_SURE;
+	const size_t marks =
+		f->markers.is_marker[symbols->one] + f->markers.is_marker[symbols->three];
+	f->marks += marks;
+	f->marked_ns = marks > 0 ? at_ns : f->marked_ns;
 	return true;
 }
 
@@ -353,8 +353,6 @@ static enum gp_status find_by_repetition(struct finding *f)
 		f->out->why = f->tokenizer.has_launches ? nothing_repeats : no_allocation_repeats;
 	if (status != GP_OK || f->begin.first == 0)
 		return status;
-	for (uint32_t k = 1; k <= f->tokenizer.table.symbols; k++)
-		f->sure += f->markers.is_marker[k] == GP_MARKER_SURE;
 	status = cut(f);
 	if (status != GP_OK)
 		return status;

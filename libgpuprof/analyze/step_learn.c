@@ -283,9 +283,8 @@ static void mark(const struct gp_loops *l, const struct gp_loop *step, struct gp
 {
 	uint8_t loop = l->symbol[step->leader].loop;
 	for (uint32_t k = 1; k <= l->in->symbols; k++) {
-		const struct gp_loop_symbol *s = &l->symbol[k];
-		if (s->loop == loop && is_exact(s))
-			out->is_marker[k] = s->strays == 0 ? GP_MARKER_SURE : 1;
+		out->is_marker[k] = l->symbol[k].loop == loop && l->symbol[k].strays == 0;
+		out->markers += out->is_marker[k];
 	}
 	out->leader = step->leader;
 }
@@ -296,6 +295,7 @@ enum gp_status gp_step_learn(const struct gp_step_sequence *sequence, struct gp_
 	struct gp_loops *l = calloc(1, sizeof *l);
 	enum gp_status status = GP_E_MEMORY;
 	out->leader = 0;
+	out->markers = 0;
 	if (l == NULL)
 		return status;
 	l->in = sequence;

@@ -25,11 +25,10 @@ struct gp_step_sequence {
 	const float *live;    /* before each token: the least bytes since the last */
 };
 
-#define GP_MARKER_SURE 2u /* comes in every step, and once */
-
 struct gp_step_markers {
-	uint8_t *is_marker; /* by symbol: GP_MARKER_SURE, 1: in nearly every step, 0 */
-	uint32_t leader;    /* one of them; 0: no steps */
+	bool *is_marker; /* by symbol: it comes in every step, and once */
+	size_t markers;
+	uint32_t leader; /* one of them; 0: no steps */
 };
 
 /* `out->is_marker`: the caller's, zeroed. GP_E_MEMORY. */
