@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#include "step_stat.h"
+
 #define FIXED_PERCENT 80u /* of turns that begin as far before the first marker: so do all */
 
 struct places {
@@ -72,17 +74,11 @@ static uint32_t first_behind(const struct gp_step_sequence *in, const bool *is_m
 	return 0;
 }
 
-static int compare(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a > b) - (a < b);
-}
-
 /* What comes most often, and how often. */
 static uint64_t find_mode(uint64_t *value, size_t values, size_t *often)
 {
 	uint64_t mode = 0;
-	qsort(value, values, sizeof *value, compare);
+	gp_step_sort(value, values);
 	*often = 0;
 	for (size_t k = 0, from = 0; k < values; k++) {
 		from = value[k] == value[from] ? from : k;

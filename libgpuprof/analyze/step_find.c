@@ -11,13 +11,13 @@
 #include "step_begin.h"
 #include "step_find.h"
 #include "step_learn.h"
+#include "step_loop.h"
 #include "step_range.h"
 #include "step_stat.h"
 #include "step_token.h"
 #include "step_weigh.h"
 
 #define LEARNT_MAX (6u << 20) /* tokens: more tell nothing new */
-#define GRAPH_WORK 256u	      /* launches that a graph is taken for */
 #define PLACES_MAX 65536u     /* tokens from the begin of a step to its first marker */
 
 const char *const gp_step_source_names[GP_STEP_SOURCES] = { "none", "ranges", "repetition" };
@@ -33,7 +33,7 @@ static const char too_few[] = "what the job launches and allocates comes too sel
 /* The moment before a token: a step may begin there. */
 struct place {
 	int64_t at_ns;
-	uint64_t token, launches, live_bytes;
+	uint64_t launches, live_bytes;
 	uint64_t wait; /* ticks since the token before */
 	uint32_t one;  /* the token's symbol */
 };
@@ -168,7 +168,7 @@ static enum gp_status take_down(struct finding *f)
 		const size_t work = tokens > 0 ? tokens : f->tokenizer.is_work;
 		if (!f->view.has_no_ranges &&
 		    !gp_step_ranges_see(f->ranges, thread, record, &here,
-					is_unknown ? GRAPH_WORK : (unsigned)work))
+					is_unknown ? GP_LOOP_GRAPH_WORK : (unsigned)work))
 			return GP_E_MEMORY;
 		f->token += work;
 		f->launches += is_launch(record);
@@ -286,7 +286,6 @@ static bool see_token(struct finding *f, const struct gp_symbols *symbols, uint6
 	int64_t at_ns = gp_tick_ns(&f->recording->tick, time);
 	f->places[f->token % PLACES_MAX] = (struct place){
 		.at_ns = at_ns,
-		.token = f->token,
 		.launches = f->launches,
 		.live_bytes = f->low_bytes,
 		.wait = time > f->before ? time - f->before : 0,

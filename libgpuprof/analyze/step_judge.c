@@ -9,14 +9,10 @@
 #include <string.h>
 
 #include "step_loop.h"
+#include "step_stat.h"
 
 #define RARE 0.05 /* a turn: hardly ever */
 #define OTHER 16  /* a part of this size of a turn that others have not: of another kind */
-
-static uint64_t distance(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : b - a;
-}
 
 /* Turns of the inner loop: ordinary ones, and those in which the outer one has its turn. */
 struct turns {
@@ -117,7 +113,7 @@ static enum verdict judge(struct gp_loops *l, const struct gp_loop *inner, uint3
 	double work = (double)(t.ordinary_work + t.special_work);
 	bool is_much = *added * 4 > work;
 	bool has_both = d.own * OTHER >= d.needed && d.lacked * OTHER >= d.needed;
-	bool is_even = distance(t.ordinary, t.special) <= GP_LOOP_CUT_TURNS;
+	bool is_even = gp_distance(t.ordinary, t.special) <= GP_LOOP_CUT_TURNS;
 	bool is_regular = (t.regular + GP_LOOP_CUT_TURNS) * 10 >= t.special * 9;
 	if (t.with_optimizer * 2 < t.ordinary) {
 		bool is_around = d.less * 4 <= d.needed && d.more * 5 >= d.needed;

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPAN_PERCENT 30u  /* of all work that lies between its first and last turn */
-#define TURNS_SURE 8u	  /* so many do not come together by chance */
+#include "step_stat.h"
+
+#define SPAN_PERCENT 30u /* of all work that lies between its first and last turn */
+#define TURNS_SURE 8u	 /* so many do not come together by chance */
 /* so many symbols are not in lockstep for so many turns, whatever else comes in them */
 #define TURNS_CERTAIN 16u
 #define KINDS_CERTAIN 4u
@@ -130,17 +132,13 @@ static enum gp_status find_loops(struct gp_loops *l)
 
 /* ---- who is in lockstep with a leader ---- */
 
-static uint64_t distance(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : b - a;
-}
-
 /* That with nearest as many turns. */
 static uint8_t loop_of(const struct gp_loops *l, uint32_t count)
 {
 	size_t nearest = 0;
 	for (size_t k = 1; k < l->loops; k++)
-		if (distance(l->loop[k].count, count) < distance(l->loop[nearest].count, count))
+		if (gp_distance(l->loop[k].count, count) <
+		    gp_distance(l->loop[nearest].count, count))
 			nearest = k;
 	return l->loops > 0 ? (uint8_t)(nearest + 1) : 0;
 }
@@ -175,8 +173,8 @@ static bool is_nearer_half(const struct gp_loops *l, const struct gp_loop *loop,
 	const struct gp_loop_symbol *leader = &l->symbol[loop->leader],
 				    *other = &l->symbol[loop->other];
 	uint64_t half = (leader->last - leader->first) / (2ull * (leader->count - 1));
-	return loop->other == 0 ||
-	       distance(s->behind / s->count, half) < distance(other->behind / other->count, half);
+	return loop->other == 0 || gp_distance(s->behind / s->count, half) <
+					   gp_distance(other->behind / other->count, half);
 }
 
 static void follow_all(struct gp_loops *l)

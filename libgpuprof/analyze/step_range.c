@@ -87,8 +87,7 @@ static void open_span(struct gp_step_ranges *r, struct gp_open_range *range,
 				       .time = r->record->time,
 				       .own = *own_of(r, range->thread),
 				       .backwards = r->updates.backwards,
-				       .series = which - 1,
-				       .is_sure = stack == NULL };
+				       .series = which - 1 };
 	range->mark = MARK(MARK_SPAN, r->spans);
 	if (stack == NULL)
 		return;

@@ -12,11 +12,17 @@ static int compare(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
+void gp_step_sort(uint64_t *value, size_t values)
+{
+	if (values > 1)
+		qsort(value, values, sizeof *value, compare);
+}
+
 uint64_t gp_step_median(uint64_t *value, size_t values)
 {
 	if (values == 0)
 		return 0;
-	qsort(value, values, sizeof *value, compare);
+	gp_step_sort(value, values);
 	return value[(values - 1) / 2];
 }
 
@@ -27,9 +33,8 @@ static uint64_t time_of(const struct gp_step *step)
 
 static bool is_like(const struct gp_step *step, uint64_t usual_ns, uint64_t usual_launches)
 {
-	uint64_t off = step->launches > usual_launches ? step->launches - usual_launches :
-							 usual_launches - step->launches;
-	return time_of(step) <= LONGER(usual_ns) && off * 100 <= usual_launches * OFF_PERCENT;
+	return time_of(step) <= LONGER(usual_ns) &&
+	       gp_distance(step->launches, usual_launches) * 100 <= usual_launches * OFF_PERCENT;
 }
 
 /* The steps of the second half tell what is usual. */

@@ -329,8 +329,7 @@ static const struct gp_step_place *find_begin(const struct gp_step_updates *u,
 		if (place->token > first->token || behind < usual->backwards)
 			continue;
 		uint64_t tokens = first->token - place->token;
-		uint64_t off =
-			tokens > usual->tokens ? tokens - usual->tokens : usual->tokens - tokens;
+		uint64_t off = gp_distance(tokens, usual->tokens);
 		if (off > nearest)
 			continue;
 		nearest = off;
