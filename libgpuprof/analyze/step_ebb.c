@@ -16,9 +16,9 @@
 
 /* What was between two leaders of any loops. */
 struct reach {
-	float low, high; /* bytes live */
+	float low, high;  /* bytes live */
 	uint64_t updates; /* launches of the optimizer */
-	uint8_t loop;	 /* whose leader ends it */
+	uint8_t loop;	  /* whose leader ends it */
 };
 
 struct reaches {

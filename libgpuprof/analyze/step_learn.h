@@ -27,7 +27,7 @@ struct gp_step_sequence {
 
 struct gp_step_markers {
 	bool *is_marker; /* by symbol: it comes in every step, and once */
-	size_t markers;
+	size_t markers;	 /* how many there are */
 	uint32_t leader; /* one of them; 0: no steps */
 };
 

@@ -24,9 +24,9 @@ struct gp_loop_symbol {
 struct gp_loop {
 	/* the most even one, and one that comes about half a turn later */
 	uint32_t leader, other, count;
-	uint64_t led;  /* work done when the leader came last */
-	uint32_t turn; /* 1 before the first */
-	size_t voters, exact;
+	uint64_t led;	      /* work done when the leader came last */
+	uint32_t turn;	      /* 1 before the first */
+	size_t voters, exact; /* symbols that come about as often; of these those in lockstep */
 };
 
 struct gp_loops {

@@ -1,8 +1,8 @@
 /*
  * A launch is its kernel's name, a replay of a graph the launches that were captured into it, as if
  * they came now: a step is the same before it is captured and after; where they are not known, the
- * graph's handle. An allocation is its stack, which is the same each time; its size is only looked at
- * where nothing else tells what happens.
+ * graph's handle. An allocation is its stack, which is the same each time; its size is only looked
+ * at where nothing else tells what happens.
  */
 #include "step_token.h"
 

@@ -1,7 +1,7 @@
 /*
  * While ranges come, uses of gradients are taken down by the thread that made them; what follows at
  * once is one. At the end one thread's are joined: those without a backward before them belong to
- * the use before, where backwards are told; else those without work worth the name.
+ * the use before, where backwards are told; else those without work.
  */
 #include "step_update.h"
 

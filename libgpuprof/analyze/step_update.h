@@ -12,7 +12,7 @@
 #include "../format/status.h"
 #include "step_place.h"
 
-#define GP_TRAINERS_MOST 8u /* threads whose optimizers are looked at */
+#define GP_TRAINERS_MOST 8u    /* threads whose optimizers are looked at */
 #define GP_OPTIMIZERS_MOST 32u /* names that are told apart */
 #define GP_EARLY_MARKS 64u
 #define GP_EARLY_WORK 16384u /* launches and allocations from a begin to the first optimizer */
@@ -36,12 +36,12 @@ struct gp_step_use {
 
 struct gp_step_trainer {
 	uint32_t thread;
-	bool is_worker;	  /* of autograd: it works for another thread */
-	unsigned depth;	  /* optimizers that are open */
-	bool is_waiting;  /* `behind` of the last use is not known yet */
-	bool has_closure; /* the optimizer that is open does forward and backward itself */
-	uint32_t name;	  /* of it */
-	uint64_t work, backwards;	  /* at the last use */
+	bool is_worker;		  /* of autograd: it works for another thread */
+	unsigned depth;		  /* optimizers that are open */
+	bool is_waiting;	  /* `behind` of the last use is not known yet */
+	bool has_closure;	  /* the optimizer that is open does forward and backward itself */
+	uint32_t name;		  /* of it */
+	uint64_t work, backwards; /* at the last use */
 	uint64_t begin_work, begin_token; /* when the optimizer was opened */
 	uint64_t optimizers;
 	struct gp_step_use *use;

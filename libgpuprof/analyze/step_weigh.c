@@ -335,8 +335,7 @@ enum gp_status gp_step_have_several(const struct gp_step *step, size_t steps,
 		alike += count[k] == usual;
 	/* many that are alike are steps between two evaluations */
 	bool is_of_models = usual == 2 || count_others(updates) * usual * 2 >= updates->cuts;
-	*out = usual > 1 && is_of_models &&
-	       alike * usual * 100 >= updates->cuts * SEVERAL_PERCENT;
+	*out = usual > 1 && is_of_models && alike * usual * 100 >= updates->cuts * SEVERAL_PERCENT;
 	free(count);
 	return GP_OK;
 }

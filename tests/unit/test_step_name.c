@@ -46,8 +46,7 @@ static void names_of_steps_are_known(void **state)
 	for (size_t k = 0; k < sizeof others / sizeof *others; k++)
 		assert_int_equal(gp_step_name_kind(others[k]), 0);
 	assert_int_equal(gp_step_name_kind("step 1"), gp_step_name_kind("Step#27"));
-	assert_int_not_equal(gp_step_name_kind("inner step 1"),
-			     gp_step_name_kind("outer step 1"));
+	assert_int_not_equal(gp_step_name_kind("inner step 1"), gp_step_name_kind("outer step 1"));
 }
 
 int main(void)
