@@ -17,6 +17,23 @@ const struct gp_event_info gp_event_infos[GP_KINDS] = {
 #include "events.def"
 #undef EVENT
 };
+#undef F
+#undef U
+
+/*
+ * `dump --json` makes one object of these and of what every event has: a name that stands there
+ * twice is none.
+ */
+#define F(field, meaning) char field;
+#define U(n)
+#define EVENT(id, NAME, row, CLASS, aux, v0, v1, v2, v3)              \
+	struct row##_keys {                                           \
+		char at_ns, order, thread, kind, device, space, code; \
+		char name, ranges, text, stack;                       \
+		aux v0 v1 v2 v3                                       \
+	};
+#include "events.def"
+#undef EVENT
 
 const char *const gp_space_names[GP_SPACES] = {
 	[GP_SPACE_NONE] = "-",

@@ -79,7 +79,7 @@ static struct row row_of(const struct gp_record *r, const char *file, const char
 		break;
 	case GP_PYTHON_FRAME:
 		row.parent = (uint32_t)r->python_frame.parent;
-		row.python.code = (uint32_t)r->python_frame.code;
+		row.python.code = (uint32_t)r->python_frame.python_code;
 		row.python.line = (uint32_t)r->python_frame.line;
 		row.entries = (uint16_t)(r->python_frame.place & 511);
 		row.offset = (int32_t)(uint32_t)(r->python_frame.place >> 9);

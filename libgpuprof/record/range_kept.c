@@ -17,7 +17,7 @@ static GP_COLD void record_close(bool is_off, uint32_t source, uint64_t thread, 
 	r->device = GP_DEVICE_UNKNOWN;
 	r->aux = is_off;
 	r->range_close.source = source;
-	r->range_close.thread = thread;
+	r->range_close.owner = thread;
 	r->range_close.since = since;
 	r->range_close.depth = depth;
 	gp_commit(r);

@@ -223,7 +223,7 @@ static void close_apart(struct gp_open_ranges *r, uint32_t thread, const struct 
 {
 	const uint64_t since = record->range_close.since;
 	const bool is_off = record->aux != 0;
-	const uint32_t owner = is_off ? thread : (uint32_t)record->range_close.thread;
+	const uint32_t owner = is_off ? thread : (uint32_t)record->range_close.owner;
 	const uint32_t which = r->index[place_of(r, owner)];
 	struct gp_range_stack *s = which != 0 ? &r->stack[which - 1] : NULL;
 	uint32_t k = s != NULL ? s->depth : 0;
@@ -400,7 +400,7 @@ static void load(struct gp_open_ranges *r, const struct gp_record *record)
 		.domain = (uint32_t)record->range_open.domain,
 		.source = (uint32_t)record->range_open.source,
 		.is_gone = record->code == GONE,
-		.thread = (uint32_t)record->range_open.thread,
+		.thread = (uint32_t)record->range_open.owner,
 	};
 	if (record->code == STARTED) {
 		range.number = record->range_open.place;

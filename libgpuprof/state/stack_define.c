@@ -66,7 +66,7 @@ static void define_frame(const struct gp_stack_define *d, uint32_t id,
 		define_code(d, e->python.code < id ? e->python.code : 0);
 		frame.kind = GP_PYTHON_FRAME;
 		frame.python_frame.parent = e->parent;
-		frame.python_frame.code = e->python.code;
+		frame.python_frame.python_code = e->python.code;
 		frame.python_frame.line = e->python.line;
 		frame.python_frame.place = (uint64_t)(uint32_t)e->python.offset << 9 |
 					   (e->python.bare_entries & 255) << 1 |

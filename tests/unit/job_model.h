@@ -379,15 +379,16 @@ static void define_lines(struct job *j)
 	put_text(&j->w, r[2], package, sizeof package - 1);
 	for (uint32_t k = 1; k < JOB_STACKS; k++) {
 		const bool has_inner = k >= SPREAD_STACK && j->spread != SPREAD_LINES;
-		const struct gp_record outer = { .kind = GP_PYTHON_FRAME,
-						 .aux = 2000 + 2 * k,
-						 .python_frame = {
-							 .code = 1001, .line = k, .place = 1 } };
+		const struct gp_record outer = {
+			.kind = GP_PYTHON_FRAME,
+			.aux = 2000 + 2 * k,
+			.python_frame = { .python_code = 1001, .line = k, .place = 1 }
+		};
 		const struct gp_record inner = {
 			.kind = GP_PYTHON_FRAME,
 			.aux = 2001 + 2 * k,
 			.python_frame = { .parent = 2000 + 2 * k,
-					  .code = j->spread == SPREAD_HELPER ? 1002 : 1003,
+					  .python_code = j->spread == SPREAD_HELPER ? 1002 : 1003,
 					  .line = 12,
 					  .place = 1 }
 		};
@@ -408,7 +409,7 @@ static void define_stacks(struct job *j)
 	put(&j->w, 0,
 	    (struct gp_record){ .kind = GP_PYTHON_FRAME,
 				.aux = 1000,
-				.python_frame = { .code = 900, .line = 1, .place = 1 } });
+				.python_frame = { .python_code = 900, .line = 1, .place = 1 } });
 	for (uint32_t k = 1; k < JOB_STACKS; k++)
 		put(&j->w, 0,
 		    (struct gp_record){ .kind = GP_CALL_STACK,

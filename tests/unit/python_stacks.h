@@ -32,7 +32,7 @@ static void add_block(struct stacks *s, uint64_t bytes, const struct line *line)
 		    (struct gp_record){ .kind = GP_PYTHON_FRAME,
 					.aux = frame,
 					.python_frame = { .parent = parent,
-							  .code = code,
+							  .python_code = code,
 							  .line = line->line,
 							  .place = 1 } });
 		parent = frame;

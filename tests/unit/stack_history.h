@@ -32,7 +32,7 @@ static void define_stacks(struct writer *w)
 		put(w, 0,
 		    (struct gp_record){ .kind = GP_PYTHON_FRAME,
 					.aux = 2000 + id,
-					.python_frame = { .code = 1000,
+					.python_frame = { .python_code = 1000,
 							  .line = 10 + id % LINES,
 							  .place = 1 } });
 		put(w, 0,
@@ -40,7 +40,7 @@ static void define_stacks(struct writer *w)
 			    .kind = GP_PYTHON_FRAME,
 			    .aux = 3000 + id,
 			    .python_frame = {
-				    .parent = 2000 + id, .code = 1001, .line = 116, .place = 1 } });
+				    .parent = 2000 + id, .python_code = 1001, .line = 116, .place = 1 } });
 		put(w, 0,
 		    (struct gp_record){
 			    .kind = GP_CALL_STACK,

@@ -120,7 +120,8 @@ static uint32_t define_frame(struct writer *w, uint32_t parent, const char *file
 	    (struct gp_record){
 		    .kind = GP_PYTHON_FRAME,
 		    .aux = frame,
-		    .python_frame = { .parent = parent, .code = code, .line = 7, .place = 1 } });
+		    .python_frame = {
+			    .parent = parent, .python_code = code, .line = 7, .place = 1 } });
 	return frame;
 }
 

@@ -321,7 +321,7 @@ static enum gp_status count_open(void *context, const struct gp_record *record)
 	if (record->kind != GP_RANGE_OPEN)
 		return GP_OK;
 	open[record->range_open.place]++;
-	return record->range_open.thread == 1 && record->code == 0 ? GP_OK : GP_E_DAMAGED;
+	return record->range_open.owner == 1 && record->code == 0 ? GP_OK : GP_E_DAMAGED;
 }
 
 static void checkpoints_hold_open_ranges(void **state)

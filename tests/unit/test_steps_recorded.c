@@ -44,6 +44,8 @@ static const struct golden {
 	unsigned open; /* views in which something else is found */
 	const char *why;
 } goldens[] = {
+	{ "fake-elsewhere", 40, GP_STEPS_RANGES, REPETITION | UNNAMED | NO_STACKS | LAUNCHES,
+	  "sizes alone are few, and nothing is launched" },
 	{ "fake-held", 3, GP_STEPS_REPETITION, ALL | REPETITION | UNNAMED | LAUNCHES | ALLOCATIONS,
 	  "three turns of two symbols are too few; the 18 layers in them are not" },
 	/* 4,000 were asked for: it was killed in the fourteenth */
