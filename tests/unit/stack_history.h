@@ -36,11 +36,12 @@ static void define_stacks(struct writer *w)
 							  .line = 10 + id % LINES,
 							  .place = 1 } });
 		put(w, 0,
-		    (struct gp_record){
-			    .kind = GP_PYTHON_FRAME,
-			    .aux = 3000 + id,
-			    .python_frame = {
-				    .parent = 2000 + id, .python_code = 1001, .line = 116, .place = 1 } });
+		    (struct gp_record){ .kind = GP_PYTHON_FRAME,
+					.aux = 3000 + id,
+					.python_frame = { .parent = 2000 + id,
+							  .python_code = 1001,
+							  .line = 116,
+							  .place = 1 } });
 		put(w, 0,
 		    (struct gp_record){
 			    .kind = GP_CALL_STACK,
