@@ -111,18 +111,27 @@ static void choose_distance(uint64_t *distance, size_t turns, struct gp_step_beg
 	out->farthest = distance[turns - 1];
 }
 
-/* What came last in the step before, and first in this. */
+/*
+ * What came last in the step before, and first in this. What came last may differ (behind an
+ * evaluation): then one later.
+ */
 static void choose_edge(const struct gp_step_sequence *in, const bool *is_marker,
 			const struct places *p, uint64_t *value, struct gp_step_begin *out)
 {
-	size_t often;
-	for (size_t k = 0; k < p->turns; k++) {
-		uint32_t three = in->three[p->place[k]];
-		value[k] = is_marker[three] ? three : 0;
-	}
-	uint64_t mode = find_mode(value, p->turns, &often);
-	if (often * 100 >= p->turns * FIXED_PERCENT)
+	for (uint64_t distance = 0; distance < 2; distance++) {
+		size_t often;
+		for (size_t k = 0; k < p->turns; k++) {
+			const uint64_t at = p->place[k] + distance;
+			const uint32_t three = at < in->tokens ? in->three[at] : 0;
+			value[k] = is_marker[three] ? three : 0;
+		}
+		const uint64_t mode = find_mode(value, p->turns, &often);
+		if (mode == 0 || often * 100 < p->turns * FIXED_PERCENT)
+			continue;
 		out->edge = (uint32_t)mode;
+		out->edge_distance = distance;
+		return;
+	}
 }
 
 static enum gp_status choose(const struct gp_step_sequence *in, const bool *is_marker,

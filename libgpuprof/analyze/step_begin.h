@@ -10,7 +10,9 @@ struct gp_step_begin {
 	uint32_t first; /* the marker behind which a step begins; 0: none */
 	/* tokens from the begin to it: all the same, or about so many */
 	uint64_t nearest, farthest;
-	uint32_t edge; /* a symbol of three across the begin; 0: none in each step */
+	/* a symbol of three across the begin, and tokens from there to it; 0: none in each step */
+	uint32_t edge;
+	uint64_t edge_distance;
 	uint32_t opening[GP_STEP_OPENING]; /* symbols of one with which a step begins */
 };
 

@@ -294,8 +294,9 @@ static bool see_token(struct finding *f, const struct gp_symbols *symbols, uint6
 	f->before = time;
 	f->low_bytes = f->live_bytes;
 	bool is_first = symbols->one == f->begin.first || symbols->three == f->begin.first;
-	if (f->begin.edge != 0 && symbols->three == f->begin.edge)
-		f->edge = f->token + 1;
+	if (f->begin.edge != 0 && symbols->three == f->begin.edge &&
+	    f->token >= f->begin.edge_distance)
+		f->edge = f->token - f->begin.edge_distance + 1;
 	if (is_first && !add_step(f, find_begin(f)))
 		return false;
 	f->edge = is_first ? 0 : f->edge;

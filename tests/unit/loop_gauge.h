@@ -85,6 +85,9 @@ static const struct job_loop further_loops[] = {
 	{ .name = "lengths, allocations only", .run = loop_lengths, .has_no_launches = true },
 	{ .name = "requests, allocations only", .run = loop_requests, .has_no_launches = true },
 	{ .name = "trainer, allocations only", .run = loop_trainer, .has_no_launches = true },
+	{ .name = "words, evaluation, allocations only",
+	  .run = loop_recurrent_evaluating,
+	  .has_no_launches = true },
 	{ .name = "accumulation, killed midway", .run = loop_accumulating, .is_cut = true },
 	/* serving, and graphs */
 	{ .name = "engine", .run = loop_engine },

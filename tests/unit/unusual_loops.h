@@ -267,4 +267,30 @@ static void loop_curriculum(struct job *j, unsigned steps)
 	}
 }
 
+/* Sentences of many lengths, and as many to evaluate with: what comes first differs with what was
+ * before it. */
+static void loop_recurrent_evaluating(struct job *j, unsigned steps)
+{
+	for (unsigned k = 0; k < steps; k++) {
+		unsigned words = 5 + (unsigned)job_draw(j, 30);
+		begin_step(j);
+		for (unsigned n = 0; n < words; n++) {
+			job_keep(j, operate(j, K_GEMM_A, 70, job_size(j)));
+			job_keep(j, operate(j, K_CELL, 71, job_size(j)));
+		}
+		operate_short(j, K_LOSS, 30, 512);
+		for (unsigned n = 0; n < words; n++) {
+			operate_short(j, K_CELL_BACK, 72, job_size(j));
+			grad_of(j, K_GEMM_A_BACK, 73, 65536, n == 0);
+		}
+		give_kept(j, 0);
+		optimize(j);
+		end_turn(j);
+		for (unsigned n = 0; k % 7 == 6 && n < 4 * words; n++) {
+			operate_short(j, K_GEMM_A, 70, job_size(j));
+			operate_short(j, K_CELL, 71, job_size(j));
+		}
+	}
+}
+
 #endif
