@@ -12,6 +12,7 @@
 #include "step_stat.h"
 
 #define UPDATES_MIN 3u
+#define TRIFLE 16u	  /* work of so small a part of the usual is none: clearing, clipping */
 #define SKIPPED_MAX 3u	  /* one of so many updates, at most, has no optimizer */
 #define WHOLE_PERCENT 90u /* of what is usual: less is not all of a step */
 #define ASIDE_MAX 4u	  /* uses of another optimizer in a row that belong to the one that leads */
@@ -83,7 +84,7 @@ static bool add(struct gp_step_updates *u, struct gp_step_trainer *t, uint32_t n
 		if (!add_use(u, t))
 			return false;
 		struct gp_step_use *added = &t->use[t->uses - 1];
-		added->has_work = has_work;
+		added->work = work - t->work;
 		added->has_backward = has_backward;
 		added->behind = added->end = now->here;
 		added->backwards = u->backwards;
@@ -188,13 +189,14 @@ static struct gp_step_trainer *choose(struct gp_step_updates *u)
 /* How a use is told from one that belongs to the use before. */
 struct rule {
 	bool by_backward, needs_optimizer;
+	uint64_t work; /* so much at least */
 };
 
 static bool is_update(const struct rule *rule, const struct gp_step_use *use)
 {
 	if (rule->needs_optimizer && use->names == 0)
 		return false;
-	return rule->by_backward ? use->has_backward : use->has_work;
+	return rule->by_backward ? use->has_backward : use->work > 0 && use->work >= rule->work;
 }
 
 /* *skipped: of them without an optimizer. */
@@ -211,9 +213,21 @@ static size_t count_updates(const struct gp_step_trainer *t, const struct rule *
 	return n;
 }
 
+/* What is usual, by the work itself: small pieces, however many, do not count. */
+static uint64_t trifle(const struct gp_step_trainer *t)
+{
+	double sum = 0, squares = 0;
+	for (size_t k = 0; k < t->uses; k++) {
+		sum += (double)t->use[k].work;
+		squares += (double)t->use[k].work * (double)t->use[k].work;
+	}
+	return sum > 0 ? (uint64_t)(squares / sum / TRIFLE) : 0;
+}
+
 static struct rule find_rule(const struct gp_step_trainer *t)
 {
-	struct rule by_work = { .needs_optimizer = true }, by_backward = { .by_backward = true };
+	struct rule by_work = { .needs_optimizer = true, .work = trifle(t) },
+		    by_backward = { .by_backward = true };
 	size_t skipped, of_work = count_updates(t, &by_work, &skipped),
 			told = count_updates(t, &by_backward, &skipped);
 	/* clearing gradients twice in a step is a way of training, too */

@@ -27,11 +27,12 @@ struct gp_step_progress {
 struct gp_step_use {
 	struct gp_step_place behind; /* the first work behind it */
 	struct gp_step_place end;
+	uint64_t work;			      /* before it, since the last one */
 	uint64_t token;			      /* when the first optimizer began */
 	uint64_t backwards, backwards_behind; /* by its first optimizer, and by its last one */
 	uint64_t optimized;		      /* work of the optimizers themselves */
 	uint32_t names;			      /* of optimizers, a bit each; 0: there was none */
-	bool has_backward, has_work;	      /* before it, since the last one */
+	bool has_backward;		      /* before it, since the last one */
 };
 
 struct gp_step_trainer {

@@ -73,6 +73,30 @@ static void two_optimizers_are_of_one_step(void **state)
 	}
 }
 
+/* One optimizer for each kind of parameters, cleared by a kernel, and one backward for all. */
+static void many_optimizers_of_a_name_are_of_one_step(void **state)
+{
+	(void)state;
+	for (unsigned is_told = 0; is_told < 2; is_told++) {
+		struct story *s = story_open("many.gpr", 0, 0);
+		step_next(s);
+		for (unsigned k = 0; k < 60; k++) {
+			work_by(s, 0, 1, 95);
+			work_of_any_length(s);
+			work_by(s, 0, 20, 100);
+			if (is_told)
+				backward(s, 20);
+			for (unsigned n = 0; n < 6; n++) {
+				work_by(s, 0, n > 0, 90);
+				optimize_as(s, "Adam");
+			}
+			if (k < 59)
+				step_next(s);
+		}
+		expect_ranges(s);
+	}
+}
+
 /* One takes the place of the other. */
 static void an_optimizer_is_followed_by_another(void **state)
 {
@@ -306,6 +330,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_optimizers_are_of_one_step),
+		cmocka_unit_test(many_optimizers_of_a_name_are_of_one_step),
 		cmocka_unit_test(an_optimizer_is_followed_by_another),
 		cmocka_unit_test(a_step_without_its_optimizer_is_one),
 		cmocka_unit_test(clearing_twice_makes_no_two_steps),
