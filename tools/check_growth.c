@@ -13,7 +13,8 @@ static bool is_sure(const struct gp_check *c, const struct gp_growth_device *g)
 {
 	char text[GP_LEAK_DOUBT_MAX];
 	const struct gp_leaks_report r = gp_check_leaks_report(c);
-	return gp_check_has_suspect(c, g) || gp_leak_doubt(&r, text) != NULL;
+	return gp_check_suspected(c, g) > (double)c->limit[GP_CHECK_GROWTH].number ||
+	       gp_leak_doubt(&r, text) != NULL;
 }
 
 static void check_device(struct gp_check *c, const struct gp_growth_device *g)
@@ -35,8 +36,9 @@ static void check_device(struct gp_check *c, const struct gp_growth_device *g)
 		f->culprits = GP_CULPRITS_STEPS;
 		if (f->state == GP_CHECK_NOT_JUDGED)
 			snprintf(f->why, sizeof f->why,
-				 "no single stack is sure to grow, it may be dropped again: a "
-				 "longer run tells");
+				 "no single stack is sure to grow%s, it may be dropped again: a "
+				 "longer run tells",
+				 gp_check_suspected(c, g) > 0 ? " so much" : "");
 	} else if (g->bytes_per_step > (double)limit->number) {
 		snprintf(f->why, sizeof f->why,
 			 "not sure to go on: it goes up and down, jumps or slows down");

@@ -104,15 +104,16 @@ bool gp_check_has_few_steps(const struct gp_check *c)
 	return c->growth.why && c->growth.steps && c->growth.warm < GP_GROWTH_STEPS_LEAST;
 }
 
-bool gp_check_has_suspect(const struct gp_check *c, const struct gp_growth_device *g)
+double gp_check_suspected(const struct gp_check *c, const struct gp_growth_device *g)
 {
+	double bytes_per_step = 0;
 	for (size_t k = 0; k < c->leaks.leaks; k++)
 		if (is_of_sum(g, &c->leaks.leak[k]))
-			return true;
+			bytes_per_step += c->leaks.leak[k].bytes_per_step;
 	for (size_t k = 0; k < c->leaks.fillings; k++)
 		if (is_of_sum(g, &c->leaks.filling[k]))
-			return true;
-	return false;
+			bytes_per_step += c->leaks.filling[k].bytes_per_step;
+	return bytes_per_step;
 }
 
 const struct gp_leak *gp_check_next_suspect(const struct gp_check *c, size_t *next)

@@ -80,7 +80,7 @@ static void print_grown(const struct gp_check *c, unsigned device, FILE *out)
 	gp_check_grown_free(grown, count);
 }
 
-/* Of which no stack is a suspect: what there is more of. */
+/* Of which no stack, or too little, is a suspect: what there is more of. */
 static void print_steps(const struct gp_check *c, const struct gp_growth_device *g, FILE *out)
 {
 	size_t count;
@@ -237,7 +237,8 @@ void gp_check_print(const struct gp_check *c, FILE *out)
 	print_suspects(c, out);
 	for (size_t k = 0; k < c->growth.devices; k++)
 		if (gp_check_wants(c, c->growth.device[k].device, GP_CULPRITS_STEPS) &&
-		    !gp_check_has_suspect(c, &c->growth.device[k]))
+		    gp_check_suspected(c, &c->growth.device[k]) * 2 <
+			    c->growth.device[k].bytes_per_step)
 			print_steps(c, &c->growth.device[k], out);
 	if (c->is_update)
 		print_taken(c, out);

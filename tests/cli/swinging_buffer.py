@@ -1,6 +1,7 @@
 """Steps on the fake driver, each of which replaces a buffer by one that is larger, but not always.
 
-swinging_buffer.py STEPS [late]
+swinging_buffer.py STEPS [leaking] [late]
+leaking: by twice as much, and keeps 512 bytes a step, too
 late: asks the second GPU for memory when all steps are over
 """
 import ctypes
@@ -31,16 +32,19 @@ def launch(kernel):
     cuda.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, None, None, None)
 
 
-buffer = blocks.allocate(0, 512)
+unit = 1024 if "leaking" in sys.argv else 512
+buffer = blocks.allocate(0, unit)
 for number in range(int(sys.argv[1])):
     kept = []
     for size in (65536, 8192):
         kept.append(blocks.allocate(0, size))
         launch(layer)
     blocks.release(buffer)
-    buffer = blocks.allocate(0, 512 * (number + 1 + 4 * (number % 3)))
+    buffer = blocks.allocate(0, unit * (number + 1 + 4 * (number % 3)))
     for block in kept:
         blocks.release(block)
+    if "leaking" in sys.argv:
+        blocks.allocate(0, 512)  # guilty
     launch(adam)
 if "late" in sys.argv:
     address = ctypes.c_uint64()
