@@ -51,12 +51,13 @@ static const char *write_why(const struct gp_check *c, char *out, size_t room)
 	char hint[GP_LEAK_DOUBT_MAX];
 	const struct gp_growth *g = &c->growth;
 	const struct gp_leaks_report r = gp_check_leaks_report(c);
+	const char *todo = c->leaks.steps.why ? gp_leak_doubt_hint(&r, hint) : NULL;
 	if (gp_check_has_few_steps(c))
 		snprintf(out, room, "%s after warm-up, %u are needed: let the job run for %zu more",
 			 gp_plural(g->warm, "step").s, GP_GROWTH_STEPS_LEAST,
 			 GP_GROWTH_STEPS_LEAST - g->warm);
-	else if (c->leaks.steps.why)
-		snprintf(out, room, "%s; %s", g->why, gp_leak_doubt_hint(&r, hint));
+	else if (todo)
+		snprintf(out, room, "%s; %s", g->why, todo);
 	else
 		snprintf(out, room, "%s", g->why);
 	return out;

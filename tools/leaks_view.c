@@ -122,7 +122,8 @@ const char *gp_leak_doubt_hint(const struct gp_leaks_report *r, char text[GP_LEA
 		return text;
 	}
 	if (is_captured_in_part(r))
-		return "--from and --to within what 'gpuprof info' lists as captured";
+		return "'gpuprof leaks --from A --to B' within what 'gpuprof info' lists as "
+		       "captured";
 	if (all->is_cut || all->can_tell)
 		return NULL;
 	if (all->may_replace)
