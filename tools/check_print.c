@@ -116,14 +116,19 @@ static void print_silence(const struct gp_leaks_report *r, FILE *out)
 static void print_suspects(const struct gp_check *c, FILE *out)
 {
 	size_t shown = 0;
+	bool is_slow = false;
 	const struct gp_leak *leak;
 	struct gp_leaks_report r = gp_check_leaks_report(c);
 	r.out = out;
 	for (size_t next = 0; (leak = gp_check_next_suspect(c, &next));) {
+		const bool slows_first = next > c->leaks.leaks && !is_slow;
 		struct gp_leak_view view;
 		if (++shown > CULPRITS)
 			continue;
-		if (shown == 1)
+		is_slow |= slows_first;
+		if (slows_first)
+			fputs("what slows down, as a cache that fills up:\n", out);
+		else if (shown == 1)
 			fprintf(out, "what grows%s:\n",
 				c->growth.why ? " so far; a cache that still fills looks so, too" :
 						"");
