@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "check_report.h"
+#include "report.h"
 
 #define GROUPS_SHOWN 20u
 
@@ -141,11 +142,7 @@ static void write_counts(struct gp_json *json, const struct gp_check *c)
 		gp_json_null(json, "steps");
 		return;
 	}
-	gp_json_object(json, "steps");
-	gp_json_number(json, "count", steps->steps);
-	gp_json_text(json, "source", gp_step_source_names[steps->source]);
-	gp_json_text(json, "why", steps->why);
-	gp_json_number(json, "warmup", steps->warmup);
+	gp_report_steps_begin(json, steps);
 	gp_json_number(json, "after_warmup", c->growth.warm);
 	gp_json_number(json, "needed", GP_GROWTH_STEPS_LEAST);
 	gp_json_end(json);

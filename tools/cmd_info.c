@@ -391,11 +391,7 @@ static void write_steps(const struct gp_steps *steps, struct gp_json *json)
 {
 	if (!steps)
 		return;
-	gp_json_object(json, "steps");
-	gp_json_number(json, "count", steps->steps);
-	gp_json_text(json, "source", gp_step_source_names[steps->source]);
-	gp_json_text(json, "why", steps->why);
-	gp_json_number(json, "warmup", steps->warmup);
+	gp_report_steps_begin(json, steps);
 	if (has_times(steps)) {
 		gp_json_signed(json, "p50_ns", steps->p50_ns);
 		gp_json_signed(json, "p99_ns", steps->p99_ns);

@@ -156,11 +156,7 @@ enum gp_status gp_leaks_write(const struct gp_leaks_report *r)
 	gp_use_head_write(json, r->path, r->info);
 	gp_json_signed(json, "from_ns", all->from_ns);
 	gp_json_signed(json, "to_ns", all->to_ns);
-	gp_json_object(json, "steps");
-	gp_json_number(json, "count", all->steps.steps);
-	gp_json_text(json, "source", gp_step_source_names[all->steps.source]);
-	gp_json_text(json, "why", all->steps.why);
-	gp_json_number(json, "warmup", all->steps.warmup);
+	gp_report_steps_begin(json, &all->steps);
 	gp_json_end(json);
 	if (all->window_ns)
 		gp_json_signed(json, "window_ns", all->window_ns);

@@ -100,6 +100,15 @@ int gp_report_worse(int a, int b)
 	return least == GP_EXIT_FOUND && most == GP_EXIT_DAMAGED ? least : most;
 }
 
+void gp_report_steps_begin(struct gp_json *json, const struct gp_steps *steps)
+{
+	gp_json_object(json, "steps");
+	gp_json_number(json, "count", steps->steps);
+	gp_json_text(json, "source", gp_step_source_names[steps->source]);
+	gp_json_text(json, "why", steps->why);
+	gp_json_number(json, "warmup", steps->warmup);
+}
+
 bool gp_report_has_device(const char *path, const struct gp_info *info, int64_t device)
 {
 	for (size_t k = 0; k < info->devices; k++)

@@ -37,6 +37,8 @@ int gp_report_exit(const char *path, const struct gp_info *info);
  * judged, so GP_EXIT_FOUND comes before GP_EXIT_DAMAGED; else the greater.
  */
 int gp_report_worse(int a, int b);
+/* The object `steps`, with what every command tells of them; to be ended by the caller. */
+void gp_report_steps_begin(struct gp_json *json, const struct gp_steps *steps);
 /* Whether it has that device, or all are meant (-1); if not, said on stderr. */
 bool gp_report_has_device(const char *path, const struct gp_info *info, int64_t device);
 

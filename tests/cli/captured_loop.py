@@ -8,16 +8,8 @@ import collections
 import ctypes
 import sys
 
+from fake_blocks import blocks, cuda
 
-class Table(ctypes.Structure):
-    """struct fake_c10, as far as it is used"""
-    _fields_ = [("expandable", ctypes.c_void_p),
-                ("allocate", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t)),
-                ("release", ctypes.CFUNCTYPE(None, ctypes.c_void_p))]
-
-
-cuda = ctypes.CDLL("libcuda.so.1")
-blocks = Table.in_dll(ctypes.CDLL("libc10.so"), "fake_c10")
 context, module = ctypes.c_void_p(), ctypes.c_void_p()
 assert cuda.cuInit(0) == 0
 assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0

@@ -9,18 +9,7 @@ import ctypes
 import random
 import sys
 
-cuda = ctypes.CDLL("libcuda.so.1")
-allocator = ctypes.CDLL("libc10.so")
-
-
-class Table(ctypes.Structure):
-    """struct fake_c10, as far as it is used"""
-    _fields_ = [("expandable", ctypes.c_void_p),
-                ("allocate", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t)),
-                ("release", ctypes.CFUNCTYPE(None, ctypes.c_void_p))]
-
-
-blocks = Table.in_dll(allocator, "fake_c10")
+from fake_blocks import blocks, cuda
 
 
 def call(name, *arguments):

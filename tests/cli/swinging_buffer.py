@@ -7,18 +7,8 @@ late: asks the second GPU for memory when all steps are over
 import ctypes
 import sys
 
-cuda = ctypes.CDLL("libcuda.so.1")
-allocator = ctypes.CDLL("libc10.so")
+from fake_blocks import blocks, cuda
 
-
-class Table(ctypes.Structure):
-    """struct fake_c10, as far as it is used"""
-    _fields_ = [("expandable", ctypes.c_void_p),
-                ("allocate", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t)),
-                ("release", ctypes.CFUNCTYPE(None, ctypes.c_void_p))]
-
-
-blocks = Table.in_dll(allocator, "fake_c10")
 context, module, layer, adam = (ctypes.c_void_p() for _ in range(4))
 cuda.cuInit(0)
 cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
