@@ -145,7 +145,7 @@ struct gp_info {
 	/* the stored names cannot be read and are left out; figures are none the worse. NULL: no */
 	const struct gp_damage *names_damage;
 	uint64_t missed_routes; /* look-ups that were answered past the recorder */
-	uint64_t kept_bytes;	/* of the file: those of kept events, without what is left over */
+	uint64_t kept_bytes;	/* blocks of the kept segments, without header, holes and names */
 	uint64_t file_bytes;
 	uint64_t segments, blocks;
 	size_t damages;

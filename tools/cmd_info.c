@@ -27,9 +27,7 @@ static double bytes_per_event(const struct gp_info *info)
 	uint64_t events = 0;
 	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
 		events += info->kept_from_ns ? info->kept[kinds[k]] : info->counts[kinds[k]];
-	uint64_t bytes =
-		info->kept_from_ns ? info->kept_bytes : info->file_bytes - info->names_bytes;
-	return events ? (double)bytes / (double)events : (double)NAN;
+	return events ? (double)info->kept_bytes / (double)events : (double)NAN;
 }
 
 /* ---- for a person ---- */

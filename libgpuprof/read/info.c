@@ -83,12 +83,11 @@ static void fill_from_file(struct gp_recording *r, uint64_t oldest)
 	info->damages = x->damages < GP_DAMAGES_KEPT ? x->damages : GP_DAMAGES_KEPT;
 	info->damage = x->damage;
 	info->is_damaged = x->damages > 0;
-	info->kept_bytes = info->file_bytes;
+	info->kept_bytes = 0;
+	for (size_t i = x->segments ? x->segment[r->first].part : x->parts; i < x->parts; i++)
+		info->kept_bytes += x->part[i].end - x->part[i].offset;
 	info->kept_from_ns = 0;
 	if (x->segments > 0 && x->segment[r->first].number != 0) {
-		info->kept_bytes = 0;
-		for (size_t i = x->segment[r->first].part; i < x->parts; i++)
-			info->kept_bytes += x->part[i].end - x->part[i].offset;
 		uint64_t cut = x->segment[r->first].ticks, begin = oldest < cut ? oldest : cut;
 		int64_t from = gp_tick_ns(&r->tick, begin);
 		info->kept_from_ns = from > 0 ? (uint64_t)from : 0;

@@ -9,8 +9,10 @@
 #include "recorder.h"
 #include "stack_table.h"
 
-#define SEGMENT_EVENTS 2000000u
+#define SEGMENT_EVENTS \
+	2000000u /* keep-all: bounds what damage costs, and a replay from the middle */
 #define SLICE 8192u
+#define ROOM_BYTES (64u << 10) /* two blocks of 8,192 records at 4 bytes each */
 
 static void write_out(struct gp_recorder *r, struct gp_outgoing *out, uint16_t flags)
 {
@@ -148,14 +150,24 @@ void gp_segment_slice(struct gp_recorder *r)
 		atomic_store(&gp_control->has_hole, 0);
 }
 
+/*
+ * A slot of a flight recorder is filled up to this room, which is for what the rings still hold. A
+ * segment that needs more goes on in the next slot and fills that one, too.
+ */
+static uint64_t segment_room(uint64_t slot_bytes)
+{
+	const uint64_t wanted = slot_bytes / 16, most = slot_bytes / 4;
+	const uint64_t room = wanted > ROOM_BYTES ? wanted : ROOM_BYTES;
+	return room < most ? room : most;
+}
+
 bool gp_segment_is_due(const struct gp_recorder *r)
 {
 	if (r->is_walking)
 		return false;
-	if (r->segment_events >= SEGMENT_EVENTS)
-		return true;
-	/* leave room for what the rings still hold, or the segment spills into a second slot */
-	return r->writer.header.slots && gp_file_room(&r->writer) < r->writer.header.slot_bytes / 4;
+	if (r->writer.header.slots == 0)
+		return r->segment_events >= SEGMENT_EVENTS;
+	return gp_file_room(&r->writer) < segment_room(r->writer.header.slot_bytes);
 }
 
 static void flush_all(struct gp_recorder *r)
