@@ -1,6 +1,22 @@
 # gpuprof: `make help` lists the targets. Everything is built in $(BUILD).
+
+# Packages first, whatever the order of the goals and -j. Reading the rest of this file looks for compilers and libraries:
+# with `deps` among the goals, the other goals get a make of their own, which looks when the packages are there.
+OTHER_GOALS := $(filter-out deps,$(MAKECMDGOALS))
+.PHONY: deps
+deps: ## install the missing packages (Debian, Ubuntu): make deps demo, make deps check
+	@lint/deps.sh
+ifneq ($(and $(filter deps,$(MAKECMDGOALS)),$(OTHER_GOALS)),)
+.PHONY: $(OTHER_GOALS) goals_after_deps
+$(OTHER_GOALS): goals_after_deps ; @:
+goals_after_deps: deps
+	@$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) $(OTHER_GOALS)
+else
+
 BUILD  ?= build
-CC     ?= gcc
+ifeq ($(origin CC),default)
+CC     := gcc
+endif
 PREFIX ?= /usr/local
 SAN    ?=
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wswitch-enum -Wstrict-prototypes -Wvla -Werror
@@ -16,7 +32,7 @@ PRELOAD_FLAGS := $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno
 	-include libgpuprof/record/glibc_floor.h $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-mprfchw)
 # where glibc is older than 2.34 these two hold what newer ones keep in libc: needed by name, also when unused here
 PRELOAD_LIBS ?= -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
-ZSTD_STATIC ?= $(firstword $(wildcard $(shell $(CC) -print-file-name=libzstd.a) /usr/lib64/libzstd.a /usr/lib/libzstd.a))
+ZSTD_STATIC ?= -l:libzstd.a
 
 # The reading library and the program.
 READ_SRC := $(wildcard libgpuprof/format/*.c libgpuprof/state/*.c libgpuprof/read/*.c libgpuprof/analyze/*.c)
@@ -115,6 +131,7 @@ clean: ## remove $(BUILD)
 
 # rooms of their own
 include $(wildcard */*.mk)
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -path $(BUILD)/run -prune -o -name '*.d' -print 2>/dev/null)
 .DEFAULT_GOAL := all
 .SECONDARY:
+endif

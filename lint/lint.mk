@@ -1,12 +1,10 @@
-# What keeps the house in order: checks that need no run, the packages that it takes, the sessions in README.md.
+# Checks that run no test, the formatter, and the sessions in README.md.
 SESSION_NEEDS := all $(BUILD)/victims/training_loop $(BUILD)/fake/libc10.so $(BUILD)/fake/libtorch_cpu.so
 
-.PHONY: lint format deps readme-session
+.PHONY: lint format readme-session
 lint: $(SESSION_NEEDS) ## include rule, exports, hot path rules, names, man pages, formatting: each finding with its place
 	@BUILD=$(BUILD) lint/run.sh
 format: ## clang-format over every C file
 	@lint/formatting.sh apply
-deps: ## install what is missing (Debian, Ubuntu): make deps demo, make deps check
-	@lint/deps.sh
 readme-session: $(SESSION_NEEDS) ## run the sessions shown in README.md again and write them there
 	@BUILD=$(BUILD) lint/readme_session.sh write

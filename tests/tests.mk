@@ -2,7 +2,7 @@
 STORM_KILLS ?= 12
 FULL        ?=
 RESULTS     := $(abspath $(BUILD))/run/results
-SUITES      := unit cli format export python stacks new_stacks shell victim victim_with_stacks failures driver_failures interposers namespaces storm/kill_points storm/sigkill
+SUITES      := unit cli format export python stacks new_stacks shell victim victim_with_stacks failures driver_failures interposers namespaces deps storm/kill_points storm/sigkill
 
 $(BUILD)/fake/libconstructor.so: tests/fake/constructor.c
 	@mkdir -p $(@D)
@@ -54,6 +54,7 @@ check: $(TESTED) ## run every test that needs no GPU
 	-@RESULTS=$(RESULTS) tests/run_driver_failures.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_interposers.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_namespaces.sh $(BUILD)
+	-@RESULTS=$(RESULTS) tests/run_deps.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_storm.sh $(BUILD) kill_points $(if $(FULL),1,8)
 	-@RESULTS=$(RESULTS) tests/run_storm.sh $(BUILD) sigkill $(STORM_KILLS)
 	@tests/run_totals.sh $(RESULTS) $(SUITES)
@@ -73,6 +74,11 @@ bless: all ## take what the command line tests print now as what they expect
 storm: STORM_KILLS = 200
 storm: $(TESTED) ## kill a recording process 200 times (STORM_KILLS) and look at what it left
 	@tests/run_storm.sh $(BUILD) sigkill $(STORM_KILLS) $(STORM_SEED)
+
+check-deps: ## call make deps on a machine on which the packages are missing, without a network
+	@mkdir -p $(BUILD) && tests/run_deps.sh $(BUILD)
+check-fresh: ## run README's commands on fresh machines (root, mmdebstrap, network; FRESH=root-demo: one)
+	@mkdir -p $(BUILD) && tests/check_fresh.sh $(BUILD) $(FRESH)
 
 check-asan: ## run unit and command line tests under AddressSanitizer
 	@$(MAKE) BUILD=$(BUILD)/asan SAN="-fsanitize=address -fno-omit-frame-pointer" sanitized
@@ -100,4 +106,4 @@ $(BUILD)/fuzz/%.o: tests/fuzz/%.c
 check-fuzz: $(FUZZERS) ## feed the readers damaged and invented recordings (FUZZ_RUNS)
 	@for f in $(FUZZERS); do echo "$$f"; $$f -n $(FUZZ_RUNS) $(wildcard tests/data/*.gpr) || exit 1; done
 
-.PHONY: tests check-fuzz check check-units check-victims check-failures check-cli bless storm check-asan check-ubsan check-tsan sanitized
+.PHONY: tests check-fuzz check check-units check-victims check-failures check-deps check-fresh check-cli bless storm check-asan check-ubsan check-tsan sanitized
