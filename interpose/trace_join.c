@@ -238,7 +238,7 @@ void gp_join_try(void)
 	if (!atomic_compare_exchange_strong(&gp_join_state, &wanted, GP_JOIN_RUNS))
 		return;
 	/* what it tells meanwhile is recorded as if we had not called */
-	uint32_t inside = gp_thread.inside;
+	uint64_t inside = gp_thread.inside;
 	gp_leave();
 	bool is_over = attempt(give_back(), &why);
 	gp_thread.inside = inside;

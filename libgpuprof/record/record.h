@@ -22,6 +22,7 @@
 #include "../format/stack_events.h"
 #include "clock.h"
 #include "hot.h"
+#include "native_bounds.h"
 
 /*
  * Bursts (ranges, the uses of one launch) outrun fewer: on an H200's host a push or pop of NVTX
@@ -34,17 +35,16 @@
  * recorded event needs.
  */
 struct gp_thread {
-	/* inside one of our wrappers: where the stack was at the entry, gp_here(); 0: outside */
-	_Alignas(64) uint32_t inside;
-	uint32_t word;	      /* gp_local->word that this state was made for */
-	struct gp_ring *ring; /* NULL: none yet, or not recording */
-	uint64_t head;	      /* own copy of ring->head */
-	uint64_t limit; /* reserve is fast while head < limit: tail as last seen + GP_RING_SLOTS */
-	uint32_t level; /* enum gp_level in force for this thread */
-	uint32_t device_epoch;	       /* interpose's: see context.h */
-	uint64_t stream, stream_epoch; /* interpose's: last stream looked up */
-	uint32_t stream_device;
-	uint32_t stacks; /* enum gp_stack_on: which events carry one */
+	_Alignas(64) uint64_t inside; /* which frame of ours records: gp_here(); 0: none */
+	struct gp_ring *ring;	      /* NULL: none yet, or not recording */
+	uint64_t head;		      /* own copy of ring->head */
+	uint64_t limit;	 /* reserve is fast while head < limit: tail as last seen + GP_RING_SLOTS */
+	uint32_t word;	 /* gp_local->word that this state was made for */
+	uint16_t level;	 /* enum gp_level in force for this thread */
+	uint16_t stacks; /* enum gp_stack_on: which events carry one */
+	uint32_t device_epoch;	/* interpose's: see context.h */
+	uint32_t stream_device; /* interpose's: of the last stream looked up */
+	uint64_t stream, stream_epoch;
 
 	uint64_t context; /* interpose's: current CUcontext, 0 unknown */
 	/* order of this thread's last FREE, UNMAP: what free_failed undoes */
@@ -56,6 +56,7 @@ struct gp_thread {
 	uint64_t retry_ns;	    /* no ring: when to ask for one again */
 	struct gp_stack_memo *memo; /* stack_take.c's */
 	struct gp_range_thread *ranges; /* range_mark.c's; a forked child keeps it */
+	struct gp_native_bounds bounds; /* left_behind.c's: of the thread's own stack */
 };
 extern _Thread_local struct gp_thread gp_thread
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -107,11 +108,11 @@ extern _Atomic uint32_t gp_uses_wanted GP_HOT_DATA __attribute__((visibility("hi
 GP_COLD bool gp_enter_slow(enum gp_level least);
 GP_COLD struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots);
 /*
- * The thread is inside a wrapper already. True: no longer, a signal handler jumped out of it; what
- * it was about is counted as lost. False: this call comes from our own work, or from a handler that
- * interrupted it, and is counted as lost. `here`: of the new entry.
+ * left_behind.c: the thread is inside a wrapper already. True: no longer, a jump left it; its event
+ * is counted as lost, and the new entry is the outermost. False: the new call is a part of the
+ * outer one, or it comes from a signal handler and is counted as lost. `here`: of the new entry.
  */
-GP_COLD bool gp_was_left_behind(uint32_t here);
+GP_COLD bool gp_was_left_behind(uint64_t here);
 
 /*
  * What this thread committed is in the file within one turn of the drain thread, which is woken:
@@ -120,16 +121,20 @@ GP_COLD bool gp_was_left_behind(uint32_t here);
  */
 GP_COLD void gp_flush_soon(void);
 
-/* The stack pointer, of which the low half is enough to compare entries; never 0. */
-GP_HOT uint32_t gp_here(void)
+/*
+ * The frame of the function that this is inlined into, as one word that is stored at once: where
+ * its return address lies (48 bits), and the lowest 16 bits of that address. As long as the frame
+ * lives, the address stands there. Never 0.
+ */
+#define GP_HERE_BITS 48u
+GP_HOT uint64_t gp_here(void)
 {
-	uint32_t here;
 #if defined(__x86_64__)
-	__asm__ volatile("movl %%esp, %0" : "=r"(here));
+	const uint64_t at = (uintptr_t)__builtin_dwarf_cfa() - 8;
 #else
-	here = (uint32_t)(uintptr_t)__builtin_frame_address(0);
+	const uint64_t at = (uintptr_t)__builtin_frame_address(0) + 8;
 #endif
-	return here | 1;
+	return at | (uint64_t)(uintptr_t)__builtin_return_address(0) << GP_HERE_BITS;
 }
 
 /*

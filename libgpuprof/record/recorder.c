@@ -238,8 +238,9 @@ static bool enter(struct gp_thread *t, enum gp_level least)
 		return false;
 	}
 	t->word = word;
-	t->level = gp_word_level(word);
-	t->stacks = gp_word_is_outside(word) ? gp_settings.stacks_outside : gp_settings.stacks;
+	t->level = (uint16_t)gp_word_level(word);
+	t->stacks = (uint16_t)(gp_word_is_outside(word) ? gp_settings.stacks_outside :
+							  gp_settings.stacks);
 	if (t->generation != gp_recorder.generation) {
 		t->generation = gp_recorder.generation;
 		t->ring = NULL;
@@ -367,42 +368,7 @@ struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
 	return record;
 }
 
-/* ---- calls inside calls ---- */
-
-/*
- * Entries of one thread on one stack lie below each other while they are active; the frames of two
- * wrappers that one function calls differ by less than this. What a signal interrupts lies farther
- * away: the kernel's frame alone is larger.
- */
-#define ENTRY_BYTES 512u
-
-static bool is_on_alternate_stack(void)
-{
-	const int error = errno;
-	stack_t stack = { .ss_flags = 0 };
-	const bool is_on = sigaltstack(NULL, &stack) == 0 && stack.ss_flags & SS_ONSTACK;
-	errno = error;
-	return is_on;
-}
-
-bool gp_was_left_behind(uint32_t here)
-{
-	struct gp_thread *t = &gp_thread;
-	if (t->is_drain)
-		return false;
-	const bool is_left =
-		(int32_t)(here + ENTRY_BYTES - t->inside) > 0 && !is_on_alternate_stack();
-	/* of memory, for all we know: figures must not look whole. Word 0: a forked child, which
-	 * has no ring yet */
-	if (t->ring && t->generation == gp_recorder.generation && atomic_load(&gp_local->word) != 0)
-		count_lost(t, GP_ALLOC);
-	if (!is_left)
-		return false;
-	t->inside = 0;
-	t->limit = 0;
-	gp_stack_thread_left(t);
-	return true;
-}
+/* ---- definitions ---- */
 
 bool gp_define(const struct gp_record *definition, const char *text, size_t text_bytes)
 {

@@ -34,7 +34,7 @@ static bool is_heeded(const struct gp_range *range)
  * Before the first event of a process there is no recorder and nothing to enter: then the state
  * alone changes, and the recording begins with it. False: this comes from inside our own work.
  */
-static bool enter(bool *is_inside)
+GP_HOT bool enter(bool *is_inside)
 {
 	*is_inside = atomic_load_explicit(&gp_local->word, memory_order_relaxed) != 0;
 	return !*is_inside || gp_enter_level(GP_LEVEL_MEMORY);

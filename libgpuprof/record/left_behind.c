@@ -1,0 +1,109 @@
+/*
+ * A thread enters a wrapper while it is inside another one: does the outer call still run? It does
+ * when its frame lives. Decides by the thread's own stack and by the return address that the frame
+ * began with. Where neither settles it, the outer call counts as running, so that a slot that it
+ * may have reserved is never taken twice. No malloc, no lock, /proc is not read. Keeps errno.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <ucontext.h>
+
+#include "native_bounds.h"
+#include "record.h"
+#include "recorder.h"
+#include "stack_take.h"
+
+#define ADDRESS_MASK ((UINT64_C(1) << GP_HERE_BITS) - 1)
+
+struct entry {
+	uintptr_t at; /* where its return address lies */
+	uint64_t mark;
+	bool is_own; /* on the thread's own stack */
+};
+
+static struct entry entry_of(uint64_t here)
+{
+	const uintptr_t at = here & ADDRESS_MASK;
+	return (struct entry){ at, here >> GP_HERE_BITS,
+			       gp_native_bounds_find(&gp_thread.bounds, at) };
+}
+
+static bool is_on_alternate_stack(void)
+{
+	const int error = errno;
+	stack_t stack = { .ss_flags = 0 };
+	const bool is_on = sigaltstack(NULL, &stack) == 0 && stack.ss_flags & SS_ONSTACK;
+	errno = error;
+	return is_on;
+}
+
+/* Calls that follow a jump overwrite a return address; those that a living frame makes do not. */
+static bool has_return_address(const struct entry *e)
+{
+	return (e->is_own || gp_native_is_readable(e->at)) &&
+	       (uint16_t)gp_native_word(e->at) == e->mark;
+}
+
+/*
+ * An inner entry lies below the outer one, or on another stack: a handler's, a coroutine's. From
+ * another stack only a jump leads back to the thread's own.
+ */
+static bool is_running(const struct entry *outer, const struct entry *inner)
+{
+	if (outer->at == inner->at || (inner->is_own && !outer->is_own) ||
+	    !has_return_address(outer))
+		return false;
+	/* an alternate stack may be a part of the thread's own: an array in one of its frames */
+	return outer->at > inner->at || !inner->is_own || is_on_alternate_stack();
+}
+
+#if defined(__x86_64__)
+#define GREG(number) (offsetof(ucontext_t, uc_mcontext.gregs) + 8 * (size_t)(number))
+/* cs 0x33, gs 0, fs 0, ss 0x2b: the code and stack segments of each 64-bit program */
+#define SEGMENTS UINT64_C(0x002b000000000033)
+#define STACK_MOST (UINT64_C(256) << 20) /* as far below the outer entry as it may be interrupted */
+
+/*
+ * Did a signal interrupt the outer call? Then the kernel stored its registers between both entries.
+ * What a finished handler left there passes for them: a loss too many is counted then.
+ */
+static bool is_handler(const struct entry *outer, const struct entry *inner)
+{
+	if (!outer->is_own || !inner->is_own || outer->at < inner->at)
+		return true;
+	const uintptr_t back = GREG(REG_CSGSFS) - GREG(REG_RSP);
+	for (uintptr_t at = inner->at + back; at < outer->at; at += 8) {
+		const uintptr_t interrupted = gp_native_word(at - back);
+		if (gp_native_word(at) == SEGMENTS && outer->at - interrupted < STACK_MOST)
+			return true;
+	}
+	return false;
+}
+#else
+static bool is_handler(const struct entry *outer, const struct entry *inner)
+{
+	(void)outer;
+	(void)inner;
+	return true;
+}
+#endif
+
+bool gp_was_left_behind(uint64_t here)
+{
+	struct gp_thread *t = &gp_thread;
+	if (t->is_drain)
+		return false;
+	const struct entry inner = entry_of(here), outer = entry_of(t->inside);
+	const bool is_left = !is_running(&outer, &inner);
+	/* of memory, for all we know: figures must not look whole. Word 0: a forked child, which
+	 * has no ring yet */
+	if ((is_left || is_handler(&outer, &inner)) && t->ring &&
+	    t->generation == gp_recorder.generation && atomic_load(&gp_local->word) != 0)
+		gp_count_lost(GP_ALLOC);
+	if (!is_left)
+		return false;
+	t->inside = 0;
+	t->limit = 0;
+	gp_stack_thread_left(t);
+	return true;
+}
