@@ -92,12 +92,9 @@ void gp_leftovers_adopt(const char *recording)
 {
 	static bool is_done;
 	gp_leftovers_adopt_own(recording, false);
-	FILE *report = open_report();
 	if (!is_done)
-		gp_adopt(NULL, report);
+		gp_adopt(NULL, NULL);
 	is_done = true;
 	if (is_elsewhere(recording))
-		gp_adopt_all_beside(recording, NULL, report);
-	if (report)
-		fclose(report);
+		gp_adopt_all_beside(recording, NULL, NULL);
 }

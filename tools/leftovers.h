@@ -1,7 +1,8 @@
 /*
  * What dead processes left in their rings, adopted into their recordings before anything is read.
- * What could not be adopted is said on stderr, each ring once. Another adopter is awaited for about
- * 10 seconds in all, and only for recordings that were asked for.
+ * What of `recording` could not be adopted is said on stderr, each ring once; what others left is
+ * none of its reader's business. Another adopter is awaited for about 10 seconds in all, and only
+ * for recordings that were asked for.
  */
 #ifndef GP_LEFTOVERS_H
 #define GP_LEFTOVERS_H

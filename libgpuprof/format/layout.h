@@ -72,6 +72,7 @@ bool gp_file_header_is_usable(const struct gp_file_header *header);
 #define GP_CONTROL_MAGIC 0x474e495246504700ull
 #define GP_CONTROL_VERSION 1u
 #define GP_CONTROL_BYTES 65536u
+#define GP_CONTROL_USED 4096u
 #define GP_RING_SLOTS 32768u /* a power of two: 2 MiB of records */
 #define GP_RING_HEADER 4096u
 #define GP_RING_BYTES (GP_RING_HEADER + GP_RING_SLOTS * 64u)
@@ -165,7 +166,7 @@ struct gp_control {
 	_Atomic uint64_t flushes_done;
 	_Atomic uint32_t flushes;
 };
-_Static_assert(sizeof(struct gp_control) <= GP_CONTROL_BYTES, "the control page holds it");
+_Static_assert(sizeof(struct gp_control) <= GP_CONTROL_USED, "the control page holds it");
 
 /* Byte offset in the ring file of ring `index`. */
 static inline uint64_t gp_ring_offset(uint32_t index)

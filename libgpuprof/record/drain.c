@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "listing.h"
 #include "range_mark.h"
 #include "recorder.h"
 #include "scope.h"
@@ -306,6 +307,7 @@ static void flush_due(struct gp_recorder *r, uint32_t rings, bool is_urgent)
 		uint64_t head = atomic_load_explicit(&view->ring->head, memory_order_acquire);
 		if (is_retired && head == atomic_load(&view->ring->tail)) {
 			gp_open_ranges_forget(r->ranges, view->ring->thread);
+			atomic_store(&view->ring->tid, 0); /* nobody's: see ring_supply.c */
 			/* partner: the exchange in find_ring, whose thread then reads the tail */
 			atomic_store_explicit(&view->ring->state, GP_RING_FREE,
 					      memory_order_release);
@@ -332,13 +334,7 @@ static bool turn(struct gp_recorder *r)
 {
 	gp_scope_tend(r);
 	obey_uses();
-	/* partner: the add in take_ring, which then waits for `progress` */
-	while (atomic_load(&r->rings_wanted)) {
-		atomic_fetch_sub(&r->rings_wanted, 1);
-		if (!gp_ring_place_grow(r))
-			break;
-		gp_futex_wake(&r->progress);
-	}
+	bool has_more = gp_rings_tend(r);
 	gp_stacks_tend(r);
 	gp_ranges_tend(r);
 	uint32_t rings = atomic_load(&gp_control->rings);
@@ -346,7 +342,8 @@ static bool turn(struct gp_recorder *r)
 	load_heads(r, rings);
 	gp_losses_tell(r);
 	r->views[0].head = atomic_load(&r->views[0].ring->head);
-	bool is_cut = merge(r, rings), has_more = gp_snapshot_tend(r, rings) || is_cut;
+	bool is_cut = merge(r, rings);
+	has_more |= gp_snapshot_tend(r, rings) || is_cut;
 	flush_due(r, rings, is_urgent);
 	if (is_urgent && !is_cut && r->expected >= r->flush_until)
 		has_more |= gp_flush_end(r);
@@ -365,14 +362,6 @@ static bool turn(struct gp_recorder *r)
 
 /* ---- start and end ---- */
 
-struct directory_entry {
-	uint64_t inode;
-	int64_t offset;
-	uint16_t bytes;
-	uint8_t type;
-	char name[];
-};
-
 static int number_of(const char *name)
 {
 	int number = 0;
@@ -381,21 +370,17 @@ static int number_of(const char *name)
 	return number;
 }
 
-/* Kernels before 5.9 have no close_range. Not opendir: it would call the job's malloc. */
+/* Kernels before 5.9 have no close_range. */
 static void close_listed(void)
 {
-	_Alignas(8) char entries[4096];
-	int directory = open("/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (directory < 0)
-		return;
-	long n;
-	while ((n = syscall(SYS_getdents64, directory, entries, sizeof entries)) > 0)
-		for (long at = 0; at < n; at += ((struct directory_entry *)(entries + at))->bytes) {
-			const char *name = ((struct directory_entry *)(entries + at))->name;
-			if (*name != '.' && number_of(name) != directory)
-				close(number_of(name));
-		}
-	close(directory);
+	struct gp_listing listing;
+	const int directory = open("/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	gp_listing_begin(&listing, directory);
+	for (const char *name; (name = gp_listing_next(&listing));)
+		if (*name != '.' && number_of(name) != directory)
+			close(number_of(name));
+	if (directory >= 0)
+		close(directory);
 }
 
 /*
@@ -501,7 +486,7 @@ static bool start(struct gp_recorder *r)
 		return refuse(r, "no memory for the recorder", NULL, 0);
 	if (!open_file(r))
 		return refuse(r, "cannot create", r->writer.path, errno);
-	if (!gp_ring_place_open(r) || !gp_ring_place_grow(r) || !gp_ring_place_grow(r))
+	if (!gp_ring_place_open(r) || !gp_ring_place_add(r) || !gp_ring_place_add(r))
 		return refuse(r, "no room for the rings", NULL, 0);
 	gp_losses_begin(r);
 	r->writer.control = gp_control;
@@ -565,6 +550,8 @@ void *gp_drain_main(void *context)
 	gp_futex_wake(&r->progress);
 	if (!is_running)
 		return NULL;
+	turn(r); /* threads wait for their rings */
+	gp_ring_left_clear(r, turn);
 	while (!atomic_load(&r->is_ending)) {
 		uint32_t seen = atomic_load(&r->wake);
 		if (turn(r))

@@ -1,6 +1,7 @@
 /*
- * The producers' slow halves: the first event of a process, of a thread, a full ring, the end. Runs
- * on the job's threads; every entry keeps errno. What is fast is in record.h.
+ * The producers' slow halves: the first event of a process, the end of a thread and of the process.
+ * Runs on the job's threads; every entry keeps errno. What is fast is in record.h, what concerns a
+ * thread's ring in thread_ring.c.
  */
 #include "recorder.h"
 
@@ -9,8 +10,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "range_mark.h"
@@ -19,8 +18,6 @@
 
 #define START_WAIT_NS 500000000u /* a file system that hangs must not hang the job */
 #define RING_WAIT_NS 500000000u	 /* of dozens that begin at once the last waited for 100 ms */
-#define RING_RETRY_NS 1000000u
-#define FULL_WAIT_NS 2000000u
 #define END_WAIT_NS 2000000000u
 #define WORD_OFF (GP_WORD_CHANGE | (uint32_t)GP_LEVEL_OFF)
 #define WORD_NEVER 0xffffffffu
@@ -135,98 +132,6 @@ static void start_once(void)
 		atomic_store(&gp_local->is_starting, 2); /* waited once: not again */
 }
 
-/* ---- a thread starts ---- */
-
-static struct gp_ring *find_ring(bool *has_retired)
-{
-	/* partner: release store in gp_ring_place_grow: the view is filled */
-	uint32_t rings = atomic_load_explicit(&gp_control->rings, memory_order_acquire);
-	*has_retired = false;
-	for (uint32_t k = 1; k < rings; k++) {
-		struct gp_ring *ring = gp_recorder.views[k].ring;
-		uint32_t state = GP_RING_FREE;
-		/* partner: release store of FREE in flush_due, which follows the last tail */
-		if (atomic_compare_exchange_strong(&ring->state, &state, GP_RING_ACTIVE))
-			return ring;
-		*has_retired |= state == GP_RING_RETIRED;
-	}
-	return NULL;
-}
-
-/*
- * Is there nothing to wait for? A disk that hangs costs the job one such wait, not one of each
- * thread that begins.
- */
-static bool is_in_vain(bool has_retired, uint32_t progress)
-{
-	return (!has_retired && atomic_load(&gp_recorder.is_out_of_rings)) ||
-	       atomic_load(&gp_recorder.hung_at) == progress + 1u;
-}
-
-/*
- * A dead thread's ring is taken before a new one is asked for: 10,000 short threads need a few
- * rings.
- */
-static struct gp_ring *take_ring(uint64_t timeout_ns)
-{
-	const uint64_t deadline = now_ns() + timeout_ns;
-	const uint32_t began = atomic_load(&gp_recorder.progress);
-	for (;;) {
-		bool has_retired;
-		uint32_t seen = atomic_load(&gp_recorder.progress);
-		struct gp_ring *ring = find_ring(&has_retired);
-		uint64_t now = now_ns();
-		/* an ended recorder makes none */
-		if (ring || atomic_load(&gp_recorder.state) == GP_RECORDER_ENDED)
-			return ring;
-		/*
-		 * a thread that did not ask may have taken the ring that was made for us: ask again
-		 */
-		if (!has_retired && atomic_load(&gp_recorder.rings_wanted) == 0)
-			atomic_fetch_add(&gp_recorder.rings_wanted, 1);
-		gp_futex_wake(&gp_recorder.wake);
-		if (now >= deadline || is_in_vain(has_retired, seen)) {
-			if (now >= deadline && timeout_ns != 0 && seen == began)
-				atomic_store(&gp_recorder.hung_at, seen + 1);
-			return NULL;
-		}
-		gp_futex_wait(&gp_recorder.progress, seen, deadline - now);
-	}
-}
-
-static void define_thread(uint32_t number)
-{
-	struct gp_record record = { .kind = GP_THREAD, .device = GP_DEVICE_UNKNOWN, .aux = number };
-	char name[17] = "";
-	record.thread.tid = (uint64_t)syscall(SYS_gettid);
-	prctl(PR_GET_NAME, name);
-	gp_define(&record, name, strlen(name));
-}
-
-static void join_ring(struct gp_thread *t, struct gp_ring *ring)
-{
-	/* ordered by find_ring's exchange: nobody writes them until this thread does */
-	t->head = atomic_load(&ring->head);
-	t->limit = atomic_load(&ring->tail) + GP_RING_SLOTS;
-	t->is_stalled = 0;
-	ring->thread = atomic_fetch_add(&gp_recorder.threads, 1) + 1;
-	atomic_store(&ring->sequence, 0);
-	atomic_store(&ring->tid, (uint32_t)syscall(SYS_gettid));
-	t->ring = ring;
-	pthread_setspecific(thread_end, t);
-	define_thread(ring->thread);
-}
-
-/* Without a ring a thread's events are lost, and counted; it asks again now and then. */
-static void join(struct gp_thread *t, uint64_t timeout_ns)
-{
-	struct gp_ring *ring = take_ring(timeout_ns);
-	if (ring)
-		join_ring(t, ring);
-	else
-		t->retry_ns = now_ns() + RING_RETRY_NS;
-}
-
 static bool enter(struct gp_thread *t, enum gp_level least)
 {
 	if (!is_started())
@@ -251,7 +156,7 @@ static bool enter(struct gp_thread *t, enum gp_level least)
 		return true; /* the fast half decides by level */
 	t->inside = gp_here();
 	if (!t->ring)
-		join(t, RING_WAIT_NS);
+		gp_thread_join(t, RING_WAIT_NS);
 	if (gp_recorder_started && atomic_exchange(&gp_local->is_told, 1) == 0)
 		gp_recorder_started();
 	gp_range_again();
@@ -268,130 +173,6 @@ bool gp_enter_slow(enum gp_level least)
 	bool is_on = is_initialised && enter(&gp_thread, least);
 	errno = kept;
 	return is_on;
-}
-
-/* ---- a full ring ---- */
-
-static void count_lost(struct gp_thread *t, enum gp_kind kind)
-{
-	if (gp_scope_is_over()) /* it came after the end: a thread waited for its ring till then */
-		return;
-	if (!t->ring) {
-		/* partner: none, a total; the drain and the adopter sum it */
-		atomic_fetch_add_explicit(&gp_control->lost[gp_loss_of(kind)], 1,
-					  memory_order_relaxed);
-		return;
-	}
-	_Atomic uint64_t *const counters[] = { &t->ring->lost_memory, &t->ring->lost_launch,
-					       &t->ring->lost_other };
-	/* a total of this thread alone: the drain may see it a turn later */
-	_Atomic uint64_t *counter = counters[gp_loss_of(kind)];
-	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
-			      memory_order_relaxed);
-}
-
-void gp_count_lost(enum gp_kind kind)
-{
-	count_lost(&gp_thread, kind);
-}
-
-/* What may come in floods: the last eighth of a ring is kept from it. */
-static bool is_flood(enum gp_kind kind)
-{
-	const enum gp_class class = gp_event_infos[kind].class;
-	return class == GP_CLASS_LAUNCH || class == GP_CLASS_OTHER || kind == GP_RANGE_NAME ||
-	       kind == GP_OBJECT_NAME;
-}
-
-static bool has_room(struct gp_thread *t, enum gp_kind kind, unsigned slots)
-{
-	/* partner: release store of tail in gp_drain_flush */
-	uint64_t tail = atomic_load_explicit(&t->ring->tail, memory_order_acquire);
-	uint64_t end = tail + GP_RING_SLOTS - (slots - 1), look_again = t->head + GP_RING_SLOTS / 8;
-	const bool is_tight = end < look_again + GP_RING_SLOTS / 8;
-	t->limit = is_tight ? t->head + 1 : look_again;
-	/*
-	 * a quarter full and the drain thread sleeps: it need not wait for its time; a hint only,
-	 * so relaxed: who misses it is served at the next turn
-	 */
-	if (t->head - tail > GP_RING_SLOTS / 4 &&
-	    atomic_load_explicit(&gp_recorder.is_asleep, memory_order_relaxed))
-		gp_futex_wake(&gp_recorder.wake);
-	if (t->is_stalled && t->head - tail <= GP_RING_SLOTS / 2)
-		t->is_stalled = 0;
-	if (is_tight && is_flood(kind))
-		return false;
-	return !t->is_stalled && t->head < end;
-}
-
-/* Memory events wait, once a stall; then the ring loses until it is half empty. */
-static bool wait_for_room(struct gp_thread *t, enum gp_kind kind, unsigned slots)
-{
-	if (has_room(t, kind, slots))
-		return true;
-	if (t->is_stalled || gp_event_infos[kind].class != GP_CLASS_MEMORY)
-		return false;
-	uint64_t deadline = now_ns() + FULL_WAIT_NS;
-	for (;;) {
-		uint32_t seen = atomic_load(&gp_recorder.progress);
-		if (has_room(t, kind, slots))
-			return true;
-		uint64_t now = now_ns();
-		if (now >= deadline)
-			break;
-		gp_futex_wake(&gp_recorder.wake);
-		gp_futex_wait(&gp_recorder.progress, seen, deadline - now);
-	}
-	t->is_stalled = 1;
-	return false;
-}
-
-struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
-{
-	int kept = errno;
-	struct gp_thread *t = &gp_thread;
-	struct gp_record *record = NULL;
-	if (!t->ring && now_ns() >= t->retry_ns)
-		join(t, 0);
-	if (t->ring && wait_for_room(t, kind, slots)) {
-		record = &t->ring->slots[t->head & (GP_RING_SLOTS - 1)];
-		uint64_t order = gp_take_order(kind);
-		*record = (struct gp_record){ .time = gp_clock_now(),
-					      .order = order,
-					      .kind = (uint16_t)kind };
-	} else {
-		count_lost(t, kind);
-		/* so that the next event asks again instead of trusting an old limit */
-		t->limit = 0;
-	}
-	errno = kept;
-	return record;
-}
-
-/* ---- definitions ---- */
-
-bool gp_define(const struct gp_record *definition, const char *text, size_t text_bytes)
-{
-	struct gp_thread *t = &gp_thread;
-	if (text_bytes > GP_TEXT_MAX)
-		text_bytes = GP_TEXT_MAX;
-	unsigned extra = text_bytes ? (unsigned)((text_bytes + 8 + 63) / 64) : 0;
-	struct gp_record *record = gp_reserve_slow((enum gp_kind)definition->kind, 1 + extra);
-	if (!record)
-		return false;
-	uint64_t time = record->time, length = text_bytes;
-	*record = *definition;
-	record->time = time;
-	record->extra = (uint8_t)extra;
-	unsigned char bytes[64 * 17] = { 0 };
-	memcpy(bytes, &length, sizeof length);
-	if (text_bytes)
-		memcpy(bytes + sizeof length, text, text_bytes);
-	for (unsigned k = 0; k < extra; k++)
-		memcpy(&t->ring->slots[(t->head + 1 + k) & (GP_RING_SLOTS - 1)], bytes + 64 * k,
-		       64);
-	gp_commit(record);
-	return true;
 }
 
 /* ---- threads and processes end ---- */

@@ -85,16 +85,19 @@ struct gp_recorder {
 	struct gp_clock_triple start;
 	uint32_t generation; /* counts the processes of this line of forks that recorded */
 	char ring_path[256];
-	int ring_fd;
+	int ring_fd, ring_dir_fd; /* -1: private, or closed */
 	/* the place has no room for more rings: those that follow are private memory */
 	_Atomic bool is_full;
 	bool is_private; /* rings in private memory: nothing survives a SIGKILL */
 	_Atomic uint32_t threads;
-	_Atomic uint32_t wake;	    /* futex: bumped to wake the drain thread */
-	_Atomic uint32_t is_asleep; /* the drain thread waits for `wake` */
-	_Atomic uint32_t progress;  /* futex: bumped after each turn */
-	_Atomic uint32_t rings_wanted;
-	_Atomic uint32_t state; /* enum gp_recorder_state */
+	_Atomic uint32_t wake;		/* futex: bumped to wake the drain thread */
+	_Atomic uint32_t is_asleep;	/* the drain thread waits for `wake` */
+	_Atomic uint32_t progress;	/* futex: bumped after each turn */
+	_Atomic uint32_t rings_wanted;	/* threads that wait for theirs now */
+	_Atomic uint32_t is_ring_asked; /* by one that does not wait */
+	_Atomic uint32_t rings_from;	/* a hint: where to look for a free one */
+	uint64_t rings_swept_ns;	/* when it was last asked whose threads are dead */
+	_Atomic uint32_t state;		/* enum gp_recorder_state */
 	_Atomic uint32_t is_ending;
 	_Atomic bool is_out_of_rings; /* the last one that was asked for could not be made */
 	/* 1 + `progress` while which a thread waited for its ring, in vain; 0: never */
@@ -115,10 +118,31 @@ extern struct gp_recorder gp_recorder __attribute__((visibility("hidden")));
 /* ring_place.c: the shared file. On the drain thread. */
 bool gp_ring_place_open(struct gp_recorder *recorder);
 /* One more ring, free for a thread to take; false: no room. */
-bool gp_ring_place_grow(struct gp_recorder *recorder);
+bool gp_ring_place_add(struct gp_recorder *recorder);
 /* One more chunk for the table of stacks, in a ring's place. */
 bool gp_ring_place_add_stacks(struct gp_recorder *recorder);
+/*
+ * Removes the file. Where that fails (the job is another user by now) only its first page stays;
+ * the next recorder or reading command of the first user removes it.
+ */
 void gp_ring_place_close(struct gp_recorder *recorder);
+/* Gives the rings' memory back, also the file's if it is sealed; threads may still write there. */
+void gp_ring_place_empty(struct gp_recorder *recorder);
+
+/* ring_left.c: removes what other processes left. `turn`: what the drain thread does meanwhile. */
+void gp_ring_left_clear(struct gp_recorder *recorder, bool (*turn)(struct gp_recorder *));
+
+/*
+ * ring_supply.c: once a turn, as many rings as threads wait for, dead threads' first. True: some
+ * are still to be made.
+ */
+bool gp_rings_tend(struct gp_recorder *recorder);
+
+/*
+ * thread_ring.c: a ring for thread `t`, waited for `timeout_ns`. Without one its events are lost,
+ * and counted; it asks again now and then.
+ */
+void gp_thread_join(struct gp_thread *t, uint64_t timeout_ns);
 
 /* stack_tend.c: once a turn, what stacks need: room, modules, a word on what cannot be had. */
 void gp_stacks_open(struct gp_recorder *recorder);

@@ -101,6 +101,10 @@ static bool open_in(struct gp_recorder *r, const char *directory)
 		close(fd);
 		return false;
 	}
+	/* after chroot the path leads elsewhere; -1: the path is all that there is */
+	r->ring_dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (r->writer.is_shared_table && r->ring_dir_fd >= 0)
+		r->ring_dir_fd = gp_file_high(r->ring_dir_fd);
 	madvise(page, GP_CONTROL_BYTES, MADV_DONTFORK);
 	__atomic_store_n(&gp_control, page, __ATOMIC_RELAXED);
 	r->ring_fd = fd;
@@ -112,7 +116,7 @@ static bool open_private(struct gp_recorder *r)
 {
 	__atomic_store_n(&gp_control, gp_pages(GP_CONTROL_BYTES), __ATOMIC_RELAXED);
 	r->ring_path[0] = '\0';
-	r->ring_fd = -1;
+	r->ring_fd = r->ring_dir_fd = -1;
 	r->is_private = true;
 	return gp_control != NULL;
 }
@@ -200,7 +204,7 @@ static struct gp_ring *map_ring(struct gp_recorder *r, uint32_t index)
 }
 
 /* One more place, as a ring that is free or as a chunk of the table of stacks. */
-static struct gp_ring *grow(struct gp_recorder *r, enum gp_ring_state state, uint32_t number)
+static struct gp_ring *ring_add(struct gp_recorder *r, enum gp_ring_state state, uint32_t number)
 {
 	uint32_t index = atomic_load(&gp_control->rings);
 	struct gp_ring *ring = index < GP_RINGS_MAX ? map_ring(r, index) : NULL;
@@ -215,9 +219,9 @@ static struct gp_ring *grow(struct gp_recorder *r, enum gp_ring_state state, uin
 	return ring;
 }
 
-bool gp_ring_place_grow(struct gp_recorder *r)
+bool gp_ring_place_add(struct gp_recorder *r)
 {
-	const bool is_made = grow(r, GP_RING_FREE, 0) != NULL;
+	const bool is_made = ring_add(r, GP_RING_FREE, 0) != NULL;
 	/* partner: the load in is_in_vain, of a thread that waits for it */
 	atomic_store(&r->is_out_of_rings, !is_made);
 	if (is_made)
@@ -228,7 +232,7 @@ bool gp_ring_place_grow(struct gp_recorder *r)
 
 bool gp_ring_place_add_stacks(struct gp_recorder *r)
 {
-	struct gp_ring *ring = grow(r, GP_RING_STACKS, gp_stack_table_chunks());
+	struct gp_ring *ring = ring_add(r, GP_RING_STACKS, gp_stack_table_chunks());
 	if (!ring)
 		return false;
 	/* a thread that could not wait may have been faster */
@@ -244,8 +248,54 @@ bool gp_ring_place_add_stacks(struct gp_recorder *r)
 	return true;
 }
 
+/*
+ * Not a hole in the file, which a full tmpfs answers with SIGBUS, but other memory in the same
+ * place: fresh for a ring, of which nobody reads, a copy of a chunk of the table of stacks. The
+ * control page stays as it is.
+ */
+static bool replace(struct gp_ring *ring)
+{
+	void *pages = gp_pages(GP_RING_BYTES);
+	if (!pages)
+		return false;
+	if (atomic_load(&ring->state) == GP_RING_STACKS)
+		memcpy(pages, ring, GP_RING_BYTES);
+	if (mremap(pages, GP_RING_BYTES, GP_RING_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, ring) !=
+	    MAP_FAILED)
+		return true;
+	munmap(pages, GP_RING_BYTES);
+	return false;
+}
+
+void gp_ring_place_empty(struct gp_recorder *r)
+{
+	/*
+	 * Where the job can reach the descriptor its number may be another file's by now. And what
+	 * could not be sealed is left to whoever adopts it.
+	 */
+	const bool is_file_ours = r->ring_fd >= 0 && !r->writer.is_shared_table &&
+				  atomic_load(&gp_control->is_sealed);
+	const uint32_t rings = atomic_load(&gp_control->rings);
+	for (uint32_t k = 0; k < rings; k++)
+		if (replace(r->views[k].ring) && is_file_ours)
+			fallocate(r->ring_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				  (off_t)gp_ring_offset(k), GP_RING_BYTES);
+	if (!is_file_ours)
+		return;
+	fallocate(r->ring_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, GP_CONTROL_USED,
+		  GP_CONTROL_BYTES - GP_CONTROL_USED);
+	close(r->ring_fd);
+	r->ring_fd = -1;
+}
+
 void gp_ring_place_close(struct gp_recorder *r)
 {
-	if (!r->is_private)
-		unlink(r->ring_path);
+	if (r->is_private)
+		return;
+	/* by the directory that was held: the job may have another root by now */
+	if (unlinkat(r->ring_dir_fd, strrchr(r->ring_path, '/') + 1, 0) != 0 &&
+	    unlink(r->ring_path) != 0)
+		gp_ring_place_empty(r);
+	close(r->ring_dir_fd);
+	r->ring_dir_fd = -1;
 }

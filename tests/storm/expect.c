@@ -208,6 +208,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	gp_adopt(NULL, stdout);
+	if (argc > 2) /* all of a run lie in one directory */
+		gp_adopt_all_beside(argv[2], NULL, stdout);
 	if (!read_claims(argv[1]))
 		return 1;
 	for (int i = 2; i < argc; i++)
