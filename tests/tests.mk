@@ -2,7 +2,7 @@
 STORM_KILLS ?= 12
 FULL        ?=
 RESULTS     := $(abspath $(BUILD))/run/results
-SUITES      := unit cli format export python stacks new_stacks shell victim victim_with_stacks failures driver_failures interposers namespaces deps storm/kill_points storm/sigkill
+SUITES      := unit cli format hostile export python stacks new_stacks shell victim victim_with_stacks failures driver_failures interposers namespaces deps storm/kill_points storm/sigkill
 
 $(BUILD)/fake/libconstructor.so: tests/fake/constructor.c
 	@mkdir -p $(@D)
@@ -43,6 +43,7 @@ check: $(TESTED) ## run every test that needs no GPU
 	-@RESULTS=$(RESULTS) tests/run_units.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_cli.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_format.sh $(BUILD)
+	-@RESULTS=$(RESULTS) tests/run_hostile.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_export.sh $(BUILD)
 	-@RESULTS=$(RESULTS) FULL=$(FULL) tests/run_python.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_stacks.sh $(BUILD)

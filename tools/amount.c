@@ -119,6 +119,7 @@ bool gp_ns_parse(const char *text, int64_t *out)
 		return false;
 	if (text[strspn(text, "0123456789")] == '\0') {
 		*out = strtoll(text, NULL, 10);
+		*out = *out < GP_NS_MOST ? *out : GP_NS_MOST;
 		return true;
 	}
 	double value = strtod(text, &end);
@@ -128,7 +129,7 @@ bool gp_ns_parse(const char *text, int64_t *out)
 		if (strcmp(end, units[k].name) != 0)
 			continue;
 		value *= units[k].ns;
-		if (!(value < 9.2e18))
+		if (!(value < (double)GP_NS_MOST))
 			return false;
 		*out = llround(value);
 		return true;

@@ -43,6 +43,17 @@ int64_t gp_tick_ns(int64_t span_ns, unsigned ticks)
 	return step;
 }
 
+bool gp_tick_first(int64_t from, int64_t to, int64_t step, int64_t *at)
+{
+	*at = from / step * step;
+	return *at >= from ? *at <= to : gp_tick_next(to, step, at);
+}
+
+bool gp_tick_next(int64_t to, int64_t step, int64_t *at)
+{
+	return !__builtin_add_overflow(*at, step, at) && *at <= to;
+}
+
 struct gp_text gp_tick_bytes_text(uint64_t at, uint64_t step)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };

@@ -66,6 +66,12 @@ extern const char *const gp_curve_names[GP_CURVES];
 uint64_t gp_tick_bytes(uint64_t highest, unsigned ticks);
 int64_t gp_tick_ns(int64_t span_ns, unsigned ticks);
 /*
+ * The ticks of [from, to], multiples of `step`: the first one, then each next one. False: there is
+ * none, or no more.
+ */
+bool gp_tick_first(int64_t from, int64_t to, int64_t step, int64_t *at);
+bool gp_tick_next(int64_t to, int64_t step, int64_t *at);
+/*
  * A tick's text: with as many digits as the step needs; moments in the unit that suits the last one
  * of their axis.
  */

@@ -126,7 +126,7 @@ static void put_number(struct torch *t, enum word key, uint64_t number)
 
 static uint64_t epoch_us(const struct torch *t, int64_t at_ns)
 {
-	int64_t us = ((int64_t)t->e->info->start_unix_ns + at_ns) / NS_PER_US;
+	__int128 us = ((__int128)t->e->info->start_unix_ns + at_ns) / NS_PER_US;
 	return us > 0 ? (uint64_t)us : 0;
 }
 

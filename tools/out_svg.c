@@ -147,7 +147,8 @@ static uint64_t highest_of(const struct gp_timeline_device *d)
 
 static void draw_bytes_axis(const struct panel *p)
 {
-	for (uint64_t tick = 0; tick <= p->highest; tick += p->step) {
+	for (uint64_t k = 0; k <= p->highest / p->step; k++) {
+		uint64_t tick = k * p->step;
 		double y = p->top + y_of(p, tick);
 		fprintf(p->out, "<path class=\"%s\" d=\"M%d %.1fH%d\"/>", tick ? "grid" : "axis",
 			tick ? LEFT : LEFT - 5, y, RIGHT);
@@ -163,9 +164,9 @@ static void draw_time_axis(const struct panel *p)
 	const struct gp_chart *chart = p->chart;
 	double bottom = p->top + PLOT_HEIGHT;
 	int64_t span = chart->to_ns - chart->from_ns, step = gp_tick_ns(span, 8);
-	int64_t at = chart->from_ns / step * step;
-	at += at < chart->from_ns ? step : 0;
-	for (; span > 0 && at <= chart->to_ns; at += step) {
+	int64_t at;
+	bool has_tick = span > 0 && gp_tick_first(chart->from_ns, chart->to_ns, step, &at);
+	for (; has_tick; has_tick = gp_tick_next(chart->to_ns, step, &at)) {
 		double x = LEFT + x_of(p, at);
 		struct gp_text text = gp_tick_ns_text(at, step, chart->to_ns);
 		bool is_wide = x + gp_label_width(text.s, FONT) / 2 > WIDTH;

@@ -216,13 +216,13 @@ static void print_time_axis(const struct gp_plot *plot, FILE *out, unsigned colu
 {
 	char line[MOST_COLUMNS + 64];
 	int64_t span = plot->to_ns - plot->from_ns, step = gp_tick_ns(span, columns / 14 + 1);
-	int64_t at = plot->from_ns / step * step;
+	int64_t at;
 	size_t used = 0;
-	at += at < plot->from_ns ? step : 0;
 	memset(line, ' ', sizeof line);
 	fprintf(out, "%*s %s", LABEL, "0", plot->is_ascii ? "+" : "└");
 	unsigned next = 0;
-	for (; at <= plot->to_ns && span > 0; at += step) {
+	bool has_tick = span > 0 && gp_tick_first(plot->from_ns, plot->to_ns, step, &at);
+	for (; has_tick; has_tick = gp_tick_next(plot->to_ns, step, &at)) {
 		unsigned c = column_of(plot, columns, at);
 		struct gp_text text = gp_tick_ns_text(at, step, plot->to_ns);
 		size_t n = strlen(text.s), from = c > n / 2 ? c - n / 2 : 0;

@@ -34,8 +34,8 @@ static bool has_room(struct gp_teller *t, void **array, size_t used, size_t *roo
 
 static void want_segment(struct wanted *w, const struct gp_told_segment *segment)
 {
-	if (segment->bytes == 0 || !has_room(w->teller, (void **)&w->segment, w->segments,
-					     &w->segment_room, sizeof *w->segment))
+	if (!gp_told_is_range(segment) || !has_room(w->teller, (void **)&w->segment, w->segments,
+						    &w->segment_room, sizeof *w->segment))
 		return;
 	w->segment[w->segments++] = *segment;
 }

@@ -44,7 +44,13 @@ struct gp_told_segment {
 	bool is_mapped, is_met;
 };
 
-/* By address, without overlaps. */
+/* A recording may name a range of no bytes, or one that goes on behind the last address. */
+static inline bool gp_told_is_range(const struct gp_told_segment *segment)
+{
+	return segment->bytes != 0 && segment->bytes <= UINT64_MAX - segment->address;
+}
+
+/* By address, without overlaps; each a range. */
 struct gp_told_segments {
 	struct gp_told_segment *segment;
 	size_t count, room, last; /* last: where the last one was found */

@@ -124,6 +124,8 @@ static void tell_segment(struct gp_teller *t, enum gp_act_kind kind,
 
 void gp_tell_segment(struct gp_teller *t, const struct gp_told_segment *s)
 {
+	if (!gp_told_is_range(s))
+		return;
 	if (!gp_told_segment_add(&t->segments, s)) {
 		t->is_out_of_memory = true;
 		return;
@@ -151,6 +153,8 @@ static void end_blocks(struct gp_teller *t, uint64_t from, uint64_t to)
 void gp_tell_range_end(struct gp_teller *t, uint64_t from, uint64_t to)
 {
 	struct gp_told_segment *s;
+	if (to <= from)
+		return;
 	while ((s = gp_told_segment_in(&t->segments, from, to)) != NULL) {
 		uint64_t begin = s->address, end = s->address + s->bytes;
 		if (s->is_mapped) { /* the others end as a whole */

@@ -363,8 +363,8 @@ bool gp_frame_ranges_is_engine(const struct gp_frame_ranges *ranges, uint32_t nu
 bool gp_frame_ranges_next(struct gp_frame_ranges *f, uint64_t number, bool is_push,
 			  uint32_t *thread, struct gp_record *out)
 {
-	const struct gp_frame_range *range = &f->range[f->next];
-	if (f->next == f->ranges || range->number != number || range->is_push != is_push)
+	const struct gp_frame_range *range = f->next < f->ranges ? &f->range[f->next] : NULL;
+	if (range == NULL || range->number != number || range->is_push != is_push)
 		return false;
 	f->next++;
 	*thread = range->thread;

@@ -162,12 +162,15 @@ struct gp_tick {
 };
 void gp_tick_init(struct gp_tick *tick, const struct gp_file_header *header,
 		  const struct gp_block_header *last);
+/* 73 years: sums and differences of moments fit 64 bits, whatever times a recording holds. */
+#define GP_TICK_NS_MOST (INT64_MAX / 4)
 static inline int64_t gp_tick_ns(const struct gp_tick *tick, uint64_t ticks)
 {
-	if (ticks >= tick->start_ticks)
-		return (int64_t)((unsigned __int128)(ticks - tick->start_ticks) * tick->scale >>
-				 32);
-	return -(int64_t)((unsigned __int128)(tick->start_ticks - ticks) * tick->scale >> 32);
+	bool is_before = ticks < tick->start_ticks;
+	uint64_t passed = is_before ? tick->start_ticks - ticks : ticks - tick->start_ticks;
+	unsigned __int128 exact = (unsigned __int128)passed * tick->scale >> 32;
+	int64_t ns = exact < GP_TICK_NS_MOST ? (int64_t)exact : GP_TICK_NS_MOST;
+	return is_before ? -ns : ns;
 }
 
 /* ---- doubt.c: from when to when the figures are not certain ---- */

@@ -15,7 +15,7 @@ bool gp_live_is_driver(const struct gp_live_entry *e)
 	const unsigned counted = GP_SPACE_BIT(GP_SPACE_DEVICE) | GP_SPACE_BIT(GP_SPACE_ASYNC) |
 				 GP_SPACE_BIT(GP_SPACE_MANAGED) | GP_SPACE_BIT(GP_SPACE_ARRAY) |
 				 GP_SPACE_BIT(GP_SPACE_PHYSICAL) | GP_SPACE_BIT(GP_SPACE_GRAPH);
-	return (counted >> e->space & 1) != 0 &&
+	return e->space < GP_SPACES && (counted >> e->space & 1) != 0 &&
 	       !(e->space == GP_SPACE_PHYSICAL && (e->flags & IMPORTED) != 0);
 }
 

@@ -370,6 +370,16 @@ static void a_million_entries_take_96_bytes_each(void **state)
 	assert_verdict(0, 0);
 }
 
+/* A recording may name any of 256. */
+static void a_space_that_is_none_is_not_the_drivers(void **state)
+{
+	(void)state;
+	for (unsigned space = GP_SPACES; space < 256; space++) {
+		const struct gp_live_entry entry = { .space = (uint8_t)space, .bytes = 1 };
+		assert_false(gp_live_is_driver(&entry));
+	}
+}
+
 static void refuse(uint64_t time, uint64_t free_bytes, uint64_t total_bytes)
 {
 	const struct gp_record r = { .kind = GP_ALLOC_FAILED,
@@ -440,6 +450,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(owner_takes_its_memory_along, begin, end),
 		cmocka_unit_test_setup_teardown(the_end_of_memory_has_its_device, begin, end),
 		cmocka_unit_test_setup_teardown(a_refusal_counts_the_device, begin, end),
+		cmocka_unit_test(a_space_that_is_none_is_not_the_drivers),
 		cmocka_unit_test_setup_teardown(a_million_entries_take_96_bytes_each, begin, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

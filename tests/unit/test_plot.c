@@ -64,6 +64,23 @@ static void test_ticks_of_time(void **state)
 	}
 }
 
+/* Also at the end of what 64 bits hold, where one step more is another number. */
+static void test_ticks_end(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < 100000; k++) {
+		int64_t to =
+			k % 2 ? INT64_MAX - (int64_t)(any() % 1000) : (int64_t)(any_size() >> 1);
+		int64_t from = k % 3 ? 0 : to - (int64_t)(any() % 5000);
+		int64_t step = gp_tick_ns(to - from, 8), at, count = 0;
+		bool has_tick = gp_tick_first(from, to, step, &at);
+		for (; has_tick; has_tick = gp_tick_next(to, step, &at)) {
+			assert_true(at >= from && at <= to && at % step == 0);
+			assert_true(++count <= 9);
+		}
+	}
+}
+
 static void test_tick_texts(void **state)
 {
 	(void)state;
@@ -342,6 +359,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ticks_of_bytes),
 		cmocka_unit_test(test_ticks_of_time),
+		cmocka_unit_test(test_ticks_end),
 		cmocka_unit_test(test_tick_texts),
 		cmocka_unit_test(test_sizes_are_read),
 		cmocka_unit_test(test_labels_are_readable),

@@ -1,0 +1,416 @@
+/*
+ * Writes recordings that are well formed and mean harm: few bytes that make much work, numbers at
+ * the end of their range, texts that a terminal obeys. Knows the codec alone.
+ *	made_hostile FAMILY COUNT FILE
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/layout.h"
+#include "gpuprof.h"
+#include "read/name_area.h"
+
+#define SLOTS 8192u
+#define TEXT_SLOTS 64u
+#define SECOND UINT64_C(1000000000)
+#define START (1000 * SECOND)
+#define HEAP UINT64_C(0x7f0000000000)
+
+/* Rings the bell, sets the title, paints, goes back to the line's start, ends an element. */
+static const char harm[] = "\x1b]0;title\x07\x1b[31m\r<script>\"'&\\\xff\xc2\x9b"
+			   "1m\xe2\x80\xae\n$(touch x)";
+
+static FILE *out;
+static struct gp_file_header header = {
+	.major = 1,
+	.minor = 6,
+	.clock = GP_CLOCK_MONOTONIC_RAW,
+	.pid = 1,
+	.start_ticks = START,
+	.start_mono_ns = START,
+	.start_unix_ns = SECOND,
+	.ticks_per_second = SECOND,
+	.boot_id = "boot",
+	.hostname = "host",
+	.command = "python3 train.py",
+};
+static struct gp_block_scratch *scratch;
+static unsigned char *block;
+static struct gp_record record[SLOTS + TEXT_SLOTS];
+static bool is_sealed;
+static uint64_t records, next_time = START, next_order;
+static struct {
+	uint32_t thread;
+	uint64_t sequence;
+} threads[2] = { { GP_THREAD_NONE, 0 }, { 1, 0 } };
+
+static void write_bytes(const void *bytes, size_t n)
+{
+	if (fwrite(bytes, 1, n, out) != n)
+		exit(1);
+}
+
+static void write_header(void)
+{
+	unsigned char bytes[GP_FILE_HEADER];
+	gp_file_header_encode(&header, bytes);
+	rewind(out);
+	write_bytes(bytes, sizeof bytes);
+	fseek(out, 0, SEEK_END);
+}
+
+static struct gp_block_header block_header(unsigned type, uint32_t thread)
+{
+	return (struct gp_block_header){ .type = (uint16_t)type,
+					 .thread = thread,
+					 .ticks = next_time,
+					 .mono_ns = next_time,
+					 .unix_ns = SECOND };
+}
+
+static void write_plain(unsigned type, unsigned flags)
+{
+	unsigned char bytes[GP_BLOCK_HEADER];
+	struct gp_block_header h = block_header(type, GP_THREAD_NONE);
+	h.flags = (uint16_t)flags;
+	gp_block_header_encode(&h, bytes);
+	write_bytes(bytes, sizeof bytes);
+}
+
+/* What was added, as one block of that thread. Returns its bytes, which stay in `block`. */
+static size_t write_block(unsigned type, uint32_t thread, uint64_t sequence)
+{
+	size_t length;
+	struct gp_block_header h = block_header(type, thread);
+	h.sequence = sequence;
+	if (gp_block_encode(scratch, &h, record, SLOTS, 0, records, block, gp_block_bound(),
+			    &length) != GP_OK)
+		exit(1);
+	write_bytes(block, length);
+	records = 0;
+	return length;
+}
+
+static void flush(unsigned type)
+{
+	unsigned which = type == GP_BLOCK_EVENTS;
+	if (records > 0)
+		write_block(type, threads[which].thread, threads[which].sequence++);
+}
+
+/* The block that was written last, once more as that of another thread. */
+static void write_again(size_t length, uint32_t thread)
+{
+	struct gp_block_header h;
+	if (gp_block_header_decode(block, &h) != GP_OK)
+		exit(1);
+	h.thread = thread;
+	gp_block_header_encode(&h, block);
+	write_bytes(block, length);
+}
+
+static void add(struct gp_record r)
+{
+	r.time = r.time ? r.time : (next_time += 64);
+	r.order = next_order;
+	next_order += gp_event_infos[r.kind].class == GP_CLASS_MEMORY;
+	record[records++] = r;
+	if (records == SLOTS)
+		flush(GP_BLOCK_EVENTS);
+}
+
+static void define(struct gp_record r, const char *text)
+{
+	uint64_t bytes = text ? strlen(text) : 0;
+	r.time = next_time;
+	r.extra = text ? (uint8_t)((bytes + 8 + 63) / 64) : 0;
+	if (records + 1 + r.extra > SLOTS)
+		flush(GP_BLOCK_DEFINE);
+	record[records++] = r;
+	if (!text)
+		return;
+	memset(&record[records], 0, r.extra * sizeof *record);
+	memcpy(&record[records], &bytes, sizeof bytes);
+	memcpy((char *)&record[records] + sizeof bytes, text, bytes);
+	records += r.extra;
+}
+
+static struct gp_record memory(enum gp_kind kind, enum gp_space space, uint64_t address,
+			       uint64_t bytes)
+{
+	struct gp_record r = { .kind = (uint16_t)kind, .space = (uint8_t)space };
+	r.alloc.address = address;
+	r.alloc.bytes = bytes;
+	return r;
+}
+
+/* ---- numbers at the end of their range ---- */
+
+/* The last event comes some 292 years after the first. */
+static void late_time(uint64_t before_end)
+{
+	struct gp_record r = memory(GP_BLOCK_ALLOC, 0, HEAP, 512);
+	add(memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP, 1 << 20));
+	r.time = START + INT64_MAX - before_end;
+	r.block_alloc.allocated = 512;
+	r.block_alloc.reserved = 1 << 20;
+	add(r);
+}
+
+/* A segment that holds not one byte, but a block; and one that goes on behind the last address. */
+static void odd_segments(uint64_t count)
+{
+	uint64_t last = UINT64_MAX - (2u << 20) + 1;
+	for (uint64_t k = 0; k < count; k++) {
+		add(memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP + k * 4096, 0));
+		add(memory(GP_BLOCK_ALLOC, 0, HEAP + k * 4096, 512));
+	}
+	add(memory(GP_ALLOC, GP_SPACE_DEVICE, last, 4u << 20));
+	add(memory(GP_BLOCK_ALLOC, 0, last, 512));
+	add(memory(GP_SEGMENT_MAP, 0, last, UINT64_MAX));
+	add(memory(GP_UNMAP, 0, last, 4u << 20));
+}
+
+/* Allocations in spaces that there are not. */
+static void odd_spaces(uint64_t count)
+{
+	for (uint64_t k = 0; k < count; k++)
+		add(memory(GP_ALLOC, (enum gp_space)(GP_SPACES + k % (256 - GP_SPACES)),
+			   HEAP + k * 4096, 4096));
+}
+
+/* ---- little that makes much work ---- */
+
+/* Each page: create, map, release; the driver gives the handle anew while the page is mapped. */
+static void remapped(uint64_t count)
+{
+	const uint64_t page = 2 << 20, handle = 7;
+	add(memory(GP_ALLOC, GP_SPACE_RESERVATION, HEAP, count * page));
+	for (uint64_t k = 0; k < count; k++) {
+		struct gp_record map = memory(GP_MAP, GP_SPACE_MAPPED, HEAP + k * page, page);
+		map.map.handle = handle;
+		add(memory(GP_ALLOC, GP_SPACE_PHYSICAL, handle, page));
+		add(map);
+		add(memory(GP_FREE, GP_SPACE_PHYSICAL, handle, 0));
+	}
+}
+
+/* x with x * odd = 1: what a multiplication spreads, it brings together. */
+static uint64_t inverse(uint64_t odd)
+{
+	uint64_t x = odd;
+	for (unsigned k = 0; k < 6; k++)
+		x *= 2 - odd * x;
+	return x;
+}
+
+#define GOLDEN_RATIO UINT64_C(0x9e3779b97f4a7c15)
+
+/* Addresses that one hash function, a multiplication without a seed, puts in one place. */
+static void same_hash_entries(uint64_t count)
+{
+	const uint64_t family = UINT64_C(2) << 56;
+	for (uint64_t k = 1; k <= count; k++)
+		add(memory(GP_ALLOC, GP_SPACE_ARRAY, (k << 8) * inverse(GOLDEN_RATIO) - family,
+			   512));
+}
+
+static void same_hash_definitions(uint64_t count)
+{
+	const uint64_t family = (uint64_t)GP_STREAM << 56;
+	for (uint64_t k = 1; k <= count; k++) {
+		struct gp_record r = { .kind = GP_STREAM };
+		r.stream.handle = (k << 44) * inverse(GOLDEN_RATIO) - family;
+		define(r, NULL);
+	}
+	flush(GP_BLOCK_DEFINE);
+}
+
+/* One block again and again. */
+static void repeats(uint64_t count)
+{
+	add(memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP, 512));
+	size_t length = write_block(GP_BLOCK_EVENTS, 1, 0);
+	for (uint64_t k = 1; k < count; k++)
+		write_again(length, 1);
+}
+
+/* As many threads as blocks, all at one moment. */
+static void threads_at_once(uint64_t count)
+{
+	for (unsigned k = 0; k < SLOTS - 1; k++)
+		add((struct gp_record){ .kind = GP_LAUNCH, .time = START });
+	size_t length = write_block(GP_BLOCK_EVENTS, 1, 0);
+	for (uint64_t k = 1; k < count; k++)
+		write_again(length, (uint32_t)k + 1);
+}
+
+/* Modules of which each has as many unloadings that nobody saw. */
+static void doubts(uint64_t count)
+{
+	for (uint64_t k = 0; k < count; k++) {
+		struct gp_record r = { .kind = GP_MODULE, .aux = (uint32_t)(1 + k % 65535) };
+		r.module.since = 1;
+		r.module.until = 2;
+		define(r, NULL);
+	}
+	flush(GP_BLOCK_DEFINE);
+}
+
+/* Modules that came and went at one address, and stacks in it. */
+static void modules(uint64_t count)
+{
+	for (uint64_t k = 1; k <= count; k++) {
+		char text[64];
+		struct gp_record r = { .kind = GP_MODULE, .aux = (uint32_t)k };
+		r.module.base = HEAP;
+		r.module.bytes = 1 << 28;
+		r.module.since = k;
+		r.module.until = k + 1;
+		snprintf(text, sizeof text, "- /nonexistent/lib%llu.so", (unsigned long long)k);
+		define(r, text);
+	}
+	for (uint32_t k = 1; k <= 1000; k++) {
+		struct gp_record frame = { .kind = GP_NATIVE_FRAME, .aux = 2 * k };
+		struct gp_record stack = { .kind = GP_CALL_STACK, .aux = 2 * k + 1 };
+		frame.native_frame.pc = HEAP + 256 + k;
+		stack.call_stack.native = 2 * k;
+		define(frame, NULL);
+		define(stack, NULL);
+	}
+	flush(GP_BLOCK_DEFINE);
+	for (uint32_t k = 1; k <= 1000; k++) {
+		struct gp_record r = memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP + k * 512, 512);
+		r.stack = 2 * k + 1;
+		add(r);
+	}
+}
+
+/* What blocks begin with, and no blocks. */
+static void false_magic(uint64_t count)
+{
+	const uint32_t magic = 0x314b4c42;
+	for (uint64_t k = 0; k < count; k++)
+		write_bytes(&magic, sizeof magic);
+}
+
+static size_t put_varint(unsigned char *at, uint64_t value)
+{
+	size_t n = 0;
+	for (; value > 127; value >>= 7)
+		at[n++] = (unsigned char)(value | 128);
+	at[n++] = (unsigned char)value;
+	return n;
+}
+
+/* Stored names with so many texts that are empty: all that they take in the file is a number. */
+static void empty_names(uint64_t count)
+{
+	const struct gp_block_header last = { .type = GP_BLOCK_END };
+	unsigned char *table = calloc(count + 64, 1), *blocks;
+	size_t n = 2, bytes;
+	write_plain(GP_BLOCK_END, GP_BLOCK_SEALED);
+	table[0] = 1;
+	n += put_varint(table + n, count);
+	if (gp_name_area_encode(table, n + count + 1, &last, &blocks, &bytes) != GP_OK)
+		exit(1);
+	header.names_offset = (uint64_t)ftell(out);
+	header.names_bytes = bytes;
+	write_bytes(blocks, bytes);
+	write_header();
+	is_sealed = true;
+}
+
+/* ---- texts ---- */
+
+static void define_harm(enum gp_kind kind, uint32_t number, uint64_t handle, const char *text)
+{
+	struct gp_record r = { .kind = (uint16_t)kind, .aux = number };
+	r.kernel.handle = handle;
+	define(r, text);
+}
+
+/* Every text is one that a terminal obeys. */
+static void texts(uint64_t count)
+{
+	char path[sizeof harm + 16];
+	struct gp_record frame = { .kind = GP_NATIVE_FRAME, .aux = 2 };
+	struct gp_record stack = { .kind = GP_CALL_STACK, .aux = 4 };
+	snprintf(header.command, sizeof header.command, "%s", harm);
+	snprintf(header.hostname, sizeof header.hostname, "%s", harm);
+	write_header();
+	for (uint32_t k = 1; k <= 40; k++)
+		define_harm(GP_FACT, k, 0, harm);
+	snprintf(path, sizeof path, "- /%s.so", harm);
+	struct gp_record module = { .kind = GP_MODULE, .aux = 1 };
+	module.module.base = HEAP;
+	module.module.bytes = 4096;
+	define(module, path);
+	define_harm(GP_GPU, 0, UINT64_C(1) << 37, harm);
+	define_harm(GP_KERNEL, 0, 100, harm);
+	define_harm(GP_THREAD, 1, 77, harm);
+	define_harm(GP_CONTEXT, 0, 5, harm);
+	define_harm(GP_RANGE_NAME, 1, 0, harm);
+	frame.native_frame.pc = HEAP + 256;
+	stack.call_stack.native = 2;
+	define(frame, NULL);
+	define(stack, NULL);
+	flush(GP_BLOCK_DEFINE);
+	for (uint64_t k = 0; k < count; k++) {
+		struct gp_record r = memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP + k * 4096, 4096);
+		r.stack = k % 2 ? 4 : 0;
+		add(r);
+		struct gp_record launch = { .kind = GP_LAUNCH };
+		launch.launch.kernel = 100;
+		add(launch);
+	}
+	struct gp_record oom = { .kind = GP_OOM };
+	oom.oom.bytes = 1 << 20;
+	add(oom);
+}
+
+/* ---- the families ---- */
+
+static const struct {
+	const char *name;
+	void (*write)(uint64_t count);
+} families[] = {
+	{ "late_time", late_time },
+	{ "odd_segments", odd_segments },
+	{ "odd_spaces", odd_spaces },
+	{ "remapped", remapped },
+	{ "same_hash_entries", same_hash_entries },
+	{ "same_hash_definitions", same_hash_definitions },
+	{ "repeats", repeats },
+	{ "threads_at_once", threads_at_once },
+	{ "doubts", doubts },
+	{ "modules", modules },
+	{ "false_magic", false_magic },
+	{ "empty_names", empty_names },
+	{ "texts", texts },
+};
+
+int main(int argc, char **argv)
+{
+	size_t bytes = (gp_block_scratch_bytes() + 63) & ~(size_t)63, k = 0;
+	size_t count = sizeof families / sizeof *families;
+	while (argc == 4 && k < count && strcmp(argv[1], families[k].name) != 0)
+		k++;
+	if (argc != 4 || k == count)
+		return 2;
+	scratch = gp_block_scratch_init(aligned_alloc(64, bytes), bytes);
+	block = malloc(gp_block_bound());
+	out = fopen(argv[3], "w+b");
+	if (!out || !block)
+		return 1;
+	write_header();
+	write_plain(GP_BLOCK_SEGMENT, 0);
+	families[k].write(strtoull(argv[2], NULL, 10));
+	flush(GP_BLOCK_EVENTS);
+	if (!is_sealed)
+		write_plain(GP_BLOCK_END, GP_BLOCK_SEALED);
+	return fclose(out) != 0;
+}

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Feeds what tests/hostile/made_hostile.c writes to the commands, each under the limits of its row
+# in tests/hostile/limits: whatever a recording holds, a command ends by itself, says what it has to
+# say within little time and memory, and prints no character that a terminal obeys.
+#   run_hostile.sh BUILD [FAMILY]
+build=$(cd "$1" && pwd) || exit 2
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$build/run/hostile
+results=${RESULTS:-$dir/results}
+failed=0
+number=0
+rm -rf "$dir"
+mkdir -p "$dir"
+
+say() {
+	echo "$1 hostile/$2 $3" >>"$results"
+	[ "$1" = pass ] || echo "$1 $2: $3"
+	[ "$1" != fail ] || failed=1
+}
+
+# with `why` empty when it went well
+judge() {
+	why=
+	# one that waits uses no processor time
+	(
+		cd "$dir/empty" && ulimit -t "$seconds" && ulimit -v $((mib * 1024)) &&
+			timeout -k 5 100 "$build/gpuprof" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+	)
+	status=$?
+	# 4 is an error of our own, out of memory too; from 124 on it did not end by itself
+	[ "$status" -lt 4 ] || why="status $status of: gpuprof $* $(tail -n 1 "$dir/err")"
+	if LC_ALL=C grep -qaP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$dir/out" "$dir/err"; then
+		why="$why control characters printed by: gpuprof $*"
+	fi
+}
+
+while read -r family count seconds mib command; do
+	case $family in '' | '#'*) continue ;; esac
+	[ -z "$2" ] || [ "$2" = "$family" ] || continue
+	number=$((number + 1))
+	file=$dir/$family-$count.gpr
+	rm -rf "$dir/empty"
+	mkdir "$dir/empty"
+	if [ ! -e "$file" ] && ! "$build/hostile/made_hostile" "$family" "$count" "$file"; then
+		say fail "$family" "made_hostile cannot write it"
+		continue
+	fi
+	# shellcheck disable=SC2086 # words of the row
+	judge $(echo "$command" | sed "s#@#$file#g")
+	if [ -z "$why" ]; then
+		say pass "$family-$number"
+	else
+		say fail "$family-$number" "$why"
+	fi
+done <"$here/hostile/limits"
+exit $failed
