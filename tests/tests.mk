@@ -33,8 +33,7 @@ $(GOLDEN): tests/format/golden_decoder.c tests/format/golden_replay.c tests/form
 
 FAKES  := $(addprefix $(BUILD)/fake/,libcuda.so.1 libc10.so libconstructor.so failing.so kill_at_write.so slow_disk.so other_interposer.so)
 JUDGES := $(addprefix $(BUILD)/storm/,expect storm)
-FUZZ_OBJ := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%.o,$(wildcard tests/fuzz/*.c))
-TESTED := all $(UNIT) $(FUZZ_OBJ) $(VICTIMS) $(FAKES) $(JUDGES) $(GOLDEN) $(BUILD)/python/libwitness.so
+TESTED := all $(UNIT) $(VICTIMS) $(FAKES) $(JUDGES) $(GOLDEN) $(BUILD)/python/libwitness.so
 
 tests: $(TESTED) ## build every test
 
@@ -92,19 +91,4 @@ check-tsan: ## run the unit tests under ThreadSanitizer
 sanitized: $(UNIT) $(BUILD)/gpuprof
 	@tests/run_units.sh $(BUILD) && tests/run_cli.sh $(BUILD)
 
-# fuzzing: with our own mutator and any compiler; libFuzzer (clang) by hand, see tests/fuzz/fuzz_*.c
-FUZZ_RUNS ?= 20000
-FUZZ_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
-FUZZERS   := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-$(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/mutate.c $(READ_SRC)
-	@mkdir -p $(@D)
-	$(CC) $(filter-out -MMD -MP,$(BASE)) $(FUZZ_SAN) -Ilibgpuprof -o $@ $(filter %.c,$^) $(READ_LIBS)
-# so that a change that breaks them is seen where it is made
-$(BUILD)/fuzz/%.o: tests/fuzz/%.c
-	@mkdir -p $(@D)
-	$(CC) $(BASE) -Ilibgpuprof -c -o $@ $<
--include $(FUZZ_OBJ:.o=.d)
-check-fuzz: $(FUZZERS) ## feed the readers damaged and invented recordings (FUZZ_RUNS)
-	@for f in $(FUZZERS); do echo "$$f"; $$f -n $(FUZZ_RUNS) $(wildcard tests/data/*.gpr) || exit 1; done
-
-.PHONY: tests check-fuzz check check-units check-victims check-failures check-deps check-fresh check-cli bless storm check-asan check-ubsan check-tsan sanitized
+.PHONY: tests check check-units check-victims check-failures check-deps check-fresh check-cli bless storm check-asan check-ubsan check-tsan sanitized

@@ -85,6 +85,7 @@ static void note_lack(struct gp_use_report *r)
 	if (!has_no_match && (r->shown || r->style.device < 0))
 		return;
 	r->lacks_match |= has_no_match;
+	r->stack_options = gp_stack_options(r->info);
 	if (!r->lackings++)
 		r->lacking = r->file;
 }
@@ -158,7 +159,7 @@ static bool judge(const struct gp_use_report *r)
 		gp_hint("there is memory of: %s", r->libraries);
 	else if (is_in_none && r->lacks_match)
 		gp_hint("no stacks were recorded that say whose memory it is: gpuprof run %s",
-			gp_stack_options(r->info));
+			r->stack_options);
 	return !is_in_none;
 }
 

@@ -1,15 +1,15 @@
 /*
  * Any bytes as the columns of a block: wrapped as a correct writer would wrap them, so that the
- * decoder sees them. With libFuzzer: clang -std=c17 -D_GNU_SOURCE -Ilibgpuprof
- * -fsanitize=fuzzer,address,undefined, this file, all of libgpuprof/format, -l:libzstd.a
+ * decoder sees them.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 
 #include "../../libgpuprof/format/block.h"
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+const char fuzz_name[] = "block";
 
 static struct gp_record records[GP_BLOCK_RECORDS + 1];
 

@@ -1,24 +1,15 @@
 /*
- * Any bytes as a recording. The first byte chooses: the rest as the file itself; or as the fields
- * and columns of blocks, each wrapped with right checksums, so that what lies behind the checksums
- * is reached.
+ * Any bytes as a recording, through the reading library: what it answers must add up, whatever the
+ * recording holds.
  */
-#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-#include <zstd.h>
 
-#include "../../libgpuprof/format/layout.h"
 #include "../../libgpuprof/gpuprof.h"
-#include "../../libgpuprof/read/name_area.h"
-#include "../../libgpuprof/read/name_table.h"
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-size_t fuzz_seed(unsigned n, uint8_t *data, size_t room);
-
-#define FILE_MAX (4u << 20)
+const char fuzz_name[] = "recording";
 
 /* Names are looked up in the modules that the recording tells of, whatever it says they are. */
 static void look_up(struct gp_recording *recording, const struct gp_event *event)
@@ -207,207 +198,13 @@ static void read_all(const char *path, FILE *report)
 	(void)gp_verify(path, NULL, report);
 }
 
-/* A block from 16 bytes of fields and up to 255 bytes of columns. How much of the input it used. */
-static size_t put_block(const uint8_t *data, size_t bytes, unsigned char *out, size_t *length)
-{
-	struct gp_block_header h = { 0 };
-	size_t columns = data[15] < bytes - 16 ? data[15] : bytes - 16;
-	h.type = (uint16_t)(data[0] % 8);
-	h.flags = data[1];
-	h.segment = data[2] % 4;
-	h.part = data[3] % 4;
-	h.thread = data[4] == 255 ? GP_THREAD_NONE : data[4] % 4u;
-	h.sequence = data[5] % 16;
-	h.records = data[6];
-	h.raw_bytes = (uint32_t)(data[7] % 8 ? columns : data[7]);
-	h.first_order = data[8];
-	h.last_order = data[9];
-	h.ticks = (uint64_t)data[10] << data[11] % 56;
-	h.mono_ns = h.unix_ns = (uint64_t)data[12] << data[13] % 56;
-	h.stored_bytes =
-		(uint32_t)ZSTD_compress(out + GP_BLOCK_HEADER, 4096, data + 16, columns, 1);
-	gp_block_header_encode(&h, out);
-	*length = GP_BLOCK_HEADER + h.stored_bytes;
-	return 16 + columns;
-}
-
-static size_t build(const uint8_t *data, size_t bytes, unsigned char *file)
-{
-	struct gp_file_header header = { .major = GP_FORMAT_MAJOR,
-					 .minor = GP_FORMAT_MINOR,
-					 .clock = 1 + data[0] % 2,
-					 .pid = 1,
-					 .slots = data[1] % 2 ? 4 : 0,
-					 .slot_bytes = data[1] % 2 ? 8192u << data[2] % 4 : 0,
-					 .start_ticks = data[3],
-					 .ticks_per_second = (uint64_t)data[4] << data[5] % 56 };
-	size_t at = GP_FILE_HEADER, used = 6;
-	unsigned until_names = data[2] >> 2; /* blocks */
-	memset(file, 0, GP_FILE_HEADER);
-	while (bytes - used >= 16 && at + 8192 < FILE_MAX) {
-		size_t length = 0;
-		if (until_names-- == 1)
-			header.names_offset = at;
-		used += put_block(data + used, bytes - used, file + at, &length);
-		at += length;
-		/* now and then the next slot */
-		if (header.slots && data[used - 1] % 8 == 0)
-			at = GP_FILE_HEADER + (at - GP_FILE_HEADER + header.slot_bytes - 1) /
-						      header.slot_bytes * header.slot_bytes;
-	}
-	header.names_bytes = header.names_offset ? at - header.names_offset : 0;
-	gp_file_header_encode(&header, file);
-	return at;
-}
-
-static size_t put_header_only(enum gp_block_type type, uint16_t flags, uint8_t *out)
-{
-	const struct gp_block_header h = { .type = (uint16_t)type,
-					   .flags = flags,
-					   .thread = GP_THREAD_NONE };
-	gp_block_header_encode(&h, out);
-	return GP_BLOCK_HEADER;
-}
-
-/* Four records of a kind among allocations: as EVENTS, or where a checkpoint has its figures. */
-static size_t put_kind(uint16_t kind, enum gp_block_type type, uint8_t *out, size_t room)
-{
-	struct gp_record record[8] = { 0 };
-	struct gp_block_header h = { .type = (uint16_t)type,
-				     .thread = type == GP_BLOCK_EVENTS ? 1 : GP_THREAD_NONE,
-				     .flags = type == GP_BLOCK_CHECKPOINT ?
-						      GP_BLOCK_LAST_CHECKPOINT :
-						      0 };
-	size_t bytes = (gp_block_scratch_bytes() + 63) / 64 * 64, length = 0;
-	void *memory = aligned_alloc(64, bytes);
-	struct gp_block_scratch *scratch = memory ? gp_block_scratch_init(memory, bytes) : NULL;
-	for (unsigned i = 0; i < 8; i++)
-		record[i] = (struct gp_record){ .kind = i % 2 ? kind : GP_ALLOC,
-						.order = i / 2,
-						.time = i * 64,
-						.space = GP_SPACE_DEVICE,
-						.aux = i,
-						.v = { 0x1000 * i, 512, 3, UINT64_MAX } };
-	if (!scratch || gp_block_encode(scratch, &h, record, 8, 0, 8, out, room, &length) != GP_OK)
-		abort();
-	free(memory);
-	return length;
-}
-
-/* Two modules with a frame each, one of them with a call inlined into it. */
-static size_t make_names(uint8_t **out)
-{
-	static const struct gp_symbol frame[] = {
-		{ .function = "inner", .file = "a.c", .line = 7, .is_inlined = true },
-		{ .function = "outer", .symbol = "outer", .symbol_offset = 12 },
-		{ .why = GP_SYMBOL_NO_FILE },
-	};
-	struct gp_name_sheet *sheet = gp_name_sheet_open();
-	uint32_t one, two;
-	size_t count;
-	if (!sheet ||
-	    !gp_name_sheet_module(sheet, &(struct gp_name_module){ "/b", (void *)"id", 2 }, &one) ||
-	    !gp_name_sheet_module(sheet, &(struct gp_name_module){ "/a", NULL, 0 }, &two) ||
-	    !gp_name_sheet_add(sheet, one, 100, frame, 2) ||
-	    !gp_name_sheet_add(sheet, two, 5, frame + 2, 1) ||
-	    gp_name_sheet_encode(sheet, 3, 1, out, &count) != GP_OK)
-		abort();
-	gp_name_sheet_close(sheet);
-	return count;
-}
-
-/* As the file itself, or as what lies behind its checksums. */
-static size_t seed_with_names(bool is_built, uint8_t *data)
-{
-	uint8_t *names, *blocks;
-	size_t count = make_names(&names), bytes;
-	const struct gp_block_header last = { 0 };
-	struct gp_file_header header = { .major = GP_FORMAT_MAJOR,
-					 .minor = GP_FORMAT_MINOR,
-					 .clock = GP_CLOCK_MONOTONIC_RAW,
-					 .pid = 1,
-					 .ticks_per_second = 1000000000 };
-	size_t at = 1 + GP_FILE_HEADER;
-	memset(data, 0, at);
-	if (gp_name_area_encode(names, count, &last, &blocks, &bytes) != GP_OK || count > 255)
-		abort();
-	if (is_built) {
-		static const uint8_t fields[] = { 1, 0, 0, 3 << 2, 0, 1, 30 };
-		uint8_t block[3][16] = { { GP_BLOCK_SEGMENT },
-					 { GP_BLOCK_END, GP_BLOCK_SEALED },
-					 { GP_BLOCK_NAMES } };
-		const size_t columns[] = { 1, 1, count };
-		at = sizeof fields;
-		memcpy(data, fields, at);
-		for (unsigned i = 0; i < 3; i++) {
-			block[i][6] = block[i][7] = 1; /* records, raw_bytes: as many as columns */
-			block[i][15] = (uint8_t)columns[i];
-			memcpy(data + at, block[i], 16);
-			memcpy(data + at + 16, names, columns[i]);
-			at += 16 + columns[i];
-		}
-	} else {
-		at += put_header_only(GP_BLOCK_SEGMENT, 0, data + at);
-		at += put_header_only(GP_BLOCK_END, GP_BLOCK_SEALED, data + at);
-		header.names_offset = at - 1;
-		header.names_bytes = bytes;
-		gp_file_header_encode(&header, data + 1);
-		memcpy(data + at, blocks, bytes);
-		at += bytes;
-	}
-	free(names);
-	free(blocks);
-	return at;
-}
-
-/*
- * Kinds that no version knows yet, in whole recordings: next to the last known, any, the last; then
- * stored names.
- */
-size_t fuzz_seed(unsigned n, uint8_t *data, size_t room)
-{
-	static const uint16_t kinds[] = { 127, 128, 200, 65535 };
-	static const enum gp_block_type types[] = { GP_BLOCK_EVENTS, GP_BLOCK_CHECKPOINT,
-						    GP_BLOCK_DEFINE };
-	struct gp_file_header header = { .major = GP_FORMAT_MAJOR,
-					 .minor = GP_FORMAT_MINOR,
-					 .clock = GP_CLOCK_MONOTONIC_RAW,
-					 .pid = 1,
-					 .ticks_per_second = 1000000000 };
-	size_t at = 1 + GP_FILE_HEADER;
-	const unsigned with_kinds = sizeof kinds / sizeof *kinds;
-	if (n >= with_kinds + 2)
-		return 0;
-	if (n >= with_kinds)
-		return seed_with_names(n > with_kinds, data);
-	data[0] = 0;
-	memset(data + 1, 0, GP_FILE_HEADER);
-	gp_file_header_encode(&header, data + 1);
-	at += put_header_only(GP_BLOCK_SEGMENT, 0, data + at);
-	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-		at += put_kind(kinds[n], types[i], data + at, room - at);
-	return at + put_header_only(GP_BLOCK_END, GP_BLOCK_SEALED, data + at);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-	static unsigned char file[FILE_MAX];
 	static FILE *report;
-	char path[64];
+	char path[PATH_MAX];
 	if (!report)
-		report = fopen("/dev/null", "w");
-	if (bytes < 8 || bytes >= FILE_MAX)
-		return 0;
-	size_t length = bytes - 1;
-	if (data[0] % 2)
-		length = build(data + 1, bytes - 1, file);
-	else
-		memcpy(file, data + 1, length);
-	int fd = memfd_create("recording", MFD_CLOEXEC);
-	if (fd < 0 || write(fd, file, length) != (ssize_t)length)
-		abort();
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+		report = fopen("/dev/null", "we");
+	snprintf(path, sizeof path, "%s", fuzz_put("a.gpr", data, bytes));
 	read_all(path, report);
-	close(fd);
 	return 0;
 }

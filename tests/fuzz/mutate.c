@@ -1,124 +1,163 @@
 /*
- * Drives a fuzz target without libFuzzer: seeds (files, and some bytes of its own), then mutations
- * of them from a fixed random sequence.  PROGRAM [-n RUNS] [-s SEED] [FILE...]
+ * The row of each target, and mutation as the fuzzers ask for it: libFuzzer by two functions of
+ * its own, AFL++ by afl_custom_*, whose target is named by FUZZ_TARGET.
  */
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-/* The target's own seeds, where it has some: number `n` into `data`, its length; 0: no more. */
-__attribute__((weak)) size_t fuzz_seed(unsigned n, uint8_t *data, size_t room);
+#include "command_lines.h"
+#include "fuzz.h"
 
-#define INPUT_MAX (1u << 20)
-
-struct input {
-	uint8_t *data;
-	size_t bytes;
+static const struct fuzz_target targets[] = {
+	{ "block", 0, NULL, NULL },
+	{ "recording", 0, fuzz_mutate_recording, fuzz_cross_recording },
+	{ "commands", FUZZ_COMMAND_LINES, fuzz_mutate_recording, fuzz_cross_recording },
 };
 
-static struct input *inputs;
-static size_t input_count;
-static uint64_t state;
-
-static uint32_t random_below(size_t limit)
+const struct fuzz_target *fuzz_target_get(const char *name)
 {
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)((state >> 33) % (limit ? limit : 1));
+	for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+		if (name && strcmp(targets[i].name, name) == 0)
+			return &targets[i];
+	fprintf(stderr, "fuzz: no target '%s' in mutate.c\n", name ? name : "");
+	exit(2);
 }
 
-static void add(const uint8_t *data, size_t bytes)
-{
-	inputs = realloc(inputs, (input_count + 1) * sizeof *inputs);
-	uint8_t *copy = malloc(bytes ? bytes : 1);
-	if (!inputs || !copy)
-		abort();
-	memcpy(copy, data, bytes);
-	inputs[input_count++] = (struct input){ copy, bytes };
-}
-
-/* A byte 0 goes before the file: fuzz_recording reads the rest as the file itself. */
-static void add_file(const char *path)
-{
-	static uint8_t data[INPUT_MAX];
-	FILE *file = fopen(path, "rb");
-	if (!file)
-		return;
-	data[0] = 0;
-	size_t bytes = fread(data + 1, 1, sizeof data - 1, file);
-	fclose(file);
-	add(data, bytes + 1);
-}
-
-static void run(const uint8_t *data, size_t bytes)
-{
-	/* exactly as long as it says, so that the sanitizer sees a byte too many */
-	uint8_t *exact = malloc(bytes ? bytes : 1);
-	if (!exact)
-		abort();
-	memcpy(exact, data, bytes);
-	LLVMFuzzerTestOneInput(exact, bytes);
-	free(exact);
-}
-
-static size_t mutate(uint8_t *data, size_t bytes)
+size_t fuzz_mutate_bytes(uint8_t *data, size_t bytes, size_t room)
 {
 	static const uint8_t edge[] = { 0, 1, 0x7f, 0x80, 0xff, 16, 64, 0xfe };
-	for (uint32_t n = 1 + random_below(8); n && bytes; n--) {
-		size_t at = random_below(bytes);
-		switch (random_below(5)) {
+	for (size_t n = 1 + fuzz_below(8); n && bytes; n--) {
+		size_t at = fuzz_below(bytes), some = 1 + fuzz_below(16);
+		switch (fuzz_below(7)) {
 		case 0:
-			data[at] ^= (uint8_t)(1u << random_below(8));
+			data[at] ^= (uint8_t)(1u << fuzz_below(8));
 			break;
 		case 1:
-			data[at] = edge[random_below(sizeof edge)];
+			data[at] = edge[fuzz_below(sizeof edge)];
 			break;
 		case 2:
-			data[at] = (uint8_t)random_below(256);
+			data[at] = (uint8_t)fuzz_random();
 			break;
-		case 3:
-			bytes = at + 1;
+		case 3: /* a number of 8 bytes, or the beginning of one */
+			some = bytes - at < 8 ? bytes - at : 8;
+			uint64_t number = fuzz_number(data[at]);
+			memcpy(data + at, &number, some);
+			break;
+		case 4:
+			some = some < bytes - at ? some : bytes - at;
+			memmove(data + at, data + at + some, bytes - at - some);
+			bytes -= some;
+			break;
+		case 5:
+			if (fuzz_below(4) == 0)
+				bytes = at + 1;
 			break;
 		default:
-			if (bytes + 32 < INPUT_MAX) {
-				memmove(data + at + 16, data + at, bytes - at);
-				bytes += 16;
+			if (some <= room - bytes) {
+				memmove(data + at + some, data + at, bytes - at);
+				bytes += some;
 			}
 		}
 	}
 	return bytes;
 }
 
-int main(int argc, char **argv)
+/* The choosing byte stays out of the way of the mutator, and changes now and then. */
+static size_t choose(const struct fuzz_target *target, uint8_t *data)
 {
-	static uint8_t data[INPUT_MAX + 64];
-	unsigned long runs = 20000;
-	state = 1;
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "-n") == 0 && i + 1 < argc)
-			runs = strtoul(argv[++i], NULL, 10);
-		else if (strcmp(argv[i], "-s") == 0 && i + 1 < argc)
-			state = strtoul(argv[++i], NULL, 10);
-		else
-			add_file(argv[i]);
-	}
-	for (int i = 0; i < 64; i++) {
-		for (size_t b = 0; b < 512; b++)
-			data[b] = (uint8_t)random_below(i % 2 ? 256 : 8);
-		data[0] = 1;
-		add(data, 64 + random_below(448));
-	}
-	size_t bytes;
-	for (unsigned n = 0; fuzz_seed && (bytes = fuzz_seed(n, data, INPUT_MAX)) > 0; n++)
-		add(data, bytes);
-	for (size_t i = 0; i < input_count; i++)
-		run(inputs[i].data, inputs[i].bytes);
-	for (unsigned long i = 0; i < runs; i++) {
-		const struct input *from = &inputs[random_below(input_count)];
-		memcpy(data, from->data, from->bytes);
-		run(data, mutate(data, from->bytes));
-	}
-	printf("%lu inputs, %zu seeds\n", runs, input_count);
-	return 0;
+	if (target->choices == 0)
+		return 0;
+	if (fuzz_below(3) == 0)
+		data[0] = (uint8_t)fuzz_below(target->choices);
+	return 1;
 }
+
+size_t fuzz_mutate(const struct fuzz_target *target, uint8_t *data, size_t bytes, size_t room)
+{
+	if (bytes < 2)
+		return bytes;
+	size_t at = choose(target, data), length = 0;
+	/* bytes too, for what the checksums do not cover and for files that are cut short */
+	if (target->mutate && fuzz_below(40))
+		length = target->mutate(data + at, bytes - at, room - at);
+	if (length == 0)
+		length = fuzz_mutate_bytes(data + at, bytes - at, room - at);
+	return at + length;
+}
+
+size_t fuzz_cross(const struct fuzz_target *target, uint8_t *data, size_t bytes, size_t room,
+		  const uint8_t *other, size_t other_bytes)
+{
+	size_t at = target->choices > 0, length = 0;
+	if (target->cross && bytes > at && other_bytes > at)
+		length = target->cross(data + at, bytes - at, room - at, other + at,
+				       other_bytes - at);
+	return length ? at + length : fuzz_mutate(target, data, bytes, room);
+}
+
+/* ---- libFuzzer ---- */
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t room, unsigned seed);
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *data, size_t bytes, const uint8_t *other,
+				 size_t other_bytes, uint8_t *out, size_t room, unsigned seed);
+
+#ifndef FUZZ_AFL
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t room, unsigned seed)
+{
+	fuzz_random_begin(seed);
+	return fuzz_mutate(fuzz_target_get(fuzz_name), data, bytes, room);
+}
+
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *data, size_t bytes, const uint8_t *other,
+				 size_t other_bytes, uint8_t *out, size_t room, unsigned seed)
+{
+	fuzz_random_begin(seed);
+	bytes = bytes < room ? bytes : room;
+	memcpy(out, data, bytes);
+	return fuzz_cross(fuzz_target_get(fuzz_name), out, bytes, room, other, other_bytes);
+}
+#else
+
+/* ---- AFL++ ---- */
+
+#define AFL_ROOM (1u << 20)
+
+struct afl_mutator {
+	const struct fuzz_target *target;
+	uint8_t out[AFL_ROOM];
+};
+
+void *afl_custom_init(void *afl, unsigned seed);
+size_t afl_custom_fuzz(void *mutator, uint8_t *data, size_t bytes, uint8_t **out, uint8_t *other,
+		       size_t other_bytes, size_t most);
+void afl_custom_deinit(void *mutator);
+
+void *afl_custom_init(void *afl, unsigned seed)
+{
+	(void)afl;
+	struct afl_mutator *m = malloc(sizeof *m);
+	fuzz_random_begin(seed);
+	if (m)
+		m->target = fuzz_target_get(getenv("FUZZ_TARGET"));
+	return m;
+}
+
+size_t afl_custom_fuzz(void *mutator, uint8_t *data, size_t bytes, uint8_t **out, uint8_t *other,
+		       size_t other_bytes, size_t most)
+{
+	struct afl_mutator *m = mutator;
+	size_t room = most < AFL_ROOM ? most : AFL_ROOM;
+	bytes = bytes < room ? bytes : room;
+	memcpy(m->out, data, bytes);
+	*out = m->out;
+	return other && fuzz_below(8) == 0 ?
+		       fuzz_cross(m->target, m->out, bytes, room, other, other_bytes) :
+		       fuzz_mutate(m->target, m->out, bytes, room);
+}
+
+void afl_custom_deinit(void *mutator)
+{
+	free(mutator);
+}
+#endif

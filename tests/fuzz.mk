@@ -1,0 +1,52 @@
+# Fuzzing. A target is tests/fuzz/fuzz_NAME.c. `make check-fuzz` replays the kept inputs with any compiler.
+FUZZ_RUNS    ?= 200
+FUZZ_SAN     ?= -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+FUZZ_CLANG   ?= clang
+FUZZ_NAMES   := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_SHARED  := $(filter-out tests/fuzz/driver.c tests/fuzz/make_% tests/fuzz/fuzz_%,$(wildcard tests/fuzz/*.c))
+FUZZ_TESTED  := $(READ_SRC) $(filter-out tools/main.c,$(TOOL_SRC)) $(FUZZ_SHARED)
+FUZZ_LISTS   := $(addprefix tool/,commands formats exports)
+FUZZ_BASE    := -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -MMD -MP -g -Itools -Ilibgpuprof
+
+# What all targets are linked from: $(1) folder, $(2) compiler, $(3) flags, $(4) flags of the link, $(5) an object with main
+define FUZZ_BUILD
+FUZZ_OBJ_$(1) := $$(patsubst %,$$(BUILD)/fuzz/$(1)/%.o,$$(basename $$(FUZZ_TESTED)) $$(FUZZ_LISTS))
+FUZZERS_$(1)  := $$(FUZZ_NAMES:%=$$(BUILD)/fuzz/$(1)/fuzz_%)
+$$(BUILD)/fuzz/$(1)/tool/%.o: $$(BUILD)/tool/%.c
+	@mkdir -p $$(@D)
+	$(2) $$(FUZZ_BASE) $(3) -c -o $$@ $$<
+$$(BUILD)/fuzz/$(1)/%.o: %.c
+	@mkdir -p $$(@D)
+	$(2) $$(FUZZ_BASE) $(3) -c -o $$@ $$<
+$$(FUZZERS_$(1)): $$(BUILD)/fuzz/$(1)/%: $$(BUILD)/fuzz/$(1)/tests/fuzz/%.o $$(FUZZ_OBJ_$(1)) $(5)
+	$(2) $(3) $(4) -o $$@ $$^ $$(READ_LIBS)
+-include $$(FUZZ_OBJ_$(1):.o=.d) $$(FUZZ_NAMES:%=$$(BUILD)/fuzz/$(1)/tests/fuzz/fuzz_%.d)
+endef
+FUZZ_EDGES := -O1 -fsanitize=fuzzer-no-link
+$(eval $(call FUZZ_BUILD,driver,$$(CC),-O1 $$(FUZZ_SAN),,$$(BUILD)/fuzz/driver/tests/fuzz/driver.o))
+$(eval $(call FUZZ_BUILD,libfuzzer,$$(FUZZ_CLANG),$$(FUZZ_EDGES) $$(FUZZ_SAN),-fsanitize=fuzzer,))
+# without AddressSanitizer, so that runs are held to the bounds of time and memory
+$(eval $(call FUZZ_BUILD,bounds,$$(FUZZ_CLANG),$$(FUZZ_EDGES),-fsanitize=fuzzer,))
+$(eval $(call FUZZ_BUILD,afl,afl-clang-fast,-O1 -fsanitize=undefined -fno-sanitize-recover=undefined,-fsanitize=fuzzer,))
+
+# AFL++ loads its mutator
+$(BUILD)/fuzz/mutator.so: $(FUZZ_SHARED) $(BUILD)/libgpuprof-read.a
+	@mkdir -p $(@D)
+	$(CC) $(filter-out -MMD -MP,$(BASE)) -DFUZZ_AFL -fPIC -shared -o $@ $(FUZZ_SHARED) $(BUILD)/libgpuprof-read.a $(READ_LIBS)
+
+# so that a change that breaks them is seen where it is made
+FUZZ_OBJ := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%.o,$(wildcard tests/fuzz/*.c))
+$(BUILD)/fuzz/%.o: tests/fuzz/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -Ilibgpuprof -c -o $@ $<
+-include $(FUZZ_OBJ:.o=.d)
+tests check: $(FUZZ_OBJ)
+
+$(BUILD)/fuzz/make_hostile: tests/fuzz/make_hostile.c $(BUILD)/libgpuprof-read.a
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS)
+
+check-fuzz: $(FUZZERS_driver) $(BUILD)/fuzz/make_hostile ## replay the kept inputs under ASan and UBSan, and FUZZ_RUNS mutations of each target
+	@tests/run_fuzz.sh $(BUILD) $(FUZZ_RUNS)
+
+.PHONY: check-fuzz
