@@ -12,11 +12,6 @@
 #include "cuda_api.h"
 #include "handle_table.h"
 
-#define CONTEXT_BITS 7u
-#define STREAM_BITS 11u
-#define POOL_BITS 7u
-#define ADDRESS_BITS 13u
-#define EXTRA_BITS 7u
 #define STACK_DEPTH 7u
 
 /* A table's byte: the device, and whether the definition has been recorded. */
@@ -27,11 +22,11 @@
 _Atomic uint32_t gp_context_epoch GP_HOT_DATA = 1;
 _Atomic uint64_t gp_stream_epoch GP_HOT_DATA = 1;
 
-static struct gp_handle_bucket contexts[1u << CONTEXT_BITS];
-static struct gp_handle_bucket streams[1u << STREAM_BITS];
-static struct gp_handle_bucket pools[1u << POOL_BITS];
-static struct gp_handle_bucket addresses[1u << ADDRESS_BITS];
-static struct gp_handle_bucket extras[1u << EXTRA_BITS]; /* references beyond the first */
+GP_HANDLE_TABLE(contexts, 7, GP_HANDLE_LEVELS);
+GP_HANDLE_TABLE(streams, 11, GP_HANDLE_LEVELS);
+GP_HANDLE_TABLE(pools, 7, GP_HANDLE_LEVELS);
+GP_HANDLE_TABLE(addresses, 13, GP_HANDLE_LEVELS);
+GP_HANDLE_TABLE(extras, 7, 1); /* references beyond the first */
 static _Atomic uint64_t primaries[GP_DEVICES];
 static _Atomic uint64_t devices_told;
 
@@ -127,7 +122,7 @@ static bool tell_context(uint64_t context, int byte, unsigned flags)
 					    .context.handle = context };
 		if (!gp_define_sure(&record, NULL, 0))
 			return false;
-		gp_handle_put(contexts, CONTEXT_BITS, context, (uint8_t)((unsigned)byte | TOLD));
+		gp_handle_put(&contexts, context, (uint8_t)((unsigned)byte | TOLD));
 	}
 	return device >= GP_DEVICES || atomic_load(&devices_told) >> device & 1;
 }
@@ -135,13 +130,13 @@ static bool tell_context(uint64_t context, int byte, unsigned flags)
 void gp_context_define(uint64_t context, unsigned flags)
 {
 	int kept = errno;
-	tell_context(context, gp_handle_find(contexts, CONTEXT_BITS, context), flags);
+	tell_context(context, gp_handle_find(&contexts, context), flags);
 	errno = kept;
 }
 
 void gp_stream_define(uint64_t stream, unsigned flags, int priority)
 {
-	int byte = gp_handle_find(streams, STREAM_BITS, stream);
+	int byte = gp_handle_find(&streams, stream);
 	struct gp_record record = { .kind = GP_STREAM,
 				    .device = (uint8_t)device_of(byte),
 				    .aux = flags,
@@ -149,7 +144,7 @@ void gp_stream_define(uint64_t stream, unsigned flags, int priority)
 	record.stream.context = gp_thread.context;
 	record.stream.priority = (uint64_t)(int64_t)priority;
 	if (byte >= 0 && !((unsigned)byte & TOLD) && gp_define_sure(&record, NULL, 0))
-		gp_handle_put(streams, STREAM_BITS, stream, (uint8_t)((unsigned)byte | TOLD));
+		gp_handle_put(&streams, stream, (uint8_t)((unsigned)byte | TOLD));
 }
 
 /* ---- looking up ---- */
@@ -175,7 +170,7 @@ static int ask_context_device(uint64_t context)
 	gp_calls_end();
 	if (result != CUDA_SUCCESS || device < 0 || device >= (int)GP_DEVICES)
 		return -1;
-	gp_handle_put(contexts, CONTEXT_BITS, context, (uint8_t)device);
+	gp_handle_put(&contexts, context, (uint8_t)device);
 	return device;
 }
 
@@ -186,7 +181,7 @@ unsigned gp_device_current_slow(void)
 	uint32_t epoch = atomic_load(&gp_context_epoch);
 	if (!t->context)
 		t->context = ask_current();
-	int byte = t->context ? gp_handle_find(contexts, CONTEXT_BITS, t->context) : -1;
+	int byte = t->context ? gp_handle_find(&contexts, t->context) : -1;
 	if (t->context && byte < 0)
 		byte = ask_context_device(t->context);
 	if (byte >= 0 && tell_context(t->context, byte, 0))
@@ -198,8 +193,8 @@ unsigned gp_device_current_slow(void)
 unsigned gp_stream_device_known(uint64_t stream)
 {
 	bool is_default = stream <= (uint64_t)CU_STREAM_PER_THREAD;
-	return device_of(is_default ? gp_handle_find(contexts, CONTEXT_BITS, gp_thread.context) :
-				      gp_handle_find(streams, STREAM_BITS, stream));
+	return device_of(is_default ? gp_handle_find(&contexts, gp_thread.context) :
+				      gp_handle_find(&streams, stream));
 }
 
 /* Inside the gate. */
@@ -210,7 +205,7 @@ static unsigned ask_stream_device(CUstream stream)
 	/* first what does no harm in a capture (driver 580: the other one ends it) */
 	int byte = -1;
 	if (gp_cuda.cuStreamGetCtx && gp_cuda.cuStreamGetCtx(stream, &context) == CUDA_SUCCESS)
-		byte = gp_handle_find(contexts, CONTEXT_BITS, (uint64_t)context);
+		byte = gp_handle_find(&contexts, (uint64_t)context);
 	if (device_of(byte) != GP_DEVICE_UNKNOWN)
 		return device_of(byte);
 	if (gp_cuda.cuStreamGetDevice && gp_cuda.cuStreamGetDevice(stream, &device) == CUDA_SUCCESS)
@@ -223,13 +218,13 @@ unsigned gp_device_of_stream_slow(uint64_t stream)
 	int kept = errno;
 	struct gp_thread *t = &gp_thread;
 	uint64_t epoch = atomic_load(&gp_stream_epoch);
-	int byte = gp_handle_find(streams, STREAM_BITS, stream);
+	int byte = gp_handle_find(&streams, stream);
 	if (device_of(byte) == GP_DEVICE_UNKNOWN && gp_calls_begin()) {
 		unsigned device = ask_stream_device((CUstream)stream);
 		gp_calls_end();
 		if (device < GP_DEVICES)
 			gp_stream_created(stream, device);
-		byte = gp_handle_find(streams, STREAM_BITS, stream);
+		byte = gp_handle_find(&streams, stream);
 	}
 	if (device_of(byte) == GP_DEVICE_UNKNOWN) {
 		/* a driver that cannot say: the runtime insists on the stream's own device */
@@ -250,14 +245,14 @@ unsigned gp_device_of_stream_slow(uint64_t stream)
 
 void gp_context_known(uint64_t context, unsigned device)
 {
-	int byte = gp_handle_find(contexts, CONTEXT_BITS, context);
+	int byte = gp_handle_find(&contexts, context);
 	if (byte < 0 || device_of(byte) != device)
-		gp_handle_put(contexts, CONTEXT_BITS, context, byte_of(device));
+		gp_handle_put(&contexts, context, byte_of(device));
 }
 
 int gp_context_device(uint64_t context)
 {
-	unsigned device = device_of(gp_handle_find(contexts, CONTEXT_BITS, context));
+	unsigned device = device_of(gp_handle_find(&contexts, context));
 	return device == GP_DEVICE_UNKNOWN ? -1 : (int)device;
 }
 
@@ -288,13 +283,13 @@ void gp_context_pop(void)
 
 void gp_context_created(CUcontext context, CUdevice device)
 {
-	gp_handle_put(contexts, CONTEXT_BITS, (uint64_t)context, byte_of((unsigned)device));
+	gp_handle_put(&contexts, (uint64_t)context, byte_of((unsigned)device));
 	gp_context_push(context);
 }
 
 void gp_context_ending(uint64_t context)
 {
-	gp_handle_drop(contexts, CONTEXT_BITS, context);
+	gp_handle_take(&contexts, context);
 	raise_context_epoch();
 }
 
@@ -323,12 +318,12 @@ uint64_t gp_primary_of(CUdevice device)
 
 void gp_stream_created(uint64_t stream, unsigned device)
 {
-	gp_handle_put(streams, STREAM_BITS, stream, byte_of(device));
+	gp_handle_put(&streams, stream, byte_of(device));
 }
 
 void gp_stream_ending(uint64_t stream)
 {
-	gp_handle_drop(streams, STREAM_BITS, stream);
+	gp_handle_take(&streams, stream);
 	atomic_fetch_add(&gp_stream_epoch, 1);
 	gp_capture_forget(stream);
 }
@@ -336,14 +331,14 @@ void gp_stream_ending(uint64_t stream)
 void gp_pool_known(CUmemoryPool pool, unsigned device)
 {
 	if (device < GP_DEVICES)
-		gp_handle_put(pools, POOL_BITS, (uint64_t)pool, (uint8_t)device);
+		gp_handle_put(&pools, (uint64_t)pool, (uint8_t)device);
 	else
-		gp_handle_drop(pools, POOL_BITS, (uint64_t)pool);
+		gp_handle_take(&pools, (uint64_t)pool);
 }
 
 unsigned gp_pool_device(CUmemoryPool pool)
 {
-	return device_of(gp_handle_find(pools, POOL_BITS, (uint64_t)pool));
+	return device_of(gp_handle_find(&pools, (uint64_t)pool));
 }
 
 /* A handle may equal an address. */
@@ -354,26 +349,26 @@ static uint64_t address_key(enum gp_space space, uint64_t address)
 
 void gp_address_put(enum gp_space space, uint64_t address, unsigned device)
 {
-	gp_handle_put(addresses, ADDRESS_BITS, address_key(space, address), byte_of(device));
+	gp_handle_put(&addresses, address_key(space, address), byte_of(device));
 }
 
 unsigned gp_address_device(enum gp_space space, uint64_t address, bool is_ending)
 {
 	uint64_t key = address_key(space, address);
-	return device_of(is_ending ? gp_handle_take(addresses, ADDRESS_BITS, key) :
-				     gp_handle_find(addresses, ADDRESS_BITS, key));
+	return device_of(is_ending ? gp_handle_take(&addresses, key) :
+				     gp_handle_find(&addresses, key));
 }
 
 void gp_reference_again(enum gp_space space, uint64_t address)
 {
 	uint64_t key = address_key(space, address);
-	if (gp_handle_add(extras, EXTRA_BITS, key, 1) < 0)
-		gp_handle_put(extras, EXTRA_BITS, key, 1);
+	if (gp_handle_add(&extras, key, 1) < 0)
+		gp_handle_put(&extras, key, 1);
 }
 
 bool gp_reference_add(enum gp_space space, uint64_t address)
 {
-	if (gp_handle_find(addresses, ADDRESS_BITS, address_key(space, address)) < 0)
+	if (gp_handle_find(&addresses, address_key(space, address)) < 0)
 		return false;
 	gp_reference_again(space, address);
 	return true;
@@ -382,9 +377,9 @@ bool gp_reference_add(enum gp_space space, uint64_t address)
 bool gp_reference_drop(enum gp_space space, uint64_t address)
 {
 	uint64_t key = address_key(space, address);
-	int left = gp_handle_add(extras, EXTRA_BITS, key, -1);
+	int left = gp_handle_add(&extras, key, -1);
 	if (left == 0)
-		gp_handle_drop(extras, EXTRA_BITS, key);
+		gp_handle_take(&extras, key);
 	return left >= 0;
 }
 
@@ -393,15 +388,15 @@ void gp_context_restart(bool is_child)
 	atomic_store(&devices_told, 0);
 	if (is_child) { /* the driver's objects do not survive a fork */
 		gp_capture_reset();
-		gp_handle_clear(contexts, CONTEXT_BITS);
-		gp_handle_clear(streams, STREAM_BITS);
-		gp_handle_clear(pools, POOL_BITS);
-		gp_handle_clear(addresses, ADDRESS_BITS);
-		gp_handle_clear(extras, EXTRA_BITS);
+		gp_handle_clear(&contexts);
+		gp_handle_clear(&streams);
+		gp_handle_clear(&pools);
+		gp_handle_clear(&addresses);
+		gp_handle_clear(&extras);
 		gp_thread.context = 0;
 		stack.depth = 0;
 	}
-	gp_handle_mask(contexts, CONTEXT_BITS, 0x7f);
-	gp_handle_mask(streams, STREAM_BITS, 0x7f);
+	gp_handle_mask(&contexts, 0x7f);
+	gp_handle_mask(&streams, 0x7f);
 	raise_context_epoch();
 }

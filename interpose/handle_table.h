@@ -1,14 +1,16 @@
 /*
- * A bounded, lock-free map from a driver handle (or an address) to one byte. Lookups are a few
- * loads in one cache line; an entry may be evicted by another one, never changed into it, so what
- * is not found has to be asked for again. A fork at any moment leaves it usable. No CUDA, no
- * recorder.
+ * A lock-free map from a driver handle (or an address) to one byte. A lookup mostly is a few loads
+ * in one cache line. Where a line is full, the table grows by a level four times as large, from
+ * mmap, to which its entries are copied; only without memory, or in the last level, an entry may be
+ * evicted by another one. It is never changed into it, so a handle that is not found has to be
+ * asked for again. A fork at any moment leaves the table usable. No CUDA, no recorder.
  */
 #ifndef GP_HANDLE_TABLE_H
 #define GP_HANDLE_TABLE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* One word an entry: the handle's low 56 bits above the byte. Handle 0 is never kept. */
@@ -17,125 +19,88 @@ struct gp_handle_bucket {
 	_Alignas(32) _Atomic uint64_t words[GP_HANDLE_WAYS];
 };
 
-static inline struct gp_handle_bucket *gp_handle_bucket(struct gp_handle_bucket *table,
-							unsigned bits, uint64_t handle)
+/* Of 11 bits: 8,192, 40,960, 172,032, 696,320 entries. */
+#define GP_HANDLE_LEVELS 4u
+#define GP_HANDLE_LEVEL_BITS 2u
+
+struct gp_handle_table {
+	unsigned bits;		 /* level 0 has 1 << bits buckets */
+	unsigned levels;	 /* at most, 1 to GP_HANDLE_LEVELS */
+	_Atomic unsigned newest; /* level that is there; older ones hold what it had no room for */
+	struct gp_handle_bucket *_Atomic level[GP_HANDLE_LEVELS];
+};
+
+/* A definition with its first level. */
+#define GP_HANDLE_TABLE(name, bits, levels)                        \
+	static struct gp_handle_bucket name##_level[1u << (bits)]; \
+	static struct gp_handle_table name = { bits, levels, 0, { name##_level } }
+
+/* How many there are: 1 or more. */
+static inline unsigned gp_handle_levels(const struct gp_handle_table *table)
 {
-	return &table[handle * 0x9e3779b97f4a7c15u >> (64 - bits)];
+	/* partner: the release in table_grow; levels come in order and never go */
+	return atomic_load_explicit(&table->newest, memory_order_acquire) + 1;
 }
 
-/* `table` has 1 << bits buckets. The byte that was put for `handle`, or -1. */
-static inline int gp_handle_find(struct gp_handle_bucket *table, unsigned bits, uint64_t handle)
+/* The handle's bucket in a level that is there. */
+static inline struct gp_handle_bucket *gp_handle_bucket(const struct gp_handle_table *table,
+							unsigned k, uint64_t handle)
 {
-	struct gp_handle_bucket *bucket = gp_handle_bucket(table, bits, handle);
-	for (unsigned k = 0; k < GP_HANDLE_WAYS; k++) {
-		uint64_t word = atomic_load_explicit(&bucket->words[k], memory_order_relaxed);
-		if (word >> 8 == (handle & UINT64_MAX >> 8) && handle)
-			return (int)(word & 0xff);
+	const unsigned bits = table->bits + GP_HANDLE_LEVEL_BITS * k;
+	return &table->level[k][(handle << 8) * 0x9e3779b97f4a7c15u >> (64 - bits)];
+}
+
+/* Where in its bucket a handle is put if there is room. */
+static inline unsigned gp_handle_way(uint64_t handle)
+{
+	return (unsigned)((handle << 8) * 0x9e3779b97f4a7c15u >> 32) % GP_HANDLE_WAYS;
+}
+
+/* The handle's word in its newest level, 0: none. */
+static inline uint64_t gp_handle_word(const struct gp_handle_table *table, uint64_t handle)
+{
+	const uint64_t key = handle << 8;
+	uint64_t found = 0;
+	for (unsigned k = gp_handle_levels(table); key && !found && k-- > 0;) {
+		struct gp_handle_bucket *bucket = gp_handle_bucket(table, k, handle);
+		const unsigned first = gp_handle_way(handle);
+		uint64_t word = atomic_load_explicit(&bucket->words[first], memory_order_relaxed);
+		if (__builtin_expect((word ^ key) < 256, 1))
+			return word;
+		/* all others: which one it is could not be predicted */
+		for (unsigned i = 1; i < GP_HANDLE_WAYS; i++) {
+			word = atomic_load_explicit(&bucket->words[first ^ i],
+						    memory_order_relaxed);
+			found |= (word ^ key) < 256 ? word : 0;
+		}
 	}
-	return -1;
+	return found;
+}
+
+/* The byte that was put for `handle`, or -1. */
+static inline int gp_handle_find(const struct gp_handle_table *table, uint64_t handle)
+{
+	const uint64_t word = gp_handle_word(table, handle);
+	return word ? (int)(word & 0xff) : -1;
 }
 
 /* Whether `handle` is there with exactly this byte. */
-static inline bool gp_handle_has(struct gp_handle_bucket *table, unsigned bits, uint64_t handle,
-				 uint8_t byte)
+static inline bool gp_handle_has(const struct gp_handle_table *table, uint64_t handle, uint8_t byte)
 {
-	struct gp_handle_bucket *bucket = gp_handle_bucket(table, bits, handle);
-	for (unsigned k = 0; k < GP_HANDLE_WAYS; k++)
-		if (atomic_load_explicit(&bucket->words[k], memory_order_relaxed) ==
-		    (handle << 8 | byte))
-			return true;
-	return false;
+	return gp_handle_find(table, handle) == byte;
 }
 
-/*
- * Forgets the handle and returns its byte, -1 if there was none. The store may evict an entry that
- * another thread puts there at this moment: cheaper than an exchange, and allowed.
- */
-static inline int gp_handle_take(struct gp_handle_bucket *table, unsigned bits, uint64_t handle)
-{
-	struct gp_handle_bucket *bucket = gp_handle_bucket(table, bits, handle);
-	for (unsigned k = 0; k < GP_HANDLE_WAYS; k++) {
-		uint64_t word = atomic_load_explicit(&bucket->words[k], memory_order_relaxed);
-		if (word >> 8 != (handle & UINT64_MAX >> 8) || !handle)
-			continue;
-		atomic_store_explicit(&bucket->words[k], 0, memory_order_relaxed);
-		return (int)(word & 0xff);
-	}
-	return -1;
-}
-
-/* Forgets every entry of the handle: two threads may have put it at once. */
-static inline void gp_handle_drop(struct gp_handle_bucket *table, unsigned bits, uint64_t handle)
-{
-	while (gp_handle_take(table, bits, handle) >= 0)
-		;
-}
-
-/*
- * Replaces what was there for `handle`; else takes a free place, else one that it chooses by the
- * handle.
- */
-static inline void gp_handle_put(struct gp_handle_bucket *table, unsigned bits, uint64_t handle,
-				 uint8_t byte)
-{
-	struct gp_handle_bucket *bucket = gp_handle_bucket(table, bits, handle);
-	unsigned place = (unsigned)(handle >> 9) % GP_HANDLE_WAYS;
-	if (!handle)
-		return;
-	for (unsigned k = GP_HANDLE_WAYS; k-- > 0;) {
-		uint64_t word = atomic_load_explicit(&bucket->words[k], memory_order_relaxed);
-		if (word >> 8 == (handle & UINT64_MAX >> 8)) {
-			place = k;
-			break;
-		}
-		if (!word)
-			place = k;
-	}
-	atomic_store_explicit(&bucket->words[place], handle << 8 | byte, memory_order_relaxed);
-}
-
+/* Forgets the handle and returns its byte, -1 if there was none. */
+int gp_handle_take(const struct gp_handle_table *table, uint64_t handle);
+/* Replaces the byte of `handle`, or adds it: may map memory. */
+void gp_handle_put(struct gp_handle_table *table, uint64_t handle, uint8_t byte);
 /*
  * Adds to the byte of an entry: -1 when there is none or it would leave 0..255, else the new byte.
+ * For tables of one level: a copy would keep the byte from before.
  */
-static inline int gp_handle_add(struct gp_handle_bucket *table, unsigned bits, uint64_t handle,
-				int change)
-{
-	struct gp_handle_bucket *bucket = gp_handle_bucket(table, bits, handle);
-	for (unsigned k = 0; k < GP_HANDLE_WAYS; k++) {
-		uint64_t word = atomic_load_explicit(&bucket->words[k], memory_order_relaxed);
-		while (word >> 8 == (handle & UINT64_MAX >> 8) && handle) {
-			int byte = (int)(word & 0xff) + change;
-			if (byte < 0 || byte > 255)
-				return -1;
-			if (atomic_compare_exchange_weak_explicit(
-				    &bucket->words[k], &word, handle << 8 | (uint64_t)byte,
-				    memory_order_relaxed, memory_order_relaxed))
-				return byte;
-		}
-	}
-	return -1;
-}
-
+int gp_handle_add(const struct gp_handle_table *table, uint64_t handle, int change);
 /* Keeps the bits of `mask` in each entry's byte. */
-static inline void gp_handle_mask(struct gp_handle_bucket *table, unsigned bits, uint8_t mask)
-{
-	for (unsigned b = 0; b < 1u << bits; b++)
-		for (unsigned k = 0; k < GP_HANDLE_WAYS; k++) {
-			uint64_t word =
-				atomic_load_explicit(&table[b].words[k], memory_order_relaxed);
-			if (word)
-				atomic_compare_exchange_strong_explicit(
-					&table[b].words[k], &word, word & (~(uint64_t)0xff | mask),
-					memory_order_relaxed, memory_order_relaxed);
-		}
-}
-
-static inline void gp_handle_clear(struct gp_handle_bucket *table, unsigned bits)
-{
-	for (unsigned b = 0; b < 1u << bits; b++)
-		for (unsigned k = 0; k < GP_HANDLE_WAYS; k++)
-			if (atomic_load_explicit(&table[b].words[k], memory_order_relaxed))
-				atomic_store_explicit(&table[b].words[k], 0, memory_order_relaxed);
-}
+void gp_handle_mask(const struct gp_handle_table *table, uint8_t mask);
+void gp_handle_clear(const struct gp_handle_table *table);
 
 #endif

@@ -10,9 +10,8 @@
 
 #define WAITING 1024u
 
-#define KERNEL_BITS 14u /* 65,536 kernels */
-
-static struct gp_handle_bucket kernels[1u << KERNEL_BITS];
+/* 65,536; it does not grow, since functions of unloaded modules stay until they are evicted */
+GP_HANDLE_TABLE(kernels, 14, 1);
 _Atomic uint64_t gp_kernels_recent[GP_KERNELS_RECENT] GP_HOT_DATA;
 _Atomic uint8_t gp_kernel_generation GP_HOT_DATA = 1;
 
@@ -33,7 +32,7 @@ static void wait_for_end(uint64_t function)
 bool gp_kernel_is_named_slow(uint64_t function)
 {
 	uint8_t generation = atomic_load_explicit(&gp_kernel_generation, memory_order_relaxed);
-	if (!gp_handle_has(kernels, KERNEL_BITS, function, generation))
+	if (!gp_handle_has(&kernels, function, generation))
 		return false;
 	/* an entry of an older generation matches nobody, so any of them may be lost */
 	atomic_store_explicit(gp_kernel_recent(function), function << 8 | generation,
@@ -69,7 +68,7 @@ void gp_kernel_name(uint64_t function, unsigned device)
 				    .device = (uint8_t)device,
 				    .kernel.handle = function };
 	if (gp_define_sure(&record, name, strlen(name)))
-		gp_handle_put(kernels, KERNEL_BITS, function, generation);
+		gp_handle_put(&kernels, function, generation);
 	gp_calls_end();
 	errno = kept;
 }
@@ -95,7 +94,7 @@ void gp_kernel_forget(void)
 	/* entries of 255 generations ago would come back to life */
 	if (atomic_fetch_add(&gp_kernel_generation, 1) != UINT8_MAX)
 		return;
-	gp_handle_clear(kernels, KERNEL_BITS);
+	gp_handle_clear(&kernels);
 	for (unsigned k = 0; k < GP_KERNELS_RECENT; k++)
 		atomic_store(&gp_kernels_recent[k], 0);
 }

@@ -77,6 +77,8 @@ struct vmm_prop {
 	     (CUfunction *, CUmodule, const char *))                                              \
 	DOOR(cuModuleUnload, "cuModuleUnload", 2000, (CUmodule))                                  \
 	DOOR(cuStreamCreate, "cuStreamCreate", 2000, (CUstream *, unsigned))                      \
+	DOOR(cuStreamCreateWithPriority, "cuStreamCreateWithPriority", 5050,                      \
+	     (CUstream *, unsigned, int))                                                         \
 	DOOR(cuStreamDestroy_v2, "cuStreamDestroy", 4000, (CUstream))                             \
 	DOOR(cuLaunchKernel, "cuLaunchKernel", 4000,                                              \
 	     (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,   \

@@ -15,6 +15,7 @@
 #include "../../interpose/capture.c"
 #include "../../interpose/context.c"
 #include "../../interpose/device_memory.c"
+#include "../../interpose/handle_table.c"
 #include "../../interpose/hook_context.c"
 #include "../../interpose/hook_graph.c"
 #include "../../interpose/hook_launch.c"
