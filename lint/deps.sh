@@ -27,6 +27,7 @@ has_clang_format() {
 		grep -q 'version 14\.'; }
 }
 have() { command -v "$1" >/dev/null; }
+has_library() { PATH=$PATH:/sbin ldconfig -p | grep -F "$1" >/dev/null; }
 
 # look: fills needs and wishes with the packages that are missing now
 look() {
@@ -47,6 +48,10 @@ look() {
 	wish clang-format-14 has_clang_format
 	wish shellcheck have shellcheck
 	wish valgrind have valgrind
+	wish gdb have gdb
+	wish strace have strace
+	wish libjemalloc2 has_library libjemalloc.so.2
+	wish libtcmalloc-minimal4 has_library libtcmalloc_minimal.so.4
 	wish liblttng-ust-dev compiles lttng/tracepoint.h -llttng-ust -ldl
 	wish lttng-tools have lttng
 }

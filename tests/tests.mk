@@ -2,7 +2,7 @@
 STORM_KILLS ?= 12
 FULL        ?=
 RESULTS     := $(abspath $(BUILD))/run/results
-SUITES      := unit cli format hostile export python stacks new_stacks shell victim victim_with_stacks failures driver_failures interposers namespaces deps storm/kill_points storm/sigkill
+SUITES      := unit cli format hostile export python stacks new_stacks shell victim victim_with_stacks failures driver_failures interposers company namespaces deps storm/kill_points storm/sigkill
 
 $(BUILD)/fake/libconstructor.so: tests/fake/constructor.c
 	@mkdir -p $(@D)
@@ -53,6 +53,7 @@ check: $(TESTED) ## run every test that needs no GPU
 	-@RESULTS=$(RESULTS) CALLS_MAX=$(if $(FULL),1000,30) tests/run_failures.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_driver_failures.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_interposers.sh $(BUILD)
+	-@RESULTS=$(RESULTS) tests/run_company.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_namespaces.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_deps.sh $(BUILD)
 	-@RESULTS=$(RESULTS) tests/run_storm.sh $(BUILD) kill_points $(if $(FULL),1,8)

@@ -79,17 +79,28 @@ bool gp_library_find(const char *chosen, char *out, size_t capacity)
 	return true;
 }
 
-static bool preload_set(const char *library)
+/* VARIABLE=TEXT, in front of what the user has there. */
+static bool prepended_set(const char *variable, const char *text)
 {
-	const char *before = getenv("LD_PRELOAD");
+	const char *before = getenv(variable);
 	char *whole;
 	if (!before || !*before)
-		return setenv("LD_PRELOAD", library, 1) == 0;
-	if (asprintf(&whole, "%s:%s", library, before) < 0)
+		return setenv(variable, text, 1) == 0;
+	if (asprintf(&whole, "%s:%s", text, before) < 0)
 		return false;
-	bool is_set = setenv("LD_PRELOAD", whole, 1) == 0;
+	bool is_set = setenv(variable, whole, 1) == 0;
 	free(whole);
 	return is_set;
+}
+
+/*
+ * AddressSanitizer's runtime refuses to start behind any preload. It only has to come first where
+ * the preload defines functions that it intercepts, and ours defines none.
+ */
+static bool preload_set(const char *library)
+{
+	return prepended_set("LD_PRELOAD", library) &&
+	       prepended_set("ASAN_OPTIONS", "verify_asan_link_order=0");
 }
 
 struct start {

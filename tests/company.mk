@@ -1,0 +1,23 @@
+# What tests/run_company.sh puts beside the preloaded job.
+COMPANY := $(addprefix $(BUILD)/company/,stop_and_read count_bindings.so greedy_malloc.so)
+HAS_ASAN := $(wildcard $(shell $(CC) -print-file-name=libasan.so))
+COMPANY += $(if $(HAS_ASAN),$(BUILD)/company/asan_faults)
+
+$(BUILD)/company/stop_and_read: tests/company/stop_and_read.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -o $@ $<
+$(BUILD)/company/count_bindings.so: tests/company/count_bindings.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fPIC -shared -o $@ $<
+$(BUILD)/company/greedy_malloc.so: tests/company/greedy_malloc.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fPIC -shared -o $@ $< -ldl
+$(BUILD)/company/asan_faults: tests/company/asan_faults.c tests/victims/victim.h
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fsanitize=address -o $@ $< -lpthread -ldl
+
+tests check: $(COMPANY)
+check-company: tests ## run recorded jobs beside other tools (COMPANY_OF="gdb valgrind")
+	@tests/run_company.sh $(BUILD) $(COMPANY_OF)
+
+.PHONY: check-company
