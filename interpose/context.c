@@ -248,6 +248,7 @@ void gp_context_known(uint64_t context, unsigned device)
 	int byte = gp_handle_find(&contexts, context);
 	if (byte < 0 || device_of(byte) != device)
 		gp_handle_put(&contexts, context, byte_of(device));
+	gp_recorder_prepare();
 }
 
 int gp_context_device(uint64_t context)
@@ -263,6 +264,8 @@ void gp_context_set(CUcontext context)
 		t->context = (uint64_t)context;
 		t->device_epoch = 0;
 	}
+	if (context) /* the runtime may have made it through its private table */
+		gp_recorder_prepare();
 }
 
 void gp_context_push(CUcontext context)

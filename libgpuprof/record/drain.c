@@ -1,18 +1,14 @@
 /*
  * The drain thread: merges the rings by order number, applies each event to the live state, writes
  * per-thread blocks, and only then frees the slots. Never calls CUDA, never takes a lock of the
- * job, blocks all signals, and has its own table of descriptors so that a job that closes
- * everything cannot reach ours.
+ * job. How it comes to be is in drain_start.c.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "listing.h"
 #include "range_mark.h"
 #include "recorder.h"
 #include "scope.h"
@@ -362,48 +358,6 @@ static bool turn(struct gp_recorder *r)
 
 /* ---- start and end ---- */
 
-static int number_of(const char *name)
-{
-	int number = 0;
-	for (; *name >= '0' && *name <= '9'; name++)
-		number = number * 10 + (*name - '0');
-	return number;
-}
-
-/* Kernels before 5.9 have no close_range. */
-static void close_listed(void)
-{
-	struct gp_listing listing;
-	const int directory = open("/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	gp_listing_begin(&listing, directory);
-	for (const char *name; (name = gp_listing_next(&listing));)
-		if (*name != '.' && number_of(name) != directory)
-			close(number_of(name));
-	if (directory >= 0)
-		close(directory);
-}
-
-/*
- * From here on descriptors are ours alone; the copies of the job's are dropped at once, or a pipe
- * that the job closes would stay open. Seccomp profiles of containers may forbid it: then each
- * write looks first.
- */
-static void own_descriptors(struct gp_recorder *r)
-{
-	r->writer.is_shared_table = unshare(CLONE_FILES) != 0;
-	if (r->writer.is_shared_table)
-		return;
-	if (syscall(SYS_close_range, 0u, ~0u, 0u) != 0)
-		close_listed();
-	/*
-	 * numbers 0 to 2 never mean a file of ours, whatever libc may print here in its last
-	 * moments
-	 */
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	while (null >= 0 && null < STDERR_FILENO)
-		null = dup(null);
-}
-
 static void tell_facts(struct gp_recorder *r)
 {
 	char place[300] = "private";
@@ -479,9 +433,19 @@ static bool refuse(struct gp_recorder *r, const char *why, const char *subject, 
 
 static bool start(struct gp_recorder *r)
 {
-	own_descriptors(r);
+	r->start = gp_clock_triple();
+	gp_range_names_begin();
 	__atomic_store_n(&gp_control, NULL, __ATOMIC_RELAXED);
 	r->writer.fd = -1;
+	if (!gp_output_name(gp_settings.output, r->start.unix_ns, r->name, sizeof r->name))
+		/* an absolute pattern would do without it */
+		return refuse(r,
+			      errno == ENAMETOOLONG || errno == ERANGE ?
+				      "cannot use" :
+				      "cannot find the working directory for",
+			      gp_settings.output, errno == ERANGE ? ENAMETOOLONG : errno);
+	/* partner: the load in start_process, of a thread that waited in vain */
+	atomic_store(&r->is_named, true);
 	if (!open_memory(r))
 		return refuse(r, "no memory for the recorder", NULL, 0);
 	if (!open_file(r))
@@ -535,12 +499,9 @@ static void finish(struct gp_recorder *r)
 	gp_file_close(&r->writer);
 }
 
-void *gp_drain_main(void *context)
+static bool begin(struct gp_recorder *r)
 {
-	struct gp_recorder *r = context;
-	prctl(PR_SET_NAME, "gpuprof");
-	gp_thread.inside = 1; /* nothing that this thread does is an event */
-	gp_thread.is_drain = 1;
+	atomic_store(&r->state, GP_RECORDER_STARTING);
 	bool is_running = start(r);
 	atomic_store(&gp_uses_wanted, is_running && gp_settings.has_uses);
 	atomic_store(&r->state, is_running ? GP_RECORDER_RUNNING : GP_RECORDER_FAILED);
@@ -548,8 +509,11 @@ void *gp_drain_main(void *context)
 	atomic_store(&gp_local->word,
 		     is_running ? r->first_word : gp_word_next(0, GP_LEVEL_OFF, false));
 	gp_futex_wake(&r->progress);
-	if (!is_running)
-		return NULL;
+	return is_running;
+}
+
+static void run(struct gp_recorder *r)
+{
 	turn(r); /* threads wait for their rings */
 	gp_ring_left_clear(r, turn);
 	while (!atomic_load(&r->is_ending)) {
@@ -567,5 +531,17 @@ void *gp_drain_main(void *context)
 	gp_futex_wake(&r->progress);
 	if (gp_scope_is_over())
 		gp_give_back(r);
+}
+
+void *gp_drain_main(void *context)
+{
+	struct gp_recorder *r = context;
+	prctl(PR_SET_NAME, "gpuprof");
+	gp_thread.inside = 1; /* nothing that this thread does is an event */
+	gp_thread.is_drain = 1;
+	gp_drain_await_call(r);
+	if (begin(r))
+		run(r);
+	gp_own_descriptors_keep(r);
 	return NULL;
 }

@@ -20,6 +20,11 @@ void gp_futex_wake(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 0x7fffffff, NULL, NULL, 0);
 }
 
+void gp_futex_notify(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 0x7fffffff, NULL, NULL, 0);
+}
+
 void gp_futex_set_shared(_Atomic uint32_t *word, uint32_t value)
 {
 	/* partner: the loads in gp_process_snapshot and gp_ring_file_await, of another process */

@@ -92,12 +92,15 @@ GP_HOT uint32_t gp_word_next(uint32_t word, uint32_t level, bool is_outside)
 struct gp_local {
 	_Atomic uint32_t word;
 	_Atomic uint32_t is_starting; /* somebody starts, or has started, this process's recorder */
+	_Atomic uint32_t drain;	      /* enum gp_drain_state */
+	_Atomic uint32_t creator;     /* tid of who creates the drain thread */
 	_Atomic uint32_t is_told;     /* gp_recorder_started has been called */
 	_Atomic uint32_t starts_told; /* enum gp_starts_told: of ranges that are open */
 	_Atomic uint32_t
 		is_tier_said;	      /* interpose's: the framework's reports have been announced */
 	_Atomic uint32_t has_control; /* gp_control is there: losses.c */
 };
+enum gp_drain_state { GP_DRAIN_UNBORN, GP_DRAIN_BEING_BORN, GP_DRAIN_BORN, GP_DRAIN_STILLBORN };
 enum gp_starts_told { GP_STARTS_UNTOLD, GP_STARTS_TOLD, GP_STARTS_STOPPED };
 extern struct gp_local *gp_local GP_HOT_DATA __attribute__((visibility("hidden")));
 extern struct gp_control *gp_control GP_HOT_DATA __attribute__((visibility("hidden")));
@@ -283,6 +286,17 @@ bool gp_thread_end_is_told(void);
  * program's name.
  */
 bool gp_recorder_init(void);
+/*
+ * The driver has just made a context, so the caller holds no lock that the job's allocator needs:
+ * creates the drain thread where the process has none. Keeps errno.
+ */
+GP_COLD void gp_recorder_prepare_slow(void);
+GP_HOT void gp_recorder_prepare(void)
+{
+	if (gp_unlikely(atomic_load_explicit(&gp_local->drain, memory_order_relaxed) ==
+			GP_DRAIN_UNBORN))
+		gp_recorder_prepare_slow();
+}
 /* Destructor: final drain, bounded wait. */
 void gp_recorder_end(void);
 /*

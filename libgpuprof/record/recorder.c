@@ -62,68 +62,42 @@ static bool is_started(void)
 	return atomic_load(&gp_local->word) != 0;
 }
 
-/* All signals blocked: the job's handlers must not run on our thread. */
-static bool start_drain(void)
+bool gp_recorder_is_wanted(void)
 {
-	sigset_t all, kept;
-	pthread_attr_t attributes;
-	pthread_t thread;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &kept);
-	pthread_attr_init(&attributes);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attributes, 512u << 10);
-	int error = pthread_create(&thread, &attributes, gp_drain_main, &gp_recorder);
-	if (error == EINVAL) { /* a job with much static TLS wants a larger stack */
-		pthread_attr_setstacksize(&attributes, 8u << 20);
-		error = pthread_create(&thread, &attributes, gp_drain_main, &gp_recorder);
-	}
-	pthread_attr_destroy(&attributes);
-	pthread_sigmask(SIG_SETMASK, &kept, NULL);
-	return error == 0;
+	return is_initialised && gp_settings.is_on && !gp_scope_is_over();
 }
 
+/* As a rule the drain thread sleeps since the job's first context. */
 static void start_process(void)
 {
-	struct gp_recorder *r = &gp_recorder;
-	uint32_t generation = r->generation + 1;
-	/*
-	 * a forked child: the parent's rings and pages are not mapped here, nothing of them may be
-	 * used
-	 */
-	memset(r, 0, sizeof *r);
-	r->generation = generation;
-	r->start = gp_clock_triple();
-	gp_range_names_begin();
-	if (!gp_output_name(gp_settings.output, r->start.unix_ns, r->name, sizeof r->name)) {
-		/* an absolute pattern would do without it */
-		gp_say_refusal(errno == ENAMETOOLONG || errno == ERANGE ?
-				       "cannot use" :
-				       "cannot find the working directory for",
-			       gp_settings.output, errno == ERANGE ? ENAMETOOLONG : errno);
-		atomic_store(&gp_local->word, WORD_OFF);
-		return;
-	}
-	atomic_store(&r->state, GP_RECORDER_STARTING);
-	if (!start_drain()) {
-		atomic_store(&r->state, GP_RECORDER_FAILED);
+	const uint64_t began = now_ns();
+	gp_recorder_prepare(); /* a forked child, or a context that was made past us */
+	if (!gp_drain_await_birth(START_WAIT_NS)) {
+		atomic_store(&gp_recorder.state, GP_RECORDER_FAILED);
 		gp_say_refusal("no thread for the recorder", NULL, 0);
 		atomic_store(&gp_local->word, WORD_OFF);
 		return;
 	}
+	gp_drain_call();
 	gp_settings_warn();
-	if (!wait_for(is_started, START_WAIT_NS)) {
+	const uint64_t waited = now_ns() - began;
+	if (!wait_for(is_started, waited < START_WAIT_NS ? START_WAIT_NS - waited : 0)) {
+		/* partner: the store in start of the drain thread */
+		const char *name =
+			atomic_load(&gp_recorder.is_named) ? gp_recorder.name : gp_settings.output;
 		gp_say(true, "the recording cannot be opened in time, events are lost until it is:",
-		       r->name);
-		gp_list_add("late: ", r->name);
+		       name);
+		gp_list_add("late: ", name);
 	}
 }
 
 static void start_once(void)
 {
 	uint32_t no = 0;
-	if (!gp_settings.is_on || gp_scope_is_over())
+	if (!gp_recorder_is_wanted())
 		atomic_store(&gp_local->word, WORD_OFF);
+	else if (gp_drain_is_being_born_here())
+		return; /* the event is lost, and counted */
 	else if (atomic_compare_exchange_strong(&gp_local->is_starting, &no, 1))
 		start_process();
 	else if (no == 1)
@@ -207,6 +181,7 @@ static void wipe_in_child(void)
 {
 	atomic_store(&gp_local->word, 0);
 	atomic_store(&gp_local->is_starting, 0);
+	atomic_store(&gp_local->drain, GP_DRAIN_UNBORN);
 	atomic_store(&gp_local->is_told, 0);
 	atomic_store(&gp_local->starts_told, GP_STARTS_UNTOLD);
 	atomic_store(&gp_local->is_tier_said, 0);
@@ -220,6 +195,7 @@ bool gp_recorder_init(void)
 	int kept = errno;
 	gp_settings_read();
 	gp_clock_init();
+	gp_drain_init();
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page != MAP_FAILED && pthread_key_create(&thread_end, end_thread) == 0) {
 		madvise(page, 4096, MADV_WIPEONFORK);
@@ -240,7 +216,7 @@ static bool is_ended(void)
 static bool is_start_over(void)
 {
 	return atomic_load(&gp_local->is_starting) == 0 ||
-	       atomic_load(&gp_recorder.state) != GP_RECORDER_STARTING;
+	       atomic_load(&gp_recorder.state) > GP_RECORDER_STARTING;
 }
 
 static void end(void)

@@ -81,13 +81,15 @@ struct gp_recorder {
 	uint32_t first_word;		/* gp_local->word to begin with */
 	bool is_scope_told;		/* a SCOPE of this recording says how it stands */
 	uint64_t scope_since;		/* ticks: no SCOPE says when the open one was opened */
-	char name[1024];		/* GPUPROF_OUTPUT expanded, on the job's thread */
+	char name[1024];		/* GPUPROF_OUTPUT expanded, once is_named */
+	_Atomic bool is_named;
 	struct gp_clock_triple start;
 	uint32_t generation; /* counts the processes of this line of forks that recorded */
 	char ring_path[256];
 	int ring_fd, ring_dir_fd; /* -1: private, or closed */
 	/* the place has no room for more rings: those that follow are private memory */
 	_Atomic bool is_full;
+	bool has_queues; /* of the job, in our table: they must stay open */
 	bool is_private; /* rings in private memory: nothing survives a SIGKILL */
 	_Atomic uint32_t threads;
 	_Atomic uint32_t wake;		/* futex: bumped to wake the drain thread */
@@ -114,6 +116,9 @@ enum gp_recorder_state {
 };
 
 extern struct gp_recorder gp_recorder __attribute__((visibility("hidden")));
+
+/* recorder.c: is this process to be recorded? */
+bool gp_recorder_is_wanted(void);
 
 /* ring_place.c: the shared file. On the drain thread. */
 bool gp_ring_place_open(struct gp_recorder *recorder);
@@ -147,6 +152,23 @@ void gp_thread_join(struct gp_thread *t, uint64_t timeout_ns);
 /* stack_tend.c: once a turn, what stacks need: room, modules, a word on what cannot be had. */
 void gp_stacks_open(struct gp_recorder *recorder);
 void gp_stacks_tend(struct gp_recorder *recorder);
+
+/* drain_start.c */
+/* Constructor. */
+void gp_drain_init(void);
+/* This thread creates it and calls us from inside: the job's allocator asks the driver. */
+bool gp_drain_is_being_born_here(void);
+/* Another thread may create it just now. False: there is none and never will be. */
+bool gp_drain_await_birth(uint64_t timeout_ns);
+/* is_starting was set: the first event is there. */
+void gp_drain_call(void);
+/* On the drain thread: all that comes before the first event. */
+void gp_drain_await_call(struct gp_recorder *recorder);
+
+/* own_descriptors.c: on the drain thread. */
+void gp_own_descriptors(struct gp_recorder *recorder);
+/* The thread's last act. Does not return where its end would close what the job needs. */
+void gp_own_descriptors_keep(const struct gp_recorder *recorder);
 
 /* drain.c */
 void *gp_drain_main(void *recorder);
@@ -215,7 +237,10 @@ void gp_definitions_visit(const struct gp_definitions *definitions,
 
 /* futex.c */
 void gp_futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns);
+#define GP_FUTEX_FOREVER (UINT64_MAX / 2)
 void gp_futex_wake(_Atomic uint32_t *word);
+/* Wakes who waits for a word that was changed already. */
+void gp_futex_notify(_Atomic uint32_t *word);
 /* Sets a word of a shared page and wakes other processes that wait for it. */
 void gp_futex_set_shared(_Atomic uint32_t *word, uint32_t value);
 

@@ -1,0 +1,99 @@
+/*
+ * The drain thread's own table of descriptors: a job that closes every number cannot reach ours,
+ * and ours keep none of its files open. Where no table of its own can be had the recorder knows.
+ */
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "listing.h"
+#include "recorder.h"
+
+#define MQUEUE_MAGIC 0x19800202
+
+static int number_of(const char *name)
+{
+	int number = 0;
+	for (; *name >= '0' && *name <= '9'; name++)
+		number = number * 10 + (*name - '0');
+	return number;
+}
+
+/* Can unshare be called at all? A filter of system calls may end the process for it. */
+static bool has_no_filter(void)
+{
+	char text[4096];
+	const int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0 && !strstr(text, "\nSeccomp:\t2");
+}
+
+/* Container runtimes refuse unshare to all but root and allow close_range. */
+static bool copy_table(void)
+{
+	return syscall(SYS_close_range, ~0u, ~0u, CLOSE_RANGE_UNSHARE) == 0 ||
+	       (has_no_filter() && unshare(CLONE_FILES) == 0);
+}
+
+static bool is_message_queue(int fd)
+{
+	struct statfs fs;
+	return fstatfs(fd, &fs) == 0 && (unsigned long)fs.f_type == MQUEUE_MAGIC;
+}
+
+/*
+ * All but message queues: the kernel drops the job's mq_notify when a thread of the process closes
+ * any copy of the descriptor. True: some are left.
+ */
+static bool close_copies(void)
+{
+	struct gp_listing listing;
+	bool has_queues = false;
+	const int directory = open("/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (directory < 0) {
+		syscall(SYS_close_range, 0u, ~0u, 0u);
+		return false;
+	}
+	gp_listing_begin(&listing, directory);
+	for (const char *name; (name = gp_listing_next(&listing));) {
+		if (*name == '.' || number_of(name) == directory)
+			continue;
+		if (is_message_queue(number_of(name)))
+			has_queues = true;
+		else
+			close(number_of(name));
+	}
+	close(directory);
+	return has_queues;
+}
+
+void gp_own_descriptors(struct gp_recorder *r)
+{
+	r->writer.is_shared_table = !copy_table();
+	if (r->writer.is_shared_table)
+		return;
+	/* at once, or a pipe that the job closes would stay open */
+	r->has_queues = close_copies();
+	/*
+	 * numbers 0 to 2 never mean a file of ours, whatever libc may print here in its last
+	 * moments
+	 */
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (null >= 0 && null < STDERR_FILENO)
+		null = dup(null);
+}
+
+/* Its end closes the queues, too. */
+void gp_own_descriptors_keep(const struct gp_recorder *r)
+{
+	_Atomic uint32_t never = 0;
+	while (r->has_queues)
+		gp_futex_wait(&never, 0, GP_FUTEX_FOREVER);
+}
