@@ -37,16 +37,6 @@ __attribute__((no_sanitize("address"), noinline)) uint64_t gp_native_word(uintpt
 }
 #endif
 
-bool gp_native_has_room(uintptr_t bytes)
-{
-	/* the kernel lets a main thread's stack grow for such a look too */
-	const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-	for (uintptr_t below = PAGE; below < bytes + PAGE; below += PAGE)
-		if (!gp_native_is_readable(here - below))
-			return false;
-	return true;
-}
-
 /* The first page at or above `from` that cannot be read; at most `to`. */
 static uintptr_t readable_until(uintptr_t from, uintptr_t to)
 {

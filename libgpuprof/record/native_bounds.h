@@ -22,11 +22,6 @@ struct gp_native_bounds {
 bool gp_native_is_readable(uintptr_t at);
 
 /*
- * Whether `bytes` more can be used below the calling function's frame: a stack may be at its end.
- */
-bool gp_native_has_room(uintptr_t bytes);
-
-/*
  * Whether `stack_pointer` lies on the thread's own stack; then all of [stack_pointer, high) may be
  * read as long as the thread lives. Slow when it is deeper than ever before.
  */

@@ -17,6 +17,7 @@
 #include "hot.h"
 #include "native_bounds.h"
 #include "native_gate.h"
+#include "walking_stack.h"
 
 #if defined(__x86_64__) && __has_include(<libunwind.h>)
 #define UNW_LOCAL_ONLY
@@ -117,8 +118,7 @@ bool gp_native_check_modules(void)
 
 /* ---- what of libunwind is used ---- */
 
-#define LEARN_STACK 32768u /* half of it was seen used */
-#define CURSOR_WORDS 512u  /* it has 127; more than any version had */
+#define CURSOR_WORDS 512u /* it has 127; more than any version had */
 #define PROC_INFO_WORDS 32u
 enum { REGISTER_FRAME = 6, REGISTER_STACK = 7, REGISTER_IP = 16 };
 
@@ -320,28 +320,40 @@ static uint32_t rule_of(const struct outcome *o)
 	return gp_native_rule(GP_NATIVE_BY_FRAME_AT, cfa.offset, saved.offset - cfa.offset);
 }
 
+struct lesson {
+	uintptr_t key;
+	uint32_t rule; /* 0: none */
+};
+
+static void ask_for_rule(void *lesson)
+{
+	struct lesson *l = lesson;
+	struct outcome outcome = { 0 };
+	/* without information libunwind would guess that there is a frame pointer */
+	if (has_information(l->key - 1) && step_from(l->key, &outcome))
+		l->rule = outcome.stepped == 0 ? gp_native_rule(GP_NATIVE_OUTERMOST, 0, 0) :
+						 rule_of(&outcome);
+}
+
 uint32_t gp_native_learn(uintptr_t key)
 {
-	const uint32_t none = gp_native_rule(GP_NATIVE_NONE, 0, 0);
 	const int error = errno;
 	const uint32_t epoch = atomic_load(&gp_native_epoch);
+	struct lesson lesson = { key, 0 };
 	uint64_t signals;
-	if (!gp_native_has_room(LEARN_STACK) || !gp_native_gate_enter(&signals))
+	if (!gp_native_gate_enter(&signals))
 		return 0;
-	struct outcome outcome = { 0 };
-	uint32_t rule = 0;
-	/* without information libunwind would guess that there is a frame pointer */
-	if (has_information(key - 1) && step_from(key, &outcome))
-		rule = outcome.stepped == 0 ? gp_native_rule(GP_NATIVE_OUTERMOST, 0, 0) :
-					      rule_of(&outcome);
+	const bool is_asked = gp_walking_stack_run(ask_for_rule, &lesson);
 	gp_native_gate_leave(&signals);
-	if (rule == 0)
-		rule = none;
-	gp_native_rule_add(key, rule);
+	errno = error;
+	if (!is_asked)
+		return 0;
+	if (lesson.rule == 0)
+		lesson.rule = gp_native_rule(GP_NATIVE_NONE, 0, 0);
+	gp_native_rule_add(key, lesson.rule);
 	if (atomic_load(&gp_native_epoch) != epoch) /* learned from what is unloaded meanwhile */
 		gp_native_rules_forget();
-	errno = error;
-	return rule;
+	return lesson.rule;
 }
 
 /* ---- opening ---- */
@@ -452,25 +464,37 @@ static bool first_use(void)
 	return is_ours;
 }
 
+struct trial {
+	bool is_ours, is_proven;
+};
+
+/* The proof: where a function begins, its caller's address lies on top of the stack. */
+static void try_first_use(void *trial)
+{
+	struct trial *t = trial;
+	struct lesson lesson = { (uintptr_t)read_word + 1, 0 };
+	t->is_ours = first_use();
+	if (t->is_ours)
+		ask_for_rule(&lesson);
+	t->is_proven = lesson.rule == gp_native_rule(GP_NATIVE_BY_STACK, 8, 0);
+}
+
 const char *gp_native_learn_open(void *(*lookup)(void *, const char *), void *context)
 {
 	const int error = errno;
+	struct trial trial = { false, false };
 	if (!find_functions(lookup, context))
 		return "libunwind lacks a function that is needed";
 	if (!open_region() || !gp_native_rules_open() || !gp_native_gate_open())
 		return "there is no memory for native stacks";
 	choose_candidate();
-	bool is_ours = first_use();
+	const bool is_tried = gp_walking_stack_run(try_first_use, &trial);
 	errno = error;
-	if (!is_ours)
+	if (!is_tried)
+		return "there is no memory for native stacks";
+	if (!trial.is_ours)
 		return "the program has a libunwind of its own that stands before ours";
-	struct outcome outcome = { 0 };
-	/* the proof: where a function begins, its caller's address lies on top of the stack */
-	bool is_proven = has_information((uintptr_t)read_word) &&
-			 step_from((uintptr_t)read_word + 1, &outcome) &&
-			 rule_of(&outcome) == gp_native_rule(GP_NATIVE_BY_STACK, 8, 0);
-	errno = error;
-	return is_proven ? NULL : "libunwind does not do what it should";
+	return trial.is_proven ? NULL : "libunwind does not do what it should";
 }
 
 #else

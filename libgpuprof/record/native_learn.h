@@ -26,7 +26,8 @@ void gp_native_watch_loader(const void *state, size_t bytes);
 const char *gp_native_learn_open(void *(*lookup)(void *context, const char *name), void *context);
 
 /*
- * The rule of `key`, from now on in the table; 0: the gate is closed, or the stack nearly full.
+ * The rule of `key`, from now on in the table; 0: the gate is closed, or there is no memory for a
+ * stack of our own (walking_stack.h).
  * Keeps errno. Takes microseconds and the loader's lock of its list, as dl_iterate_phdr does.
  */
 uint32_t gp_native_learn(uintptr_t key);

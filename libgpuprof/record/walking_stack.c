@@ -1,0 +1,89 @@
+/*
+ * Stacks that no thread uses wait in a few places, each taken by one exchange. Who finds none maps
+ * one. Below each lies a page that cannot be touched. A forked child keeps those that wait.
+ */
+#include "walking_stack.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#define WAITING 8u
+#define GUARD_BYTES 4096u
+#define MAPPED_BYTES (GP_WALKING_STACK_BYTES + GUARD_BYTES)
+
+static _Atomic(char *) waiting[WAITING];
+
+static char *stack_take(void)
+{
+	for (unsigned k = 0; k < WAITING; k++) {
+		char *stack = atomic_load_explicit(&waiting[k], memory_order_relaxed);
+		if (stack && (stack = atomic_exchange(&waiting[k], NULL)))
+			return stack;
+	}
+	char *stack = mmap(NULL, MAPPED_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (stack == MAP_FAILED)
+		return NULL;
+	if (mprotect(stack, GUARD_BYTES, PROT_NONE) == 0)
+		return stack;
+	munmap(stack, MAPPED_BYTES);
+	return NULL;
+}
+
+static void stack_give(char *stack)
+{
+	for (unsigned k = 0; k < WAITING; k++) {
+		char *none = NULL;
+		if (atomic_compare_exchange_strong(&waiting[k], &none, stack))
+			return;
+	}
+	munmap(stack, MAPPED_BYTES);
+}
+
+#if defined(__x86_64__)
+/* body(argument) with the stack pointer at `top`, a multiple of 16. Debuggers walk through it. */
+void gp_walking_stack_call(void (*body)(void *), void *argument, char *top)
+	__attribute__((visibility("hidden")));
+__asm__(".text\n"
+	".globl gp_walking_stack_call\n"
+	".type gp_walking_stack_call, @function\n"
+	"gp_walking_stack_call:\n"
+	".cfi_startproc\n"
+	"endbr64\n"
+	"pushq %rbp\n"
+	".cfi_def_cfa_offset 16\n"
+	".cfi_offset %rbp, -16\n"
+	"movq %rsp, %rbp\n"
+	".cfi_def_cfa_register %rbp\n"
+	"movq %rdi, %rax\n"
+	"movq %rsi, %rdi\n"
+	"movq %rdx, %rsp\n"
+	"call *%rax\n"
+	"movq %rbp, %rsp\n"
+	"popq %rbp\n"
+	".cfi_def_cfa %rsp, 8\n"
+	"ret\n"
+	".cfi_endproc\n"
+	".size gp_walking_stack_call, . - gp_walking_stack_call\n");
+#else
+static void gp_walking_stack_call(void (*body)(void *), void *argument, char *top)
+{
+	(void)top;
+	body(argument);
+}
+#endif
+
+bool gp_walking_stack_run(void (*body)(void *), void *argument)
+{
+	const int error = errno;
+	char *stack = stack_take();
+	if (stack) {
+		gp_walking_stack_call(body, argument, stack + MAPPED_BYTES);
+		stack_give(stack);
+	}
+	errno = error;
+	return stack != NULL;
+}

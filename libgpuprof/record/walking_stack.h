@@ -1,0 +1,20 @@
+/*
+ * Runs a function on a stack of the recorder's own: for work that needs more than a thread of the
+ * job may have left. A job's stack may be small and lie between other memory of it, without a page
+ * that cannot be touched, so that no look at memory tells where it ends.
+ */
+#ifndef GP_WALKING_STACK_H
+#define GP_WALKING_STACK_H
+
+#include <stdbool.h>
+
+/* Of each; libunwind was seen to use 16 KiB. */
+#define GP_WALKING_STACK_BYTES (64u << 10)
+
+/*
+ * Calls body(argument) there. False: no memory, and it was not called. No malloc, no lock; keeps
+ * errno. A jump out of `body` loses the stack until the process ends.
+ */
+bool gp_walking_stack_run(void (*body)(void *argument), void *argument);
+
+#endif
