@@ -24,7 +24,7 @@ unset GPUPROF_OUTPUT LD_PRELOAD
 
 kept_recordings="eager expandable graph oom mlp killed"
 all_sections="eager cupti expandable graph oom mlp profiler workers shell killed doctor trainer others stacks trace
-snapshots fits oom_kinds leaks diff ranges phases spans number_line cost stack_cost tracker_cost idle compile reduce two-gpus ranks fake"
+snapshots fits oom_kinds leaks diff ranges phases spans number_line cost stack_cost tracker_cost idle compile reduce two-gpus ranks compatibility fake rings"
 
 say() { printf '%s\n' "$*"; }
 skip() { say "SKIP $*"; }
@@ -483,6 +483,17 @@ section_others() {
 		after_both "$framework" "$recorded" $?
 		judge "$framework"
 	done
+}
+# debuggers, profilers, checkers and limits beside a recorded job
+section_compatibility() {
+	need_gpus compatibility 1 && need_torch compatibility || return 0
+	timeout -k 10 400 "$python" "$here/beside_tools.py" --build "$build" --work "$work" 2>&1
+	claim compatibility "every step was gone through (exit $?)" succeeded $?
+}
+# what all sections before left in shared memory
+section_rings() {
+	left=$(find /dev/shm -maxdepth 1 -name '*gpuprof*' | wc -l)
+	claim rings "/dev/shm holds no rings at the end ($left left)" [ "$left" -eq 0 ]
 }
 # The build itself on this machine: unit tests and a victim on the fake driver.
 section_fake() {
