@@ -28,6 +28,15 @@ enum gp_cuda_row {
 	GP_CUDA_ROWS,
 };
 
+enum gp_cuda_call {
+#define CUDA(symbol, parameters, arguments, hook)
+#define CALL(symbol, parameters) GP_CALL_##symbol,
+#include "cuda_api.def"
+#undef CUDA
+#undef CALL
+	GP_CUDA_CALLS,
+};
+
 /* wrappers.c: what the doors hand out, indexed by enum gp_cuda_row. */
 struct gp_cuda_wrapper {
 	const char *symbol;
@@ -35,7 +44,7 @@ struct gp_cuda_wrapper {
 	void **real; /* into gp_cuda */
 };
 extern const struct gp_cuda_wrapper gp_cuda_wrappers[GP_CUDA_ROWS];
-/* The CALL rows, same shape, wrapper is NULL; ends with symbol NULL. */
-extern const struct gp_cuda_wrapper gp_cuda_calls[];
+/* The CALL rows, same shape, wrapper is NULL. */
+extern const struct gp_cuda_wrapper gp_cuda_calls[GP_CUDA_CALLS];
 
 #endif

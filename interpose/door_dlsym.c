@@ -8,11 +8,10 @@
  * on a machine without a driver; the wrapper then returns CUDA_ERROR_NOT_INITIALIZED.
  */
 #include <dlfcn.h>
-#include <link.h>
-#include <string.h>
 
 #include "door_misses.h"
 #include "elf_lookup.h"
+#include "mapped_scope.h"
 #include "resolver.h"
 
 void *gp_dlsym_answer(void *handle, const char *name, const void *caller)
@@ -24,45 +23,60 @@ static bool is_driver_name(const char *name)
 	return name && name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
 }
 
-/* Whether the object around `caller` names the driver among the libraries that it needs. */
-static bool needs_driver(const void *caller)
+/* In what the program opened with RTLD_GLOBAL later: behind everything that it started with. */
+static void *find_opened(const char *name)
 {
-	Dl_info info;
-	const struct link_map *object = NULL;
-	const char *strings = NULL;
-	if (!dladdr1(caller, &info, (void **)&object, RTLD_DL_LINKMAP) || !object)
-		return false;
-	for (const ElfW(Dyn) *d = object->l_ld; d->d_tag != DT_NULL; d++)
-		if (d->d_tag == DT_STRTAB)
-			strings = (const char *)d->d_un.d_ptr;
-	for (const ElfW(Dyn) *d = object->l_ld; strings && d->d_tag != DT_NULL; d++)
-		if (d->d_tag == DT_NEEDED && strcmp(strings + d->d_un.d_val, "libcuda.so.1") == 0)
-			return true;
-	return false;
+	void *volatile found = gp_libc_dlsym(RTLD_NEXT, name);
+	return found && gp_elf_position(found) >= gp_objects_at_start ? found : NULL;
 }
 
 /*
- * RTLD_DEFAULT and RTLD_NEXT as the caller would have them: the global scope (RTLD_NEXT: for what
- * the program started with), then its own, where only the driver matters. The caller's scope cannot
- * be searched itself: glibc's dlsym crashes on the handle of an object that nobody opened. No tail
- * calls: the caller must be us.
+ * What RTLD_DEFAULT and RTLD_NEXT find for the caller without us; NULL: not certain. RTLD_DEFAULT
+ * begins with the global scope, which is everybody's. Then comes the caller's own: its answer is
+ * certain where one object alone defines the name. No tail call: the caller must be us.
  */
 static void *find_relative(void *handle, const char *name, const void *caller)
 {
+	const char *const names[] = { name, NULL, NULL, NULL };
 	void *volatile found = NULL;
-	if (handle == RTLD_DEFAULT || gp_elf_position(caller) < gp_objects_at_start)
-		found = gp_libc_dlsym(handle, name);
-	if (!found && needs_driver(caller))
-		found = gp_driver_find(name);
+	if (handle == RTLD_DEFAULT) {
+		found = gp_libc_dlsym(RTLD_DEFAULT, name);
+	} else if (gp_elf_position(caller) < gp_objects_at_start) {
+		found = gp_mapped_next(caller, gp_objects_at_start, name);
+		return found ? found : find_opened(name);
+	}
+	if (!found && gp_mapped_count(name) == 1)
+		found = gp_mapped_bound(caller, names);
 	return found;
 }
 
-/* A pseudo handle's meaning depends on the caller, so only an answer that is ours is given here. */
+/*
+ * A pseudo handle's meaning depends on the caller. So an answer is given here only where the
+ * wrapper calls just what the caller would find; else the call goes through.
+ */
 static void *answer_relative(void *handle, const char *name, const void *caller)
 {
 	void *real = find_relative(handle, name, caller);
+	const struct gp_cuda_wrapper *row = gp_row_of(real);
+	if (!row || *row->real != real)
+		return NULL;
+	dlerror(); /* of a look-up of ours that failed: the caller's succeeds */
+	return row->wrapper;
+}
+
+/* Another preload's dlsym may answer with a function of its own instead of a row's. */
+static void *route_answer(void *handle, const char *name, void *real)
+{
 	void *routed = gp_route(real);
-	return routed != real ? routed : NULL;
+	const struct gp_cuda_wrapper *row = NULL;
+	if (routed != real)
+		return routed;
+	if (real && gp_next_dlsym != gp_libc_dlsym)
+		row = gp_row_of(gp_libc_dlsym(handle, name));
+	if (row)
+		return gp_route_learn(real, row);
+	gp_miss_check(name, real);
+	return real;
 }
 
 void *gp_dlsym_answer(void *handle, const char *name, const void *caller)
@@ -74,11 +88,10 @@ void *gp_dlsym_answer(void *handle, const char *name, const void *caller)
 	gp_start();
 	if (!gp_doors_open || !gp_resolve() || !gp_is_resolved() || gp_is_behind_us(caller))
 		return NULL;
-	gp_find_stacks();
+	gp_resolver_pin();
+	gp_find_python();
 	if (handle == RTLD_NEXT || handle == RTLD_DEFAULT)
 		return answer_relative(handle, name, caller);
-	void *real = gp_next_dlsym(handle, name), *routed = gp_route(real);
-	if (routed == real)
-		gp_miss_check(name, real);
-	return routed; /* NULL: asked once more, for the caller's dlerror */
+	/* NULL: asked once more, for the caller's dlerror */
+	return route_answer(handle, name, gp_next_dlsym(handle, name));
 }

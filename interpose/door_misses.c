@@ -17,6 +17,8 @@ static _Atomic uint64_t misses;
 
 static bool is_row_name(const char *name)
 {
+	if (strcmp(name, "cuGetProcAddress") == 0 || strcmp(name, "cuGetProcAddress_v2") == 0)
+		return true;
 	for (unsigned row = 0; row < GP_CUDA_ROWS; row++) {
 		struct gp_symbol_name parsed;
 		if (gp_symbol_parse(gp_cuda_wrappers[row].symbol, &parsed) &&
@@ -45,7 +47,7 @@ void gp_misses_tell(void)
 
 void gp_miss_check(const char *name, void *real)
 {
-	if (!real || !name || !gp_doors_open || !gp_is_resolved() || gp_is_routed(real) ||
+	if (!real || !name || !gp_doors_open || !gp_is_resolved() || gp_row_of(real) ||
 	    !is_row_name(name) || is_before_us(real))
 		return;
 	atomic_fetch_add_explicit(&misses, 1, memory_order_relaxed);

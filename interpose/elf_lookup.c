@@ -1,6 +1,7 @@
 /* Walks over the loaded objects (mapped_symbol.h). Must not include record/. */
 #include "elf_lookup.h"
 
+#include "elf_tables.h"
 #include "mapped_symbol.h"
 
 struct search {
@@ -9,12 +10,9 @@ struct search {
 	struct gp_elf_range *out;
 };
 
-static int visit(struct dl_phdr_info *object, size_t bytes, void *context)
+struct gp_elf_range gp_elf_range_of(const struct dl_phdr_info *object)
 {
-	(void)bytes;
-	struct search *search = context;
 	struct gp_elf_range range = { UINTPTR_MAX, 0 };
-	bool is_inside = false;
 	for (int i = 0; i < object->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &object->dlpi_phdr[i];
 		if (p->p_type != PT_LOAD)
@@ -22,13 +20,20 @@ static int visit(struct dl_phdr_info *object, size_t bytes, void *context)
 		uintptr_t from = object->dlpi_addr + p->p_vaddr, to = from + p->p_memsz;
 		range.from = from < range.from ? from : range.from;
 		range.to = to > range.to ? to : range.to;
-		is_inside |= search->address - from < p->p_memsz;
 	}
-	if (is_inside)
-		*search->out = range;
-	else
-		search->position++;
-	return is_inside;
+	return range;
+}
+
+static int visit(struct dl_phdr_info *object, size_t bytes, void *context)
+{
+	(void)bytes;
+	struct search *search = context;
+	if (gp_elf_is_mapped(object, (const void *)search->address, 1)) {
+		*search->out = gp_elf_range_of(object);
+		return 1;
+	}
+	search->position++;
+	return 0;
 }
 
 bool gp_elf_find(const void *address, struct gp_elf_range *out)

@@ -16,6 +16,9 @@ static inline bool gp_elf_has(const struct gp_elf_range *range, const void *addr
 	return (uintptr_t)address - range->from < range->to - range->from;
 }
 
+struct dl_phdr_info;
+struct gp_elf_range gp_elf_range_of(const struct dl_phdr_info *object);
+
 /* The object around `address`. False when it lies in none. */
 bool gp_elf_find(const void *address, struct gp_elf_range *out);
 

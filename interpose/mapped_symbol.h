@@ -23,6 +23,9 @@ void *gp_mapped_symbol(const char *prefix, const char *symbol, char *path, size_
 /* The same for a data symbol; `bytes` receives its size. */
 void *gp_mapped_data(const char *prefix, const char *symbol, size_t *bytes);
 
+/* The same for a function or a data symbol of any object. */
+void *gp_mapped_any(const char *symbol);
+
 enum gp_mapped_part {
 	GP_MAPPED_ANY,
 	GP_MAPPED_CODE,
@@ -33,6 +36,9 @@ enum gp_mapped_part {
 
 /* Whether all of [at, at + bytes) lies in that part of the object that `anchor` lies in. */
 bool gp_mapped_is_part(const void *anchor, enum gp_mapped_part part, const void *at, size_t bytes);
+
+/* Once, from the constructor, unless the recorder is off: forks wait at the gate from now on. */
+void gp_walks_guard_forks(void);
 
 /*
  * Between these two no fork begins: a child forked while another thread is inside dl_iterate_phdr

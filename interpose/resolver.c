@@ -1,8 +1,7 @@
 /*
- * Fills gp_cuda and builds the routes: a hash table from every address under which somebody may get
- * a row's function to the row's wrapper. Each thread that finds none builds its own and the first
- * one published stays: no lock that a fork could leave held. Promises never to load the driver;
- * keeps it loaded once it is there, for its addresses are in the table.
+ * Fills gp_cuda and builds the routes: a hash table from every address under which a caller may get
+ * a row's function to the row. Each thread that finds none builds its own and the first one
+ * published stays: no lock that a fork could leave held. Never loads the driver.
  */
 #include "resolver.h"
 
@@ -10,51 +9,63 @@
 #include <errno.h>
 #include <link.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "../libgpuprof/record/stack_take.h"
 #include "door_procaddress.h"
-#include "door_unwind.h"
 #include "elf_lookup.h"
+#include "elf_tables.h"
+#include "mapped_scope.h"
 #include "mapped_symbol.h"
-#include "symbol_name.h"
 
+#define DRIVER "libcuda.so.1"
 /* A power of two, over four times the addresses that GP_CUDA_ROWS rows can have. */
 #define SLOTS 4096u
 #define BEHIND_MAX 8u
+#define RESOLVERS 2u
+#define WANTED (GP_CUDA_ROWS + GP_CUDA_CALLS + RESOLVERS)
 
 struct route {
-	uintptr_t real;
-	void *wrapper;
+	_Atomic uintptr_t real;
+	const struct gp_cuda_wrapper *_Atomic row; /* stored after `real`: NULL for a moment */
+};
+
+/* One function that a build looks for. */
+struct wanted {
+	const struct gp_cuda_wrapper *row;
+	uint32_t hash;
+	void *exported; /* by the driver */
+	void *linked;	/* what a reference of the program would be bound to if we were not there */
 };
 
 struct routes {
-	void *handle; /* the driver's, never closed */
 	struct gp_elf_range driver;
 	struct gp_elf_range behind[BEHIND_MAX]; /* other interposers, between us and the driver */
-	unsigned behinds;
+	_Atomic unsigned behinds;
+	bool is_from_start;	/* the driver is: it stays */
+	_Atomic bool is_pinned; /* it cannot be unloaded any more */
+	_Atomic bool is_learning;
+	struct wanted wanted[WANTED];
 	struct route slot[SLOTS];
-};
-
-/* What one build works on: `symbol` is a row's or one of the two resolvers'. */
-struct build {
-	struct routes *routes;
-	void *driver;
 };
 
 struct gp_cuda gp_cuda;
 gp_dlsym_function *gp_next_dlsym;
 gp_get_proc_address *gp_real_get_proc_address;
 gp_get_proc_address_v2 *gp_real_get_proc_address_v2;
-bool gp_doors_open;
+bool gp_doors_open GP_HOT_DATA;
 unsigned gp_objects_at_start;
 
 gp_dlsym_function *gp_libc_dlsym;
 static struct routes *_Atomic published;
-/* the loader, or an interposer behind us, comes back to our doors while this thread resolves */
-static _Thread_local uint32_t is_resolving __attribute__((tls_model("initial-exec")));
+
+static const struct gp_cuda_wrapper resolvers[RESOLVERS] = {
+	{ "cuGetProcAddress", (void *)gp_door_get_proc_address,
+	  (void **)&gp_real_get_proc_address },
+	{ "cuGetProcAddress_v2", (void *)gp_door_get_proc_address_v2,
+	  (void **)&gp_real_get_proc_address_v2 },
+};
 
 /* ---- the next dlsym ---- */
 
@@ -76,155 +87,148 @@ void gp_dlsym_find(void)
 	if (!found) /* before glibc 2.34 */
 		found = gp_mapped_symbol("libdl", "dlsym", NULL, 0);
 	gp_dlsym_function *libc = found ? (gp_dlsym_function *)found : no_dlsym;
-	void *volatile next = libc(RTLD_NEXT, "dlsym"); /* no tail call: the caller must be us */
+	void *next = gp_mapped_next((const void *)&gp_cuda, UINT32_MAX, "dlsym");
 	/* the same values from every thread */
 	__atomic_store_n(&gp_libc_dlsym, libc, __ATOMIC_RELAXED);
 	__atomic_store_n(&gp_next_dlsym, next ? (gp_dlsym_function *)next : libc, __ATOMIC_RELEASE);
 }
 
-/* What an ELF reference of the program would be bound to if we were not there: the driver's own,
- * or another preload's. A later library with such names (XLA's stubs) is no interposer. */
-static void *elf_next(const char *symbol)
-{
-	void *volatile found = gp_libc_dlsym(RTLD_NEXT, symbol); /* no tail call */
-	return found && gp_elf_position(found) < gp_objects_at_start ? found : NULL;
-}
-
-/* ---- building ---- */
+/* ---- routes ---- */
 
 static unsigned slot_of(uintptr_t real)
 {
 	return (unsigned)((real >> 4) * 0x9e3779b97f4a7c15u >> 52) & (SLOTS - 1);
 }
 
-static void route_add(struct routes *routes, const void *real, void *wrapper)
+static void route_add(struct routes *routes, const void *real, const struct gp_cuda_wrapper *row)
 {
-	if (!real)
+	if (!real || !row->wrapper)
 		return;
-	unsigned i = slot_of((uintptr_t)real);
-	while (routes->slot[i].real != 0 && routes->slot[i].real != (uintptr_t)real)
-		i = (i + 1) & (SLOTS - 1);
-	if (routes->slot[i].real == 0) /* several names may share one address: the first keeps it */
-		routes->slot[i] = (struct route){ (uintptr_t)real, wrapper };
+	for (unsigned i = slot_of((uintptr_t)real);; i = (i + 1) & (SLOTS - 1)) {
+		uintptr_t none = 0;
+		if (atomic_compare_exchange_strong(&routes->slot[i].real, &none, (uintptr_t)real))
+			/* partner: the acquire load in route_find */
+			atomic_store_explicit(&routes->slot[i].row, row, memory_order_release);
+		/* several names may share one address: the first keeps it */
+		if (none == 0 || none == (uintptr_t)real)
+			return;
+	}
 }
 
-static void *route_find(const struct routes *routes, const void *real)
+static const struct gp_cuda_wrapper *route_find(const struct routes *routes, const void *real)
 {
-	for (unsigned i = slot_of((uintptr_t)real); routes->slot[i].real != 0;
-	     i = (i + 1) & (SLOTS - 1))
-		if (routes->slot[i].real == (uintptr_t)real)
-			return routes->slot[i].wrapper;
-	return NULL;
+	for (unsigned i = slot_of((uintptr_t)real);; i = (i + 1) & (SLOTS - 1)) {
+		uintptr_t at = atomic_load_explicit(&routes->slot[i].real, memory_order_relaxed);
+		if (at == 0)
+			return NULL;
+		if (at == (uintptr_t)real)
+			/* partner: the release store in route_add */
+			return atomic_load_explicit(&routes->slot[i].row, memory_order_acquire);
+	}
 }
 
 static bool is_behind(const struct routes *routes, const void *address)
 {
 	if (gp_elf_has(&routes->driver, address))
 		return true;
-	for (unsigned i = 0; i < routes->behinds; i++)
+	/* partner: the release store in behind_add */
+	unsigned n = atomic_load_explicit(&routes->behinds, memory_order_acquire);
+	for (unsigned i = 0; i < n; i++)
 		if (gp_elf_has(&routes->behind[i], address))
 			return true;
 	return false;
 }
 
-static void behind_add(struct routes *routes, const void *address)
+/* By one thread at a time. */
+static void behind_add(struct routes *routes, const struct gp_elf_range *range)
 {
-	struct gp_elf_range range;
-	if (address && !is_behind(routes, address) && routes->behinds < BEHIND_MAX &&
-	    gp_elf_find(address, &range))
-		routes->behind[routes->behinds++] = range;
+	unsigned n = atomic_load_explicit(&routes->behinds, memory_order_relaxed);
+	if (n == BEHIND_MAX || is_behind(routes, (const void *)range->from))
+		return;
+	routes->behind[n] = *range;
+	/* partner: the acquire load in is_behind */
+	atomic_store_explicit(&routes->behinds, n + 1, memory_order_release);
+}
+
+/* ---- building ---- */
+
+struct build {
+	struct routes *routes;
+	unsigned position;
+	bool is_past_us, has_driver, has_any;
+};
+
+static void want_all(struct wanted *wanted)
+{
+	for (unsigned i = 0; i < WANTED; i++) {
+		const struct gp_cuda_wrapper *row =
+			i < GP_CUDA_ROWS ? &gp_cuda_wrappers[i] :
+			i < GP_CUDA_ROWS + GP_CUDA_CALLS ?
+					   &gp_cuda_calls[i - GP_CUDA_ROWS] :
+					   &resolvers[i - GP_CUDA_ROWS - GP_CUDA_CALLS];
+		wanted[i] = (struct wanted){ .row = row, .hash = gp_elf_hash(row->symbol) };
+	}
+}
+
+static void take_object(struct build *build, const struct gp_elf_tables *tables, bool is_driver,
+			bool is_next)
+{
+	bool is_linked = false;
+	for (unsigned i = 0; i < WANTED; i++) {
+		struct wanted *w = &build->routes->wanted[i];
+		void *found =
+			gp_elf_find_symbol(tables, GP_ELF_FUNCTION, w->row->symbol, w->hash, NULL);
+		if (found && is_driver)
+			w->exported = found;
+		if (found && is_next && !w->linked) {
+			w->linked = found;
+			is_linked = true;
+		}
+		build->has_any |= found != NULL;
+	}
+	const struct gp_elf_range range = gp_elf_range_of(tables->object);
+	if (is_driver)
+		build->routes->driver = range;
+	else if (is_linked)
+		behind_add(build->routes, &range);
 }
 
 /*
- * The function behind `symbol` as a caller without us would get it, and routes from all its
- * addresses. An interposer behind us goes before the driver's own: it wants to see the calls.
+ * References of the program are bound to the first object behind us, of those that it started with:
+ * a later library with such names (XLA's stubs) does not interpose.
  */
-static void *build_symbol(const struct build *build, const char *symbol, void *wrapper)
+static int build_object(struct dl_phdr_info *object, size_t bytes, void *context)
 {
-	void *exported = build->driver ? gp_libc_dlsym(build->driver, symbol) : NULL;
-	void *looked_up = build->driver ? gp_next_dlsym(build->driver, symbol) : NULL;
-	void *linked = elf_next(symbol);
-	if (wrapper) {
-		route_add(build->routes, exported, wrapper);
-		route_add(build->routes, looked_up, wrapper);
-		route_add(build->routes, linked, wrapper);
+	(void)bytes;
+	struct build *build = context;
+	struct gp_elf_tables tables;
+	const bool is_ours = gp_elf_is_mapped(object, &gp_cuda, 1);
+	const bool is_from_start = build->position++ < gp_objects_at_start;
+	const bool is_next = build->is_past_us && is_from_start;
+	build->is_past_us |= is_ours;
+	if (is_ours || !gp_elf_tables_read(object, &tables))
+		return 0;
+	const bool is_driver = !build->has_driver && gp_elf_is_named(&tables, DRIVER);
+	if (is_driver) {
+		build->has_driver = true;
+		build->routes->is_from_start = is_from_start;
 	}
-	behind_add(build->routes, looked_up);
-	behind_add(build->routes, linked);
-	if (linked && linked != exported)
-		return linked;
-	return looked_up ? looked_up : exported;
+	if (is_driver || is_next)
+		take_object(build, &tables, is_driver, is_next);
+	return 0;
 }
 
-static void build_rows(const struct build *build)
+/* An interposer behind us goes before the driver's own: it expects to see the calls. */
+static void fill_calls(struct routes *routes)
 {
-	for (unsigned row = 0; row < GP_CUDA_ROWS; row++) {
-		const struct gp_cuda_wrapper *w = &gp_cuda_wrappers[row];
-		__atomic_store_n(w->real, build_symbol(build, w->symbol, w->wrapper),
+	for (unsigned i = 0; i < WANTED; i++) {
+		const struct wanted *w = &routes->wanted[i];
+		route_add(routes, w->exported, w->row);
+		route_add(routes, w->linked, w->row);
+		__atomic_store_n(w->row->real, w->linked ? w->linked : w->exported,
 				 __ATOMIC_RELAXED);
 	}
-	for (const struct gp_cuda_wrapper *call = gp_cuda_calls; call->symbol; call++)
-		__atomic_store_n(call->real, build_symbol(build, call->symbol, NULL),
-				 __ATOMIC_RELAXED);
-	void *v1 = build_symbol(build, "cuGetProcAddress", gp_door_get_proc_address);
-	void *v2 = build_symbol(build, "cuGetProcAddress_v2", gp_door_get_proc_address_v2);
-	__atomic_store_n(&gp_real_get_proc_address, (gp_get_proc_address *)v1, __ATOMIC_RELAXED);
-	__atomic_store_n(&gp_real_get_proc_address_v2, (gp_get_proc_address_v2 *)v2,
-			 __ATOMIC_RELAXED);
 }
-
-/* ---- self-check: does the driver's resolver answer with the addresses that dlsym gives? ---- */
-
-/* The driver has no later variant of this function than the row's: then the resolver must answer
- * with the row's. */
-static bool is_newest(const struct build *build, const struct gp_symbol_name *name,
-		      const char *symbol)
-{
-	char later[112];
-	for (int variant = name->variant + 1; variant <= name->variant + 2; variant++) {
-		snprintf(later, sizeof later, "%s_v%d%s", name->base, variant, name->twin);
-		if (gp_libc_dlsym(build->driver, later))
-			return false;
-	}
-	return gp_libc_dlsym(build->driver, symbol) != NULL;
-}
-
-/* Learns the resolver's address for a row where it differs from dlsym's: another interposer, or a
- * driver to come. */
-static void check_row(const struct build *build, const struct gp_cuda_wrapper *w, int version)
-{
-	struct gp_symbol_name name;
-	void *answer = NULL;
-	int status = 0;
-	if (!gp_symbol_parse(w->symbol, &name) || !is_newest(build, &name, w->symbol))
-		return;
-	cuuint64_t flags = *name.twin ? 2 : 1;
-	if (gp_real_get_proc_address_v2(name.base, &answer, version, flags, &status) !=
-		    CUDA_SUCCESS ||
-	    !answer || route_find(build->routes, answer))
-		return;
-	/* ("cuGraphInstantiate", 12000) is another function: an answer inside the driver is
-	 * believed when it is a row's only, one outside is an interposer's */
-	if (gp_elf_has(&build->routes->driver, answer))
-		return;
-	behind_add(build->routes, answer);
-	route_add(build->routes, answer, w->wrapper);
-	if (gp_elf_has(&build->routes->driver, *w->real))
-		__atomic_store_n(w->real, answer, __ATOMIC_RELAXED);
-}
-
-static void check_rows(const struct build *build)
-{
-	int version = 0;
-	CUresult (*get_version)(int *) = gp_cuda.cuDriverGetVersion;
-	if (!gp_real_get_proc_address_v2 || !get_version || get_version(&version) != CUDA_SUCCESS ||
-	    version == 0)
-		return;
-	for (unsigned row = 0; row < GP_CUDA_ROWS; row++)
-		check_row(build, &gp_cuda_wrappers[row], version);
-}
-
-/* ---- resolving ---- */
 
 /* The first build needs no memory of the kernel's: no failure of it can keep us from the driver. */
 static struct routes first_routes;
@@ -251,35 +255,29 @@ static void routes_drop(struct routes *routes)
 	atomic_store_explicit(&is_first_taken, false, memory_order_release);
 }
 
-static void build_routes(struct routes *routes, void *driver)
+/*
+ * Publishes routes in the place of `old`. Without the driver itself the pointers are an
+ * interposer's, or a linked stub's, and are built again when it comes.
+ */
+static bool build_routes(struct routes *old)
 {
-	const struct build build = { routes, driver };
-	const struct link_map *map = NULL;
-	routes->handle = driver;
-	if (driver && dlinfo(driver, RTLD_DI_LINKMAP, &map) == 0)
-		gp_elf_find(map->l_ld, &routes->driver);
-	if (gp_next_dlsym != gp_libc_dlsym)
-		behind_add(routes, (void *)gp_next_dlsym);
-	build_rows(&build);
-	check_rows(&build);
-}
-
-static bool resolve_now(void)
-{
-	void *driver = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
-	if (!driver && !elf_next("cuInit"))
-		return false;
-	struct routes *routes = routes_new(), *none = NULL;
+	struct routes *routes = routes_new();
+	struct build build = { .routes = routes };
 	if (!routes)
 		return false;
-	build_routes(routes, driver);
-	/* Without the driver itself these are an interposer's, or a linked stub's, and are built
-	 * again when it comes. Partner: acquire load in gp_route, gp_is_resolved. */
-	if (!driver ||
-	    !atomic_compare_exchange_strong_explicit(&published, &none, routes,
-						     memory_order_acq_rel, memory_order_acquire))
+	want_all(routes->wanted);
+	gp_mapped_walk(build_object, &build);
+	struct gp_elf_range other;
+	if (gp_next_dlsym != gp_libc_dlsym && gp_elf_find((const void *)gp_next_dlsym, &other))
+		behind_add(routes, &other);
+	if (build.has_any && atomic_load(&published) == old)
+		fill_calls(routes);
+	/* partner: the acquire loads of `published` */
+	if (!build.has_driver ||
+	    !atomic_compare_exchange_strong_explicit(&published, &old, routes, memory_order_acq_rel,
+						     memory_order_acquire))
 		routes_drop(routes);
-	return true;
+	return build.has_any;
 }
 
 bool gp_is_resolved(void)
@@ -291,65 +289,147 @@ bool gp_resolve(void)
 {
 	if (gp_is_resolved())
 		return true;
-	if (is_resolving)
-		return false;
 	int kept = errno;
-	is_resolving = 1;
 	gp_start();
-	bool is_there = resolve_now();
-	if (is_there && gp_doors_open)
-		gp_find_stacks();
-	dlerror();
-	is_resolving = 0;
+	bool is_there = build_routes(NULL);
 	errno = kept;
 	return is_there;
 }
 
-void *gp_driver_find(const char *symbol)
+struct one {
+	struct build build;
+	struct wanted wanted;
+};
+
+/* With GPUPROF=off: one function, where a build has all. */
+static int find_one(struct dl_phdr_info *object, size_t bytes, void *context)
+{
+	(void)bytes;
+	struct one *one = context;
+	struct gp_elf_tables tables;
+	const bool is_ours = gp_elf_is_mapped(object, &gp_cuda, 1);
+	const bool is_next = one->build.is_past_us && one->build.position < gp_objects_at_start;
+	one->build.position++;
+	one->build.is_past_us |= is_ours;
+	if (is_ours || !gp_elf_tables_read(object, &tables) ||
+	    !(is_next || gp_elf_is_named(&tables, DRIVER)))
+		return 0;
+	one->wanted.linked = gp_elf_find_symbol(&tables, GP_ELF_FUNCTION, one->wanted.row->symbol,
+						one->wanted.hash, NULL);
+	return one->wanted.linked != NULL;
+}
+
+static bool pass_on(const char *symbol, void **real)
+{
+	const struct gp_cuda_wrapper row = { symbol, NULL, real };
+	struct one one = { .wanted = { .row = &row, .hash = gp_elf_hash(symbol) } };
+	int kept = errno;
+	gp_mapped_walk(find_one, &one);
+	__atomic_store_n(real, one.wanted.linked, __ATOMIC_RELAXED);
+	errno = kept;
+	return one.wanted.linked != NULL;
+}
+
+bool gp_resolve_call(const char *symbol, void **real)
+{
+	gp_start();
+	if (!gp_doors_open)
+		return pass_on(symbol, real);
+	return gp_resolve() && __atomic_load_n(real, __ATOMIC_RELAXED) != NULL;
+}
+
+void gp_resolver_pin(void)
+{
+	struct routes *routes = atomic_load_explicit(&published, memory_order_acquire);
+	if (!routes || routes->is_from_start || atomic_load(&routes->is_pinned))
+		return;
+	const int kept = errno;
+	const struct link_map *map = NULL;
+	/* the handle is never closed */
+	void *driver = dlopen(DRIVER, RTLD_NOLOAD | RTLD_LAZY);
+	if (driver && dlinfo(driver, RTLD_DI_LINKMAP, &map) == 0 &&
+	    gp_elf_has(&routes->driver, map->l_ld))
+		atomic_store(&routes->is_pinned, true);
+	else
+		build_routes(routes);
+	dlerror(); /* the program must not find our failure */
+	errno = kept;
+}
+
+/* ---- what the doors ask ---- */
+
+const struct gp_cuda_wrapper *gp_row_of(const void *real)
 {
 	const struct routes *routes = atomic_load_explicit(&published, memory_order_acquire);
-	return routes ? gp_libc_dlsym(routes->handle, symbol) : NULL;
+	return routes && real ? route_find(routes, real) : NULL;
 }
 
 void *gp_route(void *real)
 {
-	const struct routes *routes = atomic_load_explicit(&published, memory_order_acquire);
-	void *wrapper =
-		routes && real && !is_resolving && gp_doors_open ? route_find(routes, real) : NULL;
-	return wrapper ? wrapper : real;
+	const struct gp_cuda_wrapper *row = gp_doors_open ? gp_row_of(real) : NULL;
+	return row ? row->wrapper : real;
 }
 
-bool gp_is_routed(const void *real)
+void *gp_route_learn(void *real, const struct gp_cuda_wrapper *row)
+{
+	struct routes *routes = atomic_load_explicit(&published, memory_order_acquire);
+	struct gp_elf_range range;
+	/* another thread learns: the next look-up does */
+	if (!routes || atomic_exchange(&routes->is_learning, true))
+		return row->wrapper;
+	if (gp_elf_find(real, &range))
+		behind_add(routes, &range);
+	route_add(routes, real, row);
+	if (gp_elf_has(&routes->driver, *row->real))
+		__atomic_store_n(row->real, real, __ATOMIC_RELAXED);
+	atomic_store(&routes->is_learning, false);
+	return row->wrapper;
+}
+
+void *gp_driver_resolver(const char *symbol)
 {
 	const struct routes *routes = atomic_load_explicit(&published, memory_order_acquire);
-	return routes && route_find(routes, real) != NULL;
+	for (unsigned i = WANTED - RESOLVERS; routes && i < WANTED; i++)
+		if (strcmp(routes->wanted[i].row->symbol, symbol) == 0)
+			return routes->wanted[i].exported;
+	return NULL;
+}
+
+bool gp_is_in_driver(const void *address)
+{
+	const struct routes *routes = atomic_load_explicit(&published, memory_order_acquire);
+	return routes && gp_elf_has(&routes->driver, address);
 }
 
 bool gp_is_behind_us(const void *caller)
 {
 	const struct routes *routes = atomic_load_explicit(&published, memory_order_acquire);
-	return is_resolving || (routes && is_behind(routes, caller));
+	return routes && is_behind(routes, caller);
+}
+
+static int count_loads(struct dl_phdr_info *object, size_t bytes, void *context)
+{
+	(void)bytes;
+	*(unsigned long long *)context = object->dlpi_adds;
+	return 1;
 }
 
 static void *in_process(void *context, const char *name)
 {
 	(void)context;
-	void *found = gp_libc_dlsym(RTLD_DEFAULT, name);
-	if (!found)
-		dlerror(); /* the program must not find our failure */
-	return found;
+	return gp_mapped_any(name);
 }
 
-void gp_find_stacks(void)
+void gp_find_python(void)
 {
-	static _Atomic bool is_opened;
-	gp_stack_find(in_process, NULL);
-	if (!gp_settings.has_native || atomic_load_explicit(&is_opened, memory_order_relaxed) ||
-	    atomic_exchange(&is_opened, true))
+	static _Atomic unsigned long long loads_seen;
+	static _Atomic bool is_found;
+	unsigned long long loads = 0;
+	if (!gp_settings.has_python || atomic_load_explicit(&is_found, memory_order_relaxed))
 		return;
-	const char *why = gp_unwind_open(gp_settings.stack_depth, gp_settings.has_frame_pointers);
-	if (why)
-		gp_stack_native_refused(why);
-	else
-		gp_stack_native_opened();
+	gp_mapped_walk(count_loads, &loads);
+	if (loads == atomic_load_explicit(&loads_seen, memory_order_relaxed))
+		return;
+	atomic_store_explicit(&is_found, gp_stack_find(in_process, NULL), memory_order_relaxed);
+	atomic_store_explicit(&loads_seen, loads, memory_order_relaxed);
 }

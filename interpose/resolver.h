@@ -1,8 +1,7 @@
 /*
- * The way to the real driver: which functions it has, which of its addresses are whose wrapper.
- * Owns gp_cuda. No lock anywhere: a fork at any moment leaves the child able to resolve. Enters the
- * loader: for the doors and for wrappers that were called through an ELF export before any look-up,
- * never for hooks.
+ * The way to the real driver: the functions it has, and the wrapper that belongs to each of their
+ * addresses. Owns gp_cuda. Reads the tables of mapped objects: it enters no loader, calls nothing
+ * of the driver and takes no lock but dl_iterate_phdr's, so wrappers may resolve at any moment.
  */
 #ifndef GP_RESOLVER_H
 #define GP_RESOLVER_H
@@ -23,39 +22,58 @@ extern gp_dlsym_function *gp_next_dlsym __attribute__((visibility("hidden")));
 extern gp_dlsym_function *gp_libc_dlsym __attribute__((visibility("hidden")));
 void gp_dlsym_find(void);
 
-/*
- * At a door, where the loader may be entered: whatever stacks are read with is looked for here,
- * until it is found.
- */
-void gp_find_stacks(void);
+/* Looks for the interpreter where Python stacks are wanted and objects were loaded since the last
+ * look. At a door. */
+void gp_find_python(void);
 
-/* The real resolvers; NULL as in gp_cuda. They are no rows: their own doors are in
+/* The real resolvers; NULL as in gp_cuda. They are not rows: their own doors are in
  * door_procaddress.c. */
 extern gp_get_proc_address *gp_real_get_proc_address __attribute__((visibility("hidden")));
 extern gp_get_proc_address_v2 *gp_real_get_proc_address_v2 __attribute__((visibility("hidden")));
 
 /*
- * True when libcuda.so.1 is loaded and gp_cuda is filled. Cheap once it was true; before, it asks
- * the loader each time. Never loads the driver. Keeps errno; leaves no dlerror behind.
+ * True when libcuda.so.1, or an interposer that stands for it, is mapped and gp_cuda is filled.
+ * Cheap once it was true; before, it walks the mapped objects each time. Keeps errno.
  */
 bool gp_resolve(void);
 bool gp_is_resolved(void);
 
-/* What the driver itself exports under a name. Enters the loader. */
-void *gp_driver_find(const char *symbol);
+/* For a wrapper whose pointer in gp_cuda is NULL: fills it. False: there is no such function. With
+ * GPUPROF=off, this one pointer alone. */
+bool gp_resolve_call(const char *symbol, void **real);
+
+/*
+ * Keeps the driver loaded, for its addresses are in the table; builds the table anew where another
+ * driver is loaded by now. Enters the loader: at the door dlsym, whose caller does so itself.
+ */
+void gp_resolver_pin(void);
+
+/* The row or resolver whose function an address is, without us; NULL: none. */
+const struct gp_cuda_wrapper *gp_row_of(const void *real);
 
 /* The wrapper that belongs to an address that dlsym or the resolver gave; the address itself when
  * it is not a row's. */
 void *gp_route(void *real);
 
-bool gp_is_routed(const void *real);
+/*
+ * `real` is what another interposer gives instead of the function of `row`: calls shall pass it.
+ * Returns what the caller gets.
+ */
+void *gp_route_learn(void *real, const struct gp_cuda_wrapper *row);
+
+/* The driver's own function of that name, whatever stands before it; one of the two resolvers.
+ * NULL: it has none. */
+void *gp_driver_resolver(const char *symbol);
+bool gp_is_in_driver(const void *address);
 
 /* The driver calls itself, and an interposer behind us looks for what is behind it: both get what
  * is really there. */
 bool gp_is_behind_us(const void *caller);
 
-/* start.c: what the constructor does, once; earlier when the constructor of a library that the
- * program needs comes to a door before ours ran. */
+/*
+ * start.c: the constructor's work, once; earlier when the constructor of a library that the program
+ * needs comes to a door or a wrapper before ours ran.
+ */
 void gp_start(void);
 
 /* False with GPUPROF=off: the doors hand out nothing of ours. Set by the constructor. */

@@ -5,10 +5,13 @@
 #include <stdatomic.h>
 
 #include "../libgpuprof/record/record.h"
+#include "../libgpuprof/record/stack_take.h"
 #include "door_misses.h"
 #include "door_nvtx.h"
+#include "door_unwind.h"
 #include "elf_lookup.h"
 #include "hook_context.h"
+#include "mapped_symbol.h"
 #include "resolver.h"
 
 static void tell_what_is_known(void)
@@ -27,14 +30,31 @@ void gp_start(void)
 	gp_dlsym_find();
 	gp_objects_at_start = gp_elf_position(NULL);
 	gp_recorder_started = tell_what_is_known;
-	gp_doors_open = gp_recorder_init();
-	if (gp_doors_open)
-		gp_nvtx_offer();
+	if (!gp_recorder_init())
+		return;
+	gp_walks_guard_forks();
+	gp_doors_open = true;
+	gp_nvtx_offer();
+}
+
+/*
+ * Here, and at no door or wrapper, since it loads a library: their callers may hold the lock of the
+ * job's malloc, or one that a constructor under the loader's lock waits for.
+ */
+static void open_native(void)
+{
+	const char *why = gp_unwind_open(gp_settings.stack_depth, gp_settings.has_frame_pointers);
+	if (why)
+		gp_stack_native_refused(why);
+	else
+		gp_stack_native_opened();
 }
 
 __attribute__((constructor)) static void start(void)
 {
 	gp_start();
+	if (gp_doors_open && gp_settings.has_native)
+		open_native();
 }
 
 __attribute__((destructor)) static void end(void)

@@ -207,31 +207,27 @@ GP_HOT bool is_per_thread_name(const char *symbol, size_t length)
 	       symbol[length - 3] == 't';
 }
 
-/* Called through an ELF export before any door was: the driver may be loaded all the same. */
-GP_COLD static bool is_there(void *const *real)
-{
-	return gp_resolve() && __atomic_load_n(real, __ATOMIC_RELAXED) != NULL;
-}
-
 #define CUDA(symbol, parameters, arguments, hook) WRAPPER(symbol, parameters, arguments, hook)
 #define WRAPPER(...) WRAPPER_(__VA_ARGS__) /* by now the hook has become four arguments */
-#define WRAPPER_(symbol, parameters, arguments, is_always, enter, before, after)               \
-	static CUresult wrap_##symbol parameters                                               \
-	{                                                                                      \
-		if (gp_unlikely(!gp_cuda.symbol) && !is_there((void *const *)&gp_cuda.symbol)) \
-			return CUDA_ERROR_NOT_INITIALIZED;                                     \
-		const bool is_recording = enter();                                             \
-		if (!is_recording && !(is_always))                                             \
-			return gp_cuda.symbol arguments;                                       \
-		const bool is_per_thread = is_per_thread_name(#symbol, sizeof #symbol - 1);    \
-		(void)is_per_thread;                                                           \
-		before;                                                                        \
-		const CUresult result = gp_cuda.symbol arguments;                              \
-		after;                                                                         \
-		if (is_recording)                                                              \
-			gp_leave();                                                            \
-		return result;                                                                 \
-	}                                                                                      \
+#define WRAPPER_(symbol, parameters, arguments, is_always, enter, before, after)            \
+	static CUresult wrap_##symbol parameters                                            \
+	{                                                                                   \
+		/* called through an ELF export before any door was */                      \
+		if (gp_unlikely(!gp_cuda.symbol) &&                                         \
+		    !gp_resolve_call(#symbol, (void **)&gp_cuda.symbol))                    \
+			return CUDA_ERROR_NOT_INITIALIZED;                                  \
+		const bool is_recording = enter();                                          \
+		if (!is_recording && !(is_always && gp_doors_open))                         \
+			return gp_cuda.symbol arguments;                                    \
+		const bool is_per_thread = is_per_thread_name(#symbol, sizeof #symbol - 1); \
+		(void)is_per_thread;                                                        \
+		before;                                                                     \
+		const CUresult result = gp_cuda.symbol arguments;                           \
+		after;                                                                      \
+		if (is_recording)                                                           \
+			gp_leave();                                                         \
+		return result;                                                              \
+	}                                                                                   \
 	GP_DRIVER_EXPORT(symbol, wrap_##symbol);
 #define CALL(symbol, parameters)
 #include "cuda_api.def"
@@ -247,11 +243,10 @@ const struct gp_cuda_wrapper gp_cuda_wrappers[GP_CUDA_ROWS] = {
 #undef CALL
 };
 
-const struct gp_cuda_wrapper gp_cuda_calls[] = {
+const struct gp_cuda_wrapper gp_cuda_calls[GP_CUDA_CALLS] = {
 #define CUDA(symbol, parameters, arguments, hook)
 #define CALL(symbol, parameters) { #symbol, NULL, (void **)&gp_cuda.symbol },
 #include "cuda_api.def"
 #undef CUDA
 #undef CALL
-	{ NULL, NULL, NULL },
 };

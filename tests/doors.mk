@@ -1,5 +1,5 @@
 # Programs and libraries that tests/unit/test_doors.c runs: other people's ways to look the driver up.
-DOORS := $(addprefix $(BUILD)/doors/,door_probe libdoor.so libdoor_needing.so door_linked door_weak libdoor_elf_interposer.so libdoor_malloc.so libdoor_early.so door_echo echo/libcuda.so.1 libdoor_stubs.so)
+DOORS := $(addprefix $(BUILD)/doors/,door_probe libdoor.so libdoor_needing.so door_linked door_loading door_resolved door_weak libdoor_tool.so libdoor_elf_interposer.so libdoor_malloc.so libdoor_early.so door_echo echo/libcuda.so.1 libdoor_stubs.so)
 CUDART_STATIC := $(firstword $(wildcard $(CUDA_INCLUDE)/../lib64/libcudart_static.a $(CUDA_INCLUDE)/../lib/libcudart_static.a))
 CUDA_STUB := $(firstword $(wildcard $(CUDA_INCLUDE)/../lib64/stubs/libcuda.so $(CUDA_INCLUDE)/../lib/stubs/libcuda.so))
 ifneq ($(and $(CUDART_STATIC),$(CUDA_STUB)),)
@@ -15,6 +15,15 @@ $(BUILD)/doors/door_weak: tests/doors/door_weak.c
 $(BUILD)/doors/door_linked: tests/doors/door_linked.c $(BUILD)/fake/libcuda.so.1 $(BUILD)/doors/libdoor_early.so
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -o $@ $< -L$(BUILD)/fake -l:libcuda.so.1 -L$(BUILD)/doors -ldoor_early -ldl
+$(BUILD)/doors/door_loading: tests/doors/door_loading.c $(BUILD)/fake/libcuda.so.1
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -o $@ $< -L$(BUILD)/fake -l:libcuda.so.1 -lpthread -ldl
+$(BUILD)/doors/door_resolved: tests/doors/door_resolved.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -o $@ $< -ldl
+$(BUILD)/doors/libdoor_tool.so: tests/doors/door_tool.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fPIC -shared -Wl,-soname,libdoor_tool.so -o $@ $< -ldl
 $(BUILD)/doors/libdoor_early.so: tests/doors/door_early.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -fPIC -shared -Wl,-soname,libdoor_early.so -o $@ $< -ldl
@@ -46,5 +55,6 @@ $(BUILD)/doors/stub/libcuda.so.1: $(CUDA_STUB)
 	@mkdir -p $(@D)
 	cp $< $@
 
-$(BUILD)/unit/test_doors: $(DOORS) $(BUILD)/libgpuprof.so $(BUILD)/fake/libcuda.so.1 $(BUILD)/fake/other_interposer.so
+$(BUILD)/unit/test_doors: $(DOORS) $(BUILD)/libgpuprof.so $(BUILD)/fake/libcuda.so.1 $(BUILD)/fake/other_interposer.so \
+	$(BUILD)/fake/libconstructor.so
 $(BUILD)/unit/test_fake_driver: $(BUILD)/fake/libcuda.so.1

@@ -194,6 +194,8 @@ bool gp_recorder_init(void)
 {
 	int kept = errno;
 	gp_settings_read();
+	if (!gp_settings.is_on)
+		return false;
 	gp_clock_init();
 	gp_drain_init();
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -204,7 +206,7 @@ bool gp_recorder_init(void)
 		is_initialised = true;
 	}
 	errno = kept;
-	return is_initialised && gp_settings.is_on;
+	return is_initialised;
 }
 
 static bool is_ended(void)

@@ -472,8 +472,7 @@ const char *gp_stack_why_no_native(void)
 	return atomic_load(&why_no_walker);
 }
 
-void gp_stack_find(void *(*lookup)(void *context, const char *name), void *context)
+bool gp_stack_find(void *(*lookup)(void *context, const char *name), void *context)
 {
-	if (gp_settings.has_python)
-		gp_python_find(lookup, context);
+	return !gp_settings.has_python || gp_python_find(lookup, context);
 }

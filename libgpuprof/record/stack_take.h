@@ -40,10 +40,10 @@ GP_HOT uint32_t gp_stack_of_launch(void)
 }
 
 /*
- * Looks for the interpreter, by its exported names: where the loader may be entered, so at a door.
- * Costs nothing once it is found or when no stacks are asked for.
+ * Looks for the interpreter, by its exported names. Costs nothing once it is found or when no
+ * stacks are asked for. False: it is still to be found.
  */
-void gp_stack_find(void *(*lookup)(void *context, const char *name), void *context);
+bool gp_stack_find(void *(*lookup)(void *context, const char *name), void *context);
 /* Native frames can be walked from now on: gp_native_open has succeeded. */
 void gp_stack_native_opened(void);
 /* Native frames cannot be walked: a text that holds for ever. */

@@ -42,7 +42,9 @@ int main(void)
 	must_be_ours("main", dlsym(dlopen(NULL, RTLD_LAZY), "cuMemAlloc_v2"));
 	MUST(cuGetProcAddress_v2("cuMemAlloc", &found, 3020, 0, NULL) == 0 && found, "no resolver");
 	must_be_ours("resolver", found);
+	MUST(cuGetProcAddress_v2("cuMemHostRegister", &found, 3000, 0, NULL) == 0, "too old");
 	MUST(cuGetProcAddress_v2("cuMemHostRegister", &found, 4000, 0, NULL) == 0 && found,
 	     "no old variant");
+	must_be_ours("resolver, old variant", found);
 	return 0;
 }

@@ -15,6 +15,7 @@
 
 #include "../../interpose/arena_table.c"
 #undef SLOTS
+#include "../../interpose/elf_tables.c"
 #include "../../interpose/mapped_symbol.c"
 #include "../../interpose/torch_allocator.c"
 

@@ -288,6 +288,42 @@ static void shares_calls_with_an_elf_interposer(void **state)
 	}
 }
 
+/*
+ * A profiler's preload behind us. A look-up of its constructor must not make us call it; what it
+ * hands out is its own, and is recorded all the same. Without a driver it finds none either way.
+ */
+static void comes_before_a_tool(void **state)
+{
+	(void)state;
+	uint64_t misses, allocs;
+	char tool[700], both[1300];
+	snprintf(tool, sizeof tool, "%s/libdoor_tool.so", doors);
+	snprintf(both, sizeof both, "%s %s", library, tool);
+	static const char *const programs[] = { "door_resolved", "door_linked" };
+	for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+		same_as(tool, (struct how){ both, with_fake, { "GPUPROF_OUTPUT=doors.gpr" } },
+			programs[i], "");
+		read_recording(&misses, &allocs);
+		assert_int_equal(allocs, 10);
+		assert_int_equal(misses, 0);
+	}
+	same_as(tool, (struct how){ both, with_fake, { "GPUPROF=off" } }, "door_resolved", "");
+}
+
+/* No wrapper and no resolver enters the loader, whatever stacks are wanted. */
+static void stays_out_of_the_loader(void **state)
+{
+	(void)state;
+	static const char *const stacks[] = { "off", "python", "native", "all" };
+	for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
+		char setting[32];
+		snprintf(setting, sizeof setting, "GPUPROF_STACKS=%s", stacks[i]);
+		same_as_bare(WITH_DRIVER(setting), "door_loading", "call");
+		same_as_bare(WITH_DRIVER(setting), "door_loading", "resolver");
+	}
+	same_as_bare(WITH_DRIVER("GPUPROF=off"), "door_loading", "call");
+}
+
 /* A preload with a dlsym of its own, as vGPU limiters have. */
 static void shares_dlsym_with_another(void **state)
 {
@@ -404,6 +440,8 @@ int main(void)
 		cmocka_unit_test(stands_before_a_linked_driver),
 		cmocka_unit_test(sees_calls_through_stubs),
 		cmocka_unit_test(shares_calls_with_an_elf_interposer),
+		cmocka_unit_test(comes_before_a_tool),
+		cmocka_unit_test(stays_out_of_the_loader),
 		cmocka_unit_test(shares_dlsym_with_another),
 		cmocka_unit_test(serves_a_malloc_interposer),
 		cmocka_unit_test(lets_the_static_runtime_be),

@@ -2,6 +2,7 @@
  * The PyTorch hook and its look-up of the original, without PyTorch: against libc's own tables and
  * the fake c10.
  */
+#include "../../interpose/elf_tables.c"
 #include "../../interpose/hook_torch.c"
 #include "../../interpose/mapped_symbol.c"
 
@@ -97,9 +98,12 @@ static void *look_up_old(struct old_object *o, const char *name)
 {
 	ElfW(Phdr) load = { .p_type = PT_LOAD, .p_vaddr = (uintptr_t)o, .p_memsz = sizeof *o };
 	struct dl_phdr_info info = { .dlpi_phdr = &load, .dlpi_phnum = 1 };
-	struct tables t = { &info, o->symbols, o->strings, sizeof o->strings,
-			    NULL,  o->hash,    false,	   0 };
-	return find_sysv(&t, name);
+	const struct gp_elf_tables t = { .object = &info,
+					 .symbols = o->symbols,
+					 .strings = o->strings,
+					 .strings_bytes = sizeof o->strings,
+					 .sysv_hash = o->hash };
+	return gp_elf_find_symbol(&t, GP_ELF_FUNCTION, name, 0, NULL);
 }
 
 static void reads_the_older_hash_table(void **state)
@@ -413,6 +417,7 @@ static void records_what_was_reported(void **state)
 
 int main(void)
 {
+	gp_walks_guard_forks();
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_what_the_loader_finds),
 		cmocka_unit_test(finds_nothing_that_is_not_there),
