@@ -14,6 +14,7 @@
 
 _Atomic uint32_t gp_captures GP_HOT_DATA;
 static _Atomic uint32_t calling;
+static _Atomic uint32_t overdue; /* of those: waited for in vain, a jump may have left them */
 static _Atomic uint64_t origins[CAPTURES_KNOWN];
 static _Atomic uint32_t unplaced; /* captures that found no place in origins */
 
@@ -26,13 +27,16 @@ bool gp_calls_begin(void)
 	 */
 	if (atomic_load(&gp_captures) == 0)
 		return true;
-	atomic_fetch_sub(&calling, 1);
+	gp_calls_end();
 	return false;
 }
 
 void gp_calls_end(void)
 {
-	atomic_fetch_sub(&calling, 1);
+	const uint32_t left = atomic_fetch_sub(&calling, 1) - 1;
+	uint32_t seen = atomic_load(&overdue);
+	if (gp_unlikely(seen > left)) /* one of them came back */
+		atomic_compare_exchange_strong(&overdue, &seen, left);
 }
 
 /* Each thread has a per-thread default stream of its own behind the same handle. */
@@ -57,9 +61,13 @@ static bool replace(uint64_t from, uint64_t to)
 void gp_capture_begin(void)
 {
 	atomic_fetch_add(&gp_captures, 1);
-	/* short calls of ours; bounded because one that never comes back must not hang the job */
-	for (unsigned turn = 0; atomic_load(&calling) != 0 && turn < WAIT_TURNS; turn++)
+	/* short calls of ours; bounded because one that never comes back must not hang the job, and
+	 * waited for in vain by one capture alone */
+	unsigned turn = 0;
+	for (; atomic_load(&calling) > atomic_load(&overdue) && turn < WAIT_TURNS; turn++)
 		sched_yield();
+	if (turn == WAIT_TURNS)
+		atomic_store(&overdue, atomic_load(&calling));
 }
 
 void gp_capture_began(uint64_t stream, CUresult result)
@@ -114,4 +122,5 @@ void gp_capture_reset(void)
 	atomic_store(&unplaced, 0);
 	atomic_store(&gp_captures, 0);
 	atomic_store(&calling, 0);
+	atomic_store(&overdue, 0);
 }

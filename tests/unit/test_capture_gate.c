@@ -1,0 +1,75 @@
+/* The gate between captures and our own driver calls, when a jump leaves such a call. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <sched.h>
+
+static unsigned yields;
+
+static int count_yield(void)
+{
+	yields++;
+	return 0;
+}
+#define sched_yield count_yield
+#include "../../interpose/capture.c"
+#undef sched_yield
+
+/* How often a capture yields before it begins. */
+static unsigned waited(void)
+{
+	yields = 0;
+	gp_capture_begin();
+	gp_capture_began(77, CUDA_ERROR_INVALID_VALUE); /* and is over */
+	return yields;
+}
+
+static void captures_wait_for_calls_of_ours(void **state)
+{
+	(void)state;
+	assert_int_equal(waited(), 0);
+	assert_true(gp_calls_begin());
+	assert_int_equal(waited(), WAIT_TURNS);
+	gp_calls_end();
+	assert_int_equal(waited(), 0);
+	assert_true(gp_calls_begin()); /* the next one is waited for again */
+	assert_int_equal(waited(), WAIT_TURNS);
+	gp_calls_end();
+	gp_capture_begin();
+	assert_false(gp_calls_begin());
+	gp_capture_began(77, CUDA_ERROR_INVALID_VALUE);
+}
+
+static void a_call_that_a_jump_left_is_waited_for_once(void **state)
+{
+	(void)state;
+	assert_true(gp_calls_begin()); /* it never ends */
+	assert_int_equal(waited(), WAIT_TURNS);
+	for (unsigned k = 0; k < 10; k++) {
+		assert_int_equal(waited(), 0);
+		assert_true(gp_calls_begin());
+		gp_calls_end();
+	}
+	/* calls that do end are waited for as before */
+	assert_true(gp_calls_begin());
+	assert_int_equal(waited(), WAIT_TURNS);
+	gp_calls_end();
+	assert_int_equal(waited(), 0);
+	gp_capture_reset(); /* a forked child has neither */
+	assert_true(gp_calls_begin());
+	assert_int_equal(waited(), WAIT_TURNS);
+	gp_calls_end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(captures_wait_for_calls_of_ours),
+		cmocka_unit_test(a_call_that_a_jump_left_is_waited_for_once),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
