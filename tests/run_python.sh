@@ -93,6 +93,7 @@ for python in $PYTHONS; do
 	judge line_tables $step
 	judge identities $functions
 	judge interpreters $sub_interpreters
+	judge inside_interpreters
 	judge lock_order $ms
 	for case in no_interpreter missing_runtime wrong_code_type type_of_frames \
 		wrong_text_type wrong_cookie another_offset next_version other_version; do

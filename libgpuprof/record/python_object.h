@@ -111,6 +111,19 @@ bool gp_python_peek(const void *from, void *to, size_t bytes);
 bool gp_python_prove(struct gp_python *python, const void *thread_state);
 
 /*
+ * Up to 3.11 a thread that has entered a sub-interpreter still has the thread state of the
+ * interpreter that it came from; the one that runs is found by the thread's id. `own`: what
+ * PyGILState_GetThisThreadState says. Reads through the kernel, as others end meanwhile.
+ */
+GP_COLD const void *gp_python_running(const struct gp_python *p, const void *own);
+
+GP_HOT bool gp_python_has_others(const struct gp_python *p)
+{
+	return p->layout.thread_id >= 0 &&
+	       gp_unlikely(p->symbols.newest_interpreter() != p->symbols.main_interpreter());
+}
+
+/*
  * The thread state may be freed at any moment once the interpreter is ending; its memory stays
  * mapped, and the frames and code objects are not freed. So what was read from it counts only when
  * the end had not begun afterwards (set before the first thread state is freed). Checking first
@@ -137,6 +150,8 @@ GP_HOT enum gp_python_reason gp_python_begin(struct gp_python *p, struct gp_pyth
 	const void *thread_state = p->symbols.thread_state();
 	if (!thread_state)
 		return GP_PYTHON_NO_THREAD_STATE;
+	if (gp_python_has_others(p))
+		thread_state = gp_python_running(p, thread_state);
 	if (gp_unlikely(phase == GP_PYTHON_CHECKING) && !gp_python_prove(p, thread_state))
 		return GP_PYTHON_OFF;
 	const struct gp_python_layout *l = &p->layout;

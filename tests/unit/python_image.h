@@ -101,6 +101,11 @@ static inline void *image_thread(void)
 {
 	return &image.thread;
 }
+/* The one interpreter: the newest, and the main one. */
+static inline void *image_interpreter(void)
+{
+	return &image;
+}
 /* `is_ending` n: the end begins with the n-th question. With `freed` it begins behind each "no":
  * what the question was about is gone then. */
 static inline int image_is_ending(void)
@@ -126,6 +131,9 @@ static inline void *image_symbol(void *context, const char *name)
 	image.looked_up++;
 	if (strcmp(name, "PyGILState_GetThisThreadState") == 0)
 		return (void *)image_thread;
+	if (strcmp(name, "PyInterpreterState_Head") == 0 ||
+	    strcmp(name, "PyInterpreterState_Main") == 0)
+		return (void *)image_interpreter;
 	if (strcmp(name, image.spec->minor < 13 ? "_Py_IsFinalizing" : "Py_IsFinalizing") == 0)
 		return (void *)image_is_ending;
 	if (strcmp(name, "Py_GetVersion") == 0)

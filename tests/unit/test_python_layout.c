@@ -15,6 +15,8 @@ static struct gp_python_symbols symbols(void)
 	unsigned minor = image.spec->minor;
 	return (struct gp_python_symbols){
 		.thread_state = image_thread,
+		.newest_interpreter = image_interpreter,
+		.main_interpreter = image_interpreter,
 		.is_finalizing = image_is_ending,
 		.version_text = image_version_text,
 		.version = minor < 11 ? NULL : &image.version,
@@ -124,7 +126,7 @@ static void refuses_what_lacks_a_symbol(void **state)
 {
 	(void)state;
 	image_start(&specs[1]);
-	for (int k = 0; k < 7; k++) {
+	for (int k = 0; k < 9; k++) {
 		struct gp_python_symbols exported = symbols();
 		if (k == 0)
 			exported.thread_state = NULL;
@@ -132,6 +134,10 @@ static void refuses_what_lacks_a_symbol(void **state)
 			exported.is_finalizing = NULL;
 		else if (k == 2)
 			exported.runtime = NULL;
+		else if (k == 7)
+			exported.newest_interpreter = NULL;
+		else if (k == 8)
+			exported.main_interpreter = NULL;
 		else
 			*(const void **[]){ &exported.code_type, &exported.frame_type,
 					    &exported.text_type, &exported.bytes_type }[k - 3] =
