@@ -158,17 +158,21 @@ static void tell_missing_segments(struct wanted *w)
 
 /* ---- blocks and the rest ---- */
 
+/* By key: which place of the table one has is nobody's business. */
 static void end_unmet(struct gp_teller *t, struct gp_told_table *table,
 		      void (*end)(struct gp_teller *, struct gp_told *))
 {
-	for (size_t k = 0; k < table->places;) {
-		struct gp_told *told = &table->place[k];
-		/* another one may take the place of the one that goes */
-		if (told->key != UINT64_MAX && !told->is_met)
-			end(t, told);
-		else
-			k++;
-	}
+	size_t keys = 0;
+	uint64_t *key = malloc((table->count + 1) * sizeof *key);
+	t->is_out_of_memory |= key == NULL;
+	for (size_t k = 0; key != NULL && k < table->places; k++)
+		if (table->place[k].key != UINT64_MAX && !table->place[k].is_met)
+			key[keys++] = table->place[k].key;
+	if (keys > 1)
+		qsort(key, keys, sizeof *key, by_number);
+	for (size_t k = 0; k < keys; k++)
+		end(t, gp_told_find(table, key[k]));
+	free(key);
 }
 
 static void forget_met(struct gp_told_table *table)

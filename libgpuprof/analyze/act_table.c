@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../format/seeded_hash.h"
 #include "row_rank.h"
 
 #define NO_KEY UINT64_MAX
 
 static size_t home(const struct gp_told_table *t, uint64_t key)
 {
-	return (size_t)((key * 0x9e3779b97f4a7c15u) >> 24) & (t->places - 1);
+	return (size_t)gp_hash_number(key) & (t->places - 1);
 }
 
 static struct gp_told *find_place(const struct gp_told_table *t, uint64_t key)

@@ -134,20 +134,29 @@ void gp_tell_segment(struct gp_teller *t, const struct gp_told_segment *s)
 		     s->address + s->bytes);
 }
 
-/* Nobody frees them: a context ended, or their frees were not seen. */
+static int by_key(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	return (a > b) - (a < b);
+}
+
+/* Nobody frees them: a context ended, or their frees were not seen. By address. */
 static void end_blocks(struct gp_teller *t, uint64_t from, uint64_t to)
 {
 	bool is_told = t->is_told;
+	size_t keys = 0;
+	uint64_t *key = malloc((t->block.count + 1) * sizeof *key);
+	t->is_out_of_memory |= key == NULL;
+	for (size_t k = 0; key != NULL && k < t->block.places; k++)
+		if (t->block.place[k].key != UINT64_MAX && t->block.place[k].key - from < to - from)
+			key[keys++] = t->block.place[k].key;
+	if (keys > 1)
+		qsort(key, keys, sizeof *key, by_key);
 	t->is_told = false;
-	for (size_t k = 0; k < t->block.places;) {
-		struct gp_told *block = &t->block.place[k];
-		/* another one may take the place of the one that goes */
-		if (block->key != UINT64_MAX && block->address - from < to - from)
-			gp_tell_block_end(t, block);
-		else
-			k++;
-	}
+	for (size_t k = 0; k < keys; k++)
+		gp_tell_block_end(t, gp_told_find(&t->block, key[k]));
 	t->is_told = is_told;
+	free(key);
 }
 
 void gp_tell_range_end(struct gp_teller *t, uint64_t from, uint64_t to)

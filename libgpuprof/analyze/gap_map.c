@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../format/seeded_hash.h"
 #include "row_rank.h"
 
 #define PARTS_FIRST 1024u
@@ -36,7 +37,7 @@ static bool is_range(uint64_t address, uint64_t bytes)
 
 static uint64_t slot_of(const struct gp_gap_map *map, uint64_t key)
 {
-	return key * UINT64_C(0x9e3779b97f4a7c15) >> map->shift;
+	return gp_hash_number(key) >> map->shift;
 }
 
 static struct gp_gap_slot *find_slot(const struct gp_gap_map *map, uint64_t key)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../format/seeded_hash.h"
+
 void gp_phase_calls_release(struct gp_phase_calls *c)
 {
 	free(c->call);
@@ -69,9 +71,14 @@ uint64_t gp_phase_call_end(struct gp_phase_calls *c, uint32_t number)
 
 /* ---- births ---- */
 
+static uint64_t hash_of(uint8_t space, uint64_t address)
+{
+	return gp_hash_number(address ^ (uint64_t)space << 57);
+}
+
 static uint32_t *find(const struct gp_phase_calls *c, uint8_t space, uint64_t address)
 {
-	for (uint64_t at = (address ^ (uint64_t)space << 57) * 0x9e3779b97f4a7c15u >> 24;; at++) {
+	for (uint64_t at = hash_of(space, address);; at++) {
 		uint32_t *place = &c->place[at & (c->places - 1)];
 		const struct gp_phase_birth *b = &c->birth[*place];
 		if (*place == 0 || (b->address == address && b->space == space))
@@ -137,10 +144,7 @@ static void take_out(struct gp_phase_calls *c, uint32_t *place)
 		if (c->place[at] == 0)
 			break;
 		const struct gp_phase_birth *b = &c->birth[c->place[at]];
-		uint32_t home =
-			(uint32_t)((b->address ^ (uint64_t)b->space << 57) * 0x9e3779b97f4a7c15u >>
-				   24) &
-			mask;
+		uint32_t home = (uint32_t)hash_of(b->space, b->address) & mask;
 		if (((at - home) & mask) < ((at - hole) & mask))
 			continue;
 		c->place[hole] = c->place[at];

@@ -21,13 +21,10 @@ void gp_range_fold_release(struct gp_range_fold *f)
 /* *out is 0 where there is no text. False: no memory. */
 static bool text_get(struct gp_range_fold *f, const char *text, uint32_t *out)
 {
-	uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
 	*out = 0;
 	if (text == NULL)
 		return true;
-	for (const char *at = text; *at != '\0'; at++)
-		hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
-	const uint32_t key = gp_row_hash(hash);
+	const uint32_t key = (uint32_t)gp_hash_bytes(text, strlen(text));
 	const char **row = f->texts.row;
 	for (uint32_t step = 0; (*out = gp_row_next(&f->texts, key, &step)) != 0;)
 		if (strcmp(row[*out - 1], text) == 0)

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../format/seeded_hash.h"
+
 struct gp_row_place {
 	uint32_t hash;
 	uint32_t row; /* 1 + its number; 0: empty */
@@ -22,10 +24,9 @@ struct gp_row_table {
 	uint32_t places; /* a power of two */
 };
 
-/* Fibonacci hashing (Knuth, TAOCP 3, 6.4): of the product the upper half is the good one. */
 static inline uint32_t gp_row_hash(uint64_t key)
 {
-	return (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32);
+	return (uint32_t)gp_hash_number(key);
 }
 
 /*

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "../format/seeded_hash.h"
 #include "recording.h"
 
 #define LOOKS_MAX 64u /* at a ring whose owner writes on */
@@ -80,7 +81,7 @@ static struct thread_sequence *find_thread(struct builder *b, uint32_t thread)
 				*find_thread(b, old.thread[i].thread) = old.thread[i];
 		free(old.thread);
 	}
-	for (size_t at = thread * 2654435769u;; at++) {
+	for (size_t at = gp_hash_number(thread);; at++) {
 		struct thread_sequence *t = &b->thread[at & (b->thread_room - 1)];
 		if (t->is_used && t->thread != thread)
 			continue;
@@ -365,6 +366,12 @@ static void index_slots(struct builder *b)
 	free(slot);
 }
 
+static int compare_offsets(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	return (a > b) - (a < b);
+}
+
 enum gp_status gp_index_build(struct gp_file *file, struct gp_index *out)
 {
 	struct builder b = { .is_overtaken = true };
@@ -385,6 +392,8 @@ enum gp_status gp_index_build(struct gp_file *file, struct gp_index *out)
 			index_all_kept(&b);
 		free(b.thread);
 	}
+	if (out->repeats > 1)
+		qsort(out->repeated, out->repeats, sizeof *out->repeated, compare_offsets);
 	if (!b.is_out_of_memory)
 		return GP_OK;
 	gp_index_release(out);
@@ -402,10 +411,8 @@ void gp_index_release(struct gp_index *index)
 
 bool gp_index_is_repeated(const struct gp_index *index, uint64_t offset)
 {
-	for (size_t i = 0; i < index->repeats; i++)
-		if (index->repeated[i] == offset)
-			return true;
-	return false;
+	return index->repeats != 0 && bsearch(&offset, index->repeated, index->repeats,
+					      sizeof offset, compare_offsets) != NULL;
 }
 
 size_t gp_index_first(const struct gp_index *index)

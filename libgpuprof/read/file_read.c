@@ -120,15 +120,20 @@ static bool is_own(const struct gp_block_walk *walk, const struct gp_block_heade
 	return header->segment >= walk->segment;
 }
 
+static bool decode_header(const struct gp_block_walk *walk, uint64_t at, const unsigned char *bytes,
+			  struct gp_block_header *header)
+{
+	return gp_block_header_decode(bytes, header) == GP_OK &&
+	       header->stored_bytes <= walk->end - at - GP_BLOCK_HEADER && is_own(walk, header);
+}
+
 static bool read_block_header(const struct gp_block_walk *walk, uint64_t at,
 			      struct gp_block_header *header)
 {
 	unsigned char bytes[GP_BLOCK_HEADER];
-	if (at > walk->end || walk->end - at < sizeof bytes ||
-	    gp_file_read(walk->file, at, bytes, sizeof bytes) != GP_OK ||
-	    gp_block_header_decode(bytes, header) != GP_OK)
-		return false;
-	return header->stored_bytes <= walk->end - at - sizeof bytes && is_own(walk, header);
+	return at <= walk->end && walk->end - at >= sizeof bytes &&
+	       gp_file_read(walk->file, at, bytes, sizeof bytes) == GP_OK &&
+	       decode_header(walk, at, bytes, header);
 }
 
 /* The first valid block of our own from `at` on. */
@@ -146,12 +151,15 @@ static bool search(const struct gp_block_walk *walk, uint64_t *at, struct gp_blo
 		const unsigned char *hit = bytes;
 		while ((hit = memmem(hit, n - (size_t)(hit - bytes), magic, sizeof magic)) !=
 		       NULL) {
+			/* its rest is in what is read next */
+			if (n - (size_t)(hit - bytes) < GP_BLOCK_HEADER)
+				break;
 			*at = from + (uint64_t)(hit - bytes);
-			if (read_block_header(walk, *at, header))
+			if (decode_header(walk, *at, hit, header))
 				return true;
 			hit++;
 		}
-		from += n - (n > sizeof magic ? sizeof magic - 1 : 0);
+		from += n - (GP_BLOCK_HEADER - 1);
 		if (n < sizeof bytes)
 			return false;
 	}

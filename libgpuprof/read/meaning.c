@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../format/seeded_hash.h"
 #include "recording.h"
 
 #define ARENA_BYTES 65536u
@@ -65,14 +66,6 @@ void gp_meanings_clear(struct gp_meanings *m)
 	m->meanings = 0;
 }
 
-static uint64_t hash_bytes(const char *text, size_t n)
-{
-	uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
-	return hash;
-}
-
 static char *arena_take(struct gp_meanings *m, size_t bytes)
 {
 	if (m->arena == NULL || sizeof m->arena->bytes - m->arena->used < bytes) {
@@ -90,7 +83,7 @@ static char *arena_take(struct gp_meanings *m, size_t bytes)
 
 static const char **find_string(struct gp_meanings *m, const char *text, size_t n)
 {
-	for (uint64_t at = hash_bytes(text, n);; at++) {
+	for (uint64_t at = gp_hash_bytes(text, n);; at++) {
 		const char **place = &m->string[at & (m->string_room - 1)];
 		if (*place == NULL || (strncmp(*place, text, n) == 0 && (*place)[n] == '\0'))
 			return place;
@@ -156,7 +149,7 @@ static uint64_t key_of(const struct gp_record *r)
 
 static struct meaning *find(const struct gp_meanings *m, unsigned kind, uint64_t key)
 {
-	for (uint64_t at = (key + ((uint64_t)kind << 56)) * 0x9e3779b97f4a7c15u >> 20;; at++) {
+	for (uint64_t at = gp_hash_number(key + ((uint64_t)kind << 56));; at++) {
 		struct meaning *place = &m->place[at & (m->room - 1)];
 		if (place->record.kind == 0 ||
 		    (place->record.kind == kind && key_of(&place->record) == key))

@@ -14,10 +14,19 @@ struct block_ref {
 	struct gp_block_header header;
 };
 
-/* A decoded block. */
+/*
+ * So many threads have their block decoded as a whole, in 128 MiB. Of the others a window is kept
+ * that moves on: their blocks are decoded again for each. A block of 8192 records can take 150
+ * bytes of a file, and all that it says can be of one moment.
+ */
+#define WHOLES_MAX 256u
+#define WINDOW_SLOTS 64u
+
+/* Records of a block, decoded. */
 struct plain {
-	struct plain *next; /* in the pool */
-	struct gp_record record[GP_BLOCK_RECORDS];
+	struct plain *next; /* in the pool: whole ones alone */
+	size_t room;
+	struct gp_record record[];
 };
 
 struct stream {
@@ -25,7 +34,9 @@ struct stream {
 	uint32_t thread;
 	size_t block, blocks; /* of merge->block: the current one and one past the last */
 	struct plain *plain;  /* NULL: not decoded yet */
-	uint64_t at, slots;
+	uint64_t at, slots;   /* in `plain` */
+	uint64_t behind;      /* slots of the block that were before `plain` */
+	bool has_more;	      /* the block goes on behind `plain` */
 };
 
 struct gp_merge {
@@ -40,8 +51,10 @@ struct gp_merge {
 	struct stream *heap;
 	size_t streams, stream_room;
 	struct plain *pool;
-	bool has_current;  /* the first stream's record was handed out */
-	uint64_t failures; /* blocks that did not decode */
+	struct plain *scratch_plain; /* where a window is taken from; NULL: none was needed */
+	size_t wholes;		     /* plains of a whole block, pool and scratch left out */
+	bool has_current;	     /* the first stream's record was handed out */
+	uint64_t failures;	     /* blocks that did not decode */
 	bool is_overtaken;
 	bool is_out_of_memory;
 };
@@ -66,24 +79,37 @@ struct gp_merge *gp_merge_open(const struct gp_file *file, struct gp_index *inde
 
 static void give_back(struct gp_merge *m, struct stream *s)
 {
-	if (s->plain == NULL)
-		return;
-	s->plain->next = m->pool;
-	m->pool = s->plain;
+	struct plain *plain = s->plain;
 	s->plain = NULL;
+	if (plain == NULL)
+		return;
+	if (plain->room < GP_BLOCK_RECORDS) {
+		free(plain);
+		return;
+	}
+	m->wholes--;
+	plain->next = m->pool;
+	m->pool = plain;
+}
+
+static void drop_streams(struct gp_merge *m)
+{
+	for (size_t i = 0; i < m->streams; i++)
+		give_back(m, &m->heap[i]);
+	m->streams = 0;
 }
 
 void gp_merge_close(struct gp_merge *m)
 {
 	if (m == NULL)
 		return;
-	for (size_t i = 0; i < m->streams; i++)
-		give_back(m, &m->heap[i]);
+	drop_streams(m);
 	while (m->pool != NULL) {
 		struct plain *next = m->pool->next;
 		free(m->pool);
 		m->pool = next;
 	}
+	free(m->scratch_plain);
 	free(m->heap);
 	free(m->block);
 	free(m->payload);
@@ -115,9 +141,7 @@ void gp_merge_forget_overtaken(struct gp_merge *m)
 static void overtake(struct gp_merge *m)
 {
 	m->is_overtaken = true;
-	for (size_t i = 0; i < m->streams; i++)
-		give_back(m, &m->heap[i]);
-	m->streams = 0;
+	drop_streams(m);
 	m->has_current = false;
 	m->blocks = 0;
 }
@@ -190,13 +214,23 @@ static enum gp_status decode(struct gp_merge *m, const struct block_ref *ref, st
 	return status;
 }
 
+static struct plain *plain_open(size_t room)
+{
+	struct plain *plain = malloc(sizeof *plain + room * sizeof(struct gp_record));
+	if (plain != NULL)
+		plain->room = room;
+	return plain;
+}
+
+/* Of a whole block. */
 static struct plain *take_plain(struct gp_merge *m)
 {
 	struct plain *plain = m->pool;
 	if (plain != NULL)
 		m->pool = plain->next;
 	else
-		plain = malloc(sizeof *plain);
+		plain = plain_open(GP_BLOCK_RECORDS);
+	m->wholes += plain != NULL;
 	return plain;
 }
 
@@ -308,9 +342,7 @@ static bool add_stream(struct gp_merge *m, size_t first, size_t last)
 
 enum gp_status gp_merge_begin(struct gp_merge *m, size_t which)
 {
-	for (size_t i = 0; i < m->streams; i++)
-		give_back(m, &m->heap[i]);
-	m->streams = 0;
+	drop_streams(m);
 	m->has_current = false;
 	if (m->is_overtaken)
 		return GP_OK;
@@ -338,6 +370,7 @@ static void leave_block(struct gp_merge *m)
 {
 	struct stream *s = &m->heap[0];
 	give_back(m, s);
+	s->behind = 0;
 	if (++s->block < s->blocks)
 		set_lower_bound(m, s);
 	else
@@ -346,17 +379,57 @@ static void leave_block(struct gp_merge *m)
 		sift_down(m, 0);
 }
 
+/* The next whole records of a block of `slots`, from s->behind on. False: no memory. */
+static bool take_window(struct stream *s, const struct plain *from, uint64_t slots)
+{
+	const struct gp_record *record = &from->record[s->behind];
+	uint64_t most = slots - s->behind, n = 0;
+	do
+		n += 1u + record[n].extra;
+	while (n < most && n < WINDOW_SLOTS);
+	s->plain = plain_open(n);
+	if (s->plain == NULL)
+		return false;
+	memcpy(s->plain->record, record, n * sizeof *record);
+	s->slots = n;
+	s->has_more = n < most;
+	return true;
+}
+
+/* Decodes what the first stream reads next: all that is left of its block, or a window. */
+static bool fill(struct gp_merge *m, struct stream *s)
+{
+	const struct block_ref *ref = &m->block[s->block];
+	bool is_window = m->wholes >= WHOLES_MAX;
+	if (is_window && m->scratch_plain == NULL)
+		m->scratch_plain = plain_open(GP_BLOCK_RECORDS);
+	struct plain *whole = is_window ? m->scratch_plain : take_plain(m);
+	if (whole == NULL)
+		return false;
+	uint64_t slots;
+	s->at = s->slots = 0;
+	s->has_more = false;
+	if (!is_window)
+		s->plain = whole;
+	decode(m, ref, whole, &slots);
+	if (slots <= s->behind)
+		return true;
+	if (is_window)
+		return take_window(s, whole, slots);
+	s->at = s->behind;
+	s->behind = 0;
+	s->slots = slots;
+	return true;
+}
+
 static void enter_block(struct gp_merge *m)
 {
 	struct stream *s = &m->heap[0];
-	s->plain = take_plain(m);
-	if (s->plain == NULL) {
+	if (!fill(m, s)) {
 		m->is_out_of_memory = true;
-		m->streams = 0;
+		drop_streams(m);
 		return;
 	}
-	s->at = 0;
-	decode(m, &m->block[s->block], s->plain, &s->slots);
 	if (m->is_overtaken) {
 		overtake(m);
 		return;
@@ -369,10 +442,23 @@ static void enter_block(struct gp_merge *m)
 	sift_down(m, 0);
 }
 
+/* The window is used up, its block is not. */
+static void leave_window(struct gp_merge *m)
+{
+	struct stream *s = &m->heap[0];
+	s->behind += s->slots;
+	give_back(m, s);
+	enter_block(m);
+}
+
 static void leave_record(struct gp_merge *m)
 {
 	struct stream *s = &m->heap[0];
 	s->at += 1u + s->plain->record[s->at].extra;
+	if (s->at >= s->slots && s->has_more) {
+		leave_window(m);
+		return;
+	}
 	if (s->at >= s->slots) {
 		leave_block(m);
 		return;
@@ -416,6 +502,7 @@ enum gp_status gp_merge_visit(struct gp_merge *m, size_t which, enum gp_block_ty
 		     at += 1u + plain->record[at].extra)
 			status = visit(context, &plain->record[at]);
 	}
+	m->wholes--;
 	plain->next = m->pool;
 	m->pool = plain;
 	if (m->is_overtaken)

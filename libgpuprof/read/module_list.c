@@ -44,13 +44,16 @@ static enum gp_status add_doubt(struct gp_module_list *list, const struct gp_rec
 {
 	const struct gp_module_doubt doubt = { record->aux, record->module.since,
 					       record->module.until };
-	for (size_t k = 0; k < list->doubts; k++)
-		if (list->doubt[k].number == doubt.number) {
-			/* it only grows; after a rewind it is heard again from the start */
-			if (list->doubt[k].until < doubt.until)
-				list->doubt[k] = doubt;
-			return GP_OK;
-		}
+	enum gp_status status = reserve(list, doubt.number);
+	if (status != GP_OK)
+		return status;
+	uint32_t *known = &list->module[doubt.number].doubt;
+	if (*known != 0) {
+		/* it only grows; after a rewind it is heard again from the start */
+		if (list->doubt[*known - 1].until < doubt.until)
+			list->doubt[*known - 1] = doubt;
+		return GP_OK;
+	}
 	if (list->doubts == list->doubt_room) {
 		size_t room = list->doubt_room ? 2 * list->doubt_room : 16;
 		struct gp_module_doubt *grown = realloc(list->doubt, room * sizeof *grown);
@@ -60,6 +63,7 @@ static enum gp_status add_doubt(struct gp_module_list *list, const struct gp_rec
 		list->doubt_room = room;
 	}
 	list->doubt[list->doubts++] = doubt;
+	*known = (uint32_t)list->doubts;
 	return GP_OK;
 }
 
@@ -86,6 +90,7 @@ enum gp_status gp_module_list_add(struct gp_module_list *list, const struct gp_r
 		.since = record->module.since,
 		.until = record->module.until,
 		.told = record->time,
+		.doubt = m->doubt,
 	};
 	m->build_id_bytes = read_id(text, (size_t)(blank - text), m->build_id, sizeof m->build_id);
 	list->changes++;

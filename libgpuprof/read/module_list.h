@@ -18,6 +18,7 @@ struct gp_listed_module {
 	uint64_t told;	       /* ticks: when this was said */
 	unsigned char build_id[20];
 	uint32_t build_id_bytes; /* 0: it has none, or none was readable */
+	uint32_t doubt;		 /* 1 + which of the list's doubts has this number; 0: none */
 };
 
 /* Something was unloaded then: between two looks another library may have been where one is. */

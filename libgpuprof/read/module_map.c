@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../format/seeded_hash.h"
+
 static bool is_same(const struct gp_mapped_module *a, const struct gp_mapped_module *b)
 {
 	return a->is.base == b->is.base && a->is.bytes == b->is.bytes &&
@@ -13,32 +15,112 @@ static bool is_same(const struct gp_mapped_module *a, const struct gp_mapped_mod
 	       strcmp(a->is.path, b->is.path) == 0;
 }
 
+/* Of what is_same compares: bases and paths tell enough apart. */
+static size_t *module_chain(const struct gp_module_map *map, const struct gp_module *m)
+{
+	uint64_t hash = gp_hash_number(gp_hash_bytes(m->path, strlen(m->path)) ^ m->base);
+	return &map->by_module[(hash ^ m->bytes) & (map->hashes - 1)];
+}
+
+static size_t *path_chain(const struct gp_module_map *map, const char *path)
+{
+	return &map->by_path[gp_hash_bytes(path, strlen(path)) & (map->hashes - 1)];
+}
+
+static bool has_chains(struct gp_module_map *map)
+{
+	size_t hashes = map->hashes ? map->hashes * 2 : 128;
+	if (map->count < map->hashes)
+		return true;
+	size_t *by_module = calloc(hashes, sizeof *by_module);
+	size_t *by_path = calloc(hashes, sizeof *by_path);
+	if (by_module == NULL || by_path == NULL) {
+		free(by_module);
+		free(by_path);
+		return false;
+	}
+	free(map->by_module);
+	free(map->by_path);
+	map->by_module = by_module;
+	map->by_path = by_path;
+	map->hashes = hashes;
+	for (size_t i = 0; i < map->count; i++) {
+		size_t *chain = module_chain(map, &map->module[i].is);
+		map->module[i].same = *chain;
+		*chain = i + 1;
+	}
+	for (size_t i = 0; i < map->times; i++) {
+		size_t *chain = path_chain(map, map->time[i].path);
+		map->time[i].same = *chain;
+		*chain = i + 1;
+	}
+	return true;
+}
+
 /*
  * Without build ids, names are kept by path alone: they are right only where the file has not
- * changed since the first of these modules was mapped.
+ * changed since the first of these modules was mapped. False: no memory.
  */
-static void share_time(struct gp_module_map *map, struct gp_mapped_module *added)
+static bool share_time(struct gp_module_map *map, struct gp_mapped_module *added)
 {
-	uint64_t *first = &added->is.mapped_unix_ns;
-	if (added->build_id.bytes != 0 || *first == 0)
-		return;
-	for (size_t i = 0; i < map->count; i++) {
-		struct gp_module *m = &map->module[i].is;
-		if (map->module[i].build_id.bytes != 0 || m->mapped_unix_ns == 0 ||
-		    strcmp(m->path, added->is.path) != 0)
+	uint64_t mapped_ns = added->is.mapped_unix_ns;
+	if (added->build_id.bytes != 0 || mapped_ns == 0)
+		return true;
+	size_t *chain = path_chain(map, added->is.path);
+	for (size_t i = *chain; i != 0; i = map->time[i - 1].same) {
+		struct gp_module_time *time = &map->time[i - 1];
+		if (strcmp(time->path, added->is.path) != 0)
 			continue;
-		/* those before it have agreed already */
-		if (m->mapped_unix_ns < *first)
-			*first = m->mapped_unix_ns;
-		else
-			m->mapped_unix_ns = *first;
+		if (mapped_ns < time->first_unix_ns)
+			time->first_unix_ns = mapped_ns;
+		added->times = i;
+		return true;
 	}
+	if (map->times == map->time_room) {
+		size_t room = map->time_room ? map->time_room * 2 : 64;
+		struct gp_module_time *grown = realloc(map->time, room * sizeof *grown);
+		if (grown == NULL)
+			return false;
+		map->time = grown;
+		map->time_room = room;
+	}
+	map->time[map->times] = (struct gp_module_time){ added->is.path, mapped_ns, *chain };
+	*chain = added->times = ++map->times;
+	return true;
+}
+
+uint64_t gp_module_map_ns(const struct gp_module_map *map, size_t index)
+{
+	const struct gp_mapped_module *m = &map->module[index];
+	return m->times != 0 ? map->time[m->times - 1].first_unix_ns : m->is.mapped_unix_ns;
+}
+
+/* Stays of one module that are looked at for one that the new one goes on: a job reloads few. */
+#define STAYS_MOST 64u
+
+static bool extend_stay(struct gp_module_map *map, const struct gp_mapped_module *added)
+{
+	unsigned stays = 0;
+	size_t i = *module_chain(map, &added->is);
+	for (; i != 0 && stays < STAYS_MOST; i = map->module[i - 1].same) {
+		struct gp_module *known = &map->module[i - 1].is;
+		if (!is_same(&map->module[i - 1], added))
+			continue;
+		stays++;
+		/* between two stays another one may have been there */
+		if (known->from > added->is.until || added->is.from > known->until)
+			continue;
+		known->from = known->from < added->is.from ? known->from : added->is.from;
+		known->until = known->until > added->is.until ? known->until : added->is.until;
+		return true;
+	}
+	return false;
 }
 
 bool gp_module_map_add(struct gp_module_map *map, const struct gp_module *module)
 {
 	struct gp_mapped_module added = { .is = *module };
-	if (module->bytes == 0 || module->base + module->bytes < module->base)
+	if (module->bytes == 0 || module->base + module->bytes < module->base || !has_chains(map))
 		return false;
 	added.is.build_id = NULL;
 	if (!module->has_bias)
@@ -47,17 +129,10 @@ bool gp_module_map_add(struct gp_module_map *map, const struct gp_module *module
 		module->build_id_bytes < GP_BUILD_ID_MAX ? module->build_id_bytes : GP_BUILD_ID_MAX;
 	if (added.build_id.bytes != 0)
 		memcpy(added.build_id.byte, module->build_id, added.build_id.bytes);
-	share_time(map, &added);
-	for (size_t i = 0; i < map->count; i++) {
-		struct gp_module *known = &map->module[i].is;
-		/* between two stays another one may have been there */
-		bool is_one_stay = known->from <= module->until && module->from <= known->until;
-		if (is_one_stay && is_same(&map->module[i], &added)) {
-			known->from = known->from < module->from ? known->from : module->from;
-			known->until = known->until > module->until ? known->until : module->until;
-			return true;
-		}
-	}
+	if (!share_time(map, &added))
+		return false;
+	if (extend_stay(map, &added))
+		return true;
 	if (map->count == map->room) {
 		size_t room = map->room ? map->room * 2 : 64;
 		struct gp_mapped_module *grown = realloc(map->module, room * sizeof *grown);
@@ -66,12 +141,18 @@ bool gp_module_map_add(struct gp_module_map *map, const struct gp_module *module
 		map->module = grown;
 		map->room = room;
 	}
+	size_t *chain = module_chain(map, &added.is);
+	added.same = *chain;
 	map->module[map->count++] = added;
+	*chain = map->count;
 	return true;
 }
 
 void gp_module_map_release(struct gp_module_map *map)
 {
+	free(map->by_module);
+	free(map->by_path);
+	free(map->time);
 	free(map->place);
 	free(map->module);
 	*map = (struct gp_module_map){ 0 };
@@ -103,6 +184,9 @@ static bool sort(struct gp_module_map *map)
 	map->places = map->count;
 	return true;
 }
+
+/* Modules over one address of which none decides: then it is not known which one was there. */
+#define CANDIDATES_MOST 4096u
 
 static bool was_mapped(const struct gp_module *m, uint64_t address, uint64_t at)
 {
@@ -139,9 +223,11 @@ enum gp_map_answer gp_module_map_find(struct gp_module_map *map, uint64_t addres
 {
 	if (map->count == 0 || !sort(map))
 		return GP_MAP_NONE;
-	size_t low = places_up_to(map, address), found = 0;
+	size_t low = places_up_to(map, address), found = 0, end = low;
 	for (; low > 0 && map->place[low - 1].reach > address; low--) {
 		size_t candidate = map->place[low - 1].index;
+		if (found > 1 || end - low > CANDIDATES_MOST)
+			return GP_MAP_SEVERAL;
 		if (!was_mapped(&map->module[candidate].is, address, at))
 			continue;
 		/* the same one at two times is one answer */

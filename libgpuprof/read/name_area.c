@@ -70,16 +70,26 @@ static enum gp_status take(struct cursor *c, void *out, size_t bytes)
 
 struct table {
 	unsigned char *bytes, *stored;
-	size_t count, room;
+	size_t count, room, most;
 };
+
+/* Of blocks of so many bytes. */
+static size_t table_most(uint64_t stored_bytes)
+{
+	uint64_t most = (GP_NAME_TABLE_MAX - GP_NAME_TABLE_BASE) / GP_NAME_TABLE_TIMES;
+	return stored_bytes < most ?
+		       GP_NAME_TABLE_BASE + (size_t)stored_bytes * GP_NAME_TABLE_TIMES :
+		       GP_NAME_TABLE_MAX;
+}
 
 static enum gp_status unpack(struct table *t, const struct gp_block_header *header)
 {
-	if (t->count + header->raw_bytes > GP_NAME_TABLE_MAX ||
+	if (t->count + header->raw_bytes > t->most ||
 	    gp_block_has_unused_bit(t->stored, header->stored_bytes))
 		return GP_E_DAMAGED;
 	if (t->room - t->count < header->raw_bytes) {
 		size_t room = 2 * t->room + header->raw_bytes;
+		room = room < t->most ? room : t->most;
 		unsigned char *grown = realloc(t->bytes, room);
 		if (grown == NULL)
 			return GP_E_MEMORY;
@@ -117,7 +127,7 @@ enum gp_status gp_name_area_read(const struct gp_file *file, unsigned char **out
 {
 	const struct gp_file_header *h = &file->header;
 	struct cursor c = { .file = file, .at = h->names_offset, .left = h->names_bytes };
-	struct table t = { .stored = malloc(gp_block_bound()) };
+	struct table t = { .stored = malloc(gp_block_bound()), .most = table_most(h->names_bytes) };
 	enum gp_status status = t.stored != NULL ? GP_OK : GP_E_MEMORY;
 	if (h->names_offset < GP_FILE_HEADER || h->names_offset > file->bytes ||
 	    h->names_bytes > file->bytes - h->names_offset) {

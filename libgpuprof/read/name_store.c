@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../format/seeded_hash.h"
+
 #define CHUNK_BYTES 65536u
 
 struct gp_name_chunk {
@@ -28,18 +30,9 @@ void gp_name_store_release(struct gp_name_store *store)
 	*store = (struct gp_name_store){ 0 };
 }
 
-/* FNV-1a, 64 bits */
-static uint64_t hash_of(const char *name)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
-	return hash ^ hash >> 32;
-}
-
 static char **slot_of(char **slot, size_t slots, const char *name)
 {
-	size_t at = hash_of(name) & (slots - 1);
+	size_t at = gp_hash_bytes(name, strlen(name)) & (slots - 1);
 	while (slot[at] != NULL && strcmp(slot[at], name) != 0)
 		at = (at + 1) & (slots - 1);
 	return &slot[at];

@@ -7,6 +7,7 @@
 #include "../format/varint.h"
 
 #define ROW_BYTES_MIN 8u
+#define TEXTS_A_MARK 16u
 
 struct row {
 	uint64_t offset;
@@ -22,8 +23,9 @@ struct gp_name_table {
 	unsigned char *bytes;
 	size_t count;
 	uint64_t frames, named;
-	const char **text; /* by number; [0] NULL */
-	size_t texts;
+	uint32_t *
+		mark; /* where texts 1, 17, 33, ... begin: an empty one takes a byte, a pointer 8 */
+	size_t texts; /* and one, for number 0 */
 	struct module *module; /* by path, then build id */
 	size_t modules;
 	struct row *row; /* by offset in each module */
@@ -60,7 +62,12 @@ static const char *text(const struct gp_name_table *t, struct reading *r)
 		r->at = NULL;
 		return NULL;
 	}
-	return t->text[n];
+	if (n == 0)
+		return NULL;
+	const char *text = (const char *)t->bytes + t->mark[(n - 1) / TEXTS_A_MARK];
+	for (uint64_t k = (n - 1) % TEXTS_A_MARK; k > 0; k--)
+		text += strlen(text) + 1;
+	return text;
 }
 
 static void read_texts(struct gp_name_table *t, struct reading *r)
@@ -68,18 +75,19 @@ static void read_texts(struct gp_name_table *t, struct reading *r)
 	size_t texts = number_of(r, 1);
 	if (r->at == NULL)
 		return;
-	t->text = calloc(texts + 1, sizeof *t->text);
-	r->is_out_of_memory = t->text == NULL;
-	if (t->text == NULL)
+	t->mark = malloc((texts / TEXTS_A_MARK + 1) * sizeof *t->mark);
+	r->is_out_of_memory = t->mark == NULL;
+	if (t->mark == NULL)
 		return;
 	t->texts = texts + 1;
-	for (size_t i = 1; i <= texts; i++) {
+	for (size_t i = 0; i < texts; i++) {
 		const unsigned char *end = memchr(r->at, 0, (size_t)(r->end - r->at));
 		if (end == NULL) {
 			r->at = NULL;
 			return;
 		}
-		t->text[i] = (const char *)r->at;
+		if (i % TEXTS_A_MARK == 0)
+			t->mark[i / TEXTS_A_MARK] = (uint32_t)(r->at - t->bytes);
 		r->at = end + 1;
 	}
 }
@@ -216,7 +224,7 @@ void gp_name_table_close(struct gp_name_table *t)
 		return;
 	free(t->row);
 	free(t->module);
-	free(t->text);
+	free(t->mark);
 	free(t->bytes);
 	free(t);
 }

@@ -16,6 +16,9 @@
 
 /* What a table may take: a million frames with names of 200 bytes fit. */
 #define GP_NAME_TABLE_MAX ((size_t)256 << 20)
+/* What it may take in memory for the bytes that it takes in the file: names seldom reach 15. */
+#define GP_NAME_TABLE_BASE ((size_t)16 << 20)
+#define GP_NAME_TABLE_TIMES 64u
 /* Frames at one address: all but the last inlined. */
 #define GP_NAME_FRAMES_MAX 64u
 

@@ -72,7 +72,7 @@ struct gp_index {
 	size_t segments;
 	struct gp_damage *damage;
 	size_t damages;
-	uint64_t *repeated; /* offsets of blocks that say again what an earlier one said */
+	uint64_t *repeated; /* sorted: offsets of blocks that say again what an earlier one said */
 	size_t repeats;
 	uint64_t blocks;
 	struct gp_block_header last; /* the newest clock triple */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../format/seeded_hash.h"
+
 struct gp_cached_symbols {
 	struct gp_symbol_key key;
 	uint32_t first, count; /* count 0: a free slot */
@@ -13,8 +15,7 @@ static struct gp_cached_symbols *slot_of(struct gp_cached_symbols *slot, size_t 
 					 const struct gp_symbol_key *key)
 {
 	uint64_t mixed = (key->address * 2 + key->is_return_address) ^ (uint64_t)key->module << 50;
-	mixed *= 0x9e3779b97f4a7c15u;
-	size_t at = (mixed ^ mixed >> 32) & (slots - 1);
+	size_t at = gp_hash_number(mixed) & (slots - 1);
 	for (; slot[at].count != 0; at = (at + 1) & (slots - 1)) {
 		const struct gp_symbol_key *is = &slot[at].key;
 		if (is->address == key->address && is->module == key->module &&

@@ -175,8 +175,8 @@ static struct opened *open_module(struct gp_symbolizer *s, size_t index)
 	if (s->open_count >= OPEN_MAX)
 		make_room(s);
 	const struct gp_mapped_module *module = &s->modules.module[index];
-	gp_module_file_open(&o->file, module->is.path, &module->build_id, module->is.mapped_unix_ns,
-			    s->debug_root);
+	gp_module_file_open(&o->file, module->is.path, &module->build_id,
+			    gp_module_map_ns(&s->modules, index), s->debug_root);
 	o->is_open = true;
 	s->open_count++;
 	o->why = why_of(&o->file);

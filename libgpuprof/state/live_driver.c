@@ -40,27 +40,14 @@ static void remove_entry(struct gp_live *live, uint32_t slot, bool is_reserved, 
 	gp_live_drop(live, slot);
 }
 
-/*
- * The physical memory of that handle: as the handle is now (not released), or the one made at
- * `order`.
- */
-static uint32_t find_physical(const struct gp_live *live, uint64_t handle, const uint64_t *order)
+/* The physical memory of that handle that was made at `order`, released or not. */
+static uint32_t find_physical(const struct gp_live *live, uint64_t handle, uint64_t order)
 {
-	uint64_t position = UINT64_MAX;
-	for (;;) {
-		uint32_t slot = gp_table_next(&live->table, GP_FAMILY_PHYSICAL, handle, &position);
-		if (slot == 0)
-			return 0;
-		const struct gp_live_entry *e = &gp_table_slot(&live->table, slot)->entry;
-		if (order != NULL ? e->order == *order : (e->flags & GP_LIVE_RELEASED) == 0)
-			return slot;
-	}
-}
-
-static uint32_t find_entry(const struct gp_live *live, enum gp_family family, uint64_t address)
-{
-	return family == GP_FAMILY_PHYSICAL ? find_physical(live, address, NULL) :
-					      gp_table_find(&live->table, family, address);
+	uint32_t slot = gp_table_find(&live->table, GP_FAMILY_PHYSICAL, handle);
+	if (slot != 0 && gp_table_slot(&live->table, slot)->entry.order == order)
+		return slot;
+	slot = gp_table_find(&live->table, GP_FAMILY_RELEASED, order);
+	return slot != 0 && gp_table_slot(&live->table, slot)->entry.address == handle ? slot : 0;
 }
 
 const struct gp_live_entry *gp_live_ended_by(const struct gp_live *live, const struct gp_record *r)
@@ -69,8 +56,8 @@ const struct gp_live_entry *gp_live_ended_by(const struct gp_live *live, const s
 	if (!is_block && (r->kind != GP_FREE || r->space >= GP_SPACE_BLOCK))
 		return NULL;
 	enum gp_family family = is_block ? GP_FAMILY_BLOCK : gp_family_of(r->space);
-	uint32_t slot =
-		find_entry(live, family, is_block ? r->block_free.address : r->free.address);
+	uint32_t slot = gp_table_find(&live->table, family,
+				      is_block ? r->block_free.address : r->free.address);
 	if (slot == 0)
 		return NULL;
 	const struct gp_live_entry *e = &gp_table_slot(&live->table, slot)->entry;
@@ -87,7 +74,7 @@ enum gp_status gp_driver_alloc(struct gp_live *live, const struct gp_record *r)
 	}
 	enum gp_family family = gp_family_of(r->space);
 	uint64_t address = r->alloc.address;
-	uint32_t slot = find_entry(live, family, address);
+	uint32_t slot = gp_table_find(&live->table, family, address);
 	/* importing what is ours gives the handle that we have */
 	if (slot != 0 && r->space == GP_SPACE_PHYSICAL && (r->aux & IMPORTED) != 0)
 		return GP_OK;
@@ -123,6 +110,16 @@ static void expect_unknown(struct gp_live *live)
 			live->device[i].is_rebasing = true;
 }
 
+/* The memory lives on in its mappings. One order twice: no driver's, but a recording may say so. */
+static void release_handle(struct gp_live *live, uint32_t slot)
+{
+	uint64_t order = gp_live_at(live, slot)->order;
+	gp_live_touch(live, slot);
+	if (gp_table_find(&live->table, GP_FAMILY_RELEASED, order) != 0 ||
+	    !gp_table_release_handle(&live->table, slot, true))
+		gp_live_anomaly(live);
+}
+
 void gp_driver_free(struct gp_live *live, const struct gp_record *r)
 {
 	uint64_t address = r->free.address;
@@ -133,7 +130,7 @@ void gp_driver_free(struct gp_live *live, const struct gp_record *r)
 		return;
 	}
 	enum gp_family family = gp_family_of(r->space);
-	uint32_t slot = find_entry(live, family, address);
+	uint32_t slot = gp_table_find(&live->table, family, address);
 	if (slot == 0 || gp_live_at(live, slot)->order > r->order) {
 		gp_late_free(live, family, r->space, r, address, 0);
 		expect_unknown(live);
@@ -142,8 +139,7 @@ void gp_driver_free(struct gp_live *live, const struct gp_record *r)
 	struct gp_live_entry *e = gp_live_at(live, slot);
 	if (e->space == GP_SPACE_PHYSICAL && e->stream > 0) {
 		gp_past_add_freed(&live->past, e, r->order);
-		gp_live_touch(live, slot);
-		e->flags |= GP_LIVE_RELEASED;
+		release_handle(live, slot);
 		return;
 	}
 	const struct gp_live_entry freed = *e;
@@ -157,7 +153,7 @@ void gp_driver_free(struct gp_live *live, const struct gp_record *r)
 static void attach(struct gp_live *live, const struct gp_live_entry *mapped,
 		   const struct gp_record *r)
 {
-	uint32_t physical = find_physical(live, mapped->owner, &mapped->stream);
+	uint32_t physical = find_physical(live, mapped->owner, mapped->stream);
 	if (physical != 0) {
 		gp_live_touch(live, physical);
 		gp_live_at(live, physical)->stream++;
@@ -175,7 +171,7 @@ static void attach(struct gp_live *live, const struct gp_live_entry *mapped,
 
 static void detach(struct gp_live *live, const struct gp_live_entry *mapped, uint64_t order)
 {
-	uint32_t physical = find_physical(live, mapped->owner, &mapped->stream);
+	uint32_t physical = find_physical(live, mapped->owner, mapped->stream);
 	if (physical != 0) {
 		gp_live_touch(live, physical);
 		struct gp_live_entry *e = gp_live_at(live, physical);
@@ -214,7 +210,7 @@ enum gp_status gp_driver_map(struct gp_live *live, const struct gp_record *r)
 		return GP_OK;
 	if (slot != 0)
 		remove_mapping(live, slot, r->order);
-	uint32_t physical = find_physical(live, r->map.handle, NULL);
+	uint32_t physical = gp_table_find(&live->table, GP_FAMILY_PHYSICAL, r->map.handle);
 	struct gp_live_entry entry = {
 		.address = address,
 		.bytes = r->map.bytes,
@@ -263,14 +259,16 @@ void gp_driver_unmap(struct gp_live *live, const struct gp_record *r)
 static void restore(struct gp_live *live, const struct gp_live_entry *e, const struct gp_record *r)
 {
 	if (e->space == GP_SPACE_PHYSICAL) {
-		uint32_t slot = find_physical(live, e->address, &e->order);
-		if (slot != 0) { /* released but still mapped: the handle is valid again */
+		uint32_t slot = gp_table_find(&live->table, GP_FAMILY_RELEASED, e->order);
+		bool is_free = gp_table_find(&live->table, GP_FAMILY_PHYSICAL, e->address) == 0;
+		if (slot != 0 && is_free && gp_live_at(live, slot)->address == e->address) {
+			/* released but still mapped: the handle is valid again */
 			gp_live_touch(live, slot);
-			gp_live_at(live, slot)->flags &= (uint16_t)~GP_LIVE_RELEASED;
-			return;
+			if (gp_table_release_handle(&live->table, slot, false))
+				return;
 		}
 	}
-	if (find_entry(live, gp_family_of(e->space), e->address) != 0 ||
+	if (gp_table_find(&live->table, gp_family_of(e->space), e->address) != 0 ||
 	    gp_live_add(live, e) == 0) {
 		gp_live_anomaly(live);
 		return;

@@ -78,6 +78,11 @@ uint64_t gp_table_memory(const struct gp_live_table *table)
 	       index_bytes(table);
 }
 
+static uint64_t entry_hash(const struct gp_live_entry *entry)
+{
+	return gp_table_hash(gp_key_family(entry), gp_key_number(entry));
+}
+
 static void place(struct gp_live_table *table, uint32_t slot, uint64_t hash)
 {
 	uint64_t mask = (1ull << table->index_bits) - 1;
@@ -107,8 +112,7 @@ static bool rebuild(struct gp_live_table *table, uint32_t bits, uint32_t slot_ma
 	for (uint32_t slot = GP_SLOT_FIRST; slot < table->slots; slot++) {
 		const struct gp_live_entry *entry = &gp_table_slot(table, slot)->entry;
 		if (entry->space != GP_SPACE_NONE)
-			place(table, slot,
-			      gp_table_hash(gp_family_of(entry->space), entry->address));
+			place(table, slot, entry_hash(entry));
 	}
 	return true;
 }
@@ -159,14 +163,14 @@ uint32_t gp_table_add(struct gp_live_table *table, const struct gp_live_entry *e
 	struct gp_live_slot *s = gp_table_slot(table, slot);
 	s->entry = *entry;
 	s->next = 0;
-	place(table, slot, gp_table_hash(gp_family_of(entry->space), entry->address));
+	place(table, slot, entry_hash(entry));
 	return slot;
 }
 
-void gp_table_drop(struct gp_live_table *table, uint32_t slot)
+/* Out of the index. */
+static void displace(struct gp_live_table *table, uint32_t slot)
 {
-	struct gp_live_slot *s = gp_table_slot(table, slot);
-	uint64_t hash = gp_table_hash(gp_family_of(s->entry.space), s->entry.address);
+	uint64_t hash = entry_hash(&gp_table_slot(table, slot)->entry);
 	uint64_t mask = (1ull << table->index_bits) - 1;
 	uint32_t word = ((uint32_t)hash & ~table->slot_mask) | slot;
 	uint64_t at = hash >> (64 - table->index_bits);
@@ -184,6 +188,24 @@ void gp_table_drop(struct gp_live_table *table, uint32_t slot)
 			table->deleted--;
 		}
 	}
+}
+
+bool gp_table_release_handle(struct gp_live_table *table, uint32_t slot, bool is_released)
+{
+	struct gp_live_entry *entry = &gp_table_slot(table, slot)->entry;
+	if (!make_room(table))
+		return false;
+	displace(table, slot);
+	entry->flags = (uint16_t)(is_released ? entry->flags | GP_LIVE_RELEASED :
+						entry->flags & ~GP_LIVE_RELEASED);
+	place(table, slot, entry_hash(entry));
+	return true;
+}
+
+void gp_table_drop(struct gp_live_table *table, uint32_t slot)
+{
+	struct gp_live_slot *s = gp_table_slot(table, slot);
+	displace(table, slot);
 	s->entry.space = GP_SPACE_NONE;
 	s->next = table->free;
 	table->free = slot;

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+#include "../format/seeded_hash.h"
 #include "live.h"
 
 /*
@@ -28,6 +29,7 @@ enum gp_family {
 	GP_FAMILY_SEGMENT,
 	GP_FAMILY_RESOURCE,
 	GP_FAMILY_COMPLETION, /* of no entry: what ends a pending BLOCK */
+	GP_FAMILY_RELEASED,   /* PHYSICAL whose handle is released, by its order */
 	GP_FAMILIES,
 };
 extern const uint8_t gp_families[GP_SPACES];
@@ -68,39 +70,49 @@ uint64_t gp_table_memory(const struct gp_live_table *table);
 
 /*
  * Adds a copy of `entry` and gives its slot; 0: out of memory, nothing changed. Does not look for
- * an older entry of the same key: the caller did, and several may exist (PHYSICAL handles are
- * reused while still mapped).
+ * an older entry of the same key: the caller did.
  */
 uint32_t gp_table_add(struct gp_live_table *table, const struct gp_live_entry *entry);
 void gp_table_drop(struct gp_live_table *table, uint32_t slot);
+/* Sets or clears GP_LIVE_RELEASED, by which the entry gets another key. False: out of memory. */
+bool gp_table_release_handle(struct gp_live_table *table, uint32_t slot, bool is_released);
 
 static inline struct gp_live_slot *gp_table_slot(const struct gp_live_table *table, uint32_t slot)
 {
 	return &table->chunk[slot / GP_CHUNK_SLOTS][slot % GP_CHUNK_SLOTS];
 }
 
-/*
- * Fibonacci hashing (Knuth, TAOCP 3, 6.4): evenly spaced addresses spread evenly over the high
- * bits.
- */
+/* Evenly spaced addresses spread evenly over the high bits. */
 static inline uint64_t gp_table_hash(enum gp_family family, uint64_t address)
 {
-	return (address + ((uint64_t)family << 56)) * 0x9e3779b97f4a7c15u;
+	return (address + ((uint64_t)family << 56)) * GP_HASH_MULTIPLIER;
 }
 
 /*
- * The slot of (family, address); 0: none. Goes on behind `*position` where an earlier call stopped:
- * start with UINT64_MAX. Callers that know their key to be unique use gp_table_find.
+ * PHYSICAL memory whose handle is released is found by the order of its allocation: a driver may
+ * give one handle again and again while the memory that had it is still mapped.
  */
-static inline uint32_t gp_table_next(const struct gp_live_table *table, enum gp_family family,
-				     uint64_t address, uint64_t *position)
+static inline bool gp_is_released(const struct gp_live_entry *entry)
 {
-	uint64_t hash = gp_table_hash(family, address);
+	return entry->space == GP_SPACE_PHYSICAL && (entry->flags & GP_LIVE_RELEASED) != 0;
+}
+static inline enum gp_family gp_key_family(const struct gp_live_entry *entry)
+{
+	return gp_is_released(entry) ? GP_FAMILY_RELEASED : gp_family_of(entry->space);
+}
+static inline uint64_t gp_key_number(const struct gp_live_entry *entry)
+{
+	return gp_is_released(entry) ? entry->order : entry->address;
+}
+
+/* The slot of a key, (family, number); 0: none. */
+static inline uint32_t gp_table_find(const struct gp_live_table *table, enum gp_family family,
+				     uint64_t number)
+{
+	uint64_t hash = gp_table_hash(family, number);
 	uint64_t mask = (1ull << table->index_bits) - 1;
 	uint32_t tag = (uint32_t)hash & ~table->slot_mask;
-	uint64_t at =
-		*position == UINT64_MAX ? hash >> (64 - table->index_bits) : (*position + 1) & mask;
-	for (;; at = (at + 1) & mask) {
+	for (uint64_t at = hash >> (64 - table->index_bits);; at = (at + 1) & mask) {
 		uint32_t word = table->index[at];
 		if (word == 0)
 			return 0;
@@ -108,18 +120,9 @@ static inline uint32_t gp_table_next(const struct gp_live_table *table, enum gp_
 			continue;
 		uint32_t slot = word & table->slot_mask;
 		const struct gp_live_entry *entry = &gp_table_slot(table, slot)->entry;
-		if (entry->address == address && gp_family_of(entry->space) == family) {
-			*position = at;
+		if (gp_key_number(entry) == number && gp_key_family(entry) == family)
 			return slot;
-		}
 	}
-}
-
-static inline uint32_t gp_table_find(const struct gp_live_table *table, enum gp_family family,
-				     uint64_t address)
-{
-	uint64_t position = UINT64_MAX;
-	return gp_table_next(table, family, address, &position);
 }
 
 #endif

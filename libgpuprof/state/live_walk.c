@@ -204,6 +204,11 @@ static enum gp_status load_entry(struct gp_live *live, const struct gp_record *r
 		.device = r->device,
 		.flags = (uint16_t)r->aux,
 	};
+	/* a checkpoint has each once */
+	if (gp_table_find(&live->table, gp_key_family(&entry), gp_key_number(&entry)) != 0) {
+		gp_live_anomaly(live);
+		return GP_OK;
+	}
 	if (gp_live_add(live, &entry) == 0)
 		return GP_E_MEMORY;
 	if (r->space == GP_SPACE_BLOCK && (r->aux & GP_LIVE_PENDING) != 0)

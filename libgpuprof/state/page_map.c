@@ -42,7 +42,7 @@ static unsigned level_of(uint64_t bytes)
  */
 static uint32_t *bucket_of(const struct gp_page_map *map, unsigned level, uint64_t page)
 {
-	uint64_t hash = (page + ((uint64_t)level << 58)) * 0x9e3779b97f4a7c15u >> 32;
+	uint64_t hash = (page + ((uint64_t)level << 58)) * GP_HASH_MULTIPLIER >> 32;
 	uint32_t power = 1u << (31 - __builtin_clz(map->buckets));
 	uint32_t at = (uint32_t)hash & (2 * power - 1);
 	return &map->bucket[at < map->buckets ? at : at & (power - 1)];

@@ -1,0 +1,44 @@
+/*
+ * Hashes of what a recording holds. Whoever wrote it must not be able to choose values that share a
+ * place: each process of the reading library draws a secret. For look-ups alone: no order that a
+ * user sees may follow from a hash.
+ */
+#ifndef GP_SEEDED_HASH_H
+#define GP_SEEDED_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/*
+ * An odd multiplier, whose products' upper bits are universal hashes (M. Dietzfelbinger and others,
+ * J. Algorithms 25, 1997). The job's own numbers need no secret: there it is the golden ratio
+ * (Knuth, TAOCP 3, 6.4), which the compiler sees.
+ */
+#if defined(GP_PRELOAD)
+#define GP_HASH_MULTIPLIER 0x9e3779b97f4a7c15u
+#else
+extern const uint64_t gp_hash_secret[2]; /* read/hash_secret.c; both odd */
+#define GP_HASH_MULTIPLIER gp_hash_secret[0]
+
+/* All bits of it are good: both halves of a product of 128 bits, folded. */
+static inline uint64_t gp_hash_number(uint64_t number)
+{
+	unsigned __int128 product =
+		(unsigned __int128)(number ^ gp_hash_secret[1]) * gp_hash_secret[0];
+	return (uint64_t)(product >> 64) ^ (uint64_t)product;
+}
+
+static inline uint64_t gp_hash_bytes(const char *bytes, size_t n)
+{
+	uint64_t hash = gp_hash_number(n);
+	for (size_t at = 0; at < n; at += 8) {
+		uint64_t part = 0;
+		memcpy(&part, bytes + at, n - at < 8 ? n - at : 8);
+		hash = gp_hash_number(hash ^ part);
+	}
+	return hash;
+}
+#endif
+
+#endif
