@@ -4,7 +4,7 @@
 #include "elf_tables.h"
 #include "mapped_symbol.h"
 
-struct search {
+struct address_search {
 	uintptr_t address;
 	unsigned position;
 	struct gp_elf_range *out;
@@ -24,10 +24,10 @@ struct gp_elf_range gp_elf_range_of(const struct dl_phdr_info *object)
 	return range;
 }
 
-static int visit(struct dl_phdr_info *object, size_t bytes, void *context)
+static int find_address(struct dl_phdr_info *object, size_t bytes, void *context)
 {
 	(void)bytes;
-	struct search *search = context;
+	struct address_search *search = context;
 	if (gp_elf_is_mapped(object, (const void *)search->address, 1)) {
 		*search->out = gp_elf_range_of(object);
 		return 1;
@@ -38,15 +38,15 @@ static int visit(struct dl_phdr_info *object, size_t bytes, void *context)
 
 bool gp_elf_find(const void *address, struct gp_elf_range *out)
 {
-	struct search search = { (uintptr_t)address, 0, out };
+	struct address_search search = { (uintptr_t)address, 0, out };
 	*out = (struct gp_elf_range){ 0, 0 };
-	return gp_mapped_walk(visit, &search) != 0;
+	return gp_mapped_walk(find_address, &search) != 0;
 }
 
 unsigned gp_elf_position(const void *address)
 {
 	struct gp_elf_range ignored;
-	struct search search = { (uintptr_t)address, 0, &ignored };
-	gp_mapped_walk(visit, &search);
+	struct address_search search = { (uintptr_t)address, 0, &ignored };
+	gp_mapped_walk(find_address, &search);
 	return search.position;
 }

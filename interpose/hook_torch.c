@@ -15,7 +15,9 @@
 #include "../libgpuprof/record/stack_take.h"
 #include "device_memory.h"
 #include "hook_trace.h"
+#include "mapped_scope.h"
 #include "mapped_symbol.h"
+#include "resolver.h"
 #include "torch_ranges.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -52,17 +54,11 @@ typedef void report_oom(int64_t bytes, uint64_t allocated, uint64_t reserved, ui
 #define OOM_LLL "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE"
 #define OOM_LMM "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE"
 
-/*
- * The originals; `is_searched` is stored with release after them and loaded with acquire. Who
- * calls us was bound to us instead of to a c10 that was mapped by then, so one search is enough,
- * also when it finds nothing. Two threads may search at once: they find the same.
- */
-static struct {
-	_Atomic(report_memory *) memory;
-	_Atomic(report_memory_3 *) memory_3;
-	_Atomic(report_oom *) oom;
-	_Atomic bool is_searched;
-} original GP_HOT_DATA;
+/* By the caller's object: two copies of c10 in one process each get their own reports. */
+static struct gp_originals memory_originals GP_HOT_DATA, memory_3_originals, oom_originals;
+static const char *const memory_names[] = { MEMORY_LMM, MEMORY_LLL, NULL };
+static const char *const memory_3_names[] = { MEMORY_3, NULL };
+static const char *const oom_names[] = { OOM_LMM, OOM_LLL, NULL };
 
 /*
  * What each device's allocator carried in its last report. Its lock orders the reports of one
@@ -74,43 +70,45 @@ struct totals {
 };
 static struct totals last[GP_DEVICES] GP_HOT_DATA;
 
-/*
- * The first choice is a file named libc10.so*; builds that merge c10 into another library come
- * second.
- */
-static void *find_original(const char *newer, const char *older, char *path, size_t path_bytes)
+/* Anywhere: a file named libc10.so*, else a library into which a build merged c10. */
+static void *find_any(const char *const *names, char *path, size_t path_bytes)
 {
 	static const char *const prefixes[] = { "libc10.so", NULL };
-	for (unsigned i = 0; i < 2; i++) {
-		void *found = gp_mapped_symbol(prefixes[i], newer, path, path_bytes);
-		if (!found && older)
-			found = gp_mapped_symbol(prefixes[i], older, path, path_bytes);
-		if (found)
-			return found;
-	}
-	return NULL;
+	void *found = NULL;
+	for (unsigned i = 0; i < 2; i++)
+		for (unsigned k = 0; names[k] && !found; k++)
+			found = gp_mapped_symbol(prefixes[i], names[k], path, path_bytes);
+	return found;
 }
 
-GP_COLD static void search_originals(void)
+/* Has no effect: nothing to call is found. */
+static void no_original(void)
+{
+}
+
+/* NULL while a fork is under way: that report goes no further, the next one searches again. */
+GP_COLD static void *search_original(struct gp_originals *originals, const char *const *names,
+				     const void *caller)
 {
 	int saved = errno;
 	uint64_t signals;
-	bool is_open = gp_walks_begin(&signals);
+	void *found = NULL;
+	if (gp_walks_begin(&signals)) {
+		found = gp_mapped_bound(caller, names);
+		found = found ? found : find_any(names, NULL, 0);
+		found = found ? found : (void *)no_original;
+		gp_original_keep(originals, caller, found);
+		gp_walks_end(&signals);
+	}
 	errno = saved;
-	if (!is_open) /* the next report searches */
-		return;
-	atomic_store(&original.memory,
-		     (report_memory *)find_original(MEMORY_LMM, MEMORY_LLL, NULL, 0));
-	atomic_store(&original.memory_3, (report_memory_3 *)find_original(MEMORY_3, NULL, NULL, 0));
-	atomic_store(&original.oom, (report_oom *)find_original(OOM_LMM, OOM_LLL, NULL, 0));
-	gp_walks_end(&signals);
-	atomic_store_explicit(&original.is_searched, true, memory_order_release);
+	return found;
 }
 
-GP_HOT void need_originals(void)
+GP_HOT void *original_of(struct gp_originals *originals, const char *const *names,
+			 const void *caller)
 {
-	if (gp_unlikely(!atomic_load_explicit(&original.is_searched, memory_order_acquire)))
-		search_originals();
+	void *found = gp_original_known(originals, caller);
+	return gp_likely(found != NULL) ? found : search_original(originals, names, caller);
 }
 
 /* Copies the value of the line `__version__ = "..."` in a version.py; `__all__` names it before. */
@@ -141,7 +139,7 @@ bool gp_torch_version(char *out, size_t bytes)
 	uint64_t signals;
 	if (gp_walks_begin(&signals)) {
 		/* PACKAGE/lib/libc10.so -> PACKAGE/version.py */
-		if (find_original(MEMORY_LMM, MEMORY_LLL, path, sizeof path - 16))
+		if (find_any(memory_names, path, sizeof path - 16))
 			slash = strrchr(path, '/');
 		gp_walks_end(&signals);
 	}
@@ -314,15 +312,21 @@ EXPORT report_oom _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE;
 EXPORT report_oom _ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE
 	__attribute__((alias(OOM_LMM)));
 
+static bool is_recorded(uint64_t device)
+{
+	return gp_doors_open && device_type(device) == DEVICE_CUDA &&
+	       device_index(device) < GP_DEVICES;
+}
+
 GP_HOT_TEXT void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *block, int64_t bytes,
 								       uint64_t allocated,
 								       uint64_t reserved,
 								       uint64_t device)
 {
-	need_originals();
-	if (device_type(device) == DEVICE_CUDA && device_index(device) < GP_DEVICES && bytes != 0)
+	report_memory *next;
+	*(void **)&next = original_of(&memory_originals, memory_names, __builtin_return_address(0));
+	if (is_recorded(device) && bytes != 0)
 		record_memory(block, bytes, allocated, reserved, device_index(device));
-	report_memory *next = atomic_load_explicit(&original.memory, memory_order_relaxed);
 	if (next)
 		next(block, bytes, allocated, reserved, device);
 }
@@ -334,8 +338,9 @@ GP_HOT_TEXT void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *blo
 void _ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE(void *block, int64_t bytes,
 							 uint64_t device)
 {
-	need_originals();
-	report_memory_3 *next = atomic_load_explicit(&original.memory_3, memory_order_relaxed);
+	report_memory_3 *next;
+	*(void **)&next =
+		original_of(&memory_3_originals, memory_3_names, __builtin_return_address(0));
 	if (next)
 		next(block, bytes, device);
 }
@@ -343,10 +348,10 @@ void _ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE(void *block, int64_t by
 void _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE(int64_t bytes, uint64_t allocated,
 							 uint64_t reserved, uint64_t device)
 {
-	need_originals();
-	if (device_type(device) == DEVICE_CUDA && device_index(device) < GP_DEVICES)
+	report_oom *next;
+	*(void **)&next = original_of(&oom_originals, oom_names, __builtin_return_address(0));
+	if (is_recorded(device))
 		record_oom(bytes, allocated, reserved, device_index(device));
-	report_oom *next = atomic_load_explicit(&original.oom, memory_order_relaxed);
 	if (next)
 		next(bytes, allocated, reserved, device);
 }

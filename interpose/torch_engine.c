@@ -11,6 +11,7 @@
 
 #include "../libgpuprof/record/range_mark.h"
 #include "../libgpuprof/record/settings.h"
+#include "mapped_scope.h"
 #include "mapped_symbol.h"
 
 #define EXECUTE                                                                                    \
@@ -26,23 +27,29 @@ typedef void *execute(void *result, void *engine, const void *roots, const void 
 		      uint64_t keeps_graph, uint64_t creates_graph, uint64_t accumulates,
 		      const void *outputs);
 
-static _Atomic(execute *) original;
+static struct gp_originals originals;
 
-/* Whoever calls us was linked with the library that defines it: it is mapped. */
-static __attribute__((noinline)) execute *find_original(void)
+/*
+ * By the caller's object: the engine of one copy of PyTorch must not run the graph of another.
+ * Whoever calls us was linked with the library that defines it, so it is mapped.
+ */
+static __attribute__((noinline)) execute *find_original(const void *caller)
 {
-	execute *found = atomic_load_explicit(&original, memory_order_relaxed);
+	static const char *const names[] = { EXECUTE, NULL };
+	void *found = gp_original_known(&originals, caller);
 	if (found)
-		return found;
-	*(void **)&found = gp_mapped_symbol("libtorch_cpu", EXECUTE, NULL, 0);
+		return (execute *)found;
+	found = gp_mapped_bound(caller, names);
 	if (!found)
-		*(void **)&found = gp_mapped_symbol(NULL, EXECUTE, NULL, 0);
+		found = gp_mapped_symbol("libtorch_cpu", EXECUTE, NULL, 0);
+	if (!found)
+		found = gp_mapped_symbol(NULL, EXECUTE, NULL, 0);
 	if (!found) {
 		gp_say(true, "autograd's engine was called and cannot be found", NULL);
 		__builtin_trap(); /* going on would be training without gradients */
 	}
-	atomic_store_explicit(&original, found, memory_order_relaxed);
-	return found;
+	gp_original_keep(&originals, caller, found);
+	return (execute *)found;
 }
 
 static void enter(struct gp_range_frame *frame)
@@ -82,7 +89,7 @@ void *gp_engine_execute(void *result, void *engine, const void *roots, const voi
 	/* 0x1b: relative to where it stands, four bytes */
 	__asm__ volatile(".cfi_personality 0x1b, gp_engine_thrown");
 	struct gp_range_frame frame = { 0 };
-	execute *next = find_original();
+	execute *next = find_original(__builtin_return_address(0));
 	enter(&frame);
 	result = next(result, engine, roots, inputs, keeps_graph, creates_graph, accumulates,
 		      outputs);

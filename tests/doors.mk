@@ -1,5 +1,5 @@
 # Programs and libraries that tests/unit/test_doors.c runs: other people's ways to look the driver up.
-DOORS := $(addprefix $(BUILD)/doors/,door_probe libdoor.so libdoor_needing.so door_linked door_loading door_resolved door_weak libdoor_tool.so libdoor_elf_interposer.so libdoor_malloc.so libdoor_early.so door_echo echo/libcuda.so.1 libdoor_stubs.so)
+DOORS := $(addprefix $(BUILD)/doors/,door_probe libdoor.so libdoor_needing.so door_linked door_loading door_resolved door_weak libdoor_tool.so door_off door_plugins libdoor_plugin.so door_copies copy_one/libc10.so copy_two/libc10.so libdoor_caller_one.so libdoor_caller_two.so libdoor_elf_interposer.so libdoor_malloc.so libdoor_early.so door_echo echo/libcuda.so.1 libdoor_stubs.so)
 CUDART_STATIC := $(firstword $(wildcard $(CUDA_INCLUDE)/../lib64/libcudart_static.a $(CUDA_INCLUDE)/../lib/libcudart_static.a))
 CUDA_STUB := $(firstword $(wildcard $(CUDA_INCLUDE)/../lib64/stubs/libcuda.so $(CUDA_INCLUDE)/../lib/stubs/libcuda.so))
 ifneq ($(and $(CUDART_STATIC),$(CUDA_STUB)),)
@@ -18,6 +18,30 @@ $(BUILD)/doors/door_linked: tests/doors/door_linked.c $(BUILD)/fake/libcuda.so.1
 $(BUILD)/doors/door_loading: tests/doors/door_loading.c $(BUILD)/fake/libcuda.so.1
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -o $@ $< -L$(BUILD)/fake -l:libcuda.so.1 -lpthread -ldl
+$(BUILD)/doors/door_off: tests/doors/door_off.c $(BUILD)/fake/libcuda.so.1
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -rdynamic -o $@ $< -L$(BUILD)/fake -l:libcuda.so.1 -lpthread -ldl
+$(BUILD)/doors/door_plugins: tests/doors/door_plugins.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -o $@ $< -ldl
+$(BUILD)/doors/libdoor_shim.so: tests/doors/door_shim.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fPIC -shared -Wl,-soname,$(@F) -o $@ $< -ldl
+$(BUILD)/doors/libdoor_plugin.so: tests/doors/door_shim.c $(BUILD)/doors/libdoor_shim.so $(BUILD)/fake/libcuda.so.1
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -DPLUGIN -fPIC -shared -Wl,-soname,$(@F) -o $@ $< -Wl,--no-as-needed -L$(@D) -ldoor_shim -L$(BUILD)/fake -l:libcuda.so.1 -ldl
+$(BUILD)/doors/door_copies: tests/doors/door_copies.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -o $@ $< -ldl
+$(BUILD)/doors/copy_%/libc10.so: $(BUILD)/fake/libc10.so
+	@mkdir -p $(@D)
+	cp $< $@
+$(BUILD)/doors/libdoor_engine_%.so: tests/doors/door_engine.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -DWHO='"$*"' -fPIC -shared -Wl,-soname,$(@F) -o $@ $<
+$(BUILD)/doors/libdoor_caller_%.so: tests/doors/door_engine.c $(BUILD)/doors/libdoor_engine_%.so
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -DCALLER -DWHO='"caller of $*"' -fPIC -shared -Wl,-soname,$(@F),--no-as-needed -o $@ $< -L$(@D) -ldoor_engine_$*
 $(BUILD)/doors/door_resolved: tests/doors/door_resolved.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -o $@ $< -ldl

@@ -324,6 +324,37 @@ static void stays_out_of_the_loader(void **state)
 	same_as_bare(WITH_DRIVER("GPUPROF=off"), "door_loading", "call");
 }
 
+/* A plugin that is linked with a shim in front of the driver. */
+static void leaves_pseudo_handles_alone(void **state)
+{
+	(void)state;
+	same_as_bare(WITH_DRIVER(NULL), "door_plugins", "");
+	same_as_bare(WITH_DRIVER("GPUPROF=off"), "door_plugins", "");
+}
+
+/* Off: passes calls on and does no more. The same probe does see the recorder when it is on. */
+static void is_inert_when_off(void **state)
+{
+	(void)state;
+	static struct outcome outcome;
+	same_as_bare(WITH_DRIVER("GPUPROF=off", "GPUPROF_STACKS=all"), "door_off", "");
+	const struct how on = WITH_DRIVER("GPUPROF_STACKS=all");
+	run(&outcome, &on, "door_off", "");
+	assert_non_null(strstr(outcome.out, "fork handler"));
+	assert_non_null(strstr(outcome.out, "mapping"));
+}
+
+/* Each copy of PyTorch keeps its own reports and graphs. */
+static void keeps_two_copies_apart(void **state)
+{
+	(void)state;
+	char libraries[2100];
+	snprintf(libraries, sizeof libraries, "%s:%s", doors, fake);
+	same_as_bare((struct how){ library, libraries, { "GPUPROF_OUTPUT=doors-%p.gpr" } },
+		     "door_copies", doors);
+	same_as_bare((struct how){ library, libraries, { "GPUPROF=off" } }, "door_copies", doors);
+}
+
 /* A preload with a dlsym of its own, as vGPU limiters have. */
 static void shares_dlsym_with_another(void **state)
 {
@@ -442,6 +473,9 @@ int main(void)
 		cmocka_unit_test(shares_calls_with_an_elf_interposer),
 		cmocka_unit_test(comes_before_a_tool),
 		cmocka_unit_test(stays_out_of_the_loader),
+		cmocka_unit_test(leaves_pseudo_handles_alone),
+		cmocka_unit_test(is_inert_when_off),
+		cmocka_unit_test(keeps_two_copies_apart),
 		cmocka_unit_test(shares_dlsym_with_another),
 		cmocka_unit_test(serves_a_malloc_interposer),
 		cmocka_unit_test(lets_the_static_runtime_be),

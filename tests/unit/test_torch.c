@@ -2,9 +2,14 @@
  * The PyTorch hook and its look-up of the original, without PyTorch: against libc's own tables and
  * the fake c10.
  */
+#include "../../interpose/elf_lookup.c"
 #include "../../interpose/elf_tables.c"
 #include "../../interpose/hook_torch.c"
+#include "../../interpose/mapped_scope.c"
 #include "../../interpose/mapped_symbol.c"
+
+bool gp_doors_open = true;
+unsigned gp_objects_at_start;
 
 /* what the reports join with belongs to other tests */
 _Thread_local struct gp_told gp_told;
@@ -137,10 +142,18 @@ static void forwards_to_the_mapped_c10(void **state)
 	(void)state;
 	void *c10 = open_c10();
 	assert_non_null(c10);
-	search_originals();
-	assert_ptr_equal(original.memory, dlsym(c10, MEMORY_LMM));
-	assert_ptr_equal(original.oom, dlsym(c10, OOM_LMM));
-	assert_null(original.memory_3);
+	/* its own object's, also where the caller lies in none that knows of it */
+	const void *callers[] = { dlsym(c10, "fake_c10"), (const void *)(uintptr_t)open_c10 };
+	for (unsigned i = 0; i < 2; i++) {
+		assert_ptr_equal(original_of(&memory_originals, memory_names, callers[i]),
+				 dlsym(c10, MEMORY_LMM));
+		assert_ptr_equal(original_of(&oom_originals, oom_names, callers[i]),
+				 dlsym(c10, OOM_LMM));
+		assert_ptr_equal(original_of(&memory_3_originals, memory_3_names, callers[i]),
+				 no_original);
+		assert_ptr_equal(gp_original_known(&memory_originals, callers[i]),
+				 dlsym(c10, MEMORY_LMM));
+	}
 }
 
 /* ---- the gate between walks and forks ---- */
@@ -148,9 +161,9 @@ static void forwards_to_the_mapped_c10(void **state)
 static void *search_at_the_gate(void *unused)
 {
 	(void)unused;
-	atomic_store(&original.is_searched, false);
-	search_originals();
-	return NULL;
+	memset(&memory_originals, 0, sizeof memory_originals);
+	const void *caller = (const void *)(uintptr_t)open_c10;
+	return original_of(&memory_originals, memory_names, caller);
 }
 
 static void no_search_begins_during_a_fork(void **state)
@@ -159,14 +172,16 @@ static void no_search_begins_during_a_fork(void **state)
 	pthread_t searcher;
 	close_gate();
 	assert_int_equal(pthread_create(&searcher, NULL, search_at_the_gate, NULL), 0);
-	pthread_join(searcher, NULL);
-	assert_false(original.is_searched); /* nor is it put down as done */
+	void *found = &found;
+	pthread_join(searcher, &found);
+	assert_null(found);
+	assert_int_equal(memory_originals.claimed, 0); /* nor is it put down as done */
 	/* the thread that forks walks before it forks */
 	assert_non_null(gp_mapped_symbol("libc.so", "getpid", NULL, 0));
 	assert_int_equal(walks, 0);
 	open_gate();
-	search_at_the_gate(NULL);
-	assert_true(original.is_searched);
+	assert_non_null(search_at_the_gate(NULL));
+	assert_int_equal(memory_originals.claimed, 1);
 	assert_int_equal(walks, 0);
 	assert_int_equal(inside, 0);
 }
