@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../libgpuprof/record/settings.h"
 #include "../libgpuprof/record/stack_take.h"
 #include "device_memory.h"
 #include "hook_trace.h"
@@ -203,11 +204,11 @@ bool gp_torch_totals(unsigned device, uint64_t *allocated, uint64_t *reserved)
 GP_COLD static void say_settings(void)
 {
 	static const char *const names[] = { "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF" };
-	char text[GP_TEXT_MAX + 1] = "";
+	char text[GP_TEXT_MAX + 1] = "", value[GP_TEXT_MAX + 1];
 	size_t used = 0;
 	for (unsigned k = 0; k < 2; k++) {
-		const char *value = getenv(names[k]);
-		size_t bytes = value ? strlen(names[k]) + strlen(value) + 2 : sizeof text;
+		const bool is_set = gp_environment_find(names[k], value, sizeof value);
+		size_t bytes = is_set ? strlen(names[k]) + strlen(value) + 2 : sizeof text;
 		if (bytes >= sizeof text - used)
 			continue;
 		if (used)

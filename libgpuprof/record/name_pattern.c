@@ -1,10 +1,11 @@
 /* %h, %p, %r ... of GPUPROF_OUTPUT -> an absolute path. Nothing is created here. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "settings.h"
+
+#define VALUE_BYTES 1024u /* a longer one would not fit into a path */
 
 struct text {
 	char *out;
@@ -44,9 +45,9 @@ static void put_value(struct text *t, const char *value)
 
 static void put_first_of(struct text *t, const char *const *variables)
 {
+	char value[VALUE_BYTES];
 	for (; *variables; variables++) {
-		const char *value = getenv(*variables);
-		if (value && *value) {
+		if (gp_environment_find(*variables, value, sizeof value) && *value) {
 			put_value(t, value);
 			return;
 		}
@@ -101,8 +102,8 @@ static const char *put_variable(struct text *t, const char *at)
 	char name[66];
 	memcpy(name, at + 1, (size_t)(end - at - 1));
 	name[end - at - 1] = '\0';
-	const char *value = getenv(name);
-	put_value(t, value ? value : "");
+	char value[VALUE_BYTES];
+	put_value(t, gp_environment_find(name, value, sizeof value) ? value : "");
 	return end + 1;
 }
 

@@ -198,6 +198,7 @@ bool gp_recorder_init(void)
 		return false;
 	gp_clock_init();
 	gp_drain_init();
+	gp_say_init();
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page != MAP_FAILED && pthread_key_create(&thread_end, end_thread) == 0) {
 		madvise(page, 4096, MADV_WIPEONFORK);

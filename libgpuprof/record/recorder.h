@@ -74,6 +74,7 @@ struct gp_recorder {
 	uint64_t flushes_taken; /* as wanted when the flush under way, or the last one, began */
 	uint64_t flush_until;	/* the order that it waits for */
 	bool has_segment;
+	bool has_news;			/* the last turn found new records */
 	bool is_torn;			/* the running checkpoint lacks a block */
 	uint64_t failed_before;		/* control->failed_blocks when the segment began */
 	uint64_t header_ns, retried_ns; /* when the header's losses were looked at; the last try */
@@ -245,9 +246,12 @@ void gp_futex_notify(_Atomic uint32_t *word);
 void gp_futex_set_shared(_Atomic uint32_t *word, uint32_t value);
 
 /*
- * say.c: the drain thread has no stderr of its own; what it says waits for the job's next slow
- * path.
+ * say.c: the drain thread has no stderr of its own; its lines wait for the job's next slow path.
  */
+/* Constructor: which file stderr is. */
+void gp_say_init(void);
+/* Calls `write`, which returns -1 with errno; none of its signals reaches the job. */
+void gp_write_unseen(long (*write)(const char *, size_t), const char *line, size_t length);
 void gp_say_errno(const char *text, const char *subject, int error);
 /* What can be done about what was said just before. */
 void gp_say_hint(const char *hint);

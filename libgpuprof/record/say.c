@@ -1,11 +1,18 @@
 /*
- * The target's only printer: one write(2) to stderr, errno kept, each text at most once. The drain
- * thread has closed its stderr, so what it says is kept until a thread of the job comes by.
+ * The target's only printer: one write to stderr, each text at most once, errno kept. It writes
+ * only to the stderr that the process started with, and only what that takes at once. It ends
+ * nothing: no signal and no cancellation comes of it. The drain thread has closed its stderr, so
+ * its lines wait for a thread of the job.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include "held_signals.h"
 #include "recorder.h"
 
 #define SAID_MAX 32u
@@ -42,11 +49,93 @@ static size_t append(char *line, size_t at, const char *text)
 	return at + n;
 }
 
+/* ---- stderr ---- */
+
+static struct statx stderr_at_start; /* mask 0: it was closed */
+
+static bool stderr_look(struct statx *out)
+{
+	return statx(STDERR_FILENO, "", AT_EMPTY_PATH, STATX_TYPE | STATX_INO | STATX_BTIME, out) ==
+	       0;
+}
+
+void gp_say_init(void)
+{
+	if (!stderr_look(&stderr_at_start))
+		stderr_at_start.stx_mask = 0;
+}
+
+/* A daemon closes it, and the number 2 becomes its data file's, say. */
+static bool stderr_is_still_there(void)
+{
+	const struct statx *then = &stderr_at_start;
+	struct statx now;
+	return then->stx_mask != 0 && stderr_look(&now) && now.stx_ino == then->stx_ino &&
+	       now.stx_dev_major == then->stx_dev_major &&
+	       now.stx_dev_minor == then->stx_dev_minor && now.stx_mode == then->stx_mode &&
+	       now.stx_btime.tv_sec == then->stx_btime.tv_sec &&
+	       now.stx_btime.tv_nsec == then->stx_btime.tv_nsec;
+}
+
+static bool stderr_takes_more(void)
+{
+	const struct timespec at_once = { 0, 0 };
+	struct pollfd poll = { .fd = STDERR_FILENO, .events = POLLOUT };
+	return syscall(SYS_ppoll, &poll, 1, &at_once, NULL, 0) == 1 && poll.revents & POLLOUT;
+}
+
+/*
+ * Another thread of the job may fill a pipe meanwhile. Files do not take the flag; Linux before 6.4
+ * has none for pipes.
+ */
+static long stderr_write(const char *line, size_t length)
+{
+	const struct iovec part = { (void *)(uintptr_t)line, length };
+	const mode_t mode = stderr_at_start.stx_mode;
+	const bool may_wait = S_ISFIFO(mode) || S_ISSOCK(mode);
+	const long written =
+		may_wait ? syscall(SYS_pwritev2, STDERR_FILENO, &part, 1, -1L, -1L, RWF_NOWAIT) :
+			   -1;
+	if (may_wait && (written >= 0 || errno != EOPNOTSUPP))
+		return written;
+	return syscall(SYS_write, STDERR_FILENO, line, length);
+}
+
+/* ---- writing without a trace ---- */
+
+/* The signal that a failed write has made for this thread; one that was there before stays. */
+static void take_back(int number, uint64_t pending_before)
+{
+	const struct timespec at_once = { 0, 0 };
+	const uint64_t set = gp_signal_bit(number);
+	if (!(pending_before & set))
+		syscall(SYS_rt_sigtimedwait, &set, NULL, &at_once, sizeof set);
+}
+
+/*
+ * System calls as such: write(2) of libc is a point where a thread that was cancelled ends. Held
+ * back, SIGTTOU does not stop a job in the background of its terminal.
+ */
+void gp_write_unseen(long (*write)(const char *, size_t), const char *line, size_t length)
+{
+	uint64_t held, before = 0;
+	gp_signals_hold(&held);
+	syscall(SYS_rt_sigpending, &before, sizeof before);
+	const long written = write(line, length);
+	if (written < 0 && errno == EPIPE)
+		take_back(SIGPIPE, before);
+	if (written < 0 && errno == EFBIG)
+		take_back(SIGXFSZ, before);
+	gp_signals_release(&held);
+}
+
 static void put_line(const char *line, size_t length)
 {
-	ssize_t written = write(STDERR_FILENO, line, length);
-	(void)written;
+	if (stderr_is_still_there() && stderr_takes_more())
+		gp_write_unseen(stderr_write, line, length);
 }
+
+/* ---- lines ---- */
 
 static void keep_line(const char *line, size_t length)
 {

@@ -1,9 +1,13 @@
-/* Environment -> struct gp_settings. Runs in every preloaded process, so it only reads. */
+/*
+ * Environment -> struct gp_settings, in the constructor: later a thread of the job may change the
+ * environment while another one reads it. Runs in every preloaded process, so it only reads.
+ */
 #include "settings.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/auxv.h>
 
 #include "../format/choice.h"
 #include "../format/on_off.h"
@@ -134,11 +138,14 @@ static void read_scope(struct gp_settings *s)
 	}
 }
 
+static void judge(void);
+
 void gp_settings_read(void)
 {
 	struct gp_settings *s = &gp_settings;
 	const char *only = option(OPTION_ONLY);
-	s->is_on = !is_no(option(OPTION_SWITCH));
+	/* a program that gives rights to its caller may not obey the caller's variables */
+	s->is_on = !getauxval(AT_SECURE) && !is_no(option(OPTION_SWITCH));
 	if (*only && !is_in_list(only, program_invocation_short_name))
 		s->is_on = false;
 	s->is_verbose = gp_on_off_parse(option(OPTION_VERBOSE)) == GP_ON;
@@ -157,6 +164,8 @@ void gp_settings_read(void)
 	copy(s->list, sizeof s->list, list ? list : "");
 	s->ring_bytes = 512u << 20;
 	gp_size_parse(option(OPTION_RING), &s->ring_bytes);
+	if (s->is_on)
+		judge();
 }
 
 static bool is_known(const char *entry, size_t name)
@@ -173,6 +182,19 @@ static bool is_known(const char *entry, size_t name)
 }
 
 /* ---- what a process that records says of its variables ---- */
+
+/* Lines, each closed by 0; gp_say knows what it said by its address. */
+static char flaws[4096];
+static size_t flaws_used;
+
+static void keep(const char *line)
+{
+	const size_t bytes = strlen(line) + 1;
+	if (bytes > sizeof flaws - flaws_used)
+		return;
+	memcpy(flaws + flaws_used, line, bytes);
+	flaws_used += bytes;
+}
 
 static void add(char *line, size_t capacity, const char *text)
 {
@@ -192,9 +214,9 @@ static void add_quoted(char *line, size_t capacity, const char *text, size_t n)
 	add(line, capacity, quoted);
 }
 
-static void warn_of_value(size_t k)
+static void judge_value(size_t k)
 {
-	static char lines[OPTIONS][200]; /* gp_say knows what it said by its address */
+	char line[200] = "bad value of '";
 	const char *text = option(k), *cause = NULL, *flaw = NULL;
 	uint64_t bytes;
 	struct gp_stack_events events;
@@ -214,39 +236,35 @@ static void warn_of_value(size_t k)
 	if (!cause)
 		return;
 	size_t n = flaw ? strnlen(flaw, 2) : strlen(text);
-	lines[k][0] = '\0';
-	add(lines[k], sizeof lines[k], "bad value of '");
-	add(lines[k], sizeof lines[k], options[k].variable);
-	add(lines[k], sizeof lines[k], "': ");
-	add_quoted(lines[k], sizeof lines[k], flaw ? flaw : text, n);
-	add(lines[k], sizeof lines[k], cause);
-	gp_say(true, lines[k], NULL);
+	add(line, sizeof line, options[k].variable);
+	add(line, sizeof line, "': ");
+	add_quoted(line, sizeof line, flaw ? flaw : text, n);
+	add(line, sizeof line, cause);
+	keep(line);
 }
 
 /* Then everything is captured. */
-static void warn_of_scope(void)
+static void judge_scope(void)
 {
 	static const enum option_id options_of[] = { OPTION_DELAY, OPTION_DELAY, OPTION_DURATION,
 						     OPTION_CAPTURE_RANGE,
 						     OPTION_CAPTURE_RANGE_END };
-	static char line[200];
+	char line[200] = "all is captured: bad value of '";
 	const struct gp_scope_words words = scope_words();
 	struct gp_scope_rule rule;
 	struct gp_scope_flaw flaw;
 	if (gp_scope_parse(&words, &rule, &flaw)) {
 		if (gp_scope_is_limited(&rule) && !gp_settings.is_started)
-			gp_say(true, "GPUPROF_START is off: no capture range is followed", NULL);
+			keep("GPUPROF_START is off: no capture range is followed");
 		return;
 	}
 	const enum option_id id = options_of[flaw.word];
-	line[0] = '\0';
-	add(line, sizeof line, "all is captured: bad value of '");
 	add(line, sizeof line, options[id].variable);
 	add(line, sizeof line, "': ");
 	add_quoted(line, sizeof line, option(id), strlen(option(id)));
 	add(line, sizeof line, ": ");
 	add(line, sizeof line, flaw.why);
-	gp_say(true, line, NULL);
+	keep(line);
 }
 
 /* How many letters differ between a common beginning and a common end. */
@@ -275,9 +293,9 @@ static const char *nearest(const char *entry, size_t name)
 	return best;
 }
 
-static void warn_of_names(void)
+static void judge_names(void)
 {
-	static char line[1200] = "unknown variable ";
+	char line[1200] = "unknown variable ";
 	size_t start = strlen("unknown variable ");
 	for (char **entry = environ; entry && *entry; entry++) {
 		const char *equal = strchr(*entry, '=');
@@ -297,13 +315,20 @@ static void warn_of_names(void)
 		add(line, sizeof line, "'?)");
 	}
 	if (line[start])
-		gp_say(true, line, NULL);
+		keep(line);
+}
+
+static void judge(void)
+{
+	flaws_used = 0;
+	for (size_t k = 0; k < OPTIONS; k++)
+		judge_value(k);
+	judge_scope();
+	judge_names();
 }
 
 void gp_settings_warn(void)
 {
-	for (size_t k = 0; k < OPTIONS; k++)
-		warn_of_value(k);
-	warn_of_scope();
-	warn_of_names();
+	for (size_t at = 0; at < flaws_used; at += strlen(flaws + at) + 1)
+		gp_say(true, flaws + at, NULL);
 }

@@ -40,14 +40,21 @@ extern struct gp_settings gp_settings __attribute__((visibility("hidden")));
 /* Its scope.from, for what looks at it with each range. */
 extern enum gp_scope_from gp_scope_follow GP_HOT_DATA __attribute__((visibility("hidden")));
 
+/* In a process that is to be recorded, also notes unknown GPUPROF_* variables and bad values. */
 void gp_settings_read(void);
-/* Names unknown GPUPROF_* variables and bad values on stderr. */
+/* Says on stderr what was noted. */
 void gp_settings_warn(void);
 
 /*
+ * The value that the variable has now, cut to `capacity` - 1 bytes. False: it is not set. Any
+ * thread, at any time: takes no lock. Keeps errno.
+ */
+bool gp_environment_find(const char *name, char *value, size_t capacity);
+
+/*
  * Expands the output pattern into an absolute path. False: errno says why (ENAMETOOLONG, or what
- * keeps the working directory from being known). Reads the environment: on a thread of the job,
- * never on the drain thread. A % that stands for nothing is kept with what follows it.
+ * keeps the working directory from being known). A % that stands for nothing is kept with what
+ * follows it.
  */
 bool gp_output_name(const char *pattern, uint64_t start_unix_ns, char *out, size_t capacity);
 /* The attempt's name: attempt 0 is `name` itself, attempt n has ".n+1" before the extension. */

@@ -8,17 +8,43 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "record/settings.h"
+#include "record/recorder.h"
 
 #define START_NS 1769903999123456789u /* 2026-01-31 23:59:59 UTC */
+
+static bool is_setuid, is_memory_closed;
+static unsigned long (*next_getauxval)(unsigned long);
+
+unsigned long getauxval(unsigned long type)
+{
+	if (type == AT_SECURE)
+		return is_setuid;
+	if (!next_getauxval)
+		*(void **)&next_getauxval = dlsym(RTLD_NEXT, "getauxval");
+	return next_getauxval(type);
+}
+
+/* A seccomp profile may forbid it. */
+ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long locals,
+			 const struct iovec *remote, unsigned long remotes, unsigned long flags)
+{
+	if (!is_memory_closed)
+		return syscall(SYS_process_vm_readv, pid, local, locals, remote, remotes, flags);
+	errno = EPERM;
+	return -1;
+}
 
 static void clear_environment(void)
 {
@@ -179,6 +205,7 @@ static void assert_says(const char *const *variables, const char *expected)
 		dup2(fileno(file), STDERR_FILENO);
 		for (; *variables; variables++)
 			putenv(strdup(*variables));
+		gp_say_init();
 		gp_settings_read();
 		gp_settings_warn();
 		gp_settings_warn();
@@ -219,13 +246,52 @@ static void test_what_is_said(void **state)
 	assert_says(hostile, "gpuprof: bad value of 'GPUPROF_RING': '?[31m' is not a size\n");
 }
 
+/* A program that gives rights to its caller does not write where the caller wants. */
+static void test_a_setuid_program_is_left_alone(void **state)
+{
+	(void)state;
+	gp_settings_read();
+	assert_true(gp_settings.is_on);
+	is_setuid = true;
+	gp_settings_read();
+	is_setuid = false;
+	assert_false(gp_settings.is_on);
+}
+
+static void test_a_variable_that_was_set_late(void **state)
+{
+	(void)state;
+	char value[16], *before = getenv("PATH");
+	assert_false(gp_environment_find("V", value, sizeof value));
+	setenv("V", "late", 1);
+	setenv("VV", "other", 1);
+	assert_true(gp_environment_find("V", value, sizeof value));
+	assert_string_equal(value, "late");
+	setenv("V", "0123456789abcdefgh", 1);
+	assert_true(gp_environment_find("V", value, sizeof value));
+	assert_string_equal(value, "0123456789abcde");
+	/* then those are known that the program was started with */
+	is_memory_closed = true;
+	assert_false(gp_environment_find("V", value, sizeof value));
+	assert_true(gp_environment_find("PATH", value, sizeof value));
+	is_memory_closed = false;
+	assert_memory_equal(value, before, strlen(value));
+	unsetenv("VV");
+	unsetenv("V");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_patterns),	  cmocka_unit_test(test_flaws),
-		cmocka_unit_test(test_moments),		  cmocka_unit_test(test_too_long),
-		cmocka_unit_test(test_working_directory), cmocka_unit_test(test_attempts),
+		cmocka_unit_test(test_patterns),
+		cmocka_unit_test(test_flaws),
+		cmocka_unit_test(test_moments),
+		cmocka_unit_test(test_too_long),
+		cmocka_unit_test(test_working_directory),
+		cmocka_unit_test(test_attempts),
 		cmocka_unit_test(test_what_is_said),
+		cmocka_unit_test(test_a_setuid_program_is_left_alone),
+		cmocka_unit_test(test_a_variable_that_was_set_late),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
