@@ -17,6 +17,7 @@
 #define MISSING_NS 100000000u /* a number in flight for longer is passed over: it will come late */
 #define TURN_NS 5000000u
 #define BUSY_TURN_NS 1000000u
+#define IDLE_TURN_NS 51000000u	   /* fewer than 20 a second */
 #define SLOT_BYTES_MIN (64u << 10) /* a block, and the room for what its segment repeats */
 
 static struct gp_record *slot_of(const struct gp_ring_view *view, uint64_t position)
@@ -153,6 +154,7 @@ static void load_heads(struct gp_recorder *r, uint32_t rings)
 		struct gp_ring_view *view = &r->views[k];
 		/* partner: release store in gp_commit and gp_commit_memory */
 		uint64_t head = atomic_load_explicit(&view->ring->head, memory_order_acquire);
+		r->has_news |= head != view->head;
 		if (head != view->head && view->pending_ns == 0)
 			view->pending_ns = now;
 		view->head = head;
@@ -512,17 +514,31 @@ static bool begin(struct gp_recorder *r)
 	return is_running;
 }
 
+/*
+ * Each turn that finds no event doubles the rest. Threads whose rings fill, and all that cannot
+ * wait, wake the thread (has_room, gp_flush_soon); orders of `gpuprof` wait for the next turn.
+ */
+static uint64_t next_rest_ns(const struct gp_recorder *r, uint64_t rest_ns)
+{
+	if (r->has_news || r->missing_since_ns || r->snapshot_since_ns)
+		return TURN_NS;
+	return 2 * rest_ns < IDLE_TURN_NS ? 2 * rest_ns : IDLE_TURN_NS;
+}
+
 static void run(struct gp_recorder *r)
 {
 	turn(r); /* threads wait for their rings */
 	gp_ring_left_clear(r, turn);
+	uint64_t rest_ns = TURN_NS;
 	while (!atomic_load(&r->is_ending)) {
 		uint32_t seen = atomic_load(&r->wake);
+		r->has_news = false;
 		if (turn(r))
 			continue;
+		rest_ns = next_rest_ns(r, rest_ns);
 		atomic_store(&r->is_asleep, 1);
 		gp_futex_wait(&r->wake, seen,
-			      gp_scope_sleep_ns(r->is_walking ? BUSY_TURN_NS : TURN_NS));
+			      gp_scope_sleep_ns(r->is_walking ? BUSY_TURN_NS : rest_ns));
 		atomic_store(&r->is_asleep, 0);
 	}
 	gp_scope_tell_end(r);

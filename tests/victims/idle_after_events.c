@@ -1,0 +1,43 @@
+/* Does nothing for two seconds after its events: nobody else in it may wake up often. */
+#include "victim.h"
+
+#include <dirent.h>
+#include <string.h>
+
+/* How often the threads beside this one went to sleep; 0: there are none. */
+static unsigned long sleeps(void)
+{
+	char path[64], line[128];
+	unsigned long all = 0, one;
+	struct dirent *entry;
+	DIR *directory = opendir("/proc/self/task");
+	must(directory);
+	while ((entry = readdir(directory))) {
+		snprintf(path, sizeof path, "/proc/self/task/%.16s/status", entry->d_name);
+		FILE *file = *entry->d_name == '.' || atoi(entry->d_name) == getpid() ?
+				     NULL :
+				     fopen(path, "r");
+		while (file && fgets(line, sizeof line, file))
+			if (sscanf(line, "voluntary_ctxt_switches: %lu", &one) == 1)
+				all += one;
+		if (file)
+			fclose(file);
+	}
+	closedir(directory);
+	return all;
+}
+
+int main(void)
+{
+	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	alloc_and_free(&driver, 100);
+	sleep(1); /* what there is has been written */
+	const unsigned long before = sleeps();
+	sleep(2);
+	const unsigned long after = sleeps();
+	must(after - before <= 40);
+	claim("alloc", 100);
+	claim("complete", 1);
+	printf("rested\n");
+	return 0;
+}
