@@ -6,7 +6,7 @@ $(BUILD)/native/libcallee_large.so: tests/native/callee.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -DROOM=1328 -fPIC -shared -o $@ $<
 
-$(BUILD)/unit/test_native_walk: $(BUILD)/native/libcallee_small.so $(BUILD)/native/libcallee_large.so
+$(BUILD)/unit/test_native_walk $(BUILD)/unit/test_native_unload: $(BUILD)/native/libcallee_small.so $(BUILD)/native/libcallee_large.so
 $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_native*.c)): tests/unit/native_fixture.h \
 	tests/unit/native_paths.h | $(if $(UNWIND),$(BUILD)/libgpuprof-unwind.so)
 $(BUILD)/unit/test_native_frames: tests/unit/test_native_frames.c $(BUILD)/libgpuprof-read.a $(RECORD_OBJ)

@@ -108,6 +108,8 @@ bool gp_native_check_modules(void)
 	if (unloads != atomic_load(&unloads_seen)) {
 		gp_native_rules_forget();
 		atomic_store(&unloads_seen, unloads);
+	} else if (loads != atomic_load(&gp_native_loads_seen)) {
+		gp_native_rules_forget_none();
 	}
 	/* partner: acquire in native_walk.c */
 	atomic_store_explicit(&gp_native_loads_seen, loads, memory_order_release);

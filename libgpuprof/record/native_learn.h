@@ -40,9 +40,10 @@ extern const volatile uint64_t *gp_native_loads __attribute__((visibility("hidde
 extern _Atomic uint64_t gp_native_loads_seen __attribute__((visibility("hidden")));
 
 /*
- * Forgets all rules if an object was unloaded since it was last asked. False: the gate is closed,
- * and the rules may be wrong. For every walk that finds *gp_native_loads changed; where
- * gp_native_knows_loads() is false the drain thread may ask now and then.
+ * Forgets all rules if an object was unloaded since it was last asked; if one was loaded, those
+ * that say that code has no information. False: the gate is closed, and the rules may be wrong. For
+ * every walk that finds *gp_native_loads changed, and for the drain thread now and then: an unload
+ * that no load follows changes no word that a walk looks at.
  */
 bool gp_native_check_modules(void);
 bool gp_native_knows_loads(void);

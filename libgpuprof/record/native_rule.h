@@ -105,5 +105,7 @@ bool gp_native_rules_open(void); /* false: no memory */
 void gp_native_rule_add(uintptr_t key, uint32_t rule);
 /* A library was unloaded: what lies there now is other code. */
 void gp_native_rules_forget(void);
+/* A library was loaded: code may lie there of which nothing could be learned before. */
+void gp_native_rules_forget_none(void);
 
 #endif

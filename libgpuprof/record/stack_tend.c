@@ -7,7 +7,7 @@
 #include "stack_take.h"
 
 #define CUT_NS 100000000u
-#define UNLOADS_NS 100000000u /* where the loader's count could not be found */
+#define UNLOADS_NS 100000000u /* between two looks for unloaded libraries */
 
 static void add_chunk(struct gp_recorder *r)
 {
@@ -68,11 +68,11 @@ void gp_stacks_open(struct gp_recorder *r)
 		gp_module_watch(r);
 }
 
-/* A rule of code that is no longer there would make a wrong frame. */
+/* Code made at run time, where a library was, must not be left by the library's rules. */
 static void watch_unloads(struct gp_recorder *r)
 {
 	const uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
-	if (gp_native_knows_loads() || now - r->stacks_tended_ns < UNLOADS_NS)
+	if (now - r->stacks_tended_ns < UNLOADS_NS)
 		return;
 	r->stacks_tended_ns = now;
 	gp_native_check_modules();
