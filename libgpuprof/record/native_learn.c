@@ -156,17 +156,19 @@ _Static_assert((int)UNW_X86_64_RBP == REGISTER_FRAME && (int)UNW_X86_64_RSP == R
 /* ---- addresses that are nobody's, and what they hold ---- */
 
 /*
- * A region of our own, mostly pages that were never touched. The word at stack or frame base +
- * offset holds its own address + LEVEL, so a register that comes out tells what was read to make
- * it. Libunwind reads saved registers through read_word, which needs no memory for that, but
- * expressions directly: near the bases the words are really there, elsewhere zeros, which no rule
- * comes of. Registers that we do not follow point there as well.
+ * A region of our own. The word at stack or frame base + offset holds its own address + LEVEL, so a
+ * register that comes out tells what was read to make it. Libunwind reads saved registers through
+ * read_word, which needs no memory for that, but expressions directly: near the bases the words are
+ * really there. Elsewhere each word holds an address of the region of which no rule comes, so that
+ * expressions which follow pointers stay inside. Registers that we do not follow point there as
+ * well.
  */
 #define WINDOW (INT64_C(4) << 20)
 #define REACH (WINDOW / 2)
 #define LEVEL (2 * (uint64_t)WINDOW)
 #define LEVELS 3
 #define REGION (8 * (uint64_t)WINDOW)
+#define PIECE (UINT64_C(256) << 10)
 #define FILLED 4096u /* on either side of a base; a signal's registers lie within */
 
 static uint64_t region;
@@ -183,6 +185,27 @@ static bool fill(uint64_t base)
 	return mprotect((void *)(base - FILLED), 2 * (size_t)FILLED, PROT_READ) == 0;
 }
 
+/*
+ * The same words all over the region, each piece of it a mapping of one small file. Where there is
+ * no such file (seccomp) they are zeros: expressions that follow two pointers then end the job.
+ */
+static void fill_all(void)
+{
+	const int file = memfd_create("gpuprof", MFD_CLOEXEC);
+	uint64_t *words = MAP_FAILED;
+	if (file >= 0 && ftruncate(file, PIECE) == 0)
+		words = mmap(NULL, PIECE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	if (words != MAP_FAILED) {
+		for (size_t i = 0; i < PIECE / sizeof *words; i++)
+			words[i] = BASE_OTHER;
+		munmap(words, PIECE);
+		for (uint64_t at = region; at < region + REGION; at += PIECE)
+			mmap((void *)at, PIECE, PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0);
+	}
+	if (file >= 0)
+		close(file);
+}
+
 static bool open_region(void)
 {
 	if (region)
@@ -192,6 +215,7 @@ static bool open_region(void)
 	if (pages == MAP_FAILED)
 		return false;
 	region = (uintptr_t)pages;
+	fill_all();
 	for (uint64_t level = 0; level < LEVELS - 1; level++)
 		if (!fill(BASE_STACK + level * LEVEL) || !fill(BASE_FRAME + level * LEVEL))
 			return false;
