@@ -134,19 +134,6 @@ static inline void bench_open_driver(struct bench *b)
 	*(void **)&b->bare.destroy = past_the_preload(library, "cuEventDestroy_v2");
 }
 
-/* And records a first event, so that the rings exist. */
-static inline void bench_open(struct bench *b)
-{
-	CUmodule module;
-	CUdeviceptr first;
-	bench_open_driver(b);
-	must(b->driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
-	must(b->driver.cuModuleGetFunction(&b->kernel, module, "gemm") == CUDA_SUCCESS);
-	must(b->wrapped.alloc(&first, 512) == CUDA_SUCCESS &&
-	     b->wrapped.free(first) == CUDA_SUCCESS);
-	map_rings(b);
-}
-
 /*
  * Room for further bursts in every ring. A ring's tail moves when a block is full, so it is seldom
  * quite empty.
@@ -156,7 +143,9 @@ static inline bool has_room(const struct bench *b)
 	for (uint32_t i = 0; i < atomic_load(&b->control->rings); i++) {
 		const struct gp_ring *ring =
 			(const struct gp_ring *)(const void *)(b->rings + gp_ring_offset(i));
-		if (atomic_load(&ring->head) - atomic_load(&ring->tail) > GP_RING_SLOTS / 2)
+		const uint32_t region = atomic_load(&ring->region);
+		if (atomic_load(&ring->head) - atomic_load(&ring->tail) >
+		    GP_REGION_SLOTS(region) / 2)
 			return false;
 	}
 	return true;
@@ -185,6 +174,28 @@ static inline void wait_for_quiet(const struct bench *b)
 		while (atomic_load(&b->control->heartbeat_ns) == last)
 			nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
 	}
+}
+
+/* And records first events, so that the rings exist and this thread's has grown. */
+static inline void bench_open(struct bench *b)
+{
+	CUmodule module;
+	CUdeviceptr first;
+	bench_open_driver(b);
+	must(b->driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
+	must(b->driver.cuModuleGetFunction(&b->kernel, module, "gemm") == CUDA_SUCCESS);
+	must(b->wrapped.alloc(&first, 512) == CUDA_SUCCESS &&
+	     b->wrapped.free(first) == CUDA_SUCCESS);
+	map_rings(b);
+	const struct gp_ring *own =
+		(const struct gp_ring *)(const void *)(b->rings + gp_ring_offset(1));
+	while (atomic_load(&own->region) + 1 < GP_RING_REGIONS) {
+		for (unsigned i = 0; i < 64; i++)
+			must(b->wrapped.alloc(&first, 512) == CUDA_SUCCESS &&
+			     b->wrapped.free(first) == CUDA_SUCCESS);
+		sched_yield();
+	}
+	wait_for_quiet(b);
 }
 
 static inline uint64_t lost_events(const struct bench *b)

@@ -114,3 +114,18 @@ enum gp_status gp_file_header_decode(const unsigned char in[GP_FILE_HEADER],
 		return GP_E_DAMAGED; /* there is none */
 	return is_plausible(out) ? GP_OK : GP_E_DAMAGED;
 }
+
+bool gp_ring_is_possible(const struct gp_ring *ring, uint64_t tail, uint64_t head)
+{
+	const uint32_t regions = atomic_load(&ring->region) + 1;
+	uint64_t from = tail;
+	if (regions > GP_RING_REGIONS || head < tail || head - tail > GP_RING_PENDING)
+		return false;
+	for (unsigned g = gp_ring_region(ring, tail); g < regions && from < head; g++) {
+		const uint64_t end = gp_region_end(ring, g);
+		if (end < from || (end < head ? end : head) - from > GP_REGION_SLOTS(g))
+			return false;
+		from = end;
+	}
+	return true;
+}

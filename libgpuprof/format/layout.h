@@ -11,7 +11,8 @@
  *   Each part starts with a SEGMENT block, each finished segment ends with an END block. What
  *   follows the last valid block of a part is left over from an older segment and means nothing.
  *
- * Ring file: control page (struct gp_control) | ring 0 | ring 1 | ... each GP_RING_BYTES.
+ * Ring file: control page (struct gp_control) | place 0 | place 1 | ... each GP_RING_BYTES, with
+ * holes for what is not in use. A ring's place: header (struct gp_ring) | region 0 | 1 | 2.
  */
 #ifndef GP_LAYOUT_H
 #define GP_LAYOUT_H
@@ -70,19 +71,26 @@ bool gp_file_header_is_usable(const struct gp_file_header *header);
 /* ---- the shared ring file ---- */
 
 #define GP_CONTROL_MAGIC 0x474e495246504700ull
-#define GP_CONTROL_VERSION 1u
+#define GP_CONTROL_VERSION 2u /* 2: rings grow */
 #define GP_CONTROL_BYTES 65536u
 #define GP_CONTROL_USED 4096u
-#define GP_RING_SLOTS 32768u /* a power of two: 2 MiB of records */
 #define GP_RING_HEADER 4096u
-#define GP_RING_BYTES (GP_RING_HEADER + GP_RING_SLOTS * 64u)
-#define GP_RINGS_MAX 1024u
+#define GP_RING_REGIONS 3u
+#define GP_REGION_SLOTS(region) (512u << 3 * (region)) /* 32 KiB, 256 KiB, 2 MiB of records */
+#define GP_RING_SLOTS GP_REGION_SLOTS(2u)	       /* of the largest region */
+#define GP_RING_PENDING (GP_REGION_SLOTS(0u) + GP_REGION_SLOTS(1u) + GP_REGION_SLOTS(2u))
+/* Byte offset of a region in its ring's place. */
+#define GP_REGION_OFFSET(region) \
+	(GP_RING_HEADER + (GP_REGION_SLOTS(region) - GP_REGION_SLOTS(0u)) / 7u * 64u)
+#define GP_RING_BYTES (GP_RING_HEADER + GP_RING_PENDING * 64u)
+#define GP_RINGS_MAX 4096u
 
 enum gp_ring_state {
 	GP_RING_FREE = 0,    /* never used, or drained after its thread's end */
 	GP_RING_ACTIVE = 1,  /* a thread writes */
 	GP_RING_RETIRED = 2, /* its thread ended; records may be left */
-	GP_RING_STACKS = 3,  /* no ring: chunk number `thread` of the table of stacks */
+	/* no ring: chunk number `thread` of the table of stacks, where the last region would be */
+	GP_RING_STACKS = 3,
 };
 
 /*
@@ -90,6 +98,10 @@ enum gp_ring_state {
  * count slots and never wrap. Partners: head is stored with release by the producer and loaded with
  * acquire by the drain; tail the other way round. A tail moves only after the block that holds its
  * slots is written.
+ *
+ * A ring begins with region 0. Where the drain thread has mapped the next one the producer goes on
+ * there: records from position grown_at[g] on lie in region g, until grown_at[g + 1]. A record lies
+ * at its position modulo the slots of its region, and with its text in one region.
  */
 struct gp_ring {
 	_Atomic uint64_t head;
@@ -103,13 +115,50 @@ struct gp_ring {
 	uint64_t told[4];
 	/* the `thread` of its blocks: unique for each thread of the run, though rings are reused */
 	uint32_t thread;
-	uint32_t pad1;
-	union {
-		_Alignas(GP_RING_HEADER) struct gp_record slots[GP_RING_SLOTS];
-		struct gp_stack_entry entries[GP_STACK_CHUNK];
-	};
+	/* the newest in use; stored by the producer before the head that needs it */
+	_Atomic uint32_t region;
+	_Atomic uint64_t grown_at[GP_RING_REGIONS]; /* [0] is 0 */
 };
-_Static_assert(sizeof(struct gp_ring) == GP_RING_BYTES, "a ring fits its place");
+_Static_assert(sizeof(struct gp_ring) <= GP_RING_HEADER, "a ring's header fits its place");
+_Static_assert(GP_STACK_CHUNK * sizeof(struct gp_stack_entry) == GP_RING_SLOTS * 64u,
+	       "a chunk of the table of stacks fits the last region");
+
+/* The region that the record at `position`, which is before the head, lies in. */
+static inline unsigned gp_ring_region(const struct gp_ring *ring, uint64_t position)
+{
+	/* partner: the release store in go_on_in_next_region: where the region begins is known */
+	unsigned g = atomic_load_explicit(&ring->region, memory_order_acquire);
+	g = g < GP_RING_REGIONS ? g : GP_RING_REGIONS - 1;
+	while (g > 0 && position < atomic_load_explicit(&ring->grown_at[g], memory_order_relaxed))
+		g--;
+	return g;
+}
+
+/* The first position behind those that lie in `region`. */
+static inline uint64_t gp_region_end(const struct gp_ring *ring, unsigned region)
+{
+	return region < atomic_load_explicit(&ring->region, memory_order_acquire) &&
+			       region + 1 < GP_RING_REGIONS ?
+		       atomic_load_explicit(&ring->grown_at[region + 1], memory_order_relaxed) :
+		       UINT64_MAX;
+}
+
+/* For readers, which map whole places: the records of a region, and one of them. */
+static inline struct gp_record *gp_region_slots(const struct gp_ring *ring, unsigned region)
+{
+	return (struct gp_record *)((char *)ring + GP_REGION_OFFSET(region));
+}
+static inline struct gp_record *gp_ring_slot(const struct gp_ring *ring, uint64_t position)
+{
+	const unsigned region = gp_ring_region(ring, position);
+	return &gp_region_slots(ring, region)[position & (GP_REGION_SLOTS(region) - 1)];
+}
+
+/*
+ * Can [tail, head) be what a ring holds, each region at most its slots? What a reader finds may be
+ * anything.
+ */
+bool gp_ring_is_possible(const struct gp_ring *ring, uint64_t tail, uint64_t head);
 
 enum gp_level { GP_LEVEL_OFF = 1, GP_LEVEL_MEMORY = 2, GP_LEVEL_ALL = 3 };
 

@@ -103,19 +103,16 @@ static enum gp_status begin_part(struct adopter *a)
 
 /* ---- rings ---- */
 
-static const struct gp_record *slot_of(const struct gp_ring *ring, uint64_t at)
-{
-	return &ring->slots[at & (GP_RING_SLOTS - 1)];
-}
-
-/* Slots of whole records from `tail` on that go into one block: on one side of the cut. */
+/* Slots of whole records from `tail` on for one block: of one region, on one side of the cut. */
 static uint64_t block_slots(struct adopter *a, const struct gp_ring *ring, uint64_t tail,
 			    uint64_t head, bool *is_late)
 {
+	const uint64_t end = gp_region_end(ring, gp_ring_region(ring, tail));
 	uint64_t at = tail;
-	*is_late = slot_of(ring, tail)->order < a->cut;
+	head = head < end ? head : end;
+	*is_late = gp_ring_slot(ring, tail)->order < a->cut;
 	while (at < head) {
-		const struct gp_record *record = slot_of(ring, at);
+		const struct gp_record *record = gp_ring_slot(ring, at);
 		uint64_t next = at + 1u + record->extra;
 		if (next > head || next - tail > GP_BLOCK_RECORDS ||
 		    (record->order < a->cut) != *is_late)
@@ -157,7 +154,9 @@ static enum gp_status put_events(struct adopter *a, struct gp_ring *ring, uint64
 		make_header(a, GP_BLOCK_EVENTS, is_late ? GP_BLOCK_LATE : 0);
 	header.thread = ring->thread;
 	header.sequence = atomic_load(&ring->sequence);
-	enum gp_status status = put_block(a, header, ring->slots, GP_RING_SLOTS, tail, slots);
+	const unsigned region = gp_ring_region(ring, tail);
+	enum gp_status status = put_block(a, header, gp_region_slots(ring, region),
+					  GP_REGION_SLOTS(region), tail, slots);
 	if (status != GP_OK)
 		return status;
 	atomic_store(&ring->sequence, header.sequence + 1);
@@ -183,7 +182,7 @@ static enum gp_status put_definitions(void *context, const struct gp_record *slo
 static enum gp_status adopt_ring(struct adopter *a, struct gp_ring *ring)
 {
 	uint64_t tail = atomic_load(&ring->tail), head = atomic_load(&ring->head);
-	if (head - tail > GP_RING_SLOTS)
+	if (!gp_ring_is_possible(ring, tail, head))
 		return GP_E_DAMAGED;
 	while (tail < head) {
 		bool is_late;
@@ -234,8 +233,8 @@ static void skip_written(struct adopter *a)
 	for (uint32_t i = 0; i < a->rings->rings; i++) {
 		struct gp_ring *ring = gp_ring_file_ring(a->rings, i);
 		uint64_t tail = atomic_load(&ring->tail), head = atomic_load(&ring->head);
-		if (ring->thread != walk.header.thread || head - tail > GP_RING_SLOTS ||
-		    head - tail < slots || !is_same_record(slot_of(ring, tail), &a->record[0]))
+		if (ring->thread != walk.header.thread || !gp_ring_is_possible(ring, tail, head) ||
+		    head - tail < slots || !is_same_record(gp_ring_slot(ring, tail), &a->record[0]))
 			continue;
 		atomic_store(&ring->sequence, walk.header.sequence + 1);
 		atomic_store(&ring->tail, tail + slots);
@@ -251,9 +250,8 @@ static uint64_t oldest_left(struct adopter *a)
 	for (uint32_t i = 0; i < a->rings->rings; i++) {
 		const struct gp_ring *ring = gp_ring_file_ring(a->rings, i);
 		uint64_t tail = atomic_load(&ring->tail);
-		if (tail != atomic_load(&ring->head) &&
-		    ring->slots[tail & (GP_RING_SLOTS - 1)].order < oldest)
-			oldest = ring->slots[tail & (GP_RING_SLOTS - 1)].order;
+		if (tail != atomic_load(&ring->head) && gp_ring_slot(ring, tail)->order < oldest)
+			oldest = gp_ring_slot(ring, tail)->order;
 	}
 	return oldest;
 }
@@ -289,9 +287,9 @@ static void tell_losses(struct adopter *a)
 		lost.aux = span < UINT32_MAX ? (uint32_t)span : UINT32_MAX;
 	struct gp_ring *own = gp_ring_file_ring(a->rings, 0);
 	uint64_t head = atomic_load(&own->head);
-	if (head - atomic_load(&own->tail) >= GP_RING_SLOTS)
+	if (!gp_ring_is_possible(own, atomic_load(&own->tail), head + 1))
 		return;
-	own->slots[head & (GP_RING_SLOTS - 1)] = lost;
+	*gp_ring_slot(own, head) = lost;
 	atomic_store(&own->head, head + 1);
 }
 

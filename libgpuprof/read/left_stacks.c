@@ -21,7 +21,9 @@ static const struct gp_stack_entry *stack_entry(void *context, uint32_t id)
 {
 	const struct left *left = context;
 	const struct gp_ring *chunk = left->chunk[id / GP_STACK_CHUNK];
-	return chunk != NULL ? &chunk->entries[id % GP_STACK_CHUNK] : NULL;
+	return chunk != NULL ? &((const struct gp_stack_entry *)gp_region_slots(
+				       chunk, GP_RING_REGIONS - 1))[id % GP_STACK_CHUNK] :
+			       NULL;
 }
 
 static void flush(struct left *left)
@@ -55,10 +57,11 @@ static void define_all(const struct gp_ring_file *rings, const struct gp_stack_d
 	for (uint32_t i = 0; i < rings->rings; i++) {
 		const struct gp_ring *ring = gp_ring_file_ring(rings, i);
 		uint64_t tail = atomic_load(&ring->tail), head = atomic_load(&ring->head);
-		if (atomic_load(&ring->state) == GP_RING_STACKS || head - tail > GP_RING_SLOTS)
+		if (atomic_load(&ring->state) == GP_RING_STACKS ||
+		    !gp_ring_is_possible(ring, tail, head))
 			continue;
 		while (tail < head) {
-			const struct gp_record *record = &ring->slots[tail & (GP_RING_SLOTS - 1)];
+			const struct gp_record *record = gp_ring_slot(ring, tail);
 			if (record->stack != 0)
 				gp_stack_define(define, record->stack);
 			tail += 1u + record->extra;

@@ -148,8 +148,8 @@ static uint64_t first_order(const struct gp_ring *ring)
 		/* partner: release store in gp_commit and gp_commit_memory */
 		uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
 		uint64_t order = UINT64_MAX;
-		for (uint64_t at = tail; at < head && head - tail <= GP_RING_SLOTS;) {
-			const struct gp_record *r = &ring->slots[at & (GP_RING_SLOTS - 1)];
+		for (uint64_t at = tail; at < head && head - tail <= GP_RING_PENDING;) {
+			const struct gp_record *r = gp_ring_slot(ring, at);
 			/* acquire, so that none is read behind the tail below */
 			uint16_t kind = __atomic_load_n(&r->kind, __ATOMIC_ACQUIRE);
 			if (kind < GP_KINDS && gp_event_infos[kind].class == GP_CLASS_MEMORY) {

@@ -20,12 +20,25 @@
 #define IDLE_TURN_NS 51000000u	   /* fewer than 20 a second */
 #define SLOT_BYTES_MIN (64u << 10) /* a block, and the room for what its segment repeats */
 
-static struct gp_record *slot_of(const struct gp_ring_view *view, uint64_t position)
-{
-	return &view->ring->slots[position & (GP_RING_SLOTS - 1)];
-}
-
 /* ---- the recorder's own records ---- */
+
+/* Ring 0 grows here: this thread is its producer, too. */
+static bool has_own_room(struct gp_recorder *r, uint64_t head, unsigned slots)
+{
+	struct gp_ring_view *own = &r->views[0];
+	const uint64_t tail = atomic_load_explicit(&own->ring->tail, memory_order_relaxed);
+	for (;;) {
+		const uint32_t region = atomic_load(&own->ring->region);
+		const uint64_t grown = atomic_load(&own->ring->grown_at[region]);
+		if (head + slots <= (tail > grown ? tail : grown) + GP_REGION_SLOTS(region))
+			return true;
+		if (!gp_ring_place_grow(r, own))
+			return false;
+		atomic_store(&own->ring->grown_at[region + 1], head);
+		/* partner: whoever loads the head that follows */
+		atomic_store(&own->ring->region, region + 1);
+	}
+}
 
 void gp_drain_tell(struct gp_recorder *r, struct gp_record *record, const char *text)
 {
@@ -35,8 +48,7 @@ void gp_drain_tell(struct gp_recorder *r, struct gp_record *record, const char *
 		length = GP_TEXT_MAX;
 	record->extra = length ? (uint8_t)((length + 8 + 63) / 64) : 0;
 	uint64_t head = atomic_load_explicit(&own->ring->head, memory_order_relaxed);
-	uint64_t tail = atomic_load_explicit(&own->ring->tail, memory_order_relaxed);
-	if (head + 1u + record->extra > tail + GP_RING_SLOTS)
+	if (!has_own_room(r, head, 1u + record->extra))
 		return;
 	record->time = gp_clock_now();
 	bool is_memory = gp_event_infos[record->kind].class == GP_CLASS_MEMORY;
@@ -45,14 +57,14 @@ void gp_drain_tell(struct gp_recorder *r, struct gp_record *record, const char *
 		record->order = atomic_fetch_add(&gp_control->next_order, 1);
 	else if (record->order == 0)
 		record->order = r->expected;
-	*slot_of(own, head) = *record;
+	*gp_view_slot(own, head) = *record;
 	unsigned char bytes[64 * 17] = { 0 };
 	uint64_t length64 = length;
 	memcpy(bytes, &length64, sizeof length64);
 	if (length)
 		memcpy(bytes + 8, text, length);
 	for (unsigned k = 0; k < record->extra; k++)
-		memcpy(slot_of(own, head + 1 + k), bytes + 64 * k, 64);
+		memcpy(gp_view_slot(own, head + 1 + k), bytes + 64 * k, 64);
 	/* partner: load_heads of this thread, and the adopter's load of head */
 	atomic_store_explicit(&own->ring->head, head + 1u + record->extra, memory_order_release);
 }
@@ -82,7 +94,7 @@ static void define(struct gp_recorder *r, const struct gp_ring_view *view,
 {
 	unsigned char text[64 * 255];
 	for (unsigned k = 0; k < record->extra; k++)
-		memcpy(text + 64 * k, slot_of(view, view->seen + 1 + k), 64);
+		memcpy(text + 64 * k, gp_view_slot(view, view->seen + 1 + k), 64);
 	uint64_t bytes = 0;
 	if (record->extra)
 		memcpy(&bytes, text, sizeof bytes);
@@ -125,7 +137,7 @@ static bool advance(struct gp_recorder *r, struct gp_ring_view *view)
 {
 	uint64_t tail = atomic_load_explicit(&view->ring->tail, memory_order_relaxed);
 	while (view->seen < view->head) {
-		const struct gp_record *record = slot_of(view, view->seen);
+		const struct gp_record *record = gp_view_slot(view, view->seen);
 		if (view->seen - tail >= GP_BLOCK_RECORDS)
 			return true;
 		if (is_left_out(r, record))
@@ -211,17 +223,19 @@ static bool merge(struct gp_recorder *r, uint32_t rings)
 
 /* ---- from rings to the file ---- */
 
-/* How many slots from the tail on belong to one block: whole records, on one side of the cut. */
+/* How many slots from the tail on are one block: of one region, on one side of the cut. */
 static uint64_t block_slots(const struct gp_ring_view *view, uint64_t tail, uint64_t cut,
 			    bool *is_late)
 {
+	const uint64_t end = gp_region_end(view->ring, gp_ring_region(view->ring, tail));
+	const uint64_t seen = view->seen < end ? view->seen : end;
 	uint64_t at = tail;
 	*is_late = false;
-	if (!view->has_late && view->seen - tail <= GP_BLOCK_RECORDS)
-		return view->seen - tail;
-	*is_late = slot_of(view, tail)->order < cut;
-	while (at < view->seen) {
-		const struct gp_record *record = slot_of(view, at);
+	if (!view->has_late && seen - tail <= GP_BLOCK_RECORDS)
+		return seen - tail;
+	*is_late = gp_view_slot(view, tail)->order < cut;
+	while (at < seen) {
+		const struct gp_record *record = gp_view_slot(view, at);
 		uint64_t next = at + 1u + record->extra;
 		if (next - tail > GP_BLOCK_RECORDS || (record->order < cut) != *is_late)
 			break;
@@ -247,8 +261,9 @@ static bool write_block(struct gp_recorder *r, struct gp_ring_view *view, uint64
 		.unix_ns = now.unix_ns,
 	};
 	size_t length;
-	if (gp_block_encode(r->scratch, &header, view->ring->slots, GP_RING_SLOTS, tail, slots,
-			    r->block, r->block_capacity, &length) != GP_OK ||
+	const unsigned region = gp_ring_region(view->ring, tail);
+	if (gp_block_encode(r->scratch, &header, view->slots[region], GP_REGION_SLOTS(region), tail,
+			    slots, r->block, r->block_capacity, &length) != GP_OK ||
 	    !gp_segment_put(r, length))
 		return false;
 	atomic_fetch_add(&view->ring->sequence, 1);
@@ -287,6 +302,14 @@ void gp_drain_flush(struct gp_recorder *r, struct gp_ring_view *view)
 	view->pending_ns = view->seen < view->head ? view->pending_ns : 0;
 }
 
+/* A block's worth, or half of what there is room for. */
+static bool is_much(const struct gp_ring_view *view, uint64_t pending)
+{
+	const uint32_t region = atomic_load_explicit(&view->ring->region, memory_order_relaxed);
+	const uint32_t half = GP_REGION_SLOTS(region) / 2;
+	return pending >= (half < GP_BLOCK_RECORDS ? half : GP_BLOCK_RECORDS);
+}
+
 static void flush_due(struct gp_recorder *r, uint32_t rings, bool is_urgent)
 {
 	uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
@@ -299,7 +322,7 @@ static void flush_due(struct gp_recorder *r, uint32_t rings, bool is_urgent)
 				  GP_RING_RETIRED;
 		bool is_old = view->pending_ns && now - view->pending_ns >= BLOCK_AGE_NS;
 		bool is_due = is_old || is_retired || is_urgent;
-		if (pending >= GP_BLOCK_RECORDS || (pending && is_due))
+		if (is_much(view, pending) || (pending && is_due))
 			gp_drain_flush(r, view);
 		/* partner: release store in gp_commit and gp_commit_memory */
 		uint64_t head = atomic_load_explicit(&view->ring->head, memory_order_acquire);
@@ -354,6 +377,7 @@ static bool turn(struct gp_recorder *r)
 		gp_segment_turn(r);
 	gp_losses_keep(r, false);
 	atomic_store(&gp_control->heartbeat_ns, gp_clock_raw_ns(CLOCK_MONOTONIC_RAW));
+	gp_rings_hand_out(r);
 	gp_futex_wake(&r->progress);
 	return has_more;
 }
@@ -545,6 +569,7 @@ static void run(struct gp_recorder *r)
 	finish(r);
 	atomic_store(&r->state, GP_RECORDER_ENDED);
 	gp_futex_wake(&r->progress);
+	gp_futex_wake(&r->rings_made);
 	if (gp_scope_is_over())
 		gp_give_back(r);
 }

@@ -52,7 +52,7 @@ static uint32_t drain_create(void)
 	 * a forked child: the parent's rings and pages are not mapped here, nothing of them may be
 	 * used
 	 */
-	memset(r, 0, sizeof *r);
+	memset(r, 0, offsetof(struct gp_recorder, views));
 	r->generation = generation;
 	int error = thread_create(STACK_BYTES);
 	if (error == EINVAL)

@@ -13,11 +13,16 @@ void gp_futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns)
 	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, &timeout, NULL, 0);
 }
 
-void gp_futex_wake(_Atomic uint32_t *word)
+void gp_futex_wake_some(_Atomic uint32_t *word, uint32_t most)
 {
 	/* partner: the load of `seen` before each gp_futex_wait: what was done before is visible */
 	atomic_fetch_add_explicit(word, 1, memory_order_release);
-	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 0x7fffffff, NULL, NULL, 0);
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, most, NULL, NULL, 0);
+}
+
+void gp_futex_wake(_Atomic uint32_t *word)
+{
+	gp_futex_wake_some(word, 0x7fffffff);
 }
 
 void gp_futex_notify(_Atomic uint32_t *word)

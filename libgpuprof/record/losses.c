@@ -19,7 +19,7 @@ void gp_losses_unwritten(struct gp_recorder *r, const struct gp_ring_view *view,
 			 uint64_t slots)
 {
 	for (uint64_t at = tail; at < tail + slots;) {
-		const struct gp_record *record = &view->ring->slots[at & (GP_RING_SLOTS - 1)];
+		const struct gp_record *record = gp_view_slot(view, at);
 		at += 1u + record->extra;
 		/* what it tells is in the totals, and in the state's */
 		if (record->kind == GP_LOST)

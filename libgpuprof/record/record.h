@@ -38,7 +38,7 @@ struct gp_thread {
 	_Alignas(64) uint64_t inside; /* which frame of ours records: gp_here(); 0: none */
 	struct gp_ring *ring;	      /* NULL: none yet, or not recording */
 	uint64_t head;		      /* own copy of ring->head */
-	uint64_t limit;	 /* reserve is fast while head < limit: tail as last seen + GP_RING_SLOTS */
+	uint64_t limit;	 /* reserve is fast while head < limit; behind it thread_ring.c looks */
 	uint32_t word;	 /* gp_local->word that this state was made for */
 	uint16_t level;	 /* enum gp_level in force for this thread */
 	uint16_t stacks; /* enum gp_stack_on: which events carry one */
@@ -46,7 +46,12 @@ struct gp_thread {
 	uint32_t stream_device; /* interpose's: of the last stream looked up */
 	uint64_t stream, stream_epoch;
 
-	uint64_t context; /* interpose's: current CUcontext, 0 unknown */
+	struct gp_record *slots; /* of the region of the ring that is in use */
+	uint32_t mask;		 /* how many these are, less one */
+	uint16_t ring_index;
+	uint8_t region;
+	uint8_t regions_awaited; /* how often this thread has waited for its ring to grow */
+	uint64_t context;	 /* interpose's: current CUcontext, 0 unknown */
 	/* order of this thread's last FREE, UNMAP: what free_failed undoes */
 	uint64_t last_free_order;
 	uint32_t is_stalled;	    /* its ring was full and is not yet half empty: lose at once */
@@ -230,12 +235,12 @@ GP_HOT struct gp_record *gp_reserve_at(enum gp_kind kind, uint64_t time)
 	struct gp_thread *t = &gp_thread;
 	if (gp_unlikely(t->head >= t->limit))
 		return gp_reserve_slow(kind, 1);
-	struct gp_record *r = &t->ring->slots[t->head & (GP_RING_SLOTS - 1)];
+	struct gp_record *r = &t->slots[t->head & t->mask];
 	/*
 	 * The drain read this line a round ago, so another core holds it: asked for a few events
 	 * ahead, it is ours by then, and neither the store nor the atomic behind it waits.
 	 */
-	__builtin_prefetch(&t->ring->slots[(t->head + GP_SLOTS_AHEAD) & (GP_RING_SLOTS - 1)], 1);
+	__builtin_prefetch(&t->slots[(t->head + GP_SLOTS_AHEAD) & t->mask], 1);
 	uint64_t order = gp_take_order(kind);
 	*r = (struct gp_record){ .time = time, .order = order, .kind = (uint16_t)kind };
 	return r;

@@ -15,6 +15,11 @@
 /* What the drain thread knows of a ring. */
 struct gp_ring_view {
 	struct gp_ring *ring;
+	struct gp_record *slots[GP_RING_REGIONS]; /* NULL: not there yet */
+	_Atomic uint32_t regions;		  /* that are there */
+	_Atomic uint32_t is_growth_wanted;	  /* by its thread */
+	_Atomic uint32_t is_growth_refused;	  /* for as long as that thread has it */
+	bool is_shared;
 	uint64_t seen; /* slots [tail, seen) are applied, not yet written */
 	uint64_t head; /* as last loaded */
 	/* order of the first MEMORY record at or behind seen; UINT64_MAX: none yet */
@@ -23,6 +28,12 @@ struct gp_ring_view {
 	uint64_t pending_ns;
 	bool has_late; /* some of [tail, seen) came after the cut of its segment */
 };
+
+static inline struct gp_record *gp_view_slot(const struct gp_ring_view *view, uint64_t position)
+{
+	const unsigned region = gp_ring_region(view->ring, position);
+	return &view->slots[region][position & (GP_REGION_SLOTS(region) - 1)];
+}
 
 struct gp_definition;
 struct gp_definitions {
@@ -45,7 +56,6 @@ struct gp_outgoing {
 
 struct gp_recorder {
 	struct gp_file_writer writer;
-	struct gp_ring_view views[GP_RINGS_MAX];
 	struct gp_live *live;
 	struct gp_open_ranges *ranges;
 	uint64_t ranges_unnamed, unnamed_told_ns; /* as told last, and when */
@@ -93,19 +103,24 @@ struct gp_recorder {
 	bool has_queues; /* of the job, in our table: they must stay open */
 	bool is_private; /* rings in private memory: nothing survives a SIGKILL */
 	_Atomic uint32_t threads;
-	_Atomic uint32_t wake;		/* futex: bumped to wake the drain thread */
-	_Atomic uint32_t is_asleep;	/* the drain thread waits for `wake` */
-	_Atomic uint32_t progress;	/* futex: bumped after each turn */
-	_Atomic uint32_t rings_wanted;	/* threads that wait for theirs now */
-	_Atomic uint32_t is_ring_asked; /* by one that does not wait */
-	_Atomic uint32_t rings_from;	/* a hint: where to look for a free one */
-	uint64_t rings_swept_ns;	/* when it was last asked whose threads are dead */
-	_Atomic uint32_t state;		/* enum gp_recorder_state */
+	_Atomic uint32_t wake;		   /* futex: bumped to wake the drain thread */
+	_Atomic uint32_t is_asleep;	   /* the drain thread waits for `wake` */
+	_Atomic uint32_t progress;	   /* futex: bumped after each turn */
+	_Atomic uint32_t is_growth_wanted; /* by a ring's thread */
+	uint64_t ring_bytes;		   /* that the rings' parts take */
+	_Atomic uint32_t rings_wanted;	   /* threads that wait for theirs now */
+	_Atomic uint32_t rings_made;	   /* futex: rises when some of these get theirs */
+	_Atomic uint32_t is_ring_asked;	   /* by one that does not wait */
+	_Atomic uint32_t rings_from;	   /* a hint: where to look for a free one */
+	uint64_t rings_swept_ns;	   /* when it was last asked whose threads are dead */
+	_Atomic uint32_t state;		   /* enum gp_recorder_state */
 	_Atomic uint32_t is_ending;
 	_Atomic bool is_out_of_rings; /* the last one that was asked for could not be made */
 	/* 1 + `progress` while which a thread waited for its ring, in vain; 0: never */
 	_Atomic uint32_t hung_at;
 	_Atomic uint64_t lost_early[3]; /* memory, launch, other: before there was a control page */
+	/* last, and not wiped in a forked child: as large as its rings are many */
+	struct gp_ring_view views[GP_RINGS_MAX];
 };
 
 enum gp_recorder_state {
@@ -125,6 +140,8 @@ bool gp_recorder_is_wanted(void);
 bool gp_ring_place_open(struct gp_recorder *recorder);
 /* One more ring, free for a thread to take; false: no room. */
 bool gp_ring_place_add(struct gp_recorder *recorder);
+/* The next region of a ring, for its producer to go on in; false: no room. */
+bool gp_ring_place_grow(struct gp_recorder *recorder, struct gp_ring_view *view);
 /* One more chunk for the table of stacks, in a ring's place. */
 bool gp_ring_place_add_stacks(struct gp_recorder *recorder);
 /*
@@ -139,10 +156,12 @@ void gp_ring_place_empty(struct gp_recorder *recorder);
 void gp_ring_left_clear(struct gp_recorder *recorder, bool (*turn)(struct gp_recorder *));
 
 /*
- * ring_supply.c: once a turn, as many rings as threads wait for, dead threads' first. True: some
- * are still to be made.
+ * ring_supply.c: once a turn, as many rings as threads wait for, dead threads' first, and larger
+ * ones for threads that need them. True: some are still to be made.
  */
 bool gp_rings_tend(struct gp_recorder *recorder);
+/* At a turn's end: wakes as many of them as there are rings, or all where none can be had. */
+void gp_rings_hand_out(struct gp_recorder *recorder);
 
 /*
  * thread_ring.c: a ring for thread `t`, waited for `timeout_ns`. Without one its events are lost,
@@ -242,6 +261,7 @@ void gp_futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns);
 void gp_futex_wake(_Atomic uint32_t *word);
 /* Wakes who waits for a word that was changed already. */
 void gp_futex_notify(_Atomic uint32_t *word);
+void gp_futex_wake_some(_Atomic uint32_t *word, uint32_t most);
 /* Sets a word of a shared page and wakes other processes that wait for it. */
 void gp_futex_set_shared(_Atomic uint32_t *word, uint32_t value);
 

@@ -172,51 +172,99 @@ bool gp_ring_place_open(struct gp_recorder *r)
 	return true;
 }
 
-static struct gp_ring *map_shared_ring(struct gp_recorder *r, uint32_t index)
+/* ---- rings, in parts ---- */
+
+#define FIRST_PART GP_REGION_OFFSET(1u) /* header and region 0 */
+
+/*
+ * `bytes` of ring `index` from `offset` in its place. Populated: the pages are met by the job's
+ * threads.
+ */
+static void *map_shared(struct gp_recorder *r, uint32_t index, uint64_t offset, uint64_t bytes)
 {
 	struct statfs fs;
-	uint64_t taken = gp_ring_offset(index);
-	if (fstatfs(r->ring_fd, &fs) != 0 || !has_room(&fs, taken, GP_RING_BYTES) ||
-	    posix_fallocate(r->ring_fd, (off_t)taken, GP_RING_BYTES) != 0)
+	const off_t at = (off_t)(gp_ring_offset(index) + offset);
+	if (fstatfs(r->ring_fd, &fs) != 0 || !has_room(&fs, r->ring_bytes, bytes) ||
+	    posix_fallocate(r->ring_fd, at, (off_t)bytes) != 0)
 		return NULL;
-	void *ring = mmap(NULL, GP_RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-			  r->ring_fd, (off_t)taken);
-	return ring == MAP_FAILED ? NULL : ring;
+	void *part = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+			  r->ring_fd, at);
+	if (part == MAP_FAILED)
+		return NULL;
+	madvise(part, bytes, MADV_DONTFORK);
+	return part;
+}
+
+static void *map_part(struct gp_recorder *r, bool is_shared, uint32_t index, uint64_t offset,
+		      uint64_t bytes)
+{
+	void *part = is_shared ? map_shared(r, index, offset, bytes) : gp_pages(bytes);
+	if (part)
+		r->ring_bytes += bytes;
+	return part;
+}
+
+static void unmap_part(struct gp_recorder *r, void *part, uint64_t bytes)
+{
+	munmap(part, bytes);
+	r->ring_bytes -= bytes;
+}
+
+/* The header of place `index`, with region 0 or as a chunk of the table of stacks. */
+static bool map_place(struct gp_recorder *r, uint32_t index, bool is_shared, bool is_stacks)
+{
+	const unsigned last = GP_RING_REGIONS - 1;
+	const uint64_t head_bytes = is_stacks ? GP_RING_HEADER : FIRST_PART;
+	struct gp_ring_view view = { .next_order = UINT64_MAX, .is_shared = is_shared };
+	/* a reader maps whole places */
+	if (is_shared && ftruncate(r->ring_fd, (off_t)gp_ring_offset(index + 1)) != 0)
+		return false;
+	view.ring = map_part(r, is_shared, index, 0, head_bytes);
+	if (!view.ring)
+		return false;
+	if (!is_stacks) {
+		view.slots[0] = gp_region_slots(view.ring, 0);
+	} else if (!(view.slots[last] = map_part(r, is_shared, index, GP_REGION_OFFSET(last),
+						 GP_RING_SLOTS * 64u))) {
+		unmap_part(r, view.ring, head_bytes);
+		return false;
+	}
+	atomic_store(&view.regions, 1);
+	r->views[index] = view;
+	return true;
 }
 
 /*
  * Where the place is full a thread's ring is private memory, and those that follow, too: the
  * indices of the file stay without holes. Better than losing all that the thread does.
  */
-static struct gp_ring *map_ring(struct gp_recorder *r, uint32_t index)
+static bool map_place_anywhere(struct gp_recorder *r, uint32_t index, bool is_stacks)
 {
-	struct gp_ring *ring = r->is_private || r->is_full ? NULL : map_shared_ring(r, index);
-	if (ring)
-		return ring;
 	if (!r->is_private && !r->is_full) {
+		if (map_place(r, index, true, is_stacks))
+			return true;
 		r->is_full = true;
 		gp_say(true,
 		       "no room for more rings, what further threads do in the last second does "
 		       "not survive a kill:",
 		       r->ring_path);
 	}
-	return gp_pages(GP_RING_BYTES);
+	return map_place(r, index, false, is_stacks);
 }
 
 /* One more place, as a ring that is free or as a chunk of the table of stacks. */
-static struct gp_ring *ring_add(struct gp_recorder *r, enum gp_ring_state state, uint32_t number)
+static struct gp_ring_view *ring_add(struct gp_recorder *r, enum gp_ring_state state,
+				     uint32_t number)
 {
 	uint32_t index = atomic_load(&gp_control->rings);
-	struct gp_ring *ring = index < GP_RINGS_MAX ? map_ring(r, index) : NULL;
-	if (!ring)
+	if (index >= GP_RINGS_MAX || !map_place_anywhere(r, index, state == GP_RING_STACKS))
 		return NULL;
-	madvise(ring, GP_RING_BYTES, MADV_DONTFORK);
+	struct gp_ring *ring = r->views[index].ring;
 	ring->thread = number;
 	atomic_store(&ring->state, state);
-	r->views[index] = (struct gp_ring_view){ .ring = ring, .next_order = UINT64_MAX };
 	/* partner: acquire load in find_ring and in other processes */
 	atomic_store_explicit(&gp_control->rings, index + 1, memory_order_release);
-	return ring;
+	return &r->views[index];
 }
 
 bool gp_ring_place_add(struct gp_recorder *r)
@@ -230,21 +278,31 @@ bool gp_ring_place_add(struct gp_recorder *r)
 	return false;
 }
 
+bool gp_ring_place_grow(struct gp_recorder *r, struct gp_ring_view *view)
+{
+	const uint32_t region = atomic_load(&view->regions);
+	if (region >= GP_RING_REGIONS)
+		return false;
+	view->slots[region] = map_part(r, view->is_shared, (uint32_t)(view - r->views),
+				       GP_REGION_OFFSET(region), GP_REGION_SLOTS(region) * 64u);
+	if (!view->slots[region])
+		return false;
+	/* partner: acquire load in go_on_in_next_region */
+	atomic_store_explicit(&view->regions, region + 1, memory_order_release);
+	return true;
+}
+
 bool gp_ring_place_add_stacks(struct gp_recorder *r)
 {
-	struct gp_ring *ring = ring_add(r, GP_RING_STACKS, gp_stack_table_chunks());
-	if (!ring)
+	struct gp_ring_view *view = ring_add(r, GP_RING_STACKS, gp_stack_table_chunks());
+	if (!view)
 		return false;
+	struct gp_ring *ring = view->ring;
+	void *entries = view->slots[GP_RING_REGIONS - 1];
 	/* a thread that could not wait may have been faster */
-	while (!gp_stack_table_add_chunk(ring->thread, ring->entries)) {
-		if (ring->thread + 1 >= GP_STACK_CHUNKS_MAX) {
-			/* no number is left: a place for a thread */
-			ring->thread = 0;
-			atomic_store(&ring->state, GP_RING_FREE);
-			break;
-		}
-		ring->thread++;
-	}
+	while (!gp_stack_table_add_chunk(ring->thread, entries))
+		if (++ring->thread >= GP_STACK_CHUNKS_MAX)
+			return false; /* no number is left, and readers pass over this one */
 	return true;
 }
 
@@ -253,18 +311,30 @@ bool gp_ring_place_add_stacks(struct gp_recorder *r)
  * place: fresh for a ring, of which nobody reads, a copy of a chunk of the table of stacks. The
  * control page stays as it is.
  */
-static bool replace(struct gp_ring *ring)
+static bool replace_part(void *part, uint64_t bytes, bool is_kept)
 {
-	void *pages = gp_pages(GP_RING_BYTES);
+	void *pages = gp_pages(bytes);
 	if (!pages)
 		return false;
-	if (atomic_load(&ring->state) == GP_RING_STACKS)
-		memcpy(pages, ring, GP_RING_BYTES);
-	if (mremap(pages, GP_RING_BYTES, GP_RING_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, ring) !=
-	    MAP_FAILED)
+	if (is_kept)
+		memcpy(pages, part, bytes);
+	if (mremap(pages, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, part) != MAP_FAILED)
 		return true;
-	munmap(pages, GP_RING_BYTES);
+	munmap(pages, bytes);
 	return false;
+}
+
+static bool replace(const struct gp_ring_view *view)
+{
+	const bool is_stacks = atomic_load(&view->ring->state) == GP_RING_STACKS;
+	bool is_replaced = true;
+	for (unsigned g = 1; g < GP_RING_REGIONS; g++)
+		if (view->slots[g])
+			is_replaced &=
+				replace_part(view->slots[g], GP_REGION_SLOTS(g) * 64u, is_stacks);
+	/* the header as well: a thread that is inside a call goes on by what it says */
+	return replace_part(view->ring, is_stacks ? GP_RING_HEADER : FIRST_PART, true) &&
+	       is_replaced;
 }
 
 void gp_ring_place_empty(struct gp_recorder *r)
@@ -277,7 +347,7 @@ void gp_ring_place_empty(struct gp_recorder *r)
 				  atomic_load(&gp_control->is_sealed);
 	const uint32_t rings = atomic_load(&gp_control->rings);
 	for (uint32_t k = 0; k < rings; k++)
-		if (replace(r->views[k].ring) && is_file_ours)
+		if (replace(&r->views[k]) && is_file_ours)
 			fallocate(r->ring_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 				  (off_t)gp_ring_offset(k), GP_RING_BYTES);
 	if (!is_file_ours)

@@ -9,16 +9,17 @@
 #include "recorder.h"
 
 #define BATCH_NS 10000000u /* so long, at most, what the rings hold waits while more are made */
+#define GROWTH_NS 1000000u
 #define SWEEP_NS 10000000u
 
-/* Rings that are free, or will be when this turn has written what is left in them. */
-static uint32_t count_free(const struct gp_recorder *r)
+/* With `has_retired` also rings that will be free when this turn has written what is in them. */
+static uint32_t count_free(const struct gp_recorder *r, bool has_retired)
 {
 	const uint32_t rings = atomic_load(&gp_control->rings);
 	uint32_t count = 0;
 	for (uint32_t k = 1; k < rings; k++) {
 		const uint32_t state = atomic_load(&r->views[k].ring->state);
-		count += state == GP_RING_FREE || state == GP_RING_RETIRED;
+		count += state == GP_RING_FREE || (has_retired && state == GP_RING_RETIRED);
 	}
 	return count;
 }
@@ -45,21 +46,62 @@ static void take_back_dead(struct gp_recorder *r)
 	}
 }
 
-bool gp_rings_tend(struct gp_recorder *r)
+/* Those that wait for room get what is freed meanwhile: not all at once. */
+static bool grow(struct gp_recorder *r)
+{
+	/* partner: the store in ask_for_growth */
+	if (gp_likely(atomic_load_explicit(&r->is_growth_wanted, memory_order_relaxed) == 0))
+		return false;
+	const uint64_t began = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	const uint32_t rings = atomic_load(&gp_control->rings);
+	atomic_store(&r->is_growth_wanted, 0);
+	for (uint32_t k = 1; k < rings; k++) {
+		struct gp_ring_view *view = &r->views[k];
+		if (atomic_load(&view->is_growth_wanted) == 0)
+			continue;
+		if (gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) - began >= GROWTH_NS) {
+			atomic_store(&r->is_growth_wanted, 1);
+			break;
+		}
+		if (!gp_ring_place_grow(r, view))
+			atomic_store(&view->is_growth_refused, 1);
+		atomic_store(&view->is_growth_wanted, 0);
+	}
+	gp_futex_wake(&r->progress);
+	return atomic_load(&r->is_growth_wanted) != 0;
+}
+
+static bool make_wanted(struct gp_recorder *r)
 {
 	const uint32_t asked = atomic_exchange(&r->is_ring_asked, 0);
-	/* partner: the add in take_ring, whose thread then waits for `progress` */
+	/* partner: the add in take_ring, whose thread then waits for `rings_made` */
 	const uint32_t wanted = atomic_load(&r->rings_wanted) + asked;
 	if (gp_likely(wanted == 0))
 		return false;
 	take_back_dead(r);
 	const uint64_t began = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
-	uint32_t there = count_free(r);
+	uint32_t there = count_free(r, true);
 	bool is_late = false;
 	while (there < wanted && !is_late && gp_ring_place_add(r)) {
 		there++;
 		is_late = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) - began >= BATCH_NS;
 	}
-	gp_futex_wake(&r->progress);
 	return is_late && there < wanted;
+}
+
+bool gp_rings_tend(struct gp_recorder *r)
+{
+	const bool is_wanted = make_wanted(r);
+	return grow(r) || is_wanted;
+}
+
+void gp_rings_hand_out(struct gp_recorder *r)
+{
+	if (gp_likely(atomic_load(&r->rings_wanted) == 0))
+		return;
+	const bool is_vain = atomic_load(&r->is_out_of_rings) || atomic_load(&r->is_ending);
+	const uint32_t there = is_vain ? 0x7fffffff : count_free(r, false);
+	/* who is woken for nothing only takes the processor from those that have theirs */
+	if (there)
+		gp_futex_wake_some(&r->rings_made, there);
 }

@@ -79,7 +79,7 @@ void gp_segment_define(struct gp_recorder *r, const struct gp_ring_view *view, u
 		       uint64_t slots)
 {
 	for (uint64_t at = from; r->define.entry && at < from + slots;) {
-		const struct gp_record *record = &view->ring->slots[at & (GP_RING_SLOTS - 1)];
+		const struct gp_record *record = gp_view_slot(view, at);
 		if (record->stack)
 			gp_stack_define(&r->define, record->stack);
 		at += 1u + record->extra;

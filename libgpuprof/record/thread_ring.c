@@ -12,7 +12,9 @@
 #include "scope.h"
 
 #define RING_RETRY_NS 1000000u
+#define RING_WAIT_MOST 4u
 #define FULL_WAIT_NS 2000000u
+#define GROWTH_WAIT_NS 20000000u /* at most twice in a thread's life */
 
 /* ---- a thread starts ---- */
 
@@ -22,7 +24,7 @@ static uint64_t now_ns(void)
 }
 
 /* Of a thousand threads that begin at once each looks on where the one before it found one. */
-static struct gp_ring *find_ring(bool *has_retired)
+static struct gp_ring_view *find_ring(bool *has_retired)
 {
 	struct gp_recorder *r = &gp_recorder;
 	/* partner: release store in ring_add: the view is filled */
@@ -40,7 +42,7 @@ static struct gp_ring *find_ring(bool *has_retired)
 			continue;
 		/* a hint: whoever misses it looks a little longer */
 		atomic_store_explicit(&r->rings_from, index, memory_order_relaxed);
-		return ring;
+		return &r->views[index];
 	}
 	return NULL;
 }
@@ -55,25 +57,35 @@ static bool is_in_vain(bool has_retired, uint32_t progress)
 	       atomic_load(&gp_recorder.hung_at) == progress + 1u;
 }
 
-static struct gp_ring *await_ring(uint64_t timeout_ns)
+/*
+ * `timeout_ns` counts from the last rings that were made for anybody: of a thousand threads that
+ * begin at once on a busy machine none waits in vain while the drain thread is at it.
+ */
+static struct gp_ring_view *await_ring(uint64_t timeout_ns)
 {
-	const uint64_t deadline = now_ns() + timeout_ns;
-	const uint32_t began = atomic_load(&gp_recorder.progress);
+	struct gp_recorder *r = &gp_recorder;
+	const uint64_t latest = now_ns() + RING_WAIT_MOST * timeout_ns;
+	const uint32_t began = atomic_load(&r->progress);
+	uint64_t deadline = now_ns() + timeout_ns;
+	uint32_t made = atomic_load(&r->rings_made);
 	for (;;) {
 		bool has_retired;
-		uint32_t seen = atomic_load(&gp_recorder.progress);
-		struct gp_ring *ring = find_ring(&has_retired);
-		uint64_t now = now_ns();
+		const uint32_t before = made, turns = atomic_load(&r->progress);
+		made = atomic_load(&r->rings_made);
+		struct gp_ring_view *view = find_ring(&has_retired);
+		const uint64_t now = now_ns();
 		/* an ended recorder makes none */
-		if (ring || atomic_load(&gp_recorder.state) == GP_RECORDER_ENDED)
-			return ring;
-		gp_futex_wake(&gp_recorder.wake);
-		if (now >= deadline || is_in_vain(has_retired, seen)) {
-			if (now >= deadline && seen == began)
-				atomic_store(&gp_recorder.hung_at, seen + 1);
+		if (view || atomic_load(&r->state) == GP_RECORDER_ENDED)
+			return view;
+		if (made != before)
+			deadline = now + timeout_ns < latest ? now + timeout_ns : latest;
+		if (now >= deadline || is_in_vain(has_retired, turns)) {
+			if (now >= deadline && turns == began)
+				atomic_store(&r->hung_at, turns + 1);
 			return NULL;
 		}
-		gp_futex_wait(&gp_recorder.progress, seen, deadline - now);
+		gp_futex_wake(&r->wake);
+		gp_futex_wait(&r->rings_made, made, deadline - now);
 	}
 }
 
@@ -81,22 +93,23 @@ static struct gp_ring *await_ring(uint64_t timeout_ns)
  * A dead thread's ring is taken before a new one is asked for: 10,000 short threads need a few
  * rings. The drain thread makes as many at once as threads wait.
  */
-static struct gp_ring *take_ring(uint64_t timeout_ns)
+static struct gp_ring_view *take_ring(uint64_t timeout_ns)
 {
 	bool has_retired;
-	struct gp_ring *ring = find_ring(&has_retired);
-	if (ring)
-		return ring;
-	if (timeout_ns == 0) {
+	struct gp_ring_view *view = find_ring(&has_retired);
+	if (view)
+		return view;
+	if (timeout_ns != 0) {
+		/* partner: the loads in make_wanted and gp_rings_hand_out; `rings_made` rises */
+		atomic_fetch_add(&gp_recorder.rings_wanted, 1);
+		view = await_ring(timeout_ns);
+		atomic_fetch_sub(&gp_recorder.rings_wanted, 1);
+	}
+	if (!view) {
 		atomic_store(&gp_recorder.is_ring_asked, 1);
 		gp_futex_wake(&gp_recorder.wake);
-		return NULL;
 	}
-	/* partner: the load in gp_rings_tend, after which `progress` rises */
-	atomic_fetch_add(&gp_recorder.rings_wanted, 1);
-	ring = await_ring(timeout_ns);
-	atomic_fetch_sub(&gp_recorder.rings_wanted, 1);
-	return ring;
+	return view;
 }
 
 static void define_thread(uint32_t number)
@@ -108,12 +121,24 @@ static void define_thread(uint32_t number)
 	gp_define(&record, name, strlen(name));
 }
 
-static void join_ring(struct gp_thread *t, struct gp_ring *ring)
+static void use_region(struct gp_thread *t, const struct gp_ring_view *view, uint32_t region)
 {
+	t->slots = view->slots[region];
+	t->mask = GP_REGION_SLOTS(region) - 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	t->region = (uint8_t)region;
+}
+
+static void join_ring(struct gp_thread *t, struct gp_ring_view *view)
+{
+	struct gp_ring *ring = view->ring;
 	/* ordered by find_ring's exchange: nobody writes them until this thread does */
-	t->head = atomic_load(&ring->head);
-	t->limit = atomic_load(&ring->tail) + GP_RING_SLOTS;
+	t->head = t->limit = atomic_load(&ring->head);
 	t->is_stalled = 0;
+	t->regions_awaited = 0;
+	t->ring_index = (uint16_t)(view - gp_recorder.views);
+	use_region(t, view, atomic_load(&ring->region));
+	atomic_store(&view->is_growth_refused, 0);
 	ring->thread = atomic_fetch_add(&gp_recorder.threads, 1) + 1;
 	atomic_store(&ring->sequence, 0);
 	/* after a vfork it is no thread of the process: then whether it lives cannot be asked */
@@ -126,9 +151,9 @@ static void join_ring(struct gp_thread *t, struct gp_ring *ring)
 
 void gp_thread_join(struct gp_thread *t, uint64_t timeout_ns)
 {
-	struct gp_ring *ring = take_ring(timeout_ns);
-	if (ring)
-		join_ring(t, ring);
+	struct gp_ring_view *view = take_ring(timeout_ns);
+	if (view)
+		join_ring(t, view);
 	else
 		t->retry_ns = now_ns() + RING_RETRY_NS;
 }
@@ -162,46 +187,93 @@ static bool is_flood(enum gp_kind kind)
 	       kind == GP_OBJECT_NAME;
 }
 
+/*
+ * The record that comes next is the first in the new region; what lies in the old one stays there.
+ * The thread's own region comes last: where a signal handler jumps out of here it is done again.
+ */
+static void go_on_in_next_region(struct gp_thread *t)
+{
+	const struct gp_ring_view *view = &gp_recorder.views[t->ring_index];
+	/* partner: release store in gp_ring_place_grow */
+	while (atomic_load_explicit(&view->regions, memory_order_acquire) > t->region + 1u) {
+		const uint32_t next = t->region + 1u;
+		atomic_store_explicit(&t->ring->grown_at[next], t->head, memory_order_relaxed);
+		/* partner: the loads in gp_ring_region, of the drain and of other processes */
+		atomic_store_explicit(&t->ring->region, next, memory_order_release);
+		atomic_signal_fence(memory_order_seq_cst);
+		use_region(t, view, next);
+	}
+}
+
+static bool may_grow(const struct gp_thread *t)
+{
+	return t->region + 1u < GP_RING_REGIONS &&
+	       !atomic_load(&gp_recorder.views[t->ring_index].is_growth_refused);
+}
+
+static void ask_for_growth(const struct gp_thread *t)
+{
+	struct gp_ring_view *view = &gp_recorder.views[t->ring_index];
+	if (atomic_exchange(&view->is_growth_wanted, 1))
+		return;
+	/* partner: the load in grow */
+	atomic_store(&gp_recorder.is_growth_wanted, 1);
+	gp_futex_wake(&gp_recorder.wake);
+}
+
 static bool has_room(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 {
+	go_on_in_next_region(t);
 	/* partner: release store of tail in gp_drain_flush */
 	uint64_t tail = atomic_load_explicit(&t->ring->tail, memory_order_acquire);
-	uint64_t end = tail + GP_RING_SLOTS - (slots - 1), look_again = t->head + GP_RING_SLOTS / 8;
-	const bool is_tight = end < look_again + GP_RING_SLOTS / 8;
+	const uint64_t grown =
+		atomic_load_explicit(&t->ring->grown_at[t->region], memory_order_relaxed);
+	const uint64_t size = t->mask + 1ull, from = tail > grown ? tail : grown;
+	uint64_t end = from + size - (slots - 1), look_again = t->head + size / 8;
+	const bool is_tight = end < look_again + size / 8;
 	t->limit = is_tight ? t->head + 1 : look_again;
 	/*
 	 * a quarter full and the drain thread sleeps: it need not wait for its time; a hint only,
 	 * so relaxed: who misses it is served at the next turn
 	 */
-	if (t->head - tail > GP_RING_SLOTS / 4 &&
-	    atomic_load_explicit(&gp_recorder.is_asleep, memory_order_relaxed))
-		gp_futex_wake(&gp_recorder.wake);
-	if (t->is_stalled && t->head - tail <= GP_RING_SLOTS / 2)
+	if (t->head - from > size / 4) {
+		if (may_grow(t))
+			ask_for_growth(t);
+		if (atomic_load_explicit(&gp_recorder.is_asleep, memory_order_relaxed))
+			gp_futex_wake(&gp_recorder.wake);
+	}
+	if (t->is_stalled && t->head - from <= size / 2)
 		t->is_stalled = 0;
 	if (is_tight && is_flood(kind))
 		return false;
 	return !t->is_stalled && t->head < end;
 }
 
-/* Memory events wait, once a stall; then the ring loses until it is half empty. */
+/*
+ * Memory events wait, once a stall; then the ring loses until it is half empty. All wait once for
+ * each region that their ring grows by: without it a burst at the begin of a thread would be lost.
+ */
 static bool wait_for_room(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 {
 	if (has_room(t, kind, slots))
 		return true;
-	if (t->is_stalled || gp_event_infos[kind].class != GP_CLASS_MEMORY)
+	const bool is_memory = gp_event_infos[kind].class == GP_CLASS_MEMORY;
+	const bool is_growing = may_grow(t) && t->regions_awaited <= t->region;
+	if (t->is_stalled || (!is_memory && !is_growing))
 		return false;
-	uint64_t deadline = now_ns() + FULL_WAIT_NS;
+	t->regions_awaited = is_growing ? t->region + 1 : t->regions_awaited;
+	uint64_t deadline = now_ns() + (is_growing ? GROWTH_WAIT_NS : FULL_WAIT_NS);
 	for (;;) {
 		uint32_t seen = atomic_load(&gp_recorder.progress);
 		if (has_room(t, kind, slots))
 			return true;
 		uint64_t now = now_ns();
-		if (now >= deadline)
+		if (now >= deadline || (!is_memory && !may_grow(t)))
 			break;
 		gp_futex_wake(&gp_recorder.wake);
 		gp_futex_wait(&gp_recorder.progress, seen, deadline - now);
 	}
-	t->is_stalled = 1;
+	t->is_stalled = is_memory;
 	return false;
 }
 
@@ -213,7 +285,7 @@ struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
 	if (!t->ring && now_ns() >= t->retry_ns)
 		gp_thread_join(t, 0);
 	if (t->ring && wait_for_room(t, kind, slots)) {
-		record = &t->ring->slots[t->head & (GP_RING_SLOTS - 1)];
+		record = &t->slots[t->head & t->mask];
 		uint64_t order = gp_take_order(kind);
 		*record = (struct gp_record){ .time = gp_clock_now(),
 					      .order = order,
@@ -245,8 +317,7 @@ bool gp_define(const struct gp_record *definition, const char *text, size_t text
 	if (text_bytes)
 		memcpy(bytes + sizeof length, text, text_bytes);
 	for (unsigned k = 0; k < extra; k++)
-		memcpy(&t->ring->slots[(t->head + 1 + k) & (GP_RING_SLOTS - 1)], bytes + 64 * k,
-		       64);
+		memcpy(&t->slots[(t->head + 1 + k) & t->mask], bytes + 64 * k, 64);
 	gp_commit(record);
 	return true;
 }

@@ -196,7 +196,7 @@ static size_t committed(void)
 static const struct gp_record *record(size_t index)
 {
 	assert_true(index < committed());
-	return &ring->slots[index];
+	return &gp_thread.slots[index];
 }
 
 /* The only record of that kind; fails when there are more or none. */
@@ -225,7 +225,7 @@ static int fresh(void **state)
 	(void)state;
 	memset(&driver, 0, sizeof driver);
 	memset(&control, 0, sizeof control);
-	memset(ring, 0, sizeof *ring);
+	memset(ring, 0, GP_RING_BYTES);
 	memset(&gp_thread, 0, sizeof gp_thread);
 	memset(holders, 0, sizeof holders);
 	atomic_store(&local.word, 7);
@@ -234,6 +234,8 @@ static int fresh(void **state)
 	gp_thread.word = 7;
 	gp_thread.level = GP_LEVEL_ALL;
 	gp_thread.ring = ring;
+	gp_thread.slots = gp_region_slots(ring, GP_RING_REGIONS - 1);
+	gp_thread.mask = GP_RING_SLOTS - 1;
 	gp_thread.limit = GP_RING_SLOTS;
 	gp_context_restart(true);
 	gp_kernel_forget();

@@ -81,7 +81,7 @@ static inline void keep_pace(void)
 	/* a forked child's ring is its parent's until its first event */
 	if (gp_thread.word != atomic_load(&gp_local->word))
 		return;
-	while (ring && gp_thread.head - atomic_load(&ring->tail) > GP_RING_SLOTS / 2)
+	while (ring && gp_thread.head - atomic_load(&ring->tail) > gp_thread.mask / 2)
 		sched_yield();
 }
 

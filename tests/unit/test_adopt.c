@@ -29,13 +29,17 @@ static void make_ring_file(const struct writer *w, char *path, size_t capacity, 
 	for (uint32_t i = 0; i < rings; i++) {
 		struct gp_ring *ring = (struct gp_ring *)((char *)c + gp_ring_offset(i));
 		ring->thread = i;
-		/* the ring is about to wrap */
-		atomic_store(&ring->tail, GP_RING_SLOTS - 100);
-		atomic_store(&ring->head, GP_RING_SLOTS - 100);
+		/* the ring is about to wrap, and to go on in the next region a little later */
+		const uint64_t first = GP_REGION_SLOTS(0u) - 100;
+		atomic_store(&ring->tail, first);
+		atomic_store(&ring->head, first);
+		for (unsigned g = 1; g < GP_RING_REGIONS; g++)
+			atomic_store(&ring->grown_at[g], first + 120u * g);
+		atomic_store(&ring->region, GP_RING_REGIONS - 1);
 		atomic_store(&ring->sequence, w->sequence[i]);
 		for (uint64_t k = 0; k < w->buffered[i]; k++) {
 			uint64_t head = atomic_load(&ring->head);
-			ring->slots[head % GP_RING_SLOTS] = w->buffer[i][k];
+			*gp_ring_slot(ring, head) = w->buffer[i][k];
 			atomic_store(&ring->head, head + 1);
 		}
 	}

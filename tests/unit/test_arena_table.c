@@ -24,12 +24,14 @@ static struct gp_local local;
 
 static struct gp_ring *join_ring(void)
 {
-	struct gp_ring *ring = mmap(NULL, sizeof *ring, PROT_READ | PROT_WRITE,
+	struct gp_ring *ring = mmap(NULL, GP_RING_BYTES, PROT_READ | PROT_WRITE,
 				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_true(ring != MAP_FAILED);
 	gp_thread.word = 7;
 	gp_thread.level = GP_LEVEL_ALL;
 	gp_thread.ring = ring;
+	gp_thread.slots = gp_region_slots(ring, GP_RING_REGIONS - 1);
+	gp_thread.mask = GP_RING_SLOTS - 1;
 	gp_thread.limit = GP_RING_SLOTS;
 	return ring;
 }
@@ -51,7 +53,7 @@ static int fresh(void **state)
 static int leave(void **state)
 {
 	(void)state;
-	munmap(gp_thread.ring, sizeof *gp_thread.ring);
+	munmap(gp_thread.ring, GP_RING_BYTES);
 	memset(&gp_thread, 0, sizeof gp_thread);
 	return 0;
 }
@@ -73,7 +75,7 @@ static void each_arena_has_one_number(void **state)
 	assert_int_equal(number(0, 0x51, 0, 0), 3);
 	assert_int_equal(number(0, 0, 0, 0), 1);
 	assert_int_equal(gp_thread.head, 5);
-	const struct gp_record *third = &gp_thread.ring->slots[2];
+	const struct gp_record *third = &gp_thread.slots[2];
 	assert_int_equal(third->kind, GP_ARENA);
 	assert_int_equal(third->aux, 3);
 	assert_int_equal(third->arena.stream, 0x51);
@@ -137,7 +139,7 @@ static void *take(void *argument)
 		gp_thread.head = 0;
 		given_to[device][k] = number(device, k, 0, 0);
 	}
-	munmap(gp_thread.ring, sizeof *gp_thread.ring);
+	munmap(gp_thread.ring, GP_RING_BYTES);
 	return NULL;
 }
 
@@ -184,7 +186,7 @@ static void *ask_at_once(void *argument)
 			;
 		rival_number[device][k] = number(device, k << 8 ^ device, 0, 0);
 	}
-	munmap(gp_thread.ring, sizeof *gp_thread.ring);
+	munmap(gp_thread.ring, GP_RING_BYTES);
 	return NULL;
 }
 
@@ -197,7 +199,7 @@ static void rivals_for_one_place_get_their_own(void **state)
 		fresh(state);
 		atomic_store(&arrived, 0);
 		assert_int_equal(pthread_create(&other, NULL, ask_at_once, &device[1]), 0);
-		munmap(gp_thread.ring, sizeof *gp_thread.ring);
+		munmap(gp_thread.ring, GP_RING_BYTES);
 		ask_at_once(&device[0]);
 		pthread_join(other, NULL);
 		join_ring();

@@ -473,7 +473,8 @@ static void test_thread_times_grow(void **state)
 
 int main(void)
 {
-	ring = mmap(NULL, sizeof *ring, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ring = mmap(NULL, GP_RING_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		    0);
 	gp_clock_init();
 #define TEST(name) cmocka_unit_test_setup(name, fresh)
 	const struct CMUnitTest tests[] = {

@@ -39,7 +39,7 @@ ssize_t pwrite64(int fd, const void *from, size_t bytes, off_t at) __attribute__
 
 void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
-	if (has_no_rings && bytes == GP_RING_BYTES) {
+	if (has_no_rings && bytes == GP_REGION_OFFSET(1u)) {
 		errno = ENOMEM;
 		return MAP_FAILED;
 	}

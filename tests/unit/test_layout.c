@@ -130,7 +130,8 @@ static void test_places(void **state)
 	assert_int_equal(gp_slot_offset(&h, 0), 4096);
 	assert_int_equal(gp_slot_offset(&h, 15), 4096 + 15 * (32ull << 20));
 	assert_int_equal(gp_ring_offset(0), 65536);
-	assert_int_equal(gp_ring_offset(2), 65536 + 2 * (4096ull + (2u << 20)));
+	assert_int_equal(gp_ring_offset(2),
+			 65536 + 2 * (4096ull + (32u << 10) + (256u << 10) + (2u << 20)));
 }
 
 static void test_varints(void **state)

@@ -226,7 +226,7 @@ static void launch_stepped(unsigned rounds)
 		CHECK(gp_thread.head - head == 1 + handled_outermost);
 		CHECK(lost() - lost_before == handled - handled_outermost);
 		for (uint64_t at = head; at < gp_thread.head; at++)
-			check_record(&gp_thread.ring->slots[at & (GP_RING_SLOTS - 1)]);
+			check_record(gp_view_slot(&gp_recorder.views[gp_thread.ring_index], at));
 	}
 }
 

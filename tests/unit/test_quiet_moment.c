@@ -191,7 +191,8 @@ static void a_device_without_launches_is_given_up(void **state)
 
 int main(void)
 {
-	ring = mmap(NULL, sizeof *ring, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ring = mmap(NULL, GP_RING_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		    0);
 	if (ring == MAP_FAILED)
 		return 1;
 #define TEST(name) cmocka_unit_test_setup(name, fresh)

@@ -62,10 +62,14 @@ static void job_start(struct job *job, struct writer *w, const char *name)
 	unsigned char header[GP_FILE_HEADER];
 	gp_file_header_encode(&w->header, header);
 	assert_int_equal(pwrite(w->fd, header, sizeof header, 0), sizeof header);
-	/* the rings are about to wrap */
+	/* the rings are about to wrap, and go on in the last region after some records */
 	for (unsigned t = 0; t < 4; t++) {
-		atomic_store(&ring_of(job, t)->tail, GP_RING_SLOTS - 1);
-		atomic_store(&ring_of(job, t)->head, GP_RING_SLOTS - 1);
+		struct gp_ring *ring = ring_of(job, t);
+		atomic_store(&ring->tail, GP_REGION_SLOTS(0u) - 1);
+		atomic_store(&ring->head, GP_REGION_SLOTS(0u) - 1);
+		atomic_store(&ring->grown_at[1], GP_REGION_SLOTS(0u) + 1);
+		atomic_store(&ring->grown_at[2], GP_REGION_SLOTS(0u) + 3);
+		atomic_store(&ring->region, 2);
 	}
 	atomic_store(&c->rings, 4);
 	c->magic = GP_CONTROL_MAGIC;
@@ -78,7 +82,7 @@ static void hold_back(const struct job *job, const struct writer *w)
 		struct gp_ring *ring = ring_of(job, t);
 		uint64_t head = atomic_load(&ring->tail);
 		for (uint64_t k = 0; k < w->buffered[t]; k++)
-			ring->slots[head++ % GP_RING_SLOTS] = w->buffer[t][k];
+			*gp_ring_slot(ring, head++) = w->buffer[t][k];
 		atomic_store(&ring->head, head);
 	}
 	atomic_store(&job->control->next_order, w->order);

@@ -332,7 +332,7 @@ static void go_on(void)
 	pop();
 	pthread_create(&thread, NULL, try_elsewhere, NULL);
 	pthread_join(thread, NULL);
-	ring->slots[GP_RING_SLOTS - 1].time = 1;
+	gp_region_slots(ring, 0)[GP_REGION_SLOTS(0u) - 1].time = 1;
 	pid_t pid = fork();
 	if (pid == 0) {
 		name_of(path, sizeof path, "orphan.gpr");

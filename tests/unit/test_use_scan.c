@@ -496,7 +496,8 @@ static void test_every_space_that_is_used(void **state)
 
 int main(void)
 {
-	ring = mmap(NULL, sizeof *ring, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ring = mmap(NULL, GP_RING_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		    0);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_pointers_are_told, begin),
 		cmocka_unit_test_setup(test_structs_of_any_size, begin),
