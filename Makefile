@@ -3,6 +3,8 @@
 # Packages first, whatever the order of the goals and -j. Reading the rest of this file looks for compilers and libraries:
 # with `deps` among the goals, the other goals get a make of their own, which looks when the packages are there.
 OTHER_GOALS := $(filter-out deps,$(MAKECMDGOALS))
+# for a make within a make: all cores, unless the caller gave a number of jobs
+ALL_CORES = $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc))
 .PHONY: deps
 deps: ## install the missing packages (Debian, Ubuntu): make deps demo, make deps check
 	@lint/deps.sh
@@ -10,7 +12,7 @@ ifneq ($(and $(filter deps,$(MAKECMDGOALS)),$(OTHER_GOALS)),)
 .PHONY: $(OTHER_GOALS) goals_after_deps
 $(OTHER_GOALS): goals_after_deps ; @:
 goals_after_deps: deps
-	@$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) $(OTHER_GOALS)
+	@$(MAKE) --no-print-directory $(ALL_CORES) $(OTHER_GOALS)
 else
 
 BUILD  ?= build

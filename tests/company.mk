@@ -16,7 +16,7 @@ $(BUILD)/company/asan_faults: tests/company/asan_faults.c tests/victims/victim.h
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -fsanitize=address -o $@ $< -lpthread -ldl
 
-tests check: $(COMPANY)
+tests: $(COMPANY)
 check-company: tests ## run recorded jobs beside other tools (COMPANY_OF="gdb valgrind")
 	@tests/run_company.sh $(BUILD) $(COMPANY_OF)
 

@@ -2,7 +2,7 @@
 $(BUILD)/export/write_history: tests/export/write_history.c tests/unit/recording_writer.h $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS) $(UNIT_LIBS)
-tests check check-export: $(BUILD)/export/write_history
+tests check-export: $(BUILD)/export/write_history
 check-export: all ## read exported snapshots with a reader of their own
 	@tests/run_export.sh $(BUILD)
 

@@ -4,4 +4,4 @@ $(BUILD)/frag/%: tests/frag/%.c tests/frag/made_job.h tests/unit/recording_write
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS) $(UNIT_LIBS)
 
-tests check check-cli bless: $(BUILD)/frag/made_memory $(BUILD)/frag/made_oom
+tests check-cli bless: $(BUILD)/frag/made_memory $(BUILD)/frag/made_oom

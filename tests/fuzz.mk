@@ -40,7 +40,7 @@ $(BUILD)/fuzz/%.o: tests/fuzz/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -Ilibgpuprof -c -o $@ $<
 -include $(FUZZ_OBJ:.o=.d)
-tests check: $(FUZZ_OBJ)
+tests: $(FUZZ_OBJ)
 
 $(BUILD)/fuzz/make_hostile: tests/fuzz/make_hostile.c $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)

@@ -3,7 +3,7 @@ $(BUILD)/hostile/%: tests/hostile/%.c $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS)
 
-tests check: $(BUILD)/hostile/made_hostile
+tests: $(BUILD)/hostile/made_hostile
 
 check-hostile: all $(BUILD)/hostile/made_hostile ## feed recordings that mean harm to the commands
 	@tests/run_hostile.sh $(BUILD)

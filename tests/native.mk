@@ -27,5 +27,5 @@ ifneq ($(shell command -v $(CXX)),)
 $(BUILD)/victims/throw_through_frames: tests/victims/throw_through_frames.cc
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 $(CFLAGS) -Wall -Wextra -Wshadow -Werror -o $@ $< -lpthread -ldl
-tests check check-victims: $(BUILD)/victims/throw_through_frames
+tests check-victims: $(BUILD)/victims/throw_through_frames
 endif

@@ -2,4 +2,4 @@
 $(BUILD)/fake/libtorch_cpu.so: tests/fake/fake_operators.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -g0 -fPIC -shared -Wl,-soname,libtorch_cpu.so -o $@ $< -lpthread -ldl
-tests check check-cli: $(BUILD)/fake/libtorch_cpu.so
+tests check-cli: $(BUILD)/fake/libtorch_cpu.so

@@ -2,7 +2,15 @@
 STORM_KILLS ?= 12
 FULL        ?=
 RESULTS     := $(abspath $(BUILD))/run/results
-SUITES      := unit cli format hostile export python stacks new_stacks shell victim victim_with_stacks failures driver_failures interposers company namespaces deps storm/kill_points storm/sigkill
+# the suites, those that take longest first: tests/run_SUITE.sh $(BUILD), unless RUN_SUITE says otherwise
+SUITES      := cli unit export hostile failures format stacks python victim_with_stacks victim storm/kill_points storm/sigkill \
+	new_stacks driver_failures company deps namespaces interposers shell
+RUN_unit               = tests/run_units.sh $(BUILD)
+RUN_victim             = tests/run_victims.sh $(BUILD)
+RUN_victim_with_stacks = env STACKS=all tests/run_victims.sh $(BUILD)
+RUN_failures           = env CALLS_MAX=$(if $(FULL),1000,30) tests/run_failures.sh $(BUILD)
+RUN_storm/kill_points  = tests/run_storm.sh $(BUILD) kill_points $(if $(FULL),1,8)
+RUN_storm/sigkill      = tests/run_storm.sh $(BUILD) sigkill $(STORM_KILLS)
 
 $(BUILD)/fake/libconstructor.so: tests/fake/constructor.c
 	@mkdir -p $(@D)
@@ -37,28 +45,15 @@ TESTED := all $(UNIT) $(VICTIMS) $(FAKES) $(JUDGES) $(GOLDEN) $(BUILD)/python/li
 
 tests: $(TESTED) ## build every test
 
-check: $(TESTED) ## run every test that needs no GPU
+# a make of their own for the build and for the suites: both use all cores, and each suite's output stays together
+check: ## run every test that needs no GPU
+	@$(MAKE) --no-print-directory $(ALL_CORES) tests
 	@mkdir -p $(BUILD)/run && rm -f $(RESULTS)
-	-@RESULTS=$(RESULTS) tests/run_units.sh $(BUILD)
-	-@RESULTS=$(RESULTS) tests/run_cli.sh $(BUILD)
-	-@RESULTS=$(RESULTS) tests/run_format.sh $(BUILD)
-	-@RESULTS=$(RESULTS) tests/run_hostile.sh $(BUILD)
-	-@RESULTS=$(RESULTS) tests/run_export.sh $(BUILD)
-	-@RESULTS=$(RESULTS) FULL=$(FULL) tests/run_python.sh $(BUILD)
-	-@RESULTS=$(RESULTS) tests/run_stacks.sh $(BUILD)
-	-@RESULTS=$(RESULTS) FULL=$(FULL) tests/run_new_stacks.sh $(BUILD)
-	-@RESULTS=$(RESULTS) tests/run_shell.sh $(BUILD)
-	-@RESULTS=$(RESULTS) FULL=$(FULL) tests/run_victims.sh $(BUILD)
-	-@RESULTS=$(RESULTS) FULL=$(FULL) STACKS=all tests/run_victims.sh $(BUILD)
-	-@RESULTS=$(RESULTS) CALLS_MAX=$(if $(FULL),1000,30) tests/run_failures.sh $(BUILD)
-	-@RESULTS=$(RESULTS) tests/run_driver_failures.sh $(BUILD)
-	-@RESULTS=$(RESULTS) tests/run_interposers.sh $(BUILD)
-	-@RESULTS=$(RESULTS) tests/run_company.sh $(BUILD)
-	-@RESULTS=$(RESULTS) tests/run_namespaces.sh $(BUILD)
-	-@RESULTS=$(RESULTS) tests/run_deps.sh $(BUILD)
-	-@RESULTS=$(RESULTS) tests/run_storm.sh $(BUILD) kill_points $(if $(FULL),1,8)
-	-@RESULTS=$(RESULTS) tests/run_storm.sh $(BUILD) sigkill $(STORM_KILLS)
+	-@cores=$(ALL_CORES); tests/run_suite.sh --beside || cores=-j1; \
+		$(MAKE) --no-print-directory $$cores --keep-going --output-sync=target $(SUITES:%=suite/%)
 	@tests/run_totals.sh $(RESULTS) $(SUITES)
+$(SUITES:%=suite/%): suite/%:
+	@RESULTS=$(RESULTS) FULL=$(FULL) tests/run_suite.sh $* $(or $(RUN_$*),tests/run_$*.sh $(BUILD))
 
 check-units: $(UNIT) ## run the unit tests only
 	@tests/run_units.sh $(BUILD)
@@ -92,4 +87,4 @@ check-tsan: ## run the unit tests under ThreadSanitizer
 sanitized: $(UNIT) $(BUILD)/gpuprof
 	@tests/run_units.sh $(BUILD) && tests/run_cli.sh $(BUILD)
 
-.PHONY: tests check check-units check-victims check-failures check-deps check-fresh check-cli bless storm check-asan check-ubsan check-tsan sanitized
+.PHONY: $(SUITES:%=suite/%) tests check check-units check-victims check-failures check-deps check-fresh check-cli bless storm check-asan check-ubsan check-tsan sanitized

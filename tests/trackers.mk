@@ -30,5 +30,5 @@ $(BUILD)/fake/torch-%/version.py: $(foreach l,c10_cuda torch_cuda,$(foreach k,.s
 $(BUILD)/fake/libtorch_cpu_ranges.so: tests/fake/fake_ranges.cc tests/fake/fake_ranges.h tests/trackers.mk
 	@mkdir -p $(@D)
 	$(FAKE_CXX) -Wl,-soname,$(@F) -o $@ $<
-tests check check-victims check-cli bless: $(TRACKERS) $(BUILD)/fake/libtorch_cpu_ranges.so
+tests check-victims check-cli bless: $(TRACKERS) $(BUILD)/fake/libtorch_cpu_ranges.so
 endif
