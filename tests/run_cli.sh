@@ -4,7 +4,8 @@
 # with the program `gpuprof` on its path and $BUILD, $DATA (tests/data), $PRELOAD (the library) set;
 # preload_NAME.test are skipped where the library holds a sanitizer, which cannot be preloaded,
 # preload_tier_b_NAME.test and preload_tier_c*.test where there was no C++ compiler to build what
-# they meet, and mount_NAME.test where nobody may mount a tmpfs of his own.
+# they meet, preload_nvtx_job_NAME.test where there were no NVTX headers to build the job with, and
+# mount_NAME.test where no tmpfs can be mounted.
 #   run_cli.sh BUILD [--bless] [NAME...]
 BUILD=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,7 +14,8 @@ bless=
 [ "$1" != --bless ] || { bless=1; shift; }
 [ $# -gt 0 ] || set -- $(cd "$here/cli" && ls | sed -n 's/\.test$//p')
 DATA=$here/data PRELOAD=$BUILD/libgpuprof.so PATH=$BUILD:$PATH
-export BUILD DATA PRELOAD PATH
+LC_ALL=C.UTF-8 # pictures as most terminals show them
+export BUILD DATA PRELOAD PATH LC_ALL
 work=$BUILD/run/cli
 results=${RESULTS:-$work/results}
 failed=0
@@ -34,6 +36,13 @@ for name in "$@"; do
 			continue
 		fi
 		;;
+	preload_nvtx_job_*)
+		"$BUILD/victims/training_ranges" >/dev/null 2>&1
+		if [ $? = 77 ]; then
+			echo "skip cli/$name no NVTX headers" >>"$results"
+			continue
+		fi
+		;;
 	mount_*)
 		if ! unshare -rm sh -c 'mount -t tmpfs -o size=64k none /mnt' 2>/dev/null; then
 			echo "skip cli/$name no mount namespace of our own here" >>"$results"
@@ -44,7 +53,7 @@ for name in "$@"; do
 	rm -rf "$dir"
 	mkdir -p "$dir/empty"
 	head -n 1 "$test" >"$dir/found"
-	(cd "$dir/empty" && timeout -k 5 60 sh -c "$(head -n 1 "$test")" >>"$dir/found" \
+	(cd "$dir/empty" && timeout -k 5 240 sh -c "$(head -n 1 "$test")" >>"$dir/found" \
 		2>"$dir/err" </dev/null; echo "? $?" >>"$dir/found")
 	if [ -n "$bless" ]; then
 		cat "$dir/found" >"$test"

@@ -23,7 +23,7 @@ need() { command -v "$1" >/dev/null || no "no $1 here"; }
 # job COMMAND...: with a recording when preloaded, by us and by whatever `others` names
 job() {
 	all=$(printf '%s\n' $others_before $preload $others_behind | paste -sd:)
-	timeout -k 5 60 env LD_LIBRARY_PATH="$build/fake" LD_PRELOAD="$all" $settings "$@"
+	timeout -k 5 240 env LD_LIBRARY_PATH="$build/fake" LD_PRELOAD="$all" $settings "$@"
 }
 # variables that a tool passes to the job that it starts
 settings_of_job() {
@@ -86,7 +86,12 @@ strace_attached() {
 	need strace || return
 	strace -o /dev/null true 2>/dev/null || no "strace may not trace here" || return
 	attach() {
-		timeout -s INT 0.3 strace -f -o trace -p "$1"
+		rm -f trace
+		strace -f -o trace -p "$1" &
+		tracer=$!
+		until [ -s trace ] || ! kill -0 $tracer; do sleep 0.05; done
+		kill -INT $tracer
+		wait $tracer
 		[ -s trace ] && echo traced >proof
 		return 0
 	}

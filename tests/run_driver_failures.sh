@@ -12,7 +12,7 @@ mkdir -p "$dir"
 cd "$dir" || exit 2
 
 job() {
-	timeout -k 5 30 env LD_LIBRARY_PATH="$build/fake" "$@" "$build/victims/every_question" \
+	timeout -k 5 240 env LD_LIBRARY_PATH="$build/fake" "$@" "$build/victims/every_question" \
 		>out 2>err
 	echo $? >>out
 }

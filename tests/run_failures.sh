@@ -18,7 +18,7 @@ export GPUPROF_RING_DIR
 
 steps=2
 job() {
-	timeout -k 5 60 env LD_LIBRARY_PATH="$build/fake" "$@" "$build/victims/training_loop" \
+	timeout -k 5 240 env LD_LIBRARY_PATH="$build/fake" "$@" "$build/victims/training_loop" \
 		$steps >out 2>err
 	echo $? >>out
 }
@@ -63,11 +63,15 @@ for function in pwrite write open posix_fallocate fstatfs; do
 	job $recorded FAILING_HANG=$function
 	judge "hang_$function"
 done
-steps=100
-job LD_PRELOAD="$preload" GPUPROF_OUTPUT="$dir/slow.gpr" GPUPROF_RING=0 FAILING_SLOW=pwrite
-info=$("$build/gpuprof" info --json slow.gpr | tr -d ' \n')
+# a busy machine slows the job, too: until it is fast enough for its disk to lose events
+for steps in 100 1000 10000; do
+	rm -f slow.gpr
+	job LD_PRELOAD="$preload" GPUPROF_OUTPUT="$dir/slow.gpr" GPUPROF_RING=0 FAILING_SLOW=pwrite
+	info=$("$build/gpuprof" info --json slow.gpr | tr -d ' \n')
+	case $info in *'"lost":{"memory":0,'*) ;; *) break ;; esac
+done
 case $info in
-*'"lost":{"memory":0,'*) verdict="fail failures/slow_pwrite nothing was lost: too fast a machine" ;;
+*'"lost":{"memory":0,'*) verdict="fail failures/slow_pwrite nothing was lost" ;;
 *'"mismatches":0,"anomalies":0'*) verdict="pass failures/slow_pwrite" ;;
 *) verdict="fail failures/slow_pwrite what is not lost is wrong: $info" ;;
 esac

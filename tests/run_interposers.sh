@@ -15,7 +15,7 @@ other=$build/fake/other_interposer.so
 run() {
 	preload=$1 count=$2 victim=$3
 	shift 3
-	timeout -k 5 60 env LD_LIBRARY_PATH="$build/fake" LD_PRELOAD="$preload" \
+	timeout -k 5 240 env LD_LIBRARY_PATH="$build/fake" LD_PRELOAD="$preload" \
 		OTHER_COUNT="$count" VICTIM_CLAIMS="$dir/claims" GPUPROF_OUTPUT="$dir/%p-%t.gpr" \
 		"$build/victims/$victim" "$@" 2>&1
 	echo $?

@@ -36,7 +36,7 @@ run() {
 	script=$1
 	shift
 	out=$work/$version.$script
-	timeout -k 5 "${limit:-120}" "$python" -B -W ignore "$here/$script.py" "$library" "$@" \
+	timeout -k 5 "${limit:-480}" "$python" -B -W ignore "$here/$script.py" "$library" "$@" \
 		>>"$out" 2>&1
 }
 
@@ -61,7 +61,7 @@ judge_ends() {
 	for k in $(seq "$ends"); do
 		setting=PYTHONMALLOC=default
 		[ $((k % 2)) = 0 ] || setting=PYTHONMALLOC=debug
-		env WITNESS_AT_END=1 "$setting" timeout -k 5 30 "$python" -B \
+		env WITNESS_AT_END=1 "$setting" timeout -k 5 240 "$python" -B \
 			"$here/ends_walking.py" "$library" >"$work/$version.ends" 2>&1
 		status=$?
 		if [ $status != 0 ]; then

@@ -66,7 +66,7 @@ for name in "$@"; do
 	environment=$(column "$name" 3)
 	mode=$(column "$name" 4)
 	limit=$(column "$name" 5)
-	limit=${limit:-120}
+	limit=${limit:-480}
 	[ "$mode" != not_here ] || continue
 	fake=LD_LIBRARY_PATH=$build/fake
 	# with stacks its allocator tells more as well, where it could be built

@@ -1,12 +1,17 @@
 """200 turns of a loop on the fake driver, of which the middle hundred is captured.
 
-captured_loop.py queue | leak
+captured_loop.py queue | leak | steady
+steady: until it is killed, captured from the start, with a pause after each turn, so that a busy
+machine loses no event of it
 queue: the loss of each turn is kept for 90 turns, so that as many go as come
 leak: for good
 """
 import collections
 import ctypes
+import itertools
+import signal
 import sys
+import time
 
 from fake_blocks import blocks, cuda
 
@@ -28,8 +33,9 @@ def turn():
     return blocks.allocate(0, 512)
 
 
+signal.alarm(200)  # whatever becomes of the test
 losses = collections.deque()
-for number in range(200):
+for number in itertools.count(200) if sys.argv[1] == "steady" else range(200):
     if number == 50:
         cuda.cuProfilerStart()
     if number == 150:
@@ -37,3 +43,6 @@ for number in range(200):
     losses.append(turn())
     if sys.argv[1] == "queue" and len(losses) > 90:
         blocks.release(losses.popleft())
+    if sys.argv[1] == "steady":
+        blocks.release(losses.popleft())
+        time.sleep(0.002)

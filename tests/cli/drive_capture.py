@@ -11,7 +11,7 @@ import tempfile
 
 JOB = """
 import ctypes, os, signal, sys, threading
-signal.alarm(50)  # whatever becomes of the test
+signal.alarm(200)  # whatever becomes of the test
 cuda = ctypes.CDLL("libcuda.so.1")
 context, address, module, kernel = (ctypes.c_void_p() for _ in range(4))
 assert cuda.cuInit(0) == 0 and cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0) == 0

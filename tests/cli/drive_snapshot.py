@@ -9,7 +9,7 @@ import sys
 
 JOB = """
 import ctypes, signal, sys, threading
-signal.alarm(50)  # whatever becomes of the test
+signal.alarm(200)  # whatever becomes of the test
 cuda = ctypes.CDLL("libcuda.so.1")
 address = ctypes.c_void_p()
 assert cuda.cuInit(0) == 0 and cuda.cuCtxCreate_v2(ctypes.byref(address), 0, 0) == 0

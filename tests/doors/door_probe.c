@@ -279,7 +279,7 @@ static void probe_race(void)
 	for (int i = 0; i < 4; i++) {
 		pid_t child = fork();
 		if (child == 0) {
-			alarm(20);
+			alarm(100);
 			pthread_barrier_init(&barrier, NULL, 1);
 			race(NULL);
 			_exit(0);

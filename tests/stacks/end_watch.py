@@ -1,5 +1,5 @@
 # Puts back the function that ends code objects while one that was met is alive; what is made then comes to its address,
-# until the recorder has said that it noticed, or ten seconds have passed.  end_watch.py STDERR
+# until the recorder has said that it noticed, or 100 seconds have passed.  end_watch.py STDERR
 import ctypes
 import sys
 import time
@@ -20,7 +20,7 @@ def end():
 
 
 exec(SOURCE, dict(scope, end=end))
-until = time.monotonic() + 10
+until = time.monotonic() + 100
 while "has ended the watch" not in open(sys.argv[1]).read() and time.monotonic() < until:
     exec(SOURCE, scope)
 exec(SOURCE, scope)

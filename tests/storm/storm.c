@@ -7,8 +7,9 @@
  *
  * The victim (count_up) raises counters in a page of its own after each driver call returned:
  * whatever they say must be in the recording once the rings were adopted. Half of the kills with a
- * flight recorder of 4 MiB, so that segments turn over; a quarter within the first 100 ms. Prints
- * one line a failure and a summary; exit 0 when all held.
+ * flight recorder of 4 MiB, so that segments turn over; a quarter within the first 100 ms of the
+ * process, the others within the first second of its allocations. Prints one line a failure and a
+ * summary; exit 0 when all held.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,16 +29,13 @@
 
 #define WRITES 40u
 
-/*
- * A recorder that had no processor for long loses events, and counts them: now and then, not in
- * every twentieth kill.
- */
-#define LOSSES_MOST(kills) (1 + (kills) / 20)
+#define WRITES_MOST_S 300 /* a machine busy with other work: only a hung victim takes longer */
 
 struct kill {
 	unsigned number, threads;
 	bool is_ring;
 	unsigned delay_us;
+	bool is_begun;	    /* the delay begins with the first allocation, not with the process */
 	const char *moment; /* of the write with this number; NULL: after delay_us */
 	char page_path[512], recording[512];
 	uint64_t allocs, frees; /* what had returned before the kill */
@@ -87,14 +85,24 @@ static void start_victim(const struct kill *k, const char *build)
 	_exit(127);
 }
 
-/* A child ended by itself, within 30 s. SIGCHLD is blocked. */
+/* A child ended by itself. SIGCHLD is blocked. */
 static bool has_ended(void)
 {
-	const struct timespec most = { .tv_sec = 30 };
+	const struct timespec most = { .tv_sec = WRITES_MOST_S };
 	sigset_t child;
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	return sigtimedwait(&child, NULL, &most) == SIGCHLD;
+}
+
+/* Until the first allocation has returned, or the victim has ended, which run_victim reports. */
+static void await_first(struct count_page *page, pid_t child)
+{
+	siginfo_t ended = { 0 };
+	while (!atomic_load(&page->thread[0].allocs) &&
+	       waitid(P_PID, (id_t)child, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       ended.si_pid == 0)
+		usleep(1000);
 }
 
 static bool run_victim(struct kill *k, const char *build)
@@ -110,10 +118,12 @@ static bool run_victim(struct kill *k, const char *build)
 	pid_t child = fork();
 	if (child == 0)
 		start_victim(k, build);
+	if (k->is_begun)
+		await_first(page, child);
 	if (!k->moment)
 		usleep(k->delay_us);
 	else if (!has_ended())
-		fail(k, "writes within 30 s", k->number, 0);
+		fail(k, "seconds for its writes, at most", WRITES_MOST_S, WRITES_MOST_S);
 	kill(child, SIGKILL);
 	if (waitpid(child, &status, 0) != child || !WIFSIGNALED(status) ||
 	    WTERMSIG(status) != SIGKILL) {
@@ -148,6 +158,12 @@ static void judge_counts(const struct kill *k, const struct gp_info *info)
 		fail(k, "frees at most", k->frees + k->threads, info->counts[GP_FREE]);
 	if (info->anomalies)
 		fail(k, "anomalies", 0, info->anomalies);
+	/* a busy machine makes the recorder lose events: each one is recorded or counted */
+	uint64_t told = info->counts[GP_ALLOC] + info->counts[GP_FREE] + missing;
+	if (told < k->allocs + k->frees)
+		fail(k, "recorded and lost", k->allocs + k->frees, told);
+	if (told > k->allocs + k->frees + k->threads)
+		fail(k, "recorded and lost at most", k->allocs + k->frees + k->threads, told);
 	lost += missing != 0;
 }
 
@@ -199,8 +215,11 @@ static void kill_and_judge(struct kill *k, const char *build, const char *direct
 
 static void kill_at_random(unsigned number, const char *build, const char *directory)
 {
-	struct kill k = { .number = number, .is_ring = number % 2, .threads = 1 + random_below(3) };
-	k.delay_us = number % 4 < 1 ? random_below(100000) : 50000 + random_below(950000);
+	struct kill k = { .number = number,
+			  .is_ring = number % 2,
+			  .is_begun = number % 4 != 0,
+			  .threads = 1 + random_below(3) };
+	k.delay_us = random_below(k.is_begun ? 1000000 : 100000);
 	kill_and_judge(&k, build, directory);
 }
 
@@ -237,11 +256,6 @@ int main(int argc, char **argv)
 		printf("seed %lu\n", seed);
 		for (unsigned i = 0; i < wanted; i++)
 			kill_at_random(i, argv[1], argv[2]);
-	}
-	if (lost > LOSSES_MOST(kills)) {
-		printf("not so: events lost in %u of %u kills, expected: at most %u\n", lost, kills,
-		       LOSSES_MOST(kills));
-		failures++;
 	}
 	printf("%u kills, %u before the first event, %u with losses counted, %u failures\n", kills,
 	       empty, lost, failures);

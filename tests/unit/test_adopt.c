@@ -186,7 +186,7 @@ static pid_t adopt_elsewhere(const char *path, const int report[2], const char *
 		struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
 		int fd = open(path, O_RDWR);
 		byte = fcntl(fd, F_SETLK, &lock) == 0;
-		alarm(50); /* whatever becomes of the test */
+		alarm(200); /* whatever becomes of the test */
 		close(report[1]);
 		FILE *in = fdopen(report[0], "r");
 		char line[600] = "";
@@ -255,7 +255,7 @@ static void adoption_that_hangs_is_left(void **state)
 	assert_int_equal(pipe(nothing), 0);
 	pid_t child = adopt_elsewhere(path, nothing, NULL);
 	FILE *report = tmpfile();
-	alarm(30);
+	alarm(200);
 	writer_open(&other, "no-hang.gpr", 0, 0);
 	writer_close(&other, true);
 	assert_int_equal(gp_adopt_into(other.path, &wait_ns, NULL, report), GP_OK);
@@ -396,7 +396,7 @@ static void ask_for_ever(const char *path, int ready)
 	struct gp_control *c = map_control(path);
 	int fd = open(path, O_RDWR);
 	char byte = fcntl(fd, F_SETLK, &lock) == 0;
-	alarm(50); /* whatever becomes of the test */
+	alarm(200); /* whatever becomes of the test */
 	for (uint64_t order = 1;; order++) {
 		atomic_store(&c->flushes_wanted, order + 1);
 		atomic_store(&c->flushes_done, order);

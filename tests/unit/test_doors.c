@@ -62,7 +62,7 @@ static void child(const struct how *how, const char *program, const char *argume
 	if (dup2(open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600), 1) < 0 ||
 	    dup2(open(err, O_WRONLY | O_CREAT | O_TRUNC, 0600), 2) < 0 || chdir(scratch) != 0)
 		_exit(121);
-	alarm(60);
+	alarm(200);
 	execl(path, path, argument, (char *)NULL);
 	_exit(122);
 }

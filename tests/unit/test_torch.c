@@ -212,7 +212,7 @@ static void a_fork_waits_for_a_walk(void **state)
 	pid_t child = fork();
 	assert_true(child >= 0);
 	if (child == 0) {
-		alarm(10); /* a lock held for ever would hang it */
+		alarm(100); /* a lock held for ever would hang it */
 		bool is_well = gp_mapped_symbol("libc.so", "getpid", NULL, 0) && walks == 0;
 		/* past ThreadSanitizer, which would miss the walker that was not forked */
 		syscall(SYS_exit_group, is_well ? 0 : 1);
@@ -255,7 +255,7 @@ static void a_handler_cannot_jump_out_of_a_walk(void **state)
 	assert_int_equal(inside, 0);
 	pid_t child = fork();
 	if (child == 0) {
-		alarm(10); /* a lock held for ever would hang it */
+		alarm(100); /* a lock held for ever would hang it */
 		bool is_well = gp_mapped_symbol("libc.so", "getpid", NULL, 0) != NULL;
 		syscall(SYS_exit_group, is_well ? 0 : 1);
 	}

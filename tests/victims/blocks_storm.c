@@ -69,7 +69,6 @@ int main(int argc, char **argv)
 	claim("framework_events", each * PAIRS * 2);
 	claim("mismatches", 0);
 	claim("anomalies", 0);
-	claim("lost_memory", 0);
 	claim_peaks(c10, 0);
 	claim_peaks(c10, 1);
 	printf("%lu events\n", each * PAIRS * 2);

@@ -34,7 +34,7 @@ int main(void)
 {
 	char text[32];
 	pthread_t thread;
-	alarm(20);
+	alarm(100);
 	c10 = need_c10();
 	must(sem_init(&is_in_constructor, 0, 0) == 0);
 	snprintf(text, sizeof text, "%p", (void *)(uintptr_t)in_constructor);

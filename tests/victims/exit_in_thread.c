@@ -14,7 +14,7 @@ static void *leave(void *argument)
 int main(void)
 {
 	pthread_t thread;
-	alarm(20);
+	alarm(100);
 	busy_thread_start(&busy, 1001);
 	claim_as(getpid(), ">=", "alloc", 1001);
 	must(pthread_create(&thread, NULL, leave, NULL) == 0);

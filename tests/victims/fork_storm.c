@@ -28,7 +28,7 @@ static void *work(void *argument)
 
 static void child(unsigned long number)
 {
-	alarm(20);
+	alarm(100);
 	free(malloc(100));
 	void *library = dlopen("libcuda.so.1", RTLD_NOW);
 	must(library && dlsym(library, "cuMemAlloc_v2"));

@@ -51,7 +51,7 @@ static void *work(void *argument)
 
 static void child(unsigned long number)
 {
-	alarm(20);
+	alarm(100);
 	come_and_go();
 	if (number % 20 == 0) {
 		below_one(1ul << number % 24);

@@ -65,7 +65,6 @@ int main(int argc, char **argv)
 	claim("alloc", each * pairs);
 	claim("free", each * pairs);
 	claim("anomalies", 0);
-	claim("lost_memory", 0);
 	printf("%lu events\n", each * pairs * 2);
 	return 0;
 }

@@ -32,6 +32,6 @@ int main(int argc, char **argv)
 	}
 	training_print(&t);
 	if (has_kernel)
-		claim("launch_or_lost", steps * 560);
+		claim("launch", steps * 560);
 	return 0;
 }

@@ -43,15 +43,15 @@ int main(int argc, char **argv)
 		must(pthread_create(&thread[i], NULL, launch, NULL) == 0);
 	for (unsigned i = 0; i < THREADS; i++)
 		must(pthread_join(thread[i], NULL) == 0);
-	claim("launch_or_lost", (THREADS + 1) * each);
-	claim("use_or_lost", (THREADS + 1) * each * (POINTERS / 4));
+	claim("launch", (THREADS + 1) * each);
+	claim("use", (THREADS + 1) * each * (POINTERS / 4));
 	claim("alloc", (THREADS + 1) * each);
 	pid_t child = fork();
 	must(child >= 0);
 	if (child == 0) {
 		launch(NULL);
-		claim("launch_or_lost", each);
-		claim("use_or_lost", each * (POINTERS / 4));
+		claim("launch", each);
+		claim("use", each * (POINTERS / 4));
 		return 0;
 	}
 	must(wait_for(child) == 0);
