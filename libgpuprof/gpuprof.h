@@ -538,14 +538,12 @@ enum gp_status gp_process_snapshot(unsigned pid, unsigned patience_ms, struct gp
 
 /*
  * Adopts the rings of dead owners of this user into their recordings and removes them: those in the
- * ring places and in the working directory, or in the directory of `recording` (rings lie there
- * when /dev/shm is too small). *adopted, the number of ring files done with, and `report`, a line
- * each, may be NULL. Rings whose recording is not at its path stay, for 7 days.
+ * ring places. *adopted, the number of ring files done with, and `report`, a line each, may be
+ * NULL. Rings whose recording is not at its path stay, for 7 days. A ring that lies beside a
+ * recording may have come with it from anywhere: gp_adopt_into takes it, into that recording alone.
  */
 enum gp_status gp_adopt(unsigned *adopted, FILE *report);
-/* Without those of `recording` first: whoever reads it calls gp_adopt_into before. */
-enum gp_status gp_adopt_all_beside(const char *recording, unsigned *adopted, FILE *report);
-/* gp_adopt_into, then gp_adopt_all_beside. */
+/* gp_adopt_into, then gp_adopt. */
 enum gp_status gp_adopt_beside(const char *recording, unsigned *adopted, FILE *report);
 /*
  * Only the rings that `recording` names, also when it was moved. Waits for another process that

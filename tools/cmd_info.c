@@ -81,10 +81,13 @@ static void print_stacks(const struct gp_info *info, FILE *out)
 			gp_count_text(info->launch_every).s);
 	if (info->has_frame_pointers)
 		fputs("; native frames along frame pointers", out);
-	if (info->no_python)
-		fprintf(out, "; %s", info->no_python);
-	if (info->no_native)
-		fprintf(out, "; %s", info->no_native);
+	const char *const why[] = { info->no_python, info->no_native };
+	for (size_t k = 0; k < sizeof why / sizeof *why; k++) {
+		if (!why[k])
+			continue;
+		fputs("; ", out);
+		gp_mask(out, why[k], strlen(why[k]));
+	}
 	fputc('\n', out);
 	if (info->native_frames)
 		fprintf(out, "names        of %s of %s are stored, %s\n",

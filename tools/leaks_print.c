@@ -347,7 +347,7 @@ static void print_no_stacks(const struct gp_leaks_report *r)
 		"no stacks were recorded%s, so no line is named; this run names them: gpuprof run "
 		"%s -- ",
 		is_nothing ? ", for nothing was captured" : "", gp_stack_options(r->info));
-	print_masked(r->out, r->info->command ? r->info->command : "COMMAND");
+	gp_command_print(r->out, r->info->command ? r->info->command : "COMMAND");
 	fputc('\n', r->out);
 }
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "gpuprof.h"
 #include "message.h"
@@ -68,26 +67,6 @@ void gp_leftovers_adopt_own(const char *recording, bool is_quiet)
 		fclose(report);
 }
 
-/* Not where the look before was: recordings are named directory by directory. */
-static bool is_elsewhere(const char *recording)
-{
-	static dev_t device;
-	static ino_t inode;
-	char directory[4096];
-	struct stat st;
-	const char *slash = strrchr(recording, '/');
-	size_t n = slash ? (size_t)(slash - recording) + 1 : 0;
-	if (n == 0 || n >= sizeof directory)
-		return false;
-	memcpy(directory, recording, n);
-	directory[n] = '\0';
-	if (stat(directory, &st) != 0 || (st.st_dev == device && st.st_ino == inode))
-		return false;
-	device = st.st_dev;
-	inode = st.st_ino;
-	return true;
-}
-
 void gp_leftovers_adopt(const char *recording)
 {
 	static bool is_done;
@@ -95,6 +74,4 @@ void gp_leftovers_adopt(const char *recording)
 	if (!is_done)
 		gp_adopt(NULL, NULL);
 	is_done = true;
-	if (is_elsewhere(recording))
-		gp_adopt_all_beside(recording, NULL, NULL);
 }

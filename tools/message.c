@@ -121,6 +121,14 @@ void gp_mask(FILE *out, const char *text, size_t bytes)
 	}
 }
 
+void gp_mask_line(FILE *out, const char *text)
+{
+	if (!text)
+		return;
+	gp_mask(out, text, strlen(text));
+	fputc('\n', out);
+}
+
 static size_t smaller(size_t a, size_t b)
 {
 	return a < b ? a : b;

@@ -28,6 +28,8 @@ size_t gp_printable(const char *at, size_t bytes);
 
 /* Writes text with everything that is not printable as \xNN. */
 void gp_mask(FILE *out, const char *text, size_t bytes);
+/* A line of its own for a text that a recording may have; NULL: none. */
+void gp_mask_line(FILE *out, const char *text);
 
 /* The candidate most like `word`; NULL when none is near enough to be meant. */
 const char *gp_nearest(const char *word, const char *const *candidates, size_t count);

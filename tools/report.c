@@ -317,24 +317,43 @@ void gp_no_ranges_print(FILE *out, const char *side, const struct gp_info *info)
 	print_why(out, side, "PyTorch", info->torch_why);
 }
 
-void gp_next_print(FILE *out, const char *command, const char *path)
+/* For a shell, whatever it holds. */
+static void print_word(FILE *out, const char *word, size_t bytes)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_./,:=@%+-";
-	bool is_plain = path[strspn(path, plain)] == '\0';
-	/* a name that looks like an option */
-	fprintf(out, "next: gpuprof %s %s%s", command, is_plain ? "" : "'",
-		*path == '-' ? "./" : "");
-	for (const char *at = path; *at;) {
-		size_t n = strcspn(at, "'");
-		gp_mask(out, at, n);
-		at += n;
-		if (*at) {
+	bool is_plain = strspn(word, plain) >= bytes;
+	if (!is_plain)
+		fputc('\'', out);
+	for (size_t at = 0; at < bytes;) {
+		const char *quote = memchr(word + at, '\'', bytes - at);
+		size_t n = quote ? (size_t)(quote - word) - at : bytes - at;
+		gp_mask(out, word + at, n);
+		at += n + (quote != NULL);
+		if (quote)
 			fputs("'\\''", out);
-			at++;
-		}
 	}
-	fputs(is_plain ? "\n" : "'\n", out);
+	if (!is_plain)
+		fputc('\'', out);
+}
+
+void gp_next_print(FILE *out, const char *command, const char *path)
+{
+	/* a name that looks like an option */
+	fprintf(out, "next: gpuprof %s %s", command, *path == '-' ? "./" : "");
+	print_word(out, path, strlen(path));
+	fputc('\n', out);
+}
+
+void gp_command_print(FILE *out, const char *command)
+{
+	for (const char *at = command; *at; at += strspn(at, " ")) {
+		size_t n = strcspn(at, " ");
+		if (at != command)
+			fputc(' ', out);
+		print_word(out, at, n);
+		at += n;
+	}
 }
 
 /*

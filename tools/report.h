@@ -71,6 +71,11 @@ const char *gp_next_of(const struct gp_info *info);
 
 /* The last line of a report: "next: gpuprof timeline run.gpr", the path as a shell wants it. */
 void gp_next_print(FILE *out, const char *command, const char *path);
+/*
+ * A recorded command, each word quoted for a shell where it must be. Which blanks were within an
+ * argument is not recorded.
+ */
+void gp_command_print(FILE *out, const char *command);
 
 /* Why ranges of NVTX or PyTorch's own are not there, a line each behind `side`, "" or "B: ". */
 void gp_no_ranges_print(FILE *out, const char *side, const struct gp_info *info);

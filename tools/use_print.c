@@ -222,10 +222,8 @@ void gp_use_no_ranges_print(FILE *out, const char *side, const struct gp_info *i
 
 void gp_use_next_print(FILE *out, const struct gp_info *info, const char *command, const char *path)
 {
-	if (info->no_python)
-		fprintf(out, "%s\n", info->no_python);
-	if (info->no_native)
-		fprintf(out, "%s\n", info->no_native);
+	gp_mask_line(out, info->no_python);
+	gp_mask_line(out, info->no_native);
 	if (info->has_stacks)
 		gp_next_print(out, command, path);
 	else
@@ -239,9 +237,8 @@ const char *gp_stack_options(const struct gp_info *info)
 
 void gp_again_print(FILE *out, const struct gp_info *info, const char *options)
 {
-	const char *what = info->command ? info->command : "COMMAND";
 	fprintf(out, "next: gpuprof run %s -- ", options);
-	gp_mask(out, what, strlen(what));
+	gp_command_print(out, info->command ? info->command : "COMMAND");
 	fputc('\n', out);
 }
 

@@ -14,6 +14,7 @@
 
 #include "left_stacks.h"
 #include "recording.h"
+#include "regular_file.h"
 
 #define TIME_ROUNDING 65536u /* ticks */
 
@@ -103,25 +104,34 @@ static enum gp_status begin_part(struct adopter *a)
 
 /* ---- rings ---- */
 
-/* Slots of whole records from `tail` on for one block: of one region, on one side of the cut. */
-static uint64_t block_slots(struct adopter *a, const struct gp_ring *ring, uint64_t tail,
-			    uint64_t head, bool *is_late)
+/*
+ * Copies what may go into one block to a->record: while it is looked at and encoded another process
+ * may write into the rings.
+ */
+static uint64_t copy_slots(struct adopter *a, const struct gp_ring *ring, uint64_t tail,
+			   uint64_t head)
 {
-	const uint64_t end = gp_region_end(ring, gp_ring_region(ring, tail));
-	uint64_t at = tail;
-	head = head < end ? head : end;
-	*is_late = gp_ring_slot(ring, tail)->order < a->cut;
-	while (at < head) {
-		const struct gp_record *record = gp_ring_slot(ring, at);
+	uint64_t n = head - tail < GP_BLOCK_RECORDS ? head - tail : GP_BLOCK_RECORDS;
+	for (uint64_t k = 0; k < n; k++)
+		a->record[k] = *gp_ring_slot(ring, tail + k);
+	return n;
+}
+
+/* Slots of whole records in a->record that go into one block: on one side of the cut. */
+static uint64_t block_slots(struct adopter *a, uint64_t copied, bool *is_late)
+{
+	uint64_t at = 0;
+	*is_late = a->record[0].order < a->cut;
+	while (at < copied) {
+		const struct gp_record *record = &a->record[at];
 		uint64_t next = at + 1u + record->extra;
-		if (next > head || next - tail > GP_BLOCK_RECORDS ||
-		    (record->order < a->cut) != *is_late)
+		if (next > copied || (record->order < a->cut) != *is_late)
 			break;
 		if (record->time > a->ticks)
 			a->ticks = record->time;
 		at = next;
 	}
-	return at - tail;
+	return at;
 }
 
 /* A block of `slots` slots from `base`, which has room for `room` of them, wrapping. */
@@ -147,16 +157,15 @@ static enum gp_status put_block(struct adopter *a, struct gp_block_header header
 	}
 }
 
-static enum gp_status put_events(struct adopter *a, struct gp_ring *ring, uint64_t tail,
-				 uint64_t slots, bool is_late)
+/* The first `slots` of a->record. */
+static enum gp_status put_events(struct adopter *a, struct gp_ring *ring, uint64_t slots,
+				 bool is_late)
 {
 	struct gp_block_header header =
 		make_header(a, GP_BLOCK_EVENTS, is_late ? GP_BLOCK_LATE : 0);
 	header.thread = ring->thread;
 	header.sequence = atomic_load(&ring->sequence);
-	const unsigned region = gp_ring_region(ring, tail);
-	enum gp_status status = put_block(a, header, gp_region_slots(ring, region),
-					  GP_REGION_SLOTS(region), tail, slots);
+	enum gp_status status = put_block(a, header, a->record, GP_BLOCK_RECORDS, 0, slots);
 	if (status != GP_OK)
 		return status;
 	atomic_store(&ring->sequence, header.sequence + 1);
@@ -186,10 +195,10 @@ static enum gp_status adopt_ring(struct adopter *a, struct gp_ring *ring)
 		return GP_E_DAMAGED;
 	while (tail < head) {
 		bool is_late;
-		uint64_t slots = block_slots(a, ring, tail, head, &is_late);
+		uint64_t slots = block_slots(a, copy_slots(a, ring, tail, head), &is_late);
 		if (slots == 0)
 			return GP_E_DAMAGED;
-		enum gp_status status = put_events(a, ring, tail, slots, is_late);
+		enum gp_status status = put_events(a, ring, slots, is_late);
 		if (status != GP_OK)
 			return status;
 		tail += slots;
@@ -367,7 +376,7 @@ static enum gp_status open_recording(struct adopter *a, const char *path, int fl
 {
 	struct stat st;
 	a->got = (struct gp_adopted){ .recording = path };
-	a->file.fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
+	a->file.fd = gp_regular_open(path, O_RDWR | flags);
 	if (a->file.fd < 0) {
 		a->got.error = errno;
 		a->got.is_nowhere = errno == ENOENT || errno == ENOTDIR;

@@ -202,7 +202,7 @@ static void adopt_path(void *context, const char *path)
 enum gp_status gp_adopt(unsigned *adopted, FILE *report)
 {
 	struct adoption to = { .report = report };
-	gp_ring_file_visit(".", adopt_path, &to);
+	gp_ring_file_visit(NULL, adopt_path, &to);
 	if (adopted != NULL)
 		*adopted = to.adopted;
 	return GP_OK;
@@ -240,24 +240,12 @@ enum gp_status gp_adopt_into(const char *recording, uint64_t *wait_ns, unsigned 
 	return GP_OK;
 }
 
-enum gp_status gp_adopt_all_beside(const char *recording, unsigned *adopted, FILE *report)
-{
-	struct adoption to = { .report = report };
-	char directory[1024];
-	if (!directory_of(recording, directory, sizeof directory))
-		return GP_E_ARGUMENT;
-	gp_ring_file_visit(directory, adopt_path, &to);
-	if (adopted != NULL)
-		*adopted = to.adopted;
-	return GP_OK;
-}
-
 enum gp_status gp_adopt_beside(const char *recording, unsigned *adopted, FILE *report)
 {
 	uint64_t wait_ns = GP_ADOPT_WAIT_NS;
 	unsigned own = 0, others = 0;
 	gp_adopt_into(recording, &wait_ns, &own, report); /* no recording yet: none of its rings */
-	enum gp_status status = gp_adopt_all_beside(recording, &others, report);
+	enum gp_status status = gp_adopt(&others, report);
 	if (adopted != NULL)
 		*adopted = own + others;
 	return status;

@@ -46,9 +46,10 @@ static void find_chunks(struct left *left, const struct gp_ring_file *rings)
 {
 	for (uint32_t i = 0; i < rings->rings; i++) {
 		const struct gp_ring *ring = gp_ring_file_ring(rings, i);
-		if (atomic_load(&ring->state) == GP_RING_STACKS &&
-		    ring->thread < GP_STACK_CHUNKS_MAX)
-			left->chunk[ring->thread] = ring;
+		/* read once: another process may change it */
+		uint32_t chunk = *(const volatile uint32_t *)&ring->thread;
+		if (atomic_load(&ring->state) == GP_RING_STACKS && chunk < GP_STACK_CHUNKS_MAX)
+			left->chunk[chunk] = ring;
 	}
 }
 
@@ -61,10 +62,10 @@ static void define_all(const struct gp_ring_file *rings, const struct gp_stack_d
 		    !gp_ring_is_possible(ring, tail, head))
 			continue;
 		while (tail < head) {
-			const struct gp_record *record = gp_ring_slot(ring, tail);
-			if (record->stack != 0)
-				gp_stack_define(define, record->stack);
-			tail += 1u + record->extra;
+			struct gp_record record = *gp_ring_slot(ring, tail);
+			if (record.stack != 0)
+				gp_stack_define(define, record.stack);
+			tail += 1u + record.extra;
 		}
 	}
 }

@@ -13,7 +13,9 @@
 
 #include <elfutils/libdwelf.h>
 
+#include "bus_guard.h"
 #include "debug_data.h"
+#include "regular_file.h"
 
 static void unmap(struct gp_elf *elf)
 {
@@ -21,8 +23,10 @@ static void unmap(struct gp_elf *elf)
 		elf_end(elf->elf);
 	if (elf->is_unpacked)
 		free(elf->map);
-	else if (elf->map != NULL)
+	else if (elf->map != NULL) {
+		gp_bus_guard_remove(elf->map);
 		munmap(elf->map, elf->bytes);
+	}
 	*elf = (struct gp_elf){ 0 };
 }
 
@@ -58,8 +62,8 @@ static uint64_t later(uint64_t a, uint64_t b)
 static enum gp_file_state map_file(struct gp_elf *elf, const char *path)
 {
 	*elf = (struct gp_elf){ 0 };
-	/* a FIFO or a terminal at that path must not make us wait */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	/* the recorder names whole paths: what lies in the current directory is another file */
+	int fd = path[0] == '/' ? gp_regular_open(path, O_RDONLY) : -1;
 	if (fd < 0)
 		return GP_FILE_MISSING;
 	struct stat status;
@@ -73,6 +77,10 @@ static enum gp_file_state map_file(struct gp_elf *elf, const char *path)
 		mmap(NULL, elf->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
 	if (map == MAP_FAILED)
 		goto out;
+	if (!gp_bus_guard_add(map, elf->bytes)) {
+		munmap(map, elf->bytes);
+		goto out;
+	}
 	elf->map = map;
 	if (parse(elf))
 		state = GP_FILE_UNPROVED;

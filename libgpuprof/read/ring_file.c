@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "recording.h"
+#include "regular_file.h"
 
 #define LOOKS_MAX 1000u /* at a ring whose owner writes on */
 #define HEARTBEAT_NS 5000000000u
@@ -26,8 +27,7 @@
 
 enum gp_status gp_ring_file_open(const char *path, bool is_writable, struct gp_ring_file *out)
 {
-	*out = (struct gp_ring_file){ .fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC |
-							       O_NONBLOCK | O_NOCTTY) };
+	*out = (struct gp_ring_file){ .fd = gp_regular_open(path, O_RDWR | O_NOFOLLOW) };
 	if (out->fd < 0)
 		return GP_E_OPEN;
 	struct stat st;

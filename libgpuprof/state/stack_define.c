@@ -22,12 +22,14 @@ static bool is_new(const struct gp_stack_define *d, uint32_t id, enum gp_stack_k
 
 static uint32_t copy_text(const struct gp_stack_define *d, uint32_t id, unsigned char *to)
 {
-	const struct gp_stack_entry *text = d->entry(d->context, id);
+	const struct gp_stack_entry *text = id < d->ids_most ? d->entry(d->context, id) : NULL;
 	if (!text || atomic_load_explicit(&text->kind, memory_order_acquire) != GP_STACK_TEXT)
 		return 0;
 	uint32_t bytes = text->parent < GP_TEXT_MAX ? text->parent : GP_TEXT_MAX;
 	for (uint32_t at = 0; at < bytes; at += 32) {
-		const struct gp_stack_entry *row = d->entry(d->context, id + 1 + at / 32);
+		uint32_t next = id + 1 + at / 32;
+		const struct gp_stack_entry *row =
+			next < d->ids_most ? d->entry(d->context, next) : NULL;
 		if (!row)
 			return at;
 		memcpy(to + at, row, bytes - at < 32 ? bytes - at : 32);

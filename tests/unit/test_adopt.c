@@ -308,6 +308,7 @@ static void a_name_used_again(void **state)
 {
 	(void)state;
 	static const char *const others[] = { "not a recording at all", NULL };
+	setenv("GPUPROF_RING_DIR", directory, 1);
 	for (unsigned k = 0; k < 2; k++) {
 		struct writer dead, other;
 		char path[300];
@@ -351,6 +352,27 @@ static void a_name_used_again(void **state)
 		fclose(report);
 		assert_int_equal(access(dead.path, F_OK), 0);
 	}
+	unsetenv("GPUPROF_RING_DIR");
+}
+
+/* Both may have come in one archive: what is read is not what is written to. */
+static void a_ring_beside_a_recording_that_is_not_its_own(void **state)
+{
+	(void)state;
+	struct writer dead, innocent;
+	struct stat before, after;
+	char path[300];
+	make_dead(&dead, "elsewhere.gpr", path, sizeof path);
+	be_of_this_namespace(path);
+	assert_int_equal(stat(dead.path, &before), 0);
+	writer_open(&innocent, "innocent.gpr", 0, 0);
+	writer_close(&innocent, true);
+	assert_int_equal(gp_adopt_beside(innocent.path, NULL, NULL), GP_OK);
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(stat(dead.path, &after), 0);
+	assert_int_equal(after.st_size, before.st_size);
+	assert_int_equal(gp_adopt_beside(dead.path, NULL, NULL), GP_OK);
+	assert_int_equal(access(path, F_OK), -1);
 }
 
 /* A recording that was moved gets what is its own when it is read, and nobody else takes it. */
@@ -439,6 +461,7 @@ int main(void)
 		cmocka_unit_test(adoption_that_hangs_is_left),
 		cmocka_unit_test(losses_that_nobody_told),
 		cmocka_unit_test(a_name_used_again),
+		cmocka_unit_test(a_ring_beside_a_recording_that_is_not_its_own),
 		cmocka_unit_test(a_recording_that_was_moved),
 		cmocka_unit_test(a_job_that_always_wants_more_is_read),
 	};

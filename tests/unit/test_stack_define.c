@@ -127,11 +127,36 @@ static void nonsense_is_left_out(void **state)
 	assert_int_equal(told[number - 1].kind, GP_CALL_STACK);
 }
 
+static const struct gp_stack_entry *entry_of_eight(void *context, uint32_t id)
+{
+	assert_true(id < 8);
+	return entry(context, id);
+}
+
+/* A damaged ring: the rows of a text run past the last entry. */
+static void a_text_longer_than_the_table(void **state)
+{
+	(void)state;
+	const struct gp_stack_define of_eight = { entry_of_eight, keep, NULL, is_told, 8 };
+	memset(entries, 0, sizeof entries);
+	entries[1].kind = GP_STACK_TEXT;
+	entries[1].parent = 500;
+	entries[2].kind = GP_STACK_CODE;
+	entries[2].parent = 1;
+	entries[3].kind = GP_STACK_PYTHON;
+	entries[3].python.code = 2;
+	entries[7].kind = GP_STACK_STACK;
+	entries[7].stack.python = 3;
+	gp_stack_define(&of_eight, 7);
+	assert_true(number > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(whole_parents_first_and_once, make),
 		cmocka_unit_test_setup(nonsense_is_left_out, make),
+		cmocka_unit_test_setup(a_text_longer_than_the_table, make),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "read/module_file.h"
 #include "read/symbolize.h"
 
 #define MOST 64u
@@ -169,6 +170,27 @@ static void files_cut_short(void **state)
 	}
 }
 
+/* What is gone reads as zeros; without a guard the process ends by SIGBUS. */
+static void file_cut_while_it_is_read(void **state)
+{
+	(void)state;
+	struct image whole = read_image("libplaces.so");
+	struct gp_module_file file;
+	const struct gp_build_id unknown = { .bytes = 0 };
+	assert_non_null(whole.byte);
+	write_damaged(whole.byte, whole.bytes);
+	gp_module_file_open(&file, damaged, &unknown, 0, "/nonexistent");
+	assert_int_equal(file.state, GP_FILE_UNPROVED);
+	assert_int_equal(ftruncate(memory, 0), 0);
+	uint64_t sum = 0;
+	for (size_t at = 0; at < whole.bytes; at++)
+		sum += ((const unsigned char *)file.main.map)[at];
+	/* what had been looked at may be there still */
+	assert_true(sum < 255 * whole.bytes);
+	gp_module_file_close(&file);
+	free(whole.byte);
+}
+
 static int find_folder(void **state)
 {
 	(void)state;
@@ -192,6 +214,7 @@ int main(void)
 		cmocka_unit_test(changed_cxx_debug_information),
 		cmocka_unit_test(changed_symbols),
 		cmocka_unit_test(files_cut_short),
+		cmocka_unit_test(file_cut_while_it_is_read),
 	};
 	return cmocka_run_group_tests(tests, find_folder, NULL);
 }
