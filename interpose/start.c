@@ -34,7 +34,6 @@ void gp_start(void)
 		return;
 	gp_walks_guard_forks();
 	gp_doors_open = true;
-	gp_nvtx_offer();
 }
 
 /*
@@ -53,7 +52,10 @@ static void open_native(void)
 __attribute__((constructor)) static void start(void)
 {
 	gp_start();
-	if (gp_doors_open && gp_settings.has_native)
+	if (!gp_doors_open)
+		return;
+	gp_nvtx_offer(); /* here alone: it changes the environment */
+	if (gp_settings.has_native)
 		open_native();
 }
 

@@ -1,5 +1,5 @@
 # Programs and libraries that tests/unit/test_doors.c runs: other people's ways to look the driver up.
-DOORS := $(addprefix $(BUILD)/doors/,door_probe libdoor.so libdoor_needing.so door_linked door_loading door_resolved door_weak libdoor_tool.so door_off door_plugins libdoor_plugin.so door_copies copy_one/libc10.so copy_two/libc10.so libdoor_caller_one.so libdoor_caller_two.so libdoor_elf_interposer.so libdoor_malloc.so libdoor_early.so door_echo echo/libcuda.so.1 libdoor_stubs.so)
+DOORS := $(addprefix $(BUILD)/doors/,door_probe libdoor.so libdoor_needing.so door_linked door_loading door_resolved door_weak door_weak_old old/libcuda.so.1 second/libcuda.so.1 libdoor_tool.so door_off door_plugins libdoor_plugin.so door_copies copy_one/libc10.so copy_two/libc10.so libdoor_caller_one.so libdoor_caller_two.so libdoor_elf_interposer.so libdoor_malloc.so libdoor_early.so door_echo echo/libcuda.so.1 libdoor_stubs.so)
 CUDART_STATIC := $(firstword $(wildcard $(CUDA_INCLUDE)/../lib64/libcudart_static.a $(CUDA_INCLUDE)/../lib/libcudart_static.a))
 CUDA_STUB := $(firstword $(wildcard $(CUDA_INCLUDE)/../lib64/stubs/libcuda.so $(CUDA_INCLUDE)/../lib/stubs/libcuda.so))
 ifneq ($(and $(CUDART_STATIC),$(CUDA_STUB)),)
@@ -12,6 +12,15 @@ $(BUILD)/doors/door_probe: tests/doors/door_probe.c
 $(BUILD)/doors/door_weak: tests/doors/door_weak.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -o $@ $<
+$(BUILD)/doors/old/libcuda.so.1: tests/doors/door_weak.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -DOLD_DRIVER -fPIC -shared -Wl,-soname,$(@F) -o $@ $<
+$(BUILD)/doors/door_weak_old: tests/doors/door_weak.c $(BUILD)/doors/old/libcuda.so.1
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -DLINKED -o $@ $< -L$(BUILD)/doors/old -l:libcuda.so.1
+$(BUILD)/doors/second/libcuda.so.1: $(BUILD)/fake/libcuda.so.1
+	@mkdir -p $(@D)
+	cp $< $@
 $(BUILD)/doors/door_linked: tests/doors/door_linked.c $(BUILD)/fake/libcuda.so.1 $(BUILD)/doors/libdoor_early.so
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -o $@ $< -L$(BUILD)/fake -l:libcuda.so.1 -L$(BUILD)/doors -ldoor_early -ldl

@@ -2,9 +2,10 @@
 # takes trace trackers. In C++, where there is a compiler for it.
 #   torch-2.11  as it is today          torch-2.6   entries without a pool, older names
 #   torch-9.0   newer than is known     torch-part  the table of functions is missing
+#   torch-2.10  built with libc++, as far as names say so
 #   torch-2.9   linked without relro: its tables can be written
 ifneq ($(shell command -v $(CXX)),)
-TRACKERS := $(foreach p,torch-2.11 torch-2.9 torch-2.6 torch-9.0 torch-part,$(BUILD)/fake/$p/version.py)
+TRACKERS := $(foreach p,torch-2.11 torch-2.10 torch-2.9 torch-2.6 torch-9.0 torch-part,$(BUILD)/fake/$p/version.py)
 FAKE_CXX := $(CXX) -std=c++17 $(CFLAGS) -Wall -Wextra -Wshadow -Werror -fPIC -fvisibility=hidden -shared -Wl,-z,relro,-z,now
 FAKE_HH  := tests/fake/fake_torch.hh tests/fake/fake_trace.h tests/trackers.mk
 
@@ -19,8 +20,12 @@ $(BUILD)/fake/trackers/%_norelro.so: tests/fake/fake_%.cc $(FAKE_HH)
 	@mkdir -p $(@D)
 	$(FAKE_CXX) -DFAKE_TORCH_OF_POOL -Wl,-z,norelro -o $@ $<
 
-$(BUILD)/fake/torch-%/version.py: variant = $(if $(filter 2.6,$*),_old)$(if $(filter 2.9,$*),_norelro)
-$(BUILD)/fake/torch-%/version.py: $(foreach l,c10_cuda torch_cuda,$(foreach k,.so _old.so _norelro.so,$(BUILD)/fake/trackers/$l$k)) \
+$(BUILD)/fake/trackers/%_libcxx.so: tests/fake/fake_%.cc $(FAKE_HH)
+	@mkdir -p $(@D)
+	$(FAKE_CXX) -DFAKE_TORCH_LIBCXX -o $@ $<
+
+$(BUILD)/fake/torch-%/version.py: variant = $(if $(filter 2.6,$*),_old)$(if $(filter 2.9,$*),_norelro)$(if $(filter 2.10,$*),_libcxx)
+$(BUILD)/fake/torch-%/version.py: $(foreach l,c10_cuda torch_cuda,$(foreach k,.so _old.so _norelro.so _libcxx.so,$(BUILD)/fake/trackers/$l$k)) \
 	$(BUILD)/fake/libc10.so
 	@mkdir -p $(@D)/lib
 	@ln -sf ../../libc10.so $(@D)/lib/libc10.so

@@ -1,5 +1,7 @@
-/* A program that gets the driver as the CUDA runtime does: dlopen, dlsym of the resolver, and the
- * rest from that. */
+/*
+ * A program that gets the driver as the CUDA runtime does: dlopen, dlsym of the resolver, and the
+ * rest from that. Once more with the driver that its argument names.
+ */
 #include "door_probe.h"
 
 typedef int get_proc_address(const char *, void **, int, unsigned long long, int *);
@@ -13,9 +15,9 @@ static void *find(const char *name, int version)
 	return found;
 }
 
-int main(void)
+static void run_job(const char *file)
 {
-	void *driver = dlopen("libcuda.so.1", RTLD_NOW), *context;
+	void *driver = dlopen(file, RTLD_NOW), *context;
 	int (*init)(unsigned), (*retain)(void **, int), (*set)(void *), version = 0;
 	int (*alloc)(unsigned long long *, size_t), (*drop)(unsigned long long);
 	int (*get_version)(int *);
@@ -37,5 +39,12 @@ int main(void)
 	for (int i = 0; i < 10; i++)
 		MUST(drop(address[i]) == 0, "free %d", i);
 	printf("version %d\n", version);
+}
+
+int main(int argc, char **argv)
+{
+	run_job("libcuda.so.1");
+	if (argc > 1 && *argv[1])
+		run_job(argv[1]);
 	return 0;
 }

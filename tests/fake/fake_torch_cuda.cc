@@ -6,6 +6,16 @@
 
 #include <stdexcept>
 
+/* The name that a build with libc++ gives it: the type of its argument is another one there. */
+#ifdef FAKE_TORCH_LIBCXX
+#define OF_LIBCXX                                                                               \
+	__asm__("_ZN5torch4cuda22CUDAPluggableAllocator22CUDAPluggableAllocator27"              \
+		"attachAllocatorTraceTrackerENSt3__18functionIFvRKN3c1022CachingDeviceAllocator" \
+		"10TraceEntryEEEE")
+#else
+#define OF_LIBCXX
+#endif
+
 namespace torch { namespace cuda { namespace CUDAPluggableAllocator {
 
 using c10::cuda::CUDACachingAllocator::MempoolId_t;
@@ -20,7 +30,7 @@ struct __attribute__((visibility("default"))) CUDAPluggableAllocator
 	c10::cuda::CUDACachingAllocator::SnapshotInfo snapshot(FAKE_SNAPSHOT_TAKES) override;
 	void attachAllocatorTraceTracker(
 		std::function<void(const c10::cuda::CUDACachingAllocator::TraceEntry &)> tracker)
-		override;
+		override OF_LIBCXX;
 	std::string name() override;
 	virtual void set_reset_fn(int which);
 };

@@ -127,15 +127,15 @@ static void finds_no_driver_where_there_is_none(void **state)
 	same_as_bare(WITHOUT_DRIVER, "door_weak", "");
 }
 
-static void finds_the_same_names_beside_a_driver(void **state)
+/* A weak reference to what an old driver lacks is bound to us: the call fails as documented. */
+static void fails_calls_that_an_old_driver_lacks(void **state)
 {
 	(void)state;
-	same_as_bare(WITH_DRIVER(OURS), "door_probe", "names_with_local_driver");
-	same_as_bare(WITH_DRIVER(OURS), "door_probe", "names_with_global_driver");
-	same_as_bare(WITH_DRIVER(OURS), "door_probe", "library_with_local_driver");
-	same_as_bare(WITH_DRIVER(OURS), "door_probe", "library_with_global_driver");
-	same_as_bare(WITH_DRIVER(OURS), "door_probe", "library_that_needs_the_driver");
-	same_as_bare(WITH_DRIVER(OURS), "door_probe", "driver");
+	char old[700];
+	snprintf(old, sizeof old, "%s/old", doors);
+	same_as_bare((struct how){ library, old, { "GPUPROF_OUTPUT=doors-%p.gpr" } },
+		     "door_weak_old", "");
+	same_as_bare((struct how){ library, old, { "GPUPROF=off" } }, "door_weak_old", "");
 }
 
 static void gives_every_row_its_own_wrapper(void **state)
@@ -310,6 +310,32 @@ static void comes_before_a_tool(void **state)
 	same_as(tool, (struct how){ both, with_fake, { "GPUPROF=off" } }, "door_resolved", "");
 }
 
+/* A second driver from another path works as it does bare. Its calls are not recorded, and the
+ * recording counts the look-up that led to it. */
+static void counts_look_ups_in_a_second_driver(void **state)
+{
+	(void)state;
+	uint64_t misses, allocs;
+	char second[700];
+	snprintf(second, sizeof second, "%s/second/libcuda.so.1", doors);
+	same_as_bare((struct how){ library, with_fake, { "GPUPROF_OUTPUT=doors.gpr" } },
+		     "door_resolved", second);
+	read_recording(&misses, &allocs);
+	assert_int_equal(allocs, 10);
+	assert_int_equal(misses, 1);
+}
+
+static void finds_the_same_names_beside_a_driver(void **state)
+{
+	(void)state;
+	same_as_bare(WITH_DRIVER(OURS), "door_probe", "names_with_local_driver");
+	same_as_bare(WITH_DRIVER(OURS), "door_probe", "names_with_global_driver");
+	same_as_bare(WITH_DRIVER(OURS), "door_probe", "library_with_local_driver");
+	same_as_bare(WITH_DRIVER(OURS), "door_probe", "library_with_global_driver");
+	same_as_bare(WITH_DRIVER(OURS), "door_probe", "library_that_needs_the_driver");
+	same_as_bare(WITH_DRIVER(OURS), "door_probe", "driver");
+}
+
 /* No wrapper and no resolver enters the loader, whatever stacks are wanted. */
 static void stays_out_of_the_loader(void **state)
 {
@@ -461,6 +487,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_no_driver_where_there_is_none),
 		cmocka_unit_test(finds_the_same_names_beside_a_driver),
+		cmocka_unit_test(fails_calls_that_an_old_driver_lacks),
+		cmocka_unit_test(counts_look_ups_in_a_second_driver),
 		cmocka_unit_test(gives_every_row_its_own_wrapper),
 		cmocka_unit_test(gives_nothing_when_off),
 		cmocka_unit_test(gives_the_driver_its_own),
