@@ -21,7 +21,7 @@
 #include "../../libgpuprof/gpuprof.h"
 
 #define KEY_BYTES 64
-#define FEW_EVENTS 512 /* a thread's ring holds them from the start */
+#define FEW_EVENTS 256 /* half of the room that each ring has from the start */
 
 struct figure {
 	unsigned pid;
@@ -261,8 +261,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	gp_adopt(NULL, stdout);
-	if (argc > 2) /* all of a run lie in one directory */
-		gp_adopt_all_beside(argv[2], NULL, stdout);
+	for (int i = 2; i < argc; i++) /* rings that lie beside it */
+		gp_adopt_into(argv[i], NULL, NULL, stdout);
 	if (!read_claims(argv[1]))
 		return 1;
 	for (int i = 2; i < argc; i++)

@@ -487,7 +487,7 @@ static void the_recording_ends_with_the_last_span(void **state)
 	assert_recorded("steps_stop.gpr", 1, 2, 3, GP_SCOPE_BY_STEP);
 	assert_int_equal(ended_by("steps_stop.gpr"), GP_SCOPE_BY_STEP);
 	assert_int_equal(ended_by("steps.gpr"), 0);
-	setenv("GPUPROF_DURATION", "20ms", 1);
+	setenv("GPUPROF_DURATION", "1s", 1); /* not over before a slow job begins */
 	record("time.gpr", "", "stop", ended_in_time);
 	unsetenv("GPUPROF_DURATION");
 	assert_int_equal(ended_by("time.gpr"), GP_SCOPE_BY_DURATION);
