@@ -3,7 +3,7 @@ FUZZ_RUNS    ?= 200
 FUZZ_SAN     ?= -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 FUZZ_CLANG   ?= clang
 FUZZ_NAMES   := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_SHARED  := $(filter-out tests/fuzz/driver.c tests/fuzz/make_% tests/fuzz/fuzz_%,$(wildcard tests/fuzz/*.c))
+FUZZ_SHARED  := $(filter-out tests/fuzz/driver.c tests/fuzz/fuzz_%,$(wildcard tests/fuzz/*.c))
 FUZZ_TESTED  := $(READ_SRC) $(filter-out tools/main.c,$(TOOL_SRC)) $(FUZZ_SHARED)
 FUZZ_LISTS   := $(addprefix tool/,commands formats exports)
 FUZZ_BASE    := -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -MMD -MP -g -Itools -Ilibgpuprof
@@ -19,7 +19,7 @@ $$(BUILD)/fuzz/$(1)/%.o: %.c
 	@mkdir -p $$(@D)
 	$(2) $$(FUZZ_BASE) $(3) -c -o $$@ $$<
 $$(FUZZERS_$(1)): $$(BUILD)/fuzz/$(1)/%: $$(BUILD)/fuzz/$(1)/tests/fuzz/%.o $$(FUZZ_OBJ_$(1)) $(5)
-	$(2) $(3) $(4) -o $$@ $$^ $$(READ_LIBS)
+	$(2) $(3) $(4) -o $$@ $$^ $$(READ_LIBS) -Wl,-rpath,'$$$$ORIGIN/../lib'
 -include $$(FUZZ_OBJ_$(1):.o=.d) $$(FUZZ_NAMES:%=$$(BUILD)/fuzz/$(1)/tests/fuzz/fuzz_%.d)
 endef
 FUZZ_EDGES := -O1 -fsanitize=fuzzer-no-link
@@ -30,9 +30,10 @@ $(eval $(call FUZZ_BUILD,bounds,$$(FUZZ_CLANG),$$(FUZZ_EDGES),-fsanitize=fuzzer,
 $(eval $(call FUZZ_BUILD,afl,afl-clang-fast,-O1 -fsanitize=undefined -fno-sanitize-recover=undefined,-fsanitize=fuzzer,))
 
 # AFL++ loads its mutator
-$(BUILD)/fuzz/mutator.so: $(FUZZ_SHARED) $(BUILD)/libgpuprof-read.a
+FUZZ_MUTATORS := $(wildcard tests/fuzz/mutate*.c) tests/fuzz/random.c tests/fuzz/recording_parts.c
+$(BUILD)/fuzz/mutator.so: $(FUZZ_MUTATORS) $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
-	$(CC) $(filter-out -MMD -MP,$(BASE)) -DFUZZ_AFL -fPIC -shared -o $@ $(FUZZ_SHARED) $(BUILD)/libgpuprof-read.a $(READ_LIBS)
+	$(CC) $(filter-out -MMD -MP,$(BASE)) -DFUZZ_AFL -fPIC -shared -Wl,--as-needed,--exclude-libs,ALL -o $@ $^ $(READ_LIBS)
 
 # so that a change that breaks them is seen where it is made
 FUZZ_OBJ := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%.o,$(wildcard tests/fuzz/*.c))
@@ -42,11 +43,15 @@ $(BUILD)/fuzz/%.o: tests/fuzz/%.c
 -include $(FUZZ_OBJ:.o=.d)
 tests: $(FUZZ_OBJ)
 
-$(BUILD)/fuzz/make_hostile: tests/fuzz/make_hostile.c $(BUILD)/libgpuprof-read.a
-	@mkdir -p $(@D)
-	$(CC) $(BASE) -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS)
-
-check-fuzz: $(FUZZERS_driver) $(BUILD)/fuzz/make_hostile ## replay the kept inputs under ASan and UBSan, and FUZZ_RUNS mutations of each target
+check-fuzz: $(FUZZERS_driver) $(BUILD)/hostile/made_hostile $(PLACES) ## replay the kept inputs under ASan and UBSan, and FUZZ_RUNS mutations of each target
 	@tests/run_fuzz.sh $(BUILD) $(FUZZ_RUNS)
 
-.PHONY: check-fuzz
+# campaigns: clang, AFL++; what they keep is in $(BUILD)/fuzz/out
+FUZZ_SECONDS ?= 600
+FUZZ_JOBS    ?= $(shell nproc)
+fuzz: $(FUZZERS_driver) $(FUZZERS_libfuzzer) $(FUZZERS_bounds) $(if $(shell command -v afl-fuzz),$(FUZZERS_afl)) \
+		$(BUILD)/fuzz/mutator.so $(BUILD)/hostile/made_hostile $(PLACES) ## fuzz all targets with libFuzzer and AFL++ (FUZZ_SECONDS, FUZZ_JOBS)
+	@tests/run_fuzz.sh $(BUILD) seeds
+	@tests/fuzz/campaign.sh $(BUILD)/fuzz $(BUILD)/run/fuzz/seeds $(BUILD)/fuzz/out $(FUZZ_SECONDS) $(FUZZ_JOBS)
+
+.PHONY: check-fuzz fuzz

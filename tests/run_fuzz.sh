@@ -1,7 +1,7 @@
 #!/bin/sh
 # Replays what fuzzing left behind: recordings of tests/data and tests/fuzz/corpus, and hostile ones
 # that are made here, each through every choice of its target, then RUNS mutations of them.
-#   run_fuzz.sh BUILD RUNS
+#   run_fuzz.sh BUILD RUNS       RUNS `seeds`: writes them as inputs for fuzzers, and runs none
 build=$(cd "$1" && pwd) || exit 2
 runs=$2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,35 +11,27 @@ programs=$build/fuzz/driver
 failed=0
 rm -rf "$dir"
 mkdir -p "$dir/made"
+: >"$dir/results"
 cd "$dir" || exit 2
 FUZZ_DIR=$dir
 export FUZZ_DIR
 
-# made NAME COUNT: small enough for each of them under a sanitizer, large enough to be seen
-made() {
-	"$build/fuzz/make_hostile" "$1" "$2" "$dir/made/$1-$2.gpr" || failed=1
-}
-made repeats 2000
-made threads 100
-made handles 3000
-made live_collisions 5000
-made meaning_collisions 5000
-made doubts 70000
-made modules 500
-made magics 20000
-made names 1000000
-made late 0
-made space 33
-made space 255
-made kind 127
-made kind 200
-made kind 65535
-made texts 1
+# small enough to be read by each command under a sanitizer; tests/hostile has the large ones
+for made in late_time-1 odd_segments-3 odd_spaces-1000 remapped-1000 same_hash_entries-2000 \
+	same_hash_definitions-2000 repeats-500 threads_at_once-20 doubts-20000 modules-200 \
+	false_magic-5000 empty_names-100000 texts-1; do
+	"$build/hostile/made_hostile" "${made%-*}" "${made#*-}" "$dir/made/$made.gpr" || failed=1
+done
 
 # target NAME RUNS FILE...
 target() {
 	name=$1 count=$2
 	shift 2
+	if [ "$count" = seeds ]; then
+		mkdir -p "$dir/seeds/$name"
+		"$programs/fuzz_$name" -w "$dir/seeds/$name" "$@" || failed=1
+		return
+	fi
 	if why=$(nice "$programs/fuzz_$name" -n "$count" "$@" 2>&1 >"$name.out"); then
 		echo "pass fuzz/$name" >>"$results"
 		cat "$name.out"
@@ -50,14 +42,21 @@ target() {
 	fi
 }
 
-# only small ones go through all choices of the commands: each of them is a run of a whole command
-small=$(find "$here/fuzz/corpus" "$dir/made" "$here/data" -name '*.gpr' -size -40k | sort)
-all=$(find "$here/fuzz/corpus" "$dir/made" "$here/data" -name '*.gpr' | sort)
+recordings=$(find "$here/fuzz/corpus/recording" "$dir/made" "$here/data" -name '*.gpr' | sort)
+# only small ones go through all commands: each of these is a run of its own
+small=$(find "$here/fuzz/corpus/recording" "$dir/made" "$here/data" -name '*.gpr' -size -26k | sort)
 # shellcheck disable=SC2086 # names without blanks
 {
-	target block "$runs" $small &
-	target recording "$runs" $all &
+	{
+		target block "$runs" $small
+		target recording "$runs" $recordings
+		target symbols "$runs" "$build"/symbols/*.so
+		target baseline "$runs" "$here"/fuzz/corpus/baseline/*
+		target rings "$runs" "$here"/fuzz/corpus/rings/*
+	} &
 	target commands "$runs" $small
 	wait
 }
+# what ran beside has noted its failures in a process of its own
+! grep -q '^fail' "$results" || failed=1
 exit $failed

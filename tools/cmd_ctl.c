@@ -127,7 +127,8 @@ static void write_program(const struct listing *l)
 	struct gp_json json;
 	gp_json_init(&json, stdout, 2);
 	gp_json_array(&json, NULL);
-	for (const struct gp_process *p = l->process; p < l->process + l->count; p++) {
+	for (size_t k = 0; k < l->count; k++) {
+		const struct gp_process *p = &l->process[k];
 		gp_json_object(&json, NULL);
 		gp_json_number(&json, "pid", p->pid);
 		gp_json_bool(&json, "alive", p->is_alive);
@@ -152,8 +153,9 @@ static void write_program(const struct listing *l)
 
 static bool is_obeyed(const struct listing *l, unsigned level)
 {
-	for (const struct gp_process *p = l->process; p < l->process + l->count; p++)
-		if (p->is_alive && p->want_level != 0 && p->level != level)
+	for (size_t k = 0; k < l->count; k++)
+		if (l->process[k].is_alive && l->process[k].want_level != 0 &&
+		    l->process[k].level != level)
 			return false;
 	return true;
 }

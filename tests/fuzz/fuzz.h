@@ -53,7 +53,11 @@ size_t fuzz_mutate_recording(uint8_t *data, size_t bytes, size_t room);
 size_t fuzz_cross_recording(uint8_t *data, size_t bytes, size_t room, const uint8_t *other,
 			    size_t other_bytes);
 size_t fuzz_mutate_elf(uint8_t *data, size_t bytes, size_t room);
+size_t fuzz_mutate_json(uint8_t *data, size_t bytes, size_t room);
 size_t fuzz_mutate_ring(uint8_t *data, size_t bytes, size_t room);
+
+#define FUZZ_BASELINE_CHOICES 3u
+#define FUZZ_RING_CHOICES 6u
 
 /* ---- place.c: where a target's files are, and what a run may take ---- */
 

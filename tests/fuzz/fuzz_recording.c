@@ -180,8 +180,8 @@ static void read_all(const char *path, FILE *report)
 	(void)gp_recording_info(recording, &info);
 	(void)gp_recording_rewind(recording);
 	for (unsigned i = 0; i < 100000 && gp_recording_next(recording, &event) == GP_OK; i++) {
-		if (event.text_bytes > GP_TEXT_MAX)
-			abort();
+		if (event.text_bytes > UINT8_MAX * sizeof event.record - 8)
+			abort(); /* more than the slots behind a record can hold */
 		if (event.record.stack)
 			look_up(recording, &event);
 	}

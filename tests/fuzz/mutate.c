@@ -13,6 +13,9 @@ static const struct fuzz_target targets[] = {
 	{ "block", 0, NULL, NULL },
 	{ "recording", 0, fuzz_mutate_recording, fuzz_cross_recording },
 	{ "commands", FUZZ_COMMAND_LINES, fuzz_mutate_recording, fuzz_cross_recording },
+	{ "symbols", 0, fuzz_mutate_elf, NULL },
+	{ "baseline", FUZZ_BASELINE_CHOICES, fuzz_mutate_json, NULL },
+	{ "rings", FUZZ_RING_CHOICES, fuzz_mutate_ring, NULL },
 };
 
 const struct fuzz_target *fuzz_target_get(const char *name)
