@@ -11,15 +11,18 @@
 bool gp_definitions_open(struct gp_definitions *d)
 {
 	*d = (struct gp_definitions){ 0 };
-	d->arena = gp_pages(GP_DEFINITIONS_BYTES);
+	d->room = GP_DEFINITIONS_FIRST;
+	d->arena = gp_pages(d->room);
 	d->index = gp_pages(GP_DEFINITIONS_INDEX * sizeof *d->index);
 	return d->arena && d->index;
 }
 
 void gp_definitions_close(struct gp_definitions *d)
 {
-	munmap(d->arena, GP_DEFINITIONS_BYTES);
-	munmap(d->index, GP_DEFINITIONS_INDEX * sizeof *d->index);
+	if (d->arena)
+		munmap(d->arena, d->room);
+	if (d->index)
+		munmap(d->index, GP_DEFINITIONS_INDEX * sizeof *d->index);
 	*d = (struct gp_definitions){ 0 };
 }
 
@@ -51,6 +54,21 @@ static uint32_t *find(const struct gp_definitions *d, uint64_t key)
 	}
 }
 
+/* Where all memory of the job is locked, pages count as soon as they are mapped. */
+static bool has_room(struct gp_definitions *d, uint64_t bytes)
+{
+	if (d->used + bytes <= d->room)
+		return true;
+	void *arena = d->room < GP_DEFINITIONS_BYTES ?
+			      mremap(d->arena, d->room, 2 * d->room, MREMAP_MAYMOVE) :
+			      MAP_FAILED;
+	if (arena == MAP_FAILED)
+		return false;
+	d->arena = arena;
+	d->room *= 2;
+	return true;
+}
+
 void gp_definitions_add(struct gp_definitions *d, const struct gp_record *record,
 			const unsigned char *text)
 {
@@ -71,7 +89,7 @@ void gp_definitions_add(struct gp_definitions *d, const struct gp_record *record
 		}
 		old->kind = 0; /* a hole: skipped by visit, its room is not reused */
 	}
-	if (d->used + bytes > GP_DEFINITIONS_BYTES) {
+	if (!has_room(d, bytes)) {
 		d->is_full = true;
 		return;
 	}

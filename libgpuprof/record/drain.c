@@ -18,6 +18,7 @@
 #define TURN_NS 5000000u
 #define BUSY_TURN_NS 1000000u
 #define IDLE_TURN_NS 51000000u	   /* fewer than 20 a second */
+#define RANGE_THREADS 1024u	   /* of which open ranges are known at a time */
 #define SLOT_BYTES_MIN (64u << 10) /* a block, and the room for what its segment repeats */
 
 /* ---- the recorder's own records ---- */
@@ -412,7 +413,7 @@ static bool open_memory(struct gp_recorder *r)
 	r->block_capacity = gp_block_bound();
 	r->block = gp_pages(r->block_capacity);
 	r->live = gp_live_open();
-	r->ranges = gp_open_ranges_open(GP_RINGS_MAX);
+	r->ranges = gp_open_ranges_open(RANGE_THREADS);
 	return r->scratch && r->block && r->live && r->ranges && gp_segment_open(r) &&
 	       gp_definitions_open(&r->definitions);
 }
@@ -454,6 +455,7 @@ static bool refuse(struct gp_recorder *r, const char *why, const char *subject, 
 	gp_file_close(&r->writer);
 	if (gp_control)
 		gp_ring_place_close(r);
+	gp_give_back_memory(r);
 	return false;
 }
 
@@ -472,6 +474,7 @@ static bool start(struct gp_recorder *r)
 			      gp_settings.output, errno == ERANGE ? ENAMETOOLONG : errno);
 	/* partner: the load in start_process, of a thread that waited in vain */
 	atomic_store(&r->is_named, true);
+	gp_budget_open(r);
 	if (!open_memory(r))
 		return refuse(r, "no memory for the recorder", NULL, 0);
 	if (!open_file(r))

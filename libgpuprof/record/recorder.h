@@ -38,13 +38,14 @@ static inline struct gp_record *gp_view_slot(const struct gp_ring_view *view, ui
 struct gp_definition;
 struct gp_definitions {
 	unsigned char *arena;
-	uint64_t used;
+	uint64_t used, room;
 	uint32_t *index; /* open addressing, offset / 64 + 1 */
 	uint64_t count;
 	bool is_full;
 };
 #define GP_DEFINITIONS_BYTES \
 	(8u << 20) /* the stated bound for definitions; pages appear as they are used */
+#define GP_DEFINITIONS_FIRST (256u << 10)
 #define GP_DEFINITIONS_INDEX 65536u
 
 /* Records on their way into a block of the recorder's own. */
@@ -107,13 +108,15 @@ struct gp_recorder {
 	_Atomic uint32_t is_asleep;	   /* the drain thread waits for `wake` */
 	_Atomic uint32_t progress;	   /* futex: bumped after each turn */
 	_Atomic uint32_t is_growth_wanted; /* by a ring's thread */
-	uint64_t ring_bytes;		   /* that the rings' parts take */
-	_Atomic uint32_t rings_wanted;	   /* threads that wait for theirs now */
-	_Atomic uint32_t rings_made;	   /* futex: rises when some of these get theirs */
-	_Atomic uint32_t is_ring_asked;	   /* by one that does not wait */
-	_Atomic uint32_t rings_from;	   /* a hint: where to look for a free one */
-	uint64_t rings_swept_ns;	   /* when it was last asked whose threads are dead */
-	_Atomic uint32_t state;		   /* enum gp_recorder_state */
+	uint64_t budget; /* budget.c's, in bytes; what was left when it was looked */
+	uint64_t headroom, headroom_ns;
+	uint64_t ring_bytes;		/* that the rings' parts take */
+	_Atomic uint32_t rings_wanted;	/* threads that wait for theirs now */
+	_Atomic uint32_t rings_made;	/* futex: rises when some of these get theirs */
+	_Atomic uint32_t is_ring_asked; /* by one that does not wait */
+	_Atomic uint32_t rings_from;	/* a hint: where to look for a free one */
+	uint64_t rings_swept_ns;	/* when it was last asked whose threads are dead */
+	_Atomic uint32_t state;		/* enum gp_recorder_state */
 	_Atomic uint32_t is_ending;
 	_Atomic bool is_out_of_rings; /* the last one that was asked for could not be made */
 	/* 1 + `progress` while which a thread waited for its ring, in vain; 0: never */
@@ -135,6 +138,13 @@ extern struct gp_recorder gp_recorder __attribute__((visibility("hidden")));
 
 /* recorder.c: is this process to be recorded? */
 bool gp_recorder_is_wanted(void);
+
+/* budget.c: what the recorder may take. On the drain thread. */
+void gp_budget_open(struct gp_recorder *recorder);
+/* For one more thread's ring. */
+bool gp_budget_has_room(const struct gp_recorder *recorder, uint64_t more);
+/* For what there is to become larger. */
+bool gp_budget_may_grow(struct gp_recorder *recorder, uint64_t more);
 
 /* ring_place.c: the shared file. On the drain thread. */
 bool gp_ring_place_open(struct gp_recorder *recorder);
@@ -229,7 +239,9 @@ bool gp_losses_keep(struct gp_recorder *recorder, bool is_end);
 /* Is it time to try a new segment after a failure? */
 bool gp_losses_retry(struct gp_recorder *recorder);
 
-/* give_back.c: after the end of a recording whose process goes on. */
+/* give_back.c: what was got for a recording that cannot be made. */
+void gp_give_back_memory(struct gp_recorder *recorder);
+/* After the end of a recording whose process goes on. */
 void gp_give_back(struct gp_recorder *recorder);
 
 /* segment.c: checkpoints and segment turns. */

@@ -257,7 +257,12 @@ static struct gp_ring_view *ring_add(struct gp_recorder *r, enum gp_ring_state s
 				     uint32_t number)
 {
 	uint32_t index = atomic_load(&gp_control->rings);
-	if (index >= GP_RINGS_MAX || !map_place_anywhere(r, index, state == GP_RING_STACKS))
+	const bool is_stacks = state == GP_RING_STACKS;
+	/* the recorder's own and one for the job there must be */
+	const bool is_allowed =
+		index < 2 || (is_stacks ? gp_budget_may_grow(r, GP_RING_SLOTS * 64u) :
+					  gp_budget_has_room(r, FIRST_PART));
+	if (index >= GP_RINGS_MAX || !is_allowed || !map_place_anywhere(r, index, is_stacks))
 		return NULL;
 	struct gp_ring *ring = r->views[index].ring;
 	ring->thread = number;
@@ -281,7 +286,7 @@ bool gp_ring_place_add(struct gp_recorder *r)
 bool gp_ring_place_grow(struct gp_recorder *r, struct gp_ring_view *view)
 {
 	const uint32_t region = atomic_load(&view->regions);
-	if (region >= GP_RING_REGIONS)
+	if (region >= GP_RING_REGIONS || !gp_budget_may_grow(r, GP_REGION_SLOTS(region) * 64u))
 		return false;
 	view->slots[region] = map_part(r, view->is_shared, (uint32_t)(view - r->views),
 				       GP_REGION_OFFSET(region), GP_REGION_SLOTS(region) * 64u);

@@ -164,6 +164,8 @@ void gp_settings_read(void)
 	copy(s->list, sizeof s->list, list ? list : "");
 	s->ring_bytes = 512u << 20;
 	gp_size_parse(option(OPTION_RING), &s->ring_bytes);
+	s->memory_bytes = 0;
+	gp_size_parse(option(OPTION_MEMORY), &s->memory_bytes);
 	if (s->is_on)
 		judge();
 }

@@ -26,6 +26,7 @@ struct gp_settings {
 	uint32_t stack_depth;  /* frames of each kind at most */
 	uint32_t stacks_most;  /* entries of the table of stacks */
 	uint64_t ring_bytes;   /* 0: keep all */
+	uint64_t memory_bytes; /* that the recorder may take; 0: by the limits of the job */
 	char output[1024];     /* pattern */
 	char ring_dir[200];
 	char list[512]; /* file that learns the recordings' names; "" none */

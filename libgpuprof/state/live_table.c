@@ -39,6 +39,12 @@ void *gp_pages_open(size_t bytes)
 	return pages;
 }
 
+void *gp_pages_grow(void *pages, size_t bytes, size_t grown)
+{
+	void *moved = mremap(pages, bytes, grown, MREMAP_MAYMOVE);
+	return moved != MAP_FAILED ? moved : NULL;
+}
+
 void gp_pages_close(void *pages, size_t bytes)
 {
 	if (pages != NULL)

@@ -62,6 +62,8 @@ struct gp_live_table {
 
 /* Zeroed pages, given by the kernel as they are touched; NULL: out of memory. */
 void *gp_pages_open(size_t bytes);
+/* Makes pages `grown` bytes, elsewhere if need be; the new ones are zeros. NULL: as before. */
+void *gp_pages_grow(void *pages, size_t bytes, size_t grown);
 void gp_pages_close(void *pages, size_t bytes);
 
 bool gp_table_init(struct gp_live_table *table);

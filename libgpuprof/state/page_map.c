@@ -3,18 +3,18 @@
 
 #define BUCKETS_FIRST 1024u
 #define BUCKETS_MAX (1u << 24) /* more ranges than that: the chains get longer */
-#define BUCKET_BYTES ((size_t)BUCKETS_MAX * sizeof(uint32_t))
 
 bool gp_page_map_init(struct gp_page_map *map)
 {
 	*map = (struct gp_page_map){ .buckets = BUCKETS_FIRST };
-	map->bucket = gp_pages_open(BUCKET_BYTES);
+	map->room = BUCKETS_FIRST;
+	map->bucket = gp_pages_open(map->room * sizeof(uint32_t));
 	return map->bucket != NULL;
 }
 
 void gp_page_map_release(struct gp_page_map *map)
 {
-	gp_pages_close(map->bucket, BUCKET_BYTES);
+	gp_pages_close(map->bucket, map->room * sizeof(uint32_t));
 	*map = (struct gp_page_map){ 0 };
 }
 
@@ -74,9 +74,23 @@ static void grow(struct gp_page_map *map, const struct gp_live_table *table)
 	}
 }
 
+/* Pages are moved, not copied. Without room the chains get longer. */
+static bool has_room(struct gp_page_map *map)
+{
+	if (map->buckets < map->room)
+		return true;
+	const size_t bytes = map->room * sizeof(uint32_t);
+	void *pages = gp_pages_grow(map->bucket, bytes, 2 * bytes);
+	if (pages == NULL)
+		return false;
+	map->bucket = pages;
+	map->room *= 2;
+	return true;
+}
+
 void gp_page_map_add(struct gp_page_map *map, const struct gp_live_table *table, uint32_t slot)
 {
-	if (map->ranges >= map->buckets && map->buckets < BUCKETS_MAX)
+	if (map->ranges >= map->buckets && map->buckets < BUCKETS_MAX && has_room(map))
 		grow(map, table);
 	struct gp_live_slot *s = gp_table_slot(table, slot);
 	unsigned level = level_of(s->entry.bytes);

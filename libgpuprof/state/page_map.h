@@ -17,6 +17,7 @@
 struct gp_page_map {
 	uint32_t *bucket; /* first slot; 0: none */
 	uint32_t buckets;
+	uint32_t room; /* for so many */
 	uint32_t ranges;
 	uint32_t in_level[GP_PAGE_LEVELS];
 	uint32_t levels; /* bit k: in_level[k] > 0 */

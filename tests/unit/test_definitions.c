@@ -43,8 +43,7 @@ static int fresh(void **state)
 static int leave(void **state)
 {
 	(void)state;
-	munmap(definitions.arena, GP_DEFINITIONS_BYTES);
-	munmap(definitions.index, GP_DEFINITIONS_INDEX * sizeof *definitions.index);
+	gp_definitions_close(&definitions);
 	return 0;
 }
 

@@ -1,0 +1,46 @@
+/*
+ * How much memory the recorder may take, GPUPROF_MEMORY, and whether more of it fits. Rings grow,
+ * and the table of stacks, while three quarters suffice: the last quarter is for threads to come.
+ * What keeps the state exact (live allocations, definitions) is counted and never refused.
+ */
+#include "headroom.h"
+#include "recorder.h"
+#include "stack_table.h"
+
+#define BUDGET_MOST (256u << 20)
+#define SHARE 4u
+#define LOOK_NS 10000000u
+#define INDEX_BYTES 8u /* of the table of stacks, an entry */
+
+void gp_budget_open(struct gp_recorder *r)
+{
+	r->headroom = gp_headroom();
+	const uint64_t share = r->headroom / SHARE;
+	r->budget = gp_settings.memory_bytes ? gp_settings.memory_bytes :
+		    share < BUDGET_MOST	     ? share :
+					       BUDGET_MOST;
+}
+
+static uint64_t taken(const struct gp_recorder *r)
+{
+	const uint64_t records = 2u * GP_BLOCK_RECORDS * sizeof(struct gp_record);
+	return r->ring_bytes + GP_CONTROL_BYTES + r->block_capacity + gp_block_scratch_bytes() +
+	       records + r->definitions.used + gp_live_memory(r->live) +
+	       (r->define.entry ? (uint64_t)gp_stack_table_used() * INDEX_BYTES : 0);
+}
+
+bool gp_budget_has_room(const struct gp_recorder *r, uint64_t more)
+{
+	return taken(r) + more <= r->budget;
+}
+
+/* The job may have taken by now what its limits left at the start. */
+bool gp_budget_may_grow(struct gp_recorder *r, uint64_t more)
+{
+	const uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	if (r->headroom != GP_NO_LIMIT && now - r->headroom_ns >= LOOK_NS) {
+		r->headroom_ns = now;
+		r->headroom = gp_headroom();
+	}
+	return gp_budget_has_room(r, more + r->budget / SHARE) && more <= r->headroom / SHARE;
+}

@@ -1,0 +1,22 @@
+/*
+ * How much more memory this process may take before a limit of its own stops it: memory cgroups of
+ * version 1 and 2, RLIMIT_AS, and RLIMIT_MEMLOCK where memory is locked. Reads files, so on the
+ * drain thread only.
+ */
+#ifndef GP_HEADROOM_H
+#define GP_HEADROOM_H
+
+#include <stdint.h>
+
+#define GP_NO_LIMIT UINT64_MAX
+
+/*
+ * Bytes that the memory cgroups leave: the least over all levels of the limit less what is used.
+ * File pages that the kernel can drop do not count as used. `root` stands before each path that is
+ * read; "" in the job. GP_NO_LIMIT: there is none, or it cannot be read.
+ */
+uint64_t gp_headroom_cgroup(const char *root);
+/* The least of that and of the process's own limits. */
+uint64_t gp_headroom(void);
+
+#endif

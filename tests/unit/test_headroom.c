@@ -1,0 +1,105 @@
+/* Memory limits as cgroups give them, in directories of this file's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "../../libgpuprof/record/headroom.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+static char root[64];
+
+static void put(const char *path, const char *text)
+{
+	char whole[512];
+	snprintf(whole, sizeof whole, "%s/%s", root, path);
+	for (char *slash = whole + strlen(root) + 1; (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		mkdir(whole, 0700);
+		*slash = '/';
+	}
+	FILE *file = fopen(whole, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	strcpy(root, "/tmp/gpuprof-headroom.XXXXXX");
+	return mkdtemp(root) == NULL;
+}
+
+static int end(void **state)
+{
+	char command[128];
+	(void)state;
+	snprintf(command, sizeof command, "rm -rf %s", root);
+	return system(command);
+}
+
+static void without_cgroups(void **state)
+{
+	(void)state;
+	assert_true(gp_headroom_cgroup(root) == GP_NO_LIMIT);
+	put("proc/self/cgroup", "0::/job\n");
+	put("proc/self/mountinfo", "24 1 0:22 / /proc rw shared:5 - proc proc rw\n");
+	assert_true(gp_headroom_cgroup(root) == GP_NO_LIMIT);
+}
+
+static void version_2(void **state)
+{
+	(void)state;
+	put("proc/self/cgroup", "0::/batch/job\n");
+	put("proc/self/mountinfo", "24 1 0:22 / /proc rw shared:5 - proc proc rw\n"
+				   "31 1 0:26 / /sys/fs/cgroup rw shared:9 - cgroup2 none rw\n");
+	put("sys/fs/cgroup/batch/job/memory.max", "max\n");
+	put("sys/fs/cgroup/batch/job/memory.current", "1048576\n");
+	assert_true(gp_headroom_cgroup(root) == GP_NO_LIMIT);
+	/* a level above limits as well */
+	put("sys/fs/cgroup/batch/memory.max", "104857600\n");
+	put("sys/fs/cgroup/batch/memory.current", "94371840\n");
+	assert_int_equal(gp_headroom_cgroup(root), 10 * MIB);
+	/* the kernel drops pages of files first */
+	put("sys/fs/cgroup/batch/memory.stat",
+	    "anon 4096\nfile 62914560\ninactive_file 41943040\nactive_file 10485760\n");
+	assert_int_equal(gp_headroom_cgroup(root), 60 * MIB);
+	put("sys/fs/cgroup/batch/job/memory.max", "5242880\n");
+	assert_int_equal(gp_headroom_cgroup(root), 4 * MIB);
+	put("sys/fs/cgroup/batch/job/memory.current", "6291456\n");
+	assert_int_equal(gp_headroom_cgroup(root), 0);
+}
+
+static void version_1_and_a_container(void **state)
+{
+	(void)state;
+	put("proc/self/cgroup", "9:name=systemd:/\n4:cpu,memory:/docker/abc/inner\n0::/\n");
+	put("proc/self/mountinfo",
+	    "35 31 0:32 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
+	    "36 31 0:33 /docker/abc /sys/fs/cgroup/memory rw - cgroup cgroup rw,cpu,memory\n");
+	put("sys/fs/cgroup/memory/memory.limit_in_bytes", "209715200\n");
+	put("sys/fs/cgroup/memory/memory.usage_in_bytes", "52428800\n");
+	put("sys/fs/cgroup/memory/inner/memory.limit_in_bytes", "9223372036854771712\n");
+	put("sys/fs/cgroup/memory/inner/memory.usage_in_bytes", "4096\n");
+	assert_int_equal(gp_headroom_cgroup(root), 150 * MIB);
+	/* a path that the mount does not show: what it shows is all there is */
+	put("proc/self/cgroup", "4:memory:/docker/other\n");
+	assert_int_equal(gp_headroom_cgroup(root), 150 * MIB);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(without_cgroups, begin, end),
+		cmocka_unit_test_setup_teardown(version_2, begin, end),
+		cmocka_unit_test_setup_teardown(version_1_and_a_container, begin, end),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
