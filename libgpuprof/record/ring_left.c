@@ -97,6 +97,9 @@ static bool move_beside(struct gp_recorder *r, bool (*turn)(struct gp_recorder *
 		return false;
 	snprintf(whole, sizeof whole, "%.*s/%s", directory, output, left->name);
 	snprintf(to, sizeof to, "%.*s/%s.part", directory, output, left->name);
+	/* rings that lie beside their recordings anyway; or whoever began this was killed */
+	if (access(whole, F_OK) == 0)
+		return false;
 	const int fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	const bool is_moved =
 		fd >= 0 && copy_data(r, turn, left->fd, fd, bytes) && rename(to, whole) == 0;
