@@ -562,12 +562,15 @@ static void run(struct gp_recorder *r)
 		r->has_news = false;
 		if (turn(r))
 			continue;
+		if (!r->has_news && gp_job_is_over())
+			break;
 		rest_ns = next_rest_ns(r, rest_ns);
 		atomic_store(&r->is_asleep, 1);
 		gp_futex_wait(&r->wake, seen,
 			      gp_scope_sleep_ns(r->is_walking ? BUSY_TURN_NS : rest_ns));
 		atomic_store(&r->is_asleep, 0);
 	}
+	atomic_store(&r->is_ending, 1); /* also where the job is over without a word */
 	gp_scope_tell_end(r);
 	finish(r);
 	atomic_store(&r->state, GP_RECORDER_ENDED);
@@ -583,9 +586,10 @@ void *gp_drain_main(void *context)
 	prctl(PR_SET_NAME, "gpuprof");
 	gp_thread.inside = 1; /* nothing that this thread does is an event */
 	gp_thread.is_drain = 1;
-	gp_drain_await_call(r);
-	if (begin(r))
+	atomic_store(&gp_local->drain_tid, (uint32_t)syscall(SYS_gettid));
+	if (gp_drain_await_call(r) && begin(r))
 		run(r);
 	gp_own_descriptors_keep(r);
+	gp_job_end_here();
 	return NULL;
 }

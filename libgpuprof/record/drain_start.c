@@ -67,6 +67,7 @@ void gp_recorder_prepare_slow(void)
 	if (!gp_recorder_is_wanted() ||
 	    !atomic_compare_exchange_strong(&gp_local->drain, &unborn, GP_DRAIN_BEING_BORN))
 		return;
+	gp_thread_end_is_told(); /* of a forked child's main thread, too */
 	atomic_store(&gp_local->creator, (uint32_t)syscall(SYS_gettid));
 	/* partner: the loads in gp_drain_await_birth */
 	atomic_store(&gp_local->drain, drain_create());
@@ -95,7 +96,7 @@ bool gp_drain_await_birth(uint64_t timeout_ns)
 
 void gp_drain_call(void)
 {
-	gp_futex_notify(&gp_local->is_starting);
+	gp_futex_wake(&gp_local->calls);
 }
 
 /*
@@ -110,11 +111,16 @@ static void leave_creators_processor(void)
 	syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &(struct sched_param){ 0 });
 }
 
-void gp_drain_await_call(struct gp_recorder *r)
+bool gp_drain_await_call(struct gp_recorder *r)
 {
 	leave_creators_processor();
 	gp_own_descriptors(r);
+	uint32_t seen = atomic_load(&gp_local->calls);
 	/* partner: the exchange in start_once */
-	while (atomic_load(&gp_local->is_starting) == 0)
-		gp_futex_wait(&gp_local->is_starting, 0, GP_FUTEX_FOREVER);
+	for (; atomic_load(&gp_local->is_starting) == 0; seen = atomic_load(&gp_local->calls)) {
+		if (gp_job_is_over())
+			return false;
+		gp_job_await_call(seen);
+	}
+	return true;
 }

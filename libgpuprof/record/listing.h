@@ -42,4 +42,13 @@ static inline const char *gp_listing_next(struct gp_listing *listing)
 	return entry->name;
 }
 
+/* Of a name that is a number: a descriptor, a thread. */
+static inline int gp_listing_number(const char *name)
+{
+	int number = 0;
+	for (; *name >= '0' && *name <= '9'; name++)
+		number = number * 10 + (*name - '0');
+	return number;
+}
+
 #endif

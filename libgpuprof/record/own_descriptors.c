@@ -17,14 +17,6 @@
 
 #define MQUEUE_MAGIC 0x19800202
 
-static int number_of(const char *name)
-{
-	int number = 0;
-	for (; *name >= '0' && *name <= '9'; name++)
-		number = number * 10 + (*name - '0');
-	return number;
-}
-
 /* Can unshare be called at all? A filter of system calls may end the process for it. */
 static bool has_no_filter(void)
 {
@@ -87,12 +79,13 @@ static bool close_copies(void)
 	}
 	gp_listing_begin(&listing, directory);
 	for (const char *name; (name = gp_listing_next(&listing));) {
-		if (*name == '.' || number_of(name) == directory)
+		const int fd = gp_listing_number(name);
+		if (*name == '.' || fd == directory)
 			continue;
-		if (is_message_queue(number_of(name)))
+		if (is_message_queue(fd))
 			has_queues = true;
 		else
-			close(number_of(name));
+			close(fd);
 	}
 	close(directory);
 	return has_queues;
@@ -117,7 +110,7 @@ void gp_own_descriptors(struct gp_recorder *r)
 /* Its end closes the queues, too. */
 void gp_own_descriptors_keep(const struct gp_recorder *r)
 {
-	_Atomic uint32_t never = 0;
-	while (r->has_queues)
-		gp_futex_wait(&never, 0, GP_FUTEX_FOREVER);
+	uint32_t seen = atomic_load(&gp_local->calls);
+	for (; r->has_queues && !gp_job_is_over(); seen = atomic_load(&gp_local->calls))
+		gp_job_await_call(seen);
 }

@@ -57,6 +57,7 @@ struct gp_thread {
 	uint32_t is_stalled;	    /* its ring was full and is not yet half empty: lose at once */
 	uint32_t generation;	    /* gp_recorder.generation that `ring` belongs to */
 	uint32_t is_drain;	    /* the recorder's own thread */
+	uint32_t ends;		    /* rounds of destructors that have called us */
 	uint32_t launches_bare;	    /* how many launches are next without a stack: stack_take.h */
 	uint64_t retry_ns;	    /* no ring: when to ask for one again */
 	struct gp_stack_memo *memo; /* stack_take.c's */
@@ -104,7 +105,13 @@ struct gp_local {
 	_Atomic uint32_t
 		is_tier_said;	      /* interpose's: the framework's reports have been announced */
 	_Atomic uint32_t has_control; /* gp_control is there: losses.c */
+	_Atomic uint32_t calls;	      /* futex: bumped to wake a drain thread that does not run */
+	_Atomic uint32_t drain_tid;
+	_Atomic uint32_t leaver;  /* tid of the thread that left last: last_thread.c */
+	_Atomic uint32_t job_end; /* enum gp_job_end */
 };
+/* The main thread ended alone; then the last one is about to end; or it did, and nobody told us. */
+enum gp_job_end { GP_JOB_RUNS, GP_JOB_MAIN_ENDED, GP_JOB_LAST_ENDS, GP_JOB_ENDED };
 enum gp_drain_state { GP_DRAIN_UNBORN, GP_DRAIN_BEING_BORN, GP_DRAIN_BORN, GP_DRAIN_STILLBORN };
 enum gp_starts_told { GP_STARTS_UNTOLD, GP_STARTS_TOLD, GP_STARTS_STOPPED };
 extern struct gp_local *gp_local GP_HOT_DATA __attribute__((visibility("hidden")));

@@ -6,6 +6,7 @@
 #include "recorder.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -170,6 +171,11 @@ static void end_thread(void *thread)
 		atomic_store_explicit(&ring->state, GP_RING_RETIRED, memory_order_release);
 	gp_stack_thread_close(t);
 	gp_range_thread_close(t);
+	/* what other destructors of the job do is still its work: the last round is its end */
+	if (++t->ends >= PTHREAD_DESTRUCTOR_ITERATIONS)
+		gp_last_thread_leave();
+	else
+		gp_thread_end_is_told();
 }
 
 bool gp_thread_end_is_told(void)
@@ -186,6 +192,8 @@ static void wipe_in_child(void)
 	atomic_store(&gp_local->starts_told, GP_STARTS_UNTOLD);
 	atomic_store(&gp_local->is_tier_said, 0);
 	atomic_store(&gp_local->has_control, 0);
+	atomic_store(&gp_local->leaver, 0);
+	atomic_store(&gp_local->job_end, GP_JOB_RUNS);
 	/* the child's own word may be the same: another thread may be its first to record */
 	gp_thread.word = WORD_NEVER;
 }
@@ -205,6 +213,7 @@ bool gp_recorder_init(void)
 		pthread_atfork(NULL, NULL, wipe_in_child);
 		gp_local = page;
 		is_initialised = true;
+		gp_thread_end_is_told(); /* the main thread's: last_thread.c */
 	}
 	errno = kept;
 	return is_initialised;

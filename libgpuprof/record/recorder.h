@@ -192,8 +192,18 @@ bool gp_drain_is_being_born_here(void);
 bool gp_drain_await_birth(uint64_t timeout_ns);
 /* is_starting was set: the first event is there. */
 void gp_drain_call(void);
-/* On the drain thread: all that comes before the first event. */
-void gp_drain_await_call(struct gp_recorder *recorder);
+/* On the drain thread: all that comes before the first event. False: none will come. */
+bool gp_drain_await_call(struct gp_recorder *recorder);
+
+/* last_thread.c */
+/* The calling thread's last act, in the last round of destructors. Keeps errno. */
+void gp_last_thread_leave(void);
+/* On the drain thread. True: it is to end, no thread of the job will record. */
+bool gp_job_is_over(void);
+/* Its last act: where it is the last thread of all, exit runs on it. */
+void gp_job_end_here(void);
+/* Sleeps until gp_local->calls is not `seen`, or until gp_job_is_over is to be asked again. */
+void gp_job_await_call(uint32_t seen);
 
 /* own_descriptors.c: on the drain thread. */
 void gp_own_descriptors(struct gp_recorder *recorder);

@@ -1,0 +1,127 @@
+/*
+ * The end of a job whose main thread called pthread_exit. glibc calls exit on the last thread that
+ * it made, and counts the drain thread. So the job's last thread ends the drain thread before it
+ * ends itself: then exit runs where it would run without us, with the job's own descriptors. Where
+ * that thread never recorded, nobody tells us of its end, and the drain thread looks for itself.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "listing.h"
+#include "recorder.h"
+
+#define GONE_WAIT_NS 1000000000u /* for a thread that ends: some 50 us as a rule */
+#define GONE_LOOK_NS 100000u
+#define JOB_LOOK_NS 51000000u /* fewer than 20 a second */
+
+/* Unknown is yes: what a job's end begins cannot be taken back. */
+static bool lives(uint32_t tid)
+{
+	char text[512];
+	snprintf(text, sizeof text, "/proc/self/task/%u/stat", tid);
+	const int fd = open(text, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno != ENOENT;
+	const ssize_t n = read(fd, text, sizeof text - 1);
+	const bool is_gone = n < 0 && errno == ESRCH;
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	/* the name before the state may hold anything; a main thread that ended stays as 'Z' */
+	const char *state = strrchr(text, ')');
+	return !is_gone && !(state && state[1] == ' ' && (state[2] == 'Z' || state[2] == 'X'));
+}
+
+/* False: it did not end in time. */
+static bool await_end(uint32_t tid)
+{
+	_Atomic uint32_t never = 0;
+	for (uint64_t waited = 0; lives(tid); waited += GONE_LOOK_NS) {
+		if (waited >= GONE_WAIT_NS)
+			return false;
+		gp_futex_wait(&never, 0, GONE_LOOK_NS);
+	}
+	return true;
+}
+
+/* Do only these two threads of the process live? Where /proc cannot be read, nobody knows. */
+static bool is_alone(uint32_t own, uint32_t other)
+{
+	struct gp_listing listing;
+	bool has_others = false, has_own = false;
+	const int directory = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	gp_listing_begin(&listing, directory);
+	for (const char *name; !has_others && (name = gp_listing_next(&listing));) {
+		const uint32_t tid = (uint32_t)gp_listing_number(name);
+		has_own |= tid == own;
+		has_others = *name != '.' && tid != own && tid != other && lives(tid);
+	}
+	if (directory >= 0)
+		close(directory);
+	return has_own && !has_others;
+}
+
+/*
+ * Where the main thread has ended each thread waits here until the one before it is gone: of two
+ * that end at once the second finds itself alone.
+ */
+static void leave(void)
+{
+	const uint32_t own = (uint32_t)syscall(SYS_gettid);
+	const bool is_main = own == (uint32_t)syscall(SYS_getpid);
+	if (is_main)
+		/* partner: the load below, of who comes here before or after us */
+		atomic_store(&gp_local->job_end, GP_JOB_MAIN_ENDED);
+	const uint32_t before = atomic_exchange(&gp_local->leaver, own);
+	if (atomic_load(&gp_local->job_end) == GP_JOB_RUNS)
+		return;
+	const uint32_t drain = atomic_load(&gp_local->drain_tid);
+	const bool is_last =
+		(before == 0 || before == own || await_end(before)) && is_alone(own, drain);
+	if (is_last)
+		atomic_store(&gp_local->job_end, GP_JOB_LAST_ENDS);
+	if (is_last || is_main)
+		gp_futex_wake(&gp_local->calls); /* it sleeps without a timeout till then */
+	if (!is_last || drain == 0)
+		return;
+	gp_recorder_end();
+	await_end(drain);
+}
+
+void gp_last_thread_leave(void)
+{
+	const int kept = errno;
+	leave();
+	errno = kept;
+}
+
+bool gp_job_is_over(void)
+{
+	const uint32_t end = atomic_load(&gp_local->job_end);
+	if (end != GP_JOB_MAIN_ENDED)
+		return end != GP_JOB_RUNS;
+	if (!is_alone((uint32_t)syscall(SYS_gettid), 0))
+		return false;
+	atomic_store(&gp_local->job_end, GP_JOB_ENDED);
+	return true;
+}
+
+/* The mask that kept the job's handlers away: now nobody else would take a signal. */
+void gp_job_end_here(void)
+{
+	sigset_t none;
+	sigemptyset(&none);
+	if (atomic_load(&gp_local->job_end) == GP_JOB_ENDED)
+		pthread_sigmask(SIG_SETMASK, &none, NULL);
+}
+
+void gp_job_await_call(uint32_t seen)
+{
+	const bool runs = atomic_load(&gp_local->job_end) == GP_JOB_RUNS;
+	gp_futex_wait(&gp_local->calls, seen, runs ? GP_FUTEX_FOREVER : JOB_LOOK_NS);
+}
