@@ -59,7 +59,7 @@ int main(void)
 		pthread_join(thread[i], NULL);
 	claim("alloc", THREADS * ROUNDS);
 	claim("free", THREADS * ROUNDS);
-	claim("launch_or_lost", THREADS * ROUNDS * LAUNCHES);
+	claim("launch", THREADS * ROUNDS * LAUNCHES);
 	claim("lost_memory", 0);
 	printf("%d threads\n", THREADS);
 	return 0;
