@@ -1,6 +1,7 @@
 /* Finding files and proving that they belong together. */
 #include "module_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
@@ -63,9 +64,11 @@ static enum gp_file_state map_file(struct gp_elf *elf, const char *path)
 {
 	*elf = (struct gp_elf){ 0 };
 	/* the recorder names whole paths: what lies in the current directory is another file */
-	int fd = path[0] == '/' ? gp_regular_open(path, O_RDONLY) : -1;
-	if (fd < 0)
+	if (path[0] != '/')
 		return GP_FILE_MISSING;
+	int fd = gp_regular_open(path, O_RDONLY);
+	if (fd < 0)
+		return errno == EINVAL ? GP_FILE_UNREADABLE : GP_FILE_MISSING;
 	struct stat status;
 	enum gp_file_state state = GP_FILE_UNREADABLE;
 	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size < EI_NIDENT)

@@ -178,32 +178,33 @@ static uint64_t region;
 
 static bool fill(uint64_t base)
 {
-	if (mprotect((void *)(base - FILLED), 2 * (size_t)FILLED, PROT_READ | PROT_WRITE) != 0)
+	uint64_t *words = mmap((void *)(base - FILLED), 2 * (size_t)FILLED, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	if (words == MAP_FAILED)
 		return false;
 	for (uint64_t at = base - FILLED; at < base + FILLED; at += 8)
-		*(uint64_t *)at = at + LEVEL;
+		*words++ = at + LEVEL;
 	return mprotect((void *)(base - FILLED), 2 * (size_t)FILLED, PROT_READ) == 0;
 }
 
 /*
- * The same words all over the region, each piece of it a mapping of one small file. Where there is
- * no such file (seccomp) they are zeros: expressions that follow two pointers then end the job.
+ * The same words all over the region: each piece of it maps the same memory. It is no file of our
+ * own, because a job may limit the size of files (RLIMIT_FSIZE), and a memfd counts as one. Where
+ * the kernel refuses, the words are zeros: expressions that follow two pointers then end the job.
  */
 static void fill_all(void)
 {
-	const int file = memfd_create("gpuprof", MFD_CLOEXEC);
-	uint64_t *words = MAP_FAILED;
-	if (file >= 0 && ftruncate(file, PIECE) == 0)
-		words = mmap(NULL, PIECE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-	if (words != MAP_FAILED) {
-		for (size_t i = 0; i < PIECE / sizeof *words; i++)
-			words[i] = BASE_OTHER;
-		munmap(words, PIECE);
+	uint64_t *words =
+		mmap(NULL, PIECE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (words == MAP_FAILED)
+		return;
+	for (size_t i = 0; i < PIECE / sizeof *words; i++)
+		words[i] = BASE_OTHER;
+	/* an old size of 0 makes a second mapping of shared memory, with the rights of the first */
+	if (mprotect(words, PIECE, PROT_READ) == 0)
 		for (uint64_t at = region; at < region + REGION; at += PIECE)
-			mmap((void *)at, PIECE, PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0);
-	}
-	if (file >= 0)
-		close(file);
+			mremap(words, 0, PIECE, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)at);
+	munmap(words, PIECE);
 }
 
 static bool open_region(void)

@@ -50,7 +50,7 @@ struct gp_thread {
 	uint32_t mask;		 /* how many these are, less one */
 	uint16_t ring_index;
 	uint8_t region;
-	uint8_t regions_awaited; /* how often this thread has waited for its ring to grow */
+	uint8_t regions_awaited; /* for how many regions of its ring it waited in vain */
 	uint64_t context;	 /* interpose's: current CUcontext, 0 unknown */
 	/* order of this thread's last FREE, UNMAP: what free_failed undoes */
 	uint64_t last_free_order;

@@ -14,7 +14,7 @@
 #define RING_RETRY_NS 1000000u
 #define RING_WAIT_MOST 4u
 #define FULL_WAIT_NS 2000000u
-#define GROWTH_WAIT_NS 20000000u /* at most twice in a thread's life */
+#define GROWTH_WAIT_NS 20000000u /* in vain at most twice in a thread's life */
 
 /* ---- a thread starts ---- */
 
@@ -250,8 +250,9 @@ static bool has_room(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 }
 
 /*
- * Memory events wait, once a stall; then the ring loses until it is half empty. All wait once for
- * each region that their ring grows by: without it a burst at the begin of a thread would be lost.
+ * Memory events wait, once a stall; then the ring loses until it is half empty. While the ring is
+ * about to grow all events wait, until one waits in vain: without it a burst at the begin of a
+ * thread would be lost.
  */
 static bool wait_for_room(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 {
@@ -261,7 +262,6 @@ static bool wait_for_room(struct gp_thread *t, enum gp_kind kind, unsigned slots
 	const bool is_growing = may_grow(t) && t->regions_awaited <= t->region;
 	if (t->is_stalled || (!is_memory && !is_growing))
 		return false;
-	t->regions_awaited = is_growing ? t->region + 1 : t->regions_awaited;
 	uint64_t deadline = now_ns() + (is_growing ? GROWTH_WAIT_NS : FULL_WAIT_NS);
 	for (;;) {
 		uint32_t seen = atomic_load(&gp_recorder.progress);
@@ -273,6 +273,8 @@ static bool wait_for_room(struct gp_thread *t, enum gp_kind kind, unsigned slots
 		gp_futex_wake(&gp_recorder.wake);
 		gp_futex_wait(&gp_recorder.progress, seen, deadline - now);
 	}
+	/* in vain; where the drain thread only made room meanwhile, the next one waits again */
+	t->regions_awaited = is_growing ? t->region + 1 : t->regions_awaited;
 	t->is_stalled = is_memory;
 	return false;
 }

@@ -59,7 +59,10 @@ static callee *make_code(uintptr_t back, void **pages)
 static void take_turns(void)
 {
 	void *library, *pages;
-	put_memory(GP_ALLOC, 512); /* the recorder maps what it needs */
+	/* the recorder maps all that it needs: nothing of it takes the library's place later */
+	do
+		put_memory(GP_ALLOC, 512);
+	while (gp_thread.region + 1u < GP_RING_REGIONS);
 	leaf(NULL);
 	callee *call = open_library(&library);
 	call(leaf, NULL);

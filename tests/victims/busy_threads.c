@@ -9,7 +9,7 @@
 #define THREADS 100
 #define ROUNDS 20 /* what memory events need is less than the eighth that is kept for them */
 #define LAUNCHES 1000
-#define MOST_KIB (16ul << 10) /* as in tests/victims/runs */
+#define MOST_KIB (24ul << 10) /* as in tests/victims/runs */
 
 static struct driver driver;
 static CUfunction kernel;
