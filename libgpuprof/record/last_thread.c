@@ -37,16 +37,12 @@ static bool lives(uint32_t tid)
 	return !is_gone && !(state && state[1] == ' ' && (state[2] == 'Z' || state[2] == 'X'));
 }
 
-/* False: it did not end in time. */
-static bool await_end(uint32_t tid)
+/* Waits, and adds that to `*waited_ns`; at GONE_WAIT_NS it may be alive still. */
+static void await_end(uint32_t tid, uint64_t *waited_ns)
 {
 	_Atomic uint32_t never = 0;
-	for (uint64_t waited = 0; lives(tid); waited += GONE_LOOK_NS) {
-		if (waited >= GONE_WAIT_NS)
-			return false;
+	for (; *waited_ns < GONE_WAIT_NS && lives(tid); *waited_ns += GONE_LOOK_NS)
 		gp_futex_wait(&never, 0, GONE_LOOK_NS);
-	}
-	return true;
 }
 
 /* Do only these two threads of the process live? Where /proc cannot be read, nobody knows. */
@@ -67,9 +63,21 @@ static bool is_alone(uint32_t own, uint32_t other)
 }
 
 /*
- * Where the main thread has ended each thread waits here until the one before it is gone: of two
- * that end at once the second finds itself alone.
+ * Of threads that end at once the last one is to find itself alone. So the main thread waits until
+ * all that ended shortly before it are gone, and each thread after it for the one before.
  */
+static void await_earlier(uint32_t own, bool is_main, uint32_t before)
+{
+	uint64_t waited_ns = 0;
+	if (before != 0 && before != own)
+		await_end(before, &waited_ns);
+	for (unsigned k = 0; is_main && k < GP_LEAVERS; k++) {
+		const uint32_t tid = atomic_load(&gp_local->leavers[k]);
+		if (tid != 0 && tid != own)
+			await_end(tid, &waited_ns);
+	}
+}
+
 static void leave(void)
 {
 	const uint32_t own = (uint32_t)syscall(SYS_gettid);
@@ -77,12 +85,16 @@ static void leave(void)
 	if (is_main)
 		/* partner: the load below, of who comes here before or after us */
 		atomic_store(&gp_local->job_end, GP_JOB_MAIN_ENDED);
+	/* first: whose exchange comes after ours finds us there; who waits for main stays out */
+	if (atomic_load(&gp_local->job_end) == GP_JOB_RUNS)
+		atomic_store(&gp_local->leavers[atomic_fetch_add(&gp_local->left, 1) % GP_LEAVERS],
+			     own);
 	const uint32_t before = atomic_exchange(&gp_local->leaver, own);
 	if (atomic_load(&gp_local->job_end) == GP_JOB_RUNS)
 		return;
 	const uint32_t drain = atomic_load(&gp_local->drain_tid);
-	const bool is_last =
-		(before == 0 || before == own || await_end(before)) && is_alone(own, drain);
+	await_earlier(own, is_main, before);
+	const bool is_last = is_alone(own, drain);
 	if (is_last)
 		atomic_store(&gp_local->job_end, GP_JOB_LAST_ENDS);
 	if (is_last || is_main)
@@ -90,7 +102,8 @@ static void leave(void)
 	if (!is_last || drain == 0)
 		return;
 	gp_recorder_end();
-	await_end(drain);
+	uint64_t waited_ns = 0;
+	await_end(drain, &waited_ns);
 }
 
 void gp_last_thread_leave(void)

@@ -95,6 +95,7 @@ GP_HOT uint32_t gp_word_next(uint32_t word, uint32_t level, bool is_outside)
  * A page of its own with MADV_WIPEONFORK: word is 0 in a fresh child, else changes with every
  * change of level.
  */
+#define GP_LEAVERS 64u
 struct gp_local {
 	_Atomic uint32_t word;
 	_Atomic uint32_t is_starting; /* somebody starts, or has started, this process's recorder */
@@ -107,8 +108,10 @@ struct gp_local {
 	_Atomic uint32_t has_control; /* gp_control is there: losses.c */
 	_Atomic uint32_t calls;	      /* futex: bumped to wake a drain thread that does not run */
 	_Atomic uint32_t drain_tid;
-	_Atomic uint32_t leaver;  /* tid of the thread that left last: last_thread.c */
-	_Atomic uint32_t job_end; /* enum gp_job_end */
+	_Atomic uint32_t leaver;	      /* tid of the thread that left last: last_thread.c */
+	_Atomic uint32_t left;		      /* how many have */
+	_Atomic uint32_t leavers[GP_LEAVERS]; /* the latest */
+	_Atomic uint32_t job_end;	      /* enum gp_job_end */
 };
 /* The main thread ended alone; then the last one is about to end; or it did, and nobody told us. */
 enum gp_job_end { GP_JOB_RUNS, GP_JOB_MAIN_ENDED, GP_JOB_LAST_ENDS, GP_JOB_ENDED };

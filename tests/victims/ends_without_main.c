@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <sys/syscall.h>
 
-#define AT_ONCE 20u /* children in which two threads end at once */
+#define AT_ONCE 40u /* children in which three threads end at once */
 
 static struct driver driver;
 static pthread_t main_thread;
