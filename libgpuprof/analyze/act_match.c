@@ -158,7 +158,7 @@ static void tell_missing_segments(struct wanted *w)
 
 /* ---- blocks and the rest ---- */
 
-/* By key: which place of the table one has is nobody's business. */
+/* By key, since places in the table differ from process to process. */
 static void end_unmet(struct gp_teller *t, struct gp_told_table *table,
 		      void (*end)(struct gp_teller *, struct gp_told *))
 {

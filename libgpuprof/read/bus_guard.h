@@ -1,6 +1,6 @@
 /*
- * Files that are read as memory, and that somebody may cut short meanwhile: what is gone reads as
- * zeros, where the kernel would end the process with SIGBUS. Not for tools/.
+ * Guards files that are mapped and read. Another process may cut such a file short: the lost part
+ * then reads as zeros, where the kernel would end this process with SIGBUS. Not for tools/.
  */
 #ifndef GP_BUS_GUARD_H
 #define GP_BUS_GUARD_H

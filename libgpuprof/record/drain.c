@@ -329,7 +329,7 @@ static void flush_due(struct gp_recorder *r, uint32_t rings, bool is_urgent)
 		uint64_t head = atomic_load_explicit(&view->ring->head, memory_order_acquire);
 		if (is_retired && head == atomic_load(&view->ring->tail)) {
 			gp_open_ranges_forget(r->ranges, view->ring->thread);
-			atomic_store(&view->ring->tid, 0); /* nobody's: see ring_supply.c */
+			atomic_store(&view->ring->tid, 0); /* no owner: see ring_supply.c */
 			/* partner: the exchange in find_ring, whose thread then reads the tail */
 			atomic_store_explicit(&view->ring->state, GP_RING_FREE,
 					      memory_order_release);
