@@ -239,12 +239,14 @@ static void map(struct piece *mapping, struct piece *target)
 	target->maps++;
 }
 
-static void end_mappings(const struct record *r)
+static void end_mappings(struct record *r)
 {
 	for (struct piece *p = pieces; p < pieces + n_pieces; p++) {
 		if (p->group != MAPPED || !p->live || p->address - r->v[0] >= r->v[1])
 			continue;
 		struct piece *target = &pieces[p->target];
+		if (r->device == 255)
+			r->device = p->device;
 		p->live = 0;
 		if (!--target->maps && !target->live)
 			move_curve(target->device, 0, curves[target->device][0].now - target->bytes,
@@ -271,14 +273,16 @@ static void end_or_undo(const struct record *r, int which)
 	move_curve(p->device, which, p->live ? now + p->bytes : now - p->bytes, r->time);
 }
 
-// A free need not name its device: the allocation does.
+// A free need not name its device: the allocation does, as the mappings do for an unmap.
 static void name_device(struct record *r)
 {
-	if (r->device == 255 && (r->kind == FREE || r->kind == UNMAP)) {
+	if (r->device == 255 && r->kind == FREE) {
 		const struct piece *p = piece(r->v[0], r->space);
 		r->device = p->live ? p->device : 255;
 	}
 }
+
+static uint64_t last_total[DEVICES], last_of_driver;
 
 static void replay(struct record *r)
 {
@@ -306,7 +310,10 @@ static void replay(struct record *r)
 	} else if (r->kind == BLOCK_FREE || r->kind == FREE || r->kind == FREE_FAILED) {
 		end_or_undo(r, which);
 	}
+	if (r->kind >= ALLOC && r->kind < BLOCK_ALLOC)
+		last_of_driver = r->order;
 	if (which) {
+		last_total[r->device] = r->order;
 		move_curve(r->device, 1, r->v[3], r->time);
 		counts[260]++;
 		if (r->order < doubt_until)
@@ -320,7 +327,8 @@ static void check_or_take(const struct record *r, int take)
 {
 	if (r->kind == CURVE && r->v[4] < 3) {
 		struct curve *c = &curves[r->device][r->v[4]];
-		if (take)
+		// what is reserved moves in gpuprof before a block event tells it
+		if (take || (r->v[4] == 1 && last_total[r->device] < last_of_driver))
 			*c = (struct curve){ r->v[0], r->v[1], r->v[2] };
 		devices[r->device] |= c->peak != 0;
 		need(c->now == r->v[0] && c->peak == r->v[1], "a checkpoint with another curve");
