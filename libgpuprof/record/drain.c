@@ -303,12 +303,10 @@ void gp_drain_flush(struct gp_recorder *r, struct gp_ring_view *view)
 	view->pending_ns = view->seen < view->head ? view->pending_ns : 0;
 }
 
-/* A block's worth, or half of what there is room for. */
 static bool is_much(const struct gp_ring_view *view, uint64_t pending)
 {
-	const uint32_t region = atomic_load_explicit(&view->ring->region, memory_order_relaxed);
-	const uint32_t half = GP_REGION_SLOTS(region) / 2;
-	return pending >= (half < GP_BLOCK_RECORDS ? half : GP_BLOCK_RECORDS);
+	return pending >=
+	       gp_region_much(atomic_load_explicit(&view->ring->region, memory_order_relaxed));
 }
 
 static void flush_due(struct gp_recorder *r, uint32_t rings, bool is_urgent)

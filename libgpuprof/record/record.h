@@ -54,12 +54,12 @@ struct gp_thread {
 	uint64_t context;	 /* interpose's: current CUcontext, 0 unknown */
 	/* order of this thread's last FREE, UNMAP: what free_failed undoes */
 	uint64_t last_free_order;
-	uint32_t is_stalled;	    /* its ring was full and is not yet half empty: lose at once */
 	uint32_t generation;	    /* gp_recorder.generation that `ring` belongs to */
 	uint32_t is_drain;	    /* the recorder's own thread */
 	uint32_t ends;		    /* rounds of destructors that have called us */
 	uint32_t launches_bare;	    /* how many launches are next without a stack: stack_take.h */
 	uint64_t retry_ns;	    /* no ring: when to ask for one again */
+	int64_t wait_paid_ns;	    /* what its memory events waited is a tenth of the time since */
 	struct gp_stack_memo *memo; /* stack_take.c's */
 	struct gp_range_thread *ranges; /* range_mark.c's; a forked child keeps it */
 	struct gp_native_bounds bounds; /* left_behind.c's: of the thread's own stack */

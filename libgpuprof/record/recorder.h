@@ -35,6 +35,13 @@ static inline struct gp_record *gp_view_slot(const struct gp_ring_view *view, ui
 	return &view->slots[region][position & (GP_REGION_SLOTS(region) - 1)];
 }
 
+/* So many slots are written at once: a block's worth, or half of what there is room for. */
+static inline uint32_t gp_region_much(unsigned region)
+{
+	const uint32_t half = GP_REGION_SLOTS(region) / 2;
+	return half < GP_BLOCK_RECORDS ? half : GP_BLOCK_RECORDS;
+}
+
 struct gp_definition;
 struct gp_definitions {
 	unsigned char *arena;

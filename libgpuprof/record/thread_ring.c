@@ -13,8 +13,10 @@
 
 #define RING_RETRY_NS 1000000u
 #define RING_WAIT_MOST 4u
-#define FULL_WAIT_NS 2000000u
-#define GROWTH_WAIT_NS 20000000u /* in vain at most twice in a thread's life */
+#define GROWTH_WAIT_NS 20000000u   /* in vain at most twice in a thread's life */
+#define HUNG_NS 1000000000u	   /* a turn takes as long: the disk hangs, or there is no CPU */
+#define WAIT_MOST_NS 10000000000ll /* of a thread in all, and a tenth of its time */
+#define WAIT_SHARE 10
 
 /* ---- a thread starts ---- */
 
@@ -47,14 +49,15 @@ static struct gp_ring_view *find_ring(bool *has_retired)
 	return NULL;
 }
 
-/*
- * Is there nothing to wait for? A disk that hangs costs the job one such wait, not one of each
- * thread that begins.
- */
+/* A disk that hangs costs the job one wait, not one of each thread and event. */
+static bool is_hung(uint32_t progress)
+{
+	return atomic_load(&gp_recorder.hung_at) == progress + 1u;
+}
+
 static bool is_in_vain(bool has_retired, uint32_t progress)
 {
-	return (!has_retired && atomic_load(&gp_recorder.is_out_of_rings)) ||
-	       atomic_load(&gp_recorder.hung_at) == progress + 1u;
+	return (!has_retired && atomic_load(&gp_recorder.is_out_of_rings)) || is_hung(progress);
 }
 
 /*
@@ -134,7 +137,7 @@ static void join_ring(struct gp_thread *t, struct gp_ring_view *view)
 	struct gp_ring *ring = view->ring;
 	/* ordered by find_ring's exchange: nobody writes them until this thread does */
 	t->head = t->limit = atomic_load(&ring->head);
-	t->is_stalled = 0;
+	t->wait_paid_ns = (int64_t)now_ns() - WAIT_SHARE * WAIT_MOST_NS;
 	t->regions_awaited = 0;
 	t->ring_index = (uint16_t)(view - gp_recorder.views);
 	use_region(t, view, atomic_load(&ring->region));
@@ -221,62 +224,104 @@ static void ask_for_growth(const struct gp_thread *t)
 	gp_futex_wake(&gp_recorder.wake);
 }
 
+/* Slots of the thread's region that the drain thread has not freed. */
+static uint64_t slots_used(const struct gp_thread *t)
+{
+	/* partner: release store of tail in gp_drain_flush */
+	const uint64_t tail = atomic_load_explicit(&t->ring->tail, memory_order_acquire);
+	const uint64_t grown =
+		atomic_load_explicit(&t->ring->grown_at[t->region], memory_order_relaxed);
+	return t->head - (tail > grown ? tail : grown);
+}
+
 static bool has_room(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 {
 	go_on_in_next_region(t);
-	/* partner: release store of tail in gp_drain_flush */
-	uint64_t tail = atomic_load_explicit(&t->ring->tail, memory_order_acquire);
-	const uint64_t grown =
-		atomic_load_explicit(&t->ring->grown_at[t->region], memory_order_relaxed);
-	const uint64_t size = t->mask + 1ull, from = tail > grown ? tail : grown;
-	uint64_t end = from + size - (slots - 1), look_again = t->head + size / 8;
+	const uint64_t used = slots_used(t), size = t->mask + 1ull;
+	const uint64_t end = t->head - used + size - (slots - 1), look_again = t->head + size / 8;
 	const bool is_tight = end < look_again + size / 8;
 	t->limit = is_tight ? t->head + 1 : look_again;
 	/*
 	 * a quarter full and the drain thread sleeps: it need not wait for its time; a hint only,
 	 * so relaxed: who misses it is served at the next turn
 	 */
-	if (t->head - from > size / 4) {
+	if (used > size / 4) {
 		if (may_grow(t))
 			ask_for_growth(t);
 		if (atomic_load_explicit(&gp_recorder.is_asleep, memory_order_relaxed))
 			gp_futex_wake(&gp_recorder.wake);
 	}
-	if (t->is_stalled && t->head - from <= size / 2)
-		t->is_stalled = 0;
-	if (is_tight && is_flood(kind))
-		return false;
-	return !t->is_stalled && t->head < end;
+	return t->head < end && !(is_tight && is_flood(kind));
+}
+
+/* While the ring is about to grow: without it a burst at the begin of a thread would be lost. */
+static bool await_growth(struct gp_thread *t, enum gp_kind kind, unsigned slots)
+{
+	const uint64_t deadline = now_ns() + GROWTH_WAIT_NS;
+	while (may_grow(t) && t->regions_awaited <= t->region) {
+		const uint32_t seen = atomic_load(&gp_recorder.progress);
+		if (has_room(t, kind, slots))
+			return true;
+		const uint64_t now = now_ns();
+		if (now >= deadline) {
+			/* in vain; where room was made meanwhile, the next one waits again */
+			t->regions_awaited = t->region + 1;
+			break;
+		}
+		gp_futex_wake(&gp_recorder.wake);
+		gp_futex_wait(&gp_recorder.progress, seen, deadline - now);
+	}
+	return has_room(t, kind, slots);
+}
+
+/* How long may it wait now? */
+static int64_t wait_credit_ns(struct gp_thread *t, int64_t now)
+{
+	if (t->wait_paid_ns < now - WAIT_SHARE * WAIT_MOST_NS)
+		t->wait_paid_ns = now - WAIT_SHARE * WAIT_MOST_NS;
+	return (now - t->wait_paid_ns) / WAIT_SHARE;
 }
 
 /*
- * Memory events wait, once a stall; then the ring loses until it is half empty. While the ring is
- * about to grow all events wait, until one waits in vain: without it a burst at the begin of a
- * thread would be lost.
+ * Memory events wait as long as the drain thread makes its turns, whatever lock the job holds: that
+ * thread takes none of the job's. They wait until it has caught up: where it must share the job's
+ * processor, one block's room would be used up at once, with no room for launches again.
  */
+static bool await_drain(struct gp_thread *t, enum gp_kind kind, unsigned slots)
+{
+	struct gp_recorder *r = &gp_recorder;
+	const uint64_t began = now_ns();
+	const int64_t credit = wait_credit_ns(t, (int64_t)began);
+	const uint64_t end = began + (credit > 0 ? (uint64_t)credit : 0);
+	uint64_t now = began, turned = began;
+	uint32_t turns = atomic_load(&r->progress);
+	bool is_room = false;
+	while (atomic_load(&r->state) == GP_RECORDER_RUNNING) {
+		const uint32_t seen = atomic_load(&r->progress);
+		is_room = has_room(t, kind, slots);
+		if (is_hung(seen) || (is_room && slots_used(t) < gp_region_much(t->region)))
+			break;
+		now = now_ns();
+		turned = seen == turns ? turned : now;
+		turns = seen;
+		if (now - turned >= HUNG_NS)
+			atomic_store(&r->hung_at, seen + 1);
+		if (now - turned >= HUNG_NS || now >= end)
+			break;
+		const uint64_t until = turned + HUNG_NS < end ? turned + HUNG_NS : end;
+		gp_futex_wake(&r->wake);
+		gp_futex_wait(&r->progress, seen, until - now);
+	}
+	t->wait_paid_ns += WAIT_SHARE * (int64_t)(now_ns() - began);
+	return is_room;
+}
+
 static bool wait_for_room(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 {
 	if (has_room(t, kind, slots))
 		return true;
-	const bool is_memory = gp_event_infos[kind].class == GP_CLASS_MEMORY;
-	const bool is_growing = may_grow(t) && t->regions_awaited <= t->region;
-	if (t->is_stalled || (!is_memory && !is_growing))
-		return false;
-	uint64_t deadline = now_ns() + (is_growing ? GROWTH_WAIT_NS : FULL_WAIT_NS);
-	for (;;) {
-		uint32_t seen = atomic_load(&gp_recorder.progress);
-		if (has_room(t, kind, slots))
-			return true;
-		uint64_t now = now_ns();
-		if (now >= deadline || (!is_memory && !may_grow(t)))
-			break;
-		gp_futex_wake(&gp_recorder.wake);
-		gp_futex_wait(&gp_recorder.progress, seen, deadline - now);
-	}
-	/* in vain; where the drain thread only made room meanwhile, the next one waits again */
-	t->regions_awaited = is_growing ? t->region + 1 : t->regions_awaited;
-	t->is_stalled = is_memory;
-	return false;
+	return gp_event_infos[kind].class == GP_CLASS_MEMORY ? await_drain(t, kind, slots) :
+							       await_growth(t, kind, slots);
 }
 
 struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)

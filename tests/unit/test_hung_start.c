@@ -14,7 +14,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-static _Atomic bool has_no_threads, has_no_rings, is_disk_hung;
+#define SLOW_NS 50000000
+
+static _Atomic bool has_no_threads, has_no_rings, is_disk_hung, is_disk_slow;
 static _Atomic unsigned in_hung_write;
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
@@ -32,6 +34,8 @@ ssize_t pwrite(int fd, const void *from, size_t bytes, off_t at)
 		atomic_store(&in_hung_write, 1);
 		nanosleep(&(const struct timespec){ .tv_nsec = 1000000 }, NULL);
 	}
+	if (atomic_load(&is_disk_slow))
+		nanosleep(&(const struct timespec){ .tv_nsec = SLOW_NS }, NULL);
 	return syscall(SYS_pwrite64, fd, from, bytes, at);
 }
 
@@ -103,6 +107,50 @@ static void begin_while_hung(void)
 	CHECK(atomic_load(&gp_control->lost[0]) == 20);
 }
 
+static uint64_t lost_memory(void)
+{
+	return atomic_load(&gp_thread.ring->lost_memory);
+}
+
+static void allocate_often(unsigned times)
+{
+	for (unsigned k = 0; k < times; k++)
+		allocate(NULL);
+}
+
+/* More events than any ring holds, while each write takes longer than all of them. */
+static void fill_while_slow(void)
+{
+	allocate(NULL);
+	atomic_store(&is_disk_slow, true);
+	allocate_often(3 * GP_RING_SLOTS);
+	CHECK(lost_memory() == 0);
+	/* of its time it has waited as much as it may */
+	gp_thread.wait_paid_ns = INT64_MAX / 2;
+	allocate_often(20 * GP_RING_SLOTS);
+	CHECK(lost_memory() != 0);
+	atomic_store(&is_disk_slow, false);
+}
+
+static void fill_while_hung(void)
+{
+	allocate(NULL);
+	atomic_store(&is_disk_hung, true);
+	while (!atomic_load(&in_hung_write))
+		sched_yield();
+	const uint64_t began = now_ms();
+	allocate_often(3 * GP_RING_SLOTS);
+	CHECK(now_ms() - began < 5000);
+	CHECK(lost_memory() > GP_RING_SLOTS);
+	const uint64_t lost = lost_memory();
+	const uint32_t progress = atomic_load(&gp_recorder.progress);
+	atomic_store(&is_disk_hung, false);
+	while (atomic_load(&gp_recorder.progress) == progress)
+		sched_yield();
+	allocate_often(3 * GP_RING_SLOTS);
+	CHECK(lost_memory() == lost);
+}
+
 /* No turn of the recorder makes one: nobody waits for the next. */
 static void begin_without_rings(void)
 {
@@ -162,6 +210,18 @@ static void a_hung_disk_costs_one_wait(void **state)
 	assert_int_equal(in_child("hung.gpr", "0", begin_while_hung), 0);
 }
 
+static void a_slow_disk_loses_no_memory_event(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("slow.gpr", "0", fill_while_slow), 0);
+}
+
+static void a_hung_disk_costs_a_full_ring_one_wait(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("hung_later.gpr", "0", fill_while_hung), 0);
+}
+
 static void rings_that_cannot_be_had_cost_no_wait(void **state)
 {
 	(void)state;
@@ -185,6 +245,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_exit_waits_for_no_recorder_without_a_thread),
 		cmocka_unit_test(a_hung_disk_costs_one_wait),
+		cmocka_unit_test(a_slow_disk_loses_no_memory_event),
+		cmocka_unit_test(a_hung_disk_costs_a_full_ring_one_wait),
 		cmocka_unit_test(rings_that_cannot_be_had_cost_no_wait),
 		cmocka_unit_test(a_child_begins_with_another_thread),
 		cmocka_unit_test(a_child_loses_before_it_begins),

@@ -1,7 +1,10 @@
-/* A thousand threads begin in the same moment, each with a burst: each gets its ring. */
+/*
+ * A thousand threads begin in the same moment. Each makes more memory events than its ring holds,
+ * faster than one drain thread writes them: each gets a ring, and waits rather than loses.
+ */
 #include "victim.h"
 
-#define PAIRS 200ul
+#define PAIRS 400ul
 
 static struct driver driver;
 static pthread_barrier_t start;
@@ -10,7 +13,8 @@ static void *work(void *argument)
 {
 	pthread_barrier_wait(&start);
 	must(driver_use(&driver, 0));
-	alloc_and_free(&driver, PAIRS);
+	for (unsigned long i = 0; i < PAIRS; i++)
+		must(driver.cuMemFree_v2(must_alloc(&driver, 4096)) == CUDA_SUCCESS);
 	return argument;
 }
 
