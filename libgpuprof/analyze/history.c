@@ -9,9 +9,6 @@
 #include "act_teller.h"
 #include "module_epochs.h"
 
-#define RANGE_STEP (2ull << 20)
-#define RANGE_STEPS_MAX 65536u
-
 static struct gp_live *live_of(struct gp_teller *t)
 {
 	return t->recording->live;
@@ -106,13 +103,11 @@ static void follow_unmap(struct gp_teller *t, const struct gp_record *r)
 static void derive_ranges(struct gp_teller *t, const struct gp_live_entry *in,
 			  const struct gp_record *r)
 {
-	uint64_t at = in->address, end = in->address + in->bytes, left = in->stream;
-	for (unsigned steps = 0; left > 0 && at < end && steps < RANGE_STEPS_MAX; steps++) {
-		const struct gp_live_entry *m = gp_live_find(live_of(t), GP_SPACE_MAPPED, at);
-		if (m == NULL || m->address != at) {
-			at += RANGE_STEP;
-			continue;
-		}
+	uint64_t at = in->address, left = in->stream;
+	const struct gp_live_entry *m;
+	while (left > 0 && (m = gp_live_next_mapped(live_of(t), at)) != NULL) {
+		if (m->address - in->address >= in->bytes)
+			break;
 		const struct gp_told_segment range = { .address = m->address,
 						       .bytes = m->bytes,
 						       .order = m->order,
@@ -122,9 +117,8 @@ static void derive_ranges(struct gp_teller *t, const struct gp_live_entry *in,
 						       .arena = r->code,
 						       .device = r->device,
 						       .is_mapped = true };
-		at += m->bytes ? m->bytes : RANGE_STEP;
+		at = m->address + (m->bytes ? m->bytes : 1);
 		left -= m->bytes < left ? m->bytes : left;
-		steps = 0;
 		gp_held_claim(t, m->stream);
 		t->at_ns = range.at_ns;
 		t->stack = range.stack;
@@ -152,7 +146,9 @@ static void derive_segment(struct gp_teller *t, const struct gp_record *r)
 	if (in == NULL)
 		return;
 	if (in->space == GP_SPACE_RESERVATION) {
-		derive_ranges(t, in, r);
+		/* where nothing is mapped the others would be told again and again */
+		if (gp_live_find(live_of(t), GP_SPACE_MAPPED, r->block_alloc.address) != NULL)
+			derive_ranges(t, in, r);
 	} else {
 		const struct gp_told_segment segment = { .address = in->address,
 							 .bytes = in->bytes,

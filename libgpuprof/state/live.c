@@ -8,7 +8,9 @@ struct gp_live *gp_live_open(void)
 		return NULL;
 	gp_past_init(&live->past);
 	live->epoch = 1;
-	if (gp_table_init(&live->table) && gp_page_map_init(&live->pages))
+	live->looks = GP_LOOKS_FIRST;
+	if (gp_table_init(&live->table) && gp_page_map_init(&live->pages) &&
+	    gp_range_order_init(&live->mapped) && gp_range_order_init(&live->segments))
 		return live;
 	gp_live_close(live);
 	return NULL;
@@ -20,6 +22,8 @@ void gp_live_close(struct gp_live *live)
 		return;
 	gp_table_release(&live->table);
 	gp_page_map_release(&live->pages);
+	gp_range_order_release(&live->mapped);
+	gp_range_order_release(&live->segments);
 	gp_pages_close(live, sizeof *live);
 }
 
@@ -28,11 +32,25 @@ static bool is_range(const struct gp_live_entry *entry)
 	return (GP_SPACES_RANGE >> entry->space & 1) != 0 && entry->bytes - 1 < GP_PAGE_RANGE_MAX;
 }
 
+/* NULL: entries of that space are sought at an address alone. */
+static struct gp_range_order *order_of(struct gp_live *live, unsigned space)
+{
+	if (space == GP_SPACE_MAPPED)
+		return &live->mapped;
+	return space == GP_SPACE_SEGMENT ? &live->segments : NULL;
+}
+
 uint32_t gp_live_add(struct gp_live *live, const struct gp_live_entry *entry)
 {
 	uint32_t slot = gp_table_add(&live->table, entry);
+	struct gp_range_order *order = order_of(live, entry->space);
+	if (slot != 0 && order != NULL && !gp_range_order_add(order, entry->address, slot)) {
+		gp_table_drop(&live->table, slot);
+		slot = 0;
+	}
 	if (slot == 0)
 		return 0;
+	live->graphs += entry->space == GP_SPACE_GRAPH;
 	/* a walk under way sees the past: not this one */
 	gp_table_slot(&live->table, slot)->walk = live->walk.number;
 	live->entries++;
@@ -58,7 +76,12 @@ void gp_live_touch(struct gp_live *live, uint32_t slot)
 void gp_live_drop(struct gp_live *live, uint32_t slot)
 {
 	gp_live_touch(live, slot);
-	if (is_range(gp_live_at(live, slot))) {
+	const struct gp_live_entry *e = gp_live_at(live, slot);
+	struct gp_range_order *order = order_of(live, e->space);
+	if (order != NULL)
+		gp_range_order_drop(order, e->address, slot);
+	live->graphs -= e->space == GP_SPACE_GRAPH;
+	if (is_range(e)) {
 		gp_page_map_drop(&live->pages, &live->table, slot);
 		live->epoch++;
 	}
@@ -229,6 +252,7 @@ enum gp_status gp_live_apply(struct gp_live *live, const struct gp_record *r)
 		return gp_live_load(live, r);
 	live->count[r->kind]++;
 	if (class == GP_CLASS_MEMORY) {
+		live->looks += GP_LOOKS_AN_EVENT;
 		enum gp_status status = apply_memory(live, r);
 		if (status != GP_OK)
 			gp_live_anomaly(live);
@@ -290,17 +314,6 @@ uint64_t gp_live_entries(const struct gp_live *live)
 	return live->entries;
 }
 
-static const struct gp_live_entry *find_by_scan(const struct gp_live *live, unsigned space,
-						uint64_t address)
-{
-	for (uint32_t slot = GP_SLOT_FIRST; slot < live->table.slots; slot++) {
-		const struct gp_live_entry *e = &gp_table_slot(&live->table, slot)->entry;
-		if (e->space == space && address - e->address < e->bytes)
-			return e;
-	}
-	return NULL;
-}
-
 const struct gp_live_entry *gp_live_find(const struct gp_live *live, unsigned space,
 					 uint64_t address)
 {
@@ -312,15 +325,20 @@ const struct gp_live_entry *gp_live_find(const struct gp_live *live, unsigned sp
 		if (e->space == space)
 			return e;
 	}
-	if (space == GP_SPACE_BLOCK)
-		return find_by_scan(live, space, address);
 	if ((GP_SPACES_RANGE >> space & 1) == 0)
 		return NULL;
 	slot = gp_page_map_find(&live->pages, &live->table, GP_SPACE_BIT(space), address);
 	return slot == 0 ? NULL : &gp_table_slot(&live->table, slot)->entry;
 }
 
+const struct gp_live_entry *gp_live_next_mapped(const struct gp_live *live, uint64_t address)
+{
+	uint32_t slot = gp_range_order_next(&live->mapped, address);
+	return slot == 0 ? NULL : &gp_table_slot(&live->table, slot)->entry;
+}
+
 uint64_t gp_live_memory(const struct gp_live *live)
 {
-	return sizeof *live + gp_table_memory(&live->table) + gp_page_map_memory(&live->pages);
+	return sizeof *live + gp_table_memory(&live->table) + gp_page_map_memory(&live->pages) +
+	       gp_range_order_memory(&live->mapped) + gp_range_order_memory(&live->segments);
 }

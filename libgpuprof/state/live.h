@@ -105,12 +105,14 @@ uint64_t gp_live_take_moved(struct gp_live *live);
 /* Live entries now, in all spaces. */
 uint64_t gp_live_entries(const struct gp_live *live);
 /*
- * The entry of space `space` (BLOCK, MAPPED, ...) that contains `address`, or is it for handles;
- * NULL when there is none. For a BLOCK any other address than its first is sought through all
- * entries: not for the hot path.
+ * The entry of space `space` (DEVICE, MAPPED, ...) that contains `address`, or is it for handles; a
+ * BLOCK is found by its first address alone. NULL: there is none.
  */
 const struct gp_live_entry *gp_live_find(const struct gp_live *live, unsigned space,
 					 uint64_t address);
+
+/* The first MAPPED entry that begins at `address` or behind it; NULL: none. */
+const struct gp_live_entry *gp_live_next_mapped(const struct gp_live *live, uint64_t address);
 
 /* Is it counted in the DRIVER curve? */
 bool gp_live_is_driver(const struct gp_live_entry *entry);

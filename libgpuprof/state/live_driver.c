@@ -234,19 +234,22 @@ void gp_driver_unmap(struct gp_live *live, const struct gp_record *r)
 {
 	uint64_t at = r->unmap.address, left = r->unmap.bytes;
 	bool is_known = false;
-	for (unsigned steps = 0; steps < GP_RANGE_STEPS_MAX; steps++) {
-		uint32_t slot = gp_table_find(&live->table, GP_FAMILY_MAPPED, at);
-		uint64_t bytes = GP_RANGE_STEP;
-		if (slot != 0 && gp_live_at(live, slot)->order < r->order) {
-			bytes = gp_live_at(live, slot)->bytes;
+	for (uint32_t slot; (slot = gp_range_order_next(&live->mapped, at)) != 0;) {
+		const struct gp_live_entry *e = gp_live_at(live, slot);
+		const uint64_t before = e->address - at, bytes = e->bytes;
+		/* one of no bytes, as a program may unmap it, is there at the beginning alone */
+		if (before > 0 && before >= left)
+			break;
+		if (e->order < r->order) {
 			remove_mapping(live, slot, r->order);
 			is_known = true;
-			steps = 0;
-		}
-		if (bytes == 0 || bytes >= left)
+		} else if (!gp_live_may_look(live, 1)) {
 			break;
-		at += bytes;
-		left -= bytes;
+		}
+		if (bytes == 0 || bytes >= left - before)
+			break;
+		at += before + bytes;
+		left -= before + bytes;
 	}
 	if (is_known)
 		return;
@@ -283,7 +286,9 @@ static void undo(struct gp_live *live, const struct gp_record *r, uint64_t order
 {
 	struct gp_live_entry entry;
 	bool is_known = false;
-	while (gp_past_take_freed(&live->past, order, &entry)) {
+	for (unsigned at = 0; gp_past_take_freed(&live->past, order, &at, &entry);) {
+		if (!gp_live_may_look(live, 1))
+			break;
 		restore(live, &entry, r);
 		is_known = true;
 	}
@@ -320,8 +325,12 @@ void gp_driver_owner_gone(struct gp_live *live, const struct gp_record *r)
 				    GP_SPACE_BIT(GP_SPACE_ARRAY) | GP_SPACE_BIT(GP_SPACE_IPC);
 	bool is_graph = r->aux == GP_HOW_EXEC_DESTROY || r->aux == GP_HOW_GRAPH_DESTROY;
 	unsigned spaces = is_graph ? GP_SPACE_BIT(GP_SPACE_GRAPH) : of_context;
-	if (r->owner_gone.owner == 0)
+	if (r->owner_gone.owner == 0 || (is_graph && live->graphs == 0))
 		return;
+	if (!gp_live_may_look(live, live->table.slots / GP_SLOTS_A_LOOK)) {
+		gp_live_anomaly(live);
+		return;
+	}
 	for (uint32_t slot = GP_SLOT_FIRST; slot < live->table.slots; slot++) {
 		const struct gp_live_entry *e = gp_live_at(live, slot);
 		if (e->owner == r->owner_gone.owner && e->order < r->order &&

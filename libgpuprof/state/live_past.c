@@ -16,12 +16,14 @@ void gp_past_add_freed(struct gp_live_past *past, const struct gp_live_entry *en
 	freed->order = order;
 }
 
-bool gp_past_take_freed(struct gp_live_past *past, uint64_t order, struct gp_live_entry *out)
+bool gp_past_take_freed(struct gp_live_past *past, uint64_t order, unsigned *at,
+			struct gp_live_entry *out)
 {
 	if (order == EMPTY) /* of no event: a damaged recording */
 		return false;
-	for (unsigned i = 0; i < GP_PAST_FREED; i++) {
-		struct gp_past_freed *freed = &past->freed[(past->freed_next + i) % GP_PAST_FREED];
+	while (*at < GP_PAST_FREED) {
+		struct gp_past_freed *freed =
+			&past->freed[(past->freed_next + (*at)++) % GP_PAST_FREED];
 		if (freed->order != order)
 			continue;
 		*out = freed->entry;

@@ -45,8 +45,12 @@ static inline const struct gp_past_freed *gp_past_newest_freed(const struct gp_l
 {
 	return &past->freed[(past->freed_next + GP_PAST_FREED - 1) % GP_PAST_FREED];
 }
-/* Takes the next entry, oldest first, that the free of that order removed; false: none (left). */
-bool gp_past_take_freed(struct gp_live_past *past, uint64_t order, struct gp_live_entry *out);
+/*
+ * Takes the next entry, oldest first, that the free of that order removed; false: none (left). `at`
+ * is 0 for the first, and where the last one was after that.
+ */
+bool gp_past_take_freed(struct gp_live_past *past, uint64_t order, unsigned *at,
+			struct gp_live_entry *out);
 
 /* An entry at that address, of a space in `spaces`, was alive at `order` and freed since. */
 bool gp_past_was_freed(const struct gp_live_past *past, uint32_t spaces, uint64_t address,

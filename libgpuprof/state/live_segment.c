@@ -5,8 +5,6 @@
 #include "live_state.h"
 
 #define PIECES 16u
-/* without an entry, before the search in a range ends: what is unmapped or mapped anew is dense */
-#define STEPS_MAX 16384u
 
 static struct gp_live_entry make_entry(const struct gp_record *r, unsigned flags)
 {
@@ -99,18 +97,20 @@ void gp_segment_end(struct gp_live *live, uint64_t address, uint64_t order)
 /* ---- ranges of a reservation ---- */
 
 /*
- * The first entry that has a part of [*at, end), where *at then is; 0: none. Sought by steps, since
- * ranges come and go in multiples of them.
+ * The first entry that has a part of [*at, end), where *at then is; 0: none.
  */
 static uint32_t next_range(const struct gp_live *live, uint64_t *at, uint64_t end)
 {
-	for (unsigned steps = 0; *at < end && steps < STEPS_MAX; steps++) {
-		uint32_t slot = find_told(live, *at);
-		if (slot != 0)
-			return slot;
-		*at += GP_RANGE_STEP;
-	}
-	return 0;
+	if (*at >= end)
+		return 0;
+	uint32_t slot = find_told(live, *at);
+	if (slot != 0)
+		return slot;
+	slot = gp_range_order_next(&live->segments, *at);
+	if (slot == 0 || gp_table_slot(&live->table, slot)->entry.address >= end)
+		return 0;
+	*at = gp_table_slot(&live->table, slot)->entry.address;
+	return slot;
 }
 
 static uint64_t end_of(const struct gp_live_entry *e)
@@ -168,13 +168,14 @@ static void subtract(struct pieces *p, uint64_t from, uint64_t to)
 }
 
 /* A range that comes late: without what was mapped or unmapped there since. */
-static void subtract_younger(const struct gp_live *live, const struct gp_record *r,
-			     struct pieces *p)
+static void subtract_younger(struct gp_live *live, const struct gp_record *r, struct pieces *p)
 {
 	uint64_t end = r->segment_map.address + r->segment_map.bytes, at = r->segment_map.address;
 	for (uint32_t slot; (slot = next_range(live, &at, end)) != 0;) {
 		const struct gp_live_entry *e = &gp_table_slot(&live->table, slot)->entry;
 		at = behind(e, at);
+		if (!gp_live_may_look(live, 1))
+			break;
 		if (e->order > r->order)
 			subtract(p, e->address, end_of(e));
 	}
@@ -198,6 +199,8 @@ enum gp_status gp_segment_map(struct gp_live *live, const struct gp_record *r)
 	for (uint32_t slot; (slot = next_range(live, &at, to)) != 0;) {
 		const struct gp_live_entry e = *gp_live_at(live, slot);
 		at = behind(&e, at);
+		if (!gp_live_may_look(live, 1))
+			break;
 		if (e.order > r->order)
 			continue;
 		/* that it was unmapped was not seen */
@@ -239,6 +242,8 @@ enum gp_status gp_segment_unmap(struct gp_live *live, const struct gp_record *r)
 		uint64_t end = end_of(&e) < to ? end_of(&e) : to;
 		uint64_t begin = e.address > from ? e.address : from;
 		at = behind(&e, at);
+		if (!gp_live_may_look(live, 1))
+			break;
 		if (e.order > r->order || (e.flags & GP_LIVE_MAPPED) == 0)
 			continue;
 		found += end - begin;
@@ -289,17 +294,13 @@ void gp_segment_tell(struct gp_live *live, uint32_t slot, const struct gp_record
 	}
 	/* a reservation is of one stream and one pool: all that is mapped in it is of this arena */
 	uint64_t at = e.address, left = e.stream;
-	for (unsigned steps = 0; left > 0 && at < end_of(&e) && steps < GP_RANGE_STEPS_MAX;
-	     steps++) {
-		uint32_t mapped = gp_table_find(&live->table, GP_FAMILY_MAPPED, at);
-		uint64_t bytes = GP_RANGE_STEP;
-		if (mapped != 0) {
-			const struct gp_live_entry m = *gp_live_at(live, mapped);
-			tell(live, &m, block, GP_LIVE_MAPPED);
-			steps = 0;
-			bytes = m.bytes;
-			left -= m.bytes < left ? m.bytes : left;
-		}
-		at += bytes > 0 ? bytes : GP_RANGE_STEP;
+	for (uint32_t slot_of;
+	     left > 0 && (slot_of = gp_range_order_next(&live->mapped, at)) != 0;) {
+		const struct gp_live_entry m = *gp_live_at(live, slot_of);
+		if (m.address >= end_of(&e) || !gp_live_may_look(live, 1))
+			break;
+		tell(live, &m, block, GP_LIVE_MAPPED);
+		left -= m.bytes < left ? m.bytes : left;
+		at = m.bytes > 0 ? behind(&m, at) : m.address + 1;
 	}
 }

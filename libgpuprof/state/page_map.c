@@ -88,6 +88,38 @@ static bool has_room(struct gp_page_map *map)
 	return true;
 }
 
+static void page_unlink(struct gp_page_map *map, const struct gp_live_table *table, uint32_t *link,
+			unsigned level)
+{
+	*link = gp_table_slot(table, *link)->next;
+	map->ranges--;
+	if (--map->in_level[level] == 0)
+		map->levels &= ~(1u << level);
+}
+
+static bool is_older(const struct gp_live_entry *a, const struct gp_live_entry *b)
+{
+	return a->order != b->order ? a->order < b->order : a->address < b->address;
+}
+
+/* Takes the oldest out of a page that holds too many, so that no search in it is long. */
+static void page_trim(struct gp_page_map *map, const struct gp_live_table *table, uint32_t *bucket,
+		      unsigned level, uint64_t page)
+{
+	uint32_t *oldest = NULL;
+	unsigned ranges = 0;
+	for (uint32_t *link = bucket; *link != 0; link = &gp_table_slot(table, *link)->next) {
+		const struct gp_live_entry *e = &gp_table_slot(table, *link)->entry;
+		if (level_of(e->bytes) != level || e->address >> level_shift(level) != page)
+			continue;
+		ranges++;
+		if (oldest == NULL || is_older(e, &gp_table_slot(table, *oldest)->entry))
+			oldest = link;
+	}
+	if (ranges > GP_PAGE_RANGES_MAX)
+		page_unlink(map, table, oldest, level);
+}
+
 void gp_page_map_add(struct gp_page_map *map, const struct gp_live_table *table, uint32_t slot)
 {
 	if (map->ranges >= map->buckets && map->buckets < BUCKETS_MAX && has_room(map))
@@ -100,19 +132,19 @@ void gp_page_map_add(struct gp_page_map *map, const struct gp_live_table *table,
 	map->ranges++;
 	map->in_level[level]++;
 	map->levels |= 1u << level;
+	if (s->next != 0)
+		page_trim(map, table, bucket, level, s->entry.address >> level_shift(level));
 }
 
 void gp_page_map_drop(struct gp_page_map *map, const struct gp_live_table *table, uint32_t slot)
 {
 	struct gp_live_slot *s = gp_table_slot(table, slot);
-	unsigned level = level_of(s->entry.bytes);
+	const unsigned level = level_of(s->entry.bytes);
 	uint32_t *link = bucket_of_entry(map, &s->entry);
-	while (*link != slot)
+	while (*link != 0 && *link != slot)
 		link = &gp_table_slot(table, *link)->next;
-	*link = s->next;
-	map->ranges--;
-	if (--map->in_level[level] == 0)
-		map->levels &= ~(1u << level);
+	if (*link != 0) /* it may have been trimmed */
+		page_unlink(map, table, link, level);
 }
 
 uint32_t gp_page_map_find(const struct gp_page_map *map, const struct gp_live_table *table,

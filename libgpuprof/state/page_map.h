@@ -3,7 +3,7 @@
  * own size. A range of at most 4^k pages is filed under the page of size 4^k in which it starts, so
  * the one that contains an address starts in its page or the page before: two probes for each size
  * in use, whatever the number of ranges. Links run through the slots of the live table, so a range
- * costs 4 bytes here.
+ * costs 4 bytes here. Of a page the newest GP_PAGE_RANGES_MAX are kept.
  */
 #ifndef GP_PAGE_MAP_H
 #define GP_PAGE_MAP_H
@@ -13,6 +13,11 @@
 #define GP_PAGE_SHIFT 8u /* smallest: cuMemAlloc aligns to 256 bytes at least */
 #define GP_PAGE_LEVELS 28u
 #define GP_PAGE_RANGE_MAX (1ull << 62)
+/*
+ * At most four ranges of a page's size begin in it unless they overlap, and memory of the driver,
+ * mappings and segments are three at one address. More are there only when their ends were lost.
+ */
+#define GP_PAGE_RANGES_MAX 32u
 
 struct gp_page_map {
 	uint32_t *bucket; /* first slot; 0: none */

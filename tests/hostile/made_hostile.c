@@ -324,6 +324,52 @@ static void empty_names(uint64_t count)
 	is_sealed = true;
 }
 
+/* ---- ranges of addresses ---- */
+
+#define TIB (UINT64_C(1) << 40)
+
+/* Allocations of one size that begin close together, and blocks far apart; the oldest goes first. */
+static void piled_ranges(uint64_t count)
+{
+	for (uint64_t k = 0; k < count; k++)
+		add(memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP + k * 512, TIB));
+	for (uint64_t k = 0; k < count; k++)
+		add(memory(GP_BLOCK_ALLOC, 0, HEAP + (k % 500000 << 21), 512));
+	for (uint64_t k = 0; k < count; k++)
+		add(memory(GP_FREE, GP_SPACE_DEVICE, HEAP + k * 512, 0));
+}
+
+/* Segments that begin close together, and ranges to search behind them. */
+static void piled_segments(uint64_t count)
+{
+	for (uint64_t k = 0; k < count; k++)
+		add(memory(GP_SEGMENT_ALLOC, 0, HEAP + k * 512, TIB));
+	for (uint64_t k = 0; k < count; k++)
+		add(memory(GP_SEGMENT_UNMAP, 0, HEAP + TIB + TIB / 2, TIB / 4));
+}
+
+/* Mappings end where there are none. */
+static void unmapped_holes(uint64_t count)
+{
+	for (uint64_t k = 0; k < count; k++)
+		add(memory(GP_UNMAP, 0, HEAP, TIB));
+}
+
+/* Contexts end that own none of the live allocations. */
+static void owners_gone(uint64_t count)
+{
+	for (uint64_t k = 0; k < count; k++) {
+		struct gp_record alloc = memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP + k * 512, 512);
+		alloc.alloc.owner = 1;
+		add(alloc);
+	}
+	for (uint64_t k = 0; k < count; k++) {
+		struct gp_record gone = { .kind = GP_OWNER_GONE };
+		gone.owner_gone.owner = 2;
+		add(gone);
+	}
+}
+
 /* ---- texts ---- */
 
 static void define_harm(enum gp_kind kind, uint32_t number, uint64_t handle, const char *text)
@@ -390,6 +436,10 @@ static const struct {
 	{ "modules", modules },
 	{ "false_magic", false_magic },
 	{ "empty_names", empty_names },
+	{ "piled_ranges", piled_ranges },
+	{ "piled_segments", piled_segments },
+	{ "unmapped_holes", unmapped_holes },
+	{ "owners_gone", owners_gone },
 	{ "texts", texts },
 };
 

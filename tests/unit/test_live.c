@@ -293,6 +293,41 @@ static void mapped_bytes_of_a_marked_reservation_are_reserved(void **state)
 	assert_verdict(0, 0);
 }
 
+/* However many addresses between them hold nothing. */
+static void one_unmap_ends_mappings_that_lie_far_apart(void **state)
+{
+	(void)state;
+	const uint64_t base = 0x400000000000, far = 3ull << 42;
+	for (uint64_t i = 0; i < 3; i++) {
+		alloc(GP_SPACE_PHYSICAL, 100 + i, 2 * MIB);
+		map(base + i * far, 2 * MIB, 100 + i);
+		release(GP_SPACE_PHYSICAL, 100 + i);
+	}
+	unmap(base, far + 2 * MIB);
+	assert_int_equal(now(GP_CURVE_DRIVER), 2 * MIB);
+	assert_non_null(gp_live_find(live, GP_SPACE_MAPPED, base + 2 * far));
+	unmap(base, UINT64_MAX - base);
+	assert_int_equal(now(GP_CURVE_DRIVER), 0);
+	assert_int_equal(gp_live_entries(live), 0);
+	assert_verdict(0, 0);
+}
+
+/* A graph that ends owns none of them: that costs no look at them. */
+static void many_graphs_end_beside_many_entries(void **state)
+{
+	(void)state;
+	for (uint64_t i = 0; i < 100000; i++)
+		alloc(GP_SPACE_DEVICE, 0x700000000000 + i * 512, 512);
+	for (uint64_t i = 0; i < 100000; i++) {
+		const struct gp_record r = { .kind = GP_OWNER_GONE,
+					     .order = order++,
+					     .aux = GP_HOW_EXEC_DESTROY,
+					     .owner_gone = { .owner = 42 } };
+		gp_live_apply(live, &r);
+	}
+	assert_verdict(0, 0);
+}
+
 static void owner_takes_its_memory_along(void **state)
 {
 	(void)state;
@@ -447,6 +482,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(reused_handle_of_mapped_memory, begin, end),
 		cmocka_unit_test_setup_teardown(mapped_bytes_of_a_marked_reservation_are_reserved,
 						begin, end),
+		cmocka_unit_test_setup_teardown(one_unmap_ends_mappings_that_lie_far_apart, begin,
+						end),
+		cmocka_unit_test_setup_teardown(many_graphs_end_beside_many_entries, begin, end),
 		cmocka_unit_test_setup_teardown(owner_takes_its_memory_along, begin, end),
 		cmocka_unit_test_setup_teardown(the_end_of_memory_has_its_device, begin, end),
 		cmocka_unit_test_setup_teardown(a_refusal_counts_the_device, begin, end),
