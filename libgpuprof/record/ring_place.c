@@ -21,13 +21,16 @@
 #define KEEP_FREE (32u << 20) /* never the last of /dev/shm: DataLoader workers live there too */
 #define XFS_MAGIC 0x58465342
 
-static bool is_local(const struct statfs *fs)
+/*
+ * May a store into reserved space never fail there? Not on a network file system, and not on BTRFS: it
+ * writes what was written before to a new place, so a store is SIGBUS when it is full.
+ */
+static bool keeps_reserved(const struct statfs *fs)
 {
 	switch ((unsigned long)fs->f_type) {
 	case TMPFS_MAGIC:
 	case RAMFS_MAGIC:
 	case EXT4_SUPER_MAGIC:
-	case BTRFS_SUPER_MAGIC:
 	case OVERLAYFS_SUPER_MAGIC:
 	case XFS_MAGIC:
 	case F2FS_SUPER_MAGIC:
@@ -78,7 +81,7 @@ static void format_name(char *out, size_t capacity, const char *directory, uint6
 static bool open_in(struct gp_recorder *r, const char *directory)
 {
 	struct statfs fs;
-	if (statfs(directory, &fs) != 0 || !is_local(&fs) ||
+	if (statfs(directory, &fs) != 0 || !keeps_reserved(&fs) ||
 	    !has_room(&fs, 0, GP_CONTROL_BYTES + 2ull * GP_RING_BYTES))
 		return false;
 	uint64_t start = process_start();
