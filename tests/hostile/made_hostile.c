@@ -328,7 +328,7 @@ static void empty_names(uint64_t count)
 
 #define TIB (UINT64_C(1) << 40)
 
-/* Allocations of one size that begin close together, and blocks far apart; the oldest goes first. */
+/* Allocations of one size that begin close by, and blocks far apart. The oldest goes first. */
 static void piled_ranges(uint64_t count)
 {
 	for (uint64_t k = 0; k < count; k++)
