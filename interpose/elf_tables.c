@@ -85,6 +85,15 @@ static const char *text_at(const struct gp_elf_tables *t, size_t offset)
 	return most && memchr(text, '\0', most) ? text : NULL;
 }
 
+/* Own loops here and below: see gp_mapped_walk for why a look-up calls nothing of libc's. */
+static bool is_text(const struct gp_elf_tables *t, size_t offset, const char *name)
+{
+	for (; offset < t->strings_bytes && t->strings[offset] == *name; offset++, name++)
+		if (!*name)
+			return true;
+	return false;
+}
+
 static bool is_kind(const ElfW(Sym) * s, enum gp_elf_kind kind)
 {
 	const unsigned type = ELF64_ST_TYPE(s->st_info);
@@ -107,8 +116,7 @@ static void *defined(const struct gp_elf_tables *t, enum gp_elf_kind kind, uint3
 {
 	const ElfW(Sym) *s = &t->symbols[index];
 	if (!gp_elf_is_mapped(t->object, s, sizeof *s) || s->st_shndx == SHN_UNDEF ||
-	    s->st_value == 0 || s->st_name >= t->strings_bytes ||
-	    strncmp(t->strings + s->st_name, name, t->strings_bytes - s->st_name) != 0)
+	    s->st_value == 0 || !is_text(t, s->st_name, name))
 		return NULL;
 	const unsigned binding = ELF64_ST_BIND(s->st_info);
 	if (!is_kind(s, kind) ||
@@ -188,9 +196,10 @@ void *gp_elf_find_symbol(const struct gp_elf_tables *tables, enum gp_elf_kind ki
 
 const char *gp_elf_file_name(const struct dl_phdr_info *object)
 {
-	const char *path = object->dlpi_name ? object->dlpi_name : "";
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
+	const char *path = object->dlpi_name ? object->dlpi_name : "", *name = path;
+	for (; *path; path++)
+		name = *path == '/' ? path + 1 : name;
+	return name;
 }
 
 bool gp_elf_is_named(const struct gp_elf_tables *tables, const char *name)

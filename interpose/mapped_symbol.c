@@ -129,13 +129,19 @@ static void keep_path(struct search *search, const char *path)
 		memcpy(search->path, path, bytes);
 }
 
+static bool begins_with(const char *text, const char *prefix)
+{
+	for (; *prefix && *text == *prefix; text++)
+		prefix++;
+	return !*prefix;
+}
+
 static int visit(struct dl_phdr_info *object, size_t bytes, void *context)
 {
 	(void)bytes;
 	struct search *search = context;
 	struct gp_elf_tables tables;
-	if (search->prefix &&
-	    strncmp(gp_elf_file_name(object), search->prefix, strlen(search->prefix)) != 0)
+	if (search->prefix && !begins_with(gp_elf_file_name(object), search->prefix))
 		return 0;
 	if (gp_elf_is_mapped(object, (const void *)(uintptr_t)&gp_mapped_symbol, 1) ||
 	    !gp_elf_tables_read(object, &tables))
@@ -147,11 +153,54 @@ static int visit(struct dl_phdr_info *object, size_t bytes, void *context)
 	return search->found != NULL;
 }
 
-int gp_mapped_walk(int (*look)(struct dl_phdr_info *, size_t, void *), void *context)
+/* ---- libc's dl_iterate_phdr ---- */
+
+typedef int look_function(struct dl_phdr_info *, size_t, void *);
+typedef int iterate_function(look_function *, void *);
+
+/* The object is shown without bounds: for libc's, whose tables are sound. */
+static void *find_unbounded(const struct link_map *map, const char *symbol)
 {
+	const ElfW(Phdr) parts[] = {
+		{ .p_type = PT_LOAD, .p_memsz = INTPTR_MAX },
+		{ .p_type = PT_DYNAMIC, .p_vaddr = (uintptr_t)map->l_ld - map->l_addr },
+	};
+	const struct dl_phdr_info object = { .dlpi_addr = map->l_addr,
+					     .dlpi_name = map->l_name,
+					     .dlpi_phdr = parts,
+					     .dlpi_phnum = sizeof parts / sizeof *parts };
+	struct gp_elf_tables tables;
+	if (!begins_with(gp_elf_file_name(&object), "libc.so") ||
+	    !gp_elf_tables_read(&object, &tables))
+		return NULL;
+	return gp_elf_find_symbol(&tables, GP_ELF_FUNCTION, symbol, gp_elf_hash(symbol), NULL);
+}
+
+/*
+ * libc is among the objects that the program starts with, and the first look-up comes before other
+ * threads: the loader's list up to libc stands still.
+ */
+static iterate_function *find_iterate(void)
+{
+	void *found = NULL;
+	for (const struct link_map *map = _r_debug.r_map; map && !found; map = map->l_next)
+		found = find_unbounded(map, "dl_iterate_phdr");
+	return found ? (iterate_function *)found : dl_iterate_phdr;
+}
+
+/*
+ * ThreadSanitizer puts a dl_iterate_phdr before libc's, as it does with strlen and others. Its
+ * runtime looks the originals up with dlsym, and until it has them these functions jump to NULL.
+ */
+int gp_mapped_walk(look_function *look, void *context)
+{
+	static iterate_function *_Atomic iterate;
 	uint64_t signals;
+	/* relaxed: each thread finds the same */
+	if (!atomic_load_explicit(&iterate, memory_order_relaxed))
+		atomic_store_explicit(&iterate, find_iterate(), memory_order_relaxed);
 	bool is_guarded = gp_walks_begin(&signals);
-	int found = dl_iterate_phdr(look, context);
+	int found = atomic_load_explicit(&iterate, memory_order_relaxed)(look, context);
 	if (is_guarded)
 		gp_walks_end(&signals);
 	return found;

@@ -2,6 +2,11 @@
 COMPANY := $(addprefix $(BUILD)/company/,stop_and_read count_bindings.so greedy_malloc.so)
 HAS_ASAN := $(wildcard $(shell $(CC) -print-file-name=libasan.so))
 COMPANY += $(if $(HAS_ASAN),$(BUILD)/company/asan_faults)
+HAS_TSAN := $(wildcard $(shell $(CC) -print-file-name=libtsan.so))
+COMPANY += $(if $(HAS_TSAN),$(BUILD)/company/tsan_race)
+# its runtime is a part of the program
+HAS_CLANG_TSAN := $(wildcard $(shell clang -print-file-name=libclang_rt.tsan-x86_64.a 2>/dev/null))
+COMPANY += $(if $(HAS_CLANG_TSAN),$(BUILD)/company/tsan_race_clang)
 
 $(BUILD)/company/stop_and_read: tests/company/stop_and_read.c
 	@mkdir -p $(@D)
@@ -15,6 +20,12 @@ $(BUILD)/company/greedy_malloc.so: tests/company/greedy_malloc.c
 $(BUILD)/company/asan_faults: tests/company/asan_faults.c tests/victims/victim.h
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -fsanitize=address -o $@ $< -lpthread -ldl
+$(BUILD)/company/tsan_race: tests/company/tsan_race.c tests/victims/victim.h
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fsanitize=thread -o $@ $< -lpthread -ldl
+$(BUILD)/company/tsan_race_clang: tests/company/tsan_race.c tests/victims/victim.h
+	@mkdir -p $(@D)
+	clang $(BASE) -fsanitize=thread -o $@ $< -lpthread -ldl
 
 tests: $(COMPANY)
 check-company: tests ## run recorded jobs beside other tools (COMPANY_OF="gdb valgrind")

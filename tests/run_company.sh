@@ -156,15 +156,42 @@ asan_before() {
 	others_before=$(${CC:-gcc} -print-file-name=libasan.so)
 	asan_job job "$build/company/asan_faults"
 }
-asan_run_by_us() {
+# run_by_us JOB COMMAND...: COMMAND, recorded by `gpuprof run`, as JOB wants it
+run_by_us() {
+	wanted_by=$1
+	shift
 	if [ -n "$preload" ]; then
 		set -- "$build/gpuprof" run -q --no-symbolize -- "$@"
 	fi
-	asan_job env LD_LIBRARY_PATH="$build/fake" $settings "$@"
+	$wanted_by env LD_LIBRARY_PATH="$build/fake" $settings "$@"
 }
+asan_run_by_us() { run_by_us asan_job "$@"; }
 asan_clean() { asan_run_by_us "$build/company/asan_faults"; }
 asan_leak() { asan_run_by_us "$build/company/asan_faults" leak; }
 asan_overflow() { asan_run_by_us "$build/company/asan_faults" overflow; }
+
+# its runtime reserves addresses that are taken now and then where they are random
+tsan_job() {
+	setarch -R true 2>/dev/null && set -- setarch -R "$@"
+	"$@" 2>report
+	status=$?
+	! grep -q 'unexpected memory mapping' report || no "ThreadSanitizer finds no room" || return
+	grep 'WARNING\|SUMMARY\|Dying' report | sed 's/ (pid=.*//'
+	echo "ended with $status" >proof
+	return $status
+}
+# tsan PROGRAM [race]: recorded; where it is off, the library does no harm either
+tsan() {
+	[ -x "$build/company/$1" ] || no "no ThreadSanitizer in ${1#tsan_race}" || return
+	program=$build/company/$1
+	shift
+	tsan_job env $(settings_of_job) GPUPROF=off "$program" "$@" || [ $? != 77 ] || return
+	run_by_us tsan_job "$program" "$@"
+}
+tsan_clean() { tsan tsan_race; }
+tsan_race() { tsan tsan_race race; }
+tsan_clang_clean() { tsan tsan_race_clang; }
+tsan_clang_race() { tsan tsan_race_clang race; }
 
 # allocator LIBRARY: where it lies, as the loader finds it
 allocator() {
@@ -218,9 +245,9 @@ faulthandler_segv() { faulthandler segv; }
 
 all='gdb_attached gdb_started strace_job strace_attached perf_job stopped_and_read
 	stopped_by_signals valgrind_memcheck valgrind_threads asan_behind asan_before asan_clean
-	asan_leak asan_overflow jemalloc_before jemalloc_behind tcmalloc_before tcmalloc_behind
-	greedy_before greedy_behind audited faulthandler_later faulthandler_signal
-	faulthandler_segv'
+	asan_leak asan_overflow tsan_clean tsan_race tsan_clang_clean tsan_clang_race
+	jemalloc_before jemalloc_behind tcmalloc_before tcmalloc_behind greedy_before greedy_behind
+	audited faulthandler_later faulthandler_signal faulthandler_segv'
 
 # ---- how they are run and judged
 

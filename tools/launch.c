@@ -95,12 +95,14 @@ static bool prepended_set(const char *variable, const char *text)
 
 /*
  * AddressSanitizer's runtime refuses to start behind any preload. It only has to come first where
- * the preload defines functions that it intercepts, and ours defines none.
+ * the preload defines functions that it intercepts, and ours defines none. ThreadSanitizer's ends a
+ * child that begins a thread, if its parent had more than one: a recorded process always has.
  */
 static bool preload_set(const char *library)
 {
 	return prepended_set("LD_PRELOAD", library) &&
-	       prepended_set("ASAN_OPTIONS", "verify_asan_link_order=0");
+	       prepended_set("ASAN_OPTIONS", "verify_asan_link_order=0") &&
+	       prepended_set("TSAN_OPTIONS", "die_after_fork=0");
 }
 
 struct start {
