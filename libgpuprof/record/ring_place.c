@@ -22,8 +22,8 @@
 #define XFS_MAGIC 0x58465342
 
 /*
- * May a store into reserved space never fail there? Not on a network file system, and not on BTRFS: it
- * writes what was written before to a new place, so a store is SIGBUS when it is full.
+ * Does a store into reserved space always succeed there? Not on a network file system. Not on BTRFS
+ * either, which writes what is stored again to a new place: when it is full, the store is SIGBUS.
  */
 static bool keeps_reserved(const struct statfs *fs)
 {
