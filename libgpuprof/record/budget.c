@@ -1,7 +1,8 @@
 /*
  * How much memory the recorder may take, GPUPROF_MEMORY, and whether more of it fits. Rings grow,
  * and the table of stacks, while three quarters suffice: the last quarter is for threads to come.
- * What keeps the state exact (live allocations, definitions) is counted and never refused.
+ * What keeps the state exact (live allocations, definitions, a thread's first ring) is counted and
+ * not refused.
  */
 #include "headroom.h"
 #include "recorder.h"
@@ -29,18 +30,34 @@ static uint64_t taken(const struct gp_recorder *r)
 	       (r->define.entry ? (uint64_t)gp_stack_table_used() * INDEX_BYTES : 0);
 }
 
-bool gp_budget_has_room(const struct gp_recorder *r, uint64_t more)
+static bool has_room(const struct gp_recorder *r, uint64_t more)
 {
 	return taken(r) + more <= r->budget;
 }
 
 /* The job may have taken by now what its limits left at the start. */
-bool gp_budget_may_grow(struct gp_recorder *r, uint64_t more)
+static uint64_t headroom_now(struct gp_recorder *r)
 {
 	const uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
 	if (r->headroom != GP_NO_LIMIT && now - r->headroom_ns >= LOOK_NS) {
 		r->headroom_ns = now;
 		r->headroom = gp_headroom();
 	}
-	return gp_budget_has_room(r, more + r->budget / SHARE) && more <= r->headroom / SHARE;
+	return r->headroom;
+}
+
+bool gp_budget_may_begin(struct gp_recorder *r, uint64_t more)
+{
+	if (has_room(r, more))
+		return true;
+	const uint64_t left = headroom_now(r);
+	if (taken(r) + more > left)
+		return false;
+	r->headroom -= left != GP_NO_LIMIT ? more : 0;
+	return true;
+}
+
+bool gp_budget_may_grow(struct gp_recorder *r, uint64_t more)
+{
+	return has_room(r, more + r->budget / SHARE) && more <= headroom_now(r) / SHARE;
 }

@@ -148,8 +148,11 @@ bool gp_recorder_is_wanted(void);
 
 /* budget.c: what the recorder may take. On the drain thread. */
 void gp_budget_open(struct gp_recorder *recorder);
-/* For one more thread's ring. */
-bool gp_budget_has_room(const struct gp_recorder *recorder, uint64_t more);
+/*
+ * For one more thread's ring, without which its memory events are lost. Beyond the budget, too, as
+ * long as the job's limits leave as much as the recorder has.
+ */
+bool gp_budget_may_begin(struct gp_recorder *recorder, uint64_t more);
 /* For what there is to become larger. */
 bool gp_budget_may_grow(struct gp_recorder *recorder, uint64_t more);
 

@@ -264,7 +264,7 @@ static struct gp_ring_view *ring_add(struct gp_recorder *r, enum gp_ring_state s
 	/* the recorder's own and one for the job there must be */
 	const bool is_allowed =
 		index < 2 || (is_stacks ? gp_budget_may_grow(r, GP_RING_SLOTS * 64u) :
-					  gp_budget_has_room(r, FIRST_PART));
+					  gp_budget_may_begin(r, FIRST_PART));
 	if (index >= GP_RINGS_MAX || !is_allowed || !map_place_anywhere(r, index, is_stacks))
 		return NULL;
 	struct gp_ring *ring = r->views[index].ring;

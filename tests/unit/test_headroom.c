@@ -1,15 +1,17 @@
-/* Memory limits as cgroups give them, in directories of this file's. */
+/* Memory limits as cgroups give them, in directories of this file's; and what a budget allows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
 
 #include "../../libgpuprof/record/headroom.h"
+#include "../../libgpuprof/record/recorder.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -94,12 +96,49 @@ static void version_1_and_a_container(void **state)
 	assert_int_equal(gp_headroom_cgroup(root), 150 * MIB);
 }
 
+static uint64_t address_space(void)
+{
+	unsigned long long pages;
+	FILE *file = fopen("/proc/self/statm", "r");
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%llu", &pages), 1);
+	fclose(file);
+	return pages * 4096;
+}
+
+/* A thread's first ring goes beyond the budget, not beyond half of what the limits leave. */
+static void first_rings_end_at_the_jobs_limit(void **state)
+{
+	static struct gp_recorder r;
+	struct rlimit former;
+	(void)state;
+	r.live = gp_live_open();
+	assert_non_null(r.live);
+	r.budget = 8 * MIB;
+	r.ring_bytes = 64 * MIB;
+	r.headroom = GP_NO_LIMIT;
+	assert_true(gp_budget_may_begin(&r, 36 << 10));
+	assert_false(gp_budget_may_grow(&r, 36 << 10));
+	assert_int_equal(getrlimit(RLIMIT_AS, &former), 0);
+	const struct rlimit wide = { address_space() + 512 * MIB, former.rlim_max };
+	const struct rlimit narrow = { address_space() + 48 * MIB, former.rlim_max };
+	r.headroom = 0;
+	assert_int_equal(setrlimit(RLIMIT_AS, &wide), 0);
+	assert_true(gp_budget_may_begin(&r, 36 << 10));
+	r.headroom_ns = 0; /* it looks again */
+	assert_int_equal(setrlimit(RLIMIT_AS, &narrow), 0);
+	assert_false(gp_budget_may_begin(&r, 36 << 10));
+	assert_int_equal(setrlimit(RLIMIT_AS, &former), 0);
+	gp_live_close(r.live);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(without_cgroups, begin, end),
 		cmocka_unit_test_setup_teardown(version_2, begin, end),
 		cmocka_unit_test_setup_teardown(version_1_and_a_container, begin, end),
+		cmocka_unit_test(first_rings_end_at_the_jobs_limit),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,16 @@
 /*
- * A hundred threads launch as fast as they can and get memory now and then: their rings stay within
- * what GPUPROF_MEMORY allows, and only launches are lost.
+ * Five hundred threads launch and get memory as fast as they can. GPUPROF_MEMORY is less than their
+ * first rings take, which are had all the same; few of them grow, and only launches are lost.
  */
 #include <string.h>
 
 #include "victim.h"
 
-#define THREADS 100
-#define ROUNDS 20 /* what memory events need is less than the eighth that is kept for them */
-#define LAUNCHES 1000
-#define MOST_KIB (24ul << 10) /* as in tests/victims/runs */
+#define THREADS 500
+#define ROUNDS 10
+#define LAUNCHES 200
+#define PAIRS 100
+#define MOST_KIB (32ul << 10) /* the first rings take 18, what grows and stacks 8 at most */
 
 static struct driver driver;
 static CUfunction kernel;
@@ -22,7 +23,8 @@ static void *work(void *argument)
 		for (int k = 0; k < LAUNCHES; k++)
 			must(driver.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, NULL, NULL,
 						   NULL) == CUDA_SUCCESS);
-		alloc_and_free(&driver, 1);
+		for (int k = 0; k < PAIRS; k++)
+			must(driver.cuMemFree_v2(must_alloc(&driver, 4096)) == CUDA_SUCCESS);
 	}
 	pthread_barrier_wait(&end);
 	pthread_barrier_wait(&end);
@@ -57,8 +59,8 @@ int main(void)
 	pthread_barrier_wait(&end);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
-	claim("alloc", THREADS * ROUNDS);
-	claim("free", THREADS * ROUNDS);
+	claim("alloc", THREADS * ROUNDS * PAIRS);
+	claim("free", THREADS * ROUNDS * PAIRS);
 	claim("launch", THREADS * ROUNDS * LAUNCHES);
 	claim("lost_memory", 0);
 	printf("%d threads\n", THREADS);
