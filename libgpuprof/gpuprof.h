@@ -553,6 +553,13 @@ enum gp_status gp_adopt_into(const char *recording, uint64_t *wait_ns, unsigned 
 			     FILE *report);
 #define GP_ADOPT_WAIT_NS 10000000000u /* as long as anybody should be kept waiting */
 
+/*
+ * Hashes with a secret of the process, for tables of what a recording holds: its writer cannot
+ * choose what shares a place. No order that a user sees may follow from them.
+ */
+uint64_t gp_hash_pair(uint64_t a, uint64_t b);
+uint64_t gp_hash_text(const char *text);
+
 /* Options: one table for GPUPROF_* variables, `gpuprof run` flags and docs/ENVIRONMENT.md. */
 struct gp_option {
 	const char *variable; /* "GPUPROF_OUTPUT" */

@@ -37,8 +37,7 @@ struct gp_pickled_stacks {
 
 static struct row *place_of(const struct rows *rows, uint64_t key, uint64_t more, const char *text)
 {
-	uint64_t hash = (key ^ more * 0xff51afd7ed558ccdu) * 0x9e3779b97f4a7c15u;
-	for (size_t at = (size_t)(hash >> 24);; at++) {
+	for (size_t at = (size_t)gp_hash_pair(key, more);; at++) {
 		struct row *row = &rows->row[at & (rows->places - 1)];
 		if (row->memo == 0 || (row->key == key && row->more == more &&
 				       (!text || strcmp(row->text, text) == 0)))
@@ -74,14 +73,6 @@ static void row_set(struct rows *rows, struct row *row, const struct row *to)
 
 /* ---- texts and frames ---- */
 
-static uint64_t hash_text(const char *text)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-	return hash;
-}
-
 /* Of our own, kept until the end. NULL: out of memory. */
 static const char *keep_text(struct gp_pickled_stacks *s, const char *text)
 {
@@ -100,7 +91,7 @@ static const char *keep_text(struct gp_pickled_stacks *s, const char *text)
  */
 static bool write_text(struct gp_pickled_stacks *s, const char *text, bool is_ours)
 {
-	uint64_t hash = hash_text(text);
+	uint64_t hash = gp_hash_text(text);
 	struct row *row = row_get(&s->texts, hash, 0, text);
 	if (!row)
 		return false;
@@ -140,7 +131,7 @@ static bool write_frame(struct gp_pickled_stacks *s, const struct gp_frame *f)
 		name = place;
 	}
 	file = file ? file : "??"; /* as PyTorch's own unwinder has it */
-	uint64_t key = hash_text(name), more = hash_text(file) + f->line;
+	uint64_t key = gp_hash_text(name), more = gp_hash_text(file) + f->line;
 	struct row *row = row_get(&s->frames, key, more, NULL);
 	if (!row)
 		return false;

@@ -8,6 +8,7 @@
 #include "act_teller.h"
 
 #define WALK_SLICE 65536u
+#define LOOKS_AN_ENTRY 16u /* listed, sorted and compared */
 
 /* What must be there: segments by address, and the physical memory that they are mapped to. */
 struct wanted {
@@ -331,6 +332,15 @@ void gp_act_match_live(struct gp_teller *t)
 		walk(&w, add_entry);
 	}
 	release(&w);
+}
+
+void gp_act_match_soon(struct gp_teller *t)
+{
+	uint64_t entries = gp_live_entries(t->recording->live) + t->block.count + t->outside.count +
+			   t->segments.count;
+	t->is_due = !gp_looks_take(&t->looks, entries * LOOKS_AN_ENTRY);
+	if (!t->is_due)
+		gp_act_match_live(t);
 }
 
 bool gp_act_is_framework(const struct gp_live *live, const struct gp_told *told, uint64_t mapped_at)

@@ -110,6 +110,11 @@ struct gp_told_segment *gp_told_segment_in(struct gp_told_segments *s, uint64_t 
 	return behind < s->count && s->segment[behind].address < to ? &s->segment[behind] : NULL;
 }
 
+size_t gp_told_segments_behind(const struct gp_told_segments *s, uint64_t address)
+{
+	return s->count - rank(s, address);
+}
+
 bool gp_told_segment_add(struct gp_told_segments *s, const struct gp_told_segment *told)
 {
 	if (s->count == s->room) {

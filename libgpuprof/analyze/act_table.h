@@ -60,6 +60,8 @@ struct gp_told_segment *gp_told_segment_at(struct gp_told_segments *segments, ui
 /* The first one that reaches into [from, to); NULL. */
 struct gp_told_segment *gp_told_segment_in(struct gp_told_segments *segments, uint64_t from,
 					   uint64_t to);
+/* How many begin behind `address`. */
+size_t gp_told_segments_behind(const struct gp_told_segments *segments, uint64_t address);
 /* Where nothing lies. False: no memory. */
 bool gp_told_segment_add(struct gp_told_segments *segments, const struct gp_told_segment *told);
 /*

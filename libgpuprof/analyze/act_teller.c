@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#define PLACES_A_LOOK 2u /* that are looked at one behind the other */
+
 void gp_teller_release(struct gp_teller *t)
 {
 	gp_told_release(&t->block);
@@ -122,9 +124,15 @@ static void tell_segment(struct gp_teller *t, enum gp_act_kind kind,
 	tell_in(t, &act, s->arena);
 }
 
+/* Segments move in memory when one comes or goes before them. */
+static bool may_move(struct gp_teller *t, uint64_t address)
+{
+	return gp_looks_take(&t->looks, gp_told_segments_behind(&t->segments, address));
+}
+
 void gp_tell_segment(struct gp_teller *t, const struct gp_told_segment *s)
 {
-	if (!gp_told_is_range(s))
+	if (!gp_told_is_range(s) || !may_move(t, s->address))
 		return;
 	if (!gp_told_segment_add(&t->segments, s)) {
 		t->is_out_of_memory = true;
@@ -140,11 +148,13 @@ static int by_key(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* Nobody frees them: a context ended, or their frees were not seen. By address. */
-static void end_blocks(struct gp_teller *t, uint64_t from, uint64_t to)
+/* Nobody frees them: a context ended, or their frees were not seen. By address. False: no looks. */
+static bool end_blocks(struct gp_teller *t, uint64_t from, uint64_t to)
 {
 	bool is_told = t->is_told;
 	size_t keys = 0;
+	if (!gp_looks_take(&t->looks, t->block.places / PLACES_A_LOOK))
+		return false;
 	uint64_t *key = malloc((t->block.count + 1) * sizeof *key);
 	t->is_out_of_memory |= key == NULL;
 	for (size_t k = 0; key != NULL && k < t->block.places; k++)
@@ -157,6 +167,7 @@ static void end_blocks(struct gp_teller *t, uint64_t from, uint64_t to)
 		gp_tell_block_end(t, gp_told_find(&t->block, key[k]));
 	t->is_told = is_told;
 	free(key);
+	return true;
 }
 
 void gp_tell_range_end(struct gp_teller *t, uint64_t from, uint64_t to)
@@ -170,8 +181,10 @@ void gp_tell_range_end(struct gp_teller *t, uint64_t from, uint64_t to)
 			begin = begin < from ? from : begin;
 			end = end > to ? to : end;
 		}
-		if (s->blocks > 0)
-			end_blocks(t, begin, end);
+		if (!may_move(t, begin) || (s->blocks > 0 && !end_blocks(t, begin, end))) {
+			t->is_due = true;
+			return;
+		}
 		/* no block came or went in another segment: it stands where it stood */
 		tell_segment(t, s->is_mapped ? GP_ACT_SEGMENT_UNMAP : GP_ACT_SEGMENT_FREE, s, begin,
 			     end);

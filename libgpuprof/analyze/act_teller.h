@@ -6,6 +6,7 @@
 #define GP_ACT_TELLER_H
 
 #include "../read/recording.h"
+#include "../state/looks.h"
 #include "act_table.h"
 
 /* Driver memory that nobody has used yet: the next events tell whether the framework does. */
@@ -25,8 +26,10 @@ struct gp_teller {
 	struct gp_told_segments segments;
 	struct gp_act_held *held;
 	size_t helds;
-	uint64_t handle_address;       /* the next one that is given to a handle */
-	uint64_t physicals;	       /* in `outside` */
+	uint64_t handle_address; /* the next one that is given to a handle */
+	uint64_t physicals;	 /* in `outside` */
+	struct gp_looks looks;
+	bool is_due;		       /* a comparison with what is live, when there are looks */
 	bool has_told[GP_DEVICES + 1]; /* its allocator tells of its segments itself */
 	/* of the act that is told: who, when, and whether an event says so */
 	int64_t at_ns;
@@ -44,7 +47,10 @@ void gp_tell(struct gp_teller *teller, struct gp_act *act, uint32_t arena);
 
 /* Its place must be free: see gp_tell_range_end. The acts' own fields are taken from `segment`. */
 void gp_tell_segment(struct gp_teller *teller, const struct gp_told_segment *segment);
-/* Ends what segments there are in the range, after the blocks in them. */
+/*
+ * Ends what segments there are in the range, after the blocks in them. Without looks they stay: the
+ * next comparison with what is live ends them. The same holds for what gp_tell_segment would tell.
+ */
 void gp_tell_range_end(struct gp_teller *teller, uint64_t from, uint64_t to);
 
 /* False: it lies in no segment. What stood at its address ends before. */
@@ -74,6 +80,8 @@ void gp_held_settle(struct gp_teller *teller, const struct gp_record *record, ui
  * held is taken as what it is now. Whatever has to be told for it is not is_told.
  */
 void gp_act_match_live(struct gp_teller *teller);
+/* The same when there are looks for it, else later: a recording may ask for it at each event. */
+void gp_act_match_soon(struct gp_teller *teller);
 /* The framework's segments and blocks alone: makes them those of `memory`. */
 void gp_act_match_memory(struct gp_teller *teller, const struct gp_memory *memory);
 /* Whether this driver memory is the framework's by now. `mapped_at`: PHYSICAL alone. */

@@ -10,6 +10,7 @@
 #define SPACES_WHOLE                                                             \
 	(1u << GP_SPACE_DEVICE | 1u << GP_SPACE_ASYNC | 1u << GP_SPACE_MANAGED | \
 	 1u << GP_SPACE_GRAPH | 1u << GP_SPACE_IPC)
+#define LOOKS_AN_ENTRY 16u
 #define GROUP_SHIFT 21u /* reservations begin at multiples of 2 MiB */
 
 static bool is_whole(unsigned space)
@@ -51,7 +52,7 @@ static enum gp_status fill(struct gp_gap_follow *f, const struct gp_memory *m)
 	return status;
 }
 
-static enum gp_status make_anew(struct gp_gap_follow *f)
+static enum gp_status make_all(struct gp_gap_follow *f)
 {
 	struct gp_memory memory = { 0 };
 	struct gp_memory_view view = { .recording = f->recording, .out = &memory };
@@ -61,6 +62,7 @@ static enum gp_status make_anew(struct gp_gap_follow *f)
 		if (f->map[i].bytes != 0)
 			f->moved |= UINT64_C(1) << i;
 		gp_gap_map_clear(&f->map[i]);
+		f->map[i].looks = NULL;
 	}
 	enum gp_status status = gp_memory_list(&view);
 	if (status == GP_OK)
@@ -69,12 +71,21 @@ static enum gp_status make_anew(struct gp_gap_follow *f)
 		status = gp_memory_tile(&view);
 	if (status == GP_OK)
 		status = fill(f, &memory);
-	for (unsigned i = 0; i < GP_DEVICES; i++)
+	for (unsigned i = 0; i < GP_DEVICES; i++) {
 		if (f->map[i].bytes != 0)
 			f->moved |= UINT64_C(1) << i;
+		f->map[i].looks = &f->looks;
+	}
 	gp_memory_view_release(&view);
 	gp_memory_free(&memory);
 	return status;
+}
+
+/* Lists and sorts all that is live: a recording may ask for it at each event. */
+static enum gp_status make_anew(struct gp_gap_follow *f)
+{
+	f->is_due = !gp_looks_take(&f->looks, gp_live_entries(f->recording->live) * LOOKS_AN_ENTRY);
+	return f->is_due ? GP_OK : make_all(f);
 }
 
 /* ---- segments ---- */
@@ -231,7 +242,8 @@ static enum gp_status follow(struct gp_gap_follow *f, const struct gp_record *r)
 enum gp_status gp_gap_follow_begin(struct gp_gap_follow *f, struct gp_recording *recording)
 {
 	*f = (struct gp_gap_follow){ .recording = recording };
-	return make_anew(f);
+	gp_looks_open(&f->looks);
+	return make_all(f);
 }
 
 void gp_gap_follow_release(struct gp_gap_follow *f)
@@ -247,9 +259,17 @@ enum gp_status gp_gap_follow_apply(struct gp_gap_follow *f, const struct gp_reco
 	if (!is_memory)
 		return gp_recording_apply(recording, r);
 	bool is_late = r->order < gp_live_count(recording->live, GP_COUNT_NEWEST_ORDER);
-	is_late |= recording->live != f->live || recording->loaded != f->loaded;
+	bool is_loaded = recording->live != f->live || recording->loaded != f->loaded;
+	gp_looks_add(&f->looks);
 	enum gp_status status = gp_recording_apply(recording, r);
 	if (status != GP_OK)
 		return status;
-	return __builtin_expect(is_late, 0) ? make_anew(f) : follow(f, r);
+	if (__builtin_expect(is_loaded, 0)) /* the checkpoint held all that is live */
+		return make_all(f);
+	if (__builtin_expect(is_late || f->is_due, 0)) {
+		status = make_anew(f);
+		if (is_late || !f->is_due || status != GP_OK)
+			return status;
+	}
+	return follow(f, r);
 }

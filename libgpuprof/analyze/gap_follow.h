@@ -13,6 +13,8 @@ struct gp_gap_follow {
 	/* of which the maps are, and its checkpoint: others when one was loaded */
 	const struct gp_live *live;
 	size_t loaded;
+	struct gp_looks looks;
+	bool is_due;	/* the maps are to be made anew when there are looks for it */
 	uint64_t moved; /* devices whose gaps may have changed, as bits */
 	struct gp_gap_map map[GP_DEVICES];
 };

@@ -13,7 +13,9 @@
 #define PARTS_FIRST 1024u
 #define PIECES_FIRST 64u
 #define ADDRESS_MOST (UINT64_C(1) << 62)
-#define SLOTS_A_PART 4u /* of the room: starts, some ends, and a table half empty */
+#define LOOKS_A_SEARCH 8u /* by hash */
+#define PIECES_A_LOOK 16u /* that move in memory */
+#define SLOTS_A_PART 4u	  /* of the room: starts, some ends, and a table half empty */
 
 /* ---- found by address ---- */
 
@@ -242,8 +244,20 @@ static uint32_t search(const struct gp_gap_map *map, uint64_t address)
 	if (which == 0 && behind != 0)
 		which = find_part(map, map->piece[behind - 1]);
 	while (which != 0 && address - map->part[which].address >= map->part[which].bytes)
-		which = map->part[which].behind;
+		which = gp_looks_take(map->looks, 1) ? map->part[which].behind : 0;
 	return which;
+}
+
+/* To move what lies behind `address` when a piece comes or goes there. */
+static bool may_move(const struct gp_gap_map *map, uint64_t address)
+{
+	return gp_looks_take(map->looks,
+			     (map->pieces - piece_behind(map, address)) / PIECES_A_LOOK);
+}
+
+static bool is_spent(const struct gp_gap_map *map)
+{
+	return map->looks != NULL && map->looks->left == 0;
 }
 
 /* ---- pieces ---- */
@@ -265,7 +279,7 @@ void gp_gap_map_release(struct gp_gap_map *map)
 	free(map->slot);
 	free(map->piece);
 	gp_gap_max_release(&map->max);
-	*map = (struct gp_gap_map){ 0 };
+	*map = (struct gp_gap_map){ .looks = map->looks };
 }
 
 static void add_part(struct gp_gap_map *map, uint64_t address, uint64_t bytes, uint32_t group)
@@ -303,16 +317,18 @@ enum gp_status gp_gap_map_add(struct gp_gap_map *map, uint64_t address, uint64_t
 			      uint32_t group)
 {
 	uint64_t end = address + bytes;
-	if (!is_range(address, bytes))
+	if (!is_range(address, bytes) || !may_move(map, address))
 		return GP_OK;
 	while (address < end) {
 		if (!has_room(map))
 			return GP_E_MEMORY;
 		uint32_t there = search(map, address);
-		if (there != 0) {
+		if (there != 0 && gp_looks_take(map->looks, LOOKS_A_SEARCH)) {
 			address = end_of(&map->part[there]);
 			continue;
 		}
+		if (there != 0 || is_spent(map))
+			break;
 		size_t behind = piece_behind(map, address);
 		uint64_t to =
 			behind < map->pieces && map->piece[behind] < end ? map->piece[behind] : end;
@@ -348,7 +364,7 @@ static void remove_part(struct gp_gap_map *map, uint32_t which)
 bool gp_gap_map_drop(struct gp_gap_map *map, uint64_t address)
 {
 	uint32_t which = address < ADDRESS_MOST ? find_part(map, address) : 0;
-	if (which == 0 || map->part[which].before != 0)
+	if (which == 0 || map->part[which].before != 0 || !may_move(map, address))
 		return false;
 	while (which != 0) {
 		uint32_t next = map->part[which].behind;
@@ -378,7 +394,7 @@ static uint32_t part_within(struct gp_gap_map *map, uint64_t address, uint64_t e
 enum gp_status gp_gap_map_cut(struct gp_gap_map *map, uint64_t address, uint64_t bytes)
 {
 	uint64_t end = address + bytes;
-	if (!is_range(address, bytes))
+	if (!is_range(address, bytes) || !may_move(map, address))
 		return GP_OK;
 	while (address < end && map->bytes != 0) {
 		if (!has_room(map))

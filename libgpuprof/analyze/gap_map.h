@@ -8,6 +8,7 @@
 #define GP_GAP_MAP_H
 
 #include "../format/status.h"
+#include "../state/looks.h"
 #include "gap_max.h"
 
 struct gp_gap_part {
@@ -31,6 +32,8 @@ struct gp_gap_map {
 	size_t pieces, piece_room;
 	struct gp_gap_max max; /* free bytes of each part */
 	uint64_t free_bytes, bytes;
+	struct gp_looks
+		*looks; /* for what is sought step by step, or moved; NULL: without a limit */
 };
 
 void gp_gap_map_clear(struct gp_gap_map *map);
@@ -38,7 +41,8 @@ void gp_gap_map_release(struct gp_gap_map *map);
 
 /*
  * A free piece of memory. It is one with those that it touches and that are of the same `group`,
- * 0: with none. What of it is there already stays as it is.
+ * 0: with none. What of it is there already stays as it is. Without looks nothing changes here and
+ * in the next two.
  */
 enum gp_status gp_gap_map_add(struct gp_gap_map *map, uint64_t address, uint64_t bytes,
 			      uint32_t group);

@@ -93,7 +93,7 @@ static void follow_unmap(struct gp_teller *t, const struct gp_record *r)
 	uint64_t from = r->unmap.address, to = from + r->unmap.bytes;
 	const struct gp_told_segment *s = gp_told_segment_in(&t->segments, from, to);
 	if (s == NULL && t->physicals > 0)
-		gp_act_match_live(t);
+		gp_act_match_soon(t);
 	else if (s != NULL && s->is_mapped && !*has_told(t, s->device))
 		gp_tell_range_end(t, from, to);
 }
@@ -345,7 +345,7 @@ static void follow(struct gp_teller *t, const struct gp_record *r, uint32_t thre
 	case GP_SEGMENT_MAP:
 	case GP_SEGMENT_UNMAP:
 		if (is_late)
-			gp_act_match_live(t);
+			gp_act_match_soon(t);
 		else
 			follow_segment(t, r);
 		break;
@@ -364,11 +364,11 @@ static void follow(struct gp_teller *t, const struct gp_record *r, uint32_t thre
 		break;
 	case GP_FREE_FAILED:
 		if (is_back(t, r))
-			gp_act_match_live(t);
+			gp_act_match_soon(t);
 		break;
 	case GP_UNMAP_FAILED:
 	case GP_OWNER_GONE:
-		gp_act_match_live(t);
+		gp_act_match_soon(t);
 		break;
 	case GP_OOM:
 		follow_oom(t, r);
@@ -397,7 +397,10 @@ static enum gp_status step(struct gp_teller *t, const struct gp_record *r, uint3
 		return status;
 	t->at_ns = gp_tick_ns(&t->recording->tick, r->time);
 	t->stack = r->stack;
+	gp_looks_add(&t->looks);
 	follow(t, r, thread, &ended, is_late);
+	if (t->is_due)
+		gp_act_match_soon(t);
 	if (t->helds > 0)
 		gp_held_settle(t, r, thread);
 	return t->is_out_of_memory ? GP_E_MEMORY : t->is_over ? GP_END : GP_OK;
@@ -432,7 +435,7 @@ static void see_moment(struct gp_teller *t, struct way *way, int64_t at_ns)
 	if (way->is_begun &&
 	    (recording->loaded != way->loaded || recording->overtakes != way->overtakes)) {
 		t->at_ns = at_ns;
-		gp_act_match_live(t);
+		gp_act_match_soon(t);
 	} else if (!way->is_begun && at_ns >= t->history->from_ns) {
 		begin(t);
 		way->is_begun = true;
@@ -507,6 +510,7 @@ enum gp_status gp_history_visit(struct gp_history *h,
 	h->outside = NULL;
 	h->outsides = 0;
 	h->acts = h->untold = h->homeless = 0;
+	gp_looks_open(&t.looks);
 	enum gp_status status = replay(&t);
 	if (status == GP_OK)
 		status = list_outside(&t, h);

@@ -45,9 +45,9 @@ static bool is_alike(const char *a, const char *b)
 
 static uint64_t text_hash(const char *text)
 {
-	uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+	uint64_t hash = 0;
 	while (*text != '\0')
-		hash = (hash ^ (unsigned char)next_letter(&text)) * 0x100000001b3u;
+		hash = gp_hash_number(hash ^ (unsigned char)next_letter(&text));
 	return hash;
 }
 

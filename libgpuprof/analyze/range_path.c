@@ -7,12 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../state/looks.h"
 #include "phase_follow.h"
 #include "phase_forward.h"
 #include "phase_frames.h"
 #include "range_fold.h"
 #include "range_path.h"
 #include "row_rank.h"
+
+#define RUNS_A_LOOK 4u /* that move in memory */
 
 /* Memory events without a hole between them. */
 struct run {
@@ -38,7 +41,8 @@ struct gp_range_paths {
 	struct gp_range_fold fold; /* of these and maybe others */
 	struct run *run;	   /* by order */
 	size_t runs, room;
-	bool has_any; /* a range was opened */
+	struct gp_looks looks; /* for runs that move when a late one comes between */
+	bool has_any;	       /* a range was opened */
 	bool is_out_of_memory;
 };
 
@@ -176,7 +180,8 @@ static void keep_order(struct gp_range_paths *p, uint32_t thread, const struct g
 	}
 	/* what comes late lies before others, in a hole */
 	size_t at = last == NULL || r->order >= last->order ? p->runs : run_behind(p, r->order);
-	if (at == 0 || r->order - p->run[at - 1].order >= p->run[at - 1].count)
+	bool is_new = at == 0 || r->order - p->run[at - 1].order >= p->run[at - 1].count;
+	if (is_new && gp_looks_take(&p->looks, (p->runs - at) / RUNS_A_LOOK))
 		add_run(p, at, r->order, node);
 }
 
@@ -192,6 +197,7 @@ void gp_range_paths_see(struct gp_range_paths *p, uint32_t thread, const struct 
 		begin_forward(p, forward);
 	if (r->kind < GP_KINDS && gp_event_infos[r->kind].class == GP_CLASS_MEMORY)
 		keep_order(p, thread, r);
+	gp_looks_add(&p->looks);
 }
 
 /* ---- paths ---- */
@@ -323,6 +329,7 @@ static struct gp_range_paths *make(struct gp_recording *recording)
 	if (p == NULL)
 		return NULL;
 	p->recording = recording;
+	gp_looks_open(&p->looks);
 	p->watch = (struct gp_range_watch){ see_opened, see_closed, p };
 	return p;
 }

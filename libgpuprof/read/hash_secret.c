@@ -1,10 +1,12 @@
 /* The secret of format/seeded_hash.h, drawn when the program starts, before anything is hashed. */
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "../format/seeded_hash.h"
+#include "../gpuprof.h"
 
 static uint64_t secret[2] = { 0x9e3779b97f4a7c15u, 0xd1342543de82ef95u };
 extern const uint64_t gp_hash_secret[2] __attribute__((alias("secret")));
@@ -21,4 +23,14 @@ __attribute__((constructor)) static void secret_draw(void)
 	}
 	for (unsigned k = 0; k < 2; k++)
 		secret[k] = (secret[k] ^ drawn[k]) | 1;
+}
+
+uint64_t gp_hash_pair(uint64_t a, uint64_t b)
+{
+	return gp_hash_number(gp_hash_number(a) ^ b);
+}
+
+uint64_t gp_hash_text(const char *text)
+{
+	return gp_hash_bytes(text, strlen(text));
 }

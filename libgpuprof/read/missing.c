@@ -3,6 +3,13 @@
 
 #include <stdlib.h>
 
+static bool note_end(struct gp_missing *m, size_t which)
+{
+	if (m->ends.node == NULL && !gp_range_order_init(&m->ends))
+		return false;
+	return gp_range_order_add(&m->ends, m->hole[which].to, (uint32_t)which + 1);
+}
+
 static enum gp_status add_hole(struct gp_missing *m, struct gp_hole hole)
 {
 	if ((m->count & (m->count - 1)) == 0) {
@@ -13,22 +20,23 @@ static enum gp_status add_hole(struct gp_missing *m, struct gp_hole hole)
 		m->hole = grown;
 	}
 	m->hole[m->count++] = hole;
-	return GP_OK;
+	return note_end(m, m->count - 1) ? GP_OK : GP_E_MEMORY;
 }
 
 /* An event that came late was not missing. */
 static enum gp_status fill_hole(struct gp_missing *m, uint64_t order)
 {
-	for (size_t i = m->count; i-- > 0;) {
-		struct gp_hole *at = &m->hole[i];
-		if (order < at->from || order >= at->to)
-			continue;
-		struct gp_hole rest = *at;
-		rest.from = order + 1;
-		at->to = order;
-		return rest.from < rest.to ? add_hole(m, rest) : GP_OK;
-	}
-	return GP_OK;
+	const uint32_t found = m->count > 0 ? gp_range_order_next(&m->ends, order + 1) : 0;
+	struct gp_hole *at = found != 0 ? &m->hole[found - 1] : NULL;
+	if (at == NULL || order < at->from)
+		return GP_OK;
+	struct gp_hole rest = *at;
+	gp_range_order_drop(&m->ends, at->to, found);
+	rest.from = order + 1;
+	at->to = order;
+	if (at->from < at->to && !note_end(m, found - 1))
+		return GP_E_MEMORY;
+	return rest.from < rest.to ? add_hole(m, rest) : GP_OK;
 }
 
 /* What is kept begins at a cut; what came late for before it belongs to what is not kept. */
@@ -154,6 +162,7 @@ uint64_t gp_missing_untold(const struct gp_missing *m, const struct gp_recording
 void gp_missing_release(struct gp_missing *m)
 {
 	free(m->hole);
+	gp_range_order_release(&m->ends);
 	gp_thread_table_release(&m->last);
 	*m = (struct gp_missing){ 0 };
 }

@@ -6,6 +6,7 @@
 #ifndef GP_MISSING_H
 #define GP_MISSING_H
 
+#include "../state/range_order.h"
 #include "recording.h"
 #include "thread_table.h"
 
@@ -20,7 +21,8 @@ struct gp_hole {
 struct gp_missing {
 	struct gp_hole *hole;
 	size_t count;
-	uint64_t next; /* the order that is expected */
+	struct gp_range_order ends; /* 1 + which hole, by its end */
+	uint64_t next;		    /* the order that is expected */
 	uint64_t ticks;
 	bool is_begun;
 	struct gp_thread_table last; /* order of each thread */

@@ -50,8 +50,10 @@ static enum gp_status add_doubt(struct gp_module_list *list, const struct gp_rec
 	uint32_t *known = &list->module[doubt.number].doubt;
 	if (*known != 0) {
 		/* it only grows; after a rewind it is heard again from the start */
-		if (list->doubt[*known - 1].until < doubt.until)
+		if (list->doubt[*known - 1].until < doubt.until) {
 			list->doubt[*known - 1] = doubt;
+			list->doubt_changes++;
+		}
 		return GP_OK;
 	}
 	if (list->doubts == list->doubt_room) {
@@ -63,6 +65,7 @@ static enum gp_status add_doubt(struct gp_module_list *list, const struct gp_rec
 		list->doubt_room = room;
 	}
 	list->doubt[list->doubts++] = doubt;
+	list->doubt_changes++;
 	*known = (uint32_t)list->doubts;
 	return GP_OK;
 }

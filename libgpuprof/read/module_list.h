@@ -34,6 +34,7 @@ struct gp_module_list {
 	uint64_t changes;
 	struct gp_module_doubt *doubt;
 	size_t doubts, doubt_room;
+	uint64_t doubt_changes;
 };
 
 /*

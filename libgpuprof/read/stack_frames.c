@@ -271,6 +271,7 @@ void gp_stack_naming_release(struct gp_stack_naming *naming)
 		gp_symbolizer_close(naming->symbolizer);
 	gp_name_table_close(naming->table);
 	free(naming->unnamed);
+	free(naming->doubt);
 	*naming = (struct gp_stack_naming){ 0 };
 }
 
@@ -311,14 +312,49 @@ struct gp_symbolizer *gp_recording_symbolizer(struct gp_recording *r)
 	return naming->symbolizer;
 }
 
+static int compare_doubts(const void *left, const void *right)
+{
+	const struct gp_doubt_time *a = left, *b = right;
+	return (a->since_ns > b->since_ns) - (a->since_ns < b->since_ns);
+}
+
+/* Sorts what is known by now. False: out of memory. */
+static bool sort_doubts(struct gp_recording *r, const struct gp_module_list *list)
+{
+	struct gp_stack_naming *n = &r->naming;
+	struct gp_doubt_time *sorted = realloc(n->doubt, (list->doubts + 1) * sizeof *sorted);
+	if (sorted == NULL)
+		return false;
+	for (size_t k = 0; k < list->doubts; k++)
+		sorted[k] = (struct gp_doubt_time){ gp_tick_ns(&r->tick, list->doubt[k].since),
+						    gp_tick_ns(&r->tick, list->doubt[k].until) };
+	qsort(sorted, list->doubts, sizeof *sorted, compare_doubts);
+	for (size_t k = 1; k < list->doubts; k++)
+		if (sorted[k].until_ns < sorted[k - 1].until_ns)
+			sorted[k].until_ns = sorted[k - 1].until_ns;
+	n->doubt = sorted;
+	n->doubts = list->doubts;
+	n->doubts_known = list->doubt_changes;
+	return true;
+}
+
 /* In doubt an address belongs to no module where two have ever been. */
-static uint64_t time_of(const struct gp_recording *r, int64_t at_ns)
+static uint64_t time_of(struct gp_recording *r, int64_t at_ns)
 {
 	const struct gp_module_list *list = gp_meanings_modules(r->meanings);
-	for (size_t k = 0; k < list->doubts; k++)
-		if (gp_tick_ns(&r->tick, list->doubt[k].since) <= at_ns &&
-		    at_ns <= gp_tick_ns(&r->tick, list->doubt[k].until))
-			return GP_ANY_TIME;
+	const struct gp_stack_naming *n = &r->naming;
+	if (n->doubts_known != list->doubt_changes && !sort_doubts(r, list))
+		return GP_ANY_TIME;
+	size_t begun = 0, above = n->doubts;
+	while (begun < above) {
+		size_t middle = begun + (above - begun) / 2;
+		if (n->doubt[middle].since_ns <= at_ns)
+			begun = middle + 1;
+		else
+			above = middle;
+	}
+	if (begun > 0 && at_ns <= n->doubt[begun - 1].until_ns)
+		return GP_ANY_TIME;
 	return at_ns > 0 ? (uint64_t)at_ns : 0;
 }
 

@@ -20,8 +20,14 @@ struct gp_stack_naming {
 	struct gp_name_table *table;	     /* that the recording stores; NULL: none, or damaged */
 	char no_python[160], no_native[160]; /* of gp_info */
 	struct gp_damage damage;	     /* of the stored names; `what` "": none */
-	struct gp_unnamed *unnamed;	     /* of gp_recording_unnamed */
-	char obstacle[256];		     /* of gp_recording_symbolize */
+	/* when modules were in doubt, by begin; `until_ns`: the latest end so far */
+	struct gp_doubt_time {
+		int64_t since_ns, until_ns;
+	} * doubt;
+	size_t doubts;
+	uint64_t doubts_known;	    /* gp_module_list.doubt_changes */
+	struct gp_unnamed *unnamed; /* of gp_recording_unnamed */
+	char obstacle[256];	    /* of gp_recording_symbolize */
 };
 void gp_stack_naming_release(struct gp_stack_naming *naming);
 

@@ -8,7 +8,7 @@ struct gp_live *gp_live_open(void)
 		return NULL;
 	gp_past_init(&live->past);
 	live->epoch = 1;
-	live->looks = GP_LOOKS_FIRST;
+	gp_looks_open(&live->looks);
 	if (gp_table_init(&live->table) && gp_page_map_init(&live->pages) &&
 	    gp_range_order_init(&live->mapped) && gp_range_order_init(&live->segments))
 		return live;
@@ -252,7 +252,7 @@ enum gp_status gp_live_apply(struct gp_live *live, const struct gp_record *r)
 		return gp_live_load(live, r);
 	live->count[r->kind]++;
 	if (class == GP_CLASS_MEMORY) {
-		live->looks += GP_LOOKS_AN_EVENT;
+		gp_looks_add(&live->looks);
 		enum gp_status status = apply_memory(live, r);
 		if (status != GP_OK)
 			gp_live_anomaly(live);

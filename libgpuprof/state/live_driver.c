@@ -243,7 +243,7 @@ void gp_driver_unmap(struct gp_live *live, const struct gp_record *r)
 		if (e->order < r->order) {
 			remove_mapping(live, slot, r->order);
 			is_known = true;
-		} else if (!gp_live_may_look(live, 1)) {
+		} else if (!gp_looks_take(&live->looks, 1)) {
 			break;
 		}
 		if (bytes == 0 || bytes >= left - before)
@@ -287,7 +287,7 @@ static void undo(struct gp_live *live, const struct gp_record *r, uint64_t order
 	struct gp_live_entry entry;
 	bool is_known = false;
 	for (unsigned at = 0; gp_past_take_freed(&live->past, order, &at, &entry);) {
-		if (!gp_live_may_look(live, 1))
+		if (!gp_looks_take(&live->looks, 1))
 			break;
 		restore(live, &entry, r);
 		is_known = true;
@@ -327,7 +327,7 @@ void gp_driver_owner_gone(struct gp_live *live, const struct gp_record *r)
 	unsigned spaces = is_graph ? GP_SPACE_BIT(GP_SPACE_GRAPH) : of_context;
 	if (r->owner_gone.owner == 0 || (is_graph && live->graphs == 0))
 		return;
-	if (!gp_live_may_look(live, live->table.slots / GP_SLOTS_A_LOOK)) {
+	if (!gp_looks_take(&live->looks, live->table.slots / GP_SLOTS_A_LOOK)) {
 		gp_live_anomaly(live);
 		return;
 	}

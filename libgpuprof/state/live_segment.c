@@ -174,7 +174,7 @@ static void subtract_younger(struct gp_live *live, const struct gp_record *r, st
 	for (uint32_t slot; (slot = next_range(live, &at, end)) != 0;) {
 		const struct gp_live_entry *e = &gp_table_slot(&live->table, slot)->entry;
 		at = behind(e, at);
-		if (!gp_live_may_look(live, 1))
+		if (!gp_looks_take(&live->looks, 1))
 			break;
 		if (e->order > r->order)
 			subtract(p, e->address, end_of(e));
@@ -199,7 +199,7 @@ enum gp_status gp_segment_map(struct gp_live *live, const struct gp_record *r)
 	for (uint32_t slot; (slot = next_range(live, &at, to)) != 0;) {
 		const struct gp_live_entry e = *gp_live_at(live, slot);
 		at = behind(&e, at);
-		if (!gp_live_may_look(live, 1))
+		if (!gp_looks_take(&live->looks, 1))
 			break;
 		if (e.order > r->order)
 			continue;
@@ -242,7 +242,7 @@ enum gp_status gp_segment_unmap(struct gp_live *live, const struct gp_record *r)
 		uint64_t end = end_of(&e) < to ? end_of(&e) : to;
 		uint64_t begin = e.address > from ? e.address : from;
 		at = behind(&e, at);
-		if (!gp_live_may_look(live, 1))
+		if (!gp_looks_take(&live->looks, 1))
 			break;
 		if (e.order > r->order || (e.flags & GP_LIVE_MAPPED) == 0)
 			continue;
@@ -297,7 +297,7 @@ void gp_segment_tell(struct gp_live *live, uint32_t slot, const struct gp_record
 	for (uint32_t slot_of;
 	     left > 0 && (slot_of = gp_range_order_next(&live->mapped, at)) != 0;) {
 		const struct gp_live_entry m = *gp_live_at(live, slot_of);
-		if (m.address >= end_of(&e) || !gp_live_may_look(live, 1))
+		if (m.address >= end_of(&e) || !gp_looks_take(&live->looks, 1))
 			break;
 		tell(live, &m, block, GP_LIVE_MAPPED);
 		left -= m.bytes < left ? m.bytes : left;

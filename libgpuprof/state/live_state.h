@@ -6,6 +6,7 @@
 #define GP_LIVE_STATE_H
 
 #include "live_past.h"
+#include "looks.h"
 #include "page_map.h"
 #include "range_order.h"
 
@@ -37,7 +38,7 @@ struct gp_live {
 	struct gp_live_table table;
 	struct gp_page_map pages;
 	struct gp_range_order mapped, segments; /* by address */
-	uint64_t looks;				/* that long searches may still take */
+	struct gp_looks looks;			/* for long searches */
 	uint64_t graphs;			/* entries of GRAPH */
 	uint64_t newest;			/* highest order so far */
 	uint64_t gap; /* what has a lower order is in doubt: end of the last GAP or LOST */
@@ -65,12 +66,6 @@ struct gp_live {
 	(GP_SPACE_BIT(GP_SPACE_DEVICE) | GP_SPACE_BIT(GP_SPACE_ASYNC) |  \
 	 GP_SPACE_BIT(GP_SPACE_MANAGED) | GP_SPACE_BIT(GP_SPACE_GRAPH) | \
 	 GP_SPACE_BIT(GP_SPACE_IPC) | GP_SPACE_BIT(GP_SPACE_RESERVATION))
-/*
- * What a recording with few events may cost: looks at entries that no event paid for by making
- * them. A job's own searches stay far below (a look is some nanoseconds, so the first are 0.1 s).
- */
-#define GP_LOOKS_FIRST (1ull << 23)
-#define GP_LOOKS_AN_EVENT 64u
 #define GP_SLOTS_A_LOOK 4u /* where slots are looked at one behind the other */
 
 static inline struct gp_live_entry *gp_live_at(struct gp_live *live, uint32_t slot)
@@ -92,15 +87,6 @@ static inline bool gp_live_is_late(const struct gp_live *live, const struct gp_r
 static inline bool gp_live_is_stale(const struct gp_live *live, const struct gp_live_entry *entry)
 {
 	return entry->order < live->gap;
-}
-
-/* Takes them from those that are left. False: there are not so many. */
-static inline bool gp_live_may_look(struct gp_live *live, uint64_t looks)
-{
-	if (live->looks < looks)
-		return false;
-	live->looks -= looks;
-	return true;
 }
 
 /* live.c */

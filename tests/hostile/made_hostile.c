@@ -324,6 +324,39 @@ static void empty_names(uint64_t count)
 	is_sealed = true;
 }
 
+/* Stacks of one frame at times of which each may lie in one of many doubts. */
+static void doubted_stacks(uint64_t count)
+{
+	doubts(65534);
+	for (uint32_t k = 1; k <= count; k++) {
+		struct gp_record frame = { .kind = GP_NATIVE_FRAME, .aux = 2 * k };
+		struct gp_record stack = { .kind = GP_CALL_STACK, .aux = 2 * k + 1 };
+		frame.native_frame.pc = HEAP + k;
+		stack.call_stack.native = 2 * k;
+		define(frame, NULL);
+		define(stack, NULL);
+	}
+	flush(GP_BLOCK_DEFINE);
+	for (uint32_t k = 1; k <= count; k++) {
+		struct gp_record r = memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP + k * 512, 512);
+		r.stack = 2 * k + 1;
+		add(r);
+	}
+}
+
+/* Numbers of stacks that one hash function, a multiplication without a seed, puts in one place. */
+static void same_hash_stacks(uint64_t count)
+{
+	add(memory(GP_SEGMENT_ALLOC, 0, HEAP, count * 512));
+	for (uint64_t k = 1, made = 0; made < count && k < UINT32_MAX; k++) {
+		if ((k * GOLDEN_RATIO >> 24 & 0x3ffff) > 8)
+			continue;
+		struct gp_record r = memory(GP_BLOCK_ALLOC, 0, HEAP + made++ * 512, 512);
+		r.stack = (uint32_t)k;
+		add(r);
+	}
+}
+
 /* ---- ranges of addresses ---- */
 
 #define TIB (UINT64_C(1) << 40)
@@ -367,6 +400,46 @@ static void owners_gone(uint64_t count)
 		struct gp_record gone = { .kind = GP_OWNER_GONE };
 		gone.owner_gone.owner = 2;
 		add(gone);
+	}
+}
+
+/* Each context ends with one of the live allocations, and each owns some of the framework's. */
+static void owners_gone_in_turn(uint64_t count)
+{
+	const uint64_t mib = 1 << 20;
+	for (uint64_t k = 0; k < count; k++) {
+		struct gp_record alloc = memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP + k * mib, mib);
+		alloc.alloc.owner = count - k;
+		add(alloc);
+		add(memory(GP_BLOCK_ALLOC, 0, HEAP + k * mib, 512));
+	}
+	for (uint64_t k = 1; k <= count; k++) {
+		struct gp_record gone = { .kind = GP_OWNER_GONE };
+		gone.owner_gone.owner = k;
+		add(gone);
+	}
+}
+
+/* Segments come and go at the lowest address, in front of all others. */
+static void segments_in_front(uint64_t count)
+{
+	const uint64_t mib = 1 << 20;
+	for (uint64_t k = count; k-- > 0;)
+		add(memory(GP_SEGMENT_ALLOC, 0, HEAP + k * mib, mib));
+	for (uint64_t k = 0; k < count; k++)
+		add(memory(GP_SEGMENT_FREE, 0, HEAP + k * mib, mib));
+}
+
+/* Each second event number is missing at first, and comes late. */
+static void late_halves(uint64_t count)
+{
+	for (unsigned half = 0; half < 2; half++) {
+		for (uint64_t k = 0; k < count; k++) {
+			next_order = 2 * k + half;
+			add(memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP + (half * count + k) * 512,
+				   512));
+		}
+		flush(GP_BLOCK_EVENTS);
 	}
 }
 
@@ -440,6 +513,11 @@ static const struct {
 	{ "piled_segments", piled_segments },
 	{ "unmapped_holes", unmapped_holes },
 	{ "owners_gone", owners_gone },
+	{ "owners_gone_in_turn", owners_gone_in_turn },
+	{ "segments_in_front", segments_in_front },
+	{ "late_halves", late_halves },
+	{ "doubted_stacks", doubted_stacks },
+	{ "same_hash_stacks", same_hash_stacks },
 	{ "texts", texts },
 };
 
