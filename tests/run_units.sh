@@ -18,7 +18,7 @@ skips() {
 
 for test in $(cd "$here/unit" && ls test_*.c | sed "s/\.c$//"); do
 	(cd "$work" && TMPDIR=$work TEST_DATA=$here/data \
-		timeout -k 5 240 "$build/unit/$test" >"$test.out" 2>&1)
+		timeout -k 5 900 "$build/unit/$test" >"$test.out" 2>&1)
 	status=$?
 	if [ $status = 0 ]; then
 		echo "pass unit/$test" >>"$results"

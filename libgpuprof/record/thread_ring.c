@@ -13,7 +13,7 @@
 
 #define RING_RETRY_NS 1000000u
 #define RING_WAIT_MOST 4u
-#define GROWTH_WAIT_NS 20000000u   /* in vain at most twice in a thread's life */
+#define GROWTH_WAIT_NS 500000000u  /* in vain at most twice in a thread's life */
 #define HUNG_NS 1000000000u	   /* a turn takes as long: the disk hangs, or there is no CPU */
 #define WAIT_MOST_NS 10000000000ll /* of a thread in all, and a tenth of its time */
 #define WAIT_SHARE 10
@@ -254,16 +254,22 @@ static bool has_room(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 	return t->head < end && !(is_tight && is_flood(kind));
 }
 
-/* While the ring is about to grow: without it a burst at the begin of a thread would be lost. */
+/*
+ * While the ring is about to grow: without it a burst at the begin of a thread would be lost. On a
+ * machine with ten busy threads a processor the drain thread gets its turn after 50 ms and more.
+ */
 static bool await_growth(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 {
 	const uint64_t deadline = now_ns() + GROWTH_WAIT_NS;
+	const uint32_t turns = atomic_load(&gp_recorder.progress);
 	while (may_grow(t) && t->regions_awaited <= t->region) {
 		const uint32_t seen = atomic_load(&gp_recorder.progress);
 		if (has_room(t, kind, slots))
 			return true;
 		const uint64_t now = now_ns();
-		if (now >= deadline) {
+		if (now >= deadline && seen == turns)
+			atomic_store(&gp_recorder.hung_at, seen + 1);
+		if (now >= deadline || is_hung(seen)) {
 			/* in vain; where room was made meanwhile, the next one waits again */
 			t->regions_awaited = t->region + 1;
 			break;

@@ -3,6 +3,7 @@ import glob
 import json
 import os
 import pwd
+import select
 import shutil
 import signal
 import subprocess
@@ -79,13 +80,6 @@ def ctl(job, word):
     """What it records then."""
     answer = subprocess.run(["gpuprof", "ctl", "--json", pid_of(job), word], stdout=-1, text=True)
     return json.loads(answer.stdout)[0]["level"]
-
-
-def until(job, level):
-    """Nobody outside is told: look, as `ctl` does."""
-    while ctl(job, "status") != level:
-        assert job.poll() is None
-    return level
 
 
 def end(job):
@@ -188,11 +182,17 @@ def profiler():
     print(end(job), len(events("all.gpr", "launch")), info("all.gpr")["captured"])
 
 
+def has_closed(name):
+    captured = info(name)["captured"]
+    return captured and any(span["closed_by"] for span in captured["kept"])
+
+
 def clock():
-    """The clock opens and closes; the launches of a thread that never rests lie in between."""
+    """The clock opens and closes; a thread that launches without rest does so in between alone."""
     job = start("clock.gpr", "--delay=300ms", "--duration=0.2")
     say(job, "allocate 4096", "work 1")
-    print(until(job, "all"), until(job, "memory"))
+    while not has_closed("clock.gpr"):
+        assert job.poll() is None
     say(job, "rest 1", "allocate 4096")
     print(end(job))
     captured, inside, outside = spans("clock.gpr")
@@ -200,7 +200,7 @@ def clock():
     print(captured["rule"], captured["spans"], kept["opened_by"], kept["closed_by"],
           "at least 0.2 s" if captured["ns"] >= 200000000 else captured,
           # one that was on its way when the clock struck may count as after it
-          "launches in it" if inside[0] > outside <= 1 else (inside, outside))
+          "no launch elsewhere" if outside <= 1 else (inside, outside))
 
 
 def order(job, word):
@@ -302,12 +302,10 @@ def silent():
     say_of(pid, "snapshot", pid)
     os.environ["GPUPROF_RING_DIR"] = os.getcwd() + "/rings"
     print(ctl(job, "stop"))
+    process = os.pidfd_open(int(pid))
     job.kill()  # nobody adopts what the job leaves
     os.kill(int(pid), signal.SIGKILL)
-    while True:  # its recorder may end last
-        answer = subprocess.run(["gpuprof", "ctl", "--json", pid], stdout=-1, text=True)
-        if not json.loads(answer.stdout)[0]["alive"]:
-            break
+    select.select([process], [], [])  # all its threads have ended
     say_of(pid, "ctl", pid, "start")
 
 

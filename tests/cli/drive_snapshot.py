@@ -3,6 +3,7 @@ import concurrent.futures
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -154,11 +155,11 @@ def ended():
     job = start([sys.executable, "-c", JOB])
     say(job, ORDERS[0])
     pid = int(pid_of(job))
+    process = os.pidfd_open(pid)
     os.kill(job.pid, signal.SIGKILL)  # who would adopt them
     os.kill(pid, signal.SIGKILL)
     job.wait()
-    while os.path.exists("/proc/%d" % pid) and "Z" not in open("/proc/%d/stat" % pid).read():
-        pass
+    select.select([process], [], [])  # all its threads have ended
     answer = ask(pid)
     print(answer.returncode, answer.stderr.replace(str(pid), "PID").replace(os.getcwd(), "DIR"))
 

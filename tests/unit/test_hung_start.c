@@ -17,7 +17,7 @@
 #define SLOW_NS 50000000
 
 static _Atomic bool has_no_threads, has_no_rings, is_disk_hung, is_disk_slow;
-static _Atomic unsigned in_hung_write;
+static _Atomic unsigned in_hung_write, in_slow_write;
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
 		   void *argument)
@@ -34,6 +34,7 @@ ssize_t pwrite(int fd, const void *from, size_t bytes, off_t at)
 		atomic_store(&in_hung_write, 1);
 		nanosleep(&(const struct timespec){ .tv_nsec = 1000000 }, NULL);
 	}
+	atomic_store(&in_slow_write, atomic_load(&is_disk_slow));
 	if (atomic_load(&is_disk_slow))
 		nanosleep(&(const struct timespec){ .tv_nsec = SLOW_NS }, NULL);
 	return syscall(SYS_pwrite64, fd, from, bytes, at);
@@ -116,6 +117,30 @@ static void allocate_often(unsigned times)
 {
 	for (unsigned k = 0; k < times; k++)
 		allocate(NULL);
+}
+
+static void launch_often(unsigned times)
+{
+	for (unsigned k = 0; k < times; k++) {
+		CHECK(gp_enter_launch());
+		struct gp_record *r = gp_reserve(GP_LAUNCH);
+		if (r)
+			gp_commit(r);
+		gp_leave();
+	}
+}
+
+/* A burst at the begin of a thread, while the drain thread cannot see to its ring. */
+static void launch_while_away(void)
+{
+	allocate(NULL);
+	atomic_store(&is_disk_slow, true);
+	gp_flush_soon();
+	while (!atomic_load(&in_slow_write))
+		sched_yield();
+	launch_often(2000);
+	CHECK(atomic_load(&gp_thread.ring->lost_launch) == 0);
+	atomic_store(&is_disk_slow, false);
 }
 
 /* More events than any ring holds, while each write takes longer than all of them. */
@@ -210,6 +235,12 @@ static void a_hung_disk_costs_one_wait(void **state)
 	assert_int_equal(in_child("hung.gpr", "0", begin_while_hung), 0);
 }
 
+static void a_burst_of_launches_waits_for_its_ring(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("burst.gpr", "0", launch_while_away), 0);
+}
+
 static void a_slow_disk_loses_no_memory_event(void **state)
 {
 	(void)state;
@@ -245,6 +276,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_exit_waits_for_no_recorder_without_a_thread),
 		cmocka_unit_test(a_hung_disk_costs_one_wait),
+		cmocka_unit_test(a_burst_of_launches_waits_for_its_ring),
 		cmocka_unit_test(a_slow_disk_loses_no_memory_event),
 		cmocka_unit_test(a_hung_disk_costs_a_full_ring_one_wait),
 		cmocka_unit_test(rings_that_cannot_be_had_cost_no_wait),

@@ -12,7 +12,7 @@
 #if defined(__x86_64__)
 
 #define PAGE 4096u
-#define WAIT_NS 10000000000u
+#define WAIT_NS 100000000000u
 
 typedef void callee(void (*leaf)(void *), void *context);
 
