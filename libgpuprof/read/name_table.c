@@ -7,7 +7,16 @@
 #include "../format/varint.h"
 
 #define ROW_BYTES_MIN 8u
+/* From a mark to a text marked by it there are fewer texts, and no more bytes. */
 #define TEXTS_A_MARK 16u
+#define BYTES_A_MARK 256u
+/* A recorded path has at most 255 slots of 64 bytes, the largest number that `extra` holds. */
+#define PATH_BYTES_MAX ((size_t)UINT8_MAX * 64)
+
+struct mark {
+	uint32_t text; /* its number, counted from 0 */
+	uint32_t at;   /* in the bytes */
+};
 
 struct row {
 	uint64_t offset;
@@ -23,9 +32,9 @@ struct gp_name_table {
 	unsigned char *bytes;
 	size_t count;
 	uint64_t frames, named;
-	uint32_t *
-		mark; /* where texts 1, 17, 33, ... begin: an empty one takes a byte, a pointer 8 */
-	size_t texts; /* and one, for number 0 */
+	struct mark *mark; /* not of each text: an empty one takes a byte, a pointer 8 */
+	size_t marks;
+	size_t texts;	       /* and one, for number 0 */
 	struct module *module; /* by path, then build id */
 	size_t modules;
 	struct row *row; /* by offset in each module */
@@ -64,10 +73,25 @@ static const char *text(const struct gp_name_table *t, struct reading *r)
 	}
 	if (n == 0)
 		return NULL;
-	const char *text = (const char *)t->bytes + t->mark[(n - 1) / TEXTS_A_MARK];
-	for (uint64_t k = (n - 1) % TEXTS_A_MARK; k > 0; k--)
+	size_t low = 0, high = t->marks;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+		if (t->mark[middle].text <= n - 1)
+			low = middle;
+		else
+			high = middle;
+	}
+	const char *text = (const char *)t->bytes + t->mark[low].at;
+	for (uint64_t k = t->mark[low].text; k < n - 1; k++)
 		text += strlen(text) + 1;
 	return text;
+}
+
+static void mark_text(struct gp_name_table *t, size_t text, size_t at)
+{
+	const struct mark *last = t->marks != 0 ? &t->mark[t->marks - 1] : NULL;
+	if (last == NULL || text - last->text >= TEXTS_A_MARK || at - last->at > BYTES_A_MARK)
+		t->mark[t->marks++] = (struct mark){ (uint32_t)text, (uint32_t)at };
 }
 
 static void read_texts(struct gp_name_table *t, struct reading *r)
@@ -75,7 +99,8 @@ static void read_texts(struct gp_name_table *t, struct reading *r)
 	size_t texts = number_of(r, 1);
 	if (r->at == NULL)
 		return;
-	t->mark = malloc((texts / TEXTS_A_MARK + 1) * sizeof *t->mark);
+	size_t most = texts / TEXTS_A_MARK + t->count / BYTES_A_MARK + 1;
+	t->mark = malloc((most < texts ? most : texts + 1) * sizeof *t->mark);
 	r->is_out_of_memory = t->mark == NULL;
 	if (t->mark == NULL)
 		return;
@@ -86,15 +111,15 @@ static void read_texts(struct gp_name_table *t, struct reading *r)
 			r->at = NULL;
 			return;
 		}
-		if (i % TEXTS_A_MARK == 0)
-			t->mark[i / TEXTS_A_MARK] = (uint32_t)(r->at - t->bytes);
+		mark_text(t, i, (size_t)(r->at - t->bytes));
 		r->at = end + 1;
 	}
 }
 
 static int compare_modules(const struct gp_name_module *a, const struct gp_name_module *b)
 {
-	int by_path = strcmp(a->path, b->path);
+	/* many modules can name one text */
+	int by_path = a->path == b->path ? 0 : strcmp(a->path, b->path);
 	size_t least =
 		a->build_id_bytes < b->build_id_bytes ? a->build_id_bytes : b->build_id_bytes;
 	int by_id = by_path != 0 || least == 0 ? 0 : memcmp(a->build_id, b->build_id, least);
@@ -113,7 +138,8 @@ static bool read_module(struct gp_name_table *t, struct reading *r)
 	if (r->at != NULL)
 		r->at += m->is.build_id_bytes;
 	m->rows = number_of(r, ROW_BYTES_MIN);
-	if (r->at == NULL || m->is.path == NULL)
+	if (r->at == NULL || m->is.path == NULL ||
+	    strnlen(m->is.path, PATH_BYTES_MAX + 1) > PATH_BYTES_MAX)
 		return false;
 	/* sorted: each is there once */
 	return t->modules == 0 || compare_modules(&t->module[t->modules - 1].is, &m->is) < 0;

@@ -3,149 +3,13 @@
  * the end of their range, texts that a terminal obeys. Knows the codec alone.
  *	made_hostile FAMILY COUNT FILE
  */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "hostile_writer.h"
 
-#include "format/layout.h"
-#include "gpuprof.h"
-#include "read/name_area.h"
-
-#define SLOTS 8192u
-#define TEXT_SLOTS 64u
-#define SECOND UINT64_C(1000000000)
-#define START (1000 * SECOND)
 #define HEAP UINT64_C(0x7f0000000000)
 
 /* Rings the bell, sets the title, paints, goes back to the line's start, ends an element. */
 static const char harm[] = "\x1b]0;title\x07\x1b[31m\r<script>\"'&\\\xff\xc2\x9b"
 			   "1m\xe2\x80\xae\n$(touch x)";
-
-static FILE *out;
-static struct gp_file_header header = {
-	.major = 1,
-	.minor = 6,
-	.clock = GP_CLOCK_MONOTONIC_RAW,
-	.pid = 1,
-	.start_ticks = START,
-	.start_mono_ns = START,
-	.start_unix_ns = SECOND,
-	.ticks_per_second = SECOND,
-	.boot_id = "boot",
-	.hostname = "host",
-	.command = "python3 train.py",
-};
-static struct gp_block_scratch *scratch;
-static unsigned char *block;
-static struct gp_record record[SLOTS + TEXT_SLOTS];
-static bool is_sealed;
-static uint64_t records, next_time = START, next_order;
-static struct {
-	uint32_t thread;
-	uint64_t sequence;
-} threads[2] = { { GP_THREAD_NONE, 0 }, { 1, 0 } };
-
-static void write_bytes(const void *bytes, size_t n)
-{
-	if (fwrite(bytes, 1, n, out) != n)
-		exit(1);
-}
-
-static void write_header(void)
-{
-	unsigned char bytes[GP_FILE_HEADER];
-	gp_file_header_encode(&header, bytes);
-	rewind(out);
-	write_bytes(bytes, sizeof bytes);
-	fseek(out, 0, SEEK_END);
-}
-
-static struct gp_block_header block_header(unsigned type, uint32_t thread)
-{
-	return (struct gp_block_header){ .type = (uint16_t)type,
-					 .thread = thread,
-					 .ticks = next_time,
-					 .mono_ns = next_time,
-					 .unix_ns = SECOND };
-}
-
-static void write_plain(unsigned type, unsigned flags)
-{
-	unsigned char bytes[GP_BLOCK_HEADER];
-	struct gp_block_header h = block_header(type, GP_THREAD_NONE);
-	h.flags = (uint16_t)flags;
-	gp_block_header_encode(&h, bytes);
-	write_bytes(bytes, sizeof bytes);
-}
-
-/* What was added, as one block of that thread. Returns its bytes, which stay in `block`. */
-static size_t write_block(unsigned type, uint32_t thread, uint64_t sequence)
-{
-	size_t length;
-	struct gp_block_header h = block_header(type, thread);
-	h.sequence = sequence;
-	if (gp_block_encode(scratch, &h, record, SLOTS, 0, records, block, gp_block_bound(),
-			    &length) != GP_OK)
-		exit(1);
-	write_bytes(block, length);
-	records = 0;
-	return length;
-}
-
-static void flush(unsigned type)
-{
-	unsigned which = type == GP_BLOCK_EVENTS;
-	if (records > 0)
-		write_block(type, threads[which].thread, threads[which].sequence++);
-}
-
-/* The block that was written last, once more as that of another thread. */
-static void write_again(size_t length, uint32_t thread)
-{
-	struct gp_block_header h;
-	if (gp_block_header_decode(block, &h) != GP_OK)
-		exit(1);
-	h.thread = thread;
-	gp_block_header_encode(&h, block);
-	write_bytes(block, length);
-}
-
-static void add(struct gp_record r)
-{
-	r.time = r.time ? r.time : (next_time += 64);
-	r.order = next_order;
-	next_order += gp_event_infos[r.kind].class == GP_CLASS_MEMORY;
-	record[records++] = r;
-	if (records == SLOTS)
-		flush(GP_BLOCK_EVENTS);
-}
-
-static void define(struct gp_record r, const char *text)
-{
-	uint64_t bytes = text ? strlen(text) : 0;
-	r.time = next_time;
-	r.extra = text ? (uint8_t)((bytes + 8 + 63) / 64) : 0;
-	if (records + 1 + r.extra > SLOTS)
-		flush(GP_BLOCK_DEFINE);
-	record[records++] = r;
-	if (!text)
-		return;
-	memset(&record[records], 0, r.extra * sizeof *record);
-	memcpy(&record[records], &bytes, sizeof bytes);
-	memcpy((char *)&record[records] + sizeof bytes, text, bytes);
-	records += r.extra;
-}
-
-static struct gp_record memory(enum gp_kind kind, enum gp_space space, uint64_t address,
-			       uint64_t bytes)
-{
-	struct gp_record r = { .kind = (uint16_t)kind, .space = (uint8_t)space };
-	r.alloc.address = address;
-	r.alloc.bytes = bytes;
-	return r;
-}
 
 /* ---- numbers at the end of their range ---- */
 
@@ -309,19 +173,64 @@ static size_t put_varint(unsigned char *at, uint64_t value)
 /* Stored names with so many texts that are empty: all that they take in the file is a number. */
 static void empty_names(uint64_t count)
 {
-	const struct gp_block_header last = { .type = GP_BLOCK_END };
-	unsigned char *table = calloc(count + 64, 1), *blocks;
-	size_t n = 2, bytes;
-	write_plain(GP_BLOCK_END, GP_BLOCK_SEALED);
+	unsigned char *table = calloc(count + 64, 1);
+	size_t n = 2;
 	table[0] = 1;
 	n += put_varint(table + n, count);
-	if (gp_name_area_encode(table, n + count + 1, &last, &blocks, &bytes) != GP_OK)
-		exit(1);
-	header.names_offset = (uint64_t)ftell(out);
-	header.names_bytes = bytes;
-	write_bytes(blocks, bytes);
-	write_header();
-	is_sealed = true;
+	write_names(table, n + count + 1);
+}
+
+#define LONG_TEXT 460000u
+
+/* 16 texts: "/", but that all others than the last go on for long. Returns the bytes. */
+static size_t put_long_texts(unsigned char *at, uint64_t frames)
+{
+	size_t n = put_varint(at, frames);
+	at[n++] = 0;
+	n += put_varint(at + n, 16);
+	for (unsigned k = 0; k < 16; k++) {
+		size_t bytes = k < 15 ? LONG_TEXT : 1;
+		memset(at + n, '/', bytes);
+		n += bytes + 1;
+	}
+	return n;
+}
+
+/* Stored names of so many frames, each of them the text behind the long ones. */
+static void long_texts(uint64_t count)
+{
+	unsigned char *table = calloc(count * 16 + 16 * LONG_TEXT + 64, 1);
+	size_t n = put_long_texts(table, count);
+	n += put_varint(table + n, 1);
+	table[n++] = 16;
+	table[n++] = 0;
+	n += put_varint(table + n, count);
+	for (uint64_t k = 0; k < count; k++) {
+		/* step, state, symbol, its offset, frames, function, file, line */
+		const unsigned char row[8] = { 1, 0, 0, 0, 1, 16, 16, 1 };
+		memcpy(table + n, row, sizeof row);
+		n += sizeof row;
+	}
+	write_names(table, n);
+}
+
+/* Stored names of so many modules of one path, which two of the long texts hold. */
+static void long_paths(uint64_t count)
+{
+	unsigned char *table = calloc(count * 8 + 16 * LONG_TEXT + 64, 1);
+	size_t n = put_long_texts(table, 0);
+	n += put_varint(table + n, count);
+	for (uint64_t k = 0; k < count; k++) {
+		/* path, bytes of the build id, build id, rows */
+		const unsigned char module[6] = {
+			(unsigned char)(1 + k % 2), 3,
+			(unsigned char)(k >> 16),   (unsigned char)(k >> 8),
+			(unsigned char)k,	    0,
+		};
+		memcpy(table + n, module, sizeof module);
+		n += sizeof module;
+	}
+	write_names(table, n);
 }
 
 /* Stacks of one frame at times of which each may lie in one of many doubts. */
@@ -509,6 +418,8 @@ static const struct {
 	{ "modules", modules },
 	{ "false_magic", false_magic },
 	{ "empty_names", empty_names },
+	{ "long_texts", long_texts },
+	{ "long_paths", long_paths },
 	{ "piled_ranges", piled_ranges },
 	{ "piled_segments", piled_segments },
 	{ "unmapped_holes", unmapped_holes },
@@ -523,22 +434,12 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	size_t bytes = (gp_block_scratch_bytes() + 63) & ~(size_t)63, k = 0;
-	size_t count = sizeof families / sizeof *families;
+	size_t count = sizeof families / sizeof *families, k = 0;
 	while (argc == 4 && k < count && strcmp(argv[1], families[k].name) != 0)
 		k++;
 	if (argc != 4 || k == count)
 		return 2;
-	scratch = gp_block_scratch_init(aligned_alloc(64, bytes), bytes);
-	block = malloc(gp_block_bound());
-	out = fopen(argv[3], "w+b");
-	if (!out || !block)
-		return 1;
-	write_header();
-	write_plain(GP_BLOCK_SEGMENT, 0);
+	open_writer(argv[3]);
 	families[k].write(strtoull(argv[2], NULL, 10));
-	flush(GP_BLOCK_EVENTS);
-	if (!is_sealed)
-		write_plain(GP_BLOCK_END, GP_BLOCK_SEALED);
-	return fclose(out) != 0;
+	return !close_writer();
 }
