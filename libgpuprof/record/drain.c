@@ -137,8 +137,11 @@ static bool is_left_out(const struct gp_recorder *r, const struct gp_record *rec
 static bool advance(struct gp_recorder *r, struct gp_ring_view *view)
 {
 	uint64_t tail = atomic_load_explicit(&view->ring->tail, memory_order_relaxed);
+	struct gp_run run = gp_view_run(view, view->seen);
 	while (view->seen < view->head) {
-		const struct gp_record *record = gp_view_slot(view, view->seen);
+		if (gp_unlikely(view->seen >= run.end))
+			run = gp_view_run(view, view->seen);
+		const struct gp_record *record = &run.slots[view->seen & run.mask];
 		if (view->seen - tail >= GP_BLOCK_RECORDS)
 			return true;
 		if (is_left_out(r, record))

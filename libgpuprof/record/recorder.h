@@ -29,6 +29,21 @@ struct gp_ring_view {
 	bool has_late; /* some of [tail, seen) came after the cut of its segment */
 };
 
+/* The slots of one region, for who looks at many: slots[position & mask], up to `end`. */
+struct gp_run {
+	struct gp_record *slots;
+	uint64_t mask, end;
+};
+
+/* `position` is before a head that was loaded earlier. */
+static inline struct gp_run gp_view_run(const struct gp_ring_view *view, uint64_t position)
+{
+	const unsigned region = gp_ring_region(view->ring, position);
+	return (struct gp_run){ .slots = view->slots[region],
+				.mask = GP_REGION_SLOTS(region) - 1,
+				.end = gp_region_end(view->ring, region) };
+}
+
 static inline struct gp_record *gp_view_slot(const struct gp_ring_view *view, uint64_t position)
 {
 	const unsigned region = gp_ring_region(view->ring, position);

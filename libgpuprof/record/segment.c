@@ -78,8 +78,9 @@ static void put_live(void *context, const struct gp_live_entry *entry)
 void gp_segment_define(struct gp_recorder *r, const struct gp_ring_view *view, uint64_t from,
 		       uint64_t slots)
 {
+	const struct gp_run run = gp_view_run(view, from); /* a block is of one region */
 	for (uint64_t at = from; r->define.entry && at < from + slots;) {
-		const struct gp_record *record = gp_view_slot(view, at);
+		const struct gp_record *record = &run.slots[at & run.mask];
 		if (record->stack)
 			gp_stack_define(&r->define, record->stack);
 		at += 1u + record->extra;
