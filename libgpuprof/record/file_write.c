@@ -29,19 +29,36 @@ static bool write_all(int fd, const unsigned char *bytes, size_t n, uint64_t off
 	return true;
 }
 
-static bool is_still_ours(const struct gp_file_writer *w)
+struct gp_file_id gp_file_identify(int fd)
 {
 	struct statx now;
-	return statx(w->fd, "", AT_EMPTY_PATH, STATX_INO, &now) == 0 && now.stx_ino == w->inode &&
-	       now.stx_dev_major == w->device_major && now.stx_dev_minor == w->device_minor;
+	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, STATX_INO, &now) != 0)
+		return (struct gp_file_id){ .inode = 0 };
+	return (struct gp_file_id){ now.stx_ino, now.stx_dev_major, now.stx_dev_minor };
 }
 
-/* The job closed our number (and may have given it to something else): never write there again. */
-static bool reopen(struct gp_file_writer *w)
+bool gp_file_is(int fd, const struct gp_file_id *id)
 {
-	w->fd = open(w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	if (w->fd < 0 || is_still_ours(w))
-		return w->fd >= 0;
+	const struct gp_file_id now = gp_file_identify(fd);
+	return now.inode && now.inode == id->inode && now.device_major == id->device_major &&
+	       now.device_minor == id->device_minor;
+}
+
+/*
+ * The job closed our number (and may have given it to something else): never write there again.
+ * When a table of our own is gone we are a copy, and the recording is not ours.
+ */
+static bool is_ours_or_reopened(struct gp_file_writer *w)
+{
+	if (gp_file_is(w->fd, &w->id))
+		return true;
+	if (w->is_shared_table) {
+		w->fd = open(w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+		if (w->fd < 0)
+			return false;
+		if (gp_file_is(w->fd, &w->id))
+			return true;
+	}
 	errno = ESTALE;
 	return false;
 }
@@ -55,8 +72,7 @@ static bool fail(struct gp_file_writer *w)
 
 static bool put_at(struct gp_file_writer *w, const unsigned char *bytes, size_t n, uint64_t offset)
 {
-	if ((!w->is_shared_table || is_still_ours(w) || reopen(w)) &&
-	    write_all(w->fd, bytes, n, offset))
+	if (is_ours_or_reopened(w) && write_all(w->fd, bytes, n, offset))
 		return true;
 	gp_say_errno("cannot write", w->path, errno);
 	gp_say_hint("events are lost and counted until there is room again");
@@ -67,8 +83,7 @@ bool gp_file_put_header(struct gp_file_writer *w)
 {
 	unsigned char bytes[GP_FILE_HEADER];
 	gp_file_header_encode(&w->header, bytes);
-	return (!w->is_shared_table || is_still_ours(w) || reopen(w)) &&
-	       write_all(w->fd, bytes, sizeof bytes, 0);
+	return is_ours_or_reopened(w) && write_all(w->fd, bytes, sizeof bytes, 0);
 }
 
 static void read_text(const char *path, char *out, size_t capacity)
@@ -142,13 +157,8 @@ bool gp_file_create(struct gp_file_writer *w, const char *name)
 	w->fd = open_new(w, name);
 	if (w->fd < 0)
 		return false;
-	struct statx st;
-	if (statx(w->fd, "", AT_EMPTY_PATH, STATX_INO, &st) != 0)
-		return false;
-	w->device_major = st.stx_dev_major;
-	w->device_minor = st.stx_dev_minor;
-	w->inode = st.stx_ino;
-	return gp_file_put_header(w);
+	w->id = gp_file_identify(w->fd);
+	return w->id.inode && gp_file_put_header(w);
 }
 
 static bool put_plain_block(struct gp_file_writer *w, enum gp_block_type type, uint16_t flags,
@@ -288,7 +298,7 @@ void gp_file_close(struct gp_file_writer *w)
 {
 	if (w->fd < 0)
 		return;
-	if (!w->is_shared_table || is_still_ours(w))
+	if (gp_file_is(w->fd, &w->id))
 		close(w->fd);
 	w->fd = -1;
 }

@@ -8,15 +8,19 @@
 
 #include "../format/layout.h"
 
+/* Which file a descriptor led to: its number may mean another one later. */
+struct gp_file_id {
+	uint64_t inode; /* 0: none */
+	uint32_t device_major, device_minor;
+};
+
 struct gp_file_writer {
 	struct gp_file_header header;
 	struct gp_control *control;
 	char path[1024];
 	int fd;
-	uint32_t device_major,
-		device_minor; /* identity of the file: what is behind fd must still be it */
-	uint64_t inode;
-	bool is_shared_table; /* the job can close our descriptor: look before each write */
+	struct gp_file_id id;
+	bool is_shared_table; /* the job can close our descriptor: it is opened again then */
 	uint64_t segment_bytes;
 };
 
@@ -44,6 +48,13 @@ void gp_file_reopen_segment(struct gp_file_writer *writer);
 bool gp_file_put_header(struct gp_file_writer *writer);
 /* Bytes that still fit in the current part; UINT64_MAX when it has no end. */
 uint64_t gp_file_room(const struct gp_file_writer *writer);
+/*
+ * The file behind `fd`, inode 0 when there is none. And: is it still that file? We ask before each
+ * use, for the number may be the job's: in a table shared with it, and after a restore from a
+ * checkpoint (CRIU), which gives all threads the job's table.
+ */
+struct gp_file_id gp_file_identify(int fd);
+bool gp_file_is(int fd, const struct gp_file_id *id);
 /* In a table shared with the job: moves fd out of the low numbers, which some programs count on. */
 int gp_file_high(int fd);
 void gp_file_close(struct gp_file_writer *writer);

@@ -121,6 +121,7 @@ struct gp_recorder {
 	uint32_t generation; /* counts the processes of this line of forks that recorded */
 	char ring_path[256];
 	int ring_fd, ring_dir_fd; /* -1: private, or closed */
+	struct gp_file_id ring_id, ring_dir_id;
 	/* the place has no room for more rings: those that follow are private memory */
 	_Atomic bool is_full;
 	bool has_queues; /* of the job, in our table: they must stay open */

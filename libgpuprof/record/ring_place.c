@@ -111,6 +111,8 @@ static bool open_in(struct gp_recorder *r, const char *directory)
 	madvise(page, GP_CONTROL_BYTES, MADV_DONTFORK);
 	__atomic_store_n(&gp_control, page, __ATOMIC_RELAXED);
 	r->ring_fd = fd;
+	r->ring_id = gp_file_identify(fd);
+	r->ring_dir_id = gp_file_identify(r->ring_dir_fd);
 	r->is_private = false;
 	return true;
 }
@@ -187,7 +189,8 @@ static void *map_shared(struct gp_recorder *r, uint32_t index, uint64_t offset, 
 {
 	struct statfs fs;
 	const off_t at = (off_t)(gp_ring_offset(index) + offset);
-	if (fstatfs(r->ring_fd, &fs) != 0 || !has_room(&fs, r->ring_bytes, bytes) ||
+	if (!gp_file_is(r->ring_fd, &r->ring_id) || fstatfs(r->ring_fd, &fs) != 0 ||
+	    !has_room(&fs, r->ring_bytes, bytes) ||
 	    posix_fallocate(r->ring_fd, at, (off_t)bytes) != 0)
 		return NULL;
 	void *part = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
@@ -220,7 +223,8 @@ static bool map_place(struct gp_recorder *r, uint32_t index, bool is_shared, boo
 	const uint64_t head_bytes = is_stacks ? GP_RING_HEADER : FIRST_PART;
 	struct gp_ring_view view = { .next_order = UINT64_MAX, .is_shared = is_shared };
 	/* a reader maps whole places */
-	if (is_shared && ftruncate(r->ring_fd, (off_t)gp_ring_offset(index + 1)) != 0)
+	if (is_shared && (!gp_file_is(r->ring_fd, &r->ring_id) ||
+			  ftruncate(r->ring_fd, (off_t)gp_ring_offset(index + 1)) != 0))
 		return false;
 	view.ring = map_part(r, is_shared, index, 0, head_bytes);
 	if (!view.ring)
@@ -347,12 +351,9 @@ static bool replace(const struct gp_ring_view *view)
 
 void gp_ring_place_empty(struct gp_recorder *r)
 {
-	/*
-	 * Where the job can reach the descriptor its number may be another file's by now. And what
-	 * could not be sealed is left to whoever adopts it.
-	 */
-	const bool is_file_ours = r->ring_fd >= 0 && !r->writer.is_shared_table &&
-				  atomic_load(&gp_control->is_sealed);
+	/* what could not be sealed is left to whoever adopts it */
+	const bool is_file_ours =
+		gp_file_is(r->ring_fd, &r->ring_id) && atomic_load(&gp_control->is_sealed);
 	const uint32_t rings = atomic_load(&gp_control->rings);
 	for (uint32_t k = 0; k < rings; k++)
 		if (replace(&r->views[k]) && is_file_ours)
@@ -371,9 +372,11 @@ void gp_ring_place_close(struct gp_recorder *r)
 	if (r->is_private)
 		return;
 	/* by the directory that was held: the job may have another root by now */
-	if (unlinkat(r->ring_dir_fd, strrchr(r->ring_path, '/') + 1, 0) != 0 &&
+	const bool is_held = gp_file_is(r->ring_dir_fd, &r->ring_dir_id);
+	if ((!is_held || unlinkat(r->ring_dir_fd, strrchr(r->ring_path, '/') + 1, 0) != 0) &&
 	    unlink(r->ring_path) != 0)
 		gp_ring_place_empty(r);
-	close(r->ring_dir_fd);
+	if (is_held)
+		close(r->ring_dir_fd);
 	r->ring_dir_fd = -1;
 }

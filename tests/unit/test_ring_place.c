@@ -1,7 +1,7 @@
 /*
  * The rings lie in a shared file only where a store into reserved space can never fail. A store
  * into a mapping of a full BTRFS can: the file system writes to a new place, and the job gets
- * SIGBUS. So there the rings are private memory.
+ * SIGBUS. So there the rings are private memory. And a number whose file has changed is the job's.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
@@ -29,16 +30,24 @@ int statfs(const char *path, struct statfs *out)
 	return 0;
 }
 
-static bool is_shared_on(unsigned long type)
+static struct gp_recorder recorder;
+static char directory[64], recording[80];
+
+static void open_place(unsigned long type)
 {
-	static struct gp_recorder recorder;
 	memset(&recorder, 0, sizeof recorder);
-	char directory[] = "/tmp/gpuprof-ring-place.XXXXXX";
+	strcpy(directory, "/tmp/gpuprof-ring-place.XXXXXX");
 	assert_non_null(mkdtemp(directory));
 	told_type = type;
 	strcpy(gp_settings.ring_dir, directory);
-	snprintf(recorder.writer.path, sizeof recorder.writer.path, "%s/x.gpr", directory);
+	snprintf(recording, sizeof recording, "%s/x.gpr", directory);
+	strcpy(recorder.writer.path, recording);
 	assert_true(gp_ring_place_open(&recorder));
+}
+
+static bool is_shared_on(unsigned long type)
+{
+	open_place(type);
 	bool is_shared = !recorder.is_private;
 	gp_ring_place_close(&recorder);
 	assert_int_equal(rmdir(directory), 0);
@@ -59,11 +68,69 @@ static void not_where_a_store_may_fail(void **state)
 	assert_false(is_shared_on(NFS_SUPER_MAGIC));
 }
 
+/* a file of the job's, which takes the number `fd` over */
+static int give_to_the_job(int fd)
+{
+	char path[] = "/tmp/gpuprof-jobs-file.XXXXXX";
+	int job = mkstemp(path);
+	assert_true(job >= 0);
+	unlink(path);
+	assert_int_equal(write(job, "theirs", 6), 6);
+	assert_int_equal(dup2(job, fd), fd);
+	return job;
+}
+
+static void assert_untouched(int job, int fd)
+{
+	struct stat st;
+	char text[8] = "";
+	assert_int_equal(fstat(job, &st), 0);
+	assert_int_equal(st.st_size, 6);
+	assert_int_equal(pread(job, text, sizeof text, 0), 6);
+	assert_string_equal(text, "theirs");
+	assert_int_equal(close(fd), 0); /* nobody else closed it */
+	close(job);
+}
+
+static void a_ring_is_not_made_in_the_jobs_file(void **state)
+{
+	(void)state;
+	open_place(TMPFS_MAGIC);
+	const int fd = recorder.ring_fd, directory_fd = recorder.ring_dir_fd;
+	int job = give_to_the_job(fd), other = give_to_the_job(directory_fd);
+	assert_true(gp_ring_place_add(&recorder));
+	assert_false(recorder.views[0].is_shared);
+	gp_ring_place_close(&recorder);
+	assert_untouched(job, fd);
+	assert_untouched(other, directory_fd);
+	assert_int_equal(rmdir(directory), 0);
+}
+
+static void a_block_is_not_written_to_the_jobs_file(void **state)
+{
+	(void)state;
+	open_place(TMPFS_MAGIC);
+	struct gp_file_writer *w = &recorder.writer;
+	w->control = gp_control;
+	assert_true(gp_file_create(w, recording));
+	const int fd = w->fd;
+	int job = give_to_the_job(fd);
+	assert_false(gp_file_segment(w, 0, 0));
+	assert_false(gp_file_put_header(w));
+	gp_file_close(w);
+	assert_untouched(job, fd);
+	gp_ring_place_close(&recorder);
+	assert_int_equal(unlink(recording), 0);
+	assert_int_equal(rmdir(directory), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(where_space_stays_reserved),
 		cmocka_unit_test(not_where_a_store_may_fail),
+		cmocka_unit_test(a_ring_is_not_made_in_the_jobs_file),
+		cmocka_unit_test(a_block_is_not_written_to_the_jobs_file),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
