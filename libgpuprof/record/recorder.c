@@ -17,8 +17,8 @@
 #include "scope.h"
 #include "stack_take.h"
 
-#define START_WAIT_NS 500000000u /* a file system that hangs must not hang the job */
-#define RING_WAIT_NS 500000000u	 /* of dozens that begin at once the last waited for 100 ms */
+#define START_WAIT_NS 1000000000u /* a file system that hangs must not hang the job */
+#define RING_WAIT_NS 500000000u	  /* of dozens that begin at once the last waited for 100 ms */
 #define END_WAIT_NS 2000000000u
 #define WORD_OFF (GP_WORD_CHANGE | (uint32_t)GP_LEVEL_OFF)
 #define WORD_NEVER 0xffffffffu
