@@ -12,13 +12,13 @@ static _Atomic uint32_t threads; /* that ever had ranges */
 GP_COLD struct gp_range_thread *gp_range_own_map(void)
 {
 	int kept = errno;
+	if (!gp_thread_end_is_told())
+		return NULL;
 	void *own = mmap(NULL, sizeof(struct gp_range_thread), PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (own != MAP_FAILED && gp_thread_end_is_told()) {
+	if (own != MAP_FAILED) {
 		gp_thread.ranges = own;
 		gp_thread.ranges->number = atomic_fetch_add(&threads, 1);
-	} else if (own != MAP_FAILED) {
-		munmap(own, sizeof(struct gp_range_thread));
 	}
 	errno = kept;
 	return gp_thread.ranges;

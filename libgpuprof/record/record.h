@@ -56,7 +56,8 @@ struct gp_thread {
 	uint64_t last_free_order;
 	uint32_t generation;	    /* gp_recorder.generation that `ring` belongs to */
 	uint32_t is_drain;	    /* the recorder's own thread */
-	uint32_t ends;		    /* rounds of destructors that have called us */
+	uint16_t ends;		    /* rounds of destructors that have called us */
+	uint16_t is_end_told;	    /* recorder.c's: glibc has room for our key's value */
 	uint32_t launches_bare;	    /* how many launches are next without a stack: stack_take.h */
 	uint64_t retry_ns;	    /* no ring: when to ask for one again */
 	int64_t wait_paid_ns;	    /* what its memory events waited is a tenth of the time since */
@@ -291,7 +292,10 @@ bool gp_define(const struct gp_record *record, const char *text, size_t text_byt
 
 /* One event that found no room anywhere. Inside. */
 GP_COLD void gp_count_lost(enum gp_kind kind);
-/* Has this thread's end call what gives its memory back? Slow half only. */
+/*
+ * Has this thread's end call what gives its memory back? False also where to ask for that might
+ * call the job's calloc. Slow half only.
+ */
 bool gp_thread_end_is_told(void);
 
 /* ---- what interpose/ tells the recorder ---- */

@@ -22,6 +22,8 @@
 #define END_WAIT_NS 2000000000u
 #define WORD_OFF (GP_WORD_CHANGE | (uint32_t)GP_LEVEL_OFF)
 #define WORD_NEVER 0xffffffffu
+/* glibc keeps the values of further keys in memory from calloc, whose lock our caller may hold */
+#define KEYS_IN_THREAD 32u
 
 struct gp_recorder gp_recorder;
 struct gp_control *gp_control GP_HOT_DATA;
@@ -180,7 +182,10 @@ static void end_thread(void *thread)
 
 bool gp_thread_end_is_told(void)
 {
-	return is_initialised && pthread_setspecific(thread_end, &gp_thread) == 0;
+	struct gp_thread *t = &gp_thread;
+	if (is_initialised && (t->is_end_told || thread_end < KEYS_IN_THREAD))
+		t->is_end_told = pthread_setspecific(thread_end, t) == 0;
+	return t->is_end_told;
 }
 
 static void wipe_in_child(void)
@@ -213,7 +218,8 @@ bool gp_recorder_init(void)
 		pthread_atfork(NULL, NULL, wipe_in_child);
 		gp_local = page;
 		is_initialised = true;
-		gp_thread_end_is_told(); /* the main thread's: last_thread.c */
+		gp_thread.is_end_told = 1; /* calloc may be called here */
+		gp_thread_end_is_told();   /* the main thread's: last_thread.c */
 	}
 	errno = kept;
 	return is_initialised;

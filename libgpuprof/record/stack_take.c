@@ -168,6 +168,8 @@ GP_HOT_TEXT static uint32_t id_of_frame(struct gp_stack_memo *memo, struct known
 GP_COLD static struct gp_stack_memo *memo_open(void)
 {
 	const int error = errno;
+	if (!gp_thread.is_end_told)
+		return NULL; /* 4 MiB that would stay when the thread ends */
 	void *pages = mmap(NULL, sizeof(struct gp_stack_memo), PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	errno = error;

@@ -1,8 +1,14 @@
 /*
  * An allocator whose lock is not recursive and that asks the driver for pinned memory under it:
- * that is the first event of the process, and of a forked child. What it calls may not allocate.
+ * that is the first event of the process, of a second thread, and of a forked child. What it calls
+ * may not allocate. Runs again where libraries made more keys than glibc keeps in a thread itself.
  */
 #include "victim.h"
+
+#include <string.h>
+
+/* The recorder's key comes next, as the last of a block of 32 that glibc allocates. */
+#define LAST_KEY 62u
 
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
@@ -38,21 +44,64 @@ static void grow(void)
 	memory = malloc(100);
 	free(memory);
 	must(!has_to_grow);
-	claim("alloc", 1);
+}
+
+static void *grow_in_thread(void *unused)
+{
+	must(driver_use(&driver, 0));
+	grow();
+	return unused;
+}
+
+static void grow_in_threads(void)
+{
+	pthread_t thread;
+	driver = need_driver(DOOR_PROC_ADDRESS);
+	grow();
+	must(pthread_create(&thread, NULL, grow_in_thread, NULL) == 0);
+	must(pthread_join(thread, NULL) == 0);
+	claim("alloc", 2);
 	claim("complete", 1);
 }
 
-int main(void)
+/* Before all constructors, as those of linked libraries run before ours. */
+static void make_keys(int argc, char **argv)
 {
-	driver = need_driver(DOOR_PROC_ADDRESS);
-	grow();
+	pthread_key_t key = 0;
+	if (argc > 1 && strcmp(argv[1], "keys") == 0)
+		while (key < LAST_KEY)
+			must(pthread_key_create(&key, NULL) == 0);
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*const first)(int,
+									    char **) = make_keys;
+
+static void again_with_keys(void)
+{
+	const pid_t child = fork();
+	if (child == 0) {
+		execl("/proc/self/exe", "malloc_asks_driver", "keys", (char *)NULL);
+		_exit(71);
+	}
+	must(wait_for(child) == 0);
+}
+
+int main(int argc, char **argv)
+{
+	(void)argv;
+	grow_in_threads();
 	const pid_t child = fork();
 	if (child == 0) {
 		grow();
+		claim("alloc", 1);
+		claim("complete", 1);
 		exit(0);
 	}
 	must(wait_for(child) == 0);
-	claim_recordings(2);
+	if (argc > 1)
+		return 0;
+	again_with_keys();
+	claim_recordings(4);
 	printf("allocated\n");
 	return 0;
 }
