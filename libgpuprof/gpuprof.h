@@ -256,11 +256,13 @@ struct gp_unnamed {
 enum gp_status gp_recording_unnamed(struct gp_recording *recording, const struct gp_unnamed **out,
 				    size_t *modules);
 struct gp_symbolized {
-	uint64_t frames;      /* different native frames of the recording's stacks */
-	uint64_t named;	      /* their functions are known now */
-	uint64_t added;	      /* of these: not before */
-	uint64_t nowhere;     /* in no module that is known: made at run time */
-	uint64_t waiting;     /* not looked up: the limit was reached, or memory */
+	uint64_t frames;  /* different native frames of the recording's stacks */
+	uint64_t named;	  /* their functions are known now */
+	uint64_t added;	  /* of these: not before */
+	uint64_t nowhere; /* in no module that is known: made at run time */
+	/* not looked up: the limit was reached, or memory; one for each address that lies in more
+	 * modules than are looked up */
+	uint64_t waiting;
 	uint64_t names_bytes; /* of the file, that names take now */
 	bool is_written;      /* false: the file knew all that already, or there is nothing */
 	size_t unnamed_modules;

@@ -71,7 +71,7 @@ static void print_unnamed(const struct gp_symbolized *s)
 		printf("  and %s with frames without a name\n",
 		       gp_plural(s->unnamed_modules - MODULES_SHOWN, "more module").s);
 	if (s->waiting)
-		printf("  %s not looked up: no memory for their names\n",
+		printf("  %s not looked up: no room for their names\n",
 		       gp_count_text(s->waiting).s);
 }
 

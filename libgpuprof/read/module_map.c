@@ -95,7 +95,7 @@ uint64_t gp_module_map_ns(const struct gp_module_map *map, size_t index)
 	return m->times != 0 ? map->time[m->times - 1].first_unix_ns : m->is.mapped_unix_ns;
 }
 
-/* Stays of one module that are looked at for one that the new one goes on: a job reloads few. */
+/* Earlier stays of one module that are compared with a new one: a job reloads few. */
 #define STAYS_MOST 64u
 
 static bool extend_stay(struct gp_module_map *map, const struct gp_mapped_module *added)
@@ -185,7 +185,7 @@ static bool sort(struct gp_module_map *map)
 	return true;
 }
 
-/* Modules over one address of which none decides: then it is not known which one was there. */
+/* Modules over one address that are looked at; behind that the answer is GP_MAP_SEVERAL. */
 #define CANDIDATES_MOST 4096u
 
 static bool was_mapped(const struct gp_module *m, uint64_t address, uint64_t at)
@@ -208,13 +208,18 @@ static size_t places_up_to(const struct gp_module_map *map, uint64_t address)
 }
 
 bool gp_module_map_visit(struct gp_module_map *map, uint64_t address,
-			 void (*visit)(void *context, size_t index), void *context)
+			 bool (*visit)(void *context, size_t index), void *context, bool *is_whole)
 {
+	*is_whole = true;
 	if (map->count != 0 && !sort(map))
 		return false;
-	for (size_t k = places_up_to(map, address); k > 0 && map->place[k - 1].reach > address; k--)
-		if (was_mapped(&map->module[map->place[k - 1].index].is, address, GP_ANY_TIME))
-			visit(context, map->place[k - 1].index);
+	size_t end = places_up_to(map, address);
+	for (size_t k = end; k > 0 && map->place[k - 1].reach > address && *is_whole; k--) {
+		size_t index = map->place[k - 1].index;
+		*is_whole = end - k < CANDIDATES_MOST &&
+			    (!was_mapped(&map->module[index].is, address, GP_ANY_TIME) ||
+			     visit(context, index));
+	}
 	return true;
 }
 

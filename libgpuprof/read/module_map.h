@@ -46,9 +46,12 @@ bool gp_module_map_add(struct gp_module_map *map, const struct gp_module *module
 void gp_module_map_release(struct gp_module_map *map);
 /* Since when the file at its path must be unchanged; 0 not known. */
 uint64_t gp_module_map_ns(const struct gp_module_map *map, size_t index);
-/* Each module that was ever mapped at `address`. False: no memory. */
+/*
+ * Each module that was ever mapped at `address`, until `visit` answers false or 4096 were looked
+ * at: then *is_whole is false. False: no memory.
+ */
 bool gp_module_map_visit(struct gp_module_map *map, uint64_t address,
-			 void (*visit)(void *context, size_t index), void *context);
+			 bool (*visit)(void *context, size_t index), void *context, bool *is_whole);
 enum gp_map_answer gp_module_map_find(struct gp_module_map *map, uint64_t address, uint64_t at,
 				      size_t *index);
 

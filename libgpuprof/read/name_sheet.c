@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../format/seeded_hash.h"
 #include "../format/varint.h"
 #include "name_store.h"
 #include "name_table.h"
@@ -28,12 +29,15 @@ struct module {
 	unsigned char build_id[64];
 	size_t build_id_bytes;
 	uint32_t number; /* as the caller knows it */
+	uint32_t same;	 /* 1 + the number of an older one of the same hash */
 };
 
 struct gp_name_sheet {
 	struct gp_name_store texts;
 	struct module *module;
 	size_t modules, module_room;
+	uint32_t *chain; /* 1 + the newest module of a hash; `chains` of them, a power of two */
+	size_t chains;
 	struct row *row;
 	size_t rows, row_room;
 	struct frame *frame;
@@ -56,6 +60,7 @@ void gp_name_sheet_close(struct gp_name_sheet *s)
 		return;
 	gp_name_store_release(&s->texts);
 	free(s->module);
+	free(s->chain);
 	free(s->row);
 	free(s->frame);
 	free(s->text);
@@ -77,28 +82,58 @@ static bool reserve(void *array_pointer, size_t *room, size_t count, size_t more
 	return true;
 }
 
+/* By the address of its path, which the store keeps once, and its build id. */
+static uint32_t *chain_of(const struct gp_name_sheet *s, const struct module *m)
+{
+	uint64_t hash = gp_hash_bytes((const char *)m->build_id, m->build_id_bytes);
+	return &s->chain[gp_hash_number(hash ^ (uintptr_t)m->path) & (s->chains - 1)];
+}
+
+/* False: no memory. */
+static bool has_chains(struct gp_name_sheet *s)
+{
+	if (s->modules < s->chains)
+		return true;
+	size_t chains = s->chains ? s->chains * 2 : 256;
+	uint32_t *chain = calloc(chains, sizeof *chain);
+	if (chain == NULL)
+		return false;
+	free(s->chain);
+	s->chain = chain;
+	s->chains = chains;
+	for (size_t i = 0; i < s->modules; i++) {
+		uint32_t *newest = chain_of(s, &s->module[i]);
+		s->module[i].same = *newest;
+		*newest = (uint32_t)i + 1;
+	}
+	return true;
+}
+
 bool gp_name_sheet_module(struct gp_name_sheet *s, const struct gp_name_module *module,
 			  uint32_t *number)
 {
 	const char *path = gp_name_store_add(&s->texts, module->path);
 	size_t bytes = module->build_id_bytes;
-	if (path == NULL || bytes > sizeof s->module->build_id)
+	if (path == NULL || bytes > sizeof s->module->build_id || !has_chains(s))
 		return false;
-	for (size_t i = 0; i < s->modules; i++) {
-		const struct module *m = &s->module[i];
+	struct module added = { .path = path, .build_id_bytes = bytes };
+	if (bytes != 0)
+		memcpy(added.build_id, module->build_id, bytes);
+	uint32_t *newest = chain_of(s, &added);
+	for (uint32_t i = *newest; i != 0; i = s->module[i - 1].same) {
+		const struct module *m = &s->module[i - 1];
 		if (m->path == path && m->build_id_bytes == bytes &&
-		    (bytes == 0 || memcmp(m->build_id, module->build_id, bytes) == 0)) {
+		    memcmp(m->build_id, added.build_id, bytes) == 0) {
 			*number = m->number;
 			return true;
 		}
 	}
 	if (!reserve(&s->module, &s->module_room, s->modules, 1, sizeof *s->module))
 		return false;
-	struct module *m = &s->module[s->modules];
-	*m = (struct module){ .path = path, .build_id_bytes = bytes };
-	if (bytes != 0)
-		memcpy(m->build_id, module->build_id, bytes);
-	*number = m->number = (uint32_t)s->modules++;
+	added.same = *newest;
+	*number = added.number = (uint32_t)s->modules;
+	s->module[s->modules++] = added;
+	*newest = (uint32_t)s->modules;
 	return true;
 }
 

@@ -39,6 +39,13 @@ enum gp_status gp_recording_load_names(struct gp_recording *r)
 
 /* ---- which frames there are ---- */
 
+/*
+ * A job maps few modules at one address, one after the other. A file can claim thousands: so many
+ * pairs of a frame and a module are looked up, and more for each frame.
+ */
+#define PLACES_FREE (UINT64_C(1) << 18)
+#define PLACES_A_FRAME 4u
+
 /* A frame to look up: in module `index` of the symbolizer, number `module` of the sheet. */
 struct place {
 	uint64_t offset, pc;
@@ -59,8 +66,8 @@ struct work {
 	size_t places, room;
 	uint64_t *nowhere; /* addresses in no module */
 	size_t nowheres, nowhere_room;
-	uint64_t pc, done;
-	uint64_t changes; /* rows that the stored table does not have so */
+	uint64_t pc, met, done; /* met: addresses */
+	uint64_t changes;	/* rows that the stored table does not have so */
 	bool has_met, is_out_of_memory;
 };
 
@@ -106,28 +113,34 @@ static bool number_module(struct work *w, size_t index)
 				    &w->number[index]);
 }
 
-static void add_place(void *context, size_t index)
+static bool add_place(void *context, size_t index)
 {
 	struct work *w = context;
 	const void *build_id;
 	size_t bytes;
 	w->has_met = true;
-	if (w->is_out_of_memory || !number_module(w, index) ||
+	if (w->places >= PLACES_FREE + PLACES_A_FRAME * w->met)
+		return false;
+	if (!number_module(w, index) ||
 	    !reserve(&w->place, &w->room, w->places, sizeof *w->place)) {
 		w->is_out_of_memory = true;
-		return;
+		return false;
 	}
 	const struct gp_module *m = gp_symbolizer_get(w->symbolizer, index, &build_id, &bytes);
 	w->place[w->places++] = (struct place){ w->pc - m->base, w->pc, w->file_bytes[index],
 						w->number[index], (uint32_t)index };
+	return true;
 }
 
 static void add_frame(void *context, uint64_t pc)
 {
 	struct work *w = context;
+	bool is_whole;
 	w->pc = pc;
 	w->has_met = false;
-	w->is_out_of_memory |= !gp_symbolizer_visit(w->symbolizer, pc, add_place, w);
+	w->met++;
+	w->is_out_of_memory |= !gp_symbolizer_visit(w->symbolizer, pc, add_place, w, &is_whole);
+	w->out->waiting += !is_whole;
 	if (w->has_met || w->is_out_of_memory)
 		return;
 	if (reserve(&w->nowhere, &w->nowhere_room, w->nowheres, sizeof *w->nowhere))
@@ -231,7 +244,7 @@ static enum gp_status collect(struct work *w)
 		qsort(w->nowhere, w->nowheres, sizeof *w->nowhere, by_number);
 	for (size_t i = 0; i < w->nowheres; i++)
 		w->out->nowhere += i == 0 || w->nowhere[i] != w->nowhere[i - 1];
-	w->out->frames = w->places + w->out->nowhere;
+	w->out->frames = w->places + w->out->nowhere + w->out->waiting;
 	return GP_OK;
 }
 

@@ -35,7 +35,8 @@ struct opened {
 struct gp_symbolizer {
 	struct gp_module_map modules;
 	struct opened *opened; /* by index of the module */
-	size_t opened_room, open_count;
+	size_t opened_room;
+	size_t open[OPEN_MAX], open_count; /* indexes of those that are open */
 	uint64_t clock, at;
 	struct gp_name_store names;
 	struct gp_symbol_cache cache;
@@ -58,24 +59,23 @@ struct gp_symbolizer *gp_symbolizer_open(void)
 	return s;
 }
 
-static void shut(struct gp_symbolizer *s, struct opened *o)
+static void shut(struct gp_symbolizer *s, size_t at)
 {
-	if (!o->is_open)
-		return;
+	struct opened *o = &s->opened[s->open[at]];
 	gp_dwarf_close(o->dwarf);
 	gp_elf_symbols_release(&o->symbols);
 	gp_module_file_close(&o->file);
 	o->dwarf = NULL;
 	o->is_open = o->is_whole = false;
-	s->open_count--;
+	s->open[at] = s->open[--s->open_count];
 }
 
 void gp_symbolizer_close(struct gp_symbolizer *s)
 {
 	if (s == NULL)
 		return;
-	for (size_t i = 0; i < s->opened_room; i++)
-		shut(s, &s->opened[i]);
+	while (s->open_count > 0)
+		shut(s, 0);
 	free(s->opened);
 	free(s->unnamed);
 	gp_symbol_cache_release(&s->cache);
@@ -130,15 +130,19 @@ static enum gp_symbol_why why_of(const struct gp_module_file *file)
 	return GP_SYMBOL_UNREADABLE;
 }
 
-static void make_room(struct gp_symbolizer *s)
+/* Shuts module `index` where it is open, to be opened anew, else the one that is longest unused. */
+static void make_room(struct gp_symbolizer *s, size_t index)
 {
-	struct opened *oldest = NULL;
-	for (size_t i = 0; i < s->opened_room; i++) {
-		struct opened *o = &s->opened[i];
-		if (o->is_open && (oldest == NULL || o->used_at < oldest->used_at))
-			oldest = o;
+	size_t oldest = 0;
+	for (size_t i = 0; i < s->open_count; i++) {
+		if (s->open[i] == index) {
+			shut(s, i);
+			return;
+		}
+		if (s->opened[s->open[i]].used_at < s->opened[s->open[oldest]].used_at)
+			oldest = i;
 	}
-	if (oldest != NULL)
+	if (s->open_count == OPEN_MAX)
 		shut(s, oldest);
 }
 
@@ -171,14 +175,12 @@ static struct opened *open_module(struct gp_symbolizer *s, size_t index)
 	o->used_at = ++s->clock;
 	if (o->is_open && o->is_whole)
 		return o;
-	shut(s, o);
-	if (s->open_count >= OPEN_MAX)
-		make_room(s);
+	make_room(s, index);
 	const struct gp_mapped_module *module = &s->modules.module[index];
 	gp_module_file_open(&o->file, module->is.path, &module->build_id,
 			    gp_module_map_ns(&s->modules, index), s->debug_root);
 	o->is_open = true;
-	s->open_count++;
+	s->open[s->open_count++] = index;
 	o->why = why_of(&o->file);
 	o->bias = module->is.has_bias ? module->is.bias :
 					gp_module_file_bias(&o->file, module->is.base);
@@ -393,9 +395,9 @@ size_t gp_symbolizer_find(struct gp_symbolizer *s, uint64_t pc, bool is_return_a
 }
 
 bool gp_symbolizer_visit(struct gp_symbolizer *s, uint64_t pc,
-			 void (*visit)(void *context, size_t index), void *context)
+			 bool (*visit)(void *context, size_t index), void *context, bool *is_whole)
 {
-	return gp_module_map_visit(&s->modules, pc - 1, visit, context);
+	return gp_module_map_visit(&s->modules, pc - 1, visit, context, is_whole);
 }
 
 size_t gp_symbolizer_find_in(struct gp_symbolizer *s, size_t index, uint64_t pc,

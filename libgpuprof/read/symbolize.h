@@ -99,10 +99,10 @@ void gp_symbolizer_set_stored(struct gp_symbolizer *s, const struct gp_name_tabl
 
 /*
  * For whoever stores names: the modules, by index, that were ever mapped around the call that
- * returns to `pc`. False: no memory.
+ * returns to `pc`, as gp_module_map_visit tells them.
  */
 bool gp_symbolizer_visit(struct gp_symbolizer *s, uint64_t pc,
-			 void (*visit)(void *context, size_t index), void *context);
+			 bool (*visit)(void *context, size_t index), void *context, bool *is_whole);
 /* As gp_symbolizer_find, of a return address in module `index`, whenever that was mapped. */
 size_t gp_symbolizer_find_in(struct gp_symbolizer *s, size_t index, uint64_t pc,
 			     struct gp_symbol *out, size_t most);

@@ -124,33 +124,51 @@ static void doubts(uint64_t count)
 	flush(GP_BLOCK_DEFINE);
 }
 
-/* Modules that came and went at one address, and stacks in it. */
-static void modules(uint64_t count)
+static void define_module(uint64_t number, uint64_t base, uint64_t bytes)
 {
-	for (uint64_t k = 1; k <= count; k++) {
-		char text[64];
-		struct gp_record r = { .kind = GP_MODULE, .aux = (uint32_t)k };
-		r.module.base = HEAP;
-		r.module.bytes = 1 << 28;
-		r.module.since = k;
-		r.module.until = k + 1;
-		snprintf(text, sizeof text, "- /nonexistent/lib%llu.so", (unsigned long long)k);
-		define(r, text);
-	}
-	for (uint32_t k = 1; k <= 1000; k++) {
+	char text[64];
+	struct gp_record r = { .kind = GP_MODULE, .aux = (uint32_t)number };
+	r.module.base = base;
+	r.module.bytes = bytes;
+	r.module.since = number;
+	r.module.until = number + 1;
+	snprintf(text, sizeof text, "- /nonexistent/lib%llu.so", (unsigned long long)number);
+	define(r, text);
+}
+
+/* So many allocations, each from a stack of one frame: `step` bytes behind that of the last. */
+static void add_stacks(uint64_t count, uint64_t step)
+{
+	for (uint32_t k = 1; k <= count; k++) {
 		struct gp_record frame = { .kind = GP_NATIVE_FRAME, .aux = 2 * k };
 		struct gp_record stack = { .kind = GP_CALL_STACK, .aux = 2 * k + 1 };
-		frame.native_frame.pc = HEAP + 256 + k;
+		frame.native_frame.pc = HEAP + 256 + k * step;
 		stack.call_stack.native = 2 * k;
 		define(frame, NULL);
 		define(stack, NULL);
 	}
 	flush(GP_BLOCK_DEFINE);
-	for (uint32_t k = 1; k <= 1000; k++) {
+	for (uint32_t k = 1; k <= count; k++) {
 		struct gp_record r = memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP + k * 512, 512);
 		r.stack = 2 * k + 1;
 		add(r);
 	}
+}
+
+/* Modules that came and went at one address, and stacks in it. */
+static void modules(uint64_t count)
+{
+	for (uint64_t k = 1; k <= count; k++)
+		define_module(k, HEAP, 1 << 28);
+	add_stacks(1000, 1);
+}
+
+/* Modules side by side, and a stack in each. */
+static void modules_apart(uint64_t count)
+{
+	for (uint64_t k = 1; k <= count; k++)
+		define_module(k, HEAP + k * 4096, 4096);
+	add_stacks(count, 4096);
 }
 
 /* What blocks begin with, and no blocks. */
@@ -237,20 +255,7 @@ static void long_paths(uint64_t count)
 static void doubted_stacks(uint64_t count)
 {
 	doubts(65534);
-	for (uint32_t k = 1; k <= count; k++) {
-		struct gp_record frame = { .kind = GP_NATIVE_FRAME, .aux = 2 * k };
-		struct gp_record stack = { .kind = GP_CALL_STACK, .aux = 2 * k + 1 };
-		frame.native_frame.pc = HEAP + k;
-		stack.call_stack.native = 2 * k;
-		define(frame, NULL);
-		define(stack, NULL);
-	}
-	flush(GP_BLOCK_DEFINE);
-	for (uint32_t k = 1; k <= count; k++) {
-		struct gp_record r = memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP + k * 512, 512);
-		r.stack = 2 * k + 1;
-		add(r);
-	}
+	add_stacks(count, 1);
 }
 
 /* Numbers of stacks that one hash function, a multiplication without a seed, puts in one place. */
@@ -416,6 +421,7 @@ static const struct {
 	{ "threads_at_once", threads_at_once },
 	{ "doubts", doubts },
 	{ "modules", modules },
+	{ "modules_apart", modules_apart },
 	{ "false_magic", false_magic },
 	{ "empty_names", empty_names },
 	{ "long_texts", long_texts },
