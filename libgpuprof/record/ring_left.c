@@ -17,8 +17,15 @@
 #include "recorder.h"
 
 #define PIECE 32768u
-#define TURN_BYTES (1u << 20)	/* copied between two turns: under a millisecond */
-#define ENDING_BYTES (4u << 20) /* more is not copied while the job waits for its end */
+#define TURN_NS 5000000u     /* between two turns; on a slow disk one piece takes longer */
+#define ENDING_NS 100000000u /* the job waits for its end: the rest stays for the next recorder */
+
+/* What has to go on meanwhile. */
+struct clearing {
+	struct gp_recorder *r;
+	bool (*turn)(struct gp_recorder *);
+	uint64_t turned_ns, ending_ns; /* the last turn; when the end of the job was seen, or 0 */
+};
 
 struct left_ring {
 	int fd;
@@ -59,25 +66,33 @@ static bool is_zero(const char *piece, size_t n)
 	return piece[0] == 0 && memcmp(piece, piece + 1, n - 1) == 0;
 }
 
+/* Makes a turn where one is due. False: the job has waited for this long enough. */
+static bool may_go_on(struct clearing *c)
+{
+	if (gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) - c->turned_ns >= TURN_NS) {
+		c->turn(c->r);
+		c->turned_ns = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	}
+	if (!atomic_load(&c->r->is_ending))
+		return true;
+	const uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	if (c->ending_ns == 0)
+		c->ending_ns = now;
+	return now - c->ending_ns < ENDING_NS;
+}
+
 /* Data only: what was never written stays a hole. False: not all of it. */
-static bool copy_data(struct gp_recorder *r, bool (*turn)(struct gp_recorder *), int from, int to,
-		      uint64_t bytes)
+static bool copy_data(struct clearing *c, int from, int to, uint64_t bytes)
 {
 	char piece[PIECE];
-	uint64_t copied = 0;
 	for (off_t at = 0; (at = lseek(from, at, SEEK_DATA)) >= 0;) {
-		const ssize_t n = pread(from, piece, sizeof piece, at);
+		const ssize_t n = may_go_on(c) ? pread(from, piece, sizeof piece, at) : 0;
 		if (n <= 0)
 			return false;
 		at += n;
 		if (is_zero(piece, (size_t)n))
 			continue;
 		if (pwrite(to, piece, (size_t)n, at - n) != n)
-			return false;
-		copied += (uint64_t)n;
-		if (copied % TURN_BYTES < (uint64_t)n)
-			turn(r);
-		if (copied > ENDING_BYTES && atomic_load(&r->is_ending))
 			return false;
 	}
 	return errno == ENXIO && ftruncate(to, (off_t)bytes) == 0;
@@ -87,13 +102,12 @@ static bool copy_data(struct gp_recorder *r, bool (*turn)(struct gp_recorder *),
  * Under another name until it is whole: a reader that finds both adopts one, and then the other has
  * nothing that the recording lacks.
  */
-static bool move_beside(struct gp_recorder *r, bool (*turn)(struct gp_recorder *),
-			const struct left_ring *left, uint64_t bytes)
+static bool move_beside(struct clearing *c, const struct left_ring *left, uint64_t bytes)
 {
 	char to[sizeof left->control->output + 300], whole[sizeof to];
 	const char *output = left->control->output;
 	const int directory = (int)(strrchr(output, '/') - output);
-	if (!is_beside_ours(r, output))
+	if (!is_beside_ours(c->r, output))
 		return false;
 	snprintf(whole, sizeof whole, "%.*s/%s", directory, output, left->name);
 	snprintf(to, sizeof to, "%.*s/%s.part", directory, output, left->name);
@@ -102,7 +116,7 @@ static bool move_beside(struct gp_recorder *r, bool (*turn)(struct gp_recorder *
 		return false;
 	const int fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	const bool is_moved =
-		fd >= 0 && copy_data(r, turn, left->fd, fd, bytes) && rename(to, whole) == 0;
+		fd >= 0 && copy_data(c, left->fd, fd, bytes) && rename(to, whole) == 0;
 	if (fd >= 0)
 		close(fd);
 	if (fd >= 0 && !is_moved)
@@ -110,9 +124,9 @@ static bool move_beside(struct gp_recorder *r, bool (*turn)(struct gp_recorder *
 	return is_moved;
 }
 
-static void clear_open(struct gp_recorder *r, bool (*turn)(struct gp_recorder *),
-		       const struct left_ring *left)
+static void clear_open(struct clearing *clearing, const struct left_ring *left)
 {
+	const struct gp_recorder *r = clearing->r;
 	const struct gp_control *c = left->control;
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
 	uint64_t bytes;
@@ -123,15 +137,15 @@ static void clear_open(struct gp_recorder *r, bool (*turn)(struct gp_recorder *)
 		return;
 	/* where the job can reach descriptors a copy might go anywhere */
 	if (atomic_load(&c->is_sealed) ||
-	    (!r->writer.is_shared_table && move_beside(r, turn, left, bytes)))
+	    (!r->writer.is_shared_table && move_beside(clearing, left, bytes)))
 		unlinkat(r->ring_dir_fd, left->name, 0);
 }
 
-static void clear_one(struct gp_recorder *r, bool (*turn)(struct gp_recorder *), const char *name)
+static void clear_one(struct clearing *c, const char *name)
 {
 	uint64_t bytes = 0;
 	struct left_ring left = { .name = name };
-	left.fd = openat(r->ring_dir_fd, name,
+	left.fd = openat(c->r->ring_dir_fd, name,
 			 O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (left.fd < 0)
 		return;
@@ -139,7 +153,7 @@ static void clear_one(struct gp_recorder *r, bool (*turn)(struct gp_recorder *),
 		void *page = mmap(NULL, GP_CONTROL_USED, PROT_READ, MAP_SHARED, left.fd, 0);
 		left.control = page;
 		if (page != MAP_FAILED) {
-			clear_open(r, turn, &left);
+			clear_open(c, &left);
 			munmap(page, GP_CONTROL_USED);
 		}
 	}
@@ -153,6 +167,7 @@ void gp_ring_left_clear(struct gp_recorder *r, bool (*turn)(struct gp_recorder *
 	char prefix[64];
 	const char *own = strrchr(r->ring_path, '/') + 1;
 	const int n = snprintf(prefix, sizeof prefix, "gpuprof-ring-%u-", (unsigned)geteuid());
+	struct clearing clearing = { .r = r, .turn = turn };
 	struct gp_listing listing;
 	/* of its own: the offset of ring_dir_fd may be the job's to move */
 	const int directory = openat(r->ring_dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -161,10 +176,9 @@ void gp_ring_left_clear(struct gp_recorder *r, bool (*turn)(struct gp_recorder *
 		/* to open and close our own would drop our lock on it */
 		if (strncmp(name, prefix, (size_t)n) == 0 && strcmp(name, own) != 0 &&
 		    !strchr(name, '.')) {
-			clear_one(r, turn, name);
-			if (atomic_load(&r->is_ending))
+			clear_one(&clearing, name);
+			if (!may_go_on(&clearing) || atomic_load(&r->is_ending))
 				break;
-			turn(r);
 		}
 	if (directory >= 0)
 		close(directory);
