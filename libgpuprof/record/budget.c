@@ -48,10 +48,8 @@ static uint64_t headroom_now(struct gp_recorder *r)
 
 bool gp_budget_may_begin(struct gp_recorder *r, uint64_t more)
 {
-	if (has_room(r, more))
-		return true;
 	const uint64_t left = headroom_now(r);
-	if (taken(r) + more > left)
+	if (more > left || (!has_room(r, more) && taken(r) + more > left))
 		return false;
 	r->headroom -= left != GP_NO_LIMIT ? more : 0;
 	return true;

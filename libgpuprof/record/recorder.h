@@ -18,7 +18,7 @@ struct gp_ring_view {
 	struct gp_record *slots[GP_RING_REGIONS]; /* NULL: not there yet */
 	_Atomic uint32_t regions;		  /* that are there */
 	_Atomic uint32_t is_growth_wanted;	  /* by its thread */
-	_Atomic uint32_t is_growth_refused;	  /* for as long as that thread has it */
+	_Atomic uint32_t is_growth_refused;	  /* for a second */
 	bool is_shared;
 	uint64_t seen; /* slots [tail, seen) are applied, not yet written */
 	uint64_t head; /* as last loaded */
@@ -133,6 +133,7 @@ struct gp_recorder {
 	_Atomic uint32_t is_growth_wanted; /* by a ring's thread */
 	uint64_t budget; /* budget.c's, in bytes; what was left when it was looked */
 	uint64_t headroom, headroom_ns;
+	uint64_t growth_refused_ns;	/* the last refusal that stands; 0: none */
 	uint64_t ring_bytes;		/* that the rings' parts take */
 	_Atomic uint32_t rings_wanted;	/* threads that wait for theirs now */
 	_Atomic uint32_t rings_made;	/* futex: rises when some of these get theirs */

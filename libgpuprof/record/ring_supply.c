@@ -9,6 +9,7 @@
 #include "recorder.h"
 
 #define BATCH_NS 10000000u /* so long, at most, what the rings hold waits while more are made */
+#define REFUSED_NS 1000000000u /* so long a refusal to grow stands */
 #define GROWTH_NS 1000000u
 #define SWEEP_NS 10000000u
 
@@ -46,6 +47,18 @@ static void take_back_dead(struct gp_recorder *r)
 	}
 }
 
+/* What had no room may have it later: a thread may live for weeks. */
+static void forget_refusals(struct gp_recorder *r)
+{
+	if (gp_likely(r->growth_refused_ns == 0) ||
+	    gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) - r->growth_refused_ns < REFUSED_NS)
+		return;
+	const uint32_t rings = atomic_load(&gp_control->rings);
+	r->growth_refused_ns = 0;
+	for (uint32_t k = 1; k < rings; k++)
+		atomic_store(&r->views[k].is_growth_refused, 0);
+}
+
 /* Those that wait for room get what is freed meanwhile: not all at once. */
 static bool grow(struct gp_recorder *r)
 {
@@ -63,8 +76,10 @@ static bool grow(struct gp_recorder *r)
 			atomic_store(&r->is_growth_wanted, 1);
 			break;
 		}
-		if (!gp_ring_place_grow(r, view))
+		if (!gp_ring_place_grow(r, view)) {
 			atomic_store(&view->is_growth_refused, 1);
+			r->growth_refused_ns = began;
+		}
 		atomic_store(&view->is_growth_wanted, 0);
 	}
 	gp_futex_wake(&r->progress);
@@ -92,6 +107,7 @@ static bool make_wanted(struct gp_recorder *r)
 bool gp_rings_tend(struct gp_recorder *r)
 {
 	const bool is_wanted = make_wanted(r);
+	forget_refusals(r);
 	return grow(r) || is_wanted;
 }
 

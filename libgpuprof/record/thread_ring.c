@@ -13,8 +13,7 @@
 
 #define RING_RETRY_NS 1000000u
 #define RING_WAIT_MOST 4u
-#define GROWTH_WAIT_NS 500000000u  /* in vain at most twice in a thread's life */
-#define HUNG_NS 1000000000u	   /* a turn takes as long: the disk hangs, or there is no CPU */
+#define HUNG_NS 1000000000ll	   /* a turn takes as long: the disk hangs, or there is no CPU */
 #define WAIT_MOST_NS 10000000000ll /* of a thread in all, and a tenth of its time */
 #define WAIT_SHARE 10
 
@@ -256,11 +255,12 @@ static bool has_room(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 
 /*
  * While the ring is about to grow: without it a burst at the begin of a thread would be lost. On a
- * machine with ten busy threads a processor the drain thread gets its turn after 50 ms and more.
+ * machine with ten busy threads a processor the drain thread gets its turn after 50 ms and more. In
+ * vain at most twice in a thread's life.
  */
 static bool await_growth(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 {
-	const uint64_t deadline = now_ns() + GROWTH_WAIT_NS;
+	const uint64_t deadline = now_ns() + HUNG_NS;
 	const uint32_t turns = atomic_load(&gp_recorder.progress);
 	while (may_grow(t) && t->regions_awaited <= t->region) {
 		const uint32_t seen = atomic_load(&gp_recorder.progress);
@@ -288,6 +288,16 @@ static int64_t wait_credit_ns(struct gp_thread *t, int64_t now)
 	return (now - t->wait_paid_ns) / WAIT_SHARE;
 }
 
+/* How long it waited. A process that was stopped meanwhile (SIGSTOP, a debugger) did not wait. */
+static int64_t wait_for_turn(uint32_t seen, int64_t most)
+{
+	const uint64_t began = now_ns();
+	gp_futex_wake(&gp_recorder.wake);
+	gp_futex_wait(&gp_recorder.progress, seen, (uint64_t)most);
+	const int64_t took = (int64_t)(now_ns() - began);
+	return took < most ? took : most;
+}
+
 /*
  * Memory events wait as long as the drain thread makes its turns, whatever lock the job holds: that
  * thread takes none of the job's. They wait until it has caught up: where it must share the job's
@@ -296,10 +306,8 @@ static int64_t wait_credit_ns(struct gp_thread *t, int64_t now)
 static bool await_drain(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 {
 	struct gp_recorder *r = &gp_recorder;
-	const uint64_t began = now_ns();
-	const int64_t credit = wait_credit_ns(t, (int64_t)began);
-	const uint64_t end = began + (credit > 0 ? (uint64_t)credit : 0);
-	uint64_t now = began, turned = began;
+	const int64_t credit = wait_credit_ns(t, (int64_t)now_ns());
+	int64_t waited = 0, idle = 0; /* idle: since the drain thread's last turn */
 	uint32_t turns = atomic_load(&r->progress);
 	bool is_room = false;
 	while (atomic_load(&r->state) == GP_RECORDER_RUNNING) {
@@ -307,18 +315,19 @@ static bool await_drain(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 		is_room = has_room(t, kind, slots);
 		if (is_hung(seen) || (is_room && slots_used(t) < gp_region_much(t->region)))
 			break;
-		now = now_ns();
-		turned = seen == turns ? turned : now;
+		idle = seen == turns ? idle : 0;
 		turns = seen;
-		if (now - turned >= HUNG_NS)
+		if (idle >= HUNG_NS)
 			atomic_store(&r->hung_at, seen + 1);
-		if (now - turned >= HUNG_NS || now >= end)
+		if (idle >= HUNG_NS || waited >= credit)
 			break;
-		const uint64_t until = turned + HUNG_NS < end ? turned + HUNG_NS : end;
-		gp_futex_wake(&r->wake);
-		gp_futex_wait(&r->progress, seen, until - now);
+		const int64_t most =
+			credit - waited < HUNG_NS - idle ? credit - waited : HUNG_NS - idle;
+		const int64_t took = wait_for_turn(seen, most);
+		idle += took;
+		waited += took;
 	}
-	t->wait_paid_ns += WAIT_SHARE * (int64_t)(now_ns() - began);
+	t->wait_paid_ns += WAIT_SHARE * waited;
 	return is_room;
 }
 

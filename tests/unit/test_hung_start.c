@@ -151,9 +151,11 @@ static void fill_while_slow(void)
 	allocate_often(3 * GP_RING_SLOTS);
 	CHECK(lost_memory() == 0);
 	/* of its time it has waited as much as it may */
-	gp_thread.wait_paid_ns = INT64_MAX / 2;
+	gp_thread.wait_paid_ns = (int64_t)gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
 	allocate_often(20 * GP_RING_SLOTS);
 	CHECK(lost_memory() != 0);
+	/* calls that did not wait cost it nothing of what comes */
+	CHECK(gp_thread.wait_paid_ns <= (int64_t)gp_clock_raw_ns(CLOCK_MONOTONIC_RAW));
 	atomic_store(&is_disk_slow, false);
 }
 
@@ -194,6 +196,26 @@ static void begin_without_rings(void)
 		allocate_in_thread();
 	}
 	CHECK(lost == atomic_load(&gp_control->lost[0]));
+}
+
+static uint32_t is_refused(void)
+{
+	return atomic_load(&gp_recorder.views[gp_thread.ring_index].is_growth_refused);
+}
+
+/* Memory that the job gives back later is a ring's later. */
+static void grow_later(void)
+{
+	allocate(NULL);
+	const uint64_t budget = gp_recorder.budget, latest = now_ms() + 60000;
+	gp_recorder.budget = 0; /* the drain thread reads it when a ring asks */
+	while (!is_refused() && now_ms() < latest)
+		allocate_often(400);
+	CHECK(is_refused() && gp_thread.region == 0);
+	gp_recorder.budget = budget;
+	while (gp_thread.region == 0 && now_ms() < latest)
+		allocate_often(400);
+	CHECK(gp_thread.region > 0);
 }
 
 /* The thread that forked believes in its ring if the child's word is the one that it knows. */
@@ -259,6 +281,12 @@ static void rings_that_cannot_be_had_cost_no_wait(void **state)
 	assert_int_equal(in_child("no_rings.gpr", "0", begin_without_rings), 0);
 }
 
+static void a_refused_ring_grows_later(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("refused.gpr", "0", grow_later), 0);
+}
+
 static void a_child_begins_with_another_thread(void **state)
 {
 	(void)state;
@@ -280,6 +308,7 @@ int main(void)
 		cmocka_unit_test(a_slow_disk_loses_no_memory_event),
 		cmocka_unit_test(a_hung_disk_costs_a_full_ring_one_wait),
 		cmocka_unit_test(rings_that_cannot_be_had_cost_no_wait),
+		cmocka_unit_test(a_refused_ring_grows_later),
 		cmocka_unit_test(a_child_begins_with_another_thread),
 		cmocka_unit_test(a_child_loses_before_it_begins),
 	};
