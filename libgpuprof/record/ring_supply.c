@@ -8,7 +8,7 @@
 
 #include "recorder.h"
 
-#define BATCH_NS 10000000u /* so long, at most, what the rings hold waits while more are made */
+#define BATCH_NS 10000000u     /* so long, at most, what the rings hold waits while more are made */
 #define REFUSED_NS 1000000000u /* so long a refusal to grow stands */
 #define GROWTH_NS 1000000u
 #define SWEEP_NS 10000000u
