@@ -1,5 +1,5 @@
 # Programs and libraries that tests/unit/test_doors.c runs: other people's ways to look the driver up.
-DOORS := $(addprefix $(BUILD)/doors/,door_probe libdoor.so libdoor_needing.so door_linked door_loading door_resolved door_weak door_weak_old old/libcuda.so.1 second/libcuda.so.1 libdoor_tool.so door_off door_plugins libdoor_plugin.so door_copies copy_one/libc10.so copy_two/libc10.so libdoor_caller_one.so libdoor_caller_two.so libdoor_elf_interposer.so libdoor_malloc.so libdoor_early.so door_echo echo/libcuda.so.1 libdoor_stubs.so)
+DOORS := $(addprefix $(BUILD)/doors/,door_probe libdoor.so libdoor_needing.so door_linked door_loading door_resolved door_weak door_weak_old old/libcuda.so.1 second/libcuda.so.1 libdoor_tool.so door_off door_plugins libdoor_plugin.so door_copies copy_one/libc10.so copy_two/libc10.so libdoor_caller_one.so libdoor_caller_two.so libdoor_elf_interposer.so libdoor_managed.so libdoor_malloc.so libdoor_early.so door_echo echo/libcuda.so.1 libdoor_stubs.so)
 CUDART_STATIC := $(firstword $(wildcard $(CUDA_INCLUDE)/../lib64/libcudart_static.a $(CUDA_INCLUDE)/../lib/libcudart_static.a))
 CUDA_STUB := $(firstword $(wildcard $(CUDA_INCLUDE)/../lib64/stubs/libcuda.so $(CUDA_INCLUDE)/../lib/stubs/libcuda.so))
 ifneq ($(and $(CUDART_STATIC),$(CUDA_STUB)),)
@@ -69,6 +69,9 @@ $(BUILD)/doors/libdoor_needing.so: tests/doors/door_library.c $(BUILD)/fake/libc
 $(BUILD)/doors/libdoor_elf_interposer.so: tests/doors/door_elf_interposer.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -fPIC -shared -Wl,-soname,libdoor_elf_interposer.so -o $@ $< -ldl
+$(BUILD)/doors/libdoor_managed.so: tests/doors/door_managed.c $(BUILD)/fake/libcuda.so.1
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -fPIC -shared -Wl,-soname,$(@F) -o $@ $< -L$(BUILD)/fake -l:libcuda.so.1
 $(BUILD)/doors/libdoor_malloc.so: tests/doors/door_malloc.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -fno-builtin -fPIC -shared -Wl,-soname,libdoor_malloc.so -o $@ $< -ldl

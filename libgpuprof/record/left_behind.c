@@ -93,7 +93,8 @@ bool gp_was_left_behind(uint64_t here)
 	struct gp_thread *t = &gp_thread;
 	if (t->is_drain)
 		return false;
-	const struct entry inner = entry_of(here), outer = entry_of(t->inside);
+	/* the outer one first: a handler's stack must not be taken for the thread's own */
+	const struct entry outer = entry_of(t->inside), inner = entry_of(here);
 	const bool is_left = !is_running(&outer, &inner);
 	/* of memory, for all we know: figures must not look whole. Word 0: a forked child, which
 	 * has no ring yet */

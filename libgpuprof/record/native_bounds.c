@@ -62,6 +62,20 @@ static bool take_own(struct gp_native_bounds *b, uintptr_t sp, uintptr_t high)
 	return true;
 }
 
+/* The descriptor of the thread that the program began with; 0: constructors run. */
+static uintptr_t first_descriptor;
+
+__attribute__((constructor)) static void note_first_thread(void)
+{
+	first_descriptor = (uintptr_t)pthread_self();
+}
+
+static bool is_first_thread(void)
+{
+	return first_descriptor ? (uintptr_t)pthread_self() == first_descriptor :
+				  syscall(SYS_gettid) == getpid();
+}
+
 bool gp_native_bounds_find(struct gp_native_bounds *b, uintptr_t sp)
 {
 	if (gp_native_bounds_hold(b, sp))
@@ -80,13 +94,14 @@ bool gp_native_bounds_find(struct gp_native_bounds *b, uintptr_t sp)
 		b->foreign_high = end;
 		return false;
 	}
-	/* the last word of a stack may be read whole, and a forked child's main thread has the
-	 * stack of the thread that forked */
-	const uintptr_t random = (uintptr_t)getauxval(AT_RANDOM) & ~(uintptr_t)15;
-	const uintptr_t descriptor = (uintptr_t)pthread_self() & ~(uintptr_t)15;
-	if (syscall(SYS_gettid) == getpid() && take_own(b, sp, random))
-		return true;
-	return take_own(b, sp, descriptor);
+	/*
+	 * The last word of a stack may be read whole. A forked child's main thread has the stack of
+	 * the thread that forked. The first thread's descriptor is not on its stack: a handler's
+	 * stack may lie just below it.
+	 */
+	if (is_first_thread())
+		return take_own(b, sp, (uintptr_t)getauxval(AT_RANDOM) & ~(uintptr_t)15);
+	return take_own(b, sp, (uintptr_t)pthread_self() & ~(uintptr_t)15);
 }
 
 GP_COLD bool gp_native_look(struct gp_native_reach *r, uintptr_t at)

@@ -320,9 +320,10 @@ assert ctypes.CDLL(None).prctl(4, 1, 0, 0, 0) == 0  # /proc/PID is the user's ag
 def stranger():
     """Of another user: whose it is, and where its rings lie where it has any."""
     if os.geteuid() != 0:  # no job of another user's to be had: what is always there is root's
+        owner = pwd.getpwuid(os.stat("/proc/1").st_uid).pw_name  # nobody in a namespace of users
         for word in ("ctl", "snapshot"):
             answer = subprocess.run(["gpuprof", word, "1"], stderr=-1, text=True).stderr
-            print("named" if "it is user 'root's" in answer else answer)
+            print("named" if "it is user '%s's" % owner in answer else answer)
         return
     place = tempfile.mkdtemp()
     os.chmod(place, 0o777)

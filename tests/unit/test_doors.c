@@ -216,9 +216,10 @@ static void passes_calls_on_unchanged(void **state)
 }
 
 /* What a recording that `run` left says about look-ups that led past us, and how many allocations
- * it has. */
+ * it has. It has lost no event. */
 static void read_recording(uint64_t *misses, uint64_t *allocs)
 {
+	const struct gp_info *info;
 	char path[96];
 	struct gp_recording *recording = NULL;
 	struct gp_damage why;
@@ -232,6 +233,8 @@ static void read_recording(uint64_t *misses, uint64_t *allocs)
 		if (event.record.kind == GP_FACT && event.record.aux == GP_FACT_ROUTES)
 			*misses = event.record.fact.value;
 	}
+	assert_int_equal(gp_recording_info(recording, &info), GP_OK);
+	assert_int_equal(info->lost_memory + info->lost_launch + info->lost_other, 0);
 	gp_recording_close(recording);
 	assert_int_equal(unlink(path), 0);
 }
@@ -286,6 +289,21 @@ static void shares_calls_with_an_elf_interposer(void **state)
 		assert_int_equal(allocs, 10);
 		assert_int_equal(misses, i ? 1 : 0);
 	}
+}
+
+/* A preload behind us answers a call with a call of another function: one allocation. */
+static void counts_a_call_inside_a_call_once(void **state)
+{
+	(void)state;
+	uint64_t misses, allocs;
+	char managed[700], both[1300];
+	snprintf(managed, sizeof managed, "%s/libdoor_managed.so", doors);
+	snprintf(both, sizeof both, "%s %s", library, managed);
+	same_as(managed, (struct how){ both, with_fake, { "GPUPROF_OUTPUT=doors.gpr" } },
+		"door_linked", "");
+	read_recording(&misses, &allocs);
+	assert_int_equal(allocs, 10);
+	assert_int_equal(misses, 0);
 }
 
 /*
@@ -499,6 +517,7 @@ int main(void)
 		cmocka_unit_test(stands_before_a_linked_driver),
 		cmocka_unit_test(sees_calls_through_stubs),
 		cmocka_unit_test(shares_calls_with_an_elf_interposer),
+		cmocka_unit_test(counts_a_call_inside_a_call_once),
 		cmocka_unit_test(comes_before_a_tool),
 		cmocka_unit_test(stays_out_of_the_loader),
 		cmocka_unit_test(leaves_pseudo_handles_alone),
