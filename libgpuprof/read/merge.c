@@ -15,12 +15,15 @@ struct block_ref {
 };
 
 /*
- * So many threads have their block decoded as a whole, in 128 MiB. Of the others a window is kept
- * that moves on: their blocks are decoded again for each. A block of 8192 records can take 150
- * bytes of a file, and all that it says can be of one moment.
+ * So many threads have their block decoded as a whole, in 128 MiB. Of each other one a window is
+ * kept that moves on: its block is decoded again for each. A block of 8192 records can take 150
+ * bytes of a file, and all that it says can be of one moment. The windows share 64 MiB, so that
+ * blocks of a thousand threads are decoded six times at most; a window has 64 slots at least.
  */
 #define WHOLES_MAX 256u
-#define WINDOW_SLOTS 64u
+#define WINDOWS_SLOTS (1u << 20)
+#define WINDOW_SLOTS_MIN 64u
+#define WINDOW_SLOTS_MAX (GP_BLOCK_RECORDS / 2)
 
 /* Records of a block, decoded. */
 struct plain {
@@ -53,6 +56,7 @@ struct gp_merge {
 	struct plain *pool;
 	struct plain *scratch_plain; /* where a window is taken from; NULL: none was needed */
 	size_t wholes;		     /* plains of a whole block, pool and scratch left out */
+	uint64_t window;	     /* slots that each other plain has, or a few more */
 	bool has_current;	     /* the first stream's record was handed out */
 	uint64_t failures;	     /* blocks that did not decode */
 	bool is_overtaken;
@@ -340,6 +344,14 @@ static bool add_stream(struct gp_merge *m, size_t first, size_t last)
 	return true;
 }
 
+static uint64_t window_of(size_t streams)
+{
+	uint64_t most = streams > WHOLES_MAX ? WINDOWS_SLOTS / (streams - WHOLES_MAX) : UINT64_MAX;
+	if (most < WINDOW_SLOTS_MIN)
+		return WINDOW_SLOTS_MIN;
+	return most < WINDOW_SLOTS_MAX ? most : WINDOW_SLOTS_MAX;
+}
+
 enum gp_status gp_merge_begin(struct gp_merge *m, size_t which)
 {
 	drop_streams(m);
@@ -360,6 +372,7 @@ enum gp_status gp_merge_begin(struct gp_merge *m, size_t which)
 			return GP_E_MEMORY;
 		first = i + 1;
 	}
+	m->window = window_of(m->streams);
 	for (size_t i = m->streams / 2; i-- > 0;)
 		sift_down(m, i);
 	return GP_OK;
@@ -380,13 +393,13 @@ static void leave_block(struct gp_merge *m)
 }
 
 /* The next whole records of a block of `slots`, from s->behind on. False: no memory. */
-static bool take_window(struct stream *s, const struct plain *from, uint64_t slots)
+static bool take_window(struct stream *s, const struct plain *from, uint64_t slots, uint64_t window)
 {
 	const struct gp_record *record = &from->record[s->behind];
 	uint64_t most = slots - s->behind, n = 0;
 	do
 		n += 1u + record[n].extra;
-	while (n < most && n < WINDOW_SLOTS);
+	while (n < most && n < window);
 	s->plain = plain_open(n);
 	if (s->plain == NULL)
 		return false;
@@ -415,7 +428,7 @@ static bool fill(struct gp_merge *m, struct stream *s)
 	if (slots <= s->behind)
 		return true;
 	if (is_window)
-		return take_window(s, whole, slots);
+		return take_window(s, whole, slots, m->window);
 	s->at = s->behind;
 	s->behind = 0;
 	s->slots = slots;

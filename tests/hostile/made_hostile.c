@@ -112,6 +112,16 @@ static void threads_at_once(uint64_t count)
 		write_again(length, (uint32_t)k + 1);
 }
 
+/* As many threads as blocks: their events alternate, one of each thread at a time. */
+static void threads_in_turn(uint64_t count)
+{
+	for (uint64_t k = 0; k < count; k++) {
+		for (uint64_t i = 0; i < SLOTS - 1; i++)
+			add((struct gp_record){ .kind = GP_LAUNCH, .time = START + i * count + k });
+		write_block(GP_BLOCK_EVENTS, (uint32_t)k + 1, 0);
+	}
+}
+
 /* Modules of which each has as many unloadings that nobody saw. */
 static void doubts(uint64_t count)
 {
@@ -419,6 +429,7 @@ static const struct {
 	{ "same_hash_definitions", same_hash_definitions },
 	{ "repeats", repeats },
 	{ "threads_at_once", threads_at_once },
+	{ "threads_in_turn", threads_in_turn },
 	{ "doubts", doubts },
 	{ "modules", modules },
 	{ "modules_apart", modules_apart },
