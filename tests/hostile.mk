@@ -1,10 +1,10 @@
-# Recordings that mean harm, and the limits within which commands must read them.
+# Hostile recordings, and the limits within which commands must read them.
 $(BUILD)/hostile/%: tests/hostile/%.c $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS)
 
 tests: $(BUILD)/hostile/made_hostile
 
-check-hostile: all $(BUILD)/hostile/made_hostile ## feed recordings that mean harm to the commands
+check-hostile: all $(BUILD)/hostile/made_hostile ## feed hostile recordings to the commands
 	@tests/run_hostile.sh $(BUILD)
 .PHONY: check-hostile

@@ -23,7 +23,7 @@ struct gp_text gp_count_text(uint64_t count); /* "1,234,567" */
 /* Of 3 or 4 digits, never an exponent: "34.98", "0.5", "2,287", "102,606", "less than 0.0001". */
 struct gp_text gp_rate_text(double rate, int digits);
 
-/* No moment of a recording lies behind it. */
+/* The latest moment that a recording can hold. */
 #define GP_NS_MOST (INT64_MAX / 4)
 /*
  * "1.5s", "20ms", "3us", "2min", "1h"; a plain integer is nanoseconds, at most GP_NS_MOST. False:

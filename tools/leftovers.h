@@ -1,7 +1,7 @@
 /*
  * What dead processes left in their rings, adopted into their recordings before anything is read.
- * What of `recording` could not be adopted is said on stderr, each ring once; what others left is
- * none of its reader's business. Another adopter is awaited for about 10 seconds in all, and only
+ * What of `recording` could not be adopted is said on stderr, each ring once. It prints nothing
+ * about rings of other recordings. Another adopter is awaited for about 10 seconds in all, and only
  * for recordings that were asked for.
  */
 #ifndef GP_LEFTOVERS_H

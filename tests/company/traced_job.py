@@ -45,7 +45,8 @@ def attend():
 def later():
     with tempfile.TemporaryFile() as log:
         faulthandler.dump_traceback_later(0.05, file=log)
-        while not os.fstat(log.fileno()).st_size: work()  # noqa: E701  one line, whenever it fires
+        # one line, whenever it fires, until all is written
+        while b"<module>" not in os.pread(log.fileno(), 4096, 0): work()  # noqa: E701
         faulthandler.cancel_dump_traceback_later()
         log.seek(0)
         # the innermost frame is wherever the job was

@@ -1,5 +1,5 @@
 /*
- * Writes recordings that are well formed and mean harm: few bytes that make much work, numbers at
+ * Writes hostile recordings, which are well formed: few bytes that make much work, numbers at
  * the end of their range, texts that a terminal obeys. Knows the codec alone.
  *	made_hostile FAMILY COUNT FILE
  */
