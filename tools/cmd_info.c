@@ -164,7 +164,7 @@ static void print_captured(const struct gp_info *info, FILE *out)
 	if (info->captureds > SPANS_SHOWN)
 		fprintf(out, "             and %s\n",
 			gp_plural(info->captureds - SPANS_SHOWN, "more span").s);
-	if (info->ended_by)
+	if (info->ended_by && info->ended_by != GP_SCOPE_BY_MAIN)
 		fputs("ended        with the last span, as asked for; the job went on\n", out);
 }
 

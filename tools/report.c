@@ -204,6 +204,10 @@ static void add_gaps(struct gp_headline *line, const struct gp_info *info)
 	else if (info->has_gap)
 		add(line, "; recording stood still for a while: what happened then is not in the "
 			  "figures");
+	if (info->ended_by == GP_SCOPE_BY_MAIN)
+		add(line,
+		    "; recording ended with the main thread, which had no /proc: what the job "
+		    "did then is not in the figures");
 	if (info->has_framework_late)
 		add(line, "; the framework had blocks before: they are not in the figures");
 	if (!gp_has_whole_figures(info))
@@ -220,7 +224,7 @@ static void add_captured(struct gp_headline *line, const struct gp_info *info)
 	else
 		add(line, "; captured: %s in %s, elsewhere memory alone was recorded",
 		    gp_ns_text((int64_t)info->captured_ns).s, gp_plural(info->captures, "span").s);
-	if (info->ended_by)
+	if (info->ended_by && info->ended_by != GP_SCOPE_BY_MAIN)
 		add(line, "; recording ended with the last span, what the job did then is not in "
 			  "the figures");
 }
@@ -276,7 +280,7 @@ const char *gp_scope_text(unsigned by)
 		[GP_SCOPE_BY_START] = "start",	     [GP_SCOPE_BY_DELAY] = "delay",
 		[GP_SCOPE_BY_DURATION] = "duration", [GP_SCOPE_BY_PROFILER] = "cudaProfilerApi",
 		[GP_SCOPE_BY_RANGE] = "range",	     [GP_SCOPE_BY_STEP] = "step",
-		[GP_SCOPE_BY_ORDER] = "gpuprof ctl",
+		[GP_SCOPE_BY_ORDER] = "gpuprof ctl", [GP_SCOPE_BY_MAIN] = "the main thread's end",
 	};
 	return by < GP_SCOPE_BYS ? texts[by] : NULL;
 }

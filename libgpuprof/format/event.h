@@ -125,6 +125,7 @@ enum gp_scope_by {
 	GP_SCOPE_BY_RANGE = 5,	  /* an NVTX range */
 	GP_SCOPE_BY_STEP = 6,	  /* the steps that were asked for */
 	GP_SCOPE_BY_ORDER = 7,	  /* gpuprof ctl */
+	GP_SCOPE_BY_MAIN = 8,	  /* the main thread's end, where /proc cannot be read */
 	GP_SCOPE_BYS,
 };
 

@@ -15,6 +15,7 @@
 
 #include "listing.h"
 #include "recorder.h"
+#include "scope.h"
 
 #define GONE_WAIT_NS 1000000000u /* for a thread that ends: some 50 us as a rule */
 #define GONE_LOOK_NS 100000u
@@ -26,8 +27,8 @@ static bool lives(uint32_t tid)
 	char text[512];
 	snprintf(text, sizeof text, "/proc/self/task/%u/stat", tid);
 	const int fd = open(text, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno != ENOENT;
+	if (fd < 0) /* without /proc the kernel still answers for all but the main thread */
+		return syscall(SYS_tgkill, (int)syscall(SYS_getpid), tid, 0) == 0 || errno != ESRCH;
 	const ssize_t n = read(fd, text, sizeof text - 1);
 	const bool is_gone = n < 0 && errno == ESRCH;
 	close(fd);
@@ -45,8 +46,10 @@ static void await_end(uint32_t tid, uint64_t *waited_ns)
 		gp_futex_wait(&never, 0, GONE_LOOK_NS);
 }
 
-/* Do only these two threads of the process live? Where /proc cannot be read, nobody knows. */
-static bool is_alone(uint32_t own, uint32_t other)
+enum company { COMPANY_OTHERS, COMPANY_NONE, COMPANY_UNKNOWN };
+
+/* Which threads of the process live, besides these two? Unknown where /proc cannot be read. */
+static enum company company_of(uint32_t own, uint32_t other)
 {
 	struct gp_listing listing;
 	bool has_others = false, has_own = false;
@@ -59,7 +62,9 @@ static bool is_alone(uint32_t own, uint32_t other)
 	}
 	if (directory >= 0)
 		close(directory);
-	return has_own && !has_others;
+	if (has_others)
+		return COMPANY_OTHERS;
+	return has_own ? COMPANY_NONE : COMPANY_UNKNOWN;
 }
 
 /*
@@ -94,7 +99,10 @@ static void leave(void)
 		return;
 	const uint32_t drain = atomic_load(&gp_local->drain_tid);
 	await_earlier(own, is_main, before);
-	const bool is_last = is_alone(own, drain);
+	const enum company company = company_of(own, drain);
+	const bool is_last = company == COMPANY_NONE || (company == COMPANY_UNKNOWN && is_main);
+	if (company == COMPANY_UNKNOWN && is_main)
+		gp_scope_end(GP_SCOPE_BY_MAIN); /* no later moment would find the last thread */
 	if (is_last)
 		atomic_store(&gp_local->job_end, GP_JOB_LAST_ENDS);
 	if (is_last || is_main)
@@ -118,10 +126,14 @@ bool gp_job_is_over(void)
 	const uint32_t end = atomic_load(&gp_local->job_end);
 	if (end != GP_JOB_MAIN_ENDED)
 		return end != GP_JOB_RUNS;
-	if (!is_alone((uint32_t)syscall(SYS_gettid), 0))
-		return false;
-	atomic_store(&gp_local->job_end, GP_JOB_ENDED);
-	return true;
+	const enum company company = company_of((uint32_t)syscall(SYS_gettid), 0);
+	if (company == COMPANY_UNKNOWN)
+		gp_scope_end(GP_SCOPE_BY_MAIN);
+	/* where others may live signals stay theirs */
+	if (company != COMPANY_OTHERS)
+		atomic_store(&gp_local->job_end,
+			     company == COMPANY_NONE ? GP_JOB_ENDED : GP_JOB_LAST_ENDS);
+	return company != COMPANY_OTHERS;
 }
 
 /* The mask that kept the job's handlers away: now nobody else would take a signal. */

@@ -149,15 +149,21 @@ static struct gp_record end_of_recording(uint32_t by)
 	};
 }
 
-/* A span was closed, and that is recorded. After the last one the drain thread finishes. */
-static void end_if_last(enum gp_scope_by by)
+void gp_scope_end(enum gp_scope_by by)
 {
-	if (!is_last())
-		return;
 	atomic_store(&scope.ended_by, by);
+	if (atomic_load(&gp_local->word) == 0)
+		return;
 	stop_recording();
 	atomic_store(&gp_recorder.is_ending, 1);
 	gp_futex_wake(&gp_recorder.wake);
+}
+
+/* A span was closed, and that is recorded. */
+static void end_if_last(enum gp_scope_by by)
+{
+	if (is_last())
+		gp_scope_end(by);
 }
 
 /* ---- ranges of the job ---- */
@@ -276,7 +282,7 @@ void gp_scope_tell_end(struct gp_recorder *r)
 		return;
 	struct gp_record end = end_of_recording(atomic_load(&scope.ended_by));
 	gp_drain_tell(r, &end, NULL);
-	gp_say(false, "what was asked for is captured, the recording ends:", r->writer.path);
+	gp_say(false, "the recording ends before the job:", r->writer.path);
 }
 
 /* From or to nothing at all: what happens meanwhile nobody knows. */

@@ -28,7 +28,9 @@ GP_COLD uint64_t gp_scope_open(enum gp_scope_by by);
 #define GP_SCOPE_ANY 0u /* span: whichever is open and was opened so */
 GP_COLD bool gp_scope_close(enum gp_scope_by by, uint64_t span);
 
-/* Has the recording of this process, or of one that it was forked from, ended with a span? */
+/* No event is recorded from here on; the drain thread finishes, where it records. Any thread. */
+GP_COLD void gp_scope_end(enum gp_scope_by by);
+/* Has it been called in this process, or in one that it was forked from? */
 GP_COLD bool gp_scope_is_over(void);
 
 /* ---- the drain thread's ---- */

@@ -5,6 +5,7 @@
 #include "victim.h"
 
 #include <limits.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #define AT_ONCE 40u /* children in which three threads end at once */
@@ -66,6 +67,23 @@ static void *outlive_unrecorded(void *unused)
 	return unused;
 }
 
+/* As in a chroot without /proc: no file of it can be opened. */
+static void close_proc(void)
+{
+	const struct rlimit none = { 0, 0 };
+	must(setrlimit(RLIMIT_NOFILE, &none) == 0);
+}
+
+/* Nobody tells the recorder of its end, as of unrecorded threads. */
+static void *outlive_and_close_proc(void *unused)
+{
+	must(pthread_join(main_thread, NULL) == 0);
+	close_proc();
+	printf("has no /proc\n");
+	fflush(stdout);
+	return unused;
+}
+
 static void start(void *(*work)(void *), unsigned number)
 {
 	pthread_t thread;
@@ -119,6 +137,30 @@ static void unrecorded_is_last(void)
 	start(outlive_unrecorded, 1);
 }
 
+static void worker_without_proc(void)
+{
+	driver = need_driver(DOOR_PROC_ADDRESS);
+	record();
+	claim_own(10);
+	start(outlive_main, 1);
+	close_proc();
+}
+
+static void main_without_proc(void)
+{
+	main_is_last();
+	close_proc();
+}
+
+/* The main thread ends with /proc, and the thread that follows loses it. */
+static void loses_proc(void)
+{
+	driver = need_driver(DOOR_PROC_ADDRESS);
+	record();
+	claim_own(10);
+	start(outlive_and_close_proc, 1);
+}
+
 static void nothing_recorded(void)
 {
 	driver = need_driver(DOOR_PROC_ADDRESS);
@@ -134,11 +176,14 @@ static void end_without_main(const char *name, void (*begin)(void))
 		begin();
 		pthread_exit(NULL);
 	}
-	printf("%s: %d\n", name, wait_for(child));
+	must(wait_for(child) == 0);
+	printf("%s\n", name);
 }
 
 int main(void)
 {
+	/* pthread_exit loads it, and cannot where no file can be opened */
+	must(dlopen("libgcc_s.so.1", RTLD_NOW));
 	end_without_main("worker is last", worker_is_last);
 	end_without_main("destructors run", destructors_run);
 	end_without_main("main is last", main_is_last);
@@ -146,6 +191,9 @@ int main(void)
 		end_without_main("all at once", all_at_once);
 	end_without_main("unrecorded is last", unrecorded_is_last);
 	end_without_main("nothing recorded", nothing_recorded);
-	claim_recordings(4 + AT_ONCE);
+	end_without_main("worker without /proc", worker_without_proc);
+	end_without_main("main without /proc", main_without_proc);
+	end_without_main("loses /proc", loses_proc);
+	claim_recordings(7 + AT_ONCE);
 	return 0;
 }
