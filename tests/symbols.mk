@@ -1,6 +1,6 @@
 # Libraries whose places tests/unit/test_symbolize.c looks up: one source, built and stripped in every way it is met in.
 SYMBOLS := $(BUILD)/symbols
-PLACES := $(addprefix $(SYMBOLS)/libplaces,.so _plain.so _stripped.so _linked.so _rebuilt.so _unlisted.so _packed.so) $(SYMBOLS)/debug/made $(SYMBOLS)/wrong/made $(SYMBOLS)/other/libplaces_linked.so
+PLACES := $(addprefix $(SYMBOLS)/libplaces,.so _plain.so _stripped.so _linked.so _rebuilt.so _unlisted.so _packed.so _shared.so) $(SYMBOLS)/debug/made $(SYMBOLS)/wrong/made $(SYMBOLS)/other/libplaces_linked.so
 PLACES_CC = $(CC) -std=gnu17 -O2 -g -Wall -Wextra -Werror -fPIC -shared -fno-optimize-sibling-calls
 PLACES_SRC := tests/symbols/places.c tests/symbols/places.h tests/symbols.mk
 ifneq ($(shell command -v xz),)
@@ -26,6 +26,11 @@ $(SYMBOLS)/libplaces_plain.so: $(SYMBOLS)/libplaces.so
 	strip --strip-debug -o $@ $<
 $(SYMBOLS)/libplaces_stripped.so: $(SYMBOLS)/libplaces.so
 	strip --strip-all -o $@ $<
+# it claims to share debug information with libplaces.so, as dwz leaves it
+$(SYMBOLS)/libplaces_shared.so: $(SYMBOLS)/libplaces_packed.so $(SYMBOLS)/libplaces.so
+	objcopy -O binary --only-section=.note.gnu.build-id $(SYMBOLS)/libplaces.so $@.id
+	{ printf '/nonexistent/shared\0'; tail -c 20 $@.id; } >$@.link
+	objcopy --add-section .gnu_debugaltlink=$@.link $< $@
 # as clang leaves it
 $(SYMBOLS)/libplaces_unlisted.so: $(SYMBOLS)/libplaces.so
 	objcopy --remove-section .debug_aranges $< $@

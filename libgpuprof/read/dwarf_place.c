@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
 
 #include "dwarf_names.h"
 #include "dwarf_units.h"
+#include "module_file.h"
 
 #define INLINED_MAX 64u
 /* what libdw keeps of lines, and we of functions, before all of it is dropped: some 400 MiB */
@@ -23,20 +25,51 @@ struct unit {
 struct gp_dwarf {
 	Elf *elf;
 	Dwarf *dwarf;
+	struct gp_elf shared; /* what .gnu_debugaltlink names */
+	Dwarf *shared_dwarf;
 	struct gp_die_ranges units;
 	struct unit *unit; /* one a unit that was met, open addressing by offset */
 	size_t met, slots;
 	size_t rows;
 };
 
-struct gp_dwarf *gp_dwarf_open(Elf *elf, struct gp_work_limit *limit)
+/* libdw opens what .gnu_debugaltlink names by itself, whatever lies there, unless it is told. */
+static bool find_shared(struct gp_dwarf *d, const char *debug_root)
+{
+	const char *path;
+	const void *id;
+	struct gp_build_id wanted;
+	ssize_t bytes = dwelf_dwarf_gnu_debugaltlink(d->dwarf, &path, &id);
+	if (bytes <= 0)
+		return true;
+	if ((size_t)bytes > sizeof wanted.byte)
+		return false;
+	wanted.bytes = (size_t)bytes;
+	memcpy(wanted.byte, id, wanted.bytes);
+	if (!gp_elf_open_shared(&d->shared, path, &wanted, debug_root))
+		return false;
+	d->shared_dwarf = dwarf_begin_elf(d->shared.elf, DWARF_C_READ, NULL);
+	return d->shared_dwarf != NULL;
+}
+
+static bool begin(struct gp_dwarf *d)
+{
+	d->dwarf = dwarf_begin_elf(d->elf, DWARF_C_READ, NULL);
+	if (d->dwarf != NULL && d->shared_dwarf != NULL)
+		dwarf_setalt(d->dwarf, d->shared_dwarf);
+	return d->dwarf != NULL;
+}
+
+struct gp_dwarf *gp_dwarf_open(Elf *elf, const char *debug_root, struct gp_work_limit *limit)
 {
 	struct gp_dwarf *d = gp_work_is_over(limit) ? NULL : calloc(1, sizeof *d);
 	if (d == NULL)
 		return NULL;
 	d->elf = elf;
-	d->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-	if (d->dwarf == NULL || !gp_dwarf_units_read(&d->units, d->dwarf, limit)) {
+	bool is_open = begin(d) && find_shared(d, debug_root);
+	if (is_open && d->shared_dwarf != NULL)
+		dwarf_setalt(d->dwarf, d->shared_dwarf);
+	if (!is_open || !gp_dwarf_units_read(&d->units, d->dwarf, limit)) {
 		gp_dwarf_close(d);
 		return NULL;
 	}
@@ -60,6 +93,9 @@ void gp_dwarf_close(struct gp_dwarf *d)
 	gp_die_ranges_release(&d->units);
 	if (d->dwarf != NULL)
 		dwarf_end(d->dwarf);
+	if (d->shared_dwarf != NULL)
+		dwarf_end(d->shared_dwarf);
+	gp_elf_close(&d->shared);
 	free(d);
 }
 
@@ -69,8 +105,7 @@ static bool start_over(struct gp_dwarf *d)
 	forget_units(d);
 	if (d->dwarf != NULL)
 		dwarf_end(d->dwarf);
-	d->dwarf = dwarf_begin_elf(d->elf, DWARF_C_READ, NULL);
-	return d->dwarf != NULL;
+	return begin(d);
 }
 
 static struct unit *slot_of(struct unit *unit, size_t slots, Dwarf_Off die)

@@ -24,8 +24,11 @@ struct gp_dwarf_frame {
 };
 
 struct gp_dwarf;
-/* NULL: `elf` has no debug information, or the limit was reached, or no memory. */
-struct gp_dwarf *gp_dwarf_open(Elf *elf, struct gp_work_limit *limit);
+/*
+ * NULL: `elf` has no debug information, or shares it with a file that gp_elf_open_shared does not
+ * find below `debug_root`; or the limit was reached, or no memory.
+ */
+struct gp_dwarf *gp_dwarf_open(Elf *elf, const char *debug_root, struct gp_work_limit *limit);
 void gp_dwarf_close(struct gp_dwarf *dwarf);
 
 /*

@@ -18,7 +18,7 @@
 #include "debug_data.h"
 #include "regular_file.h"
 
-static void unmap(struct gp_elf *elf)
+void gp_elf_close(struct gp_elf *elf)
 {
 	if (elf->elf != NULL)
 		elf_end(elf->elf);
@@ -39,7 +39,7 @@ static bool parse(struct gp_elf *elf)
 	size_t sections, segments;
 	if (elf->elf == NULL || elf_kind(elf->elf) != ELF_K_ELF ||
 	    elf_getshdrnum(elf->elf, &sections) != 0 || elf_getphdrnum(elf->elf, &segments) != 0) {
-		unmap(elf);
+		gp_elf_close(elf);
 		return false;
 	}
 	const void *id = NULL;
@@ -134,7 +134,21 @@ static bool open_by_id(struct gp_elf *debug, const struct gp_build_id *id, const
 		return false;
 	if (is_same(&debug->build_id, id) && has_names(debug->elf))
 		return true;
-	unmap(debug);
+	gp_elf_close(debug);
+	return false;
+}
+
+bool gp_elf_open_shared(struct gp_elf *shared, const char *path, const struct gp_build_id *id,
+			const char *debug_root)
+{
+	GElf_Shdr header;
+	bool is_found =
+		open_by_id(shared, id, debug_root) ||
+		(map_file(shared, path) == GP_FILE_UNPROVED && is_same(&shared->build_id, id));
+	/* libdw would open what it names in turn */
+	if (is_found && gp_elf_section(shared->elf, ".gnu_debugaltlink", &header) == NULL)
+		return true;
+	gp_elf_close(shared);
 	return false;
 }
 
@@ -169,7 +183,7 @@ static bool open_linked(struct gp_elf *debug, const struct gp_elf *main, const c
 		is_ours = is_ours && crc_of(debug->map, debug->bytes) == crc;
 	if (is_ours && has_names(debug->elf))
 		return true;
-	unmap(debug);
+	gp_elf_close(debug);
 	return false;
 }
 
@@ -219,13 +233,13 @@ void gp_module_file_open(struct gp_module_file *file, const char *path,
 		file->state = GP_FILE_PROVED;
 		if (!is_same(&file->main.build_id, build_id)) {
 			file->state = GP_FILE_MISMATCHED;
-			unmap(&file->main);
+			gp_elf_close(&file->main);
 		}
 	}
 	if (file->state == GP_FILE_UNPROVED && mapped_unix_ns != 0 &&
 	    file->main.changed_unix_ns > mapped_unix_ns) {
 		file->state = GP_FILE_MISMATCHED;
-		unmap(&file->main);
+		gp_elf_close(&file->main);
 	}
 	const struct gp_build_id *id = build_id->bytes ? build_id : &file->main.build_id;
 	bool has_debug = open_by_id(&file->debug, id, debug_root);
@@ -241,9 +255,9 @@ void gp_module_file_open(struct gp_module_file *file, const char *path,
 
 void gp_module_file_close(struct gp_module_file *file)
 {
-	unmap(&file->mini);
-	unmap(&file->debug);
-	unmap(&file->main);
+	gp_elf_close(&file->mini);
+	gp_elf_close(&file->debug);
+	gp_elf_close(&file->main);
 }
 
 uint64_t gp_module_file_bias(const struct gp_module_file *file, uint64_t base)

@@ -56,6 +56,15 @@ void gp_module_file_close(struct gp_module_file *file);
 
 /* What link addresses are moved by when the module's lowest byte is mapped at `base`. */
 uint64_t gp_module_file_bias(const struct gp_module_file *file, uint64_t base);
+/*
+ * The file that debug information shares with that of other modules, as .gnu_debugaltlink names it:
+ * by its build id below `debug_root`, else at a whole `path`. False: none with that build id is a
+ * regular file. It is its user's to close, with gp_elf_close.
+ */
+bool gp_elf_open_shared(struct gp_elf *shared, const char *path, const struct gp_build_id *id,
+			const char *debug_root);
+void gp_elf_close(struct gp_elf *elf);
+
 /* Section `name` with its bytes; NULL: not there. */
 Elf_Scn *gp_elf_section(Elf *elf, const char *name, GElf_Shdr *header);
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,7 +16,10 @@ int gp_regular_open(const char *path, int flags)
 	if (place < 0)
 		return -1;
 	int fd = -1, error = EINVAL;
-	if (fstat(place, &st) == 0 && S_ISREG(st.st_mode)) {
+	bool is_regular = fstat(place, &st) == 0 && S_ISREG(st.st_mode);
+	if (is_regular && (flags & O_ACCMODE) != O_RDONLY && st.st_uid != geteuid()) {
+		error = EACCES;
+	} else if (is_regular) {
 		snprintf(found, sizeof found, "/proc/self/fd/%d", place);
 		fd = open(found, (flags & ~O_NOFOLLOW) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 		error = errno;

@@ -7,7 +7,8 @@
 
 /*
  * As open(2), but of a regular file alone: what else lies there is looked at and not opened,
- * EINVAL. O_CLOEXEC, O_NONBLOCK and O_NOCTTY are added to `flags`.
+ * EINVAL. A file of another user is not opened for writing, by root neither: EACCES. O_CLOEXEC,
+ * O_NONBLOCK and O_NOCTTY are added to `flags`.
  */
 int gp_regular_open(const char *path, int flags);
 

@@ -152,9 +152,9 @@ static void read_names(struct gp_symbolizer *s, struct opened *o)
 	if (!gp_elf_symbols_read(&o->symbols, &o->file, &s->limit))
 		return;
 	if (o->file.debug.elf != NULL)
-		o->dwarf = gp_dwarf_open(o->file.debug.elf, &s->limit);
+		o->dwarf = gp_dwarf_open(o->file.debug.elf, s->debug_root, &s->limit);
 	if (o->dwarf == NULL && o->file.main.elf != NULL)
-		o->dwarf = gp_dwarf_open(o->file.main.elf, &s->limit);
+		o->dwarf = gp_dwarf_open(o->file.main.elf, s->debug_root, &s->limit);
 	o->is_whole = !gp_work_is_over(&s->limit);
 }
 

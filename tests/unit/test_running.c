@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "read/recording.h"
+#include "read/regular_file.h"
 #include "recording_writer.h"
 
 #define LATE_NS 60000000000u /* the drain thread had nothing of the processor for so long */
@@ -267,6 +268,29 @@ static void a_segment_that_is_sought_may_be_behind(void **state)
 	job_end(&job, &w);
 }
 
+/* Root may open any file; what opens it to write can tell its owner, as a lease does. */
+static void a_file_of_another_user_is_not_opened_to_write(void **state)
+{
+	(void)state;
+	char path[300];
+	snprintf(path, sizeof path, "%s/of_another", directory);
+	int fd = open(path, O_RDWR | O_CREAT, 0666);
+	assert_true(fd >= 0);
+	close(fd);
+	fd = gp_regular_open(path, O_RDWR);
+	assert_true(fd >= 0);
+	close(fd);
+	bool is_given = chown(path, 65534, 65534) == 0;
+	fd = is_given ? gp_regular_open(path, O_RDWR) : -1;
+	assert_int_equal(fd, -1);
+	fd = gp_regular_open(path, O_RDONLY);
+	assert_true(fd >= 0);
+	close(fd);
+	unlink(path);
+	if (!is_given)
+		skip();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,6 +299,7 @@ int main(void)
 		cmocka_unit_test(what_is_behind_is_not_lost),
 		cmocka_unit_test(a_number_passed_over_is_not_awaited),
 		cmocka_unit_test(a_segment_that_is_sought_may_be_behind),
+		cmocka_unit_test(a_file_of_another_user_is_not_opened_to_write),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

@@ -100,6 +100,30 @@ static void debug_files_are_found_by_link(void **state)
 	expect_places("libplaces_linked.so", "none", "places.c", " ");
 }
 
+static void shared_debug_information_is_found_by_build_id(void **state)
+{
+	(void)state;
+	expect_places("libplaces_shared.so", "debug", "places.c", " ");
+}
+
+/* A file may name any path: libdw would open it, and wait where it is a FIFO. */
+static void debug_information_without_its_shared_part_is_left(void **state)
+{
+	(void)state;
+	struct library library;
+	assert_true(load(&library, "libplaces_shared.so"));
+	struct gp_module module = module_of(&library);
+	struct gp_symbolizer *s = open_with(&module, "none");
+	for (unsigned i = 0; i < places; i++) {
+		struct gp_symbol got[MOST];
+		assert_int_equal(gp_symbolizer_find(s, place[i].pc, true, got, MOST), 1);
+		assert_non_null(got[0].symbol);
+		assert_null(got[0].file);
+	}
+	gp_symbolizer_close(s);
+	dlclose(library.handle);
+}
+
 /* where a call was inlined, the caller's line is where the call stands */
 static void callers_of_inlined_calls_have_their_line(void **state)
 {
@@ -526,6 +550,8 @@ int main(void)
 		cmocka_unit_test(cxx_names_are_written_out),
 		cmocka_unit_test(debug_files_are_found_by_build_id),
 		cmocka_unit_test(debug_files_are_found_by_link),
+		cmocka_unit_test(shared_debug_information_is_found_by_build_id),
+		cmocka_unit_test(debug_information_without_its_shared_part_is_left),
 		cmocka_unit_test(callers_of_inlined_calls_have_their_line),
 		cmocka_unit_test(symbols_are_next),
 		cmocka_unit_test(stripped_libraries_have_what_they_export),
