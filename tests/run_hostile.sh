@@ -27,14 +27,14 @@ judge() {
 			timeout -k 5 100 "$build/gpuprof" "$@" >"$dir/out" 2>"$dir/err" </dev/null
 	)
 	status=$?
-	# 4 is an error of our own, out of memory too; from 124 on it did not end by itself
-	[ "$status" -lt 4 ] || why="status $status of: gpuprof $* $(tail -n 1 "$dir/err")"
+	[ "$status" = "$expected" ] ||
+		why="status $status, expected $expected, of: gpuprof $* $(tail -n 1 "$dir/err")"
 	if LC_ALL=C grep -qaP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$dir/out" "$dir/err"; then
 		why="$why control characters printed by: gpuprof $*"
 	fi
 }
 
-while read -r family count seconds mib command; do
+while read -r family count seconds mib expected command; do
 	case $family in '' | '#'*) continue ;; esac
 	[ -z "$2" ] || [ "$2" = "$family" ] || continue
 	number=$((number + 1))
