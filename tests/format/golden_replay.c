@@ -327,9 +327,13 @@ static void check_or_take(const struct record *r, int take)
 {
 	if (r->kind == CURVE && r->v[4] < 3) {
 		struct curve *c = &curves[r->device][r->v[4]];
-		// what is reserved moves in gpuprof before a block event tells it
-		if (take || (r->v[4] == 1 && last_total[r->device] < last_of_driver))
+		if (take)
 			*c = (struct curve){ r->v[0], r->v[1], r->v[2] };
+		// what is reserved moves in gpuprof before a block event tells it
+		else if (r->v[4] == 1 && last_total[r->device] < last_of_driver) {
+			move_curve(r->device, 1, r->v[1], r->time);
+			move_curve(r->device, 1, r->v[0], r->time);
+		}
 		devices[r->device] |= c->peak != 0;
 		need(c->now == r->v[0] && c->peak == r->v[1], "a checkpoint with another curve");
 	} else if (r->kind == COUNT && r->v[4] < 512) {
