@@ -84,6 +84,8 @@ struct gp_info {
 	bool is_sealed;	       /* by its owner, or adopted whole */
 	/* not sealed, and its owner lives: all figures are of the moment duration_ns */
 	bool is_running;
+	/* not sealed, its owner is dead: the ring file that had the rest; NULL: none is known */
+	const char *ring_left;
 	bool is_anothers; /* not sealed, and its rings are another user's: it may be running */
 	bool is_complete; /* sealed, and without a hole */
 	/*

@@ -201,6 +201,20 @@ static void print_size(const struct gp_info *info, FILE *out)
 		gp_plural(info->blocks, "block").s);
 }
 
+/* A later recorder of the same directory may have moved it out of the ring place. */
+static void print_rest(const struct gp_info *info, FILE *out)
+{
+	const char *slash = info->ring_left ? strrchr(info->ring_left, '/') : NULL;
+	if (!slash)
+		return;
+	print_line(out, "rest", slash + 1);
+	fputs("             if it is still in ", out);
+	gp_mask(out, info->ring_left, (size_t)(slash - info->ring_left));
+	fputs(" or where the job recorded: move that file beside\n"
+	      "             this recording and read it again\n",
+	      out);
+}
+
 /* One alone says nothing of what lies between two. */
 static bool has_times(const struct gp_steps *steps)
 {
@@ -253,6 +267,7 @@ static void print_person(const char *path, const struct gp_info *info, const str
 	print_captured(info, out);
 	print_check(info, out);
 	print_size(info, out);
+	print_rest(info, out);
 	print_damages(info, out);
 	gp_next_print(out, gp_next_of(info), path);
 }

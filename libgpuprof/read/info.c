@@ -79,6 +79,8 @@ static void fill_from_file(struct gp_recording *r, uint64_t oldest)
 	info->is_sealed = x->is_sealed;
 	info->is_running = r->is_running;
 	info->is_anothers = !x->is_sealed && !r->is_running && gp_ring_file_is_anothers(h);
+	const bool is_left = !x->is_sealed && !r->is_running && !info->is_anothers;
+	info->ring_left = is_left && h->ring_path[0] != '\0' ? h->ring_path : NULL;
 	info->is_complete = x->is_sealed && !info->has_hole;
 	info->damages = x->damages < GP_DAMAGES_KEPT ? x->damages : GP_DAMAGES_KEPT;
 	info->damage = x->damage;
