@@ -62,7 +62,7 @@ static bool tile(struct gp_memory_view *v, struct gp_memory_segment *s, size_t *
 	struct gp_memory *out = v->out;
 	uint64_t at = s->address, limit = s->address + s->bytes;
 	const struct gp_live_entry *b = first_in(&v->block, at);
-	/* without blocks there is no array to point behind */
+	/* without blocks the array is NULL: take no address in it */
 	const struct gp_live_entry *end = v->block.count > 0 ? v->block.entry + v->block.count : b;
 	s->first = out->blocks;
 	for (; b < end && b->address < limit; b++, ++*blocks) {

@@ -33,7 +33,7 @@ struct gp_dwarf {
 	size_t rows;
 };
 
-/* libdw opens what .gnu_debugaltlink names by itself, whatever lies there, unless it is told. */
+/* Unless we set the alternate file, libdw opens any path that .gnu_debugaltlink names. */
 static bool find_shared(struct gp_dwarf *d, const char *debug_root)
 {
 	const char *path;

@@ -50,7 +50,7 @@ static uint64_t read_number(const char *directory, const char *name)
 	return number >> 62 ? GP_NO_LIMIT : number;
 }
 
-/* The number in the line that begins with `key` and a blank; 0: there is no such line. */
+/* The number in the line that begins with `key` and a blank, 0 without such a line. */
 static uint64_t number_of(const char *text, const char *key)
 {
 	const size_t n = strlen(key);

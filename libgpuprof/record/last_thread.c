@@ -1,8 +1,8 @@
 /*
  * The end of a job whose main thread called pthread_exit. glibc calls exit on the last thread that
  * it made, and counts the drain thread. So the job's last thread ends the drain thread before it
- * ends itself: then exit runs where it would run without us, with the job's own descriptors. Where
- * that thread never recorded, nobody tells us of its end, and the drain thread looks for itself.
+ * ends itself: then exit runs where it would run without us, with the job's own descriptors. A last
+ * thread that never recorded cannot do so: the drain thread looks at the list of threads instead.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -136,7 +136,7 @@ bool gp_job_is_over(void)
 	return company != COMPANY_OTHERS;
 }
 
-/* The mask that kept the job's handlers away: now nobody else would take a signal. */
+/* The drain thread blocks signals. As the last thread it unblocks them, or none arrives. */
 void gp_job_end_here(void)
 {
 	sigset_t none;

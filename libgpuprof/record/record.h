@@ -114,7 +114,7 @@ struct gp_local {
 	_Atomic uint32_t leavers[GP_LEAVERS]; /* the latest */
 	_Atomic uint32_t job_end;	      /* enum gp_job_end */
 };
-/* The main thread ended alone; then the last one is about to end; or it did, and nobody told us. */
+/* The main thread ended alone. Then the last thread is about to end, or has ended unseen. */
 enum gp_job_end { GP_JOB_RUNS, GP_JOB_MAIN_ENDED, GP_JOB_LAST_ENDS, GP_JOB_ENDED };
 enum gp_drain_state { GP_DRAIN_UNBORN, GP_DRAIN_BEING_BORN, GP_DRAIN_BORN, GP_DRAIN_STILLBORN };
 enum gp_starts_told { GP_STARTS_UNTOLD, GP_STARTS_TOLD, GP_STARTS_STOPPED };

@@ -13,7 +13,7 @@
 
 #define RING_RETRY_NS 1000000u
 #define RING_WAIT_MOST 4u
-#define HUNG_NS 1000000000ll	   /* a turn takes as long: the disk hangs, or there is no CPU */
+#define HUNG_NS 1000000000ll	   /* no turn for so long: the disk hangs, or no CPU is free */
 #define WAIT_MOST_NS 10000000000ll /* of a thread in all, and a tenth of its time */
 #define WAIT_SHARE 10
 

@@ -2,9 +2,7 @@
  * Five hundred threads launch and get memory as fast as they can. GPUPROF_MEMORY is less than their
  * first rings take, which are had all the same; few of them grow, and only launches are lost.
  */
-#include <string.h>
-
-#include "victim.h"
+#include "ring_files.h"
 
 #define THREADS 500
 #define ROUNDS 10
@@ -29,19 +27,6 @@ static void *work(void *argument)
 	pthread_barrier_wait(&end);
 	pthread_barrier_wait(&end);
 	return argument;
-}
-
-static unsigned long shared_kib(void)
-{
-	char line[256];
-	unsigned long kib = 0;
-	FILE *status = fopen("/proc/self/status", "r");
-	must(status);
-	while (fgets(line, sizeof line, status))
-		if (strncmp(line, "RssShmem:", 9) == 0)
-			kib = strtoul(line + 9, NULL, 10);
-	fclose(status);
-	return kib;
 }
 
 int main(void)

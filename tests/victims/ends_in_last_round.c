@@ -2,9 +2,7 @@
  * Uses the driver in all four rounds of each thread's key destructors: nobody is told that the
  * thread ended after that, and what the recorder took for it must be taken back all the same.
  */
-#include <string.h>
-
-#include "victim.h"
+#include "ring_files.h"
 
 #define THREADS 300
 #define ROUNDS 4 /* as glibc does */
@@ -27,19 +25,6 @@ static void *work(void *argument)
 	alloc_and_free(&driver, 1);
 	pthread_setspecific(key, &driver);
 	return argument;
-}
-
-static unsigned long shared_kib(void)
-{
-	char line[256];
-	unsigned long kib = 0;
-	FILE *status = fopen("/proc/self/status", "r");
-	must(status);
-	while (fgets(line, sizeof line, status))
-		if (strncmp(line, "RssShmem:", 9) == 0)
-			kib = strtoul(line + 9, NULL, 10);
-	fclose(status);
-	return kib;
 }
 
 int main(void)

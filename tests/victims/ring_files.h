@@ -1,4 +1,4 @@
-/* How many ring files a process left, and how much memory they hold. */
+/* How many ring files a process left, how much memory they hold, and how much is mapped. */
 #ifndef RING_FILES_H
 #define RING_FILES_H
 
@@ -35,6 +35,20 @@ static inline unsigned ring_files(pid_t first, pid_t last, unsigned long long *b
 	}
 	closedir(directory);
 	return found;
+}
+
+/* Shared memory that this process has touched. */
+static inline unsigned long shared_kib(void)
+{
+	char line[256];
+	unsigned long kib = 0;
+	FILE *status = fopen("/proc/self/status", "r");
+	must(status);
+	while (fgets(line, sizeof line, status))
+		if (strncmp(line, "RssShmem:", 9) == 0)
+			kib = strtoul(line + 9, NULL, 10);
+	fclose(status);
+	return kib;
 }
 
 #endif
