@@ -299,13 +299,8 @@ def memory_limit(report):
     whole(report, "memory limit", "limit")
 
 
-def rings(report):
-    left = glob.glob("/dev/shm/*gpuprof*")
-    report.claim("/dev/shm holds no ring at the end", not left, f"{len(left)} left")
-
-
 # side by side what does not disturb each other: one debugger or counter of the GPU at a time
-GROUPS = ((ncu_cuda, faulthandler), (ncu_torch,), (nsys, workers), (profiler, sanitizer), (cuda_gdb, memory_limit), (rings,))
+GROUPS = ((ncu_cuda, faulthandler), (ncu_torch,), (nsys, workers), (profiler, sanitizer), (cuda_gdb, memory_limit))
 
 
 def safely(step):

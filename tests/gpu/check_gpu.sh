@@ -40,6 +40,8 @@ succeeded() { [ "$1" -eq 0 ]; }
 
 has_torch=$("$python" -c 'import torch; print(int(torch.cuda.is_available()))' 2>/dev/null || echo 0)
 gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
+# jobs see no others
+[ -z "${CUDA_VISIBLE_DEVICES-}" ] || gpus=$(echo "$CUDA_VISIBLE_DEVICES" | tr , '\n' | grep -c .)
 need_torch() {
 	[ "$has_torch" = 1 ] && return 0
 	skip "$1: $python has no torch with a GPU"
