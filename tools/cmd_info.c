@@ -446,6 +446,7 @@ static void write_program(const char *path, const struct gp_info *info,
 	gp_json_real(json, "bytes_per_event", bytes_per_event(info));
 	write_has(info, json);
 	write_damages(info, json);
+	gp_json_text(json, "rest", info->ring_left);
 	write_captured(info, json);
 	gp_json_text(json, "ring_place", info->ring_place);
 	gp_json_text(json, "allocator_settings", info->alloc_conf);
