@@ -27,9 +27,8 @@ const struct gp_command gp_command_doctor = {
 	run,
 };
 
-/* A start of the driver takes seconds where many GPUs sleep; a look for PyTorch opens two files. */
-#define DRIVER_LIMIT_MS 20000u
-#define PYTORCH_LIMIT_MS 2000u
+/* The driver takes seconds to start where many GPUs sleep, python3 where its files are far away. */
+#define ANSWER_LIMIT_MS 20000u
 /* The library takes a quarter of what is free and never the last 32 MiB: few threads fit below. */
 #define RING_PLACE_LEAST (64u << 20)
 /* What a job of many small allocations writes in less than a minute. */
@@ -93,7 +92,7 @@ static void probe(char **words, const char *preloaded, struct gp_captured *out)
 		{ "GPUPROF", NULL },
 		{ "GPUPROF_ONLY", NULL },
 	};
-	gp_capture(words, settings, sizeof settings / sizeof *settings, DRIVER_LIMIT_MS, out);
+	gp_capture(words, settings, sizeof settings / sizeof *settings, ANSWER_LIMIT_MS, out);
 }
 
 static void judge_driver(struct doctor *d, const char *path, const char *text)
@@ -135,7 +134,7 @@ static void check_driver(struct doctor *d)
 	probe(words, NULL, &heard);
 	d->has_driver = gp_captured_value(heard.text, "driver", path, sizeof path);
 	if (d->has_driver && heard.is_late)
-		add(d, "driver", WRONG, "%s does not start in %u s", path, DRIVER_LIMIT_MS / 1000);
+		add(d, "driver", WRONG, "%s does not start in %u s", path, ANSWER_LIMIT_MS / 1000);
 	else if (d->has_driver)
 		judge_driver(d, path, heard.text);
 	else if (gp_captured_value(heard.text, "driver_error", error, sizeof error))
@@ -201,12 +200,12 @@ static void check_pytorch(struct doctor *d)
 	const struct gp_setting bare = { "LD_PRELOAD", NULL };
 	struct gp_captured heard;
 	char version[128] = "of unknown version", path[1024];
-	gp_capture(words, &bare, 1, PYTORCH_LIMIT_MS, &heard);
+	gp_capture(words, &bare, 1, ANSWER_LIMIT_MS, &heard);
 	gp_captured_value(heard.text, "version", version, sizeof version);
 	if (gp_captured_value(heard.text, "path", path, sizeof path))
 		add(d, "pytorch", OK, "%s, %s", version, path);
 	else if (heard.is_late)
-		add(d, "pytorch", NOTE, "python3 did not answer in %u s", PYTORCH_LIMIT_MS / 1000);
+		add(d, "pytorch", NOTE, "python3 did not answer in %u s", ANSWER_LIMIT_MS / 1000);
 	else if (!heard.is_started)
 		add(d, "pytorch", NOTE, "not looked for: no python3");
 	else
