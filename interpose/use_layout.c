@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "../libgpuprof/record/record.h"
 #include "capture.h"
 #include "cuda_api.h"
 
@@ -21,9 +21,8 @@ bool gp_use_layouts_open(void)
 	const size_t bytes = PLACES * sizeof *gp_use_layouts + GP_LAYOUT_BYTES;
 	if (gp_use_layouts)
 		return true;
-	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (pages == MAP_FAILED)
+	void *pages = gp_pages_inherited(bytes);
+	if (!pages)
 		return false;
 	room = (unsigned char *)pages + PLACES * sizeof *gp_use_layouts;
 	atomic_store(&room_used, 0);

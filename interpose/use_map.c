@@ -14,9 +14,8 @@ bool gp_use_map_open(void)
 	if (gp_use_map.bit)
 		return madvise((void *)gp_use_map.bit, GP_USE_MAP_BYTES, MADV_DONTNEED) == 0;
 	/* reserved, not committed: a job touches a page for each 64 GiB of addresses */
-	void *pages = mmap(NULL, GP_USE_MAP_BYTES, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (pages == MAP_FAILED)
+	void *pages = gp_pages_inherited(GP_USE_MAP_BYTES);
+	if (!pages)
 		return false;
 	atomic_store(&gp_use_map.low, UINT64_MAX);
 	atomic_store(&gp_use_map.high, 0);

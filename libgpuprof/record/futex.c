@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../state/live_table.h"
 #include "recorder.h"
 
 void gp_futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns)
@@ -39,10 +40,13 @@ void gp_futex_set_shared(_Atomic uint32_t *word, uint32_t value)
 
 void *gp_pages(size_t bytes)
 {
-	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (pages == MAP_FAILED)
-		return NULL;
-	madvise(pages, bytes, MADV_DONTFORK);
+	void *pages = gp_pages_map(bytes);
+	if (pages)
+		madvise(pages, bytes, MADV_DONTFORK);
 	return pages;
+}
+
+void *gp_pages_inherited(size_t bytes)
+{
+	return gp_pages_map(bytes);
 }

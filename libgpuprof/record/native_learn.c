@@ -17,6 +17,7 @@
 #include "hot.h"
 #include "native_bounds.h"
 #include "native_gate.h"
+#include "record.h"
 #include "walking_stack.h"
 
 #if defined(__x86_64__) && __has_include(<libunwind.h>)
@@ -198,6 +199,7 @@ static void fill_all(void)
 		mmap(NULL, PIECE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (words == MAP_FAILED)
 		return;
+	munlock(words, PIECE); /* or each mapping of it is filled, where the job locks memory */
 	for (size_t i = 0; i < PIECE / sizeof *words; i++)
 		words[i] = BASE_OTHER;
 	/* an old size of 0 makes a second mapping of shared memory, with the rights of the first */
@@ -211,9 +213,8 @@ static bool open_region(void)
 {
 	if (region)
 		return true;
-	void *pages =
-		mmap(NULL, REGION, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (pages == MAP_FAILED)
+	void *pages = gp_pages_inherited(REGION);
+	if (!pages)
 		return false;
 	region = (uintptr_t)pages;
 	fill_all();

@@ -2,9 +2,8 @@
 #include "native_rule.h"
 
 #include <stddef.h>
-#include <sys/mman.h>
 
-#include "hot.h"
+#include "record.h"
 
 struct gp_native_rules *gp_native_rules GP_HOT_DATA;
 _Atomic uint32_t gp_native_epoch GP_HOT_DATA;
@@ -14,12 +13,8 @@ bool gp_native_rules_open(void)
 {
 	if (gp_native_rules)
 		return true;
-	void *pages = mmap(NULL, sizeof *gp_native_rules, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (pages == MAP_FAILED)
-		return false;
-	gp_native_rules = pages;
-	return true;
+	gp_native_rules = gp_pages_inherited(sizeof *gp_native_rules);
+	return gp_native_rules != NULL;
 }
 
 void gp_native_rule_add(uintptr_t key, uint32_t rule)

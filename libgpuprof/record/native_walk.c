@@ -59,10 +59,9 @@ struct gp_native_thread *gp_native_thread_open(void)
 {
 	const int error = errno;
 	/* children keep it: their stack is the same */
-	void *pages = mmap(NULL, sizeof(struct gp_native_thread), PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *pages = gp_pages_inherited(sizeof(struct gp_native_thread));
 	errno = error;
-	return pages == MAP_FAILED ? NULL : pages;
+	return pages;
 }
 
 void gp_native_thread_close(struct gp_native_thread *thread)

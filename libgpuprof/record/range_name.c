@@ -16,10 +16,8 @@ static _Atomic uint64_t refused;
 /* Children inherit it: their own names go on behind, and each process tells what it uses. */
 static GP_COLD struct gp_range_names *map_table(void)
 {
-	struct gp_range_names *none = NULL,
-			      *fresh = mmap(NULL, sizeof *fresh, PROT_READ | PROT_WRITE,
-					    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (fresh == MAP_FAILED)
+	struct gp_range_names *none = NULL, *fresh = gp_pages_inherited(sizeof *fresh);
+	if (!fresh)
 		return NULL;
 	/* partner: the acquire load in names_of: zeroed pages need no more */
 	if (atomic_compare_exchange_strong(&gp_range_names, &none, fresh))

@@ -298,6 +298,12 @@ GP_COLD void gp_count_lost(enum gp_kind kind);
  */
 bool gp_thread_end_is_told(void);
 
+/*
+ * Zeroed memory that forked children keep; NULL: there is none. Its pages appear as they are
+ * touched, also where the job locks its memory: they are not locked.
+ */
+void *gp_pages_inherited(size_t bytes);
+
 /* ---- what interpose/ tells the recorder ---- */
 
 /*

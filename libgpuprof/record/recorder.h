@@ -331,7 +331,7 @@ void gp_say_refusal(const char *why, const char *subject, int error);
 /* run_list.c: a line for `gpuprof run` if it started us; `what` is "" for a recording. */
 void gp_list_add(const char *what, const char *text);
 
-/* Anonymous memory that children do not inherit, NULL when there is none; never malloc. */
+/* As gp_pages_inherited, but not for children. */
 void *gp_pages(size_t bytes);
 
 #endif

@@ -170,12 +170,10 @@ GP_COLD static struct gp_stack_memo *memo_open(void)
 	const int error = errno;
 	if (!gp_thread.is_end_told)
 		return NULL; /* 4 MiB that would stay when the thread ends */
-	void *pages = mmap(NULL, sizeof(struct gp_stack_memo), PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct gp_stack_memo *memo = gp_pages_inherited(sizeof *memo);
 	errno = error;
-	if (pages == MAP_FAILED)
+	if (!memo)
 		return NULL;
-	struct gp_stack_memo *memo = pages;
 	memo->generation = gp_thread.generation;
 	memo->has_python = gp_settings.has_python;
 	memo->has_native = gp_settings.has_native;

@@ -27,11 +27,27 @@ const uint8_t gp_families[GP_SPACES] = {
 	[GP_SPACE_RESOURCE] = GP_FAMILY_RESOURCE,
 };
 
+/*
+ * After mlockall(MCL_FUTURE) the kernel locks a new mapping, and fills it at once if it can be read
+ * or written. So it is made without either, and unlocked before it gets both.
+ */
+void *gp_pages_map(size_t bytes)
+{
+	void *pages =
+		mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (pages == MAP_FAILED)
+		return NULL;
+	munlock(pages, bytes);
+	if (mprotect(pages, bytes, PROT_READ | PROT_WRITE) == 0)
+		return pages;
+	munmap(pages, bytes);
+	return NULL;
+}
+
 void *gp_pages_open(size_t bytes)
 {
-	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (pages == MAP_FAILED)
+	void *pages = gp_pages_map(bytes);
+	if (pages == NULL)
 		return NULL;
 #if defined(GP_PRELOAD) /* a forked child of the job has no use for the drain thread's state */
 	madvise(pages, bytes, MADV_DONTFORK);

@@ -60,7 +60,12 @@ struct gp_live_table {
 	uint32_t free; /* first free slot; 0: none */
 };
 
-/* Zeroed pages, given by the kernel as they are touched; NULL: out of memory. */
+/*
+ * Zeroed pages, given by the kernel as they are touched, also where the process locks its memory:
+ * they are not locked. NULL: out of memory.
+ */
+void *gp_pages_map(size_t bytes);
+/* In the job's process not for forked children. */
 void *gp_pages_open(size_t bytes);
 /* Makes pages `grown` bytes, elsewhere if need be; the new ones are zeros. NULL: as before. */
 void *gp_pages_grow(void *pages, size_t bytes, size_t grown);
