@@ -19,6 +19,8 @@
 
 #define GONE_WAIT_NS 1000000000u /* for a thread that ends: some 50 us as a rule */
 #define GONE_LOOK_NS 100000u
+#define LISTINGS_MOST 3u /* that fail in a row, before it is taken for granted that all do */
+#define LISTING_REST_NS 10000000u
 #define JOB_LOOK_NS 51000000u /* fewer than 20 a second */
 
 /* Unknown is yes: what a job's end begins cannot be taken back. */
@@ -48,8 +50,7 @@ static void await_end(uint32_t tid, uint64_t *waited_ns)
 
 enum company { COMPANY_OTHERS, COMPANY_NONE, COMPANY_UNKNOWN };
 
-/* Which threads of the process live, besides these two? Unknown where /proc cannot be read. */
-static enum company company_of(uint32_t own, uint32_t other)
+static enum company look_for_company(uint32_t own, uint32_t other)
 {
 	struct gp_listing listing;
 	bool has_others = false, has_own = false;
@@ -65,6 +66,21 @@ static enum company company_of(uint32_t own, uint32_t other)
 	if (has_others)
 		return COMPANY_OTHERS;
 	return has_own ? COMPANY_NONE : COMPANY_UNKNOWN;
+}
+
+/*
+ * Which threads of the process live, besides these two? Unknown where /proc cannot be read; a job
+ * may also be short of descriptors for a moment.
+ */
+static enum company company_of(uint32_t own, uint32_t other)
+{
+	_Atomic uint32_t never = 0;
+	enum company company = look_for_company(own, other);
+	for (unsigned k = 1; k < LISTINGS_MOST && company == COMPANY_UNKNOWN; k++) {
+		gp_futex_wait(&never, 0, LISTING_REST_NS);
+		company = look_for_company(own, other);
+	}
+	return company;
 }
 
 /*

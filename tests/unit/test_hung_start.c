@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -18,6 +19,7 @@
 
 static _Atomic bool has_no_threads, has_no_rings, is_disk_hung, is_disk_slow;
 static _Atomic unsigned in_hung_write, in_slow_write;
+static _Thread_local unsigned listings_failing; /* the drain thread has its own */
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
 		   void *argument)
@@ -53,6 +55,22 @@ void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offs
 
 void *mmap64(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
 	__attribute__((alias("mmap")));
+
+int open(const char *path, int flags, ...)
+{
+	va_list more;
+	va_start(more, flags);
+	const mode_t mode = flags & O_CREAT ? va_arg(more, mode_t) : 0;
+	va_end(more);
+	if (strcmp(path, "/proc/self/task") == 0 && listings_failing != 0) {
+		listings_failing--;
+		errno = EMFILE;
+		return -1;
+	}
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...) __attribute__((alias("open")));
 
 static uint64_t now_ms(void)
 {
@@ -245,6 +263,30 @@ static void fork_and_lose(void)
 	CHECK(end_of(pid) == 0);
 }
 
+static void *live_on(void *barrier)
+{
+	pthread_barrier_wait(barrier);
+	return NULL;
+}
+
+/* The main thread has ended: as long as the threads can be listed, now and then, they count. */
+static void list_threads_with_failures(void)
+{
+	static pthread_barrier_t barrier;
+	pthread_t thread;
+	allocate(NULL);
+	pthread_barrier_init(&barrier, NULL, 2);
+	CHECK(pthread_create(&thread, NULL, live_on, &barrier) == 0);
+	atomic_store(&gp_local->job_end, GP_JOB_MAIN_ENDED);
+	listings_failing = 2;
+	CHECK(!gp_job_is_over() && listings_failing == 0);
+	CHECK(atomic_load(&gp_local->job_end) == GP_JOB_MAIN_ENDED);
+	listings_failing = 3;
+	CHECK(gp_job_is_over());
+	pthread_barrier_wait(&barrier);
+	pthread_join(thread, NULL);
+}
+
 static void an_exit_waits_for_no_recorder_without_a_thread(void **state)
 {
 	(void)state;
@@ -287,6 +329,12 @@ static void a_refused_ring_grows_later(void **state)
 	assert_int_equal(in_child("refused.gpr", "0", grow_later), 0);
 }
 
+static void a_failed_listing_ends_no_recording(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("listing.gpr", "0", list_threads_with_failures), 0);
+}
+
 static void a_child_begins_with_another_thread(void **state)
 {
 	(void)state;
@@ -309,6 +357,7 @@ int main(void)
 		cmocka_unit_test(a_hung_disk_costs_a_full_ring_one_wait),
 		cmocka_unit_test(rings_that_cannot_be_had_cost_no_wait),
 		cmocka_unit_test(a_refused_ring_grows_later),
+		cmocka_unit_test(a_failed_listing_ends_no_recording),
 		cmocka_unit_test(a_child_begins_with_another_thread),
 		cmocka_unit_test(a_child_loses_before_it_begins),
 	};
