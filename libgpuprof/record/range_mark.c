@@ -305,7 +305,9 @@ GP_HOT_TEXT int64_t gp_range_pop(enum gp_range_source source, uint32_t domain)
 			level = depth - 1, name = take_top(own);
 		else
 			level = pop_below(own, source, domain, &name);
-		if (is_on)
+		if (gp_unlikely(is_on && !own && !gp_thread.is_end_told))
+			gp_count_lost(GP_RANGE_POP); /* as its beginning, which had no memory */
+		else if (is_on)
 			record_pop(source, domain, own ? own->depth : 0, level < 0);
 	}
 	if (is_on)

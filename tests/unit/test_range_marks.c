@@ -113,6 +113,37 @@ static void what_is_open_when_recording_begins_is_told(void **state)
 	assert_string_equal(words_of("before.gpr"), "~step0 ~forward1 * -1 -0 ~worker0 * -0");
 }
 
+static void *push_without_memory(void *unused)
+{
+	push(0, "lost");
+	put_alloc(4096);
+	CHECK(pop(0) == -1);
+	CHECK(atomic_load(&gp_thread.ring->lost_other) == 2);
+	return unused;
+}
+
+static void without_keys(void)
+{
+	put_alloc(512);
+	push(0, "step");
+	run_thread(push_without_memory, NULL);
+	pop(0);
+}
+
+/* Where a thread's end would not give the memory back: no end without a beginning either. */
+static void what_has_no_memory_is_lost_at_both_ends(void **state)
+{
+	enum { KEYS = 40 };
+	pthread_key_t key[KEYS];
+	(void)state;
+	for (unsigned k = 0; k < KEYS; k++)
+		assert_int_equal(pthread_key_create(&key[k], NULL), 0);
+	assert_int_equal(in_child("keys.gpr", "0", without_keys), 0);
+	for (unsigned k = 0; k < KEYS; k++)
+		pthread_key_delete(key[k]);
+	assert_string_equal(words_of("keys.gpr"), "* +step0 * -0");
+}
+
 static void *leave_open(void *unused)
 {
 	push(0, "outer");
@@ -418,6 +449,7 @@ int main(void)
 		cmocka_unit_test(ranges_nest_and_cross),
 		cmocka_unit_test(ranges_alone_begin_no_recording),
 		cmocka_unit_test(what_is_open_when_recording_begins_is_told),
+		cmocka_unit_test(what_has_no_memory_is_lost_at_both_ends),
 		cmocka_unit_test(what_a_thread_leaves_open_ends_with_it),
 		cmocka_unit_test(what_is_open_when_it_goes_on_is_told),
 		cmocka_unit_test(a_forked_child_tells_its_own),
