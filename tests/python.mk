@@ -1,5 +1,5 @@
 # Python's own frames, under every interpreter of this machine.
-PYTHON_OBJ := $(filter $(BUILD)/read/libgpuprof/record/python_%,$(RECORD_OBJ))
+PYTHON_OBJ := $(filter $(BUILD)/read/libgpuprof/record/python_% $(BUILD)/read/libgpuprof/record/thread_memory%,$(RECORD_OBJ))
 $(BUILD)/python/libwitness.so: tests/python/witness.c $(PYTHON_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -fPIC -shared -o $@ $< $(PYTHON_OBJ) -lpthread -ldl

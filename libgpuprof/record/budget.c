@@ -1,12 +1,14 @@
 /*
- * How much memory the recorder may take, GPUPROF_MEMORY, and whether more of it fits. Rings grow,
- * and the table of stacks, while three quarters suffice: the last quarter is for threads to come.
- * What keeps the state exact (live allocations, definitions, a thread's first ring) is counted and
- * not refused.
+ * How much memory the recorder may take, GPUPROF_MEMORY, and whether more of it fits. Rings, the
+ * table of stacks and the memos of stacks grow while three quarters suffice: the last quarter is
+ * for threads to come. What keeps the state exact (live allocations, definitions, ranges, a
+ * thread's first ring) is counted and not refused.
  */
 #include "headroom.h"
+#include "range_name.h"
 #include "recorder.h"
 #include "stack_table.h"
+#include "thread_memory.h"
 
 #define BUDGET_MOST (256u << 20)
 #define SHARE 4u
@@ -15,6 +17,8 @@
 
 void gp_budget_open(struct gp_recorder *r)
 {
+	if (r->generation > 1)
+		gp_thread_memory_begin();
 	r->headroom = gp_headroom();
 	const uint64_t share = r->headroom / SHARE;
 	r->budget = gp_settings.memory_bytes ? gp_settings.memory_bytes :
@@ -26,7 +30,8 @@ static uint64_t taken(const struct gp_recorder *r)
 {
 	const uint64_t records = 2u * GP_BLOCK_RECORDS * sizeof(struct gp_record);
 	return r->ring_bytes + GP_CONTROL_BYTES + r->block_capacity + gp_block_scratch_bytes() +
-	       records + r->definitions.used + gp_live_memory(r->live) +
+	       records + r->definitions.used + gp_live_memory(r->live) + gp_thread_memory() +
+	       gp_range_names_memory() +
 	       (r->define.entry ? (uint64_t)gp_stack_table_used() * INDEX_BYTES : 0);
 }
 
@@ -58,4 +63,14 @@ bool gp_budget_may_begin(struct gp_recorder *r, uint64_t more)
 bool gp_budget_may_grow(struct gp_recorder *r, uint64_t more)
 {
 	return has_room(r, more + r->budget / SHARE) && more <= headroom_now(r) / SHARE;
+}
+
+void gp_budget_tend(struct gp_recorder *r)
+{
+	const uint64_t threads = gp_thread_memory(), used = taken(r) + r->budget / SHARE;
+	const uint64_t fits = used < r->budget ? r->budget - used : 0;
+	/* the files of the limits are read only while these grow */
+	const uint64_t left = threads != r->threads_bytes ? headroom_now(r) : r->headroom;
+	r->threads_bytes = threads;
+	gp_thread_memory_bound(threads + (fits < left / SHARE ? fits : left / SHARE));
 }

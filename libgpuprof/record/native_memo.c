@@ -9,6 +9,7 @@
 
 #include "native_bounds.h"
 #include "record.h"
+#include "thread_memory.h"
 
 #define FAILURES_MOST 3u /* comparisons in vain before the key is made finer */
 
@@ -137,6 +138,8 @@ GP_HOT_TEXT static __attribute__((noinline)) uint16_t search(struct gp_native_me
 							     const struct gp_native_start *start)
 {
 	const uintptr_t sp = start->sp;
+	if (gp_unlikely(!m->room))
+		return 0;
 	const unsigned head = head_of(places_of(m, sp, start->pc), sp, start->pc);
 	unsigned probe = 1; /* where the last entry differed: its likes differ there too */
 	unsigned failures = 0;
@@ -226,12 +229,23 @@ static void unlink_entry(struct gp_native_memo *m, uint16_t gone)
 	*link = m->entry[gone].next;
 }
 
+GP_COLD static bool memo_grow(struct gp_native_memo *m)
+{
+	const size_t first = m->room ? 0 : offsetof(struct gp_native_memo, entry);
+	if (m->room == GP_NATIVE_MEMO_ENTRIES ||
+	    !gp_thread_memory_take(first + GP_NATIVE_MEMO_STEP * sizeof *m->entry))
+		return false;
+	m->room += GP_NATIVE_MEMO_STEP;
+	return true;
+}
+_Static_assert(GP_NATIVE_MEMO_ENTRIES % GP_NATIVE_MEMO_STEP == 0, "it ends there");
+
 static uint16_t take_entry(struct gp_native_memo *m, bool *is_evicted)
 {
-	if (m->used < GP_NATIVE_MEMO_ENTRIES - 1)
+	if (m->used < m->room - 1u || memo_grow(m))
 		return ++m->used;
 	for (;;) {
-		m->hand = (uint16_t)(m->hand % (GP_NATIVE_MEMO_ENTRIES - 1) + 1);
+		m->hand = (uint16_t)(m->hand % (m->room - 1u) + 1);
 		struct gp_native_entry *e = &m->entry[m->hand];
 		if (!e->is_recent)
 			break;
@@ -286,6 +300,8 @@ struct gp_native_entry *gp_native_memo_add(struct gp_native_memo *m,
 					   struct gp_native_walked *walked, bool *is_evicted)
 {
 	const uint32_t mark = mark_of(walked);
+	if (gp_unlikely(!m->room) && !memo_grow(m))
+		return NULL;
 	/* its highest bits: on the others only some of the frames have a bearing */
 	uint32_t *seen = &m->seen[(uint64_t)mark * GP_NATIVE_MEMO_SEEN >> 32];
 	if (gp_likely(*seen != mark)) {
@@ -297,9 +313,11 @@ struct gp_native_entry *gp_native_memo_add(struct gp_native_memo *m,
 
 void gp_native_memo_forget(struct gp_native_memo *m)
 {
+	if (!m->room)
+		return;
 	/* guesses are the caller's and stay: no entry may hold. One more than is used may be half
 	 * put in, where a signal handler jumped out. */
-	for (unsigned at = 1; at <= m->used + 1u && at < GP_NATIVE_MEMO_ENTRIES; at++)
+	for (unsigned at = 1; at <= m->used + 1u && at < m->room; at++)
 		m->entry[at].head = 0;
 	memset(m->head, 0, sizeof m->head);
 	memset(m->places, 0, sizeof m->places);

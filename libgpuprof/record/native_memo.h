@@ -18,12 +18,14 @@
 #define GP_NATIVE_MEMO_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "native_walk.h"
 
 #define GP_NATIVE_MEMO_ENTRIES \
-	2048u /* about 3 MiB a thread, of which pages appear as they are used */
+	2048u			/* about 3 MiB a thread, of which pages appear as they are used */
+#define GP_NATIVE_MEMO_STEP 64u /* entries that the budget is asked for at a time */
 #define GP_NATIVE_MEMO_HEADS 1024u
 #define GP_NATIVE_MEMO_SEEN 4096u
 #define GP_NATIVE_CHAIN_MOST 16u /* entries of one key that are compared before we walk */
@@ -89,6 +91,7 @@ struct gp_native_memo {
 	uint16_t used, hand;
 	uint16_t last, expected; /* the entry found last, and what followed it then; 0: none */
 	uint16_t guess;		 /* the caller's, which comes first */
+	uint16_t room;		 /* entries that the budget allows; 0: none, and nothing is kept */
 	uint32_t made;		 /* entries so far */
 	struct gp_native_places places[GP_NATIVE_STARTS];
 	uint16_t head[GP_NATIVE_MEMO_HEADS];
@@ -111,11 +114,18 @@ struct gp_native_entry *gp_native_memo_find(struct gp_native_memo *memo,
 
 /*
  * After a walk. The entry that already holds this stack, or, when it is seen for the second time, a
- * new one, *is_evicted when another stack was forgotten for it; NULL: seen for the first time.
+ * new one, *is_evicted when another stack was forgotten for it; NULL: seen for the first time, or
+ * the budget has no room for a memo.
  */
 struct gp_native_entry *gp_native_memo_add(struct gp_native_memo *memo,
 					   struct gp_native_walked *walked, bool *is_evicted);
 
 void gp_native_memo_forget(struct gp_native_memo *memo);
+
+/* That were taken from the budget. */
+static inline size_t gp_native_memo_bytes(const struct gp_native_memo *memo)
+{
+	return memo->room ? offsetof(struct gp_native_memo, entry[memo->room]) : 0;
+}
 
 #endif

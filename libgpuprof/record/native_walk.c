@@ -17,6 +17,7 @@
 #include "native_own.h"
 #include "native_rule.h"
 #include "record.h"
+#include "thread_memory.h"
 
 struct gp_native_thread {
 	struct gp_native_bounds bounds;
@@ -61,14 +62,20 @@ struct gp_native_thread *gp_native_thread_open(void)
 	/* children keep it: their stack is the same */
 	void *pages = gp_pages_inherited(sizeof(struct gp_native_thread));
 	errno = error;
+	if (!pages)
+		return NULL;
+	gp_thread_memory_add(offsetof(struct gp_native_thread, memo));
 	return pages;
 }
 
 void gp_native_thread_close(struct gp_native_thread *thread)
 {
 	const int error = errno;
-	if (thread)
+	if (thread) {
+		gp_thread_memory_give(offsetof(struct gp_native_thread, memo) +
+				      gp_native_memo_bytes(&thread->memo));
 		munmap(thread, sizeof *thread);
+	}
 	errno = error;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "python_object.h"
+#include "thread_memory.h"
 
 _Static_assert(sizeof(struct gp_python_row) == 32, "loops lie in whole rows");
 
@@ -226,6 +227,17 @@ static unsigned note_rows(struct gp_python_memo *m, const struct gp_python_layou
 	return (walked->reason == GP_PYTHON_TRUNCATED) == (shown > walked->most) ? rows : 0;
 }
 
+GP_COLD static bool memo_grow(struct gp_python_memo *m)
+{
+	const size_t first = m->rows_most ? 0 : offsetof(struct gp_python_memo, row);
+	if (m->rows_most == GP_PYTHON_MEMO_ROWS ||
+	    !gp_thread_memory_take(first + GP_PYTHON_MEMO_STEP * sizeof *m->row))
+		return false;
+	m->rows_most += GP_PYTHON_MEMO_STEP;
+	return true;
+}
+_Static_assert(GP_PYTHON_MEMO_ROWS % GP_PYTHON_MEMO_STEP == 0, "it ends there");
+
 /* All at once, when there is no room for another: what is in use comes back at once. */
 static bool make_room(struct gp_python_memo *m, unsigned loops)
 {
@@ -235,7 +247,7 @@ static bool make_room(struct gp_python_memo *m, unsigned loops)
 		return false;
 	}
 	if (gp_likely(m->used < GP_PYTHON_MEMO_STACKS - 1 &&
-		      m->rows_used + most <= GP_PYTHON_MEMO_ROWS))
+		      (m->rows_used + most <= m->rows_most || memo_grow(m))))
 		return true;
 	const bool is_worth_it = m->hits / 4 >= m->used;
 	gp_python_memo_forget(m);
@@ -291,6 +303,8 @@ const struct gp_python_stack *gp_python_memo_add(struct gp_python_memo *m,
 						 const struct gp_python_walked *walked)
 {
 	uint32_t mark;
+	if (gp_unlikely(!m->rows_most) && !memo_grow(m))
+		return NULL;
 	struct gp_python_place *place = place_of(m, start, walked->id, &mark);
 	const struct gp_python_layout *l = &gp_python_get()->layout;
 	if (gp_unlikely(place->mark != mark)) {
@@ -306,6 +320,8 @@ const struct gp_python_stack *gp_python_memo_add(struct gp_python_memo *m,
 
 void gp_python_memo_forget(struct gp_python_memo *m)
 {
+	if (!m->rows_most)
+		return;
 	memset(m->place, 0, sizeof m->place);
 	memset(m->stack, 0, sizeof m->stack); /* none may be found whose rows are others' */
 	m->used = m->last = 0;

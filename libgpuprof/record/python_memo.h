@@ -16,12 +16,14 @@
 #define GP_PYTHON_MEMO_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "python_walk.h"
 
 #define GP_PYTHON_MEMO_STACKS 2048u
 #define GP_PYTHON_MEMO_ROWS 32768u /* 1 MiB, of which pages appear as they are used */
+#define GP_PYTHON_MEMO_STEP 1024u  /* rows that the budget is asked for at a time */
 #define GP_PYTHON_MEMO_PLACES_LOG 12
 
 /* A frame as it was read; behind the last one stands a row without a frame. */
@@ -53,6 +55,7 @@ struct gp_python_place {
 struct gp_python_memo {
 	uint64_t contents; /* noted so far */
 	uint32_t rows_used;
+	uint32_t rows_most; /* that the budget allows; 0: none, and nothing is kept */
 	uint16_t used;
 	uint16_t last; /* the stack found last; 0: none */
 	uint32_t rest; /* walks until stacks are remembered again */
@@ -99,5 +102,11 @@ static inline const void *const *gp_python_loops(const struct gp_python_memo *me
 }
 
 void gp_python_memo_forget(struct gp_python_memo *memo);
+
+/* That were taken from the budget. */
+static inline size_t gp_python_memo_bytes(const struct gp_python_memo *memo)
+{
+	return memo->rows_most ? offsetof(struct gp_python_memo, row[memo->rows_most]) : 0;
+}
 
 #endif

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
+#include "thread_memory.h"
+
 static _Atomic(struct gp_range_handles *) blocks;
 
 static struct gp_range_handles *map_block(void)
@@ -15,6 +17,7 @@ static struct gp_range_handles *map_block(void)
 	errno = kept;
 	if (block == MAP_FAILED)
 		return NULL;
+	gp_thread_memory_add(sizeof *block);
 	atomic_store_explicit(&block->is_taken, 1, memory_order_relaxed);
 	for (unsigned k = 0; k < GP_RANGES_DEEP; k++)
 		block->of[k].block = block;

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "scope_range.h"
+#include "thread_memory.h"
 
 static _Atomic uint32_t threads; /* that ever had ranges */
 
@@ -17,6 +18,7 @@ GP_COLD struct gp_range_thread *gp_range_own_map(void)
 	void *own = mmap(NULL, sizeof(struct gp_range_thread), PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (own != MAP_FAILED) {
+		gp_thread_memory_add(sizeof(struct gp_range_thread));
 		gp_thread.ranges = own;
 		gp_thread.ranges->number = atomic_fetch_add(&threads, 1);
 	}
@@ -34,6 +36,7 @@ void gp_range_thread_close(struct gp_thread *t)
 	if (own->handles)
 		gp_range_handles_drop(own->handles);
 	munmap(own, sizeof *own);
+	gp_thread_memory_give(sizeof *own);
 }
 
 /* Not kept, so neither is its end. */

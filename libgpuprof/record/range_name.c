@@ -8,6 +8,7 @@
 
 #define PLACES GP_RANGE_NAME_PLACES
 #define ID_BITS 15u
+#define PAGE 4096u /* the first names touch one each of the index */
 _Static_assert(GP_RANGE_NAMES < 1u << ID_BITS, "an id fits its bits");
 
 _Atomic(struct gp_range_names *) gp_range_names GP_HOT_DATA;
@@ -43,6 +44,18 @@ size_t gp_range_name_text(uint32_t id, const char **text)
 uint64_t gp_range_names_refused(void)
 {
 	return atomic_load_explicit(&refused, memory_order_relaxed);
+}
+
+uint64_t gp_range_names_memory(void)
+{
+	const struct gp_range_names *n =
+		atomic_load_explicit(&gp_range_names, memory_order_acquire);
+	if (!n)
+		return 0;
+	const uint64_t count = atomic_load_explicit(&n->count, memory_order_relaxed);
+	const uint64_t pages = count * PAGE < sizeof n->index ? count * PAGE : sizeof n->index;
+	return pages + count * sizeof *n->name +
+	       atomic_load_explicit(&n->text_bytes, memory_order_relaxed);
 }
 
 void gp_range_names_begin(void)

@@ -133,6 +133,7 @@ struct gp_recorder {
 	_Atomic uint32_t is_growth_wanted; /* by a ring's thread */
 	uint64_t budget; /* budget.c's, in bytes; what was left when it was looked */
 	uint64_t headroom, headroom_ns;
+	uint64_t threads_bytes;		/* gp_thread_memory() when it was last looked */
 	uint64_t growth_refused_ns;	/* the last refusal that stands; 0: none */
 	uint64_t ring_bytes;		/* that the rings' parts take */
 	_Atomic uint32_t rings_wanted;	/* threads that wait for theirs now */
@@ -172,6 +173,8 @@ void gp_budget_open(struct gp_recorder *recorder);
 bool gp_budget_may_begin(struct gp_recorder *recorder, uint64_t more);
 /* For what there is to become larger. */
 bool gp_budget_may_grow(struct gp_recorder *recorder, uint64_t more);
+/* Once a turn, where stacks are taken: how much threads may take from now on. */
+void gp_budget_tend(struct gp_recorder *recorder);
 
 /* ring_place.c: the shared file. On the drain thread. */
 bool gp_ring_place_open(struct gp_recorder *recorder);

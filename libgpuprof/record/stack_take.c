@@ -17,6 +17,7 @@
 #include "recorder.h"
 #include "stack_table.h"
 #include "stack_turn.h"
+#include "thread_memory.h"
 
 #define DEPTH 64u
 #define TEXT_BYTES 480u /* of a file's or a function's name */
@@ -52,8 +53,10 @@ struct gp_stack_memo {
 	uint32_t generation;
 	uint32_t stack;		     /* id of the last pair; 0: none yet */
 	bool has_python, has_native; /* gp_settings', which lie elsewhere */
+	bool has_turn;		     /* it counts */
 	struct chain native, python;
 	struct gp_native_thread *walker;
+	size_t counted;	      /* bytes, but for the memos of whole stacks */
 	uint64_t refused;     /* by the walker, as last seen */
 	unsigned laid_frames; /* of the last native chain that was laid, likewise */
 	uint64_t laid_marks;  /* the outermost frame's is the highest bit */
@@ -177,6 +180,10 @@ GP_COLD static struct gp_stack_memo *memo_open(void)
 	memo->generation = gp_thread.generation;
 	memo->has_python = gp_settings.has_python;
 	memo->has_native = gp_settings.has_native;
+	memo->counted = offsetof(struct gp_stack_memo, known);
+	if (memo->has_python)
+		memo->counted += sizeof memo->known + sizeof memo->code;
+	gp_thread_memory_add(memo->counted);
 	return memo;
 }
 
@@ -185,10 +192,13 @@ GP_COLD static void memo_forget(struct gp_stack_memo *memo)
 {
 	memo->frames = 0;
 	memo->laid_frames = 0;
-	memset(memo->known, 0, sizeof memo->known);
-	memset(memo->code, 0, sizeof memo->code);
+	if (memo->has_python) {
+		memset(memo->known, 0, sizeof memo->known);
+		memset(memo->code, 0, sizeof memo->code);
+	}
 	gp_python_memo_forget(&memo->walks);
-	memset(&memo->turn, 0, sizeof memo->turn);
+	if (memo->has_turn)
+		memset(&memo->turn, 0, sizeof memo->turn);
 	memo->stack = 0;
 	memo->generation = gp_thread.generation;
 }
@@ -221,6 +231,7 @@ void gp_stack_thread_close(struct gp_thread *t)
 	t->memo = NULL; /* first: a signal's handler may ask for it */
 	atomic_signal_fence(memory_order_seq_cst);
 	gp_native_thread_close(memo->walker);
+	gp_thread_memory_give(memo->counted + gp_python_memo_bytes(&memo->walks));
 	munmap(memo, sizeof *memo);
 	errno = error;
 }
@@ -415,10 +426,20 @@ GP_HOT uint32_t pair_of(struct gp_stack_memo *memo, struct chain native,
 	return memo->stack;
 }
 
-GP_HOT void guess_next_time(struct gp_stack_guess *guess, unsigned number,
-			    const struct gp_native_stack *s, const struct python *python,
-			    uint32_t stack)
+/* As long as no memo knows a stack there is one guess. */
+GP_COLD static void count_turn(struct gp_stack_memo *memo)
 {
+	memo->has_turn = true;
+	memo->counted += sizeof memo->turn;
+	gp_thread_memory_add(sizeof memo->turn);
+}
+
+GP_HOT void guess_next_time(struct gp_stack_memo *memo, struct gp_stack_guess *guess,
+			    unsigned number, const struct gp_native_stack *s,
+			    const struct python *python, uint32_t stack)
+{
+	if (gp_unlikely(!memo->has_turn) && (number || python->number))
+		count_turn(memo);
 	/* a stack that was cut may find room */
 	const bool is_whole = number && python->content && s->pair == stack;
 	*guess = (struct gp_stack_guess){ .native = (uint16_t)number,
@@ -453,7 +474,7 @@ __attribute__((noinline)) GP_HOT_TEXT uint32_t gp_stack_take(void)
 	if (has_native)
 		native = met ? chain_of(memo, met, &python) : without_native(memo);
 	const uint32_t stack = pair_of(memo, native, &python, met);
-	guess_next_time(guess, number, met, &python, stack);
+	guess_next_time(memo, guess, number, met, &python, stack);
 	return stack;
 }
 

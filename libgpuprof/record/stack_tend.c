@@ -60,6 +60,7 @@ void gp_stacks_open(struct gp_recorder *r)
 		tell_number(r, GP_FACT_STACK_LAUNCHES, gp_settings.launch_every);
 	if (gp_settings.has_native && gp_settings.has_frame_pointers)
 		tell_number(r, GP_FACT_FRAME_POINTERS, 1);
+	gp_budget_tend(r);
 	add_chunk(r);
 	/* what events get that find no room: one that is there */
 	gp_stack_pair(0, 0, GP_WHY_TABLE_FULL, GP_WHY_TABLE_FULL);
@@ -82,6 +83,7 @@ void gp_stacks_tend(struct gp_recorder *r)
 {
 	if (!r->define.entry)
 		return;
+	gp_budget_tend(r);
 	if (gp_stack_table_wants_chunk())
 		add_chunk(r);
 	tell_cut(r);

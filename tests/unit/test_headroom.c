@@ -12,6 +12,7 @@
 
 #include "../../libgpuprof/record/headroom.h"
 #include "../../libgpuprof/record/recorder.h"
+#include "../../libgpuprof/record/thread_memory.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -132,6 +133,33 @@ static void first_rings_end_at_the_jobs_limit(void **state)
 	gp_live_close(r.live);
 }
 
+/* Three quarters of what nothing else takes are for what threads can do without. */
+static void threads_take_what_is_left(void **state)
+{
+	static struct gp_recorder r;
+	(void)state;
+	r.live = gp_live_open();
+	assert_non_null(r.live);
+	r.budget = 64 * MIB;
+	r.headroom = GP_NO_LIMIT;
+	gp_thread_memory_begin();
+	gp_budget_tend(&r);
+	assert_true(gp_thread_memory_take(16 * MIB));
+	assert_false(gp_thread_memory_take(48 * MIB));
+	assert_int_equal(gp_thread_memory(), 16 * MIB);
+	assert_true(gp_budget_may_grow(&r, 16 * MIB));
+	assert_false(gp_budget_may_grow(&r, 32 * MIB)); /* theirs is taken */
+	r.ring_bytes = 32 * MIB;
+	gp_budget_tend(&r);
+	assert_false(gp_thread_memory_take(1 * MIB));
+	gp_thread_memory_give(8 * MIB);
+	assert_true(gp_thread_memory_take(8 * MIB));
+	gp_thread_memory_give(17 * MIB); /* a forked child's parent took it */
+	assert_int_equal(gp_thread_memory(), 0);
+	gp_thread_memory_bound(UINT64_MAX);
+	gp_live_close(r.live);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +167,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(version_2, begin, end),
 		cmocka_unit_test_setup_teardown(version_1_and_a_container, begin, end),
 		cmocka_unit_test(first_rings_end_at_the_jobs_limit),
+		cmocka_unit_test(threads_take_what_is_left),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "../../libgpuprof/record/native_memo.h"
+#include "../../libgpuprof/record/thread_memory.h"
 #include "native_fixture.h"
 #include "native_paths.h"
 
@@ -206,6 +207,47 @@ static void stays_within_its_bound(void **state)
 	assert_in_range(gp_native_thread_counts(native_thread())->evicted, 17000, 100000);
 }
 
+static void run_twice(unsigned stacks, uint64_t seed)
+{
+	uint8_t path[24];
+	struct seen seen;
+	for (unsigned i = 0; i < stacks; i++) {
+		for (unsigned k = 0; k < 24; k++)
+			path[k] = (uint8_t)(path_random(&seed) >> 30);
+		for (unsigned n = 0; n < 3; n++)
+			path_run(path, 24, look, &seen);
+	}
+}
+
+/* Without room every stack is walked; with some the memo takes that and no more. */
+static void takes_what_the_budget_allows(void **state)
+{
+	(void)state;
+	native_thread_done();
+	const uint64_t before = gp_thread_memory();
+	const struct gp_native_counts *counts = gp_native_thread_counts(native_thread());
+	const uint64_t opened = gp_thread_memory();
+	const uint64_t step = offsetof(struct gp_native_memo, entry[GP_NATIVE_MEMO_STEP]);
+	gp_thread_memory_bound(opened + step - 1);
+	run_twice(50, 28);
+	assert_int_equal(counts->hits, 0);
+	assert_int_equal(gp_thread_memory(), opened);
+	gp_thread_memory_bound(opened + step);
+	run_twice(50, 28);
+	assert_true(counts->hits > 0);
+	assert_int_equal(counts->evicted, 0);
+	run_twice(2 * GP_NATIVE_MEMO_STEP, 29);
+	assert_in_range(counts->evicted, 1, 4 * GP_NATIVE_MEMO_STEP);
+	assert_int_equal(gp_thread_memory(), opened + step);
+	gp_thread_memory_bound(UINT64_MAX);
+	const uint64_t evicted = counts->evicted;
+	run_twice(2 * GP_NATIVE_MEMO_STEP, 30);
+	assert_int_equal(counts->evicted, evicted);
+	assert_true(gp_thread_memory() > opened + step);
+	native_thread_done();
+	assert_int_equal(gp_thread_memory(), before);
+}
+
 static void forgets_all_when_told(void **state)
 {
 	uint8_t path[20] = { 9, 9 };
@@ -331,6 +373,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(remembers_stacks_in_turn),
 		cmocka_unit_test(forgets_the_least_recent),
 		cmocka_unit_test(stays_within_its_bound),
+		cmocka_unit_test(takes_what_the_budget_allows),
 		cmocka_unit_test(forgets_all_when_told),
 		cmocka_unit_test(compares_every_word),
 		cmocka_unit_test(expects_without_insisting),

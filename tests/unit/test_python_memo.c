@@ -16,6 +16,7 @@
 #include "native_paths.h"
 #include "python_image.h"
 #include "record/python_memo.h"
+#include "record/thread_memory.h"
 
 #define CHECK(condition)                                                                  \
 	do {                                                                              \
@@ -373,6 +374,37 @@ static void agrees_with_walks_in_random_histories(void **state)
 	for_each_version(check_history_of_deep_stacks);
 }
 
+/* Without room every stack is walked; with some the memo takes that and no more. */
+static void check_budget(void)
+{
+	const uint64_t before = gp_thread_memory();
+	const uint64_t step = offsetof(struct gp_python_memo, row[GP_PYTHON_MEMO_STEP]);
+	start();
+	CHECK(gp_python_find(image_symbol, NULL));
+	gp_thread_memory_bound(before + step - 1);
+	for (int k = 0; k < 8; k++)
+		CHECK(!take(MOST));
+	CHECK(gp_thread_memory() == before);
+	gp_thread_memory_bound(before + step);
+	meet(MOST);
+	for (int turn = 0; turn < 4; turn++)
+		for (int k = 0; k < 900; k++) {
+			image_return(0);
+			image_frame(inner, 4 + k % 30, 0);
+			image_frame(inner, 4 + k / 30, 0);
+			image_entry();
+			take(MOST);
+			CHECK(memo.rows_used <= GP_PYTHON_MEMO_STEP);
+		}
+	CHECK(gp_thread_memory() == before + step && gp_python_memo_bytes(&memo) == step);
+}
+
+static void takes_what_the_budget_allows(void **state)
+{
+	(void)state;
+	for_each_version(check_budget);
+}
+
 /* More stacks in turn than there is room for. */
 static void check_full(void)
 {
@@ -419,6 +451,7 @@ int main(void)
 		cmocka_unit_test(knows_a_stack_that_is_deeper_than_asked_for),
 		cmocka_unit_test(finds_nothing_once_the_end_has_begun),
 		cmocka_unit_test(agrees_with_walks_in_random_histories),
+		cmocka_unit_test(takes_what_the_budget_allows),
 		cmocka_unit_test(is_bounded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,83 @@
+/*
+ * A hundred threads allocate from hundreds of deep stacks each, again and again. GPUPROF_MEMORY is
+ * far less than memos of all these stacks take.
+ */
+#include <string.h>
+
+#include "victim.h"
+
+#define THREADS 100
+#define STACKS 300
+#define ROUNDS 4
+#define DEPTH 48
+#define MOST_KIB (40ul << 10) /* of all threads: 16 MiB for the recorder, 240 KiB a thread */
+
+static struct driver driver;
+static pthread_barrier_t end;
+
+/* `number` says by its bits which of two functions calls the next. */
+static __attribute__((noinline)) void go_right(unsigned number, unsigned depth);
+static __attribute__((noinline)) void go_left(unsigned number, unsigned depth)
+{
+	if (depth == 0)
+		must(driver.cuMemFree_v2(must_alloc(&driver, 4096)) == CUDA_SUCCESS);
+	else if (number >> depth % 16 & 1)
+		go_right(number, depth - 1);
+	else
+		go_left(number, depth - 1);
+	__asm__ volatile("" ::: "memory");
+}
+static __attribute__((noinline)) void go_right(unsigned number, unsigned depth)
+{
+	if (depth == 0)
+		must(driver.cuMemFree_v2(must_alloc(&driver, 4096)) == CUDA_SUCCESS);
+	else if (number >> depth % 16 & 1)
+		go_right(number, depth - 1);
+	else
+		go_left(number, depth - 1);
+	__asm__ volatile("" ::: "memory");
+}
+
+static void *work(void *argument)
+{
+	must(driver_use(&driver, 0));
+	for (unsigned round = 0; round < ROUNDS; round++)
+		for (unsigned k = 0; k < STACKS; k++)
+			go_left(k, DEPTH);
+	pthread_barrier_wait(&end);
+	pthread_barrier_wait(&end);
+	return argument;
+}
+
+static unsigned long own_kib(void)
+{
+	char line[256];
+	unsigned long kib = 0;
+	FILE *status = fopen("/proc/self/status", "r");
+	must(status);
+	while (fgets(line, sizeof line, status))
+		if (strncmp(line, "RssAnon:", 8) == 0)
+			kib = strtoul(line + 8, NULL, 10);
+	fclose(status);
+	return kib;
+}
+
+int main(void)
+{
+	pthread_t thread[THREADS];
+	driver = need_driver(DOOR_PROC_ADDRESS);
+	const unsigned long before = own_kib();
+	pthread_barrier_init(&end, NULL, THREADS + 1);
+	for (int i = 0; i < THREADS; i++)
+		must(pthread_create(&thread[i], NULL, work, NULL) == 0);
+	pthread_barrier_wait(&end);
+	must(own_kib() - before <= MOST_KIB);
+	pthread_barrier_wait(&end);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	claim("alloc", THREADS * STACKS * ROUNDS);
+	claim("free", THREADS * STACKS * ROUNDS);
+	claim("lost_memory", 0);
+	printf("%d threads\n", THREADS);
+	return 0;
+}
