@@ -6,12 +6,14 @@
 
 #include "ring_files.h"
 
-static void live_shortly(const char *fate)
+static void live_shortly(const char *self, const char *fate)
 {
 	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
 	alloc_and_free(&driver, 20);
 	if (*fate == 'k')
 		kill(getpid(), SIGKILL);
+	if (*fate == 'r')
+		execl("/proc/self/exe", self, "ends", (char *)NULL);
 }
 
 static pid_t start(const char *self, const char *fate)
@@ -25,16 +27,16 @@ static pid_t start(const char *self, const char *fate)
 	int status;
 	must(waitpid(pid, &status, 0) == pid);
 	must(*fate == 'k' ? WIFSIGNALED(status) : status == 0);
-	claim_as(pid, "=", "alloc", 20);
-	claim_as(pid, "=", "free", 20);
+	claim_as(pid, "=", "alloc", *fate == 'r' ? 40 : 20);
+	claim_as(pid, "=", "free", *fate == 'r' ? 40 : 20);
 	return pid;
 }
 
 int main(int argc, char **argv)
 {
-	if (argc > 1 && (*argv[1] == 'k' || *argv[1] == 'e')) {
-		live_shortly(argv[1]);
-		return 0;
+	if (argc > 1 && strchr("ker", *argv[1])) {
+		live_shortly(argv[0], argv[1]);
+		return *argv[1] == 'r';
 	}
 	const unsigned long processes = count_argument(argc, argv, 10000);
 	pid_t last = 0;
@@ -47,7 +49,9 @@ int main(int argc, char **argv)
 		must(before == 0 || ring_files(before, before, NULL) == 0);
 		must(ring_files(last, last, NULL) <= is_killed);
 	}
-	claim_recordings(processes + 1);
+	last = start("/proc/self/exe", "replaced");
+	must(ring_files(last, last, NULL) == 0);
+	claim_recordings(processes + 3);
 	printf("%lu processes\n", processes + 1);
 	return 0;
 }
