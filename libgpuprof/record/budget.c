@@ -26,6 +26,11 @@ void gp_budget_open(struct gp_recorder *r)
 					       BUDGET_MOST;
 }
 
+bool gp_budget_leaves_half(const struct gp_recorder *r)
+{
+	return gp_headroom() >= r->headroom / 2;
+}
+
 static uint64_t taken(const struct gp_recorder *r)
 {
 	const uint64_t records = 2u * GP_BLOCK_RECORDS * sizeof(struct gp_record);

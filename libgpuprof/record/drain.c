@@ -476,7 +476,7 @@ static bool start(struct gp_recorder *r)
 	/* partner: the load in start_process, of a thread that waited in vain */
 	atomic_store(&r->is_named, true);
 	gp_budget_open(r);
-	if (!open_memory(r))
+	if (!open_memory(r) || !gp_budget_leaves_half(r))
 		return refuse(r, "no memory for the recorder", NULL, 0);
 	if (!open_file(r))
 		return refuse(r, "cannot create", r->writer.path, errno);

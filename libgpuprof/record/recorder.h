@@ -166,6 +166,8 @@ bool gp_recorder_is_wanted(void);
 
 /* budget.c: what the recorder may take. On the drain thread. */
 void gp_budget_open(struct gp_recorder *recorder);
+/* Does what was mapped since then leave the job half of what its limits left? */
+bool gp_budget_leaves_half(const struct gp_recorder *recorder);
 /*
  * For one more thread's ring, without which its memory events are lost. Beyond the budget, too, as
  * long as the job's limits leave as much as the recorder has.
