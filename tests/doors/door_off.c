@@ -1,9 +1,11 @@
 /*
  * Calls the driver through linked references and through its resolver, and prints what the preload
- * object did meanwhile: fork handlers, mappings, keys, signal handlers, libraries and variables.
+ * object did meanwhile: fork handlers, mappings, files, keys, signal handlers, libraries and
+ * variables.
  */
 #include "door_probe.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -50,6 +52,12 @@ int sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {
 	see("signal handler", __builtin_return_address(0));
 	return __sigaction(number, action, old);
+}
+
+int open(const char *path, int flags, ...)
+{
+	see("file", __builtin_return_address(0));
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0600);
 }
 
 void *mmap(void *at, size_t bytes, int protection, int flags, int file, off_t offset)

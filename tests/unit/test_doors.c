@@ -386,6 +386,7 @@ static void is_inert_when_off(void **state)
 	run(&outcome, &on, "door_off", "");
 	assert_non_null(strstr(outcome.out, "fork handler"));
 	assert_non_null(strstr(outcome.out, "mapping"));
+	assert_non_null(strstr(outcome.out, "file"));
 }
 
 /* Each copy of PyTorch keeps its own reports and graphs. */

@@ -2,6 +2,7 @@
  * Places that the compiler told are found again: with debug information, without, stripped, split
  * in two, packed; and where nothing is known or proved, nothing is named.
  */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -389,6 +390,14 @@ static void a_missing_or_foreign_file_names_nothing(void **state)
 	expect_nothing(&module, "none", GP_SYMBOL_UNREADABLE);
 	module.path = folder;
 	expect_nothing(&module, "none", GP_SYMBOL_UNREADABLE);
+	/* in the current directory it is another file: the recorder names whole paths */
+	const int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(chdir(folder), 0);
+	assert_int_equal(access("libplaces.so", R_OK), 0);
+	module.path = "libplaces.so";
+	expect_nothing(&module, "none", GP_SYMBOL_NO_FILE);
+	assert_int_equal(fchdir(here), 0);
+	close(here);
 	dlclose(library.handle);
 }
 
