@@ -74,9 +74,8 @@ uint32_t gp_python_parse_version(const char *text)
 
 static bool has_symbols(const struct gp_python_symbols *s)
 {
-	return s->thread_state && s->newest_interpreter && s->main_interpreter &&
-	       s->is_finalizing && s->runtime && s->code_type && s->frame_type && s->text_type &&
-	       s->bytes_type;
+	return s->thread_state && s->main_interpreter && s->is_finalizing && s->runtime &&
+	       s->code_type && s->frame_type && s->text_type && s->bytes_type;
 }
 
 const char *gp_python_layout_find(const struct gp_python_symbols *symbols,

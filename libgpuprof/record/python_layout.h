@@ -19,7 +19,6 @@
  * ones that its version has. */
 struct gp_python_symbols {
 	void *(*thread_state)(void);	    /* PyGILState_GetThisThreadState */
-	void *(*newest_interpreter)(void);  /* PyInterpreterState_Head */
 	void *(*main_interpreter)(void);    /* PyInterpreterState_Main */
 	int (*is_finalizing)(void);	    /* Py_IsFinalizing, before 3.13 _Py_IsFinalizing */
 	const char *(*version_text)(void);  /* Py_GetVersion */

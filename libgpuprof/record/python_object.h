@@ -117,10 +117,22 @@ bool gp_python_prove(struct gp_python *python, const void *thread_state);
  */
 GP_COLD const void *gp_python_running(const struct gp_python *p, const void *own);
 
+/* The list of interpreters begins with the newest one. Read where it stands: a walk's cost is
+ * mostly that of the calls into the interpreter. */
+GP_HOT const void *gp_python_newest(const struct gp_python *p)
+{
+	const void *const *word =
+		(const void *const *)(const void *)(p->symbols.runtime + p->layout.runtime_newest);
+	return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+GP_HOT const void *gp_python_main(const struct gp_python *p)
+{
+	return gp_pointer_at(p->symbols.runtime, p->layout.runtime_newest + (int)sizeof(void *));
+}
 GP_HOT bool gp_python_has_others(const struct gp_python *p)
 {
-	return p->layout.thread_id >= 0 &&
-	       gp_unlikely(p->symbols.newest_interpreter() != p->symbols.main_interpreter());
+	return p->layout.runtime_newest >= 0 &&
+	       gp_unlikely(gp_python_newest(p) != gp_python_main(p));
 }
 
 /*

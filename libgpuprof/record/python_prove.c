@@ -101,6 +101,8 @@ static const void *first_frame(const struct gp_python *p, const void *thread_sta
 
 static const char *wrong_walk(const struct gp_python *p, const void *thread_state, unsigned *seen)
 {
+	if (p->layout.runtime_newest >= 0 && gp_python_main(p) != p->symbols.main_interpreter())
+		return "self-check: the list of interpreters is not where it should be";
 	const void *frame = first_frame(p, thread_state);
 	for (unsigned k = 0; frame && k < FRAMES; k++) {
 		bool is_shim = false;

@@ -37,7 +37,7 @@ const void *gp_python_running(const struct gp_python *p, const void *own)
 	const struct gp_python_layout *l = &p->layout;
 	const int error = errno;
 	const void *own_interpreter = peek_pointer(own, l->thread_interpreter), *found = NULL;
-	const void *interpreter = p->symbols.newest_interpreter();
+	const void *interpreter = gp_python_newest(p);
 	unsigned looks = 0;
 	/* one that was entered out of another is the newer one of both */
 	for (; interpreter && !found && ++looks < LOOKS;

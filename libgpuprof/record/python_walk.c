@@ -25,7 +25,6 @@ static void *find(const struct finder *finder, const char *name)
 
 static void find_symbols(const struct finder *finder, struct gp_python_symbols *s)
 {
-	s->newest_interpreter = (void *(*)(void))find(finder, "PyInterpreterState_Head");
 	s->main_interpreter = (void *(*)(void))find(finder, "PyInterpreterState_Main");
 	s->is_finalizing = (int (*)(void))find(finder, "Py_IsFinalizing");
 	if (!s->is_finalizing)

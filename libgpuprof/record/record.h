@@ -55,7 +55,8 @@ struct gp_thread {
 	/* order of this thread's last FREE, UNMAP: what free_failed undoes */
 	uint64_t last_free_order;
 	uint32_t generation;	    /* gp_recorder.generation that `ring` belongs to */
-	uint32_t is_drain;	    /* the recorder's own thread */
+	uint16_t is_drain;	    /* the recorder's own thread */
+	uint16_t is_ring_wanted;    /* counted in gp_recorder.rings_wanted */
 	uint16_t ends;		    /* rounds of destructors that have called us */
 	uint16_t is_end_told;	    /* recorder.c's: glibc has room for our key's value */
 	uint32_t launches_bare;	    /* how many launches are next without a stack: stack_take.h */

@@ -162,6 +162,7 @@ static void end_thread(void *thread)
 	const bool has_ring = t->ring && t->generation == gp_recorder.generation &&
 			      atomic_load(&gp_local->word) != 0;
 	struct gp_ring *ring = has_ring ? t->ring : NULL;
+	gp_thread_wants_no_ring(t);
 	t->inside = gp_here(); /* to signals' handlers all of it happens at once */
 	atomic_signal_fence(memory_order_seq_cst);
 	t->head = t->limit = 0;

@@ -210,6 +210,8 @@ void gp_rings_hand_out(struct gp_recorder *recorder);
  * and counted; it asks again now and then.
  */
 void gp_thread_join(struct gp_thread *t, uint64_t timeout_ns);
+/* A jump, or the thread's end, may have come out of the middle of that. */
+void gp_thread_wants_no_ring(struct gp_thread *t);
 
 /* stack_tend.c: once a turn, what stacks need: room, modules, a word on what cannot be had. */
 void gp_stacks_open(struct gp_recorder *recorder);

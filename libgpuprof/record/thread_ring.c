@@ -91,11 +91,21 @@ static struct gp_ring_view *await_ring(uint64_t timeout_ns)
 	}
 }
 
+void gp_thread_wants_no_ring(struct gp_thread *t)
+{
+	/* a forked child's recorder has not counted it */
+	const bool is_counted = t->is_ring_wanted && t->generation == gp_recorder.generation;
+	t->is_ring_wanted = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (is_counted)
+		atomic_fetch_sub(&gp_recorder.rings_wanted, 1);
+}
+
 /*
  * A dead thread's ring is taken before a new one is asked for: 10,000 short threads need a few
  * rings. The drain thread makes as many at once as threads wait.
  */
-static struct gp_ring_view *take_ring(uint64_t timeout_ns)
+static struct gp_ring_view *take_ring(struct gp_thread *t, uint64_t timeout_ns)
 {
 	bool has_retired;
 	struct gp_ring_view *view = find_ring(&has_retired);
@@ -104,8 +114,10 @@ static struct gp_ring_view *take_ring(uint64_t timeout_ns)
 	if (timeout_ns != 0) {
 		/* partner: the loads in make_wanted and gp_rings_hand_out; `rings_made` rises */
 		atomic_fetch_add(&gp_recorder.rings_wanted, 1);
+		atomic_signal_fence(memory_order_seq_cst);
+		t->is_ring_wanted = 1;
 		view = await_ring(timeout_ns);
-		atomic_fetch_sub(&gp_recorder.rings_wanted, 1);
+		gp_thread_wants_no_ring(t);
 	}
 	if (!view) {
 		atomic_store(&gp_recorder.is_ring_asked, 1);
@@ -147,13 +159,13 @@ static void join_ring(struct gp_thread *t, struct gp_ring_view *view)
 	const bool is_own = (uint32_t)syscall(SYS_getpid) == gp_control->pid;
 	atomic_store(&ring->tid, is_own ? (uint32_t)syscall(SYS_gettid) : 0);
 	t->ring = ring;
-	gp_thread_end_is_told();
 	define_thread(ring->thread);
 }
 
 void gp_thread_join(struct gp_thread *t, uint64_t timeout_ns)
 {
-	struct gp_ring_view *view = take_ring(timeout_ns);
+	gp_thread_end_is_told();
+	struct gp_ring_view *view = take_ring(t, timeout_ns);
 	if (view)
 		join_ring(t, view);
 	else

@@ -97,11 +97,18 @@ static inline void publish(void)
 		put_long(image.runtime, s->minor == 13 ? at13[k] : at14[k], value[k]);
 }
 
+/* The newest one, then the main one: the same. */
+static inline void list_interpreters(void)
+{
+	const int at = image.spec->minor < 11 ? 32 : 40;
+	put_pointer(image.runtime, at, &image);
+	put_pointer(image.runtime, at + 8, &image);
+}
+
 static inline void *image_thread(void)
 {
 	return &image.thread;
 }
-/* The one interpreter: the newest, and the main one. */
 static inline void *image_interpreter(void)
 {
 	return &image;
@@ -131,8 +138,7 @@ static inline void *image_symbol(void *context, const char *name)
 	image.looked_up++;
 	if (strcmp(name, "PyGILState_GetThisThreadState") == 0)
 		return (void *)image_thread;
-	if (strcmp(name, "PyInterpreterState_Head") == 0 ||
-	    strcmp(name, "PyInterpreterState_Main") == 0)
+	if (strcmp(name, "PyInterpreterState_Main") == 0)
 		return (void *)image_interpreter;
 	if (strcmp(name, image.spec->minor < 13 ? "_Py_IsFinalizing" : "Py_IsFinalizing") == 0)
 		return (void *)image_is_ending;
@@ -171,7 +177,10 @@ static inline void image_start(const struct spec *spec)
 	memset(&image, 0, sizeof image);
 	image.spec = spec;
 	image.version = 3u << 24 | (unsigned long)spec->minor << 16 | 0x05f0;
-	publish();
+	if (spec->minor < 13)
+		list_interpreters();
+	else
+		publish();
 	put_pointer(&image.code_type, 24, "code");
 	put_pointer(&image.code_type, 48, (const void *)image_end_code);
 	image.outermost = NULL;

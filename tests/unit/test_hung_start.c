@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -124,6 +125,63 @@ static void begin_while_hung(void)
 	for (unsigned k = 0; k < 20; k++)
 		allocate_in_thread();
 	CHECK(atomic_load(&gp_control->lost[0]) == 20);
+}
+
+static sigjmp_buf landing;
+static _Atomic(struct gp_thread *) jumping;
+
+static void jump(int signal)
+{
+	(void)signal;
+	siglongjmp(landing, 1);
+}
+
+/* A timeout of the job, made with a handler that jumps. */
+static void *end_out_of_wait(void *unused)
+{
+	atomic_store(&jumping, &gp_thread);
+	if (sigsetjmp(landing, 1) == 0)
+		allocate(NULL);
+	CHECK(atomic_load(&gp_recorder.rings_wanted) == 1);
+	return unused;
+}
+
+static void *go_on_out_of_wait(void *unused)
+{
+	end_out_of_wait(unused);
+	atomic_store(&is_disk_hung, false);
+	allocate(NULL);
+	CHECK(atomic_load(&gp_recorder.rings_wanted) == 0);
+	return unused;
+}
+
+/* Where its thread has gone on nobody waits: no turn is to look for rings for it. */
+static void jump_while_hung(void *(*body)(void *))
+{
+	pthread_t thread;
+	allocate(NULL);
+	signal(SIGUSR1, jump);
+	atomic_store(&is_disk_hung, true);
+	while (!atomic_load(&in_hung_write))
+		sched_yield();
+	CHECK(pthread_create(&thread, NULL, body, NULL) == 0);
+	while (!atomic_load(&jumping) ||
+	       !*(volatile uint16_t *)&atomic_load(&jumping)->is_ring_wanted)
+		sched_yield();
+	pthread_kill(thread, SIGUSR1);
+	pthread_join(thread, NULL);
+	atomic_store(&is_disk_hung, false);
+	CHECK(atomic_load(&gp_recorder.rings_wanted) == 0);
+}
+
+static void jump_while_hung_and_go_on(void)
+{
+	jump_while_hung(go_on_out_of_wait);
+}
+
+static void jump_while_hung_and_end(void)
+{
+	jump_while_hung(end_out_of_wait);
 }
 
 static uint64_t lost_memory(void)
@@ -299,6 +357,13 @@ static void a_hung_disk_costs_one_wait(void **state)
 	assert_int_equal(in_child("hung.gpr", "0", begin_while_hung), 0);
 }
 
+static void who_jumps_out_of_the_wait_waits_no_more(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("jumped.gpr", "0", jump_while_hung_and_go_on), 0);
+	assert_int_equal(in_child("ended.gpr", "0", jump_while_hung_and_end), 0);
+}
+
 static void a_burst_of_launches_waits_for_its_ring(void **state)
 {
 	(void)state;
@@ -352,6 +417,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_exit_waits_for_no_recorder_without_a_thread),
 		cmocka_unit_test(a_hung_disk_costs_one_wait),
+		cmocka_unit_test(who_jumps_out_of_the_wait_waits_no_more),
 		cmocka_unit_test(a_burst_of_launches_waits_for_its_ring),
 		cmocka_unit_test(a_slow_disk_loses_no_memory_event),
 		cmocka_unit_test(a_hung_disk_costs_a_full_ring_one_wait),

@@ -231,6 +231,14 @@ static bool is_off_because(const char *why)
 	       strcmp(gp_python_why_off(), why) == 0 && gp_python_find(image_symbol, NULL);
 }
 
+static void check_wrong_list(void)
+{
+	image_frame(image_code("f.py", "f", 1), 9, 0);
+	put_pointer(image.runtime, image.spec->minor < 11 ? 40 : 48, &image.thread);
+	CHECK(gp_python_find(image_symbol, NULL));
+	CHECK(image.spec->minor > 11 ||
+	      is_off_because("self-check: the list of interpreters is not where it should be"));
+}
 static void check_unmapped(void)
 {
 	char *gone = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -294,6 +302,7 @@ static void check_wrong_frame_type(void)
 static void switches_off_what_is_not_as_it_should_be(void **state)
 {
 	(void)state;
+	for_each_version(check_wrong_list);
 	for_each_version(check_unmapped);
 	for_each_version(check_wrong_code);
 	for_each_version(check_wrong_file);
