@@ -81,7 +81,8 @@ if [ -e "$build/fake/torch-2.11/version.py" ]; then
 	export GPUPROF_TIER_B=on
 	record streams 0 other_streams expandable
 	judge streams "$dir/streams.gpr"
-	wrapped wrapped_arenas 1M blocks_storm 400000
+	# two bytes an event where each thread has its turn for long
+	wrapped wrapped_arenas 1M blocks_storm 700000
 	package=
 	unset GPUPROF_TIER_B
 else
