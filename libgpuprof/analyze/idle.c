@@ -57,7 +57,7 @@ static bool add_rests(struct building *b, const struct gp_touch_end *end)
 	const struct gp_touch *t = end->touch;
 	uint64_t before = t->first - t->born, after = end->launches - t->last;
 	bool is_fine = true;
-	if (t->uses == 0)
+	if (!t->is_used)
 		return end->launches - t->born < 1 ||
 		       add_waste(b, GP_WASTE_NEVER, end, end->launches - t->born,
 				 end->at_ns - t->born_ns);
@@ -158,7 +158,7 @@ static enum gp_idle_state state_of(const struct building *b, const struct gp_pea
 {
 	const uint64_t end = p->freed_ns >= 0 ? p->freed : b->replay.launches;
 	const int64_t end_ns = p->freed_ns >= 0 ? p->freed_ns : b->replay.at_ns;
-	bool was_used = p->then.uses > 0, is_used = p->next_ns >= 0;
+	bool was_used = p->then.is_used, is_used = p->next_ns >= 0;
 	uint64_t from = was_used ? p->then.last : p->then.born, to = is_used ? p->next : end;
 	int64_t from_ns = was_used ? p->then.last_ns : p->then.born_ns;
 	*out = (struct gp_touch_part){

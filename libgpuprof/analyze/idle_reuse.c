@@ -75,10 +75,10 @@ enum gp_status gp_idle_reuse_find(const struct gp_peak_part *part, size_t parts,
 		bool is_programs = gp_idle_is_of_peak(d, p->owner) &&
 				   p->owner != GP_IDLE_WORKSPACE && p->owner != GP_IDLE_LIBRARY;
 		/* what may have been used before, or never was, says nothing of its span */
-		if (p->entry.device != d->device || !is_programs || p->uses == 0 || p->then.is_old)
+		if (p->entry.device != d->device || !is_programs || !p->is_used || p->then.is_old)
 			continue;
 		first[spans] =
-			(struct span){ p->entry.bytes, p->then.uses > 0 ? p->then.first : p->next,
+			(struct span){ p->entry.bytes, p->then.is_used ? p->then.first : p->next,
 				       p->last, p };
 		last[spans] = first[spans];
 		spans++;

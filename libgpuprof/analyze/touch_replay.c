@@ -11,6 +11,80 @@
 	 1u << GP_SPACE_MAPPED | 1u << GP_SPACE_IPC | 1u << GP_SPACE_GRAPH)
 #define SPACES_OF_HOST (1u << GP_SPACE_HOST | 1u << GP_SPACE_HOST_REGISTER)
 
+/* ---- work that was not seen ---- */
+
+/* Of two as long the later one stays: so there are few of them, however many moments. */
+static void add_rest(struct gp_touch_replay *t, const struct gp_touch_rest *rest)
+{
+	struct gp_touch_unseen *u = &t->unseen;
+	while (u->rests > 0 && u->rest[u->rests - 1].launches <= rest->launches)
+		u->rests--;
+	if (u->rests == u->rest_room) {
+		size_t room = u->rest_room ? u->rest_room * 2 : 64;
+		struct gp_touch_rest *grown = realloc(u->rest, room * sizeof *grown);
+		t->is_out_of_memory |= grown == NULL;
+		if (grown == NULL)
+			return;
+		u->rest = grown;
+		u->rest_room = room;
+	}
+	u->rest[u->rests++] = *rest;
+}
+
+/* The longest one that ended with a later moment than `number`; NULL: none. */
+static const struct gp_touch_rest *rest_behind(const struct gp_touch_unseen *u, uint64_t number)
+{
+	size_t low = 0, high = u->rests;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (u->rest[middle].number <= number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < u->rests ? &u->rest[low] : NULL;
+}
+
+static void list_slot(struct gp_touch_replay *t, uint32_t slot)
+{
+	struct gp_touch_unseen *u = &t->unseen;
+	if (t->table.touch[slot].is_listed)
+		return;
+	if (u->slots == u->slot_room) {
+		size_t room = u->slot_room ? u->slot_room * 2 : 256;
+		uint32_t *grown = realloc(u->slot, room * sizeof *grown);
+		t->is_out_of_memory |= grown == NULL;
+		if (grown == NULL)
+			return;
+		u->slot = grown;
+		u->slot_room = room;
+	}
+	u->slot[u->slots++] = slot;
+	t->table.touch[slot].is_listed = true;
+}
+
+/* Up to the last of these moments. */
+static struct gp_touch *catch_up(struct gp_touch_replay *t, uint32_t slot)
+{
+	const struct gp_touch_unseen *u = &t->unseen;
+	struct gp_touch *touch = &t->table.touch[slot];
+	if (touch->unseen == u->number)
+		return touch;
+	const struct gp_touch_rest *rest = rest_behind(u, touch->unseen);
+	if (rest != NULL && rest->launches > touch->rest) {
+		touch->rest = rest->launches;
+		touch->rest_ns = rest->ns;
+	}
+	touch->unseen = u->number;
+	touch->last = u->launches;
+	touch->last_ns = u->at_ns;
+	if (touch->at_peak != 0) {
+		t->part[touch->at_peak - 1].last = touch->last;
+		t->part[touch->at_peak - 1].last_ns = touch->last_ns;
+	}
+	return touch;
+}
+
 /* ---- what lives ---- */
 
 /* Memory in which the framework's blocks lie: they are looked at, not it. */
@@ -28,7 +102,7 @@ static bool is_segment(const struct gp_live *live, const struct gp_live_entry *e
 static void end_slot(struct gp_touch_replay *t, uint32_t slot, bool is_freed, bool is_told)
 {
 	const struct gp_live_entry *e = gp_touch_entry(&t->table, slot);
-	const struct gp_touch *touch = &t->table.touch[slot];
+	const struct gp_touch *touch = catch_up(t, slot);
 	const struct gp_touch_end end = { e, touch, t->at_ns, t->launches, is_freed };
 	if (touch->at_peak != 0 && is_freed) {
 		t->part[touch->at_peak - 1].freed = t->launches;
@@ -53,8 +127,12 @@ static void begin(struct gp_touch_replay *t, const struct gp_live_entry *e, bool
 					.first_ns = -1,
 					.last_ns = -1,
 					.born = t->launches,
+					.unseen = t->unseen.number,
 					.is_old = is_old };
-	t->is_out_of_memory |= gp_touch_add(&t->table, e, &touch) == 0;
+	uint32_t slot = gp_touch_add(&t->table, e, &touch);
+	t->is_out_of_memory |= slot == 0;
+	if (slot != 0)
+		list_slot(t, slot);
 }
 
 /* What was live when the replay began, or was not seen to begin. */
@@ -85,18 +163,18 @@ static const struct gp_live_entry *now_live(const struct gp_touch_replay *t, uin
 
 /* ---- uses ---- */
 
-static void touch(struct gp_touch_replay *t, uint32_t slot)
+static void use_slot(struct gp_touch_replay *t, uint32_t slot)
 {
-	struct gp_touch *touch = &t->table.touch[slot];
+	struct gp_touch *touch = catch_up(t, slot);
 	uint64_t rest = t->launches - touch->last;
-	if (touch->uses == 0) {
+	if (!touch->is_used) {
 		touch->first = t->launches;
 		touch->first_ns = t->at_ns;
 	} else if (rest > touch->rest) {
 		touch->rest = rest;
 		touch->rest_ns = t->at_ns - touch->last_ns;
 	}
-	touch->uses++;
+	touch->is_used = true;
 	touch->last = t->launches;
 	touch->last_ns = t->at_ns;
 	if (touch->at_peak == 0)
@@ -108,7 +186,7 @@ static void touch(struct gp_touch_replay *t, uint32_t slot)
 	}
 	part->last = t->launches;
 	part->last_ns = t->at_ns;
-	part->uses++;
+	part->is_used = true;
 }
 
 /* False: the address belongs to nothing that lives. */
@@ -123,19 +201,37 @@ static bool use(struct gp_touch_replay *t, uint64_t address)
 		}
 		if (is_segment(t->live, e))
 			return false; /* between its blocks */
-		touch(t, slot);
+		use_slot(t, slot);
+		list_slot(t, slot);
 		t->counts->addresses_resolved++;
 		return true;
 	}
 	return false;
 }
 
-/* What was not seen may have used all that lives: it counts as used now. */
-static void touch_all(struct gp_touch_replay *t)
+/*
+ * What was not seen may have used all that lives: it counts as used now. A recording may say so at
+ * each event, so only what is listed is looked at.
+ */
+static void use_all(struct gp_touch_replay *t)
 {
-	for (uint32_t slot = GP_SLOT_FIRST; slot < t->table.table.slots; slot++)
-		if (gp_touch_entry(&t->table, slot)->space != GP_SPACE_NONE)
-			touch(t, slot);
+	struct gp_touch_unseen *u = &t->unseen;
+	for (size_t k = 0; k < u->slots; k++) {
+		struct gp_touch *touch = &t->table.touch[u->slot[k]];
+		touch->is_listed = false;
+		if (gp_touch_entry(&t->table, u->slot[k])->space == GP_SPACE_NONE)
+			continue;
+		use_slot(t, u->slot[k]);
+		touch->unseen = u->number + 1;
+	}
+	u->slots = 0;
+	const struct gp_touch_rest rest = { u->number + 1, t->launches - u->launches,
+					    t->at_ns - u->at_ns };
+	if (u->number > 0)
+		add_rest(t, &rest);
+	u->number++;
+	u->launches = t->launches;
+	u->at_ns = t->at_ns;
 }
 
 static bool *counted_by(struct gp_touch_replay *t, uint32_t thread)
@@ -171,7 +267,7 @@ static void see_launch(struct gp_touch_replay *t, const struct gp_record *r, uin
 	bool is_too_many = t->counts->launches - t->counts->scanned >
 			   t->recording->info.counts[GP_LAUNCH] / GP_TOUCH_UNSEEN_SHARE;
 	if ((variant & GP_LAUNCH_SCANNED) == 0 && !is_too_many)
-		touch_all(t);
+		use_all(t);
 }
 
 static void see_use(struct gp_touch_replay *t, const struct gp_record *r, uint32_t thread)
@@ -212,7 +308,7 @@ static void see_graph(struct gp_touch_replay *t, const struct gp_record *r)
 	t->counts->graph_resolved += is_resolved;
 	t->counts->graph_unknown += content == NULL || content->is_partial;
 	if (content == NULL || content->is_partial)
-		touch_all(t);
+		use_all(t);
 }
 
 /* ---- events ---- */
@@ -233,10 +329,22 @@ static void see_end(struct gp_touch_replay *t, const struct gp_record *r)
 {
 	if (r->kind == GP_UNMAP)
 		end_unmapped(t, r);
+	t->undone = gp_live_undone_by(t->live, r, t->undone_at);
 	const struct gp_live_entry *e = gp_live_ended_by(t->live, r);
 	uint32_t slot = e != NULL ? gp_touch_find(&t->table, e->space, e->address) : 0;
 	if (slot != 0 && gp_touch_entry(&t->table, slot)->order == e->order)
 		end_slot(t, slot, true, true);
+}
+
+/* Mappings that the driver did not end. */
+static void begin_undone(struct gp_touch_replay *t)
+{
+	for (size_t k = 0; k < t->undone; k++) {
+		const struct gp_live_entry *e =
+			gp_live_find(t->live, GP_SPACE_MAPPED, t->undone_at[k]);
+		if (e != NULL && e->address == t->undone_at[k])
+			begin_old(t, e);
+	}
 }
 
 /* After. */
@@ -256,7 +364,7 @@ static void see_begin(struct gp_touch_replay *t, const struct gp_record *r)
 	case GP_FREE_FAILED:
 		break;
 	case GP_UNMAP_FAILED:
-		begin_all(t);
+		begin_undone(t);
 		return;
 	default:
 		return;
@@ -278,7 +386,7 @@ static void see_event(struct gp_touch_replay *t, const struct gp_record *r, uint
 	case GP_CLASS_MEMORY:
 		see_begin(t, r);
 		if (r->kind == GP_GAP || r->kind == GP_SCOPE)
-			touch_all(t);
+			use_all(t);
 		return;
 	case GP_CLASS_LAUNCH:
 		if (r->kind == GP_LAUNCH)
@@ -290,7 +398,7 @@ static void see_event(struct gp_touch_replay *t, const struct gp_record *r, uint
 		if (r->kind == GP_USE)
 			see_use(t, r, thread);
 		else if (r->kind == GP_LOST && (r->lost.launch | r->lost.other) != 0)
-			touch_all(t);
+			use_all(t);
 		break;
 	case GP_CLASS_DEFINE:
 	case GP_CLASS_CHECKPOINT:
@@ -313,15 +421,16 @@ static void take_part(struct gp_touch_replay *t, uint32_t slot)
 		t->part = grown;
 		t->parts_room = room;
 	}
-	struct gp_touch *touch = &t->table.touch[slot];
+	struct gp_touch *touch = catch_up(t, slot);
 	t->part[t->parts++] = (struct gp_peak_part){ .entry = *gp_touch_entry(&t->table, slot),
 						     .then = *touch,
 						     .next_ns = -1,
 						     .last_ns = touch->last_ns,
 						     .last = touch->last,
-						     .uses = touch->uses,
+						     .is_used = touch->is_used,
 						     .freed_ns = -1 };
 	touch->at_peak = t->parts;
+	list_slot(t, slot); /* the next use is one of its own */
 }
 
 static void take_peak(struct gp_touch_replay *t, unsigned device)
@@ -394,6 +503,8 @@ void gp_touch_replay_release(struct gp_touch_replay *t)
 {
 	gp_touch_release(&t->table);
 	gp_graphs_release(&t->graphs);
+	free(t->unseen.rest);
+	free(t->unseen.slot);
 	free(t->part);
 	free(t->is_counted);
 	t->part = NULL;

@@ -17,8 +17,9 @@ struct gp_peak_part {
 	struct gp_live_entry entry;
 	struct gp_touch then;		    /* as it was at the peak */
 	int64_t next_ns, last_ns, freed_ns; /* after it; last_ns: of all its uses */
-	uint64_t next, last, freed, uses;   /* launches by then */
-	enum gp_idle_owner owner;	    /* idle.c's */
+	uint64_t next, last, freed;	    /* launches by then */
+	bool is_used;
+	enum gp_idle_owner owner; /* idle.c's */
 };
 
 /* An allocation at its end, or at that of the recording. */
@@ -28,6 +29,25 @@ struct gp_touch_end {
 	int64_t at_ns;
 	uint64_t launches;
 	bool is_freed;
+};
+
+/*
+ * Moments at which work was not seen that may have used all that lived. What was also used between
+ * two of them is listed and gets the second one at once. The rest has the same rests in common, and
+ * gets them when it is next looked at.
+ */
+struct gp_touch_unseen {
+	uint64_t number; /* of the last moment; 0: there was none */
+	uint64_t launches;
+	int64_t at_ns;
+	/* rests that no later one exceeds, so they fall; with the moment that ended each */
+	struct gp_touch_rest {
+		uint64_t number, launches;
+		int64_t ns;
+	} * rest;
+	size_t rests, rest_room;
+	uint32_t *slot;
+	size_t slots, slot_room;
 };
 
 struct gp_touch_replay {
@@ -42,12 +62,16 @@ struct gp_touch_replay {
 	size_t parts, parts_room;
 	/* its own */
 	struct gp_touch_table table;
+	struct gp_touch_unseen unseen;
 	struct gp_graphs graphs;
 	const struct gp_live *live;
 	uint64_t launches, next_peak;
 	int64_t at_ns;
 	bool *is_counted; /* by thread: its last launch has resolved */
 	size_t threads;
+	/* mappings that the event at hand brings back */
+	uint64_t undone_at[GP_LIVE_UNDONE_MOST];
+	size_t undone;
 	bool is_out_of_memory;
 };
 

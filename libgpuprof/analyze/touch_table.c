@@ -2,6 +2,7 @@
 #include "touch_table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define BLOCKS (1u << GP_SPACE_BLOCK)
 
@@ -35,12 +36,15 @@ uint32_t gp_touch_add(struct gp_touch_table *t, const struct gp_live_entry *entr
 			gp_table_drop(&t->table, slot);
 			return 0;
 		}
+		memset(grown + t->room, 0, (room - t->room) * sizeof *grown);
 		t->touch = grown;
 		t->room = room;
 	}
 	if (slot == 0)
 		return 0;
+	bool is_listed = t->touch[slot].is_listed;
 	t->touch[slot] = *touch;
+	t->touch[slot].is_listed = is_listed;
 	gp_page_map_add(&t->pages, &t->table, slot);
 	return slot;
 }

@@ -7,6 +7,8 @@
 #ifndef GP_LIVE_H
 #define GP_LIVE_H
 
+#include <stddef.h>
+
 #include "../format/event.h"
 #include "../format/status.h"
 
@@ -121,6 +123,14 @@ bool gp_live_is_driver(const struct gp_live_entry *entry);
  */
 const struct gp_live_entry *gp_live_ended_by(const struct gp_live *live,
 					     const struct gp_record *next);
+
+/*
+ * Addresses of the mappings that this UNMAP_FAILED, not applied yet, will bring back; how many. Of
+ * one UNMAP no more are kept than `address` has room for.
+ */
+#define GP_LIVE_UNDONE_MOST 512u
+size_t gp_live_undone_by(const struct gp_live *live, const struct gp_record *next,
+			 uint64_t address[GP_LIVE_UNDONE_MOST]);
 
 /*
  * A walk over the live set as it was when the walk began, in slices, while events go on being

@@ -65,6 +65,20 @@ const struct gp_live_entry *gp_live_ended_by(const struct gp_live *live, const s
 	return e->order < r->order && !is_over ? e : NULL;
 }
 
+size_t gp_live_undone_by(const struct gp_live *live, const struct gp_record *next,
+			 uint64_t address[GP_LIVE_UNDONE_MOST])
+{
+	size_t count = 0;
+	unsigned at = 0;
+	if (next->kind != GP_UNMAP_FAILED)
+		return 0;
+	for (const struct gp_live_entry *e;
+	     (e = gp_past_next_freed(&live->past, next->unmap_failed.undoes, &at)) != NULL;)
+		if (e->space == GP_SPACE_MAPPED)
+			address[count++] = e->address;
+	return count;
+}
+
 enum gp_status gp_driver_alloc(struct gp_live *live, const struct gp_record *r)
 {
 	if (r->space == GP_SPACE_NONE || r->space >= GP_SPACE_BLOCK ||

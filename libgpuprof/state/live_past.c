@@ -16,21 +16,29 @@ void gp_past_add_freed(struct gp_live_past *past, const struct gp_live_entry *en
 	freed->order = order;
 }
 
+const struct gp_live_entry *gp_past_next_freed(const struct gp_live_past *past, uint64_t order,
+					       unsigned *at)
+{
+	if (order == EMPTY) /* of no event: a damaged recording */
+		return NULL;
+	while (*at < GP_PAST_FREED) {
+		const struct gp_past_freed *freed =
+			&past->freed[(past->freed_next + (*at)++) % GP_PAST_FREED];
+		if (freed->order == order)
+			return &freed->entry;
+	}
+	return NULL;
+}
+
 bool gp_past_take_freed(struct gp_live_past *past, uint64_t order, unsigned *at,
 			struct gp_live_entry *out)
 {
-	if (order == EMPTY) /* of no event: a damaged recording */
+	const struct gp_live_entry *e = gp_past_next_freed(past, order, at);
+	if (e == NULL)
 		return false;
-	while (*at < GP_PAST_FREED) {
-		struct gp_past_freed *freed =
-			&past->freed[(past->freed_next + (*at)++) % GP_PAST_FREED];
-		if (freed->order != order)
-			continue;
-		*out = freed->entry;
-		freed->order = EMPTY;
-		return true;
-	}
-	return false;
+	*out = *e;
+	past->freed[(past->freed_next + *at - 1) % GP_PAST_FREED].order = EMPTY;
+	return true;
 }
 
 bool gp_past_was_freed(const struct gp_live_past *past, uint32_t spaces, uint64_t address,

@@ -9,7 +9,7 @@
 
 #include "live_table.h"
 
-#define GP_PAST_FREED 512u
+#define GP_PAST_FREED GP_LIVE_UNDONE_MOST
 #define GP_PAST_ORPHANS 256u
 
 struct gp_past_freed {
@@ -51,6 +51,10 @@ static inline const struct gp_past_freed *gp_past_newest_freed(const struct gp_l
  */
 bool gp_past_take_freed(struct gp_live_past *past, uint64_t order, unsigned *at,
 			struct gp_live_entry *out);
+
+/* The same without taking it: NULL: none (left). */
+const struct gp_live_entry *gp_past_next_freed(const struct gp_live_past *past, uint64_t order,
+					       unsigned *at);
 
 /* An entry at that address, of a space in `spaces`, was alive at `order` and freed since. */
 bool gp_past_was_freed(const struct gp_live_past *past, uint32_t spaces, uint64_t address,

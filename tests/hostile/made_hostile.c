@@ -367,6 +367,56 @@ static void late_halves(uint64_t count)
 	}
 }
 
+/* ---- work ---- */
+
+static void launch(bool is_scanned)
+{
+	struct gp_record r = { .kind = GP_LAUNCH };
+	r.launch.block = (uint64_t)(is_scanned ? GP_LAUNCH_SCANNED : 0) << 48;
+	add(r);
+}
+
+/* Allocations whose uses are recorded. */
+static void begin_uses(uint64_t count)
+{
+	struct gp_record uses = { .kind = GP_FACT, .aux = GP_FACT_USES };
+	uses.fact.value = 1;
+	define(uses, NULL);
+	flush(GP_BLOCK_DEFINE);
+	for (uint64_t k = 0; k < count; k++)
+		add(memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP + k * 512, 512));
+	launch(true);
+}
+
+/* What lives may have been used unseen, again and again. */
+static void unseen_uses(uint64_t count)
+{
+	const struct gp_record gap = { .kind = GP_GAP };
+	struct gp_record lost = { .kind = GP_LOST };
+	lost.lost.launch = 1;
+	begin_uses(count);
+	for (uint64_t k = 0; k < count; k++) {
+		add(k % 2 ? gap : lost);
+		launch(true);
+	}
+}
+
+/* So does each tenth launch, of which that is accepted. */
+static void unseen_launches(uint64_t count)
+{
+	begin_uses(count);
+	for (uint64_t k = 0; k < count; k++)
+		launch(k % 11 != 0);
+}
+
+/* The driver refuses to end mappings. */
+static void refused_unmaps(uint64_t count)
+{
+	begin_uses(count);
+	for (uint64_t k = 0; k < count; k++)
+		add(memory(GP_UNMAP_FAILED, 0, HEAP, 512));
+}
+
 /* ---- texts ---- */
 
 static void define_harm(enum gp_kind kind, uint32_t number, uint64_t handle, const char *text)
@@ -446,6 +496,9 @@ static const struct {
 	{ "late_halves", late_halves },
 	{ "doubted_stacks", doubted_stacks },
 	{ "same_hash_stacks", same_hash_stacks },
+	{ "unseen_uses", unseen_uses },
+	{ "unseen_launches", unseen_launches },
+	{ "refused_unmaps", refused_unmaps },
 	{ "texts", texts },
 };
 

@@ -36,6 +36,7 @@ static struct {
 	struct moment *moment;
 	size_t moments;
 	uint64_t launches, events, allocated, peak_bytes, peak_order, resolved, copies_resolved;
+	uint64_t unseen; /* of the moments */
 } model;
 
 static inline struct gp_record launched(uint64_t extra_bits)
@@ -152,6 +153,23 @@ static inline void put_copy(struct writer *w)
 	model.events++;
 }
 
+/* Work that may have used all that lives. */
+static inline void put_unseen(struct writer *w)
+{
+	struct gp_record lost = { .kind = GP_LOST, .device = GP_DEVICE_UNKNOWN };
+	lost.lost.launch = 1;
+	put(w, (unsigned)draw(4), lost);
+	model.events++;
+	for (unsigned place = 0; place < PLACES; place++) {
+		if (!model.now[place])
+			continue;
+		assert_true(model.moments < USES_MAX);
+		model.moment[model.moments++] = (struct moment){ (uint32_t)model.now[place] - 1,
+								 model.launches, model.events };
+		model.unseen++;
+	}
+}
+
 static inline void begin_history(struct writer *w, const char *name, uint32_t slots, bool has_uses)
 {
 	struct moment *moment = model.moment;
@@ -170,11 +188,14 @@ static inline void begin_history(struct writer *w, const char *name, uint32_t sl
 				.alloc = { .address = SEGMENT, .bytes = SEGMENT_BYTES } });
 }
 
-static inline void random_history(struct writer *w, unsigned events)
+/* One in `unseen` events is unseen work; 0: none is. */
+static inline void random_history(struct writer *w, unsigned events, unsigned unseen)
 {
 	for (unsigned k = 0; k < events; k++) {
 		unsigned place = (unsigned)draw(PLACES), what = (unsigned)draw(10);
-		if (what == 9)
+		if (unseen && draw(unseen) == 0)
+			put_unseen(w);
+		else if (what == 9)
 			put_copy(w);
 		else if (what >= 4)
 			put_launch(w);

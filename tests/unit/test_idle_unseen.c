@@ -78,6 +78,42 @@ static void what_was_not_seen_may_have_used_all(void **state)
 	}
 }
 
+/* The driver refused to end three mappings, and one other has ended. */
+static void mappings_that_stay_are_used_on(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct gp_idle idle;
+	const uint64_t base = 0x6100000000, page = 2 << 20;
+	begin_history(&w, "undone.gpr", 0, true);
+	for (unsigned k = 0; k < 4; k++)
+		put(&w, 0,
+		    (struct gp_record){ .kind = GP_MAP,
+					.space = GP_SPACE_MAPPED,
+					.map = { .address = base + k * page, .bytes = page } });
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_UNMAP,
+				.unmap = { .address = base + 3 * page, .bytes = page } });
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_UNMAP,
+				.unmap = { .address = base, .bytes = 3 * page } });
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_UNMAP_FAILED,
+				.code = 1,
+				.unmap_failed = { base, 3 * page, w.order - 1 } });
+	for (unsigned k = 0; k < 4; k++) {
+		struct gp_record use = { .kind = GP_USE, .use.first = base + k * page };
+		put(&w, 0, launched(0));
+		put(&w, 0, use);
+	}
+	struct gp_recording *r = open_recording(&w);
+	assert_int_equal(gp_idle_build(r, 1, &idle), GP_OK);
+	assert_int_equal(idle.addresses, 4);
+	assert_int_equal(idle.addresses_resolved, 3);
+	gp_idle_free(&idle);
+	gp_recording_close(r);
+}
+
 /* --launches=off: nothing that lives is called unused. */
 static void without_launches_nothing_is_claimed(void **state)
 {
@@ -223,6 +259,7 @@ int main(void)
 		cmocka_unit_test(without_uses_nothing_is_claimed),
 		cmocka_unit_test(a_ring_claims_nothing_of_what_it_forgot),
 		cmocka_unit_test(what_was_not_seen_may_have_used_all),
+		cmocka_unit_test(mappings_that_stay_are_used_on),
 		cmocka_unit_test(without_launches_nothing_is_claimed),
 		cmocka_unit_test(graphs_use_what_was_captured),
 		cmocka_unit_test(what_is_not_known_may_have_used_all),
