@@ -70,6 +70,14 @@ static enum gp_status add_doubt(struct gp_module_list *list, const struct gp_rec
 	return GP_OK;
 }
 
+/* Times are rounded: of two words at one time, that which tells of the end holds. */
+static bool is_newer(const struct gp_record *record, const struct gp_listed_module *known)
+{
+	if (record->time != known->told)
+		return record->time > known->told;
+	return record->module.until > known->until;
+}
+
 enum gp_status gp_module_list_add(struct gp_module_list *list, const struct gp_record *record,
 				  const char *text)
 {
@@ -84,8 +92,9 @@ enum gp_status gp_module_list_add(struct gp_module_list *list, const struct gp_r
 	if (status != GP_OK || blank == NULL || blank[1] == '\0')
 		return status;
 	struct gp_listed_module *m = &list->module[record->aux];
-	if (m->path != NULL && m->told > record->time)
-		return GP_OK; /* after a rewind: later words are known */
+	/* after a rewind all are known: what is made of the list is not to be made anew for each */
+	if (m->path != NULL && !is_newer(record, m))
+		return GP_OK;
 	*m = (struct gp_listed_module){
 		.path = blank + 1,
 		.base = record->module.base,

@@ -417,6 +417,27 @@ static void refused_unmaps(uint64_t count)
 		add(memory(GP_UNMAP_FAILED, 0, HEAP, 512));
 }
 
+static void add_with_stack(uint64_t k, uint32_t stack)
+{
+	struct gp_record r = memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP + k * 512, 512);
+	r.stack = stack;
+	add(r);
+}
+
+/* Between any two stacks one more module is told, of as many as there may be. */
+static void modules_between(uint64_t count)
+{
+	add_stacks(1000, 4096);
+	flush(GP_BLOCK_EVENTS);
+	define_module(65535, HEAP + (UINT64_C(65535) << 12), 4096);
+	for (uint64_t k = 0; k < count; k++) {
+		define_module(1 + k % 65535, HEAP + (1 + k % 65535) * 4096, 4096);
+		add_with_stack(k, (uint32_t)(3 + 2 * (k % 1000)));
+		if (records > SLOTS - 8)
+			flush(GP_BLOCK_EVENTS);
+	}
+}
+
 /* ---- texts ---- */
 
 static void define_harm(enum gp_kind kind, uint32_t number, uint64_t handle, const char *text)
@@ -499,6 +520,7 @@ static const struct {
 	{ "unseen_uses", unseen_uses },
 	{ "unseen_launches", unseen_launches },
 	{ "refused_unmaps", refused_unmaps },
+	{ "modules_between", modules_between },
 	{ "texts", texts },
 };
 

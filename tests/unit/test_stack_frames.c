@@ -127,14 +127,23 @@ static void modules_by_number(void **state)
 	assert_int_equal(gp_module_list_add(&list, &record, "- /lib/a b.so"), GP_OK);
 	assert_int_equal(list.module[300].until, 9);
 	assert_int_equal(list.module[300].build_id_bytes, 0);
-	/* it is heard again after a rewind */
-	record.time = 0;
-	record.module.until = 0;
+	/* so does the later end of two words at one time */
+	record.module.until = 10;
 	assert_int_equal(gp_module_list_add(&list, &record, "- /lib/a b.so"), GP_OK);
-	assert_int_equal(list.module[300].until, 9);
+	record.module.until = 9;
+	assert_int_equal(gp_module_list_add(&list, &record, "- /lib/a b.so"), GP_OK);
+	assert_int_equal(list.module[300].until, 10);
+	/* they are heard again after a rewind, and change nothing */
+	const uint64_t changes = list.changes;
+	assert_int_equal(changes, 3);
+	for (record.time = 0; record.time <= 100; record.time += 100) {
+		record.module.until = record.time / 10;
+		assert_int_equal(gp_module_list_add(&list, &record, "- /lib/a b.so"), GP_OK);
+	}
+	assert_int_equal(list.module[300].until, 10);
+	assert_int_equal(list.changes, changes);
 	record.time = 200;
 	/* damaged ones teach nothing */
-	const uint64_t changes = list.changes;
 	static const char *const bad[] = { "", "00ff", "00ff ", NULL };
 	for (unsigned k = 0; k < 4; k++)
 		assert_int_equal(gp_module_list_add(&list, &record, bad[k]), GP_OK);
