@@ -22,8 +22,9 @@ struct gp_chart {
 	bool has_whole_run;	     /* peaks are since the start, else those of the span */
 	bool is_at_least[GP_CURVES]; /* the peak may have been higher: something was not seen */
 	const struct gp_info *info;
-	bool is_flawed; /* something is missing: figures may be wrong */
-	bool has_gaps;	/* figures of the framework's gaps are in the points */
+	bool is_flawed;	    /* something is missing: figures may be wrong */
+	bool has_gaps;	    /* figures of the framework's gaps are in the points */
+	bool has_late_gaps; /* and lag behind: gp_timeline.has_late_gaps */
 	size_t devices;
 	const struct gp_timeline_device *device;
 	const struct gp_info_device *const *about; /* of each device; NULL unknown */

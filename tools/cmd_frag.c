@@ -183,8 +183,14 @@ static enum gp_status find_peaks(struct frag *f)
 static void say_not_known(struct frag *f)
 {
 	const char *of_memory = f->r.memory.doubt, *of_settings = f->r.settings.not_known;
-	snprintf(f->not_known, sizeof f->not_known, "%s%s%s", of_memory ? of_memory : "",
-		 of_memory && *of_settings ? "; " : "", of_settings);
+	const char *of_time = "";
+	for (size_t k = 0; k < f->r.devices; k++)
+		if (f->r.device[k].born.is_unsure)
+			of_time = "since when it is fragmented: some events ask for more work than "
+				  "is done for them";
+	snprintf(f->not_known, sizeof f->not_known, "%s%s%s%s%s", of_memory ? of_memory : "",
+		 of_memory && *of_settings ? "; " : "", of_settings,
+		 (of_memory || *of_settings) && *of_time ? "; " : "", of_time);
 	f->r.not_known = *f->not_known ? f->not_known : NULL;
 }
 
@@ -195,7 +201,6 @@ static enum gp_status add_devices(struct frag *f)
 	r->device = calloc(r->memory.devices + 1, sizeof *r->device);
 	if (!r->device)
 		return GP_E_MEMORY;
-	say_not_known(f);
 	for (size_t k = 0; k < r->memory.devices && status == GP_OK; k++) {
 		const struct gp_memory_device *m = &r->memory.device[k];
 		bool is_empty = !m->driver_bytes && !m->reserved_bytes && !m->segments;
@@ -239,6 +244,7 @@ static int show(struct frag *f)
 		status = replay(f);
 	if (status)
 		return gp_report_failed("report on", f->r.path, status);
+	say_not_known(f);
 	if (f->options->device >= 0 && !f->r.devices) {
 		gp_complain("cannot show GPU %lld of '%s': it has no such memory",
 			    (long long)f->options->device, f->r.path);

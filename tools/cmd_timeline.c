@@ -74,6 +74,11 @@ static void draw(struct timeline *t, const char *path, const struct gp_info *inf
 {
 	const struct gp_info_device *about[GP_DEVICES];
 	struct gp_headline headline = gp_headline_of(info);
+	const size_t used = strlen(headline.s);
+	if (all->has_late_gaps)
+		snprintf(headline.s + used, sizeof headline.s - used,
+			 "; gaps are shown late: some events ask for more work than is done for "
+			 "them");
 	struct gp_chart chart = {
 		.path = path,
 		.headline = headline.s,
@@ -83,8 +88,9 @@ static void draw(struct timeline *t, const char *path, const struct gp_info *inf
 		.kept_from_ns = (int64_t)info->kept_from_ns,
 		.has_whole_run = from_ns <= 0 && to_ns == INT64_MAX,
 		.info = info,
-		.is_flawed = gp_has_losses(info) || info->has_hole,
+		.is_flawed = gp_has_losses(info) || info->has_hole || all->has_late_gaps,
 		.has_gaps = t->has_gaps,
+		.has_late_gaps = all->has_late_gaps,
 		.devices = all->devices,
 		.device = all->device,
 		.about = about,

@@ -81,6 +81,8 @@ static void write_chart(const struct gp_canvas *canvas, const struct gp_chart *c
 	gp_json_end(&json);
 	gp_json_number(&json, "kept_from_ns", info->kept_from_ns);
 	gp_report_doubts(&json, info);
+	if (chart->has_gaps)
+		gp_json_bool(&json, "late_gaps", chart->has_late_gaps);
 	gp_json_array(&json, "devices");
 	for (size_t k = 0; k < chart->devices; k++)
 		write_device(&chart->device[k], gp_chart_name(chart, k));

@@ -24,7 +24,8 @@ static void tell(const struct gp_gap_follow *f, const struct gp_record *r, gp_ga
 	}
 }
 
-enum gp_status gp_gaps_visit(struct gp_recording *recording, gp_gap_visit *visit, void *context)
+enum gp_status gp_gaps_visit(struct gp_recording *recording, gp_gap_visit *visit, void *context,
+			     bool *has_late_gaps)
 {
 	struct gp_gap_follow *f = malloc(sizeof *f);
 	if (f == NULL)
@@ -45,6 +46,8 @@ enum gp_status gp_gaps_visit(struct gp_recording *recording, gp_gap_visit *visit
 			tell(f, record, visit, context);
 		f->moved = 0;
 	}
+	if (has_late_gaps != NULL)
+		*has_late_gaps = f->looks.refused != 0;
 	gp_gap_follow_release(f);
 	free(f);
 	return status == GP_END ? GP_OK : status;
@@ -118,7 +121,7 @@ enum gp_status gp_frag_find_born(struct gp_recording *recording, const struct gp
 	/* with less than that free it would not fit into one gap either */
 	bool is_about_fit = fit_bytes != 0 && free_bytes >= fit_bytes;
 	*out = (struct gp_frag_born){ .at_ns = -1, .stranded_bytes = s.stranded_bytes };
-	enum gp_status status = gp_gaps_visit(recording, see, &s);
+	enum gp_status status = gp_gaps_visit(recording, see, &s, &out->is_unsure);
 	if (status != GP_OK)
 		return status;
 	out->is_by_fit = is_about_fit && s.fit.was_fine && s.fit.is_known;

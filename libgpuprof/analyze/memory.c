@@ -17,12 +17,13 @@ static const char *const doubt_texts[] = {
 	"free",
 	"its allocator told streams and pools only later: of some segments they are not known",
 	"blocks lie in memory of which nothing is known, and are left out",
+	"events before this moment ask for more work than is done for them: some of it may be gone",
 };
 
 /* One text for each set of doubts, made when it is asked for, kept for ever. */
 static const char *doubt_text(unsigned doubts)
 {
-	static char text[GP_DOUBTS][512];
+	static char text[GP_DOUBTS][768];
 	char *out = text[doubts];
 	size_t used = 0;
 	for (unsigned i = 0; 1u << i < GP_DOUBTS; i++)
@@ -43,7 +44,9 @@ static void judge(struct gp_memory_view *v)
 	/* blocks that a full disk did not take, and no checkpoint since */
 	bool has_hole = (r->file.header.flags & GP_FILE_HAS_HOLE) != 0 &&
 			r->segment + 1 >= r->index.segments;
-	if (r->doubt.is_open || has_hole)
+	if (gp_live_refused(r->live) != 0)
+		v->doubts |= GP_DOUBT_WORK;
+	else if (r->doubt.is_open || has_hole)
 		v->doubts |= GP_DOUBT_MISSING;
 	if (gp_live_count(r->live, GP_GAP) > 0 || (late != NULL && late->fact.value != 0))
 		v->doubts |= GP_DOUBT_LATE;
@@ -52,7 +55,7 @@ static void judge(struct gp_memory_view *v)
 		is_untold |= out->segment[i].arena == 0;
 	if (is_untold)
 		v->doubts |= out->has_tier_b ? GP_DOUBT_PARTLY : GP_DOUBT_UNTOLD;
-	out->is_uncertain = (v->doubts & GP_DOUBT_MISSING) != 0;
+	out->is_uncertain = (v->doubts & (GP_DOUBT_MISSING | GP_DOUBT_WORK)) != 0;
 	out->doubt = doubt_text(v->doubts);
 }
 

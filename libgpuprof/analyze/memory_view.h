@@ -37,7 +37,8 @@ enum gp_memory_doubt {
 	GP_DOUBT_UNTOLD = 4,	/* no tier B */
 	GP_DOUBT_PARTLY = 8,	/* tier B, and segments that it did not tell */
 	GP_DOUBT_HOMELESS = 16, /* blocks in no known memory */
-	GP_DOUBTS = 32,
+	GP_DOUBT_WORK = 32,	/* events asked for more work than is done for them */
+	GP_DOUBTS = 64,
 };
 
 struct gp_memory_view {

@@ -367,8 +367,10 @@ static enum gp_status plot_once(void *context, const struct gp_info *info)
 	for (p->buckets = 1; p->buckets * 2 <= p->points; p->buckets *= 2)
 		;
 	enum gp_status status = replay(p);
-	if (p->follow != NULL)
+	if (p->follow != NULL) {
+		p->out->has_late_gaps = p->follow->looks.refused != 0;
 		gp_gap_follow_release(p->follow);
+	}
 	if (status == GP_OK)
 		status = fill(p, p->is_whole, p->out);
 	forget_lines(p);

@@ -1,7 +1,8 @@
 /*
  * Where events are missing, the figures that follow are not certain: notes from when to when, and
  * tells the state that anything may have come and gone, so that it takes the framework's own totals
- * over and blames nobody.
+ * over and blames nobody. Figures are not certain either behind an event that asks for more work
+ * than is done for it.
  */
 #include "recording.h"
 
@@ -65,6 +66,11 @@ void gp_doubt_open(struct gp_recording *r)
 {
 	open_span(&r->doubt, last_ns(r));
 	excuse(r, 0, r->index.segment[r->segment].cut);
+}
+
+void gp_doubt_refused(struct gp_recording *r)
+{
+	open_span(&r->doubt, last_ns(r));
 }
 
 void gp_doubt_settle(struct gp_recording *r, int64_t at_ns)

@@ -193,6 +193,8 @@ struct gp_recording;
 void gp_doubt_see(struct gp_recording *recording, const struct gp_record *record);
 /* Something is not as it should be, without a number: from the last event on. */
 void gp_doubt_open(struct gp_recording *recording);
+/* The state left out a part of the event that was applied last, which asks for too much work. */
+void gp_doubt_refused(struct gp_recording *recording);
 /* A checkpoint was loaded that was taken at `at_ns`. */
 void gp_doubt_settle(struct gp_recording *recording, int64_t at_ns);
 /* At the end of a replay: what is missing may have come behind the last event. */

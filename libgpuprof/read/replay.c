@@ -332,7 +332,10 @@ enum gp_status gp_recording_apply(struct gp_recording *r, const struct gp_record
 {
 	r->seen++;
 	gp_doubt_see(r, record);
+	const uint64_t refused = gp_live_refused(r->live);
 	enum gp_status status = gp_live_apply(r->live, record);
+	if (__builtin_expect(gp_live_refused(r->live) != refused, 0))
+		gp_doubt_refused(r);
 	if (record->kind < GP_KINDS && gp_event_infos[record->kind].class == GP_CLASS_DEFINE &&
 	    status == GP_OK)
 		status = gp_meanings_add(r->meanings, record);

@@ -337,6 +337,11 @@ const struct gp_live_entry *gp_live_next_mapped(const struct gp_live *live, uint
 	return slot == 0 ? NULL : &gp_table_slot(&live->table, slot)->entry;
 }
 
+uint64_t gp_live_refused(const struct gp_live *live)
+{
+	return live->looks.refused;
+}
+
 uint64_t gp_live_memory(const struct gp_live *live)
 {
 	return sizeof *live + gp_table_memory(&live->table) + gp_page_map_memory(&live->pages) +

@@ -158,6 +158,12 @@ void gp_live_to_record(const struct gp_live_entry *entry, struct gp_record *out)
 void gp_live_totals(const struct gp_live *live,
 		    void (*emit)(void *context, const struct gp_record *), void *context);
 
+/*
+ * How often an event asked for more work than is done for it (looks.h): its figures, and those
+ * behind it, may be wrong. Of this state alone, in no checkpoint.
+ */
+uint64_t gp_live_refused(const struct gp_live *live);
+
 /* Bytes of memory that the state holds. */
 uint64_t gp_live_memory(const struct gp_live *live);
 

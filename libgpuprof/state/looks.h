@@ -17,11 +17,12 @@
 
 struct gp_looks {
 	uint64_t left;
+	uint64_t refused; /* how often there were too few: figures lack something */
 };
 
 static inline void gp_looks_open(struct gp_looks *looks)
 {
-	looks->left = GP_LOOKS_FIRST;
+	*looks = (struct gp_looks){ .left = GP_LOOKS_FIRST };
 }
 
 /* One more event. */
@@ -35,8 +36,10 @@ static inline bool gp_looks_take(struct gp_looks *looks, uint64_t count)
 {
 	if (looks == NULL)
 		return true;
-	if (looks->left < count)
+	if (looks->left < count) {
+		looks->refused++;
 		return false;
+	}
 	looks->left -= count;
 	return true;
 }

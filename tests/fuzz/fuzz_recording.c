@@ -38,7 +38,7 @@ static void look_at_frag(struct gp_recording *recording)
 	struct gp_memory memory;
 	const struct gp_moment_of end = { .when = GP_WHEN_END };
 	const struct gp_frag_question question = { .fit_bytes = 64 << 20 };
-	(void)gp_gaps_visit(recording, see_gaps, NULL);
+	(void)gp_gaps_visit(recording, see_gaps, NULL, NULL);
 	if (gp_memory_build(recording, &end, &memory) != GP_OK)
 		return;
 	for (size_t k = 0; k < memory.devices; k++) {
