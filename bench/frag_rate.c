@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < TIMES; i++) {
 		struct sum sum = { 0 };
 		double start = cpu_s();
-		enum gp_status status = gp_gaps_visit(recording, see, &sum);
+		enum gp_status status = gp_gaps_visit(recording, see, &sum, NULL);
 		double seconds = cpu_s() - start;
 		if (status != GP_OK || sum.events == 0 || sum.largest_bytes == 0) {
 			fprintf(stderr, "frag_rate: no curve in '%s'\n", argv[1]);
