@@ -305,6 +305,16 @@ static void piled_segments(uint64_t count)
 		add(memory(GP_SEGMENT_UNMAP, 0, HEAP + TIB + TIB / 2, TIB / 4));
 }
 
+/* Late ranges of a segment, each nearly that which was told before it. */
+static void mapped_over(uint64_t count)
+{
+	add(memory(GP_SEGMENT_MAP, 0, HEAP, 512));
+	for (uint64_t k = count; k-- > 1;) {
+		next_order = k;
+		add(memory(GP_SEGMENT_MAP, 0, HEAP + 2 * k, 512));
+	}
+}
+
 /* Mappings end where there are none. */
 static void unmapped_holes(uint64_t count)
 {
@@ -510,6 +520,7 @@ static const struct {
 	{ "long_paths", long_paths },
 	{ "piled_ranges", piled_ranges },
 	{ "piled_segments", piled_segments },
+	{ "mapped_over", mapped_over },
 	{ "unmapped_holes", unmapped_holes },
 	{ "owners_gone", owners_gone },
 	{ "owners_gone_in_turn", owners_gone_in_turn },
