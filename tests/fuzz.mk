@@ -43,8 +43,16 @@ $(BUILD)/fuzz/%.o: tests/fuzz/%.c
 -include $(FUZZ_OBJ:.o=.d)
 tests: $(FUZZ_OBJ)
 
-check-fuzz: $(FUZZERS_driver) $(BUILD)/hostile/made_hostile $(PLACES) ## replay the kept inputs under ASan and UBSan, and FUZZ_RUNS mutations of each target
+# as users run it: the objects of the program, held to the bounds of time and memory
+FUZZ_PLAIN := $(BUILD)/fuzz/plain/fuzz_commands
+$(FUZZ_PLAIN): $(patsubst tests/%.c,$(BUILD)/%.o,$(FUZZ_SHARED) tests/fuzz/driver.c tests/fuzz/fuzz_commands.c) \
+		$(filter-out %/main.c.o,$(TOOL_OBJ)) $(BUILD)/libgpuprof-read.a
+	@mkdir -p $(@D)
+	$(CC) $(SAN) -o $@ $^ $(READ_LIBS) -Wl,-rpath,'$$ORIGIN/../lib'
+
+check-fuzz: $(FUZZ_PLAIN) $(FUZZERS_driver) $(BUILD)/hostile/made_hostile $(PLACES) ## replay the kept inputs under ASan and UBSan, with FUZZ_RUNS mutations of each target, and within bounds of time and memory
 	@tests/run_fuzz.sh $(BUILD) $(FUZZ_RUNS)
+	@tests/run_fuzz.sh $(BUILD) bounds
 
 # campaigns: clang, AFL++; what they keep is in $(BUILD)/fuzz/out
 FUZZ_SECONDS ?= 600

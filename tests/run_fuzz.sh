@@ -1,7 +1,9 @@
 #!/bin/sh
 # Replays what fuzzing left behind: recordings of tests/data and tests/fuzz/corpus, and hostile ones
 # that are made here, each through every choice of its target, then RUNS mutations of them.
-#   run_fuzz.sh BUILD RUNS       RUNS `seeds`: writes them as inputs for fuzzers, and runs none
+#   run_fuzz.sh BUILD RUNS       RUNS `seeds`: writes them as inputs for fuzzers, and runs none;
+#                                `bounds`: runs all commands without a sanitizer, as users do, each
+#                                within its bounds of time and memory
 build=$(cd "$1" && pwd) || exit 2
 runs=$2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,7 +23,8 @@ for made in late_time-1 odd_segments-3 odd_spaces-1000 remapped-1000 same_hash_e
 	same_hash_definitions-2000 repeats-500 threads_at_once-20 doubts-20000 modules-200 \
 	false_magic-5000 empty_names-100000 texts-1 piled_ranges-500 piled_segments-200 \
 	unmapped_holes-500 owners_gone-500 owners_gone_in_turn-200 segments_in_front-300 \
-	late_halves-500 same_hash_stacks-300; do
+	late_halves-500 same_hash_stacks-300 unseen_uses-1000 unseen_launches-1000 \
+	refused_unmaps-1000 modules_between-300; do
 	"$build/hostile/made_hostile" "${made%-*}" "${made#*-}" "$dir/made/$made.gpr" || failed=1
 done
 
@@ -47,6 +50,14 @@ target() {
 recordings=$(find "$here/fuzz/corpus/recording" "$dir/made" "$here/data" -name '*.gpr' | sort)
 # only small ones go through all commands: each of these is a run of its own
 small=$(find "$here/fuzz/corpus/recording" "$dir/made" "$here/data" -name '*.gpr' -size -26k | sort)
+if [ "$runs" = bounds ]; then
+	programs=$build/fuzz/plain
+	# shellcheck disable=SC3045 # dash and bash have it; what asks for more fails soon
+	ulimit -v $((2 << 20))
+	# shellcheck disable=SC2086 # names without blanks
+	target commands 0 $small
+	exit $failed
+fi
 # shellcheck disable=SC2086 # names without blanks
 {
 	{
