@@ -1,15 +1,19 @@
-# Daemon threads that walk without pause while the interpreter ends.  ends_walking.py LIBRARY
+# Threads whose walks the interpreter's end overtakes, and some that walk without pause meanwhile.  ends_walking.py LIBRARY
 import sys, threading
 
-from witness import find, free, why_off
+from witness import free, why_off
 
-find()
+assert free.witness_find_gated() == 1
 
 
-def deeper(n):
+def deeper(n, function, *arguments):
     if n:
-        return deeper(n - 1)
-    free.witness_walk_for_ever()
+        return deeper(n - 1, function, *arguments)
+    function(*arguments)
+
+
+def walker(depth, *call):
+    threading.Thread(target=deeper, args=(depth, *call), daemon=True).start()
 
 
 class Slow:
@@ -23,9 +27,12 @@ class Slow:
 
 
 kept = [Slow(50) for _ in range(400)]
-threads = [threading.Thread(target=deeper, args=(k * 9,), daemon=True) for k in range(3)]
-for t in threads:
-    t.start()
+for k in range(3):
+    walker(k * 9, free.witness_walk_for_ever)
 while free.witness_walks() < 3000:
     pass
+gates = free.witness_gates()
+for gate in range(1, gates + 1):
+    walker(gate * 3, free.witness_walk_over_end, gate)
+free.witness_await_stopped(gates)
 sys.exit(1 if why_off() else 0)

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -412,8 +413,8 @@ int witness_is_held(void)
 	return is_held;
 }
 
-/* Walks without pause until the process is gone; what came of it is written at the very end. */
-static _Atomic unsigned long seen[GP_PYTHON_OFF + 1];
+/* Walks without pause until the process is gone. */
+static _Atomic unsigned long complete_walks;
 static _Atomic uint64_t identities; /* so that they are made */
 
 void witness_walk_for_ever(void)
@@ -424,18 +425,122 @@ void witness_walk_for_ever(void)
 		unsigned n = gp_python_walk(frames, 64, &walk);
 		for (unsigned k = 0; k < n; k++)
 			identities = gp_python_identity(frames[k].code);
-		seen[walk.reason]++;
+		complete_walks += walk.reason == GP_PYTHON_COMPLETE;
 	}
 }
 
 unsigned long witness_walks(void)
 {
-	return seen[GP_PYTHON_COMPLETE];
+	return complete_walks;
 }
 
-__attribute__((destructor)) static void write_seen(void)
+/*
+ * Walks that the interpreter's end overtakes. A walk asks the interpreter for the thread state and
+ * whether it is ending: before and after each question is a gate. A walker stops at one of them
+ * until the interpreter has ended, and walks on before the process is gone.
+ */
+static void *(*real_thread_state)(void);
+static int (*real_is_finalizing)(void);
+static _Thread_local unsigned gates_passed, gate_to_stop_at;
+static sem_t stopped, ended, judged; /* of walkers */
+static unsigned walkers_stopped;
+static _Atomic unsigned refused, whole;
+
+static void await(sem_t *event)
 {
-	if (getenv("WITNESS_AT_END"))
-		dprintf(STDOUT_FILENO, "complete %lu finalizing %lu\n", seen[GP_PYTHON_COMPLETE],
-			seen[GP_PYTHON_FINALIZING]);
+	while (sem_wait(event) != 0) /* interrupted */
+		;
+}
+
+static void pass_gate(void)
+{
+	if (++gates_passed != gate_to_stop_at)
+		return;
+	sem_post(&stopped);
+	await(&ended);
+}
+
+static void *gated_thread_state(void)
+{
+	pass_gate();
+	void *state = real_thread_state();
+	pass_gate();
+	return state;
+}
+
+static int gated_is_finalizing(void)
+{
+	pass_gate();
+	int is_finalizing = real_is_finalizing();
+	pass_gate();
+	return is_finalizing;
+}
+
+static void *look_up_gated(void *context, const char *name)
+{
+	void *real = look_up(context, name);
+	if (real && strcmp(name, "PyGILState_GetThisThreadState") == 0) {
+		real_thread_state = (void *(*)(void))real;
+		return (void *)gated_thread_state;
+	}
+	if (real && strstr(name, "Py_IsFinalizing")) {
+		real_is_finalizing = (int (*)(void))real;
+		return (void *)gated_is_finalizing;
+	}
+	return real;
+}
+
+int witness_find_gated(void)
+{
+	sem_init(&stopped, 0, 0);
+	sem_init(&ended, 0, 0);
+	sem_init(&judged, 0, 0);
+	return gp_python_find(look_up_gated, NULL);
+}
+
+/* How many gates a walk has. */
+unsigned witness_gates(void)
+{
+	gates_passed = 0;
+	reason_now();
+	return gates_passed;
+}
+
+/* A walk that stops at a gate. It is refused, or finds the frames that the walk before it found. */
+void witness_walk_over_end(unsigned gate)
+{
+	struct gp_python_frame before[64], after[64];
+	struct gp_python_walk walk;
+	unsigned n_before = gp_python_walk(before, 64, &walk);
+	gates_passed = 0;
+	gate_to_stop_at = gate;
+	unsigned n = gp_python_walk(after, 64, &walk);
+	if (walk.reason == GP_PYTHON_FINALIZING || walk.reason == GP_PYTHON_NO_THREAD_STATE)
+		refused++;
+	else if (walk.reason == GP_PYTHON_COMPLETE && n == n_before &&
+		 memcmp(before, after, n * sizeof *before) == 0)
+		whole++;
+	sem_post(&judged);
+	for (;;)
+		pause(); /* the interpreter is gone */
+}
+
+void witness_await_stopped(unsigned walkers)
+{
+	for (; walkers_stopped < walkers; walkers_stopped++)
+		await(&stopped);
+}
+
+__attribute__((destructor)) static void walk_over_end(void)
+{
+	if (!walkers_stopped)
+		return;
+	for (unsigned k = 0; k < walkers_stopped; k++)
+		sem_post(&ended);
+	for (unsigned k = 0; k < walkers_stopped; k++)
+		await(&judged);
+	dprintf(STDOUT_FILENO, "of %u walks over the end %u were refused, %u were whole\n",
+		walkers_stopped, refused, whole);
+	if (!refused || !whole || refused + whole != walkers_stopped)
+		_exit(1);
 }
