@@ -52,11 +52,17 @@ static enum gp_status write_at(const struct adopter *a, const unsigned char *byt
 	return GP_OK;
 }
 
-/* The run ended when its last event came, not now. */
+/*
+ * The run ended when its last event came, not now. If no event is later than the owner's last
+ * block, this has the same clocks: readers compute all times from the latest ones, and computed
+ * ones are rounded.
+ */
 static struct gp_block_header make_header(const struct adopter *a, enum gp_block_type type,
 					  uint16_t flags)
 {
 	const struct gp_file_header *h = &a->file.header;
+	const struct gp_block_header *last = &a->index.last;
+	const bool is_last = a->ticks == last->ticks;
 	int64_t ns = gp_tick_ns(&a->tick, a->ticks);
 	return (struct gp_block_header){
 		.type = (uint16_t)type,
@@ -67,8 +73,8 @@ static struct gp_block_header make_header(const struct adopter *a, enum gp_block
 		.first_order = a->cut,
 		.last_order = a->cut,
 		.ticks = a->ticks,
-		.mono_ns = h->start_mono_ns + (uint64_t)ns,
-		.unix_ns = h->start_unix_ns + (uint64_t)ns,
+		.mono_ns = is_last ? last->mono_ns : h->start_mono_ns + (uint64_t)ns,
+		.unix_ns = is_last ? last->unix_ns : h->start_unix_ns + (uint64_t)ns,
 	};
 }
 

@@ -47,6 +47,21 @@ static void make_ring_file(const struct writer *w, char *path, size_t capacity, 
 	close(fd);
 }
 
+/* An adopted block whose events are not later than the owner's last block has its clocks. */
+static void assert_last_clocks(const struct writer *w)
+{
+	struct gp_file file;
+	struct gp_index index = { 0 };
+	assert_int_equal(gp_file_open(w->path, &file, NULL), GP_OK);
+	assert_int_equal(gp_index_build(&file, &index), GP_OK);
+	assert_true(index.last.flags & GP_BLOCK_ADOPTED);
+	assert_int_equal(index.last.ticks, w->time);
+	assert_int_equal(index.last.mono_ns, w->time);
+	assert_int_equal(index.last.unix_ns, 5000000000u + w->time);
+	gp_index_release(&index);
+	gp_file_release(&file);
+}
+
 static void adopt_case(const char *name, uint32_t slots, uint64_t slot_bytes,
 		       bool is_written_already)
 {
@@ -56,6 +71,8 @@ static void adopt_case(const char *name, uint32_t slots, uint64_t slot_bytes,
 	snprintf(w.header.ring_path, sizeof w.header.ring_path, "%s/gpuprof-ring-%u-%u-1",
 		 directory, (unsigned)getuid(), w.header.pid);
 	strcpy(w.header.boot_id, "a boot long ago");
+	w.header.clock = GP_CLOCK_TSC;
+	w.header.start_mono_ns -= 24; /* clocks that are computed differ from those of blocks */
 	unsigned char header[GP_FILE_HEADER];
 	gp_file_header_encode(&w.header, header);
 	assert_int_equal(pwrite(w.fd, header, sizeof header, 0), sizeof header);
@@ -79,6 +96,8 @@ static void adopt_case(const char *name, uint32_t slots, uint64_t slot_bytes,
 	fclose(report);
 	assert_int_equal(access(path, F_OK), -1);
 	assert_reads(w.path, &e, true);
+	if (is_written_already)
+		assert_last_clocks(&w);
 	struct stat before, after;
 	assert_int_equal(stat(w.path, &before), 0);
 	assert_int_equal(gp_adopt_beside(w.path, &adopted, NULL), GP_OK);
