@@ -23,6 +23,8 @@ enum {
 	BLOCK_ALLOC = 32,
 	BLOCK_FREE,
 	BLOCK_COMPLETED = 36,
+	RESOURCE = 42,
+	RESOURCE_GONE,
 	LAUNCH = 64,
 	RANGE_NAME = 13,
 	RANGE_PUSH = 78,
@@ -32,7 +34,8 @@ enum {
 	RANGE_STARTED = 85
 };
 enum { LOST = 112, LIVE, CURVE, COUNT, KINDS = 128 };
-enum { PHYSICAL = 7, MAPPED = 9, BLOCK_SPACE = 14, SEGMENT_SPACE, GONE, DEVICES = 256 };
+enum { PHYSICAL = 7, MAPPED = 9, BLOCK_SPACE = 14, SEGMENT_SPACE, RESOURCE_SPACE, GONE };
+enum { DEVICES = 256 };
 enum { RELEASED = 0x4000, ORPHAN = 0x2000, PENDING = 0x1000 }; // flags of LIVE
 
 static struct kind {
@@ -185,7 +188,9 @@ static size_t n_pieces, buckets[1 << 16];
 
 static struct piece *piece(uint64_t address, uint8_t space)
 {
-	uint8_t group = space == BLOCK_SPACE || space == PHYSICAL || space == MAPPED ? space : 0;
+	int has_own = space == BLOCK_SPACE || space == RESOURCE_SPACE || space == PHYSICAL ||
+		      space == MAPPED;
+	uint8_t group = has_own ? space : 0;
 	size_t *bucket = &buckets[(address * 0x9e3779b97f4a7c15 + group) >> 48];
 	for (size_t i = *bucket; i; i = pieces[i - 1].next)
 		if (pieces[i - 1].address == address && pieces[i - 1].group == group)
@@ -300,6 +305,10 @@ static void replay(struct record *r)
 		map(mapping, &pieces[target]);
 	} else if (r->kind == UNMAP) {
 		end_mappings(r);
+	} else if (r->kind == RESOURCE && r->v[0]) {
+		begin(r, RESOURCE_SPACE);
+	} else if (r->kind == RESOURCE_GONE) {
+		piece(r->v[0], RESOURCE_SPACE)->live = 0;
 	} else if (r->kind == BLOCK_COMPLETED) {
 		piece(r->v[0], BLOCK_SPACE)->is_pending = 0;
 	} else if (r->kind == BLOCK_ALLOC || r->kind == ALLOC) {
