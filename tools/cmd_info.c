@@ -71,7 +71,7 @@ static void print_counts(const struct gp_info *info, FILE *out, bool is_happenin
 
 static void print_stacks(const struct gp_info *info, FILE *out)
 {
-	if (!info->stacks)
+	if (!info->stacks && !info->stacks_cut)
 		return;
 	fprintf(out, "stacks       %s", gp_plural(info->stacks, "different one").s);
 	if (info->stacks_cut)
@@ -286,7 +286,7 @@ static void write_events(const struct gp_info *info, struct gp_json *json)
 	gp_json_number(json, "launch", info->lost_launch);
 	gp_json_number(json, "other", info->lost_other + info->nested);
 	gp_json_end(json);
-	if (info->stacks) {
+	if (info->stacks || info->stacks_cut) {
 		gp_json_object(json, "stacks");
 		gp_json_number(json, "different", info->stacks);
 		gp_json_number(json, "events_without_room", info->stacks_cut);

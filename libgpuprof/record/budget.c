@@ -1,8 +1,8 @@
 /*
- * How much memory the recorder may take, GPUPROF_MEMORY, and whether more of it fits. Rings, the
- * table of stacks and the memos of stacks grow while three quarters suffice: the last quarter is
- * for threads to come. What keeps the state exact (live allocations, definitions, ranges, a
- * thread's first ring) is counted and not refused.
+ * How much memory the recorder may take, GPUPROF_MEMORY, and whether more of it fits. Rings and the
+ * table of stacks grow while three quarters suffice. Memos of stacks only save time, so they get a
+ * quarter at most, and none that rings and the table have taken. What keeps the state exact (live
+ * allocations, definitions, ranges, a thread's first ring) is counted and not refused.
  */
 #include "headroom.h"
 #include "range_name.h"
@@ -13,7 +13,8 @@
 #define BUDGET_MOST (256u << 20)
 #define SHARE 4u
 #define LOOK_NS 10000000u
-#define INDEX_BYTES 8u /* of the table of stacks, an entry */
+#define STALE_NS 1000000000u /* so long, at most, memos grow by one look at the limits */
+#define INDEX_BYTES 8u	     /* of the table of stacks, an entry */
 
 void gp_budget_open(struct gp_recorder *r)
 {
@@ -37,7 +38,9 @@ static uint64_t taken(const struct gp_recorder *r)
 	return r->ring_bytes + GP_CONTROL_BYTES + r->block_capacity + gp_block_scratch_bytes() +
 	       records + r->definitions.used + gp_live_memory(r->live) + gp_thread_memory() +
 	       gp_range_names_memory() +
-	       (r->define.entry ? (uint64_t)gp_stack_table_used() * INDEX_BYTES : 0);
+	       (r->define.entry ?
+			(uint64_t)gp_stack_table_used() * INDEX_BYTES + gp_stack_table_own() :
+			0);
 }
 
 static bool has_room(const struct gp_recorder *r, uint64_t more)
@@ -65,17 +68,31 @@ bool gp_budget_may_begin(struct gp_recorder *r, uint64_t more)
 	return true;
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Of what rings and the table of stacks may grow to; what threads have in their share is beside. */
+static uint64_t left_to_grow(const struct gp_recorder *r)
+{
+	const uint64_t share = r->budget / SHARE;
+	const uint64_t used = taken(r) - least(gp_thread_memory(), share);
+	return r->budget - share - least(used, r->budget - share);
+}
+
 bool gp_budget_may_grow(struct gp_recorder *r, uint64_t more)
 {
-	return has_room(r, more + r->budget / SHARE) && more <= headroom_now(r) / SHARE;
+	return more <= left_to_grow(r) && more <= headroom_now(r) / SHARE;
 }
 
 void gp_budget_tend(struct gp_recorder *r)
 {
-	const uint64_t threads = gp_thread_memory(), used = taken(r) + r->budget / SHARE;
-	const uint64_t fits = used < r->budget ? r->budget - used : 0;
-	/* the files of the limits are read only while these grow */
-	const uint64_t left = threads != r->threads_bytes ? headroom_now(r) : r->headroom;
+	const uint64_t threads = gp_thread_memory();
+	const uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	const bool is_due = threads != r->threads_bytes || now - r->headroom_ns >= STALE_NS;
+	const uint64_t left = is_due ? headroom_now(r) : r->headroom;
 	r->threads_bytes = threads;
-	gp_thread_memory_bound(threads + (fits < left / SHARE ? fits : left / SHARE));
+	gp_thread_memory_bound(least(least(left_to_grow(r), r->budget / SHARE),
+				     threads + least(left / SHARE, r->budget)));
 }

@@ -89,6 +89,7 @@ struct gp_recorder {
 	struct gp_outgoing checkpoint, definition;
 	struct gp_stack_define define; /* entry is NULL: no stacks are taken */
 	uint64_t stacks_tended_ns, cut_told_ns;
+	uint64_t chunk_refused_ns;		   /* of the table of stacks; 0: none was */
 	uint64_t stacks_cut;			   /* as told last */
 	const char *why_no_python, *why_no_native; /* likewise; NULL: there are frames */
 	struct gp_module_watcher *modules;	   /* NULL: no native frames are taken */

@@ -179,7 +179,8 @@ bool gp_ring_place_open(struct gp_recorder *r)
 
 /* ---- rings, in parts ---- */
 
-#define FIRST_PART GP_REGION_OFFSET(1u) /* header and region 0 */
+#define FIRST_PART GP_REGION_OFFSET(1u)	   /* header and region 0 */
+#define STACKS_BYTES (GP_RING_SLOTS * 64u) /* of a chunk's region */
 
 /*
  * `bytes` of ring `index` from `offset` in its place. Populated: the pages are met by the job's
@@ -231,8 +232,8 @@ static bool map_place(struct gp_recorder *r, uint32_t index, bool is_shared, boo
 		return false;
 	if (!is_stacks) {
 		view.slots[0] = gp_region_slots(view.ring, 0);
-	} else if (!(view.slots[last] = map_part(r, is_shared, index, GP_REGION_OFFSET(last),
-						 GP_RING_SLOTS * 64u))) {
+	} else if (!(view.slots[last] =
+			     map_part(r, is_shared, index, GP_REGION_OFFSET(last), STACKS_BYTES))) {
 		unmap_part(r, view.ring, head_bytes);
 		return false;
 	}
@@ -265,10 +266,12 @@ static struct gp_ring_view *ring_add(struct gp_recorder *r, enum gp_ring_state s
 {
 	uint32_t index = atomic_load(&gp_control->rings);
 	const bool is_stacks = state == GP_RING_STACKS;
-	/* the recorder's own and one for the job there must be */
+	/* the recorder's own and one for the job there must be; a table of stacks has a chunk */
 	const bool is_allowed =
-		index < 2 || (is_stacks ? gp_budget_may_grow(r, GP_RING_SLOTS * 64u) :
-					  gp_budget_may_begin(r, FIRST_PART));
+		index < 2 ||
+		(is_stacks && number ?
+			 gp_budget_may_grow(r, STACKS_BYTES) :
+			 gp_budget_may_begin(r, is_stacks ? STACKS_BYTES : FIRST_PART));
 	if (index >= GP_RINGS_MAX || !is_allowed || !map_place_anywhere(r, index, is_stacks))
 		return NULL;
 	struct gp_ring *ring = r->views[index].ring;

@@ -17,12 +17,15 @@
 #define OWN (LINE / PARENTS)
 #define PROBES_MAX (LINE + 64u)
 #define AHEAD 16u /* entries: their memory is asked for before they are made */
+#define CHUNK_BYTES (GP_STACK_CHUNK * sizeof(struct gp_stack_entry))
 _Static_assert(GP_STACK_CHUNKS_MAX *GP_STACK_CHUNK <= 1u << GP_STACK_ID_BITS, "ids fit");
 
 static struct {
 	_Atomic(struct gp_stack_entry *) chunk[GP_STACK_CHUNKS_MAX];
 	_Atomic uint32_t chunks;
 	_Atomic uint32_t chunks_most;
+	_Atomic uint32_t own; /* chunks that threads added */
+	_Atomic bool is_stopped;
 	_Atomic uint32_t *index; /* id, tag; 0: free. At most half full */
 	uint32_t mask;
 	_Atomic uint32_t used;
@@ -49,6 +52,8 @@ void gp_stack_table_reset(void)
 	for (uint32_t i = 0; i < GP_STACK_CHUNKS_MAX; i++)
 		atomic_store(&table.chunk[i], NULL);
 	atomic_store(&table.chunks, 0);
+	atomic_store(&table.own, 0);
+	atomic_store(&table.is_stopped, false);
 	atomic_store(&table.used, 1); /* id 0 means none */
 	atomic_store(&table.refused, 0);
 	atomic_store(&table.cut, 0);
@@ -73,9 +78,14 @@ uint32_t gp_stack_table_chunks(void)
 	return atomic_load(&table.chunks);
 }
 
-void gp_stack_table_stop(void)
+void gp_stack_table_allow(bool is_allowed)
 {
-	atomic_store(&table.chunks_most, atomic_load(&table.chunks));
+	atomic_store(&table.is_stopped, !is_allowed);
+}
+
+uint64_t gp_stack_table_own(void)
+{
+	return atomic_load(&table.own) * (uint64_t)CHUNK_BYTES;
 }
 
 bool gp_stack_table_wants_chunk(void)
@@ -126,11 +136,14 @@ const struct gp_stack_entry *gp_stack_table_entry(uint32_t id)
 static GP_COLD bool add_own_chunk(uint32_t number)
 {
 	/* the first comes with the ring file */
-	if (number == 0 || number >= atomic_load(&table.chunks_most))
+	if (number == 0 || number >= atomic_load(&table.chunks_most) ||
+	    atomic_load(&table.is_stopped))
 		return false;
-	struct gp_stack_entry *chunk = gp_pages(GP_STACK_CHUNK * sizeof *chunk);
-	if (chunk && !gp_stack_table_add_chunk(number, chunk))
-		munmap(chunk, GP_STACK_CHUNK * sizeof *chunk);
+	struct gp_stack_entry *chunk = gp_pages(CHUNK_BYTES);
+	if (chunk && gp_stack_table_add_chunk(number, chunk))
+		atomic_fetch_add(&table.own, 1);
+	else if (chunk)
+		munmap(chunk, CHUNK_BYTES);
 	return atomic_load(&table.chunks) > number;
 }
 
@@ -150,7 +163,7 @@ static uint32_t claim(uint32_t number)
 		}
 	} while (!atomic_compare_exchange_weak_explicit(
 		&table.used, &at, at + number, memory_order_relaxed, memory_order_relaxed));
-	if (gp_unlikely(gp_stack_table_wants_chunk()) &&
+	if (gp_unlikely(gp_stack_table_wants_chunk()) && !atomic_load(&table.is_stopped) &&
 	    atomic_load_explicit(&gp_recorder.is_asleep, memory_order_relaxed))
 		gp_futex_wake(&gp_recorder.wake);
 	for (uint32_t next = at + AHEAD; next < at + AHEAD + number; next += 2) {

@@ -24,12 +24,14 @@ bool gp_stack_table_open(uint32_t most);
 bool gp_stack_table_add_chunk(uint32_t number, struct gp_stack_entry *chunk);
 /* How many there are: the number of the next one. */
 uint32_t gp_stack_table_chunks(void);
-/* There will be no more chunks: no room for them. */
-void gp_stack_table_stop(void);
+/* May threads add chunks of their own? Not while there is no room for more. */
+void gp_stack_table_allow(bool is_allowed);
+/* Bytes of the chunks that threads added. */
+uint64_t gp_stack_table_own(void);
 /* Forgets all: a forked child, whose chunks are not mapped. */
 void gp_stack_table_reset(void);
 
-/* True: less than half a chunk is left and another one is allowed. */
+/* True: less than half a chunk is left and `most` allows another one. */
 bool gp_stack_table_wants_chunk(void);
 /* Entries given out so far, and how many could not be made for want of room. */
 uint32_t gp_stack_table_used(void);

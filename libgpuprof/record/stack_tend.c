@@ -7,12 +7,26 @@
 #include "stack_take.h"
 
 #define CUT_NS 100000000u
-#define UNLOADS_NS 100000000u /* between two looks for unloaded libraries */
+#define REFUSED_NS 1000000000u /* so long it stands that there is no room for a chunk */
+#define UNLOADS_NS 100000000u  /* between two looks for unloaded libraries */
 
 static void add_chunk(struct gp_recorder *r)
 {
-	if (!gp_ring_place_add_stacks(r))
-		gp_stack_table_stop();
+	const bool is_added = gp_ring_place_add_stacks(r);
+	gp_stack_table_allow(is_added);
+	r->chunk_refused_ns = is_added ? 0 : gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	if (!is_added)
+		return;
+	/* what events get that find no room: one that is there */
+	gp_stack_pair(0, 0, GP_WHY_TABLE_FULL, GP_WHY_TABLE_FULL);
+}
+
+static bool is_chunk_due(const struct gp_recorder *r)
+{
+	if (gp_likely(!gp_stack_table_wants_chunk()))
+		return false;
+	return r->chunk_refused_ns == 0 ||
+	       gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) - r->chunk_refused_ns >= REFUSED_NS;
 }
 
 static void tell_number(struct gp_recorder *r, enum gp_fact key, uint64_t number)
@@ -62,8 +76,6 @@ void gp_stacks_open(struct gp_recorder *r)
 		tell_number(r, GP_FACT_FRAME_POINTERS, 1);
 	gp_budget_tend(r);
 	add_chunk(r);
-	/* what events get that find no room: one that is there */
-	gp_stack_pair(0, 0, GP_WHY_TABLE_FULL, GP_WHY_TABLE_FULL);
 	/* without it frames are addresses */
 	if (gp_settings.has_native && gp_module_watch_open(r))
 		gp_module_watch(r);
@@ -84,7 +96,7 @@ void gp_stacks_tend(struct gp_recorder *r)
 	if (!r->define.entry)
 		return;
 	gp_budget_tend(r);
-	if (gp_stack_table_wants_chunk())
+	if (is_chunk_due(r))
 		add_chunk(r);
 	tell_cut(r);
 	if (gp_settings.has_python) {

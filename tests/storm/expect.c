@@ -6,12 +6,13 @@
  *
  * A claim is "PID = KEY VALUE", with >= or <= likewise; pid 0 speaks of the whole run (key
  * `recordings`). Keys: the name of an event kind (number of events), lost_memory, lost_launch,
- * lost_other, framework_events, mismatches, anomalies, threads, complete, captures, recordings,
- * {driver,reserved,allocated}_peak:DEVICE. Counts of one pid's recordings (exec) add up. What must
- * hold for everybody is claimed for them: undamaged, and unless claimed otherwise 0 mismatches and
- * 0 anomalies. A machine busy with other work may give the recorder no processor for long. What it
- * then loses it counts: recorded and lost memory events together are those that happened, and no
- * peak can be right. A process with few memory events loses none, however late the recorder comes.
+ * lost_other, stacks_cut, framework_events, mismatches, anomalies, threads, complete, captures,
+ * recordings, {driver,reserved,allocated}_peak:DEVICE. Counts of one pid's recordings (exec) add
+ * up. What must hold for everybody is claimed for them: undamaged, and unless claimed otherwise
+ * 0 mismatches and 0 anomalies. A machine busy with other work may give the recorder no
+ * processor for long. What it then loses it counts: recorded and lost memory events together are
+ * those that happened, and no peak can be right. A process with few memory events loses none,
+ * however late the recorder comes.
  * Exit 0: all so. 1: not so. 2: usage.
  */
 #include <inttypes.h>
@@ -126,6 +127,7 @@ static void read_recording(const char *path)
 	add(pid, "lost_memory", info->lost_memory);
 	add(pid, "lost_launch", info->lost_launch);
 	add(pid, "lost_other", info->lost_other);
+	add(pid, "stacks_cut", info->stacks_cut);
 	add(pid, "framework_events", info->framework_events);
 	add(pid, "mismatches", info->mismatches);
 	add(pid, "anomalies", info->anomalies);

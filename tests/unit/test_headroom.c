@@ -133,8 +133,8 @@ static void first_rings_end_at_the_jobs_limit(void **state)
 	gp_live_close(r.live);
 }
 
-/* Three quarters of what nothing else takes are for what threads can do without. */
-static void threads_take_what_is_left(void **state)
+/* Rings and the table of stacks get three quarters, memos of that a third, if it is left. */
+static void memos_have_a_share_of_their_own(void **state)
 {
 	static struct gp_recorder r;
 	(void)state;
@@ -144,18 +144,53 @@ static void threads_take_what_is_left(void **state)
 	r.headroom = GP_NO_LIMIT;
 	gp_thread_memory_begin();
 	gp_budget_tend(&r);
+	assert_false(gp_thread_memory_take(17 * MIB));
 	assert_true(gp_thread_memory_take(16 * MIB));
-	assert_false(gp_thread_memory_take(48 * MIB));
-	assert_int_equal(gp_thread_memory(), 16 * MIB);
-	assert_true(gp_budget_may_grow(&r, 16 * MIB));
-	assert_false(gp_budget_may_grow(&r, 32 * MIB)); /* theirs is taken */
-	r.ring_bytes = 32 * MIB;
 	gp_budget_tend(&r);
 	assert_false(gp_thread_memory_take(1 * MIB));
+	assert_int_equal(gp_thread_memory(), 16 * MIB);
+	assert_true(gp_budget_may_grow(&r, 40 * MIB)); /* as without memos */
+	assert_false(gp_budget_may_grow(&r, 48 * MIB));
+	gp_thread_memory_add(16 * MIB); /* what a thread cannot do without has no share */
+	assert_false(gp_budget_may_grow(&r, 40 * MIB));
+	gp_thread_memory_give(16 * MIB);
+	r.ring_bytes = 40 * MIB;
 	gp_thread_memory_give(8 * MIB);
-	assert_true(gp_thread_memory_take(8 * MIB));
+	gp_budget_tend(&r);
+	assert_false(gp_thread_memory_take(1 * MIB));
+	r.ring_bytes = 24 * MIB;
+	gp_budget_tend(&r);
+	assert_true(gp_thread_memory_take(1 * MIB));
 	gp_thread_memory_give(17 * MIB); /* a forked child's parent took it */
 	assert_int_equal(gp_thread_memory(), 0);
+	gp_thread_memory_bound(UINT64_MAX);
+	gp_live_close(r.live);
+}
+
+/* What the limits leave is looked at again, also where memos did not grow meanwhile. */
+static void memos_grow_by_what_is_left_now(void **state)
+{
+	static struct gp_recorder r;
+	struct rlimit former;
+	(void)state;
+	r.live = gp_live_open();
+	assert_non_null(r.live);
+	r.budget = 64 * MIB;
+	r.headroom = 512 * MIB;
+	gp_thread_memory_begin();
+	assert_int_equal(getrlimit(RLIMIT_AS, &former), 0);
+	const struct rlimit narrow = { address_space() + 16 * MIB, former.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_AS, &narrow), 0);
+	r.headroom_ns = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	gp_budget_tend(&r);
+	assert_true(gp_thread_memory_take(8 * MIB));
+	gp_thread_memory_give(8 * MIB);
+	r.headroom_ns -= 2000000000u;
+	gp_budget_tend(&r);
+	assert_false(gp_thread_memory_take(8 * MIB));
+	assert_true(gp_thread_memory_take(1 * MIB));
+	assert_int_equal(setrlimit(RLIMIT_AS, &former), 0);
+	gp_thread_memory_begin();
 	gp_thread_memory_bound(UINT64_MAX);
 	gp_live_close(r.live);
 }
@@ -167,7 +202,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(version_2, begin, end),
 		cmocka_unit_test_setup_teardown(version_1_and_a_container, begin, end),
 		cmocka_unit_test(first_rings_end_at_the_jobs_limit),
-		cmocka_unit_test(threads_take_what_is_left),
+		cmocka_unit_test(memos_have_a_share_of_their_own),
+		cmocka_unit_test(memos_grow_by_what_is_left_now),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

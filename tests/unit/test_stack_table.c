@@ -81,7 +81,7 @@ static void chains_share_their_outer_frames(void **state)
 	assert_int_equal(gp_stack_table_entry(other[3].id)->parent, other[2].id);
 	assert_int_equal(gp_stack_natives(one[1].id, one + 2, 2), 2);
 	assert_int_equal(gp_stack_table_used(), 6);
-	gp_stack_table_stop();
+	gp_stack_table_allow(false);
 	/* what has no room is given none, and what is known is still known */
 	while (gp_stack_table_used() < GP_STACK_CHUNK - 3)
 		assert_int_not_equal(native_below(7, 100 + gp_stack_table_used(), false), 0);
@@ -92,6 +92,11 @@ static void chains_share_their_outer_frames(void **state)
 	assert_int_equal(gp_stack_natives(0, other, 5), 2);
 	assert_int_equal(gp_stack_natives(0, one, 4), 4);
 	assert_int_equal(gp_stack_table_refused(), 1);
+	/* not for ever */
+	assert_true(gp_stack_table_wants_chunk());
+	assert_true(gp_stack_table_add_chunk(1, chunks[1]));
+	assert_int_equal(gp_stack_natives(0, other, 5), 5);
+	assert_int_equal(gp_stack_table_own(), 0);
 }
 
 static void same_fields_same_id(void **state)

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "victim.h"
+#include "deep_stacks.h"
 
 #define THREADS 100
 #define STACKS 300
@@ -15,35 +15,12 @@
 static struct driver driver;
 static pthread_barrier_t end;
 
-/* `number` says by its bits which of two functions calls the next. */
-static __attribute__((noinline)) void go_right(unsigned number, unsigned depth);
-static __attribute__((noinline)) void go_left(unsigned number, unsigned depth)
-{
-	if (depth == 0)
-		must(driver.cuMemFree_v2(must_alloc(&driver, 4096)) == CUDA_SUCCESS);
-	else if (number >> depth % 16 & 1)
-		go_right(number, depth - 1);
-	else
-		go_left(number, depth - 1);
-	__asm__ volatile("" ::: "memory");
-}
-static __attribute__((noinline)) void go_right(unsigned number, unsigned depth)
-{
-	if (depth == 0)
-		must(driver.cuMemFree_v2(must_alloc(&driver, 4096)) == CUDA_SUCCESS);
-	else if (number >> depth % 16 & 1)
-		go_right(number, depth - 1);
-	else
-		go_left(number, depth - 1);
-	__asm__ volatile("" ::: "memory");
-}
-
 static void *work(void *argument)
 {
 	must(driver_use(&driver, 0));
 	for (unsigned round = 0; round < ROUNDS; round++)
 		for (unsigned k = 0; k < STACKS; k++)
-			go_left(k, DEPTH);
+			go_left(&driver, k, DEPTH);
 	pthread_barrier_wait(&end);
 	pthread_barrier_wait(&end);
 	return argument;
@@ -78,6 +55,7 @@ int main(void)
 	claim("alloc", THREADS * STACKS * ROUNDS);
 	claim("free", THREADS * STACKS * ROUNDS);
 	claim("lost_memory", 0);
+	claim("stacks_cut", 0);
 	printf("%d threads\n", THREADS);
 	return 0;
 }
