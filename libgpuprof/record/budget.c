@@ -4,6 +4,7 @@
  * quarter at most, and none that rings and the table have taken. What keeps the state exact (live
  * allocations, definitions, ranges, a thread's first ring) is counted and not refused.
  */
+#include "../state/live_table.h"
 #include "headroom.h"
 #include "range_name.h"
 #include "recorder.h"
@@ -21,6 +22,8 @@ void gp_budget_open(struct gp_recorder *r)
 	if (r->generation > 1)
 		gp_thread_memory_begin();
 	r->headroom = gp_headroom();
+	r->mappings = gp_headroom_mappings();
+	r->mapped_before = atomic_load(&gp_pages_mapped);
 	const uint64_t share = r->headroom / SHARE;
 	r->budget = gp_settings.memory_bytes ? gp_settings.memory_bytes :
 		    share < BUDGET_MOST	     ? share :
@@ -29,7 +32,7 @@ void gp_budget_open(struct gp_recorder *r)
 
 bool gp_budget_leaves_half(const struct gp_recorder *r)
 {
-	return gp_headroom() >= r->headroom / 2;
+	return atomic_load(&gp_pages_mapped) - r->mapped_before <= r->mappings / 2;
 }
 
 static uint64_t taken(const struct gp_recorder *r)

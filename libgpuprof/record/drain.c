@@ -12,6 +12,7 @@
 #include "range_mark.h"
 #include "recorder.h"
 #include "scope.h"
+#include "stack_table.h"
 
 #define BLOCK_AGE_NS 1000000000u /* what there is after a second is written */
 #define MISSING_NS 100000000u /* a number in flight for longer is passed over: it will come late */
@@ -457,6 +458,7 @@ static bool refuse(struct gp_recorder *r, const char *why, const char *subject, 
 	if (gp_control)
 		gp_ring_place_close(r);
 	gp_give_back_memory(r);
+	gp_stack_table_close();
 	return false;
 }
 

@@ -41,8 +41,10 @@ void gp_futex_set_shared(_Atomic uint32_t *word, uint32_t value)
 void *gp_pages(size_t bytes)
 {
 	void *pages = gp_pages_map(bytes);
-	if (pages)
-		madvise(pages, bytes, MADV_DONTFORK);
+	if (!pages)
+		return NULL;
+	atomic_fetch_add(&gp_pages_mapped, bytes);
+	madvise(pages, bytes, MADV_DONTFORK);
 	return pages;
 }
 

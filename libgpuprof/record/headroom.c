@@ -155,24 +155,28 @@ static bool find_directory(const struct hierarchy *h, const char *root, char *ou
 	return length >= 0 && (size_t)length < PATH_BYTES - *top;
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 uint64_t gp_headroom_cgroup(const char *root)
 {
-	uint64_t least = GP_NO_LIMIT;
+	uint64_t left = GP_NO_LIMIT;
 	for (size_t v = 0; v < sizeof versions / sizeof *versions; v++) {
 		char directory[PATH_BYTES];
 		size_t top;
 		if (!find_directory(&versions[v], root, directory, &top))
 			continue;
 		for (;;) {
-			const uint64_t left = left_in(&versions[v], directory);
-			least = left < least ? left : least;
+			left = least(left, left_in(&versions[v], directory));
 			char *slash = strrchr(directory + top, '/');
 			if (!slash)
 				break;
 			*slash = '\0';
 		}
 	}
-	return least;
+	return left;
 }
 
 static uint64_t left_of(int resource, uint64_t used)
@@ -183,18 +187,27 @@ static uint64_t left_of(int resource, uint64_t used)
 	return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 
+static uint64_t left_for_mappings(const char *status)
+{
+	return least(left_of(RLIMIT_AS, number_of(status, "VmSize:") << 10),
+		     left_of(RLIMIT_DATA, number_of(status, "VmData:") << 10));
+}
+
+uint64_t gp_headroom_mappings(void)
+{
+	char status[4096];
+	if (!read_text("/proc/self", "status", status, sizeof status))
+		return GP_NO_LIMIT;
+	return left_for_mappings(status);
+}
+
 uint64_t gp_headroom(void)
 {
 	char status[4096];
-	uint64_t least = gp_headroom_cgroup("");
+	uint64_t left = gp_headroom_cgroup("");
 	if (!read_text("/proc/self", "status", status, sizeof status))
-		return least;
+		return left;
+	left = least(left, left_for_mappings(status));
 	const uint64_t locked = number_of(status, "VmLck:") << 10;
-	const uint64_t left[] = {
-		left_of(RLIMIT_AS, number_of(status, "VmSize:") << 10),
-		locked && geteuid() != 0 ? left_of(RLIMIT_MEMLOCK, locked) : GP_NO_LIMIT,
-	};
-	for (size_t k = 0; k < sizeof left / sizeof *left; k++)
-		least = left[k] < least ? left[k] : least;
-	return least;
+	return locked && geteuid() != 0 ? least(left, left_of(RLIMIT_MEMLOCK, locked)) : left;
 }

@@ -1,7 +1,7 @@
 /*
  * How much more memory this process may take before a limit of its own stops it: memory cgroups of
- * version 1 and 2, RLIMIT_AS, and RLIMIT_MEMLOCK where memory is locked. Reads files, so on the
- * drain thread only.
+ * version 1 and 2, RLIMIT_AS, RLIMIT_DATA, and RLIMIT_MEMLOCK where memory is locked. Reads files,
+ * so on the drain thread only.
  */
 #ifndef GP_HEADROOM_H
 #define GP_HEADROOM_H
@@ -16,7 +16,9 @@
  * read; "" in the job. GP_NO_LIMIT: there is none, or it cannot be read.
  */
 uint64_t gp_headroom_cgroup(const char *root);
-/* The least of that and of the process's own limits. */
+/* What the process's own limits leave for mappings, used or not. */
+uint64_t gp_headroom_mappings(void);
+/* The least of all. */
 uint64_t gp_headroom(void);
 
 #endif

@@ -134,6 +134,8 @@ struct gp_recorder {
 	_Atomic uint32_t is_growth_wanted; /* by a ring's thread */
 	uint64_t budget; /* budget.c's, in bytes; what was left when it was looked */
 	uint64_t headroom, headroom_ns;
+	uint64_t mappings,
+		mapped_before;		/* what the limits left to map, and gp_pages_mapped then */
 	uint64_t threads_bytes;		/* gp_thread_memory() when it was last looked */
 	uint64_t growth_refused_ns;	/* the last refusal that stands; 0: none */
 	uint64_t ring_bytes;		/* that the rings' parts take */
@@ -167,7 +169,7 @@ bool gp_recorder_is_wanted(void);
 
 /* budget.c: what the recorder may take. On the drain thread. */
 void gp_budget_open(struct gp_recorder *recorder);
-/* Does what was mapped since then leave the job half of what its limits left? */
+/* Do the tables that were mapped since then leave the job half of what its limits left to map? */
 bool gp_budget_leaves_half(const struct gp_recorder *recorder);
 /*
  * For one more thread's ring, without which its memory events are lost. Beyond the budget, too, as
@@ -293,6 +295,7 @@ void gp_give_back(struct gp_recorder *recorder);
 /* Appends recorder->block to the segment. */
 bool gp_segment_put(struct gp_recorder *recorder, size_t bytes);
 bool gp_segment_open(struct gp_recorder *recorder); /* memory; false: there is none */
+void gp_segment_close(struct gp_recorder *recorder);
 bool gp_segment_begin(struct gp_recorder *recorder);
 bool gp_segment_is_due(const struct gp_recorder *recorder);
 bool gp_segment_turn(struct gp_recorder *recorder);

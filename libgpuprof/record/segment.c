@@ -6,12 +6,14 @@
  */
 #include <string.h>
 
+#include "../state/live_table.h"
 #include "recorder.h"
 #include "stack_table.h"
 
 #define SEGMENT_EVENTS \
 	2000000u /* keep-all: bounds what damage costs, and a replay from the middle */
 #define SLICE 8192u
+#define RECORDS_BYTES (GP_BLOCK_RECORDS * sizeof(struct gp_record))
 #define ROOM_BYTES (64u << 10) /* two blocks of 8,192 records at 4 bytes each */
 
 static void write_out(struct gp_recorder *r, struct gp_outgoing *out, uint16_t flags)
@@ -95,18 +97,29 @@ static const struct gp_stack_entry *stack_entry(void *context, uint32_t id)
 	return gp_stack_table_entry(id);
 }
 
+static size_t told_bytes(void)
+{
+	return gp_settings.stacks_most / 8 + 1;
+}
+
 bool gp_segment_open(struct gp_recorder *r)
 {
 	r->checkpoint.type = GP_BLOCK_CHECKPOINT;
-	r->checkpoint.record = gp_pages(GP_BLOCK_RECORDS * sizeof *r->checkpoint.record);
+	r->checkpoint.record = gp_pages(RECORDS_BYTES);
 	r->definition.type = GP_BLOCK_DEFINE;
-	r->definition.record = gp_pages(GP_BLOCK_RECORDS * sizeof *r->definition.record);
+	r->definition.record = gp_pages(RECORDS_BYTES);
 	if (!gp_settings.stacks || !gp_stack_table_open(gp_settings.stacks_most))
 		return r->checkpoint.record && r->definition.record;
 	r->define = (struct gp_stack_define){ stack_entry, put_definition, r,
-					      gp_pages(gp_settings.stacks_most / 8 + 1),
-					      gp_settings.stacks_most };
+					      gp_pages(told_bytes()), gp_settings.stacks_most };
 	return r->checkpoint.record && r->definition.record && r->define.is_told;
+}
+
+void gp_segment_close(struct gp_recorder *r)
+{
+	gp_pages_close(r->checkpoint.record, RECORDS_BYTES);
+	gp_pages_close(r->definition.record, RECORDS_BYTES);
+	gp_pages_close(r->define.is_told, told_bytes());
 }
 
 /* The cut is the next order number to be applied: everything before it is in the live state. */

@@ -47,6 +47,14 @@ bool gp_stack_table_open(uint32_t most)
 	return table.index != NULL;
 }
 
+void gp_stack_table_close(void)
+{
+	_Atomic uint32_t *index = table.index;
+	gp_stack_table_reset();
+	if (index)
+		munmap(index, (table.mask + 1u) * sizeof *index);
+}
+
 void gp_stack_table_reset(void)
 {
 	for (uint32_t i = 0; i < GP_STACK_CHUNKS_MAX; i++)

@@ -28,6 +28,8 @@ uint32_t gp_stack_table_chunks(void);
 void gp_stack_table_allow(bool is_allowed);
 /* Bytes of the chunks that threads added. */
 uint64_t gp_stack_table_own(void);
+/* Unmaps the index of a table that no thread has used. */
+void gp_stack_table_close(void);
 /* Forgets all: a forked child, whose chunks are not mapped. */
 void gp_stack_table_reset(void);
 

@@ -1,6 +1,7 @@
 /* Slots and index behind live_table.h. */
 #include "live_table.h"
 
+#include <stdatomic.h>
 #include <sys/mman.h>
 
 #define INDEX_BITS_FIRST 12u
@@ -44,11 +45,14 @@ void *gp_pages_map(size_t bytes)
 	return NULL;
 }
 
+_Atomic uint64_t gp_pages_mapped;
+
 void *gp_pages_open(size_t bytes)
 {
 	void *pages = gp_pages_map(bytes);
 	if (pages == NULL)
 		return NULL;
+	atomic_fetch_add(&gp_pages_mapped, bytes);
 #if defined(GP_PRELOAD) /* a forked child of the job has no use for the drain thread's state */
 	madvise(pages, bytes, MADV_DONTFORK);
 #endif

@@ -67,6 +67,8 @@ struct gp_live_table {
 void *gp_pages_map(size_t bytes);
 /* In the job's process not for forked children. */
 void *gp_pages_open(size_t bytes);
+/* Bytes of tables that were mapped so far, also of those that were given back. */
+extern _Atomic uint64_t gp_pages_mapped;
 /* Makes pages `grown` bytes, elsewhere if need be; the new ones are zeros. NULL: as before. */
 void *gp_pages_grow(void *pages, size_t bytes, size_t grown);
 void gp_pages_close(void *pages, size_t bytes);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -13,6 +14,7 @@
 #include "../../libgpuprof/record/headroom.h"
 #include "../../libgpuprof/record/recorder.h"
 #include "../../libgpuprof/record/thread_memory.h"
+#include "../../libgpuprof/state/live_table.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -195,6 +197,48 @@ static void memos_grow_by_what_is_left_now(void **state)
 	gp_live_close(r.live);
 }
 
+/* Not half of what is left when it is asked: another thread of the job may take and give. */
+static void tables_take_half_of_what_was_left(void **state)
+{
+	static struct gp_recorder r;
+	struct rlimit former;
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_AS, &former), 0);
+	const struct rlimit limit = { address_space() + 1024 * MIB, former.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+	gp_budget_open(&r);
+	void *foreign = mmap(NULL, 600 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(foreign != MAP_FAILED);
+	assert_true(gp_budget_leaves_half(&r));
+	void *table = gp_pages(300 * MIB);
+	assert_non_null(table);
+	assert_true(gp_budget_leaves_half(&r));
+	assert_int_equal(munmap(foreign, 600 * MIB), 0);
+	void *other = gp_pages_open(300 * MIB);
+	assert_non_null(other);
+	assert_false(gp_budget_leaves_half(&r));
+	assert_int_equal(setrlimit(RLIMIT_AS, &former), 0);
+	gp_pages_close(table, 300 * MIB);
+	gp_pages_close(other, 300 * MIB);
+}
+
+static void private_memory_has_a_limit_too(void **state)
+{
+	struct rlimit former;
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_DATA, &former), 0);
+	const struct rlimit limit = { address_space() + 64 * MIB, former.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_DATA, &limit), 0);
+	const uint64_t left = gp_headroom_mappings();
+	assert_in_range(left, 64 * MIB, address_space() + 64 * MIB);
+	void *memory = gp_pages(16 * MIB);
+	assert_non_null(memory);
+	assert_in_range(left - gp_headroom_mappings(), 16 * MIB, 17 * MIB);
+	assert_true(gp_headroom() <= gp_headroom_mappings());
+	gp_pages_close(memory, 16 * MIB);
+	assert_int_equal(setrlimit(RLIMIT_DATA, &former), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +248,8 @@ int main(void)
 		cmocka_unit_test(first_rings_end_at_the_jobs_limit),
 		cmocka_unit_test(memos_have_a_share_of_their_own),
 		cmocka_unit_test(memos_grow_by_what_is_left_now),
+		cmocka_unit_test(tables_take_half_of_what_was_left),
+		cmocka_unit_test(private_memory_has_a_limit_too),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

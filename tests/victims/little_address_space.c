@@ -1,6 +1,7 @@
 /*
- * Has little address space left (ulimit -v) at its first event. The recorder's tables take at most
- * half of it, or are given back; a thread with stacks takes some MiB more. The job gets a quarter.
+ * May map little more (ulimit -v, ulimit -d) at its first event. The recorder's tables take at most
+ * half of that, or are given back, all of them; a thread with stacks takes some MiB more. The job
+ * gets a quarter.
  */
 #include "victim.h"
 
@@ -8,43 +9,66 @@
 #include <sys/resource.h>
 
 #define MIB (1ul << 20)
+#define REFUSED_MIB 32 /* at most: its tables are more than half of that */
 
-static unsigned long address_space(void)
+struct limit {
+	int resource;
+	const char *name, *used; /* a line of /proc/self/status */
+};
+static const struct limit limits[] = {
+	{ RLIMIT_AS, "address space", "VmSize:" },
+	{ RLIMIT_DATA, "data", "VmData:" },
+};
+
+static unsigned long used_of(const struct limit *limit)
 {
-	unsigned long pages;
-	FILE *file = fopen("/proc/self/statm", "r");
-	must(file && fscanf(file, "%lu", &pages) == 1);
-	fclose(file);
-	return pages * (unsigned long)sysconf(_SC_PAGESIZE);
+	char line[256];
+	unsigned long kib = 0;
+	FILE *status = fopen("/proc/self/status", "r");
+	must(status);
+	while (fgets(line, sizeof line, status))
+		if (strncmp(line, limit->used, strlen(limit->used)) == 0)
+			kib = strtoul(line + strlen(limit->used), NULL, 10);
+	fclose(status);
+	must(kib);
+	return kib << 10;
 }
 
-static void launch_within(unsigned long bytes)
+static void launch_within(const struct limit *limit, unsigned long bytes)
 {
 	CUmodule module;
 	CUfunction kernel;
 	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
 	must(freopen("/dev/null", "w", stderr)); /* the recorder may say that it has no memory */
-	const rlim_t most = address_space() + bytes;
-	must(setrlimit(RLIMIT_AS, &(struct rlimit){ most, most }) == 0);
+	const unsigned long before = used_of(limit);
+	const rlim_t most = before + bytes;
+	must(setrlimit(limit->resource, &(struct rlimit){ most, most }) == 0);
 	must(driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
 	must(driver.cuModuleGetFunction(&kernel, module, "gemm") == CUDA_SUCCESS);
 	must(driver.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL) == CUDA_SUCCESS);
+	if (bytes <= REFUSED_MIB * MIB && used_of(limit) > before + MIB)
+		_exit(73);
 	char *volatile memory = malloc(bytes / 4);
 	if (!memory)
 		_exit(72);
 	free(memory);
 }
 
+static void try(const struct limit *limit, unsigned long mib)
+{
+	const pid_t child = fork();
+	if (child == 0) {
+		launch_within(limit, mib * MIB);
+		exit(0);
+	}
+	printf("%s, %lu MiB: %d\n", limit->name, mib, wait_for(child));
+	fflush(stdout);
+}
+
 int main(void)
 {
-	for (unsigned long mib = 8; mib <= 64; mib += 4) {
-		const pid_t child = fork();
-		if (child == 0) {
-			launch_within(mib * MIB);
-			exit(0);
-		}
-		printf("%lu MiB: %d\n", mib, wait_for(child));
-		fflush(stdout);
-	}
+	for (size_t k = 0; k < sizeof limits / sizeof *limits; k++)
+		for (unsigned long mib = 8; mib <= 64; mib += 4)
+			try(&limits[k], mib);
 	return 0;
 }
