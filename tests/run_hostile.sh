@@ -23,7 +23,7 @@ judge() {
 	why=
 	# one that waits uses no processor time
 	(
-		cd "$dir/empty" && ulimit -t "$seconds" && ulimit -v $((mib * 1024)) &&
+		cd "$dir/empty" && ulimit -t "$seconds" && ulimit -v "$kib" &&
 			timeout -k 5 100 "$build/gpuprof" "$@" >"$dir/out" 2>"$dir/err" </dev/null
 	)
 	status=$?
@@ -34,7 +34,7 @@ judge() {
 	fi
 }
 
-while read -r family count seconds mib expected command; do
+while read -r family count a_mib a_byte expected command; do
 	case $family in '' | '#'*) continue ;; esac
 	[ -z "$2" ] || [ "$2" = "$family" ] || continue
 	number=$((number + 1))
@@ -45,6 +45,9 @@ while read -r family count seconds mib expected command; do
 		say fail "$family" "made_hostile cannot write it"
 		continue
 	fi
+	bytes=$(stat -c %s "$file")
+	seconds=$((2 + (a_mib * bytes + 1048575) / 1048576))
+	kib=$((256 * 1024 + a_byte * bytes / 1024))
 	# shellcheck disable=SC2086 # words of the row
 	judge $(echo "$command" | sed "s#@#$file#g")
 	if [ -z "$why" ]; then

@@ -42,11 +42,23 @@ void gp_block_header_encode(const struct gp_block_header *header,
 	gp_fixed_put(out + CRC_AT, gp_crc32c(out, CRC_AT), 4);
 }
 
+/*
+ * The least bytes of a block: what a reader does for a file stays in proportion to its bytes, and no
+ * block that a recorder wrote is refused. Those of real jobs have more without that.
+ */
+static uint32_t least_bytes(const struct gp_block_header *h)
+{
+	/* stored names have bounds of their own */
+	const uint32_t of_payload = h->type == GP_BLOCK_NAMES ? 0 : h->raw_bytes / GP_BLOCK_RATIO;
+	return h->records > of_payload ? h->records : of_payload;
+}
+
 static bool is_plausible(const struct gp_block_header *h)
 {
 	return h->type != 0 && h->records <= GP_BLOCK_RECORDS && h->raw_bytes <= GP_COLUMNS_MAX &&
 	       h->stored_bytes <= gp_block_bound() - GP_BLOCK_HEADER &&
 	       !h->raw_bytes == !h->stored_bytes && !h->raw_bytes == !h->records &&
+	       GP_BLOCK_HEADER + h->stored_bytes >= least_bytes(h) &&
 	       h->first_order <= h->last_order;
 }
 
@@ -193,6 +205,25 @@ static enum gp_status compress(ZSTD_CCtx *c, const struct gp_piece pieces[1 + GP
 	return ZSTD_compressStream2(c, out, &none, ZSTD_e_end) == 0 ? GP_OK : GP_E_SPACE;
 }
 
+enum gp_status gp_block_pad(struct gp_block_header *header, unsigned char *payload, size_t capacity)
+{
+	const uint32_t least = least_bytes(header), bytes = GP_BLOCK_HEADER + header->stored_bytes;
+	if (bytes >= least)
+		return GP_OK;
+	const uint32_t missing = least - bytes;
+	const uint32_t zeros = missing > ZSTD_SKIPPABLEHEADERSIZE ?
+				       missing - ZSTD_SKIPPABLEHEADERSIZE :
+				       0;
+	unsigned char *at = payload + header->stored_bytes;
+	if (capacity - header->stored_bytes < ZSTD_SKIPPABLEHEADERSIZE + zeros)
+		return GP_E_SPACE;
+	gp_fixed_put(at, ZSTD_MAGIC_SKIPPABLE_START, 4);
+	gp_fixed_put(at + 4, zeros, 4);
+	memset(at + ZSTD_SKIPPABLEHEADERSIZE, 0, zeros);
+	header->stored_bytes += ZSTD_SKIPPABLEHEADERSIZE + zeros;
+	return GP_OK;
+}
+
 enum gp_status gp_block_encode(struct gp_block_scratch *scratch, struct gp_block_header *header,
 			       const struct gp_record *ring, uint64_t ring_slots, uint64_t first,
 			       uint64_t slots, unsigned char *out, size_t capacity, size_t *length)
@@ -209,9 +240,11 @@ enum gp_status gp_block_encode(struct gp_block_scratch *scratch, struct gp_block
 		ZSTD_outBuffer payload = { out + GP_BLOCK_HEADER, capacity - GP_BLOCK_HEADER, 0 };
 		if (status == GP_OK)
 			status = compress(scratch->compress, pieces, header->raw_bytes, &payload);
+		header->stored_bytes = (uint32_t)payload.pos;
+		if (status == GP_OK)
+			status = gp_block_pad(header, payload.dst, payload.size);
 		if (status != GP_OK)
 			return status;
-		header->stored_bytes = (uint32_t)payload.pos;
 	}
 	gp_block_header_encode(header, out);
 	*length = GP_BLOCK_HEADER + header->stored_bytes;

@@ -19,6 +19,7 @@
 #define GP_BLOCK_MAGIC 0x314b4c42u /* "BLK1" */
 #define GP_BLOCK_HEADER 96u
 #define GP_BLOCK_RECORDS 8192u /* slots, extra slots included */
+#define GP_BLOCK_RATIO 16u     /* at most so many bytes of a payload in one of the block */
 
 enum gp_block_type {
 	GP_BLOCK_SEGMENT = 1,	 /* first of a segment's part: no records */
@@ -85,6 +86,14 @@ size_t gp_block_bound(void);
 enum gp_status gp_block_encode(struct gp_block_scratch *scratch, struct gp_block_header *header,
 			       const struct gp_record *ring, uint64_t ring_slots, uint64_t first,
 			       uint64_t slots, unsigned char *out, size_t capacity, size_t *length);
+
+/*
+ * A block has at least as many bytes as records, and one for GP_BLOCK_RATIO of its payload. Appends
+ * what is missing to the payload, whose frame has stored_bytes; counts it there. GP_E_SPACE: no
+ * room in `capacity`.
+ */
+enum gp_status gp_block_pad(struct gp_block_header *header, unsigned char *payload,
+			    size_t capacity);
 
 /* The one bit of a zstd frame header that decoders do not look at. */
 bool gp_block_has_unused_bit(const unsigned char *payload, uint32_t bytes);

@@ -296,8 +296,14 @@ void read_payload(const struct block *b)
 	need(!ZSTD_getFrameHeader(&header, stored, b->stored_bytes) && header.checksumFlag &&
 		     !header.dictID && !(stored[4] & 0x10) && header.windowSize <= 128 << 10,
 	     "a frame that is not as promised");
-	need(ZSTD_findFrameCompressedSize(stored, b->stored_bytes) == b->stored_bytes,
-	     "more than one frame");
+	size_t frame = ZSTD_findFrameCompressedSize(stored, b->stored_bytes), left;
+	need(!ZSTD_isError(frame), "no frame");
+	left = b->stored_bytes - frame;
+	need(left == 0 || (left >= 8 && memcmp(stored + frame, "\x50\x2a\x4d\x18", 4) == 0 &&
+			   ZSTD_findFrameCompressedSize(stored + frame, left) == left),
+	     "more than one frame, and one to skip");
+	need(b->records <= 96 + b->stored_bytes && b->raw_bytes / 16 <= 96 + b->stored_bytes,
+	     "more than so many bytes may hold");
 	need(ZSTD_decompressDCtx(context, raw, sizeof raw, stored, b->stored_bytes) == b->raw_bytes,
 	     "wrong contents");
 	ZSTD_freeDCtx(context);

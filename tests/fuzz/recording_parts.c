@@ -87,10 +87,13 @@ void fuzz_block_set_columns(struct fuzz_block *block, const unsigned char *colum
 	ZSTD_CCtx *zstd = must_have(ZSTD_createCCtx());
 	ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
 	ZSTD_CCtx_setParameter(zstd, ZSTD_c_windowLog, WINDOW_LOG);
+	struct gp_block_header header = block->header;
 	size_t stored = ZSTD_compress2(zstd, out, bound, columns, bytes);
-	if (!ZSTD_isError(stored)) {
-		block_set_payload(block, out, stored);
-		block->header.raw_bytes = (uint32_t)bytes;
+	header.raw_bytes = (uint32_t)bytes;
+	header.stored_bytes = (uint32_t)stored;
+	if (!ZSTD_isError(stored) && gp_block_pad(&header, out, bound) == GP_OK) {
+		block_set_payload(block, out, header.stored_bytes);
+		block->header = header;
 	}
 	ZSTD_freeCCtx(zstd);
 	free(out);

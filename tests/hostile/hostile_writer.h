@@ -20,7 +20,7 @@
 static FILE *out;
 static struct gp_file_header header = {
 	.major = 1,
-	.minor = 6,
+	.minor = GP_FORMAT_MINOR,
 	.clock = GP_CLOCK_MONOTONIC_RAW,
 	.pid = 1,
 	.start_ticks = START,

@@ -413,6 +413,15 @@ static void test_header_that_lies(void **state)
 	}
 	for (unsigned lie = 0; lie < 4; lie++) {
 		struct gp_block_header h = b->header;
+		const uint32_t bytes_in_all = GP_BLOCK_HEADER + h.stored_bytes;
+		h.records = lie < 2 ? bytes_in_all + lie : 1;
+		h.raw_bytes = lie < 2 ? 1 : GP_BLOCK_RATIO * (bytes_in_all + lie - 2);
+		gp_block_header_encode(&h, bytes);
+		assert_int_equal(gp_block_header_decode(bytes, &out),
+				 lie % 2 == 0 ? GP_OK : GP_E_DAMAGED);
+	}
+	for (unsigned lie = 0; lie < 4; lie++) {
+		struct gp_block_header h = b->header;
 		h.records += lie == 0 ? 1u : lie == 1 ? -1u : 0;
 		h.raw_bytes += lie == 2 ? 1u : lie == 3 ? -1u : 0;
 		assert_int_equal(
@@ -422,6 +431,36 @@ static void test_header_that_lies(void **state)
 }
 
 /* ---- size ---- */
+
+/* Records that repeat themselves, and texts that do, take few bytes: a block has more. */
+static void test_what_repeats_is_padded(void **state)
+{
+	struct bench *b = *state;
+	const struct gp_record launch = { .kind = GP_LAUNCH };
+	const struct gp_record text = { .kind = GP_FACT, .extra = 16 };
+	memset(b->ring, 0, RING_SLOTS * sizeof *b->ring);
+	for (unsigned k = 0; k < GP_BLOCK_RECORDS; k++)
+		b->ring[k] = launch;
+	for (unsigned slots = 1; slots <= GP_BLOCK_RECORDS; slots *= 2) {
+		round_trip(b, 0, slots);
+		assert_true(b->length >= slots && b->length < slots + 400);
+	}
+	for (unsigned k = 0; k + 17 <= GP_BLOCK_RECORDS; k += 17) {
+		const uint64_t bytes = 1016;
+		b->ring[k] = text;
+		memset(&b->ring[k + 1], 'x', 16 * sizeof *b->ring);
+		memcpy(&b->ring[k + 1], &bytes, sizeof bytes);
+	}
+	round_trip(b, 0, GP_BLOCK_RECORDS / 17 * 17);
+	assert_true(b->header.raw_bytes > 400000);
+	assert_true(b->length >= b->header.raw_bytes / GP_BLOCK_RATIO);
+	/* no byte more than there is room for */
+	for (size_t room = b->length - 1; room >= b->length - 20; room--)
+		assert_int_equal(gp_block_encode(b->scratch, &b->header, b->ring, RING_SLOTS, 0,
+						 GP_BLOCK_RECORDS / 17 * 17, b->out, room,
+						 &b->length),
+				 GP_E_SPACE);
+}
 
 static double bytes_per_event(struct bench *b, unsigned noise)
 {
@@ -466,6 +505,7 @@ int main(void)
 		cmocka_unit_test(test_every_truncation_is_noticed),
 		cmocka_unit_test(test_every_flipped_bit_is_noticed),
 		cmocka_unit_test(test_header_that_lies),
+		cmocka_unit_test(test_what_repeats_is_padded),
 		cmocka_unit_test(test_a_training_event_takes_few_bytes),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
