@@ -68,16 +68,24 @@ static enum company look_for_company(uint32_t own, uint32_t other)
 	return has_own ? COMPANY_NONE : COMPANY_UNKNOWN;
 }
 
+/* Also where signals come in between. */
+static void rest(uint64_t ns)
+{
+	_Atomic uint32_t never = 0;
+	uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC);
+	for (const uint64_t until = now + ns; now < until; now = gp_clock_raw_ns(CLOCK_MONOTONIC))
+		gp_futex_wait(&never, 0, until - now);
+}
+
 /*
  * Which threads of the process live, besides these two? Unknown where /proc cannot be read; a job
  * may also be short of descriptors for a moment.
  */
 static enum company company_of(uint32_t own, uint32_t other)
 {
-	_Atomic uint32_t never = 0;
 	enum company company = look_for_company(own, other);
 	for (unsigned k = 1; k < LISTINGS_MOST && company == COMPANY_UNKNOWN; k++) {
-		gp_futex_wait(&never, 0, LISTING_REST_NS);
+		rest(LISTING_REST_NS);
 		company = look_for_company(own, other);
 	}
 	return company;

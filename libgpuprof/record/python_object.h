@@ -162,10 +162,10 @@ GP_HOT enum gp_python_reason gp_python_begin(struct gp_python *p, struct gp_pyth
 	const void *thread_state = p->symbols.thread_state();
 	if (!thread_state)
 		return GP_PYTHON_NO_THREAD_STATE;
-	if (gp_python_has_others(p))
-		thread_state = gp_python_running(p, thread_state);
 	if (gp_unlikely(phase == GP_PYTHON_CHECKING) && !gp_python_prove(p, thread_state))
 		return GP_PYTHON_OFF;
+	if (gp_python_has_others(p))
+		thread_state = gp_python_running(p, thread_state);
 	const struct gp_python_layout *l = &p->layout;
 	bool is_ending;
 	const void *frame =

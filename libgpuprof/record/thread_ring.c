@@ -93,11 +93,10 @@ static struct gp_ring_view *await_ring(uint64_t timeout_ns)
 
 void gp_thread_wants_no_ring(struct gp_thread *t)
 {
+	/* at once: a signal's handler that comes here meanwhile finds nothing to take back */
+	const bool is_counted = __atomic_exchange_n(&t->is_ring_wanted, 0, __ATOMIC_RELAXED) != 0;
 	/* a forked child's recorder has not counted it */
-	const bool is_counted = t->is_ring_wanted && t->generation == gp_recorder.generation;
-	t->is_ring_wanted = 0;
-	atomic_signal_fence(memory_order_seq_cst);
-	if (is_counted)
+	if (is_counted && t->generation == gp_recorder.generation)
 		atomic_fetch_sub(&gp_recorder.rings_wanted, 1);
 }
 

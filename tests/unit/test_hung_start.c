@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <ucontext.h>
 
 #define SLOW_NS 50000000
 
@@ -173,6 +174,49 @@ static void jump_while_hung(void *(*body)(void *))
 	atomic_store(&is_disk_hung, false);
 	CHECK(atomic_load(&gp_recorder.rings_wanted) == 0);
 }
+
+#if defined(__x86_64__)
+static unsigned handler_at; /* instruction of ours that takes the wait back */
+
+/* There a handler of the job calls the driver. */
+static void allocate_when_stepped(int signal, siginfo_t *unused, void *context)
+{
+	ucontext_t *stepped = context;
+	const uintptr_t at = (uintptr_t)stepped->uc_mcontext.gregs[REG_RIP];
+	static unsigned instruction;
+	const bool is_inside = at - (uintptr_t)gp_thread_wants_no_ring < 64;
+	(void)signal;
+	(void)unused;
+	if (is_inside && instruction++ == handler_at)
+		allocate(NULL);
+	if (!is_inside && instruction) /* the C library ends the thread with signals held back */
+		stepped->uc_mcontext.gregs[REG_EFL] &= ~0x100ll;
+}
+
+static __attribute__((noinline)) void overwrite_return_addresses(void)
+{
+	volatile char room[8192];
+	for (unsigned k = 0; k < sizeof room; k++)
+		room[k] = 7;
+}
+
+static void *end_step_by_step(void *unused)
+{
+	struct sigaction step = { .sa_sigaction = allocate_when_stepped, .sa_flags = SA_SIGINFO };
+	end_out_of_wait(unused);
+	overwrite_return_addresses();
+	sigaction(SIGTRAP, &step, NULL);
+	__asm__ volatile("sub $128, %%rsp\n\tpushfq\n\torq $0x100, (%%rsp)\n\tpopfq\n\t"
+			 "add $128, %%rsp" ::
+				 : "cc", "memory");
+	return unused;
+}
+
+static void jump_while_hung_and_end_interrupted(void)
+{
+	jump_while_hung(end_step_by_step);
+}
+#endif
 
 static void jump_while_hung_and_go_on(void)
 {
@@ -362,6 +406,11 @@ static void who_jumps_out_of_the_wait_waits_no_more(void **state)
 	(void)state;
 	assert_int_equal(in_child("jumped.gpr", "0", jump_while_hung_and_go_on), 0);
 	assert_int_equal(in_child("ended.gpr", "0", jump_while_hung_and_end), 0);
+#if defined(__x86_64__)
+	for (handler_at = 0; handler_at < 10; handler_at++)
+		assert_int_equal(in_child("stepped.gpr", "0", jump_while_hung_and_end_interrupted),
+				 0);
+#endif
 }
 
 static void a_burst_of_launches_waits_for_its_ring(void **state)
