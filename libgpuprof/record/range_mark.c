@@ -191,6 +191,7 @@ GP_HOT_TEXT uint32_t gp_range_push(const struct gp_range *range)
 	const bool is_on = gp_range_enter();
 	struct gp_range_thread *own = gp_range_own();
 	if (gp_unlikely(!own)) {
+		gp_thread.has_lost_ranges |= is_on;
 		if (is_on) {
 			gp_count_lost(GP_RANGE_PUSH);
 			gp_leave();
@@ -308,7 +309,7 @@ GP_HOT_TEXT int64_t gp_range_pop(enum gp_range_source source, uint32_t domain)
 			level = depth - 1, name = take_top(own);
 		else
 			level = pop_below(own, source, domain, &name);
-		if (gp_unlikely(is_on && !own && !gp_thread.is_end_told))
+		if (gp_unlikely(is_on && !own && gp_thread.has_lost_ranges))
 			gp_count_lost(GP_RANGE_POP); /* as its beginning, which had no memory */
 		else if (is_on)
 			record_pop(source, domain, own ? own->depth : 0, level < 0);

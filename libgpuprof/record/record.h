@@ -55,7 +55,8 @@ struct gp_thread {
 	/* order of this thread's last FREE, UNMAP: what free_failed undoes */
 	uint64_t last_free_order;
 	uint32_t generation;	    /* gp_recorder.generation that `ring` belongs to */
-	uint16_t is_drain;	    /* the recorder's own thread */
+	bool is_drain;		    /* the recorder's own thread */
+	bool has_lost_ranges;	    /* there was no memory for `ranges` when one began */
 	uint16_t is_ring_wanted;    /* counted in gp_recorder.rings_wanted */
 	uint16_t ends;		    /* rounds of destructors that have called us */
 	uint16_t is_end_told;	    /* recorder.c's: glibc has room for our key's value */
