@@ -6,6 +6,8 @@
  */
 #include "../state/live_table.h"
 #include "headroom.h"
+#include "module_watch.h"
+#include "native_rule.h"
 #include "range_name.h"
 #include "recorder.h"
 #include "stack_table.h"
@@ -35,15 +37,20 @@ bool gp_budget_leaves_half(const struct gp_recorder *r)
 	return atomic_load(&gp_pages_mapped) - r->mapped_before <= r->mappings / 2;
 }
 
+/* Beside the chunks that are in the rings' places. */
+static uint64_t of_stacks(const struct gp_recorder *r)
+{
+	return (uint64_t)gp_stack_table_used() * INDEX_BYTES + gp_stack_table_own() +
+	       (gp_native_rules ? sizeof *gp_native_rules : 0) + gp_module_watch_memory(r);
+}
+
 static uint64_t taken(const struct gp_recorder *r)
 {
 	const uint64_t records = 2u * GP_BLOCK_RECORDS * sizeof(struct gp_record);
 	return r->ring_bytes + GP_CONTROL_BYTES + r->block_capacity + gp_block_scratch_bytes() +
-	       records + r->definitions.used + gp_live_memory(r->live) + gp_thread_memory() +
-	       gp_range_names_memory() +
-	       (r->define.entry ?
-			(uint64_t)gp_stack_table_used() * INDEX_BYTES + gp_stack_table_own() :
-			0);
+	       records + r->definitions.used + gp_live_memory(r->live) +
+	       gp_open_ranges_memory(r->ranges) + gp_thread_memory() + gp_range_names_memory() +
+	       (r->define.entry ? of_stacks(r) : 0);
 }
 
 static bool has_room(const struct gp_recorder *r, uint64_t more)

@@ -65,6 +65,11 @@ bool gp_module_watch_open(struct gp_recorder *r)
 	return true;
 }
 
+uint64_t gp_module_watch_memory(const struct gp_recorder *r)
+{
+	return r->modules ? sizeof *r->modules : 0;
+}
+
 /* ---- what the mapped file says of itself ---- */
 
 /* It may be unmapped at any moment: read through the kernel. */

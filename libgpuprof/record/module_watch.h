@@ -9,6 +9,8 @@
 
 /* False: no memory; nothing is told then. */
 bool gp_module_watch_open(struct gp_recorder *recorder);
+/* Bytes of its list. */
+uint64_t gp_module_watch_memory(const struct gp_recorder *recorder);
 /* Looks again when the loader has loaded or unloaded something since. */
 void gp_module_watch(struct gp_recorder *recorder);
 

@@ -57,6 +57,11 @@ void gp_open_ranges_close(struct gp_open_ranges *r)
 	gp_pages_close(r, r->bytes);
 }
 
+uint64_t gp_open_ranges_memory(const struct gp_open_ranges *r)
+{
+	return r->bytes + r->used * sizeof *r->stack;
+}
+
 void gp_open_ranges_clear(struct gp_open_ranges *r)
 {
 	r->counts = (struct gp_range_counts){ 0 };

@@ -52,6 +52,8 @@ struct gp_open_ranges;
 /* For so many threads with open ranges at once. NULL: no memory. */
 struct gp_open_ranges *gp_open_ranges_open(uint32_t threads);
 void gp_open_ranges_close(struct gp_open_ranges *ranges);
+/* Bytes that the stacks used so far take, and all the rest. */
+uint64_t gp_open_ranges_memory(const struct gp_open_ranges *ranges);
 /* None is open. The watcher is kept and hears nothing. */
 void gp_open_ranges_clear(struct gp_open_ranges *ranges);
 /* `watch` lives as long; NULL: nobody watches. */

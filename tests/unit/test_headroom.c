@@ -99,6 +99,20 @@ static void version_1_and_a_container(void **state)
 	assert_int_equal(gp_headroom_cgroup(root), 150 * MIB);
 }
 
+static void tables_open(struct gp_recorder *r)
+{
+	r->live = gp_live_open();
+	r->ranges = gp_open_ranges_open(16);
+	assert_non_null(r->live);
+	assert_non_null(r->ranges);
+}
+
+static void tables_close(struct gp_recorder *r)
+{
+	gp_live_close(r->live);
+	gp_open_ranges_close(r->ranges);
+}
+
 static uint64_t address_space(void)
 {
 	unsigned long long pages;
@@ -115,8 +129,7 @@ static void first_rings_end_at_the_jobs_limit(void **state)
 	static struct gp_recorder r;
 	struct rlimit former;
 	(void)state;
-	r.live = gp_live_open();
-	assert_non_null(r.live);
+	tables_open(&r);
 	r.budget = 8 * MIB;
 	r.ring_bytes = 64 * MIB;
 	r.headroom = GP_NO_LIMIT;
@@ -132,7 +145,7 @@ static void first_rings_end_at_the_jobs_limit(void **state)
 	assert_int_equal(setrlimit(RLIMIT_AS, &narrow), 0);
 	assert_false(gp_budget_may_begin(&r, 36 << 10));
 	assert_int_equal(setrlimit(RLIMIT_AS, &former), 0);
-	gp_live_close(r.live);
+	tables_close(&r);
 }
 
 /* Rings and the table of stacks get three quarters, memos of that a third, if it is left. */
@@ -140,8 +153,7 @@ static void memos_have_a_share_of_their_own(void **state)
 {
 	static struct gp_recorder r;
 	(void)state;
-	r.live = gp_live_open();
-	assert_non_null(r.live);
+	tables_open(&r);
 	r.budget = 64 * MIB;
 	r.headroom = GP_NO_LIMIT;
 	gp_thread_memory_begin();
@@ -151,10 +163,10 @@ static void memos_have_a_share_of_their_own(void **state)
 	gp_budget_tend(&r);
 	assert_false(gp_thread_memory_take(1 * MIB));
 	assert_int_equal(gp_thread_memory(), 16 * MIB);
-	assert_true(gp_budget_may_grow(&r, 40 * MIB)); /* as without memos */
+	assert_true(gp_budget_may_grow(&r, 36 * MIB)); /* as without memos */
 	assert_false(gp_budget_may_grow(&r, 48 * MIB));
 	gp_thread_memory_add(16 * MIB); /* what a thread cannot do without has no share */
-	assert_false(gp_budget_may_grow(&r, 40 * MIB));
+	assert_false(gp_budget_may_grow(&r, 36 * MIB));
 	gp_thread_memory_give(16 * MIB);
 	r.ring_bytes = 40 * MIB;
 	gp_thread_memory_give(8 * MIB);
@@ -166,7 +178,31 @@ static void memos_have_a_share_of_their_own(void **state)
 	gp_thread_memory_give(17 * MIB); /* a forked child's parent took it */
 	assert_int_equal(gp_thread_memory(), 0);
 	gp_thread_memory_bound(UINT64_MAX);
-	gp_live_close(r.live);
+	tables_close(&r);
+}
+
+static uint64_t room_kib(struct gp_recorder *r)
+{
+	uint64_t kib = 0;
+	while (gp_budget_may_grow(r, (kib + 1) << 10))
+		kib++;
+	return kib;
+}
+
+static void open_ranges_count(void **state)
+{
+	static struct gp_recorder r;
+	const struct gp_record push = { .kind = GP_RANGE_PUSH, .aux = 1 };
+	(void)state;
+	tables_open(&r);
+	r.budget = 64 * MIB;
+	r.headroom = GP_NO_LIMIT;
+	const uint64_t before = room_kib(&r);
+	for (uint32_t thread = 0; thread < 16; thread++)
+		gp_open_ranges_apply(r.ranges, thread, &push);
+	assert_in_range(before - room_kib(&r), 16 * sizeof(struct gp_range_stack) >> 10,
+			(16 * sizeof(struct gp_range_stack) >> 10) + 1);
+	tables_close(&r);
 }
 
 /* What the limits leave is looked at again, also where memos did not grow meanwhile. */
@@ -175,8 +211,7 @@ static void memos_grow_by_what_is_left_now(void **state)
 	static struct gp_recorder r;
 	struct rlimit former;
 	(void)state;
-	r.live = gp_live_open();
-	assert_non_null(r.live);
+	tables_open(&r);
 	r.budget = 64 * MIB;
 	r.headroom = 512 * MIB;
 	gp_thread_memory_begin();
@@ -194,7 +229,7 @@ static void memos_grow_by_what_is_left_now(void **state)
 	assert_int_equal(setrlimit(RLIMIT_AS, &former), 0);
 	gp_thread_memory_begin();
 	gp_thread_memory_bound(UINT64_MAX);
-	gp_live_close(r.live);
+	tables_close(&r);
 }
 
 /* Not half of what is left when it is asked: another thread of the job may take and give. */
@@ -247,6 +282,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(version_1_and_a_container, begin, end),
 		cmocka_unit_test(first_rings_end_at_the_jobs_limit),
 		cmocka_unit_test(memos_have_a_share_of_their_own),
+		cmocka_unit_test(open_ranges_count),
 		cmocka_unit_test(memos_grow_by_what_is_left_now),
 		cmocka_unit_test(tables_take_half_of_what_was_left),
 		cmocka_unit_test(private_memory_has_a_limit_too),

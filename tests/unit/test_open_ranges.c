@@ -228,10 +228,12 @@ static void bounds_hold(void **state)
 {
 	(void)state;
 	struct gp_open_ranges *r = fresh(8);
+	const uint64_t empty = gp_open_ranges_memory(r);
 	for (uint32_t thread = 0; thread < 20; thread++)
 		gp_open_ranges_apply(r, thread,
 				     &(struct gp_record){ .kind = GP_RANGE_PUSH, .aux = 1 });
 	assert_int_equal(gp_open_ranges_counts(r).unkept, 12);
+	assert_int_equal(gp_open_ranges_memory(r), empty + 8 * sizeof(struct gp_range_stack));
 	gp_open_ranges_forget(r, 3);
 	gp_open_ranges_apply(r, 19, &(struct gp_record){ .kind = GP_RANGE_PUSH, .aux = 1 });
 	assert_non_null(gp_open_ranges_of(r, 19));
