@@ -45,6 +45,7 @@ struct stream {
 struct gp_merge {
 	const struct gp_file *file;
 	struct gp_index *index;
+	struct gp_meanings *meanings;
 	const struct gp_segment *segment;
 	struct gp_block_scratch *scratch;
 	void *scratch_memory;
@@ -63,13 +64,15 @@ struct gp_merge {
 	bool is_out_of_memory;
 };
 
-struct gp_merge *gp_merge_open(const struct gp_file *file, struct gp_index *index)
+struct gp_merge *gp_merge_open(const struct gp_file *file, struct gp_index *index,
+			       struct gp_meanings *meanings)
 {
 	struct gp_merge *m = calloc(1, sizeof *m);
 	if (m == NULL)
 		return NULL;
 	m->file = file;
 	m->index = index;
+	m->meanings = meanings;
 	size_t bytes = (gp_block_scratch_bytes() + 63) & ~(size_t)63;
 	m->scratch_memory = aligned_alloc(64, bytes);
 	m->payload = malloc(gp_block_bound());
@@ -186,6 +189,19 @@ static enum gp_status read_block(struct gp_merge *m, const struct block_ref *ref
 	return status;
 }
 
+/*
+ * A thread may use the name of a range a moment before the record in which another one tells it: what
+ * it saw of that thread and what the clock said are not ordered. So names are heard when the block is
+ * read. Only a block that has texts has more slots than records.
+ */
+static void hear_names(struct gp_merge *m, const struct gp_record *record, uint64_t slots)
+{
+	for (uint64_t k = 0; k < slots; k += 1u + record[k].extra)
+		if (record[k].kind == GP_RANGE_NAME &&
+		    gp_meanings_add(m->meanings, &record[k]) != GP_OK)
+			m->is_out_of_memory = true;
+}
+
 /* A block that cannot be decoded is damage, unless its owner died while writing it. */
 static enum gp_status decode(struct gp_merge *m, const struct block_ref *ref, struct plain *out,
 			     uint64_t *slots)
@@ -196,6 +212,8 @@ static enum gp_status decode(struct gp_merge *m, const struct block_ref *ref, st
 	if (status == GP_OK)
 		status = gp_block_decode(m->scratch, h, m->payload + GP_BLOCK_HEADER, out->record,
 					 slots);
+	if (status == GP_OK && *slots > h->records)
+		hear_names(m, out->record, *slots);
 	if (status == GP_OK)
 		return GP_OK;
 	*slots = 0;

@@ -105,7 +105,10 @@ size_t gp_index_first(const struct gp_index *index);
 /* ---- merge.c: the events of one segment in order ---- */
 
 struct gp_merge;
-struct gp_merge *gp_merge_open(const struct gp_file *file, struct gp_index *index);
+struct gp_meanings;
+/* `meanings` hear the names of ranges. */
+struct gp_merge *gp_merge_open(const struct gp_file *file, struct gp_index *index,
+			       struct gp_meanings *meanings);
 void gp_merge_close(struct gp_merge *merge);
 /* Starts with segment index->segment[which]. */
 enum gp_status gp_merge_begin(struct gp_merge *merge, size_t which);
@@ -134,7 +137,6 @@ bool gp_merge_is_out_of_memory(const struct gp_merge *merge);
 
 /* ---- meaning.c: what handles and ids mean at the current moment ---- */
 
-struct gp_meanings;
 struct gp_meanings *gp_meanings_open(void);
 const struct gp_call_stacks *gp_meanings_stacks(const struct gp_meanings *meanings);
 const struct gp_module_list *gp_meanings_modules(const struct gp_meanings *meanings);

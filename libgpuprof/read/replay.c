@@ -42,7 +42,7 @@ enum gp_status gp_recording_open(const char *path, struct gp_recording **out, st
 	r->is_running = is_written && !r->index.is_sealed;
 	r->path = strdup(path);
 	r->meanings = gp_meanings_open();
-	r->merge = gp_merge_open(&r->file, &r->index);
+	r->merge = gp_merge_open(&r->file, &r->index, r->meanings);
 	if (r->path == NULL || r->meanings == NULL || r->merge == NULL)
 		return out_of_memory(r, out);
 	gp_tick_init(&r->tick, &r->file.header, &r->index.last);

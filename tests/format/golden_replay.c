@@ -527,10 +527,13 @@ int main(int n, char **arguments)
 	open_recording(arguments[2 + sums]);
 	read_blocks();
 	merge();
+	for (size_t i = 0; i < n_records; i++)
+		if (records[i].kind == RANGE_NAME) // may be used before it is told
+			add_name(&records[i]);
 	for (size_t i = 0; i < n_records; i++) {
 		struct record *r = &records[i];
 		reach_cuts(r->key);
-		if (r->kind == KERNEL || r->kind == RANGE_NAME)
+		if (r->kind == KERNEL)
 			add_name(r);
 		replay(r);
 		if (!sums)

@@ -402,6 +402,36 @@ static void frees_are_handed_out_with_their_device(void **state)
 	gp_recording_close(r);
 }
 
+/* Two threads begin to use a name at once: the one that did not tell it may be the first. */
+static void a_name_is_known_before_it_is_told(void **state)
+{
+	struct writer w;
+	struct gp_recording *r;
+	struct gp_damage why;
+	struct gp_event event;
+	struct gp_record name[2] = { { .kind = GP_RANGE_NAME, .aux = 7 } };
+	unsigned pushes = 0;
+	(void)state;
+	fill_text(name, "step");
+	writer_open(&w, "early.gpr", 0, 0);
+	put(&w, 1, (struct gp_record){ .kind = GP_RANGE_PUSH, .aux = 7 });
+	put(&w, 0, name[0]);
+	w.buffer[0][w.buffered[0]++] = name[1];
+	put(&w, 0, (struct gp_record){ .kind = GP_RANGE_PUSH, .aux = 7 });
+	writer_close(&w, true);
+	assert_int_equal(gp_recording_open(w.path, &r, &why), GP_OK);
+	while (gp_recording_next(r, &event) == GP_OK) {
+		if (event.record.kind != GP_RANGE_PUSH)
+			continue;
+		assert_int_equal(event.thread, 1 - pushes++);
+		const char *text = gp_recording_text(r, GP_RANGE_NAME, event.record.aux);
+		assert_non_null(text);
+		assert_string_equal(text, "step");
+	}
+	assert_int_equal(pushes, 2);
+	gp_recording_close(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -414,6 +444,7 @@ int main(void)
 		cmocka_unit_test(repair_of_a_killed_run_tells_no_end),
 		cmocka_unit_test(strangers_are_refused),
 		cmocka_unit_test(repeats_are_dropped_and_holes_found),
+		cmocka_unit_test(a_name_is_known_before_it_is_told),
 		cmocka_unit_test(live_entries_are_those_of_the_moment),
 		cmocka_unit_test(timeline_keeps_peaks),
 		cmocka_unit_test(frees_are_handed_out_with_their_device),
