@@ -200,6 +200,7 @@ static void a_late_drain_costs_no_stack(void **state)
 	assert_int_equal(gp_stack_table_refused(), 0);
 	assert_int_equal(gp_stack_table_used(), THREADS * OTHERS);
 	assert_int_equal(gp_stack_table_chunks(), 3);
+	assert_int_equal(gp_stack_table_own(), 2 * GP_STACK_CHUNK * sizeof(struct gp_stack_entry));
 	/* it comes now: numbers that are taken are left alone */
 	assert_false(gp_stack_table_add_chunk(1, chunks[1]));
 	assert_false(gp_stack_table_add_chunk(2, chunks[2]));
