@@ -43,8 +43,8 @@ void gp_block_header_encode(const struct gp_block_header *header,
 }
 
 /*
- * The least bytes of a block: what a reader does for a file stays in proportion to its bytes, and no
- * block that a recorder wrote is refused. Those of real jobs have more without that.
+ * The least bytes of a block: what a reader does for a file stays in proportion to its bytes, and
+ * no block that a recorder wrote is refused. Those of real jobs have more without that.
  */
 static uint32_t least_bytes(const struct gp_block_header *h)
 {
@@ -211,9 +211,8 @@ enum gp_status gp_block_pad(struct gp_block_header *header, unsigned char *paylo
 	if (bytes >= least)
 		return GP_OK;
 	const uint32_t missing = least - bytes;
-	const uint32_t zeros = missing > ZSTD_SKIPPABLEHEADERSIZE ?
-				       missing - ZSTD_SKIPPABLEHEADERSIZE :
-				       0;
+	const uint32_t zeros =
+		missing > ZSTD_SKIPPABLEHEADERSIZE ? missing - ZSTD_SKIPPABLEHEADERSIZE : 0;
 	unsigned char *at = payload + header->stored_bytes;
 	if (capacity - header->stored_bytes < ZSTD_SKIPPABLEHEADERSIZE + zeros)
 		return GP_E_SPACE;

@@ -190,9 +190,9 @@ static enum gp_status read_block(struct gp_merge *m, const struct block_ref *ref
 }
 
 /*
- * A thread may use the name of a range a moment before the record in which another one tells it: what
- * it saw of that thread and what the clock said are not ordered. So names are heard when the block is
- * read. Only a block that has texts has more slots than records.
+ * A thread may use the name of a range a moment before the record in which another one tells it:
+ * what it saw of that thread and what the clock said are not ordered. So names are heard when the
+ * block is read. Only a block that has texts has more slots than records.
  */
 static void hear_names(struct gp_merge *m, const struct gp_record *record, uint64_t slots)
 {

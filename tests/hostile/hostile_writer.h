@@ -16,6 +16,7 @@
 #define TEXT_SLOTS 64u
 #define SECOND UINT64_C(1000000000)
 #define START (1000 * SECOND)
+#define HEAP UINT64_C(0x7f0000000000) /* where addresses begin */
 
 static FILE *out;
 static struct gp_file_header header = {

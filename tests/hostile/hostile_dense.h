@@ -1,0 +1,79 @@
+/* Families for made_hostile.c: as many events as so many bytes may hold. */
+#ifndef HOSTILE_DENSE_H
+#define HOSTILE_DENSE_H
+
+#include "hostile_writer.h"
+
+#define DEEP 60u
+
+/* One stack of DEEP frames, number 1000. */
+static void define_deep_stack(void)
+{
+	struct gp_record frame = { .kind = GP_NATIVE_FRAME };
+	struct gp_record stack = { .kind = GP_CALL_STACK, .aux = 1000 };
+	for (uint32_t k = 1; k <= DEEP; k++) {
+		frame.aux = k;
+		frame.native_frame.pc = HEAP + 16 * k;
+		frame.native_frame.parent = k - 1;
+		define(frame, NULL);
+	}
+	stack.call_stack.native = DEEP;
+	define(stack, NULL);
+	flush(GP_BLOCK_DEFINE);
+}
+
+static struct gp_record block_event(enum gp_kind kind, uint64_t address, uint64_t allocated)
+{
+	struct gp_record r = memory(kind, 0, address, 512);
+	r.block_alloc.allocated = allocated;
+	r.block_alloc.reserved = UINT64_C(1) << 36;
+	r.stack = 1000;
+	return r;
+}
+
+static void dense_blocks(uint64_t count)
+{
+	define_deep_stack();
+	add(memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP, UINT64_C(1) << 36));
+	for (uint64_t k = 0; k < count; k++) {
+		add(block_event(GP_BLOCK_ALLOC, HEAP, 512));
+		add(block_event(GP_BLOCK_FREE, HEAP, 0));
+	}
+}
+
+/* All of them live at the end. */
+static void dense_live(uint64_t count)
+{
+	define_deep_stack();
+	add(memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP, UINT64_C(1) << 36));
+	for (uint64_t k = 0; k < count; k++)
+		add(block_event(GP_BLOCK_ALLOC, HEAP + 512 * k, 512 * (k + 1)));
+}
+
+static void dense_launches(uint64_t count)
+{
+	struct gp_record r = { .kind = GP_LAUNCH };
+	add(memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP, 1 << 20));
+	for (uint64_t k = 0; k < count; k++) {
+		r.launch.kernel = 100 + k % 2;
+		add(r);
+	}
+}
+
+static void dense_ranges(uint64_t count)
+{
+	struct gp_record name = { .kind = GP_RANGE_NAME, .aux = 1 };
+	struct gp_record push = { .kind = GP_RANGE_PUSH }, pop = { .kind = GP_RANGE_POP };
+	push.aux = 1;
+	push.range_push.source = pop.range_pop.source = GP_RANGE_NVTX;
+	define(name, "step");
+	flush(GP_BLOCK_DEFINE);
+	for (uint64_t k = 0; k < count; k++) {
+		add(push);
+		add(memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP, 512));
+		add(memory(GP_FREE, GP_SPACE_DEVICE, HEAP, 0));
+		add(pop);
+	}
+}
+
+#endif
