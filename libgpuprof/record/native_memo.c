@@ -7,11 +7,13 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "held_signals.h"
 #include "native_bounds.h"
 #include "record.h"
-#include "thread_memory.h"
 
 #define FAILURES_MOST 3u /* comparisons in vain before the key is made finer */
+
+static struct gp_native_entry none; /* of memos without room; not written */
 
 static uint64_t mix(uint64_t a, uint64_t b)
 {
@@ -25,7 +27,7 @@ GP_HOT uint64_t word_at(uintptr_t sp, uint32_t at)
 
 GP_HOT struct gp_native_places *places_of(struct gp_native_memo *m, uintptr_t sp, uintptr_t pc)
 {
-	return &m->places[(mix(sp, pc) >> 40) % GP_NATIVE_STARTS];
+	return &m->tables->places[(mix(sp, pc) >> 40) % GP_NATIVE_STARTS];
 }
 
 /* Reads the stack at the places: it must be the thread's own, at the start's depth. */
@@ -71,8 +73,8 @@ GP_HOT unsigned differing(const struct gp_native_entry *e)
 static void move_to_front(struct gp_native_memo *m, unsigned head, uint16_t before, uint16_t found)
 {
 	m->entry[before].next = m->entry[found].next;
-	m->entry[found].next = m->head[head];
-	m->head[head] = found;
+	m->entry[found].next = m->tables->head[head];
+	m->tables->head[head] = found;
 }
 
 /*
@@ -91,7 +93,7 @@ GP_COLD static void add_peek(struct gp_native_memo *m, const struct gp_native_st
 		if (p->at[i] == at)
 			return;
 	p->at[p->peeks++] = at;
-	for (uint16_t *link = &m->head[head]; *link;) {
+	for (uint16_t *link = &m->tables->head[head]; *link;) {
 		struct gp_native_entry *e = &m->entry[*link];
 		if (e->sp == start->sp && e->stack.pc[0] == start->pc) {
 			*link = e->next;
@@ -144,7 +146,7 @@ GP_HOT_TEXT static __attribute__((noinline)) uint16_t search(struct gp_native_me
 	unsigned probe = 1; /* where the last entry differed: its likes differ there too */
 	unsigned failures = 0;
 	uint32_t differs_at = 0;
-	uint16_t before = 0, at = m->head[head];
+	uint16_t before = 0, at = m->tables->head[head];
 	for (unsigned n = 0; at && n < GP_NATIVE_CHAIN_MOST;
 	     n++, before = at, at = m->entry[at].next) {
 		struct gp_native_entry *e = &m->entry[at];
@@ -223,7 +225,7 @@ static void unlink_entry(struct gp_native_memo *m, uint16_t gone)
 {
 	if (m->entry[gone].head == 0)
 		return;
-	uint16_t *link = &m->head[m->entry[gone].head - 1];
+	uint16_t *link = &m->tables->head[m->entry[gone].head - 1];
 	while (*link != gone)
 		link = &m->entry[*link].next;
 	*link = m->entry[gone].next;
@@ -231,14 +233,24 @@ static void unlink_entry(struct gp_native_memo *m, uint16_t gone)
 
 GP_COLD static bool memo_grow(struct gp_native_memo *m)
 {
-	const size_t first = m->room ? 0 : offsetof(struct gp_native_memo, entry);
-	if (m->room == GP_NATIVE_MEMO_ENTRIES ||
-	    !gp_thread_memory_take(first + GP_NATIVE_MEMO_STEP * sizeof *m->entry))
+	const unsigned room = m->room + GP_NATIVE_MEMO_STEP;
+	const size_t bytes = gp_native_memo_bytes(m->room), grown = gp_native_memo_bytes(room);
+	uint64_t signals;
+	if (m->room == GP_NATIVE_MEMO_ENTRIES || !gp_thread_memory_take(grown - bytes))
 		return false;
-	m->room += GP_NATIVE_MEMO_STEP;
-	return true;
+	gp_signals_hold(&signals); /* a jump out would leave a place that is no longer ours */
+	struct gp_native_tables *tables = gp_thread_pages(m->tables, bytes, grown);
+	if (tables) {
+		m->tables = tables;
+		m->entry = (void *)(tables + 1);
+		m->room = (uint16_t)room;
+	}
+	gp_signals_release(&signals);
+	return tables != NULL;
 }
-_Static_assert(GP_NATIVE_MEMO_ENTRIES % GP_NATIVE_MEMO_STEP == 0, "it ends there");
+_Static_assert(GP_NATIVE_MEMO_ENTRIES % GP_NATIVE_MEMO_STEP == 0, "whole steps fill the memo");
+_Static_assert(GP_NATIVE_MEMO_STEP * sizeof(struct gp_native_entry) % GP_THREAD_PAGE == 0,
+	       "a step is whole pages");
 
 static uint16_t take_entry(struct gp_native_memo *m, bool *is_evicted)
 {
@@ -278,7 +290,7 @@ add_again(struct gp_native_memo *m, const struct gp_native_entry *walked, bool *
 	const uintptr_t sp = walked->sp, pc = walked->stack.pc[0];
 	const unsigned head = head_of(places_of(m, sp, pc), sp, pc);
 	uint16_t before = 0;
-	for (uint16_t at = m->head[head]; at; before = at, at = m->entry[at].next)
+	for (uint16_t at = m->tables->head[head]; at; before = at, at = m->entry[at].next)
 		if (is_same(&m->entry[at], walked)) {
 			if (before)
 				move_to_front(m, head, before, at);
@@ -291,8 +303,8 @@ add_again(struct gp_native_memo *m, const struct gp_native_entry *walked, bool *
 	e->stack.made = ++m->made;
 	e->is_recent = 1;
 	e->head = (uint16_t)(head + 1);
-	e->next = m->head[head];
-	m->head[head] = taken;
+	e->next = m->tables->head[head];
+	m->tables->head[head] = taken;
 	return e;
 }
 
@@ -303,12 +315,23 @@ struct gp_native_entry *gp_native_memo_add(struct gp_native_memo *m,
 	if (gp_unlikely(!m->room) && !memo_grow(m))
 		return NULL;
 	/* its highest bits: on the others only some of the frames have a bearing */
-	uint32_t *seen = &m->seen[(uint64_t)mark * GP_NATIVE_MEMO_SEEN >> 32];
+	uint32_t *seen = &m->tables->seen[(uint64_t)mark * GP_NATIVE_MEMO_SEEN >> 32];
 	if (gp_likely(*seen != mark)) {
 		*seen = mark;
 		return NULL;
 	}
 	return add_rows(walked) ? add_again(m, &walked->entry, is_evicted) : NULL;
+}
+
+void gp_native_memo_init(struct gp_native_memo *m)
+{
+	*m = (struct gp_native_memo){ .entry = &none };
+}
+
+void gp_native_memo_release(struct gp_native_memo *m)
+{
+	gp_thread_pages_close(m->tables, gp_native_memo_bytes(m->room));
+	gp_native_memo_init(m);
 }
 
 void gp_native_memo_forget(struct gp_native_memo *m)
@@ -319,9 +342,7 @@ void gp_native_memo_forget(struct gp_native_memo *m)
 	 * put in, where a signal handler jumped out. */
 	for (unsigned at = 1; at <= m->used + 1u && at < m->room; at++)
 		m->entry[at].head = 0;
-	memset(m->head, 0, sizeof m->head);
-	memset(m->places, 0, sizeof m->places);
-	memset(m->seen, 0, sizeof m->seen);
+	memset(m->tables, 0, sizeof *m->tables);
 	m->used = m->hand = m->last = m->expected = m->guess = 0;
 	m->entry[0].follower = 0;
 }

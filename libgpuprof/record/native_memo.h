@@ -22,10 +22,10 @@
 #include <stdint.h>
 
 #include "native_walk.h"
+#include "thread_memory.h"
 
-#define GP_NATIVE_MEMO_ENTRIES \
-	2048u			/* about 3 MiB a thread, of which pages appear as they are used */
-#define GP_NATIVE_MEMO_STEP 64u /* entries that the budget is asked for at a time */
+#define GP_NATIVE_MEMO_ENTRIES 2048u /* 3 MiB a thread */
+#define GP_NATIVE_MEMO_STEP 64u	     /* entries that are counted and mapped at a time */
 #define GP_NATIVE_MEMO_HEADS 1024u
 #define GP_NATIVE_MEMO_SEEN 4096u
 #define GP_NATIVE_CHAIN_MOST 16u /* entries of one key that are compared before we walk */
@@ -86,18 +86,26 @@ struct gp_native_places {
 	uint32_t at[GP_NATIVE_PEEKS];
 };
 
-/* Zero is empty. Entry 0 is none. */
+/* By which an entry is found. The entries lie behind them. */
+struct gp_native_tables {
+	_Alignas(GP_THREAD_PAGE) struct gp_native_places places[GP_NATIVE_STARTS];
+	uint16_t head[GP_NATIVE_MEMO_HEADS];
+	uint32_t seen[GP_NATIVE_MEMO_SEEN]; /* marks of stacks that were walked once */
+};
+
+/* Entry 0 is none. What is mapped grows with `room`, and moves as it grows. */
 struct gp_native_memo {
 	uint16_t used, hand;
 	uint16_t last, expected; /* the entry found last, and what followed it then; 0: none */
 	uint16_t guess;		 /* the caller's, which comes first */
 	uint16_t room;		 /* entries that the budget allows; 0: none, and nothing is kept */
 	uint32_t made;		 /* entries so far */
-	struct gp_native_places places[GP_NATIVE_STARTS];
-	uint16_t head[GP_NATIVE_MEMO_HEADS];
-	uint32_t seen[GP_NATIVE_MEMO_SEEN]; /* marks of stacks that were walked once */
-	struct gp_native_entry entry[GP_NATIVE_MEMO_ENTRIES];
+	struct gp_native_entry *entry;	 /* `room` of them, or only entry 0 */
+	struct gp_native_tables *tables; /* NULL: no room */
 };
+
+void gp_native_memo_init(struct gp_native_memo *memo);
+void gp_native_memo_release(struct gp_native_memo *memo);
 
 static inline uint64_t gp_native_sum(uint64_t sum, uintptr_t pc)
 {
@@ -122,10 +130,10 @@ struct gp_native_entry *gp_native_memo_add(struct gp_native_memo *memo,
 
 void gp_native_memo_forget(struct gp_native_memo *memo);
 
-/* That were taken from the budget. */
-static inline size_t gp_native_memo_bytes(const struct gp_native_memo *memo)
+/* Bytes of the budget that a memo with this room holds. */
+static inline size_t gp_native_memo_bytes(unsigned room)
 {
-	return memo->room ? offsetof(struct gp_native_memo, entry[memo->room]) : 0;
+	return room ? sizeof(struct gp_native_tables) + room * sizeof(struct gp_native_entry) : 0;
 }
 
 #endif

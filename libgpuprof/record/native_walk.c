@@ -4,9 +4,7 @@
  */
 #include "native_walk.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <ucontext.h>
 
 #include "native_bounds.h"
@@ -17,10 +15,9 @@
 #include "native_own.h"
 #include "native_rule.h"
 #include "record.h"
-#include "thread_memory.h"
 
 struct gp_native_thread {
-	struct gp_native_bounds bounds;
+	_Alignas(GP_THREAD_PAGE) struct gp_native_bounds bounds;
 	struct gp_native_own_way own[GP_NATIVE_OWN_WAYS];
 	struct gp_native_counts counts;
 	uint32_t epoch;
@@ -58,25 +55,20 @@ const char *gp_native_open(const struct gp_native_setup *setup)
 
 struct gp_native_thread *gp_native_thread_open(void)
 {
-	const int error = errno;
+	gp_thread_memory_add(sizeof(struct gp_native_thread));
 	/* children keep it: their stack is the same */
-	void *pages = gp_pages_inherited(sizeof(struct gp_native_thread));
-	errno = error;
-	if (!pages)
-		return NULL;
-	gp_thread_memory_add(offsetof(struct gp_native_thread, memo));
-	return pages;
+	struct gp_native_thread *thread = gp_thread_pages(NULL, 0, sizeof *thread);
+	if (thread)
+		gp_native_memo_init(&thread->memo);
+	return thread;
 }
 
 void gp_native_thread_close(struct gp_native_thread *thread)
 {
-	const int error = errno;
-	if (thread) {
-		gp_thread_memory_give(offsetof(struct gp_native_thread, memo) +
-				      gp_native_memo_bytes(&thread->memo));
-		munmap(thread, sizeof *thread);
-	}
-	errno = error;
+	if (!thread)
+		return;
+	gp_native_memo_release(&thread->memo);
+	gp_thread_pages_close(thread, sizeof *thread);
 }
 
 static void forget_walks(struct gp_native_thread *t)
@@ -508,7 +500,8 @@ GP_HOT_TEXT unsigned gp_native_stack_number(const struct gp_native_thread *t,
 {
 	const struct gp_native_entry *e =
 		(const void *)((const char *)stack - offsetof(struct gp_native_entry, stack));
-	return e < t->memo.entry ? 0 : (unsigned)(e - t->memo.entry);
+	const bool is_walked = (uintptr_t)e - (uintptr_t)t->walked < sizeof t->walked;
+	return is_walked ? 0 : (unsigned)(e - t->memo.entry);
 }
 
 /* What is not in the memo. */

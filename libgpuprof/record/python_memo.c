@@ -6,8 +6,8 @@
 
 #include <string.h>
 
+#include "held_signals.h"
 #include "python_object.h"
-#include "thread_memory.h"
 
 _Static_assert(sizeof(struct gp_python_row) == 32, "loops lie in whole rows");
 
@@ -15,6 +15,10 @@ _Static_assert(sizeof(struct gp_python_row) == 32, "loops lie in whole rows");
 #define NOTES_MOST 8u /* of what lies elsewhere each time */
 #define REST (4u * GP_PYTHON_MEMO_STACKS)
 #define LOOPS_A_ROW 4u
+
+/* Of memos without room; not written. */
+static struct gp_python_stack no_stack;
+static struct gp_python_row no_row;
 
 /*
  * The row's frame. Of a frame that was just compared, so that the compiler cannot know that it is
@@ -203,7 +207,7 @@ place_of(struct gp_python_memo *m, const struct gp_python_start *start, uint32_t
 	const uint64_t hash = ((uintptr_t)start->frame ^ id * UINT64_C(0x9e3779b97f4a7c15)) *
 			      UINT64_C(0xd6e8feb86659fd93);
 	*mark = (uint32_t)(hash >> 16) | 1;
-	return &m->place[hash >> (64 - GP_PYTHON_MEMO_PLACES_LOG)];
+	return &m->tables->place[hash >> (64 - GP_PYTHON_MEMO_PLACES_LOG)];
 }
 
 /* From the first unused row; how many, 0: not to be remembered. */
@@ -229,14 +233,25 @@ static unsigned note_rows(struct gp_python_memo *m, const struct gp_python_layou
 
 GP_COLD static bool memo_grow(struct gp_python_memo *m)
 {
-	const size_t first = m->rows_most ? 0 : offsetof(struct gp_python_memo, row);
-	if (m->rows_most == GP_PYTHON_MEMO_ROWS ||
-	    !gp_thread_memory_take(first + GP_PYTHON_MEMO_STEP * sizeof *m->row))
+	const unsigned rows = m->rows_most + GP_PYTHON_MEMO_STEP;
+	const size_t bytes = gp_python_memo_bytes(m->rows_most), grown = gp_python_memo_bytes(rows);
+	uint64_t signals;
+	if (m->rows_most == GP_PYTHON_MEMO_ROWS || !gp_thread_memory_take(grown - bytes))
 		return false;
-	m->rows_most += GP_PYTHON_MEMO_STEP;
-	return true;
+	gp_signals_hold(&signals); /* a jump out would leave a place that is no longer ours */
+	struct gp_python_tables *tables = gp_thread_pages(m->tables, bytes, grown);
+	if (tables) {
+		m->tables = tables;
+		m->stack = tables->stack;
+		m->row = (void *)(tables + 1);
+		m->rows_most = rows;
+	}
+	gp_signals_release(&signals);
+	return tables != NULL;
 }
-_Static_assert(GP_PYTHON_MEMO_ROWS % GP_PYTHON_MEMO_STEP == 0, "it ends there");
+_Static_assert(GP_PYTHON_MEMO_ROWS % GP_PYTHON_MEMO_STEP == 0, "whole steps fill the memo");
+_Static_assert(GP_PYTHON_MEMO_STEP * sizeof(struct gp_python_row) % GP_THREAD_PAGE == 0,
+	       "a step is whole pages");
 
 /* All at once, when there is no room for another: what is in use comes back at once. */
 static bool make_room(struct gp_python_memo *m, unsigned loops)
@@ -255,19 +270,21 @@ static bool make_room(struct gp_python_memo *m, unsigned loops)
 	return is_worth_it;
 }
 
-GP_COLD static bool note_stack(struct gp_python_memo *m, struct gp_python_place *place,
-			       const struct gp_python_layout *l,
-			       const struct gp_python_start *start,
-			       const struct gp_python_walked *walked)
+/* The stack's number; 0: not remembered. */
+GP_COLD static uint16_t note_stack(struct gp_python_memo *m, const struct gp_python_layout *l,
+				   const struct gp_python_start *start,
+				   const struct gp_python_walked *walked)
 {
-	const uint32_t mark = place->mark;
+	uint32_t mark;
 	if (!make_room(m, walked->loops))
-		return false;
+		return 0;
+	/* only now: a memo that grows moves, and a full one has forgotten the mark */
+	struct gp_python_place *place = place_of(m, start, walked->id, &mark);
 	const unsigned rows = note_rows(m, l, start, walked);
 	place->mark = mark;
 	if (rows == 0 || walked->loops > UINT8_MAX) {
 		place->notes = NOTES_MOST;
-		return false;
+		return 0;
 	}
 	const uint16_t at = place->stack ? place->stack : (uint16_t)(m->used + 1);
 	struct gp_python_stack *s = &m->stack[at];
@@ -288,14 +305,14 @@ GP_COLD static bool note_stack(struct gp_python_memo *m, struct gp_python_place 
 	if (!holds(l, m, s, start)) {
 		s->rows = 0;
 		place->notes = NOTES_MOST;
-		return false;
+		return 0;
 	}
 	m->rows_used += rows + 1 + (walked->loops + LOOPS_A_ROW - 1) / LOOPS_A_ROW;
 	if (at > m->used)
 		m->used = at;
 	place->stack = at;
 	place->notes++;
-	return true;
+	return at;
 }
 
 const struct gp_python_stack *gp_python_memo_add(struct gp_python_memo *m,
@@ -315,15 +332,26 @@ const struct gp_python_stack *gp_python_memo_add(struct gp_python_memo *m,
 		return found(m, place->stack);
 	if (gp_unlikely(place->notes >= NOTES_MOST))
 		return NULL;
-	return note_stack(m, place, l, start, walked) ? found(m, place->stack) : NULL;
+	const uint16_t at = note_stack(m, l, start, walked);
+	return at ? found(m, at) : NULL;
+}
+
+void gp_python_memo_init(struct gp_python_memo *m)
+{
+	*m = (struct gp_python_memo){ .row = &no_row, .stack = &no_stack };
+}
+
+void gp_python_memo_release(struct gp_python_memo *m)
+{
+	gp_thread_pages_close(m->tables, gp_python_memo_bytes(m->rows_most));
+	gp_python_memo_init(m);
 }
 
 void gp_python_memo_forget(struct gp_python_memo *m)
 {
 	if (!m->rows_most)
 		return;
-	memset(m->place, 0, sizeof m->place);
-	memset(m->stack, 0, sizeof m->stack); /* none may be found whose rows are others' */
+	memset(m->tables, 0, sizeof *m->tables); /* no stack may be found whose rows are others' */
 	m->used = m->last = 0;
 	m->rows_used = 0;
 	m->hits = 0;

@@ -20,10 +20,11 @@
 #include <stdint.h>
 
 #include "python_walk.h"
+#include "thread_memory.h"
 
 #define GP_PYTHON_MEMO_STACKS 2048u
-#define GP_PYTHON_MEMO_ROWS 32768u /* 1 MiB, of which pages appear as they are used */
-#define GP_PYTHON_MEMO_STEP 1024u  /* rows that the budget is asked for at a time */
+#define GP_PYTHON_MEMO_ROWS 32768u /* 1 MiB */
+#define GP_PYTHON_MEMO_STEP 1024u  /* rows that are counted and mapped at a time */
 #define GP_PYTHON_MEMO_PLACES_LOG 12
 
 /* A frame as it was read; behind the last one stands a row without a frame. */
@@ -51,19 +52,28 @@ struct gp_python_place {
 	uint16_t notes; /* times that it was noted */
 };
 
-/* Zero is empty. Stack 0 is none. */
+/* By which rows are found. These lie behind them. */
+struct gp_python_tables {
+	_Alignas(GP_THREAD_PAGE) struct gp_python_stack stack[GP_PYTHON_MEMO_STACKS];
+	struct gp_python_place place[1u << GP_PYTHON_MEMO_PLACES_LOG];
+};
+
+/* Stack 0 is none. What is mapped grows with `rows_most`, and moves as it grows. */
 struct gp_python_memo {
 	uint64_t contents; /* noted so far */
 	uint32_t rows_used;
 	uint32_t rows_most; /* that the budget allows; 0: none, and nothing is kept */
 	uint16_t used;
-	uint16_t last; /* the stack found last; 0: none */
-	uint32_t rest; /* walks until stacks are remembered again */
-	uint32_t hits; /* since the memo was empty */
-	struct gp_python_stack stack[GP_PYTHON_MEMO_STACKS];
-	struct gp_python_place place[1u << GP_PYTHON_MEMO_PLACES_LOG];
-	_Alignas(64) struct gp_python_row row[GP_PYTHON_MEMO_ROWS];
+	uint16_t last;			 /* the stack found last; 0: none */
+	uint32_t rest;			 /* walks until stacks are remembered again */
+	uint32_t hits;			 /* since the memo was empty */
+	struct gp_python_row *row;	 /* `rows_most` of them, or only one */
+	struct gp_python_stack *stack;	 /* the tables', or only stack 0 */
+	struct gp_python_tables *tables; /* NULL: no room */
 };
+
+void gp_python_memo_init(struct gp_python_memo *memo);
+void gp_python_memo_release(struct gp_python_memo *memo);
 
 /*
  * The stack that the calling thread has now; `guess` is the number of the one that is expected, 0
@@ -103,10 +113,10 @@ static inline const void *const *gp_python_loops(const struct gp_python_memo *me
 
 void gp_python_memo_forget(struct gp_python_memo *memo);
 
-/* That were taken from the budget. */
-static inline size_t gp_python_memo_bytes(const struct gp_python_memo *memo)
+/* Bytes of the budget that a memo with room for so many rows holds. */
+static inline size_t gp_python_memo_bytes(unsigned rows)
 {
-	return memo->rows_most ? offsetof(struct gp_python_memo, row[memo->rows_most]) : 0;
+	return rows ? sizeof(struct gp_python_tables) + rows * sizeof(struct gp_python_row) : 0;
 }
 
 #endif

@@ -342,7 +342,8 @@ void gp_say_refusal(const char *why, const char *subject, int error);
 /* run_list.c: a line for `gpuprof run` if it started us; `what` is "" for a recording. */
 void gp_list_add(const char *what, const char *text);
 
-/* As gp_pages_inherited, but not for children. */
+/* As gp_pages_inherited, but not for children. Always a mapping, never malloc: any thread of the
+ * recorder may ask at any time. */
 void *gp_pages(size_t bytes);
 
 #endif

@@ -7,10 +7,9 @@
  */
 #include "stack_take.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "held_signals.h"
 #include "native_walk.h"
 #include "python_memo.h"
 #include "python_walk.h"
@@ -53,21 +52,22 @@ struct gp_stack_memo {
 	uint32_t generation;
 	uint32_t stack;		     /* id of the last pair; 0: none yet */
 	bool has_python, has_native; /* gp_settings', which lie elsewhere */
-	bool has_turn;		     /* it counts */
 	struct chain native, python;
 	struct gp_native_thread *walker;
-	size_t counted;	      /* bytes, but for the memos of whole stacks */
+	struct gp_stack_turn turn;
+	struct gp_python_memo walks;
 	uint64_t refused;     /* by the walker, as last seen */
 	unsigned laid_frames; /* of the last native chain that was laid, likewise */
 	uint64_t laid_marks;  /* the outermost frame's is the highest bit */
 	struct gp_stack_native laid[GP_NATIVE_DEPTH];
 	unsigned frames; /* of the last Python chain, the outermost first */
 	struct known_frame frame[DEPTH];
-	/* at the place that parent, code and offset give; in a job the table's memory is cold */
-	struct known_frame known[1u << FRAMES_KNOWN_LOG][2];
+	/*
+	 * At the place that parent, code and offset give; in a job the table's memory is cold. Only
+	 * with has_python.
+	 */
+	_Alignas(GP_THREAD_PAGE) struct known_frame known[1u << FRAMES_KNOWN_LOG][2];
 	struct known_code code[1u << CODES_KNOWN_LOG];
-	struct gp_stack_turn turn;
-	struct gp_python_memo walks;
 };
 
 static _Atomic bool has_walker GP_HOT_DATA;
@@ -167,23 +167,25 @@ GP_HOT_TEXT static uint32_t id_of_frame(struct gp_stack_memo *memo, struct known
 
 /* ---- a thread's own ---- */
 
-/* Not gp_pages: a forked child goes on with it. */
+static size_t memo_bytes(bool has_python)
+{
+	return has_python ? sizeof(struct gp_stack_memo) : offsetof(struct gp_stack_memo, known);
+}
+
 GP_COLD static struct gp_stack_memo *memo_open(void)
 {
-	const int error = errno;
+	const size_t bytes = memo_bytes(gp_settings.has_python);
 	if (!gp_thread.is_end_told)
-		return NULL; /* 4 MiB that would stay when the thread ends */
-	struct gp_stack_memo *memo = gp_pages_inherited(sizeof *memo);
-	errno = error;
+		return NULL; /* it would stay when the thread ends */
+	gp_thread_memory_add(bytes);
+	struct gp_stack_memo *memo = gp_thread_pages(NULL, 0, bytes);
 	if (!memo)
 		return NULL;
 	memo->generation = gp_thread.generation;
 	memo->has_python = gp_settings.has_python;
 	memo->has_native = gp_settings.has_native;
-	memo->counted = offsetof(struct gp_stack_memo, known);
-	if (memo->has_python)
-		memo->counted += sizeof memo->known + sizeof memo->code;
-	gp_thread_memory_add(memo->counted);
+	gp_stack_turn_init(&memo->turn);
+	gp_python_memo_init(&memo->walks);
 	return memo;
 }
 
@@ -197,8 +199,7 @@ GP_COLD static void memo_forget(struct gp_stack_memo *memo)
 		memset(memo->code, 0, sizeof memo->code);
 	}
 	gp_python_memo_forget(&memo->walks);
-	if (memo->has_turn)
-		memset(&memo->turn, 0, sizeof memo->turn);
+	gp_stack_turn_forget(&memo->turn);
 	memo->stack = 0;
 	memo->generation = gp_thread.generation;
 }
@@ -224,16 +225,16 @@ void gp_stack_thread_left(struct gp_thread *t)
 
 void gp_stack_thread_close(struct gp_thread *t)
 {
-	const int error = errno;
 	struct gp_stack_memo *memo = t->memo;
 	if (!memo)
 		return;
 	t->memo = NULL; /* first: a signal's handler may ask for it */
 	atomic_signal_fence(memory_order_seq_cst);
 	gp_native_thread_close(memo->walker);
-	gp_thread_memory_give(memo->counted + gp_python_memo_bytes(&memo->walks));
-	munmap(memo, sizeof *memo);
-	errno = error;
+	gp_python_memo_release(&memo->walks);
+	if (memo->turn.last)
+		gp_thread_pages_close(memo->turn.next, GP_STACK_TURN_BYTES);
+	gp_thread_pages_close(memo, memo_bytes(memo->has_python));
 }
 
 /* ---- the two chains ---- */
@@ -426,20 +427,25 @@ GP_HOT uint32_t pair_of(struct gp_stack_memo *memo, struct chain native,
 	return memo->stack;
 }
 
-/* As long as no memo knows a stack there is one guess. */
-GP_COLD static void count_turn(struct gp_stack_memo *memo)
+GP_COLD static void turn_grow(struct gp_stack_turn *turn)
 {
-	memo->has_turn = true;
-	memo->counted += sizeof memo->turn;
-	gp_thread_memory_add(sizeof memo->turn);
+	uint64_t signals;
+	if (!gp_thread_memory_take(GP_STACK_TURN_BYTES))
+		return;
+	gp_signals_hold(&signals); /* a jump out would leave pages that nobody has */
+	struct gp_stack_guess *pages = gp_thread_pages(NULL, 0, GP_STACK_TURN_BYTES);
+	if (pages)
+		gp_stack_turn_grow(turn, pages);
+	gp_signals_release(&signals);
 }
 
 GP_HOT void guess_next_time(struct gp_stack_memo *memo, struct gp_stack_guess *guess,
 			    unsigned number, const struct gp_native_stack *s,
 			    const struct python *python, uint32_t stack)
 {
-	if (gp_unlikely(!memo->has_turn) && (number || python->number))
-		count_turn(memo);
+	/* as long as no memo knows a stack there is one guess */
+	if (gp_unlikely(!memo->turn.last) && (number || python->number))
+		turn_grow(&memo->turn);
 	/* a stack that was cut may find room */
 	const bool is_whole = number && python->content && s->pair == stack;
 	*guess = (struct gp_stack_guess){ .native = (uint16_t)number,

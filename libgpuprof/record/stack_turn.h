@@ -8,6 +8,7 @@
 #define GP_STACK_TURN_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "hot.h"
 
@@ -24,17 +25,39 @@ struct gp_stack_guess {
 	uint32_t pair; /* 0: not known */
 };
 
-/* Zero is empty. A thread's own. */
+#define GP_STACK_TURN_BYTES (sizeof(struct gp_stack_guess) << GP_STACK_TURN_LOG)
+
+/* A thread's own. Does not move. */
 struct gp_stack_turn {
 	uint64_t history;
-	struct gp_stack_guess next[1u << GP_STACK_TURN_LOG];
+	uint64_t last; /* guess; 0 until there are pages for all */
+	struct gp_stack_guess *next;
+	struct gp_stack_guess only;
 };
+
+static inline void gp_stack_turn_init(struct gp_stack_turn *turn)
+{
+	*turn = (struct gp_stack_turn){ .next = &turn->only };
+}
+
+/* Zeroed pages, GP_STACK_TURN_BYTES of them. */
+static inline void gp_stack_turn_grow(struct gp_stack_turn *turn, struct gp_stack_guess *pages)
+{
+	turn->next = pages;
+	turn->last = (1u << GP_STACK_TURN_LOG) - 1;
+}
+
+static inline void gp_stack_turn_forget(struct gp_stack_turn *turn)
+{
+	turn->history = 0;
+	memset(turn->next, 0, (turn->last + 1) * sizeof *turn->next);
+}
 
 /* What followed the last time; to be written to where something else followed now. */
 GP_HOT struct gp_stack_guess *gp_stack_turn_next(struct gp_stack_turn *turn)
 {
 	const uint64_t hash = turn->history * UINT64_C(0x9e3779b97f4a7c15);
-	return &turn->next[hash >> (64 - GP_STACK_TURN_LOG)];
+	return &turn->next[hash >> (64 - GP_STACK_TURN_LOG) & turn->last];
 }
 
 /* What followed now is part of what is known when the next is guessed. */

@@ -149,8 +149,10 @@ static bool is_memo_right(const struct gp_python_frame *frames, unsigned n, unsi
 	const void *loop[DEEPEST];
 	unsigned loops = 0;
 	static _Thread_local unsigned asked_for;
-	if (!memo)
-		memo = calloc(1, sizeof *memo);
+	if (!memo) {
+		memo = malloc(sizeof *memo);
+		gp_python_memo_init(memo);
+	}
 	if (asked_for != most)
 		forget_all();
 	asked_for = most;

@@ -2,13 +2,18 @@
  * The memo tells stacks apart that differ in one frame at the same stack pointer and depth, counts
  * what it does, and stays within its bound.
  */
+#include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -203,7 +208,7 @@ static void stays_within_its_bound(void **state)
 		for (unsigned n = 0; n < 3; n++)
 			path_run(path, 40, look, &seen);
 	}
-	assert_in_range(sizeof(struct gp_native_memo), 1, 4u << 20);
+	assert_in_range(gp_native_memo_bytes(GP_NATIVE_MEMO_ENTRIES), 1, 4u << 20);
 	assert_in_range(gp_native_thread_counts(native_thread())->evicted, 17000, 100000);
 }
 
@@ -227,7 +232,7 @@ static void takes_what_the_budget_allows(void **state)
 	const uint64_t before = gp_thread_memory();
 	const struct gp_native_counts *counts = gp_native_thread_counts(native_thread());
 	const uint64_t opened = gp_thread_memory();
-	const uint64_t step = offsetof(struct gp_native_memo, entry[GP_NATIVE_MEMO_STEP]);
+	const uint64_t step = gp_native_memo_bytes(GP_NATIVE_MEMO_STEP);
 	gp_thread_memory_bound(opened + step - 1);
 	run_twice(50, 28);
 	assert_int_equal(counts->hits, 0);
@@ -264,6 +269,78 @@ static void forgets_all_when_told(void **state)
 	assert_true(after->learned > before.learned);
 }
 
+/* ---- where it moves as it grows ---- */
+
+static enum { MOVES, MOVES_AND_IS_LEFT, MOVES_NOT } mremap_does;
+static unsigned mremaps;
+
+/* Instead of libc's. */
+void *mremap(void *old, size_t bytes, size_t grown, int flags, ...)
+{
+	mremaps++;
+	if (mremap_does == MOVES_NOT) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	void *now = (void *)syscall(SYS_mremap, old, bytes, grown, flags);
+	if (mremap_does == MOVES_AND_IS_LEFT)
+		raise(SIGUSR1);
+	return now;
+}
+
+static sigjmp_buf way_out;
+
+static void jump_out(int signal)
+{
+	(void)signal;
+	siglongjmp(way_out, 1);
+}
+
+static void stands_a_jump_out_as_it_grows(void **state)
+{
+	static unsigned jumps, k; /* longjmp keeps them */
+	(void)state;
+	native_thread_done();
+	const uint64_t before = gp_thread_memory();
+	signal(SIGUSR1, jump_out);
+	for (k = 0; k < 20; k++) {
+		mremap_does = MOVES_AND_IS_LEFT;
+		if (sigsetjmp(way_out, 1) == 0) {
+			run_twice(5 * GP_NATIVE_MEMO_STEP, 100 + k);
+		} else {
+			jumps++;
+			gp_native_thread_left(native_thread());
+		}
+		mremap_does = MOVES;
+		run_twice(20, k);
+	}
+	assert_in_range(jumps, 3, 20);
+	signal(SIGUSR1, SIG_DFL);
+	native_thread_done();
+	assert_int_equal(gp_thread_memory(), before);
+}
+
+/* The kernel refuses: the memo stays as it is, and asks again only when the drain thread has. */
+static void goes_on_where_it_cannot_grow(void **state)
+{
+	(void)state;
+	native_thread_done();
+	const struct gp_native_counts *counts = gp_native_thread_counts(native_thread());
+	const uint64_t opened = gp_thread_memory();
+	mremaps = 0;
+	mremap_does = MOVES_NOT;
+	run_twice(3 * GP_NATIVE_MEMO_STEP, 31);
+	assert_int_equal(mremaps, 1);
+	assert_true(counts->evicted > 0);
+	assert_int_equal(gp_thread_memory(), opened + gp_native_memo_bytes(GP_NATIVE_MEMO_STEP));
+	gp_thread_memory_bound(UINT64_MAX);
+	mremap_does = MOVES;
+	run_twice(3 * GP_NATIVE_MEMO_STEP, 32);
+	assert_int_equal(gp_thread_memory(),
+			 opened + gp_native_memo_bytes(mremaps * GP_NATIVE_MEMO_STEP));
+	assert_true(mremaps > 1);
+}
+
 /* A stack of words, in which what a walk read can be changed. */
 static uint64_t words[64];
 
@@ -292,10 +369,9 @@ static struct gp_native_walked walked_here(uintptr_t pc)
  */
 static void compares_every_word(void **state)
 {
-	struct gp_native_memo *memo = aligned_alloc(64, sizeof *memo);
+	struct gp_native_memo empty, *memo = &empty;
 	(void)state;
-	assert_non_null(memo);
-	memset(memo, 0, sizeof *memo);
+	gp_native_memo_init(memo);
 	for (unsigned i = 0; i < 64; i++)
 		words[i] = 1000 + i;
 	const struct gp_native_start start = { 500, (uintptr_t)words, 77 };
@@ -330,18 +406,17 @@ static void compares_every_word(void **state)
 	gp_native_memo_forget(memo);
 	gp_native_memo_expect(memo, (unsigned)(kept - memo->entry));
 	assert_null(gp_native_memo_find(memo, &start));
-	free(memo);
+	gp_native_memo_release(memo);
 }
 
 /* Two stacks in a turn that ends: what was expected does not come, and is not answered. */
 static void expects_without_insisting(void **state)
 {
-	struct gp_native_memo *memo = aligned_alloc(64, sizeof *memo);
+	struct gp_native_memo empty, *memo = &empty;
 	struct gp_native_entry *kept[3];
 	bool is_evicted = false;
 	(void)state;
-	assert_non_null(memo);
-	memset(memo, 0, sizeof *memo);
+	gp_native_memo_init(memo);
 	for (unsigned i = 0; i < 3; i++) {
 		words[9] = 2000 + i;
 		struct gp_native_walked walked = walked_here(500);
@@ -359,7 +434,7 @@ static void expects_without_insisting(void **state)
 		if (n == 4) /* 0 was followed by 1, 1 by 2 */
 			assert_ptr_equal(&memo->entry[memo->expected], kept[2]);
 	}
-	free(memo);
+	gp_native_memo_release(memo);
 }
 
 int main(int argc, char **argv)
@@ -374,6 +449,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(forgets_the_least_recent),
 		cmocka_unit_test(stays_within_its_bound),
 		cmocka_unit_test(takes_what_the_budget_allows),
+		cmocka_unit_test(stands_a_jump_out_as_it_grows),
+		cmocka_unit_test(goes_on_where_it_cannot_grow),
 		cmocka_unit_test(forgets_all_when_told),
 		cmocka_unit_test(compares_every_word),
 		cmocka_unit_test(expects_without_insisting),

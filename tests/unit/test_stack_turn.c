@@ -18,6 +18,7 @@ static const uint16_t turn_of_layers[] = {
 #define STACKS (sizeof turn_of_layers / sizeof *turn_of_layers)
 
 static struct gp_stack_turn turn;
+static struct gp_stack_guess guesses[1u << GP_STACK_TURN_LOG];
 
 static unsigned right_in_a_turn(unsigned python)
 {
@@ -35,6 +36,12 @@ static unsigned right_in_a_turn(unsigned python)
 static void learns_a_turn(void **state)
 {
 	(void)state;
+	/* as long as there is no memory for more there is one guess */
+	gp_stack_turn_init(&turn);
+	assert_in_range(right_in_a_turn(0), 0, STACKS / 2);
+	assert_ptr_equal(gp_stack_turn_next(&turn), &turn.only);
+	gp_stack_turn_forget(&turn);
+	gp_stack_turn_grow(&turn, guesses);
 	assert_int_equal(gp_stack_turn_next(&turn)->native, 0);
 	assert_in_range(right_in_a_turn(0), 0, STACKS / 2);
 	right_in_a_turn(0);
