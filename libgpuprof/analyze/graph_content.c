@@ -1,72 +1,57 @@
-/* A list a capture, which becomes that of its graph, which is copied to what is made of it. */
+/*
+ * One log of what is captured, of which each capture has the end from where it began; at its end
+ * that becomes the content of its graph, which all that is made of the graph shares.
+ */
 #include "graph_content.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void contents_release(struct gp_graph_contents *s)
+#include "../format/seeded_hash.h"
+
+#define LOOKS_A_SORTED 8u	 /* a value that is sorted among many */
+#define LAUNCHES_MOST (1u << 31) /* of one content */
+
+void gp_graphs_open(struct gp_graphs *g, size_t sequence, uint64_t bytes)
 {
-	for (size_t k = 0; k < s->contents; k++)
-		free(s->content[k].value);
-	free(s->content);
-	*s = (struct gp_graph_contents){ 0 };
+	*g = (struct gp_graphs){ .sequence = sequence };
+	gp_looks_open_bytes(&g->looks, bytes);
 }
 
-void gp_graphs_release(struct gp_graphs *g)
-{
-	contents_release(&g->captures);
-	contents_release(&g->graphs);
-	contents_release(&g->execs);
-}
+/* ---- values ---- */
 
-static struct gp_graph_content *find(const struct gp_graph_contents *s, uint64_t handle)
+static void values_drop(struct gp_graphs *g, struct gp_graph_values *values)
 {
-	for (size_t k = 0; k < s->contents; k++)
-		if (s->content[k].handle == handle)
-			return &s->content[k];
-	return NULL;
-}
-
-static void drop(struct gp_graph_contents *s, uint64_t handle)
-{
-	struct gp_graph_content *content = find(s, handle);
-	if (content == NULL)
+	if (values == NULL || --values->users > 0)
 		return;
-	free(content->value);
-	*content = s->content[--s->contents];
+	g->held -= values->values;
+	free(values->memo);
+	free(values);
 }
 
-/* An empty one, in the place of what has that handle. NULL: no memory. */
-static struct gp_graph_content *begin(struct gp_graph_contents *s, uint64_t handle)
+/* Room for so many, for one user. False: out of memory. `*out` NULL: more than are kept. */
+static bool values_make(struct gp_graphs *g, size_t count, uint64_t looks,
+			struct gp_graph_values **out)
 {
-	drop(s, handle);
-	if (s->contents == s->room) {
-		size_t room = s->room ? s->room * 2 : 16;
-		struct gp_graph_content *grown = realloc(s->content, room * sizeof *grown);
-		if (grown == NULL)
-			return NULL;
-		s->content = grown;
-		s->room = room;
-	}
-	struct gp_graph_content *content = &s->content[s->contents++];
-	*content = (struct gp_graph_content){ .handle = handle };
-	return content;
-}
-
-static bool add(struct gp_graph_content *content, const uint64_t *value, size_t count)
-{
-	if (content->values + count > content->room) {
-		size_t room = (content->values + count) * 2;
-		uint64_t *grown = realloc(content->value, room * sizeof *grown);
-		if (grown == NULL)
-			return false;
-		content->value = grown;
-		content->room = room;
-	}
-	if (count > 0)
-		memcpy(content->value + content->values, value, count * sizeof *value);
-	content->values += count;
+	*out = NULL;
+	if (count > GP_GRAPH_VALUES_MOST - g->held || !gp_looks_take(&g->looks, looks))
+		return true;
+	struct gp_graph_values *made = malloc(sizeof *made + count * sizeof made->value[0]);
+	if (made == NULL)
+		return false;
+	*made = (struct gp_graph_values){ .users = 1, .values = count };
+	g->held += count;
+	*out = made;
 	return true;
+}
+
+static void values_shrink(struct gp_graphs *g, struct gp_graph_values **values, size_t count)
+{
+	g->held -= (*values)->values - count;
+	(*values)->values = count;
+	struct gp_graph_values *smaller =
+		realloc(*values, sizeof **values + count * sizeof(*values)->value[0]);
+	*values = smaller != NULL ? smaller : *values;
 }
 
 static int compare(const void *left, const void *right)
@@ -75,46 +60,264 @@ static int compare(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-static void settle(const struct gp_graphs *g, struct gp_graph_content *content)
+/* What came since `from`. False: out of memory. */
+static bool values_take(struct gp_graphs *g, size_t from, struct gp_graph_values **out)
 {
-	size_t kept = 0;
-	if (g->is_sequence)
-		return;
-	if (content->values > 1)
-		qsort(content->value, content->values, sizeof *content->value, compare);
-	for (size_t k = 0; k < content->values; k++)
-		if (kept == 0 || content->value[kept - 1] != content->value[k])
-			content->value[kept++] = content->value[k];
-	content->values = kept;
+	size_t count = g->logged - from, kept = 0;
+	if (g->sequence != 0 && count > g->sequence)
+		count = g->sequence;
+	if (!values_make(g, count, count * LOOKS_A_SORTED, out))
+		return false;
+	if (*out == NULL)
+		return true;
+	uint64_t *value = (*out)->value;
+	if (count > 0)
+		memcpy(value, g->log + from, count * sizeof *value);
+	if (g->sequence != 0)
+		return true;
+	if (count > 1)
+		qsort(value, count, sizeof *value, compare);
+	for (size_t k = 0; k < count; k++)
+		if (kept == 0 || value[kept - 1] != value[k])
+			value[kept++] = value[k];
+	values_shrink(g, out, kept);
+	return true;
 }
 
-/* Makes `to`, of handle `handle`, what `from` is; nothing when that is not known. */
-static bool copy(struct gp_graph_contents *to, uint64_t handle, const struct gp_graph_content *from)
+/* Two sets as one. */
+static size_t unite(const struct gp_graph_values *a, const struct gp_graph_values *b, uint64_t *out)
 {
-	if (from == NULL) {
-		drop(to, handle);
+	size_t n = 0, i = 0, k = 0;
+	while (i < a->values || k < b->values) {
+		bool is_left = k == b->values || (i < a->values && a->value[i] <= b->value[k]);
+		uint64_t value = is_left ? a->value[i] : b->value[k];
+		i += i < a->values && a->value[i] == value;
+		k += k < b->values && b->value[k] == value;
+		out[n++] = value;
+	}
+	return n;
+}
+
+static size_t append(const struct gp_graph_values *a, const struct gp_graph_values *b, size_t most,
+		     uint64_t *out)
+{
+	size_t more = b->values < most - a->values ? b->values : most - a->values;
+	memcpy(out, a->value, a->values * sizeof *out);
+	memcpy(out + a->values, b->value, more * sizeof *out);
+	return a->values + more;
+}
+
+/* Those of `b` to those of `*a`. False: out of memory. `*is_all` false: too many. */
+static bool values_join(struct gp_graphs *g, struct gp_graph_values **a, struct gp_graph_values *b,
+			bool *is_all)
+{
+	struct gp_graph_values *both;
+	*is_all = true;
+	bool is_full = g->sequence != 0 && *a != NULL && (*a)->values == g->sequence;
+	if (b == NULL || b->values == 0 || is_full || (*a == b && g->sequence == 0))
+		return true;
+	if (*a == NULL || (*a)->values == 0) {
+		values_drop(g, *a);
+		b->users++;
+		*a = b;
 		return true;
 	}
-	const struct gp_graph_content kept = *from; /* it may lie in the array that grows */
-	struct gp_graph_content *content = begin(to, handle);
-	if (content == NULL || !add(content, kept.value, kept.values))
+	size_t count = (*a)->values + b->values;
+	if (g->sequence != 0 && count > g->sequence)
+		count = g->sequence;
+	if (!values_make(g, count, count, &both))
 		return false;
-	content->launches = kept.launches;
-	content->is_partial = kept.is_partial;
+	*is_all = both != NULL;
+	if (both == NULL)
+		return true;
+	size_t kept = g->sequence != 0 ? append(*a, b, g->sequence, both->value) :
+					 unite(*a, b, both->value);
+	values_shrink(g, &both, kept);
+	values_drop(g, *a);
+	*a = both;
 	return true;
+}
+
+/* ---- by handle: linear probing with backward shifts ---- */
+
+static size_t table_home(const struct gp_graph_table *t, uint64_t handle)
+{
+	return (size_t)gp_hash_number(handle) & (t->places - 1);
+}
+
+static struct gp_graph_content *table_place(const struct gp_graph_table *t, uint64_t handle)
+{
+	size_t at = table_home(t, handle);
+	while (t->place[at].is_there && t->place[at].handle != handle)
+		at = (at + 1) & (t->places - 1);
+	return &t->place[at];
+}
+
+static struct gp_graph_content *table_find(const struct gp_graph_table *t, uint64_t handle)
+{
+	struct gp_graph_content *place = t->contents > 0 ? table_place(t, handle) : NULL;
+	return place != NULL && place->is_there ? place : NULL;
+}
+
+static bool table_grow(struct gp_graph_table *t)
+{
+	struct gp_graph_table grown = { .places = t->places ? t->places * 2 : 16,
+					.contents = t->contents };
+	grown.place = calloc(grown.places, sizeof *grown.place);
+	if (grown.place == NULL)
+		return false;
+	for (size_t k = 0; k < t->places; k++)
+		if (t->place[k].is_there)
+			*table_place(&grown, t->place[k].handle) = t->place[k];
+	free(t->place);
+	*t = grown;
+	return true;
+}
+
+static void table_drop(struct gp_graphs *g, struct gp_graph_table *t, uint64_t handle)
+{
+	struct gp_graph_content *gone = table_find(t, handle);
+	if (gone == NULL)
+		return;
+	values_drop(g, gone->values);
+	size_t hole = (size_t)(gone - t->place), mask = t->places - 1;
+	for (size_t at = (hole + 1) & mask; t->place[at].is_there; at = (at + 1) & mask) {
+		/* it may stand in the hole if its home is not behind it */
+		if (((at - table_home(t, t->place[at].handle)) & mask) < ((at - hole) & mask))
+			continue;
+		t->place[hole] = t->place[at];
+		hole = at;
+	}
+	t->place[hole].is_there = false;
+	t->contents--;
+}
+
+/* Makes `handle` what `content` is; NULL: unknown. False: out of memory. */
+static bool table_set(struct gp_graphs *g, struct gp_graph_table *t, uint64_t handle,
+		      const struct gp_graph_content *content)
+{
+	struct gp_graph_content set = content != NULL ? *content : (struct gp_graph_content){ 0 };
+	if (set.values != NULL)
+		set.values->users++; /* before the one in its place goes, which may be it */
+	table_drop(g, t, handle);
+	bool is_known = content != NULL && t->contents < GP_GRAPHS_MOST;
+	bool is_fine = !is_known || t->contents * 2 < t->places || table_grow(t);
+	if (!is_known || !is_fine) {
+		values_drop(g, set.values);
+		return is_fine;
+	}
+	set.handle = handle;
+	set.is_there = true;
+	*table_place(t, handle) = set;
+	t->contents++;
+	return true;
+}
+
+static void table_release(struct gp_graphs *g, struct gp_graph_table *t)
+{
+	for (size_t k = 0; k < t->places; k++)
+		if (t->place[k].is_there)
+			values_drop(g, t->place[k].values);
+	free(t->place);
+	*t = (struct gp_graph_table){ 0 };
+}
+
+void gp_graphs_release(struct gp_graphs *g)
+{
+	table_release(g, &g->graphs);
+	table_release(g, &g->execs);
+	free(g->log);
+	*g = (struct gp_graphs){ .sequence = g->sequence, .looks = g->looks };
+}
+
+/* ---- captures ---- */
+
+/* Its number; `captures` when there is none. */
+static size_t capture_find(const struct gp_graphs *g, uint64_t stream)
+{
+	size_t k = 0;
+	while (k < g->captures && g->capture[k].stream != stream)
+		k++;
+	return k;
+}
+
+static void capture_drop(struct gp_graphs *g, size_t which)
+{
+	if (which >= g->captures)
+		return;
+	g->captures--;
+	memmove(&g->capture[which], &g->capture[which + 1],
+		(g->captures - which) * sizeof *g->capture);
+	g->logged = g->captures > 0 ? g->logged : 0;
+}
+
+static void capture_begin(struct gp_graphs *g, uint64_t stream)
+{
+	capture_drop(g, capture_find(g, stream));
+	if (g->captures == GP_CAPTURES_MOST)
+		capture_drop(g, 0);
+	g->capture[g->captures++] = (struct gp_graph_capture){ .stream = stream,
+							       .from = g->logged,
+							       .launches = g->launches,
+							       .unscanned = g->unscanned };
+}
+
+static uint32_t launches_limit(uint64_t launches)
+{
+	return launches < LAUNCHES_MOST ? (uint32_t)launches : LAUNCHES_MOST;
 }
 
 static bool capture_end(struct gp_graphs *g, const struct gp_record *r)
 {
-	struct gp_graph_content *content = find(&g->captures, r->capture_end.stream);
+	size_t which = capture_find(g, r->capture_end.stream);
+	const struct gp_graph_capture *c = which < g->captures ? &g->capture[which] : NULL;
+	struct gp_graph_content content = { 0 };
 	bool is_fine = true;
-	if (content != NULL && r->capture_end.graph != 0) {
-		settle(g, content);
-		is_fine = copy(&g->graphs, r->capture_end.graph, content);
+	if (c == NULL) {
+		table_drop(g, &g->graphs, r->capture_end.graph); /* the one that was called so */
+	} else if (r->capture_end.graph != 0) {
+		is_fine = values_take(g, c->from, &content.values);
+		content.launches = launches_limit(g->launches - c->launches);
+		content.is_partial = g->unscanned != c->unscanned || content.values == NULL;
+		is_fine &= table_set(g, &g->graphs, r->capture_end.graph, &content);
+		values_drop(g, content.values);
 	}
-	drop(&g->captures, r->capture_end.stream);
+	capture_drop(g, which);
 	return is_fine;
 }
+
+static void follow_launch(struct gp_graphs *g, const struct gp_record *r)
+{
+	const uint64_t variant = r->launch.block >> 48;
+	if ((variant & GP_LAUNCH_CAPTURED) == 0 || r->code != 0)
+		return;
+	g->launches++;
+	g->unscanned += (variant & GP_LAUNCH_SCANNED) == 0;
+}
+
+bool gp_graphs_add(struct gp_graphs *g, uint64_t value)
+{
+	if (g->captures == 0)
+		return true;
+	/* one that goes on for so long has lost its end: it is given up with those beside it */
+	if (g->logged == GP_GRAPH_VALUES_MOST) {
+		g->captures = 0;
+		g->logged = 0;
+		return true;
+	}
+	if (g->logged == g->log_room) {
+		size_t room = g->log_room ? g->log_room * 2 : 256;
+		uint64_t *grown = realloc(g->log, room * sizeof *grown);
+		if (grown == NULL)
+			return false;
+		g->log = grown;
+		g->log_room = room;
+	}
+	g->log[g->logged++] = value;
+	return true;
+}
+
+/* ---- graphs ---- */
 
 /* What such a node works on is not told. */
 static bool is_node_unseen(uint64_t type)
@@ -123,59 +326,40 @@ static bool is_node_unseen(uint64_t type)
 	       type == GP_NODE_BATCH_MEM_OP || type == GP_NODE_CONDITIONAL;
 }
 
-static bool add_child(const struct gp_graphs *g, struct gp_graph_content *to,
+static bool add_child(struct gp_graphs *g, struct gp_graph_content *to,
 		      const struct gp_graph_content *from)
 {
+	bool is_all = from != NULL, is_fine = true;
 	if (to == from)
 		return true;
-	to->is_partial |= from == NULL || from->is_partial;
-	if (from == NULL)
-		return true;
-	to->launches += from->launches;
-	bool is_fine = add(to, from->value, from->values);
-	settle(g, to);
+	if (from != NULL) {
+		to->launches = launches_limit((uint64_t)to->launches + from->launches);
+		is_fine = values_join(g, &to->values, from->values, &is_all);
+	}
+	to->is_partial |= !is_all || from->is_partial;
 	return is_fine;
 }
 
 /* A graph that was not captured is not known, but as a copy of one or with one in it. */
 static bool follow_node(struct gp_graphs *g, const struct gp_record *r)
 {
-	const struct gp_graph_content *from = find(&g->graphs, r->graph_add_node.address);
+	const struct gp_graph_content *from = table_find(&g->graphs, r->graph_add_node.address);
 	if (r->aux == GP_NODE_CLONE)
-		return copy(&g->graphs, r->graph_add_node.graph, from);
-	struct gp_graph_content *to = find(&g->graphs, r->graph_add_node.graph);
+		return table_set(g, &g->graphs, r->graph_add_node.graph, from);
+	struct gp_graph_content *to = table_find(&g->graphs, r->graph_add_node.graph);
 	if (to != NULL && is_node_unseen(r->aux))
 		to->is_partial = true;
 	if (r->aux != GP_NODE_CHILD)
 		return true;
 	if (to != NULL)
 		return add_child(g, to, from);
-	if (!copy(&g->graphs, r->graph_add_node.graph, from))
+	if (!table_set(g, &g->graphs, r->graph_add_node.graph, from))
 		return false;
 	/* nodes may have been added to it before */
-	to = find(&g->graphs, r->graph_add_node.graph);
+	to = table_find(&g->graphs, r->graph_add_node.graph);
 	if (to != NULL)
 		to->is_partial = true;
 	return true;
-}
-
-static void follow_launch(struct gp_graphs *g, const struct gp_record *r)
-{
-	const uint64_t variant = r->launch.block >> 48;
-	if ((variant & GP_LAUNCH_CAPTURED) == 0 || r->code != 0)
-		return;
-	for (size_t k = 0; k < g->captures.contents; k++) {
-		g->captures.content[k].launches++;
-		g->captures.content[k].is_partial |= (variant & GP_LAUNCH_SCANNED) == 0;
-	}
-}
-
-bool gp_graphs_add(struct gp_graphs *g, uint64_t value)
-{
-	bool is_fine = true;
-	for (size_t k = 0; k < g->captures.contents; k++)
-		is_fine &= add(&g->captures.content[k], &value, 1);
-	return is_fine;
 }
 
 bool gp_graphs_follow(struct gp_graphs *g, const struct gp_record *r)
@@ -183,25 +367,27 @@ bool gp_graphs_follow(struct gp_graphs *g, const struct gp_record *r)
 	bool is_ok = r->code == 0;
 	switch (r->kind) {
 	case GP_CAPTURE_BEGIN:
-		return !is_ok || begin(&g->captures, r->capture_begin.stream) != NULL;
+		if (is_ok)
+			capture_begin(g, r->capture_begin.stream);
+		return true;
 	case GP_CAPTURE_END:
 		return capture_end(g, r);
 	case GP_LAUNCH:
 		follow_launch(g, r);
 		return true;
 	case GP_GRAPH_INSTANTIATE:
-		return !is_ok || copy(&g->execs, r->graph_instantiate.exec,
-				      find(&g->graphs, r->graph_instantiate.graph));
+		return !is_ok || table_set(g, &g->execs, r->graph_instantiate.exec,
+					   table_find(&g->graphs, r->graph_instantiate.graph));
 	case GP_GRAPH_UPDATE:
-		return !is_ok || copy(&g->execs, r->graph_update.exec,
-				      find(&g->graphs, r->graph_update.graph));
+		return !is_ok || table_set(g, &g->execs, r->graph_update.exec,
+					   table_find(&g->graphs, r->graph_update.graph));
 	case GP_GRAPH_ADD_NODE:
 		return follow_node(g, r);
 	case GP_GRAPH_DESTROY:
-		drop(&g->graphs, r->graph_destroy.graph);
+		table_drop(g, &g->graphs, r->graph_destroy.graph);
 		return true;
 	case GP_GRAPH_EXEC_DESTROY:
-		drop(&g->execs, r->graph_exec_destroy.exec);
+		table_drop(g, &g->execs, r->graph_exec_destroy.exec);
 		return true;
 	default:
 		return true;
@@ -210,5 +396,5 @@ bool gp_graphs_follow(struct gp_graphs *g, const struct gp_record *r)
 
 const struct gp_graph_content *gp_graph_content_of(const struct gp_graphs *g, uint64_t exec)
 {
-	return find(&g->execs, exec);
+	return table_find(&g->execs, exec);
 }

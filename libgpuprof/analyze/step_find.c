@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../state/looks.h"
 #include "settle.h"
 #include "step_begin.h"
 #include "step_find.h"
@@ -18,6 +19,7 @@
 #include "step_weigh.h"
 
 #define LEARNT_MAX (6u << 20) /* tokens: more tell nothing new */
+#define TOKENS_A_LOOK 5u      /* 3 ns each */
 #define PLACES_MAX 65536u     /* tokens from the begin of a step to its first marker */
 
 const char *const gp_step_source_names[GP_STEP_SOURCES] = { "none", "ranges", "repetition" };
@@ -28,6 +30,8 @@ static const char nothing_repeats[] =
 	"no sure repetition is found in what the job launches and allocates";
 static const char no_allocation_repeats[] =
 	"no sure repetition is found in what the job allocates, and no launches are recorded";
+static const char too_much[] =
+	"launches of graphs ask for more work than is done for the bytes of a recording";
 static const char too_few[] = "what the job launches and allocates comes too seldom to be steps";
 
 /* The moment before a token: a step may begin there. */
@@ -51,6 +55,7 @@ struct finding {
 	size_t tokens, room;
 	struct gp_step_markers markers;
 	struct gp_step_begin begin;
+	struct gp_looks looks; /* of the second replay: for tokens of graphs */
 	/* of the replay under way */
 	uint64_t live_bytes, low_bytes, now_bytes[GP_DEVICES], launches, token;
 	uint64_t before; /* ticks */
@@ -315,12 +320,15 @@ static enum gp_status cut(struct finding *f)
 	f->places = calloc(PLACES_MAX, sizeof *f->places);
 	if (f->places == NULL)
 		return GP_E_MEMORY;
+	gp_looks_open_bytes(&f->looks, r->file.bytes);
 	while (status == GP_OK) {
 		uint32_t thread;
 		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
 		if (record == NULL)
 			break;
 		size_t tokens = gp_tokenizer_next(&f->tokenizer, r, record, false);
+		if (!gp_looks_take(&f->looks, tokens / TOKENS_A_LOOK))
+			return GP_OK;
 		for (size_t k = 0; k < tokens; k++, f->token++)
 			if (!see_token(f, &f->tokenizer.symbol[k], record->time))
 				return GP_E_MEMORY;
@@ -357,9 +365,9 @@ static enum gp_status find_by_repetition(struct finding *f)
 	if (status != GP_OK)
 		return status;
 	drop_chance(f);
-	if (f->out->steps < 2) {
+	if (f->out->steps < 2 || f->looks.refused > 0) {
 		f->out->steps = 0;
-		f->out->why = too_few;
+		f->out->why = f->looks.refused > 0 ? too_much : too_few;
 		return GP_OK;
 	}
 	f->out->source = GP_STEPS_REPETITION;

@@ -69,8 +69,8 @@ enum gp_status gp_tokenizer_init(struct gp_tokenizer *t, const struct gp_info *i
 		.has_kinds = !has_stacks && kernels < KERNELS_FEW,
 		.has_sizes = kernels == 0 && (!has_stacks || view->has_sizes),
 		.view = *view,
-		.graphs.is_sequence = true,
 	};
+	gp_graphs_open(&t->graphs, GP_GRAPH_TOKENS_MAX, info->file_bytes);
 	t->table.key = calloc(PLACES, sizeof *t->table.key);
 	t->table.place = calloc(PLACES, sizeof *t->table.place);
 	t->table.trait = calloc(GP_SYMBOLS_MAX, 1);
@@ -142,19 +142,49 @@ static struct gp_symbols see(struct gp_tokenizer *t, uint64_t token, bool can_le
 	return (struct gp_symbols){ one, find(&t->table, three, can_learn) };
 }
 
+static size_t see_one(struct gp_tokenizer *t, uint64_t token, bool can_learn)
+{
+	t->own = see(t, token, can_learn);
+	t->symbol = &t->own;
+	return 1;
+}
+
+/*
+ * Behind the first two tokens the symbols of a graph are the same each time. Those that were learnt
+ * keep their numbers; those that could not be never get one.
+ */
+static size_t see_all(struct gp_tokenizer *t, struct gp_graph_values *values, bool can_learn)
+{
+	const size_t tokens = values->values;
+	struct gp_symbols *symbol = values->memo;
+	size_t fresh = tokens < 2 ? tokens : 2;
+	if (symbol == NULL) {
+		symbol = values->memo = malloc(tokens * sizeof *symbol);
+		fresh = tokens;
+	}
+	t->is_out_of_memory |= symbol == NULL;
+	if (symbol == NULL)
+		return 0;
+	for (size_t k = 0; k < fresh; k++)
+		symbol[k] = see(t, values->value[k], can_learn);
+	for (size_t k = tokens > 2 ? tokens - 2 : tokens; k < tokens; k++) {
+		t->before[0] = t->before[1];
+		t->before[1] = values->value[k];
+	}
+	t->symbol = symbol;
+	return tokens;
+}
+
 static size_t replay(struct gp_tokenizer *t, uint64_t exec, bool can_learn)
 {
 	const struct gp_graph_content *content = gp_graph_content_of(&t->graphs, exec);
-	size_t tokens = 0;
+	struct gp_graph_values *values = content != NULL ? content->values : NULL;
 	t->is_work = true;
-	for (; content != NULL && tokens < content->values && tokens < GP_GRAPH_TOKENS_MAX;
-	     tokens++)
-		t->symbol[tokens] = see(t, content->value[tokens], can_learn);
-	if (tokens > 0)
-		return tokens;
-	t->symbol[0] = see(t, join(GP_GRAPH_LAUNCH, exec), can_learn);
-	mark(t, t->symbol[0].one, GP_TRAIT_GRAPH | GP_TRAIT_LAUNCH);
-	return 1;
+	if (values != NULL && values->values > 0)
+		return see_all(t, values, can_learn);
+	size_t tokens = see_one(t, join(GP_GRAPH_LAUNCH, exec), can_learn);
+	mark(t, t->own.one, GP_TRAIT_GRAPH | GP_TRAIT_LAUNCH);
+	return tokens;
 }
 
 static size_t launch(struct gp_tokenizer *t, const struct gp_recording *r,
@@ -166,8 +196,7 @@ static size_t launch(struct gp_tokenizer *t, const struct gp_recording *r,
 		t->is_out_of_memory |= !gp_graphs_add(&t->graphs, token);
 		return 0;
 	}
-	t->symbol[0] = see(t, token, can_learn);
-	return 1;
+	return see_one(t, token, can_learn);
 }
 
 size_t gp_tokenizer_next(struct gp_tokenizer *t, const struct gp_recording *r,
@@ -182,6 +211,5 @@ size_t gp_tokenizer_next(struct gp_tokenizer *t, const struct gp_recording *r,
 	uint64_t token = t->is_work ? alloc_token(t, record) : 0;
 	if (token == 0)
 		return 0;
-	t->symbol[0] = see(t, token, can_learn);
-	return 1;
+	return see_one(t, token, can_learn);
 }

@@ -40,7 +40,8 @@ struct gp_tokenizer {
 	uint64_t before[2]; /* the last two tokens */
 	/* what was captured: a launch of a graph gives the tokens that its launches would have */
 	struct gp_graphs graphs;
-	struct gp_symbols symbol[GP_GRAPH_TOKENS_MAX]; /* of the event under way */
+	const struct gp_symbols *symbol; /* of the event under way */
+	struct gp_symbols own;		 /* of an event that gives one */
 	bool is_work; /* a launch or an allocation, whether it gives a token or none */
 	bool is_out_of_memory;
 };

@@ -64,6 +64,8 @@ struct gp_touch_replay {
 	struct gp_touch_table table;
 	struct gp_touch_unseen unseen;
 	struct gp_graphs graphs;
+	/* events by which an address may belong to something else: all, and those not of a block */
+	uint64_t moves, other_moves;
 	const struct gp_live *live;
 	uint64_t launches, next_peak;
 	int64_t at_ns;

@@ -14,6 +14,7 @@
 /* A look is some nanoseconds: the first ones are 0.1 s at most, those of an event a microsecond. */
 #define GP_LOOKS_FIRST (1ull << 23)
 #define GP_LOOKS_AN_EVENT 64u
+#define GP_LOOKS_A_BYTE 64u /* of the file, where all looks are had at first */
 
 struct gp_looks {
 	uint64_t left;
@@ -23,6 +24,13 @@ struct gp_looks {
 static inline void gp_looks_open(struct gp_looks *looks)
 {
 	*looks = (struct gp_looks){ .left = GP_LOOKS_FIRST };
+}
+
+/* For the whole of a file of so many bytes: 1 s a MiB at most. */
+static inline void gp_looks_open_bytes(struct gp_looks *looks, uint64_t bytes)
+{
+	gp_looks_open(looks);
+	looks->left += bytes * GP_LOOKS_A_BYTE;
 }
 
 /* One more event. */

@@ -17,6 +17,7 @@
 #define SECOND UINT64_C(1000000000)
 #define START (1000 * SECOND)
 #define HEAP UINT64_C(0x7f0000000000) /* where addresses begin */
+#define TIB (UINT64_C(1) << 40)
 
 static FILE *out;
 static struct gp_file_header header = {

@@ -4,6 +4,7 @@
  *	made_hostile FAMILY COUNT FILE
  */
 #include "hostile_dense.h"
+#include "hostile_graphs.h"
 #include "hostile_writer.h"
 
 /* Rings the bell, sets the title, paints, goes back to the line's start, ends an element. */
@@ -282,8 +283,6 @@ static void same_hash_stacks(uint64_t count)
 
 /* ---- ranges of addresses ---- */
 
-#define TIB (UINT64_C(1) << 40)
-
 /* Allocations of one size that begin close by, and blocks far apart. The oldest goes first. */
 static void piled_ranges(uint64_t count)
 {
@@ -376,47 +375,7 @@ static void late_halves(uint64_t count)
 	}
 }
 
-/* ---- work ---- */
-
-static void launch(bool is_scanned)
-{
-	struct gp_record r = { .kind = GP_LAUNCH };
-	r.launch.block = (uint64_t)(is_scanned ? GP_LAUNCH_SCANNED : 0) << 48;
-	add(r);
-}
-
-/* Allocations whose uses are recorded. */
-static void begin_uses(uint64_t count)
-{
-	struct gp_record uses = { .kind = GP_FACT, .aux = GP_FACT_USES };
-	uses.fact.value = 1;
-	define(uses, NULL);
-	flush(GP_BLOCK_DEFINE);
-	for (uint64_t k = 0; k < count; k++)
-		add(memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP + k * 512, 512));
-	launch(true);
-}
-
-/* What lives may have been used unseen, again and again. */
-static void unseen_uses(uint64_t count)
-{
-	const struct gp_record gap = { .kind = GP_GAP };
-	struct gp_record lost = { .kind = GP_LOST };
-	lost.lost.launch = 1;
-	begin_uses(count);
-	for (uint64_t k = 0; k < count; k++) {
-		add(k % 2 ? gap : lost);
-		launch(true);
-	}
-}
-
-/* So does each tenth launch, of which that is accepted. */
-static void unseen_launches(uint64_t count)
-{
-	begin_uses(count);
-	for (uint64_t k = 0; k < count; k++)
-		launch(k % 11 != 0);
-}
+/* ---- work: see hostile_graphs.h, too ---- */
 
 /* The driver refuses to end mappings. */
 static void refused_unmaps(uint64_t count)
@@ -529,6 +488,12 @@ static const struct {
 	{ "same_hash_stacks", same_hash_stacks },
 	{ "unseen_uses", unseen_uses },
 	{ "unseen_launches", unseen_launches },
+	{ "graph_launches", graph_launches },
+	{ "graph_moves", graph_moves },
+	{ "graph_loop", graph_loop },
+	{ "graph_execs", graph_execs },
+	{ "graph_children", graph_children },
+	{ "captures_at_once", captures_at_once },
 	{ "refused_unmaps", refused_unmaps },
 	{ "modules_between", modules_between },
 	{ "dense_blocks", dense_blocks },
