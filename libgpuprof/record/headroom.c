@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define PATH_BYTES 1024u
+#define STATUS_BYTES 8192u
 #define TEXT_BYTES 16384u /* of mountinfo: what lies behind is not looked at */
 
 struct hierarchy {
@@ -34,6 +35,28 @@ static bool read_text(const char *directory, const char *name, char *out, size_t
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 	while (fd >= 0 && at + 1 < capacity && (n = read(fd, out + at, capacity - 1 - at)) > 0)
 		at += (size_t)n;
+	if (fd >= 0)
+		close(fd);
+	out[at] = '\0';
+	return at != 0;
+}
+
+/*
+ * Of /proc/self/status as much of its end as fits: the lines of memory stand behind that of the
+ * user's groups, which may be thousands.
+ */
+static bool read_status(char *out, size_t capacity)
+{
+	size_t at = 0;
+	ssize_t n = -1;
+	const int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && (n = read(fd, out + at, capacity - 1 - at)) > 0) {
+		at += (size_t)n;
+		if (at > capacity / 2) {
+			memmove(out, out + at - capacity / 2, capacity / 2);
+			at = capacity / 2;
+		}
+	}
 	if (fd >= 0)
 		close(fd);
 	out[at] = '\0';
@@ -195,17 +218,17 @@ static uint64_t left_for_mappings(const char *status)
 
 uint64_t gp_headroom_mappings(void)
 {
-	char status[4096];
-	if (!read_text("/proc/self", "status", status, sizeof status))
+	char status[STATUS_BYTES];
+	if (!read_status(status, sizeof status))
 		return GP_NO_LIMIT;
 	return left_for_mappings(status);
 }
 
 uint64_t gp_headroom(void)
 {
-	char status[4096];
+	char status[STATUS_BYTES];
 	uint64_t left = gp_headroom_cgroup("");
-	if (!read_text("/proc/self", "status", status, sizeof status))
+	if (!read_status(status, sizeof status))
 		return left;
 	left = least(left, left_for_mappings(status));
 	const uint64_t locked = number_of(status, "VmLck:") << 10;

@@ -1,4 +1,6 @@
 /* Memory limits as cgroups give them, in directories of this file's; and what a budget allows. */
+#include <errno.h>
+#include <grp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +10,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -274,6 +278,31 @@ static void private_memory_has_a_limit_too(void **state)
 	assert_int_equal(setrlimit(RLIMIT_DATA, &former), 0);
 }
 
+/* A line of /proc/self/status that is longer than what is kept of the file. */
+static void a_user_of_many_groups_has_limits(void **state)
+{
+	enum { GROUPS = 8000 };
+	static gid_t group[GROUPS];
+	(void)state;
+	for (unsigned k = 0; k < GROUPS; k++)
+		group[k] = 100000 + k;
+	const pid_t pid = fork();
+	if (pid == 0) {
+		struct rlimit limit;
+		if (setgroups(GROUPS, group) != 0)
+			_exit(errno == EPERM ? 0 : 1); /* no root here */
+		const uint64_t whole = UINT64_C(1) << 40;
+		limit.rlim_cur = limit.rlim_max = whole;
+		if (setrlimit(RLIMIT_AS, &limit) != 0)
+			_exit(2);
+		const uint64_t left = gp_headroom_mappings();
+		_exit(left < whole - MIB && left > whole / 2 ? 0 : 3);
+	}
+	int status;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -286,6 +315,7 @@ int main(void)
 		cmocka_unit_test(memos_grow_by_what_is_left_now),
 		cmocka_unit_test(tables_take_half_of_what_was_left),
 		cmocka_unit_test(private_memory_has_a_limit_too),
+		cmocka_unit_test(a_user_of_many_groups_has_limits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
