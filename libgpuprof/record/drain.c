@@ -466,6 +466,7 @@ static bool start(struct gp_recorder *r)
 {
 	r->start = gp_clock_triple();
 	gp_range_names_begin();
+	gp_stack_table_reset(); /* a parent's lies where its child may have memory of its own */
 	__atomic_store_n(&gp_control, NULL, __ATOMIC_RELAXED);
 	r->writer.fd = -1;
 	if (!gp_output_name(gp_settings.output, r->start.unix_ns, r->name, sizeof r->name))

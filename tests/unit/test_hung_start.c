@@ -5,6 +5,7 @@
 /* ThreadSanitizer needs its own mmap before this file's can be called. */
 #if !defined(__SANITIZE_THREAD__)
 
+#include "record/stack_table.h"
 #include "recorded_child.h"
 
 #include <dlfcn.h>
@@ -19,7 +20,7 @@
 
 #define SLOW_NS 50000000
 
-static _Atomic bool has_no_threads, has_no_rings, is_disk_hung, is_disk_slow;
+static _Atomic bool has_no_threads, has_no_memory, has_no_rings, is_disk_hung, is_disk_slow;
 static _Atomic unsigned in_hung_write, in_slow_write;
 static _Thread_local unsigned listings_failing; /* the drain thread has its own */
 
@@ -48,7 +49,7 @@ ssize_t pwrite64(int fd, const void *from, size_t bytes, off_t at) __attribute__
 
 void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
-	if (has_no_rings && bytes == GP_REGION_OFFSET(1u)) {
+	if (has_no_memory || (has_no_rings && bytes == GP_REGION_OFFSET(1u))) {
 		errno = ENOMEM;
 		return MAP_FAILED;
 	}
@@ -353,6 +354,32 @@ static void fork_and_begin_elsewhere(void)
 	CHECK(end_of(pid) == 0);
 }
 
+/* What the parent's recorder had is a hole in the child, where the job's memory may come to lie. */
+static void fork_and_fill_the_hole(void)
+{
+	enum { PIECES = 64, BYTES = 1 << 20 };
+	allocate(NULL);
+	CHECK(gp_stack_table_open(1 << 20));
+	const pid_t pid = fork();
+	if (pid == 0) {
+		static char *piece[PIECES];
+		for (unsigned k = 0; k < PIECES; k++) {
+			piece[k] = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			CHECK(piece[k] != MAP_FAILED);
+			memset(piece[k], (int)k + 1, BYTES);
+		}
+		atomic_store(&has_no_memory, true);
+		allocate(NULL);
+		while (atomic_load(&gp_recorder.state) != GP_RECORDER_FAILED)
+			sched_yield();
+		for (unsigned k = 0; k < PIECES; k++)
+			CHECK(piece[k][0] == (char)(k + 1) && piece[k][BYTES - 1] == (char)(k + 1));
+		_exit(0);
+	}
+	CHECK(end_of(pid) == 0);
+}
+
 /* A handler of the job may come before anything of the parent's recorder is taken away. */
 static void fork_and_lose(void)
 {
@@ -453,6 +480,7 @@ static void a_child_begins_with_another_thread(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child("child.gpr", "0", fork_and_begin_elsewhere), 0);
+	assert_int_equal(in_child("hole.gpr", "0", fork_and_fill_the_hole), 0);
 }
 
 static void a_child_loses_before_it_begins(void **state)
