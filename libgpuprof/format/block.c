@@ -42,10 +42,7 @@ void gp_block_header_encode(const struct gp_block_header *header,
 	gp_fixed_put(out + CRC_AT, gp_crc32c(out, CRC_AT), 4);
 }
 
-/*
- * The least bytes of a block: what a reader does for a file stays in proportion to its bytes, and
- * no block that a recorder wrote is refused. Those of real jobs have more without that.
- */
+/* What a reader does for a file stays in proportion to its bytes. */
 static uint32_t least_bytes(const struct gp_block_header *h)
 {
 	/* stored names have bounds of their own */
@@ -58,8 +55,12 @@ static bool is_plausible(const struct gp_block_header *h)
 	return h->type != 0 && h->records <= GP_BLOCK_RECORDS && h->raw_bytes <= GP_COLUMNS_MAX &&
 	       h->stored_bytes <= gp_block_bound() - GP_BLOCK_HEADER &&
 	       !h->raw_bytes == !h->stored_bytes && !h->raw_bytes == !h->records &&
-	       GP_BLOCK_HEADER + h->stored_bytes >= least_bytes(h) &&
 	       h->first_order <= h->last_order;
+}
+
+bool gp_block_is_short(const struct gp_block_header *header)
+{
+	return GP_BLOCK_HEADER + header->stored_bytes < least_bytes(header);
 }
 
 enum gp_status gp_block_header_decode(const unsigned char in[GP_BLOCK_HEADER],

@@ -88,9 +88,14 @@ enum gp_status gp_block_encode(struct gp_block_scratch *scratch, struct gp_block
 			       uint64_t slots, unsigned char *out, size_t capacity, size_t *length);
 
 /*
- * A block has at least as many bytes as records, and one for GP_BLOCK_RATIO of its payload. Appends
- * what is missing to the payload, whose frame has stored_bytes; counts it there. GP_E_SPACE: no
- * room in `capacity`.
+ * The block has fewer bytes than records, or than one for GP_BLOCK_RATIO of its payload. Recorders
+ * before minor GP_FORMAT_PADDED wrote such blocks; later ones pad them.
+ */
+bool gp_block_is_short(const struct gp_block_header *header);
+
+/*
+ * Appends to the payload, whose frame has stored_bytes, what a block that is short lacks; counts it
+ * there. GP_E_SPACE: no room in `capacity`.
  */
 enum gp_status gp_block_pad(struct gp_block_header *header, unsigned char *payload,
 			    size_t capacity);

@@ -26,6 +26,10 @@
 #define GP_FILE_HEADER 4096u
 #define GP_FORMAT_MAJOR 1u
 #define GP_FORMAT_MINOR 7u
+/* Minor versions from which on: the file header has losses; it has names; no block is short. */
+#define GP_FORMAT_LOSSES 1u
+#define GP_FORMAT_NAMES 3u
+#define GP_FORMAT_PADDED 7u
 #define GP_FILE_SLOTS 16u
 #define GP_SLOT_GUARD GP_BLOCK_HEADER
 

@@ -361,7 +361,8 @@ static enum gp_status put_header(struct adopter *a)
 	if (memcmp(old.lost, h->lost, sizeof old.lost) == 0 && old.flags == h->flags &&
 	    old.failed_blocks == h->failed_blocks)
 		return GP_OK;
-	h->minor = h->minor > GP_FORMAT_MINOR ? h->minor : GP_FORMAT_MINOR;
+	/* not to GP_FORMAT_MINOR: what the owner wrote may break rules that are newer than it */
+	h->minor = h->minor > GP_FORMAT_LOSSES ? h->minor : GP_FORMAT_LOSSES;
 	unsigned char bytes[GP_FILE_HEADER];
 	gp_file_header_encode(h, bytes);
 	return write_at(a, bytes, sizeof bytes, 0);

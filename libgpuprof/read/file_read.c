@@ -113,6 +113,13 @@ void gp_file_release(struct gp_file *file)
 	file->fd = -1;
 }
 
+bool gp_file_allows_block(const struct gp_file *file, const struct gp_block_header *header)
+{
+	/* a damaged file header may have any minor */
+	bool is_padded = file->header.minor >= GP_FORMAT_PADDED && !file->is_header_damaged;
+	return !is_padded || !gp_block_is_short(header);
+}
+
 static bool is_own(const struct gp_block_walk *walk, const struct gp_block_header *header)
 {
 	if (walk->is_slot)

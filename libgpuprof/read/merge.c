@@ -208,7 +208,8 @@ static enum gp_status decode(struct gp_merge *m, const struct block_ref *ref, st
 {
 	const struct gp_block_header *h = &ref->header;
 	*slots = 0;
-	enum gp_status status = read_block(m, ref);
+	const bool is_allowed = gp_file_allows_block(m->file, h);
+	enum gp_status status = is_allowed ? read_block(m, ref) : GP_E_DAMAGED;
 	if (status == GP_OK)
 		status = gp_block_decode(m->scratch, h, m->payload + GP_BLOCK_HEADER, out->record,
 					 slots);
@@ -231,8 +232,10 @@ static enum gp_status decode(struct gp_merge *m, const struct block_ref *ref, st
 	if (h->segment > m->index->missing_segment)
 		m->index->missing_segment = h->segment;
 	gp_index_damage(m->index, ref->offset, h->sequence,
-			"the %u records of this block of thread %u do not decode", h->records,
-			h->thread);
+			is_allowed ? "the %u records of this block of thread %u do not decode" :
+				     "the %u records of this block of thread %u have fewer bytes "
+				     "than format 1.7 requires",
+			h->records, h->thread);
 	return status;
 }
 

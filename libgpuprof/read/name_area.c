@@ -242,7 +242,8 @@ static enum gp_status point(int fd, struct gp_file_header *header, uint64_t at, 
 	unsigned char encoded[GP_FILE_HEADER];
 	new.names_offset = at;
 	new.names_bytes = bytes;
-	new.minor = new.minor > GP_FORMAT_MINOR ? new.minor : GP_FORMAT_MINOR;
+	/* not to GP_FORMAT_MINOR: its blocks may break rules that are newer than their recorder */
+	new.minor = new.minor > GP_FORMAT_NAMES ? new.minor : GP_FORMAT_NAMES;
 	gp_file_header_encode(&new, encoded);
 	enum gp_status status = put_at(fd, 0, encoded, sizeof encoded);
 	if (status == GP_OK)

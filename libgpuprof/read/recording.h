@@ -32,6 +32,9 @@ extern const char gp_damaged_header[]; /* what is wrong then */
 /* Exactly `bytes` at `offset`: GP_E_TRUNCATED when the file ends before, GP_E_IO. */
 enum gp_status gp_file_read(const struct gp_file *file, uint64_t offset, void *out, size_t bytes);
 
+/* False: the block is short (block.h), and the recorder of this file would have padded it. */
+bool gp_file_allows_block(const struct gp_file *file, const struct gp_block_header *header);
+
 /* A region in which blocks follow each other: a slot, or all of a keep-all file. */
 struct gp_block_walk {
 	const struct gp_file *file;

@@ -158,6 +158,7 @@ static bool is_whole(struct copy *c, const struct gp_block_walk *walk)
 {
 	uint64_t slots;
 	return walk->header.stored_bytes <= gp_block_bound() - GP_BLOCK_HEADER &&
+	       gp_file_allows_block(walk->file, &walk->header) &&
 	       gp_file_read(walk->file, walk->offset, c->block,
 			    GP_BLOCK_HEADER + walk->header.stored_bytes) == GP_OK &&
 	       (walk->header.records == 0 ||

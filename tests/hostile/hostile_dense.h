@@ -76,4 +76,30 @@ static void dense_ranges(uint64_t count)
 	}
 }
 
+/* Before format 1.7 nothing was padded: a few hundred bytes hold 8192 events. */
+static void be_old(void)
+{
+	header.minor = GP_FORMAT_PADDED - 1;
+	write_header();
+	is_unpadded = true;
+}
+
+static void old_launches(uint64_t count)
+{
+	be_old();
+	dense_launches(count);
+}
+
+static void old_blocks(uint64_t count)
+{
+	be_old();
+	dense_blocks(count);
+}
+
+static void old_live(uint64_t count)
+{
+	be_old();
+	dense_live(count);
+}
+
 #endif

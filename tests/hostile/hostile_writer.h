@@ -12,6 +12,8 @@
 #include "gpuprof.h"
 #include "read/name_area.h"
 
+#include "../unit/unpadded_block.h"
+
 #define SLOTS 8192u
 #define TEXT_SLOTS 64u
 #define SECOND UINT64_C(1000000000)
@@ -36,7 +38,7 @@ static struct gp_file_header header = {
 static struct gp_block_scratch *scratch;
 static unsigned char *block;
 static struct gp_record record[SLOTS + TEXT_SLOTS];
-static bool is_sealed;
+static bool is_sealed, is_unpadded;
 static uint64_t records, next_time = START, next_order;
 static struct {
 	uint32_t thread;
@@ -85,6 +87,8 @@ static size_t write_block(unsigned type, uint32_t thread, uint64_t sequence)
 	if (gp_block_encode(scratch, &h, record, SLOTS, 0, records, block, gp_block_bound(),
 			    &length) != GP_OK)
 		exit(1);
+	if (is_unpadded)
+		length = unpad_block(block);
 	write_bytes(block, length);
 	records = 0;
 	return length;

@@ -500,6 +500,9 @@ static const struct {
 	{ "dense_live", dense_live },
 	{ "dense_launches", dense_launches },
 	{ "dense_ranges", dense_ranges },
+	{ "old_launches", old_launches },
+	{ "old_blocks", old_blocks },
+	{ "old_live", old_live },
 	{ "texts", texts },
 };
 

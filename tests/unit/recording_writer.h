@@ -22,6 +22,8 @@
 #include "gpuprof.h"
 #include "state/live.h"
 
+#include "unpadded_block.h"
+
 #define SLOTS_KEPT 65536u
 
 /* A recorder without threads: events of some threads into blocks, segments with checkpoints. */
@@ -39,6 +41,7 @@ struct writer {
 	uint64_t order, cut, at, slot, time;
 	uint32_t segment, part;
 	bool has_segment;
+	bool is_unpadded; /* blocks are as before format 1.7 */
 	uint64_t block_start[4096];
 	size_t blocks;
 	struct gp_record definition[64]; /* repeated in each segment; no texts */
@@ -97,6 +100,8 @@ static void put_records(struct writer *w, unsigned type, unsigned flags, uint32_
 		assert_int_equal(gp_block_encode(w->scratch, &header, records, SLOTS_KEPT, 0, slots,
 						 w->block, gp_block_bound(), &length),
 				 GP_OK);
+		if (w->is_unpadded)
+			length = unpad_block(w->block);
 		if (w->header.slots == 0 ||
 		    w->at + length + GP_BLOCK_HEADER <= gp_slot_offset(&w->header, w->slot + 1))
 			break;
@@ -174,6 +179,13 @@ static inline void next_segment(struct writer *w)
 	begin_segment(w);
 }
 
+static void put_header(const struct writer *w)
+{
+	unsigned char header[GP_FILE_HEADER];
+	gp_file_header_encode(&w->header, header);
+	assert_int_equal(pwrite(w->fd, header, sizeof header, 0), sizeof header);
+}
+
 static void writer_open(struct writer *w, const char *name, uint32_t slots, uint64_t slot_bytes)
 {
 	memset(w, 0, sizeof *w);
@@ -199,9 +211,7 @@ static void writer_open(struct writer *w, const char *name, uint32_t slots, uint
 					     .ticks_per_second = 1000000000u };
 	strcpy(w->header.command, "test --read");
 	strcpy(w->header.hostname, "here");
-	unsigned char header[GP_FILE_HEADER];
-	gp_file_header_encode(&w->header, header);
-	assert_int_equal(pwrite(w->fd, header, sizeof header, 0), sizeof header);
+	put_header(w);
 	w->at = GP_FILE_HEADER;
 	begin_segment(w);
 }

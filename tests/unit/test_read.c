@@ -432,6 +432,69 @@ static void a_name_is_known_before_it_is_told(void **state)
 	gp_recording_close(r);
 }
 
+#define LONG_NAMES 1638u /* of 240 bytes: as many as fit one block */
+#define LAUNCHES 8000u
+
+/* One block of long names that are alike, one of launches at regular times: both are short. */
+static void write_short_blocks(struct writer *w, const char *name, unsigned minor)
+{
+	struct gp_record *record = calloc(SLOTS_KEPT, sizeof *record);
+	char text[241];
+	writer_open(w, name, 0, 0);
+	w->header.minor = (uint16_t)minor;
+	put_header(w);
+	w->is_unpadded = true;
+	for (unsigned k = 0; k < LONG_NAMES; k++) {
+		struct gp_record *r = &record[5 * k];
+		snprintf(text, sizeof text, "%0236u%04u", 0u, k);
+		*r = (struct gp_record){ .kind = GP_RANGE_NAME, .time = w->time, .aux = k + 1 };
+		fill_text(r, text);
+		assert_int_equal(r->extra, 4);
+	}
+	put_records(w, GP_BLOCK_DEFINE, 0, GP_THREAD_NONE, &w->none_sequence, record,
+		    5 * LONG_NAMES);
+	for (unsigned k = 0; k < LAUNCHES; k++)
+		record[k] = (struct gp_record){ .kind = GP_LAUNCH, .time = w->time += 64 };
+	put_records(w, GP_BLOCK_EVENTS, 0, 1, &w->sequence[1], record, LAUNCHES);
+	writer_close(w, true);
+	free(record);
+}
+
+static void short_blocks_of_old_recorders_are_read(void **state)
+{
+	(void)state;
+	struct writer w;
+	for (unsigned minor = 0; minor <= GP_FORMAT_MINOR; minor++) {
+		const bool is_old = minor < 7;
+		struct gp_recording *r;
+		struct gp_event event;
+		unsigned events = 0;
+		char *said, copy[300];
+		size_t bytes;
+		write_short_blocks(&w, "short.gpr", minor);
+		assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+		while (gp_recording_next(r, &event) == GP_OK)
+			events++;
+		assert_int_equal(events, is_old ? LAUNCHES : 0);
+		const char *name = gp_recording_text(r, GP_RANGE_NAME, LONG_NAMES);
+		assert_int_equal(name != NULL && strlen(name) == 240, is_old);
+		gp_recording_close(r);
+		snprintf(copy, sizeof copy, "%s/short-copy.gpr", directory);
+		FILE *report = open_memstream(&said, &bytes);
+		assert_int_equal(gp_verify(w.path, copy, report), is_old ? GP_OK : GP_E_DAMAGED);
+		fclose(report);
+		assert_int_equal(strstr(said, "8000 records of this block of thread 1 have fewer "
+					      "bytes than format 1.7 requires") == NULL,
+				 is_old);
+		free(said);
+		report = open_memstream(&said, &bytes);
+		assert_int_equal(gp_verify(copy, NULL, report), GP_OK);
+		fclose(report);
+		free(said);
+		assert_int_equal(unlink(copy), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -445,6 +508,7 @@ int main(void)
 		cmocka_unit_test(strangers_are_refused),
 		cmocka_unit_test(repeats_are_dropped_and_holes_found),
 		cmocka_unit_test(a_name_is_known_before_it_is_told),
+		cmocka_unit_test(short_blocks_of_old_recorders_are_read),
 		cmocka_unit_test(live_entries_are_those_of_the_moment),
 		cmocka_unit_test(timeline_keeps_peaks),
 		cmocka_unit_test(frees_are_handed_out_with_their_device),

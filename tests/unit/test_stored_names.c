@@ -205,6 +205,27 @@ static void what_can_be_mended_is_told(void **state)
 	dlclose(library.handle);
 }
 
+/* The minor is that of the recorder: newer rules do not hold for what an older one wrote. */
+static void names_leave_the_minor(void **state)
+{
+	(void)state;
+	struct library library;
+	load_copy(&library);
+	for (unsigned minor = 0; minor <= GP_FORMAT_MINOR; minor++) {
+		struct writer w;
+		size_t bytes;
+		record(&w, &library, "minor.gpr", 0, 0, 100);
+		unsigned char *all = slurp(w.path, &bytes);
+		w.header.minor = (uint16_t)minor;
+		gp_file_header_encode(&w.header, all);
+		spill(w.path, all, bytes);
+		free(all);
+		assert_true(counted(w.path, NULL, NULL).is_written);
+		assert_int_equal(header_of(w.path).minor, minor < 3 ? 3 : minor);
+	}
+	dlclose(library.handle);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -214,6 +235,7 @@ int main(void)
 		cmocka_unit_test(a_limit_leaves_the_rest_for_later),
 		cmocka_unit_test(what_has_no_name_is_looked_for_again),
 		cmocka_unit_test(what_can_be_mended_is_told),
+		cmocka_unit_test(names_leave_the_minor),
 	};
 	return cmocka_run_group_tests(tests, set_up, drop_directory);
 }
