@@ -44,18 +44,14 @@ static uint64_t of_stacks(const struct gp_recorder *r)
 	       (gp_native_rules ? sizeof *gp_native_rules : 0) + gp_module_watch_memory(r);
 }
 
-static uint64_t taken(const struct gp_recorder *r)
+/* `threads`: what gp_thread_memory counted. It moves, so each figure is made of one look at it. */
+static uint64_t taken(const struct gp_recorder *r, uint64_t threads)
 {
 	const uint64_t records = 2u * GP_BLOCK_RECORDS * sizeof(struct gp_record);
 	return r->ring_bytes + GP_CONTROL_BYTES + r->block_capacity + gp_block_scratch_bytes() +
 	       records + r->definitions.used + gp_live_memory(r->live) +
-	       gp_open_ranges_memory(r->ranges) + gp_thread_memory() + gp_range_names_memory() +
+	       gp_open_ranges_memory(r->ranges) + threads + gp_range_names_memory() +
 	       (r->define.entry ? of_stacks(r) : 0);
-}
-
-static bool has_room(const struct gp_recorder *r, uint64_t more)
-{
-	return taken(r) + more <= r->budget;
 }
 
 /* The job may have taken by now what its limits left at the start. */
@@ -72,7 +68,8 @@ static uint64_t headroom_now(struct gp_recorder *r)
 bool gp_budget_may_begin(struct gp_recorder *r, uint64_t more)
 {
 	const uint64_t left = headroom_now(r);
-	if (more > left || (!has_room(r, more) && taken(r) + more > left))
+	const uint64_t then = taken(r, gp_thread_memory()) + more;
+	if (more > left || (then > r->budget && then > left))
 		return false;
 	r->headroom -= left != GP_NO_LIMIT ? more : 0;
 	return true;
@@ -87,7 +84,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 static uint64_t left_to_grow(const struct gp_recorder *r)
 {
 	const uint64_t share = r->budget / SHARE;
-	const uint64_t used = taken(r) - least(gp_thread_memory(), share);
+	const uint64_t threads = gp_thread_memory();
+	const uint64_t used = taken(r, threads) - least(threads, share);
 	return r->budget - share - least(used, r->budget - share);
 }
 

@@ -19,6 +19,7 @@
 #include "../../libgpuprof/record/recorder.h"
 #include "../../libgpuprof/record/thread_memory.h"
 #include "../../libgpuprof/state/live_table.h"
+#include "single_step.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -185,6 +186,44 @@ static void memos_have_a_share_of_their_own(void **state)
 	tables_close(&r);
 }
 
+#if defined(__x86_64__)
+static unsigned looks;
+
+/* Before the second look at what threads have. */
+static void take_or_give_when_stepped(int signal, siginfo_t *info, void *context)
+{
+	(void)signal;
+	(void)info;
+	if (single_step_register(context, REG_RIP) != (uintptr_t)gp_thread_memory || ++looks != 2)
+		return;
+	if (gp_thread_memory())
+		gp_thread_memory_give(16 * MIB);
+	else
+		gp_thread_memory_add(16 * MIB);
+}
+
+/* A figure made of two looks wraps around where a thread takes or gives in between. */
+static void memos_come_and_go_while_rings_grow(void **state)
+{
+	static struct gp_recorder r;
+	(void)state;
+	tables_open(&r);
+	r.budget = 64 * MIB;
+	r.headroom = GP_NO_LIMIT;
+	for (unsigned is_taken = 0; is_taken < 2; is_taken++) {
+		gp_thread_memory_begin();
+		gp_thread_memory_add(is_taken * 16 * MIB);
+		looks = 0;
+		single_step_begin(take_or_give_when_stepped);
+		const bool may_grow = gp_budget_may_grow(&r, MIB);
+		single_step_end();
+		assert_true(looks != 0 && may_grow);
+	}
+	gp_thread_memory_begin();
+	tables_close(&r);
+}
+#endif
+
 static uint64_t room_kib(struct gp_recorder *r)
 {
 	uint64_t kib = 0;
@@ -311,6 +350,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(version_1_and_a_container, begin, end),
 		cmocka_unit_test(first_rings_end_at_the_jobs_limit),
 		cmocka_unit_test(memos_have_a_share_of_their_own),
+#if defined(__x86_64__)
+		cmocka_unit_test(memos_come_and_go_while_rings_grow),
+#endif
 		cmocka_unit_test(open_ranges_count),
 		cmocka_unit_test(memos_grow_by_what_is_left_now),
 		cmocka_unit_test(tables_take_half_of_what_was_left),
