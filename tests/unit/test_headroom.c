@@ -104,16 +104,21 @@ static void version_1_and_a_container(void **state)
 	assert_int_equal(gp_headroom_cgroup(root), 150 * MIB);
 }
 
-static void tables_open(struct gp_recorder *r)
+static void budget_open(struct gp_recorder *r, uint64_t budget)
 {
+	r->budget = budget;
+	r->headroom = GP_NO_LIMIT;
+	gp_thread_memory_begin();
 	r->live = gp_live_open();
 	r->ranges = gp_open_ranges_open(16);
 	assert_non_null(r->live);
 	assert_non_null(r->ranges);
 }
 
-static void tables_close(struct gp_recorder *r)
+static void budget_close(struct gp_recorder *r)
 {
+	gp_thread_memory_begin();
+	gp_thread_memory_bound(UINT64_MAX);
 	gp_live_close(r->live);
 	gp_open_ranges_close(r->ranges);
 }
@@ -128,29 +133,38 @@ static uint64_t address_space(void)
 	return pages * 4096;
 }
 
+/* As `resource` counts, the job may take `left` bytes more. Returns what the limit was before. */
+static struct rlimit limit_to(int resource, uint64_t left)
+{
+	struct rlimit former;
+	assert_int_equal(getrlimit(resource, &former), 0);
+	const struct rlimit limit = { address_space() + left, former.rlim_max };
+	assert_int_equal(setrlimit(resource, &limit), 0);
+	return former;
+}
+
+static void limit_back(int resource, struct rlimit former)
+{
+	assert_int_equal(setrlimit(resource, &former), 0);
+}
+
 /* A thread's first ring goes beyond the budget, not beyond half of what the limits leave. */
 static void first_rings_end_at_the_jobs_limit(void **state)
 {
 	static struct gp_recorder r;
-	struct rlimit former;
 	(void)state;
-	tables_open(&r);
-	r.budget = 8 * MIB;
+	budget_open(&r, 8 * MIB);
 	r.ring_bytes = 64 * MIB;
-	r.headroom = GP_NO_LIMIT;
 	assert_true(gp_budget_may_begin(&r, 36 << 10));
 	assert_false(gp_budget_may_grow(&r, 36 << 10));
-	assert_int_equal(getrlimit(RLIMIT_AS, &former), 0);
-	const struct rlimit wide = { address_space() + 512 * MIB, former.rlim_max };
-	const struct rlimit narrow = { address_space() + 48 * MIB, former.rlim_max };
 	r.headroom = 0;
-	assert_int_equal(setrlimit(RLIMIT_AS, &wide), 0);
+	const struct rlimit former = limit_to(RLIMIT_AS, 512 * MIB);
 	assert_true(gp_budget_may_begin(&r, 36 << 10));
 	r.headroom_ns = 0; /* it looks again */
-	assert_int_equal(setrlimit(RLIMIT_AS, &narrow), 0);
+	limit_to(RLIMIT_AS, 48 * MIB);
 	assert_false(gp_budget_may_begin(&r, 36 << 10));
-	assert_int_equal(setrlimit(RLIMIT_AS, &former), 0);
-	tables_close(&r);
+	limit_back(RLIMIT_AS, former);
+	budget_close(&r);
 }
 
 /* Rings and the table of stacks get three quarters, memos of that a third, if it is left. */
@@ -158,10 +172,7 @@ static void memos_have_a_share_of_their_own(void **state)
 {
 	static struct gp_recorder r;
 	(void)state;
-	tables_open(&r);
-	r.budget = 64 * MIB;
-	r.headroom = GP_NO_LIMIT;
-	gp_thread_memory_begin();
+	budget_open(&r, 64 * MIB);
 	gp_budget_tend(&r);
 	assert_false(gp_thread_memory_take(17 * MIB));
 	assert_true(gp_thread_memory_take(16 * MIB));
@@ -182,8 +193,7 @@ static void memos_have_a_share_of_their_own(void **state)
 	assert_true(gp_thread_memory_take(1 * MIB));
 	gp_thread_memory_give(17 * MIB); /* a forked child's parent took it */
 	assert_int_equal(gp_thread_memory(), 0);
-	gp_thread_memory_bound(UINT64_MAX);
-	tables_close(&r);
+	budget_close(&r);
 }
 
 #if defined(__x86_64__)
@@ -207,9 +217,7 @@ static void memos_come_and_go_while_rings_grow(void **state)
 {
 	static struct gp_recorder r;
 	(void)state;
-	tables_open(&r);
-	r.budget = 64 * MIB;
-	r.headroom = GP_NO_LIMIT;
+	budget_open(&r, 64 * MIB);
 	for (unsigned is_taken = 0; is_taken < 2; is_taken++) {
 		gp_thread_memory_begin();
 		gp_thread_memory_add(is_taken * 16 * MIB);
@@ -219,8 +227,7 @@ static void memos_come_and_go_while_rings_grow(void **state)
 		single_step_end();
 		assert_true(looks != 0 && may_grow);
 	}
-	gp_thread_memory_begin();
-	tables_close(&r);
+	budget_close(&r);
 }
 #endif
 
@@ -237,30 +244,23 @@ static void open_ranges_count(void **state)
 	static struct gp_recorder r;
 	const struct gp_record push = { .kind = GP_RANGE_PUSH, .aux = 1 };
 	(void)state;
-	tables_open(&r);
-	r.budget = 64 * MIB;
-	r.headroom = GP_NO_LIMIT;
+	budget_open(&r, 64 * MIB);
 	const uint64_t before = room_kib(&r);
 	for (uint32_t thread = 0; thread < 16; thread++)
 		gp_open_ranges_apply(r.ranges, thread, &push);
 	assert_in_range(before - room_kib(&r), 16 * sizeof(struct gp_range_stack) >> 10,
 			(16 * sizeof(struct gp_range_stack) >> 10) + 1);
-	tables_close(&r);
+	budget_close(&r);
 }
 
 /* What the limits leave is looked at again, also where memos did not grow meanwhile. */
 static void memos_grow_by_what_is_left_now(void **state)
 {
 	static struct gp_recorder r;
-	struct rlimit former;
 	(void)state;
-	tables_open(&r);
-	r.budget = 64 * MIB;
+	budget_open(&r, 64 * MIB);
 	r.headroom = 512 * MIB;
-	gp_thread_memory_begin();
-	assert_int_equal(getrlimit(RLIMIT_AS, &former), 0);
-	const struct rlimit narrow = { address_space() + 16 * MIB, former.rlim_max };
-	assert_int_equal(setrlimit(RLIMIT_AS, &narrow), 0);
+	const struct rlimit former = limit_to(RLIMIT_AS, 16 * MIB);
 	r.headroom_ns = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
 	gp_budget_tend(&r);
 	assert_true(gp_thread_memory_take(8 * MIB));
@@ -269,21 +269,16 @@ static void memos_grow_by_what_is_left_now(void **state)
 	gp_budget_tend(&r);
 	assert_false(gp_thread_memory_take(8 * MIB));
 	assert_true(gp_thread_memory_take(1 * MIB));
-	assert_int_equal(setrlimit(RLIMIT_AS, &former), 0);
-	gp_thread_memory_begin();
-	gp_thread_memory_bound(UINT64_MAX);
-	tables_close(&r);
+	limit_back(RLIMIT_AS, former);
+	budget_close(&r);
 }
 
 /* Not half of what is left when it is asked: another thread of the job may take and give. */
 static void tables_take_half_of_what_was_left(void **state)
 {
 	static struct gp_recorder r;
-	struct rlimit former;
 	(void)state;
-	assert_int_equal(getrlimit(RLIMIT_AS, &former), 0);
-	const struct rlimit limit = { address_space() + 1024 * MIB, former.rlim_max };
-	assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+	const struct rlimit former = limit_to(RLIMIT_AS, 1024 * MIB);
 	gp_budget_open(&r);
 	void *foreign = mmap(NULL, 600 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_true(foreign != MAP_FAILED);
@@ -295,18 +290,15 @@ static void tables_take_half_of_what_was_left(void **state)
 	void *other = gp_pages_open(300 * MIB);
 	assert_non_null(other);
 	assert_false(gp_budget_leaves_half(&r));
-	assert_int_equal(setrlimit(RLIMIT_AS, &former), 0);
+	limit_back(RLIMIT_AS, former);
 	gp_pages_close(table, 300 * MIB);
 	gp_pages_close(other, 300 * MIB);
 }
 
 static void private_memory_has_a_limit_too(void **state)
 {
-	struct rlimit former;
 	(void)state;
-	assert_int_equal(getrlimit(RLIMIT_DATA, &former), 0);
-	const struct rlimit limit = { address_space() + 64 * MIB, former.rlim_max };
-	assert_int_equal(setrlimit(RLIMIT_DATA, &limit), 0);
+	const struct rlimit former = limit_to(RLIMIT_DATA, 64 * MIB);
 	const uint64_t left = gp_headroom_mappings();
 	assert_in_range(left, 64 * MIB, address_space() + 64 * MIB);
 	void *memory = gp_pages(16 * MIB);
@@ -314,7 +306,7 @@ static void private_memory_has_a_limit_too(void **state)
 	assert_in_range(left - gp_headroom_mappings(), 16 * MIB, 17 * MIB);
 	assert_true(gp_headroom() <= gp_headroom_mappings());
 	gp_pages_close(memory, 16 * MIB);
-	assert_int_equal(setrlimit(RLIMIT_DATA, &former), 0);
+	limit_back(RLIMIT_DATA, former);
 }
 
 /* A line of /proc/self/status that is longer than what is kept of the file. */

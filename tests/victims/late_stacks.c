@@ -18,7 +18,7 @@ static void *work(void *argument)
 {
 	must(driver_use(&driver, 0));
 	for (unsigned k = 0; k < STACKS; k++)
-		go_left(&driver, k, DEPTH);
+		go_down(&driver, k, DEPTH);
 	pthread_barrier_wait(&barrier);
 	pthread_barrier_wait(&barrier);
 	return argument;
@@ -35,7 +35,7 @@ int main(void)
 		must(pthread_create(&thread[i], NULL, work, NULL) == 0);
 	pthread_barrier_wait(&barrier);
 	for (unsigned k = 0; k < LATE_STACKS; k++)
-		go_left(&driver, STACKS + k, DEPTH);
+		go_down(&driver, STACKS + k, DEPTH);
 	must(driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
 	must(driver.cuModuleGetFunction(&kernel, module, "gemm") == CUDA_SUCCESS);
 	for (unsigned k = 0; k < LAUNCHES; k++)

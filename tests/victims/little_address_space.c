@@ -22,14 +22,7 @@ static const struct limit limits[] = {
 
 static unsigned long used_of(const struct limit *limit)
 {
-	char line[256];
-	unsigned long kib = 0;
-	FILE *status = fopen("/proc/self/status", "r");
-	must(status);
-	while (fgets(line, sizeof line, status))
-		if (strncmp(line, limit->used, strlen(limit->used)) == 0)
-			kib = strtoul(line + strlen(limit->used), NULL, 10);
-	fclose(status);
+	const unsigned long kib = kib_of(limit->used);
 	must(kib);
 	return kib << 10;
 }

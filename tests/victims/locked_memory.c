@@ -2,7 +2,6 @@
  * Locks all the memory that it will map (mlockall), as real-time jobs do. Memory that is mapped and
  * not used must not become locked.
  */
-#include <string.h>
 #include <sys/mman.h>
 
 #include "victim.h"
@@ -11,19 +10,6 @@
 #define BYTES (256ul << 20) /* of large memory the fake driver describes little */
 #define LEAST_BYTES (256ul << 20)
 #define MOST_KIB (6ul << 10) /* a thread's stack, a ring, a part of the table of stacks */
-
-static unsigned long kib_of(const char *key)
-{
-	char line[256];
-	unsigned long kib = 0;
-	FILE *status = fopen("/proc/self/status", "r");
-	must(status);
-	while (fgets(line, sizeof line, status))
-		if (strncmp(line, key, strlen(key)) == 0)
-			kib = strtoul(line + strlen(key), NULL, 10);
-	fclose(status);
-	return kib;
-}
 
 /* Not where the limit of locked memory is small: the recorder would get no memory at all. */
 static bool lock_what_comes(void)

@@ -40,15 +40,7 @@ static inline unsigned ring_files(pid_t first, pid_t last, unsigned long long *b
 /* Shared memory that this process has touched. */
 static inline unsigned long shared_kib(void)
 {
-	char line[256];
-	unsigned long kib = 0;
-	FILE *status = fopen("/proc/self/status", "r");
-	must(status);
-	while (fgets(line, sizeof line, status))
-		if (strncmp(line, "RssShmem:", 9) == 0)
-			kib = strtoul(line + 9, NULL, 10);
-	fclose(status);
-	return kib;
+	return kib_of("RssShmem:");
 }
 
 #endif

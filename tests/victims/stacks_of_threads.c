@@ -2,8 +2,6 @@
  * A hundred threads allocate from hundreds of deep stacks each, again and again. GPUPROF_MEMORY is
  * far less than memos of all these stacks take.
  */
-#include <string.h>
-
 #include "deep_stacks.h"
 
 #define THREADS 100
@@ -20,35 +18,22 @@ static void *work(void *argument)
 	must(driver_use(&driver, 0));
 	for (unsigned round = 0; round < ROUNDS; round++)
 		for (unsigned k = 0; k < STACKS; k++)
-			go_left(&driver, k, DEPTH);
+			go_down(&driver, k, DEPTH);
 	pthread_barrier_wait(&end);
 	pthread_barrier_wait(&end);
 	return argument;
-}
-
-static unsigned long own_kib(void)
-{
-	char line[256];
-	unsigned long kib = 0;
-	FILE *status = fopen("/proc/self/status", "r");
-	must(status);
-	while (fgets(line, sizeof line, status))
-		if (strncmp(line, "RssAnon:", 8) == 0)
-			kib = strtoul(line + 8, NULL, 10);
-	fclose(status);
-	return kib;
 }
 
 int main(void)
 {
 	pthread_t thread[THREADS];
 	driver = need_driver(DOOR_PROC_ADDRESS);
-	const unsigned long before = own_kib();
+	const unsigned long before = kib_of("RssAnon:");
 	pthread_barrier_init(&end, NULL, THREADS + 1);
 	for (int i = 0; i < THREADS; i++)
 		must(pthread_create(&thread[i], NULL, work, NULL) == 0);
 	pthread_barrier_wait(&end);
-	must(own_kib() - before <= MOST_KIB);
+	must(kib_of("RssAnon:") - before <= MOST_KIB);
 	pthread_barrier_wait(&end);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);

@@ -13,6 +13,7 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -59,6 +60,20 @@ static inline void claim_recordings(unsigned long long number)
 static inline unsigned long count_argument(int argc, char **argv, unsigned long standard)
 {
 	return argc > 1 ? strtoul(argv[1], NULL, 10) : standard;
+}
+
+/* A line of /proc/self/status, "VmRSS:". */
+static inline unsigned long kib_of(const char *key)
+{
+	char line[256];
+	unsigned long kib = 0;
+	FILE *status = fopen("/proc/self/status", "r");
+	must(status);
+	while (fgets(line, sizeof line, status))
+		if (strncmp(line, key, strlen(key)) == 0)
+			kib = strtoul(line + strlen(key), NULL, 10);
+	fclose(status);
+	return kib;
 }
 
 /* A driver with device 0 current. */
