@@ -89,7 +89,7 @@ static bool grow(struct gp_recorder *r)
 static bool make_wanted(struct gp_recorder *r)
 {
 	const uint32_t asked = atomic_exchange(&r->is_ring_asked, 0);
-	/* partner: the add in take_ring, whose thread then waits for `rings_made` */
+	/* partner: the add in want_ring, whose thread then waits for `rings_made` */
 	const uint32_t wanted = atomic_load(&r->rings_wanted) + asked;
 	if (gp_likely(wanted == 0))
 		return false;

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "held_signals.h"
 #include "recorder.h"
 #include "scope.h"
 
@@ -91,13 +92,28 @@ static struct gp_ring_view *await_ring(uint64_t timeout_ns)
 	}
 }
 
+/* With signals held: where a handler jumps away the count and the thread's own mark agree. */
+static void want_ring(struct gp_thread *t)
+{
+	uint64_t before;
+	gp_signals_hold(&before);
+	/* partner: the loads in make_wanted and gp_rings_hand_out; `rings_made` rises */
+	atomic_fetch_add(&gp_recorder.rings_wanted, 1);
+	t->is_ring_wanted = 1;
+	gp_signals_release(&before);
+}
+
 void gp_thread_wants_no_ring(struct gp_thread *t)
 {
-	/* at once: a signal's handler that comes here meanwhile finds nothing to take back */
-	const bool is_counted = __atomic_exchange_n(&t->is_ring_wanted, 0, __ATOMIC_RELAXED) != 0;
-	/* a forked child's recorder has not counted it */
-	if (is_counted && t->generation == gp_recorder.generation)
+	uint64_t before;
+	if (!t->is_ring_wanted)
+		return;
+	gp_signals_hold(&before);
+	/* a handler may have come before; a forked child's recorder has not counted it */
+	if (t->is_ring_wanted && t->generation == gp_recorder.generation)
 		atomic_fetch_sub(&gp_recorder.rings_wanted, 1);
+	t->is_ring_wanted = 0;
+	gp_signals_release(&before);
 }
 
 /*
@@ -111,10 +127,7 @@ static struct gp_ring_view *take_ring(struct gp_thread *t, uint64_t timeout_ns)
 	if (view)
 		return view;
 	if (timeout_ns != 0) {
-		/* partner: the loads in make_wanted and gp_rings_hand_out; `rings_made` rises */
-		atomic_fetch_add(&gp_recorder.rings_wanted, 1);
-		atomic_signal_fence(memory_order_seq_cst);
-		t->is_ring_wanted = 1;
+		want_ring(t);
 		view = await_ring(timeout_ns);
 		gp_thread_wants_no_ring(t);
 	}

@@ -31,12 +31,6 @@ static inline void single_step_end(void)
 			 : "cc", "memory");
 }
 
-/* From the handler. */
-static inline void single_step_end_from(void *context)
-{
-	((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
-}
-
 static inline uintptr_t single_step_register(const void *context, int number)
 {
 	return (uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[number];

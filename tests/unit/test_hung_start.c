@@ -7,6 +7,7 @@
 
 #include "record/stack_table.h"
 #include "recorded_child.h"
+#include "single_step.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,7 +17,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <ucontext.h>
 
 #define SLOW_NS 50000000
 
@@ -107,13 +107,18 @@ static void allocate_in_thread(void)
 	pthread_join(thread, NULL);
 }
 
-/* Each of them would wait for half a second. */
-static void begin_while_hung(void)
+static void hang_disk(void)
 {
 	allocate(NULL);
 	atomic_store(&is_disk_hung, true);
 	while (!atomic_load(&in_hung_write))
 		sched_yield();
+}
+
+/* Each of them would wait for half a second. */
+static void begin_while_hung(void)
+{
+	hang_disk();
 	const uint64_t began = now_ms();
 	for (unsigned k = 0; k < 20; k++)
 		allocate_in_thread();
@@ -161,11 +166,8 @@ static void *go_on_out_of_wait(void *unused)
 static void jump_while_hung(void *(*body)(void *))
 {
 	pthread_t thread;
-	allocate(NULL);
+	hang_disk();
 	signal(SIGUSR1, jump);
-	atomic_store(&is_disk_hung, true);
-	while (!atomic_load(&in_hung_write))
-		sched_yield();
 	CHECK(pthread_create(&thread, NULL, body, NULL) == 0);
 	while (!atomic_load(&jumping) ||
 	       !*(volatile uint16_t *)&atomic_load(&jumping)->is_ring_wanted)
@@ -177,21 +179,33 @@ static void jump_while_hung(void *(*body)(void *))
 }
 
 #if defined(__x86_64__)
-static unsigned handler_at; /* instruction of ours that takes the wait back */
+#define NEVER_THERE 2 /* exit status: the thread did not come to `signal_at` */
+static unsigned signal_at;
+static bool was_there;
 
-/* There a handler of the job calls the driver. */
-static void allocate_when_stepped(int signal, siginfo_t *unused, void *context)
+static void send(int signal)
 {
-	ucontext_t *stepped = context;
-	const uintptr_t at = (uintptr_t)stepped->uc_mcontext.gregs[REG_RIP];
-	static unsigned instruction;
-	const bool is_inside = at - (uintptr_t)gp_thread_wants_no_ring < 64;
+	was_there = true;
+	pthread_kill(pthread_self(), signal);
+}
+
+static void want_none_in_handler(int signal)
+{
+	(void)signal;
+	gp_thread_wants_no_ring(&gp_thread);
+}
+
+static unsigned instruction;
+
+/* The `signal_at`-th instruction of ours that takes the wait back. */
+static void interrupt_when_stepped(int signal, siginfo_t *unused, void *context)
+{
+	const uintptr_t into =
+		single_step_register(context, REG_RIP) - (uintptr_t)gp_thread_wants_no_ring;
 	(void)signal;
 	(void)unused;
-	if (is_inside && instruction++ == handler_at)
-		allocate(NULL);
-	if (!is_inside && instruction) /* the C library ends the thread with signals held back */
-		stepped->uc_mcontext.gregs[REG_EFL] &= ~0x100ll;
+	if (into < 256 && instruction++ == signal_at)
+		send(SIGUSR2);
 }
 
 static __attribute__((noinline)) void overwrite_return_addresses(void)
@@ -201,21 +215,63 @@ static __attribute__((noinline)) void overwrite_return_addresses(void)
 		room[k] = 7;
 }
 
-static void *end_step_by_step(void *unused)
+/* A handler of the job that begins an event takes back what a jump left behind, too. */
+static void interrupt_taking_back(void)
 {
-	struct sigaction step = { .sa_sigaction = allocate_when_stepped, .sa_flags = SA_SIGINFO };
-	end_out_of_wait(unused);
+	allocate(NULL);
+	signal(SIGUSR2, want_none_in_handler);
+	do {
+		was_there = false;
+		instruction = 0;
+		atomic_fetch_add(&gp_recorder.rings_wanted, 1);
+		gp_thread.is_ring_wanted = 1;
+		single_step_begin(interrupt_when_stepped);
+		gp_thread_wants_no_ring(&gp_thread);
+		single_step_end();
+		CHECK(atomic_load(&gp_recorder.rings_wanted) == 0 && !gp_thread.is_ring_wanted);
+		signal_at++;
+	} while (was_there);
+	CHECK(signal_at > 5);
+}
+
+/* The `signal_at`-th time that the count of waiting threads and the thread's mark disagree. */
+static void jump_when_stepped(int signal, siginfo_t *unused, void *context)
+{
+	static bool did_disagree;
+	static unsigned times;
+	const bool disagrees = atomic_load(&gp_recorder.rings_wanted) != gp_thread.is_ring_wanted;
+	(void)signal;
+	(void)unused;
+	(void)context;
+	if (disagrees && !did_disagree) {
+		atomic_store(&is_disk_hung, false);
+		if (times++ == signal_at)
+			send(SIGUSR1);
+	}
+	did_disagree = disagrees;
+}
+
+static void *begin_step_by_step(void *unused)
+{
+	if (sigsetjmp(landing, 1) == 0) {
+		single_step_begin(jump_when_stepped);
+		allocate(NULL);
+		single_step_end();
+		_exit(NEVER_THERE);
+	}
 	overwrite_return_addresses();
-	sigaction(SIGTRAP, &step, NULL);
-	__asm__ volatile("sub $128, %%rsp\n\tpushfq\n\torq $0x100, (%%rsp)\n\tpopfq\n\t"
-			 "add $128, %%rsp" ::
-				 : "cc", "memory");
+	allocate(NULL);
+	CHECK(atomic_load(&gp_recorder.rings_wanted) == 0);
 	return unused;
 }
 
-static void jump_while_hung_and_end_interrupted(void)
+static void jump_while_counted(void)
 {
-	jump_while_hung(end_step_by_step);
+	pthread_t thread;
+	hang_disk();
+	signal(SIGUSR1, jump);
+	CHECK(pthread_create(&thread, NULL, begin_step_by_step, NULL) == 0);
+	pthread_join(thread, NULL);
 }
 #endif
 
@@ -282,10 +338,7 @@ static void fill_while_slow(void)
 
 static void fill_while_hung(void)
 {
-	allocate(NULL);
-	atomic_store(&is_disk_hung, true);
-	while (!atomic_load(&in_hung_write))
-		sched_yield();
+	hang_disk();
 	const uint64_t began = now_ms();
 	allocate_often(3 * GP_RING_SLOTS);
 	CHECK(now_ms() - began < 5000);
@@ -434,9 +487,10 @@ static void who_jumps_out_of_the_wait_waits_no_more(void **state)
 	assert_int_equal(in_child("jumped.gpr", "0", jump_while_hung_and_go_on), 0);
 	assert_int_equal(in_child("ended.gpr", "0", jump_while_hung_and_end), 0);
 #if defined(__x86_64__)
-	for (handler_at = 0; handler_at < 10; handler_at++)
-		assert_int_equal(in_child("stepped.gpr", "0", jump_while_hung_and_end_interrupted),
-				 0);
+	assert_int_equal(in_child("stepped.gpr", "0", interrupt_taking_back), 0);
+	for (signal_at = 0; signal_at < 2; signal_at++)
+		assert_int_equal(in_child("counted.gpr", "0", jump_while_counted), 0);
+	assert_int_equal(in_child("counted.gpr", "0", jump_while_counted), NEVER_THERE);
 #endif
 }
 
