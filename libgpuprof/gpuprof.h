@@ -322,7 +322,7 @@ struct gp_timeline_device {
 };
 struct gp_timeline {
 	size_t devices;
-	/* of gaps: some events asked for more work than is done for them, so figures lag behind */
+	/* of gaps: some events need more work than the limit, so figures lag behind */
 	bool has_late_gaps;
 	struct gp_timeline_device *device;
 };

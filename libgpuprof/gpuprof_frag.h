@@ -134,7 +134,7 @@ double gp_gap_ratio(uint64_t free_bytes, uint64_t largest_bytes);
 typedef void gp_gap_visit(void *context, const struct gp_gaps *gaps);
 /*
  * Behind every kept event that may have changed the gaps of a device. Rewinds. `has_late_gaps` (may
- * be NULL): some events asked for more work than is done for them, so that gaps were told late.
+ * be NULL): some events need more work than the limit, so gaps were reported late.
  */
 enum gp_status gp_gaps_visit(struct gp_recording *recording, gp_gap_visit *visit, void *context,
 			     bool *has_late_gaps);
@@ -151,7 +151,7 @@ struct gp_frag_born {
 	int64_t at_ns;
 	uint64_t order;
 	uint64_t stranded_bytes; /* at the moment */
-	bool is_unsure;		 /* some events asked for more work than is done for them */
+	bool is_unsure;		 /* some events need more work than the limit */
 };
 enum gp_status gp_frag_find_born(struct gp_recording *recording, const struct gp_memory *memory,
 				 unsigned device, uint64_t fit_bytes, struct gp_frag_born *out);

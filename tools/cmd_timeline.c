@@ -77,8 +77,7 @@ static void draw(struct timeline *t, const char *path, const struct gp_info *inf
 	const size_t used = strlen(headline.s);
 	if (all->has_late_gaps)
 		snprintf(headline.s + used, sizeof headline.s - used,
-			 "; gaps are shown late: some events ask for more work than is done for "
-			 "them");
+			 "; gaps are shown late: some events need more work than the limit");
 	struct gp_chart chart = {
 		.path = path,
 		.headline = headline.s,

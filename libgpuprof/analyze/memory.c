@@ -17,7 +17,7 @@ static const char *const doubt_texts[] = {
 	"free",
 	"its allocator told streams and pools only later: of some segments they are not known",
 	"blocks lie in memory of which nothing is known, and are left out",
-	"events before this moment ask for more work than is done for them: some of it may be gone",
+	"events before this moment need more work than the limit: some of it may be gone",
 };
 
 /* One text for each set of doubts, made when it is asked for, kept for ever. */

@@ -37,7 +37,7 @@ enum gp_memory_doubt {
 	GP_DOUBT_UNTOLD = 4,	/* no tier B */
 	GP_DOUBT_PARTLY = 8,	/* tier B, and segments that it did not tell */
 	GP_DOUBT_HOMELESS = 16, /* blocks in no known memory */
-	GP_DOUBT_WORK = 32,	/* events asked for more work than is done for them */
+	GP_DOUBT_WORK = 32,	/* events need more work than the limit (looks.h) */
 	GP_DOUBTS = 64,
 };
 

@@ -31,7 +31,7 @@ static const char nothing_repeats[] =
 static const char no_allocation_repeats[] =
 	"no sure repetition is found in what the job allocates, and no launches are recorded";
 static const char too_much[] =
-	"launches of graphs ask for more work than is done for the bytes of a recording";
+	"launches of graphs need more work than the limit for a recording of this size";
 static const char too_few[] = "what the job launches and allocates comes too seldom to be steps";
 
 /* The moment before a token: a step may begin there. */

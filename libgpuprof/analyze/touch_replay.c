@@ -371,7 +371,7 @@ static bool use_content(struct gp_touch_replay *t, struct gp_graph_values *value
 	return true;
 }
 
-/* Behind the event: blocks are told apart, since most events are of blocks. */
+/* Called after an event was applied. Most are of blocks, which `other_moves` leaves out. */
 static void count_moves(struct gp_touch_replay *t, const struct gp_record *r)
 {
 	bool is_block = r->kind == GP_BLOCK_ALLOC || r->kind == GP_BLOCK_FREE;

@@ -194,7 +194,7 @@ static enum gp_status read_block(struct gp_merge *m, const struct block_ref *ref
  * what it saw of that thread and what the clock said are not ordered. So names are heard when the
  * block is read. Only a block that has texts has more slots than records.
  */
-static void hear_names(struct gp_merge *m, const struct gp_record *record, uint64_t slots)
+static void learn_range_names(struct gp_merge *m, const struct gp_record *record, uint64_t slots)
 {
 	for (uint64_t k = 0; k < slots; k += 1u + record[k].extra)
 		if (record[k].kind == GP_RANGE_NAME &&
@@ -214,7 +214,7 @@ static enum gp_status decode(struct gp_merge *m, const struct block_ref *ref, st
 		status = gp_block_decode(m->scratch, h, m->payload + GP_BLOCK_HEADER, out->record,
 					 slots);
 	if (status == GP_OK && *slots > h->records)
-		hear_names(m, out->record, *slots);
+		learn_range_names(m, out->record, *slots);
 	if (status == GP_OK)
 		return GP_OK;
 	*slots = 0;

@@ -70,7 +70,10 @@ static enum gp_status add_doubt(struct gp_module_list *list, const struct gp_rec
 	return GP_OK;
 }
 
-/* Times are rounded: of two words at one time, that which tells of the end holds. */
+/*
+ * Whether `record` replaces what is known of its module. Times are rounded: of two records with one
+ * time, the one with the greater `until` is the newer, as a module is first mapped, then unloaded.
+ */
 static bool is_newer(const struct gp_record *record, const struct gp_listed_module *known)
 {
 	if (record->time != known->told)

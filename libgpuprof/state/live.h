@@ -159,8 +159,8 @@ void gp_live_totals(const struct gp_live *live,
 		    void (*emit)(void *context, const struct gp_record *), void *context);
 
 /*
- * How often an event asked for more work than is done for it (looks.h): its figures, and those
- * behind it, may be wrong. Of this state alone, in no checkpoint.
+ * How many events needed more work than the limit (looks.h). Their figures, and those behind
+ * them, may be wrong. Of this state alone, in no checkpoint.
  */
 uint64_t gp_live_refused(const struct gp_live *live);
 
