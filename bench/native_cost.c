@@ -191,7 +191,8 @@ int main(int argc, char **argv)
 					       .context = copy };
 	const char *why = gp_native_open(&setup);
 	must(!why, why);
-	thread = gp_native_thread_open();
+	static struct gp_thread_pieces pieces;
+	thread = gp_native_thread_open(&pieces);
 	must(thread != NULL, "a thread has a state");
 	ns_per_tick = tick_calibrate();
 	for (unsigned i = 0; i < 2; i++) { /* both know the code */

@@ -4,10 +4,10 @@
  */
 #include "native_memo.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "held_signals.h"
 #include "native_bounds.h"
 #include "record.h"
 
@@ -18,6 +18,11 @@ static struct gp_native_entry none; /* of memos without room; not written */
 static uint64_t mix(uint64_t a, uint64_t b)
 {
 	return (a ^ (b * UINT64_C(0x9e3779b97f4a7c15))) * UINT64_C(0xd6e8feb86659fd93);
+}
+
+GP_HOT struct gp_native_entry *entry_at(const struct gp_native_memo *m, unsigned number)
+{
+	return &m->piece[number / GP_NATIVE_MEMO_STEP][number % GP_NATIVE_MEMO_STEP];
 }
 
 GP_HOT uint64_t word_at(uintptr_t sp, uint32_t at)
@@ -72,8 +77,8 @@ GP_HOT unsigned differing(const struct gp_native_entry *e)
 
 static void move_to_front(struct gp_native_memo *m, unsigned head, uint16_t before, uint16_t found)
 {
-	m->entry[before].next = m->entry[found].next;
-	m->entry[found].next = m->tables->head[head];
+	entry_at(m, before)->next = entry_at(m, found)->next;
+	entry_at(m, found)->next = m->tables->head[head];
 	m->tables->head[head] = found;
 }
 
@@ -94,7 +99,7 @@ GP_COLD static void add_peek(struct gp_native_memo *m, const struct gp_native_st
 			return;
 	p->at[p->peeks++] = at;
 	for (uint16_t *link = &m->tables->head[head]; *link;) {
-		struct gp_native_entry *e = &m->entry[*link];
+		struct gp_native_entry *e = entry_at(m, *link);
 		if (e->sp == start->sp && e->stack.pc[0] == start->pc) {
 			*link = e->next;
 			e->head = 0;
@@ -108,9 +113,9 @@ GP_COLD static void add_peek(struct gp_native_memo *m, const struct gp_native_st
 /* Stacks without an entry that come between two with one change nothing. */
 GP_HOT struct gp_native_entry *found(struct gp_native_memo *m, uint16_t at)
 {
-	struct gp_native_entry *e = &m->entry[at];
+	struct gp_native_entry *e = entry_at(m, at);
 	if (gp_unlikely(m->expected != at))
-		m->entry[m->last].follower = at;
+		entry_at(m, m->last)->follower = at;
 	m->last = at;
 	m->expected = e->follower;
 	if (gp_unlikely(!e->is_recent))
@@ -120,7 +125,7 @@ GP_HOT struct gp_native_entry *found(struct gp_native_memo *m, uint16_t at)
 
 GP_HOT_TEXT void gp_native_memo_expect(struct gp_native_memo *m, unsigned guess)
 {
-	const struct gp_native_entry *e = &m->entry[guess];
+	const struct gp_native_entry *e = entry_at(m, guess);
 	m->guess = (uint16_t)guess;
 	__builtin_prefetch(e);
 	for (unsigned k = 0; k < GP_NATIVE_DEPTH; k += 64 / sizeof e->stack.pc[0])
@@ -148,8 +153,8 @@ GP_HOT_TEXT static __attribute__((noinline)) uint16_t search(struct gp_native_me
 	uint32_t differs_at = 0;
 	uint16_t before = 0, at = m->tables->head[head];
 	for (unsigned n = 0; at && n < GP_NATIVE_CHAIN_MOST;
-	     n++, before = at, at = m->entry[at].next) {
-		struct gp_native_entry *e = &m->entry[at];
+	     n++, before = at, at = entry_at(m, at)->next) {
+		struct gp_native_entry *e = entry_at(m, at);
 		if (e->sp != sp || e->stack.pc[0] != start->pc)
 			continue;
 		if (probe <= e->rows && row_now(e, probe) != e->stack.pc[probe]) {
@@ -179,9 +184,9 @@ GP_HOT_TEXT static __attribute__((noinline)) uint16_t search(struct gp_native_me
 GP_HOT_TEXT struct gp_native_entry *gp_native_memo_find(struct gp_native_memo *m,
 							const struct gp_native_start *start)
 {
-	if (gp_likely(is_now(&m->entry[m->guess], start)))
+	if (gp_likely(is_now(entry_at(m, m->guess), start)))
 		return found(m, m->guess);
-	if (m->expected != m->guess && is_now(&m->entry[m->expected], start))
+	if (m->expected != m->guess && is_now(entry_at(m, m->expected), start))
 		return found(m, m->expected);
 	const uint16_t at = search(m, start);
 	return at ? found(m, at) : NULL;
@@ -223,34 +228,33 @@ static bool add_rows(struct gp_native_walked *walked)
 
 static void unlink_entry(struct gp_native_memo *m, uint16_t gone)
 {
-	if (m->entry[gone].head == 0)
+	if (entry_at(m, gone)->head == 0)
 		return;
-	uint16_t *link = &m->tables->head[m->entry[gone].head - 1];
+	uint16_t *link = &m->tables->head[entry_at(m, gone)->head - 1];
 	while (*link != gone)
-		link = &m->entry[*link].next;
-	*link = m->entry[gone].next;
+		link = &entry_at(m, *link)->next;
+	*link = entry_at(m, gone)->next;
 }
 
+/* The first piece has the tables, too. */
 GP_COLD static bool memo_grow(struct gp_native_memo *m)
 {
-	const unsigned room = m->room + GP_NATIVE_MEMO_STEP;
-	const size_t bytes = gp_native_memo_bytes(m->room), grown = gp_native_memo_bytes(room);
-	uint64_t signals;
-	if (m->room == GP_NATIVE_MEMO_ENTRIES || !gp_thread_memory_take(grown - bytes))
+	const size_t tables = m->tables ? 0 : sizeof *m->tables;
+	const size_t entries = GP_NATIVE_MEMO_STEP * sizeof(struct gp_native_entry);
+	char *piece = m->room < GP_NATIVE_MEMO_ENTRIES ?
+			      gp_thread_piece(m->pieces, tables + entries, true) :
+			      NULL;
+	if (!piece)
 		return false;
-	gp_signals_hold(&signals); /* a jump out would leave a place that is no longer ours */
-	struct gp_native_tables *tables = gp_thread_pages(m->tables, bytes, grown);
-	if (tables) {
-		m->tables = tables;
-		m->entry = (void *)(tables + 1);
-		m->room = (uint16_t)room;
-	}
-	gp_signals_release(&signals);
-	return tables != NULL;
+	if (tables)
+		m->tables = (void *)piece;
+	m->piece[m->room / GP_NATIVE_MEMO_STEP] = (void *)(piece + tables);
+	atomic_signal_fence(memory_order_seq_cst); /* a handler may jump out at any time */
+	m->room += GP_NATIVE_MEMO_STEP;
+	return true;
 }
 _Static_assert(GP_NATIVE_MEMO_ENTRIES % GP_NATIVE_MEMO_STEP == 0, "whole steps fill the memo");
-_Static_assert(GP_NATIVE_MEMO_STEP * sizeof(struct gp_native_entry) % GP_THREAD_PAGE == 0,
-	       "a step is whole pages");
+_Static_assert(sizeof(struct gp_native_tables) % 64 == 0, "entries begin at a cache line");
 
 static uint16_t take_entry(struct gp_native_memo *m, bool *is_evicted)
 {
@@ -258,12 +262,12 @@ static uint16_t take_entry(struct gp_native_memo *m, bool *is_evicted)
 		return ++m->used;
 	for (;;) {
 		m->hand = (uint16_t)(m->hand % (m->room - 1u) + 1);
-		struct gp_native_entry *e = &m->entry[m->hand];
+		struct gp_native_entry *e = entry_at(m, m->hand);
 		if (!e->is_recent)
 			break;
 		e->is_recent = 0;
 	}
-	*is_evicted = m->entry[m->hand].head != 0;
+	*is_evicted = entry_at(m, m->hand)->head != 0;
 	unlink_entry(m, m->hand);
 	return m->hand;
 }
@@ -290,17 +294,18 @@ add_again(struct gp_native_memo *m, const struct gp_native_entry *walked, bool *
 	const uintptr_t sp = walked->sp, pc = walked->stack.pc[0];
 	const unsigned head = head_of(places_of(m, sp, pc), sp, pc);
 	uint16_t before = 0;
-	for (uint16_t at = m->tables->head[head]; at; before = at, at = m->entry[at].next)
-		if (is_same(&m->entry[at], walked)) {
+	for (uint16_t at = m->tables->head[head]; at; before = at, at = entry_at(m, at)->next)
+		if (is_same(entry_at(m, at), walked)) {
 			if (before)
 				move_to_front(m, head, before, at);
-			m->entry[at].is_recent = 1;
-			return &m->entry[at];
+			entry_at(m, at)->is_recent = 1;
+			return entry_at(m, at);
 		}
 	uint16_t taken = take_entry(m, is_evicted);
-	struct gp_native_entry *e = &m->entry[taken];
+	struct gp_native_entry *e = entry_at(m, taken);
 	copy_entry(e, walked);
 	e->stack.made = ++m->made;
+	e->stack.number = taken;
 	e->is_recent = 1;
 	e->head = (uint16_t)(head + 1);
 	e->next = m->tables->head[head];
@@ -323,15 +328,9 @@ struct gp_native_entry *gp_native_memo_add(struct gp_native_memo *m,
 	return add_rows(walked) ? add_again(m, &walked->entry, is_evicted) : NULL;
 }
 
-void gp_native_memo_init(struct gp_native_memo *m)
+void gp_native_memo_init(struct gp_native_memo *m, struct gp_thread_pieces *pieces)
 {
-	*m = (struct gp_native_memo){ .entry = &none };
-}
-
-void gp_native_memo_release(struct gp_native_memo *m)
-{
-	gp_thread_pages_close(m->tables, gp_native_memo_bytes(m->room));
-	gp_native_memo_init(m);
+	*m = (struct gp_native_memo){ .pieces = pieces, .piece = { &none } };
 }
 
 void gp_native_memo_forget(struct gp_native_memo *m)
@@ -341,8 +340,8 @@ void gp_native_memo_forget(struct gp_native_memo *m)
 	/* guesses are the caller's and stay: no entry may hold. One more than is used may be half
 	 * put in, where a signal handler jumped out. */
 	for (unsigned at = 1; at <= m->used + 1u && at < m->room; at++)
-		m->entry[at].head = 0;
+		entry_at(m, at)->head = 0;
 	memset(m->tables, 0, sizeof *m->tables);
 	m->used = m->hand = m->last = m->expected = m->guess = 0;
-	m->entry[0].follower = 0;
+	entry_at(m, 0)->follower = 0;
 }

@@ -86,26 +86,28 @@ struct gp_native_places {
 	uint32_t at[GP_NATIVE_PEEKS];
 };
 
-/* By which an entry is found. The entries lie behind them. */
+/* By which an entry is found. */
 struct gp_native_tables {
-	_Alignas(GP_THREAD_PAGE) struct gp_native_places places[GP_NATIVE_STARTS];
+	_Alignas(64) struct gp_native_places places[GP_NATIVE_STARTS];
 	uint16_t head[GP_NATIVE_MEMO_HEADS];
 	uint32_t seen[GP_NATIVE_MEMO_SEEN]; /* marks of stacks that were walked once */
 };
 
-/* Entry 0 is none. What is mapped grows with `room`, and moves as it grows. */
+/* Entry 0 is none. `room` grows by pieces. */
 struct gp_native_memo {
 	uint16_t used, hand;
 	uint16_t last, expected; /* the entry found last, and what followed it then; 0: none */
 	uint16_t guess;		 /* the caller's, which comes first */
 	uint16_t room;		 /* entries that the budget allows; 0: none, and nothing is kept */
 	uint32_t made;		 /* entries so far */
-	struct gp_native_entry *entry;	 /* `room` of them, or only entry 0 */
 	struct gp_native_tables *tables; /* NULL: no room */
+	struct gp_thread_pieces *pieces; /* the thread's, which it grows by */
+	/* the first one holds entry 0 also where there is no room */
+	struct gp_native_entry *piece[GP_NATIVE_MEMO_ENTRIES / GP_NATIVE_MEMO_STEP];
 };
 
-void gp_native_memo_init(struct gp_native_memo *memo);
-void gp_native_memo_release(struct gp_native_memo *memo);
+/* Without room. What it takes of `pieces` goes with them. */
+void gp_native_memo_init(struct gp_native_memo *memo, struct gp_thread_pieces *pieces);
 
 static inline uint64_t gp_native_sum(uint64_t sum, uintptr_t pc)
 {
@@ -129,11 +131,5 @@ struct gp_native_entry *gp_native_memo_add(struct gp_native_memo *memo,
 					   struct gp_native_walked *walked, bool *is_evicted);
 
 void gp_native_memo_forget(struct gp_native_memo *memo);
-
-/* Bytes of the budget that a memo with this room holds. */
-static inline size_t gp_native_memo_bytes(unsigned room)
-{
-	return room ? sizeof(struct gp_native_tables) + room * sizeof(struct gp_native_entry) : 0;
-}
 
 #endif

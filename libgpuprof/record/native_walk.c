@@ -17,7 +17,7 @@
 #include "record.h"
 
 struct gp_native_thread {
-	_Alignas(GP_THREAD_PAGE) struct gp_native_bounds bounds;
+	struct gp_native_bounds bounds;
 	struct gp_native_own_way own[GP_NATIVE_OWN_WAYS];
 	struct gp_native_counts counts;
 	uint32_t epoch;
@@ -53,22 +53,12 @@ const char *gp_native_open(const struct gp_native_setup *setup)
 	return NULL;
 }
 
-struct gp_native_thread *gp_native_thread_open(void)
+struct gp_native_thread *gp_native_thread_open(struct gp_thread_pieces *pieces)
 {
-	gp_thread_memory_add(sizeof(struct gp_native_thread));
-	/* children keep it: their stack is the same */
-	struct gp_native_thread *thread = gp_thread_pages(NULL, 0, sizeof *thread);
+	struct gp_native_thread *thread = gp_thread_piece(pieces, sizeof *thread, false);
 	if (thread)
-		gp_native_memo_init(&thread->memo);
+		gp_native_memo_init(&thread->memo, pieces);
 	return thread;
-}
-
-void gp_native_thread_close(struct gp_native_thread *thread)
-{
-	if (!thread)
-		return;
-	gp_native_memo_release(&thread->memo);
-	gp_thread_pages_close(thread, sizeof *thread);
 }
 
 static void forget_walks(struct gp_native_thread *t)
@@ -388,7 +378,7 @@ GP_HOT void walk_frames(struct walk *w)
 	out->frame_from = w->frame_from;
 	if (gp_unlikely(!w->is_memorable || w->reach.has_left || w->is_refused))
 		out->steady_from = GP_NATIVE_DEPTH;
-	e->stack.depth = (uint16_t)depth;
+	e->stack.depth = (uint8_t)depth;
 	e->stack.end = (uint8_t)end;
 }
 
@@ -493,15 +483,6 @@ GP_COLD static bool leave_own_slowly(struct gp_native_thread *t, uintptr_t frame
 GP_HOT_TEXT void gp_native_stack_expect(struct gp_native_thread *t, unsigned number)
 {
 	gp_native_memo_expect(&t->memo, number);
-}
-
-GP_HOT_TEXT unsigned gp_native_stack_number(const struct gp_native_thread *t,
-					    const struct gp_native_stack *stack)
-{
-	const struct gp_native_entry *e =
-		(const void *)((const char *)stack - offsetof(struct gp_native_entry, stack));
-	const bool is_walked = (uintptr_t)e - (uintptr_t)t->walked < sizeof t->walked;
-	return is_walked ? 0 : (unsigned)(e - t->memo.entry);
 }
 
 /* What is not in the memo. */

@@ -7,11 +7,11 @@
  *
  *	why = gp_native_open(&setup);				// at a door
  *
- *	struct gp_native_thread *t = gp_native_thread_open();	// once a thread, mmap
+ *	struct gp_native_thread *t = gp_native_thread_open(&pieces); // once a thread, mmap
  *	struct gp_native_stack *s = gp_native_stack_now(t, __builtin_frame_address(0));
  *	if (s && s->id_generation != mine)
  *		s->id = intern(s->pc, s->depth), s->id_generation = mine;
- *	gp_native_thread_close(t);				// when it ends
+ *	gp_thread_pieces_close(&pieces);			// when it ends
  */
 #ifndef GP_NATIVE_WALK_H
 #define GP_NATIVE_WALK_H
@@ -19,6 +19,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "thread_memory.h"
 
 #define GP_NATIVE_DEPTH 64u
 /* Other words that a stack may depend on: when frames are chained by their pointers, one each. */
@@ -33,8 +35,9 @@ enum gp_native_end {
 };
 
 struct gp_native_stack {
-	uint16_t depth;
-	uint8_t end; /* enum gp_native_end */
+	uint8_t depth;
+	uint8_t end;	 /* enum gp_native_end */
+	uint16_t number; /* as long as it is remembered; 0: it is not */
 	/* the caller's, 0 in what was not met before; kept as long as the stack is remembered */
 	uint32_t id, id_generation;
 	uint32_t made; /* a number that no stack had which was remembered as this one is */
@@ -69,8 +72,8 @@ struct gp_native_counts {
 
 /* A thread's state. May be used by one thread, and by its forked child. */
 struct gp_native_thread;
-struct gp_native_thread *gp_native_thread_open(void); /* NULL: no memory */
-void gp_native_thread_close(struct gp_native_thread *thread);
+/* Its memory is of these pieces, and goes with them. NULL: no memory. */
+struct gp_native_thread *gp_native_thread_open(struct gp_thread_pieces *pieces);
 /* A walk was left by a jump: forgets what may be half written, and walks again. */
 void gp_native_thread_left(struct gp_native_thread *thread);
 const struct gp_native_counts *gp_native_thread_counts(const struct gp_native_thread *thread);
@@ -84,9 +87,6 @@ const struct gp_native_counts *gp_native_thread_counts(const struct gp_native_th
 struct gp_native_stack *gp_native_stack_now(struct gp_native_thread *thread,
 					    const void *frame_address);
 
-/* A number for a stack as long as it is remembered; 0: it is not. */
-unsigned gp_native_stack_number(const struct gp_native_thread *thread,
-				const struct gp_native_stack *stack);
 /*
  * The stack of this number, 0: none, is likely the next answer: it is compared first, and caches
  * are asked for what that needs. Early enough, it is there in time.

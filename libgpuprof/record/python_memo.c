@@ -4,9 +4,9 @@
  */
 #include "python_memo.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
-#include "held_signals.h"
 #include "python_object.h"
 
 _Static_assert(sizeof(struct gp_python_row) == 32, "loops lie in whole rows");
@@ -16,9 +16,7 @@ _Static_assert(sizeof(struct gp_python_row) == 32, "loops lie in whole rows");
 #define REST (4u * GP_PYTHON_MEMO_STACKS)
 #define LOOPS_A_ROW 4u
 
-/* Of memos without room; not written. */
-static struct gp_python_stack no_stack;
-static struct gp_python_row no_row;
+static struct gp_python_stack no_stack; /* of memos without room; not written */
 
 /*
  * The row's frame. Of a frame that was just compared, so that the compiler cannot know that it is
@@ -155,17 +153,17 @@ GP_HOT bool note_object(const struct gp_python_layout *l, struct gp_python_row *
 
 /* ---- finding ---- */
 
-GP_HOT bool holds(const struct gp_python_layout *l, const struct gp_python_memo *m,
-		  const struct gp_python_stack *s, const struct gp_python_start *start)
+GP_HOT bool holds(const struct gp_python_layout *l, const struct gp_python_stack *s,
+		  const struct gp_python_start *start)
 {
-	const struct gp_python_row *row = &m->row[s->row];
-	if (row->frame != start->frame || s->rows == 0)
+	const struct gp_python_row *row = s->row;
+	if (s->rows == 0 || row->frame != start->frame)
 		return false;
 	if (gp_likely(l->minor > 11))
 		return holds_shimmed(l, row, s->is_open);
 	if (l->minor < 11)
 		return holds_objects(l, row, s->is_open);
-	return holds_cframes(l, row, s->is_open, gp_python_loops(m, s), s->loops, start->cframe);
+	return holds_cframes(l, row, s->is_open, gp_python_loops(s), s->loops, start->cframe);
 }
 
 /* Stacks that are not remembered and come between two that are change nothing. */
@@ -187,14 +185,14 @@ GP_HOT_TEXT const struct gp_python_stack *gp_python_memo_find(struct gp_python_m
 							      enum gp_python_reason *reason)
 {
 	struct gp_python *p = gp_python_get();
-	__builtin_prefetch(&m->row[m->stack[guess].row]);
+	__builtin_prefetch(m->stack[guess].row);
 	*reason = gp_python_begin(p, start);
 	if (gp_unlikely(*reason != GP_PYTHON_COMPLETE))
 		return NULL;
 	const struct gp_python_stack *last = &m->stack[m->last];
 	const unsigned guesses[] = { guess, last->follower, last->other };
 	for (unsigned k = 0; k < sizeof guesses / sizeof *guesses; k++)
-		if (gp_likely(holds(&p->layout, m, &m->stack[guesses[k]], start)))
+		if (gp_likely(holds(&p->layout, &m->stack[guesses[k]], start)))
 			return found(m, (uint16_t)guesses[k]);
 	return NULL;
 }
@@ -210,12 +208,11 @@ place_of(struct gp_python_memo *m, const struct gp_python_start *start, uint32_t
 	return &m->tables->place[hash >> (64 - GP_PYTHON_MEMO_PLACES_LOG)];
 }
 
-/* From the first unused row; how many, 0: not to be remembered. */
-static unsigned note_rows(struct gp_python_memo *m, const struct gp_python_layout *l,
+/* How many; 0: not to be remembered. */
+static unsigned note_rows(struct gp_python_row *row, const struct gp_python_layout *l,
 			  const struct gp_python_start *start,
 			  const struct gp_python_walked *walked)
 {
-	struct gp_python_row *row = &m->row[m->rows_used];
 	unsigned rows = 0, shown = 0;
 	const char *frame = start->frame;
 	while (frame && shown <= walked->most) {
@@ -231,38 +228,47 @@ static unsigned note_rows(struct gp_python_memo *m, const struct gp_python_layou
 	return (walked->reason == GP_PYTHON_TRUNCATED) == (shown > walked->most) ? rows : 0;
 }
 
+/* The first piece has the tables, too. */
 GP_COLD static bool memo_grow(struct gp_python_memo *m)
 {
-	const unsigned rows = m->rows_most + GP_PYTHON_MEMO_STEP;
-	const size_t bytes = gp_python_memo_bytes(m->rows_most), grown = gp_python_memo_bytes(rows);
-	uint64_t signals;
-	if (m->rows_most == GP_PYTHON_MEMO_ROWS || !gp_thread_memory_take(grown - bytes))
+	const size_t tables = m->tables ? 0 : sizeof *m->tables;
+	const size_t rows = GP_PYTHON_MEMO_STEP * sizeof(struct gp_python_row);
+	char *piece = m->rows_most < GP_PYTHON_MEMO_ROWS ?
+			      gp_thread_piece(m->pieces, tables + rows, true) :
+			      NULL;
+	if (!piece)
 		return false;
-	gp_signals_hold(&signals); /* a jump out would leave a place that is no longer ours */
-	struct gp_python_tables *tables = gp_thread_pages(m->tables, bytes, grown);
-	if (tables) {
-		m->tables = tables;
-		m->stack = tables->stack;
-		m->row = (void *)(tables + 1);
-		m->rows_most = rows;
-	}
-	gp_signals_release(&signals);
-	return tables != NULL;
+	if (tables)
+		m->tables = (void *)piece;
+	m->stack = m->tables->stack;
+	m->piece[m->rows_most / GP_PYTHON_MEMO_STEP] = (void *)(piece + tables);
+	atomic_signal_fence(memory_order_seq_cst); /* a handler may jump out at any time */
+	m->rows_most += GP_PYTHON_MEMO_STEP;
+	return true;
 }
 _Static_assert(GP_PYTHON_MEMO_ROWS % GP_PYTHON_MEMO_STEP == 0, "whole steps fill the memo");
-_Static_assert(GP_PYTHON_MEMO_STEP * sizeof(struct gp_python_row) % GP_THREAD_PAGE == 0,
-	       "a step is whole pages");
+_Static_assert(sizeof(struct gp_python_tables) % 64 == 0, "rows begin at a cache line");
 
-/* All at once, when there is no room for another: what is in use comes back at once. */
+/* A stack's rows lie in one piece: from the first unused row on, or in the next piece. */
+static bool has_rows(struct gp_python_memo *m, unsigned loops)
+{
+	const unsigned most = UINT8_MAX + 1u + (loops + LOOPS_A_ROW - 1) / LOOPS_A_ROW;
+	const unsigned left = GP_PYTHON_MEMO_STEP - m->rows_used % GP_PYTHON_MEMO_STEP;
+	const uint32_t from = m->rows_used + (most <= left ? 0 : left);
+	if (from == m->rows_most && !memo_grow(m))
+		return false;
+	m->rows_used = from;
+	return true;
+}
+
+/* Forgets all at once when there is no room for another: what is in use comes back at once. */
 static bool make_room(struct gp_python_memo *m, unsigned loops)
 {
-	const unsigned most = UINT8_MAX + 2u + (loops + LOOPS_A_ROW) / LOOPS_A_ROW;
 	if (m->rest) {
 		m->rest--;
 		return false;
 	}
-	if (gp_likely(m->used < GP_PYTHON_MEMO_STACKS - 1 &&
-		      (m->rows_used + most <= m->rows_most || memo_grow(m))))
+	if (gp_likely(m->used < GP_PYTHON_MEMO_STACKS - 1 && has_rows(m, loops)))
 		return true;
 	const bool is_worth_it = m->hits / 4 >= m->used;
 	gp_python_memo_forget(m);
@@ -276,19 +282,20 @@ GP_COLD static uint16_t note_stack(struct gp_python_memo *m, const struct gp_pyt
 				   const struct gp_python_walked *walked)
 {
 	uint32_t mark;
-	if (!make_room(m, walked->loops))
+	if (walked->loops > UINT8_MAX || !make_room(m, walked->loops))
 		return 0;
-	/* only now: a memo that grows moves, and a full one has forgotten the mark */
+	/* only now: a full memo has forgotten the mark */
 	struct gp_python_place *place = place_of(m, start, walked->id, &mark);
-	const unsigned rows = note_rows(m, l, start, walked);
+	struct gp_python_row *row =
+		&m->piece[m->rows_used / GP_PYTHON_MEMO_STEP][m->rows_used % GP_PYTHON_MEMO_STEP];
+	const unsigned rows = note_rows(row, l, start, walked);
 	place->mark = mark;
-	if (rows == 0 || walked->loops > UINT8_MAX) {
+	if (rows == 0) {
 		place->notes = NOTES_MOST;
 		return 0;
 	}
 	const uint16_t at = place->stack ? place->stack : (uint16_t)(m->used + 1);
 	struct gp_python_stack *s = &m->stack[at];
-	const uint32_t row = m->rows_used;
 	*s = (struct gp_python_stack){
 		.row = row,
 		.follower = s->follower,
@@ -300,9 +307,9 @@ GP_COLD static uint16_t note_stack(struct gp_python_memo *m, const struct gp_pyt
 		.id = walked->id,
 		.content = ++m->contents,
 	};
-	memcpy(&m->row[row + rows + 1], walked->loop, walked->loops * sizeof *walked->loop);
+	memcpy(&row[rows + 1], walked->loop, walked->loops * sizeof *walked->loop);
 	/* the first walk has seen what this one noted, but for C frames that have only begun */
-	if (!holds(l, m, s, start)) {
+	if (!holds(l, s, start)) {
 		s->rows = 0;
 		place->notes = NOTES_MOST;
 		return 0;
@@ -328,7 +335,7 @@ const struct gp_python_stack *gp_python_memo_add(struct gp_python_memo *m,
 		*place = (struct gp_python_place){ .mark = mark };
 		return NULL;
 	}
-	if (place->stack && holds(l, m, &m->stack[place->stack], start))
+	if (place->stack && holds(l, &m->stack[place->stack], start))
 		return found(m, place->stack);
 	if (gp_unlikely(place->notes >= NOTES_MOST))
 		return NULL;
@@ -336,15 +343,9 @@ const struct gp_python_stack *gp_python_memo_add(struct gp_python_memo *m,
 	return at ? found(m, at) : NULL;
 }
 
-void gp_python_memo_init(struct gp_python_memo *m)
+void gp_python_memo_init(struct gp_python_memo *m, struct gp_thread_pieces *pieces)
 {
-	*m = (struct gp_python_memo){ .row = &no_row, .stack = &no_stack };
-}
-
-void gp_python_memo_release(struct gp_python_memo *m)
-{
-	gp_thread_pages_close(m->tables, gp_python_memo_bytes(m->rows_most));
-	gp_python_memo_init(m);
+	*m = (struct gp_python_memo){ .pieces = pieces, .stack = &no_stack };
 }
 
 void gp_python_memo_forget(struct gp_python_memo *m)

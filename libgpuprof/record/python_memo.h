@@ -23,8 +23,8 @@
 #include "thread_memory.h"
 
 #define GP_PYTHON_MEMO_STACKS 2048u
-#define GP_PYTHON_MEMO_ROWS 32768u /* 1 MiB */
-#define GP_PYTHON_MEMO_STEP 1024u  /* rows that are counted and mapped at a time */
+#define GP_PYTHON_MEMO_ROWS 36864u /* 1.1 MiB */
+#define GP_PYTHON_MEMO_STEP 2048u  /* rows that are counted and mapped at a time */
 #define GP_PYTHON_MEMO_PLACES_LOG 12
 
 /* A frame as it was read; behind the last one stands a row without a frame. */
@@ -36,14 +36,14 @@ struct gp_python_row {
 };
 
 struct gp_python_stack {
-	uint32_t row;	     /* its first one */
-	uint16_t follower;   /* found after this one, the last time; 0: none */
-	uint16_t other;	     /* what that was before: at the end of a loop it is again */
-	uint8_t loops, rows; /* `loops` addresses stand behind the rows */
-	uint8_t is_open;     /* deeper than was asked for: what lies beyond the last row is not */
-	uint8_t why;	     /* the caller's, like the id */
-	uint32_t id;
-	uint64_t content; /* a number that no other content has or had; never 0 */
+	struct gp_python_row *row; /* its first one; NULL: none */
+	uint64_t content;	   /* a number that no other content has or had; never 0 */
+	uint32_t id;		   /* the caller's, like `why` */
+	uint16_t follower;	   /* found after this one, the last time; 0: none */
+	uint16_t other;		   /* what that was before: at the end of a loop it is again */
+	uint8_t loops, rows;	   /* `loops` addresses stand behind the rows */
+	uint8_t is_open; /* deeper than was asked for: what lies beyond the last row is not */
+	uint8_t why;
 };
 
 struct gp_python_place {
@@ -52,28 +52,28 @@ struct gp_python_place {
 	uint16_t notes; /* times that it was noted */
 };
 
-/* By which rows are found. These lie behind them. */
 struct gp_python_tables {
-	_Alignas(GP_THREAD_PAGE) struct gp_python_stack stack[GP_PYTHON_MEMO_STACKS];
+	_Alignas(64) struct gp_python_stack stack[GP_PYTHON_MEMO_STACKS];
 	struct gp_python_place place[1u << GP_PYTHON_MEMO_PLACES_LOG];
 };
 
-/* Stack 0 is none. What is mapped grows with `rows_most`, and moves as it grows. */
+/* Stack 0 is none. Room for rows grows by pieces. */
 struct gp_python_memo {
-	uint64_t contents; /* noted so far */
-	uint32_t rows_used;
+	uint64_t contents;  /* noted so far */
+	uint32_t rows_used; /* to the end of the last one, with what is left empty before it */
 	uint32_t rows_most; /* that the budget allows; 0: none, and nothing is kept */
 	uint16_t used;
 	uint16_t last;			 /* the stack found last; 0: none */
 	uint32_t rest;			 /* walks until stacks are remembered again */
 	uint32_t hits;			 /* since the memo was empty */
-	struct gp_python_row *row;	 /* `rows_most` of them, or only one */
 	struct gp_python_stack *stack;	 /* the tables', or only stack 0 */
 	struct gp_python_tables *tables; /* NULL: no room */
+	struct gp_thread_pieces *pieces; /* the thread's, which it grows by */
+	struct gp_python_row *piece[GP_PYTHON_MEMO_ROWS / GP_PYTHON_MEMO_STEP];
 };
 
-void gp_python_memo_init(struct gp_python_memo *memo);
-void gp_python_memo_release(struct gp_python_memo *memo);
+/* Without room. What it takes of `pieces` goes with them. */
+void gp_python_memo_init(struct gp_python_memo *memo, struct gp_thread_pieces *pieces);
 
 /*
  * The stack that the calling thread has now; `guess` is the number of the one that is expected, 0
@@ -105,18 +105,11 @@ static inline unsigned gp_python_number(const struct gp_python_memo *memo,
 }
 
 /* Addresses inside the C frames of the loops that run the stack, innermost first. */
-static inline const void *const *gp_python_loops(const struct gp_python_memo *memo,
-						 const struct gp_python_stack *stack)
+static inline const void *const *gp_python_loops(const struct gp_python_stack *stack)
 {
-	return (const void *const *)(const void *)&memo->row[stack->row + stack->rows + 1u];
+	return (const void *const *)(const void *)&stack->row[stack->rows + 1u];
 }
 
 void gp_python_memo_forget(struct gp_python_memo *memo);
-
-/* Bytes of the budget that a memo with room for so many rows holds. */
-static inline size_t gp_python_memo_bytes(unsigned rows)
-{
-	return rows ? sizeof(struct gp_python_tables) + rows * sizeof(struct gp_python_row) : 0;
-}
 
 #endif

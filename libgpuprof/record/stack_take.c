@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "held_signals.h"
 #include "native_walk.h"
 #include "python_memo.h"
 #include "python_walk.h"
@@ -66,7 +65,7 @@ struct gp_stack_memo {
 	 * At the place that parent, code and offset give; in a job the table's memory is cold. Only
 	 * with has_python.
 	 */
-	_Alignas(GP_THREAD_PAGE) struct known_frame known[1u << FRAMES_KNOWN_LOG][2];
+	struct known_frame known[1u << FRAMES_KNOWN_LOG][2];
 	struct known_code code[1u << CODES_KNOWN_LOG];
 };
 
@@ -167,25 +166,21 @@ GP_HOT_TEXT static uint32_t id_of_frame(struct gp_stack_memo *memo, struct known
 
 /* ---- a thread's own ---- */
 
-static size_t memo_bytes(bool has_python)
+GP_COLD static struct gp_stack_memo *memo_open(struct gp_thread *t)
 {
-	return has_python ? sizeof(struct gp_stack_memo) : offsetof(struct gp_stack_memo, known);
-}
-
-GP_COLD static struct gp_stack_memo *memo_open(void)
-{
-	const size_t bytes = memo_bytes(gp_settings.has_python);
-	if (!gp_thread.is_end_told)
+	const bool has_python = gp_settings.has_python;
+	if (!t->is_end_told)
 		return NULL; /* it would stay when the thread ends */
-	gp_thread_memory_add(bytes);
-	struct gp_stack_memo *memo = gp_thread_pages(NULL, 0, bytes);
+	struct gp_stack_memo *memo = gp_thread_piece(
+		&t->pieces, has_python ? sizeof *memo : offsetof(struct gp_stack_memo, known),
+		false);
 	if (!memo)
 		return NULL;
-	memo->generation = gp_thread.generation;
-	memo->has_python = gp_settings.has_python;
+	memo->generation = t->generation;
+	memo->has_python = has_python;
 	memo->has_native = gp_settings.has_native;
 	gp_stack_turn_init(&memo->turn);
-	gp_python_memo_init(&memo->walks);
+	gp_python_memo_init(&memo->walks, &t->pieces);
 	return memo;
 }
 
@@ -207,7 +202,7 @@ GP_COLD static void memo_forget(struct gp_stack_memo *memo)
 GP_HOT struct gp_stack_memo *memo_of(struct gp_thread *t)
 {
 	if (gp_unlikely(!t->memo))
-		t->memo = memo_open();
+		t->memo = memo_open(t);
 	/* inside a hook it is the recorder's */
 	if (gp_unlikely(t->memo && t->memo->generation != t->generation))
 		memo_forget(t->memo);
@@ -225,16 +220,9 @@ void gp_stack_thread_left(struct gp_thread *t)
 
 void gp_stack_thread_close(struct gp_thread *t)
 {
-	struct gp_stack_memo *memo = t->memo;
-	if (!memo)
-		return;
 	t->memo = NULL; /* first: a signal's handler may ask for it */
 	atomic_signal_fence(memory_order_seq_cst);
-	gp_native_thread_close(memo->walker);
-	gp_python_memo_release(&memo->walks);
-	if (memo->turn.last)
-		gp_thread_pages_close(memo->turn.next, GP_STACK_TURN_BYTES);
-	gp_thread_pages_close(memo, memo_bytes(memo->has_python));
+	gp_thread_pieces_close(&t->pieces);
 }
 
 /* ---- the two chains ---- */
@@ -308,7 +296,7 @@ GP_HOT void take_python(struct gp_stack_memo *memo, unsigned guess, struct pytho
 		out->content = known->content;
 		out->number = gp_python_number(&memo->walks, known);
 		out->loops = known->loops;
-		out->loop = gp_python_loops(&memo->walks, known);
+		out->loop = gp_python_loops(known);
 	} else if (reason == GP_PYTHON_COMPLETE) {
 		walk_python(memo, &start, out, loop);
 	} else {
@@ -362,7 +350,7 @@ GP_COLD static struct chain without_native(struct gp_stack_memo *memo)
 GP_HOT struct gp_native_stack *native_now(struct gp_stack_memo *memo, const void *frame_address)
 {
 	if (gp_unlikely(!memo->walker))
-		memo->walker = gp_native_thread_open();
+		memo->walker = gp_native_thread_open(&gp_thread.pieces);
 	return memo->walker ? gp_native_stack_now(memo->walker, frame_address) : NULL;
 }
 
@@ -427,25 +415,14 @@ GP_HOT uint32_t pair_of(struct gp_stack_memo *memo, struct chain native,
 	return memo->stack;
 }
 
-GP_COLD static void turn_grow(struct gp_stack_turn *turn)
-{
-	uint64_t signals;
-	if (!gp_thread_memory_take(GP_STACK_TURN_BYTES))
-		return;
-	gp_signals_hold(&signals); /* a jump out would leave pages that nobody has */
-	struct gp_stack_guess *pages = gp_thread_pages(NULL, 0, GP_STACK_TURN_BYTES);
-	if (pages)
-		gp_stack_turn_grow(turn, pages);
-	gp_signals_release(&signals);
-}
-
 GP_HOT void guess_next_time(struct gp_stack_memo *memo, struct gp_stack_guess *guess,
 			    unsigned number, const struct gp_native_stack *s,
 			    const struct python *python, uint32_t stack)
 {
 	/* as long as no memo knows a stack there is one guess */
 	if (gp_unlikely(!memo->turn.last) && (number || python->number))
-		turn_grow(&memo->turn);
+		gp_stack_turn_grow(&memo->turn,
+				   gp_thread_piece(&gp_thread.pieces, GP_STACK_TURN_BYTES, true));
 	/* a stack that was cut may find room */
 	const bool is_whole = number && python->content && s->pair == stack;
 	*guess = (struct gp_stack_guess){ .native = (uint16_t)number,
@@ -473,7 +450,7 @@ __attribute__((noinline)) GP_HOT_TEXT uint32_t gp_stack_take(void)
 		take_python(memo, guess->python, &python, loop);
 	if (has_native)
 		met = native_now(memo, __builtin_frame_address(0));
-	const unsigned number = met ? gp_native_stack_number(memo->walker, met) : 0;
+	const unsigned number = met ? met->number : 0;
 	gp_stack_turn_add(&memo->turn, number, python.number);
 	if (gp_likely(met && is_pair(guess, number, met, &python)))
 		return guess->pair;

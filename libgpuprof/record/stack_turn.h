@@ -7,6 +7,7 @@
 #ifndef GP_STACK_TURN_H
 #define GP_STACK_TURN_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -40,10 +41,13 @@ static inline void gp_stack_turn_init(struct gp_stack_turn *turn)
 	*turn = (struct gp_stack_turn){ .next = &turn->only };
 }
 
-/* Zeroed pages, GP_STACK_TURN_BYTES of them. */
-static inline void gp_stack_turn_grow(struct gp_stack_turn *turn, struct gp_stack_guess *pages)
+/* Into GP_STACK_TURN_BYTES of zeros. NULL: it stays as it is. */
+static inline void gp_stack_turn_grow(struct gp_stack_turn *turn, struct gp_stack_guess *more)
 {
-	turn->next = pages;
+	if (!more)
+		return;
+	turn->next = more;
+	atomic_signal_fence(memory_order_seq_cst); /* a handler may jump out at any time */
 	turn->last = (1u << GP_STACK_TURN_LOG) - 1;
 }
 

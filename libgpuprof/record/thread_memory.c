@@ -6,9 +6,17 @@
 #include <sys/mman.h>
 
 #include "../state/live_table.h"
+#include "held_signals.h"
 #include "hot.h"
 
 static _Atomic uint64_t counted, counted_most = UINT64_MAX;
+
+static bool is_room(uint64_t more)
+{
+	const uint64_t most = atomic_load_explicit(&counted_most, memory_order_relaxed);
+	const uint64_t now = atomic_load_explicit(&counted, memory_order_relaxed);
+	return most >= now && most - now >= more;
+}
 
 GP_COLD bool gp_thread_memory_take(uint64_t more)
 {
@@ -52,24 +60,71 @@ void gp_thread_memory_begin(void)
 	atomic_store_explicit(&counted, 0, memory_order_relaxed);
 }
 
-GP_COLD void *gp_thread_pages(void *pages, size_t bytes, size_t grown)
+/* At the beginning of its mapping. */
+struct gp_thread_piece {
+	struct gp_thread_piece *before;
+	size_t bytes; /* with this */
+};
+
+#define PAGE 4096u
+/*
+ * Pieces begin at different distances from a page's beginning. What is used most lies in front, and
+ * a processor's first cache has few places for one distance: eight in a Zen 4, twelve in a Sapphire
+ * Rapids.
+ */
+#define COLOUR_BYTES 512u
+#define COLOURS (PAGE / COLOUR_BYTES)
+
+static size_t piece_begins(const struct gp_thread_pieces *pieces)
 {
-	const int error = errno;
-	void *now = pages ? gp_pages_grow(pages, bytes, grown) : gp_pages_map(grown);
-	if (!now) {
-		gp_thread_memory_give(grown - bytes);
+	return 64u + pieces->count % COLOURS * COLOUR_BYTES;
+}
+_Static_assert(sizeof(struct gp_thread_piece) <= 64, "it lies before the memory");
+
+/* With signals held: a jump out of their handlers would leave what nobody has. */
+static struct gp_thread_piece *piece_open(struct gp_thread_pieces *pieces, size_t bytes,
+					  bool is_cache)
+{
+	if (!is_cache)
+		gp_thread_memory_add(bytes);
+	else if (!gp_thread_memory_take(bytes))
+		return NULL;
+	struct gp_thread_piece *piece = gp_pages_map(bytes);
+	if (!piece) {
+		gp_thread_memory_give(bytes);
 		gp_thread_memory_bound(0); /* else each new stack would ask the kernel again */
+		return NULL;
 	}
-	errno = error;
-	return now;
+	*piece = (struct gp_thread_piece){ pieces->last, bytes };
+	pieces->last = piece;
+	pieces->count++;
+	return piece;
 }
 
-GP_COLD void gp_thread_pages_close(void *pages, size_t bytes)
+GP_COLD void *gp_thread_piece(struct gp_thread_pieces *pieces, size_t bytes, bool is_cache)
 {
 	const int error = errno;
-	if (!pages)
-		return;
-	munmap(pages, bytes);
-	gp_thread_memory_give(bytes);
+	const size_t begins = piece_begins(pieces);
+	const size_t mapped = (begins + bytes + PAGE - 1) / PAGE * PAGE;
+	uint64_t signals;
+	if (is_cache && !is_room(mapped))
+		return NULL; /* without a system call: each new stack may ask */
+	gp_signals_hold(&signals);
+	struct gp_thread_piece *piece = piece_open(pieces, mapped, is_cache);
+	gp_signals_release(&signals);
+	errno = error;
+	return piece ? (char *)piece + begins : NULL;
+}
+
+GP_COLD void gp_thread_pieces_close(struct gp_thread_pieces *pieces)
+{
+	const int error = errno;
+	for (struct gp_thread_piece *piece; (piece = pieces->last);) {
+		const size_t bytes = piece->bytes;
+		pieces->last = piece->before;
+		munmap(piece, bytes);
+		gp_thread_memory_give(bytes);
+	}
+	pieces->count = 0;
 	errno = error;
 }

@@ -9,9 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Memos are whole pages of this size, so that all that is mapped is counted. */
-#define GP_THREAD_PAGE 4096u
-
 /* Asks for memory of a cache. False: no room, and nothing is counted. */
 bool gp_thread_memory_take(uint64_t more);
 /* Counts memory that is needed. */
@@ -19,14 +16,22 @@ void gp_thread_memory_add(uint64_t more);
 void gp_thread_memory_give(uint64_t less);
 
 /*
- * Zeroed pages for what was counted: `grown` bytes instead of `bytes` at `pages` (NULL: 0). They
- * keep what they hold, and may move: hold signals until the new place is noted (held_signals.h).
- * NULL: the kernel has none, and the rest is no longer counted. Caches then get no more until the
- * drain thread has looked. Forked children keep the pages. Keeps errno.
+ * A thread's mappings: none of them moves or goes away until all do, so what still points into one
+ * does no harm. All zero: none.
  */
-void *gp_thread_pages(void *pages, size_t bytes, size_t grown);
-/* Unmaps them and counts them no longer. Keeps errno. */
-void gp_thread_pages_close(void *pages, size_t bytes);
+struct gp_thread_pieces {
+	struct gp_thread_piece *last;
+	uint32_t count;
+};
+
+/*
+ * Zeroed memory, aligned for a cache line; what is mapped for it is counted. NULL: a cache is
+ * refused (then nothing is counted), or the kernel has none; then caches get no more until the
+ * drain thread has looked. Forked children keep it. Keeps errno.
+ */
+void *gp_thread_piece(struct gp_thread_pieces *pieces, size_t bytes, bool is_cache);
+/* Unmaps them all and counts them no longer. Keeps errno. */
+void gp_thread_pieces_close(struct gp_thread_pieces *pieces);
 
 /* The drain thread's: bytes that are counted now, and how many may be. Until then all may. */
 uint64_t gp_thread_memory(void);

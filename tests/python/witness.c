@@ -148,10 +148,11 @@ static bool is_memo_right(const struct gp_python_frame *frames, unsigned n, unsi
 	enum gp_python_reason found;
 	const void *loop[DEEPEST];
 	unsigned loops = 0;
+	static _Thread_local struct gp_thread_pieces pieces;
 	static _Thread_local unsigned asked_for;
 	if (!memo) {
 		memo = malloc(sizeof *memo);
-		gp_python_memo_init(memo);
+		gp_python_memo_init(memo, &pieces);
 	}
 	if (asked_for != most)
 		forget_all();
@@ -173,7 +174,7 @@ static bool is_memo_right(const struct gp_python_frame *frames, unsigned n, unsi
 			   &(struct gp_python_walked){ most, reason, id, 0, loops, loop })))
 		return true;
 	if (s->id == id && s->loops == loops &&
-	    memcmp(gp_python_loops(memo, s), loop, loops * sizeof *loop) == 0)
+	    memcmp(gp_python_loops(s), loop, loops * sizeof *loop) == 0)
 		return true;
 	/* a code object that shares a place with ours may have died in another thread */
 	struct gp_python_frame again[DEEPEST];

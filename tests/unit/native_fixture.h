@@ -25,17 +25,18 @@ static struct {
 } native_fixture;
 
 static _Thread_local struct gp_native_thread *native_thread_own;
+static _Thread_local struct gp_thread_pieces native_thread_pieces;
 
 static inline struct gp_native_thread *native_thread(void)
 {
 	if (!native_thread_own)
-		native_thread_own = gp_native_thread_open();
+		native_thread_own = gp_native_thread_open(&native_thread_pieces);
 	return native_thread_own;
 }
 
 static inline void native_thread_done(void)
 {
-	gp_native_thread_close(native_thread_own);
+	gp_thread_pieces_close(&native_thread_pieces);
 	native_thread_own = NULL;
 }
 

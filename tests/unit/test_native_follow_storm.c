@@ -149,7 +149,7 @@ static __attribute__((noinline)) void look(void)
 	const struct gp_native_stack *plain = gp_native_stack_walk(judge, here);
 	assert_non_null(now);
 	assert_non_null(plain);
-	const bool is_remembered = gp_native_stack_number(t, now) != 0;
+	const bool is_remembered = now->number != 0;
 	const char *what = is_remembered ? stacks_differ(now, plain) :
 					   walked_differs(walked_of(now), walked_of(plain));
 	seen.looks++;
@@ -174,7 +174,8 @@ static void a_followed_walk_is_a_plain_walk(void **state)
 	volatile uintptr_t here = 0;
 	somewhere = (uintptr_t)&here;
 	signal(SIGUSR1, in_handler);
-	judge = gp_native_thread_open();
+	struct gp_thread_pieces pieces = { 0 };
+	judge = gp_native_thread_open(&pieces);
 	assert_non_null(judge);
 	for (unsigned long k = 0; k < looks; k++) {
 		if (k % LOOKS_A_SEED == 0) {
@@ -194,7 +195,7 @@ static void a_followed_walk_is_a_plain_walk(void **state)
 	assert_int_equal(seen.judged, looks / JUDGED);
 	assert_in_range(counts->followed, looks / 4, looks);
 	assert_in_range(seen.remembered, looks / 100, looks / 2);
-	gp_native_thread_close(judge);
+	gp_thread_pieces_close(&pieces);
 }
 #else
 static void a_followed_walk_is_a_plain_walk(void **state)
