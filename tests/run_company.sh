@@ -182,7 +182,7 @@ tsan_job() {
 }
 # tsan PROGRAM [race]: recorded; where it is off, the library does no harm either
 tsan() {
-	[ -x "$build/company/$1" ] || no "no ThreadSanitizer in the compiler that builds $1" || return
+	[ -x "$build/company/$1" ] || no "no ThreadSanitizer for $1" || return
 	program=$build/company/$1
 	shift
 	tsan_job env $(settings_of_job) GPUPROF=off "$program" "$@" || [ $? != 77 ] || return
