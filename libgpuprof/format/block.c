@@ -55,6 +55,7 @@ static bool is_plausible(const struct gp_block_header *h)
 	return h->type != 0 && h->records <= GP_BLOCK_RECORDS && h->raw_bytes <= GP_COLUMNS_MAX &&
 	       h->stored_bytes <= gp_block_bound() - GP_BLOCK_HEADER &&
 	       !h->raw_bytes == !h->stored_bytes && !h->raw_bytes == !h->records &&
+	       GP_BLOCK_OLD_PART * (GP_BLOCK_HEADER + h->stored_bytes) >= least_bytes(h) &&
 	       h->first_order <= h->last_order;
 }
 

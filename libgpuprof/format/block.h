@@ -89,8 +89,10 @@ enum gp_status gp_block_encode(struct gp_block_scratch *scratch, struct gp_block
 
 /*
  * The block has fewer bytes than records, or than one for GP_BLOCK_RATIO of its payload. Recorders
- * before minor GP_FORMAT_PADDED wrote such blocks; later ones pad them.
+ * before minor GP_FORMAT_PADDED wrote such blocks; later ones pad them. A block with less than a
+ * GP_BLOCK_OLD_PART of that is damaged in any file.
  */
+#define GP_BLOCK_OLD_PART 8u
 bool gp_block_is_short(const struct gp_block_header *header);
 
 /*

@@ -76,7 +76,7 @@ static void dense_ranges(uint64_t count)
 	}
 }
 
-/* Before format 1.7 nothing was padded: a few hundred bytes hold 8192 events. */
+/* Before format 1.7 nothing was padded: a block of 8192 events may have 1024 bytes. */
 static void be_old(void)
 {
 	header.minor = GP_FORMAT_PADDED - 1;

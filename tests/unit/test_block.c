@@ -469,6 +469,10 @@ static void test_what_repeats_is_padded(void **state)
 		gp_block_decode(b->scratch, &b->header, b->out + GP_BLOCK_HEADER, b->back, &got),
 		GP_OK);
 	check_back(b, 0, GP_BLOCK_RECORDS / 17 * 17, got);
+	/* no recorder wrote less than an eighth of that */
+	b->header.stored_bytes = (uint32_t)(b->length / GP_BLOCK_OLD_PART - 1 - GP_BLOCK_HEADER);
+	gp_block_header_encode(&b->header, b->out);
+	assert_int_equal(gp_block_header_decode(b->out, &b->header), GP_E_DAMAGED);
 	/* the decoder itself takes what older recorders wrote */
 	encode(b, 0, GP_BLOCK_RECORDS / 17 * 17);
 	assert_true(unpad_block(b->out) < b->length);
