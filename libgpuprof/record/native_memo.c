@@ -241,14 +241,15 @@ GP_COLD static bool memo_grow(struct gp_native_memo *m)
 {
 	const size_t tables = m->tables ? 0 : sizeof *m->tables;
 	const size_t entries = GP_NATIVE_MEMO_STEP * sizeof(struct gp_native_entry);
-	char *piece = m->room < GP_NATIVE_MEMO_ENTRIES ?
+	const unsigned room = m->room;
+	char *piece = room < GP_NATIVE_MEMO_ENTRIES ?
 			      gp_thread_piece(m->pieces, tables + entries, true) :
 			      NULL;
-	if (!piece)
+	if (!piece || m->room != room) /* a walk that was taken for left may have grown it */
 		return false;
 	if (tables)
 		m->tables = (void *)piece;
-	m->piece[m->room / GP_NATIVE_MEMO_STEP] = (void *)(piece + tables);
+	m->piece[room / GP_NATIVE_MEMO_STEP] = (void *)(piece + tables);
 	atomic_signal_fence(memory_order_seq_cst); /* a handler may jump out at any time */
 	m->room += GP_NATIVE_MEMO_STEP;
 	return true;

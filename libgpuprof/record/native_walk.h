@@ -37,7 +37,7 @@ enum gp_native_end {
 struct gp_native_stack {
 	uint8_t depth;
 	uint8_t end;	 /* enum gp_native_end */
-	uint16_t number; /* as long as it is remembered; 0: it is not */
+	uint16_t number; /* of its place in the memo, which may be another's by now; 0: none */
 	/* the caller's, 0 in what was not met before; kept as long as the stack is remembered */
 	uint32_t id, id_generation;
 	uint32_t made; /* a number that no stack had which was remembered as this one is */

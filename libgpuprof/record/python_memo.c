@@ -233,15 +233,15 @@ GP_COLD static bool memo_grow(struct gp_python_memo *m)
 {
 	const size_t tables = m->tables ? 0 : sizeof *m->tables;
 	const size_t rows = GP_PYTHON_MEMO_STEP * sizeof(struct gp_python_row);
-	char *piece = m->rows_most < GP_PYTHON_MEMO_ROWS ?
-			      gp_thread_piece(m->pieces, tables + rows, true) :
-			      NULL;
-	if (!piece)
+	const unsigned room = m->rows_most;
+	char *piece =
+		room < GP_PYTHON_MEMO_ROWS ? gp_thread_piece(m->pieces, tables + rows, true) : NULL;
+	if (!piece || m->rows_most != room) /* a walk that was taken for left may have grown it */
 		return false;
 	if (tables)
 		m->tables = (void *)piece;
 	m->stack = m->tables->stack;
-	m->piece[m->rows_most / GP_PYTHON_MEMO_STEP] = (void *)(piece + tables);
+	m->piece[room / GP_PYTHON_MEMO_STEP] = (void *)(piece + tables);
 	atomic_signal_fence(memory_order_seq_cst); /* a handler may jump out at any time */
 	m->rows_most += GP_PYTHON_MEMO_STEP;
 	return true;
@@ -282,7 +282,7 @@ GP_COLD static uint16_t note_stack(struct gp_python_memo *m, const struct gp_pyt
 				   const struct gp_python_walked *walked)
 {
 	uint32_t mark;
-	if (walked->loops > UINT8_MAX || !make_room(m, walked->loops))
+	if (!make_room(m, walked->loops))
 		return 0;
 	/* only now: a full memo has forgotten the mark */
 	struct gp_python_place *place = place_of(m, start, walked->id, &mark);

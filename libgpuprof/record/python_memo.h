@@ -23,7 +23,7 @@
 #include "thread_memory.h"
 
 #define GP_PYTHON_MEMO_STACKS 2048u
-#define GP_PYTHON_MEMO_ROWS 36864u /* 1.1 MiB */
+#define GP_PYTHON_MEMO_ROWS 36864u /* 1.1 MiB; at the end of a piece up to 319 stay empty */
 #define GP_PYTHON_MEMO_STEP 2048u  /* rows that are counted and mapped at a time */
 #define GP_PYTHON_MEMO_PLACES_LOG 12
 

@@ -65,7 +65,7 @@ struct gp_thread {
 	uint64_t retry_ns;	    /* no ring: when to ask for one again */
 	int64_t wait_paid_ns;	    /* what its memory events waited is a tenth of the time since */
 	struct gp_stack_memo *memo; /* stack_take.c's */
-	struct gp_thread_pieces pieces; /* what it has of them */
+	struct gp_thread_pieces pieces; /* of its memos of stacks */
 	struct gp_range_thread *ranges; /* range_mark.c's; a forked child keeps it */
 	struct gp_native_bounds bounds; /* left_behind.c's: of the thread's own stack */
 };

@@ -7,8 +7,10 @@
  */
 #include "stack_take.h"
 
+#include <limits.h>
 #include <string.h>
 
+#include "held_signals.h"
 #include "native_walk.h"
 #include "python_memo.h"
 #include "python_walk.h"
@@ -169,7 +171,7 @@ GP_HOT_TEXT static uint32_t id_of_frame(struct gp_stack_memo *memo, struct known
 GP_COLD static struct gp_stack_memo *memo_open(struct gp_thread *t)
 {
 	const bool has_python = gp_settings.has_python;
-	if (!t->is_end_told)
+	if (!t->is_end_told || t->ends >= PTHREAD_DESTRUCTOR_ITERATIONS)
 		return NULL; /* it would stay when the thread ends */
 	struct gp_stack_memo *memo = gp_thread_piece(
 		&t->pieces, has_python ? sizeof *memo : offsetof(struct gp_stack_memo, known),
@@ -220,9 +222,13 @@ void gp_stack_thread_left(struct gp_thread *t)
 
 void gp_stack_thread_close(struct gp_thread *t)
 {
-	t->memo = NULL; /* first: a signal's handler may ask for it */
-	atomic_signal_fence(memory_order_seq_cst);
+	uint64_t signals;
+	if (!t->pieces.last)
+		return;
+	gp_signals_hold(&signals); /* a handler's event would take pieces while they go */
+	t->memo = NULL;
 	gp_thread_pieces_close(&t->pieces);
+	gp_signals_release(&signals);
 }
 
 /* ---- the two chains ---- */

@@ -11,19 +11,17 @@
 
 static _Atomic uint64_t counted, counted_most = UINT64_MAX;
 
-static bool is_room(uint64_t more)
+static bool fits(uint64_t now, uint64_t more)
 {
 	const uint64_t most = atomic_load_explicit(&counted_most, memory_order_relaxed);
-	const uint64_t now = atomic_load_explicit(&counted, memory_order_relaxed);
 	return most >= now && most - now >= more;
 }
 
 GP_COLD bool gp_thread_memory_take(uint64_t more)
 {
-	const uint64_t most = atomic_load_explicit(&counted_most, memory_order_relaxed);
-	uint64_t now = atomic_load_explicit(&counted, memory_order_relaxed);
+	uint64_t now = gp_thread_memory();
 	do {
-		if (most < now || most - now < more)
+		if (!fits(now, more))
 			return false;
 	} while (!atomic_compare_exchange_weak_explicit(
 		&counted, &now, now + more, memory_order_relaxed, memory_order_relaxed));
@@ -72,16 +70,16 @@ struct gp_thread_piece {
  * a processor's first cache has few places for one distance: eight in a Zen 4, twelve in a Sapphire
  * Rapids.
  */
-#define COLOUR_BYTES 512u
-#define COLOURS (PAGE / COLOUR_BYTES)
+#define DISTANCE 512u
+#define DISTANCES (PAGE / DISTANCE)
 
-static size_t piece_begins(const struct gp_thread_pieces *pieces)
+static size_t piece_offset(const struct gp_thread_pieces *pieces)
 {
-	return 64u + pieces->count % COLOURS * COLOUR_BYTES;
+	return 64u + pieces->count % DISTANCES * DISTANCE;
 }
 _Static_assert(sizeof(struct gp_thread_piece) <= 64, "it lies before the memory");
 
-/* With signals held: a jump out of their handlers would leave what nobody has. */
+/* With signals held: a jump out of a handler would leak the mapping. */
 static struct gp_thread_piece *piece_open(struct gp_thread_pieces *pieces, size_t bytes,
 					  bool is_cache)
 {
@@ -104,16 +102,16 @@ static struct gp_thread_piece *piece_open(struct gp_thread_pieces *pieces, size_
 GP_COLD void *gp_thread_piece(struct gp_thread_pieces *pieces, size_t bytes, bool is_cache)
 {
 	const int error = errno;
-	const size_t begins = piece_begins(pieces);
-	const size_t mapped = (begins + bytes + PAGE - 1) / PAGE * PAGE;
+	const size_t offset = piece_offset(pieces);
+	const size_t mapped = (offset + bytes + PAGE - 1) / PAGE * PAGE;
 	uint64_t signals;
-	if (is_cache && !is_room(mapped))
+	if (is_cache && !fits(gp_thread_memory(), mapped))
 		return NULL; /* without a system call: each new stack may ask */
 	gp_signals_hold(&signals);
 	struct gp_thread_piece *piece = piece_open(pieces, mapped, is_cache);
 	gp_signals_release(&signals);
 	errno = error;
-	return piece ? (char *)piece + begins : NULL;
+	return piece ? (char *)piece + offset : NULL;
 }
 
 GP_COLD void gp_thread_pieces_close(struct gp_thread_pieces *pieces)

@@ -16,7 +16,7 @@ void gp_thread_memory_add(uint64_t more);
 void gp_thread_memory_give(uint64_t less);
 
 /*
- * A thread's mappings: none of them moves or goes away until all do, so what still points into one
+ * A thread's mappings: none moves, and all are unmapped together, so what still points into one
  * does no harm. All zero: none.
  */
 struct gp_thread_pieces {
@@ -30,7 +30,7 @@ struct gp_thread_pieces {
  * drain thread has looked. Forked children keep it. Keeps errno.
  */
 void *gp_thread_piece(struct gp_thread_pieces *pieces, size_t bytes, bool is_cache);
-/* Unmaps them all and counts them no longer. Keeps errno. */
+/* With signals held: unmaps them all and counts them no longer. Keeps errno. */
 void gp_thread_pieces_close(struct gp_thread_pieces *pieces);
 
 /* The drain thread's: bytes that are counted now, and how many may be. Until then all may. */

@@ -410,6 +410,29 @@ static void takes_what_the_budget_allows(void **state)
 	for_each_version(check_budget);
 }
 
+/* A stack's rows lie in one piece: where the rest of one may be too little, in the next. */
+static void check_piece_end(void)
+{
+	start();
+	CHECK(gp_python_find(image_symbol, NULL));
+	meet(MOST);
+	for (unsigned left = 400; left > 0; left--) {
+		gp_python_memo_forget(&memo);
+		memo.rows_used = GP_PYTHON_MEMO_STEP - left;
+		meet(MOST);
+		const struct gp_python_stack *s = &memo.stack[memo.last];
+		CHECK(s->row == memo.piece[1] ||
+		      (left > UINT8_MAX && s->row == memo.piece[0] + GP_PYTHON_MEMO_STEP - left));
+		CHECK(left < 400 || s->row != memo.piece[1]);
+	}
+}
+
+static void keeps_rows_together(void **state)
+{
+	(void)state;
+	for_each_version(check_piece_end);
+}
+
 /* More stacks in turn than there is room for. */
 static void check_full(void)
 {
@@ -457,6 +480,7 @@ int main(void)
 		cmocka_unit_test(finds_nothing_once_the_end_has_begun),
 		cmocka_unit_test(agrees_with_walks_in_random_histories),
 		cmocka_unit_test(takes_what_the_budget_allows),
+		cmocka_unit_test(keeps_rows_together),
 		cmocka_unit_test(is_bounded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

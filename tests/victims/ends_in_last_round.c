@@ -31,11 +31,15 @@ int main(void)
 {
 	driver = need_driver(DOOR_PROC_ADDRESS);
 	must(pthread_key_create(&key, end) == 0);
+	unsigned long half = 0;
 	for (int i = 0; i < THREADS; i++) {
 		pthread_t thread;
 		must(pthread_create(&thread, NULL, work, NULL) == 0);
 		pthread_join(thread, NULL);
+		if (i == THREADS / 2)
+			half = kib_of("VmData:");
 	}
+	must(kib_of("VmData:") < half + 4096); /* 27 KiB a thread */
 	/* never more than two of them lived at a time; the recorder may come to it late */
 	while (shared_kib() >= 100u << 10)
 		usleep(10000);
