@@ -102,7 +102,7 @@ struct gp_native_memo {
 	uint32_t made;		 /* entries so far */
 	struct gp_native_tables *tables; /* NULL: no room */
 	struct gp_thread_pieces *pieces; /* the thread's, which it grows by */
-	/* the first one holds entry 0 also where there is no room */
+	/* without room, the first one points at entry 0 alone */
 	struct gp_native_entry *piece[GP_NATIVE_MEMO_ENTRIES / GP_NATIVE_MEMO_STEP];
 };
 

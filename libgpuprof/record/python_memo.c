@@ -261,7 +261,7 @@ static bool has_rows(struct gp_python_memo *m, unsigned loops)
 	return true;
 }
 
-/* Forgets all at once when there is no room for another: what is in use comes back at once. */
+/* Without room for another stack, forgets all: those in use are soon remembered again. */
 static bool make_room(struct gp_python_memo *m, unsigned loops)
 {
 	if (m->rest) {
