@@ -1,8 +1,8 @@
 /*
  * Where events are missing, the figures that follow are not certain: notes from when to when, and
  * tells the state that anything may have come and gone, so that it takes the framework's own totals
- * over and blames nobody. Figures are not certain either behind an event that needs more work than
- * the limit (looks.h).
+ * over and blames nobody. The work for one event is limited (looks.h): figures that follow an event
+ * which needs more are not certain.
  */
 #include "recording.h"
 

@@ -157,7 +157,7 @@ GP_HOT bool holds(const struct gp_python_layout *l, const struct gp_python_stack
 		  const struct gp_python_start *start)
 {
 	const struct gp_python_row *row = s->row;
-	if (s->rows == 0 || row->frame != start->frame)
+	if (!row || row->frame != start->frame)
 		return false;
 	if (gp_likely(l->minor > 11))
 		return holds_shimmed(l, row, s->is_open);
@@ -310,7 +310,7 @@ GP_COLD static uint16_t note_stack(struct gp_python_memo *m, const struct gp_pyt
 	memcpy(&row[rows + 1], walked->loop, walked->loops * sizeof *walked->loop);
 	/* the first walk has seen what this one noted, but for C frames that have only begun */
 	if (!holds(l, s, start)) {
-		s->rows = 0;
+		s->row = NULL;
 		place->notes = NOTES_MOST;
 		return 0;
 	}

@@ -410,6 +410,26 @@ static void takes_what_the_budget_allows(void **state)
 	for_each_version(check_budget);
 }
 
+/* A walk that was taken for left may write the rest of a stack that was forgotten meanwhile. */
+static void check_half_written(void)
+{
+	start();
+	meet(MOST);
+	const struct gp_python_stack last = memo.stack[memo.last];
+	gp_python_memo_forget(&memo);
+	memo.stack[1] = last;
+	memo.stack[1].row = NULL;
+	guess = 1;
+	CHECK(!take(MOST));
+	meet(MOST);
+}
+
+static void stands_a_half_written_stack(void **state)
+{
+	(void)state;
+	for_each_version(check_half_written);
+}
+
 /* A stack's rows lie in one piece: where the rest of one may be too little, in the next. */
 static void check_piece_end(void)
 {
@@ -480,6 +500,7 @@ int main(void)
 		cmocka_unit_test(finds_nothing_once_the_end_has_begun),
 		cmocka_unit_test(agrees_with_walks_in_random_histories),
 		cmocka_unit_test(takes_what_the_budget_allows),
+		cmocka_unit_test(stands_a_half_written_stack),
 		cmocka_unit_test(keeps_rows_together),
 		cmocka_unit_test(is_bounded),
 	};
