@@ -332,7 +332,7 @@ static void flush_due(struct gp_recorder *r, uint32_t rings, bool is_urgent)
 		if (is_retired && head == atomic_load(&view->ring->tail)) {
 			gp_open_ranges_forget(r->ranges, view->ring->thread);
 			atomic_store(&view->ring->tid, 0); /* no owner: see ring_supply.c */
-			/* partner: the exchange in find_ring, whose thread then reads the tail */
+			/* partner: the exchange in take_ring, whose thread then reads the tail */
 			atomic_store_explicit(&view->ring->state, GP_RING_FREE,
 					      memory_order_release);
 		}

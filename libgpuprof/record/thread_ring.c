@@ -25,8 +25,59 @@ static uint64_t now_ns(void)
 	return gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
 }
 
+static void define_thread(uint32_t number)
+{
+	struct gp_record record = { .kind = GP_THREAD, .device = GP_DEVICE_UNKNOWN, .aux = number };
+	char name[17] = "";
+	record.thread.tid = (uint64_t)syscall(SYS_gettid);
+	prctl(PR_GET_NAME, name);
+	gp_define(&record, name, strlen(name));
+}
+
+static void use_region(struct gp_thread *t, const struct gp_ring_view *view, uint32_t region)
+{
+	t->slots = view->slots[region];
+	t->mask = GP_REGION_SLOTS(region) - 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	t->region = (uint8_t)region;
+}
+
+static void join_ring(struct gp_thread *t, struct gp_ring_view *view)
+{
+	struct gp_ring *ring = view->ring;
+	/* ordered by take_ring's exchange: nobody writes them until this thread does */
+	t->head = t->limit = atomic_load(&ring->head);
+	t->wait_paid_ns = (int64_t)now_ns() - WAIT_SHARE * WAIT_MOST_NS;
+	t->regions_awaited = 0;
+	t->ring_index = (uint16_t)(view - gp_recorder.views);
+	use_region(t, view, atomic_load(&ring->region));
+	atomic_store(&view->is_growth_refused, 0);
+	ring->thread = atomic_fetch_add(&gp_recorder.threads, 1) + 1;
+	atomic_store(&ring->sequence, 0);
+	/* after a vfork it is no thread of the process: then whether it lives cannot be asked */
+	const bool is_own = (uint32_t)syscall(SYS_getpid) == gp_control->pid;
+	atomic_store(&ring->tid, is_own ? (uint32_t)syscall(SYS_gettid) : 0);
+	t->ring = ring;
+	define_thread(ring->thread);
+}
+
+/* With signals held: a handler that jumps away would leave a ring that no thread writes to. */
+static bool take_ring(struct gp_thread *t, struct gp_ring_view *view)
+{
+	uint32_t state = GP_RING_FREE;
+	uint64_t before;
+	gp_signals_hold(&before);
+	/* partner: release store of FREE in flush_due, which follows the last tail */
+	const bool is_ours =
+		atomic_compare_exchange_strong(&view->ring->state, &state, GP_RING_ACTIVE);
+	if (is_ours)
+		join_ring(t, view);
+	gp_signals_release(&before);
+	return is_ours;
+}
+
 /* Of a thousand threads that begin at once each looks on where the one before it found one. */
-static struct gp_ring_view *find_ring(bool *has_retired)
+static bool find_ring(struct gp_thread *t, bool *has_retired)
 {
 	struct gp_recorder *r = &gp_recorder;
 	/* partner: release store in ring_add: the view is filled */
@@ -38,15 +89,13 @@ static struct gp_ring_view *find_ring(bool *has_retired)
 		struct gp_ring *ring = r->views[index].ring;
 		uint32_t state = atomic_load_explicit(&ring->state, memory_order_relaxed);
 		*has_retired |= state == GP_RING_RETIRED;
-		/* partner: release store of FREE in flush_due, which follows the last tail */
-		if (state != GP_RING_FREE ||
-		    !atomic_compare_exchange_strong(&ring->state, &state, GP_RING_ACTIVE))
+		if (state != GP_RING_FREE || !take_ring(t, &r->views[index]))
 			continue;
 		/* a hint: whoever misses it looks a little longer */
 		atomic_store_explicit(&r->rings_from, index, memory_order_relaxed);
-		return &r->views[index];
+		return true;
 	}
-	return NULL;
+	return false;
 }
 
 /* A disk that hangs costs the job one wait, not one of each thread and event. */
@@ -64,7 +113,7 @@ static bool is_in_vain(bool has_retired, uint32_t progress)
  * `timeout_ns` counts from the last rings that were made for anybody: of a thousand threads that
  * begin at once on a busy machine none waits in vain while the drain thread is at it.
  */
-static struct gp_ring_view *await_ring(uint64_t timeout_ns)
+static bool await_ring(struct gp_thread *t, uint64_t timeout_ns)
 {
 	struct gp_recorder *r = &gp_recorder;
 	const uint64_t latest = now_ns() + RING_WAIT_MOST * timeout_ns;
@@ -75,17 +124,18 @@ static struct gp_ring_view *await_ring(uint64_t timeout_ns)
 		bool has_retired;
 		const uint32_t before = made, turns = atomic_load(&r->progress);
 		made = atomic_load(&r->rings_made);
-		struct gp_ring_view *view = find_ring(&has_retired);
+		if (find_ring(t, &has_retired))
+			return true;
 		const uint64_t now = now_ns();
 		/* an ended recorder makes none */
-		if (view || atomic_load(&r->state) == GP_RECORDER_ENDED)
-			return view;
+		if (atomic_load(&r->state) == GP_RECORDER_ENDED)
+			return false;
 		if (made != before)
 			deadline = now + timeout_ns < latest ? now + timeout_ns : latest;
 		if (now >= deadline || is_in_vain(has_retired, turns)) {
 			if (now >= deadline && turns == began)
 				atomic_store(&r->hung_at, turns + 1);
-			return NULL;
+			return false;
 		}
 		gp_futex_wake(&r->wake);
 		gp_futex_wait(&r->rings_made, made, deadline - now);
@@ -120,67 +170,26 @@ void gp_thread_wants_no_ring(struct gp_thread *t)
  * A dead thread's ring is taken before a new one is asked for: 10,000 short threads need a few
  * rings. The drain thread makes as many at once as threads wait.
  */
-static struct gp_ring_view *take_ring(struct gp_thread *t, uint64_t timeout_ns)
+static bool get_ring(struct gp_thread *t, uint64_t timeout_ns)
 {
 	bool has_retired;
-	struct gp_ring_view *view = find_ring(&has_retired);
-	if (view)
-		return view;
-	if (timeout_ns != 0) {
+	bool is_found = find_ring(t, &has_retired);
+	if (!is_found && timeout_ns != 0) {
 		want_ring(t);
-		view = await_ring(timeout_ns);
+		is_found = await_ring(t, timeout_ns);
 		gp_thread_wants_no_ring(t);
 	}
-	if (!view) {
+	if (!is_found) {
 		atomic_store(&gp_recorder.is_ring_asked, 1);
 		gp_futex_wake(&gp_recorder.wake);
 	}
-	return view;
-}
-
-static void define_thread(uint32_t number)
-{
-	struct gp_record record = { .kind = GP_THREAD, .device = GP_DEVICE_UNKNOWN, .aux = number };
-	char name[17] = "";
-	record.thread.tid = (uint64_t)syscall(SYS_gettid);
-	prctl(PR_GET_NAME, name);
-	gp_define(&record, name, strlen(name));
-}
-
-static void use_region(struct gp_thread *t, const struct gp_ring_view *view, uint32_t region)
-{
-	t->slots = view->slots[region];
-	t->mask = GP_REGION_SLOTS(region) - 1;
-	atomic_signal_fence(memory_order_seq_cst);
-	t->region = (uint8_t)region;
-}
-
-static void join_ring(struct gp_thread *t, struct gp_ring_view *view)
-{
-	struct gp_ring *ring = view->ring;
-	/* ordered by find_ring's exchange: nobody writes them until this thread does */
-	t->head = t->limit = atomic_load(&ring->head);
-	t->wait_paid_ns = (int64_t)now_ns() - WAIT_SHARE * WAIT_MOST_NS;
-	t->regions_awaited = 0;
-	t->ring_index = (uint16_t)(view - gp_recorder.views);
-	use_region(t, view, atomic_load(&ring->region));
-	atomic_store(&view->is_growth_refused, 0);
-	ring->thread = atomic_fetch_add(&gp_recorder.threads, 1) + 1;
-	atomic_store(&ring->sequence, 0);
-	/* after a vfork it is no thread of the process: then whether it lives cannot be asked */
-	const bool is_own = (uint32_t)syscall(SYS_getpid) == gp_control->pid;
-	atomic_store(&ring->tid, is_own ? (uint32_t)syscall(SYS_gettid) : 0);
-	t->ring = ring;
-	define_thread(ring->thread);
+	return is_found;
 }
 
 void gp_thread_join(struct gp_thread *t, uint64_t timeout_ns)
 {
 	gp_thread_end_is_told();
-	struct gp_ring_view *view = take_ring(t, timeout_ns);
-	if (view)
-		join_ring(t, view);
-	else
+	if (!get_ring(t, timeout_ns))
 		t->retry_ns = now_ns() + RING_RETRY_NS;
 }
 
