@@ -75,18 +75,13 @@ bool gp_budget_may_begin(struct gp_recorder *r, uint64_t more)
 	return true;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Of what rings and the table of stacks may grow to; what threads have in their share is beside. */
 static uint64_t left_to_grow(const struct gp_recorder *r)
 {
 	const uint64_t share = r->budget / SHARE;
 	const uint64_t threads = gp_thread_memory();
-	const uint64_t used = taken(r, threads) - least(threads, share);
-	return r->budget - share - least(used, r->budget - share);
+	const uint64_t used = taken(r, threads) - gp_least(threads, share);
+	return r->budget - share - gp_least(used, r->budget - share);
 }
 
 bool gp_budget_may_grow(struct gp_recorder *r, uint64_t more)
@@ -101,6 +96,6 @@ void gp_budget_tend(struct gp_recorder *r)
 	const bool is_due = threads != r->threads_bytes || now - r->headroom_ns >= STALE_NS;
 	const uint64_t left = is_due ? headroom_now(r) : r->headroom;
 	r->threads_bytes = threads;
-	gp_thread_memory_bound(least(least(left_to_grow(r), r->budget / SHARE),
-				     threads + least(left / SHARE, r->budget)));
+	gp_thread_memory_bound(gp_least(gp_least(left_to_grow(r), r->budget / SHARE),
+					threads + gp_least(left / SHARE, r->budget)));
 }

@@ -178,12 +178,6 @@ static bool find_directory(const struct hierarchy *h, const char *root, char *ou
 	return length >= 0 && (size_t)length < PATH_BYTES - *top;
 }
 
-/* Of two limits. */
-static uint64_t tighter(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 uint64_t gp_headroom_cgroup(const char *root)
 {
 	uint64_t left = GP_NO_LIMIT;
@@ -193,7 +187,7 @@ uint64_t gp_headroom_cgroup(const char *root)
 		if (!find_directory(&versions[v], root, directory, &top))
 			continue;
 		for (;;) {
-			left = tighter(left, left_in(&versions[v], directory));
+			left = gp_least(left, left_in(&versions[v], directory));
 			char *slash = strrchr(directory + top, '/');
 			if (!slash)
 				break;
@@ -213,8 +207,8 @@ static uint64_t left_of(int resource, uint64_t used)
 
 static uint64_t left_for_mappings(const char *status)
 {
-	return tighter(left_of(RLIMIT_AS, number_of(status, "VmSize:") << 10),
-		       left_of(RLIMIT_DATA, number_of(status, "VmData:") << 10));
+	return gp_least(left_of(RLIMIT_AS, number_of(status, "VmSize:") << 10),
+			left_of(RLIMIT_DATA, number_of(status, "VmData:") << 10));
 }
 
 uint64_t gp_headroom_mappings(void)
@@ -231,7 +225,7 @@ uint64_t gp_headroom(void)
 	uint64_t left = gp_headroom_cgroup("");
 	if (!read_status(status, sizeof status))
 		return left;
-	left = tighter(left, left_for_mappings(status));
+	left = gp_least(left, left_for_mappings(status));
 	const uint64_t locked = number_of(status, "VmLck:") << 10;
-	return locked && geteuid() != 0 ? tighter(left, left_of(RLIMIT_MEMLOCK, locked)) : left;
+	return locked && geteuid() != 0 ? gp_least(left, left_of(RLIMIT_MEMLOCK, locked)) : left;
 }

@@ -10,6 +10,12 @@
 
 #define GP_NO_LIMIT UINT64_MAX
 
+/* Of two numbers of bytes; GP_NO_LIMIT is above all others. */
+static inline uint64_t gp_least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /*
  * Bytes that the memory cgroups leave: the least over all levels of the limit less what is used.
  * File pages that the kernel can drop do not count as used. `root` stands before each path that is
