@@ -10,6 +10,8 @@
 #include "hot.h"
 
 static _Atomic uint64_t counted, counted_most = UINT64_MAX;
+/* The kernel had no memory for a piece of so many bytes: each new stack would ask again. */
+static _Atomic uint64_t refused = UINT64_MAX;
 
 static bool fits(uint64_t now, uint64_t more)
 {
@@ -51,6 +53,7 @@ uint64_t gp_thread_memory(void)
 void gp_thread_memory_bound(uint64_t most)
 {
 	atomic_store_explicit(&counted_most, most, memory_order_relaxed);
+	atomic_store_explicit(&refused, UINT64_MAX, memory_order_relaxed);
 }
 
 void gp_thread_memory_begin(void)
@@ -90,7 +93,7 @@ static struct gp_thread_piece *piece_open(struct gp_thread_pieces *pieces, size_
 	struct gp_thread_piece *piece = gp_pages_map(bytes);
 	if (!piece) {
 		gp_thread_memory_give(bytes);
-		gp_thread_memory_bound(0); /* else each new stack would ask the kernel again */
+		atomic_store_explicit(&refused, bytes, memory_order_relaxed);
 		return NULL;
 	}
 	*piece = (struct gp_thread_piece){ pieces->last, bytes };
@@ -105,8 +108,10 @@ GP_COLD void *gp_thread_piece(struct gp_thread_pieces *pieces, size_t bytes, boo
 	const size_t offset = piece_offset(pieces);
 	const size_t mapped = (offset + bytes + PAGE - 1) / PAGE * PAGE;
 	uint64_t signals;
-	if (is_cache && !fits(gp_thread_memory(), mapped))
-		return NULL; /* without a system call: each new stack may ask */
+	/* without a system call: each new stack may ask */
+	if (mapped >= atomic_load_explicit(&refused, memory_order_relaxed) ||
+	    (is_cache && !fits(gp_thread_memory(), mapped)))
+		return NULL;
 	gp_signals_hold(&signals);
 	struct gp_thread_piece *piece = piece_open(pieces, mapped, is_cache);
 	gp_signals_release(&signals);

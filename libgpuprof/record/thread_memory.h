@@ -26,14 +26,17 @@ struct gp_thread_pieces {
 
 /*
  * Zeroed memory, aligned for a cache line; what is mapped for it is counted. NULL: a cache is
- * refused (then nothing is counted), or the kernel has none; then caches get no more until the
- * drain thread has looked. Forked children keep it. Keeps errno.
+ * refused (then nothing is counted), or the kernel has none; then pieces of this size or more are
+ * refused until the drain thread has looked. Forked children keep it. Keeps errno.
  */
 void *gp_thread_piece(struct gp_thread_pieces *pieces, size_t bytes, bool is_cache);
 /* With signals held: unmaps them all and counts them no longer. Keeps errno. */
 void gp_thread_pieces_close(struct gp_thread_pieces *pieces);
 
-/* The drain thread's: bytes that are counted now, and how many may be. Until then all may. */
+/*
+ * The drain thread's: bytes that are counted now, and how many may be. Until then all may. What the
+ * kernel refused may be asked for again.
+ */
 uint64_t gp_thread_memory(void);
 void gp_thread_memory_bound(uint64_t most);
 /* A forked child's recorder begins: what is there by now is its parent's memory. */

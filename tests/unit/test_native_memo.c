@@ -279,12 +279,13 @@ static void forgets_all_when_told(void **state)
 /* ---- where it grows ---- */
 
 static bool is_left_as_it_maps;
-static unsigned maps, maps_most = UINT_MAX;
+static unsigned maps, maps_most = UINT_MAX, refusals;
 
 /* Instead of libc's. The last of the calls that map a piece. */
 int mprotect(void *at, size_t bytes, int protection)
 {
 	if (maps >= maps_most) {
+		refusals++;
 		errno = ENOMEM;
 		return -1;
 	}
@@ -347,6 +348,34 @@ static void goes_on_where_it_cannot_grow(void **state)
 	run_twice(3 * GP_NATIVE_MEMO_STEP, 32);
 	assert_int_equal(counts->evicted, evicted);
 	assert_true(maps > 1 && opened < grown && grown < gp_thread_memory());
+}
+
+/* Whatever a piece is for, and though each event asks. */
+static void asks_once_a_turn_where_there_is_no_memory(void **state)
+{
+	enum { SMALL = 5000, LARGE = 50000 };
+	struct gp_thread_pieces pieces = { NULL, 0 };
+	const uint64_t before = gp_thread_memory();
+	(void)state;
+	for (unsigned is_cache = 0; is_cache < 2; is_cache++) {
+		refusals = maps = maps_most = 0;
+		for (unsigned k = 0; k < 10; k++)
+			assert_null(gp_thread_piece(&pieces, LARGE, is_cache));
+		assert_int_equal(refusals, 1);
+		/* the kernel may have room for a smaller one */
+		assert_null(gp_thread_piece(&pieces, SMALL, is_cache));
+		assert_int_equal(refusals, 2);
+		maps_most = UINT_MAX;
+		assert_null(gp_thread_piece(&pieces, SMALL, is_cache));
+		gp_thread_memory_bound(UINT64_MAX); /* the drain thread's turn */
+		assert_int_equal(gp_thread_memory(), before);
+	}
+	maps_most = 0;
+	assert_null(gp_thread_piece(&pieces, LARGE, false));
+	maps_most = UINT_MAX;
+	assert_non_null(gp_thread_piece(&pieces, SMALL, true));
+	gp_thread_memory_bound(UINT64_MAX);
+	gp_thread_pieces_close(&pieces);
 }
 
 /* A stack of words, in which what a walk read can be changed. */
@@ -461,6 +490,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(takes_what_the_budget_allows),
 		cmocka_unit_test(stands_a_jump_out_as_it_grows),
 		cmocka_unit_test(goes_on_where_it_cannot_grow),
+		cmocka_unit_test(asks_once_a_turn_where_there_is_no_memory),
 		cmocka_unit_test(forgets_all_when_told),
 		cmocka_unit_test(compares_every_word),
 		cmocka_unit_test(expects_without_insisting),
