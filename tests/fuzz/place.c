@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../victims/status_kib.h"
 #include "fuzz.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -84,19 +85,6 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* A field of /proc/self/status, in bytes: VmRSS now, VmHWM the most since it was reset. */
-static uint64_t memory_of(const char *field)
-{
-	char text[4096];
-	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	const char *at = strstr(text, field);
-	return at ? strtoull(at + strlen(field), NULL, 10) * 1024 : 0;
-}
-
 void fuzz_limit_begin(void)
 {
 	if (IS_ASAN)
@@ -106,7 +94,7 @@ void fuzz_limit_begin(void)
 		(void)!write(fd, "5", 1); /* resets VmHWM */
 		close(fd);
 	}
-	memory_begin = memory_of("VmRSS:");
+	memory_begin = kib_of("VmRSS:") * 1024;
 	cpu_begin_ns = cpu_ns();
 }
 
@@ -114,7 +102,7 @@ void fuzz_limit_end(size_t bytes, const char *what)
 {
 	if (IS_ASAN)
 		return;
-	uint64_t ns = cpu_ns() - cpu_begin_ns, memory = memory_of("VmHWM:");
+	uint64_t ns = cpu_ns() - cpu_begin_ns, memory = kib_of("VmHWM:") * 1024;
 	memory -= memory > memory_begin ? memory_begin : memory;
 	if (ns <= CPU_NS + bytes * CPU_NS_A_MIB / (1u << 20) &&
 	    memory <= MEMORY_BYTES + MEMORY_A_BYTE * (uint64_t)bytes)

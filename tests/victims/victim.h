@@ -20,6 +20,7 @@
 
 #include "../fake/driver_door.h"
 #include "../fake/fake_c10.h"
+#include "status_kib.h"
 
 #define VICTIM_SKIPPED 77 /* exit status; the reason is on stderr */
 
@@ -60,20 +61,6 @@ static inline void claim_recordings(unsigned long long number)
 static inline unsigned long count_argument(int argc, char **argv, unsigned long standard)
 {
 	return argc > 1 ? strtoul(argv[1], NULL, 10) : standard;
-}
-
-/* A line of /proc/self/status, "VmRSS:". */
-static inline unsigned long kib_of(const char *key)
-{
-	char line[256];
-	unsigned long kib = 0;
-	FILE *status = fopen("/proc/self/status", "r");
-	must(status);
-	while (fgets(line, sizeof line, status))
-		if (strncmp(line, key, strlen(key)) == 0)
-			kib = strtoul(line + strlen(key), NULL, 10);
-	fclose(status);
-	return kib;
 }
 
 /* A driver with device 0 current. */
