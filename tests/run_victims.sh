@@ -101,7 +101,7 @@ for name in "$@"; do
 	for _ in 1 2 3; do
 		rm -f "$dir"/*.gpr "$dir/claims"
 		run "$name" "$dir" recorded "$fake" LD_PRELOAD="$build/libgpuprof.so" \
-			GPUPROF_OUTPUT="$dir/%p-%t.gpr" \
+			GPUPROF_OUTPUT="$dir/%p-%t-%r.gpr" \
 			VICTIM_CLAIMS="$dir/claims" $with_stacks $environment
 		judge "$name" "$dir" && break
 		[ "$is_late" ] || grep -q 'lost_memory = 0' "$dir/verdict" 2>/dev/null || break

@@ -13,10 +13,10 @@
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "native_learn.h"
+#include "own_memory.h"
 
 #define MODULES_MAX 4096u
 #define PATH_MAX_KEPT 960u /* with its build id it fits GP_TEXT_MAX */
@@ -72,11 +72,9 @@ uint64_t gp_module_watch_memory(const struct gp_recorder *r)
 
 /* ---- what the mapped file says of itself ---- */
 
-/* It may be unmapped at any moment: read through the kernel. */
-static bool peek(uint64_t at, void *to, size_t bytes)
+static bool peek(int memory, uint64_t at, void *to, size_t bytes)
 {
-	const struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)at, bytes };
-	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)bytes;
+	return gp_own_memory_read(memory, at, to, bytes) == bytes;
 }
 
 /* 0: none in these notes. */
@@ -100,13 +98,14 @@ static size_t find_build_id(const unsigned char *notes, size_t bytes, unsigned c
 	return 0;
 }
 
-static size_t read_build_id(uint64_t base, unsigned char id[20])
+static size_t read_build_id(int memory, uint64_t base, unsigned char id[20])
 {
 	ElfW(Ehdr) header;
 	ElfW(Phdr) segment[32];
-	if (!peek(base, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-	    header.e_phentsize != sizeof *segment || header.e_phnum > 32 ||
-	    !peek(base + header.e_phoff, segment, header.e_phnum * sizeof *segment))
+	if (!peek(memory, base, &header, sizeof header) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof *segment ||
+	    header.e_phnum > 32 ||
+	    !peek(memory, base + header.e_phoff, segment, header.e_phnum * sizeof *segment))
 		return 0;
 	uint64_t lowest = UINT64_MAX;
 	for (unsigned k = 0; k < header.e_phnum; k++)
@@ -117,7 +116,7 @@ static size_t read_build_id(uint64_t base, unsigned char id[20])
 		const size_t bytes =
 			segment[k].p_filesz < NOTES_BYTES ? segment[k].p_filesz : NOTES_BYTES;
 		if (segment[k].p_type != PT_NOTE ||
-		    !peek(base + segment[k].p_vaddr - lowest, notes, bytes))
+		    !peek(memory, base + segment[k].p_vaddr - lowest, notes, bytes))
 			continue;
 		size_t found = find_build_id(notes, bytes, id);
 		if (found)
@@ -146,7 +145,9 @@ static bool keep_text(struct gp_module_watcher *w, const struct run *run, uint32
 {
 	static const char digits[] = "0123456789abcdef";
 	unsigned char id[20];
-	const size_t path = strlen(run->path), bytes = read_build_id(run->base, id);
+	const int memory = gp_own_memory_open();
+	const size_t path = strlen(run->path), bytes = read_build_id(memory, run->base, id);
+	gp_own_memory_close(memory);
 	if (w->texts_used + 2 * sizeof id + path + 2 > TEXTS_BYTES)
 		return false;
 	*at = w->texts_used;

@@ -99,8 +99,7 @@ void gp_python_watch_code(const void *code);
 /* False: something has taken our function out again, and the walk is switched off. */
 bool gp_python_counts_deaths(struct gp_python *python);
 
-/* Reads memory that may not be there. Where the kernel refuses the call as such (old sandboxes)
- * there is no such safety and the memory is read as it is. */
+/* Copies up to 4096 bytes that may not be there: the kernel is asked before they are read. */
 bool gp_python_peek(const void *from, void *to, size_t bytes);
 
 /*

@@ -3,9 +3,8 @@
  * system calls, in the first walks of a process only.
  */
 #include <errno.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
+#include "native_bounds.h"
 #include "python_object.h"
 
 #define WALKS 4u   /* that must pass */
@@ -20,14 +19,11 @@ struct copy {
 
 bool gp_python_peek(const void *from, void *to, size_t bytes)
 {
-	struct iovec here = { to, bytes }, there = { (void *)(uintptr_t)from, bytes };
-	if ((uintptr_t)from < 4096)
+	const uintptr_t at = (uintptr_t)from, last = at + bytes - 1;
+	if (!gp_native_is_readable(at) ||
+	    (last / 4096 != at / 4096 && !gp_native_is_readable(last)))
 		return false;
-	ssize_t n = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
-	if (n < 0 && errno != EFAULT)
-		memcpy(to, from, bytes);
-	else if (n != (ssize_t)bytes)
-		return false;
+	memcpy(to, from, bytes);
 	return true;
 }
 

@@ -1,6 +1,6 @@
 /*
- * A filter of system calls ends who calls unshare. In a child close_range is refused, too, so the
- * recorder has no table of descriptors of its own.
+ * A filter of system calls ends who calls unshare or process_vm_readv. In a child close_range is
+ * refused, too, so the recorder has no table of descriptors of its own.
  */
 #include "victim.h"
 
@@ -38,6 +38,7 @@ int main(void)
 		fprintf(stderr, "no filters of system calls here\n");
 		return VICTIM_SKIPPED;
 	}
+	must(refuse_call(SYS_process_vm_readv, SECCOMP_RET_KILL_PROCESS));
 	const pid_t child = fork();
 	if (child == 0) {
 		must(refuse_call(SYS_close_range, SECCOMP_RET_ERRNO | EPERM));
