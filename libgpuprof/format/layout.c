@@ -22,7 +22,6 @@ enum {
 	CRC_AT = GP_FILE_HEADER - 4
 };
 
-#define SLOTS_MAX 65536u
 #define SLOT_BYTES_MAX ((uint64_t)1 << 46)
 
 /* Up to the NUL; what lies behind it in the caller's array is nobody's business. */
@@ -63,7 +62,8 @@ static bool is_plausible(const struct gp_file_header *h)
 {
 	if (h->clock != GP_CLOCK_TSC && h->clock != GP_CLOCK_MONOTONIC_RAW)
 		return false;
-	if (h->slots > SLOTS_MAX || h->slot_bytes > SLOT_BYTES_MAX || !h->slots != !h->slot_bytes)
+	if (h->slots > GP_FILE_SLOTS_MAX || h->slot_bytes > SLOT_BYTES_MAX ||
+	    !h->slots != !h->slot_bytes)
 		return false;
 	/* a slot holds at least a SEGMENT and an END block */
 	if (h->slots && h->slot_bytes < 2 * GP_BLOCK_HEADER)

@@ -88,10 +88,9 @@ static enum gp_status read_header(struct gp_file *file, struct gp_damage *why)
 		return newer_file(&file->header, why);
 	file->is_header_damaged = status != GP_OK;
 	if (file->is_header_damaged && !gp_file_header_is_usable(&file->header))
-		return fail(status, why, 0, gp_damaged_header);
-	if (file->header.slots != 0 &&
-	    (file->header.slot_bytes < GP_BLOCK_HEADER || file->header.slots > 4096))
-		return fail(GP_E_DAMAGED, why, 0, "impossible slots in the file header");
+		return fail(status, why, 0,
+			    "the checksum of the file header does not match, or a value is "
+			    "impossible");
 	return GP_OK;
 }
 

@@ -418,7 +418,7 @@ static void check_file_header(void)
 	need(get(file + 12, 4) == 4096 && (get(file + 16, 4) - 1) < 2,
 	     "unknown header size or clock");
 	uint64_t slots = get(file + 24, 4), slot_bytes = get(file + 32, 8);
-	need(slots <= 65536 && !slots == !slot_bytes && slot_bytes <= (uint64_t)1 << 46,
+	need(slots <= 4096 && !slots == !slot_bytes && slot_bytes <= (uint64_t)1 << 46,
 	     "slots that cannot be");
 	need((!slots || slot_bytes >= 192) && get(file + 64, 8), "slots or a clock that cannot be");
 	static const uint16_t texts[][2] = { { 72, 40 }, { 112, 64 }, { 176, 256 }, { 432, 1024 } };

@@ -91,10 +91,10 @@ static void test_values_that_nobody_writes(void **state)
 {
 	(void)state;
 	static unsigned char bytes[GP_FILE_HEADER];
-	for (unsigned lie = 0; lie < 8; lie++) {
+	for (unsigned lie = 0; lie < 9; lie++) {
 		struct gp_file_header in = sample(), out;
 		in.clock = lie == 0 ? 0 : lie == 1 ? 3 : in.clock;
-		in.slots = lie == 2 ? 0 : lie == 3 ? UINT32_MAX : in.slots;
+		in.slots = lie == 2 ? 0 : lie == 3 ? UINT32_MAX : lie == 8 ? 4097 : in.slots;
 		in.slot_bytes = lie == 4 ? 0 :
 				lie == 5 ? UINT64_MAX :
 				lie == 6 ? 100 :
@@ -103,6 +103,17 @@ static void test_values_that_nobody_writes(void **state)
 		gp_file_header_encode(&in, bytes);
 		assert_int_equal(gp_file_header_decode(bytes, &out), GP_E_DAMAGED);
 	}
+}
+
+static void test_most_slots(void **state)
+{
+	(void)state;
+	static unsigned char bytes[GP_FILE_HEADER];
+	struct gp_file_header in = sample(), out;
+	in.slots = 4096;
+	gp_file_header_encode(&in, bytes);
+	assert_int_equal(gp_file_header_decode(bytes, &out), GP_OK);
+	assert_int_equal(out.slots, 4096);
 }
 
 static void test_versions(void **state)
@@ -193,6 +204,7 @@ int main(void)
 		cmocka_unit_test(test_every_flipped_bit),
 		cmocka_unit_test(test_texts_are_cut_and_ended),
 		cmocka_unit_test(test_values_that_nobody_writes),
+		cmocka_unit_test(test_most_slots),
 		cmocka_unit_test(test_versions),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_varints),
