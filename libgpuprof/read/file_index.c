@@ -294,15 +294,22 @@ static size_t drop_headless(struct slot *slot, size_t slots)
 	return first;
 }
 
+bool gp_part_is_overwritten(const struct gp_file *file, uint64_t offset, uint32_t segment,
+			    uint32_t part)
+{
+	if (file->header.slots == 0)
+		return false;
+	struct slot now = { 0 };
+	return !read_slot(file, (offset - GP_FILE_HEADER) / file->header.slot_bytes, &now) ||
+	       now.segment != segment || now.part != part;
+}
+
 bool gp_index_is_overwritten(const struct gp_file *file, const struct gp_index *index, size_t which)
 {
 	const struct gp_segment *s = &index->segment[which];
 	for (size_t i = s->part; i < s->part + s->parts && file->header.slots != 0; i++) {
 		const struct gp_part *part = &index->part[i];
-		uint64_t number = (part->offset - GP_FILE_HEADER) / file->header.slot_bytes;
-		struct slot slot = { 0 };
-		if (!read_slot(file, number, &slot) || slot.segment != part->segment ||
-		    slot.part != part->part)
+		if (gp_part_is_overwritten(file, part->offset, part->segment, part->part))
 			return true;
 	}
 	return false;
@@ -311,13 +318,9 @@ bool gp_index_is_overwritten(const struct gp_file *file, const struct gp_index *
 /* True: each slot that was indexed still begins with the block that it began with. */
 static bool are_as_found(const struct gp_file *file, const struct slot *slot, size_t slots)
 {
-	for (size_t i = 0; i < slots; i++) {
-		uint64_t number = (slot[i].offset - GP_FILE_HEADER) / file->header.slot_bytes;
-		struct slot now = { 0 };
-		if (!read_slot(file, number, &now) || now.segment != slot[i].segment ||
-		    now.part != slot[i].part)
+	for (size_t i = 0; i < slots; i++)
+		if (gp_part_is_overwritten(file, slot[i].offset, slot[i].segment, slot[i].part))
 			return false;
-	}
 	return true;
 }
 

@@ -218,7 +218,8 @@ static enum gp_status decode(struct gp_merge *m, const struct block_ref *ref, st
 	if (status == GP_OK)
 		return GP_OK;
 	*slots = 0;
-	if (gp_index_is_overwritten(m->file, m->index, segment_of(m))) {
+	/* its own part alone: a file may have thousands of parts, each with such blocks */
+	if (gp_part_is_overwritten(m->file, ref->offset, h->segment, h->part)) {
 		m->is_overtaken = true;
 		return status;
 	}

@@ -92,7 +92,10 @@ struct gp_index {
  */
 enum gp_status gp_index_build(struct gp_file *file, struct gp_index *out);
 void gp_index_release(struct gp_index *index);
-/* The owner wrote something newer over a part of segment index->segment[which]. */
+/* The owner wrote something newer over the part that has a block at `offset`. */
+bool gp_part_is_overwritten(const struct gp_file *file, uint64_t offset, uint32_t segment,
+			    uint32_t part);
+/* The same of any part of segment index->segment[which]. */
 bool gp_index_is_overwritten(const struct gp_file *file, const struct gp_index *index,
 			     size_t which);
 /* Notes a damaged place; at most GP_DAMAGES_KEPT are kept, all are counted. */

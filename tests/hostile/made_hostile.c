@@ -189,6 +189,35 @@ static void false_magic(uint64_t count)
 		write_bytes(&magic, sizeof magic);
 }
 
+/* Segment 0 in as many slots as there may be; so many blocks a slot that do not decode. */
+static void torn_blocks(uint64_t count)
+{
+	const unsigned char payload[24] = { 1, 2, 3 };
+	unsigned char bytes[GP_BLOCK_HEADER];
+	header.slots = GP_FILE_SLOTS_MAX;
+	header.slot_bytes = GP_BLOCK_HEADER + count * (GP_BLOCK_HEADER + sizeof payload);
+	write_header();
+	fseek(out, GP_FILE_HEADER, SEEK_SET);
+	for (uint32_t part = 0; part < header.slots; part++) {
+		struct gp_block_header h = block_header(GP_BLOCK_SEGMENT, GP_THREAD_NONE);
+		h.part = part;
+		gp_block_header_encode(&h, bytes);
+		write_bytes(bytes, sizeof bytes);
+		for (uint64_t k = 0; k < count; k++) {
+			h = block_header(GP_BLOCK_EVENTS, 1);
+			h.part = part;
+			h.sequence = part * count + k;
+			h.records = 1;
+			h.raw_bytes = 60;
+			h.stored_bytes = sizeof payload;
+			gp_block_header_encode(&h, bytes);
+			write_bytes(bytes, sizeof bytes);
+			write_bytes(payload, sizeof payload);
+		}
+	}
+	is_sealed = true;
+}
+
 static size_t put_varint(unsigned char *at, uint64_t value)
 {
 	size_t n = 0;
@@ -473,6 +502,7 @@ static const struct {
 	{ "modules", modules },
 	{ "modules_apart", modules_apart },
 	{ "false_magic", false_magic },
+	{ "torn_blocks", torn_blocks },
 	{ "empty_names", empty_names },
 	{ "long_texts", long_texts },
 	{ "long_paths", long_paths },
