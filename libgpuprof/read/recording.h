@@ -303,7 +303,8 @@ struct gp_ring_file {
 	int fd;
 	uint64_t bytes;
 	uint32_t rings;
-	struct gp_control *control; /* the whole file, mapped */
+	uint16_t place[GP_RINGS_MAX]; /* where in the file each of the rings lies */
+	struct gp_control *control;   /* the whole file, mapped */
 	char path[512];
 };
 

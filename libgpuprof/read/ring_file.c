@@ -25,6 +25,28 @@
 #define AWAIT_MS 1000	 /* a disk that takes longer for a block is not waited for */
 #define LOOK_NS 50000000 /* nothing tells that a process died: look that often */
 
+/*
+ * The places that hold data; the first one in any case, which is the recorder's own. One that lies
+ * in a hole as a whole was never written to. A file of a few bytes can have thousands of these, and
+ * each would cost pages.
+ */
+static void find_rings(struct gp_ring_file *file)
+{
+	const uint64_t most = (file->bytes - GP_CONTROL_BYTES) / GP_RING_BYTES;
+	const uint32_t named = atomic_load(&file->control->rings);
+	const uint32_t places = named < most ? named : (uint32_t)most;
+	for (uint32_t i = 0; i < places; i++) {
+		const off_t begin = (off_t)gp_ring_offset(i);
+		const off_t at = i == 0 ? begin : lseek(file->fd, begin, SEEK_DATA);
+		if (at < 0 && errno == ENXIO)
+			return;
+		if (at > begin)
+			i = (uint32_t)(((uint64_t)at - GP_CONTROL_BYTES) / GP_RING_BYTES);
+		if (i < places)
+			file->place[file->rings++] = (uint16_t)i;
+	}
+}
+
 enum gp_status gp_ring_file_open(const char *path, bool is_writable, struct gp_ring_file *out)
 {
 	*out = (struct gp_ring_file){ .fd = gp_regular_open(path, O_RDWR | O_NOFOLLOW) };
@@ -33,7 +55,8 @@ enum gp_status gp_ring_file_open(const char *path, bool is_writable, struct gp_r
 	struct stat st;
 	enum gp_status status = GP_E_NOT_RECORDING;
 	if (fstat(out->fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
-	    st.st_nlink != 1 || st.st_size < (off_t)GP_CONTROL_BYTES)
+	    st.st_nlink != 1 || st.st_size < (off_t)GP_CONTROL_BYTES ||
+	    st.st_size > (off_t)gp_ring_offset(GP_RINGS_MAX))
 		goto close;
 	snprintf(out->path, sizeof out->path, "%s", path);
 	out->bytes = (uint64_t)st.st_size;
@@ -45,9 +68,7 @@ enum gp_status gp_ring_file_open(const char *path, bool is_writable, struct gp_r
 	/* partner: the store in gp_ring_place_open, its last */
 	if (atomic_load_explicit(&out->control->magic, memory_order_acquire) == GP_CONTROL_MAGIC &&
 	    out->control->version == GP_CONTROL_VERSION) {
-		uint64_t most = (out->bytes - GP_CONTROL_BYTES) / GP_RING_BYTES;
-		uint32_t rings = atomic_load(&out->control->rings);
-		out->rings = rings < most ? rings : (uint32_t)most;
+		find_rings(out);
 		return GP_OK;
 	}
 	status = GP_E_NOT_RECORDING;
@@ -70,7 +91,7 @@ void gp_ring_file_close(struct gp_ring_file *file)
 
 struct gp_ring *gp_ring_file_ring(const struct gp_ring_file *file, uint32_t index)
 {
-	return (struct gp_ring *)((char *)file->control + gp_ring_offset(index));
+	return (struct gp_ring *)((char *)file->control + gp_ring_offset(file->place[index]));
 }
 
 /* ---- is the owner alive? ---- */

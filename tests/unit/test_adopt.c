@@ -424,6 +424,41 @@ static void a_recording_that_was_moved(void **state)
 	gp_recording_close(r);
 }
 
+/* A few bytes may stand for thousands of rings: what holds no data is not looked at. */
+static void rings_in_a_hole_are_passed_over(void **state)
+{
+	(void)state;
+	struct writer w;
+	char path[300];
+	struct gp_ring_file rings;
+	writer_open(&w, "holes.gpr", 0, 0);
+	make_ring_file(&w, path, sizeof path, 1);
+	writer_close(&w, true);
+	struct gp_control *c = map_control(path);
+	atomic_store(&c->rings, UINT32_MAX);
+	const uint32_t thread = 77;
+	const int fd = open(path, O_RDWR);
+	const off_t last = (off_t)gp_ring_offset(GP_RINGS_MAX - 1);
+	assert_int_equal(ftruncate(fd, last + (off_t)GP_RING_BYTES), 0);
+	assert_int_equal(
+		pwrite(fd, &thread, sizeof thread, last + (off_t)offsetof(struct gp_ring, thread)),
+		sizeof thread);
+	assert_int_equal(gp_ring_file_open(path, false, &rings), GP_OK);
+	assert_int_equal(rings.rings, 2);
+	assert_int_equal(gp_ring_file_ring(&rings, 0)->thread, 0);
+	assert_int_equal(gp_ring_file_ring(&rings, 1)->thread, thread);
+	gp_ring_file_close(&rings);
+	atomic_store(&c->rings, GP_RINGS_MAX - 1);
+	assert_int_equal(gp_ring_file_open(path, false, &rings), GP_OK);
+	assert_int_equal(rings.rings, 1);
+	gp_ring_file_close(&rings);
+	assert_int_equal(ftruncate(fd, last + (off_t)GP_RING_BYTES + 1), 0);
+	assert_int_equal(gp_ring_file_open(path, false, &rings), GP_E_NOT_RECORDING);
+	close(fd);
+	munmap(c, GP_CONTROL_BYTES);
+	unlink(path);
+}
+
 static atomic_bool is_clock_stopped;
 
 int clock_gettime(clockid_t clock, struct timespec *now)
@@ -491,6 +526,7 @@ int main(void)
 		cmocka_unit_test(a_name_used_again),
 		cmocka_unit_test(a_ring_beside_a_recording_that_is_not_its_own),
 		cmocka_unit_test(a_recording_that_was_moved),
+		cmocka_unit_test(rings_in_a_hole_are_passed_over),
 		cmocka_unit_test(a_job_that_always_wants_more_is_read),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
