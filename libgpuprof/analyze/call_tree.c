@@ -35,7 +35,7 @@ static bool grow(struct builder *b)
 	b->place = place;
 	b->places = places;
 	for (size_t k = 0; k < b->tree->nodes; k++) {
-		uint64_t at = identity[k].high;
+		uint64_t at = gp_identity_hash(identity[k]);
 		while (place[at & (places - 1)] != 0)
 			at++;
 		place[at & (places - 1)] = (uint32_t)k + 1;
@@ -49,7 +49,7 @@ static size_t find(struct builder *b, size_t parent, struct gp_identity identity
 {
 	if (b->tree->nodes * 2 >= b->places && !grow(b))
 		return NONE;
-	for (uint64_t at = identity.high;; at++) {
+	for (uint64_t at = gp_identity_hash(identity);; at++) {
 		uint32_t *place = &b->place[at & (b->places - 1)];
 		if (*place == 0) {
 			size_t fresh = b->tree->nodes++;

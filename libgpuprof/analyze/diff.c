@@ -57,7 +57,7 @@ static bool grow(struct matcher *m)
 	m->place = place;
 	m->places = places;
 	for (size_t k = 0; k < m->members; k++) {
-		uint64_t at = member[k].identity.high;
+		uint64_t at = gp_identity_hash(member[k].identity);
 		while (place[at & (places - 1)] != 0)
 			at++;
 		place[at & (places - 1)] = (uint32_t)k + 1;
@@ -70,7 +70,7 @@ static struct member *find(struct matcher *m, const struct known *known)
 {
 	if (m->members * 2 >= m->places && !grow(m))
 		return NULL;
-	for (uint64_t at = known->identity.high;; at++) {
+	for (uint64_t at = gp_identity_hash(known->identity);; at++) {
 		uint32_t *place = &m->place[at & (m->places - 1)];
 		struct member *found = &m->member[*place != 0 ? *place - 1 : m->members];
 		if (*place != 0 && (found->identity.low != known->identity.low ||

@@ -133,7 +133,7 @@ static uint32_t hash_of(const struct gp_leak_holder *like)
 {
 	uint64_t key = (uint64_t)like->stack << 24 | (uint64_t)like->space << 16 |
 		       (uint64_t)like->of << 8 | like->device;
-	return gp_row_hash(key ^ like->size * 0xbf58476d1ce4e5b9u);
+	return gp_row_hash(gp_hash_pair(key, like->size));
 }
 
 /* NULL: no memory, or there are too many. */

@@ -170,8 +170,8 @@ static bool is_of_kind(const struct gp_phase_node *a, const struct gp_phase_node
 
 static uint32_t hash_of(const struct gp_phase_node *n, uint64_t name)
 {
-	return gp_row_hash(name ^ (uint64_t)n->domain << 20 ^ (uint64_t)n->source << 60 ^
-			   (uint64_t)n->style << 56);
+	const uint64_t kind = (uint64_t)n->source << 40 | (uint64_t)n->style << 32 | n->domain;
+	return gp_row_hash(gp_hash_pair(name, kind));
 }
 
 /* `text` NULL: by its name as it is. NULL: there is none. */

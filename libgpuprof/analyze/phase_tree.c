@@ -22,9 +22,9 @@ static bool is_like(const struct gp_phase_node *a, const struct gp_phase_node *b
 
 static uint32_t hash_of(const struct gp_phase_node *like)
 {
-	uint64_t key = (uint64_t)like->parent << 32 ^ like->name ^ (uint64_t)like->domain << 20;
-	key ^= (uint64_t)like->source << 60 ^ (uint64_t)like->style << 56;
-	return gp_row_hash(key);
+	const uint64_t kind =
+		(uint64_t)like->source << 40 | (uint64_t)like->style << 32 | like->domain;
+	return gp_row_hash(gp_hash_pair((uint64_t)like->parent << 32 | like->name, kind));
 }
 
 uint32_t gp_phase_tree_get(struct gp_phase_tree *t, uint32_t parent, uint32_t name, uint32_t domain,

@@ -48,7 +48,7 @@ static bool grow(struct grouper *g)
 	g->place = place;
 	g->places = places;
 	for (size_t k = 0; k < g->members; k++) {
-		uint64_t at = member[k].identity.high;
+		uint64_t at = gp_identity_hash(member[k].identity);
 		while (place[at & (places - 1)] != 0)
 			at++;
 		place[at & (places - 1)] = (uint32_t)k + 1;
@@ -61,7 +61,7 @@ static struct member *find(struct grouper *g, struct gp_identity identity)
 {
 	if (g->members * 2 >= g->places && !grow(g))
 		return NULL;
-	uint64_t at = identity.high;
+	uint64_t at = gp_identity_hash(identity);
 	for (;; at++) {
 		uint32_t *place = &g->place[at & (g->places - 1)];
 		if (*place == 0) {

@@ -11,6 +11,12 @@ struct gp_identity {
 	uint64_t low, high;
 };
 
+/* Its place in a table: a recording can choose addresses for which one half is what it likes. */
+static inline uint64_t gp_identity_hash(struct gp_identity i)
+{
+	return gp_hash_pair(i.low, i.high);
+}
+
 struct gp_read_stack {
 	struct gp_stack stack;
 	size_t frames;	    /* those that are shown */

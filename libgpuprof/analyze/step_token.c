@@ -13,19 +13,6 @@
 #define KERNELS_FEW 4u		     /* fewer tell little */
 #define PLACES (2u * GP_SYMBOLS_MAX) /* a power of two */
 
-static uint64_t mix(uint64_t value)
-{
-	/* the finalizer of splitmix64 (Steele and others, 2014) */
-	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
-	value = (value ^ value >> 27) * 0x94d049bb133111ebu;
-	return value ^ value >> 31;
-}
-
-static uint64_t join(uint64_t a, uint64_t b)
-{
-	return mix(a * 0x9e3779b97f4a7c15u + b + 1);
-}
-
 /* The number of a key; 0: it has none. */
 static uint32_t find(struct gp_symbol_table *t, uint64_t key, bool can_learn)
 {
@@ -107,7 +94,7 @@ static uint64_t launch_token(struct gp_tokenizer *t, const struct gp_recording *
 {
 	const char *name = gp_recording_kernel_name(r, record->launch.kernel);
 	uint64_t kernel = name != NULL ? (uint64_t)(uintptr_t)name : record->launch.kernel,
-		 token = join(GP_LAUNCH, kernel);
+		 token = gp_hash_pair(GP_LAUNCH, kernel);
 	const uint32_t known = t->table.symbols, number = find(&t->table, token, can_learn);
 	mark(t, number, GP_TRAIT_LAUNCH);
 	if (number > known && !t->view.has_no_names && is_optimizer_name(name))
@@ -129,13 +116,13 @@ static uint64_t alloc_token(const struct gp_tokenizer *t, const struct gp_record
 	const uint64_t stack = t->view.has_no_stacks ? 0 : record->stack,
 		       bytes = is_block ? record->block_alloc.bytes : record->alloc.bytes;
 	if (t->has_sizes)
-		return join(join(record->kind | 0x100u, bytes), stack);
-	return stack != 0 || t->has_kinds ? join(record->kind, stack) : 0;
+		return gp_hash_pair(gp_hash_pair(record->kind | 0x100u, bytes), stack);
+	return stack != 0 || t->has_kinds ? gp_hash_pair(record->kind, stack) : 0;
 }
 
 static struct gp_symbols see(struct gp_tokenizer *t, uint64_t token, bool can_learn)
 {
-	uint64_t three = join(join(t->before[0], t->before[1]), token);
+	uint64_t three = gp_hash_pair(gp_hash_pair(t->before[0], t->before[1]), token);
 	t->before[0] = t->before[1];
 	t->before[1] = token;
 	const uint32_t one = find(&t->table, token, can_learn);
@@ -182,7 +169,7 @@ static size_t replay(struct gp_tokenizer *t, uint64_t exec, bool can_learn)
 	t->is_work = true;
 	if (values != NULL && values->values > 0)
 		return see_all(t, values, can_learn);
-	size_t tokens = see_one(t, join(GP_GRAPH_LAUNCH, exec), can_learn);
+	size_t tokens = see_one(t, gp_hash_pair(GP_GRAPH_LAUNCH, exec), can_learn);
 	mark(t, t->own.one, GP_TRAIT_GRAPH | GP_TRAIT_LAUNCH);
 	return tokens;
 }

@@ -23,9 +23,9 @@ static bool is_like(const struct gp_use_table *t, const struct gp_use *a, const 
 static uint32_t hash_of(const struct gp_use_table *t, const struct gp_use *like)
 {
 	uint64_t key = (uint64_t)like->stack << 16 | (uint64_t)like->space << 1 | like->is_segment;
-	key ^= (uint64_t)(uintptr_t)like->without << 8 ^ (uint64_t)epoch_of(t, like) << 48;
-	key ^= (uint64_t)(uintptr_t)like->range << 28;
-	return gp_row_hash(key);
+	key = gp_hash_pair(key, (uintptr_t)like->without);
+	key = gp_hash_pair(key, (uintptr_t)like->range);
+	return gp_row_hash(gp_hash_pair(key, epoch_of(t, like)));
 }
 
 struct gp_use *gp_use_table_get(struct gp_use_table *t, const struct gp_use *like)

@@ -8,6 +8,7 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 
+#include "../format/seeded_hash.h"
 #include "dwarf_names.h"
 #include "dwarf_units.h"
 #include "module_file.h"
@@ -110,7 +111,7 @@ static bool start_over(struct gp_dwarf *d)
 
 static struct unit *slot_of(struct unit *unit, size_t slots, Dwarf_Off die)
 {
-	size_t at = (die * 0x9e3779b97f4a7c15u >> 20) & (slots - 1);
+	size_t at = gp_hash_number(die) & (slots - 1);
 	while (unit[at].die != 0 && unit[at].die != die)
 		at = (at + 1) & (slots - 1);
 	return &unit[at];

@@ -15,11 +15,17 @@ static bool is_same(const struct gp_mapped_module *a, const struct gp_mapped_mod
 	       strcmp(a->is.path, b->is.path) == 0;
 }
 
-/* Of what is_same compares: bases and paths tell enough apart. */
-static size_t *module_chain(const struct gp_module_map *map, const struct gp_module *m)
+/* Of all that is_same compares. */
+static size_t *module_chain(const struct gp_module_map *map, const struct gp_mapped_module *m)
 {
-	uint64_t hash = gp_hash_number(gp_hash_bytes(m->path, strlen(m->path)) ^ m->base);
-	return &map->by_module[(hash ^ m->bytes) & (map->hashes - 1)];
+	const struct gp_module *is = &m->is;
+	uint64_t hash = gp_hash_bytes(is->path, strlen(is->path));
+	hash = gp_hash_number(hash) ^
+	       gp_hash_bytes((const char *)m->build_id.byte, m->build_id.bytes);
+	hash = gp_hash_number(hash ^ is->base);
+	hash = gp_hash_number(hash ^ is->bytes);
+	hash = gp_hash_number(hash ^ is->bias);
+	return &map->by_module[hash & (map->hashes - 1)];
 }
 
 static size_t *path_chain(const struct gp_module_map *map, const char *path)
@@ -45,7 +51,7 @@ static bool has_chains(struct gp_module_map *map)
 	map->by_path = by_path;
 	map->hashes = hashes;
 	for (size_t i = 0; i < map->count; i++) {
-		size_t *chain = module_chain(map, &map->module[i].is);
+		size_t *chain = module_chain(map, &map->module[i]);
 		map->module[i].same = *chain;
 		*chain = i + 1;
 	}
@@ -101,7 +107,7 @@ uint64_t gp_module_map_ns(const struct gp_module_map *map, size_t index)
 static bool extend_stay(struct gp_module_map *map, const struct gp_mapped_module *added)
 {
 	unsigned stays = 0;
-	size_t i = *module_chain(map, &added->is);
+	size_t i = *module_chain(map, added);
 	for (; i != 0 && stays < STAYS_MOST; i = map->module[i - 1].same) {
 		struct gp_module *known = &map->module[i - 1].is;
 		if (!is_same(&map->module[i - 1], added))
@@ -141,7 +147,7 @@ bool gp_module_map_add(struct gp_module_map *map, const struct gp_module *module
 		map->module = grown;
 		map->room = room;
 	}
-	size_t *chain = module_chain(map, &added.is);
+	size_t *chain = module_chain(map, &added);
 	added.same = *chain;
 	map->module[map->count++] = added;
 	*chain = map->count;

@@ -14,8 +14,8 @@ struct gp_cached_symbols {
 static struct gp_cached_symbols *slot_of(struct gp_cached_symbols *slot, size_t slots,
 					 const struct gp_symbol_key *key)
 {
-	uint64_t mixed = (key->address * 2 + key->is_return_address) ^ (uint64_t)key->module << 50;
-	size_t at = gp_hash_number(mixed) & (slots - 1);
+	uint64_t more = (uint64_t)key->module * 2 + key->is_return_address;
+	size_t at = gp_hash_number(gp_hash_number(key->address) ^ more) & (slots - 1);
 	for (; slot[at].count != 0; at = (at + 1) & (slots - 1)) {
 		const struct gp_symbol_key *is = &slot[at].key;
 		if (is->address == key->address && is->module == key->module &&

@@ -3,9 +3,11 @@
 
 #include <stdlib.h>
 
+#include "../format/seeded_hash.h"
+
 static struct gp_thread_value *place_of(const struct gp_thread_table *t, uint32_t thread)
 {
-	size_t at = thread * 2654435769u & (t->room - 1);
+	size_t at = gp_hash_number(thread) & (t->room - 1);
 	while (t->entry[at].is_used && t->entry[at].thread != thread)
 		at = (at + 1) & (t->room - 1);
 	return &t->entry[at];

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../format/column.h"
+#include "../format/seeded_hash.h"
 #include "live_table.h"
 
 #define STARTED 1u /* RANGE_OPEN.code */
@@ -80,7 +81,7 @@ void gp_open_ranges_watch(struct gp_open_ranges *r, const struct gp_range_watch 
 
 static uint32_t home_of(const struct gp_open_ranges *r, uint32_t thread)
 {
-	return (thread * 0x9e3779b1u) >> 7 & r->mask;
+	return (uint32_t)(thread * GP_HASH_MULTIPLIER >> 32) & r->mask;
 }
 
 static uint32_t place_of(const struct gp_open_ranges *r, uint32_t thread)

@@ -5,6 +5,7 @@
  */
 #include "hostile_dense.h"
 #include "hostile_graphs.h"
+#include "hostile_hashes.h"
 #include "hostile_writer.h"
 
 /* Rings the bell, sets the title, paints, goes back to the line's start, ends an element. */
@@ -60,37 +61,6 @@ static void remapped(uint64_t count)
 		add(map);
 		add(memory(GP_FREE, GP_SPACE_PHYSICAL, handle, 0));
 	}
-}
-
-/* x with x * odd = 1: what a multiplication spreads, it brings together. */
-static uint64_t inverse(uint64_t odd)
-{
-	uint64_t x = odd;
-	for (unsigned k = 0; k < 6; k++)
-		x *= 2 - odd * x;
-	return x;
-}
-
-#define GOLDEN_RATIO UINT64_C(0x9e3779b97f4a7c15)
-
-/* Addresses that one hash function, a multiplication without a seed, puts in one place. */
-static void same_hash_entries(uint64_t count)
-{
-	const uint64_t family = UINT64_C(2) << 56;
-	for (uint64_t k = 1; k <= count; k++)
-		add(memory(GP_ALLOC, GP_SPACE_ARRAY, (k << 8) * inverse(GOLDEN_RATIO) - family,
-			   512));
-}
-
-static void same_hash_definitions(uint64_t count)
-{
-	const uint64_t family = (uint64_t)GP_STREAM << 56;
-	for (uint64_t k = 1; k <= count; k++) {
-		struct gp_record r = { .kind = GP_STREAM };
-		r.stream.handle = (k << 44) * inverse(GOLDEN_RATIO) - family;
-		define(r, NULL);
-	}
-	flush(GP_BLOCK_DEFINE);
 }
 
 /* One block again and again. */
@@ -297,19 +267,6 @@ static void doubted_stacks(uint64_t count)
 	add_stacks(count, 1);
 }
 
-/* Numbers of stacks that one hash function, a multiplication without a seed, puts in one place. */
-static void same_hash_stacks(uint64_t count)
-{
-	add(memory(GP_SEGMENT_ALLOC, 0, HEAP, count * 512));
-	for (uint64_t k = 1, made = 0; made < count && k < UINT32_MAX; k++) {
-		if ((k * GOLDEN_RATIO >> 24 & 0x3ffff) > 8)
-			continue;
-		struct gp_record r = memory(GP_BLOCK_ALLOC, 0, HEAP + made++ * 512, 512);
-		r.stack = (uint32_t)k;
-		add(r);
-	}
-}
-
 /* ---- ranges of addresses ---- */
 
 /* Allocations of one size that begin close by, and blocks far apart. The oldest goes first. */
@@ -421,6 +378,19 @@ static void add_with_stack(uint64_t k, uint32_t stack)
 	add(r);
 }
 
+/* Modules of one path and address, as long as they are alone tells them apart; and a stack. */
+static void same_hash_modules(uint64_t count)
+{
+	for (uint64_t k = 1; k <= count; k++) {
+		struct gp_record r = { .kind = GP_MODULE, .aux = (uint32_t)(1 + k % 65535) };
+		r.module.base = HEAP;
+		r.module.bytes = k << 24;
+		r.module.since = k;
+		define(r, "- /nonexistent/lib.so");
+	}
+	add_stacks(1, 1);
+}
+
 /* Between any two stacks one more module is told, of as many as there may be. */
 static void modules_between(uint64_t count)
 {
@@ -516,6 +486,12 @@ static const struct {
 	{ "late_halves", late_halves },
 	{ "doubted_stacks", doubted_stacks },
 	{ "same_hash_stacks", same_hash_stacks },
+	{ "same_hash_kernels", same_hash_kernels },
+	{ "same_hash_threads", same_hash_threads },
+	{ "same_hash_ranges", same_hash_ranges },
+	{ "same_hash_frames", same_hash_frames },
+	{ "same_hash_phases", same_hash_phases },
+	{ "same_hash_modules", same_hash_modules },
 	{ "unseen_uses", unseen_uses },
 	{ "unseen_launches", unseen_launches },
 	{ "graph_launches", graph_launches },
