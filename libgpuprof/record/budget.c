@@ -19,17 +19,23 @@
 #define STALE_NS 1000000000u /* so long, at most, memos grow by one look at the limits */
 #define INDEX_BYTES 8u	     /* of the table of stacks, an entry */
 
+/* `taken`: by the recorder. The limits left as much more before it began. */
+static void look_at_limits(struct gp_recorder *r, uint64_t taken)
+{
+	r->headroom_ns = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	r->headroom = gp_headroom();
+	r->budget = gp_settings.memory_bytes ?
+			    gp_settings.memory_bytes :
+			    gp_least(taken / SHARE + r->headroom / SHARE, BUDGET_MOST);
+}
+
 void gp_budget_open(struct gp_recorder *r)
 {
 	if (r->generation > 1)
 		gp_thread_memory_begin();
-	r->headroom = gp_headroom();
+	look_at_limits(r, 0);
 	r->mappings = gp_headroom_mappings();
 	r->mapped_before = atomic_load(&gp_pages_mapped);
-	const uint64_t share = r->headroom / SHARE;
-	r->budget = gp_settings.memory_bytes ? gp_settings.memory_bytes :
-		    share < BUDGET_MOST	     ? share :
-					       BUDGET_MOST;
 }
 
 bool gp_budget_leaves_half(const struct gp_recorder *r)
@@ -54,15 +60,17 @@ static uint64_t taken(const struct gp_recorder *r, uint64_t threads)
 	       (r->define.entry ? of_stacks(r) : 0);
 }
 
-/* The job may have taken by now what its limits left at the start. */
+/* By now the job may have taken what its limits left, and limits may be others. */
 static uint64_t headroom_now(struct gp_recorder *r)
 {
-	const uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
-	if (r->headroom != GP_NO_LIMIT && now - r->headroom_ns >= LOOK_NS) {
-		r->headroom_ns = now;
-		r->headroom = gp_headroom();
-	}
+	if (gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) - r->headroom_ns >= LOOK_NS)
+		look_at_limits(r, taken(r, gp_thread_memory()));
 	return r->headroom;
+}
+
+static void count_until_next_look(struct gp_recorder *r, uint64_t more)
+{
+	r->headroom -= r->headroom == GP_NO_LIMIT ? 0 : more;
 }
 
 bool gp_budget_may_begin(struct gp_recorder *r, uint64_t more)
@@ -71,7 +79,7 @@ bool gp_budget_may_begin(struct gp_recorder *r, uint64_t more)
 	const uint64_t then = taken(r, gp_thread_memory()) + more;
 	if (more > left || (then > r->budget && then > left))
 		return false;
-	r->headroom -= left != GP_NO_LIMIT ? more : 0;
+	count_until_next_look(r, more);
 	return true;
 }
 
@@ -86,7 +94,11 @@ static uint64_t left_to_grow(const struct gp_recorder *r)
 
 bool gp_budget_may_grow(struct gp_recorder *r, uint64_t more)
 {
-	return more <= left_to_grow(r) && more <= headroom_now(r) / SHARE;
+	const uint64_t left = headroom_now(r);
+	if (more > left / SHARE || more > left_to_grow(r))
+		return false;
+	count_until_next_look(r, more);
+	return true;
 }
 
 void gp_budget_tend(struct gp_recorder *r)

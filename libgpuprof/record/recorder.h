@@ -176,7 +176,7 @@ bool gp_budget_leaves_half(const struct gp_recorder *recorder);
  * long as the job's limits leave as much as the recorder has.
  */
 bool gp_budget_may_begin(struct gp_recorder *recorder, uint64_t more);
-/* For what there is to become larger. */
+/* For what there is to become larger. Counted against what the limits leave when true. */
 bool gp_budget_may_grow(struct gp_recorder *recorder, uint64_t more);
 /* Once a turn, where stacks are taken: how much threads may take from now on. */
 void gp_budget_tend(struct gp_recorder *recorder);

@@ -106,7 +106,7 @@ static void version_1_and_a_container(void **state)
 
 static void budget_open(struct gp_recorder *r, uint64_t budget)
 {
-	r->budget = budget;
+	r->budget = gp_settings.memory_bytes = budget;
 	r->headroom = GP_NO_LIMIT;
 	gp_thread_memory_begin();
 	r->live = gp_live_open();
@@ -119,6 +119,7 @@ static void budget_close(struct gp_recorder *r)
 {
 	gp_thread_memory_begin();
 	gp_thread_memory_bound(UINT64_MAX);
+	gp_settings.memory_bytes = 0;
 	gp_live_close(r->live);
 	gp_open_ranges_close(r->ranges);
 }
@@ -158,12 +159,52 @@ static void first_rings_end_at_the_jobs_limit(void **state)
 	assert_true(gp_budget_may_begin(&r, 36 << 10));
 	assert_false(gp_budget_may_grow(&r, 36 << 10));
 	r.headroom = 0;
+	r.headroom_ns = 0; /* it looks again */
 	const struct rlimit former = limit_to(RLIMIT_AS, 512 * MIB);
 	assert_true(gp_budget_may_begin(&r, 36 << 10));
-	r.headroom_ns = 0; /* it looks again */
+	r.headroom_ns = 0;
 	limit_to(RLIMIT_AS, 48 * MIB);
 	assert_false(gp_budget_may_begin(&r, 36 << 10));
 	limit_back(RLIMIT_AS, former);
+	budget_close(&r);
+}
+
+/* A launcher may limit the job after its first event; then a quarter of what is left is ours. */
+static void a_limit_may_come_later(void **state)
+{
+	static struct gp_recorder r;
+	(void)state;
+	budget_open(&r, 256 * MIB);
+	gp_settings.memory_bytes = 0;
+	assert_true(gp_budget_may_grow(&r, 100 * MIB));
+	r.headroom_ns = 0; /* it looks again */
+	const struct rlimit former = limit_to(RLIMIT_AS, 256 * MIB);
+	assert_true(gp_budget_may_grow(&r, 16 * MIB));
+	assert_in_range(r.budget, 64 * MIB, 68 * MIB);
+	r.ring_bytes += 16 * MIB;
+	assert_false(gp_budget_may_grow(&r, 32 * MIB));
+	r.headroom_ns = 0;
+	limit_back(RLIMIT_AS, former);
+	assert_true(gp_budget_may_grow(&r, 100 * MIB));
+	budget_close(&r);
+}
+
+/* Rings that grow between two looks share what the limits left at the first. */
+static void growth_counts_before_the_next_look(void **state)
+{
+	static struct gp_recorder r;
+	(void)state;
+	bool may_grow, may_again, may_grow_less;
+	uint64_t looked_ns;
+	budget_open(&r, 256 * MIB);
+	do {
+		r.headroom = 32 * MIB;
+		r.headroom_ns = looked_ns = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+		may_grow = gp_budget_may_grow(&r, 8 * MIB);
+		may_again = gp_budget_may_grow(&r, 8 * MIB);
+		may_grow_less = gp_budget_may_grow(&r, 6 * MIB);
+	} while (r.headroom_ns != looked_ns); /* on a busy machine 10 ms may pass */
+	assert_true(may_grow && !may_again && may_grow_less);
 	budget_close(&r);
 }
 
@@ -341,6 +382,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(version_2, begin, end),
 		cmocka_unit_test_setup_teardown(version_1_and_a_container, begin, end),
 		cmocka_unit_test(first_rings_end_at_the_jobs_limit),
+		cmocka_unit_test(a_limit_may_come_later),
+		cmocka_unit_test(growth_counts_before_the_next_look),
 		cmocka_unit_test(memos_have_a_share_of_their_own),
 #if defined(__x86_64__)
 		cmocka_unit_test(memos_come_and_go_while_rings_grow),

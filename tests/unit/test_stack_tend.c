@@ -34,7 +34,7 @@ static void open_recorder(uint64_t budget)
 	assert_true(gp_stack_table_open(CHUNKS * GP_STACK_CHUNK));
 	r->define.entry = entry_of;
 	r->headroom = GP_NO_LIMIT;
-	r->budget = budget;
+	r->budget = gp_settings.memory_bytes = budget;
 	assert_true(gp_ring_place_open(r));
 	assert_true(r->is_private);
 	assert_true(gp_ring_place_add(r));
