@@ -381,7 +381,7 @@ static bool turn(struct gp_recorder *r)
 	gp_losses_keep(r, false);
 	atomic_store(&gp_control->heartbeat_ns, gp_clock_raw_ns(CLOCK_MONOTONIC_RAW));
 	gp_rings_hand_out(r);
-	gp_futex_wake(&r->progress);
+	gp_wait_end(r);
 	return has_more;
 }
 

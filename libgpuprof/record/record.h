@@ -51,8 +51,7 @@ struct gp_thread {
 	uint32_t mask;		 /* how many these are, less one */
 	uint16_t ring_index;
 	uint8_t region;
-	uint8_t regions_awaited; /* for how many regions of its ring it waited in vain */
-	uint64_t context;	 /* interpose's: current CUcontext, 0 unknown */
+	uint64_t context; /* interpose's: current CUcontext, 0 unknown */
 	/* order of this thread's last FREE, UNMAP: what free_failed undoes */
 	uint64_t last_free_order;
 	uint32_t generation;	    /* gp_recorder.generation that `ring` belongs to */
@@ -63,7 +62,6 @@ struct gp_thread {
 	uint16_t is_end_told;	    /* recorder.c's: glibc has room for our key's value */
 	uint32_t launches_bare;	    /* how many launches are next without a stack: stack_take.h */
 	uint64_t retry_ns;	    /* no ring: when to ask for one again */
-	int64_t wait_paid_ns;	    /* what its memory events waited is a tenth of the time since */
 	struct gp_stack_memo *memo; /* stack_take.c's */
 	struct gp_thread_pieces pieces; /* of its memos of stacks */
 	struct gp_range_thread *ranges; /* range_mark.c's; a forked child keeps it */

@@ -18,7 +18,6 @@
 #include "stack_take.h"
 
 #define START_WAIT_NS 1000000000u /* a file system that hangs must not hang the job */
-#define RING_WAIT_NS 500000000u	  /* of dozens that begin at once the last waited for 100 ms */
 #define END_WAIT_NS 2000000000u
 #define WORD_OFF (GP_WORD_CHANGE | (uint32_t)GP_LEVEL_OFF)
 #define WORD_NEVER 0xffffffffu
@@ -133,7 +132,7 @@ static bool enter(struct gp_thread *t, enum gp_level least)
 		return true; /* the fast half decides by level */
 	t->inside = gp_here();
 	if (!t->ring)
-		gp_thread_join(t, RING_WAIT_NS);
+		gp_thread_join(t, true);
 	if (gp_recorder_started && atomic_exchange(&gp_local->is_told, 1) == 0)
 		gp_recorder_started();
 	gp_range_again();

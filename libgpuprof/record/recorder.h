@@ -128,9 +128,12 @@ struct gp_recorder {
 	bool has_queues; /* of the job, in our table: they must stay open */
 	bool is_private; /* rings in private memory: nothing survives a SIGKILL */
 	_Atomic uint32_t threads;
-	_Atomic uint32_t wake;		   /* futex: bumped to wake the drain thread */
-	_Atomic uint32_t is_asleep;	   /* the drain thread waits for `wake` */
-	_Atomic uint32_t progress;	   /* futex: bumped after each turn */
+	_Atomic uint32_t wake;	    /* futex: bumped to wake the drain thread */
+	_Atomic uint32_t is_asleep; /* the drain thread waits for `wake` */
+	_Atomic uint32_t progress;  /* futex: bumped after each turn */
+	/* drain_wait.c's: since when threads wait for this turn, 0: none does */
+	_Atomic int64_t waited_since_ns;
+	_Atomic int64_t waits_paid_ns;	   /* when they may wait for the whole credit again */
 	_Atomic uint32_t is_growth_wanted; /* by a ring's thread */
 	uint64_t budget; /* budget.c's, in bytes; what was left when it was looked */
 	uint64_t headroom, headroom_ns;
@@ -146,9 +149,7 @@ struct gp_recorder {
 	uint64_t rings_swept_ns;	/* when it was last asked whose threads are dead */
 	_Atomic uint32_t state;		/* enum gp_recorder_state */
 	_Atomic uint32_t is_ending;
-	_Atomic bool is_out_of_rings; /* the last one that was asked for could not be made */
-	/* 1 + `progress` while which a thread waited for its ring, in vain; 0: never */
-	_Atomic uint32_t hung_at;
+	_Atomic bool is_out_of_rings;	/* the last one that was asked for could not be made */
 	_Atomic uint64_t lost_early[3]; /* memory, launch, other: before there was a control page */
 	/* last, and not wiped in a forked child: as large as its rings are many */
 	struct gp_ring_view views[GP_RINGS_MAX];
@@ -209,10 +210,18 @@ bool gp_rings_tend(struct gp_recorder *recorder);
 void gp_rings_hand_out(struct gp_recorder *recorder);
 
 /*
- * thread_ring.c: a ring for thread `t`, waited for `timeout_ns`. Without one its events are lost,
- * and counted; it asks again now and then.
+ * drain_wait.c: wakes the drain thread and waits until `word` is not `seen`, or for as long as the
+ * job's threads may. False: they may not now; this made no system call.
  */
-void gp_thread_join(struct gp_thread *t, uint64_t timeout_ns);
+bool gp_wait_for_drain(_Atomic uint32_t *word, uint32_t seen);
+/* At a turn's end: wakes those that wait for it, and counts what they waited. */
+void gp_wait_end(struct gp_recorder *recorder);
+
+/*
+ * thread_ring.c: a ring for thread `t`. Without one its events are lost, and counted; it asks again
+ * now and then.
+ */
+void gp_thread_join(struct gp_thread *t, bool may_wait);
 /* A jump, or the thread's end, may have come out of the middle of that. */
 void gp_thread_wants_no_ring(struct gp_thread *t);
 

@@ -13,10 +13,6 @@
 #include "scope.h"
 
 #define RING_RETRY_NS 1000000u
-#define RING_WAIT_MOST 4u
-#define HUNG_NS 1000000000ll	   /* no turn for so long: the disk hangs, or no CPU is free */
-#define WAIT_MOST_NS 10000000000ll /* of a thread in all, and a tenth of its time */
-#define WAIT_SHARE 10
 
 /* ---- a thread starts ---- */
 
@@ -47,8 +43,6 @@ static void join_ring(struct gp_thread *t, struct gp_ring_view *view)
 	struct gp_ring *ring = view->ring;
 	/* ordered by take_ring's exchange: nobody writes them until this thread does */
 	t->head = t->limit = atomic_load(&ring->head);
-	t->wait_paid_ns = (int64_t)now_ns() - WAIT_SHARE * WAIT_MOST_NS;
-	t->regions_awaited = 0;
 	t->ring_index = (uint16_t)(view - gp_recorder.views);
 	use_region(t, view, atomic_load(&ring->region));
 	atomic_store(&view->is_growth_refused, 0);
@@ -98,47 +92,18 @@ static bool find_ring(struct gp_thread *t, bool *has_retired)
 	return false;
 }
 
-/* A disk that hangs costs the job one wait, not one of each thread and event. */
-static bool is_hung(uint32_t progress)
-{
-	return atomic_load(&gp_recorder.hung_at) == progress + 1u;
-}
-
-static bool is_in_vain(bool has_retired, uint32_t progress)
-{
-	return (!has_retired && atomic_load(&gp_recorder.is_out_of_rings)) || is_hung(progress);
-}
-
-/*
- * `timeout_ns` counts from the last rings that were made for anybody: of a thousand threads that
- * begin at once on a busy machine none waits in vain while the drain thread is at it.
- */
-static bool await_ring(struct gp_thread *t, uint64_t timeout_ns)
+/* Of a thousand threads that begin at once none waits in vain while the drain thread is at it. */
+static bool await_ring(struct gp_thread *t)
 {
 	struct gp_recorder *r = &gp_recorder;
-	const uint64_t latest = now_ns() + RING_WAIT_MOST * timeout_ns;
-	const uint32_t began = atomic_load(&r->progress);
-	uint64_t deadline = now_ns() + timeout_ns;
-	uint32_t made = atomic_load(&r->rings_made);
 	for (;;) {
 		bool has_retired;
-		const uint32_t before = made, turns = atomic_load(&r->progress);
-		made = atomic_load(&r->rings_made);
+		const uint32_t made = atomic_load(&r->rings_made);
 		if (find_ring(t, &has_retired))
 			return true;
-		const uint64_t now = now_ns();
-		/* an ended recorder makes none */
-		if (atomic_load(&r->state) == GP_RECORDER_ENDED)
+		if ((!has_retired && atomic_load(&r->is_out_of_rings)) ||
+		    !gp_wait_for_drain(&r->rings_made, made))
 			return false;
-		if (made != before)
-			deadline = now + timeout_ns < latest ? now + timeout_ns : latest;
-		if (now >= deadline || is_in_vain(has_retired, turns)) {
-			if (now >= deadline && turns == began)
-				atomic_store(&r->hung_at, turns + 1);
-			return false;
-		}
-		gp_futex_wake(&r->wake);
-		gp_futex_wait(&r->rings_made, made, deadline - now);
 	}
 }
 
@@ -170,13 +135,13 @@ void gp_thread_wants_no_ring(struct gp_thread *t)
  * A dead thread's ring is taken before a new one is asked for: 10,000 short threads need a few
  * rings. The drain thread makes as many at once as threads wait.
  */
-static bool get_ring(struct gp_thread *t, uint64_t timeout_ns)
+static bool get_ring(struct gp_thread *t, bool may_wait)
 {
 	bool has_retired;
 	bool is_found = find_ring(t, &has_retired);
-	if (!is_found && timeout_ns != 0) {
+	if (!is_found && may_wait) {
 		want_ring(t);
-		is_found = await_ring(t, timeout_ns);
+		is_found = await_ring(t);
 		gp_thread_wants_no_ring(t);
 	}
 	if (!is_found) {
@@ -186,10 +151,10 @@ static bool get_ring(struct gp_thread *t, uint64_t timeout_ns)
 	return is_found;
 }
 
-void gp_thread_join(struct gp_thread *t, uint64_t timeout_ns)
+void gp_thread_join(struct gp_thread *t, bool may_wait)
 {
 	gp_thread_end_is_told();
-	if (!get_ring(t, timeout_ns))
+	if (!get_ring(t, may_wait))
 		t->retry_ns = now_ns() + RING_RETRY_NS;
 }
 
@@ -280,7 +245,8 @@ static bool has_room(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 	if (used > size / 4) {
 		if (may_grow(t))
 			ask_for_growth(t);
-		if (atomic_load_explicit(&gp_recorder.is_asleep, memory_order_relaxed))
+		if (atomic_load_explicit(&gp_recorder.is_asleep, memory_order_relaxed) &&
+		    atomic_exchange(&gp_recorder.is_asleep, 0)) /* one call, not one an event */
 			gp_futex_wake(&gp_recorder.wake);
 	}
 	return t->head < end && !(is_tight && is_flood(kind));
@@ -288,47 +254,18 @@ static bool has_room(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 
 /*
  * While the ring is about to grow: without it a burst at the begin of a thread would be lost. On a
- * machine with ten busy threads a processor the drain thread gets its turn after 50 ms and more. In
- * vain at most twice in a thread's life.
+ * machine with ten busy threads a processor the drain thread gets its turn after 50 ms and more.
  */
 static bool await_growth(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 {
-	const uint64_t deadline = now_ns() + HUNG_NS;
-	const uint32_t turns = atomic_load(&gp_recorder.progress);
-	while (may_grow(t) && t->regions_awaited <= t->region) {
+	while (may_grow(t)) {
 		const uint32_t seen = atomic_load(&gp_recorder.progress);
 		if (has_room(t, kind, slots))
 			return true;
-		const uint64_t now = now_ns();
-		if (now >= deadline && seen == turns)
-			atomic_store(&gp_recorder.hung_at, seen + 1);
-		if (now >= deadline || is_hung(seen)) {
-			/* in vain; where room was made meanwhile, the next one waits again */
-			t->regions_awaited = t->region + 1;
+		if (!gp_wait_for_drain(&gp_recorder.progress, seen))
 			break;
-		}
-		gp_futex_wake(&gp_recorder.wake);
-		gp_futex_wait(&gp_recorder.progress, seen, deadline - now);
 	}
 	return has_room(t, kind, slots);
-}
-
-/* How long may it wait now? */
-static int64_t wait_credit_ns(struct gp_thread *t, int64_t now)
-{
-	if (t->wait_paid_ns < now - WAIT_SHARE * WAIT_MOST_NS)
-		t->wait_paid_ns = now - WAIT_SHARE * WAIT_MOST_NS;
-	return (now - t->wait_paid_ns) / WAIT_SHARE;
-}
-
-/* How long it waited. A process that was stopped meanwhile (SIGSTOP, a debugger) did not wait. */
-static int64_t wait_for_turn(uint32_t seen, int64_t most)
-{
-	const uint64_t began = now_ns();
-	gp_futex_wake(&gp_recorder.wake);
-	gp_futex_wait(&gp_recorder.progress, seen, (uint64_t)most);
-	const int64_t took = (int64_t)(now_ns() - began);
-	return took < most ? took : most;
 }
 
 /*
@@ -338,30 +275,13 @@ static int64_t wait_for_turn(uint32_t seen, int64_t most)
  */
 static bool await_drain(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 {
-	struct gp_recorder *r = &gp_recorder;
-	const int64_t credit = wait_credit_ns(t, (int64_t)now_ns());
-	int64_t waited = 0, idle = 0; /* idle: since the drain thread's last turn */
-	uint32_t turns = atomic_load(&r->progress);
-	bool is_room = false;
-	while (atomic_load(&r->state) == GP_RECORDER_RUNNING) {
-		const uint32_t seen = atomic_load(&r->progress);
-		is_room = has_room(t, kind, slots);
-		if (is_hung(seen) || (is_room && slots_used(t) < gp_region_much(t->region)))
-			break;
-		idle = seen == turns ? idle : 0;
-		turns = seen;
-		if (idle >= HUNG_NS)
-			atomic_store(&r->hung_at, seen + 1);
-		if (idle >= HUNG_NS || waited >= credit)
-			break;
-		const int64_t most =
-			credit - waited < HUNG_NS - idle ? credit - waited : HUNG_NS - idle;
-		const int64_t took = wait_for_turn(seen, most);
-		idle += took;
-		waited += took;
+	for (;;) {
+		const uint32_t seen = atomic_load(&gp_recorder.progress);
+		const bool is_room = has_room(t, kind, slots);
+		if ((is_room && slots_used(t) < gp_region_much(t->region)) ||
+		    !gp_wait_for_drain(&gp_recorder.progress, seen))
+			return is_room;
 	}
-	t->wait_paid_ns += WAIT_SHARE * waited;
-	return is_room;
 }
 
 static bool wait_for_room(struct gp_thread *t, enum gp_kind kind, unsigned slots)
@@ -378,7 +298,7 @@ struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
 	struct gp_thread *t = &gp_thread;
 	struct gp_record *record = NULL;
 	if (!t->ring && now_ns() >= t->retry_ns)
-		gp_thread_join(t, 0);
+		gp_thread_join(t, false);
 	if (t->ring && wait_for_room(t, kind, slots)) {
 		record = &t->slots[t->head & t->mask];
 		uint64_t order = gp_take_order(kind);

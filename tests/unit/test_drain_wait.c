@@ -1,0 +1,203 @@
+/*
+ * What the job's threads wait for the drain thread has one bound for the process. The disk and the
+ * system calls of the recorder go through functions of this file.
+ */
+/* ThreadSanitizer needs `syscall` before this file's can be called. */
+#if !defined(__SANITIZE_THREAD__)
+
+#include "recorded_child.h"
+
+#include <dlfcn.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#define MS 1000000ll
+#define SLOW_MS 50
+#define THREADS 4
+#define CREDIT_MS 300 /* less than the disk takes for what one thread makes */
+#define NEVER (INT64_MAX / 2)
+
+static _Atomic bool is_disk_hung, is_disk_slow;
+static _Atomic unsigned in_hung_write;
+static _Thread_local unsigned futex_calls;
+
+typedef long system_call(long number, ...);
+
+long syscall(long number, ...)
+{
+	static system_call *real;
+	va_list more;
+	long a[6];
+	va_start(more, number);
+	for (unsigned k = 0; k < 6; k++)
+		a[k] = va_arg(more, long);
+	va_end(more);
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "syscall");
+	futex_calls += number == SYS_futex;
+	return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+ssize_t pwrite(int fd, const void *from, size_t bytes, off_t at)
+{
+	while (atomic_load(&is_disk_hung)) {
+		atomic_store(&in_hung_write, 1);
+		nanosleep(&(const struct timespec){ .tv_nsec = MS }, NULL);
+	}
+	if (atomic_load(&is_disk_slow))
+		nanosleep(&(const struct timespec){ .tv_nsec = SLOW_MS * MS }, NULL);
+	return syscall(SYS_pwrite64, fd, from, bytes, at);
+}
+
+ssize_t pwrite64(int fd, const void *from, size_t bytes, off_t at) __attribute__((alias("pwrite")));
+
+static int64_t now_ns(void)
+{
+	return (int64_t)gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+}
+
+/* By now they may wait so long; the whole credit is 10 s, and a tenth of the time. */
+static void leave_credit_ms(int64_t ms)
+{
+	atomic_store(&gp_recorder.waits_paid_ns, now_ns() + 10 * (10000 - ms) * MS);
+}
+
+static void allocate_often(unsigned times)
+{
+	for (unsigned k = 0; k < times; k++) {
+		CHECK(gp_enter());
+		struct gp_record *r = gp_reserve(GP_ALLOC);
+		if (r)
+			gp_commit_memory(r);
+		gp_leave();
+	}
+}
+
+static void hang_disk(void)
+{
+	allocate_often(1);
+	atomic_store(&is_disk_hung, true);
+	while (!atomic_load(&in_hung_write))
+		sched_yield();
+}
+
+static void mend_disk(void)
+{
+	const uint32_t progress = atomic_load(&gp_recorder.progress);
+	atomic_store(&is_disk_hung, false);
+	while (atomic_load(&gp_recorder.progress) == progress)
+		sched_yield();
+}
+
+static uint64_t lost_memory(void)
+{
+	uint64_t lost = atomic_load(&gp_control->lost[0]);
+	for (uint32_t k = 1; k < atomic_load(&gp_control->rings); k++)
+		lost += atomic_load(&gp_recorder.views[k].ring->lost_memory);
+	return lost;
+}
+
+static void lose_without_credit(void)
+{
+	hang_disk();
+	atomic_store(&gp_recorder.waits_paid_ns, NEVER);
+	allocate_often(3 * GP_RING_SLOTS);
+	const uint64_t lost = lost_memory();
+	CHECK(lost != 0);
+	const unsigned calls = futex_calls;
+	allocate_often(1000);
+	CHECK(lost_memory() == lost + 1000);
+	CHECK(futex_calls == calls);
+	mend_disk();
+}
+
+static pthread_barrier_t barrier;
+
+static void *fill_ring(void *unused)
+{
+	allocate_often(1);
+	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier);
+	allocate_often(3 * GP_RING_SLOTS);
+	return unused;
+}
+
+static void wait_at_once(void)
+{
+	pthread_t thread[THREADS];
+	pthread_barrier_init(&barrier, NULL, THREADS + 1);
+	for (unsigned k = 0; k < THREADS; k++)
+		CHECK(pthread_create(&thread[k], NULL, fill_ring, NULL) == 0);
+	pthread_barrier_wait(&barrier);
+	/* they have their rings; what they waited for these is counted by the end of this turn */
+	while (atomic_load(&gp_recorder.waited_since_ns) != 0)
+		sched_yield();
+	hang_disk();
+	leave_credit_ms(10000);
+	const int64_t began = now_ns();
+	pthread_barrier_wait(&barrier);
+	for (unsigned k = 0; k < THREADS; k++)
+		pthread_join(thread[k], NULL);
+	CHECK(lost_memory() != 0);
+	mend_disk();
+	/* a second without a turn ends each wait: that is what they waited together */
+	const int64_t paid = atomic_load(&gp_recorder.waits_paid_ns);
+	CHECK(paid >= began + 10000 * MS && paid <= now_ns() + 10000 * MS);
+}
+
+static void *fill_ring_alone(void *unused)
+{
+	allocate_often(3 * GP_RING_SLOTS);
+	return unused;
+}
+
+static void wait_one_after_the_other(void)
+{
+	pthread_t thread;
+	allocate_often(1);
+	atomic_store(&is_disk_slow, true);
+	leave_credit_ms(CREDIT_MS);
+	for (unsigned k = 0; k < THREADS; k++) {
+		CHECK(pthread_create(&thread, NULL, fill_ring_alone, NULL) == 0);
+		pthread_join(thread, NULL);
+	}
+	CHECK(lost_memory() != 0);
+	atomic_store(&is_disk_slow, false);
+}
+
+static void who_may_not_wait_makes_no_system_call(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("refused.gpr", "0", lose_without_credit), 0);
+}
+
+static void waits_at_the_same_time_count_once(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("at_once.gpr", "0", wait_at_once), 0);
+}
+
+static void a_new_thread_has_no_credit_of_its_own(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("in_turn.gpr", "0", wait_one_after_the_other), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_may_not_wait_makes_no_system_call),
+		cmocka_unit_test(waits_at_the_same_time_count_once),
+		cmocka_unit_test(a_new_thread_has_no_credit_of_its_own),
+	};
+	return cmocka_run_group_tests(tests, make_directory, drop_directory);
+}
+
+#else
+int main(void)
+{
+	return 0; /* nothing that can be counted */
+}
+#endif
