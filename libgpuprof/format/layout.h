@@ -89,6 +89,7 @@ bool gp_file_header_is_usable(const struct gp_file_header *header);
 	(GP_RING_HEADER + (GP_REGION_SLOTS(region) - GP_REGION_SLOTS(0u)) / 7u * 64u)
 #define GP_RING_BYTES (GP_RING_HEADER + GP_RING_PENDING * 64u)
 #define GP_RINGS_MAX 4096u
+#define GP_RING_KEEP_S (7 * 24 * 3600) /* a dead one whose recording is not where it was */
 
 enum gp_ring_state {
 	GP_RING_FREE = 0,    /* never used, or drained after its thread's end */

@@ -2,7 +2,8 @@
  * Which rings are adopted: those of dead owners in the ring places, and those that a recording
  * which is being read names, wherever it lies by now. Another adopter is awaited for these alone,
  * and not for ever. A ring file goes when its recording has it all; what has nowhere to go stays
- * for days: that a path leads nowhere from here does not prove that the recording is gone.
+ * for days: that a path leads nowhere from here does not prove that the recording is gone. After
+ * these it goes from wherever we are, or rings of removed directories would stay for ever.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -16,7 +17,6 @@
 #include "recording.h"
 
 #define STILLBORN_S 60
-#define KEEP_S (7 * 24 * 3600)
 #define TURN_NS 10000000
 #define SAY_AFTER_NS 1000000000u
 
@@ -89,27 +89,15 @@ static void remove_stillborn(const char *path)
 		unlink(path);
 }
 
-/* Where a mount or the whole place is missing, the recording may well be there for others. */
-static bool is_directory_here(const char *recording)
-{
-	char directory[1024];
-	struct stat st;
-	snprintf(directory, sizeof directory, "%s", recording);
-	char *slash = strrchr(directory, '/');
-	if (slash == NULL)
-		return false;
-	slash[slash == directory] = '\0';
-	return stat(directory, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* Neither written nor, by the beat of its owner's heart in this boot, alive for days. */
 static bool is_old(const struct gp_ring_file *rings)
 {
 	const uint64_t now = now_ns(CLOCK_MONOTONIC_RAW);
 	const uint64_t beat = atomic_load(&rings->control->heartbeat_ns);
 	struct stat st;
-	bool is_beat_old = beat > now || now - beat > KEEP_S * 1000000000ull;
-	return is_beat_old && fstat(rings->fd, &st) == 0 && time(NULL) - st.st_mtime > KEEP_S;
+	bool is_beat_old = beat > now || now - beat > GP_RING_KEEP_S * 1000000000ull;
+	return is_beat_old && fstat(rings->fd, &st) == 0 &&
+	       time(NULL) - st.st_mtime > GP_RING_KEEP_S;
 }
 
 struct cause {
@@ -173,8 +161,7 @@ static void adopt_open(struct adoption *to, struct gp_ring_file *rings)
 	enum gp_status status = GP_OK;
 	if (atomic_load(&c->is_sealed) == 0)
 		status = gp_adopt_ring_file(rings, to->recording, &got);
-	bool is_given_up = status != GP_OK && got.is_nowhere && gp_is_own_namespace(c) &&
-			   is_directory_here(c->output) && is_old(rings);
+	bool is_given_up = status != GP_OK && got.is_nowhere && is_old(rings);
 	if (status == GP_OK || is_given_up) {
 		atomic_store(&c->is_sealed, 1);
 		unlink(rings->path);

@@ -359,11 +359,6 @@ static void a_name_used_again(void **state)
 		assert_int_equal(gp_adopt_beside(dead.path, NULL, NULL), GP_OK);
 		assert_int_equal(access(path, F_OK), 0);
 		atomic_store(&c->heartbeat_ns, UINT64_MAX); /* of another boot */
-		make_old(path);
-		c->pid_namespace++;
-		assert_int_equal(gp_adopt_beside(dead.path, NULL, NULL), GP_OK);
-		assert_int_equal(access(path, F_OK), 0);
-		c->pid_namespace--;
 		munmap(c, GP_CONTROL_BYTES);
 		make_old(path);
 		assert_int_equal(gp_adopt_beside(dead.path, NULL, report), GP_OK);
@@ -372,6 +367,27 @@ static void a_name_used_again(void **state)
 		fclose(report);
 		assert_int_equal(access(dead.path, F_OK), 0);
 	}
+	unsetenv("GPUPROF_RING_DIR");
+}
+
+/* Its directory went, or was another container's: its rings stay for 7 days, too. */
+static void a_directory_that_is_gone(void **state)
+{
+	(void)state;
+	struct writer dead;
+	char path[300];
+	setenv("GPUPROF_RING_DIR", directory, 1);
+	make_dead(&dead, "gone.gpr", path, sizeof path);
+	unlink(dead.path);
+	struct gp_control *c = map_control(path);
+	snprintf(c->output, sizeof c->output, "%s/gone/gone.gpr", directory);
+	atomic_store(&c->heartbeat_ns, UINT64_MAX); /* of another boot */
+	munmap(c, GP_CONTROL_BYTES);
+	assert_int_equal(gp_adopt(NULL, NULL), GP_OK);
+	assert_int_equal(access(path, F_OK), 0);
+	make_old(path);
+	assert_int_equal(gp_adopt(NULL, NULL), GP_OK);
+	assert_int_equal(access(path, F_OK), -1);
 	unsetenv("GPUPROF_RING_DIR");
 }
 
@@ -524,6 +540,7 @@ int main(void)
 		cmocka_unit_test(adoption_that_hangs_is_left),
 		cmocka_unit_test(losses_that_nobody_told),
 		cmocka_unit_test(a_name_used_again),
+		cmocka_unit_test(a_directory_that_is_gone),
 		cmocka_unit_test(a_ring_beside_a_recording_that_is_not_its_own),
 		cmocka_unit_test(a_recording_that_was_moved),
 		cmocka_unit_test(rings_in_a_hole_are_passed_over),
