@@ -55,11 +55,10 @@ static bool is_named_worker(const char *name)
 	return name != NULL && strncmp(name, WORKER, strlen(WORKER)) == 0;
 }
 
-static void see_thread(void *context, const struct gp_record *record)
+static void see_thread(void *context, const struct gp_named *thread)
 {
 	struct gp_phase_follow *f = context;
-	f->has_named |=
-		is_named_worker(gp_meanings_text(f->recording->meanings, GP_THREAD, record->aux));
+	f->has_named |= is_named_worker(thread->text);
 }
 
 static enum gp_status load(void *context, const struct gp_record *record)
@@ -118,8 +117,10 @@ void gp_phase_follow_apply(struct gp_phase_follow *f, uint32_t thread,
 		feed(f, true);
 	else if (gp_is_range(record->kind))
 		gp_open_ranges_apply(f->ranges, thread, record);
-	if (record->kind == GP_THREAD)
-		see_thread(f, record);
+	struct gp_named named;
+	if (record->kind == GP_THREAD &&
+	    gp_meanings_get(f->recording->meanings, GP_THREAD, record->aux, &named))
+		see_thread(f, &named);
 }
 
 enum gp_status gp_phase_follow_replay(struct gp_phase_follow *f, struct gp_recording *recording,

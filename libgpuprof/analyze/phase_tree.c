@@ -68,10 +68,10 @@ void gp_phase_node_add(struct gp_phase_node *n, uint64_t ns)
 
 static const char *text_of(const struct gp_recording *r, uint32_t id)
 {
-	const struct gp_record *known =
-		id != 0 ? gp_meanings_record(r->meanings, GP_RANGE_NAME, id) : NULL;
-	const char *text = known ? gp_meanings_text(r->meanings, GP_RANGE_NAME, id) : NULL;
-	return known && text == NULL ? "" : text;
+	struct gp_named name;
+	if (id == 0 || !gp_meanings_get(r->meanings, GP_RANGE_NAME, id, &name))
+		return NULL;
+	return name.text != NULL ? name.text : "";
 }
 
 const char *gp_phase_node_text(const struct gp_phase_node *n, const struct gp_recording *r)

@@ -236,9 +236,9 @@ static enum gp_status tally(struct gp_recording *r, struct tally *t, const struc
 	return GP_OK;
 }
 
-static void add_cut(void *context, const struct gp_record *name)
+static void add_cut(void *context, const struct gp_named *name)
 {
-	*(uint64_t *)context += name->range_name.is_cut != 0;
+	*(uint64_t *)context += name->value;
 }
 
 static void fill_ranges(struct gp_recording *r)

@@ -1,33 +1,48 @@
 /*
- * What handles and ids mean: the newest DEFINE record of each (kind, key). Strings are kept once
- * and live as long as the recording is open, so that a name once handed out stays valid when its
- * handle is given to something else.
+ * What handles and ids mean: the newest DEFINE record of each (kind, key). Texts are kept once and
+ * live as long as the recording is open, so that a name once handed out stays valid when its handle
+ * is given to something else. A definition may take a single byte of a file: what may have as many
+ * keys as a file has bytes is kept in 16 bytes, and 4 at most in the index.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "../format/seeded_hash.h"
 #include "recording.h"
+#include "text_store.h"
 
-#define ARENA_BYTES 65536u
-
-struct arena {
-	struct arena *next;
-	size_t used;
-	char bytes[ARENA_BYTES];
-};
+#define KINDS 16u /* those of definitions are below */
+#define PIECE 4096u
+#define MEANINGS_A_HEAD 2u
+/* GPU, FACT and ARENA: what events and facts name is less */
+#define NUMBERS_MAX 65536u
 
 struct meaning {
-	struct gp_record record; /* kind 0: an empty place */
-	const char *text;
+	uint64_t key;  /* where it is a number: `value` in the upper half */
+	uint32_t text; /* of the store; 0: none */
+	uint32_t next; /* 1 + that of its chain */
+};
+
+/* Of one kind. The meanings lie in pieces, so none moves and none is there twice. */
+struct meaning_table {
+	struct meaning **piece;
+	size_t piece_room;
+	uint32_t *head; /* 1 + newest meaning of each hash */
+	size_t heads;
+	uint32_t count;
+};
+
+/* Kept whole, by number. */
+struct numbered {
+	struct gp_record *record; /* kind 0: unknown */
+	uint32_t *text;
+	size_t room;
 };
 
 struct gp_meanings {
-	struct meaning *place; /* open addressing by (kind, key) */
-	size_t meanings, room;
-	const char **string; /* open addressing by text */
-	size_t strings, string_room;
-	struct arena *arena;
+	struct meaning_table table[KINDS];
+	struct numbered numbered[KINDS];
+	struct gp_text_store texts;
 	struct gp_call_stacks *stacks;
 	struct gp_module_list modules;
 };
@@ -43,102 +58,56 @@ struct gp_meanings *gp_meanings_open(void)
 	return NULL;
 }
 
-void gp_meanings_close(struct gp_meanings *m)
+static void table_release(struct meaning_table *t)
 {
-	if (m == NULL)
-		return;
-	while (m->arena != NULL) {
-		struct arena *next = m->arena->next;
-		free(m->arena);
-		m->arena = next;
-	}
-	gp_call_stacks_close(m->stacks);
-	gp_module_list_release(&m->modules);
-	free(m->place);
-	free(m->string);
-	free(m);
+	for (size_t k = 0; k * PIECE < t->count; k++)
+		free(t->piece[k]);
+	free(t->piece);
+	free(t->head);
+	*t = (struct meaning_table){ 0 };
 }
 
 void gp_meanings_clear(struct gp_meanings *m)
 {
-	if (m->place != NULL)
-		memset(m->place, 0, m->room * sizeof *m->place);
-	m->meanings = 0;
-}
-
-static char *arena_take(struct gp_meanings *m, size_t bytes)
-{
-	if (m->arena == NULL || sizeof m->arena->bytes - m->arena->used < bytes) {
-		struct arena *fresh = malloc(sizeof *fresh);
-		if (fresh == NULL)
-			return NULL;
-		fresh->next = m->arena;
-		fresh->used = 0;
-		m->arena = fresh;
-	}
-	char *out = m->arena->bytes + m->arena->used;
-	m->arena->used += bytes;
-	return out;
-}
-
-static const char **find_string(struct gp_meanings *m, const char *text, size_t n)
-{
-	for (uint64_t at = gp_hash_bytes(text, n);; at++) {
-		const char **place = &m->string[at & (m->string_room - 1)];
-		if (*place == NULL || (strncmp(*place, text, n) == 0 && (*place)[n] == '\0'))
-			return place;
+	for (unsigned kind = 0; kind < KINDS; kind++) {
+		struct numbered *n = &m->numbered[kind];
+		table_release(&m->table[kind]);
+		if (n->room != 0)
+			memset(n->record, 0, n->room * sizeof *n->record);
 	}
 }
 
-static bool grow_strings(struct gp_meanings *m)
+void gp_meanings_close(struct gp_meanings *m)
 {
-	if (m->strings * 2 < m->string_room)
-		return true;
-	const char **old = m->string;
-	size_t old_room = m->string_room;
-	m->string_room = old_room == 0 ? 256 : old_room * 2;
-	m->string = calloc(m->string_room, sizeof *m->string);
-	if (m->string == NULL) {
-		m->string = old;
-		m->string_room = old_room;
-		return false;
+	if (m == NULL)
+		return;
+	for (unsigned kind = 0; kind < KINDS; kind++) {
+		table_release(&m->table[kind]);
+		free(m->numbered[kind].record);
+		free(m->numbered[kind].text);
 	}
-	for (size_t i = 0; i < old_room; i++)
-		if (old[i] != NULL)
-			*find_string(m, old[i], strlen(old[i])) = old[i];
-	free(old);
-	return true;
+	gp_text_store_release(&m->texts);
+	gp_call_stacks_close(m->stacks);
+	gp_module_list_release(&m->modules);
+	free(m);
 }
 
-static const char *intern(struct gp_meanings *m, const char *text, size_t n)
+/* ---- by key ---- */
+
+/* Whether kinds are known by a number of 32 bits. */
+static bool has_number(unsigned kind)
 {
-	if (!grow_strings(m))
-		return NULL;
-	const char *zero = memchr(text, '\0', n);
-	if (zero != NULL)
-		n = (size_t)(zero - text);
-	const char **place = find_string(m, text, n);
-	if (*place != NULL)
-		return *place;
-	char *copy = arena_take(m, n + 1);
-	if (copy == NULL)
-		return NULL;
-	memcpy(copy, text, n);
-	copy[n] = '\0';
-	m->strings++;
-	return *place = copy;
+	return kind == GP_THREAD || kind == GP_MODULE || kind == GP_RANGE_NAME;
 }
 
 static uint64_t key_of(const struct gp_record *r)
 {
 	switch (r->kind) {
-	case GP_GPU:
-		return r->device;
-	case GP_FACT:
 	case GP_THREAD:
-	case GP_MODULE:
-	case GP_ARENA:
+		return r->aux | r->thread.tid << 32;
 	case GP_RANGE_NAME:
+		return r->aux | (uint64_t)(r->range_name.is_cut != 0) << 32;
+	case GP_MODULE:
 		return r->aux;
 	case GP_OBJECT_NAME:
 		return GP_OBJECT_KEY(r->aux, r->object_name.handle);
@@ -147,35 +116,126 @@ static uint64_t key_of(const struct gp_record *r)
 	}
 }
 
-static struct meaning *find(const struct gp_meanings *m, unsigned kind, uint64_t key)
+static uint64_t searched_of(unsigned kind, uint64_t key)
 {
-	for (uint64_t at = gp_hash_number(key + ((uint64_t)kind << 56));; at++) {
-		struct meaning *place = &m->place[at & (m->room - 1)];
-		if (place->record.kind == 0 ||
-		    (place->record.kind == kind && key_of(&place->record) == key))
-			return place;
-	}
+	return has_number(kind) ? (uint32_t)key : key;
 }
 
-static bool grow(struct gp_meanings *m)
+static struct meaning *meaning_at(const struct meaning_table *t, uint32_t number)
 {
-	if (m->meanings * 2 < m->room)
+	return &t->piece[(number - 1) / PIECE][(number - 1) % PIECE];
+}
+
+static uint32_t *table_head(const struct meaning_table *t, uint64_t searched)
+{
+	return &t->head[gp_hash_number(searched) & (t->heads - 1)];
+}
+
+static struct meaning *table_find(const struct gp_meanings *m, unsigned kind, uint64_t key)
+{
+	const struct meaning_table *t = &m->table[kind];
+	const uint64_t searched = searched_of(kind, key);
+	if (t->count == 0 || (has_number(kind) && key > UINT32_MAX))
+		return NULL;
+	for (uint32_t at = *table_head(t, searched); at != 0; at = meaning_at(t, at)->next)
+		if (searched_of(kind, meaning_at(t, at)->key) == searched)
+			return meaning_at(t, at);
+	return NULL;
+}
+
+/* Twice the heads; each meaning goes to its new chain. */
+static bool table_grow(struct meaning_table *t, unsigned kind)
+{
+	if (t->count < MEANINGS_A_HEAD * t->heads)
 		return true;
-	struct meaning *old = m->place;
-	size_t old_room = m->room;
-	m->room = old_room == 0 ? 256 : old_room * 2;
-	m->place = calloc(m->room, sizeof *m->place);
-	if (m->place == NULL) {
-		m->place = old;
-		m->room = old_room;
+	const size_t heads = t->heads != 0 ? t->heads * 2 : 128;
+	uint32_t *head = calloc(heads, sizeof *head);
+	if (head == NULL)
 		return false;
+	free(t->head);
+	t->head = head;
+	t->heads = heads;
+	for (uint32_t at = 1; at <= t->count; at++) {
+		struct meaning *meaning = meaning_at(t, at);
+		uint32_t *newest = table_head(t, searched_of(kind, meaning->key));
+		meaning->next = *newest;
+		*newest = at;
 	}
-	for (size_t i = 0; i < old_room; i++)
-		if (old[i].record.kind != 0)
-			*find(m, old[i].record.kind, key_of(&old[i].record)) = old[i];
-	free(old);
 	return true;
 }
+
+static bool table_add_piece(struct meaning_table *t)
+{
+	const size_t pieces = t->count / PIECE;
+	if (t->count % PIECE != 0)
+		return true;
+	if (t->count > UINT32_MAX - PIECE)
+		return false;
+	if (pieces == t->piece_room) {
+		size_t room = t->piece_room != 0 ? t->piece_room * 2 : 4;
+		struct meaning **grown = realloc(t->piece, room * sizeof *grown);
+		if (grown == NULL)
+			return false;
+		t->piece = grown;
+		t->piece_room = room;
+	}
+	t->piece[pieces] = malloc(PIECE * sizeof **t->piece);
+	return t->piece[pieces] != NULL;
+}
+
+static enum gp_status table_add(struct gp_meanings *m, unsigned kind, uint64_t key, uint32_t text)
+{
+	struct meaning_table *t = &m->table[kind];
+	struct meaning *known = table_find(m, kind, searched_of(kind, key));
+	if (known != NULL) {
+		known->key = key;
+		known->text = text;
+		return GP_OK;
+	}
+	/* of other kinds only the text is asked for */
+	if (text == 0 && kind != GP_THREAD && kind != GP_RANGE_NAME)
+		return GP_OK;
+	if (!table_grow(t, kind) || !table_add_piece(t))
+		return GP_E_MEMORY;
+	uint32_t *head = table_head(t, searched_of(kind, key));
+	*meaning_at(t, t->count + 1) = (struct meaning){ key, text, *head };
+	*head = ++t->count;
+	return GP_OK;
+}
+
+/* ---- by number ---- */
+
+static bool is_whole(unsigned kind)
+{
+	return kind == GP_GPU || kind == GP_FACT || kind == GP_ARENA;
+}
+
+static enum gp_status numbered_add(struct numbered *n, const struct gp_record *r, uint32_t text)
+{
+	const uint32_t number = r->kind == GP_GPU ? r->device : r->aux;
+	if (number >= NUMBERS_MAX)
+		return GP_OK;
+	if (number >= n->room) {
+		size_t room = n->room != 0 ? n->room : 64;
+		while (room <= number)
+			room *= 2;
+		struct gp_record *record = realloc(n->record, room * sizeof *record);
+		if (record == NULL)
+			return GP_E_MEMORY;
+		n->record = record;
+		uint32_t *texts = realloc(n->text, room * sizeof *texts);
+		if (texts == NULL)
+			return GP_E_MEMORY;
+		n->text = texts;
+		memset(record + n->room, 0, (room - n->room) * sizeof *record);
+		n->room = room;
+	}
+	n->record[number] = *r;
+	n->text[number] = text;
+	return GP_OK;
+}
+
+/* ---- both ---- */
 
 const char *gp_record_text(const struct gp_record *record, size_t *bytes)
 {
@@ -189,6 +249,11 @@ const char *gp_record_text(const struct gp_record *record, size_t *bytes)
 	return (const char *)(record + 1) + sizeof n;
 }
 
+static const char *kept_text(struct gp_meanings *m, const char *text, size_t n)
+{
+	return gp_text_store_get(&m->texts, gp_text_store_add(&m->texts, text, n));
+}
+
 /* Its text is two: file, NUL, name. */
 static enum gp_status add_stack_part(struct gp_meanings *m, const struct gp_record *record)
 {
@@ -196,8 +261,9 @@ static enum gp_status add_stack_part(struct gp_meanings *m, const struct gp_reco
 	const char *text = gp_record_text(record, &n), *file = NULL, *name = NULL;
 	if (text != NULL) {
 		size_t file_bytes = strnlen(text, n);
-		file = intern(m, text, file_bytes);
-		name = file_bytes < n ? intern(m, text + file_bytes + 1, n - file_bytes - 1) : "";
+		file = kept_text(m, text, file_bytes);
+		name = file_bytes < n ? kept_text(m, text + file_bytes + 1, n - file_bytes - 1) :
+					"";
 		if (file == NULL || name == NULL)
 			return GP_E_MEMORY;
 	}
@@ -218,45 +284,61 @@ enum gp_status gp_meanings_add(struct gp_meanings *m, const struct gp_record *re
 {
 	if (record->kind >= GP_PYTHON_CODE && record->kind <= GP_CALL_STACK)
 		return add_stack_part(m, record);
-	if (!grow(m))
-		return GP_E_MEMORY;
+	if (record->kind >= KINDS)
+		return GP_OK;
 	size_t n;
-	const char *text = gp_record_text(record, &n);
-	const char *kept = text != NULL ? intern(m, text, n) : NULL;
-	if (text != NULL && kept == NULL)
+	const char *told = gp_record_text(record, &n);
+	const uint32_t text = told != NULL ? gp_text_store_add(&m->texts, told, n) : 0;
+	if (told != NULL && text == 0)
 		return GP_E_MEMORY;
-	struct meaning *place = find(m, record->kind, key_of(record));
-	m->meanings += place->record.kind == 0;
-	place->record = *record;
-	place->text = kept;
-	return record->kind == GP_MODULE ? gp_module_list_add(&m->modules, record, kept) : GP_OK;
+	enum gp_status status = is_whole(record->kind) ?
+					numbered_add(&m->numbered[record->kind], record, text) :
+					table_add(m, record->kind, key_of(record), text);
+	if (status != GP_OK || record->kind != GP_MODULE)
+		return status;
+	return gp_module_list_add(&m->modules, record, gp_text_store_get(&m->texts, text));
 }
 
-static const struct meaning *get(const struct gp_meanings *m, enum gp_kind kind, uint64_t key)
+const struct gp_record *gp_meanings_record(const struct gp_meanings *m, enum gp_kind kind,
+					   uint64_t number)
 {
-	if (m->room == 0)
-		return NULL;
-	const struct meaning *place = find(m, kind, key);
-	return place->record.kind != 0 ? place : NULL;
+	const struct numbered *n = &m->numbered[kind];
+	return number < n->room && n->record[number].kind != 0 ? &n->record[number] : NULL;
+}
+
+static struct gp_named shown(const struct gp_meanings *m, const struct meaning *meaning)
+{
+	return (struct gp_named){ (uint32_t)(meaning->key >> 32),
+				  gp_text_store_get(&m->texts, meaning->text) };
+}
+
+bool gp_meanings_get(const struct gp_meanings *m, enum gp_kind kind, uint64_t key,
+		     struct gp_named *out)
+{
+	const struct meaning *known = table_find(m, kind, key);
+	*out = known != NULL ? shown(m, known) : (struct gp_named){ 0 };
+	return known != NULL;
 }
 
 const char *gp_meanings_text(const struct gp_meanings *m, enum gp_kind kind, uint64_t key)
 {
-	const struct meaning *place = get(m, kind, key);
-	return place != NULL ? place->text : NULL;
-}
-
-const struct gp_record *gp_meanings_record(const struct gp_meanings *m, enum gp_kind kind,
-					   uint64_t key)
-{
-	const struct meaning *place = get(m, kind, key);
-	return place != NULL ? &place->record : NULL;
+	struct gp_named meaning;
+	if (kind >= KINDS)
+		return NULL;
+	if (is_whole(kind))
+		return gp_meanings_record(m, kind, key) != NULL ?
+			       gp_text_store_get(&m->texts, m->numbered[kind].text[key]) :
+			       NULL;
+	gp_meanings_get(m, kind, key, &meaning);
+	return meaning.text;
 }
 
 void gp_meanings_visit(const struct gp_meanings *m, enum gp_kind kind,
-		       void (*visit)(void *context, const struct gp_record *), void *context)
+		       void (*visit)(void *context, const struct gp_named *), void *context)
 {
-	for (size_t k = 0; k < m->room; k++)
-		if (m->place[k].record.kind == kind)
-			visit(context, &m->place[k].record);
+	const struct meaning_table *t = &m->table[kind];
+	for (uint32_t at = 1; at <= t->count; at++) {
+		const struct gp_named meaning = shown(m, meaning_at(t, at));
+		visit(context, &meaning);
+	}
 }

@@ -153,12 +153,19 @@ void gp_meanings_clear(struct gp_meanings *meanings);
 enum gp_status gp_meanings_add(struct gp_meanings *meanings, const struct gp_record *record);
 /* Text of (kind, key); NULL unknown. KERNEL: handle; FACT, THREAD: aux; GPU: device. */
 const char *gp_meanings_text(const struct gp_meanings *meanings, enum gp_kind kind, uint64_t key);
-/* The record itself; NULL unknown. */
+/* The record itself, of GPU, FACT or ARENA by their number; NULL unknown. */
 const struct gp_record *gp_meanings_record(const struct gp_meanings *meanings, enum gp_kind kind,
-					   uint64_t key);
-/* Each record of that kind, in no order. */
+					   uint64_t number);
+struct gp_named {
+	uint32_t value;	  /* THREAD: tid; RANGE_NAME: is_cut */
+	const char *text; /* NULL: none */
+};
+/* Of THREAD or RANGE_NAME by number. False: unknown, and all of `out` is 0. */
+bool gp_meanings_get(const struct gp_meanings *meanings, enum gp_kind kind, uint64_t key,
+		     struct gp_named *out);
+/* Each THREAD or RANGE_NAME, in no order. */
 void gp_meanings_visit(const struct gp_meanings *meanings, enum gp_kind kind,
-		       void (*visit)(void *context, const struct gp_record *), void *context);
+		       void (*visit)(void *context, const struct gp_named *), void *context);
 /* Text in the extra slots of a record. */
 const char *gp_record_text(const struct gp_record *record, size_t *bytes);
 

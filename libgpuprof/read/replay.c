@@ -363,8 +363,9 @@ enum gp_status gp_recording_next(struct gp_recording *r, struct gp_event *out)
 		out->record.device = (uint8_t)gp_live_ended_device(r->live, record);
 	out->at_ns = gp_tick_ns(&r->tick, record->time);
 	out->thread = thread;
-	const struct gp_record *definition = gp_meanings_record(r->meanings, GP_THREAD, thread);
-	out->tid = definition != NULL ? (uint32_t)definition->thread.tid : 0;
+	struct gp_named known;
+	gp_meanings_get(r->meanings, GP_THREAD, thread, &known);
+	out->tid = known.value;
 	out->text = gp_record_text(record, &out->text_bytes);
 	return GP_OK;
 }

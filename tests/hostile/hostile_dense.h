@@ -76,6 +76,37 @@ static void dense_ranges(uint64_t count)
 	}
 }
 
+static void dense_streams(uint64_t count)
+{
+	struct gp_record r = { .kind = GP_STREAM };
+	for (uint64_t k = 1; k <= count; k++) {
+		r.stream.handle = k;
+		define(r, NULL);
+	}
+	flush(GP_BLOCK_DEFINE);
+}
+
+/* Definitions of a byte each, of all that a reader keeps. */
+static void dense_definitions(uint64_t count)
+{
+	struct gp_record thread = { .kind = GP_THREAD }, name = { .kind = GP_RANGE_NAME };
+	for (uint32_t k = 1; k <= count; k++) {
+		thread.aux = k;
+		define(thread, NULL);
+	}
+	for (uint32_t k = 1; k <= count; k++) {
+		name.aux = k;
+		define(name, NULL);
+	}
+	flush(GP_BLOCK_DEFINE);
+	for (uint64_t k = 1; k <= count; k++) {
+		struct gp_record kernel = { .kind = GP_KERNEL };
+		kernel.kernel.handle = k;
+		define(kernel, "k");
+	}
+	flush(GP_BLOCK_DEFINE);
+}
+
 /* Before format 1.7 nothing was padded: a block of 8192 events may have 1024 bytes. */
 static void be_old(void)
 {

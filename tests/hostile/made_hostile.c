@@ -506,6 +506,8 @@ static const struct {
 	{ "dense_live", dense_live },
 	{ "dense_launches", dense_launches },
 	{ "dense_ranges", dense_ranges },
+	{ "dense_streams", dense_streams },
+	{ "dense_definitions", dense_definitions },
 	{ "old_launches", old_launches },
 	{ "old_blocks", old_blocks },
 	{ "old_live", old_live },
