@@ -2,6 +2,8 @@
 #ifndef HOSTILE_DENSE_H
 #define HOSTILE_DENSE_H
 
+#include <inttypes.h>
+
 #include "hostile_writer.h"
 
 #define DEEP 60u
@@ -86,7 +88,7 @@ static void dense_streams(uint64_t count)
 	flush(GP_BLOCK_DEFINE);
 }
 
-/* Definitions of a byte each, of all that a reader keeps. */
+/* Definitions of a byte each, of all that a reader keeps; then each with its own name. */
 static void dense_definitions(uint64_t count)
 {
 	struct gp_record thread = { .kind = GP_THREAD }, name = { .kind = GP_RANGE_NAME };
@@ -101,8 +103,10 @@ static void dense_definitions(uint64_t count)
 	flush(GP_BLOCK_DEFINE);
 	for (uint64_t k = 1; k <= count; k++) {
 		struct gp_record kernel = { .kind = GP_KERNEL };
+		char text[24];
+		snprintf(text, sizeof text, "%" PRIx64, k);
 		kernel.kernel.handle = k;
-		define(kernel, "k");
+		define(kernel, text);
 	}
 	flush(GP_BLOCK_DEFINE);
 }
