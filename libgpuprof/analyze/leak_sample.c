@@ -9,18 +9,12 @@
 
 #include "range_path.h"
 
-struct extent {
-	uint64_t address, bytes;
-};
-
 struct sampling {
 	struct gp_recording *recording;
 	struct gp_leak_samples *out;
 	size_t sample;
 	bool is_out_of_memory;
-	struct extent *reserve; /* reservations of the framework */
-	size_t reserves;
-	uint64_t *mapped; /* orders of physical memory that is mapped there, sorted */
+	uint64_t *mapped; /* orders of physical memory in the framework's reservations, sorted */
 	size_t mappeds;
 };
 
@@ -49,34 +43,6 @@ static void walk(struct sampling *s, gp_live_visit *visit)
 
 /* ---- the framework's expandable segments ---- */
 
-static void list_reserve(void *context, const struct gp_live_entry *e)
-{
-	struct sampling *s = context;
-	if (e->space != GP_SPACE_RESERVATION || (e->flags & GP_LIVE_SEGMENT) == 0 ||
-	    s->is_out_of_memory)
-		return;
-	struct extent *grown = grow(s, s->reserve, s->reserves, sizeof *grown);
-	if (grown == NULL)
-		return;
-	s->reserve = grown;
-	s->reserve[s->reserves++] = (struct extent){ e->address, e->bytes };
-}
-
-static void list_mapped(void *context, const struct gp_live_entry *e)
-{
-	struct sampling *s = context;
-	bool is_inside = false;
-	for (size_t k = 0; e->space == GP_SPACE_MAPPED && k < s->reserves; k++)
-		is_inside |= e->address - s->reserve[k].address < s->reserve[k].bytes;
-	uint64_t *grown = is_inside && !s->is_out_of_memory ?
-				  grow(s, s->mapped, s->mappeds, sizeof *grown) :
-				  NULL;
-	if (grown == NULL)
-		return;
-	s->mapped = grown;
-	s->mapped[s->mappeds++] = e->stream;
-}
-
 static int compare_orders(const void *left, const void *right)
 {
 	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
@@ -85,10 +51,20 @@ static int compare_orders(const void *left, const void *right)
 
 static void list_framework(struct sampling *s)
 {
-	s->reserves = s->mappeds = 0;
-	walk(s, list_reserve);
-	if (s->reserves > 0)
-		walk(s, list_mapped);
+	const struct gp_live *live = s->recording->live;
+	const struct gp_live_entry *e = gp_live_next_mapped(live, 0);
+	s->mappeds = 0;
+	for (; e != NULL; e = gp_live_next_mapped(live, e->address + 1)) {
+		const struct gp_live_entry *in =
+			gp_live_find(live, GP_SPACE_RESERVATION, e->address);
+		if (in == NULL || (in->flags & GP_LIVE_SEGMENT) == 0)
+			continue;
+		uint64_t *grown = grow(s, s->mapped, s->mappeds, sizeof *grown);
+		if (grown == NULL)
+			return;
+		s->mapped = grown;
+		s->mapped[s->mappeds++] = e->stream;
+	}
 	if (s->mappeds > 1)
 		qsort(s->mapped, s->mappeds, sizeof *s->mapped, compare_orders);
 }
@@ -110,42 +86,39 @@ static bool is_looked_at(const struct sampling *s, const struct gp_live_entry *e
 	return (gp_live_is_driver(e) || (objects >> e->space & 1) != 0) && !is_reserve(s, e);
 }
 
-static struct gp_leak_holder like_of(const struct gp_live_entry *e)
+/* Of a holder: the type of a resource. */
+static uint8_t type_of(const struct gp_live_entry *e)
 {
-	bool is_resource = e->space == GP_SPACE_RESOURCE;
-	return (struct gp_leak_holder){
-		.stack = e->stack,
-		.space = e->space,
-		.of = is_resource ? (uint8_t)(e->flags & 0xffu) : 0,
-		.device = e->device,
-		.is_object = (objects >> e->space & 1) != 0,
-		.size = e->stack == 0 ? e->bytes : 0,
-	};
+	return e->space == GP_SPACE_RESOURCE ? (uint8_t)(e->flags & 0xffu) : 0;
 }
 
-static bool is_like(const struct gp_leak_holder *a, const struct gp_leak_holder *b)
+static uint64_t size_of(const struct gp_live_entry *e)
 {
-	return a->stack == b->stack && a->space == b->space && a->of == b->of &&
-	       a->device == b->device && a->size == b->size;
+	return e->stack == 0 ? e->bytes : 0;
 }
 
-static uint32_t hash_of(const struct gp_leak_holder *like)
+static bool is_of(const struct gp_leak_holder *h, const struct gp_live_entry *e)
 {
-	uint64_t key = (uint64_t)like->stack << 24 | (uint64_t)like->space << 16 |
-		       (uint64_t)like->of << 8 | like->device;
-	return gp_row_hash(gp_hash_pair(key, like->size));
+	return h->stack == e->stack && h->space == e->space && h->of == type_of(e) &&
+	       h->device == e->device && h->size == size_of(e);
+}
+
+static uint32_t hash_of(const struct gp_live_entry *e)
+{
+	uint64_t key = (uint64_t)e->stack << 24 | (uint64_t)e->space << 16 |
+		       (uint64_t)type_of(e) << 8 | e->device;
+	return gp_row_hash(gp_hash_pair(key, size_of(e)));
 }
 
 /* NULL: no memory, or there are too many. */
 static struct gp_leak_holder *holder_of(struct sampling *s, const struct gp_live_entry *e)
 {
 	struct gp_row_table *t = &s->out->table;
-	const struct gp_leak_holder like = like_of(e);
-	const uint32_t hash = hash_of(&like);
+	const uint32_t hash = hash_of(e);
 	uint32_t step = 0;
 	for (uint32_t row; (row = gp_row_next(t, hash, &step)) != 0;) {
 		struct gp_leak_holder *h = gp_leak_holder(s->out, row - 1);
-		if (is_like(h, &like))
+		if (is_of(h, e))
 			return h;
 	}
 	s->out->is_cut |= t->rows == GP_LEAK_HOLDERS_MAX;
@@ -153,8 +126,14 @@ static struct gp_leak_holder *holder_of(struct sampling *s, const struct gp_live
 		return NULL;
 	struct gp_leak_holder *made = gp_row_add(t, sizeof *made, hash);
 	s->is_out_of_memory |= made == NULL;
-	if (made != NULL)
-		*made = like;
+	if (made == NULL)
+		return NULL;
+	made->stack = e->stack;
+	made->space = e->space;
+	made->of = type_of(e);
+	made->device = e->device;
+	made->is_object = (objects >> e->space & 1) != 0;
+	made->size = size_of(e);
 	return made;
 }
 
@@ -292,7 +271,6 @@ enum gp_status gp_leak_samples_take(struct gp_recording *r, struct gp_leak_sampl
 	}
 	if (status == GP_END)
 		take_due(&s, INT64_MAX, growth);
-	free(s.reserve);
 	free(s.mapped);
 	if (s.is_out_of_memory || (*ranges != NULL && gp_range_paths_status(*ranges) != GP_OK))
 		return GP_E_MEMORY;

@@ -52,6 +52,21 @@ static void dense_live(uint64_t count)
 		add(block_event(GP_BLOCK_ALLOC, HEAP + 512 * k, 512 * (k + 1)));
 }
 
+/* Expandable segments of the framework, each of one block. */
+static void dense_reservations(uint64_t count)
+{
+	const uint64_t page = 2 << 20;
+	for (uint64_t k = 0; k < count; k++) {
+		const uint64_t at = HEAP + k * page;
+		struct gp_record map = memory(GP_MAP, GP_SPACE_MAPPED, at, page);
+		map.map.handle = k + 1;
+		add(memory(GP_ALLOC, GP_SPACE_RESERVATION, at, page));
+		add(memory(GP_ALLOC, GP_SPACE_PHYSICAL, k + 1, page));
+		add(map);
+		add(memory(GP_BLOCK_ALLOC, 0, at, 512));
+	}
+}
+
 static void dense_launches(uint64_t count)
 {
 	struct gp_record r = { .kind = GP_LAUNCH };

@@ -504,6 +504,7 @@ static const struct {
 	{ "modules_between", modules_between },
 	{ "dense_blocks", dense_blocks },
 	{ "dense_live", dense_live },
+	{ "dense_reservations", dense_reservations },
 	{ "dense_launches", dense_launches },
 	{ "dense_ranges", dense_ranges },
 	{ "dense_streams", dense_streams },
