@@ -13,20 +13,26 @@ void gp_json_init(struct gp_json *json, FILE *out, unsigned flat_from)
 	*json = (struct gp_json){ .out = out, .flat_from = flat_from };
 }
 
+/* What is not shown stays exact: two texts that differ are two keys to a program. */
+static void escape(FILE *out, uint32_t code)
+{
+	if (code > 0xffff)
+		fprintf(out, "\\u%04x", 0xd7c0 + (code >> 10));
+	fprintf(out, "\\u%04x", code > 0xffff ? 0xdc00 + (code & 0x3ff) : code);
+}
+
 static void quote(FILE *out, const char *text, size_t bytes)
 {
 	fputc('"', out);
 	while (bytes) {
-		size_t n = gp_printable(text, bytes);
-		unsigned char first = (unsigned char)*text;
-		if (first == '"' || first == '\\')
-			fprintf(out, "\\%c", first);
-		else if (n)
+		uint32_t code;
+		size_t n = gp_code_point(text, bytes, &code);
+		if (*text == '"' || *text == '\\')
+			fprintf(out, "\\%c", *text);
+		else if (n && gp_printable(text, bytes))
 			fwrite(text, 1, n, out);
-		else if (first < 0x80)
-			fprintf(out, "\\u%04x", first);
 		else
-			fputs("\\ufffd", out);
+			escape(out, n ? code : 0xfffd);
 		n += !n;
 		text += n;
 		bytes -= n;

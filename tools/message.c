@@ -85,26 +85,52 @@ static size_t sequence(unsigned char first, uint32_t *low)
 	return 0;
 }
 
-size_t gp_printable(const char *at, size_t bytes)
+size_t gp_code_point(const char *at, size_t bytes, uint32_t *code)
 {
-	unsigned char first = (unsigned char)*at;
+	const unsigned char first = (unsigned char)*at;
+	*code = first;
 	if (first < 0x80)
-		return first >= 0x20 && first != 0x7f;
+		return 1;
 	uint32_t low = 0;
 	size_t n = sequence(first, &low);
 	if (n == 0 || n > bytes)
 		return 0;
-	uint32_t code = first & (0xffu >> (n + 1));
+	*code = first & (0xffu >> (n + 1));
 	for (size_t k = 1; k < n; k++) {
 		unsigned char next = (unsigned char)at[k];
 		if ((next & 0xc0) != 0x80)
 			return 0;
-		code = code << 6 | (next & 0x3f);
+		*code = *code << 6 | (next & 0x3f);
 	}
-	bool is_control = code < 0xa0 || (code >= 0x200e && code <= 0x200f) ||
-			  (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-	bool is_code = code >= low && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
-	return is_code && !is_control ? n : 0;
+	bool is_code = *code >= low && *code <= 0x10ffff && (*code < 0xd800 || *code > 0xdfff);
+	return is_code ? n : 0;
+}
+
+/*
+ * Characters that act on others without showing themselves: controls, separators of lines, what
+ * turns the direction of a text, and format characters (Cf) in which a text can hide. Joiners
+ * (U+200C, U+200D) and variation selectors stay: names have them in Persian, in Hindi and in emoji,
+ * and they shape no more than their neighbours. U+FFFE and U+FFFF are in no XML.
+ */
+static const struct {
+	uint32_t first, last;
+} unseen[] = {
+	{ 0, 0x1f },	      { 0x7f, 0x9f },	    { 0xad, 0xad },	  { 0x61c, 0x61c },
+	{ 0x180e, 0x180e },   { 0x200b, 0x200b },   { 0x200e, 0x200f },	  { 0x2028, 0x202e },
+	{ 0x2060, 0x206f },   { 0xfeff, 0xfeff },   { 0xfff9, 0xfffb },	  { 0xfffe, 0xffff },
+	{ 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a }, { 0xe0000, 0xe007f },
+};
+
+size_t gp_printable(const char *at, size_t bytes)
+{
+	uint32_t code;
+	const size_t n = gp_code_point(at, bytes, &code);
+	if (code >= 0x20 && code < 0x7f)
+		return n;
+	for (size_t k = 0; k < sizeof unseen / sizeof *unseen; k++)
+		if (code >= unseen[k].first && code <= unseen[k].last)
+			return 0;
+	return n;
 }
 
 void gp_mask(FILE *out, const char *text, size_t bytes)

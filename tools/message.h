@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "gpuprof.h"
@@ -20,9 +21,11 @@ const char *gp_cause(int error);
 /* Exit status that a failed status means. */
 int gp_exit_of(enum gp_status status);
 
+/* Length of the well-formed UTF-8 sequence at `at`, and what it stands for; 0: there is none. */
+size_t gp_code_point(const char *at, size_t bytes, uint32_t *code);
 /*
- * Length of the well-formed, printable UTF-8 sequence at `at`; 0: a control character or no such
- * sequence.
+ * The same of a sequence that shows as it is; 0: no such sequence, or a character that acts on
+ * others without showing itself, such as a control character.
  */
 size_t gp_printable(const char *at, size_t bytes);
 

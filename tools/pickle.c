@@ -184,32 +184,32 @@ void gp_pickle_again(struct gp_pickle *p, uint32_t memo)
 
 /* ---- texts ---- */
 
-/* Well-formed UTF-8 and ASCII stay; *is_kept says which. Bytes taken. */
-static size_t sequence(const char *text, size_t bytes, bool *is_kept)
+static const char replacement[] = "\xef\xbf\xbd";
+
+/* Well-formed UTF-8 stays, `*n` bytes of it; of another byte the replacement is put. */
+static bool is_kept(const char *text, size_t bytes, size_t *n)
 {
-	size_t n = gp_printable(text, bytes);
-	*is_kept = n > 0 || (unsigned char)*text < 0x80;
-	return n + !n;
+	uint32_t code;
+	*n = gp_code_point(text, bytes, &code);
+	if (*n)
+		return true;
+	*n = 1;
+	return false;
 }
 
 static void put_text(struct gp_pickle *p, const char *text)
 {
-	static const char replacement[] = "\xef\xbf\xbd";
-	size_t bytes = strlen(text), all = 0;
-	bool is_kept;
-	for (size_t at = 0; at < bytes;) {
-		size_t n = sequence(text + at, bytes - at, &is_kept);
-		all += is_kept ? n : sizeof replacement - 1;
-		at += n;
-	}
+	size_t bytes = strlen(text), all = 0, n;
+	for (size_t at = 0; at < bytes; at += n)
+		all += is_kept(text + at, bytes - at, &n) ? n : sizeof replacement - 1;
 	all = all < UINT32_MAX ? all : 0;
 	put(p, BINUNICODE);
 	put_number(p, all, 4);
-	for (size_t at = 0; all && at < bytes;) {
-		size_t n = sequence(text + at, bytes - at, &is_kept);
-		put_bytes(p, is_kept ? text + at : replacement,
-			  is_kept ? n : sizeof replacement - 1);
-		at += n;
+	for (size_t at = 0; all && at < bytes; at += n) {
+		if (is_kept(text + at, bytes - at, &n))
+			put_bytes(p, text + at, n);
+		else
+			put_bytes(p, replacement, sizeof replacement - 1);
 	}
 }
 
