@@ -18,6 +18,13 @@ say() {
 	[ "$1" != fail ] || failed=1
 }
 
+# Bytes that are not UTF-8, or a character that a terminal obeys or that hides or reorders text
+is_harmful() {
+	! iconv -f UTF-8 -t UTF-8 "$1" >/dev/null 2>&1 ||
+		LC_ALL=C.UTF-8 grep -qaP \
+			'(?![\t\x{200c}\x{200d}])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\x{fffe}\x{ffff}]' "$1"
+}
+
 # with `why` empty when it went well
 judge() {
 	why=
@@ -29,9 +36,11 @@ judge() {
 	status=$?
 	[ "$status" = "$expected" ] ||
 		why="status $status, expected $expected, of: gpuprof $* $(tail -n 1 "$dir/err")"
-	if LC_ALL=C grep -qaP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$dir/out" "$dir/err"; then
-		why="$why control characters printed by: gpuprof $*"
-	fi
+	for printed in "$dir/out" "$dir/err" "$dir/empty/"*.svg; do
+		if [ -e "$printed" ] && is_harmful "$printed"; then
+			why="$why harmful characters in ${printed##*/} of: gpuprof $*"
+		fi
+	done
 }
 
 while read -r family count a_mib a_byte expected command; do

@@ -132,8 +132,11 @@ static int check_all(struct gate *g, int words, char **paths)
 	if (words > 1 && g->is_json)
 		gp_json_array(&g->json, NULL);
 	for (int k = 0; k < words; k++) {
-		if (words > 1 && !g->is_json)
-			fprintf(g->sink.out, "%s%s: ", k ? "\n" : "", paths[k]);
+		if (words > 1 && !g->is_json) {
+			fputs(k ? "\n" : "", g->sink.out);
+			gp_mask(g->sink.out, paths[k], strlen(paths[k]));
+			fputs(": ", g->sink.out);
+		}
 		worst = gp_report_worse(worst, check_one(g, paths[k]));
 	}
 	if (words > 1 && g->is_json)

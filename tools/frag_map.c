@@ -115,9 +115,7 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag *f
 void gp_frag_map_print(const struct gp_frag_report *r)
 {
 	const char *const *g = glyphs[r->is_ascii];
-	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
-	if (r->not_known)
-		fprintf(r->out, "not known: %s\n", r->not_known);
+	gp_frag_head_print(r);
 	for (size_t k = 0; k < r->devices; k++)
 		print_device(r, &r->device[k].frag);
 	fprintf(r->out, "  %s free  %s%s%s a quarter, half, most allocated  %s all  %s pending\n",

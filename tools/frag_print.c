@@ -293,11 +293,18 @@ void gp_frag_next_print(const struct gp_frag_report *r, const char *options)
 	gp_next_print(r->out, command, r->path);
 }
 
-void gp_frag_print(const struct gp_frag_report *r)
+void gp_frag_head_print(const struct gp_frag_report *r)
 {
 	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
-	if (r->not_known)
-		fprintf(r->out, "not known: %s\n", r->not_known);
+	if (!r->not_known)
+		return;
+	fputs("not known: ", r->out);
+	gp_mask_line(r->out, r->not_known); /* it may quote a setting of the job */
+}
+
+void gp_frag_print(const struct gp_frag_report *r)
+{
+	gp_frag_head_print(r);
 	if (!r->devices)
 		fprintf(r->out, "no memory was live %s\n", gp_frag_moment(r).s);
 	for (size_t k = 0; k < r->devices; k++)

@@ -36,6 +36,8 @@ struct gp_frag_report {
 
 /* frag_print.c, frag_json.c, frag_summary.c, frag_map.c */
 void gp_frag_print(const struct gp_frag_report *report);
+/* The first lines of each form: the losses, and what of the settings is not known. */
+void gp_frag_head_print(const struct gp_frag_report *report);
 /* Parts of it: the number line, the table of causes, the blocks beside free memory. */
 void gp_frag_line_print(FILE *out, const struct gp_frag *frag, const struct gp_owners *owners);
 void gp_frag_causes_print(const struct gp_frag_report *report, const struct gp_frag *frag);

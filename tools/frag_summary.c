@@ -135,9 +135,7 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag_de
 
 void gp_frag_summary_print(const struct gp_frag_report *r)
 {
-	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
-	if (r->not_known)
-		fprintf(r->out, "not known: %s\n", r->not_known);
+	gp_frag_head_print(r);
 	for (size_t k = 0; k < r->devices; k++)
 		print_device(r, &r->device[k]);
 	gp_frag_next_print(r, "");

@@ -42,9 +42,11 @@ static void print_row(const struct gp_oom_report *r, size_t k)
 void gp_oom_head_print(const struct gp_oom_report *r)
 {
 	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
-	if (*r->settings.not_known)
-		fprintf(r->out, "not known: %s; verdicts are by the rules of PyTorch's own\n",
-			r->settings.not_known);
+	if (*r->settings.not_known) {
+		fputs("not known: ", r->out);
+		gp_mask(r->out, r->settings.not_known, strlen(r->settings.not_known));
+		fputs("; verdicts are by the rules of PyTorch's own\n", r->out);
+	}
 	if (r->steps.why)
 		fprintf(r->out, "no steps: %s; windows are 10 s, or since the one before\n",
 			r->steps.why);

@@ -122,9 +122,9 @@ static void add(struct gp_record r)
 		flush(GP_BLOCK_EVENTS);
 }
 
-static void define(struct gp_record r, const char *text)
+/* `text` may have NULs; NULL: none. */
+static void define_bytes(struct gp_record r, const char *text, uint64_t bytes)
 {
-	uint64_t bytes = text ? strlen(text) : 0;
 	r.time = next_time;
 	r.extra = text ? (uint8_t)((bytes + 8 + 63) / 64) : 0;
 	if (records + 1 + r.extra > SLOTS)
@@ -136,6 +136,11 @@ static void define(struct gp_record r, const char *text)
 	memcpy(&record[records], &bytes, sizeof bytes);
 	memcpy((char *)&record[records] + sizeof bytes, text, bytes);
 	records += r.extra;
+}
+
+static void define(struct gp_record r, const char *text)
+{
+	define_bytes(r, text, text ? strlen(text) : 0);
 }
 
 static struct gp_record memory(enum gp_kind kind, enum gp_space space, uint64_t address,

@@ -8,9 +8,14 @@
 #include "hostile_hashes.h"
 #include "hostile_writer.h"
 
-/* Rings the bell, sets the title, paints, goes back to the line's start, ends an element. */
-static const char harm[] = "\x1b]0;title\x07\x1b[31m\r<script>\"'&\\\xff\xc2\x9b"
-			   "1m\xe2\x80\xae\n$(touch x)";
+/*
+ * Rings the bell, sets the title, paints, goes back to the line's start, ends an element, turns the
+ * direction, hides a letter (U+E0041), is not XML (U+FFFE), is not UTF-8, ends within a sequence.
+ */
+#define HARM                                                   \
+	"\x1b]0;title\x07\x1b[31m\r<script>\"'&\\\xff\xc2\x9b" \
+	"1m\xe2\x80\xae\xd8\x9c\xe2\x80\x8b\xf3\xa0\x81\x81\xef\xbf\xbe\n$(touch x)\xe2\x80"
+static const char harm[] = HARM;
 
 /* ---- numbers at the end of their range ---- */
 
@@ -414,17 +419,22 @@ static void define_harm(enum gp_kind kind, uint32_t number, uint64_t handle, con
 	define(r, text);
 }
 
-/* Every text is one that a terminal obeys. */
+/* Every text is one that a terminal obeys. One alone: also what was asked to be captured. */
 static void texts(uint64_t count)
 {
 	char path[sizeof harm + 16];
 	struct gp_record frame = { .kind = GP_NATIVE_FRAME, .aux = 2 };
+	struct gp_record code = { .kind = GP_PYTHON_CODE, .aux = 3 };
+	struct gp_record python = { .kind = GP_PYTHON_FRAME, .aux = 5 };
 	struct gp_record stack = { .kind = GP_CALL_STACK, .aux = 4 };
 	snprintf(header.command, sizeof header.command, "%s", harm);
 	snprintf(header.hostname, sizeof header.hostname, "%s", harm);
 	write_header();
 	for (uint32_t k = 1; k <= 40; k++)
-		define_harm(GP_FACT, k, 0, harm);
+		if (k != GP_FACT_ALLOC_CONF && (k != GP_FACT_SCOPE || count == 1))
+			define_harm(GP_FACT, k, 0, harm);
+	/* a word of it is quoted */
+	define_harm(GP_FACT, GP_FACT_ALLOC_CONF, 0, "PYTORCH_CUDA_ALLOC_CONF=backend:" HARM);
 	snprintf(path, sizeof path, "- /%s.so", harm);
 	struct gp_record module = { .kind = GP_MODULE, .aux = 1 };
 	module.module.base = HEAP;
@@ -438,8 +448,15 @@ static void texts(uint64_t count)
 	frame.native_frame.pc = HEAP + 256;
 	stack.call_stack.native = 2;
 	define(frame, NULL);
+	define_bytes(code, HARM "\0" HARM, 2 * sizeof harm - 1);
+	python.python_frame.python_code = 3;
+	stack.call_stack.python = 5;
+	define(python, NULL);
 	define(stack, NULL);
 	flush(GP_BLOCK_DEFINE);
+	struct gp_record push = { .kind = GP_RANGE_PUSH, .aux = 1 };
+	push.range_push.source = GP_RANGE_NVTX;
+	add(push);
 	for (uint64_t k = 0; k < count; k++) {
 		struct gp_record r = memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP + k * 4096, 4096);
 		r.stack = k % 2 ? 4 : 0;
