@@ -23,7 +23,7 @@
 static void look_at_limits(struct gp_recorder *r, uint64_t taken)
 {
 	r->headroom_ns = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
-	r->headroom = gp_headroom();
+	r->headroom = gp_headroom("");
 	r->budget = gp_settings.memory_bytes ?
 			    gp_settings.memory_bytes :
 			    gp_least(taken / SHARE + r->headroom / SHARE, BUDGET_MOST);

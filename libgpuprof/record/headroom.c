@@ -11,90 +11,105 @@
 #include <unistd.h>
 
 #define PATH_BYTES 1024u
-#define STATUS_BYTES 8192u
-#define TEXT_BYTES 16384u /* of mountinfo: what lies behind is not looked at */
+#define LINE_BYTES 4096u /* a longer line, as of a user of many groups, is passed over */
 
 struct hierarchy {
-	const char *controller;	       /* of its line in /proc/self/cgroup; "": version 2 */
-	const char *limit, *used;      /* files */
+	const char *controller;	  /* of its line in /proc/self/cgroup; "": version 2 */
+	const char *limit, *high; /* files; `high`: from where on the kernel slows, NULL: none */
+	const char *used;
 	const char *active, *inactive; /* lines of memory.stat: pages of files */
 };
 
 static const struct hierarchy versions[] = {
-	{ "", "memory.max", "memory.current", "active_file", "inactive_file" },
-	{ "memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_active_file",
+	{ "", "memory.max", "memory.high", "memory.current", "active_file", "inactive_file" },
+	{ "memory", "memory.limit_in_bytes", NULL, "memory.usage_in_bytes", "total_active_file",
 	  "total_inactive_file" },
 };
 
-static bool read_text(const char *directory, const char *name, char *out, size_t capacity)
+struct lines {
+	int fd;
+	size_t at, end; /* of what was read and not given out */
+	char text[LINE_BYTES];
+};
+
+static void lines_open(struct lines *l, const char *directory, const char *name)
 {
 	char path[PATH_BYTES + 64];
-	size_t at = 0;
-	ssize_t n = -1;
 	snprintf(path, sizeof path, "%s/%s", directory, name);
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && at + 1 < capacity && (n = read(fd, out + at, capacity - 1 - at)) > 0)
-		at += (size_t)n;
-	if (fd >= 0)
-		close(fd);
-	out[at] = '\0';
-	return at != 0;
+	l->fd = open(path, O_RDONLY | O_CLOEXEC);
+	l->at = l->end = 0;
 }
 
-/*
- * Of /proc/self/status as much of its end as fits: the lines of memory stand behind that of the
- * user's groups, which may be thousands.
- */
-static bool read_status(char *out, size_t capacity)
+static void lines_close(const struct lines *l)
 {
-	size_t at = 0;
-	ssize_t n = -1;
-	const int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && (n = read(fd, out + at, capacity - 1 - at)) > 0) {
-		at += (size_t)n;
-		if (at > capacity / 2) {
-			memmove(out, out + at - capacity / 2, capacity / 2);
-			at = capacity / 2;
+	if (l->fd >= 0)
+		close(l->fd);
+}
+
+/* The next line without its end, as it stands until the next call; NULL: there is none. */
+static const char *lines_next(struct lines *l)
+{
+	bool is_rest = false; /* of a line that is passed over */
+	for (;;) {
+		char *line = l->text + l->at, *end = memchr(line, '\n', l->end - l->at);
+		if (end) {
+			*end = '\0';
+			l->at = (size_t)(end + 1 - l->text);
+			if (!is_rest)
+				return line;
+			is_rest = false;
+			continue;
 		}
+		is_rest |= l->end - l->at == sizeof l->text;
+		l->end = is_rest ? 0 : l->end - l->at;
+		l->at = 0;
+		memmove(l->text, line, l->end);
+		const ssize_t n = read(l->fd, l->text + l->end, sizeof l->text - l->end);
+		if (n <= 0)
+			return NULL;
+		l->end += (size_t)n;
 	}
-	if (fd >= 0)
-		close(fd);
-	out[at] = '\0';
-	return at != 0;
 }
 
 /* "max", and what no limit is in version 1, are GP_NO_LIMIT. */
 static uint64_t read_number(const char *directory, const char *name)
 {
-	char text[64];
-	if (!read_text(directory, name, text, sizeof text) || *text < '0' || *text > '9')
-		return GP_NO_LIMIT;
-	const uint64_t number = strtoull(text, NULL, 10);
+	struct lines lines;
+	lines_open(&lines, directory, name);
+	const char *line = lines_next(&lines);
+	const bool is_number = line && *line >= '0' && *line <= '9';
+	const uint64_t number = is_number ? strtoull(line, NULL, 10) : GP_NO_LIMIT;
+	lines_close(&lines);
 	return number >> 62 ? GP_NO_LIMIT : number;
 }
 
-/* The number in the line that begins with `key` and a blank, 0 without such a line. */
-static uint64_t number_of(const char *text, const char *key)
+/* The number in a line that begins with `key` and a blank, 0 in others. */
+static uint64_t number_of(const char *line, const char *key)
 {
 	const size_t n = strlen(key);
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (strncmp(line, key, n) == 0 && (line[n] == ' ' || line[n] == '\t'))
-			return strtoull(line + n + 1, NULL, 10);
-	}
-	return 0;
+	const bool is_of = strncmp(line, key, n) == 0 && (line[n] == ' ' || line[n] == '\t');
+	return is_of ? strtoull(line + n + 1, NULL, 10) : 0;
+}
+
+static uint64_t read_dropped(const struct hierarchy *h, const char *directory)
+{
+	struct lines lines;
+	uint64_t dropped = 0;
+	lines_open(&lines, directory, "memory.stat");
+	for (const char *line; (line = lines_next(&lines));)
+		dropped += number_of(line, h->active) + number_of(line, h->inactive);
+	lines_close(&lines);
+	return dropped;
 }
 
 static uint64_t left_in(const struct hierarchy *h, const char *directory)
 {
-	char stat[8192];
-	const uint64_t limit = read_number(directory, h->limit);
-	uint64_t used = read_number(directory, h->used), dropped = 0;
+	const uint64_t high = h->high ? read_number(directory, h->high) : GP_NO_LIMIT;
+	const uint64_t limit = gp_least(read_number(directory, h->limit), high);
+	uint64_t used = read_number(directory, h->used);
 	if (limit == GP_NO_LIMIT || used == GP_NO_LIMIT)
 		return GP_NO_LIMIT;
-	if (read_text(directory, "memory.stat", stat, sizeof stat))
-		dropped = number_of(stat, h->active) + number_of(stat, h->inactive);
-	used -= dropped < used ? dropped : used;
+	used -= gp_least(read_dropped(h, directory), used);
 	return limit > used ? limit - used : 0;
 }
 
@@ -115,11 +130,11 @@ static bool is_line_of(const struct hierarchy *h, const char *line, const char *
 /* Field `n` of a line of mountinfo, from 1 on; "": there is none. */
 static void copy_field(const char *line, unsigned n, char *out, size_t capacity)
 {
-	for (; n > 1 && *line && *line != '\n'; n--) {
-		line += strcspn(line, " \n");
+	for (; n > 1 && *line; n--) {
+		line += strcspn(line, " ");
 		line += *line == ' ';
 	}
-	size_t bytes = strcspn(line, " \n");
+	size_t bytes = strcspn(line, " ");
 	bytes = bytes < capacity ? bytes : 0;
 	memcpy(out, line, bytes);
 	out[bytes] = '\0';
@@ -127,8 +142,7 @@ static void copy_field(const char *line, unsigned n, char *out, size_t capacity)
 
 static bool is_mount_of(const struct hierarchy *h, const char *line)
 {
-	const size_t length = strcspn(line, "\n");
-	const char *type = memmem(line, length, " - ", 3);
+	const char *type = strstr(line, " - ");
 	char kind[32], options[256];
 	if (!type)
 		return false;
@@ -147,26 +161,45 @@ static bool is_mount_of(const struct hierarchy *h, const char *line)
 	return false;
 }
 
+static void find_group(const struct hierarchy *h, const char *root, char *group)
+{
+	struct lines lines;
+	const char *path;
+	*group = '\0';
+	lines_open(&lines, root, "proc/self/cgroup");
+	for (const char *line; !*group && (line = lines_next(&lines));)
+		if (is_line_of(h, line, &path) && strlen(path) < PATH_BYTES)
+			strcpy(group, path);
+	lines_close(&lines);
+}
+
+/* Where the hierarchy is mounted, and which of its directories. */
+static void find_mount(const struct hierarchy *h, const char *root, char *from, char *at)
+{
+	struct lines lines;
+	*from = *at = '\0';
+	lines_open(&lines, root, "proc/self/mountinfo");
+	for (const char *line; (line = lines_next(&lines));) {
+		if (!is_mount_of(h, line))
+			continue;
+		copy_field(line, 4, from, PATH_BYTES);
+		copy_field(line, 5, at, PATH_BYTES);
+		break;
+	}
+	lines_close(&lines);
+}
+
 /*
  * Where the group's directory is: below the mount, less what of its path the mount begins with (a
  * container sees its own part of the tree). `top` bytes of it are the mount.
  */
 static bool find_directory(const struct hierarchy *h, const char *root, char *out, size_t *top)
 {
-	static char text[TEXT_BYTES]; /* the drain thread's stack is small */
-	char group[PATH_BYTES] = "", from[PATH_BYTES], at[PATH_BYTES];
-	const char *path, *line;
-	if (!read_text(root, "proc/self/cgroup", text, sizeof text))
+	char group[PATH_BYTES], from[PATH_BYTES], at[PATH_BYTES];
+	find_group(h, root, group);
+	if (!*group)
 		return false;
-	for (line = text; *line && !*group; line += strcspn(line, "\n"), line += *line == '\n')
-		if (is_line_of(h, line, &path))
-			copy_field(path, 1, group, sizeof group);
-	if (!*group || !read_text(root, "proc/self/mountinfo", text, sizeof text))
-		return false;
-	for (line = text; *line && !is_mount_of(h, line); line += *line == '\n')
-		line += strcspn(line, "\n");
-	copy_field(line, 4, from, sizeof from);
-	copy_field(line, 5, at, sizeof at);
+	find_mount(h, root, from, at);
 	if (*at != '/')
 		return false;
 	const size_t n = strcmp(from, "/") == 0 ? 0 : strlen(from);
@@ -205,27 +238,44 @@ static uint64_t left_of(int resource, uint64_t used)
 	return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 
-static uint64_t left_for_mappings(const char *status)
+/* Of /proc/self/status, in bytes. */
+struct taken {
+	uint64_t addresses, data, locked;
+};
+
+static struct taken read_taken(const char *root)
 {
-	return gp_least(left_of(RLIMIT_AS, number_of(status, "VmSize:") << 10),
-			left_of(RLIMIT_DATA, number_of(status, "VmData:") << 10));
+	struct lines lines;
+	struct taken taken = { 0 };
+	lines_open(&lines, root, "proc/self/status");
+	for (const char *line; (line = lines_next(&lines));) {
+		taken.addresses += number_of(line, "VmSize:") << 10;
+		taken.data += number_of(line, "VmData:") << 10;
+		taken.locked += number_of(line, "VmLck:") << 10;
+	}
+	lines_close(&lines);
+	return taken;
+}
+
+static uint64_t left_for_mappings(const struct taken *taken)
+{
+	return gp_least(left_of(RLIMIT_AS, taken->addresses), left_of(RLIMIT_DATA, taken->data));
 }
 
 uint64_t gp_headroom_mappings(void)
 {
-	char status[STATUS_BYTES];
-	if (!read_status(status, sizeof status))
-		return GP_NO_LIMIT;
-	return left_for_mappings(status);
+	const struct taken taken = read_taken("");
+	return taken.addresses ? left_for_mappings(&taken) : GP_NO_LIMIT;
 }
 
-uint64_t gp_headroom(void)
+uint64_t gp_headroom(const char *root)
 {
-	char status[STATUS_BYTES];
-	uint64_t left = gp_headroom_cgroup("");
-	if (!read_status(status, sizeof status))
-		return left;
-	left = gp_least(left, left_for_mappings(status));
-	const uint64_t locked = number_of(status, "VmLck:") << 10;
-	return locked && geteuid() != 0 ? gp_least(left, left_of(RLIMIT_MEMLOCK, locked)) : left;
+	const struct taken taken = read_taken(root);
+	const uint64_t group = gp_headroom_cgroup(root);
+	if (!taken.addresses)
+		return group;
+	const uint64_t left = gp_least(group, left_for_mappings(&taken));
+	return taken.locked && geteuid() != 0 ?
+		       gp_least(left, left_of(RLIMIT_MEMLOCK, taken.locked)) :
+		       left;
 }

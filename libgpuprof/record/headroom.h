@@ -17,14 +17,15 @@ static inline uint64_t gp_least(uint64_t a, uint64_t b)
 }
 
 /*
- * Bytes that the memory cgroups leave: the least over all levels of the limit less what is used.
- * File pages that the kernel can drop do not count as used. `root` stands before each path that is
- * read; "" in the job. GP_NO_LIMIT: there is none, or it cannot be read.
+ * Bytes that the memory cgroups leave: the least over all levels of the limit less what is used. In
+ * version 2 the limit is the smaller of memory.max and memory.high. File pages that the kernel can
+ * drop do not count as used. `root` stands before each path that is read; "" in the job.
+ * GP_NO_LIMIT: there is none, or it cannot be read.
  */
 uint64_t gp_headroom_cgroup(const char *root);
 /* What the process's own limits leave for mappings, used or not. */
 uint64_t gp_headroom_mappings(void);
-/* The least of all. */
-uint64_t gp_headroom(void);
+/* The least of all; `root` as above. */
+uint64_t gp_headroom(const char *root);
 
 #endif

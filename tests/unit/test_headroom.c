@@ -55,6 +55,31 @@ static int end(void **state)
 	return system(command);
 }
 
+static uint64_t address_space(void)
+{
+	unsigned long long pages;
+	FILE *file = fopen("/proc/self/statm", "r");
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%llu", &pages), 1);
+	fclose(file);
+	return pages * 4096;
+}
+
+/* As `resource` counts, the job may take `left` bytes more. Returns what the limit was before. */
+static struct rlimit limit_to(int resource, uint64_t left)
+{
+	struct rlimit former;
+	assert_int_equal(getrlimit(resource, &former), 0);
+	const struct rlimit limit = { address_space() + left, former.rlim_max };
+	assert_int_equal(setrlimit(resource, &limit), 0);
+	return former;
+}
+
+static void limit_back(int resource, struct rlimit former)
+{
+	assert_int_equal(setrlimit(resource, &former), 0);
+}
+
 static void without_cgroups(void **state)
 {
 	(void)state;
@@ -85,6 +110,62 @@ static void version_2(void **state)
 	assert_int_equal(gp_headroom_cgroup(root), 4 * MIB);
 	put("sys/fs/cgroup/batch/job/memory.current", "6291456\n");
 	assert_int_equal(gp_headroom_cgroup(root), 0);
+	/* from memory.high on the kernel slows the job */
+	put("sys/fs/cgroup/batch/job/memory.max", "max\n");
+	assert_int_equal(gp_headroom_cgroup(root), 60 * MIB);
+	put("sys/fs/cgroup/batch/job/memory.high", "8388608\n");
+	assert_int_equal(gp_headroom_cgroup(root), 2 * MIB);
+}
+
+/* `count` times `line`, then `last`. */
+static char *many_lines(size_t count, const char *line, const char *last)
+{
+	const size_t bytes = strlen(line);
+	char *text = malloc(count * bytes + strlen(last) + 1);
+	assert_non_null(text);
+	for (size_t k = 0; k < count; k++)
+		memcpy(text + k * bytes, line, bytes);
+	strcpy(text + count * bytes, last);
+	return text;
+}
+
+/* As on machines of many containers, and where an overlay has many layers. */
+static void behind_many_and_long_lines(void **state)
+{
+	(void)state;
+	char *layers = many_lines(3000, "/x", " rw - overlay overlay rw\n");
+	char *mounts = many_lines(2000, "24 1 0:22 / /proc rw shared:5 - proc proc rw\n",
+				  "31 1 0:26 / /sys/fs/cgroup rw - cgroup2 none rw\n");
+	char *both = malloc(strlen(layers) + strlen(mounts) + 1);
+	char *groups = many_lines(2000, "9:name=systemd:/other\n", "0::/job\n");
+	char *stat = many_lines(1000, "anon 4096\n", "active_file 1048576\n");
+	assert_non_null(both);
+	strcpy(both, layers);
+	strcat(both, mounts);
+	put("proc/self/cgroup", groups);
+	put("proc/self/mountinfo", both);
+	put("sys/fs/cgroup/job/memory.max", "104857600\n");
+	put("sys/fs/cgroup/job/memory.current", "94371840\n");
+	assert_int_equal(gp_headroom_cgroup(root), 10 * MIB);
+	put("sys/fs/cgroup/job/memory.stat", stat);
+	assert_int_equal(gp_headroom_cgroup(root), 11 * MIB);
+	put("sys/fs/cgroup/job/memory.stat", layers); /* no line that is looked for */
+	assert_int_equal(gp_headroom_cgroup(root), 10 * MIB);
+	/* the budget is a part of the least of all limits */
+	assert_int_equal(gp_headroom(root), 10 * MIB);
+	put("proc/self/status", "VmPeak:\t    8 kB\nVmSize:\t    8 kB\nVmData:\t    4 kB\n");
+	assert_int_equal(gp_headroom(root), 10 * MIB);
+	const struct rlimit former = limit_to(RLIMIT_AS, 0);
+	put("sys/fs/cgroup/job/memory.max", "max\n");
+	struct rlimit now;
+	assert_int_equal(getrlimit(RLIMIT_AS, &now), 0);
+	assert_int_equal(gp_headroom(root), now.rlim_cur - 8192);
+	limit_back(RLIMIT_AS, former);
+	free(stat);
+	free(groups);
+	free(both);
+	free(mounts);
+	free(layers);
 }
 
 static void version_1_and_a_container(void **state)
@@ -122,31 +203,6 @@ static void budget_close(struct gp_recorder *r)
 	gp_settings.memory_bytes = 0;
 	gp_live_close(r->live);
 	gp_open_ranges_close(r->ranges);
-}
-
-static uint64_t address_space(void)
-{
-	unsigned long long pages;
-	FILE *file = fopen("/proc/self/statm", "r");
-	assert_non_null(file);
-	assert_int_equal(fscanf(file, "%llu", &pages), 1);
-	fclose(file);
-	return pages * 4096;
-}
-
-/* As `resource` counts, the job may take `left` bytes more. Returns what the limit was before. */
-static struct rlimit limit_to(int resource, uint64_t left)
-{
-	struct rlimit former;
-	assert_int_equal(getrlimit(resource, &former), 0);
-	const struct rlimit limit = { address_space() + left, former.rlim_max };
-	assert_int_equal(setrlimit(resource, &limit), 0);
-	return former;
-}
-
-static void limit_back(int resource, struct rlimit former)
-{
-	assert_int_equal(setrlimit(resource, &former), 0);
 }
 
 /* A thread's first ring goes beyond the budget, not beyond half of what the limits leave. */
@@ -345,7 +401,7 @@ static void private_memory_has_a_limit_too(void **state)
 	void *memory = gp_pages(16 * MIB);
 	assert_non_null(memory);
 	assert_in_range(left - gp_headroom_mappings(), 16 * MIB, 17 * MIB);
-	assert_true(gp_headroom() <= gp_headroom_mappings());
+	assert_true(gp_headroom("") <= gp_headroom_mappings());
 	gp_pages_close(memory, 16 * MIB);
 	limit_back(RLIMIT_DATA, former);
 }
@@ -380,6 +436,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(without_cgroups, begin, end),
 		cmocka_unit_test_setup_teardown(version_2, begin, end),
+		cmocka_unit_test_setup_teardown(behind_many_and_long_lines, begin, end),
 		cmocka_unit_test_setup_teardown(version_1_and_a_container, begin, end),
 		cmocka_unit_test(first_rings_end_at_the_jobs_limit),
 		cmocka_unit_test(a_limit_may_come_later),
