@@ -282,7 +282,7 @@ GP_COLD static uint16_t note_stack(struct gp_python_memo *m, const struct gp_pyt
 				   const struct gp_python_walked *walked)
 {
 	uint32_t mark;
-	if (walked->loops > UINT8_MAX || !make_room(m, walked->loops))
+	if (!make_room(m, walked->loops))
 		return 0;
 	/* only now: a full memo has forgotten the mark */
 	struct gp_python_place *place = place_of(m, start, walked->id, &mark);

@@ -90,7 +90,7 @@ struct gp_python_walked {
 	enum gp_python_reason reason;
 	uint32_t id;
 	uint8_t why;
-	unsigned loops;
+	unsigned loops; /* at most 255 */
 	const void *const *loop;
 };
 /* After such a walk, which it follows at once. NULL: not remembered. */

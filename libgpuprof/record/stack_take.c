@@ -261,6 +261,7 @@ static struct chain lay_python(struct gp_stack_memo *memo, const struct gp_pytho
 	return (struct chain){ id, why };
 }
 
+_Static_assert(DEPTH <= UINT8_MAX, "a memo counts loops in a byte");
 /* Frame by frame. `loop` has room for DEPTH. */
 static __attribute__((noinline)) void walk_python(struct gp_stack_memo *memo,
 						  const struct gp_python_start *start,

@@ -314,6 +314,25 @@ struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
 	return record;
 }
 
+/* Its length and itself, behind the record; zeros to the end of the last slot. Without a copy on
+ * the job's stack, which may be small. */
+static void put_text(const struct gp_thread *t, const char *text, size_t text_bytes)
+{
+	const uint64_t length = text_bytes;
+	size_t from = sizeof length; /* in the slot */
+	for (uint64_t at = t->head + 1; text_bytes; at++) {
+		unsigned char *slot = (unsigned char *)&t->slots[at & t->mask];
+		const size_t n = text_bytes < 64 - from ? text_bytes : 64 - from;
+		memset(slot, 0, 64);
+		if (from)
+			memcpy(slot, &length, sizeof length);
+		memcpy(slot + from, text, n);
+		text += n;
+		text_bytes -= n;
+		from = 0;
+	}
+}
+
 bool gp_define(const struct gp_record *definition, const char *text, size_t text_bytes)
 {
 	struct gp_thread *t = &gp_thread;
@@ -323,16 +342,11 @@ bool gp_define(const struct gp_record *definition, const char *text, size_t text
 	struct gp_record *record = gp_reserve_slow((enum gp_kind)definition->kind, 1 + extra);
 	if (!record)
 		return false;
-	uint64_t time = record->time, length = text_bytes;
+	const uint64_t time = record->time;
 	*record = *definition;
 	record->time = time;
 	record->extra = (uint8_t)extra;
-	unsigned char bytes[64 * 17] = { 0 };
-	memcpy(bytes, &length, sizeof length);
-	if (text_bytes)
-		memcpy(bytes + sizeof length, text, text_bytes);
-	for (unsigned k = 0; k < extra; k++)
-		memcpy(&t->slots[(t->head + 1 + k) & t->mask], bytes + 64 * k, 64);
+	put_text(t, text, text_bytes);
 	gp_commit(record);
 	return true;
 }
