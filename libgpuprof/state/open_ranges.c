@@ -151,6 +151,11 @@ static void open_on(struct gp_open_ranges *r, struct gp_range_stack *s,
 static void close_on(struct gp_open_ranges *r, struct gp_range_stack *s, uint32_t which,
 		     enum gp_range_end how, const struct gp_record *by)
 {
+	if (which + 1 == s->depth && s->range[which].source == 0) { /* no watcher saw it */
+		r->counts.unseen += !s->range[which].is_gone;
+		s->depth--;
+		return;
+	}
 	const struct gp_open_range range = s->range[which];
 	s->depth--;
 	memmove(&s->range[which], &s->range[which + 1],
@@ -160,25 +165,37 @@ static void close_on(struct gp_open_ranges *r, struct gp_range_stack *s, uint32_
 		r->watch->closed(r->watch->context, &range, how, by);
 }
 
-/* What is too much, if anything: of what is known to have ended the innermost, else that. */
-static uint32_t find_surplus(const struct gp_range_stack *s)
+/*
+ * Of what is too much, first what is known to have ended, the innermost first; no watcher sees it.
+ * All in one pass: an event of one byte may end 128 ranges, and the next one begin them again.
+ */
+static void drop_gone(struct gp_range_stack *s, uint32_t depth)
 {
-	for (uint32_t k = s->depth; k-- > 0;)
-		if (s->range[k].is_gone)
-			return k;
-	return s->depth - 1;
+	uint32_t from = s->depth, gone = 0;
+	while (from > 0 && s->depth - gone > depth)
+		gone += s->range[--from].is_gone;
+	if (gone == 0)
+		return;
+	uint32_t to = from;
+	for (; from < s->depth; from++)
+		if (!s->range[from].is_gone)
+			s->range[to++] = s->range[from];
+	s->depth = to;
 }
 
 /* As many lie there as the thread says: what is missing was lost, what is too much has ended. */
 static void settle(struct gp_open_ranges *r, struct gp_range_stack *s, uint32_t depth,
 		   const struct gp_record *by)
 {
+	if (s->depth > depth)
+		drop_gone(s, depth);
+	const struct gp_open_range unknown = { .time = by->time,
+					       .order = by->order,
+					       .thread = s->thread };
 	while (s->depth > depth)
-		close_on(r, s, find_surplus(s), GP_RANGE_UNSEEN, by);
-	while (s->depth < depth)
-		open_on(r, s,
-			&(struct gp_open_range){
-				.time = by->time, .order = by->order, .thread = s->thread });
+		close_on(r, s, s->depth - 1, GP_RANGE_UNSEEN, by);
+	for (; s->depth < depth; s->depth++)
+		s->range[s->depth] = unknown;
 }
 
 /* ---- ends on other threads ---- */
@@ -404,7 +421,7 @@ static void load(struct gp_open_ranges *r, const struct gp_record *record)
 		.order = record->order,
 		.name = record->aux,
 		.domain = (uint32_t)record->range_open.domain,
-		.source = (uint32_t)record->range_open.source,
+		.source = record->code == GONE ? 0 : (uint32_t)record->range_open.source,
 		.is_gone = record->code == GONE,
 		.thread = (uint32_t)record->range_open.owner,
 	};

@@ -93,6 +93,18 @@ static void dense_ranges(uint64_t count)
 	}
 }
 
+/* Each event begins, or ends, 127 ranges whose own events are missing. */
+static void dense_depths(uint64_t count)
+{
+	struct gp_record push = { .kind = GP_RANGE_PUSH, .aux = 1 };
+	push.range_push.source = GP_RANGE_NVTX;
+	add(memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP, 512));
+	for (uint64_t k = 0; k < count; k++) {
+		push.range_push.depth = k % 2 != 0 ? GP_RANGES_DEEP - 1 : 0;
+		add(push);
+	}
+}
+
 static void dense_streams(uint64_t count)
 {
 	struct gp_record r = { .kind = GP_STREAM };

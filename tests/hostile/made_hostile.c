@@ -524,6 +524,7 @@ static const struct {
 	{ "dense_reservations", dense_reservations },
 	{ "dense_launches", dense_launches },
 	{ "dense_ranges", dense_ranges },
+	{ "dense_depths", dense_depths },
 	{ "dense_streams", dense_streams },
 	{ "dense_definitions", dense_definitions },
 	{ "old_launches", old_launches },

@@ -366,6 +366,28 @@ static void ends_may_come_early_and_be_untold(void **state)
 	gp_open_ranges_close(r);
 }
 
+/* Of five, three have ended elsewhere. */
+static void ranges_that_ended_elsewhere_go_first(void **state)
+{
+	(void)state;
+	static const uint32_t names[][4] = { { 1, 9 }, { 1, 5, 9 }, { 1, 0, 5, 9 } };
+	for (unsigned depth = 1; depth <= 3; depth++) {
+		struct gp_open_ranges *r = fresh(8);
+		for (unsigned k = 1; k <= 5; k++)
+			apply(r, 1, pushed(64 * k, k - 1));
+		for (unsigned k = 2; k <= 4; k++)
+			apply(r, 2, ended(false, 1, 64 * k));
+		apply(r, 1, pushed(64 * 9, depth));
+		const struct gp_range_stack *s = gp_open_ranges_of(r, 1);
+		assert_int_equal(s->depth, depth + 1);
+		for (unsigned k = 0; k <= depth; k++)
+			assert_int_equal(s->range[k].name, names[depth - 1][k]);
+		assert_int_equal(gp_open_ranges_counts(r).unseen, depth == 1);
+		assert_int_equal(closed, depth == 1 ? 4 : 3);
+		gp_open_ranges_close(r);
+	}
+}
+
 static struct gp_record told(uint64_t number, uint64_t since)
 {
 	return (struct gp_record){ .kind = GP_RANGE_STARTED,
@@ -418,6 +440,7 @@ int main(void)
 		cmocka_unit_test(told_again_it_is_the_same_range),
 		cmocka_unit_test(an_end_elsewhere_leaves_its_place),
 		cmocka_unit_test(ends_may_come_early_and_be_untold),
+		cmocka_unit_test(ranges_that_ended_elsewhere_go_first),
 		cmocka_unit_test(started_ones_are_told_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
