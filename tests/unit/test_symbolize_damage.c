@@ -1,6 +1,7 @@
 /*
  * Files cut short and files with bytes changed, with debug information, packed, and symbols only:
  * every look-up ends and says something that can be read. The changes are the same in each run.
+ * What is no regular file is not even opened.
  */
 #include <fcntl.h>
 #include <libgen.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -191,6 +193,82 @@ static void file_cut_while_it_is_read(void **state)
 	free(whole.byte);
 }
 
+/* Looks the file of a module up, and its debug file below `root`. */
+static void look_up(const char *path, const char *root, enum gp_file_state expected)
+{
+	static unsigned char build_id[2] = { 0xab, 0xcd };
+	const struct gp_module module = { .path = path,
+					  .build_id = build_id,
+					  .build_id_bytes = sizeof build_id,
+					  .base = 1 << 20,
+					  .bytes = 1 << 20,
+					  .until = GP_ANY_TIME };
+	const struct gp_build_id id = { .byte = { 0xab, 0xcd }, .bytes = sizeof build_id };
+	struct gp_symbolizer *s = gp_symbolizer_open();
+	struct gp_module_file file;
+	struct gp_symbol symbol;
+	assert_non_null(s);
+	gp_symbolizer_set_debug_root(s, root);
+	assert_true(gp_symbolizer_add_module(s, &module));
+	assert_int_equal(gp_symbolizer_find(s, module.base + 1, true, &symbol, 1), 1);
+	assert_null(symbol.function);
+	gp_symbolizer_close(s);
+	gp_module_file_open(&file, path, &id, 0, root);
+	assert_int_equal(file.state, expected);
+	assert_null(file.debug.elf);
+	gp_module_file_close(&file);
+}
+
+/* A FIFO without a writer would hold a command for ever; a device may act when it is opened. */
+static void what_is_no_regular_file_is_not_opened(void **state)
+{
+	(void)state;
+	char place[] = "/tmp/gpuprof-paths-XXXXXX", fifo[40], link[40], id[64], seen[4096];
+	assert_non_null(mkdtemp(place));
+	snprintf(fifo, sizeof fifo, "%s/fifo", place);
+	snprintf(link, sizeof link, "%s/link", place);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	assert_int_equal(symlink(fifo, link), 0);
+	snprintf(id, sizeof id, "%s/.build-id", place);
+	assert_int_equal(mkdir(id, 0700), 0);
+	strcat(id, "/ab");
+	assert_int_equal(mkdir(id, 0700), 0);
+	strcat(id, "/cd.debug");
+	assert_int_equal(symlink(fifo, id), 0);
+	/* a device of this test alone */
+	const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+	const char *device = ptsname(master);
+	/* whoever opens the FIFO does not wait, but is seen */
+	const int held = open(fifo, O_RDWR | O_CLOEXEC);
+	const int opened = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	assert_true(held >= 0 && opened >= 0);
+	assert_true(inotify_add_watch(opened, fifo, IN_OPEN) >= 0);
+	assert_true(inotify_add_watch(opened, device, IN_OPEN) >= 0);
+
+	look_up(fifo, "/nonexistent", GP_FILE_UNREADABLE);
+	look_up(link, "/nonexistent", GP_FILE_UNREADABLE);
+	look_up(device, "/nonexistent", GP_FILE_UNREADABLE);
+	look_up("/nonexistent", place, GP_FILE_MISSING);
+	assert_int_equal(read(opened, seen, sizeof seen), -1);
+
+	/* the watches work */
+	close(open(fifo, O_RDONLY | O_NONBLOCK));
+	close(open(device, O_RDONLY | O_NONBLOCK | O_NOCTTY));
+	assert_int_equal(read(opened, seen, sizeof seen), 2 * sizeof(struct inotify_event));
+	close(opened);
+	close(held);
+	close(master);
+	unlink(id);
+	*strrchr(id, '/') = '\0';
+	rmdir(id);
+	*strrchr(id, '/') = '\0';
+	rmdir(id);
+	unlink(link);
+	unlink(fifo);
+	rmdir(place);
+}
+
 static int find_folder(void **state)
 {
 	(void)state;
@@ -215,6 +293,7 @@ int main(void)
 		cmocka_unit_test(changed_symbols),
 		cmocka_unit_test(files_cut_short),
 		cmocka_unit_test(file_cut_while_it_is_read),
+		cmocka_unit_test(what_is_no_regular_file_is_not_opened),
 	};
 	return cmocka_run_group_tests(tests, find_folder, NULL);
 }
