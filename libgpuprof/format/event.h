@@ -74,7 +74,7 @@ enum gp_fact {
 	GP_FACT_NO_PYTHON = 9,	     /* text: why stacks have no Python frames, asked for */
 	GP_FACT_NO_NATIVE = 10,	     /* text: why stacks have no native frames, asked for */
 	GP_FACT_FRAME_POINTERS = 11, /* value: 1 native frames were found along frame pointers */
-	/* value: 1 its allocator tells us more, 0 it does not; text: why */
+	/* value: 1 allocator details are recorded, 0 they are not; text: why */
 	GP_FACT_TIER_B = 16,
 	/* text: "NAME=value" of PYTORCH_CUDA_ALLOC_CONF, a blank, of PYTORCH_ALLOC_CONF */
 	GP_FACT_ALLOC_CONF = 17,
@@ -82,8 +82,8 @@ enum gp_fact {
 	GP_FACT_NVTX = 19,	     /* text: why NVTX does not report to us */
 	/* value: 1 uses of memory are recorded, 0 they were asked for and are not; text: why */
 	GP_FACT_USES = 24,
-	GP_FACT_USES_BEYOND = 25, /* value: allocations whose uses are not told: no room for them */
-	/* value: 1 the framework's own ranges are told, 0 they are not; text: why */
+	GP_FACT_USES_BEYOND = 25, /* value: allocations whose uses are not recorded: no room */
+	/* value: 1 the framework's own ranges are recorded, 0 they are not; text: why */
 	GP_FACT_TIER_C = 28,
 	GP_FACT_SCOPE = 32, /* text: what was asked to be captured, as words of options */
 	/* value: SCOPE.by with which the recording ended, its process did not */
