@@ -82,11 +82,11 @@ struct gp_figure_list {
 	struct gp_figures *device; /* by number */
 };
 /*
- * Of the moment that `peak` was built for: GP_AT_PEAK, or GP_AT_TIME at at_ns. A few replays. Free
- * with gp_figures_free.
+ * At the peaks, or at one moment. Builds `peak` in the same replay, as gp_peak_build_ranges does or,
+ * without ranges, gp_peak_build. Free with gp_figures_free and gp_peak_free.
  */
-enum gp_status gp_figures_build(struct gp_recording *recording, const struct gp_peak *peak,
-				bool is_peak, int64_t at_ns, struct gp_figure_list *out);
+enum gp_status gp_figures_build(struct gp_recording *recording, bool is_peak, int64_t at_ns,
+				bool has_ranges, struct gp_peak *peak, struct gp_figure_list *out);
 void gp_figures_free(struct gp_figure_list *figures);
 
 #endif

@@ -143,9 +143,11 @@ enum gp_status gp_gaps_visit(struct gp_recording *recording, gp_gap_visit *visit
  * Since when memory has been as fragmented as at `memory`'s moment: the first event behind which it
  * never recovered. Recovered: a gap of `fit_bytes`; where there never was one, or one is there, or
  * less is free than that, or with 0: at most half as much stranded (free, and not in the largest
- * gap). One replay.
+ * gap). One replay for all `devices`, each of which is in `born` once.
  */
 struct gp_frag_born {
+	unsigned device; /* these two are asked for */
+	uint64_t fit_bytes;
 	bool is_known;	/* false: it is not fragmented */
 	bool is_by_fit; /* no gap had `fit_bytes` since */
 	int64_t at_ns;
@@ -154,7 +156,7 @@ struct gp_frag_born {
 	bool is_unsure;		 /* some events need more work than the limit */
 };
 enum gp_status gp_frag_find_born(struct gp_recording *recording, const struct gp_memory *memory,
-				 unsigned device, uint64_t fit_bytes, struct gp_frag_born *out);
+				 struct gp_frag_born *born, size_t devices);
 
 /* ---- the whole device ---- */
 

@@ -26,10 +26,7 @@ struct gate {
 
 static enum gp_status look_at(struct gp_check *c)
 {
-	enum gp_status status = gp_peak_build(c->recording, GP_AT_PEAK, 0, &c->peak);
-	if (!status)
-		status = gp_figures_build(c->recording, &c->peak, true, 0, &c->figures);
-	return status;
+	return gp_figures_build(c->recording, true, 0, false, &c->peak, &c->figures);
 }
 
 static bool has_device(const struct gp_check *c)

@@ -79,14 +79,9 @@ static bool find_moments(struct diff *f)
 
 static int look_at(const struct diff *f, struct gp_diff_source *s)
 {
-	enum gp_moment moment = s->is_peak ? GP_AT_PEAK : GP_AT_TIME;
-	enum gp_status status =
-		gp_use_has_ranges(&f->d.style) ?
-			gp_peak_build_ranges(s->recording, moment, s->at_ns, &s->peak) :
-			gp_peak_build(s->recording, moment, s->at_ns, &s->peak);
-	if (!status)
-		status =
-			gp_figures_build(s->recording, &s->peak, s->is_peak, s->at_ns, &s->figures);
+	const enum gp_status status =
+		gp_figures_build(s->recording, s->is_peak, s->at_ns, gp_use_has_ranges(&f->d.style),
+				 &s->peak, &s->figures);
 	return status ? gp_report_failed("report on", s->path, status) : GP_EXIT_OK;
 }
 

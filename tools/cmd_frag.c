@@ -210,28 +210,41 @@ static enum gp_status add_devices(struct frag *f)
 	return status;
 }
 
+static enum gp_status find_born(struct gp_frag_report *r)
+{
+	struct gp_frag_born born[GP_DEVICES + 1];
+	size_t n = 0;
+	for (size_t k = 0; k < r->devices; k++) {
+		const struct gp_frag *g = &r->device[k].frag;
+		if (g->reserved_bytes)
+			born[n++] = (struct gp_frag_born){
+				.device = g->device->device,
+				.fit_bytes = g->fit.is_served ? 0 : g->fit.rounded_bytes,
+			};
+	}
+	enum gp_status status = n ? gp_frag_find_born(r->recording, &r->memory, born, n) : GP_END;
+	for (size_t k = r->devices; k-- > 0 && status == GP_OK;)
+		if (r->device[k].frag.reserved_bytes)
+			r->device[k].born = born[--n];
+	return status;
+}
+
 /* What takes a replay; behind it the names of all stacks are known. */
 static enum gp_status replay(struct frag *f)
 {
 	struct gp_frag_report *r = &f->r;
-	bool is_text = !f->options->is_summary && !f->options->is_map && !f->options->is_svg,
-	     is_replayed = false;
-	enum gp_status status = f->options->is_summary ? find_peaks(f) : GP_OK;
-	for (size_t k = 0; k < r->devices && is_text && status == GP_OK; k++) {
-		struct gp_frag_device *d = &r->device[k];
-		uint64_t fit = d->frag.fit.is_served ? 0 : d->frag.fit.rounded_bytes;
-		if (!d->frag.reserved_bytes)
-			continue;
-		status = gp_frag_find_born(r->recording, &r->memory, d->frag.device->device, fit,
-					   &d->born);
-		is_replayed = true;
-	}
+	const struct gp_frag_options *o = f->options;
 	struct gp_event event;
-	if (status == GP_OK && !is_replayed)
+	enum gp_status status = o->is_summary ? find_peaks(f) : GP_OK;
+	if (status)
+		return status;
+	status = o->is_summary || o->is_map || o->is_svg ? GP_END : find_born(r);
+	if (status == GP_END) { /* nothing was replayed */
 		status = gp_recording_rewind(r->recording);
-	while (status == GP_OK && !is_replayed)
-		status = gp_recording_next(r->recording, &event);
-	status = status == GP_END ? GP_OK : status;
+		while (status == GP_OK)
+			status = gp_recording_next(r->recording, &event);
+		status = status == GP_END ? GP_OK : status;
+	}
 	for (size_t k = 0; k < r->devices && status == GP_OK; k++)
 		status = gp_owners_build(r->recording, &r->device[k].frag, &r->device[k].owners);
 	return status;

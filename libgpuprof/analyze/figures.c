@@ -3,8 +3,11 @@
  * reserved, what the whole device had in use.
  */
 #include <stdlib.h>
+#include <string.h>
 
-#include "../gpuprof.h"
+#include "frag_parts.h"
+#include "memory_view.h"
+#include "peak_look.h"
 
 double gp_figures_fragmentation(const struct gp_figures *f)
 {
@@ -37,10 +40,8 @@ static void take_holders(struct gp_figure_list *list, const struct gp_peak *peak
 /* ---- from the state of memory at a moment ---- */
 
 struct looking {
-	struct gp_recording *recording;
 	struct gp_allocator_settings settings;
-	bool is_peak;
-	int64_t at_ns;
+	struct gp_figures seen[GP_DEVICES]; /* what is not of curves */
 };
 
 static void take_frag(struct gp_figures *f, const struct gp_frag *frag)
@@ -51,43 +52,47 @@ static void take_frag(struct gp_figures *f, const struct gp_frag *frag)
 		f->cause_bytes[k] = frag->cause_bytes[k];
 }
 
-/* GP_END: there is no such moment any more. */
-static enum gp_status look(const struct looking *l, struct gp_figures *f,
-			   const struct gp_moment_of *moment, bool is_of_frag)
+static enum gp_status look_at_segments(const struct looking *l, struct gp_recording *recording,
+				       unsigned device, struct gp_figures *f)
 {
 	struct gp_memory memory;
 	struct gp_frag frag;
 	const struct gp_frag_question question = { .settings = &l->settings };
-	enum gp_status status = gp_memory_build(l->recording, moment, &memory);
+	enum gp_status status = gp_memory_list_now(recording, device, &memory);
 	if (status != GP_OK)
 		return status;
-	status = gp_frag_build(&memory, f->device, &question, &frag);
+	status = gp_frag_build(&memory, device, &question, &frag);
 	if (status == GP_OK) {
-		if (is_of_frag)
-			take_frag(f, &frag);
-		else
-			f->used_bytes = frag.driver_used_bytes;
+		take_frag(f, &frag);
 		gp_frag_free(&frag);
 	}
 	gp_memory_free(&memory);
 	/* nothing is known of the device then */
-	return status == GP_E_ARGUMENT ? GP_END : status;
+	return status == GP_E_ARGUMENT ? GP_OK : status;
 }
 
-static enum gp_status look_twice(const struct looking *l, struct gp_figures *f)
+static enum gp_status see(void *context, struct gp_recording *recording, const struct gp_holders *h)
 {
-	struct gp_moment_of where = { .when = GP_WHEN_TIME, .at_ns = l->at_ns };
-	enum gp_status status = GP_OK;
-	if (l->is_peak)
-		where = (struct gp_moment_of){ .when = GP_WHEN_PEAK, .device = f->device };
-	if (f->has_framework)
-		status = look(l, f, &where, true);
-	if (status == GP_OK || status == GP_END) {
-		where.when = GP_WHEN_TIME;
-		where.at_ns = f->at_ns[GP_CURVE_DRIVER];
-		status = look(l, f, &where, false);
+	struct looking *l = context;
+	struct gp_figures *f = &l->seen[h->device];
+	if (h->of == GP_CURVE_RESERVED)
+		return look_at_segments(l, recording, h->device, f);
+	if (h->of == GP_CURVE_DRIVER) {
+		const struct gp_memory_device d = gp_memory_device_now(recording, h->device);
+		f->used_bytes = gp_frag_driver_used(&d);
 	}
-	return status == GP_END ? GP_OK : status;
+	return GP_OK;
+}
+
+static void take_seen(const struct looking *l, struct gp_figures *f)
+{
+	const struct gp_figures *seen = &l->seen[f->device];
+	f->used_bytes = seen->used_bytes;
+	if (!f->has_framework)
+		return;
+	f->has_frag = seen->has_frag;
+	f->largest_request_bytes = seen->largest_request_bytes;
+	memcpy(f->cause_bytes, seen->cause_bytes, sizeof f->cause_bytes);
 }
 
 /* ---- what the recording says of a device ---- */
@@ -121,30 +126,53 @@ static int compare(const void *left, const void *right)
 	return (a->device > b->device) - (a->device < b->device);
 }
 
-enum gp_status gp_figures_build(struct gp_recording *recording, const struct gp_peak *peak,
-				bool is_peak, int64_t at_ns, struct gp_figure_list *out)
+static enum gp_status list_devices(struct gp_recording *recording, const struct gp_peak *peak,
+				   bool is_peak, const struct looking *l,
+				   struct gp_figure_list *out)
 {
-	struct looking l = { .recording = recording, .is_peak = is_peak, .at_ns = at_ns };
 	const struct gp_info *info;
-	*out = (struct gp_figure_list){ 0 };
 	enum gp_status status = gp_recording_info(recording, &info);
 	if (status != GP_OK)
 		return status;
 	out->device = calloc(peak->holders + 1, sizeof *out->device);
 	if (out->device == NULL)
 		return GP_E_MEMORY;
-	gp_allocator_settings_read(info->alloc_conf, &l.settings);
 	take_holders(out, peak, is_peak);
-	for (size_t k = 0; k < out->devices && status == GP_OK; k++) {
+	for (size_t k = 0; k < out->devices; k++) {
 		take_info(&out->device[k], info);
-		status = look_twice(&l, &out->device[k]);
+		take_seen(l, &out->device[k]);
 	}
-	if (status == GP_OK)
-		status = count_ooms(recording, out);
+	status = count_ooms(recording, out);
 	if (out->devices > 1)
 		qsort(out->device, out->devices, sizeof *out->device, compare);
-	if (status != GP_OK)
+	return status;
+}
+
+enum gp_status gp_figures_build(struct gp_recording *recording, bool is_peak, int64_t at_ns,
+				bool has_ranges, struct gp_peak *peak, struct gp_figure_list *out)
+{
+	const struct gp_info *info;
+	*peak = (struct gp_peak){ 0 };
+	*out = (struct gp_figure_list){ 0 };
+	struct looking *l = calloc(1, sizeof *l);
+	if (l == NULL)
+		return GP_E_MEMORY;
+	for (unsigned device = 0; device < GP_DEVICES; device++)
+		l->seen[device].used_bytes = GP_BYTES_UNKNOWN;
+	const struct gp_peak_look look = { see, l };
+	enum gp_status status = gp_recording_info(recording, &info);
+	if (status == GP_OK) {
+		gp_allocator_settings_read(info->alloc_conf, &l->settings);
+		status = gp_peak_build_looking(recording, is_peak ? GP_AT_PEAK : GP_AT_TIME, at_ns,
+					       has_ranges, &look, peak);
+	}
+	if (status == GP_OK)
+		status = list_devices(recording, peak, is_peak, l, out);
+	free(l);
+	if (status != GP_OK) {
 		gp_figures_free(out);
+		gp_peak_free(peak);
+	}
 	return status;
 }
 

@@ -31,19 +31,15 @@ static enum gp_status find_home(const struct gp_memory *m, const struct gp_memor
 	return GP_OK;
 }
 
-/* The driver's last count, moved by what was asked of it and given back since. */
-static void count_driver(const struct gp_memory_device *d, struct gp_frag *frag)
+uint64_t gp_frag_driver_used(const struct gp_memory_device *d)
 {
-	frag->driver_used_bytes = frag->driver_free_bytes = GP_BYTES_UNKNOWN;
 	if (d->used_bytes == GP_BYTES_UNKNOWN || d->total_bytes == 0)
-		return;
+		return GP_BYTES_UNKNOWN;
 	uint64_t more = d->driver_bytes, less = d->used_driver_bytes;
 	uint64_t used = d->used_bytes + (more > less ? more - less : 0);
 	uint64_t gone = less > more ? less - more : 0;
 	used = used > gone ? used - gone : 0;
-	used = used < d->total_bytes ? used : d->total_bytes;
-	frag->driver_used_bytes = used;
-	frag->driver_free_bytes = d->total_bytes - used;
+	return used < d->total_bytes ? used : d->total_bytes;
 }
 
 static enum gp_status find_largest(const struct gp_room *room, struct gp_frag *frag)
@@ -101,7 +97,9 @@ enum gp_status gp_frag_build(const struct gp_memory *memory, unsigned device,
 	out->home = question->arena;
 	enum gp_status status =
 		question->has_arena ? GP_OK : find_home(memory, out->device, &out->home);
-	count_driver(out->device, out);
+	out->driver_used_bytes = out->driver_free_bytes = gp_frag_driver_used(out->device);
+	if (out->driver_used_bytes != GP_BYTES_UNKNOWN)
+		out->driver_free_bytes = out->device->total_bytes - out->driver_used_bytes;
 	struct gp_room room = {
 		.memory = memory,
 		.device = out->device,

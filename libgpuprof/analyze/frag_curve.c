@@ -62,10 +62,13 @@ struct since {
 	uint64_t order;
 };
 struct search {
-	uint64_t order; /* events before it */
-	unsigned device;
-	uint64_t fit_bytes, stranded_bytes;
+	struct gp_frag_born *born;
+	bool is_about_fit;
 	struct since fit, stranded;
+};
+struct searches {
+	uint64_t order;			      /* events before it */
+	struct search *of_device[GP_DEVICES]; /* NULL: not asked for */
 };
 
 static void see_state(struct since *s, const struct gp_gaps *gaps, bool is_fine)
@@ -82,12 +85,13 @@ static void see_state(struct since *s, const struct gp_gaps *gaps, bool is_fine)
 
 static void see(void *context, const struct gp_gaps *gaps)
 {
-	struct search *s = context;
-	if (gaps->device != s->device || gaps->order >= s->order)
+	const struct searches *all = context;
+	struct search *s = all->of_device[gaps->device];
+	if (s == NULL || gaps->order >= all->order)
 		return;
 	uint64_t stranded = gaps->free_bytes - gaps->largest_bytes;
-	see_state(&s->fit, gaps, gaps->largest_bytes >= s->fit_bytes);
-	see_state(&s->stranded, gaps, stranded <= s->stranded_bytes / 2);
+	see_state(&s->fit, gaps, gaps->largest_bytes >= s->born->fit_bytes);
+	see_state(&s->stranded, gaps, stranded <= s->born->stranded_bytes / 2);
 }
 
 /* What is free at the moment, and what of it is not in the largest gap. */
@@ -108,28 +112,49 @@ static uint64_t count_stranded(const struct gp_memory *m, unsigned device, uint6
 	return free_bytes - largest;
 }
 
-enum gp_status gp_frag_find_born(struct gp_recording *recording, const struct gp_memory *memory,
-				 unsigned device, uint64_t fit_bytes, struct gp_frag_born *out)
+static void search_begin(struct search *s, const struct gp_memory *memory,
+			 struct gp_frag_born *born)
 {
 	uint64_t free_bytes;
-	struct search s = {
-		.order = memory->order,
-		.device = device,
-		.fit_bytes = fit_bytes,
-		.stranded_bytes = count_stranded(memory, device, &free_bytes),
-	};
+	*s = (struct search){ .born = born };
+	*born = (struct gp_frag_born){ .device = born->device,
+				       .fit_bytes = born->fit_bytes,
+				       .at_ns = -1 };
+	born->stranded_bytes = count_stranded(memory, born->device, &free_bytes);
 	/* with less than that free it would not fit into one gap either */
-	bool is_about_fit = fit_bytes != 0 && free_bytes >= fit_bytes;
-	*out = (struct gp_frag_born){ .at_ns = -1, .stranded_bytes = s.stranded_bytes };
-	enum gp_status status = gp_gaps_visit(recording, see, &s, &out->is_unsure);
-	if (status != GP_OK)
-		return status;
-	out->is_by_fit = is_about_fit && s.fit.was_fine && s.fit.is_known;
-	const struct since *found = out->is_by_fit ? &s.fit : &s.stranded;
-	out->is_known = out->is_by_fit || (s.stranded_bytes != 0 && s.stranded.is_known);
-	if (out->is_known) {
-		out->at_ns = found->at_ns;
-		out->order = found->order;
+	s->is_about_fit = born->fit_bytes != 0 && free_bytes >= born->fit_bytes;
+}
+
+static void search_end(const struct search *s)
+{
+	struct gp_frag_born *born = s->born;
+	born->is_by_fit = s->is_about_fit && s->fit.was_fine && s->fit.is_known;
+	const struct since *found = born->is_by_fit ? &s->fit : &s->stranded;
+	born->is_known = born->is_by_fit || (born->stranded_bytes != 0 && s->stranded.is_known);
+	if (born->is_known) {
+		born->at_ns = found->at_ns;
+		born->order = found->order;
 	}
+}
+
+enum gp_status gp_frag_find_born(struct gp_recording *recording, const struct gp_memory *memory,
+				 struct gp_frag_born *born, size_t devices)
+{
+	struct searches all = { .order = memory->order };
+	struct search *search = calloc(devices + 1, sizeof *search);
+	bool is_unsure = false;
+	if (search == NULL)
+		return GP_E_MEMORY;
+	for (size_t k = 0; k < devices; k++) {
+		search_begin(&search[k], memory, &born[k]);
+		if (born[k].device < GP_DEVICES)
+			all.of_device[born[k].device] = &search[k];
+	}
+	enum gp_status status = gp_gaps_visit(recording, see, &all, &is_unsure);
+	for (size_t k = 0; k < devices && status == GP_OK; k++) {
+		born[k].is_unsure = is_unsure;
+		search_end(&search[k]);
+	}
+	free(search);
 	return status;
 }

@@ -59,11 +59,9 @@ static void judge(struct gp_memory_view *v)
 	out->doubt = doubt_text(v->doubts);
 }
 
-static enum gp_status attempt(struct gp_memory_view *v, const struct gp_moment_of *moment)
+static enum gp_status list(struct gp_memory_view *v)
 {
-	enum gp_status status = gp_memory_reach(v, moment);
-	if (status == GP_OK)
-		status = gp_memory_list(v);
+	enum gp_status status = gp_memory_list(v);
 	if (status == GP_OK)
 		status = gp_memory_list_segments(v);
 	if (status == GP_OK)
@@ -72,6 +70,28 @@ static enum gp_status attempt(struct gp_memory_view *v, const struct gp_moment_o
 		status = gp_memory_list_outside(v);
 	if (status == GP_OK)
 		status = gp_memory_list_devices(v);
+	return status;
+}
+
+enum gp_status gp_memory_list_now(struct gp_recording *recording, unsigned device,
+				  struct gp_memory *out)
+{
+	struct gp_memory_view view = {
+		.recording = recording, .out = out, .is_of_one = true, .device = device
+	};
+	*out = (struct gp_memory){ 0 };
+	enum gp_status status = list(&view);
+	gp_memory_view_release(&view);
+	if (status != GP_OK)
+		gp_memory_free(out);
+	return status;
+}
+
+static enum gp_status attempt(struct gp_memory_view *v, const struct gp_moment_of *moment)
+{
+	enum gp_status status = gp_memory_reach(v, moment);
+	if (status == GP_OK)
+		status = list(v);
 	if (status == GP_OK)
 		judge(v);
 	if (status == GP_OK)

@@ -106,6 +106,23 @@ static void fill_used(const struct gp_recording *r, const struct gp_live_used *u
 	d->used_driver_bytes = used->driver_bytes;
 }
 
+struct gp_memory_device gp_memory_device_now(const struct gp_recording *r, unsigned device)
+{
+	const struct gp_live_device *live = gp_live_device(r->live, device);
+	const struct gp_record *gpu = gp_meanings_record(r->meanings, GP_GPU, device);
+	struct gp_memory_device d = {
+		.device = device,
+		.name = gp_meanings_text(r->meanings, GP_GPU, device),
+		.total_bytes = gpu != NULL ? gpu->gpu.total_bytes : 0,
+		.driver_bytes = live->curve[GP_CURVE_DRIVER].now_bytes,
+		.reserved_bytes = live->curve[GP_CURVE_RESERVED].now_bytes,
+		.allocated_bytes = live->curve[GP_CURVE_ALLOCATED].now_bytes,
+		.active_bytes = live->curve[GP_CURVE_ALLOCATED].now_bytes + live->pending_bytes,
+	};
+	fill_used(r, &live->used, &d);
+	return d;
+}
+
 static void sum_segments(const struct gp_memory *m, struct gp_memory_device *d)
 {
 	for (size_t i = 0; i < m->segments; i++) {
@@ -158,21 +175,9 @@ enum gp_status gp_memory_list_devices(struct gp_memory_view *v)
 		unsigned device = i < GP_DEVICES ? i : GP_DEVICE_UNKNOWN;
 		if (!is_listed(v, device))
 			continue;
-		const struct gp_live_device *live = gp_live_device(r->live, device);
-		const struct gp_record *gpu = gp_meanings_record(r->meanings, GP_GPU, device);
 		struct gp_memory_device *d = &out->device[out->devices++];
-		*d = (struct gp_memory_device){
-			.device = device,
-			.name = gp_meanings_text(r->meanings, GP_GPU, device),
-			.total_bytes = gpu != NULL ? gpu->gpu.total_bytes : 0,
-			.driver_bytes = live->curve[GP_CURVE_DRIVER].now_bytes,
-			.reserved_bytes = live->curve[GP_CURVE_RESERVED].now_bytes,
-			.allocated_bytes = live->curve[GP_CURVE_ALLOCATED].now_bytes,
-			.active_bytes =
-				live->curve[GP_CURVE_ALLOCATED].now_bytes + live->pending_bytes,
-			.imported_bytes = count_imported(v, device),
-		};
-		fill_used(r, &live->used, d);
+		*d = gp_memory_device_now(r, device);
+		d->imported_bytes = count_imported(v, device);
 		sum_segments(out, d);
 	}
 	return GP_OK;

@@ -41,10 +41,17 @@ static struct gp_entries *entries_of(struct gp_memory_view *v, const struct gp_l
 	}
 }
 
+/* What lies in reservations says where: of these all are listed. */
+static bool is_asked(const struct gp_memory_view *v, const struct gp_live_entry *e)
+{
+	return !v->is_of_one || e->device == v->device || e->device >= GP_DEVICES ||
+	       e->space == GP_SPACE_RESERVATION || e->space == GP_SPACE_MAPPED;
+}
+
 static void list(void *context, const struct gp_live_entry *e)
 {
 	struct listing *l = context;
-	struct gp_entries *to = entries_of(l->view, e);
+	struct gp_entries *to = is_asked(l->view, e) ? entries_of(l->view, e) : NULL;
 	if (to == NULL || e->bytes == 0 || e->address + e->bytes < e->address)
 		return;
 	struct gp_live_entry *grown = gp_array_grow(to->entry, to->count, &to->room, sizeof *grown);

@@ -50,6 +50,8 @@ struct gp_memory_view {
 	struct gp_entries reservation; /* with blocks or segments in them, or not */
 	struct gp_entries mapped;
 	struct gp_entries block;
+	bool is_of_one; /* only `device`'s memory is listed */
+	unsigned device;
 	size_t room;	 /* of out->block */
 	unsigned doubts; /* enum gp_memory_doubt */
 };
@@ -100,5 +102,14 @@ enum gp_status gp_memory_tile(struct gp_memory_view *view);
 /* memory_device.c: what lies outside of segments, and figures by device */
 enum gp_status gp_memory_list_outside(struct gp_memory_view *view);
 enum gp_status gp_memory_list_devices(struct gp_memory_view *view);
+
+/*
+ * For a replay that stands at a moment already: one device's memory, without captures and doubts.
+ * Free with gp_memory_free.
+ */
+enum gp_status gp_memory_list_now(struct gp_recording *recording, unsigned device,
+				  struct gp_memory *out);
+/* Its figures alone, without segments. */
+struct gp_memory_device gp_memory_device_now(const struct gp_recording *recording, unsigned device);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "live_uses.h"
+#include "peak_look.h"
 #include "peak_moments.h"
 #include "settle.h"
 
@@ -18,6 +19,7 @@ struct search {
 	enum gp_moment moment;
 	int64_t at_ns, until_ns; /* as asked; within the recording */
 	bool has_ranges;	 /* asked for, too */
+	const struct gp_peak_look *look;
 	struct gp_peak_moments moments;
 	struct gp_peak *out;
 };
@@ -85,6 +87,9 @@ static enum gp_status take_due(struct taking *t)
 		t->left--;
 		if (status == GP_OK && h->of == GP_CURVE_DRIVER)
 			status = list_pending(t, k);
+		if (status == GP_OK && t->search->look != NULL)
+			status = t->search->look->see(t->search->look->context,
+						      t->search->recording, h);
 	}
 	return status;
 }
@@ -264,8 +269,9 @@ static void forget(void *context)
 	gp_peak_free(((struct search *)context)->out);
 }
 
-static enum gp_status build(struct gp_recording *recording, enum gp_moment moment, int64_t at_ns,
-			    bool has_ranges, struct gp_peak *out)
+enum gp_status gp_peak_build_looking(struct gp_recording *recording, enum gp_moment moment,
+				     int64_t at_ns, bool has_ranges,
+				     const struct gp_peak_look *look, struct gp_peak *out)
 {
 	*out = (struct gp_peak){ 0 };
 	struct search *s = calloc(1, sizeof *s);
@@ -275,6 +281,7 @@ static enum gp_status build(struct gp_recording *recording, enum gp_moment momen
 	s->moment = moment;
 	s->at_ns = at_ns;
 	s->has_ranges = has_ranges;
+	s->look = look;
 	s->out = out;
 	enum gp_status status = gp_settle(recording, attempt, forget, s);
 	free(s);
@@ -286,13 +293,13 @@ static enum gp_status build(struct gp_recording *recording, enum gp_moment momen
 enum gp_status gp_peak_build(struct gp_recording *recording, enum gp_moment moment, int64_t at_ns,
 			     struct gp_peak *out)
 {
-	return build(recording, moment, at_ns, false, out);
+	return gp_peak_build_looking(recording, moment, at_ns, false, NULL, out);
 }
 
 enum gp_status gp_peak_build_ranges(struct gp_recording *recording, enum gp_moment moment,
 				    int64_t at_ns, struct gp_peak *out)
 {
-	return build(recording, moment, at_ns, true, out);
+	return gp_peak_build_looking(recording, moment, at_ns, true, NULL, out);
 }
 
 void gp_peak_free(struct gp_peak *peak)

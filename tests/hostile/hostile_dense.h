@@ -67,6 +67,21 @@ static void dense_reservations(uint64_t count)
 	}
 }
 
+/* All curves of all devices climb in turn. */
+static void peaks_up(uint64_t count)
+{
+	for (uint64_t k = 0; k < count; k++) {
+		const uint64_t at = HEAP + 512 * k, bytes = 512 * (k / GP_DEVICES + 1);
+		struct gp_record driver = memory(GP_ALLOC, GP_SPACE_DEVICE, at, 512);
+		struct gp_record framework = memory(GP_BLOCK_ALLOC, 0, at, 512);
+		driver.device = framework.device = (uint8_t)(k % GP_DEVICES);
+		framework.block_alloc.allocated = bytes;
+		framework.block_alloc.reserved = bytes;
+		add(driver);
+		add(framework);
+	}
+}
+
 static void dense_launches(uint64_t count)
 {
 	struct gp_record r = { .kind = GP_LAUNCH };

@@ -521,6 +521,7 @@ static const struct {
 	{ "modules_between", modules_between },
 	{ "dense_blocks", dense_blocks },
 	{ "dense_live", dense_live },
+	{ "peaks_up", peaks_up },
 	{ "dense_reservations", dense_reservations },
 	{ "dense_launches", dense_launches },
 	{ "dense_ranges", dense_ranges },

@@ -356,7 +356,7 @@ static void it_is_born_where_it_never_recovers(void **state)
 	struct writer w;
 	struct gp_recording *r;
 	struct gp_memory m;
-	struct gp_frag_born born;
+	struct gp_frag_born born = { .device = 0 };
 	struct gp_moment_of end = { .when = GP_WHEN_END };
 	writer_open(&w, "born.gpr", 0, 0);
 	struct gp_record segment = { .kind = GP_ALLOC, .space = GP_SPACE_DEVICE };
@@ -375,20 +375,24 @@ static void it_is_born_where_it_never_recovers(void **state)
 	writer_close(&w, true);
 	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
 	assert_int_equal(gp_memory_build(r, &end, &m), GP_OK);
-	assert_int_equal(gp_frag_find_born(r, &m, 0, 0, &born), GP_OK);
+	born.fit_bytes = 0;
+	assert_int_equal(gp_frag_find_born(r, &m, &born, 1), GP_OK);
 	assert_int_equal(born.stranded_bytes, 24 * MIB);
 	assert_true(born.is_known);
 	assert_int_equal(born.order, born_order);
 	/* a gap of 40 MiB was there until the last round's fourth block */
-	assert_int_equal(gp_frag_find_born(r, &m, 0, 40 * MIB, &born), GP_OK);
+	born.fit_bytes = 40 * MIB;
+	assert_int_equal(gp_frag_find_born(r, &m, &born, 1), GP_OK);
 	assert_true(born.is_known && born.is_by_fit);
 	assert_int_equal(born.order, w.order - 7 - 5);
 	/* one of 32 MiB is there */
-	assert_int_equal(gp_frag_find_born(r, &m, 0, 32 * MIB, &born), GP_OK);
+	born.fit_bytes = 32 * MIB;
+	assert_int_equal(gp_frag_find_born(r, &m, &born, 1), GP_OK);
 	assert_false(born.is_by_fit);
 	assert_int_equal(born.order, born_order);
 	/* there never was one of 80 MiB */
-	assert_int_equal(gp_frag_find_born(r, &m, 0, 80 * MIB, &born), GP_OK);
+	born.fit_bytes = 80 * MIB;
+	assert_int_equal(gp_frag_find_born(r, &m, &born, 1), GP_OK);
 	assert_false(born.is_by_fit);
 	gp_memory_free(&m);
 	gp_recording_close(r);
