@@ -16,7 +16,7 @@
 static const void *local[LEVELS]; /* the innermost first */
 static unsigned levels;
 
-static struct gp_native_stack *now(void)
+static inline __attribute__((always_inline)) struct gp_native_stack *now(void)
 {
 	return gp_native_stack_now(native_thread(), NULL);
 }
