@@ -15,12 +15,16 @@
 #include "phase_tree.h"
 #include "settle.h"
 
-/* A started range, which does not stand in a tree of calls: what had been counted when it began. */
+/*
+ * A started range, which does not stand in a tree of calls: what had been counted when it began. In
+ * the mark of the range its call is the lower half, its place here the upper one.
+ */
 struct started {
-	uint64_t call;
 	struct gp_phase before; /* bytes and launches */
 	uint64_t births;
+	uint32_t free; /* 1 + next place that was given back */
 };
+#define STARTED_BITS 32u
 
 struct counting {
 	struct gp_recording *recording;
@@ -33,7 +37,8 @@ struct counting {
 	struct gp_phase_calls calls;
 	struct gp_high high;
 	struct started started[GP_RANGES_STARTED];
-	uint32_t starts;
+	uint32_t starts; /* places [0, starts) were given out at least once */
+	uint32_t free;	 /* 1 + first place that was given back */
 	struct gp_forwards forwards;
 	struct gp_frame_ranges frames;
 	uint64_t number; /* of the event */
@@ -112,15 +117,28 @@ static uint32_t call_of_style(struct counting *c, enum gp_phase_style style)
 	return *call;
 }
 
+/* 1 + its place. */
+static uint64_t begin_started(struct counting *c)
+{
+	uint32_t place = c->free;
+	if (place != 0)
+		c->free = c->started[place - 1].free;
+	else if (c->starts < GP_RANGES_STARTED)
+		place = ++c->starts;
+	else
+		return 0;
+	c->started[place - 1] = (struct started){ c->sums, c->calls.number, 0 };
+	return place;
+}
+
 static void see_opened(void *context, struct gp_open_range *range,
 		       const struct gp_range_stack *stack)
 {
 	struct counting *c = context;
 	if (stack == NULL) {
 		range->mark = begin_call(c, 0, range, GP_PHASE_STARTED);
-		if (range->mark != 0 && c->starts < GP_RANGES_STARTED)
-			c->started[c->starts++] =
-				(struct started){ range->mark, c->sums, c->calls.number };
+		if (range->mark != 0)
+			range->mark |= begin_started(c) << STARTED_BITS;
 		return;
 	}
 	uint32_t up = call_within(c, stack->thread, call_around(stack));
@@ -162,21 +180,19 @@ static void finish_call(struct counting *c, uint32_t number, int64_t at_ns)
 }
 
 /* Of all threads: by what was counted since it began. */
-static void finish_started(struct counting *c, uint32_t call, int64_t at_ns)
+static void finish_started(struct counting *c, uint64_t mark, int64_t at_ns)
 {
+	const uint32_t call = (uint32_t)mark, place = (uint32_t)(mark >> STARTED_BITS);
 	struct gp_phase_node *node = node_of(c, call);
-	for (uint32_t k = c->starts; k-- > 0;) {
-		const struct started s = c->started[k];
-		if (s.call != call)
-			continue;
-		node->own.allocated_bytes += c->sums.allocated_bytes - s.before.allocated_bytes;
-		node->own.freed_bytes += c->sums.freed_bytes - s.before.freed_bytes;
-		node->own.launches += c->sums.launches - s.before.launches;
-		node->own.graph_launches += c->sums.graph_launches - s.before.graph_launches;
-		node->own.retained_bytes += gp_phase_calls_born_since(&c->calls, s.births);
-		c->starts--;
-		memmove(&c->started[k], &c->started[k + 1], (c->starts - k) * sizeof s);
-		break;
+	if (place != 0) {
+		struct started *s = &c->started[place - 1];
+		node->own.allocated_bytes += c->sums.allocated_bytes - s->before.allocated_bytes;
+		node->own.freed_bytes += c->sums.freed_bytes - s->before.freed_bytes;
+		node->own.launches += c->sums.launches - s->before.launches;
+		node->own.graph_launches += c->sums.graph_launches - s->before.graph_launches;
+		node->own.retained_bytes += gp_phase_calls_born_since(&c->calls, s->births);
+		s->free = c->free;
+		c->free = place;
 	}
 	finish_call(c, call, at_ns);
 }
@@ -190,7 +206,7 @@ static void see_closed(void *context, const struct gp_open_range *range, enum gp
 	if (range->mark == 0)
 		return;
 	if (range->number != 0)
-		finish_started(c, (uint32_t)range->mark, at_ns);
+		finish_started(c, range->mark, at_ns);
 	else
 		finish_call(c, (uint32_t)range->mark, at_ns);
 }
@@ -429,7 +445,7 @@ static void finish_open(struct counting *c, const struct gp_open_range *range, i
 	struct gp_phase_node *node = node_of(c, (uint32_t)range->mark);
 	node->own.open += c->is_inside;
 	if (range->number != 0)
-		finish_started(c, (uint32_t)range->mark, at_ns);
+		finish_started(c, range->mark, at_ns);
 	else
 		finish_call(c, (uint32_t)range->mark, at_ns);
 }
@@ -458,7 +474,7 @@ static void finish(struct counting *c, const struct gp_info *info)
 	const int64_t end_ns = (int64_t)info->duration_ns;
 	const int64_t at_ns = c->asked.to_ns < end_ns ? c->asked.to_ns : end_ns;
 	const struct gp_range_stack *s;
-	uint32_t at = 0, count = 0;
+	uint32_t at = 0;
 	while ((s = gp_open_ranges_next(c->follow.ranges, &at)) != NULL)
 		for (uint32_t k = s->depth; k-- > 0;) {
 			finish_forwards(c, s->thread, (uint32_t)s->range[k].mark, at_ns);
@@ -466,9 +482,9 @@ static void finish(struct counting *c, const struct gp_info *info)
 		}
 	while (c->forwards.open != 0)
 		finish_forward(c, &c->forwards.open, at_ns);
-	const struct gp_open_range *started = gp_open_ranges_started(c->follow.ranges, &count);
-	while (count-- > 0)
-		finish_open(c, &started[count], at_ns);
+	const struct gp_open_range *started = NULL;
+	while ((started = gp_open_ranges_started(c->follow.ranges, started)) != NULL)
+		finish_open(c, started, at_ns);
 	if (c->ambiguous != 0)
 		finish_call(c, c->ambiguous, at_ns);
 	if (c->outside != 0) {

@@ -6,6 +6,8 @@
 #include "../format/column.h"
 #include "../format/seeded_hash.h"
 #include "live_table.h"
+#include "looks.h"
+#include "started_ranges.h"
 
 #define STARTED 1u /* RANGE_OPEN.code */
 #define GONE 2u
@@ -17,17 +19,17 @@ struct gp_open_ranges {
 	uint32_t threads, mask; /* at most; of the index */
 	uint32_t used;		/* stacks [0, used) were given out at least once */
 	uint32_t free;		/* 1 + the first that was given back; its `thread` leads on */
-	uint32_t starts;
-	uint32_t early_ends;   /* so far: the last of them are kept, in turn */
-	uint64_t early_latest; /* in the units of recordings, as those in `early` */
-	bool has_told;	       /* started ones again */
+	uint32_t early_ends;	/* so far: the last of them are kept, in turn */
+	uint64_t early_latest;	/* in the units of recordings, as those in `early` */
+	bool has_told;		/* started ones again */
 	struct {
 		uint64_t since;
 		uint32_t thread;
 	} early[EARLY];
 	size_t bytes;
 	struct gp_range_stack *stack;
-	struct gp_open_range started[GP_RANGES_STARTED];
+	struct gp_looks looks; /* at started ones that were not told again */
+	struct gp_started_ranges started;
 	uint32_t index[]; /* open addressing: 1 + stack; at most half full */
 };
 
@@ -43,6 +45,7 @@ struct gp_open_ranges *gp_open_ranges_open(uint32_t threads)
 	r->bytes = bytes;
 	r->threads = threads;
 	r->mask = places - 1;
+	gp_looks_open(&r->looks);
 	r->stack = gp_pages_open(threads * sizeof *r->stack);
 	if (r->stack != NULL)
 		return r;
@@ -66,9 +69,10 @@ uint64_t gp_open_ranges_memory(const struct gp_open_ranges *r)
 void gp_open_ranges_clear(struct gp_open_ranges *r)
 {
 	r->counts = (struct gp_range_counts){ 0 };
-	r->used = r->free = r->starts = r->early_ends = 0;
+	r->used = r->free = r->early_ends = 0;
 	r->early_latest = 0;
 	r->has_told = false;
+	gp_started_clear(&r->started);
 	memset(r->index, 0, (r->mask + 1u) * sizeof *r->index);
 }
 
@@ -330,28 +334,15 @@ void gp_open_ranges_forget(struct gp_open_ranges *r, uint32_t thread)
 
 /* ---- started ones ---- */
 
-/* NULL: it is not open. The newest first: it is the one, mostly. */
-static struct gp_open_range *find_started(struct gp_open_ranges *r, uint64_t number,
-					  uint64_t source)
-{
-	for (uint32_t k = r->starts; k-- > 0;)
-		if (r->started[k].number == number && r->started[k].source == source)
-			return &r->started[k];
-	return NULL;
-}
-
 static void start(struct gp_open_ranges *r, const struct gp_open_range *range)
 {
 	/* told again before it was told */
-	if (r->has_told && find_started(r, range->number, range->source) != NULL)
+	if (r->has_told && gp_started_find(&r->started, range->number, range->source) != NULL)
 		return;
-	if (r->starts == GP_RANGES_STARTED) {
+	struct gp_open_range *e = gp_started_add(&r->started, range);
+	if (e == NULL)
 		r->counts.unkept++;
-		return;
-	}
-	struct gp_open_range *e = &r->started[r->starts++];
-	*e = *range;
-	if (r->watch != NULL)
+	else if (r->watch != NULL)
 		r->watch->opened(r->watch->context, e, NULL);
 }
 
@@ -359,8 +350,7 @@ static void close_started(struct gp_open_ranges *r, struct gp_open_range *e, enu
 			  const struct gp_record *by)
 {
 	const struct gp_open_range ended = *e;
-	const size_t behind = (size_t)(&r->started[r->starts--] - e) - 1;
-	memmove(e, e + 1, behind * sizeof *e);
+	gp_started_remove(&r->started, e);
 	r->counts.unseen += how == GP_RANGE_UNSEEN;
 	if (r->watch != NULL)
 		r->watch->closed(r->watch->context, &ended, how, by);
@@ -369,18 +359,24 @@ static void close_started(struct gp_open_ranges *r, struct gp_open_range *e, enu
 static void end(struct gp_open_ranges *r, const struct gp_record *record)
 {
 	struct gp_open_range *e =
-		find_started(r, record->range_end.range, record->range_end.source);
+		gp_started_find(&r->started, record->range_end.range, record->range_end.source);
 	if (e != NULL)
 		close_started(r, e, GP_RANGE_ENDED, record);
 	else
 		r->counts.unbalanced++;
 }
 
-/* All that are open have been told: what was open before that, and was not, has ended. */
+/*
+ * All that are open have been told: what was open before that, and was not, has ended. Those that
+ * began since then are looked at as well, and pay for it with no event of their own.
+ */
 static void end_untold(struct gp_open_ranges *r, const struct gp_record *record)
 {
-	for (uint32_t k = r->starts; k-- > 0;) {
-		struct gp_open_range *e = &r->started[k];
+	if (!gp_looks_take(&r->looks, r->started.count))
+		return;
+	struct gp_open_range *e = gp_started_older(&r->started, NULL), *older;
+	for (; e != NULL; e = older) {
+		older = gp_started_older(&r->started, e);
 		if (!e->is_told && e->time < record->range_started.since)
 			close_started(r, e, GP_RANGE_UNSEEN, record);
 		else
@@ -395,8 +391,8 @@ static void start_again(struct gp_open_ranges *r, uint32_t thread, const struct 
 		end_untold(r, record);
 		return;
 	}
-	struct gp_open_range *e =
-		find_started(r, record->range_started.range, record->range_started.source);
+	struct gp_open_range *e = gp_started_find(&r->started, record->range_started.range,
+						  record->range_started.source);
 	if (e != NULL)
 		e->is_told = true;
 	else
@@ -460,6 +456,7 @@ static void apply_to_stack(struct gp_open_ranges *r, uint32_t thread,
 
 void gp_open_ranges_apply(struct gp_open_ranges *r, uint32_t thread, const struct gp_record *record)
 {
+	gp_looks_add(&r->looks);
 	switch (record->kind) {
 	case GP_RANGE_PUSH:
 	case GP_RANGE_AGAIN:
@@ -496,10 +493,10 @@ void gp_open_ranges_apply(struct gp_open_ranges *r, uint32_t thread, const struc
 
 /* ---- what is open ---- */
 
-const struct gp_open_range *gp_open_ranges_started(const struct gp_open_ranges *r, uint32_t *count)
+const struct gp_open_range *gp_open_ranges_started(const struct gp_open_ranges *r,
+						   const struct gp_open_range *older_than)
 {
-	*count = r->starts;
-	return r->started;
+	return gp_started_older(&r->started, older_than);
 }
 
 const struct gp_range_stack *gp_open_ranges_next(const struct gp_open_ranges *r, uint32_t *at)
@@ -543,6 +540,7 @@ void gp_open_ranges_visit(const struct gp_open_ranges *r,
 	while ((s = gp_open_ranges_next(r, &at)) != NULL)
 		for (uint32_t k = 0; k < s->depth; k++)
 			emit_one(&s->range[k], k, emit, context);
-	for (uint32_t k = 0; k < r->starts; k++)
-		emit_one(&r->started[k], 0, emit, context);
+	const struct gp_open_range *e = NULL;
+	while ((e = gp_started_newer(&r->started, e)) != NULL)
+		emit_one(e, 0, emit, context);
 }

@@ -73,8 +73,9 @@ void gp_open_ranges_forget(struct gp_open_ranges *ranges, uint32_t thread);
 /* NULL: none is open on that thread. */
 const struct gp_range_stack *gp_open_ranges_of(const struct gp_open_ranges *ranges,
 					       uint32_t thread);
+/* Started ones, the newest first: `older_than` is NULL at first. NULL: there is no more. */
 const struct gp_open_range *gp_open_ranges_started(const struct gp_open_ranges *ranges,
-						   uint32_t *count);
+						   const struct gp_open_range *older_than);
 /* Stacks one after the other, in no order; NULL: no more. `*at` is 0 at first. */
 const struct gp_range_stack *gp_open_ranges_next(const struct gp_open_ranges *ranges, uint32_t *at);
 struct gp_range_counts gp_open_ranges_counts(const struct gp_open_ranges *ranges);

@@ -120,6 +120,37 @@ static void dense_depths(uint64_t count)
 	}
 }
 
+/* As many started ranges as are kept, and ends of the oldest of them again and again. */
+static void dense_started(uint64_t count)
+{
+	struct gp_record start = { .kind = GP_RANGE_START, .aux = 1 },
+			 end = { .kind = GP_RANGE_END };
+	start.range_start.source = end.range_end.source = GP_RANGE_NVTX;
+	add(memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP, 512));
+	for (uint64_t k = 1; k <= count; k++) {
+		start.range_start.range = k;
+		add(start);
+		if (k < 4096)
+			continue;
+		end.range_end.range = k - 4095;
+		add(end);
+	}
+}
+
+/* Each event says that all of 4096 have been told, and none of them began before. */
+static void dense_told(uint64_t count)
+{
+	struct gp_record start = { .kind = GP_RANGE_START, .aux = 1 };
+	start.range_start.source = GP_RANGE_NVTX;
+	add(memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP, 512));
+	for (uint64_t k = 1; k <= 4096; k++) {
+		start.range_start.range = k;
+		add(start);
+	}
+	for (uint64_t k = 0; k < count; k++)
+		add((struct gp_record){ .kind = GP_RANGE_STARTED });
+}
+
 static void dense_streams(uint64_t count)
 {
 	struct gp_record r = { .kind = GP_STREAM };

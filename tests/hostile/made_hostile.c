@@ -526,6 +526,8 @@ static const struct {
 	{ "dense_launches", dense_launches },
 	{ "dense_ranges", dense_ranges },
 	{ "dense_depths", dense_depths },
+	{ "dense_started", dense_started },
+	{ "dense_told", dense_told },
 	{ "dense_streams", dense_streams },
 	{ "dense_definitions", dense_definitions },
 	{ "old_launches", old_launches },

@@ -180,6 +180,19 @@ static void keep(void *context, const struct gp_record *record)
 	kept[kept_count++] = *record;
 }
 
+/* The oldest first. */
+static const struct gp_open_range *started[GP_RANGES_STARTED];
+static uint32_t list_started(const struct gp_open_ranges *r)
+{
+	uint32_t count = 0, at;
+	const struct gp_open_range *e = NULL;
+	while ((e = gp_open_ranges_started(r, e)) != NULL)
+		count++;
+	for (at = count; (e = gp_open_ranges_started(r, e)) != NULL;)
+		started[--at] = e;
+	return count;
+}
+
 static void a_checkpoint_restores_it(void **state)
 {
 	(void)state;
@@ -206,18 +219,15 @@ static void a_checkpoint_restores_it(void **state)
 		for (unsigned k = 0; a && k < a->depth; k++)
 			assert_int_equal(a->range[k].time, b->range[k].time);
 	}
-	uint32_t count;
-	const struct gp_open_range *started = gp_open_ranges_started(other, &count);
-	assert_int_equal(count, 10);
-	assert_int_equal(started[4].number, 5);
-	assert_int_equal(started[4].thread, 3);
+	assert_int_equal(list_started(other), 10);
+	assert_int_equal(started[4]->number, 5);
+	assert_int_equal(started[4]->thread, 3);
 	gp_open_ranges_apply(
 		other, 8, &(struct gp_record){ .kind = GP_RANGE_END, .range_end = { 1, 0, 5, 0 } });
-	gp_open_ranges_started(other, &count);
-	assert_int_equal(count, 9);
+	assert_int_equal(list_started(other), 9);
+	assert_int_equal(started[4]->number, 6);
 	gp_open_ranges_clear(other);
-	gp_open_ranges_started(other, &count);
-	assert_int_equal(count, 0);
+	assert_int_equal(list_started(other), 0);
 	assert_null(gp_open_ranges_of(other, 1));
 	gp_open_ranges_close(r);
 	gp_open_ranges_close(other);
@@ -251,9 +261,8 @@ static void bounds_hold(void **state)
 		gp_open_ranges_apply(r, 1,
 				     &(struct gp_record){ .kind = GP_RANGE_START,
 							  .range_start = { 1, 0, number, 0 } });
-	uint32_t count;
-	gp_open_ranges_started(r, &count);
-	assert_int_equal(count, GP_RANGES_STARTED);
+	assert_int_equal(list_started(r), GP_RANGES_STARTED);
+	assert_int_equal(gp_open_ranges_counts(r).unkept, 12 + 1 + 5);
 	gp_open_ranges_close(r);
 }
 
@@ -400,7 +409,6 @@ static void started_ones_are_told_again(void **state)
 {
 	(void)state;
 	struct gp_open_ranges *r = fresh(8);
-	uint32_t count;
 	for (uint64_t number = 1; number <= 3; number++)
 		apply(r, 1,
 		      (struct gp_record){ .kind = GP_RANGE_START,
@@ -415,18 +423,66 @@ static void started_ones_are_told_again(void **state)
 				  .aux = 1,
 				  .range_start = { 1, 0, 9, 0 } });
 	apply(r, 2, told(0, 512));
-	const struct gp_open_range *started = gp_open_ranges_started(r, &count);
-	assert_int_equal(count, 3);
-	assert_int_equal(started[0].number, 2);
-	assert_int_equal(started[0].time, 128);
-	assert_int_equal(started[1].number, 7);
-	assert_int_equal(started[1].time, 100);
-	assert_int_equal(started[2].number, 9);
+	assert_int_equal(list_started(r), 3);
+	assert_int_equal(started[0]->number, 2);
+	assert_int_equal(started[0]->time, 128);
+	assert_int_equal(started[1]->number, 7);
+	assert_int_equal(started[1]->time, 100);
+	assert_int_equal(started[2]->number, 9);
 	assert_int_equal(gp_open_ranges_counts(r).unseen, 2);
 	apply(r, 2, told(0, 6400)); /* once more: none of them was told this time */
-	gp_open_ranges_started(r, &count);
-	assert_int_equal(count, 0);
+	assert_int_equal(list_started(r), 0);
 	assert_int_equal(opened, closed);
+	gp_open_ranges_close(r);
+}
+
+static void start(struct gp_open_ranges *r, uint64_t number, uint64_t source)
+{
+	apply(r, 1,
+	      (struct gp_record){ .kind = GP_RANGE_START,
+				  .time = 64 * number,
+				  .aux = 1,
+				  .range_start = { source, 0, number, 0 } });
+}
+
+static void end(struct gp_open_ranges *r, uint64_t number, uint64_t source)
+{
+	apply(r, 1,
+	      (struct gp_record){ .kind = GP_RANGE_END,
+				  .time = UINT32_MAX,
+				  .range_end = { source, 0, number, 0 } });
+}
+
+/* The others stay in their order. Sources may use the same numbers, and one may use one twice. */
+static void started_ones_end_in_any_order(void **state)
+{
+	(void)state;
+	enum { HALF = GP_RANGES_STARTED / 2 };
+	struct gp_open_ranges *r = fresh(8);
+	for (uint64_t number = 1; number <= HALF; number++) {
+		start(r, number, 1);
+		start(r, number, 2);
+	}
+	start(r, 1, 3);
+	assert_int_equal(gp_open_ranges_counts(r).unkept, 1);
+	for (uint64_t number = 1; number <= HALF; number += 2)
+		end(r, number, 1 + number / 2 % 2);
+	assert_int_equal(list_started(r), GP_RANGES_STARTED - HALF / 2);
+	for (unsigned k = 0, at = 0; k < GP_RANGES_STARTED; k++) {
+		const uint64_t number = 1 + k / 2, source = 1 + k % 2;
+		if (number % 2 != 0 && source == 1 + number / 2 % 2)
+			continue;
+		assert_int_equal(started[at]->number, number);
+		assert_int_equal(started[at++]->source, source);
+	}
+	for (uint64_t number = 1; number <= HALF; number += 2)
+		start(r, 1, 3); /* all of one number */
+	assert_int_equal(gp_open_ranges_counts(r).unkept, 1);
+	for (unsigned k = 0; k < HALF / 2; k++)
+		end(r, 1, 3);
+	end(r, 1, 3);
+	assert_int_equal(gp_open_ranges_counts(r).unbalanced, 1);
+	assert_int_equal(list_started(r), GP_RANGES_STARTED - HALF / 2);
 	gp_open_ranges_close(r);
 }
 
@@ -442,6 +498,7 @@ int main(void)
 		cmocka_unit_test(ends_may_come_early_and_be_untold),
 		cmocka_unit_test(ranges_that_ended_elsewhere_go_first),
 		cmocka_unit_test(started_ones_are_told_again),
+		cmocka_unit_test(started_ones_end_in_any_order),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
