@@ -82,8 +82,8 @@ struct gp_figure_list {
 	struct gp_figures *device; /* by number */
 };
 /*
- * At the peaks, or at one moment. Builds `peak` in the same replay, as gp_peak_build_ranges does or,
- * without ranges, gp_peak_build. Free with gp_figures_free and gp_peak_free.
+ * At the peaks, or at one moment. Builds `peak` in the same replay, as gp_peak_build_ranges does
+ * or, without ranges, gp_peak_build. Free with gp_figures_free and gp_peak_free.
  */
 enum gp_status gp_figures_build(struct gp_recording *recording, bool is_peak, int64_t at_ns,
 				bool has_ranges, struct gp_peak *peak, struct gp_figure_list *out);

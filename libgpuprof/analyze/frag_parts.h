@@ -5,7 +5,7 @@
 #include "frag_room.h"
 
 /* frag_cause.c: reserved_bytes, allocated_bytes, cause_bytes, rounding; the table of pools. */
-/* What the whole device has in use: the driver's last count, and what the job took or gave since. */
+/* What the whole device has in use: the driver's last count, with what the job did since. */
 uint64_t gp_frag_driver_used(const struct gp_memory_device *device);
 void gp_frag_add_up(const struct gp_room *room, struct gp_frag *frag);
 enum gp_status gp_frag_list_pools(const struct gp_room *room, struct gp_frag *frag);
