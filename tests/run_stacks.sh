@@ -8,6 +8,7 @@ results=${RESULTS:-$work/results}
 rm -rf "$work"
 mkdir -p "$work"
 failed=0
+under=
 
 if [ -z "$PYTHONS" ]; then
 	PYTHONS=$(ls -d "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python3 \
@@ -22,11 +23,11 @@ say() {
 	[ "$1" != fail ] || failed=1
 }
 
-# record NAME ROUNDS [kill]: settings in $settings
+# record NAME ROUNDS [kill]: settings in $settings; under the program in $under
 record() {
 	env LD_LIBRARY_PATH="$build/fake" LD_PRELOAD="$build/libgpuprof.so" \
 		GPUPROF_OUTPUT="$work/$1.gpr" $settings \
-		"$python" -B "$here/allocate.py" "$work/$1.said" "$2" $3 >"$work/$1.out" 2>&1
+		$under "$python" -B "$here/allocate.py" "$work/$1.said" "$2" $3 >"$work/$1.out" 2>&1
 }
 
 # judge NAME DEPTH [merged]: the whole recording
@@ -82,6 +83,15 @@ judge python_alone 64
 settings=GPUPROF_STACKS=all
 record killed 3 kill
 judge killed 64 merged
+# a filter of system calls ends who calls process_vm_readv: the checks of a first walk do not
+under=$build/victims/unshare_kills
+record filtered 3
+under=
+if grep -q 'no filters of system calls' "$work/filtered.out"; then
+	say skip filtered "$(cat "$work/filtered.out")"
+else
+	judge filtered 64 merged
+fi
 settings="GPUPROF_STACKS=all GPUPROF_STACK_DEPTH=5"
 record shallow 1
 judge shallow 5

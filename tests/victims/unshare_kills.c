@@ -1,6 +1,7 @@
 /*
  * A filter of system calls ends who calls unshare or process_vm_readv. In a child close_range is
- * refused, too, so the recorder has no table of descriptors of its own.
+ * refused, too, so the recorder has no table of descriptors of its own. With arguments it runs
+ * these as a command under the filter.
  */
 #include "victim.h"
 
@@ -32,13 +33,17 @@ static void record(void)
 	claim("complete", 1);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	if (!refuse_call(SYS_unshare, SECCOMP_RET_KILL_PROCESS)) {
 		fprintf(stderr, "no filters of system calls here\n");
 		return VICTIM_SKIPPED;
 	}
 	must(refuse_call(SYS_process_vm_readv, SECCOMP_RET_KILL_PROCESS));
+	if (argc > 1) {
+		execvp(argv[1], argv + 1);
+		must(false);
+	}
 	const pid_t child = fork();
 	if (child == 0) {
 		must(refuse_call(SYS_close_range, SECCOMP_RET_ERRNO | EPERM));
