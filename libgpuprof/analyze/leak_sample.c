@@ -8,13 +8,21 @@
 #include <string.h>
 
 #include "range_path.h"
+#include "row_rank.h"
+
+struct extent {
+	uint64_t address, bytes;
+};
 
 struct sampling {
 	struct gp_recording *recording;
 	struct gp_leak_samples *out;
 	size_t sample;
 	bool is_out_of_memory;
-	uint64_t *mapped; /* orders of physical memory in the framework's reservations, sorted */
+	struct extent *reserve; /* reservations of the framework, by address */
+	size_t reserves;
+	size_t last;	  /* of them, in which a mapping was found */
+	uint64_t *mapped; /* orders of physical memory that is mapped there, sorted */
 	size_t mappeds;
 };
 
@@ -43,6 +51,47 @@ static void walk(struct sampling *s, gp_live_visit *visit)
 
 /* ---- the framework's expandable segments ---- */
 
+static void list_reserve(void *context, const struct gp_live_entry *e)
+{
+	struct sampling *s = context;
+	if (e->space != GP_SPACE_RESERVATION || (e->flags & GP_LIVE_SEGMENT) == 0 ||
+	    s->is_out_of_memory)
+		return;
+	struct extent *grown = grow(s, s->reserve, s->reserves, sizeof *grown);
+	if (grown == NULL)
+		return;
+	s->reserve = grown;
+	s->reserve[s->reserves++] = (struct extent){ e->address, e->bytes };
+}
+
+static bool is_in(const struct extent *reserve, uint64_t address)
+{
+	return address - reserve->address < reserve->bytes;
+}
+
+/* Mappings of one reservation mostly follow each other. */
+static bool is_in_reserve(struct sampling *s, uint64_t address)
+{
+	if (is_in(&s->reserve[s->last], address))
+		return true;
+	const size_t behind = gp_row_rank(s->reserve, s->reserves, sizeof *s->reserve, address);
+	s->last = behind > 0 ? behind - 1 : 0;
+	return is_in(&s->reserve[s->last], address);
+}
+
+static void list_mapped(void *context, const struct gp_live_entry *e)
+{
+	struct sampling *s = context;
+	if (e->space != GP_SPACE_MAPPED || s->is_out_of_memory || !is_in_reserve(s, e->address))
+		return;
+	uint64_t *grown = grow(s, s->mapped, s->mappeds, sizeof *grown);
+	if (grown == NULL)
+		return;
+	s->mapped = grown;
+	s->mapped[s->mappeds++] = e->stream;
+}
+
+/* Also of what begins with an address. */
 static int compare_orders(const void *left, const void *right)
 {
 	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
@@ -51,20 +100,14 @@ static int compare_orders(const void *left, const void *right)
 
 static void list_framework(struct sampling *s)
 {
-	const struct gp_live *live = s->recording->live;
-	const struct gp_live_entry *e = gp_live_next_mapped(live, 0);
-	s->mappeds = 0;
-	for (; e != NULL; e = gp_live_next_mapped(live, e->address + 1)) {
-		const struct gp_live_entry *in =
-			gp_live_find(live, GP_SPACE_RESERVATION, e->address);
-		if (in == NULL || (in->flags & GP_LIVE_SEGMENT) == 0)
-			continue;
-		uint64_t *grown = grow(s, s->mapped, s->mappeds, sizeof *grown);
-		if (grown == NULL)
-			return;
-		s->mapped = grown;
-		s->mapped[s->mappeds++] = e->stream;
-	}
+	s->reserves = s->mappeds = s->last = 0;
+	if (gp_live_next_mapped(s->recording->live, 0) == NULL)
+		return;
+	walk(s, list_reserve);
+	if (s->reserves > 1)
+		qsort(s->reserve, s->reserves, sizeof *s->reserve, compare_orders);
+	if (s->reserves > 0)
+		walk(s, list_mapped);
 	if (s->mappeds > 1)
 		qsort(s->mapped, s->mappeds, sizeof *s->mapped, compare_orders);
 }
@@ -271,6 +314,7 @@ enum gp_status gp_leak_samples_take(struct gp_recording *r, struct gp_leak_sampl
 	}
 	if (status == GP_END)
 		take_due(&s, INT64_MAX, growth);
+	free(s.reserve);
 	free(s.mapped);
 	if (s.is_out_of_memory || (*ranges != NULL && gp_range_paths_status(*ranges) != GP_OK))
 		return GP_E_MEMORY;

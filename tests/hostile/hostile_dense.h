@@ -82,6 +82,19 @@ static void peaks_up(uint64_t count)
 	}
 }
 
+/* One range of addresses, and mappings in it that are live at the end. */
+static void dense_maps(uint64_t count)
+{
+	struct gp_record map = memory(GP_MAP, GP_SPACE_MAPPED, 0, 512);
+	map.map.handle = 7;
+	add(memory(GP_ALLOC, GP_SPACE_RESERVATION, HEAP, count * 512));
+	add(memory(GP_ALLOC, GP_SPACE_PHYSICAL, 7, 512));
+	for (uint64_t k = 0; k < count; k++) {
+		map.map.address = HEAP + k * 512;
+		add(map);
+	}
+}
+
 static void dense_launches(uint64_t count)
 {
 	struct gp_record r = { .kind = GP_LAUNCH };

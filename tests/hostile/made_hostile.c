@@ -523,6 +523,7 @@ static const struct {
 	{ "dense_live", dense_live },
 	{ "peaks_up", peaks_up },
 	{ "dense_reservations", dense_reservations },
+	{ "dense_maps", dense_maps },
 	{ "dense_launches", dense_launches },
 	{ "dense_ranges", dense_ranges },
 	{ "dense_depths", dense_depths },
