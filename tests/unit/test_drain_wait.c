@@ -1,6 +1,7 @@
 /*
- * What the job's threads wait for the drain thread has one bound for the process. The disk and the
- * system calls of the recorder go through functions of this file.
+ * What the job's threads wait for the drain thread has one bound for the process, and an idle drain
+ * thread turns fewer than 20 times a second. The disk and the system calls of the recorder go
+ * through functions of this file.
  */
 /* ThreadSanitizer needs `syscall` before this file's can be called. */
 #if !defined(__SANITIZE_THREAD__)
@@ -8,6 +9,7 @@
 #include "recorded_child.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -18,12 +20,27 @@
 #define THREADS 4
 #define CREDIT_MS 300 /* less than the disk takes for what one thread makes */
 #define NEVER (INT64_MAX / 2)
+#define RESTS 40 /* of them the last 20 are those of an idle process */
 
 static _Atomic bool is_disk_hung, is_disk_slow;
 static _Atomic unsigned in_hung_write;
 static _Thread_local unsigned futex_calls;
+static _Atomic unsigned rests = RESTS;
+static int64_t rest_ns[RESTS];
 
 typedef long system_call(long number, ...);
+
+/* Each rest of the drain thread is over at once, so the test need not wait for it. */
+static bool is_rest_skipped(long number, const long *a)
+{
+	const unsigned k = atomic_load(&rests);
+	if (k == RESTS || number != SYS_futex || !gp_thread.is_drain || a[1] != FUTEX_WAIT_PRIVATE)
+		return false;
+	const struct timespec *timeout = (const struct timespec *)a[3];
+	rest_ns[k] = timeout->tv_sec * 1000 * MS + timeout->tv_nsec;
+	atomic_store(&rests, k + 1);
+	return true;
+}
 
 long syscall(long number, ...)
 {
@@ -37,6 +54,10 @@ long syscall(long number, ...)
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "syscall");
 	futex_calls += number == SYS_futex;
+	if (is_rest_skipped(number, a)) {
+		errno = ETIMEDOUT;
+		return -1;
+	}
 	return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
@@ -167,6 +188,18 @@ static void wait_one_after_the_other(void)
 	atomic_store(&is_disk_slow, false);
 }
 
+static void rest_while_idle(void)
+{
+	int64_t slept_ns = 0;
+	allocate_often(1);
+	atomic_store(&rests, 0);
+	while (atomic_load(&rests) < RESTS)
+		sched_yield();
+	for (unsigned k = RESTS - 20; k < RESTS; k++)
+		slept_ns += rest_ns[k];
+	CHECK(slept_ns > 1000 * MS);
+}
+
 static void who_may_not_wait_makes_no_system_call(void **state)
 {
 	(void)state;
@@ -185,12 +218,19 @@ static void a_new_thread_has_no_credit_of_its_own(void **state)
 	assert_int_equal(in_child("in_turn.gpr", "0", wait_one_after_the_other), 0);
 }
 
+static void an_idle_recorder_turns_fewer_than_20_times_a_second(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("idle.gpr", "0", rest_while_idle), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_may_not_wait_makes_no_system_call),
 		cmocka_unit_test(waits_at_the_same_time_count_once),
 		cmocka_unit_test(a_new_thread_has_no_credit_of_its_own),
+		cmocka_unit_test(an_idle_recorder_turns_fewer_than_20_times_a_second),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }
