@@ -8,16 +8,6 @@
 
 #include "../gpuprof.h"
 
-/* Each stack is looked up once. */
-struct naming {
-	struct gp_recording *recording;
-	struct known {
-		uint32_t stack;
-		char library[GP_OWNER_MAX];
-	} * known;
-	size_t count, room;
-};
-
 const char *gp_space_owner(uint8_t space)
 {
 	switch (space) {
@@ -41,39 +31,33 @@ const char *gp_space_owner(uint8_t space)
 	}
 }
 
-static void look_up(struct naming *n, const struct gp_memory_outside *o, char *out)
+/* The library, "": its stack tells nothing. */
+static void look_up(struct gp_recording *recording, const struct gp_memory_outside *o, char *out)
 {
 	struct gp_stack s;
 	struct gp_frame frame[GP_FRAMES_MAX];
 	struct gp_names names;
 	out[0] = '\0';
-	if (!gp_recording_stack(n->recording, o->stack, o->at_ns, GP_STACK_SYMBOLS, &s, frame,
+	if (!gp_recording_stack(recording, o->stack, o->at_ns, GP_STACK_SYMBOLS, &s, frame,
 				GP_FRAMES_MAX))
 		return;
-	gp_recording_names(n->recording, frame, s.frames, &names);
+	gp_recording_names(recording, frame, s.frames, &names);
 	snprintf(out, GP_OWNER_MAX, "%.*s", (int)GP_OWNER_MAX - 1, names.library);
 }
 
-/* "" : its stack tells nothing. NULL: no memory. */
-static const char *library_of(struct naming *n, const struct gp_memory_outside *o)
+/* Memory of another process counts there, whoever opened it here: by no stack. */
+static uint32_t stack_of(const struct gp_memory_outside *o)
 {
-	if (o->stack == 0)
-		return "";
-	for (size_t k = n->count; k-- > 0;)
-		if (n->known[k].stack == o->stack)
-			return n->known[k].library;
-	if (n->count == n->room) {
-		size_t room = n->room != 0 ? n->room * 2 : 32;
-		struct known *grown = realloc(n->known, room * sizeof *grown);
-		if (grown == NULL)
-			return NULL;
-		n->known = grown;
-		n->room = room;
-	}
-	struct known *k = &n->known[n->count++];
-	k->stack = o->stack;
-	look_up(n, o, k->library);
-	return k->library;
+	return o->space == GP_SPACE_IPC ? 0 : o->stack;
+}
+
+static int compare_stacks(const void *left, const void *right)
+{
+	const struct gp_memory_outside *a = *(const struct gp_memory_outside *const *)left,
+				       *b = *(const struct gp_memory_outside *const *)right;
+	if (stack_of(a) != stack_of(b))
+		return stack_of(a) < stack_of(b) ? -1 : 1;
+	return (a > b) - (a < b);
 }
 
 static enum gp_status add(struct gp_owners *out, const char *name, uint64_t bytes)
@@ -102,24 +86,40 @@ static int compare_owners(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
+/* By stack, so that each is looked up once. */
+static enum gp_status add_outsides(struct gp_recording *recording, const struct gp_frag *frag,
+				   struct gp_owners *out)
+{
+	const size_t count = frag->device->outsides;
+	const struct gp_memory_outside **by_stack = malloc((count + 1) * sizeof *by_stack);
+	char library[GP_OWNER_MAX] = "";
+	uint32_t looked_up = 0;
+	enum gp_status status = by_stack != NULL ? GP_OK : GP_E_MEMORY;
+	if (status != GP_OK)
+		return status;
+	for (size_t k = 0; k < count; k++)
+		by_stack[k] = &frag->memory->outside[frag->device->first_outside + k];
+	qsort(by_stack, count, sizeof *by_stack, compare_stacks);
+	for (size_t k = 0; k < count && status == GP_OK; k++) {
+		const struct gp_memory_outside *o = by_stack[k];
+		if (stack_of(o) != looked_up)
+			look_up(recording, o, library);
+		looked_up = stack_of(o);
+		status = add(out, library[0] ? library : gp_space_owner(o->space), o->bytes);
+	}
+	free(by_stack);
+	return status;
+}
+
 enum gp_status gp_owners_build(struct gp_recording *recording, const struct gp_frag *frag,
 			       struct gp_owners *out)
 {
-	const struct gp_memory *m = frag->memory;
-	struct naming n = { .recording = recording };
 	enum gp_status status = GP_OK;
 	*out = (struct gp_owners){ 0 };
 	if (frag->reserved_bytes != 0)
 		status = add(out, "framework", frag->reserved_bytes);
-	for (size_t k = 0; k < frag->device->outsides && status == GP_OK; k++) {
-		const struct gp_memory_outside *o = &m->outside[frag->device->first_outside + k];
-		/* memory of another process counts there, whoever opened it here */
-		const char *library = o->space == GP_SPACE_IPC ? "" : library_of(&n, o);
-		status = library == NULL ? GP_E_MEMORY :
-					   add(out, library[0] ? library : gp_space_owner(o->space),
-					       o->bytes);
-	}
-	free(n.known);
+	if (status == GP_OK)
+		status = add_outsides(recording, frag, out);
 	for (size_t k = 0; k < out->owners; k++)
 		out->known_bytes += out->owner[k].bytes;
 	if (out->owners > 1)

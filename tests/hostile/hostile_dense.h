@@ -95,6 +95,25 @@ static void dense_maps(uint64_t count)
 	}
 }
 
+/* Each allocation has a stack of its own, all of the same frames. */
+static void dense_callstacks(uint64_t count)
+{
+	struct gp_record stack = { .kind = GP_CALL_STACK };
+	define_deep_stack();
+	stack.call_stack.native = DEEP;
+	for (uint32_t k = 1; k <= count; k++) {
+		stack.aux = 2000 + k;
+		stack.call_stack.why_native = k;
+		define(stack, NULL);
+	}
+	flush(GP_BLOCK_DEFINE);
+	for (uint32_t k = 1; k <= count; k++) {
+		struct gp_record alloc = memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP + 512 * k, 512);
+		alloc.stack = 2000 + k;
+		add(alloc);
+	}
+}
+
 static void dense_launches(uint64_t count)
 {
 	struct gp_record r = { .kind = GP_LAUNCH };

@@ -522,6 +522,7 @@ static const struct {
 	{ "dense_blocks", dense_blocks },
 	{ "dense_live", dense_live },
 	{ "peaks_up", peaks_up },
+	{ "dense_callstacks", dense_callstacks },
 	{ "dense_reservations", dense_reservations },
 	{ "dense_maps", dense_maps },
 	{ "dense_launches", dense_launches },
