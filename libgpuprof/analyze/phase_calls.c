@@ -11,6 +11,7 @@ void gp_phase_calls_release(struct gp_phase_calls *c)
 	free(c->call);
 	free(c->birth);
 	free(c->place);
+	free(c->sum);
 	*c = (struct gp_phase_calls){ 0 };
 }
 
@@ -67,6 +68,41 @@ uint64_t gp_phase_call_end(struct gp_phase_calls *c, uint32_t number)
 		c->call[around].live_bytes += left;
 	drop(c, number);
 	return left;
+}
+
+/* ---- live bytes by number of birth ---- */
+
+static void drop_sums(struct gp_phase_calls *c)
+{
+	free(c->sum);
+	c->sum = NULL;
+	c->sums = 0;
+}
+
+/* Of all that is live, with room for as many births more. */
+static void make_sums(struct gp_phase_calls *c)
+{
+	drop_sums(c);
+	c->sum = c->number < SIZE_MAX / 16 ? calloc(2 * c->number + 1024, sizeof *c->sum) : NULL;
+	if (c->sum == NULL)
+		return;
+	c->sums = 2 * c->number + 1024;
+	for (uint32_t k = c->newest; k != 0; k = c->birth[k].before)
+		c->sum[c->birth[k].number] = c->birth[k].bytes;
+	for (uint64_t k = 1; k < c->sums; k++)
+		if (k + (k & -k) < c->sums)
+			c->sum[k + (k & -k)] += c->sum[k];
+}
+
+/* `bytes` as a two's complement: what dies is taken away. */
+static void add_sum(struct gp_phase_calls *c, uint64_t number, uint64_t bytes)
+{
+	c->live_bytes += bytes;
+	if (c->sum != NULL && number >= c->sums)
+		make_sums(c); /* it is in there */
+	else
+		for (uint64_t k = number; k < c->sums; k += k & -k)
+			c->sum[k] += bytes;
 }
 
 /* ---- births ---- */
@@ -127,6 +163,7 @@ bool gp_phase_calls_born(struct gp_phase_calls *c, const struct gp_phase_birth *
 	c->newest = number;
 	c->live++;
 	*find(c, b->space, b->address) = number;
+	add_sum(c, b->number, b->bytes);
 	if (b->call != 0) {
 		c->call[b->call].refs++;
 		c->call[b->call].live_bytes += b->bytes;
@@ -161,6 +198,7 @@ void gp_phase_calls_dead(struct gp_phase_calls *c, uint8_t space, uint64_t addre
 	const uint32_t number = *place;
 	struct gp_phase_birth *b = &c->birth[number];
 	take_out(c, place);
+	add_sum(c, b->number, -b->bytes);
 	const uint32_t holder = open_around(c, b->call);
 	if (holder != 0)
 		c->call[holder].live_bytes -= b->bytes;
@@ -177,9 +215,17 @@ void gp_phase_calls_dead(struct gp_phase_calls *c, uint8_t space, uint64_t addre
 	c->live--;
 }
 
-uint64_t gp_phase_calls_born_since(const struct gp_phase_calls *c, uint64_t number)
+uint64_t gp_phase_calls_born_since(struct gp_phase_calls *c, uint64_t number)
 {
-	uint64_t bytes = 0;
+	uint64_t bytes = c->live_bytes;
+	if (c->sum == NULL)
+		make_sums(c);
+	if (c->sum != NULL) {
+		for (uint64_t k = number; k != 0; k &= k - 1)
+			bytes -= c->sum[k];
+		return bytes;
+	}
+	bytes = 0;
 	for (uint32_t k = c->newest; k != 0 && c->birth[k].number > number; k = c->birth[k].before)
 		bytes += c->birth[k].bytes;
 	return bytes;

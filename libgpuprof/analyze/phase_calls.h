@@ -34,6 +34,13 @@ struct gp_phase_calls {
 	uint32_t *place; /* births by address and space */
 	uint32_t places, live;
 	uint64_t number; /* of the newest birth */
+	uint64_t live_bytes;
+	/*
+	 * live bytes by number of birth, a Fenwick tree; not there before the first question, or
+	 * without memory for it
+	 */
+	uint64_t *sum;
+	uint64_t sums;
 };
 
 void gp_phase_calls_release(struct gp_phase_calls *calls);
@@ -46,6 +53,6 @@ bool gp_phase_calls_born(struct gp_phase_calls *calls, const struct gp_phase_bir
 /* It is freed; one that is not known changes nothing. */
 void gp_phase_calls_dead(struct gp_phase_calls *calls, uint8_t space, uint64_t address);
 /* Bytes of what was born after birth `number` and is live. */
-uint64_t gp_phase_calls_born_since(const struct gp_phase_calls *calls, uint64_t number);
+uint64_t gp_phase_calls_born_since(struct gp_phase_calls *calls, uint64_t number);
 
 #endif

@@ -169,6 +169,24 @@ static void dense_started(uint64_t count)
 	}
 }
 
+/* Started ranges that are all open while so much is allocated, and end one by one. */
+static void dense_born(uint64_t count)
+{
+	struct gp_record start = { .kind = GP_RANGE_START, .aux = 1 },
+			 end = { .kind = GP_RANGE_END };
+	start.range_start.source = end.range_end.source = GP_RANGE_NVTX;
+	for (uint64_t k = 1; k <= 4096; k++) {
+		start.range_start.range = k;
+		add(start);
+	}
+	for (uint64_t k = 0; k < count; k++)
+		add(memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP + 512 * k, 512));
+	for (uint64_t k = 1; k <= 4096; k++) {
+		end.range_end.range = k;
+		add(end);
+	}
+}
+
 /* Each event says that all of 4096 have been told, and none of them began before. */
 static void dense_told(uint64_t count)
 {

@@ -529,6 +529,7 @@ static const struct {
 	{ "dense_ranges", dense_ranges },
 	{ "dense_depths", dense_depths },
 	{ "dense_started", dense_started },
+	{ "dense_born", dense_born },
 	{ "dense_told", dense_told },
 	{ "dense_streams", dense_streams },
 	{ "dense_definitions", dense_definitions },
