@@ -115,6 +115,8 @@ struct gp_info {
 	 */
 	size_t uncertains;
 	const struct gp_span *uncertain;
+	/* of pinned memory: no checkpoint of an older format has it, and the start is not kept */
+	bool has_uncertain_pinned;
 	bool has_uncertain_peaks; /* the last of them reaches the end, or the end is missing */
 	uint64_t stacks;	  /* different ones, as far as they are kept */
 	uint64_t stacks_cut;	  /* events whose stack found no room */
@@ -320,11 +322,20 @@ struct gp_timeline_device {
 	size_t out_of_memory, refused; /* of the marks: with is_oom, without is_framework */
 	bool has_gaps;		       /* their figures are in the points */
 };
+/*
+ * Of the host: page-locked memory of the process. A gp_timeline_device of it has these in place of
+ * a device's curves; peak_bytes and peak_at_ns of REGISTERED are those at the peak of PINNED.
+ */
+enum gp_host_curve {
+	GP_HOST_PINNED = 0,	/* allocated by the driver, and registered */
+	GP_HOST_REGISTERED = 1, /* of these: the job's own pages that it registered */
+};
 struct gp_timeline {
 	size_t devices;
 	/* of gaps: some events need more work than the limit, so figures lag behind */
 	bool has_late_gaps;
 	struct gp_timeline_device *device;
+	struct gp_timeline_device *host; /* NULL: no host memory was pinned */
 };
 /*
  * Replays [from_ns, to_ns] into at most `points` (16 or more) points a device. Peaks are exact and
@@ -380,6 +391,7 @@ struct gp_holders {
 struct gp_peak {
 	size_t holders; /* by device, then ALLOCATED, RESERVED, DRIVER: those with a peak */
 	struct gp_holders *holder;
+	struct gp_holders *host;       /* PINNED; its device is UNKNOWN. NULL: there was none */
 	struct gp_range_paths *ranges; /* of the uses; NULL: nobody asked */
 };
 /*
@@ -458,7 +470,7 @@ void gp_tree_free(struct gp_tree *tree);
 /* What was asked for on one device: blocks of the framework, or memory of the driver. */
 struct gp_asked {
 	unsigned device;
-	enum gp_curve of; /* ALLOCATED or DRIVER */
+	enum gp_curve of; /* ALLOCATED or DRIVER; of the host PINNED */
 	uint64_t bytes, count, live_bytes, live_count, freed, short_lived;
 	size_t uses;
 	struct gp_use *use; /* most bytes first */
@@ -466,6 +478,7 @@ struct gp_asked {
 struct gp_top {
 	size_t askeds;
 	struct gp_asked *asked;
+	struct gp_asked *host;	       /* PINNED; its device is UNKNOWN. NULL: none was asked for */
 	struct gp_range_paths *ranges; /* of the uses; NULL: nobody asked */
 };
 /*

@@ -28,6 +28,8 @@ struct gp_chart {
 	size_t devices;
 	const struct gp_timeline_device *device;
 	const struct gp_info_device *const *about; /* of each device; NULL unknown */
+	const struct gp_timeline_device *host;	   /* gp_timeline.host; NULL: it is not shown */
+	bool is_host_at_least;			   /* as is_at_least */
 };
 
 /* Where all charts of one report go. */

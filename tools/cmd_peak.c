@@ -15,7 +15,9 @@
 
 extern const struct gp_command gp_command_peak;
 
-#define LARGEST 3u /* column of many recordings */
+/* columns of many recordings */
+#define PINNED 3u /* of the process: in its first row */
+#define LARGEST 4u
 
 struct peak {
 	struct gp_use_report r;
@@ -34,8 +36,11 @@ static const char *curve_text(enum gp_curve of)
 		return "in blocks of the framework";
 	case GP_CURVE_RESERVED:
 		return "in segments of the framework";
+	case GP_CURVE_PINNED:
+		return "of pinned memory";
 	case GP_CURVE_DRIVER:
 	case GP_CURVES:
+	case GP_CURVE_REGISTERED:
 		break;
 	}
 	return "of driver memory";
@@ -50,6 +55,9 @@ static void print_doubts(const struct peak *p, const struct gp_holders *h)
 			"is the highest since\n",
 			gp_bytes_text(h->peak_bytes).s, gp_ns_text(h->peak_at_ns).s,
 			gp_ns_text((int64_t)p->r.info->kept_from_ns).s);
+	else if (p->moment == GP_AT_PEAK && h->of == GP_CURVE_PINNED &&
+		 !gp_has_whole_pinned(p->r.info))
+		fputs("  at least: the peak may lie before what is kept\n", p->r.out);
 	else if (p->moment == GP_AT_PEAK && !gp_has_whole_figures(p->r.info))
 		fprintf(p->r.out, "  at least: %s, the peak may have been higher\n",
 			p->r.info->ended_by ? "the recording ended before the job did" :
@@ -72,6 +80,9 @@ static void print_head(const struct peak *p, const struct gp_holders *h, uint64_
 	if (outside != h->live_bytes)
 		fprintf(p->r.out, "; %s outside the framework",
 			outside ? gp_bytes_text(outside).s : "nothing");
+	uint64_t registered = gp_use_registered(h);
+	if (registered)
+		fprintf(p->r.out, "; of these the job registered %s", gp_bytes_text(registered).s);
 	fputc('\n', p->r.out);
 	print_doubts(p, h);
 }
@@ -81,14 +92,18 @@ static void print_head(const struct peak *p, const struct gp_holders *h, uint64_
 static void write_head(struct peak *p, const struct gp_holders *h)
 {
 	gp_json_object(&p->r.json, NULL);
-	gp_json_number(&p->r.json, "device", h->device);
+	gp_use_device_write(&p->r.json, h->device);
 	gp_json_text(&p->r.json, "of", gp_curve_keys[h->of]);
 	gp_json_signed(&p->r.json, "at_ns", h->at_ns);
 	gp_json_number(&p->r.json, "live_bytes", h->live_bytes);
+	if (h->of == GP_CURVE_PINNED)
+		gp_json_number(&p->r.json, "registered_bytes", gp_use_registered(h));
 	gp_json_number(&p->r.json, "uncertain_bytes", h->uncertain_bytes);
 	gp_json_number(&p->r.json, "peak_bytes", h->peak_bytes);
 	gp_json_signed(&p->r.json, "peak_at_ns", h->peak_at_ns);
-	gp_json_bool(&p->r.json, "at_least", h->is_overwritten || !gp_has_whole_figures(p->r.info));
+	gp_json_bool(&p->r.json, "at_least",
+		     h->is_overwritten || !gp_has_whole_figures(p->r.info) ||
+			     (h->of == GP_CURVE_PINNED && !gp_has_whole_pinned(p->r.info)));
 }
 
 /* ---- one curve of one device ---- */
@@ -168,7 +183,10 @@ static bool name_row(const struct peak *p, struct gp_sheet_row *row, unsigned de
 		     const struct gp_group *first)
 {
 	char more[160];
-	snprintf(more, sizeof more, "  GPU %u  %.120s", device, first ? first->key : "nothing");
+	char gpu[24] = "Host";
+	if (device != GP_DEVICE_UNKNOWN)
+		snprintf(gpu, sizeof gpu, "GPU %u", device);
+	snprintf(more, sizeof more, "  %s  %.120s", gpu, first ? first->key : "nothing");
 	if (first)
 		fill_cell(&row->cell[LARGEST], first->use.bytes, false);
 	return gp_sheet_name(row, p->r.file, more);
@@ -185,7 +203,7 @@ static struct gp_sheet_row *begin_row(struct peak *p)
 static enum gp_status add_row(struct peak *p, struct gp_holders *h, struct gp_sheet_row **row)
 {
 	struct gp_groups groups;
-	bool is_driver = h->of == GP_CURVE_DRIVER;
+	bool is_driver = h->of == GP_CURVE_DRIVER, is_pinned = h->of == GP_CURVE_PINNED;
 	bool is_at_least = h->is_overwritten || !gp_has_whole_figures(p->r.info);
 	uint64_t outside = is_driver ? gp_use_fold_segments(h) : 0;
 	enum gp_status status = gp_use_report_groups(&p->r, h->use, h->uses, &groups);
@@ -202,7 +220,7 @@ static enum gp_status add_row(struct peak *p, struct gp_holders *h, struct gp_sh
 	if (!is_fine)
 		return GP_E_MEMORY;
 	(*row)->is_damaged = p->r.info->is_damaged;
-	fill_cell(&(*row)->cell[is_driver], h->live_bytes, is_at_least);
+	fill_cell(&(*row)->cell[is_pinned ? PINNED : is_driver], h->live_bytes, is_at_least);
 	if (is_driver)
 		fill_cell(&(*row)->cell[2], outside, false);
 	return GP_OK;
@@ -212,6 +230,7 @@ static enum gp_status add_rows(struct peak *p, const struct gp_peak *peak)
 {
 	struct gp_sheet_row *row = NULL;
 	enum gp_status status = GP_OK;
+	const size_t first = p->r.sheet.rows;
 	for (size_t k = 0; k < peak->holders && status == GP_OK; k++) {
 		struct gp_holders *h = &peak->holder[k];
 		if (k > 0 && h->device != h[-1].device)
@@ -220,10 +239,26 @@ static enum gp_status add_rows(struct peak *p, const struct gp_peak *peak)
 		    gp_use_report_wants(&p->r, h->device, h->of, false))
 			status = add_row(p, h, &row);
 	}
+	if (!peak->host || status ||
+	    !gp_use_report_wants(&p->r, GP_DEVICE_UNKNOWN, GP_CURVE_PINNED, false))
+		return status;
+	row = NULL;
+	if (p->r.sheet.rows == first)
+		return add_row(p, peak->host, &row);
+	bool is_at_least = peak->host->is_overwritten || !gp_has_whole_pinned(p->r.info);
+	fill_cell(&p->r.sheet.row[first].cell[PINNED], peak->host->live_bytes, is_at_least);
 	return status;
 }
 
 /* ---- one recording ---- */
+
+/* Behind the devices: pinned memory is of none of them. */
+static enum gp_status report_host(struct peak *p, const struct gp_peak *peak)
+{
+	if (!peak->host || !gp_use_report_wants(&p->r, peak->host->device, GP_CURVE_PINNED, false))
+		return GP_OK;
+	return report_holders(p, peak->host);
+}
 
 static enum gp_status write_all(struct peak *p, const struct gp_peak *peak)
 {
@@ -236,6 +271,8 @@ static enum gp_status write_all(struct peak *p, const struct gp_peak *peak)
 	for (size_t k = 0; k < peak->holders && status == GP_OK; k++)
 		if (gp_use_report_wants(&p->r, peak->holder[k].device, peak->holder[k].of, true))
 			status = report_holders(p, &peak->holder[k]);
+	if (status == GP_OK)
+		status = report_host(p, peak);
 	gp_json_end(&p->r.json);
 	gp_json_end(&p->r.json);
 	return status;
@@ -248,6 +285,8 @@ static enum gp_status print_all(struct peak *p, const struct gp_peak *peak)
 	for (size_t k = 0; k < peak->holders && status == GP_OK; k++)
 		if (gp_use_report_wants(&p->r, peak->holder[k].device, peak->holder[k].of, false))
 			status = report_holders(p, &peak->holder[k]);
+	if (status == GP_OK)
+		status = report_host(p, peak);
 	if (!p->r.shown)
 		fputs("no such memory was live\n", p->r.out);
 	gp_use_no_ranges_print(p->r.out, "", p->r.info, &p->r.style);
@@ -307,9 +346,9 @@ static int run(int argc, char **argv)
 {
 	struct peak p = {
 		.r.command = &use_command,
-		.r.sheet = { .columns = 4,
+		.r.sheet = { .columns = 5,
 			     .next = "peak",
-			     .title = { "allocated", "driver", "outside", "largest" } },
+			     .title = { "allocated", "driver", "outside", "pinned", "largest" } },
 	};
 	const struct gp_flag flags[] = {
 		{ "tree", 0, GP_FLAG_SWITCH, NULL, &p.is_tree,
@@ -317,7 +356,7 @@ static int run(int argc, char **argv)
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &p.at,
 		  "at this moment: peak (default), oom, start, end, step:3, 1.5s, 20ms" },
 		{ "of", 0, GP_FLAG_TEXT, "CURVE", &p.r.style.of_text,
-		  "only allocated, reserved or driver memory" },
+		  "only allocated, reserved, driver or pinned (host) memory" },
 	};
 	return gp_use_report_run(&p.r, flags, sizeof flags / sizeof *flags, argc, argv);
 }

@@ -1,7 +1,7 @@
 /*
- * `gpuprof timeline`: three curves a device over time. One recording: plotted, or in another
- * format; many: one row each with its peaks, the outlier marked, unless a format for programs was
- * asked for.
+ * `gpuprof timeline`: three curves a device, and pinned host memory, over time. One recording:
+ * plotted, or in another format; many: one row each with its peaks, the outlier marked, unless a
+ * format for programs was asked for.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +93,8 @@ static void draw(struct timeline *t, const char *path, const struct gp_info *inf
 		.devices = all->devices,
 		.device = all->device,
 		.about = about,
+		.host = t->device < 0 ? all->host : NULL,
+		.is_host_at_least = !gp_has_whole_pinned(info),
 	};
 	for (unsigned c = 0; c < GP_CURVES; c++)
 		chart.is_at_least[c] = is_at_least(info, c);
@@ -103,7 +105,7 @@ static void draw(struct timeline *t, const char *path, const struct gp_info *inf
 
 /* One row a device; one without figures where there is none: no recording goes missing. */
 static bool add_row(struct timeline *t, const char *path, const struct gp_info *info,
-		    const struct gp_timeline_device *d)
+		    const struct gp_timeline_device *d, const struct gp_timeline_device *host)
 {
 	char more[64];
 	const char *flaw = info->is_damaged    ? "  DAMAGED" :
@@ -134,6 +136,12 @@ static bool add_row(struct timeline *t, const char *path, const struct gp_info *
 	row->cell[4].number = (double)d->out_of_memory;
 	snprintf(row->cell[5].text, sizeof row->cell[5].text, "%zu", d->refused);
 	row->cell[5].number = (double)d->refused;
+	if (host) {
+		snprintf(row->cell[6].text, sizeof row->cell[6].text, "%s%.40s",
+			 gp_has_whole_pinned(info) ? "" : ">= ",
+			 gp_bytes_text(host->peak_bytes[GP_HOST_PINNED]).s);
+		row->cell[6].number = (double)host->peak_bytes[GP_HOST_PINNED];
+	}
 	return true;
 }
 
@@ -182,7 +190,8 @@ static int report_one(struct timeline *t, const char *path)
 	if (!t->is_sheet)
 		draw(t, path, info, &all, from_ns, to_ns);
 	for (size_t k = 0; t->is_sheet && (k < all.devices || k == 0); k++)
-		if (!add_row(t, path, info, all.devices ? &all.device[k] : NULL))
+		if (!add_row(t, path, info, all.devices ? &all.device[k] : NULL,
+			     k == 0 ? all.host : NULL))
 			exit_status = GP_EXIT_INTERNAL;
 	all.devices = devices;
 	gp_timeline_free(&all);
@@ -268,10 +277,10 @@ static int run(int argc, char **argv)
 		.points = POINTS_DEFAULT,
 		.rows = ROWS_DEFAULT,
 		.device = -1,
-		.sheet = { .columns = 6,
+		.sheet = { .columns = 7,
 			   .next = "timeline",
 			   .title = { "driver peak", "reserved peak", "allocated peak",
-				      "driver's at", "OOMs", "refused" } },
+				      "driver's at", "OOMs", "refused", "pinned peak" } },
 	};
 	const char *path = NULL;
 	bool is_forced = false, chosen[FORMATS_MAX] = { false };
@@ -319,6 +328,6 @@ static int run(int argc, char **argv)
 const struct gp_command gp_command_timeline = {
 	"timeline",
 	"timeline [--csv|--json|--svg] [options] RECORDING...",
-	"plot what the driver gave, and what the framework reserved and allocated",
+	"plot memory over time: driver, reserved, allocated, and pinned on the host",
 	run,
 };

@@ -96,7 +96,10 @@ static void print_head(const struct top *t, const struct gp_asked *a)
 	bool is_block = a->of == GP_CURVE_ALLOCATED;
 	gp_use_device_print(t->r.out, t->r.info, a->device);
 	fprintf(t->r.out, ": %s, %s; ",
-		gp_plural(a->count, is_block ? "framework block" : "driver allocation").s,
+		gp_plural(a->count, is_block		     ? "framework block" :
+				    a->of == GP_CURVE_PINNED ? "pinned allocation" :
+							       "driver allocation")
+			.s,
 		gp_bytes_text(a->bytes).s);
 	fprintf(t->r.out, "%s freed, ", gp_count_text(a->freed).s);
 	fprintf(t->r.out, "%s of them within %s; ", gp_count_text(a->short_lived).s,
@@ -144,7 +147,7 @@ static const struct gp_use_shape shape = {
 static void write_asked(struct top *t, const struct gp_asked *a, const struct gp_groups *groups)
 {
 	gp_json_object(&t->r.json, NULL);
-	gp_json_number(&t->r.json, "device", a->device);
+	gp_use_device_write(&t->r.json, a->device);
 	gp_json_text(&t->r.json, "of", gp_curve_keys[a->of]);
 	write_sums(&t->r.json, &(struct gp_use){ .bytes = a->bytes,
 						 .count = a->count,
@@ -169,7 +172,10 @@ static bool add_row(struct top *t, const struct gp_asked *a, const struct gp_gro
 {
 	char more[200];
 	const struct gp_group *first = gp_use_largest(groups);
-	snprintf(more, sizeof more, "  GPU %u %s  %.120s", a->device, gp_curve_keys[a->of],
+	char gpu[24] = "Host";
+	if (a->of != GP_CURVE_PINNED)
+		snprintf(gpu, sizeof gpu, "GPU %u", a->device);
+	snprintf(more, sizeof more, "  %s %s  %.120s", gpu, gp_curve_keys[a->of],
 		 first ? first->key : "nothing");
 	struct gp_sheet_row *row = gp_sheet_add(&t->r.sheet, t->r.file, more);
 	if (!row)
@@ -249,10 +255,9 @@ static void finish(struct top *t)
  * Rows of many recordings are compared: they show the framework's blocks where there are any. Of a
  * library both kinds are looked at: cuBLAS has none of the framework's.
  */
-static bool is_wanted(const struct top *t, const struct gp_top *top, size_t which)
+static bool is_wanted(const struct top *t, const struct gp_top *top, const struct gp_asked *a)
 {
-	const struct gp_asked *a = &top->asked[which];
-	bool has_blocks = which > 0 && a[-1].device == a->device;
+	bool has_blocks = a > top->asked && (a[-1].device == a->device || a == top->host);
 	if (t->r.is_many && !t->r.style.is_json && !t->r.style.of_text && !t->r.style.library &&
 	    !t->r.style.range && has_blocks)
 		return false;
@@ -273,8 +278,9 @@ static enum gp_status show(struct gp_use_report *r)
 		write_begin(t);
 	else if (!r->is_many)
 		print_begin(t);
-	for (size_t k = 0; k < top.askeds && status == GP_OK; k++)
-		if (is_wanted(t, &top, k))
+	/* that of the host is the last */
+	for (size_t k = 0; k < top.askeds + (top.host != NULL) && status == GP_OK; k++)
+		if (is_wanted(t, &top, &top.asked[k]))
 			status = report_asked(t, &top.asked[k]);
 	for (size_t k = 0; k < top.askeds && status == GP_OK && r->style.library; k++)
 		if (!r->matched)
@@ -329,7 +335,7 @@ static int run(int argc, char **argv)
 		  "from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &t.to, "up to this moment" },
 		{ "of", 0, GP_FLAG_TEXT, "CURVE", &t.r.style.of_text,
-		  "only allocated (blocks of the framework) or driver memory" },
+		  "only allocated (blocks of the framework), driver or pinned (host) memory" },
 	};
 	return gp_use_report_run(&t.r, flags, sizeof flags / sizeof *flags, argc, argv);
 }

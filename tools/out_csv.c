@@ -22,7 +22,9 @@ static void put_field(FILE *out, const char *text)
 
 static void begin(const struct gp_canvas *canvas)
 {
-	fprintf(canvas->out, "file,device,at_ns,driver_bytes,reserved_bytes,allocated_bytes%s\n",
+	fprintf(canvas->out,
+		"file,device,at_ns,driver_bytes,reserved_bytes,allocated_bytes,"
+		"pinned_bytes,registered_bytes%s\n",
 		canvas->has_gaps ? ",largest_free_bytes,fragmentation" : "");
 }
 
@@ -31,7 +33,7 @@ static void put_points(FILE *out, const char *path, const struct gp_timeline_dev
 	for (size_t k = 0; k < d->points; k++) {
 		const struct gp_point *p = &d->point[k];
 		put_field(out, path);
-		fprintf(out, ",%u,%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, d->device,
+		fprintf(out, ",%u,%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",,", d->device,
 			p->at_ns, p->bytes[GP_CURVE_DRIVER], p->bytes[GP_CURVE_RESERVED],
 			p->bytes[GP_CURVE_ALLOCATED]);
 		if (d->has_gaps)
@@ -41,10 +43,23 @@ static void put_points(FILE *out, const char *path, const struct gp_timeline_dev
 	}
 }
 
+/* Rows of the host have no device's curves, and those of a device not the host's. */
+static void put_host(const struct gp_canvas *canvas, const struct gp_chart *chart)
+{
+	const struct gp_timeline_device *h = chart->host;
+	for (size_t k = 0; h && k < h->points; k++) {
+		put_field(canvas->out, chart->path);
+		fprintf(canvas->out, ",host,%" PRId64 ",,,,%" PRIu64 ",%" PRIu64 "%s\n",
+			h->point[k].at_ns, h->point[k].bytes[GP_HOST_PINNED],
+			h->point[k].bytes[GP_HOST_REGISTERED], canvas->has_gaps ? ",," : "");
+	}
+}
+
 static void write_chart(const struct gp_canvas *canvas, const struct gp_chart *chart)
 {
 	for (size_t k = 0; k < chart->devices; k++)
 		put_points(canvas->out, chart->path, &chart->device[k]);
+	put_host(canvas, chart);
 }
 
 static void end(const struct gp_canvas *canvas)

@@ -62,6 +62,30 @@ static void write_device(const struct gp_timeline_device *d, const char *name)
 	gp_json_end(&json);
 }
 
+static void write_host(const struct gp_chart *chart)
+{
+	const struct gp_timeline_device *h = chart->host;
+	if (!h) {
+		gp_json_null(&json, "host");
+		return;
+	}
+	gp_json_object(&json, "host");
+	gp_json_number(&json, "pinned_peak_bytes", h->peak_bytes[GP_HOST_PINNED]);
+	gp_json_signed(&json, "pinned_peak_at_ns", h->peak_at_ns[GP_HOST_PINNED]);
+	gp_json_number(&json, "registered_at_peak_bytes", h->peak_bytes[GP_HOST_REGISTERED]);
+	gp_json_bool(&json, "at_least", chart->is_host_at_least);
+	gp_json_array(&json, "points");
+	for (size_t k = 0; k < h->points; k++) {
+		gp_json_array(&json, NULL);
+		gp_json_signed(&json, NULL, h->point[k].at_ns);
+		gp_json_number(&json, NULL, h->point[k].bytes[GP_HOST_PINNED]);
+		gp_json_number(&json, NULL, h->point[k].bytes[GP_HOST_REGISTERED]);
+		gp_json_end(&json);
+	}
+	gp_json_end(&json);
+	gp_json_end(&json);
+}
+
 static void write_chart(const struct gp_canvas *canvas, const struct gp_chart *chart)
 {
 	(void)canvas;
@@ -87,6 +111,7 @@ static void write_chart(const struct gp_canvas *canvas, const struct gp_chart *c
 	for (size_t k = 0; k < chart->devices; k++)
 		write_device(&chart->device[k], gp_chart_name(chart, k));
 	gp_json_end(&json);
+	write_host(chart);
 	gp_json_end(&json);
 }
 

@@ -36,6 +36,24 @@ static void draw_device(const struct gp_canvas *canvas, const struct gp_chart *c
 	gp_plot_print(&plot, canvas->out);
 }
 
+/* Pinned memory is of the process: once, below its devices. */
+static void draw_host(const struct gp_canvas *canvas, const struct gp_chart *chart)
+{
+	const struct gp_plot plot = {
+		.device = chart->host,
+		.from_ns = chart->from_ns,
+		.to_ns = chart->to_ns,
+		.kept_from_ns = chart->kept_from_ns,
+		.is_at_least = &chart->is_host_at_least,
+		.columns = canvas->columns,
+		.is_ascii = canvas->is_ascii,
+	};
+	if (!chart->host)
+		return;
+	fputs("\nHost  pinned memory of the process\n", canvas->out);
+	gp_plot_host_print(&plot, canvas->out);
+}
+
 static void draw_chart(const struct gp_canvas *canvas, const struct gp_chart *chart)
 {
 	bool has_oom = false;
@@ -46,6 +64,7 @@ static void draw_chart(const struct gp_canvas *canvas, const struct gp_chart *ch
 		draw_device(canvas, chart, k);
 		has_oom = has_oom || chart->device[k].ooms;
 	}
+	draw_host(canvas, chart);
 	gp_next_print(canvas->out,
 		      !chart->devices ? "info" :
 		      has_oom	      ? "dump --kind oom,alloc_failed" :

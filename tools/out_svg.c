@@ -406,8 +406,10 @@ static void draw_legend(const struct panel *p)
 /* ---- gaps ---- */
 
 /* How high a point stands in its strip, 0 to 1. */
-static double height_of(const struct gp_point *p, uint64_t largest)
+static double height_of(const struct gp_point *p, uint64_t largest, bool is_host)
 {
+	if (is_host)
+		return (double)p->bytes[GP_HOST_PINNED] / (double)largest;
 	if (largest)
 		return (double)p->largest_free_bytes / (double)largest;
 	return gp_gap_ratio(p->free_bytes, p->largest_free_bytes);
@@ -424,7 +426,8 @@ static void draw_strip(const struct panel *p, double top, uint64_t largest, cons
 	for (size_t k = 0; k < d->points; k++)
 		if (is_shown(p, d->point[k].at_ns) || k == 0)
 			fprintf(p->out, "H%.1fV%.1f", LEFT + x_of(p, d->point[k].at_ns),
-				top + STRIP * (1 - height_of(&d->point[k], largest)));
+				top + STRIP * (1 - height_of(&d->point[k], largest,
+							     d == p->chart->host)));
 	fprintf(p->out, "H%dV%.1fZ\"/><path class=\"axis\" d=\"M%d %.1fH%d\"/>\n", RIGHT,
 		top + STRIP, LEFT - 5, top + STRIP, RIGHT);
 }
@@ -481,6 +484,39 @@ static void draw_device(const struct gp_chart *chart, size_t index)
 		draw_gaps(&p);
 }
 
+/* ---- pinned host memory ---- */
+
+/* The title of its strip. */
+static void describe_host(const struct gp_chart *chart, char *text, size_t room)
+{
+	const struct gp_timeline_device *h = chart->host;
+	const uint64_t registered = h->peak_bytes[GP_HOST_REGISTERED];
+	int n = snprintf(text, room, "Host, pinned memory: peak %s%s at %s",
+			 chart->is_host_at_least ? "at least " : "",
+			 gp_bytes_text(h->peak_bytes[GP_HOST_PINNED]).s,
+			 gp_ns_text(h->peak_at_ns[GP_HOST_PINNED]).s);
+	if (registered && n > 0 && (size_t)n < room)
+		snprintf(text + n, room - (size_t)n, "; of these the job registered %s",
+			 gp_bytes_text(registered).s);
+}
+
+/* Of the process, below its devices. */
+static void draw_host(const struct gp_chart *chart)
+{
+	const struct panel p = { .chart = chart, .device = chart->host, .out = page.out };
+	uint64_t highest = 1;
+	char text[192];
+	if (!chart->host)
+		return;
+	for (size_t k = 0; k < p.device->points; k++)
+		if (p.device->point[k].bytes[GP_HOST_PINNED] > highest)
+			highest = p.device->point[k].bytes[GP_HOST_PINNED];
+	describe_host(chart, text, sizeof text);
+	draw_strip(&p, page.height + 20, highest, "fill=\"#e2d4f0\" stroke=\"#6b3fa0\"", text,
+		   gp_bytes_text(highest).s);
+	page.height += 20 + STRIP + 24;
+}
+
 /* ---- the callbacks ---- */
 
 static void begin(const struct gp_canvas *canvas)
@@ -522,6 +558,7 @@ static void draw_chart(const struct gp_canvas *canvas, const struct gp_chart *ch
 	draw_headline(chart);
 	for (size_t k = 0; k < chart->devices; k++)
 		draw_device(chart, k);
+	draw_host(chart);
 	if (chart->devices)
 		return;
 	fprintf(page.out, "<text x=\"%d\" y=\"%.1f\">no memory events to show</text>\n", EDGE,

@@ -320,14 +320,57 @@ static void print_legend(const struct gp_plot *plot, FILE *out)
 	print_ooms(d, out);
 }
 
+static unsigned columns_of(const struct gp_plot *plot)
+{
+	unsigned width = plot->columns < LEAST_COLUMNS ? LEAST_COLUMNS : plot->columns;
+	unsigned columns = width - LABEL - 2;
+	return columns < MOST_COLUMNS ? columns : MOST_COLUMNS;
+}
+
+/* The peak: its label stands where the other curves have theirs. */
+static void print_host_legend(const struct gp_plot *plot, FILE *out)
+{
+	const struct gp_timeline_device *h = plot->device;
+	const uint64_t *peak = h->peak_bytes;
+	fprintf(out, "%*c   %-9s ", LABEL, 'P', "pinned");
+	if (peak[GP_HOST_PINNED])
+		fprintf(out, "peak %s%s (%llu bytes) at %s%s",
+			*plot->is_at_least ? "at least " : "",
+			gp_bytes_text(peak[GP_HOST_PINNED]).s,
+			(unsigned long long)peak[GP_HOST_PINNED],
+			gp_ns_text(h->peak_at_ns[GP_HOST_PINNED]).s,
+			h->peak_at_ns[GP_HOST_PINNED] < plot->kept_from_ns ? ", not kept" : "");
+	else
+		fputs("nothing", out);
+	if (peak[GP_HOST_REGISTERED])
+		fprintf(out, "; of these the job registered %s",
+			gp_bytes_text(peak[GP_HOST_REGISTERED]).s);
+	fputc('\n', out);
+}
+
+void gp_plot_host_print(const struct gp_plot *plot, FILE *out)
+{
+	struct column column[MOST_COLUMNS];
+	unsigned columns = columns_of(plot);
+	uint64_t highest = 1;
+	columns_fill(plot, column, columns);
+	for (unsigned c = 0; c < columns; c++)
+		if (column[c].high[GP_HOST_PINNED] > highest)
+			highest = column[c].high[GP_HOST_PINNED];
+	while (columns > 0 && column[columns - 1].high[GP_HOST_PINNED] == 0)
+		columns--;
+	fprintf(out, "%*s ", LABEL + 1, "");
+	for (unsigned c = 0; c < columns; c++)
+		print_height(plot, out, (double)column[c].high[GP_HOST_PINNED] / (double)highest);
+	fputc('\n', out);
+	print_host_legend(plot, out);
+}
+
 void gp_plot_print(const struct gp_plot *plot, FILE *out)
 {
 	struct column column[MOST_COLUMNS];
-	unsigned width = plot->columns < LEAST_COLUMNS ? LEAST_COLUMNS : plot->columns;
 	unsigned rows = plot->rows < LEAST_ROWS ? LEAST_ROWS : plot->rows;
-	unsigned columns = width - LABEL - 2;
-	if (columns > MOST_COLUMNS)
-		columns = MOST_COLUMNS;
+	unsigned columns = columns_of(plot);
 	columns_fill(plot, column, columns);
 	print_marks(plot, out, columns);
 	print_area(plot, out, column, columns, rows - 2);

@@ -22,5 +22,10 @@ struct gp_plot {
 };
 
 void gp_plot_print(const struct gp_plot *plot, FILE *out);
+/*
+ * Pinned host memory as a line of eight heights and its peak. `device` is gp_timeline.host,
+ * is_at_least of its curve.
+ */
+void gp_plot_host_print(const struct gp_plot *plot, FILE *out);
 
 #endif

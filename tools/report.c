@@ -235,6 +235,11 @@ bool gp_has_whole_figures(const struct gp_info *info)
 	       !info->has_hole && !info->ended_by;
 }
 
+bool gp_has_whole_pinned(const struct gp_info *info)
+{
+	return gp_has_whole_figures(info) && !info->has_uncertain_pinned;
+}
+
 bool gp_has_losses(const struct gp_info *info)
 {
 	return info->is_damaged || info->lost_memory || info->lost_launch || info->lost_other ||

@@ -52,6 +52,8 @@ struct gp_headline {
 struct gp_headline gp_headline_of(const struct gp_info *info);
 /* Peaks are those of the whole job: nothing was before the recording, nothing came unseen. */
 bool gp_has_whole_figures(const struct gp_info *info);
+/* The same of the peak of pinned memory. */
+bool gp_has_whole_pinned(const struct gp_info *info);
 /* Why more may have happened between two moments than the recording has; NULL: it has all. */
 const char *gp_span_doubt_of(const struct gp_info *info);
 /* The same of the whole job: figures of the recording may be too low. */

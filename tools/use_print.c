@@ -16,7 +16,12 @@
 #define USER_FRAMES 3u
 #define LABEL_MAX 1024u
 
-const char *const gp_curve_keys[GP_CURVES] = { "driver", "reserved", "allocated" };
+const char *const gp_curve_keys[GP_CURVE_KEYS] = {
+	[GP_CURVE_DRIVER] = "driver",
+	[GP_CURVE_RESERVED] = "reserved",
+	[GP_CURVE_ALLOCATED] = "allocated",
+	[GP_CURVE_PINNED] = "pinned",
+};
 
 static const char segments[] = "segments of the framework: its blocks lie in them";
 
@@ -42,6 +47,10 @@ uint64_t gp_use_fold_segments(struct gp_holders *h)
 
 void gp_use_device_print(FILE *out, const struct gp_info *info, unsigned device)
 {
+	if (device == GP_DEVICE_UNKNOWN) {
+		fputs("Host", out);
+		return;
+	}
 	fprintf(out, "GPU %u", device);
 	for (size_t k = 0; k < info->devices; k++) {
 		if (info->device[k].device != device || !info->device[k].name)
@@ -49,6 +58,22 @@ void gp_use_device_print(FILE *out, const struct gp_info *info, unsigned device)
 		fputs(", ", out);
 		gp_mask(out, info->device[k].name, strlen(info->device[k].name));
 	}
+}
+
+void gp_use_device_write(struct gp_json *json, unsigned device)
+{
+	if (device == GP_DEVICE_UNKNOWN)
+		gp_json_null(json, "device");
+	else
+		gp_json_number(json, "device", device);
+}
+
+uint64_t gp_use_registered(const struct gp_holders *h)
+{
+	uint64_t bytes = 0;
+	for (size_t k = 0; k < h->uses; k++)
+		bytes += h->use[k].space == GP_SPACE_HOST_REGISTER ? h->use[k].bytes : 0;
+	return bytes;
 }
 
 static void print_frame(FILE *out, const struct gp_frame *frame, int indent)

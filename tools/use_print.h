@@ -11,6 +11,8 @@
 #include "gpuprof.h"
 #include "json.h"
 
+#define GP_CURVE_KEYS (GP_CURVE_PINNED + 1)
+
 /* How memory is grouped and shown: flags of a command. */
 struct gp_use_style {
 	const char *by, *library, *range, *of_text;
@@ -18,7 +20,7 @@ struct gp_use_style {
 	const char *all_text; /* what shows all of them; NULL: --top 0 */
 	int64_t device;	      /* -1: all */
 	struct gp_grouping grouping;
-	bool has_of[GP_CURVES];
+	bool has_of[GP_CURVE_KEYS];
 	bool is_native, has_stacks, is_json;
 };
 
@@ -43,10 +45,15 @@ struct gp_use_shape {
 };
 
 extern const struct gp_use_shape gp_use_held_shape; /* what was live at a moment */
-extern const char *const gp_curve_keys[GP_CURVES];  /* "driver", "reserved", "allocated" */
+/* "driver", "reserved", "allocated", and of the host "pinned"; NULL: not a curve */
+extern const char *const gp_curve_keys[GP_CURVE_KEYS];
 
-/* "GPU 0, NVIDIA H200" */
+/* "GPU 0, NVIDIA H200"; "Host" where the device is UNKNOWN */
 void gp_use_device_print(FILE *out, const struct gp_info *info, unsigned device);
+/* The key `device`: its number; null: of the host. */
+void gp_use_device_write(struct gp_json *json, unsigned device);
+/* Of pinned memory: what the job registered. */
+uint64_t gp_use_registered(const struct gp_holders *holders);
 /*
  * What lies in the framework's segments is told by its blocks: added up in one use. Returns what
  * lies outside of them.

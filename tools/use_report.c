@@ -37,10 +37,10 @@ static bool by_read(struct gp_use_style *s, const struct gp_command *command)
 
 static bool of_read(struct gp_use_style *s, const struct gp_use_command *use)
 {
-	const char *names[GP_CURVES];
+	const char *names[GP_CURVE_KEYS];
 	size_t count = 0;
-	for (size_t k = 0; k < GP_CURVES; k++) {
-		if (k == GP_CURVE_RESERVED && use->has_no_reserved)
+	for (size_t k = 0; k < GP_CURVE_KEYS; k++) {
+		if (!gp_curve_keys[k] || (k == GP_CURVE_RESERVED && use->has_no_reserved))
 			continue;
 		if (strcmp(s->of_text, gp_curve_keys[k]) == 0)
 			return s->has_of[k] = true;

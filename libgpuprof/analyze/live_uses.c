@@ -155,7 +155,12 @@ static void collect(void *context, const struct gp_live_entry *e)
 		in->told += e->bytes;
 		add(c, &like, e->bytes, e->order);
 		break;
+	case GP_CURVE_PINNED:
+		if (gp_live_is_pinned(e))
+			add(c, &like, e->bytes, e->order);
+		break;
 	case GP_CURVES:
+	case GP_CURVE_REGISTERED:
 		break;
 	}
 }
@@ -222,7 +227,7 @@ enum gp_status gp_live_uses_take(struct gp_recording *recording, struct gp_holde
 				.table = { .epochs = out->epochs, .ranges = out->ranges },
 				.stale.epochs = out->epochs,
 				.gap = gp_live_count(recording->live, GP_COUNT_GAP_ORDER) };
-	if (h->of != GP_CURVE_ALLOCATED) {
+	if (h->of == GP_CURVE_DRIVER || h->of == GP_CURVE_RESERVED) {
 		walk(&c, list_reservation);
 		if (c.reservations > 1)
 			qsort(c.reservation, c.reservations, sizeof *c.reservation,

@@ -10,8 +10,9 @@
 #include "peak_moments.h"
 #include "settle.h"
 
-#define RECENT 256u    /* allocations that may be filled after the moment */
-#define SETTLING 1000u /* events until then */
+#define RECENT 256u			      /* allocations that may be filled after the moment */
+#define SETTLING 1000u			      /* events until then */
+#define HOLDERS (GP_DEVICES * GP_CURVES + 1u) /* the last may be the host's */
 
 struct search {
 	struct gp_recording *recording;
@@ -37,9 +38,10 @@ struct pending {
 struct taking {
 	struct search *search;
 	struct gp_peak *out;
+	size_t holders; /* that of the host included */
 	size_t left;
-	uint64_t due[GP_DEVICES * GP_CURVES];
-	struct gp_use_table table[GP_DEVICES * GP_CURVES];
+	uint64_t due[HOLDERS];
+	struct gp_use_table table[HOLDERS];
 	struct gp_record recent[RECENT]; /* the last ALLOC events, a ring */
 	uint64_t recents;
 	struct pending *pending;
@@ -72,22 +74,27 @@ static enum gp_status list_pending(struct taking *t, size_t holders)
 	return GP_OK;
 }
 
+static uint64_t now_bytes(const struct gp_live *live, const struct gp_holders *h)
+{
+	return h->of == GP_CURVE_PINNED ? gp_live_host(live)->pinned.now_bytes :
+					  gp_live_device(live, h->device)->curve[h->of].now_bytes;
+}
+
 /* Those whose moment is now. */
 static enum gp_status take_due(struct taking *t)
 {
 	const struct gp_recording *r = t->search->recording;
 	enum gp_status status = GP_OK;
-	for (size_t k = 0; k < t->out->holders && status == GP_OK; k++) {
+	for (size_t k = 0; k < t->holders && status == GP_OK; k++) {
 		struct gp_holders *h = &t->out->holder[k];
 		if (t->due[k] != r->seen)
 			continue;
-		const struct gp_live_device *d = gp_live_device(r->live, h->device);
-		h->live_bytes = d->curve[h->of].now_bytes;
+		h->live_bytes = now_bytes(r->live, h);
 		status = gp_live_uses_take(t->search->recording, h, &t->table[k]);
 		t->left--;
 		if (status == GP_OK && h->of == GP_CURVE_DRIVER)
 			status = list_pending(t, k);
-		if (status == GP_OK && t->search->look != NULL)
+		if (status == GP_OK && t->search->look != NULL && h->of != GP_CURVE_PINNED)
 			status = t->search->look->see(t->search->look->context,
 						      t->search->recording, h);
 	}
@@ -157,7 +164,7 @@ static enum gp_status replay_to(struct taking *t)
 		status = gp_range_paths_derive(r, &t->out->ranges);
 		ranges = t->out->ranges;
 	}
-	for (size_t k = 0; k < t->out->holders; k++)
+	for (size_t k = 0; k < t->holders; k++)
 		t->table[k].ranges = ranges;
 	if (status == GP_OK)
 		status = take_due(t);
@@ -181,15 +188,10 @@ static enum gp_status replay_to(struct taking *t)
 	return status == GP_END ? GP_OK : status;
 }
 
-static bool is_asked(const struct search *s, unsigned device, unsigned curve,
-		     struct gp_holders *out, uint64_t *due)
+/* `oom`: the first of the device, GP_NO_EVENT: none. False: it is not asked for. */
+static bool choose_moment(const struct search *s, const struct gp_top_of_curve *peak,
+			  const struct gp_first_oom *oom, struct gp_holders *out, uint64_t *due)
 {
-	const struct gp_top_of_curve *peak = &s->moments.peak[device][curve];
-	const struct gp_first_oom *oom;
-	*out = (struct gp_holders){ .device = device,
-				    .of = (enum gp_curve)curve,
-				    .peak_bytes = s->moments.moved_peak[device][curve],
-				    .peak_at_ns = s->moments.moved_peak_ns[device][curve] };
 	if (out->peak_bytes == 0 && peak->bytes == 0)
 		return false;
 	switch (s->moment) {
@@ -199,9 +201,6 @@ static bool is_asked(const struct search *s, unsigned device, unsigned curve,
 		out->is_overwritten = out->peak_bytes > peak->bytes;
 		return true;
 	case GP_AT_OOM:
-		/* a framework that is refused may free what it caches, and go on */
-		oom = s->moments.oom[device].event != GP_NO_EVENT ? &s->moments.oom[device] :
-								    &s->moments.refused[device];
 		*due = oom->event;
 		out->at_ns = oom->at_ns;
 		return *due != GP_NO_EVENT;
@@ -211,6 +210,37 @@ static bool is_asked(const struct search *s, unsigned device, unsigned curve,
 		return true;
 	}
 	return false;
+}
+
+static const struct gp_first_oom *first_oom(const struct gp_peak_moments *m, unsigned device)
+{
+	/* a framework that is refused may free what it caches, and go on */
+	return m->oom[device].event != GP_NO_EVENT ? &m->oom[device] : &m->refused[device];
+}
+
+static bool is_asked(const struct search *s, unsigned device, unsigned curve,
+		     struct gp_holders *out, uint64_t *due)
+{
+	*out = (struct gp_holders){ .device = device,
+				    .of = (enum gp_curve)curve,
+				    .peak_bytes = s->moments.moved_peak[device][curve],
+				    .peak_at_ns = s->moments.moved_peak_ns[device][curve] };
+	return choose_moment(s, &s->moments.peak[device][curve], first_oom(&s->moments, device),
+			     out, due);
+}
+
+/* It has no memory to run out of: it is shown when the first device did. */
+static bool is_host_asked(const struct search *s, struct gp_holders *out, uint64_t *due)
+{
+	const struct gp_first_oom *first = first_oom(&s->moments, 0);
+	for (unsigned device = 1; device < GP_DEVICES; device++)
+		if (first_oom(&s->moments, device)->event < first->event)
+			first = first_oom(&s->moments, device);
+	*out = (struct gp_holders){ .device = GP_DEVICE_UNKNOWN,
+				    .of = GP_CURVE_PINNED,
+				    .peak_bytes = s->moments.moved_host,
+				    .peak_at_ns = s->moments.moved_host_ns };
+	return choose_moment(s, &s->moments.host, first, out, due);
 }
 
 /* Rows that were moved to another one are empty. */
@@ -226,7 +256,7 @@ static enum gp_status answer(struct search *s)
 {
 	struct gp_peak *out = s->out;
 	struct taking *t = calloc(1, sizeof *t);
-	out->holder = calloc(GP_DEVICES * GP_CURVES, sizeof *out->holder);
+	out->holder = calloc(HOLDERS, sizeof *out->holder);
 	if (t == NULL || out->holder == NULL) {
 		free(t);
 		return GP_E_MEMORY;
@@ -238,11 +268,14 @@ static enum gp_status answer(struct search *s)
 			if (is_asked(s, device, curve, &out->holder[out->holders],
 				     &t->due[out->holders]))
 				out->holders++;
-	for (size_t k = 0; k < out->holders; k++)
+	t->holders = out->holders;
+	if (is_host_asked(s, &out->holder[t->holders], &t->due[t->holders]))
+		out->host = &out->holder[t->holders++];
+	for (size_t k = 0; k < t->holders; k++)
 		t->table[k].epochs = &s->epochs;
-	t->left = out->holders;
+	t->left = t->holders;
 	enum gp_status status = replay_to(t);
-	for (size_t k = 0; k < out->holders; k++)
+	for (size_t k = 0; k < t->holders; k++)
 		hand_over(&t->table[k], &out->holder[k]);
 	free(t->pending);
 	free(t);
@@ -306,6 +339,8 @@ void gp_peak_free(struct gp_peak *peak)
 {
 	for (size_t k = 0; k < peak->holders; k++)
 		free(peak->holder[k].use);
+	if (peak->host != NULL)
+		free(peak->host->use);
 	free(peak->holder);
 	gp_range_paths_close(peak->ranges);
 	*peak = (struct gp_peak){ 0 };

@@ -22,11 +22,20 @@ static void see_device(struct search *s, unsigned device, int64_t at_ns)
 	}
 }
 
+static void see_host(struct search *s, int64_t at_ns)
+{
+	const uint64_t now = gp_live_host(s->recording->live)->pinned.now_bytes;
+	if (now > s->out->host.bytes)
+		s->out->host = (struct gp_top_of_curve){ now, s->recording->seen, at_ns };
+}
+
 static void see_all(struct search *s, int64_t at_ns)
 {
 	for (unsigned device = 0; device < GP_DEVICES; device++)
 		see_device(s, device, at_ns);
+	see_host(s, at_ns);
 	gp_live_take_moved(s->recording->live);
+	gp_live_take_host_moved(s->recording->live);
 }
 
 static void note_oom(struct search *s, const struct gp_record *r, int64_t at_ns)
@@ -45,6 +54,8 @@ static void see_event(struct search *s, const struct gp_record *r, int64_t at_ns
 	uint64_t moved = gp_live_take_moved(s->recording->live);
 	for (; moved != 0; moved &= moved - 1)
 		see_device(s, (unsigned)__builtin_ctzll(moved), at_ns);
+	if (gp_live_take_host_moved(s->recording->live))
+		see_host(s, at_ns);
 	note_oom(s, r, at_ns);
 	if (at_ns <= s->until_ns)
 		s->out->last = s->recording->seen;
@@ -52,6 +63,9 @@ static void see_event(struct search *s, const struct gp_record *r, int64_t at_ns
 
 static void keep_peaks(struct search *s)
 {
+	const struct gp_curve_state *pinned = &gp_live_host(s->recording->live)->pinned;
+	s->out->moved_host = pinned->peak_bytes;
+	s->out->moved_host_ns = gp_tick_ns(&s->recording->tick, pinned->peak_time);
 	for (unsigned device = 0; device < GP_DEVICES; device++) {
 		const struct gp_live_device *d = gp_live_device(s->recording->live, device);
 		for (unsigned c = 0; c < GP_CURVES; c++) {

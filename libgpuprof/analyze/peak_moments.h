@@ -14,7 +14,7 @@ struct gp_peak_moments {
 		uint64_t bytes;
 		uint64_t event; /* events applied by then */
 		int64_t at_ns;
-	} peak[GP_DEVICES][GP_CURVES];
+	} peak[GP_DEVICES][GP_CURVES], host;
 	/* the first of each device: told by the framework, and refused by the driver */
 	struct gp_first_oom {
 		uint64_t event; /* GP_NO_EVENT: none */
@@ -23,6 +23,8 @@ struct gp_peak_moments {
 	uint64_t last; /* event: the last one not later than until_ns */
 	uint64_t moved_peak[GP_DEVICES][GP_CURVES]; /* since the start, at the end of the replay */
 	int64_t moved_peak_ns[GP_DEVICES][GP_CURVES];
+	uint64_t moved_host; /* likewise of pinned memory */
+	int64_t moved_host_ns;
 };
 
 /* One replay of what is kept, from `kept_from_ns` on. */

@@ -1,7 +1,7 @@
 /*
- * The three curves of each device as at most N points. Time is cut into buckets; each keeps, for
- * each curve, the sample where it was lowest and the one where it was highest, so no spike is lost
- * and the peak is always there.
+ * The three curves of each device, and that of the host, as at most N points. Time is cut into
+ * buckets; each keeps, for each curve, the sample where it was lowest and the one where it was
+ * highest, so no spike is lost and the peak is always there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,8 @@
 #include "settle.h"
 
 #define POINTS_MIN 16u
-#define ENDS 2u /* the first and the last point of the range */
+#define HOST GP_DEVICES /* its line */
+#define ENDS 2u		/* the first and the last point of the range */
 /* What is kept of each bucket: curves, and where gaps are asked for two figures of theirs. */
 enum { SERIES_LARGEST = GP_CURVES, SERIES_RATIO, SERIES };
 #define PICKED (2u * SERIES)
@@ -45,7 +46,7 @@ struct plot {
 	bool is_whole; /* all is asked for: figures are since the start */
 	bool is_begun; /* the range has been entered */
 	uint64_t event;
-	struct line line[GP_DEVICES];
+	struct line line[GP_DEVICES + 1];
 	struct gp_timeline *out;
 	unsigned series;	      /* GP_CURVES; with gaps SERIES */
 	struct gp_gap_follow *follow; /* NULL: without gaps */
@@ -86,14 +87,24 @@ static size_t bucket_of(const struct plot *p, int64_t at_ns)
 	return which < p->buckets ? (size_t)which : p->buckets - 1;
 }
 
+static void read_curves(const struct gp_live *live, unsigned device, struct gp_point *out)
+{
+	if (device == HOST) {
+		const struct gp_live_host *h = gp_live_host(live);
+		out->bytes[GP_HOST_PINNED] = h->pinned.now_bytes;
+		out->bytes[GP_HOST_REGISTERED] = h->registered_bytes;
+		return;
+	}
+	for (unsigned c = 0; c < GP_CURVES; c++)
+		out->bytes[c] = gp_live_device(live, device)->curve[c].now_bytes;
+}
+
 static enum gp_status add_sample(struct plot *p, unsigned device, int64_t at_ns)
 {
 	struct line *line = &p->line[device];
-	const struct gp_live_device *d = gp_live_device(p->recording->live, device);
 	struct sample s = { .event = ++p->event, .point.at_ns = at_ns };
-	for (unsigned c = 0; c < GP_CURVES; c++)
-		s.point.bytes[c] = d->curve[c].now_bytes;
-	if (p->follow != NULL) {
+	read_curves(p->recording->live, device, &s.point);
+	if (p->follow != NULL && device != HOST) {
 		const struct gp_gap_map *map = &p->follow->map[device];
 		s.point.free_bytes = map->free_bytes;
 		s.point.largest_free_bytes = gp_gap_map_largest(map);
@@ -152,7 +163,10 @@ static enum gp_status enter_range(struct plot *p)
 			return status;
 	}
 	gp_live_take_moved(p->recording->live);
-	return GP_OK;
+	gp_live_take_host_moved(p->recording->live);
+	return gp_live_host(p->recording->live)->pinned.peak_bytes != 0 ?
+		       add_sample(p, HOST, p->start_ns) :
+		       GP_OK;
 }
 
 static enum gp_status add_event(struct plot *p, const struct gp_record *r, int64_t at_ns)
@@ -165,6 +179,8 @@ static enum gp_status add_event(struct plot *p, const struct gp_record *r, int64
 	}
 	for (; moved != 0 && status == GP_OK; moved &= moved - 1)
 		status = add_sample(p, (unsigned)__builtin_ctzll(moved), at_ns);
+	if (gp_live_take_host_moved(p->recording->live) && status == GP_OK)
+		status = add_sample(p, HOST, at_ns);
 	return status;
 }
 
@@ -310,6 +326,29 @@ static void fill_peaks(const struct plot *p, unsigned device, bool is_whole,
 	}
 }
 
+static void fill_host_peak(const struct plot *p, bool is_whole, struct gp_timeline_device *out)
+{
+	const struct gp_live_host *h = gp_live_host(p->recording->live);
+	uint64_t *peak = out->peak_bytes;
+	int64_t at_ns = 0;
+	for (size_t i = 0; i < out->points && !is_whole; i++) {
+		const struct gp_point *point = &out->point[i];
+		if (point->bytes[GP_HOST_PINNED] <= peak[GP_HOST_PINNED])
+			continue;
+		peak[GP_HOST_PINNED] = point->bytes[GP_HOST_PINNED];
+		peak[GP_HOST_REGISTERED] = point->bytes[GP_HOST_REGISTERED];
+		at_ns = point->at_ns;
+	}
+	if (is_whole) {
+		peak[GP_HOST_PINNED] = h->pinned.peak_bytes;
+		peak[GP_HOST_REGISTERED] = h->registered_at_peak;
+		at_ns = find_peak(out, GP_HOST_PINNED,
+				  gp_tick_ns(&p->recording->tick, h->pinned.peak_time),
+				  p->line[HOST].moved_ns);
+	}
+	out->peak_at_ns[GP_HOST_PINNED] = out->peak_at_ns[GP_HOST_REGISTERED] = at_ns;
+}
+
 static void judge_marks(struct gp_mark *mark, struct gp_timeline_device *out)
 {
 	for (size_t i = 0; i < out->ooms; i++)
@@ -336,6 +375,21 @@ static enum gp_status fill_device(struct plot *p, unsigned device, bool is_whole
 	return status;
 }
 
+static enum gp_status fill_host(struct plot *p, bool is_whole, struct gp_timeline *out)
+{
+	if (gp_live_host(p->recording->live)->pinned.peak_bytes == 0 ||
+	    p->line[HOST].bucket == NULL)
+		return GP_OK;
+	out->host = calloc(1, sizeof *out->host);
+	if (out->host == NULL)
+		return GP_E_MEMORY;
+	out->host->device = GP_DEVICE_UNKNOWN;
+	enum gp_status status = fill_points(p, &p->line[HOST], out->host);
+	if (status == GP_OK)
+		fill_host_peak(p, is_whole, out->host);
+	return status;
+}
+
 static enum gp_status fill(struct plot *p, bool is_whole, struct gp_timeline *out)
 {
 	out->device = calloc(GP_DEVICES, sizeof *out->device);
@@ -343,12 +397,12 @@ static enum gp_status fill(struct plot *p, bool is_whole, struct gp_timeline *ou
 	for (unsigned device = 0; device < GP_DEVICES && status == GP_OK; device++)
 		if (p->line[device].is_seen || gp_live_device(p->recording->live, device)->is_seen)
 			status = fill_device(p, device, is_whole, out);
-	return status;
+	return status == GP_OK ? fill_host(p, is_whole, out) : status;
 }
 
 static void forget_lines(struct plot *p)
 {
-	for (unsigned device = 0; device < GP_DEVICES; device++) {
+	for (unsigned device = 0; device <= HOST; device++) {
 		free(p->line[device].bucket);
 		free(p->line[device].mark);
 	}
@@ -431,6 +485,9 @@ void gp_timeline_free(struct gp_timeline *timeline)
 		free((void *)timeline->device[i].point);
 		free((void *)timeline->device[i].oom);
 	}
+	if (timeline->host != NULL)
+		free((void *)timeline->host->point);
+	free(timeline->host);
 	free(timeline->device);
 	*timeline = (struct gp_timeline){ 0 };
 }

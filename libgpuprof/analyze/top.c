@@ -23,7 +23,8 @@ struct past_free {
 #define OF_BLOCKS 0u
 #define OF_DRIVER 1u
 #define OFS 2u
-#define ACCOUNTS (GP_DEVICES * OFS)
+#define HOST (GP_DEVICES * OFS) /* behind those of the devices */
+#define ACCOUNTS (HOST + 1u)
 
 struct counting {
 	struct gp_recording *recording;
@@ -48,6 +49,9 @@ static struct gp_use *use_of(struct counting *c, unsigned account, const struct 
 static bool find_account(const struct gp_live_entry *e, unsigned *out)
 {
 	bool is_block = e->space == GP_SPACE_BLOCK;
+	*out = HOST;
+	if (gp_live_is_pinned(e))
+		return true;
 	if (is_block && (e->flags & GP_LIVE_PENDING) != 0)
 		return false; /* it was freed, and counted then */
 	*out = e->device * OFS + (is_block ? OF_BLOCKS : OF_DRIVER);
@@ -217,9 +221,14 @@ static enum gp_status answer(struct counting *c)
 	for (unsigned k = 0; k < ACCOUNTS; k++) {
 		if (c->table[k].rows.rows == 0)
 			continue;
-		struct gp_asked *asked = &out->asked[out->askeds++];
-		*asked = (struct gp_asked){ .device = k / OFS,
-					    .of = k % OFS == OF_BLOCKS ? GP_CURVE_ALLOCATED :
+		struct gp_asked *asked = &out->asked[out->askeds];
+		if (k == HOST)
+			out->host = asked;
+		else
+			out->askeds++;
+		*asked = (struct gp_asked){ .device = k == HOST ? GP_DEVICE_UNKNOWN : k / OFS,
+					    .of = k == HOST	       ? GP_CURVE_PINNED :
+						  k % OFS == OF_BLOCKS ? GP_CURVE_ALLOCATED :
 									 GP_CURVE_DRIVER };
 		fill(asked, &c->table[k]);
 	}
@@ -294,7 +303,7 @@ enum gp_status gp_top_build_ranges(struct gp_recording *recording, int64_t from_
 
 void gp_top_free(struct gp_top *top)
 {
-	for (size_t k = 0; k < top->askeds; k++) {
+	for (size_t k = 0; k < top->askeds + (top->host != NULL); k++) {
 		for (size_t i = 0; i < top->asked[k].uses; i++)
 			free((void *)top->asked[k].use[i].lives);
 		free(top->asked[k].use);

@@ -221,7 +221,11 @@ enum gp_curve {
 	GP_CURVE_DRIVER = 0,	/* asked of the driver */
 	GP_CURVE_RESERVED = 1,	/* held by the framework */
 	GP_CURVE_ALLOCATED = 2, /* handed out by the framework */
-	GP_CURVES,
+	GP_CURVES,		/* how many a device has */
+	/* of the process, device 255: host memory that the driver keeps page-locked */
+	GP_CURVE_PINNED = 4,
+	/* the part of PINNED that the job registered: now, and (peak_bytes) at PINNED's peak */
+	GP_CURVE_REGISTERED = 5,
 };
 
 /* COUNT.what: below 128 the number of events of that kind since the start; from 256 on: */

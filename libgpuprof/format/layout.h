@@ -25,11 +25,15 @@
 #define GP_FILE_MAGIC "GPUPROF"
 #define GP_FILE_HEADER 4096u
 #define GP_FORMAT_MAJOR 1u
-#define GP_FORMAT_MINOR 7u
-/* Minor versions from which on: the file header has losses; it has names; no block is short. */
+#define GP_FORMAT_MINOR 8u
+/*
+ * Minor versions from which on: the file header has losses; it has names; no block is short;
+ * checkpoints carry the peak of pinned memory.
+ */
 #define GP_FORMAT_LOSSES 1u
 #define GP_FORMAT_NAMES 3u
 #define GP_FORMAT_PADDED 7u
+#define GP_FORMAT_PINNED 8u
 #define GP_FILE_SLOTS 16u
 #define GP_FILE_SLOTS_MAX 4096u
 #define GP_SLOT_GUARD GP_BLOCK_HEADER

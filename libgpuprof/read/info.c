@@ -273,6 +273,8 @@ static void fill_doubts(struct gp_recording *r)
 	memcpy(r->uncertain, r->doubt.span, sizeof r->uncertain);
 	info->uncertain = r->uncertain;
 	/* higher ones may have been in what is missing at the end */
+	info->has_uncertain_pinned = info->format_minor < GP_FORMAT_PINNED &&
+				     (info->kept_from_ns != 0 || info->uncertains > 0);
 	info->has_uncertain_peaks =
 		(!info->is_sealed && !info->is_running) ||
 		(info->uncertains > 0 && r->uncertain[info->uncertains - 1].to_ns >= end);

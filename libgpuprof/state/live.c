@@ -111,6 +111,30 @@ void gp_curve_sub(struct gp_live *live, unsigned device, enum gp_curve curve, ui
 	c->now_bytes -= bytes < c->now_bytes ? bytes : c->now_bytes;
 }
 
+void gp_host_add(struct gp_live *live, const struct gp_live_entry *entry, const struct gp_record *r)
+{
+	struct gp_live_host *h = &live->host;
+	live->has_host_moved = true;
+	h->pinned.now_bytes += entry->bytes;
+	h->registered_bytes += entry->space == GP_SPACE_HOST_REGISTER ? entry->bytes : 0;
+	if (h->pinned.now_bytes <= h->pinned.peak_bytes)
+		return;
+	h->pinned.peak_bytes = h->pinned.now_bytes;
+	h->pinned.peak_time = r->time;
+	h->pinned.peak_order = r->order;
+	h->registered_at_peak = h->registered_bytes;
+}
+
+void gp_host_sub(struct gp_live *live, const struct gp_live_entry *entry)
+{
+	struct gp_live_host *h = &live->host;
+	const uint64_t registered = entry->space == GP_SPACE_HOST_REGISTER ? entry->bytes : 0;
+	live->has_host_moved = true;
+	h->pinned.now_bytes -=
+		entry->bytes < h->pinned.now_bytes ? entry->bytes : h->pinned.now_bytes;
+	h->registered_bytes -= registered < h->registered_bytes ? registered : h->registered_bytes;
+}
+
 void gp_live_anomaly(struct gp_live *live)
 {
 	live->count[GP_COUNT_ANOMALIES]++;
@@ -276,6 +300,11 @@ const struct gp_live_device *gp_live_device(const struct gp_live *live, unsigned
 	return device < GP_DEVICES ? &live->device[device].figures : NULL;
 }
 
+const struct gp_live_host *gp_live_host(const struct gp_live *live)
+{
+	return &live->host;
+}
+
 uint64_t gp_live_count(const struct gp_live *live, unsigned what)
 {
 	if (what == GP_COUNT_GAP_ORDER)
@@ -300,6 +329,13 @@ uint64_t gp_live_take_moved(struct gp_live *live)
 	uint64_t moved = live->moved;
 	live->moved = 0;
 	return moved;
+}
+
+bool gp_live_take_host_moved(struct gp_live *live)
+{
+	bool has_moved = live->has_host_moved;
+	live->has_host_moved = false;
+	return has_moved;
 }
 
 unsigned gp_live_ended_device(const struct gp_live *live, const struct gp_record *last)

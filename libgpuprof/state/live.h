@@ -1,8 +1,8 @@
 /*
- * The state of memory: events in order -> live set, three curves a device, peaks, self-check. The
- * drain thread keeps one (for checkpoints and figures since the start), the reader replays into
- * one: the same code, so that both say the same. Memory comes from mmap in chunks, never from
- * malloc. No I/O, no threads.
+ * The state of memory: events in order -> live set, three curves a device and one of the host,
+ * peaks, self-check. The drain thread keeps one (for checkpoints and figures since the start), the
+ * reader replays into one: the same code, so that both say the same. Memory comes from mmap in
+ * chunks, never from malloc. No I/O, no threads.
  */
 #ifndef GP_LIVE_H
 #define GP_LIVE_H
@@ -83,6 +83,16 @@ struct gp_live_device {
 	struct gp_live_used used;
 };
 
+/*
+ * Page-locked memory of the host, which belongs to the process and to no device: what the driver
+ * allocated (HOST) and the job's own pages that it registered (HOST_REGISTER).
+ */
+struct gp_live_host {
+	struct gp_curve_state pinned; /* both */
+	uint64_t registered_bytes;    /* of these: now, */
+	uint64_t registered_at_peak;  /* and at the peak of `pinned` */
+};
+
 struct gp_live; /* opaque */
 
 /* An empty state. NULL when mmap fails. */
@@ -99,11 +109,14 @@ enum gp_status gp_live_apply(struct gp_live *live, const struct gp_record *recor
 
 /* Figures of one device, GP_DEVICE_UNKNOWN included; NULL: no such ordinal. */
 const struct gp_live_device *gp_live_device(const struct gp_live *live, unsigned device);
+const struct gp_live_host *gp_live_host(const struct gp_live *live);
 /* COUNT values: kinds below 256 and enum gp_count. */
 uint64_t gp_live_count(const struct gp_live *live, unsigned what);
 void gp_live_count_set(struct gp_live *live, unsigned what, uint64_t number);
 /* Devices (bits; GP_DEVICE_UNKNOWN has none) whose curves moved since the last call. */
 uint64_t gp_live_take_moved(struct gp_live *live);
+/* Likewise of the host's curve. */
+bool gp_live_take_host_moved(struct gp_live *live);
 /* Live entries now, in all spaces. */
 uint64_t gp_live_entries(const struct gp_live *live);
 /*
@@ -118,6 +131,8 @@ const struct gp_live_entry *gp_live_next_mapped(const struct gp_live *live, uint
 
 /* Is it counted in the DRIVER curve? */
 bool gp_live_is_driver(const struct gp_live_entry *entry);
+/* Is it counted in the curve of the host? */
+bool gp_live_is_pinned(const struct gp_live_entry *entry);
 /*
  * The entry that this FREE or BLOCK_FREE, not applied yet, will end; NULL: none, or another kind.
  */

@@ -19,12 +19,19 @@ bool gp_live_is_driver(const struct gp_live_entry *e)
 	       !(e->space == GP_SPACE_PHYSICAL && (e->flags & IMPORTED) != 0);
 }
 
+bool gp_live_is_pinned(const struct gp_live_entry *e)
+{
+	return e->space == GP_SPACE_HOST || e->space == GP_SPACE_HOST_REGISTER;
+}
+
 static void count_in(struct gp_live *live, const struct gp_live_entry *e, const struct gp_record *r)
 {
 	if (gp_live_is_driver(e))
 		gp_curve_add(live, e->device, GP_CURVE_DRIVER, e->bytes, r);
 	if ((e->flags & GP_LIVE_SEGMENT) != 0)
 		gp_curve_add(live, e->device, GP_CURVE_RESERVED, gp_segment_bytes(e), r);
+	if (gp_live_is_pinned(e))
+		gp_host_add(live, e, r);
 }
 
 /* `order`: of what ended it. */
@@ -33,6 +40,8 @@ static void remove_entry(struct gp_live *live, uint32_t slot, bool is_reserved, 
 	const struct gp_live_entry *e = gp_live_at(live, slot);
 	if ((GP_SPACES_SEGMENT >> e->space & 1) != 0)
 		gp_segment_end(live, e->address, order);
+	if (gp_live_is_pinned(e))
+		gp_host_sub(live, e);
 	if (gp_live_is_driver(e))
 		gp_curve_sub(live, e->device, GP_CURVE_DRIVER, e->bytes);
 	if ((e->flags & GP_LIVE_SEGMENT) != 0 && is_reserved)

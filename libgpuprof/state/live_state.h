@@ -44,12 +44,14 @@ struct gp_live {
 	uint64_t gap; /* what has a lower order is in doubt: end of the last GAP or LOST */
 	uint64_t entries;
 	uint64_t moved; /* devices, as bits */
+	bool has_host_moved;
 	bool is_loaded; /* from a checkpoint: what came before it is unknown */
 	struct gp_live_walk walk;
 	struct gp_segment_cache cache[GP_CACHE_LINES];
 	uint64_t epoch;
 	uint64_t count[GP_COUNTS];
 	struct gp_device_state device[GP_DEVICES + 1]; /* the last: unknown */
+	struct gp_live_host host;
 	struct gp_live_past past;
 };
 
@@ -98,6 +100,10 @@ void gp_live_touch(struct gp_live *live, uint32_t slot);
 void gp_curve_add(struct gp_live *live, unsigned device, enum gp_curve curve, uint64_t bytes,
 		  const struct gp_record *r);
 void gp_curve_sub(struct gp_live *live, unsigned device, enum gp_curve curve, uint64_t bytes);
+/* An entry of which gp_live_is_pinned comes, with the event `r`, or goes. */
+void gp_host_add(struct gp_live *live, const struct gp_live_entry *entry,
+		 const struct gp_record *r);
+void gp_host_sub(struct gp_live *live, const struct gp_live_entry *entry);
 void gp_live_anomaly(struct gp_live *live);
 
 /* live_driver.c */

@@ -101,6 +101,17 @@ static void emit_device(const struct emitter *to, const struct gp_live *live, un
 	emit_curve(to, device, GP_CURVE_LIMIT, &limit);
 }
 
+/* `now_bytes` is for other readers: ours adds the entries up. */
+static void emit_host(const struct emitter *to, const struct gp_live_host *h)
+{
+	const struct gp_curve_state registered = { .now_bytes = h->registered_bytes,
+						   .peak_bytes = h->registered_at_peak };
+	if (h->pinned.peak_bytes != 0)
+		emit_curve(to, GP_DEVICES, GP_CURVE_PINNED, &h->pinned);
+	if (registered.now_bytes != 0 || registered.peak_bytes != 0)
+		emit_curve(to, GP_DEVICES, GP_CURVE_REGISTERED, &registered);
+}
+
 static void emit_orphans(const struct emitter *to, const struct gp_live_past *past)
 {
 	for (unsigned i = 0; i < GP_PAST_ORPHANS; i++) {
@@ -137,7 +148,20 @@ void gp_live_totals(const struct gp_live *live,
 	}
 	for (unsigned device = 0; device <= GP_DEVICES; device++)
 		emit_device(&to, live, device);
+	emit_host(&to, &live->host);
 	emit_orphans(&to, &live->past);
+}
+
+/* The peak alone: older recordings have no such records, so entries make the rest. */
+static void load_host(struct gp_live_host *host, const struct gp_record *r)
+{
+	if (r->aux == GP_CURVE_REGISTERED)
+		host->registered_at_peak = r->curve.peak_bytes;
+	if (r->aux != GP_CURVE_PINNED)
+		return;
+	host->pinned.peak_bytes = r->curve.peak_bytes;
+	host->pinned.peak_time = r->curve.peak_time;
+	host->pinned.peak_order = r->curve.peak_order;
 }
 
 static void load_curve(struct gp_live *live, const struct gp_record *r)
@@ -157,8 +181,10 @@ static void load_curve(struct gp_live *live, const struct gp_record *r)
 		used->has_limit = r->curve.now_bytes != 0;
 		used->limit_bytes = r->curve.peak_bytes;
 	}
-	if (curve >= GP_CURVES)
+	if (curve >= GP_CURVES) {
+		load_host(&live->host, r);
 		return;
+	}
 	if ((r->aux & GP_CURVE_CORRECTION) != 0) {
 		d->correction[curve] = r->curve.now_bytes;
 		d->is_rebasing = r->curve.peak_bytes != 0;
@@ -190,6 +216,21 @@ static void load_orphan(struct gp_live *live, const struct gp_record *r)
 	gp_past_add_orphan(&live->past, &orphan);
 }
 
+/* Where no peak was carried, that of the checkpoint is the least that it was. */
+static void load_pinned(struct gp_live_host *host, const struct gp_live_entry *entry)
+{
+	struct gp_curve_state *c = &host->pinned;
+	const bool is_registered = entry->space == GP_SPACE_HOST_REGISTER;
+	c->now_bytes += entry->bytes;
+	host->registered_bytes += is_registered ? entry->bytes : 0;
+	if (c->now_bytes <= c->peak_bytes)
+		return;
+	c->peak_bytes = c->now_bytes;
+	c->peak_time = entry->time > c->peak_time ? entry->time : c->peak_time;
+	c->peak_order = entry->order > c->peak_order ? entry->order : c->peak_order;
+	host->registered_at_peak = host->registered_bytes;
+}
+
 static enum gp_status load_entry(struct gp_live *live, const struct gp_record *r)
 {
 	const struct gp_live_entry entry = {
@@ -213,6 +254,8 @@ static enum gp_status load_entry(struct gp_live *live, const struct gp_record *r
 		return GP_E_MEMORY;
 	if (r->space == GP_SPACE_BLOCK && (r->aux & GP_LIVE_PENDING) != 0)
 		gp_live_device_of(live, r->device)->figures.pending_bytes += entry.bytes;
+	if (gp_live_is_pinned(&entry))
+		load_pinned(&live->host, &entry);
 	return GP_OK;
 }
 

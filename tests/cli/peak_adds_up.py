@@ -9,6 +9,9 @@ wanted = {
     for of in ("allocated", "reserved", "driver")
     if device[of + "_peak_bytes"]
 }
+host = timeline["host"]
+if host:
+    wanted[(None, "pinned")] = host["pinned_peak_bytes"]
 found = {(device["device"], device["of"]): device["live_bytes"] for device in peak["devices"]}
 if found != wanted:
     sys.exit("peaks %s, timeline has %s" % (found, wanted))

@@ -11,7 +11,8 @@
 #include "../../tools/check_limits.c"
 #include "../../tools/report_doubt.c"
 
-const char *const gp_curve_keys[GP_CURVES] = { "driver", "reserved", "allocated" };
+const char *const gp_curve_keys[GP_CURVE_KEYS] = { "driver", "reserved",
+						   "allocated", [GP_CURVE_PINNED] = "pinned" };
 
 #define GIB (1ull << 30)
 
