@@ -98,6 +98,8 @@ static enum gp_status fold_ranges(struct diff *f)
 
 static struct gp_holders *holders_of(struct gp_diff_source *s, unsigned device, enum gp_curve of)
 {
+	if (of == GP_CURVE_PINNED)
+		return s->peak.host;
 	for (size_t k = 0; k < s->peak.holders; k++)
 		if (s->peak.holder[k].device == device && s->peak.holder[k].of == of)
 			return &s->peak.holder[k];
@@ -141,9 +143,23 @@ static enum gp_status add_table(struct diff *f, unsigned device, enum gp_curve o
 	return status;
 }
 
+static enum gp_status add_tables(struct diff *f, unsigned device)
+{
+	static const enum gp_curve of_host[] = { GP_CURVE_PINNED },
+				   of_device[] = { GP_CURVE_ALLOCATED, GP_CURVE_RESERVED,
+						   GP_CURVE_DRIVER };
+	const bool is_host = device == GP_DEVICE_UNKNOWN;
+	const enum gp_curve *of = is_host ? of_host : of_device;
+	enum gp_status status = GP_OK;
+	for (size_t k = 0; k < (is_host ? 1 : GP_CURVES) && status == GP_OK; k++)
+		if (gp_use_report_wants(&f->r, device, of[k], f->d.style.is_json))
+			status = add_table(f, device, of[k]);
+	return status;
+}
+
 static int compare(struct diff *f)
 {
-	unsigned device[GP_DEVICES];
+	unsigned device[GP_DIFF_DEVICES];
 	size_t devices = gp_diff_devices(&f->d, device);
 	enum gp_status status = fold_ranges(f);
 	f->d.table = calloc(devices * GP_CURVES + 1, sizeof *f->d.table);
@@ -155,10 +171,7 @@ static int compare(struct diff *f)
 		for (size_t i = 0; i < rows; i++)
 			f->d.is_different |=
 				row[i].is_memory && gp_diff_row_changed(&f->d, &row[i]);
-		for (int of = GP_CURVE_ALLOCATED; of >= GP_CURVE_DRIVER && !status; of--)
-			if (gp_use_report_wants(&f->r, device[k], (enum gp_curve)of,
-						f->d.style.is_json))
-				status = add_table(f, device[k], (enum gp_curve)of);
+		status = status ? status : add_tables(f, device[k]);
 	}
 	return status ? gp_report_failed("compare with", f->d.side[0].path, status) : GP_EXIT_OK;
 }
@@ -169,7 +182,7 @@ static int compare(struct diff *f)
 static bool is_anything(const struct diff *f)
 {
 	const struct gp_use_style *s = &f->d.style;
-	unsigned device[GP_DEVICES];
+	unsigned device[GP_DIFF_DEVICES];
 	bool has_device = s->device < 0 || gp_diff_devices(&f->d, device) > 0;
 	if (has_device && (f->r.matched || (!s->range && !s->library)))
 		return true;
@@ -282,7 +295,7 @@ static int run(int argc, char **argv)
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &f->at,
 		  "at this moment of each: peak (default), oom, end, step:3, 1.5s" },
 		{ "of", 0, GP_FLAG_TEXT, "CURVE", &f->r.style.of_text,
-		  "only allocated, reserved or driver memory" },
+		  "only allocated, reserved, driver or pinned (host) memory" },
 		{ "ignore-lines", 0, GP_FLAG_SWITCH, NULL, &f->d.ignores_lines,
 		  "stacks that differ in line numbers alone are one: the source was edited" },
 		{ "least", 0, GP_FLAG_TEXT, "SIZE", &f->least,

@@ -41,7 +41,7 @@ bool gp_diff_setting_differs(const struct gp_diff_report *r, enum gp_diff_settin
 	return false;
 }
 
-size_t gp_diff_devices(const struct gp_diff_report *r, unsigned device[GP_DEVICES])
+size_t gp_diff_devices(const struct gp_diff_report *r, unsigned device[GP_DIFF_DEVICES])
 {
 	size_t devices = 0;
 	for (unsigned number = 0; number < GP_DEVICES; number++) {
@@ -52,6 +52,11 @@ size_t gp_diff_devices(const struct gp_diff_report *r, unsigned device[GP_DEVICE
 		if (is_there && (r->style.device < 0 || number == (uint64_t)r->style.device))
 			device[devices++] = number;
 	}
+	bool has_host = false;
+	for (size_t k = 0; k < r->sides && r->style.device < 0; k++)
+		has_host |= r->side[k].peak.host != NULL;
+	if (has_host)
+		device[devices++] = GP_DEVICE_UNKNOWN;
 	return devices;
 }
 
@@ -150,10 +155,29 @@ static void add_ooms(struct rows *w)
 	end_row(w);
 }
 
+/* Of the host, at its own peak or at the moment. */
+static void add_pinned(struct rows *w)
+{
+	struct gp_diff_row *row =
+		add_row(w, "pinned_bytes", w->report->is_of_moments ? "pinned" : "pinned, peak",
+			GP_UNIT_BYTES);
+	for (size_t k = 0; k < w->report->sides; k++) {
+		const struct gp_diff_source *s = &w->report->side[k];
+		const struct gp_holders *h = s->peak.host;
+		row->is_known[k] = true;
+		row->number[k] = !h ? 0 : s->is_peak ? h->peak_bytes : h->live_bytes;
+	}
+	end_row(w);
+}
+
 size_t gp_diff_rows(const struct gp_diff_report *r, unsigned device,
 		    struct gp_diff_row row[GP_DIFF_ROWS])
 {
 	struct rows w = { .report = r, .row = row };
+	if (device == GP_DEVICE_UNKNOWN) {
+		add_pinned(&w);
+		return w.rows;
+	}
 	for (size_t k = 0; k < r->sides; k++)
 		for (size_t i = 0; i < r->side[k].figures.devices; i++)
 			if (r->side[k].figures.device[i].device == device)

@@ -46,7 +46,7 @@ static void write_device(struct gp_json *json, const struct gp_diff_report *r, u
 	struct gp_diff_row row[GP_DIFF_ROWS];
 	size_t rows = gp_diff_rows(r, device, row);
 	gp_json_object(json, NULL);
-	gp_json_number(json, "device", device);
+	gp_use_device_write(json, device);
 	for (size_t k = 0; k < rows; k++)
 		write_row(json, r, &row[k]);
 	gp_json_end(json);
@@ -103,7 +103,7 @@ static void write_table(struct gp_json *json, const struct gp_diff_report *r,
 {
 	uint64_t top = r->style.top ? r->style.top : UINT64_MAX;
 	gp_json_object(json, NULL);
-	gp_json_number(json, "device", t->device);
+	gp_use_device_write(json, t->device);
 	gp_json_text(json, "of", gp_curve_keys[t->of]);
 	gp_json_array(json, "live_bytes");
 	for (size_t k = 0; k < r->sides; k++)
@@ -126,7 +126,7 @@ static void write_table(struct gp_json *json, const struct gp_diff_report *r,
 void gp_diff_write(const struct gp_diff_report *r)
 {
 	struct gp_json json;
-	unsigned device[GP_DEVICES];
+	unsigned device[GP_DIFF_DEVICES];
 	size_t devices = gp_diff_devices(r, device);
 	gp_json_init(&json, r->out, 5);
 	gp_json_object(&json, NULL);

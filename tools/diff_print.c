@@ -238,7 +238,10 @@ static void print_table(const struct gp_diff_report *r, const struct gp_diff_tab
 	int indent = r->sides == 2 ? 45 : 15 + 11 * (int)(r->sides - 1);
 	if (!t->shown)
 		return;
-	fprintf(r->out, "GPU %u, %s%s:\n", t->device, gp_curve_keys[t->of],
+	char where[24] = "Host";
+	if (t->device != GP_DEVICE_UNKNOWN)
+		snprintf(where, sizeof where, "GPU %u", t->device);
+	fprintf(r->out, "%s, %s%s:\n", where, gp_curve_keys[t->of],
 		r->is_of_moments ? "" : ", each at its peak");
 	print_overwritten(r, t);
 	print_group_titles(r);
@@ -294,7 +297,7 @@ static void print_ranges_doubt(const struct gp_diff_report *r)
 
 void gp_diff_print(const struct gp_diff_report *r)
 {
-	unsigned device[GP_DEVICES];
+	unsigned device[GP_DIFF_DEVICES];
 	print_sides(r);
 	if (!r->is_of_moments || r->side[0].path != r->side[1].path)
 		print_settings(r);

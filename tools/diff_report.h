@@ -58,8 +58,9 @@ size_t gp_diff_rows(const struct gp_diff_report *report, unsigned device,
 bool gp_diff_row_changed(const struct gp_diff_report *report, const struct gp_diff_row *row);
 /* Ranges are asked for, and not all sides know theirs by the same: groups are no changes. */
 bool gp_diff_phases_differ(const struct gp_diff_report *report);
-/* Devices of all sides, ascending; how many. */
-size_t gp_diff_devices(const struct gp_diff_report *report, unsigned device[GP_DEVICES]);
+/* Devices of all sides, ascending, last UNKNOWN where host memory was pinned; how many. */
+#define GP_DIFF_DEVICES (GP_DEVICES + 1)
+size_t gp_diff_devices(const struct gp_diff_report *report, unsigned device[GP_DIFF_DEVICES]);
 
 /* ---- what the runs were made with ---- */
 

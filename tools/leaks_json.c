@@ -139,7 +139,7 @@ static void write_full(const struct gp_leaks_report *r)
 static void write_live(const struct gp_leaks_report *r, const struct gp_holders *h, uint64_t count)
 {
 	gp_json_object(r->json, NULL);
-	gp_json_number(r->json, "device", h->device);
+	gp_use_device_write(r->json, h->device);
 	gp_json_text(r->json, "of", gp_curve_keys[h->of]);
 	gp_json_number(r->json, "bytes", h->live_bytes);
 	gp_json_number(r->json, "count", count);

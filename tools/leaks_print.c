@@ -380,10 +380,14 @@ static void print_nothing(const struct gp_leaks_report *r, const struct gp_leak_
 
 static void print_live(const struct gp_leaks_report *r, const struct gp_holders *h, uint64_t count)
 {
-	bool is_block = h->of == GP_CURVE_ALLOCATED;
-	fprintf(r->out, "live at the end: GPU %u, %s in %s\n", h->device,
-		gp_bytes_text(h->live_bytes).s,
-		gp_plural(count, is_block ? "framework block" : "driver allocation").s);
+	const char *what = h->of == GP_CURVE_ALLOCATED ? "framework block" :
+			   h->of == GP_CURVE_PINNED    ? "pinned allocation" :
+							 "driver allocation";
+	char where[24] = "host";
+	if (h->device != GP_DEVICE_UNKNOWN)
+		snprintf(where, sizeof where, "GPU %u", h->device);
+	fprintf(r->out, "live at the end: %s, %s in %s\n", where, gp_bytes_text(h->live_bytes).s,
+		gp_plural(count, what).s);
 }
 
 enum gp_status gp_leaks_print(const struct gp_leaks_report *r)

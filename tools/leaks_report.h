@@ -64,9 +64,9 @@ const char *gp_leak_doubt_hint(const struct gp_leaks_report *report, char text[G
 bool gp_leak_has_library(const struct gp_leaks_report *report, enum gp_status *status);
 
 /* What is there at the end of the recording: most is no leak. */
-enum gp_status gp_leak_visit_live(const struct gp_leaks_report *report,
-				  void (*visit)(const struct gp_leaks_report *report,
-						const struct gp_holders *holders, uint64_t count));
+typedef void gp_leak_visit_holders(const struct gp_leaks_report *report,
+				   const struct gp_holders *holders, uint64_t count);
+enum gp_status gp_leak_visit_live(const struct gp_leaks_report *r, gp_leak_visit_holders *visit);
 
 /* leaks_print.c, leaks_json.c: all of it; one suspect */
 enum gp_status gp_leaks_print(const struct gp_leaks_report *report);

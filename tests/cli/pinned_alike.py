@@ -23,4 +23,5 @@ host = ask("timeline")["host"]
 print("timeline", host["pinned_peak_bytes"], "at", host["pinned_peak_at_ns"], "last", host["points"][-1][1])
 print("peak", peak["device"], peak["peak_bytes"], "at", peak["peak_at_ns"], [g["bytes"] for g in peak["groups"]])
 print("top", top["device"], top["bytes"], "live", top["live_bytes"], [g["live_bytes"] for g in top["groups"]])
-print("leaks", leaks_of_host(ask("leaks")))
+leaks = ask("leaks")
+print("leaks", leaks_of_host(leaks), [live["bytes"] for live in leaks["live"] if live["of"] == "pinned"])
