@@ -24,7 +24,7 @@ unset GPUPROF_OUTPUT LD_PRELOAD
 
 kept_recordings="eager expandable graph oom mlp killed"
 all_sections="eager cupti expandable graph oom mlp profiler workers shell killed doctor trainer others stacks trace
-snapshots fits oom_kinds leaks diff ranges phases spans number_line cost stack_cost tracker_cost idle compile reduce two-gpus ranks compatibility fake rings"
+snapshots fits oom_kinds leaks diff ranges phases spans number_line cost stack_cost tracker_cost idle compile reduce two-gpus ranks recipes compatibility fake rings"
 
 say() { printf '%s\n' "$*"; }
 skip() { say "SKIP $*"; }
@@ -194,6 +194,12 @@ section_ranks() {
 		judge "ranks-$rank" --peaks "$work/ranks.peaks.$rank"
 	done
 	"$gpuprof" info "$work/ranks-0.gpr" "$work/ranks-1.gpr"
+}
+# what docs/RECIPES.md says, tried: a line a recipe
+section_recipes() {
+	need_gpus recipes 1 || return 0
+	timeout -k 10 260 "$python" "$here/recipes.py" --gpuprof "$gpuprof" --work "$work/recipes" 2>&1
+	claim recipes "all recipes are gone through (exit $?)" [ -d "$work/recipes" ]
 }
 section_shell() {
 	mkdir -p "$work/shell"
