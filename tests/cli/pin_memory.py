@@ -1,6 +1,10 @@
-"""Pins host memory on the fake driver: 3 MiB allocated in two parts, 2 MiB of its own registered; the peak is all of it."""
+"""Pins host memory on the fake driver: 3 MiB allocated in two parts, 2 MiB of its own registered; the peak is all of it.
+
+pin_memory.py [N]: then a page is pinned and released N times.
+"""
 import ctypes
 import mmap
+import sys
 
 cuda = ctypes.CDLL("libcuda.so.1")
 MIB = 1 << 20
@@ -14,3 +18,7 @@ assert cuda.cuMemHostRegister_v2(own, ctypes.c_size_t(2 * MIB), 0) == 0
 assert cuda.cuMemAllocHost_v2(ctypes.byref(second), ctypes.c_size_t(2 * MIB)) == 0
 assert cuda.cuMemHostUnregister(own) == 0
 assert cuda.cuMemFreeHost(second) == 0
+page = ctypes.byref(second), ctypes.c_size_t(4096)
+for _ in range(int(sys.argv[1]) if len(sys.argv) > 1 else 0):
+    cuda.cuMemAllocHost_v2(*page)
+    cuda.cuMemFreeHost(second)
