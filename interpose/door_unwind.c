@@ -59,6 +59,14 @@ static void *find(void *handle, const char *name)
 	return gp_libc_dlsym(handle, name);
 }
 
+/* valgrind's memcheck reports each read of memory that the job has not written, ours too. */
+static int find_valgrind(struct dl_phdr_info *info, size_t bytes, void *is_found)
+{
+	(void)bytes;
+	*(bool *)is_found = info->dlpi_name && strstr(info->dlpi_name, "/vgpreload_");
+	return *(bool *)is_found;
+}
+
 /* The loader's own state, where it is glibc's: read, never written. */
 static void watch_loader(void)
 {
@@ -75,6 +83,9 @@ static const char *open_once(unsigned depth, bool has_frame_pointers)
 	struct gp_native_setup setup = { .depth = (uint16_t)depth,
 					 .has_frame_pointers = has_frame_pointers,
 					 .lookup = find };
+	bool is_valgrind = false;
+	if (dl_iterate_phdr(find_valgrind, &is_valgrind))
+		return "valgrind runs the job";
 	if (!dl_iterate_phdr(find_own_text, &own))
 		return "our own text was not found";
 	setup.own_from = own.from;

@@ -219,30 +219,48 @@ GP_COLD static void say_settings(void)
 		say_fact(GP_FACT_ALLOC_CONF, 0, GP_DEVICE_UNKNOWN, text);
 }
 
+/* The device's allocator has no other block. */
+static bool is_only_block(int64_t bytes, uint64_t allocated)
+{
+	return bytes > 0 && allocated == (uint64_t)bytes;
+}
+
+/* Of the process: no device has reported one, recorded or not. */
+GP_COLD static bool is_first_block(int64_t bytes, uint64_t allocated)
+{
+	for (unsigned d = 0; d < GP_DEVICES; d++)
+		if (atomic_load_explicit(&last[d].is_seen, memory_order_relaxed))
+			return false;
+	return is_only_block(bytes, allocated);
+}
+
 /* Once a process, at its first recorded report; a forked child's word is 0 again. */
-GP_COLD static void say_tier(void)
+/* True: the tracker was attached here, under the lock of the first block's device. */
+GP_COLD static bool say_tier(int64_t bytes, uint64_t allocated)
 {
 	char version[64];
 	if (atomic_exchange_explicit(&gp_local->is_tier_said, 1, memory_order_relaxed))
-		return; /* another thread was first */
-	say_fact(GP_FACT_TIER_A, 1, GP_DEVICE_UNKNOWN, "");
+		return false; /* another thread was first */
+	say_fact(GP_FACT_BLOCK_REPORTS, 1, GP_DEVICE_UNKNOWN, "");
 	if (gp_torch_version(version, sizeof version))
 		say_fact(GP_FACT_PYTORCH, 0, GP_DEVICE_UNKNOWN, version);
 	say_settings();
-	gp_trace_wanted();
+	bool is_attached = gp_trace_wanted(is_first_block(bytes, allocated));
 	gp_torch_ranges_wanted();
+	return is_attached;
 }
 
-GP_HOT void need_tier(void)
+GP_HOT bool need_tier(int64_t bytes, uint64_t allocated)
 {
 	if (gp_unlikely(!atomic_load_explicit(&gp_local->is_tier_said, memory_order_relaxed)))
-		say_tier();
+		return say_tier(bytes, allocated);
+	return false;
 }
 
 /* Blocks that were there before us: our reconstruction cannot know them. */
 GP_COLD static void say_late(int64_t bytes, uint64_t allocated, unsigned device)
 {
-	if (bytes < 0 || allocated != (uint64_t)bytes)
+	if (!is_only_block(bytes, allocated))
 		say_fact(GP_FACT_FRAMEWORK_LATE, 1, device, "");
 }
 
@@ -252,11 +270,12 @@ static void record_memory(void *block, int64_t bytes, uint64_t allocated, uint64
 	struct totals *t = &last[device];
 	enum gp_kind kind = kind_of(t, bytes, allocated, reserved);
 	bool is_first = !atomic_load_explicit(&t->is_seen, memory_order_relaxed);
+	bool is_attached_here = false;
 	struct gp_record *r = NULL;
 	uint32_t stack = 0;
 	bool is_recording = gp_enter();
 	if (is_recording) {
-		need_tier();
+		is_attached_here = need_tier(bytes, allocated);
 		if (gp_unlikely(is_first))
 			say_late(bytes, allocated, device);
 		stack = kind == GP_BLOCK_FREE ? gp_stack_of_free() : gp_stack_of_alloc();
@@ -277,6 +296,8 @@ static void record_memory(void *block, int64_t bytes, uint64_t allocated, uint64
 		gp_told_join(r);
 		gp_commit_memory(r);
 	}
+	if (gp_unlikely(is_attached_here))
+		gp_trace_first_block();
 	gp_leave();
 }
 
@@ -284,7 +305,7 @@ static void record_oom(int64_t bytes, uint64_t allocated, uint64_t reserved, uns
 {
 	if (!gp_enter())
 		return;
-	need_tier();
+	need_tier(0, 0);
 	uint32_t stack = gp_stack_of_alloc();
 	struct gp_record *r = gp_reserve(GP_OOM);
 	if (r) {

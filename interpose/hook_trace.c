@@ -8,6 +8,7 @@
 
 #include "../libgpuprof/record/stack_take.h"
 #include "arena_table.h"
+#include "capture.h"
 #include "device_memory.h"
 #include "hook_torch.h"
 #include "quiet_moment.h"
@@ -187,7 +188,7 @@ static void told(const void *tracker, const struct gp_trace_entry *e)
 static void say_fact(bool is_attached, const char *why)
 {
 	struct gp_record fact = { .kind = GP_FACT, .device = GP_DEVICE_UNKNOWN };
-	fact.aux = GP_FACT_TIER_B;
+	fact.aux = GP_FACT_ALLOCATOR_DETAILS;
 	fact.fact.value = is_attached;
 	gp_define(&fact, why, strlen(why));
 }
@@ -202,16 +203,28 @@ void gp_trace_say_untold(const char *why)
 	say_fact(true, why);
 }
 
-void gp_trace_wanted(void)
+bool gp_trace_wanted(bool is_first_block)
 {
 	/* partner: the store in gp_trace_attach */
 	const char *before = atomic_load_explicit(&outcome, memory_order_acquire);
-	if (!gp_settings.has_tier_b)
+	if (!gp_settings.has_allocator_details) {
 		say("switched off");
-	else if (before)
+	} else if (before) {
 		say(before);
-	else
+	} else if (is_first_block && !gp_is_capturing()) {
+		gp_trace_attach();
+		return true;
+	} else {
 		gp_is_due(GP_DUE_ATTACH);
+	}
+	return false;
+}
+
+void gp_trace_first_block(void)
+{
+	if (atomic_load_explicit(&gp_join_state, memory_order_relaxed) == GP_JOIN_WANTED &&
+	    !gp_is_capturing())
+		gp_join_try();
 }
 
 void gp_trace_attach(void)
@@ -221,7 +234,8 @@ void gp_trace_attach(void)
 		return;
 	if (!gp_torch_version(version, sizeof version))
 		version[0] = '\0';
-	const char *why = gp_torch_allocator_find(version, &allocator);
+	const char *why =
+		gp_torch_allocator_find(version, !gp_settings.has_untried_details, &allocator);
 	/* the fact stands before what it explains */
 	say(why ? why : "");
 	if (!why)

@@ -1,9 +1,11 @@
 /*
- * PyTorch, tier B: what its native allocator tells a trace tracker, under its lock and just before
- * it reports a block (hook_torch.c): the requested size, the stream and pool, whether other streams
- * still use a freed block; and what it does not report at all: segments, completed frees,
- * snapshots. The tracker is attached at the first quiet moment after the first report, and stays
- * for ever: it says nothing where nothing is recorded.
+ * PyTorch, allocator details: what its native allocator tells a trace tracker, under its lock and
+ * just before it reports a block (hook_torch.c): the requested size, the stream and pool, whether
+ * other streams still use a freed block; and what it does not report at all: segments, completed
+ * frees, snapshots. The tracker is attached in the report of the process's first block: the lock of
+ * that device's allocator is recursive, and PyTorch takes no device's lock with another's held. One
+ * thread does so, once. Where blocks were there before, it waits for a quiet moment. It stays for
+ * ever: it records nothing where nothing is recorded.
  */
 #ifndef GP_HOOK_TRACE_H
 #define GP_HOOK_TRACE_H
@@ -59,9 +61,18 @@ GP_HOT void gp_told_join(struct gp_record *r)
 	r->code = told->arena;
 }
 
-/* A process records its first report: has the tracker attached, or says again how that ended. */
-void gp_trace_wanted(void);
-/* At a quiet moment. */
+/*
+ * A process records its first report: attaches the tracker and returns true; or has it attached
+ * later, where the report is not of the process's first block; or records again how that ended.
+ */
+bool gp_trace_wanted(bool is_first_block);
+/*
+ * The thread that attached the tracker with a device's lock held, after the record of that first
+ * block: takes over what the allocator knows of it. For no other thread, which could hold another
+ * device's lock.
+ */
+void gp_trace_first_block(void);
+/* At a quiet moment, or in the report of the process's first block. */
 void gp_trace_attach(void);
 /* It is attached, but what was there before stays unknown. */
 void gp_trace_say_untold(const char *why);

@@ -55,13 +55,18 @@ struct function_tables {
 	void *const *native;
 };
 
-static const char *layout_of(const char *version, uint32_t *pool_offset, bool *has_snapshot)
+#define NOT_TRIED \
+	"this version of PyTorch was not tried on a GPU (--allocator-details=on records them)"
+
+static const char *layout_of(const char *version, bool is_tried_only, uint32_t *pool_offset,
+			     bool *has_snapshot)
 {
 	static const struct {
 		unsigned major, first, last, pool_offset;
-		bool has_snapshot;
+		bool has_snapshot, is_tried;
 	} rows[] = {
-#define LAYOUT(major, first, last, pool, snapshot) { major, first, last, pool, snapshot },
+#define LAYOUT(major, first, last, pool, snapshot, tried) \
+	{ major, first, last, pool, snapshot, tried },
 #include "trace_layout.def"
 #undef LAYOUT
 	};
@@ -75,7 +80,7 @@ static const char *layout_of(const char *version, uint32_t *pool_offset, bool *h
 		if (major == rows[k].major && minor >= rows[k].first && minor <= rows[k].last) {
 			*pool_offset = rows[k].pool_offset;
 			*has_snapshot = rows[k].has_snapshot;
-			return NULL;
+			return is_tried_only && !rows[k].is_tried ? NOT_TRIED : NULL;
 		}
 		if (is_later)
 			why = "this PyTorch is newer than what is known of its allocator";
@@ -147,12 +152,13 @@ static const char *find_tables(struct function_tables *t, void **object)
 	return NULL;
 }
 
-const char *gp_torch_allocator_find(const char *version, struct gp_torch_allocator *out)
+const char *gp_torch_allocator_find(const char *version, bool is_tried_only,
+				    struct gp_torch_allocator *out)
 {
 	struct function_tables t;
 	*out = (struct gp_torch_allocator){ .object = NULL };
 	bool has_snapshot;
-	const char *why = layout_of(version, &out->pool_offset, &has_snapshot);
+	const char *why = layout_of(version, is_tried_only, &out->pool_offset, &has_snapshot);
 	if (!why)
 		why = find_tables(&t, &out->object);
 	if (why)

@@ -61,7 +61,8 @@ struct gp_torch_allocator {
  * reason, a text that holds for ever, and `out` is void. `version` is PyTorch's, "" unknown. Asks
  * the allocator for its name, so outside its locks.
  */
-const char *gp_torch_allocator_find(const char *version, struct gp_torch_allocator *out);
+const char *gp_torch_allocator_find(const char *version, bool is_tried_only,
+				    struct gp_torch_allocator *out);
 
 /*
  * Adds `invoke` to the trackers of every device's allocator, for ever: there is no way to take it

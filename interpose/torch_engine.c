@@ -55,7 +55,7 @@ static __attribute__((noinline)) execute *find_original(const void *caller)
 static void enter(struct gp_range_frame *frame)
 {
 	static const char name[] = "backward";
-	if (gp_settings.has_tier_c)
+	if (gp_settings.has_torch_ranges)
 		gp_range_push(&(struct gp_range){ .source = GP_RANGE_ENGINE,
 						  .text = name,
 						  .bytes = sizeof name - 1,
@@ -64,7 +64,7 @@ static void enter(struct gp_range_frame *frame)
 
 static void leave(const struct gp_range_frame *frame)
 {
-	if (gp_settings.has_tier_c)
+	if (gp_settings.has_torch_ranges)
 		gp_range_pop_frame(GP_RANGE_ENGINE, frame);
 }
 

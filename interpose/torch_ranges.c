@@ -76,7 +76,7 @@ static void ended(const void *function, void *context)
 static void say(const char *why)
 {
 	struct gp_record fact = { .kind = GP_FACT, .device = GP_DEVICE_UNKNOWN };
-	fact.aux = GP_FACT_TIER_C;
+	fact.aux = GP_FACT_TORCH_RANGES;
 	fact.fact.value = !*why;
 	gp_define(&fact, why, strlen(why));
 }
@@ -85,7 +85,7 @@ void gp_torch_ranges_wanted(void)
 {
 	/* partner: the store in gp_torch_ranges_attach */
 	const char *before = atomic_load_explicit(&outcome, memory_order_acquire);
-	if (!gp_settings.has_tier_c)
+	if (!gp_settings.has_torch_ranges)
 		say("switched off");
 	else if (before)
 		say(before);

@@ -1,5 +1,5 @@
 /*
- * PyTorch, tier C: the ranges that it opens itself, profiler or none (optimizers, data loaders,
+ * PyTorch, ranges: the ranges that it opens itself, profiler or none (optimizers, data loaders,
  * DDP, FSDP, record_function), and the time that a thread spends in autograd's engine. Callbacks
  * are asked for once, at the first quiet moment after the first report of a block, for the scope of
  * users alone, so that operators cost what they cost before; they stay for ever and say nothing

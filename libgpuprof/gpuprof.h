@@ -158,13 +158,14 @@ struct gp_info {
 	const char *pytorch; /* "2.11.0+cu130"; NULL unknown */
 	/* "NAME=value" of PYTORCH_CUDA_ALLOC_CONF and of PYTORCH_ALLOC_CONF; NULL: not told */
 	const char *alloc_conf;
-	bool is_allocator_asked;   /* has_tier_b says with what success */
+	bool is_allocator_asked;   /* has_allocator_details says with what success */
 	const char *allocator_why; /* what it said to that; NULL: nothing */
 	bool has_uses;		   /* which memory launches, copies and fills use was recorded */
 	const char *no_uses; /* why not, though it was asked for; NULL: it was not, or they were */
 	/* allocations whose uses are not told: a power of two, that many at least */
 	uint64_t uses_beyond;
-	bool has_stacks, has_native, has_python, has_tier_b, has_device_used, has_ranges, has_steps;
+	bool has_stacks, has_native, has_python, has_allocator_details, has_device_used, has_ranges,
+		has_steps;
 	/* of what is kept: ranges or marks of NVTX or PyTorch's own; those of autograd's engine */
 	bool has_named, has_backward;
 };

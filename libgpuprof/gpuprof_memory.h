@@ -102,9 +102,9 @@ struct gp_memory_device {
 
 struct gp_memory {
 	int64_t at_ns;
-	uint64_t order;	   /* events with a lower order are in it */
-	bool has_tier_b;   /* its allocator told us streams, pools and requested sizes by then */
-	bool is_uncertain; /* events are missing before: what is said may be gone */
+	uint64_t order;		    /* events with a lower order are in it */
+	bool has_allocator_details; /* streams, pools, requested sizes: known by then */
+	bool is_uncertain;	    /* events are missing before: what is said may be gone */
 	const char *doubt; /* what is not known, a text that holds for ever; NULL: nothing */
 	size_t devices;
 	struct gp_memory_device *device; /* by ordinal */

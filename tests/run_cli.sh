@@ -3,9 +3,10 @@
 # stdout expected of it, and "? STATUS" in its last line. The command runs in an empty directory
 # with the program `gpuprof` on its path and $BUILD, $DATA (tests/data), $PRELOAD (the library) set;
 # preload_NAME.test are skipped where the library holds a sanitizer, which cannot be preloaded,
-# preload_tier_b_NAME.test and preload_tier_c*.test where there was no C++ compiler to build what
-# they meet, preload_nvtx_job_NAME.test where there were no NVTX headers to build the job with, and
-# mount_NAME.test where no tmpfs can be mounted.
+# preload_details_NAME.test and preload_torch_ranges*.test where there was no C++ compiler to build
+# what they meet, preload_nvtx_job_NAME.test where there were no NVTX headers to build the job with,
+# and mount_NAME.test where no tmpfs can be mounted. Stacks are off unless a test asks for them:
+# most tests are about figures, and the default has tests of its own (preload_default*.test).
 #   run_cli.sh BUILD [--bless] [NAME...]
 BUILD=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -16,6 +17,7 @@ bless=
 DATA=$here/data PRELOAD=$BUILD/libgpuprof.so PATH=$BUILD:$PATH
 LC_ALL=C.UTF-8 # pictures as most terminals show them
 export BUILD DATA PRELOAD PATH LC_ALL
+export GPUPROF_STACKS=off
 work=$BUILD/run/cli
 results=${RESULTS:-$work/results}
 failed=0
@@ -30,7 +32,7 @@ for name in "$@"; do
 		fi
 		;;
 	esac
-	case $name in preload_tier_[bc]*)
+	case $name in preload_details_*|preload_torch_ranges*)
 		if [ ! -e "$BUILD/fake/torch-2.11/version.py" ]; then
 			echo "skip cli/$name no C++ compiler" >>"$results"
 			continue

@@ -91,7 +91,8 @@ for how in "" expandable; do
 	name=told$how torch=$build/fake/torch-2.11/lib
 	[ -d "$torch" ] || continue
 	LD_LIBRARY_PATH=$torch:$build/fake GPUPROF_RING_DIR=$dir "$build/gpuprof" run -q \
-		--tier-b=on --no-symbolize -o "$name.gpr" -- "$build/victims/other_streams" $how \
+		--allocator-details=on --no-symbolize -o "$name.gpr" -- \
+		"$build/victims/other_streams" $how \
 		>"$name.err" 2>&1
 	"$build/gpuprof" dump --json "$name.gpr" >"$name.events"
 	export_to "$name" "$name.gpr" && judge "$name" "$name.events" "$(started "$name.gpr")"

@@ -85,13 +85,13 @@ wrapped wrapped_mappings 2M expandable 500
 # what a tracker of the framework's allocator tells
 if [ -e "$build/fake/torch-2.11/version.py" ]; then
 	package=$build/fake/torch-2.11/lib:
-	export GPUPROF_TIER_B=on
+	export GPUPROF_ALLOCATOR_DETAILS=on
 	record streams 0 other_streams expandable
 	judge streams "$dir/streams.gpr"
 	# two bytes an event where each thread has its turn for long
 	wrapped wrapped_arenas 1M blocks_storm 700000
 	package=
-	unset GPUPROF_TIER_B
+	unset GPUPROF_ALLOCATOR_DETAILS
 else
 	say skip streams "no C++ compiler"
 fi

@@ -1,14 +1,17 @@
 #!/bin/sh
 # Runs each victim twice, bare and recorded, and compares: stdout, stderr, exit status; then judges
 # the recordings by the victim's own claims.  run_victims.sh BUILD [NAME...]   (FULL=1: the full
-# counts of tests/victims/runs; STACKS=all: with stacks on every memory event and with tier B, which
-# must change nothing)
+# counts of tests/victims/runs; light, or STACKS=all: with stacks on
+# every memory event and with details, which must change nothing)
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 shift
 [ $# -gt 0 ] || set -- $(cd "$build/victims" && ls | grep -v '\.d$')
 suite=victim${STACKS:+_with_stacks}
-with_stacks=${STACKS:+GPUPROF_STACKS=$STACKS GPUPROF_STACK_EVENTS=memory GPUPROF_TIER_B=on}
+with_stacks=GPUPROF_LIGHT=on
+[ -z "$STACKS" ] ||
+	with_stacks="GPUPROF_STACKS=$STACKS GPUPROF_STACK_EVENTS=memory
+	GPUPROF_ALLOCATOR_DETAILS=on"
 work=$build/run/$suite
 mkdir -p "$work"
 results=${RESULTS:-$work/results}

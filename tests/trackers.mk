@@ -1,4 +1,4 @@
-# Packages as PyTorch's, for tier B: the fake caching allocator, and beside it libraries with an allocator object that
+# Packages as PyTorch's, for allocator details: the fake caching allocator, and beside it libraries with an allocator object that
 # takes trace trackers. In C++, where there is a compiler for it.
 #   torch-2.11  as it is today          torch-2.6   entries without a pool, older names
 #   torch-9.0   newer than is known     torch-part  the table of functions is missing

@@ -72,7 +72,7 @@ static void say_limits(const struct export *x, const char *path)
 	const struct gp_history *h = &x->history;
 	if (info->framework_events && h->memory.doubt)
 		gp_complain("'%s': %s", path, h->memory.doubt);
-	if (info->framework_events && !h->memory.has_tier_b)
+	if (info->framework_events && !h->memory.has_allocator_details)
 		gp_hint("the sizes of blocks and stream 0 stand for what was not told");
 	if (h->is_cut)
 		gp_complain("events are missing before %s: the trace begins there",

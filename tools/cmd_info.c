@@ -128,7 +128,7 @@ static void print_allocator(const struct gp_info *info, FILE *out)
 {
 	if (info->is_allocator_asked) {
 		fprintf(out, "allocator    %s requested sizes, streams and pools",
-			info->has_tier_b ? "tells" : "does not tell");
+			info->has_allocator_details ? "tells" : "does not tell");
 		if (info->allocator_why && *info->allocator_why) {
 			fputs(": ", out);
 			gp_mask(out, info->allocator_why, strlen(info->allocator_why));
@@ -372,7 +372,7 @@ static void write_has(const struct gp_info *info, struct gp_json *json)
 	} parts[] = {
 		{ "stacks", info->has_stacks },
 		{ "python", info->has_python },
-		{ "tier_b", info->has_tier_b },
+		{ "allocator_details", info->has_allocator_details },
 		{ "uses", info->has_uses },
 		{ "device_used", info->has_device_used },
 		{ "ranges", info->has_ranges },

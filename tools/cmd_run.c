@@ -227,15 +227,17 @@ static bool has_right_scope(struct choice *c)
 			gp_hint("%s", flaw.hint);
 		return false;
 	}
-	const bool has_torch = gp_on_off_parse(value_of(c, "GPUPROF_TIER_C")) != GP_OFF;
+	const bool has_torch = gp_on_off_parse(value_of(c, "GPUPROF_TORCH_RANGES")) != GP_OFF;
 	if (c->scope.from == GP_SCOPE_STEPS && !c->scope.name[0] && !has_torch) {
-		gp_complain("bad value of '--tier-c': steps are told by ranges of optimizers");
+		gp_complain(
+			"bad value of '--torch-ranges': steps are told by ranges of optimizers");
 		gp_hint("step:A-B@NAME counts NVTX ranges of that name");
 		return false;
 	}
 	if (c->scope.name[0] && !has_torch &&
 	    gp_on_off_parse(value_of(c, "GPUPROF_NVTX")) == GP_OFF) {
-		gp_complain("bad value of '--nvtx': without it and '--tier-c' no range is seen");
+		gp_complain(
+			"bad value of '--nvtx': without it and '--torch-ranges' no range is seen");
 		return false;
 	}
 	if (!gp_scope_is_limited(&c->scope) ||

@@ -276,7 +276,7 @@ void gp_frag_write(const struct gp_frag_report *r)
 	gp_json_init(&json, r->out, 5);
 	gp_json_object(&json, NULL);
 	gp_use_head_write(&json, r->path, r->info);
-	gp_json_bool(&json, "has_tier_b", r->memory.has_tier_b);
+	gp_json_bool(&json, "has_allocator_details", r->memory.has_allocator_details);
 	gp_json_bool(&json, "is_uncertain", r->memory.is_uncertain);
 	gp_json_text(&json, "not_known", r->not_known);
 	gp_json_signed(&json, "at_ns", r->memory.at_ns);

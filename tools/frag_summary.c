@@ -112,7 +112,7 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag_de
 	rows.allocated.peak = d->peak_bytes[GP_CURVE_ALLOCATED];
 	rows.reserved.peak = d->peak_bytes[GP_CURVE_RESERVED];
 	/* pending frees were not told, so neither was what is active */
-	if (!r->memory.has_tier_b) {
+	if (!r->memory.has_allocator_details) {
 		add(&rows.active, false, GP_BYTES_UNKNOWN);
 		add(&rows.active_allocations, false, GP_BYTES_UNKNOWN);
 	}

@@ -283,8 +283,8 @@ void gp_oom_end_print(const struct gp_oom_report *r)
 	if (r->is_cut)
 		fputs("\nmore of them differ; --number N tells one in full\n", r->out);
 	/* a verdict that could not tell whose the free memory was */
-	if (r->shown && r->info->pytorch && !r->info->has_tier_b)
-		gp_again_print(r->out, r->info, "--stacks=all --tier-b");
+	if (r->shown && r->info->pytorch && !r->info->has_allocator_details)
+		gp_again_print(r->out, r->info, "--stacks=all --allocator-details=on");
 	else
 		gp_use_next_print(r->out, r->info, r->shown ? next : gp_next_of(r->info), r->path);
 }

@@ -12,7 +12,8 @@
 static const char *const doubt_texts[] = {
 	"events are missing before this moment: some of it may be gone",
 	"the job was under way when the recording began: what is older is not known",
-	"its allocator told no streams, pools, requested sizes and pending frees (run --tier-b "
+	"its allocator told no streams, pools, requested sizes and pending frees (run "
+	"--allocator-details=on "
 	"asks it): free memory may be usable by one stream alone, and what is pending counts as "
 	"free",
 	"its allocator told streams and pools only later: of some segments they are not known",
@@ -36,11 +37,12 @@ static const char *doubt_text(unsigned doubts)
 static void judge(struct gp_memory_view *v)
 {
 	const struct gp_recording *r = v->recording;
-	const struct gp_record *told = gp_meanings_record(r->meanings, GP_FACT, GP_FACT_TIER_B);
+	const struct gp_record *told =
+		gp_meanings_record(r->meanings, GP_FACT, GP_FACT_ALLOCATOR_DETAILS);
 	const struct gp_record *late =
 		gp_meanings_record(r->meanings, GP_FACT, GP_FACT_FRAMEWORK_LATE);
 	struct gp_memory *out = v->out;
-	out->has_tier_b = v->told.count > 0 || (told != NULL && told->fact.value == 1);
+	out->has_allocator_details = v->told.count > 0 || (told != NULL && told->fact.value == 1);
 	/* blocks that a full disk did not take, and no checkpoint since */
 	bool has_hole = (r->file.header.flags & GP_FILE_HAS_HOLE) != 0 &&
 			r->segment + 1 >= r->index.segments;
@@ -54,7 +56,7 @@ static void judge(struct gp_memory_view *v)
 	for (size_t i = 0; i < out->segments; i++)
 		is_untold |= out->segment[i].arena == 0;
 	if (is_untold)
-		v->doubts |= out->has_tier_b ? GP_DOUBT_PARTLY : GP_DOUBT_UNTOLD;
+		v->doubts |= out->has_allocator_details ? GP_DOUBT_PARTLY : GP_DOUBT_UNTOLD;
 	out->is_uncertain = (v->doubts & (GP_DOUBT_MISSING | GP_DOUBT_WORK)) != 0;
 	out->doubt = doubt_text(v->doubts);
 }

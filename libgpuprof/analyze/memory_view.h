@@ -34,8 +34,8 @@ struct gp_captures {
 enum gp_memory_doubt {
 	GP_DOUBT_MISSING = 1,	/* events are missing */
 	GP_DOUBT_LATE = 2,	/* recorded since some moment of the job */
-	GP_DOUBT_UNTOLD = 4,	/* no tier B */
-	GP_DOUBT_PARTLY = 8,	/* tier B, and segments that it did not tell */
+	GP_DOUBT_UNTOLD = 4,	/* no allocator details */
+	GP_DOUBT_PARTLY = 8,	/* details, and segments that it did not tell */
 	GP_DOUBT_HOMELESS = 16, /* blocks in no known memory */
 	GP_DOUBT_WORK = 32,	/* events need more work than the limit (looks.h) */
 	GP_DOUBTS = 64,

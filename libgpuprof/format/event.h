@@ -67,7 +67,7 @@ enum gp_fact {
 	GP_FACT_DRIVER = 2,	/* value: 13000 */
 	GP_FACT_RING_PLACE = 3, /* text: "shm /dev/shm", "disk DIR" or "private" */
 	GP_FACT_ROUTES = 4,	/* value: look-ups of a known name that got the driver's pointer */
-	GP_FACT_TIER_A = 5,	/* value: 1 the framework reports its blocks to us */
+	GP_FACT_BLOCK_REPORTS = 5,   /* value: 1 the framework reports its blocks to us */
 	GP_FACT_FRAMEWORK_LATE = 6,  /* value: 1 the framework had blocks before the recording */
 	GP_FACT_STACKS_CUT = 7,	     /* value: events whose stack found no room */
 	GP_FACT_STACK_LAUNCHES = 8,  /* value: each so many launches of a thread have a stack */
@@ -75,7 +75,7 @@ enum gp_fact {
 	GP_FACT_NO_NATIVE = 10,	     /* text: why stacks have no native frames, asked for */
 	GP_FACT_FRAME_POINTERS = 11, /* value: 1 native frames were found along frame pointers */
 	/* value: 1 allocator details are recorded, 0 they are not; text: why */
-	GP_FACT_TIER_B = 16,
+	GP_FACT_ALLOCATOR_DETAILS = 16,
 	/* text: "NAME=value" of PYTORCH_CUDA_ALLOC_CONF, a blank, of PYTORCH_ALLOC_CONF */
 	GP_FACT_ALLOC_CONF = 17,
 	GP_FACT_RANGES_UNNAMED = 18, /* value: ranges and marks whose name found no room */
@@ -84,7 +84,7 @@ enum gp_fact {
 	GP_FACT_USES = 24,
 	GP_FACT_USES_BEYOND = 25, /* value: allocations whose uses are not recorded: no room */
 	/* value: 1 the framework's own ranges are recorded, 0 they are not; text: why */
-	GP_FACT_TIER_C = 28,
+	GP_FACT_TORCH_RANGES = 28,
 	GP_FACT_SCOPE = 32, /* text: what was asked to be captured, as words of options */
 	/* value: SCOPE.by with which the recording ended, its process did not */
 	GP_FACT_ENDED = 33,

@@ -121,10 +121,12 @@ static void fill_from_state(struct gp_recording *r)
 	info->pytorch = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_PYTORCH);
 	info->driver = driver_text(r);
 	info->alloc_conf = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_ALLOC_CONF);
-	const struct gp_record *tier_b = gp_meanings_record(r->meanings, GP_FACT, GP_FACT_TIER_B);
-	info->is_allocator_asked = tier_b != NULL;
-	info->has_tier_b = tier_b != NULL && tier_b->fact.value != 0;
-	info->allocator_why = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_TIER_B);
+	const struct gp_record *allocator_details =
+		gp_meanings_record(r->meanings, GP_FACT, GP_FACT_ALLOCATOR_DETAILS);
+	info->is_allocator_asked = allocator_details != NULL;
+	info->has_allocator_details =
+		allocator_details != NULL && allocator_details->fact.value != 0;
+	info->allocator_why = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_ALLOCATOR_DETAILS);
 	const struct gp_record *uses = gp_meanings_record(r->meanings, GP_FACT, GP_FACT_USES);
 	info->has_uses = uses != NULL && uses->fact.value != 0;
 	info->no_uses = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_USES);
@@ -245,7 +247,7 @@ static void fill_ranges(struct gp_recording *r)
 {
 	r->info.ranges_unnamed = number(r, GP_FACT_RANGES_UNNAMED);
 	r->info.nvtx_why = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_NVTX);
-	r->info.torch_why = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_TIER_C);
+	r->info.torch_why = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_TORCH_RANGES);
 	if (r->info.torch_why != NULL && *r->info.torch_why == '\0')
 		r->info.torch_why = NULL; /* they are there */
 	r->info.names_cut = 0;

@@ -81,7 +81,7 @@ static void say_fact(const struct gp_record *fact, const char *text, size_t byte
 	memcpy(said, text, bytes < sizeof said ? bytes : sizeof said - 1);
 	if (fact->aux == GP_FACT_PYTORCH) {
 		gp_say(false, "found PyTorch", said);
-	} else if (fact->aux == GP_FACT_TIER_A) {
+	} else if (fact->aux == GP_FACT_BLOCK_REPORTS) {
 		gp_say(false, "the blocks of PyTorch's allocator are recorded", NULL);
 	} else if (fact->aux == GP_FACT_ROUTES) {
 		for (said[at] = '\0'; number; number /= 10)

@@ -44,6 +44,14 @@ static const char *option(size_t id)
 	return value && *value ? value : options[id].initial;
 }
 
+/* Of what --light leaves out: the option's own word comes first. */
+static const char *costly_option(size_t id)
+{
+	const char *value = getenv(options[id].variable);
+	bool is_light = gp_on_off_parse(option(OPTION_LIGHT)) == GP_ON;
+	return is_light && !(value && *value) ? "off" : option(id);
+}
+
 static bool is_no(const char *text)
 {
 	return gp_on_off_parse(text) == GP_OFF;
@@ -79,10 +87,11 @@ static void copy(char *out, size_t capacity, const char *text)
 
 static void read_stacks(struct gp_settings *s)
 {
-	const char *frames = option(OPTION_STACKS);
+	const char *frames = costly_option(OPTION_STACKS), *asked = getenv("GPUPROF_STACKS");
 	bool is_all = strcmp(frames, "all") == 0;
 	struct gp_stack_events events = { GP_STACK_ON_ALLOC, 0 };
 	gp_stack_events_parse(option(OPTION_STACK_EVENTS), &events);
+	s->are_stacks_asked = asked && *asked;
 	s->has_python = is_all || strcmp(frames, "python") == 0;
 	s->has_native = is_all || strcmp(frames, "native") == 0;
 	s->stacks = s->has_python || s->has_native ? events.on : 0;
@@ -152,8 +161,10 @@ void gp_settings_read(void)
 	s->has_launches = !is_no(option(OPTION_LAUNCHES));
 	s->is_started = !is_no(option(OPTION_START));
 	s->has_nvtx = !is_no(option(OPTION_NVTX));
-	s->has_tier_b = gp_on_off_parse(option(OPTION_TIER_B)) == GP_ON;
-	s->has_tier_c = !is_no(option(OPTION_TIER_C));
+	const char *details = costly_option(OPTION_ALLOCATOR_DETAILS);
+	s->has_allocator_details = strcmp(details, "off") != 0;
+	s->has_untried_details = strcmp(details, "on") == 0;
+	s->has_torch_ranges = !is_no(option(OPTION_TORCH_RANGES));
 	s->has_uses = gp_on_off_parse(option(OPTION_USES)) == GP_ON;
 	read_stacks(s);
 	read_scope(s);

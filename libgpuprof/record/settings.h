@@ -17,17 +17,19 @@ struct gp_settings {
 	bool is_started;
 	bool has_python, has_native; /* which frames stacks have */
 	bool has_frame_pointers;
-	bool has_tier_c;       /* the framework's own ranges are asked for */
-	bool has_tier_b;       /* more is asked of the framework\'s allocator than it reports */
-	bool has_uses;	       /* launches are scanned for the memory that they use */
-	bool has_nvtx;	       /* its ranges, marks and names are recorded */
-	uint32_t stacks;       /* enum gp_stack_on: events that have one; 0: none is wanted */
-	uint32_t launch_every; /* each so many launches of a thread have one; 0: none */
-	uint32_t stack_depth;  /* frames of each kind at most */
-	uint32_t stacks_most;  /* entries of the table of stacks */
-	uint64_t ring_bytes;   /* 0: keep all */
-	uint64_t memory_bytes; /* that the recorder may take; 0: by the limits of the job */
-	char output[1024];     /* pattern */
+	bool has_torch_ranges;	    /* the framework's own ranges are asked for */
+	bool has_allocator_details; /* more is asked of the framework's allocator than it reports */
+	bool has_untried_details;   /* also of versions that were not run with them on a GPU */
+	bool are_stacks_asked;	    /* by the user: only then is the terminal told what they lack */
+	bool has_uses;		    /* launches are scanned for the memory that they use */
+	bool has_nvtx;		    /* its ranges, marks and names are recorded */
+	uint32_t stacks;	    /* enum gp_stack_on: events that have one; 0: none is wanted */
+	uint32_t launch_every;	    /* each so many launches of a thread have one; 0: none */
+	uint32_t stack_depth;	    /* frames of each kind at most */
+	uint32_t stacks_most;	    /* entries of the table of stacks */
+	uint64_t ring_bytes;	    /* 0: keep all */
+	uint64_t memory_bytes;	    /* that the recorder may take; 0: by the limits of the job */
+	char output[1024];	    /* pattern */
 	char ring_dir[200];
 	char list[512]; /* file that learns the recordings' names; "" none */
 

@@ -45,7 +45,8 @@ static void tell_cut(struct gp_recorder *r)
 	const uint64_t cut = gp_stack_table_cut(), now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
 	if (gp_likely(cut == r->stacks_cut) || (!r->is_ending && now - r->cut_told_ns < CUT_NS))
 		return;
-	gp_say(true, "no room for more stacks, new ones are not told apart", NULL);
+	gp_say(gp_settings.are_stacks_asked, "no room for more stacks, new ones are not told apart",
+	       NULL);
 	r->stacks_cut = cut;
 	r->cut_told_ns = now;
 	tell_number(r, GP_FACT_STACKS_CUT, cut);
@@ -59,7 +60,7 @@ static void tell_refusal(struct gp_recorder *r, enum gp_fact key, const char *wh
 	if (gp_likely(!why || *told))
 		return;
 	*told = why;
-	gp_say(true,
+	gp_say(gp_settings.are_stacks_asked,
 	       is_python ? "stacks without Python frames:" : "stacks without native frames:", why);
 	gp_drain_tell(
 		r, &(struct gp_record){ .kind = GP_FACT, .device = GP_DEVICE_UNKNOWN, .aux = key },

@@ -383,7 +383,9 @@ static void define(struct gp_record r, const char *text)
 static void begin_telling(void)
 {
 	is_told = true;
-	put(&w, 0, (struct gp_record){ .kind = GP_FACT, .aux = GP_FACT_TIER_B, .fact.value = 1 });
+	put(&w, 0,
+	    (struct gp_record){
+		    .kind = GP_FACT, .aux = GP_FACT_ALLOCATOR_DETAILS, .fact.value = 1 });
 	for (unsigned device = 0; device < DEVICES; device++)
 		for (unsigned a = 0; a < ARENAS; a++)
 			put(&w, 0,

@@ -70,7 +70,9 @@ int main(int argc, char **argv)
 	struct gp_record gpu = { .kind = GP_GPU };
 	gpu.gpu.total_bytes = 1024 * MIB;
 	define(gpu, "Made-up GPU");
-	define((struct gp_record){ .kind = GP_FACT, .aux = GP_FACT_TIER_B, .fact = { .value = 1 } },
+	define((struct gp_record){ .kind = GP_FACT,
+				   .aux = GP_FACT_ALLOCATOR_DETAILS,
+				   .fact = { .value = 1 } },
 	       "told");
 	define((struct gp_record){ .kind = GP_FACT, .aux = GP_FACT_ALLOC_CONF },
 	       argc > 2 ? argv[2] : "expandable_segments:True");

@@ -446,7 +446,9 @@ int main(int argc, char **argv)
 	struct gp_record gpu = { .kind = GP_GPU };
 	gpu.gpu.total_bytes = TOTAL;
 	define(gpu, "Made-up GPU");
-	define((struct gp_record){ .kind = GP_FACT, .aux = GP_FACT_TIER_B, .fact = { .value = 1 } },
+	define((struct gp_record){ .kind = GP_FACT,
+				   .aux = GP_FACT_ALLOCATOR_DETAILS,
+				   .fact = { .value = 1 } },
 	       "told");
 	if (argc > 3)
 		define((struct gp_record){ .kind = GP_FACT, .aux = GP_FACT_ALLOC_CONF }, argv[3]);

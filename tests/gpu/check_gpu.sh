@@ -24,7 +24,7 @@ unset GPUPROF_OUTPUT LD_PRELOAD
 
 kept_recordings="eager expandable graph oom mlp killed"
 all_sections="eager cupti expandable graph oom mlp profiler workers shell killed doctor trainer others stacks trace
-snapshots fits oom_kinds leaks diff ranges phases spans number_line cost stack_cost tracker_cost idle compile reduce two-gpus ranks recipes compatibility fake rings"
+snapshots fits oom_kinds leaks diff ranges phases spans number_line cost stack_cost default_cost no_launch idle compile reduce two-gpus ranks recipes compatibility fake rings"
 
 say() { printf '%s\n' "$*"; }
 skip() { say "SKIP $*"; }
@@ -287,7 +287,7 @@ section_trace() {
 		conf=
 		[ "$how" = plain ] || conf=PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
 		HISTORY_OUT=$work/trace-$how.history timeout -k 10 100 env $conf \
-			"$gpuprof" run -q --no-symbolize --tier-b=on -o "$work/trace-$how.gpr" -- \
+			"$gpuprof" run -q --no-symbolize --allocator-details=on -o "$work/trace-$how.gpr" -- \
 			"$python" "$here/every_path.py" >"$work/trace-$how.out" 2>"$work/trace-$how.err"
 		recorded=$?
 		bare "trace-$how" 100 env $conf "$python" "$here/every_path.py"
@@ -302,7 +302,7 @@ section_snapshots() {
 	need_torch snapshots || return 0
 	for kind in eager expandable graphs streams lengths kv_cache trees; do
 		SNAPSHOTS_OUT=$work/snapshots-$kind.json timeout -k 10 150 \
-			"$gpuprof" run -q --no-symbolize --tier-b=on -o "$work/snapshots-$kind.gpr" -- \
+			"$gpuprof" run -q --no-symbolize --allocator-details=on -o "$work/snapshots-$kind.gpr" -- \
 			"$python" "$here/snapshot_jobs.py" "$kind" \
 			>"$work/snapshots-$kind.out" 2>"$work/snapshots-$kind.err" &
 		[ "$kind" != streams ] || wait
@@ -361,7 +361,7 @@ section_fits() {
 	need_torch fits || return 0
 	for settings in "" expandable_segments:True max_split_size_mb:32 roundup_power2_divisions:4; do
 		tried=$work/fits-${settings%%:*}
-		LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$tried.gpr GPUPROF_TIER_B=on timeout -k 10 120 \
+		LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$tried.gpr GPUPROF_ALLOCATOR_DETAILS=on timeout -k 10 120 \
 			"$python" "$here/oom_trials.py" --gpuprof "$gpuprof" --settings "$settings" >"$tried.out" 2>&1
 		claim fits "states under '$settings' are gone through (exit $?)" grep -q 'oom_trials: ' "$tried.out"
 		grep -E '^(PASS|FAIL)' "$tried.out" || tail -n 5 "$tried.out"
@@ -375,7 +375,7 @@ section_oom_kinds() {
 		# in one range the pages of another stream go back to the driver
 		only=
 		[ -z "$settings" ] || only=capacity,limit,fragmentation,outside,another_process,cache,driver_capacity
-		LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$tried.gpr GPUPROF_STACKS=all GPUPROF_TIER_B=on \
+		LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$tried.gpr GPUPROF_STACKS=all GPUPROF_ALLOCATOR_DETAILS=on \
 			timeout -k 10 200 "$python" "$here/oom_kinds.py" --gpuprof "$gpuprof" \
 			--recording "$tried.gpr" --settings "$settings" --only "$only" >"$tried.out" 2>&1
 		claim oom-kinds "cases under '$settings' are gone through (exit $?)" grep -q 'oom_kinds: ' "$tried.out"
@@ -431,7 +431,7 @@ section_number_line() {
 	need_torch number_line || return 0
 	for bare in "" --bare; do
 		SNAPSHOTS_OUT=$work/line$bare.json timeout -k 10 100 \
-			"$gpuprof" run -q --stacks=all --tier-b=on -o "$work/line$bare.gpr" -- \
+			"$gpuprof" run -q --stacks=all --allocator-details=on -o "$work/line$bare.gpr" -- \
 			"$python" "$here/number_line.py" $bare >"$work/line$bare.out" 2>"$work/line$bare.err"
 		claim number-line "job $bare ends well" [ -s "$work/line$bare.json" ] || tail -n 5 "$work/line$bare.err"
 	done

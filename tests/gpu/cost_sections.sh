@@ -1,19 +1,44 @@
 # What recording costs: sections of check_gpu.sh, which reads this file.
 # shellcheck shell=sh disable=SC2154 # its variables
-# all that there is: stacks and what PyTorch's allocator tells, against a PyTorch that tells nobody
-section_tracker_cost() {
-	need_torch tracker_cost || return 0
-	seconds=${COST_SECONDS:-60}
-	LD_PRELOAD=$build/libgpuprof.so GPUPROF_STACKS=all GPUPROF_TIER_B=on GPUPROF_OUTPUT=$work/tracker_cost.gpr \
-		timeout -k 10 "$((seconds + 90))" "$python" "$here/paired_cost.py" \
-		--control-level "$build/gpu/control_level" --tracker "$build/gpu/libtold_trackers.so" \
-		--seconds "$seconds" --half-width 0.003 --limit 0.03 --json "$work/tracker_cost.json" 2>"$work/cost.err"
-	[ $? -le 1 ] || { say "FAIL tracker_cost: did not finish"; tail -n 15 "$work/cost.err"; }
+# what a user pays who gives no option: stacks and allocator details, against a PyTorch without listeners;
+# a step that the host bounds and one that the GPU bounds
+section_default_cost() {
+	need_torch default_cost || return 0
+	for large in "" --large; do
+		seconds=${COST_SECONDS:-60} limit=0.025 width=0.003 history=--history
+		[ -z "$large" ] || { limit=0.002 width=0.0005 history=; }
+		# shellcheck disable=SC2086 # no word where they are empty
+		LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/default_cost$large.gpr \
+			timeout -k 10 "$((seconds + 90))" "$python" "$here/paired_cost.py" $large $history \
+			--control-level "$build/gpu/control_level" --tracker "$build/gpu/libtold_trackers.so" \
+			--seconds "$seconds" --half-width "$width" --limit "$limit" \
+			--json "$work/default_cost$large.json" 2>"$work/cost.err"
+		[ $? -le 1 ] || { say "FAIL default_cost: did not finish"; tail -n 15 "$work/cost.err"; }
+		[ ! -s "$work/default_cost$large.json" ] || cp "$work/default_cost$large.json" "$out"
+	done
+}
+# a job that allocates until it fails, and launches nothing
+section_no_launch() {
+	need_torch no_launch || return 0
+	timeout -k 10 120 "$gpuprof" run -q -o "$work/no_launch.gpr" -- "$python" "$here/fill_without_launch.py" >"$work/no_launch.out" 2>&1
+	timeout -k 10 60 "$gpuprof" dump --json "$work/no_launch.gpr" | "$python" -c '
+import json, sys
+blocks = launches = told = again = 0
+for line in sys.stdin:
+    e = json.loads(line)
+    launches += e.get("kind") == "launch"
+    blocks += e.get("kind") == "block_alloc"
+    told += e.get("kind") == "block_alloc" and e.get("spare", 0) > 0
+    again += e.get("kind") == "block_again" and e.get("spare", 0) > 0
+good = blocks > 1 and told + again >= blocks
+print("PASS" if good else "FAIL", f"no_launch: {blocks} blocks, {told} with details, {again} taken over, {launches} launches")'
+	timeout -k 10 60 "$gpuprof" oom "$work/no_launch.gpr" 2>&1 | sed 's/^/     /' | head -n 20
+	[ ! -s "$work/no_launch.gpr" ] || cp "$work/no_launch.gpr" "$out"
 }
 section_stack_cost() {
 	need_torch stack_cost || return 0
 	(
-		export LD_PRELOAD="$build/libgpuprof.so" GPUPROF_STACKS=all GPUPROF_TIER_B=off
+		export LD_PRELOAD="$build/libgpuprof.so" GPUPROF_STACKS=all GPUPROF_ALLOCATOR_DETAILS=off
 		seconds=${COST_SECONDS:-60}
 		GPUPROF_OUTPUT=$work/stack_cost.gpr timeout -k 10 "$((seconds + 90))" "$python" "$here/paired_cost.py" \
 			--control-level "$build/gpu/control_level" --seconds "$seconds" --half-width 0.003 --limit 0.02 \
@@ -45,7 +70,7 @@ section_idle() {
 	done
 	timeout -k 10 60 "$gpuprof" idle "$work/idle-eager.gpr" 2>&1 | sed 's/^/     /' | head -n 45
 	(
-		export LD_PRELOAD="$build/libgpuprof.so" GPUPROF_TIER_B=off GPUPROF_USES=on
+		export LD_PRELOAD="$build/libgpuprof.so" GPUPROF_LIGHT=on GPUPROF_USES=on
 		GPUPROF_OUTPUT=$work/use_burst.gpr timeout -k 10 120 "$python" "$here/use_cost.py" \
 			--control-level "$build/gpu/control_level" 2>"$work/cost.err"
 		[ $? -le 1 ] || { say "FAIL use_cost: did not finish"; tail -n 15 "$work/cost.err"; }
@@ -63,7 +88,7 @@ section_cost() {
 	for null in --null ""; do
 		seconds=${COST_SECONDS:-60}
 		[ -n "$null" ] && seconds=$((seconds / 3))
-		LD_PRELOAD=$build/libgpuprof.so GPUPROF_TIER_B=off GPUPROF_OUTPUT=$work/cost$null.gpr timeout -k 10 "$((seconds + 90))" \
+		LD_PRELOAD=$build/libgpuprof.so GPUPROF_LIGHT=on GPUPROF_OUTPUT=$work/cost$null.gpr timeout -k 10 "$((seconds + 90))" \
 			"$python" "$here/paired_cost.py" --control-level "$build/gpu/control_level" \
 			--seconds "$seconds" --half-width 0.002 --json "$work/cost$null.json" $null 2>"$work/cost.err"
 		[ $? -le 1 ] || { say "FAIL cost: did not finish"; tail -n 15 "$work/cost.err"; }

@@ -8,7 +8,8 @@ looks that seldom. A step after a pause is slower by itself (nothing recorded, 3
 step of its own kind. Each pair gives one logarithm of a ratio (a ratio itself is biased upwards by noise);
 their trimmed mean (10% at each end) has a 95% interval by Student's t, printed beside the plain mean's. The
 end may depend on the interval's width, never on where it lies. --json keeps every pair. With --tracker,
-PyTorch is left without trace trackers while nothing is recorded.
+PyTorch is left without trace trackers while nothing is recorded. With --history, every fourth pair compares
+PyTorch's own history of all stacks with nothing. --large is a step that the GPU bounds.
 Run under the preload.
 """
 import argparse
@@ -31,6 +32,7 @@ import torch
 from gpt_train import Job, VOCABULARY
 
 OFF, MEMORY, EVERYTHING, USES = 1, 2, 3, 4
+HISTORY = "history"  # PyTorch's own; ours is off
 
 
 def parse():
@@ -42,7 +44,9 @@ def parse():
     p.add_argument("--limit", type=float, default=0.01)
     p.add_argument("--null", action="store_true", help="off against off: what the method itself shows")
     p.add_argument("--uses", action="store_true", help="all that is recorded, with uses and without: GPUPROF_USES=on")
-    p.add_argument("--tracker", help="libtold_trackers.so: GPUPROF_TIER_B=on, taken away where nothing is recorded")
+    p.add_argument("--tracker", help="libtold_trackers.so: GPUPROF_ALLOCATOR_DETAILS=on, taken away where nothing is recorded")
+    p.add_argument("--history", action="store_true", help="PyTorch's own history, stacks=\"all\", in every fourth pair")
+    p.add_argument("--large", action="store_true", help="a step of more than 100 ms that the GPU bounds")
     p.add_argument("--json", help="file for the figures")
     return p.parse_args()
 
@@ -65,10 +69,13 @@ class Bench:
         self.args = args
         shape = SimpleNamespace(layers=12, width=512, batch=1, tokens=64, graph=False, compile=False,
                                 ddp=False, two_gpus=False)
+        if args.large:
+            shape.width, shape.batch, shape.tokens = 2048, 8, 1024
         self.job = Job(shape)
         g = torch.Generator().manual_seed(1)
         self.level, self.steps_in_all = None, 0
-        self.x, self.y = (torch.randint(VOCABULARY, (1, 64), generator=g).cuda() for _ in range(2))
+        size = (shape.batch, shape.tokens)
+        self.x, self.y = (torch.randint(VOCABULARY, size, generator=g).cuda() for _ in range(2))
 
     def take_trackers(self):
         """What the steps without recording shall not pay for, either."""
@@ -77,6 +84,15 @@ class Bench:
             raise SystemExit(f"FAIL cost: {found} trackers where gpuprof's alone should be")
 
     def switch(self, level):
+        if HISTORY in (level, self.level):
+            # the list of trackers may not change while PyTorch walks it: nothing allocates here
+            on = dict(enabled="all", context="all", stacks="all", max_entries=100000)
+            torch.cuda.memory._record_memory_history(**on if level == HISTORY else dict(enabled=None))
+        if level == HISTORY:
+            if self.level != OFF:
+                self.switch(OFF)
+            self.level = HISTORY
+            return
         if self.args.tracker:
             self.told.tell_trackers(level != OFF)
         self.control.stdin.write(f"{level}\n")
@@ -109,13 +125,17 @@ class Bench:
         self.control = subprocess.Popen([self.args.control_level, ring_file()], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, env=outer_environment())
         pairs, end = [], time.monotonic() + self.args.seconds
+        self.history_pairs, turn = [], 0
         while time.monotonic() < end:
-            if len(pairs) % 2:
-                with_on, with_off = self.block(on), self.block(off)
+            is_history = self.args.history and turn % 4 == 3
+            kept, other = (self.history_pairs, HISTORY) if is_history else (pairs, on)
+            if len(kept) % 2:
+                with_on, with_off = self.block(other), self.block(off)
             else:
-                with_off, with_on = self.block(off), self.block(on)
-            pairs.append((with_off, with_on))
-            if len(pairs) % 100 == 0 and interval(pairs)[1] <= self.args.half_width:
+                with_off, with_on = self.block(off), self.block(other)
+            kept.append((with_off, with_on))
+            turn += 1
+            if not is_history and len(pairs) % 100 == 0 and interval(pairs)[1] <= self.args.half_width:
                 break
         self.switch(EVERYTHING)
         self.control.stdin.close()
@@ -179,9 +199,13 @@ def main():
     }
     if args.json:
         with open(args.json, "w") as f:
-            json.dump(figures | {"off_on_ns": pairs}, f)
+            json.dump(figures | {"off_on_ns": pairs, "off_history_ns": bench.history_pairs}, f)
     good = args.null or figures["upper95"] <= args.limit
-    name = "use_cost" if args.uses else "tracker_cost" if args.tracker else "cost"
+    if args.history and len(bench.history_pairs) > 20:
+        mean, half = interval(bench.history_pairs)
+        print(f"     PyTorch's own history, all stacks: {math.expm1(mean):+.3%}, 95% interval {math.expm1(mean - half):+.3%} "
+              f"to {math.expm1(mean + half):+.3%}, {len(bench.history_pairs)} pairs")
+    name = "use_cost" if args.uses else "large_cost" if args.large else "default_cost" if args.tracker else "cost"
     print(f"{'PASS' if good else 'FAIL'} {name}{' (null)' if args.null else ''}: slow-down of a "
           f"{figures['step_ms']:.2f} ms step: {figures['trimmed_mean']:+.3%}, 95% interval "
           f"{figures['lower95']:+.3%} to {figures['upper95']:+.3%} (limit {args.limit:.1%}), median "

@@ -1,5 +1,5 @@
 /*
- * A caching allocator as plainly as can be, and what a recorder with tier B writes of it: arenas
+ * A caching allocator as plainly as can be, and what a recorder with details writes of it: arenas
  * with whole and with expandable segments, blocks that are freed at once or after other streams,
  * memory outside. Knows where everything is, in unsorted lists searched from end to end, so that
  * the state that is read back can be compared. Shares nothing with libgpuprof/analyze.
@@ -83,7 +83,9 @@ static void model_begin(struct model *m, struct writer *w, uint64_t seed)
 	*m = (struct model){ .next_address = 0x700000000000,
 			     .next_handle = 0x5000,
 			     .random = seed * 0x9e3779b97f4a7c15u | 1 };
-	put(w, 0, (struct gp_record){ .kind = GP_FACT, .aux = GP_FACT_TIER_B, .fact.value = 1 });
+	put(w, 0,
+	    (struct gp_record){
+		    .kind = GP_FACT, .aux = GP_FACT_ALLOCATOR_DETAILS, .fact.value = 1 });
 	/* 5: private, of a capture; 6: a pool that the job made itself */
 	static const uint64_t arena[MODEL_ARENAS][3] = { { 0, 0, 0 },	 { 0, 0, 0 },
 							 { 0x77, 0, 0 }, { 0, 0, 0 },
@@ -477,7 +479,7 @@ static inline void assert_memory(const struct model *m, const struct gp_memory *
 	assert_int_equal(d->driver_bytes, reserved + outside);
 	assert_int_equal(d->segments, memory->segments);
 	assert_int_equal(d->outsides, memory->outsides);
-	assert_true(memory->has_tier_b);
+	assert_true(memory->has_allocator_details);
 	assert_false(memory->is_uncertain);
 	assert_null(memory->doubt);
 }

@@ -50,7 +50,7 @@ static inline void layout_open(struct layout *l)
 	};
 	l->memory = (struct gp_memory){
 		.at_ns = 1000000,
-		.has_tier_b = true,
+		.has_allocator_details = true,
 		.devices = 1,
 		.device = &l->device,
 		.arenas = 4,

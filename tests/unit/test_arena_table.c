@@ -230,21 +230,25 @@ static void knows_its_versions(void **state)
 	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
 		uint32_t offset = 7;
 		bool has_snapshot;
-		const char *why = layout_of(rows[k].version, &offset, &has_snapshot);
+		const char *why = layout_of(rows[k].version, false, &offset, &has_snapshot);
 		assert_true((why == NULL) == (rows[k].pool >= 0));
 		if (!why)
 			assert_int_equal(offset, rows[k].pool);
 	}
 	uint32_t unused;
 	bool has_snapshot;
-	assert_null(layout_of("2.11.0", &unused, &has_snapshot));
+	assert_null(layout_of("2.11.0", false, &unused, &has_snapshot));
 	assert_true(has_snapshot);
-	assert_null(layout_of("2.12.0", &unused, &has_snapshot));
+	assert_null(layout_of("2.12.0", false, &unused, &has_snapshot));
 	assert_false(has_snapshot);
-	assert_string_equal(layout_of("2.1.2", &unused, &has_snapshot), "this PyTorch is too old");
-	assert_string_equal(layout_of("2.15.0", &unused, &has_snapshot),
+	assert_null(layout_of("2.11.0", true, &unused, &has_snapshot));
+	assert_string_equal(layout_of("2.10.0", true, &unused, &has_snapshot), NOT_TRIED);
+	assert_string_equal(layout_of("2.12.0", true, &unused, &has_snapshot), NOT_TRIED);
+	assert_string_equal(layout_of("2.1.2", false, &unused, &has_snapshot),
+			    "this PyTorch is too old");
+	assert_string_equal(layout_of("2.15.0", false, &unused, &has_snapshot),
 			    "this PyTorch is newer than what is known of its allocator");
-	assert_string_equal(layout_of("3.0", &unused, &has_snapshot),
+	assert_string_equal(layout_of("3.0", false, &unused, &has_snapshot),
 			    "this PyTorch is newer than what is known of its allocator");
 }
 
@@ -252,7 +256,8 @@ static void finds_no_allocator_where_there_is_none(void **state)
 {
 	(void)state;
 	struct gp_torch_allocator out;
-	assert_string_equal(gp_torch_allocator_find("2.11.0", &out), "its allocator was not found");
+	assert_string_equal(gp_torch_allocator_find("2.11.0", true, &out),
+			    "its allocator was not found");
 }
 
 static const int constant = 7;

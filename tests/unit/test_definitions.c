@@ -66,9 +66,11 @@ static void arenas_are_known_by_their_number(void **state)
 static void others_are_known_by_what_they_are_of(void **state)
 {
 	(void)state;
-	add((struct gp_record){ .kind = GP_FACT, .aux = GP_FACT_TIER_A, .fact = { .value = 1 } });
-	add((struct gp_record){ .kind = GP_FACT, .aux = GP_FACT_TIER_B, .extra = 1 });
-	add((struct gp_record){ .kind = GP_FACT, .aux = GP_FACT_TIER_B, .fact = { .value = 1 } });
+	add((struct gp_record){
+		.kind = GP_FACT, .aux = GP_FACT_BLOCK_REPORTS, .fact = { .value = 1 } });
+	add((struct gp_record){ .kind = GP_FACT, .aux = GP_FACT_ALLOCATOR_DETAILS, .extra = 1 });
+	add((struct gp_record){
+		.kind = GP_FACT, .aux = GP_FACT_ALLOCATOR_DETAILS, .fact = { .value = 1 } });
 	add((struct gp_record){ .kind = GP_GPU, .device = 0 });
 	add((struct gp_record){ .kind = GP_GPU, .device = 1 });
 	add((struct gp_record){ .kind = GP_KERNEL, .kernel = { .handle = 0x50 } });
@@ -77,7 +79,7 @@ static void others_are_known_by_what_they_are_of(void **state)
 	assert_int_equal(count, 5);
 	assert_int_equal(seen[0].fact.value, 1);
 	/* the newest of that key is a shorter one: not in the place of the older one, behind it */
-	assert_int_equal(seen[1].aux, GP_FACT_TIER_B);
+	assert_int_equal(seen[1].aux, GP_FACT_ALLOCATOR_DETAILS);
 	assert_int_equal(seen[1].fact.value, 1);
 	assert_int_equal(seen[2].kind, GP_GPU);
 	assert_int_equal(seen[3].device, 1);

@@ -264,8 +264,8 @@ static void what_the_driver_counted_last_is_known_later(void **state)
 	gp_recording_close(r);
 }
 
-/* Without tier B: the driver's memory in which blocks lie, and nothing is made up. */
-static void without_tier_b_it_says_what_is_not_known(void **state)
+/* Without allocator details: the driver's memory in which blocks lie, and nothing is made up. */
+static void without_details_it_says_what_is_not_known(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -280,7 +280,7 @@ static void without_tier_b_it_says_what_is_not_known(void **state)
 	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
 	assert_int_equal(gp_memory_build(r, &(struct gp_moment_of){ .when = GP_WHEN_END }, &memory),
 			 GP_OK);
-	assert_false(memory.has_tier_b);
+	assert_false(memory.has_allocator_details);
 	assert_false(memory.is_uncertain);
 	assert_non_null(strstr(memory.doubt, "told no streams"));
 	assert_int_equal(memory.segments, 1);
@@ -370,7 +370,7 @@ int main(void)
 		cmocka_unit_test(of_a_ring_what_is_kept_is_right),
 		cmocka_unit_test(a_private_pool_is_of_its_capture),
 		cmocka_unit_test(what_the_driver_counted_last_is_known_later),
-		cmocka_unit_test(without_tier_b_it_says_what_is_not_known),
+		cmocka_unit_test(without_details_it_says_what_is_not_known),
 		cmocka_unit_test(what_is_older_than_the_recording_is_not_made_up),
 		cmocka_unit_test(a_million_blocks_are_no_burden),
 	};

@@ -13,7 +13,12 @@ unsigned gp_objects_at_start;
 
 /* what the reports join with belongs to other tests */
 _Thread_local struct gp_told gp_told;
-void gp_trace_wanted(void)
+bool gp_trace_wanted(bool is_first_block)
+{
+	(void)is_first_block;
+	return false;
+}
+void gp_trace_first_block(void)
 {
 }
 void gp_torch_ranges_wanted(void)
@@ -421,7 +426,7 @@ static void records_what_was_reported(void **state)
 		} else if (e.record.kind == GP_OOM) {
 			assert_int_equal(e.record.oom.bytes, 1 << 30);
 			assert_int_equal(e.record.oom.reserved, 2 << 20);
-		} else if (e.record.kind == GP_FACT && e.record.aux == GP_FACT_TIER_A) {
+		} else if (e.record.kind == GP_FACT && e.record.aux == GP_FACT_BLOCK_REPORTS) {
 			facts++;
 		}
 	}

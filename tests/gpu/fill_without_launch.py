@@ -1,0 +1,10 @@
+"""Allocates GPU memory until PyTorch refuses, under a limit, and launches no kernel."""
+import torch
+
+torch.cuda.set_per_process_memory_fraction(0.05)
+kept = []
+try:
+    while True:
+        kept.append(torch.empty((64 << 20) - 1000, dtype=torch.uint8, device="cuda"))
+except torch.cuda.OutOfMemoryError:
+    print(len(kept) > 1)
