@@ -1,6 +1,8 @@
 /* `gpuprof run`: a job under the library, then at most five lines about what it left. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,7 +24,7 @@ const struct gp_command gp_command_run = {
 enum { OPTIONS_MAX = 24, STARTED_BYTES = 40 };
 
 struct choice {
-	bool is_quiet, is_nameless;
+	bool is_quiet, is_nameless, is_forced;
 	uint64_t keep;
 	const char *library;
 	struct gp_scope_rule scope;
@@ -49,6 +51,9 @@ static void flags_fill(struct gp_flag *flags, struct choice *c)
 					     &c->value[k],
 					     c->text[k] };
 	}
+	*flags++ = (struct gp_flag){ "force",	     0,
+				     GP_FLAG_SWITCH, NULL,
+				     &c->is_forced,  "replace the file that --output names" };
 	*flags++ = (struct gp_flag){
 		"keep", 0,	  GP_FLAG_NUMBER,
 		"N",	&c->keep, "afterwards keep only the N newest recordings of this command"
@@ -248,10 +253,32 @@ static bool has_right_scope(struct choice *c)
 	return false;
 }
 
+/*
+ * Before the job: a file that the pattern names without a percent sign would stay, the recording
+ * would get another name, and later commands would read the old one.
+ */
+static bool is_place_free(const struct choice *c)
+{
+	const char *name = value_of(c, "GPUPROF_OUTPUT");
+	struct stat at;
+	if (is_switched_off() || strchr(name, '%') || stat(name, &at) != 0 ||
+	    !(S_ISREG(at.st_mode) || S_ISDIR(at.st_mode)))
+		return true;
+	if (!c->is_forced || !S_ISREG(at.st_mode)) {
+		gp_complain("cannot record to '%s': %s", name, gp_cause(EEXIST));
+		gp_hint("%s", S_ISREG(at.st_mode) ? "--force replaces it" : "name another file");
+		return false;
+	}
+	if (unlink(name) == 0)
+		return true;
+	gp_complain("cannot replace '%s': %s", name, gp_cause(errno));
+	return false;
+}
+
 static int run(int argc, char **argv)
 {
 	struct choice c = { 0 };
-	struct gp_flag flags[OPTIONS_MAX + 5];
+	struct gp_flag flags[OPTIONS_MAX + 6];
 	struct gp_setting settings[OPTIONS_MAX + 3];
 	char started[STARTED_BYTES];
 	struct gp_job_list list;
@@ -266,6 +293,8 @@ static int run(int argc, char **argv)
 	    !has_right_pattern(&c) || !has_right_scope(&c))
 		return GP_EXIT_USAGE;
 	if (!gp_library_find(c.library, library, sizeof library))
+		return GP_EXIT_USAGE;
+	if (!is_place_free(&c))
 		return GP_EXIT_USAGE;
 	gp_job_list_open(&list);
 	pattern_anchor(&c, anchored, sizeof anchored);
