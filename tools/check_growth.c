@@ -27,10 +27,10 @@ static void check_device(struct gp_check *c, const struct gp_growth_device *g)
 	f->has_value = true;
 	f->value.number = g->bytes_per_step > 0 ? (uint64_t)gp_rate_bytes(g->bytes_per_step) : 0;
 	const struct gp_check_texts text = gp_check_texts(f->value, *limit);
-	snprintf(f->text, sizeof f->text,
-		 "%s more %s after each of the steps %zu to %zu, at most %s", text.value.s,
-		 g->of == GP_CURVE_DRIVER ? "driver memory" : "in blocks of the framework",
-		 c->growth.first, c->growth.steps, text.limit.s);
+	snprintf(f->text, sizeof f->text, "%s%s of %s memory, steps %zu to %zu (limit %s a step)",
+		 f->value.number ? text.value.s : "no growth", f->value.number ? " a step" : "",
+		 g->of == GP_CURVE_DRIVER ? "driver" : "PyTorch", c->growth.first, c->growth.steps,
+		 text.limit.s);
 	if (g->is_beyond) {
 		f->state = is_sure(c, g) ? GP_CHECK_EXCEEDED : GP_CHECK_NOT_JUDGED;
 		f->culprits = GP_CULPRITS_STEPS;

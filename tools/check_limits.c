@@ -229,8 +229,7 @@ static void check_headroom(struct gp_check *c, const struct gp_figures *figures)
 			 figures->ooms == 1 ? "once" : gp_plural(figures->ooms, "time").s, least.s);
 	if (figures->used_bytes == GP_BYTES_UNKNOWN && !figures->ooms)
 		snprintf(f->why, sizeof f->why,
-			 "contexts and other processes are not counted, for nobody asked the "
-			 "driver");
+			 "excludes CUDA context and other processes (not recorded)");
 	bool is_less = limit.is_share ? (unsigned __int128)left * MILLION <
 						(unsigned __int128)limit.number * total :
 					left < limit.number;

@@ -106,9 +106,9 @@ static void print_silence(const struct gp_leaks_report *r, FILE *out)
 	char text[GP_LEAK_DOUBT_MAX];
 	if (!r->leaks.leaks && !r->leaks.fillings && !gp_leak_doubt(r, text))
 		fprintf(out,
-			"'gpuprof leaks', for which %zu are enough, finds nothing that grows and "
-			"began by step %s of %s\n",
-			r->leaks.samples_least, gp_count_text(r->leaks.told_to_step).s,
+			"'gpuprof leaks' needs %zu steps and finds no leak; only growth before "
+			"step %s of %s was detectable\n",
+			r->leaks.samples_least, gp_count_text(r->leaks.told_to_step + 1).s,
 			gp_count_text(r->leaks.steps.steps).s);
 }
 

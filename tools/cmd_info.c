@@ -255,7 +255,7 @@ static void print_person(const char *path, const struct gp_info *info, const str
 	print_line(out, "command", info->command);
 	print_line(out, "process", process);
 	print_devices(info, out);
-	print_line(out, "driver", info->driver);
+	print_line(out, "CUDA API", info->driver);
 	print_line(out, "pytorch", info->pytorch ? info->pytorch : "not seen");
 	print_allocator(info, out);
 	print_line(out, "rings", info->ring_place);

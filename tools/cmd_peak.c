@@ -33,7 +33,7 @@ static const char *curve_text(enum gp_curve of)
 {
 	switch (of) {
 	case GP_CURVE_ALLOCATED:
-		return "in blocks of the framework";
+		return "allocated by PyTorch";
 	case GP_CURVE_RESERVED:
 		return "in segments of the framework";
 	case GP_CURVE_PINNED:
@@ -70,7 +70,7 @@ static void print_head(const struct peak *p, const struct gp_holders *h, uint64_
 	fprintf(p->r.out, ": %s%s %s ", h->is_overwritten ? "at least " : "",
 		gp_bytes_text(h->live_bytes).s, curve_text(h->of));
 	if (p->moment == GP_AT_PEAK)
-		fprintf(p->r.out, "at the peak, %s", gp_ns_text(h->at_ns).s);
+		fprintf(p->r.out, "at peak, %s", gp_ns_text(h->at_ns).s);
 	else
 		fprintf(p->r.out, "%sat %s, %.1f%% of the peak",
 			p->moment == GP_AT_OOM ? "when it ran out of memory, " : "",

@@ -8,7 +8,7 @@
 #define MILLION 1000000.0
 
 const char *const gp_diff_setting_names[GP_SETTINGS] = {
-	"GPU", "driver", "PyTorch", "allocator settings", "command",
+	"GPUs", "CUDA API versions", "PyTorch versions", "Allocator settings", "Commands",
 };
 
 const char *gp_diff_setting(const struct gp_info *info, enum gp_diff_setting setting)
@@ -129,11 +129,19 @@ static void add_fragmentation(struct rows *w)
 	end_row(w);
 }
 
+/* The reasons that `frag` prints, short enough for a label. */
+static const char *const cause_labels[GP_CAUSES] = {
+	[GP_CAUSE_PENDING] = "in use by another stream", [GP_CAUSE_PRIVATE] = "in private pools",
+	[GP_CAUSE_STREAM] = "of other streams",		 [GP_CAUSE_SMALL] = "in the small pool",
+	[GP_CAUSE_LEFTOVER] = "rests up to 1 MiB",	 [GP_CAUSE_GRANULARITY] = "on pages in use",
+	[GP_CAUSE_SOFT] = "fully free segments",	 [GP_CAUSE_HARD] = "between blocks",
+};
+
 static void add_causes(struct rows *w)
 {
 	for (unsigned cause = 0; cause < GP_CAUSES; cause++) {
 		char label[64];
-		snprintf(label, sizeof label, "  unused: %s", gp_cause_names[cause]);
+		snprintf(label, sizeof label, "  unused: %s", cause_labels[cause]);
 		struct gp_diff_row *row = add_row(w, gp_cause_names[cause], label, GP_UNIT_BYTES);
 		for (size_t k = 0; k < w->report->sides; k++) {
 			row->is_known[k] = w->figures[k] && w->figures[k]->has_frag;

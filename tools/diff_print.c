@@ -34,7 +34,7 @@ static void print_settings(const struct gp_diff_report *r)
 	for (unsigned setting = 0; setting < GP_SETTINGS; setting++) {
 		if (!gp_diff_setting_differs(r, setting))
 			continue;
-		fprintf(r->out, "another %s:", gp_diff_setting_names[setting]);
+		fprintf(r->out, "%s differ:", gp_diff_setting_names[setting]);
 		for (size_t k = 0; k < r->sides; k++) {
 			const char *text = gp_diff_setting(r->side[k].info, setting);
 			text = text ? text : "not known";
@@ -90,7 +90,7 @@ static void change_text(enum gp_diff_unit unit, uint64_t from, uint64_t to, char
 	if (!d)
 		snprintf(out, room, "=");
 	else if (unit == GP_UNIT_SHARE)
-		snprintf(out, room, "%s%.1f%%", sign, (double)d * 100.0 / MILLION);
+		snprintf(out, room, "%s%.1f pp", sign, (double)d * 100.0 / MILLION);
 	else
 		snprintf(out, room, "%s%s", sign,
 			 unit == GP_UNIT_COUNT ? gp_count_text(d).s : gp_bytes_text(d).s);
@@ -160,7 +160,7 @@ static void print_events(const struct gp_diff_report *r)
 		if (!gp_is_happening(kind) || !has_changed(r, kind))
 			continue;
 		if (is_first)
-			fputs("events that are not as many:\n", r->out);
+			fputs("Event counts that differ:\n", r->out);
 		is_first = false;
 		snprintf(row.label, sizeof row.label, "%s", gp_event_infos[kind].name);
 		for (size_t k = 0; k < r->sides; k++) {

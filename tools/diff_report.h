@@ -72,7 +72,7 @@ enum gp_diff_setting {
 	GP_SETTING_COMMAND,
 	GP_SETTINGS
 };
-extern const char *const gp_diff_setting_names[GP_SETTINGS]; /* "GPU", "driver", ... */
+extern const char *const gp_diff_setting_names[GP_SETTINGS]; /* "GPUs", ... */
 /* NULL: the recording does not say. The text holds until the recording is closed. */
 const char *gp_diff_setting(const struct gp_info *info, enum gp_diff_setting setting);
 bool gp_diff_setting_differs(const struct gp_diff_report *report, enum gp_diff_setting setting);

@@ -152,8 +152,12 @@ enum gp_status gp_leaks_write(const struct gp_leaks_report *r)
 	struct gp_json *json = r->json;
 	char text[GP_LEAK_DOUBT_MAX];
 	const char *doubt = gp_leak_doubt(r, text);
+	const struct gp_leak_total total = gp_leak_total_of(r);
+	const struct gp_leak_answer answer = gp_leak_answer_of(r, &total);
 	gp_json_object(json, NULL);
 	gp_use_head_write(json, r->path, r->info);
+	gp_json_text(json, "verdict", gp_leak_verdict_names[answer.verdict]);
+	gp_json_text(json, "answer", answer.s);
 	gp_json_signed(json, "from_ns", all->from_ns);
 	gp_json_signed(json, "to_ns", all->to_ns);
 	gp_report_steps_begin(json, &all->steps);

@@ -1,5 +1,4 @@
 /* Leaks for a person: how fast, since when and where first, then how sure that is. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "amount.h"
@@ -11,8 +10,6 @@
 
 #define USER_FRAMES 3u
 #define LABEL_MAX 1024u
-#define STEPS_TOLD 1e6	      /* more say nothing */
-#define UNTIL_MOST 31557600e9 /* a year: nobody waits for it */
 
 /* ---- places ---- */
 
@@ -133,15 +130,10 @@ static void print_parts(const struct gp_leaks_report *r, const struct gp_leak *l
 
 /* ---- one ---- */
 
-static const char *unit_of(const struct gp_leaks_report *r)
-{
-	return r->leaks.window_ns ? "window" : "step";
-}
-
 static void print_head(const struct gp_leaks_report *r, const struct gp_leak *leak,
 		       const struct gp_leak_view *view)
 {
-	const char *unit = unit_of(r);
+	const char *unit = gp_leak_unit(r);
 	const int64_t bytes = gp_rate_bytes(leak->bytes_per_step);
 	if (bytes > 0)
 		fprintf(r->out, "  %s a %s", gp_bytes_text((uint64_t)bytes).s, unit);
@@ -175,10 +167,11 @@ static void print_what(const struct gp_leaks_report *r, const struct gp_leak *le
 	if (leak->live_bytes)
 		fprintf(out, " of %s", gp_bytes_text(leak->live_bytes).s);
 	if (leak->is_replaced)
-		fprintf(out, " live, as many as before and larger each %s\n", unit_of(r));
+		fprintf(out, " live; each %s replaces the allocation by a larger one\n",
+			gp_leak_unit(r));
 	else
 		fprintf(out, " live, %s a %s\n", gp_rate_text(leak->count_per_step, 3).s,
-			unit_of(r));
+			gp_leak_unit(r));
 }
 
 static void print_range(FILE *out, const struct gp_range_path *range)
@@ -204,14 +197,15 @@ static void print_example(const struct gp_leaks_report *r, const struct gp_leak 
 static void print_chance(FILE *out, const struct gp_leak *leak)
 {
 	fputs("    ", out);
+	const char *before = leak->is_replaced ? "" : " (", *after = leak->is_replaced ? "" : ")";
 	if (!leak->is_replaced)
-		fprintf(out, "some is left of %zu of %zu spans between samples; ", leak->born_spans,
+		fprintf(out, "survives from %zu/%zu sampled intervals", leak->born_spans,
 			leak->spans);
 	/* less says nothing to a person */
 	if (leak->p_value < 1e-9)
-		fputs("by chance: < 1e-9\n", out);
+		fprintf(out, "%sp < 1e-9%s\n", before, after);
 	else
-		fprintf(out, "by chance: %.1g\n", leak->p_value);
+		fprintf(out, "%sp = %.1g%s\n", before, leak->p_value, after);
 }
 
 void gp_leak_print(const struct gp_leaks_report *r, const struct gp_leak *leak,
@@ -237,56 +231,35 @@ void gp_leak_print(const struct gp_leaks_report *r, const struct gp_leak *leak,
 
 /* ---- lists of them ---- */
 
-/* "3.20 KiB a step on GPU 0, which is full in 11.7 h at this rate (84,000 steps)" */
-static void print_total(const struct gp_leaks_report *r, const struct gp_leak_total *total)
-{
-	const char *unit = unit_of(r), *separator = ": ";
-	for (unsigned k = 0; k < GP_DEVICES; k++) {
-		const double steps = total->steps_until_full[k], ns = steps * r->leaks.step_ns;
-		if (total->of_device[k] <= 0)
-			continue;
-		fprintf(r->out, "%s%s a %s on GPU %u", separator,
-			gp_bytes_text((uint64_t)gp_rate_bytes(total->of_device[k])).s, unit, k);
-		separator = "; ";
-		const bool is_soon = steps >= 0 && ns < UNTIL_MOST;
-		if (is_soon)
-			fprintf(r->out, ", full in %s at this rate", gp_about_text(ns).s);
-		if (is_soon && !r->leaks.window_ns && steps < STEPS_TOLD)
-			fprintf(r->out, " (%s)", gp_plural((uint64_t)steps, unit).s);
-	}
-}
-
 enum part { MEMORY, OBJECTS, FILLING };
 
-static void print_title(const struct gp_leaks_report *r, const struct gp_leak_total *total,
-			enum part part)
+static void print_title(const struct gp_leaks_report *r, enum part part)
 {
 	switch (part) {
 	case MEMORY:
-		fputs("memory that leaks", r->out);
-		print_total(r, total);
+		fputs("Leaking memory:", r->out);
 		break;
 	case OBJECTS:
-		fputs("objects of the driver that grow", r->out);
+		fputs("Leaking CUDA objects:", r->out);
 		break;
 	case FILLING:
-		fputs("slows down, as a cache that fills up; a leak beside one may look like that, "
-		      "too",
+		fputs("Slows down like a cache that still fills; a leak beside a cache looks alike",
 		      r->out);
 		if (!r->has_fillings)
 			fputs(" (--filling counts these as leaks)", r->out);
+		fputc(':', r->out);
 		break;
 	}
 	fputc('\n', r->out);
 }
 
-static void print_part(const struct gp_leaks_report *r, const struct gp_leak_total *total,
-		       enum part part)
+/* How many of them have a stack, so that a line is named. */
+static size_t print_part(const struct gp_leaks_report *r, enum part part)
 {
 	const struct gp_leaks *all = &r->leaks;
 	const struct gp_leak *leak = part == FILLING ? all->filling : all->leak;
 	const size_t leaks = part == FILLING ? all->fillings : all->leaks;
-	size_t shown = 0, left = 0;
+	size_t shown = 0, left = 0, named = 0;
 	for (size_t k = 0; k < leaks; k++) {
 		struct gp_leak_view view;
 		if (part != FILLING && leak[k].is_object != (part == OBJECTS))
@@ -295,16 +268,18 @@ static void print_part(const struct gp_leaks_report *r, const struct gp_leak_tot
 		if (!gp_leak_is_wanted(r, &leak[k], &view))
 			continue;
 		if (!shown)
-			print_title(r, total, part);
+			print_title(r, part);
 		if (r->top && shown >= r->top) {
 			left++;
 			continue;
 		}
 		gp_leak_print(r, &leak[k], &view);
 		shown++;
+		named += has_frames(&view);
 	}
 	if (left)
 		fprintf(r->out, "  %s more; --top 0 shows all\n", gp_count_text(left).s);
+	return named;
 }
 
 /* ---- around them ---- */
@@ -340,42 +315,12 @@ static void print_begin(const struct gp_leaks_report *r)
 		fputs("and too short a time for windows\n", out);
 }
 
+/* The last line of the report has the command that names them. */
 static void print_no_stacks(const struct gp_leaks_report *r)
 {
 	const bool is_nothing = r->info->is_captured_in_part && r->info->captures == 0;
-	fprintf(r->out,
-		"no stacks were recorded%s, so no line is named; this run names them: gpuprof run "
-		"%s -- ",
-		is_nothing ? ", for nothing was captured" : "", gp_stack_options(r->info));
-	gp_command_print(r->out, r->info->command ? r->info->command : "COMMAND");
-	fputc('\n', r->out);
-}
-
-/* Elsewhere something may grow. */
-static const char *asked_text(const struct gp_leaks_report *r, char text[GP_LEAK_DOUBT_MAX])
-{
-	int used = 0;
-	text[0] = '\0';
-	if (r->library)
-		used = snprintf(text, GP_LEAK_DOUBT_MAX, " of library '%.64s'", r->library);
-	if (r->device >= 0)
-		snprintf(text + used, GP_LEAK_DOUBT_MAX - (size_t)used, " on GPU %" PRId64,
-			 r->device);
-	return text;
-}
-
-static void print_nothing(const struct gp_leaks_report *r, const struct gp_leak_total *total)
-{
-	char text[GP_LEAK_DOUBT_MAX], asked[GP_LEAK_DOUBT_MAX];
-	const char *doubt = gp_leak_doubt(r, text);
-	if (doubt)
-		fprintf(r->out, "cannot tell whether anything grows: %s\n", doubt);
-	else
-		fprintf(r->out, "nothing%s grows%s that began by step %s of %s: %s looked at\n",
-			asked_text(r, asked), total->fillings ? " at a steady pace" : "",
-			gp_count_text(r->leaks.told_to_step).s,
-			gp_count_text(r->leaks.steps.steps).s,
-			gp_plural(r->leaks.stacks, "stack").s);
+	fprintf(r->out, "No stacks were recorded%s, so no line is named.\n",
+		is_nothing ? " (nothing was captured)" : "");
 }
 
 static void print_live(const struct gp_leaks_report *r, const struct gp_holders *h, uint64_t count)
@@ -390,24 +335,44 @@ static void print_live(const struct gp_leaks_report *r, const struct gp_holders 
 		gp_plural(count, what).s);
 }
 
+/* From 1, of the step that begins at that sample; 0: none does. */
+static size_t step_at(const struct gp_leaks *all, int64_t at_ns)
+{
+	for (size_t k = 0; k < all->steps.steps; k++)
+		if (all->steps.step[k].begin_ns == at_ns)
+			return k + 1;
+	return 0;
+}
+
+/* Memory that leaks stands in the difference between the first sample and the last. */
+static void print_next(const struct gp_leaks_report *r, const struct gp_leak_total *total)
+{
+	const size_t from = step_at(&r->leaks, r->leaks.first_ns),
+		     to = step_at(&r->leaks, r->leaks.last_ns);
+	char next[80] = "peak";
+	if (total->bytes_per_step > 0 && !r->leaks.window_ns && from && to > from)
+		snprintf(next, sizeof next, "diff --from step:%zu --to step:%zu", from, to);
+	gp_use_next_print(r->out, r->info, next, r->path);
+}
+
 enum gp_status gp_leaks_print(const struct gp_leaks_report *r)
 {
 	const struct gp_leaks *all = &r->leaks;
 	const struct gp_leak_total total = gp_leak_total_of(r);
+	fprintf(r->out, "%s\n", gp_leak_answer_of(r, &total).s);
 	print_begin(r);
-	if (r->info->uncertains || r->info->lost_memory || r->info->has_hole)
-		fputs("events are missing: what grows may have been given back unseen\n", r->out);
 	if (all->is_cut)
-		fputs("there are more stacks than were looked at\n", r->out);
+		fputs("There are more stacks than were examined.\n", r->out);
 	if (total.leaks && !r->info->has_stacks)
 		print_no_stacks(r);
-	if (!total.leaks)
-		print_nothing(r, &total);
-	print_part(r, &total, MEMORY);
-	print_part(r, &total, OBJECTS);
-	print_part(r, &total, FILLING);
+	size_t named = print_part(r, MEMORY) + print_part(r, OBJECTS);
+	if (named)
+		fputs("Each named line allocates. The reference that keeps the memory alive (list, "
+		      "hook, graph) was not recorded.\n",
+		      r->out);
+	print_part(r, FILLING);
 	enum gp_status status = gp_leak_visit_live(r, print_live);
 	gp_unnamed_print(r->out, r->recording);
-	gp_use_next_print(r->out, r->info, "top --sort live", r->path);
+	print_next(r, &total);
 	return status;
 }

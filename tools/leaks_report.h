@@ -43,6 +43,9 @@ bool gp_leak_is_wanted(const struct gp_leaks_report *report, const struct gp_lea
 /* How many more there are of it: "1 pinned allocation", "0.5 streams", "larger framework blocks" */
 struct gp_text gp_leak_number(const struct gp_leak *leak);
 
+/* "step", or "window" where windows of time take the place of steps */
+const char *gp_leak_unit(const struct gp_leaks_report *report);
+
 /* What leaks of what is asked for. */
 struct gp_leak_total {
 	size_t leaks, fillings;
@@ -62,6 +65,17 @@ const char *gp_leak_doubt_hint(const struct gp_leaks_report *report, char text[G
  * those that it has. One more replay, should no suspect be of it.
  */
 bool gp_leak_has_library(const struct gp_leaks_report *report, enum gp_status *status);
+
+/* ---- leaks_verdict.c: the answer in one line ---- */
+
+enum gp_leak_verdict { GP_LEAK_FOUND, GP_LEAK_NONE, GP_LEAK_UNKNOWN };
+extern const char *const gp_leak_verdict_names[]; /* "leak", "none", "unknown" */
+struct gp_leak_answer {
+	enum gp_leak_verdict verdict;
+	char s[512]; /* "No leak found. Only growth before step 48 of 60 was detectable." */
+};
+struct gp_leak_answer gp_leak_answer_of(const struct gp_leaks_report *report,
+					const struct gp_leak_total *total);
 
 /* What is there at the end of the recording: most is no leak. */
 typedef void gp_leak_visit_holders(const struct gp_leaks_report *report,

@@ -37,6 +37,11 @@ struct gp_text gp_leak_number(const struct gp_leak *leak)
 	return text;
 }
 
+const char *gp_leak_unit(const struct gp_leaks_report *r)
+{
+	return r->leaks.window_ns ? "window" : "step";
+}
+
 /* ---- sums ---- */
 
 static void add(const struct gp_leaks_report *r, const struct gp_leak *leak,

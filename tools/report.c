@@ -246,18 +246,6 @@ bool gp_has_losses(const struct gp_info *info)
 	       info->nested;
 }
 
-/* How much of what happened is in the recording. */
-static const char *kept_text(const struct gp_info *info)
-{
-	bool is_lossy = gp_has_losses(info) || info->uncertains || info->has_hole;
-	if (info->is_running)
-		return is_lossy ? "everything else until then is kept" :
-				  "everything until then is kept";
-	if (!info->is_sealed || (info->has_hole && !info->failed_blocks))
-		return "what there is of it is shown";
-	return is_lossy ? "everything else is kept" : "everything is kept";
-}
-
 struct gp_headline gp_headline_of(const struct gp_info *info)
 {
 	struct gp_headline line = { "" };
@@ -266,14 +254,12 @@ struct gp_headline gp_headline_of(const struct gp_info *info)
 	    gp_plural(gp_events_of(info), "event").s);
 	if (!gp_has_losses(info) && info->is_complete && !is_empty(info))
 		add(&line, "nothing lost, ");
-	add(&line, "%s; ", gp_plural(info->devices, "device").s);
+	add(&line, "%s", gp_plural(info->devices, "device").s);
 	if (is_empty(info))
-		add(&line, "nothing that the job did on a GPU was recorded");
+		add(&line, "; no GPU activity was recorded");
 	else if (info->kept_from_ns)
-		add(&line, "peaks and counts since the start, single events from %s",
+		add(&line, "; peaks and counts since the start, single events from %s",
 		    gp_ns_text((int64_t)info->kept_from_ns).s);
-	else
-		add(&line, "%s", kept_text(info));
 	add_captured(&line, info);
 	add_gaps(&line, info);
 	return line;

@@ -43,7 +43,7 @@ void gp_report_steps_begin(struct gp_json *json, const struct gp_steps *steps);
 bool gp_report_has_device(const char *path, const struct gp_info *info, int64_t device);
 
 /*
- * "2.41 s, 1,234 events, nothing lost, 1 device; everything is kept"; damage and losses come first:
+ * "2.41 s, 1,234 events, nothing lost, 1 device"; damage and losses come first:
  * "3 memory events LOST; 2.41 s, ...".
  */
 struct gp_headline {

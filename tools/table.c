@@ -133,7 +133,7 @@ void gp_sheet_print(const struct gp_sheet *table, FILE *out)
 		fputc('\n', out);
 	}
 	if (has_outlier)
-		fputs("* unlike the others of its column\n", out);
+		fputs("* outlier\n", out);
 	if (!table->rows)
 		return;
 	const struct gp_sheet_row *row = &table->row[strangest(table, far)];

@@ -23,7 +23,7 @@ const char *const gp_curve_keys[GP_CURVE_KEYS] = {
 	[GP_CURVE_PINNED] = "pinned",
 };
 
-static const char segments[] = "segments of the framework: its blocks lie in them";
+static const char segments[] = "PyTorch reserved (see above)";
 
 uint64_t gp_use_fold_segments(struct gp_holders *h)
 {

@@ -1,0 +1,122 @@
+/* The answer of `gpuprof leaks` in one line, for its own report and for others that quote it. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "leaks_report.h"
+
+#define STEPS_TOLD 1e6	      /* more say nothing */
+#define UNTIL_MOST 31557600e9 /* a year: nobody waits for it */
+
+const char *const gp_leak_verdict_names[] = {
+	[GP_LEAK_FOUND] = "leak",
+	[GP_LEAK_NONE] = "none",
+	[GP_LEAK_UNKNOWN] = "unknown",
+};
+
+static void verdict_add(struct gp_leak_answer *answer, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static void verdict_add(struct gp_leak_answer *answer, const char *format, ...)
+{
+	size_t used = strlen(answer->s);
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(answer->s + used, sizeof answer->s - used, format, arguments);
+	va_end(arguments);
+}
+
+/* "3.20 KiB a step on GPU 0, full in 11.7 h at this rate (84,000 steps)" */
+static void verdict_add_memory(struct gp_leak_answer *answer, const struct gp_leaks_report *r,
+			       const struct gp_leak_total *total, const char **separator)
+{
+	const char *unit = gp_leak_unit(r);
+	for (unsigned k = 0; k < GP_DEVICES; k++) {
+		const double steps = total->steps_until_full[k], ns = steps * r->leaks.step_ns;
+		if (total->of_device[k] <= 0)
+			continue;
+		verdict_add(answer, "%s%s a %s on GPU %u", *separator,
+			    gp_bytes_text((uint64_t)gp_rate_bytes(total->of_device[k])).s, unit, k);
+		*separator = "; ";
+		const bool is_soon = steps >= 0 && ns < UNTIL_MOST;
+		if (is_soon)
+			verdict_add(answer, ", full in %s at this rate", gp_about_text(ns).s);
+		if (is_soon && !r->leaks.window_ns && steps < STEPS_TOLD)
+			verdict_add(answer, " (%s)", gp_plural((uint64_t)steps, unit).s);
+	}
+}
+
+/* "8.00 KiB a step in pinned allocations", "1 stream a step and 2 more kinds" */
+static void verdict_add_objects(struct gp_leak_answer *answer, const struct gp_leaks_report *r,
+				const char **separator)
+{
+	const struct gp_leak *first = NULL;
+	size_t more = 0;
+	for (size_t k = 0; k < r->leaks.leaks; k++) {
+		const struct gp_leak *leak = &r->leaks.leak[k];
+		struct gp_leak_view view;
+		if (!leak->is_object)
+			continue;
+		gp_leak_look_up(r, leak->stack, leak->at_ns, &view);
+		if (!gp_leak_is_wanted(r, leak, &view))
+			continue;
+		more += first != NULL;
+		first = first ? first : leak;
+	}
+	if (!first)
+		return;
+	const int64_t bytes = gp_rate_bytes(first->bytes_per_step);
+	if (bytes > 0)
+		verdict_add(answer, "%s%s a %s in %ss", *separator,
+			    gp_bytes_text((uint64_t)bytes).s, gp_leak_unit(r), gp_leak_kind(first));
+	else
+		verdict_add(answer, "%s%s a %s", *separator, gp_leak_number(first).s,
+			    gp_leak_unit(r));
+	if (more)
+		verdict_add(answer, "; %s of objects", gp_plural(more, "more leak").s);
+}
+
+/* " of library 'cuBLAS' on GPU 0": elsewhere something may grow. */
+static void verdict_add_asked(struct gp_leak_answer *answer, const struct gp_leaks_report *r)
+{
+	if (r->library)
+		verdict_add(answer, " of library '%.64s'", r->library);
+	if (r->device >= 0)
+		verdict_add(answer, " on GPU %" PRId64, r->device);
+}
+
+static bool verdict_lacks_events(const struct gp_info *info)
+{
+	return info->uncertains || info->lost_memory || info->has_hole;
+}
+
+struct gp_leak_answer gp_leak_answer_of(const struct gp_leaks_report *r,
+					const struct gp_leak_total *total)
+{
+	struct gp_leak_answer answer = { .verdict = GP_LEAK_NONE };
+	char text[GP_LEAK_DOUBT_MAX];
+	const char *separator = ": ";
+	if (total->leaks) {
+		answer.verdict = GP_LEAK_FOUND;
+		verdict_add(&answer, verdict_lacks_events(r->info) ?
+					     "Leak suspected, but memory events are missing" :
+					     "Leak found");
+		verdict_add_memory(&answer, r, total, &separator);
+		verdict_add_objects(&answer, r, &separator);
+		verdict_add(&answer, ".");
+		return answer;
+	}
+	const char *doubt = gp_leak_doubt(r, text);
+	if (doubt) {
+		answer.verdict = GP_LEAK_UNKNOWN;
+		verdict_add(&answer, "No verdict on leaks: %s.", doubt);
+		return answer;
+	}
+	verdict_add(&answer, "No leak");
+	verdict_add_asked(&answer, r);
+	verdict_add(&answer, " found%s.", total->fillings ? ", but a cache that still fills" : "");
+	if (r->leaks.told_to_step < r->leaks.steps.steps)
+		verdict_add(&answer, " Only growth before step %s of %s was detectable.",
+			    gp_count_text(r->leaks.told_to_step + 1).s,
+			    gp_count_text(r->leaks.steps.steps).s);
+	return answer;
+}
