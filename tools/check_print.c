@@ -220,14 +220,13 @@ static void print_next(const struct gp_check *c, FILE *out)
 	size_t suspect = 0;
 	if (has_culprits(c)) {
 		write_next(c, next);
-		gp_use_next_print(out, c->info, next, c->path);
+		gp_use_next_print(out, c->recording, c->info, next, c->path);
 	} else if (c->growth.why) {
 		const bool has_looked = c->growth.steps || c->leaks.steps.why;
-		gp_next_print(out,
-			      gp_check_next_suspect(c, &suspect) ? "leaks" :
-			      has_looked			 ? "info --steps" :
-								   "info",
-			      c->path);
+		const char *next_of_steps = gp_check_next_suspect(c, &suspect) ? "leaks" :
+					    has_looked			       ? "info --steps" :
+										 "info";
+		gp_next_print(out, gp_next_of(c->recording, c->info, next_of_steps), c->path);
 	}
 }
 

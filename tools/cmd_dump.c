@@ -325,7 +325,7 @@ static int dump_recording(struct dump *d, char *path, int64_t device)
 	exit_status = result > exit_status ? result : exit_status;
 	if (!d->is_json) {
 		gp_unnamed_print(d->out, d->recording);
-		gp_next_print(d->out, "timeline", path);
+		gp_next_print(d->out, gp_next_of(d->recording, info, NULL), path);
 	}
 	gp_range_paths_close(d->ranges);
 	gp_recording_close(d->recording);

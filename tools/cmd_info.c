@@ -244,8 +244,8 @@ static void print_steps(const struct gp_info *info, const struct gp_steps *steps
 	fputc('\n', out);
 }
 
-static void print_person(const char *path, const struct gp_info *info, const struct gp_steps *steps,
-			 FILE *out)
+static void print_person(const char *path, struct gp_recording *recording,
+			 const struct gp_info *info, const struct gp_steps *steps, FILE *out)
 {
 	char process[128];
 	snprintf(process, sizeof process, "%u on %s, %s", info->pid,
@@ -269,7 +269,7 @@ static void print_person(const char *path, const struct gp_info *info, const str
 	print_size(info, out);
 	print_rest(info, out);
 	print_damages(info, out);
-	gp_next_print(out, gp_next_of(info), path);
+	gp_next_print(out, gp_next_of(recording, info, NULL), path);
 }
 
 /* ---- for a program ---- */
@@ -510,7 +510,7 @@ static int report_one(struct report *r, const char *path)
 	if (r->is_json)
 		write_program(path, info, asked, &r->json);
 	else if (!r->is_many)
-		print_person(path, info, asked, r->sink.out);
+		print_person(path, recording, info, asked, r->sink.out);
 	else if (!add_row(&r->table, path, info))
 		exit_status = GP_EXIT_INTERNAL;
 	if (asked)

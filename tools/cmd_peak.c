@@ -291,7 +291,8 @@ static enum gp_status print_all(struct peak *p, const struct gp_peak *peak)
 		fputs("no such memory was live\n", p->r.out);
 	gp_use_no_ranges_print(p->r.out, "", p->r.info, &p->r.style);
 	gp_unnamed_print(p->r.out, p->r.recording);
-	gp_use_next_print(p->r.out, p->r.info, p->is_tree ? "top" : "peak --tree", p->r.file);
+	gp_use_next_print(p->r.out, p->r.recording, p->r.info, p->is_tree ? "top" : "peak --tree",
+			  p->r.file);
 	return status;
 }
 

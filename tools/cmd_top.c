@@ -248,7 +248,7 @@ static void finish(struct top *t)
 		fputs("no such memory was asked for\n", t->r.out);
 	gp_use_no_ranges_print(t->r.out, "", t->r.info, &t->r.style);
 	gp_unnamed_print(t->r.out, t->r.recording);
-	gp_use_next_print(t->r.out, t->r.info, "peak", t->r.file);
+	gp_use_next_print(t->r.out, t->r.recording, t->r.info, "peak", t->r.file);
 }
 
 /*

@@ -317,6 +317,10 @@ void gp_diff_print(const struct gp_diff_report *r)
 	for (size_t k = 0; k < r->sides; k++)
 		if (!k || r->side[k].recording != r->side[k - 1].recording)
 			gp_unnamed_print(r->out, r->side[k].recording);
+	const struct gp_diff_source *last = &r->side[r->sides - 1];
 	if (r->is_different)
-		gp_next_print(r->out, "peak --tree", r->side[r->sides - 1].path);
+		gp_next_print(r->out,
+			      gp_next_of(last->recording, last->info,
+					 last->info->has_stacks ? "peak --tree" : NULL),
+			      last->path);
 }

@@ -290,7 +290,9 @@ void gp_frag_next_print(const struct gp_frag_report *r, const char *options)
 	bool has_at = r->at && r->at[strspn(r->at, plain)] == '\0';
 	snprintf(command, sizeof command, "frag%s%s%s%s", has_at ? " --at " : "",
 		 has_at ? r->at : "", *options ? " " : "", options);
-	gp_next_print(r->out, command, r->path);
+	/* of a moment that was asked for more can be said of the same moment */
+	gp_next_print(r->out, r->at ? command : gp_next_of(r->recording, r->info, command),
+		      r->path);
 }
 
 void gp_frag_head_print(const struct gp_frag_report *r)

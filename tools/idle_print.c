@@ -345,8 +345,8 @@ void gp_idle_print(const struct gp_idle_report *r)
 	for (unsigned w = 0; w < GP_WASTES; w++)
 		print_waste(r, (enum gp_waste)w);
 	gp_unnamed_print(r->out, r->recording);
-	if (r->info->has_stacks)
-		gp_next_print(r->out, "peak", r->path);
+	if (r->info->has_stacks || gp_next_has_oom(r->recording, r->info))
+		gp_next_print(r->out, gp_next_of(r->recording, r->info, "peak"), r->path);
 	else
 		gp_again_print(r->out, r->info, "--uses --stacks=all");
 }

@@ -352,7 +352,7 @@ static void print_next(const struct gp_leaks_report *r, const struct gp_leak_tot
 	char next[80] = "peak";
 	if (total->bytes_per_step > 0 && !r->leaks.window_ns && from && to > from)
 		snprintf(next, sizeof next, "diff --from step:%zu --to step:%zu", from, to);
-	gp_use_next_print(r->out, r->info, next, r->path);
+	gp_use_next_print(r->out, r->recording, r->info, next, r->path);
 }
 
 enum gp_status gp_leaks_print(const struct gp_leaks_report *r)

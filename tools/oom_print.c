@@ -285,6 +285,12 @@ void gp_oom_end_print(const struct gp_oom_report *r)
 	/* a verdict that could not tell whose the free memory was */
 	if (r->shown && r->info->pytorch && !r->info->has_allocator_details)
 		gp_again_print(r->out, r->info, "--stacks=all --allocator-details=on");
+	else if (r->shown && !r->info->has_stacks)
+		gp_again_print(r->out, r->info, gp_stack_options(r->info));
 	else
-		gp_use_next_print(r->out, r->info, r->shown ? next : gp_next_of(r->info), r->path);
+		gp_next_print(r->out,
+			      r->shown		  ? next :
+			      r->info->has_stacks ? "peak" :
+						    "timeline",
+			      r->path);
 }

@@ -62,13 +62,14 @@ static void draw_chart(const struct gp_canvas *canvas, const struct gp_chart *ch
 		fputs("no memory events to show\n", canvas->out);
 	for (size_t k = 0; k < chart->devices; k++) {
 		draw_device(canvas, chart, k);
-		has_oom = has_oom || chart->device[k].ooms;
+		has_oom = has_oom || chart->device[k].out_of_memory;
 	}
 	draw_host(canvas, chart);
 	gp_next_print(canvas->out,
-		      !chart->devices ? "info" :
-		      has_oom	      ? "dump --kind oom,alloc_failed" :
-					"timeline --svg -o timeline.svg",
+		      !chart->devices	      ? "info" :
+		      has_oom		      ? "oom" :
+		      chart->info->has_stacks ? "peak" :
+						"timeline --svg -o timeline.svg",
 		      chart->path);
 	if (canvas->is_many)
 		fputc('\n', canvas->out);

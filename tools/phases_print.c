@@ -197,7 +197,7 @@ void gp_phases_print(const struct gp_phases_report *r)
 	if (r->phases.is_by_frames)
 		print_frames(r);
 	print_notes(r);
-	gp_next_print(r->out, gp_next_of(r->info), r->path);
+	gp_next_print(r->out, gp_next_of(r->recording, r->info, NULL), r->path);
 }
 
 /* ---- for a program ---- */

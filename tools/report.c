@@ -292,11 +292,6 @@ void gp_report_doubts(struct gp_json *json, const struct gp_info *info)
 	gp_json_end(json);
 }
 
-const char *gp_next_of(const struct gp_info *info)
-{
-	return info->is_damaged ? "verify" : info->has_stacks ? "peak" : "timeline";
-}
-
 static void print_why(FILE *out, const char *side, const char *source, const char *why)
 {
 	if (!why)
@@ -310,45 +305,6 @@ void gp_no_ranges_print(FILE *out, const char *side, const struct gp_info *info)
 {
 	print_why(out, side, "NVTX", info->nvtx_why);
 	print_why(out, side, "PyTorch", info->torch_why);
-}
-
-/* For a shell, whatever it holds. */
-static void print_word(FILE *out, const char *word, size_t bytes)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789_./,:=@%+-";
-	bool is_plain = strspn(word, plain) >= bytes;
-	if (!is_plain)
-		fputc('\'', out);
-	for (size_t at = 0; at < bytes;) {
-		const char *quote = memchr(word + at, '\'', bytes - at);
-		size_t n = quote ? (size_t)(quote - word) - at : bytes - at;
-		gp_mask(out, word + at, n);
-		at += n + (quote != NULL);
-		if (quote)
-			fputs("'\\''", out);
-	}
-	if (!is_plain)
-		fputc('\'', out);
-}
-
-void gp_next_print(FILE *out, const char *command, const char *path)
-{
-	/* a name that looks like an option */
-	fprintf(out, "next: gpuprof %s %s", command, *path == '-' ? "./" : "");
-	print_word(out, path, strlen(path));
-	fputc('\n', out);
-}
-
-void gp_command_print(FILE *out, const char *command)
-{
-	for (const char *at = command; *at; at += strspn(at, " ")) {
-		size_t n = strcspn(at, " ");
-		if (at != command)
-			fputc(' ', out);
-		print_word(out, at, n);
-		at += n;
-	}
 }
 
 /*

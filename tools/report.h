@@ -68,8 +68,16 @@ void gp_report_doubts(struct gp_json *json, const struct gp_info *info);
 /* What opened or closed a captured span (enum gp_scope_by), a word or two; NULL: not known. */
 const char *gp_scope_text(unsigned by);
 
-/* The command to look closer with: who holds memory where stacks tell that, else the curves. */
-const char *gp_next_of(const struct gp_info *info);
+/* ---- next.c ---- */
+
+/* Memory ran out, and `gpuprof oom` reports it. One replay where counts alone do not tell. */
+bool gp_next_has_oom(struct gp_recording *recording, const struct gp_info *info);
+/*
+ * The command that follows a report: `verify` of what is damaged, `oom` where memory ran out, else
+ * `otherwise`; NULL: `peak` with stacks, `timeline` without.
+ */
+const char *gp_next_of(struct gp_recording *recording, const struct gp_info *info,
+		       const char *otherwise);
 
 /* The last line of a report: "next: gpuprof timeline run.gpr", the path as a shell wants it. */
 void gp_next_print(FILE *out, const char *command, const char *path);

@@ -245,12 +245,14 @@ void gp_use_no_ranges_print(FILE *out, const char *side, const struct gp_info *i
 	gp_no_ranges_print(out, side, info);
 }
 
-void gp_use_next_print(FILE *out, const struct gp_info *info, const char *command, const char *path)
+void gp_use_next_print(FILE *out, struct gp_recording *recording, const struct gp_info *info,
+		       const char *command, const char *path)
 {
+	const char *next = gp_next_of(recording, info, command);
 	gp_mask_line(out, info->no_python);
 	gp_mask_line(out, info->no_native);
-	if (info->has_stacks)
-		gp_next_print(out, command, path);
+	if (info->has_stacks || next != command)
+		gp_next_print(out, next, path);
 	else
 		gp_again_print(out, info, gp_stack_options(info));
 }
