@@ -1,7 +1,8 @@
 /*
  * fork, exec, wait. Signals are taken with sigtimedwait while blocked, so that none is lost between
  * fork and wait. What the terminal sends (Ctrl-C) reaches the whole process group: only what was
- * sent to us alone is forwarded.
+ * sent to us alone is forwarded. A supervisor may send one signal twice, to the group and to us:
+ * the second one can come after the command's end and must not cost the summary.
  */
 #include "launch.h"
 
@@ -151,6 +152,23 @@ static int wait_for(pid_t child, const sigset_t *set)
 	}
 }
 
+static void ignore_signal(int number)
+{
+	(void)number;
+}
+
+/* The first of each that comes from now on was meant for the command; a second one ends us. */
+static void late_signals_ignore(void)
+{
+	static const int late[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
+	struct sigaction old,
+		ours = { .sa_handler = ignore_signal, .sa_flags = (int)SA_RESETHAND | SA_RESTART };
+	sigemptyset(&ours.sa_mask);
+	for (size_t k = 0; k < sizeof late / sizeof *late; k++)
+		if (sigaction(late[k], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+			sigaction(late[k], &ours, NULL);
+}
+
 static struct gp_ending ending_of(int state)
 {
 	struct gp_ending e = { .is_started = true };
@@ -198,7 +216,8 @@ struct gp_ending gp_launch(char **argv, const char *library, const struct gp_set
 	ssize_t n = read(pipe_ends[0], &error, sizeof error);
 	close(pipe_ends[0]);
 	int state = wait_for(child, &set);
-	/* what came until now was the job's; what comes from now on ends us */
+	late_signals_ignore();
+	/* what came until now was the command's */
 	while (sigtimedwait(&set, NULL, &(struct timespec){ 0 }) > 0)
 		;
 	sigprocmask(SIG_SETMASK, &s.mask, NULL);

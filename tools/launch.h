@@ -25,7 +25,11 @@ struct gp_ending {
 	int signal;	 /* that ended it; 0: none */
 };
 
-/* Runs argv with the library in front of LD_PRELOAD, forwards signals to it, waits for it. */
+/*
+ * Runs argv with the library in front of LD_PRELOAD, forwards signals to it, waits for it. When it
+ * has ended, the first SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 of each kind is ignored; a
+ * second one ends this process, and so does the first SIGQUIT.
+ */
 struct gp_ending gp_launch(char **argv, const char *library, const struct gp_setting *settings,
 			   size_t count);
 

@@ -124,4 +124,17 @@ def naming():
         print(process.stderr.read().splitlines()[-1], status(process.wait()))
 
 
-{what.__name__: what for what in (signals, terminal, deaths, killed, naming)}[sys.argv[1]]()
+def twice():
+    """A signal that comes when the job has ended, as from `timeout`, costs no summary; two do."""
+    os.environ["LD_PRELOAD"] = os.environ["BUILD"] + "/fake/hurry.so"
+    killed = ALLOCATE + "os.kill(os.getpid(), signal.SIGKILL)"
+    names = {number.value: number.name for number in signal.Signals}
+    for late in ((15,), (2,), (1,), (10,), (12,), (15, 2, 1), (15, 15), (2, 2), (3,)):
+        words = ["gpuprof", "run", "-o", "t.gpr", "--force", "--", sys.executable, "-c", killed]
+        environment = dict(os.environ, HURRY_SIGNALS=",".join(map(str, late)))
+        run = subprocess.run(words, text=True, stderr=subprocess.PIPE, env=environment)
+        summary = "summary" if "recorded 1 event in" in run.stderr else run.stderr or "no summary"
+        print(*(names[number] for number in late), "-", summary, status(run.returncode))
+
+
+{what.__name__: what for what in (signals, terminal, deaths, killed, naming, twice)}[sys.argv[1]]()
