@@ -259,10 +259,8 @@ static void release(struct diff *f)
 
 static bool values_read(struct diff *f, int words)
 {
-	static const struct gp_use_command use = { .command = &gp_command_diff };
 	bool is_one = words == 1 && (f->from || f->to);
-	if (!gp_use_style_read(&f->r.style, &use))
-		return false;
+	gp_use_style_read(&f->r.style);
 	if (f->least && (!gp_size_parse(f->least, &f->d.least) || !f->d.least))
 		gp_usage(&gp_command_diff, "bad value of '--least': '%s' is not a size", f->least);
 	else if (f->at && (f->from || f->to))
@@ -294,8 +292,8 @@ static int run(int argc, char **argv)
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &f->to, "and this one; default end" },
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &f->at,
 		  "at this moment of each: peak (default), oom, end, step:3, 1.5s" },
-		{ "of", 0, GP_FLAG_TEXT, "CURVE", &f->r.style.of_text,
-		  "only allocated, reserved, driver or pinned (host) memory" },
+		{ "of", 0, GP_FLAG_CHOICE, "CURVE=allocated|reserved|driver|pinned",
+		  &f->r.style.of_text, "only memory of this curve" },
 		{ "ignore-lines", 0, GP_FLAG_SWITCH, NULL, &f->d.ignores_lines,
 		  "stacks that differ in line numbers alone are one: the source was edited" },
 		{ "least", 0, GP_FLAG_TEXT, "SIZE", &f->least,

@@ -216,13 +216,29 @@ static void write_event(struct dump *d, const struct gp_event *e, const struct g
 
 /* ---- which events ---- */
 
-static bool kinds_choose(struct dump *d)
+static size_t kinds_list(const char *names[GP_KINDS])
 {
-	const char *names[GP_KINDS];
 	size_t count = 0;
 	for (unsigned kind = 0; kind < GP_KINDS; kind++)
 		if (gp_event_infos[kind].name)
 			names[count++] = gp_event_infos[kind].name;
+	return count;
+}
+
+/* For the help. */
+static void kinds_describe(char *out, size_t capacity)
+{
+	const char *names[GP_KINDS];
+	size_t count = kinds_list(names),
+	       n = (size_t)snprintf(out, capacity, "only events of these kinds:");
+	for (size_t k = 0; k < count && n < capacity; k++)
+		n += (size_t)snprintf(out + n, capacity - n, "%s %s", k ? "," : "", names[k]);
+}
+
+static bool kinds_choose(struct dump *d)
+{
+	const char *names[GP_KINDS];
+	const size_t count = kinds_list(names);
 	for (const char *at = d->kinds; at && *at;) {
 		char word[64];
 		size_t n = strcspn(at, ",");
@@ -233,10 +249,7 @@ static bool kinds_choose(struct dump *d)
 			    strcmp(word, gp_event_infos[kind].name) == 0)
 				is_found = d->is_wanted[kind] = true;
 		if (!is_found) {
-			const char *near = gp_nearest(word, names, count);
-			gp_complain("unknown event kind '%s'", word);
-			if (near)
-				gp_hint("did you mean '%s'?", near);
+			gp_flags_wrong_word("kind", word, names, count);
 			return false;
 		}
 		at += n + (at[n] == ',');
@@ -336,9 +349,11 @@ static int run(int argc, char **argv)
 {
 	struct dump d = { .limit = UINT64_MAX };
 	int64_t device = 0;
+	char kinds[1024];
+	kinds_describe(kinds, sizeof kinds);
 	const struct gp_flag flags[] = {
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &d.is_json, "one JSON object a line" },
-		{ "kind", 0, GP_FLAG_TEXT, "NAME,...", &d.kinds, "only events of these kinds" },
+		{ "kind", 0, GP_FLAG_TEXT, "NAME,...", &d.kinds, kinds },
 		{ "device", 0, GP_FLAG_DEVICE, "N", &device, "only events of this device" },
 		{ "range", 0, GP_FLAG_TEXT, "NAME", &d.range,
 		  "only memory events and launches in such a range" },

@@ -31,25 +31,25 @@ struct export
 	bool is_out_of_memory;
 };
 
+/* "NAME=one|other" */
+static void formats_list(char *out, size_t capacity)
+{
+	size_t n = (size_t)snprintf(out, capacity, "NAME=");
+	for (size_t k = 0; gp_export_formats[k] && n < capacity; k++)
+		n += (size_t)snprintf(out + n, capacity - n, "%s%s", k ? "|" : "",
+				      gp_export_formats[k]->name);
+}
+
 static bool format_choose(struct export *x)
 {
-	const char *names[16];
-	size_t count = 0;
-	for (; gp_export_formats[count] && count < 16; count++) {
-		names[count] = gp_export_formats[count]->name;
-		if (x->format_name && strcmp(names[count], x->format_name) == 0)
-			x->format = gp_export_formats[count];
-	}
-	if (x->format)
-		return true;
 	if (!x->format_name) {
 		gp_usage(&gp_command_export, "no format given");
-	} else {
-		const char *near = gp_nearest(x->format_name, names, count);
-		gp_complain("bad value of '--format': '%s' is no format", x->format_name);
-		gp_hint("%s '%s'", near ? "did you mean" : "there is", near ? near : names[0]);
+		return false;
 	}
-	return false;
+	for (size_t k = 0; gp_export_formats[k]; k++)
+		if (strcmp(gp_export_formats[k]->name, x->format_name) == 0)
+			x->format = gp_export_formats[k];
+	return true;
 }
 
 static bool write_act(void *context, const struct gp_act *act)
@@ -183,9 +183,11 @@ static int open_and_export(struct export *x, char *path)
 static int run(int argc, char **argv)
 {
 	struct export x = { 0 };
+	char formats[256];
+	formats_list(formats, sizeof formats);
 	const struct gp_flag flags[] = {
-		{ "format", 0, GP_FLAG_TEXT, "NAME", &x.format_name,
-		  "torch: a snapshot pickle for PyTorch's memory_viz" },
+		{ "format", 0, GP_FLAG_CHOICE, formats, &x.format_name,
+		  "what to write (torch: a snapshot pickle for PyTorch's memory_viz)" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &x.from,
 		  "events from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &x.to,

@@ -340,8 +340,7 @@ static bool check(struct gp_use_report *r, int words)
 	return false;
 }
 
-static const struct gp_use_command use_command = { &gp_command_peak, check, find_moment, show,
-						   .has_no_reserved = false };
+static const struct gp_use_command use_command = { &gp_command_peak, check, find_moment, show };
 
 static int run(int argc, char **argv)
 {
@@ -356,8 +355,8 @@ static int run(int argc, char **argv)
 		  "as a call tree, outermost frame first" },
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &p.at,
 		  "at this moment: peak (default), oom, start, end, step:3, 1.5s, 20ms" },
-		{ "of", 0, GP_FLAG_TEXT, "CURVE", &p.r.style.of_text,
-		  "only allocated, reserved, driver or pinned (host) memory" },
+		{ "of", 0, GP_FLAG_CHOICE, "CURVE=allocated|reserved|driver|pinned",
+		  &p.r.style.of_text, "only memory of this curve" },
 	};
 	return gp_use_report_run(&p.r, flags, sizeof flags / sizeof *flags, argc, argv);
 }

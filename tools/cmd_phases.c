@@ -18,23 +18,11 @@ const struct gp_command gp_command_phases = {
 	run,
 };
 
-static bool of_choose(struct gp_phases_report *p, const char *text)
+static enum gp_curve of_choose(const char *text)
 {
-	static const char *const names[] = { "allocated", "driver" };
-	p->asked.of = GP_CURVES;
-	if (!text)
-		return true;
-	if (strcmp(text, names[0]) == 0)
-		p->asked.of = GP_CURVE_ALLOCATED;
-	else if (strcmp(text, names[1]) == 0)
-		p->asked.of = GP_CURVE_DRIVER;
-	if (p->asked.of != GP_CURVES)
-		return true;
-	const char *near = gp_nearest(text, names, 2);
-	gp_usage(&gp_command_phases, "bad value of '--of': '%s'", text);
-	if (near)
-		gp_hint("did you mean '%s'?", near);
-	return false;
+	return !text			   ? GP_CURVES :
+	       strcmp(text, "driver") == 0 ? GP_CURVE_DRIVER :
+					     GP_CURVE_ALLOCATED;
 }
 
 static int report(struct gp_phases_report *p, const char *file, bool is_forced)
@@ -85,8 +73,7 @@ static int run(int argc, char **argv)
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &p.is_json, "as JSON" },
 		{ "device", 0, GP_FLAG_DEVICE, "N", &device,
 		  "memory and launches of this device alone" },
-		{ "of", 0, GP_FLAG_TEXT, "CURVE", &of,
-		  "memory as allocated (blocks of the framework) or driver" },
+		{ "of", 0, GP_FLAG_CHOICE, "CURVE=allocated|driver", &of, "memory of this curve" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &from,
 		  "from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &to, "up to this moment" },
@@ -114,8 +101,7 @@ static int run(int argc, char **argv)
 				words ? "more than one recording given" : "no recording given");
 	if (p.asked.is_as_told && p.asked.is_by_frames)
 		return gp_usage(&gp_command_phases, "'--as-told' with '--frames'");
-	if (!of_choose(&p, of))
-		return GP_EXIT_USAGE;
+	p.asked.of = of_choose(of);
 	p.asked.device = device < 0 ? GP_DEVICE_UNKNOWN : (unsigned)device;
 	p.asked.fold = fold != GP_PHASES_FOLD ? fold : p.is_json ? 0 : 5;
 	p.path = argv[0];

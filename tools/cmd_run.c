@@ -46,7 +46,9 @@ static void flags_fill(struct gp_flag *flags, struct choice *c)
 		bool is_on_off = !option[k].value || strcmp(option[k].value, "on|off") == 0;
 		*flags++ = (struct gp_flag){ option[k].flag,
 					     option[k].letter,
-					     is_on_off ? GP_FLAG_ON_OFF : GP_FLAG_TEXT,
+					     is_on_off			   ? GP_FLAG_ON_OFF :
+					     gp_is_choice(option[k].value) ? GP_FLAG_CHOICE :
+									     GP_FLAG_TEXT,
 					     is_on_off ? "on|off" : option[k].value,
 					     &c->value[k],
 					     c->text[k] };
@@ -148,21 +150,6 @@ static bool has_right_sizes(const struct choice *c)
 			continue;
 		gp_complain("bad value of '--%s': '%s' is not a size", option[k].flag, c->value[k]);
 		gp_hint("sizes are 512M, 4G, or bytes");
-		return false;
-	}
-	return true;
-}
-
-static bool has_right_words(const struct choice *c)
-{
-	const struct gp_option *option;
-	size_t n = gp_options(&option);
-	for (size_t k = 0; k < n && k < OPTIONS_MAX; k++) {
-		if (!c->value[k] || !gp_is_choice(option[k].value) ||
-		    gp_is_chosen(option[k].value, c->value[k]))
-			continue;
-		gp_complain("bad value of '--%s': '%s' is none of %s", option[k].flag, c->value[k],
-			    option[k].value);
 		return false;
 	}
 	return true;
@@ -289,8 +276,8 @@ static int run(int argc, char **argv)
 		return gp_flags_exit(words);
 	if (words == 0)
 		return gp_usage(&gp_command_run, "no command given");
-	if (!has_right_sizes(&c) || !has_right_words(&c) || !has_right_events(&c) ||
-	    !has_right_pattern(&c) || !has_right_scope(&c))
+	if (!has_right_sizes(&c) || !has_right_events(&c) || !has_right_pattern(&c) ||
+	    !has_right_scope(&c))
 		return GP_EXIT_USAGE;
 	if (!gp_library_find(c.library, library, sizeof library))
 		return GP_EXIT_USAGE;

@@ -46,30 +46,11 @@ static uint64_t by_live(const struct gp_use *use)
 	return use->live_bytes;
 }
 
-static const struct order {
-	const char *name;
-	uint64_t (*weight)(const struct gp_use *use);
-} orders[] = {
-	{ "bytes", by_bytes },
-	{ "count", by_count },
-	{ "churn", by_churn },
-	{ "live", by_live },
-};
+#define ORDER_WORDS "bytes|count|churn|live"
 
-static const struct order *order_find(const char *name)
-{
-	const char *names[sizeof orders / sizeof *orders];
-	for (size_t k = 0; k < sizeof orders / sizeof *orders; k++) {
-		names[k] = orders[k].name;
-		if (!name || strcmp(name, names[k]) == 0)
-			return &orders[k];
-	}
-	const char *near = gp_nearest(name, names, sizeof orders / sizeof *orders);
-	gp_usage(&gp_command_top, "bad value of '--sort': '%s'", name);
-	if (near)
-		gp_hint("did you mean '%s'?", near);
-	return NULL;
-}
+static const struct order {
+	uint64_t (*weight)(const struct gp_use *use);
+} orders[] = { { by_bytes }, { by_count }, { by_churn }, { by_live } };
 
 /* What has no stack stays last, behind it what was not asked for; equal ones stay by bytes. */
 static int compare(const void *left, const void *right, void *order)
@@ -310,12 +291,11 @@ static bool check(struct gp_use_report *r, int words)
 		gp_usage(&gp_command_top, "bad value of '--within': '%s' is no time", t->within);
 		return false;
 	}
-	t->order = order_find(t->sort);
-	return t->order != NULL;
+	t->order = &orders[t->sort ? gp_choice_find(ORDER_WORDS, t->sort) : 0];
+	return true;
 }
 
-static const struct gp_use_command use_command = { &gp_command_top, check, find_span, show,
-						   .has_no_reserved = true };
+static const struct gp_use_command use_command = { &gp_command_top, check, find_span, show };
 
 static int run(int argc, char **argv)
 {
@@ -327,15 +307,15 @@ static int run(int argc, char **argv)
 		.short_ns = SHORT_NS,
 	};
 	const struct gp_flag flags[] = {
-		{ "sort", 0, GP_FLAG_TEXT, "WHAT", &t.sort,
-		  "most bytes (default), count, churn (freed soon) or live (at the end) first" },
+		{ "sort", 0, GP_FLAG_CHOICE, "WHAT=" ORDER_WORDS, &t.sort,
+		  "order, default bytes (churn: freed soon; live: left at the end)" },
 		{ "within", 0, GP_FLAG_TEXT, "SECONDS", &t.within,
 		  "what is freed so soon counts as churn; default 1ms" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &t.from,
 		  "from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &t.to, "up to this moment" },
-		{ "of", 0, GP_FLAG_TEXT, "CURVE", &t.r.style.of_text,
-		  "only allocated (blocks of the framework), driver or pinned (host) memory" },
+		{ "of", 0, GP_FLAG_CHOICE, "CURVE=allocated|driver|pinned", &t.r.style.of_text,
+		  "only memory of this curve" },
 	};
 	return gp_use_report_run(&t.r, flags, sizeof flags / sizeof *flags, argc, argv);
 }

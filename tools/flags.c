@@ -30,7 +30,45 @@ int gp_usage(const struct gp_command *command, const char *format, ...)
 	return GP_EXIT_USAGE;
 }
 
-enum { HELP_LEFT = 28, HELP_WIDTH = 80 };
+enum { HELP_LEFT = 28, HELP_WIDTH = 80, WORDS_MAX = 64 };
+
+/* Behind its name in the help: "WHAT=one|other". */
+static const char *choice_words(const char *value)
+{
+	const char *equals = strchr(value, '=');
+	return equals ? equals + 1 : value;
+}
+
+/* "one|other" as pointers into `text`. */
+static size_t words_split(const char *value, char *text, size_t capacity, const char **words)
+{
+	size_t count = 0;
+	char *rest = text;
+	snprintf(text, capacity, "%s", value);
+	for (char *word; count < WORDS_MAX && (word = strsep(&rest, "|"));)
+		words[count++] = word;
+	return count;
+}
+
+static void words_join(const char *const *words, size_t count, char *out, size_t capacity)
+{
+	size_t n = 0;
+	*out = '\0';
+	for (size_t k = 0; k < count && n < capacity; k++)
+		n += (size_t)snprintf(out + n, capacity - n, "%s%s", k ? ", " : "", words[k]);
+}
+
+int gp_flags_wrong_word(const char *option, const char *text, const char *const *words,
+			size_t count)
+{
+	char list[1024];
+	words_join(words, count, list, sizeof list);
+	const char *near = gp_nearest(text, words, count);
+	gp_complain("bad value of '--%s': '%s' is not one of %s", option, text, list);
+	if (near)
+		gp_hint("did you mean '%s'?", near);
+	return GP_EXIT_USAGE;
+}
 
 /* Beside what stands at the left, broken at spaces. */
 static void print_wrapped(const char *left, const char *text)
@@ -45,20 +83,29 @@ static void print_wrapped(const char *left, const char *text)
 	putchar('\n');
 }
 
+/* "WHAT=one|other": WHAT at the left, its words behind the text. */
+static void print_flag(const struct gp_flag *f)
+{
+	char left[64], text[1024], list[512], copy[256];
+	const char *value = f->value ? f->value : "", *words[WORDS_MAX];
+	const char *all = f->type == GP_FLAG_CHOICE ? choice_words(value) : value;
+	const bool is_on_off = f->type == GP_FLAG_ON_OFF, is_named = all != value;
+	words_join(words, words_split(all, copy, sizeof copy, words), list, sizeof list);
+	snprintf(left, sizeof left, "%c%c%s --%s%s%.*s%s", f->letter ? '-' : ' ',
+		 f->letter ? f->letter : ' ', f->letter ? "," : " ", f->name,
+		 is_on_off ? "[=" :
+		 *value	   ? " " :
+			     "",
+		 is_named ? (int)(all - value) - 1 : -1, value, is_on_off ? "]" : "");
+	snprintf(text, sizeof text, is_named ? "%s: %s" : "%s", f->text, list);
+	print_wrapped(left, text);
+}
+
 static void print_help(const struct gp_command *command, const struct gp_flag *flags)
 {
 	printf("usage: gpuprof %s\n\n%s\n\n", command->synopsis, command->text);
-	for (const struct gp_flag *f = flags; f->name; f++) {
-		char left[64];
-		bool is_on_off = f->type == GP_FLAG_ON_OFF;
-		snprintf(left, sizeof left, "%c%c%s --%s%s%s%s", f->letter ? '-' : ' ',
-			 f->letter ? f->letter : ' ', f->letter ? "," : " ", f->name,
-			 is_on_off ? "[=" :
-			 f->value  ? " " :
-				     "",
-			 f->value ? f->value : "", is_on_off ? "]" : "");
-		print_wrapped(left, f->text);
-	}
+	for (const struct gp_flag *f = flags; f->name; f++)
+		print_flag(f);
 	print_wrapped("-h, --help", "this text");
 }
 
@@ -109,6 +156,19 @@ static int store_device(const struct gp_flag *flag, const char *value)
 	return 0;
 }
 
+static int store_choice(const struct gp_flag *flag, const char *value)
+{
+	char text[256];
+	const char *words[WORDS_MAX], *all = choice_words(flag->value);
+	if (!gp_is_chosen(all, value)) {
+		size_t count = words_split(all, text, sizeof text, words);
+		gp_flags_wrong_word(flag->name, value, words, count);
+		return GP_FLAGS_WRONG;
+	}
+	*(const char **)flag->out = value;
+	return 0;
+}
+
 /* Narrower than what may stand behind '=': `run -v no` runs a command of that name. */
 static bool is_on_off(const char *word)
 {
@@ -140,11 +200,14 @@ static int store(struct parse *p, const struct gp_flag *flag, const char *value)
 	case GP_FLAG_TEXT:
 	case GP_FLAG_NUMBER:
 	case GP_FLAG_DEVICE:
+	case GP_FLAG_CHOICE:
 		break;
 	}
 	if (!value) {
 		if (!next) {
-			gp_complain("option '--%s' needs a value: %s", flag->name, flag->value);
+			gp_complain("option '--%s' needs a value: %s", flag->name,
+				    flag->type == GP_FLAG_CHOICE ? choice_words(flag->value) :
+								   flag->value);
 			return GP_FLAGS_WRONG;
 		}
 		value = p->argv[++p->at];
@@ -153,6 +216,8 @@ static int store(struct parse *p, const struct gp_flag *flag, const char *value)
 		return store_number(flag, value);
 	if (flag->type == GP_FLAG_DEVICE)
 		return store_device(flag, value);
+	if (flag->type == GP_FLAG_CHOICE)
+		return store_choice(flag, value);
 	*(const char **)flag->out = value;
 	return 0;
 }

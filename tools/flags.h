@@ -16,6 +16,7 @@ enum gp_flag_type {
 	GP_FLAG_NUMBER, /* uint64_t *: decimal */
 	GP_FLAG_DEVICE, /* int64_t *: a GPU's number; -1, all of them, where it is not given */
 	GP_FLAG_ON_OFF, /* const char **: --name, --name=off, --name off */
+	GP_FLAG_CHOICE, /* const char **: a word of `value`: "one|other", "WHAT=one|other" */
 };
 
 /* A table ends with a row whose name is NULL. */
@@ -27,6 +28,13 @@ struct gp_flag {
 	void *out;
 	const char *text;
 };
+
+/*
+ * Says that `text` is not one of the words that --`option` takes, and which of them is nearest.
+ * Returns GP_EXIT_USAGE.
+ */
+int gp_flags_wrong_word(const char *option, const char *text, const char *const *words,
+			size_t count);
 
 /* Rows of every command whose report may go to a file: for gp_sink_open. */
 #define GP_FLAGS_OUTPUT(path, is_forced)                                                        \

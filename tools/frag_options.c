@@ -8,6 +8,7 @@
 #include "terminal_width.h"
 
 #define PINS_DEFAULT 10u
+#define COLOUR_WORDS "age|pool|stack|owner" /* enum gp_frag_colour */
 
 void gp_frag_options_add(struct gp_frag_options *o, struct gp_flag flags[GP_FRAG_FLAGS])
 {
@@ -18,8 +19,8 @@ void gp_frag_options_add(struct gp_frag_options *o, struct gp_flag flags[GP_FRAG
 		  "rows of torch.cuda.memory_summary()" },
 		{ "map", 0, GP_FLAG_SWITCH, NULL, &o->is_map,
 		  "segments and what lies in them; with -o FILE.svg as a picture" },
-		{ "colour", 0, GP_FLAG_TEXT, "WHAT", &o->colour_text,
-		  "of blocks in the picture: age (default), pool, stack, owner" },
+		{ "colour", 0, GP_FLAG_CHOICE, "WHAT=" COLOUR_WORDS, &o->colour_text,
+		  "of blocks in the picture, default age" },
 		{ "top", 0, GP_FLAG_NUMBER, "N", &o->top,
 		  "at most N blocks in the way, 0: all; default 10, with --json all" },
 		{ "device", 0, GP_FLAG_DEVICE, "N", &o->device, "only this device" },
@@ -33,25 +34,6 @@ void gp_frag_options_add(struct gp_frag_options *o, struct gp_flag flags[GP_FRAG
 	};
 	memcpy(flags, rows, sizeof rows);
 	*o = (struct gp_frag_options){ .top = UINT64_MAX, .device = -1 };
-}
-
-static const char *const colours[] = { "age", "pool", "stack", "owner" };
-
-static bool colour_read(struct gp_frag_options *o, const struct gp_command *command)
-{
-	size_t count = sizeof colours / sizeof *colours;
-	if (!o->colour_text)
-		return true;
-	for (size_t k = 0; k < count; k++)
-		if (strcmp(colours[k], o->colour_text) == 0) {
-			o->colour = (enum gp_frag_colour)k;
-			return true;
-		}
-	const char *near = gp_nearest(o->colour_text, colours, count);
-	gp_usage(command, "bad value of '--colour': '%s'", o->colour_text);
-	if (near)
-		gp_hint("did you mean '%s'?", near);
-	return false;
 }
 
 static bool form_check(const struct gp_frag_options *o, const struct gp_command *command)
@@ -75,6 +57,8 @@ bool gp_frag_options_read(struct gp_frag_options *o, const struct gp_command *co
 {
 	size_t n = o->output ? strlen(o->output) : 0;
 	o->is_svg = n > 4 && strcmp(o->output + n - 4, ".svg") == 0;
+	if (o->colour_text)
+		o->colour = (enum gp_frag_colour)gp_choice_find(COLOUR_WORDS, o->colour_text);
 	if (o->top == UINT64_MAX)
 		o->top = o->is_json ? 0 : PINS_DEFAULT;
 	if (o->fit && (!gp_size_parse(o->fit, &o->fit_bytes) || !o->fit_bytes))
@@ -83,6 +67,6 @@ bool gp_frag_options_read(struct gp_frag_options *o, const struct gp_command *co
 		gp_usage(command, "bad value of '--columns': not from %u to %u", GP_COLUMNS_MIN,
 			 GP_COLUMNS_MAX);
 	else
-		return form_check(o, command) && colour_read(o, command);
+		return form_check(o, command);
 	return false;
 }

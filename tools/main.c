@@ -13,7 +13,8 @@ static void print_commands(void)
 	     "it.\n");
 	for (const struct gp_command *const *c = gp_commands; *c; c++)
 		printf("  %-10s %s\n", (*c)->name, (*c)->text);
-	puts("\ngpuprof COMMAND --help tells the options; the manual page is gpuprof-COMMAND(1).\n"
+	puts("\n  -V, --version  print the version\n  -h, --help     this text\n\n"
+	     "gpuprof COMMAND --help lists the options; the manual page is gpuprof-COMMAND(1).\n"
 	     "Begin with: gpuprof run -- python3 train.py");
 }
 
@@ -32,7 +33,8 @@ static int unknown(const char *word)
 	for (const struct gp_command *const *c = gp_commands; *c && n < 63; c++)
 		names[n++] = (*c)->name;
 	names[n++] = "help";
-	const char *near = gp_nearest(word, names, n);
+	bool is_version = strcmp(word, "version") == 0;
+	const char *near = is_version ? "--version" : gp_nearest(word, names, n);
 	gp_complain("unknown %s '%s'", *word == '-' ? "option" : "command", word);
 	if (near)
 		gp_hint("did you mean 'gpuprof %s'?", near);

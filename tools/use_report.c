@@ -10,52 +10,17 @@
 
 #define GROUPS_DEFAULT 10u
 
-static const char *const by_names[] = { "stack", "operator", "node", "library",
-					"line",	 "kind",     "range" };
+#define BY_WORDS "stack|operator|node|library|line|kind|range" /* enum gp_by */
 
-static bool is_unknown(const struct gp_command *command, const char *option, const char *text,
-		       const char *const *names, size_t count)
+void gp_use_style_read(struct gp_use_style *s)
 {
-	const char *near = gp_nearest(text, names, count);
-	gp_usage(command, "bad value of '--%s': '%s'", option, text);
-	if (near)
-		gp_hint("did you mean '%s'?", near);
-	return false;
-}
-
-static bool by_read(struct gp_use_style *s, const struct gp_command *command)
-{
-	size_t count = sizeof by_names / sizeof *by_names;
-	for (size_t k = 0; k < count; k++) {
-		if (strcmp(s->by, by_names[k]) != 0)
-			continue;
-		s->grouping.by = (enum gp_by)k;
-		return true;
-	}
-	return is_unknown(command, "by", s->by, by_names, count);
-}
-
-static bool of_read(struct gp_use_style *s, const struct gp_use_command *use)
-{
-	const char *names[GP_CURVE_KEYS];
-	size_t count = 0;
-	for (size_t k = 0; k < GP_CURVE_KEYS; k++) {
-		if (!gp_curve_keys[k] || (k == GP_CURVE_RESERVED && use->has_no_reserved))
-			continue;
-		if (strcmp(s->of_text, gp_curve_keys[k]) == 0)
-			return s->has_of[k] = true;
-		names[count++] = gp_curve_keys[k];
-	}
-	return is_unknown(use->command, "of", s->of_text, names, count);
-}
-
-bool gp_use_style_read(struct gp_use_style *s, const struct gp_use_command *use)
-{
-	const struct gp_command *command = use->command;
+	if (s->by)
+		s->grouping.by = (enum gp_by)gp_choice_find(BY_WORDS, s->by);
+	for (size_t k = 0; s->of_text && k < GP_CURVE_KEYS; k++)
+		s->has_of[k] = gp_curve_keys[k] && strcmp(s->of_text, gp_curve_keys[k]) == 0;
 	s->grouping.is_native = s->is_native;
 	s->grouping.library = s->library;
 	s->grouping.range = s->range;
-	return (!s->by || by_read(s, command)) && (!s->of_text || of_read(s, use));
 }
 
 void gp_use_style_settle(struct gp_use_style *s)
@@ -286,8 +251,7 @@ void gp_use_report_flags(struct gp_use_report *r, struct gp_flag *flags, size_t 
 {
 	struct gp_use_style *s = &r->style;
 	const struct gp_flag shared[] = {
-		{ "by", 0, GP_FLAG_TEXT, "WHAT", &s->by,
-		  "group by stack (default), operator, node, library, line, kind or range" },
+		{ "by", 0, GP_FLAG_CHOICE, "WHAT=" BY_WORDS, &s->by, "group by, default stack" },
 		{ "stacks", 0, GP_FLAG_SWITCH, NULL, &s->has_stacks,
 		  "the whole stack under each group" },
 		{ "native", 0, GP_FLAG_SWITCH, NULL, &s->is_native,
@@ -319,7 +283,8 @@ int gp_use_report_run(struct gp_use_report *r, const struct gp_flag *own, size_t
 		return gp_flags_exit(words);
 	if (words == 0)
 		return gp_usage(command, "no recording given");
-	if (!gp_use_style_read(&r->style, r->command) || !r->command->check(r, words))
+	gp_use_style_read(&r->style);
+	if (!r->command->check(r, words))
 		return GP_EXIT_USAGE;
 	gp_use_style_settle(&r->style);
 	int exit_status = gp_sink_open(&r->sink, r->path, r->is_forced, argv, words);

@@ -20,7 +20,6 @@ struct gp_use_command {
 	bool (*find)(struct gp_use_report *report);
 	/* One open recording, on its way to `out`, `json` or `sheet`. */
 	enum gp_status (*show)(struct gp_use_report *report);
-	bool has_no_reserved; /* `--of reserved` is no curve of this command */
 };
 
 /* The first member of a command's own struct, which casts it back. */
@@ -53,8 +52,8 @@ int gp_use_report_run(struct gp_use_report *report, const struct gp_flag *own, s
 /* The parts of that which another command has as well: flags behind the `count` that are there, */
 #define GP_USE_FLAGS_MAX 24u
 void gp_use_report_flags(struct gp_use_report *report, struct gp_flag *flags, size_t count);
-/* what they mean, false: said what is wrong, and how many groups are shown when none was said. */
-bool gp_use_style_read(struct gp_use_style *style, const struct gp_use_command *command);
+/* what they mean, and how many groups are shown when none was said. */
+void gp_use_style_read(struct gp_use_style *style);
 void gp_use_style_settle(struct gp_use_style *style);
 /* Of device and curve, by the flags. `is_all`: without --of all curves are shown. */
 bool gp_use_report_wants(const struct gp_use_report *report, unsigned device, enum gp_curve of,

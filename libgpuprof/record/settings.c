@@ -230,13 +230,13 @@ static void add_quoted(char *line, size_t capacity, const char *text, size_t n)
 static void judge_value(size_t k)
 {
 	char line[200] = "bad value of '";
-	const char *text = option(k), *cause = NULL, *flaw = NULL;
+	const char *text = option(k), *cause = NULL, *flaw = NULL, *words = "";
 	uint64_t bytes;
 	struct gp_stack_events events;
 	if (strcmp(options[k].value, "SIZE") == 0 && !gp_size_parse(text, &bytes))
 		cause = " is not a size";
 	else if (gp_is_choice(options[k].value) && !gp_is_chosen(options[k].value, text))
-		cause = " is none of the words that it may be";
+		cause = " is not one of ", words = options[k].value;
 	else if (strcmp(options[k].value, "EVENTS") == 0 && !gp_stack_events_parse(text, &events))
 		cause = " is no list of alloc, memory, all, launch:N";
 	else if (strcmp(options[k].value, "1..64") == 0 && !is_depth(text))
@@ -253,6 +253,7 @@ static void judge_value(size_t k)
 	add(line, sizeof line, "': ");
 	add_quoted(line, sizeof line, flaw ? flaw : text, n);
 	add(line, sizeof line, cause);
+	add(line, sizeof line, words);
 	keep(line);
 }
 
