@@ -22,6 +22,12 @@ struct gp_diff_side {
 struct gp_diff_how {
 	const struct gp_grouping *grouping;
 	bool ignores_lines; /* functions and files alone: the source was edited */
+	/*
+	 * By stack: of what only some sides have, groups are one whose innermost frames agree up to
+	 * the user's line at least, that with most such frames first, then that with the nearest
+	 * bytes. Their callers were renamed. What is like others but for line numbers is left out.
+	 */
+	bool matches_inner;
 };
 struct gp_diff_part {
 	uint64_t bytes, count;
@@ -35,13 +41,14 @@ struct gp_diff_group {
 	const struct gp_range_path *range; /* of that use; NULL: nobody asked, or none is known */
 	bool is_rest;	   /* what the filter left out, or has no stack: key says why */
 	bool is_moved;	   /* another group, of the other sides, is like it but for line numbers */
+	bool is_renamed;   /* its callers are not the same on all sides */
 	uint64_t greatest; /* change of bytes to the first side, without its sign */
 	struct gp_diff_part *part; /* one a side */
 };
 struct gp_diff {
 	size_t sides, groups, matched; /* matched: uses that the filter let through */
 	size_t changed;		       /* of the groups: the first ones */
-	size_t moved;
+	size_t moved, renamed;
 	struct gp_diff_group *group; /* greatest change first, then the most bytes */
 };
 /*

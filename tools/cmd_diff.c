@@ -110,7 +110,9 @@ static enum gp_status add_table(struct diff *f, unsigned device, enum gp_curve o
 {
 	struct gp_diff_side side[GP_DIFF_SIDES] = { 0 };
 	struct gp_diff_table *t = &f->d.table[f->d.tables];
-	const struct gp_diff_how how = { &f->d.style.grouping, f->d.ignores_lines };
+	const struct gp_diff_how how = { .grouping = &f->d.style.grouping,
+					 .ignores_lines = f->d.ignores_lines,
+					 .matches_inner = !f->from };
 	bool is_there = false;
 	*t = (struct gp_diff_table){ .device = device, .of = of };
 	for (size_t k = 0; k < f->d.sides; k++) {

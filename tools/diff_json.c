@@ -89,6 +89,7 @@ static void write_group(struct gp_json *json, const struct gp_diff_report *r,
 	gp_json_text(json, "key", g->key);
 	gp_json_text(json, "state", state_of(r, g));
 	gp_json_bool(json, "moved", g->is_moved);
+	gp_json_bool(json, "renamed", g->is_renamed);
 	if (r->style.grouping.by == GP_BY_RANGE)
 		gp_use_ranges_write(json, g->is_rest ? NULL : g->range);
 	write_parts(json, r, g);
@@ -116,6 +117,7 @@ static void write_table(struct gp_json *json, const struct gp_diff_report *r,
 	gp_json_number(json, "changed", t->shown);
 	gp_json_number(json, "unchanged", t->diff.groups - t->shown);
 	gp_json_number(json, "moved", t->diff.moved);
+	gp_json_number(json, "renamed", t->diff.renamed);
 	gp_json_array(json, "groups");
 	for (size_t g = 0; g < t->shown && g < top; g++)
 		write_group(json, r, &t->diff.group[g]);

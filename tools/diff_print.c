@@ -258,6 +258,11 @@ static void print_table(const struct gp_diff_report *r, const struct gp_diff_tab
 					    indent);
 	}
 	print_rest(r, t, shown);
+	if (t->diff.renamed)
+		fprintf(r->out,
+			"%s matched by the innermost frames alone: callers differ between "
+			"recordings\n",
+			gp_plural(t->diff.renamed, "group").s);
 	if (t->diff.moved)
 		fprintf(r->out, "%s %s like others but for line numbers: see --ignore-lines\n",
 			gp_plural(t->diff.moved, "group").s, t->diff.moved == 1 ? "is" : "are");
@@ -295,20 +300,70 @@ static void print_ranges_doubt(const struct gp_diff_report *r)
 	}
 }
 
-void gp_diff_print(const struct gp_diff_report *r)
+/* ---- the answer ---- */
+
+/* The first table in which a group changed: what was allocated before what the driver gave. */
+static const struct gp_diff_table *first_changed(const struct gp_diff_report *r)
 {
-	unsigned device[GP_DIFF_DEVICES];
-	print_sides(r);
-	if (!r->is_of_moments || r->side[0].path != r->side[1].path)
-		print_settings(r);
-	print_stacks_doubt(r);
-	print_ranges_doubt(r);
-	size_t devices = gp_diff_devices(r, device);
+	for (size_t k = 0; k < r->tables; k++)
+		if (r->table[k].shown)
+			return &r->table[k];
+	return NULL;
+}
+
+/* "B holds 188 KiB more than A (33.1 MiB to 33.3 MiB allocated on GPU 0). Greatest change: ..." */
+static void print_change(const struct gp_diff_report *r, const struct gp_diff_table *t)
+{
+	static const char *const verbs[GP_CURVE_KEYS] = {
+		[GP_CURVE_DRIVER] = "of driver memory",
+		[GP_CURVE_RESERVED] = "reserved",
+		[GP_CURVE_ALLOCATED] = "allocated",
+		[GP_CURVE_PINNED] = "pinned",
+	};
+	const struct gp_diff_group *g = &t->diff.group[0];
+	const size_t b = r->sides - 1;
+	const uint64_t from = t->holders[0] ? t->holders[0]->live_bytes : 0,
+		       to = t->holders[b] ? t->holders[b]->live_bytes : 0;
+	char text[64];
+	if (to == from)
+		fprintf(r->out, "%c holds as much as A (", letter(b));
+	else
+		fprintf(r->out, "%c holds %s %s than A (%s to ", letter(b),
+			gp_bytes_text(to > from ? to - from : from - to).s,
+			to > from ? "more" : "less", gp_bytes_text(from).s);
+	fprintf(r->out, "%s %s", gp_bytes_text(to).s, verbs[t->of]);
+	if (t->device != GP_DEVICE_UNKNOWN)
+		fprintf(r->out, " on GPU %u", t->device);
+	change_text(GP_UNIT_BYTES, g->part[0].bytes, g->part[b].bytes, text, sizeof text);
+	fprintf(r->out, "). Greatest change: %s  ", text);
+	gp_mask(r->out, g->key, strlen(g->key));
+	fputc('\n', r->out);
+}
+
+static void print_answer(const struct gp_diff_report *r, size_t devices)
+{
+	const struct gp_diff_table *t = first_changed(r);
 	if (!r->is_different)
 		fputs(!devices		       ? "no memory was live\n" :
 		      gp_diff_phases_differ(r) ? "no difference in figures of devices\n" :
 						 "no difference in memory\n",
 		      r->out);
+	else if (t)
+		print_change(r, t);
+	else
+		fputs("The figures of devices differ.\n", r->out);
+}
+
+void gp_diff_print(const struct gp_diff_report *r)
+{
+	unsigned device[GP_DIFF_DEVICES];
+	size_t devices = gp_diff_devices(r, device);
+	print_answer(r, devices);
+	print_sides(r);
+	if (!r->is_of_moments || r->side[0].path != r->side[1].path)
+		print_settings(r);
+	print_stacks_doubt(r);
+	print_ranges_doubt(r);
 	for (size_t k = 0; k < devices && r->is_different; k++)
 		print_device(r, device[k]);
 	print_events(r);

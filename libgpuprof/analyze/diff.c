@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "diff_identity.h"
+#include "diff_inner.h"
 #include "key_apart.h"
 #include "use_table.h"
 
@@ -220,6 +221,101 @@ static bool add_all(struct matcher *m)
 	return is_fine;
 }
 
+/* ---- renamed callers ---- */
+
+static uint32_t sides_of(const struct matcher *m, const struct gp_diff_group *g)
+{
+	uint32_t sides = 0;
+	for (size_t k = 0; k < m->sides; k++)
+		sides |= g->part[k].stacks ? 1u << k : 0;
+	return sides;
+}
+
+/*
+ * What all sides have, what is like others but for line numbers (the same line is not the same code
+ * then) and what has no line of the user matches nothing. False: no memory.
+ */
+static bool inner_fill(struct matcher *m, const struct member *member, struct gp_inner *out)
+{
+	const struct gp_diff_group *g = &member->group;
+	const struct gp_use use = { .stack = g->stack, .at_ns = g->at_ns };
+	struct gp_read_stack *s = m->stack;
+	*out = (struct gp_inner){ .sides = sides_of(m, g), .bytes = g->part[g->shown].bytes };
+	if (out->sides == (1u << m->sides) - 1 || g->is_rest || g->is_moved || !g->stack ||
+	    !gp_read_stack(m->side[g->shown].recording, &use, m->how->grouping->is_native, s) ||
+	    s->names.user == SIZE_MAX)
+		return true;
+	out->least = s->names.user + 1;
+	out->frames = s->frames;
+	out->frame = calloc(s->frames, sizeof *out->frame);
+	if (out->frame == NULL)
+		return false;
+	gp_diff_inner_identities(s, !m->how->ignores_lines, out->frame);
+	return true;
+}
+
+/* Both sides' parts; what is shown is of the last side, as elsewhere. */
+static void member_join(struct matcher *m, struct member *into, struct member *from)
+{
+	struct gp_diff_group *a = &into->group, *b = &from->group;
+	for (size_t k = 0; k < m->sides; k++) {
+		a->part[k].bytes += b->part[k].bytes;
+		a->part[k].count += b->part[k].count;
+		a->part[k].stacks += b->part[k].stacks;
+	}
+	if (b->shown > a->shown) {
+		char *key = a->key;
+		a->key = b->key;
+		b->key = key;
+		a->shown = b->shown;
+		a->stack = b->stack;
+		a->at_ns = b->at_ns;
+		a->range = b->range;
+	}
+	a->is_renamed = true;
+}
+
+static size_t inner_root(const struct gp_inner *inner, size_t k)
+{
+	while (inner[k].into != SIZE_MAX)
+		k = inner[k].into;
+	return k;
+}
+
+/* The members that are left, in their order; how many. */
+static size_t join_all(struct matcher *m, const struct gp_inner *inner)
+{
+	size_t left = 0;
+	for (size_t k = 0; k < m->members; k++)
+		if (inner[k].into != SIZE_MAX)
+			member_join(m, &m->member[inner_root(inner, k)], &m->member[k]);
+	for (size_t k = 0; k < m->members; k++) {
+		if (inner[k].into == SIZE_MAX) {
+			m->member[left++] = m->member[k];
+			continue;
+		}
+		free(m->member[k].group.key);
+		free(m->member[k].group.part);
+	}
+	return left;
+}
+
+static bool match_inner(struct matcher *m)
+{
+	const size_t members = m->members;
+	struct gp_inner *inner = calloc(members + 1, sizeof *inner);
+	bool is_fine = inner != NULL;
+	for (size_t k = 0; k < members && is_fine; k++)
+		is_fine = inner_fill(m, &m->member[k], &inner[k]);
+	is_fine = is_fine && gp_diff_inner_match(inner, members);
+	if (is_fine)
+		m->members = join_all(m, inner);
+	for (size_t k = 0; k < members && inner != NULL; k++)
+		free(inner[k].frame);
+	free(inner);
+	return is_fine;
+}
+
 /* ---- keys ---- */
 
 static bool read_member(void *context, size_t number, struct gp_read_stack *out)
@@ -329,6 +425,7 @@ static bool hand_over(struct matcher *m, struct gp_diff *out)
 			}
 			out->group[out->groups++] = *g;
 			out->changed += pass == 0;
+			out->renamed += g->is_renamed;
 		}
 	if (out->changed > 1)
 		qsort(out->group, out->changed, sizeof *out->group, compare);
@@ -344,10 +441,12 @@ enum gp_status gp_diff_build(const struct gp_diff_side *side, size_t sides,
 	struct matcher m = { .side = side, .sides = sides, .how = how };
 	m.stack = calloc(1, sizeof *m.stack);
 	bool is_fine = m.stack != NULL && add_all(&m);
-	if (is_fine && (how->grouping->by == GP_BY_STACK || how->grouping->by == GP_BY_LINE))
-		is_fine = tell_all_apart(&m);
 	if (is_fine && !how->ignores_lines)
 		is_fine = find_moved(&m, out);
+	if (is_fine && how->matches_inner && how->grouping->by == GP_BY_STACK)
+		is_fine = match_inner(&m);
+	if (is_fine && (how->grouping->by == GP_BY_STACK || how->grouping->by == GP_BY_LINE))
+		is_fine = tell_all_apart(&m);
 	is_fine = is_fine && hand_over(&m, out);
 	out->matched = m.matched;
 	for (size_t k = 0; k < m.members && !is_fine; k++) {

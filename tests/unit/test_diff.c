@@ -29,18 +29,16 @@ static void close_side(struct side *side)
 }
 
 /* Of the first curve, in that order; all bytes of a side are in its groups. */
-static struct gp_diff compare_sides(const struct side *side, size_t sides, enum gp_by by,
-				    bool ignores_lines)
+static struct gp_diff compare_how(const struct side *side, size_t sides,
+				  const struct gp_diff_how *how)
 {
 	struct gp_diff_side held[4] = { 0 };
-	const struct gp_grouping grouping = { .by = by };
-	const struct gp_diff_how how = { .grouping = &grouping, .ignores_lines = ignores_lines };
 	struct gp_diff diff;
 	for (size_t k = 0; k < sides; k++) {
 		const struct gp_holders *h = &side[k].peak.holder[0];
 		held[k] = (struct gp_diff_side){ side[k].recording, h->uses, h->use };
 	}
-	assert_int_equal(gp_diff_build(held, sides, &how, &diff), GP_OK);
+	assert_int_equal(gp_diff_build(held, sides, how, &diff), GP_OK);
 	for (size_t k = 0; k < sides; k++) {
 		uint64_t bytes = 0;
 		for (size_t g = 0; g < diff.groups; g++)
@@ -51,6 +49,14 @@ static struct gp_diff compare_sides(const struct side *side, size_t sides, enum 
 		for (size_t i = 0; i < g; i++)
 			assert_string_not_equal(diff.group[i].key, diff.group[g].key);
 	return diff;
+}
+
+static struct gp_diff compare_sides(const struct side *side, size_t sides, enum gp_by by,
+				    bool ignores_lines)
+{
+	const struct gp_grouping grouping = { .by = by };
+	const struct gp_diff_how how = { .grouping = &grouping, .ignores_lines = ignores_lines };
+	return compare_how(side, sides, &how);
 }
 
 /* ---- names, not places ---- */
@@ -346,9 +352,127 @@ static void the_other_order_says_the_same(void **state)
 	close_side(&side[1]);
 }
 
+/* ---- renamed callers ---- */
+
+static const struct line old_caller[] = { { "/srv/job/serve.py", "main", 20 },
+					  { "/srv/job/serve.py", "serve", 40 },
+					  { "/srv/job/model.py", "forward", 12 },
+					  { SITE "torch/functional.py", "cat", 7 },
+					  { 0 } };
+static const struct line new_caller[] = {
+	{ "/srv/job/serve.py", "main", 21 },	  { "/srv/job/cache.py", "with_cache", 3 },
+	{ "/srv/job/serve.py", "serve", 40 },	  { "/srv/job/model.py", "forward", 12 },
+	{ SITE "torch/functional.py", "cat", 7 }, { 0 }
+};
+/* of old_caller's frames this has the package's and the user's line, */
+static const struct line line_alone[] = { { "/srv/job/cache.py", "warm_up", 8 },
+					  { "/srv/job/model.py", "forward", 12 },
+					  { SITE "torch/functional.py", "cat", 7 },
+					  { 0 } };
+/* and this the package's alone */
+static const struct line line_beside[] = { { "/srv/job/cache.py", "warm_up", 8 },
+					   { "/srv/job/model.py", "forward", 13 },
+					   { SITE "torch/functional.py", "cat", 7 },
+					   { 0 } };
+
+static struct gp_diff compare_two(const struct line *a, uint64_t a_bytes,
+				  const struct line *const b[2], const uint64_t b_bytes[2],
+				  bool matches_inner)
+{
+	const struct gp_grouping grouping = { .by = GP_BY_STACK };
+	const struct gp_diff_how how = { .grouping = &grouping, .matches_inner = matches_inner };
+	struct stacks s;
+	struct side side[2];
+	write_side(&s, "a.gpr");
+	add_block(&s, a_bytes, a);
+	read_side(&s, &side[0]);
+	write_side(&s, "b.gpr");
+	for (size_t k = 0; k < 2; k++)
+		if (b[k] != NULL)
+			add_block(&s, b_bytes[k], b[k]);
+	read_side(&s, &side[1]);
+	struct gp_diff diff = compare_how(side, 2, &how);
+	close_side(&side[0]);
+	close_side(&side[1]);
+	return diff;
+}
+
+static void a_renamed_caller_is_no_difference(void **state)
+{
+	(void)state;
+	const struct line *const b[2] = { new_caller, extra };
+	const uint64_t bytes[2] = { 65536, 512 };
+	struct gp_diff diff = compare_two(old_caller, 65536, b, bytes, true);
+	assert_int_equal(diff.groups, 2);
+	assert_int_equal(diff.changed, 1);
+	assert_int_equal(diff.renamed, 1);
+	assert_int_equal(diff.group[0].part[1].bytes, 512);
+	assert_true(diff.group[1].is_renamed && !diff.group[1].is_moved);
+	gp_diff_free(&diff);
+	diff = compare_two(old_caller, 65536, b, bytes, false);
+	assert_int_equal(diff.changed, 3);
+	assert_int_equal(diff.renamed, 0);
+	gp_diff_free(&diff);
+}
+
+/* The rule begins to hold where the user's line is the same, and not one frame before. */
+static void the_line_of_the_user_must_be_the_same(void **state)
+{
+	(void)state;
+	const uint64_t bytes[2] = { 4096, 0 };
+	const struct line *b[2] = { line_alone, NULL };
+	struct gp_diff diff = compare_two(old_caller, 1024, b, bytes, true);
+	assert_int_equal(diff.groups, 1);
+	assert_int_equal(diff.renamed, 1);
+	assert_int_equal(diff.group[0].greatest, 3072);
+	gp_diff_free(&diff);
+	b[0] = line_beside;
+	diff = compare_two(old_caller, 1024, b, bytes, true);
+	assert_int_equal(diff.groups, 2);
+	assert_int_equal(diff.renamed, 0);
+	gp_diff_free(&diff);
+}
+
+/* Where the source was edited a line number is not the same code: --ignore-lines tells. */
+static void what_moved_by_lines_matches_no_other(void **state)
+{
+	(void)state;
+	static const struct line edited[] = { { "/srv/job/serve.py", "main", 20 },
+					      { "/srv/job/serve.py", "serve", 41 },
+					      { "/srv/job/model.py", "forward", 12 },
+					      { SITE "torch/functional.py", "cat", 7 },
+					      { 0 } };
+	const struct line *const b[2] = { edited, NULL };
+	const uint64_t bytes[2] = { 1024, 0 };
+	struct gp_diff diff = compare_two(old_caller, 1024, b, bytes, true);
+	assert_int_equal(diff.groups, 2);
+	assert_int_equal(diff.moved, 2);
+	assert_int_equal(diff.renamed, 0);
+	gp_diff_free(&diff);
+}
+
+/* More frames count before bytes; what matches none stays alone. */
+static void most_innermost_frames_match_first(void **state)
+{
+	(void)state;
+	const struct line *const b[2] = { line_alone, new_caller };
+	const uint64_t bytes[2] = { 1024, 65536 };
+	struct gp_diff diff = compare_two(old_caller, 1024, b, bytes, true);
+	assert_int_equal(diff.groups, 2);
+	assert_int_equal(diff.group[0].greatest, 65536 - 1024);
+	assert_true(diff.group[0].is_renamed);
+	assert_int_equal(diff.group[1].part[0].stacks, 0);
+	assert_false(diff.group[1].is_renamed);
+	gp_diff_free(&diff);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_renamed_caller_is_no_difference),
+		cmocka_unit_test(the_line_of_the_user_must_be_the_same),
+		cmocka_unit_test(what_moved_by_lines_matches_no_other),
+		cmocka_unit_test(most_innermost_frames_match_first),
 		cmocka_unit_test(another_directory_and_python_is_no_difference),
 		cmocka_unit_test(edited_lines_are_one_only_when_lines_are_ignored),
 		cmocka_unit_test(keys_tell_apart_what_only_one_side_has),
