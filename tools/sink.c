@@ -87,11 +87,21 @@ static bool find_target(struct gp_sink *sink, bool is_there)
 	return n < (int)sizeof sink->target;
 }
 
-/* -1: errno. */
-static int open_beside(struct gp_sink *sink, bool is_there)
+/* Of a report: that of the file which it replaces, else as other programs create files. */
+static mode_t mode_of(const struct stat *there)
+{
+	if (there)
+		return there->st_mode & 0777;
+	mode_t mask = umask(077);
+	umask(mask);
+	return 0666 & ~mask;
+}
+
+/* -1: errno. A file system without modes keeps its own. */
+static int open_beside(struct gp_sink *sink, const struct stat *there)
 {
 	static const char suffix[] = ".XXXXXX";
-	if (!find_target(sink, is_there))
+	if (!find_target(sink, there != NULL))
 		return -1;
 	size_t n = strlen(sink->target);
 	if (n + sizeof suffix > sizeof sink->written) {
@@ -103,6 +113,8 @@ static int open_beside(struct gp_sink *sink, bool is_there)
 	int fd = mkostemp(sink->written, O_CLOEXEC); /* 0600 */
 	if (fd < 0)
 		sink->written[0] = '\0';
+	else if (!sink->is_recording && fchmod(fd, mode_of(there)) != 0)
+		errno = 0;
 	return fd;
 }
 
@@ -116,7 +128,7 @@ static int open_any(struct gp_sink *sink, const struct stat *there)
 	}
 	if (there && !S_ISREG(there->st_mode))
 		return open(sink->path, O_WRONLY | O_CLOEXEC);
-	return open_beside(sink, there != NULL);
+	return open_beside(sink, there);
 }
 
 /* -1: errno. What is made is noted before a signal can come. */

@@ -1,8 +1,8 @@
 /*
  * Where a report or a copy goes: stdout, or a file that appears under its name only when it is
- * whole and on the disk; until then it is NAME.XXXXXX. Files are new and of mode 0600, also where
- * they replace another. A program ended by a signal (not SIGKILL) leaves none behind; one sink at a
- * time.
+ * whole and on the disk; until then it is NAME.XXXXXX. Files are new. A report has the mode of the
+ * file that it replaces, else 0666 less the umask; a recording has mode 0600. A program ended by a
+ * signal (not SIGKILL) leaves none behind; one sink at a time.
  */
 #ifndef GP_SINK_H
 #define GP_SINK_H
