@@ -331,8 +331,12 @@ static void print_live(const struct gp_leaks_report *r, const struct gp_holders 
 	char where[24] = "host";
 	if (h->device != GP_DEVICE_UNKNOWN)
 		snprintf(where, sizeof where, "GPU %u", h->device);
-	fprintf(r->out, "live at the end: %s, %s in %s\n", where, gp_bytes_text(h->live_bytes).s,
-		gp_plural(count, what).s);
+	fprintf(r->out, "live at the end: %s, %s", where, gp_bytes_text(h->live_bytes).s);
+	if (count)
+		fprintf(r->out, " in %s\n", gp_plural(count, what).s);
+	else
+		fprintf(r->out, " by %s; %ss unknown\n",
+			h->of == GP_CURVE_ALLOCATED ? "PyTorch's counter" : "the counters", what);
 }
 
 /* From 1, of the step that begins at that sample; 0: none does. */

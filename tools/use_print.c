@@ -13,7 +13,7 @@
 #include "stack_print.h"
 #include "tree_print.h"
 
-#define USER_FRAMES 3u
+#define CALLERS 2u
 #define LABEL_MAX 1024u
 
 const char *const gp_curve_keys[GP_CURVE_KEYS] = {
@@ -85,13 +85,16 @@ static void print_frame(FILE *out, const struct gp_frame *frame, int indent)
 	fputc('\n', out);
 }
 
-/* From the user's innermost frame outwards: Python that is his, or what his program is made of. */
+/*
+ * From the caller of the user's innermost frame outwards, for the key names that one: Python that
+ * is his, or what his program is made of.
+ */
 static void print_user(FILE *out, const struct gp_frame *frame, size_t frames, size_t user,
 		       int indent)
 {
 	bool has_user = frame[user].is_user;
 	size_t shown = 0;
-	for (size_t k = user; k < frames && shown < USER_FRAMES; k++) {
+	for (size_t k = user + 1; k < frames && shown < CALLERS; k++) {
 		if (frame[k].is_python != frame[user].is_python || (has_user && !frame[k].is_user))
 			continue;
 		bool is_there = frame[k].function && frame[k].module && frame[user].module &&
@@ -183,6 +186,10 @@ void gp_use_groups_print(FILE *out, struct gp_recording *recording, const struct
 	if (style->grouping.by == GP_BY_LINE)
 		find_below(groups, below, sizeof below);
 	fprintf(out, "%s  %s", shape->titles, style->by ? style->by : "stack");
+	if (has_stacks && !style->has_stacks && !style->is_native &&
+	    groups->groups - left > GP_USE_WITH_FRAMES)
+		fprintf(out, " (callers of the first %u; --stacks shows all frames)",
+			GP_USE_WITH_FRAMES);
 	gp_below_print(out, below);
 	for (size_t k = 0; k < groups->groups - left; k++) {
 		const struct gp_group *g = &groups->group[k];
