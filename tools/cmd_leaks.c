@@ -47,16 +47,25 @@ static bool add_row(struct leaks *l)
 	return true;
 }
 
-/* A gate must not be open where nothing was judged. */
+/* A gate must not be open where nothing was judged, or the smaller part of the steps. */
 static void say_doubt(struct leaks *l)
 {
 	char text[GP_LEAK_DOUBT_MAX];
-	const char *doubt = gp_leak_doubt(&l->r, text);
-	if (!l->ends_with_found || !doubt || gp_leak_total_of(&l->r).leaks)
+	const char *doubt = gp_leak_doubt(&l->r, text), *hint;
+	if (!l->ends_with_found || gp_leak_total_of(&l->r).leaks)
 		return;
+	if (doubt) {
+		gp_complain("cannot tell whether '%s' leaks: %s", l->r.path, doubt);
+		hint = gp_leak_doubt_hint(&l->r, text);
+	} else if (!gp_leak_judges_half(&l->r)) {
+		gp_complain("cannot tell whether '%s' leaks: only growth before step %zu of %zu "
+			    "was detectable",
+			    l->r.path, l->r.leaks.told_to_step + 1, l->r.leaks.steps.steps);
+		hint = "a longer run, or span, has more steps";
+	} else {
+		return;
+	}
 	l->has_doubt = true;
-	gp_complain("cannot tell whether '%s' leaks: %s", l->r.path, doubt);
-	const char *hint = gp_leak_doubt_hint(&l->r, text);
 	if (hint)
 		gp_hint("%s", hint);
 }
@@ -148,7 +157,7 @@ static int run(int argc, char **argv)
 				      .title = { "steps", "suspects", "bytes a step" } } };
 	const struct gp_flag flags[] = {
 		{ "exit-code", 0, GP_FLAG_SWITCH, NULL, &l.ends_with_found,
-		  "exit 1 when something leaks, 3 when that cannot be told" },
+		  "exit 1 when something leaks, 3 when that cannot be told of most steps" },
 		{ "filling", 0, GP_FLAG_SWITCH, NULL, &l.r.has_fillings,
 		  "what still fills, as a cache does, is taken for a leak, too" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &l.from,

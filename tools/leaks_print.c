@@ -240,7 +240,7 @@ static void print_title(const struct gp_leaks_report *r, enum part part)
 		fputs("Leaking memory:", r->out);
 		break;
 	case OBJECTS:
-		fputs("Leaking CUDA objects:", r->out);
+		fputs("Leaking CUDA objects (no call destroyed them):", r->out);
 		break;
 	case FILLING:
 		fputs("Slows down like a cache that still fills; a leak beside a cache looks alike",

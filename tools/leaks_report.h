@@ -57,6 +57,8 @@ struct gp_leak_total gp_leak_total_of(const struct gp_leaks_report *report);
 
 /* Why it means nothing that there is no suspect; NULL: it does mean that nothing grows. */
 const char *gp_leak_doubt(const struct gp_leaks_report *report, char text[GP_LEAK_DOUBT_MAX]);
+/* Growth was detectable that began in any of the first half of the steps of the span. */
+bool gp_leak_judges_half(const struct gp_leaks_report *report);
 /* What to do about it; NULL: nothing is known. */
 const char *gp_leak_doubt_hint(const struct gp_leaks_report *report, char text[GP_LEAK_DOUBT_MAX]);
 

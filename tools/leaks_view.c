@@ -118,6 +118,18 @@ const char *gp_leak_doubt(const struct gp_leaks_report *r, char text[GP_LEAK_DOU
 	return text;
 }
 
+bool gp_leak_judges_half(const struct gp_leaks_report *r)
+{
+	const struct gp_leaks *all = &r->leaks;
+	size_t before = 0, within = 0;
+	for (size_t k = 0; k < all->steps.steps; k++) {
+		before += all->steps.step[k].begin_ns < all->from_ns;
+		within += all->steps.step[k].begin_ns >= all->from_ns &&
+			  all->steps.step[k].begin_ns <= all->to_ns;
+	}
+	return all->told_to_step > before && (all->told_to_step - before) * 2 >= within;
+}
+
 const char *gp_leak_doubt_hint(const struct gp_leaks_report *r, char text[GP_LEAK_DOUBT_MAX])
 {
 	const struct gp_leaks *all = &r->leaks;
