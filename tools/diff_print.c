@@ -189,15 +189,20 @@ static void print_cells(const struct gp_diff_report *r, const struct gp_diff_par
 	fputs("  ", r->out);
 }
 
-static void print_group_titles(const struct gp_diff_report *r)
+static void print_group_titles(const struct gp_diff_report *r, size_t shown)
 {
+	const bool has_callers = r->style.grouping.by == GP_BY_STACK && !r->style.has_stacks &&
+				 !r->style.is_native && shown > GP_USE_WITH_FRAMES;
 	if (r->sides == 2)
 		fputs("     change          A          B    count", r->out);
 	for (size_t k = 1; k < r->sides && r->sides > 2; k++)
 		fprintf(r->out, "     A to %c", letter(k));
 	if (r->sides > 2)
 		fputs("           A", r->out);
-	fprintf(r->out, "  %s\n", r->style.by ? r->style.by : "stack");
+	fprintf(r->out, "  %s", r->style.by ? r->style.by : "stack");
+	if (has_callers)
+		gp_use_callers_print(r->out);
+	fputc('\n', r->out);
 }
 
 /* Those behind the ones that are shown. */
@@ -244,7 +249,7 @@ static void print_table(const struct gp_diff_report *r, const struct gp_diff_tab
 	fprintf(r->out, "%s, %s%s:\n", where, gp_curve_keys[t->of],
 		r->is_of_moments ? "" : ", each at its peak");
 	print_overwritten(r, t);
-	print_group_titles(r);
+	print_group_titles(r, shown);
 	for (size_t g = 0; g < shown; g++) {
 		const struct gp_diff_group *group = &t->diff.group[g];
 		const struct gp_use use = { .stack = group->stack, .at_ns = group->at_ns };

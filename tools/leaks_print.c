@@ -167,11 +167,11 @@ static void print_what(const struct gp_leaks_report *r, const struct gp_leak *le
 	if (leak->live_bytes)
 		fprintf(out, " of %s", gp_bytes_text(leak->live_bytes).s);
 	if (leak->is_replaced)
-		fprintf(out, " live; each %s replaces the allocation by a larger one\n",
+		fprintf(out, " live at the last %s; each replaces the allocation by a larger one\n",
 			gp_leak_unit(r));
 	else
-		fprintf(out, " live, %s a %s\n", gp_rate_text(leak->count_per_step, 3).s,
-			gp_leak_unit(r));
+		fprintf(out, " live at the last %s, %s a %s\n", gp_leak_unit(r),
+			gp_rate_text(leak->count_per_step, 3).s, gp_leak_unit(r));
 }
 
 static void print_range(FILE *out, const struct gp_range_path *range)

@@ -173,6 +173,11 @@ static size_t rest_of(const struct gp_use_style *style, const struct gp_groups *
 	return groups->groups - shown;
 }
 
+void gp_use_callers_print(FILE *out)
+{
+	fprintf(out, " (callers of the first %u; --stacks shows all frames)", GP_USE_WITH_FRAMES);
+}
+
 void gp_use_groups_print(FILE *out, struct gp_recording *recording, const struct gp_groups *groups,
 			 const struct gp_use_style *style, const struct gp_use_shape *shape,
 			 uint64_t whole)
@@ -188,8 +193,7 @@ void gp_use_groups_print(FILE *out, struct gp_recording *recording, const struct
 	fprintf(out, "%s  %s", shape->titles, style->by ? style->by : "stack");
 	if (has_stacks && !style->has_stacks && !style->is_native &&
 	    groups->groups - left > GP_USE_WITH_FRAMES)
-		fprintf(out, " (callers of the first %u; --stacks shows all frames)",
-			GP_USE_WITH_FRAMES);
+		gp_use_callers_print(out);
 	gp_below_print(out, below);
 	for (size_t k = 0; k < groups->groups - left; k++) {
 		const struct gp_group *g = &groups->group[k];

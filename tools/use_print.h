@@ -60,6 +60,8 @@ uint64_t gp_use_registered(const struct gp_holders *holders);
  */
 uint64_t gp_use_fold_segments(struct gp_holders *holders);
 #define GP_USE_WITH_FRAMES 5u /* groups under which the user's frames stand */
+/* Behind a title: which groups have their callers under them. */
+void gp_use_callers_print(FILE *out);
 /* Under a group: the callers of the user's frame, or with --stacks or --native the whole stack. */
 void gp_use_frames_print(FILE *out, struct gp_recording *recording, const struct gp_use *use,
 			 const struct gp_use_style *style, int indent);
