@@ -4,6 +4,7 @@
 
 #include "check_report.h"
 #include "flags.h"
+#include "inputs.h"
 #include "message.h"
 #include "report.h"
 #include "sink.h"
@@ -210,16 +211,14 @@ static bool values_read(struct gate *g, int words)
 			return false;
 		has_limit |= g->limit[k].is_given;
 	}
-	if (words == 0)
-		gp_usage(&gp_command_check, "no recording given");
-	else if (!has_limit)
+	if (!has_limit)
 		gp_usage(&gp_command_check,
 			 "no limit given: --max-peak SIZE, --baseline FILE, ...");
 	else if ((g->is_update || g->tolerance_text) && !g->baseline_path)
 		gp_usage(&gp_command_check, "'--%s' needs '--baseline'",
 			 g->is_update ? "update" : "tolerance");
-	else if (g->is_update && words > 1)
-		gp_usage(&gp_command_check, "'--update' takes one recording");
+	else if (g->is_update && !gp_inputs_is_one(&gp_command_check, "--update", words))
+		return false;
 	else if (g->is_update && g->device >= 0)
 		gp_usage(&gp_command_check, "'--update' and '--device' exclude each other");
 	else if (g->tolerance_text && (!gp_check_amount_read(g->tolerance_text, true, &tolerance) ||
@@ -276,7 +275,7 @@ static int run(int argc, char **argv)
 		GP_FLAGS_OUTPUT(&g.path, &g.is_forced),
 		{ 0 },
 	};
-	int words = gp_flags_parse(&gp_command_check, flags, argc, argv, false);
+	int words = gp_inputs_parse(&gp_command_check, flags, argc, &argv);
 	if (words < 0)
 		return gp_flags_exit(words);
 	int exit_status = check(&g, words, argv);

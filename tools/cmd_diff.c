@@ -7,6 +7,7 @@
 
 #include "diff_report.h"
 #include "flags.h"
+#include "inputs.h"
 #include "message.h"
 #include "report.h"
 #include "sink.h"
@@ -274,8 +275,8 @@ static bool values_read(struct diff *f, int words)
 	else if (words == 1 && !is_one)
 		gp_usage(&gp_command_diff, "one recording is compared with another one, or "
 					   "'--from' one moment '--to' another");
-	else if (words > 1 && f->from)
-		gp_usage(&gp_command_diff, "'--from' takes one recording");
+	else if (f->from && !gp_inputs_is_one(&gp_command_diff, "--from", words))
+		return false;
 	else if (words > (int)GP_DIFF_SIDES)
 		gp_usage(&gp_command_diff, "at most %u recordings are compared", GP_DIFF_SIDES);
 	else
@@ -307,7 +308,8 @@ static int run(int argc, char **argv)
 	gp_use_report_flags(&f->r, flags, owns);
 	int words = gp_flags_parse(&gp_command_diff, flags, argc, argv, false);
 	int exit_status = words < 0 ? gp_flags_exit(words) : GP_EXIT_USAGE;
-	if (words >= 0 && values_read(f, words)) {
+	if (words >= 0 && gp_inputs_are_files(&gp_command_diff, words, argv) &&
+	    values_read(f, words)) {
 		gp_use_style_settle(&f->r.style);
 		f->d.style = f->r.style;
 		exit_status = gp_sink_open(&f->r.sink, f->r.path, f->r.is_forced, argv, words);

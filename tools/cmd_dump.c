@@ -4,6 +4,7 @@
 
 #include "amount.h"
 #include "flags.h"
+#include "inputs.h"
 #include "json.h"
 #include "message.h"
 #include "report.h"
@@ -368,12 +369,11 @@ static int run(int argc, char **argv)
 		GP_FLAGS_OUTPUT(&d.path, &d.is_forced),
 		{ 0 },
 	};
-	int words = gp_flags_parse(&gp_command_dump, flags, argc, argv, false);
+	int words = gp_inputs_parse(&gp_command_dump, flags, argc, &argv);
 	if (words < 0)
 		return gp_flags_exit(words);
-	if (words != 1)
-		return gp_usage(&gp_command_dump,
-				words ? "more than one recording given" : "no recording given");
+	if (!gp_inputs_is_one(&gp_command_dump, "dump", words))
+		return GP_EXIT_USAGE;
 	if (d.range && d.style.is_bare)
 		return gp_usage(&gp_command_dump, "'--range' and '--bare' exclude each other");
 	if (!kinds_choose(&d))

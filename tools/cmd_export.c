@@ -6,6 +6,7 @@
 #include "amount.h"
 #include "export.h"
 #include "flags.h"
+#include "inputs.h"
 #include "message.h"
 #include "report.h"
 
@@ -197,14 +198,13 @@ static int run(int argc, char **argv)
 		GP_FLAGS_OUTPUT(&x.path, &x.is_forced),
 		{ 0 },
 	};
-	int words = gp_flags_parse(&gp_command_export, flags, argc, argv, false);
+	int words = gp_inputs_parse(&gp_command_export, flags, argc, &argv);
 	if (words < 0)
 		return gp_flags_exit(words);
 	if (!format_choose(&x))
 		return GP_EXIT_USAGE;
-	if (words != 1)
-		return gp_usage(&gp_command_export,
-				words ? "more than one recording given" : "no recording given");
+	if (!gp_inputs_is_one(&gp_command_export, "export", words))
+		return GP_EXIT_USAGE;
 	if (!x.path && isatty(STDOUT_FILENO)) {
 		gp_complain("cannot write to a terminal: it is no text");
 		gp_hint("-o FILE");

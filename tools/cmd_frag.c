@@ -9,6 +9,7 @@
 #include "amount.h"
 #include "flags.h"
 #include "frag_options.h"
+#include "inputs.h"
 #include "message.h"
 #include "report.h"
 #include "sink.h"
@@ -325,12 +326,11 @@ static int run(int argc, char **argv)
 		  "step:N, snapshot:N, order:N, 1.5s" },
 	};
 	gp_frag_options_add(&options, &flags[1]);
-	int words = gp_flags_parse(&gp_command_frag, flags, argc, argv, false);
+	int words = gp_inputs_parse(&gp_command_frag, flags, argc, &argv);
 	if (words < 0)
 		return gp_flags_exit(words);
-	if (words != 1)
-		return gp_usage(&gp_command_frag, "%s",
-				words ? "one recording at a time" : "no recording given");
+	if (!gp_inputs_is_one(&gp_command_frag, "frag", words))
+		return GP_EXIT_USAGE;
 	return gp_frag_options_read(&options, &gp_command_frag) ? gp_frag_show(&options, at, argv) :
 								  GP_EXIT_USAGE;
 }

@@ -7,6 +7,7 @@
 #include "amount.h"
 #include "flags.h"
 #include "idle_report.h"
+#include "inputs.h"
 #include "message.h"
 #include "report.h"
 #include "sink.h"
@@ -77,12 +78,11 @@ static int run(int argc, char **argv)
 		GP_FLAGS_OUTPUT(&c.output, &c.is_forced),
 		{ 0 },
 	};
-	int words = gp_flags_parse(&gp_command_idle, flags, argc, argv, false);
+	int words = gp_inputs_parse(&gp_command_idle, flags, argc, &argv);
 	if (words < 0)
 		return gp_flags_exit(words);
-	if (words != 1)
-		return gp_usage(&gp_command_idle, "%s",
-				words ? "one recording at a time" : "no recording given");
+	if (!gp_inputs_is_one(&gp_command_idle, "idle", words))
+		return GP_EXIT_USAGE;
 	if (c.r.top == UINT64_MAX)
 		c.r.top = c.is_json ? 0 : TOP_DEFAULT;
 	int exit_status = gp_sink_open(&c.sink, c.output, c.is_forced, argv, 1);

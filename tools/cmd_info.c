@@ -7,6 +7,7 @@
 #include "amount.h"
 #include "flags.h"
 #include "info_report.h"
+#include "inputs.h"
 #include "report.h"
 
 static int run(int argc, char **argv);
@@ -104,11 +105,9 @@ static int run(int argc, char **argv)
 		GP_FLAGS_OUTPUT(&path, &is_forced),
 		{ 0 },
 	};
-	int words = gp_flags_parse(&gp_command_info, flags, argc, argv, false);
+	int words = gp_inputs_parse(&gp_command_info, flags, argc, &argv);
 	if (words < 0)
 		return gp_flags_exit(words);
-	if (words == 0)
-		return gp_usage(&gp_command_info, "no recording given");
 	int worst = gp_sink_open(&r.sink, path, is_forced, argv, words);
 	if (worst)
 		return worst;

@@ -8,6 +8,7 @@
 
 #include "amount.h"
 #include "flags.h"
+#include "inputs.h"
 #include "leaks_report.h"
 #include "message.h"
 #include "report.h"
@@ -174,11 +175,9 @@ static int run(int argc, char **argv)
 		GP_FLAGS_OUTPUT(&l.path, &l.is_forced),
 		{ 0 },
 	};
-	int words = gp_flags_parse(&gp_command_leaks, flags, argc, argv, false);
+	int words = gp_inputs_parse(&gp_command_leaks, flags, argc, &argv);
 	if (words < 0)
 		return gp_flags_exit(words);
-	if (words == 0)
-		return gp_usage(&gp_command_leaks, "no recording given");
 	if (l.top_text && !is_number(l.top_text))
 		return gp_usage(&gp_command_leaks, "bad value of '--top': '%s' is not a number",
 				l.top_text);

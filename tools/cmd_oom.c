@@ -7,6 +7,7 @@
 
 #include "amount.h"
 #include "flags.h"
+#include "inputs.h"
 #include "message.h"
 #include "oom_report.h"
 #include "report.h"
@@ -208,12 +209,11 @@ static int run(int argc, char **argv)
 		GP_FLAGS_OUTPUT(&c.output, &c.is_forced),
 		{ 0 },
 	};
-	int words = gp_flags_parse(&gp_command_oom, flags, argc, argv, false);
+	int words = gp_inputs_parse(&gp_command_oom, flags, argc, &argv);
 	if (words < 0)
 		return gp_flags_exit(words);
-	if (words != 1)
-		return gp_usage(&gp_command_oom, "%s",
-				words ? "one recording at a time" : "no recording given");
+	if (!gp_inputs_is_one(&gp_command_oom, "oom", words))
+		return GP_EXIT_USAGE;
 	if (!number)
 		return gp_usage(&gp_command_oom, "bad value of '--number': they count from 1");
 	if (c.r.top == UINT64_MAX)

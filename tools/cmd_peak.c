@@ -7,6 +7,7 @@
 
 #include "amount.h"
 #include "flags.h"
+#include "inputs.h"
 #include "message.h"
 #include "stack_print.h"
 #include "terminal_width.h"
@@ -325,18 +326,16 @@ static bool check(struct gp_use_report *r, int words)
 				s->has_stacks	     ? "stacks" :
 				s->top != UINT64_MAX ? "top" :
 						       NULL;
-	const char *of_one = p->is_tree			  ? "tree" :
-			     s->has_stacks		  ? "stacks" :
-			     s->has_of[GP_CURVE_RESERVED] ? "of reserved" :
+	const char *of_one = p->is_tree			  ? "--tree" :
+			     s->has_stacks		  ? "--stacks" :
+			     s->has_of[GP_CURVE_RESERVED] ? "--of reserved" :
 							    NULL;
 	if (s->is_json)
 		return true;
 	if (p->is_tree && of_tables)
 		gp_usage(&gp_command_peak, "'--tree' and '--%s' exclude each other", of_tables);
-	else if (words > 1 && of_one)
-		gp_usage(&gp_command_peak, "'--%s' takes one recording", of_one);
 	else
-		return true;
+		return !of_one || gp_inputs_is_one(&gp_command_peak, of_one, words);
 	return false;
 }
 

@@ -6,6 +6,7 @@
 
 #include "amount.h"
 #include "flags.h"
+#include "inputs.h"
 #include "message.h"
 #include "phases_report.h"
 
@@ -93,12 +94,11 @@ static int run(int argc, char **argv)
 		GP_FLAGS_OUTPUT(&file, &is_forced),
 		{ 0 },
 	};
-	int words = gp_flags_parse(&gp_command_phases, flags, argc, argv, false);
+	int words = gp_inputs_parse(&gp_command_phases, flags, argc, &argv);
 	if (words < 0)
 		return gp_flags_exit(words);
-	if (words != 1)
-		return gp_usage(&gp_command_phases,
-				words ? "more than one recording given" : "no recording given");
+	if (!gp_inputs_is_one(&gp_command_phases, "phases", words))
+		return GP_EXIT_USAGE;
 	if (p.asked.is_as_told && p.asked.is_by_frames)
 		return gp_usage(&gp_command_phases, "'--as-told' with '--frames'");
 	p.asked.of = of_choose(of);

@@ -9,6 +9,7 @@
 
 #include "amount.h"
 #include "flags.h"
+#include "inputs.h"
 #include "json.h"
 #include "message.h"
 #include "monotonic.h"
@@ -181,12 +182,10 @@ static int run(int argc, char **argv)
 		  "for a program: see gpuprof-symbolize(1) for the keys" },
 		{ 0 },
 	};
-	int words = gp_flags_parse(&gp_command_symbolize, flags, argc, argv, false);
+	int words = gp_inputs_parse(&gp_command_symbolize, flags, argc, &argv);
 	int worst = GP_EXIT_OK;
 	if (words < 0)
 		return gp_flags_exit(words);
-	if (words == 0)
-		return gp_usage(&gp_command_symbolize, "no recording given");
 	gp_json_init(&json, stdout, words > 1 ? 3 : 2);
 	if (is_json && words > 1)
 		gp_json_array(&json, NULL);

@@ -10,6 +10,7 @@
 #include "amount.h"
 #include "chart.h"
 #include "flags.h"
+#include "inputs.h"
 #include "message.h"
 #include "report.h"
 #include "terminal_width.h"
@@ -305,11 +306,9 @@ static int run(int argc, char **argv)
 	};
 	size_t formats = format_flags(flags, chosen);
 	memcpy(flags + formats, own, sizeof own);
-	int words = gp_flags_parse(&gp_command_timeline, flags, argc, argv, false);
+	int words = gp_inputs_parse(&gp_command_timeline, flags, argc, &argv);
 	if (words < 0)
 		return gp_flags_exit(words);
-	if (words == 0)
-		return gp_usage(&gp_command_timeline, "no recording given");
 	if (!is_between("points", t.points, POINTS_MIN, POINTS_MAX) ||
 	    (t.columns && !is_between("columns", t.columns, GP_COLUMNS_MIN, GP_COLUMNS_MAX)) ||
 	    !is_between("rows", t.rows, ROWS_MIN, ROWS_MAX))
@@ -319,8 +318,9 @@ static int run(int argc, char **argv)
 				t.from ? "from" : "to");
 	if (!format_choose(&t, chosen, words > 1))
 		return GP_EXIT_USAGE;
-	if (t.has_gaps && t.is_sheet)
-		return gp_usage(&gp_command_timeline, "'--fragmentation' takes one recording");
+	if (t.has_gaps && t.is_sheet &&
+	    !gp_inputs_is_one(&gp_command_timeline, "--fragmentation", words))
+		return GP_EXIT_USAGE;
 	int exit_status = gp_sink_open(&t.sink, path, is_forced, argv, words);
 	return exit_status ? exit_status : gp_sink_close(&t.sink, report_all(&t, words, argv));
 }

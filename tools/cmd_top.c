@@ -7,6 +7,7 @@
 
 #include "amount.h"
 #include "flags.h"
+#include "inputs.h"
 #include "message.h"
 #include "stack_print.h"
 #include "use_report.h"
@@ -283,10 +284,9 @@ static bool find_span(struct gp_use_report *r)
 static bool check(struct gp_use_report *r, int words)
 {
 	struct top *t = (struct top *)r;
-	if (words > 1 && r->style.has_stacks && !r->style.is_json) {
-		gp_usage(&gp_command_top, "'--stacks' takes one recording");
+	if (r->style.has_stacks && !r->style.is_json &&
+	    !gp_inputs_is_one(&gp_command_top, "--stacks", words))
 		return false;
-	}
 	if (t->within && !gp_duration_parse(t->within, &t->short_ns)) {
 		gp_usage(&gp_command_top, "bad value of '--within': '%s' is no time", t->within);
 		return false;

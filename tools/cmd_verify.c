@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "flags.h"
+#include "inputs.h"
 #include "json.h"
 #include "message.h"
 #include "report.h"
@@ -148,14 +149,11 @@ static int run(int argc, char **argv)
 		  "write what is whole to the new file OUT" },
 		{ 0 },
 	};
-	int words = gp_flags_parse(&gp_command_verify, flags, argc, argv, false);
+	int words = gp_inputs_parse(&gp_command_verify, flags, argc, &argv);
 	if (words < 0)
 		return gp_flags_exit(words);
-	if (words == 0)
-		return gp_usage(&gp_command_verify, "no recording given");
-	if (v.repaired && words > 1)
-		return gp_usage(&gp_command_verify, "'--repair' takes one recording, not %d",
-				words);
+	if (v.repaired && !gp_inputs_is_one(&gp_command_verify, "--repair", words))
+		return GP_EXIT_USAGE;
 	/* where nothing is read yet: a taken name is a mistake of the caller, no damage */
 	int worst = v.repaired ? gp_sink_open_recording(&v.sink, v.repaired) : GP_EXIT_OK;
 	if (worst != GP_EXIT_OK)

@@ -43,7 +43,7 @@ int gp_flags_wrong_word(const char *option, const char *text, const char *const 
 		"force", 0, GP_FLAG_SWITCH, NULL, is_forced, "replace FILE"                     \
 	}
 
-enum { GP_FLAGS_HELP = -1, GP_FLAGS_WRONG = -2 };
+enum { GP_FLAGS_HELP = -1, GP_FLAGS_WRONG = -2, GP_FLAGS_UNREADABLE = -3 };
 
 /*
  * Parses argv[1..]; the words that are no options are moved, in order, to argv[0..]. Returns their
@@ -57,7 +57,9 @@ int gp_flags_parse(const struct gp_command *command, const struct gp_flag *flags
 /* The exit status that belongs to a negative result. */
 static inline int gp_flags_exit(int result)
 {
-	return result == GP_FLAGS_HELP ? GP_EXIT_OK : GP_EXIT_USAGE;
+	return result == GP_FLAGS_HELP	     ? GP_EXIT_OK :
+	       result == GP_FLAGS_UNREADABLE ? GP_EXIT_DAMAGED :
+					       GP_EXIT_USAGE;
 }
 
 /* Says what is wrong with the arguments of `command` and how to use it. Returns GP_EXIT_USAGE. */

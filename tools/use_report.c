@@ -6,6 +6,7 @@
 
 #include "amount.h"
 #include "flags.h"
+#include "inputs.h"
 #include "message.h"
 
 #define GROUPS_DEFAULT 10u
@@ -278,11 +279,9 @@ int gp_use_report_run(struct gp_use_report *r, const struct gp_flag *own, size_t
 	const struct gp_command *command = r->command->command;
 	memcpy(flags, own, owns * sizeof *own);
 	gp_use_report_flags(r, flags, owns);
-	int words = gp_flags_parse(command, flags, argc, argv, false);
+	int words = gp_inputs_parse(command, flags, argc, &argv);
 	if (words < 0)
 		return gp_flags_exit(words);
-	if (words == 0)
-		return gp_usage(command, "no recording given");
 	gp_use_style_read(&r->style);
 	if (!r->command->check(r, words))
 		return GP_EXIT_USAGE;

@@ -1,0 +1,129 @@
+/* Expands directories to the recordings in them. */
+#include "inputs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "message.h"
+
+/* One command a program: its recordings live as long. */
+static struct inputs {
+	char **path;
+	size_t count, capacity;
+} inputs;
+
+static bool inputs_add(char *path)
+{
+	if (path && inputs.count == inputs.capacity) {
+		size_t capacity = inputs.capacity ? 2 * inputs.capacity : 64;
+		char **paths = realloc(inputs.path, capacity * sizeof *paths);
+		if (paths) {
+			inputs.path = paths;
+			inputs.capacity = capacity;
+		}
+	}
+	if (path && inputs.count < inputs.capacity) {
+		inputs.path[inputs.count++] = path;
+		return true;
+	}
+	gp_complain("cannot list the recordings: out of memory");
+	return false;
+}
+
+static bool is_directory(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* A pipe or a directory of such a name is not a recording: opening one may wait forever. */
+static bool is_recording_name(const char *path)
+{
+	static const char suffix[] = ".gpr";
+	const char *name = strrchr(path, '/') + 1;
+	size_t n = strlen(name);
+	struct stat st;
+	return *name != '.' && n >= sizeof suffix && strcmp(name + n - 4, suffix) == 0 &&
+	       stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool inputs_add_entry(const char *path, const char *name)
+{
+	const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
+	char *file;
+	if (asprintf(&file, "%s%s%s", path, slash, name) < 0)
+		file = NULL;
+	if (file && !is_recording_name(file)) {
+		free(file);
+		return true;
+	}
+	return inputs_add(file);
+}
+
+static bool inputs_add_directory(const char *path)
+{
+	const size_t first = inputs.count;
+	bool is_whole = true;
+	DIR *directory = opendir(path);
+	if (!directory) {
+		gp_complain("cannot open '%s': %s", path, gp_cause(errno));
+		return false;
+	}
+	for (struct dirent *e; is_whole && (e = readdir(directory));)
+		is_whole = inputs_add_entry(path, e->d_name);
+	closedir(directory);
+	if (!is_whole)
+		return false;
+	if (inputs.count == first) {
+		gp_complain("cannot find a recording in '%s'", path);
+		gp_hint("of a directory, files are read whose name ends with '.gpr'");
+		return false;
+	}
+	qsort(inputs.path + first, inputs.count - first, sizeof *inputs.path, by_name);
+	return true;
+}
+
+int gp_inputs_parse(const struct gp_command *command, const struct gp_flag *flags, int argc,
+		    char ***argv)
+{
+	int words = gp_flags_parse(command, flags, argc, *argv, false);
+	if (words < 0)
+		return words;
+	if (words == 0) {
+		gp_usage(command, "no recording given");
+		return GP_FLAGS_WRONG;
+	}
+	for (int k = 0; k < words; k++) {
+		char *word = (*argv)[k];
+		if (!(is_directory(word) ? inputs_add_directory(word) : inputs_add(word)))
+			return GP_FLAGS_UNREADABLE;
+	}
+	*argv = inputs.path;
+	return (int)inputs.count;
+}
+
+bool gp_inputs_is_one(const struct gp_command *command, const char *what, int recordings)
+{
+	if (recordings > 1)
+		gp_usage(command, "'%s' takes one recording, not %d", what, recordings);
+	return recordings <= 1;
+}
+
+bool gp_inputs_are_files(const struct gp_command *command, int words, char *const *argv)
+{
+	for (int k = 0; k < words; k++)
+		if (is_directory(argv[k])) {
+			gp_usage(command, "'%s' compares recordings, and '%s' is a directory",
+				 command->name, argv[k]);
+			return false;
+		}
+	return true;
+}
