@@ -26,7 +26,8 @@ static void put(struct gp_cell *cell, const char *text, double number)
 	cell->number = number;
 }
 
-static bool add_row(struct gp_sheet *table, const char *path, const struct gp_info *info)
+static bool add_row(struct gp_sheet *table, const char *path, struct gp_recording *recording,
+		    const struct gp_info *info)
 {
 	struct gp_sheet_row *row = gp_sheet_add(table, path, "");
 	uint64_t lost = info->lost_memory + info->lost_launch + info->lost_other + info->nested;
@@ -40,7 +41,8 @@ static bool add_row(struct gp_sheet *table, const char *path, const struct gp_in
 	put(&row->cell[3], gp_count_text(faults).s, (double)faults);
 	put(&row->cell[4], gp_count_text(info->devices).s, (double)info->devices);
 	put(&row->cell[5], gp_bytes_text(info->file_bytes).s, (double)info->file_bytes);
-	put(&row->cell[6],
+	gp_sheet_put_step(row, 6, recording);
+	put(&row->cell[7],
 	    info->is_damaged  ? "damaged" :
 	    info->is_complete ? "yes" :
 				"no",
@@ -82,7 +84,7 @@ static int report_one(struct report *r, const char *path)
 		gp_info_write(&one);
 	else if (!r->is_many)
 		gp_info_print(&one);
-	else if (!add_row(&r->table, path, info))
+	else if (!add_row(&r->table, path, recording, info))
 		exit_status = GP_EXIT_INTERNAL;
 	gp_info_front_release(&front);
 	gp_recording_close(recording);
@@ -91,10 +93,10 @@ static int report_one(struct report *r, const char *path)
 
 static int run(int argc, char **argv)
 {
-	struct report r = { .table = { .columns = 7,
+	struct report r = { .table = { .columns = 8,
 				       .next = "info",
 				       .title = { "span", "events", "lost", "faults", "GPUs",
-						  "file", "complete" } } };
+						  "file", "a step", "complete" } } };
 	const char *path = NULL;
 	bool is_forced = false;
 	const struct gp_flag flags[] = {

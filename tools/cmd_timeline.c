@@ -190,10 +190,13 @@ static int report_one(struct timeline *t, const char *path)
 	}
 	if (!t->is_sheet)
 		draw(t, path, info, &all, from_ns, to_ns);
+	const size_t first = t->sheet.rows;
 	for (size_t k = 0; t->is_sheet && (k < all.devices || k == 0); k++)
 		if (!add_row(t, path, info, all.devices ? &all.device[k] : NULL,
 			     k == 0 ? all.host : NULL))
 			exit_status = GP_EXIT_INTERNAL;
+	if (t->sheet.rows > first)
+		gp_sheet_put_step(&t->sheet.row[first], 7, recording);
 	all.devices = devices;
 	gp_timeline_free(&all);
 	gp_recording_close(recording);
@@ -278,10 +281,10 @@ static int run(int argc, char **argv)
 		.points = POINTS_DEFAULT,
 		.rows = ROWS_DEFAULT,
 		.device = -1,
-		.sheet = { .columns = 7,
+		.sheet = { .columns = 8,
 			   .next = "timeline",
 			   .title = { "driver peak", "reserved peak", "allocated peak",
-				      "driver's at", "OOMs", "refused", "pinned peak" } },
+				      "driver's at", "OOMs", "refused", "pinned peak", "a step" } },
 	};
 	const char *path = NULL;
 	bool is_forced = false, chosen[FORMATS_MAX] = { false };

@@ -105,7 +105,8 @@ bool gp_span_find(struct gp_recording *recording, const char *from, const char *
 		  int64_t *from_ns, int64_t *to_ns);
 
 /*
- * A table of one row a recording. Numbers far from the others of their column are marked with '*'.
+ * A table of one row a recording. Of at least 4 numbers in a column the one far from their median
+ * is marked with '*': gpuprof(1) has the rule.
  */
 struct gp_cell {
 	char text[48];
@@ -127,7 +128,12 @@ struct gp_sheet {
 struct gp_sheet_row *gp_sheet_add(struct gp_sheet *table, const char *path, const char *more);
 /* Another `more` behind the path; false: out of memory, said. */
 bool gp_sheet_name(struct gp_sheet_row *row, const char *path, const char *more);
-/* Ends with the command that looks closer: at what is damaged, at the row with most marks. */
+/* The usual time of a step of the recording, "-" where no steps are found. Replays it. */
+void gp_sheet_put_step(struct gp_sheet_row *row, size_t column, struct gp_recording *recording);
+/*
+ * Begins with the outliers. Ends with the command that looks closer: at what is damaged, at the row
+ * with most marks.
+ */
 void gp_sheet_print(const struct gp_sheet *table, FILE *out);
 void gp_sheet_release(struct gp_sheet *table);
 

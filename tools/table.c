@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "amount.h"
 #include "message.h"
 #include "report.h"
 
@@ -56,10 +57,16 @@ static double median(double *values, size_t n)
 	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
+/* Of fewer, a median and its distances do not say what is usual. */
+#define OUTLIER_ROWS 4u
+/* Times the median distance; Iglewicz and Hoaglin's 3.5 robust deviations are 5.2 of them. */
+#define OUTLIER_DISTANCES 5.0
+/* Of the median: ranks always differ a little, and of equal ones the median distance is 0. */
+#define OUTLIER_SHARE 0.02
+
 /*
- * The row whose number stands out in a column, or SIZE_MAX. It is the one farthest from the median,
- * if that is more than five times the median distance of all and more than 2% of the median: ranks
- * differ a little, always.
+ * The row whose number stands out in a column, or SIZE_MAX: the one farthest from the median, if
+ * the rule above holds.
  */
 static size_t outlier(const struct gp_sheet *table, size_t column)
 {
@@ -70,14 +77,15 @@ static size_t outlier(const struct gp_sheet *table, size_t column)
 	for (size_t r = 0; r < table->rows; r++)
 		if (!isnan(table->row[r].cell[column].number))
 			values[n++] = table->row[r].cell[column].number;
-	if (n >= 3) {
+	if (n >= OUTLIER_ROWS) {
 		double middle = median(values, n), most = 0;
 		for (size_t k = 0; k < n; k++)
 			values[k] = fabs(values[k] - middle);
 		double usual = median(values, n);
 		for (size_t r = 0; r < table->rows; r++) {
 			double d = fabs(table->row[r].cell[column].number - middle);
-			if (d > most && d > 5 * usual && d > 0.02 * fabs(middle)) {
+			if (d > most && d > OUTLIER_DISTANCES * usual &&
+			    d > OUTLIER_SHARE * fabs(middle)) {
 				most = d;
 				far = r;
 			}
@@ -113,6 +121,55 @@ static size_t strangest(const struct gp_sheet *table, const size_t *far)
 	return best;
 }
 
+/* What is usual in the column: the text of the row nearest to its median. */
+static const char *usual_text(const struct gp_sheet *table, size_t column)
+{
+	size_t n = 0, best = 0;
+	double *values = malloc((table->rows + 1) * sizeof *values);
+	if (!values)
+		return "not known";
+	for (size_t r = 0; r < table->rows; r++)
+		if (!isnan(table->row[r].cell[column].number))
+			values[n++] = table->row[r].cell[column].number;
+	const double middle = median(values, n);
+	double least = INFINITY;
+	for (size_t r = 0; r < table->rows; r++) {
+		double d = fabs(table->row[r].cell[column].number - middle);
+		if (d < least) {
+			least = d;
+			best = r;
+		}
+	}
+	free(values);
+	return table->row[best].cell[column].text;
+}
+
+/* Before the table: of many rows a reader wants those that differ. */
+static void print_outliers(const struct gp_sheet *table, const size_t *far, FILE *out)
+{
+	for (size_t c = 0; c < table->columns; c++) {
+		if (far[c] == SIZE_MAX)
+			continue;
+		const struct gp_sheet_row *row = &table->row[far[c]];
+		fputs("outlier: ", out);
+		gp_mask(out, row->path, strlen(row->path));
+		fprintf(out, ": %s %s (median %s)\n", table->title[c], row->cell[c].text,
+			usual_text(table, c));
+	}
+}
+
+void gp_sheet_put_step(struct gp_sheet_row *row, size_t column, struct gp_recording *recording)
+{
+	struct gp_steps steps = { 0 };
+	struct gp_cell *cell = &row->cell[column];
+	snprintf(cell->text, sizeof cell->text, "-");
+	if (gp_steps_find(recording, &steps) == GP_OK && steps.steps && steps.p50_ns >= 0) {
+		snprintf(cell->text, sizeof cell->text, "%.40s", gp_ns_text(steps.p50_ns).s);
+		cell->number = (double)steps.p50_ns;
+	}
+	gp_steps_free(&steps);
+}
+
 void gp_sheet_print(const struct gp_sheet *table, FILE *out)
 {
 	size_t width[GP_TABLE_COLUMNS], far[GP_TABLE_COLUMNS];
@@ -121,8 +178,10 @@ void gp_sheet_print(const struct gp_sheet *table, FILE *out)
 		width[c] = widest(table, c);
 		far[c] = outlier(table, c);
 		has_outlier = has_outlier || far[c] != SIZE_MAX;
-		fprintf(out, "%*s  ", (int)width[c], table->title[c]);
 	}
+	print_outliers(table, far, out);
+	for (size_t c = 0; c < table->columns; c++)
+		fprintf(out, "%*s  ", (int)width[c], table->title[c]);
 	fputs("recording\n", out);
 	for (size_t r = 0; r < table->rows; r++) {
 		const struct gp_sheet_row *row = &table->row[r];

@@ -1,0 +1,64 @@
+#!/bin/sh
+# 64 fake ranks, each with its recording in one directory: one is slow, one leaks, one holds more,
+# one fails. Each command names the right one, in less than 5 s of processor time.
+#   run_ranks.sh BUILD [SLOW LEAKING HOLDING FAILING]	which ranks differ; expected: 17 23 5 41
+build=$(cd "$1" && pwd) || exit 2
+dir=$build/run/ranks
+results=${RESULTS:-$dir/results}
+gpuprof=$build/gpuprof
+slow=${2:-17} leaks=${3:-23} holds=${4:-5} fails=${5:-41}
+failed=0
+export LC_ALL=C.UTF-8
+rm -rf "$dir"
+mkdir -p "$dir/job"
+
+# record RANK WAY
+record() {
+	env RANK="$1" LD_LIBRARY_PATH="$build/fake" LD_PRELOAD="$build/libgpuprof.so" \
+		GPUPROF_OUTPUT="$dir/job/rank-%r.gpr" GPUPROF_STACKS=native GPUPROF_RING=0 \
+		"$build/victims/one_of_many" 40 "$2" >>"$dir/job.out" 2>&1
+}
+
+if grep -q __asan_init "$build/libgpuprof.so"; then
+	echo "skip ranks/all the library holds a sanitizer" >>"$results"
+	exit 0
+fi
+rank=0
+while [ $rank -lt 64 ]; do
+	case $rank in
+	"$slow") way=slow ;;
+	"$leaks") way=leaks ;;
+	"$holds") way=holds ;;
+	"$fails") way=fails ;;
+	*) way=alike ;;
+	esac
+	record $rank $way &
+	rank=$((rank + 1))
+	[ $((rank % 4)) -ne 0 ] || wait
+done
+wait
+
+# judge NAME RANK COLUMN COMMAND...: it names this rank for that column, and it is fast
+judge() {
+	name=$1 rank=$2 column=$3 why=
+	shift 3
+	bash -c 'TIMEFORMAT="%U %S"; time "$@" 2>/dev/null' - "$gpuprof" "$@" "$dir/job" \
+		>"$dir/$name.out" 2>"$dir/$name.time"
+	cpu=$(awk '{ print $1 + $2 }' "$dir/$name.time")
+	grep -q "^outlier: $dir/job/rank-$rank.gpr: $column " "$dir/$name.out" ||
+		why="rank-$rank is not the outlier in '$column'"
+	awk "BEGIN { exit !($cpu < 5) }" || why="it took $cpu s of processor time"
+	if [ -z "$why" ]; then
+		echo "pass ranks/$name" >>"$results"
+	else
+		echo "fail ranks/$name $why (see $dir/$name.out)" | tee -a "$results"
+		failed=1
+	fi
+}
+
+judge info 17 "a step" info
+judge timeline 17 "a step" timeline
+judge timeline_oom 41 OOMs timeline
+judge peak 5 allocated peak
+judge leaks 23 "bytes a step" leaks
+exit $failed
