@@ -189,6 +189,7 @@ void gp_baseline_write(const struct gp_baseline *b, FILE *out)
 {
 	struct gp_json json;
 	gp_json_init(&json, out, 6);
+	json.has_schema = true; /* it has "format" */
 	gp_json_object(&json, NULL);
 	gp_json_text(&json, "format", FORMAT);
 	gp_json_object(&json, "tolerance");

@@ -8,6 +8,7 @@
 #include "message.h"
 #include "report.h"
 #include "sink.h"
+#include "stack_print.h"
 
 extern const struct gp_command gp_command_check;
 
@@ -272,6 +273,7 @@ static int run(int argc, char **argv)
 		  "or bytes: what is allowed above the baseline, instead of what it says" },
 		{ "device", 0, GP_FLAG_DEVICE, "N", &g.device, "only this device" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &g.is_json, "for a program" },
+		GP_FLAGS_NO_STACKS,
 		GP_FLAGS_OUTPUT(&g.path, &g.is_forced),
 		{ 0 },
 	};

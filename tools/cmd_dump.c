@@ -117,6 +117,23 @@ static void print_range(struct dump *d, const struct gp_event *e)
 	gp_mask(d->out, text, strlen(text));
 }
 
+/* Fields that another field of the event makes valid. */
+static bool is_unknown(const struct gp_record *r, unsigned place)
+{
+	switch (r->kind) {
+	case GP_OOM:
+		return place == 3 && !r->aux;
+	case GP_DEVICE_MEMORY:
+		return place == 2 && !r->aux;
+	case GP_ALLOC_FAILED:
+		return place >= 2 && !r->v[3];
+	case GP_ARENA:
+		return (place == 1 || place == 2) && !r->v[3];
+	default:
+		return false;
+	}
+}
+
 static void print_event(struct dump *d, const struct gp_event *e, const struct gp_event_info *info)
 {
 	const struct gp_record *r = &e->record;
@@ -132,7 +149,8 @@ static void print_event(struct dump *d, const struct gp_event *e, const struct g
 		fprintf(d->out, " code=%u", r->code);
 	print_field(d, &info->aux, r->aux);
 	for (unsigned k = 0; k < 4; k++)
-		print_field(d, &info->v[k], r->v[k]);
+		if (!is_unknown(r, k))
+			print_field(d, &info->v[k], r->v[k]);
 	const char *name = name_of(d, r);
 	const char *text = name ? name : e->text;
 	if (text) {
@@ -201,7 +219,10 @@ static void write_event(struct dump *d, const struct gp_event *e, const struct g
 	gp_json_number(json, "code", r->code);
 	write_field(json, &info->aux, r->aux);
 	for (unsigned k = 0; k < 4; k++)
-		write_field(json, &info->v[k], r->v[k]);
+		if (is_unknown(r, k))
+			gp_json_null(json, info->v[k].name);
+		else
+			write_field(json, &info->v[k], r->v[k]);
 	const char *name = name_of(d, r);
 	if (r->kind == GP_LAUNCH || name)
 		gp_json_text(json, "name", name);
@@ -366,6 +387,7 @@ static int run(int argc, char **argv)
 		  "stacks with the interpreter's own frames" },
 		{ "bare", 0, GP_FLAG_SWITCH, NULL, &d.style.is_bare,
 		  "events as recorded: native frames by address alone, no ranges" },
+		GP_FLAGS_NO_STACKS,
 		GP_FLAGS_OUTPUT(&d.path, &d.is_forced),
 		{ 0 },
 	};

@@ -11,6 +11,7 @@
 #include "message.h"
 #include "report.h"
 #include "sink.h"
+#include "stack_print.h"
 
 extern const struct gp_command gp_command_idle;
 
@@ -75,6 +76,7 @@ static int run(int argc, char **argv)
 		  "at most N rows of each table, 0: all; default 10, with --json all" },
 		{ "stacks", 0, GP_FLAG_SWITCH, NULL, &c.r.has_stacks, "frames below each row" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &c.is_json, "for a program" },
+		GP_FLAGS_NO_STACKS,
 		GP_FLAGS_OUTPUT(&c.output, &c.is_forced),
 		{ 0 },
 	};

@@ -12,6 +12,7 @@
 #include "leaks_report.h"
 #include "message.h"
 #include "report.h"
+#include "stack_print.h"
 
 extern const struct gp_command gp_command_leaks;
 
@@ -172,6 +173,7 @@ static int run(int argc, char **argv)
 		{ "native", 0, GP_FLAG_SWITCH, NULL, &l.r.is_native, "all frames" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &l.is_json,
 		  "for a program: see gpuprof-leaks(1) for the keys" },
+		GP_FLAGS_NO_STACKS,
 		GP_FLAGS_OUTPUT(&l.path, &l.is_forced),
 		{ 0 },
 	};

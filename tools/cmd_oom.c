@@ -12,6 +12,7 @@
 #include "oom_report.h"
 #include "report.h"
 #include "sink.h"
+#include "stack_print.h"
 
 extern const struct gp_command gp_command_oom;
 
@@ -206,6 +207,7 @@ static int run(int argc, char **argv)
 		{ "top", 0, GP_FLAG_NUMBER, "N", &c.r.top,
 		  "at most N stacks and blocks in each table, 0: all; default 5, with --json all" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &c.is_json, "for a program" },
+		GP_FLAGS_NO_STACKS,
 		GP_FLAGS_OUTPUT(&c.output, &c.is_forced),
 		{ 0 },
 	};

@@ -268,7 +268,7 @@ static enum gp_status write_all(struct peak *p, const struct gp_peak *peak)
 	gp_use_head_write(&p->r.json, p->r.file, p->r.info);
 	gp_use_phases_by_write(&p->r.json, p->r.info, &p->r.style);
 	gp_json_text(&p->r.json, "by", p->r.style.by ? p->r.style.by : "stack");
-	gp_json_array(&p->r.json, "devices");
+	gp_json_array(&p->r.json, "curves");
 	for (size_t k = 0; k < peak->holders && status == GP_OK; k++)
 		if (gp_use_report_wants(&p->r, peak->holder[k].device, peak->holder[k].of, true))
 			status = report_holders(p, &peak->holder[k]);

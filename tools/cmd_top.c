@@ -214,7 +214,7 @@ static void write_begin(struct top *t)
 	gp_json_signed(&t->r.json, "to_ns", t->to_ns < end_ns ? t->to_ns : end_ns);
 	gp_json_signed(&t->r.json, "short_ns", t->short_ns);
 	gp_json_text(&t->r.json, "by", t->r.style.by ? t->r.style.by : "stack");
-	gp_json_array(&t->r.json, "devices");
+	gp_json_array(&t->r.json, "curves");
 }
 
 static void finish(struct top *t)

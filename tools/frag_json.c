@@ -32,7 +32,7 @@ static void write_stack(struct gp_json *json, uint32_t stack)
 void gp_arena_write(struct gp_json *json, const struct gp_arena *a)
 {
 	if (a->is_known)
-		gp_json_number(json, "stream", a->stream);
+		gp_json_hex(json, "stream", a->stream);
 	else
 		gp_json_null(json, "stream");
 	if (!a->is_known || !a->has_pool) {
@@ -70,7 +70,7 @@ static void write_causes(struct gp_json *json, const struct gp_frag *f)
 static void write_capture(struct gp_json *json, const struct gp_arena *a)
 {
 	if (a->graph)
-		gp_json_number(json, "graph", a->graph);
+		gp_json_hex(json, "graph", a->graph);
 	else
 		gp_json_null(json, "graph");
 	if (a->captured_at_ns >= 0 && gp_arena_is_private(a))
@@ -107,7 +107,7 @@ static void write_pools(struct gp_json *json, const struct gp_frag *f)
 static void write_block(struct gp_json *json, const struct gp_memory_block *b)
 {
 	gp_json_object(json, NULL);
-	gp_json_number(json, "address", b->address);
+	gp_json_hex(json, "address", b->address);
 	gp_json_number(json, "bytes", b->bytes);
 	gp_known_write(json, "requested_bytes", b->requested_bytes);
 	gp_json_text(json, "state", states[b->state]);
@@ -126,7 +126,7 @@ static void write_segments(struct gp_json *json, const struct gp_frag *f)
 	for (size_t k = 0; k < f->device->segments; k++) {
 		const struct gp_memory_segment *s = &m->segment[f->device->first_segment + k];
 		gp_json_object(json, NULL);
-		gp_json_number(json, "address", s->address);
+		gp_json_hex(json, "address", s->address);
 		gp_json_number(json, "bytes", s->bytes);
 		gp_arena_write(json, &m->arena[s->arena]);
 		write_capture(json, &m->arena[s->arena]);
@@ -149,8 +149,8 @@ static void write_pins(struct gp_json *json, const struct gp_frag *f, uint64_t t
 	for (size_t k = 0; k < f->pins && (!top || k < top); k++) {
 		const struct gp_memory_block *b = &m->block[f->pin[k].block];
 		gp_json_object(json, NULL);
-		gp_json_number(json, "segment", m->segment[f->pin[k].segment].address);
-		gp_json_number(json, "address", b->address);
+		gp_json_hex(json, "segment", m->segment[f->pin[k].segment].address);
+		gp_json_hex(json, "address", b->address);
 		gp_json_number(json, "bytes", b->bytes);
 		gp_json_number(json, "hostage_bytes", f->pin[k].hostage_bytes);
 		gp_json_signed(json, "age_ns", m->at_ns - b->at_ns);
@@ -171,7 +171,7 @@ static void write_set(struct gp_json *json, const char *key, const struct gp_mem
 	gp_json_number(json, "bytes", set->bytes);
 	gp_json_array(json, "blocks");
 	for (size_t k = 0; k < set->blocks; k++)
-		gp_json_number(json, NULL, m->block[set->block[k]].address);
+		gp_json_hex(json, NULL, m->block[set->block[k]].address);
 	gp_json_end(json);
 	gp_json_end(json);
 }
@@ -284,6 +284,7 @@ void gp_frag_write(const struct gp_frag_report *r)
 	for (size_t k = 0; k < r->devices; k++)
 		write_device(&json, r, &r->device[k]);
 	gp_json_end(&json);
-	write_stacks(&json, r);
+	if (!gp_is_without_stacks)
+		write_stacks(&json, r);
 	gp_json_end(&json);
 }

@@ -5,6 +5,7 @@
 
 #include "amount.h"
 #include "message.h"
+#include "stack_print.h"
 #include "terminal_width.h"
 
 #define PINS_DEFAULT 10u
@@ -27,6 +28,7 @@ void gp_frag_options_add(struct gp_frag_options *o, struct gp_flag flags[GP_FRAG
 		{ "columns", 0, GP_FLAG_NUMBER, "N", &o->columns,
 		  "width of the map, 50 to 400; default that of the terminal, else 100" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &o->is_json, "for a program" },
+		GP_FLAGS_NO_STACKS,
 		{ "output", 'o', GP_FLAG_TEXT, "FILE", &o->output,
 		  "write to a new FILE instead of stdout; FILE.svg: the map" },
 		{ "force", 0, GP_FLAG_SWITCH, NULL, &o->is_forced, "replace FILE" },

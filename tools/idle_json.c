@@ -16,12 +16,7 @@ static void write_stack(struct gp_json *json, const struct gp_idle_report *r, co
 	gp_json_text(json, "key", key);
 	gp_json_text(json, "kind", space && space < GP_SPACES ? gp_space_names[space] : NULL);
 	gp_json_text(json, "why", without);
-	if (stack) {
-		gp_stack_write(json, r->recording, stack, at_ns, GP_STACK_FOLDED);
-		return;
-	}
-	gp_json_array(json, "stack");
-	gp_json_end(json);
+	gp_stack_write(json, r->recording, stack, at_ns, GP_STACK_FOLDED);
 }
 
 static void write_owner(struct gp_json *json, const struct gp_idle_whose *whose)

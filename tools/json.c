@@ -77,7 +77,12 @@ static void enter(struct gp_json *json, const char *key, char opener, char close
 
 void gp_json_object(struct gp_json *json, const char *key)
 {
+	const bool is_listed = json->depth == 1 && json->closer[1] == ']';
 	enter(json, key, '{', '}');
+	if (!is_listed && (json->depth > 1 || json->has_schema))
+		return;
+	gp_json_number(json, "schema", GP_JSON_SCHEMA);
+	json->has_schema = true;
 }
 
 void gp_json_array(struct gp_json *json, const char *key)

@@ -13,11 +13,18 @@ struct gp_json {
 	FILE *out;
 	unsigned depth;
 	unsigned flat_from; /* containers from this depth on stay on one line */
+	bool has_schema;    /* written, or not wanted: a file of a format of its own */
 	bool has_member[GP_JSON_DEEP];
 	char closer[GP_JSON_DEEP];
 };
 
-/* flat_from 0: everything on one line. */
+/* Of docs/JSON.md. A key that goes, or changes its meaning or unit, makes a new one. */
+#define GP_JSON_SCHEMA 1u
+
+/*
+ * flat_from 0: everything on one line. The outermost object begins with "schema", or each object
+ * of the outermost list; of several objects behind each other the first one alone.
+ */
 void gp_json_init(struct gp_json *json, FILE *out, unsigned flat_from);
 
 /* `key` is NULL inside arrays and for the outermost value. */

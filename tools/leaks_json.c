@@ -18,13 +18,8 @@ static void write_amount(struct gp_json *json, const char *key, double amount, d
 
 static void write_stack(const struct gp_leaks_report *r, uint32_t stack, int64_t at_ns)
 {
-	if (stack) {
-		gp_stack_write(r->json, r->recording, stack, at_ns,
-			       r->is_native ? GP_STACK_SYMBOLS : GP_STACK_FOLDED);
-	} else {
-		gp_json_array(r->json, "stack");
-		gp_json_end(r->json);
-	}
+	gp_stack_write(r->json, r->recording, stack, at_ns,
+		       r->is_native ? GP_STACK_SYMBOLS : GP_STACK_FOLDED);
 }
 
 static void write_examples(struct gp_json *json, const struct gp_leak *leak)

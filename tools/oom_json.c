@@ -94,7 +94,7 @@ static void write_set(struct gp_json *json, const char *key, const struct gp_oom
 {
 	gp_json_array(json, key);
 	for (size_t k = 0; set->is_found && k < set->blocks; k++)
-		gp_json_number(json, NULL, c->memory.block[set->block[k]].address);
+		gp_json_hex(json, NULL, c->memory.block[set->block[k]].address);
 	gp_json_end(json);
 }
 
@@ -106,8 +106,8 @@ static void write_pins(struct gp_json *json, const struct gp_oom_report *r,
 		const struct gp_frag_pin *p = &c->frag.pin[k];
 		const struct gp_memory_block *b = &c->memory.block[p->block];
 		gp_json_object(json, NULL);
-		gp_json_number(json, "segment", c->memory.segment[p->segment].address);
-		gp_json_number(json, "address", b->address);
+		gp_json_hex(json, "segment", c->memory.segment[p->segment].address);
+		gp_json_hex(json, "address", b->address);
 		gp_json_number(json, "bytes", b->bytes);
 		gp_json_number(json, "hostage_bytes", p->hostage_bytes);
 		gp_json_signed(json, "age_ns", c->memory.at_ns - b->at_ns);

@@ -66,6 +66,8 @@ void gp_stack_print(FILE *out, struct gp_recording *recording, uint32_t stack, i
 		fprintf(out, "%20s ... %s\n", "", s.missing);
 }
 
+bool gp_is_without_stacks;
+
 static void write_frame(struct gp_json *json, const struct gp_frame *f)
 {
 	gp_json_object(json, NULL);
@@ -87,12 +89,14 @@ void gp_stack_write(struct gp_json *json, struct gp_recording *recording, uint32
 {
 	struct gp_stack s;
 	struct gp_frame frame[GP_FRAMES_MAX];
-	if (!gp_recording_stack(recording, stack, at_ns, how, &s, frame, GP_FRAMES_MAX)) {
+	if (gp_is_without_stacks)
+		return;
+	if (stack && !gp_recording_stack(recording, stack, at_ns, how, &s, frame, GP_FRAMES_MAX)) {
 		gp_json_null(json, "stack");
 		return;
 	}
 	gp_json_array(json, "stack");
-	for (size_t k = 0; k < s.frames; k++)
+	for (size_t k = 0; stack && k < s.frames; k++)
 		write_frame(json, &frame[k]);
 	gp_json_end(json);
 }

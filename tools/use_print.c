@@ -312,8 +312,7 @@ void gp_use_stack_write(struct gp_json *json, struct gp_recording *recording,
 			       style->is_native ? GP_STACK_SYMBOLS : GP_STACK_FOLDED);
 		return;
 	}
-	gp_json_array(json, "stack");
-	gp_json_end(json);
+	gp_stack_write(json, recording, 0, 0, GP_STACK_FOLDED);
 }
 
 /* Of those that lie around it first: a range has at most some hundred. */

@@ -8,6 +8,7 @@
 #include "flags.h"
 #include "inputs.h"
 #include "message.h"
+#include "stack_print.h"
 
 #define GROUPS_DEFAULT 10u
 
@@ -265,6 +266,7 @@ void gp_use_report_flags(struct gp_use_report *r, struct gp_flag *flags, size_t 
 		  "only what was allocated in such a range; the others are one group" },
 		{ "device", 0, GP_FLAG_DEVICE, "N", &s->device, "only this device" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &s->is_json, "for a program" },
+		GP_FLAGS_NO_STACKS,
 		GP_FLAGS_OUTPUT(&r->path, &r->is_forced),
 		{ 0 },
 	};

@@ -117,8 +117,8 @@ def state(job):
     """Of the first device: its segments' blocks and what else is there, as a snapshot has them."""
     answer = subprocess.run(["gpuprof", "snapshot", "--json", pid_of(job)], stdout=-1, text=True)
     device = json.loads(answer.stdout)["devices"][0]
-    base = min(s["address"] for s in device["segments"])
-    return ([(b["address"] - base, b["bytes"], b["state"]) for s in device["segments"]
+    base = min(int(s["address"], 16) for s in device["segments"])
+    return ([(int(b["address"], 16) - base, b["bytes"], b["state"]) for s in device["segments"]
              for b in s["blocks"]],
             device["allocated_bytes"], device["reserved_bytes"])
 

@@ -13,13 +13,13 @@ for path in sys.argv[1:]:
         assert sum(device["causes"].values()) == whole, (path, device["causes"], whole)
         reserved = allocated = 0
         for segment in device["segments"]:
-            at = segment["address"]
+            at = int(segment["address"], 16)
             for block in segment["blocks"]:
-                assert block["address"] == at, path
+                assert int(block["address"], 16) == at, path
                 at += block["bytes"]
                 blocks += 1
                 allocated += block["bytes"] if block["state"] == "allocated" else 0
-            assert at == segment["address"] + segment["bytes"], path
+            assert at == int(segment["address"], 16) + segment["bytes"], path
             reserved += segment["bytes"]
         assert reserved == device["reserved_bytes"], path
         assert allocated == device["allocated_bytes"], path

@@ -12,8 +12,8 @@ def read(command, path):
 def differences(path):
     info = read("info", path)
     peak, oom, leaks = (read(command, path) for command in ("peak", "oom", "leaks"))
-    curves = [[d[k] for k in ("device", "of", "peak_bytes", "peak_at_ns", "at_least")] for d in peak["devices"]]
-    keys = {(g["key"], g["bytes"]) for d in peak["devices"] for g in d["groups"]}
+    curves = [[d[k] for k in ("device", "of", "peak_bytes", "peak_at_ns", "at_least")] for d in peak["curves"]]
+    keys = {(g["key"], g["bytes"]) for d in peak["curves"] for g in d["groups"]}
     moments = [o["at_ns"] for o in oom["ooms"]]
     compared = {
         "peaks": ([list(p.values()) for p in info["peaks"]], curves),

@@ -12,10 +12,10 @@ wanted = {
 host = timeline["host"]
 if host:
     wanted[(None, "pinned")] = host["pinned_peak_bytes"]
-found = {(device["device"], device["of"]): device["live_bytes"] for device in peak["devices"]}
+found = {(device["device"], device["of"]): device["live_bytes"] for device in peak["curves"]}
 if found != wanted:
     sys.exit("peaks %s, timeline has %s" % (found, wanted))
-for device in peak["devices"]:
+for device in peak["curves"]:
     total = sum(group["bytes"] for group in device["groups"])
     if total != device["live_bytes"]:
         sys.exit("%s: %d of %d bytes are explained" % (device["of"], total, device["live_bytes"]))

@@ -18,8 +18,8 @@ def leaks_of_host(found):
 
 
 host = ask("timeline")["host"]
-(peak,) = ask("peak", "--of", "pinned")["devices"]
-(top,) = ask("top", "--of", "pinned")["devices"]
+(peak,) = ask("peak", "--of", "pinned")["curves"]
+(top,) = ask("top", "--of", "pinned")["curves"]
 print("timeline", host["pinned_peak_bytes"], "at", host["pinned_peak_at_ns"], "last", host["points"][-1][1])
 print("peak", peak["device"], peak["peak_bytes"], "at", peak["peak_at_ns"], [g["bytes"] for g in peak["groups"]])
 print("top", top["device"], top["bytes"], "live", top["live_bytes"], [g["live_bytes"] for g in top["groups"]])

@@ -5,7 +5,7 @@ import sys
 
 top, phases = (json.load(open(path)) for path in sys.argv[1:3])
 found, wanted = collections.Counter(), collections.Counter()
-for device in top["devices"]:
+for device in top["curves"]:
     if device["of"] == phases["of"]:
         for group in device["groups"]:
             found[tuple(group["ranges"])] += group["bytes"]

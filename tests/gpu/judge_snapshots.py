@@ -47,14 +47,14 @@ def ours(said):
     found = {}
     for device in said["devices"]:
         for s in device["segments"]:
-            blocks = {b["address"]: (b["bytes"], b["requested_bytes"], b["state"]) for b in s["blocks"]}
+            blocks = {int(b["address"], 16): (b["bytes"], b["requested_bytes"], b["state"]) for b in s["blocks"]}
             active = [b for b in blocks.values() if b[2] != "free"]
-            about = {"bytes": s["bytes"], "stream": s["stream"], "size_class": "small" if s["small"] else "large",
+            about = {"bytes": s["bytes"], "stream": s["stream"] and int(s["stream"], 16), "size_class": "small" if s["small"] else "large",
                      "pool": s["pool"], "is_expandable": s["expandable"],
                      "allocated_bytes": sum(b[0] for b in active if b[2] == "allocated"),
                      "active_bytes": sum(b[0] for b in active),
                      "requested_bytes": sum(b[1] or 0 for b in active)}
-            found[device["device"], s["address"]] = (about, blocks)
+            found[device["device"], int(s["address"], 16)] = (about, blocks)
     return found
 
 

@@ -151,7 +151,7 @@ def judge_culprits(judge, events):
 
 def judge_peak(judge, said, peaks):
     for truth in peaks["devices"]:
-        of = [d for d in said["devices"] if d["device"] == truth["device"] and d["of"] == "allocated"]
+        of = [d for d in said["curves"] if d["device"] == truth["device"] and d["of"] == "allocated"]
         judge.equal("live bytes at the allocated peak", of[0]["live_bytes"] if of else None,
                     truth["allocated_peak_bytes"])
         explained = sum(g["bytes"] for d in of for g in d["groups"] if g["stack"])

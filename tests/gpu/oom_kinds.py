@@ -117,9 +117,9 @@ class Case:
             self.child = None
 
     def free_blocks(self, addresses):
-        unknown = [a for a in addresses if a not in self.held]
+        unknown = [a for a in addresses if int(a, 16) not in self.held]
         for address in addresses:
-            self.held.pop(address, None)
+            self.held.pop(int(address, 16), None)
         return not unknown
 
     def free_bytes(self, size):

@@ -213,7 +213,7 @@ def try_cached(name, held):
     """Of the default stream's large pool, then of its small one."""
     for small, least, most in ((False, MIB + 1, 1 << 62), (True, 1, MIB)):
         size = max([0] + [p["largest_request_bytes"] or 0 for p in ask()["pools"]
-                          if p["small"] == small and p["stream"] == 0 and p["pool"] == [0, 0]])
+                          if p["small"] == small and p["stream"] == "0x0" and p["pool"] == [0, 0]])
         kind = "small" if small else "large"
         if size:
             claim(name, f"{size} bytes come from the {kind} pool's cache", attempt(size) is True, "")
@@ -246,9 +246,9 @@ def try_pins(name, held, size):
         claim(name, f"no blocks are named for {wanted} bytes", wanted > LIMIT or not held.tensors,
               f"of {len(held.tensors)}")
         return
-    unknown = [a for a in pins["blocks"] if a not in held.tensors]
+    unknown = [a for a in pins["blocks"] if int(a, 16) not in held.tensors]
     for address in pins["blocks"]:
-        held.tensors.pop(address, None)
+        held.tensors.pop(int(address, 16), None)
     kind = "side by side" if said["neighbours"] else "that empty segments"
     claim(name, f"{wanted} bytes fit once {len(pins['blocks'])} blocks {kind} are freed",
           attempt(wanted) is not None, f"{len(unknown)} of them are not the job's to free")

@@ -20,13 +20,13 @@ def lines(groups, bytes_key, count_key):
 
 
 def one(report, of):
-    found = [d for d in report["devices"] if d["of"] == of]
+    found = [d for d in report["curves"] if d["of"] == of]
     if len(found) != 1:
         sys.exit("%d entries of %s" % (len(found), of))
     return found[0]
 
 
-for device in peak["devices"]:
+for device in peak["curves"]:
     total = sum(group["bytes"] for group in device["groups"])
     if total != device["live_bytes"]:
         sys.exit("%s: groups add up to %d, live are %d" % (device["of"], total, device["live_bytes"]))

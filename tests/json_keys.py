@@ -1,0 +1,167 @@
+"""Holds the keys that gpuprof prints as JSON against docs/JSON.md, in both directions: json_keys.py GPUPROF DATA JSON.md
+
+A key that the page lacks fails, and so does a type or a null that the page does not allow. A key of the page that no
+run below printed fails, unless it is in NEVER.
+"""
+import concurrent.futures
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+# what no recording of tests/data shows: part of the job was captured
+NEVER = {"info": {f"captured.{key}" for key in ("rule", "spans", "ns", "ended_by", "kept", "kept[].from_ns",
+                                                "kept[].to_ns", "kept[].opened_by", "kept[].closed_by")}}
+LIMITS = ("--max-peak", "1G", "--max-growth", "0", "--max-frag", "10%", "--min-headroom", "5%")
+EACH = {
+    "info": [("--steps",)],
+    "timeline": [("--points", "16", "--fragmentation")],
+    "peak": [("--top", "3"), ("--top", "3", "--by", "range"), ("--tree",)],
+    "top": [("--top", "3"), ("--top", "3", "--by", "range")],
+    "frag": [(), ("--fit", "64M")],
+    "oom": [("--top", "3")],
+    "leaks": [()],
+    "phases": [("--top", "3")],
+    "idle": [("--top", "3")],
+    "check": [LIMITS],
+    "verify": [()],
+    "dump": [("--limit", "4000")],
+}
+TYPES = {dict: "object", list: "list", str: "text", bool: "bool", int: "integer", float: "number", type(None): "null"}
+
+
+def copies(data, where):
+    """Recordings that a run may change: damaged ones, and one with native frames."""
+    whole = open(os.path.join(data, "h200_gpt_stacks.gpr"), "rb").read()
+    flipped = bytearray(whole)
+    flipped[30000] ^= 1
+    out = []
+    for name, content in (("cut", whole[:len(whole) * 2 // 3]), ("flipped", flipped), ("named", whole)):
+        out.append(os.path.join(where, name + ".gpr"))
+        with open(out[-1], "wb") as file:
+            file.write(content)
+    return out[:2], out[2:]
+
+
+def runs(data, where):
+    damaged, named = copies(data, where)
+    files = sorted(glob.glob(os.path.join(data, "*.gpr")))
+    for command, options in EACH.items():
+        yield from ((command, "--json", *o, f) for o in options for f in files)
+    whole = [f for f in files if "oom" in f or "libraries" in f or "gpt_graph" in f or "ddp" in f]
+    yield from (("dump", "--json", f) for f in whole)
+    one, other = (os.path.join(data, f"h200_gpt_{name}.gpr") for name in ("eager", "graph"))
+    yield ("diff", "--json", one, other)
+    yield ("diff", "--json", "--by", "range", one, other)
+    yield ("diff", "--json", os.path.join(data, "leak_pinned.gpr"), one)
+    yield ("phases", "--json", "--device", "0", one)
+    for command in ("info", "timeline", "verify", "oom"):
+        yield from ((command, "--json", f) for f in damaged)
+    yield from (("symbolize", "--json", f) for f in damaged + named)
+    yield ("doctor", "--json")
+    yield ("ctl", "--json")
+
+
+def keys(value, path, found):
+    """{path: its types}; "a.b" is b of the object a, "a[]" an element of the list a."""
+    if path:
+        found.setdefault(path, set()).add(TYPES[type(value)])
+    if isinstance(value, dict):
+        for key, part in value.items():
+            keys(part, f"{path}.{key}" if path else key, found)
+    elif isinstance(value, list):
+        for part in value:
+            keys(part, f"{path}[]", found)
+
+
+def documents(command, text):
+    whole = [json.loads(line) for line in text.splitlines()] if command == "dump" else [json.loads(text)] if text else []
+    for document in whole:
+        yield from document if isinstance(document, list) else [document]
+
+
+def printed(gpuprof, data, where):
+    def ask(run):
+        done = subprocess.run([gpuprof, *run], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        found = {}
+        for k, document in enumerate(documents(run[0], done.stdout)):
+            if document.get("schema") != 1 and (k == 0 or run[0] != "dump"):
+                sys.exit(f"no schema: gpuprof {' '.join(run)}")
+            keys(document, "", found)
+        return run[0], found
+    all_found = {}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for command, found in pool.map(ask, runs(data, where)):
+            for path, types in found.items():
+                all_found.setdefault(command, {}).setdefault(path, set()).update(types)
+    return all_found
+
+
+class Page:
+    """docs/JSON.md: {section: {path: (types, may be null, section and path that its parts are like)}}"""
+
+    def __init__(self, path):
+        self.section, self.included, rows = {}, {}, None
+        for line in open(path, encoding="utf-8"):
+            if line.startswith("## "):
+                name = line[3:].strip()
+                rows = self.section[name] = {}
+                self.included[name] = []
+            elif line.startswith("Begins with the keys of "):
+                self.included[name] += re.findall(r"\[(\w+)\]", line)
+            elif rows is not None and line.startswith("| `"):
+                key, types, _, null = (cell.strip() for cell in line.strip().strip("|").split(" | "))
+                like = re.search(r"as `([a-z]+)(?: ([^`]+))?`", types)
+                rows[key.strip("`")] = (set(re.findall(r"\b(?:object|list|text|bool|integer|number)\b", types)),
+                                        null not in ("", "-"), like and like.groups())
+
+    def find(self, section, path):
+        """(section, path) of the row that describes it; None."""
+        rows = self.section.get(section, {})
+        for key, (_, _, like) in rows.items():
+            if like:
+                for begin in (key + "[].", key + "."):
+                    if path.startswith(begin):
+                        prefix = like[1] + "." if like[1] else ""
+                        return self.find(like[0], prefix + path[len(begin):])
+        for key in sorted(rows, key=lambda key: "NAME" in key):
+            if re.fullmatch(re.escape(key).replace("NAME", r"[^.\[\]]+"), path):
+                return section, key
+        for other in self.included.get(section, []):
+            if self.find(other, path):
+                return self.find(other, path)
+        return None
+
+
+def main():
+    gpuprof, data, document = sys.argv[1:]
+    page, faults, used = Page(document), [], set()
+    with tempfile.TemporaryDirectory() as where:
+        found = printed(gpuprof, data, where)
+    for command, paths in found.items():
+        for path, types in sorted(paths.items()):
+            row = page.find(command, path)
+            if not row:
+                # elements without names are in the page's own table
+                if not page.find(command, path.rstrip("[]")) or not path.endswith("[]"):
+                    faults.append(f"{command}: {path} ({', '.join(sorted(types))}) is not in the page")
+                continue
+            used.add(row)
+            allowed, is_nullable, _ = page.section[row[0]][row[1]]
+            wrong = types - allowed - ({"null"} if is_nullable else set())
+            wrong -= {"integer"} if "number" in allowed else set()
+            if wrong:
+                faults.append(f"{command}: {path} is {', '.join(sorted(wrong))}, the page says {', '.join(sorted(allowed))}")
+    for section, rows in page.section.items():
+        faults += [f"{section}: {path} is in the page, and was not printed" for path in rows
+                   if (section, path) not in used and path not in NEVER.get(section, ())]
+    print(*faults, sep="\n", end="\n" if faults else "")
+    print(f"{len(used)} keys, {len(faults)} faults")
+    return bool(faults)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
