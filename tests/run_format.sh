@@ -29,7 +29,8 @@ record() {
 compare() {
 	ours=$dir/$1.decoded theirs=$dir/$1.dumped why=
 	# first, as it adopts the rings of a job that ended before its drain thread was done
-	"$build/gpuprof" dump --json --bare "$2" >"$theirs" || why="gpuprof dump fails"
+	"$build/gpuprof" dump --json --bare "$2" >"$theirs.json" || why="gpuprof dump fails"
+	sed "1s/{\"schema\": 1, /{/" "$theirs.json" >"$theirs"
 	"$build/format/golden_replay" "$page" "$2" >"$ours" 2>"$dir/$1.err" ||
 		why="the decoder: $(cat "$dir/$1.err")"
 	[ -z "$why" ] || return

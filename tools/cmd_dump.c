@@ -149,7 +149,7 @@ static void print_event(struct dump *d, const struct gp_event *e, const struct g
 		fprintf(d->out, " code=%u", r->code);
 	print_field(d, &info->aux, r->aux);
 	for (unsigned k = 0; k < 4; k++)
-		if (!is_unknown(r, k))
+		if (d->style.is_bare || !is_unknown(r, k))
 			print_field(d, &info->v[k], r->v[k]);
 	const char *name = name_of(d, r);
 	const char *text = name ? name : e->text;
@@ -219,7 +219,7 @@ static void write_event(struct dump *d, const struct gp_event *e, const struct g
 	gp_json_number(json, "code", r->code);
 	write_field(json, &info->aux, r->aux);
 	for (unsigned k = 0; k < 4; k++)
-		if (is_unknown(r, k))
+		if (!d->style.is_bare && is_unknown(r, k))
 			gp_json_null(json, info->v[k].name);
 		else
 			write_field(json, &info->v[k], r->v[k]);
