@@ -14,9 +14,10 @@ mkdir -p "$dir/job"
 
 # record RANK WAY
 record() {
+	steps=${3:-40}
 	env RANK="$1" LD_LIBRARY_PATH="$build/fake" LD_PRELOAD="$build/libgpuprof.so" \
 		GPUPROF_OUTPUT="$dir/job/rank-%r.gpr" GPUPROF_STACKS=native GPUPROF_RING=0 \
-		"$build/victims/one_of_many" 40 "$2" >>"$dir/job.out" 2>&1
+		"$build/victims/one_of_many" "$steps" "$2" >>"$dir/job.out" 2>&1
 }
 
 if grep -q __asan_init "$build/libgpuprof.so"; then
@@ -32,21 +33,26 @@ while [ $rank -lt 64 ]; do
 	"$fails") way=fails ;;
 	*) way=alike ;;
 	esac
-	record $rank $way &
+	# another one fails later, but sooner after its start
+	if [ $rank = 63 ]; then
+		wait
+		record $rank fails 4 &
+	else
+		record $rank $way &
+	fi
 	rank=$((rank + 1))
 	[ $((rank % 4)) -ne 0 ] || wait
 done
 wait
 
-# judge NAME RANK COLUMN COMMAND...: it names this rank for that column, and it is fast
+# judge NAME BEGIN COMMAND...: a line begins so, and the command is fast
 judge() {
-	name=$1 rank=$2 column=$3 why=
-	shift 3
+	name=$1 column=$2 why=
+	shift 2
 	bash -c 'TIMEFORMAT="%U %S"; time "$@" 2>/dev/null' - "$gpuprof" "$@" "$dir/job" \
 		>"$dir/$name.out" 2>"$dir/$name.time"
 	cpu=$(awk '{ print $1 + $2 }' "$dir/$name.time")
-	grep -q "^outlier: $dir/job/rank-$rank.gpr: $column " "$dir/$name.out" ||
-		why="rank-$rank is not the outlier in '$column'"
+	grep -q "^$column" "$dir/$name.out" || why="not found: $column"
 	awk "BEGIN { exit !($cpu < 5) }" || why="it took $cpu s of processor time"
 	if [ -z "$why" ]; then
 		echo "pass ranks/$name" >>"$results"
@@ -56,9 +62,11 @@ judge() {
 	fi
 }
 
-judge info 17 "a step" info
-judge timeline 17 "a step" timeline
-judge timeline_oom 41 OOMs timeline
-judge peak 5 allocated peak
-judge leaks 23 "bytes a step" leaks
+job=$dir/job
+judge info "outlier: $job/rank-17.gpr: a step " info
+judge timeline "outlier: $job/rank-17.gpr: a step " timeline
+judge peak "outlier: $job/rank-5.gpr: allocated " peak
+judge leaks "outlier: $job/rank-23.gpr: bytes a step " leaks
+judge oom "first: $job/rank-41.gpr ran out of memory at .* before $job/rank-63.gpr" oom
+judge oom_reason "reason: capacity: " oom
 exit $failed

@@ -9,6 +9,7 @@
 #include "flags.h"
 #include "inputs.h"
 #include "message.h"
+#include "oom_ranks.h"
 #include "oom_report.h"
 #include "report.h"
 #include "sink.h"
@@ -28,7 +29,8 @@ struct oom {
 	const char *window_text, *output;
 	int64_t device; /* -1: all */
 	int64_t window_ns;
-	bool is_by_step, is_json, is_forced;
+	struct gp_oom_ranks ranks;
+	bool is_by_step, is_json, is_many, is_forced;
 };
 
 /* ---- one recording ---- */
@@ -109,7 +111,6 @@ static enum gp_status show_cases(struct oom *c)
 
 static enum gp_status show_json(struct oom *c)
 {
-	gp_json_init(&c->json, c->r.out, 5);
 	gp_oom_head_write(&c->json, &c->r);
 	enum gp_status status = show_cases(c);
 	gp_json_end(&c->json);
@@ -159,7 +160,9 @@ static int build(struct oom *c)
 		return GP_EXIT_USAGE;
 	}
 	c->sink.has_report = true;
-	status = c->is_json ? show_json(c) : show_text(c);
+	status = c->is_json ? show_json(c) :
+		 c->is_many ? gp_oom_ranks_add(&c->ranks, r) :
+			      show_text(c);
 	return status ? gp_report_failed("report on", r->path, status) : GP_EXIT_OK;
 }
 
@@ -177,7 +180,27 @@ static int report(struct oom *c, const char *path)
 	gp_steps_free(&r->steps);
 	gp_ooms_free(&r->ooms);
 	gp_recording_close(r->recording);
+	*r = (struct gp_oom_report){ .number = r->number, .top = r->top, .out = r->out };
 	return result > exit_status ? result : exit_status;
+}
+
+static int report_all(struct oom *c, int recordings, char **paths)
+{
+	int worst = GP_EXIT_OK;
+	c->is_many = recordings > 1;
+	gp_json_init(&c->json, c->r.out, c->is_many ? 6 : 5);
+	if (c->is_json && c->is_many)
+		gp_json_array(&c->json, NULL);
+	for (int k = 0; k < recordings; k++) {
+		int exit_status = report(c, paths[k]);
+		worst = exit_status > worst ? exit_status : worst;
+	}
+	if (c->is_json && c->is_many)
+		gp_json_end(&c->json);
+	else if (c->is_many && c->ranks.recordings)
+		gp_oom_ranks_print(&c->ranks, c->r.out);
+	gp_oom_ranks_release(&c->ranks);
+	return worst;
 }
 
 /* ---- the command ---- */
@@ -214,7 +237,7 @@ static int run(int argc, char **argv)
 	int words = gp_inputs_parse(&gp_command_oom, flags, argc, &argv);
 	if (words < 0)
 		return gp_flags_exit(words);
-	if (!gp_inputs_is_one(&gp_command_oom, "oom", words))
+	if (number != UINT64_MAX && !gp_inputs_is_one(&gp_command_oom, "--number", words))
 		return GP_EXIT_USAGE;
 	if (!number)
 		return gp_usage(&gp_command_oom, "bad value of '--number': they count from 1");
@@ -227,12 +250,12 @@ static int run(int argc, char **argv)
 	if (exit_status)
 		return exit_status;
 	c.r.out = c.sink.out;
-	return gp_sink_close(&c.sink, report(&c, argv[0]));
+	return gp_sink_close(&c.sink, report_all(&c, words, argv));
 }
 
 const struct gp_command gp_command_oom = {
 	"oom",
-	"oom [--number N] [--window SECONDS|step] [--json] [options] RECORDING",
+	"oom [--number N] [--window SECONDS|step] [--json] [options] RECORDING...",
 	"say why memory ran out, who grew before, and what would have helped",
 	run,
 };

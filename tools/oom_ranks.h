@@ -1,0 +1,21 @@
+/* Several recordings in `gpuprof oom`: which of them ran out of memory first, by the clock. */
+#ifndef OOM_RANKS_H
+#define OOM_RANKS_H
+
+#include <stddef.h>
+
+#include "oom_report.h"
+
+struct gp_oom_rank;
+struct gp_oom_ranks {
+	size_t recordings, ranks, capacity;
+	struct gp_oom_rank *rank; /* those that ran out of memory */
+};
+
+/* Another recording and its out-of-memory events; `path` is kept. GP_E_MEMORY, or of its replay. */
+enum gp_status gp_oom_ranks_add(struct gp_oom_ranks *ranks, const struct gp_oom_report *report);
+/* First the answer: which recording was first, and why; then all that ran out of memory. */
+void gp_oom_ranks_print(struct gp_oom_ranks *ranks, FILE *out);
+void gp_oom_ranks_release(struct gp_oom_ranks *ranks);
+
+#endif
