@@ -103,7 +103,10 @@ struct gp_oom_finding {
 	/* that the request lacks even then; 0: none; GP_BYTES_UNKNOWN */
 	uint64_t missing_bytes;
 	const char *not_known; /* what is missing for a verdict, a text that holds for ever */
+	bool is_kept; /* the driver refused some of what it counts as free: see GP_KEPT_BY_DRIVER */
 };
+/* Of what it counts as free: 2 MiB of whole segments, up to 16 MiB of pages (driver 580). */
+#define GP_KEPT_BY_DRIVER (32ull << 20)
 /* The first rule that holds. */
 void gp_oom_judge(const struct gp_oom_facts *facts, struct gp_oom_finding *out);
 

@@ -1,6 +1,7 @@
 /*
- * `gpuprof oom`: every time that memory ran out, why, who grew before, and what would have helped.
- * Those with one stack and one size are looked at once.
+ * `gpuprof oom`: what was asked, what was missing, why, and what to change; with --details the
+ * evidence: every time that memory ran out, who grew before, and what would have helped. Those
+ * with one stack and one size are looked at once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "flags.h"
 #include "inputs.h"
 #include "message.h"
+#include "oom_answer.h"
 #include "oom_ranks.h"
 #include "oom_report.h"
 #include "report.h"
@@ -30,7 +32,7 @@ struct oom {
 	int64_t device; /* -1: all */
 	int64_t window_ns;
 	struct gp_oom_ranks ranks;
-	bool is_by_step, is_json, is_many, is_forced;
+	bool is_by_step, is_json, is_many, is_forced, is_detailed;
 };
 
 /* ---- one recording ---- */
@@ -43,6 +45,9 @@ static bool choose(struct oom *c)
 		bool is_device = c->device < 0 || r->ooms.oom[k].device == (uint64_t)c->device;
 		r->row[k].is_shown = is_device && (!c->r.number || k + 1 == c->r.number);
 		r->shown += r->row[k].is_shown;
+		/* the first of those alike may be one that is not asked for */
+		if (r->row[k].is_shown)
+			r->row[c->r.number ? k : r->ooms.oom[k].like].times++;
 	}
 	return r->row;
 }
@@ -62,6 +67,13 @@ static int64_t window_of(struct oom *c, size_t k)
 	return begun ? at_ns - r->steps.step[begun - 1].begin_ns + 1 : c->window_ns;
 }
 
+static enum gp_status add_answer(struct gp_oom_report *r, size_t k,
+				 const struct gp_oom_case *looked)
+{
+	r->row[k].answer = calloc(1, sizeof *r->row[k].answer);
+	return r->row[k].answer ? gp_oom_answer_build(r, k, looked, r->row[k].answer) : GP_E_MEMORY;
+}
+
 /*
  * One state at a time is kept: each may be as large as the job's memory has blocks. `is_told`: in
  * full; else its verdict is for the table.
@@ -70,11 +82,14 @@ static enum gp_status look(struct oom *c, size_t k, bool is_told)
 {
 	struct gp_oom_report *r = &c->r;
 	struct gp_oom_case looked;
+	bool is_brief = !c->is_json && !c->is_detailed;
 	enum gp_status status =
 		gp_oom_look(r->recording, &r->ooms, k, &r->settings, window_of(c, k), &looked);
 	r->row[k].is_looked = true;
 	r->row[k].verdict = looked.finding.verdict;
 	r->row[k].free_bytes = looked.facts.free_bytes;
+	if (status == GP_OK && (is_brief || (c->is_json && is_told)))
+		status = add_answer(r, k, &looked);
 	if (status == GP_OK && is_told)
 		status = c->is_json ? gp_oom_case_write(&c->json, r, k, &looked) :
 				      gp_oom_case_print(r, k, &looked);
@@ -118,8 +133,27 @@ static enum gp_status show_json(struct oom *c)
 	return status;
 }
 
+/* Each different one has a row; the last one may have ended the job and is answered in full. */
+static enum gp_status show_brief(struct oom *c)
+{
+	struct gp_oom_report *r = &c->r;
+	enum gp_status status = GP_OK;
+	size_t last = 0, rows = 0;
+	for (size_t k = 0; k < r->ooms.ooms; k++) {
+		last = r->row[k].is_shown ? k : last;
+		r->row[k].is_row = r->row[k].times && r->shown > 1 && rows < GP_OOM_BRIEF_ROWS;
+		rows += r->row[k].is_row;
+	}
+	for (size_t k = 0; k < r->ooms.ooms && status == GP_OK; k++)
+		if (r->row[k].is_row || (r->shown && k == last))
+			status = look(c, k, false);
+	if (status == GP_OK)
+		gp_oom_brief_print(r, last);
+	return status;
+}
+
 /* The table has the verdicts, so it is printed when all are found. */
-static enum gp_status show_text(struct oom *c)
+static enum gp_status show_details(struct oom *c)
 {
 	struct gp_oom_report *r = &c->r;
 	FILE *out = r->out;
@@ -140,6 +174,18 @@ static enum gp_status show_text(struct oom *c)
 	return status == GP_OK && !is_whole ? GP_E_MEMORY : status;
 }
 
+/* What grew from step to step until memory ran out the last time. */
+static enum gp_status find_leaks(struct oom *c)
+{
+	struct gp_oom_report *r = &c->r;
+	size_t last = r->ooms.ooms;
+	while (last && !r->row[last - 1].is_shown)
+		last--;
+	if (!last || (c->is_detailed && !c->is_json))
+		return GP_OK;
+	return gp_leaks_build(r->recording, INT64_MIN, r->ooms.oom[last - 1].at_ns, &r->leaks);
+}
+
 static int build(struct oom *c)
 {
 	struct gp_oom_report *r = &c->r;
@@ -149,6 +195,8 @@ static int build(struct oom *c)
 		status = GP_E_MEMORY;
 	if (status == GP_OK && c->is_by_step)
 		status = gp_steps_find(r->recording, &r->steps);
+	if (status == GP_OK)
+		status = find_leaks(c);
 	if (status)
 		return gp_report_failed("report on", r->path, status);
 	if (!r->shown && !gp_report_has_device(r->path, r->info, c->device))
@@ -160,9 +208,10 @@ static int build(struct oom *c)
 		return GP_EXIT_USAGE;
 	}
 	c->sink.has_report = true;
-	status = c->is_json ? show_json(c) :
-		 c->is_many ? gp_oom_ranks_add(&c->ranks, r) :
-			      show_text(c);
+	status = c->is_json	? show_json(c) :
+		 c->is_many	? gp_oom_ranks_add(&c->ranks, r) :
+		 c->is_detailed ? show_details(c) :
+				  show_brief(c);
 	return status ? gp_report_failed("report on", r->path, status) : GP_EXIT_OK;
 }
 
@@ -176,7 +225,10 @@ static int report(struct oom *c, const char *path)
 		return exit_status;
 	exit_status = gp_report_exit(path, r->info);
 	int result = build(c);
+	for (size_t k = 0; r->row && k < r->ooms.ooms; k++)
+		free(r->row[k].answer);
 	free(r->row);
+	gp_leaks_free(&r->leaks);
 	gp_steps_free(&r->steps);
 	gp_ooms_free(&r->ooms);
 	gp_recording_close(r->recording);
@@ -226,6 +278,8 @@ static int run(int argc, char **argv)
 		{ "window", 0, GP_FLAG_TEXT, "SECONDS", &c.window_text,
 		  "who grew in so long before, or step: since its step began; default 10 s, or "
 		  "since the one before" },
+		{ "details", 0, GP_FLAG_SWITCH, NULL, &c.is_detailed,
+		  "the evidence: all times, all memory, who held and grew" },
 		{ "device", 0, GP_FLAG_DEVICE, "N", &c.device, "only this device" },
 		{ "top", 0, GP_FLAG_NUMBER, "N", &c.r.top,
 		  "at most N stacks and blocks in each table, 0: all; default 5, with --json all" },
@@ -241,6 +295,8 @@ static int run(int argc, char **argv)
 		return GP_EXIT_USAGE;
 	if (!number)
 		return gp_usage(&gp_command_oom, "bad value of '--number': they count from 1");
+	/* they choose what the evidence shows */
+	c.is_detailed |= c.r.top != UINT64_MAX || c.window_text;
 	if (c.r.top == UINT64_MAX)
 		c.r.top = c.is_json ? 0 : TOP_DEFAULT;
 	c.r.number = number == UINT64_MAX ? 0 : number;
@@ -255,7 +311,7 @@ static int run(int argc, char **argv)
 
 const struct gp_command gp_command_oom = {
 	"oom",
-	"oom [--number N] [--window SECONDS|step] [--json] [options] RECORDING...",
-	"say why memory ran out, who grew before, and what would have helped",
+	"oom [--details] [--number N] [--json] [options] RECORDING...",
+	"say why memory ran out, and what to change",
 	run,
 };

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "frag_report.h"
+#include "oom_answer.h"
 #include "oom_report.h"
 #include "report.h"
 
@@ -203,6 +204,7 @@ enum gp_status gp_oom_case_write(struct gp_json *json, const struct gp_oom_repor
 	gp_json_number(json, "reserved_bytes", o->reserved_bytes);
 	gp_known_write(json, "free_bytes", o->free_bytes);
 	if (c) {
+		gp_oom_answer_write(json, r->row[k].answer);
 		status = write_asker(json, r, o);
 		write_verdict(json, o, c);
 		write_state(json, c);

@@ -1,4 +1,4 @@
-/* `gpuprof oom` for a person: a table of all, then each different one with its verdict. */
+/* `gpuprof oom --details` for a person: a table of all, then each different one in full. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -34,12 +34,12 @@ static void print_row(const struct gp_oom_report *r, size_t k)
 	if (r->row[k].is_looked)
 		fprintf(r->out, "%s\n", gp_verdict_names[r->row[k].verdict]);
 	else if (o->like != k)
-		fprintf(r->out, "as %zu\n", o->like + 1);
+		fprintf(r->out, "same as #%zu\n", o->like + 1);
 	else
 		fprintf(r->out, "see --number %zu\n", k + 1);
 }
 
-void gp_oom_head_print(const struct gp_oom_report *r)
+void gp_oom_top_print(const struct gp_oom_report *r)
 {
 	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
 	if (*r->settings.not_known) {
@@ -50,12 +50,17 @@ void gp_oom_head_print(const struct gp_oom_report *r)
 	if (r->steps.why)
 		fprintf(r->out, "no steps: %s; windows are 10 s, or since the one before\n",
 			r->steps.why);
-	if (!r->shown) {
+	if (!r->shown)
 		fputs(r->ooms.ooms ? "memory ran out on other devices alone\n" :
 				     "memory did not run out\n",
 		      r->out);
+}
+
+void gp_oom_head_print(const struct gp_oom_report *r)
+{
+	gp_oom_top_print(r);
+	if (!r->shown)
 		return;
-	}
 	fputs("   #      moment  GPU     asked allocated  reserved      free  of         verdict\n",
 	      r->out);
 	size_t rows = 0, left = 0;
@@ -157,7 +162,7 @@ static void print_helps(const struct gp_frag_report *r, const struct gp_oom *o,
 	fputs("  what would have helped:\n", r->out);
 	for (size_t k = 0; k < c->helps; k++) {
 		const struct gp_oom_help *h = &c->help[k];
-		const char *how = !h->is_enough ? "no" : h->is_bound ? "perhaps" : "yes";
+		const char *how = !h->is_enough ? "no" : h->is_bound ? "maybe" : "yes";
 		gp_oom_help_text(o, c, h, text);
 		fprintf(r->out, "    %-7s  %s\n", how, text);
 		if (h->help == GP_HELP_FREE_NEIGHBOURS)
@@ -218,12 +223,16 @@ static uint64_t held_bytes(const struct gp_oom_case *c)
 static void print_since(const struct gp_oom_report *r, size_t k, const struct gp_oom_case *c,
 			bool has_grown)
 {
-	fprintf(r->out, "  since %s", gp_ns_text(c->from_ns > 0 ? c->from_ns : 0).s);
+	fputs(has_grown ? "  Growth since " : "  No growth since ", r->out);
+	if (c->from_ns > 0)
+		fputs(gp_ns_text(c->from_ns).s, r->out);
+	else
+		fputs("start", r->out);
 	if (r->row[k].step)
-		fprintf(r->out, ", when step %zu began%s", r->row[k].step, has_grown ? "" : ",");
+		fprintf(r->out, " (step %zu began)", r->row[k].step);
 	else if (r->steps.steps)
-		fprintf(r->out, ", for no step had begun%s", has_grown ? "" : ",");
-	fputs(has_grown ? ":\n" : " nobody grew\n", r->out);
+		fputs(" (no step had begun)", r->out);
+	fputs(has_grown ? ":\n" : "\n", r->out);
 }
 
 static enum gp_status print_uses(const struct gp_oom_report *r, size_t k,
@@ -275,13 +284,8 @@ enum gp_status gp_oom_case_print(const struct gp_oom_report *r, size_t k,
 	return status ? status : print_uses(r, k, c);
 }
 
-void gp_oom_end_print(const struct gp_oom_report *r)
+void gp_oom_next_print(const struct gp_oom_report *r, const char *otherwise)
 {
-	char next[64] = "frag --at oom";
-	if (r->number)
-		snprintf(next, sizeof next, "frag --at oom:%" PRIu64, r->number);
-	if (r->is_cut)
-		fputs("\nmore of them differ; --number N tells one in full\n", r->out);
 	/* a verdict that could not tell whose the free memory was */
 	if (r->shown && r->info->pytorch && !r->info->has_allocator_details)
 		gp_again_print(r->out, r->info, "--stacks=all --allocator-details=on");
@@ -289,8 +293,18 @@ void gp_oom_end_print(const struct gp_oom_report *r)
 		gp_again_print(r->out, r->info, gp_stack_options(r->info));
 	else
 		gp_next_print(r->out,
-			      r->shown		  ? next :
+			      r->shown		  ? otherwise :
 			      r->info->has_stacks ? "peak" :
 						    "timeline",
 			      r->path);
+}
+
+void gp_oom_end_print(const struct gp_oom_report *r)
+{
+	char next[64] = "frag --at oom";
+	if (r->number)
+		snprintf(next, sizeof next, "frag --at oom:%" PRIu64, r->number);
+	if (r->is_cut)
+		fputs("\nmore of them differ; --number N shows one in full\n", r->out);
+	gp_oom_next_print(r, next);
 }

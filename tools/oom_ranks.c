@@ -12,28 +12,26 @@
 
 #include "amount.h"
 #include "message.h"
+#include "oom_answer.h"
 #include "report.h"
 
 #define NS_IN_S 1000000000u
 
 struct gp_oom_rank {
 	const char *path;
-	char host[64], reason[GP_REASON_MAX];
-	uint64_t unix_ns, bytes, allocated_bytes;
-	int64_t at_ns;
+	char host[64];
+	uint64_t unix_ns;
 	size_t times;
 	unsigned device;
-	enum gp_verdict verdict;
+	struct gp_oom_answer answer;
 };
 
 static enum gp_status rank_look(struct gp_oom_rank *rank, const struct gp_oom_report *r, size_t k)
 {
 	struct gp_oom_case looked;
 	enum gp_status status = gp_oom_look(r->recording, &r->ooms, k, &r->settings, -1, &looked);
-	if (status == GP_OK) {
-		rank->verdict = looked.finding.verdict;
-		gp_oom_reason(&r->ooms.oom[k], &looked, rank->reason);
-	}
+	if (status == GP_OK)
+		status = gp_oom_answer_build(r, k, &looked, &rank->answer);
 	gp_oom_case_free(&looked);
 	return status;
 }
@@ -59,9 +57,6 @@ enum gp_status gp_oom_ranks_add(struct gp_oom_ranks *ranks, const struct gp_oom_
 	*rank = (struct gp_oom_rank){
 		.path = r->path,
 		.unix_ns = r->info->start_unix_ns + (uint64_t)oom->at_ns,
-		.bytes = oom->bytes,
-		.allocated_bytes = oom->allocated_bytes,
-		.at_ns = oom->at_ns,
 		.times = r->shown,
 		.device = oom->device,
 	};
@@ -94,7 +89,8 @@ static void print_first(const struct gp_oom_ranks *ranks, FILE *out)
 			gp_ns_text((int64_t)(first[1].unix_ns - first->unix_ns)).s);
 		gp_mask(out, first[1].path, strlen(first[1].path));
 	}
-	fprintf(out, "\nreason: %s: %s\n", gp_verdict_names[first->verdict], first->reason);
+	fputc('\n', out);
+	gp_oom_answer_print(out, &first->answer);
 }
 
 static bool has_other_host(const struct gp_oom_ranks *ranks)
@@ -118,20 +114,22 @@ void gp_oom_ranks_print(struct gp_oom_ranks *ranks, FILE *out)
 		      "the order.\n",
 		      out);
 	fprintf(out, "memory ran out in %zu of %zu recordings:\n", ranks->ranks, ranks->recordings);
-	fputs("     later  since start  GPU      asked  allocated  OOMs  verdict         "
-	      "recording\n",
+	fputs("     later  GPU      asked    missing  OOMs  cause            try"
+	      "                          recording\n",
 	      out);
 	for (size_t k = 0; k < ranks->ranks; k++) {
 		const struct gp_oom_rank *rank = &ranks->rank[k];
-		fprintf(out, "%10s  %11s  %3u %10s %10s %5zu  %-15s ",
-			gp_ns_text((int64_t)(rank->unix_ns - ranks->rank->unix_ns)).s,
-			gp_ns_text(rank->at_ns).s, rank->device, gp_bytes_text(rank->bytes).s,
-			gp_bytes_text(rank->allocated_bytes).s, rank->times,
-			gp_verdict_names[rank->verdict]);
+		const struct gp_oom_answer *a = &rank->answer;
+		fprintf(out, "%10s  %3u %10s %10s %5zu  %-15s  %-27s  ",
+			gp_ns_text((int64_t)(rank->unix_ns - ranks->rank->unix_ns)).s, rank->device,
+			gp_bytes_text(a->asked_bytes).s,
+			a->missing_bytes == GP_BYTES_UNKNOWN ? "-" :
+							       gp_bytes_text(a->missing_bytes).s,
+			rank->times, gp_oom_answer_cause(a), gp_oom_answer_brief(a));
 		gp_mask(out, rank->path, strlen(rank->path));
 		fputc('\n', out);
 	}
-	gp_next_print(out, "oom", ranks->rank->path);
+	gp_next_print(out, "oom --details", ranks->rank->path);
 }
 
 void gp_oom_ranks_release(struct gp_oom_ranks *ranks)

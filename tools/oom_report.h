@@ -1,6 +1,6 @@
 /*
  * What `gpuprof oom` shows of one recording, for a person and for a program. The command fills it
- * in.
+ * in. The answer has a file of its own, oom_answer.h.
  */
 #ifndef OOM_REPORT_H
 #define OOM_REPORT_H
@@ -9,12 +9,18 @@
 #include "json.h"
 #include "use_print.h"
 
-#define GP_OOM_ROWS 60u /* of the table, and what is told in full */
+#define GP_OOM_ROWS 60u	      /* of the long table, and what is told in full */
+#define GP_OOM_BRIEF_ROWS 20u /* of the short one: each takes replays */
+
+struct gp_oom_answer;
 
 /* What the table says of one, by index of gp_ooms. */
 struct gp_oom_row {
 	bool is_shown, is_looked;
-	enum gp_verdict verdict; /* where it was looked at; else that of `like` holds */
+	bool is_row;		      /* of the short table */
+	size_t times;		      /* of those shown that are like it; 0: it is like another */
+	struct gp_oom_answer *answer; /* NULL: none was made */
+	enum gp_verdict verdict;      /* where it was looked at; else that of `like` holds */
 	uint64_t free_bytes;
 	size_t step; /* with whose begin the window begins, from 1; 0: with none */
 };
@@ -25,6 +31,7 @@ struct gp_oom_report {
 	struct gp_allocator_settings settings;
 	struct gp_ooms ooms;
 	struct gp_steps steps; /* with `--window step`; else all 0 */
+	struct gp_leaks leaks; /* up to the last one that is shown; empty in the long report */
 	struct gp_oom_row *row;
 	size_t shown;
 	uint64_t number; /* that was asked for, from 1; 0: all */
@@ -33,7 +40,17 @@ struct gp_oom_report {
 	FILE *out;
 };
 
-/* oom_print.c: the head and the table, then one case each, then the last line */
+/*
+ * oom_brief.c: a table where there are several, and the answer for `last`. Of it and of each row
+ * the answer is there.
+ */
+void gp_oom_brief_print(const struct gp_oom_report *report, size_t last);
+/* oom_print.c: the lines above a table, which state what is not known, and that it did not. */
+void gp_oom_top_print(const struct gp_oom_report *report);
+/* The last line: how to record what an answer needs; else `otherwise`, a command. */
+void gp_oom_next_print(const struct gp_oom_report *report, const char *otherwise);
+
+/* oom_print.c, with --details: the head and the table, then one case each, then the last line */
 void gp_oom_head_print(const struct gp_oom_report *report);
 enum gp_status gp_oom_case_print(const struct gp_oom_report *report, size_t k,
 				 const struct gp_oom_case *looked);

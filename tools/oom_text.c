@@ -94,11 +94,11 @@ static void say_capacity(const struct gp_oom_facts *f, const struct gp_oom_findi
 {
 	struct gp_text a, b, c, d;
 	if (!f->is_framework)
-		SAY("%s of the driver do not fit into %s free; %s are missing",
-		    text(&a, f->driver_bytes), text(&b, f->free_bytes), text(&c, v->missing_bytes));
+		SAY("%s requested, %s free; short by %s", text(&a, f->driver_bytes),
+		    text(&b, f->free_bytes), text(&c, v->missing_bytes));
 	else
-		SAY("%s allocated + %s asked > %s that it can have, every cached byte counted; %s "
-		    "are missing",
+		SAY("%s allocated + %s requested > %s that it can have: short by %s even with an "
+		    "empty cache",
 		    text(&a, f->allocated_bytes), text(&b, f->bytes),
 		    text(&c, f->allocated_bytes + v->usable_bytes), text(&d, v->missing_bytes));
 }
@@ -243,8 +243,8 @@ void gp_oom_help_text(const struct gp_oom *o, const struct gp_oom_case *c,
 		say_came(o, h, out);
 		return;
 	case GP_HELP_SMALLER:
-		SAY("a smaller request: up to %s would be served%s", text(&a, h->bytes),
-		    h->is_bound ? ", but for a little that the driver keeps" : "");
+		SAY("a request under %s%s", text(&a, h->bytes),
+		    h->is_bound ? " (the driver keeps a little)" : "");
 		return;
 	case GP_HELP_LESS:
 		say_less(&c->facts, h, out);

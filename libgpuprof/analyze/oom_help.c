@@ -75,13 +75,16 @@ static void add_max_split(const struct gp_oom *o, struct gp_oom_case *c)
 		add_bound(c, GP_HELP_MAX_SPLIT, is_enough, bytes, count);
 }
 
-/* One range instead of segments: its pages are free where no block lies, in its own pool. */
+/*
+ * One range instead of segments: its pages are free where no block lies, in its own pool. Pages of
+ * other streams go back to the driver.
+ */
 static void add_expandable(const struct gp_oom *o, const struct gp_allocator_settings *settings,
 			   struct gp_oom_case *c)
 {
 	const uint64_t *cause = c->frag.cause_bytes;
 	uint64_t bytes = cause[GP_CAUSE_SOFT] + cause[GP_CAUSE_HARD] + cause[GP_CAUSE_LEFTOVER] +
-			 cause[GP_CAUSE_PENDING];
+			 cause[GP_CAUSE_PENDING] + cause[GP_CAUSE_STREAM];
 	if (settings->is_expandable)
 		return;
 	if (c->finding.room_bytes != GP_BYTES_UNKNOWN)
@@ -165,6 +168,16 @@ static void add_limit(struct gp_oom_case *c)
 		    wanted, 0);
 }
 
+/* The limit that a request met for which there was no place: the device has room for a new one. */
+static void add_limit_met(struct gp_oom_case *c)
+{
+	const struct gp_oom_facts *f = &c->facts;
+	uint64_t wanted = f->reserved_bytes + f->limited_bytes;
+	if (f->is_limit_told && f->limit_bytes != GP_BYTES_UNKNOWN && f->limit_bytes < wanted &&
+	    f->free_bytes != GP_BYTES_UNKNOWN && f->free_bytes >= f->driver_bytes)
+		add(c, GP_HELP_LIMIT, true, wanted, 0);
+}
+
 static bool is_cheaper(const struct gp_oom_help *a, const struct gp_oom_help *b)
 {
 	return a->count != b->count ? a->count < b->count : a->bytes < b->bytes;
@@ -196,8 +209,12 @@ void gp_oom_help_list(const struct gp_oom *oom, const struct gp_allocator_settin
 	}
 	if (oom->is_framework)
 		add_less_rounding(oom, settings, c);
-	if (v->verdict == GP_VERDICT_STREAM)
+	if (v->verdict == GP_VERDICT_STREAM) {
+		add_expandable(oom, settings, c);
 		add_bound(c, GP_HELP_STREAMS, true, c->facts.elsewhere_bytes, 0);
+	}
+	if (v->verdict == GP_VERDICT_STREAM || v->verdict == GP_VERDICT_FRAGMENTATION)
+		add_limit_met(c);
 	if (v->verdict == GP_VERDICT_LIMIT)
 		add_limit(c);
 	add_growth(c, GP_HELP_OUTSIDE, c->facts.outside_grown_bytes, GP_OUTSIDE_LEAST);
@@ -207,4 +224,6 @@ void gp_oom_help_list(const struct gp_oom *oom, const struct gp_allocator_settin
 							      largest, 0);
 	if (v->missing_bytes != GP_BYTES_UNKNOWN && v->missing_bytes != 0)
 		add(c, GP_HELP_LESS, true, v->missing_bytes, 0);
+	else if (v->is_kept)
+		add_bound(c, GP_HELP_LESS, true, GP_KEPT_BY_DRIVER, 0);
 }

@@ -6,9 +6,6 @@
 
 #include "../gpuprof.h"
 
-/* Of what it counts as free: 2 MiB of whole segments, up to 16 MiB of pages (driver 580). */
-#define KEPT_BY_DRIVER (32u << 20)
-
 const char *const gp_verdict_names[GP_VERDICTS] = {
 	[GP_VERDICT_UNKNOWN] = "not known",
 	[GP_VERDICT_STREAM] = "stream or pool",
@@ -94,12 +91,13 @@ typedef bool rule(const struct gp_oom_facts *f, struct gp_oom_finding *out);
 /*
  * The driver had enough by its count: `else_why` unless that was so little more that it keeps it.
  */
-static const char *why_refused(const struct gp_oom_facts *f, const char *else_why)
+static const char *why_refused(const struct gp_oom_facts *f, struct gp_oom_finding *out,
+			       const char *else_why)
 {
-	return f->free_bytes - f->driver_bytes < KEPT_BY_DRIVER ?
-		       "the driver counted just enough as free, and keeps some MiB of that for "
-		       "itself" :
-		       else_why;
+	out->is_kept = f->free_bytes - f->driver_bytes < GP_KEPT_BY_DRIVER;
+	return out->is_kept ? "the driver counted just enough as free, and keeps some MiB of that "
+			      "for itself" :
+			      else_why;
 }
 
 static bool is_beyond_us(const struct gp_oom_facts *f, struct gp_oom_finding *out)
@@ -110,7 +108,8 @@ static bool is_beyond_us(const struct gp_oom_facts *f, struct gp_oom_finding *ou
 		out->not_known = "it was for host memory or addresses, of which there is no count";
 	else if (!f->is_framework && is_at_least(f->free_bytes, f->driver_bytes))
 		out->not_known = why_refused(
-			f, "the driver counted enough as free; why it refused, it did not say");
+			f, out,
+			"the driver counted enough as free; why it refused, it did not say");
 	else if (f->is_framework && f->has_arena && f->largest_bytes >= f->bytes)
 		out->not_known = "by the figures its own stream and pool had room in the cache";
 	return out->not_known != NULL;
@@ -146,9 +145,10 @@ static bool is_contradicted(const struct gp_oom_facts *f, struct gp_oom_finding 
 	if (!f->is_framework || !is_at_least(f->free_bytes, f->driver_bytes) ||
 	    above(f->limited_bytes, limit_room(f)) != 0)
 		return false;
-	out->not_known = why_refused(
-		f, "the driver counted enough as free, and the limit allowed it; why it "
-		   "refused, it did not say");
+	out->not_known =
+		why_refused(f, out,
+			    "the driver counted enough as free, and the limit allowed it; why it "
+			    "refused, it did not say");
 	return true;
 }
 

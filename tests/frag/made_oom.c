@@ -371,6 +371,21 @@ static void graph(void)
 	count(0);
 }
 
+static void step(void)
+{
+	for (uint64_t k = 0; k < 24; k++) {
+		struct gp_record r = { .kind = GP_LAUNCH };
+		r.launch.kernel = 0x5000 + k * 64;
+		put(&w, 0, r);
+		fill(1, (8 + k) * GIB, (k + 1) * MIB);
+	}
+	for (uint64_t k = 0; k < 24; k++) {
+		uint64_t s = SEGMENTS + (8 + k) * GIB;
+		block(GP_BLOCK_FREE, 1, s, (k + 1) * MIB, 0);
+		put(&w, 0, at(GP_SEGMENT_FREE, 0, 1, s, (k + 1) * MIB));
+		put(&w, 0, at(GP_FREE, GP_SPACE_DEVICE, 0, s, 0));
+	}
+}
 /* Before the first step of a loop, and in none of them. */
 static void early(void)
 {
@@ -378,20 +393,21 @@ static void early(void)
 	count(0);
 	refuse(GP_SPACE_DEVICE, 14 * GIB, 0);
 	run_out(1, 14 * GIB);
-	for (unsigned step = 0; step < 16; step++) {
-		for (uint64_t k = 0; k < 24; k++) {
-			struct gp_record r = { .kind = GP_LAUNCH };
-			r.launch.kernel = 0x5000 + k * 64;
-			put(&w, 0, r);
-			fill(1, (8 + k) * GIB, (k + 1) * MIB);
-		}
-		for (uint64_t k = 0; k < 24; k++) {
-			uint64_t s = SEGMENTS + (8 + k) * GIB;
-			block(GP_BLOCK_FREE, 1, s, (k + 1) * MIB, 0);
-			put(&w, 0, at(GP_SEGMENT_FREE, 0, 1, s, (k + 1) * MIB));
-			put(&w, 0, at(GP_FREE, GP_SPACE_DEVICE, 0, s, 0));
-		}
+	for (unsigned k = 0; k < 16; k++)
+		step();
+}
+/* Each step leaves 256 MiB behind. */
+static void leaking(void)
+{
+	fill(1, 0, 4 * GIB);
+	count(0);
+	for (uint64_t k = 0; k < 40; k++) {
+		fill(1, 64 * GIB + k * GIB, 256 * MIB);
+		step();
 	}
+	refuse(GP_SPACE_DEVICE, 4 * GIB, 0);
+	run_out(1, 4 * GIB);
+	count(0);
 }
 
 /* The job sees another device, too. */
@@ -408,6 +424,7 @@ static const struct {
 	void (*job)(void);
 } reasons[] = {
 	{ "capacity", capacity },
+	{ "leaking", leaking },
 	{ "fragmentation", fragmentation },
 	{ "limit", limited },
 	{ "other", other },

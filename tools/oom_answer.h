@@ -1,0 +1,77 @@
+/*
+ * The answer of `gpuprof oom`: what was asked, what was missing, why, and what to change. Texts
+ * alone, so that an answer outlives its recording. Costs and rules stand in oom_advice.c.
+ */
+#ifndef OOM_ANSWER_H
+#define OOM_ANSWER_H
+
+#include "oom_report.h"
+
+#define GP_OOM_WHO_MAX 160u
+#define GP_OOM_LINE_MAX 400u
+#define GP_OOM_ADVICE_MOST 8u
+#define GP_OOM_NO_HELP_MOST 3u
+#define GP_OOM_ADVICE_SHOWN 3u
+
+/* What a change costs the user, the least first. */
+enum gp_oom_cost {
+	GP_OOM_COST_SETTING,	   /* of the allocator */
+	GP_OOM_COST_ENVIRONMENT,   /* what else runs on the device */
+	GP_OOM_COST_CONFIGURATION, /* of the job: its batch */
+	GP_OOM_COST_CODE,
+	GP_OOM_COSTS,
+};
+extern const char *const gp_oom_cost_names[GP_OOM_COSTS]; /* "setting", ... */
+
+struct gp_oom_advice {
+	const char *change; /* gp_help_names' or "free_held", "stop_leak": holds for ever */
+	enum gp_oom_cost cost;
+	bool is_sure; /* by the figures; else the bytes are the most that it brings */
+	uint64_t bytes;
+	char who[GP_OOM_WHO_MAX]; /* the line to change; "": it names none */
+	char setting[64];	  /* "expandable_segments:True"; "": it is none */
+	char brief[96];		  /* for a table */
+	char text[GP_OOM_LINE_MAX];
+};
+struct gp_oom_no_help {
+	const char *change; /* that will not help */
+	char text[128];
+};
+struct gp_oom_answer {
+	bool is_framework;
+	uint64_t asked_bytes;
+	/*
+	 * By which the request was longer than the largest place that it could have had, or than
+	 * what could be used; GP_BYTES_UNKNOWN
+	 */
+	uint64_t missing_bytes;
+	enum gp_verdict verdict;
+	char where[128], asker[GP_OOM_WHO_MAX]; /* asker "": no stack was recorded */
+	char missing[GP_OOM_LINE_MAX], cause[GP_OOM_LINE_MAX];
+	char leak[GP_OOM_LINE_MAX]; /* "": none that explains it was found */
+	size_t advices, no_helps;
+	struct gp_oom_advice advice[GP_OOM_ADVICE_MOST]; /* by cost */
+	struct gp_oom_no_help no_help[GP_OOM_NO_HELP_MOST];
+};
+/* Rewinds. */
+enum gp_status gp_oom_answer_build(const struct gp_oom_report *report, size_t k,
+				   const struct gp_oom_case *looked, struct gp_oom_answer *out);
+/* At most eight lines. */
+void gp_oom_answer_print(FILE *out, const struct gp_oom_answer *answer);
+/* The key `answer`. */
+void gp_oom_answer_write(struct gp_json *json, const struct gp_oom_answer *answer);
+/* A word or three for a table: "fragmentation", "outside PyTorch". */
+const char *gp_oom_answer_cause(const struct gp_oom_answer *answer);
+/* Of the first advice; "-": there is none. */
+const char *gp_oom_answer_brief(const struct gp_oom_answer *answer);
+
+/* ---- oom_advice.c ---- */
+
+/* Who allocated: "train.py:97 step < train.py:120 main"; false: no line is known. */
+bool gp_oom_who(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
+		char out[GP_OOM_WHO_MAX]);
+/* Fills `leak`, advice and no_help of an answer whose other parts are there. */
+enum gp_status gp_oom_advise(const struct gp_oom_report *report, const struct gp_oom *oom,
+			     const struct gp_oom_case *looked, struct gp_oom_answer *answer);
+
+#endif

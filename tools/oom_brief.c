@@ -1,0 +1,54 @@
+/* `gpuprof oom` for a person: a row for each different one, and the answer for the last. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "amount.h"
+#include "message.h"
+#include "oom_answer.h"
+#include "report.h"
+
+static void brief_row_print(const struct gp_oom_report *r, size_t k)
+{
+	const struct gp_oom *o = &r->ooms.oom[k];
+	const struct gp_oom_answer *a = r->row[k].answer;
+	fprintf(r->out, "%4zu %11s", k + 1, gp_ns_text(o->at_ns).s);
+	if (r->info->devices > 1)
+		fprintf(r->out, " %4u", o->device);
+	fprintf(r->out, " %10s %10s %6zu  %-15s  ", gp_bytes_text(o->bytes).s,
+		a->missing_bytes == GP_BYTES_UNKNOWN ? "-" : gp_bytes_text(a->missing_bytes).s,
+		r->row[k].times, gp_oom_answer_cause(a));
+	gp_mask(r->out, gp_oom_answer_brief(a), strlen(gp_oom_answer_brief(a)));
+	fputc('\n', r->out);
+}
+
+static void brief_table_print(const struct gp_oom_report *r, size_t last)
+{
+	size_t left = 0;
+	fprintf(r->out, "memory ran out %s; a row for each different request, at its first time:\n",
+		gp_plural(r->shown, "time").s);
+	fprintf(r->out, "   #      moment%s      asked    missing  times  cause            try\n",
+		r->info->devices > 1 ? "  GPU" : "");
+	for (size_t k = 0; k < r->ooms.ooms; k++) {
+		if (!r->row[k].times)
+			continue;
+		if (r->row[k].is_row)
+			brief_row_print(r, k);
+		left += !r->row[k].is_row;
+	}
+	if (left)
+		fprintf(r->out, "and %s; --json lists all\n", gp_plural(left, "different one").s);
+	fprintf(r->out, "\nthe last time, --number %zu:\n", last + 1);
+}
+
+void gp_oom_brief_print(const struct gp_oom_report *r, size_t last)
+{
+	char next[64] = "oom --details";
+	gp_oom_top_print(r);
+	if (r->shown > 1)
+		brief_table_print(r, last);
+	if (r->shown)
+		gp_oom_answer_print(r->out, r->row[last].answer);
+	if (r->ooms.ooms > 1)
+		snprintf(next, sizeof next, "oom --number %zu --details", last + 1);
+	gp_oom_next_print(r, next);
+}
