@@ -105,6 +105,9 @@ struct gp_names {
 void gp_recording_names(struct gp_recording *recording, const struct gp_frame *frame, size_t frames,
 			struct gp_names *out);
 
+/* One of them is an optimizer's step. */
+bool gp_frames_are_of_optimizer(const struct gp_frame *frame, size_t frames);
+
 /*
  * Leaves out the frames that tell a person nothing (the rows FOLDED of read/frame_names.def), and
  * turns of a recursion but the outermost; how many are left, in place, one at least where one was

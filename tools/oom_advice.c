@@ -21,6 +21,7 @@ struct advising {
 	const struct gp_oom_case *c;
 	struct gp_oom_answer *a;
 	const struct gp_leak *leak; /* that explains it; NULL: none */
+	bool is_of_optimizer;	    /* which asked for its states */
 };
 
 /* ---- who ---- */
@@ -127,7 +128,7 @@ static void advise_expandable(struct advising *g, const struct gp_oom_help *h)
 		advice_add(g, gp_help_names[h->help], GP_OOM_COST_SETTING, !h->is_bound, h->bytes);
 	snprintf(v->setting, sizeof v->setting, "expandable_segments:True");
 	BRIEF(v, "expandable_segments:True");
-	TEXT(v, "%s=%s joins up to %s in one range", CONF, v->setting, gp_bytes_text(h->bytes).s);
+	TEXT(v, "%s=%s makes up to %s usable", CONF, v->setting, gp_bytes_text(h->bytes).s);
 }
 
 static void advise_max_split(struct advising *g, const struct gp_oom_help *h)
@@ -216,6 +217,15 @@ static void advise_batch(struct advising *g)
 	const struct gp_oom_facts *f = &g->c->facts;
 	const struct gp_oom_help *h = help_of(g, GP_HELP_LESS);
 	struct gp_oom_advice *v;
+	if (h && g->is_of_optimizer) {
+		v = advice_add(g, "less_state", GP_OOM_COST_CONFIGURATION, true, less_bytes(g, h));
+		BRIEF(v, "less optimizer state");
+		TEXT(v,
+		     "an optimizer with %s less state, or one that shares it among GPUs (ZeRO, "
+		     "FSDP)",
+		     gp_bytes_text(v->bytes).s);
+		return;
+	}
 	if (h && !g->leak) {
 		uint64_t bytes = less_bytes(g, h), all = f->allocated_bytes + f->bytes;
 		v = advice_add(g, gp_help_names[h->help], GP_OOM_COST_CONFIGURATION, true, bytes);
@@ -226,14 +236,18 @@ static void advise_batch(struct advising *g)
 		return;
 	}
 	h = help_of(g, GP_HELP_SMALLER);
-	/* in more than four parts it is another job */
-	if (!h || g->leak || h->bytes < g->oom->bytes / 4)
+	if (!h || g->leak)
 		return;
-	v = advice_add(g, gp_help_names[h->help], GP_OOM_COST_CONFIGURATION, !h->is_bound,
-		       h->bytes);
-	BRIEF(v, "request at most %s", gp_bytes_text(h->bytes).s);
-	TEXT(v, "a smaller batch, or parts: a request of at most %s is served%s",
-	     gp_bytes_text(h->bytes).s, h->is_bound ? " (the driver keeps a little)" : "");
+	uint64_t most = h->bytes;
+	if (h->is_bound)
+		most -= most < GP_KEPT_BY_DRIVER ? most : GP_KEPT_BY_DRIVER;
+	/* in more than four parts it is another job */
+	if (most < g->oom->bytes / 4)
+		return;
+	v = advice_add(g, gp_help_names[h->help], GP_OOM_COST_CONFIGURATION, true, most);
+	BRIEF(v, "request at most %s", gp_bytes_text(most).s);
+	TEXT(v, "a smaller batch, or parts: a request of at most %s is served",
+	     gp_bytes_text(most).s);
 }
 
 /* ---- code ---- */
@@ -431,16 +445,32 @@ static void list_no_helps(struct advising *g)
 	struct gp_oom_answer *a = g->a;
 	if (g->leak)
 		no_help_add(a, "less_in_use", "a smaller batch, a higher limit (they delay it)");
+	if (g->is_of_optimizer && help_of(g, GP_HELP_LESS))
+		no_help_add(a, "less_in_use", "a smaller batch (the optimizer's states stay)");
 	if (a->is_framework)
 		no_help_add(a, "empty_cache", "empty_cache() (PyTorch did that already)");
 	else if (a->verdict == GP_VERDICT_CAPACITY)
 		no_help_add(a, "empty_cache", "empty_cache() alone (it returns too little)");
-	if (a->is_framework && !g->r->settings.is_expandable && !help_of(g, GP_HELP_EXPANDABLE) &&
-	    is_pure_lack(c))
+	if (!a->is_framework || g->r->settings.is_expandable || help_of(g, GP_HELP_EXPANDABLE))
+		return;
+	if (a->verdict == GP_VERDICT_FRAGMENTATION)
+		no_help_add(a, "expandable_segments",
+			    "expandable_segments (its pages stay in use)");
+	else if (is_pure_lack(c))
 		no_help_add(a, "expandable_segments", "expandable_segments (no fragmentation)");
 }
 
 /* ---- all ---- */
+
+static bool is_of_optimizer(const struct gp_oom_report *r, const struct gp_oom *o)
+{
+	struct gp_stack s;
+	struct gp_frame frame[GP_FRAMES_MAX];
+	return o->stack &&
+	       gp_recording_stack(r->recording, o->stack, o->at_ns, GP_STACK_SYMBOLS, &s, frame,
+				  GP_FRAMES_MAX) &&
+	       gp_frames_are_of_optimizer(frame, s.frames);
+}
 
 /* One that holds at that moment at least what is missing then. */
 static const struct gp_leak *find_leak(const struct gp_oom_report *r, const struct gp_oom *o,
@@ -462,7 +492,9 @@ enum gp_status gp_oom_advise(const struct gp_oom_report *r, const struct gp_oom 
 			     const struct gp_oom_case *c, struct gp_oom_answer *a)
 {
 	/* in the order of enum gp_oom_cost */
-	struct advising g = { .r = r, .oom = o, .c = c, .a = a, .leak = find_leak(r, o, c) };
+	struct advising g = { .r = r, .oom = o, .c = c, .a = a };
+	g.leak = find_leak(r, o, c);
+	g.is_of_optimizer = is_of_optimizer(r, o);
 	advise_settings(&g);
 	advise_others(&g);
 	advise_batch(&g);

@@ -142,7 +142,7 @@ void gp_oom_reason(const struct gp_oom *o, const struct gp_oom_case *c, char *ou
 static void say_expandable(const struct gp_oom_help *h, char *out)
 {
 	struct gp_text a;
-	SAY("expandable_segments:True: at most %s would lie in one range instead of in segments",
+	SAY("expandable_segments:True: its free pages and what the driver has would be %s",
 	    text(&a, h->bytes));
 }
 

@@ -75,21 +75,66 @@ static void add_max_split(const struct gp_oom *o, struct gp_oom_case *c)
 		add_bound(c, GP_HELP_MAX_SPLIT, is_enough, bytes, count);
 }
 
+/* Free pages of one range, and its longest free run. */
+struct one_range {
+	uint64_t page, at, free_from;
+	uint64_t pages, longest;
+};
+
+static void range_end_run(struct one_range *r)
+{
+	uint64_t first = (r->free_from + r->page - 1) / r->page, end = r->at / r->page;
+	r->pages += end > first ? end - first : 0;
+	if (r->at - r->free_from > r->longest)
+		r->longest = r->at - r->free_from;
+}
+
+static void range_add(struct one_range *r, const struct gp_memory *m,
+		      const struct gp_memory_segment *s)
+{
+	for (size_t k = s->first; k < s->first + s->blocks; k++) {
+		const struct gp_memory_block *b = &m->block[k];
+		if (b->state != GP_STATE_FREE)
+			range_end_run(r);
+		r->at += b->bytes;
+		if (b->state != GP_STATE_FREE)
+			r->free_from = r->at;
+	}
+}
+
 /*
- * One range instead of segments: its pages are free where no block lies, in its own pool. Pages of
- * other streams go back to the driver.
+ * One range for each stream instead of segments, with the blocks at the same distances: pages
+ * without a block go back to the driver, whose stream they were, and gaps at the ends of segments
+ * join. Private pools keep theirs. Blocks may lie better there; nothing is known of that.
  */
 static void add_expandable(const struct gp_oom *o, const struct gp_allocator_settings *settings,
 			   struct gp_oom_case *c)
 {
-	const uint64_t *cause = c->frag.cause_bytes;
-	uint64_t bytes = cause[GP_CAUSE_SOFT] + cause[GP_CAUSE_HARD] + cause[GP_CAUSE_LEFTOVER] +
-			 cause[GP_CAUSE_PENDING] + cause[GP_CAUSE_STREAM];
+	const struct gp_frag *f = &c->frag;
+	bool is_small = o->bytes <= GP_SMALL_MOST;
+	uint64_t page = gp_rule_page(settings, is_small), pages = 0, longest = 0;
+	uint64_t room = c->finding.room_bytes == GP_BYTES_UNKNOWN ? 0 : c->finding.room_bytes;
 	if (settings->is_expandable)
 		return;
-	if (c->finding.room_bytes != GP_BYTES_UNKNOWN)
-		bytes += c->finding.room_bytes;
-	add_bound(c, GP_HELP_EXPANDABLE, bytes >= o->bytes, bytes, 0);
+	for (size_t arena = 0; arena < c->memory.arenas; arena++) {
+		struct one_range r = { .page = page };
+		if (arena != f->home && gp_arena_is_private(&c->memory.arena[arena]))
+			continue;
+		for (size_t k = 0; k < f->device->segments; k++) {
+			const struct gp_memory_segment *s =
+				&c->memory.segment[f->device->first_segment + k];
+			if (s->arena == arena && s->is_small == is_small)
+				range_add(&r, &c->memory, s);
+		}
+		range_end_run(&r);
+		pages += r.pages;
+		if (arena == f->home)
+			longest = r.longest;
+	}
+	uint64_t bytes = pages * page + room;
+	uint64_t needed = (o->bytes + page - 1) / page * page;
+	bool is_enough = bytes >= needed || longest >= o->bytes;
+	add_bound(c, GP_HELP_EXPANDABLE, is_enough, bytes > longest ? bytes : longest, 0);
 }
 
 /*

@@ -38,6 +38,14 @@ enum gp_frame_phase gp_frame_phase(const struct gp_frame *f)
 	return role == GP_ROLE_NODE || role == GP_ROLE_ENGINE ? GP_FRAME_BACKWARD : GP_FRAME_NONE;
 }
 
+bool gp_frames_are_of_optimizer(const struct gp_frame *frame, size_t frames)
+{
+	for (size_t k = 0; k < frames; k++)
+		if (gp_frame_phase(&frame[k]) == GP_FRAME_OPTIMIZER)
+			return true;
+	return false;
+}
+
 const char *gp_frame_phase_name(unsigned phase)
 {
 	static const char *const names[GP_FRAME_PHASES] = {

@@ -280,13 +280,42 @@ static void helps_against_fragmentation(void **state)
 	assert_int_equal(find(&c, GP_HELP_FREE_NEIGHBOURS)->count, 1);
 	assert_false(find(&c, GP_HELP_EMPTY_CACHE)->is_enough);
 	assert_int_equal(find(&c, GP_HELP_EMPTY_CACHE)->bytes, 0);
-	assert_int_equal(find(&c, GP_HELP_EXPANDABLE)->bytes, 130 * MIB);
+	/* pages of 20 MiB: 4 have no block, of 60 MiB in the middle 2; 10 MiB of the driver */
+	assert_int_equal(find(&c, GP_HELP_EXPANDABLE)->bytes, 90 * MIB);
 	assert_true(find(&c, GP_HELP_EXPANDABLE)->is_enough);
 	assert_true(find(&c, GP_HELP_EXPANDABLE)->is_bound);
 	assert_int_equal(find(&c, GP_HELP_MAX_SPLIT)->count, 2);
 	assert_int_equal(find(&c, GP_HELP_MAX_SPLIT)->bytes, 120 * MIB);
 	assert_int_equal(find(&c, GP_HELP_SMALLER)->bytes, 30 * MIB);
 	assert_null(find(&c, GP_HELP_LESS));
+	gp_frag_free(&c.frag);
+}
+
+/* Blocks of 5 MiB with gaps of 5 MiB: one range would have the same gaps, and no free page. */
+static void gaps_that_stay_in_one_range(void **state)
+{
+	(void)state;
+	static struct layout l;
+	struct gp_allocator_settings settings;
+	const struct gp_oom oom = { .bytes = (uint64_t)(40 * MIB), .is_framework = true };
+	gp_allocator_settings_read(NULL, &settings);
+	layout_open(&l);
+	for (unsigned k = 0; k < 6; k++)
+		LAYOUT_SEGMENT(&l, 1, LARGE, 5 * MIB, -5 * MIB, 5 * MIB, -5 * MIB);
+	struct gp_oom_case c = { .memory = l.memory,
+				 .finding = { .verdict = GP_VERDICT_FRAGMENTATION,
+					      .room_bytes = (uint64_t)(39 * MIB) } };
+	struct gp_frag_question q = { .settings = &settings, .fit_bytes = oom.bytes };
+	assert_int_equal(gp_frag_build(&c.memory, 0, &q, &c.frag), GP_OK);
+	gp_oom_help_list(&oom, &settings, &c);
+	assert_int_equal(find(&c, GP_HELP_EXPANDABLE)->bytes, 39 * MIB);
+	assert_false(find(&c, GP_HELP_EXPANDABLE)->is_enough);
+	c.finding.room_bytes++;
+	gp_oom_help_list(&oom, &settings, &c);
+	assert_false(find(&c, GP_HELP_EXPANDABLE)->is_enough);
+	c.finding.room_bytes = (uint64_t)(40 * MIB);
+	gp_oom_help_list(&oom, &settings, &c);
+	assert_true(find(&c, GP_HELP_EXPANDABLE)->is_enough);
 	gp_frag_free(&c.frag);
 }
 
@@ -410,6 +439,7 @@ int main(void)
 		cmocka_unit_test(what_the_driver_refused_to_others),
 		cmocka_unit_test(just_enough_is_kept_by_the_driver),
 		cmocka_unit_test(helps_against_fragmentation),
+		cmocka_unit_test(gaps_that_stay_in_one_range),
 		cmocka_unit_test(no_advice_that_is_followed_already),
 		cmocka_unit_test(sizes_that_are_nearly_equal),
 		cmocka_unit_test(rounding_that_is_what_is_missing),
