@@ -24,7 +24,7 @@ unset GPUPROF_OUTPUT LD_PRELOAD
 
 kept_recordings="eager expandable graph oom mlp killed"
 all_sections="eager cupti expandable graph oom mlp profiler workers shell killed doctor trainer others stacks trace
-snapshots fits oom_kinds leaks diff ranges phases spans number_line cost stack_cost default_cost no_launch idle compile reduce two-gpus ranks recipes compatibility fake rings"
+snapshots fits oom_kinds oom_advice leaks diff ranges phases spans number_line cost stack_cost default_cost no_launch idle compile reduce two-gpus ranks recipes compatibility fake rings"
 
 say() { printf '%s\n' "$*"; }
 skip() { say "SKIP $*"; }
@@ -382,6 +382,13 @@ section_oom_kinds() {
 		grep -E '^(PASS|FAIL)' "$tried.out" || tail -n 5 "$tried.out"
 		[ ! -f "$tried.gpr" ] || cp "$tried.gpr" "$out"
 	done
+}
+# jobs that run out of memory, again with the first advice, and with a change that is not advised
+section_oom_advice() {
+	need_torch oom_advice || return 0
+	timeout -k 10 580 "$python" "$here/oom_advice.py" --gpuprof "$gpuprof" --work "$work" 2>&1
+	cp "$work"/oom-advice-*.gpr "$out" 2>/dev/null
+	return 0
 }
 # what PyTorch and autograd's engine say they are doing, against what torch.profiler saw in a twin run
 section_ranges() {
