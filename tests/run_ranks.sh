@@ -68,5 +68,5 @@ judge timeline "outlier: $job/rank-17.gpr: a step " timeline
 judge peak "outlier: $job/rank-5.gpr: allocated " peak
 judge leaks "outlier: $job/rank-23.gpr: bytes a step " leaks
 judge oom "first: $job/rank-41.gpr ran out of memory at .* before $job/rank-63.gpr" oom
-judge oom_reason "reason: capacity: " oom
+judge oom_reason "cause     capacity: " oom
 exit $failed

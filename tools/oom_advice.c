@@ -39,6 +39,11 @@ static void who_frame(const struct gp_frame *frame, char *out, size_t room)
 		snprintf(out, room, "%s", name);
 }
 
+static bool who_is_same_module(const struct gp_frame *a, const struct gp_frame *b)
+{
+	return a->module && b->module && strcmp(a->module, b->module) == 0;
+}
+
 /* The caller of the user's frame: a helper's line alone does not tell which call it was. */
 static const struct gp_frame *who_caller(const struct gp_frame *frame, size_t frames, size_t user)
 {
@@ -46,7 +51,10 @@ static const struct gp_frame *who_caller(const struct gp_frame *frame, size_t fr
 		if (frame[k].is_python != frame[user].is_python || !frame[k].function ||
 		    (frame[user].is_user && !frame[k].is_user))
 			continue;
-		return frame[k].is_python || frame[k].line ? &frame[k] : NULL;
+		/* what starts a program is not the user's */
+		return frame[k].is_python || who_is_same_module(&frame[k], &frame[user]) ?
+			       &frame[k] :
+			       NULL;
 	}
 	return NULL;
 }
@@ -156,6 +164,17 @@ static void advise_rounding(struct advising *g, const struct gp_oom_help *h)
 	     gp_bytes_text(h->bytes).s);
 }
 
+/* The limit as the job set it: a call, or a setting of the allocator. */
+static void put_fraction(const struct advising *g, uint64_t parts, struct gp_oom_advice *v)
+{
+	const char *conf = g->r->info->alloc_conf;
+	bool is_set = conf && strstr(conf, "per_process_memory_fraction:");
+	snprintf(v->setting, sizeof v->setting,
+		 "%sper_process_memory_fraction%s%" PRIu64 ".%04" PRIu64 "%s", is_set ? "" : "set_",
+		 is_set ? ":" : "(", parts / FRACTION_PARTS, parts % FRACTION_PARTS,
+		 is_set ? "" : ")");
+}
+
 static void advise_limit(struct advising *g, const struct gp_oom_help *h)
 {
 	uint64_t total = g->c->frag.device->total_bytes;
@@ -163,9 +182,7 @@ static void advise_limit(struct advising *g, const struct gp_oom_help *h)
 	struct gp_oom_advice *v =
 		advice_add(g, gp_help_names[h->help], GP_OOM_COST_SETTING, !h->is_bound, h->bytes);
 	if (total && h->bytes <= total)
-		snprintf(v->setting, sizeof v->setting,
-			 "set_per_process_memory_fraction(%" PRIu64 ".%04" PRIu64 ")",
-			 parts / FRACTION_PARTS, parts % FRACTION_PARTS);
+		put_fraction(g, parts, v);
 	BRIEF(v, "a limit of %s", gp_bytes_text(h->bytes).s);
 	TEXT(v, "raise the limit to %s%s%s", gp_bytes_text(h->bytes).s, *v->setting ? ": " : "",
 	     v->setting);
@@ -212,11 +229,20 @@ static uint64_t less_bytes(const struct advising *g, const struct gp_oom_help *h
 	return g->c->facts.was_refused && !h->is_bound ? bytes + GP_KEPT_BY_DRIVER : bytes;
 }
 
+static bool is_beyond_device(const struct advising *g)
+{
+	uint64_t total = g->c->frag.device->total_bytes;
+	return total && g->oom->bytes > total;
+}
+
 static void advise_batch(struct advising *g)
 {
 	const struct gp_oom_facts *f = &g->c->facts;
 	const struct gp_oom_help *h = help_of(g, GP_HELP_LESS);
 	struct gp_oom_advice *v;
+	/* no batch is as small as that: it asks for a size that was not meant */
+	if (is_beyond_device(g))
+		return;
 	if (h && g->is_of_optimizer) {
 		v = advice_add(g, "less_state", GP_OOM_COST_CONFIGURATION, true, less_bytes(g, h));
 		BRIEF(v, "less optimizer state");
@@ -268,7 +294,7 @@ static void advise_leak(struct advising *g)
 	snprintf(v->who, sizeof v->who, "%s", who);
 	BRIEF(v, "stop a leak: %s a %s", gp_bytes_text(pace).s, unit);
 	if (is_named)
-		TEXT(v, "keep no longer what %s allocates", who);
+		TEXT(v, "do not keep what %s allocates", who);
 	else
 		TEXT(v, "stop the growth from %s to %s; a recording with stacks names the line",
 		     unit, unit);
@@ -334,7 +360,7 @@ static enum gp_status advise_holder(struct advising *g)
 	uint64_t missing = g->c->finding.missing_bytes, bytes;
 	char who[GP_OOM_WHO_MAX], shorter[GP_OOM_WHO_MAX];
 	const struct gp_oom_help *h = help_of(g, GP_HELP_LESS);
-	if (!h || g->leak || h->is_bound)
+	if (!h || g->leak || h->is_bound || is_beyond_device(g))
 		return GP_OK;
 	enum gp_status status = find_holder(g, false, &bytes, who);
 	if (status || bytes < missing)
@@ -417,8 +443,25 @@ static void advise_blocks(struct advising *g)
 	}
 }
 
+static void advise_size(struct advising *g)
+{
+	uint64_t total = g->c->frag.device->total_bytes;
+	char shorter[GP_OOM_WHO_MAX];
+	if (!is_beyond_device(g))
+		return;
+	struct gp_oom_advice *v =
+		advice_add(g, gp_help_names[GP_HELP_SMALLER], GP_OOM_COST_CODE, false, total);
+	snprintf(v->who, sizeof v->who, "%s", g->a->asker);
+	BRIEF(v, "check the size");
+	TEXT(v, "check the size that %s asks for: it is larger than the GPU",
+	     *v->who ? who_short(v->who, 60, shorter) : "the job");
+	snprintf(g->a->cause, sizeof g->a->cause,
+		 "capacity: the request is larger than the GPU's %s", gp_bytes_text(total).s);
+}
+
 static enum gp_status advise_code(struct advising *g)
 {
+	advise_size(g);
 	advise_leak(g);
 	advise_cache(g);
 	enum gp_status status = advise_outside(g);

@@ -396,6 +396,15 @@ static void early(void)
 	for (unsigned k = 0; k < 16; k++)
 		step();
 }
+/* More than the device has at all. */
+static void huge(void)
+{
+	fill(1, 0, GIB);
+	count(0);
+	refuse(GP_SPACE_DEVICE, 20 * GIB, 0);
+	run_out(1, 20 * GIB);
+	count(0);
+}
 /* Each step leaves 256 MiB behind. */
 static void leaking(void)
 {
@@ -425,6 +434,7 @@ static const struct {
 } reasons[] = {
 	{ "capacity", capacity },
 	{ "leaking", leaking },
+	{ "huge", huge },
 	{ "fragmentation", fragmentation },
 	{ "limit", limited },
 	{ "other", other },
