@@ -256,9 +256,12 @@ static void advise_batch(struct advising *g)
 		uint64_t bytes = less_bytes(g, h), all = f->allocated_bytes + f->bytes;
 		v = advice_add(g, gp_help_names[h->help], GP_OOM_COST_CONFIGURATION, true, bytes);
 		BRIEF(v, "smaller batch: %s less", gp_bytes_text(bytes).s);
-		TEXT(v, "a smaller batch: at least %s (%.1f%%) less in use at that moment%s",
-		     gp_bytes_text(bytes).s, 100.0 * (double)bytes / (double)all,
-		     g->a->is_framework ? "" : ", then empty_cache()");
+		if (g->a->is_framework)
+			TEXT(v, "a smaller batch: at least %s (%.1f%%) less in use at that moment",
+			     gp_bytes_text(bytes).s, 100.0 * (double)bytes / (double)all);
+		else
+			TEXT(v, "a smaller batch: at least %s less in use then, and empty_cache()",
+			     gp_bytes_text(bytes).s);
 		return;
 	}
 	h = help_of(g, GP_HELP_SMALLER);
