@@ -304,12 +304,9 @@ struct gp_point {
 struct gp_mark {
 	int64_t at_ns;
 	uint64_t bytes;
-	bool is_framework; /* OOM of the framework, else refused by the driver */
-	/*
-	 * What the job met as out of memory: an OOM of the framework, which may have asked the
-	 * driver again and again; a refusal of the driver where no framework reported one.
-	 */
-	bool is_oom;
+	uint64_t order;	   /* of its event */
+	bool is_framework; /* reported by the framework, else a failed CUDA call */
+	bool is_oom;	   /* one that gp_ooms_build lists */
 };
 struct gp_timeline_device {
 	unsigned device;
@@ -318,10 +315,10 @@ struct gp_timeline_device {
 	size_t points;
 	const struct gp_point
 		*point; /* by time; the peaks are always among them when they are retained */
-	size_t ooms;	/* marks, by time */
-	const struct gp_mark *oom;
-	size_t out_of_memory, refused; /* of the marks: with is_oom, without is_framework */
-	bool has_gaps;		       /* their figures are in the points */
+	size_t marks;	/* OOMs and failed CUDA calls, by time */
+	const struct gp_mark *mark;
+	size_t ooms, failed_calls; /* of the marks: with is_oom, without is_framework */
+	bool has_gaps;		   /* their figures are in the points */
 };
 /*
  * Of the host: page-locked memory of the process. A gp_timeline_device of it has these in place of

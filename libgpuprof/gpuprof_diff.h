@@ -80,7 +80,7 @@ struct gp_figures {
 	bool has_frag;
 	uint64_t largest_request_bytes; /* that the cache served */
 	uint64_t cause_bytes[GP_CAUSES];
-	uint64_t ooms; /* of the framework, or refused by the driver where there is none */
+	uint64_t ooms; /* as gp_ooms_build counts them */
 };
 /* Of reserved bytes what was not allocated: 1 - allocated / reserved; 0 where none are reserved. */
 double gp_figures_fragmentation(const struct gp_figures *figures);

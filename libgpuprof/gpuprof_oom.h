@@ -10,7 +10,10 @@
 
 struct gp_use;
 
-/* A request that the job was refused: by the framework, or by the driver and no framework asked. */
+/*
+ * An OOM: a request for memory that failed for good. The framework reported it, after the CUDA
+ * calls that it tried; or a CUDA call failed for lack of memory and no framework had made it.
+ */
 struct gp_oom {
 	uint64_t number; /* for GP_WHEN_OOM */
 	uint64_t order;	 /* of its event */
@@ -37,10 +40,14 @@ struct gp_oom {
 struct gp_ooms {
 	size_t ooms;
 	struct gp_oom *oom; /* by order */
-	/* refusals after which the framework was served, for it had given memory back */
-	uint64_t retries;
+	/* CUDA calls that failed for lack of memory: of these OOMs, and all others */
+	uint64_t failed_calls;
+	uint64_t retries; /* of them, those after which the framework was served: no OOM */
 };
-/* One replay of what is kept. Free with gp_ooms_free. */
+/*
+ * One replay of what is kept. The only place that counts OOMs. `settings` NULL: the recording's
+ * own. Free with gp_ooms_free.
+ */
 enum gp_status gp_ooms_build(struct gp_recording *recording,
 			     const struct gp_allocator_settings *settings, struct gp_ooms *out);
 void gp_ooms_free(struct gp_ooms *ooms);

@@ -224,9 +224,8 @@ static void check_headroom(struct gp_check *c, const struct gp_figures *figures)
 			 "%s of %s (%.1f%%) were left at the peak, at least %s", text.value.s,
 			 all.s, 100.0 * share, text.limit.s);
 	if (figures->ooms)
-		snprintf(f->text, sizeof f->text,
-			 "it ran out of memory %s; at least %s were to be left",
-			 figures->ooms == 1 ? "once" : gp_plural(figures->ooms, "time").s, least.s);
+		snprintf(f->text, sizeof f->text, "%s, so no headroom; at least %s were to be left",
+			 gp_plural(figures->ooms, "OOM").s, least.s);
 	if (figures->used_bytes == GP_BYTES_UNKNOWN && !figures->ooms)
 		snprintf(f->why, sizeof f->why,
 			 "excludes CUDA context and other processes (not recorded)");

@@ -43,17 +43,13 @@ static void choose(struct frag *f, size_t k)
 	f->r.moment = "when it ran out of memory";
 }
 
-/* The first of the framework's, else the first that the driver refused. */
 static bool at_oom(struct frag *f, bool is_asked)
 {
 	const struct gp_ooms *ooms = &f->r.ooms;
-	size_t k = 0;
-	while (k < ooms->ooms && !ooms->oom[k].is_framework)
-		k++;
 	if (!ooms->ooms && is_asked)
 		gp_complain("cannot find 'oom' in '%s': no out-of-memory event", f->r.path);
 	if (ooms->ooms)
-		choose(f, k < ooms->ooms ? k : 0);
+		choose(f, 0);
 	return ooms->ooms;
 }
 

@@ -133,10 +133,10 @@ static bool add_row(struct timeline *t, const char *path, const struct gp_info *
 	if (d->peak_bytes[0])
 		snprintf(row->cell[3].text, sizeof row->cell[3].text, "%s",
 			 gp_ns_text(d->peak_at_ns[0]).s);
-	snprintf(row->cell[4].text, sizeof row->cell[4].text, "%zu", d->out_of_memory);
-	row->cell[4].number = (double)d->out_of_memory;
-	snprintf(row->cell[5].text, sizeof row->cell[5].text, "%zu", d->refused);
-	row->cell[5].number = (double)d->refused;
+	snprintf(row->cell[4].text, sizeof row->cell[4].text, "%zu", d->ooms);
+	row->cell[4].number = (double)d->ooms;
+	snprintf(row->cell[5].text, sizeof row->cell[5].text, "%zu", d->failed_calls);
+	row->cell[5].number = (double)d->failed_calls;
 	if (host) {
 		snprintf(row->cell[6].text, sizeof row->cell[6].text, "%s%.40s",
 			 gp_has_whole_pinned(info) ? "" : ">= ",
@@ -284,7 +284,8 @@ static int run(int argc, char **argv)
 		.sheet = { .columns = 8,
 			   .next = "timeline",
 			   .title = { "driver peak", "reserved peak", "allocated peak",
-				      "driver's at", "OOMs", "refused", "pinned peak", "a step" } },
+				      "driver's at", "OOMs", "failed calls", "pinned peak",
+				      "a step" } },
 	};
 	const char *path = NULL;
 	bool is_forced = false, chosen[FORMATS_MAX] = { false };

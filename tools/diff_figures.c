@@ -155,7 +155,7 @@ static void add_causes(struct rows *w)
 /* Of the whole run, so not of a moment. */
 static void add_ooms(struct rows *w)
 {
-	struct gp_diff_row *row = add_row(w, "out_of_memory", "out of memory", GP_UNIT_COUNT);
+	struct gp_diff_row *row = add_row(w, "ooms", "OOMs", GP_UNIT_COUNT);
 	for (size_t k = 0; k < w->report->sides; k++) {
 		row->is_known[k] = true;
 		row->number[k] = w->figures[k] ? w->figures[k]->ooms : 0;

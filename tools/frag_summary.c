@@ -88,13 +88,13 @@ static void print_row(FILE *out, const char *name, const struct row *row, bool i
 	}
 }
 
-/* By the moment. */
+/* By the moment, with the one at which the report stands. */
 static uint64_t count_ooms(const struct gp_frag_report *r, unsigned device)
 {
 	uint64_t count = 0;
 	for (size_t k = 0; k < r->ooms.ooms; k++) {
 		const struct gp_oom *o = &r->ooms.oom[k];
-		count += o->is_framework && o->device == device && o->order < r->memory.order;
+		count += o->device == device && o->order <= r->memory.order;
 	}
 	return count;
 }
@@ -130,7 +130,7 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag_de
 	print_row(r->out, "Non-releasable allocs", &rows.non_releasable_allocations, true);
 	print_count(r->out, "Oversize allocations", rows.oversize_allocations);
 	print_count(r->out, "Oversize GPU segments", rows.oversize_segments);
-	print_count(r->out, "CUDA OOMs", count_ooms(r, m->device));
+	print_count(r->out, "OOMs", count_ooms(r, m->device));
 }
 
 void gp_frag_summary_print(const struct gp_frag_report *r)

@@ -55,7 +55,7 @@ static uint64_t add_peaks(struct sum *s, struct gp_recording *recording, const c
 	s->has_many_devices = s->has_many_devices || timeline.devices > 1;
 	for (size_t k = 0; k < timeline.devices; k++) {
 		const struct gp_timeline_device *d = &timeline.device[k];
-		ooms += d->out_of_memory;
+		ooms += d->ooms;
 		if (s->has_peak && d->peak_bytes[GP_CURVE_DRIVER] <= s->peak[GP_CURVE_DRIVER])
 			continue;
 		s->has_peak = true;
@@ -117,11 +117,10 @@ static void add_recording(struct sum *s, const char *path)
 		s->captured_ns = info->captured_ns;
 	s->has_stacks = s->has_stacks || info->has_stacks;
 	s->has_native = s->has_native || info->has_native;
-	uint64_t reported = info->counts[GP_OOM]; /* also of what is not kept */
-	uint64_t ooms = add_peaks(s, recording, shown(path));
-	if ((reported || ooms) && !s->ooms)
+	uint64_t ooms = add_peaks(s, recording, shown(path)) + gp_overwritten_ooms(info);
+	if (ooms && !s->ooms)
 		snprintf(s->oom_path, sizeof s->oom_path, "%s", shown(path));
-	s->ooms += reported ? reported : ooms;
+	s->ooms += ooms;
 	gp_recording_close(recording);
 }
 
@@ -230,8 +229,8 @@ static void print_faults(const struct sum *s)
 		n += (size_t)snprintf(line + n, sizeof line - n, ", %s of the self-check",
 				      gp_plural(s->mismatches + s->anomalies, "fault").s);
 	if (s->ooms)
-		n += (size_t)snprintf(line + n, sizeof line - n, ", out of memory %s",
-				      s->ooms == 1 ? "once" : gp_plural(s->ooms, "time").s);
+		n += (size_t)snprintf(line + n, sizeof line - n, ", %s",
+				      gp_plural(s->ooms, "OOM").s);
 	if (s->unreadable)
 		n += (size_t)snprintf(line + n, sizeof line - n, ", %s unreadable",
 				      gp_plural(s->unreadable, "recording").s);

@@ -38,11 +38,10 @@ static const struct gp_holders *front_most(const struct gp_peak *peak)
 static enum gp_status front_find_ooms(struct gp_recording *recording, const struct gp_info *info,
 				      struct gp_info_front *out)
 {
-	static const struct gp_allocator_settings none;
 	struct gp_ooms ooms;
 	if (!info->counts[GP_OOM] && !info->counts[GP_ALLOC_FAILED])
 		return GP_OK;
-	enum gp_status status = gp_ooms_build(recording, &none, &ooms);
+	enum gp_status status = gp_ooms_build(recording, NULL, &ooms);
 	if (status)
 		return status;
 	out->ooms = ooms.ooms;

@@ -193,6 +193,7 @@ static void write_front(const struct gp_info_report *r)
 	gp_json_end(json);
 	gp_json_object(json, "ooms");
 	gp_json_number(json, "count", f->ooms);
+	gp_json_number(json, "overwritten", gp_overwritten_ooms(r->info));
 	if (f->ooms)
 		gp_json_signed(json, "first_ns", f->first_oom_ns);
 	else

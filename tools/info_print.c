@@ -318,10 +318,14 @@ static void print_front(const struct gp_info_report *r)
 	print_peaks(r);
 	print_holders(r);
 	if (f->ooms)
-		fprintf(r->out, "OOMs         %s, the first at %s\n", gp_count_text(f->ooms).s,
+		fprintf(r->out, "OOMs         %s, the first at %s", gp_count_text(f->ooms).s,
 			gp_ns_text(f->first_oom_ns).s);
 	else
-		fprintf(r->out, "OOMs         none%s\n", has_doubt(r->info) ? " recorded" : "");
+		fprintf(r->out, "OOMs         none%s", has_doubt(r->info) ? " recorded" : "");
+	if (gp_overwritten_ooms(r->info))
+		fprintf(r->out, "; %s overwritten",
+			gp_plural(gp_overwritten_ooms(r->info), "OOM").s);
+	fputc('\n', r->out);
 	print_line(r->out, "leaks", f->answer.s);
 	print_steps(r);
 	print_losses(r);

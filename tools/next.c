@@ -9,16 +9,20 @@
 
 /* ---- which ---- */
 
+uint64_t gp_overwritten_ooms(const struct gp_info *info)
+{
+	return info->kept_from_ns ? info->counts[GP_OOM] - info->kept[GP_OOM] : 0;
+}
+
 bool gp_next_has_oom(struct gp_recording *recording, const struct gp_info *info)
 {
-	static const struct gp_allocator_settings none;
 	struct gp_ooms ooms;
 	if (!info->counts[GP_OOM] && !info->counts[GP_ALLOC_FAILED])
 		return false;
 	if (info->counts[GP_OOM] && !info->kept_from_ns)
 		return true;
 	/* overwritten ones cannot be reported, and what was refused may have been served later */
-	if (gp_ooms_build(recording, &none, &ooms) != GP_OK)
+	if (gp_ooms_build(recording, NULL, &ooms) != GP_OK)
 		return false;
 	const bool has_oom = ooms.ooms > 0;
 	gp_ooms_free(&ooms);

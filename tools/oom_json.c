@@ -13,6 +13,7 @@ void gp_oom_head_write(struct gp_json *json, const struct gp_oom_report *r)
 	gp_json_text(json, "alloc_conf", r->info->alloc_conf);
 	gp_json_text(json, "not_known", *r->settings.not_known ? r->settings.not_known : NULL);
 	gp_json_text(json, "no_steps", r->steps.why);
+	gp_json_number(json, "failed_cuda_calls", r->ooms.failed_calls);
 	gp_json_number(json, "retries", r->ooms.retries);
 	gp_json_array(json, "ooms");
 }

@@ -77,8 +77,8 @@ void gp_oom_head_print(const struct gp_oom_report *r)
 	if (left)
 		fprintf(r->out, "and %s; --json lists all\n", gp_plural(left, "time").s);
 	if (r->ooms.retries)
-		fprintf(r->out, "and %s of the driver after which the framework was served\n",
-			gp_plural(r->ooms.retries, "refusal").s);
+		fprintf(r->out, "and %s that the framework repeated with success\n",
+			gp_plural(r->ooms.retries, "failed CUDA call").s);
 }
 
 /* ---- one ---- */

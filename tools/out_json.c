@@ -36,14 +36,17 @@ static void write_device(const struct gp_timeline_device *d, const char *name)
 	gp_json_text(&json, "name", *name ? name : NULL);
 	write_peaks(d);
 	gp_json_array(&json, "ooms");
-	for (size_t k = 0; k < d->ooms; k++) {
+	for (size_t k = 0; k < d->marks; k++) {
+		if (!d->mark[k].is_oom)
+			continue;
 		gp_json_object(&json, NULL);
-		gp_json_signed(&json, "at_ns", d->oom[k].at_ns);
-		gp_json_number(&json, "bytes", d->oom[k].bytes);
-		gp_json_bool(&json, "framework", d->oom[k].is_framework);
+		gp_json_signed(&json, "at_ns", d->mark[k].at_ns);
+		gp_json_number(&json, "bytes", d->mark[k].bytes);
+		gp_json_bool(&json, "framework", d->mark[k].is_framework);
 		gp_json_end(&json);
 	}
 	gp_json_end(&json);
+	gp_json_number(&json, "failed_cuda_calls", d->failed_calls);
 	gp_json_array(&json, "points");
 	for (size_t k = 0; k < d->points; k++) {
 		gp_json_array(&json, NULL);

@@ -62,7 +62,7 @@ static void draw_chart(const struct gp_canvas *canvas, const struct gp_chart *ch
 		fputs("no memory events to show\n", canvas->out);
 	for (size_t k = 0; k < chart->devices; k++) {
 		draw_device(canvas, chart, k);
-		has_oom = has_oom || chart->device[k].out_of_memory;
+		has_oom = has_oom || chart->device[k].ooms;
 	}
 	draw_host(canvas, chart);
 	gp_next_print(canvas->out,

@@ -54,8 +54,8 @@ static const char style[] =
 	".allocated-text{fill:#006347}\n"
 	".oom-text{fill:#b3151b}\n"
 	".oom{fill:none;stroke:#b3151b;stroke-width:1.3;stroke-dasharray:5 3}\n"
-	".refused-text{fill:#8a5a00}\n"
-	".refused{fill:none;stroke:#b97a00;stroke-width:1.3;stroke-dasharray:1 3}\n"
+	".failed-text{fill:#8a5a00}\n"
+	".failed{fill:none;stroke:#b97a00;stroke-width:1.3;stroke-dasharray:1 3}\n"
 	"</style>\n";
 
 static const char *const meaning[GP_CURVES] = { "asked of the driver", "held by the framework",
@@ -249,7 +249,7 @@ static void draw_curves(const struct panel *p)
 
 static const char *class_of(const struct gp_mark *m)
 {
-	return m->is_oom ? "oom" : "refused";
+	return m->is_oom ? "oom" : "failed";
 }
 
 /* Lines too near to one of their kind are left out. */
@@ -257,8 +257,8 @@ static void draw_ooms(const struct panel *p)
 {
 	const struct gp_timeline_device *d = p->device;
 	double before[2] = { -2, -2 };
-	for (size_t k = 0; k < d->ooms; k++) {
-		const struct gp_mark *m = &d->oom[k];
+	for (size_t k = 0; k < d->marks; k++) {
+		const struct gp_mark *m = &d->mark[k];
 		double x = x_of(p, m->at_ns);
 		if (!is_shown(p, m->at_ns) || x - before[m->is_oom] < 2)
 			continue;
@@ -295,8 +295,8 @@ static const struct gp_mark *first_mark(const struct panel *p, bool is_oom, size
 {
 	const struct gp_mark *first = NULL;
 	*count = 0;
-	for (size_t k = p->device->ooms; k-- > 0;) {
-		const struct gp_mark *m = &p->device->oom[k];
+	for (size_t k = p->device->marks; k-- > 0;) {
+		const struct gp_mark *m = &p->device->mark[k];
 		if (m->is_oom != is_oom || !is_shown(p, m->at_ns))
 			continue;
 		first = m;
@@ -366,16 +366,17 @@ static void draw_band(const struct band *b, const struct panel *p)
 /* ---- legend ---- */
 
 /* What was no out-of-memory to the job is no label: left of the name of the time axis. */
-static void draw_refused(const struct panel *p)
+static void draw_failed(const struct panel *p)
 {
 	size_t count;
 	double y = p->top + PLOT_HEIGHT + 38;
 	const struct gp_mark *first = first_mark(p, false, &count);
 	if (first)
 		fprintf(p->out,
-			"<path class=\"refused\" d=\"M%d %.1fv12\"/><text class=\"refused-text\" "
-			"x=\"%d\" y=\"%.1f\">refused by the driver: %zu, first at %s</text>\n",
-			LEFT + 7, y - 10, LEFT + 21, y, count, gp_ns_text(first->at_ns).s);
+			"<path class=\"failed\" d=\"M%d %.1fv12\"/><text class=\"failed-text\" "
+			"x=\"%d\" y=\"%.1f\">%s, the first at %s</text>\n",
+			LEFT + 7, y - 10, LEFT + 21, y, gp_plural(count, "failed CUDA call").s,
+			gp_ns_text(first->at_ns).s);
 }
 
 static void draw_legend(const struct panel *p)
@@ -477,7 +478,7 @@ static void draw_device(const struct gp_chart *chart, size_t index)
 	draw_ooms(&p);
 	draw_band(&band, &p);
 	draw_time_axis(&p);
-	draw_refused(&p);
+	draw_failed(&p);
 	draw_legend(&p);
 	page.height = p.top + PLOT_HEIGHT + BELOW;
 	if (p.device->has_gaps)

@@ -142,17 +142,17 @@ static bool is_peak_shown(const struct gp_plot *plot, unsigned curve)
 	       is_shown(plot, d->peak_at_ns[curve]);
 }
 
-/* D, R, A where a curve has its peak, x where memory ran out, r where the driver refused some. */
+/* D, R, A where a curve has its peak, x where memory ran out, r where another CUDA call failed. */
 static void print_marks(const struct gp_plot *plot, FILE *out, unsigned columns)
 {
 	struct marks marks = { .lines = 0 };
 	const struct gp_timeline_device *d = plot->device;
 	for (unsigned line = 0; line < MARKS; line++)
 		memset(marks.line[line], ' ', columns);
-	for (size_t k = 0; k < d->ooms; k++)
-		if (is_shown(plot, d->oom[k].at_ns))
-			mark_add(&marks, column_of(plot, columns, d->oom[k].at_ns),
-				 d->oom[k].is_oom ? 'x' : 'r');
+	for (size_t k = 0; k < d->marks; k++)
+		if (is_shown(plot, d->mark[k].at_ns))
+			mark_add(&marks, column_of(plot, columns, d->mark[k].at_ns),
+				 d->mark[k].is_oom ? 'x' : 'r');
 	for (unsigned k = GP_CURVES; k-- > 0;)
 		if (is_peak_shown(plot, k))
 			mark_add(&marks, column_of(plot, columns, d->peak_at_ns[k]), "DRA"[k]);
@@ -274,22 +274,24 @@ static void print_gaps(const struct gp_plot *plot, FILE *out, const struct colum
 
 static void print_ooms(const struct gp_timeline_device *d, FILE *out)
 {
-	size_t ooms = 0, refused = 0;
-	const struct gp_mark *first = NULL;
-	for (size_t k = 0; k < d->ooms; k++) {
-		const struct gp_mark *m = &d->oom[k];
+	size_t ooms = 0;
+	const struct gp_mark *first = NULL; /* failed call */
+	bool is_all_ooms = true;
+	for (size_t k = 0; k < d->marks; k++) {
+		const struct gp_mark *m = &d->mark[k];
 		if (m->is_oom && ++ooms <= 3)
 			fprintf(out, "%*c   out of memory at %s: %s asked of the %s\n", LABEL, 'x',
 				gp_ns_text(m->at_ns).s, gp_bytes_text(m->bytes).s,
 				m->is_framework ? "framework" : "driver");
-		if (!m->is_oom && ++refused == 1)
+		if (!m->is_framework && !first)
 			first = m;
+		is_all_ooms = is_all_ooms && m->is_oom;
 	}
 	if (ooms > 3)
 		fprintf(out, "%*c   and %zu more\n", LABEL, 'x', ooms - 3);
-	if (first)
-		fprintf(out, "%*c   refused by the driver %s, first at %s: %s asked\n", LABEL, 'r',
-			refused == 1 ? "once" : gp_plural(refused, "time").s,
+	if (!is_all_ooms)
+		fprintf(out, "%*c   %s, the first at %s for %s\n", LABEL, 'r',
+			gp_plural(d->failed_calls, "failed CUDA call").s,
 			gp_ns_text(first->at_ns).s, gp_bytes_text(first->bytes).s);
 }
 

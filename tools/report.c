@@ -333,10 +333,10 @@ static bool oom_find(const struct gp_timeline *timeline, int64_t *out)
 	bool is_found = false;
 	for (size_t k = 0; k < timeline->devices; k++) {
 		const struct gp_timeline_device *d = &timeline->device[k];
-		for (size_t i = 0; i < d->ooms; i++) {
-			if (!d->oom[i].is_oom || (is_found && d->oom[i].at_ns >= *out))
+		for (size_t i = 0; i < d->marks; i++) {
+			if (!d->mark[i].is_oom || (is_found && d->mark[i].at_ns >= *out))
 				continue;
-			*out = d->oom[i].at_ns;
+			*out = d->mark[i].at_ns;
 			is_found = true;
 		}
 	}

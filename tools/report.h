@@ -70,6 +70,9 @@ const char *gp_scope_text(unsigned by);
 
 /* ---- next.c ---- */
 
+/* That the framework reported in the part that a flight recorder has overwritten. */
+uint64_t gp_overwritten_ooms(const struct gp_info *info);
+
 /* Memory ran out, and `gpuprof oom` reports it. One replay where counts alone do not tell. */
 bool gp_next_has_oom(struct gp_recording *recording, const struct gp_info *info);
 /*

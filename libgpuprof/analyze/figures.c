@@ -106,7 +106,7 @@ static enum gp_status count_ooms(struct gp_recording *recording, struct gp_figur
 	for (size_t k = 0; k < list->devices; k++)
 		for (size_t i = 0; i < t.devices; i++)
 			if (t.device[i].device == list->device[k].device)
-				list->device[k].ooms = t.device[i].out_of_memory;
+				list->device[k].ooms = t.device[i].ooms;
 	gp_timeline_free(&t);
 	return status;
 }

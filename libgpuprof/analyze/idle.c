@@ -345,7 +345,7 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 	if (!info->has_uses)
 		return GP_OK;
 	enum gp_status status = gp_peak_moments_find(b->recording, (int64_t)info->kept_from_ns,
-						     INT64_MAX, b->moments);
+						     INT64_MAX, NULL, b->moments);
 	choose_peaks(b);
 	b->replay.recording = b->recording;
 	b->replay.end = see_end;

@@ -206,6 +206,7 @@ static enum gp_status add_all(struct search *s, struct refusal *f)
 
 static enum gp_status see_refusal(struct search *s, const struct gp_record *r, uint32_t thread)
 {
+	s->out->failed_calls++;
 	struct refusal *f = &s->refusal[thread % THREADS];
 	struct gp_oom *last = f->places != 0 ? &f->oom[f->places - 1] : NULL;
 	bool is_again = last != NULL && f->thread == thread && last->device == r->device &&
@@ -407,17 +408,29 @@ static enum gp_status finish(struct search *s)
 	return status == GP_OK ? find_like(s->out) : status;
 }
 
+static enum gp_status read_settings(struct gp_recording *r, struct gp_allocator_settings *out)
+{
+	const struct gp_info *info;
+	enum gp_status status = gp_recording_info(r, &info);
+	if (status == GP_OK)
+		gp_allocator_settings_read(info->alloc_conf, out);
+	return status;
+}
+
 enum gp_status gp_ooms_build(struct gp_recording *r, const struct gp_allocator_settings *settings,
 			     struct gp_ooms *out)
 {
+	struct gp_allocator_settings own;
 	*out = (struct gp_ooms){ 0 };
 	struct search *s = calloc(1, sizeof *s);
 	if (s == NULL)
 		return GP_E_MEMORY;
 	s->recording = r;
-	s->settings = settings;
+	s->settings = settings != NULL ? settings : &own;
 	s->out = out;
-	enum gp_status status = gp_recording_rewind(r);
+	enum gp_status status = settings != NULL ? GP_OK : read_settings(r, &own);
+	if (status == GP_OK)
+		status = gp_recording_rewind(r);
 	while (status == GP_OK) {
 		uint32_t thread;
 		const struct gp_record *e = gp_recording_fetch(r, &thread, &status);

@@ -212,12 +212,6 @@ static bool choose_moment(const struct search *s, const struct gp_top_of_curve *
 	return false;
 }
 
-static const struct gp_first_oom *first_oom(const struct gp_peak_moments *m, unsigned device)
-{
-	/* a framework that is refused may free what it caches, and go on */
-	return m->oom[device].event != GP_NO_EVENT ? &m->oom[device] : &m->refused[device];
-}
-
 static bool is_asked(const struct search *s, unsigned device, unsigned curve,
 		     struct gp_holders *out, uint64_t *due)
 {
@@ -225,17 +219,16 @@ static bool is_asked(const struct search *s, unsigned device, unsigned curve,
 				    .of = (enum gp_curve)curve,
 				    .peak_bytes = s->moments.moved_peak[device][curve],
 				    .peak_at_ns = s->moments.moved_peak_ns[device][curve] };
-	return choose_moment(s, &s->moments.peak[device][curve], first_oom(&s->moments, device),
-			     out, due);
+	return choose_moment(s, &s->moments.peak[device][curve], &s->moments.oom[device], out, due);
 }
 
 /* It has no memory to run out of: it is shown when the first device did. */
 static bool is_host_asked(const struct search *s, struct gp_holders *out, uint64_t *due)
 {
-	const struct gp_first_oom *first = first_oom(&s->moments, 0);
+	const struct gp_first_oom *first = &s->moments.oom[0];
 	for (unsigned device = 1; device < GP_DEVICES; device++)
-		if (first_oom(&s->moments, device)->event < first->event)
-			first = first_oom(&s->moments, device);
+		if (s->moments.oom[device].event < first->event)
+			first = &s->moments.oom[device];
 	*out = (struct gp_holders){ .device = GP_DEVICE_UNKNOWN,
 				    .of = GP_CURVE_PINNED,
 				    .peak_bytes = s->moments.moved_host,
@@ -287,10 +280,14 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 	struct search *s = context;
 	int64_t end_ns = (int64_t)info->duration_ns;
 	s->until_ns = s->at_ns < end_ns ? s->at_ns : end_ns;
+	struct gp_ooms ooms = { 0 };
 	enum gp_status status = gp_module_epochs_build(s->recording, &s->epochs);
+	if (status == GP_OK && s->moment == GP_AT_OOM)
+		status = gp_ooms_build(s->recording, NULL, &ooms);
 	if (status == GP_OK)
 		status = gp_peak_moments_find(s->recording, (int64_t)info->kept_from_ns,
-					      s->until_ns, &s->moments);
+					      s->until_ns, &ooms, &s->moments);
+	gp_ooms_free(&ooms);
 	if (status == GP_OK)
 		status = answer(s);
 	gp_module_epochs_release(&s->epochs);

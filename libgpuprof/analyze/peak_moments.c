@@ -3,11 +3,10 @@
 
 #include <string.h>
 
-#define CUDA_ERROR_OUT_OF_MEMORY 2u
-
 struct search {
 	struct gp_recording *recording;
 	int64_t until_ns;
+	uint64_t oom_order[GP_DEVICES]; /* of the first OOM; UINT64_MAX: none */
 	struct gp_peak_moments *out;
 };
 
@@ -40,13 +39,9 @@ static void see_all(struct search *s, int64_t at_ns)
 
 static void note_oom(struct search *s, const struct gp_record *r, int64_t at_ns)
 {
-	bool is_refused = r->kind == GP_ALLOC_FAILED && r->code == CUDA_ERROR_OUT_OF_MEMORY;
-	if ((r->kind != GP_OOM && !is_refused) || r->device >= GP_DEVICES)
-		return;
-	struct gp_first_oom *first =
-		is_refused ? &s->out->refused[r->device] : &s->out->oom[r->device];
-	if (first->event == GP_NO_EVENT)
-		*first = (struct gp_first_oom){ s->recording->seen, at_ns };
+	if ((r->kind == GP_OOM || r->kind == GP_ALLOC_FAILED) && r->device < GP_DEVICES &&
+	    r->order == s->oom_order[r->device])
+		s->out->oom[r->device] = (struct gp_first_oom){ s->recording->seen, at_ns };
 }
 
 static void see_event(struct search *s, const struct gp_record *r, int64_t at_ns)
@@ -76,13 +71,22 @@ static void keep_peaks(struct search *s)
 	}
 }
 
-enum gp_status gp_peak_moments_find(struct gp_recording *r, int64_t kept_from_ns, int64_t until_ns,
-				    struct gp_peak_moments *out)
+static void take_ooms(struct search *s, const struct gp_ooms *ooms)
 {
-	struct search search = { r, until_ns, out }, *s = &search;
+	for (unsigned device = 0; device < GP_DEVICES; device++) {
+		s->oom_order[device] = UINT64_MAX;
+		s->out->oom[device].event = GP_NO_EVENT;
+	}
+	for (size_t k = ooms != NULL ? ooms->ooms : 0; k-- > 0;)
+		s->oom_order[ooms->oom[k].device] = ooms->oom[k].order;
+}
+
+enum gp_status gp_peak_moments_find(struct gp_recording *r, int64_t kept_from_ns, int64_t until_ns,
+				    const struct gp_ooms *ooms, struct gp_peak_moments *out)
+{
+	struct search search = { .recording = r, .until_ns = until_ns, .out = out }, *s = &search;
 	memset(out, 0, sizeof *out);
-	for (unsigned device = 0; device < GP_DEVICES; device++)
-		s->out->oom[device].event = s->out->refused[device].event = GP_NO_EVENT;
+	take_ooms(s, ooms);
 	enum gp_status status = gp_recording_rewind(r);
 	const struct gp_live *live = r->live;
 	if (status == GP_OK)

@@ -15,11 +15,11 @@ struct gp_peak_moments {
 		uint64_t event; /* events applied by then */
 		int64_t at_ns;
 	} peak[GP_DEVICES][GP_CURVES], host;
-	/* the first of each device: told by the framework, and refused by the driver */
+	/* the first OOM of each device */
 	struct gp_first_oom {
 		uint64_t event; /* GP_NO_EVENT: none */
 		int64_t at_ns;
-	} oom[GP_DEVICES], refused[GP_DEVICES];
+	} oom[GP_DEVICES];
 	uint64_t last; /* event: the last one not later than until_ns */
 	uint64_t moved_peak[GP_DEVICES][GP_CURVES]; /* since the start, at the end of the replay */
 	int64_t moved_peak_ns[GP_DEVICES][GP_CURVES];
@@ -27,8 +27,9 @@ struct gp_peak_moments {
 	int64_t moved_host_ns;
 };
 
-/* One replay of what is kept, from `kept_from_ns` on. */
+/* One replay of what is kept, from `kept_from_ns` on. `ooms` NULL: they are not needed. */
 enum gp_status gp_peak_moments_find(struct gp_recording *recording, int64_t kept_from_ns,
-				    int64_t until_ns, struct gp_peak_moments *out);
+				    int64_t until_ns, const struct gp_ooms *ooms,
+				    struct gp_peak_moments *out);
 
 #endif

@@ -146,6 +146,7 @@ static enum gp_status add_mark(struct plot *p, const struct gp_record *r, int64_
 	line->mark[line->marks++] = (struct gp_mark){
 		.at_ns = at_ns,
 		.bytes = is_framework ? r->oom.bytes : r->alloc_failed.bytes,
+		.order = r->order,
 		.is_framework = is_framework,
 	};
 	return GP_OK;
@@ -349,25 +350,15 @@ static void fill_host_peak(const struct plot *p, bool is_whole, struct gp_timeli
 	out->peak_at_ns[GP_HOST_PINNED] = out->peak_at_ns[GP_HOST_REGISTERED] = at_ns;
 }
 
-static void judge_marks(struct gp_mark *mark, struct gp_timeline_device *out)
-{
-	for (size_t i = 0; i < out->ooms; i++)
-		out->refused += !mark[i].is_framework;
-	for (size_t i = 0; i < out->ooms; i++)
-		mark[i].is_oom = mark[i].is_framework || out->refused == out->ooms;
-	out->out_of_memory = out->ooms > out->refused ? out->ooms - out->refused : out->refused;
-}
-
 static enum gp_status fill_device(struct plot *p, unsigned device, bool is_whole,
 				  struct gp_timeline *out)
 {
 	struct line *line = &p->line[device];
 	struct gp_timeline_device *to = &out->device[out->devices++];
 	to->device = device;
-	to->oom = line->mark;
-	to->ooms = line->marks;
+	to->mark = line->mark;
+	to->marks = line->marks;
 	to->has_gaps = p->follow != NULL;
-	judge_marks(line->mark, to);
 	line->mark = NULL;
 	enum gp_status status = line->bucket != NULL ? fill_points(p, line, to) : GP_OK;
 	if (status == GP_OK)
@@ -400,6 +391,42 @@ static enum gp_status fill(struct plot *p, bool is_whole, struct gp_timeline *ou
 	return status == GP_OK ? fill_host(p, is_whole, out) : status;
 }
 
+static bool is_listed(const struct gp_ooms *ooms, uint64_t order)
+{
+	size_t low = 0, high = ooms->ooms;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (ooms->oom[middle].order < order)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < ooms->ooms && ooms->oom[low].order == order;
+}
+
+/* One more replay, where memory ran out at all. */
+static enum gp_status judge_marks(struct gp_recording *recording, struct gp_timeline *out)
+{
+	struct gp_ooms ooms = { 0 };
+	bool has_marks = false;
+	for (size_t k = 0; k < out->devices; k++)
+		has_marks = has_marks || out->device[k].marks > 0;
+	if (!has_marks)
+		return GP_OK;
+	enum gp_status status = gp_ooms_build(recording, NULL, &ooms);
+	for (size_t k = 0; k < out->devices && status == GP_OK; k++) {
+		struct gp_timeline_device *d = &out->device[k];
+		struct gp_mark *mark = (struct gp_mark *)d->mark;
+		for (size_t i = 0; i < d->marks; i++) {
+			mark[i].is_oom = is_listed(&ooms, mark[i].order);
+			d->ooms += mark[i].is_oom;
+			d->failed_calls += !mark[i].is_framework;
+		}
+	}
+	gp_ooms_free(&ooms);
+	return status;
+}
+
 static void forget_lines(struct plot *p)
 {
 	for (unsigned device = 0; device <= HOST; device++) {
@@ -427,6 +454,8 @@ static enum gp_status plot_once(void *context, const struct gp_info *info)
 	}
 	if (status == GP_OK)
 		status = fill(p, p->is_whole, p->out);
+	if (status == GP_OK)
+		status = judge_marks(p->recording, p->out);
 	forget_lines(p);
 	return status;
 }
@@ -483,7 +512,7 @@ void gp_timeline_free(struct gp_timeline *timeline)
 {
 	for (size_t i = 0; i < timeline->devices; i++) {
 		free((void *)timeline->device[i].point);
-		free((void *)timeline->device[i].oom);
+		free((void *)timeline->device[i].mark);
 	}
 	if (timeline->host != NULL)
 		free((void *)timeline->host->point);

@@ -18,7 +18,7 @@ def differences(path):
     compared = {
         "peaks": ([list(p.values()) for p in info["peaks"]], curves),
         "holders": ([h for h in info["holders"] if (h["key"], h["bytes"]) not in keys], []),
-        "ooms": (info["ooms"], {"count": len(moments), "first_ns": min(moments, default=None)}),
+        "ooms": (info["ooms"], {"count": len(moments), "overwritten": 0, "first_ns": min(moments, default=None)}),
         "leaks": (info["leaks"], {k: leaks[k] for k in ("verdict", "answer")}),
         "steps": ({k: info["steps"][k] for k in leaks["steps"]}, leaks["steps"]),
     }

@@ -141,7 +141,7 @@ static void any_moment_is_explained(void **state)
 	gp_recording_close(r);
 }
 
-/* The driver refuses, the framework frees a block and goes on; later it gives up. */
+/* A CUDA call for a small segment fails, the framework is then served: no OOM; later one is. */
 static void out_of_memory_is_when_the_framework_says_so(void **state)
 {
 	(void)state;
@@ -152,7 +152,7 @@ static void out_of_memory_is_when_the_framework_says_so(void **state)
 	const struct gp_record refused = { .kind = GP_ALLOC_FAILED,
 					   .space = GP_SPACE_DEVICE,
 					   .code = 2,
-					   .alloc_failed.bytes = 1 << 20 };
+					   .alloc_failed.bytes = 2 << 20 };
 	for (unsigned device = 0; device < 2; device++)
 		put(&w, 0,
 		    (struct gp_record){ .kind = GP_BLOCK_ALLOC,

@@ -291,8 +291,11 @@ static void test_marks_of_one_column_are_stacked(void **state)
 {
 	(void)state;
 	const struct gp_point point[] = { { 0, { 9, 8, 7 }, 0, 0 } };
-	const struct gp_mark oom[] = { { 0, 1 << 30, true, true }, { 1, 1 << 30, false, false } };
-	struct gp_timeline_device d = { .points = 1, .point = point, .ooms = 2, .oom = oom };
+	const struct gp_mark oom[] = { { 0, 1 << 30, 1, true, true },
+				       { 1, 1 << 30, 2, false, false } };
+	struct gp_timeline_device d = {
+		.points = 1, .point = point, .marks = 2, .mark = oom, .ooms = 1, .failed_calls = 1
+	};
 	peaks_of(&d);
 	struct shown s = show(&d, 0, 1000000, 0);
 	for (unsigned k = 0; k < 5; k++) {
@@ -302,7 +305,7 @@ static void test_marks_of_one_column_are_stacked(void **state)
 	assert_non_null(strchr(s.line[5], '|'));
 	assert_non_null(strstr(s.line[s.lines - 2], "x   out of memory at 0 s: 1.00 GiB"));
 	assert_non_null(strstr(s.line[s.lines - 2], "of the framework"));
-	assert_non_null(strstr(s.line[s.lines - 1], "r   refused by the driver once"));
+	assert_non_null(strstr(s.line[s.lines - 1], "r   1 failed CUDA call, the first at 1 ns"));
 	free(s.text);
 }
 
@@ -346,8 +349,8 @@ static void test_gap_is_named(void **state)
 static void test_nothing_to_show(void **state)
 {
 	(void)state;
-	const struct gp_mark oom[] = { { 5, 77, false, true } };
-	struct gp_timeline_device d = { .ooms = 1, .oom = oom };
+	const struct gp_mark oom[] = { { 5, 77, 1, false, true } };
+	struct gp_timeline_device d = { .marks = 1, .mark = oom, .ooms = 1, .failed_calls = 1 };
 	struct shown s = show(&d, 5, 5, 0);
 	assert_int_equal(column_of_mark(&s, 'x'), 0);
 	assert_non_null(strstr(s.line[s.lines - 1], "77 B asked of the driver"));
