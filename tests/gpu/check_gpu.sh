@@ -198,8 +198,9 @@ section_ranks() {
 # what docs/RECIPES.md says, tried: a line a recipe
 section_recipes() {
 	need_gpus recipes 1 || return 0
-	timeout -k 10 260 "$python" "$here/recipes.py" --gpuprof "$gpuprof" --work "$work/recipes" 2>&1
-	claim recipes "all recipes are gone through (exit $?)" [ -d "$work/recipes" ]
+	timeout -k 10 260 "$python" "$here/recipes.py" --gpuprof "$gpuprof" --work "$work/recipes" 2>&1 |
+		tee "$work/recipes.out"
+	claim recipes "all recipes were tried" grep -q '^     recipes: ' "$work/recipes.out"
 }
 section_shell() {
 	mkdir -p "$work/shell"

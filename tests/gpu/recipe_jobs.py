@@ -1,13 +1,28 @@
-"""Small jobs as recipes start them; no network, random weights: recipe_jobs.py JOB. The last line is "done JOB ...".
+"""Small jobs as recipes start them; no network, random weights: recipe_jobs.py JOB. Each rank prints "done JOB ...".
 
-Ranks find each other by the variables that torchrun sets; without them a job is alone.
+Ranks find each other by the variables that torchrun sets; without them a job is alone. Each process with PyTorch
+writes its own peaks to the file PEAKS_OUT.RANK.
 """
+import json
 import os
 import sys
 import tempfile
 
 RANK, WORLD, LOCAL = (int(os.environ.get(name, default)) for name, default in
                       (("RANK", 0), ("WORLD_SIZE", 1), ("LOCAL_RANK", 0)))
+
+
+def write_peaks(torch, rank=None):
+    """What PyTorch counted in this process, on the device that it uses."""
+    rank = RANK if rank is None else rank
+    if not os.environ.get("PEAKS_OUT"):
+        return
+    torch.cuda.synchronize()
+    device = torch.cuda.current_device()
+    with open(f"{os.environ['PEAKS_OUT']}.{rank}", "w") as file:
+        json.dump({"rank": rank, "pid": os.getpid(), "device": device,
+                   "allocated_peak_bytes": torch.cuda.max_memory_allocated(device),
+                   "reserved_peak_bytes": torch.cuda.max_memory_reserved(device)}, file)
 
 
 def model_of(torch, width=512, layers=4):
@@ -17,15 +32,19 @@ def model_of(torch, width=512, layers=4):
     return torch.nn.Sequential(*parts).cuda()
 
 
-def train(torch, model, batches, steps=4):
+def train(torch, model, batches):
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    for batch in batches[:steps] if isinstance(batches, list) else batches:
+    for batch in batches:
         loss = model(batch.cuda(non_blocking=True)).square().mean()
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
     torch.cuda.synchronize()
     return float(loss)
+
+
+def four_batches(torch):
+    return [torch.randn(64, 512) for _ in range(4)]
 
 
 def join(torch):
@@ -38,13 +57,27 @@ def join(torch):
     return "gloo" if shared else "nccl"
 
 
+def leave(torch):
+    write_peaks(torch)
+    torch.distributed.destroy_process_group()
+
+
 def ddp():
     import torch
     backend = join(torch)
     model = torch.nn.parallel.DistributedDataParallel(model_of(torch))
-    loss = train(torch, model, [torch.randn(64, 512) for _ in range(4)])
-    torch.distributed.destroy_process_group()
-    return f"{backend} world {WORLD} loss {loss:.3f}"
+    loss = train(torch, model, four_batches(torch))
+    leave(torch)
+    return f"{backend} rank {RANK} of {WORLD} loss {loss:.3f}"
+
+
+def slurm_ddp():
+    """What a script does that srun starts without torchrun."""
+    global RANK, WORLD, LOCAL
+    RANK, WORLD, LOCAL = (int(os.environ[name]) for name in ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"))
+    os.environ.update(RANK=str(RANK), WORLD_SIZE=str(WORLD), LOCAL_RANK=str(LOCAL), MASTER_ADDR="127.0.0.1",
+                      MASTER_PORT="29537")
+    return ddp()
 
 
 def fsdp2():
@@ -56,21 +89,42 @@ def fsdp2():
         if isinstance(part, torch.nn.Linear):
             fully_shard(part)
     fully_shard(model)
-    loss = train(torch, model, [torch.randn(64, 512) for _ in range(4)])
-    torch.distributed.destroy_process_group()
-    return f"{backend} world {WORLD} loss {loss:.3f}"
+    loss = train(torch, model, four_batches(torch))
+    leave(torch)
+    return f"{backend} rank {RANK} of {WORLD} loss {loss:.3f}"
+
+
+def rank_oom():
+    """The last rank gets a batch that does not fit beside the model; the others wait for it."""
+    import torch
+    join(torch)
+    total = torch.cuda.get_device_properties(torch.cuda.current_device()).total_memory
+    model = torch.empty(total // 10 * 6, dtype=torch.uint8, device="cuda")
+    everyone = torch.ones(1, device="cuda")
+    write_peaks(torch)
+    torch.distributed.all_reduce(everyone)
+    torch.cuda.synchronize()
+    try:
+        if RANK == WORLD - 1:
+            batch = torch.empty(total // 2, dtype=torch.uint8, device="cuda")
+    finally:
+        write_peaks(torch)
+    torch.distributed.all_reduce(everyone)
+    torch.cuda.synchronize()
+    return f"rank {RANK} of {WORLD}"
 
 
 def hf_trainer():
     import torch
     from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainingArguments
     model = GPT2LMHeadModel(GPT2Config(vocab_size=1000, n_embd=128, n_layer=2, n_head=2))
-    lines = [{"input_ids": line, "labels": line} for line in torch.randint(0, 1000, (16, 64))]
+    lines = [{"input_ids": line, "labels": line} for line in torch.randint(0, 1000, (32, 64))]
     with tempfile.TemporaryDirectory() as folder:
         args = TrainingArguments(folder, per_device_train_batch_size=4, max_steps=4, report_to=[],
                                  save_strategy="no", disable_tqdm=True, dataloader_num_workers=0)
         Trainer(model=model, args=args, train_dataset=lines).train()
-    return f"world {WORLD}"
+    write_peaks(torch)
+    return f"rank {RANK} of {WORLD}"
 
 
 def accelerate_loop():
@@ -79,14 +133,15 @@ def accelerate_loop():
     accelerator = Accelerator()
     model = model_of(torch)
     optimizer = torch.optim.AdamW(model.parameters())
-    loader = torch.utils.data.DataLoader(torch.randn(64, 512), batch_size=16)
+    loader = torch.utils.data.DataLoader(torch.randn(128, 512), batch_size=16)
     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
     for batch in loader:
         loss = model(batch).square().mean()
         accelerator.backward(loss)
         optimizer.step()
         optimizer.zero_grad()
-    return f"{accelerator.num_processes} process(es)"
+    write_peaks(torch, accelerator.process_index)
+    return f"rank {accelerator.process_index} of {accelerator.num_processes}"
 
 
 def dataloader():
@@ -94,6 +149,7 @@ def dataloader():
     data = torch.utils.data.TensorDataset(torch.randn(256, 512))
     loader = torch.utils.data.DataLoader(data, batch_size=32, num_workers=2, pin_memory=True)
     loss = train(torch, model_of(torch), (batch for (batch,) in loader))
+    write_peaks(torch)
     return f"2 workers, pinned, loss {loss:.3f}"
 
 
@@ -125,42 +181,76 @@ def triton_add():
     x = torch.ones(1 << 22, device="cuda")
     out = torch.empty_like(x)
     add[(triton.cdiv(x.numel(), 1024),)](x, x, out, x.numel(), BLOCK=1024)
-    torch.cuda.synchronize()
-    return f"{out.sum().item():.1f}"
+    value = out.sum().item()
+    write_peaks(torch)
+    return f"{value:.1f}"
+
+
+class Shards:
+    """One rank's share of each layer: columns of the first matrix, rows of the second. The ranks' results are added."""
+
+    def __init__(self, torch, world, width=1024, layers=4):
+        self.torch = torch
+        self.layers = [torch.nn.Sequential(torch.nn.Linear(width, 4 * width // world), torch.nn.GELU(),
+                                           torch.nn.Linear(4 * width // world, width)).half().cuda()
+                       for _ in range(layers)]
+        self.pool = None
+
+    def prefill(self, x):
+        for layer in self.layers:
+            y = layer(x)
+            self.torch.distributed.all_reduce(y)
+            x = x + y
+        return x
+
+    def capture(self, batch, width=1024):
+        """A graph for each layer, since NCCL runs between them."""
+        torch, steps = self.torch, []
+        x = torch.zeros(batch, width, device="cuda", dtype=torch.half)
+        for layer in self.layers:
+            stream = torch.cuda.Stream()
+            stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(stream):
+                layer(x)
+            torch.cuda.current_stream().wait_stream(stream)
+            graph = torch.cuda.CUDAGraph()
+            # NCCL's watchdog may ask for its events meanwhile
+            with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
+                y = layer(x)
+            self.pool = self.pool or graph.pool()
+            steps.append((graph, y))
+        return x, steps
+
+    def decode(self, x, steps):
+        for graph, y in steps:
+            graph.replay()
+            self.torch.distributed.all_reduce(y)
+            x.add_(y)
+        return x
 
 
 def worker(rank, world, share, answers):
-    """What a worker of vLLM or SGLang does: NCCL, weights, a KV cache of most of what is free, graphs, requests."""
+    """What a worker of vLLM or SGLang does: NCCL, its share of the weights, a KV cache of most of what is free, graphs,
+    requests."""
     import torch
     torch.cuda.set_device(rank)
     torch.distributed.init_process_group("nccl", init_method="tcp://127.0.0.1:29541", rank=rank, world_size=world)
     with torch.inference_mode():
-        model = model_of(torch, width=1024, layers=4).half()
-        model(torch.zeros(256, 1024, device="cuda", dtype=torch.half))  # what the largest batch takes
+        torch.manual_seed(rank)
+        model = Shards(torch, world)
+        model.prefill(torch.zeros(256, 1024, device="cuda", dtype=torch.half))  # what the largest batch takes
         free, _ = torch.cuda.mem_get_info()
         cache = torch.empty(int(free * share) // 2, dtype=torch.half, device="cuda")
         pages = cache[:cache.numel() // 1024 * 1024].view(-1, 1024)
-        graphs, pool = {}, None
-        for batch in (32, 16, 8, 4, 2, 1):  # the largest first: the others fit into its pool
-            x = torch.zeros(batch, 1024, device="cuda", dtype=torch.half)
-            graph = torch.cuda.CUDAGraph()
-            stream = torch.cuda.Stream()
-            stream.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(stream):
-                model(x)
-            torch.cuda.current_stream().wait_stream(stream)
-            with torch.cuda.graph(graph, pool=pool):
-                y = model(x) + pages[:batch]
-            pool = pool or graph.pool()
-            graphs[batch] = graph, x, y
-        for request in range(200):
-            graph, x, y = graphs[(1, 4, 32, 8, 2, 16)[request % 6]]
-            x.fill_(0.01 * request)
-            graph.replay()
-            pages[request % pages.shape[0]].copy_(y[0])
-            torch.distributed.all_reduce(y)
         torch.cuda.synchronize()
-    answers.put(f"{len(graphs)} graphs, KV cache {cache.nbytes >> 20} MiB")
+        graphs = {batch: model.capture(batch) for batch in (32, 16, 8, 4, 2, 1)}  # the others fit into the first's pool
+        for request in range(100):
+            x, steps = graphs[(1, 4, 32, 8, 2, 16)[request % 6]]
+            x.fill_(0.01)
+            pages[request % pages.shape[0]].copy_(model.decode(x, steps)[0])
+        torch.cuda.synchronize()
+    write_peaks(torch, rank)
+    answers.put(f"{len(graphs)} batch sizes, KV cache {cache.nbytes >> 20} MiB")
     torch.distributed.destroy_process_group()
 
 
@@ -177,10 +267,11 @@ def serve():
         rank.join()
     if any(rank.exitcode for rank in ranks):
         sys.exit(f"serve: workers ended with {[rank.exitcode for rank in ranks]}")
-    return f"{world} worker(s), {answers.get(timeout=5)}"
+    return f"tensor parallel {world}, {answers.get(timeout=5)}"
 
 
-JOBS = {job.__name__: job for job in (ddp, fsdp2, hf_trainer, accelerate_loop, dataloader, jax_jit, cupy_sum, triton_add, serve)}
+JOBS = {job.__name__: job for job in (ddp, slurm_ddp, fsdp2, rank_oom, hf_trainer, accelerate_loop, dataloader, jax_jit,
+                                      cupy_sum, triton_add, serve)}
 
 if __name__ == "__main__":
     print("done", sys.argv[1], JOBS[sys.argv[1]](), flush=True)
