@@ -1,6 +1,7 @@
 #!/bin/sh
-# Recipes of docs/RECIPES.md without a GPU and without their launchers: a job of the fake driver is
-# recorded in what srun, torchrun, a kubelet or a container engine give a process.
+# Recipes of docs/RECIPES.md without a GPU: a job of the fake driver is recorded in what srun,
+# torchrun, a kubelet or a container engine give a process, and in containers of Podman where it is
+# installed.
 #   run_launchers.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -111,5 +112,52 @@ if [ $status = 77 ]; then
 	echo "skip launchers/pod no mounts of our own here" >>"$results"
 else
 	judge pod first.gpr second.gpr
+fi
+
+# Podman: containers whose root is empty but for this machine's /usr, with Podman's own seccomp
+# profile and /dev/shm. The last one is killed and shares /dev/shm, where its rings are found.
+mkdir -p "$dir/podman" "$dir/root/usr" "$dir/root/etc" "$dir/root/tmp"
+for link in bin sbin lib lib64; do
+	[ ! -L /$link ] || ln -s usr/$link "$dir/root/$link"
+done
+engine() {
+	podman --root "$dir/engine/root" --runroot "$dir/engine/run" --storage-driver vfs $runtime "$@"
+}
+# contain HOSTNAME ENGINE'S ARGUMENTS -- COMMAND...: its own limits, which may not be raised everywhere
+contain() {
+	host=$1 given=
+	shift
+	while [ "$1" != -- ]; do
+		given="$given $1"
+		shift
+	done
+	shift
+	engine run --rm --name "gpuprof-$host-$$" --hostname "$host" --network none $given \
+		--ulimit nofile=1024:1024 --ulimit nproc=1024:1024 \
+		-v /usr:/usr:ro -v "$build:/opt/gpuprof:ro" -v "$dir/podman:/recordings" \
+		-e LD_LIBRARY_PATH=/opt/gpuprof/fake --rootfs "$dir/root" "$@"
+}
+runtime=
+filtered='grep -q "^Seccomp:.2" /proc/self/status'
+contain try -- sh -c "$filtered" >"$dir/podman.out" 2>&1 || runtime="--runtime runc"
+if ! contain try -- sh -c "$filtered" >>"$dir/podman.out" 2>&1; then
+	echo "skip launchers/podman no containers of Podman with a seccomp filter here" >>"$results"
+else
+	inside="/opt/gpuprof/gpuprof run -o /recordings/%h.gpr --"
+	contain small -- $inside /opt/gpuprof/victims/training_loop 200 >>"$dir/podman.out" 2>&1
+	contain large --shm-size=1g -- $inside /opt/gpuprof/victims/training_loop 200 \
+		>>"$dir/podman.out" 2>&1
+	contain killed --ipc=host -- $inside /opt/gpuprof/victims/training_loop 1000000 \
+		>>"$dir/podman.out" 2>&1 &
+	until [ -n "$(find "$dir/podman" -name killed.gpr -size +64k)" ] || ! kill -0 $! 2>/dev/null; do
+		sleep 0.1
+	done
+	engine kill "gpuprof-killed-$$" >>"$dir/podman.out" 2>&1
+	wait $!
+	judge podman small.gpr large.gpr killed.gpr
+	if ! "$gpuprof" info --json "$dir/podman/killed.gpr" | grep -q '"complete": true'; then
+		echo "fail launchers/podman_killed its rings were not found" | tee -a "$results"
+		failed=1
+	fi
 fi
 exit $failed
