@@ -121,9 +121,11 @@ for link in bin sbin lib lib64; do
 	[ ! -L /$link ] || ln -s usr/$link "$dir/root/$link"
 done
 engine() {
-	podman --root "$dir/engine/root" --runroot "$dir/engine/run" --storage-driver vfs $runtime "$@"
+	podman --root "$dir/engine/root" --runroot "$dir/engine/run" --storage-driver vfs \
+		$runtime "$@"
 }
-# contain HOSTNAME ENGINE'S ARGUMENTS -- COMMAND...: its own limits, which may not be raised everywhere
+# contain HOSTNAME ENGINE'S ARGUMENTS -- COMMAND...: with low limits, for not everywhere may they be
+# raised
 contain() {
 	host=$1 given=
 	shift
@@ -149,7 +151,8 @@ else
 		>>"$dir/podman.out" 2>&1
 	contain killed --ipc=host -- $inside /opt/gpuprof/victims/training_loop 1000000 \
 		>>"$dir/podman.out" 2>&1 &
-	until [ -n "$(find "$dir/podman" -name killed.gpr -size +64k)" ] || ! kill -0 $! 2>/dev/null; do
+	until [ -n "$(find "$dir/podman" -name killed.gpr -size +64k)" ] ||
+		! kill -0 $! 2>/dev/null; do
 		sleep 0.1
 	done
 	engine kill "gpuprof-killed-$$" >>"$dir/podman.out" 2>&1

@@ -492,8 +492,7 @@ static bool start(struct gp_recorder *r)
 		return refuse(r, "cannot write", r->writer.path, errno);
 	/* should that fail: it is tried again, and what is lost meanwhile is counted */
 	gp_segment_begin(r);
-	gp_list_add("", r->writer.path);
-	gp_say(false, "records into", r->writer.path);
+	gp_name_tell(&r->writer);
 	if (r->is_private)
 		gp_say(false, "the rings are private memory: what a kill leaves in them is lost",
 		       NULL);

@@ -125,11 +125,15 @@ int gp_file_high(int fd)
 }
 
 /* Only beside files is there a free name: `/dev/null.2` is nothing that anybody asked for. */
-static bool is_file(const char *path)
+static bool is_file(const char *path, uint64_t *made_ns)
 {
 	struct statx st;
-	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st) != 0)
+	*made_ns = 0;
+	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_BTIME | STATX_MTIME, &st))
 		return errno == ENOENT; /* gone meanwhile */
+	const struct statx_timestamp *made =
+		st.stx_mask & STATX_BTIME ? &st.stx_btime : &st.stx_mtime;
+	*made_ns = (uint64_t)made->tv_sec * 1000000000u + made->tv_nsec;
 	bool is_regular = S_ISREG(st.stx_mode);
 	errno = S_ISDIR(st.stx_mode) ? EISDIR : EEXIST;
 	return is_regular;
@@ -137,6 +141,8 @@ static bool is_file(const char *path)
 
 static int open_new(struct gp_file_writer *w, const char *name)
 {
+	uint64_t made_ns;
+	w->taken_ns = 0;
 	for (unsigned attempt = 0; attempt < 1000; attempt++) {
 		if (!gp_output_attempt(name, attempt, w->path, sizeof w->path)) {
 			errno = ENAMETOOLONG;
@@ -145,8 +151,9 @@ static int open_new(struct gp_file_writer *w, const char *name)
 		int fd = open(w->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (fd >= 0)
 			return w->is_shared_table ? gp_file_high(fd) : fd;
-		if (errno != EEXIST || !is_file(w->path))
+		if (errno != EEXIST || !is_file(w->path, &made_ns))
 			return -1;
+		w->taken_ns = made_ns > w->taken_ns ? made_ns : w->taken_ns;
 	}
 	return -1;
 }

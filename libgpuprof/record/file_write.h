@@ -20,13 +20,15 @@ struct gp_file_writer {
 	char path[1024];
 	int fd;
 	struct gp_file_id id;
+	uint64_t taken_ns;    /* when the youngest file of a taken name was made; 0: none */
 	bool is_shared_table; /* the job can close our descriptor: it is opened again then */
 	uint64_t segment_bytes;
 };
 
 /*
  * Creates the recording (O_EXCL, 0600, next free name) and writes its header. header's sizes, clock
- * and texts are filled in by the caller, except command, hostname and boot_id. errno on false.
+ * and texts are filled in by the caller, except command, hostname and boot_id. Sets taken_ns. errno
+ * on false.
  */
 bool gp_file_create(struct gp_file_writer *writer, const char *name);
 /*

@@ -339,6 +339,8 @@ void gp_futex_set_shared(_Atomic uint32_t *word, uint32_t value);
  */
 /* Constructor: which file stderr is. */
 void gp_say_init(void);
+/* Is the stderr that the process started with the file behind `path`? */
+bool gp_say_goes_to(const char *path);
 /* Calls `write`, which returns -1 with errno; none of its signals reaches the job. */
 void gp_write_unseen(long (*write)(const char *, size_t), const char *line, size_t length);
 void gp_say_errno(const char *text, const char *subject, int error);
@@ -348,6 +350,8 @@ void gp_say_pending(void);
 /* Why nothing is recorded; also to `gpuprof run`. `subject` may be NULL; error 0: no errno. */
 void gp_say_refusal(const char *why, const char *subject, int error);
 
+/* second_name.c: names the recording to `gpuprof run`, and on stderr where its name was taken. */
+void gp_name_tell(const struct gp_file_writer *w);
 /* run_list.c: a line for `gpuprof run` if it started us; `what` is "" for a recording. */
 void gp_list_add(const char *what, const char *text);
 

@@ -77,6 +77,15 @@ static bool stderr_is_still_there(void)
 	       now.stx_btime.tv_nsec == then->stx_btime.tv_nsec;
 }
 
+bool gp_say_goes_to(const char *path)
+{
+	const struct statx *own = &stderr_at_start;
+	struct statx other;
+	return own->stx_mask != 0 && statx(AT_FDCWD, path, 0, STATX_INO, &other) == 0 &&
+	       other.stx_ino == own->stx_ino && other.stx_dev_major == own->stx_dev_major &&
+	       other.stx_dev_minor == own->stx_dev_minor;
+}
+
 static bool stderr_takes_more(void)
 {
 	const struct timespec at_once = { 0, 0 };
