@@ -12,7 +12,7 @@
 #include "report.h"
 
 #define FRACTION_PARTS 10000u
-#define LINE_COLUMNS 84u  /* of an advice, behind its number and cost */
+#define LINE_COLUMNS 81u  /* of an advice, behind its number and cost */
 #define HOLDERS_TRIED 20u /* groups, most bytes first, of which the first with a line counts */
 
 struct advising {
@@ -96,13 +96,21 @@ static struct gp_oom_advice *advice_add(struct advising *g, const char *change,
 	return v;
 }
 
-/* The caller is left out where the line would be too long with it. */
+/*
+ * Where the line would be too long: without the caller's file, if it is the same, or without the
+ * caller. "a.py:9 f < :4 g" is such a text.
+ */
 static const char *who_short(const char *who, size_t others, char out[GP_OOM_WHO_MAX])
 {
 	const char *caller = strstr(who, " < ");
 	snprintf(out, GP_OOM_WHO_MAX, "%s", who);
-	if (caller && strlen(who) + others > LINE_COLUMNS)
-		out[caller - who] = '\0';
+	if (!caller || strlen(who) + others <= LINE_COLUMNS)
+		return out;
+	const size_t file = strcspn(who, ":"), name = (size_t)(caller - who);
+	bool is_same = file < name && strncmp(caller + 3, who, file + 1) == 0;
+	snprintf(out + name, GP_OOM_WHO_MAX - name, " < %s", caller + 3 + (is_same ? file : 0));
+	if (strlen(out) + others > LINE_COLUMNS)
+		out[name] = '\0';
 	return out;
 }
 
@@ -183,6 +191,14 @@ static void advise_limit(struct advising *g, const struct gp_oom_help *h)
 		advice_add(g, gp_help_names[h->help], GP_OOM_COST_SETTING, !h->is_bound, h->bytes);
 	if (total && h->bytes <= total)
 		put_fraction(g, parts, v);
+	const struct gp_oom_facts *f = &g->c->facts;
+	if (f->is_limit_told && f->limit_bytes < h->bytes) {
+		uint64_t more = h->bytes - f->limit_bytes;
+		BRIEF(v, "a limit %s higher", gp_bytes_text(more).s);
+		TEXT(v, "raise the limit by %s%s%s", gp_bytes_text(more).s, *v->setting ? ": " : "",
+		     v->setting);
+		return;
+	}
 	BRIEF(v, "a limit of %s", gp_bytes_text(h->bytes).s);
 	TEXT(v, "raise the limit to %s%s%s", gp_bytes_text(h->bytes).s, *v->setting ? ": " : "",
 	     v->setting);
@@ -218,8 +234,8 @@ static void advise_others(struct advising *g)
 	struct gp_oom_advice *v = advice_add(g, gp_help_names[h->help], GP_OOM_COST_ENVIRONMENT,
 					     true, g->c->finding.missing_bytes);
 	BRIEF(v, "stop other processes");
-	TEXT(v, "stop other processes (nvidia-smi lists them): they took %s after %s",
-	     gp_bytes_text(h->bytes).s, gp_ns_text(g->oom->before_at_ns).s);
+	TEXT(v, "stop other processes (nvidia-smi lists them) that use at least %s",
+	     gp_bytes_text(v->bytes).s);
 }
 
 /* The driver refuses some of what it counts as free, and gives whole segments. */
@@ -235,11 +251,19 @@ static bool is_beyond_device(const struct advising *g)
 	return total && g->oom->bytes > total;
 }
 
+static const char *share_text(uint64_t part, uint64_t all, char out[16])
+{
+	double percent = 100.0 * (double)part / (double)all;
+	snprintf(out, 16, percent < 0.05 ? "<0.1%%" : "%.1f%%", percent);
+	return out;
+}
+
 static void advise_batch(struct advising *g)
 {
 	const struct gp_oom_facts *f = &g->c->facts;
 	const struct gp_oom_help *h = help_of(g, GP_HELP_LESS);
 	struct gp_oom_advice *v;
+	char share[16];
 	/* no batch is as small as that: it asks for a size that was not meant */
 	if (is_beyond_device(g))
 		return;
@@ -257,10 +281,11 @@ static void advise_batch(struct advising *g)
 		v = advice_add(g, gp_help_names[h->help], GP_OOM_COST_CONFIGURATION, true, bytes);
 		BRIEF(v, "smaller batch: %s less", gp_bytes_text(bytes).s);
 		if (g->a->is_framework)
-			TEXT(v, "a smaller batch: at least %s (%.1f%%) less in use at that moment",
-			     gp_bytes_text(bytes).s, 100.0 * (double)bytes / (double)all);
+			TEXT(v, "a smaller batch: %s (%s) less than the %s used and asked",
+			     gp_bytes_text(bytes).s, share_text(bytes, all, share),
+			     gp_bytes_text(all).s);
 		else
-			TEXT(v, "a smaller batch: at least %s less in use then, and empty_cache()",
+			TEXT(v, "a smaller batch: %s less in use, then empty_cache()",
 			     gp_bytes_text(bytes).s);
 		return;
 	}
@@ -348,8 +373,8 @@ static enum gp_status advise_outside(struct advising *g)
 	BRIEF(v, "less outside PyTorch");
 	if (is_named) {
 		snprintf(v->who, sizeof v->who, "%s", who);
-		TEXT(v, "free or shrink the %s that %s took outside PyTorch",
-		     gp_bytes_text(bytes).s, who_short(who, 48, shorter));
+		TEXT(v, "free or shrink the %s outside PyTorch of %s", gp_bytes_text(bytes).s,
+		     who_short(who, 48, shorter));
 	} else {
 		TEXT(v, "use less memory outside PyTorch, for example of a library: it took %s",
 		     gp_bytes_text(h->bytes).s);
@@ -372,8 +397,8 @@ static enum gp_status advise_holder(struct advising *g)
 	struct gp_oom_advice *v = advice_add(g, "free_held", GP_OOM_COST_CODE, true, less);
 	snprintf(v->who, sizeof v->who, "%s", who);
 	BRIEF(v, "free %s earlier", gp_bytes_text(less).s);
-	TEXT(v, "free earlier, or move to the host: %s of the %s of %s", gp_bytes_text(less).s,
-	     gp_bytes_text(bytes).s, who_short(who, 60, shorter));
+	TEXT(v, "free or offload %s of %s from %s", gp_bytes_text(less).s, gp_bytes_text(bytes).s,
+	     who_short(who, 42, shorter));
 	return GP_OK;
 }
 
@@ -387,7 +412,7 @@ static void advise_cache(struct advising *g)
 	char shorter[GP_OOM_WHO_MAX];
 	snprintf(v->who, sizeof v->who, "%s", g->a->asker);
 	BRIEF(v, "empty_cache() before it");
-	TEXT(v, "call torch.cuda.empty_cache() before %s: it returns %s",
+	TEXT(v, "torch.cuda.empty_cache() before %s: it returns %s",
 	     *v->who ? who_short(v->who, 52, shorter) : "it", gp_bytes_text(h->bytes).s);
 }
 
@@ -426,7 +451,7 @@ static bool is_of_one_line(struct advising *g, const struct gp_block_set *set, c
 
 static void advise_blocks(struct advising *g)
 {
-	char who[GP_OOM_WHO_MAX];
+	char who[GP_OOM_WHO_MAX], shorter[GP_OOM_WHO_MAX];
 	for (size_t k = 0; k < g->c->helps; k++) {
 		const struct gp_oom_help *h = &g->c->help[k];
 		bool is_beside = h->help == GP_HELP_FREE_NEIGHBOURS;
@@ -440,8 +465,8 @@ static void advise_blocks(struct advising *g)
 			advice_add(g, gp_help_names[h->help], GP_OOM_COST_CODE, true, h->bytes);
 		snprintf(v->who, sizeof v->who, "%s", who);
 		BRIEF(v, "free %s earlier", gp_plural(h->count, "block").s);
-		TEXT(v, "free earlier: %s (%s) of %s", gp_plural(h->count, "block").s,
-		     gp_bytes_text(h->bytes).s, who);
+		TEXT(v, "free %s between gaps (%s) of %s", gp_plural(h->count, "block").s,
+		     gp_bytes_text(h->bytes).s, who_short(who, 42, shorter));
 		return;
 	}
 }
@@ -457,7 +482,7 @@ static void advise_size(struct advising *g)
 	snprintf(v->who, sizeof v->who, "%s", g->a->asker);
 	BRIEF(v, "check the size");
 	TEXT(v, "check the size that %s asks for: it is larger than the GPU",
-	     *v->who ? who_short(v->who, 60, shorter) : "the job");
+	     *v->who ? who_short(v->who, 57, shorter) : "the job");
 	snprintf(g->a->cause, sizeof g->a->cause,
 		 "capacity: the request is larger than the GPU's %s", gp_bytes_text(total).s);
 }

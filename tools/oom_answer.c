@@ -25,10 +25,11 @@ static const char *const short_causes[GP_VERDICTS] = {
 	[GP_VERDICT_OUTSIDE] = "outside PyTorch",
 	[GP_VERDICT_CAPACITY] = "capacity",
 };
+#define CAUSE_KEPT "driver reserve"
 
 const char *gp_oom_answer_cause(const struct gp_oom_answer *answer)
 {
-	return short_causes[answer->verdict];
+	return answer->is_kept ? CAUSE_KEPT : short_causes[answer->verdict];
 }
 
 const char *gp_oom_answer_brief(const struct gp_oom_answer *answer)
@@ -76,6 +77,11 @@ static void say_missing(const struct gp_oom_case *c, struct gp_oom_answer *a)
 	case GP_VERDICTS:
 		break;
 	}
+	if (a->is_kept) {
+		SAY("up to %s, which the driver may keep of what it counts as free",
+		    gp_bytes_text(GP_KEPT_BY_DRIVER).s);
+		return;
+	}
 	/* nothing of a limit that was not recorded */
 	if (a->missing_bytes == GP_BYTES_UNKNOWN || !a->missing_bytes) {
 		a->missing_bytes = GP_BYTES_UNKNOWN;
@@ -91,8 +97,21 @@ static void say_missing(const struct gp_oom_case *c, struct gp_oom_answer *a)
 
 #define SAY(...) snprintf(a->cause, sizeof a->cause, __VA_ARGS__)
 
+/* The limit, not the device, decides how much more PyTorch may reserve. */
+static bool is_limit_tighter(const struct gp_oom_case *c)
+{
+	const struct gp_oom_facts *f = &c->facts;
+	return f->is_limit_told && f->limit_bytes != GP_BYTES_UNKNOWN &&
+	       above(f->limit_bytes, f->reserved_bytes) < f->free_bytes;
+}
+
 static void say_tied(const struct gp_oom_case *c, struct gp_oom_answer *a)
 {
+	char limited[160] = "";
+	if (is_limit_tighter(c))
+		snprintf(limited, sizeof limited, "; the %s limit leaves %s",
+			 gp_bytes_text(c->facts.limit_bytes).s,
+			 gp_bytes_text(above(c->facts.limit_bytes, c->facts.reserved_bytes)).s);
 	const uint64_t *cause = c->frag.cause_bytes;
 	const char *where = "for other streams or in private pools";
 	if (c->facts.has_arena && !cause[GP_CAUSE_PRIVATE] && cause[GP_CAUSE_STREAM])
@@ -100,11 +119,11 @@ static void say_tied(const struct gp_oom_case *c, struct gp_oom_answer *a)
 	else if (c->facts.has_arena && cause[GP_CAUSE_PRIVATE] && !cause[GP_CAUSE_STREAM])
 		where = "in private pools (CUDA graphs, MemPool)";
 	if (c->facts.elsewhere_bytes)
-		SAY("stream or pool: PyTorch caches %s %s",
-		    gp_bytes_text(c->facts.elsewhere_bytes).s, where);
+		SAY("stream or pool: %s are cached %s%s", gp_bytes_text(c->facts.elsewhere_bytes).s,
+		    where, limited);
 	else
-		SAY("stream or pool: the cache has a place for %s, %s",
-		    gp_bytes_text(c->facts.largest_any_bytes).s, where);
+		SAY("stream or pool: the cache has a place for %s, %s%s",
+		    gp_bytes_text(c->facts.largest_any_bytes).s, where, limited);
 }
 
 static void say_limited(const struct gp_oom_facts *f, struct gp_oom_answer *a)
@@ -114,7 +133,7 @@ static void say_limited(const struct gp_oom_facts *f, struct gp_oom_answer *a)
 		snprintf(had, sizeof had, "; the device has %s free",
 			 gp_bytes_text(f->free_bytes).s);
 	if (f->is_limit_told)
-		SAY("limit: PyTorch may reserve %s (set_per_process_memory_fraction)%s",
+		SAY("limit: set_per_process_memory_fraction allows %s%s",
 		    gp_bytes_text(f->limit_bytes).s, had);
 	else
 		SAY("limit: PyTorch stopped at %s by a limit that was not recorded%s",
@@ -138,12 +157,15 @@ static void say_pieces(const struct gp_oom_case *c, struct gp_oom_answer *a)
 	const struct gp_oom_finding *v = &c->finding;
 	const char *doubt =
 		c->facts.has_arena ? "" : ", or for other streams (no allocator details)";
-	if (v->room_bytes == GP_BYTES_UNKNOWN)
-		SAY("fragmentation: %s are cached, in pieces%s", gp_bytes_text(v->cached_bytes).s,
-		    doubt);
-	else
-		SAY("fragmentation: %s are cached and %s can be reserved, in pieces%s",
-		    gp_bytes_text(v->cached_bytes).s, gp_bytes_text(v->room_bytes).s, doubt);
+	char room[160] = "";
+	if (is_limit_tighter(c))
+		snprintf(room, sizeof room, "; the %s limit leaves %s",
+			 gp_bytes_text(c->facts.limit_bytes).s, gp_bytes_text(v->room_bytes).s);
+	else if (v->room_bytes != GP_BYTES_UNKNOWN)
+		snprintf(room, sizeof room, "; the device has %s free",
+			 gp_bytes_text(v->room_bytes).s);
+	SAY("fragmentation: %s are cached in pieces%s%s", gp_bytes_text(v->cached_bytes).s, doubt,
+	    room);
 }
 
 static void say_cause(const struct gp_oom *o, const struct gp_oom_case *c, struct gp_oom_answer *a)
@@ -164,11 +186,11 @@ static void say_cause(const struct gp_oom *o, const struct gp_oom_case *c, struc
 		say_limited(f, a);
 		return;
 	case GP_VERDICT_OTHER:
-		SAY("another process: other processes took %s after %s",
+		SAY("another process: other processes took %s since this job's peak at %s",
 		    gp_bytes_text(f->other_grown_bytes).s, gp_ns_text(o->before_at_ns).s);
 		return;
 	case GP_VERDICT_OUTSIDE:
-		SAY("outside PyTorch: this job took %s more there after %s",
+		SAY("outside PyTorch: this job took %s more there since PyTorch's peak at %s",
 		    gp_bytes_text(f->outside_grown_bytes).s, gp_ns_text(o->before_at_ns).s);
 		return;
 	case GP_VERDICT_CAPACITY:
@@ -178,7 +200,10 @@ static void say_cause(const struct gp_oom *o, const struct gp_oom_case *c, struc
 	case GP_VERDICTS:
 		break;
 	}
-	SAY("not known: %s", c->finding.not_known);
+	if (a->is_kept)
+		SAY(CAUSE_KEPT ": just enough was free by its count, of which it keeps some MiB");
+	else
+		SAY("not known: %s", c->finding.not_known);
 }
 #undef SAY
 
@@ -190,6 +215,7 @@ enum gp_status gp_oom_answer_build(const struct gp_oom_report *r, size_t k,
 		.is_framework = o->is_framework,
 		.asked_bytes = o->bytes,
 		.verdict = c->finding.verdict,
+		.is_kept = c->finding.is_kept,
 	};
 	snprintf(out->where, sizeof out->where, "GPU %u, at %s", o->device, gp_ns_text(o->at_ns).s);
 	if (!gp_oom_who(r->recording, o->stack, o->at_ns, out->asker))
@@ -221,8 +247,7 @@ void gp_oom_answer_print(FILE *out, const struct gp_oom_answer *a)
 	fprintf(out, "%-9s %s (%" PRIu64 " bytes) of %s, %s\n", "asked",
 		gp_bytes_text(a->asked_bytes).s, a->asked_bytes,
 		a->is_framework ? "PyTorch" : "the driver", a->where);
-	if (*a->asker)
-		print_line(out, "by", a->asker);
+	print_line(out, "by", *a->asker ? a->asker : "not known: no line was recorded");
 	print_line(out, "missing", a->missing);
 	print_line(out, "cause", a->cause);
 	if (*a->leak)

@@ -46,6 +46,7 @@ struct gp_oom_answer {
 	 */
 	uint64_t missing_bytes;
 	enum gp_verdict verdict;
+	bool is_kept; /* the driver refused a little that it counts as free */
 	char where[128], asker[GP_OOM_WHO_MAX]; /* asker "": no stack was recorded */
 	char missing[GP_OOM_LINE_MAX], cause[GP_OOM_LINE_MAX];
 	char leak[GP_OOM_LINE_MAX]; /* "": none that explains it was found */

@@ -1,4 +1,4 @@
-/* `gpuprof oom` for a person: a row for each different one, and the answer for the last. */
+/* `gpuprof oom` for a person: the answer for the last one, and a row for each different one. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -21,11 +21,10 @@ static void brief_row_print(const struct gp_oom_report *r, size_t k)
 	fputc('\n', r->out);
 }
 
-static void brief_table_print(const struct gp_oom_report *r, size_t last)
+static void brief_table_print(const struct gp_oom_report *r)
 {
 	size_t left = 0;
-	fprintf(r->out, "memory ran out %s; a row for each different request, at its first time:\n",
-		gp_plural(r->shown, "time").s);
+	fputs("\neach different request, at its first time:\n", r->out);
 	fprintf(r->out, "   #      moment%s      asked    missing  times  cause            try\n",
 		r->info->devices > 1 ? "  GPU" : "");
 	for (size_t k = 0; k < r->ooms.ooms; k++) {
@@ -37,7 +36,6 @@ static void brief_table_print(const struct gp_oom_report *r, size_t last)
 	}
 	if (left)
 		fprintf(r->out, "and %s; --json lists all\n", gp_plural(left, "different one").s);
-	fprintf(r->out, "\nthe last time, --number %zu:\n", last + 1);
 }
 
 void gp_oom_brief_print(const struct gp_oom_report *r, size_t last)
@@ -45,9 +43,12 @@ void gp_oom_brief_print(const struct gp_oom_report *r, size_t last)
 	char next[64] = "oom --details";
 	gp_oom_top_print(r);
 	if (r->shown > 1)
-		brief_table_print(r, last);
+		fprintf(r->out, "memory ran out %s; the last time, --number %zu:\n",
+			gp_plural(r->shown, "time").s, last + 1);
 	if (r->shown)
 		gp_oom_answer_print(r->out, r->row[last].answer);
+	if (r->shown > 1)
+		brief_table_print(r);
 	if (r->ooms.ooms > 1)
 		snprintf(next, sizeof next, "oom --number %zu --details", last + 1);
 	gp_oom_next_print(r, next);
