@@ -1,21 +1,29 @@
 # What recording costs: sections of check_gpu.sh, which reads this file.
 # shellcheck shell=sh disable=SC2154 # its variables
 # what a user pays who gives no option: stacks and allocator details, against a PyTorch without listeners;
-# a step that the host bounds and one that the GPU bounds
+# a step that the host bounds, COST_RUNS times, which are judged as one, and a step that the GPU bounds
+default_cost_run() {
+	result=$1
+	shift
+	seconds=${COST_SECONDS:-60}
+	LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/$result.gpr \
+		timeout -k 10 "$((seconds + 90))" "$python" "$here/paired_cost.py" "$@" \
+		--control-level "$build/gpu/control_level" --tracker "$build/gpu/libtold_trackers.so" \
+		--seconds "$seconds" --json "$work/$result.json" 2>"$work/cost.err"
+	[ $? -le 1 ] || { say "FAIL default_cost: did not finish"; tail -n 15 "$work/cost.err"; }
+	[ ! -s "$work/$result.json" ] || cp "$work/$result.json" "$out"
+}
 section_default_cost() {
 	need_torch default_cost || return 0
-	for large in "" --large; do
-		seconds=${COST_SECONDS:-60} limit=0.025 width=0.003 history=--history
-		[ -z "$large" ] || { limit=0.002 width=0.0005 history=; }
-		# shellcheck disable=SC2086 # no word where they are empty
-		LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/default_cost$large.gpr \
-			timeout -k 10 "$((seconds + 90))" "$python" "$here/paired_cost.py" $large $history \
-			--control-level "$build/gpu/control_level" --tracker "$build/gpu/libtold_trackers.so" \
-			--seconds "$seconds" --half-width "$width" --limit "$limit" \
-			--json "$work/default_cost$large.json" 2>"$work/cost.err"
-		[ $? -le 1 ] || { say "FAIL default_cost: did not finish"; tail -n 15 "$work/cost.err"; }
-		[ ! -s "$work/default_cost$large.json" ] || cp "$work/default_cost$large.json" "$out"
+	run=1
+	while [ "$run" -le "${COST_RUNS:-1}" ]; do
+		# two steps of each kind in a row: of five steps one is not timed, instead of one of three
+		default_cost_run "default_cost$run" --steps 2 --history --half-width 0.003 --limit 0.02 --upper-limit 0.025
+		run=$((run + 1))
 	done
+	"$python" "$here/pool_cost.py" "$work"/default_cost[0-9]*.json
+	"$python" "$here/pool_cost.py" --history "$work"/default_cost[0-9]*.json | sed -n '$s/^PASS/     history:/p'
+	default_cost_run default_cost--large --large --half-width 0.0005 --limit 0.002
 }
 # a job that allocates until it fails, and launches nothing
 section_no_launch() {

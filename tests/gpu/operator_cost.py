@@ -12,7 +12,7 @@ import time
 
 import torch
 
-from paired_cost import median_interval
+from cost_interval import median_interval
 
 HANDLE = 1  # PyTorch numbers callbacks from 1, and nobody adds one before the recorder does
 

@@ -13,7 +13,8 @@ import time
 
 import torch
 
-from paired_cost import EVERYTHING, USES, median_interval, outer_environment, ring_file
+from cost_interval import median_interval
+from paired_cost import EVERYTHING, USES, outer_environment, ring_file
 
 LAUNCHES = 400
 
