@@ -222,6 +222,9 @@ static bool values_read(struct gate *g, int words)
 		return false;
 	else if (g->is_update && g->device >= 0)
 		gp_usage(&gp_command_check, "'--update' and '--device' exclude each other");
+	else if (g->baseline_path && strcmp(g->baseline_path, "-") == 0)
+		gp_usage(&gp_command_check,
+			 "bad value of '--baseline': '-' is not a name of a file");
 	else if (g->tolerance_text && (!gp_check_amount_read(g->tolerance_text, true, &tolerance) ||
 				       is_bare(g->tolerance_text, &tolerance)))
 		gp_usage(&gp_command_check,

@@ -270,8 +270,6 @@ static bool values_read(struct diff *f, int words)
 		gp_usage(&gp_command_diff, "'--at' and '--from' exclude each other");
 	else if (f->to && !f->from)
 		gp_usage(&gp_command_diff, "'--to' needs '--from'");
-	else if (words == 0)
-		gp_usage(&gp_command_diff, "no recording given");
 	else if (words == 1 && !is_one)
 		gp_usage(&gp_command_diff, "one recording is compared with another one, or "
 					   "'--from' one moment '--to' another");
@@ -306,10 +304,9 @@ static int run(int argc, char **argv)
 	size_t owns = sizeof own / sizeof *own;
 	memcpy(flags, own, sizeof own);
 	gp_use_report_flags(&f->r, flags, owns);
-	int words = gp_flags_parse(&gp_command_diff, flags, argc, argv, false);
+	int words = gp_inputs_parse_of(&gp_command_diff, flags, argc, &argv, GP_INPUTS_STDIN);
 	int exit_status = words < 0 ? gp_flags_exit(words) : GP_EXIT_USAGE;
-	if (words >= 0 && gp_inputs_are_files(&gp_command_diff, words, argv) &&
-	    values_read(f, words)) {
+	if (words >= 0 && values_read(f, words)) {
 		gp_use_style_settle(&f->r.style);
 		f->d.style = f->r.style;
 		exit_status = gp_sink_open(&f->r.sink, f->r.path, f->r.is_forced, argv, words);

@@ -93,16 +93,16 @@ static void say_limits(const struct export *x, const char *path)
 		gp_complain("%s of no known device: left out", gp_plural(x->left_out, "event").s);
 }
 
-static void say_done(const struct export *x, const struct timespec *began)
+static void say_done(const struct export *x, const char *path, const struct timespec *began)
 {
 	struct timespec now;
 	long bytes = ftell(x->e.out);
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	double s =
 		(double)(now.tv_sec - began->tv_sec) + (double)(now.tv_nsec - began->tv_nsec) / 1e9;
-	if (!x->path || bytes < 0)
+	if (!path || bytes < 0)
 		return;
-	gp_complain("'%s': %s, %s, %.1f bytes an event, %.2f s", x->path,
+	gp_complain("'%s': %s, %s, %.1f bytes an event, %.2f s", path,
 		    gp_plural(x->acts, "event").s, gp_bytes_text((uint64_t)bytes).s,
 		    x->acts ? (double)bytes / (double)x->acts : 0, s);
 }
@@ -151,7 +151,7 @@ static int export_recording(struct export *x, struct gp_sink *sink, const char *
 		sink->has_report = true;
 		say_limits(x, path);
 		fflush(x->e.out);
-		say_done(x, &began);
+		say_done(x, sink->path, &began);
 	} else {
 		exit_status = gp_report_failed("export", path, status);
 	}
@@ -205,7 +205,8 @@ static int run(int argc, char **argv)
 		return GP_EXIT_USAGE;
 	if (!gp_inputs_is_one(&gp_command_export, "export", words))
 		return GP_EXIT_USAGE;
-	if (!x.path && isatty(STDOUT_FILENO)) {
+	const bool is_stdout = !x.path || strcmp(x.path, "-") == 0;
+	if (is_stdout && isatty(STDOUT_FILENO)) {
 		gp_complain("cannot write to a terminal: it is no text");
 		gp_hint("-o FILE");
 		return GP_EXIT_USAGE;

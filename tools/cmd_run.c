@@ -177,7 +177,7 @@ static bool has_right_pattern(const struct choice *c)
 {
 	const char *pattern = value_of(c, "GPUPROF_OUTPUT"), *flaw = gp_output_flaw(pattern);
 	if (!*pattern || strcmp(pattern, "-") == 0) {
-		gp_complain("bad value of '--output': '%s' is no name of a file", pattern);
+		gp_complain("bad value of '--output': '%s' is not a name of a file", pattern);
 		return false;
 	}
 	if (flaw) {

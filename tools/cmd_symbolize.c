@@ -182,7 +182,8 @@ static int run(int argc, char **argv)
 		  "for a program: see gpuprof-symbolize(1) for the keys" },
 		{ 0 },
 	};
-	int words = gp_inputs_parse(&gp_command_symbolize, flags, argc, &argv);
+	int words = gp_inputs_parse_of(&gp_command_symbolize, flags, argc, &argv,
+				       GP_INPUTS_DIRECTORIES);
 	int worst = GP_EXIT_OK;
 	if (words < 0)
 		return gp_flags_exit(words);

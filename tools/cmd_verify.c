@@ -13,6 +13,7 @@
 #include "message.h"
 #include "report.h"
 #include "sink.h"
+#include "stdin_recording.h"
 
 static int run(int argc, char **argv);
 const struct gp_command gp_command_verify = {
@@ -94,11 +95,11 @@ static int finish_copy(struct verify *v, const struct gp_copy *copy, FILE *repor
 static int check(struct verify *v, const char *path, FILE *report, enum gp_status *status)
 {
 	if (!v->repaired) {
-		*status = gp_verify(path, NULL, report);
+		*status = gp_verify(gp_readable_path(path), NULL, report);
 		return GP_EXIT_OK;
 	}
 	struct gp_copy copy = { .fd = fileno(v->sink.out) };
-	*status = gp_verify_copy(path, &copy, report);
+	*status = gp_verify_copy(gp_readable_path(path), &copy, report);
 	return finish_copy(v, &copy, report);
 }
 

@@ -37,13 +37,13 @@ int gp_flags_wrong_word(const char *option, const char *text, const char *const 
 			size_t count);
 
 /* Rows of every command whose report may go to a file: for gp_sink_open. */
-#define GP_FLAGS_OUTPUT(path, is_forced)                                                        \
-	{ "output", 'o', GP_FLAG_TEXT, "FILE", path, "write to a new FILE instead of stdout" }, \
-	{                                                                                       \
-		"force", 0, GP_FLAG_SWITCH, NULL, is_forced, "replace FILE"                     \
+#define GP_FLAGS_OUTPUT(path, is_forced)                                                   \
+	{ "output", 'o', GP_FLAG_TEXT, "FILE", path, "write to a new FILE; - is stdout" }, \
+	{                                                                                  \
+		"force", 0, GP_FLAG_SWITCH, NULL, is_forced, "replace FILE"                \
 	}
 
-enum { GP_FLAGS_HELP = -1, GP_FLAGS_WRONG = -2, GP_FLAGS_UNREADABLE = -3 };
+enum { GP_FLAGS_HELP = -1, GP_FLAGS_WRONG = -2, GP_FLAGS_UNREADABLE = -3, GP_FLAGS_FAILED = -4 };
 
 /*
  * Parses argv[1..]; the words that are no options are moved, in order, to argv[0..]. Returns their
@@ -59,6 +59,7 @@ static inline int gp_flags_exit(int result)
 {
 	return result == GP_FLAGS_HELP	     ? GP_EXIT_OK :
 	       result == GP_FLAGS_UNREADABLE ? GP_EXIT_DAMAGED :
+	       result == GP_FLAGS_FAILED     ? GP_EXIT_INTERNAL :
 					       GP_EXIT_USAGE;
 }
 

@@ -1,4 +1,4 @@
-/* Expands directories to the recordings in them. */
+/* Expands directories to the recordings in them, and takes what stdin brings. */
 #include "inputs.h"
 
 #include <dirent.h>
@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "message.h"
+#include "stdin_recording.h"
 
 /* One command a program: its recordings live as long. */
 static struct inputs {
@@ -91,8 +92,36 @@ static bool inputs_add_directory(const char *path)
 	return true;
 }
 
-int gp_inputs_parse(const struct gp_command *command, const struct gp_flag *flags, int argc,
-		    char ***argv)
+/* 0, or what gp_inputs_parse returns for it. */
+static int inputs_add_stdin(char *word)
+{
+	int exit_status;
+	if (gp_stdin_take(&exit_status))
+		return inputs_add(word) ? 0 : GP_FLAGS_FAILED;
+	return exit_status == GP_EXIT_USAGE   ? GP_FLAGS_WRONG :
+	       exit_status == GP_EXIT_DAMAGED ? GP_FLAGS_UNREADABLE :
+						GP_FLAGS_FAILED;
+}
+
+static int inputs_add_word(const struct gp_command *command, char *word, unsigned takes)
+{
+	const bool is_stdin = gp_is_stdin(word);
+	if (is_stdin && takes & GP_INPUTS_STDIN)
+		return inputs_add_stdin(word);
+	if (!is_stdin && !is_directory(word))
+		return inputs_add(word) ? 0 : GP_FLAGS_FAILED;
+	if (!is_stdin && takes & GP_INPUTS_DIRECTORIES)
+		return inputs_add_directory(word) ? 0 : GP_FLAGS_UNREADABLE;
+	if (is_stdin)
+		gp_usage(command, "'%s' changes recordings, and '-' is stdin", command->name);
+	else
+		gp_usage(command, "'%s' compares recordings, and '%s' is a directory",
+			 command->name, word);
+	return GP_FLAGS_WRONG;
+}
+
+int gp_inputs_parse_of(const struct gp_command *command, const struct gp_flag *flags, int argc,
+		       char ***argv, unsigned takes)
 {
 	int words = gp_flags_parse(command, flags, argc, *argv, false);
 	if (words < 0)
@@ -102,12 +131,19 @@ int gp_inputs_parse(const struct gp_command *command, const struct gp_flag *flag
 		return GP_FLAGS_WRONG;
 	}
 	for (int k = 0; k < words; k++) {
-		char *word = (*argv)[k];
-		if (!(is_directory(word) ? inputs_add_directory(word) : inputs_add(word)))
-			return GP_FLAGS_UNREADABLE;
+		int result = inputs_add_word(command, (*argv)[k], takes);
+		if (result)
+			return result;
 	}
 	*argv = inputs.path;
 	return (int)inputs.count;
+}
+
+int gp_inputs_parse(const struct gp_command *command, const struct gp_flag *flags, int argc,
+		    char ***argv)
+{
+	return gp_inputs_parse_of(command, flags, argc, argv,
+				  GP_INPUTS_DIRECTORIES | GP_INPUTS_STDIN);
 }
 
 bool gp_inputs_is_one(const struct gp_command *command, const char *what, int recordings)
@@ -115,15 +151,4 @@ bool gp_inputs_is_one(const struct gp_command *command, const char *what, int re
 	if (recordings > 1)
 		gp_usage(command, "'%s' takes one recording, not %d", what, recordings);
 	return recordings <= 1;
-}
-
-bool gp_inputs_are_files(const struct gp_command *command, int words, char *const *argv)
-{
-	for (int k = 0; k < words; k++)
-		if (is_directory(argv[k])) {
-			gp_usage(command, "'%s' compares recordings, and '%s' is a directory",
-				 command->name, argv[k]);
-			return false;
-		}
-	return true;
 }

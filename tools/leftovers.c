@@ -8,6 +8,7 @@
 
 #include "gpuprof.h"
 #include "message.h"
+#include "stdin_recording.h"
 
 static char *said; /* every line of it ends with a newline */
 
@@ -70,7 +71,8 @@ void gp_leftovers_adopt_own(const char *recording, bool is_quiet)
 void gp_leftovers_adopt(const char *recording)
 {
 	static bool is_done;
-	gp_leftovers_adopt_own(recording, false);
+	if (!gp_is_stdin(recording))
+		gp_leftovers_adopt_own(recording, false);
 	if (!is_done)
 		gp_adopt(NULL, NULL);
 	is_done = true;

@@ -6,6 +6,7 @@
 
 #include "message.h"
 #include "report.h"
+#include "stdin_recording.h"
 
 /* ---- which ---- */
 
@@ -65,6 +66,8 @@ static void print_word(FILE *out, const char *word, size_t bytes)
 
 void gp_next_print(FILE *out, const char *command, const char *path)
 {
+	if (gp_is_stdin(path)) /* what came by a pipe is gone */
+		return;
 	/* a name that looks like an option */
 	fprintf(out, "next: gpuprof %s %s", command, *path == '-' ? "./" : "");
 	print_word(out, path, strlen(path));

@@ -12,12 +12,13 @@
 #include "command.h"
 #include "leftovers.h"
 #include "message.h"
+#include "stdin_recording.h"
 
 /* errno of opening `path`, 0 when it opens. */
 static int open_error(const char *path)
 {
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open(gp_readable_path(path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return errno;
 	int error = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) ? EISDIR : 0;
@@ -47,7 +48,7 @@ enum gp_status gp_report_check(const char *path, struct gp_damage *why)
 	struct gp_recording *recording;
 	gp_leftovers_adopt(path);
 	*why = (struct gp_damage){ 0 };
-	enum gp_status status = gp_recording_open(path, &recording, why);
+	enum gp_status status = gp_recording_open(gp_readable_path(path), &recording, why);
 	if (status)
 		open_failed(path, status, why);
 	else
@@ -60,7 +61,7 @@ struct gp_recording *gp_report_open(const char *path, const struct gp_info **inf
 	struct gp_recording *recording;
 	struct gp_damage why = { 0 };
 	gp_leftovers_adopt(path);
-	enum gp_status status = gp_recording_open(path, &recording, &why);
+	enum gp_status status = gp_recording_open(gp_readable_path(path), &recording, &why);
 	if (status) {
 		*exit_status = open_failed(path, status, &why);
 		return NULL;
@@ -89,7 +90,9 @@ int gp_report_exit(const char *path, const struct gp_info *info)
 		gp_complain("the names stored in '%s' are damaged at byte %llu and left out: %s",
 			    path, (unsigned long long)info->names_damage->offset,
 			    info->names_damage->what);
-		gp_hint("'gpuprof symbolize %s' stores them anew where the libraries are", path);
+		if (!gp_is_stdin(path))
+			gp_hint("'gpuprof symbolize %s' stores them anew where the libraries are",
+				path);
 	}
 	return info->is_damaged || info->names_damage ? GP_EXIT_DAMAGED : GP_EXIT_OK;
 }
@@ -307,6 +310,11 @@ void gp_no_ranges_print(FILE *out, const char *side, const struct gp_info *info)
 	print_why(out, side, "PyTorch", info->torch_why);
 }
 
+static const char *named(const struct gp_recording *recording)
+{
+	return gp_named_path(gp_recording_path(recording));
+}
+
 /*
  * The peak of the innermost curve that has one: what the job itself holds, else what was asked of
  * the driver.
@@ -348,7 +356,7 @@ static bool event_find(struct gp_recording *recording, const char *text, int64_t
 	struct gp_timeline timeline;
 	enum gp_status status = gp_timeline_build(recording, 16, 0, INT64_MAX, &timeline);
 	if (status) {
-		gp_complain("cannot find '%s' in '%s': %s", text, gp_recording_path(recording),
+		gp_complain("cannot find '%s' in '%s': %s", text, named(recording),
 			    gp_status_text(status));
 		return false;
 	}
@@ -356,7 +364,7 @@ static bool event_find(struct gp_recording *recording, const char *text, int64_t
 		strcmp(text, "peak") == 0 ? peak_find(&timeline, out) : oom_find(&timeline, out);
 	gp_timeline_free(&timeline);
 	if (!is_found)
-		gp_complain("cannot find '%s' in '%s': %s", text, gp_recording_path(recording),
+		gp_complain("cannot find '%s' in '%s': %s", text, named(recording),
 			    strcmp(text, "peak") == 0 ? "no memory was in use" :
 							"no out-of-memory event");
 	return is_found;
@@ -378,11 +386,11 @@ static bool step_find(struct gp_recording *recording, const char *text, size_t n
 		*out = steps.step[number - 1].begin_ns -
 		       (steps.step[number - 1].begin_ns > kept_ns);
 	else if (status || !steps.steps)
-		gp_complain("cannot find '%s' in '%s': %s", text, gp_recording_path(recording),
+		gp_complain("cannot find '%s' in '%s': %s", text, named(recording),
 			    status ? gp_status_text(status) : steps.why);
 	else
 		gp_complain("cannot find '%s' in '%s': its last is step:%zu", text,
-			    gp_recording_path(recording), steps.steps);
+			    named(recording), steps.steps);
 	gp_steps_free(&steps);
 	return is_found;
 }
@@ -394,7 +402,7 @@ static void say_if_behind_end(struct gp_recording *recording, const char *option
 	if (strcmp(option, "at") == 0 && gp_recording_info(recording, &info) == GP_OK &&
 	    at_ns > (int64_t)info->duration_ns)
 		gp_complain("'--at' (%s) is after the end of '%s' (%s), which is shown",
-			    gp_ns_text(at_ns).s, gp_recording_path(recording),
+			    gp_ns_text(at_ns).s, named(recording),
 			    gp_ns_text((int64_t)info->duration_ns).s);
 }
 

@@ -15,6 +15,7 @@
 
 #include "command.h"
 #include "message.h"
+#include "stdin_recording.h"
 
 /* ---- signals ---- */
 
@@ -71,8 +72,8 @@ static bool is_input(const struct stat *file, char *const *inputs, int count)
 {
 	struct stat input;
 	for (int k = 0; k < count; k++)
-		if (stat(inputs[k], &input) == 0 && input.st_dev == file->st_dev &&
-		    input.st_ino == file->st_ino)
+		if (stat(gp_readable_path(inputs[k]), &input) == 0 &&
+		    input.st_dev == file->st_dev && input.st_ino == file->st_ino)
 			return true;
 	return false;
 }
@@ -181,8 +182,8 @@ static int open_sink(struct gp_sink *sink, char *const *inputs, int count)
 {
 	struct stat st;
 	const char *path = sink->path;
-	if (!*path || strcmp(path, "-") == 0) {
-		gp_complain("bad value of '--%s': '%s' is no name of a file",
+	if (!*path || gp_is_stdin(path)) {
+		gp_complain("bad value of '--%s': '%s' is not a name of a file",
 			    sink->is_recording ? "repair" : "output", path);
 		return GP_EXIT_USAGE;
 	}
@@ -206,6 +207,8 @@ static int open_sink(struct gp_sink *sink, char *const *inputs, int count)
 int gp_sink_open(struct gp_sink *sink, const char *path, bool may_replace, char *const *inputs,
 		 int count)
 {
+	if (path && strcmp(path, "-") == 0)
+		path = NULL;
 	sink->out = stdout;
 	sink->path = path;
 	sink->has_report = sink->is_recording = false;
