@@ -155,8 +155,7 @@ static void say_full(const struct gp_oom_case *c, struct gp_oom_answer *a)
 static void say_pieces(const struct gp_oom_case *c, struct gp_oom_answer *a)
 {
 	const struct gp_oom_finding *v = &c->finding;
-	const char *doubt =
-		c->facts.has_arena ? "" : ", or for other streams (no allocator details)";
+	const char *doubt = c->facts.has_arena ? "" : " or for other streams";
 	char room[160] = "";
 	if (is_limit_tighter(c))
 		snprintf(room, sizeof room, "; the %s limit leaves %s",

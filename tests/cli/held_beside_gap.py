@@ -1,0 +1,30 @@
+"""A job whose request fails between gaps: held_beside_gap.py HELD. Freeing HELD MiB would serve its 100 MiB."""
+import ctypes
+import sys
+
+MIB = 1 << 20
+ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t)
+RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class Allocator(ctypes.Structure):  # the beginning of tests/fake/fake_c10.h
+    _fields_ = [("use_expandable_segments", ctypes.c_void_p), ("allocate", ALLOCATE), ("release", RELEASE)]
+
+
+held = int(sys.argv[1])
+c10 = Allocator.in_dll(ctypes.CDLL("libc10.so"), "fake_c10")
+
+
+def tensor(mib):
+    return c10.allocate(0, mib * MIB)
+
+
+def keep():
+    return tensor(held)
+
+
+ballast = tensor(8192 - (held + 60) - 50)
+c10.release(tensor(held + 60))
+kept, gap = keep(), tensor(60)
+c10.release(gap)
+assert ballast and kept and not tensor(100)
