@@ -387,7 +387,7 @@ section_oom_kinds() {
 # jobs that run out of memory, again with the first advice, and with a change that is not advised
 section_oom_advice() {
 	need_torch oom_advice || return 0
-	timeout -k 10 580 "$python" "$here/oom_advice.py" --gpuprof "$gpuprof" --work "$work" 2>&1
+	timeout -k 10 280 "$python" "$here/oom_advice.py" --gpuprof "$gpuprof" --work "$work" 2>&1
 	cp "$work"/oom-advice-*.gpr "$out" 2>/dev/null
 	return 0
 }

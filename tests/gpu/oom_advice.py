@@ -14,6 +14,7 @@ import ctypes
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -23,6 +24,7 @@ LEFT = 2 * GIB
 CONTEXT = 2 * GIB  # more than the job's context and kernels take
 OUT_OF_MEMORY = 9
 RUN_S = 60
+ALL_S = 200  # later jobs are skipped
 FILLER = """
 import ctypes, sys
 cuda = ctypes.CDLL("libcuda.so.1")
@@ -308,11 +310,15 @@ def warm_up():
     torch.cuda.empty_cache()
 
 
-def run_job(args):
+def run_job(parse):
+    """With --wait, the rest of the arguments comes as a line when the device is free; PyTorch is imported until then."""
     global torch
+    args = parse(sys.argv[1:])
     if args.conf:
         os.environ["PYTORCH_ALLOC_CONF"] = os.environ["PYTORCH_CUDA_ALLOC_CONF"] = args.conf
     import torch
+    if args.wait:
+        args = parse(sys.argv[1:] + json.loads(sys.stdin.readline()))
     job = Job(args)
     try:
         if args.job != "limit":
@@ -352,27 +358,60 @@ def words_of(advice):
     return None
 
 
+class Run:
+    """A process of a job, that waits until the device is free."""
+
+    def __init__(self, name, state, words=(), prefix=()):
+        command = [*prefix, sys.executable, os.path.abspath(__file__), "--job", name, "--state", state, "--wait", *words]
+        self.name, self.words = name, list(words)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True, start_new_session=True)
+
+    def end(self):
+        """With what it started: another process may hold most of the device."""
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+
+    def go(self, what, more=()):
+        """The exit status; None where it did not end. Prints a line."""
+        began = time.monotonic()
+        try:
+            said, _ = self.process.communicate(json.dumps(list(more)) + "\n", timeout=RUN_S)
+        except subprocess.TimeoutExpired:
+            self.end()
+            print(f"     {self.name}, {what}: no end within {RUN_S} s", flush=True)
+            return None
+        status = self.process.returncode
+        last = said.strip().splitlines()[-1:] if status else []
+        print(f"     {self.name}, {what} {' '.join([*self.words, *more])}: exit {status}, "
+              f"{time.monotonic() - began:.1f} s {' '.join(last)[:160]}", flush=True)
+        return status
+
+
 class Trial:
+    """Its three runs import PyTorch while the trial before it has the device."""
+
     def __init__(self, args, name):
         self.args = args
         self.name = name
         self.recording = os.path.join(args.work, f"oom-advice-{name}.gpr")
         self.state = os.path.join(args.work, f"oom-advice-{name}.json")
-        self.row = dict(advised="-", passed="-", unadvised="-", failed="-")
+        self.row = dict(cause="-", advised="-", passed="-", unadvised="-", failed="-")
+        for path in (self.state, self.recording):
+            if os.path.exists(path):
+                os.remove(path)
+        prefix = [args.gpuprof, "run", "-q", "--stacks=all", "--allocator-details=on", "--force", "-o",
+                  self.recording, "--"]
+        self.recorded = Run(name, self.state, prefix=prefix)
+        self.advised = Run(name, self.state)
+        self.unadvised = Run(name, self.state, JOBS[name][1])
 
-    def job(self, what, words, prefix=()):
-        """The exit status; prints a line."""
-        began = time.monotonic()
-        command = [*prefix, sys.executable, os.path.abspath(__file__), "--job", self.name, "--state", self.state]
-        try:
-            done = subprocess.run([*command, *words], capture_output=True, text=True, timeout=RUN_S)
-        except subprocess.TimeoutExpired:
-            print(f"     {self.name}, {what}: no end within {RUN_S} s", flush=True)
-            return None
-        last = (done.stdout + done.stderr).strip().splitlines()[-1:] if done.returncode else []
-        print(f"     {self.name}, {what} {' '.join(words)}: exit {done.returncode}, "
-              f"{time.monotonic() - began:.1f} s {' '.join(last)[:160]}", flush=True)
-        return done.returncode
+    def end(self):
+        for run in (self.recorded, self.advised, self.unadvised):
+            run.end()
 
     def answer(self):
         """Of the last out-of-memory event, which ended the job."""
@@ -395,7 +434,10 @@ class Trial:
         if words is None:
             self.row["passed"] = "cannot be followed"
             return False
-        status = self.job("advised", words)
+        if words[0] == "--conf":  # read when PyTorch is imported
+            self.advised.end()
+            self.advised, words = Run(self.name, self.state, words), ()
+        status = self.advised.go("advised", words)
         self.row["passed"] = "yes" if status == 0 else "NO"
         return status == 0
 
@@ -407,17 +449,12 @@ class Trial:
         if change in (a["change"] for a in answer["advice"]):
             self.row["failed"] = "it is advised"
             return False
-        status = self.job("unadvised", words)
+        status = self.unadvised.go("unadvised")
         self.row["failed"] = "yes" if status == OUT_OF_MEMORY else "NO"
         return status == OUT_OF_MEMORY
 
     def run(self):
-        for path in (self.state, self.recording):
-            if os.path.exists(path):
-                os.remove(path)
-        prefix = [self.args.gpuprof, "run", "-q", "--stacks=all", "--allocator-details=on", "--force", "-o",
-                  self.recording, "--"]
-        if self.job("recorded", [], prefix) != OUT_OF_MEMORY:
+        if self.recorded.go("recorded") != OUT_OF_MEMORY:
             self.row["advised"] = "did not run out of memory"
             return False
         self.show()
@@ -425,25 +462,38 @@ class Trial:
         if not answer or not answer["advice"]:
             self.row["advised"] = "nothing"
             return False
+        self.row["cause"] = answer["cause"].split(":")[0]
         passed = self.try_advised(answer["advice"][0])
         return self.try_unadvised(answer) and passed
 
 
+def print_table(rows):
+    print(f"     {'job':17} {'cause':17} {'advised':24} {'passed?':8} {'unadvised':20} failed?")
+    for name, row in rows:
+        print(f"     {name:17} {row['cause']:17} {row['advised']:24} {row['passed']:8} {row['unadvised']:20} {row['failed']}")
+
+
 def run_trials(args):
     names = args.only.split(",") if args.only else list(JOBS)
-    rows, held = [], 0
-    for name in names:
-        trial = Trial(args, name)
+    begin, rows, held = time.monotonic(), [], 0
+    following = Trial(args, names[0])
+    for at, name in enumerate(names):
+        trial, following = following, None
+        if time.monotonic() - begin > ALL_S:
+            print(f"SKIP oom-advice: {', '.join(names[at:])}: no time left of {ALL_S} s", flush=True)
+            trial.end()
+            break
+        following = Trial(args, names[at + 1]) if at + 1 < len(names) else None
         is_held = trial.run()
+        trial.end()
         held += is_held
         rows.append((name, trial.row))
         print(f"{'PASS' if is_held else 'FAIL'} oom-advice: {name}: {trial.row['advised']} is advised and helps: "
               f"{trial.row['passed']}; {trial.row['unadvised']} does not help: {trial.row['failed']}", flush=True)
-    print(f"{'job':17} {'advised':24} {'passed?':8} {'unadvised':20} failed?")
-    for name, row in rows:
-        print(f"{name:17} {row['advised']:24} {row['passed']:8} {row['unadvised']:20} {row['failed']}")
-    print(f"oom_advice: {held} of {len(names)} jobs: the first advice helps, what is not advised does not")
-    return held < len(names)
+    print_table(rows)
+    print(f"     oom_advice: {held} of {len(names)} jobs: the first advice helps, what is not advised does not; "
+          f"{time.monotonic() - begin:.0f} s")
+    return held < len(rows)
 
 
 def main():
@@ -460,9 +510,10 @@ def main():
     p.add_argument("--bytes", type=int, default=0, help="to free, with --fix")
     p.add_argument("--alone", action="store_true", help="no other process")
     p.add_argument("--fix", default=[], action="append", help="a change of the code, by its name in the answer")
+    p.add_argument("--wait", action="store_true", help="for a line with the other arguments")
     args = p.parse_args()
     if args.job:
-        return run_job(args)
+        return run_job(p.parse_args)
     if not args.gpuprof:
         p.error("--gpuprof or --job")
     return run_trials(args)
