@@ -20,6 +20,9 @@ extern const struct gp_command gp_command_frag;
 struct frag {
 	struct gp_frag_report r;
 	struct gp_sink sink;
+	struct gp_json json;
+	struct gp_sheet sheet;
+	bool is_many;
 	struct gp_moment_of moment;
 	const struct gp_frag_options *options;
 	size_t asks; /* arena of the request that failed; 0: not known */
@@ -235,7 +238,10 @@ static enum gp_status replay(struct frag *f)
 	enum gp_status status = o->is_summary ? find_peaks(f) : GP_OK;
 	if (status)
 		return status;
-	status = o->is_summary || o->is_map || o->is_svg ? GP_END : find_born(r);
+	bool is_plain = !o->is_summary && !o->is_map && !o->is_svg;
+	if (f->is_many && !o->is_json)
+		return GP_OK;
+	status = is_plain ? find_born(r) : GP_END;
 	if (status == GP_END) { /* nothing was replayed */
 		status = gp_recording_rewind(r->recording);
 		while (status == GP_OK)
@@ -261,6 +267,8 @@ static int show(struct frag *f)
 		return GP_EXIT_USAGE;
 	}
 	f->sink.has_report = true;
+	if (f->is_many && !f->options->is_json)
+		return gp_frag_rows_add(&f->sheet, &f->r) ? GP_EXIT_OK : GP_EXIT_DAMAGED;
 	if (f->options->is_json)
 		gp_frag_write(&f->r);
 	else if (f->options->is_svg && !gp_frag_draw(&f->r, f->options->colour))
@@ -276,10 +284,29 @@ static int show(struct frag *f)
 	return GP_EXIT_OK;
 }
 
+static void forget(struct gp_frag_report *r)
+{
+	for (size_t k = 0; k < r->devices; k++) {
+		gp_frag_free(&r->device[k].frag);
+		gp_owners_free(&r->device[k].owners);
+	}
+	free(r->device);
+	gp_memory_free(&r->memory);
+	gp_ooms_free(&r->ooms);
+	gp_recording_close(r->recording);
+	*r = (struct gp_frag_report){ .at = r->at,
+				      .out = r->out,
+				      .json = r->json,
+				      .top = r->top,
+				      .columns = r->columns,
+				      .is_ascii = r->is_ascii };
+}
+
 static int report(struct frag *f, const char *path)
 {
 	int exit_status = GP_EXIT_USAGE;
 	f->r.path = path;
+	f->asks = 0;
 	f->r.recording = gp_report_open(path, &f->r.info, &exit_status);
 	if (!f->r.recording)
 		return exit_status;
@@ -287,29 +314,43 @@ static int report(struct frag *f, const char *path)
 	int result = build_memory(f);
 	if (result == GP_EXIT_OK)
 		result = show(f);
-	for (size_t k = 0; k < f->r.devices; k++) {
-		gp_frag_free(&f->r.device[k].frag);
-		gp_owners_free(&f->r.device[k].owners);
-	}
-	free(f->r.device);
-	gp_memory_free(&f->r.memory);
-	gp_ooms_free(&f->r.ooms);
-	gp_recording_close(f->r.recording);
+	forget(&f->r);
 	return result > exit_status ? result : exit_status;
+}
+
+static int report_all(struct frag *f, int recordings, char *const *paths)
+{
+	int worst = GP_EXIT_OK;
+	f->is_many = recordings > 1;
+	f->r.json = &f->json;
+	gp_json_init(&f->json, f->r.out, f->is_many ? 6 : 5);
+	gp_frag_rows_begin(&f->sheet);
+	if (f->is_many && f->options->is_json)
+		gp_json_array(&f->json, NULL);
+	for (int k = 0; k < recordings; k++)
+		worst = gp_report_worse(worst, report(f, paths[k]));
+	if (f->is_many && f->options->is_json)
+		gp_json_end(&f->json);
+	if (f->sheet.rows)
+		gp_sheet_print(&f->sheet, f->r.out);
+	gp_sheet_release(&f->sheet);
+	return worst;
 }
 
 /* ---- the command ---- */
 
-int gp_frag_show(const struct gp_frag_options *options, const char *at, char *const *inputs)
+int gp_frag_show(const struct gp_frag_options *options, const char *at, int recordings,
+		 char *const *inputs)
 {
 	struct frag f = { .r.top = options->top, .r.at = at, .options = options };
-	int exit_status = gp_sink_open(&f.sink, options->output, options->is_forced, inputs, 1);
+	int exit_status =
+		gp_sink_open(&f.sink, options->output, options->is_forced, inputs, recordings);
 	if (exit_status)
 		return exit_status;
 	f.r.out = f.sink.out;
 	f.r.columns = gp_columns(options->columns, f.r.out);
 	f.r.is_ascii = !gp_is_utf8();
-	return gp_sink_close(&f.sink, report(&f, inputs[0]));
+	return gp_sink_close(&f.sink, report_all(&f, recordings, inputs));
 }
 
 static int run(int argc, char **argv)
@@ -325,15 +366,22 @@ static int run(int argc, char **argv)
 	int words = gp_inputs_parse(&gp_command_frag, flags, argc, &argv);
 	if (words < 0)
 		return gp_flags_exit(words);
-	if (!gp_inputs_is_one(&gp_command_frag, "frag", words))
+	if (!gp_frag_options_read(&options, &gp_command_frag))
 		return GP_EXIT_USAGE;
-	return gp_frag_options_read(&options, &gp_command_frag) ? gp_frag_show(&options, at, argv) :
-								  GP_EXIT_USAGE;
+	/* of many there is a table, which answers for no request */
+	const char *alone = options.is_summary			  ? "--summary" :
+			    options.is_map			  ? "--map" :
+			    options.is_svg			  ? "-o FILE.svg" :
+			    options.fit_bytes && !options.is_json ? "--fit" :
+								    NULL;
+	if (alone && !gp_inputs_is_one(&gp_command_frag, alone, words))
+		return GP_EXIT_USAGE;
+	return gp_frag_show(&options, at, words, argv);
 }
 
 const struct gp_command gp_command_frag = {
 	"frag",
-	"frag [--at TIME] [--fit SIZE] [--json|--summary|--map] [options] RECORDING",
+	"frag [--at TIME] [--fit SIZE] [--json|--summary|--map] [options] RECORDING...",
 	"say where memory is, what would fit, and which blocks are in the way",
 	run,
 };

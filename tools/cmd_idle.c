@@ -2,6 +2,7 @@
  * `gpuprof idle`: what lived at the peak without being used, and memory that was wasted over the
  * run, from a recording with --uses.
  */
+#include <math.h>
 #include <string.h>
 
 #include "amount.h"
@@ -21,10 +22,71 @@ extern const struct gp_command gp_command_idle;
 struct idle {
 	struct gp_idle_report r;
 	struct gp_sink sink;
+	struct gp_json json;
+	struct gp_sheet sheet;
 	const char *output;
 	uint64_t least;
-	bool is_json, is_forced;
+	bool is_json, is_many, is_forced;
 };
+
+/* ---- many recordings ---- */
+
+enum { PEAK, UNUSED, SHARE, NEVER, COLUMNS };
+
+static void put_bytes(struct gp_cell *cell, uint64_t bytes)
+{
+	cell->number = (double)bytes;
+	snprintf(cell->text, sizeof cell->text, "%s", gp_bytes_text(bytes).s);
+}
+
+static struct gp_sheet_row *row_begin(struct idle *c, const char *more)
+{
+	struct gp_sheet_row *row = gp_sheet_add(&c->sheet, c->r.path, more);
+	if (row)
+		row->is_damaged = c->r.info->is_damaged;
+	return row;
+}
+
+static bool row_add_device(struct idle *c, const struct gp_idle_device *d)
+{
+	char device[32];
+	snprintf(device, sizeof device, "  GPU %u", d->device);
+	struct gp_sheet_row *row = row_begin(c, device);
+	if (!row)
+		return false;
+	const uint64_t all = gp_idle_total(d, true).bytes;
+	uint64_t unused = all;
+	unused -= gp_idle_state_sum(d, true, GP_IDLE_BUSY).bytes;
+	unused -= gp_idle_state_sum(d, true, GP_IDLE_UNKNOWN).bytes;
+	const double share = all ? (double)unused / (double)all : 0;
+	put_bytes(&row->cell[PEAK], all);
+	put_bytes(&row->cell[UNUSED], unused);
+	row->cell[SHARE].number = share;
+	snprintf(row->cell[SHARE].text, sizeof row->cell[SHARE].text, "%.1f%%", 100 * share);
+	put_bytes(&row->cell[NEVER], gp_idle_state_sum(d, true, GP_IDLE_NEVER).bytes);
+	return true;
+}
+
+/* One without uses has a row, too: of that rank it is not known. */
+static bool rows_add(struct idle *c)
+{
+	const struct gp_idle *i = &c->r.idle;
+	if (!i->has_uses || i->is_blind) {
+		struct gp_sheet_row *row = row_begin(c, i->has_uses ? "  too few uses recorded" :
+								      "  no uses recorded");
+		for (size_t k = 0; row && k < COLUMNS; k++) {
+			row->cell[k].number = NAN;
+			snprintf(row->cell[k].text, sizeof row->cell[k].text, "-");
+		}
+		return row;
+	}
+	for (size_t k = 0; k < i->devices; k++)
+		if (gp_idle_wants(&c->r, i->device[k].device) && !row_add_device(c, &i->device[k]))
+			return false;
+	return true;
+}
+
+/* ---- one ---- */
 
 static bool has_device(const struct gp_idle_report *r)
 {
@@ -57,17 +119,42 @@ static int report(struct idle *c, const char *path)
 		c->sink.has_report = true;
 		if (c->is_json)
 			gp_idle_write(r);
-		else
+		else if (!c->is_many)
 			gp_idle_print(r);
+		else if (!rows_add(c))
+			result = GP_EXIT_DAMAGED;
 	}
 	gp_idle_free(&r->idle);
 	gp_recording_close(r->recording);
 	return result > exit_status ? result : exit_status;
 }
 
+static int report_all(struct idle *c, int recordings, char **paths)
+{
+	int worst = GP_EXIT_OK;
+	c->is_many = recordings > 1;
+	c->r.out = c->sink.out;
+	c->r.json = &c->json;
+	gp_json_init(&c->json, c->sink.out, c->is_many ? 5 : 4);
+	if (c->is_many && c->is_json)
+		gp_json_array(&c->json, NULL);
+	for (int k = 0; k < recordings; k++)
+		worst = gp_report_worse(worst, report(c, paths[k]));
+	if (c->is_many && c->is_json)
+		gp_json_end(&c->json);
+	if (c->sheet.rows)
+		gp_sheet_print(&c->sheet, c->sink.out);
+	gp_sheet_release(&c->sheet);
+	return worst;
+}
+
 static int run(int argc, char **argv)
 {
-	struct idle c = { .r.top = UINT64_MAX, .least = LEAST_DEFAULT };
+	struct idle c = { .r.top = UINT64_MAX,
+			  .least = LEAST_DEFAULT,
+			  .sheet = { .columns = COLUMNS,
+				     .title = { "at the peak", "unused", "of it", "never used" },
+				     .next = "idle" } };
 	const struct gp_flag flags[] = {
 		{ "least", 0, GP_FLAG_NUMBER, "LAUNCHES", &c.least,
 		  "what is unused for so many launches is idle; default 100" },
@@ -83,20 +170,19 @@ static int run(int argc, char **argv)
 	int words = gp_inputs_parse(&gp_command_idle, flags, argc, &argv);
 	if (words < 0)
 		return gp_flags_exit(words);
-	if (!gp_inputs_is_one(&gp_command_idle, "idle", words))
+	if (c.r.has_stacks && !gp_inputs_is_one(&gp_command_idle, "--stacks", words))
 		return GP_EXIT_USAGE;
 	if (c.r.top == UINT64_MAX)
 		c.r.top = c.is_json ? 0 : TOP_DEFAULT;
-	int exit_status = gp_sink_open(&c.sink, c.output, c.is_forced, argv, 1);
+	int exit_status = gp_sink_open(&c.sink, c.output, c.is_forced, argv, words);
 	if (exit_status != GP_EXIT_OK)
 		return exit_status;
-	c.r.out = c.sink.out;
-	return gp_sink_close(&c.sink, report(&c, argv[0]));
+	return gp_sink_close(&c.sink, report_all(&c, words, argv));
 }
 
 const struct gp_command gp_command_idle = {
 	"idle",
-	"idle [--least LAUNCHES] [--json] [options] RECORDING",
+	"idle [--least LAUNCHES] [--json] [options] RECORDING...",
 	"show memory that is held without being used, at the peak and over the run",
 	run,
 };

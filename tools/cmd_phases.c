@@ -2,6 +2,8 @@
  * `gpuprof phases`: what the job said it was doing, as a tree: calls, time, memory and launches of
  * each range.
  */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "amount.h"
@@ -14,7 +16,7 @@ static int run(int argc, char **argv);
 const struct gp_command gp_command_phases = {
 	"phases",
 	"phases [--json] [--device N] [--of CURVE] [--from TIME] [--to TIME] [--depth N] [--top N] "
-	"[--fold N] [--own-thread] [--as-told | --frames] [-o FILE [--force]] RECORDING",
+	"[--fold N] [--own-thread] [--as-told | --frames] [-o FILE [--force]] RECORDING...",
 	"show calls, time, memory and launches of each phase, by the job's ranges or stacks",
 	run,
 };
@@ -26,69 +28,208 @@ static enum gp_curve of_choose(const char *text)
 					     GP_CURVE_ALLOCATED;
 }
 
-static int report(struct gp_phases_report *p, const char *file, bool is_forced)
+/* ---- many recordings ---- */
+
+#define TITLE_MAX 24u
+#define TITLE_END 11u
+
+/* A column for each phase outside of all others, of the first recording that has any. */
+struct phases_table {
+	struct gp_sheet sheet;
+	char *name[GP_TABLE_COLUMNS];
+	char title[GP_TABLE_COLUMNS][TITLE_MAX + 1];
+};
+
+/* Cut in the middle. A terminal obeys no byte of it. */
+static void title_set(char title[TITLE_MAX + 1], const char *name)
 {
+	const size_t n = strlen(name);
+	if (n > TITLE_MAX)
+		snprintf(title, TITLE_MAX + 1, "%.*s..%s", (int)TITLE_END, name,
+			 name + n - TITLE_END);
+	else
+		snprintf(title, TITLE_MAX + 1, "%s", name);
+	for (char *c = title; *c; c++)
+		*c = *c >= ' ' && *c < 0x7f ? *c : '?';
+}
+
+static bool is_column(const struct gp_phase *phase)
+{
+	return phase->style == GP_PHASE_NESTED && !phase->depth && phase->name && *phase->name;
+}
+
+static bool has_column(const struct phases_table *t, const char *name)
+{
+	for (size_t c = 0; c < t->sheet.columns; c++)
+		if (strcmp(t->name[c], name) == 0)
+			return true;
+	return false;
+}
+
+/* Those that took most time, which comes down from the last one taken. */
+static bool table_begin(struct phases_table *t, const struct gp_phases *phases)
+{
+	while (t->sheet.columns < GP_TABLE_COLUMNS) {
+		const struct gp_phase *most = NULL;
+		for (size_t k = 0; k < phases->phases; k++) {
+			const struct gp_phase *p = &phases->phase[k];
+			if (is_column(p) && !has_column(t, p->name) &&
+			    (!most || p->time_ns > most->time_ns))
+				most = p;
+		}
+		if (!most)
+			return true;
+		const size_t c = t->sheet.columns;
+		if (!(t->name[c] = strdup(most->name)))
+			return false;
+		title_set(t->title[c], t->name[c]);
+		t->sheet.title[c] = t->title[c];
+		t->sheet.columns++;
+	}
+	return true;
+}
+
+/* The time of a call, of all phases of that name. */
+static void put_phase(struct gp_cell *cell, const char *name, const struct gp_phases *phases)
+{
+	uint64_t calls = 0, time_ns = 0;
+	for (size_t k = 0; k < phases->phases; k++) {
+		const struct gp_phase *p = &phases->phase[k];
+		if (is_column(p) && strcmp(p->name, name) == 0) {
+			calls += p->calls;
+			time_ns += p->time_ns;
+		}
+	}
+	cell->number = calls ? (double)time_ns / (double)calls : (double)NAN;
+	snprintf(cell->text, sizeof cell->text, "%s",
+		 calls ? gp_ns_text((int64_t)(time_ns / calls)).s : "-");
+}
+
+static bool row_add(struct phases_table *t, const struct gp_phases_report *p)
+{
+	if (!t->sheet.columns && !table_begin(t, &p->phases))
+		return false;
+	struct gp_sheet_row *row = gp_sheet_add(&t->sheet, p->path, "");
+	if (!row)
+		return false;
+	row->is_damaged = p->info->is_damaged;
+	for (size_t c = 0; c < GP_TABLE_COLUMNS; c++) {
+		if (c < t->sheet.columns)
+			put_phase(&row->cell[c], t->name[c], &p->phases);
+		else
+			row->cell[c] = (struct gp_cell){ .text = "-", .number = NAN };
+	}
+	return true;
+}
+
+static void table_print(struct phases_table *t, FILE *out)
+{
+	t->sheet.next = "phases";
+	if (t->sheet.columns) {
+		fputs("time of a call, on average:\n", out);
+		gp_sheet_print(&t->sheet, out);
+	} else if (t->sheet.rows) {
+		fprintf(out, "no phases in %zu recordings\n", t->sheet.rows);
+	}
+	gp_sheet_release(&t->sheet);
+	for (size_t c = 0; c < GP_TABLE_COLUMNS; c++)
+		free(t->name[c]);
+}
+
+/* ---- the command ---- */
+
+struct phases {
+	struct gp_phases_report r;
 	struct gp_sink sink;
-	char *path = (char *)p->path;
+	struct gp_json json;
+	struct phases_table table;
+	const char *from, *to;
+	bool is_many;
+};
+
+static int show(struct phases *c)
+{
+	struct gp_phases_report *p = &c->r;
 	enum gp_status status = gp_phases_build(p->recording, &p->asked, &p->phases);
 	if (status)
 		return gp_report_failed("read", p->path, status);
-	int opened = gp_sink_open(&sink, file, is_forced, &path, 1);
-	if (opened)
-		return opened;
-	p->out = sink.out;
-	sink.has_report = true;
+	c->sink.has_report = true;
 	if (p->is_json)
 		gp_phases_write(p);
-	else
+	else if (!c->is_many)
 		gp_phases_print(p);
-	return gp_sink_close(&sink, gp_report_exit(p->path, p->info));
+	else if (!row_add(&c->table, p))
+		return gp_report_failed("read", p->path, GP_E_MEMORY);
+	return gp_report_exit(p->path, p->info);
 }
 
-static int open_and_report(struct gp_phases_report *p, const char *from, const char *to,
-			   const char *file, bool is_forced)
+static int report(struct phases *c, const char *path)
 {
+	struct gp_phases_report *p = &c->r;
+	const struct gp_phases_asked asked = p->asked;
 	int exit_status = GP_EXIT_USAGE;
-	p->recording = gp_report_open(p->path, &p->info, &exit_status);
+	p->path = path;
+	p->recording = gp_report_open(path, &p->info, &exit_status);
 	if (!p->recording)
 		return exit_status;
-	const int64_t device = p->asked.device == GP_DEVICE_UNKNOWN ? -1 : (int64_t)p->asked.device;
-	if (gp_report_has_device(p->path, p->info, device) &&
-	    gp_span_find(p->recording, from, to, &p->asked.from_ns, &p->asked.to_ns))
-		exit_status = report(p, file, is_forced);
+	const int64_t device = asked.device == GP_DEVICE_UNKNOWN ? -1 : (int64_t)asked.device;
+	exit_status = GP_EXIT_USAGE;
+	if (gp_report_has_device(path, p->info, device) &&
+	    gp_span_find(p->recording, c->from, c->to, &p->asked.from_ns, &p->asked.to_ns))
+		exit_status = show(c);
 	gp_phases_free(&p->phases);
+	p->phases = (struct gp_phases){ 0 };
+	p->asked = asked;
 	gp_recording_close(p->recording);
 	return exit_status;
 }
 
+static int report_all(struct phases *c, int recordings, char **paths)
+{
+	int worst = GP_EXIT_OK;
+	c->is_many = recordings > 1;
+	c->r.out = c->sink.out;
+	c->r.json = &c->json;
+	gp_json_init(&c->json, c->sink.out, c->is_many ? 4 : 3);
+	if (c->is_many && c->r.is_json)
+		gp_json_array(&c->json, NULL);
+	for (int k = 0; k < recordings; k++)
+		worst = gp_report_worse(worst, report(c, paths[k]));
+	if (c->is_many && c->r.is_json)
+		gp_json_end(&c->json);
+	table_print(&c->table, c->sink.out);
+	return worst;
+}
+
 static int run(int argc, char **argv)
 {
-	struct gp_phases_report p = { .asked = { .from_ns = INT64_MIN, .to_ns = INT64_MAX },
-				      .depth = UINT64_MAX,
-				      .top = GP_PHASES_TOP };
+	struct phases c = { .r = { .asked = { .from_ns = INT64_MIN, .to_ns = INT64_MAX },
+				   .depth = UINT64_MAX,
+				   .top = GP_PHASES_TOP } };
+	struct gp_phases_report *p = &c.r;
 	uint64_t fold = GP_PHASES_FOLD;
-	const char *from = NULL, *to = NULL, *of = NULL, *file = NULL;
+	const char *of = NULL, *file = NULL;
 	int64_t device;
 	bool is_forced = false;
 	const struct gp_flag flags[] = {
-		{ "json", 0, GP_FLAG_SWITCH, NULL, &p.is_json, "as JSON" },
+		{ "json", 0, GP_FLAG_SWITCH, NULL, &p->is_json, "as JSON" },
 		{ "device", 0, GP_FLAG_DEVICE, "N", &device,
 		  "memory and launches of this device alone" },
 		{ "of", 0, GP_FLAG_CHOICE, "CURVE=allocated|driver", &of, "memory of this curve" },
-		{ "from", 0, GP_FLAG_TEXT, "TIME", &from,
+		{ "from", 0, GP_FLAG_TEXT, "TIME", &c.from,
 		  "from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
-		{ "to", 0, GP_FLAG_TEXT, "TIME", &to, "up to this moment" },
-		{ "depth", 0, GP_FLAG_NUMBER, "N", &p.depth, "N levels of ranges at most" },
-		{ "top", 0, GP_FLAG_NUMBER, "N", &p.top,
+		{ "to", 0, GP_FLAG_TEXT, "TIME", &c.to, "up to this moment" },
+		{ "depth", 0, GP_FLAG_NUMBER, "N", &p->depth, "N levels of ranges at most" },
+		{ "top", 0, GP_FLAG_NUMBER, "N", &p->top,
 		  "the first N ranges of a level; 0: all. Default 20, with --json all" },
 		{ "fold", 0, GP_FLAG_NUMBER, "N", &fold,
 		  "names that count up are one where there are more than N; 0: never. Default 5, "
 		  "with --json 0" },
-		{ "own-thread", 0, GP_FLAG_SWITCH, NULL, &p.asked.is_own_thread,
+		{ "own-thread", 0, GP_FLAG_SWITCH, NULL, &p->asked.is_own_thread,
 		  "work belongs to ranges of its own thread alone, that of autograd's too" },
-		{ "as-told", 0, GP_FLAG_SWITCH, NULL, &p.asked.is_as_told,
+		{ "as-told", 0, GP_FLAG_SWITCH, NULL, &p->asked.is_as_told,
 		  "ranges of the recording alone: no forward is derived, no frames are read" },
-		{ "frames", 0, GP_FLAG_SWITCH, NULL, &p.asked.is_by_frames,
+		{ "frames", 0, GP_FLAG_SWITCH, NULL, &p->asked.is_by_frames,
 		  "phases as stacks show them, in the place of ranges; default where there are "
 		  "none" },
 		GP_FLAGS_OUTPUT(&file, &is_forced),
@@ -97,13 +238,13 @@ static int run(int argc, char **argv)
 	int words = gp_inputs_parse(&gp_command_phases, flags, argc, &argv);
 	if (words < 0)
 		return gp_flags_exit(words);
-	if (!gp_inputs_is_one(&gp_command_phases, "phases", words))
-		return GP_EXIT_USAGE;
-	if (p.asked.is_as_told && p.asked.is_by_frames)
+	if (p->asked.is_as_told && p->asked.is_by_frames)
 		return gp_usage(&gp_command_phases, "'--as-told' with '--frames'");
-	p.asked.of = of_choose(of);
-	p.asked.device = device < 0 ? GP_DEVICE_UNKNOWN : (unsigned)device;
-	p.asked.fold = fold != GP_PHASES_FOLD ? fold : p.is_json ? 0 : 5;
-	p.path = argv[0];
-	return open_and_report(&p, from, to, file, is_forced);
+	p->asked.of = of_choose(of);
+	p->asked.device = device < 0 ? GP_DEVICE_UNKNOWN : (unsigned)device;
+	p->asked.fold = fold != GP_PHASES_FOLD ? fold : p->is_json ? 0 : 5;
+	int opened = gp_sink_open(&c.sink, file, is_forced, argv, words);
+	if (opened)
+		return opened;
+	return gp_sink_close(&c.sink, report_all(&c, words, argv));
 }

@@ -120,5 +120,5 @@ static int run(int argc, char **argv)
 	}
 	char at[32], *const recording = process.output;
 	snprintf(at, sizeof at, "order:%llu", (unsigned long long)order);
-	return gp_frag_show(&options, at, &recording);
+	return gp_frag_show(&options, at, 1, &recording);
 }

@@ -272,19 +272,17 @@ static void write_stacks(struct gp_json *json, const struct gp_frag_report *r)
 
 void gp_frag_write(const struct gp_frag_report *r)
 {
-	struct gp_json json;
-	gp_json_init(&json, r->out, 5);
-	gp_json_object(&json, NULL);
-	gp_use_head_write(&json, r->path, r->info);
-	gp_json_bool(&json, "has_allocator_details", r->memory.has_allocator_details);
-	gp_json_bool(&json, "is_uncertain", r->memory.is_uncertain);
-	gp_json_text(&json, "not_known", r->not_known);
-	gp_json_signed(&json, "at_ns", r->memory.at_ns);
-	gp_json_array(&json, "devices");
+	gp_json_object(r->json, NULL);
+	gp_use_head_write(r->json, r->path, r->info);
+	gp_json_bool(r->json, "has_allocator_details", r->memory.has_allocator_details);
+	gp_json_bool(r->json, "is_uncertain", r->memory.is_uncertain);
+	gp_json_text(r->json, "not_known", r->not_known);
+	gp_json_signed(r->json, "at_ns", r->memory.at_ns);
+	gp_json_array(r->json, "devices");
 	for (size_t k = 0; k < r->devices; k++)
-		write_device(&json, r, &r->device[k]);
-	gp_json_end(&json);
+		write_device(r->json, r, &r->device[k]);
+	gp_json_end(r->json);
 	if (!gp_is_without_stacks)
-		write_stacks(&json, r);
-	gp_json_end(&json);
+		write_stacks(r->json, r);
+	gp_json_end(r->json);
 }

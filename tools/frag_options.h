@@ -26,6 +26,7 @@ bool gp_frag_options_read(struct gp_frag_options *options, const struct gp_comma
  * cmd_frag.c: reports on the recording inputs[0]. `at`: as after --at; NULL: the default. The exit
  * status.
  */
-int gp_frag_show(const struct gp_frag_options *options, const char *at, char *const *inputs);
+int gp_frag_show(const struct gp_frag_options *options, const char *at, int recordings,
+		 char *const *inputs);
 
 #endif

@@ -28,6 +28,7 @@ struct gp_frag_report {
 	size_t devices;
 	struct gp_frag_device *device;
 	FILE *out;
+	struct gp_json *json;
 	uint64_t top;
 	const char *all_text; /* what shows more than these; NULL: --top 0 */
 	unsigned columns;
@@ -45,6 +46,11 @@ void gp_frag_pins_print(const struct gp_frag_report *report, const struct gp_fra
 void gp_frag_write(const struct gp_frag_report *report);
 void gp_frag_summary_print(const struct gp_frag_report *report);
 void gp_frag_map_print(const struct gp_frag_report *report);
+
+struct gp_sheet;
+/* frag_rows.c: a table with a row for each device of each recording. False: no memory, said. */
+void gp_frag_rows_begin(struct gp_sheet *sheet);
+bool gp_frag_rows_add(struct gp_sheet *sheet, const struct gp_frag_report *report);
 
 enum gp_frag_colour { GP_COLOUR_AGE, GP_COLOUR_POOL, GP_COLOUR_STACK, GP_COLOUR_OWNER };
 /* frag_svg.c: a page of its own. False: no memory. */

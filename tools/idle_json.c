@@ -137,35 +137,33 @@ static void write_wastes(struct gp_json *json, const struct gp_idle_report *r)
 void gp_idle_write(const struct gp_idle_report *r)
 {
 	const struct gp_idle *i = &r->idle;
-	struct gp_json json;
-	gp_json_init(&json, r->out, 4);
-	gp_json_object(&json, NULL);
-	gp_use_head_write(&json, r->path, r->info);
-	gp_json_bool(&json, "has_uses", i->has_uses);
-	gp_json_text(&json, "why", i->no_uses);
-	gp_json_bool(&json, "blind", i->is_blind);
-	gp_json_number(&json, "least_launches", i->least_launches);
-	gp_json_object(&json, "uses");
-	gp_json_number(&json, "launches", i->launches);
-	gp_json_number(&json, "scanned", i->scanned);
-	gp_json_number(&json, "resolved", i->resolved);
-	gp_json_number(&json, "captured", i->captured);
-	gp_json_number(&json, "graph_launches", i->graph_launches);
-	gp_json_number(&json, "graph_resolved", i->graph_resolved);
-	gp_json_number(&json, "graph_unknown", i->graph_unknown);
-	gp_json_number(&json, "copies", i->copies);
-	gp_json_number(&json, "copies_resolved", i->copies_resolved);
-	gp_json_number(&json, "addresses", i->addresses);
-	gp_json_number(&json, "addresses_resolved", i->addresses_resolved);
-	gp_json_number(&json, "lost", i->lost);
-	gp_json_number(&json, "beyond", i->beyond);
-	gp_json_bool(&json, "managed", i->has_managed);
-	gp_json_end(&json);
-	gp_json_array(&json, "devices");
+	gp_json_object(r->json, NULL);
+	gp_use_head_write(r->json, r->path, r->info);
+	gp_json_bool(r->json, "has_uses", i->has_uses);
+	gp_json_text(r->json, "why", i->no_uses);
+	gp_json_bool(r->json, "blind", i->is_blind);
+	gp_json_number(r->json, "least_launches", i->least_launches);
+	gp_json_object(r->json, "uses");
+	gp_json_number(r->json, "launches", i->launches);
+	gp_json_number(r->json, "scanned", i->scanned);
+	gp_json_number(r->json, "resolved", i->resolved);
+	gp_json_number(r->json, "captured", i->captured);
+	gp_json_number(r->json, "graph_launches", i->graph_launches);
+	gp_json_number(r->json, "graph_resolved", i->graph_resolved);
+	gp_json_number(r->json, "graph_unknown", i->graph_unknown);
+	gp_json_number(r->json, "copies", i->copies);
+	gp_json_number(r->json, "copies_resolved", i->copies_resolved);
+	gp_json_number(r->json, "addresses", i->addresses);
+	gp_json_number(r->json, "addresses_resolved", i->addresses_resolved);
+	gp_json_number(r->json, "lost", i->lost);
+	gp_json_number(r->json, "beyond", i->beyond);
+	gp_json_bool(r->json, "managed", i->has_managed);
+	gp_json_end(r->json);
+	gp_json_array(r->json, "devices");
 	for (size_t k = 0; k < i->devices; k++)
 		if (gp_idle_wants(r, i->device[k].device))
-			write_device(&json, r, &i->device[k]);
-	gp_json_end(&json);
-	write_wastes(&json, r);
-	gp_json_end(&json);
+			write_device(r->json, r, &i->device[k]);
+	gp_json_end(r->json);
+	write_wastes(r->json, r);
+	gp_json_end(r->json);
 }

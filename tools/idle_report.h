@@ -18,6 +18,7 @@ struct gp_idle_report {
 	int64_t device; /* -1: all */
 	bool has_stacks;
 	FILE *out;
+	struct gp_json *json;
 };
 
 /* In JSON: "never", "early", "late", "between", "busy", "unknown". */

@@ -284,41 +284,39 @@ void gp_phases_write(const struct gp_phases_report *r)
 	const struct gp_phases *p = &r->phases;
 	const int64_t kept_ns = (int64_t)r->info->kept_from_ns,
 		      end_ns = (int64_t)r->info->duration_ns;
-	struct gp_json json;
-	gp_json_init(&json, r->out, 3);
-	gp_json_object(&json, NULL);
-	gp_use_head_write(&json, r->path, r->info);
-	gp_json_signed(&json, "from_ns", r->asked.from_ns > kept_ns ? r->asked.from_ns : kept_ns);
-	gp_json_signed(&json, "to_ns", r->asked.to_ns < end_ns ? r->asked.to_ns : end_ns);
-	gp_json_text(&json, "of", gp_curve_keys[p->of]);
+	gp_json_object(r->json, NULL);
+	gp_use_head_write(r->json, r->path, r->info);
+	gp_json_signed(r->json, "from_ns", r->asked.from_ns > kept_ns ? r->asked.from_ns : kept_ns);
+	gp_json_signed(r->json, "to_ns", r->asked.to_ns < end_ns ? r->asked.to_ns : end_ns);
+	gp_json_text(r->json, "of", gp_curve_keys[p->of]);
 	if (r->asked.device == GP_DEVICE_UNKNOWN)
-		gp_json_null(&json, "device");
+		gp_json_null(r->json, "device");
 	else
-		gp_json_number(&json, "device", r->asked.device);
-	gp_json_number(&json, "calls", p->ranges);
-	gp_json_number(&json, "marks", p->marks);
-	gp_json_number(&json, "forwards_derived", p->forwards);
-	gp_json_number(&json, "forwards_named", p->forwards_named);
-	gp_json_number(&json, "forwards_none", p->forwards_none);
-	gp_json_number(&json, "forwards_unclear", p->forwards_unclear);
+		gp_json_number(r->json, "device", r->asked.device);
+	gp_json_number(r->json, "calls", p->ranges);
+	gp_json_number(r->json, "marks", p->marks);
+	gp_json_number(r->json, "forwards_derived", p->forwards);
+	gp_json_number(r->json, "forwards_named", p->forwards_named);
+	gp_json_number(r->json, "forwards_none", p->forwards_none);
+	gp_json_number(r->json, "forwards_unclear", p->forwards_unclear);
 	if (p->is_by_frames) {
-		gp_json_object(&json, "frames");
-		gp_json_number(&json, "shown", p->frames_shown);
-		gp_json_number(&json, "none", p->frames_none);
-		gp_json_number(&json, "unclear", p->frames_unclear);
-		gp_json_number(&json, "bare_launches", p->bare_launches);
-		gp_json_end(&json);
+		gp_json_object(r->json, "frames");
+		gp_json_number(r->json, "shown", p->frames_shown);
+		gp_json_number(r->json, "none", p->frames_none);
+		gp_json_number(r->json, "unclear", p->frames_unclear);
+		gp_json_number(r->json, "bare_launches", p->bare_launches);
+		gp_json_end(r->json);
 	} else {
-		gp_json_null(&json, "frames");
+		gp_json_null(r->json, "frames");
 	}
-	gp_json_number(&json, "unbalanced", p->unbalanced);
-	gp_json_number(&json, "unseen", p->unseen);
-	gp_json_number(&json, "unkept", p->unkept);
-	gp_json_number(&json, "without_name", r->info->ranges_unnamed);
-	gp_json_text(&json, "nvtx", r->info->nvtx_why);
-	gp_json_text(&json, "torch", r->info->torch_why);
-	gp_json_array(&json, "phases");
-	write_tree(r, &json);
-	gp_json_end(&json);
-	gp_json_end(&json);
+	gp_json_number(r->json, "unbalanced", p->unbalanced);
+	gp_json_number(r->json, "unseen", p->unseen);
+	gp_json_number(r->json, "unkept", p->unkept);
+	gp_json_number(r->json, "without_name", r->info->ranges_unnamed);
+	gp_json_text(r->json, "nvtx", r->info->nvtx_why);
+	gp_json_text(r->json, "torch", r->info->torch_why);
+	gp_json_array(r->json, "phases");
+	write_tree(r, r->json);
+	gp_json_end(r->json);
+	gp_json_end(r->json);
 }

@@ -16,6 +16,7 @@ struct gp_phases_report {
 	uint64_t depth, top; /* levels; ranges of a level, 0: all */
 	bool is_json;
 	FILE *out;
+	struct gp_json *json;
 };
 
 void gp_phases_print(const struct gp_phases_report *report);
