@@ -65,6 +65,21 @@ def runs(data, where):
     yield ("ctl", "--json")
 
 
+# ctl lists processes that record: it is called by one
+ASKING = """
+import ctypes, subprocess, sys
+driver, context = ctypes.CDLL(sys.argv[1]), ctypes.c_void_p()
+assert driver.cuInit(0) == 0 and driver.cuCtxCreate_v2(ctypes.byref(context), 0, 0) == 0
+sys.exit(subprocess.call(sys.argv[2:]))
+"""
+
+
+def within_a_recorded_job(gpuprof, where, command):
+    driver = os.path.join(os.path.dirname(gpuprof), "fake", "libcuda.so.1")
+    output = os.path.join(where, "asking.gpr")
+    return [gpuprof, "run", "-q", "-o", output, "--", sys.executable, "-c", ASKING, driver, *command]
+
+
 def keys(value, path, found):
     """{path: its types}; "a.b" is b of the object a, "a[]" an element of the list a."""
     if path:
@@ -85,7 +100,10 @@ def documents(command, text):
 
 def printed(gpuprof, data, where):
     def ask(run):
-        done = subprocess.run([gpuprof, *run], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        command = [gpuprof, *run]
+        if run[0] == "ctl":
+            command = within_a_recorded_job(gpuprof, where, command)
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         found = {}
         for k, document in enumerate(documents(run[0], done.stdout)):
             if document.get("schema") != 1 and (k == 0 or run[0] != "dump"):
