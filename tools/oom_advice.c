@@ -20,7 +20,8 @@ struct advising {
 	const struct gp_oom *oom;
 	const struct gp_oom_case *c;
 	struct gp_oom_answer *a;
-	const struct gp_leak *leak; /* that explains it; NULL: none */
+	const struct gp_leak *leak; /* that may explain it; NULL: none */
+	bool is_leak_sure;	    /* it does; else it may be activations of one forward pass */
 	bool is_of_optimizer;	    /* which asked for its states */
 };
 
@@ -220,7 +221,7 @@ static void advise_settings(struct advising *g)
 			advise_rounding(g, h);
 	}
 	h = help_of(g, GP_HELP_LIMIT);
-	if (h && !g->leak)
+	if (h && !g->is_leak_sure)
 		advise_limit(g, h);
 }
 
@@ -276,7 +277,7 @@ static void advise_batch(struct advising *g)
 		     gp_bytes_text(v->bytes).s);
 		return;
 	}
-	if (h && !g->leak) {
+	if (h && !g->is_leak_sure) {
 		uint64_t bytes = less_bytes(g, h), all = f->allocated_bytes + f->bytes;
 		v = advice_add(g, gp_help_names[h->help], GP_OOM_COST_CONFIGURATION, true, bytes);
 		BRIEF(v, "smaller batch: %s less", gp_bytes_text(bytes).s);
@@ -290,7 +291,7 @@ static void advise_batch(struct advising *g)
 		return;
 	}
 	h = help_of(g, GP_HELP_SMALLER);
-	if (!h || g->leak)
+	if (!h || g->is_leak_sure)
 		return;
 	uint64_t most = h->bytes;
 	if (h->is_bound)
@@ -309,20 +310,28 @@ static void advise_batch(struct advising *g)
 static void advise_leak(struct advising *g)
 {
 	const struct gp_leak *l = g->leak;
-	char who[GP_OOM_WHO_MAX];
+	char who[GP_OOM_WHO_MAX], shorter[GP_OOM_WHO_MAX];
 	if (!l)
 		return;
 	uint64_t pace = (uint64_t)gp_rate_bytes(l->bytes_per_step);
 	bool is_named = gp_oom_who(g->r->recording, l->stack, l->at_ns, who);
 	const char *unit = g->r->leaks.window_ns ? "window" : "step";
-	snprintf(g->a->leak, sizeof g->a->leak, "%s more each %s since %s %zu; %s in total%s",
-		 gp_bytes_text(pace).s, unit, unit, l->since_step, gp_bytes_text(l->live_bytes).s,
-		 is_named ? "" : ", by a line that was not recorded");
+	if (g->is_leak_sure)
+		snprintf(g->a->leak, sizeof g->a->leak,
+			 "%s more each %s since %s %zu; %s in total%s", gp_bytes_text(pace).s, unit,
+			 unit, l->since_step, gp_bytes_text(l->live_bytes).s,
+			 is_named ? "" : ", by a line that was not recorded");
+	else
+		snprintf(g->a->leak, sizeof g->a->leak,
+			 "perhaps: %s more each %s from %s; else activations",
+			 gp_bytes_text(pace).s, unit,
+			 is_named ? who_short(who, 48, shorter) : "an unrecorded line");
 	struct gp_oom_advice *v = advice_add(g, "stop_leak", GP_OOM_COST_CODE, true, l->live_bytes);
 	snprintf(v->who, sizeof v->who, "%s", who);
 	BRIEF(v, "stop a leak: %s a %s", gp_bytes_text(pace).s, unit);
 	if (is_named)
-		TEXT(v, "do not keep what %s allocates", who);
+		TEXT(v, "do not keep what %s allocates%s", who_short(who, 40, shorter),
+		     g->is_leak_sure ? "" : ", if it is a leak");
 	else
 		TEXT(v, "stop the growth from %s to %s; a recording with stacks names the line",
 		     unit, unit);
@@ -517,7 +526,7 @@ static void list_no_helps(struct advising *g)
 {
 	const struct gp_oom_case *c = g->c;
 	struct gp_oom_answer *a = g->a;
-	if (g->leak)
+	if (g->is_leak_sure)
 		no_help_add(a, "less_in_use", "a smaller batch, a higher limit (they delay it)");
 	if (g->is_of_optimizer && help_of(g, GP_HELP_LESS))
 		no_help_add(a, "less_in_use", "a smaller batch (the optimizer's states stay)");
@@ -546,33 +555,19 @@ static bool is_of_optimizer(const struct gp_oom_report *r, const struct gp_oom *
 	       gp_frames_are_of_optimizer(frame, s.frames);
 }
 
-/* One that holds at that moment at least what is missing then. */
-static const struct gp_leak *find_leak(const struct gp_oom_report *r, const struct gp_oom *o,
-				       const struct gp_oom_case *c)
-{
-	uint64_t missing = c->finding.missing_bytes;
-	if (missing == GP_BYTES_UNKNOWN || !missing || gp_has_losses(r->info))
-		return NULL;
-	for (size_t k = 0; k < r->leaks.leaks; k++) {
-		const struct gp_leak *l = &r->leaks.leak[k];
-		if (!l->is_object && l->device == o->device && l->since_ns < o->at_ns &&
-		    l->bytes_per_step > 0 && l->live_bytes >= missing)
-			return l;
-	}
-	return NULL;
-}
-
 enum gp_status gp_oom_advise(const struct gp_oom_report *r, const struct gp_oom *o,
 			     const struct gp_oom_case *c, struct gp_oom_answer *a)
 {
 	/* in the order of enum gp_oom_cost */
 	struct advising g = { .r = r, .oom = o, .c = c, .a = a };
-	g.leak = find_leak(r, o, c);
+	enum gp_status status = gp_oom_leak_find(r, o, c, &g.leak, &g.is_leak_sure);
+	if (status)
+		return status;
 	g.is_of_optimizer = is_of_optimizer(r, o);
 	advise_settings(&g);
 	advise_others(&g);
 	advise_batch(&g);
-	enum gp_status status = advise_code(&g);
+	status = advise_code(&g);
 	list_no_helps(&g);
 	return status;
 }

@@ -1,0 +1,48 @@
+"""Keeps 100 MiB each turn of a loop until memory is used up: layers_until_oom.py WHERE.
+
+forward: turns are layers, and one of them fails. backward: the backward pass behind them fails. steps: each turn has a
+backward pass, so what it keeps is a leak.
+"""
+import os
+import sys
+
+graph = os.path.join(os.getcwd(), "torch", "autograd", "graph.py")
+os.makedirs(os.path.dirname(graph))
+open(graph, "w").write("def _engine_run_backward(call):\n    return call()\n")
+sys.path.insert(0, os.getcwd())
+from torch.autograd.graph import _engine_run_backward as engine  # noqa: E402
+
+from fake_blocks import blocks, cuda  # noqa: E402
+
+MIB = 1 << 20
+where = sys.argv[1]
+cuda.cuInit(0)
+kept = []
+
+
+def tensor(mib):
+    return blocks.allocate(0, mib * MIB)
+
+
+def keep():
+    kept.append(tensor(100))
+    return kept[-1]
+
+
+def gradients():
+    for at in [tensor(mib) for mib in (5, 3, 7)]:
+        blocks.release(at)
+    return True
+
+
+def turn():
+    for at in [tensor(mib) for mib in (2, 4, 6, 3)]:
+        blocks.release(at)
+    return keep() and (where != "steps" or engine(gradients))
+
+
+turns = 0
+while (where != "backward" or turns < 60) and turn():
+    turns += 1
+if where == "backward":
+    assert not engine(lambda: tensor(4096))
