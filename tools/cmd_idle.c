@@ -27,6 +27,7 @@ struct idle {
 	const char *output;
 	uint64_t least;
 	bool is_json, is_many, is_forced;
+	bool has_known; /* of one of many recordings at least */
 };
 
 /* ---- many recordings ---- */
@@ -54,6 +55,7 @@ static bool row_add_device(struct idle *c, const struct gp_idle_device *d)
 	struct gp_sheet_row *row = row_begin(c, device);
 	if (!row)
 		return false;
+	c->has_known = true;
 	const uint64_t all = gp_idle_total(d, true).bytes;
 	uint64_t unused = all;
 	unused -= gp_idle_state_sum(d, true, GP_IDLE_BUSY).bytes;
@@ -142,8 +144,11 @@ static int report_all(struct idle *c, int recordings, char **paths)
 		worst = gp_report_worse(worst, report(c, paths[k]));
 	if (c->is_many && c->is_json)
 		gp_json_end(&c->json);
-	if (c->sheet.rows)
+	if (c->has_known)
 		gp_sheet_print(&c->sheet, c->sink.out);
+	else if (c->sheet.rows)
+		fprintf(c->sink.out, "no uses in %zu recordings; gpuprof run --uses records them\n",
+			c->sheet.rows);
 	gp_sheet_release(&c->sheet);
 	return worst;
 }
