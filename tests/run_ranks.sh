@@ -68,6 +68,7 @@ judge timeline "outlier: $job/rank-17.gpr: a step " timeline
 judge peak "outlier: $job/rank-5.gpr: allocated " peak
 judge leaks "outlier: $job/rank-23.gpr: bytes a step " leaks
 judge frag "outlier: $job/rank-41.gpr: OOMs 1 " frag
+judge check "FAIL in 1 of 64 recordings: $job/rank-23.gpr$" check --max-growth 0
 judge oom "first: $job/rank-41.gpr ran out of memory at .* before $job/rank-63.gpr" oom
 judge oom_reason "cause     capacity: " oom
 exit $failed

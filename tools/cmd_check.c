@@ -12,6 +12,8 @@
 
 extern const struct gp_command gp_command_check;
 
+#define NAMED_MOST 4u
+
 struct gate {
 	const char *limit_text[GP_CHECK_CONDITIONS];
 	const char *baseline_path, *tolerance_text, *path;
@@ -22,6 +24,9 @@ struct gate {
 	struct gp_sink sink;
 	struct gp_json json;
 	bool is_taken; /* the recording's figures are in `baseline` */
+	/* of many: those that a limit or the baseline judges, and which of them did not pass */
+	size_t judged, named[GP_CHECK_EXCEEDED + 1];
+	const char *name[GP_CHECK_EXCEEDED + 1][NAMED_MOST];
 };
 
 /* ---- a recording ---- */
@@ -70,6 +75,15 @@ static int take(struct gate *g, struct gp_check *c, int result)
 	return status ? gp_report_failed("take figures of", c->path, status) : GP_EXIT_OK;
 }
 
+static void count(struct gate *g, const struct gp_check *c)
+{
+	const enum gp_check_state state = gp_check_state_of(c);
+	g->judged++;
+	if (g->named[state] < NAMED_MOST)
+		g->name[state][g->named[state]] = c->path;
+	g->named[state]++;
+}
+
 static int judge(struct gate *g, struct gp_check *c)
 {
 	static const int exits[] = { [GP_CHECK_KEPT] = GP_EXIT_OK,
@@ -89,6 +103,8 @@ static int judge(struct gate *g, struct gp_check *c)
 	else
 		gp_check_print(c, g->sink.out);
 	say_missing(c);
+	if (has_limits || c->baseline)
+		count(g, c);
 	int result = has_limits || c->baseline ? exits[gp_check_state_of(c)] : GP_EXIT_OK;
 	return g->is_update ? take(g, c, result) : result;
 }
@@ -124,12 +140,9 @@ static int check_one(struct gate *g, const char *path)
 	return gp_report_worse(result, exit_status);
 }
 
-static int check_all(struct gate *g, int words, char **paths)
+static int check_each(struct gate *g, int words, char **paths)
 {
 	int worst = GP_EXIT_OK;
-	gp_json_init(&g->json, g->sink.out, words > 1 ? 4 : 3);
-	if (words > 1 && g->is_json)
-		gp_json_array(&g->json, NULL);
 	for (int k = 0; k < words; k++) {
 		if (words > 1 && !g->is_json) {
 			fputs(k ? "\n" : "", g->sink.out);
@@ -138,7 +151,61 @@ static int check_all(struct gate *g, int words, char **paths)
 		}
 		worst = gp_report_worse(worst, check_one(g, paths[k]));
 	}
-	if (words > 1 && g->is_json)
+	return worst;
+}
+
+static void print_named(const struct gate *g, enum gp_check_state state, const char *word,
+			int recordings, FILE *out)
+{
+	const size_t named = g->named[state], most = NAMED_MOST;
+	if (!named)
+		return;
+	fprintf(out, "%s in %zu of %d recordings: ", word, named, recordings);
+	for (size_t k = 0; k < named && k < most; k++) {
+		fputs(k ? ", " : "", out);
+		gp_mask(out, g->name[state][k], strlen(g->name[state][k]));
+	}
+	fputs(named > most ? ", ...\n" : "\n", out);
+}
+
+static void print_verdict(const struct gate *g, int recordings, FILE *out)
+{
+	const size_t kept = g->named[GP_CHECK_KEPT];
+	if (!g->judged)
+		return;
+	print_named(g, GP_CHECK_EXCEEDED, "FAIL", recordings, out);
+	print_named(g, GP_CHECK_NOT_JUDGED, "NOT JUDGED", recordings, out);
+	if (kept == g->judged)
+		fprintf(out, "pass in %zu of %d recordings\n", kept, recordings);
+	fputc('\n', out);
+}
+
+/* The verdict on all of them stands before what is said of each. */
+static int check_many(struct gate *g, int words, char **paths)
+{
+	FILE *out = g->sink.out;
+	char *text = NULL;
+	size_t bytes = 0;
+	g->sink.out = open_memstream(&text, &bytes);
+	int worst = g->sink.out ? check_each(g, words, paths) : GP_EXIT_INTERNAL;
+	if (g->sink.out && fclose(g->sink.out) != 0)
+		worst = GP_EXIT_INTERNAL;
+	g->sink.out = out;
+	print_verdict(g, words, out);
+	fwrite(text, 1, text ? bytes : 0, out);
+	free(text);
+	return worst;
+}
+
+static int check_all(struct gate *g, int words, char **paths)
+{
+	gp_json_init(&g->json, g->sink.out, words > 1 ? 4 : 3);
+	if (words > 1 && !g->is_json)
+		return check_many(g, words, paths);
+	if (words > 1)
+		gp_json_array(&g->json, NULL);
+	const int worst = check_each(g, words, paths);
+	if (words > 1)
 		gp_json_end(&g->json);
 	return worst;
 }
