@@ -105,7 +105,7 @@ struct gp_memory {
 	uint64_t order;		    /* events with a lower order are in it */
 	bool has_allocator_details; /* streams, pools, requested sizes: known by then */
 	bool is_uncertain;	    /* events are missing before: what is said may be gone */
-	const char *doubt; /* what is not known, a text that holds for ever; NULL: nothing */
+	char *doubt;		    /* what is not known, a text of one line; NULL: all is known */
 	size_t devices;
 	struct gp_memory_device *device; /* by ordinal */
 	size_t arenas;

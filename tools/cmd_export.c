@@ -74,7 +74,7 @@ static void say_limits(const struct export *x, const char *path)
 	if (info->framework_events && h->memory.doubt)
 		gp_complain("'%s': %s", path, h->memory.doubt);
 	if (info->framework_events && !h->memory.has_allocator_details)
-		gp_hint("the sizes of blocks and stream 0 stand for what was not told");
+		gp_hint("the file has block sizes as requested sizes, and stream 0 for all");
 	if (h->is_cut)
 		gp_complain("events are missing before %s: the trace begins there",
 			    gp_ns_text(h->from_ns).s);

@@ -186,8 +186,8 @@ static void say_not_known(struct frag *f)
 	const char *of_time = "";
 	for (size_t k = 0; k < f->r.devices; k++)
 		if (f->r.device[k].born.is_unsure)
-			of_time = "since when it is fragmented: some events need more work than "
-				  "the limit";
+			of_time = "events exceed the work limit; the start of fragmentation is "
+				  "unknown";
 	snprintf(f->not_known, sizeof f->not_known, "%s%s%s%s%s", of_memory ? of_memory : "",
 		 of_memory && *of_settings ? "; " : "", of_settings,
 		 (of_memory || *of_settings) && *of_time ? "; " : "", of_time);

@@ -107,7 +107,8 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag *f
 	while (f->reserved_bytes / cells > map.cell)
 		map.cell *= 2;
 	gp_use_device_print(r->out, r->info, f->device->device);
-	fprintf(r->out, ", %s: a sign is %s\n", gp_frag_moment(r).s, gp_bytes_text(map.cell).s);
+	fprintf(r->out, ", %s: one character = %s\n", gp_frag_moment(r).s,
+		gp_bytes_text(map.cell).s);
 	for (size_t k = 0; k < f->pools; k++)
 		print_pool(&map, f, &f->pool[k]);
 }
@@ -115,10 +116,11 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag *f
 void gp_frag_map_print(const struct gp_frag_report *r)
 {
 	const char *const *g = glyphs[r->is_ascii];
-	gp_frag_head_print(r);
+	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
 	for (size_t k = 0; k < r->devices; k++)
 		print_device(r, &r->device[k].frag);
 	fprintf(r->out, "  %s free  %s%s%s a quarter, half, most allocated  %s all  %s pending\n",
 		g[FREE], g[SOME], g[HALF], g[MOST], g[FULL], g[PENDING]);
+	gp_frag_note_print(r);
 	gp_frag_next_print(r, "-o map.svg");
 }

@@ -24,7 +24,7 @@ struct gp_frag_report {
 	struct gp_ooms ooms;
 	struct gp_oom failed; /* the moment's; bytes 0: none */
 	struct gp_allocator_settings settings;
-	const char *not_known; /* of the memory and of the settings; NULL: nothing */
+	const char *not_known; /* of the memory and of the settings; NULL: all is known */
 	size_t devices;
 	struct gp_frag_device *device;
 	FILE *out;
@@ -37,9 +37,13 @@ struct gp_frag_report {
 
 /* frag_print.c, frag_json.c, frag_summary.c, frag_map.c */
 void gp_frag_print(const struct gp_frag_report *report);
-/* The first lines of each form: the losses, and what of the settings is not known. */
-void gp_frag_head_print(const struct gp_frag_report *report);
-/* Parts of it: the number line, the table of causes, the blocks beside free memory. */
+/* The line behind each form that says why figures may be wrong. */
+void gp_frag_note_print(const struct gp_frag_report *report);
+/* Its first lines for one device: what fits, what is unused and why, what to do (frag_answer.c). */
+void gp_frag_answer_print(const struct gp_frag_report *report, const struct gp_frag *frag);
+/* The request that failed at this moment is the one of `frag->fit`. */
+bool gp_frag_has_failed(const struct gp_frag_report *report, const struct gp_frag *frag);
+/* Parts of it: the number line, the table of causes, the blocks that pin free memory. */
 void gp_frag_line_print(FILE *out, const struct gp_frag *frag, const struct gp_owners *owners);
 void gp_frag_causes_print(const struct gp_frag_report *report, const struct gp_frag *frag);
 void gp_frag_pins_print(const struct gp_frag_report *report, const struct gp_frag *frag);

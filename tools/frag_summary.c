@@ -13,7 +13,7 @@
 
 enum { ALL, LARGE, SMALL, POOLS };
 
-/* A row's figures; GP_BYTES_UNKNOWN: not told. */
+/* A row's figures; GP_BYTES_UNKNOWN: not recorded. */
 struct row {
 	uint64_t now[POOLS];
 	uint64_t peak; /* of all; GP_BYTES_UNKNOWN */
@@ -81,7 +81,6 @@ static void print_row(FILE *out, const char *name, const struct row *row, bool i
 		fprintf(out, "%-22s", k == ALL ? name : pools[k]);
 		print_cell(out, row->now[k], is_count);
 		print_cell(out, k == ALL ? row->peak : GP_BYTES_UNKNOWN, is_count);
-		/* for who compares */
 		if (!is_count && row->now[k] != GP_BYTES_UNKNOWN)
 			fprintf(out, "   %" PRIu64, row->now[k]);
 		fputc('\n', out);
@@ -111,7 +110,7 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag_de
 	rows.segments.peak = rows.non_releasable_allocations.peak = GP_BYTES_UNKNOWN;
 	rows.allocated.peak = d->peak_bytes[GP_CURVE_ALLOCATED];
 	rows.reserved.peak = d->peak_bytes[GP_CURVE_RESERVED];
-	/* pending frees were not told, so neither was what is active */
+	/* without pending frees the active memory is unknown */
 	if (!r->memory.has_allocator_details) {
 		add(&rows.active, false, GP_BYTES_UNKNOWN);
 		add(&rows.active_allocations, false, GP_BYTES_UNKNOWN);
@@ -135,8 +134,9 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag_de
 
 void gp_frag_summary_print(const struct gp_frag_report *r)
 {
-	gp_frag_head_print(r);
+	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
 	for (size_t k = 0; k < r->devices; k++)
 		print_device(r, &r->device[k]);
+	gp_frag_note_print(r);
 	gp_frag_next_print(r, "");
 }

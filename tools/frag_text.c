@@ -20,9 +20,9 @@ struct gp_frag_place gp_frag_place(const struct gp_arena *a, bool is_small)
 	const char *size = is_small ? "small" : "large";
 	const char *zero = a->stream ? "0x" : "";
 	if (!a->is_known)
-		snprintf(text.s, sizeof text.s, "%s, stream and pool not told", size);
+		snprintf(text.s, sizeof text.s, "%s, unknown stream", size);
 	else if (!a->has_pool)
-		snprintf(text.s, sizeof text.s, "%s, stream %s%" PRIx64 ", pool not told", size,
+		snprintf(text.s, sizeof text.s, "%s, stream %s%" PRIx64 ", unknown pool", size,
 			 zero, a->stream);
 	else if (gp_arena_is_private(a))
 		snprintf(text.s, sizeof text.s,

@@ -43,9 +43,8 @@ void gp_oom_top_print(const struct gp_oom_report *r)
 {
 	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
 	if (*r->settings.not_known) {
-		fputs("not known: ", r->out);
-		gp_mask(r->out, r->settings.not_known, strlen(r->settings.not_known));
-		fputs("; verdicts are by the rules of PyTorch's own\n", r->out);
+		fputs("note: ", r->out);
+		gp_mask_line(r->out, r->settings.not_known);
 	}
 	if (r->steps.why)
 		fprintf(r->out, "no steps: %s; windows are 10 s, or since the one before\n",
@@ -273,8 +272,10 @@ enum gp_status gp_oom_case_print(const struct gp_oom_report *r, size_t k,
 	enum gp_status status = print_asker(r, o);
 	gp_oom_reason(o, c, reason);
 	fprintf(r->out, "  verdict: %s: %s\n", gp_verdict_names[c->finding.verdict], reason);
-	if (c->memory.doubt)
-		fprintf(r->out, "  not known: %s\n", c->memory.doubt);
+	if (c->memory.doubt) {
+		fputs("  note: ", r->out);
+		gp_mask_line(r->out, c->memory.doubt);
+	}
 	print_place(r, c);
 	print_helps(&f, o, c);
 	if (c->frag.reserved_bytes) {

@@ -188,9 +188,9 @@ static void read_value(const char *key, const struct words *w, struct gp_allocat
 	else if (strcmp(key, "per_process_memory_fraction") == 0)
 		out->memory_fraction = fraction_of(w);
 	else if (strcmp(key, "backend") == 0 && !is_word(w, "native"))
-		add_doubt(out, "what serves requests: the allocator is ", w->word);
+		add_doubt(out, "rules are of PyTorch's own allocator, the job used ", w->word);
 	else if (strcmp(key, "backend") != 0 && !is_idle(key))
-		add_doubt(out, "what the allocator does by its setting ", key);
+		add_doubt(out, "figures ignore the setting ", key);
 }
 
 static void read_words(struct words *w, struct gp_allocator_settings *out)
@@ -222,7 +222,9 @@ void gp_allocator_settings_read(const char *text, struct gp_allocator_settings *
 	if (value != NULL)
 		read_words(&w, out);
 	if (is_ambiguous(text, value, bytes))
-		add_doubt(out, "which settings count: the two variables differ", "");
+		add_doubt(out,
+			  "PYTORCH_CUDA_ALLOC_CONF and PYTORCH_ALLOC_CONF differ; the first counts",
+			  "");
 	/* what PyTorch refuses to run with */
 	if (out->large_segment_bytes < GP_SMALL_SEGMENT)
 		out->large_segment_bytes = gp_allocator_defaults.large_segment_bytes;

@@ -9,32 +9,47 @@
 
 #define TRIES_MAX 16u
 
+/* By the bits of enum gp_memory_doubt. */
 static const char *const doubt_texts[] = {
-	"events are missing before this moment: some of it may be gone",
-	"the job was under way when the recording began: what is older is not known",
-	"its allocator told no streams, pools, requested sizes and pending frees (run "
-	"--allocator-details=on "
-	"asks it): free memory may be usable by one stream alone, and what is pending counts as "
-	"free",
-	"its allocator told streams and pools only later: of some segments they are not known",
-	"blocks lie in memory of which nothing is known, and are left out",
-	"events before this moment need more work than the limit: some of it may be gone",
+	"events are missing before this moment; some of this memory may be gone",
+	"the recording began after the job; older memory is unknown",
+	NULL, /* write_no_details */
+	"allocator details began late; some segments have no stream and pool",
+	"blocks outside all known segments are left out",
+	"events before this moment exceed the work limit; some of this memory may be gone",
 };
 
-/* One text for each set of doubts, made when it is asked for, kept for ever. */
-static const char *doubt_text(unsigned doubts)
+/* With the recorder's own reason, if it was to record them. */
+static void write_no_details(const char *why, FILE *out)
 {
-	static char text[GP_DOUBTS][768];
-	char *out = text[doubts];
-	size_t used = 0;
-	for (unsigned i = 0; 1u << i < GP_DOUBTS; i++)
-		if ((doubts >> i & 1) != 0)
-			used += (size_t)snprintf(out + used, sizeof text[0] - used, "%s%s",
-						 used > 0 ? "; " : "", doubt_texts[i]);
-	return doubts != 0 ? out : NULL;
+	const char *reason = why != NULL && *why != '\0' ? why : NULL;
+	fprintf(out, "no allocator details%s%s; figures are upper bounds",
+		reason != NULL ? ": " : " (record with --allocator-details=on)",
+		reason != NULL ? reason : "");
 }
 
-static void judge(struct gp_memory_view *v)
+/* One text of all doubts. */
+static enum gp_status write_doubts(unsigned doubts, const char *why, char **out)
+{
+	size_t room = 0;
+	FILE *text = open_memstream(out, &room);
+	if (text == NULL)
+		return GP_E_MEMORY;
+	const char *before = "";
+	for (unsigned i = 0; 1u << i < GP_DOUBTS; i++) {
+		if ((doubts >> i & 1) == 0)
+			continue;
+		fputs(before, text);
+		if (1u << i == GP_DOUBT_UNTOLD)
+			write_no_details(why, text);
+		else
+			fputs(doubt_texts[i], text);
+		before = "; ";
+	}
+	return fclose(text) == 0 ? GP_OK : GP_E_MEMORY;
+}
+
+static enum gp_status judge(struct gp_memory_view *v)
 {
 	const struct gp_recording *r = v->recording;
 	const struct gp_record *told =
@@ -58,7 +73,8 @@ static void judge(struct gp_memory_view *v)
 	if (is_untold)
 		v->doubts |= out->has_allocator_details ? GP_DOUBT_PARTLY : GP_DOUBT_UNTOLD;
 	out->is_uncertain = (v->doubts & (GP_DOUBT_MISSING | GP_DOUBT_WORK)) != 0;
-	out->doubt = doubt_text(v->doubts);
+	const char *why = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_ALLOCATOR_DETAILS);
+	return v->doubts != 0 ? write_doubts(v->doubts, why, &out->doubt) : GP_OK;
 }
 
 static enum gp_status list(struct gp_memory_view *v)
@@ -95,7 +111,7 @@ static enum gp_status attempt(struct gp_memory_view *v, const struct gp_moment_o
 	if (status == GP_OK)
 		status = list(v);
 	if (status == GP_OK)
-		judge(v);
+		status = judge(v);
 	if (status == GP_OK)
 		status = gp_captures_search(v);
 	gp_memory_view_release(v);
@@ -130,5 +146,6 @@ void gp_memory_free(struct gp_memory *memory)
 	free(memory->segment);
 	free(memory->block);
 	free(memory->outside);
+	free(memory->doubt);
 	*memory = (struct gp_memory){ 0 };
 }

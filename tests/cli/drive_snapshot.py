@@ -116,12 +116,12 @@ def report():
     for options in ((), ("--summary",), ("-o", "map.svg")):
         answer = ask(pid_of(job), *options)
         text = re.sub(r", at [0-9.]+ [a-z]+", "", answer.stdout)
-        print(answer.returncode, *text.splitlines()[2:4], sep="\n")
+        print(answer.returncode, *text.splitlines()[1:3], sep="\n")
     print(open("map.svg").read(4))
     for top in 1, 2:
         answer = ask(pid_of(job), "--json", "--device", "0", "--top", str(top))
         print(top, [(d["device"], len(d["pins"])) for d in json.loads(answer.stdout)["devices"]])
-    wide = [max(len(line) for line in ask(pid_of(job), "--map", "--columns", columns).stdout.splitlines()[2:-1])
+    wide = [max(len(line) for line in ask(pid_of(job), "--map", "--columns", columns).stdout.splitlines()[1:-2])
             for columns in ("60", "200")]
     print("wider", wide[1] > wide[0] + 50)
     answer = ask(pid_of(job), "--device", "1")
