@@ -30,7 +30,7 @@ static void print_row(const struct gp_oom_report *r, size_t k)
 	print_bytes(r->out, o->allocated_bytes, 10);
 	print_bytes(r->out, o->reserved_bytes, 10);
 	print_bytes(r->out, r->row[k].is_looked ? r->row[k].free_bytes : o->free_bytes, 10);
-	fprintf(r->out, "  %-9s  ", o->is_framework ? "framework" : "driver");
+	fprintf(r->out, "  %-9s  ", o->is_framework ? "PyTorch" : "driver");
 	if (r->row[k].is_looked)
 		fprintf(r->out, "%s\n", gp_verdict_names[r->row[k].verdict]);
 	else if (o->like != k)
@@ -50,8 +50,7 @@ void gp_oom_top_print(const struct gp_oom_report *r)
 		fprintf(r->out, "no steps: %s; windows are 10 s, or since the one before\n",
 			r->steps.why);
 	if (!r->shown)
-		fputs(r->ooms.ooms ? "memory ran out on other devices alone\n" :
-				     "memory did not run out\n",
+		fputs(r->ooms.ooms ? "all OOMs were on other devices\n" : "no OOM was recorded\n",
 		      r->out);
 }
 
@@ -60,7 +59,7 @@ void gp_oom_head_print(const struct gp_oom_report *r)
 	gp_oom_top_print(r);
 	if (!r->shown)
 		return;
-	fputs("   #      moment  GPU     asked allocated  reserved      free  of         verdict\n",
+	fputs("   #      moment  GPU requested allocated  reserved      free  of         verdict\n",
 	      r->out);
 	size_t rows = 0, left = 0;
 	for (size_t k = 0; k < r->ooms.ooms; k++) {
@@ -76,7 +75,7 @@ void gp_oom_head_print(const struct gp_oom_report *r)
 	if (left)
 		fprintf(r->out, "and %s; --json lists all\n", gp_plural(left, "time").s);
 	if (r->ooms.retries)
-		fprintf(r->out, "and %s that the framework repeated with success\n",
+		fprintf(r->out, "and %s that PyTorch retried with success\n",
 			gp_plural(r->ooms.retries, "failed CUDA call").s);
 }
 
@@ -97,15 +96,15 @@ static void print_asked(const struct gp_oom_report *r, size_t k)
 	fprintf(r->out, "\n%zu: ", k + 1);
 	gp_use_device_print(r->out, r->info, o->device);
 	fprintf(r->out, ", %s: ", gp_ns_text(o->at_ns).s);
-	fprintf(r->out, "%s (%" PRIu64 " bytes) asked of the %s", gp_bytes_text(o->bytes).s,
-		o->bytes, o->is_framework ? "framework" : "driver");
+	fprintf(r->out, "%s (%" PRIu64 " bytes) requested from %s", gp_bytes_text(o->bytes).s,
+		o->bytes, o->is_framework ? "PyTorch" : "the driver");
 	if (o->arena.is_known)
 		fprintf(r->out, ", %s", gp_frag_place(&o->arena, o->bytes <= UINT64_C(1) << 20).s);
 	if (count > 1)
 		fprintf(r->out, "; %s", gp_plural(count, "time").s);
 	fputc('\n', r->out);
 	if (o->refusals && o->is_framework)
-		fprintf(r->out, "  the driver refused %s to it, %s\n",
+		fprintf(r->out, "  the driver refused %s to PyTorch, %s\n",
 			gp_bytes_text(o->driver_bytes).s,
 			o->refusals == 1 ? "once" : gp_plural(o->refusals, "time").s);
 }
@@ -146,8 +145,7 @@ static void print_set(const struct gp_frag_report *r, const struct gp_block_set 
 		fprintf(r->out, "             0x%012" PRIx64 " %9s  ", b->address,
 			gp_bytes_text(b->bytes).s);
 		gp_mask(r->out, who, strlen(who));
-		fprintf(r->out, "%s\n",
-			b->state == GP_STATE_PENDING ? "  (freed, still used)" : "");
+		fprintf(r->out, "%s\n", b->state == GP_STATE_PENDING ? "  (pending)" : "");
 	}
 	if (set->blocks > SET_SHOWN)
 		fprintf(r->out, "             and %s\n",
@@ -187,8 +185,8 @@ static void print_grown(FILE *out, const struct gp_use *use, uint64_t whole)
 		gp_bytes_text(use->bytes).s);
 }
 
-static const struct gp_use_shape held = { "      held   share    count", print_held, NULL };
-static const struct gp_use_shape grown = { "      grew      holds", print_grown, NULL };
+static const struct gp_use_shape held = { "      live   share    count", print_held, NULL };
+static const struct gp_use_shape grown = { "      grew       live", print_grown, NULL };
 
 static enum gp_status print_asker(const struct gp_oom_report *r, const struct gp_oom *o)
 {
@@ -197,7 +195,7 @@ static enum gp_status print_asker(const struct gp_oom_report *r, const struct gp
 				    .at_ns = o->at_ns,
 				    .without = o->stack ? NULL : "no stack was recorded",
 				    .bytes = o->bytes };
-	static const struct gp_use_shape shape = { "     asked   share    count", print_held,
+	static const struct gp_use_shape shape = { " requested   share    count", print_held,
 						   NULL };
 	struct gp_use_style style = { .top = 1, .device = -1 };
 	struct gp_groups groups;
@@ -237,7 +235,7 @@ static void print_since(const struct gp_oom_report *r, size_t k, const struct gp
 static enum gp_status print_uses(const struct gp_oom_report *r, size_t k,
 				 const struct gp_oom_case *c)
 {
-	/* without stacks it is told by what kind of memory it is */
+	/* without stacks the kind of memory is all that is known */
 	const struct gp_grouping how = { .by = r->info->has_stacks ? GP_BY_STACK : GP_BY_KIND };
 	struct gp_use_style style = { .top = r->top,
 				      .device = -1,
@@ -306,6 +304,6 @@ void gp_oom_end_print(const struct gp_oom_report *r)
 	if (r->number)
 		snprintf(next, sizeof next, "frag --at oom:%" PRIu64, r->number);
 	if (r->is_cut)
-		fputs("\nmore of them differ; --number N shows one in full\n", r->out);
+		fputs("\nmore OOMs differ; --number N prints one in full\n", r->out);
 	gp_oom_next_print(r, next);
 }

@@ -6,7 +6,7 @@
 #include "amount.h"
 #include "oom_report.h"
 
-#define FRACTION_PARTS 10000u /* of a limit as a fraction: so many are told apart */
+#define FRACTION_PARTS 10000u /* of a limit as a fraction: the steps in which it is stated */
 #define SAY(...) snprintf(out, GP_REASON_MAX, __VA_ARGS__)
 
 static const char *text(struct gp_text *room, uint64_t bytes)
@@ -21,16 +21,16 @@ static void say_stream(const struct gp_oom_facts *f, const struct gp_oom_finding
 	uint64_t usable = v->usable_bytes == GP_BYTES_UNKNOWN ? v->cached_bytes : v->usable_bytes;
 	uint64_t left = usable > f->elsewhere_bytes ? usable - f->elsewhere_bytes : 0;
 	if (f->largest_any_bytes < f->bytes)
-		SAY("%s are cached for other streams or in private pools; without them %s of "
-		    "free and cached bytes are left for a request of %s",
+		SAY("%s is cached for other streams or in private pools; the other %s of free and "
+		    "cached memory does not serve %s",
 		    text(&a, f->elsewhere_bytes), text(&b, left), text(&c, f->bytes));
 	else if (f->has_arena)
-		SAY("the cache has a place for %s, but of another stream or a private pool; the "
-		    "largest of its own serves %s",
+		SAY("the cache has %s in one place, but for another stream or pool; the largest "
+		    "request from its own is %s",
 		    text(&a, f->largest_any_bytes), text(&b, f->largest_bytes));
 	else
-		SAY("the cache has a place for %s and the request did not get it: so it is of "
-		    "another stream or pool, or waits for one",
+		SAY("the cache has %s in one place that did not serve the request: it is of "
+		    "another stream or pool, or pending",
 		    text(&a, f->largest_any_bytes));
 }
 
@@ -39,11 +39,11 @@ static void say_fragmentation(const struct gp_oom_facts *f, const struct gp_oom_
 {
 	struct gp_text a, b, c;
 	if (v->room_bytes == GP_BYTES_UNKNOWN)
-		SAY("%s are cached, but no single place: the largest request that they serve is %s",
+		SAY("%s is cached, but in pieces: the largest request that fits is %s",
 		    text(&a, v->cached_bytes), text(&b, f->largest_bytes));
 	else
-		SAY("%s are cached and the driver has %s to give, but no single place: the largest "
-		    "request that the cache serves is %s",
+		SAY("%s is cached and the driver has %s, but in pieces: the largest request that "
+		    "fits the cache is %s",
 		    text(&a, v->cached_bytes), text(&b, v->room_bytes), text(&c, f->largest_bytes));
 }
 
@@ -51,23 +51,22 @@ static void say_limit(const struct gp_oom_facts *f, const struct gp_oom_finding 
 {
 	struct gp_text a, b, c;
 	if (!f->is_limit_told) {
-		SAY("the framework gave up at %s reserved without asking the driver, which had %s "
-		    "free: so by a limit of its own (set_per_process_memory_fraction), which was "
-		    "not told",
+		SAY("PyTorch failed at %s reserved without a request to the driver, which had %s "
+		    "free: an unrecorded limit (set_per_process_memory_fraction)",
 		    text(&a, f->reserved_bytes), text(&b, f->free_bytes));
 		return;
 	}
 	if (f->free_bytes == GP_BYTES_UNKNOWN)
-		SAY("the framework may reserve %s (set_per_process_memory_fraction) and has %s; "
-		    "what the device had free is not known",
+		SAY("PyTorch may reserve %s (set_per_process_memory_fraction) and has %s; the "
+		    "device's free memory is unknown",
 		    text(&a, f->limit_bytes), text(&b, f->reserved_bytes));
 	else
-		SAY("the framework may reserve %s (set_per_process_memory_fraction) and has %s; "
+		SAY("PyTorch may reserve %s (set_per_process_memory_fraction) and has %s; "
 		    "the device had %s free",
 		    text(&a, f->limit_bytes), text(&b, f->reserved_bytes), text(&c, f->free_bytes));
 	size_t n = strlen(out);
 	if (v->missing_bytes != GP_BYTES_UNKNOWN)
-		snprintf(out + n, GP_REASON_MAX - n, ", %s are missing within the limit",
+		snprintf(out + n, GP_REASON_MAX - n, "; short by %s within the limit",
 			 text(&a, v->missing_bytes));
 }
 
@@ -75,19 +74,17 @@ static void say_grown(const struct gp_oom *o, const struct gp_oom_case *c, bool 
 {
 	struct gp_text a, b;
 	uint64_t bytes = is_other ? c->facts.other_grown_bytes : c->facts.outside_grown_bytes;
-	SAY("%s %s more than at the peak of what was allocated, %s",
-	    is_other ? "what is not of this job takes" : "the job takes, outside the framework,",
+	SAY("%s use %s more than at PyTorch's peak at %s",
+	    is_other ? "other processes" : "allocations of this job outside PyTorch",
 	    text(&a, bytes), gp_ns_text(o->before_at_ns).s);
 	size_t n = strlen(out);
 	/* neither alone is what is missing */
 	if (bytes < c->finding.missing_bytes)
-		n += (size_t)snprintf(out + n, GP_REASON_MAX - n, ", and %s %s",
-				      is_other ? "the job, outside the framework," :
-						 "what is not of this job",
+		n += (size_t)snprintf(out + n, GP_REASON_MAX - n, ", %s %s",
+				      is_other ? "allocations outside PyTorch" : "other processes",
 				      text(&a, is_other ? c->facts.outside_grown_bytes :
 							  c->facts.other_grown_bytes));
-	snprintf(out + n, GP_REASON_MAX - n, "; %s are missing",
-		 text(&b, c->finding.missing_bytes));
+	snprintf(out + n, GP_REASON_MAX - n, "; short by %s", text(&b, c->finding.missing_bytes));
 }
 
 static void say_capacity(const struct gp_oom_facts *f, const struct gp_oom_finding *v, char *out)
@@ -97,8 +94,8 @@ static void say_capacity(const struct gp_oom_facts *f, const struct gp_oom_findi
 		SAY("%s requested, %s free; short by %s", text(&a, f->driver_bytes),
 		    text(&b, f->free_bytes), text(&c, v->missing_bytes));
 	else
-		SAY("%s allocated + %s requested > %s that it can have: short by %s even with an "
-		    "empty cache",
+		SAY("%s allocated + %s requested > %s available: short by %s even with an empty "
+		    "cache",
 		    text(&a, f->allocated_bytes), text(&b, f->bytes),
 		    text(&c, f->allocated_bytes + v->usable_bytes), text(&d, v->missing_bytes));
 }
@@ -116,8 +113,8 @@ void gp_oom_reason(const struct gp_oom *o, const struct gp_oom_case *c, char *ou
 		say_fragmentation(f, v, out);
 		return;
 	case GP_VERDICT_CACHE:
-		SAY("the driver has %s free; the framework keeps %s in free segments, which it "
-		    "gives back only for requests of its own",
+		SAY("the driver has %s free; PyTorch caches %s in free segments, which it "
+		    "releases only for its own requests",
 		    text(&a, f->free_bytes), text(&b, f->releasable_bytes));
 		return;
 	case GP_VERDICT_LIMIT:
@@ -142,7 +139,7 @@ void gp_oom_reason(const struct gp_oom *o, const struct gp_oom_case *c, char *ou
 static void say_expandable(const struct gp_oom_help *h, char *out)
 {
 	struct gp_text a;
-	SAY("expandable_segments:True: its free pages and what the driver has would be %s",
+	SAY("expandable_segments:True: free pages and free device memory would be %s",
 	    text(&a, h->bytes));
 }
 
@@ -162,10 +159,8 @@ static void say_less(const struct gp_oom_facts *f, const struct gp_oom_help *h, 
 {
 	struct gp_text a, b;
 	double share = 100.0 * (double)h->bytes / (double)(f->allocated_bytes + f->bytes);
-	SAY("%s less in use or asked at that moment (a smaller batch): %.1f%% of what was "
-	    "allocated and "
-	    "asked, %s",
-	    text(&a, h->bytes), share, text(&b, f->allocated_bytes + f->bytes));
+	SAY("%s less allocated or requested (a smaller batch): %.1f%% of %s", text(&a, h->bytes),
+	    share, text(&b, f->allocated_bytes + f->bytes));
 }
 
 static void say_freeing(const struct gp_oom_help *h, char *out)
@@ -173,15 +168,15 @@ static void say_freeing(const struct gp_oom_help *h, char *out)
 	struct gp_text a = gp_plural(h->count, "block"), b = gp_bytes_text(h->bytes);
 	if (h->help == GP_HELP_FREE_NEIGHBOURS)
 		SAY("freeing %s of its stream and pool (%s)%s", a.s, b.s,
-		    h->count > 1 ? ", side by side" : "");
+		    h->count > 1 ? ", adjacent" : "");
 	else
-		SAY("freeing %s (%s) whose segments then go back to the driver", a.s, b.s);
+		SAY("freeing %s (%s): their segments return to the driver", a.s, b.s);
 }
 
 static void say_max_split(const struct gp_oom *o, const struct gp_oom_help *h, char *out)
 {
 	struct gp_text a;
-	SAY("max_split_size_mb:%llu: %s of this size would stay whole; %s are free in them",
+	SAY("max_split_size_mb:%llu: %s of this size would stay whole, with %s free",
 	    (unsigned long long)(o->bytes >> 20), gp_plural(h->count, "segment").s,
 	    text(&a, h->bytes));
 }
@@ -190,20 +185,22 @@ static void say_rounding(const struct gp_oom_help *h, char *out)
 {
 	struct gp_text a;
 	if (h->help == GP_HELP_LESS_ROUNDING)
-		SAY("no roundup_power2_divisions: of what is allocated and asked they are up to %s",
+		SAY("no roundup_power2_divisions: it adds up to %s to allocated and requested "
+		    "sizes",
 		    text(&a, h->bytes));
 	else
-		SAY("roundup_power2_divisions:%" PRIu64 ": the largest place is %s too short, and "
-		    "both would have had one size; blocks grow by 1/%" PRIu64 " at most",
+		SAY("roundup_power2_divisions:%" PRIu64
+		    ": the largest gap is %s too short; with it "
+		    "both have one size, and blocks grow by at most 1/%" PRIu64,
 		    h->count, text(&a, h->bytes), h->count);
 }
 
 static void say_came(const struct gp_oom *o, const struct gp_oom_help *h, char *out)
 {
 	struct gp_text a;
-	SAY("what came outside %s since %s: %s",
-	    h->help == GP_HELP_OTHER ? "this job" : "the framework", gp_ns_text(o->before_at_ns).s,
-	    text(&a, h->bytes));
+	SAY("without what %s since %s: %s",
+	    h->help == GP_HELP_OTHER ? "other processes took" : "was taken outside PyTorch",
+	    gp_ns_text(o->before_at_ns).s, text(&a, h->bytes));
 }
 
 void gp_oom_help_text(const struct gp_oom *o, const struct gp_oom_case *c,
@@ -217,9 +214,8 @@ void gp_oom_help_text(const struct gp_oom *o, const struct gp_oom_case *c,
 		return;
 	case GP_HELP_EMPTY_CACHE:
 		SAY(o->is_framework ?
-			    "emptying the cache: it gives %s back, and PyTorch does that "
-			    "before it gives up" :
-			    "torch.cuda.empty_cache() before: it gives the driver %s back",
+			    "empty_cache(): it returns %s, and PyTorch does that before it fails" :
+			    "empty_cache() before the request: it returns %s to the driver",
 		    text(&a, h->bytes));
 		return;
 	case GP_HELP_EXPANDABLE:
@@ -233,7 +229,7 @@ void gp_oom_help_text(const struct gp_oom *o, const struct gp_oom_case *c,
 		say_rounding(h, out);
 		return;
 	case GP_HELP_STREAMS:
-		SAY("one stream and pool for both: %s are cached for others", text(&a, h->bytes));
+		SAY("one stream and pool for both: %s is cached for others", text(&a, h->bytes));
 		return;
 	case GP_HELP_LIMIT:
 		say_higher_limit(h->bytes, c->frag.device->total_bytes, out);

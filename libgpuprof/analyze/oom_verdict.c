@@ -95,7 +95,7 @@ static const char *why_refused(const struct gp_oom_facts *f, struct gp_oom_findi
 			       const char *else_why)
 {
 	out->is_kept = f->free_bytes - f->driver_bytes < GP_KEPT_BY_DRIVER;
-	return out->is_kept ? "the driver counted just enough as free, and keeps some MiB of that "
+	return out->is_kept ? "the driver had just enough free, but keeps some MiB of that "
 			      "for itself" :
 			      else_why;
 }
@@ -103,15 +103,15 @@ static const char *why_refused(const struct gp_oom_facts *f, struct gp_oom_findi
 static bool is_beyond_us(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 {
 	if (f->is_uncertain)
-		out->not_known = "events are missing before it, so what was live is not";
+		out->not_known = "events are missing before it, so live memory is unknown";
 	else if (!f->is_of_device)
-		out->not_known = "it was for host memory or addresses, of which there is no count";
+		out->not_known =
+			"it was a request for host memory or addresses, which are not counted";
 	else if (!f->is_framework && is_at_least(f->free_bytes, f->driver_bytes))
-		out->not_known = why_refused(
-			f, out,
-			"the driver counted enough as free; why it refused, it did not say");
+		out->not_known =
+			why_refused(f, out, "the driver had enough free, and returned no reason");
 	else if (f->is_framework && f->has_arena && f->largest_bytes >= f->bytes)
-		out->not_known = "by the figures its own stream and pool had room in the cache";
+		out->not_known = "its own stream and pool had room in the cache, by the figures";
 	return out->not_known != NULL;
 }
 
@@ -220,5 +220,5 @@ void gp_oom_judge(const struct gp_oom_facts *facts, struct gp_oom_finding *out)
 			return;
 		}
 	out->verdict = GP_VERDICT_UNKNOWN;
-	out->not_known = "nobody told what the device had free";
+	out->not_known = "the device's free memory was not recorded";
 }
