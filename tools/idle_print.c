@@ -13,20 +13,20 @@ const char *const gp_waste_keys[GP_WASTES] = { "early",	  "late",  "never",
 					       "between", "churn", "pinned" };
 
 static const char *const state_words[GP_IDLE_STATES] = {
-	"in use", "never used", "not used yet", "used up", "between two uses", "not known",
+	"in use", "never used", "before first use", "after last use", "between two uses", "unknown",
 };
 static const char *const state_advice[GP_IDLE_STATES] = {
-	"", "do without it", "allocate it later", "free it earlier", "offload or recompute it", "",
+	"", "remove it", "allocate it later", "free it earlier", "offload or recompute it", "",
 };
 /* what lives beside the driver's memory; beside a framework's blocks */
-static const char *const beside_words[] = { "of other processes", "of the driver" };
+static const char *const beside_words[] = { "other processes", "outside PyTorch" };
 static const char *const waste_titles[GP_WASTES] = {
 	"allocated early: long before the first use",
 	"freed late: long after the last use",
 	"never used",
-	"at rest: long between two uses",
-	"churn: memory of the driver that is got and given back again and again",
-	"pinned memory that grows: got and not given back",
+	"long between two uses",
+	"churn: driver memory allocated and freed again and again",
+	"pinned memory that grows: allocated and not freed",
 };
 
 size_t gp_idle_rows_shown(const struct gp_idle_report *r, size_t rows)
@@ -59,14 +59,15 @@ static void print_stack(const struct gp_idle_report *r, uint32_t stack, int64_t 
 		gp_stack_print(r->out, r->recording, stack, at_ns, GP_STACK_FOLDED);
 }
 
-/* Whose it is, where that is not told by the rest; NULL: it is. */
+/* Whose it is, where the rest does not show that; NULL: it does. */
 static const char *owner_text(const struct gp_idle_whose *whose, bool is_beside)
 {
 	static const char *const words[GP_IDLE_OWNERS] = {
-		NULL, "workspace of ", "of the driver", "of ", "of another process", "of the driver"
+		NULL,  "workspace of ",	  "outside PyTorch",
+		"of ", "another process", "outside PyTorch"
 	};
-	bool is_told = whose->owner == GP_IDLE_PROGRAM || whose->owner == GP_IDLE_ANYBODY;
-	return is_told && !is_beside ? NULL : words[whose->owner];
+	bool is_shown = whose->owner == GP_IDLE_PROGRAM || whose->owner == GP_IDLE_ANYBODY;
+	return is_shown && !is_beside ? NULL : words[whose->owner];
 }
 
 static bool has_framework(const struct gp_idle_report *r, unsigned device)
@@ -116,10 +117,10 @@ static void print_unseen(const struct gp_idle_report *r)
 		comma = ", ";
 	}
 	if (i->graph_unknown)
-		fprintf(r->out, "%s%s of graphs of which not all is known", comma,
+		fprintf(r->out, "%s%s of graphs with unknown nodes", comma,
 			launches(i->graph_unknown).s);
-	fputs(i->is_blind ? ": too much to tell what is unused\n" :
-			    ": what lived then counts as used by them\n",
+	fputs(i->is_blind ? ": too many to find unused memory\n" :
+			    ": memory live then counts as used\n",
 	      r->out);
 }
 
@@ -133,13 +134,13 @@ static void print_coverage(const struct gp_idle_report *r)
 			launches(i->graph_launches).s);
 	fprintf(r->out, "; %s of %s copies and fills\n", gp_count_text(i->copies_resolved).s,
 		gp_count_text(i->copies).s);
-	fputs("not seen: pointers that lie in device memory", r->out);
+	fputs("not seen: pointers stored in device memory", r->out);
 	if (i->has_managed)
-		fputs(", what the host does with managed memory", r->out);
+		fputs(", host accesses of managed memory", r->out);
 	if (i->captured)
 		fputs(", changes of a graph after its capture", r->out);
 	if (i->beyond)
-		fprintf(r->out, ", %s or more allocations without a place in the map",
+		fprintf(r->out, ", %s or more allocations beyond the map",
 			gp_count_text(i->beyond).s);
 	fputc('\n', r->out);
 	if (i->lost || i->scanned < i->launches || i->graph_unknown)
@@ -186,11 +187,19 @@ static void print_sum(const struct gp_idle_report *r, const struct gp_idle_sum *
 	fprintf(r->out, "%10s %9s  ", gp_bytes_text(sum->bytes).s, gp_count_text(sum->count).s);
 }
 
-/* What helps depends on whose it is: nobody offloads what a library keeps for itself. */
+/* Beside PyTorch it is mostly a library's, and seldom the program's own. */
+static const char *unknown_owner_advice(const struct gp_idle_device *d, enum gp_idle_state s)
+{
+	return d->is_framework && s == GP_IDLE_NEVER ?
+		       "likely a library workspace (such as cuBLAS)" :
+		       "owner unknown (record with --stacks=all)";
+}
+
+/* What helps depends on the owner: a program cannot offload a workspace of cuBLAS. */
 static void print_idle_state(const struct gp_idle_report *r, const struct gp_idle_device *d,
 			     enum gp_idle_state s)
 {
-	const char *const beside = d->is_framework ? ", of the driver" : "";
+	const char *const beside = d->is_framework ? ", outside PyTorch" : "";
 	const char *const owner_words[GP_IDLE_OWNERS] = {
 		"",    ", a library's workspace", beside, ", a library's", ", of another process",
 		beside
@@ -200,11 +209,11 @@ static void print_idle_state(const struct gp_idle_report *r, const struct gp_idl
 		if (!d->sum[o][s].count)
 			continue;
 		print_sum(r, &d->sum[o][s]);
-		fprintf(r->out, "%s%s: %s%s\n", state_words[s], owner_words[o],
-			is_library	     ? "its settings decide" :
-			o == GP_IDLE_PROCESS ? "that one decides" :
-					       state_advice[s],
-			o == GP_IDLE_ANYBODY ? ", if it is the program's own" : "");
+		fprintf(r->out, "%s%s: %s\n", state_words[s], owner_words[o],
+			is_library	     ? "change its settings" :
+			o == GP_IDLE_PROCESS ? "change that process" :
+			o == GP_IDLE_ANYBODY ? unknown_owner_advice(d, s) :
+					       state_advice[s]);
 	}
 }
 
@@ -213,6 +222,7 @@ static void print_states(const struct gp_idle_report *r, const struct gp_idle_de
 	static const enum gp_idle_state idle[] = { GP_IDLE_BETWEEN, GP_IDLE_LATE, GP_IDLE_EARLY,
 						   GP_IDLE_NEVER };
 	static const enum gp_idle_state others[] = { GP_IDLE_BUSY, GP_IDLE_UNKNOWN };
+	fputs("     bytes     count  state at the peak: what helps\n", r->out);
 	for (size_t k = 0; k < sizeof idle / sizeof *idle; k++)
 		print_idle_state(r, d, idle[k]);
 	for (size_t k = 0; k < 2 * sizeof others / sizeof *others; k++) {
@@ -223,7 +233,7 @@ static void print_states(const struct gp_idle_report *r, const struct gp_idle_de
 		print_sum(r, &sum);
 		fprintf(r->out, "%s%s%s%s\n", state_words[s], k % 2 ? ", " : "",
 			k % 2 ? beside_words[d->is_framework] : "",
-			s == GP_IDLE_UNKNOWN ? ": older than the events that are kept" : "");
+			s == GP_IDLE_UNKNOWN ? ": older than the kept events" : "");
 	}
 }
 
@@ -231,7 +241,7 @@ static void print_rows(const struct gp_idle_report *r, const struct gp_idle_devi
 {
 	if (!d->rows)
 		return;
-	fputs("     bytes     count    unused  launches      born first use  last use  next use  "
+	fputs("     bytes     count    unused  launches allocated first use  last use  next use  "
 	      "state             stack\n",
 	      r->out);
 	for (size_t k = 0; k < gp_idle_rows_shown(r, d->rows); k++) {
@@ -254,18 +264,18 @@ static void print_reuses(const struct gp_idle_report *r, const struct gp_idle_de
 		saved += (d->reuse[k].count - d->reuse[k].needed) * d->reuse[k].each_bytes;
 	if (!d->reuses)
 		return;
-	fprintf(r->out, "buffers of one size whose uses do not overlap: %s less would do\n",
+	fprintf(r->out, "buffers of one size whose uses do not overlap: sharing them saves %s\n",
 		gp_bytes_text(saved).s);
 	for (size_t k = 0; k < gp_idle_rows_shown(r, d->reuses); k++) {
 		const struct gp_idle_reuse *u = &d->reuse[k];
 		const bool is_alike = strcmp(u->key, u->other_key) == 0;
-		fprintf(r->out, "%10s %9s  of %s, %s would do%s: ",
+		fprintf(r->out, "%10s %9s  of %s, %s needed%s: ",
 			gp_bytes_text((u->count - u->needed) * u->each_bytes).s,
 			gp_count_text(u->count).s, gp_bytes_text(u->each_bytes).s,
-			gp_count_text(u->needed).s, is_alike ? ", each in the other's place" : "");
+			gp_count_text(u->needed).s, is_alike ? ", each can reuse the other" : "");
 		if (!is_alike) {
 			gp_mask(r->out, u->key, strlen(u->key));
-			fputs(" in the place of ", r->out);
+			fputs(" can reuse ", r->out);
 		}
 		print_key(r, u->other_key, 1, NULL, false);
 	}
@@ -276,16 +286,16 @@ static void print_device(const struct gp_idle_report *r, const struct gp_idle_de
 {
 	const struct gp_idle_sum own = gp_idle_total(d, true), beside = gp_idle_total(d, false);
 	gp_use_device_print(r->out, r->info, d->device);
-	fprintf(r->out, ": %s live in %s (%s%s); %s of it unused for %s or longer\n",
-		gp_bytes_text(own.bytes).s,
-		d->is_framework ? "the framework's blocks at their peak" :
-				  "the driver's memory at its peak",
-		gp_ns_text(d->peak_at_ns).s, d->is_overwritten ? ", the highest that is kept" : "",
-		gp_bytes_text(unused_bytes(d, true)).s, launches(r->idle.least_launches).s);
+	fprintf(r->out, ", peak of %s at %s%s:\n",
+		d->is_framework ? "allocated memory" : "driver memory", gp_ns_text(d->peak_at_ns).s,
+		d->is_overwritten ? ", the highest kept" : "");
+	fprintf(r->out, "  %s of %s was unused for %s or longer",
+		gp_bytes_text(unused_bytes(d, true)).s, gp_bytes_text(own.bytes).s,
+		launches(r->idle.least_launches).s);
 	if (beside.count)
-		fprintf(r->out, "  beside that %s %s; %s of it unused\n",
-			gp_bytes_text(beside.bytes).s, beside_words[d->is_framework],
-			gp_bytes_text(unused_bytes(d, false)).s);
+		fprintf(r->out, "; %s: %s of %s", beside_words[d->is_framework],
+			gp_bytes_text(unused_bytes(d, false)).s, gp_bytes_text(beside.bytes).s);
+	fputc('\n', r->out);
 	print_states(r, d);
 	print_rows(r, d);
 	print_reuses(r, d);
@@ -338,12 +348,12 @@ void gp_idle_print(const struct gp_idle_report *r)
 		gp_again_print(r->out, r->info, "--uses --stacks=all");
 		return;
 	}
-	print_coverage(r);
 	for (size_t k = 0; k < r->idle.devices; k++)
 		if (gp_idle_wants(r, r->idle.device[k].device))
 			print_device(r, &r->idle.device[k]);
 	for (unsigned w = 0; w < GP_WASTES; w++)
 		print_waste(r, (enum gp_waste)w);
+	print_coverage(r);
 	gp_unnamed_print(r->out, r->recording);
 	if (r->info->has_stacks || gp_next_has_oom(r->recording, r->info))
 		gp_next_print(r->out, gp_next_of(r->recording, r->info, "peak"), r->path);

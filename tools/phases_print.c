@@ -108,7 +108,7 @@ static void print_tree(const struct gp_phases_report *r)
 			print_hidden(r->out, &level[deep], deep);
 		for (; deep < depth; deep++)
 			level[deep + 1] = (struct level){ 0 };
-		/* what is no range is always shown */
+		/* rows that are not ranges are always shown */
 		const bool is_over =
 			top && level[depth].shown >= top && phase->style < GP_PHASE_OUTSIDE;
 		if (is_over || depth >= r->depth) {
@@ -139,39 +139,40 @@ static void print_notes(const struct gp_phases_report *r)
 		fprintf(r->out, "%s of ranges that were not open\n",
 			gp_plural(p->unbalanced, "end").s);
 	if (p->unseen)
-		fprintf(r->out, "%s whose beginning or end was lost\n",
+		fprintf(r->out, "%s without a begin or an end (lost)\n",
 			gp_plural(p->unseen, "range").s);
 	if (p->unkept)
-		fprintf(r->out, "%s too many at once to be followed\n",
+		fprintf(r->out, "%s beyond the limit of open ranges\n",
 			gp_plural(p->unkept, "range").s);
 	if (p->forwards_unclear)
-		fprintf(r->out, "%s whose forward is not certain: none is derived\n",
+		fprintf(r->out, "%s without a derived forward: its begin is not certain\n",
 			gp_plural(p->forwards_unclear, "backward").s);
 	if (i->ranges_unnamed)
-		fprintf(r->out, "%s without a name: there was no room for more names\n",
+		fprintf(r->out, "%s without a name (no room for more names)\n",
 			gp_plural(i->ranges_unnamed, "range").s);
 	if (i->names_cut)
-		fprintf(r->out, "%s not in full\n", gp_plural(i->names_cut, "name").s);
+		fprintf(r->out, "%s cut\n", gp_plural(i->names_cut, "name").s);
 	gp_no_ranges_print(r->out, "", i);
 }
 
-/* What calls are that nobody told. */
+/* Calls that no range has. */
 static void print_frames(const struct gp_phases_report *r)
 {
 	const struct gp_phases *p = &r->phases;
-	fprintf(r->out, "%s: phases are read from frames; of stacks %s show one, %s none",
-		!r->info->has_ranges ? "no ranges" :
-		r->info->has_named   ? "its ranges are left out" :
-				       "no ranges but backward",
+	fprintf(r->out, "phases are by stacks (%s): %s stacks are in a phase, %s are in none",
+		!r->info->has_ranges ? "no ranges were recorded" :
+		r->info->has_named   ? "ranges are left out" :
+				       "only backward ranges were recorded",
 		gp_count_text(p->frames_shown).s, gp_count_text(p->frames_none).s);
 	if (p->frames_unclear)
-		fprintf(r->out, ", %s cannot tell", gp_count_text(p->frames_unclear).s);
-	fputs(r->info->has_python ? "\n" : "; without Python's frames, backward alone\n", r->out);
+		fprintf(r->out, ", %s are unclear", gp_count_text(p->frames_unclear).s);
+	fputs(r->info->has_python ? "\n" : "; without Python frames only backward is found\n",
+	      r->out);
 	if (!p->ranges)
 		return;
-	fputs("a call lasts from the first to the last event of a run that shows it", r->out);
+	fputs("a call lasts from its first to its last event in a row", r->out);
 	if (p->bare_launches)
-		fprintf(r->out, "; of %s launches without a stack those in between are in it",
+		fprintf(r->out, "; %s launches have no stack and count to the call around them",
 			gp_count_text(p->bare_launches).s);
 	fputc('\n', r->out);
 }
@@ -184,12 +185,13 @@ void gp_phases_print(const struct gp_phases_report *r)
 		fprintf(r->out, ", %s derived", gp_count_text(r->phases.forwards).s);
 	if (r->phases.marks)
 		fprintf(r->out, ", %s", gp_plural(r->phases.marks, "mark").s);
-	fprintf(r->out, "; memory is %s",
-		r->phases.of == GP_CURVE_ALLOCATED ? "blocks of the framework" :
-						     "memory of the driver");
+	fprintf(r->out, "; memory: %s",
+		r->phases.of == GP_CURVE_ALLOCATED ? "PyTorch allocated" : "driver");
 	if (r->asked.device != GP_DEVICE_UNKNOWN)
-		fprintf(r->out, " of GPU %u", r->asked.device);
+		fprintf(r->out, ", GPU %u", r->asked.device);
 	fputc('\n', r->out);
+	fprintf(r->out, "%9s %9s %19s %32s %10s %9s\n", "", "sum", "of each call",
+		"sum over all calls", "highest", "sum");
 	fprintf(r->out, "%9s %9s %9s %9s %10s %10s %10s %10s %9s  %-7s %s\n", "calls", "time",
 		"mean", "deviation", "allocated", "freed", "retained", "peak", "launches", "source",
 		"range");
