@@ -1,5 +1,5 @@
 /*
- * `gpuprof doctor`: what stands in the way of a recording on this machine. Whatever loads the
+ * `gpuprof doctor`: checks whether this machine can record a job. Whatever loads the
  * driver runs in children. Leaves nothing behind: the file that it tries to write is removed,
  * leftovers of others are only counted.
  */
@@ -23,7 +23,7 @@ static int run(int argc, char **argv);
 const struct gp_command gp_command_doctor = {
 	"doctor",
 	"doctor [--json]",
-	"say what stands in the way of a recording on this machine",
+	"check whether this machine can record a job",
 	run,
 };
 
@@ -34,8 +34,8 @@ const struct gp_command gp_command_doctor = {
 /* What a job of many small allocations writes in less than a minute. */
 #define RECORDING_LEAST (64u << 20)
 
-enum state { OK, NOTE, WRONG };
-static const char *const state_names[] = { "ok", "note", "wrong" };
+enum state { OK, NOTE, FAIL };
+static const char *const state_names[] = { "ok", "note", "fail" };
 
 struct check {
 	const char *name;
@@ -68,18 +68,17 @@ static void advise(struct check *check, const char *hint)
 	snprintf(check->hint, sizeof check->hint, "%s", hint);
 }
 
-/* ---- library, driver, doors ---- */
+/* ---- library, driver, hooks ---- */
 
 static void check_library(struct doctor *d)
 {
 	const char *value = getenv("GPUPROF");
 	if (!gp_library_find(NULL, d->library, sizeof d->library)) {
 		d->library[0] = '\0';
-		advise(add(d, "library", WRONG, "'libgpuprof.so' is not found"),
+		advise(add(d, "library", FAIL, "'libgpuprof.so' is not found"),
 		       "GPUPROF_LIB=PATH names the library");
 	} else if (value && gp_on_off_parse(value) == GP_OFF) {
-		advise(add(d, "library", WRONG, "switched off: GPUPROF=%s", value),
-		       "unset GPUPROF");
+		advise(add(d, "library", FAIL, "switched off: GPUPROF=%s", value), "unset GPUPROF");
 	} else {
 		add(d, "library", OK, "%s", d->library);
 	}
@@ -102,11 +101,11 @@ static void judge_driver(struct doctor *d, const char *path, const char *text)
 	gp_captured_value(text, "devices", devices, sizeof devices);
 	gp_captured_value(text, "init_text", why, sizeof why);
 	if (!gp_captured_value(text, "init", result, sizeof result)) {
-		add(d, "driver", WRONG, "%s has no cuInit, or did not come back from it", path);
+		add(d, "driver", FAIL, "%s has no cuInit, or cuInit did not return", path);
 		return;
 	}
 	if (strcmp(result, "0") != 0) {
-		advise(add(d, "driver", WRONG, "%s does not start: cuInit gives %s (%s)", path,
+		advise(add(d, "driver", FAIL, "%s does not start: cuInit returns %s (%s)", path,
 			   result, why),
 		       "does 'nvidia-smi' list a GPU here?");
 		return;
@@ -122,7 +121,7 @@ static void check_unwinder(struct doctor *d, const char *text)
 	if (gp_captured_value(text, "libunwind", path, sizeof path))
 		add(d, "libunwind", OK, "%s", path);
 	else
-		add(d, "libunwind", NOTE, "not found: only native stacks would need it");
+		add(d, "libunwind", NOTE, "not found; native stacks need it");
 }
 
 static void check_driver(struct doctor *d)
@@ -134,24 +133,24 @@ static void check_driver(struct doctor *d)
 	probe(words, NULL, &heard);
 	d->has_driver = gp_captured_value(heard.text, "driver", path, sizeof path);
 	if (d->has_driver && heard.is_late)
-		add(d, "driver", WRONG, "%s does not start in %u s", path, ANSWER_LIMIT_MS / 1000);
+		add(d, "driver", FAIL, "%s does not start in %u s", path, ANSWER_LIMIT_MS / 1000);
 	else if (d->has_driver)
 		judge_driver(d, path, heard.text);
 	else if (gp_captured_value(heard.text, "driver_error", error, sizeof error))
-		advise(add(d, "driver", WRONG, "not found: %s", error),
+		advise(add(d, "driver", FAIL, "not found: %s", error),
 		       "in a container: was it started with the GPU (docker --gpus all)?");
 	else
-		add(d, "driver", WRONG, "the process that looks for it did not come back");
+		add(d, "driver", FAIL, "the test process did not return");
 	check_unwinder(d, heard.text);
 }
 
-static void check_doors(struct doctor *d)
+static void check_hooks(struct doctor *d)
 {
 	static const struct {
 		const char *key, *text;
-	} doors[] = { { "handle", "dlsym" },
-		      { "global", "exported symbols" },
-		      { "address", "cuGetProcAddress" } };
+	} routes[] = { { "handle", "dlsym" },
+		       { "global", "exported symbols" },
+		       { "address", "cuGetProcAddress" } };
 	char self[] = "/proc/self/exe", name[] = "doctor", option[] = "--probe";
 	char *words[] = { self, name, option, d->library, NULL };
 	struct gp_captured heard;
@@ -159,27 +158,25 @@ static void check_doors(struct doctor *d)
 	probe(words, d->library, &heard);
 	if (!gp_captured_value(heard.text, "preloaded", object, sizeof object) ||
 	    strcmp(object, "yes") != 0) {
-		add(d, "doors", WRONG, "the loader does not preload '%s'", d->library);
+		add(d, "hooks", FAIL, "the loader does not preload '%s'", d->library);
 		return;
 	}
 	if (!d->has_driver) {
-		add(d, "doors", NOTE,
-		    "the library loads; without a driver there is nothing to look up");
+		add(d, "hooks", NOTE, "the library loads; not tested without a driver");
 		return;
 	}
-	for (size_t k = 0; k < sizeof doors / sizeof *doors; k++) {
-		if (!gp_captured_value(heard.text, doors[k].key, object, sizeof object)) {
-			add(d, "doors", WRONG, "no cuMemAlloc by way of %s", doors[k].text);
+	for (size_t k = 0; k < sizeof routes / sizeof *routes; k++) {
+		if (!gp_captured_value(heard.text, routes[k].key, object, sizeof object)) {
+			add(d, "hooks", FAIL, "%s finds no cuMemAlloc", routes[k].text);
 			return;
 		}
 		if (strcmp(object, d->library) != 0) {
-			add(d, "doors", WRONG, "%s leads past the library to '%s'", doors[k].text,
-			    object);
+			add(d, "hooks", FAIL, "%s bypasses the library: it finds '%s'",
+			    routes[k].text, object);
 			return;
 		}
 	}
-	add(d, "doors", OK,
-	    "dlsym, exported symbols and cuGetProcAddress lead through the library");
+	add(d, "hooks", OK, "dlsym, exported symbols and cuGetProcAddress return the hooks");
 }
 
 /* ---- PyTorch ---- */
@@ -207,7 +204,7 @@ static void check_pytorch(struct doctor *d)
 	else if (heard.is_late)
 		add(d, "pytorch", NOTE, "python3 did not answer in %u s", ANSWER_LIMIT_MS / 1000);
 	else if (!heard.is_started)
-		add(d, "pytorch", NOTE, "not looked for: no python3");
+		add(d, "pytorch", NOTE, "not searched: no python3");
 	else
 		add(d, "pytorch", NOTE, "not found by python3");
 }
@@ -241,7 +238,7 @@ static void check_rings(struct doctor *d)
 	const char *place = option_value("GPUPROF_RING_DIR", &is_set);
 	if (!space_of(place, &space))
 		advise(add(d, "rings", NOTE, "cannot use '%s': %s", place, gp_cause(errno)),
-		       "rings will lie beside the recording, if its disk is local");
+		       "rings are then stored beside the recording, on a local disk");
 	else if (space < RING_PLACE_LEAST)
 		advise(add(d, "rings", NOTE, "%s, only %s free", place, gp_bytes_text(space).s),
 		       "give the container more shared memory, or set GPUPROF_RING_DIR");
@@ -272,11 +269,11 @@ static void check_leftovers(struct doctor *d)
 	if (status)
 		add(d, "processes", NOTE, "cannot be listed: %s", gp_status_text(status));
 	else if (l.dead)
-		advise(add(d, "processes", NOTE, "%s now, %llu left rings of %s behind", alive,
+		advise(add(d, "processes", NOTE, "%s now, %llu ended and left rings of %s", alive,
 			   (unsigned long long)l.dead, gp_bytes_text(l.dead_bytes).s),
 		       "'gpuprof info RECORDING' moves them into their recordings");
 	else
-		add(d, "processes", OK, "%s now, nothing is left behind", alive);
+		add(d, "processes", OK, "%s now, no rings are left over", alive);
 }
 
 /* 0, or errno: rights, mount options and quotas are asked by doing it. */
@@ -304,9 +301,10 @@ static void judge_output(struct doctor *d, const char *directory)
 	if (!error && space == 0)
 		error = ENOSPC;
 	if (error)
-		advise(add(d, "recording", WRONG, "cannot write to '%s': %s", directory,
-			   error == ENOENT && access(directory, F_OK) == 0 ? "no file can be made" :
-									     gp_cause(error)),
+		advise(add(d, "recording", FAIL, "cannot write to '%s': %s", directory,
+			   error == ENOENT && access(directory, F_OK) == 0 ?
+				   "cannot create a file" :
+				   gp_cause(error)),
 		       "-o or GPUPROF_OUTPUT names another place");
 	else if (space < RECORDING_LEAST)
 		advise(add(d, "recording", NOTE, "'%s' can be written, only %s free", directory,
@@ -362,12 +360,12 @@ static void check_container(struct doctor *d)
 	const char *name = container_name();
 	if (name)
 		add(d, "container", NOTE,
-		    "%s: 'gpuprof ctl' sees processes that share '/dev/shm' with it", name);
+		    "%s: 'gpuprof ctl' finds only processes that share its '/dev/shm'", name);
 	else
-		add(d, "container", OK, "none seen");
+		add(d, "container", OK, "none detected");
 }
 
-/* Variables that nobody reads are misspelt ones. */
+/* Unknown variables are misspelt ones. */
 static void check_variables(struct doctor *d)
 {
 	const char *names[64] = { "GPUPROF_LIB", "GPUPROF_LIST" };
@@ -385,10 +383,10 @@ static void check_variables(struct doctor *d)
 			is_known = is_known || strcmp(name, names[k]) == 0;
 		const char *near = is_known ? NULL : gp_nearest(name, names, count);
 		if (!is_known && near)
-			add(d, "variables", WRONG, "unknown variable '%s', did you mean '%s'?",
-			    name, near);
+			add(d, "variables", FAIL, "unknown variable '%s', did you mean '%s'?", name,
+			    near);
 		else if (!is_known)
-			add(d, "variables", WRONG, "unknown variable '%s'", name);
+			add(d, "variables", FAIL, "unknown variable '%s'", name);
 		if (!is_known)
 			return; /* the first one is enough to make the user look */
 	}
@@ -397,11 +395,11 @@ static void check_variables(struct doctor *d)
 
 /* ---- reports ---- */
 
-static unsigned wrongs(const struct doctor *d)
+static unsigned failures(const struct doctor *d)
 {
 	unsigned count = 0;
 	for (size_t k = 0; k < d->checks; k++)
-		count += d->check[k].state == WRONG;
+		count += d->check[k].state == FAIL;
 	return count;
 }
 
@@ -413,18 +411,18 @@ static void print_options(void)
 		bool is_set;
 		const char *value = option_value(option[k].variable, &is_set);
 		printf("      %-17s ", option[k].variable);
-		gp_mask(stdout, *value ? value : "none", strlen(*value ? value : "none"));
+		gp_mask(stdout, *value ? value : "unset", strlen(*value ? value : "unset"));
 		printf(" (%s)\n", is_set ? "environment" : "default");
 	}
 }
 
 static void print_person(const struct doctor *d)
 {
-	unsigned count = wrongs(d);
+	unsigned count = failures(d);
 	if (count)
-		printf("gpuprof " GP_VERSION ": %u of %zu checks went wrong\n", count, d->checks);
+		printf("gpuprof " GP_VERSION ": %u of %zu checks failed\n", count, d->checks);
 	else
-		puts("gpuprof " GP_VERSION ": nothing stands in the way");
+		printf("gpuprof " GP_VERSION ": all %zu checks passed\n", d->checks);
 	for (size_t k = 0; k < d->checks; k++) {
 		const struct check *c = &d->check[k];
 		printf("%-5s %-10s ", state_names[c->state], c->name);
@@ -435,7 +433,7 @@ static void print_person(const struct doctor *d)
 	}
 	puts("      options");
 	print_options();
-	puts(count ? "next: mend what is wrong, then gpuprof doctor" :
+	puts(count ? "next: fix the failed checks, then run gpuprof doctor" :
 		     "next: gpuprof run -- python3 train.py");
 }
 
@@ -462,7 +460,7 @@ static void write_program(const struct doctor *d)
 	gp_json_init(&json, stdout, 3);
 	gp_json_object(&json, NULL);
 	gp_json_text(&json, "version", GP_VERSION);
-	gp_json_bool(&json, "ok", wrongs(d) == 0);
+	gp_json_bool(&json, "ok", failures(d) == 0);
 	gp_json_array(&json, "checks");
 	for (size_t k = 0; k < d->checks; k++) {
 		const struct check *c = &d->check[k];
@@ -498,7 +496,7 @@ static int run(int argc, char **argv)
 	check_library(&d);
 	check_driver(&d);
 	if (d.library[0])
-		check_doors(&d);
+		check_hooks(&d);
 	check_pytorch(&d);
 	check_rings(&d);
 	check_leftovers(&d);
@@ -509,5 +507,5 @@ static int run(int argc, char **argv)
 		write_program(&d);
 	else
 		print_person(&d);
-	return wrongs(&d) ? GP_EXIT_FOUND : GP_EXIT_OK;
+	return failures(&d) ? GP_EXIT_FOUND : GP_EXIT_OK;
 }

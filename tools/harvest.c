@@ -255,7 +255,7 @@ static void print_nothing(const struct sum *s, const struct gp_harvest *h)
 		gp_complain("no recording: no program named '%s' was seen on a GPU", h->only);
 	else
 		gp_complain("no recording: '%s' was not seen on a GPU", h->command);
-	gp_hint("'gpuprof doctor' says what stands in the way");
+	gp_hint("'gpuprof doctor' finds the cause");
 }
 
 static void print_next(const struct sum *s, const char *path)
