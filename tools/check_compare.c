@@ -44,9 +44,9 @@ static void check_curve(struct gp_check *c, const struct gp_figures *figures,
 		f->culprits = GP_CULPRITS_GROWN;
 	} else if (doubt) {
 		f->state = GP_CHECK_NOT_JUDGED;
-		snprintf(f->why, sizeof f->why, "%s: there may have been more", doubt);
+		snprintf(f->why, sizeof f->why, "%s: the peak may be higher", doubt);
 	} else if (allowed(is, tolerance) < was) {
-		snprintf(f->why, sizeof f->why, "less than it was: --update takes that over");
+		snprintf(f->why, sizeof f->why, "lower than the baseline: --update stores it");
 	}
 }
 
@@ -63,8 +63,7 @@ void gp_check_baseline(struct gp_check *c)
 	if (!c->figures.devices)
 		refuse(c, NULL, "no memory was recorded");
 	else if (!entry)
-		refuse(c, NULL,
-		       "it has no entry for this GPU, driver and PyTorch; --update adds one");
+		refuse(c, NULL, "no entry for this GPU, CUDA API and PyTorch; --update adds one");
 	for (size_t k = 0; entry && k < c->figures.devices; k++) {
 		const struct gp_figures *figures = &c->figures.device[k];
 		const struct gp_baseline_device *before =
@@ -72,7 +71,7 @@ void gp_check_baseline(struct gp_check *c)
 		if (c->only_device >= 0 && figures->device != c->only_device)
 			continue;
 		if (!before)
-			refuse(c, figures, "it has no such device; --update adds it");
+			refuse(c, figures, "no such device; --update adds it");
 		for (int of = GP_CURVE_ALLOCATED; before && of >= GP_CURVE_DRIVER; of--)
 			if (figures->bytes[of] || before->bytes[of])
 				check_curve(c, figures, before, (enum gp_curve)of);

@@ -36,12 +36,13 @@ static void check_device(struct gp_check *c, const struct gp_growth_device *g)
 		f->culprits = GP_CULPRITS_STEPS;
 		if (f->state == GP_CHECK_NOT_JUDGED)
 			snprintf(f->why, sizeof f->why,
-				 "no single stack is sure to grow%s, it may be dropped again: a "
-				 "longer run tells",
+				 "no single stack surely grows%s, and it may be freed later: "
+				 "record a "
+				 "longer run",
 				 gp_check_suspected(c, g) > 0 ? " so much" : "");
 	} else if (g->bytes_per_step > (double)limit->number) {
 		snprintf(f->why, sizeof f->why,
-			 "not sure to go on: it goes up and down, jumps or slows down");
+			 "not steady: it rises and falls, jumps or slows down");
 	}
 }
 
@@ -53,7 +54,7 @@ static const char *write_why(const struct gp_check *c, char *out, size_t room)
 	const struct gp_leaks_report r = gp_check_leaks_report(c);
 	const char *todo = c->leaks.steps.why ? gp_leak_doubt_hint(&r, hint) : NULL;
 	if (gp_check_has_few_steps(c))
-		snprintf(out, room, "%s after warm-up, %u are needed: let the job run for %zu more",
+		snprintf(out, room, "%s after warm-up, %u are needed: run %zu more",
 			 gp_plural(g->warm, "step").s, GP_GROWTH_STEPS_LEAST,
 			 GP_GROWTH_STEPS_LEAST - g->warm);
 	else if (todo)
@@ -69,7 +70,7 @@ static void refuse(struct gp_check *c, const char *why)
 	struct gp_check_finding *f = gp_check_add(c, "max_growth", NULL);
 	f->limit = *limit;
 	f->state = GP_CHECK_NOT_JUDGED;
-	snprintf(f->text, sizeof f->text, "at most %s more held after each step",
+	snprintf(f->text, sizeof f->text, "growth of at most %s a step",
 		 gp_bytes_text(limit->number).s);
 	snprintf(f->why, sizeof f->why, "%s", why);
 }
@@ -95,7 +96,7 @@ void gp_check_growth(struct gp_check *c)
 			check_device(c, &g->device[k]);
 	gp_check_leaks(c);
 	if (c->findings == before)
-		refuse(c, "nothing of it is live where steps begin");
+		refuse(c, "no memory is live where steps begin");
 }
 
 /* ---- stacks ---- */

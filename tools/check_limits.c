@@ -134,7 +134,7 @@ static void check_curve(struct gp_check *c, enum gp_check_condition which,
 	if (of != GP_CURVE_DRIVER && !has_framework(c)) {
 		snprintf(f->text, sizeof f->text, "at most %s %s", gp_check_amount_text(f->limit).s,
 			 curves[which].text);
-		refuse(f, "no framework reported what it reserved and allocated");
+		refuse(f, "PyTorch's allocator was not recorded");
 		return;
 	}
 	f->has_value = true;
@@ -144,7 +144,7 @@ static void check_curve(struct gp_check *c, enum gp_check_condition which,
 		f->state = GP_CHECK_EXCEEDED;
 		f->culprits = GP_CULPRITS_HOLDERS;
 	} else if (doubt) {
-		refuse(f, "%s: there may have been more", doubt);
+		refuse(f, "%s: the peak may be higher", doubt);
 	}
 }
 
@@ -160,9 +160,9 @@ static void check_frag(struct gp_check *c, const struct gp_figures *figures)
 	f->limit = c->limit[GP_CHECK_FRAG];
 	struct gp_text limit = gp_check_amount_text(f->limit);
 	if (!figures->has_framework) {
-		snprintf(f->text, sizeof f->text, "at most %s of what was reserved never allocated",
+		snprintf(f->text, sizeof f->text, "at most %s of reserved memory never allocated",
 			 limit.s);
-		refuse(f, "no framework reported what it reserved and allocated");
+		refuse(f, "PyTorch's allocator was not recorded");
 		return;
 	}
 	f->has_value = true;
@@ -173,11 +173,11 @@ static void check_frag(struct gp_check *c, const struct gp_figures *figures)
 	uint64_t allocated = figures->bytes[GP_CURVE_ALLOCATED];
 	struct gp_text unused = gp_bytes_text(reserved > allocated ? reserved - allocated : 0);
 	snprintf(f->text, sizeof f->text,
-		 "%s of what was reserved was never allocated: %s of %s; at most %s",
+		 "%s of reserved memory was never allocated: %s of %s; at most %s",
 		 gp_check_texts(f->value, f->limit).value.s, unused.s, gp_bytes_text(reserved).s,
 		 limit.s);
 	if (doubt) {
-		refuse(f, "%s: it may have been more or less", doubt);
+		refuse(f, "%s: the share is uncertain", doubt);
 	} else if (f->value.number > f->limit.number) {
 		f->state = GP_CHECK_EXCEEDED;
 		f->culprits = GP_CULPRITS_PINS;
@@ -203,8 +203,8 @@ static void check_headroom(struct gp_check *c, const struct gp_figures *figures)
 	f->culprits = GP_CULPRITS_NONE;
 	struct gp_text least = gp_check_amount_text(limit);
 	if (!figures->total_bytes) {
-		snprintf(f->text, sizeof f->text, "at least %s left at the peak", least.s);
-		refuse(f, "the size of the device is not known");
+		snprintf(f->text, sizeof f->text, "at least %s free at the peak", least.s);
+		refuse(f, "the size of the device is unknown");
 		return;
 	}
 	uint64_t left = headroom_of(figures), total = figures->total_bytes;
@@ -217,14 +217,14 @@ static void check_headroom(struct gp_check *c, const struct gp_figures *figures)
 	const struct gp_check_texts text = gp_check_texts(f->value, limit);
 	if (limit.is_share)
 		snprintf(f->text, sizeof f->text,
-			 "%s of %s (%s) were left at the peak, at least %s", gp_bytes_text(left).s,
+			 "%s of %s (%s) were free at the peak, at least %s", gp_bytes_text(left).s,
 			 all.s, text.value.s, least.s);
 	else
 		snprintf(f->text, sizeof f->text,
-			 "%s of %s (%.1f%%) were left at the peak, at least %s", text.value.s,
+			 "%s of %s (%.1f%%) were free at the peak, at least %s", text.value.s,
 			 all.s, 100.0 * share, text.limit.s);
 	if (figures->ooms)
-		snprintf(f->text, sizeof f->text, "%s, so no headroom; at least %s were to be left",
+		snprintf(f->text, sizeof f->text, "%s, so no headroom; at least %s is required",
 			 gp_plural(figures->ooms, "OOM").s, least.s);
 	if (figures->used_bytes == GP_BYTES_UNKNOWN && !figures->ooms)
 		snprintf(f->why, sizeof f->why,
@@ -236,7 +236,7 @@ static void check_headroom(struct gp_check *c, const struct gp_figures *figures)
 		f->state = GP_CHECK_EXCEEDED;
 		f->culprits = GP_CULPRITS_HOLDERS;
 	} else if (doubt) {
-		refuse(f, "%s: less may have been left", doubt);
+		refuse(f, "%s: the headroom may be smaller", doubt);
 	}
 }
 

@@ -14,9 +14,9 @@ static void print_key(const struct gp_check *c, FILE *out)
 {
 	const char *gpu = c->info->devices ? c->info->device[0].name : NULL;
 	const char *const text[] = { gpu, c->info->driver, c->info->pytorch };
-	const char *const name[] = { "GPU", "driver", "PyTorch" };
+	const char *const name[] = { "GPU", "CUDA API", "PyTorch" };
 	for (size_t k = 0; k < 3; k++) {
-		const char *say = text[k] ? text[k] : "not known";
+		const char *say = text[k] ? text[k] : "unknown";
 		fprintf(out, "%s%s ", k ? ", " : "", name[k]);
 		gp_mask(out, say, strlen(say));
 	}
@@ -36,7 +36,7 @@ static void print_holders(const struct gp_check *c, unsigned device, enum gp_cur
 	if (!h || !gp_check_groups(c, device, of, of == GP_CURVE_DRIVER, &groups, &whole))
 		return;
 	fprintf(out, "%s at %s:\n", gp_curve_keys[of],
-		h->is_overwritten ? "the highest moment that is kept" : "the peak");
+		h->is_overwritten ? "the highest kept moment" : "the peak");
 	gp_use_groups_print(out, c->recording, &groups, &style, &gp_use_held_shape, whole);
 	gp_groups_free(&groups);
 }
@@ -49,7 +49,7 @@ static void print_pins(const struct gp_check *c, unsigned device, FILE *out)
 	p.r.out = out;
 	p.r.top = CULPRITS;
 	p.r.all_text = "'gpuprof frag --at peak --top 0'";
-	fputs("when most was reserved:\n", out);
+	fputs("at the reserved peak:\n", out);
 	gp_frag_causes_print(&p.r, &p.frag);
 	gp_frag_pins_print(&p.r, &p.frag);
 	gp_check_pins_free(&p);
@@ -62,7 +62,7 @@ static void print_grown(const struct gp_check *c, unsigned device, FILE *out)
 	if (!grown)
 		return;
 	if (!count)
-		fputs("no stack that is known holds more than in the baseline\n", out);
+		fputs("no known stack has more than in the baseline\n", out);
 	else
 		fprintf(out, "     grown        now   baseline  stack\n");
 	for (size_t k = 0; k < count && k < CULPRITS; k++) {

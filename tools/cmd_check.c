@@ -53,9 +53,9 @@ static void say_missing(const struct gp_check *c)
 	const char *gpu = i->devices ? i->device[0].name : NULL;
 	if (!c->baseline || !c->figures.devices || gp_baseline_find(c->baseline, i))
 		return;
-	gp_complain("'%s' has no entry for GPU '%s', driver '%s', PyTorch '%s'", c->baseline_path,
-		    gpu ? gpu : "not known", i->driver ? i->driver : "not known",
-		    i->pytorch ? i->pytorch : "not known");
+	gp_complain("'%s' has no entry for GPU '%s', CUDA API '%s', PyTorch '%s'", c->baseline_path,
+		    gpu ? gpu : "unknown", i->driver ? i->driver : "unknown",
+		    i->pytorch ? i->pytorch : "unknown");
 }
 
 /* `result`: of the limits. What is not whole, or not kept, becomes no baseline. */
@@ -65,7 +65,7 @@ static int take(struct gate *g, struct gp_check *c, int result)
 	if (!doubt && !c->figures.devices)
 		doubt = "no memory was recorded";
 	if (!doubt && result)
-		doubt = "a limit is not kept";
+		doubt = "a limit is exceeded";
 	if (doubt) {
 		gp_complain("cannot take '%s' for a baseline: %s", c->path, doubt);
 		return result ? result : GP_EXIT_DAMAGED;
