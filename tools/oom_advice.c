@@ -466,8 +466,8 @@ static void advise_blocks(struct advising *g)
 		bool is_beside = h->help == GP_HELP_FREE_NEIGHBOURS;
 		if ((!is_beside && h->help != GP_HELP_FREE_SEGMENTS) || g->c->finding.missing_bytes)
 			continue;
-		/* a request that costs more than it brings is better made smaller */
-		if (h->bytes > g->oom->bytes)
+		/* it costs more than it brings: only where the figures support no other change */
+		if (h->bytes > g->oom->bytes && g->a->advices)
 			continue;
 		if (!is_of_one_line(
 			    g, is_beside ? &g->c->frag.fit.in_place : &g->c->frag.fit.by_emptying,

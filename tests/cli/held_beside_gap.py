@@ -1,4 +1,6 @@
-"""A job whose request fails between gaps: held_beside_gap.py HELD. Freeing HELD MiB would serve its 100 MiB."""
+"""A job whose request fails between gaps: held_beside_gap.py HELD ASKED PIECES.
+
+Freeing one block of HELD MiB would serve ASKED. Every second one of PIECES blocks of 5 MiB is free."""
 import ctypes
 import sys
 
@@ -11,7 +13,7 @@ class Allocator(ctypes.Structure):  # the beginning of tests/fake/fake_c10.h
     _fields_ = [("use_expandable_segments", ctypes.c_void_p), ("allocate", ALLOCATE), ("release", RELEASE)]
 
 
-held = int(sys.argv[1])
+held, asked, pieces = map(int, sys.argv[1:])
 c10 = Allocator.in_dll(ctypes.CDLL("libc10.so"), "fake_c10")
 
 
@@ -23,8 +25,10 @@ def keep():
     return tensor(held)
 
 
-ballast = tensor(8192 - (held + 60) - 50)
+ballast = tensor(8192 - (held + 60) - 50 - 5 * pieces)
+for at in [tensor(5) for _ in range(pieces)][::2]:
+    c10.release(at)
 c10.release(tensor(held + 60))
 kept, gap = keep(), tensor(60)
 c10.release(gap)
-assert ballast and kept and not tensor(100)
+assert ballast and kept and not tensor(asked)
