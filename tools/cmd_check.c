@@ -359,6 +359,6 @@ const struct gp_command gp_command_check = {
 	"check",
 	"check [--max-peak SIZE] [--max-growth SIZE] [--max-frag PERCENT] [--min-headroom PERCENT] "
 	"[--baseline FILE [--update]] [--json] [options] RECORDING...",
-	"hold recordings against limits and a baseline, for CI",
+	"compare recordings with limits and a baseline, for CI",
 	run,
 };

@@ -116,7 +116,7 @@ static void print_person(const struct listing *l)
 	}
 	const struct gp_process *first = l->process;
 	if (!first->is_alive)
-		puts("next: gpuprof info RECORDING adopts what an ended process left");
+		puts("next: gpuprof info RECORDING adopts the rings of an ended process");
 	else
 		printf("next: gpuprof ctl %u %s\n", first->pid,
 		       first->level == LEVEL_ALL ? "stop" : "start");
@@ -179,8 +179,8 @@ static int set_level(struct listing *l, const char *verb, unsigned level)
 			return GP_EXIT_OK;
 		nanosleep(&(struct timespec){ .tv_nsec = LOOK_NS }, NULL);
 	}
-	gp_complain("cannot ask process '%u': no answer in 10 s", l->pid);
-	gp_hint("is it stopped or traced? it will obey when it runs again");
+	gp_complain("cannot query process '%u': no answer in 10 s", l->pid);
+	gp_hint("if it is stopped or traced, it continues with the new state");
 	return GP_EXIT_FOUND;
 }
 
@@ -197,7 +197,7 @@ static int answer(struct listing *l, bool is_json)
 	if (!list(l))
 		return GP_EXIT_INTERNAL;
 	if (l->pid && l->count == 0) {
-		gp_silent_say("ask", "ctl", l->pid);
+		gp_silent_say("query", "ctl", l->pid);
 		return GP_EXIT_FOUND;
 	}
 	if (is_json)
@@ -222,14 +222,14 @@ static int run(int argc, char **argv)
 	if (words > 2)
 		return gp_usage(&gp_command_ctl, "too many words: '%s'", argv[2]);
 	if (words && !pid_parse(argv[0], &l.pid))
-		return gp_usage(&gp_command_ctl, "cannot ask '%s': not a process number", argv[0]);
+		return gp_usage(&gp_command_ctl, "bad process '%s': not a number", argv[0]);
 	const char *verb = words == 2 ? argv[1] : "status";
 	static const char *const verbs[] = { "start", "stop", "status" };
 	bool is_start = strcmp(verb, "start") == 0, is_stop = strcmp(verb, "stop") == 0;
 	if (!is_start && !is_stop && strcmp(verb, "status") != 0) {
 		const char *near = gp_nearest(verb, verbs, sizeof verbs / sizeof *verbs);
-		gp_complain("unknown order '%s' of 'ctl'", verb);
-		gp_hint(near ? "did you mean '%s'?" : "orders are start, stop and status", near);
+		gp_complain("unknown action '%s' of 'ctl'", verb);
+		gp_hint(near ? "did you mean '%s'?" : "actions are start, stop and status", near);
 		return GP_EXIT_USAGE;
 	}
 	int exit_status = GP_EXIT_OK;

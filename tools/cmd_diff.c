@@ -322,6 +322,6 @@ const struct gp_command gp_command_diff = {
 	"diff",
 	"diff [--by WHAT] [--at TIME] [--of CURVE] [--ignore-lines] [--least SIZE] [--json] "
 	"[options] RECORDING RECORDING... | diff --from TIME [--to TIME] [options] RECORDING",
-	"say what memory grew and shrank from one recording, or moment, to another",
+	"show memory that grew or shrank between recordings or moments",
 	run,
 };

@@ -76,7 +76,7 @@ static void check_library(struct doctor *d)
 	if (!gp_library_find(NULL, d->library, sizeof d->library)) {
 		d->library[0] = '\0';
 		advise(add(d, "library", FAIL, "'libgpuprof.so' is not found"),
-		       "GPUPROF_LIB=PATH names the library");
+		       "set GPUPROF_LIB to the path of the library");
 	} else if (value && gp_on_off_parse(value) == GP_OFF) {
 		advise(add(d, "library", FAIL, "switched off: GPUPROF=%s", value), "unset GPUPROF");
 	} else {

@@ -82,15 +82,15 @@ static void say_limits(const struct export *x, const char *path)
 		gp_complain("'%s': the job is running: the trace ends at %s", path,
 			    gp_ns_text((int64_t)info->duration_ns).s);
 	else if (!info->is_sealed || info->has_hole)
-		gp_complain("'%s': not complete: the trace is of what there is of it", path);
+		gp_complain("'%s': not complete: the trace ends early", path);
 	if (info->lost_memory)
-		gp_complain("%s lost: the trace is not what happened there",
+		gp_complain("%s lost: the trace is wrong there",
 			    gp_plural(info->lost_memory, "memory event").s);
 	if (h->homeless)
-		gp_complain("%s in no segment that the recording knows: left out",
+		gp_complain("%s outside all known segments: left out",
 			    gp_plural(h->homeless, "block").s);
 	if (x->left_out)
-		gp_complain("%s of no known device: left out", gp_plural(x->left_out, "event").s);
+		gp_complain("%s of unknown devices: left out", gp_plural(x->left_out, "event").s);
 }
 
 static void say_done(const struct export *x, const char *path, const struct timespec *began)
@@ -207,7 +207,7 @@ static int run(int argc, char **argv)
 		return GP_EXIT_USAGE;
 	const bool is_stdout = !x.path || strcmp(x.path, "-") == 0;
 	if (is_stdout && isatty(STDOUT_FILENO)) {
-		gp_complain("cannot write to a terminal: it is no text");
+		gp_complain("cannot write to a terminal: not a text format");
 		gp_hint("-o FILE");
 		return GP_EXIT_USAGE;
 	}

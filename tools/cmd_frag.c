@@ -123,7 +123,7 @@ static int build_memory(struct frag *f)
 	if (!find_moment(f))
 		return GP_EXIT_USAGE;
 	if (f->moment.when == GP_WHEN_TIME && f->moment.at_ns < (int64_t)f->r.info->kept_from_ns) {
-		gp_complain("cannot tell what was live at %s in '%s': events are kept from %s on",
+		gp_complain("cannot show %s of '%s': events are kept from %s on",
 			    gp_ns_text(f->moment.at_ns).s, f->r.path,
 			    gp_ns_text((int64_t)f->r.info->kept_from_ns).s);
 		return GP_EXIT_USAGE;
@@ -382,6 +382,6 @@ static int run(int argc, char **argv)
 const struct gp_command gp_command_frag = {
 	"frag",
 	"frag [--at TIME] [--fit SIZE] [--json|--summary|--map] [options] RECORDING...",
-	"say where memory is, what would fit, and which blocks are in the way",
+	"show unused reserved memory, what fits, and the blocks that pin it",
 	run,
 };

@@ -188,6 +188,6 @@ static int run(int argc, char **argv)
 const struct gp_command gp_command_idle = {
 	"idle",
 	"idle [--least LAUNCHES] [--json] [options] RECORDING...",
-	"show memory that is held without being used, at the peak and over the run",
+	"show unused memory, at the peak and over the run",
 	run,
 };

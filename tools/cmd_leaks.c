@@ -159,15 +159,14 @@ static int run(int argc, char **argv)
 				      .title = { "steps", "suspects", "bytes a step" } } };
 	const struct gp_flag flags[] = {
 		{ "exit-code", 0, GP_FLAG_SWITCH, NULL, &l.ends_with_found,
-		  "exit 1 when something leaks, 3 when that cannot be told of most steps" },
+		  "exit 1 at a leak, 3 where most steps cannot be judged" },
 		{ "filling", 0, GP_FLAG_SWITCH, NULL, &l.r.has_fillings,
 		  "what still fills, as a cache does, is taken for a leak, too" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &l.from,
 		  "from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &l.to, "up to this moment" },
 		{ "device", 0, GP_FLAG_DEVICE, "N", &l.r.device, "only this device" },
-		{ "library", 0, GP_FLAG_TEXT, "NAME", &l.r.library,
-		  "only what this library asked for" },
+		{ "library", 0, GP_FLAG_TEXT, "NAME", &l.r.library, "only memory of this library" },
 		{ "top", 0, GP_FLAG_TEXT, "N", &l.top_text,
 		  "at most N suspects; default 10, with --json all; 0: all" },
 		{ "native", 0, GP_FLAG_SWITCH, NULL, &l.r.is_native, "all frames" },
@@ -192,6 +191,6 @@ static int run(int argc, char **argv)
 const struct gp_command gp_command_leaks = {
 	"leaks",
 	"leaks [--exit-code] [--from TIME] [--to TIME] [--json] [options] RECORDING...",
-	"find what grows from step to step, and who allocated it",
+	"find memory that grows from step to step, and its code",
 	run,
 };

@@ -276,10 +276,10 @@ static int run(int argc, char **argv)
 	const struct gp_flag flags[] = {
 		{ "number", 0, GP_FLAG_NUMBER, "N", &number, "the N-th alone, from 1" },
 		{ "window", 0, GP_FLAG_TEXT, "SECONDS", &c.window_text,
-		  "who grew in so long before, or step: since its step began; default 10 s, or "
+		  "growth in this time before, or step: since its step began; default 10 s, or "
 		  "since the one before" },
 		{ "details", 0, GP_FLAG_SWITCH, NULL, &c.is_detailed,
-		  "the evidence: all times, all memory, who held and grew" },
+		  "the evidence: all OOMs, all memory, live and grown by stack" },
 		{ "device", 0, GP_FLAG_DEVICE, "N", &c.device, "only this device" },
 		{ "top", 0, GP_FLAG_NUMBER, "N", &c.r.top,
 		  "at most N stacks and blocks in each table, 0: all; default 5, with --json all" },
@@ -312,6 +312,6 @@ static int run(int argc, char **argv)
 const struct gp_command gp_command_oom = {
 	"oom",
 	"oom [--details] [--number N] [--json] [options] RECORDING...",
-	"say why memory ran out, and what to change",
+	"show why memory ran out, and what to change",
 	run,
 };

@@ -36,7 +36,7 @@ static const char *curve_text(enum gp_curve of)
 	case GP_CURVE_ALLOCATED:
 		return "allocated by PyTorch";
 	case GP_CURVE_RESERVED:
-		return "in segments of the framework";
+		return "in PyTorch segments";
 	case GP_CURVE_PINNED:
 		return "of pinned memory";
 	case GP_CURVE_DRIVER:
@@ -52,15 +52,16 @@ static void print_doubts(const struct peak *p, const struct gp_holders *h)
 {
 	if (h->is_overwritten)
 		fprintf(p->r.out,
-			"  at least: the peak, %s at %s, lies before what is kept (from %s); this "
+			"  at least: the peak, %s at %s, is older than the kept events (from %s); "
+			"this "
 			"is the highest since\n",
 			gp_bytes_text(h->peak_bytes).s, gp_ns_text(h->peak_at_ns).s,
 			gp_ns_text((int64_t)p->r.info->kept_from_ns).s);
 	else if (p->moment == GP_AT_PEAK && h->of == GP_CURVE_PINNED &&
 		 !gp_has_whole_pinned(p->r.info))
-		fputs("  at least: the peak may lie before what is kept\n", p->r.out);
+		fputs("  at least: the peak may be older than the kept events\n", p->r.out);
 	else if (p->moment == GP_AT_PEAK && !gp_has_whole_figures(p->r.info))
-		fprintf(p->r.out, "  at least: %s, the peak may have been higher\n",
+		fprintf(p->r.out, "  at least: %s, the peak may be higher\n",
 			p->r.info->ended_by ? "the recording ended before the job did" :
 					      "events are missing");
 }
@@ -79,11 +80,11 @@ static void print_head(const struct peak *p, const struct gp_holders *h, uint64_
 			h->peak_bytes ? 100.0 * (double)h->live_bytes / (double)h->peak_bytes :
 					0.0);
 	if (outside != h->live_bytes)
-		fprintf(p->r.out, "; %s outside the framework",
+		fprintf(p->r.out, "; %s outside PyTorch",
 			outside ? gp_bytes_text(outside).s : "nothing");
 	uint64_t registered = gp_use_registered(h);
 	if (registered)
-		fprintf(p->r.out, "; of these the job registered %s", gp_bytes_text(registered).s);
+		fprintf(p->r.out, "; %s of it registered by the job", gp_bytes_text(registered).s);
 	fputc('\n', p->r.out);
 	print_doubts(p, h);
 }
@@ -164,9 +165,8 @@ static bool find_moment(struct gp_use_report *r)
 		return false;
 	if (p->moment == GP_AT_OOM || p->at_ns >= (int64_t)p->r.info->kept_from_ns)
 		return true;
-	gp_complain("cannot tell what was live at %s in '%s': events are kept from %s on",
-		    gp_ns_text(p->at_ns).s, p->r.file,
-		    gp_ns_text((int64_t)p->r.info->kept_from_ns).s);
+	gp_complain("cannot show %s of '%s': events are kept from %s on", gp_ns_text(p->at_ns).s,
+		    p->r.file, gp_ns_text((int64_t)p->r.info->kept_from_ns).s);
 	return false;
 }
 
@@ -364,6 +364,6 @@ const struct gp_command gp_command_peak = {
 	"peak",
 	"peak [--by WHAT] [--tree] [--at TIME] [--of CURVE] [--library NAME] [--range NAME] "
 	"[--json] [options] RECORDING...",
-	"show what was live at the peak, and who asked for it",
+	"show live memory at the peak, and the code that allocated it",
 	run,
 };

@@ -164,8 +164,9 @@ static bool has_right_events(const struct choice *c)
 		if (!c->value[k] || !option[k].value || strcmp(option[k].value, "EVENTS") != 0 ||
 		    gp_stack_events_parse(c->value[k], &events))
 			continue;
-		gp_complain("bad value of '--%s': '%s' is no list of alloc, memory, all, launch:N",
-			    option[k].flag, c->value[k]);
+		gp_complain(
+			"bad value of '--%s': '%s' is not a list of alloc, memory, all, launch:N",
+			option[k].flag, c->value[k]);
 		gp_hint("launch:100 is every 100th launch of a thread, up to launch:999999999; "
 			"memory,launch:100 is frees and allocations too");
 		return false;
@@ -181,10 +182,11 @@ static bool has_right_pattern(const struct choice *c)
 		return false;
 	}
 	if (flaw) {
-		gp_complain("bad value of '--output': '%.2s' of '%s' stands for nothing", flaw,
+		gp_complain("bad value of '--output': '%.2s' of '%s' is not a placeholder", flaw,
 			    pattern);
-		gp_hint("%%h, %%p, %%t, %%r, %%l, %%n, %%j and %%q{VARIABLE} do, %%%% is a percent "
-			"sign");
+		gp_hint("placeholders are %%h, %%p, %%t, %%r, %%l, %%n, %%j and %%q{VARIABLE}; "
+			"%%%% is a "
+			"percent sign");
 	}
 	return !flaw;
 }
@@ -221,22 +223,21 @@ static bool has_right_scope(struct choice *c)
 	}
 	const bool has_torch = gp_on_off_parse(value_of(c, "GPUPROF_TORCH_RANGES")) != GP_OFF;
 	if (c->scope.from == GP_SCOPE_STEPS && !c->scope.name[0] && !has_torch) {
-		gp_complain(
-			"bad value of '--torch-ranges': steps are told by ranges of optimizers");
+		gp_complain("bad value of '--torch-ranges': steps are found by optimizer ranges");
 		gp_hint("step:A-B@NAME counts NVTX ranges of that name");
 		return false;
 	}
 	if (c->scope.name[0] && !has_torch &&
 	    gp_on_off_parse(value_of(c, "GPUPROF_NVTX")) == GP_OFF) {
-		gp_complain(
-			"bad value of '--nvtx': without it and '--torch-ranges' no range is seen");
+		gp_complain("bad value of '--nvtx': without it and '--torch-ranges' no range is "
+			    "recorded");
 		return false;
 	}
 	if (!gp_scope_is_limited(&c->scope) ||
 	    gp_on_off_parse(value_of(c, "GPUPROF_START")) != GP_OFF)
 		return true;
-	gp_complain("bad value of '--start': 'off' records nothing, and follows no capture range");
-	gp_hint("'--capture-range=ctl' begins with nothing captured, and knows what is live");
+	gp_complain("bad value of '--start': 'off' records nothing and ignores capture ranges");
+	gp_hint("'--capture-range=ctl' begins without captures, and records live memory");
 	return false;
 }
 

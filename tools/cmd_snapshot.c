@@ -15,7 +15,7 @@ static int run(int argc, char **argv);
 const struct gp_command gp_command_snapshot = {
 	"snapshot",
 	"snapshot [--wait SECONDS] [--fit SIZE] [--json|--summary|--map] [options] PID",
-	"show where the memory of a running job is, without stopping it",
+	"show the memory of a running job, without stopping it",
 	run,
 };
 
@@ -33,23 +33,23 @@ static bool pid_parse(const char *word, unsigned *out)
 
 static void say_ended(unsigned pid, const char *recording)
 {
-	gp_complain("cannot ask process '%u': it ended", pid);
-	gp_hint("'gpuprof info %s' and other commands adopt what it left", recording);
+	gp_complain("cannot query process '%u': it ended", pid);
+	gp_hint("'gpuprof info %s' and other commands adopt its rings", recording);
 }
 
 static int say_failed(unsigned pid, int64_t wait_ns, enum gp_status status,
 		      const struct gp_process *process)
 {
 	if (status == GP_E_OPEN) {
-		gp_silent_say("ask", "snapshot", pid);
+		gp_silent_say("query", "snapshot", pid);
 	} else if (status == GP_E_TRUNCATED) {
 		say_ended(pid, process->output);
 	} else if (status == GP_E_BUSY) {
-		gp_complain("cannot ask process '%u': no answer in %g s", pid,
+		gp_complain("cannot query process '%u': no answer in %g s", pid,
 			    (double)wait_ns / 1e9);
-		gp_hint("is it stopped or traced, or recorded by an older gpuprof?");
+		gp_hint("it may be stopped, traced, or recorded by an older gpuprof");
 	} else {
-		gp_complain("cannot ask process '%u': %s", pid, gp_status_text(status));
+		gp_complain("cannot query process '%u': %s", pid, gp_status_text(status));
 		return gp_exit_of(status);
 	}
 	return GP_EXIT_FOUND;
@@ -74,11 +74,11 @@ static int output_check(const struct gp_frag_options *options, unsigned pid)
 static bool values_check(const char *wait, const char *word, int64_t *wait_ns, unsigned *pid)
 {
 	if (!pid_parse(word, pid))
-		gp_usage(&gp_command_snapshot, "cannot ask '%s': not a process number", word);
+		gp_usage(&gp_command_snapshot, "bad process '%s': not a number", word);
 	else if (!gp_duration_parse(wait, wait_ns) || *wait_ns < WAIT_LEAST_NS ||
 		 *wait_ns > WAIT_MOST_NS)
 		gp_usage(&gp_command_snapshot,
-			 "bad value of '--wait': '%s' is no time from 1 s to 1 h", wait);
+			 "bad value of '--wait': '%s' is not a time from 1 s to 1 h", wait);
 	else
 		return true;
 	return false;
@@ -91,7 +91,7 @@ static int run(int argc, char **argv)
 	int64_t wait_ns;
 	struct gp_flag flags[1 + GP_FRAG_FLAGS] = {
 		{ "wait", 0, GP_FLAG_TEXT, "SECONDS", &wait,
-		  "at most so long for the job's answer, 1 to 3600; default 10" },
+		  "wait at most this long for the job, 1 to 3600; default 10" },
 	};
 	gp_frag_options_add(&options, &flags[1]);
 	int words = gp_flags_parse(&gp_command_snapshot, flags, argc, argv, false);
@@ -115,7 +115,7 @@ static int run(int argc, char **argv)
 	if (status)
 		return say_failed(pid, wait_ns, status, &process);
 	if (process.level == LEVEL_OFF) {
-		gp_complain("process '%u' is not recorded now: what happens is not shown", pid);
+		gp_complain("process '%u' is not recorded now: current events are missing", pid);
 		gp_hint("'gpuprof ctl %u start' records", pid);
 	}
 	char at[32], *const recording = process.output;

@@ -292,7 +292,7 @@ static int run(int argc, char **argv)
 	struct gp_flag flags[FORMATS_MAX + 12];
 	const struct gp_flag own[] = {
 		{ "fragmentation", 0, GP_FLAG_SWITCH, NULL, &t.has_gaps,
-		  "also the largest gap of the framework, and how fragmented it is" },
+		  "also the largest gap of PyTorch's memory, and its fragmentation" },
 		{ "points", 0, GP_FLAG_NUMBER, "N", &t.points,
 		  "at most N points a device, 16 to 1000000; default 2000" },
 		{ "device", 0, GP_FLAG_DEVICE, "N", &t.device, "only this device" },

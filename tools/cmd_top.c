@@ -78,7 +78,7 @@ static void print_head(const struct top *t, const struct gp_asked *a)
 	bool is_block = a->of == GP_CURVE_ALLOCATED;
 	gp_use_device_print(t->r.out, t->r.info, a->device);
 	fprintf(t->r.out, ": %s, %s; ",
-		gp_plural(a->count, is_block		     ? "framework block" :
+		gp_plural(a->count, is_block		     ? "PyTorch block" :
 				    a->of == GP_CURVE_PINNED ? "pinned allocation" :
 							       "driver allocation")
 			.s,
@@ -199,7 +199,7 @@ static void print_begin(const struct top *t)
 {
 	fprintf(t->r.out, "%s\n", gp_headline_of(t->r.info).s);
 	if (t->r.info->kept_from_ns && t->from_ns < (int64_t)t->r.info->kept_from_ns)
-		fprintf(t->r.out, "counted from %s on: what came before is overwritten\n",
+		fprintf(t->r.out, "counted from %s on; earlier events are overwritten\n",
 			gp_ns_text((int64_t)t->r.info->kept_from_ns).s);
 }
 
@@ -227,7 +227,7 @@ static void finish(struct top *t)
 	if (t->r.is_many)
 		return;
 	if (!t->r.shown)
-		fputs("no such memory was asked for\n", t->r.out);
+		fputs("no such memory was allocated\n", t->r.out);
 	gp_use_no_ranges_print(t->r.out, "", t->r.info, &t->r.style);
 	gp_unnamed_print(t->r.out, t->r.recording);
 	gp_use_next_print(t->r.out, t->r.recording, t->r.info, "peak", t->r.file);
@@ -288,7 +288,7 @@ static bool check(struct gp_use_report *r, int words)
 	    !gp_inputs_is_one(&gp_command_top, "--stacks", words))
 		return false;
 	if (t->within && !gp_duration_parse(t->within, &t->short_ns)) {
-		gp_usage(&gp_command_top, "bad value of '--within': '%s' is no time", t->within);
+		gp_usage(&gp_command_top, "bad value of '--within': '%s' is not a time", t->within);
 		return false;
 	}
 	t->order = &orders[t->sort ? gp_choice_find(ORDER_WORDS, t->sort) : 0];
@@ -310,7 +310,7 @@ static int run(int argc, char **argv)
 		{ "sort", 0, GP_FLAG_CHOICE, "WHAT=" ORDER_WORDS, &t.sort,
 		  "order, default bytes (churn: freed soon; live: left at the end)" },
 		{ "within", 0, GP_FLAG_TEXT, "SECONDS", &t.within,
-		  "what is freed so soon counts as churn; default 1ms" },
+		  "memory freed within this time is churn; default 1ms" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &t.from,
 		  "from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &t.to, "up to this moment" },
@@ -324,6 +324,6 @@ const struct gp_command gp_command_top = {
 	"top",
 	"top [--sort WHAT] [--by WHAT] [--library NAME] [--range NAME] [--json] [options] "
 	"RECORDING...",
-	"show who asked for most memory, and what lived shortly",
+	"show the code that allocates most, and short-lived memory",
 	run,
 };

@@ -249,12 +249,12 @@ static void print_nothing(const struct sum *s, const struct gp_harvest *h)
 	else if (s->why[0])
 		gp_complain("no recording: %s", s->why);
 	else if (!h->list->path[0])
-		gp_complain("cannot tell what was recorded: no list in '/tmp': %s",
+		gp_complain("cannot list the recordings: no list in '/tmp': %s",
 			    gp_cause(h->list->error));
 	else if (*h->only)
-		gp_complain("no recording: no program named '%s' was seen on a GPU", h->only);
+		gp_complain("no recording: no program named '%s' used a GPU", h->only);
 	else
-		gp_complain("no recording: '%s' was not seen on a GPU", h->command);
+		gp_complain("no recording: '%s' did not use a GPU", h->command);
 	gp_hint("'gpuprof doctor' finds the cause");
 }
 

@@ -103,8 +103,9 @@ static void print_ranges(const struct gp_info *info, FILE *out)
 static void print_allocator(const struct gp_info *info, FILE *out)
 {
 	if (info->is_allocator_asked) {
-		fprintf(out, "allocator    %s requested sizes, streams and pools",
-			info->has_allocator_details ? "tells" : "does not tell");
+		fprintf(out, "allocator    %s",
+			info->has_allocator_details ? "with requested sizes, streams and pools" :
+						      "no details");
 		if (info->allocator_why && *info->allocator_why) {
 			fputs(": ", out);
 			gp_mask(out, info->allocator_why, strlen(info->allocator_why));
@@ -123,10 +124,9 @@ static void print_captured(const struct gp_info *info, FILE *out)
 	if (!info->is_captured_in_part)
 		return;
 	if (info->capture_rule)
-		print_line(out, "asked for", info->capture_rule);
+		print_line(out, "requested", info->capture_rule);
 	if (info->captureds == 0)
-		fprintf(out, "captured     %s\n",
-			info->captures ? "nothing of what is kept" : "nothing");
+		fprintf(out, "captured     %s\n", info->captures ? "no kept event" : "no event");
 	for (size_t k = 0; k < info->captureds && k < SPANS_SHOWN; k++) {
 		const struct gp_scope_span *c = &info->captured[k];
 		const char *by = gp_scope_text(c->opened_by), *end = gp_scope_text(c->closed_by);
@@ -141,18 +141,18 @@ static void print_captured(const struct gp_info *info, FILE *out)
 		fprintf(out, "             and %s\n",
 			gp_plural(info->captureds - SPANS_SHOWN, "more span").s);
 	if (info->ended_by && info->ended_by != GP_SCOPE_BY_MAIN)
-		fputs("ended        with the last span, as asked for; the job went on\n", out);
+		fputs("ended        with the last requested span; the job continued\n", out);
 }
 
 static void print_check(const struct gp_info *info, FILE *out)
 {
 	fprintf(out,
-		"self-check   %s of the framework compared with its own totals: %s %s, %s %s\n",
+		"self-check   %s PyTorch events compared with PyTorch's totals: %s %s, %s %s\n",
 		gp_count_text(info->framework_events).s, gp_count_text(info->mismatches).s,
 		info->mismatches == 1 ? "mismatch" : "mismatches", gp_count_text(info->anomalies).s,
 		info->anomalies == 1 ? "anomaly" : "anomalies");
 	if (info->missed_routes)
-		fprintf(out, "             %s that the driver answered past the recorder\n",
+		fprintf(out, "             %s that bypassed the recorder\n",
 			gp_plural(info->missed_routes, "look-up").s);
 }
 

@@ -63,18 +63,18 @@ bool gp_library_find(const char *chosen, char *out, size_t capacity)
 	if (is_named ? !library_named(named, out, capacity) : !library_near(out, capacity)) {
 		if (!is_named)
 			gp_complain("cannot find 'libgpuprof.so' beside the program or in ../lib");
-		gp_hint("GPUPROF_LIB=PATH names the library");
+		gp_hint("set GPUPROF_LIB to the path of the library");
 		return false;
 	}
 	const char *flaw = gp_library_flaw(out);
 	if (flaw) {
 		gp_complain("cannot preload '%s': %s", out, flaw);
-		gp_hint("GPUPROF_LIB=PATH names the library");
+		gp_hint("set GPUPROF_LIB to the path of the library");
 		return false;
 	}
 	if (strpbrk(out, " :\t")) {
 		gp_complain("cannot preload '%s': blanks and colons end a name in LD_PRELOAD", out);
-		gp_hint("make a link to it elsewhere and name it with GPUPROF_LIB");
+		gp_hint("link it to another path, and set GPUPROF_LIB to that");
 		return false;
 	}
 	return true;

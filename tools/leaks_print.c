@@ -325,7 +325,7 @@ static void print_no_stacks(const struct gp_leaks_report *r)
 
 static void print_live(const struct gp_leaks_report *r, const struct gp_holders *h, uint64_t count)
 {
-	const char *what = h->of == GP_CURVE_ALLOCATED ? "framework block" :
+	const char *what = h->of == GP_CURVE_ALLOCATED ? "PyTorch block" :
 			   h->of == GP_CURVE_PINNED    ? "pinned allocation" :
 							 "driver allocation";
 	char where[24] = "host";

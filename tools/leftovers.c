@@ -44,8 +44,8 @@ static ssize_t take_line(void *context, const char *line, size_t bytes)
 		    begins(line + at, "gpuprof: kept "))
 			continue;
 		if (say_once(line + at, n) && begins(line + at, "gpuprof: cannot adopt "))
-			gp_hint("what is left stays in the ring file until it can be adopted; "
-				"remove that to give it up");
+			gp_hint("the events stay in the ring file until they can be adopted; "
+				"remove it to discard them");
 	}
 	return (ssize_t)bytes;
 }

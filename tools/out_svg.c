@@ -58,8 +58,8 @@ static const char style[] =
 	".failed{fill:none;stroke:#b97a00;stroke-width:1.3;stroke-dasharray:1 3}\n"
 	"</style>\n";
 
-static const char *const meaning[GP_CURVES] = { "asked of the driver", "held by the framework",
-						"handed out by the framework" };
+static const char *const meaning[GP_CURVES] = { "driver memory", "reserved by PyTorch",
+						"allocated by PyTorch" };
 
 /* Charts are drawn into memory: how high the picture is, only its end knows. */
 static struct {
@@ -314,7 +314,7 @@ static void band_add_ooms(struct band *b, const struct panel *p)
 		return;
 	if (count > 1)
 		snprintf(more, sizeof more, " (first of %zu)", count);
-	snprintf(b->text[b->labels], sizeof *b->text, "out of memory: %s asked at %s%s",
+	snprintf(b->text[b->labels], sizeof *b->text, "out of memory: %s requested at %s%s",
 		 gp_bytes_text(first->bytes).s, gp_ns_text(first->at_ns).s, more);
 	band_add(b, "oom", x_of(p, first->at_ns), 0);
 }
@@ -440,8 +440,8 @@ static void draw_gaps(const struct panel *p)
 	for (size_t k = 0; k < p->device->points; k++)
 		if (p->device->point[k].largest_free_bytes > largest)
 			largest = p->device->point[k].largest_free_bytes;
-	draw_strip(p, top, largest, "fill=\"#fff3c4\" stroke=\"#b97a00\"",
-		   "largest gap of the framework", gp_bytes_text(largest).s);
+	draw_strip(p, top, largest, "fill=\"#fff3c4\" stroke=\"#b97a00\"", "largest gap of PyTorch",
+		   gp_bytes_text(largest).s);
 	draw_strip(p, top + STRIP_LINE, 0, "fill=\"#f6cfd0\" stroke=\"#b3151b\"",
 		   "fragmentation: what of its free bytes is not in the largest gap", "100%");
 	page.height = top + STRIP_LINE + STRIP + 24;

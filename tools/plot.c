@@ -267,7 +267,7 @@ static void print_gaps(const struct gp_plot *plot, FILE *out, const struct colum
 	for (unsigned c = 0; c < columns; c++)
 		print_height(plot, out, column[c].most_ratio);
 	fprintf(out,
-		"\n%*s largest gap of the framework, the least of each column, up to %s; "
+		"\n%*s largest gap of PyTorch, the least of each column, up to %s; "
 		"fragmentation, the most, up to 100%%\n",
 		LABEL + 1, "", gp_bytes_text(largest).s);
 }
@@ -280,9 +280,9 @@ static void print_ooms(const struct gp_timeline_device *d, FILE *out)
 	for (size_t k = 0; k < d->marks; k++) {
 		const struct gp_mark *m = &d->mark[k];
 		if (m->is_oom && ++ooms <= 3)
-			fprintf(out, "%*c   out of memory at %s: %s asked of the %s\n", LABEL, 'x',
-				gp_ns_text(m->at_ns).s, gp_bytes_text(m->bytes).s,
-				m->is_framework ? "framework" : "driver");
+			fprintf(out, "%*c   out of memory at %s: %s requested from %s\n", LABEL,
+				'x', gp_ns_text(m->at_ns).s, gp_bytes_text(m->bytes).s,
+				m->is_framework ? "PyTorch" : "the driver");
 		if (!m->is_framework && !first)
 			first = m;
 		is_all_ooms = is_all_ooms && m->is_oom;

@@ -196,23 +196,19 @@ static bool is_empty(const struct gp_info *info)
 static void add_gaps(struct gp_headline *line, const struct gp_info *info)
 {
 	if (info->is_late && info->gaps == 1)
-		add(line,
-		    "; recording began at %s: what was allocated before is not in the figures",
+		add(line, "; recording began at %s: earlier allocations are not in the figures",
 		    gp_ns_text(info->gap_ns[0]).s);
 	else if (info->gaps)
-		add(line,
-		    "; recording stood still until %s%s: what happened then is not in the "
-		    "figures",
+		add(line, "; recording paused until %s%s: events of that time are missing",
 		    gp_ns_text(info->gap_ns[0]).s, info->gaps > 1 ? " and later" : "");
 	else if (info->has_gap)
-		add(line, "; recording stood still for a while: what happened then is not in the "
-			  "figures");
+		add(line, "; recording paused for a while: events of that time are missing");
 	if (info->ended_by == GP_SCOPE_BY_MAIN)
 		add(line,
-		    "; recording ended with the main thread, which had no /proc: what the job "
-		    "did then is not in the figures");
+		    "; recording ended with the main thread, which had no /proc: later events are "
+		    "missing");
 	if (info->has_framework_late)
-		add(line, "; the framework had blocks before: they are not in the figures");
+		add(line, "; older PyTorch blocks are not in the figures");
 	if (!gp_has_whole_figures(info))
 		add(line, "; peaks are at least those shown");
 }
@@ -223,13 +219,12 @@ static void add_captured(struct gp_headline *line, const struct gp_info *info)
 	if (!info->is_captured_in_part)
 		return;
 	if (info->captures == 0)
-		add(line, "; nothing was captured: memory alone was recorded");
+		add(line, "; nothing was captured: only memory was recorded");
 	else
-		add(line, "; captured: %s in %s, elsewhere memory alone was recorded",
+		add(line, "; captured: %s in %s, elsewhere only memory was recorded",
 		    gp_ns_text((int64_t)info->captured_ns).s, gp_plural(info->captures, "span").s);
 	if (info->ended_by && info->ended_by != GP_SCOPE_BY_MAIN)
-		add(line, "; recording ended with the last span, what the job did then is not in "
-			  "the figures");
+		add(line, "; recording ended with the last span: later events are missing");
 }
 
 bool gp_has_whole_figures(const struct gp_info *info)
@@ -428,7 +423,7 @@ bool gp_moment_find(struct gp_recording *recording, const char *option, const ch
 	int end = 0;
 	if (sscanf(text, "step:%zu%n", &number, &end) == 1 && !text[end] && number > 0)
 		return step_find(recording, text, number, out);
-	gp_complain("bad value of '--%s': '%s' is no moment", option, text);
+	gp_complain("bad value of '--%s': '%s' is not a moment", option, text);
 	gp_hint("moments are 1.5s, 20ms, 1500000 (nanoseconds), start, end, peak, oom, step:3");
 	return false;
 }

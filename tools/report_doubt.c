@@ -8,9 +8,9 @@ const char *gp_span_doubt_of(const struct gp_info *info)
 	if (info->is_late)
 		return "the recording began late";
 	if (info->has_gap)
-		return "the recording stood still for a while";
+		return "the recording paused for a while";
 	if (info->has_framework_late)
-		return "the framework had blocks before the recording began";
+		return "PyTorch had blocks before the recording began";
 	if (info->has_hole || info->has_uncertain_peaks || info->is_damaged)
 		return "events are missing";
 	return NULL;

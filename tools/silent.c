@@ -35,10 +35,10 @@ static void say_stranger(const char *verb, const char *command, unsigned pid,
 	gp_complain("cannot %s process '%u': it is user '%s's", verb, pid,
 		    user ? user->pw_name : name);
 	if (s->ring_path[0])
-		gp_hint("its rings lie in '%s': ask as that user, 'sudo -u %s%s gpuprof %s %u'",
+		gp_hint("its rings are in '%s'; run as that user: 'sudo -u %s%s gpuprof %s %u'",
 			s->ring_path, user ? "" : "#", user ? user->pw_name : name, command, pid);
 	else
-		gp_hint("no rings of it were found: it does not record, or they lie elsewhere");
+		gp_hint("no rings of it were found: it does not record, or they are elsewhere");
 }
 
 static void say_elsewhere(const char *verb, const char *command, unsigned pid,
@@ -46,7 +46,7 @@ static void say_elsewhere(const char *verb, const char *command, unsigned pid,
 {
 	const char *end = strrchr(s->ring_path, '/');
 	const int bytes = end && end > s->ring_path ? (int)(end - s->ring_path) : 1;
-	gp_complain("cannot %s process '%u': its rings do not lie in '/dev/shm'", verb, pid);
+	gp_complain("cannot %s process '%u': its rings are not in '/dev/shm'", verb, pid);
 	gp_hint("'GPUPROF_RING_DIR=%.*s gpuprof %s %u' finds them", bytes, s->ring_path, command,
 		pid);
 }
@@ -59,9 +59,9 @@ void gp_silent_say(const char *verb, const char *command, unsigned pid)
 	switch (s.why) {
 	case GP_SILENT_NONE:
 		gp_complain("cannot %s process '%u': %s", verb, pid,
-			    ended.is_found ? "it ended" : "there is none");
+			    ended.is_found ? "it ended" : "no such process");
 		if (ended.is_found)
-			gp_hint("'gpuprof info %s' and other commands adopt what it left",
+			gp_hint("'gpuprof info %s' and other commands adopt its rings",
 				ended.process.output);
 		else
 			gp_hint("%s", lists);
@@ -74,7 +74,7 @@ void gp_silent_say(const char *verb, const char *command, unsigned pid)
 		break;
 	case GP_SILENT_ENDED:
 		gp_complain("cannot %s process '%u': its recording has ended", verb, pid);
-		gp_hint("with the last span that was asked for; it is not taken up again");
+		gp_hint("it ended with the last requested span and does not resume");
 		break;
 	case GP_SILENT_EARLY:
 		gp_complain("cannot %s process '%u': it does not record, or not yet", verb, pid);

@@ -95,7 +95,7 @@ void gp_use_range_hint(bool has_phases, const char *asked, const char *near)
 	else if (has_phases)
 		gp_hint("gpuprof phases lists the ranges of a recording");
 	else
-		gp_hint("no ranges were recorded: gpuprof phases may say why");
+		gp_hint("no ranges were recorded; gpuprof phases gives the cause");
 }
 
 /* False: no recording has it, so there is nothing to report. Says what is not there. */
@@ -123,9 +123,9 @@ static bool judge(const struct gp_use_report *r)
 	if (is_in_none && r->lacks_match && s->range)
 		gp_use_range_hint(r->has_phases, s->range, r->near);
 	else if (is_in_none && r->libraries[0] && r->lacks_match)
-		gp_hint("there is memory of: %s", r->libraries);
+		gp_hint("libraries with memory: %s", r->libraries);
 	else if (is_in_none && r->lacks_match)
-		gp_hint("no stacks were recorded that say whose memory it is: gpuprof run %s",
+		gp_hint("no stacks were recorded that name libraries: gpuprof run %s",
 			r->stack_options);
 	return !is_in_none;
 }
@@ -261,7 +261,7 @@ void gp_use_report_flags(struct gp_use_report *r, struct gp_flag *flags, size_t 
 		{ "top", 0, GP_FLAG_NUMBER, "N", &s->top,
 		  "at most N groups, 0: all; default 10, with --json all" },
 		{ "library", 0, GP_FLAG_TEXT, "NAME", &s->library,
-		  "only what this library asked for; the others are one group" },
+		  "only memory of this library; the others are one group" },
 		{ "range", 0, GP_FLAG_TEXT, "NAME", &s->range,
 		  "only what was allocated in such a range; the others are one group" },
 		{ "device", 0, GP_FLAG_DEVICE, "N", &s->device, "only this device" },

@@ -81,7 +81,7 @@ static void write_kind(char *out, size_t room, const struct gp_use *use)
 		snprintf(out, room, "unknown");
 	else
 		snprintf(out, room, "%s%s", gp_space_names[use->space],
-			 use->is_segment ? ", segment of the framework" : "");
+			 use->is_segment ? ", PyTorch segment" : "");
 }
 
 void gp_group_key(enum gp_by by, const struct gp_use *use, const struct gp_read_stack *s, char *out)

@@ -450,7 +450,7 @@ const char *gp_leak_kind(const struct gp_leak *leak)
 		[GP_SPACE_EXTERNAL] = "external import",
 		[GP_SPACE_GRAPH] = "graph allocation",
 		[GP_SPACE_MULTICAST] = "multicast object",
-		[GP_SPACE_BLOCK] = "framework block",
+		[GP_SPACE_BLOCK] = "PyTorch block",
 	};
 	if (leak->space == GP_SPACE_RESOURCE && leak->of < GP_RESOURCES)
 		return gp_resource_names[leak->of];
