@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/event.h"
 #include "format/status.h"
 
 struct gp_recording;
@@ -19,7 +20,7 @@ struct gp_recording;
 enum gp_when {
 	GP_WHEN_END,  /* after the last event */
 	GP_WHEN_TIME, /* after the last event not later than `at_ns` */
-	GP_WHEN_PEAK, /* the highest moment of RESERVED of `device`, else of its DRIVER curve */
+	GP_WHEN_PEAK, /* the highest moment of the curve `of` of `device` */
 	GP_WHEN_OOM,  /* just before the `number`-th (from 0) out-of-memory event, DRIVER's too */
 	GP_WHEN_SNAPSHOT, /* the `number`-th (from 0) snapshot that the job itself took */
 	GP_WHEN_ORDER,	  /* just before the event with the order `number` */
@@ -28,7 +29,8 @@ struct gp_moment_of {
 	enum gp_when when;
 	int64_t at_ns;
 	uint64_t number;
-	unsigned device; /* PEAK: of this one; GP_DEVICE_UNKNOWN: of the one with the highest */
+	unsigned device;  /* PEAK: of this one; GP_DEVICE_UNKNOWN: of the one with the highest */
+	enum gp_curve of; /* PEAK: DRIVER, RESERVED or ALLOCATED */
 };
 
 /* A stream and a pool of the framework: a free block is only handed out again in its own arena. */

@@ -69,7 +69,9 @@ bool gp_check_pins_build(const struct gp_check *c, unsigned device, struct gp_ch
 		.r = { .recording = c->recording, .info = c->info, .path = c->path },
 	};
 	const struct gp_frag_question question = { .settings = &out->r.settings };
-	const struct gp_moment_of moment = { .when = GP_WHEN_PEAK, .device = device };
+	const struct gp_moment_of moment = { .when = GP_WHEN_PEAK,
+					     .device = device,
+					     .of = GP_CURVE_RESERVED };
 	gp_allocator_settings_read(c->info->alloc_conf, &out->r.settings);
 	if (gp_memory_build(c->recording, &moment, &out->r.memory))
 		return false;

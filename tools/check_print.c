@@ -48,7 +48,7 @@ static void print_pins(const struct gp_check *c, unsigned device, FILE *out)
 		return;
 	p.r.out = out;
 	p.r.top = CULPRITS;
-	p.r.all_text = "'gpuprof frag --at peak --top 0'";
+	p.r.all_text = "'gpuprof frag --at peak:reserved --top 0'";
 	fputs("at the reserved peak:\n", out);
 	gp_frag_causes_print(&p.r, &p.frag);
 	gp_frag_pins_print(&p.r, &p.frag);
@@ -194,7 +194,7 @@ static void write_next(const struct gp_check *c, char out[64])
 	if (of[GP_CULPRITS_STEPS])
 		next = NULL;
 	else if (of[GP_CULPRITS_PINS])
-		next = "frag --at peak";
+		next = "frag --at peak:reserved";
 	else if (of[GP_CULPRITS_NONE] && !of[GP_CULPRITS_HOLDERS] && !of[GP_CULPRITS_GROWN])
 		next = "leaks"; /* a suspect */
 	if (next)

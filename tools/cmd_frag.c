@@ -14,6 +14,7 @@
 #include "report.h"
 #include "sink.h"
 #include "terminal_width.h"
+#include "use_print.h"
 
 extern const struct gp_command gp_command_frag;
 
@@ -44,6 +45,27 @@ static void choose(struct frag *f, size_t k)
 	f->r.failed = f->r.ooms.oom[k];
 	f->moment = (struct gp_moment_of){ .when = GP_WHEN_OOM, .number = f->r.failed.number };
 	f->r.moment = "when it ran out of memory";
+	snprintf(f->r.moment_key, sizeof f->r.moment_key, "oom:%zu", k + 1);
+}
+
+static void choose_end(struct frag *f)
+{
+	f->moment.when = GP_WHEN_END;
+	f->r.moment = "at the end";
+	snprintf(f->r.moment_key, sizeof f->r.moment_key, "end");
+}
+
+static void choose_peak(struct frag *f, enum gp_curve of)
+{
+	static const char *const texts[] = {
+		[GP_CURVE_DRIVER] = "at the peak of driver memory",
+		[GP_CURVE_RESERVED] = "at the peak of reserved memory",
+		[GP_CURVE_ALLOCATED] = "at the peak of allocated memory",
+	};
+	f->moment.when = GP_WHEN_PEAK;
+	f->moment.of = of;
+	f->r.moment = texts[of];
+	snprintf(f->r.moment_key, sizeof f->r.moment_key, "peak:%s", gp_curve_keys[of]);
 }
 
 static bool at_oom(struct frag *f, bool is_asked)
@@ -73,23 +95,25 @@ static bool find_moment(struct frag *f)
 {
 	const char *at = f->r.at;
 	uint64_t number;
-	f->moment = (struct gp_moment_of){ .when = GP_WHEN_PEAK,
-					   .device = f->options->device < 0 ?
+	unsigned of = GP_CURVE_RESERVED;
+	f->moment = (struct gp_moment_of){ .device = f->options->device < 0 ?
 							     GP_DEVICE_UNKNOWN :
 							     (unsigned)f->options->device };
-	f->r.moment = "at the peak";
-	if ((!at && at_oom(f, false)) || (at && strcmp(at, "peak") == 0))
+	f->r.moment_key[0] = 0;
+	if (!at && at_oom(f, false))
 		return true;
-	if (!at)
+	if (!at || (gp_peak_curve_read(at, &of) && of != GP_CURVE_PINNED)) {
+		choose_peak(f, of == GP_CURVES ? GP_CURVE_ALLOCATED : (enum gp_curve)of);
 		return true;
+	}
 	if (strcmp(at, "oom") == 0)
 		return at_oom(f, true);
 	if (strncmp(at, "oom:", 4) == 0 && number_read(at + 4, &number))
 		return at_oom_number(f, number);
-	f->r.moment = "at the end";
-	f->moment.when = GP_WHEN_END;
-	if (strcmp(at, "end") == 0)
+	if (strcmp(at, "end") == 0) {
+		choose_end(f);
 		return true;
+	}
 	f->r.moment = "at its snapshot";
 	f->moment.when = GP_WHEN_SNAPSHOT;
 	if (strncmp(at, "snapshot:", 9) == 0 && number_read(at + 9, &f->moment.number))
@@ -129,9 +153,13 @@ static int build_memory(struct frag *f)
 		return GP_EXIT_USAGE;
 	}
 	status = build_at(f);
+	/* a job without a framework */
+	if (status == GP_END && (!f->r.at || strcmp(f->r.at, "peak") == 0)) {
+		choose_peak(f, GP_CURVE_DRIVER);
+		status = build_at(f);
+	}
 	if (status == GP_END && !f->r.at) {
-		f->moment.when = GP_WHEN_END;
-		f->r.moment = "at the end";
+		choose_end(f);
 		status = build_at(f);
 	}
 	if (status == GP_END) {
@@ -359,8 +387,8 @@ static int run(int argc, char **argv)
 	const char *at = NULL;
 	struct gp_flag flags[1 + GP_FRAG_FLAGS] = {
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &at,
-		  "at this moment: oom (default, else peak), oom:N, peak, start, end, "
-		  "step:N, snapshot:N, order:N, 1.5s" },
+		  "at this moment: oom (default, else peak:reserved), oom:N, peak, "
+		  "peak:CURVE, start, end, step:N, snapshot:N, order:N, 1.5s" },
 	};
 	gp_frag_options_add(&options, &flags[1]);
 	int words = gp_inputs_parse(&gp_command_frag, flags, argc, &argv);

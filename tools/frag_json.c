@@ -277,6 +277,7 @@ void gp_frag_write(const struct gp_frag_report *r)
 	gp_json_bool(r->json, "has_allocator_details", r->memory.has_allocator_details);
 	gp_json_bool(r->json, "is_uncertain", r->memory.is_uncertain);
 	gp_json_text(r->json, "not_known", r->not_known);
+	gp_json_text(r->json, "moment", r->moment_key[0] ? r->moment_key : r->at);
 	gp_json_signed(r->json, "at_ns", r->memory.at_ns);
 	gp_json_array(r->json, "devices");
 	for (size_t k = 0; k < r->devices; k++)

@@ -18,8 +18,9 @@ struct gp_frag_report {
 	struct gp_recording *recording;
 	const struct gp_info *info;
 	const char *path;
-	const char *at;	    /* as it was asked for; NULL: the default */
-	const char *moment; /* "when it ran out of memory"; NULL: a time that was asked for */
+	const char *at;	     /* as it was asked for; NULL: the default */
+	const char *moment;  /* "when it ran out of memory"; NULL: a time that was asked for */
+	char moment_key[32]; /* that `--at` takes: "oom:1", "peak:reserved"; "": `at` */
 	struct gp_memory memory;
 	struct gp_ooms ooms;
 	struct gp_oom failed; /* the moment's; bytes 0: none */

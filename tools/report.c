@@ -13,6 +13,7 @@
 #include "leftovers.h"
 #include "message.h"
 #include "stdin_recording.h"
+#include "use_print.h"
 
 /* errno of opening `path`, 0 when it opens. */
 static int open_error(const char *path)
@@ -310,25 +311,41 @@ static const char *named(const struct gp_recording *recording)
 	return gp_named_path(gp_recording_path(recording));
 }
 
-/*
- * The peak of the innermost curve that has one: what the job itself holds, else what was asked of
- * the driver.
- */
-static bool peak_find(const struct gp_timeline *timeline, int64_t *out)
+bool gp_peak_curve_read(const char *text, unsigned *of)
 {
-	for (int curve = GP_CURVE_ALLOCATED; curve >= GP_CURVE_DRIVER; curve -= 2) {
-		uint64_t highest = 0;
-		for (size_t k = 0; k < timeline->devices; k++) {
-			const struct gp_timeline_device *d = &timeline->device[k];
-			if (d->peak_bytes[curve] <= highest)
-				continue;
-			highest = d->peak_bytes[curve];
-			*out = d->peak_at_ns[curve];
-		}
-		if (highest)
-			return true;
+	*of = GP_CURVES;
+	if (strncmp(text, "peak", 4) != 0 || (text[4] && text[4] != ':'))
+		return false;
+	for (unsigned k = 0; text[4] && k < GP_CURVE_KEYS; k++)
+		if (gp_curve_keys[k] && strcmp(text + 5, gp_curve_keys[k]) == 0)
+			*of = k;
+	return !text[4] || *of != GP_CURVES;
+}
+
+/* Of the device with the highest one. */
+static bool curve_peak_find(const struct gp_timeline *timeline, unsigned of, int64_t *out)
+{
+	uint64_t highest = 0;
+	for (size_t k = 0; k < timeline->devices; k++) {
+		const struct gp_timeline_device *d = &timeline->device[k];
+		if (d->peak_bytes[of] <= highest)
+			continue;
+		highest = d->peak_bytes[of];
+		*out = d->peak_at_ns[of];
 	}
-	return false;
+	return highest > 0;
+}
+
+static bool peak_find(const struct gp_timeline *timeline, unsigned of, int64_t *out)
+{
+	if (of == GP_CURVE_PINNED && timeline->host)
+		*out = timeline->host->peak_at_ns[GP_HOST_PINNED];
+	if (of == GP_CURVE_PINNED)
+		return timeline->host;
+	if (of != GP_CURVES)
+		return curve_peak_find(timeline, of, out);
+	return curve_peak_find(timeline, GP_CURVE_ALLOCATED, out) ||
+	       curve_peak_find(timeline, GP_CURVE_DRIVER, out);
 }
 
 static bool oom_find(const struct gp_timeline *timeline, int64_t *out)
@@ -355,13 +372,13 @@ static bool event_find(struct gp_recording *recording, const char *text, int64_t
 			    gp_status_text(status));
 		return false;
 	}
-	bool is_found =
-		strcmp(text, "peak") == 0 ? peak_find(&timeline, out) : oom_find(&timeline, out);
+	unsigned of;
+	const bool is_peak = gp_peak_curve_read(text, &of);
+	bool is_found = is_peak ? peak_find(&timeline, of, out) : oom_find(&timeline, out);
 	gp_timeline_free(&timeline);
 	if (!is_found)
 		gp_complain("cannot find '%s' in '%s': %s", text, named(recording),
-			    strcmp(text, "peak") == 0 ? "no memory was in use" :
-							"no out-of-memory event");
+			    is_peak ? "no such memory was in use" : "no out-of-memory event");
 	return is_found;
 }
 
@@ -417,14 +434,16 @@ bool gp_moment_find(struct gp_recording *recording, const char *option, const ch
 		*out = (int64_t)info->duration_ns;
 		return true;
 	}
-	if (strcmp(text, "peak") == 0 || strcmp(text, "oom") == 0)
+	unsigned of;
+	if (gp_peak_curve_read(text, &of) || strcmp(text, "oom") == 0)
 		return event_find(recording, text, out);
 	size_t number = 0;
 	int end = 0;
 	if (sscanf(text, "step:%zu%n", &number, &end) == 1 && !text[end] && number > 0)
 		return step_find(recording, text, number, out);
 	gp_complain("bad value of '--%s': '%s' is not a moment", option, text);
-	gp_hint("moments are 1.5s, 20ms, 1500000 (nanoseconds), start, end, peak, oom, step:3");
+	gp_hint("moments are 1.5s, 20ms, 1500000 (nanoseconds), start, end, peak, peak:reserved, "
+		"oom, step:3");
 	return false;
 }
 

@@ -94,8 +94,13 @@ void gp_command_print(FILE *out, const char *command);
 void gp_no_ranges_print(FILE *out, const char *side, const struct gp_info *info);
 
 /*
- * What `--from`, `--to` and `--at` accept: a moment, `start`, `end`, `peak`, `oom` or `step:N`.
- * False: said why.
+ * Whether `text` is `peak` or `peak:CURVE`. *of: the curve that it names, GP_CURVE_PINNED too; of
+ * `peak` alone GP_CURVES, the innermost that has a peak: allocated, else driver.
+ */
+bool gp_peak_curve_read(const char *text, unsigned *of);
+/*
+ * What `--from`, `--to` and `--at` accept: a moment, `start`, `end`, `peak`, `peak:CURVE`, `oom` or
+ * `step:N`. False: said why.
  */
 bool gp_moment_find(struct gp_recording *recording, const char *option, const char *text,
 		    int64_t *out);

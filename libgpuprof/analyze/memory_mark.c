@@ -105,11 +105,11 @@ static enum gp_status mark_number(struct gp_recording *r, const struct gp_moment
 /* ---- by the highest of a curve ---- */
 
 static bool is_higher(const struct gp_live *live, const struct gp_moment_of *moment,
-		      enum gp_curve curve, uint64_t *bytes, uint64_t *order)
+		      uint64_t *bytes, uint64_t *order)
 {
 	bool is_found = false;
 	for (unsigned device = 0; device < GP_DEVICES; device++) {
-		const struct gp_curve_state *c = &gp_live_device(live, device)->curve[curve];
+		const struct gp_curve_state *c = &gp_live_device(live, device)->curve[moment->of];
 		bool is_asked = moment->device == GP_DEVICE_UNKNOWN || moment->device == device;
 		if (!is_asked || c->peak_bytes <= *bytes)
 			continue;
@@ -122,7 +122,7 @@ static bool is_higher(const struct gp_live *live, const struct gp_moment_of *mom
 
 /* The highest moment that is kept. */
 static enum gp_status search_peak(struct gp_recording *r, const struct gp_moment_of *moment,
-				  enum gp_curve curve, uint64_t *order)
+				  uint64_t *order)
 {
 	uint64_t highest = 0;
 	enum gp_status status = gp_recording_rewind(r);
@@ -134,7 +134,7 @@ static enum gp_status search_peak(struct gp_recording *r, const struct gp_moment
 		for (unsigned device = 0; device < GP_DEVICES; device++) {
 			bool is_asked =
 				moment->device == GP_DEVICE_UNKNOWN || moment->device == device;
-			uint64_t now = gp_live_device(r->live, device)->curve[curve].now_bytes;
+			uint64_t now = gp_live_device(r->live, device)->curve[moment->of].now_bytes;
 			if (!is_asked || now <= highest)
 				continue;
 			highest = now;
@@ -157,17 +157,13 @@ static enum gp_status mark_peak(struct gp_recording *r, const struct gp_moment_o
 	if (status != GP_END)
 		return status;
 	uint64_t bytes = 0, order = 0;
-	enum gp_curve curve = GP_CURVE_RESERVED;
-	if (!is_higher(r->live, moment, curve, &bytes, &order)) {
-		curve = GP_CURVE_DRIVER;
-		if (!is_higher(r->live, moment, curve, &bytes, &order))
-			return GP_END;
-	}
+	if (!is_higher(r->live, moment, &bytes, &order))
+		return GP_END;
 	status = gp_recording_unseek(r);
 	const struct gp_segment *first = &r->index.segment[r->first];
 	if (status == GP_OK && r->first < r->index.segments && first->number != 0 &&
 	    order < first->cut)
-		status = search_peak(r, moment, curve, &order);
+		status = search_peak(r, moment, &order);
 	out->segment = gp_segment_by_order(r, order);
 	out->order = order + 1;
 	return status;

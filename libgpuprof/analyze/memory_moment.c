@@ -6,6 +6,7 @@ struct way {
 	struct gp_memory_mark mark;
 	int64_t last_ns, next_ns; /* of the last event that is in it, and of the next */
 	bool has_memory;	  /* an event that takes a number is in it */
+	int64_t memory_ns;	  /* of the last such event */
 };
 
 static bool is_memory(const struct gp_record *r)
@@ -43,7 +44,10 @@ static enum gp_status go(struct way *w)
 		if (is_memory(record) && record->order >= w->mark.order)
 			break;
 		w->last_ns = w->next_ns;
-		w->has_memory |= is_memory(record);
+		if (is_memory(record)) {
+			w->has_memory = true;
+			w->memory_ns = w->last_ns;
+		}
 		status = gp_recording_apply(r, record);
 		if (status == GP_OK && is_whole)
 			status = gp_captures_see(w->view, record, w->last_ns);
@@ -77,8 +81,11 @@ enum gp_status gp_memory_reach(struct gp_memory_view *v, const struct gp_moment_
 	bool is_event = moment->when == GP_WHEN_OOM || moment->when == GP_WHEN_SNAPSHOT ||
 			moment->when == GP_WHEN_ORDER;
 	v->out->at_ns = is_event && !is_end ? w.next_ns : w.last_ns;
-	if (moment->when == GP_WHEN_TIME)
-		v->out->at_ns = within(r, moment->at_ns, w.last_ns);
+	if (moment->when == GP_WHEN_PEAK)
+		v->out->at_ns = w.memory_ns; /* launches may follow */
+	if (moment->when == GP_WHEN_TIME || moment->when == GP_WHEN_END)
+		v->out->at_ns = within(r, moment->when == GP_WHEN_END ? INT64_MAX : moment->at_ns,
+				       w.last_ns);
 	uint64_t newest = gp_live_count(r->live, GP_COUNT_NEWEST_ORDER);
 	v->out->order = w.has_memory ? newest + 1 : 0;
 	bool is_behind = is_end && moment->when == GP_WHEN_ORDER && w.mark.order > v->out->order;

@@ -18,12 +18,7 @@ LIMITS = ("--max-peak 1G --max-reserved 1G --max-allocated 1G --max-growth 0 --m
 CHECK = "check --json " + LIMITS
 # contradictions that are known, as "figure: row"; one that no recording shows any more fails
 KNOWN = {
-    "peak bytes of each curve: frag --at peak",
-    "moment `peak`: frag",
-    "moment `end`: frag",
     "events: verify",
-    "OOMs: frag --summary",
-    "bytes a step: check --max-growth 0",
 }
 
 
@@ -99,6 +94,15 @@ def curves_of_diff(side):
     return lambda d: {(c["device"], c["of"]): c["live_bytes"][side] for c in d["curves"]}
 
 
+def highest_of(of, read):
+    """Of the device with the highest value of the curve, for the moment is of that."""
+    def filtered(d):
+        found = {key: value for key, value in read(d).items() if key[1] == of}
+        highest = max(found.values(), default=None)
+        return {key: value for key, value in found.items() if value == highest}
+    return filtered
+
+
 def frag_at_peak(of):
     """Of the device with the highest peak, for the moment is of that."""
     def read(d):
@@ -121,18 +125,17 @@ def ooms_of_check(text):
 # ---- steps and growth ----
 
 def rates_of_leaks(d):
-    found = {}
-    for leak in d["suspects"]:
-        found[leak["device"]] = found.get(leak["device"], 0) + leak["bytes_per_step"]
-    return found
+    """Of devices with one suspect: a sum of rounded rates is not the rounded sum."""
+    of = [leak["device"] for leak in d["suspects"]]
+    return {leak["device"]: leak["bytes_per_step"] for leak in d["suspects"] if of.count(leak["device"]) == 1}
 
 
 # ---- moments ----
 
-def at_peak(curve_key):
+def at_peak(curve_key, *named):
     """The moment `peak`: of the highest peak of the innermost curve of a device that has one."""
     def read(d):
-        for of in ("allocated", "reserved", "driver"):
+        for of in named or ("allocated", "driver"):
             highest = max((c for c in d[curve_key] if c["of"] == of and c["peak_bytes"]),
                           key=lambda c: c["peak_bytes"], default=None)
             if highest:
@@ -161,7 +164,7 @@ def moments(name):
         ("leaks", f"leaks --json --no-stacks --from {name}", at("from_ns")),
         ("timeline", f"timeline --json --points 16 --to {name}", at("to_ns")),
         ("phases", f"phases --json --from {name}", at("from_ns")),
-        # at the peak each curve has its own moment
+        # diff shows each curve at its own peak
         *([] if name == "peak" else [
             ("diff --at", f"diff --json --no-stacks --top 1 --at {name} FILE FILE", at("sides", 0, "at_ns"))]),
         ("diff --from", f"diff --json --no-stacks --top 1 --from {name}", at("sides", 0, "at_ns")),
@@ -191,6 +194,12 @@ FIGURES = {
         ("curves of diff, A", DIFF, curves_of_diff(0)),
         ("curves of diff, B", DIFF, curves_of_diff(1)),
         ("frag --at peak", "frag --json --no-stacks --at peak", frag_at_peak("allocated")),
+        ("frag --at peak:reserved", "frag --json --no-stacks --at peak:reserved", frag_at_peak("reserved")),
+        ("frag --at peak:allocated", "frag --json --no-stacks --at peak:allocated", frag_at_peak("allocated")),
+        *((f"{name} --at peak:{of}", line.replace("--at", f"--at peak:{of}"), highest_of(of, read))
+          for of in ("driver", "reserved", "allocated", "pinned") for name, line, read in (
+              ("peak", PEAK + " --at", curves("live_bytes")),
+              ("diff", "diff --json --no-stacks --at FILE FILE", curves_of_diff(0)))),
         ("phases", "phases --json --device 0 --depth 1", lambda d: {(0, "allocated"): max(
             (p["peak_bytes"] or 0 for p in d["phases"]), default=0)} if d["of"] == "allocated" and d["phases"] else {}),
     ],
@@ -211,7 +220,8 @@ FIGURES = {
         ("timeline", TIMELINE, lambda d: {None: sum(len(device["ooms"]) for device in d["devices"])}),
         ("diff", DIFF, lambda d: {None: sum(device["ooms"][0] for device in d["devices"] if "ooms" in device)}),
         ("check", CHECK.replace("--json ", ""), ooms_of_check),
-        ("frag --summary", "frag --summary --at end", lambda text: {None: sum(numbers(r"^OOMs +([\d,]+)", text))}),
+        ("frag --summary", "frag --summary --at end", lambda text: {
+            None: sum(numbers(r"^OOMs +([\d,]+)", text))} if "OOMs" in text else {}),
     ],
     "moments of OOMs": [
         ("oom", "oom --json --no-stacks", lambda d: dict(enumerate(sorted(o["at_ns"] for o in d["ooms"])))),
@@ -276,13 +286,17 @@ FIGURES = {
         ("leaks", LEAKS, lambda d: {key: d[key] for key in ("verdict", "answer")}),
     ],
     "bytes a step": [
-        ("leaks", LEAKS, rates_of_leaks),
+        ("leaks", LEAKS, lambda d: {full["device"]: full["bytes_per_step"] for full in d["full"]}),
+        ("leaks, suspects", LEAKS, rates_of_leaks),
         ("check --max-growth 0", CHECK, lambda d: {c["device"]: c["value"] for c in d["checks"]
                                                    if c["check"] == "max_growth" and c["value"]}),
     ],
     "fragmentation at the reserved peak": [
         ("diff", DIFF, lambda d: {(v["device"], key): v[key][0] for v in d["devices"]
                                   for key in ("largest_request_bytes", "small_pool", "soft", "hard") if key in v}),
+        ("frag --at peak:reserved", "frag --json --no-stacks --at peak:reserved", lambda d: {
+            (v["device"], key): v["causes"].get(key, v.get(key)) for v in d["devices"] if len(d["devices"]) == 1
+            and v["reserved_bytes"] for key in ("largest_request_bytes", "small_pool", "soft", "hard")}),
         ("check --max-frag", CHECK, lambda d: {(c["device"], key): c["causes"][key] for c in d["culprits"]
                                                if c.get("causes") for key in ("small_pool", "soft", "hard")}),
     ],
@@ -300,6 +314,8 @@ FIGURES = {
         ("peak --at peak", PEAK + " --at peak", at_peak("curves")),
         *moments("peak"),
     ],
+    **{f"moment `peak:{of}`": [("peak", PEAK, at_peak("curves", of)), *moments(f"peak:{of}")]
+       for of in ("driver", "reserved", "allocated", "pinned")},
     "moment `oom`": [("peak", PEAK + " --at oom", lambda d: {None: d["curves"][0]["at_ns"]} if d["curves"] else {}),
                      ("dump", "dump --json --kind oom,alloc_failed --to oom", last_event),
                      *moments("oom")],

@@ -154,7 +154,7 @@ static void look_at_memory(struct gp_recording *recording, int64_t end_ns)
 	const struct gp_moment_of moments[] = {
 		{ .when = GP_WHEN_END },
 		{ .when = GP_WHEN_TIME, .at_ns = end_ns / 2 },
-		{ .when = GP_WHEN_PEAK, .device = GP_DEVICE_UNKNOWN },
+		{ .when = GP_WHEN_PEAK, .device = GP_DEVICE_UNKNOWN, .of = GP_CURVE_RESERVED },
 		{ .when = GP_WHEN_OOM },
 		{ .when = GP_WHEN_SNAPSHOT },
 		{ .when = GP_WHEN_ORDER, .number = 3 },

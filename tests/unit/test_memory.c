@@ -83,7 +83,8 @@ static void the_peak_is_the_highest_moment(void **state)
 		writer_close(&s.writer, true);
 		assert_int_equal(gp_recording_open(s.writer.path, &r, NULL), GP_OK);
 		const struct gp_moment_of peak = { .when = GP_WHEN_PEAK,
-						   .device = GP_DEVICE_UNKNOWN };
+						   .device = GP_DEVICE_UNKNOWN,
+						   .of = GP_CURVE_RESERVED };
 		assert_int_equal(gp_memory_build(r, &peak, &memory), GP_OK);
 		assert_int_equal(memory.device[0].reserved_bytes, s.model.peak_reserved);
 		uint64_t bytes = 0;
