@@ -134,7 +134,7 @@ static const char *const cause_labels[GP_CAUSES] = {
 	[GP_CAUSE_PENDING] = "in use by another stream", [GP_CAUSE_PRIVATE] = "in private pools",
 	[GP_CAUSE_STREAM] = "of other streams",		 [GP_CAUSE_SMALL] = "in the small pool",
 	[GP_CAUSE_LEFTOVER] = "rests up to 1 MiB",	 [GP_CAUSE_GRANULARITY] = "on pages in use",
-	[GP_CAUSE_SOFT] = "fully free segments",	 [GP_CAUSE_HARD] = "between blocks",
+	[GP_CAUSE_SOFT] = "fully free segments",	 [GP_CAUSE_HARD] = "inactive splits",
 };
 
 static void add_causes(struct rows *w)
