@@ -20,7 +20,7 @@
 
 _Thread_local struct gp_told gp_told __attribute__((tls_model("initial-exec")));
 
-static struct gp_torch_allocator allocator;
+static struct gp_torch_allocator allocator GP_HOT_DATA;
 /* NULL: not tried; "" attached; else why not. Stored with release, after `allocator`. */
 static const char *_Atomic outcome;
 static const void *_Atomic told_by[GP_DEVICES]; /* each device's copy of our tracker */
