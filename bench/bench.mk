@@ -13,10 +13,10 @@ $(BUILD)/bench/%: bench/%.c bench/burst.h tests/fake/driver_door.h libgpuprof/fo
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -o $@ $< -lpthread -ldl
 
-BENCH += $(addprefix $(BUILD)/bench/,native_cost libpython_cost.so libmixed_stack.so)
+BENCH += $(addprefix $(BUILD)/bench/,native_cost libpython_cost.so libmixed_stack.so libblock_cost.so)
 # built with the tests, so that they do not fall behind what they measure
 tests: $(BENCH)
-bench: all $(BENCH) $(BUILD)/victims/leak_two $(BUILD)/victims/training_loop $(BUILD)/fake/libc10.so ## print what recording and reading cost, write $(BUILD)/bench.json
+bench: all $(BENCH) $(BUILD)/victims/leak_two $(BUILD)/victims/training_loop $(BUILD)/fake/libc10.so $(BUILD)/fake/torch-2.11/version.py ## print what recording and reading cost, write $(BUILD)/bench.json
 	@bench/bench.sh $(BUILD)
 
 .PHONY: bench

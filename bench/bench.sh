@@ -97,6 +97,24 @@ time_stacks() {
 	done
 }
 
+# block NAME KIB VARIABLE=VALUE...: see block_cost.py
+block() {
+	name=block_$1_$2 kib=$2
+	shift 2
+	env LD_LIBRARY_PATH="$build/fake/torch-2.11/lib:$build/fake" "$@" \
+		"$python" "$here/block_cost.py" "$build/bench/libblock_cost.so" "$name" "$kib" 20 >>"$figures"
+}
+# With all that is recorded by default, caches warm and cold.
+time_blocks() {
+	python=$(python3 -c 'import ctypes, sys; print(sys.executable)' 2>/dev/null) || return 0
+	for run in 1 2 3 4 5; do
+		for kib in 0 1024; do
+			block bare "$kib"
+			block kept "$kib" LD_PRELOAD="$build/libgpuprof.so" GPUPROF_OUTPUT="$work/block-%p.gpr" GPUPROF_STACKS=all
+		done
+	done
+}
+
 # bytes_per_event NAME RECORDING...
 bytes_per_event() {
 	name=$1
@@ -124,6 +142,7 @@ recorded one "$build/bench/memory_cost" 1_thread 1 0
 recorded sixteen "$build/bench/memory_cost" 16_threads 16 0
 recorded million "$build/bench/memory_cost" million_live 1 1000000
 time_stacks
+time_blocks
 "$build/bench/replay_rate" "$work/drain-1.gpr" replay_million >>"$figures"
 "$build/bench/replay_rate" "$work/long.gpr" >>"$figures"
 "$build/bench/state_at" "$work/long.gpr" >>"$figures"
@@ -179,6 +198,10 @@ full_event_new_inner_ns|ns added, never seen and new in its inner frames alone|4
 deep_event_frames|frames of the deep event|||
 deep_event_ns|ns added an event with that stack, which repeats||without a stack|plain_event_ns
 deep_event_new_ns|ns added, such a stack that was never seen||without a stack|plain_event_new_ns
+block_kept_0_alloc_ns|ns a block, allocator and timer with it||not recorded|block_bare_0_alloc_ns
+block_kept_0_release_ns|ns its release, likewise||not recorded|block_bare_0_release_ns
+block_kept_1024_alloc_ns|ns a block with cold caches||not recorded|block_bare_1024_alloc_ns
+block_kept_1024_release_ns|ns its release with cold caches||not recorded|block_bare_1024_release_ns
 replay_events_per_s|events a second and core|10000000||
 replay_peak_kib|KiB of the reader at 10 million events||at a million events|replay_million_peak_kib
 state_at_ms|ms CPU, state at the slowest of three moments of 10 million events|500||

@@ -1,0 +1,97 @@
+/*
+ * What a block of the caching allocator costs whose stack and details are recorded: called by
+ * block_cost.py through ctypes below a chain of Python functions, and deeper in C. Times each
+ * allocation and each release on its own. Before each of them other memory is read, as a job's own
+ * work does between two events; 0 bytes show the cost with warm caches.
+ */
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../tests/fake/fake_c10.h"
+#include "../tests/unit/native_paths.h"
+#include "stopwatch.h"
+
+#define BITS 9u
+#define EVENTS (1u << BITS) /* in a step */
+#define LEVELS 20u
+#define STEPS_MOST 400u
+#define LINE 64u
+
+static const struct fake_c10 *c10;
+static void *block[EVENTS];
+static uint8_t path[EVENTS][LEVELS];
+static volatile unsigned char *foreign;
+static size_t foreign_bytes;
+static uint64_t alloc_ticks, release_ticks;
+static double alloc_ns[STEPS_MOST], release_ns[STEPS_MOST], ns_per_tick;
+static unsigned steps;
+
+/* Twice the bytes that a step reads, so that they are not in the cache themselves. */
+void block_cost_open(size_t bytes)
+{
+	void *library = dlopen("libc10.so", RTLD_NOW | RTLD_LOCAL);
+	c10 = library ? dlsym(library, "fake_c10") : NULL;
+	if (!c10 || (bytes && !(foreign = calloc(2, bytes))))
+		exit(1);
+	foreign_bytes = bytes;
+	ns_per_tick = tick_calibrate();
+	for (unsigned i = 0; i < EVENTS; i++)
+		for (unsigned k = 0; k < BITS; k++)
+			path[i][LEVELS - 1 - 2 * k] = (uint8_t)(1 + (i >> k & 1) + 2 * k);
+}
+
+/* A job's work: other lines of other pages each time. */
+void block_cost_elsewhere(void)
+{
+	static unsigned turn;
+	const size_t from = (turn++ & 1) * foreign_bytes;
+	for (size_t at = 0; at < foreign_bytes; at += LINE)
+		foreign[from + at]++;
+}
+
+static __attribute__((noinline)) void allocate(void *context)
+{
+	const unsigned i = *(const unsigned *)context;
+	const uint64_t start = tick_begin();
+	block[i] = c10->allocate(0, 512 + 512 * (i & 15));
+	alloc_ticks += tick_end() - start;
+}
+
+void block_cost_allocate(unsigned i)
+{
+	path_run(path[i], LEVELS, allocate, &i);
+}
+
+void block_cost_release(unsigned i)
+{
+	const uint64_t start = tick_begin();
+	c10->release(block[i]);
+	release_ticks += tick_end() - start;
+}
+
+void block_cost_step(bool is_counted)
+{
+	if (is_counted && steps < STEPS_MOST) {
+		alloc_ns[steps] = (double)alloc_ticks * ns_per_tick / EVENTS;
+		release_ns[steps++] = (double)release_ticks * ns_per_tick / EVENTS;
+	}
+	alloc_ticks = release_ticks = 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* Lower quartiles of the steps: a busy machine only ever adds. */
+void block_cost_print(const char *name)
+{
+	qsort(alloc_ns, steps, sizeof *alloc_ns, by_value);
+	qsort(release_ns, steps, sizeof *release_ns, by_value);
+	printf("%s_alloc_ns %.1f\n%s_release_ns %.1f\n", name, alloc_ns[steps / 4], name,
+	       release_ns[steps / 4]);
+	fflush(stdout);
+}
