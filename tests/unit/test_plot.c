@@ -304,7 +304,7 @@ static void test_marks_of_one_column_are_stacked(void **state)
 	}
 	assert_non_null(strchr(s.line[5], '|'));
 	assert_non_null(strstr(s.line[s.lines - 2], "x   out of memory at 0 s: 1.00 GiB"));
-	assert_non_null(strstr(s.line[s.lines - 2], "of the framework"));
+	assert_non_null(strstr(s.line[s.lines - 2], "requested from PyTorch"));
 	assert_non_null(strstr(s.line[s.lines - 1], "r   1 failed CUDA call, the first at 1 ns"));
 	free(s.text);
 }
@@ -353,7 +353,7 @@ static void test_nothing_to_show(void **state)
 	struct gp_timeline_device d = { .marks = 1, .mark = oom, .ooms = 1, .failed_calls = 1 };
 	struct shown s = show(&d, 5, 5, 0);
 	assert_int_equal(column_of_mark(&s, 'x'), 0);
-	assert_non_null(strstr(s.line[s.lines - 1], "77 B asked of the driver"));
+	assert_non_null(strstr(s.line[s.lines - 1], "77 B requested from the driver"));
 	free(s.text);
 }
 
