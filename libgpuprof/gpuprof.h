@@ -235,6 +235,13 @@ const char *gp_recording_text(const struct gp_recording *recording, enum gp_kind
 int64_t gp_recording_ns(const struct gp_recording *recording, uint64_t ticks);
 /* As given to gp_recording_open. */
 const char *gp_recording_path(const struct gp_recording *recording);
+/*
+ * From now on each replay reports how far it is, block by block: `done` of the `bytes` of the file;
+ * `pass` counts replays from 1.
+ */
+void gp_recording_watch(struct gp_recording *recording,
+			void (*visit)(void *context, uint64_t done, uint64_t bytes, unsigned pass),
+			void *context);
 
 /* ---- names that travel with the recording ---- */
 

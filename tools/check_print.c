@@ -6,7 +6,9 @@
 #include "frag_report.h"
 #include "message.h"
 #include "report.h"
+#include "screen.h"
 #include "stack_print.h"
+#include "style.h"
 
 #define CULPRITS 5u
 
@@ -72,7 +74,7 @@ static void print_grown(const struct gp_check *c, unsigned device, FILE *out)
 			 gp_bytes_text(grown[k].before_bytes).s);
 		fprintf(out, "%10s %10s %10s  ", gp_bytes_text(more).s,
 			gp_bytes_text(grown[k].bytes).s, before);
-		gp_mask(out, grown[k].key, strlen(grown[k].key));
+		gp_name_print(out, grown[k].key);
 		fputc('\n', out);
 	}
 	if (count > CULPRITS)
@@ -92,7 +94,7 @@ static void print_steps(const struct gp_check *c, const struct gp_growth_device 
 		uint64_t more = grown[k].bytes - grown[k].before_bytes;
 		fprintf(out, "%10s %10s %10s  ", gp_bytes_text(more).s,
 			gp_bytes_text(grown[k].before_bytes).s, gp_bytes_text(grown[k].bytes).s);
-		gp_mask(out, grown[k].key, strlen(grown[k].key));
+		gp_name_print(out, grown[k].key);
 		fputc('\n', out);
 	}
 	if (count > CULPRITS)
@@ -155,12 +157,15 @@ static void print_culprits(const struct gp_check *c, unsigned device, FILE *out)
 
 static void print_finding(const struct gp_check_finding *f, FILE *out)
 {
-	static const char *const states[] = {
-		[GP_CHECK_KEPT] = "pass",
-		[GP_CHECK_EXCEEDED] = "FAIL",
-		[GP_CHECK_NOT_JUDGED] = "NOT JUDGED",
+	static const struct {
+		const char *text;
+		enum gp_role role;
+	} states[] = {
+		[GP_CHECK_KEPT] = { "pass", GP_ROLE_GOOD },
+		[GP_CHECK_EXCEEDED] = { "FAIL", GP_ROLE_BAD },
+		[GP_CHECK_NOT_JUDGED] = { "NOT JUDGED", GP_ROLE_MARK },
 	};
-	fprintf(out, "%-10s  ", states[f->state]);
+	fprintf(out, "%s%-10s%s  ", gp_on(states[f->state].role), states[f->state].text, gp_off());
 	if (f->has_device)
 		fprintf(out, "GPU %u: ", f->device);
 	if (f->text[0])
@@ -232,7 +237,7 @@ static void print_next(const struct gp_check *c, FILE *out)
 
 void gp_check_print(const struct gp_check *c, FILE *out)
 {
-	fprintf(out, "%s\n", gp_headline_of(c->info).s);
+	gp_headline_print(out, c->info);
 	print_key(c, out);
 	for (size_t k = 0; k < c->findings; k++)
 		print_finding(&c->finding[k], out);

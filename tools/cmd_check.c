@@ -215,7 +215,7 @@ static int check_all(struct gate *g, int words, char **paths)
 static int update(struct gate *g, int words, char **paths)
 {
 	struct gp_sink sink = { 0 };
-	int exit_status = gp_sink_open(&sink, g->baseline_path, true, paths, words);
+	int exit_status = gp_sink_open(&sink, g->baseline_path, true, false, paths, words);
 	if (exit_status)
 		return exit_status;
 	gp_baseline_write(&g->baseline, sink.out);
@@ -309,7 +309,7 @@ static int check(struct gate *g, int words, char **paths)
 		return GP_EXIT_USAGE;
 	if (!open_baseline(g))
 		return GP_EXIT_DAMAGED;
-	int exit_status = gp_sink_open(&g->sink, g->path, g->is_forced, paths, words);
+	int exit_status = gp_sink_open(&g->sink, g->path, g->is_forced, !g->is_json, paths, words);
 	if (exit_status)
 		return exit_status;
 	exit_status = gp_sink_close(&g->sink, check_all(g, words, paths));
@@ -345,6 +345,7 @@ static int run(int argc, char **argv)
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &g.is_json, "for a program" },
 		GP_FLAGS_NO_STACKS,
 		GP_FLAGS_OUTPUT(&g.path, &g.is_forced),
+		GP_FLAGS_SCREEN,
 		{ 0 },
 	};
 	int words = gp_inputs_parse(&gp_command_check, flags, argc, &argv);

@@ -309,7 +309,8 @@ static int run(int argc, char **argv)
 	if (words >= 0 && values_read(f, words)) {
 		gp_use_style_settle(&f->r.style);
 		f->d.style = f->r.style;
-		exit_status = gp_sink_open(&f->r.sink, f->r.path, f->r.is_forced, argv, words);
+		exit_status = gp_sink_open(&f->r.sink, f->r.path, f->r.is_forced,
+					   !f->r.style.is_json, argv, words);
 		if (exit_status == GP_EXIT_OK)
 			exit_status = gp_sink_close(&f->r.sink, report(f, words, argv));
 		release(f);

@@ -323,7 +323,7 @@ static int dump_events(struct dump *d, const char *path, int64_t device)
 
 static void print_head(const struct dump *d, const struct gp_info *info)
 {
-	fprintf(d->out, "%s\n", gp_headline_of(info).s);
+	gp_headline_print(d->out, info);
 	if (info->launch_every > 1)
 		fprintf(d->out, "of a thread's launches 1 in %s has a stack, a sample\n",
 			gp_count_text(info->launch_every).s);
@@ -341,7 +341,7 @@ static int dump_recording(struct dump *d, char *path, int64_t device)
 	struct gp_sink sink;
 	int opened = GP_EXIT_USAGE;
 	if (gp_span_find(d->recording, d->from, d->to, &d->from_ns, &d->to_ns))
-		opened = gp_sink_open(&sink, d->path, d->is_forced, &path, 1);
+		opened = gp_sink_open(&sink, d->path, d->is_forced, !d->is_json, &path, 1);
 	if (opened) {
 		gp_recording_close(d->recording);
 		return opened;
@@ -389,6 +389,7 @@ static int run(int argc, char **argv)
 		  "events as recorded: native frames by address alone, no ranges" },
 		GP_FLAGS_NO_STACKS,
 		GP_FLAGS_OUTPUT(&d.path, &d.is_forced),
+		GP_FLAGS_SCREEN,
 		{ 0 },
 	};
 	int words = gp_inputs_parse(&gp_command_dump, flags, argc, &argv);

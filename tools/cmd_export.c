@@ -173,7 +173,7 @@ static int open_and_export(struct export *x, char *path)
 		gp_complain("cannot export GPU %lld of '%s': it has no memory events",
 			    (long long)x->device, path);
 	else if (gp_span_find(x->e.recording, x->from, x->to, &from_ns, &to_ns))
-		exit_status = gp_sink_open(&sink, x->path, x->is_forced, &path, 1);
+		exit_status = gp_sink_open(&sink, x->path, x->is_forced, false, &path, 1);
 	if (exit_status == GP_EXIT_OK)
 		exit_status = gp_sink_close(&sink,
 					    export_recording(x, &sink, path, info, from_ns, to_ns));

@@ -371,8 +371,8 @@ int gp_frag_show(const struct gp_frag_options *options, const char *at, int reco
 		 char *const *inputs)
 {
 	struct frag f = { .r.top = options->top, .r.at = at, .options = options };
-	int exit_status =
-		gp_sink_open(&f.sink, options->output, options->is_forced, inputs, recordings);
+	int exit_status = gp_sink_open(&f.sink, options->output, options->is_forced,
+				       !options->is_json && !options->is_svg, inputs, recordings);
 	if (exit_status)
 		return exit_status;
 	f.r.out = f.sink.out;

@@ -170,6 +170,7 @@ static int run(int argc, char **argv)
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &c.is_json, "for a program" },
 		GP_FLAGS_NO_STACKS,
 		GP_FLAGS_OUTPUT(&c.output, &c.is_forced),
+		GP_FLAGS_SCREEN,
 		{ 0 },
 	};
 	int words = gp_inputs_parse(&gp_command_idle, flags, argc, &argv);
@@ -179,7 +180,7 @@ static int run(int argc, char **argv)
 		return GP_EXIT_USAGE;
 	if (c.r.top == UINT64_MAX)
 		c.r.top = c.is_json ? 0 : TOP_DEFAULT;
-	int exit_status = gp_sink_open(&c.sink, c.output, c.is_forced, argv, words);
+	int exit_status = gp_sink_open(&c.sink, c.output, c.is_forced, !c.is_json, argv, words);
 	if (exit_status != GP_EXIT_OK)
 		return exit_status;
 	return gp_sink_close(&c.sink, report_all(&c, words, argv));

@@ -105,12 +105,13 @@ static int run(int argc, char **argv)
 		{ "steps", 0, GP_FLAG_SWITCH, NULL, &r.has_steps,
 		  "with --json also the moments at which its steps begin" },
 		GP_FLAGS_OUTPUT(&path, &is_forced),
+		GP_FLAGS_SCREEN,
 		{ 0 },
 	};
 	int words = gp_inputs_parse(&gp_command_info, flags, argc, &argv);
 	if (words < 0)
 		return gp_flags_exit(words);
-	int worst = gp_sink_open(&r.sink, path, is_forced, argv, words);
+	int worst = gp_sink_open(&r.sink, path, is_forced, !r.is_json, argv, words);
 	if (worst)
 		return worst;
 	r.is_many = words > 1;

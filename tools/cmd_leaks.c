@@ -174,6 +174,7 @@ static int run(int argc, char **argv)
 		  "for a program: see gpuprof-leaks(1) for the keys" },
 		GP_FLAGS_NO_STACKS,
 		GP_FLAGS_OUTPUT(&l.path, &l.is_forced),
+		GP_FLAGS_SCREEN,
 		{ 0 },
 	};
 	int words = gp_inputs_parse(&gp_command_leaks, flags, argc, &argv);
@@ -184,7 +185,7 @@ static int run(int argc, char **argv)
 				l.top_text);
 	if (l.top_text || l.is_json)
 		l.r.top = l.top_text ? strtoull(l.top_text, NULL, 10) : 0;
-	int exit_status = gp_sink_open(&l.sink, l.path, l.is_forced, argv, words);
+	int exit_status = gp_sink_open(&l.sink, l.path, l.is_forced, !l.is_json, argv, words);
 	return exit_status ? exit_status : gp_sink_close(&l.sink, report_all(&l, words, argv));
 }
 

@@ -286,6 +286,7 @@ static int run(int argc, char **argv)
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &c.is_json, "for a program" },
 		GP_FLAGS_NO_STACKS,
 		GP_FLAGS_OUTPUT(&c.output, &c.is_forced),
+		GP_FLAGS_SCREEN,
 		{ 0 },
 	};
 	int words = gp_inputs_parse(&gp_command_oom, flags, argc, &argv);
@@ -302,7 +303,7 @@ static int run(int argc, char **argv)
 	c.r.number = number == UINT64_MAX ? 0 : number;
 	if (!window_read(&c))
 		return GP_EXIT_USAGE;
-	int exit_status = gp_sink_open(&c.sink, c.output, c.is_forced, argv, words);
+	int exit_status = gp_sink_open(&c.sink, c.output, c.is_forced, !c.is_json, argv, words);
 	if (exit_status)
 		return exit_status;
 	c.r.out = c.sink.out;

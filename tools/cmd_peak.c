@@ -183,14 +183,17 @@ static void fill_cell(struct gp_cell *cell, uint64_t bytes, bool is_at_least)
 static bool name_row(const struct peak *p, struct gp_sheet_row *row, unsigned device,
 		     const struct gp_group *first)
 {
-	char more[160];
+	char *more = NULL;
 	char gpu[24] = "Host";
 	if (device != GP_DEVICE_UNKNOWN)
 		snprintf(gpu, sizeof gpu, "GPU %u", device);
-	snprintf(more, sizeof more, "  %s  %.120s", gpu, first ? first->key : "nothing");
+	if (asprintf(&more, "  %s  %s", gpu, first ? first->key : "nothing") < 0)
+		return false;
 	if (first)
 		fill_cell(&row->cell[LARGEST], first->use.bytes, false);
-	return gp_sheet_name(row, p->r.file, more);
+	const bool is_named = gp_sheet_name(row, p->r.file, more);
+	free(more);
+	return is_named;
 }
 
 static struct gp_sheet_row *begin_row(struct peak *p)
@@ -282,7 +285,7 @@ static enum gp_status write_all(struct peak *p, const struct gp_peak *peak)
 static enum gp_status print_all(struct peak *p, const struct gp_peak *peak)
 {
 	enum gp_status status = GP_OK;
-	fprintf(p->r.out, "%s\n", gp_headline_of(p->r.info).s);
+	gp_headline_print(p->r.out, p->r.info);
 	for (size_t k = 0; k < peak->holders && status == GP_OK; k++)
 		if (gp_use_report_wants(&p->r, peak->holder[k].device, peak->holder[k].of, false))
 			status = report_holders(p, &peak->holder[k]);

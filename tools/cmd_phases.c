@@ -233,6 +233,7 @@ static int run(int argc, char **argv)
 		  "phases as stacks show them, in the place of ranges; default where there are "
 		  "none" },
 		GP_FLAGS_OUTPUT(&file, &is_forced),
+		GP_FLAGS_SCREEN,
 		{ 0 },
 	};
 	int words = gp_inputs_parse(&gp_command_phases, flags, argc, &argv);
@@ -243,7 +244,7 @@ static int run(int argc, char **argv)
 	p->asked.of = of_choose(of);
 	p->asked.device = device < 0 ? GP_DEVICE_UNKNOWN : (unsigned)device;
 	p->asked.fold = fold != GP_PHASES_FOLD ? fold : p->is_json ? 0 : 5;
-	int opened = gp_sink_open(&c.sink, file, is_forced, argv, words);
+	int opened = gp_sink_open(&c.sink, file, is_forced, !c.r.is_json, argv, words);
 	if (opened)
 		return opened;
 	return gp_sink_close(&c.sink, report_all(&c, words, argv));

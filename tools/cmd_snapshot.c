@@ -94,6 +94,7 @@ static int run(int argc, char **argv)
 		  "wait at most this long for the job, 1 to 3600; default 10" },
 	};
 	gp_frag_options_add(&options, &flags[1]);
+	gp_screen_asked.has_no_pager = true; /* the job goes on: a short look */
 	int words = gp_flags_parse(&gp_command_snapshot, flags, argc, argv, false);
 	unsigned pid;
 	if (words < 0)

@@ -5,14 +5,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "amount.h"
 #include "flags.h"
 #include "inputs.h"
 #include "json.h"
 #include "message.h"
-#include "monotonic.h"
+#include "progress.h"
 #include "report.h"
 
 static int run(int argc, char **argv);
@@ -24,36 +23,24 @@ const struct gp_command gp_command_symbolize = {
 };
 
 #define MODULES_SHOWN 12u
-#define PATIENCE_NS 1000000000 /* what is over by then shows no progress */
-#define TURN_NS 200000000
-
-struct progress {
-	bool is_shown; /* stderr is a terminal */
-	int64_t next_ns;
-	bool has_line;
-};
 
 static bool show_progress(void *context, uint64_t done, uint64_t frames)
 {
-	struct progress *p = context;
-	int64_t now = gp_monotonic_ns();
-	if (now < p->next_ns)
+	char text[128];
+	if (!gp_progress_is_due())
 		return false;
-	p->next_ns = now + TURN_NS;
-	p->has_line = true;
-	fprintf(stderr, "\r%s of %s ", gp_count_text(done).s, gp_plural(frames, "native frame").s);
-	fflush(stderr);
+	snprintf(text, sizeof text, "%s of %s", gp_count_text(done).s,
+		 gp_plural(frames, "native frame").s);
+	gp_progress_show("naming", gp_recording_path(context), text);
 	return false;
 }
 
 static enum gp_status look_up(struct gp_recording *recording, struct gp_symbolized *out)
 {
-	struct progress progress = { .is_shown = isatty(STDERR_FILENO),
-				     .next_ns = gp_monotonic_ns() + PATIENCE_NS };
-	const struct gp_symbolizing how = { progress.is_shown ? show_progress : NULL, &progress };
+	const struct gp_symbolizing how = { gp_progress_is_seen() ? show_progress : NULL,
+					    recording };
 	enum gp_status status = gp_recording_symbolize(recording, &how, out);
-	if (progress.has_line)
-		fputs("\r\x1b[K", stderr);
+	gp_progress_clear();
 	return status;
 }
 

@@ -242,6 +242,11 @@ static bool format_choose(struct timeline *t, const bool *chosen, bool is_many)
 	return true;
 }
 
+static bool is_text_shown(const struct timeline *t)
+{
+	return t->is_sheet || t->format == format_named("plot");
+}
+
 static int report_all(struct timeline *t, int words, char **paths)
 {
 	int worst = GP_EXIT_OK;
@@ -249,7 +254,7 @@ static int report_all(struct timeline *t, int words, char **paths)
 	t->canvas.columns = gp_columns(t->columns, t->sink.out);
 	t->canvas.rows = (unsigned)t->rows;
 	t->canvas.is_ascii = !gp_is_utf8();
-	t->canvas.is_colored = isatty(fileno(t->sink.out)) && !getenv("NO_COLOR");
+	t->canvas.is_colored = gp_report_is_coloured();
 	t->canvas.is_many = words > 1;
 	t->canvas.has_gaps = t->has_gaps;
 	if (!t->is_sheet)
@@ -306,6 +311,7 @@ static int run(int argc, char **argv)
 		{ "rows", 0, GP_FLAG_NUMBER, "N", &t.rows,
 		  "height of the plot, 6 to 100; default 20" },
 		GP_FLAGS_OUTPUT(&path, &is_forced),
+		GP_FLAGS_SCREEN,
 		{ 0 },
 	};
 	size_t formats = format_flags(flags, chosen);
@@ -325,7 +331,7 @@ static int run(int argc, char **argv)
 	if (t.has_gaps && t.is_sheet &&
 	    !gp_inputs_is_one(&gp_command_timeline, "--fragmentation", words))
 		return GP_EXIT_USAGE;
-	int exit_status = gp_sink_open(&t.sink, path, is_forced, argv, words);
+	int exit_status = gp_sink_open(&t.sink, path, is_forced, is_text_shown(&t), argv, words);
 	return exit_status ? exit_status : gp_sink_close(&t.sink, report_all(&t, words, argv));
 }
 

@@ -152,14 +152,16 @@ static void fill_cell(struct gp_cell *cell, const char *text, uint64_t number)
 /* Of many recordings: a row a device. */
 static bool add_row(struct top *t, const struct gp_asked *a, const struct gp_groups *groups)
 {
-	char more[200];
+	char *more = NULL;
 	const struct gp_group *first = gp_use_largest(groups);
 	char gpu[24] = "Host";
 	if (a->of != GP_CURVE_PINNED)
 		snprintf(gpu, sizeof gpu, "GPU %u", a->device);
-	snprintf(more, sizeof more, "  %s %s  %.120s", gpu, gp_curve_keys[a->of],
-		 first ? first->key : "nothing");
+	if (asprintf(&more, "  %s %s  %s", gpu, gp_curve_keys[a->of],
+		     first ? first->key : "nothing") < 0)
+		return false;
 	struct gp_sheet_row *row = gp_sheet_add(&t->r.sheet, t->r.file, more);
+	free(more);
 	if (!row)
 		return false;
 	row->is_damaged = t->r.info->is_damaged;
@@ -197,7 +199,7 @@ static enum gp_status report_asked(struct top *t, const struct gp_asked *a)
 /* What a flight recorder forgot is not in the counts. */
 static void print_begin(const struct top *t)
 {
-	fprintf(t->r.out, "%s\n", gp_headline_of(t->r.info).s);
+	gp_headline_print(t->r.out, t->r.info);
 	if (t->r.info->kept_from_ns && t->from_ns < (int64_t)t->r.info->kept_from_ns)
 		fprintf(t->r.out, "counted from %s on; earlier events are overwritten\n",
 			gp_ns_text((int64_t)t->r.info->kept_from_ns).s);

@@ -6,6 +6,7 @@
 #include "diff_report.h"
 #include "message.h"
 #include "report.h"
+#include "screen.h"
 #include "stack_print.h"
 
 #define MILLION 1000000.0
@@ -22,10 +23,11 @@ static void print_sides(const struct gp_diff_report *r)
 	for (size_t k = 0; k < r->sides; k++) {
 		const struct gp_diff_source *s = &r->side[k];
 		fprintf(r->out, "%c  ", letter(k));
-		gp_mask(r->out, s->path, strlen(s->path));
+		gp_name_print(r->out, s->path);
 		if (!s->is_peak)
 			fprintf(r->out, " at %s", gp_ns_text(s->at_ns).s);
-		fprintf(r->out, ": %s\n", gp_headline_of(s->info).s);
+		fputs(": ", r->out);
+		gp_headline_print(r->out, s->info);
 	}
 }
 
@@ -256,7 +258,7 @@ static void print_table(const struct gp_diff_report *r, const struct gp_diff_tab
 		bool has_frames = style->has_stacks || style->is_native ||
 				  (g < GP_USE_WITH_FRAMES && style->grouping.by == GP_BY_STACK);
 		print_cells(r, group->part);
-		gp_mask(r->out, group->key, strlen(group->key));
+		gp_name_print(r->out, group->key);
 		fputc('\n', r->out);
 		if (has_frames && group->stack)
 			gp_use_frames_print(r->out, r->side[group->shown].recording, &use, style,
@@ -341,7 +343,7 @@ static void print_change(const struct gp_diff_report *r, const struct gp_diff_ta
 		fprintf(r->out, " on GPU %u", t->device);
 	change_text(GP_UNIT_BYTES, g->part[0].bytes, g->part[b].bytes, text, sizeof text);
 	fprintf(r->out, "). Greatest change: %s  ", text);
-	gp_mask(r->out, g->key, strlen(g->key));
+	gp_name_print(r->out, g->key);
 	fputc('\n', r->out);
 }
 

@@ -101,11 +101,27 @@ static void print_flag(const struct gp_flag *f)
 	print_wrapped(left, text);
 }
 
+/* Rows without a text, which many commands share: what they do stands in gpuprof(1). */
+static void print_shared(const struct gp_flag *flags)
+{
+	char list[256] = "";
+	size_t n = 0;
+	for (const struct gp_flag *f = flags; f->name && n < sizeof list; f++)
+		if (!*f->text)
+			n += (size_t)snprintf(list + n, sizeof list - n, "%s--%s%s%s",
+					      n ? ", " : "", f->name, f->value ? "=" : "",
+					      f->value ? choice_words(f->value) : "");
+	if (n)
+		print_wrapped("on a terminal", list);
+}
+
 static void print_help(const struct gp_command *command, const struct gp_flag *flags)
 {
 	printf("usage: gpuprof %s\n\n%s\n\n", command->synopsis, command->text);
 	for (const struct gp_flag *f = flags; f->name; f++)
-		print_flag(f);
+		if (*f->text)
+			print_flag(f);
+	print_shared(flags);
 	print_wrapped("-h, --help", "this text");
 }
 

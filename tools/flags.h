@@ -9,6 +9,8 @@
 #include <stdint.h>
 
 #include "command.h"
+#include "screen.h"
+#include "style.h"
 
 enum gp_flag_type {
 	GP_FLAG_SWITCH, /* bool *: --name sets it */
@@ -41,6 +43,17 @@ int gp_flags_wrong_word(const char *option, const char *text, const char *const 
 	{ "output", 'o', GP_FLAG_TEXT, "FILE", path, "write to a new FILE; - is stdout" }, \
 	{                                                                                  \
 		"force", 0, GP_FLAG_SWITCH, NULL, is_forced, "replace FILE"                \
+	}
+
+/*
+ * Rows of every command that reports to a person: for screen.h and style.h. Their help is one line
+ * for all of them, since each has a text of "".
+ */
+#define GP_FLAGS_SCREEN                                                                \
+	{ "color", 0, GP_FLAG_CHOICE, "WHEN=auto|always|never", &gp_color_asked, "" }, \
+		{ "wide", 0, GP_FLAG_SWITCH, NULL, &gp_screen_asked.is_wide, "" },     \
+	{                                                                              \
+		"no-pager", 0, GP_FLAG_SWITCH, NULL, &gp_screen_asked.has_no_pager, "" \
 	}
 
 enum { GP_FLAGS_HELP = -1, GP_FLAGS_WRONG = -2, GP_FLAGS_UNREADABLE = -3, GP_FLAGS_FAILED = -4 };

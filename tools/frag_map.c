@@ -116,7 +116,7 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag *f
 void gp_frag_map_print(const struct gp_frag_report *r)
 {
 	const char *const *g = glyphs[r->is_ascii];
-	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
+	gp_headline_print(r->out, r->info);
 	for (size_t k = 0; k < r->devices; k++)
 		print_device(r, &r->device[k].frag);
 	fprintf(r->out, "  %s free  %s%s%s a quarter, half, most allocated  %s all  %s pending\n",

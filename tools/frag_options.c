@@ -30,8 +30,9 @@ void gp_frag_options_add(struct gp_frag_options *o, struct gp_flag flags[GP_FRAG
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &o->is_json, "for a program" },
 		GP_FLAGS_NO_STACKS,
 		{ "output", 'o', GP_FLAG_TEXT, "FILE", &o->output,
-		  "write to a new FILE instead of stdout; FILE.svg: the map" },
+		  "write to a new FILE; - is stdout; FILE.svg: the map" },
 		{ "force", 0, GP_FLAG_SWITCH, NULL, &o->is_forced, "replace FILE" },
+		GP_FLAGS_SCREEN,
 		{ 0 },
 	};
 	memcpy(flags, rows, sizeof rows);

@@ -15,7 +15,7 @@ struct gp_frag_options {
 	bool is_json, is_summary, is_map, is_forced, is_svg;
 };
 
-#define GP_FRAG_FLAGS 12u /* rows, the last one included */
+#define GP_FRAG_FLAGS 15u /* rows, the last one included */
 
 /* Fills in the end of a table of flags, which write into `options`. */
 void gp_frag_options_add(struct gp_frag_options *options, struct gp_flag flags[GP_FRAG_FLAGS]);

@@ -9,6 +9,7 @@
 #include "frag_report.h"
 #include "message.h"
 #include "report.h"
+#include "screen.h"
 #include "use_print.h"
 
 #define SET_SHOWN 5u
@@ -144,7 +145,7 @@ static void print_block(const struct gp_frag_report *r, size_t block)
 	char who[GP_WHO_MAX];
 	gp_frag_who(r, b->stack, b->at_ns, who);
 	fprintf(r->out, "%9s  ", gp_ns_text(r->memory.at_ns - b->at_ns).s);
-	gp_mask(r->out, who, strlen(who));
+	gp_name_print(r->out, who);
 	fprintf(r->out, "%s\n", b->state == GP_STATE_PENDING ? "  (pending)" : "");
 }
 
@@ -292,7 +293,7 @@ void gp_frag_note_print(const struct gp_frag_report *r)
 
 void gp_frag_print(const struct gp_frag_report *r)
 {
-	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
+	gp_headline_print(r->out, r->info);
 	if (!r->devices)
 		fprintf(r->out, "no memory was live %s\n", gp_frag_moment(r).s);
 	for (size_t k = 0; k < r->devices; k++)

@@ -134,7 +134,7 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag_de
 
 void gp_frag_summary_print(const struct gp_frag_report *r)
 {
-	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
+	gp_headline_print(r->out, r->info);
 	for (size_t k = 0; k < r->devices; k++)
 		print_device(r, &r->device[k]);
 	gp_frag_note_print(r);

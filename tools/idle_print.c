@@ -5,6 +5,7 @@
 #include "idle_report.h"
 #include "message.h"
 #include "report.h"
+#include "screen.h"
 #include "stack_print.h"
 
 const char *const gp_idle_state_keys[GP_IDLE_STATES] = { "busy", "never",   "early",
@@ -83,7 +84,7 @@ static void print_key(const struct gp_idle_report *r, const char *key, size_t st
 		      const struct gp_idle_whose *whose, bool is_beside)
 {
 	const char *owner = whose ? owner_text(whose, is_beside) : NULL;
-	gp_mask(r->out, key, strlen(key));
+	gp_name_print(r->out, key);
 	if (owner || stacks > 1) {
 		fprintf(r->out, "  (%s", owner ? owner : "");
 		if (owner)
@@ -274,7 +275,7 @@ static void print_reuses(const struct gp_idle_report *r, const struct gp_idle_de
 			gp_count_text(u->count).s, gp_bytes_text(u->each_bytes).s,
 			gp_count_text(u->needed).s, is_alike ? ", each can reuse the other" : "");
 		if (!is_alike) {
-			gp_mask(r->out, u->key, strlen(u->key));
+			gp_name_print(r->out, u->key);
 			fputs(" can reuse ", r->out);
 		}
 		print_key(r, u->other_key, 1, NULL, false);
@@ -337,7 +338,7 @@ static void print_waste(const struct gp_idle_report *r, enum gp_waste waste)
 
 void gp_idle_print(const struct gp_idle_report *r)
 {
-	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
+	gp_headline_print(r->out, r->info);
 	if (!r->idle.has_uses) {
 		fputs("no uses were recorded", r->out);
 		if (r->idle.no_uses) {

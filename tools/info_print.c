@@ -6,13 +6,14 @@
 #include "info_report.h"
 #include "message.h"
 #include "report.h"
+#include "screen.h"
 #include "use_print.h"
 
 static void print_line(FILE *out, const char *label, const char *text)
 {
 	const char *shown = text && *text ? text : "unknown";
 	fprintf(out, "%-12s ", label);
-	gp_mask(out, shown, strlen(shown));
+	gp_name_print(out, shown);
 	fputc('\n', out);
 }
 
@@ -281,7 +282,7 @@ static void print_holders(const struct gp_info_report *r)
 		fprintf(r->out, "%-12s %10s %5.1f%%  ", k ? "" : "holders",
 			gp_bytes_text(g->use.bytes).s,
 			100.0 * (double)g->use.bytes / (double)f->most->live_bytes);
-		gp_mask(r->out, g->key, strlen(g->key));
+		gp_name_print(r->out, g->key);
 		fputc('\n', r->out);
 	}
 }
@@ -338,7 +339,7 @@ void gp_info_print(const struct gp_info_report *r)
 	char process[128];
 	snprintf(process, sizeof process, "%u on %s, %s", info->pid,
 		 info->hostname ? info->hostname : "?", gp_plural(info->threads, "thread").s);
-	fprintf(out, "%s\n", gp_headline_of(info).s);
+	gp_headline_print(out, info);
 	print_line(out, "recording", r->path);
 	print_line(out, "command", info->command);
 	print_line(out, "process", process);

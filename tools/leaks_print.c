@@ -5,7 +5,9 @@
 #include "leaks_report.h"
 #include "message.h"
 #include "report.h"
+#include "screen.h"
 #include "stack_print.h"
+#include "style.h"
 #include "use_print.h"
 
 #define USER_FRAMES 3u
@@ -15,7 +17,7 @@
 
 static void print_masked(FILE *out, const char *text)
 {
-	gp_mask(out, text, strlen(text));
+	gp_name_print(out, text);
 }
 
 static void print_label(FILE *out, const struct gp_frame *frame)
@@ -288,7 +290,7 @@ static void print_begin(const struct gp_leaks_report *r)
 {
 	FILE *out = r->out;
 	const struct gp_leaks *all = &r->leaks;
-	fprintf(out, "%s\n", gp_headline_of(r->info).s);
+	gp_headline_print(out, r->info);
 	if (r->info->kept_from_ns)
 		fprintf(out, "looked at from %s on: what came before is overwritten\n",
 			gp_ns_text((int64_t)r->info->kept_from_ns).s);
@@ -363,7 +365,11 @@ enum gp_status gp_leaks_print(const struct gp_leaks_report *r)
 {
 	const struct gp_leaks *all = &r->leaks;
 	const struct gp_leak_total total = gp_leak_total_of(r);
-	fprintf(r->out, "%s\n", gp_leak_answer_of(r, &total).s);
+	const struct gp_leak_answer answer = gp_leak_answer_of(r, &total);
+	const char *on = answer.verdict == GP_LEAK_FOUND ? gp_on(GP_ROLE_BAD) :
+			 answer.verdict == GP_LEAK_NONE	 ? gp_on(GP_ROLE_GOOD) :
+							   "";
+	fprintf(r->out, "%s%s%s\n", on, answer.s, *on ? gp_off() : "");
 	print_begin(r);
 	if (all->is_cut)
 		fputs("There are more stacks than were examined.\n", r->out);

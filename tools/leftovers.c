@@ -8,6 +8,8 @@
 
 #include "gpuprof.h"
 #include "message.h"
+#include "progress.h"
+#include "screen.h"
 #include "stdin_recording.h"
 
 static char *said; /* every line of it ends with a newline */
@@ -23,8 +25,10 @@ static bool say_once(const char *line, size_t bytes)
 		memcpy(said + before, line, bytes);
 		said[before + bytes] = '\0';
 	}
-	gp_mask(stderr, line, bytes - 1);
-	fputc('\n', stderr);
+	FILE *out = gp_screen_messages();
+	gp_progress_clear();
+	gp_mask(out, line, bytes - 1);
+	fputc('\n', out);
 	return true;
 }
 

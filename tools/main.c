@@ -5,6 +5,8 @@
 
 #include "command.h"
 #include "message.h"
+#include "progress.h"
+#include "screen.h"
 
 static void print_commands(void)
 {
@@ -114,7 +116,9 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	gp_message_prepare(gp_screen_messages);
 	int exit_status = dispatch(argc, argv);
+	gp_progress_clear();
 	errno = 0;
 	if ((fflush(stdout) != 0 || ferror(stdout)) && exit_status == GP_EXIT_OK) {
 		gp_complain("cannot write to stdout: %s", gp_cause(errno));

@@ -6,27 +6,41 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
+#include "style.h"
 
-static void say(const char *prefix, const char *format, va_list arguments)
+static FILE *(*prepare)(void);
+
+void gp_message_prepare(FILE *(*function)(void))
+{
+	prepare = function;
+}
+
+static void say(enum gp_role role, const char *prefix, const char *format, va_list arguments)
 {
 	char line[4096];
+	const int error = errno; /* callers look at it afterwards */
 	int n = vsnprintf(line, sizeof line, format, arguments);
 	if (n < 0)
 		return;
 	size_t length = (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
+	FILE *out = prepare ? prepare() : stderr;
+	const bool is_coloured = gp_is_coloured(STDERR_FILENO);
 	fflush(stdout);
-	fputs(prefix, stderr);
-	gp_mask(stderr, line, length);
-	fputc('\n', stderr);
+	fprintf(out, "%s%s%s", is_coloured ? gp_role_sequence(role) : "", prefix,
+		is_coloured ? GP_ROLE_END : "");
+	gp_mask(out, line, length);
+	fputc('\n', out);
+	errno = error;
 }
 
 void gp_complain(const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
-	say("gpuprof: ", format, arguments);
+	say(GP_ROLE_ERROR, "gpuprof: ", format, arguments);
 	va_end(arguments);
 }
 
@@ -34,7 +48,7 @@ void gp_hint(const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
-	say("hint: ", format, arguments);
+	say(GP_ROLE_HINT, "hint: ", format, arguments);
 	va_end(arguments);
 }
 

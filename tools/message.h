@@ -12,6 +12,12 @@
 
 #include "gpuprof.h"
 
+/*
+ * From now on asked before each message where it belongs, in the place of stderr: the screen knows
+ * what has to be taken away first.
+ */
+void gp_message_prepare(FILE *(*function)(void));
+
 void gp_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void gp_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -7,6 +7,7 @@
 #include "amount.h"
 #include "frag_report.h"
 #include "message.h"
+#include "style.h"
 
 const char *const gp_oom_cost_names[GP_OOM_COSTS] = {
 	[GP_OOM_COST_SETTING] = "setting",
@@ -248,7 +249,9 @@ void gp_oom_answer_print(FILE *out, const struct gp_oom_answer *a)
 		a->is_framework ? "PyTorch" : "the driver", a->where);
 	print_line(out, "by", *a->asker ? a->asker : "not known: no line was recorded");
 	print_line(out, "missing", a->missing);
-	print_line(out, "cause", a->cause);
+	fprintf(out, "%-9s %s", "cause", gp_on(GP_ROLE_BAD));
+	gp_mask(out, a->cause, strlen(a->cause));
+	fprintf(out, "%s\n", gp_off());
 	if (*a->leak)
 		print_line(out, "leak", a->leak);
 	size_t shown = GP_OOM_ADVICE_SHOWN - (*a->leak != '\0');

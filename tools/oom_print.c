@@ -7,6 +7,7 @@
 #include "message.h"
 #include "oom_report.h"
 #include "report.h"
+#include "screen.h"
 
 #define SET_SHOWN 5u
 
@@ -41,7 +42,7 @@ static void print_row(const struct gp_oom_report *r, size_t k)
 
 void gp_oom_top_print(const struct gp_oom_report *r)
 {
-	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
+	gp_headline_print(r->out, r->info);
 	if (*r->settings.not_known) {
 		fputs("note: ", r->out);
 		gp_mask_line(r->out, r->settings.not_known);
@@ -144,7 +145,7 @@ static void print_set(const struct gp_frag_report *r, const struct gp_block_set 
 		gp_frag_who(r, b->stack, b->at_ns, who);
 		fprintf(r->out, "             0x%012" PRIx64 " %9s  ", b->address,
 			gp_bytes_text(b->bytes).s);
-		gp_mask(r->out, who, strlen(who));
+		gp_name_print(r->out, who);
 		fprintf(r->out, "%s\n", b->state == GP_STATE_PENDING ? "  (pending)" : "");
 	}
 	if (set->blocks > SET_SHOWN)

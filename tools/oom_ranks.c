@@ -14,6 +14,7 @@
 #include "message.h"
 #include "oom_answer.h"
 #include "report.h"
+#include "screen.h"
 
 #define NS_IN_S 1000000000u
 
@@ -81,13 +82,13 @@ static void print_first(const struct gp_oom_ranks *ranks, FILE *out)
 	char day[32];
 	strftime(day, sizeof day, "%Y-%m-%d %H:%M:%S", gmtime_r(&second, &tm));
 	fputs("first: ", out);
-	gp_mask(out, first->path, strlen(first->path));
+	gp_name_print(out, first->path);
 	fprintf(out, " ran out of memory at %s.%03" PRIu64 " UTC", day,
 		first->unix_ns % NS_IN_S / 1000000);
 	if (ranks->ranks > 1) {
 		fprintf(out, ", %s before ",
 			gp_ns_text((int64_t)(first[1].unix_ns - first->unix_ns)).s);
-		gp_mask(out, first[1].path, strlen(first[1].path));
+		gp_name_print(out, first[1].path);
 	}
 	fputc('\n', out);
 	gp_oom_answer_print(out, &first->answer);
@@ -126,7 +127,7 @@ void gp_oom_ranks_print(struct gp_oom_ranks *ranks, FILE *out)
 			a->missing_bytes == GP_BYTES_UNKNOWN ? "-" :
 							       gp_bytes_text(a->missing_bytes).s,
 			rank->times, gp_oom_answer_cause(a), gp_oom_answer_brief(a));
-		gp_mask(out, rank->path, strlen(rank->path));
+		gp_name_print(out, rank->path);
 		fputc('\n', out);
 	}
 	gp_next_print(out, "oom --details", ranks->rank->path);

@@ -4,6 +4,7 @@
 #include "amount.h"
 #include "message.h"
 #include "phases_report.h"
+#include "screen.h"
 #include "use_print.h"
 
 /* ---- for a person ---- */
@@ -22,7 +23,7 @@ static void print_name(FILE *out, const struct gp_phase *p)
 		fputc(':', out);
 	}
 	if (p->name && *p->name)
-		gp_mask(out, p->name, strlen(p->name));
+		gp_name_print(out, p->name);
 	else
 		fputs(p->name			   ? "\"\"" :
 		      p->source == GP_RANGE_ENGINE ? "(autograd engine)" :
@@ -179,7 +180,7 @@ static void print_frames(const struct gp_phases_report *r)
 
 void gp_phases_print(const struct gp_phases_report *r)
 {
-	fprintf(r->out, "%s\n", gp_headline_of(r->info).s);
+	gp_headline_print(r->out, r->info);
 	fputs(gp_plural(r->phases.ranges, "call").s, r->out);
 	if (r->phases.forwards)
 		fprintf(r->out, ", %s derived", gp_count_text(r->phases.forwards).s);

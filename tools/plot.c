@@ -11,6 +11,7 @@
 
 #include "amount.h"
 #include "chart.h"
+#include "style.h"
 
 enum glyph { BLANK, DRIVER, RESERVED, AT_TIMES, ALLOCATED, GLYPHS };
 
@@ -18,7 +19,12 @@ static const char *const glyphs[2][GLYPHS] = {
 	{ " ", "░", "▒", "▓", "█" },
 	{ " ", ".", "+", "*", "#" },
 };
-static const char *const colors[GLYPHS] = { "", "\033[90m", "\033[34m", "\033[36m", "\033[32m" };
+static const enum gp_role roles[GLYPHS] = {
+	[DRIVER] = GP_ROLE_DRIVER,
+	[RESERVED] = GP_ROLE_RESERVED,
+	[AT_TIMES] = GP_ROLE_AT_TIMES,
+	[ALLOCATED] = GP_ROLE_ALLOCATED,
+};
 
 /* Eight heights of a strip, one line high. */
 enum { HEIGHTS = 9 };
@@ -94,7 +100,7 @@ static void put_glyph(const struct gp_plot *plot, FILE *out, enum glyph glyph)
 {
 	const char *text = glyphs[plot->is_ascii][glyph];
 	if (plot->is_colored && glyph != BLANK)
-		fprintf(out, "%s%s\033[0m", colors[glyph], text);
+		fprintf(out, "%s%s" GP_ROLE_END, gp_role_sequence(roles[glyph]), text);
 	else
 		fputs(text, out);
 }

@@ -12,7 +12,9 @@
 #include "command.h"
 #include "leftovers.h"
 #include "message.h"
+#include "progress.h"
 #include "stdin_recording.h"
+#include "style.h"
 #include "use_print.h"
 
 /* errno of opening `path`, 0 when it opens. */
@@ -67,6 +69,7 @@ struct gp_recording *gp_report_open(const char *path, const struct gp_info **inf
 		*exit_status = open_failed(path, status, &why);
 		return NULL;
 	}
+	gp_progress_watch(recording);
 	status = gp_recording_info(recording, info);
 	if (status) {
 		*exit_status = gp_report_failed("read", path, status);
@@ -262,6 +265,13 @@ struct gp_headline gp_headline_of(const struct gp_info *info)
 	add_captured(&line, info);
 	add_gaps(&line, info);
 	return line;
+}
+
+void gp_headline_print(FILE *out, const struct gp_info *info)
+{
+	const bool is_bad = info->is_damaged || gp_has_losses(info);
+	fprintf(out, "%s%s%s\n", is_bad ? gp_on(GP_ROLE_BAD) : "", gp_headline_of(info).s,
+		is_bad ? gp_off() : "");
 }
 
 const char *gp_scope_text(unsigned by)

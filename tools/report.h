@@ -50,6 +50,8 @@ struct gp_headline {
 	char s[640];
 };
 struct gp_headline gp_headline_of(const struct gp_info *info);
+/* As a line; coloured where something is damaged or lost. */
+void gp_headline_print(FILE *out, const struct gp_info *info);
 /* Peaks are those of the whole job: nothing was before the recording, nothing came unseen. */
 bool gp_has_whole_figures(const struct gp_info *info);
 /* The same of the peak of pinned memory. */

@@ -15,7 +15,9 @@
 
 #include "command.h"
 #include "message.h"
+#include "screen.h"
 #include "stdin_recording.h"
+#include "style.h"
 
 /* ---- signals ---- */
 
@@ -204,8 +206,8 @@ static int open_sink(struct gp_sink *sink, char *const *inputs, int count)
 	return failed(sink, error);
 }
 
-int gp_sink_open(struct gp_sink *sink, const char *path, bool may_replace, char *const *inputs,
-		 int count)
+static int open_report(struct gp_sink *sink, const char *path, bool may_replace,
+		       char *const *inputs, int count)
 {
 	if (path && strcmp(path, "-") == 0)
 		path = NULL;
@@ -217,6 +219,19 @@ int gp_sink_open(struct gp_sink *sink, const char *path, bool may_replace, char 
 	return path ? open_sink(sink, inputs, count) : GP_EXIT_OK;
 }
 
+int gp_sink_open(struct gp_sink *sink, const char *path, bool may_replace, bool is_text,
+		 char *const *inputs, int count)
+{
+	int exit_status = open_report(sink, path, may_replace, inputs, count);
+	if (exit_status || !is_text)
+		return exit_status;
+	if (sink->path)
+		gp_report_colour(fileno(sink->out));
+	else
+		sink->out = gp_screen_open();
+	return exit_status;
+}
+
 int gp_sink_check(const char *path, bool may_replace, char *const *inputs, int count)
 {
 	struct gp_sink sink;
@@ -224,7 +239,7 @@ int gp_sink_check(const char *path, bool may_replace, char *const *inputs, int c
 	/* a pipe that is opened and closed has ended for who reads it */
 	if (!path || (may_replace && stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
 		return GP_EXIT_OK;
-	int exit_status = gp_sink_open(&sink, path, may_replace, inputs, count);
+	int exit_status = open_report(&sink, path, may_replace, inputs, count);
 	return exit_status ? exit_status : gp_sink_close(&sink, GP_EXIT_OK);
 }
 
@@ -238,6 +253,8 @@ int gp_sink_open_recording(struct gp_sink *sink, const char *path)
 static int finish(struct gp_sink *sink)
 {
 	int error = 0;
+	if (sink->out != stdout && !sink->path)
+		return gp_screen_close();
 	if (fflush(sink->out) != 0 || ferror(sink->out))
 		error = errno ? errno : EIO;
 	/* a name must not outlive a power cut that its bytes do not */

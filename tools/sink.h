@@ -21,12 +21,14 @@ struct gp_sink {
 };
 
 /*
- * NULL as `path`: stdout. `inputs`: what the report will read, of which `path` must be none.
- * `may_replace`: a file of that name is replaced when the report is whole; a device or a pipe is
- * written to. Returns GP_EXIT_OK, or says why not and returns the exit status of the command.
+ * NULL or "-" as `path`: stdout. `is_text`: the report is for a person, so it has colours and, on a
+ * terminal, a width and a pager (screen.h). `inputs`: what the report will read, of which `path`
+ * must be none. `may_replace`: a file of that name is replaced when the report is whole; a device
+ * or a pipe is written to. Returns GP_EXIT_OK, or says why not and returns the exit status of the
+ * command.
  */
-int gp_sink_open(struct gp_sink *sink, const char *path, bool may_replace, char *const *inputs,
-		 int count);
+int gp_sink_open(struct gp_sink *sink, const char *path, bool may_replace, bool is_text,
+		 char *const *inputs, int count);
 
 /* What gp_sink_open would say, for who has to know it earlier. Leaves no file. */
 int gp_sink_check(const char *path, bool may_replace, char *const *inputs, int count);

@@ -6,6 +6,7 @@
 
 #include "amount.h"
 #include "message.h"
+#include "screen.h"
 
 #define UNNAMED_SHOWN 3u /* modules */
 
@@ -18,7 +19,7 @@ enum gp_stack_how gp_stack_style_how(const struct gp_stack_style *style)
 
 static void print_masked(FILE *out, const char *text)
 {
-	gp_mask(out, text, strlen(text));
+	gp_name_print(out, text);
 }
 
 static const char *last_part(const char *path)

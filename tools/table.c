@@ -9,6 +9,8 @@
 #include "amount.h"
 #include "message.h"
 #include "report.h"
+#include "screen.h"
+#include "style.h"
 
 struct gp_sheet_row *gp_sheet_add(struct gp_sheet *table, const char *path, const char *more)
 {
@@ -151,8 +153,8 @@ static void print_outliers(const struct gp_sheet *table, const size_t *far, FILE
 		if (far[c] == SIZE_MAX)
 			continue;
 		const struct gp_sheet_row *row = &table->row[far[c]];
-		fputs("outlier: ", out);
-		gp_mask(out, row->path, strlen(row->path));
+		fprintf(out, "%soutlier:%s ", gp_on(GP_ROLE_MARK), gp_off());
+		gp_name_print(out, row->path);
 		fprintf(out, ": %s %s (median %s)\n", table->title[c], row->cell[c].text,
 			usual_text(table, c));
 	}
@@ -168,6 +170,14 @@ void gp_sheet_put_step(struct gp_sheet_row *row, size_t column, struct gp_record
 		cell->number = (double)steps.p50_ns;
 	}
 	gp_steps_free(&steps);
+}
+
+static void print_cell(FILE *out, const char *text, int width, bool is_far)
+{
+	if (is_far)
+		fprintf(out, "%s%*s*%s ", gp_on(GP_ROLE_MARK), width, text, gp_off());
+	else
+		fprintf(out, "%*s  ", width, text);
 }
 
 void gp_sheet_print(const struct gp_sheet *table, FILE *out)
@@ -186,13 +196,12 @@ void gp_sheet_print(const struct gp_sheet *table, FILE *out)
 	for (size_t r = 0; r < table->rows; r++) {
 		const struct gp_sheet_row *row = &table->row[r];
 		for (size_t c = 0; c < table->columns; c++)
-			fprintf(out, "%*s%c ", (int)width[c], row->cell[c].text,
-				far[c] == r ? '*' : ' ');
-		gp_mask(out, row->name, strlen(row->name));
+			print_cell(out, row->cell[c].text, (int)width[c], far[c] == r);
+		gp_name_print(out, row->name);
 		fputc('\n', out);
 	}
 	if (has_outlier)
-		fputs("* outlier\n", out);
+		fprintf(out, "%s*%s outlier\n", gp_on(GP_ROLE_MARK), gp_off());
 	if (!table->rows)
 		return;
 	const struct gp_sheet_row *row = &table->row[strangest(table, far)];

@@ -3,16 +3,19 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "screen.h"
 
 unsigned gp_columns(uint64_t asked, FILE *out)
 {
-	struct winsize size;
 	const char *columns = getenv("COLUMNS");
 	unsigned long wide = asked ? asked : columns ? strtoul(columns, NULL, 10) : 0;
-	if (!wide && isatty(fileno(out)) && ioctl(fileno(out), TIOCGWINSZ, &size) == 0)
-		wide = size.ws_col;
+	unsigned of_terminal, rows;
+	/* a stream of screen.h has no descriptor: it ends at stdout */
+	const int fd = fileno(out) >= 0 ? fileno(out) : STDOUT_FILENO;
+	if (!wide && gp_terminal_size(fd, &of_terminal, &rows))
+		wide = of_terminal;
 	if (!wide)
 		wide = 100;
 	return wide < GP_COLUMNS_MIN ? GP_COLUMNS_MIN :

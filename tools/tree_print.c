@@ -10,6 +10,7 @@
 
 #include "amount.h"
 #include "message.h"
+#include "screen.h"
 #include "stack_print.h"
 
 #define NUMBERS 29u /* columns in front of a call */
@@ -54,7 +55,7 @@ void gp_below_print(FILE *out, const char *below)
 {
 	if (below[0]) {
 		fputs("; files below ", out);
-		gp_mask(out, below, strlen(below));
+		gp_name_print(out, below);
 	}
 	fputc('\n', out);
 }
@@ -143,7 +144,7 @@ static void print_chain(FILE *out, const struct chain *c, size_t room, const cha
 				bars < strlen(prefix) ? "| " : "");
 		used = is_next_line ? 2 : used;
 		fprintf(out, "%s%s", k ? arrow + is_next_line : "", c->is_after_gap[k] ? gap : "");
-		gp_mask(out, c->label[k], strlen(c->label[k]));
+		gp_name_print(out, c->label[k]);
 		used += width + (k ? strlen(arrow) : 0);
 	}
 }

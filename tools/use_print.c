@@ -10,6 +10,7 @@
 #include "amount.h"
 #include "message.h"
 #include "report.h"
+#include "screen.h"
 #include "stack_print.h"
 #include "tree_print.h"
 
@@ -81,7 +82,7 @@ static void print_frame(FILE *out, const struct gp_frame *frame, int indent)
 	char label[LABEL_MAX];
 	fprintf(out, "%*s", indent, "");
 	gp_frame_label(frame, NULL, label, sizeof label);
-	gp_mask(out, label, strlen(label));
+	gp_name_print(out, label);
 	fputc('\n', out);
 }
 
@@ -201,7 +202,7 @@ void gp_use_groups_print(FILE *out, struct gp_recording *recording, const struct
 		const char *key = g->key;
 		if (below[0] && strncmp(key, below, strlen(below)) == 0)
 			key += strlen(below);
-		gp_mask(out, key, strlen(key));
+		gp_name_print(out, key);
 		if (g->stacks > 1 && !g->is_rest && !has_stacks && style->grouping.by != GP_BY_KIND)
 			fprintf(out, "  (%s)", gp_plural(g->stacks, "stack").s);
 		/* what was cut must not look whole */

@@ -268,6 +268,7 @@ void gp_use_report_flags(struct gp_use_report *r, struct gp_flag *flags, size_t 
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &s->is_json, "for a program" },
 		GP_FLAGS_NO_STACKS,
 		GP_FLAGS_OUTPUT(&r->path, &r->is_forced),
+		GP_FLAGS_SCREEN,
 		{ 0 },
 	};
 	s->top = UINT64_MAX;
@@ -288,6 +289,7 @@ int gp_use_report_run(struct gp_use_report *r, const struct gp_flag *own, size_t
 	if (!r->command->check(r, words))
 		return GP_EXIT_USAGE;
 	gp_use_style_settle(&r->style);
-	int exit_status = gp_sink_open(&r->sink, r->path, r->is_forced, argv, words);
+	int exit_status =
+		gp_sink_open(&r->sink, r->path, r->is_forced, !r->style.is_json, argv, words);
 	return exit_status ? exit_status : gp_sink_close(&r->sink, report_all(r, words, argv));
 }

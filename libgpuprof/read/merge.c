@@ -60,6 +60,12 @@ struct gp_merge {
 	uint64_t window;	     /* slots that each other plain has, or a few more */
 	bool has_current;	     /* the first stream's record was handed out */
 	uint64_t failures;	     /* blocks that did not decode */
+	struct {
+		void (*visit)(void *context, uint64_t done, uint64_t bytes, unsigned pass);
+		void *context;
+		uint64_t done;
+		unsigned passes;
+	} watch;
 	bool is_overtaken;
 	bool is_out_of_memory;
 };
@@ -400,12 +406,34 @@ enum gp_status gp_merge_begin(struct gp_merge *m, size_t which)
 	return GP_OK;
 }
 
+void gp_merge_watch(struct gp_merge *m,
+		    void (*visit)(void *context, uint64_t done, uint64_t bytes, unsigned pass),
+		    void *context)
+{
+	m->watch.visit = visit;
+	m->watch.context = context;
+}
+
+void gp_merge_count_pass(struct gp_merge *m)
+{
+	m->watch.done = 0;
+}
+
+static void tell_watch(struct gp_merge *m, const struct gp_block_header *used)
+{
+	m->watch.passes += m->watch.done == 0;
+	m->watch.done += GP_BLOCK_HEADER + used->stored_bytes;
+	m->watch.visit(m->watch.context, m->watch.done, m->file->bytes, m->watch.passes);
+}
+
 /* The first stream's block is used up or holds nothing: on to its next block, or off the heap. */
 static void leave_block(struct gp_merge *m)
 {
 	struct stream *s = &m->heap[0];
 	give_back(m, s);
 	s->behind = 0;
+	if (m->watch.visit != NULL)
+		tell_watch(m, &m->block[s->block].header);
 	if (++s->block < s->blocks)
 		set_lower_bound(m, s);
 	else

@@ -116,6 +116,11 @@ struct gp_meanings;
 struct gp_merge *gp_merge_open(const struct gp_file *file, struct gp_index *index,
 			       struct gp_meanings *meanings);
 void gp_merge_close(struct gp_merge *merge);
+/* As gp_recording_watch; gp_merge_count_pass begins to count anew. */
+void gp_merge_watch(struct gp_merge *merge,
+		    void (*visit)(void *context, uint64_t done, uint64_t bytes, unsigned pass),
+		    void *context);
+void gp_merge_count_pass(struct gp_merge *merge);
 /* Starts with segment index->segment[which]. */
 enum gp_status gp_merge_begin(struct gp_merge *merge, size_t which);
 /*

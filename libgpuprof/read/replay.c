@@ -128,8 +128,16 @@ static enum gp_status load_checkpoint(struct gp_recording *r, size_t segment)
 	return status;
 }
 
+void gp_recording_watch(struct gp_recording *r,
+			void (*visit)(void *context, uint64_t done, uint64_t bytes, unsigned pass),
+			void *context)
+{
+	gp_merge_watch(r->merge, visit, context);
+}
+
 static enum gp_status begin_again(struct gp_recording *r)
 {
+	gp_merge_count_pass(r->merge);
 	r->segment = r->first;
 	r->is_begun = false;
 	r->is_ended_early = false;

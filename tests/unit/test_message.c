@@ -11,6 +11,7 @@
 #include "../../tools/json.c"
 #include "../../tools/json_read.c"
 #include "../../tools/message.c"
+#include "../../tools/style.c"
 
 /* What a report prints of a text. */
 static char *masked(const char *text)

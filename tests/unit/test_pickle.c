@@ -10,6 +10,7 @@
 
 #include "../../tools/message.c"
 #include "../../tools/pickle.c"
+#include "../../tools/style.c"
 
 /* What is between the length of the one text and the end. */
 static void assert_text(const char *text, const char *expected)

@@ -15,6 +15,7 @@
 #include "../../tools/chart.c"
 #include "../../tools/place_labels.c"
 #include "../../tools/plot.c"
+#include "../../tools/style.c"
 
 static uint64_t random_state = 20260807;
 

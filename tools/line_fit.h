@@ -1,0 +1,27 @@
+/*
+ * Lines as wide as a terminal: names in them are cut in the middle, figures never. A printer marks
+ * what may be cut with gp_name_begin() and gp_name_end(); recorded text has no such bytes, since
+ * gp_mask escapes them.
+ */
+#ifndef GP_LINE_FIT_H
+#define GP_LINE_FIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#define GP_NAME_BEGIN '\x0e'
+#define GP_NAME_END '\x0f'
+
+/* Columns that a terminal gives to `bytes` of UTF-8; marks and colours have none. */
+size_t gp_display_width(const char *text, size_t bytes);
+
+/*
+ * Writes a line without its marks, fitted into `columns` (0: as long as it is) where cutting its
+ * names can do that. Of a name at least GP_NAME_LEAST columns are left. `mark` stands for what is
+ * left out: "…" or "..". Returns the columns of what was written.
+ */
+#define GP_NAME_LEAST 12u
+size_t gp_line_fit(FILE *out, const char *line, size_t bytes, size_t columns, const char *mark);
+
+#endif

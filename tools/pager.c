@@ -1,0 +1,95 @@
+/* A shell runs it, as git's: a pager is a command line with options. */
+#include "pager.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char usual[] = "less";
+static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+enum { ENDS = sizeof ends / sizeof *ends };
+
+static volatile pid_t pager; /* 0: none runs */
+static volatile int input = -1;
+static struct sigaction before[ENDS], pipe_before;
+
+static const char *command(void)
+{
+	static const char *const names[] = { "GPUPROF_PAGER", "PAGER" };
+	for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+		const char *value = getenv(names[k]);
+		if (value)
+			return !*value || strcmp(value, "cat") == 0 ? NULL : value;
+	}
+	return usual;
+}
+
+/* What it has of the report it shows; then the program ends by its signal. */
+static void end_behind_pager(int number)
+{
+	close(input);
+	while (pager && waitpid(pager, NULL, 0) < 0 && errno == EINTR)
+		;
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+static void watch_signals(void)
+{
+	struct sigaction ours = { .sa_handler = end_behind_pager },
+			 ignored = { .sa_handler = SIG_IGN };
+	sigfillset(&ours.sa_mask);
+	for (int k = 0; k < ENDS; k++)
+		if (sigaction(ends[k], NULL, &before[k]) == 0 && before[k].sa_handler != SIG_IGN)
+			sigaction(ends[k], &ours, NULL);
+	sigaction(SIGPIPE, &ignored, &pipe_before);
+}
+
+static void run_pager(const char *line, int from)
+{
+	if (from == STDIN_FILENO)
+		fcntl(from, F_SETFD, 0);
+	else
+		dup2(from, STDIN_FILENO);
+	setenv("LESS", "FRX", 0);
+	setenv("LV", "-c", 0);
+	execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+	_exit(127);
+}
+
+int gp_pager_begin(void)
+{
+	int ends_of_pipe[2];
+	const char *line = command();
+	if (!line || pipe2(ends_of_pipe, O_CLOEXEC) != 0)
+		return -1;
+	pager = fork();
+	if (pager == 0)
+		run_pager(line, ends_of_pipe[0]);
+	close(ends_of_pipe[0]);
+	if (pager < 0) {
+		close(ends_of_pipe[1]);
+		pager = 0;
+		return -1;
+	}
+	input = ends_of_pipe[1];
+	watch_signals();
+	return input;
+}
+
+bool gp_pager_end(void)
+{
+	int status = 0;
+	while (waitpid(pager, &status, 0) < 0 && errno == EINTR)
+		;
+	pager = 0;
+	for (int k = 0; k < ENDS; k++)
+		sigaction(ends[k], &before[k], NULL);
+	sigaction(SIGPIPE, &pipe_before, NULL);
+	/* the shell: not executable, not found */
+	return !WIFEXITED(status) || (WEXITSTATUS(status) != 126 && WEXITSTATUS(status) != 127);
+}

@@ -1,0 +1,21 @@
+/*
+ * The program that shows a long report page by page: GPUPROF_PAGER, else PAGER, else less; a value
+ * of "cat" or "" is none. It gets LESS=FRX where LESS is not set.
+ */
+#ifndef GP_PAGER_H
+#define GP_PAGER_H
+
+#include <stdbool.h>
+
+/*
+ * Starts it; returns the descriptor of its input, or -1: there is none, or it cannot be started.
+ * The caller closes it before gp_pager_end.
+ * Until gp_pager_end, SIGPIPE is ignored, and signals that end the program wait for the pager:
+ * it has the terminal.
+ */
+int gp_pager_begin(void);
+
+/* Waits for its end. False: the shell could not start it, so what it was given was not shown. */
+bool gp_pager_end(void);
+
+#endif
