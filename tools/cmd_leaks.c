@@ -43,9 +43,10 @@ static bool add_row(struct leaks *l)
 	snprintf(row->cell[1].text, sizeof row->cell[1].text, is_known ? "%zu" : "unknown",
 		 total.leaks);
 	row->cell[1].number = is_known ? (double)total.leaks : (double)NAN;
+	const double bytes_per_step = total.bytes_per_step + total.pinned_per_step;
 	snprintf(row->cell[2].text, sizeof row->cell[2].text, "%s",
-		 gp_bytes_text((uint64_t)gp_rate_bytes(total.bytes_per_step)).s);
-	row->cell[2].number = total.bytes_per_step;
+		 gp_bytes_text((uint64_t)gp_rate_bytes(bytes_per_step)).s);
+	row->cell[2].number = bytes_per_step;
 	return true;
 }
 

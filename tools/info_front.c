@@ -7,11 +7,10 @@
 
 double gp_info_bytes_per_event(const struct gp_info *info)
 {
-	static const enum gp_kind kinds[] = { GP_ALLOC, GP_FREE, GP_BLOCK_ALLOC, GP_BLOCK_FREE,
-					      GP_LAUNCH };
 	uint64_t events = 0;
-	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-		events += info->kept_from_ns ? info->kept[kinds[k]] : info->counts[kinds[k]];
+	for (unsigned kind = 0; kind < GP_KINDS; kind++)
+		if (gp_is_happening(kind))
+			events += info->kept_from_ns ? info->kept[kind] : info->counts[kind];
 	return events ? (double)info->kept_bytes / (double)events : (double)NAN;
 }
 

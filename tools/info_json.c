@@ -227,6 +227,7 @@ void gp_info_write(const struct gp_info_report *r)
 	gp_json_number(json, "threads", info->threads);
 	write_events(info, json);
 	gp_json_number(json, "file_bytes", info->file_bytes);
+	gp_json_number(json, "events_bytes", info->kept_bytes);
 	gp_json_real(json, "bytes_per_event", gp_info_bytes_per_event(info));
 	write_has(info, json);
 	write_damages(info, json);

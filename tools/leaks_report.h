@@ -49,8 +49,9 @@ const char *gp_leak_unit(const struct gp_leaks_report *report);
 /* What leaks of what is asked for. */
 struct gp_leak_total {
 	size_t leaks, fillings;
-	double bytes_per_step;		     /* of memory */
-	double of_device[GP_DEVICES];	     /* likewise */
+	double bytes_per_step;		     /* bytes of devices */
+	double pinned_per_step;		     /* likewise, of pinned host memory */
+	double of_device[GP_DEVICES];	     /* of bytes_per_step */
 	double steps_until_full[GP_DEVICES]; /* all together; -1: unknown, or nothing leaks there */
 };
 struct gp_leak_total gp_leak_total_of(const struct gp_leaks_report *report);

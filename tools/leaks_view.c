@@ -1,4 +1,5 @@
 /* A leak and the flags: whose it is, whether it was asked for, what all that were amount to. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -52,8 +53,10 @@ static void add(const struct gp_leaks_report *r, const struct gp_leak *leak,
 	if (!gp_leak_is_wanted(r, leak, &view))
 		return;
 	out->leaks++;
-	if (leak->is_object)
+	if (leak->is_object) {
+		out->pinned_per_step += fmax(leak->bytes_per_step, 0);
 		return;
+	}
 	out->bytes_per_step += leak->bytes_per_step;
 	if (leak->device < GP_DEVICES)
 		out->of_device[leak->device] += leak->bytes_per_step;

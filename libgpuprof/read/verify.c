@@ -81,7 +81,13 @@ static enum gp_status compare_checkpoint(struct gp_recording *r, size_t segment,
 	return status;
 }
 
-static enum gp_status replay(struct gp_recording *r, FILE *report, unsigned *differing,
+/* What a replay counts; its other records are definitions. */
+struct tally {
+	unsigned differing; /* checkpoints that are not as the replay */
+	uint64_t events;
+};
+
+static enum gp_status replay(struct gp_recording *r, FILE *report, struct tally *tally,
 			     struct gp_missing *missing)
 {
 	enum gp_status status = gp_recording_rewind(r);
@@ -90,7 +96,7 @@ static enum gp_status replay(struct gp_recording *r, FILE *report, unsigned *dif
 		if (!r->is_begun && r->segment > segment && r->segment < r->index.segments) {
 			segment = r->segment;
 			if (r->index.segment[segment].has_checkpoint)
-				status = compare_checkpoint(r, segment, report, differing);
+				status = compare_checkpoint(r, segment, report, &tally->differing);
 			if (status != GP_OK)
 				break;
 		}
@@ -104,6 +110,7 @@ static enum gp_status replay(struct gp_recording *r, FILE *report, unsigned *dif
 		if (record != NULL && gp_recording_is_behind(r, record))
 			break;
 		if (record != NULL) {
+			tally->events += gp_is_happening(record->kind);
 			status = gp_missing_see(missing, r, record, thread);
 			if (status == GP_OK)
 				status = gp_recording_apply(r, record);
@@ -455,23 +462,27 @@ static void report_missing(const struct gp_recording *r, uint64_t untold, uint64
 			untold, untold == 1 ? " is" : "s are", first, gp_recording_lost(r, 0));
 }
 
-static void report_sum(const struct gp_recording *r, unsigned differing, uint64_t untold,
+static void report_sum(const struct gp_recording *r, const struct tally *tally, uint64_t untold,
 		       FILE *report)
 {
 	const struct gp_index *x = &r->index;
-	fprintf(report, "%" PRIu64 " event%s in %" PRIu64 " block%s and %zu segment%s; ", r->seen,
-		plural(r->seen), x->blocks, plural(x->blocks), x->segments, plural(x->segments));
+	const uint64_t definitions = r->seen - tally->events;
+	fprintf(report,
+		"%" PRIu64 " event%s and %" PRIu64 " definition%s in %" PRIu64
+		" block%s and %zu segment%s; ",
+		tally->events, plural(tally->events), definitions, plural(definitions), x->blocks,
+		plural(x->blocks), x->segments, plural(x->segments));
 	if (x->damages != 0)
 		fprintf(report, "%zu damaged place%s; ", x->damages, plural(x->damages));
-	if (differing != 0)
-		fprintf(report, "%u checkpoint%s not as the replay; ", differing,
-			plural(differing));
+	if (tally->differing != 0)
+		fprintf(report, "%u checkpoint%s not as the replay; ", tally->differing,
+			plural(tally->differing));
 	if (untold != 0)
 		fprintf(report, "%" PRIu64 " memory event%s missing; ", untold, plural(untold));
 	bool has_damaged_names = r->naming.damage.what[0] != '\0';
 	if (has_damaged_names)
 		fputs("the stored names are damaged; ", report);
-	if (x->damages == 0 && differing == 0 && untold == 0 && !has_damaged_names)
+	if (x->damages == 0 && tally->differing == 0 && untold == 0 && !has_damaged_names)
 		fputs("nothing damaged; ", report);
 	uint64_t failed = r->file.header.failed_blocks;
 	if (failed != 0)
@@ -499,10 +510,10 @@ enum gp_status gp_verify_copy(const char *path, struct gp_copy *copy, FILE *repo
 	}
 	/* a copy is of what the file holds: what is still to come is missing in it */
 	r->is_running &= copy == NULL;
-	unsigned differing = 0;
+	struct tally tally = { 0 };
 	struct gp_missing missing = { 0 };
 	uint64_t untold = 0, first = 0;
-	status = replay(r, report, &differing, &missing);
+	status = replay(r, report, &tally, &missing);
 	if (status == GP_OK)
 		untold = gp_missing_untold(&missing, r, &first);
 	if (status == GP_OK)
@@ -514,7 +525,7 @@ enum gp_status gp_verify_copy(const char *path, struct gp_copy *copy, FILE *repo
 	if (status == GP_OK)
 		status = report_tail(r, report);
 	if (status == GP_OK)
-		report_sum(r, differing, untold, report);
+		report_sum(r, &tally, untold, report);
 	bool is_all_missing = untold > 0 || !r->index.is_sealed;
 	if (copy != NULL)
 		copy->status =
@@ -525,7 +536,7 @@ enum gp_status gp_verify_copy(const char *path, struct gp_copy *copy, FILE *repo
 				r->file.header.failed_blocks >
 			0;
 	if (status == GP_OK && (r->index.damages > 0 || has_damaged_names || untold > 0 ||
-				(differing > 0 && !is_lossy)))
+				(tally.differing > 0 && !is_lossy)))
 		status = GP_E_DAMAGED;
 	gp_missing_release(&missing);
 	gp_recording_close(r);

@@ -17,9 +17,10 @@ LIMITS = ("--max-peak 1G --max-reserved 1G --max-allocated 1G --max-growth 0 --m
           "--min-headroom 5%")
 CHECK = "check --json " + LIMITS
 # contradictions that are known, as "figure: row"; one that no recording shows any more fails
-KNOWN = {
-    "events: verify",
-}
+KNOWN = set()
+# kinds of records that define names and numbers: no events (docs/FORMAT.md)
+DEFINITIONS = {"gpu", "kernel", "stream", "thread", "module", "fact", "context", "python_code", "native_frame",
+               "python_frame", "call_stack", "arena", "range_name", "object_name"}
 
 
 class Recording:
@@ -262,7 +263,12 @@ FIGURES = {
     "events": [
         ("info, headline", "info", lambda text: {None: numbers(r" ([\d,]+) events?, ", text)[0]}),
         ("timeline, headline", "timeline", lambda text: {None: numbers(r" ([\d,]+) events?, ", text)[0]}),
-        ("verify", "verify", lambda text: {None: numbers(r"^([\d,]+) events", text)[0]}),
+        ("verify", "verify", lambda text: {None: numbers(r"^([\d,]+) events?", text)[0]}),
+        ("info, sum of its kinds", "info --json", lambda d: {None: sum(
+            number for kind, number in d["events"].items() if kind not in DEFINITIONS)}),
+        ("diff, sum of its kinds", DIFF, lambda d: {None: sum(d["sides"][0]["events"].values())}),
+        ("info, by its bytes an event", "info --json", lambda d: {None: round(
+            d["events_bytes"] / d["bytes_per_event"])} if d["bytes_per_event"] else {}),
     ],
     "events of each kind": [
         ("info", "info --json", lambda d: d["events"]),
