@@ -124,6 +124,7 @@ int gp_inputs_parse_of(const struct gp_command *command, const struct gp_flag *f
 		       char ***argv, unsigned takes)
 {
 	int words = gp_flags_parse(command, flags, argc, *argv, false);
+	inputs.count = 0; /* a program may run commands in turn: tests/fuzz does */
 	if (words < 0)
 		return words;
 	if (words == 0) {
