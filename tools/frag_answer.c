@@ -16,8 +16,7 @@ static const struct {
 			       "synchronize that stream first, or use record_stream() less" },
 	[GP_CAUSE_PRIVATE] = { "private pools (CUDA graphs, MemPool)",
 			       "share one pool among graphs, delete graphs that are done" },
-	[GP_CAUSE_STREAM] = { "cached for other streams",
-			      "allocate on one stream, or call empty_cache()" },
+	[GP_CAUSE_STREAM] = { "cached for other streams", "allocate on one stream" },
 	[GP_CAUSE_SMALL] = { "the small pool (requests up to 1 MiB)",
 			     "none needed; small requests use it" },
 	[GP_CAUSE_LEFTOVER] = { "remainders of at most 1 MiB in the large pool",
@@ -83,7 +82,7 @@ static void print_unused(const struct gp_frag_report *r, const struct gp_frag *f
 	uint64_t unused = f->reserved_bytes - f->allocated_bytes;
 	enum gp_cause most = main_cause(f);
 	if (!unused) {
-		fprintf(r->out, "  unused: 0 B of %s reserved; there is no fragmentation\n",
+		fprintf(r->out, "  unused: 0 B of %s reserved\n",
 			gp_bytes_text(f->reserved_bytes).s);
 		return;
 	}

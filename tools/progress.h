@@ -1,6 +1,6 @@
 /*
- * How far a long work is, on one line of stderr: from its second second on, where stderr is a
- * terminal that shows it to somebody. It is gone before anything else is printed.
+ * The progress of long work, on one line of stderr: after the first second, where stderr is a
+ * terminal and the command is not in the background. The line is erased before other output.
  */
 #ifndef GP_PROGRESS_H
 #define GP_PROGRESS_H

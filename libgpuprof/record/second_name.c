@@ -1,9 +1,9 @@
 /*
- * Who says that a recording has another name than GPUPROF_OUTPUT gave, since a file of that name
- * exists. Children inherit the library, and their stderr may be data to their parent, so one
- * process of a job says it: the first that records, and only where its stderr is that of the
- * process that the user started. No mark is left in the environment: the names that are taken and
- * O_EXCL decide. All on the drain thread. What /proc does not show is not said.
+ * Prints the name of a recording on stderr where a file of the given name exists. Children inherit
+ * the library, and their stderr may be data to their parent. So one process of a job prints it: the
+ * first that records, where its stderr is that of the process that the user started. The taken
+ * names and O_EXCL decide, without a mark in the environment. All on the drain thread. Where /proc
+ * does not show the ancestors, no line is printed.
  */
 #include <fcntl.h>
 #include <stdio.h>
