@@ -1,13 +1,16 @@
 /*
  * What a block of the caching allocator costs whose stack and details are recorded: called by
  * block_cost.py through ctypes below a chain of Python functions, and deeper in C. Times each
- * allocation and each release on its own. Before each of them other memory is read, as a job's own
- * work does between two events; 0 bytes show the cost with warm caches.
+ * allocation and each release on its own. A job's own work fills the caches between two events. So
+ * the program reads other memory before each of them, and runs as many bytes of other code. With 0
+ * bytes, it shows the cost with warm caches.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 #include "../tests/fake/fake_c10.h"
 #include "../tests/unit/native_paths.h"
@@ -24,11 +27,44 @@ static void *block[EVENTS];
 static uint8_t path[EVENTS][LEVELS];
 static volatile unsigned char *foreign;
 static size_t foreign_bytes;
+static void (*foreign_code[2])(void);
 static uint64_t alloc_ticks, release_ticks;
 static double alloc_ns[STEPS_MOST], release_ns[STEPS_MOST], ns_per_tick;
 static unsigned steps;
 
-/* Twice the bytes that a step reads, so that they are not in the cache themselves. */
+/*
+ * A jump in each cache line, to a line that no prefetcher expects: a generator whose period is all
+ * of them. The last one returns.
+ */
+static void write_code(unsigned char *code, size_t bytes)
+{
+	const uint32_t lines = (uint32_t)(bytes / LINE);
+	uint32_t at = 0;
+	for (uint32_t k = 1; k < lines; k++) {
+		const uint32_t next = (at * 5 + 12345) & (lines - 1);
+		const int32_t far = ((int32_t)next - (int32_t)at) * (int32_t)LINE - 5;
+		code[at * LINE] = 0xe9; /* jmp */
+		memcpy(&code[at * LINE + 1], &far, sizeof far);
+		at = next;
+	}
+	code[at * LINE] = 0xc3; /* ret */
+}
+
+static void open_code(size_t bytes)
+{
+	for (int k = 0; k < 2; k++) {
+		unsigned char *code = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+					   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (code == MAP_FAILED)
+			exit(1);
+		write_code(code, bytes);
+		if (mprotect(code, bytes, PROT_READ | PROT_EXEC) != 0)
+			exit(1);
+		*(void **)&foreign_code[k] = code;
+	}
+}
+
+/* Twice the bytes that a step reads and runs, so that they are not in the cache themselves. */
 void block_cost_open(size_t bytes)
 {
 	void *library = dlopen("libc10.so", RTLD_NOW | RTLD_LOCAL);
@@ -36,6 +72,8 @@ void block_cost_open(size_t bytes)
 	if (!c10 || (bytes && !(foreign = calloc(2, bytes))))
 		exit(1);
 	foreign_bytes = bytes;
+	if (bytes)
+		open_code(bytes);
 	ns_per_tick = tick_calibrate();
 	for (unsigned i = 0; i < EVENTS; i++)
 		for (unsigned k = 0; k < BITS; k++)
@@ -46,7 +84,9 @@ void block_cost_open(size_t bytes)
 void block_cost_elsewhere(void)
 {
 	static unsigned turn;
-	const size_t from = (turn++ & 1) * foreign_bytes;
+	const size_t from = (++turn & 1) * foreign_bytes;
+	if (foreign_code[0])
+		foreign_code[turn & 1]();
 	for (size_t at = 0; at < foreign_bytes; at += LINE)
 		foreign[from + at]++;
 }

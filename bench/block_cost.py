@@ -1,6 +1,7 @@
 # Steps of 512 blocks, each allocated below another stack, and then released:
 #	block_cost.py LIBRARY NAME KIB STEPS
-# prints what an allocation and a release take (see block_cost.c) with KIB of other memory read before each. On the
+# prints what an allocation and a release take (see block_cost.c) with KIB, a power of two, of other memory read and
+# of other code run before each. On the
 # fake driver and the fake caching allocator, with and without the preload: the difference is what recording adds.
 import ctypes
 import gc

@@ -278,7 +278,8 @@ static void record_memory(void *block, int64_t bytes, uint64_t allocated, uint64
 		is_attached_here = need_tier(bytes, allocated);
 		if (gp_unlikely(is_first))
 			say_late(bytes, allocated, device);
-		stack = kind == GP_BLOCK_FREE ? gp_stack_of_free() : gp_stack_of_alloc();
+		stack = kind == GP_BLOCK_FREE ? gp_stack_of_free() :
+						gp_stack_of_alloc_at(__builtin_frame_address(0));
 		r = gp_reserve(kind);
 	}
 	/* after the order number was taken: a locked instruction waits for the stores before it */

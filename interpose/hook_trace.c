@@ -173,9 +173,10 @@ static void told(const void *tracker, const struct gp_trace_entry *e)
 {
 	if (gp_unlikely((uint8_t)e->device >= GP_DEVICES))
 		return;
-	if (gp_likely(e->action == GP_TRACE_ALLOC))
+	if (gp_likely(e->action == GP_TRACE_ALLOC)) {
+		gp_expect();
 		keep(tracker, e, GP_TOLD_ALLOC);
-	else if (e->action == GP_TRACE_FREE_REQUESTED)
+	} else if (e->action == GP_TRACE_FREE_REQUESTED)
 		keep(tracker, e, GP_TOLD_FREE);
 	else if (e->action == GP_TRACE_FREE_COMPLETED)
 		completed(tracker, e);

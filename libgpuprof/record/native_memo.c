@@ -285,6 +285,7 @@ static void copy_entry(struct gp_native_entry *to, const struct gp_native_entry 
 	to->stack.id = to->stack.id_generation = 0;
 	to->stack.id_marks = 0;
 	to->stack.beside = to->stack.pair = 0;
+	to->stack.anchor = NULL;
 	memcpy(to->stack.pc, from->stack.pc, (from->rows + 1u) * sizeof *to->stack.pc);
 	memcpy(to->at, from->at, (from->rows + 1u) * sizeof *to->at);
 }

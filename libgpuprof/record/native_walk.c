@@ -460,6 +460,7 @@ GP_HOT void begin(struct walk *w, struct gp_native_thread *t, const struct gp_na
 	s->id = s->id_generation = 0;
 	s->id_marks = 0;
 	s->beside = s->pair = 0;
+	s->anchor = NULL;
 }
 
 /* False: own frames that cannot be left. */

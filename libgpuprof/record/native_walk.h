@@ -43,6 +43,7 @@ struct gp_native_stack {
 	uint32_t made; /* a number that no stack had which was remembered as this one is */
 	uint64_t id_marks;
 	uint32_t beside, pair;	      /* what it last stood beside, and what both are together */
+	const void *anchor;	      /* what holds for the caller wherever this is the stack */
 	uintptr_t pc[GP_NATIVE_ROWS]; /* `depth` of them; what follows is the memo's */
 };
 

@@ -9,6 +9,7 @@
 #include "python_object.h"
 
 _Atomic uint32_t gp_python_died[1u << GP_PYTHON_DIED_LOG];
+_Atomic uint64_t gp_python_died_in_all GP_HOT_DATA;
 
 /* Called by whoever drops the last reference, since 3.12 by several threads at once. */
 typedef void destructor(void *object);
@@ -41,8 +42,10 @@ static void count_death(void *code)
 {
 	_Atomic uint64_t *word;
 	const uint64_t bit = bit_of(code, &word);
-	if (atomic_load_explicit(word, memory_order_relaxed) & bit)
+	if (atomic_load_explicit(word, memory_order_relaxed) & bit) {
 		atomic_fetch_add_explicit(gp_python_deaths_at(code), 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&gp_python_died_in_all, 1, memory_order_relaxed);
+	}
 	atomic_load_explicit(&interpreters_own, memory_order_relaxed)(code);
 }
 

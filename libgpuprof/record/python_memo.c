@@ -9,12 +9,13 @@
 
 #include "python_object.h"
 
-_Static_assert(sizeof(struct gp_python_row) == 32, "loops lie in whole rows");
+_Static_assert(sizeof(struct gp_python_row) == 24, "what lies behind the rows fills whole ones");
 
 #define KIND_SHIFT 48 /* of `at`: addresses end below */
 #define NOTES_MOST 8u /* of what lies elsewhere each time */
 #define REST (4u * GP_PYTHON_MEMO_STACKS)
-#define LOOPS_A_ROW 4u
+#define LOOPS_A_ROW 3u
+#define DEATHS_A_ROW 6u
 
 static struct gp_python_stack no_stack; /* of memos without room; not written */
 
@@ -35,13 +36,6 @@ GP_HOT uint64_t kind(unsigned owner)
 	return (uint64_t)owner << KIND_SHIFT;
 }
 
-/* Also of frames that are not shown: nobody else asks about their code objects. */
-static uint32_t deaths_from_now(const void *code)
-{
-	gp_python_watch_code(code);
-	return gp_python_deaths(code);
-}
-
 /* ---- since 3.12 ---- */
 
 GP_HOT bool holds_shimmed(const struct gp_python_layout *l, const struct gp_python_row *row,
@@ -55,8 +49,7 @@ GP_HOT bool holds_shimmed(const struct gp_python_layout *l, const struct gp_pyth
 		if (owner < first_shim) {
 			const uintptr_t code = (uintptr_t)gp_pointer_at(frame, code_at);
 			const uint64_t at = (uint64_t)gp_long_at(frame, instruction) ^ kind(owner);
-			if (code != row->code || at != row->at ||
-			    gp_python_deaths((const void *)code) != row->deaths)
+			if (code != row->code || at != row->at)
 				return false;
 		} else if (row->at != kind(owner)) {
 			return false;
@@ -78,7 +71,6 @@ GP_HOT bool note_shimmed(const struct gp_python_layout *l, struct gp_python_row 
 	const char *code = gp_untagged((const void *)row->code);
 	const char *at = gp_pointer_at(row->frame, l->frame_instruction);
 	row->at ^= (uint64_t)(uintptr_t)at;
-	row->deaths = deaths_from_now(code);
 	return owner == GP_PYTHON_GENERATOR ||
 	       at - code - l->code_bytecode >= 2 * gp_int_at(code, l->code_traceable);
 }
@@ -98,8 +90,7 @@ GP_HOT bool holds_cframes(const struct gp_python_layout *l, const struct gp_pyth
 		const unsigned owner = kind_of_cframed(l, frame);
 		const uintptr_t code = (uintptr_t)gp_pointer_at(frame, l->frame_code);
 		const uint64_t at = (uint64_t)gp_long_at(frame, l->frame_instruction) ^ kind(owner);
-		if (code != row->code || at != row->at ||
-		    gp_python_deaths((const void *)code) != row->deaths)
+		if (code != row->code || at != row->at)
 			return false;
 		if (owner >> 8 && loops) {
 			if (cframe != *loop++)
@@ -120,7 +111,6 @@ GP_HOT bool note_cframed(const struct gp_python_layout *l, struct gp_python_row 
 	const char *at = gp_pointer_at(row->frame, l->frame_instruction);
 	row->code = (uintptr_t)code;
 	row->at = (uint64_t)(uintptr_t)at ^ kind(owner);
-	row->deaths = deaths_from_now(code);
 	return (owner & 0xff) == GP_PYTHON_GENERATOR ||
 	       at - code - l->code_bytecode >= 2 * gp_int_at(code, l->code_traceable);
 }
@@ -133,8 +123,7 @@ GP_HOT bool holds_objects(const struct gp_python_layout *l, const struct gp_pyth
 	for (const char *frame = frame_of(row); frame; frame = frame_of(++row)) {
 		const void *code = gp_pointer_at(frame, l->frame_code);
 		if ((uintptr_t)code != row->code ||
-		    (uint32_t)gp_int_at(frame, l->frame_instruction) != row->at ||
-		    gp_python_deaths(code) != row->deaths)
+		    (uint32_t)gp_int_at(frame, l->frame_instruction) != row->at)
 			return false;
 		if (gp_pointer_at(frame, l->frame_previous) != row[1].frame)
 			return !row[1].frame && is_open;
@@ -147,14 +136,55 @@ GP_HOT bool note_object(const struct gp_python_layout *l, struct gp_python_row *
 	const void *code = gp_pointer_at(row->frame, l->frame_code);
 	row->code = (uintptr_t)code;
 	row->at = (uint32_t)gp_int_at(row->frame, l->frame_instruction);
-	row->deaths = deaths_from_now(code);
+	return true;
+}
+
+/* ---- deaths ---- */
+
+static unsigned rows_of_loops(unsigned loops)
+{
+	return (loops + LOOPS_A_ROW - 1) / LOOPS_A_ROW;
+}
+
+static unsigned rows_of_deaths(unsigned rows)
+{
+	return (rows + DEATHS_A_ROW - 1) / DEATHS_A_ROW;
+}
+
+static uint32_t *deaths_of(const struct gp_python_stack *s)
+{
+	return (uint32_t *)(void *)&s->row[s->rows + 1u + rows_of_loops(s->loops)];
+}
+
+/* The frames are there now. Those that are not shown count, too: no one else watches their code. */
+static void note_deaths(struct gp_python_stack *s)
+{
+	uint32_t *deaths = deaths_of(s);
+	s->deaths = gp_python_deaths_in_all();
+	for (unsigned k = 0; k < s->rows; k++) {
+		const void *code = gp_untagged((const void *)s->row[k].code);
+		if (code)
+			gp_python_watch_code(code);
+		deaths[k] = gp_python_deaths(code);
+	}
+}
+
+/* Some code object has died. Those of the rows are in the frames that were just compared. */
+GP_COLD static bool holds_after_deaths(struct gp_python_stack *s)
+{
+	const uint64_t now = gp_python_deaths_in_all();
+	const uint32_t *deaths = deaths_of(s);
+	for (unsigned k = 0; k < s->rows; k++)
+		if (s->row[k].code && gp_python_deaths((const void *)s->row[k].code) != deaths[k])
+			return false;
+	s->deaths = now;
 	return true;
 }
 
 /* ---- finding ---- */
 
-GP_HOT bool holds(const struct gp_python_layout *l, const struct gp_python_stack *s,
-		  const struct gp_python_start *start)
+GP_HOT bool holds_frames(const struct gp_python_layout *l, const struct gp_python_stack *s,
+			 const struct gp_python_start *start)
 {
 	const struct gp_python_row *row = s->row;
 	if (!row || row->frame != start->frame)
@@ -164,6 +194,13 @@ GP_HOT bool holds(const struct gp_python_layout *l, const struct gp_python_stack
 	if (l->minor < 11)
 		return holds_objects(l, row, s->is_open);
 	return holds_cframes(l, row, s->is_open, gp_python_loops(s), s->loops, start->cframe);
+}
+
+GP_HOT bool holds(const struct gp_python_layout *l, struct gp_python_stack *s,
+		  const struct gp_python_start *start)
+{
+	return holds_frames(l, s, start) &&
+	       (gp_likely(s->deaths == gp_python_deaths_in_all()) || holds_after_deaths(s));
 }
 
 /* Stacks that are not remembered and come between two that are change nothing. */
@@ -179,14 +216,37 @@ GP_HOT const struct gp_python_stack *found(struct gp_python_memo *m, uint16_t at
 	return &m->stack[at];
 }
 
+GP_HOT_TEXT void gp_python_memo_expect(const struct gp_python_memo *m, unsigned guess)
+{
+	const struct gp_python_stack *s = &m->stack[guess];
+	const char *row = (const char *)s->row;
+	for (unsigned at = 0; at < s->rows * sizeof *s->row; at += 64)
+		__builtin_prefetch(row + at);
+}
+
+GP_HOT_TEXT bool gp_python_memo_is(struct gp_python_memo *m, unsigned number, uint32_t content,
+				   const void *cframe)
+{
+	struct gp_python *p = gp_python_get();
+	struct gp_python_stack *s = &m->stack[number];
+	struct gp_python_start start;
+	if (s->content != content || (!(cframe && gp_python_begin_at(p, cframe, &start)) &&
+				      gp_python_begin(p, &start) != GP_PYTHON_COMPLETE))
+		return false;
+	if (gp_unlikely(!holds(&p->layout, s, &start)))
+		return false;
+	found(m, (uint16_t)number);
+	return true;
+}
+
 GP_HOT_TEXT const struct gp_python_stack *gp_python_memo_find(struct gp_python_memo *m,
-							      unsigned guess,
+							      unsigned guess, const void *cframe,
 							      struct gp_python_start *start,
 							      enum gp_python_reason *reason)
 {
 	struct gp_python *p = gp_python_get();
-	__builtin_prefetch(m->stack[guess].row);
-	*reason = gp_python_begin(p, start);
+	*reason = cframe && gp_python_begin_at(p, cframe, start) ? GP_PYTHON_COMPLETE :
+								   gp_python_begin(p, start);
 	if (gp_unlikely(*reason != GP_PYTHON_COMPLETE))
 		return NULL;
 	const struct gp_python_stack *last = &m->stack[m->last];
@@ -252,7 +312,7 @@ _Static_assert(sizeof(struct gp_python_tables) % 64 == 0, "rows begin at a cache
 /* A stack's rows lie in one piece: from the first unused row on, or in the next piece. */
 static bool has_rows(struct gp_python_memo *m, unsigned loops)
 {
-	const unsigned most = UINT8_MAX + 1u + (loops + LOOPS_A_ROW - 1) / LOOPS_A_ROW;
+	const unsigned most = UINT8_MAX + 1u + rows_of_loops(loops) + rows_of_deaths(UINT8_MAX);
 	const unsigned left = GP_PYTHON_MEMO_STEP - m->rows_used % GP_PYTHON_MEMO_STEP;
 	const uint32_t from = m->rows_used + (most <= left ? 0 : left);
 	if (from == m->rows_most && !memo_grow(m))
@@ -274,6 +334,12 @@ static bool make_room(struct gp_python_memo *m, unsigned loops)
 	gp_python_memo_forget(m);
 	m->rest = is_worth_it ? 0 : REST;
 	return is_worth_it;
+}
+
+static uint32_t content_next(struct gp_python_memo *m)
+{
+	m->contents += m->contents == UINT32_MAX ? 2 : 1;
+	return m->contents;
 }
 
 /* The stack's number; 0: not remembered. */
@@ -305,16 +371,17 @@ GP_COLD static uint16_t note_stack(struct gp_python_memo *m, const struct gp_pyt
 		.is_open = walked->reason == GP_PYTHON_TRUNCATED,
 		.why = walked->why,
 		.id = walked->id,
-		.content = ++m->contents,
+		.content = content_next(m),
 	};
 	memcpy(&row[rows + 1], walked->loop, walked->loops * sizeof *walked->loop);
+	note_deaths(s);
 	/* the first walk has seen what this one noted, but for C frames that have only begun */
 	if (!holds(l, s, start)) {
 		s->row = NULL;
 		place->notes = NOTES_MOST;
 		return 0;
 	}
-	m->rows_used += rows + 1 + (walked->loops + LOOPS_A_ROW - 1) / LOOPS_A_ROW;
+	m->rows_used += rows + 1 + rows_of_loops(walked->loops) + rows_of_deaths(rows);
 	if (at > m->used)
 		m->used = at;
 	place->stack = at;

@@ -4,10 +4,14 @@
  *
  * Why an equal answer is the right answer. A walk is a function of where it starts and of the words
  * that it reads: of each frame its place, its code object, its instruction, what kind it is and the
- * frame outward of it; of the code object how many have died at its address. Each row holds all of
- * these. By induction from the inside: where the place of a frame is equal, all words
+ * frame outward of it; of the code object how many have died at its address. Each row holds the
+ * words of a frame. By induction from the inside: where the place of a frame is equal, all words
  * of it are compared, so the next frame's place is what the row after it says. So a hit is what a
  * walk would give; there is no guess and no hash to trust. Only frames that were reached are read.
+ *
+ * Deaths are compared frame by frame only after some code object that was met has died. A stack
+ * keeps how many had died in all when its own were last equal, read before they were: while this
+ * number stays, so do they. A count for each address is spread over 256 KiB, the sum is one word.
  *
  * Which stack to compare with: the caller's guess, then the two that followed the last one, the
  * last times. Where it is none of them, the stack is walked and then found by its id.
@@ -23,26 +27,26 @@
 #include "thread_memory.h"
 
 #define GP_PYTHON_MEMO_STACKS 2048u
-#define GP_PYTHON_MEMO_ROWS 36864u /* 1.1 MiB; at the end of a piece up to 319 stay empty */
-#define GP_PYTHON_MEMO_STEP 2048u  /* rows that are counted and mapped at a time */
+#define GP_PYTHON_MEMO_ROWS 46080u /* 1.1 MiB; at the end of a piece up to 383 stay empty */
+#define GP_PYTHON_MEMO_STEP 2560u  /* rows that are counted and mapped at a time */
 #define GP_PYTHON_MEMO_PLACES_LOG 12
 
 /* A frame as it was read; behind the last one stands a row without a frame. */
 struct gp_python_row {
 	const char *frame;
-	uintptr_t code;	 /* as it stands in the frame; of a shim 0 */
-	uint64_t at;	 /* instruction, above it the frame's kind */
-	uint64_t deaths; /* gp_python_deaths() of the code object */
+	uintptr_t code; /* as it stands in the frame; of a shim 0 */
+	uint64_t at;	/* instruction, above it the frame's kind */
 };
 
 struct gp_python_stack {
 	struct gp_python_row *row; /* its first one; NULL: none */
-	uint64_t content;	   /* a number that no other content has or had; never 0 */
+	uint64_t deaths;	   /* gp_python_deaths_in_all() when those of the rows were equal */
+	uint32_t content;	   /* a number that no other content has or had; never 0 */
 	uint32_t id;		   /* the caller's, like `why` */
 	uint16_t follower;	   /* found after this one, the last time; 0: none */
 	uint16_t other;		   /* what that was before: at the end of a loop it is again */
-	uint8_t loops, rows;	   /* `loops` addresses stand behind the rows */
-	uint8_t is_open; /* deeper than was asked for: what lies beyond the last row is not */
+	uint8_t loops, rows; /* behind the rows stand `loops` addresses, then each row's deaths */
+	uint8_t is_open;     /* deeper than was asked for: what lies beyond the last row is not */
 	uint8_t why;
 };
 
@@ -59,7 +63,7 @@ struct gp_python_tables {
 
 /* Stack 0 is none. Room for rows grows by pieces. */
 struct gp_python_memo {
-	uint64_t contents;  /* noted so far */
+	uint32_t contents;  /* noted so far */
 	uint32_t rows_used; /* to the end of the last one, with what is left empty before it */
 	uint32_t rows_most; /* that the budget allows; 0: none, and nothing is kept */
 	uint16_t used;
@@ -75,14 +79,25 @@ struct gp_python_memo {
 /* Without room. What it takes of `pieces` goes with them. */
 void gp_python_memo_init(struct gp_python_memo *memo, struct gp_thread_pieces *pieces);
 
+/* Brings near what the next look will read first if this is the stack. */
+void gp_python_memo_expect(const struct gp_python_memo *memo, unsigned guess);
+
 /*
  * The stack that the calling thread has now; `guess` is the number of the one that is expected, 0
- * where none is. NULL: `reason` says why it has none, or, where it is GP_PYTHON_COMPLETE, that it
- * is to be walked from `start`.
+ * where none is. `cframe`: NULL, or what start->cframe was when the thread's C frames were those
+ * that they are now, down to the one in which it lies. NULL: `reason` says why it has none, or,
+ * where it is GP_PYTHON_COMPLETE, that it is to be walked from `start`.
  */
 const struct gp_python_stack *gp_python_memo_find(struct gp_python_memo *memo, unsigned guess,
-						  struct gp_python_start *start,
+						  const void *cframe, struct gp_python_start *start,
 						  enum gp_python_reason *reason);
+
+/*
+ * Whether the calling thread has stack `number` now, and its content has this number. `cframe` as
+ * above.
+ */
+bool gp_python_memo_is(struct gp_python_memo *memo, unsigned number, uint32_t content,
+		       const void *cframe);
 
 /* What a walk from `start` gave, and what the caller made of it. */
 struct gp_python_walked {

@@ -92,6 +92,16 @@ GP_HOT uint32_t gp_python_deaths(const void *code)
 	return atomic_load_explicit(gp_python_deaths_at(code), memory_order_relaxed);
 }
 
+/*
+ * The sum of all these, in a word that events read anyway. Raised behind them and likewise before
+ * the memory is free: where the sum says the same, so does each.
+ */
+extern _Atomic uint64_t gp_python_died_in_all __attribute__((visibility("hidden")));
+GP_HOT uint64_t gp_python_deaths_in_all(void)
+{
+	return atomic_load_explicit(&gp_python_died_in_all, memory_order_relaxed);
+}
+
 /* From now on; NULL, or why not. Before code objects of this interpreter are walked. */
 const char *gp_python_count_deaths(const struct gp_python *python);
 /* Met: from now on its death counts. Of a code object that is alive. */
@@ -176,6 +186,23 @@ GP_HOT enum gp_python_reason gp_python_begin(struct gp_python *p, struct gp_pyth
 	if (is_ending)
 		return GP_PYTHON_FINALIZING;
 	return frame ? GP_PYTHON_COMPLETE : GP_PYTHON_NO_FRAMES; /* threads of a framework's own */
+}
+
+/*
+ * The same without the thread state, in 3.11 and 3.12. There, each _PyEval_EvalFrameDefault has a
+ * variable, the cframe, which points at its innermost Python frame. The thread state points at the
+ * cframe of the innermost such C function. While the C frames stay the same, so does its place. The
+ * interpreter's functions are not called, and its end changes nothing here. False: another version.
+ */
+GP_HOT bool gp_python_begin_at(const struct gp_python *p, const void *cframe,
+			       struct gp_python_start *start)
+{
+	if (!p || p->layout.cframe_frame < 0 ||
+	    atomic_load_explicit(&p->phase, memory_order_relaxed) != GP_PYTHON_PROVEN)
+		return false;
+	start->cframe = cframe;
+	start->frame = gp_pointer_at(cframe, p->layout.cframe_frame);
+	return start->frame != NULL;
 }
 
 #endif

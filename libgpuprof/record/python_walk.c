@@ -64,6 +64,20 @@ bool gp_python_find(void *(*lookup)(void *, const char *name), void *context)
 	return true;
 }
 
+static _Atomic uintptr_t object_from, object_to = UINTPTR_MAX;
+
+void gp_python_object(uintptr_t from, uintptr_t to)
+{
+	atomic_store(&object_from, from);
+	atomic_store(&object_to, to);
+}
+
+bool gp_python_may_run(uintptr_t pc)
+{
+	return pc >= atomic_load_explicit(&object_from, memory_order_relaxed) &&
+	       pc < atomic_load_explicit(&object_to, memory_order_relaxed);
+}
+
 /* Fills frames[0..most), counts the rest. */
 struct writer {
 	struct gp_python_frame *frames;

@@ -34,6 +34,13 @@
  */
 bool gp_python_find(void *(*lookup)(void *context, const char *name), void *context);
 
+/*
+ * The object that has the interpreter's functions, once, after it was found; what lies outside of
+ * [from, to) runs no Python. Before, every pc may.
+ */
+void gp_python_object(uintptr_t from, uintptr_t to);
+bool gp_python_may_run(uintptr_t pc);
+
 struct gp_python_frame {
 	const void *code; /* the code object */
 	int32_t offset;	  /* of the instruction in its bytecode, as frame.f_lasti; < 0: not begun */

@@ -178,6 +178,23 @@ GP_HOT bool gp_enter_level(enum gp_level least)
 	return true;
 }
 
+/* Also while it is being set: who goes on read a word that was stored behind it. */
+GP_HOT void gp_expect_order(void)
+{
+	uintptr_t at = (uintptr_t)__atomic_load_n(&gp_control, __ATOMIC_RELAXED) +
+		       offsetof(struct gp_control, next_order);
+	__builtin_prefetch((const void *)at, 1);
+}
+
+/* An event of this thread follows soon: asks for the lines that it writes. */
+GP_HOT void gp_expect(void)
+{
+	const struct gp_thread *t = &gp_thread;
+	gp_expect_order();
+	__builtin_prefetch(&t->slots[t->head & t->mask], 1);
+	__builtin_prefetch(t->memo);
+}
+
 /*
  * For everything but launches. Most of it takes an order number, and a locked instruction begins to
  * fetch its line only when all before it is done: the line is asked for here. (NULL before the
@@ -185,10 +202,7 @@ GP_HOT bool gp_enter_level(enum gp_level least)
  */
 GP_HOT bool gp_enter(void)
 {
-	/* also while it is being set: who goes on read a word that was stored behind it */
-	uintptr_t at = (uintptr_t)__atomic_load_n(&gp_control, __ATOMIC_RELAXED) +
-		       offsetof(struct gp_control, next_order);
-	__builtin_prefetch((const void *)at, 1);
+	gp_expect_order();
 	return gp_enter_level(GP_LEVEL_MEMORY);
 }
 

@@ -71,6 +71,8 @@ struct gp_stack_memo {
 	struct known_code code[1u << CODES_KNOWN_LOG];
 };
 
+static const char bare; /* the anchor of native stacks under which there is no Python */
+
 static _Atomic bool has_walker GP_HOT_DATA;
 static _Atomic(const char *) why_no_walker;
 
@@ -236,9 +238,10 @@ void gp_stack_thread_close(struct gp_thread *t)
 /* The calling thread's Python frames, as the other half of the answer needs them. */
 struct python {
 	struct chain chain;
-	uint64_t content; /* number of the remembered one, or why there is none; 0: neither */
-	unsigned number;  /* in the memo; 0: not there */
-	unsigned loops;	  /* inside the C frames that run it, innermost first */
+	uint64_t content;   /* number of the remembered one, or why there is none; 0: neither */
+	const void *cframe; /* of the frames, where the interpreter has such */
+	unsigned number;    /* in the memo; 0: not there */
+	unsigned loops;	    /* inside the C frames that run it, innermost first */
 	const void *const *loop;
 };
 
@@ -291,13 +294,15 @@ static __attribute__((noinline)) void walk_python(struct gp_stack_memo *memo,
 	}
 }
 
-GP_HOT void take_python(struct gp_stack_memo *memo, unsigned guess, struct python *out,
-			const void **loop)
+GP_HOT void take_python(struct gp_stack_memo *memo, const struct gp_stack_guess *guess,
+			const struct gp_native_stack *native, struct python *out, const void **loop)
 {
 	struct gp_python_start start;
 	enum gp_python_reason reason;
-	const struct gp_python_stack *known =
-		gp_python_memo_find(&memo->walks, guess, &start, &reason);
+	const struct gp_python_stack *known = gp_python_memo_find(
+		&memo->walks, guess->python,
+		native && native->anchor != &bare ? native->anchor : NULL, &start, &reason);
+	out->cframe = reason == GP_PYTHON_COMPLETE ? start.cframe : NULL;
 	if (gp_likely(known != NULL)) {
 		out->chain = (struct chain){ known->id, known->why };
 		out->content = known->content;
@@ -361,12 +366,18 @@ GP_HOT struct gp_native_stack *native_now(struct gp_stack_memo *memo, const void
 	return memo->walker ? gp_native_stack_now(memo->walker, frame_address) : NULL;
 }
 
-/* Both were together before, and so marked as they are together. */
-GP_HOT bool is_pair(const struct gp_stack_guess *guess, unsigned number,
-		    const struct gp_native_stack *s, const struct python *python)
+/* This native stack was there before, and with it what the guess says besides. */
+GP_HOT bool is_native(const struct gp_stack_guess *guess, const struct gp_native_stack *s)
 {
-	return guess->pair && guess->native == number && guess->python == python->number &&
-	       guess->made == s->made && guess->content == (uint32_t)python->content;
+	return guess->pair && guess->native == s->number && guess->made == s->made;
+}
+
+/* Both were together before, and so marked as they are together. */
+GP_HOT bool is_pair(const struct gp_stack_guess *guess, const struct gp_native_stack *s,
+		    const struct python *python)
+{
+	return is_native(guess, s) && guess->python == python->number &&
+	       guess->content == (uint32_t)python->content;
 }
 
 GP_HOT struct chain chain_of(struct gp_stack_memo *memo, struct gp_native_stack *s,
@@ -422,6 +433,34 @@ GP_HOT uint32_t pair_of(struct gp_stack_memo *memo, struct chain native,
 	return memo->stack;
 }
 
+/* The stack is whole, and none of its functions is the interpreter's. */
+static bool is_bare(const struct gp_native_stack *s)
+{
+	if (s->end != GP_NATIVE_WHOLE)
+		return false;
+	for (unsigned k = 0; k < s->depth; k++)
+		if (gp_python_may_run(s->pc[k]))
+			return false;
+	return true;
+}
+
+/*
+ * Keeps what holds whenever these are the thread's C frames. A variable of one of them then lies
+ * where it lies now. A function of the interpreter runs each Python frame: a stack without such a
+ * function has none.
+ */
+static void drop_anchor(struct gp_native_stack *s, const struct python *python)
+{
+	uint64_t marks;
+	const void *cframe = python->cframe;
+	s->anchor = NULL;
+	if (cframe && gp_native_stack_mark(s, &cframe, 1, 0, &marks))
+		s->anchor = cframe;
+	else if ((python->chain.why == GP_WHY_NO_FRAMES || python->chain.why == GP_WHY_NO_THREAD) &&
+		 is_bare(s))
+		s->anchor = &bare;
+}
+
 GP_HOT void guess_next_time(struct gp_stack_memo *memo, struct gp_stack_guess *guess,
 			    unsigned number, const struct gp_native_stack *s,
 			    const struct python *python, uint32_t stack)
@@ -439,33 +478,60 @@ GP_HOT void guess_next_time(struct gp_stack_memo *memo, struct gp_stack_guess *g
 					  .pair = is_whole ? stack : 0 };
 }
 
-__attribute__((noinline)) GP_HOT_TEXT uint32_t gp_stack_take(void)
+/* The guess was wrong: finds the stack elsewhere, or makes it. */
+GP_HOT_TEXT static __attribute__((noinline)) uint32_t take_anew(struct gp_stack_memo *memo,
+								struct gp_stack_guess *guess,
+								struct gp_native_stack *met,
+								bool has_native)
+{
+	const void *loop[DEPTH];
+	struct chain native = { 0, GP_WHY_OFF };
+	struct python python = { .chain = native };
+	const unsigned number = met ? met->number : 0;
+	if (memo->has_python)
+		take_python(memo, guess, met, &python, loop);
+	gp_stack_turn_add(&memo->turn, number, python.number);
+	if (gp_likely(met && is_pair(guess, met, &python)))
+		return guess->pair;
+	if (has_native)
+		native = met ? chain_of(memo, met, &python) : without_native(memo);
+	if (number)
+		drop_anchor(met, &python);
+	const uint32_t stack = pair_of(memo, native, &python, met);
+	guess_next_time(memo, guess, number, met, &python, stack);
+	return stack;
+}
+
+/* The Python half of a guess whose native half holds. */
+GP_HOT bool holds_python(struct gp_stack_memo *memo, const struct gp_stack_guess *guess,
+			 const struct gp_native_stack *met)
+{
+	if (met->anchor == &bare || !memo->has_python)
+		return !guess->python;
+	return guess->python &&
+	       gp_python_memo_is(&memo->walks, guess->python, guess->content, met->anchor);
+}
+
+__attribute__((noinline)) GP_HOT_TEXT uint32_t gp_stack_take(const void *frame)
 {
 	struct gp_stack_memo *memo = memo_of(&gp_thread);
 	if (gp_unlikely(!memo))
 		return 0;
-	const void *loop[DEPTH];
-	struct chain native = { 0, GP_WHY_OFF };
-	struct python python = { .chain = native };
 	struct gp_native_stack *met = NULL;
+	struct gp_stack_guess *guess = gp_stack_turn_next(&memo->turn);
 	const bool has_native =
 		memo->has_native && atomic_load_explicit(&has_walker, memory_order_relaxed);
-	struct gp_stack_guess *guess = gp_stack_turn_next(&memo->turn);
-	if (has_native && gp_likely(memo->walker != NULL))
-		gp_native_stack_expect(memo->walker, guess->native);
-	if (memo->has_python)
-		take_python(memo, guess->python, &python, loop);
-	if (has_native)
-		met = native_now(memo, __builtin_frame_address(0));
-	const unsigned number = met ? met->number : 0;
-	gp_stack_turn_add(&memo->turn, number, python.number);
-	if (gp_likely(met && is_pair(guess, number, met, &python)))
-		return guess->pair;
-	if (has_native)
-		native = met ? chain_of(memo, met, &python) : without_native(memo);
-	const uint32_t stack = pair_of(memo, native, &python, met);
-	guess_next_time(memo, guess, number, met, &python, stack);
-	return stack;
+	if (gp_likely(has_native)) {
+		if (gp_likely(memo->walker != NULL))
+			gp_native_stack_expect(memo->walker, guess->native);
+		gp_python_memo_expect(&memo->walks, guess->python);
+		met = native_now(memo, frame ? frame : __builtin_frame_address(0));
+		if (gp_likely(met && is_native(guess, met) && holds_python(memo, guess, met))) {
+			gp_stack_turn_add(&memo->turn, guess->native, guess->python);
+			return guess->pair;
+		}
+	}
+	return take_anew(memo, guess, met, has_native);
 }
 
 void gp_stack_native_opened(void)
@@ -481,6 +547,11 @@ void gp_stack_native_refused(const char *why)
 const char *gp_stack_why_no_native(void)
 {
 	return atomic_load(&why_no_walker);
+}
+
+void gp_stack_found(uintptr_t from, uintptr_t to)
+{
+	gp_python_object(from, to);
 }
 
 bool gp_stack_find(void *(*lookup)(void *context, const char *name), void *context)

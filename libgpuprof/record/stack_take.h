@@ -11,18 +11,23 @@
  * Id of the calling thread's stack, frames of this object left out; 0: there is no room for it. The
  * native and the Python chain are looked up as a whole; in those that are not found what repeats is
  * recognised from the outermost frame on, so a new stack costs what is new in it. Before
- * gp_reserve: no order number may be in flight meanwhile.
+ * gp_reserve: no order number may be in flight meanwhile. `frame`: __builtin_frame_address(0) of a
+ * function of ours on the way to the caller, so that fewer own frames are left out; or NULL.
  */
-uint32_t gp_stack_take(void);
+uint32_t gp_stack_take(const void *frame);
 
 /* The same by kind of event; 0 where none was asked for. */
-GP_HOT uint32_t gp_stack_of_alloc(void) /* failures too */
+GP_HOT uint32_t gp_stack_of_alloc_at(const void *frame) /* failures too */
 {
-	return gp_unlikely(gp_thread.stacks & GP_STACK_ON_ALLOC) ? gp_stack_take() : 0;
+	return gp_unlikely(gp_thread.stacks & GP_STACK_ON_ALLOC) ? gp_stack_take(frame) : 0;
+}
+GP_HOT uint32_t gp_stack_of_alloc(void)
+{
+	return gp_stack_of_alloc_at(NULL);
 }
 GP_HOT uint32_t gp_stack_of_free(void)
 {
-	return gp_unlikely(gp_thread.stacks & GP_STACK_ON_FREE) ? gp_stack_take() : 0;
+	return gp_unlikely(gp_thread.stacks & GP_STACK_ON_FREE) ? gp_stack_take(NULL) : 0;
 }
 /* The first of a thread has one, then each gp_settings.launch_every-th. */
 GP_HOT uint32_t gp_stack_of_nth_launch(void)
@@ -32,7 +37,7 @@ GP_HOT uint32_t gp_stack_of_nth_launch(void)
 		return 0;
 	}
 	gp_thread.launches_bare = gp_settings.launch_every - 1;
-	return gp_stack_take();
+	return gp_stack_take(NULL);
 }
 GP_HOT uint32_t gp_stack_of_launch(void)
 {
@@ -44,6 +49,8 @@ GP_HOT uint32_t gp_stack_of_launch(void)
  * stacks are asked for. False: it is still to be found.
  */
 bool gp_stack_find(void *(*lookup)(void *context, const char *name), void *context);
+/* Where the object that has the interpreter's functions is mapped. */
+void gp_stack_found(uintptr_t from, uintptr_t to);
 /* Native frames can be walked from now on: gp_native_open has succeeded. */
 void gp_stack_native_opened(void);
 /* Native frames cannot be walked: a text that holds for ever. */

@@ -2,7 +2,8 @@
  * A training step repeats itself: after the same few stacks the same one follows. Guesses which,
  * for the memos to compare with first; a guess that is wrong, or from before a memo was emptied,
  * costs time, never the answer. Of the allocations of a GPT's step in PyTorch, the last stack alone
- * foretells 74% of the next ones going forward and 54% going backward, the last six 98% and 95%.
+ * predicts 74% of the next ones going forward and 54% going backward. In a job of 250 to 300 steps
+ * on an H100 the last six predicted 98.7% and 92.3%, the last sixteen 98.4% and 98.7%.
  */
 #ifndef GP_STACK_TURN_H
 #define GP_STACK_TURN_H
@@ -14,7 +15,8 @@
 #include "hot.h"
 
 #define GP_STACK_TURN_LOG 12
-#define GP_STACK_TURN_BITS 11 /* of a number: of so many stacks a memo holds, 64 bits have six */
+#define GP_STACK_TURN_SHIFT 4 /* by event: the 64 bits of the history have sixteen of them */
+#define GP_STACK_TURN_BITS 11 /* of a number: of so many stacks a memo holds */
 
 /*
  * Numbers of stacks in the memos; 0: none, or not remembered. With them, what both are together, as
@@ -67,7 +69,7 @@ GP_HOT struct gp_stack_guess *gp_stack_turn_next(struct gp_stack_turn *turn)
 /* What followed now is part of what is known when the next is guessed. */
 GP_HOT void gp_stack_turn_add(struct gp_stack_turn *turn, unsigned native, unsigned python)
 {
-	turn->history = turn->history << GP_STACK_TURN_BITS ^ native ^
+	turn->history = turn->history << GP_STACK_TURN_SHIFT ^ native ^
 			(uint64_t)python << GP_STACK_TURN_BITS;
 	__builtin_prefetch(gp_stack_turn_next(turn));
 }

@@ -16,6 +16,7 @@
 #include "native_paths.h"
 #include "python_image.h"
 #include "record/python_memo.h"
+#include "record/python_object.h"
 #include "record/thread_memory.h"
 
 #define CHECK(condition)                                                                  \
@@ -97,13 +98,31 @@ static uint32_t id_of(const struct content *now)
 	return k + 1;
 }
 
+/* What the interpreters that have one keep in the C frame of their loop. */
+static const void *cframe_now(void)
+{
+	return image.spec->cframe >= 0 ? &image.cframe : NULL;
+}
+
+/* Stack `number` is the one, by both ways to its first frame or by none. */
+static bool is_stack(unsigned number)
+{
+	const uint32_t content = memo.stack[number].content;
+	const bool is = content && gp_python_memo_is(&memo, number, content, NULL);
+	CHECK(is == (content && gp_python_memo_is(&memo, number, content, cframe_now())));
+	CHECK(!gp_python_memo_is(&memo, number, content + 1, NULL));
+	return is;
+}
+
 /* As a hook does it. True: found, and it is what a walk gives. */
 static bool take(unsigned most)
 {
 	struct gp_python_start start;
 	enum gp_python_reason reason;
-	const struct gp_python_stack *s = gp_python_memo_find(&memo, guess, &start, &reason);
+	const struct gp_python_stack *s = gp_python_memo_find(&memo, guess, NULL, &start, &reason);
 	const bool is_found = s != NULL;
+	if (guess)
+		CHECK(is_stack(guess) == (s && gp_python_number(&memo, s) == guess));
 	const struct content now = walked_now(most);
 	if (!s && reason != GP_PYTHON_COMPLETE) {
 		CHECK(now.frames == 0 && now.reason == reason);
@@ -126,7 +145,7 @@ static bool is_found(void)
 {
 	struct gp_python_start start;
 	enum gp_python_reason reason;
-	return gp_python_memo_find(&memo, guess, &start, &reason) != NULL;
+	return gp_python_memo_find(&memo, guess, NULL, &start, &reason) != NULL;
 }
 
 /* ---- one stack ---- */
@@ -256,6 +275,15 @@ static void check_reuse(void)
 		CHECK(!is_found());
 		meet(MOST);
 	}
+	/* one that is on another stack dies: those of this one are looked at, and live */
+	union object *const other = image_code("f.py", "other", 1);
+	const unsigned number = memo.last;
+	gp_python_watch_code(other);
+	const uint64_t before = gp_python_deaths_in_all();
+	image_drop(other);
+	CHECK(gp_python_deaths_in_all() == before + 1);
+	CHECK(memo.stack[number].deaths == before && is_found());
+	CHECK(memo.last == number && memo.stack[number].deaths == before + 1);
 }
 
 static void tells_code_objects_apart(void **state)
@@ -294,7 +322,10 @@ static void check_ending(void)
 	CHECK(!is_found());
 	struct gp_python_start at;
 	enum gp_python_reason reason;
-	CHECK(!gp_python_memo_find(&memo, 0, &at, &reason) && reason == GP_PYTHON_FINALIZING);
+	CHECK(!gp_python_memo_find(&memo, 0, NULL, &at, &reason) && reason == GP_PYTHON_FINALIZING);
+	/* the thread state is not read: the loop still runs, so its frames are there */
+	const struct gp_python_stack *s = gp_python_memo_find(&memo, 0, cframe_now(), &at, &reason);
+	CHECK(!s == !cframe_now());
 	image.is_ending = 0;
 	CHECK(is_found());
 }
