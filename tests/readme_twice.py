@@ -1,19 +1,19 @@
-"""Runs the commands of README.md from top to bottom, twice, in one new directory: readme_twice.py README BUILD DIRECTORY
+"""Runs the commands of documents from top to bottom, twice, in one new directory:
+readme_twice.py BUILD DIRECTORY README [DOCUMENT...]
 
-The jobs run on the fake driver. `make deps` and the session with its own program are left out: tests/check_fresh.sh
-and lint/readme_session.sh run them. A command of the page may end with another status than 0 only where STATUS says so.
+It reads indented lines (`gpuprof ...`, `$ gpuprof ...`), code in tables and the session. Lines below an indented
+`$ gpuprof ...` are its output and must be equal to it; a line `...` stands for any number of lines. Others compare or
+run the rest: lint/readme_session.sh the session, tests/check_fresh.sh `make deps`. Jobs run on the fake driver. A
+command may end with another status than 0 only where STATUS allows it.
 """
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
 
 # a difference, a limit that is exceeded or cannot be judged
 STATUS = {"diff": (0, 1), "check": (0, 1, 3)}
-# the job here takes less than a second
-SHORTER = {"12.5s": "12ms", "--from 10s": "--from 1ms", "--to 60s": "--to 6ms", "--delay 60": "--delay 1ms"}
 
 JOB = '''
 import ctypes, os, sys
@@ -34,12 +34,28 @@ if len(sys.argv) > 1:
 '''
 
 
-def commands(readme):
-    """Those of indented blocks; comments behind them are cut off."""
-    for line in open(readme, encoding="utf-8"):
-        found = re.match(r"    (?:\$ )?(build/gpuprof .*)", line)
-        if found:
-            yield re.sub(r"\s+#.*", "", found[1]).strip()
+def commands(page):
+    """Each command of a page and the output below it, None where the page shows no output."""
+    found = []
+    below = False
+    for line in open(page, encoding="utf-8").read().split("\n"):
+        command = re.match(r"(?:    |(?=\$))(\$ )?(gpuprof .*)", line)
+        if command:
+            below = bool(command[1]) and line.startswith(" ")
+            found.append((re.sub(r"\s+# .*", "", command[2]).strip(), [] if below else None))
+        elif below and line.startswith("    "):
+            found[-1][1].append(line[4:])
+        elif line:
+            below = False
+            if line.startswith("|"):
+                found += [(code, None) for code in re.findall(r"`(gpuprof .*?)`", line)]
+    return found
+
+
+def is_like(shown, printed):
+    """Lines of a page against those of the program; "..." is any number of lines."""
+    pattern = "".join(r"(?:.*\n)*" if line.strip() == "..." else re.escape(line) + r"\n" for line in shown)
+    return re.fullmatch(pattern, "".join(line + "\n" for line in printed if line))
 
 
 def prepare(directory, build, source):
@@ -52,39 +68,40 @@ def prepare(directory, build, source):
     with open(os.path.join(directory, "train.py"), "w", encoding="utf-8") as file:
         file.write(JOB)
     os.chdir(directory)
-    os.environ.update(LD_LIBRARY_PATH=build + "/fake", PYTHONDONTWRITEBYTECODE="1", GPUPROF_RING_DIR=directory)
+    os.environ.update(LD_LIBRARY_PATH=build + "/fake", PATH=build + ":" + os.environ["PATH"], LC_ALL="C.UTF-8",
+                      PYTHONDONTWRITEBYTECODE="1", GPUPROF_RING_DIR=directory)
     for name in ("before", "after", "serve"):
-        subprocess.run(["build/gpuprof", "run", "-q", "-o", name + ".gpr", "python3", "train.py"], check=True)
-    subprocess.run("build/gpuprof check --baseline memory.json --update before.gpr", shell=True, check=True,
+        subprocess.run(["gpuprof", "run", "-q", "-o", name + ".gpr", "python3", "train.py"], check=True)
+    subprocess.run("gpuprof check --baseline memory.json --update before.gpr", shell=True, check=True,
                    stdout=subprocess.DEVNULL)
 
 
-def run_all(lines, pid):
-    for line in lines:
-        command = re.sub(r"\bpython\b", "python3", line).replace("snapshot PID", f"snapshot {pid}")
-        for long, short in SHORTER.items():
-            command = command.replace(long, short)
-        done = subprocess.run(shlex.split(command), text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+def run_all(examples, pid):
+    for line, shown in examples:
+        command = line.replace("snapshot PID", f"snapshot {pid}")
+        done = subprocess.run(command, shell=True, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=60)
         if done.returncode not in STATUS.get(line.split()[1], (0,)):
             yield f"ended with {done.returncode}: {line}\n{done.stdout[-600:]}"
+        elif shown and not is_like(shown, done.stdout.split("\n")):
+            yield f"prints other lines than the page shows: {line}\n{done.stdout}"
 
 
 def main():
-    readme, build, directory = (os.path.abspath(path) for path in sys.argv[1:])
-    lines = list(commands(readme))
+    build, directory, readme, *others = (os.path.abspath(path) for path in sys.argv[1:])
+    examples = [example for page in (readme, *others) for example in commands(page)]
     prepare(directory, build, os.path.dirname(readme))
-    job = subprocess.Popen(["build/gpuprof", "run", "-q", "-o", "running.gpr", "python3", "train.py", "stay"],
+    job = subprocess.Popen(["gpuprof", "run", "-q", "-o", "running.gpr", "python3", "train.py", "stay"],
                            text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     pid = int(job.stdout.readline())
     faults = []
     for time in ("first", "second"):
-        faults += [f"the {time} time, {fault}" for fault in run_all(lines, pid)]
+        faults += [f"the {time} time, {fault}" for fault in run_all(examples, pid)]
     job.communicate("")
     faults += [f"a second name: {name}" for name in os.listdir(".") if re.search(r"\.\d+\.gpr$", name)]
     print(*faults, sep="\n", end="\n" if faults else "")
-    print(f"{len(lines)} commands, twice, {len(faults)} faults")
-    return bool(faults) or not lines
+    print(f"{len(examples)} commands, twice, {len(faults)} faults")
+    return bool(faults) or not examples
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs the commands of README.md twice in one directory, as a reader would (tests/readme_twice.py).
+# Runs the commands of README.md and docs/TUTORIAL.md twice in one directory, as a reader would, and
+# compares what they show with what is printed (tests/readme_twice.py).
 #   run_readme.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,7 +12,8 @@ if grep -q __asan_init "$build/libgpuprof.so"; then
 	exit 0
 fi
 mkdir -p "$build/run"
-if python3 "$here/readme_twice.py" "$here/../README.md" "$build" "$dir" >"$dir.out" 2>&1; then
+if python3 "$here/readme_twice.py" "$build" "$dir" "$here/../README.md" \
+	"$here/../docs/TUTORIAL.md" >"$dir.out" 2>&1; then
 	echo "pass readme/twice" >>"$results"
 	exit 0
 fi
