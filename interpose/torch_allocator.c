@@ -83,7 +83,7 @@ static const char *layout_of(const char *version, bool is_tried_only, uint32_t *
 			return is_tried_only && !rows[k].is_tried ? NOT_TRIED : NULL;
 		}
 		if (is_later)
-			why = "this PyTorch is newer than what is known of its allocator";
+			why = "this PyTorch is newer than the allocator layouts that are known";
 	}
 	return why;
 }
@@ -167,7 +167,7 @@ const char *gp_torch_allocator_find(const char *version, bool is_tried_only,
 	if (!out->attach)
 		*(void **)&out->attach = native_function(&t, ATTACH_OLD);
 	if (!out->attach)
-		return "its allocator takes no trackers that are known";
+		return "its allocator takes no known kind of tracker";
 	if (!is_native(&t, out->object))
 		return "its allocator is not the native one";
 	*(void **)&out->fraction = native_function(&t, FRACTION);

@@ -34,7 +34,7 @@ struct callback {
 	bool needs_inputs, needs_outputs, needs_ids;
 };
 _Static_assert(sizeof(struct callback) == 40 && offsetof(struct callback, scopes) == 24,
-	       "as the class lies");
+	       "the class has this layout");
 
 static const char *(*name_of)(const void *function);
 /* NULL: not tried; "" added; else why not. Stored with release, after `name_of`. */
@@ -101,12 +101,12 @@ static const char *add(void)
 	    !gp_torch_numbers(version, &major, &minor))
 		return "the version of PyTorch is not known";
 	if (major != 2 || minor < FIRST_MINOR || minor > LAST_MINOR)
-		return "of this PyTorch it is not known how it tells its ranges";
+		return "the interface of ranges is not known for this version of PyTorch";
 	uint64_t (*add_callback)(struct callback);
 	*(void **)&add_callback = gp_mapped_symbol("libtorch_cpu", ADD, NULL, 0);
 	*(void **)&name_of = gp_mapped_symbol("libtorch_cpu", NAME, NULL, 0);
 	if (!add_callback || !name_of)
-		return "the functions that tell its ranges were not found";
+		return "PyTorch's functions for ranges were not found";
 	struct callback callback = { .start = started, .end = ended, .probability = 1.0 };
 	callback.scopes[SCOPE_USER] = true;
 	add_callback(callback);

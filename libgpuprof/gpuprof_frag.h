@@ -163,7 +163,7 @@ enum gp_status gp_frag_find_born(struct gp_recording *recording, const struct gp
 #define GP_OWNER_MAX 128u
 /* Memory that the job asked of the driver on one device, by who asked. */
 struct gp_memory_owner {
-	char name[GP_OWNER_MAX]; /* "framework": its segments; a library; "IPC imports", "VMM" */
+	char name[GP_OWNER_MAX]; /* "PyTorch": its segments; a library; "IPC imports", "VMM" */
 	uint64_t bytes, count;
 };
 struct gp_owners {

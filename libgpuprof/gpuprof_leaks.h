@@ -43,7 +43,7 @@ struct gp_leak {
 		int64_t at_ns;
 		size_t births;
 	} part[GP_LEAK_PARTS];
-	/* "framework", a library ("cuBLAS"), "driver pools", ...; "": not known */
+	/* "PyTorch", a library ("cuBLAS"), "driver pools", ...; "": not known */
 	char owner[GP_NAME_MAX];
 	unsigned device;
 	uint8_t space;	/* enum gp_space */

@@ -58,7 +58,7 @@ static bool find_moment(struct gp_diff_source *s, const char *option, const char
 		return false;
 	if (s->at_ns >= (int64_t)s->info->kept_from_ns)
 		return true;
-	gp_complain("cannot tell what was live at %s in '%s': events are kept from %s on",
+	gp_complain("cannot find live memory at %s in '%s': events are kept from %s on",
 		    gp_ns_text(s->at_ns).s, s->path, gp_ns_text((int64_t)s->info->kept_from_ns).s);
 	return false;
 }
@@ -193,11 +193,11 @@ static bool is_anything(const struct diff *f)
 		gp_complain("cannot compare GPU %lld: no recording has such memory",
 			    (long long)s->device);
 	} else if (s->range) {
-		gp_complain("there is no %smemory of range '%s' in any recording",
+		gp_complain("no recording has %smemory of range '%s'",
 			    s->library || s->of_text || s->device >= 0 ? "such " : "", s->range);
 		gp_use_range_hint(f->r.has_phases, s->range, f->r.near);
 	} else {
-		gp_complain("there is no %smemory of library '%s' in any recording",
+		gp_complain("no recording has %smemory of library '%s'",
 			    s->of_text || s->device >= 0 ? "such " : "", s->library);
 		gp_hint("gpuprof top --by library lists those of a recording");
 	}
@@ -211,7 +211,7 @@ static int judge(const struct diff *f)
 		return GP_EXIT_FOUND;
 	if (!gp_diff_phases_differ(&f->d))
 		return GP_EXIT_OK;
-	gp_complain("cannot compare memory of ranges: recordings know theirs by unlike things");
+	gp_complain("cannot compare memory of ranges: the recordings use different phase sources");
 	gp_hint("without --by range and --range stacks are compared");
 	return GP_EXIT_DAMAGED;
 }
@@ -289,16 +289,15 @@ static int run(int argc, char **argv)
 		return GP_EXIT_INTERNAL;
 	const struct gp_flag own[] = {
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &f->from,
-		  "of one recording: this moment is what it is held against" },
+		  "of one recording: the moment to compare with" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &f->to, "and this one; default end" },
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &f->at,
 		  "at this moment of each: peak (default), oom, end, step:3, 1.5s" },
 		{ "of", 0, GP_FLAG_CHOICE, "CURVE=allocated|reserved|driver|pinned",
 		  &f->r.style.of_text, "only memory of this curve" },
 		{ "ignore-lines", 0, GP_FLAG_SWITCH, NULL, &f->d.ignores_lines,
-		  "stacks that differ in line numbers alone are one: the source was edited" },
-		{ "least", 0, GP_FLAG_TEXT, "SIZE", &f->least,
-		  "smaller changes are no difference" },
+		  "match stacks that differ in line numbers alone, after an edit" },
+		{ "least", 0, GP_FLAG_TEXT, "SIZE", &f->least, "ignore smaller changes" },
 	};
 	struct gp_flag flags[GP_USE_FLAGS_MAX];
 	size_t owns = sizeof own / sizeof *own;

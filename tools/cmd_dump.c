@@ -315,9 +315,9 @@ static int dump_events(struct dump *d, const char *path, int64_t device)
 		return gp_report_failed("read on in", path, status);
 	if (!d->range || shown)
 		return GP_EXIT_OK;
-	gp_complain("there is no such event in range '%s' in '%s'", d->range, path);
+	gp_complain("no such event in range '%s' in '%s'", d->range, path);
 	gp_hint(d->ranges ? "gpuprof phases --as-told lists the ranges of a recording" :
-			    "no ranges were recorded: gpuprof phases may say why");
+			    "no ranges were recorded: gpuprof phases may have the reason");
 	return GP_EXIT_USAGE;
 }
 

@@ -163,8 +163,7 @@ static int build_memory(struct frag *f)
 		status = build_at(f);
 	}
 	if (status == GP_END) {
-		gp_complain("cannot find '%s' in '%s': there is no such moment", f->r.at,
-			    f->r.path);
+		gp_complain("cannot find '%s' in '%s': no such moment", f->r.at, f->r.path);
 		return GP_EXIT_USAGE;
 	}
 	if (status)

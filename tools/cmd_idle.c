@@ -162,7 +162,7 @@ static int run(int argc, char **argv)
 				     .next = "idle" } };
 	const struct gp_flag flags[] = {
 		{ "least", 0, GP_FLAG_NUMBER, "LAUNCHES", &c.least,
-		  "what is unused for so many launches is idle; default 100" },
+		  "launches without a use after which memory is idle; default 100" },
 		{ "device", 0, GP_FLAG_DEVICE, "N", &c.r.device, "only this device" },
 		{ "top", 0, GP_FLAG_NUMBER, "N", &c.r.top,
 		  "at most N rows of each table, 0: all; default 10, with --json all" },

@@ -58,10 +58,10 @@ static void say_doubt(struct leaks *l)
 	if (!l->ends_with_found || gp_leak_total_of(&l->r).leaks)
 		return;
 	if (doubt) {
-		gp_complain("cannot tell whether '%s' leaks: %s", l->r.path, doubt);
+		gp_complain("cannot judge whether '%s' leaks: %s", l->r.path, doubt);
 		hint = gp_leak_doubt_hint(&l->r, text);
 	} else if (!gp_leak_judges_half(&l->r)) {
-		gp_complain("cannot tell whether '%s' leaks: only growth before step %zu of %zu "
+		gp_complain("cannot judge whether '%s' leaks: only growth before step %zu of %zu "
 			    "was detectable",
 			    l->r.path, l->r.leaks.told_to_step + 1, l->r.leaks.steps.steps);
 		hint = "a longer run, or span, has more steps";
@@ -162,7 +162,7 @@ static int run(int argc, char **argv)
 		{ "exit-code", 0, GP_FLAG_SWITCH, NULL, &l.ends_with_found,
 		  "exit 1 at a leak, 3 where most steps cannot be judged" },
 		{ "filling", 0, GP_FLAG_SWITCH, NULL, &l.r.has_fillings,
-		  "what still fills, as a cache does, is taken for a leak, too" },
+		  "report growth that slows down, as of a cache, as a leak" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &l.from,
 		  "from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &l.to, "up to this moment" },

@@ -230,7 +230,7 @@ static void print_overwritten(const struct gp_diff_report *r, const struct gp_di
 		const struct gp_holders *h = t->holders[k];
 		if (h && h->is_overwritten)
 			fprintf(r->out,
-				"%c: its peak, %s at %s, lies before what is kept; groups are of "
+				"%c: its peak, %s at %s, is before the kept events; groups are of "
 				"the "
 				"highest moment since, %s\n",
 				letter(k), gp_bytes_text(h->peak_bytes).s,

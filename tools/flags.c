@@ -164,7 +164,7 @@ static int store_device(const struct gp_flag *flag, const char *value)
 	if (store_number(&number, value))
 		return GP_FLAGS_WRONG;
 	if (device >= GP_DEVICES) {
-		gp_complain("bad value of '--%s': '%s' is no number below %u", flag->name, value,
+		gp_complain("bad value of '--%s': '%s' is not a number below %u", flag->name, value,
 			    GP_DEVICES);
 		return GP_FLAGS_WRONG;
 	}

@@ -15,15 +15,15 @@ void gp_frag_options_add(struct gp_frag_options *o, struct gp_flag flags[GP_FRAG
 {
 	const struct gp_flag rows[GP_FRAG_FLAGS] = {
 		{ "fit", 0, GP_FLAG_TEXT, "SIZE", &o->fit,
-		  "which blocks would have to go for this request; default the failed one" },
+		  "blocks to free for this request; default the failed one" },
 		{ "summary", 0, GP_FLAG_SWITCH, NULL, &o->is_summary,
 		  "rows of torch.cuda.memory_summary()" },
 		{ "map", 0, GP_FLAG_SWITCH, NULL, &o->is_map,
-		  "segments and what lies in them; with -o FILE.svg as a picture" },
+		  "map of segments and their blocks; with -o FILE.svg as a picture" },
 		{ "colour", 0, GP_FLAG_CHOICE, "WHAT=" COLOUR_WORDS, &o->colour_text,
 		  "of blocks in the picture, default age" },
 		{ "top", 0, GP_FLAG_NUMBER, "N", &o->top,
-		  "at most N blocks in the way, 0: all; default 10, with --json all" },
+		  "at most N blocks between gaps, 0: all; default 10, with --json all" },
 		{ "device", 0, GP_FLAG_DEVICE, "N", &o->device, "only this device" },
 		{ "columns", 0, GP_FLAG_NUMBER, "N", &o->columns,
 		  "width of the map, 50 to 400; default that of the terminal, else 100" },

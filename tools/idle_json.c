@@ -21,7 +21,7 @@ static void write_stack(struct gp_json *json, const struct gp_idle_report *r, co
 
 static void write_owner(struct gp_json *json, const struct gp_idle_whose *whose)
 {
-	static const char *const words[GP_IDLE_OWNERS] = { "framework",	      NULL, "program", NULL,
+	static const char *const words[GP_IDLE_OWNERS] = { "PyTorch",	      NULL, "program", NULL,
 							   "another process", NULL };
 	gp_json_text(json, "owner", whose->library[0] ? whose->library : words[whose->owner]);
 }

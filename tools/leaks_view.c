@@ -137,8 +137,8 @@ const char *gp_leak_doubt_hint(const struct gp_leaks_report *r, char text[GP_LEA
 {
 	const struct gp_leaks *all = &r->leaks;
 	if (gp_span_doubt_of(r->info)) {
-		snprintf(text, GP_LEAK_DOUBT_MAX, "'gpuprof info %.200s' says what there is of it",
-			 r->path);
+		snprintf(text, GP_LEAK_DOUBT_MAX,
+			 "'gpuprof info %.200s' lists the parts that are there", r->path);
 		return text;
 	}
 	if (is_captured_in_part(r))
@@ -147,8 +147,7 @@ const char *gp_leak_doubt_hint(const struct gp_leaks_report *r, char text[GP_LEA
 	if (all->is_cut || all->can_tell)
 		return NULL;
 	if (all->may_replace)
-		return "'gpuprof run --outside=stacks' takes stacks outside of what is captured, "
-		       "too";
+		return "'gpuprof run --outside=stacks' also records stacks outside of captures";
 	if (all->steps.steps == 0)
 		return "a range 'step' around each turn of the loop (NVTX, record_function) names "
 		       "them";
@@ -180,11 +179,11 @@ static struct gp_use *list_uses(const struct gp_leaks *all, const struct gp_top 
 
 static void say_none(const struct gp_leaks_report *r, const char *libraries)
 {
-	gp_complain("there is no memory of library '%s' in '%s'", r->library, r->path);
+	gp_complain("no memory of library '%s' in '%s'", r->library, r->path);
 	if (libraries[0])
 		gp_hint("there is memory of: %s", libraries);
 	else
-		gp_hint("no stacks were recorded that say whose memory it is: gpuprof run %s",
+		gp_hint("no stacks were recorded that identify libraries: gpuprof run %s",
 			gp_stack_options(r->info));
 }
 

@@ -60,13 +60,13 @@ const char *gp_library_flaw(const char *path)
 	int fd;
 	const char *flaw = NULL;
 	if (!read_header(path, &fd, &header))
-		flaw = errno ? gp_cause(errno) : "it is no library";
+		flaw = errno ? gp_cause(errno) : "it is not a library";
 	else if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-		flaw = "it is no library";
+		flaw = "it is not a library";
 	else if (!is_of_this_machine(&header))
 		flaw = "it is made for another machine";
 	else if (header.e_type != ET_DYN)
-		flaw = "it is no library";
+		flaw = "it is not a library";
 	else if (!has_all_segments(fd, &header))
 		flaw = "it ends too early";
 	if (fd >= 0)

@@ -71,7 +71,7 @@ static int print_environment(void)
 
 static void print_help_of_help(void)
 {
-	puts("usage: gpuprof help [COMMAND]\n\nlist the commands, or tell the options of one\n\n"
+	puts("usage: gpuprof help [COMMAND]\n\nlist the commands, or print the options of one\n\n"
 	     "      --environment         the page of the variables that the library reads");
 }
 

@@ -282,7 +282,7 @@ static void advise_batch(struct advising *g)
 		v = advice_add(g, gp_help_names[h->help], GP_OOM_COST_CONFIGURATION, true, bytes);
 		BRIEF(v, "smaller batch: %s less", gp_bytes_text(bytes).s);
 		if (g->a->is_framework)
-			TEXT(v, "a smaller batch: %s (%s) less than the %s used and asked",
+			TEXT(v, "a smaller batch: %s (%s) less than the %s used and requested",
 			     gp_bytes_text(bytes).s, share_text(bytes, all, share),
 			     gp_bytes_text(all).s);
 		else
@@ -493,7 +493,7 @@ static void advise_size(struct advising *g)
 		advice_add(g, gp_help_names[GP_HELP_SMALLER], GP_OOM_COST_CODE, false, total);
 	snprintf(v->who, sizeof v->who, "%s", g->a->asker);
 	BRIEF(v, "check the size");
-	TEXT(v, "check the size that %s asks for: it is larger than the GPU",
+	TEXT(v, "check the size that %s requests: it is larger than the GPU",
 	     *v->who ? who_short(v->who, 57, shorter) : "the job");
 	snprintf(g->a->cause, sizeof g->a->cause,
 		 "capacity: the request is larger than the GPU's %s", gp_bytes_text(total).s);

@@ -179,7 +179,7 @@ static void say_cause(const struct gp_oom *o, const struct gp_oom_case *c, struc
 		say_pieces(c, a);
 		return;
 	case GP_VERDICT_CACHE:
-		SAY("PyTorch's cache: %s lie unused in its free segments",
+		SAY("PyTorch's cache: %s are unused in its free segments",
 		    gp_bytes_text(f->releasable_bytes).s);
 		return;
 	case GP_VERDICT_LIMIT:
@@ -244,7 +244,7 @@ static void print_no_helps(FILE *out, const struct gp_oom_answer *a)
 
 void gp_oom_answer_print(FILE *out, const struct gp_oom_answer *a)
 {
-	fprintf(out, "%-9s %s (%" PRIu64 " bytes) of %s, %s\n", "asked",
+	fprintf(out, "%-9s %s (%" PRIu64 " bytes) from %s, %s\n", "requested",
 		gp_bytes_text(a->asked_bytes).s, a->asked_bytes,
 		a->is_framework ? "PyTorch" : "the driver", a->where);
 	print_line(out, "by", *a->asker ? a->asker : "not known: no line was recorded");
@@ -286,7 +286,7 @@ static void write_advice(struct gp_json *json, const struct gp_oom_advice *v)
 void gp_oom_answer_write(struct gp_json *json, const struct gp_oom_answer *a)
 {
 	gp_json_object(json, "answer");
-	gp_json_number(json, "asked", a->asked_bytes);
+	gp_json_number(json, "requested", a->asked_bytes);
 	gp_json_text(json, "asker", *a->asker ? a->asker : NULL);
 	gp_known_write(json, "missing", a->missing_bytes);
 	gp_json_text(json, "cause", a->cause);

@@ -25,7 +25,7 @@ static void brief_table_print(const struct gp_oom_report *r)
 {
 	size_t left = 0;
 	fputs("\neach different request, at its first time:\n", r->out);
-	fprintf(r->out, "   #      moment%s      asked    missing  times  cause            try\n",
+	fprintf(r->out, "   #      moment%s  requested    missing  times  cause            try\n",
 		r->info->devices > 1 ? "  GPU" : "");
 	for (size_t k = 0; k < r->ooms.ooms; k++) {
 		if (!r->row[k].times)

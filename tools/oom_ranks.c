@@ -115,7 +115,7 @@ void gp_oom_ranks_print(struct gp_oom_ranks *ranks, FILE *out)
 		      "the order.\n",
 		      out);
 	fprintf(out, "memory ran out in %zu of %zu recordings:\n", ranks->ranks, ranks->recordings);
-	fputs("     later  GPU      asked    missing  OOMs  cause            try"
+	fputs("     later  GPU  requested    missing  OOMs  cause            try"
 	      "                          recording\n",
 	      out);
 	for (size_t k = 0; k < ranks->ranks; k++) {

@@ -110,11 +110,11 @@ static bool judge(const struct gp_use_report *r)
 		others = gp_plural(r->lackings - 1, "other");
 	const char *also = r->lackings > 1 ? " and " : "";
 	if (r->lacks_match && s->range)
-		gp_complain("there is no %smemory of range '%s' in '%s'%s%s",
+		gp_complain("no %smemory of range '%s' in '%s'%s%s",
 			    s->library || s->of_text || s->device >= 0 ? "such " : "", s->range,
 			    r->lacking, also, others.s);
 	else if (r->lacks_match)
-		gp_complain("there is no %smemory of library '%s' in '%s'%s%s",
+		gp_complain("no %smemory of library '%s' in '%s'%s%s",
 			    s->of_text || s->device >= 0 ? "such " : "", s->library, r->lacking,
 			    also, others.s);
 	else

@@ -117,7 +117,7 @@ enum gp_status gp_owners_build(struct gp_recording *recording, const struct gp_f
 	enum gp_status status = GP_OK;
 	*out = (struct gp_owners){ 0 };
 	if (frag->reserved_bytes != 0)
-		status = add(out, "framework", frag->reserved_bytes);
+		status = add(out, "PyTorch", frag->reserved_bytes);
 	if (status == GP_OK)
 		status = add_outsides(recording, frag, out);
 	for (size_t k = 0; k < out->owners; k++)

@@ -15,7 +15,7 @@ static struct gp_identity frame_of(const struct gp_frame *frame)
 
 static void find_owner(const struct gp_leak_holder *h, const char *library, char *out)
 {
-	const char *owner = h->space == GP_SPACE_BLOCK ? "framework" :
+	const char *owner = h->space == GP_SPACE_BLOCK ? "PyTorch" :
 			    library[0] != '\0'	       ? library :
 			    h->is_object	       ? "" :
 							 gp_space_owner(h->space);

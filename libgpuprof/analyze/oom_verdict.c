@@ -10,10 +10,10 @@ const char *const gp_verdict_names[GP_VERDICTS] = {
 	[GP_VERDICT_UNKNOWN] = "not known",
 	[GP_VERDICT_STREAM] = "stream or pool",
 	[GP_VERDICT_FRAGMENTATION] = "fragmentation",
-	[GP_VERDICT_CACHE] = "framework's cache",
+	[GP_VERDICT_CACHE] = "PyTorch's cache",
 	[GP_VERDICT_LIMIT] = "limit",
 	[GP_VERDICT_OTHER] = "another process",
-	[GP_VERDICT_OUTSIDE] = "growth outside the framework",
+	[GP_VERDICT_OUTSIDE] = "growth outside PyTorch",
 	[GP_VERDICT_CAPACITY] = "capacity",
 };
 
@@ -147,8 +147,8 @@ static bool is_contradicted(const struct gp_oom_facts *f, struct gp_oom_finding 
 		return false;
 	out->not_known =
 		why_refused(f, out,
-			    "the driver counted enough as free, and the limit allowed it; why it "
-			    "refused, it did not say");
+			    "the driver reports enough free memory, and the limit allows the "
+			    "request; the reason of its refusal is unknown");
 	return true;
 }
 

@@ -24,8 +24,7 @@
 
 const char *const gp_step_source_names[GP_STEP_SOURCES] = { "none", "ranges", "repetition" };
 
-static const char nothing_recorded[] =
-	"nothing that repeats is recorded: neither launches nor allocations";
+static const char nothing_recorded[] = "neither launches nor allocations were recorded";
 static const char nothing_repeats[] =
 	"no sure repetition is found in what the job launches and allocates";
 static const char no_allocation_repeats[] =

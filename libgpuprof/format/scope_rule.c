@@ -76,13 +76,13 @@ static const char *nvtx_parse(const char *at, struct gp_scope_rule *rule)
 	if (rule->name[0] == '\0')
 		return "it names no range";
 	if (*at == '@' && (at++, !name_parse(&at, rule->domain) || *at != '\0'))
-		return "its domain is no name";
+		return "its domain is not a name";
 	return NULL;
 }
 
 static const char *steps_parse(const char *at, struct gp_scope_rule *rule)
 {
-	static const char no_steps[] = "it is no step, or steps, from 1 on";
+	static const char no_steps[] = "it is neither a step nor a range of steps, from 1 on";
 	rule->from = GP_SCOPE_STEPS;
 	if (!number_parse(&at, &rule->first_step))
 		return no_steps;
@@ -96,7 +96,7 @@ static const char *steps_parse(const char *at, struct gp_scope_rule *rule)
 	if (*at++ != '@')
 		return no_steps;
 	if (!name_parse(&at, rule->name) || rule->name[0] == '\0' || *at != '\0')
-		return "what ends a step is no name";
+		return "the range after @ is not a name";
 	strcpy(rule->domain, "*");
 	return NULL;
 }
@@ -165,16 +165,16 @@ static const char *together_flaw(const struct gp_scope_words *words,
 			       rule->from == GP_SCOPE_STEPS;
 	*word = GP_SCOPE_WORD_DELAY;
 	if (rule->delay_ns && rule->from != GP_SCOPE_ALL)
-		return "a capture range says already when it begins";
+		return "a capture range has a begin of its own";
 	*word = GP_SCOPE_WORD_END;
 	/* the clock ends one span */
 	if (rule->from == GP_SCOPE_ALL && rule->duration_ns && rule->then != GP_SCOPE_NONE &&
 	    rule->times == 1)
 		return NULL;
 	if (words->range_end[0] != '\0' && !has_range)
-		return rule->duration_ns ? "without a capture range there is one span: it is none "
-					   "of outside, stop" :
-					   "there is no capture range that could end";
+		return rule->duration_ns ? "without a capture range it must be "
+					   "outside or stop" :
+					   "it requires a capture range";
 	if (rule->from == GP_SCOPE_STEPS && (rule->then == GP_SCOPE_NONE || rule->times != 1))
 		return "steps are counted once, and come once";
 	return NULL;
@@ -182,10 +182,10 @@ static const char *together_flaw(const struct gp_scope_words *words,
 
 static struct gp_scope_flaw flaw_of(const struct gp_scope_words *words, struct gp_scope_rule *rule)
 {
-	static const char no_time[] = "it is no time above 0";
+	static const char no_time[] = "it is not a time above 0";
 	struct gp_scope_flaw flaw = { GP_SCOPE_WORD_NONE, NULL, NULL };
 	if (words->delay[0] != '\0' && !gp_scope_time_parse(words->delay, &rule->delay_ns))
-		return (struct gp_scope_flaw){ GP_SCOPE_WORD_DELAY, "it is no time",
+		return (struct gp_scope_flaw){ GP_SCOPE_WORD_DELAY, "it is not a time",
 					       "times are 5, 1.5, 20ms" };
 	if (words->duration[0] != '\0' &&
 	    (!gp_scope_time_parse(words->duration, &rule->duration_ns) || !rule->duration_ns))

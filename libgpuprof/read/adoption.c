@@ -123,7 +123,8 @@ static void report(FILE *out, const struct gp_ring_file *rings, enum gp_status s
 			(unsigned long long)got->events, pid, rings->path, got->recording);
 	else if (is_given_up)
 		fprintf(out,
-			"gpuprof: removed '%s' of process %u: nobody read its recording '%s' for 7 "
+			"gpuprof: removed '%s' of process %u: its recording '%s' was not read for "
+			"7 "
 			"days\n",
 			rings->path, pid, got->recording);
 	else if (status != GP_OK && got->is_nowhere)

@@ -28,7 +28,7 @@ const char *gp_stack_missing(enum gp_stack_why native, enum gp_stack_why python)
 		return "no native frames: the process was forking, or was forked while it looked "
 		       "code up";
 	if (native == GP_WHY_NO_RULE)
-		return "native frames end where nothing tells how to unwind";
+		return "native frames end where unwind tables are missing";
 	if (native == GP_WHY_BROKEN)
 		return "native frames end where the stack makes no sense";
 	return NULL;

@@ -458,7 +458,7 @@ static void report_missing(const struct gp_recording *r, uint64_t untold, uint64
 	if (untold != 0)
 		fprintf(report,
 			"%" PRIu64 " number%s of memory events missing, the first is %" PRIu64
-			": expected no more than the %" PRIu64 " told as lost\n",
+			": expected no more than the %" PRIu64 " recorded as lost\n",
 			untold, untold == 1 ? " is" : "s are", first, gp_recording_lost(r, 0));
 }
 

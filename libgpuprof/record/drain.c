@@ -497,7 +497,7 @@ static bool start(struct gp_recorder *r)
 		gp_say(false, "the rings are private memory: what a kill leaves in them is lost",
 		       NULL);
 	else
-		gp_say(false, "the rings lie in", r->ring_path);
+		gp_say(false, "the rings are in", r->ring_path);
 	tell_facts(r);
 	gp_scope_tell(r);
 	gp_stacks_open(r);

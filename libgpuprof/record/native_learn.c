@@ -514,12 +514,12 @@ const char *gp_native_learn_open(void *(*lookup)(void *, const char *), void *co
 	if (!find_functions(lookup, context))
 		return "libunwind lacks a function that is needed";
 	if (!open_region() || !gp_native_rules_open() || !gp_native_gate_open())
-		return "there is no memory for native stacks";
+		return "no memory is left for native stacks";
 	choose_candidate();
 	const bool is_tried = gp_walking_stack_run(try_first_use, &trial);
 	errno = error;
 	if (!is_tried)
-		return "there is no memory for native stacks";
+		return "no memory is left for native stacks";
 	if (!trial.is_ours)
 		return "the program has a libunwind of its own that stands before ours";
 	return trial.is_proven ? NULL : "libunwind does not do what it should";

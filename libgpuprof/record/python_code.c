@@ -45,7 +45,7 @@ bool gp_python_describe(const void *code, struct gp_python_text *file, struct gp
 	const struct gp_python_layout *l = &p->layout;
 	const void *text_type = p->symbols.text_type;
 	if (gp_pointer_at(code, l->object_type) != p->symbols.code_type) {
-		gp_python_switch_off(p, "self-check: a frame's code is no code object");
+		gp_python_switch_off(p, "self-check: a frame's code is not a code object");
 		return false;
 	}
 	if (!gp_python_counts_deaths(p))

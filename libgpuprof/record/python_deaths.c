@@ -78,7 +78,7 @@ const char *gp_python_count_deaths(const struct gp_python *p)
 		return "there are two interpreters, or another tool watches code objects";
 	if (!own ||
 	    (!atomic_compare_exchange_strong(slot, &own, count_death) && own != count_death))
-		return "it does not say what ends a code object";
+		return "the function that frees code objects was not found";
 	return NULL;
 }
 

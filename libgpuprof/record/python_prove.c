@@ -10,7 +10,7 @@
 #define WALKS 4u   /* that must pass */
 #define FRAMES 16u /* looked at in each */
 #define OBJECT_BYTES 208u
-_Static_assert(GP_PYTHON_NEWEST == 14, "all fields but code_bytecode lie within OBJECT_BYTES");
+_Static_assert(GP_PYTHON_NEWEST == 14, "all fields but code_bytecode are within OBJECT_BYTES");
 
 /* A copy of the first bytes of one of the interpreter's objects. */
 struct copy {
@@ -40,18 +40,18 @@ static const char *wrong_code(const struct gp_python *p, const void *object, int
 	size_t bytes = (size_t)(l->code_traceable >= 0 ? l->code_traceable + 4 : l->code_lines + 8);
 	struct copy code;
 	if (!is_of_type(p, object, p->symbols.code_type) || !gp_python_peek(object, &code, bytes))
-		return "self-check: a frame's code is no code object";
+		return "self-check: a frame's code is not a code object";
 	if (!is_of_type(p, gp_pointer_at(&code, l->code_file), p->symbols.text_type))
-		return "self-check: the file of a code object is no text";
+		return "self-check: the file of a code object is not a text";
 	if (!is_of_type(p, gp_pointer_at(&code, l->code_name), p->symbols.text_type))
-		return "self-check: the name of a code object is no text";
+		return "self-check: the name of a code object is not a text";
 	if (!is_of_type(p, gp_pointer_at(&code, l->code_lines), p->symbols.bytes_type))
-		return "self-check: the line table of a code object is no bytes";
+		return "self-check: the line table of a code object is not a bytes object";
 	if (gp_int_at(&code, l->code_first_line) < 0)
 		return "self-check: the first line of a code object is negative";
 	/* a frame that has not begun stands one unit before its code */
 	if (l->minor >= 11 && (offset < -2 || offset >= 2 * gp_long_at(&code, l->object_size)))
-		return "self-check: an instruction lies outside its code";
+		return "self-check: an instruction is outside its code";
 	return NULL;
 }
 
@@ -65,7 +65,7 @@ static const char *wrong_frame(const struct gp_python *p, const void *frame, con
 	if (!gp_python_peek(frame, &copy, last))
 		return "self-check: a frame is not where it should be";
 	if (is_old && gp_pointer_at(&copy, l->object_type) != p->symbols.frame_type)
-		return "self-check: a frame is no frame";
+		return "self-check: a frame is not a frame object";
 	*previous = gp_pointer_at(&copy, l->frame_previous);
 	*is_shim = l->first_shim_owner >= 0 &&
 		   gp_byte_at(&copy, l->frame_owner) >= l->first_shim_owner;

@@ -13,7 +13,7 @@ void gp_ranges_tend(struct gp_recorder *r)
 	const uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
 	if (!r->is_ending && now - r->unnamed_told_ns < UNNAMED_NS)
 		return;
-	gp_say(false, "no room for more names of ranges, further ones are not told apart", NULL);
+	gp_say(false, "no room for more names of ranges; new names count as one", NULL);
 	r->ranges_unnamed = refused;
 	r->unnamed_told_ns = now;
 	gp_drain_tell(r,

@@ -394,7 +394,7 @@ void gp_scope_tell(struct gp_recorder *r)
 				  .aux = GP_FACT_SCOPE };
 	if (*words) {
 		gp_drain_tell(r, &fact, words);
-		gp_say(false, "captures what was asked for:", words);
+		gp_say(false, "captures:", words);
 	}
 	if (gp_word_level(r->first_word) == GP_LEVEL_OFF || (is_inside && !*words))
 		return;

@@ -238,14 +238,14 @@ static void judge_value(size_t k)
 	else if (gp_is_choice(options[k].value) && !gp_is_chosen(options[k].value, text))
 		cause = " is not one of ", words = options[k].value;
 	else if (strcmp(options[k].value, "EVENTS") == 0 && !gp_stack_events_parse(text, &events))
-		cause = " is no list of alloc, memory, all, launch:N";
+		cause = " is not a list of alloc, memory, all, launch:N";
 	else if (strcmp(options[k].value, "1..64") == 0 && !is_depth(text))
-		cause = " is no number from 1 to 64";
+		cause = " is not a number from 1 to 64";
 	else if (!gp_is_choice(options[k].value) && strstr(options[k].value, "off") &&
 		 gp_on_off_parse(text) == GP_NEITHER)
 		cause = " is neither on nor off";
 	else if (strcmp(options[k].value, "PATTERN") == 0 && (flaw = gp_output_flaw(text)))
-		cause = " stands for nothing and is kept as it is";
+		cause = " has no meaning and stays as it is";
 	if (!cause)
 		return;
 	size_t n = flaw ? strnlen(flaw, 2) : strlen(text);

@@ -45,8 +45,8 @@ static void tell_cut(struct gp_recorder *r)
 	const uint64_t cut = gp_stack_table_cut(), now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
 	if (gp_likely(cut == r->stacks_cut) || (!r->is_ending && now - r->cut_told_ns < CUT_NS))
 		return;
-	gp_say(gp_settings.are_stacks_asked, "no room for more stacks, new ones are not told apart",
-	       NULL);
+	gp_say(gp_settings.are_stacks_asked,
+	       "no room for more stacks; events with new ones have none", NULL);
 	r->stacks_cut = cut;
 	r->cut_told_ns = now;
 	tell_number(r, GP_FACT_STACKS_CUT, cut);

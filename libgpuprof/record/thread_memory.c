@@ -80,7 +80,7 @@ static size_t piece_offset(const struct gp_thread_pieces *pieces)
 {
 	return 64u + pieces->count % DISTANCES * DISTANCE;
 }
-_Static_assert(sizeof(struct gp_thread_piece) <= 64, "it lies before the memory");
+_Static_assert(sizeof(struct gp_thread_piece) <= 64, "it precedes the memory");
 
 /* With signals held: a jump out of a handler would leak the mapping. */
 static struct gp_thread_piece *piece_open(struct gp_thread_pieces *pieces, size_t bytes,

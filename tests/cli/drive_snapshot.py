@@ -74,7 +74,7 @@ def state_of(answer):
     reserved = sum(s["bytes"] for s in device["segments"])
     assert (sum(sizes), reserved) == (device["allocated_bytes"], device["reserved_bytes"])
     others = sum(n for name, n in device["owners"].items()
-                 if name not in ("framework", "unattributed"))
+                 if name not in ("PyTorch", "unattributed"))
     return len(sizes), sum(sizes), others
 
 

@@ -74,8 +74,8 @@ def judge(args, job, recording, guilty):
     of_guilty = [s for line, s in found if line in guilty]
     if job == "deep":
         by = [(s["by"], s["stacks"], s["owner"]) for s in of_guilty]
-        failures += claim(job, "it is one suspect, by line, of 20 stacks at least, of the framework",
-                          len(by) == 1 and by[0][0] == "line" and by[0][1] >= 20 and by[0][2] == "framework", by)
+        failures += claim(job, "it is one suspect, by line, of 20 stacks at least, of PyTorch",
+                          len(by) == 1 and by[0][0] == "line" and by[0][1] >= 20 and by[0][2] == "PyTorch", by)
     else:  # of a sum those alone are told that had more behind the warm-up
         failures += claim(job, f"it keeps them since the first step, within {SLACK}",
                           any(s["since_step"] <= 1 + SLACK for s in of_guilty), [s["since_step"] for s in of_guilty])

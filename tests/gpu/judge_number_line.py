@@ -48,7 +48,7 @@ def main():
         failures += claim(f"{look['what']}: that is what the job was told", used == look["used_bytes"],
                           f"{used} and {look['used_bytes']}")
         rest.append(said["unattributed"])
-    failures += claim("NCCL, cuBLAS and the framework are owners", {"NCCL", "cuBLAS", "framework"} <= said.keys(), said)
+    failures += claim("NCCL, cuBLAS and PyTorch are owners", {"NCCL", "cuBLAS", "PyTorch"} <= said.keys(), said)
     failures += claim("what nobody asked for is constant over the steps, within 32 MiB", max(rest) - min(rest) <= 32 * MIB,
                       f"{min(rest)} to {max(rest)} bytes")
     bare = owners(args.gpuprof, args.bare, len(bare_looks) - 1)["owners"]["unattributed"]

@@ -169,7 +169,7 @@ def outside(case):
     torch.cuda.empty_cache()
     driver_asked(60 * GIB)
     case.hold(20 * GIB)
-    return "growth outside the framework", 60 * GIB, tensor
+    return "growth outside PyTorch", 60 * GIB, tensor
 
 
 def another_process(case):
@@ -187,7 +187,7 @@ def another_process(case):
 
 def cache(case):
     tensor(120 * GIB)
-    return "framework's cache", 60 * GIB, driver_asked
+    return "PyTorch's cache", 60 * GIB, driver_asked
 
 
 def driver_capacity(case):

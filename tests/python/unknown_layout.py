@@ -48,7 +48,7 @@ def type_of_frames():
 def wrong_text_type():
     assert offers(b"PyUnicode_Type", ctypes.create_string_buffer(1024)) == 1
     walk()
-    return "self-check: the file of a code object is no text"
+    return "self-check: the file of a code object is not a text"
 
 
 def missing_runtime():

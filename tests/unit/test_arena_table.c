@@ -247,9 +247,9 @@ static void knows_its_versions(void **state)
 	assert_string_equal(layout_of("2.1.2", false, &unused, &has_snapshot),
 			    "this PyTorch is too old");
 	assert_string_equal(layout_of("2.15.0", false, &unused, &has_snapshot),
-			    "this PyTorch is newer than what is known of its allocator");
+			    "this PyTorch is newer than the allocator layouts that are known");
 	assert_string_equal(layout_of("3.0", false, &unused, &has_snapshot),
-			    "this PyTorch is newer than what is known of its allocator");
+			    "this PyTorch is newer than the allocator layouts that are known");
 }
 
 static void finds_no_allocator_where_there_is_none(void **state)

@@ -398,7 +398,7 @@ static bool is_spread_found(const struct job_loop *loop, uint64_t seed, enum job
 			fabs(leak->count_per_step - 1) < 0.2 && leak->parts == GP_LEAK_PARTS &&
 			leak->part[0].stack == leak->stack &&
 			leak->part[0].births >= leak->part[2].births &&
-			strcmp(leak->owner, "framework") == 0 && leaks.tests > leaks.stacks;
+			strcmp(leak->owner, "PyTorch") == 0 && leaks.tests > leaks.stacks;
 	/* owners have caches among their parts, lines have not */
 	if (is_right && spread != SPREAD_LINES)
 		is_right =

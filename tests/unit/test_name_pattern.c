@@ -228,8 +228,8 @@ static void test_what_is_said(void **state)
 			     "'GPUPROF_FOOBARBAZ'\n");
 	assert_says(values,
 		    "gpuprof: bad value of 'GPUPROF': 'banana' is neither on nor off\n"
-		    "gpuprof: bad value of 'GPUPROF_OUTPUT': '%z' stands for nothing and is kept "
-		    "as it is\n"
+		    "gpuprof: bad value of 'GPUPROF_OUTPUT': '%z' has no meaning and stays as it "
+		    "is\n"
 		    "gpuprof: bad value of 'GPUPROF_RING': 'zz' is not a size\n"
 		    "gpuprof: bad value of 'GPUPROF_START': 'of' is neither on nor off\n");
 	assert_says(hostile, "gpuprof: bad value of 'GPUPROF_RING': '?[31m' is not a size\n");

@@ -261,7 +261,7 @@ static void check_wrong_code(void)
 	image_frame(code, 9, 0);
 	put_pointer(code, 8, &image.frame_type);
 	CHECK(gp_python_find(image_symbol, NULL));
-	CHECK(is_off_because("self-check: a frame's code is no code object"));
+	CHECK(is_off_because("self-check: a frame's code is not a code object"));
 }
 static void check_wrong_file(void)
 {
@@ -269,7 +269,7 @@ static void check_wrong_file(void)
 	image_frame(code, 9, 0);
 	put_pointer(&image.texts[0], 8, &image.bytes_type);
 	CHECK(gp_python_find(image_symbol, NULL));
-	CHECK(is_off_because("self-check: the file of a code object is no text"));
+	CHECK(is_off_because("self-check: the file of a code object is not a text"));
 }
 static void check_wrong_name(void)
 {
@@ -277,14 +277,14 @@ static void check_wrong_name(void)
 	image_frame(code, 9, 0);
 	put_pointer(&image.texts[1], 8, &image.bytes_type);
 	CHECK(gp_python_find(image_symbol, NULL));
-	CHECK(is_off_because("self-check: the name of a code object is no text"));
+	CHECK(is_off_because("self-check: the name of a code object is not a text"));
 }
 static void check_wrong_table(void)
 {
 	image_frame(image_code("f.py", "f", 1), 9, 0);
 	put_pointer(&image.tables[0], 8, &image.text_type);
 	CHECK(gp_python_find(image_symbol, NULL));
-	CHECK(is_off_because("self-check: the line table of a code object is no bytes"));
+	CHECK(is_off_because("self-check: the line table of a code object is not a bytes object"));
 }
 static void check_wrong_first_line(void)
 {
@@ -296,14 +296,14 @@ static void check_wrong_instruction(void)
 {
 	image_frame(image_code("f.py", "f", 1), 40, 0);
 	CHECK(gp_python_find(image_symbol, NULL));
-	CHECK(is_old() || is_off_because("self-check: an instruction lies outside its code"));
+	CHECK(is_old() || is_off_because("self-check: an instruction is outside its code"));
 }
 static void check_wrong_frame_type(void)
 {
 	image_frame(image_code("f.py", "f", 1), 9, 0);
 	put_pointer(&image.frames[0], 8, &image.text_type);
 	CHECK(gp_python_find(image_symbol, NULL));
-	CHECK(!is_old() || is_off_because("self-check: a frame is no frame"));
+	CHECK(!is_old() || is_off_because("self-check: a frame is not a frame object"));
 }
 
 static void switches_off_what_is_not_as_it_should_be(void **state)
@@ -341,7 +341,7 @@ static void check_later(void)
 	CHECK(gp_python_line(code, 18) == GP_PYTHON_NO_LINE && walk(4) == 1);
 	put_pointer(code, 8, &image.frame_type);
 	CHECK(!gp_python_describe(code, &file, &name, &first_line));
-	CHECK(is_off_because("self-check: a frame's code is no code object"));
+	CHECK(is_off_because("self-check: a frame's code is not a code object"));
 }
 
 static void keeps_looking_at_first_sights(void **state)
