@@ -2,7 +2,7 @@
 SESSION_NEEDS := all $(BUILD)/victims/training_loop $(BUILD)/fake/libc10.so $(BUILD)/fake/libtorch_cpu.so
 
 .PHONY: lint format readme-session
-lint: $(SESSION_NEEDS) ## include rule, exports, hot path rules, names, man pages, formatting: each finding with its place
+lint: $(SESSION_NEEDS) ## include rule, exports, hot path rules, names, man pages, prose, formatting: each finding with its place
 	@BUILD=$(BUILD) lint/run.sh
 format: ## clang-format over every C file
 	@lint/formatting.sh apply

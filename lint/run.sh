@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
 passed=0 failed=0 findings=0 skips=
-for check in includes tree object hot_path manual scripts formatting readme_session; do
+for check in includes tree object hot_path manual prose scripts formatting readme_session; do
 	status=0
 	printed=$(lint/$check.sh 2>&1) || status=$?
 	case $status in

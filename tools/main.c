@@ -46,6 +46,23 @@ static int unknown(const char *word)
 	return GP_EXIT_USAGE;
 }
 
+/* A sentence in lines of at most 100 columns. */
+static void print_sentence(const char *text)
+{
+	size_t column = 0;
+	for (const char *word = text; *word;) {
+		const size_t length = strcspn(word, " ");
+		const bool is_last = word[length] == '\0';
+		if (column && column + 1 + length + is_last > 100) {
+			putchar('\n');
+			column = 0;
+		}
+		column += (size_t)printf("%s%.*s", column ? " " : "", (int)length, word);
+		word += length + strspn(word + length, " ");
+	}
+	puts(".\n");
+}
+
 /* One Markdown section an option: docs/ENVIRONMENT.md below its introduction. */
 static int print_environment(void)
 {
@@ -53,7 +70,7 @@ static int print_environment(void)
 	size_t n = gp_options(&option);
 	for (const struct gp_option *o = option; o < option + n; o++) {
 		printf("## %s\n\n", o->variable);
-		printf("%s.\n\n", o->text);
+		print_sentence(o->text);
 		printf("- value: `%s`\n", o->value ? o->value : "on|off");
 		if (*o->initial)
 			printf("- default: `%s`\n", o->initial);

@@ -14,7 +14,7 @@
 #define SEARCH_BYTES 65536u
 
 static const char no_magic[] = "expected \"" GP_FILE_MAGIC "\" at its start";
-_Static_assert(GP_FILE_HEADER == 4096, "a message below says so");
+_Static_assert(GP_FILE_HEADER == 4096, "a message below has this size");
 
 enum gp_status gp_file_read(const struct gp_file *file, uint64_t offset, void *out, size_t bytes)
 {

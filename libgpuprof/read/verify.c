@@ -33,7 +33,7 @@ static void differ(FILE *report, unsigned *differences, uint32_t segment, const 
 	if (*differences == 0)
 		fprintf(report,
 			"the checkpoint of segment %u differs from the replay: %s of device %u is "
-			"%" PRIu64 ", the checkpoint says %" PRIu64 "\n",
+			"%" PRIu64 ", the checkpoint has %" PRIu64 "\n",
 			segment, what, device, replayed, noted);
 	++*differences;
 }
