@@ -22,7 +22,7 @@ BANNED = [  # the words, what to write instead
 
 def words(text):
     for pattern, instead in BANNED:
-        for found in re.finditer(pattern, text):
+        for found in re.finditer(pattern, text, 0 if "What" in pattern else re.I):
             yield found[1] if len(found[1]) > 3 or "no" not in found[0] else found[0], instead
 
 
