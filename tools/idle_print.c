@@ -1,6 +1,7 @@
 /* The report of `gpuprof idle` for a person. */
 #include <string.h>
 
+#include "again.h"
 #include "amount.h"
 #include "idle_report.h"
 #include "message.h"
@@ -193,7 +194,7 @@ static const char *unknown_owner_advice(const struct gp_idle_device *d, enum gp_
 {
 	return d->is_framework && s == GP_IDLE_NEVER ?
 		       "likely a library workspace (such as cuBLAS)" :
-		       "owner unknown (record with --stacks=all)";
+		       "owner unknown (no stacks)";
 }
 
 /* What helps depends on the owner: a program cannot offload a workspace of cuBLAS. */
@@ -336,6 +337,15 @@ static void print_waste(const struct gp_idle_report *r, enum gp_waste waste)
 	print_rest(r, rows);
 }
 
+static void print_again(const struct gp_idle_report *r, const char *otherwise)
+{
+	const unsigned lacks = gp_again_lacks(r->info, GP_LACK_USES | GP_LACK_STACKS);
+	if (lacks)
+		gp_again_print(r->out, r->info, lacks);
+	else
+		gp_next_print(r->out, gp_next_of(r->recording, r->info, otherwise), r->path);
+}
+
 void gp_idle_print(const struct gp_idle_report *r)
 {
 	gp_headline_print(r->out, r->info);
@@ -346,7 +356,7 @@ void gp_idle_print(const struct gp_idle_report *r)
 			gp_mask(r->out, r->idle.no_uses, strlen(r->idle.no_uses));
 		}
 		fputc('\n', r->out);
-		gp_again_print(r->out, r->info, "--uses --stacks=all");
+		print_again(r, "info");
 		return;
 	}
 	for (size_t k = 0; k < r->idle.devices; k++)
@@ -356,8 +366,8 @@ void gp_idle_print(const struct gp_idle_report *r)
 		print_waste(r, (enum gp_waste)w);
 	print_coverage(r);
 	gp_unnamed_print(r->out, r->recording);
-	if (r->info->has_stacks || gp_next_has_oom(r->recording, r->info))
-		gp_next_print(r->out, gp_next_of(r->recording, r->info, "peak"), r->path);
+	if (gp_next_has_oom(r->recording, r->info))
+		gp_next_print(r->out, "oom", r->path);
 	else
-		gp_again_print(r->out, r->info, "--uses --stacks=all");
+		print_again(r, "peak");
 }

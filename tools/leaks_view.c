@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "again.h"
 #include "amount.h"
 #include "leaks_report.h"
 #include "message.h"
@@ -180,12 +181,13 @@ static struct gp_use *list_uses(const struct gp_leaks *all, const struct gp_top 
 
 static void say_none(const struct gp_leaks_report *r, const char *libraries)
 {
+	char again[GP_AGAIN_OPTIONS];
 	gp_complain("there is no memory of library '%s' in '%s'", r->library, r->path);
 	if (libraries[0])
 		gp_hint("there is memory of: %s", libraries);
 	else
-		gp_hint("no stacks were recorded that say whose memory it is: gpuprof run %s",
-			gp_stack_options(r->info));
+		gp_hint("no stacks were recorded that name its owner; '%s' records them",
+			gp_again_run(r->info, gp_again_lacks(r->info, GP_LACK_STACKS), again));
 }
 
 bool gp_leak_has_library(const struct gp_leaks_report *r, enum gp_status *status)

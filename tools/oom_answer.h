@@ -5,6 +5,7 @@
 #ifndef OOM_ANSWER_H
 #define OOM_ANSWER_H
 
+#include "again.h"
 #include "oom_report.h"
 
 #define GP_OOM_WHO_MAX 160u
@@ -47,7 +48,8 @@ struct gp_oom_answer {
 	uint64_t missing_bytes;
 	enum gp_verdict verdict;
 	bool is_kept; /* the driver refused a little that it counts as free */
-	char where[128], asker[GP_OOM_WHO_MAX]; /* asker "": no stack was recorded */
+	char where[128], asker[GP_OOM_WHO_MAX];
+	char no_asker[GP_AGAIN_WHY]; /* why asker is ""; "": no usual cause */
 	char missing[GP_OOM_LINE_MAX], cause[GP_OOM_LINE_MAX];
 	char leak[GP_OOM_LINE_MAX]; /* "": none that explains it was found */
 	size_t advices, no_helps;
