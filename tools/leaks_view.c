@@ -111,6 +111,8 @@ const char *gp_leak_doubt(const struct gp_leaks_report *r, char text[GP_LEAK_DOU
 		return "there are more stacks than were looked at";
 	if (all->can_tell)
 		return NULL;
+	if (all->activations)
+		return "the steps found are parts of one forward pass, whose activations grow";
 	if (all->may_replace)
 		return "what has no stack goes away as fast as new memory comes in its place";
 	if (all->steps.steps == 0)
@@ -150,7 +152,7 @@ const char *gp_leak_doubt_hint(const struct gp_leaks_report *r, char text[GP_LEA
 	if (all->may_replace)
 		return "'gpuprof run --outside=stacks' takes stacks outside of what is captured, "
 		       "too";
-	if (all->steps.steps == 0)
+	if (all->activations || all->steps.steps == 0)
 		return "a range 'step' around each turn of the loop (NVTX, record_function) names "
 		       "them";
 	return "a longer run, or span, has more steps";

@@ -560,14 +560,13 @@ enum gp_status gp_oom_advise(const struct gp_oom_report *r, const struct gp_oom 
 {
 	/* in the order of enum gp_oom_cost */
 	struct advising g = { .r = r, .oom = o, .c = c, .a = a };
-	enum gp_status status = gp_oom_leak_find(r, o, c, &g.leak, &g.is_leak_sure);
-	if (status)
-		return status;
+	g.leak = gp_oom_leak_find(r, o, c);
+	g.is_leak_sure = g.leak && !g.leak->may_be_activations;
 	g.is_of_optimizer = is_of_optimizer(r, o);
 	advise_settings(&g);
 	advise_others(&g);
 	advise_batch(&g);
-	status = advise_code(&g);
+	enum gp_status status = advise_code(&g);
 	list_no_helps(&g);
 	return status;
 }
