@@ -239,24 +239,35 @@ static void print_states(const struct gp_idle_report *r, const struct gp_idle_de
 	}
 }
 
+#define ALL_COLUMNS 128u /* with a short stack */
+
 static void print_rows(const struct gp_idle_report *r, const struct gp_idle_device *d)
 {
 	if (!d->rows)
 		return;
-	fputs("     bytes     count    unused  launches allocated first use  last use  next use  "
-	      "state             stack\n",
-	      r->out);
+	const unsigned columns = gp_screen_columns();
+	const bool is_narrow = columns && columns < ALL_COLUMNS;
+	fprintf(r->out, "     bytes %s   unused  launches %s state             stack\n",
+		is_narrow ? "" : "    count ",
+		is_narrow ? "" : "allocated first use  last use  next use ");
 	for (size_t k = 0; k < gp_idle_rows_shown(r, d->rows); k++) {
 		const struct gp_idle_row *row = &d->row[k];
-		fprintf(r->out, "%10s %9s %9s %9s %9s %9s %9s %9s  %-16s  ",
-			gp_bytes_text(row->bytes).s, gp_count_text(row->count).s,
-			gp_ns_text(row->idle_ns).s, gp_count_text(row->idle_launches).s,
-			moment(row->born_ns).s, moment(row->first_ns).s, moment(row->last_ns).s,
-			moment(row->next_ns).s, state_words[row->state]);
+		fprintf(r->out, "%10s ", gp_bytes_text(row->bytes).s);
+		if (!is_narrow)
+			fprintf(r->out, "%9s ", gp_count_text(row->count).s);
+		fprintf(r->out, "%9s %9s ", gp_ns_text(row->idle_ns).s,
+			gp_count_text(row->idle_launches).s);
+		if (!is_narrow)
+			fprintf(r->out, "%9s %9s %9s %9s ", moment(row->born_ns).s,
+				moment(row->first_ns).s, moment(row->last_ns).s,
+				moment(row->next_ns).s);
+		fprintf(r->out, " %-16s  ", state_words[row->state]);
 		print_key(r, row->key, row->stacks, &row->whose, d->is_framework);
 		print_stack(r, row->stack, row->born_ns);
 	}
 	print_rest(r, d->rows);
+	if (is_narrow)
+		fputs("--wide adds count, allocated, first use, last use and next use\n", r->out);
 }
 
 static void print_reuses(const struct gp_idle_report *r, const struct gp_idle_device *d)
