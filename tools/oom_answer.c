@@ -201,7 +201,7 @@ static void say_cause(const struct gp_oom *o, const struct gp_oom_case *c, struc
 		break;
 	}
 	if (a->is_kept)
-		SAY(CAUSE_KEPT ": just enough was free by its count, of which it keeps some MiB");
+		SAY(CAUSE_KEPT ": it counted just enough as free, but keeps some MiB of that");
 	else
 		SAY("not known: %s", c->finding.not_known);
 }
@@ -245,7 +245,7 @@ static void print_no_helps(FILE *out, const struct gp_oom_answer *a)
 
 void gp_oom_answer_print(FILE *out, const struct gp_oom_answer *a)
 {
-	fprintf(out, "%-9s %s (%" PRIu64 " bytes) of %s, %s\n", "asked",
+	fprintf(out, "%-9s %s (%" PRIu64 " bytes) from %s, %s\n", "asked",
 		gp_bytes_text(a->asked_bytes).s, a->asked_bytes,
 		a->is_framework ? "PyTorch" : "the driver", a->where);
 	char unknown[GP_AGAIN_WHY + 16];
