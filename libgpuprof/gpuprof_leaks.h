@@ -65,6 +65,11 @@ struct gp_leak {
 	uint64_t live_bytes, live_count; /* at the last sample */
 	/* kept since the sample behind which it was found; of so many spans so many had some */
 	size_t births, spans, born_spans;
+	/*
+	 * A request failed, or the recording ends, in what may be one forward pass: no backward
+	 * pass came since it began, and its steps are inferred
+	 */
+	bool may_be_activations;
 	bool is_replaced; /* as many all the time, each time by larger ones: count_per_step is 0 */
 	/* of what fills up: pace at the end by that at the beginning, how many there are then */
 	double pace, expected_count;
@@ -112,6 +117,7 @@ struct gp_leaks {
 	bool may_replace;
 	/* if can_tell, then of what begins by that step; of what begins later it means nothing */
 	size_t told_to_step;
+	size_t activations; /* growth in one forward pass, whose backward frees it: no leaks */
 	size_t leaks, fillings;
 	struct gp_leak *leak; /* memory first, then objects; most bytes a step first */
 	/* likewise: what grows, but slows down as a cache that fills up; and is far from full */

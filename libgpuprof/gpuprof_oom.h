@@ -60,16 +60,6 @@ void gp_ooms_free(struct gp_ooms *ooms);
 enum gp_status gp_oom_memory_build(struct gp_recording *recording, const struct gp_oom *oom,
 				   struct gp_memory *out, size_t *asks);
 
-/* How far training came between a moment and an OOM. */
-enum gp_backward_seen {
-	GP_BACKWARD_NONE,      /* no block was allocated in a backward pass */
-	GP_BACKWARD_UNDER_WAY, /* in one, and none outside of it afterwards */
-	GP_BACKWARD_ENDED,     /* blocks were allocated after a backward pass */
-};
-/* One replay, by the stacks of the framework's blocks since `from_ns`. GP_E_MEMORY. */
-enum gp_status gp_oom_backward_find(struct gp_recording *recording, const struct gp_oom *oom,
-				    int64_t from_ns, enum gp_backward_seen *out);
-
 /* ---- the verdict ---- */
 
 enum gp_verdict {

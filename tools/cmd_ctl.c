@@ -11,12 +11,14 @@
 #include "flags.h"
 #include "json.h"
 #include "message.h"
+#include "screen.h"
 #include "silent.h"
+#include "sink.h"
 
 static int run(int argc, char **argv);
 const struct gp_command gp_command_ctl = {
 	"ctl",
-	"ctl [--json] [PID [start|stop|status]]",
+	"ctl [--json] [options] [PID [start|stop|status]]",
 	"list recording processes; stop and start one",
 	run,
 };
@@ -99,27 +101,27 @@ static const char *state_text(const struct gp_process *p)
 					  "off";
 }
 
-static void print_person(const struct listing *l)
+static void print_person(FILE *out, const struct listing *l)
 {
 	if (l->count == 0) {
-		puts("no process records\nnext: gpuprof run -- COMMAND");
+		fputs("no process records\nnext: gpuprof run -- COMMAND\n", out);
 		return;
 	}
-	printf("%8s  %-22s  %10s  %14s  %s\n", "pid", "state", "lost", "memory events",
-	       "recording");
+	fprintf(out, "%8s  %-22s  %10s  %14s  %s\n", "pid", "state", "lost", "memory events",
+		"recording");
 	for (const struct gp_process *p = l->process; p < l->process + l->count; p++) {
-		printf("%8u  %-22s  %10s  %14s  ", p->pid, state_text(p),
-		       gp_count_text(p->lost_memory + p->lost_launch + p->lost_other).s,
-		       gp_count_text(p->next_order).s);
-		gp_mask(stdout, p->output, strlen(p->output));
-		putchar('\n');
+		fprintf(out, "%8u  %-22s  %10s  %14s  ", p->pid, state_text(p),
+			gp_count_text(p->lost_memory + p->lost_launch + p->lost_other).s,
+			gp_count_text(p->next_order).s);
+		gp_name_print(out, p->output);
+		fputc('\n', out);
 	}
 	const struct gp_process *first = l->process;
 	if (!first->is_alive)
-		puts("next: gpuprof info RECORDING adopts the rings of an ended process");
+		fputs("next: gpuprof info RECORDING adopts the rings of an ended process\n", out);
 	else
-		printf("next: gpuprof ctl %u %s\n", first->pid,
-		       first->level == LEVEL_ALL ? "stop" : "start");
+		fprintf(out, "next: gpuprof ctl %u %s\n", first->pid,
+			first->level == LEVEL_ALL ? "stop" : "start");
 }
 
 static void write_program(const struct listing *l)
@@ -194,17 +196,20 @@ static bool pid_parse(const char *word, unsigned *out)
 
 static int answer(struct listing *l, bool is_json)
 {
+	struct gp_sink sink;
 	if (!list(l))
 		return GP_EXIT_INTERNAL;
 	if (l->pid && l->count == 0) {
 		gp_silent_say("query", "ctl", l->pid);
 		return GP_EXIT_FOUND;
 	}
-	if (is_json)
+	if (is_json) {
 		write_program(l);
-	else
-		print_person(l);
-	return GP_EXIT_OK;
+		return GP_EXIT_OK;
+	}
+	gp_sink_open(&sink, NULL, false, true, NULL, 0);
+	print_person(sink.out, l);
+	return gp_sink_close(&sink, GP_EXIT_OK);
 }
 
 static int run(int argc, char **argv)
@@ -214,6 +219,7 @@ static int run(int argc, char **argv)
 	const struct gp_flag flags[] = {
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &is_json,
 		  "for a program: see gpuprof-ctl(1) for the keys" },
+		GP_FLAGS_SCREEN,
 		{ 0 },
 	};
 	int words = gp_flags_parse(&gp_command_ctl, flags, argc, argv, false);

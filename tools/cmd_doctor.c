@@ -18,11 +18,14 @@
 #include "json.h"
 #include "launch.h"
 #include "message.h"
+#include "screen.h"
+#include "sink.h"
+#include "style.h"
 
 static int run(int argc, char **argv);
 const struct gp_command gp_command_doctor = {
 	"doctor",
-	"doctor [--json]",
+	"doctor [--json] [options]",
 	"check whether this machine can record a job",
 	run,
 };
@@ -403,38 +406,43 @@ static unsigned failures(const struct doctor *d)
 	return count;
 }
 
-static void print_options(void)
+static void print_options(FILE *out)
 {
 	const struct gp_option *option;
 	size_t n = gp_options(&option);
 	for (size_t k = 0; k < n; k++) {
 		bool is_set;
 		const char *value = option_value(option[k].variable, &is_set);
-		printf("      %-17s ", option[k].variable);
-		gp_mask(stdout, *value ? value : "unset", strlen(*value ? value : "unset"));
-		printf(" (%s)\n", is_set ? "environment" : "default");
+		fprintf(out, "      %-17s ", option[k].variable);
+		gp_mask(out, *value ? value : "unset", strlen(*value ? value : "unset"));
+		fprintf(out, " (%s)\n", is_set ? "environment" : "default");
 	}
 }
 
-static void print_person(const struct doctor *d)
+static void print_person(FILE *out, const struct doctor *d)
 {
 	unsigned count = failures(d);
 	if (count)
-		printf("gpuprof " GP_VERSION ": %u of %zu checks failed\n", count, d->checks);
+		fprintf(out, "gpuprof " GP_VERSION ": %s%u of %zu checks failed%s\n",
+			gp_on(GP_ROLE_BAD), count, d->checks, gp_off());
 	else
-		printf("gpuprof " GP_VERSION ": all %zu checks passed\n", d->checks);
+		fprintf(out, "gpuprof " GP_VERSION ": %sall %zu checks passed%s\n",
+			gp_on(GP_ROLE_GOOD), d->checks, gp_off());
 	for (size_t k = 0; k < d->checks; k++) {
 		const struct check *c = &d->check[k];
-		printf("%-5s %-10s ", state_names[c->state], c->name);
-		gp_mask(stdout, c->text, strlen(c->text));
-		putchar('\n');
+		const bool is_bad = c->state == FAIL;
+		fprintf(out, "%s%-5s%s %-10s ", is_bad ? gp_on(GP_ROLE_BAD) : "",
+			state_names[c->state], is_bad ? gp_off() : "", c->name);
+		gp_mask(out, c->text, strlen(c->text));
+		fputc('\n', out);
 		if (c->hint[0])
-			printf("      hint: %s\n", c->hint);
+			fprintf(out, "      hint: %s\n", c->hint);
 	}
-	puts("      options");
-	print_options();
-	puts(count ? "next: fix the failed checks, then run gpuprof doctor" :
-		     "next: gpuprof run -- python3 train.py");
+	fputs("      options\n", out);
+	print_options(out);
+	fputs(count ? "next: fix the failed checks, then run gpuprof doctor\n" :
+		      "next: gpuprof run -- python3 train.py\n",
+	      out);
 }
 
 static void write_options(struct gp_json *json)
@@ -483,6 +491,7 @@ static int run(int argc, char **argv)
 	const struct gp_flag flags[] = {
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &is_json,
 		  "for a program: see gpuprof-doctor(1) for the keys" },
+		GP_FLAGS_SCREEN,
 		{ 0 },
 	};
 	/* no option of users: what our own children are called with */
@@ -503,9 +512,13 @@ static int run(int argc, char **argv)
 	check_output(&d);
 	check_container(&d);
 	check_variables(&d);
-	if (is_json)
+	const int exit_status = failures(&d) ? GP_EXIT_FOUND : GP_EXIT_OK;
+	if (is_json) {
 		write_program(&d);
-	else
-		print_person(&d);
-	return failures(&d) ? GP_EXIT_FOUND : GP_EXIT_OK;
+		return exit_status;
+	}
+	struct gp_sink sink;
+	gp_sink_open(&sink, NULL, false, true, NULL, 0);
+	print_person(sink.out, &d);
+	return gp_sink_close(&sink, exit_status);
 }

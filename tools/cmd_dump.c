@@ -8,6 +8,7 @@
 #include "json.h"
 #include "message.h"
 #include "report.h"
+#include "screen.h"
 #include "stack_print.h"
 #include "use_print.h"
 
@@ -295,7 +296,8 @@ static int dump_events(struct dump *d, const char *path, int64_t device)
 	struct gp_event e;
 	uint64_t shown = 0;
 	enum gp_status status = GP_OK;
-	while (shown < d->limit && (status = gp_recording_next(d->recording, &e)) == GP_OK) {
+	while (shown < d->limit && !gp_screen_is_left() &&
+	       (status = gp_recording_next(d->recording, &e)) == GP_OK) {
 		if (d->ranges)
 			gp_range_paths_see(d->ranges, e.thread, &e.record);
 		if (!is_chosen(d, &e, device))

@@ -13,11 +13,13 @@
 #include "message.h"
 #include "progress.h"
 #include "report.h"
+#include "screen.h"
+#include "sink.h"
 
 static int run(int argc, char **argv);
 const struct gp_command gp_command_symbolize = {
 	"symbolize",
-	"symbolize [--json] RECORDING...",
+	"symbolize [--json] [options] RECORDING...",
 	"store the names of native frames in recordings, to be read elsewhere",
 	run,
 };
@@ -44,40 +46,41 @@ static enum gp_status look_up(struct gp_recording *recording, struct gp_symboliz
 	return status;
 }
 
-static void print_unnamed(const struct gp_symbolized *s)
+static void print_unnamed(FILE *out, const struct gp_symbolized *s)
 {
 	if (s->nowhere)
-		printf("  %s in no module that is known: made at run time, or gone before it was "
-		       "seen\n",
-		       gp_count_text(s->nowhere).s);
+		fprintf(out,
+			"  %s in no module that is known: made at run time, or gone before it was "
+			"seen\n",
+			gp_count_text(s->nowhere).s);
 	for (size_t k = 0; k < s->unnamed_modules && k < MODULES_SHOWN; k++) {
-		printf("  %s in ", gp_count_text(s->unnamed[k].frames).s);
-		gp_mask(stdout, s->unnamed[k].module, strlen(s->unnamed[k].module));
-		printf(": %s\n", s->unnamed[k].why);
+		fprintf(out, "  %s in ", gp_count_text(s->unnamed[k].frames).s);
+		gp_name_print(out, s->unnamed[k].module);
+		fprintf(out, ": %s\n", s->unnamed[k].why);
 	}
 	if (s->unnamed_modules > MODULES_SHOWN)
-		printf("  and %s with frames without a name\n",
-		       gp_plural(s->unnamed_modules - MODULES_SHOWN, "more module").s);
+		fprintf(out, "  and %s with frames without a name\n",
+			gp_plural(s->unnamed_modules - MODULES_SHOWN, "more module").s);
 	if (s->waiting)
-		printf("  %s not looked up: no room for their names\n",
-		       gp_count_text(s->waiting).s);
+		fprintf(out, "  %s not looked up: no room for their names\n",
+			gp_count_text(s->waiting).s);
 }
 
-static void print_person(const char *path, const struct gp_symbolized *s)
+static void print_person(FILE *out, const char *path, const struct gp_symbolized *s)
 {
-	gp_mask(stdout, path, strlen(path));
+	gp_name_print(out, path);
 	if (s->frames == 0) {
-		puts(": no native frames, nothing to look up");
+		fputs(": no native frames, nothing to look up\n", out);
 		return;
 	}
-	printf(": %s of %s named", gp_count_text(s->named).s,
-	       gp_plural(s->frames, "native frame").s);
+	fprintf(out, ": %s of %s named", gp_count_text(s->named).s,
+		gp_plural(s->frames, "native frame").s);
 	if (s->added == 0)
-		printf(", nothing new");
+		fprintf(out, ", nothing new");
 	else if (s->added != s->named)
-		printf(", %s of them new", gp_count_text(s->added).s);
-	printf("; %s of names\n", gp_bytes_text(s->names_bytes).s);
-	print_unnamed(s);
+		fprintf(out, ", %s of them new", gp_count_text(s->added).s);
+	fprintf(out, "; %s of names\n", gp_bytes_text(s->names_bytes).s);
+	print_unnamed(out, s);
 }
 
 static void write_program(struct gp_json *json, const char *path, enum gp_status status,
@@ -129,7 +132,7 @@ static int exit_of(enum gp_status status)
 }
 
 /* `json` NULL: for a person. */
-static int symbolize_one(const char *path, struct gp_json *json, bool *is_shown)
+static int symbolize_one(FILE *out, const char *path, struct gp_json *json, bool *is_shown)
 {
 	struct gp_recording *recording;
 	struct gp_symbolized s = { 0 };
@@ -153,7 +156,7 @@ static int symbolize_one(const char *path, struct gp_json *json, bool *is_shown)
 	if (json)
 		write_program(json, path, status, &s);
 	else if (status == GP_OK)
-		print_person(path, &s);
+		print_person(out, path, &s);
 	*is_shown = *is_shown || (status == GP_OK && s.frames != 0);
 	gp_symbolized_free(&s);
 	gp_recording_close(recording);
@@ -164,9 +167,11 @@ static int run(int argc, char **argv)
 {
 	bool is_json = false, is_shown = false;
 	struct gp_json json;
+	struct gp_sink sink;
 	const struct gp_flag flags[] = {
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &is_json,
 		  "for a program: see gpuprof-symbolize(1) for the keys" },
+		GP_FLAGS_SCREEN,
 		{ 0 },
 	};
 	int words = gp_inputs_parse_of(&gp_command_symbolize, flags, argc, &argv,
@@ -174,16 +179,18 @@ static int run(int argc, char **argv)
 	int worst = GP_EXIT_OK;
 	if (words < 0)
 		return gp_flags_exit(words);
+	gp_sink_open(&sink, NULL, false, !is_json, NULL, 0);
 	gp_json_init(&json, stdout, words > 1 ? 3 : 2);
 	if (is_json && words > 1)
 		gp_json_array(&json, NULL);
 	for (int k = 0; k < words; k++) {
-		int exit_status = symbolize_one(argv[k], is_json ? &json : NULL, &is_shown);
+		int exit_status =
+			symbolize_one(sink.out, argv[k], is_json ? &json : NULL, &is_shown);
 		worst = exit_status > worst ? exit_status : worst;
 	}
 	if (is_json && words > 1)
 		gp_json_end(&json);
 	else if (!is_json && is_shown)
-		gp_next_print(stdout, "peak", argv[0]);
-	return worst;
+		gp_next_print(sink.out, "peak", argv[0]);
+	return gp_sink_close(&sink, worst);
 }

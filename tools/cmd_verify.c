@@ -12,13 +12,14 @@
 #include "json.h"
 #include "message.h"
 #include "report.h"
+#include "screen.h"
 #include "sink.h"
 #include "stdin_recording.h"
 
 static int run(int argc, char **argv);
 const struct gp_command gp_command_verify = {
 	"verify",
-	"verify [--json] [--repair OUT] RECORDING...",
+	"verify [--json] [--repair OUT] [options] RECORDING...",
 	"check every byte of recordings; write a clean copy of a damaged one",
 	run,
 };
@@ -26,6 +27,7 @@ const struct gp_command gp_command_verify = {
 struct verify {
 	const char *repaired; /* NULL: no copy is wanted, or there is none */
 	struct gp_sink sink;  /* of the copy */
+	struct gp_sink report;
 	bool is_json, is_many;
 	struct gp_json json;
 };
@@ -40,11 +42,11 @@ static void visit_findings(const struct verify *v, const char *path, const char 
 			gp_json_bytes(json, NULL, text, length);
 		} else {
 			if (v->is_many) {
-				gp_mask(stdout, path, strlen(path));
-				fputs(": ", stdout);
+				gp_name_print(v->report.out, path);
+				fputs(": ", v->report.out);
 			}
-			gp_mask(stdout, text, length);
-			putchar('\n');
+			gp_mask(v->report.out, text, length);
+			fputc('\n', v->report.out);
 		}
 		text += length + (text[length] == '\n');
 	}
@@ -148,6 +150,7 @@ static int run(int argc, char **argv)
 		  "for a program: see gpuprof-verify(1) for the keys" },
 		{ "repair", 0, GP_FLAG_TEXT, "OUT", &v.repaired,
 		  "write what is whole to the new file OUT" },
+		GP_FLAGS_SCREEN,
 		{ 0 },
 	};
 	int words = gp_inputs_parse(&gp_command_verify, flags, argc, &argv);
@@ -160,6 +163,7 @@ static int run(int argc, char **argv)
 	if (worst != GP_EXIT_OK)
 		return worst;
 	v.is_many = words > 1;
+	gp_sink_open(&v.report, NULL, false, !v.is_json, NULL, 0);
 	gp_json_init(&v.json, stdout, v.is_many ? 3 : 2);
 	if (v.is_json && v.is_many)
 		gp_json_array(&v.json, NULL);
@@ -169,5 +173,5 @@ static int run(int argc, char **argv)
 	}
 	if (v.is_json && v.is_many)
 		gp_json_end(&v.json);
-	return worst;
+	return gp_sink_close(&v.report, worst);
 }

@@ -15,12 +15,14 @@ static const struct {
 	[GP_CAUSE_PENDING] = { "freed blocks that another stream still uses",
 			       "synchronize that stream first, or use record_stream() less" },
 	[GP_CAUSE_PRIVATE] = { "private pools (CUDA graphs, MemPool)",
-			       "share one pool among graphs, delete graphs that are done" },
+			       "give all graphs one graph_pool_handle(), delete graphs that are "
+			       "done" },
 	[GP_CAUSE_STREAM] = { "cached for other streams", "allocate on one stream" },
 	[GP_CAUSE_SMALL] = { "the small pool (requests up to 1 MiB)",
 			     "none needed; small requests use it" },
 	[GP_CAUSE_LEFTOVER] = { "remainders of at most 1 MiB in the large pool",
-				"free the blocks below before large requests" },
+				"use fewer sizes (roundup_power2_divisions), or free the blocks "
+				"below" },
 	[GP_CAUSE_GRANULARITY] = { "driver pages that live blocks share",
 				   "free the blocks below before large requests" },
 	[GP_CAUSE_SOFT] = { "fully free segments or pages",

@@ -1,6 +1,7 @@
 /* The report of `gpuprof idle` for a person. */
 #include <string.h>
 
+#include "again.h"
 #include "amount.h"
 #include "idle_report.h"
 #include "message.h"
@@ -193,7 +194,7 @@ static const char *unknown_owner_advice(const struct gp_idle_device *d, enum gp_
 {
 	return d->is_framework && s == GP_IDLE_NEVER ?
 		       "likely a library workspace (such as cuBLAS)" :
-		       "owner unknown (record with --stacks=all)";
+		       "owner unknown (no stacks)";
 }
 
 /* What helps depends on the owner: a program cannot offload a workspace of cuBLAS. */
@@ -238,24 +239,35 @@ static void print_states(const struct gp_idle_report *r, const struct gp_idle_de
 	}
 }
 
+#define ALL_COLUMNS 128u /* with a short stack */
+
 static void print_rows(const struct gp_idle_report *r, const struct gp_idle_device *d)
 {
 	if (!d->rows)
 		return;
-	fputs("     bytes     count    unused  launches allocated first use  last use  next use  "
-	      "state             stack\n",
-	      r->out);
+	const unsigned columns = gp_screen_columns();
+	const bool is_narrow = columns && columns < ALL_COLUMNS;
+	fprintf(r->out, "     bytes %s   unused  launches %s state             stack\n",
+		is_narrow ? "" : "    count ",
+		is_narrow ? "" : "allocated first use  last use  next use ");
 	for (size_t k = 0; k < gp_idle_rows_shown(r, d->rows); k++) {
 		const struct gp_idle_row *row = &d->row[k];
-		fprintf(r->out, "%10s %9s %9s %9s %9s %9s %9s %9s  %-16s  ",
-			gp_bytes_text(row->bytes).s, gp_count_text(row->count).s,
-			gp_ns_text(row->idle_ns).s, gp_count_text(row->idle_launches).s,
-			moment(row->born_ns).s, moment(row->first_ns).s, moment(row->last_ns).s,
-			moment(row->next_ns).s, state_words[row->state]);
+		fprintf(r->out, "%10s ", gp_bytes_text(row->bytes).s);
+		if (!is_narrow)
+			fprintf(r->out, "%9s ", gp_count_text(row->count).s);
+		fprintf(r->out, "%9s %9s ", gp_ns_text(row->idle_ns).s,
+			gp_count_text(row->idle_launches).s);
+		if (!is_narrow)
+			fprintf(r->out, "%9s %9s %9s %9s ", moment(row->born_ns).s,
+				moment(row->first_ns).s, moment(row->last_ns).s,
+				moment(row->next_ns).s);
+		fprintf(r->out, " %-16s  ", state_words[row->state]);
 		print_key(r, row->key, row->stacks, &row->whose, d->is_framework);
 		print_stack(r, row->stack, row->born_ns);
 	}
 	print_rest(r, d->rows);
+	if (is_narrow)
+		fputs("--wide adds count, allocated, first use, last use and next use\n", r->out);
 }
 
 static void print_reuses(const struct gp_idle_report *r, const struct gp_idle_device *d)
@@ -336,6 +348,15 @@ static void print_waste(const struct gp_idle_report *r, enum gp_waste waste)
 	print_rest(r, rows);
 }
 
+static void print_again(const struct gp_idle_report *r, const char *otherwise)
+{
+	const unsigned lacks = gp_again_lacks(r->info, GP_LACK_USES | GP_LACK_STACKS);
+	if (lacks)
+		gp_again_print(r->out, r->info, lacks);
+	else
+		gp_next_print(r->out, gp_next_of(r->recording, r->info, otherwise), r->path);
+}
+
 void gp_idle_print(const struct gp_idle_report *r)
 {
 	gp_headline_print(r->out, r->info);
@@ -346,7 +367,7 @@ void gp_idle_print(const struct gp_idle_report *r)
 			gp_mask(r->out, r->idle.no_uses, strlen(r->idle.no_uses));
 		}
 		fputc('\n', r->out);
-		gp_again_print(r->out, r->info, "--uses --stacks=all");
+		print_again(r, "info");
 		return;
 	}
 	for (size_t k = 0; k < r->idle.devices; k++)
@@ -356,8 +377,8 @@ void gp_idle_print(const struct gp_idle_report *r)
 		print_waste(r, (enum gp_waste)w);
 	print_coverage(r);
 	gp_unnamed_print(r->out, r->recording);
-	if (r->info->has_stacks || gp_next_has_oom(r->recording, r->info))
-		gp_next_print(r->out, gp_next_of(r->recording, r->info, "peak"), r->path);
+	if (gp_next_has_oom(r->recording, r->info))
+		gp_next_print(r->out, "oom", r->path);
 	else
-		gp_again_print(r->out, r->info, "--uses --stacks=all");
+		print_again(r, "peak");
 }

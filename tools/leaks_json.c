@@ -76,6 +76,7 @@ void gp_leak_write(const struct gp_leaks_report *r, const struct gp_leak *leak,
 	gp_json_number(json, "spans", leak->spans);
 	gp_json_number(json, "kept_spans", leak->born_spans);
 	gp_json_bool(json, "replaced", leak->is_replaced);
+	gp_json_bool(json, "may_be_activations", leak->may_be_activations);
 	if (leak->expected_count > 0) {
 		gp_json_real(json, "pace", leak->pace);
 		write_amount(json, "expected_count", leak->expected_count, STEPS_MOST);

@@ -227,6 +227,10 @@ void gp_leak_print(const struct gp_leaks_report *r, const struct gp_leak *leak,
 	if (leak->range)
 		print_range(r->out, leak->range);
 	print_chance(r->out, leak);
+	if (leak->may_be_activations)
+		fputs("    or activations of one forward pass: no backward pass was seen since it "
+		      "began\n",
+		      r->out);
 	if (leak->examples && leak->live_bytes)
 		print_example(r, leak);
 }

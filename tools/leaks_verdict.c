@@ -89,6 +89,15 @@ static bool verdict_lacks_events(const struct gp_info *info)
 	return info->uncertains || info->lost_memory || info->has_hole;
 }
 
+/* Each of those that grow. */
+static bool verdict_may_be_activations(const struct gp_leaks_report *r)
+{
+	for (size_t k = 0; k < r->leaks.leaks; k++)
+		if (!r->leaks.leak[k].may_be_activations)
+			return false;
+	return r->leaks.leaks > 0;
+}
+
 struct gp_leak_answer gp_leak_answer_of(const struct gp_leaks_report *r,
 					const struct gp_leak_total *total)
 {
@@ -99,6 +108,8 @@ struct gp_leak_answer gp_leak_answer_of(const struct gp_leaks_report *r,
 		answer.verdict = GP_LEAK_FOUND;
 		verdict_add(&answer, verdict_lacks_events(r->info) ?
 					     "Leak suspected, but memory events are missing" :
+				     verdict_may_be_activations(r) ?
+					     "Leak suspected, or activations of one forward pass" :
 					     "Leak found");
 		verdict_add_memory(&answer, r, total, &separator);
 		verdict_add_objects(&answer, r, &separator);

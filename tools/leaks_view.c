@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "again.h"
 #include "amount.h"
 #include "leaks_report.h"
 #include "message.h"
@@ -110,6 +111,8 @@ const char *gp_leak_doubt(const struct gp_leaks_report *r, char text[GP_LEAK_DOU
 		return "there are more stacks than were looked at";
 	if (all->can_tell)
 		return NULL;
+	if (all->activations)
+		return "the steps found are parts of one forward pass, whose activations grow";
 	if (all->may_replace)
 		return "what has no stack goes away as fast as new memory comes in its place";
 	if (all->steps.steps == 0)
@@ -148,7 +151,7 @@ const char *gp_leak_doubt_hint(const struct gp_leaks_report *r, char text[GP_LEA
 		return NULL;
 	if (all->may_replace)
 		return "'gpuprof run --outside=stacks' also records stacks outside of captures";
-	if (all->steps.steps == 0)
+	if (all->activations || all->steps.steps == 0)
 		return "a range 'step' around each turn of the loop (NVTX, record_function) names "
 		       "them";
 	return "a longer run, or span, has more steps";
@@ -179,12 +182,13 @@ static struct gp_use *list_uses(const struct gp_leaks *all, const struct gp_top 
 
 static void say_none(const struct gp_leaks_report *r, const char *libraries)
 {
+	char again[GP_AGAIN_OPTIONS];
 	gp_complain("no memory of library '%s' in '%s'", r->library, r->path);
 	if (libraries[0])
 		gp_hint("there is memory of: %s", libraries);
 	else
-		gp_hint("no stacks were recorded that identify libraries: gpuprof run %s",
-			gp_stack_options(r->info));
+		gp_hint("no stacks were recorded that identify libraries; '%s' records them",
+			gp_again_run(r->info, gp_again_lacks(r->info, GP_LACK_STACKS), again));
 }
 
 bool gp_leak_has_library(const struct gp_leaks_report *r, enum gp_status *status)

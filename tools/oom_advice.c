@@ -382,7 +382,7 @@ static enum gp_status advise_outside(struct advising *g)
 	BRIEF(v, "less outside PyTorch");
 	if (is_named) {
 		snprintf(v->who, sizeof v->who, "%s", who);
-		TEXT(v, "free or shrink the %s outside PyTorch of %s", gp_bytes_text(bytes).s,
+		TEXT(v, "free or shrink the %s outside PyTorch from %s", gp_bytes_text(bytes).s,
 		     who_short(who, 48, shorter));
 	} else {
 		TEXT(v, "use less memory outside PyTorch, for example of a library: it took %s",
@@ -406,8 +406,8 @@ static enum gp_status advise_holder(struct advising *g)
 	struct gp_oom_advice *v = advice_add(g, "free_held", GP_OOM_COST_CODE, true, less);
 	snprintf(v->who, sizeof v->who, "%s", who);
 	BRIEF(v, "free %s earlier", gp_bytes_text(less).s);
-	TEXT(v, "free or offload %s of %s from %s", gp_bytes_text(less).s, gp_bytes_text(bytes).s,
-	     who_short(who, 42, shorter));
+	TEXT(v, "free or offload %s of the %s from %s", gp_bytes_text(less).s,
+	     gp_bytes_text(bytes).s, who_short(who, 42, shorter));
 	return GP_OK;
 }
 
@@ -477,7 +477,7 @@ static void advise_blocks(struct advising *g)
 			advice_add(g, gp_help_names[h->help], GP_OOM_COST_CODE, true, h->bytes);
 		snprintf(v->who, sizeof v->who, "%s", who);
 		BRIEF(v, "free %s earlier", gp_plural(h->count, "block").s);
-		TEXT(v, "free %s between gaps (%s) of %s", gp_plural(h->count, "block").s,
+		TEXT(v, "free %s (%s) between gaps, from %s", gp_plural(h->count, "block").s,
 		     gp_bytes_text(h->bytes).s, who_short(who, 42, shorter));
 		return;
 	}
@@ -560,14 +560,13 @@ enum gp_status gp_oom_advise(const struct gp_oom_report *r, const struct gp_oom 
 {
 	/* in the order of enum gp_oom_cost */
 	struct advising g = { .r = r, .oom = o, .c = c, .a = a };
-	enum gp_status status = gp_oom_leak_find(r, o, c, &g.leak, &g.is_leak_sure);
-	if (status)
-		return status;
+	g.leak = gp_oom_leak_find(r, o, c);
+	g.is_leak_sure = g.leak && !g.leak->may_be_activations;
 	g.is_of_optimizer = is_of_optimizer(r, o);
 	advise_settings(&g);
 	advise_others(&g);
 	advise_batch(&g);
-	status = advise_code(&g);
+	enum gp_status status = advise_code(&g);
 	list_no_helps(&g);
 	return status;
 }

@@ -201,7 +201,7 @@ static void say_cause(const struct gp_oom *o, const struct gp_oom_case *c, struc
 		break;
 	}
 	if (a->is_kept)
-		SAY(CAUSE_KEPT ": just enough was free by its count, of which it keeps some MiB");
+		SAY(CAUSE_KEPT ": it counted just enough as free, but keeps some MiB of that");
 	else
 		SAY("not known: %s", c->finding.not_known);
 }
@@ -220,6 +220,7 @@ enum gp_status gp_oom_answer_build(const struct gp_oom_report *r, size_t k,
 	snprintf(out->where, sizeof out->where, "GPU %u, at %s", o->device, gp_ns_text(o->at_ns).s);
 	if (!gp_oom_who(r->recording, o->stack, o->at_ns, out->asker))
 		out->asker[0] = '\0';
+	gp_again_why(r->info, gp_again_lacks(r->info, GP_LACK_STACKS), out->no_asker);
 	say_missing(c, out);
 	say_cause(o, c, out);
 	return gp_oom_advise(r, o, c, out);
@@ -247,7 +248,10 @@ void gp_oom_answer_print(FILE *out, const struct gp_oom_answer *a)
 	fprintf(out, "%-9s %s (%" PRIu64 " bytes) from %s, %s\n", "requested",
 		gp_bytes_text(a->asked_bytes).s, a->asked_bytes,
 		a->is_framework ? "PyTorch" : "the driver", a->where);
-	print_line(out, "by", *a->asker ? a->asker : "not known: no line was recorded");
+	char unknown[GP_AGAIN_WHY + 16];
+	snprintf(unknown, sizeof unknown, "not known: %s",
+		 *a->no_asker ? a->no_asker : "no line was recorded");
+	print_line(out, "by", *a->asker ? a->asker : unknown);
 	print_line(out, "missing", a->missing);
 	fprintf(out, "%-9s %s", "cause", gp_on(GP_ROLE_BAD));
 	gp_mask(out, a->cause, strlen(a->cause));

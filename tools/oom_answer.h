@@ -5,6 +5,7 @@
 #ifndef OOM_ANSWER_H
 #define OOM_ANSWER_H
 
+#include "again.h"
 #include "oom_report.h"
 
 #define GP_OOM_WHO_MAX 160u
@@ -47,7 +48,8 @@ struct gp_oom_answer {
 	uint64_t missing_bytes;
 	enum gp_verdict verdict;
 	bool is_kept; /* the driver refused a little that it counts as free */
-	char where[128], asker[GP_OOM_WHO_MAX]; /* asker "": no stack was recorded */
+	char where[128], asker[GP_OOM_WHO_MAX];
+	char no_asker[GP_AGAIN_WHY]; /* why asker is ""; "": no usual cause */
 	char missing[GP_OOM_LINE_MAX], cause[GP_OOM_LINE_MAX];
 	char leak[GP_OOM_LINE_MAX]; /* "": none that explains it was found */
 	size_t advices, no_helps;
@@ -71,13 +73,9 @@ const char *gp_oom_answer_brief(const struct gp_oom_answer *answer);
 /* Who allocated: "train.py:97 step < train.py:120 main"; false: no line is known. */
 bool gp_oom_who(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
 		char out[GP_OOM_WHO_MAX]);
-/*
- * oom_leak.c: the leak that may explain it; NULL: none. It is sure unless no backward pass was seen
- * since it began. At most one replay.
- */
-enum gp_status gp_oom_leak_find(const struct gp_oom_report *report, const struct gp_oom *oom,
-				const struct gp_oom_case *looked, const struct gp_leak **leak,
-				bool *is_sure);
+/* oom_leak.c: the leak that explains it, or may; NULL: none does. */
+const struct gp_leak *gp_oom_leak_find(const struct gp_oom_report *report, const struct gp_oom *oom,
+				       const struct gp_oom_case *looked);
 /* Fills `leak`, advice and no_help of an answer whose other parts are there. */
 enum gp_status gp_oom_advise(const struct gp_oom_report *report, const struct gp_oom *oom,
 			     const struct gp_oom_case *looked, struct gp_oom_answer *answer);

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "again.h"
 #include "amount.h"
 #include "frag_report.h"
 #include "message.h"
@@ -286,11 +287,10 @@ enum gp_status gp_oom_case_print(const struct gp_oom_report *r, size_t k,
 
 void gp_oom_next_print(const struct gp_oom_report *r, const char *otherwise)
 {
-	/* a verdict that could not tell whose the free memory was */
-	if (r->shown && r->info->pytorch && !r->info->has_allocator_details)
-		gp_again_print(r->out, r->info, "--stacks=all --allocator-details=on");
-	else if (r->shown && !r->info->has_stacks)
-		gp_again_print(r->out, r->info, gp_stack_options(r->info));
+	/* without details a verdict cannot tell whose the free memory was */
+	const unsigned lacks = gp_again_lacks(r->info, GP_LACK_STACKS | GP_LACK_DETAILS);
+	if (r->shown && lacks)
+		gp_again_print(r->out, r->info, lacks);
 	else
 		gp_next_print(r->out,
 			      r->shown		  ? otherwise :

@@ -15,7 +15,7 @@ static void print_name(FILE *out, const struct gp_phase *p)
 					      [GP_PHASE_AMBIGUOUS] = "(ambiguous)",
 					      [GP_PHASE_REST] = "(further ranges)" };
 	if (p->style >= GP_PHASE_OUTSIDE) {
-		fputs(others[p->style], out);
+		gp_name_print(out, others[p->style]);
 		return;
 	}
 	if (p->domain) {
@@ -43,11 +43,20 @@ static const char *source_of(const struct gp_phase *p)
 	return p->style >= GP_PHASE_OUTSIDE ? "" : name ? name : "?";
 }
 
+#define ALL_COLUMNS 128u /* with a short name */
+
+/* Figures alone would be wider than the terminal: some are left out. */
+static bool is_narrow(void)
+{
+	const unsigned columns = gp_screen_columns();
+	return columns && columns < ALL_COLUMNS;
+}
+
 static void print_memory(FILE *out, const struct gp_phase *p)
 {
 	const uint64_t bytes[] = { p->allocated_bytes, p->freed_bytes, p->retained_bytes,
 				   p->peak_bytes };
-	for (unsigned k = 0; k < 4; k++)
+	for (unsigned k = is_narrow() ? 2 : 0; k < 4; k++)
 		fprintf(out, " %10s",
 			bytes[k] && p->style != GP_PHASE_MARK ? gp_bytes_text(bytes[k]).s : "-");
 }
@@ -59,12 +68,15 @@ static void print_phase(FILE *out, const struct gp_phase *p)
 	fprintf(out, "%9s", p->calls ? gp_count_text(p->calls).s : "-");
 	fprintf(out, " %9s", has_time ? gp_ns_text((int64_t)p->time_ns).s : "-");
 	fprintf(out, " %9s", has_time ? gp_ns_text((int64_t)p->mean_ns).s : "-");
-	fprintf(out, " %9s",
-		has_time && p->calls > 1 ? gp_ns_text((int64_t)p->deviation_ns).s : "-");
+	if (!is_narrow())
+		fprintf(out, " %9s",
+			has_time && p->calls > 1 ? gp_ns_text((int64_t)p->deviation_ns).s : "-");
 	print_memory(out, p);
 	const uint64_t launches = p->launches + p->graph_launches;
-	fprintf(out, " %9s  %-7s %*s", launches ? gp_count_text(launches).s : "-", source_of(p),
-		(int)(2 * p->depth), "");
+	fprintf(out, " %9s  ", launches ? gp_count_text(launches).s : "-");
+	if (!is_narrow())
+		fprintf(out, "%-7s ", source_of(p));
+	fprintf(out, "%*s", (int)(2 * p->depth), "");
 	print_name(out, p);
 	fputc('\n', out);
 }
@@ -87,10 +99,8 @@ struct level {
 static void print_hidden(FILE *out, const struct level *l, unsigned depth)
 {
 	if (l->hidden)
-		fprintf(out,
-			"%9s %9s %9s %9s %10s %10s %10s %10s %9s  %-7s %*s... %s more: --top\n",
-			gp_count_text(l->calls).s, "", "", "", "", "", "", "", "", "",
-			(int)(2 * depth), "", gp_count_text(l->hidden).s);
+		fprintf(out, "%9s %*s... %s more: --top\n", gp_count_text(l->calls).s,
+			(int)((is_narrow() ? 53 : 93) + 2 * depth), "", gp_count_text(l->hidden).s);
 }
 
 #define DEPTH_MAX 512u
@@ -178,6 +188,22 @@ static void print_frames(const struct gp_phases_report *r)
 	fputc('\n', r->out);
 }
 
+static void print_titles(FILE *out)
+{
+	if (is_narrow()) {
+		fprintf(out, "%9s %9s %9s %10s %10s %9s\n", "", "sum", "each", "sum", "highest",
+			"sum");
+		fprintf(out, "%9s %9s %9s %10s %10s %9s  %s\n", "calls", "time", "mean", "retained",
+			"peak", "launches", "range");
+		return;
+	}
+	fprintf(out, "%9s %9s %19s %32s %10s %9s\n", "", "sum", "of each call",
+		"sum over all calls", "highest", "sum");
+	fprintf(out, "%9s %9s %9s %9s %10s %10s %10s %10s %9s  %-7s %s\n", "calls", "time", "mean",
+		"deviation", "allocated", "freed", "retained", "peak", "launches", "source",
+		"range");
+}
+
 void gp_phases_print(const struct gp_phases_report *r)
 {
 	gp_headline_print(r->out, r->info);
@@ -191,11 +217,9 @@ void gp_phases_print(const struct gp_phases_report *r)
 	if (r->asked.device != GP_DEVICE_UNKNOWN)
 		fprintf(r->out, ", GPU %u", r->asked.device);
 	fputc('\n', r->out);
-	fprintf(r->out, "%9s %9s %19s %32s %10s %9s\n", "", "sum", "of each call",
-		"sum over all calls", "highest", "sum");
-	fprintf(r->out, "%9s %9s %9s %9s %10s %10s %10s %10s %9s  %-7s %s\n", "calls", "time",
-		"mean", "deviation", "allocated", "freed", "retained", "peak", "launches", "source",
-		"range");
+	if (r->phases.phases && is_narrow())
+		fputs("--wide adds deviation, allocated, freed and source\n", r->out);
+	print_titles(r->out);
 	print_tree(r);
 	if (r->phases.is_by_frames)
 		print_frames(r);

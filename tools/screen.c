@@ -243,6 +243,11 @@ int gp_screen_close(void)
 	return error;
 }
 
+unsigned gp_screen_columns(void)
+{
+	return screen.state == CLOSED || gp_screen_asked.is_wide ? 0 : screen.columns;
+}
+
 bool gp_screen_is_left(void)
 {
 	return screen.state == LEFT;

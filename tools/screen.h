@@ -38,6 +38,9 @@ bool gp_screen_is_free(void);
 /* Columns and lines of the terminal at `fd`; COLUMNS and LINES come first. False: it is none. */
 bool gp_terminal_size(int fd, unsigned *columns, unsigned *rows);
 
+/* Columns of the report's lines; 0: as many as it needs, on no terminal or with --wide. */
+unsigned gp_screen_columns(void);
+
 /* Around what may be cut in a line of a table: a name, a path, the label of a stack. */
 void gp_name_begin(FILE *out);
 void gp_name_end(FILE *out);

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "again.h"
 #include "amount.h"
 #include "message.h"
 #include "report.h"
@@ -263,22 +264,11 @@ void gp_use_next_print(FILE *out, struct gp_recording *recording, const struct g
 	const char *next = gp_next_of(recording, info, command);
 	gp_mask_line(out, info->no_python);
 	gp_mask_line(out, info->no_native);
-	if (info->has_stacks || next != command)
-		gp_next_print(out, next, path);
+	const unsigned lacks = gp_again_lacks(info, GP_LACK_STACKS);
+	if (lacks && next == command)
+		gp_again_print(out, info, lacks);
 	else
-		gp_again_print(out, info, gp_stack_options(info));
-}
-
-const char *gp_stack_options(const struct gp_info *info)
-{
-	return info->is_captured_in_part ? "--stacks=all --outside=stacks" : "--stacks=all";
-}
-
-void gp_again_print(FILE *out, const struct gp_info *info, const char *options)
-{
-	fprintf(out, "next: gpuprof run %s -- ", options);
-	gp_command_print(out, info->command ? info->command : "COMMAND");
-	fputc('\n', out);
+		gp_next_print(out, next, path);
 }
 
 /* ---- for a program ---- */

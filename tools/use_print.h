@@ -84,9 +84,5 @@ void gp_use_head_write(struct gp_json *json, const char *path, const struct gp_i
 /* The last line: gp_next_of's; where `command` lacks stacks, the run that records them. */
 void gp_use_next_print(FILE *out, struct gp_recording *recording, const struct gp_info *info,
 		       const char *command, const char *path);
-/* The same: to record the job again with `options`. */
-void gp_again_print(FILE *out, const struct gp_info *info, const char *options);
-/* With which a run like this one has stacks of all memory. */
-const char *gp_stack_options(const struct gp_info *info);
 
 #endif

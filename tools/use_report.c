@@ -52,7 +52,7 @@ static void note_lack(struct gp_use_report *r)
 	if (!has_no_match && (r->shown || r->style.device < 0))
 		return;
 	r->lacks_match |= has_no_match;
-	r->stack_options = gp_stack_options(r->info);
+	gp_again_run(r->info, gp_again_lacks(r->info, GP_LACK_STACKS), r->again);
 	if (!r->lackings++)
 		r->lacking = r->file;
 }
@@ -125,8 +125,7 @@ static bool judge(const struct gp_use_report *r)
 	else if (is_in_none && r->libraries[0] && r->lacks_match)
 		gp_hint("libraries with memory: %s", r->libraries);
 	else if (is_in_none && r->lacks_match)
-		gp_hint("no stacks were recorded that name libraries: gpuprof run %s",
-			r->stack_options);
+		gp_hint("no stacks were recorded that name libraries; '%s' records them", r->again);
 	return !is_in_none;
 }
 

@@ -5,6 +5,7 @@
 #ifndef USE_REPORT_H
 #define USE_REPORT_H
 
+#include "again.h"
 #include "flags.h"
 #include "report.h"
 #include "use_print.h"
@@ -39,9 +40,9 @@ struct gp_use_report {
 	/* of all: how many were read, how many lack what was asked for, the first of them */
 	size_t reports, lackings;
 	const char *lacking;
-	const char *stack_options; /* of `run`, as the newest of them takes them */
-	bool lacks_match;	   /* of --library and --range */
-	bool has_phases;	   /* any of them, from ranges or frames */
+	char again[GP_AGAIN_OPTIONS]; /* the run that records stacks of the newest of them */
+	bool lacks_match;	      /* of --library and --range */
+	bool has_phases;	      /* any of them, from ranges or frames */
 	char near[GP_RANGE_NEAR];
 	char libraries[256];
 };

@@ -1,24 +1,25 @@
 /*
- * Which blocks would have to go for a request to succeed: neighbours of one segment, the smallest
- * such set; or those of the cheapest segments and pages, which then go back to the driver.
+ * Which blocks would have to go for a request to succeed: neighbours of one segment; or those of
+ * whole segments and pages, which then go back to the driver. Of either the set with the fewest
+ * bytes, and of sets with as many the one with the fewest blocks. docs/DESIGN.md has the reason.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "frag_parts.h"
 
-#define KNAPSACK_MOST (1u << 24) /* units times blocks: what is more is chosen greedily */
+#define KNAPSACK_MOST (1u << 24) /* units times gains: what is more is chosen greedily */
 #define ATTEMPTS 64u /* pages that come free may move the place where new ones are mapped */
 
-/* What a set of blocks costs the job: their number, then their bytes. Pending ones cost nothing. */
+/* What a set of blocks costs the job: their bytes, then their number. Pending ones cost nothing. */
 struct cost {
-	size_t blocks;
 	uint64_t bytes;
+	size_t blocks;
 };
 
 static bool is_cheaper(const struct cost *a, const struct cost *b)
 {
-	return a->blocks != b->blocks ? a->blocks < b->blocks : a->bytes < b->bytes;
+	return a->bytes != b->bytes ? a->bytes < b->bytes : a->blocks < b->blocks;
 }
 
 static void add_cost(struct cost *cost, const struct gp_memory_block *b, bool is_more)
@@ -83,12 +84,12 @@ struct unit {
 static int compare_units(const void *left, const void *right)
 {
 	const struct unit *a = left, *b = right;
-	double x = (double)a->gain / (double)a->cost.blocks;
-	double y = (double)b->gain / (double)b->cost.blocks;
+	double x = (double)a->gain / (double)a->cost.bytes;
+	double y = (double)b->gain / (double)b->cost.bytes;
 	if (x < y || x > y)
 		return x < y ? 1 : -1;
-	if (a->cost.bytes != b->cost.bytes)
-		return a->cost.bytes < b->cost.bytes ? -1 : 1;
+	if (a->cost.blocks != b->cost.blocks)
+		return a->cost.blocks < b->cost.blocks ? -1 : 1;
 	return (a->first > b->first) - (a->first < b->first);
 }
 
@@ -199,8 +200,8 @@ struct choice {
 };
 
 /*
- * The most bytes a block first, until they gain `lacks`, without what is not needed then; or the
- * one that is enough alone.
+ * Those that gain most for each byte freed first, until they gain `lacks`, without what is not
+ * needed then; or the one that is enough alone.
  */
 static void choose_greedily(const struct unit *unit, size_t units, uint64_t lacks,
 			    struct choice *out)
@@ -231,36 +232,63 @@ static void choose_greedily(const struct unit *unit, size_t units, uint64_t lack
 	out->cost = single->cost;
 }
 
-/*
- * With fewer blocks than that, if there is such a choice: gains[b] is the most that b blocks gain,
- * of the units so far. For units without a common block.
- */
-static enum gp_status choose_fewest(const struct unit *unit, size_t units, uint64_t lacks,
-				    struct choice *out)
+/* What all gains are multiples of. */
+static uint64_t gain_step(const struct unit *unit, size_t units)
 {
-	size_t row = out->cost.blocks, b = 0;
-	if (row < 2 || units > KNAPSACK_MOST / row)
-		return GP_OK;
-	uint64_t *gains = calloc(row, sizeof *gains);
-	uint8_t *is_in = calloc(units, row);
-	for (size_t k = 0; gains != NULL && is_in != NULL && k < units; k++)
-		for (b = row; b-- > unit[k].cost.blocks;) {
-			uint64_t with = gains[b - unit[k].cost.blocks] + unit[k].gain;
-			if (with <= gains[b])
-				continue;
-			gains[b] = with;
-			is_in[k * row + b] = 1;
+	uint64_t step = unit[0].gain;
+	for (size_t k = 1; k < units; k++)
+		for (uint64_t rest = unit[k].gain; rest != 0;) {
+			uint64_t divisor = rest;
+			rest = step % divisor;
+			step = divisor;
 		}
-	enum gp_status status = gains != NULL && is_in != NULL ? GP_OK : GP_E_MEMORY;
-	for (b = 0; status == GP_OK && b < row && gains[b] < lacks;)
-		b++;
-	if (status == GP_OK && b < row) {
+	return step;
+}
+
+/* Of the units so far cost[g] is the least that gains g steps, is_in[g]: the last has part. */
+static void try_unit(const struct unit *unit, uint64_t step, size_t goal, struct cost *cost,
+		     uint8_t *is_in)
+{
+	const size_t gain = (size_t)(unit->gain / step);
+	for (size_t g = goal; g > 0; g--) {
+		struct cost with = cost[g > gain ? g - gain : 0];
+		if (with.bytes == UINT64_MAX)
+			continue;
+		with.bytes += unit->cost.bytes;
+		with.blocks += unit->cost.blocks;
+		if (!is_cheaper(&with, &cost[g]))
+			continue;
+		cost[g] = with;
+		is_in[g] = 1;
+	}
+}
+
+/* The cheapest choice of all, a knapsack by gain, where that is not too much. No common blocks. */
+static enum gp_status choose_cheapest(const struct unit *unit, size_t units, uint64_t lacks,
+				      struct choice *out)
+{
+	const uint64_t step = gain_step(unit, units);
+	const uint64_t goal = (lacks + step - 1) / step;
+	if (goal == 0 || goal > KNAPSACK_MOST / units - 1)
+		return GP_OK;
+	const size_t row = (size_t)goal + 1;
+	struct cost *cost = calloc(row, sizeof *cost);
+	uint8_t *is_in = calloc(units, row);
+	enum gp_status status = cost != NULL && is_in != NULL ? GP_OK : GP_E_MEMORY;
+	for (size_t g = 1; status == GP_OK && g < row; g++)
+		cost[g].bytes = UINT64_MAX;
+	for (size_t k = 0; status == GP_OK && k < units; k++)
+		try_unit(&unit[k], step, row - 1, cost, is_in + k * row);
+	if (status == GP_OK && is_cheaper(&cost[row - 1], &out->cost)) {
+		size_t g = row - 1;
 		for (size_t k = units; k-- > 0;) {
-			out->is_taken[k] = is_in[k * row + b];
-			b -= out->is_taken[k] != 0 ? unit[k].cost.blocks : 0;
+			const size_t gain = (size_t)(unit[k].gain / step);
+			out->is_taken[k] = is_in[k * row + g];
+			if (out->is_taken[k] != 0)
+				g = g > gain ? g - gain : 0;
 		}
 	}
-	free(gains);
+	free(cost);
 	free(is_in);
 	return status;
 }
@@ -273,7 +301,7 @@ static enum gp_status take_units(const struct gp_memory *m, const struct unit *u
 	if (choice.is_taken == NULL)
 		return GP_E_MEMORY;
 	choose_greedily(unit, units, lacks, &choice);
-	enum gp_status status = is_disjoint ? choose_fewest(unit, units, lacks, &choice) : GP_OK;
+	enum gp_status status = is_disjoint ? choose_cheapest(unit, units, lacks, &choice) : GP_OK;
 	for (size_t k = 0; k < units && status == GP_OK; k++)
 		if (choice.is_taken[k] != 0)
 			mark(m, freed, unit[k].first, unit[k].end, 1);

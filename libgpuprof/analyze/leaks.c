@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "leak_choose.h"
+#include "leak_forward.h"
 #include "leak_sum.h"
 #include "range_path.h"
 #include "settle.h"
@@ -375,6 +376,9 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 		status = fold_ranges(h);
 	if (status == GP_OK)
 		status = judge(h);
+	if (status == GP_OK)
+		status = gp_leak_forward_judge(h->recording, h->out);
+	h->out->can_tell &= h->out->activations == 0;
 	gp_leak_samples_release(&h->samples);
 	return status;
 }

@@ -24,7 +24,7 @@ static void write_no_details(const char *why, FILE *out)
 {
 	const char *reason = why != NULL && *why != '\0' ? why : NULL;
 	fprintf(out, "no allocator details%s%s; figures are upper bounds",
-		reason != NULL ? ": " : " (record with --allocator-details=on)",
+		reason != NULL ? ": " : " (gpuprof run records them by default)",
 		reason != NULL ? reason : "");
 }
 

@@ -7,10 +7,8 @@
 #include <string.h>
 
 #include "demangle.h"
-#include "dwarf_place.h"
-#include "elf_symbols.h"
-#include "module_file.h"
 #include "module_map.h"
+#include "module_pool.h"
 #include "name_store.h"
 #include "name_table.h"
 #include "symbol_cache.h"
@@ -24,9 +22,7 @@
 #define UNNAMED_MAX ((size_t)1 << 22)
 
 struct opened {
-	struct gp_module_file file;
-	struct gp_elf_symbols symbols;
-	struct gp_dwarf *dwarf;
+	struct gp_module_names is;
 	uint64_t bias, used_at;
 	bool is_open, is_whole;
 	enum gp_symbol_why why; /* NAMED: its names may be used */
@@ -62,10 +58,11 @@ struct gp_symbolizer *gp_symbolizer_open(void)
 static void shut(struct gp_symbolizer *s, size_t at)
 {
 	struct opened *o = &s->opened[s->open[at]];
-	gp_dwarf_close(o->dwarf);
-	gp_elf_symbols_release(&o->symbols);
-	gp_module_file_close(&o->file);
-	o->dwarf = NULL;
+	const struct gp_mapped_module *module = &s->modules.module[s->open[at]];
+	if (o->is_whole && o->why == GP_SYMBOL_NAMED && !s->limit.was_over)
+		gp_module_pool_give(module->is.path, &module->build_id, s->debug_root, &o->is);
+	else
+		gp_module_names_close(&o->is);
 	o->is_open = o->is_whole = false;
 	s->open[at] = s->open[--s->open_count];
 }
@@ -149,12 +146,12 @@ static void make_room(struct gp_symbolizer *s, size_t index)
 /* Debug information is only taken from a file of which the symbols were read to the end. */
 static void read_names(struct gp_symbolizer *s, struct opened *o)
 {
-	if (!gp_elf_symbols_read(&o->symbols, &o->file, &s->limit))
+	if (!gp_elf_symbols_read(&o->is.symbols, &o->is.file, &s->limit))
 		return;
-	if (o->file.debug.elf != NULL)
-		o->dwarf = gp_dwarf_open(o->file.debug.elf, s->debug_root, &s->limit);
-	if (o->dwarf == NULL && o->file.main.elf != NULL)
-		o->dwarf = gp_dwarf_open(o->file.main.elf, s->debug_root, &s->limit);
+	if (o->is.file.debug.elf != NULL)
+		o->is.dwarf = gp_dwarf_open(o->is.file.debug.elf, s->debug_root, &s->limit);
+	if (o->is.dwarf == NULL && o->is.file.main.elf != NULL)
+		o->is.dwarf = gp_dwarf_open(o->is.file.main.elf, s->debug_root, &s->limit);
 	o->is_whole = !gp_work_is_over(&s->limit);
 }
 
@@ -177,14 +174,17 @@ static struct opened *open_module(struct gp_symbolizer *s, size_t index)
 		return o;
 	make_room(s, index);
 	const struct gp_mapped_module *module = &s->modules.module[index];
-	gp_module_file_open(&o->file, module->is.path, &module->build_id,
-			    gp_module_map_ns(&s->modules, index), s->debug_root);
+	const bool is_kept =
+		gp_module_pool_take(module->is.path, &module->build_id, s->debug_root, &o->is);
+	if (!is_kept)
+		gp_module_file_open(&o->is.file, module->is.path, &module->build_id,
+				    gp_module_map_ns(&s->modules, index), s->debug_root);
 	o->is_open = true;
 	s->open[s->open_count++] = index;
-	o->why = why_of(&o->file);
+	o->why = why_of(&o->is.file);
 	o->bias = module->is.has_bias ? module->is.bias :
-					gp_module_file_bias(&o->file, module->is.base);
-	o->is_whole = o->why != GP_SYMBOL_NAMED;
+					gp_module_file_bias(&o->is.file, module->is.base);
+	o->is_whole = is_kept || o->why != GP_SYMBOL_NAMED;
 	if (!o->is_whole)
 		read_names(s, o);
 	return o;
@@ -229,8 +229,8 @@ static size_t fill_names(struct gp_symbolizer *s, struct opened *o, const struct
 {
 	struct gp_dwarf_frame frame[INLINED_MAX];
 	size_t count = 0;
-	if (o->dwarf != NULL)
-		count = gp_dwarf_find(o->dwarf, address, &s->limit, frame, INLINED_MAX);
+	if (o->is.dwarf != NULL)
+		count = gp_dwarf_find(o->is.dwarf, address, &s->limit, frame, INLINED_MAX);
 	if (count == 0) {
 		*out = *blank;
 		out->function = blank->symbol;
@@ -280,7 +280,7 @@ static size_t look_up(struct gp_symbolizer *s, size_t index, uint64_t pc, bool i
 		return 1;
 	size_t refused = s->names.refused;
 	uint64_t address = pc - o->bias - is_return_address;
-	const struct gp_elf_symbol *symbol = gp_elf_symbols_find(&o->symbols, address);
+	const struct gp_elf_symbol *symbol = gp_elf_symbols_find(&o->is.symbols, address);
 	if (symbol != NULL) {
 		blank.symbol = keep_demangled(s, symbol->name);
 		blank.symbol_offset = blank.symbol != NULL ? pc - o->bias - symbol->start : 0;

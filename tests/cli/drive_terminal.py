@@ -1,34 +1,39 @@
 """Runs a command on a terminal of its own: drive_terminal.py COLUMNS ROWS COMMAND [ARGUMENT...].
 
-Prints what the command wrote there, with escape sequences as \\e, then "? STATUS". The terminal's input is KEYS.
+Prints what the command wrote there, with escape sequences as \\e, then "? STATUS". The terminal's input is KEYS. Our own
+end of it stays open until the command has ended: at the last close the system may drop what was not read.
 """
 import fcntl
 import os
-import pty
+import select
 import struct
 import sys
 import termios
 
 columns, rows = map(int, sys.argv[1:3])
-pid, master = pty.fork()
+master, slave = os.openpty()
+fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+settings = termios.tcgetattr(slave)
+settings[1] &= ~termios.OPOST
+termios.tcsetattr(slave, termios.TCSANOW, settings)
+pid = os.fork()
 if pid == 0:
-    size = struct.pack("HHHH", rows, columns, 0, 0)
-    fcntl.ioctl(1, termios.TIOCSWINSZ, size)
-    settings = termios.tcgetattr(1)
-    settings[1] &= ~termios.OPOST
-    termios.tcsetattr(1, termios.TCSANOW, settings)
+    os.setsid()
+    fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+    for fd in range(3):
+        os.dup2(slave, fd)
     os.environ.update(TERM="xterm")
     os.execvp(sys.argv[3], sys.argv[3:])
+os.set_blocking(master, False)
 os.write(master, os.environ.get("KEYS", "").encode())
+child = os.pidfd_open(pid)
 text = b""
 while True:
-    try:
-        part = os.read(master, 65536)
-    except OSError:  # the last process has closed it
+    ready = select.select([master, child], [], [])[0]
+    if master in ready:
+        text += os.read(master, 65536)
+    elif child in ready:
         break
-    if not part:
-        break
-    text += part
 status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 sys.stdout.write(text.decode("utf-8", "replace").replace("\033", "\\e"))
 print(f"? {status}")

@@ -1,7 +1,8 @@
-"""Keeps 100 MiB each turn of a loop until memory is used up: layers_until_oom.py WHERE.
+"""Keeps memory each turn of a loop: layers_until_oom.py WHERE. 100 MiB until memory is used up:
 
 forward: turns are layers, and one of them fails. backward: the backward pass behind them fails. steps: each turn has a
-backward pass, so what it keeps is a leak.
+backward pass, so what it keeps is a leak. 10 MiB in each of 60 turns: served: no more, a leak of a server. trained: the
+backward pass frees it, and allocates on. kept: a backward pass follows that does not free it, so that it is a leak.
 """
 import os
 import sys
@@ -25,7 +26,7 @@ def tensor(mib):
 
 
 def keep():
-    kept.append(tensor(100))
+    kept.append(tensor(10 if where in ("served", "trained", "kept") else 100))
     return kept[-1]
 
 
@@ -41,8 +42,18 @@ def turn():
     return keep() and (where != "steps" or engine(gradients))
 
 
+def free_activations():
+    for at in reversed(kept):
+        gradients()
+        blocks.release(at)
+    return True
+
+
 turns = 0
-while (where != "backward" or turns < 60) and turn():
+while (where in ("forward", "steps") or turns < 60) and turn():
     turns += 1
 if where == "backward":
     assert not engine(lambda: tensor(4096))
+if where in ("trained", "kept"):
+    assert engine(free_activations if where == "trained" else gradients)
+    assert tensor(9)

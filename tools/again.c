@@ -1,0 +1,73 @@
+/* What to change in `gpuprof run` so that the job's next recording has what this one lacks. */
+#include "again.h"
+
+#include <string.h>
+
+#include "amount.h"
+#include "message.h"
+#include "report.h"
+
+#define DETAILS_OPTION "--allocator-details=on"
+
+/* Twice the most that the default takes: stacks found no room in the default. */
+#define MEMORY_OPTION "--memory=512M"
+
+/* By the recorder's own reason, which names the option where it helps. */
+static bool details_can_be_had(const struct gp_info *info)
+{
+	const char *why = info->allocator_why;
+	return !why || !*why || strcmp(why, "switched off") == 0 || strstr(why, DETAILS_OPTION);
+}
+
+/* Frames of both kinds were refused: no option brings stacks. */
+static bool stacks_can_be_had(const struct gp_info *info)
+{
+	return !info->no_python || !info->no_native;
+}
+
+unsigned gp_again_lacks(const struct gp_info *info, unsigned wanted)
+{
+	unsigned lacks = wanted & (info->has_uses || info->no_uses ? 0 : GP_LACK_USES);
+	if (wanted & GP_LACK_STACKS && !info->has_stacks && stacks_can_be_had(info))
+		lacks |= GP_LACK_STACKS;
+	if (wanted & GP_LACK_DETAILS && info->pytorch && !info->has_allocator_details &&
+	    details_can_be_had(info))
+		lacks |= GP_LACK_DETAILS;
+	return lacks;
+}
+
+const char *gp_again_run(const struct gp_info *info, unsigned lacks, char *out)
+{
+	bool is_stacks = lacks & GP_LACK_STACKS;
+	bool is_details = lacks & GP_LACK_DETAILS && info->allocator_why &&
+			  strstr(info->allocator_why, DETAILS_OPTION);
+	snprintf(out, GP_AGAIN_OPTIONS, "gpuprof run%s%s%s%s",
+		 lacks & GP_LACK_USES || info->has_uses ? " --uses" : "",
+		 is_stacks && info->stacks_cut ? " " MEMORY_OPTION : "",
+		 is_stacks && info->is_captured_in_part ? " --outside=stacks" : "",
+		 is_details ? " " DETAILS_OPTION : "");
+	return out;
+}
+
+/* A command without options changes nothing for a user who gave --light. */
+const char *gp_again_why(const struct gp_info *info, unsigned lacks, char *out)
+{
+	const char *why = "";
+	if (lacks & GP_LACK_STACKS && info->stacks_cut) {
+		snprintf(out, GP_AGAIN_WHY, "no room for the stacks of %s",
+			 gp_plural(info->stacks_cut, "event").s);
+		return out;
+	}
+	if (lacks & GP_LACK_STACKS && !info->is_captured_in_part)
+		why = "no stacks; they are recorded without --light and --stacks=off";
+	snprintf(out, GP_AGAIN_WHY, "%s", why);
+	return out;
+}
+
+void gp_again_print(FILE *out, const struct gp_info *info, unsigned lacks)
+{
+	char run[GP_AGAIN_OPTIONS];
+	fprintf(out, "next: %s -- ", gp_again_run(info, lacks, run));
+	gp_command_print(out, info->command ? info->command : "COMMAND");
+	fputc('\n', out);
+}

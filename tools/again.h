@@ -1,0 +1,33 @@
+/*
+ * What a recording lacks for an answer, and the `gpuprof run` that would record it: only options
+ * that differ from the defaults, and only where they bring it.
+ */
+#ifndef AGAIN_H
+#define AGAIN_H
+
+#include <stdio.h>
+
+#include "gpuprof.h"
+
+enum gp_lack {
+	GP_LACK_STACKS = 1,  /* which name who allocated */
+	GP_LACK_DETAILS = 2, /* of PyTorch's allocator */
+	GP_LACK_USES = 4,    /* of memory by launches, for `idle` */
+};
+
+#define GP_AGAIN_OPTIONS 96u
+#define GP_AGAIN_WHY 96u
+
+/* Those of `wanted`, enum gp_lack, that it lacks and that another recording would have. */
+unsigned gp_again_lacks(const struct gp_info *info, unsigned wanted);
+/*
+ * "gpuprof run --outside=stacks", with which a job records `lacks`. `out` has room for
+ * GP_AGAIN_OPTIONS bytes and is returned.
+ */
+const char *gp_again_run(const struct gp_info *info, unsigned lacks, char *out);
+/* Why stacks are missing, a text of GP_AGAIN_WHY bytes in `out`; "": no usual cause. */
+const char *gp_again_why(const struct gp_info *info, unsigned lacks, char *out);
+/* The last line of a report: `next:` with that run. */
+void gp_again_print(FILE *out, const struct gp_info *info, unsigned lacks);
+
+#endif
