@@ -151,6 +151,8 @@ static void print_event(struct dump *d, const struct gp_event *e, const struct g
 	for (unsigned k = 0; k < 4; k++)
 		if (d->style.is_bare || !is_unknown(r, k))
 			print_field(d, &info->v[k], r->v[k]);
+	if (gp_launched_as(r) == GP_LAUNCHED_CAPTURED)
+		fputs(" captured", d->out);
 	const char *name = name_of(d, r);
 	const char *text = name ? name : e->text;
 	if (text) {
@@ -226,6 +228,8 @@ static void write_event(struct dump *d, const struct gp_event *e, const struct g
 	const char *name = name_of(d, r);
 	if (r->kind == GP_LAUNCH || name)
 		gp_json_text(json, "name", name);
+	if (r->kind == GP_LAUNCH)
+		gp_json_bool(json, "captured", gp_launched_as(r) == GP_LAUNCHED_CAPTURED);
 	if (range_of(d, e))
 		gp_use_ranges_write(json, range_of(d, e));
 	if (e->text)

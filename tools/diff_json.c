@@ -23,6 +23,9 @@ static void write_side(struct gp_json *json, const struct gp_diff_source *s,
 		if (gp_is_happening(kind) && i->counts[kind])
 			gp_json_number(json, gp_event_infos[kind].name, i->counts[kind]);
 	gp_json_end(json);
+	gp_json_number(json, "launches", i->launches);
+	gp_json_number(json, "captured_launches", i->captured_launches);
+	gp_json_number(json, "graph_launches", i->graph_launches);
 	gp_json_end(json);
 }
 

@@ -145,32 +145,49 @@ static void print_device(const struct gp_diff_report *r, unsigned device)
 
 /* ---- events ---- */
 
-static bool has_changed(const struct gp_diff_report *r, unsigned kind)
+/* A row, if the numbers differ; the title above the first one. */
+static void print_count(const struct gp_diff_report *r, const char *label,
+			uint64_t (*of)(const struct gp_info *, unsigned), unsigned kind,
+			bool *is_first)
 {
-	for (size_t k = 1; k < r->sides; k++)
-		if (r->side[k].info->counts[kind] != r->side[0].info->counts[kind])
-			return true;
-	return false;
+	struct gp_diff_row row = { .unit = GP_UNIT_COUNT };
+	bool has_changed = false;
+	snprintf(row.label, sizeof row.label, "%s", label);
+	for (size_t k = 0; k < r->sides; k++) {
+		row.is_known[k] = true;
+		row.number[k] = of(r->side[k].info, kind);
+		has_changed |= row.number[k] != row.number[0];
+	}
+	if (!has_changed)
+		return;
+	if (*is_first)
+		fputs("Event counts that differ:\n", r->out);
+	*is_first = false;
+	print_row(r, &row);
+}
+
+static uint64_t count_of(const struct gp_info *info, unsigned kind)
+{
+	return info->counts[kind];
+}
+
+static uint64_t launches_of(const struct gp_info *info, unsigned launched)
+{
+	return launched == GP_LAUNCHED_KERNEL	? info->launches :
+	       launched == GP_LAUNCHED_CAPTURED ? info->captured_launches :
+						  info->graph_launches;
 }
 
 /* Of the whole runs; moments of one have the same. */
 static void print_events(const struct gp_diff_report *r)
 {
 	bool is_first = true;
-	for (unsigned kind = 0; kind < GP_KINDS; kind++) {
-		struct gp_diff_row row = { .unit = GP_UNIT_COUNT };
-		if (!gp_is_happening(kind) || !has_changed(r, kind))
-			continue;
-		if (is_first)
-			fputs("Event counts that differ:\n", r->out);
-		is_first = false;
-		snprintf(row.label, sizeof row.label, "%s", gp_event_infos[kind].name);
-		for (size_t k = 0; k < r->sides; k++) {
-			row.is_known[k] = true;
-			row.number[k] = r->side[k].info->counts[kind];
-		}
-		print_row(r, &row);
-	}
+	for (unsigned kind = 0; kind < GP_KINDS; kind++)
+		if (gp_is_happening(kind) && kind != GP_LAUNCH && kind != GP_GRAPH_LAUNCH)
+			print_count(r, gp_event_infos[kind].name, count_of, kind, &is_first);
+	print_count(r, "launches", launches_of, GP_LAUNCHED_KERNEL, &is_first);
+	print_count(r, "captured launches", launches_of, GP_LAUNCHED_CAPTURED, &is_first);
+	print_count(r, "graph launches", launches_of, GP_LAUNCHED_GRAPH, &is_first);
 }
 
 /* ---- groups ---- */

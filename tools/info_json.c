@@ -12,6 +12,9 @@ static void write_events(const struct gp_info *info, struct gp_json *json)
 		if (info->counts[kind] && gp_event_infos[kind].name)
 			gp_json_number(json, gp_event_infos[kind].name, info->counts[kind]);
 	gp_json_end(json);
+	gp_json_number(json, "launches", info->launches);
+	gp_json_number(json, "captured_launches", info->captured_launches);
+	gp_json_number(json, "graph_launches", info->graph_launches);
 	gp_json_object(json, "lost");
 	gp_json_number(json, "memory", info->lost_memory);
 	gp_json_number(json, "launch", info->lost_launch);

@@ -153,6 +153,32 @@ def at(*path):
     return read
 
 
+def launches(d):
+    return {key: d[key] for key in ("launches", "captured_launches", "graph_launches")}
+
+
+def launches_of_phases(d):
+    """Of those that are in no other one; started ranges have what others have, too."""
+    of = [phase for phase in d["phases"] if phase["style"] not in ("started", "mark")]
+    return {key: sum(phase[key] for phase in of) for key in ("launches", "captured_launches", "graph_launches")}
+
+
+def launches_of_dump(events):
+    out = dict.fromkeys(("launches", "captured_launches", "graph_launches"), 0)
+    for event in events:
+        if event["code"] == 0:
+            out["captured_launches" if event.get("captured") else event["kind"].replace("launch", "launches")] += 1
+    return out
+
+
+def launches_of_info(text):
+    """Of the line for a person."""
+    found = numbers(r"^launches +([\d,]+) launch", text)
+    line = re.search(r"^launches .*", text, re.M)
+    return {"launches": found[0], **{key: (numbers(f"([\\d,]+) {word} launch", line[0]) or [0])[0] for key, word in (
+        ("captured_launches", "captured"), ("graph_launches", "graph"))}} if found else {}
+
+
 def last_event(events):
     return {None: events[-1]["at_ns"]} if events and "at_ns" in events[-1] else {}
 
@@ -273,6 +299,15 @@ FIGURES = {
     "events of each kind": [
         ("info", "info --json", lambda d: d["events"]),
         ("diff", DIFF, lambda d: d["sides"][0]["events"]),
+    ],
+    "launches": [
+        ("info", "info --json", launches),
+        ("info, line", "info", launches_of_info),
+        ("phases", "phases --json", launches),
+        ("phases, sum of them", "phases --json --depth 1 --top 0", launches_of_phases),
+        ("diff", DIFF, lambda d: launches(d["sides"][0])),
+        ("idle", "idle --json --no-stacks", lambda d: launches(d["uses"]) if d["has_uses"] else {}),
+        ("dump", "dump --json --no-stacks --kind launch,graph_launch", launches_of_dump),
     ],
     "lost events": [
         ("info", "info --json", lambda d: d["lost"]),
