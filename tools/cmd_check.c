@@ -330,7 +330,7 @@ static int run(int argc, char **argv)
 		{ "max-allocated", 0, GP_FLAG_TEXT, "SIZE", &g.limit_text[GP_CHECK_ALLOCATED],
 		  "what the framework allocated at its peak" },
 		{ "max-frag", 0, GP_FLAG_TEXT, "PERCENT", &g.limit_text[GP_CHECK_FRAG],
-		  "of what was reserved, what was never allocated" },
+		  "of the reserved peak, by how much it exceeds the allocated peak" },
 		{ "min-headroom", 0, GP_FLAG_TEXT, "PERCENT", &g.limit_text[GP_CHECK_HEADROOM],
 		  "of the device, or bytes: what was left at the peak" },
 		{ "max-growth", 0, GP_FLAG_TEXT, "SIZE", &g.limit_text[GP_CHECK_GROWTH],

@@ -37,8 +37,6 @@ static void write_row(struct gp_json *json, const struct gp_diff_report *r,
 	for (size_t k = 0; k < r->sides; k++)
 		if (!row->is_known[k])
 			gp_json_null(json, NULL);
-		else if (row->unit == GP_UNIT_SHARE)
-			gp_json_real(json, NULL, (double)row->number[k] / 1e6);
 		else
 			gp_json_number(json, NULL, row->number[k]);
 	gp_json_end(json);

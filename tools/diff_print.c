@@ -9,8 +9,6 @@
 #include "screen.h"
 #include "stack_print.h"
 
-#define MILLION 1000000.0
-
 static char letter(size_t side)
 {
 	return (char)('A' + side);
@@ -77,8 +75,6 @@ static void value_text(const struct gp_diff_row *row, size_t side, char *out, si
 {
 	if (!row->is_known[side])
 		snprintf(out, room, "-");
-	else if (row->unit == GP_UNIT_SHARE)
-		snprintf(out, room, "%.1f%%", (double)row->number[side] * 100.0 / MILLION);
 	else
 		snprintf(out, room, "%s",
 			 row->unit == GP_UNIT_COUNT ? gp_count_text(row->number[side]).s :
@@ -91,8 +87,6 @@ static void change_text(enum gp_diff_unit unit, uint64_t from, uint64_t to, char
 	const char *sign = from > to ? "-" : "+";
 	if (!d)
 		snprintf(out, room, "=");
-	else if (unit == GP_UNIT_SHARE)
-		snprintf(out, room, "%s%.1f pp", sign, (double)d * 100.0 / MILLION);
 	else
 		snprintf(out, room, "%s%s", sign,
 			 unit == GP_UNIT_COUNT ? gp_count_text(d).s : gp_bytes_text(d).s);
@@ -112,8 +106,8 @@ static void print_row(const struct gp_diff_report *r, const struct gp_diff_row *
 		change_text(row->unit, row->number[0], row->number[k], text, sizeof text);
 		fprintf(r->out, " %11s", row->is_known[0] && row->is_known[k] ? text : "-");
 	}
-	bool has_share = r->sides == 2 && row->unit != GP_UNIT_SHARE && row->number[0] &&
-			 row->is_known[1] && row->number[0] != row->number[1];
+	bool has_share = r->sides == 2 && row->number[0] && row->is_known[1] &&
+			 row->number[0] != row->number[1];
 	double share = has_share ? (double)row->number[1] / (double)row->number[0] - 1.0 : 0.0;
 	if (has_share)
 		fprintf(r->out, " %+8.*f%%", share < 10.0, 100.0 * share);

@@ -112,6 +112,55 @@ def frag_at_peak(of):
     return read
 
 
+# ---- unused memory ----
+
+CAUSES = ("pending", "private_pool", "other_stream", "small_pool", "leftover", "driver_granularity", "soft", "hard")
+
+
+def unused_of_frag(d):
+    return {v["device"]: v["unused_bytes"] for v in d["devices"] if len(d["devices"]) == 1 and v["reserved_bytes"]}
+
+
+def unused_of_causes(d):
+    return {v["device"]: sum(v["causes"].values()) for v in d["devices"]
+            if len(d["devices"]) == 1 and v["reserved_bytes"]}
+
+
+def unused_of_culprits(d):
+    return {c["device"]: sum(c["causes"].values()) for c in d["culprits"] if c["causes"]}
+
+
+def unused_of_timeline(t):
+    """Of the last point, which is that of the moment."""
+    return {v["device"]: v["points"][-1][2] - v["points"][-1][3] for v in t["devices"]
+            if len(t["devices"]) == 1 and v["points"] and v["points"][-1][2]}
+
+
+def excess_of_timeline(t):
+    return {v["device"]: max(v["reserved_peak_bytes"] - v["allocated_peak_bytes"], 0) for v in t["devices"]
+            if v["reserved_peak_bytes"]}
+
+
+def gaps_of_timeline(t):
+    return {(v["device"], key): round(v["points"][-1][k], 5) for v in t["devices"]
+            if v["points"] and len(v["points"][-1]) == 6 for k, key in ((4, "largest gap"), (5, "fragmentation"))}
+
+
+def gaps_of_frag(d):
+    return {(v["device"], key): round(v[name], 5) for v in d["devices"] for key, name in (
+        ("largest gap", "largest_gap_bytes"), ("fragmentation", "fragmentation"))}
+
+
+def gaps_of_pools(d):
+    out = {}
+    for v in d["devices"]:
+        gap = max((pool["largest_gap_bytes"] for pool in v["pools"]), default=0)
+        free = sum(pool["free_bytes"] for pool in v["pools"])
+        out[v["device"], "largest gap"] = gap
+        out[v["device"], "fragmentation"] = round(1 - gap / free, 5) if free else 0
+    return out
+
+
 # ---- counts ----
 
 def total(key):
@@ -332,20 +381,42 @@ FIGURES = {
         ("check --max-growth 0", CHECK, lambda d: {c["device"]: c["value"] for c in d["checks"]
                                                    if c["check"] == "max_growth" and c["value"]}),
     ],
-    "fragmentation at the reserved peak": [
-        ("diff", DIFF, lambda d: {(v["device"], key): v[key][0] for v in d["devices"]
-                                  for key in ("largest_request_bytes", "small_pool", "soft", "hard") if key in v}),
+    "unused bytes at the reserved peak": [
+        ("frag --at peak:reserved", "frag --json --no-stacks --at peak:reserved", unused_of_frag),
+        ("frag, sum of the causes", "frag --json --no-stacks --at peak:reserved", unused_of_causes),
+        ("diff", DIFF, lambda d: {v["device"]: v["unused_bytes"][0] for v in d["devices"] if "unused_bytes" in v}),
+        ("diff, sum of the causes", DIFF, lambda d: {v["device"]: sum(v[key][0] for key in CAUSES if key in v)
+                                                     for v in d["devices"] if "unused_bytes" in v}),
+        ("diff --at peak:reserved", "diff --json --no-stacks --at peak:reserved FILE FILE", lambda d: {
+            v["device"]: v["unused_bytes"][0] for v in d["devices"] if len(d["devices"]) == 1 and "unused_bytes" in v}),
+        ("check --max-frag", CHECK, lambda d: {c["device"]: c["unused_bytes"] for c in d["culprits"]}),
+        ("check, sum of the causes", CHECK, unused_of_culprits),
+        ("timeline", "timeline --json --points 16 --to peak:reserved", unused_of_timeline),
+    ],
+    "unused bytes by cause at the reserved peak": [
         ("frag --at peak:reserved", "frag --json --no-stacks --at peak:reserved", lambda d: {
             (v["device"], key): v["causes"].get(key, v.get(key)) for v in d["devices"] if len(d["devices"]) == 1
-            and v["reserved_bytes"] for key in ("largest_request_bytes", "small_pool", "soft", "hard")}),
+            and v["reserved_bytes"] for key in ("largest_request_bytes", *CAUSES)}),
+        ("diff", DIFF, lambda d: {(v["device"], key): v[key][0] for v in d["devices"]
+                                  for key in ("largest_request_bytes", *CAUSES) if key in v}),
         ("check --max-frag", CHECK, lambda d: {(c["device"], key): c["causes"][key] for c in d["culprits"]
-                                               if c.get("causes") for key in ("small_pool", "soft", "hard")}),
+                                               if c.get("causes") for key in CAUSES}),
     ],
-    "share unused of what was reserved": [
-        ("diff", DIFF, lambda d: {v["device"]: v["fragmentation"][0] for v in d["devices"] if "fragmentation" in v}),
+    "excess of the reserved over the allocated peak": [
+        ("timeline", TIMELINE, excess_of_timeline),
+        ("diff", DIFF, lambda d: {v["device"]: v["excess_bytes"][0] for v in d["devices"] if "excess_bytes" in v}),
+    ],
+    "excess, of the reserved peak": [
+        ("timeline", TIMELINE, lambda t: {v["device"]: round(excess_of_timeline(t)[v["device"]] / v["reserved_peak_bytes"], 6)
+                                          for v in t["devices"] if v["reserved_peak_bytes"]}),
         ("check --max-frag", CHECK, lambda d: {c["device"]: c["value"] for c in d["checks"]
                                                if c["check"] == "max_frag" and c["value"] is not None}),
     ],
+    **{f"largest gap and fragmentation at `{name}`": [
+        ("timeline --fragmentation", f"{TIMELINE} --points 16 --to {name}", gaps_of_timeline),
+        ("frag", f"frag --json --no-stacks --at {name}", gaps_of_frag),
+        ("frag, of the pools", f"frag --json --no-stacks --at {name}", gaps_of_pools),
+    ] for name in ("peak", "peak:reserved", "oom", "step:2", "end")},
     "bytes held at the peak": [
         ("idle", "idle --json --no-stacks", lambda d: {(v["device"], v["of"]): v["bytes"] for v in d["devices"]}),
         ("peak", PEAK, curves("peak_bytes")),
