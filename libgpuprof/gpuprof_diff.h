@@ -81,7 +81,8 @@ struct gp_figures {
 	uint64_t largest_request_bytes; /* that the cache served */
 	uint64_t unused_bytes;		/* reserved there and not allocated */
 	uint64_t cause_bytes[GP_CAUSES];
-	uint64_t ooms; /* as gp_ooms_build counts them */
+	uint64_t ooms;	       /* as gp_ooms_build counts them */
+	uint64_t failed_calls; /* CUDA calls that failed for lack of memory */
 };
 /*
  * By how many bytes the reserved peak exceeds the allocated peak, which is mostly another moment;

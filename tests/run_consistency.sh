@@ -1,17 +1,30 @@
 #!/bin/sh
-# Compares every figure that two commands print, over all recordings: consistency/compare_figures.py
-#   run_consistency.sh BUILD
-build=$(cd "$1" && pwd) || exit 2
+# Compares every figure that two commands print: consistency/compare_figures.py. Over all recordings
+# of data/, one with OOMs of a device (frag/made_oom), and one of a job that runs here, whose
+# summary is compared, too. --list prints what is compared.
+#   run_consistency.sh BUILD | --list
 here=$(cd "$(dirname "$0")" && pwd)
+compare="python3 -B $here/consistency/compare_figures.py"
+[ "$1" != --list ] || exec $compare --list
+build=$(cd "$1" && pwd) || exit 2
 dir=$build/run/consistency
+made=$dir/made
 results=${RESULTS:-$dir/results}
-mkdir -p "$dir"
+rm -rf "$made"
+mkdir -p "$made"
+
+make_recordings()
+{
+	cd "$made" && "$build/frag/made_oom" capacity made.gpr &&
+		LD_LIBRARY_PATH=$build/fake GPUPROF_STACKS=off "$build/gpuprof" run -o ran.gpr -- \
+			python3 -B "$here/cli/leak_until_oom.py" 2>ran.run
+}
 
 if ! python3 -c 'import json' 2>/dev/null; then
 	echo "skip consistency/figures no python3" >>"$results"
 	exit 0
 fi
-if python3 -B "$here/consistency/compare_figures.py" "$build/gpuprof" "$here/data" >"$dir/out" 2>&1
+if (make_recordings && $compare "$build/gpuprof" "$here"/data/*.gpr "$made"/*.gpr) >"$dir/out" 2>&1
 then
 	echo "pass consistency/figures" >>"$results"
 	tail -n 1 "$dir/out"

@@ -165,6 +165,12 @@ static void add_ooms(struct rows *w)
 		row->number[k] = w->figures[k] ? w->figures[k]->ooms : 0;
 	}
 	end_row(w);
+	row = add_row(w, "failed_cuda_calls", "failed CUDA calls", GP_UNIT_COUNT);
+	for (size_t k = 0; k < w->report->sides; k++) {
+		row->is_known[k] = true;
+		row->number[k] = w->figures[k] ? w->figures[k]->failed_calls : 0;
+	}
+	end_row(w);
 }
 
 /* Of the host, at its own peak or at the moment. */

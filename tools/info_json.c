@@ -197,6 +197,7 @@ static void write_front(const struct gp_info_report *r)
 	gp_json_object(json, "ooms");
 	gp_json_number(json, "count", f->ooms);
 	gp_json_number(json, "overwritten", gp_overwritten_ooms(r->info));
+	gp_json_number(json, "failed_cuda_calls", f->failed_calls);
 	if (f->ooms)
 		gp_json_signed(json, "first_ns", f->first_oom_ns);
 	else

@@ -335,6 +335,8 @@ static void print_front(const struct gp_info_report *r)
 	if (gp_overwritten_ooms(r->info))
 		fprintf(r->out, "; %s overwritten",
 			gp_plural(gp_overwritten_ooms(r->info), "OOM").s);
+	if (f->failed_calls)
+		fprintf(r->out, "; %s", gp_plural(f->failed_calls, "failed CUDA call").s);
 	fputc('\n', r->out);
 	print_line(r->out, "leaks", f->answer.s);
 	print_steps(r);

@@ -107,8 +107,10 @@ static enum gp_status count_ooms(struct gp_recording *recording, struct gp_figur
 		return status;
 	for (size_t k = 0; k < list->devices; k++)
 		for (size_t i = 0; i < t.devices; i++)
-			if (t.device[i].device == list->device[k].device)
+			if (t.device[i].device == list->device[k].device) {
 				list->device[k].ooms = t.device[i].ooms;
+				list->device[k].failed_calls = t.device[i].failed_calls;
+			}
 	gp_timeline_free(&t);
 	return status;
 }
