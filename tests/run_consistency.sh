@@ -1,6 +1,6 @@
 #!/bin/sh
 # Compares every figure that two commands print: consistency/compare_figures.py. Over all recordings
-# of data/, one with OOMs of a device (frag/made_oom), and one of a job that runs here, whose
+# of data/, some with OOMs of each kind (frag/made_oom), and one of a job that runs here, whose
 # summary is compared, too. --list prints what is compared.
 #   run_consistency.sh BUILD | --list
 here=$(cd "$(dirname "$0")" && pwd)
@@ -9,15 +9,21 @@ compare="python3 -B $here/consistency/compare_figures.py"
 build=$(cd "$1" && pwd) || exit 2
 dir=$build/run/consistency
 made=$dir/made
+kinds="beside cache capacity early fragmentation graph growth ipc leaking limit pages stream two"
 results=${RESULTS:-$dir/results}
 rm -rf "$made"
 mkdir -p "$made"
 
 make_recordings()
 {
-	cd "$made" && "$build/frag/made_oom" capacity made.gpr &&
-		LD_LIBRARY_PATH=$build/fake GPUPROF_STACKS=off "$build/gpuprof" run -o ran.gpr -- \
-			python3 -B "$here/cli/leak_until_oom.py" 2>ran.run
+	cd "$made" || return 1
+	for kind in $kinds
+	do
+		"$build/frag/made_oom" "$kind" "oom_$kind.gpr" \
+			PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64 || return 1
+	done
+	LD_LIBRARY_PATH=$build/fake GPUPROF_STACKS=off "$build/gpuprof" run -o ran.gpr -- \
+		python3 -B "$here/cli/leak_until_oom.py" 2>ran.run
 }
 
 if ! python3 -c 'import json' 2>/dev/null; then

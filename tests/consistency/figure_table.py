@@ -142,6 +142,10 @@ def gaps_of_pools(d):
 
 # ---- counts ----
 
+def head(d):
+    return {key: d[key] for key in ("complete", "damaged", "kept_from_ns", "gaps", "uncertain")}
+
+
 def total(key):
     return lambda d: {None: sum(device[key] for device in d["devices"])}
 
@@ -157,6 +161,12 @@ def rates_of_leaks(d):
     """Of devices with one suspect: a sum of rounded rates is not the rounded sum."""
     of = [leak["device"] for leak in d["suspects"]]
     return {leak["device"]: leak["bytes_per_step"] for leak in d["suspects"] if of.count(leak["device"]) == 1}
+
+
+def suspects(*lists):
+    """By kind, device and what is told of each."""
+    return lambda d: {(s["kind"], s["device"], s["since_ns"], s["live_bytes"], s["kept_count"]): (s["bytes_per_step"], s["p_value"])
+                      for name in lists for s in d[name]}
 
 
 # ---- moments ----
@@ -240,6 +250,8 @@ PEAK = "peak --json --no-stacks"
 LEAKS = "leaks --json --no-stacks"
 DIFF = "diff --json --no-stacks FILE FILE"
 TIMELINE = "timeline --json --fragmentation"
+EACH = (TIMELINE, PEAK, LEAKS, CHECK, "top --json --no-stacks", "oom --json --no-stacks", "phases --json",
+        "idle --json --no-stacks", "frag --json --no-stacks --at end")
 FIGURES = {
     "peak bytes of each curve": [
         ("timeline", TIMELINE, curves_of_timeline("bytes")),
@@ -315,6 +327,30 @@ FIGURES = {
         ("dump", "dump --json --no-stacks --kind alloc_failed", lambda events: {
             None: sum(event["code"] == OUT_OF_MEMORY for event in events)}),
     ],
+    "bytes of each OOM": [
+        ("oom", "oom --json --no-stacks", lambda d: dict(enumerate(sorted((o["at_ns"], o["device"], o["framework"], o["bytes"])
+                                                                          for o in d["ooms"])))),
+        ("timeline", TIMELINE, lambda t: dict(enumerate(sorted((o["at_ns"], v["device"], o["framework"], o["bytes"])
+                                                               for v in t["devices"] for o in v["ooms"])))),
+    ],
+    "memory at each OOM": [
+        ("oom", "oom --json --no-stacks", lambda d: {(o["at_ns"], key): o.get(key) for o in d["ooms"] if o["framework"]
+                                                     for key in ("allocated_bytes", "reserved_bytes")}),
+        ("dump", "dump --json --no-stacks --kind oom", lambda events: {
+            (e["at_ns"], key + "_bytes"): e[key] for e in events for key in ("allocated", "reserved") if e.get(key)}),
+    ],
+    "unused bytes and owners at the first OOM": [
+        ("oom", "oom --json --no-stacks", lambda d: {**d["ooms"][0]["state"]["causes"], **d["ooms"][0]["state"]["owners"]}
+            if d["ooms"] and d["ooms"][0]["state"] else {}),
+        ("frag", "frag --json --no-stacks --at oom", lambda d: {**d["devices"][0]["causes"], **d["devices"][0]["owners"]}
+            if len(d["devices"]) == 1 else {}),
+    ],
+    "blocks that pin free memory": [
+        ("check --max-frag", CHECK, lambda d: {c["device"]: sum(sorted((p["hostage_bytes"] for p in c["pins"]), reverse=True)[:20])
+                                               for c in d["culprits"] if c["pins"]}),
+        ("frag --at peak:reserved", "frag --json --no-stacks --at peak:reserved --top 20", lambda d: {
+            v["device"]: sum(p["hostage_bytes"] for p in v["pins"]) for v in d["devices"] if v["pins"] and len(d["devices"]) == 1}),
+    ],
     "state of memory at the first OOM": [
         ("oom", "oom --json --no-stacks", lambda d: {key: d["ooms"][0]["state"][key] for key in (
             "reserved_bytes", "allocated_bytes", "releasable_bytes", "largest_request_bytes")}
@@ -383,11 +419,61 @@ FIGURES = {
         ("idle", "idle --json --no-stacks", lambda d: launches(d["uses"]) if d["has_uses"] else {}),
         ("dump", "dump --json --no-stacks --kind launch,graph_launch", launches_of_dump),
     ],
+    "recording": [
+        *((command.split()[0], command, head) for command in EACH),
+        ("info", "info --json", head),
+        ("diff", DIFF, lambda d: head(d["sides"][0])),
+    ],
+    "whether stacks were recorded": [
+        *((command.split()[0], command, lambda d: {None: d["has_stacks"]}) for command in EACH if "timeline" not in command),
+        ("info", "info --json", lambda d: {None: "stacks" in d["has"]}),
+        ("diff", DIFF, lambda d: {None: d["sides"][0]["has_stacks"]}),
+    ],
+    "whether allocator details were recorded": [
+        ("info", "info --json", lambda d: {None: "allocator_details" in d["has"]}),
+        ("frag", "frag --json --no-stacks --at end", lambda d: {None: d["has_allocator_details"]}),
+    ],
+    "whether uses were recorded": [
+        ("info", "info --json", lambda d: {None: "uses" in d["has"]}),
+        ("idle", "idle --json --no-stacks", lambda d: {None: d["has_uses"]}),
+    ],
+    "damage": [
+        ("info", "info --json", lambda d: {None: not d["damaged"]}),
+        ("verify", "verify --json", lambda d: {None: d["ok"]} if d["ok"] or "damage" in " ".join(d["findings"]) else {}),
+    ],
+    "end of the recording": [
+        ("info", "info --json", at("duration_ns")),
+        ("timeline", TIMELINE, at("to_ns")),
+        ("top", "top --json --no-stacks", at("to_ns")),
+        ("leaks", LEAKS, at("to_ns")),
+        ("phases", "phases --json", at("to_ns")),
+    ],
+    "devices": [
+        ("info", "info --json", lambda d: {(v["device"], "name"): v["name"] for v in d["devices"]}),
+        ("timeline", TIMELINE, lambda t: {(v["device"], "name"): v["name"] for v in t["devices"]}),
+        ("diff", DIFF, lambda d: {(0, "name"): d["sides"][0]["gpu"]}),
+        ("check", CHECK, lambda d: {(0, "name"): d["gpu"]} if d["gpu"] != "unknown" else {}),
+    ],
+    "bytes of the device": [
+        ("info", "info --json", lambda d: {v["device"]: v["total_bytes"] for v in d["devices"]}),
+        ("frag", "frag --json --no-stacks --at end", lambda d: {v["device"]: v["total_bytes"] for v in d["devices"]}),
+        ("oom", "oom --json --no-stacks", lambda d: {o["device"]: o["state"]["total_bytes"] for o in d["ooms"] if o.get("state")}),
+    ],
+    "origin": [
+        ("info", "info --json", lambda d: {**{k: d["origin"][k] for k in ("driver", "pytorch")}, "command": d["command"],
+                                           "settings": d["allocator_settings"]}),
+        ("check", CHECK, lambda d: {k: d[k] for k in ("driver", "pytorch")}),
+        ("diff", DIFF, lambda d: {**{k: d["sides"][0][k] for k in ("driver", "pytorch", "command")},
+                                  "settings": d["sides"][0]["alloc_conf"]}),
+        ("oom", "oom --json --no-stacks", lambda d: {"settings": d["alloc_conf"]}),
+    ],
+    "ranges that were not recorded": [
+        ("info", "info --json", lambda d: {k: d["ranges"][k] for k in ("nvtx", "torch", "without_name")} if "ranges" in d else {}),
+        ("phases", "phases --json", lambda d: {k: d[k] for k in ("nvtx", "torch", "without_name")}),
+    ],
     "lost events": [
         ("info", "info --json", lambda d: d["lost"]),
-        *((command.split()[0], command, lambda d: d["lost"]) for command in (
-            TIMELINE, PEAK, LEAKS, CHECK, "top --json --no-stacks", "oom --json --no-stacks", "phases --json",
-            "idle --json --no-stacks", "frag --json --no-stacks --at end")),
+        *((command.split()[0], command, lambda d: d["lost"]) for command in EACH),
         ("diff", DIFF, lambda d: d["sides"][0]["lost"]),
     ],
     "steps": [
@@ -399,6 +485,10 @@ FIGURES = {
     "verdict on leaks": [
         ("info", "info --json", lambda d: d["leaks"]),
         ("leaks", LEAKS, lambda d: {key: d[key] for key in ("verdict", "answer")}),
+    ],
+    "suspects": [
+        ("leaks", LEAKS, suspects("suspects", "objects")),
+        ("check --max-growth 0", CHECK, suspects("suspects")),
     ],
     "bytes a step": [
         ("leaks", LEAKS, lambda d: {full["device"]: full["bytes_per_step"] for full in d["full"]}),
@@ -442,9 +532,11 @@ FIGURES = {
         ("frag", f"frag --json --no-stacks --at {name}", gaps_of_frag),
         ("frag, of the pools", f"frag --json --no-stacks --at {name}", gaps_of_pools),
     ] for name in ("peak", "peak:reserved", "oom", "step:2", "end")},
-    "bytes held at the peak": [
-        ("idle", "idle --json --no-stacks", lambda d: {(v["device"], v["of"]): v["bytes"] for v in d["devices"]}),
-        ("peak", PEAK, curves("peak_bytes")),
+    "memory held at the peak": [
+        ("idle", "idle --json --no-stacks", lambda d: {(v["device"], v["of"], key): v[key] for v in d["devices"]
+                                                       for key in ("bytes", "count", "at_ns")}),
+        ("peak", PEAK, lambda d: {(c["device"], c["of"], key): value for c in d["curves"] for key, value in (
+            ("bytes", c["peak_bytes"]), ("count", sum(g["count"] for g in c["groups"])), ("at_ns", c["peak_at_ns"]))}),
     ],
     "moment `peak`": [
         ("peak", PEAK, at_peak("curves")),
