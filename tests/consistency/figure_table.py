@@ -543,8 +543,9 @@ FIGURES = {
         ("peak --at peak", PEAK + " --at peak", at_peak("curves")),
         *moments("peak"),
     ],
-    **{f"moment `peak:{of}`": [("peak", PEAK, at_peak("curves", of)), *moments(f"peak:{of}")]
-       for of in ("driver", "reserved", "allocated", "pinned")},
+    **{f"moment `peak:{of}`": [("peak", PEAK, at_peak("curves", of)), *moments(f"peak:{of}"), *(
+        [("dump --to", f"dump --json --no-stacks --kind {kinds} --to peak:{of}", last_event)] if kinds else [])]
+       for of, kinds in (("driver", "alloc"), ("reserved", None), ("allocated", "block_alloc"), ("pinned", "alloc"))},
     "moment `oom`": [("peak", PEAK + " --at oom", lambda d: {None: d["curves"][0]["at_ns"]} if d["curves"] else {}),
                      ("dump", "dump --json --kind oom,alloc_failed --to oom", last_event),
                      *moments("oom")],
@@ -552,6 +553,8 @@ FIGURES = {
                      *moments("end")],
     "moment `step:2`": [
         ("peak", PEAK + " --at step:2", lambda d: {None: d["curves"][0]["at_ns"]} if d["curves"] else {}),
+        ("dump --from", "dump --json --no-stacks --kind launch,graph_launch,block_alloc,alloc,range_push,mark --from step:2 --limit 1",
+         lambda events: {None: events[0]["at_ns"] - 1}),
         ("info", "info --json --steps", lambda d: {None: d["steps"]["begin_ns"][1] - 1} if len(d["steps"]["begin_ns"]) > 1 else {}),
         *moments("step:2")],
 }
