@@ -11,6 +11,7 @@ dir=$build/run/consistency
 made=$dir/made
 kinds="beside cache capacity early fragmentation graph growth ipc leaking limit pages stream two"
 results=${RESULTS:-$dir/results}
+exit_status=0
 rm -rf "$made"
 mkdir -p "$made"
 
@@ -30,11 +31,19 @@ if ! python3 -c 'import json' 2>/dev/null; then
 	echo "skip consistency/figures no python3" >>"$results"
 	exit 0
 fi
+if python3 -B "$here/consistency/check_glossary.py" "$here/.." >"$dir/glossary" 2>&1
+then
+	echo "pass consistency/glossary" >>"$results"
+else
+	echo "fail consistency/glossary (see $dir/glossary)" >>"$results"
+	cat "$dir/glossary"
+	exit_status=1
+fi
 if (make_recordings && $compare "$build/gpuprof" "$here"/data/*.gpr "$made"/*.gpr) >"$dir/out" 2>&1
 then
 	echo "pass consistency/figures" >>"$results"
 	tail -n 1 "$dir/out"
-	exit 0
+	exit $exit_status
 fi
 echo "fail consistency/figures (see $dir/out)" >>"$results"
 cat "$dir/out"
