@@ -564,7 +564,7 @@ FIGURES = {
 
 def defaults_of_help(text):
     """By variable, of `gpuprof help --environment` or its page."""
-    return {found[1]: None if found[2] == "unset" else found[2].strip("`") for found in re.finditer(
+    return {found[1]: found[2].strip("`") for found in re.finditer(
         r"^## (GPUPROF\w*)$.*?^- default: (.*?)$", text, re.M | re.S)}
 
 
@@ -574,13 +574,14 @@ def defaults_of_run(text):
     for option in re.split(r"\n  (?=(?:-\w, |    )--)", text)[1:]:
         flag = re.search(r"--([\w-]+)", option)[1]
         words = re.search(r"; default (\S+)$", " ".join(option.split("\n\n")[0].split()))
-        out["GPUPROF_" + flag.replace("-", "_").upper()] = words[1] if words else None
+        out["GPUPROF_" + flag.replace("-", "_").upper()] = words[1] if words else "unset"
     return out
 
 
 OF_PROGRAM = {
     "defaults of options": [
-        ("doctor", "doctor --json", lambda d: {o["variable"]: o["value"] for o in d["options"] if o["origin"] == "default"}),
+        ("doctor", "doctor --json", lambda d: {
+            o["variable"]: o["value"] or "unset" for o in d["options"] if o["origin"] == "default"}),
         ("help --environment", "help --environment", defaults_of_help),
         ("run --help", "run --help", defaults_of_run),
     ],
