@@ -101,6 +101,8 @@ struct gp_info {
 	uint64_t kept_events;	   /* retained */
 	uint64_t counts[GP_KINDS]; /* since the start, by kind */
 	uint64_t kept[GP_KINDS];   /* retained, by kind */
+	/* retained, as gp_launched_as counts them */
+	uint64_t launches, captured_launches, graph_launches;
 	uint64_t lost_memory, lost_launch, lost_other, nested;
 	uint64_t framework_events, mismatches, anomalies;
 	/* the moments at which recording went on after a gap: as far as they are kept */

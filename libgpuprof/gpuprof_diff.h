@@ -79,11 +79,16 @@ struct gp_figures {
 	/* where most was reserved, or at the moment; not known: has_frag is false */
 	bool has_frag;
 	uint64_t largest_request_bytes; /* that the cache served */
+	uint64_t unused_bytes;		/* reserved there and not allocated */
 	uint64_t cause_bytes[GP_CAUSES];
-	uint64_t ooms; /* as gp_ooms_build counts them */
+	uint64_t ooms;	       /* as gp_ooms_build counts them */
+	uint64_t failed_calls; /* CUDA calls that failed for lack of memory */
 };
-/* Of reserved bytes what was not allocated: 1 - allocated / reserved; 0 where none are reserved. */
-double gp_figures_fragmentation(const struct gp_figures *figures);
+/*
+ * By how many bytes the reserved peak exceeds the allocated peak, which is mostly another moment;
+ * of a moment: the unused bytes.
+ */
+uint64_t gp_figures_excess(const struct gp_figures *figures);
 struct gp_figure_list {
 	size_t devices;
 	struct gp_figures *device; /* by number */

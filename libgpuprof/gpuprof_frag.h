@@ -99,7 +99,9 @@ struct gp_frag {
 	size_t home;				  /* arena that asks */
 	uint64_t reserved_bytes, allocated_bytes; /* of the segments and blocks that are known */
 	uint64_t requested_bytes, rounding_bytes; /* of allocated blocks; GP_BYTES_UNKNOWN */
-	uint64_t cause_bytes[GP_CAUSES];	  /* add up to reserved - allocated */
+	uint64_t unused_bytes;			  /* reserved - allocated */
+	uint64_t largest_gap_bytes;		  /* of these, at one piece */
+	uint64_t cause_bytes[GP_CAUSES];	  /* add up to the unused ones */
 	uint64_t driver_used_bytes, driver_free_bytes; /* of the device now; GP_BYTES_UNKNOWN */
 	uint64_t releasable_bytes;		       /* of all default pools */
 	/* in bytes asked for: from what `home` has cached; from any arena */

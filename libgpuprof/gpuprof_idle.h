@@ -116,8 +116,8 @@ struct gp_idle {
 	/* too few launches could be scanned to call anything unused: no devices, no waste */
 	bool is_blind;
 	uint64_t least_launches;
-	uint64_t launches, scanned, resolved; /* at least one live allocation was found */
-	uint64_t captured;		      /* of the launches: into graphs */
+	/* as gp_launched_as counts them; resolved: at least one live allocation was found */
+	uint64_t launches, captured_launches, scanned, resolved;
 	uint64_t graph_launches, graph_resolved;
 	uint64_t graph_unknown; /* launches of graphs of which not all is known that they use */
 	uint64_t copies, copies_resolved; /* and fills, with an operand in known memory */

@@ -64,8 +64,7 @@ struct gp_phase {
 	 * ranges in it.
 	 */
 	uint64_t peak_bytes;
-	uint64_t launches; /* kernels; those that were captured are not counted */
-	uint64_t graph_launches;
+	uint64_t launches, captured_launches, graph_launches; /* as gp_launched_as counts them */
 };
 
 struct gp_phases {
@@ -73,9 +72,10 @@ struct gp_phases {
 	/* by first appearance, parents first; OUTSIDE, AMBIGUOUS, REST last, where they are */
 	size_t phases;
 	struct gp_phase *phase;
-	uint64_t ranges;   /* calls that were seen */
-	uint64_t marks;	   /* that were met; in no other figure of the whole */
-	uint64_t forwards; /* calls that were derived */
+	uint64_t ranges; /* calls that were seen */
+	uint64_t marks;	 /* that were met; in no other figure of the whole */
+	uint64_t launches, captured_launches, graph_launches; /* of the span and the device */
+	uint64_t forwards;				      /* calls that were derived */
 	/* of the whole recording: backwards before which the job names a forward, nothing is
 	 * launched, it is not clear what is the forward */
 	uint64_t forwards_named, forwards_none, forwards_unclear;

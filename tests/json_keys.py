@@ -57,6 +57,7 @@ def runs(data, where):
     yield ("diff", "--json", one, other)
     yield ("diff", "--json", "--by", "range", one, other)
     yield ("diff", "--json", os.path.join(data, "leak_pinned.gpr"), one)
+    yield ("diff", "--json", os.path.join(data, "h200_oom_kinds.gpr"), one)
     yield ("phases", "--json", "--device", "0", one)
     for command in ("info", "timeline", "verify", "oom"):
         yield from ((command, "--json", f) for f in damaged)

@@ -83,6 +83,10 @@ static void write_pins(struct gp_json *json, const struct gp_check *c, unsigned 
 	struct gp_check_pins p;
 	bool is_there =
 		gp_check_wants(c, device, GP_CULPRITS_PINS) && gp_check_pins_build(c, device, &p);
+	if (is_there)
+		gp_json_number(json, "unused_bytes", p.frag.unused_bytes);
+	else
+		gp_json_null(json, "unused_bytes");
 	gp_json_object(json, "causes");
 	for (unsigned k = 0; is_there && k < GP_CAUSES; k++)
 		gp_json_number(json, gp_cause_names[k], p.frag.cause_bytes[k]);

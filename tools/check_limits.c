@@ -156,26 +156,24 @@ static void check_frag(struct gp_check *c, const struct gp_figures *figures)
 	if (has_framework(c) && !figures->has_framework)
 		return; /* what a library asked of this device is not in a cache */
 	struct gp_check_finding *f = gp_check_add(c, "max_frag", figures);
-	double share = gp_figures_fragmentation(figures);
+	uint64_t reserved = figures->bytes[GP_CURVE_RESERVED], excess = gp_figures_excess(figures);
 	f->limit = c->limit[GP_CHECK_FRAG];
 	struct gp_text limit = gp_check_amount_text(f->limit);
 	if (!figures->has_framework) {
-		snprintf(f->text, sizeof f->text, "at most %s of reserved memory never allocated",
-			 limit.s);
+		snprintf(f->text, sizeof f->text,
+			 "the reserved peak may exceed the allocated peak by at most %s", limit.s);
 		refuse(f, "PyTorch's allocator was not recorded");
 		return;
 	}
 	f->has_value = true;
 	f->value.is_share = true;
-	f->value.number = (uint64_t)llround(share * MILLION);
+	f->value.number =
+		(uint64_t)llround(reserved ? MILLION * (double)excess / (double)reserved : 0);
 	f->of = GP_CURVE_RESERVED;
-	uint64_t reserved = figures->bytes[GP_CURVE_RESERVED];
-	uint64_t allocated = figures->bytes[GP_CURVE_ALLOCATED];
-	struct gp_text unused = gp_bytes_text(reserved > allocated ? reserved - allocated : 0);
 	snprintf(f->text, sizeof f->text,
-		 "%s of reserved memory was never allocated: %s of %s; at most %s",
-		 gp_check_texts(f->value, f->limit).value.s, unused.s, gp_bytes_text(reserved).s,
-		 limit.s);
+		 "the reserved peak exceeds the allocated peak by %s (%s of %s); at most %s",
+		 gp_bytes_text(excess).s, gp_check_texts(f->value, f->limit).value.s,
+		 gp_bytes_text(reserved).s, limit.s);
 	if (doubt) {
 		refuse(f, "%s: the share is uncertain", doubt);
 	} else if (f->value.number > f->limit.number) {

@@ -51,7 +51,9 @@ static void print_pins(const struct gp_check *c, unsigned device, FILE *out)
 	p.r.out = out;
 	p.r.top = CULPRITS;
 	p.r.all_text = "'gpuprof frag --at peak:reserved --top 0'";
-	fputs("at the reserved peak:\n", out);
+	fprintf(out, "unused at the reserved peak: %s of %s reserved (%.1f%%):\n",
+		gp_bytes_text(p.frag.unused_bytes).s, gp_bytes_text(p.frag.reserved_bytes).s,
+		100.0 * (double)p.frag.unused_bytes / (double)p.frag.reserved_bytes);
 	gp_frag_causes_print(&p.r, &p.frag);
 	gp_frag_pins_print(&p.r, &p.frag);
 	gp_check_pins_free(&p);

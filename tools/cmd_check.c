@@ -330,7 +330,7 @@ static int run(int argc, char **argv)
 		{ "max-allocated", 0, GP_FLAG_TEXT, "SIZE", &g.limit_text[GP_CHECK_ALLOCATED],
 		  "memory that PyTorch allocated, at its peak" },
 		{ "max-frag", 0, GP_FLAG_TEXT, "PERCENT", &g.limit_text[GP_CHECK_FRAG],
-		  "share of reserved memory that was never allocated" },
+		  "share of the reserved peak that exceeds the allocated peak" },
 		{ "min-headroom", 0, GP_FLAG_TEXT, "PERCENT", &g.limit_text[GP_CHECK_HEADROOM],
 		  "free memory at the peak: share of the device, or bytes" },
 		{ "max-growth", 0, GP_FLAG_TEXT, "SIZE", &g.limit_text[GP_CHECK_GROWTH],

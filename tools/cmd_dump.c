@@ -82,6 +82,12 @@ static bool has_device(const struct gp_record *r)
 	return r->device < GP_DEVICES && r->kind != GP_THREAD && r->kind != GP_FACT;
 }
 
+/* Also one that the driver refused. */
+static bool is_captured(const struct gp_record *r)
+{
+	return r->kind == GP_LAUNCH && (r->launch.block >> 48 & GP_LAUNCH_CAPTURED) != 0;
+}
+
 /* Of its kernel, or of the range that it begins. */
 static const char *name_of(struct dump *d, const struct gp_record *r)
 {
@@ -152,6 +158,8 @@ static void print_event(struct dump *d, const struct gp_event *e, const struct g
 	for (unsigned k = 0; k < 4; k++)
 		if (d->style.is_bare || !is_unknown(r, k))
 			print_field(d, &info->v[k], r->v[k]);
+	if (is_captured(r))
+		fputs(" captured", d->out);
 	const char *name = name_of(d, r);
 	const char *text = name ? name : e->text;
 	if (text) {
@@ -227,6 +235,8 @@ static void write_event(struct dump *d, const struct gp_event *e, const struct g
 	const char *name = name_of(d, r);
 	if (r->kind == GP_LAUNCH || name)
 		gp_json_text(json, "name", name);
+	if (r->kind == GP_LAUNCH)
+		gp_json_bool(json, "captured", is_captured(r));
 	if (range_of(d, e))
 		gp_use_ranges_write(json, range_of(d, e));
 	if (e->text)

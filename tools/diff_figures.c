@@ -1,11 +1,8 @@
 /* Figures and settings of the sides of a comparison, in the order in which they are shown. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "diff_report.h"
-
-#define MILLION 1000000.0
 
 const char *const gp_diff_setting_names[GP_SETTINGS] = {
 	"GPUs", "CUDA API versions", "PyTorch versions", "Allocator settings", "Commands",
@@ -106,18 +103,16 @@ static void add_curves(struct rows *w)
 
 static void add_fragmentation(struct rows *w)
 {
-	struct gp_diff_row *share =
-		add_row(w, "fragmentation", "reserved and never allocated", GP_UNIT_SHARE);
-	if (w->report->is_of_moments)
-		snprintf(share->label, sizeof share->label, "reserved and not allocated");
-	for (size_t k = 0; k < w->report->sides; k++) {
+	struct gp_diff_row *excess =
+		add_row(w, "excess_bytes", "reserved over allocated peak", GP_UNIT_BYTES);
+	for (size_t k = 0; k < w->report->sides && !w->report->is_of_moments; k++) {
 		const struct gp_figures *f = w->figures[k];
-		share->is_known[k] = f && f->has_framework;
-		if (share->is_known[k])
-			share->number[k] = (uint64_t)llround(gp_figures_fragmentation(f) * MILLION);
+		excess->is_known[k] = f && f->has_framework;
+		if (excess->is_known[k])
+			excess->number[k] = gp_figures_excess(f);
 	}
 	/* it follows from the two above */
-	share->is_memory = false;
+	excess->is_memory = false;
 	end_row(w);
 	struct gp_diff_row *largest =
 		add_row(w, "largest_request_bytes", "largest request cached", GP_UNIT_BYTES);
@@ -125,6 +120,15 @@ static void add_fragmentation(struct rows *w)
 		largest->is_known[k] = w->figures[k] && w->figures[k]->has_frag;
 		if (largest->is_known[k])
 			largest->number[k] = w->figures[k]->largest_request_bytes;
+	}
+	end_row(w);
+	struct gp_diff_row *unused = add_row(
+		w, "unused_bytes",
+		w->report->is_of_moments ? "unused" : "unused at the reserved peak", GP_UNIT_BYTES);
+	for (size_t k = 0; k < w->report->sides; k++) {
+		unused->is_known[k] = w->figures[k] && w->figures[k]->has_frag;
+		if (unused->is_known[k])
+			unused->number[k] = w->figures[k]->unused_bytes;
 	}
 	end_row(w);
 }
@@ -141,7 +145,7 @@ static void add_causes(struct rows *w)
 {
 	for (unsigned cause = 0; cause < GP_CAUSES; cause++) {
 		char label[64];
-		snprintf(label, sizeof label, "  unused: %s", cause_labels[cause]);
+		snprintf(label, sizeof label, "  %s", cause_labels[cause]);
 		struct gp_diff_row *row = add_row(w, gp_cause_names[cause], label, GP_UNIT_BYTES);
 		for (size_t k = 0; k < w->report->sides; k++) {
 			row->is_known[k] = w->figures[k] && w->figures[k]->has_frag;
@@ -159,6 +163,12 @@ static void add_ooms(struct rows *w)
 	for (size_t k = 0; k < w->report->sides; k++) {
 		row->is_known[k] = true;
 		row->number[k] = w->figures[k] ? w->figures[k]->ooms : 0;
+	}
+	end_row(w);
+	row = add_row(w, "failed_cuda_calls", "failed CUDA calls", GP_UNIT_COUNT);
+	for (size_t k = 0; k < w->report->sides; k++) {
+		row->is_known[k] = true;
+		row->number[k] = w->figures[k] ? w->figures[k]->failed_calls : 0;
 	}
 	end_row(w);
 }

@@ -23,6 +23,9 @@ static void write_side(struct gp_json *json, const struct gp_diff_source *s,
 		if (gp_is_happening(kind) && i->counts[kind])
 			gp_json_number(json, gp_event_infos[kind].name, i->counts[kind]);
 	gp_json_end(json);
+	gp_json_number(json, "launches", i->launches);
+	gp_json_number(json, "captured_launches", i->captured_launches);
+	gp_json_number(json, "graph_launches", i->graph_launches);
 	gp_json_end(json);
 }
 
@@ -34,8 +37,6 @@ static void write_row(struct gp_json *json, const struct gp_diff_report *r,
 	for (size_t k = 0; k < r->sides; k++)
 		if (!row->is_known[k])
 			gp_json_null(json, NULL);
-		else if (row->unit == GP_UNIT_SHARE)
-			gp_json_real(json, NULL, (double)row->number[k] / 1e6);
 		else
 			gp_json_number(json, NULL, row->number[k]);
 	gp_json_end(json);

@@ -9,8 +9,6 @@
 #include "screen.h"
 #include "stack_print.h"
 
-#define MILLION 1000000.0
-
 static char letter(size_t side)
 {
 	return (char)('A' + side);
@@ -77,8 +75,6 @@ static void value_text(const struct gp_diff_row *row, size_t side, char *out, si
 {
 	if (!row->is_known[side])
 		snprintf(out, room, "-");
-	else if (row->unit == GP_UNIT_SHARE)
-		snprintf(out, room, "%.1f%%", (double)row->number[side] * 100.0 / MILLION);
 	else
 		snprintf(out, room, "%s",
 			 row->unit == GP_UNIT_COUNT ? gp_count_text(row->number[side]).s :
@@ -91,8 +87,6 @@ static void change_text(enum gp_diff_unit unit, uint64_t from, uint64_t to, char
 	const char *sign = from > to ? "-" : "+";
 	if (!d)
 		snprintf(out, room, "=");
-	else if (unit == GP_UNIT_SHARE)
-		snprintf(out, room, "%s%.1f pp", sign, (double)d * 100.0 / MILLION);
 	else
 		snprintf(out, room, "%s%s", sign,
 			 unit == GP_UNIT_COUNT ? gp_count_text(d).s : gp_bytes_text(d).s);
@@ -112,8 +106,8 @@ static void print_row(const struct gp_diff_report *r, const struct gp_diff_row *
 		change_text(row->unit, row->number[0], row->number[k], text, sizeof text);
 		fprintf(r->out, " %11s", row->is_known[0] && row->is_known[k] ? text : "-");
 	}
-	bool has_share = r->sides == 2 && row->unit != GP_UNIT_SHARE && row->number[0] &&
-			 row->is_known[1] && row->number[0] != row->number[1];
+	bool has_share = r->sides == 2 && row->number[0] && row->is_known[1] &&
+			 row->number[0] != row->number[1];
 	double share = has_share ? (double)row->number[1] / (double)row->number[0] - 1.0 : 0.0;
 	if (has_share)
 		fprintf(r->out, " %+8.*f%%", share < 10.0, 100.0 * share);
@@ -145,32 +139,49 @@ static void print_device(const struct gp_diff_report *r, unsigned device)
 
 /* ---- events ---- */
 
-static bool has_changed(const struct gp_diff_report *r, unsigned kind)
+/* A row, if the numbers differ; the title above the first one. */
+static void print_count(const struct gp_diff_report *r, const char *label,
+			uint64_t (*of)(const struct gp_info *, unsigned), unsigned kind,
+			bool *is_first)
 {
-	for (size_t k = 1; k < r->sides; k++)
-		if (r->side[k].info->counts[kind] != r->side[0].info->counts[kind])
-			return true;
-	return false;
+	struct gp_diff_row row = { .unit = GP_UNIT_COUNT };
+	bool has_changed = false;
+	snprintf(row.label, sizeof row.label, "%s", label);
+	for (size_t k = 0; k < r->sides; k++) {
+		row.is_known[k] = true;
+		row.number[k] = of(r->side[k].info, kind);
+		has_changed |= row.number[k] != row.number[0];
+	}
+	if (!has_changed)
+		return;
+	if (*is_first)
+		fputs("Event counts that differ:\n", r->out);
+	*is_first = false;
+	print_row(r, &row);
+}
+
+static uint64_t count_of(const struct gp_info *info, unsigned kind)
+{
+	return info->counts[kind];
+}
+
+static uint64_t launches_of(const struct gp_info *info, unsigned launched)
+{
+	return launched == GP_LAUNCHED_KERNEL	? info->launches :
+	       launched == GP_LAUNCHED_CAPTURED ? info->captured_launches :
+						  info->graph_launches;
 }
 
 /* Of the whole runs; moments of one have the same. */
 static void print_events(const struct gp_diff_report *r)
 {
 	bool is_first = true;
-	for (unsigned kind = 0; kind < GP_KINDS; kind++) {
-		struct gp_diff_row row = { .unit = GP_UNIT_COUNT };
-		if (!gp_is_happening(kind) || !has_changed(r, kind))
-			continue;
-		if (is_first)
-			fputs("Event counts that differ:\n", r->out);
-		is_first = false;
-		snprintf(row.label, sizeof row.label, "%s", gp_event_infos[kind].name);
-		for (size_t k = 0; k < r->sides; k++) {
-			row.is_known[k] = true;
-			row.number[k] = r->side[k].info->counts[kind];
-		}
-		print_row(r, &row);
-	}
+	for (unsigned kind = 0; kind < GP_KINDS; kind++)
+		if (gp_is_happening(kind) && kind != GP_LAUNCH && kind != GP_GRAPH_LAUNCH)
+			print_count(r, gp_event_infos[kind].name, count_of, kind, &is_first);
+	print_count(r, "launches", launches_of, GP_LAUNCHED_KERNEL, &is_first);
+	print_count(r, "captured launches", launches_of, GP_LAUNCHED_CAPTURED, &is_first);
+	print_count(r, "graph launches", launches_of, GP_LAUNCHED_GRAPH, &is_first);
 }
 
 /* ---- groups ---- */

@@ -42,7 +42,7 @@ struct gp_diff_report {
 
 /* ---- figures of a device, one a side ---- */
 
-enum gp_diff_unit { GP_UNIT_BYTES, GP_UNIT_SHARE, GP_UNIT_COUNT };
+enum gp_diff_unit { GP_UNIT_BYTES, GP_UNIT_COUNT };
 struct gp_diff_row {
 	const char *key; /* of --json: "allocated_bytes" */
 	char label[64];	 /* "allocated, peak" */

@@ -81,7 +81,7 @@ static void print_request(const struct gp_frag_report *r, const struct gp_frag *
 
 static void print_unused(const struct gp_frag_report *r, const struct gp_frag *f)
 {
-	uint64_t unused = f->reserved_bytes - f->allocated_bytes;
+	uint64_t unused = f->unused_bytes;
 	enum gp_cause most = main_cause(f);
 	if (!unused) {
 		fprintf(r->out, "  unused: 0 B of %s reserved\n",

@@ -213,6 +213,9 @@ static void write_device(struct gp_json *json, const struct gp_frag_report *r,
 	gp_json_number(json, "imported_bytes", f->device->imported_bytes);
 	gp_json_number(json, "reserved_bytes", f->reserved_bytes);
 	gp_json_number(json, "allocated_bytes", f->allocated_bytes);
+	gp_json_number(json, "unused_bytes", f->unused_bytes);
+	gp_json_number(json, "largest_gap_bytes", f->largest_gap_bytes);
+	gp_json_real(json, "fragmentation", gp_gap_ratio(f->unused_bytes, f->largest_gap_bytes));
 	gp_known_write(json, "requested_bytes", f->requested_bytes);
 	gp_known_write(json, "rounding_bytes", f->rounding_bytes);
 	gp_json_number(json, "releasable_bytes", f->releasable_bytes);

@@ -64,7 +64,7 @@ static void print_framework_line(const struct gp_frag_report *r, const struct gp
 		gp_bytes_text(f->allocated_bytes).s);
 	if (f->rounding_bytes != GP_BYTES_UNKNOWN)
 		fprintf(r->out, " (%s rounding)", gp_bytes_text(f->rounding_bytes).s);
-	fprintf(r->out, " + %s unused\n", gp_bytes_text(f->reserved_bytes - f->allocated_bytes).s);
+	fprintf(r->out, " + %s unused\n", gp_bytes_text(f->unused_bytes).s);
 }
 
 /* They stay as long as their graph does, and when that ends is not recorded. */
@@ -129,7 +129,7 @@ static void print_pools(const struct gp_frag_report *r, const struct gp_frag *f)
 
 void gp_frag_causes_print(const struct gp_frag_report *r, const struct gp_frag *f)
 {
-	uint64_t whole = f->reserved_bytes - f->allocated_bytes;
+	uint64_t whole = f->unused_bytes;
 	if (!whole)
 		return;
 	fputs("     bytes   share  why it is unused\n", r->out);

@@ -31,7 +31,7 @@ static void put_bytes(struct gp_cell *cell, uint64_t bytes)
 static bool row_add(struct gp_sheet *sheet, const struct gp_frag_report *r, const struct gp_frag *f)
 {
 	char device[32], text[32];
-	uint64_t unused = f->reserved_bytes - f->allocated_bytes, ooms = 0;
+	uint64_t unused = f->unused_bytes, ooms = 0;
 	double share = f->reserved_bytes ? (double)unused / (double)f->reserved_bytes : 0;
 	snprintf(device, sizeof device, "  GPU %u", f->device->device);
 	struct gp_sheet_row *row = gp_sheet_add(sheet, r->path, device);

@@ -145,9 +145,9 @@ void gp_idle_write(const struct gp_idle_report *r)
 	gp_json_number(r->json, "least_launches", i->least_launches);
 	gp_json_object(r->json, "uses");
 	gp_json_number(r->json, "launches", i->launches);
+	gp_json_number(r->json, "captured_launches", i->captured_launches);
 	gp_json_number(r->json, "scanned", i->scanned);
 	gp_json_number(r->json, "resolved", i->resolved);
-	gp_json_number(r->json, "captured", i->captured);
 	gp_json_number(r->json, "graph_launches", i->graph_launches);
 	gp_json_number(r->json, "graph_resolved", i->graph_resolved);
 	gp_json_number(r->json, "graph_unknown", i->graph_unknown);

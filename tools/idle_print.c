@@ -114,8 +114,9 @@ static void print_unseen(const struct gp_idle_report *r)
 		fprintf(r->out, "%s LOST", gp_plural(i->lost, "event").s);
 		comma = ", ";
 	}
-	if (i->scanned < i->launches) {
-		fprintf(r->out, "%s%s not scanned", comma, launches(i->launches - i->scanned).s);
+	if (i->scanned < i->launches + i->captured_launches) {
+		fprintf(r->out, "%s%s not scanned", comma,
+			launches(i->launches + i->captured_launches - i->scanned).s);
 		comma = ", ";
 	}
 	if (i->graph_unknown)
@@ -129,8 +130,11 @@ static void print_unseen(const struct gp_idle_report *r)
 static void print_coverage(const struct gp_idle_report *r)
 {
 	const struct gp_idle *i = &r->idle;
-	fprintf(r->out, "uses: %s of %s resolved to live memory", gp_count_text(i->resolved).s,
-		launches(i->launches).s);
+	fprintf(r->out, "uses: %s of %s", gp_count_text(i->resolved).s,
+		launches(i->launches + i->captured_launches).s);
+	if (i->captured_launches)
+		fprintf(r->out, " (%s captured)", gp_count_text(i->captured_launches).s);
+	fputs(" resolved to live memory", r->out);
 	if (i->graph_launches)
 		fprintf(r->out, "; %s of %s of graphs", gp_count_text(i->graph_resolved).s,
 			launches(i->graph_launches).s);
@@ -139,13 +143,13 @@ static void print_coverage(const struct gp_idle_report *r)
 	fputs("not seen: pointers stored in device memory", r->out);
 	if (i->has_managed)
 		fputs(", host accesses of managed memory", r->out);
-	if (i->captured)
+	if (i->captured_launches)
 		fputs(", changes of a graph after its capture", r->out);
 	if (i->beyond)
 		fprintf(r->out, ", %s or more allocations beyond the map",
 			gp_count_text(i->beyond).s);
 	fputc('\n', r->out);
-	if (i->lost || i->scanned < i->launches || i->graph_unknown)
+	if (i->lost || i->scanned < i->launches + i->captured_launches || i->graph_unknown)
 		print_unseen(r);
 }
 

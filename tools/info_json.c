@@ -12,6 +12,9 @@ static void write_events(const struct gp_info *info, struct gp_json *json)
 		if (info->counts[kind] && gp_event_infos[kind].name)
 			gp_json_number(json, gp_event_infos[kind].name, info->counts[kind]);
 	gp_json_end(json);
+	gp_json_number(json, "launches", info->launches);
+	gp_json_number(json, "captured_launches", info->captured_launches);
+	gp_json_number(json, "graph_launches", info->graph_launches);
 	gp_json_object(json, "lost");
 	gp_json_number(json, "memory", info->lost_memory);
 	gp_json_number(json, "launch", info->lost_launch);
@@ -194,6 +197,7 @@ static void write_front(const struct gp_info_report *r)
 	gp_json_object(json, "ooms");
 	gp_json_number(json, "count", f->ooms);
 	gp_json_number(json, "overwritten", gp_overwritten_ooms(r->info));
+	gp_json_number(json, "failed_cuda_calls", f->failed_calls);
 	if (f->ooms)
 		gp_json_signed(json, "first_ns", f->first_oom_ns);
 	else

@@ -46,6 +46,15 @@ static void print_counts(const struct gp_info *info, FILE *out, bool is_happenin
 	fputs(column ? "\n" : " none\n", out);
 }
 
+static void print_launches(const struct gp_info *info, FILE *out)
+{
+	if (!info->kept[GP_LAUNCH] && !info->kept[GP_GRAPH_LAUNCH])
+		return;
+	fputs("launches     ", out);
+	gp_launches_print(out, info->launches, info->captured_launches, info->graph_launches);
+	fputs(info->kept_from_ns ? " in the retained events\n" : "\n", out);
+}
+
 static void print_stacks(const struct gp_info *info, FILE *out)
 {
 	if (!info->stacks && !info->stacks_cut)
@@ -326,6 +335,8 @@ static void print_front(const struct gp_info_report *r)
 	if (gp_overwritten_ooms(r->info))
 		fprintf(r->out, "; %s overwritten",
 			gp_plural(gp_overwritten_ooms(r->info), "OOM").s);
+	if (f->failed_calls)
+		fprintf(r->out, "; %s", gp_plural(f->failed_calls, "failed CUDA call").s);
 	fputc('\n', r->out);
 	print_line(r->out, "leaks", f->answer.s);
 	print_steps(r);
@@ -351,6 +362,7 @@ void gp_info_print(const struct gp_info_report *r)
 	print_line(out, "rings", info->ring_place);
 	print_counts(info, out, true);
 	print_counts(info, out, false);
+	print_launches(info, out);
 	print_stacks(info, out);
 	print_ranges(info, out);
 	print_captured(info, out);

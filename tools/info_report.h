@@ -16,8 +16,8 @@ struct gp_info_front {
 	struct gp_peak peak;
 	/* of what the framework allocated, else of driver memory, where it was most; NULL: none */
 	const struct gp_holders *most;
-	struct gp_groups groups; /* by stack, of `most`; none where no stacks were recorded */
-	uint64_t ooms;
+	struct gp_groups groups;     /* by stack, of `most`; none where no stacks were recorded */
+	uint64_t ooms, failed_calls; /* as gp_ooms_build counts them */
 	int64_t first_oom_ns;
 	struct gp_leaks_report leaks; /* its steps are those of the report */
 	struct gp_leak_answer answer;

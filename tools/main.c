@@ -75,7 +75,7 @@ static int print_environment(void)
 		if (*o->initial)
 			printf("- default: `%s`\n", o->initial);
 		else
-			puts("- default: none");
+			puts("- default: unset");
 		if (o->flag && o->letter)
 			printf("- option of `gpuprof run`: `-%c`, `--%s`\n", o->letter, o->flag);
 		else if (o->flag)

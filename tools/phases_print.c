@@ -61,7 +61,12 @@ static void print_memory(FILE *out, const struct gp_phase *p)
 			bytes[k] && p->style != GP_PHASE_MARK ? gp_bytes_text(bytes[k]).s : "-");
 }
 
-static void print_phase(FILE *out, const struct gp_phase *p)
+static void print_count(FILE *out, uint64_t count)
+{
+	fprintf(out, " %9s", count ? gp_count_text(count).s : "-");
+}
+
+static void print_phase(FILE *out, const struct gp_phase *p, bool has_graphs)
 {
 	const bool has_time = p->style == GP_PHASE_NESTED || p->style == GP_PHASE_STARTED ||
 			      p->style == GP_PHASE_REST;
@@ -72,8 +77,10 @@ static void print_phase(FILE *out, const struct gp_phase *p)
 		fprintf(out, " %9s",
 			has_time && p->calls > 1 ? gp_ns_text((int64_t)p->deviation_ns).s : "-");
 	print_memory(out, p);
-	const uint64_t launches = p->launches + p->graph_launches;
-	fprintf(out, " %9s  ", launches ? gp_count_text(launches).s : "-");
+	print_count(out, p->launches);
+	if (has_graphs && !is_narrow())
+		print_count(out, p->graph_launches);
+	fputs("  ", out);
 	if (!is_narrow())
 		fprintf(out, "%-7s ", source_of(p));
 	fprintf(out, "%*s", (int)(2 * p->depth), "");
@@ -96,11 +103,12 @@ struct level {
 	uint64_t calls;
 };
 
-static void print_hidden(FILE *out, const struct level *l, unsigned depth)
+static void print_hidden(FILE *out, const struct level *l, unsigned depth, bool has_graphs)
 {
 	if (l->hidden)
 		fprintf(out, "%9s %*s... %s more: --top\n", gp_count_text(l->calls).s,
-			(int)((is_narrow() ? 53 : 93) + 2 * depth), "", gp_count_text(l->hidden).s);
+			(int)((is_narrow() ? 53 : has_graphs ? 103 : 93) + 2 * depth), "",
+			gp_count_text(l->hidden).s);
 }
 
 #define DEPTH_MAX 512u
@@ -108,6 +116,7 @@ static void print_hidden(FILE *out, const struct level *l, unsigned depth)
 static void print_tree(const struct gp_phases_report *r)
 {
 	const struct gp_phases *p = &r->phases;
+	const bool has_graphs = p->graph_launches > 0;
 	static struct level level[DEPTH_MAX + 1];
 	unsigned deep = 0; /* levels in use */
 	level[0] = (struct level){ 0 };
@@ -116,7 +125,7 @@ static void print_tree(const struct gp_phases_report *r)
 		const struct gp_phase *phase = &p->phase[k];
 		const unsigned depth = phase->depth < DEPTH_MAX ? phase->depth : DEPTH_MAX;
 		for (; deep > depth; deep--)
-			print_hidden(r->out, &level[deep], deep);
+			print_hidden(r->out, &level[deep], deep, has_graphs);
 		for (; deep < depth; deep++)
 			level[deep + 1] = (struct level){ 0 };
 		/* rows that are not ranges are always shown */
@@ -130,16 +139,16 @@ static void print_tree(const struct gp_phases_report *r)
 		}
 		/* behind the ranges of its level */
 		if (phase->style >= GP_PHASE_OUTSIDE) {
-			print_hidden(r->out, &level[depth], depth);
+			print_hidden(r->out, &level[depth], depth, has_graphs);
 			level[depth].hidden = 0;
 		}
-		print_phase(r->out, phase);
+		print_phase(r->out, phase, has_graphs);
 		level[depth].shown++;
 		k++;
 	}
 	for (; deep > 0; deep--)
-		print_hidden(r->out, &level[deep], deep);
-	print_hidden(r->out, &level[0], 0);
+		print_hidden(r->out, &level[deep], deep, has_graphs);
+	print_hidden(r->out, &level[0], 0, has_graphs);
 }
 
 static void print_notes(const struct gp_phases_report *r)
@@ -188,7 +197,7 @@ static void print_frames(const struct gp_phases_report *r)
 	fputc('\n', r->out);
 }
 
-static void print_titles(FILE *out)
+static void print_titles(FILE *out, bool has_graphs)
 {
 	if (is_narrow()) {
 		fprintf(out, "%9s %9s %9s %10s %10s %9s\n", "", "sum", "each", "sum", "highest",
@@ -197,29 +206,34 @@ static void print_titles(FILE *out)
 			"peak", "launches", "range");
 		return;
 	}
-	fprintf(out, "%9s %9s %19s %32s %10s %9s\n", "", "sum", "of each call",
-		"sum over all calls", "highest", "sum");
-	fprintf(out, "%9s %9s %9s %9s %10s %10s %10s %10s %9s  %-7s %s\n", "calls", "time", "mean",
-		"deviation", "allocated", "freed", "retained", "peak", "launches", "source",
-		"range");
+	fprintf(out, "%9s %9s %19s %32s %10s %9s%s\n", "", "sum", "of each call",
+		"sum over all calls", "highest", "sum", has_graphs ? "       sum" : "");
+	fprintf(out, "%9s %9s %9s %9s %10s %10s %10s %10s %9s%s  %-7s %s\n", "calls", "time",
+		"mean", "deviation", "allocated", "freed", "retained", "peak", "launches",
+		has_graphs ? "    graphs" : "", "source", "range");
 }
 
 void gp_phases_print(const struct gp_phases_report *r)
 {
+	const bool has_graphs = r->phases.graph_launches > 0;
 	gp_headline_print(r->out, r->info);
 	fputs(gp_plural(r->phases.ranges, "call").s, r->out);
 	if (r->phases.forwards)
 		fprintf(r->out, ", %s derived", gp_count_text(r->phases.forwards).s);
 	if (r->phases.marks)
 		fprintf(r->out, ", %s", gp_plural(r->phases.marks, "mark").s);
+	fputs(", ", r->out);
+	gp_launches_print(r->out, r->phases.launches, r->phases.captured_launches,
+			  r->phases.graph_launches);
 	fprintf(r->out, "; memory: %s",
 		r->phases.of == GP_CURVE_ALLOCATED ? "PyTorch allocated" : "driver");
 	if (r->asked.device != GP_DEVICE_UNKNOWN)
 		fprintf(r->out, ", GPU %u", r->asked.device);
 	fputc('\n', r->out);
 	if (r->phases.phases && is_narrow())
-		fputs("--wide adds deviation, allocated, freed and source\n", r->out);
-	print_titles(r->out);
+		fprintf(r->out, "--wide adds deviation, allocated, freed%s and source\n",
+			has_graphs ? ", graphs" : "");
+	print_titles(r->out, has_graphs);
 	print_tree(r);
 	if (r->phases.is_by_frames)
 		print_frames(r);
@@ -268,6 +282,7 @@ static void write_phase(struct gp_json *json, const struct gp_phase *p)
 	else
 		gp_json_number(json, "peak_bytes", p->peak_bytes);
 	gp_json_number(json, "launches", p->launches);
+	gp_json_number(json, "captured_launches", p->captured_launches);
 	gp_json_number(json, "graph_launches", p->graph_launches);
 }
 
@@ -322,6 +337,9 @@ void gp_phases_write(const struct gp_phases_report *r)
 		gp_json_number(r->json, "device", r->asked.device);
 	gp_json_number(r->json, "calls", p->ranges);
 	gp_json_number(r->json, "marks", p->marks);
+	gp_json_number(r->json, "launches", p->launches);
+	gp_json_number(r->json, "captured_launches", p->captured_launches);
+	gp_json_number(r->json, "graph_launches", p->graph_launches);
 	gp_json_number(r->json, "forwards_derived", p->forwards);
 	gp_json_number(r->json, "forwards_named", p->forwards_named);
 	gp_json_number(r->json, "forwards_none", p->forwards_none);

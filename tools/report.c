@@ -116,6 +116,17 @@ void gp_report_steps_begin(struct gp_json *json, const struct gp_steps *steps)
 	gp_json_number(json, "warmup", steps->warmup);
 }
 
+void gp_launches_print(FILE *out, uint64_t launches, uint64_t captured, uint64_t graphs)
+{
+	fprintf(out, "%s launch%s", gp_count_text(launches).s, launches == 1 ? "" : "es");
+	if (captured)
+		fprintf(out, ", %s captured launch%s", gp_count_text(captured).s,
+			captured == 1 ? "" : "es");
+	if (graphs)
+		fprintf(out, ", %s graph launch%s", gp_count_text(graphs).s,
+			graphs == 1 ? "" : "es");
+}
+
 bool gp_report_has_device(const char *path, const struct gp_info *info, int64_t device)
 {
 	for (size_t k = 0; k < info->devices; k++)

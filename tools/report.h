@@ -39,6 +39,8 @@ int gp_report_exit(const char *path, const struct gp_info *info);
 int gp_report_worse(int a, int b);
 /* The object `steps`, with what every command tells of them; to be ended by the caller. */
 void gp_report_steps_begin(struct gp_json *json, const struct gp_steps *steps);
+/* "3,615 launches, 1,055 captured launches, 7 graph launches"; zeros only of the first. */
+void gp_launches_print(FILE *out, uint64_t launches, uint64_t captured, uint64_t graphs);
 /* Whether it has that device, or all are meant (-1); if not, said on stderr. */
 bool gp_report_has_device(const char *path, const struct gp_info *info, int64_t device);
 

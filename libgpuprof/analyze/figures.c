@@ -9,10 +9,10 @@
 #include "memory_view.h"
 #include "peak_look.h"
 
-double gp_figures_fragmentation(const struct gp_figures *f)
+uint64_t gp_figures_excess(const struct gp_figures *f)
 {
 	uint64_t reserved = f->bytes[GP_CURVE_RESERVED], allocated = f->bytes[GP_CURVE_ALLOCATED];
-	return reserved > allocated ? 1.0 - (double)allocated / (double)reserved : 0.0;
+	return reserved > allocated ? reserved - allocated : 0;
 }
 
 static struct gp_figures *get(struct gp_figure_list *list, unsigned device)
@@ -48,6 +48,7 @@ static void take_frag(struct gp_figures *f, const struct gp_frag *frag)
 {
 	f->has_frag = frag->reserved_bytes > 0;
 	f->largest_request_bytes = frag->largest_request_bytes;
+	f->unused_bytes = frag->unused_bytes;
 	for (unsigned k = 0; k < GP_CAUSES; k++)
 		f->cause_bytes[k] = frag->cause_bytes[k];
 }
@@ -92,6 +93,7 @@ static void take_seen(const struct looking *l, struct gp_figures *f)
 		return;
 	f->has_frag = seen->has_frag;
 	f->largest_request_bytes = seen->largest_request_bytes;
+	f->unused_bytes = seen->unused_bytes;
 	memcpy(f->cause_bytes, seen->cause_bytes, sizeof f->cause_bytes);
 }
 
@@ -105,8 +107,10 @@ static enum gp_status count_ooms(struct gp_recording *recording, struct gp_figur
 		return status;
 	for (size_t k = 0; k < list->devices; k++)
 		for (size_t i = 0; i < t.devices; i++)
-			if (t.device[i].device == list->device[k].device)
+			if (t.device[i].device == list->device[k].device) {
 				list->device[k].ooms = t.device[i].ooms;
+				list->device[k].failed_calls = t.device[i].failed_calls;
+			}
 	gp_timeline_free(&t);
 	return status;
 }

@@ -107,6 +107,10 @@ enum gp_status gp_frag_build(const struct gp_memory *memory, unsigned device,
 	};
 	if (status == GP_OK)
 		status = answer(&room, question, out);
+	out->unused_bytes = out->reserved_bytes - out->allocated_bytes;
+	for (size_t k = 0; status == GP_OK && k < out->pools; k++)
+		if (out->pool[k].largest_gap_bytes > out->largest_gap_bytes)
+			out->largest_gap_bytes = out->pool[k].largest_gap_bytes;
 	if (status != GP_OK)
 		gp_frag_free(out);
 	return status;

@@ -353,9 +353,8 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 	b->replay.counts = b->out;
 	if (status == GP_OK)
 		status = gp_touch_replay_run(&b->replay);
-	const uint64_t unseen = b->out->launches - b->out->scanned;
-	b->out->is_blind =
-		b->out->launches == 0 || unseen > b->out->launches / GP_TOUCH_UNSEEN_SHARE;
+	const uint64_t all = b->out->launches + b->out->captured_launches;
+	b->out->is_blind = all == 0 || all - b->out->scanned > all / GP_TOUCH_UNSEEN_SHARE;
 	if (status == GP_OK && !b->out->is_blind)
 		status = list_devices(b);
 	if (status == GP_OK && !b->out->is_blind)

@@ -189,6 +189,8 @@ static void finish_started(struct counting *c, uint64_t mark, int64_t at_ns)
 		node->own.allocated_bytes += c->sums.allocated_bytes - s->before.allocated_bytes;
 		node->own.freed_bytes += c->sums.freed_bytes - s->before.freed_bytes;
 		node->own.launches += c->sums.launches - s->before.launches;
+		node->own.captured_launches +=
+			c->sums.captured_launches - s->before.captured_launches;
 		node->own.graph_launches += c->sums.graph_launches - s->before.graph_launches;
 		node->own.retained_bytes += gp_phase_calls_born_since(&c->calls, s->births);
 		s->free = c->free;
@@ -330,18 +332,11 @@ static void add_steps(struct gp_phase *to, const struct gp_record *r, uint64_t u
 	to->freed_bytes += down;
 }
 
-static bool is_launch(const struct counting *c, const struct gp_record *r)
+static void add_launch(struct gp_phase *to, enum gp_launched launched)
 {
-	bool is_captured =
-		r->kind == GP_LAUNCH && (r->launch.block >> 48 & GP_LAUNCH_CAPTURED) != 0;
-	return (r->kind == GP_LAUNCH || r->kind == GP_GRAPH_LAUNCH) && !is_captured &&
-	       is_wanted(c, r->device);
-}
-
-static void add_launch(struct gp_phase *to, const struct gp_record *r)
-{
-	to->launches += r->kind == GP_LAUNCH;
-	to->graph_launches += r->kind == GP_GRAPH_LAUNCH;
+	to->launches += launched == GP_LAUNCHED_KERNEL;
+	to->captured_launches += launched == GP_LAUNCHED_CAPTURED;
+	to->graph_launches += launched == GP_LAUNCHED_GRAPH;
 }
 
 static void add_mark(struct counting *c, const struct gp_record *r, uint32_t thread)
@@ -368,8 +363,9 @@ static void count(struct counting *c, const struct gp_record *r, uint32_t thread
 	if (r->kind == GP_MARK && c->follow.frames == NULL)
 		add_mark(c, r, thread);
 	const bool is_birth = is_counted_alloc(c, r) && is_wanted(c, r->device);
-	const bool has_launch = is_launch(c, r);
-	if (!is_birth && !has_launch && up == 0 && down == 0)
+	const enum gp_launched launched =
+		is_wanted(c, r->device) ? gp_launched_as(r) : GP_LAUNCHED_NOT;
+	if (!is_birth && launched == GP_LAUNCHED_NOT && up == 0 && down == 0)
 		return;
 	uint32_t call;
 	struct gp_phase_node *node = node_of_thread(c, thread, &call);
@@ -377,10 +373,8 @@ static void count(struct counting *c, const struct gp_record *r, uint32_t thread
 		return;
 	add_steps(&node->own, r, up, down);
 	add_steps(&c->sums, r, up, down);
-	if (has_launch) {
-		add_launch(&node->own, r);
-		add_launch(&c->sums, r);
-	}
+	add_launch(&node->own, launched);
+	add_launch(&c->sums, launched);
 	if (is_birth)
 		begin_birth(c, r, call);
 }
@@ -492,6 +486,9 @@ static void finish(struct counting *c, const struct gp_info *info)
 		finish_call(c, c->outside, at_ns);
 	}
 	const struct gp_range_counts counts = gp_open_ranges_counts(c->follow.ranges);
+	c->out->launches = c->sums.launches;
+	c->out->captured_launches = c->sums.captured_launches;
+	c->out->graph_launches = c->sums.graph_launches;
 	c->out->unbalanced = counts.unbalanced;
 	c->out->unseen = counts.unseen;
 	c->out->unkept = counts.unkept;

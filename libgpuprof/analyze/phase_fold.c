@@ -111,6 +111,7 @@ static void merge(struct folding *f, uint32_t into, uint32_t number)
 	to->own.freed_bytes += o->freed_bytes;
 	to->own.retained_bytes += o->retained_bytes;
 	to->own.launches += o->launches;
+	to->own.captured_launches += o->captured_launches;
 	to->own.graph_launches += o->graph_launches;
 	if (o->peak_bytes > to->own.peak_bytes)
 		to->own.peak_bytes = o->peak_bytes;

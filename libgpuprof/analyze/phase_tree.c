@@ -165,7 +165,7 @@ static void find_seen(struct gp_phase_tree *t)
 		struct gp_phase_node *n = gp_phase_node_at(t, k);
 		n->is_seen |= n->own.calls != 0 || n->own.allocated_bytes != 0 ||
 			      n->own.freed_bytes != 0 || n->own.launches != 0 ||
-			      n->own.graph_launches != 0;
+			      n->own.captured_launches != 0 || n->own.graph_launches != 0;
 		gp_phase_node_at(t, n->parent)->is_seen |= n->is_seen;
 	}
 }
@@ -178,6 +178,7 @@ static void add_up(struct gp_phase_tree *t)
 		above->allocated_bytes += n->own.allocated_bytes;
 		above->freed_bytes += n->own.freed_bytes;
 		above->launches += n->own.launches;
+		above->captured_launches += n->own.captured_launches;
 		above->graph_launches += n->own.graph_launches;
 	}
 }

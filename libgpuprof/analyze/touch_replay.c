@@ -271,19 +271,20 @@ static void see_launch(struct gp_touch_replay *t, const struct gp_record *r, uin
 {
 	uint64_t variant = r->launch.block >> 48;
 	bool *is_counted = counted_by(t, thread);
-	if (is_counted == NULL || r->code != 0)
+	enum gp_launched launched = gp_launched_as(r);
+	if (is_counted == NULL || launched == GP_LAUNCHED_NOT)
 		return;
 	*is_counted = (variant & GP_LAUNCH_SCANNED) == 0;
-	t->counts->launches++;
+	t->counts->launches += launched == GP_LAUNCHED_KERNEL;
+	t->counts->captured_launches += launched == GP_LAUNCHED_CAPTURED;
 	t->counts->scanned += (variant & GP_LAUNCH_SCANNED) != 0;
-	t->counts->captured += (variant & GP_LAUNCH_CAPTURED) != 0;
-	if ((variant & GP_LAUNCH_CAPTURED) != 0)
+	if (launched == GP_LAUNCHED_CAPTURED)
 		return;
 	t->launches++;
 	/* with more of them nothing is told in the end */
-	bool is_too_many = t->counts->launches - t->counts->scanned >
-			   t->recording->info.counts[GP_LAUNCH] / GP_TOUCH_UNSEEN_SHARE;
-	if ((variant & GP_LAUNCH_SCANNED) == 0 && !is_too_many)
+	uint64_t unseen = t->counts->launches + t->counts->captured_launches - t->counts->scanned;
+	if ((variant & GP_LAUNCH_SCANNED) == 0 &&
+	    unseen <= t->recording->info.counts[GP_LAUNCH] / GP_TOUCH_UNSEEN_SHARE)
 		use_all(t);
 }
 
@@ -385,7 +386,7 @@ static void see_graph(struct gp_touch_replay *t, const struct gp_record *r)
 {
 	const struct gp_graph_content *content =
 		gp_graph_content_of(&t->graphs, r->graph_launch.exec);
-	if (r->code != 0)
+	if (gp_launched_as(r) != GP_LAUNCHED_GRAPH)
 		return;
 	t->counts->graph_launches++;
 	t->launches += content != NULL && content->launches > 0 ? content->launches : 1;

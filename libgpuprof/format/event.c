@@ -29,7 +29,7 @@ const struct gp_event_info gp_event_infos[GP_KINDS] = {
 #define EVENT(id, NAME, row, CLASS, aux, v0, v1, v2, v3)              \
 	struct row##_keys {                                           \
 		char at_ns, order, thread, kind, device, space, code; \
-		char name, ranges, text, stack;                       \
+		char name, captured, ranges, text, stack;             \
 		aux v0 v1 v2 v3                                       \
 	};
 #include "events.def"
@@ -65,6 +65,18 @@ const char *const gp_resource_names[GP_RESOURCES] = {
 	[GP_RESOURCE_LIBRARY] = "library",
 	[GP_RESOURCE_POOL] = "pool",
 };
+
+enum gp_launched gp_launched_as(const struct gp_record *record)
+{
+	if (record->code != 0)
+		return GP_LAUNCHED_NOT;
+	if (record->kind == GP_GRAPH_LAUNCH)
+		return GP_LAUNCHED_GRAPH;
+	if (record->kind != GP_LAUNCH)
+		return GP_LAUNCHED_NOT;
+	return (record->launch.block >> 48 & GP_LAUNCH_CAPTURED) != 0 ? GP_LAUNCHED_CAPTURED :
+									GP_LAUNCHED_KERNEL;
+}
 
 bool gp_is_happening(unsigned kind)
 {

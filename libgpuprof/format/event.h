@@ -149,6 +149,19 @@ enum gp_launch {
 	/* another one: its parameters were scanned, USE events with what was found follow */
 	GP_LAUNCH_SCANNED = 0x4000,
 };
+/*
+ * What every count of launches counts an event as: a kernel launch that runs, a kernel launch that
+ * a capture took into a graph and that does not run, a launch of a graph. What the driver refused
+ * is no launch.
+ */
+enum gp_launched {
+	GP_LAUNCHED_NOT, /* another event */
+	GP_LAUNCHED_KERNEL,
+	GP_LAUNCHED_CAPTURED,
+	GP_LAUNCHED_GRAPH,
+};
+struct gp_record;
+enum gp_launched gp_launched_as(const struct gp_record *record);
 
 /* USE.what */
 enum gp_use_what {

@@ -171,7 +171,8 @@ static const char *together_flaw(const struct gp_scope_words *words,
 	if (rule->from == GP_SCOPE_ALL && rule->duration_ns && rule->then != GP_SCOPE_NONE &&
 	    rule->times == 1)
 		return NULL;
-	if (words->range_end[0] != '\0' && !has_range)
+	const bool is_default = !words->range_end[0] || strcmp(words->range_end, "outside") == 0;
+	if (!is_default && !has_range)
 		return rule->duration_ns ? "without a capture range it must be "
 					   "outside or stop" :
 					   "it requires a capture range";

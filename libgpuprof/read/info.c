@@ -154,6 +154,7 @@ static enum gp_status tally_begin(struct gp_recording *r, struct tally *t)
 	t->is_begun = false;
 	t->overtakes = r->overtakes;
 	memset(info->kept, 0, sizeof info->kept);
+	info->launches = info->captured_launches = info->graph_launches = 0;
 	info->gaps = 0;
 	info->is_late = false;
 	return gp_scope_list_begin(&r->scopes, r);
@@ -220,6 +221,10 @@ static enum gp_status tally(struct gp_recording *r, struct tally *t, const struc
 		return GP_OK;
 	enum gp_class class = gp_event_infos[record->kind].class;
 	r->info.kept[record->kind]++;
+	const enum gp_launched launched = gp_launched_as(record);
+	r->info.launches += launched == GP_LAUNCHED_KERNEL;
+	r->info.captured_launches += launched == GP_LAUNCHED_CAPTURED;
+	r->info.graph_launches += launched == GP_LAUNCHED_GRAPH;
 	r->info.has_stacks |= record->stack != 0;
 	if (record->kind >= GP_RANGE_PUSH && record->kind <= GP_RANGE_AGAIN) {
 		const bool is_engine = record->range_push.source == GP_RANGE_ENGINE;

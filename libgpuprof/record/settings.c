@@ -127,7 +127,7 @@ static void read_scope(struct gp_settings *s)
 	} parts[] = { { "delay=", words.delay, "" },
 		      { " duration=", words.duration, "" },
 		      { " range=", words.range, "none" },
-		      { " end=", words.range_end, "" } };
+		      { " end=", words.range_end, "outside" } };
 	s->job_ns = job_start_ns();
 	s->stacks_outside = strcmp(option(OPTION_OUTSIDE), "stacks") == 0 ? s->stacks : 0;
 	s->scope_words[0] = '\0';

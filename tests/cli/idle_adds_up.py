@@ -34,7 +34,7 @@ class Job:
 
     def __init__(self, path):
         self.live, self.lives, self.launches, self.number = {}, [], 0, 0
-        self.counts = dict.fromkeys(("launches", "captured", "resolved", "graph_launches", "graph_resolved", "copies",
+        self.counts = dict.fromkeys(("launches", "captured_launches", "resolved", "graph_launches", "graph_resolved", "copies",
                                      "copies_resolved", "addresses", "addresses_resolved"), 0)
         self.sums, self.peaks = {"block": 0, "driver": 0}, {"block": (0, None, []), "driver": (0, None, [])}
         self.captures, self.graphs, self.execs, self.pending = {}, {}, {}, {}
@@ -96,12 +96,12 @@ class Job:
 
     def see_launch(self, event):
         stream = event["stream"]
-        self.counts["launches"] += 1
         self.pending[event["thread"]] = True
         if stream in self.captures:
-            self.counts["captured"] += 1
+            self.counts["captured_launches"] += 1
             self.captures[stream][0] += 1
         else:
+            self.counts["launches"] += 1
             self.launches += 1
 
     def see_use(self, event):

@@ -3,7 +3,7 @@ what was asked for, calls and marks too; prints how many ranges there are, and t
 import json
 import sys
 
-SUMS = ("allocated_bytes", "freed_bytes", "launches", "graph_launches")
+SUMS = ("allocated_bytes", "freed_bytes", "launches", "captured_launches", "graph_launches")
 
 
 def check(phase, path):

@@ -7,7 +7,7 @@ import sys
 
 SOURCES = {1: "nvtx", 2: "torch", 3: "engine", 4: "control"}
 OUTSIDE, AMBIGUOUS = ("outside",), ("ambiguous",)
-SUMS = ("allocated_bytes", "freed_bytes", "launches", "graph_launches")
+SUMS = ("allocated_bytes", "freed_bytes", "launches", "captured_launches", "graph_launches")
 
 
 class Recount:
@@ -65,8 +65,9 @@ class Recount:
             change = event["allocated"] - self.curve[event["device"]]
             self.curve[event["device"]] += change
             self.rows[path]["allocated_bytes" if change > 0 else "freed_bytes"] += abs(change)
-        elif event["stream"] not in self.capturing:
-            self.rows[path][event["kind"] + "es"] += 1
+        else:
+            is_captured = event["stream"] in self.capturing
+            self.rows[path]["captured_launches" if is_captured else event["kind"] + "es"] += 1
         self.note(*alone)
 
     def see(self, event):

@@ -1,39 +1,40 @@
-"""Compares every figure that two commands print, over all recordings: compare_figures.py GPUPROF DATA
+"""Compares every figure that two commands print, over all recordings: compare_figures.py GPUPROF RECORDING...
 
-FIGURES is the table: a figure has rows of a name, a command line and a function that reads the
-figure from what the command prints. It returns {key: value}; a key is a device, a curve or a number.
-Rows with the same key must have the same value. Prints how many values of each figure were compared.
-Fails when two values differ, unless KNOWN lists the row, and when a row was never compared.
+figure_table.py has the figures. Rows of one figure with the same key must have the same value; OF_PROGRAM
+has those that are of no recording. Prints how many values of each figure were compared. Fails when two
+values differ, unless KNOWN lists the row, and when a row was never compared. compare_figures.py --list
+prints the figures and their rows.
 """
 import concurrent.futures
-import glob
+import contextlib
 import json
 import os
-import re
 import subprocess
 import sys
 
-LIMITS = ("--max-peak 1G --max-reserved 1G --max-allocated 1G --max-growth 0 --max-frag 10% "
-          "--min-headroom 5%")
-CHECK = "check --json " + LIMITS
+from figure_table import FIGURES, MANY, OF_PROGRAM
+
 # contradictions that are known, as "figure: row"; one that no recording shows any more fails
 KNOWN = set()
-# kinds of records that define names and numbers: no events (docs/FORMAT.md)
-DEFINITIONS = {"gpu", "kernel", "stream", "thread", "module", "fact", "context", "python_code", "native_frame",
-               "python_frame", "call_stack", "arena", "range_name", "object_name"}
+# defaults are of no environment
+BARE = {key: value for key, value in os.environ.items() if not key.startswith("GPUPROF")}
 
 
 class Recording:
-    """What the commands print for one file; each runs once."""
+    """What the commands print for one file, or without one; each runs once."""
 
     def __init__(self, gpuprof, path):
-        self.gpuprof, self.path, self.name, self.texts = gpuprof, path, os.path.basename(path), {}
+        self.gpuprof, self.path, self.name, self.texts = gpuprof, path, os.path.basename(path or "no recording"), {}
+        if path:
+            with contextlib.suppress(OSError), open(path[:-len(".gpr")] + ".run") as said:
+                self.texts["run"] = said.read()
+            self.texts.setdefault("run", "")
 
     def text(self, line):
         if line not in self.texts:
             words = [self.path if word == "FILE" else word for word in line.split()]
-            command = [self.gpuprof, *words] + ([] if "FILE" in line.split() else [self.path])
-            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            command = [self.gpuprof, *words] + ([] if "FILE" in line.split() or not self.path else [self.path])
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=BARE)
             if done.returncode not in (0, 1, 2, 3):
                 sys.exit(f"status {done.returncode}: {' '.join(command)}")
             self.texts[line] = done.stdout
@@ -49,294 +50,6 @@ class Recording:
         return json.loads(text)
 
 
-def numbers(pattern, text):
-    return [int(found.replace(",", "")) for found in re.findall(pattern, text, re.M)]
-
-
-# ---- peaks ----
-
-def curves_of_timeline(part):
-    def read(t):
-        out = {(d["device"], of): d[f"{of}_peak_{part}"] for d in t["devices"]
-               for of in ("driver", "reserved", "allocated") if d[f"{of}_peak_bytes"]}
-        if t["host"]:
-            out[None, "pinned"] = t["host"][f"pinned_peak_{part}"]
-        return out
-    return read
-
-
-def curves(key, where="curves"):
-    """Of a list of curves the values of one key."""
-    return lambda d: {(c["device"], c["of"]): c[key] for c in d[where] if c.get(key) is not None}
-
-
-def groups_of(key, where="curves"):
-    return lambda d: {(c["device"], c["of"]): sum(g[key] for g in c["groups"]) for c in d[where]}
-
-
-CHECKED = {"max_peak": "driver", "max_reserved": "reserved", "max_allocated": "allocated"}
-
-
-def checked(key):
-    return lambda d: {(c["device"], CHECKED[c["check"]]): c[key] for c in d["checks"]
-                      if c["check"] in CHECKED and c["value"]}
-
-
-def holders_of_check(value):
-    return lambda d: {(c["device"], h["of"]): value(h) for c in d["culprits"] for h in c["holders"]}
-
-
-def figures_of_diff(d):
-    return {(device["device"], of): device[of + "_bytes"][0] for device in d["devices"]
-            for of in ("allocated", "reserved", "driver", "pinned") if device.get(of + "_bytes")}
-
-
-def curves_of_diff(side):
-    return lambda d: {(c["device"], c["of"]): c["live_bytes"][side] for c in d["curves"]}
-
-
-def highest_of(of, read):
-    """Of the device with the highest value of the curve, for the moment is of that."""
-    def filtered(d):
-        found = {key: value for key, value in read(d).items() if key[1] == of}
-        highest = max(found.values(), default=None)
-        return {key: value for key, value in found.items() if value == highest}
-    return filtered
-
-
-def frag_at_peak(of):
-    """Of the device with the highest peak, for the moment is of that."""
-    def read(d):
-        device = max(d["devices"], key=lambda device: device[of + "_bytes"], default=None)
-        return {(device["device"], of): device[of + "_bytes"]} if device and device[of + "_bytes"] else {}
-    return read
-
-
-# ---- counts ----
-
-def total(key):
-    return lambda d: {None: sum(device[key] for device in d["devices"])}
-
-
-def ooms_of_check(text):
-    found = {int(device): int(count) for device, count in re.findall(r"GPU (\d+): (\d+) OOM", text)}
-    return {None: sum(found.values())} if found else {}
-
-
-# ---- steps and growth ----
-
-def rates_of_leaks(d):
-    """Of devices with one suspect: a sum of rounded rates is not the rounded sum."""
-    of = [leak["device"] for leak in d["suspects"]]
-    return {leak["device"]: leak["bytes_per_step"] for leak in d["suspects"] if of.count(leak["device"]) == 1}
-
-
-# ---- moments ----
-
-def at_peak(curve_key, *named):
-    """The moment `peak`: of the highest peak of the innermost curve of a device that has one."""
-    def read(d):
-        for of in named or ("allocated", "driver"):
-            highest = max((c for c in d[curve_key] if c["of"] == of and c["peak_bytes"]),
-                          key=lambda c: c["peak_bytes"], default=None)
-            if highest:
-                return {None: highest["peak_at_ns"]}
-        return {}
-    return read
-
-
-def at(*path):
-    def read(d):
-        for key in path:
-            d = d[key]
-        return {None: d}
-    return read
-
-
-def last_event(events):
-    return {None: events[-1]["at_ns"]} if events and "at_ns" in events[-1] else {}
-
-
-def moments(name):
-    """Rows of the commands that accept a moment."""
-    rows = [
-        ("frag", f"frag --json --no-stacks --at {name}", at("at_ns")),
-        ("top", f"top --json --no-stacks --top 1 --from {name}", at("from_ns")),
-        ("leaks", f"leaks --json --no-stacks --from {name}", at("from_ns")),
-        ("timeline", f"timeline --json --points 16 --to {name}", at("to_ns")),
-        ("phases", f"phases --json --from {name}", at("from_ns")),
-        # diff shows each curve at its own peak
-        *([] if name == "peak" else [
-            ("diff --at", f"diff --json --no-stacks --top 1 --at {name} FILE FILE", at("sides", 0, "at_ns"))]),
-        ("diff --from", f"diff --json --no-stacks --top 1 --from {name}", at("sides", 0, "at_ns")),
-        ("diff --to", f"diff --json --no-stacks --top 1 --from start --to {name}", at("sides", 1, "at_ns")),
-    ]
-    return rows
-
-
-PEAK = "peak --json --no-stacks"
-LEAKS = "leaks --json --no-stacks"
-DIFF = "diff --json --no-stacks FILE FILE"
-TIMELINE = "timeline --json --fragmentation"
-FIGURES = {
-    "peak bytes of each curve": [
-        ("timeline", TIMELINE, curves_of_timeline("bytes")),
-        ("info", "info --json", curves("peak_bytes", "peaks")),
-        ("peak", PEAK, curves("peak_bytes")),
-        ("live bytes of peak", PEAK, curves("live_bytes")),
-        ("sum of the holders of peak", PEAK, groups_of("bytes")),
-        ("peak --by kind", PEAK + " --by kind", groups_of("bytes")),
-        ("peak --tree", PEAK + " --tree", lambda d: {(c["device"], c["of"]): sum(
-            node["bytes"] for node in c["tree"] if node["parent"] is None) for c in d["curves"]}),
-        ("check", CHECK, checked("value")),
-        ("check's holders", CHECK, holders_of_check(lambda h: h["live_bytes"])),
-        ("sum of check's holders", CHECK, holders_of_check(lambda h: sum(g["bytes"] for g in h["groups"]))),
-        ("diff", DIFF, figures_of_diff),
-        ("curves of diff, A", DIFF, curves_of_diff(0)),
-        ("curves of diff, B", DIFF, curves_of_diff(1)),
-        ("frag --at peak", "frag --json --no-stacks --at peak", frag_at_peak("allocated")),
-        ("frag --at peak:reserved", "frag --json --no-stacks --at peak:reserved", frag_at_peak("reserved")),
-        ("frag --at peak:allocated", "frag --json --no-stacks --at peak:allocated", frag_at_peak("allocated")),
-        *((f"{name} --at peak:{of}", line.replace("--at", f"--at peak:{of}"), highest_of(of, read))
-          for of in ("driver", "reserved", "allocated", "pinned") for name, line, read in (
-              ("peak", PEAK + " --at", curves("live_bytes")),
-              ("diff", "diff --json --no-stacks --at FILE FILE", curves_of_diff(0)))),
-        ("phases", "phases --json --device 0 --depth 1", lambda d: {(0, "allocated"): max(
-            (p["peak_bytes"] or 0 for p in d["phases"]), default=0)} if d["of"] == "allocated" and d["phases"] else {}),
-    ],
-    "moment of each peak": [
-        ("timeline", TIMELINE, curves_of_timeline("at_ns")),
-        ("info", "info --json", curves("peak_at_ns", "peaks")),
-        ("peak", PEAK, curves("peak_at_ns")),
-        ("peak's own moment", PEAK, curves("at_ns")),
-        ("check", CHECK, checked("at_ns")),
-    ],
-    "peak is at least this": [
-        ("info", "info --json", curves("at_least", "peaks")),
-        ("peak", PEAK, curves("at_least")),
-    ],
-    "OOMs": [
-        ("oom", "oom --json --no-stacks", lambda d: {None: len(d["ooms"])}),
-        ("info", "info --json", at("ooms", "count")),
-        ("timeline", TIMELINE, lambda d: {None: sum(len(device["ooms"]) for device in d["devices"])}),
-        ("diff", DIFF, lambda d: {None: sum(device["ooms"][0] for device in d["devices"] if "ooms" in device)}),
-        ("check", CHECK.replace("--json ", ""), ooms_of_check),
-        ("frag --summary", "frag --summary --at end", lambda text: {
-            None: sum(numbers(r"^OOMs +([\d,]+)", text))} if "OOMs" in text else {}),
-    ],
-    "moments of OOMs": [
-        ("oom", "oom --json --no-stacks", lambda d: dict(enumerate(sorted(o["at_ns"] for o in d["ooms"])))),
-        ("timeline", TIMELINE, lambda d: dict(enumerate(sorted(
-            o["at_ns"] for device in d["devices"] for o in device["ooms"])))),
-        ("info", "info --json", lambda d: {0: d["ooms"]["first_ns"]}),
-        ("frag --at oom", "frag --json --no-stacks --at oom", lambda d: {0: d["at_ns"]}),
-    ],
-    "failed CUDA calls": [
-        ("oom", "oom --json --no-stacks", at("failed_cuda_calls")),
-        ("timeline", TIMELINE, total("failed_cuda_calls")),
-    ],
-    "state of memory at the first OOM": [
-        ("oom", "oom --json --no-stacks", lambda d: {key: d["ooms"][0]["state"][key] for key in (
-            "reserved_bytes", "allocated_bytes", "releasable_bytes", "largest_request_bytes")}
-            if d["ooms"] and d["ooms"][0]["state"] else {}),
-        ("frag", "frag --json --no-stacks --at oom", lambda d: {key: d["devices"][0][key] for key in (
-            "reserved_bytes", "allocated_bytes", "releasable_bytes", "largest_request_bytes")}
-            if len(d["devices"]) == 1 else {}),
-    ],
-    "bytes live at the end": [
-        ("leaks", LEAKS, curves("bytes", "live")),
-        ("peak --at end", PEAK + " --at end", curves("live_bytes")),
-        ("top", "top --json --no-stacks", curves("live_bytes")),
-        ("diff --at end", "diff --json --no-stacks --at end FILE FILE", curves_of_diff(0)),
-        ("diff --to end", "diff --json --no-stacks --from start", curves_of_diff(1)),
-        ("timeline", TIMELINE, lambda t: {**{(d["device"], of): d["points"][-1][k] for d in t["devices"] if d["points"]
-            for k, of in ((1, "driver"), (2, "reserved"), (3, "allocated")) if d[f"{of}_peak_bytes"]},
-            **({(None, "pinned"): t["host"]["points"][-1][1]} if t["host"] and t["host"]["points"] else {})}),
-        ("frag --at end", "frag --json --no-stacks --at end", lambda d: {(device["device"], of): device[of + "_bytes"]
-            for device in d["devices"] for of in ("allocated", "reserved") if device["reserved_bytes"]}),
-    ],
-    "allocations live at the end": [
-        ("leaks", LEAKS, curves("count", "live")),
-        ("peak --at end", PEAK + " --at end", groups_of("count")),
-        ("top", "top --json --no-stacks", curves("live_count")),
-    ],
-    "events": [
-        ("info, headline", "info", lambda text: {None: numbers(r" ([\d,]+) events?, ", text)[0]}),
-        ("timeline, headline", "timeline", lambda text: {None: numbers(r" ([\d,]+) events?, ", text)[0]}),
-        ("verify", "verify", lambda text: {None: numbers(r"^([\d,]+) events?", text)[0]}),
-        ("info, sum of its kinds", "info --json", lambda d: {None: sum(
-            number for kind, number in d["events"].items() if kind not in DEFINITIONS)}),
-        ("diff, sum of its kinds", DIFF, lambda d: {None: sum(d["sides"][0]["events"].values())}),
-        ("info, by its bytes an event", "info --json", lambda d: {None: round(
-            d["events_bytes"] / d["bytes_per_event"])} if d["bytes_per_event"] else {}),
-    ],
-    "events of each kind": [
-        ("info", "info --json", lambda d: d["events"]),
-        ("diff", DIFF, lambda d: d["sides"][0]["events"]),
-    ],
-    "lost events": [
-        ("info", "info --json", lambda d: d["lost"]),
-        *((command.split()[0], command, lambda d: d["lost"]) for command in (
-            TIMELINE, PEAK, LEAKS, CHECK, "top --json --no-stacks", "oom --json --no-stacks", "phases --json",
-            "idle --json --no-stacks", "frag --json --no-stacks --at end")),
-        ("diff", DIFF, lambda d: d["sides"][0]["lost"]),
-    ],
-    "steps": [
-        ("info", "info --json", lambda d: {key: d["steps"][key] for key in ("count", "source", "why", "warmup")}),
-        ("leaks", LEAKS, lambda d: d["steps"]),
-        ("check", CHECK, lambda d: {key: d["steps"][key] for key in ("count", "source", "why", "warmup")}
-            if d["steps"] else {}),
-    ],
-    "verdict on leaks": [
-        ("info", "info --json", lambda d: d["leaks"]),
-        ("leaks", LEAKS, lambda d: {key: d[key] for key in ("verdict", "answer")}),
-    ],
-    "bytes a step": [
-        ("leaks", LEAKS, lambda d: {full["device"]: full["bytes_per_step"] for full in d["full"]}),
-        ("leaks, suspects", LEAKS, rates_of_leaks),
-        ("check --max-growth 0", CHECK, lambda d: {c["device"]: c["value"] for c in d["checks"]
-                                                   if c["check"] == "max_growth" and c["value"]}),
-    ],
-    "fragmentation at the reserved peak": [
-        ("diff", DIFF, lambda d: {(v["device"], key): v[key][0] for v in d["devices"]
-                                  for key in ("largest_request_bytes", "small_pool", "soft", "hard") if key in v}),
-        ("frag --at peak:reserved", "frag --json --no-stacks --at peak:reserved", lambda d: {
-            (v["device"], key): v["causes"].get(key, v.get(key)) for v in d["devices"] if len(d["devices"]) == 1
-            and v["reserved_bytes"] for key in ("largest_request_bytes", "small_pool", "soft", "hard")}),
-        ("check --max-frag", CHECK, lambda d: {(c["device"], key): c["causes"][key] for c in d["culprits"]
-                                               if c.get("causes") for key in ("small_pool", "soft", "hard")}),
-    ],
-    "share unused of what was reserved": [
-        ("diff", DIFF, lambda d: {v["device"]: v["fragmentation"][0] for v in d["devices"] if "fragmentation" in v}),
-        ("check --max-frag", CHECK, lambda d: {c["device"]: c["value"] for c in d["checks"]
-                                               if c["check"] == "max_frag" and c["value"] is not None}),
-    ],
-    "bytes held at the peak": [
-        ("idle", "idle --json --no-stacks", lambda d: {(v["device"], v["of"]): v["bytes"] for v in d["devices"]}),
-        ("peak", PEAK, curves("peak_bytes")),
-    ],
-    "moment `peak`": [
-        ("peak", PEAK, at_peak("curves")),
-        ("peak --at peak", PEAK + " --at peak", at_peak("curves")),
-        *moments("peak"),
-    ],
-    **{f"moment `peak:{of}`": [("peak", PEAK, at_peak("curves", of)), *moments(f"peak:{of}")]
-       for of in ("driver", "reserved", "allocated", "pinned")},
-    "moment `oom`": [("peak", PEAK + " --at oom", lambda d: {None: d["curves"][0]["at_ns"]} if d["curves"] else {}),
-                     ("dump", "dump --json --kind oom,alloc_failed --to oom", last_event),
-                     *moments("oom")],
-    "moment `end`": [("peak", PEAK + " --at end", lambda d: {None: d["curves"][0]["at_ns"]} if d["curves"] else {}),
-                     *moments("end")],
-    "moment `step:2`": [
-        ("peak", PEAK + " --at step:2", lambda d: {None: d["curves"][0]["at_ns"]} if d["curves"] else {}),
-        ("info", "info --json --steps", lambda d: {None: d["steps"]["begin_ns"][1] - 1} if len(d["steps"]["begin_ns"]) > 1 else {}),
-        *moments("step:2")],
-}
-# the answers to many files: each must be that of the file alone
-MANY = ["info --json", TIMELINE, PEAK, LEAKS, CHECK, "top --json --no-stacks", "oom --json --no-stacks",
-        "frag --json --no-stacks", "phases --json", "idle --json --no-stacks", "verify --json"]
-
-
 def without_none(values):
     return {key: value for key, value in (values or {}).items() if value is not None}
 
@@ -344,7 +57,7 @@ def without_none(values):
 def compare_one(recording):
     """[(figure, row)] compared, {"recording: figure: row": difference}."""
     compared, differences = [], {}
-    for figure, rows in FIGURES.items():
+    for figure, rows in (FIGURES if recording.path else OF_PROGRAM).items():
         seen = {}  # by key: value and name of the first row that has it
         for name, line, function in rows:
             found = recording.ask(line)
@@ -376,18 +89,27 @@ def compare_many(line, recordings):
         for recording, one, other in zip(recordings, alone, many) if one != other}
 
 
+def print_list():
+    for figure, rows in {**FIGURES, **OF_PROGRAM}.items():
+        print(f"{figure}: {'; '.join(name for name, _, _ in rows)}")
+    print("the answer to several files is that to each:", "; ".join(line.split()[0] for line in MANY))
+
+
 def main():
-    gpuprof, data = sys.argv[1:]
-    recordings = [Recording(gpuprof, path) for path in sorted(glob.glob(os.path.join(data, "*.gpr")))]
+    if sys.argv[1] == "--list":
+        return print_list()
+    gpuprof = sys.argv[1]
+    recordings = [Recording(gpuprof, path) for path in sys.argv[2:]]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = list(pool.map(compare_one, recordings))
+        results = list(pool.map(compare_one, [*recordings, Recording(gpuprof, None)]))
         results += pool.map(lambda line: compare_many(line, recordings), MANY)
     counts, found, differences = {}, {}, {}
     for (compared, differing) in results:
         for figure, row in compared:
             counts[figure, row] = counts.get((figure, row), 0) + 1
         differences.update(differing)
-    for figure in [*FIGURES, *("many files: " + line.split()[0] for line in MANY)]:
+    figures = {**FIGURES, **OF_PROGRAM}
+    for figure in [*figures, *("many files: " + line.split()[0] for line in MANY)]:
         rows = {row: count for (name, row), count in counts.items() if name == figure}
         faults = sum(f": {figure}: " in key for key in differences)
         print(f"{figure}: {sum(rows.values())} values of {len(rows)} rows, {faults} differ")
@@ -395,10 +117,11 @@ def main():
     rows = {key.split(": ", 1)[1] for key in differences}
     faults = [f"{key}: {text}" for key, text in differences.items() if key.split(": ", 1)[1] not in KNOWN]
     faults += [f"{row} no longer differs: remove it from KNOWN" for row in KNOWN - rows]
-    faults += [f"{figure}: {row[0]} was never compared" for figure, rows in FIGURES.items() for row in rows
+    faults += [f"{figure}: {row[0]} was never compared" for figure, rows in figures.items() for row in rows
                if row[0] not in found[figure]]
     print(*sorted(faults), sep="\n", end="\n" if faults else "")
-    print(f"{sum(counts.values())} values over {len(recordings)} recordings, {len(differences)} contradictions")
+    print(f"{sum(counts.values())} values of {len(found)} figures over {len(recordings)} recordings, "
+          f"{len(differences)} contradictions")
     return bool(faults)
 
 

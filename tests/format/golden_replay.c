@@ -116,6 +116,8 @@ static void print_name(const struct record *r)
 	} else if (r->kind == LAUNCH) {
 		printf(", \"name\": null");
 	}
+	if (r->kind == LAUNCH) // the variant is above the three lengths of the block
+		printf(", \"captured\": %s", r->v[3] >> 48 & 0x8000 ? "true" : "false");
 }
 
 static void print_field(const char *name, const char *meaning, uint64_t v)

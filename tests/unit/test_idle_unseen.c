@@ -172,8 +172,8 @@ static void graphs_use_what_was_captured(void **state)
 	put(&w, 0, (struct gp_record){ .kind = GP_GRAPH_LAUNCH, .graph_launch = { .exec = EXEC } });
 	struct gp_recording *r = open_recording(&w);
 	assert_int_equal(gp_idle_build(r, 100, &idle), GP_OK);
-	assert_int_equal(idle.launches, 4);
-	assert_int_equal(idle.captured, 4);
+	assert_int_equal(idle.launches, 0);
+	assert_int_equal(idle.captured_launches, 4);
 	assert_int_equal(idle.resolved, 2);
 	assert_int_equal(idle.graph_launches, 51);
 	assert_int_equal(idle.graph_resolved, 51);

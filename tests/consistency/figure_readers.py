@@ -1,0 +1,248 @@
+"""How a figure is read from what a command prints: figure_table.py has the figures."""
+import re
+
+
+def numbers(pattern, text):
+    return [int(found.replace(",", "")) for found in re.findall(pattern, text, re.M)]
+
+
+# ---- peaks ----
+
+def curves_of_timeline(part):
+    def read(t):
+        out = {(d["device"], of): d[f"{of}_peak_{part}"] for d in t["devices"]
+               for of in ("driver", "reserved", "allocated") if d[f"{of}_peak_bytes"]}
+        if t["host"]:
+            out[None, "pinned"] = t["host"][f"pinned_peak_{part}"]
+        return out
+    return read
+
+
+def curves(key, where="curves"):
+    """Of a list of curves the values of one key."""
+    return lambda d: {(c["device"], c["of"]): c[key] for c in d[where] if c.get(key) is not None}
+
+
+def groups_of(key, where="curves"):
+    return lambda d: {(c["device"], c["of"]): sum(g[key] for g in c["groups"]) for c in d[where]}
+
+
+CHECKED = {"max_peak": "driver", "max_reserved": "reserved", "max_allocated": "allocated"}
+
+
+def checked(key):
+    return lambda d: {(c["device"], CHECKED[c["check"]]): c[key] for c in d["checks"]
+                      if c["check"] in CHECKED and c["value"]}
+
+
+def holders_of_check(value):
+    return lambda d: {(c["device"], h["of"]): value(h) for c in d["culprits"] for h in c["holders"]}
+
+
+def figures_of_diff(d):
+    return {(device["device"], of): device[of + "_bytes"][0] for device in d["devices"]
+            for of in ("allocated", "reserved", "driver", "pinned") if device.get(of + "_bytes")}
+
+
+def curves_of_diff(side):
+    return lambda d: {(c["device"], c["of"]): c["live_bytes"][side] for c in d["curves"]}
+
+
+def highest_of(of, read):
+    """Of the device with the highest value of the curve, for the moment is of that."""
+    def filtered(d):
+        found = {key: value for key, value in read(d).items() if key[1] == of}
+        highest = max(found.values(), default=None)
+        return {key: value for key, value in found.items() if value == highest}
+    return filtered
+
+
+def frag_at_peak(of):
+    """Of the device with the highest peak, for the moment is of that."""
+    def read(d):
+        device = max(d["devices"], key=lambda device: device[of + "_bytes"], default=None)
+        return {(device["device"], of): device[of + "_bytes"]} if device and device[of + "_bytes"] else {}
+    return read
+
+
+def first_holders(key):
+    """The three with most bytes at the highest peak of the innermost curve."""
+    def read(d):
+        of = [c for c in d["curves"] if c["of"] in ("driver", "allocated")]
+        inner = [c for c in of if c["of"] == "allocated"] or of
+        highest = max(inner, key=lambda c: c[key], default=None)
+        if not highest or not d["has_stacks"]:
+            return {}
+        return {None: [(highest["device"], highest["of"], g["key"], g["bytes"]) for g in highest["groups"][:3]]}
+    return read
+
+
+# ---- unused memory ----
+
+CAUSES = ("pending", "private_pool", "other_stream", "small_pool", "leftover", "driver_granularity", "soft", "hard")
+
+
+def unused_of_frag(d):
+    return {v["device"]: v["unused_bytes"] for v in d["devices"] if len(d["devices"]) == 1 and v["reserved_bytes"]}
+
+
+def unused_of_causes(d):
+    return {v["device"]: sum(v["causes"].values()) for v in d["devices"]
+            if len(d["devices"]) == 1 and v["reserved_bytes"]}
+
+
+def unused_of_culprits(d):
+    return {c["device"]: sum(c["causes"].values()) for c in d["culprits"] if c["causes"]}
+
+
+def unused_of_timeline(t):
+    """Of the last point, which is that of the moment."""
+    return {v["device"]: v["points"][-1][2] - v["points"][-1][3] for v in t["devices"]
+            if len(t["devices"]) == 1 and v["points"] and v["points"][-1][2]}
+
+
+def excess_of_timeline(t):
+    return {v["device"]: max(v["reserved_peak_bytes"] - v["allocated_peak_bytes"], 0) for v in t["devices"]
+            if v["reserved_peak_bytes"]}
+
+
+def gaps_of_timeline(t):
+    return {(v["device"], key): round(v["points"][-1][k], 5) for v in t["devices"]
+            if v["points"] and len(v["points"][-1]) == 6 for k, key in ((4, "largest gap"), (5, "fragmentation"))}
+
+
+def gaps_of_frag(d):
+    return {(v["device"], key): round(v[name], 5) for v in d["devices"] for key, name in (
+        ("largest gap", "largest_gap_bytes"), ("fragmentation", "fragmentation"))}
+
+
+def gaps_of_pools(d):
+    out = {}
+    for v in d["devices"]:
+        gap = max((pool["largest_gap_bytes"] for pool in v["pools"]), default=0)
+        free = sum(pool["free_bytes"] for pool in v["pools"])
+        out[v["device"], "largest gap"] = gap
+        out[v["device"], "fragmentation"] = round(1 - gap / free, 5) if free else 0
+    return out
+
+
+def pins(found):
+    return {pin["address"]: (pin["segment"], pin["bytes"], pin["hostage_bytes"], pin["age_ns"]) for pin in found}
+
+
+def names_of_groups(d):
+    """Of stacks by key; another stack may have the same key, with others of these."""
+    out = {}
+    for curve in d["curves"]:
+        for group in curve["groups"]:
+            key = curve["device"], curve["of"], group["key"]
+            names = tuple(group.get(name) for name in ("operator", "outer_operator", "node", "library", "kind"))
+            out[key] = names if out.get(key, names) == names else None
+    return out
+
+
+# ---- counts ----
+
+def head(d):
+    return {key: d[key] for key in ("complete", "damaged", "kept_from_ns", "gaps", "uncertain")}
+
+
+def total(key):
+    return lambda d: {None: sum(device[key] for device in d["devices"])}
+
+
+def ooms_of_check(text):
+    found = {int(device): int(count) for device, count in re.findall(r"GPU (\d+): (\d+) OOM", text)}
+    return {None: sum(found.values())} if found else {}
+
+
+# ---- steps and growth ----
+
+def rates_of_leaks(d):
+    """Of devices with one suspect: a sum of rounded rates is not the rounded sum."""
+    of = [leak["device"] for leak in d["suspects"]]
+    return {leak["device"]: leak["bytes_per_step"] for leak in d["suspects"] if of.count(leak["device"]) == 1}
+
+
+def suspects(*lists):
+    """By kind, device and what is told of each."""
+    return lambda d: {(s["kind"], s["device"], s["since_ns"], s["live_bytes"], s["kept_count"]): (s["bytes_per_step"], s["p_value"])
+                      for name in lists for s in d[name]}
+
+
+# ---- moments ----
+
+def at_peak(curve_key, *named):
+    """The moment `peak`: of the highest peak of the innermost curve of a device that has one."""
+    def read(d):
+        for of in named or ("allocated", "driver"):
+            highest = max((c for c in d[curve_key] if c["of"] == of and c["peak_bytes"]),
+                          key=lambda c: c["peak_bytes"], default=None)
+            if highest:
+                return {None: highest["peak_at_ns"]}
+        return {}
+    return read
+
+
+def at(*path):
+    def read(d):
+        for key in path:
+            d = d[key]
+        return {None: d}
+    return read
+
+
+def launches(d):
+    return {key: d[key] for key in ("launches", "captured_launches", "graph_launches")}
+
+
+def of_thread(d):
+    """The outermost phases; started ranges have what others have, too."""
+    return [phase for phase in d["phases"] if phase["style"] not in ("started", "mark")]
+
+
+def allocated_of_phases(d):
+    return {(0, d["of"]): sum(phase["allocated_bytes"] for phase in of_thread(d))}
+
+
+def launches_of_phases(d):
+    of = of_thread(d)
+    return {key: sum(phase[key] for phase in of) for key in ("launches", "captured_launches", "graph_launches")}
+
+
+def launches_of_dump(events):
+    out = dict.fromkeys(("launches", "captured_launches", "graph_launches"), 0)
+    for event in events:
+        if event["code"] == 0:
+            out["captured_launches" if event.get("captured") else event["kind"].replace("launch", "launches")] += 1
+    return out
+
+
+def launches_of_info(text):
+    """Of the line for a person."""
+    found = numbers(r"^launches +([\d,]+) launch", text)
+    line = re.search(r"^launches .*", text, re.M)
+    return {"launches": found[0], **{key: (numbers(f"([\\d,]+) {word} launch", line[0]) or [0])[0] for key, word in (
+        ("captured_launches", "captured"), ("graph_launches", "graph"))}} if found else {}
+
+
+def last_event(events):
+    return {None: events[-1]["at_ns"]} if events and "at_ns" in events[-1] else {}
+
+
+# ---- of no recording ----
+
+def defaults_of_help(text):
+    """By variable, of `gpuprof help --environment` or its page."""
+    return {found[1]: found[2].strip("`") for found in re.finditer(
+        r"^## (GPUPROF\w*)$.*?^- default: (.*?)$", text, re.M | re.S)}
+
+
+def defaults_of_run(text):
+    """Of those that the help of `run` has; `default` stands at the end of an option's text."""
+    out = {}
+    for option in re.split(r"\n  (?=(?:-\w, |    )--)", text)[1:]:
+        flag = re.search(r"--([\w-]+)", option)[1]
+        words = re.search(r"; default (\S+)$", " ".join(option.split("\n\n")[0].split()))
+        out["GPUPROF_" + flag.replace("-", "_").upper()] = words[1] if words else "unset"
+    return out
