@@ -107,8 +107,11 @@ static void print_hidden(FILE *out, const struct level *l, unsigned depth, bool 
 {
 	if (l->hidden)
 		fprintf(out, "%9s %*s... %s more: --top\n", gp_count_text(l->calls).s,
-			(int)((is_narrow() ? 53 : has_graphs ? 103 : 93) + 2 * depth), "",
-			gp_count_text(l->hidden).s);
+			(int)((is_narrow() ? 53 :
+			       has_graphs  ? 103 :
+					     93) +
+			      2 * depth),
+			"", gp_count_text(l->hidden).s);
 }
 
 #define DEPTH_MAX 512u
