@@ -240,13 +240,12 @@ GP_HOT_TEXT bool gp_python_memo_is(struct gp_python_memo *m, unsigned number, ui
 }
 
 GP_HOT_TEXT const struct gp_python_stack *gp_python_memo_find(struct gp_python_memo *m,
-							      unsigned guess, const void *cframe,
+							      unsigned guess,
 							      struct gp_python_start *start,
 							      enum gp_python_reason *reason)
 {
 	struct gp_python *p = gp_python_get();
-	*reason = cframe && gp_python_begin_at(p, cframe, start) ? GP_PYTHON_COMPLETE :
-								   gp_python_begin(p, start);
+	*reason = gp_python_begin(p, start);
 	if (gp_unlikely(*reason != GP_PYTHON_COMPLETE))
 		return NULL;
 	const struct gp_python_stack *last = &m->stack[m->last];

@@ -84,17 +84,17 @@ void gp_python_memo_expect(const struct gp_python_memo *memo, unsigned guess);
 
 /*
  * The stack that the calling thread has now; `guess` is the number of the one that is expected, 0
- * where none is. `cframe`: NULL, or what start->cframe was when the thread's C frames were those
- * that they are now, down to the one in which it lies. NULL: `reason` says why it has none, or,
- * where it is GP_PYTHON_COMPLETE, that it is to be walked from `start`.
+ * where none is. NULL: `reason` says why it has none, or, where it is GP_PYTHON_COMPLETE, that it
+ * is to be walked from `start`.
  */
 const struct gp_python_stack *gp_python_memo_find(struct gp_python_memo *memo, unsigned guess,
-						  const void *cframe, struct gp_python_start *start,
+						  struct gp_python_start *start,
 						  enum gp_python_reason *reason);
 
 /*
- * Whether the calling thread has stack `number` now, and its content has this number. `cframe` as
- * above.
+ * Whether the calling thread has stack `number` now, and its content has this number. `cframe`:
+ * NULL, or what start->cframe was when the thread's C frames were those that they are now, down to
+ * the one in which it lies. Frames are read only where the first one is the stack's.
  */
 bool gp_python_memo_is(struct gp_python_memo *memo, unsigned number, uint32_t content,
 		       const void *cframe);

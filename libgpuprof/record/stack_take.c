@@ -294,14 +294,13 @@ static __attribute__((noinline)) void walk_python(struct gp_stack_memo *memo,
 	}
 }
 
-GP_HOT void take_python(struct gp_stack_memo *memo, const struct gp_stack_guess *guess,
-			const struct gp_native_stack *native, struct python *out, const void **loop)
+GP_HOT void take_python(struct gp_stack_memo *memo, unsigned guess, struct python *out,
+			const void **loop)
 {
 	struct gp_python_start start;
 	enum gp_python_reason reason;
-	const struct gp_python_stack *known = gp_python_memo_find(
-		&memo->walks, guess->python,
-		native && native->anchor != &bare ? native->anchor : NULL, &start, &reason);
+	const struct gp_python_stack *known =
+		gp_python_memo_find(&memo->walks, guess, &start, &reason);
 	out->cframe = reason == GP_PYTHON_COMPLETE ? start.cframe : NULL;
 	if (gp_likely(known != NULL)) {
 		out->chain = (struct chain){ known->id, known->why };
@@ -447,7 +446,7 @@ static bool is_bare(const struct gp_native_stack *s)
 /*
  * Keeps what holds whenever these are the thread's C frames. A variable of one of them then lies
  * where it lies now. A function of the interpreter runs each Python frame: a stack without such a
- * function has none.
+ * function has none. Neither is so of a walk along frame pointers, which may leave frames out.
  */
 static void drop_anchor(struct gp_native_stack *s, const struct python *python)
 {
@@ -489,13 +488,13 @@ GP_HOT_TEXT static __attribute__((noinline)) uint32_t take_anew(struct gp_stack_
 	struct python python = { .chain = native };
 	const unsigned number = met ? met->number : 0;
 	if (memo->has_python)
-		take_python(memo, guess, met, &python, loop);
+		take_python(memo, guess->python, &python, loop);
 	gp_stack_turn_add(&memo->turn, number, python.number);
 	if (gp_likely(met && is_pair(guess, met, &python)))
 		return guess->pair;
 	if (has_native)
 		native = met ? chain_of(memo, met, &python) : without_native(memo);
-	if (number)
+	if (number && !gp_settings.has_frame_pointers)
 		drop_anchor(met, &python);
 	const uint32_t stack = pair_of(memo, native, &python, met);
 	guess_next_time(memo, guess, number, met, &python, stack);

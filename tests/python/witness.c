@@ -157,8 +157,7 @@ static bool is_memo_right(const struct gp_python_frame *frames, unsigned n, unsi
 	if (asked_for != most)
 		forget_all();
 	asked_for = most;
-	const struct gp_python_stack *s =
-		gp_python_memo_find(memo, memo->last, NULL, &start, &found);
+	const struct gp_python_stack *s = gp_python_memo_find(memo, memo->last, &start, &found);
 	if (n == 0 || found != GP_PYTHON_COMPLETE)
 		return !s;
 	const unsigned before = kept_walks;
