@@ -58,6 +58,29 @@ for python in $PYTHONS; do
 	judge "$number-python$version" 64 merged
 done
 
+# The interpreter ends while threads allocate: the process ends as without the recorder, and no
+# event has the frames of another stack.
+number=0
+for python in $PYTHONS; do
+	case $("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])') in
+	2.* | 3.[0-7]) continue ;;
+	esac
+	number=$((number + 1))
+	name=$number-ends_allocating
+	why=
+	for _ in 1 2 3 4 5; do
+		rm -f "$work/$name.gpr"
+		LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so PYTHONMALLOC=debug \
+			GPUPROF_OUTPUT=$work/$name.gpr GPUPROF_RING=1M \
+			"$python" -B "$here/ends_allocating.py" \
+			"$build/python/liballocate_without_end.so" >"$work/$name.out" 2>&1 ||
+			why="$why it ended with $?"
+		"$build/gpuprof" dump --json --kind alloc "$work/$name.gpr" >"$work/$name.dumped"
+		said=$(python3 "$here/judge_ends.py" "$work/$name.dumped") || why="$why $said"
+	done
+	[ -z "$why" ] && say pass "$name" "$said" || say fail "$name" "$why"
+done
+
 # an interpreter whose layout is not known: no frame of it, and each report says so
 for python in $PYTHONS; do
 	case $("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])') in
