@@ -139,8 +139,8 @@ struct gp_info {
 	unsigned ended_by;
 	/* each so many launches of a thread have a stack; 0: none have, or an older recorder */
 	uint64_t launch_every;
-	/* why stacks lack frames that were asked for, sentences; NULL: they have them */
-	const char *no_python, *no_native;
+	/* why stacks lack frames that were asked for; the option that switched them off; or NULL */
+	const char *no_python, *no_native, *no_stacks;
 	bool has_frame_pointers; /* native frames were found along them */
 	/*
 	 * Names stored in the recording (gp_recording_symbolize): different native frames, and of

@@ -20,6 +20,7 @@ static void write_events(const struct gp_info *info, struct gp_json *json)
 	gp_json_number(json, "launch", info->lost_launch);
 	gp_json_number(json, "other", info->lost_other + info->nested);
 	gp_json_end(json);
+	gp_json_text(json, "stacks_off_by", info->no_stacks);
 	if (info->stacks || info->stacks_cut) {
 		gp_json_object(json, "stacks");
 		gp_json_number(json, "different", info->stacks);

@@ -57,6 +57,10 @@ static void print_launches(const struct gp_info *info, FILE *out)
 
 static void print_stacks(const struct gp_info *info, FILE *out)
 {
+	if (info->no_stacks) {
+		fputs("stacks       off by ", out);
+		gp_mask_line(out, info->no_stacks);
+	}
 	if (!info->stacks && !info->stacks_cut)
 		return;
 	fprintf(out, "stacks       %s", gp_plural(info->stacks, "different one").s);

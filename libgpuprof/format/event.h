@@ -74,6 +74,7 @@ enum gp_fact {
 	GP_FACT_NO_PYTHON = 9,	     /* text: why stacks have no Python frames, asked for */
 	GP_FACT_NO_NATIVE = 10,	     /* text: why stacks have no native frames, asked for */
 	GP_FACT_FRAME_POINTERS = 11, /* value: 1 native frames were found along frame pointers */
+	GP_FACT_NO_STACKS = 12,	     /* text: the option that switched stacks off */
 	/* value: 1 allocator details are recorded, 0 they are not; text: why */
 	GP_FACT_ALLOCATOR_DETAILS = 16,
 	/* text: "NAME=value" of PYTORCH_CUDA_ALLOC_CONF, a blank, of PYTORCH_ALLOC_CONF */

@@ -201,6 +201,7 @@ static void fill_stacks(struct gp_recording *r)
 		refusal(r, GP_FACT_NO_PYTHON, "Python", n->no_python, sizeof n->no_python);
 	r->info.no_native =
 		refusal(r, GP_FACT_NO_NATIVE, "native", n->no_native, sizeof n->no_native);
+	r->info.no_stacks = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_NO_STACKS);
 	const struct gp_call_stacks *stacks = gp_meanings_stacks(r->meanings);
 	r->info.launch_every = number(r, GP_FACT_STACK_LAUNCHES);
 	r->info.has_frame_pointers = number(r, GP_FACT_FRAME_POINTERS) != 0;

@@ -95,6 +95,8 @@ static void read_stacks(struct gp_settings *s)
 	s->has_python = is_all || strcmp(frames, "python") == 0;
 	s->has_native = is_all || strcmp(frames, "native") == 0;
 	s->stacks = s->has_python || s->has_native ? events.on : 0;
+	if (!s->has_python && !s->has_native)
+		s->no_stacks = s->are_stacks_asked ? "--stacks=off" : "--light";
 	s->launch_every = s->stacks ? events.every : 0;
 	s->has_frame_pointers = gp_on_off_parse(option(OPTION_FRAME_POINTERS)) == GP_ON;
 	const char *depth = option(OPTION_STACK_DEPTH);

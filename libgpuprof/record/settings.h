@@ -24,6 +24,7 @@ struct gp_settings {
 	bool has_uses;		    /* launches are scanned for the memory that they use */
 	bool has_nvtx;		    /* its ranges, marks and names are recorded */
 	uint32_t stacks;	    /* enum gp_stack_on: events that have one; 0: none is wanted */
+	const char *no_stacks;	    /* the option that switched them off; NULL: none did */
 	uint32_t launch_every;	    /* each so many launches of a thread have one; 0: none */
 	uint32_t stack_depth;	    /* frames of each kind at most */
 	uint32_t stacks_most;	    /* entries of the table of stacks */

@@ -39,6 +39,13 @@ static void tell_number(struct gp_recorder *r, enum gp_fact key, uint64_t number
 		      NULL);
 }
 
+static void tell_text(struct gp_recorder *r, enum gp_fact key, const char *text)
+{
+	gp_drain_tell(
+		r, &(struct gp_record){ .kind = GP_FACT, .device = GP_DEVICE_UNKNOWN, .aux = key },
+		text);
+}
+
 /* So that it is known even of a job that is killed. */
 static void tell_cut(struct gp_recorder *r)
 {
@@ -62,13 +69,13 @@ static void tell_refusal(struct gp_recorder *r, enum gp_fact key, const char *wh
 	*told = why;
 	gp_say(gp_settings.are_stacks_asked,
 	       is_python ? "stacks without Python frames:" : "stacks without native frames:", why);
-	gp_drain_tell(
-		r, &(struct gp_record){ .kind = GP_FACT, .device = GP_DEVICE_UNKNOWN, .aux = key },
-		why);
+	tell_text(r, key, why);
 }
 
 void gp_stacks_open(struct gp_recorder *r)
 {
+	if (gp_settings.no_stacks)
+		tell_text(r, GP_FACT_NO_STACKS, gp_settings.no_stacks);
 	if (!r->define.entry)
 		return;
 	if (gp_settings.launch_every)
