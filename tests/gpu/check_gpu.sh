@@ -108,8 +108,12 @@ torch_job() {
 	judge "$job" --peaks "$work/$job.peaks" $extra
 }
 section_eager() {
-	extra="--bytes-per-event 4"
 	torch_job eager together 90 --steps 8
+	(
+		export GPUPROF_LIGHT=on
+		extra="--bytes-per-event 4" # the limit of a recording without stacks
+		torch_job eager_light together 90 --steps 8
+	)
 }
 section_cupti() {
 	need_torch cupti || return 0
