@@ -50,8 +50,10 @@ class Recording:
         return json.loads(text)
 
 
-def without_none(values):
-    return {key: value for key, value in (values or {}).items() if value is not None}
+def values_of(found, line, function):
+    """By key; null in a document is a value, and a text that lacks a figure has none."""
+    values = function(found) if found else {}
+    return {key: value for key, value in (values or {}).items() if value is not None or "--json" in line.split()}
 
 
 def compare_one(recording):
@@ -62,7 +64,7 @@ def compare_one(recording):
         for name, line, function in rows:
             found = recording.ask(line)
             try:
-                values = without_none(function(found) if found else {})
+                values = values_of(found, line, function)
             except (KeyError, TypeError, IndexError) as why:
                 raise ValueError(f"{recording.name}: {figure}: {name}") from why
             for key, value in values.items():

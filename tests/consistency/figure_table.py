@@ -325,7 +325,7 @@ FIGURES = {
                                                      for v in d["devices"] if "unused_bytes" in v}),
         ("diff --at peak:reserved", "diff --json --no-stacks --at peak:reserved FILE FILE", lambda d: {
             v["device"]: v["unused_bytes"][0] for v in d["devices"] if len(d["devices"]) == 1 and "unused_bytes" in v}),
-        ("check --max-frag", CHECK, lambda d: {c["device"]: c["unused_bytes"] for c in d["culprits"]}),
+        ("check --max-frag", CHECK, lambda d: {c["device"]: c["unused_bytes"] for c in d["culprits"] if c["causes"]}),
         ("check, sum of the causes", CHECK, unused_of_culprits),
         ("timeline", "timeline --json --points 16 --to peak:reserved", unused_of_timeline),
     ],
