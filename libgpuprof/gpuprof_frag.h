@@ -160,6 +160,19 @@ struct gp_frag_born {
 enum gp_status gp_frag_find_born(struct gp_recording *recording, const struct gp_memory *memory,
 				 struct gp_frag_born *born, size_t devices);
 
+/* Of one device the first moment with most unused memory (reserved, not allocated) that is kept. */
+struct gp_unused_peak {
+	uint64_t bytes, reserved_bytes; /* bytes 0: none was unused */
+	int64_t at_ns;
+	uint64_t order; /* for GP_WHEN_ORDER: events with a lower one are in it */
+};
+/* Of each device, by its number. One replay. */
+enum gp_status gp_unused_peak_find(struct gp_recording *recording,
+				   struct gp_unused_peak out[GP_DEVICES]);
+/* Of `device`; GP_DEVICE_UNKNOWN: of the one with most. NULL: none was unused. */
+const struct gp_unused_peak *gp_unused_peak_highest(const struct gp_unused_peak peak[GP_DEVICES],
+						    unsigned device);
+
 /* ---- the whole device ---- */
 
 #define GP_OWNER_MAX 128u

@@ -18,10 +18,11 @@ struct gp_recording;
 #define GP_BYTES_UNKNOWN UINT64_MAX
 
 enum gp_when {
-	GP_WHEN_END,  /* after the last event */
-	GP_WHEN_TIME, /* after the last event not later than `at_ns` */
-	GP_WHEN_PEAK, /* the highest moment of the curve `of` of `device` */
-	GP_WHEN_OOM,  /* just before the `number`-th (from 0) out-of-memory event, DRIVER's too */
+	GP_WHEN_END,	/* after the last event */
+	GP_WHEN_TIME,	/* after the last event not later than `at_ns` */
+	GP_WHEN_PEAK,	/* the highest moment of the curve `of` of `device` */
+	GP_WHEN_UNUSED, /* the moment of most unused memory of `device` */
+	GP_WHEN_OOM,	/* just before the `number`-th (from 0) out-of-memory event, DRIVER's too */
 	GP_WHEN_SNAPSHOT, /* the `number`-th (from 0) snapshot that the job itself took */
 	GP_WHEN_ORDER,	  /* just before the event with the order `number` */
 };
@@ -29,7 +30,8 @@ struct gp_moment_of {
 	enum gp_when when;
 	int64_t at_ns;
 	uint64_t number;
-	unsigned device;  /* PEAK: of this one; GP_DEVICE_UNKNOWN: of the one with the highest */
+	/* PEAK, UNUSED: of this one; GP_DEVICE_UNKNOWN: of the one with the highest */
+	unsigned device;
 	enum gp_curve of; /* PEAK: DRIVER, RESERVED or ALLOCATED */
 };
 

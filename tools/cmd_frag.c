@@ -68,6 +68,13 @@ static void choose_peak(struct frag *f, enum gp_curve of)
 	snprintf(f->r.moment_key, sizeof f->r.moment_key, "peak:%s", gp_curve_keys[of]);
 }
 
+static void choose_unused(struct frag *f)
+{
+	f->moment.when = GP_WHEN_UNUSED;
+	f->r.moment = "at the moment of most unused memory";
+	snprintf(f->r.moment_key, sizeof f->r.moment_key, GP_UNUSED_PEAK);
+}
+
 static bool at_oom(struct frag *f, bool is_asked)
 {
 	const struct gp_ooms *ooms = &f->r.ooms;
@@ -112,6 +119,10 @@ static bool find_moment(struct frag *f)
 		return at_oom_number(f, number);
 	if (strcmp(at, "end") == 0) {
 		choose_end(f);
+		return true;
+	}
+	if (strcmp(at, GP_UNUSED_PEAK) == 0) {
+		choose_unused(f);
 		return true;
 	}
 	f->r.moment = "at its snapshot";
@@ -188,6 +199,39 @@ static enum gp_status add_device(struct frag *f, unsigned device)
 	if (status)
 		return status;
 	r->devices++;
+	return status;
+}
+
+/* Why most of it is unused at that moment of the device. */
+static enum gp_status find_cause(struct frag *f, struct gp_frag_device *d)
+{
+	const struct gp_moment_of moment = { .when = GP_WHEN_ORDER, .number = d->most.order };
+	const struct gp_frag_question question = { .settings = &f->r.settings };
+	struct gp_memory memory;
+	struct gp_frag frag;
+	enum gp_status status = gp_memory_build(f->r.recording, &moment, &memory);
+	if (status)
+		return status;
+	status = gp_frag_build(&memory, d->frag.device->device, &question, &frag);
+	if (status == GP_OK) {
+		d->most_cause = gp_frag_main_cause(&frag);
+		gp_frag_free(&frag);
+	}
+	gp_memory_free(&memory);
+	return status;
+}
+
+static enum gp_status find_most_unused(struct frag *f)
+{
+	struct gp_unused_peak all[GP_DEVICES];
+	enum gp_status status = gp_unused_peak_find(f->r.recording, all);
+	for (size_t k = 0; k < f->r.devices && status == GP_OK; k++) {
+		struct gp_frag_device *d = &f->r.device[k];
+		if (d->frag.device->device < GP_DEVICES)
+			d->most = all[d->frag.device->device];
+		if (d->most.bytes)
+			status = find_cause(f, d);
+	}
 	return status;
 }
 
@@ -268,6 +312,9 @@ static enum gp_status replay(struct frag *f)
 	bool is_plain = !o->is_summary && !o->is_map && !o->is_svg;
 	if (f->is_many && !o->is_json)
 		return GP_OK;
+	status = is_plain ? find_most_unused(f) : GP_OK;
+	if (status)
+		return status;
 	status = is_plain ? find_born(r) : GP_END;
 	if (status == GP_END) { /* nothing was replayed */
 		status = gp_recording_rewind(r->recording);
@@ -386,8 +433,9 @@ static int run(int argc, char **argv)
 	const char *at = NULL;
 	struct gp_flag flags[1 + GP_FRAG_FLAGS] = {
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &at,
-		  "at this moment: oom (default, else peak:reserved), oom:N, peak, "
-		  "peak:CURVE, start, end, step:N, snapshot:N, order:N, 1.5s" },
+		  "at this moment: oom (default, else peak:reserved), oom:N, peak, peak:allocated, "
+		  "peak:reserved, peak:driver, peak:unused, start, end, step:N, snapshot:N, "
+		  "order:N, 1.5s" },
 	};
 	gp_frag_options_add(&options, &flags[1]);
 	int words = gp_inputs_parse(&gp_command_frag, flags, argc, &argv);

@@ -18,20 +18,19 @@ static const struct {
 			       "give all graphs one graph_pool_handle(), delete graphs that are "
 			       "done" },
 	[GP_CAUSE_STREAM] = { "cached for other streams", "allocate on one stream" },
-	[GP_CAUSE_SMALL] = { "the small pool (requests up to 1 MiB)",
-			     "none needed; small requests use it" },
+	[GP_CAUSE_SMALL] = { "the small pool", "none needed; small requests use it" },
 	[GP_CAUSE_LEFTOVER] = { "remainders of at most 1 MiB in the large pool",
 				"use fewer sizes (roundup_power2_divisions), or free the blocks "
 				"below" },
 	[GP_CAUSE_GRANULARITY] = { "driver pages that live blocks share",
 				   "free the blocks below before large requests" },
-	[GP_CAUSE_SOFT] = { "fully free segments or pages",
+	[GP_CAUSE_SOFT] = { "fully free segments",
 			    "none needed; PyTorch releases them before a request fails" },
 	[GP_CAUSE_HARD] = { "inactive splits between live blocks",
 			    "free the blocks below before large requests" },
 };
 
-static enum gp_cause main_cause(const struct gp_frag *f)
+enum gp_cause gp_frag_main_cause(const struct gp_frag *f)
 {
 	enum gp_cause most = GP_CAUSE_PENDING;
 	for (unsigned k = 0; k < GP_CAUSES; k++)
@@ -79,18 +78,25 @@ static void print_request(const struct gp_frag_report *r, const struct gp_frag *
 	print_served(r, f);
 }
 
+/* "1.13 GiB of 1.19 GiB reserved (94.7%)" */
+static void print_share(FILE *out, uint64_t unused, uint64_t reserved, const char *word)
+{
+	fprintf(out, "%s of %s%s", gp_bytes_text(unused).s, gp_bytes_text(reserved).s, word);
+	if (unused)
+		fprintf(out, " (%.1f%%)", 100.0 * (double)unused / (double)reserved);
+}
+
 static void print_unused(const struct gp_frag_report *r, const struct gp_frag *f)
 {
 	uint64_t unused = f->unused_bytes;
-	enum gp_cause most = main_cause(f);
-	if (!unused) {
-		fprintf(r->out, "  unused: 0 B of %s reserved\n",
-			gp_bytes_text(f->reserved_bytes).s);
+	enum gp_cause most = gp_frag_main_cause(f);
+	fputs("  unused: ", r->out);
+	print_share(r->out, unused, f->reserved_bytes, " reserved");
+	if (unused)
+		fprintf(r->out, ", mostly %s", causes[most].text);
+	fputc('\n', r->out);
+	if (!unused)
 		return;
-	}
-	fprintf(r->out, "  unused: %s of %s reserved (%.1f%%), mostly %s\n",
-		gp_bytes_text(unused).s, gp_bytes_text(f->reserved_bytes).s,
-		100.0 * (double)unused / (double)f->reserved_bytes, causes[most].text);
 	bool is_oom = r->failed.bytes && r->failed.device == f->device->device;
 	/* the cache is released for PyTorch's requests alone */
 	if (is_oom && !r->failed.is_framework && most == GP_CAUSE_SOFT)
@@ -99,9 +105,48 @@ static void print_unused(const struct gp_frag_report *r, const struct gp_frag *f
 		fprintf(r->out, "  to do: %s\n", causes[most].advice);
 }
 
-void gp_frag_answer_print(const struct gp_frag_report *r, const struct gp_frag *f)
+const struct gp_oom *gp_frag_worst_oom(const struct gp_frag_report *r, unsigned device)
 {
-	print_request(r, f);
-	if (f->reserved_bytes)
-		print_unused(r, f);
+	const struct gp_oom *worst = NULL;
+	uint64_t most = 0;
+	for (size_t k = 0; k < r->ooms.ooms; k++) {
+		const struct gp_oom *o = &r->ooms.oom[k];
+		if (o->device != device || o->reserved_bytes <= o->allocated_bytes ||
+		    o->reserved_bytes - o->allocated_bytes <= most)
+			continue;
+		worst = o;
+		most = o->reserved_bytes - o->allocated_bytes;
+	}
+	return worst;
+}
+
+/* The moments with more unused memory than this one. */
+static void print_most_unused(const struct gp_frag_report *r, const struct gp_frag_device *d)
+{
+	const struct gp_oom *worst = gp_frag_worst_oom(r, d->frag.device->device);
+	uint64_t shown = d->frag.unused_bytes;
+	if (d->most.bytes > shown) {
+		fputs("  most unused: ", r->out);
+		print_share(r->out, d->most.bytes, d->most.reserved_bytes, "");
+		fprintf(r->out, " at %s, mostly %s; --at " GP_UNUSED_PEAK,
+			gp_ns_text(d->most.at_ns).s, causes[d->most_cause].text);
+		if (r->devices > 1)
+			fprintf(r->out, " --device %u", d->frag.device->device);
+		fputc('\n', r->out);
+	}
+	if (worst && worst->reserved_bytes - worst->allocated_bytes > shown) {
+		fputs("  most unused at an OOM: ", r->out);
+		print_share(r->out, worst->reserved_bytes - worst->allocated_bytes,
+			    worst->reserved_bytes, "");
+		fprintf(r->out, " at %s; --at oom:%td\n", gp_ns_text(worst->at_ns).s,
+			worst - r->ooms.oom + 1);
+	}
+}
+
+void gp_frag_answer_print(const struct gp_frag_report *r, const struct gp_frag_device *d)
+{
+	print_request(r, &d->frag);
+	if (d->frag.reserved_bytes)
+		print_unused(r, &d->frag);
+	print_most_unused(r, d);
 }

@@ -197,6 +197,27 @@ static void write_fit(struct gp_json *json, const struct gp_frag *f)
 	gp_json_end(json);
 }
 
+/* `most_unused`, of all moments; `most_unused_oom`, of the OOMs. */
+static void write_most_unused(struct gp_json *json, const struct gp_frag_report *r,
+			      const struct gp_frag_device *d)
+{
+	const struct gp_oom *worst = gp_frag_worst_oom(r, d->frag.device->device);
+	if (d->most.bytes) {
+		gp_json_object(json, "most_unused");
+		gp_json_number(json, "bytes", d->most.bytes);
+		gp_json_number(json, "reserved_bytes", d->most.reserved_bytes);
+		gp_json_signed(json, "at_ns", d->most.at_ns);
+		gp_json_text(json, "cause", gp_cause_names[d->most_cause]);
+		gp_json_end(json);
+	} else {
+		gp_json_null(json, "most_unused");
+	}
+	if (worst)
+		gp_json_number(json, "most_unused_oom", (uint64_t)(worst - r->ooms.oom) + 1);
+	else
+		gp_json_null(json, "most_unused_oom");
+}
+
 static void write_device(struct gp_json *json, const struct gp_frag_report *r,
 			 const struct gp_frag_device *d)
 {
@@ -215,6 +236,7 @@ static void write_device(struct gp_json *json, const struct gp_frag_report *r,
 	gp_json_number(json, "allocated_bytes", f->allocated_bytes);
 	gp_json_number(json, "unused_bytes", f->unused_bytes);
 	gp_json_number(json, "largest_gap_bytes", f->largest_gap_bytes);
+	write_most_unused(json, r, d);
 	gp_json_real(json, "fragmentation", gp_gap_ratio(f->unused_bytes, f->largest_gap_bytes));
 	gp_known_write(json, "requested_bytes", f->requested_bytes);
 	gp_known_write(json, "rounding_bytes", f->rounding_bytes);

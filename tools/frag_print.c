@@ -258,7 +258,7 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag_de
 	if (r->failed.bytes && r->failed.device == f->device->device && r->ooms.ooms > 1)
 		fprintf(r->out, " (OOM %zu of %zu; --at oom:N)", oom_number(r), r->ooms.ooms);
 	fputs(":\n", r->out);
-	gp_frag_answer_print(r, f);
+	gp_frag_answer_print(r, d);
 	gp_frag_line_print(r->out, f, &d->owners);
 	if (f->reserved_bytes) {
 		print_framework_line(r, f);

@@ -12,6 +12,8 @@ struct gp_frag_device {
 	struct gp_frag frag;
 	struct gp_owners owners;
 	struct gp_frag_born born;
+	struct gp_unused_peak most; /* bytes 0: none; and the cause of most of it */
+	enum gp_cause most_cause;
 	uint64_t peak_bytes[GP_CURVES]; /* up to the moment; for the summary */
 };
 struct gp_frag_report {
@@ -41,7 +43,11 @@ void gp_frag_print(const struct gp_frag_report *report);
 /* The line behind each form that says why figures may be wrong. */
 void gp_frag_note_print(const struct gp_frag_report *report);
 /* Its first lines for one device: what fits, what is unused and why, what to do (frag_answer.c). */
-void gp_frag_answer_print(const struct gp_frag_report *report, const struct gp_frag *frag);
+void gp_frag_answer_print(const struct gp_frag_report *report, const struct gp_frag_device *device);
+/* The cause of most unused bytes. */
+enum gp_cause gp_frag_main_cause(const struct gp_frag *frag);
+/* Of the OOMs of the device the first with most unused memory; NULL: none had any. */
+const struct gp_oom *gp_frag_worst_oom(const struct gp_frag_report *report, unsigned device);
 /* The request that failed at this moment is the one of `frag->fit`. */
 bool gp_frag_has_failed(const struct gp_frag_report *report, const struct gp_frag *frag);
 /* Parts of it: the number line, the table of causes, the blocks that pin free memory. */

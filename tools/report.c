@@ -384,6 +384,21 @@ static bool oom_find(const struct gp_timeline *timeline, int64_t *out)
 	return is_found;
 }
 
+/* Of the device with most. */
+static bool unused_find(struct gp_recording *recording, const char *text, int64_t *out)
+{
+	struct gp_unused_peak all[GP_DEVICES];
+	enum gp_status status = gp_unused_peak_find(recording, all);
+	const struct gp_unused_peak *peak =
+		status ? NULL : gp_unused_peak_highest(all, GP_DEVICE_UNKNOWN);
+	if (peak)
+		*out = peak->at_ns;
+	else
+		gp_complain("cannot find '%s' in '%s': %s", text, named(recording),
+			    status ? gp_status_text(status) : "PyTorch had no unused memory");
+	return peak;
+}
+
 static bool event_find(struct gp_recording *recording, const char *text, int64_t *out)
 {
 	struct gp_timeline timeline;
@@ -455,6 +470,8 @@ bool gp_moment_find(struct gp_recording *recording, const char *option, const ch
 		*out = (int64_t)info->duration_ns;
 		return true;
 	}
+	if (strcmp(text, GP_UNUSED_PEAK) == 0)
+		return unused_find(recording, text, out);
 	unsigned of;
 	if (gp_peak_curve_read(text, &of) || strcmp(text, "oom") == 0)
 		return event_find(recording, text, out);
@@ -463,8 +480,8 @@ bool gp_moment_find(struct gp_recording *recording, const char *option, const ch
 	if (sscanf(text, "step:%zu%n", &number, &end) == 1 && !text[end] && number > 0)
 		return step_find(recording, text, number, out);
 	gp_complain("bad value of '--%s': '%s' is not a moment", option, text);
-	gp_hint("moments are 1.5s, 20ms, 1500000 (nanoseconds), start, end, peak, peak:reserved, "
-		"oom, step:3");
+	gp_hint("moments are 1.5s, start, end, oom, step:3, peak, "
+		"peak:allocated|reserved|driver|pinned|unused");
 	return false;
 }
 

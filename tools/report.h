@@ -102,9 +102,10 @@ void gp_no_ranges_print(FILE *out, const char *side, const struct gp_info *info)
  * `peak` alone GP_CURVES, the innermost that has a peak: allocated, else driver.
  */
 bool gp_peak_curve_read(const char *text, unsigned *of);
+#define GP_UNUSED_PEAK "peak:unused" /* the moment of gp_unused_peak_find */
 /*
- * What `--from`, `--to` and `--at` accept: a moment, `start`, `end`, `peak`, `peak:CURVE`, `oom` or
- * `step:N`. False: said why.
+ * What `--from`, `--to` and `--at` accept: a moment, `start`, `end`, `peak`, `peak:CURVE`,
+ * `peak:unused`, `oom` or `step:N`. False: said why.
  */
 bool gp_moment_find(struct gp_recording *recording, const char *option, const char *text,
 		    int64_t *out);

@@ -169,6 +169,21 @@ static enum gp_status mark_peak(struct gp_recording *r, const struct gp_moment_o
 	return status;
 }
 
+static enum gp_status mark_unused(struct gp_recording *r, unsigned device,
+				  struct gp_memory_mark *out)
+{
+	struct gp_unused_peak all[GP_DEVICES];
+	enum gp_status status = gp_unused_peak_find(r, all);
+	if (status != GP_OK)
+		return status;
+	const struct gp_unused_peak *peak = gp_unused_peak_highest(all, device);
+	if (peak == NULL)
+		return GP_END;
+	out->order = peak->order;
+	out->segment = gp_segment_by_order(r, peak->order);
+	return GP_OK;
+}
+
 static enum gp_status mark_order(struct gp_recording *r, uint64_t order, struct gp_memory_mark *out)
 {
 	out->segment = gp_segment_by_order(r, order);
@@ -192,6 +207,8 @@ enum gp_status gp_memory_mark(struct gp_recording *r, const struct gp_moment_of 
 		return mark_number(r, moment, out);
 	case GP_WHEN_PEAK:
 		return mark_peak(r, moment, out);
+	case GP_WHEN_UNUSED:
+		return mark_unused(r, moment->device, out);
 	case GP_WHEN_ORDER:
 		return mark_order(r, moment->number, out);
 	case GP_WHEN_END:

@@ -81,7 +81,7 @@ enum gp_status gp_memory_reach(struct gp_memory_view *v, const struct gp_moment_
 	bool is_event = moment->when == GP_WHEN_OOM || moment->when == GP_WHEN_SNAPSHOT ||
 			moment->when == GP_WHEN_ORDER;
 	v->out->at_ns = is_event && !is_end ? w.next_ns : w.last_ns;
-	if (moment->when == GP_WHEN_PEAK)
+	if (moment->when == GP_WHEN_PEAK || moment->when == GP_WHEN_UNUSED)
 		v->out->at_ns = w.memory_ns; /* launches may follow */
 	if (moment->when == GP_WHEN_TIME || moment->when == GP_WHEN_END)
 		v->out->at_ns = within(r, moment->when == GP_WHEN_END ? INT64_MAX : moment->at_ns,

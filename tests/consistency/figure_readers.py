@@ -86,6 +86,20 @@ def unused_of_frag(d):
     return {v["device"]: v["unused_bytes"] for v in d["devices"] if len(d["devices"]) == 1 and v["reserved_bytes"]}
 
 
+def most_unused(d):
+    return {v["device"]: v["most_unused"]["bytes"] for v in d["devices"] if len(d["devices"]) == 1 and v["most_unused"]}
+
+
+def most_unused_of_ooms(d):
+    """Of each device the number of the first OOM with most unused memory."""
+    most = {}
+    for o in d["ooms"]:
+        unused = o["reserved_bytes"] - o["allocated_bytes"]
+        if unused > most.get(o["device"], (0, 0))[0]:
+            most[o["device"]] = unused, o["number"]
+    return {device: number for device, (_, number) in most.items()}
+
+
 def unused_of_causes(d):
     return {v["device"]: sum(v["causes"].values()) for v in d["devices"]
             if len(d["devices"]) == 1 and v["reserved_bytes"]}

@@ -11,8 +11,8 @@ from figure_readers import (
     defaults_of_help, defaults_of_run, excess_of_timeline, figures_of_diff, first_holders,
     frag_at_peak, gaps_of_frag, gaps_of_pools, gaps_of_timeline, groups_of, head, highest_of,
     holders_of_check, last_event, launches, launches_of_dump, launches_of_info, launches_of_phases,
-    names_of_groups, numbers, of_thread, ooms_of_check, pins, rates_of_leaks, suspects, total,
-    unused_of_causes, unused_of_culprits, unused_of_frag, unused_of_timeline,
+    most_unused, most_unused_of_ooms, names_of_groups, numbers, of_thread, ooms_of_check, pins,
+    rates_of_leaks, suspects, total, unused_of_causes, unused_of_culprits, unused_of_frag, unused_of_timeline,
 )
 
 LIMITS = ("--max-peak 1G --max-reserved 1G --max-allocated 1G --max-growth 0 --max-frag 10% "
@@ -329,6 +329,17 @@ FIGURES = {
         ("check, sum of the causes", CHECK, unused_of_culprits),
         ("timeline", "timeline --json --points 16 --to peak:reserved", unused_of_timeline),
     ],
+    "most unused bytes": [
+        ("frag", "frag --json --no-stacks", most_unused),
+        ("frag --at peak:unused", "frag --json --no-stacks --at peak:unused", unused_of_frag),
+        ("frag --at end", "frag --json --no-stacks --at end", most_unused),
+        ("diff --at peak:unused", "diff --json --no-stacks --at peak:unused FILE FILE", lambda d: {
+            v["device"]: v["unused_bytes"][0] for v in d["devices"] if len(d["devices"]) == 1 and "unused_bytes" in v}),
+    ],
+    "OOM with most unused bytes": [
+        ("frag", "frag --json --no-stacks", lambda d: {v["device"]: v["most_unused_oom"] for v in d["devices"]}),
+        ("oom", "oom --json --no-stacks", most_unused_of_ooms),
+    ],
     "unused bytes by cause at the reserved peak": [
         ("frag --at peak:reserved", "frag --json --no-stacks --at peak:reserved", lambda d: {
             (v["device"], key): v["causes"].get(key, v.get(key)) for v in d["devices"] if len(d["devices"]) == 1
@@ -352,7 +363,7 @@ FIGURES = {
         ("timeline --fragmentation", f"{TIMELINE} --points 16 --to {name}", gaps_of_timeline),
         ("frag", f"frag --json --no-stacks --at {name}", gaps_of_frag),
         ("frag, of the pools", f"frag --json --no-stacks --at {name}", gaps_of_pools),
-    ] for name in ("peak", "peak:reserved", "oom", "step:2", "end")},
+    ] for name in ("peak", "peak:reserved", "peak:unused", "oom", "step:2", "end")},
     "memory held at the peak": [
         ("idle", "idle --json --no-stacks", lambda d: {(v["device"], v["of"], key): v[key] for v in d["devices"]
                                                        for key in ("bytes", "count", "at_ns")}),
@@ -372,6 +383,12 @@ FIGURES = {
                      *moments("oom")],
     "moment `end`": [("peak", PEAK + " --at end", lambda d: {None: d["curves"][0]["at_ns"]} if d["curves"] else {}),
                      *moments("end")],
+    "moment `peak:unused`": [
+        ("peak", PEAK + " --at peak:unused", lambda d: {None: d["curves"][0]["at_ns"]} if d["curves"] else {}),
+        ("frag", "frag --json --no-stacks", lambda d: {None: max(
+            (v["most_unused"] for v in d["devices"] if v["most_unused"]), key=lambda most: most["bytes"])["at_ns"]}
+            if any(v["most_unused"] for v in d["devices"]) else {}),
+        *moments("peak:unused")],
     "moment `step:2`": [
         ("peak", PEAK + " --at step:2", lambda d: {None: d["curves"][0]["at_ns"]} if d["curves"] else {}),
         ("dump --from", "dump --json --no-stacks --kind launch,graph_launch,block_alloc,alloc,range_push,mark --from step:2 --limit 1",
