@@ -281,21 +281,23 @@ static enum gp_status add_devices(struct frag *f)
 	return status;
 }
 
-static enum gp_status find_born(struct gp_frag_report *r)
+/* As text only of a request that fails; with --json of each device. */
+static enum gp_status find_born(struct gp_frag_report *r, bool is_json)
 {
 	struct gp_frag_born born[GP_DEVICES + 1];
+	bool is_asked[GP_DEVICES + 1];
 	size_t n = 0;
 	for (size_t k = 0; k < r->devices; k++) {
 		const struct gp_frag *g = &r->device[k].frag;
-		if (g->reserved_bytes)
-			born[n++] = (struct gp_frag_born){
-				.device = g->device->device,
-				.fit_bytes = g->fit.is_served ? 0 : g->fit.rounded_bytes,
-			};
+		uint64_t fit_bytes = g->fit.is_served ? 0 : g->fit.rounded_bytes;
+		is_asked[k] = g->reserved_bytes && (fit_bytes || is_json);
+		if (is_asked[k])
+			born[n++] = (struct gp_frag_born){ .device = g->device->device,
+							   .fit_bytes = fit_bytes };
 	}
 	enum gp_status status = n ? gp_frag_find_born(r->recording, &r->memory, born, n) : GP_END;
 	for (size_t k = r->devices; k-- > 0 && status == GP_OK;)
-		if (r->device[k].frag.reserved_bytes)
+		if (is_asked[k])
 			r->device[k].born = born[--n];
 	return status;
 }
@@ -315,7 +317,7 @@ static enum gp_status replay(struct frag *f)
 	status = is_plain ? find_most_unused(f) : GP_OK;
 	if (status)
 		return status;
-	status = is_plain ? find_born(r) : GP_END;
+	status = is_plain ? find_born(r, o->is_json) : GP_END;
 	if (status == GP_END) { /* nothing was replayed */
 		status = gp_recording_rewind(r->recording);
 		while (status == GP_OK)

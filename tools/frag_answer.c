@@ -8,27 +8,52 @@
 #include "frag_report.h"
 #include "report.h"
 
-/* By the cause of most unused bytes. */
+#define CONF "PYTORCH_CUDA_ALLOC_CONF="
+#define FREE_PINS "free the pinning blocks first"
+
+/* By the cause of most unused bytes. `setting` helps too, where the job does not have it. */
 static const struct {
-	const char *text, *advice;
+	const char *text, *advice, *setting;
 } causes[GP_CAUSES] = {
 	[GP_CAUSE_PENDING] = { "freed blocks that another stream still uses",
-			       "synchronize that stream first, or use record_stream() less" },
+			       "synchronize that stream first, or use record_stream() less", NULL },
 	[GP_CAUSE_PRIVATE] = { "private pools (CUDA graphs, MemPool)",
-			       "give all graphs one graph_pool_handle(), delete graphs that are "
-			       "done" },
-	[GP_CAUSE_STREAM] = { "cached for other streams", "allocate on one stream" },
-	[GP_CAUSE_SMALL] = { "the small pool", "none needed; small requests use it" },
-	[GP_CAUSE_LEFTOVER] = { "remainders of at most 1 MiB in the large pool",
-				"use fewer sizes (roundup_power2_divisions), or free the blocks "
-				"below" },
-	[GP_CAUSE_GRANULARITY] = { "driver pages that live blocks share",
-				   "free the blocks below before large requests" },
+			       "give all graphs one graph_pool_handle(), and delete graphs that "
+			       "are done",
+			       NULL },
+	[GP_CAUSE_STREAM] = { "cached for other streams", "allocate on one stream", NULL },
+	[GP_CAUSE_SMALL] = { "the small pool", "change nothing: small requests use it", NULL },
+	[GP_CAUSE_LEFTOVER] = { "remainders of at most 1 MiB in the large pool", FREE_PINS,
+				"roundup_power2_divisions:8" },
+	[GP_CAUSE_GRANULARITY] = { "driver pages that live blocks share", FREE_PINS, NULL },
 	[GP_CAUSE_SOFT] = { "fully free segments",
-			    "none needed; PyTorch releases them before a request fails" },
-	[GP_CAUSE_HARD] = { "inactive splits between live blocks",
-			    "free the blocks below before large requests" },
+			    "change nothing: PyTorch releases it before a request fails", NULL },
+	[GP_CAUSE_HARD] = { "inactive splits between live blocks", FREE_PINS,
+			    "expandable_segments:True" },
 };
+
+/* The job has it already, by its settings or by its segments. */
+static bool has_setting(const struct gp_frag_report *r, const struct gp_frag *f,
+			enum gp_cause cause)
+{
+	bool has_it = false;
+	if (cause == GP_CAUSE_HARD)
+		has_it = r->settings.is_expandable;
+	for (size_t k = 0; cause == GP_CAUSE_HARD && k < f->pools; k++)
+		has_it |= f->pool[k].has_expandable;
+	for (unsigned k = 0; cause == GP_CAUSE_LEFTOVER && k < GP_ROUNDUP_BUCKETS; k++)
+		has_it |= r->settings.roundup_divisions[k] > 1;
+	return has_it;
+}
+
+static void print_advice(const struct gp_frag_report *r, const struct gp_frag *f,
+			 enum gp_cause cause)
+{
+	fputs("  to do: ", r->out);
+	if (causes[cause].setting && !has_setting(r, f, cause))
+		fprintf(r->out, "set " CONF "%s, or ", causes[cause].setting);
+	fprintf(r->out, "%s\n", causes[cause].advice);
+}
 
 enum gp_cause gp_frag_main_cause(const struct gp_frag *f)
 {
@@ -45,12 +70,16 @@ bool gp_frag_has_failed(const struct gp_frag_report *r, const struct gp_frag *f)
 	       r->failed.bytes == f->fit.bytes;
 }
 
-/* "40.0 MiB from the cache, 365 MiB after empty_cache()" */
+/* "40.0 MiB from the cache on stream 0, 365 MiB after empty_cache()" */
 static void print_served(const struct gp_frag_report *r, const struct gp_frag *f)
 {
-	bool is_bound = !f->memory->arena[f->home].is_known && f->largest_request_bytes;
+	const struct gp_arena *home = &f->memory->arena[f->home];
+	/* the place may be of another stream, or still in use by one */
+	bool is_bound = !home->is_known && f->largest_request_bytes;
 	fprintf(r->out, "%s%s from the cache", is_bound ? "at most " : "",
 		gp_bytes_text(f->largest_request_bytes).s);
+	if (home->is_known)
+		fprintf(r->out, " on stream %s%" PRIx64, home->stream ? "0x" : "", home->stream);
 	if (f->largest_released_bytes != GP_BYTES_UNKNOWN)
 		fprintf(r->out, ", %s%s after empty_cache()",
 			f->is_released_bound ? "at most " : "",
@@ -102,7 +131,7 @@ static void print_unused(const struct gp_frag_report *r, const struct gp_frag *f
 	if (is_oom && !r->failed.is_framework && most == GP_CAUSE_SOFT)
 		fputs("  to do: call empty_cache() before that request\n", r->out);
 	else if (!is_oom) /* else `gpuprof oom` advises */
-		fprintf(r->out, "  to do: %s\n", causes[most].advice);
+		print_advice(r, f, most);
 }
 
 const struct gp_oom *gp_frag_worst_oom(const struct gp_frag_report *r, unsigned device)

@@ -38,7 +38,8 @@ void gp_frag_line_print(FILE *out, const struct gp_frag *f, const struct gp_owne
 {
 	uint64_t used = f->driver_used_bytes;
 	if (used == GP_BYTES_UNKNOWN)
-		fputs("  the job has (device-wide use was not recorded):", out);
+		fprintf(out, "  driver memory of this job, without contexts: %s =",
+			gp_bytes_text(o->known_bytes).s);
 	else
 		fprintf(out, "  %s = %s free", gp_bytes_text(f->device->total_bytes).s,
 			gp_bytes_text(f->driver_free_bytes).s);
@@ -80,27 +81,13 @@ static uint64_t idle_private_bytes(const struct gp_frag *f)
 	return bytes;
 }
 
-static void print_largest(const struct gp_frag_report *r, const struct gp_frag *f)
+static void print_other_places(const struct gp_frag_report *r, const struct gp_frag *f)
 {
-	const struct gp_arena *home = &f->memory->arena[f->home];
 	uint64_t idle = idle_private_bytes(f);
-	fputs("  largest request from the cache", r->out);
-	if (home->is_known)
-		fprintf(r->out, " on stream %s%" PRIx64, home->stream ? "0x" : "", home->stream);
-	/* the place may be of an unknown stream, or still in use by one */
-	fputs(home->is_known || !f->largest_request_bytes ? ": " : ": at most ", r->out);
-	print_exact(r->out, f->largest_request_bytes);
-	if (f->largest_any_bytes > f->largest_request_bytes) {
-		fputs("; in other pools ", r->out);
-		print_exact(r->out, f->largest_any_bytes);
-	}
-	fprintf(r->out, "\n  empty_cache() would return %s", gp_bytes_text(f->releasable_bytes).s);
-	if (f->largest_released_bytes != GP_BYTES_UNKNOWN) {
-		fprintf(r->out, "; then the largest request is %s",
-			f->is_released_bound ? "at most " : "");
-		print_exact(r->out, f->largest_released_bytes);
-	}
-	fputc('\n', r->out);
+	if (f->largest_any_bytes > f->largest_request_bytes)
+		fprintf(r->out, "  largest request from the cache of other streams and pools: %s\n",
+			gp_bytes_text(f->largest_any_bytes).s);
+	fprintf(r->out, "  empty_cache() would return %s\n", gp_bytes_text(f->releasable_bytes).s);
 	if (idle)
 		fprintf(r->out,
 			"  deleting unused graphs would return up to %s (empty private pools)\n",
@@ -144,8 +131,11 @@ static void print_block(const struct gp_frag_report *r, size_t block)
 	const struct gp_memory_block *b = &r->memory.block[block];
 	char who[GP_WHO_MAX];
 	gp_frag_who(r, b->stack, b->at_ns, who);
-	fprintf(r->out, "%9s  ", gp_ns_text(r->memory.at_ns - b->at_ns).s);
-	gp_name_print(r->out, who);
+	fprintf(r->out, "%9s", gp_ns_text(r->memory.at_ns - b->at_ns).s);
+	if (r->info->has_stacks) {
+		fputs("  ", r->out);
+		gp_name_print(r->out, who);
+	}
 	fprintf(r->out, "%s\n", b->state == GP_STATE_PENDING ? "  (pending)" : "");
 }
 
@@ -154,6 +144,11 @@ void gp_frag_pins_print(const struct gp_frag_report *r, const struct gp_frag *f)
 	size_t shown = r->top && f->pins > r->top ? (size_t)r->top : f->pins;
 	if (!shown)
 		return;
+	if (!r->info->has_stacks) { /* no row would name any code */
+		fprintf(r->out, "blocks pinning free memory: %s; no stacks were recorded\n",
+			gp_count_text(f->pins).s);
+		return;
+	}
 	fputs("would free     block       age  blocks pinning free memory\n", r->out);
 	for (size_t k = 0; k < shown; k++) {
 		const struct gp_frag_pin *p = &f->pin[k];
@@ -228,17 +223,12 @@ static void print_fit(const struct gp_frag_report *r, const struct gp_frag *f)
 		print_set(r, &fit->by_emptying, true, fit->in_place.is_found);
 }
 
+/* Since when the request would have failed. */
 static void print_born(const struct gp_frag_report *r, const struct gp_frag_device *d)
 {
-	if (!d->born.is_known)
-		return;
-	fprintf(r->out, "fragmented since %s: ", gp_ns_text(d->born.at_ns).s);
-	if (d->born.is_by_fit)
-		fprintf(r->out, "no free gap had %s since then\n",
-			gp_bytes_text(d->frag.fit.rounded_bytes).s);
-	else
-		fprintf(r->out, "over half of the %s outside the largest gap is older\n",
-			gp_bytes_text(d->born.stranded_bytes).s);
+	if (d->born.is_known && d->born.is_by_fit)
+		fprintf(r->out, "no gap was large enough for %s since %s\n",
+			gp_bytes_text(d->frag.fit.rounded_bytes).s, gp_ns_text(d->born.at_ns).s);
 }
 
 /* By the table of `gpuprof oom`. */
@@ -262,7 +252,7 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag_de
 	gp_frag_line_print(r->out, f, &d->owners);
 	if (f->reserved_bytes) {
 		print_framework_line(r, f);
-		print_largest(r, f);
+		print_other_places(r, f);
 		print_pools(r, f);
 		gp_frag_causes_print(r, f);
 		gp_frag_pins_print(r, f);

@@ -23,9 +23,8 @@ static const char *const doubt_texts[] = {
 static void write_no_details(const char *why, FILE *out)
 {
 	const char *reason = why != NULL && *why != '\0' ? why : NULL;
-	fprintf(out, "no allocator details%s%s; figures are upper bounds",
-		reason != NULL ? ": " : " (gpuprof run records them by default)",
-		reason != NULL ? reason : "");
+	fprintf(out, "recorded without allocator details%s%s; figures are upper bounds",
+		reason != NULL ? ": " : "", reason != NULL ? reason : "");
 }
 
 /* One text of all doubts. */

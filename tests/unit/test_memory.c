@@ -283,7 +283,7 @@ static void without_details_it_says_what_is_not_known(void **state)
 			 GP_OK);
 	assert_false(memory.has_allocator_details);
 	assert_false(memory.is_uncertain);
-	assert_non_null(strstr(memory.doubt, "no allocator details (gpuprof run records them"));
+	assert_non_null(strstr(memory.doubt, "recorded without allocator details; figures"));
 	assert_int_equal(memory.segments, 1);
 	assert_int_equal(memory.segment[0].bytes, reserved);
 	assert_int_equal(memory.segment[0].allocated_bytes, allocated);
