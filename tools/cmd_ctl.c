@@ -14,6 +14,7 @@
 #include "screen.h"
 #include "silent.h"
 #include "sink.h"
+#include "started_job.h"
 
 static int run(int argc, char **argv);
 const struct gp_command gp_command_ctl = {
@@ -55,14 +56,15 @@ static void add(void *context, const struct gp_process *process)
 	l->process[l->count++] = *process;
 }
 
-/* A number is used again: the one that lives stands before those that had it and left rings. */
-static int by_pid(const void *a, const void *b)
+/* Those that live stand before those that ended and left rings. */
+static int by_life(const void *a, const void *b)
 {
 	const struct gp_process *x = a, *y = b;
+	if (x->is_alive != y->is_alive)
+		return y->is_alive - x->is_alive;
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
-	return x->is_alive != y->is_alive ? y->is_alive - x->is_alive :
-					    strcmp(x->ring_path, y->ring_path);
+	return strcmp(x->ring_path, y->ring_path);
 }
 
 static bool list(struct listing *l)
@@ -71,7 +73,7 @@ static bool list(struct listing *l)
 	enum gp_status status = gp_process_visit(add, l);
 	if (status == GP_OK && !l->is_short_of_memory) {
 		if (l->count)
-			qsort(l->process, l->count, sizeof *l->process, by_pid);
+			qsort(l->process, l->count, sizeof *l->process, by_life);
 		return true;
 	}
 	gp_complain("cannot list processes: %s", gp_status_text(status ? status : GP_E_MEMORY));
@@ -101,27 +103,40 @@ static const char *state_text(const struct gp_process *p)
 					  "off";
 }
 
-static void print_person(FILE *out, const struct listing *l)
+static void print_row(FILE *out, const struct gp_process *p)
 {
-	if (l->count == 0) {
-		fputs("no process records\nnext: gpuprof run -- COMMAND\n", out);
-		return;
-	}
-	fprintf(out, "%8s  %-22s  %10s  %14s  %s\n", "pid", "state", "lost", "memory events",
-		"recording");
-	for (const struct gp_process *p = l->process; p < l->process + l->count; p++) {
-		fprintf(out, "%8u  %-22s  %10s  %14s  ", p->pid, state_text(p),
-			gp_count_text(p->lost_memory + p->lost_launch + p->lost_other).s,
-			gp_count_text(p->next_order).s);
-		gp_name_print(out, p->output);
-		fputc('\n', out);
-	}
+	fprintf(out, "%8u  %-22s  %10s  %14s  ", p->pid, state_text(p),
+		gp_count_text(p->lost_memory + p->lost_launch + p->lost_other).s,
+		gp_count_text(p->next_order).s);
+	gp_name_print(out, p->output);
+	fputc('\n', out);
+}
+
+static void print_person(FILE *out, const struct listing *l, bool is_all)
+{
 	const struct gp_process *first = l->process;
-	if (!first->is_alive)
+	size_t alive = 0;
+	while (alive < l->count && first[alive].is_alive)
+		alive++;
+	size_t shown = is_all || l->pid ? l->count : alive;
+	if (shown)
+		fprintf(out, "%8s  %-22s  %10s  %14s  %s\n", "pid", "state", "lost",
+			"memory events", "recording");
+	else
+		fputs("no process records\n", out);
+	for (size_t k = 0; k < shown; k++)
+		print_row(out, &first[k]);
+	if (shown < l->count)
+		fprintf(out, "%s left rings: --all lists them\n",
+			gp_plural(l->count - shown, "ended job").s);
+	if (alive && first->level == LEVEL_ALL)
+		fprintf(out, "next: gpuprof snapshot %u\n", first->pid);
+	else if (alive)
+		fprintf(out, "next: gpuprof ctl %u start\n", first->pid);
+	else if (shown)
 		fputs("next: gpuprof info RECORDING adopts the rings of an ended process\n", out);
 	else
-		fprintf(out, "next: gpuprof ctl %u %s\n", first->pid,
-			first->level == LEVEL_ALL ? "stop" : "start");
+		fputs("next: gpuprof run -- COMMAND\n", out);
 }
 
 static void write_program(const struct listing *l)
@@ -194,7 +209,7 @@ static bool pid_parse(const char *word, unsigned *out)
 	return *word >= '1' && *word <= '9' && !*end && number <= INT32_MAX;
 }
 
-static int answer(struct listing *l, bool is_json)
+static int answer(struct listing *l, bool is_json, bool is_all)
 {
 	struct gp_sink sink;
 	if (!list(l))
@@ -208,15 +223,17 @@ static int answer(struct listing *l, bool is_json)
 		return GP_EXIT_OK;
 	}
 	gp_sink_open(&sink, NULL, false, true, NULL, 0);
-	print_person(sink.out, l);
+	print_person(sink.out, l, is_all);
 	return gp_sink_close(&sink, GP_EXIT_OK);
 }
 
 static int run(int argc, char **argv)
 {
 	struct listing l = { 0 };
-	bool is_json = false;
+	bool is_json = false, is_all = false;
 	const struct gp_flag flags[] = {
+		{ "all", 0, GP_FLAG_SWITCH, NULL, &is_all,
+		  "also each process that ended and whose rings are not adopted" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &is_json,
 		  "for a program: see gpuprof-ctl(1) for the keys" },
 		GP_FLAGS_SCREEN,
@@ -238,11 +255,13 @@ static int run(int argc, char **argv)
 		gp_hint(near ? "did you mean '%s'?" : "actions are start, stop and status", near);
 		return GP_EXIT_USAGE;
 	}
+	if (words)
+		l.pid = gp_started_job(l.pid);
 	int exit_status = GP_EXIT_OK;
 	if (is_start || is_stop)
 		exit_status = set_level(&l, verb, is_start ? LEVEL_ALL : LEVEL_MEMORY);
 	if (exit_status == GP_EXIT_OK)
-		exit_status = answer(&l, is_json);
+		exit_status = answer(&l, is_json, is_all);
 	free(l.process);
 	return exit_status;
 }

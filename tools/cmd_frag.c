@@ -343,6 +343,13 @@ static int show(struct frag *f)
 		return GP_EXIT_USAGE;
 	}
 	f->sink.has_report = true;
+	bool is_text = !f->options->is_json && !f->options->is_svg && !f->options->is_map;
+	if (is_text && !f->is_many)
+		gp_headline_print(f->r.out, f->r.info);
+	if (is_text && f->options->has_holders)
+		status = gp_frag_holders_print(&f->r);
+	if (status)
+		return gp_report_failed("report on", f->r.path, status);
 	if (f->is_many && !f->options->is_json)
 		return gp_frag_rows_add(&f->sheet, &f->r) ? GP_EXIT_OK : GP_EXIT_DAMAGED;
 	if (f->options->is_json)
@@ -375,7 +382,8 @@ static void forget(struct gp_frag_report *r)
 				      .json = r->json,
 				      .top = r->top,
 				      .columns = r->columns,
-				      .is_ascii = r->is_ascii };
+				      .is_ascii = r->is_ascii,
+				      .has_holders = r->has_holders };
 }
 
 static int report(struct frag *f, const char *path)
@@ -418,7 +426,10 @@ static int report_all(struct frag *f, int recordings, char *const *paths)
 int gp_frag_show(const struct gp_frag_options *options, const char *at, int recordings,
 		 char *const *inputs)
 {
-	struct frag f = { .r.top = options->top, .r.at = at, .options = options };
+	struct frag f = { .r.top = options->top,
+			  .r.at = at,
+			  .r.has_holders = options->has_holders,
+			  .options = options };
 	int exit_status = gp_sink_open(&f.sink, options->output, options->is_forced,
 				       !options->is_json && !options->is_svg, inputs, recordings);
 	if (exit_status)

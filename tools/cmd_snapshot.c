@@ -10,6 +10,7 @@
 #include "message.h"
 #include "silent.h"
 #include "sink.h"
+#include "started_job.h"
 
 static int run(int argc, char **argv);
 const struct gp_command gp_command_snapshot = {
@@ -106,6 +107,7 @@ static int run(int argc, char **argv)
 	if (!values_check(wait, argv[0], &wait_ns, &pid) ||
 	    !gp_frag_options_read(&options, &gp_command_snapshot))
 		return GP_EXIT_USAGE;
+	pid = gp_started_job(pid);
 	int exit_status = output_check(&options, pid);
 	if (exit_status)
 		return exit_status;
@@ -119,6 +121,7 @@ static int run(int argc, char **argv)
 		gp_complain("process '%u' is not recorded now: current events are missing", pid);
 		gp_hint("'gpuprof ctl %u start' records", pid);
 	}
+	options.has_holders = true;
 	char at[32], *const recording = process.output;
 	snprintf(at, sizeof at, "order:%llu", (unsigned long long)order);
 	return gp_frag_show(&options, at, 1, &recording);

@@ -111,6 +111,7 @@ static bool add_row(struct timeline *t, const char *path, const struct gp_info *
 	char more[64];
 	const char *flaw = info->is_damaged    ? "  DAMAGED" :
 			   gp_has_losses(info) ? "  LOSSES" :
+			   info->is_running    ? "  RUNNING" :
 			   !info->is_complete  ? "  NOT COMPLETE" :
 						 "";
 	if (d)

@@ -119,8 +119,15 @@ void gp_frag_map_print(const struct gp_frag_report *r)
 	gp_headline_print(r->out, r->info);
 	for (size_t k = 0; k < r->devices; k++)
 		print_device(r, &r->device[k].frag);
-	fprintf(r->out, "  %s free  %s%s%s a quarter, half, most allocated  %s all  %s pending\n",
-		g[FREE], g[SOME], g[HALF], g[MOST], g[FULL], g[PENDING]);
+	bool has_segments = false;
+	for (size_t k = 0; k < r->devices; k++)
+		has_segments |= r->device[k].frag.reserved_bytes != 0;
+	if (!has_segments)
+		fputs("no segments: PyTorch has reserved no memory\n", r->out);
+	else
+		fprintf(r->out,
+			"  %s free  %s%s%s a quarter, half, most allocated  %s all  %s pending\n",
+			g[FREE], g[SOME], g[HALF], g[MOST], g[FULL], g[PENDING]);
 	gp_frag_note_print(r);
 	gp_frag_next_print(r, "-o map.svg");
 }

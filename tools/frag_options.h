@@ -13,6 +13,7 @@ struct gp_frag_options {
 	int64_t device;			  /* -1: all */
 	enum gp_frag_colour colour;
 	bool is_json, is_summary, is_map, is_forced, is_svg;
+	bool has_holders; /* set by `snapshot`: text begins with who holds memory */
 };
 
 #define GP_FRAG_FLAGS 15u /* rows, the last one included */

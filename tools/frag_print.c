@@ -265,6 +265,16 @@ void gp_frag_next_print(const struct gp_frag_report *r, const char *options)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz0123456789.:";
 	char command[128];
+	bool has_segments = false;
+	for (size_t k = 0; k < r->devices; k++)
+		has_segments |= r->device[k].frag.reserved_bytes != 0;
+	if (r->has_holders || !has_segments) { /* the code, and no map without segments */
+		gp_next_print(r->out,
+			      gp_next_of(r->recording, r->info,
+					 r->has_holders ? "peak --at end" : "peak"),
+			      r->path);
+		return;
+	}
 	bool has_at = r->at && r->at[strspn(r->at, plain)] == '\0';
 	snprintf(command, sizeof command, "frag%s%s%s%s", has_at ? " --at " : "",
 		 has_at ? r->at : "", *options ? " " : "", options);
@@ -283,7 +293,6 @@ void gp_frag_note_print(const struct gp_frag_report *r)
 
 void gp_frag_print(const struct gp_frag_report *r)
 {
-	gp_headline_print(r->out, r->info);
 	if (!r->devices)
 		fprintf(r->out, "no memory was live %s\n", gp_frag_moment(r).s);
 	for (size_t k = 0; k < r->devices; k++)

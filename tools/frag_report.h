@@ -36,6 +36,7 @@ struct gp_frag_report {
 	const char *all_text; /* what shows more than these; NULL: --top 0 */
 	unsigned columns;
 	bool is_ascii;
+	bool has_holders; /* who holds memory comes first: of a job that runs */
 };
 
 /* frag_print.c, frag_json.c, frag_summary.c, frag_map.c */
@@ -48,6 +49,8 @@ void gp_frag_answer_print(const struct gp_frag_report *report, const struct gp_f
 enum gp_cause gp_frag_main_cause(const struct gp_frag *frag);
 /* Of the OOMs of the device the first with most unused memory; NULL: none had any. */
 const struct gp_oom *gp_frag_worst_oom(const struct gp_frag_report *report, unsigned device);
+/* frag_holders.c: who holds memory at the moment, above the rest. */
+enum gp_status gp_frag_holders_print(const struct gp_frag_report *report);
 /* The request that failed at this moment is the one of `frag->fit`. */
 bool gp_frag_has_failed(const struct gp_frag_report *report, const struct gp_frag *frag);
 /* Parts of it: the number line, the table of causes, the blocks that pin free memory. */

@@ -76,6 +76,10 @@ static void print_cell(FILE *out, uint64_t number, bool is_count)
 
 static void print_row(FILE *out, const char *name, const struct row *row, bool is_count)
 {
+	/* neither a figure nor a pool's part of one */
+	bool has_now = row->now[ALL] && row->now[ALL] != GP_BYTES_UNKNOWN;
+	if (!has_now && (!row->peak || row->peak == GP_BYTES_UNKNOWN))
+		return;
 	static const char *const pools[POOLS] = { NULL, "  from large pool", "  from small pool" };
 	for (unsigned k = 0; k < POOLS; k++) {
 		fprintf(out, "%-22s", k == ALL ? name : pools[k]);
@@ -117,6 +121,10 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag_de
 	}
 	gp_use_device_print(r->out, r->info, m->device);
 	fprintf(r->out, ", %s\n", gp_frag_moment(r).s);
+	if (!m->reserved_bytes && !d->peak_bytes[GP_CURVE_RESERVED]) {
+		fputs("no PyTorch memory\n", r->out);
+		return;
+	}
 	fprintf(r->out, "%-22s %12s %12s   %s\n", "", "now", "peak", "now, bytes");
 	print_row(r->out, "Allocated memory", &rows.allocated, false);
 	print_row(r->out, "Active memory", &rows.active, false);
@@ -134,7 +142,6 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag_de
 
 void gp_frag_summary_print(const struct gp_frag_report *r)
 {
-	gp_headline_print(r->out, r->info);
 	for (size_t k = 0; k < r->devices; k++)
 		print_device(r, &r->device[k]);
 	gp_frag_note_print(r);

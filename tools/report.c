@@ -185,7 +185,7 @@ static void add_flaws(struct gp_headline *line, const struct gp_info *info)
 		add(line, "NOT COMPLETE: %s could not be written; ",
 		    gp_plural(info->failed_blocks, "block").s);
 	if (info->is_running)
-		add(line, "NOT COMPLETE: the job is running, shown up to %s; ",
+		add(line, "the job is running: shown up to %s; ",
 		    gp_ns_text((int64_t)info->duration_ns).s);
 	else if (!info->is_sealed || (info->has_hole && !info->failed_blocks))
 		add(line, "NOT COMPLETE: its end is missing%s; ",

@@ -116,7 +116,9 @@ def report():
     for options in ((), ("--summary",), ("-o", "map.svg")):
         answer = ask(pid_of(job), *options)
         text = re.sub(r", at [0-9.]+ [a-z]+", "", answer.stdout)
-        print(answer.returncode, *text.splitlines()[1:3], sep="\n")
+        lines = text.splitlines()
+        print(answer.returncode, *lines[1:4], *[line for line in lines[4:] if line.startswith("GPU")], sep="\n")
+        print(*[line.replace(os.getcwd(), "DIR") for line in lines if line.startswith("next")])
     print(open("map.svg").read(4))
     for top in 1, 2:
         answer = ask(pid_of(job), "--json", "--device", "0", "--top", str(top))
@@ -126,6 +128,20 @@ def report():
     print("wider", wide[1] > wide[0] + 50)
     answer = ask(pid_of(job), "--device", "1")
     print(answer.returncode, answer.stderr.split(" of ")[0])
+    job.communicate()
+
+
+def code():
+    """A job without PyTorch: its code by bytes, asked of the process that started it, too."""
+    job = start([sys.executable, "-c", JOB], env={**os.environ, "GPUPROF_STACKS": "all"})
+    say(job, "outside 9437184")
+    say(job, "outside 1048576")
+    pid = pid_of(job)
+    for words in (("snapshot",), ("snapshot", "--summary"), ("snapshot", "--map"), ("ctl",)):
+        answer = subprocess.run(["gpuprof", *words, str(job.pid)], stdout=-1, stderr=-1, text=True)
+        text = answer.stderr + answer.stdout
+        text = text.replace(str(job.pid), "RUN").replace(pid, "JOB").replace(os.getcwd(), "DIR")
+        print(answer.returncode, re.sub(" +", " ", re.sub(r"[0-9.]+ [nmu]?s\b", "TIME", text)), sep="\n", end="")
     job.communicate()
 
 

@@ -1,0 +1,57 @@
+/*
+ * Who holds memory at the moment, above what `frag` says of it: for a job that runs, where the
+ * first question is which code it is. The groups are those of `gpuprof peak`.
+ */
+#include "amount.h"
+#include "frag_report.h"
+#include "use_print.h"
+
+#define HOLDERS_SHOWN 5u
+
+static enum gp_status print_holders(const struct gp_frag_report *r, struct gp_holders *h)
+{
+	const struct gp_use_style style = { .top = HOLDERS_SHOWN,
+					    .all_text = "gpuprof peak --at end --top 0" };
+	const char *of = h->of == GP_CURVE_ALLOCATED ? "allocated by PyTorch" :
+			 h->of == GP_CURVE_PINNED    ? "of pinned memory" :
+						       "of driver memory";
+	struct gp_groups groups;
+	uint64_t outside = h->of == GP_CURVE_DRIVER ? gp_use_fold_segments(h) : h->live_bytes;
+	if (!outside) /* blocks tell what lies in segments */
+		return GP_OK;
+	enum gp_status status =
+		gp_groups_build(r->recording, h->use, h->uses, &style.grouping, &groups);
+	if (status)
+		return status;
+	gp_use_device_print(r->out, r->info, h->device);
+	fprintf(r->out, ": %s %s now\n", gp_bytes_text(h->live_bytes).s, of);
+	gp_use_groups_print(r->out, r->recording, &groups, &style, &gp_use_held_shape,
+			    h->live_bytes);
+	gp_groups_free(&groups);
+	return GP_OK;
+}
+
+static bool is_shown(const struct gp_frag_report *r, unsigned device)
+{
+	bool is_there = false;
+	for (size_t k = 0; k < r->devices; k++)
+		is_there |= r->device[k].frag.device->device == device;
+	return is_there;
+}
+
+enum gp_status gp_frag_holders_print(const struct gp_frag_report *r)
+{
+	struct gp_peak peak;
+	enum gp_status status = gp_peak_build(r->recording, GP_AT_TIME, r->memory.at_ns, &peak);
+	if (status)
+		return status;
+	for (size_t k = 0; k < peak.holders && status == GP_OK; k++) {
+		struct gp_holders *h = &peak.holder[k];
+		if (h->of != GP_CURVE_RESERVED && is_shown(r, h->device))
+			status = print_holders(r, h);
+	}
+	if (peak.host && status == GP_OK)
+		status = print_holders(r, peak.host);
+	gp_peak_free(&peak);
+	return status;
+}
