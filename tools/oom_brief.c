@@ -16,7 +16,7 @@ static void brief_row_print(const struct gp_oom_report *r, size_t k)
 		fprintf(r->out, " %4u", o->device);
 	fprintf(r->out, " %10s %10s %6zu  %-15s  ", gp_bytes_text(o->bytes).s,
 		a->missing_bytes == GP_BYTES_UNKNOWN ? "-" : gp_bytes_text(a->missing_bytes).s,
-		r->row[k].times, gp_oom_answer_cause(a));
+		r->row[k].times, gp_verdict_names[a->verdict]);
 	gp_mask(r->out, gp_oom_answer_brief(a), strlen(gp_oom_answer_brief(a)));
 	fputc('\n', r->out);
 }

@@ -6,8 +6,8 @@
 const struct gp_leak *gp_oom_leak_find(const struct gp_oom_report *r, const struct gp_oom *o,
 				       const struct gp_oom_case *c)
 {
-	uint64_t missing = c->finding.missing_bytes;
-	if (missing == GP_BYTES_UNKNOWN || !missing || gp_has_losses(r->info))
+	const uint64_t missing = c->finding.missing_bytes, lacks = c->finding.short_bytes;
+	if (missing == GP_BYTES_UNKNOWN || !lacks || gp_has_losses(r->info))
 		return NULL;
 	for (size_t k = 0; k < r->leaks.leaks; k++) {
 		const struct gp_leak *l = &r->leaks.leak[k];

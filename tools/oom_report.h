@@ -63,11 +63,21 @@ enum gp_status gp_oom_case_write(struct gp_json *json, const struct gp_oom_repor
 /* ---- oom_text.c ---- */
 
 #define GP_REASON_MAX 640u
-/* The figures that prove the verdict, in a sentence. */
+#define GP_CAUSE_MAX (GP_REASON_MAX + 32)
+#define GP_OOM_SETTING_MAX 96u
+/* The figures that prove the verdict, in a sentence without its name. */
 void gp_oom_reason(const struct gp_oom *oom, const struct gp_oom_case *looked, char *out);
+/* The same behind its name: "limit: ..." */
+void gp_oom_cause_text(const struct gp_oom *oom, const struct gp_oom_case *looked, char *out);
+/* What is missing, with what there is of it. */
+void gp_oom_missing_text(const struct gp_oom_case *looked, char *out);
 /* What one help would have done, in a sentence. */
-void gp_oom_help_text(const struct gp_oom *oom, const struct gp_oom_case *looked,
-		      const struct gp_oom_help *help, char *out);
+void gp_oom_help_text(const struct gp_oom_report *report, const struct gp_oom *oom,
+		      const struct gp_oom_case *looked, const struct gp_oom_help *help, char *out);
+/* A limit of `bytes` as the job sets one, and the fraction that it has now. "": not known. */
+void gp_oom_fraction(const struct gp_oom_report *report, const struct gp_oom_case *looked,
+		     uint64_t bytes, char setting[GP_OOM_SETTING_MAX],
+		     char old[GP_OOM_SETTING_MAX]);
 
 /* By growth, the most first; those that grew are *grown. Stacks with memory then or now. */
 void gp_oom_by_growth(struct gp_groups *groups, size_t *grown);
