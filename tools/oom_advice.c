@@ -17,7 +17,8 @@ struct advising {
 	const struct gp_oom *oom;
 	const struct gp_oom_case *c;
 	struct gp_oom_answer *a;
-	const struct gp_leak *leak; /* that may explain it; NULL: none */
+	struct gp_leaks leaks;	    /* found up to that moment */
+	const struct gp_leak *leak; /* of them, that may explain it; NULL: none */
 	bool is_leak_sure;	    /* it does; else it may be activations of one forward pass */
 	bool is_of_optimizer;	    /* which asked for its states */
 };
@@ -236,7 +237,7 @@ static void advise_leak(struct advising *g)
 		return;
 	uint64_t pace = (uint64_t)gp_rate_bytes(l->bytes_per_step);
 	bool is_named = gp_oom_who(g->r->recording, l->stack, l->at_ns, who);
-	const char *unit = g->r->leaks.window_ns ? "window" : "step";
+	const char *unit = g->leaks.window_ns ? "window" : "step";
 	if (g->is_leak_sure)
 		snprintf(g->a->leak, sizeof g->a->leak,
 			 "%s more each %s since %s %zu; %s in total%s", gp_bytes_text(pace).s, unit,
@@ -341,15 +342,16 @@ static void advise_streams(struct advising *g)
 	}
 	BRIEF(v, "allocate on one stream");
 	const struct gp_frag_pool *p = pool_of_others(g);
+	struct gp_text cached = gp_bytes_text(p ? p->free_bytes : h->bytes);
 	char stream[32] = "the stream", shorter[GP_OOM_WHO_MAX];
 	if (p)
 		snprintf(stream, sizeof stream, "stream 0x%" PRIx64,
 			 g->c->memory.arena[p->arena].stream);
 	if (p && who_holds(g, p->arena, v->who))
-		TEXT(v, "allocating on %s (%s cached) may help; %s uses it", stream,
-		     gp_bytes_text(h->bytes).s, gp_oom_who_short(v->who, 60, shorter));
+		TEXT(v, "allocating on %s (%s cached) may help; %s uses it", stream, cached.s,
+		     gp_oom_who_short(v->who, 60, shorter));
 	else
-		TEXT(v, "allocating on %s (%s cached) may help", stream, gp_bytes_text(h->bytes).s);
+		TEXT(v, "allocating on %s (%s cached) may help", stream, cached.s);
 }
 
 /* The cheaper set of blocks whose going makes a place, where one line allocated them. */
@@ -526,14 +528,16 @@ enum gp_status gp_oom_advise(const struct gp_oom_report *r, const struct gp_oom 
 			     const struct gp_oom_case *c, struct gp_oom_answer *a)
 {
 	struct advising g = { .r = r, .oom = o, .c = c, .a = a };
-	g.leak = gp_oom_leak_find(r, o, c);
+	enum gp_status status = gp_oom_leak_find(r, o, c, &g.leaks, &g.leak);
 	g.is_leak_sure = g.leak && !g.leak->may_be_activations;
 	g.is_of_optimizer = is_of_optimizer(r, o);
 	advise_settings(&g);
 	advise_others(&g);
 	advise_batch(&g);
-	enum gp_status status = advise_code(&g);
+	if (!status)
+		status = advise_code(&g);
 	sort_advice(a);
 	list_no_helps(&g);
+	gp_leaks_free(&g.leaks);
 	return status;
 }

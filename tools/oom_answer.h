@@ -104,9 +104,13 @@ void gp_oom_set_text(const struct gp_oom_case *looked, const struct gp_block_set
 
 /* ---- what to change ---- */
 
-/* oom_leak.c: the leak that explains it, or may; NULL: none does. */
-const struct gp_leak *gp_oom_leak_find(const struct gp_oom_report *report, const struct gp_oom *oom,
-				       const struct gp_oom_case *looked);
+/*
+ * oom_leak.c: the leak that explains it, or may; NULL: none does. It is one of `leaks`, of which
+ * the caller frees what was found up to that moment. Rewinds.
+ */
+enum gp_status gp_oom_leak_find(const struct gp_oom_report *report, const struct gp_oom *oom,
+				const struct gp_oom_case *looked, struct gp_leaks *leaks,
+				const struct gp_leak **leak);
 /* oom_advice.c: fills `leak`, advice and no_help of an answer whose other parts are there. */
 enum gp_status gp_oom_advise(const struct gp_oom_report *report, const struct gp_oom *oom,
 			     const struct gp_oom_case *looked, struct gp_oom_answer *answer);

@@ -76,7 +76,8 @@ void gp_oom_head_print(const struct gp_oom_report *r)
 	}
 	if (left)
 		fprintf(r->out, "and %s; --json lists all\n", gp_plural(left, "time").s);
-	if (r->ooms.retries)
+	/* of the whole recording */
+	if (r->ooms.retries && !r->number)
 		fprintf(r->out, "and %s that PyTorch retried with success\n",
 			gp_plural(r->ooms.retries, "failed CUDA call").s);
 }

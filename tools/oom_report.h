@@ -31,7 +31,6 @@ struct gp_oom_report {
 	struct gp_allocator_settings settings;
 	struct gp_ooms ooms;
 	struct gp_steps steps; /* with `--window step`; else all 0 */
-	struct gp_leaks leaks; /* up to the last one that is shown; empty in the long report */
 	struct gp_oom_row *row;
 	size_t shown;
 	uint64_t number; /* that was asked for, from 1; 0: all */
@@ -41,10 +40,10 @@ struct gp_oom_report {
 };
 
 /*
- * oom_brief.c: a table where there are several, and the answer for `last`. Of it and of each row
- * the answer is there.
+ * oom_brief.c: the answer for `first`, and a table where there are several. Of it and of each row
+ * the answer is there. Rows that read alike become one.
  */
-void gp_oom_brief_print(const struct gp_oom_report *report, size_t last);
+void gp_oom_brief_print(struct gp_oom_report *report, size_t first);
 /* oom_print.c: the lines above a table, which state what is not known, and that it did not. */
 void gp_oom_top_print(const struct gp_oom_report *report);
 /* The last line: how to record what an answer needs; else `otherwise`, a command. */

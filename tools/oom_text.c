@@ -223,8 +223,14 @@ static void say_higher_limit(const struct gp_oom_report *r, const struct gp_oom_
 static void say_less(const struct gp_oom_facts *f, const struct gp_oom_help *h, char *out)
 {
 	struct gp_text a, b;
-	SAY("%s less of the %s allocated and requested", text(&a, h->bytes),
-	    text(&b, f->allocated_bytes + f->bytes));
+	if (f->is_framework)
+		SAY("%s less of the %s allocated and requested", text(&a, h->bytes),
+		    text(&b, f->allocated_bytes + f->bytes));
+	else if (f->allocated_bytes >= h->bytes)
+		SAY("%s less of PyTorch's %s, then empty_cache()", text(&a, h->bytes),
+		    text(&b, f->allocated_bytes));
+	else
+		SAY("%s less in use on the device", text(&a, h->bytes));
 }
 
 static void say_freeing(const struct gp_oom_case *c, const struct gp_oom_help *h, char *out)
@@ -295,7 +301,7 @@ void gp_oom_help_text(const struct gp_oom_report *r, const struct gp_oom *o,
 		say_rounding(h, out);
 		return;
 	case GP_HELP_STREAMS:
-		SAY("one stream and pool for both: %s is cached for others", text(&a, h->bytes));
+		SAY("one stream and pool for both: %s are cached for others", text(&a, h->bytes));
 		return;
 	case GP_HELP_LIMIT:
 		say_higher_limit(r, c, h, out);
@@ -305,7 +311,7 @@ void gp_oom_help_text(const struct gp_oom_report *r, const struct gp_oom *o,
 		say_came(o, h, out);
 		return;
 	case GP_HELP_SMALLER:
-		SAY("a request of at most %s", text(&a, h->bytes));
+		SAY("a request of at most %s (%" PRIu64 " bytes)", text(&a, h->bytes), h->bytes);
 		return;
 	case GP_HELP_LESS:
 		say_less(&c->facts, h, out);
