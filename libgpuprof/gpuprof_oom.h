@@ -71,6 +71,7 @@ enum gp_verdict {
 	GP_VERDICT_OTHER,	  /* another process took what is missing */
 	GP_VERDICT_OUTSIDE,	  /* this job did, outside the framework */
 	GP_VERDICT_CAPACITY,	  /* it does not fit, all cached bytes counted */
+	GP_VERDICT_RESERVE,	  /* the driver keeps some of what it counts as free */
 	GP_VERDICTS,
 };
 extern const char *const gp_verdict_names[GP_VERDICTS]; /* "not known", "stream or pool", ... */
@@ -108,9 +109,16 @@ struct gp_oom_finding {
 	uint64_t room_bytes;   /* of the driver, within the limit */
 	uint64_t usable_bytes; /* both: if every byte could be used */
 	/* that the request lacks even then; 0: none; GP_BYTES_UNKNOWN */
+	uint64_t short_bytes;
+	/*
+	 * What must become available so that the request succeeds: a new place for it, less what
+	 * the driver has free and the limit leaves. With kept_bytes, in units of 2 MiB; never 0;
+	 * GP_BYTES_UNKNOWN
+	 */
 	uint64_t missing_bytes;
+	uint64_t kept_bytes;   /* that the driver may keep: GP_KEPT_BY_DRIVER where it refused */
+	bool is_limit_tighter; /* the limit, not the driver, lacks what is missing */
 	const char *not_known; /* what is missing for a verdict, a text that holds for ever */
-	bool is_kept; /* the driver refused some of what it counts as free: see GP_KEPT_BY_DRIVER */
 };
 /* Of what it counts as free: 2 MiB of whole segments, up to 16 MiB of pages (driver 580). */
 #define GP_KEPT_BY_DRIVER (32ull << 20)
@@ -132,7 +140,7 @@ enum gp_help {
 	GP_HELP_OUTSIDE,       /* `bytes` that came outside the framework since the last peak */
 	GP_HELP_OTHER,	       /* `bytes` that came outside the job since */
 	GP_HELP_SMALLER,       /* a request of at most `bytes` is served */
-	GP_HELP_LESS,	       /* `bytes` less in use at that moment */
+	GP_HELP_LESS,	       /* `bytes` less in use and requested at that moment */
 	GP_HELPS,
 };
 extern const char *const gp_help_names[GP_HELPS]; /* "free_neighbours", ... */

@@ -59,7 +59,7 @@ const char *gp_again_why(const struct gp_info *info, unsigned lacks, char *out)
 		return out;
 	}
 	if (lacks & GP_LACK_STACKS && !info->is_captured_in_part)
-		why = "no stacks; they are recorded without --light and --stacks=off";
+		why = "no stacks recorded; record again without --light or --stacks=off";
 	snprintf(out, GP_AGAIN_WHY, "%s", why);
 	return out;
 }

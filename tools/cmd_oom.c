@@ -133,22 +133,22 @@ static enum gp_status show_json(struct oom *c)
 	return status;
 }
 
-/* Each different one has a row; the last one may have ended the job and is answered in full. */
+/* Each different one has a row; the first one is answered in full. */
 static enum gp_status show_brief(struct oom *c)
 {
 	struct gp_oom_report *r = &c->r;
 	enum gp_status status = GP_OK;
-	size_t last = 0, rows = 0;
-	for (size_t k = 0; k < r->ooms.ooms; k++) {
-		last = r->row[k].is_shown ? k : last;
-		r->row[k].is_row = r->row[k].times && r->shown > 1 && rows < GP_OOM_BRIEF_ROWS;
-		rows += r->row[k].is_row;
-	}
-	for (size_t k = 0; k < r->ooms.ooms && status == GP_OK; k++)
-		if (r->row[k].is_row || (r->shown && k == last))
+	size_t first = SIZE_MAX, rows = 0;
+	for (size_t k = 0; k < r->ooms.ooms && status == GP_OK; k++) {
+		struct gp_oom_row *row = &r->row[k];
+		first = row->is_shown && first == SIZE_MAX ? k : first;
+		row->is_row = row->times && r->shown > 1 && rows < GP_OOM_BRIEF_ROWS;
+		rows += row->is_row;
+		if (row->is_row || k == first)
 			status = look(c, k, false);
+	}
 	if (status == GP_OK)
-		gp_oom_brief_print(r, last);
+		gp_oom_brief_print(r, first);
 	return status;
 }
 
@@ -174,18 +174,6 @@ static enum gp_status show_details(struct oom *c)
 	return status == GP_OK && !is_whole ? GP_E_MEMORY : status;
 }
 
-/* What grew from step to step until memory ran out the last time. */
-static enum gp_status find_leaks(struct oom *c)
-{
-	struct gp_oom_report *r = &c->r;
-	size_t last = r->ooms.ooms;
-	while (last && !r->row[last - 1].is_shown)
-		last--;
-	if (!last || (c->is_detailed && !c->is_json))
-		return GP_OK;
-	return gp_leaks_build(r->recording, INT64_MIN, r->ooms.oom[last - 1].at_ns, &r->leaks);
-}
-
 static int build(struct oom *c)
 {
 	struct gp_oom_report *r = &c->r;
@@ -195,8 +183,6 @@ static int build(struct oom *c)
 		status = GP_E_MEMORY;
 	if (status == GP_OK && c->is_by_step)
 		status = gp_steps_find(r->recording, &r->steps);
-	if (status == GP_OK)
-		status = find_leaks(c);
 	if (status)
 		return gp_report_failed("report on", r->path, status);
 	if (!r->shown && !gp_report_has_device(r->path, r->info, c->device))
@@ -228,7 +214,6 @@ static int report(struct oom *c, const char *path)
 	for (size_t k = 0; r->row && k < r->ooms.ooms; k++)
 		free(r->row[k].answer);
 	free(r->row);
-	gp_leaks_free(&r->leaks);
 	gp_steps_free(&r->steps);
 	gp_ooms_free(&r->ooms);
 	gp_recording_close(r->recording);

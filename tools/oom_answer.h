@@ -29,9 +29,9 @@ struct gp_oom_advice {
 	enum gp_oom_cost cost;
 	bool is_sure; /* by the figures; else the bytes are the most that it brings */
 	uint64_t bytes;
-	char who[GP_OOM_WHO_MAX]; /* the line to change; "": it names none */
-	char setting[64];	  /* "expandable_segments:True"; "": it is none */
-	char brief[96];		  /* for a table */
+	char who[GP_OOM_WHO_MAX];	  /* the line to change; "": it names none */
+	char setting[GP_OOM_SETTING_MAX]; /* "expandable_segments:True"; "": it is none */
+	char brief[96];			  /* for a table */
 	char text[GP_OOM_LINE_MAX];
 };
 struct gp_oom_no_help {
@@ -41,19 +41,15 @@ struct gp_oom_no_help {
 struct gp_oom_answer {
 	bool is_framework;
 	uint64_t asked_bytes;
-	/*
-	 * By which the request was longer than the largest place that it could have had, or than
-	 * what could be used; GP_BYTES_UNKNOWN
-	 */
-	uint64_t missing_bytes;
+	uint64_t missing_bytes; /* gp_oom_finding's */
 	enum gp_verdict verdict;
-	bool is_kept; /* the driver refused a little that it counts as free */
 	char where[128], asker[GP_OOM_WHO_MAX];
 	char no_asker[GP_AGAIN_WHY]; /* why asker is ""; "": no usual cause */
-	char missing[GP_OOM_LINE_MAX], cause[GP_OOM_LINE_MAX];
+	char missing[GP_REASON_MAX], cause[GP_CAUSE_MAX];
 	char leak[GP_OOM_LINE_MAX]; /* "": none that explains it was found */
 	size_t advices, no_helps;
-	struct gp_oom_advice advice[GP_OOM_ADVICE_MOST]; /* by cost */
+	/* the sure ones first, of them what removes the cause, then by cost */
+	struct gp_oom_advice advice[GP_OOM_ADVICE_MOST];
 	struct gp_oom_no_help no_help[GP_OOM_NO_HELP_MOST];
 };
 /* Rewinds. */
@@ -63,20 +59,59 @@ enum gp_status gp_oom_answer_build(const struct gp_oom_report *report, size_t k,
 void gp_oom_answer_print(FILE *out, const struct gp_oom_answer *answer);
 /* The key `answer`. */
 void gp_oom_answer_write(struct gp_json *json, const struct gp_oom_answer *answer);
-/* A word or three for a table: "fragmentation", "outside PyTorch". */
-const char *gp_oom_answer_cause(const struct gp_oom_answer *answer);
 /* Of the first advice; "-": there is none. */
 const char *gp_oom_answer_brief(const struct gp_oom_answer *answer);
 
-/* ---- oom_advice.c ---- */
+/* ---- oom_who.c ---- */
 
 /* Who allocated: "train.py:97 step < train.py:120 main"; false: no line is known. */
 bool gp_oom_who(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
 		char out[GP_OOM_WHO_MAX]);
-/* oom_leak.c: the leak that explains it, or may; NULL: none does. */
-const struct gp_leak *gp_oom_leak_find(const struct gp_oom_report *report, const struct gp_oom *oom,
-				       const struct gp_oom_case *looked);
-/* Fills `leak`, advice and no_help of an answer whose other parts are there. */
+/*
+ * Where the line would be too long with `others` columns beside it: without the caller's file, if
+ * it is the same, or without the caller. "a.py:9 f < :4 g" is such a text.
+ */
+const char *gp_oom_who_short(const char *who, size_t others, char out[GP_OOM_WHO_MAX]);
+/* The line that holds most. */
+struct gp_oom_holder {
+	uint64_t bytes; /* 0: no line is known */
+	uint32_t stack;
+	char who[GP_OOM_WHO_MAX];
+	/* of its blocks those that are alone in their segments, until they are enough */
+	size_t blocks, freed;
+	uint64_t freed_bytes; /* of the segments */
+	bool is_enough;
+};
+/* Of the framework's blocks, or of what lies outside of it. */
+enum gp_status gp_oom_holder_find(const struct gp_oom_report *report,
+				  const struct gp_oom_case *looked, bool is_outside,
+				  struct gp_oom_holder *out);
+
+/* ---- oom_blocks.c ---- */
+
+#define GP_OOM_BLOCKS_MAX 64u
+/* "2 of the 4 blocks", "the block" */
+const char *gp_oom_blocks_text(size_t some, size_t all, char out[GP_OOM_BLOCKS_MAX]);
+/* Which of the framework's blocks it must free so that the driver gets `needed`. */
+enum gp_status gp_oom_holder_free(const struct gp_oom_case *looked, uint64_t needed,
+				  struct gp_oom_holder *holder);
+/* Who allocated all blocks of a set; false: no single line did. */
+bool gp_oom_set_who(const struct gp_oom_report *report, const struct gp_oom_case *looked,
+		    const struct gp_block_set *set, char who[GP_OOM_WHO_MAX]);
+/* To free them; `is_beside`: neighbours that join with gaps, else blocks of whole segments. */
+void gp_oom_set_text(const struct gp_oom_case *looked, const struct gp_block_set *set,
+		     bool is_beside, const char *who, char out[GP_OOM_LINE_MAX]);
+
+/* ---- what to change ---- */
+
+/*
+ * oom_leak.c: the leak that explains it, or may; NULL: none does. It is one of `leaks`, of which
+ * the caller frees what was found up to that moment. Rewinds.
+ */
+enum gp_status gp_oom_leak_find(const struct gp_oom_report *report, const struct gp_oom *oom,
+				const struct gp_oom_case *looked, struct gp_leaks *leaks,
+				const struct gp_leak **leak);
+/* oom_advice.c: fills `leak`, advice and no_help of an answer whose other parts are there. */
 enum gp_status gp_oom_advise(const struct gp_oom_report *report, const struct gp_oom *oom,
 			     const struct gp_oom_case *looked, struct gp_oom_answer *answer);
 

@@ -1,4 +1,4 @@
-/* `gpuprof oom` for a person: the answer for the last one, and a row for each different one. */
+/* `gpuprof oom` for a person: the answer for the first one, and a row for each different one. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -16,15 +16,41 @@ static void brief_row_print(const struct gp_oom_report *r, size_t k)
 		fprintf(r->out, " %4u", o->device);
 	fprintf(r->out, " %10s %10s %6zu  %-15s  ", gp_bytes_text(o->bytes).s,
 		a->missing_bytes == GP_BYTES_UNKNOWN ? "-" : gp_bytes_text(a->missing_bytes).s,
-		r->row[k].times, gp_oom_answer_cause(a));
+		r->row[k].times, gp_verdict_names[a->verdict]);
 	gp_mask(r->out, gp_oom_answer_brief(a), strlen(gp_oom_answer_brief(a)));
 	fputc('\n', r->out);
 }
 
-static void brief_table_print(const struct gp_oom_report *r)
+/* A reader sees no difference. */
+static bool brief_is_alike(const struct gp_oom_report *r, size_t a, size_t b)
+{
+	const struct gp_oom_answer *x = r->row[a].answer, *y = r->row[b].answer;
+	return r->ooms.oom[a].device == r->ooms.oom[b].device && x->verdict == y->verdict &&
+	       x->asked_bytes == y->asked_bytes && strcmp(x->asker, y->asker) == 0 &&
+	       strcmp(gp_bytes_text(x->missing_bytes).s, gp_bytes_text(y->missing_bytes).s) == 0 &&
+	       strcmp(gp_oom_answer_brief(x), gp_oom_answer_brief(y)) == 0;
+}
+
+/* The times of a row that reads like one before are that one's. */
+static void brief_merge(struct gp_oom_report *r)
+{
+	for (size_t k = 0; k < r->ooms.ooms; k++) {
+		for (size_t i = 0; i < k && r->row[k].is_row; i++) {
+			if (!r->row[i].is_row || !brief_is_alike(r, i, k))
+				continue;
+			r->row[i].times += r->row[k].times;
+			r->row[k].times = 0;
+			r->row[k].is_row = false;
+		}
+	}
+}
+
+static void brief_table_print(struct gp_oom_report *r)
 {
 	size_t left = 0;
-	fputs("\neach different request, at its first time:\n", r->out);
+	brief_merge(r);
+	fputs("\neach different request, at its first time; --number N answers for another:\n",
+	      r->out);
 	fprintf(r->out, "   #      moment%s  requested    missing  times  cause            try\n",
 		r->info->devices > 1 ? "  GPU" : "");
 	for (size_t k = 0; k < r->ooms.ooms; k++) {
@@ -38,18 +64,18 @@ static void brief_table_print(const struct gp_oom_report *r)
 		fprintf(r->out, "and %s; --json lists all\n", gp_plural(left, "different one").s);
 }
 
-void gp_oom_brief_print(const struct gp_oom_report *r, size_t last)
+void gp_oom_brief_print(struct gp_oom_report *r, size_t first)
 {
 	char next[64] = "oom --details";
 	gp_oom_top_print(r);
 	if (r->shown > 1)
-		fprintf(r->out, "memory ran out %s; the last time, --number %zu:\n",
-			gp_plural(r->shown, "time").s, last + 1);
+		fprintf(r->out, "memory ran out %s; the first time, --number %zu:\n",
+			gp_plural(r->shown, "time").s, first + 1);
 	if (r->shown)
-		gp_oom_answer_print(r->out, r->row[last].answer);
+		gp_oom_answer_print(r->out, r->row[first].answer);
 	if (r->shown > 1)
 		brief_table_print(r);
 	if (r->ooms.ooms > 1)
-		snprintf(next, sizeof next, "oom --number %zu --details", last + 1);
+		snprintf(next, sizeof next, "oom --number %zu --details", first + 1);
 	gp_oom_next_print(r, next);
 }

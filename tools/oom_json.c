@@ -70,13 +70,14 @@ static void write_verdict(struct gp_json *json, const struct gp_oom *o, const st
 	gp_json_end(json);
 }
 
-static void write_helps(struct gp_json *json, const struct gp_oom *o, const struct gp_oom_case *c)
+static void write_helps(struct gp_json *json, const struct gp_oom_report *r, const struct gp_oom *o,
+			const struct gp_oom_case *c)
 {
 	char text[GP_REASON_MAX];
 	gp_json_array(json, "helps");
 	for (size_t k = 0; k < c->helps; k++) {
 		const struct gp_oom_help *h = &c->help[k];
-		gp_oom_help_text(o, c, h, text);
+		gp_oom_help_text(r, o, c, h, text);
 		gp_json_object(json, NULL);
 		gp_json_text(json, "help", gp_help_names[h->help]);
 		if (h->is_enough && h->is_bound)
@@ -209,7 +210,7 @@ enum gp_status gp_oom_case_write(struct gp_json *json, const struct gp_oom_repor
 		status = write_asker(json, r, o);
 		write_verdict(json, o, c);
 		write_state(json, c);
-		write_helps(json, o, c);
+		write_helps(json, r, o, c);
 		write_set(json, "free_neighbours", c, &c->frag.fit.in_place);
 		write_set(json, "free_segments", c, &c->frag.fit.by_emptying);
 		write_pins(json, r, c);

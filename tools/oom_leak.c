@@ -3,17 +3,21 @@
 #include "report.h"
 
 /* One that holds at that moment at least what is missing then. */
-const struct gp_leak *gp_oom_leak_find(const struct gp_oom_report *r, const struct gp_oom *o,
-				       const struct gp_oom_case *c)
+enum gp_status gp_oom_leak_find(const struct gp_oom_report *r, const struct gp_oom *o,
+				const struct gp_oom_case *c, struct gp_leaks *leaks,
+				const struct gp_leak **leak)
 {
-	uint64_t missing = c->finding.missing_bytes;
-	if (missing == GP_BYTES_UNKNOWN || !missing || gp_has_losses(r->info))
-		return NULL;
-	for (size_t k = 0; k < r->leaks.leaks; k++) {
-		const struct gp_leak *l = &r->leaks.leak[k];
+	const uint64_t missing = c->finding.missing_bytes, lacks = c->finding.short_bytes;
+	*leaks = (struct gp_leaks){ 0 };
+	*leak = NULL;
+	if (missing == GP_BYTES_UNKNOWN || !lacks || gp_has_losses(r->info))
+		return GP_OK;
+	enum gp_status status = gp_leaks_build(r->recording, INT64_MIN, o->at_ns, leaks);
+	for (size_t k = 0; status == GP_OK && k < leaks->leaks && !*leak; k++) {
+		const struct gp_leak *l = &leaks->leak[k];
 		if (!l->is_object && l->device == o->device && l->since_ns < o->at_ns &&
 		    l->bytes_per_step > 0 && l->live_bytes >= missing)
-			return l;
+			*leak = l;
 	}
-	return NULL;
+	return status;
 }

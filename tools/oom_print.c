@@ -10,7 +10,7 @@
 #include "report.h"
 #include "screen.h"
 
-#define SET_SHOWN 5u
+#define SET_SHOWN 40u /* blocks that advice refers to: more than a person reads */
 
 static void print_bytes(FILE *out, uint64_t bytes, int width)
 {
@@ -76,7 +76,8 @@ void gp_oom_head_print(const struct gp_oom_report *r)
 	}
 	if (left)
 		fprintf(r->out, "and %s; --json lists all\n", gp_plural(left, "time").s);
-	if (r->ooms.retries)
+	/* of the whole recording */
+	if (r->ooms.retries && !r->number)
 		fprintf(r->out, "and %s that PyTorch retried with success\n",
 			gp_plural(r->ooms.retries, "failed CUDA call").s);
 }
@@ -154,15 +155,15 @@ static void print_set(const struct gp_frag_report *r, const struct gp_block_set 
 			gp_plural(set->blocks - SET_SHOWN, "more block").s);
 }
 
-static void print_helps(const struct gp_frag_report *r, const struct gp_oom *o,
-			const struct gp_oom_case *c)
+static void print_helps(const struct gp_oom_report *whole, const struct gp_frag_report *r,
+			const struct gp_oom *o, const struct gp_oom_case *c)
 {
 	char text[GP_REASON_MAX];
 	fputs("  what would have helped:\n", r->out);
 	for (size_t k = 0; k < c->helps; k++) {
 		const struct gp_oom_help *h = &c->help[k];
 		const char *how = !h->is_enough ? "no" : h->is_bound ? "maybe" : "yes";
-		gp_oom_help_text(o, c, h, text);
+		gp_oom_help_text(whole, o, c, h, text);
 		fprintf(r->out, "    %-7s  %s\n", how, text);
 		if (h->help == GP_HELP_FREE_NEIGHBOURS)
 			print_set(r, &c->frag.fit.in_place);
@@ -267,17 +268,19 @@ enum gp_status gp_oom_case_print(const struct gp_oom_report *r, size_t k,
 {
 	const struct gp_oom *o = oom_at(r, k);
 	struct gp_frag_report f = frag_report(r, c);
-	char reason[GP_REASON_MAX];
+	char reason[GP_CAUSE_MAX];
 	print_asked(r, k);
 	enum gp_status status = print_asker(r, o);
-	gp_oom_reason(o, c, reason);
-	fprintf(r->out, "  verdict: %s: %s\n", gp_verdict_names[c->finding.verdict], reason);
+	gp_oom_cause_text(o, c, reason);
+	fprintf(r->out, "  verdict: %s\n", reason);
+	gp_oom_missing_text(c, reason);
+	fprintf(r->out, "  missing: %s\n", reason);
 	if (c->memory.doubt) {
 		fputs("  note: ", r->out);
 		gp_mask_line(r->out, c->memory.doubt);
 	}
 	print_place(r, c);
-	print_helps(&f, o, c);
+	print_helps(r, &f, o, c);
 	if (c->frag.reserved_bytes) {
 		gp_frag_causes_print(&f, &c->frag);
 		gp_frag_pins_print(&f, &c->frag);

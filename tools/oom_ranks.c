@@ -126,7 +126,7 @@ void gp_oom_ranks_print(struct gp_oom_ranks *ranks, FILE *out)
 			gp_bytes_text(a->asked_bytes).s,
 			a->missing_bytes == GP_BYTES_UNKNOWN ? "-" :
 							       gp_bytes_text(a->missing_bytes).s,
-			rank->times, gp_oom_answer_cause(a), gp_oom_answer_brief(a));
+			rank->times, gp_verdict_names[a->verdict], gp_oom_answer_brief(a));
 		gp_name_print(out, rank->path);
 		fputc('\n', out);
 	}

@@ -31,7 +31,6 @@ struct gp_oom_report {
 	struct gp_allocator_settings settings;
 	struct gp_ooms ooms;
 	struct gp_steps steps; /* with `--window step`; else all 0 */
-	struct gp_leaks leaks; /* up to the last one that is shown; empty in the long report */
 	struct gp_oom_row *row;
 	size_t shown;
 	uint64_t number; /* that was asked for, from 1; 0: all */
@@ -41,10 +40,10 @@ struct gp_oom_report {
 };
 
 /*
- * oom_brief.c: a table where there are several, and the answer for `last`. Of it and of each row
- * the answer is there.
+ * oom_brief.c: the answer for `first`, and a table where there are several. Of it and of each row
+ * the answer is there. Rows that read alike become one.
  */
-void gp_oom_brief_print(const struct gp_oom_report *report, size_t last);
+void gp_oom_brief_print(struct gp_oom_report *report, size_t first);
 /* oom_print.c: the lines above a table, which state what is not known, and that it did not. */
 void gp_oom_top_print(const struct gp_oom_report *report);
 /* The last line: how to record what an answer needs; else `otherwise`, a command. */
@@ -63,11 +62,21 @@ enum gp_status gp_oom_case_write(struct gp_json *json, const struct gp_oom_repor
 /* ---- oom_text.c ---- */
 
 #define GP_REASON_MAX 640u
-/* The figures that prove the verdict, in a sentence. */
+#define GP_CAUSE_MAX (GP_REASON_MAX + 32)
+#define GP_OOM_SETTING_MAX 96u
+/* The figures that prove the verdict, in a sentence without its name. */
 void gp_oom_reason(const struct gp_oom *oom, const struct gp_oom_case *looked, char *out);
+/* The same behind its name: "limit: ..." */
+void gp_oom_cause_text(const struct gp_oom *oom, const struct gp_oom_case *looked, char *out);
+/* What is missing, with what there is of it. */
+void gp_oom_missing_text(const struct gp_oom_case *looked, char *out);
 /* What one help would have done, in a sentence. */
-void gp_oom_help_text(const struct gp_oom *oom, const struct gp_oom_case *looked,
-		      const struct gp_oom_help *help, char *out);
+void gp_oom_help_text(const struct gp_oom_report *report, const struct gp_oom *oom,
+		      const struct gp_oom_case *looked, const struct gp_oom_help *help, char *out);
+/* A limit of `bytes` as the job sets one, and the fraction that it has now. "": not known. */
+void gp_oom_fraction(const struct gp_oom_report *report, const struct gp_oom_case *looked,
+		     uint64_t bytes, char setting[GP_OOM_SETTING_MAX],
+		     char old[GP_OOM_SETTING_MAX]);
 
 /* By growth, the most first; those that grew are *grown. Stacks with memory then or now. */
 void gp_oom_by_growth(struct gp_groups *groups, size_t *grown);

@@ -1,13 +1,178 @@
 /* Sentences of `gpuprof oom`: what proves a verdict, and what would have helped. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "amount.h"
 #include "oom_report.h"
 
+#define ROOM_TEXT 160u	      /* of a part of a sentence, with two sizes */
 #define FRACTION_PARTS 10000u /* of a limit as a fraction: the steps in which it is stated */
 #define SAY(...) snprintf(out, GP_REASON_MAX, __VA_ARGS__)
+
+/* ---- what is missing, and why ---- */
+
+static uint64_t above(uint64_t more, uint64_t less)
+{
+	if (more == GP_BYTES_UNKNOWN || less == GP_BYTES_UNKNOWN)
+		return GP_BYTES_UNKNOWN;
+	return more > less ? more - less : 0;
+}
+
+/* The limit, not the device, decides how much more PyTorch may reserve. */
+static bool is_limit_tighter(const struct gp_oom_facts *f)
+{
+	return f->is_limit_told && f->limit_bytes != GP_BYTES_UNKNOWN &&
+	       above(f->limit_bytes, f->reserved_bytes) < f->free_bytes;
+}
+
+/* "; the 1.00 GiB limit leaves 24.0 MiB", "; the device has 928 MiB free", "" */
+static void say_room(const struct gp_oom_facts *f, bool is_of_limit_alone, char out[ROOM_TEXT])
+{
+	out[0] = '\0';
+	if (is_limit_tighter(f))
+		snprintf(out, ROOM_TEXT, "; the %s limit leaves %s",
+			 gp_bytes_text(f->limit_bytes).s,
+			 gp_bytes_text(above(f->limit_bytes, f->reserved_bytes)).s);
+	else if (!is_of_limit_alone && f->free_bytes != GP_BYTES_UNKNOWN)
+		snprintf(out, ROOM_TEXT, "; the device has %s free",
+			 gp_bytes_text(f->free_bytes).s);
+}
+
+void gp_oom_missing_text(const struct gp_oom_case *c, char *out)
+{
+	const struct gp_oom_facts *f = &c->facts;
+	const struct gp_oom_finding *v = &c->finding;
+	const uint64_t needed = v->is_limit_tighter ? f->limited_bytes : f->driver_bytes;
+	const struct gp_text missing = gp_bytes_text(v->missing_bytes);
+	char segment[ROOM_TEXT] = "", kept[ROOM_TEXT] = "";
+	if (v->missing_bytes == GP_BYTES_UNKNOWN) {
+		SAY("not known");
+		return;
+	}
+	if (v->verdict == GP_VERDICT_RESERVE) {
+		SAY("perhaps %s: the driver does not hand out its last free MiB", missing.s);
+		return;
+	}
+	if (strcmp(gp_bytes_text(needed).s, gp_bytes_text(f->bytes).s) != 0)
+		snprintf(segment, sizeof segment, "PyTorch reserves %s for this, ",
+			 gp_bytes_text(needed).s);
+	if (v->kept_bytes)
+		snprintf(kept, sizeof kept, " and may keep %s", gp_bytes_text(v->kept_bytes).s);
+	if (v->is_limit_tighter)
+		SAY("%s: %sthe limit leaves %s", missing.s, segment,
+		    gp_bytes_text(above(f->limit_bytes, f->reserved_bytes)).s);
+	else
+		SAY("%s: %sthe driver has %s free%s", missing.s, segment,
+		    gp_bytes_text(f->free_bytes).s, kept);
+}
+
+static void say_stream(const struct gp_oom_case *c, char *out)
+{
+	const uint64_t *cause = c->frag.cause_bytes;
+	const char *where = "for other streams or in private pools";
+	char room[ROOM_TEXT];
+	say_room(&c->facts, true, room);
+	if (c->facts.has_arena && !cause[GP_CAUSE_PRIVATE] && cause[GP_CAUSE_STREAM])
+		where = "for other streams";
+	else if (c->facts.has_arena && cause[GP_CAUSE_PRIVATE] && !cause[GP_CAUSE_STREAM])
+		where = "in private pools (CUDA graphs, MemPool)";
+	if (c->facts.elsewhere_bytes)
+		SAY("%s are cached %s%s", gp_bytes_text(c->facts.elsewhere_bytes).s, where, room);
+	else
+		SAY("the cache has a place for %s, %s%s",
+		    gp_bytes_text(c->facts.largest_any_bytes).s, where, room);
+}
+
+static void say_limit(const struct gp_oom_facts *f, char *out)
+{
+	char had[ROOM_TEXT] = "";
+	if (f->free_bytes != GP_BYTES_UNKNOWN)
+		snprintf(had, sizeof had, "; the device has %s free",
+			 gp_bytes_text(f->free_bytes).s);
+	if (f->is_limit_told)
+		SAY("set_per_process_memory_fraction allows %s%s", gp_bytes_text(f->limit_bytes).s,
+		    had);
+	else
+		SAY("PyTorch stopped at %s by a limit that was not recorded%s",
+		    gp_bytes_text(f->reserved_bytes).s, had);
+}
+
+static void say_capacity(const struct gp_oom *o, const struct gp_oom_case *c, char *out)
+{
+	const struct gp_oom_facts *f = &c->facts;
+	const uint64_t total = c->frag.device->total_bytes;
+	if (total && o->bytes > total)
+		SAY("the request is larger than the GPU's %s", gp_bytes_text(total).s);
+	else if (f->is_framework)
+		SAY("PyTorch uses %s of the %s that it can have",
+		    gp_bytes_text(f->allocated_bytes).s,
+		    gp_bytes_text(f->allocated_bytes + c->finding.usable_bytes).s);
+	else if (f->allocated_bytes)
+		SAY("PyTorch uses %s; the driver has %s free", gp_bytes_text(f->allocated_bytes).s,
+		    gp_bytes_text(f->free_bytes).s);
+	else
+		SAY("%s requested, the driver has %s free", gp_bytes_text(f->driver_bytes).s,
+		    gp_bytes_text(f->free_bytes).s);
+}
+
+static void say_pieces(const struct gp_oom_case *c, char *out)
+{
+	const char *doubt = c->facts.has_arena ? "" : " or for other streams";
+	char room[ROOM_TEXT];
+	say_room(&c->facts, false, room);
+	SAY("%s are cached in pieces%s%s", gp_bytes_text(c->finding.cached_bytes).s, doubt, room);
+}
+
+void gp_oom_reason(const struct gp_oom *o, const struct gp_oom_case *c, char *out)
+{
+	const struct gp_oom_facts *f = &c->facts;
+	switch (c->finding.verdict) {
+	case GP_VERDICT_STREAM:
+		say_stream(c, out);
+		return;
+	case GP_VERDICT_FRAGMENTATION:
+		say_pieces(c, out);
+		return;
+	case GP_VERDICT_CACHE:
+		SAY("%s are unused in its free segments", gp_bytes_text(f->releasable_bytes).s);
+		return;
+	case GP_VERDICT_LIMIT:
+		say_limit(f, out);
+		return;
+	case GP_VERDICT_OTHER:
+		SAY("by the driver's count, %s more than at %s are used outside this job",
+		    gp_bytes_text(f->other_grown_bytes).s, gp_ns_text(o->before_at_ns).s);
+		return;
+	case GP_VERDICT_OUTSIDE:
+		SAY("this job took %s from the driver, outside PyTorch, after %s",
+		    gp_bytes_text(f->outside_grown_bytes).s, gp_ns_text(o->before_at_ns).s);
+		return;
+	case GP_VERDICT_CAPACITY:
+		say_capacity(o, c, out);
+		return;
+	case GP_VERDICT_RESERVE:
+		SAY("%s were free, but not all of it can be allocated",
+		    gp_bytes_text(f->free_bytes).s);
+		return;
+	case GP_VERDICT_UNKNOWN:
+	case GP_VERDICTS:
+		break;
+	}
+	SAY("%s", c->finding.not_known);
+}
+
+void gp_oom_cause_text(const struct gp_oom *o, const struct gp_oom_case *c, char *out)
+{
+	const bool is_likely = c->finding.verdict == GP_VERDICT_RESERVE;
+	char reason[GP_REASON_MAX];
+	gp_oom_reason(o, c, reason);
+	snprintf(out, GP_CAUSE_MAX, "%s%s: %s", gp_verdict_names[c->finding.verdict],
+		 is_likely ? " (likely)" : "", reason);
+}
+
+/* ---- what would have helped ---- */
 
 static const char *text(struct gp_text *room, uint64_t bytes)
 {
@@ -15,162 +180,69 @@ static const char *text(struct gp_text *room, uint64_t bytes)
 	return bytes == GP_BYTES_UNKNOWN ? "an unknown amount" : room->s;
 }
 
-static void say_stream(const struct gp_oom_facts *f, const struct gp_oom_finding *v, char *out)
-{
-	struct gp_text a, b, c;
-	uint64_t usable = v->usable_bytes == GP_BYTES_UNKNOWN ? v->cached_bytes : v->usable_bytes;
-	uint64_t left = usable > f->elsewhere_bytes ? usable - f->elsewhere_bytes : 0;
-	if (f->largest_any_bytes < f->bytes)
-		SAY("%s is cached for other streams or in private pools; the other %s of free and "
-		    "cached memory does not serve %s",
-		    text(&a, f->elsewhere_bytes), text(&b, left), text(&c, f->bytes));
-	else if (f->has_arena)
-		SAY("the cache has %s in one place, but for another stream or pool; the largest "
-		    "request from its own is %s",
-		    text(&a, f->largest_any_bytes), text(&b, f->largest_bytes));
-	else
-		SAY("the cache has %s in one place that did not serve the request: it is of "
-		    "another stream or pool, or pending",
-		    text(&a, f->largest_any_bytes));
-}
-
-static void say_fragmentation(const struct gp_oom_facts *f, const struct gp_oom_finding *v,
-			      char *out)
-{
-	struct gp_text a, b, c;
-	if (v->room_bytes == GP_BYTES_UNKNOWN)
-		SAY("%s is cached, but in pieces: the largest request that fits is %s",
-		    text(&a, v->cached_bytes), text(&b, f->largest_bytes));
-	else
-		SAY("%s is cached and the driver has %s, but in pieces: the largest request that "
-		    "fits the cache is %s",
-		    text(&a, v->cached_bytes), text(&b, v->room_bytes), text(&c, f->largest_bytes));
-}
-
-static void say_limit(const struct gp_oom_facts *f, const struct gp_oom_finding *v, char *out)
-{
-	struct gp_text a, b, c;
-	if (!f->is_limit_told) {
-		SAY("PyTorch failed at %s reserved without a request to the driver, which had %s "
-		    "free: an unrecorded limit (set_per_process_memory_fraction)",
-		    text(&a, f->reserved_bytes), text(&b, f->free_bytes));
-		return;
-	}
-	if (f->free_bytes == GP_BYTES_UNKNOWN)
-		SAY("PyTorch may reserve %s (set_per_process_memory_fraction) and has %s; the "
-		    "device's free memory is unknown",
-		    text(&a, f->limit_bytes), text(&b, f->reserved_bytes));
-	else
-		SAY("PyTorch may reserve %s (set_per_process_memory_fraction) and has %s; "
-		    "the device had %s free",
-		    text(&a, f->limit_bytes), text(&b, f->reserved_bytes), text(&c, f->free_bytes));
-	size_t n = strlen(out);
-	if (v->missing_bytes != GP_BYTES_UNKNOWN)
-		snprintf(out + n, GP_REASON_MAX - n, "; short by %s within the limit",
-			 text(&a, v->missing_bytes));
-}
-
-static void say_grown(const struct gp_oom *o, const struct gp_oom_case *c, bool is_other, char *out)
+static void say_expandable(const struct gp_oom_help *h, const struct gp_oom *o, char *out)
 {
 	struct gp_text a, b;
-	uint64_t bytes = is_other ? c->facts.other_grown_bytes : c->facts.outside_grown_bytes;
-	SAY("%s use %s more than at PyTorch's peak at %s",
-	    is_other ? "other processes" : "allocations of this job outside PyTorch",
-	    text(&a, bytes), gp_ns_text(o->before_at_ns).s);
-	size_t n = strlen(out);
-	/* neither alone is what is missing */
-	if (bytes < c->finding.missing_bytes)
-		n += (size_t)snprintf(out + n, GP_REASON_MAX - n, ", %s %s",
-				      is_other ? "allocations outside PyTorch" : "other processes",
-				      text(&a, is_other ? c->facts.outside_grown_bytes :
-							  c->facts.other_grown_bytes));
-	snprintf(out + n, GP_REASON_MAX - n, "; short by %s", text(&b, c->finding.missing_bytes));
+	SAY("expandable_segments:True: free pages and free device memory would be %s, %s are "
+	    "needed",
+	    text(&a, h->bytes), text(&b, o->bytes));
 }
 
-static void say_capacity(const struct gp_oom_facts *f, const struct gp_oom_finding *v, char *out)
+void gp_oom_fraction(const struct gp_oom_report *r, const struct gp_oom_case *c, uint64_t bytes,
+		     char setting[GP_OOM_SETTING_MAX], char old[GP_OOM_SETTING_MAX])
 {
-	struct gp_text a, b, c, d;
-	if (!f->is_framework)
-		SAY("%s requested, %s free; short by %s", text(&a, f->driver_bytes),
-		    text(&b, f->free_bytes), text(&c, v->missing_bytes));
-	else
-		SAY("%s allocated + %s requested > %s available: short by %s even with an empty "
-		    "cache",
-		    text(&a, f->allocated_bytes), text(&b, f->bytes),
-		    text(&c, f->allocated_bytes + v->usable_bytes), text(&d, v->missing_bytes));
-}
-
-void gp_oom_reason(const struct gp_oom *o, const struct gp_oom_case *c, char *out)
-{
-	const struct gp_oom_facts *f = &c->facts;
-	const struct gp_oom_finding *v = &c->finding;
-	struct gp_text a, b;
-	switch (v->verdict) {
-	case GP_VERDICT_STREAM:
-		say_stream(f, v, out);
-		return;
-	case GP_VERDICT_FRAGMENTATION:
-		say_fragmentation(f, v, out);
-		return;
-	case GP_VERDICT_CACHE:
-		SAY("the driver has %s free; PyTorch caches %s in free segments, which it "
-		    "releases only for its own requests",
-		    text(&a, f->free_bytes), text(&b, f->releasable_bytes));
-		return;
-	case GP_VERDICT_LIMIT:
-		say_limit(f, v, out);
-		return;
-	case GP_VERDICT_OTHER:
-	case GP_VERDICT_OUTSIDE:
-		say_grown(o, c, v->verdict == GP_VERDICT_OTHER, out);
-		return;
-	case GP_VERDICT_CAPACITY:
-		say_capacity(f, v, out);
-		return;
-	case GP_VERDICT_UNKNOWN:
-	case GP_VERDICTS:
-		break;
-	}
-	SAY("%s", v->not_known);
-}
-
-/* ---- what would have helped ---- */
-
-static void say_expandable(const struct gp_oom_help *h, char *out)
-{
-	struct gp_text a;
-	SAY("expandable_segments:True: free pages and free device memory would be %s",
-	    text(&a, h->bytes));
-}
-
-/* Rounded up: with a little less it would fail again. */
-static void say_higher_limit(uint64_t bytes, uint64_t total, char *out)
-{
-	struct gp_text a;
-	uint64_t parts = total ? (bytes * FRACTION_PARTS + total - 1) / total : 0;
+	const uint64_t total = c->frag.device->total_bytes, limit = c->facts.limit_bytes;
+	const char *conf = r->info->alloc_conf;
+	const bool is_set = conf && strstr(conf, "per_process_memory_fraction:");
+	const char *from = is_set ? "per_process_memory_fraction:" :
+				    "torch.cuda.set_per_process_memory_fraction(";
+	setting[0] = old[0] = '\0';
 	if (!total || bytes > total)
-		SAY("a limit of %s", text(&a, bytes));
+		return;
+	/* a step more than is needed, so that what follows has some room */
+	uint64_t parts = (uint64_t)ceil((double)bytes / (double)total * FRACTION_PARTS) + 1;
+	parts = parts < FRACTION_PARTS ? parts : FRACTION_PARTS;
+	snprintf(setting, GP_OOM_SETTING_MAX, "%s%.4f%s", from, (double)parts / FRACTION_PARTS,
+		 is_set ? "" : ")");
+	if (c->facts.is_limit_told && limit != GP_BYTES_UNKNOWN)
+		snprintf(old, GP_OOM_SETTING_MAX, "%.4f", (double)limit / (double)total);
+}
+
+static void say_higher_limit(const struct gp_oom_report *r, const struct gp_oom_case *c,
+			     const struct gp_oom_help *h, char *out)
+{
+	char setting[GP_OOM_SETTING_MAX], old[GP_OOM_SETTING_MAX];
+	gp_oom_fraction(r, c, h->bytes, setting, old);
+	if (*old)
+		SAY("a limit that is %s higher: %s instead of %s",
+		    gp_bytes_text(above(h->bytes, c->facts.limit_bytes)).s, setting, old);
 	else
-		SAY("a limit of %s: set_per_process_memory_fraction(%" PRIu64 ".%04" PRIu64 ")",
-		    text(&a, bytes), parts / FRACTION_PARTS, parts % FRACTION_PARTS);
+		SAY("a limit of %s%s%s", gp_bytes_text(h->bytes).s, *setting ? ": " : "", setting);
 }
 
 static void say_less(const struct gp_oom_facts *f, const struct gp_oom_help *h, char *out)
 {
 	struct gp_text a, b;
-	double share = 100.0 * (double)h->bytes / (double)(f->allocated_bytes + f->bytes);
-	SAY("%s less allocated or requested (a smaller batch): %.1f%% of %s", text(&a, h->bytes),
-	    share, text(&b, f->allocated_bytes + f->bytes));
+	if (f->is_framework)
+		SAY("%s less of the %s allocated and requested", text(&a, h->bytes),
+		    text(&b, f->allocated_bytes + f->bytes));
+	else if (f->allocated_bytes >= h->bytes)
+		SAY("%s less of PyTorch's %s, then empty_cache()", text(&a, h->bytes),
+		    text(&b, f->allocated_bytes));
+	else
+		SAY("%s less in use on the device", text(&a, h->bytes));
 }
 
-static void say_freeing(const struct gp_oom_help *h, char *out)
+static void say_freeing(const struct gp_oom_case *c, const struct gp_oom_help *h, char *out)
 {
 	struct gp_text a = gp_plural(h->count, "block"), b = gp_bytes_text(h->bytes);
 	if (h->help == GP_HELP_FREE_NEIGHBOURS)
 		SAY("freeing %s of its stream and pool (%s)%s", a.s, b.s,
 		    h->count > 1 ? ", adjacent" : "");
 	else
-		SAY("freeing %s (%s): their segments return to the driver", a.s, b.s);
+		SAY("freeing %s (%s): %s to the driver", a.s, b.s,
+		    c->frag.fit.by_emptying.segments == 1 ? "the segment returns" :
+							    "their segments return");
 }
 
 static void say_max_split(const struct gp_oom *o, const struct gp_oom_help *h, char *out)
@@ -203,14 +275,14 @@ static void say_came(const struct gp_oom *o, const struct gp_oom_help *h, char *
 	    gp_ns_text(o->before_at_ns).s, text(&a, h->bytes));
 }
 
-void gp_oom_help_text(const struct gp_oom *o, const struct gp_oom_case *c,
-		      const struct gp_oom_help *h, char *out)
+void gp_oom_help_text(const struct gp_oom_report *r, const struct gp_oom *o,
+		      const struct gp_oom_case *c, const struct gp_oom_help *h, char *out)
 {
 	struct gp_text a;
 	switch (h->help) {
 	case GP_HELP_FREE_NEIGHBOURS:
 	case GP_HELP_FREE_SEGMENTS:
-		say_freeing(h, out);
+		say_freeing(c, h, out);
 		return;
 	case GP_HELP_EMPTY_CACHE:
 		SAY(o->is_framework ?
@@ -219,7 +291,7 @@ void gp_oom_help_text(const struct gp_oom *o, const struct gp_oom_case *c,
 		    text(&a, h->bytes));
 		return;
 	case GP_HELP_EXPANDABLE:
-		say_expandable(h, out);
+		say_expandable(h, o, out);
 		return;
 	case GP_HELP_MAX_SPLIT:
 		say_max_split(o, h, out);
@@ -229,18 +301,17 @@ void gp_oom_help_text(const struct gp_oom *o, const struct gp_oom_case *c,
 		say_rounding(h, out);
 		return;
 	case GP_HELP_STREAMS:
-		SAY("one stream and pool for both: %s is cached for others", text(&a, h->bytes));
+		SAY("one stream and pool for both: %s are cached for others", text(&a, h->bytes));
 		return;
 	case GP_HELP_LIMIT:
-		say_higher_limit(h->bytes, c->frag.device->total_bytes, out);
+		say_higher_limit(r, c, h, out);
 		return;
 	case GP_HELP_OUTSIDE:
 	case GP_HELP_OTHER:
 		say_came(o, h, out);
 		return;
 	case GP_HELP_SMALLER:
-		SAY("a request under %s%s", text(&a, h->bytes),
-		    h->is_bound ? " (the driver keeps a little)" : "");
+		SAY("a request of at most %s (%" PRIu64 " bytes)", text(&a, h->bytes), h->bytes);
 		return;
 	case GP_HELP_LESS:
 		say_less(&c->facts, h, out);

@@ -40,6 +40,14 @@ static void add_bound(struct gp_oom_case *c, enum gp_help help, bool is_enough, 
 	c->help[c->helps - 1].is_bound = true;
 }
 
+/* All that is cached and free would not be enough, by figures that explain it. */
+static bool is_short(const struct gp_oom_case *c)
+{
+	const struct gp_oom_finding *v = &c->finding;
+	return v->missing_bytes != GP_BYTES_UNKNOWN && v->short_bytes != GP_BYTES_UNKNOWN &&
+	       v->short_bytes != 0;
+}
+
 static void add_set(struct gp_oom_case *c, enum gp_help help, const struct gp_block_set *set)
 {
 	if (set->is_found && set->blocks != 0)
@@ -176,7 +184,7 @@ static void add_less_rounding(const struct gp_oom *o, const struct gp_allocator_
 			      struct gp_oom_case *c)
 {
 	const struct gp_frag *f = &c->frag;
-	uint64_t bytes = rounding_most(settings, o->bytes), missing = c->finding.missing_bytes;
+	uint64_t bytes = rounding_most(settings, o->bytes);
 	for (size_t k = 0; k < f->device->segments; k++) {
 		const struct gp_memory_segment *s =
 			&c->memory.segment[f->device->first_segment + k];
@@ -189,38 +197,49 @@ static void add_less_rounding(const struct gp_oom *o, const struct gp_allocator_
 							      b->requested_bytes);
 		}
 	}
-	if (missing != GP_BYTES_UNKNOWN && missing != 0 && bytes >= missing)
+	if (is_short(c) && bytes >= c->finding.missing_bytes)
 		add_bound(c, GP_HELP_LESS_ROUNDING, true, bytes, 0);
 }
 
+/* The driver's memory is what is missing, and growth took some of it. */
 static void add_growth(struct gp_oom_case *c, enum gp_help help, uint64_t bytes, uint64_t least)
 {
 	uint64_t missing = c->finding.missing_bytes;
-	bool is_missing = missing != GP_BYTES_UNKNOWN && missing != 0;
-	if (is_missing && bytes != GP_BYTES_UNKNOWN && bytes >= least)
+	if (missing == GP_BYTES_UNKNOWN || c->finding.is_limit_tighter ||
+	    bytes == GP_BYTES_UNKNOWN || bytes < least)
+		return;
+	if (bytes >= missing || is_short(c))
 		add(c, help, bytes >= missing, bytes, 0);
 }
 
+/* One that allows a new place for the request, which the device has. */
 static void add_limit(struct gp_oom_case *c)
 {
 	const struct gp_oom_facts *f = &c->facts;
-	uint64_t missing = c->finding.missing_bytes, wanted = f->limit_bytes + missing;
-	uint64_t grows = wanted > f->reserved_bytes ? wanted - f->reserved_bytes : 0;
-	if (!f->is_limit_told)
-		add(c, GP_HELP_LIMIT, true, f->reserved_bytes + f->limited_bytes, 0);
-	else if (missing != GP_BYTES_UNKNOWN)
-		add(c, GP_HELP_LIMIT, f->free_bytes != GP_BYTES_UNKNOWN && f->free_bytes >= grows,
-		    wanted, 0);
+	uint64_t wanted = f->reserved_bytes - f->releasable_bytes + f->limited_bytes;
+	bool has_room = f->free_bytes != GP_BYTES_UNKNOWN &&
+			f->free_bytes + f->releasable_bytes >= f->driver_bytes;
+	bool is_cause = c->finding.verdict == GP_VERDICT_LIMIT;
+	if (!f->is_limit_told && is_cause)
+		add(c, GP_HELP_LIMIT, true, wanted, 0);
+	else if (c->finding.is_limit_tighter && (has_room || is_cause))
+		add(c, GP_HELP_LIMIT, has_room, wanted, 0);
 }
 
-/* The limit that a request met for which there was no place: the device has room for a new one. */
-static void add_limit_met(struct gp_oom_case *c)
+/* The largest request that is served, without what the driver may keep of what it has free. */
+static void add_smaller(const struct gp_oom *o, struct gp_oom_case *c)
 {
-	const struct gp_oom_facts *f = &c->facts;
-	uint64_t wanted = f->reserved_bytes + f->limited_bytes;
-	if (f->is_limit_told && f->limit_bytes != GP_BYTES_UNKNOWN && f->limit_bytes < wanted &&
-	    f->free_bytes != GP_BYTES_UNKNOWN && f->free_bytes >= f->driver_bytes)
-		add(c, GP_HELP_LIMIT, true, wanted, 0);
+	const struct gp_frag *f = &c->frag;
+	const uint64_t kept = GP_KEPT_BY_DRIVER;
+	uint64_t most = o->is_framework ? f->largest_released_bytes : c->facts.free_bytes;
+	if (c->finding.missing_bytes == GP_BYTES_UNKNOWN || most == GP_BYTES_UNKNOWN)
+		return;
+	if (!o->is_framework || f->is_released_bound)
+		most = most > kept ? (most - kept) & ~(uint64_t)(GP_SMALL_SEGMENT - 1) : 0;
+	if (o->is_framework && most < f->largest_request_bytes)
+		most = f->largest_request_bytes;
+	if (most != 0 && most < o->bytes)
+		add(c, GP_HELP_SMALLER, true, most, 0);
 }
 
 static bool is_cheaper(const struct gp_oom_help *a, const struct gp_oom_help *b)
@@ -232,7 +251,6 @@ void gp_oom_help_list(const struct gp_oom *oom, const struct gp_allocator_settin
 		      struct gp_oom_case *c)
 {
 	const struct gp_oom_finding *v = &c->finding;
-	uint64_t largest = c->frag.largest_released_bytes;
 	c->helps = 0;
 	add_set(c, GP_HELP_FREE_NEIGHBOURS, &c->frag.fit.in_place);
 	if (c->helps == 0 || !is_same(&c->frag.fit.in_place, &c->frag.fit.by_emptying))
@@ -258,17 +276,10 @@ void gp_oom_help_list(const struct gp_oom *oom, const struct gp_allocator_settin
 		add_expandable(oom, settings, c);
 		add_bound(c, GP_HELP_STREAMS, true, c->facts.elsewhere_bytes, 0);
 	}
-	if (v->verdict == GP_VERDICT_STREAM || v->verdict == GP_VERDICT_FRAGMENTATION)
-		add_limit_met(c);
-	if (v->verdict == GP_VERDICT_LIMIT)
-		add_limit(c);
+	add_limit(c);
 	add_growth(c, GP_HELP_OUTSIDE, c->facts.outside_grown_bytes, GP_OUTSIDE_LEAST);
 	add_growth(c, GP_HELP_OTHER, c->facts.other_grown_bytes, GP_OTHER_LEAST);
-	if (oom->is_framework && largest != GP_BYTES_UNKNOWN && largest < oom->bytes)
-		(c->frag.is_released_bound ? add_bound : add)(c, GP_HELP_SMALLER, largest != 0,
-							      largest, 0);
-	if (v->missing_bytes != GP_BYTES_UNKNOWN && v->missing_bytes != 0)
+	add_smaller(oom, c);
+	if (is_short(c) || v->verdict == GP_VERDICT_RESERVE)
 		add(c, GP_HELP_LESS, true, v->missing_bytes, 0);
-	else if (v->is_kept)
-		add_bound(c, GP_HELP_LESS, true, GP_KEPT_BY_DRIVER, 0);
 }

@@ -4,7 +4,7 @@
  */
 #include <stddef.h>
 
-#include "../gpuprof.h"
+#include "frag_rule.h"
 
 const char *const gp_verdict_names[GP_VERDICTS] = {
 	[GP_VERDICT_UNKNOWN] = "not known",
@@ -13,8 +13,9 @@ const char *const gp_verdict_names[GP_VERDICTS] = {
 	[GP_VERDICT_CACHE] = "PyTorch's cache",
 	[GP_VERDICT_LIMIT] = "limit",
 	[GP_VERDICT_OTHER] = "another process",
-	[GP_VERDICT_OUTSIDE] = "growth outside PyTorch",
+	[GP_VERDICT_OUTSIDE] = "outside PyTorch",
 	[GP_VERDICT_CAPACITY] = "capacity",
+	[GP_VERDICT_RESERVE] = "driver reserve",
 };
 
 static uint64_t above(uint64_t more, uint64_t less)
@@ -64,6 +65,32 @@ static uint64_t lacks_of_limit(const struct gp_oom_facts *f, uint64_t cached)
 	return limited == GP_BYTES_UNKNOWN ? 0 : lacks(f, cached, limited, f->limited_bytes);
 }
 
+/* The framework releases what it can before it gives up; to others nobody releases. */
+static uint64_t released(const struct gp_oom_facts *f)
+{
+	return f->is_framework ? f->releasable_bytes : 0;
+}
+
+/* What a new place lacks; cached memory in segments with live blocks is none. */
+static void find_missing(const struct gp_oom_facts *f, struct gp_oom_finding *out)
+{
+	uint64_t limited = limit_room(f), has = plus(f->free_bytes, released(f)), of_limit = 0;
+	out->kept_bytes = f->was_refused || !f->is_framework ? GP_KEPT_BY_DRIVER : 0;
+	if (limited != GP_BYTES_UNKNOWN)
+		of_limit = above(f->limited_bytes, limited + released(f));
+	out->missing_bytes = has == GP_BYTES_UNKNOWN ?
+				     GP_BYTES_UNKNOWN :
+				     above(f->driver_bytes + out->kept_bytes, has);
+	out->is_limit_tighter = of_limit != 0 && !is_at_least(out->missing_bytes, of_limit);
+	if (out->is_limit_tighter)
+		out->missing_bytes = of_limit;
+	if (out->missing_bytes == 0 || out->missing_bytes == GP_BYTES_UNKNOWN)
+		out->missing_bytes = GP_BYTES_UNKNOWN;
+	else /* segments and the driver's pages are multiples of that */
+		out->missing_bytes = (out->missing_bytes + GP_SMALL_SEGMENT - 1) /
+				     GP_SMALL_SEGMENT * GP_SMALL_SEGMENT;
+}
+
 static void add_up(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 {
 	uint64_t limited = limit_room(f);
@@ -71,6 +98,7 @@ static void add_up(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 		.cached_bytes = above(f->reserved_bytes, f->allocated_bytes),
 		.room_bytes = f->free_bytes,
 	};
+	find_missing(f, out);
 	if (limited != GP_BYTES_UNKNOWN && !is_at_least(limited, f->free_bytes))
 		out->room_bytes = limited;
 	/* what the device had free is not known, and no more than that can be had of it */
@@ -78,27 +106,15 @@ static void add_up(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 		out->room_bytes = GP_BYTES_UNKNOWN;
 	out->usable_bytes = plus(out->cached_bytes, out->room_bytes);
 	uint64_t of_limit = lacks_of_limit(f, out->cached_bytes);
-	out->missing_bytes = lacks_of_driver(f, out->cached_bytes);
+	out->short_bytes = lacks_of_driver(f, out->cached_bytes);
 	/* the limit alone may forbid it */
-	if (of_limit != 0 && !is_at_least(out->missing_bytes, of_limit))
-		out->missing_bytes = of_limit;
+	if (of_limit != 0 && !is_at_least(out->short_bytes, of_limit))
+		out->short_bytes = of_limit;
 }
 
 /* ---- rules ---- */
 
 typedef bool rule(const struct gp_oom_facts *f, struct gp_oom_finding *out);
-
-/*
- * The driver had enough by its count: `else_why` unless that was so little more that it keeps it.
- */
-static const char *why_refused(const struct gp_oom_facts *f, struct gp_oom_finding *out,
-			       const char *else_why)
-{
-	out->is_kept = f->free_bytes - f->driver_bytes < GP_KEPT_BY_DRIVER;
-	return out->is_kept ? "the driver had just enough free, but keeps some MiB of that "
-			      "for itself" :
-			      else_why;
-}
 
 static bool is_beyond_us(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 {
@@ -107,9 +123,8 @@ static bool is_beyond_us(const struct gp_oom_facts *f, struct gp_oom_finding *ou
 	else if (!f->is_of_device)
 		out->not_known =
 			"it was a request for host memory or addresses, which are not counted";
-	else if (!f->is_framework && is_at_least(f->free_bytes, f->driver_bytes))
-		out->not_known =
-			why_refused(f, out, "the driver had enough free, and returned no reason");
+	else if (!f->is_framework && is_at_least(f->free_bytes, f->driver_bytes + out->kept_bytes))
+		out->not_known = "the driver had enough free, and returned no reason";
 	else if (f->is_framework && f->has_arena && f->largest_bytes >= f->bytes)
 		out->not_known = "its own stream and pool had room in the cache, by the figures";
 	return out->not_known != NULL;
@@ -127,7 +142,7 @@ static bool is_tied(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 		return false;
 	if (f->largest_any_bytes >= f->bytes)
 		return true;
-	return out->missing_bytes == 0 && f->elsewhere_bytes != 0 &&
+	return out->short_bytes == 0 && f->elsewhere_bytes != 0 &&
 	       (lacks(f, own, room, f->driver_bytes) != 0 || lacks_of_limit(f, own) != 0);
 }
 
@@ -139,30 +154,39 @@ static bool is_limited_untold(const struct gp_oom_facts *f, struct gp_oom_findin
 	       is_at_least(f->free_bytes, f->driver_bytes);
 }
 
-/* Nothing is missing, and the driver was free to give it: the figures are of another moment. */
+/* The driver counts enough as free, and the limit allows it. */
+static bool is_allowed(const struct gp_oom_facts *f)
+{
+	return is_at_least(f->free_bytes, f->driver_bytes) &&
+	       above(f->limited_bytes, limit_room(f)) == 0;
+}
+
+/* What it has more than the request is less than it may keep. */
+static bool is_kept(const struct gp_oom_facts *f, struct gp_oom_finding *out)
+{
+	return is_allowed(f) && f->free_bytes - f->driver_bytes < out->kept_bytes;
+}
+
+/* The driver was free to give it: the figures are of another moment. */
 static bool is_contradicted(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 {
-	if (!f->is_framework || !is_at_least(f->free_bytes, f->driver_bytes) ||
-	    above(f->limited_bytes, limit_room(f)) != 0)
+	if (!is_allowed(f))
 		return false;
-	out->not_known =
-		why_refused(f, out,
-			    "the driver reports enough free memory, and the limit allows the "
-			    "request; the reason of its refusal is unknown");
+	out->not_known = "the driver reports enough free memory, and the limit allows the "
+			 "request; the reason of its refusal is unknown";
 	return true;
 }
 
 static bool is_cached(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 {
-	(void)out;
-	return !f->is_framework &&
-	       is_at_least(plus(f->free_bytes, f->releasable_bytes), f->driver_bytes);
+	return !f->is_framework && out->missing_bytes != GP_BYTES_UNKNOWN &&
+	       f->releasable_bytes >= out->missing_bytes;
 }
 
 static bool is_fragmented(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 {
 	(void)f;
-	return out->missing_bytes == 0;
+	return out->short_bytes == 0;
 }
 
 static bool is_limited(const struct gp_oom_facts *f, struct gp_oom_finding *out)
@@ -197,18 +221,24 @@ static bool is_outside(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 static bool is_full(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 {
 	(void)f;
-	return is_at_least(out->missing_bytes, 1);
+	return is_at_least(out->short_bytes, 1);
 }
 
 static const struct {
 	enum gp_verdict verdict;
 	rule *holds;
 } rules[] = {
-	{ GP_VERDICT_UNKNOWN, is_beyond_us },	 { GP_VERDICT_STREAM, is_tied },
-	{ GP_VERDICT_LIMIT, is_limited_untold }, { GP_VERDICT_UNKNOWN, is_contradicted },
-	{ GP_VERDICT_CACHE, is_cached },	 { GP_VERDICT_FRAGMENTATION, is_fragmented },
-	{ GP_VERDICT_LIMIT, is_limited },	 { GP_VERDICT_OTHER, is_others },
-	{ GP_VERDICT_OUTSIDE, is_outside },	 { GP_VERDICT_CAPACITY, is_full },
+	{ GP_VERDICT_UNKNOWN, is_beyond_us },
+	{ GP_VERDICT_STREAM, is_tied },
+	{ GP_VERDICT_LIMIT, is_limited_untold },
+	{ GP_VERDICT_RESERVE, is_kept },
+	{ GP_VERDICT_UNKNOWN, is_contradicted },
+	{ GP_VERDICT_CACHE, is_cached },
+	{ GP_VERDICT_FRAGMENTATION, is_fragmented },
+	{ GP_VERDICT_LIMIT, is_limited },
+	{ GP_VERDICT_OTHER, is_others },
+	{ GP_VERDICT_OUTSIDE, is_outside },
+	{ GP_VERDICT_CAPACITY, is_full },
 };
 
 void gp_oom_judge(const struct gp_oom_facts *facts, struct gp_oom_finding *out)
@@ -217,8 +247,12 @@ void gp_oom_judge(const struct gp_oom_facts *facts, struct gp_oom_finding *out)
 	for (size_t k = 0; k < sizeof rules / sizeof *rules; k++)
 		if (rules[k].holds(facts, out)) {
 			out->verdict = rules[k].verdict;
+			/* figures that do not explain it */
+			if (out->verdict == GP_VERDICT_UNKNOWN)
+				out->missing_bytes = GP_BYTES_UNKNOWN;
 			return;
 		}
 	out->verdict = GP_VERDICT_UNKNOWN;
+	out->missing_bytes = GP_BYTES_UNKNOWN;
 	out->not_known = "the device's free memory was not recorded";
 }

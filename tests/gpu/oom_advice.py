@@ -156,7 +156,8 @@ def segments_with_a_rest(job, stream=None):
         del whole
         kept.append((tensor(2 * MIB, stream), tensor(78 * MIB, stream)))
     torch.cuda.synchronize()
-    return [small for small, _ in kept]
+    rests = [small for small, _ in kept]
+    return rests[-(-job.args.bytes // (2 * MIB)):] if job.has("free_segments") else rests
 
 
 def fragmentation(job):

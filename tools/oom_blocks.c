@@ -1,0 +1,134 @@
+/* Blocks whose going makes room: those of a holder that fill segments, or a set that was found. */
+#include <stdlib.h>
+
+#include "amount.h"
+#include "oom_answer.h"
+#include "report.h"
+
+#define SAY(...) snprintf(out, GP_OOM_LINE_MAX, __VA_ARGS__)
+
+const char *gp_oom_blocks_text(size_t some, size_t all, char out[GP_OOM_BLOCKS_MAX])
+{
+	if (all == 1)
+		snprintf(out, GP_OOM_BLOCKS_MAX, "the block");
+	else if (some == all)
+		snprintf(out, GP_OOM_BLOCKS_MAX, "the %zu blocks", all);
+	else
+		snprintf(out, GP_OOM_BLOCKS_MAX, "%zu of the %zu blocks", some, all);
+	return out;
+}
+
+/* ---- blocks that go back to the driver ---- */
+
+static int compare_bytes(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+	return (*a < *b) - (*a > *b);
+}
+
+/* Segments in which one block of the stack is all that is live, the largest first. */
+static uint64_t *list_alone(const struct gp_oom_case *c, struct gp_oom_holder *h, size_t *count)
+{
+	const struct gp_memory_device *d = c->frag.device;
+	uint64_t *alone = calloc(d->segments + 1, sizeof *alone);
+	*count = 0;
+	for (size_t k = 0; alone && k < d->segments; k++) {
+		const struct gp_memory_segment *s = &c->memory.segment[d->first_segment + k];
+		for (size_t i = s->first; i < s->first + s->blocks; i++) {
+			const struct gp_memory_block *b = &c->memory.block[i];
+			if (b->state == GP_STATE_FREE || b->stack != h->stack)
+				continue;
+			h->blocks++;
+			if (!s->is_expandable && b->bytes == s->active_bytes)
+				alone[(*count)++] = s->bytes;
+		}
+	}
+	if (alone && *count > 1)
+		qsort(alone, *count, sizeof *alone, compare_bytes);
+	return alone;
+}
+
+enum gp_status gp_oom_holder_free(const struct gp_oom_case *c, uint64_t needed,
+				  struct gp_oom_holder *h)
+{
+	size_t count;
+	uint64_t *alone = list_alone(c, h, &count);
+	if (!alone)
+		return GP_E_MEMORY;
+	/* the largest first, and of the last one the smallest that is enough */
+	for (size_t k = 0; k < count && h->freed_bytes < needed; k++) {
+		while (k + 1 < count && h->freed_bytes + alone[k + 1] >= needed)
+			k++;
+		h->freed_bytes += alone[k];
+		h->freed++;
+	}
+	h->is_enough = h->freed_bytes >= needed;
+	free(alone);
+	return GP_OK;
+}
+
+/* ---- a set ---- */
+
+bool gp_oom_set_who(const struct gp_oom_report *r, const struct gp_oom_case *c,
+		    const struct gp_block_set *set, char who[GP_OOM_WHO_MAX])
+{
+	const struct gp_memory *m = &c->memory;
+	if (!set->is_found || !set->blocks)
+		return false;
+	for (size_t k = 1; k < set->blocks; k++)
+		if (m->block[set->block[k]].stack != m->block[set->block[0]].stack)
+			return false;
+	const struct gp_memory_block *b = &m->block[set->block[0]];
+	return gp_oom_who(r->recording, b->stack, b->at_ns, who);
+}
+
+/* What is live in the segments of a set. */
+struct emptied {
+	uint64_t bytes; /* of the segments */
+	size_t like;	/* blocks of the device with the set's stack */
+	bool is_whole;	/* each block is all of its segment */
+};
+
+static struct emptied emptied_by(const struct gp_oom_case *c, const struct gp_block_set *set)
+{
+	const struct gp_memory *m = &c->memory;
+	const struct gp_memory_device *d = c->frag.device;
+	const uint32_t stack = m->block[set->block[0]].stack;
+	struct emptied e = { 0 };
+	size_t next = 0;
+	for (size_t k = d->first_segment; k < d->first_segment + d->segments; k++) {
+		const struct gp_memory_segment *s = &m->segment[k];
+		const size_t first = next;
+		while (next < set->blocks && set->block[next] < s->first + s->blocks)
+			next++;
+		e.bytes += next > first ? s->bytes : 0;
+		for (size_t i = s->first; i < s->first + s->blocks; i++)
+			e.like += m->block[i].stack == stack &&
+				  m->block[i].state == GP_STATE_ALLOCATED;
+	}
+	e.is_whole = e.bytes == set->bytes;
+	return e;
+}
+
+void gp_oom_set_text(const struct gp_oom_case *c, const struct gp_block_set *set, bool is_beside,
+		     const char *who, char out[GP_OOM_LINE_MAX])
+{
+	const struct emptied e = emptied_by(c, set);
+	const size_t blocks = set->blocks - set->pending;
+	char shorter[GP_OOM_WHO_MAX], some[GP_OOM_BLOCKS_MAX];
+	gp_oom_who_short(who, 42, shorter);
+	if (is_beside)
+		SAY("free %s (%s) beside gaps, from %s", gp_plural(blocks, "block").s,
+		    gp_bytes_text(set->bytes).s, shorter);
+	else if (e.is_whole)
+		SAY("free or offload %s (%s) from %s", gp_oom_blocks_text(blocks, e.like, some),
+		    gp_bytes_text(set->bytes).s, shorter);
+	else if (blocks == 1)
+		SAY("free the block (--details) that pins %s of %s, from %s",
+		    set->segments == 1 ? "a segment" : gp_plural(set->segments, "segment").s,
+		    gp_bytes_text(e.bytes).s, gp_oom_who_short(who, 64, shorter));
+	else
+		SAY("free the %zu blocks (--details) that pin %s (%s), from %s", blocks,
+		    gp_plural(set->segments, "segment").s, gp_bytes_text(e.bytes).s,
+		    gp_oom_who_short(who, 64, shorter));
+}
