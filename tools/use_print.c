@@ -267,7 +267,7 @@ void gp_use_next_print(FILE *out, struct gp_recording *recording, const struct g
 	const unsigned lacks = gp_again_lacks(info, GP_LACK_STACKS);
 	if (lacks && next == command)
 		gp_again_print(out, info, lacks);
-	else
+	else if (*next)
 		gp_next_print(out, next, path);
 }
 

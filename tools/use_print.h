@@ -81,7 +81,10 @@ void gp_use_groups_write(struct gp_json *json, struct gp_recording *recording,
 /* `file`, and what makes figures wrong or short. */
 void gp_use_head_write(struct gp_json *json, const char *path, const struct gp_info *info);
 
-/* The last line: gp_next_of's; where `command` lacks stacks, the run that records them. */
+/*
+ * The last line: gp_next_of's; where `command` lacks stacks, the run that records them. Without a
+ * command ("") there may be no such line.
+ */
 void gp_use_next_print(FILE *out, struct gp_recording *recording, const struct gp_info *info,
 		       const char *command, const char *path);
 
