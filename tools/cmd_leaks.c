@@ -61,8 +61,8 @@ static void say_doubt(struct leaks *l)
 		gp_complain("cannot judge whether '%s' leaks: %s", l->r.path, doubt);
 		hint = gp_leak_doubt_hint(&l->r, text);
 	} else if (!gp_leak_judges_half(&l->r)) {
-		gp_complain("cannot judge whether '%s' leaks: only growth before step %zu of %zu "
-			    "was detectable",
+		gp_complain("cannot judge whether '%s' leaks: a leak that begins in step %zu "
+			    "of %zu or later would be missed",
 			    l->r.path, l->r.leaks.told_to_step + 1, l->r.leaks.steps.steps);
 		hint = "a longer run, or span, has more steps";
 	} else {
@@ -90,8 +90,10 @@ static enum gp_status show(struct leaks *l)
 	say_doubt(l);
 	if (l->is_json)
 		return gp_leaks_write(&l->r);
-	if (!l->is_many)
-		return gp_leaks_print(&l->r);
+	if (!l->is_many) {
+		gp_leaks_print(&l->r);
+		return GP_OK;
+	}
 	return add_row(l) ? GP_OK : GP_E_MEMORY;
 }
 

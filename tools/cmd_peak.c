@@ -20,10 +20,13 @@ extern const struct gp_command gp_command_peak;
 #define PINNED 3u /* of the process: in its first row */
 #define LARGEST 4u
 
+#define HOST_LEAST (1u << 20) /* peak of pinned memory from which a report has it unasked */
+
 struct peak {
 	struct gp_use_report r;
 	const char *at;
 	bool is_tree;
+	bool has_lines, has_no_names; /* of a curve: its largest lines; no group had a name */
 	enum gp_moment moment;
 	int64_t at_ns;
 };
@@ -126,6 +129,23 @@ static enum gp_status report_tree(struct peak *p, const struct gp_holders *h)
 	return status;
 }
 
+/* Memory that has no stack stands in the head already. */
+static void print_groups(struct peak *p, const struct gp_holders *h, const struct gp_groups *groups)
+{
+	const struct gp_use_style *style = &p->r.style;
+	const bool by_stacks =
+		style->grouping.by != GP_BY_KIND && style->grouping.by != GP_BY_RANGE;
+	if (p->is_tree)
+		return;
+	if (by_stacks && !p->r.info->has_stacks && !gp_use_has_names(groups)) {
+		p->has_no_names = true;
+		return;
+	}
+	p->has_lines |= gp_use_lines_print(p->r.out, p->r.recording, h, groups, style);
+	gp_use_groups_print(p->r.out, p->r.recording, groups, style, &gp_use_held_shape,
+			    h->live_bytes);
+}
+
 static enum gp_status report_holders(struct peak *p, struct gp_holders *h)
 {
 	struct gp_groups groups;
@@ -140,9 +160,7 @@ static enum gp_status report_holders(struct peak *p, struct gp_holders *h)
 		gp_use_groups_write(&p->r.json, p->r.recording, &groups, style, &gp_use_held_shape);
 	} else {
 		print_head(p, h, outside);
-		if (!p->is_tree)
-			gp_use_groups_print(p->r.out, p->r.recording, &groups, style,
-					    &gp_use_held_shape, h->live_bytes);
+		print_groups(p, h, &groups);
 	}
 	gp_groups_free(&groups);
 	if (p->is_tree)
@@ -256,10 +274,13 @@ static enum gp_status add_rows(struct peak *p, const struct gp_peak *peak)
 
 /* ---- one recording ---- */
 
-/* Behind the devices: pinned memory is of none of them. */
+/* Behind the devices: pinned memory is of none of them. Beside theirs a person needs no trifle. */
 static enum gp_status report_host(struct peak *p, const struct gp_peak *peak)
 {
-	if (!peak->host || !gp_use_report_wants(&p->r, peak->host->device, GP_CURVE_PINNED, false))
+	const struct gp_holders *host = peak->host;
+	const bool is_trifle = host && host->peak_bytes < HOST_LEAST && p->r.shown &&
+			       !p->r.style.is_json && !p->r.style.of_text;
+	if (!host || is_trifle || !gp_use_report_wants(&p->r, host->device, host->of, false))
 		return GP_OK;
 	return report_holders(p, peak->host);
 }
@@ -282,6 +303,23 @@ static enum gp_status write_all(struct peak *p, const struct gp_peak *peak)
 	return status;
 }
 
+static void print_end(const struct peak *p)
+{
+	FILE *out = p->r.out;
+	const struct gp_info *info = p->r.info;
+	const char *next = p->is_tree ? "top" : p->has_lines ? "peak --by line" : "peak --tree";
+	if (p->has_no_names)
+		fprintf(out, "No stacks were recorded, so no line is named%s.\n",
+			gp_phases_by(info) == GP_PHASES_BY_NOTHING ?
+				"" :
+				"; --by range groups memory by phase");
+	if (p->r.style.grouping.by == GP_BY_LIBRARY && p->r.shown)
+		fputs("Not included: what the driver takes for itself (contexts, modules).\n", out);
+	gp_use_no_ranges_print(out, "", info, &p->r.style);
+	gp_unnamed_print(out, p->r.recording);
+	gp_use_next_print(out, p->r.recording, info, next, p->r.file);
+}
+
 static enum gp_status print_all(struct peak *p, const struct gp_peak *peak)
 {
 	enum gp_status status = GP_OK;
@@ -293,10 +331,7 @@ static enum gp_status print_all(struct peak *p, const struct gp_peak *peak)
 		status = report_host(p, peak);
 	if (!p->r.shown)
 		fputs("no such memory was live\n", p->r.out);
-	gp_use_no_ranges_print(p->r.out, "", p->r.info, &p->r.style);
-	gp_unnamed_print(p->r.out, p->r.recording);
-	gp_use_next_print(p->r.out, p->r.recording, p->r.info, p->is_tree ? "top" : "peak --tree",
-			  p->r.file);
+	print_end(p);
 	return status;
 }
 

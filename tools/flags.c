@@ -179,6 +179,8 @@ static int store_choice(const struct gp_flag *flag, const char *value)
 	if (!gp_is_chosen(all, value)) {
 		size_t count = words_split(all, text, sizeof text, words);
 		gp_flags_wrong_word(flag->name, value, words, count);
+		if (!gp_nearest(value, words, count) && flag->text[0])
+			gp_hint("--%s: %s", flag->name, flag->text);
 		return GP_FLAGS_WRONG;
 	}
 	*(const char **)flag->out = value;

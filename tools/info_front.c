@@ -44,6 +44,8 @@ static enum gp_status front_find_ooms(struct gp_recording *recording, const stru
 	if (status)
 		return status;
 	out->ooms = ooms.ooms;
+	for (size_t k = 0; k < ooms.ooms; k++)
+		out->driver_ooms += !ooms.oom[k].is_framework;
 	out->failed_calls = ooms.failed_calls;
 	out->first_oom_ns = ooms.ooms ? ooms.oom[0].at_ns : 0;
 	gp_ooms_free(&ooms);

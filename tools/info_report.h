@@ -18,6 +18,7 @@ struct gp_info_front {
 	const struct gp_holders *most;
 	struct gp_groups groups;     /* by stack, of `most`; none where no stacks were recorded */
 	uint64_t ooms, failed_calls; /* as gp_ooms_build counts them */
+	uint64_t driver_ooms;	     /* of the OOMs: failed CUDA calls that no framework made */
 	int64_t first_oom_ns;
 	struct gp_leaks_report leaks; /* its steps are those of the report */
 	struct gp_leak_answer answer;

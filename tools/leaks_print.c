@@ -147,7 +147,12 @@ static void print_head(const struct gp_leaks_report *r, const struct gp_leak *le
 	fputc('\n', r->out);
 }
 
-/* "GPU 0, cuBLAS, 3 driver allocations of 1.00 GiB live, 0.5 a step" */
+static bool is_pinned(const struct gp_leak *leak)
+{
+	return leak->space == GP_SPACE_HOST || leak->space == GP_SPACE_HOST_REGISTER;
+}
+
+/* "GPU 0, cuBLAS, 3 driver allocations, together 1.00 GiB, live at the last step, 0.5 a step" */
 static void print_what(const struct gp_leaks_report *r, const struct gp_leak *leak,
 		       const struct gp_leak_view *view)
 {
@@ -159,7 +164,7 @@ static void print_what(const struct gp_leaks_report *r, const struct gp_leak *le
 		print_masked(out, name);
 		fputs("; ", out);
 	}
-	if (!leak->is_object || leak->device != GP_DEVICE_UNKNOWN)
+	if (leak->device != GP_DEVICE_UNKNOWN && !is_pinned(leak))
 		fprintf(out, "GPU %u, ", leak->device);
 	if (leak->owner[0] && leak->space != GP_SPACE_BLOCK) {
 		print_masked(out, leak->owner);
@@ -167,7 +172,8 @@ static void print_what(const struct gp_leaks_report *r, const struct gp_leak *le
 	}
 	fprintf(out, "%s", gp_plural(leak->live_count, gp_leak_kind(leak)).s);
 	if (leak->live_bytes)
-		fprintf(out, " of %s", gp_bytes_text(leak->live_bytes).s);
+		fprintf(out, leak->live_count == 1 ? " of %s" : ", together %s,",
+			gp_bytes_text(leak->live_bytes).s);
 	if (leak->is_replaced)
 		fprintf(out, " live at the last %s; each replaces the allocation by a larger one\n",
 			gp_leak_unit(r));
@@ -185,29 +191,19 @@ static void print_range(FILE *out, const struct gp_range_path *range)
 	fputc('\n', out);
 }
 
-static void print_example(const struct gp_leaks_report *r, const struct gp_leak *leak)
-{
-	fputs("    newest:", r->out);
-	for (size_t k = 0; k < leak->examples; k++)
-		fprintf(r->out, "%s %#llx (%s, at %s)", k ? "," : "",
-			(unsigned long long)leak->example[k].address,
-			gp_bytes_text(leak->example[k].bytes).s,
-			gp_ns_text(leak->example[k].at_ns).s);
-	fputc('\n', r->out);
-}
-
 static void print_chance(FILE *out, const struct gp_leak *leak)
 {
-	fputs("    ", out);
-	const char *before = leak->is_replaced ? "" : " (", *after = leak->is_replaced ? "" : ")";
-	if (!leak->is_replaced)
-		fprintf(out, "survives from %zu/%zu sampled intervals", leak->born_spans,
-			leak->spans);
+	fputs("    evidence: ", out);
+	if (leak->is_replaced)
+		fputs("never smaller than at the sample before", out);
+	else
+		fprintf(out, "%zu of %zu intervals between samples left some behind",
+			leak->born_spans, leak->spans);
 	/* less says nothing to a person */
 	if (leak->p_value < 1e-9)
-		fprintf(out, "%sp < 1e-9%s\n", before, after);
+		fputs(" (chance: p < 1e-9)\n", out);
 	else
-		fprintf(out, "%sp = %.1g%s\n", before, leak->p_value, after);
+		fprintf(out, " (chance: p = %.1g)\n", leak->p_value);
 }
 
 void gp_leak_print(const struct gp_leaks_report *r, const struct gp_leak *leak,
@@ -231,19 +227,25 @@ void gp_leak_print(const struct gp_leaks_report *r, const struct gp_leak *leak,
 		fputs("    or activations of one forward pass: no backward pass was seen since it "
 		      "began\n",
 		      r->out);
-	if (leak->examples && leak->live_bytes)
-		print_example(r, leak);
 }
 
 /* ---- lists of them ---- */
 
-enum part { MEMORY, OBJECTS, FILLING };
+enum part { MEMORY, PINNED, OBJECTS, FILLING };
+
+static enum part part_of(const struct gp_leak *leak)
+{
+	return !leak->is_object ? MEMORY : is_pinned(leak) ? PINNED : OBJECTS;
+}
 
 static void print_title(const struct gp_leaks_report *r, enum part part)
 {
 	switch (part) {
 	case MEMORY:
 		fputs("Leaking memory:", r->out);
+		break;
+	case PINNED:
+		fputs("Leaking pinned host memory:", r->out);
 		break;
 	case OBJECTS:
 		fputs("Leaking CUDA objects (no call destroyed them):", r->out);
@@ -268,7 +270,7 @@ static size_t print_part(const struct gp_leaks_report *r, enum part part)
 	size_t shown = 0, left = 0, named = 0;
 	for (size_t k = 0; k < leaks; k++) {
 		struct gp_leak_view view;
-		if (part != FILLING && leak[k].is_object != (part == OBJECTS))
+		if (part != FILLING && part_of(&leak[k]) != part)
 			continue;
 		gp_leak_look_up(r, leak[k].stack, leak[k].at_ns, &view);
 		if (!gp_leak_is_wanted(r, &leak[k], &view))
@@ -308,7 +310,7 @@ static void print_begin(const struct gp_leaks_report *r)
 		return;
 	}
 	if (all->usable_steps < all->steps.steps)
-		fprintf(out, "too few steps (%s of %s in the span and behind the warm-up): ",
+		fprintf(out, "too few steps (%s of %s after the warm-up): ",
 			gp_count_text(all->usable_steps).s, gp_count_text(all->steps.steps).s);
 	else if (all->steps.steps)
 		fprintf(out, "too few steps (%s): ", gp_count_text(all->steps.steps).s);
@@ -329,22 +331,6 @@ static void print_no_stacks(const struct gp_leaks_report *r)
 		is_nothing ? " (nothing was captured)" : "");
 }
 
-static void print_live(const struct gp_leaks_report *r, const struct gp_holders *h, uint64_t count)
-{
-	const char *what = h->of == GP_CURVE_ALLOCATED ? "PyTorch block" :
-			   h->of == GP_CURVE_PINNED    ? "pinned allocation" :
-							 "driver allocation";
-	char where[24] = "host";
-	if (h->device != GP_DEVICE_UNKNOWN)
-		snprintf(where, sizeof where, "GPU %u", h->device);
-	fprintf(r->out, "live at the end: %s, %s", where, gp_bytes_text(h->live_bytes).s);
-	if (count)
-		fprintf(r->out, " in %s\n", gp_plural(count, what).s);
-	else
-		fprintf(r->out, " by %s; %ss unknown\n",
-			h->of == GP_CURVE_ALLOCATED ? "PyTorch's counter" : "the counters", what);
-}
-
 /* From 1, of the step that begins at that sample; 0: none does. */
 static size_t step_at(const struct gp_leaks *all, int64_t at_ns)
 {
@@ -354,18 +340,24 @@ static size_t step_at(const struct gp_leaks *all, int64_t at_ns)
 	return 0;
 }
 
-/* Memory that leaks stands in the difference between the first sample and the last. */
+/*
+ * Memory that leaks stands in the difference between the first sample and the last. No other
+ * command shows objects.
+ */
 static void print_next(const struct gp_leaks_report *r, const struct gp_leak_total *total)
 {
 	const size_t from = step_at(&r->leaks, r->leaks.first_ns),
 		     to = step_at(&r->leaks, r->leaks.last_ns);
-	char next[80] = "peak";
-	if (total->bytes_per_step > 0 && !r->leaks.window_ns && from && to > from)
+	const bool has_memory = total->bytes_per_step > 0 || total->pinned_per_step > 0;
+	char next[80] = "";
+	if (!total->leaks || has_memory)
+		strcpy(next, "peak");
+	if (has_memory && !r->leaks.window_ns && from && to > from)
 		snprintf(next, sizeof next, "diff --from step:%zu --to step:%zu", from, to);
 	gp_use_next_print(r->out, r->recording, r->info, next, r->path);
 }
 
-enum gp_status gp_leaks_print(const struct gp_leaks_report *r)
+void gp_leaks_print(const struct gp_leaks_report *r)
 {
 	const struct gp_leaks *all = &r->leaks;
 	const struct gp_leak_total total = gp_leak_total_of(r);
@@ -379,14 +371,12 @@ enum gp_status gp_leaks_print(const struct gp_leaks_report *r)
 		fputs("There are more stacks than were examined.\n", r->out);
 	if (total.leaks && !r->info->has_stacks)
 		print_no_stacks(r);
-	size_t named = print_part(r, MEMORY) + print_part(r, OBJECTS);
+	size_t named = print_part(r, MEMORY) + print_part(r, PINNED) + print_part(r, OBJECTS);
 	if (named)
 		fputs("Each named line allocates. The reference that keeps the memory alive (list, "
 		      "hook, graph) was not recorded.\n",
 		      r->out);
 	print_part(r, FILLING);
-	enum gp_status status = gp_leak_visit_live(r, print_live);
 	gp_unnamed_print(r->out, r->recording);
 	print_next(r, &total);
-	return status;
 }

@@ -75,7 +75,7 @@ enum gp_leak_verdict { GP_LEAK_FOUND, GP_LEAK_NONE, GP_LEAK_UNKNOWN };
 extern const char *const gp_leak_verdict_names[]; /* "leak", "none", "unknown" */
 struct gp_leak_answer {
 	enum gp_leak_verdict verdict;
-	char s[512]; /* "No leak found. Only growth before step 48 of 60 was detectable." */
+	char s[512]; /* "No leak found before step 48 of 60. A leak that begins ..." */
 };
 struct gp_leak_answer gp_leak_answer_of(const struct gp_leaks_report *report,
 					const struct gp_leak_total *total);
@@ -86,7 +86,7 @@ typedef void gp_leak_visit_holders(const struct gp_leaks_report *report,
 enum gp_status gp_leak_visit_live(const struct gp_leaks_report *r, gp_leak_visit_holders *visit);
 
 /* leaks_print.c, leaks_json.c: all of it; one suspect */
-enum gp_status gp_leaks_print(const struct gp_leaks_report *report);
+void gp_leaks_print(const struct gp_leaks_report *report);
 void gp_leak_print(const struct gp_leaks_report *report, const struct gp_leak *leak,
 		   const struct gp_leak_view *view);
 enum gp_status gp_leaks_write(const struct gp_leaks_report *report);

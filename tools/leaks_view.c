@@ -117,10 +117,9 @@ const char *gp_leak_doubt(const struct gp_leaks_report *r, char text[GP_LEAK_DOU
 		return "what has no stack goes away as fast as new memory comes in its place";
 	if (all->steps.steps == 0)
 		return "no steps were found";
-	snprintf(text, GP_LEAK_DOUBT_MAX,
-		 "%s in the span and behind the warm-up %s too few for %s, %zu are enough",
+	snprintf(text, GP_LEAK_DOUBT_MAX, "%s after the warm-up %s too few (%zu needed for %s)",
 		 gp_plural(all->usable_steps, "step").s, all->usable_steps == 1 ? "is" : "are",
-		 gp_plural(all->stacks, "stack").s, all->samples_least);
+		 all->samples_least, gp_plural(all->stacks, "stack").s);
 	return text;
 }
 

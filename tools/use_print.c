@@ -16,6 +16,7 @@
 #include "tree_print.h"
 
 #define CALLERS 2u
+#define LINES_SHOWN 3u
 #define LABEL_MAX 1024u
 
 const char *const gp_curve_keys[GP_CURVE_KEYS] = {
@@ -221,6 +222,51 @@ void gp_use_groups_print(FILE *out, struct gp_recording *recording, const struct
 		style->all_text ? style->all_text : "--top 0");
 }
 
+bool gp_use_has_names(const struct gp_groups *groups)
+{
+	size_t rests = 0;
+	for (size_t k = 0; k < groups->groups; k++) {
+		if (!groups->group[k].is_rest)
+			return true;
+		rests += groups->group[k].use.without != segments;
+	}
+	return rests > 1;
+}
+
+/* Whether a reader of the first stacks would name other lines, or other bytes of these. */
+static bool lines_differ(const struct gp_groups *lines, const struct gp_groups *stacks)
+{
+	for (size_t k = 0; k < LINES_SHOWN && k < lines->groups && k < stacks->groups; k++)
+		if (lines->group[k].use.bytes != stacks->group[k].use.bytes)
+			return true;
+	return false;
+}
+
+bool gp_use_lines_print(FILE *out, struct gp_recording *recording, const struct gp_holders *h,
+			const struct gp_groups *stacks, const struct gp_use_style *style)
+{
+	struct gp_groups lines;
+	struct gp_grouping how = style->grouping;
+	how.by = GP_BY_LINE;
+	if (style->grouping.by != GP_BY_STACK ||
+	    gp_groups_build(recording, h->use, h->uses, &how, &lines))
+		return false;
+	const bool is_shown = lines_differ(&lines, stacks);
+	for (size_t k = 0; is_shown && k < LINES_SHOWN && k < lines.groups; k++) {
+		const struct gp_use *use = &lines.group[k].use;
+		const char *key = lines.group[k].key, *slash = strrchr(key, '/');
+		key = slash ? slash + 1 : key;
+		fputs(k ? ", " : "by line: ", out);
+		gp_mask(out, key, strlen(key)); /* never cut: it is the answer */
+		fprintf(out, " %s (%.1f%%)", gp_bytes_text(use->bytes).s,
+			h->live_bytes ? 100.0 * (double)use->bytes / (double)h->live_bytes : 0.0);
+	}
+	if (is_shown)
+		fputc('\n', out);
+	gp_groups_free(&lines);
+	return is_shown;
+}
+
 /* ---- what was live ---- */
 
 static void print_held(FILE *out, const struct gp_use *use, uint64_t whole)
@@ -267,7 +313,7 @@ void gp_use_next_print(FILE *out, struct gp_recording *recording, const struct g
 	const unsigned lacks = gp_again_lacks(info, GP_LACK_STACKS);
 	if (lacks && next == command)
 		gp_again_print(out, info, lacks);
-	else
+	else if (*next)
 		gp_next_print(out, next, path);
 }
 

@@ -74,6 +74,14 @@ void gp_use_ranges_write(struct gp_json *json, const struct gp_range_path *range
 void gp_use_groups_print(FILE *out, struct gp_recording *recording, const struct gp_groups *groups,
 			 const struct gp_use_style *style, const struct gp_use_shape *shape,
 			 uint64_t whole);
+/*
+ * The largest lines in one line, where they are not what the largest groups of stacks hold. False:
+ * they are, or memory is not grouped by stack, and so there is no such line.
+ */
+bool gp_use_lines_print(FILE *out, struct gp_recording *recording, const struct gp_holders *holders,
+			const struct gp_groups *groups, const struct gp_use_style *style);
+/* Groups other than all that has no stack, and the sum of segments. */
+bool gp_use_has_names(const struct gp_groups *groups);
 /* The key `groups`. */
 void gp_use_groups_write(struct gp_json *json, struct gp_recording *recording,
 			 const struct gp_groups *groups, const struct gp_use_style *style,
@@ -81,7 +89,10 @@ void gp_use_groups_write(struct gp_json *json, struct gp_recording *recording,
 /* `file`, and what makes figures wrong or short. */
 void gp_use_head_write(struct gp_json *json, const char *path, const struct gp_info *info);
 
-/* The last line: gp_next_of's; where `command` lacks stacks, the run that records them. */
+/*
+ * The last line: gp_next_of's; where `command` lacks stacks, the run that records them. Without a
+ * command ("") there may be no such line.
+ */
 void gp_use_next_print(FILE *out, struct gp_recording *recording, const struct gp_info *info,
 		       const char *command, const char *path);
 

@@ -252,7 +252,8 @@ void gp_use_report_flags(struct gp_use_report *r, struct gp_flag *flags, size_t 
 {
 	struct gp_use_style *s = &r->style;
 	const struct gp_flag shared[] = {
-		{ "by", 0, GP_FLAG_CHOICE, "WHAT=" BY_WORDS, &s->by, "group by, default stack" },
+		{ "by", 0, GP_FLAG_CHOICE, "WHAT=" BY_WORDS, &s->by,
+		  "group by, default stack; range groups by phase" },
 		{ "stacks", 0, GP_FLAG_SWITCH, NULL, &s->has_stacks,
 		  "the whole stack under each group" },
 		{ "native", 0, GP_FLAG_SWITCH, NULL, &s->is_native,

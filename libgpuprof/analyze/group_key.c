@@ -117,7 +117,12 @@ void gp_group_key(enum gp_by by, const struct gp_use *use, const struct gp_read_
 		write_node(out, room, s);
 		break;
 	case GP_BY_LIBRARY:
-		snprintf(out, room, "%s", s->names.library[0] ? s->names.library : "no library");
+		if (use->space == GP_SPACE_BLOCK && s->names.workspace[0])
+			snprintf(out, room, "%s, workspace for %s", s->names.library,
+				 s->names.workspace);
+		else
+			snprintf(out, room, "%s",
+				 s->names.library[0] ? s->names.library : "no library");
 		break;
 	}
 	if (out[0] == '\0')
@@ -137,19 +142,57 @@ static const char *last_name(const char *function)
 	return isalpha((unsigned char)*last) || *last == '_' ? last : function;
 }
 
-void gp_group_difference(const struct gp_read_stack *a, const struct gp_read_stack *b, char *out)
+/* The next frame outwards that is the program's as the user's innermost one; SIZE_MAX: none. */
+static size_t next_caller(const struct gp_read_stack *s, size_t k)
+{
+	const struct gp_frame *user = &s->frame[s->names.user];
+	for (k++; k < s->frames; k++) {
+		const struct gp_frame *f = &s->frame[k];
+		const bool is_there = f->module != NULL && user->module != NULL &&
+				      strcmp(f->module, user->module) == 0;
+		if (f->is_python == user->is_python &&
+		    (user->is_python ? f->is_user == user->is_user : is_there))
+			return k;
+	}
+	return SIZE_MAX;
+}
+
+/* The nearest caller of a's user's frame that b has not in its place; SIZE_MAX: none. */
+static size_t unlike_caller(const struct gp_read_stack *a, const struct gp_read_stack *b)
+{
+	size_t i = a->names.user, j = b->names.user;
+	while (i != SIZE_MAX && j != SIZE_MAX) {
+		i = next_caller(a, i);
+		j = next_caller(b, j);
+		if (i == SIZE_MAX || j == SIZE_MAX ||
+		    !gp_frame_reads_like(&a->frame[i], &b->frame[j]))
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+/* Where a leaves b on the way inwards; SIZE_MAX: nowhere. */
+static size_t leaving_frame(const struct gp_read_stack *a, const struct gp_read_stack *b)
 {
 	size_t i = a->frames, j = b->frames;
 	while (i > 0 && j > 0 && gp_frame_reads_like(&a->frame[i - 1], &b->frame[j - 1])) {
 		i--;
 		j--;
 	}
-	out[0] = '\0';
-	if (i == 0)
-		return;
 	/* the user's own line is told already: who called it */
-	const bool is_told = i - 1 == a->names.user && i < a->frames;
-	const struct gp_frame *f = &a->frame[is_told ? i : i - 1];
+	const bool is_told = i > 0 && i - 1 == a->names.user && i < a->frames;
+	return is_told ? i : i - 1;
+}
+
+void gp_group_difference(const struct gp_read_stack *a, const struct gp_read_stack *b, char *out)
+{
+	size_t k = unlike_caller(a, b);
+	if (k == SIZE_MAX)
+		k = leaving_frame(a, b);
+	out[0] = '\0';
+	if (k == SIZE_MAX)
+		return;
+	const struct gp_frame *f = &a->frame[k];
 	char name[GP_NAME_MAX];
 	const struct gp_name_frame named = { f->function, f->module, f->file, f->is_python };
 	size_t used = (size_t)sprintf(out, "  via ");

@@ -21,8 +21,9 @@ static inline bool gp_by_stacks(enum gp_by by)
 void gp_group_key(enum gp_by by, const struct gp_use *use, const struct gp_read_stack *stack,
 		  char *out);
 /*
- * "  via adam.py:178 Adam._init_group": the outermost frame of `a` at which it is another one than
- * `b`; "" where `b` goes on and `a` ends.
+ * "  via serve.py:12 answer": the nearest caller of the user's frame of `a` that `b` has not in its
+ * place. Where these are alike: the outermost frame of `a` that `b` has not,
+ * "  via adam.py:178 Adam._init_group". "" where `b` goes on and `a` ends.
  */
 void gp_group_difference(const struct gp_read_stack *a, const struct gp_read_stack *b, char *out);
 

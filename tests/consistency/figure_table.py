@@ -96,13 +96,15 @@ FIGURES = {
         ("timeline", TIMELINE, lambda d: {None: sum(len(device["ooms"]) for device in d["devices"])}),
         ("diff", DIFF, lambda d: {None: sum(device["ooms"][0] for device in d["devices"] if "ooms" in device)}),
         ("check", CHECK.replace("--json ", ""), ooms_of_check),
-        ("info, line", "info", lambda text: {None: sum(numbers(r"^OOMs +([\d,]+),", text))}),
+        ("info, line", "info", lambda text: {None: sum(numbers(r"^OOMs +([\d,]+)", text))}),
         ("frag --summary", "frag --summary --at end", lambda text: {
             None: sum(numbers(r"^OOMs +([\d,]+)", text))} if "OOMs" in text else {}),
         ("run, summary", "run", lambda text: {None: sum(numbers(r"([\d,]+) OOM", text))}),
     ],
     "OOMs that the framework reported": [
         ("info", "info --json", lambda d: {None: d["events"].get("oom", 0) - d["ooms"]["overwritten"]}),
+        ("info, line", "info", lambda text: {None: sum(numbers(r"^OOMs +([\d,]+)", text)) - sum(
+            numbers(r"^OOMs .*\(([\d,]+) of them outside PyTorch\)", text))}),
         ("dump", "dump --json --no-stacks --kind oom", lambda events: {None: len(events)}),
     ],
     "moments of OOMs": [
