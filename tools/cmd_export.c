@@ -74,7 +74,7 @@ static void say_limits(const struct export *x, const char *path)
 	if (info->framework_events && h->memory.doubt)
 		gp_complain("'%s': %s", path, h->memory.doubt);
 	if (info->framework_events && !h->memory.has_allocator_details)
-		gp_hint("the file has block sizes as requested sizes, and stream 0 for all");
+		gp_hint("memory_viz shows each block by its own size, and all on stream 0");
 	if (h->is_cut)
 		gp_complain("events are missing before %s: the trace begins there",
 			    gp_ns_text(h->from_ns).s);
@@ -102,8 +102,10 @@ static void say_done(const struct export *x, const char *path, const struct time
 		(double)(now.tv_sec - began->tv_sec) + (double)(now.tv_nsec - began->tv_nsec) / 1e9;
 	if (!path || bytes < 0)
 		return;
-	gp_complain("'%s': %s, %s, %.1f bytes an event, %.2f s", path,
-		    gp_plural(x->acts, "event").s, gp_bytes_text((uint64_t)bytes).s,
+	/* a free is two entries, and launches are none: not the events of the recording */
+	gp_complain("wrote '%s': %s trace entries, %s, %.1f bytes each, %.2f s; open it at "
+		    "pytorch.org/memory_viz",
+		    path, gp_count_text(x->acts).s, gp_bytes_text((uint64_t)bytes).s,
 		    x->acts ? (double)bytes / (double)x->acts : 0, s);
 }
 
@@ -188,7 +190,8 @@ static int run(int argc, char **argv)
 	formats_list(formats, sizeof formats);
 	const struct gp_flag flags[] = {
 		{ "format", 0, GP_FLAG_CHOICE, formats, &x.format_name,
-		  "what to write (torch: a snapshot pickle for PyTorch's memory_viz)" },
+		  "what to write (torch: a snapshot pickle for PyTorch's memory_viz); for other "
+		  "tools: gpuprof dump --json" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &x.from,
 		  "events from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &x.to,

@@ -64,7 +64,9 @@ int gp_flags_wrong_word(const char *option, const char *text, const char *const 
 	char list[1024];
 	words_join(words, count, list, sizeof list);
 	const char *near = gp_nearest(text, words, count);
-	gp_complain("bad value of '--%s': '%s' is not one of %s", option, text, list);
+	gp_complain(count == 1 ? "bad value of '--%s': '%s'; only '%s' exists" :
+				 "bad value of '--%s': '%s' is not one of %s",
+		    option, text, list);
 	if (near)
 		gp_hint("did you mean '%s'?", near);
 	return GP_EXIT_USAGE;

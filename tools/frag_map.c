@@ -1,6 +1,6 @@
 /*
- * Segments on a terminal: pool by pool, by address, one cell for so many bytes that all of it is
- * some forty lines. A segment takes a cell at least; long ones go on in the next line.
+ * Segments on a terminal: pool by pool, by address, each on a line of its own, which goes on in the
+ * next one where it is long. One cell is so many bytes that all cells would fill some forty lines.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -83,6 +83,7 @@ static void print_segment(struct map *map, const struct gp_memory_segment *s)
 		fputs(map->r->is_ascii ? "|" : "▏", map->r->out);
 		map->used++;
 	}
+	end_line(map);
 }
 
 static void print_pool(struct map *map, const struct gp_frag *f, const struct gp_frag_pool *p)
@@ -97,7 +98,6 @@ static void print_pool(struct map *map, const struct gp_frag *f, const struct gp
 		if (s->arena == p->arena && s->is_small == p->is_small)
 			print_segment(map, s);
 	}
-	end_line(map);
 }
 
 static void print_device(const struct gp_frag_report *r, const struct gp_frag *f)

@@ -7,6 +7,7 @@
 
 #include "amount.h"
 #include "frag_class.h"
+#include "line_fit.h"
 #include "message.h"
 #include "report.h"
 
@@ -162,6 +163,8 @@ static void put_pool(struct sheet *s, const struct gp_frag *f, const struct gp_f
 	next_row(s);
 }
 
+#define LEGEND_NAME_MOST 110u /* columns: two names of that length do not fit into a row */
+
 static void put_legend(struct sheet *s)
 {
 	double x = 20;
@@ -171,7 +174,9 @@ static void put_legend(struct sheet *s)
 		char text[GP_WHO_MAX + 64];
 		if (!c->bytes)
 			continue;
-		snprintf(text, sizeof text, "%.110s, %s", c->name, gp_bytes_text(c->bytes).s);
+		char name[GP_WHO_MAX];
+		gp_name_cut(c->name, LEGEND_NAME_MOST, name, sizeof name);
+		snprintf(text, sizeof text, "%s, %s", name, gp_bytes_text(c->bytes).s);
 		double width = 30 + 6.6 * (double)strlen(text);
 		if (x > 20 && x + width > WIDTH - 20) {
 			x = 20;

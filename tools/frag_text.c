@@ -20,7 +20,7 @@ struct gp_frag_place gp_frag_place(const struct gp_arena *a, bool is_small)
 	const char *size = is_small ? "small" : "large";
 	const char *zero = a->stream ? "0x" : "";
 	if (!a->is_known)
-		snprintf(text.s, sizeof text.s, "%s, unknown stream", size);
+		snprintf(text.s, sizeof text.s, "%s pool (stream not recorded)", size);
 	else if (!a->has_pool)
 		snprintf(text.s, sizeof text.s, "%s, stream %s%" PRIx64 ", unknown pool", size,
 			 zero, a->stream);

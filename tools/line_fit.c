@@ -151,3 +151,18 @@ size_t gp_line_fit(FILE *out, const char *line, size_t bytes, size_t columns, co
 	leave_utf8(before);
 	return shown;
 }
+
+void gp_name_cut(const char *name, size_t columns, char *out, size_t room)
+{
+	const size_t bytes = strlen(name);
+	const locale_t before = enter_utf8();
+	FILE *text = fmemopen(out, room, "w");
+	if (text && width_of(name, bytes) <= columns)
+		write_plain(text, name, bytes);
+	else if (text)
+		write_cut(text, name, bytes, columns, "…", 1);
+	out[0] = out[room - 1] = '\0';
+	if (text)
+		fclose(text);
+	leave_utf8(before);
+}

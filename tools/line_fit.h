@@ -24,4 +24,7 @@ size_t gp_display_width(const char *text, size_t bytes);
 #define GP_NAME_LEAST 12u
 size_t gp_line_fit(FILE *out, const char *line, size_t bytes, size_t columns, const char *mark);
 
+/* `name` in at most `columns`, cut in the middle with "…"; what has no room in `out` is missing. */
+void gp_name_cut(const char *name, size_t columns, char *out, size_t room);
+
 #endif

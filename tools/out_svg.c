@@ -58,8 +58,8 @@ static const char style[] =
 	".failed{fill:none;stroke:#b97a00;stroke-width:1.3;stroke-dasharray:1 3}\n"
 	"</style>\n";
 
-static const char *const meaning[GP_CURVES] = { "driver memory", "reserved by PyTorch",
-						"allocated by PyTorch" };
+static const char *const meaning[GP_CURVES] = { "all GPU memory of the job, as recorded",
+						"by PyTorch from the driver", "blocks of PyTorch" };
 
 /* Charts are drawn into memory: how high the picture is, only its end knows. */
 static struct {
@@ -379,6 +379,17 @@ static void draw_failed(const struct panel *p)
 			gp_ns_text(first->at_ns).s);
 }
 
+/* The least at the driver's peak: a new segment counts as outside until it has a block. */
+static uint64_t outside_of(const struct gp_timeline_device *d)
+{
+	uint64_t least = d->peak_bytes[GP_CURVE_RESERVED] ? d->peak_bytes[GP_CURVE_DRIVER] : 0;
+	for (const struct gp_point *p = d->point; p < d->point + d->points; p++)
+		if (p->bytes[GP_CURVE_DRIVER] == d->peak_bytes[GP_CURVE_DRIVER] &&
+		    p->bytes[GP_CURVE_DRIVER] - p->bytes[GP_CURVE_RESERVED] < least)
+			least = p->bytes[GP_CURVE_DRIVER] - p->bytes[GP_CURVE_RESERVED];
+	return least;
+}
+
 static void draw_legend(const struct panel *p)
 {
 	const struct gp_timeline_device *d = p->device;
@@ -400,6 +411,8 @@ static void draw_legend(const struct panel *p)
 		else
 			fprintf(p->out, "peak %s%s bytes at %s, not kept", at_least(p, c),
 				gp_count_text(d->peak_bytes[c]).s, gp_ns_text(d->peak_at_ns[c]).s);
+		if (c == GP_CURVE_DRIVER && outside_of(d))
+			fprintf(p->out, ", %s outside PyTorch", gp_bytes_text(outside_of(d)).s);
 		fputs("</text>\n", p->out);
 	}
 }

@@ -213,7 +213,7 @@ static int open_report(struct gp_sink *sink, const char *path, bool may_replace,
 		path = NULL;
 	sink->out = stdout;
 	sink->path = path;
-	sink->has_report = sink->is_recording = false;
+	sink->has_report = sink->is_recording = sink->is_text = false;
 	sink->may_replace = may_replace;
 	sink->written[0] = sink->target[0] = '\0';
 	return path ? open_sink(sink, inputs, count) : GP_EXIT_OK;
@@ -223,6 +223,7 @@ int gp_sink_open(struct gp_sink *sink, const char *path, bool may_replace, bool 
 		 char *const *inputs, int count)
 {
 	int exit_status = open_report(sink, path, may_replace, inputs, count);
+	sink->is_text = is_text;
 	if (exit_status || !is_text)
 		return exit_status;
 	if (sink->path)
@@ -266,6 +267,16 @@ static int finish(struct gp_sink *sink)
 	return error;
 }
 
+/* Of files for a person; what a program reads is awaited by one. */
+static void say_written(const struct gp_sink *sink)
+{
+	size_t bytes = strlen(sink->path);
+	if (bytes > 4 && strcmp(sink->path + bytes - 4, ".svg") == 0)
+		gp_complain("wrote '%s'; open it in a browser", sink->path);
+	else if (sink->is_text)
+		gp_complain("wrote '%s'", sink->path);
+}
+
 int gp_sink_close(struct gp_sink *sink, int exit_status)
 {
 	int error = finish(sink);
@@ -274,6 +285,8 @@ int gp_sink_close(struct gp_sink *sink, int exit_status)
 	if (unsettled == EEXIST)
 		return failed(sink, unsettled);
 	error = error ? error : unsettled;
+	if (!error && is_kept && sink->written[0])
+		say_written(sink);
 	if (!error)
 		return exit_status;
 	if (sink->path)

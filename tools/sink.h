@@ -15,7 +15,7 @@ struct gp_sink {
 	FILE *out;
 	const char *path; /* as the user named it; NULL: stdout */
 	bool has_report;  /* the caller sets it: something was read and reported */
-	bool may_replace, is_recording;
+	bool may_replace, is_recording, is_text;
 	/* the file that is written, and what it is renamed to; "": none, a device or stdout */
 	char written[PATH_MAX], target[PATH_MAX];
 };
