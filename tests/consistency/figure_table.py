@@ -313,6 +313,7 @@ FIGURES = {
     "verdict on leaks": [
         ("info", "info --json", lambda d: d["leaks"]),
         ("leaks", LEAKS, lambda d: {key: d[key] for key in ("verdict", "answer")}),
+        ("diff", DIFF, lambda d: d["sides"][0]["leaks"]),
     ],
     "suspects": [
         ("leaks", LEAKS, suspects("suspects", "objects")),
