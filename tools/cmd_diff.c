@@ -80,9 +80,12 @@ static bool find_moments(struct diff *f)
 
 static int look_at(const struct diff *f, struct gp_diff_source *s)
 {
-	const enum gp_status status =
-		gp_figures_build(s->recording, s->is_peak, s->at_ns, gp_use_has_ranges(&f->d.style),
-				 &s->peak, &s->figures);
+	enum gp_status status = GP_OK;
+	if (!f->d.is_of_moments)
+		status = gp_leak_answer_build(s->recording, s->info, s->path, &s->leak);
+	if (!status)
+		status = gp_figures_build(s->recording, s->is_peak, s->at_ns,
+					  gp_use_has_ranges(&f->d.style), &s->peak, &s->figures);
 	return status ? gp_report_failed("report on", s->path, status) : GP_EXIT_OK;
 }
 

@@ -151,6 +151,8 @@ static int show(struct phases *c)
 {
 	struct gp_phases_report *p = &c->r;
 	enum gp_status status = gp_phases_build(p->recording, &p->asked, &p->phases);
+	if (!status && (p->is_json || !c->is_many))
+		status = gp_phases_hold(p);
 	if (status)
 		return gp_report_failed("read", p->path, status);
 	c->sink.has_report = true;
@@ -177,6 +179,8 @@ static int report(struct phases *c, const char *path)
 	if (gp_report_has_device(path, p->info, device) &&
 	    gp_span_find(p->recording, c->from, c->to, &p->asked.from_ns, &p->asked.to_ns))
 		exit_status = show(c);
+	free(p->held);
+	p->held = NULL;
 	gp_phases_free(&p->phases);
 	p->phases = (struct gp_phases){ 0 };
 	p->asked = asked;

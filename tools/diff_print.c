@@ -106,8 +106,8 @@ static void print_row(const struct gp_diff_report *r, const struct gp_diff_row *
 		change_text(row->unit, row->number[0], row->number[k], text, sizeof text);
 		fprintf(r->out, " %11s", row->is_known[0] && row->is_known[k] ? text : "-");
 	}
-	bool has_share = r->sides == 2 && row->number[0] && row->is_known[1] &&
-			 row->number[0] != row->number[1];
+	bool has_share = r->sides == 2 && row->unit == GP_UNIT_BYTES && row->number[0] &&
+			 row->is_known[1] && row->number[0] != row->number[1];
 	double share = has_share ? (double)row->number[1] / (double)row->number[0] - 1.0 : 0.0;
 	if (has_share)
 		fprintf(r->out, " %+8.*f%%", share < 10.0, 100.0 * share);
@@ -278,8 +278,8 @@ static void print_table(const struct gp_diff_report *r, const struct gp_diff_tab
 	print_rest(r, t, shown);
 	if (t->diff.renamed)
 		fprintf(r->out,
-			"%s matched by the innermost frames alone: callers differ between "
-			"recordings\n",
+			"%s compared although their callers differ: the innermost frames are "
+			"alike\n",
 			gp_plural(t->diff.renamed, "group").s);
 	if (t->diff.moved)
 		fprintf(r->out, "%s %s like others but for line numbers: see --ignore-lines\n",
@@ -372,11 +372,42 @@ static void print_answer(const struct gp_diff_report *r, size_t devices)
 		fputs("The figures of devices differ.\n", r->out);
 }
 
+static bool is_leaking(const struct gp_diff_report *r, size_t side)
+{
+	return !r->is_of_moments && r->side[side].leak.verdict == GP_LEAK_FOUND;
+}
+
+/* A small change of the peak may be a leak. Where one side leaks, all verdicts are of interest. */
+static void print_leaks(const struct gp_diff_report *r)
+{
+	bool is_any = false;
+	for (size_t k = 0; k < r->sides; k++)
+		is_any |= is_leaking(r, k);
+	for (size_t k = 0; k < r->sides && is_any; k++)
+		fprintf(r->out, "leaks of %c: %s\n", letter(k), r->side[k].leak.s);
+}
+
+static void print_next(const struct gp_diff_report *r)
+{
+	const struct gp_diff_source *s = &r->side[r->sides - 1];
+	const char *next = s->info->has_stacks ? "peak --tree" : NULL;
+	for (size_t k = r->sides; k-- > 0;) {
+		if (!is_leaking(r, k))
+			continue;
+		s = &r->side[k];
+		next = "leaks";
+		break;
+	}
+	if (r->is_different)
+		gp_next_print(r->out, gp_next_of(s->recording, s->info, next), s->path);
+}
+
 void gp_diff_print(const struct gp_diff_report *r)
 {
 	unsigned device[GP_DIFF_DEVICES];
 	size_t devices = gp_diff_devices(r, device);
 	print_answer(r, devices);
+	print_leaks(r);
 	print_sides(r);
 	if (!r->is_of_moments || r->side[0].path != r->side[1].path)
 		print_settings(r);
@@ -390,10 +421,5 @@ void gp_diff_print(const struct gp_diff_report *r)
 	for (size_t k = 0; k < r->sides; k++)
 		if (!k || r->side[k].recording != r->side[k - 1].recording)
 			gp_unnamed_print(r->out, r->side[k].recording);
-	const struct gp_diff_source *last = &r->side[r->sides - 1];
-	if (r->is_different)
-		gp_next_print(r->out,
-			      gp_next_of(last->recording, last->info,
-					 last->info->has_stacks ? "peak --tree" : NULL),
-			      last->path);
+	print_next(r);
 }

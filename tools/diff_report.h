@@ -8,6 +8,7 @@
 #include "amount.h"
 #include "gpuprof.h"
 #include "json.h"
+#include "leaks_report.h"
 #include "use_print.h"
 
 #define GP_DIFF_SIDES 16u
@@ -20,6 +21,7 @@ struct gp_diff_source {
 	int64_t at_ns;
 	struct gp_peak peak;
 	struct gp_figure_list figures;
+	struct gp_leak_answer leak; /* as `gpuprof leaks` gives it; not of moments */
 };
 struct gp_diff_table {
 	unsigned device;

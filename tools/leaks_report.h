@@ -80,6 +80,10 @@ struct gp_leak_answer {
 struct gp_leak_answer gp_leak_answer_of(const struct gp_leaks_report *report,
 					const struct gp_leak_total *total);
 
+/* The answer on the whole recording. Steps are found, and one more replay. */
+enum gp_status gp_leak_answer_build(struct gp_recording *recording, const struct gp_info *info,
+				    const char *path, struct gp_leak_answer *out);
+
 /* What is there at the end of the recording: most is no leak. */
 typedef void gp_leak_visit_holders(const struct gp_leaks_report *report,
 				   const struct gp_holders *holders, uint64_t count);

@@ -134,3 +134,18 @@ struct gp_leak_answer gp_leak_answer_of(const struct gp_leaks_report *r,
 		    has_later ? " A leak that begins later would be missed." : "");
 	return answer;
 }
+
+enum gp_status gp_leak_answer_build(struct gp_recording *recording, const struct gp_info *info,
+				    const char *path, struct gp_leak_answer *out)
+{
+	struct gp_leaks_report r = {
+		.recording = recording, .info = info, .path = path, .device = -1
+	};
+	enum gp_status status = gp_leaks_build(recording, INT64_MIN, INT64_MAX, &r.leaks);
+	if (status)
+		return status;
+	const struct gp_leak_total total = gp_leak_total_of(&r);
+	*out = gp_leak_answer_of(&r, &total);
+	gp_leaks_free(&r.leaks);
+	return status;
+}

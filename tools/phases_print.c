@@ -43,49 +43,73 @@ static const char *source_of(const struct gp_phase *p)
 	return p->style >= GP_PHASE_OUTSIDE ? "" : name ? name : "?";
 }
 
-#define ALL_COLUMNS 128u /* with a short name */
-
-/* Figures alone would be wider than the terminal: some are left out. */
-static bool is_narrow(void)
+static bool is_wide(void)
 {
-	const unsigned columns = gp_screen_columns();
-	return columns && columns < ALL_COLUMNS;
+	return gp_screen_asked.is_wide;
 }
 
-static void print_memory(FILE *out, const struct gp_phase *p)
+static void print_bytes(FILE *out, uint64_t bytes)
 {
-	const uint64_t bytes[] = { p->allocated_bytes, p->freed_bytes, p->retained_bytes,
-				   p->peak_bytes };
-	for (unsigned k = is_narrow() ? 2 : 0; k < 4; k++)
-		fprintf(out, " %10s",
-			bytes[k] && p->style != GP_PHASE_MARK ? gp_bytes_text(bytes[k]).s : "-");
+	fprintf(out, "%10s ", bytes ? gp_bytes_text(bytes).s : "-");
+}
+
+static void print_time(FILE *out, uint64_t ns, bool has_time)
+{
+	fprintf(out, "%9s ", has_time ? gp_ns_text((int64_t)ns).s : "-");
 }
 
 static void print_count(FILE *out, uint64_t count)
 {
-	fprintf(out, " %9s", count ? gp_count_text(count).s : "-");
+	fprintf(out, "%9s ", count ? gp_count_text(count).s : "-");
 }
 
-static void print_phase(FILE *out, const struct gp_phase *p, bool has_graphs)
+static void print_phase(const struct gp_phases_report *r, size_t at)
 {
+	FILE *out = r->out;
+	const struct gp_phase *p = &r->phases.phase[at];
 	const bool has_time = p->style == GP_PHASE_NESTED || p->style == GP_PHASE_STARTED ||
 			      p->style == GP_PHASE_REST;
-	fprintf(out, "%9s", p->calls ? gp_count_text(p->calls).s : "-");
-	fprintf(out, " %9s", has_time ? gp_ns_text((int64_t)p->time_ns).s : "-");
-	fprintf(out, " %9s", has_time ? gp_ns_text((int64_t)p->mean_ns).s : "-");
-	if (!is_narrow())
-		fprintf(out, " %9s",
-			has_time && p->calls > 1 ? gp_ns_text((int64_t)p->deviation_ns).s : "-");
-	print_memory(out, p);
+	if (r->held)
+		print_bytes(out, r->held[at]);
+	print_bytes(out, p->style != GP_PHASE_MARK ? p->peak_bytes : 0);
+	print_count(out, p->calls);
+	print_time(out, p->time_ns, has_time);
+	print_time(out, p->mean_ns, has_time);
+	if (is_wide()) {
+		print_time(out, p->deviation_ns, has_time && p->calls > 1);
+		print_bytes(out, p->allocated_bytes);
+		print_bytes(out, p->freed_bytes);
+		print_bytes(out, p->retained_bytes);
+	}
 	print_count(out, p->launches);
-	if (has_graphs && !is_narrow())
+	if (r->phases.graph_launches)
 		print_count(out, p->graph_launches);
-	fputs("  ", out);
-	if (!is_narrow())
-		fprintf(out, "%-7s ", source_of(p));
-	fprintf(out, "%*s", (int)(2 * p->depth), "");
+	fprintf(out, " %-7s %*s", source_of(p), (int)(2 * p->depth), "");
 	print_name(out, p);
 	fputc('\n', out);
+}
+
+static void print_titles(const struct gp_phases_report *r)
+{
+	FILE *out = r->out;
+	const char *of = r->phases.of == GP_CURVE_ALLOCATED ? "allocated" : "driver";
+	if (r->held)
+		fprintf(out, "held: live at the %s peak; peak: highest while a call was open; ",
+			of);
+	else
+		fprintf(out, "peak: highest %s memory while a call was open; ", of);
+	fprintf(out, "%stime%s: sums over all calls\n",
+		is_wide() ? "allocated, freed, retained, " : "",
+		r->phases.graph_launches ? ", launches and graphs" : " and launches");
+	if (r->held)
+		fprintf(out, "%10s ", "held");
+	fprintf(out, "%10s %9s %9s %9s ", "peak", "calls", "time", "mean");
+	if (is_wide())
+		fprintf(out, "%9s %10s %10s %10s ", "deviation", "allocated", "freed", "retained");
+	fprintf(out, "%9s ", "launches");
+	if (r->phases.graph_launches)
+		fprintf(out, "%9s ", "graphs");
+	fprintf(out, " %-7s %s\n", "source", "range");
 }
 
 /* The node behind the subtree of `at`. */
@@ -103,15 +127,25 @@ struct level {
 	uint64_t calls;
 };
 
-static void print_hidden(FILE *out, const struct level *l, unsigned depth, bool has_graphs)
+static void print_hidden(const struct gp_phases_report *r, const struct level *l, unsigned depth)
 {
 	if (l->hidden)
-		fprintf(out, "%9s %*s... %s more: --top\n", gp_count_text(l->calls).s,
-			(int)((is_narrow() ? 53 :
-			       has_graphs  ? 103 :
-					     93) +
-			      2 * depth),
+		fprintf(r->out, "%*s %9s%*s... %s more: --top\n", r->held ? 21 : 10, "",
+			gp_count_text(l->calls).s,
+			39 + (is_wide() ? 43 : 0) + (r->phases.graph_launches ? 10 : 0) +
+				(int)(2 * depth),
 			"", gp_count_text(l->hidden).s);
+}
+
+/* It has no figures, or repeats the range around it, by name and calls: --wide shows it. */
+static bool is_repeated(const struct gp_phase *p, const struct gp_phase *around)
+{
+	if (is_wide())
+		return false;
+	if (p->style == GP_PHASE_MARK)
+		return true;
+	return around && p->style == GP_PHASE_NESTED && p->name && around->name &&
+	       strcmp(p->name, around->name) == 0 && p->calls == around->calls;
 }
 
 #define DEPTH_MAX 512u
@@ -119,18 +153,23 @@ static void print_hidden(FILE *out, const struct level *l, unsigned depth, bool 
 static void print_tree(const struct gp_phases_report *r)
 {
 	const struct gp_phases *p = &r->phases;
-	const bool has_graphs = p->graph_launches > 0;
 	static struct level level[DEPTH_MAX + 1];
-	unsigned deep = 0; /* levels in use */
+	static const struct gp_phase *around[DEPTH_MAX + 2]; /* by depth of what is in it */
+	unsigned deep = 0;				     /* levels in use */
 	level[0] = (struct level){ 0 };
 	const uint64_t top = r->top == GP_PHASES_TOP ? 20 : r->top;
 	for (size_t k = 0; k < p->phases;) {
 		const struct gp_phase *phase = &p->phase[k];
 		const unsigned depth = phase->depth < DEPTH_MAX ? phase->depth : DEPTH_MAX;
+		around[depth + 1] = phase;
 		for (; deep > depth; deep--)
-			print_hidden(r->out, &level[deep], deep, has_graphs);
+			print_hidden(r, &level[deep], deep);
 		for (; deep < depth; deep++)
 			level[deep + 1] = (struct level){ 0 };
+		if (depth < r->depth && is_repeated(phase, depth ? around[depth] : NULL)) {
+			k++;
+			continue;
+		}
 		/* rows that are not ranges are always shown */
 		const bool is_over =
 			top && level[depth].shown >= top && phase->style < GP_PHASE_OUTSIDE;
@@ -142,16 +181,16 @@ static void print_tree(const struct gp_phases_report *r)
 		}
 		/* behind the ranges of its level */
 		if (phase->style >= GP_PHASE_OUTSIDE) {
-			print_hidden(r->out, &level[depth], depth, has_graphs);
+			print_hidden(r, &level[depth], depth);
 			level[depth].hidden = 0;
 		}
-		print_phase(r->out, phase, has_graphs);
+		print_phase(r, k);
 		level[depth].shown++;
 		k++;
 	}
 	for (; deep > 0; deep--)
-		print_hidden(r->out, &level[deep], deep, has_graphs);
-	print_hidden(r->out, &level[0], 0, has_graphs);
+		print_hidden(r, &level[deep], deep);
+	print_hidden(r, &level[0], 0);
 }
 
 static void print_notes(const struct gp_phases_report *r)
@@ -200,25 +239,8 @@ static void print_frames(const struct gp_phases_report *r)
 	fputc('\n', r->out);
 }
 
-static void print_titles(FILE *out, bool has_graphs)
-{
-	if (is_narrow()) {
-		fprintf(out, "%9s %9s %9s %10s %10s %9s\n", "", "sum", "each", "sum", "highest",
-			"sum");
-		fprintf(out, "%9s %9s %9s %10s %10s %9s  %s\n", "calls", "time", "mean", "retained",
-			"peak", "launches", "range");
-		return;
-	}
-	fprintf(out, "%9s %9s %19s %32s %10s %9s%s\n", "", "sum", "of each call",
-		"sum over all calls", "highest", "sum", has_graphs ? "       sum" : "");
-	fprintf(out, "%9s %9s %9s %9s %10s %10s %10s %10s %9s%s  %-7s %s\n", "calls", "time",
-		"mean", "deviation", "allocated", "freed", "retained", "peak", "launches",
-		has_graphs ? "    graphs" : "", "source", "range");
-}
-
 void gp_phases_print(const struct gp_phases_report *r)
 {
-	const bool has_graphs = r->phases.graph_launches > 0;
 	gp_headline_print(r->out, r->info);
 	fputs(gp_plural(r->phases.ranges, "call").s, r->out);
 	if (r->phases.forwards)
@@ -228,15 +250,10 @@ void gp_phases_print(const struct gp_phases_report *r)
 	fputs(", ", r->out);
 	gp_launches_print(r->out, r->phases.launches, r->phases.captured_launches,
 			  r->phases.graph_launches);
-	fprintf(r->out, "; memory: %s",
-		r->phases.of == GP_CURVE_ALLOCATED ? "PyTorch allocated" : "driver");
 	if (r->asked.device != GP_DEVICE_UNKNOWN)
-		fprintf(r->out, ", GPU %u", r->asked.device);
+		fprintf(r->out, "; GPU %u", r->asked.device);
 	fputc('\n', r->out);
-	if (r->phases.phases && is_narrow())
-		fprintf(r->out, "--wide adds deviation, allocated, freed%s and source\n",
-			has_graphs ? ", graphs" : "");
-	print_titles(r->out, has_graphs);
+	print_titles(r);
 	print_tree(r);
 	if (r->phases.is_by_frames)
 		print_frames(r);
@@ -253,8 +270,10 @@ static const char *style_name(enum gp_phase_style style)
 	return names[style];
 }
 
-static void write_phase(struct gp_json *json, const struct gp_phase *p)
+static void write_phase(const struct gp_phases_report *r, size_t at)
 {
+	struct gp_json *json = r->json;
+	const struct gp_phase *p = &r->phases.phase[at];
 	const bool has_time = p->style == GP_PHASE_NESTED || p->style == GP_PHASE_STARTED ||
 			      p->style == GP_PHASE_REST;
 	gp_json_object(json, NULL);
@@ -277,6 +296,10 @@ static void write_phase(struct gp_json *json, const struct gp_phase *p)
 		gp_json_null(json, "mean_ns");
 		gp_json_null(json, "deviation_ns");
 	}
+	if (r->held && p->style != GP_PHASE_MARK && p->style != GP_PHASE_STARTED)
+		gp_json_number(json, "held_bytes", r->held[at]);
+	else
+		gp_json_null(json, "held_bytes");
 	gp_json_number(json, "allocated_bytes", p->allocated_bytes);
 	gp_json_number(json, "freed_bytes", p->freed_bytes);
 	gp_json_number(json, "retained_bytes", p->retained_bytes);
@@ -314,7 +337,7 @@ static void write_tree(const struct gp_phases_report *r, struct gp_json *json)
 			k = behind(p, k);
 			continue;
 		}
-		write_phase(json, phase);
+		write_phase(r, k);
 		gp_json_array(json, "children");
 		open = depth + 1;
 		shown[depth]++;

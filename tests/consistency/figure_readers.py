@@ -219,6 +219,38 @@ def allocated_of_phases(d):
     return {(0, d["of"]): sum(phase["allocated_bytes"] for phase in of_thread(d))}
 
 
+def folded(name):
+    return name if name is None else re.sub(r"\d+", "#", name)
+
+
+def held_of_phases(d):
+    """Whole: bytes by path of names, without those of the ranges in it."""
+    out = {}
+
+    def visit(phases, path):
+        for phase in phases:
+            if phase["held_bytes"] is None:
+                continue
+            here = path + (() if phase["style"] == "outside" else (folded(phase["name"]),))
+            own = phase["held_bytes"] - sum(child["held_bytes"] or 0 for child in phase["children"])
+            out[here] = out.get(here, 0) + own
+            visit(phase["children"], here)
+    visit(d["phases"], ())
+    return {d["of"]: {path: held for path, held in out.items() if held}}
+
+
+def held_of_ranges(d):
+    out = {}
+    for curve in d["curves"]:
+        of = out.setdefault(curve["of"], {})
+        for group in curve["groups"]:
+            if group["ranges"] is None and group["key"] not in ("(ambiguous)", "(further ranges)"):
+                continue  # what no phase has: from before what is kept, or lost
+            path = (None,) if group["ranges"] is None else tuple(folded(name) for name in group["ranges"])
+            of[path] = of.get(path, 0) + group["bytes"]
+    return out
+
+
 def launches_of_phases(d):
     of = of_thread(d)
     return {key: sum(phase[key] for phase in of) for key in ("launches", "captured_launches", "graph_launches")}

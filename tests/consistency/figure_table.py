@@ -10,9 +10,10 @@ from figure_readers import (
     CAUSES, allocated_of_phases, at, at_peak, checked, curves, curves_of_diff, curves_of_timeline,
     defaults_of_help, defaults_of_run, excess_of_timeline, figures_of_diff, first_holders,
     frag_at_peak, gaps_of_frag, gaps_of_pools, gaps_of_timeline, groups_of, head, highest_of,
-    holders_of_check, last_event, launches, launches_of_dump, launches_of_info, launches_of_phases,
-    most_unused, most_unused_of_ooms, names_of_groups, numbers, of_thread, ooms_of_check, pins,
-    rates_of_leaks, suspects, total, unused_of_causes, unused_of_culprits, unused_of_frag, unused_of_timeline,
+    held_of_phases, held_of_ranges, holders_of_check, last_event, launches, launches_of_dump,
+    launches_of_info, launches_of_phases, most_unused, most_unused_of_ooms, names_of_groups, numbers,
+    of_thread, ooms_of_check, pins, rates_of_leaks, suspects, total, unused_of_causes,
+    unused_of_culprits, unused_of_frag, unused_of_timeline,
 )
 
 LIMITS = ("--max-peak 1G --max-reserved 1G --max-allocated 1G --max-growth 0 --max-frag 10% "
@@ -200,6 +201,10 @@ FIGURES = {
         ("top --by kind", "top --json --no-stacks --top 0 --by kind", groups_of("bytes")),
         ("phases", "phases --json --device 0 --depth 1 --top 0", allocated_of_phases),
     ],
+    "bytes of each phase held at the peak": [
+        ("phases", "phases --json --top 0", held_of_phases),
+        ("peak --by range", "peak --json --no-stacks --top 0 --by range", held_of_ranges),
+    ],
     "bytes freed over the recording": [
         ("phases", "phases --json --depth 1 --top 0", lambda d: {d["of"]: sum(p["freed_bytes"] for p in of_thread(d))}),
         ("phases --as-told", "phases --json --depth 1 --top 0 --as-told", lambda d: {
@@ -308,6 +313,7 @@ FIGURES = {
     "verdict on leaks": [
         ("info", "info --json", lambda d: d["leaks"]),
         ("leaks", LEAKS, lambda d: {key: d[key] for key in ("verdict", "answer")}),
+        ("diff", DIFF, lambda d: d["sides"][0]["leaks"]),
     ],
     "suspects": [
         ("leaks", LEAKS, suspects("suspects", "objects")),
