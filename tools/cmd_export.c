@@ -190,8 +190,7 @@ static int run(int argc, char **argv)
 	formats_list(formats, sizeof formats);
 	const struct gp_flag flags[] = {
 		{ "format", 0, GP_FLAG_CHOICE, formats, &x.format_name,
-		  "what to write (torch: a snapshot pickle for PyTorch's memory_viz); for other "
-		  "tools: gpuprof dump --json" },
+		  "format of the file (for other tools: gpuprof dump --json)" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &x.from,
 		  "events from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &x.to,

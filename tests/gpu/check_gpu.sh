@@ -35,7 +35,7 @@ claim() {
 	if "$@"; then say "PASS $name: $what"; else say "FAIL $name: $what"; fi
 }
 same() { cmp -s "$1" "$2"; }
-is_one() { [ "$(find "$work" -name "$1*.gpr" | wc -l)" -eq 1 ]; }
+is_one() { [ "$(find "$work" -name "$1.gpr" -o -name "$1.*.gpr" | wc -l)" -eq 1 ]; }
 succeeded() { [ "$1" -eq 0 ]; }
 
 has_torch=$("$python" -c 'import torch; print(int(torch.cuda.is_available()))' 2>/dev/null || echo 0)
@@ -381,7 +381,7 @@ section_oom_kinds() {
 		only=
 		[ -z "$settings" ] || only=capacity,limit,fragmentation,outside,another_process,cache,driver_capacity
 		LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$tried.gpr GPUPROF_STACKS=all GPUPROF_ALLOCATOR_DETAILS=on \
-			timeout -k 10 200 "$python" "$here/oom_kinds.py" --gpuprof "$gpuprof" \
+			timeout -k 10 300 "$python" "$here/oom_kinds.py" --gpuprof "$gpuprof" \
 			--recording "$tried.gpr" --settings "$settings" --only "$only" >"$tried.out" 2>&1
 		claim oom-kinds "cases under '$settings' are gone through (exit $?)" grep -q 'oom_kinds: ' "$tried.out"
 		grep -E '^(PASS|FAIL)' "$tried.out" || tail -n 5 "$tried.out"
