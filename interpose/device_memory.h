@@ -2,6 +2,7 @@
  * What the driver counts as used on a device, asked now and then: after memory was asked of it or
  * given back, at a quiet moment, at most every 100 ms a device; and when the framework finds no
  * memory. With it what the framework may have at most.
+ * cuMemGetInfo takes 4 us on an H200.
  */
 #ifndef GP_DEVICE_MEMORY_H
 #define GP_DEVICE_MEMORY_H

@@ -6,6 +6,11 @@
  * that device's allocator is recursive, and PyTorch takes no device's lock with another's held. One
  * thread does so, once. Where blocks were there before, it waits for a quiet moment. It stays for
  * ever: it records nothing where nothing is recorded.
+ *
+ * Two threads that attached at once waited for each other: one held a device's lock in its report
+ * and asked for the others' (victim blocks_storm). A MemPool's own allocator may launch under the
+ * lock; that lock is recursive then, and no thread holds one device's lock while it waits for
+ * another's.
  */
 #ifndef GP_HOOK_TRACE_H
 #define GP_HOOK_TRACE_H

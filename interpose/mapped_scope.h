@@ -2,6 +2,8 @@
  * The definition that a reference of a caller's object would be bound to without our preload. Two
  * copies of one library in a process each have their own. Reads mapped objects only: no loader, no
  * malloc, no lock but dl_iterate_phdr's.
+ * Not covered: a copy of PyTorch that is unloaded and comes back around the same caller, with its
+ * original elsewhere, gets the old one. PyTorch's libraries stay loaded.
  */
 #ifndef GP_MAPPED_SCOPE_H
 #define GP_MAPPED_SCOPE_H

@@ -79,7 +79,9 @@ static void *no_dlsym(void *handle, const char *name)
 /*
  * Read from the mapped object: for a preload behind us may carry dlsym under libc's versions, as we
  * do, and one before us may need dlsym for its first malloc, where the loader's own look-ups would
- * call that malloc again.
+ * call that malloc again. ThreadSanitizer's runtime has functions in front of libc's, which jump to
+ * NULL until it has looked the originals up, and its first look-up already comes here. So this path
+ * calls no function that a sanitizer intercepts.
  */
 void gp_dlsym_find(void)
 {
@@ -338,6 +340,11 @@ bool gp_resolve_call(const char *symbol, void **real)
 	return gp_resolve() && __atomic_load_n(real, __ATOMIC_RELAXED) != NULL;
 }
 
+/*
+ * Keeps a driver that was loaded late from being unloaded. Called where a caller enters the loader
+ * itself. Not covered: a driver that came with a library linked with it, in a process that looks no
+ * function up by name. If that comes back at another address, calls reach the old one.
+ */
 void gp_resolver_pin(void)
 {
 	struct routes *routes = atomic_load_explicit(&published, memory_order_acquire);

@@ -2,6 +2,8 @@
  * PyTorch's native CUDA allocator as C sees it: found in the mapped objects by names that they
  * export, called through its virtual functions. Holds no lock, keeps no state, never enters the
  * loader.
+ * A build with another C++ library is left alone, because the type std::function is a part of the
+ * name by which the tracker's function is found.
  */
 #ifndef GP_TORCH_ALLOCATOR_H
 #define GP_TORCH_ALLOCATOR_H

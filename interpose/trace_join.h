@@ -3,6 +3,10 @@
  * snapshot of its own, twice, and where nothing changed between the two, the first is recorded
  * while the second is made, under the lock of each device's allocator: so what is recorded holds at
  * its place among the events. The job's snapshots stay what they were: ours are not recorded.
+ *
+ * Where the job keeps PyTorch's history each snapshot copies it, and the contexts of its entries
+ * stay in host memory: no version read here (2.2 to 2.11) has a switch against that. More segments
+ * and blocks than half a ring holds are left alone.
  */
 #ifndef GP_TRACE_JOIN_H
 #define GP_TRACE_JOIN_H

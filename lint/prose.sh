@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Plain English in documents, help and messages: banned words, and prose of at most 100 columns
-# (prose_words.py). lint/prose_left has the findings that older pages may still have.
+# (prose_words.py).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 command -v python3 >/dev/null || {
 	echo "skipped: no python3"
 	exit 77
 }
-lint/tree_files.sh | python3 lint/prose_words.py lint/prose_left
+lint/tree_files.sh | python3 lint/prose_words.py

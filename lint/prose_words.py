@@ -1,8 +1,7 @@
-"""Banned words in documents and user-visible strings: prose_words.py PROSE_LEFT, names of files on stdin.
+"""Banned words in documents and user-visible strings: prose_words.py, names of files on stdin.
 
 Markdown: all but code; lines of at most 100 columns, tables, code and addresses of links aside. C: string literals
-of two words or more. PROSE_LEFT has "FILE WORDS COLUMNS": so many findings a page may have left. Fewer are
-reported by `prose_words.py --count`, which prints the list anew.
+of two words or more.
 """
 import re
 import sys
@@ -40,10 +39,10 @@ def page_findings(text):
     for number, line in prose_lines(text):
         bare = re.sub(r"`[^`]*`|\]\([^)]*\)", "", line)
         for word, instead in words(bare):
-            yield "words", number, f"'{word}', expected: {instead}"
+            yield number, f"'{word}', expected: {instead}"
         length = len(re.sub(r"\]\([^)]*\)", "]", line))
         if length > COLUMNS and not line.startswith("|"):
-            yield "columns", number, f"{length} columns, expected: at most {COLUMNS}"
+            yield number, f"{length} columns, expected: at most {COLUMNS}"
 
 
 def source_findings(text):
@@ -54,31 +53,18 @@ def source_findings(text):
             continue
         literal = re.sub(r"--[a-z-]+", "", literal)
         for word, instead in words(literal):
-            yield "words", bare.count("\n", 0, found.start()) + 1, f"'{word}', expected: {instead}"
+            yield bare.count("\n", 0, found.start()) + 1, f"'{word}', expected: {instead}"
 
 
 def main():
-    left = {}
-    if sys.argv[1] != "--count":
-        left = {file: {"words": int(w), "columns": int(c)}
-                for file, w, c in (line.split() for line in open(sys.argv[1]))}
     is_clean = True
     for name in sys.stdin.read().split():
         if not (PAGES.fullmatch(name) or SOURCES.fullmatch(name)):
             continue
         text = open(name, encoding="utf-8").read()
-        found = list((page_findings if name.endswith(".md") else source_findings)(text))
-        number_of = {kind: sum(f[0] == kind for f in found) for kind in ("words", "columns")}
-        if sys.argv[1] == "--count":
-            if found:
-                print(name, number_of["words"], number_of["columns"])
-            continue
-        for kind, number in number_of.items():
-            most = left.get(name, {}).get(kind, 0)
-            if number > most:
-                is_clean = False
-                for _, line, what in (f for f in found if f[0] == kind):
-                    print(f"{name}:{line}: {what}" + (f" ({number}, at most {most} are left)" if most else ""))
+        for line, what in (page_findings if name.endswith(".md") else source_findings)(text):
+            is_clean = False
+            print(f"{name}:{line}: {what}")
     return not is_clean
 
 

@@ -1,7 +1,7 @@
 /*
  * Which blocks would have to go for a request to succeed: neighbours of one segment; or those of
  * whole segments and pages, which then go back to the driver. Of either the set with the fewest
- * bytes, and of sets with as many the one with the fewest blocks. docs/DESIGN.md has the reason.
+ * bytes, and of sets with as many the one with the fewest blocks. docs/ANALYSIS.md, 3.
  */
 #include <stdlib.h>
 #include <string.h>

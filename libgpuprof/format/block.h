@@ -91,6 +91,9 @@ enum gp_status gp_block_encode(struct gp_block_scratch *scratch, struct gp_block
  * The block has fewer bytes than records, or than one for GP_BLOCK_RATIO of its payload. Recorders
  * before minor GP_FORMAT_PADDED wrote such blocks; later ones pad them. A block with less than a
  * GP_BLOCK_OLD_PART of that is damaged in any file.
+ * Why: 8,192 regular events would take 250 bytes, so a MiB would hold 30 million of them. A reader
+ * could not refuse them, since a coarse clock records such events. The densest block of a real job
+ * had 1.3 bytes a record, so padding is rare. A block of 1,638 similar names took a 28th.
  */
 #define GP_BLOCK_OLD_PART 8u
 bool gp_block_is_short(const struct gp_block_header *header);

@@ -71,8 +71,8 @@ enum gp_fact {
 	GP_FACT_FRAMEWORK_LATE = 6,  /* value: 1 the framework had blocks before the recording */
 	GP_FACT_STACKS_CUT = 7,	     /* value: events whose stack found no room */
 	GP_FACT_STACK_LAUNCHES = 8,  /* value: each so many launches of a thread have a stack */
-	GP_FACT_NO_PYTHON = 9,	     /* text: why stacks have no Python frames, asked for */
-	GP_FACT_NO_NATIVE = 10,	     /* text: why stacks have no native frames, asked for */
+	GP_FACT_NO_PYTHON = 9,	     /* text: why requested Python frames are missing */
+	GP_FACT_NO_NATIVE = 10,	     /* text: why requested native frames are missing */
 	GP_FACT_FRAME_POINTERS = 11, /* value: 1 native frames were found along frame pointers */
 	GP_FACT_NO_STACKS = 12,	     /* text: the option that switched stacks off */
 	/* value: 1 allocator details are recorded, 0 they are not; text: why */
@@ -81,12 +81,12 @@ enum gp_fact {
 	GP_FACT_ALLOC_CONF = 17,
 	GP_FACT_RANGES_UNNAMED = 18, /* value: ranges and marks whose name found no room */
 	GP_FACT_NVTX = 19,	     /* text: why NVTX does not report to us */
-	/* value: 1 uses of memory are recorded, 0 they were asked for and are not; text: why */
+	/* value: 1 uses of memory are recorded, 0 requested but not; text: why */
 	GP_FACT_USES = 24,
 	GP_FACT_USES_BEYOND = 25, /* value: allocations whose uses are not recorded: no room */
 	/* value: 1 the framework's own ranges are recorded, 0 they are not; text: why */
 	GP_FACT_TORCH_RANGES = 28,
-	GP_FACT_SCOPE = 32, /* text: what was asked to be captured, as words of options */
+	GP_FACT_SCOPE = 32, /* text: what was to be captured, as words of options */
 	/* value: SCOPE.by with which the recording ended, its process did not */
 	GP_FACT_ENDED = 33,
 };
@@ -124,7 +124,7 @@ enum gp_scope_by {
 	GP_SCOPE_BY_DURATION = 3, /* it was over */
 	GP_SCOPE_BY_PROFILER = 4, /* cudaProfilerStart, cudaProfilerStop */
 	GP_SCOPE_BY_RANGE = 5,	  /* an NVTX range */
-	GP_SCOPE_BY_STEP = 6,	  /* the steps that were asked for */
+	GP_SCOPE_BY_STEP = 6,	  /* the requested steps */
 	GP_SCOPE_BY_ORDER = 7,	  /* gpuprof ctl */
 	GP_SCOPE_BY_MAIN = 8,	  /* the main thread's end, where /proc cannot be read */
 	GP_SCOPE_BYS,
@@ -135,7 +135,7 @@ enum gp_scope_by {
 
 /* ALLOC.flags: the low half is ours, the high half what the caller asked of the driver. */
 enum gp_alloc_flag {
-	GP_ALLOC_IMPORT = 1,   /* somebody else's memory */
+	GP_ALLOC_IMPORT = 1,   /* memory of another process or API */
 	GP_ALLOC_RETAIN = 2,   /* one more reference to a physical handle, with IMPORT */
 	GP_ALLOC_CAPTURED = 4, /* while its stream was being captured: a node of a graph */
 };
@@ -203,7 +203,7 @@ enum gp_range_source {
 	GP_RANGE_NVTX = 1,
 	GP_RANGE_TORCH = 2,   /* PyTorch's own: optimizers, data loaders, record_function */
 	GP_RANGE_ENGINE = 3,  /* PyTorch's engine of autograd runs for this thread */
-	GP_RANGE_CONTROL = 4, /* gpuprof itself, as it was asked to */
+	GP_RANGE_CONTROL = 4, /* gpuprof itself, on request */
 	GP_RANGE_SOURCES,
 };
 
@@ -232,7 +232,7 @@ enum gp_object {
 
 /* CURVE.curve */
 enum gp_curve {
-	GP_CURVE_DRIVER = 0,	/* asked of the driver */
+	GP_CURVE_DRIVER = 0,	/* requested from the driver */
 	GP_CURVE_RESERVED = 1,	/* held by the framework */
 	GP_CURVE_ALLOCATED = 2, /* handed out by the framework */
 	GP_CURVES,		/* how many a device has */

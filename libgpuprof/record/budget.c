@@ -3,6 +3,21 @@
  * table of stacks grow while three quarters suffice. Memos of stacks only save time, so they get a
  * quarter at most, and none that rings and the table have taken. What keeps the state exact (live
  * allocations, definitions, ranges, a thread's first ring) is counted and not refused.
+ *
+ * Not counted: code and static data, the drain thread's stack, libunwind with the 68 KiB on which
+ * it walks and the 256 KiB that answer its reads, the index of definitions (256 KiB), the tables of
+ * interpose/ (handles at most 5.3 MiB each), and for GPUPROF_USES a map of 16 MiB of addresses and
+ * 8.5 MiB for layouts.
+ *
+ * The recorder begins only where its tables take at most half of what RLIMIT_AS and RLIMIT_DATA
+ * left: 17.1 MiB of addresses, 25.2 MiB with stacks (victim leak_two, gdb 13.1, 2026-11-23). A
+ * thread with stacks takes 60 KiB, 12 KiB without Python, and memos of 4.6 MiB at most.
+ *
+ * Without a ring a thread loses all its memory events, and it takes as much for its own stack. So
+ * 2,000 threads take 70 MiB where the budget is 8 MiB, with stacks some 187 MiB (sums of sizes).
+ * The job's limits still end this: a ring is refused where it is more than they leave, or where the
+ * recorder is over its budget and has more than they leave. Rejected: rings that threads share,
+ * which need a lock that a jump or a signal can leave held.
  */
 #include "../state/live_table.h"
 #include "headroom.h"

@@ -1,7 +1,9 @@
 /*
  * The birth of the drain thread. It begins where the job makes a context: the driver itself takes
  * memory and starts threads there, so the caller holds no lock that pthread_create needs (it calls
- * the job's calloc). Then the thread sleeps until the process's first event wakes it.
+ * the job's calloc). Then the thread sleeps until the process's first event wakes it. In a forked
+ * child glibc gives it the stack and the thread-local memory of the parent's drain thread and calls
+ * no calloc. An event that the job's allocator causes inside pthread_create is lost.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -12,6 +12,8 @@
 /*
  * Between two events the job fills caches and address translations with its own: the words of the
  * process that an event reads lie in one section, a page or two instead of a page each.
+ * With 1,024 foreign pages touched between two events a pair cost 100 instead of 120 cycles on an
+ * H200's host; the time stamp and the locked addition alone are 45 of the 50 cycles of a hot event.
  */
 #define GP_HOT_DATA __attribute__((section("gp_hot")))
 /* Likewise the functions that an event with a stack runs through, three pages instead of seven. */

@@ -3,6 +3,16 @@
  * it made, and counts the drain thread. So the job's last thread ends the drain thread before it
  * ends itself: then exit runs where it would run without us, with the job's own descriptors. A last
  * thread that never recorded cannot do so: the drain thread looks at the list of threads instead.
+ *
+ * exit still runs on the drain thread, and output that stdio holds is lost, in these cases: the
+ * last thread never recorded, or records first in a destructor; more than GP_LEAVERS threads end
+ * within microseconds of the main thread; the disk hangs for three seconds. Frees of exit handlers
+ * and of later destructors of the last thread are not recorded. The process stays where the main
+ * thread ends by the system call exit, and in a child of a thread that never recorded and made no
+ * context. Where /proc cannot be read three times in 20 ms the recording ends with the main thread.
+ *
+ * While the main thread lives, a thread's end costs two system calls. After its end a short thread
+ * of two allocations took 0.3 ms instead of 0.07, because ends queue up.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -192,6 +192,8 @@ static bool fill(uint64_t base)
  * The same words all over the region: each piece of it maps the same memory. It is no file of our
  * own, because a job may limit the size of files (RLIMIT_FSIZE), and a memfd counts as one. Where
  * the kernel refuses, the words are zeros: expressions that follow two pointers then end the job.
+ * All 32 MiB of addresses count against RLIMIT_MEMLOCK. An expression that reads address 0, or one
+ * computed from constants, leaves the region and ends the job; no compiler emits one.
  */
 static void fill_all(void)
 {

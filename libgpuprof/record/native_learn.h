@@ -1,5 +1,5 @@
 /*
- * Learns rules from libunwind, mended as DESIGN 3.11 says. libunwind never sees the job's stack:
+ * Learns rules from libunwind (DESIGN 6). libunwind never sees the job's stack:
  * it is asked to step from registers that point into memory of ours in which each word tells its
  * address, and the rule is read off the registers that come out. So it needs no check of memory
  * and no pipe; the pipe that it opens is closed.

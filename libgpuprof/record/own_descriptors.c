@@ -1,6 +1,22 @@
 /*
  * The drain thread's own table of descriptors: a job that closes every number cannot reach ours,
  * and ours keep none of its files open. Where no table of its own can be had the recorder knows.
+ *
+ * Effects that remain. Closing an inherited copy of a file on FUSE or NFS flushes that file, as the
+ * end of any child process does; the job does not wait for it. In a shared table a thread of the
+ * job may get our number for a file of its own between the comparison and the write: that needs a
+ * number of 900 or more and a window of one system call (2,812 rounds that tried found none). After
+ * CRIU restores the job all threads share one table, so device and inode are compared before each
+ * use; then the recording ends at the checkpoint (CRIU 4.2 and the fake driver; without the
+ * comparison a file of the job was overwritten).
+ *
+ * Under a seccomp filter with SECCOMP_RET_KILL each of our system calls may end the job, and no
+ * system call reports what a filter would answer. A list from before 2020 lacks close_range. A
+ * short job with all stacks makes these calls only when it is recorded (strace, 2026-11-24). Drain
+ * thread: close_range dup fallocate fcntl fstatfs ftruncate getdents64 geteuid getuid munlock pipe2
+ * prctl pwrite64 readlink sched_setaffinity sched_setscheduler statfs statx tgkill uname unlinkat.
+ * Threads of the job: getpid gettid munlock prctl; before the first event also mincore mremap pipe2
+ * readlink sched_getaffinity statx.
  */
 #include <fcntl.h>
 #include <linux/close_range.h>

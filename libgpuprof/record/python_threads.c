@@ -1,4 +1,9 @@
-/* Which thread state of the calling thread runs, where there are several interpreters. To 3.11. */
+/*
+ * Which thread state of the calling thread runs, where there are several interpreters. To 3.11:
+ * there PyGILState_GetThisThreadState still gives the thread state that the thread came from. The
+ * kernel is asked before each read whether memory is there; memory that another thread unmaps
+ * between both is not covered. Code objects that outlive Py_Finalize keep their memory.
+ */
 #include <errno.h>
 #include <pthread.h>
 

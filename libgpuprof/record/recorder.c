@@ -21,7 +21,11 @@
 #define END_WAIT_NS 2000000000u
 #define WORD_OFF (GP_WORD_CHANGE | (uint32_t)GP_LEVEL_OFF)
 #define WORD_NEVER 0xffffffffu
-/* glibc keeps the values of further keys in memory from calloc, whose lock our caller may hold */
+/*
+ * glibc keeps the values of further keys in memory from calloc, whose lock our caller may hold.
+ * With such a key only the constructor's thread uses it: other threads record no stacks, and their
+ * ranges are lost and counted, since no end would unmap what they need.
+ */
 #define KEYS_IN_THREAD 32u
 
 struct gp_recorder gp_recorder;

@@ -4,6 +4,12 @@
  * looks: memory is free again, and no event is lost. One whose recording is gone is removed when it
  * is old, or when such rings hold too much. Runs once, on the drain thread; what is in doubt stays
  * for a reading command (read/adoption.c).
+ *
+ * The way to another recording begins at the last directory that both paths share, and crosses no
+ * mount (openat2): a network file system that does not answer would stop the drain thread. Where it
+ * ends early, the recording was removed or moved, or another container had it; the ring stays for 7
+ * days, because whoever finds the recording can still repair it. A recording that is moved alone,
+ * later than its ring, leaves the ring behind; `info` prints its name.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -3,6 +3,7 @@
  * only to the stderr that the process started with, and only what that takes at once. It ends
  * nothing: no signal and no cancellation comes of it. The drain thread has closed its stderr, so
  * its lines wait for a thread of the job.
+ * Not covered: a regular file on a disk that hangs delays the line.
  */
 #include <errno.h>
 #include <fcntl.h>

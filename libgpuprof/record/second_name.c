@@ -4,6 +4,7 @@
  * first that records, where its stderr is that of the process that the user started. The taken
  * names and O_EXCL decide, without a mark in the environment. All on the drain thread. Where /proc
  * does not show the ancestors, no line is printed.
+ * Two jobs of one name that begin at the same time are taken for one.
  */
 #include <fcntl.h>
 #include <stdio.h>

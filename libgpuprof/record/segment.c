@@ -167,6 +167,7 @@ void gp_segment_slice(struct gp_recorder *r)
 /*
  * A slot of a flight recorder is filled up to this room, which is for what the rings still hold. A
  * segment that needs more goes on in the next slot and fills that one, too.
+ * So 512 MiB hold at least 400 MiB of events.
  */
 static uint64_t segment_room(uint64_t slot_bytes)
 {

@@ -3,6 +3,11 @@
  * made at about the same time share a line of the index: a hash over all of it would touch a cold
  * page for every new frame, which costs more than the rest of a new stack (measured: 300 of 1000
  * ns).
+ *
+ * The first two children of an entry have places of their own, found without a search: 10 new
+ * frames and their pair took 138 ns instead of 202. Tried without gain: reading both places before
+ * either is compared (40 ns an event slower), code of its own for native frames, not comparing
+ * followed frames again (3 to 5%, forty lines).
  */
 #include "stack_table.h"
 

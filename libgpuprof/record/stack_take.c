@@ -4,6 +4,11 @@
  * last Python chain with the ids of its frames, too: a new one mostly shares the outer part. So
  * that readers can lay both into each other, the native frames at which runs of Python frames stand
  * are marked.
+ *
+ * The native half comes first. On an H100's host an allocation's report then took 319 and 348 ns
+ * instead of 410 and 351 in the forward thread, 221 and 237 instead of 279 and 252 in the backward
+ * thread (rdtsc, two runs in turns). Tried without gain: fetching the memo in the trace tracker,
+ * 150 ns before the report (40 to 50 ns there, less than that saved).
  */
 #include "stack_take.h"
 

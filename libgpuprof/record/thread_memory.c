@@ -61,6 +61,11 @@ void gp_thread_memory_begin(void)
 	atomic_store_explicit(&counted, 0, memory_order_relaxed);
 }
 
+/*
+ * No piece moves or is unmapped before the thread ends. A handler may jump away at any time. A walk
+ * that was taken for left may go on, on the stack of a coroutine, and write to its memo. Not
+ * covered: a coroutine that another thread resumes after this one has ended.
+ */
 /* At the beginning of its mapping. */
 struct gp_thread_piece {
 	struct gp_thread_piece *before;

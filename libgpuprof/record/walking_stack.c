@@ -1,6 +1,7 @@
 /*
  * Stacks that no thread uses wait in a few places, each taken by one exchange. Who finds none maps
  * one. Below each lies a page that cannot be touched. A forked child keeps those that wait.
+ * libunwind uses 16 KiB.
  */
 #include "walking_stack.h"
 
