@@ -21,9 +21,24 @@ CC     := gcc
 endif
 PREFIX ?= /usr/local
 SAN    ?=
-WARN := -Wall -Wextra -Wshadow -Wconversion -Wswitch-enum -Wstrict-prototypes -Wvla -Werror
+# a warning of a newer compiler must not end the build of a release
+WERROR ?= $(if $(wildcard .git),-Werror)
+WARN := -Wall -Wextra -Wshadow -Wconversion -Wswitch-enum -Wstrict-prototypes -Wvla $(WERROR)
 CFLAGS ?= -O2 -g
-BASE := -std=c17 -D_GNU_SOURCE $(WARN) -fno-strict-aliasing -MMD -MP $(CFLAGS) $(SAN)
+BASE := -std=c17 -D_GNU_SOURCE $(WARN) -fno-strict-aliasing -MMD -MP $(CPPFLAGS) $(CFLAGS) $(SAN)
+# Short lines; V=1 prints the commands.
+Q := $(if $(V),,@)
+SAY_CC = $(if $(V),,@echo "  CC    $@";)
+SAY_LD = $(if $(V),,@echo "  LD    $@";)
+SAY_AR = $(if $(V),,@echo "  AR    $@";)
+SAY_GEN = $(if $(V),,@echo "  GEN   $@";)
+# Written when the flags change: objects and programs depend on it.
+FLAGS := $(BUILD)/flags
+IS_DRY := $(findstring n,$(firstword -$(MAKEFLAGS)))
+ifneq ($(or $(IS_DRY),$(CC) $(BASE) $(LDFLAGS)),$(or $(IS_DRY),$(if $(wildcard $(FLAGS)),$(file <$(FLAGS)))))
+$(shell mkdir -p $(BUILD))
+$(file >$(FLAGS),$(CC) $(BASE) $(LDFLAGS))
+endif
 CUDA_INCLUDE ?= $(firstword $(wildcard /usr/local/cuda/include))
 CUDA_CHECK := $(if $(CUDA_INCLUDE),-DGP_HAVE_CUDA_HEADERS -isystem $(CUDA_INCLUDE))
 
@@ -57,24 +72,24 @@ all: $(BUILD)/libgpuprof.so $(BUILD)/gpuprof $(BUILD)/fake/libcuda.so.1 ## build
 
 $(BUILD)/libgpuprof.so: $(PRELOAD_OBJ) interpose/exports.map Makefile
 	@mkdir -p $(@D)
-	$(CC) $(SAN) -shared -o $@ $(PRELOAD_OBJ) $(ZSTD_STATIC) -Wl,--version-script=interpose/exports.map -Wl,--exclude-libs,ALL \
+	$(SAY_LD)$(CC) $(SAN) $(LDFLAGS) -shared -o $@ $(PRELOAD_OBJ) $(ZSTD_STATIC) -Wl,--version-script=interpose/exports.map -Wl,--exclude-libs,ALL \
 		-Wl,-z,relro,-z,now,-z,nodelete,-soname,libgpuprof.so -Wl,--no-undefined -Wl,--as-needed $(PRELOAD_LIBS)
-$(BUILD)/preload/%.c.o: %.c Makefile
+$(BUILD)/preload/%.c.o: %.c Makefile $(FLAGS)
 	@mkdir -p $(@D)
-	$(CC) $(PRELOAD_FLAGS) $(CUDA_CHECK) -c -o $@ $<
+	$(SAY_CC)$(CC) $(PRELOAD_FLAGS) $(CUDA_CHECK) -c -o $@ $<
 $(BUILD)/preload/%.S.o: %.S
 	@mkdir -p $(@D)
-	$(CC) -fPIC -c -o $@ $<
+	$(SAY_CC)$(CC) -fPIC -c -o $@ $<
 
 $(BUILD)/libgpuprof-read.a: $(READ_OBJ)
 	@rm -f $@
-	ar rcs $@ $(READ_OBJ)
-$(BUILD)/read/%.c.o: %.c
+	$(SAY_AR)$(AR) rcs $@ $(READ_OBJ)
+$(BUILD)/read/%.c.o: %.c $(FLAGS)
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -fPIC -c -o $@ $<
-$(BUILD)/tool/%.c.o: %.c
+	$(SAY_CC)$(CC) $(BASE) -fPIC -c -o $@ $<
+$(BUILD)/tool/%.c.o: %.c $(FLAGS)
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -Ilibgpuprof -c -o $@ $<
+	$(SAY_CC)$(CC) $(BASE) -Ilibgpuprof -c -o $@ $<
 # the list of commands is made from the files: adding tools/cmd_x.c edits nothing else
 $(BUILD)/tool/commands.c: $(wildcard tools/cmd_*.c) Makefile
 	@mkdir -p $(@D)
@@ -88,46 +103,38 @@ $(BUILD)/tool/exports.c: $(wildcard tools/export_*.c) Makefile
 	@mkdir -p $(@D)
 	@{ echo '#include "export.h"'; for f in $(EXPORTS); do echo "extern const struct gp_export_format gp_export_format_$$f;"; done; \
 	  echo 'const struct gp_export_format *const gp_export_formats[] = {'; for f in $(EXPORTS); do echo "	&gp_export_format_$$f,"; done; echo '	0};'; } >$@
-$(BUILD)/tool/%.o: $(BUILD)/tool/%.c
-	$(CC) $(BASE) -Itools -Ilibgpuprof -c -o $@ $<
+$(BUILD)/tool/%.o: $(BUILD)/tool/%.c $(FLAGS)
+	$(SAY_CC)$(CC) $(BASE) -Itools -Ilibgpuprof -c -o $@ $<
 $(BUILD)/gpuprof: $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a
-	$(CC) $(SAN) -o $@ $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a $(READ_LIBS) -Wl,-rpath,'$$ORIGIN/lib'
+	$(SAY_LD)$(CC) $(SAN) $(LDFLAGS) -o $@ $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a $(READ_LIBS) -Wl,-rpath,'$$ORIGIN/lib'
 
 $(BUILD)/fake/libcuda.so.1: tests/fake/fake_cuda.c interpose/cuda_api.def interpose/cuda_types.h
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $< -lpthread -ldl
+	$(SAY_LD)$(CC) $(BASE) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $< -lpthread -ldl
 $(BUILD)/fake/libc10.so: tests/fake/fake_c10.c tests/fake/fake_blocks.h
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -fPIC -shared -Wl,-soname,libc10.so -o $@ $< -lpthread -ldl
+	$(SAY_LD)$(CC) $(BASE) -fPIC -shared -Wl,-soname,libc10.so -o $@ $< -lpthread -ldl
 
 # in the bundle cmocka lies in lib/, and zstd once for all of them
 UNIT_LIBS := -lcmocka -lpthread -ldl -lm -Wl,-rpath,'$$ORIGIN/../lib'
-$(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libgpuprof-read.a $(RECORD_OBJ)
+$(BUILD)/unit/%.o: tests/unit/%.c $(FLAGS)
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(CUDA_CHECK) -Ilibgpuprof -o $@ $< $(RECORD_OBJ) $(BUILD)/libgpuprof-read.a $(subst $(ZSTD_STATIC),-lzstd,$(READ_LIBS)) $(UNIT_LIBS)
-$(BUILD)/victims/%: tests/victims/%.c
+	$(SAY_CC)$(CC) $(BASE) $(CUDA_CHECK) $(UNIT_FLAGS) -Ilibgpuprof -c -o $@ $<
+$(BUILD)/unit/%: $(BUILD)/unit/%.o $(BUILD)/libgpuprof-read.a $(RECORD_OBJ)
+	$(SAY_LD)$(CC) $(SAN) $(LDFLAGS) -o $@ $< $(RECORD_OBJ) $(BUILD)/libgpuprof-read.a $(subst $(ZSTD_STATIC),-lzstd,$(READ_LIBS)) $(UNIT_LIBS)
+$(BUILD)/victims/%: tests/victims/%.c $(FLAGS)
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(CUDA_CHECK) -o $@ $< -lpthread -ldl
+	$(SAY_LD)$(CC) $(BASE) $(CUDA_CHECK) -o $@ $< -lpthread -ldl
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 - /p' $(MAKEFILE_LIST) | sort
 
-PRELOADED = $(BUILD)/libgpuprof.so $(if $(UNWIND),$(wildcard $(BUILD)/libgpuprof-unwind.so))
-install: all ## copy library, program and documents to $(DESTDIR)$(PREFIX)
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib share/doc/gpuprof/man)
-	install -m 755 $(BUILD)/gpuprof $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(PRELOADED) $(DESTDIR)$(PREFIX)/lib
-	install -m 644 README.md LICENSE CHANGELOG.md docs/*.md $(DESTDIR)$(PREFIX)/share/doc/gpuprof
-	install -m 644 docs/man/*.md $(DESTDIR)$(PREFIX)/share/doc/gpuprof/man
-uninstall: ## take away what install copied
-	rm -f $(DESTDIR)$(PREFIX)/bin/gpuprof $(addprefix $(DESTDIR)$(PREFIX)/lib/,libgpuprof.so libgpuprof-unwind.so)
-	rm -rf $(DESTDIR)$(PREFIX)/share/doc/gpuprof
 dist: ## pack the committed sources as $(BUILD)/gpuprof-VERSION.tar.gz
 	@mkdir -p $(BUILD)
 	@version=$$(sed -n 's/^#define GP_VERSION "\(.*\)"/\1/p' libgpuprof/gpuprof.h) && \
 	git archive --prefix=gpuprof-$$version/ -o $(BUILD)/gpuprof-$$version.tar.gz HEAD && echo $(BUILD)/gpuprof-$$version.tar.gz
 
-.PHONY: all help clean install uninstall dist
+.PHONY: all help clean dist
 clean: ## remove $(BUILD)
 	rm -rf $(BUILD)
 

@@ -4,14 +4,14 @@ BENCH := $(addprefix $(BUILD)/bench/,call_cost use_cost drain_cost checkpoint_st
 
 $(BUILD)/bench/replay_rate $(BUILD)/bench/state_at $(BUILD)/bench/frag_rate: $(BUILD)/bench/%: bench/%.c $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS)
+	$(SAY_LD)$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS)
 # its macros do not stand our warnings
 $(BUILD)/bench/lttng_peer: bench/lttng_peer.c bench/lttng_peer.h
 	@mkdir -p $(@D)
-	$(CC) -std=gnu17 $(CFLAGS) -I. -o $@ $< -llttng-ust -ldl
+	$(SAY_LD)$(CC) -std=gnu17 $(CFLAGS) -I. -o $@ $< -llttng-ust -ldl
 $(BUILD)/bench/%: bench/%.c bench/burst.h tests/fake/driver_door.h libgpuprof/format/layout.h
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -o $@ $< -lpthread -ldl
+	$(SAY_LD)$(CC) $(BASE) -o $@ $< -lpthread -ldl
 
 BENCH += $(addprefix $(BUILD)/bench/,native_cost libpython_cost.so libmixed_stack.so libblock_cost.so)
 # built with the tests, so that they do not fall behind what they measure

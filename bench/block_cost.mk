@@ -1,4 +1,4 @@
 # Blocks of the caching allocator with all that is recorded by default, with warm and with cold caches.
 $(BUILD)/bench/libblock_cost.so: bench/block_cost.c bench/stopwatch.h tests/fake/fake_c10.h tests/unit/native_paths.h
 	@mkdir -p $(@D)
-	$(CC) $(filter-out -MMD -MP,$(BASE)) -fPIC -shared -o $@ $< -ldl
+	$(SAY_LD)$(CC) $(filter-out -MMD -MP,$(BASE)) -fPIC -shared -o $@ $< -ldl

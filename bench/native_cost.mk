@@ -1,7 +1,7 @@
 # Native stacks beside libunwind's own: prints for a person, figures on stdout as the other programs.
 $(BUILD)/bench/native_cost: bench/native_cost.c bench/stopwatch.h tests/unit/native_paths.h $(RECORD_OBJ) $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -o $@ $< $(RECORD_OBJ) $(BUILD)/libgpuprof-read.a $(READ_LIBS)
+	$(SAY_LD)$(CC) $(BASE) -o $@ $< $(RECORD_OBJ) $(BUILD)/libgpuprof-read.a $(READ_LIBS)
 
 bench-native: $(BUILD)/bench/native_cost $(BUILD)/libgpuprof-unwind.so ## print what native stacks cost beside unw_backtrace
 	@$(BUILD)/bench/native_cost $(abspath $(BUILD))/libgpuprof-unwind.so >$(BUILD)/bench/native_cost.out

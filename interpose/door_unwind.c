@@ -12,7 +12,8 @@
 #include "../libgpuprof/record/native_walk.h"
 #include "resolver.h"
 
-#define OWN_COPY "libgpuprof-unwind.so"
+/* Beside the library, or in the folder for private libraries that distributions use. */
+static const char *const own_copies[] = { "libgpuprof-unwind.so", "gpuprof/libgpuprof-unwind.so" };
 #define SYSTEM_COPY "libunwind.so.8"
 
 struct own_text {
@@ -35,23 +36,26 @@ static int find_own_text(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-static void *load(void)
+static void *load_beside(const char *library, const char *name)
 {
 	char path[4096];
+	const char *slash = strrchr(library, '/');
+	const size_t folder = slash ? (size_t)(slash + 1 - library) : 0, length = strlen(name) + 1;
+	if (!folder || folder + length > sizeof path)
+		return NULL;
+	memcpy(path, library, folder);
+	memcpy(path + folder, name, length);
+	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void *load(void)
+{
 	Dl_info here;
 	void *handle = NULL;
-	if (dladdr((void *)gp_unwind_open, &here) && here.dli_fname) {
-		const char *slash = strrchr(here.dli_fname, '/');
-		size_t folder = slash ? (size_t)(slash + 1 - here.dli_fname) : 0;
-		if (folder && folder + sizeof OWN_COPY <= sizeof path) {
-			memcpy(path, here.dli_fname, folder);
-			memcpy(path + folder, OWN_COPY, sizeof OWN_COPY);
-			handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-		}
-	}
-	if (!handle)
-		handle = dlopen(SYSTEM_COPY, RTLD_NOW | RTLD_LOCAL);
-	return handle;
+	if (dladdr((void *)gp_unwind_open, &here) && here.dli_fname)
+		for (size_t k = 0; !handle && k < sizeof own_copies / sizeof *own_copies; k++)
+			handle = load_beside(here.dli_fname, own_copies[k]);
+	return handle ? handle : dlopen(SYSTEM_COPY, RTLD_NOW | RTLD_LOCAL);
 }
 
 static void *find(void *handle, const char *name)

@@ -6,7 +6,7 @@ UNWIND := $(wildcard $(shell $(CC) -print-file-name=libunwind.so.8))
 ifneq ($(UNWIND),)
 $(BUILD)/libgpuprof-unwind.so: $(UNWIND)
 	@mkdir -p $(@D)
-	LC_ALL=C sed -e 's/libunwind\.so\.8/libgpunwind.so/' \
+	$(SAY_GEN)LC_ALL=C sed -e 's/libunwind\.so\.8/libgpunwind.so/' \
 		-e 's/\xf9\xff\xff\x6f\x00\x00\x00\x00/\x10\x00\x00\x00\x00\x00\x00\x00/' $< >$@.part
 	@readelf -dW $@.part | grep -q SYMBOLIC && readelf -dW $@.part | grep -q libgpunwind.so || rm -f $@.part
 	@[ ! -f $@.part ] || { chmod 755 $@.part && mv $@.part $@; }

@@ -11,17 +11,17 @@ kernels: $(KERNELS) ## build the CUDA training job (with nvcc)
 	@$(if $(NVCC),:,echo "kernels: no nvcc here: skipped")
 $(BUILD)/kernels/%: kernels/%.cu $(wildcard kernels/*.cuh)
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCC_FLAGS) -o $@ $<
+	$(SAY_LD)$(NVCC) $(NVCC_FLAGS) -o $@ $<
 
 $(BUILD)/gpu/control_level: tests/gpu/control_level.c libgpuprof/format/layout.h
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -o $@ $<
+	$(SAY_LD)$(CC) $(BASE) -o $@ $<
 $(BUILD)/gpu/libtold_trackers.so: tests/gpu/told_trackers.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -fPIC -shared -o $@ $< -ldl
+	$(SAY_LD)$(CC) $(BASE) -fPIC -shared -o $@ $< -ldl
 $(BUILD)/gpu/libcupti_count.so: tests/gpu/cupti_count.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -isystem $(CUPTI_INCLUDE) $(addprefix -isystem ,$(CUDA_INCLUDE)) -fPIC -shared -o $@ $< -lpthread -ldl
+	$(SAY_LD)$(CC) $(BASE) -isystem $(CUPTI_INCLUDE) $(addprefix -isystem ,$(CUDA_INCLUDE)) -fPIC -shared -o $@ $< -lpthread -ldl
 
 demo: all kernels $(BUILD)/victims/training_loop $(BUILD)/fake/libc10.so ## record a training job (on the GPU where there is one) and plot its memory
 	BUILD=$(BUILD) kernels/demo.sh

@@ -54,6 +54,8 @@ look() {
 	wish libtcmalloc-minimal4 has_library libtcmalloc_minimal.so.4
 	wish liblttng-ust-dev compiles lttng/tracepoint.h -llttng-ust -ldl
 	wish lttng-tools have lttng
+	wish go-md2man have go-md2man
+	wish pkg-config have pkg-config
 }
 need() { "${@:2}" || needs+=("$1"); }
 wish() { "${@:2}" || wishes+=("$1"); }

@@ -10,22 +10,22 @@ COMPANY += $(if $(HAS_CLANG_TSAN),$(BUILD)/company/tsan_race_clang)
 
 $(BUILD)/company/stop_and_read: tests/company/stop_and_read.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -o $@ $<
+	$(SAY_LD)$(CC) $(BASE) -o $@ $<
 $(BUILD)/company/count_bindings.so: tests/company/count_bindings.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -fPIC -shared -o $@ $<
+	$(SAY_LD)$(CC) $(BASE) -fPIC -shared -o $@ $<
 $(BUILD)/company/greedy_malloc.so: tests/company/greedy_malloc.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -fPIC -shared -o $@ $< -ldl
+	$(SAY_LD)$(CC) $(BASE) -fPIC -shared -o $@ $< -ldl
 $(BUILD)/company/asan_faults: tests/company/asan_faults.c tests/victims/victim.h
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -fsanitize=address -o $@ $< -lpthread -ldl
+	$(SAY_LD)$(CC) $(BASE) -fsanitize=address -o $@ $< -lpthread -ldl
 $(BUILD)/company/tsan_race: tests/company/tsan_race.c tests/victims/victim.h
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -fsanitize=thread -o $@ $< -lpthread -ldl
+	$(SAY_LD)$(CC) $(BASE) -fsanitize=thread -o $@ $< -lpthread -ldl
 $(BUILD)/company/tsan_race_clang: tests/company/tsan_race.c tests/victims/victim.h
 	@mkdir -p $(@D)
-	clang $(BASE) -fsanitize=thread -o $@ $< -lpthread -ldl
+	$(SAY_LD)clang $(BASE) -fsanitize=thread -o $@ $< -lpthread -ldl
 
 tests: $(COMPANY)
 check-company: tests ## run recorded jobs beside other tools (COMPANY_OF="gdb valgrind")

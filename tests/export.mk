@@ -1,7 +1,7 @@
 # Snapshots for other tools: recordings of an invented job, and what must be told of it.
 $(BUILD)/export/write_history: tests/export/write_history.c tests/unit/recording_writer.h $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS) $(UNIT_LIBS)
+	$(SAY_LD)$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS) $(UNIT_LIBS)
 tests check-export: $(BUILD)/export/write_history
 check-export: all ## read exported snapshots with a reader of their own
 	@tests/run_export.sh $(BUILD)

@@ -14,12 +14,12 @@ FUZZ_OBJ_$(1) := $$(patsubst %,$$(BUILD)/fuzz/$(1)/%.o,$$(basename $$(FUZZ_TESTE
 FUZZERS_$(1)  := $$(FUZZ_NAMES:%=$$(BUILD)/fuzz/$(1)/fuzz_%)
 $$(BUILD)/fuzz/$(1)/tool/%.o: $$(BUILD)/tool/%.c
 	@mkdir -p $$(@D)
-	$(2) $$(FUZZ_BASE) $(3) -c -o $$@ $$<
+	$$(SAY_CC)$(2) $$(FUZZ_BASE) $(3) -c -o $$@ $$<
 $$(BUILD)/fuzz/$(1)/%.o: %.c
 	@mkdir -p $$(@D)
-	$(2) $$(FUZZ_BASE) $(3) -c -o $$@ $$<
+	$$(SAY_CC)$(2) $$(FUZZ_BASE) $(3) -c -o $$@ $$<
 $$(FUZZERS_$(1)): $$(BUILD)/fuzz/$(1)/%: $$(BUILD)/fuzz/$(1)/tests/fuzz/%.o $$(FUZZ_OBJ_$(1)) $(5)
-	$(2) $(3) $(4) -o $$@ $$^ $$(READ_LIBS) -Wl,-rpath,'$$$$ORIGIN/../lib'
+	$$(SAY_LD)$(2) $(3) $(4) -o $$@ $$^ $$(READ_LIBS) -Wl,-rpath,'$$$$ORIGIN/../lib'
 -include $$(FUZZ_OBJ_$(1):.o=.d) $$(FUZZ_NAMES:%=$$(BUILD)/fuzz/$(1)/tests/fuzz/fuzz_%.d)
 endef
 FUZZ_EDGES := -O1 -fsanitize=fuzzer-no-link
@@ -33,13 +33,13 @@ $(eval $(call FUZZ_BUILD,afl,afl-clang-fast,-O1 -fsanitize=undefined -fno-saniti
 FUZZ_MUTATORS := $(wildcard tests/fuzz/mutate*.c) tests/fuzz/random.c tests/fuzz/recording_parts.c
 $(BUILD)/fuzz/mutator.so: $(FUZZ_MUTATORS) $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
-	$(CC) $(filter-out -MMD -MP,$(BASE)) -DFUZZ_AFL -fPIC -shared -Wl,--as-needed,--exclude-libs,ALL -o $@ $^ $(READ_LIBS)
+	$(SAY_LD)$(CC) $(filter-out -MMD -MP,$(BASE)) -DFUZZ_AFL -fPIC -shared -Wl,--as-needed,--exclude-libs,ALL -o $@ $^ $(READ_LIBS)
 
 # so that a change that breaks them is seen where it is made
 FUZZ_OBJ := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%.o,$(wildcard tests/fuzz/*.c))
 $(BUILD)/fuzz/%.o: tests/fuzz/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -Ilibgpuprof -c -o $@ $<
+	$(SAY_CC)$(CC) $(BASE) -Ilibgpuprof -c -o $@ $<
 -include $(FUZZ_OBJ:.o=.d)
 tests: $(FUZZ_OBJ)
 
@@ -48,7 +48,7 @@ FUZZ_PLAIN := $(BUILD)/fuzz/plain/fuzz_commands
 $(FUZZ_PLAIN): $(patsubst tests/%.c,$(BUILD)/%.o,$(FUZZ_SHARED) tests/fuzz/driver.c tests/fuzz/fuzz_commands.c) \
 		$(filter-out %/main.c.o,$(TOOL_OBJ)) $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
-	$(CC) $(SAN) -o $@ $^ $(READ_LIBS) -Wl,-rpath,'$$ORIGIN/../lib'
+	$(SAY_LD)$(CC) $(SAN) -o $@ $^ $(READ_LIBS) -Wl,-rpath,'$$ORIGIN/../lib'
 
 check-fuzz: $(FUZZ_PLAIN) $(FUZZERS_driver) $(BUILD)/hostile/made_hostile $(PLACES) ## replay the kept inputs under ASan and UBSan, with FUZZ_RUNS mutations of each target, and within bounds of time and memory
 	@tests/run_fuzz.sh $(BUILD) $(FUZZ_RUNS)

@@ -1,7 +1,7 @@
 # Hostile recordings, and the limits within which commands must read them.
 $(BUILD)/hostile/%: tests/hostile/%.c $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS)
+	$(SAY_LD)$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS)
 
 tests: $(BUILD)/hostile/made_hostile
 

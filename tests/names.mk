@@ -1,10 +1,10 @@
 # Names that recordings store: what the tests of `run` and `symbolize` preload.
 $(BUILD)/fake/hurry.so: tests/fake/hurry.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -fPIC -shared -o $@ $< -ldl
+	$(SAY_LD)$(CC) $(BASE) -fPIC -shared -o $@ $< -ldl
 # reads them from docs/FORMAT.md alone
 $(BUILD)/format/golden_names: tests/format/golden_names.c
 	@mkdir -p $(@D)
-	$(CC) $(filter-out -MMD -MP,$(BASE)) -o $@ $< $(ZSTD_STATIC)
+	$(SAY_LD)$(CC) $(filter-out -MMD -MP,$(BASE)) -o $@ $< $(ZSTD_STATIC)
 tests: $(BUILD)/format/golden_names
 tests check-cli bless: $(BUILD)/fake/hurry.so

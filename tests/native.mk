@@ -1,23 +1,19 @@
 # Native stacks: libraries that the tests map one at the other's place, and what they need beside them.
 $(BUILD)/native/libcallee_small.so: tests/native/callee.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -DROOM=304 -fPIC -shared -o $@ $<
+	$(SAY_LD)$(CC) $(BASE) -DROOM=304 -fPIC -shared -o $@ $<
 $(BUILD)/native/libcallee_large.so: tests/native/callee.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -DROOM=1328 -fPIC -shared -o $@ $<
+	$(SAY_LD)$(CC) $(BASE) -DROOM=1328 -fPIC -shared -o $@ $<
 
 $(BUILD)/unit/test_native_walk $(BUILD)/unit/test_native_unload: $(BUILD)/native/libcallee_small.so $(BUILD)/native/libcallee_large.so
-$(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_native*.c)): tests/unit/native_fixture.h \
-	tests/unit/native_paths.h | $(if $(UNWIND),$(BUILD)/libgpuprof-unwind.so)
-$(BUILD)/unit/test_native_frames: tests/unit/test_native_frames.c $(BUILD)/libgpuprof-read.a $(RECORD_OBJ)
-	@mkdir -p $(@D)
-	$(CC) $(BASE) -fno-omit-frame-pointer -Ilibgpuprof -o $@ $< $(RECORD_OBJ) $(BUILD)/libgpuprof-read.a $(READ_LIBS) \
-		$(UNIT_LIBS)
+$(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_native*.c)): | $(if $(UNWIND),$(BUILD)/libgpuprof-unwind.so)
+$(BUILD)/unit/test_native_frames.o: UNIT_FLAGS := -fno-omit-frame-pointer
 
 # walked along frame pointers
 $(BUILD)/victims/ever_new_stacks: tests/victims/ever_new_stacks.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -fno-omit-frame-pointer -o $@ $< -lpthread -ldl
+	$(SAY_LD)$(CC) $(BASE) -fno-omit-frame-pointer -o $@ $< -lpthread -ldl
 
 # they are what it loads
 $(BUILD)/victims/library_in_anothers_place $(BUILD)/victims/look_like_another_library: | $(BUILD)/native/libcallee_small.so $(BUILD)/native/libcallee_large.so
@@ -26,6 +22,6 @@ $(BUILD)/victims/library_in_anothers_place $(BUILD)/victims/look_like_another_li
 ifneq ($(shell command -v $(CXX)),)
 $(BUILD)/victims/throw_through_frames: tests/victims/throw_through_frames.cc
 	@mkdir -p $(@D)
-	$(CXX) -std=c++17 $(CFLAGS) -Wall -Wextra -Wshadow -Werror -o $@ $< -lpthread -ldl
+	$(SAY_LD)$(CXX) -std=c++17 $(CFLAGS) -Wall -Wextra -Wshadow -Werror -o $@ $< -lpthread -ldl
 tests check-victims: $(BUILD)/victims/throw_through_frames
 endif

@@ -12,58 +12,58 @@ endif
 
 $(SYMBOLS)/libplaces.so: $(PLACES_SRC)
 	@mkdir -p $(@D)
-	$(PLACES_CC) -Wl,--build-id=sha1 -o $@ $<
+	$(SAY_LD)$(PLACES_CC) -Wl,--build-id=sha1 -o $@ $<
 $(SYMBOLS)/libplaces_rebuilt.so: $(PLACES_SRC)
 	@mkdir -p $(@D)
-	$(PLACES_CC) -Wl,--build-id=sha1 -DREBUILT -o $@ $<
+	$(SAY_LD)$(PLACES_CC) -Wl,--build-id=sha1 -DREBUILT -o $@ $<
 $(SYMBOLS)/libplaces_packed.so: $(PLACES_SRC)
 	@mkdir -p $(@D)
-	$(PLACES_CC) -Wl,--build-id=sha1 -gdwarf-4 -gz=zlib -o $@ $<
+	$(SAY_LD)$(PLACES_CC) -Wl,--build-id=sha1 -gdwarf-4 -gz=zlib -o $@ $<
 $(SYMBOLS)/libplaces_cxx.so: tests/symbols/places.cc tests/symbols/places.h tests/symbols.mk
 	@mkdir -p $(@D)
-	$(CXX) -std=c++17 -O2 -g -Wall -Wextra -Werror -fPIC -shared -fno-optimize-sibling-calls -Wl,--build-id=sha1 -o $@ $<
+	$(SAY_LD)$(CXX) -std=c++17 -O2 -g -Wall -Wextra -Werror -fPIC -shared -fno-optimize-sibling-calls -Wl,--build-id=sha1 -o $@ $<
 $(SYMBOLS)/libplaces_plain.so: $(SYMBOLS)/libplaces.so
-	strip --strip-debug -o $@ $<
+	$(SAY_GEN)strip --strip-debug -o $@ $<
 $(SYMBOLS)/libplaces_stripped.so: $(SYMBOLS)/libplaces.so
-	strip --strip-all -o $@ $<
+	$(SAY_GEN)strip --strip-all -o $@ $<
 # it claims to share debug information with libplaces.so, as dwz leaves it
 $(SYMBOLS)/libplaces_shared.so: $(SYMBOLS)/libplaces_packed.so $(SYMBOLS)/libplaces.so
-	objcopy -O binary --only-section=.note.gnu.build-id $(SYMBOLS)/libplaces.so $@.id
-	{ printf '/nonexistent/shared\0'; tail -c 20 $@.id; } >$@.link
-	objcopy --add-section .gnu_debugaltlink=$@.link $< $@
+	$(SAY_GEN)objcopy -O binary --only-section=.note.gnu.build-id $(SYMBOLS)/libplaces.so $@.id
+	$(Q){ printf '/nonexistent/shared\0'; tail -c 20 $@.id; } >$@.link
+	$(Q)objcopy --add-section .gnu_debugaltlink=$@.link $< $@
 # as clang leaves it
 $(SYMBOLS)/libplaces_unlisted.so: $(SYMBOLS)/libplaces.so
-	objcopy --remove-section .debug_aranges $< $@
+	$(SAY_GEN)objcopy --remove-section .debug_aranges $< $@
 # no build id: the CRC of .gnu_debuglink is all the proof there is
 $(SYMBOLS)/libplaces_linked.so: $(PLACES_SRC)
 	@mkdir -p $(@D)
-	$(PLACES_CC) -Wl,--build-id=none -o $@.whole $<
-	objcopy --only-keep-debug $@.whole $@.debug
-	strip --strip-all -o $@ $@.whole
-	objcopy --add-gnu-debuglink=$@.debug $@
+	$(SAY_LD)$(PLACES_CC) -Wl,--build-id=none -o $@.whole $<
+	$(Q)objcopy --only-keep-debug $@.whole $@.debug
+	$(Q)strip --strip-all -o $@ $@.whole
+	$(Q)objcopy --add-gnu-debuglink=$@.debug $@
 # beside it a debug file with another checksum
 $(SYMBOLS)/other/libplaces_linked.so: $(SYMBOLS)/libplaces_linked.so
 	@mkdir -p $(@D)
-	cp $<.debug $@.debug && echo >>$@.debug
-	cp $< $@
+	$(Q)cp $<.debug $@.debug && echo >>$@.debug
+	$(Q)cp $< $@
 # debug files by build id, as distributions install them
 $(SYMBOLS)/debug/made: $(SYMBOLS)/libplaces.so
 	@rm -rf $(@D)
-	id=$$(readelf -n $< | sed -n 's/.*Build ID: //p') && folder=$(@D)/.build-id/$$(echo $$id | cut -c 1-2) && mkdir -p $$folder && \
+	$(SAY_GEN)id=$$(readelf -n $< | sed -n 's/.*Build ID: //p') && folder=$(@D)/.build-id/$$(echo $$id | cut -c 1-2) && mkdir -p $$folder && \
 	objcopy --only-keep-debug $< $$folder/$$(echo $$id | cut -c 3-).debug
 	@touch $@
 # the debug file of another build under this one's id
 $(SYMBOLS)/wrong/made: $(SYMBOLS)/libplaces.so $(SYMBOLS)/libplaces_rebuilt.so
 	@rm -rf $(@D)
-	id=$$(readelf -n $< | sed -n 's/.*Build ID: //p') && folder=$(@D)/.build-id/$$(echo $$id | cut -c 1-2) && mkdir -p $$folder && \
+	$(SAY_GEN)id=$$(readelf -n $< | sed -n 's/.*Build ID: //p') && folder=$(@D)/.build-id/$$(echo $$id | cut -c 1-2) && mkdir -p $$folder && \
 	objcopy --only-keep-debug $(SYMBOLS)/libplaces_rebuilt.so $$folder/$$(echo $$id | cut -c 3-).debug
 	@touch $@
 $(SYMBOLS)/libplaces_mini.so: $(SYMBOLS)/libplaces.so
-	objcopy --only-keep-debug $< $@.debug
-	strip --strip-debug --remove-section .comment $@.debug
-	xz --keep --force $@.debug
-	strip --strip-all -o $@ $<
-	objcopy --add-section .gnu_debugdata=$@.debug.xz $@
+	$(SAY_GEN)objcopy --only-keep-debug $< $@.debug
+	$(Q)strip --strip-debug --remove-section .comment $@.debug
+	$(Q)xz --keep --force $@.debug
+	$(Q)strip --strip-all -o $@ $<
+	$(Q)objcopy --add-section .gnu_debugdata=$@.debug.xz $@
 
 SYMBOL_TESTS := $(addprefix $(BUILD)/unit/test_,symbolize symbolize_damage demangle stored_names damaged_names)
 $(SYMBOL_TESTS): $(PLACES)

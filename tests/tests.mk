@@ -11,39 +11,39 @@ RUN_victim_with_stacks = env STACKS=all tests/run_victims.sh $(BUILD)
 RUN_failures           = env CALLS_MAX=$(if $(FULL),1000,30) tests/run_failures.sh $(BUILD)
 RUN_storm/kill_points  = tests/run_storm.sh $(BUILD) kill_points $(if $(FULL),1,8)
 RUN_storm/sigkill      = tests/run_storm.sh $(BUILD) sigkill $(STORM_KILLS)
-# seconds each: the keys of JSON output, figures that several commands print, the commands of README.md
-SUITES += json consistency readme
+# seconds each: the keys of JSON output, figures that several commands print, the commands of README.md, what is installed
+SUITES += json consistency readme install
 
 $(BUILD)/fake/libconstructor.so: tests/fake/constructor.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -fPIC -shared -Wl,-soname,libconstructor.so -o $@ $<
+	$(SAY_LD)$(CC) $(BASE) -fPIC -shared -Wl,-soname,libconstructor.so -o $@ $<
 $(BUILD)/fake/failing.so: tests/fake/failing.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -fPIC -shared -o $@ $< -lpthread -ldl
+	$(SAY_LD)$(CC) $(BASE) -fPIC -shared -o $@ $< -lpthread -ldl
 $(BUILD)/fake/kill_at_write.so: tests/fake/kill_at_write.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -fPIC -shared -o $@ $<
+	$(SAY_LD)$(CC) $(BASE) -fPIC -shared -o $@ $<
 $(BUILD)/fake/slow_disk.so: tests/fake/slow_disk.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -fPIC -shared -o $@ $<
+	$(SAY_LD)$(CC) $(BASE) -fPIC -shared -o $@ $<
 $(BUILD)/fake/other_interposer.so: tests/fake/other_interposer.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -fvisibility=hidden -fPIC -shared -o $@ $< -ldl
+	$(SAY_LD)$(CC) $(BASE) -fvisibility=hidden -fPIC -shared -o $@ $< -ldl
 # looks at it
 $(BUILD)/unit/test_torch: $(BUILD)/fake/libc10.so interpose/hook_torch.c interpose/mapped_symbol.c
 $(BUILD)/storm/%: tests/storm/%.c $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS)
+	$(SAY_LD)$(CC) $(BASE) -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS)
 
 # a second reader, written from docs/FORMAT.md alone: it sees nothing of libgpuprof
 GOLDEN := $(BUILD)/format/golden_replay
 $(GOLDEN): tests/format/golden_decoder.c tests/format/golden_replay.c tests/format/golden_stacks.c tests/format/golden.h
 	@mkdir -p $(@D)
-	$(CC) $(filter-out -MMD -MP,$(BASE)) -o $@ $(filter %.c,$^) $(ZSTD_STATIC)
+	$(SAY_LD)$(CC) $(filter-out -MMD -MP,$(BASE)) -o $@ $(filter %.c,$^) $(ZSTD_STATIC)
 
 FAKES  := $(addprefix $(BUILD)/fake/,libcuda.so.1 libc10.so libconstructor.so failing.so kill_at_write.so slow_disk.so other_interposer.so)
 JUDGES := $(addprefix $(BUILD)/storm/,expect storm)
-TESTED := all $(UNIT) $(VICTIMS) $(FAKES) $(JUDGES) $(GOLDEN) $(BUILD)/python/libwitness.so
+TESTED := all $(READ_SO) $(MAN1) $(UNIT) $(VICTIMS) $(FAKES) $(JUDGES) $(GOLDEN) $(BUILD)/python/libwitness.so
 
 tests: $(TESTED) ## build every test
 

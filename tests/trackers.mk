@@ -11,18 +11,18 @@ FAKE_HH  := tests/fake/fake_torch.hh tests/fake/fake_trace.h tests/trackers.mk
 
 $(BUILD)/fake/trackers/%.so: tests/fake/fake_%.cc $(FAKE_HH)
 	@mkdir -p $(@D)
-	$(FAKE_CXX) -o $@ $<
+	$(SAY_LD)$(FAKE_CXX) -o $@ $<
 $(BUILD)/fake/trackers/%_old.so: tests/fake/fake_%.cc $(FAKE_HH)
 	@mkdir -p $(@D)
-	$(FAKE_CXX) -DFAKE_TORCH_OLD -o $@ $<
+	$(SAY_LD)$(FAKE_CXX) -DFAKE_TORCH_OLD -o $@ $<
 
 $(BUILD)/fake/trackers/%_norelro.so: tests/fake/fake_%.cc $(FAKE_HH)
 	@mkdir -p $(@D)
-	$(FAKE_CXX) -DFAKE_TORCH_OF_POOL -Wl,-z,norelro -o $@ $<
+	$(SAY_LD)$(FAKE_CXX) -DFAKE_TORCH_OF_POOL -Wl,-z,norelro -o $@ $<
 
 $(BUILD)/fake/trackers/%_libcxx.so: tests/fake/fake_%.cc $(FAKE_HH)
 	@mkdir -p $(@D)
-	$(FAKE_CXX) -DFAKE_TORCH_LIBCXX -o $@ $<
+	$(SAY_LD)$(FAKE_CXX) -DFAKE_TORCH_LIBCXX -o $@ $<
 
 $(BUILD)/fake/torch-%/version.py: variant = $(if $(filter 2.6,$*),_old)$(if $(filter 2.9,$*),_norelro)$(if $(filter 2.10,$*),_libcxx)
 $(BUILD)/fake/torch-%/version.py: $(foreach l,c10_cuda torch_cuda,$(foreach k,.so _old.so _norelro.so _libcxx.so,$(BUILD)/fake/trackers/$l$k)) \
@@ -34,6 +34,6 @@ $(BUILD)/fake/torch-%/version.py: $(foreach l,c10_cuda torch_cuda,$(foreach k,.s
 	@echo "__version__ = '$(if $(filter part,$*),2.11,$*).0+fake'" >$@
 $(BUILD)/fake/libtorch_cpu_ranges.so: tests/fake/fake_ranges.cc tests/fake/fake_ranges.h tests/trackers.mk
 	@mkdir -p $(@D)
-	$(FAKE_CXX) -Wl,-soname,$(@F) -o $@ $<
+	$(SAY_LD)$(FAKE_CXX) -Wl,-soname,$(@F) -o $@ $<
 tests check-victims check-cli bless: $(TRACKERS) $(BUILD)/fake/libtorch_cpu_ranges.so
 endif

@@ -16,8 +16,8 @@ static void print_commands(void)
 	for (const struct gp_command *const *c = gp_commands; *c; c++)
 		printf("  %-10s %s\n", (*c)->name, (*c)->text);
 	puts("\n  -V, --version  print the version\n  -h, --help     this text\n\n"
-	     "gpuprof COMMAND --help lists the options; its manual page is gpuprof-COMMAND.1.md\n"
-	     "in docs/man, or in PREFIX/share/doc/gpuprof/man after make install.\n"
+	     "gpuprof COMMAND --help lists the options; its manual page is gpuprof-COMMAND(1),\n"
+	     "in the source tree docs/man/gpuprof-COMMAND.1.md.\n"
 	     "Begin with: gpuprof run -- python3 train.py");
 }
 

@@ -1,0 +1,13 @@
+#compdef gpuprof
+# Completion of gpuprof for zsh: commands and options are those that the program itself prints.
+local -a words_of
+if (( CURRENT == 2 )); then
+	words_of=(${(f)"$(gpuprof --help 2>/dev/null | sed -n 's/^  *\([a-z]*\)  *\(.*\)/\1:\2/p')"})
+	_describe command words_of
+elif [[ $PREFIX == -* ]]; then
+	words_of=(${(f)"$(gpuprof $words[2] --help 2>/dev/null |
+		grep -oE '^ +(-[a-zA-Z], )?--[a-z-]+' | grep -oE -- '--[a-z-]+')"})
+	compadd -- $words_of
+else
+	_files
+fi

@@ -1,0 +1,79 @@
+#!/bin/bash
+# What `make install` copies works in another place, and `make uninstall` removes all of it.
+#   run_install.sh BUILD
+build=$(cd "$1" && pwd) || exit 2
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$build/run/install
+results=${RESULTS:-$dir/results}
+tree=$dir/tree
+failed=0
+
+# say STATUS NAME [WHY]
+say() {
+	status=pass
+	[ "$1" = 0 ] || status=fail failed=1
+	[ "$1" = 0 ] || echo "fail install/$2: ${*:3}"
+	echo "$status install/$2 ${*:3}" | head -n 1 >>"$results"
+}
+skip() { echo "skip install/$1 $2" >>"$results"; }
+make_target() { env -u MAKEFLAGS make -s -o all -C "$here/.." BUILD="$build" PREFIX="$tree" "$1"; }
+
+if grep -q __asan_init "$build/libgpuprof.so"; then
+	skip all "the library holds a sanitizer"
+	exit 0
+fi
+rm -rf "$dir"
+mkdir -p "$dir"
+make_target install >"$dir/install.out" 2>&1
+say $? copies "$(tail -n 3 "$dir/install.out")"
+
+export LC_ALL=C.UTF-8 PATH="$tree/bin:$PATH"
+cd "$dir" || exit 2
+LD_LIBRARY_PATH=$build/fake gpuprof run -q -o x.gpr -- "$build/victims/leak_two" >run.out 2>&1
+gpuprof dump --json --native --kind alloc x.gpr | grep -q '"function": "main"'
+say $? records "$(cat run.out)"
+
+# a program of somebody else, with the flags that pkg-config gives
+if command -v pkg-config >/dev/null; then
+	export PKG_CONFIG_PATH=$tree/lib/pkgconfig
+	# shellcheck disable=SC2046
+	${CC:-cc} -std=c17 -Wall -Wextra -Werror -o print_peak "$here/install/print_peak.c" \
+		$(pkg-config --cflags --libs gpuprof) >cc.out 2>&1 &&
+		LD_LIBRARY_PATH=$tree/lib ./print_peak x.gpr >peak.out 2>&1
+	peak=$(gpuprof peak --json x.gpr | grep -o '"peak_bytes": [0-9]*' | head -n 1)
+	[ "\"peak_bytes\": $(cat peak.out)" = "$peak" ]
+	say $? reading_library "$(cat cc.out peak.out) $peak"
+else
+	skip reading_library "no pkg-config"
+fi
+exported=$(nm -D --defined-only "$tree/lib/libgpuprof-read.so" | grep -v ' gp_')
+[ -z "$exported" ]
+say $? exports "$exported"
+
+if [ -d "$tree/share/man/man1" ]; then
+	for page in "$here"/../docs/man/*.1.md; do
+		name=$(basename "$page" .1.md)
+		head -n 3 "$tree/share/man/man1/$name.1" | grep -qi "^.TH \"*$name\"* \"*1" ||
+			echo "$name"
+	done >man.out 2>&1
+	[ ! -s man.out ]
+	say $? manual "no title: $(cat man.out)"
+else
+	skip manual "$(grep -o 'go-md2man is missing' install.out)"
+fi
+
+# complete LINE WORD: what bash offers
+complete_line() {
+	bash -c '. "$1"; COMP_WORDS=($2) COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _gpuprof
+		echo "${COMPREPLY[@]}"' - "$tree/share/bash-completion/completions/gpuprof" "$1"
+}
+[ "$(complete_line 'gpuprof lea')" = leaks ] &&
+	[ "$(complete_line 'gpuprof peak --tr')" = --tree ] &&
+	[ "$(complete_line 'gpuprof run --allocator-d')" = --allocator-details ]
+say $? completion "$(complete_line 'gpuprof lea') $(complete_line 'gpuprof peak --tr')"
+
+make_target uninstall >"$dir/uninstall.out" 2>&1
+left=$(find "$tree" -type f -o -type l)
+[ -z "$left" ]
+say $? uninstall "$left"
+exit $failed
