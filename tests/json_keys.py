@@ -30,6 +30,7 @@ EACH = {
     "verify": [()],
     "dump": [("--limit", "4000")],
 }
+LIKE = {"snapshot": "frag"}  # whose section has its keys
 TYPES = {dict: "object", list: "list", str: "text", bool: "bool", int: "integer", float: "number", type(None): "null"}
 
 
@@ -46,7 +47,27 @@ def copies(data, where):
     return out[:2], out[2:]
 
 
-def runs(data, where):
+def baselines(gpuprof, where, one, other):
+    """check with a baseline that has the GPU, and with one that lacks it."""
+    made = os.path.join(where, "baseline.json")
+    subprocess.run([gpuprof, "check", "--baseline", made, "--update", one], check=True, stdout=subprocess.DEVNULL)
+    with open(made, encoding="utf-8") as file:
+        text = file.read()
+    lacks = os.path.join(where, "lacks.json")
+    with open(lacks, "w", encoding="utf-8") as file:
+        file.write(text.replace("NVIDIA H200", "another GPU"))
+    return [("check", "--json", "--baseline", baseline, other) for baseline in (made, lacks)]
+
+
+def recorded(gpuprof, where, victim):
+    """A recording of that victim on the fake driver."""
+    build, output = os.path.dirname(gpuprof), os.path.join(where, victim + ".gpr")
+    subprocess.run([gpuprof, "run", "-q", "-o", output, "--", os.path.join(build, "victims", victim)], check=True,
+                   stdout=subprocess.DEVNULL, env={**os.environ, "LD_LIBRARY_PATH": os.path.join(build, "fake")})
+    return output
+
+
+def runs(gpuprof, data, where):
     damaged, named = copies(data, where)
     files = sorted(glob.glob(os.path.join(data, "*.gpr")))
     for command, options in EACH.items():
@@ -58,20 +79,30 @@ def runs(data, where):
     yield ("diff", "--json", "--by", "range", one, other)
     yield ("diff", "--json", os.path.join(data, "leak_pinned.gpr"), one)
     yield ("diff", "--json", os.path.join(data, "h200_oom_kinds.gpr"), one)
+    ranges, frames, cupy = (os.path.join(data, f"h200_{name}.gpr") for name in ("ranges", "gpt_stacks", "cupy"))
+    yield ("diff", "--json", "--by", "range", ranges, frames)
+    yield ("diff", "--json", cupy, one)
     yield ("phases", "--json", "--device", "0", one)
+    yield from baselines(gpuprof, where, one, other)
+    expandable, captured = (recorded(gpuprof, where, victim) for victim in ("expandable", "graph_capture"))
+    for file in (one, expandable):
+        yield ("diff", "--json", "--from", "start", file)
+    yield from ((command, "--json", expandable) for command in ("frag", "info", "timeline", "peak", "top"))
+    yield ("dump", "--json", "--bare", captured)
     for command in ("info", "timeline", "verify", "oom"):
         yield from ((command, "--json", f) for f in damaged)
     yield from (("symbolize", "--json", f) for f in damaged + named)
     yield ("doctor", "--json")
     yield ("ctl", "--json")
+    yield ("snapshot", "--json", "PID")
 
 
-# ctl lists processes that record: it is called by one
+# ctl lists processes that record, and snapshot is of one: they are called by one
 ASKING = """
-import ctypes, subprocess, sys
+import ctypes, os, subprocess, sys
 driver, context = ctypes.CDLL(sys.argv[1]), ctypes.c_void_p()
 assert driver.cuInit(0) == 0 and driver.cuCtxCreate_v2(ctypes.byref(context), 0, 0) == 0
-sys.exit(subprocess.call(sys.argv[2:]))
+sys.exit(subprocess.call([str(os.getpid()) if word == "PID" else word for word in sys.argv[2:]]))
 """
 
 
@@ -102,7 +133,7 @@ def documents(command, text):
 def printed(gpuprof, data, where):
     def ask(run):
         command = [gpuprof, *run]
-        if run[0] == "ctl":
+        if run[0] in ("ctl", "snapshot"):
             command = within_a_recorded_job(gpuprof, where, command)
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         found = {}
@@ -110,10 +141,10 @@ def printed(gpuprof, data, where):
             if document.get("schema") != 1 and (k == 0 or run[0] != "dump"):
                 sys.exit(f"no schema: gpuprof {' '.join(run)}")
             keys(document, "", found)
-        return run[0], found
+        return LIKE.get(run[0], run[0]), found
     all_found = {}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for command, found in pool.map(ask, runs(data, where)):
+        for command, found in pool.map(ask, runs(gpuprof, data, where)):
             for path, types in found.items():
                 all_found.setdefault(command, {}).setdefault(path, set()).update(types)
     return all_found

@@ -138,38 +138,57 @@ static bool is_switched_off(void)
 	return value && gp_on_off_parse(value) == GP_OFF;
 }
 
-/* Said here: the library could only say it in each process of the job. */
-static bool has_right_sizes(const struct choice *c)
+static bool is_right_size(const struct gp_option *o, const char *text)
 {
-	const struct gp_option *option;
-	size_t n = gp_options(&option);
 	uint64_t bytes;
-	for (size_t k = 0; k < n && k < OPTIONS_MAX; k++) {
-		if (!c->value[k] || !option[k].value || strcmp(option[k].value, "SIZE") != 0 ||
-		    gp_size_parse(c->value[k], &bytes))
-			continue;
-		gp_complain("bad value of '--%s': '%s' is not a size", option[k].flag, c->value[k]);
-		gp_hint("sizes are 512M, 4G, or bytes");
-		return false;
-	}
-	return true;
+	if (gp_size_parse(text, &bytes))
+		return true;
+	gp_complain("bad value of '--%s': '%s' is not a size", o->flag, text);
+	gp_hint("sizes are 512M, 4G, or bytes");
+	return false;
 }
 
-static bool has_right_events(const struct choice *c)
+/* "1..64". */
+static bool is_right_number(const struct gp_option *o, const char *text)
+{
+	char *end;
+	const unsigned long least = strtoul(o->value, &end, 10), most = strtoul(end + 2, NULL, 10);
+	const unsigned long number = strtoul(text, &end, 10);
+	if (*text >= '0' && *text <= '9' && !*end && number >= least && number <= most)
+		return true;
+	gp_complain("bad value of '--%s': '%s' is not a number from %lu to %lu", o->flag, text,
+		    least, most);
+	return false;
+}
+
+static bool is_right_events(const struct gp_option *o, const char *text)
+{
+	struct gp_stack_events events;
+	if (gp_stack_events_parse(text, &events))
+		return true;
+	gp_complain("bad value of '--%s': '%s' is not a list of alloc, memory, all, launch:N",
+		    o->flag, text);
+	gp_hint("launch:100 is every 100th launch of a thread, up to launch:999999999; "
+		"memory,launch:100 is frees and allocations too");
+	return false;
+}
+
+/* Said here: the library could only say it in each process of the job. */
+static bool has_right_values(const struct choice *c)
 {
 	const struct gp_option *option;
 	size_t n = gp_options(&option);
-	struct gp_stack_events events;
 	for (size_t k = 0; k < n && k < OPTIONS_MAX; k++) {
-		if (!c->value[k] || !option[k].value || strcmp(option[k].value, "EVENTS") != 0 ||
-		    gp_stack_events_parse(c->value[k], &events))
+		const struct gp_option *o = &option[k];
+		const char *text = c->value[k];
+		if (!text || !o->value)
 			continue;
-		gp_complain(
-			"bad value of '--%s': '%s' is not a list of alloc, memory, all, launch:N",
-			option[k].flag, c->value[k]);
-		gp_hint("launch:100 is every 100th launch of a thread, up to launch:999999999; "
-			"memory,launch:100 is frees and allocations too");
-		return false;
+		if (strcmp(o->value, "SIZE") == 0 && !is_right_size(o, text))
+			return false;
+		if (strcmp(o->value, "EVENTS") == 0 && !is_right_events(o, text))
+			return false;
+		if (strstr(o->value, "..") && !is_right_number(o, text))
+			return false;
 	}
 	return true;
 }
@@ -277,8 +296,7 @@ static int run(int argc, char **argv)
 		return gp_flags_exit(words);
 	if (words == 0)
 		return gp_usage(&gp_command_run, "no command given");
-	if (!has_right_sizes(&c) || !has_right_events(&c) || !has_right_pattern(&c) ||
-	    !has_right_scope(&c))
+	if (!has_right_values(&c) || !has_right_pattern(&c) || !has_right_scope(&c))
 		return GP_EXIT_USAGE;
 	if (!gp_library_find(c.library, library, sizeof library))
 		return GP_EXIT_USAGE;

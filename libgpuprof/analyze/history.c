@@ -454,7 +454,7 @@ static enum gp_status replay(struct gp_teller *t)
 		const struct gp_record *r = gp_recording_fetch(recording, &thread, &status);
 		if (r == NULL || is_behind(t->history, r))
 			break;
-		if (gp_is_happening(r->kind))
+		if (gp_has_moment(r->kind))
 			see_moment(t, &way, gp_tick_ns(&recording->tick, r->time));
 		status = way.is_begun ? step(t, r, thread) : gp_recording_apply(recording, r);
 	}

@@ -306,7 +306,7 @@ enum gp_status gp_leak_samples_take(struct gp_recording *r, struct gp_leak_sampl
 		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
 		if (record == NULL)
 			break;
-		if (gp_is_happening(record->kind))
+		if (gp_has_moment(record->kind))
 			take_due(&s, gp_tick_ns(&r->tick, record->time), growth);
 		status = gp_recording_apply(r, record);
 		if (*ranges != NULL)

@@ -403,7 +403,7 @@ static enum gp_status replay(struct counting *c)
 	while ((record = gp_recording_fetch(r, &thread, &status)) != NULL) {
 		int64_t at_ns = gp_tick_ns(&r->tick, record->time);
 		gp_phase_follow_end(&c->follow);
-		const bool is_moment = gp_is_happening(record->kind);
+		const bool is_moment = gp_has_moment(record->kind);
 		if (is_moment && at_ns > c->asked.to_ns)
 			return GP_OK;
 		if (is_moment && !c->is_inside && at_ns >= c->asked.from_ns) {

@@ -32,6 +32,7 @@ struct line {
 	struct bucket *bucket;
 	size_t used; /* buckets */
 	struct sample first, last;
+	bool is_entered;  /* `first` is the state with which the range begins, the only sample */
 	int64_t moved_ns; /* most that a sample was moved, so that they are sorted by time */
 	struct gp_mark *mark;
 	size_t marks;
@@ -99,9 +100,24 @@ static void read_curves(const struct gp_live *live, unsigned device, struct gp_p
 		out->bytes[c] = gp_live_device(live, device)->curve[c].now_bytes;
 }
 
+/* A device that is first seen within the range has nothing when the range begins. */
+static bool line_open(struct plot *p, struct line *line, int64_t at_ns)
+{
+	line->bucket = calloc(p->buckets, sizeof *line->bucket);
+	line->is_seen = line->bucket != NULL;
+	if (!line->is_seen || p->is_whole || at_ns <= p->start_ns)
+		return line->is_seen;
+	line->first = (struct sample){ .event = ++p->event, .point.at_ns = p->start_ns };
+	line->last = line->first;
+	keep_extremes(&line->bucket[0], &line->first, p->series);
+	return true;
+}
+
 static enum gp_status add_sample(struct plot *p, unsigned device, int64_t at_ns)
 {
 	struct line *line = &p->line[device];
+	if (line->bucket == NULL && !line_open(p, line, at_ns))
+		return GP_E_MEMORY;
 	struct sample s = { .event = ++p->event, .point.at_ns = at_ns };
 	read_curves(p->recording->live, device, &s.point);
 	if (p->follow != NULL && device != HOST) {
@@ -109,13 +125,14 @@ static enum gp_status add_sample(struct plot *p, unsigned device, int64_t at_ns)
 		s.point.free_bytes = map->free_bytes;
 		s.point.largest_free_bytes = gp_gap_map_largest(map);
 	}
-	if (line->bucket == NULL) {
-		line->bucket = calloc(p->buckets, sizeof *line->bucket);
-		if (line->bucket == NULL)
-			return GP_E_MEMORY;
-		line->first = s;
-		line->is_seen = true;
+	/* the state at a moment is that behind its events */
+	if (line->is_entered && at_ns == p->start_ns && !p->is_whole) {
+		line->bucket[0] = (struct bucket){ 0 };
+		line->first.event = 0;
 	}
+	if (line->first.event == 0)
+		line->first = s;
+	line->is_entered = false;
 	/* threads take their number of the order and read the clock one after the other */
 	int64_t back_ns = line->last.point.at_ns - at_ns;
 	if (line->last.event != 0 && back_ns > 0) {
@@ -152,22 +169,32 @@ static enum gp_status add_mark(struct plot *p, const struct gp_record *r, int64_
 	return GP_OK;
 }
 
+static enum gp_status enter_line(struct plot *p, unsigned device)
+{
+	enum gp_status status = add_sample(p, device, p->start_ns);
+	p->line[device].is_entered = true;
+	return status;
+}
+
 /* The state with which the range begins. */
 static enum gp_status enter_range(struct plot *p)
 {
 	p->is_begun = true;
+	if (p->start_ns > p->to_ns)
+		return GP_OK; /* all of it was overwritten */
 	for (unsigned device = 0; device < GP_DEVICES; device++) {
 		if (!gp_live_device(p->recording->live, device)->is_seen)
 			continue;
-		enum gp_status status = add_sample(p, device, p->start_ns);
+		enum gp_status status = enter_line(p, device);
 		if (status != GP_OK)
 			return status;
 	}
 	gp_live_take_moved(p->recording->live);
 	gp_live_take_host_moved(p->recording->live);
-	return gp_live_host(p->recording->live)->pinned.peak_bytes != 0 ?
-		       add_sample(p, HOST, p->start_ns) :
-		       GP_OK;
+	if (p->follow != NULL)
+		p->follow->moved = 0;
+	return gp_live_host(p->recording->live)->pinned.peak_bytes != 0 ? enter_line(p, HOST) :
+									  GP_OK;
 }
 
 static enum gp_status add_event(struct plot *p, const struct gp_record *r, int64_t at_ns)
@@ -203,9 +230,9 @@ static enum gp_status replay(struct plot *p)
 		if (record == NULL)
 			break;
 		int64_t at_ns = gp_tick_ns(&r->tick, record->time);
-		bool is_inside =
-			gp_is_happening(record->kind) && at_ns >= p->from_ns && at_ns <= p->to_ns;
-		if (is_inside && !p->is_begun)
+		bool is_behind = gp_has_moment(record->kind) && at_ns >= p->from_ns;
+		bool is_inside = is_behind && at_ns <= p->to_ns;
+		if (is_behind && !p->is_begun)
 			status = enter_range(p);
 		if (status == GP_OK)
 			status = apply(p, record);
@@ -293,6 +320,20 @@ static enum gp_status fill_points(const struct plot *p, struct line *line,
 	return GP_OK;
 }
 
+/* Of a device that is first seen behind the range. */
+static enum gp_status fill_unseen(const struct plot *p, struct gp_timeline_device *out)
+{
+	if (p->start_ns > p->to_ns)
+		return GP_OK;
+	struct gp_point *point = calloc(1, sizeof *point);
+	if (point == NULL)
+		return GP_E_MEMORY;
+	point->at_ns = p->start_ns;
+	out->point = point;
+	out->points = 1;
+	return GP_OK;
+}
+
 /* A checkpoint has the exact moment of a peak, an event the rounded one: as the points show it. */
 static int64_t find_peak(const struct gp_timeline_device *out, unsigned curve, int64_t at_ns,
 			 int64_t moved_ns)
@@ -360,7 +401,8 @@ static enum gp_status fill_device(struct plot *p, unsigned device, bool is_whole
 	to->marks = line->marks;
 	to->has_gaps = p->follow != NULL;
 	line->mark = NULL;
-	enum gp_status status = line->bucket != NULL ? fill_points(p, line, to) : GP_OK;
+	enum gp_status status =
+		line->bucket != NULL ? fill_points(p, line, to) : fill_unseen(p, to);
 	if (status == GP_OK)
 		fill_peaks(p, device, is_whole, to);
 	return status;

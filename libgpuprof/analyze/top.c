@@ -173,7 +173,7 @@ static enum gp_status replay(struct counting *c)
 		if (record == NULL)
 			break;
 		int64_t at_ns = gp_tick_ns(&r->tick, record->time);
-		if (gp_is_happening(record->kind) && at_ns > c->to_ns) {
+		if (gp_has_moment(record->kind) && at_ns > c->to_ns) {
 			is_over = true;
 			count_all_live(c);
 			break;

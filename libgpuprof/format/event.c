@@ -83,3 +83,8 @@ bool gp_is_happening(unsigned kind)
 	const struct gp_event_info *info = &gp_event_infos[kind < GP_KINDS ? kind : 0];
 	return info->name && info->class != GP_CLASS_DEFINE && info->class != GP_CLASS_CHECKPOINT;
 }
+
+bool gp_has_moment(unsigned kind)
+{
+	return gp_is_happening(kind) && kind < GP_LOST;
+}

@@ -331,6 +331,11 @@ extern const struct gp_event_info gp_event_infos[GP_KINDS];
  * run ahead of their place, as a module that took a while to be looked at.
  */
 bool gp_is_happening(unsigned kind);
+/*
+ * Of these, what stands in the order of time: a span begins and ends at such events alone. What the
+ * recorder reports about itself, as LOST, has the time of the report, and a place that is earlier.
+ */
+bool gp_has_moment(unsigned kind);
 extern const char *const gp_space_names[GP_SPACES];
 extern const char *const gp_resource_names[GP_RESOURCES];
 

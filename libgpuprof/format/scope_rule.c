@@ -114,7 +114,7 @@ static const char *range_parse(const char *text, struct gp_scope_rule *rule)
 	else if (strncmp(text, "step:", 5) == 0)
 		return steps_parse(text + 5, rule);
 	else
-		return "it is none of none, cudaProfilerApi, nvtx:NAME, step:A-B, ctl";
+		return "it is not one of none, cudaProfilerApi, nvtx:NAME, step:A-B, ctl";
 	return NULL;
 }
 
@@ -154,7 +154,7 @@ static const char *end_parse(const char *text, struct gp_scope_rule *rule)
 	else if (strcmp(text, "none") == 0)
 		rule->then = GP_SCOPE_NONE;
 	else
-		return "it is none of outside, outside:N, stop, repeat, repeat:N, none";
+		return "it is not one of outside, outside:N, stop, repeat, repeat:N, none";
 	return NULL;
 }
 

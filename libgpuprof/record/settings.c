@@ -229,6 +229,18 @@ static void add_quoted(char *line, size_t capacity, const char *text, size_t n)
 	add(line, capacity, quoted);
 }
 
+/* "one|other" as "one, other". */
+static void add_words(char *line, size_t capacity, const char *words)
+{
+	char separated[120] = "";
+	for (size_t at = 0; *words && at < sizeof separated - 3; words++) {
+		separated[at++] = *words == '|' ? ',' : *words;
+		if (*words == '|')
+			separated[at++] = ' ';
+	}
+	add(line, capacity, separated);
+}
+
 static void judge_value(size_t k)
 {
 	char line[200] = "bad value of '";
@@ -255,7 +267,7 @@ static void judge_value(size_t k)
 	add(line, sizeof line, "': ");
 	add_quoted(line, sizeof line, flaw ? flaw : text, n);
 	add(line, sizeof line, cause);
-	add(line, sizeof line, words);
+	add_words(line, sizeof line, words);
 	keep(line);
 }
 

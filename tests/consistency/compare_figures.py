@@ -2,7 +2,8 @@
 
 figure_table.py has the figures. Rows of one figure with the same key must have the same value; OF_PROGRAM
 has those that are of no recording. Prints how many values of each figure were compared. Fails when two
-values differ, unless KNOWN lists the row, and when a row was never compared. compare_figures.py --list
+values differ, unless KNOWN lists the row, and when a row was never compared. A word of MOMENTS in a
+command line stands for a moment that is chosen from the recording's events. compare_figures.py --list
 prints the figures and their rows.
 """
 import concurrent.futures
@@ -12,7 +13,8 @@ import os
 import subprocess
 import sys
 
-from figure_table import FIGURES, MANY, OF_PROGRAM
+from figure_readers import MOMENTS
+from figure_table import DEFINITIONS, EVENTS, FIGURES, MANY, OF_PROGRAM
 
 # contradictions that are known, as "figure: row"; one that no recording shows any more fails
 KNOWN = set()
@@ -25,14 +27,28 @@ class Recording:
 
     def __init__(self, gpuprof, path):
         self.gpuprof, self.path, self.name, self.texts = gpuprof, path, os.path.basename(path or "no recording"), {}
+        self.times = None
         if path:
             with contextlib.suppress(OSError), open(path[:-len(".gpr")] + ".run") as said:
                 self.texts["run"] = said.read()
             self.texts.setdefault("run", "")
 
+    def word(self, word):
+        """Of a command line: a file, or a moment; None: the recording has no such moment."""
+        if word == "FILE":
+            return self.path
+        if word not in MOMENTS:
+            return word
+        if self.times is None:
+            self.times = [event["at_ns"] for event in self.ask(EVENTS) or () if event["kind"] not in DEFINITIONS]
+        at_ns = MOMENTS[word](self.times, self.name)
+        return None if at_ns is None else f"{at_ns}ns"
+
     def text(self, line):
         if line not in self.texts:
-            words = [self.path if word == "FILE" else word for word in line.split()]
+            words = [self.word(word) for word in line.split()]
+            if None in words:
+                return self.texts.setdefault(line, "")
             command = [self.gpuprof, *words] + ([] if "FILE" in line.split() or not self.path else [self.path])
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=BARE)
             if done.returncode not in (0, 1, 2, 3):

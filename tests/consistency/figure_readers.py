@@ -1,4 +1,5 @@
 """How a figure is read from what a command prints: figure_table.py has the figures."""
+import random
 import re
 
 
@@ -204,6 +205,68 @@ def at(*path):
             d = d[key]
         return {None: d}
     return read
+
+
+def between(times):
+    """[(length, middle)] of the gaps between events, where a moment lies on no event."""
+    times = sorted(set(times))
+    return [(after - before, before + (after - before) // 2) for before, after in zip(times, times[1:])
+            if after - before > 2]
+
+
+def longest_gap(times, _):
+    return max(between(times), default=(0, None))[1]
+
+
+def some_moment(times, name):
+    """The same one each time: the recording's name seeds it."""
+    gaps = between(times)
+    return random.Random(name).choice(gaps)[1] if gaps else None
+
+
+def ahead_of_place(times, _):
+    """Between an event and one with an earlier time that stands behind it."""
+    for before, after in zip(times, times[1:]):
+        if before - after > 2:
+            return after + (before - after) // 2
+    return None
+
+
+# words of command lines; from the times of all events, as they stand in the recording
+MOMENTS = {"LONGEST_GAP": longest_gap, "SOME_MOMENT": some_moment, "AHEAD_OF_PLACE": ahead_of_place}
+
+
+def point_of_timeline(which):
+    """The first or the last point, as bytes of each curve."""
+    def read(t):
+        out = {(v["device"], of): v["points"][which][k] for v in t["devices"] if v["points"]
+               for k, of in ((1, "driver"), (2, "reserved"), (3, "allocated"))}
+        if t["host"] and t["host"]["points"]:
+            out[None, "pinned"] = t["host"]["points"][which][1]
+        return out
+    return read
+
+
+def peaks_of_span(t):
+    """Of a span without an event: the state, whether it is 0 or not."""
+    out = {(v["device"], of): v[of + "_peak_bytes"] for v in t["devices"] for of in ("driver", "reserved", "allocated")}
+    if t["host"]:
+        out[None, "pinned"] = t["host"]["pinned_peak_bytes"]
+    return out
+
+
+def reserved_of_frag(d):
+    return {(v["device"], of): v[of + "_bytes"] for v in d["devices"] for of in ("allocated", "reserved")}
+
+
+def blocks_of_dump(events):
+    """Bytes of the blocks that PyTorch allocated."""
+    out = {}
+    for event in events:
+        if event["kind"] == "block_alloc":
+            key = event["device"], "allocated"
+            out[key] = out.get(key, 0) + event["bytes"]
+    return out
 
 
 def launches(d):

@@ -7,13 +7,13 @@ docs/GLOSSARY.md.
 import json
 
 from figure_readers import (
-    CAUSES, allocated_of_phases, at, at_peak, checked, curves, curves_of_diff, curves_of_timeline,
+    CAUSES, MOMENTS, allocated_of_phases, at, at_peak, blocks_of_dump, checked, curves, curves_of_diff, curves_of_timeline,
     defaults_of_help, defaults_of_run, excess_of_timeline, figures_of_diff, first_holders,
     frag_at_peak, gaps_of_frag, gaps_of_pools, gaps_of_timeline, groups_of, head, highest_of,
     held_of_phases, held_of_ranges, holders_of_check, last_event, launches, launches_of_dump,
     launches_of_info, launches_of_phases, most_unused, most_unused_of_ooms, names_of_groups, numbers,
-    of_thread, ooms_of_check, pins, rates_of_leaks, suspects, total, unused_of_causes,
-    unused_of_culprits, unused_of_frag, unused_of_timeline,
+    of_thread, ooms_of_check, peaks_of_span, pins, point_of_timeline, rates_of_leaks, reserved_of_frag,
+    suspects, total, unused_of_causes, unused_of_culprits, unused_of_frag, unused_of_timeline,
 )
 
 LIMITS = ("--max-peak 1G --max-reserved 1G --max-allocated 1G --max-growth 0 --max-frag 10% "
@@ -42,6 +42,17 @@ def moments(name):
     return rows
 
 
+def bytes_of_blocks(span):
+    """Rows of the commands that accept a span."""
+    return [
+        ("top", f"top --json --no-stacks {span}", curves("bytes")),
+        ("top, sum of the groups", f"top --json --no-stacks --top 0 {span}", groups_of("bytes")),
+        ("phases", f"phases --json --device 0 --depth 1 --top 0 {span}", allocated_of_phases),
+        ("dump", f"dump --json --no-stacks --kind block_alloc {span}", blocks_of_dump),
+    ]
+
+
+EVENTS = "dump --json --no-stacks"
 PEAK = "peak --json --no-stacks"
 LEAKS = "leaks --json --no-stacks"
 DIFF = "diff --json --no-stacks FILE FILE"
@@ -195,6 +206,20 @@ FIGURES = {
         ("frag --at end", "frag --json --no-stacks --at end", lambda d: {(device["device"], of): device[of + "_bytes"]
             for device in d["devices"] for of in ("allocated", "reserved") if device["reserved_bytes"]}),
     ],
+    **{f"bytes live at a moment without an event, {name}": [
+        ("peak --at", f"{PEAK} --at {name}", curves("live_bytes")),
+        ("frag --at", f"frag --json --no-stacks --at {name}", reserved_of_frag),
+        ("top --to", f"top --json --no-stacks --to {name}", curves("live_bytes")),
+        ("timeline --from", f"timeline --json --points 16 --from {name}", point_of_timeline(0)),
+        ("timeline --to", f"timeline --json --points 16 --to {name}", point_of_timeline(-1)),
+        ("timeline, only point", f"timeline --json --points 16 --from {name} --to {name}", point_of_timeline(0)),
+        ("timeline, peak of the point", f"timeline --json --points 16 --from {name} --to {name}", peaks_of_span),
+        ("diff --from", f"diff --json --no-stacks --from {name}", curves_of_diff(0)),
+        ("diff --to", f"diff --json --no-stacks --from start --to {name}", curves_of_diff(1)),
+        ("diff --at", f"diff --json --no-stacks --at {name} FILE FILE", curves_of_diff(0)),
+    ] for name in MOMENTS},
+    **{f"bytes allocated {side} a moment without an event, {name}": bytes_of_blocks(f"{option} {name}")
+       for name in MOMENTS for side, option in (("behind", "--from"), ("until", "--to"))},
     "bytes allocated over the recording": [
         ("top", "top --json --no-stacks", curves("bytes")),
         ("top, sum of the groups", "top --json --no-stacks --top 0", groups_of("bytes")),
