@@ -19,8 +19,6 @@ extern const struct gp_command gp_command_peak;
 /* columns of many recordings; pinned memory is of the process: in its first row */
 enum { ALLOCATED, DRIVER, OUTSIDE, PINNED, LARGEST, COLUMNS };
 
-#define HOST_LEAST (1u << 20) /* peak of pinned memory from which a report has it unasked */
-
 struct peak {
 	struct gp_use_report r;
 	const char *at;
@@ -265,7 +263,7 @@ static enum gp_status add_rows(struct peak *p, const struct gp_peak *peak)
 static enum gp_status report_host(struct peak *p, const struct gp_peak *peak)
 {
 	const struct gp_holders *host = peak->host;
-	const bool is_trifle = host && host->peak_bytes < HOST_LEAST && p->r.shown &&
+	const bool is_trifle = host && host->peak_bytes < GP_PINNED_LEAST && p->r.shown &&
 			       !p->r.style.is_json && !p->r.style.of_text;
 	if (!host || is_trifle || !gp_use_report_wants(&p->r, host->device, host->of, false))
 		return GP_OK;

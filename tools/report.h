@@ -59,6 +59,7 @@ void gp_headline_print(FILE *out, const struct gp_info *info);
 bool gp_has_whole_figures(const struct gp_info *info);
 /* The same of the peak of pinned memory. */
 bool gp_has_whole_pinned(const struct gp_info *info);
+#define GP_PINNED_LEAST (1u << 20) /* peak of pinned memory from which a report has it unasked */
 /* Why more may have happened between two moments than the recording has; NULL: it has all. */
 const char *gp_span_doubt_of(const struct gp_info *info);
 /* The same of the whole job: figures of the recording may be too low. */
