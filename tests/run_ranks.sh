@@ -63,12 +63,14 @@ judge() {
 }
 
 job=$dir/job
-judge info "outlier: $job/rank-17.gpr: a step " info
-judge timeline "outlier: $job/rank-17.gpr: a step " timeline
-judge peak "outlier: $job/rank-5.gpr: allocated " peak
-judge leaks "outlier: $job/rank-23.gpr: bytes a step " leaks
-judge frag "outlier: $job/rank-41.gpr: OOMs 1 " frag
+judge info "outlier: rank-17: a step " info
+judge info_leak "leak: rank-23, 128 KiB a step" info
+judge info_oom "first OOM: rank-41; 1 more recording" info
+judge timeline "outlier: rank-17: a step " timeline
+judge peak "outlier: rank-5: allocated " peak
+judge leaks "leak: rank-23, 128 KiB a step" leaks
+judge frag "first OOM: rank-41; 1 more recording" frag
 judge check "FAIL in 1 of 64 recordings: $job/rank-23.gpr$" check --max-growth 0
-judge oom "first: $job/rank-41.gpr ran out of memory at .* before $job/rank-63.gpr" oom
+judge oom "first OOM: rank-41, .* before rank-63, at " oom
 judge oom_reason "cause     capacity: " oom
 exit $failed

@@ -2,7 +2,6 @@
  * `gpuprof idle`: what lived at the peak without being used, and memory that was wasted over the
  * run, from a recording with --uses.
  */
-#include <math.h>
 #include <string.h>
 
 #include "amount.h"
@@ -32,27 +31,13 @@ struct idle {
 
 /* ---- many recordings ---- */
 
-enum { PEAK, UNUSED, SHARE, NEVER, COLUMNS };
-
-static void put_bytes(struct gp_cell *cell, uint64_t bytes)
-{
-	cell->number = (double)bytes;
-	snprintf(cell->text, sizeof cell->text, "%s", gp_bytes_text(bytes).s);
-}
-
-static struct gp_sheet_row *row_begin(struct idle *c, const char *more)
-{
-	struct gp_sheet_row *row = gp_sheet_add(&c->sheet, c->r.path, more);
-	if (row)
-		row->is_damaged = c->r.info->is_damaged;
-	return row;
-}
+enum { UNUSED, SHARE, PEAK, NEVER, COLUMNS };
 
 static bool row_add_device(struct idle *c, const struct gp_idle_device *d)
 {
-	char device[32];
-	snprintf(device, sizeof device, "  GPU %u", d->device);
-	struct gp_sheet_row *row = row_begin(c, device);
+	char text[32];
+	snprintf(text, sizeof text, "GPU %u", d->device);
+	struct gp_sheet_row *row = gp_sheet_add(&c->sheet, text);
 	if (!row)
 		return false;
 	c->has_known = true;
@@ -61,11 +46,11 @@ static bool row_add_device(struct idle *c, const struct gp_idle_device *d)
 	unused -= gp_idle_state_sum(d, true, GP_IDLE_BUSY).bytes;
 	unused -= gp_idle_state_sum(d, true, GP_IDLE_UNKNOWN).bytes;
 	const double share = all ? (double)unused / (double)all : 0;
-	put_bytes(&row->cell[PEAK], all);
-	put_bytes(&row->cell[UNUSED], unused);
-	row->cell[SHARE].number = share;
-	snprintf(row->cell[SHARE].text, sizeof row->cell[SHARE].text, "%.1f%%", 100 * share);
-	put_bytes(&row->cell[NEVER], gp_idle_state_sum(d, true, GP_IDLE_NEVER).bytes);
+	snprintf(text, sizeof text, "%.1f%%", 100 * share);
+	gp_cell_put_bytes(&row->cell[UNUSED], unused);
+	gp_cell_put(&row->cell[SHARE], share, text);
+	gp_cell_put_bytes(&row->cell[PEAK], all);
+	gp_cell_put_bytes(&row->cell[NEVER], gp_idle_state_sum(d, true, GP_IDLE_NEVER).bytes);
 	return true;
 }
 
@@ -73,15 +58,11 @@ static bool row_add_device(struct idle *c, const struct gp_idle_device *d)
 static bool rows_add(struct idle *c)
 {
 	const struct gp_idle *i = &c->r.idle;
-	if (!i->has_uses || i->is_blind) {
-		struct gp_sheet_row *row = row_begin(c, i->has_uses ? "  too few uses recorded" :
-								      "  no uses recorded");
-		for (size_t k = 0; row && k < COLUMNS; k++) {
-			row->cell[k].number = NAN;
-			snprintf(row->cell[k].text, sizeof row->cell[k].text, "-");
-		}
-		return row;
-	}
+	if (!gp_sheet_begin(&c->sheet, c->r.path, c->r.info))
+		return false;
+	if (!i->has_uses || i->is_blind)
+		return gp_sheet_add(&c->sheet,
+				    i->has_uses ? "too few uses recorded" : "no uses recorded");
 	for (size_t k = 0; k < i->devices; k++)
 		if (gp_idle_wants(&c->r, i->device[k].device) && !row_add_device(c, &i->device[k]))
 			return false;
@@ -147,8 +128,8 @@ static int report_all(struct idle *c, int recordings, char **paths)
 	if (c->has_known)
 		gp_sheet_print(&c->sheet, c->sink.out);
 	else if (c->sheet.rows)
-		fprintf(c->sink.out, "no uses in %zu recordings; gpuprof run --uses records them\n",
-			c->sheet.rows);
+		gp_sheet_none_print(&c->sheet, "no uses", "; gpuprof run --uses records them",
+				    c->sink.out);
 	gp_sheet_release(&c->sheet);
 	return worst;
 }
@@ -158,7 +139,7 @@ static int run(int argc, char **argv)
 	struct idle c = { .r.top = UINT64_MAX,
 			  .least = LEAST_DEFAULT,
 			  .sheet = { .columns = COLUMNS,
-				     .title = { "at the peak", "unused", "of it", "never used" },
+				     .title = { "unused", "of peak", "at the peak", "never used" },
 				     .next = "idle" } };
 	const struct gp_flag flags[] = {
 		{ "least", 0, GP_FLAG_NUMBER, "LAUNCHES", &c.least,

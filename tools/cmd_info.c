@@ -20,33 +20,39 @@ const struct gp_command gp_command_info = {
 
 /* ---- many ---- */
 
-static void put(struct gp_cell *cell, const char *text, double number)
+enum { PEAK, OOMS, LEAK, STEP, SPAN, EVENTS, FAULTS, GPUS, FILE_BYTES, COLUMNS };
+
+static void put_peak(struct gp_cell *cell, const struct gp_info *info, const struct gp_holders *h)
 {
-	snprintf(cell->text, sizeof cell->text, "%s", text);
-	cell->number = number;
+	char text[sizeof cell->text];
+	snprintf(text, sizeof text, "%s%.40s", gp_info_is_at_least(info, h) ? ">= " : "",
+		 gp_bytes_text(h->peak_bytes).s);
+	gp_cell_put(cell, (double)h->peak_bytes, text);
 }
 
-static bool add_row(struct gp_sheet *table, const char *path, struct gp_recording *recording,
-		    const struct gp_info *info)
+static bool add_row(struct gp_sheet *sheet, const struct gp_info_report *one)
 {
-	struct gp_sheet_row *row = gp_sheet_add(table, path, "");
-	uint64_t lost = info->lost_memory + info->lost_launch + info->lost_other + info->nested;
-	uint64_t faults = info->mismatches + info->anomalies;
+	const struct gp_info *info = one->info;
+	const struct gp_info_front *f = one->front;
+	struct gp_sheet_row *row = NULL;
+	if (gp_sheet_begin(sheet, one->path, info))
+		row = gp_sheet_add(sheet, "");
 	if (!row)
 		return false;
-	row->is_damaged = info->is_damaged;
-	put(&row->cell[0], gp_ns_text((int64_t)info->duration_ns).s, (double)info->duration_ns);
-	put(&row->cell[1], gp_count_text(gp_events_of(info)).s, (double)gp_events_of(info));
-	put(&row->cell[2], gp_count_text(lost).s, (double)lost);
-	put(&row->cell[3], gp_count_text(faults).s, (double)faults);
-	put(&row->cell[4], gp_count_text(info->devices).s, (double)info->devices);
-	put(&row->cell[5], gp_bytes_text(info->file_bytes).s, (double)info->file_bytes);
-	gp_sheet_put_step(row, 6, recording);
-	put(&row->cell[7],
-	    info->is_damaged  ? "damaged" :
-	    info->is_complete ? "yes" :
-				"no",
-	    (double)NAN);
+	gp_cell_put(&row->cell[SPAN], (double)info->duration_ns,
+		    gp_ns_text((int64_t)info->duration_ns).s);
+	gp_cell_put_count(&row->cell[EVENTS], gp_events_of(info));
+	gp_cell_put_count(&row->cell[FAULTS], info->mismatches + info->anomalies);
+	gp_cell_put_count(&row->cell[GPUS], info->devices);
+	gp_cell_put(&row->cell[FILE_BYTES], NAN, gp_bytes_text(info->file_bytes).s);
+	if (!f)
+		return true;
+	const struct gp_leak_total total = gp_leak_total_of(&f->leaks);
+	if (f->most)
+		put_peak(&row->cell[PEAK], info, f->most);
+	gp_cell_put_ooms(&row->cell[OOMS], info, f->ooms, f->first_oom_ns);
+	gp_leak_cell_put(&row->cell[LEAK], &f->leaks, &total);
+	gp_cell_put_step(&row->cell[STEP], &f->leaks.leaks.steps);
 	return true;
 }
 
@@ -73,9 +79,8 @@ static int report_one(struct report *r, const char *path)
 				      .has_step_list = r->has_steps,
 				      .out = r->sink.out,
 				      .json = &r->json };
-	enum gp_status status = GP_OK;
-	if (r->is_json || !r->is_many)
-		status = gp_info_front_build(recording, info, path, &front);
+	const bool has_holders = r->is_json || !r->is_many;
+	enum gp_status status = gp_info_front_build(recording, info, path, has_holders, &front);
 	if (status)
 		exit_status = gp_report_failed("analyze", path, status);
 	else
@@ -84,7 +89,7 @@ static int report_one(struct report *r, const char *path)
 		gp_info_write(&one);
 	else if (!r->is_many)
 		gp_info_print(&one);
-	else if (!add_row(&r->table, path, recording, info))
+	else if (!add_row(&r->table, &one))
 		exit_status = GP_EXIT_INTERNAL;
 	gp_info_front_release(&front);
 	gp_recording_close(recording);
@@ -93,10 +98,12 @@ static int report_one(struct report *r, const char *path)
 
 static int run(int argc, char **argv)
 {
-	struct report r = { .table = { .columns = 8,
+	struct report r = { .table = { .columns = COLUMNS,
 				       .next = "info",
-				       .title = { "span", "events", "lost", "faults", "GPUs",
-						  "file", "a step", "complete" } } };
+				       .title = { "peak", "OOMs", "leak", "a step", "span",
+						  "events", "faults", "GPUs", "file" },
+				       .fault[OOMS] = { "first OOM", NULL, "oom" },
+				       .fault[LEAK] = { "leak", " a step", "leaks" } } };
 	const char *path = NULL;
 	bool is_forced = false;
 	const struct gp_flag flags[] = {

@@ -29,24 +29,22 @@ struct leaks {
 	size_t reports, lackings;  /* of these the library is not there */
 };
 
+enum { LEAK, SUSPECTS, STEPS, COLUMNS };
+
 static bool add_row(struct leaks *l)
 {
 	const struct gp_leak_total total = gp_leak_total_of(&l->r);
-	struct gp_sheet_row *row = gp_sheet_add(&l->sheet, l->r.path, "");
+	struct gp_sheet_row *row = NULL;
+	if (gp_sheet_begin(&l->sheet, l->r.path, l->r.info))
+		row = gp_sheet_add(&l->sheet, "");
 	if (!row)
 		return false;
-	row->is_damaged = l->r.info->is_damaged;
-	snprintf(row->cell[0].text, sizeof row->cell[0].text, "%zu", l->r.leaks.steps.steps);
-	row->cell[0].number = (double)l->r.leaks.steps.steps;
-	char text[GP_LEAK_DOUBT_MAX];
-	const bool is_known = total.leaks || !gp_leak_doubt(&l->r, text);
-	snprintf(row->cell[1].text, sizeof row->cell[1].text, is_known ? "%zu" : "unknown",
-		 total.leaks);
-	row->cell[1].number = is_known ? (double)total.leaks : (double)NAN;
-	const double bytes_per_step = total.bytes_per_step + total.pinned_per_step;
-	snprintf(row->cell[2].text, sizeof row->cell[2].text, "%s",
-		 gp_bytes_text((uint64_t)gp_rate_bytes(bytes_per_step)).s);
-	row->cell[2].number = bytes_per_step;
+	gp_leak_cell_put(&row->cell[LEAK], &l->r, &total);
+	/* an outlier among them is a leak, which has a line of its own */
+	if (!isnan(row->cell[LEAK].number))
+		gp_cell_put(&row->cell[SUSPECTS], NAN, gp_count_text(total.leaks).s);
+	if (l->r.leaks.steps.steps)
+		gp_cell_put_count(&row->cell[STEPS], l->r.leaks.steps.steps);
 	return true;
 }
 
@@ -157,9 +155,10 @@ static bool is_number(const char *text)
 static int run(int argc, char **argv)
 {
 	struct leaks l = { .r = { .device = -1, .top = TOP_DEFAULT },
-			   .sheet = { .columns = 3,
+			   .sheet = { .columns = COLUMNS,
 				      .next = "leaks",
-				      .title = { "steps", "suspects", "bytes a step" } } };
+				      .title = { "leak a step", "suspects", "steps" },
+				      .fault[LEAK] = { "leak", " a step", "leaks" } } };
 	const struct gp_flag flags[] = {
 		{ "exit-code", 0, GP_FLAG_SWITCH, NULL, &l.ends_with_found,
 		  "exit 1 at a leak, 3 where most steps cannot be judged" },

@@ -225,6 +225,7 @@ static int report_all(struct oom *c, int recordings, char **paths)
 {
 	int worst = GP_EXIT_OK;
 	c->is_many = recordings > 1;
+	gp_oom_ranks_begin(&c->ranks);
 	gp_json_init(&c->json, c->r.out, c->is_many ? 6 : 5);
 	if (c->is_json && c->is_many)
 		gp_json_array(&c->json, NULL);
@@ -234,7 +235,7 @@ static int report_all(struct oom *c, int recordings, char **paths)
 	}
 	if (c->is_json && c->is_many)
 		gp_json_end(&c->json);
-	else if (c->is_many && c->ranks.recordings)
+	else if (c->is_many && c->ranks.sheet.recordings)
 		gp_oom_ranks_print(&c->ranks, c->r.out);
 	gp_oom_ranks_release(&c->ranks);
 	return worst;

@@ -16,11 +16,8 @@
 
 extern const struct gp_command gp_command_peak;
 
-/* columns of many recordings */
-#define PINNED 3u /* of the process: in its first row */
-#define LARGEST 4u
-
-#define HOST_LEAST (1u << 20) /* peak of pinned memory from which a report has it unasked */
+/* columns of many recordings; pinned memory is of the process: in its first row */
+enum { ALLOCATED, DRIVER, OUTSIDE, PINNED, LARGEST, COLUMNS };
 
 struct peak {
 	struct gp_use_report r;
@@ -197,29 +194,12 @@ static void fill_cell(struct gp_cell *cell, uint64_t bytes, bool is_at_least)
 	cell->number = (double)bytes;
 }
 
-/* A row is called by the largest group of its first curve that has one. */
-static bool name_row(const struct peak *p, struct gp_sheet_row *row, unsigned device,
-		     const struct gp_group *first)
+static struct gp_sheet_row *begin_row(struct peak *p, unsigned device)
 {
-	char *more = NULL;
 	char gpu[24] = "Host";
 	if (device != GP_DEVICE_UNKNOWN)
 		snprintf(gpu, sizeof gpu, "GPU %u", device);
-	if (asprintf(&more, "  %s  %s", gpu, first ? first->key : "nothing") < 0)
-		return false;
-	if (first)
-		fill_cell(&row->cell[LARGEST], first->use.bytes, false);
-	const bool is_named = gp_sheet_name(row, p->r.file, more);
-	free(more);
-	return is_named;
-}
-
-static struct gp_sheet_row *begin_row(struct peak *p)
-{
-	struct gp_sheet_row *row = gp_sheet_add(&p->r.sheet, p->r.file, "");
-	for (size_t c = 0; row && c < p->r.sheet.columns; c++)
-		snprintf(row->cell[c].text, sizeof row->cell[c].text, "-");
-	return row;
+	return gp_sheet_add(&p->r.sheet, gpu);
 }
 
 static enum gp_status add_row(struct peak *p, struct gp_holders *h, struct gp_sheet_row **row)
@@ -232,19 +212,22 @@ static enum gp_status add_row(struct peak *p, struct gp_holders *h, struct gp_sh
 	if (status)
 		return status;
 	const struct gp_group *first = gp_use_largest(&groups);
-	bool is_new = !*row;
-	if (is_new)
-		*row = begin_row(p);
-	bool has_none = *row && strcmp((*row)->cell[LARGEST].text, "-") == 0;
-	bool is_fine =
-		*row && (!(is_new || (first && has_none)) || name_row(p, *row, h->device, first));
+	*row = *row ? *row : begin_row(p, h->device);
+	bool is_fine = *row;
+	/* a row is called by the largest group of its first curve that has one */
+	if (is_fine && first && !(*row)->note) {
+		fill_cell(&(*row)->cell[LARGEST], first->use.bytes, false);
+		is_fine = gp_sheet_note(*row, first->key);
+	}
 	gp_groups_free(&groups);
 	if (!is_fine)
 		return GP_E_MEMORY;
-	(*row)->is_damaged = p->r.info->is_damaged;
-	fill_cell(&(*row)->cell[is_pinned ? PINNED : is_driver], h->live_bytes, is_at_least);
+	fill_cell(&(*row)->cell[is_pinned ? PINNED :
+				is_driver ? DRIVER :
+					    ALLOCATED],
+		  h->live_bytes, is_at_least);
 	if (is_driver)
-		fill_cell(&(*row)->cell[2], outside, false);
+		fill_cell(&(*row)->cell[OUTSIDE], outside, false);
 	return GP_OK;
 }
 
@@ -252,7 +235,9 @@ static enum gp_status add_rows(struct peak *p, const struct gp_peak *peak)
 {
 	struct gp_sheet_row *row = NULL;
 	enum gp_status status = GP_OK;
-	const size_t first = p->r.sheet.rows;
+	if (!gp_sheet_begin(&p->r.sheet, p->r.file, p->r.info))
+		return GP_E_MEMORY;
+	const size_t first = p->r.sheet.rows - 1;
 	for (size_t k = 0; k < peak->holders && status == GP_OK; k++) {
 		struct gp_holders *h = &peak->holder[k];
 		if (k > 0 && h->device != h[-1].device)
@@ -265,7 +250,7 @@ static enum gp_status add_rows(struct peak *p, const struct gp_peak *peak)
 	    !gp_use_report_wants(&p->r, GP_DEVICE_UNKNOWN, GP_CURVE_PINNED, false))
 		return status;
 	row = NULL;
-	if (p->r.sheet.rows == first)
+	if (p->r.sheet.is_begun)
 		return add_row(p, peak->host, &row);
 	bool is_at_least = peak->host->is_overwritten || !gp_has_whole_pinned(p->r.info);
 	fill_cell(&p->r.sheet.row[first].cell[PINNED], peak->host->live_bytes, is_at_least);
@@ -278,7 +263,7 @@ static enum gp_status add_rows(struct peak *p, const struct gp_peak *peak)
 static enum gp_status report_host(struct peak *p, const struct gp_peak *peak)
 {
 	const struct gp_holders *host = peak->host;
-	const bool is_trifle = host && host->peak_bytes < HOST_LEAST && p->r.shown &&
+	const bool is_trifle = host && host->peak_bytes < GP_PINNED_LEAST && p->r.shown &&
 			       !p->r.style.is_json && !p->r.style.of_text;
 	if (!host || is_trifle || !gp_use_report_wants(&p->r, host->device, host->of, false))
 		return GP_OK;
@@ -383,7 +368,7 @@ static int run(int argc, char **argv)
 {
 	struct peak p = {
 		.r.command = &use_command,
-		.r.sheet = { .columns = 5,
+		.r.sheet = { .columns = COLUMNS,
 			     .next = "peak",
 			     .title = { "allocated", "driver", "outside", "pinned", "largest" } },
 	};

@@ -2,7 +2,6 @@
  * `gpuprof phases`: what the job said it was doing, as a tree: calls, time, memory and launches of
  * each range.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,26 +99,21 @@ static void put_phase(struct gp_cell *cell, const char *name, const struct gp_ph
 			time_ns += p->time_ns;
 		}
 	}
-	cell->number = calls ? (double)time_ns / (double)calls : (double)NAN;
-	snprintf(cell->text, sizeof cell->text, "%s",
-		 calls ? gp_ns_text((int64_t)(time_ns / calls)).s : "-");
+	if (calls)
+		gp_cell_put(cell, (double)time_ns / (double)calls,
+			    gp_ns_text((int64_t)(time_ns / calls)).s);
 }
 
 static bool row_add(struct phases_table *t, const struct gp_phases_report *p)
 {
 	if (!t->sheet.columns && !table_begin(t, &p->phases))
 		return false;
-	struct gp_sheet_row *row = gp_sheet_add(&t->sheet, p->path, "");
-	if (!row)
-		return false;
-	row->is_damaged = p->info->is_damaged;
-	for (size_t c = 0; c < GP_TABLE_COLUMNS; c++) {
-		if (c < t->sheet.columns)
-			put_phase(&row->cell[c], t->name[c], &p->phases);
-		else
-			row->cell[c] = (struct gp_cell){ .text = "-", .number = NAN };
-	}
-	return true;
+	struct gp_sheet_row *row = NULL;
+	if (gp_sheet_begin(&t->sheet, p->path, p->info))
+		row = gp_sheet_add(&t->sheet, "");
+	for (size_t c = 0; row && c < t->sheet.columns; c++)
+		put_phase(&row->cell[c], t->name[c], &p->phases);
+	return row;
 }
 
 static void table_print(struct phases_table *t, FILE *out)
@@ -129,7 +123,7 @@ static void table_print(struct phases_table *t, FILE *out)
 		fputs("time of a call, on average:\n", out);
 		gp_sheet_print(&t->sheet, out);
 	} else if (t->sheet.rows) {
-		fprintf(out, "no phases in %zu recordings\n", t->sheet.rows);
+		gp_sheet_none_print(&t->sheet, "no phases", "", out);
 	}
 	gp_sheet_release(&t->sheet);
 	for (size_t c = 0; c < GP_TABLE_COLUMNS; c++)

@@ -3,6 +3,7 @@
  * plotted, or in another format; many: one row each with its peaks, the outlier marked, unless a
  * format for programs was asked for.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -104,46 +105,64 @@ static void draw(struct timeline *t, const char *path, const struct gp_info *inf
 	t->format->chart(&t->canvas, &chart);
 }
 
-/* One row a device; one without figures where there is none: no recording goes missing. */
-static bool add_row(struct timeline *t, const char *path, const struct gp_info *info,
-		    const struct gp_timeline_device *d, const struct gp_timeline_device *host)
+/* ---- many: a row a device ---- */
+
+enum { ALLOCATED, DRIVER, OOMS, STEP, RESERVED, PINNED, FAILED_CALLS, AT, COLUMNS };
+
+static void put_bytes(struct gp_cell *cell, uint64_t bytes, bool is_at_least)
 {
-	char more[64];
-	const char *flaw = info->is_damaged    ? "  DAMAGED" :
-			   gp_has_losses(info) ? "  LOSSES" :
-			   info->is_running    ? "  RUNNING" :
-			   !info->is_complete  ? "  NOT COMPLETE" :
-						 "";
-	if (d)
-		snprintf(more, sizeof more, "  GPU %u%s", d->device, flaw);
-	else
-		snprintf(more, sizeof more, "  no memory%s", flaw);
-	struct gp_sheet_row *row = gp_sheet_add(&t->sheet, path, more);
+	char text[sizeof cell->text];
+	snprintf(text, sizeof text, "%s%.40s", is_at_least ? ">= " : "", gp_bytes_text(bytes).s);
+	gp_cell_put(cell, (double)bytes, text);
+}
+
+static int64_t first_oom_ns(const struct gp_timeline_device *d)
+{
+	for (size_t k = 0; k < d->marks; k++)
+		if (d->mark[k].is_oom)
+			return d->mark[k].at_ns;
+	return 0;
+}
+
+static bool add_row(struct timeline *t, const struct gp_info *info,
+		    const struct gp_timeline_device *d)
+{
+	static const size_t columns[GP_CURVES] = { [GP_CURVE_DRIVER] = DRIVER,
+						   [GP_CURVE_RESERVED] = RESERVED,
+						   [GP_CURVE_ALLOCATED] = ALLOCATED };
+	char part[32];
+	snprintf(part, sizeof part, "GPU %u", d->device);
+	struct gp_sheet_row *row = gp_sheet_add(&t->sheet, part);
 	if (!row)
 		return false;
-	row->is_damaged = info->is_damaged;
-	for (size_t c = 0; c < t->sheet.columns; c++)
-		snprintf(row->cell[c].text, sizeof row->cell[c].text, "-");
-	if (!d)
-		return true;
-	for (unsigned c = 0; c < GP_CURVES; c++) {
-		snprintf(row->cell[c].text, sizeof row->cell[c].text, "%s%.40s",
-			 is_at_least(info, c) ? ">= " : "", gp_bytes_text(d->peak_bytes[c]).s);
-		row->cell[c].number = (double)d->peak_bytes[c];
-	}
-	if (d->peak_bytes[0])
-		snprintf(row->cell[3].text, sizeof row->cell[3].text, "%s",
-			 gp_ns_text(d->peak_at_ns[0]).s);
-	snprintf(row->cell[4].text, sizeof row->cell[4].text, "%zu", d->ooms);
-	row->cell[4].number = (double)d->ooms;
-	snprintf(row->cell[5].text, sizeof row->cell[5].text, "%zu", d->failed_calls);
-	row->cell[5].number = (double)d->failed_calls;
-	if (host) {
-		snprintf(row->cell[6].text, sizeof row->cell[6].text, "%s%.40s",
-			 gp_has_whole_pinned(info) ? "" : ">= ",
-			 gp_bytes_text(host->peak_bytes[GP_HOST_PINNED]).s);
-		row->cell[6].number = (double)host->peak_bytes[GP_HOST_PINNED];
-	}
+	for (unsigned c = 0; c < GP_CURVES; c++)
+		if (d->peak_bytes[c])
+			put_bytes(&row->cell[columns[c]], d->peak_bytes[c], is_at_least(info, c));
+	if (d->peak_bytes[GP_CURVE_DRIVER])
+		gp_cell_put(&row->cell[AT], NAN, gp_ns_text(d->peak_at_ns[GP_CURVE_DRIVER]).s);
+	gp_cell_put_ooms(&row->cell[OOMS], info, d->ooms, first_oom_ns(d));
+	gp_cell_put_count(&row->cell[FAILED_CALLS], d->failed_calls);
+	return true;
+}
+
+/* What is of the process stands in its first row. */
+static bool add_rows(struct timeline *t, const char *path, struct gp_recording *recording,
+		     const struct gp_info *info, const struct gp_timeline *all)
+{
+	bool is_fine = gp_sheet_begin(&t->sheet, path, info);
+	const size_t first = t->sheet.rows - 1;
+	for (size_t k = 0; k < all->devices && is_fine; k++)
+		is_fine = add_row(t, info, &all->device[k]);
+	if (!is_fine)
+		return false;
+	struct gp_cell *cell = t->sheet.row[first].cell;
+	if (all->host)
+		put_bytes(&cell[PINNED], all->host->peak_bytes[GP_HOST_PINNED],
+			  !gp_has_whole_pinned(info));
+	struct gp_steps steps = { 0 };
+	if (gp_steps_find(recording, &steps) == GP_OK)
+		gp_cell_put_step(&cell[STEP], &steps);
+	gp_steps_free(&steps);
 	return true;
 }
 
@@ -191,13 +210,8 @@ static int report_one(struct timeline *t, const char *path)
 	}
 	if (!t->is_sheet)
 		draw(t, path, info, &all, from_ns, to_ns);
-	const size_t first = t->sheet.rows;
-	for (size_t k = 0; t->is_sheet && (k < all.devices || k == 0); k++)
-		if (!add_row(t, path, info, all.devices ? &all.device[k] : NULL,
-			     k == 0 ? all.host : NULL))
-			exit_status = GP_EXIT_INTERNAL;
-	if (t->sheet.rows > first)
-		gp_sheet_put_step(&t->sheet.row[first], 7, recording);
+	else if (!add_rows(t, path, recording, info, &all))
+		exit_status = GP_EXIT_INTERNAL;
 	all.devices = devices;
 	gp_timeline_free(&all);
 	gp_recording_close(recording);
@@ -287,11 +301,12 @@ static int run(int argc, char **argv)
 		.points = POINTS_DEFAULT,
 		.rows = ROWS_DEFAULT,
 		.device = -1,
-		.sheet = { .columns = 8,
+		.sheet = { .columns = COLUMNS,
 			   .next = "timeline",
-			   .title = { "driver peak", "reserved peak", "allocated peak",
-				      "driver's at", "OOMs", "failed calls", "pinned peak",
-				      "a step" } },
+			   .title = { "allocated peak", "driver peak", "OOMs", "a step",
+				      "reserved peak", "pinned peak", "failed calls",
+				      "driver's at" },
+			   .fault[OOMS] = { "first OOM", NULL, "oom" } },
 	};
 	const char *path = NULL;
 	bool is_forced = false, chosen[FORMATS_MAX] = { false };

@@ -143,32 +143,20 @@ static void write_asked(struct top *t, const struct gp_asked *a, const struct gp
 
 /* ---- the recording ---- */
 
-static void fill_cell(struct gp_cell *cell, const char *text, uint64_t number)
-{
-	snprintf(cell->text, sizeof cell->text, "%s", text);
-	cell->number = (double)number;
-}
-
 /* Of many recordings: a row a device. */
 static bool add_row(struct top *t, const struct gp_asked *a, const struct gp_groups *groups)
 {
-	char *more = NULL;
 	const struct gp_group *first = gp_use_largest(groups);
-	char gpu[24] = "Host";
+	char gpu[32] = "Host pinned";
 	if (a->of != GP_CURVE_PINNED)
-		snprintf(gpu, sizeof gpu, "GPU %u", a->device);
-	if (asprintf(&more, "  %s %s  %s", gpu, gp_curve_keys[a->of],
-		     first ? first->key : "nothing") < 0)
+		snprintf(gpu, sizeof gpu, "GPU %u %s", a->device, gp_curve_keys[a->of]);
+	struct gp_sheet_row *row = gp_sheet_add(&t->r.sheet, gpu);
+	if (!row || (first && !gp_sheet_note(row, first->key)))
 		return false;
-	struct gp_sheet_row *row = gp_sheet_add(&t->r.sheet, t->r.file, more);
-	free(more);
-	if (!row)
-		return false;
-	row->is_damaged = t->r.info->is_damaged;
-	fill_cell(&row->cell[0], gp_bytes_text(a->bytes).s, a->bytes);
-	fill_cell(&row->cell[1], gp_count_text(a->count).s, a->count);
-	fill_cell(&row->cell[2], gp_count_text(a->short_lived).s, a->short_lived);
-	fill_cell(&row->cell[3], gp_bytes_text(a->live_bytes).s, a->live_bytes);
+	gp_cell_put_bytes(&row->cell[0], a->bytes);
+	gp_cell_put_bytes(&row->cell[1], a->live_bytes);
+	gp_cell_put_count(&row->cell[2], a->count);
+	gp_cell_put_count(&row->cell[3], a->short_lived);
 	return true;
 }
 
@@ -262,6 +250,8 @@ static enum gp_status show(struct gp_use_report *r)
 		write_begin(t);
 	else if (!r->is_many)
 		print_begin(t);
+	else if (!gp_sheet_begin(&r->sheet, r->file, r->info))
+		status = GP_E_MEMORY;
 	/* that of the host is the last */
 	for (size_t k = 0; k < top.askeds + (top.host != NULL) && status == GP_OK; k++)
 		if (is_wanted(t, &top, &top.asked[k]))
@@ -305,7 +295,7 @@ static int run(int argc, char **argv)
 		.r.command = &use_command,
 		.r.sheet = { .columns = 4,
 			     .next = "top",
-			     .title = { "bytes", "count", "churn", "live" } },
+			     .title = { "bytes", "live", "count", "churn" } },
 		.short_ns = SHORT_NS,
 	};
 	const struct gp_flag flags[] = {

@@ -6,53 +6,56 @@
 #include "frag_report.h"
 #include "report.h"
 
-enum { AT, ALLOCATED, UNUSED, SHARE, LARGEST, OOMS, COLUMNS };
+enum { UNUSED, SHARE, ALLOCATED, LARGEST, OOMS, AT, COLUMNS };
 
 void gp_frag_rows_begin(struct gp_sheet *sheet)
 {
 	*sheet = (struct gp_sheet){
 		.columns = COLUMNS,
-		.title = { "at", "allocated", "unused", "of reserved", "largest cached", "OOMs" },
+		.title = { "unused", "of reserved", "allocated", "largest cached", "OOMs", "at" },
+		.fault[OOMS] = { "first OOM", NULL, "oom" },
 		.next = "frag",
 	};
 }
 
-static void put(struct gp_cell *cell, double number, const char *text)
+static void put_ooms(struct gp_cell *cell, const struct gp_frag_report *r, unsigned device)
 {
-	cell->number = number;
-	snprintf(cell->text, sizeof cell->text, "%s", text);
+	uint64_t ooms = 0;
+	int64_t first_ns = 0;
+	for (size_t k = 0; k < r->ooms.ooms; k++) {
+		const struct gp_oom *oom = &r->ooms.oom[k];
+		if (oom->device == device && !ooms++)
+			first_ns = oom->at_ns;
+	}
+	gp_cell_put_ooms(cell, r->info, ooms, first_ns);
 }
 
-static void put_bytes(struct gp_cell *cell, uint64_t bytes)
-{
-	put(cell, (double)bytes, gp_bytes_text(bytes).s);
-}
-
+/* Of a job without PyTorch there is no reserved memory, and no share of it. */
 static bool row_add(struct gp_sheet *sheet, const struct gp_frag_report *r, const struct gp_frag *f)
 {
-	char device[32], text[32];
-	uint64_t unused = f->unused_bytes, ooms = 0;
-	double share = f->reserved_bytes ? (double)unused / (double)f->reserved_bytes : 0;
-	snprintf(device, sizeof device, "  GPU %u", f->device->device);
-	struct gp_sheet_row *row = gp_sheet_add(sheet, r->path, device);
+	char text[32];
+	snprintf(text, sizeof text, "GPU %u", f->device->device);
+	struct gp_sheet_row *row = gp_sheet_add(sheet, text);
 	if (!row)
 		return false;
-	row->is_damaged = r->info->is_damaged;
 	/* moments of ranks that start one after the other say little */
-	put(&row->cell[AT], NAN, gp_ns_text(r->memory.at_ns).s);
-	put_bytes(&row->cell[ALLOCATED], f->allocated_bytes);
-	put_bytes(&row->cell[UNUSED], unused);
+	gp_cell_put(&row->cell[AT], NAN, gp_ns_text(r->memory.at_ns).s);
+	put_ooms(&row->cell[OOMS], r, f->device->device);
+	if (!f->reserved_bytes)
+		return true;
+	const double share = (double)f->unused_bytes / (double)f->reserved_bytes;
+	gp_cell_put_bytes(&row->cell[UNUSED], f->unused_bytes);
 	snprintf(text, sizeof text, "%.1f%%", 100 * share);
-	put(&row->cell[SHARE], share, text);
-	put_bytes(&row->cell[LARGEST], f->largest_request_bytes);
-	for (size_t k = 0; k < r->ooms.ooms; k++)
-		ooms += r->ooms.oom[k].device == f->device->device;
-	put(&row->cell[OOMS], (double)ooms, gp_count_text(ooms).s);
+	gp_cell_put(&row->cell[SHARE], share, text);
+	gp_cell_put_bytes(&row->cell[ALLOCATED], f->allocated_bytes);
+	gp_cell_put_bytes(&row->cell[LARGEST], f->largest_request_bytes);
 	return true;
 }
 
 bool gp_frag_rows_add(struct gp_sheet *sheet, const struct gp_frag_report *r)
 {
+	if (!gp_sheet_begin(sheet, r->path, r->info))
+		return false;
 	for (size_t k = 0; k < r->devices; k++)
 		if (!row_add(sheet, r, &r->device[k].frag))
 			return false;

@@ -22,7 +22,7 @@ struct sum {
 	uint64_t bytes, events, ooms;
 	uint64_t lost_memory, lost_other;
 	uint64_t mismatches, anomalies;
-	uint64_t peak[GP_CURVES];
+	uint64_t peak[GP_CURVES], pinned_peak; /* of one recording */
 	unsigned peak_device;
 	char peak_path[1024], oom_path[1024]; /* of the first that ran out */
 	bool has_peak;
@@ -52,6 +52,7 @@ static uint64_t add_peaks(struct sum *s, struct gp_recording *recording, const c
 	struct gp_timeline timeline;
 	if (gp_timeline_build(recording, 16, 0, INT64_MAX, &timeline) != GP_OK)
 		return 0;
+	const uint64_t pinned = timeline.host ? timeline.host->peak_bytes[GP_HOST_PINNED] : 0;
 	s->has_many_devices = s->has_many_devices || timeline.devices > 1;
 	for (size_t k = 0; k < timeline.devices; k++) {
 		const struct gp_timeline_device *d = &timeline.device[k];
@@ -61,6 +62,7 @@ static uint64_t add_peaks(struct sum *s, struct gp_recording *recording, const c
 		s->has_peak = true;
 		memcpy(s->peak, d->peak_bytes, sizeof s->peak);
 		s->peak_device = d->device;
+		s->pinned_peak = pinned;
 		snprintf(s->peak_path, sizeof s->peak_path, "%s", path);
 	}
 	gp_timeline_free(&timeline);
@@ -197,19 +199,29 @@ static void print_recordings(const struct sum *s, const struct gp_harvest *h)
 			    gp_bytes_text(s->bytes).s, more);
 }
 
+/* A curve that the job did not have is left out, and so is a trifle of pinned memory. */
 static void print_peaks(const struct sum *s)
 {
-	char where[1100] = "";
+	const struct {
+		const char *name;
+		uint64_t bytes, least;
+	} curve[] = { { "driver", s->peak[GP_CURVE_DRIVER], 1 },
+		      { "reserved", s->peak[GP_CURVE_RESERVED], 1 },
+		      { "allocated", s->peak[GP_CURVE_ALLOCATED], 1 },
+		      { "pinned", s->pinned_peak, GP_PINNED_LEAST } };
+	char where[1100] = "", peaks[256] = "";
+	size_t n = 0;
 	if (s->recordings > 1)
 		snprintf(where, sizeof where, " in '%s'", s->peak_path);
-	if (!s->has_peak)
+	for (size_t k = 0; k < sizeof curve / sizeof *curve; k++)
+		if (curve[k].bytes >= curve[k].least)
+			n += (size_t)snprintf(peaks + n, sizeof peaks - n, "%s%s %s", n ? ", " : "",
+					      curve[k].name, gp_bytes_text(curve[k].bytes).s);
+	if (!s->has_peak || !n)
 		return;
-	gp_complain("%s GPU %u%s: %sdriver %s, reserved %s, allocated %s",
+	gp_complain("%s GPU %u%s: %s%s",
 		    s->recordings > 1 || s->has_many_devices ? "highest peaks," : "peaks,",
-		    s->peak_device, where, s->has_partial_figures ? "at least " : "",
-		    gp_bytes_text(s->peak[GP_CURVE_DRIVER]).s,
-		    gp_bytes_text(s->peak[GP_CURVE_RESERVED]).s,
-		    gp_bytes_text(s->peak[GP_CURVE_ALLOCATED]).s);
+		    s->peak_device, where, s->has_partial_figures ? "at least " : "", peaks);
 }
 
 static void print_faults(const struct sum *s)

@@ -53,14 +53,14 @@ static enum gp_status front_find_ooms(struct gp_recording *recording, const stru
 }
 
 enum gp_status gp_info_front_build(struct gp_recording *recording, const struct gp_info *info,
-				   const char *path, struct gp_info_front *out)
+				   const char *path, bool has_holders, struct gp_info_front *out)
 {
 	const struct gp_grouping by_stack = { .by = GP_BY_STACK };
 	*out = (struct gp_info_front){ 0 };
 	enum gp_status status = gp_peak_build(recording, GP_AT_PEAK, 0, &out->peak);
 	if (!status)
 		out->most = front_most(&out->peak);
-	if (!status && out->most && info->has_stacks)
+	if (!status && out->most && info->has_stacks && has_holders)
 		status = gp_groups_build(recording, out->most->use, out->most->uses, &by_stack,
 					 &out->groups);
 	if (!status)

@@ -34,11 +34,11 @@ struct gp_info_report {
 };
 
 /*
- * Up to six replays; memory as gp_leaks_build needs. Free with gp_info_front_release, also after a
- * failure.
+ * Up to six replays; memory as gp_leaks_build needs. Without has_holders `groups` stays empty. Free
+ * with gp_info_front_release, also after a failure.
  */
 enum gp_status gp_info_front_build(struct gp_recording *recording, const struct gp_info *info,
-				   const char *path, struct gp_info_front *out);
+				   const char *path, bool has_holders, struct gp_info_front *out);
 void gp_info_front_release(struct gp_info_front *front);
 /* The peaks of a curve are at least those that are shown. */
 bool gp_info_is_at_least(const struct gp_info *info, const struct gp_holders *holders);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "message.h"
+#include "progress.h"
 #include "stdin_recording.h"
 
 /* One command a program: its recordings live as long. */
@@ -115,7 +116,7 @@ static int inputs_add_word(const struct gp_command *command, char *word, unsigne
 	if (is_stdin)
 		gp_usage(command, "'%s' changes recordings, and '-' is stdin", command->name);
 	else
-		gp_usage(command, "'%s' compares recordings, and '%s' is a directory",
+		gp_usage(command, "'%s' takes recordings, not a directory such as '%s'",
 			 command->name, word);
 	return GP_FLAGS_WRONG;
 }
@@ -137,6 +138,7 @@ int gp_inputs_parse_of(const struct gp_command *command, const struct gp_flag *f
 			return result;
 	}
 	*argv = inputs.path;
+	gp_progress_expect((unsigned)inputs.count);
 	return (int)inputs.count;
 }
 

@@ -8,6 +8,7 @@
 #include "amount.h"
 #include "gpuprof.h"
 #include "json.h"
+#include "table.h"
 
 #define GP_LEAK_DOUBT_MAX 256u
 
@@ -83,6 +84,10 @@ struct gp_leak_answer gp_leak_answer_of(const struct gp_leaks_report *report,
 /* The answer on the whole recording. Steps are found, and one more replay. */
 enum gp_status gp_leak_answer_build(struct gp_recording *recording, const struct gp_info *info,
 				    const char *path, struct gp_leak_answer *out);
+
+/* The same in a table: "128 KiB", "1 stream", "0 B"; "-" where nothing can be said. */
+void gp_leak_cell_put(struct gp_cell *cell, const struct gp_leaks_report *report,
+		      const struct gp_leak_total *total);
 
 /* What is there at the end of the recording: most is no leak. */
 typedef void gp_leak_visit_holders(const struct gp_leaks_report *report,

@@ -45,12 +45,11 @@ static void verdict_add_memory(struct gp_leak_answer *answer, const struct gp_le
 	}
 }
 
-/* "8.00 KiB a step in pinned allocations", "1 stream a step and 2 more kinds" */
-static void verdict_add_objects(struct gp_leak_answer *answer, const struct gp_leaks_report *r,
-				const char **separator)
+/* The first of objects that leaks; *more: how many others do. NULL: none does. */
+static const struct gp_leak *verdict_first_object(const struct gp_leaks_report *r, size_t *more)
 {
 	const struct gp_leak *first = NULL;
-	size_t more = 0;
+	*more = 0;
 	for (size_t k = 0; k < r->leaks.leaks; k++) {
 		const struct gp_leak *leak = &r->leaks.leak[k];
 		struct gp_leak_view view;
@@ -59,9 +58,18 @@ static void verdict_add_objects(struct gp_leak_answer *answer, const struct gp_l
 		gp_leak_look_up(r, leak->stack, leak->at_ns, &view);
 		if (!gp_leak_is_wanted(r, leak, &view))
 			continue;
-		more += first != NULL;
+		*more += first != NULL;
 		first = first ? first : leak;
 	}
+	return first;
+}
+
+/* "8.00 KiB a step in pinned allocations", "1 stream a step and 2 more kinds" */
+static void verdict_add_objects(struct gp_leak_answer *answer, const struct gp_leaks_report *r,
+				const char **separator)
+{
+	size_t more;
+	const struct gp_leak *first = verdict_first_object(r, &more);
 	if (!first)
 		return;
 	const int64_t bytes = gp_rate_bytes(first->bytes_per_step);
@@ -148,4 +156,20 @@ enum gp_status gp_leak_answer_build(struct gp_recording *recording, const struct
 	*out = gp_leak_answer_of(&r, &total);
 	gp_leaks_free(&r.leaks);
 	return status;
+}
+
+void gp_leak_cell_put(struct gp_cell *cell, const struct gp_leaks_report *r,
+		      const struct gp_leak_total *total)
+{
+	const int64_t bytes = gp_rate_bytes(total->bytes_per_step + total->pinned_per_step);
+	char text[GP_LEAK_DOUBT_MAX];
+	size_t more;
+	if (!total->leaks && gp_leak_doubt(r, text))
+		return;
+	const struct gp_leak *object = bytes > 0 ? NULL : verdict_first_object(r, &more);
+	if (object)
+		gp_cell_put(cell, (double)total->leaks, gp_leak_number(object).s);
+	else
+		gp_cell_put(cell, (double)total->leaks, gp_bytes_text((uint64_t)bytes).s);
+	cell->before = -bytes;
 }

@@ -6,6 +6,7 @@
 #include "oom_ranks.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,7 +15,6 @@
 #include "message.h"
 #include "oom_answer.h"
 #include "report.h"
-#include "screen.h"
 
 #define NS_IN_S 1000000000u
 
@@ -22,10 +22,22 @@ struct gp_oom_rank {
 	const char *path;
 	char host[64];
 	uint64_t unix_ns;
+	struct gp_text state;
 	size_t times;
 	unsigned device;
 	struct gp_oom_answer answer;
 };
+
+enum { LATER, CAUSE, REQUESTED, MISSING, TRY, OOMS, COLUMNS };
+
+void gp_oom_ranks_begin(struct gp_oom_ranks *ranks)
+{
+	*ranks = (struct gp_oom_ranks){
+		.sheet = { .columns = COLUMNS,
+			   .title = { "later", "cause", "requested", "missing", "try", "OOMs" },
+			   .is_text = { [CAUSE] = true, [TRY] = true } },
+	};
+}
 
 static enum gp_status rank_look(struct gp_oom_rank *rank, const struct gp_oom_report *r, size_t k)
 {
@@ -40,7 +52,7 @@ static enum gp_status rank_look(struct gp_oom_rank *rank, const struct gp_oom_re
 enum gp_status gp_oom_ranks_add(struct gp_oom_ranks *ranks, const struct gp_oom_report *r)
 {
 	size_t first = 0;
-	ranks->recordings++;
+	gp_sheet_see(&ranks->sheet, r->path, r->info);
 	if (!r->shown)
 		return GP_OK;
 	while (!r->row[first].is_shown)
@@ -58,6 +70,7 @@ enum gp_status gp_oom_ranks_add(struct gp_oom_ranks *ranks, const struct gp_oom_
 	*rank = (struct gp_oom_rank){
 		.path = r->path,
 		.unix_ns = r->info->start_unix_ns + (uint64_t)oom->at_ns,
+		.state = gp_sheet_state_of(r->info),
 		.times = r->shown,
 		.device = oom->device,
 	};
@@ -81,16 +94,14 @@ static void print_first(const struct gp_oom_ranks *ranks, FILE *out)
 	struct tm tm;
 	char day[32];
 	strftime(day, sizeof day, "%Y-%m-%d %H:%M:%S", gmtime_r(&second, &tm));
-	fputs("first: ", out);
-	gp_name_print(out, first->path);
-	fprintf(out, " ran out of memory at %s.%03" PRIu64 " UTC", day,
-		first->unix_ns % NS_IN_S / 1000000);
+	fputs("first OOM: ", out);
+	gp_sheet_name_print(&ranks->sheet, first->path, out);
 	if (ranks->ranks > 1) {
 		fprintf(out, ", %s before ",
 			gp_ns_text((int64_t)(first[1].unix_ns - first->unix_ns)).s);
-		gp_name_print(out, first[1].path);
+		gp_sheet_name_print(&ranks->sheet, first[1].path, out);
 	}
-	fputc('\n', out);
+	fprintf(out, ", at %s.%03" PRIu64 " UTC\n", day, first->unix_ns % NS_IN_S / 1000000);
 	gp_oom_answer_print(out, &first->answer);
 }
 
@@ -102,39 +113,54 @@ static bool has_other_host(const struct gp_oom_ranks *ranks)
 	return false;
 }
 
+/* Of numbers none is an outlier: the rows are those that failed. */
+static bool add_row(struct gp_oom_ranks *ranks, const struct gp_oom_rank *rank)
+{
+	const struct gp_oom_answer *a = &rank->answer;
+	struct gp_sheet_row *row = gp_sheet_append(&ranks->sheet, rank->path);
+	if (!row)
+		return false;
+	snprintf(row->part, sizeof row->part, "GPU %u", rank->device);
+	row->state = rank->state;
+	gp_cell_put(&row->cell[LATER], NAN,
+		    gp_ns_text((int64_t)(rank->unix_ns - ranks->rank->unix_ns)).s);
+	gp_cell_put(&row->cell[CAUSE], NAN, gp_verdict_names[a->verdict]);
+	gp_cell_put(&row->cell[REQUESTED], NAN, gp_bytes_text(a->asked_bytes).s);
+	if (a->missing_bytes != GP_BYTES_UNKNOWN)
+		gp_cell_put(&row->cell[MISSING], NAN, gp_bytes_text(a->missing_bytes).s);
+	gp_cell_put(&row->cell[TRY], NAN, gp_oom_answer_brief(a));
+	gp_cell_put(&row->cell[OOMS], NAN, gp_count_text(rank->times).s);
+	return true;
+}
+
 void gp_oom_ranks_print(struct gp_oom_ranks *ranks, FILE *out)
 {
+	struct gp_sheet *sheet = &ranks->sheet;
 	if (!ranks->ranks) {
-		fprintf(out, "memory did not run out in %zu recordings\n", ranks->recordings);
+		gp_sheet_none_print(sheet,
+				    gp_sheet_has_flaws(sheet) ? "no OOM was recorded" :
+								"memory did not run out",
+				    "", out);
 		return;
 	}
 	qsort(ranks->rank, ranks->ranks, sizeof *ranks->rank, by_clock);
+	gp_sheet_flaws_print(sheet, out);
 	print_first(ranks, out);
 	if (has_other_host(ranks))
 		fputs("The recordings are of several hosts: their clocks may differ, and so may "
 		      "the order.\n",
 		      out);
-	fprintf(out, "memory ran out in %zu of %zu recordings:\n", ranks->ranks, ranks->recordings);
-	fputs("     later  GPU  requested    missing  OOMs  cause            try"
-	      "                          recording\n",
-	      out);
-	for (size_t k = 0; k < ranks->ranks; k++) {
-		const struct gp_oom_rank *rank = &ranks->rank[k];
-		const struct gp_oom_answer *a = &rank->answer;
-		fprintf(out, "%10s  %3u %10s %10s %5zu  %-15s  %-27s  ",
-			gp_ns_text((int64_t)(rank->unix_ns - ranks->rank->unix_ns)).s, rank->device,
-			gp_bytes_text(a->asked_bytes).s,
-			a->missing_bytes == GP_BYTES_UNKNOWN ? "-" :
-							       gp_bytes_text(a->missing_bytes).s,
-			rank->times, gp_verdict_names[a->verdict], gp_oom_answer_brief(a));
-		gp_name_print(out, rank->path);
-		fputc('\n', out);
-	}
+	fprintf(out, "memory ran out in %zu of %zu recordings:\n", ranks->ranks, sheet->recordings);
+	for (size_t k = 0; k < ranks->ranks; k++)
+		if (!add_row(ranks, &ranks->rank[k]))
+			return;
+	gp_sheet_rows_print(sheet, out);
 	gp_next_print(out, "oom --details", ranks->rank->path);
 }
 
 void gp_oom_ranks_release(struct gp_oom_ranks *ranks)
 {
 	free(ranks->rank);
+	gp_sheet_release(&ranks->sheet);
 	*ranks = (struct gp_oom_ranks){ 0 };
 }

@@ -5,13 +5,16 @@
 #include <stddef.h>
 
 #include "oom_report.h"
+#include "table.h"
 
 struct gp_oom_rank;
 struct gp_oom_ranks {
-	size_t recordings, ranks, capacity;
+	size_t ranks, capacity;
 	struct gp_oom_rank *rank; /* those that ran out of memory */
+	struct gp_sheet sheet;
 };
 
+void gp_oom_ranks_begin(struct gp_oom_ranks *ranks);
 /* Another recording and its out-of-memory events; `path` is kept. GP_E_MEMORY, or of its replay. */
 enum gp_status gp_oom_ranks_add(struct gp_oom_ranks *ranks, const struct gp_oom_report *report);
 /* First the answer: which recording was first, and why; then all that ran out of memory. */

@@ -19,6 +19,7 @@
 
 static bool has_line;
 static int64_t next_ns;
+static unsigned begun, expected; /* recordings */
 
 /* In the background the line would stand among what others print. */
 bool gp_progress_is_seen(void)
@@ -75,18 +76,28 @@ void gp_progress_show(const char *doing, const char *path, const char *how_far)
 	has_line = true;
 }
 
+void gp_progress_expect(unsigned recordings)
+{
+	expected = recordings;
+	begun = 0;
+}
+
 static void show_replay(void *context, uint64_t done, uint64_t bytes, unsigned pass)
 {
-	char text[64];
+	char text[96], which[48] = "";
 	if (!gp_progress_is_due())
 		return;
 	const double percent = bytes ? 100.0 * (double)done / (double)bytes : 0;
-	snprintf(text, sizeof text, "%.0f%% (pass %u)", percent < 100 ? percent : 100, pass);
+	if (expected > 1 && begun <= expected)
+		snprintf(which, sizeof which, "%u of %u, ", begun, expected);
+	snprintf(text, sizeof text, "%s%.0f%% (pass %u)", which, percent < 100 ? percent : 100,
+		 pass);
 	gp_progress_show("reading", gp_named_path(gp_recording_path(context)), text);
 }
 
 void gp_progress_watch(struct gp_recording *recording)
 {
+	begun++;
 	if (gp_progress_is_seen())
 		gp_recording_watch(recording, show_replay, recording);
 }

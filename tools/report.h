@@ -1,6 +1,6 @@
 /*
  * What every reading command does alike: adopt what dead processes left, open recordings and say
- * why not, the first line of a report, and tables with the outlier marked.
+ * why not, and the first line of a report.
  */
 #ifndef GP_REPORT_H
 #define GP_REPORT_H
@@ -12,6 +12,7 @@
 #include "gpuprof.h"
 #include "json.h"
 #include "sink.h"
+#include "table.h"
 
 /*
  * Opens a recording after adopting the rings of the dead (once a process). NULL: said why on
@@ -58,6 +59,7 @@ void gp_headline_print(FILE *out, const struct gp_info *info);
 bool gp_has_whole_figures(const struct gp_info *info);
 /* The same of the peak of pinned memory. */
 bool gp_has_whole_pinned(const struct gp_info *info);
+#define GP_PINNED_LEAST (1u << 20) /* peak of pinned memory from which a report has it unasked */
 /* Why more may have happened between two moments than the recording has; NULL: it has all. */
 const char *gp_span_doubt_of(const struct gp_info *info);
 /* The same of the whole job: figures of the recording may be too low. */
@@ -116,38 +118,5 @@ bool gp_moment_find(struct gp_recording *recording, const char *option, const ch
  */
 bool gp_span_find(struct gp_recording *recording, const char *from, const char *to,
 		  int64_t *from_ns, int64_t *to_ns);
-
-/*
- * A table of one row a recording. Of at least 4 numbers in a column the one far from their median
- * is marked with '*': gpuprof(1) has the rule.
- */
-struct gp_cell {
-	char text[48];
-	double number; /* NAN: never an outlier */
-};
-enum { GP_TABLE_COLUMNS = 8 };
-struct gp_sheet {
-	size_t columns, rows, capacity;
-	const char *title[GP_TABLE_COLUMNS];
-	const char *next; /* the command to look closer with */
-	struct gp_sheet_row {
-		char *name;
-		const char *path; /* the caller's */
-		bool is_damaged;
-		struct gp_cell cell[GP_TABLE_COLUMNS];
-	} * row;
-};
-/* The next row, to be filled in; `more` follows its path. NULL: out of memory, said. */
-struct gp_sheet_row *gp_sheet_add(struct gp_sheet *table, const char *path, const char *more);
-/* Another `more` behind the path; false: out of memory, said. */
-bool gp_sheet_name(struct gp_sheet_row *row, const char *path, const char *more);
-/* The usual time of a step of the recording, "-" where no steps are found. Replays it. */
-void gp_sheet_put_step(struct gp_sheet_row *row, size_t column, struct gp_recording *recording);
-/*
- * Begins with the outliers. Ends with the command that looks closer: at what is damaged, at the row
- * with most marks.
- */
-void gp_sheet_print(const struct gp_sheet *table, FILE *out);
-void gp_sheet_release(struct gp_sheet *table);
 
 #endif

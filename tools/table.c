@@ -1,7 +1,6 @@
-/*
- * Tables of one row a recording: columns as wide as they must be, the value unlike the others
- * marked.
- */
+/* Rows of a table, and how a recording is named in it. */
+#include "table.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,209 +8,203 @@
 #include "amount.h"
 #include "message.h"
 #include "report.h"
-#include "screen.h"
 #include "style.h"
 
-struct gp_sheet_row *gp_sheet_add(struct gp_sheet *table, const char *path, const char *more)
+/* ---- recordings ---- */
+
+static const char *const flaw_labels[GP_FLAWS] = {
+	[GP_FLAW_DAMAGED] = "damaged",
+	[GP_FLAW_INCOMPLETE] = "not complete",
+	[GP_FLAW_LOST] = "lost",
+};
+
+static uint64_t lost_of(const struct gp_info *info)
 {
-	if (table->rows == table->capacity) {
-		size_t capacity = table->capacity ? 2 * table->capacity : 16;
-		struct gp_sheet_row *row = realloc(table->row, capacity * sizeof *row);
-		if (!row)
-			goto no_memory;
-		table->row = row;
-		table->capacity = capacity;
-	}
-	struct gp_sheet_row *row = &table->row[table->rows];
-	*row = (struct gp_sheet_row){ .path = path };
-	if (asprintf(&row->name, "%s%s", path, more) < 0)
-		goto no_memory;
-	for (size_t c = 0; c < GP_TABLE_COLUMNS; c++)
-		row->cell[c].number = NAN;
-	table->rows++;
-	return row;
-no_memory:
-	gp_complain("cannot print the table: out of memory");
-	return NULL;
+	return info->lost_memory + info->lost_launch + info->lost_other + info->nested;
 }
 
-bool gp_sheet_name(struct gp_sheet_row *row, const char *path, const char *more)
+static void flaw_add(struct gp_flaw *flaw, const char *path, uint64_t events)
 {
-	char *name;
-	if (asprintf(&name, "%s%s", path, more) < 0) {
-		gp_complain("cannot print the table: out of memory");
-		return false;
+	if (!flaw->recordings++ || events > flaw->most) {
+		flaw->path = path;
+		flaw->most = events;
 	}
-	free(row->name);
-	row->name = name;
+	flaw->events += events;
+}
+
+static size_t folder_length(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+/* What both begin with, up to a slash. */
+static size_t folder_common(const char *a, const char *b, size_t length)
+{
+	size_t common = 0;
+	for (size_t k = 0; k < length && a[k] == b[k]; k++)
+		if (a[k] == '/')
+			common = k + 1;
+	return common;
+}
+
+void gp_sheet_see(struct gp_sheet *sheet, const char *path, const struct gp_info *info)
+{
+	const uint64_t lost = lost_of(info);
+	if (!sheet->recordings++) {
+		sheet->first = path;
+		sheet->folder_length = folder_length(path);
+	}
+	sheet->folder_length = folder_common(sheet->first, path, sheet->folder_length);
+	if (info->is_damaged)
+		flaw_add(&sheet->flaw[GP_FLAW_DAMAGED], path, 0);
+	else if (!info->is_complete && !info->is_running)
+		flaw_add(&sheet->flaw[GP_FLAW_INCOMPLETE], path, 0);
+	if (lost)
+		flaw_add(&sheet->flaw[GP_FLAW_LOST], path, lost);
+}
+
+bool gp_sheet_has_flaws(const struct gp_sheet *sheet)
+{
+	for (size_t k = 0; k < GP_FLAWS; k++)
+		if (sheet->flaw[k].recordings)
+			return true;
+	return false;
+}
+
+void gp_sheet_name_print(const struct gp_sheet *sheet, const char *path, FILE *out)
+{
+	const char *name = path + sheet->folder_length;
+	const size_t n = strlen(name);
+	const bool has_suffix = n > 4 && strcmp(name + n - 4, ".gpr") == 0;
+	gp_mask(out, name, n - (has_suffix ? 4 : 0));
+}
+
+void gp_sheet_flaws_print(const struct gp_sheet *sheet, FILE *out)
+{
+	for (size_t k = 0; k < GP_FLAWS; k++) {
+		const struct gp_flaw *flaw = &sheet->flaw[k];
+		if (!flaw->recordings)
+			continue;
+		fprintf(out, "%s%s:%s ", gp_on(GP_ROLE_BAD), flaw_labels[k], gp_off());
+		gp_sheet_name_print(sheet, flaw->path, out);
+		if (flaw->recordings > 1)
+			fprintf(out, " and %s",
+				gp_plural(flaw->recordings - 1, "more recording").s);
+		if (flaw->events)
+			fprintf(out, ", %s", gp_plural(flaw->events, "event").s);
+		fputc('\n', out);
+	}
+}
+
+/* ---- rows ---- */
+
+struct gp_sheet_row *gp_sheet_append(struct gp_sheet *sheet, const char *path)
+{
+	if (sheet->rows == sheet->capacity) {
+		size_t capacity = sheet->capacity ? 2 * sheet->capacity : 16;
+		struct gp_sheet_row *row = realloc(sheet->row, capacity * sizeof *row);
+		if (!row) {
+			gp_complain("cannot print the table: out of memory");
+			return NULL;
+		}
+		sheet->row = row;
+		sheet->capacity = capacity;
+	}
+	struct gp_sheet_row *row = &sheet->row[sheet->rows++];
+	*row = (struct gp_sheet_row){ .path = path };
+	for (size_t c = 0; c < GP_TABLE_COLUMNS; c++)
+		gp_cell_put(&row->cell[c], NAN, "-");
+	return row;
+}
+
+struct gp_text gp_sheet_state_of(const struct gp_info *info)
+{
+	struct gp_text state = { "" };
+	if (info->is_damaged)
+		snprintf(state.s, sizeof state.s, "damaged");
+	else if (lost_of(info))
+		snprintf(state.s, sizeof state.s, "%.30s lost", gp_count_text(lost_of(info)).s);
+	else if (info->is_running)
+		snprintf(state.s, sizeof state.s, "running");
+	else if (!info->is_complete)
+		snprintf(state.s, sizeof state.s, "not complete");
+	return state;
+}
+
+bool gp_sheet_begin(struct gp_sheet *sheet, const char *path, const struct gp_info *info)
+{
+	gp_sheet_see(sheet, path, info);
+	struct gp_sheet_row *row = gp_sheet_append(sheet, path);
+	if (!row)
+		return false;
+	row->state = gp_sheet_state_of(info);
+	sheet->is_begun = true;
 	return true;
 }
 
-static int compare(const void *a, const void *b)
+struct gp_sheet_row *gp_sheet_add(struct gp_sheet *sheet, const char *part)
 {
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t n)
-{
-	qsort(values, n, sizeof *values, compare);
-	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
-/* Of fewer, a median and its distances do not say what is usual. */
-#define OUTLIER_ROWS 4u
-/* Times the median distance; Iglewicz and Hoaglin's 3.5 robust deviations are 5.2 of them. */
-#define OUTLIER_DISTANCES 5.0
-/* Of the median: ranks always differ a little, and of equal ones the median distance is 0. */
-#define OUTLIER_SHARE 0.02
-
-/*
- * The row whose number stands out in a column, or SIZE_MAX: the one farthest from the median, if
- * the rule above holds.
- */
-static size_t outlier(const struct gp_sheet *table, size_t column)
-{
-	size_t n = 0, far = SIZE_MAX;
-	double *values = malloc((table->rows + 1) * sizeof *values);
-	if (!values)
-		return far;
-	for (size_t r = 0; r < table->rows; r++)
-		if (!isnan(table->row[r].cell[column].number))
-			values[n++] = table->row[r].cell[column].number;
-	if (n >= OUTLIER_ROWS) {
-		double middle = median(values, n), most = 0;
-		for (size_t k = 0; k < n; k++)
-			values[k] = fabs(values[k] - middle);
-		double usual = median(values, n);
-		for (size_t r = 0; r < table->rows; r++) {
-			double d = fabs(table->row[r].cell[column].number - middle);
-			if (d > most && d > OUTLIER_DISTANCES * usual &&
-			    d > OUTLIER_SHARE * fabs(middle)) {
-				most = d;
-				far = r;
-			}
-		}
+	struct gp_sheet_row *row = &sheet->row[sheet->rows - 1];
+	if (!sheet->is_begun) {
+		row = gp_sheet_append(sheet, row->path);
+		if (!row)
+			return NULL;
+		row->state = row[-1].state;
 	}
-	free(values);
-	return far;
+	sheet->is_begun = false;
+	snprintf(row->part, sizeof row->part, "%s", part);
+	return row;
 }
 
-static size_t widest(const struct gp_sheet *table, size_t column)
+bool gp_sheet_note(struct gp_sheet_row *row, const char *note)
 {
-	size_t width = strlen(table->title[column]);
-	for (size_t r = 0; r < table->rows; r++) {
-		size_t n = strlen(table->row[r].cell[column].text);
-		width = n > width ? n : width;
+	char *copy = strdup(note);
+	if (!copy) {
+		gp_complain("cannot print the table: out of memory");
+		return false;
 	}
-	return width;
+	free(row->note);
+	row->note = copy;
+	return true;
 }
 
-/* What is damaged, else the row with most marks: what to look at first. */
-static size_t strangest(const struct gp_sheet *table, const size_t *far)
+void gp_sheet_release(struct gp_sheet *sheet)
 {
-	size_t best = 0, most = 0;
-	for (size_t r = 0; r < table->rows; r++) {
-		size_t marks = table->row[r].is_damaged ? GP_TABLE_COLUMNS : 0;
-		for (size_t c = 0; c < table->columns; c++)
-			marks += far[c] == r;
-		if (marks > most) {
-			most = marks;
-			best = r;
-		}
-	}
-	return best;
+	for (size_t r = 0; r < sheet->rows; r++)
+		free(sheet->row[r].note);
+	free(sheet->row);
+	*sheet = (struct gp_sheet){ 0 };
 }
 
-/* What is usual in the column: the text of the row nearest to its median. */
-static const char *usual_text(const struct gp_sheet *table, size_t column)
+/* ---- cells ---- */
+
+void gp_cell_put(struct gp_cell *cell, double number, const char *text)
 {
-	size_t n = 0, best = 0;
-	double *values = malloc((table->rows + 1) * sizeof *values);
-	if (!values)
-		return "not known";
-	for (size_t r = 0; r < table->rows; r++)
-		if (!isnan(table->row[r].cell[column].number))
-			values[n++] = table->row[r].cell[column].number;
-	const double middle = median(values, n);
-	double least = INFINITY;
-	for (size_t r = 0; r < table->rows; r++) {
-		double d = fabs(table->row[r].cell[column].number - middle);
-		if (d < least) {
-			least = d;
-			best = r;
-		}
-	}
-	free(values);
-	return table->row[best].cell[column].text;
+	cell->number = number;
+	snprintf(cell->text, sizeof cell->text, "%s", text);
 }
 
-/* Before the table: of many rows a reader wants those that differ. */
-static void print_outliers(const struct gp_sheet *table, const size_t *far, FILE *out)
+void gp_cell_put_bytes(struct gp_cell *cell, uint64_t bytes)
 {
-	for (size_t c = 0; c < table->columns; c++) {
-		if (far[c] == SIZE_MAX)
-			continue;
-		const struct gp_sheet_row *row = &table->row[far[c]];
-		fprintf(out, "%soutlier:%s ", gp_on(GP_ROLE_MARK), gp_off());
-		gp_name_print(out, row->path);
-		fprintf(out, ": %s %s (median %s)\n", table->title[c], row->cell[c].text,
-			usual_text(table, c));
-	}
+	gp_cell_put(cell, (double)bytes, gp_bytes_text(bytes).s);
 }
 
-void gp_sheet_put_step(struct gp_sheet_row *row, size_t column, struct gp_recording *recording)
+void gp_cell_put_count(struct gp_cell *cell, uint64_t count)
 {
-	struct gp_steps steps = { 0 };
-	struct gp_cell *cell = &row->cell[column];
-	snprintf(cell->text, sizeof cell->text, "-");
-	if (gp_steps_find(recording, &steps) == GP_OK && steps.steps && steps.p50_ns >= 0) {
-		snprintf(cell->text, sizeof cell->text, "%.40s", gp_ns_text(steps.p50_ns).s);
-		cell->number = (double)steps.p50_ns;
-	}
-	gp_steps_free(&steps);
+	gp_cell_put(cell, (double)count, gp_count_text(count).s);
 }
 
-static void print_cell(FILE *out, const char *text, int width, bool is_far)
+void gp_cell_put_step(struct gp_cell *cell, const struct gp_steps *steps)
 {
-	if (is_far)
-		fprintf(out, "%s%*s*%s ", gp_on(GP_ROLE_MARK), width, text, gp_off());
-	else
-		fprintf(out, "%*s  ", width, text);
+	if (steps->steps && steps->p50_ns >= 0)
+		gp_cell_put(cell, (double)steps->p50_ns, gp_ns_text(steps->p50_ns).s);
 }
 
-void gp_sheet_print(const struct gp_sheet *table, FILE *out)
+void gp_cell_put_ooms(struct gp_cell *cell, const struct gp_info *info, uint64_t ooms,
+		      int64_t first_ns)
 {
-	size_t width[GP_TABLE_COLUMNS], far[GP_TABLE_COLUMNS];
-	bool has_outlier = false;
-	for (size_t c = 0; c < table->columns; c++) {
-		width[c] = widest(table, c);
-		far[c] = outlier(table, c);
-		has_outlier = has_outlier || far[c] != SIZE_MAX;
-	}
-	print_outliers(table, far, out);
-	for (size_t c = 0; c < table->columns; c++)
-		fprintf(out, "%*s  ", (int)width[c], table->title[c]);
-	fputs("recording\n", out);
-	for (size_t r = 0; r < table->rows; r++) {
-		const struct gp_sheet_row *row = &table->row[r];
-		for (size_t c = 0; c < table->columns; c++)
-			print_cell(out, row->cell[c].text, (int)width[c], far[c] == r);
-		gp_name_print(out, row->name);
-		fputc('\n', out);
-	}
-	if (has_outlier)
-		fprintf(out, "%s*%s outlier\n", gp_on(GP_ROLE_MARK), gp_off());
-	if (!table->rows)
-		return;
-	const struct gp_sheet_row *row = &table->row[strangest(table, far)];
-	gp_next_print(out, row->is_damaged ? "verify" : table->next, row->path);
-}
-
-void gp_sheet_release(struct gp_sheet *table)
-{
-	for (size_t r = 0; r < table->rows; r++)
-		free(table->row[r].name);
-	free(table->row);
-	*table = (struct gp_sheet){ 0 };
+	if (ooms || !gp_span_doubt_of(info))
+		gp_cell_put_count(cell, ooms);
+	cell->before = (int64_t)info->start_unix_ns + first_ns;
 }
