@@ -17,7 +17,7 @@ const struct gp_command gp_command_phases = {
 	"phases",
 	"phases [--json] [--device N] [--of CURVE] [--from TIME] [--to TIME] [--depth N] [--top N] "
 	"[--fold N] [--own-thread] [--as-told | --frames] [-o FILE [--force]] RECORDING...",
-	"show calls, time, memory and launches of each phase, by the job's ranges or stacks",
+	"show memory, calls, time and launches of each phase of the job",
 	run,
 };
 

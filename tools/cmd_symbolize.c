@@ -20,7 +20,7 @@ static int run(int argc, char **argv);
 const struct gp_command gp_command_symbolize = {
 	"symbolize",
 	"symbolize [--json] [options] RECORDING...",
-	"store the names of native frames in recordings, to be read elsewhere",
+	"store the names of native frames, so recordings read elsewhere",
 	run,
 };
 

@@ -11,13 +11,13 @@
 static void print_commands(void)
 {
 	puts("usage: gpuprof COMMAND [options] ...\n\n"
-	     "Records every event that moves GPU memory of an unmodified CUDA job, and replays "
-	     "it.\n");
+	     "Records each event that moves GPU memory of an unmodified CUDA job; replays it.\n");
 	for (const struct gp_command *const *c = gp_commands; *c; c++)
 		printf("  %-10s %s\n", (*c)->name, (*c)->text);
 	puts("\n  -V, --version  print the version\n  -h, --help     this text\n\n"
-	     "gpuprof COMMAND --help lists the options; its manual page is gpuprof-COMMAND.1.md\n"
-	     "in docs/man, or in PREFIX/share/doc/gpuprof/man after make install.\n"
+	     "gpuprof COMMAND --help lists the options. Manual pages,\n"
+	     "gpuprof-COMMAND.1.md, are in docs/man, or in PREFIX/share/doc/gpuprof/man\n"
+	     "after make install.\n"
 	     "Begin with: gpuprof run -- python3 train.py");
 }
 
@@ -46,14 +46,14 @@ static int unknown(const char *word)
 	return GP_EXIT_USAGE;
 }
 
-/* A sentence in lines of at most 100 columns. */
+/* A sentence in lines of at most 80 columns. */
 static void print_sentence(const char *text)
 {
 	size_t column = 0;
 	for (const char *word = text; *word;) {
 		const size_t length = strcspn(word, " ");
 		const bool is_last = word[length] == '\0';
-		if (column && column + 1 + length + is_last > 100) {
+		if (column && column + 1 + length + is_last > 80) {
 			putchar('\n');
 			column = 0;
 		}
