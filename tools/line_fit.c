@@ -334,7 +334,7 @@ size_t gp_line_put(FILE *out, const char *line, size_t bytes, size_t columns, co
 	return rows;
 }
 
-void gp_name_cut(const char *name, size_t columns, char *out, size_t room)
+void gp_name_cut(const char *name, size_t columns, const char *mark, char *out, size_t room)
 {
 	const size_t bytes = strlen(name);
 	const locale_t before = enter_utf8();
@@ -342,7 +342,7 @@ void gp_name_cut(const char *name, size_t columns, char *out, size_t room)
 	if (text && width_of(name, bytes) <= columns)
 		write_plain(text, name, bytes);
 	else if (text)
-		write_cut(text, name, bytes, columns, "…", 1);
+		write_cut(text, name, bytes, columns, mark, width_of(mark, strlen(mark)));
 	out[0] = out[room - 1] = '\0';
 	if (text)
 		fclose(text);

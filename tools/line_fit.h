@@ -32,7 +32,9 @@ size_t gp_line_fit(FILE *out, const char *line, size_t bytes, size_t columns, co
  */
 size_t gp_line_put(FILE *out, const char *line, size_t bytes, size_t columns, const char *mark);
 
-/* `name` in at most `columns`, cut in the middle with "…"; what has no room in `out` is missing. */
-void gp_name_cut(const char *name, size_t columns, char *out, size_t room);
+/*
+ * `name` in at most `columns`, cut in the middle with `mark`; what has no room in `out` is missing.
+ */
+void gp_name_cut(const char *name, size_t columns, const char *mark, char *out, size_t room);
 
 #endif

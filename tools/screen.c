@@ -150,7 +150,7 @@ static bool is_command(const char *line, size_t bytes)
 /* One line, as it will stand on the terminal. */
 static void put_line(const char *line, size_t bytes)
 {
-	const char *mark = gp_is_utf8() ? "…" : "..";
+	const char *mark = gp_cut_mark();
 	const bool is_whole = gp_screen_asked.is_wide || is_command(line, bytes);
 	FILE *out = screen.kept ? screen.kept : screen.out;
 	const bool is_ended = bytes && line[bytes - 1] == '\n';
