@@ -58,7 +58,7 @@ static const char *write_why(const struct gp_check *c, char *out, size_t room)
 			 gp_plural(g->warm, "step").s, GP_GROWTH_STEPS_LEAST,
 			 GP_GROWTH_STEPS_LEAST - g->warm);
 	else if (todo)
-		snprintf(out, room, "%s; %s", g->why, todo);
+		snprintf(out, room, "no steps found; %s", todo);
 	else
 		snprintf(out, room, "%s", g->why);
 	return out;

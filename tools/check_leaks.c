@@ -3,10 +3,13 @@
 #include <string.h>
 
 #include "check_report.h"
+#include "line_fit.h"
 #include "message.h"
 #include "report.h"
+#include "terminal_width.h"
 
-#define WHO_MAX 160u
+#define WHO_MAX 192u
+#define WHO_MOST 80u /* columns of the largest part of a sum */
 
 static enum gp_by by_of(const struct gp_leak *leak)
 {
@@ -28,10 +31,13 @@ static void find_who(const struct gp_check *c, const struct gp_leak *leak, char 
 	if (!leak->stack || gp_groups_build(c->recording, &use, 1, &how, &groups))
 		return;
 	if (groups.groups && leak->by == GP_LEAK_BY_STACK)
-		snprintf(out, WHO_MAX, "%.*s", (int)WHO_MAX - 1, groups.group[0].key);
-	else if (groups.groups)
-		snprintf(out, WHO_MAX, "spread over %s, the most in %.80s",
-			 gp_plural(leak->stacks, "stack").s, groups.group[0].key);
+		gp_name_cut(groups.group[0].key, WHO_MAX - 1, gp_cut_mark(), out, WHO_MAX);
+	else if (groups.groups) {
+		char most[WHO_MOST + 16];
+		gp_name_cut(groups.group[0].key, WHO_MOST, gp_cut_mark(), most, sizeof most);
+		snprintf(out, WHO_MAX, "spread over %s, the most in %s",
+			 gp_plural(leak->stacks, "stack").s, most);
+	}
 	gp_groups_free(&groups);
 }
 
@@ -64,12 +70,11 @@ static void add_finding(struct gp_check *c, const struct gp_leak *leak)
 	const struct gp_check_texts text = gp_check_texts(f->value, *limit);
 	const struct gp_text number = gp_leak_number(leak);
 	if (leak->bytes_per_step > 0)
-		snprintf(f->text, sizeof f->text,
-			 "%s more in %s after each step since step %zu, at most %s: %s",
+		snprintf(f->text, sizeof f->text, "%s a step in %s since step %zu (limit %s): %s",
 			 text.value.s, number.s, leak->since_step, text.limit.s, who);
 	else
-		snprintf(f->text, sizeof f->text, "%s more after each step since step %zu: %s",
-			 number.s, leak->since_step, who);
+		snprintf(f->text, sizeof f->text, "%s a step since step %zu: %s", number.s,
+			 leak->since_step, who);
 }
 
 static bool is_of_sum(const struct gp_growth_device *g, const struct gp_leak *leak)

@@ -274,8 +274,7 @@ static bool values_read(struct diff *f, int words)
 	else if (f->to && !f->from)
 		gp_usage(&gp_command_diff, "'--to' needs '--from'");
 	else if (words == 1 && !is_one)
-		gp_usage(&gp_command_diff, "one recording is compared with another one, or "
-					   "'--from' one moment '--to' another");
+		gp_usage(&gp_command_diff, "give two recordings, or one with '--from'");
 	else if (f->from && !gp_inputs_is_one(&gp_command_diff, "--from", words))
 		return false;
 	else if (words > (int)GP_DIFF_SIDES)

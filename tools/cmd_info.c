@@ -14,7 +14,7 @@ static int run(int argc, char **argv);
 const struct gp_command gp_command_info = {
 	"info",
 	"info [--steps] [--json] [-o FILE [--force]] RECORDING...",
-	"summarize recordings: job, peaks, holders, OOMs, leaks, steps, losses",
+	"summarize recordings: peaks, holders, OOMs, leaks, steps, losses",
 	run,
 };
 

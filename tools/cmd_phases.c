@@ -8,6 +8,7 @@
 #include "amount.h"
 #include "flags.h"
 #include "inputs.h"
+#include "line_fit.h"
 #include "message.h"
 #include "phases_report.h"
 
@@ -16,7 +17,7 @@ const struct gp_command gp_command_phases = {
 	"phases",
 	"phases [--json] [--device N] [--of CURVE] [--from TIME] [--to TIME] [--depth N] [--top N] "
 	"[--fold N] [--own-thread] [--as-told | --frames] [-o FILE [--force]] RECORDING...",
-	"show calls, time, memory and launches of each phase, by the job's ranges or stacks",
+	"show memory, calls, time and launches of each phase of the job",
 	run,
 };
 
@@ -30,7 +31,6 @@ static enum gp_curve of_choose(const char *text)
 /* ---- many recordings ---- */
 
 #define TITLE_MAX 24u
-#define TITLE_END 11u
 
 /* A column for each phase outside of all others, of the first recording that has any. */
 struct phases_table {
@@ -42,12 +42,7 @@ struct phases_table {
 /* Cut in the middle. A terminal obeys no byte of it. */
 static void title_set(char title[TITLE_MAX + 1], const char *name)
 {
-	const size_t n = strlen(name);
-	if (n > TITLE_MAX)
-		snprintf(title, TITLE_MAX + 1, "%.*s..%s", (int)TITLE_END, name,
-			 name + n - TITLE_END);
-	else
-		snprintf(title, TITLE_MAX + 1, "%s", name);
+	gp_name_cut(name, TITLE_MAX, "..", title, TITLE_MAX + 1);
 	for (char *c = title; *c; c++)
 		*c = *c >= ' ' && *c < 0x7f ? *c : '?';
 }
@@ -221,12 +216,12 @@ static int run(int argc, char **argv)
 		{ "top", 0, GP_FLAG_NUMBER, "N", &p->top,
 		  "the first N ranges of a level; 0: all. Default 20, with --json all" },
 		{ "fold", 0, GP_FLAG_NUMBER, "N", &fold,
-		  "names that count up are one where there are more than N; 0: never. Default 5, "
-		  "with --json 0" },
+		  "merge more than N numbered names into one row; 0: never. Default 5, with "
+		  "--json 0" },
 		{ "own-thread", 0, GP_FLAG_SWITCH, NULL, &p->asked.is_own_thread,
 		  "work belongs to ranges of its own thread alone, that of autograd's too" },
 		{ "as-told", 0, GP_FLAG_SWITCH, NULL, &p->asked.is_as_told,
-		  "ranges of the recording alone: no forward is derived, no frames are read" },
+		  "only recorded ranges; do not infer forward phases" },
 		{ "frames", 0, GP_FLAG_SWITCH, NULL, &p->asked.is_by_frames,
 		  "phases as stacks show them, in the place of ranges; default where there are "
 		  "none" },

@@ -20,7 +20,7 @@ static int run(int argc, char **argv);
 const struct gp_command gp_command_symbolize = {
 	"symbolize",
 	"symbolize [--json] [options] RECORDING...",
-	"store the names of native frames in recordings, to be read elsewhere",
+	"store the names of native frames, so recordings read elsewhere",
 	run,
 };
 
@@ -150,7 +150,7 @@ static int symbolize_one(FILE *out, const char *path, struct gp_json *json, bool
 	if (status != GP_OK)
 		complain(path, status, &s);
 	else if (s.dropped)
-		gp_complain("the names stored in '%s' were damaged at byte %" PRIu64
+		gp_complain("'%s': symbol names were damaged at byte %" PRIu64
 			    " and are replaced: %s",
 			    path, s.dropped->offset, s.dropped->what);
 	if (json)

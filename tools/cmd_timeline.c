@@ -354,6 +354,6 @@ static int run(int argc, char **argv)
 const struct gp_command gp_command_timeline = {
 	"timeline",
 	"timeline [--csv|--json|--svg] [options] RECORDING...",
-	"plot memory over time: driver, reserved, allocated, and pinned on the host",
+	"plot memory over time: driver, reserved, allocated, pinned",
 	run,
 };

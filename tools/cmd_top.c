@@ -9,6 +9,7 @@
 #include "flags.h"
 #include "inputs.h"
 #include "message.h"
+#include "screen.h"
 #include "stack_print.h"
 #include "use_report.h"
 
@@ -90,9 +91,17 @@ static void print_head(const struct top *t, const struct gp_asked *a)
 		t->from ? "of them " : "");
 }
 
+#define ALL_COLUMNS 100u /* with a short stack */
+
 static void print_row(FILE *out, const struct gp_use *use, uint64_t whole)
 {
 	int64_t median_ns = gp_use_median_ns(use);
+	if (gp_screen_is_below(ALL_COLUMNS)) {
+		fprintf(out, "%10s %9s %9s %10s  ", gp_bytes_text(use->bytes).s,
+			gp_count_text(use->count).s, gp_count_text(use->short_lived).s,
+			use->live_bytes ? gp_bytes_text(use->live_bytes).s : "-");
+		return;
+	}
 	fprintf(out, "%10s %6.1f%% %9s %9s %9s %10s  ", gp_bytes_text(use->bytes).s,
 		whole ? 100.0 * (double)use->bytes / (double)whole : 0.0,
 		gp_count_text(use->count).s, gp_count_text(use->short_lived).s,
@@ -125,6 +134,8 @@ static void write_group_sums(struct gp_json *json, const struct gp_use *use)
 static const struct gp_use_shape shape = {
 	"     bytes   share     count     churn      life       live", print_row, write_group_sums
 };
+static const struct gp_use_shape narrow_shape = { "     bytes     count     churn       live",
+						  print_row, write_group_sums };
 
 static void write_asked(struct top *t, const struct gp_asked *a, const struct gp_groups *groups)
 {
@@ -173,7 +184,8 @@ static enum gp_status report_asked(struct top *t, const struct gp_asked *a)
 		write_asked(t, a, &groups);
 	} else if (!t->r.is_many) {
 		print_head(t, a);
-		gp_use_groups_print(t->r.out, t->r.recording, &groups, &t->r.style, &shape,
+		gp_use_groups_print(t->r.out, t->r.recording, &groups, &t->r.style,
+				    gp_screen_is_below(ALL_COLUMNS) ? &narrow_shape : &shape,
 				    a->bytes);
 	} else if ((t->r.style.library || t->r.style.range) && !groups.matched) {
 		/* another curve may have some of it */
@@ -217,7 +229,9 @@ static void finish(struct top *t)
 	if (t->r.is_many)
 		return;
 	if (!t->r.shown)
-		fputs("no such memory was allocated\n", t->r.out);
+		fputs("No memory was allocated in this span.\n", t->r.out);
+	else if (gp_screen_is_below(ALL_COLUMNS))
+		fputs("--wide adds share and life\n", t->r.out);
 	gp_use_no_ranges_print(t->r.out, "", t->r.info, &t->r.style);
 	gp_unnamed_print(t->r.out, t->r.recording);
 	gp_use_next_print(t->r.out, t->r.recording, t->r.info, "peak", t->r.file);

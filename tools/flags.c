@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "line_fit.h"
 #include "message.h"
 
 struct parse {
@@ -119,7 +120,12 @@ static void print_shared(const struct gp_flag *flags)
 
 static void print_help(const struct gp_command *command, const struct gp_flag *flags)
 {
-	printf("usage: gpuprof %s\n\n%s\n\n", command->synopsis, command->text);
+	char *usage;
+	if (asprintf(&usage, "usage: gpuprof %s", command->synopsis) < 0)
+		return;
+	gp_line_put(stdout, usage, strlen(usage), HELP_WIDTH, "");
+	free(usage);
+	printf("\n\n%s\n\n", command->text);
 	for (const struct gp_flag *f = flags; f->name; f++)
 		if (*f->text)
 			print_flag(f);

@@ -96,22 +96,29 @@ static void print_other_places(const struct gp_frag_report *r, const struct gp_f
 
 /* ---- tables ---- */
 
+#define ALL_COLUMNS 102u /* of the pools */
+
 static void print_pools(const struct gp_frag_report *r, const struct gp_frag *f)
 {
-	fputs("  reserved allocated      free  segments      gaps  largest request  pool\n",
-	      r->out);
+	const bool is_narrow = gp_screen_is_below(ALL_COLUMNS);
+	fprintf(r->out, "  reserved allocated      free %s largest request  pool\n",
+		is_narrow ? "" : " segments      gaps ");
 	for (size_t k = 0; k < f->pools; k++) {
 		const struct gp_frag_pool *p = &f->pool[k];
 		const struct gp_arena *a = &f->memory->arena[p->arena];
-		fprintf(r->out, "%10s %9s %9s %9s %9s %16s  %s%s",
-			gp_bytes_text(p->reserved_bytes).s, gp_bytes_text(p->allocated_bytes).s,
-			gp_bytes_text(p->free_bytes).s, gp_count_text(p->segments).s,
-			gp_count_text(p->gaps).s, gp_bytes_text(p->largest_request_bytes).s,
+		fprintf(r->out, "%10s %9s %9s ", gp_bytes_text(p->reserved_bytes).s,
+			gp_bytes_text(p->allocated_bytes).s, gp_bytes_text(p->free_bytes).s);
+		if (!is_narrow)
+			fprintf(r->out, "%9s %9s ", gp_count_text(p->segments).s,
+				gp_count_text(p->gaps).s);
+		fprintf(r->out, "%16s  %s%s", gp_bytes_text(p->largest_request_bytes).s,
 			gp_frag_place(a, p->is_small).s, p->has_expandable ? ", expandable" : "");
 		if (a->captured_at_ns >= 0 && gp_arena_is_private(a))
 			fprintf(r->out, ", of the capture at %s", gp_ns_text(a->captured_at_ns).s);
 		fputc('\n', r->out);
 	}
+	if (is_narrow)
+		fputs("--wide adds segments and gaps\n", r->out);
 }
 
 void gp_frag_causes_print(const struct gp_frag_report *r, const struct gp_frag *f)

@@ -175,7 +175,7 @@ static void put_legend(struct sheet *s)
 		if (!c->bytes)
 			continue;
 		char name[GP_WHO_MAX];
-		gp_name_cut(c->name, LEGEND_NAME_MOST, name, sizeof name);
+		gp_name_cut(c->name, LEGEND_NAME_MOST, "…", name, sizeof name);
 		snprintf(text, sizeof text, "%s, %s", name, gp_bytes_text(c->bytes).s);
 		double width = 30 + 6.6 * (double)strlen(text);
 		if (x > 20 && x + width > WIDTH - 20) {

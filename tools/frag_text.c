@@ -5,6 +5,8 @@
 
 #include "amount.h"
 #include "frag_report.h"
+#include "line_fit.h"
+#include "terminal_width.h"
 
 struct gp_frag_moment gp_frag_moment(const struct gp_frag_report *r)
 {
@@ -46,6 +48,6 @@ void gp_frag_who(const struct gp_frag_report *r, uint32_t stack, int64_t at_ns, 
 	if (!stack || gp_groups_build(r->recording, &use, 1, &how, &groups))
 		return;
 	if (groups.groups)
-		snprintf(out, GP_WHO_MAX, "%.*s", (int)GP_WHO_MAX - 1, groups.group[0].key);
+		gp_name_cut(groups.group[0].key, GP_WHO_MAX - 1, gp_cut_mark(), out, GP_WHO_MAX);
 	gp_groups_free(&groups);
 }

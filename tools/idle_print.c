@@ -249,8 +249,7 @@ static void print_rows(const struct gp_idle_report *r, const struct gp_idle_devi
 {
 	if (!d->rows)
 		return;
-	const unsigned columns = gp_screen_columns();
-	const bool is_narrow = columns && columns < ALL_COLUMNS;
+	const bool is_narrow = gp_screen_is_below(ALL_COLUMNS);
 	fprintf(r->out, "     bytes %s   unused  launches %s state             stack\n",
 		is_narrow ? "" : "    count ",
 		is_narrow ? "" : "allocated first use  last use  next use ");

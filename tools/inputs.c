@@ -86,7 +86,7 @@ static bool inputs_add_directory(const char *path)
 		return false;
 	if (inputs.count == first) {
 		gp_complain("cannot find a recording in '%s'", path);
-		gp_hint("of a directory, files are read whose name ends with '.gpr'");
+		gp_hint("only files ending in '.gpr' are read");
 		return false;
 	}
 	qsort(inputs.path + first, inputs.count - first, sizeof *inputs.path, by_name);

@@ -309,18 +309,15 @@ static void print_begin(const struct gp_leaks_report *r)
 		fprintf(out, "; %zu samples at their begins\n", all->samples);
 		return;
 	}
-	if (all->usable_steps < all->steps.steps)
-		fprintf(out, "too few steps (%s of %s after the warm-up): ",
-			gp_count_text(all->usable_steps).s, gp_count_text(all->steps.steps).s);
-	else if (all->steps.steps)
-		fprintf(out, "too few steps (%s): ", gp_count_text(all->steps.steps).s);
+	if (all->steps.steps)
+		fprintf(out, "Only %s after warm-up; ", gp_plural(all->usable_steps, "step").s);
 	else
-		fprintf(out, "no steps (%s): ", all->steps.why);
+		fprintf(out, "No steps found (%s); ", all->steps.why);
 	if (all->samples)
-		fprintf(out, "%zu windows of %s instead\n", all->samples,
+		fprintf(out, "compared %zu time windows of %s instead.\n", all->samples,
 			gp_ns_text(all->window_ns).s);
 	else
-		fputs("and too short a time for windows\n", out);
+		fputs("the time is too short to compare windows.\n", out);
 }
 
 /* The last line of the report has the command that names them. */

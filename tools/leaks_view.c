@@ -117,9 +117,9 @@ const char *gp_leak_doubt(const struct gp_leaks_report *r, char text[GP_LEAK_DOU
 		return "what has no stack goes away as fast as new memory comes in its place";
 	if (all->steps.steps == 0)
 		return "no steps were found";
-	snprintf(text, GP_LEAK_DOUBT_MAX, "%s after the warm-up %s too few (%zu needed for %s)",
-		 gp_plural(all->usable_steps, "step").s, all->usable_steps == 1 ? "is" : "are",
-		 all->samples_least, gp_plural(all->stacks, "stack").s);
+	snprintf(text, GP_LEAK_DOUBT_MAX, "%s after warm-up, %zu needed for %s",
+		 gp_plural(all->usable_steps, "step").s, all->samples_least,
+		 gp_plural(all->stacks, "stack").s);
 	return text;
 }
 
@@ -151,8 +151,7 @@ const char *gp_leak_doubt_hint(const struct gp_leaks_report *r, char text[GP_LEA
 	if (all->may_replace)
 		return "'gpuprof run --outside=stacks' also records stacks outside of captures";
 	if (all->activations || all->steps.steps == 0)
-		return "a range 'step' around each turn of the loop (NVTX, record_function) names "
-		       "them";
+		return "put a range 'step' around each iteration (NVTX, record_function)";
 	return "a longer run, or span, has more steps";
 }
 

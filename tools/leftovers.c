@@ -25,10 +25,7 @@ static bool say_once(const char *line, size_t bytes)
 		memcpy(said + before, line, bytes);
 		said[before + bytes] = '\0';
 	}
-	FILE *out = gp_screen_messages();
-	gp_progress_clear();
-	gp_mask(out, line, bytes - 1);
-	fputc('\n', out);
+	gp_message_line(line, bytes - 1);
 	return true;
 }
 

@@ -1,14 +1,22 @@
-/* All names of a line that are longer than some limit are cut to it: the longest ones first. */
+/*
+ * All names of a line that are longer than some limit are cut to it: the longest ones first. A line
+ * for which that is not enough is folded at spaces.
+ */
 #include "line_fit.h"
 
+#include <ctype.h>
 #include <locale.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
 
 #include "message.h"
 
-enum { NAMES_MAX = 16 };
+enum {
+	NAMES_MAX = 16,
+	FOLD_LEAST = 40, /* columns: below, parts of figures would stand below each other */
+};
 
 /* Bytes of what stands at `at`, and its columns. Escape sequences end with a letter. */
 static size_t sign_length(const char *at, size_t bytes, size_t *columns)
@@ -129,30 +137,204 @@ static size_t names_limit(const struct names *names, size_t excess)
 	return limit;
 }
 
+/* With its names cut to `limit`; `is_marked`: the marks around them stay. Returns the columns. */
+static size_t names_write(FILE *out, const char *line, size_t bytes, const struct names *names,
+			  size_t limit, const char *mark, bool is_marked)
+{
+	const size_t mark_width = width_of(mark, strlen(mark));
+	size_t shown = width_of(line, bytes);
+	const char *from = line;
+	for (size_t k = 0; k < names->count; k++) {
+		const char *name = names->at[k] - (is_marked ? 1 : 0);
+		if (is_marked)
+			fwrite(from, 1, (size_t)(name + 1 - from), out);
+		else
+			write_plain(out, from, (size_t)(name - from));
+		from = names->at[k];
+		if (names->width[k] <= limit)
+			continue;
+		shown -= names->width[k];
+		shown += write_cut(out, from, names->bytes[k], limit, mark, mark_width);
+		from += names->bytes[k];
+	}
+	if (is_marked)
+		fwrite(from, 1, (size_t)(line + bytes - from), out);
+	else
+		write_plain(out, from, (size_t)(line + bytes - from));
+	return shown;
+}
+
 size_t gp_line_fit(FILE *out, const char *line, size_t bytes, size_t columns, const char *mark)
 {
 	const locale_t before = enter_utf8();
-	const size_t width = width_of(line, bytes), mark_width = width_of(mark, strlen(mark));
+	const size_t width = width_of(line, bytes);
 	struct names names = { .count = 0 };
-	size_t shown = width;
-	const char *from = line;
 	if (columns && width > columns)
 		names_find(line, bytes, &names);
 	const size_t limit = names.count ? names_limit(&names, width - columns) : 0;
-	for (size_t k = 0; k < names.count; k++) {
-		if (names.width[k] <= limit)
-			continue;
-		write_plain(out, from, (size_t)(names.at[k] - from));
-		shown -= names.width[k];
-		shown += write_cut(out, names.at[k], names.bytes[k], limit, mark, mark_width);
-		from = names.at[k] + names.bytes[k];
-	}
-	write_plain(out, from, (size_t)(line + bytes - from));
+	const size_t shown = names_write(out, line, bytes, &names, limit, mark, false);
 	leave_utf8(before);
 	return shown;
 }
 
-void gp_name_cut(const char *name, size_t columns, char *out, size_t room)
+/* ---- folding ---- */
+
+struct fold {
+	FILE *out;
+	size_t columns, column, rows;
+	size_t hang;  /* where the lines behind the first begin */
+	size_t field; /* what begins here is not begun in the first line; 0: all may be */
+	const char *colour;
+	size_t colour_bytes; /* 0: none */
+};
+
+/* Columns where the last of the parts begins that two spaces separate; with one part, 0. */
+static size_t field_of(const char *line, size_t bytes, size_t *indent, unsigned *fields)
+{
+	size_t column = 0, columns, spaces = 0, field = 0;
+	bool has_text = false, is_name = false;
+	*indent = 0;
+	*fields = 0;
+	for (size_t at = 0; at < bytes; column += columns) {
+		const char sign = line[at];
+		at += sign_length(line + at, bytes - at, &columns);
+		is_name = sign == GP_NAME_BEGIN || (is_name && sign != GP_NAME_END);
+		if (!columns)
+			continue;
+		if (sign != ' ' && !has_text)
+			*indent = column;
+		else if (sign != ' ' && spaces > 1 && ++*fields)
+			field = column;
+		has_text = has_text || sign != ' ';
+		spaces = sign != ' ' || is_name ? 0 : spaces + 1;
+	}
+	return field;
+}
+
+/* A unit or a short noun. */
+static bool is_unit(const char *at, size_t bytes)
+{
+	enum { UNIT_MOST = 8 };
+	size_t n = 0;
+	while (n < bytes && at[n] != ' ')
+		n++;
+	return n > 0 && n <= UNIT_MOST && isalpha((unsigned char)*at);
+}
+
+/* A figure stays with its unit, and what is in brackets together, up to half a line. */
+static size_t word_length(const char *line, size_t bytes, size_t columns)
+{
+	size_t at = 0, width = 0, wide;
+	int depth = 0;
+	while (at < bytes) {
+		const bool is_figure = at && isdigit((unsigned char)line[at - 1]) &&
+				       is_unit(line + at + 1, bytes - at - 1);
+		if (line[at] == ' ' && ((!is_figure && depth <= 0) || width > columns / 2))
+			break;
+		depth += (line[at] == '[') - (line[at] == ']');
+		at += sign_length(line + at, bytes - at, &wide);
+		width += wide;
+	}
+	return at;
+}
+
+static void fold_word(struct fold *f, const char *word, size_t bytes)
+{
+	for (size_t at = 0, n, columns; at < bytes; at += n) {
+		n = sign_length(word + at, bytes - at, &columns);
+		if (word[at] == '\033') {
+			f->colour = word + at;
+			f->colour_bytes = n > 4 || (n == 4 && word[at + 2] != '0') ? n : 0;
+		}
+	}
+	write_plain(f->out, word, bytes);
+	f->column += width_of(word, bytes);
+}
+
+/* For a word of `width`. A pager ends colours with the line. */
+static void fold_break(struct fold *f, size_t width)
+{
+	const size_t room = width < f->columns ? f->columns - width : 0;
+	f->column = f->hang < room ? f->hang : room;
+	fprintf(f->out, "%s\n%*s", f->colour_bytes ? "\033[0m" : "", (int)f->column, "");
+	fwrite(f->colour, 1, f->colour_bytes, f->out);
+	f->rows++;
+}
+
+static void fold_line(struct fold *f, const char *line, size_t bytes)
+{
+	bool has_word = false;
+	for (size_t at = 0, n; at < bytes; at += n, has_word = true) {
+		size_t spaces = 0;
+		while (at + spaces < bytes && line[at + spaces] == ' ')
+			spaces++;
+		at += spaces;
+		n = word_length(line + at, bytes - at, f->columns);
+		const size_t begin = f->column + spaces, width = width_of(line + at, n);
+		if (has_word && (begin + width > f->columns ||
+				 (f->rows == 1 && f->field && begin == f->field))) {
+			fold_break(f, width);
+		} else {
+			fprintf(f->out, "%*s", (int)spaces, "");
+			f->column = begin;
+		}
+		fold_word(f, line + at, n);
+		if (f->column > f->columns)
+			f->rows += (f->column - 1) / f->columns;
+	}
+}
+
+/* Behind the label of a line, below the last column of a table, or two columns in. */
+static void fold_place(struct fold *f, const char *line, size_t bytes)
+{
+	enum { LEAST = 30 }; /* columns in which a text can be read */
+	unsigned fields;
+	size_t indent, width = width_of(line, bytes);
+	const size_t half = f->columns / 2;
+	const size_t most = f->columns > 2 * LEAST ? f->columns - LEAST : half;
+	const size_t field = field_of(line, bytes, &indent, &fields);
+	f->hang = field ? field : indent + 2;
+	if (f->hang <= most)
+		return;
+	if (fields < 2) {
+		f->hang = indent + 2 < half ? indent + 2 : half;
+		return;
+	}
+	f->field = field;
+	f->hang = width - field < f->columns - half ? f->columns - (width - field) : half;
+}
+
+size_t gp_line_put(FILE *out, const char *line, size_t bytes, size_t columns, const char *mark)
+{
+	const locale_t before = enter_utf8();
+	const size_t width = width_of(line, bytes);
+	struct names names = { .count = 0 };
+	size_t rows = 1, least = width, text_bytes = 0;
+	char *text = NULL;
+	if (columns && width > columns)
+		names_find(line, bytes, &names);
+	for (size_t k = 0; k < names.count; k++)
+		least -= names.width[k] > GP_NAME_LEAST ? names.width[k] - GP_NAME_LEAST : 0;
+	const bool is_folded = columns >= FOLD_LEAST && least > columns;
+	FILE *copy = is_folded ? open_memstream(&text, &text_bytes) : NULL;
+	if (copy) {
+		struct fold f = { .out = out, .columns = columns, .rows = 1, .colour = "" };
+		names_write(copy, line, bytes, &names, columns / 2, mark, true);
+		if (fclose(copy) == 0) {
+			fold_place(&f, text, text_bytes);
+			fold_line(&f, text, text_bytes);
+			rows = f.rows;
+		}
+		free(text);
+	} else {
+		const size_t shown = gp_line_fit(out, line, bytes, columns, mark);
+		rows = columns && shown ? (shown - 1) / columns + 1 : 1;
+	}
+	leave_utf8(before);
+	return rows;
+}
+
+void gp_name_cut(const char *name, size_t columns, const char *mark, char *out, size_t room)
 {
 	const size_t bytes = strlen(name);
 	const locale_t before = enter_utf8();
@@ -160,7 +342,7 @@ void gp_name_cut(const char *name, size_t columns, char *out, size_t room)
 	if (text && width_of(name, bytes) <= columns)
 		write_plain(text, name, bytes);
 	else if (text)
-		write_cut(text, name, bytes, columns, "…", 1);
+		write_cut(text, name, bytes, columns, mark, width_of(mark, strlen(mark)));
 	out[0] = out[room - 1] = '\0';
 	if (text)
 		fclose(text);

@@ -1,7 +1,7 @@
 /*
- * Lines as wide as a terminal: names in them are cut in the middle, figures never. A printer marks
- * what may be cut with gp_name_begin() and gp_name_end(); recorded text has no such bytes, since
- * gp_mask escapes them.
+ * Lines as wide as a terminal: names in them are cut in the middle, figures never; where that is
+ * not enough, the line is folded. A printer marks what may be cut with gp_name_begin() and
+ * gp_name_end(); recorded text has no such bytes, since gp_mask escapes them.
  */
 #ifndef GP_LINE_FIT_H
 #define GP_LINE_FIT_H
@@ -24,7 +24,17 @@ size_t gp_display_width(const char *text, size_t bytes);
 #define GP_NAME_LEAST 12u
 size_t gp_line_fit(FILE *out, const char *line, size_t bytes, size_t columns, const char *mark);
 
-/* `name` in at most `columns`, cut in the middle with "…"; what has no room in `out` is missing. */
-void gp_name_cut(const char *name, size_t columns, char *out, size_t room);
+/*
+ * The same, but from 40 columns on a line that stays too wide is folded at spaces, its names at
+ * most half as wide as the terminal. The lines behind the first begin where its last column does
+ * (two spaces separate columns), else two columns in. Returns the lines of the terminal that it
+ * takes. The last line is not ended.
+ */
+size_t gp_line_put(FILE *out, const char *line, size_t bytes, size_t columns, const char *mark);
+
+/*
+ * `name` in at most `columns`, cut in the middle with `mark`; what has no room in `out` is missing.
+ */
+void gp_name_cut(const char *name, size_t columns, const char *mark, char *out, size_t room);
 
 #endif

@@ -11,13 +11,12 @@
 static void print_commands(void)
 {
 	puts("usage: gpuprof COMMAND [options] ...\n\n"
-	     "Records every event that moves GPU memory of an unmodified CUDA job, and replays "
-	     "it.\n");
+	     "Records each event that moves GPU memory of an unmodified CUDA job; replays it.\n");
 	for (const struct gp_command *const *c = gp_commands; *c; c++)
 		printf("  %-10s %s\n", (*c)->name, (*c)->text);
 	puts("\n  -V, --version  print the version\n  -h, --help     this text\n\n"
-	     "gpuprof COMMAND --help lists the options; its manual page is gpuprof-COMMAND(1),\n"
-	     "in the source tree docs/man/gpuprof-COMMAND.1.md.\n"
+	     "gpuprof COMMAND --help lists the options; its manual page is\n"
+	     "gpuprof-COMMAND(1), in the source tree docs/man/gpuprof-COMMAND.1.md.\n"
 	     "Begin with: gpuprof run -- python3 train.py");
 }
 
@@ -46,14 +45,14 @@ static int unknown(const char *word)
 	return GP_EXIT_USAGE;
 }
 
-/* A sentence in lines of at most 100 columns. */
+/* A sentence in lines of at most 80 columns. */
 static void print_sentence(const char *text)
 {
 	size_t column = 0;
 	for (const char *word = text; *word;) {
 		const size_t length = strcspn(word, " ");
 		const bool is_last = word[length] == '\0';
-		if (column && column + 1 + length + is_last > 100) {
+		if (column && column + 1 + length + is_last > 80) {
 			putchar('\n');
 			column = 0;
 		}

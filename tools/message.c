@@ -5,17 +5,38 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "command.h"
+#include "line_fit.h"
 #include "style.h"
 
-static FILE *(*prepare)(void);
+static FILE *(*prepare)(unsigned *columns);
 
-void gp_message_prepare(FILE *(*function)(void))
+void gp_message_prepare(FILE *(*function)(unsigned *columns))
 {
 	prepare = function;
+}
+
+/* With `prefix`, folded where messages go to a terminal. */
+static void line_say(enum gp_role role, const char *prefix, const char *line, size_t length)
+{
+	unsigned columns = 0;
+	FILE *out = prepare ? prepare(&columns) : stderr;
+	const bool is_coloured = *prefix && gp_is_coloured(STDERR_FILENO);
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *to = columns ? open_memstream(&text, &bytes) : NULL;
+	fflush(stdout);
+	fprintf(to ? to : out, "%s%s%s", is_coloured ? gp_role_sequence(role) : "", prefix,
+		is_coloured ? GP_ROLE_END : "");
+	gp_mask(to ? to : out, line, length);
+	if (to && fclose(to) == 0)
+		gp_line_put(out, text, bytes, columns, "");
+	fputc('\n', out);
+	free(text);
 }
 
 static void say(enum gp_role role, const char *prefix, const char *format, va_list arguments)
@@ -23,17 +44,14 @@ static void say(enum gp_role role, const char *prefix, const char *format, va_li
 	char line[4096];
 	const int error = errno; /* callers look at it afterwards */
 	int n = vsnprintf(line, sizeof line, format, arguments);
-	if (n < 0)
-		return;
-	size_t length = (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
-	FILE *out = prepare ? prepare() : stderr;
-	const bool is_coloured = gp_is_coloured(STDERR_FILENO);
-	fflush(stdout);
-	fprintf(out, "%s%s%s", is_coloured ? gp_role_sequence(role) : "", prefix,
-		is_coloured ? GP_ROLE_END : "");
-	gp_mask(out, line, length);
-	fputc('\n', out);
+	if (n >= 0)
+		line_say(role, prefix, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
 	errno = error;
+}
+
+void gp_message_line(const char *line, size_t bytes)
+{
+	line_say(GP_ROLE_ERROR, "", line, bytes);
 }
 
 void gp_complain(const char *format, ...)

@@ -14,12 +14,15 @@
 
 /*
  * From now on asked before each message where it belongs, in the place of stderr: the screen knows
- * what has to be taken away first.
+ * what has to be taken away first. *columns, 0 before: where messages are folded.
  */
-void gp_message_prepare(FILE *(*function)(void));
+void gp_message_prepare(FILE *(*function)(unsigned *columns));
 
 void gp_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void gp_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A line that another program wrote as a message, without its newline. */
+void gp_message_line(const char *line, size_t bytes);
 
 /* Lower-case cause of an errno value; valid until the next call. */
 const char *gp_cause(int error);

@@ -6,6 +6,9 @@
 #include "message.h"
 #include "oom_answer.h"
 #include "report.h"
+#include "screen.h"
+
+#define ALL_COLUMNS 96u /* of the table: with most texts of `try` */
 
 static void brief_row_print(const struct gp_oom_report *r, size_t k)
 {
@@ -14,9 +17,13 @@ static void brief_row_print(const struct gp_oom_report *r, size_t k)
 	fprintf(r->out, "%4zu %11s", k + 1, gp_ns_text(o->at_ns).s);
 	if (r->info->devices > 1)
 		fprintf(r->out, " %4u", o->device);
-	fprintf(r->out, " %10s %10s %6zu  %-15s  ", gp_bytes_text(o->bytes).s,
-		a->missing_bytes == GP_BYTES_UNKNOWN ? "-" : gp_bytes_text(a->missing_bytes).s,
-		r->row[k].times, gp_verdict_names[a->verdict]);
+	fprintf(r->out, " %10s", gp_bytes_text(o->bytes).s);
+	if (!gp_screen_is_below(ALL_COLUMNS))
+		fprintf(r->out, " %10s %6zu",
+			a->missing_bytes == GP_BYTES_UNKNOWN ? "-" :
+							       gp_bytes_text(a->missing_bytes).s,
+			r->row[k].times);
+	fprintf(r->out, "  %-15s  ", gp_verdict_names[a->verdict]);
 	gp_mask(r->out, gp_oom_answer_brief(a), strlen(gp_oom_answer_brief(a)));
 	fputc('\n', r->out);
 }
@@ -51,8 +58,9 @@ static void brief_table_print(struct gp_oom_report *r)
 	brief_merge(r);
 	fputs("\neach different request, at its first time; --number N answers for another:\n",
 	      r->out);
-	fprintf(r->out, "   #      moment%s  requested    missing  times  cause            try\n",
-		r->info->devices > 1 ? "  GPU" : "");
+	const bool is_narrow = gp_screen_is_below(ALL_COLUMNS);
+	fprintf(r->out, "   #      moment%s  requested%s  cause            try\n",
+		r->info->devices > 1 ? "  GPU" : "", is_narrow ? "" : "    missing  times");
 	for (size_t k = 0; k < r->ooms.ooms; k++) {
 		if (!r->row[k].times)
 			continue;
@@ -62,6 +70,8 @@ static void brief_table_print(struct gp_oom_report *r)
 	}
 	if (left)
 		fprintf(r->out, "and %s; --json lists all\n", gp_plural(left, "different one").s);
+	if (is_narrow)
+		fputs("--wide adds missing and times\n", r->out);
 }
 
 void gp_oom_brief_print(struct gp_oom_report *r, size_t first)

@@ -24,12 +24,15 @@ static const struct gp_oom *oom_at(const struct gp_oom_report *r, size_t k)
 
 /* ---- the table ---- */
 
+#define ALL_COLUMNS 90u /* of the list */
+
 static void print_row(const struct gp_oom_report *r, size_t k)
 {
 	const struct gp_oom *o = oom_at(r, k);
 	fprintf(r->out, "%4zu %11s %4u", k + 1, gp_ns_text(o->at_ns).s, o->device);
 	print_bytes(r->out, o->bytes, 10);
-	print_bytes(r->out, o->allocated_bytes, 10);
+	if (!gp_screen_is_below(ALL_COLUMNS))
+		print_bytes(r->out, o->allocated_bytes, 10);
 	print_bytes(r->out, o->reserved_bytes, 10);
 	print_bytes(r->out, r->row[k].is_looked ? r->row[k].free_bytes : o->free_bytes, 10);
 	fprintf(r->out, "  %-9s  ", o->is_framework ? "PyTorch" : "driver");
@@ -61,8 +64,10 @@ void gp_oom_head_print(const struct gp_oom_report *r)
 	gp_oom_top_print(r);
 	if (!r->shown)
 		return;
-	fputs("   #      moment  GPU requested allocated  reserved      free  of         verdict\n",
-	      r->out);
+	const bool is_narrow = gp_screen_is_below(ALL_COLUMNS);
+	fprintf(r->out,
+		"   #      moment  GPU requested%s  reserved      free  of         verdict\n",
+		is_narrow ? "" : " allocated");
 	size_t rows = 0, left = 0;
 	for (size_t k = 0; k < r->ooms.ooms; k++) {
 		if (!r->row[k].is_shown)
@@ -76,6 +81,8 @@ void gp_oom_head_print(const struct gp_oom_report *r)
 	}
 	if (left)
 		fprintf(r->out, "and %s; --json lists all\n", gp_plural(left, "time").s);
+	if (is_narrow)
+		fputs("--wide adds allocated\n", r->out);
 	/* of the whole recording */
 	if (r->ooms.retries && !r->number)
 		fprintf(r->out, "and %s that PyTorch retried with success\n",

@@ -48,6 +48,12 @@ static bool is_wide(void)
 	return gp_screen_asked.is_wide;
 }
 
+/* Names need some columns, too. */
+static bool is_narrow(void)
+{
+	return gp_screen_is_below(100);
+}
+
 static void print_bytes(FILE *out, uint64_t bytes)
 {
 	fprintf(out, "%10s ", bytes ? gp_bytes_text(bytes).s : "-");
@@ -74,7 +80,8 @@ static void print_phase(const struct gp_phases_report *r, size_t at)
 	print_bytes(out, p->style != GP_PHASE_MARK ? p->peak_bytes : 0);
 	print_count(out, p->calls);
 	print_time(out, p->time_ns, has_time);
-	print_time(out, p->mean_ns, has_time);
+	if (!is_narrow())
+		print_time(out, p->mean_ns, has_time);
 	if (is_wide()) {
 		print_time(out, p->deviation_ns, has_time && p->calls > 1);
 		print_bytes(out, p->allocated_bytes);
@@ -84,7 +91,9 @@ static void print_phase(const struct gp_phases_report *r, size_t at)
 	print_count(out, p->launches);
 	if (r->phases.graph_launches)
 		print_count(out, p->graph_launches);
-	fprintf(out, " %-7s %*s", source_of(p), (int)(2 * p->depth), "");
+	if (!is_narrow())
+		fprintf(out, " %-7s", source_of(p));
+	fprintf(out, " %*s", (int)(2 * p->depth), "");
 	print_name(out, p);
 	fputc('\n', out);
 }
@@ -103,13 +112,13 @@ static void print_titles(const struct gp_phases_report *r)
 		r->phases.graph_launches ? ", launches and graphs" : " and launches");
 	if (r->held)
 		fprintf(out, "%10s ", "held");
-	fprintf(out, "%10s %9s %9s %9s ", "peak", "calls", "time", "mean");
+	fprintf(out, "%10s %9s %9s %s", "peak", "calls", "time", is_narrow() ? "" : "     mean ");
 	if (is_wide())
 		fprintf(out, "%9s %10s %10s %10s ", "deviation", "allocated", "freed", "retained");
 	fprintf(out, "%9s ", "launches");
 	if (r->phases.graph_launches)
 		fprintf(out, "%9s ", "graphs");
-	fprintf(out, " %-7s %s\n", "source", "range");
+	fprintf(out, " %srange\n", is_narrow() ? "" : "source  ");
 }
 
 /* The node behind the subtree of `at`. */
@@ -132,8 +141,11 @@ static void print_hidden(const struct gp_phases_report *r, const struct level *l
 	if (l->hidden)
 		fprintf(r->out, "%*s %9s%*s... %s more: --top\n", r->held ? 21 : 10, "",
 			gp_count_text(l->calls).s,
-			39 + (is_wide() ? 43 : 0) + (r->phases.graph_launches ? 10 : 0) +
-				(int)(2 * depth),
+			39 +
+				(is_wide()   ? 43 :
+				 is_narrow() ? -18 :
+					       0) +
+				(r->phases.graph_launches ? 10 : 0) + (int)(2 * depth),
 			"", gp_count_text(l->hidden).s);
 }
 
@@ -215,27 +227,34 @@ static void print_notes(const struct gp_phases_report *r)
 	if (i->names_cut)
 		fprintf(r->out, "%s cut\n", gp_plural(i->names_cut, "name").s);
 	gp_no_ranges_print(r->out, "", i);
+	if (is_narrow())
+		fputs("--wide adds mean, source, and sums of allocated, freed and retained "
+		      "memory\n",
+		      r->out);
 }
 
 /* Calls that no range has. */
 static void print_frames(const struct gp_phases_report *r)
 {
 	const struct gp_phases *p = &r->phases;
-	fprintf(r->out, "phases are by stacks (%s): %s stacks are in a phase, %s are in none",
+	const uint64_t stacks = p->frames_shown + p->frames_none + p->frames_unclear;
+	fprintf(r->out, "phases are by stacks (%s): %s of %s show%s a phase",
 		!r->info->has_ranges ? "no ranges were recorded" :
 		r->info->has_named   ? "ranges are left out" :
 				       "only backward ranges were recorded",
-		gp_count_text(p->frames_shown).s, gp_count_text(p->frames_none).s);
+		p->frames_shown ? gp_count_text(p->frames_shown).s : "none",
+		gp_plural(stacks, "stack").s, p->frames_shown > 1 ? "" : "s");
 	if (p->frames_unclear)
-		fprintf(r->out, ", %s are unclear", gp_count_text(p->frames_unclear).s);
+		fprintf(r->out, ", %s %s unclear", gp_count_text(p->frames_unclear).s,
+			p->frames_unclear == 1 ? "is" : "are");
 	fputs(r->info->has_python ? "\n" : "; without Python frames only backward is found\n",
 	      r->out);
 	if (!p->ranges)
 		return;
-	fputs("a call lasts from its first to its last event in a row", r->out);
+	fputs("A call is a run of consecutive events.", r->out);
 	if (p->bare_launches)
-		fprintf(r->out, "; %s launches have no stack and count to the call around them",
-			gp_count_text(p->bare_launches).s);
+		fprintf(r->out, " %s launch%s without a stack count to the surrounding call.",
+			gp_count_text(p->bare_launches).s, p->bare_launches == 1 ? "" : "es");
 	fputc('\n', r->out);
 }
 

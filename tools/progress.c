@@ -63,7 +63,7 @@ static void print_line(const char *doing, const char *path, const char *how_far)
 					      GP_NAME_LEAST <=
 				      most;
 		gp_line_fit(stderr, has_name ? line : line + name_bytes,
-			    has_name ? bytes : bytes - name_bytes, most, gp_is_utf8() ? "…" : "..");
+			    has_name ? bytes : bytes - name_bytes, most, gp_cut_mark());
 	}
 	free(line);
 }

@@ -91,8 +91,8 @@ int gp_report_exit(const char *path, const struct gp_info *info)
 		gp_complain("'%s' is damaged at byte %llu: %s", path,
 			    (unsigned long long)info->damage[0].offset, info->damage[0].what);
 	if (info->names_damage) {
-		gp_complain("the names stored in '%s' are damaged at byte %llu and left out: %s",
-			    path, (unsigned long long)info->names_damage->offset,
+		gp_complain("'%s': symbol names are damaged at byte %llu and ignored: %s", path,
+			    (unsigned long long)info->names_damage->offset,
 			    info->names_damage->what);
 		if (!gp_is_stdin(path))
 			gp_hint("'gpuprof symbolize %s' stores them anew where the libraries are",

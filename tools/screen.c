@@ -140,20 +140,32 @@ static void hold_no_longer(void)
 		page(screen.kept_text, screen.kept_bytes);
 }
 
+/* To be copied: the terminal breaks it where it must, and copies it as one line. */
+static bool is_command(const char *line, size_t bytes)
+{
+	static const char next[] = "next: ";
+	return bytes > sizeof next && memcmp(line, next, sizeof next - 1) == 0;
+}
+
 /* One line, as it will stand on the terminal. */
 static void put_line(const char *line, size_t bytes)
 {
-	const char *mark = gp_is_utf8() ? "…" : "..";
-	const size_t columns = gp_screen_asked.is_wide ? 0 : screen.columns;
+	const char *mark = gp_cut_mark();
+	const bool is_whole = gp_screen_asked.is_wide || is_command(line, bytes);
 	FILE *out = screen.kept ? screen.kept : screen.out;
 	const bool is_ended = bytes && line[bytes - 1] == '\n';
 	const size_t at = screen.kept_bytes;
-	size_t width = gp_line_fit(out, line, bytes - is_ended, columns, mark);
+	size_t rows = 1;
+	if (is_whole) {
+		const size_t width = gp_line_fit(out, line, bytes - is_ended, 0, mark);
+		rows = screen.columns && width ? (width - 1) / screen.columns + 1 : 1;
+	} else {
+		rows = gp_line_put(out, line, bytes - is_ended, screen.columns, mark);
+	}
 	if (is_ended)
 		fputc('\n', out);
 	if (screen.state == HELD) {
-		screen.used +=
-			screen.columns && width ? (unsigned)((width - 1) / screen.columns) + 1 : 1;
+		screen.used += (unsigned)rows;
 		if (screen.used >= screen.rows)
 			hold_no_longer();
 		return;
@@ -243,9 +255,10 @@ int gp_screen_close(void)
 	return error;
 }
 
-unsigned gp_screen_columns(void)
+bool gp_screen_is_below(unsigned columns)
 {
-	return screen.state == CLOSED || gp_screen_asked.is_wide ? 0 : screen.columns;
+	return screen.state != CLOSED && !gp_screen_asked.is_wide && screen.columns &&
+	       screen.columns < columns;
 }
 
 bool gp_screen_is_left(void)
@@ -253,14 +266,20 @@ bool gp_screen_is_left(void)
 	return screen.state == LEFT;
 }
 
-FILE *gp_screen_messages(void)
+FILE *gp_screen_messages(unsigned *columns)
 {
+	unsigned rows;
 	gp_progress_clear();
-	if (screen.state == CLOSED)
-		return stderr;
-	fflush(screen.stream);
-	const bool is_behind = screen.state == PAGED || (screen.state == HELD && screen.used);
-	return is_behind && isatty(STDERR_FILENO) ? screen.stream : stderr;
+	if (screen.state != CLOSED) {
+		fflush(screen.stream);
+		const bool is_behind =
+			screen.state == PAGED || (screen.state == HELD && screen.used);
+		if (is_behind && isatty(STDERR_FILENO))
+			return screen.stream;
+	}
+	if (!gp_terminal_size(STDERR_FILENO, columns, &rows))
+		*columns = 0;
+	return stderr;
 }
 
 bool gp_screen_is_free(void)

@@ -28,9 +28,10 @@ bool gp_screen_is_left(void);
 
 /*
  * Where the next message belongs: stderr, or, where that is a terminal too, behind the lines of the
- * report that are held back or are in the pager.
+ * report that are held back or are in the pager. *columns: of stderr where that is a terminal, else
+ * 0; lines that join the report are folded there.
  */
-FILE *gp_screen_messages(void);
+FILE *gp_screen_messages(unsigned *columns);
 
 /* Whether a line on stderr may come and go: the terminal has no pager, and no report held back. */
 bool gp_screen_is_free(void);
@@ -38,8 +39,8 @@ bool gp_screen_is_free(void);
 /* Columns and lines of the terminal at `fd`; COLUMNS and LINES come first. False: it is none. */
 bool gp_terminal_size(int fd, unsigned *columns, unsigned *rows);
 
-/* Columns of the report's lines; 0: as many as it needs, on no terminal or with --wide. */
-unsigned gp_screen_columns(void);
+/* Whether the report's lines have fewer columns than that: never elsewhere, nor with --wide. */
+bool gp_screen_is_below(unsigned columns);
 
 /* Around what may be cut in a line of a table: a name, a path, the label of a stack. */
 void gp_name_begin(FILE *out);

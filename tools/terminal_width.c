@@ -34,3 +34,8 @@ bool gp_is_utf8(void)
 	}
 	return false;
 }
+
+const char *gp_cut_mark(void)
+{
+	return gp_is_utf8() ? "…" : "..";
+}

@@ -13,5 +13,7 @@
 unsigned gp_columns(uint64_t asked, FILE *out);
 /* By the locale; else ASCII alone. */
 bool gp_is_utf8(void);
+/* For what is left out of a name: "…", or ".." where that is no sign of the locale. */
+const char *gp_cut_mark(void);
 
 #endif

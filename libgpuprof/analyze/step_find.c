@@ -25,10 +25,9 @@
 const char *const gp_step_source_names[GP_STEP_SOURCES] = { "none", "ranges", "repetition" };
 
 static const char nothing_recorded[] = "neither launches nor allocations were recorded";
-static const char nothing_repeats[] =
-	"no sure repetition is found in what the job launches and allocates";
+static const char nothing_repeats[] = "launches and allocations do not repeat regularly";
 static const char no_allocation_repeats[] =
-	"no sure repetition is found in what the job allocates, and no launches are recorded";
+	"allocations do not repeat regularly, and no launches are recorded";
 static const char too_much[] =
 	"launches of graphs need more work than the limit for a recording of this size";
 static const char too_few[] = "what the job launches and allocates comes too seldom to be steps";

@@ -131,7 +131,7 @@ enum gp_status gp_name_area_read(const struct gp_file *file, unsigned char **out
 	enum gp_status status = t.stored != NULL ? GP_OK : GP_E_MEMORY;
 	if (h->names_offset < GP_FILE_HEADER || h->names_offset > file->bytes ||
 	    h->names_bytes > file->bytes - h->names_offset) {
-		*what = "expected the stored names, the file ends before";
+		*what = "the file is too short";
 		status = GP_E_DAMAGED;
 	}
 	for (uint64_t n = 0; status == GP_OK && c.left > 0; n++)

@@ -330,8 +330,7 @@ static enum gp_status check(struct gp_recording *r, struct gp_symbolized *out)
 	if (file->header.minor > GP_FORMAT_MINOR)
 		return refuse(out, GP_E_VERSION, "a newer gpuprof has written to it");
 	if (!r->index.is_sealed)
-		return refuse(out, GP_E_TRUNCATED,
-			      "it has no end: what its process left is not here");
+		return refuse(out, GP_E_TRUNCATED, "recording is not complete");
 	return refuse_damage(r, out);
 }
 

@@ -485,16 +485,18 @@ static void report_sum(const struct gp_recording *r, const struct tally *tally, 
 	if (x->damages == 0 && tally->differing == 0 && untold == 0 && !has_damaged_names)
 		fputs("nothing damaged; ", report);
 	uint64_t failed = r->file.header.failed_blocks;
+	const bool has_hole = (r->file.header.flags & GP_FILE_HAS_HOLE) != 0;
 	if (failed != 0)
 		fprintf(report, "%" PRIu64 " block%s could not be written%s; ", failed,
 			plural(failed),
-			(r->file.header.flags & GP_FILE_HAS_HOLE) != 0 ?
-				", figures are too low from then on" :
-				", later checkpoints are right again");
+			has_hole ? ", figures are too low from then on" :
+				   ", later checkpoints are right again");
 	fprintf(report, "%s\n",
-		x->is_sealed  ? "sealed" :
-		r->is_running ? "not sealed: its owner is running" :
-				"not sealed: its owner was killed or still runs");
+		x->is_sealed && !has_hole ? "complete" :
+		x->is_sealed && failed	  ? "not complete" :
+		x->is_sealed		  ? "not complete: its end is missing" :
+		r->is_running		  ? "not complete: the process is running" :
+				"not complete: the process was killed or is still running");
 }
 
 enum gp_status gp_verify_copy(const char *path, struct gp_copy *copy, FILE *report)

@@ -1,7 +1,8 @@
 """Runs a command on a terminal of its own: drive_terminal.py COLUMNS ROWS COMMAND [ARGUMENT...].
 
 Prints what the command wrote there, with escape sequences as \\e, then "? STATUS". The terminal's input is KEYS. Our own
-end of it stays open until the command has ended: at the last close the system may drop what was not read.
+end of it stays open until the command has ended: at the last close the system may drop what was not read. What the
+command wrote may arrive after its end, so END is written behind it.
 """
 import fcntl
 import os
@@ -28,12 +29,15 @@ os.set_blocking(master, False)
 os.write(master, os.environ.get("KEYS", "").encode())
 child = os.pidfd_open(pid)
 text = b""
-while True:
-    ready = select.select([master, child], [], [])[0]
+END = b"\0end of the command\0"
+status = None
+while not text.endswith(END):
+    ready = select.select([master] + [child] * (status is None), [], [])[0]
     if master in ready:
         text += os.read(master, 65536)
     elif child in ready:
-        break
-status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        os.write(slave, END)
+text = text[:-len(END)]
 sys.stdout.write(text.decode("utf-8", "replace").replace("\033", "\\e"))
 print(f"? {status}")

@@ -10,6 +10,7 @@
 
 #include "../../tools/json.c"
 #include "../../tools/json_read.c"
+#include "../../tools/line_fit.c"
 #include "../../tools/message.c"
 #include "../../tools/style.c"
 

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "../../tools/line_fit.c"
 #include "../../tools/message.c"
 #include "../../tools/pickle.c"
 #include "../../tools/style.c"
