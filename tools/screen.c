@@ -255,10 +255,14 @@ int gp_screen_close(void)
 	return error;
 }
 
+unsigned gp_screen_columns(void)
+{
+	return screen.state != CLOSED && !gp_screen_asked.is_wide ? screen.columns : 0;
+}
+
 bool gp_screen_is_below(unsigned columns)
 {
-	return screen.state != CLOSED && !gp_screen_asked.is_wide && screen.columns &&
-	       screen.columns < columns;
+	return gp_screen_columns() && gp_screen_columns() < columns;
 }
 
 bool gp_screen_is_left(void)

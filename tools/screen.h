@@ -39,6 +39,8 @@ bool gp_screen_is_free(void);
 /* Columns and lines of the terminal at `fd`; COLUMNS and LINES come first. False: it is none. */
 bool gp_terminal_size(int fd, unsigned *columns, unsigned *rows);
 
+/* Of the report's lines; 0: as many as a line has, so with --wide and where no terminal is. */
+unsigned gp_screen_columns(void);
 /* Whether the report's lines have fewer columns than that: never elsewhere, nor with --wide. */
 bool gp_screen_is_below(unsigned columns);
 
