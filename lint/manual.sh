@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Each command has its page, each page its command, and both show the same synopsis.
+# Each command has its page, each page its command, with the same synopsis and description.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=${BUILD:-build}/gpuprof
@@ -24,6 +24,12 @@ plain() { tr -d '`*_\\' | tr -s '[:space:]' ' '; }
 			"$page" |
 			plain | grep -qF -- "$(plain <<<"$synopsis")" ||
 			echo "$page:1: synopsis differs from the program's, expected: $synopsis"
+		# its own page and that of all commands describe it as --help does
+		text=$("$program" "$name" --help 2>/dev/null | awk '!$0 { getline; print; exit }')
+		grep -qxF -- "gpuprof-$name - $text" "$page" ||
+			echo "$page:1: description differs, expected: gpuprof-$name - $text"
+		grep -qxF -- "| [$name](gpuprof-$name.1.md) | $text |" docs/man/gpuprof.1.md ||
+			echo "docs/man/gpuprof.1.md:1: '$name' differs, expected: $text"
 	done
 	for page in docs/man/gpuprof-*.1.md; do
 		[ -f "$page" ] || continue

@@ -156,3 +156,11 @@ struct gp_text gp_plural(uint64_t count, const char *noun)
 	snprintf(t.s, sizeof t.s, "%s %.*s%s", number.s, (int)room, noun, count == 1 ? "" : "s");
 	return t;
 }
+
+struct gp_text gp_ran_out_text(uint64_t ooms)
+{
+	struct gp_text out = { "never ran out" };
+	if (ooms)
+		snprintf(out.s, sizeof out.s, "ran out %.36s", gp_plural(ooms, "time").s);
+	return out;
+}

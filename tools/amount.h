@@ -36,5 +36,7 @@ bool gp_duration_parse(const char *text, int64_t *out);
 
 /* "1 device", "2 devices", "no devices". */
 struct gp_text gp_plural(uint64_t count, const char *noun);
+/* "never ran out", "ran out 2 times": of memory. */
+struct gp_text gp_ran_out_text(uint64_t ooms);
 
 #endif

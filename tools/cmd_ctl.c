@@ -235,7 +235,7 @@ static int run(int argc, char **argv)
 		{ "all", 0, GP_FLAG_SWITCH, NULL, &is_all,
 		  "also each process that ended and whose rings are not adopted" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &is_json,
-		  "for a program: see gpuprof-ctl(1) for the keys" },
+		  "for a program: docs/JSON.md lists the keys" },
 		GP_FLAGS_SCREEN,
 		{ 0 },
 	};

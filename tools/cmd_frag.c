@@ -93,8 +93,8 @@ static bool at_oom_number(struct frag *f, uint64_t number)
 		choose(f, (size_t)number - 1);
 		return true;
 	}
-	gp_complain("cannot find '%s' in '%s': memory ran out %s", f->r.at, f->r.path,
-		    gp_plural(ooms->ooms, "time").s);
+	gp_complain("cannot find '%s' in '%s': memory %s", f->r.at, f->r.path,
+		    gp_ran_out_text(ooms->ooms).s);
 	return false;
 }
 

@@ -108,7 +108,7 @@ static int run(int argc, char **argv)
 	bool is_forced = false;
 	const struct gp_flag flags[] = {
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &r.is_json,
-		  "for a program: see gpuprof-info(1) for the keys" },
+		  "for a program: docs/JSON.md lists the keys" },
 		{ "steps", 0, GP_FLAG_SWITCH, NULL, &r.has_steps,
 		  "with --json also the moments at which its steps begin" },
 		GP_FLAGS_OUTPUT(&path, &is_forced),

@@ -173,7 +173,7 @@ static int run(int argc, char **argv)
 		  "at most N suspects; default 10, with --json all; 0: all" },
 		{ "native", 0, GP_FLAG_SWITCH, NULL, &l.r.is_native, "all frames" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &l.is_json,
-		  "for a program: see gpuprof-leaks(1) for the keys" },
+		  "for a program: docs/JSON.md lists the keys" },
 		GP_FLAGS_NO_STACKS,
 		GP_FLAGS_OUTPUT(&l.path, &l.is_forced),
 		GP_FLAGS_SCREEN,

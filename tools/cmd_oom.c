@@ -188,9 +188,9 @@ static int build(struct oom *c)
 	if (!r->shown && !gp_report_has_device(r->path, r->info, c->device))
 		return GP_EXIT_USAGE;
 	if (c->r.number && !r->shown) {
-		gp_complain("cannot find out-of-memory %llu%s in '%s': memory ran out %s",
+		gp_complain("cannot find out-of-memory %llu%s in '%s': memory %s",
 			    (unsigned long long)c->r.number, c->device >= 0 ? " of that GPU" : "",
-			    r->path, gp_plural(r->ooms.ooms, "time").s);
+			    r->path, gp_ran_out_text(r->ooms.ooms).s);
 		return GP_EXIT_USAGE;
 	}
 	c->sink.has_report = true;
@@ -269,7 +269,8 @@ static int run(int argc, char **argv)
 		{ "device", 0, GP_FLAG_DEVICE, "N", &c.device, "only this device" },
 		{ "top", 0, GP_FLAG_NUMBER, "N", &c.r.top,
 		  "at most N stacks and blocks in each table, 0: all; default 5, with --json all" },
-		{ "json", 0, GP_FLAG_SWITCH, NULL, &c.is_json, "for a program" },
+		{ "json", 0, GP_FLAG_SWITCH, NULL, &c.is_json,
+		  "for a program: docs/JSON.md lists the keys" },
 		GP_FLAGS_NO_STACKS,
 		GP_FLAGS_OUTPUT(&c.output, &c.is_forced),
 		GP_FLAGS_SCREEN,

@@ -170,7 +170,7 @@ static int run(int argc, char **argv)
 	struct gp_sink sink;
 	const struct gp_flag flags[] = {
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &is_json,
-		  "for a program: see gpuprof-symbolize(1) for the keys" },
+		  "for a program: docs/JSON.md lists the keys" },
 		GP_FLAGS_SCREEN,
 		{ 0 },
 	};

@@ -147,7 +147,7 @@ static int run(int argc, char **argv)
 	struct verify v = { 0 };
 	const struct gp_flag flags[] = {
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &v.is_json,
-		  "for a program: see gpuprof-verify(1) for the keys" },
+		  "for a program: docs/JSON.md lists the keys" },
 		{ "repair", 0, GP_FLAG_TEXT, "OUT", &v.repaired,
 		  "write what is whole to the new file OUT" },
 		GP_FLAGS_SCREEN,

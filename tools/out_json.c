@@ -124,6 +124,5 @@ static void end(const struct gp_canvas *canvas)
 		gp_json_end(&json);
 }
 
-const struct gp_format gp_format_json = { "json",
-					  "for a program: see gpuprof-timeline(1) for the keys",
+const struct gp_format gp_format_json = { "json", "for a program: docs/JSON.md lists the keys",
 					  begin, write_chart, end };

@@ -125,12 +125,12 @@ static int open_beside(struct gp_sink *sink, const struct stat *there)
 static int open_any(struct gp_sink *sink, const struct stat *there)
 {
 	struct stat st;
+	if (there && !S_ISREG(there->st_mode))
+		return open(sink->path, O_WRONLY | O_CLOEXEC); /* a device, a pipe */
 	if (!sink->may_replace && lstat(sink->path, &st) == 0) {
 		errno = EEXIST;
 		return -1;
 	}
-	if (there && !S_ISREG(there->st_mode))
-		return open(sink->path, O_WRONLY | O_CLOEXEC);
 	return open_beside(sink, there);
 }
 
