@@ -18,7 +18,7 @@ plain() { tr -d '`*_\\' | tr -s '[:space:]' ' '; }
 		# "usage: gpuprof info [--json] FILE..." as the program prints it
 		[ -x "$program" ] || continue
 		synopsis=$("$program" "$name" --help 2>/dev/null |
-			sed '/^$/q; s/^usage: //' | plain)
+			sed -n '1,/^$/{s/^usage: //; p}' | plain)
 		# the page may set it in bold or as code, and may break it
 		awk 'toupper($0) ~ /^#+ *SYNOPSIS/ { on = 1; next } on && /^#/ { exit } on' \
 			"$page" |

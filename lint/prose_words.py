@@ -1,12 +1,15 @@
-"""Banned words in documents and user-visible strings: prose_words.py, names of files on stdin.
+"""Banned words in documents and user-visible strings: prose_words.py PROSE_LEFT, names of files on stdin.
 
-Markdown: all but code; lines of at most 100 columns, tables, code and addresses of links aside. C: string literals
-of two words or more.
+Markdown: all but code; lines of at most 100 columns, tables, code and addresses of links aside; in what users read,
+sentences of at most 25 words, those of tables aside. C: string literals of two words or more. PROSE_LEFT has
+"FILE SENTENCES": so many longer ones a page may have left. `prose_words.py --count` prints the list anew.
 """
 import re
 import sys
 
 COLUMNS = 100
+SENTENCE_WORDS = 25
+FOR_USERS = re.compile(r"(README|docs/TUTORIAL|docs/man/.*)\.md")
 PAGES = re.compile(r"(README|CHANGELOG|CONTRIBUTING|tests/README|docs/[^/]*|docs/man/.*)\.md")
 SOURCES = re.compile(r"(interpose|libgpuprof|tools)/.*\.(c|h|def)")
 BANNED = [  # the words, what to write instead
@@ -45,6 +48,23 @@ def page_findings(text):
             yield number, f"{length} columns, expected: at most {COLUMNS}"
 
 
+def long_sentences(text):
+    """The line in which its paragraph begins, and its words; a name or command in backticks is one word."""
+    first, last, paragraph = 0, 0, ""
+    for number, line in [*prose_lines(text), (0, "")]:
+        bare = re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "`", line)).strip()
+        if paragraph and (not bare or re.match(r"[-*|:] |#|\||\d+\. ", bare) or number != last + 1):
+            for sentence in re.split(r"(?<=[.!?])\**\s+", paragraph):
+                length = len(re.findall(r"[\w`]\S*", sentence))
+                if length > SENTENCE_WORDS:
+                    yield first, f"a sentence of {length} words, expected: at most {SENTENCE_WORDS}"
+            paragraph = ""
+        if bare and not bare.startswith(("#", "|")):
+            first = first if paragraph else number
+            paragraph += bare + " "
+        last = number
+
+
 def source_findings(text):
     bare = re.sub(r"/\*.*?\*/", lambda found: re.sub(r"[^\n]", " ", found[0]), text, flags=re.S)
     for found in re.finditer(r'"(?:[^"\\\n]|\\.)*"(?:\s*(?:PRI\w+\s*)?"(?:[^"\\\n]|\\.)*")*', bare):
@@ -58,11 +78,17 @@ def source_findings(text):
 
 def main():
     is_clean = True
+    is_count = sys.argv[1] == "--count"
+    left = {} if is_count else dict(line.split() for line in open(sys.argv[1]))
     for name in sys.stdin.read().split():
         if not (PAGES.fullmatch(name) or SOURCES.fullmatch(name)):
             continue
         text = open(name, encoding="utf-8").read()
-        for line, what in (page_findings if name.endswith(".md") else source_findings)(text):
+        found = list((page_findings if name.endswith(".md") else source_findings)(text))
+        long = list(long_sentences(text)) if FOR_USERS.fullmatch(name) else []
+        if is_count and long:
+            print(name, len(long))
+        for line, what in [] if is_count else found + (long if len(long) > int(left.get(name, 0)) else []):
             is_clean = False
             print(f"{name}:{line}: {what}")
     return not is_clean
