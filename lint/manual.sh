@@ -17,15 +17,15 @@ plain() { tr -d '`*_\\' | tr -s '[:space:]' ' '; }
 		fi
 		# "usage: gpuprof info [--json] FILE..." as the program prints it
 		[ -x "$program" ] || continue
-		synopsis=$("$program" "$name" --help 2>/dev/null |
-			sed -n '1,/^$/{s/^usage: //; p}' | plain)
+		help=$("$program" "$name" --help 2>/dev/null)
+		synopsis=$(sed -n '1,/^$/{s/^usage: //; p}' <<<"$help" | plain)
 		# the page may set it in bold or as code, and may break it
 		awk 'toupper($0) ~ /^#+ *SYNOPSIS/ { on = 1; next } on && /^#/ { exit } on' \
 			"$page" |
 			plain | grep -qF -- "$(plain <<<"$synopsis")" ||
 			echo "$page:1: synopsis differs from the program's, expected: $synopsis"
 		# its own page and that of all commands describe it as --help does
-		text=$("$program" "$name" --help 2>/dev/null | awk '!$0 { getline; print; exit }')
+		text=$(awk '!$0 { getline; print; exit }' <<<"$help")
 		grep -qxF -- "gpuprof-$name - $text" "$page" ||
 			echo "$page:1: description differs, expected: gpuprof-$name - $text"
 		grep -qxF -- "| [$name](gpuprof-$name.1.md) | $text |" docs/man/gpuprof.1.md ||
