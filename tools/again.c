@@ -49,18 +49,30 @@ const char *gp_again_run(const struct gp_info *info, unsigned lacks, char *out)
 	return out;
 }
 
+/* Which option switched stacks off, as far as the recorder reported it. */
+static const char *stacks_option(const struct gp_info *info)
+{
+	static const char *const known[] = { "--light", "--stacks=off" };
+	for (size_t k = 0; info->no_stacks && k < sizeof known / sizeof *known; k++)
+		if (strcmp(info->no_stacks, known[k]) == 0)
+			return known[k];
+	return "--light or --stacks=off";
+}
+
 /* A command without options changes nothing for a user who gave --light. */
 const char *gp_again_why(const struct gp_info *info, unsigned lacks, char *out)
 {
-	const char *why = "";
 	if (lacks & GP_LACK_STACKS && info->stacks_cut) {
 		snprintf(out, GP_AGAIN_WHY, "no room for the stacks of %s",
 			 gp_plural(info->stacks_cut, "event").s);
 		return out;
 	}
-	if (lacks & GP_LACK_STACKS && !info->is_captured_in_part)
-		why = "no stacks recorded; record again without --light or --stacks=off";
-	snprintf(out, GP_AGAIN_WHY, "%s", why);
+	if (lacks & GP_LACK_STACKS && !info->is_captured_in_part) {
+		snprintf(out, GP_AGAIN_WHY, "no stacks recorded; record again without %s",
+			 stacks_option(info));
+		return out;
+	}
+	*out = '\0';
 	return out;
 }
 

@@ -18,9 +18,12 @@ static int digits_after_point(double value)
 	return value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
 }
 
-struct gp_text gp_bytes_text(uint64_t bytes)
+enum toward { NEAREST, DOWN, UP };
+
+static struct gp_text bytes_toward(uint64_t bytes, enum toward toward)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	static const double powers[] = { 1, 10, 100 };
 	struct gp_text t;
 	double value = (double)bytes;
 	size_t unit = 0;
@@ -28,9 +31,28 @@ struct gp_text gp_bytes_text(uint64_t bytes)
 		value /= 1024;
 		unit++;
 	}
-	snprintf(t.s, sizeof t.s, "%.*f %s", unit ? digits_after_point(value) : 0, value,
-		 units[unit]);
+	const int digits = unit ? digits_after_point(value) : 0;
+	if (toward == DOWN)
+		value = floor(value * powers[digits]) / powers[digits];
+	else if (toward == UP)
+		value = ceil(value * powers[digits]) / powers[digits];
+	snprintf(t.s, sizeof t.s, "%.*f %s", digits, value, units[unit]);
 	return t;
+}
+
+struct gp_text gp_bytes_text(uint64_t bytes)
+{
+	return bytes_toward(bytes, NEAREST);
+}
+
+struct gp_text gp_at_most_text(uint64_t bytes)
+{
+	return bytes_toward(bytes, DOWN);
+}
+
+struct gp_text gp_at_least_text(uint64_t bytes)
+{
+	return bytes_toward(bytes, UP);
 }
 
 struct gp_text gp_about_text(double ns)

@@ -11,6 +11,9 @@ struct gp_text {
 };
 
 struct gp_text gp_bytes_text(uint64_t bytes); /* "1.50 GiB"; exact below 1 KiB: "512 B" */
+/* Likewise, rounded down and up: for sizes that must not be exceeded, or must be reached. */
+struct gp_text gp_at_most_text(uint64_t bytes);
+struct gp_text gp_at_least_text(uint64_t bytes);
 /*
  * Bytes a step as all reports show and compare them: rounded up, so that they are more than a limit
  * of whole bytes where the rate is.

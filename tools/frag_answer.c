@@ -27,7 +27,9 @@ static const struct {
 				"roundup_power2_divisions:8" },
 	[GP_CAUSE_GRANULARITY] = { "driver pages that live blocks share", FREE_PINS, NULL },
 	[GP_CAUSE_SOFT] = { "fully free segments",
-			    "change nothing: PyTorch releases it before a request fails", NULL },
+			    "change nothing: PyTorch releases it before one of its own requests "
+			    "fails",
+			    NULL },
 	[GP_CAUSE_HARD] = { "inactive splits between live blocks", FREE_PINS,
 			    "expandable_segments:True" },
 };
@@ -47,9 +49,9 @@ static bool has_setting(const struct gp_frag_report *r, const struct gp_frag *f,
 }
 
 static void print_advice(const struct gp_frag_report *r, const struct gp_frag *f,
-			 enum gp_cause cause)
+			 enum gp_cause cause, const char *label)
 {
-	fputs("  to do: ", r->out);
+	fprintf(r->out, "  %s: ", label);
 	if (causes[cause].setting && !has_setting(r, f, cause))
 		fprintf(r->out, "set " CONF "%s, or ", causes[cause].setting);
 	fprintf(r->out, "%s\n", causes[cause].advice);
@@ -131,7 +133,7 @@ static void print_unused(const struct gp_frag_report *r, const struct gp_frag *f
 	if (is_oom && !r->failed.is_framework && most == GP_CAUSE_SOFT)
 		fputs("  to do: call empty_cache() before that request\n", r->out);
 	else if (!is_oom) /* else `gpuprof oom` advises */
-		print_advice(r, f, most);
+		print_advice(r, f, most, "to do");
 }
 
 const struct gp_oom *gp_frag_worst_oom(const struct gp_frag_report *r, unsigned device)
@@ -162,13 +164,15 @@ static void print_most_unused(const struct gp_frag_report *r, const struct gp_fr
 		if (r->devices > 1)
 			fprintf(r->out, " --device %u", d->frag.device->device);
 		fputc('\n', r->out);
+		print_advice(r, &d->frag, d->most_cause, "to do then");
 	}
 	if (worst && worst->reserved_bytes - worst->allocated_bytes > shown) {
 		fputs("  most unused at an OOM: ", r->out);
 		print_share(r->out, worst->reserved_bytes - worst->allocated_bytes,
 			    worst->reserved_bytes, "");
-		fprintf(r->out, " at %s; --at oom:%td\n", gp_ns_text(worst->at_ns).s,
-			worst - r->ooms.oom + 1);
+		const size_t number = (size_t)(worst - r->ooms.oom) + 1;
+		fprintf(r->out, " at %s; --at oom:%zu; advice: gpuprof oom --number %zu\n",
+			gp_ns_text(worst->at_ns).s, number, number);
 	}
 }
 

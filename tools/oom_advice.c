@@ -149,7 +149,7 @@ static void advise_others(struct advising *g)
 					     true, g->c->finding.missing_bytes);
 	BRIEF(v, "stop other processes");
 	TEXT(v, "stop other processes (nvidia-smi lists them): %s of their %s are enough",
-	     gp_bytes_text(v->bytes).s, gp_bytes_text(h->bytes).s);
+	     gp_at_least_text(v->bytes).s, gp_bytes_text(h->bytes).s);
 }
 
 static bool is_beyond_device(const struct advising *g)
@@ -178,9 +178,9 @@ static void advise_smaller(struct advising *g)
 		return;
 	struct gp_oom_advice *v =
 		advice_add(g, gp_help_names[h->help], GP_OOM_COST_CONFIGURATION, true, h->bytes);
-	BRIEF(v, "request at most %s", gp_bytes_text(h->bytes).s);
-	TEXT(v, "make the request %s or less (%s)", gp_bytes_text(h->bytes).s,
-	     g->a->is_framework ? "smaller batch, or split it" : "a smaller buffer");
+	BRIEF(v, "request at most %s", gp_at_most_text(h->bytes).s);
+	TEXT(v, "make the request %s or less (%s)", gp_at_most_text(h->bytes).s,
+	     g->a->is_framework ? "smaller batch" : "a smaller buffer");
 }
 
 /* What PyTorch frees goes to the driver, or the request is the smaller one of PyTorch. */
@@ -188,7 +188,7 @@ static void advise_less(struct advising *g, const struct gp_oom_help *h)
 {
 	const struct gp_oom_facts *f = &g->c->facts;
 	const struct gp_oom_help *smaller = smaller_of(g);
-	struct gp_text less = gp_bytes_text(h->bytes);
+	struct gp_text less = gp_at_least_text(h->bytes);
 	if (!g->a->is_framework && f->allocated_bytes < h->bytes)
 		return;
 	struct gp_oom_advice *v =
@@ -199,7 +199,7 @@ static void advise_less(struct advising *g, const struct gp_oom_help *h)
 		     gp_bytes_text(f->allocated_bytes).s);
 	else if (smaller)
 		TEXT(v, "make the request %s or less, or use %s less (smaller batch)",
-		     gp_bytes_text(smaller->bytes).s, less.s);
+		     gp_at_most_text(smaller->bytes).s, less.s);
 	else
 		TEXT(v, "use %s less of the %s used and requested (smaller batch)", less.s,
 		     gp_bytes_text(f->allocated_bytes + f->bytes).s);
@@ -218,7 +218,7 @@ static void advise_batch(struct advising *g)
 		TEXT(v,
 		     "an optimizer with %s less state, or one that shares it among GPUs (ZeRO, "
 		     "FSDP)",
-		     gp_bytes_text(v->bytes).s);
+		     gp_at_least_text(v->bytes).s);
 		return;
 	}
 	if (h)
@@ -272,11 +272,12 @@ static enum gp_status advise_outside(struct advising *g)
 	BRIEF(v, "less outside PyTorch");
 	if (holder.bytes >= v->bytes) {
 		snprintf(v->who, sizeof v->who, "%s", holder.who);
-		TEXT(v, "use %s less of the %s outside PyTorch from %s", gp_bytes_text(v->bytes).s,
-		     gp_bytes_text(holder.bytes).s, gp_oom_who_short(v->who, 48, shorter));
+		TEXT(v, "use %s less of the %s outside PyTorch from %s",
+		     gp_at_least_text(v->bytes).s, gp_bytes_text(holder.bytes).s,
+		     gp_oom_who_short(v->who, 48, shorter));
 	} else {
 		TEXT(v, "use %s less outside PyTorch, for example of a library: it took %s",
-		     gp_bytes_text(v->bytes).s, gp_bytes_text(h->bytes).s);
+		     gp_at_least_text(v->bytes).s, gp_bytes_text(h->bytes).s);
 	}
 	return status;
 }

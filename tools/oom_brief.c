@@ -21,7 +21,7 @@ static void brief_row_print(const struct gp_oom_report *r, size_t k)
 	if (!gp_screen_is_below(ALL_COLUMNS))
 		fprintf(r->out, " %10s %6zu",
 			a->missing_bytes == GP_BYTES_UNKNOWN ? "-" :
-							       gp_bytes_text(a->missing_bytes).s,
+							       gp_at_least_text(a->missing_bytes).s,
 			r->row[k].times);
 	fprintf(r->out, "  %-15s  ", gp_verdict_names[a->verdict]);
 	gp_mask(r->out, gp_oom_answer_brief(a), strlen(gp_oom_answer_brief(a)));
@@ -34,7 +34,8 @@ static bool brief_is_alike(const struct gp_oom_report *r, size_t a, size_t b)
 	const struct gp_oom_answer *x = r->row[a].answer, *y = r->row[b].answer;
 	return r->ooms.oom[a].device == r->ooms.oom[b].device && x->verdict == y->verdict &&
 	       x->asked_bytes == y->asked_bytes && strcmp(x->asker, y->asker) == 0 &&
-	       strcmp(gp_bytes_text(x->missing_bytes).s, gp_bytes_text(y->missing_bytes).s) == 0 &&
+	       strcmp(gp_at_least_text(x->missing_bytes).s, gp_at_least_text(y->missing_bytes).s) ==
+		       0 &&
 	       strcmp(gp_oom_answer_brief(x), gp_oom_answer_brief(y)) == 0;
 }
 

@@ -127,7 +127,7 @@ static bool add_row(struct gp_oom_ranks *ranks, const struct gp_oom_rank *rank)
 	gp_cell_put(&row->cell[CAUSE], NAN, gp_verdict_names[a->verdict]);
 	gp_cell_put(&row->cell[REQUESTED], NAN, gp_bytes_text(a->asked_bytes).s);
 	if (a->missing_bytes != GP_BYTES_UNKNOWN)
-		gp_cell_put(&row->cell[MISSING], NAN, gp_bytes_text(a->missing_bytes).s);
+		gp_cell_put(&row->cell[MISSING], NAN, gp_at_least_text(a->missing_bytes).s);
 	gp_cell_put(&row->cell[TRY], NAN, gp_oom_answer_brief(a));
 	gp_cell_put(&row->cell[OOMS], NAN, gp_count_text(rank->times).s);
 	return true;

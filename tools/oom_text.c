@@ -45,7 +45,7 @@ void gp_oom_missing_text(const struct gp_oom_case *c, char *out)
 	const struct gp_oom_facts *f = &c->facts;
 	const struct gp_oom_finding *v = &c->finding;
 	const uint64_t needed = v->is_limit_tighter ? f->limited_bytes : f->driver_bytes;
-	const struct gp_text missing = gp_bytes_text(v->missing_bytes);
+	const struct gp_text missing = gp_at_least_text(v->missing_bytes);
 	char segment[ROOM_TEXT] = "", kept[ROOM_TEXT] = "";
 	if (v->missing_bytes == GP_BYTES_UNKNOWN) {
 		SAY("not known");
@@ -180,6 +180,12 @@ static const char *text(struct gp_text *room, uint64_t bytes)
 	return bytes == GP_BYTES_UNKNOWN ? "an unknown amount" : room->s;
 }
 
+static const char *least(struct gp_text *room, uint64_t bytes)
+{
+	*room = gp_at_least_text(bytes);
+	return bytes == GP_BYTES_UNKNOWN ? "an unknown amount" : room->s;
+}
+
 static void say_expandable(const struct gp_oom_help *h, const struct gp_oom *o, char *out)
 {
 	struct gp_text a, b;
@@ -205,7 +211,7 @@ void gp_oom_fraction(const struct gp_oom_report *r, const struct gp_oom_case *c,
 	snprintf(setting, GP_OOM_SETTING_MAX, "%s%.4f%s", from, (double)parts / FRACTION_PARTS,
 		 is_set ? "" : ")");
 	if (c->facts.is_limit_told && limit != GP_BYTES_UNKNOWN)
-		snprintf(old, GP_OOM_SETTING_MAX, "%.4f", (double)limit / (double)total);
+		snprintf(old, GP_OOM_SETTING_MAX, "%.3g", (double)limit / (double)total);
 }
 
 static void say_higher_limit(const struct gp_oom_report *r, const struct gp_oom_case *c,
@@ -224,13 +230,13 @@ static void say_less(const struct gp_oom_facts *f, const struct gp_oom_help *h, 
 {
 	struct gp_text a, b;
 	if (f->is_framework)
-		SAY("%s less of the %s allocated and requested", text(&a, h->bytes),
+		SAY("%s less of the %s allocated and requested", least(&a, h->bytes),
 		    text(&b, f->allocated_bytes + f->bytes));
 	else if (f->allocated_bytes >= h->bytes)
-		SAY("%s less of PyTorch's %s, then empty_cache()", text(&a, h->bytes),
+		SAY("%s less of PyTorch's %s, then empty_cache()", least(&a, h->bytes),
 		    text(&b, f->allocated_bytes));
 	else
-		SAY("%s less in use on the device", text(&a, h->bytes));
+		SAY("%s less in use on the device", least(&a, h->bytes));
 }
 
 static void say_freeing(const struct gp_oom_case *c, const struct gp_oom_help *h, char *out)
@@ -311,7 +317,8 @@ void gp_oom_help_text(const struct gp_oom_report *r, const struct gp_oom *o,
 		say_came(o, h, out);
 		return;
 	case GP_HELP_SMALLER:
-		SAY("a request of at most %s (%" PRIu64 " bytes)", text(&a, h->bytes), h->bytes);
+		SAY("a request of at most %s (%" PRIu64 " bytes)", gp_at_most_text(h->bytes).s,
+		    h->bytes);
 		return;
 	case GP_HELP_LESS:
 		say_less(&c->facts, h, out);

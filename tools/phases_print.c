@@ -238,12 +238,12 @@ static void print_frames(const struct gp_phases_report *r)
 {
 	const struct gp_phases *p = &r->phases;
 	const uint64_t stacks = p->frames_shown + p->frames_none + p->frames_unclear;
-	fprintf(r->out, "phases are by stacks (%s): %s of %s show%s a phase",
+	fprintf(r->out, "phases are by stacks (%s): %s of %s with a stack show%s a phase",
 		!r->info->has_ranges ? "no ranges were recorded" :
 		r->info->has_named   ? "ranges are left out" :
 				       "only backward ranges were recorded",
 		p->frames_shown ? gp_count_text(p->frames_shown).s : "none",
-		gp_plural(stacks, "stack").s, p->frames_shown > 1 ? "" : "s");
+		gp_plural(stacks, "event").s, p->frames_shown > 1 ? "" : "s");
 	if (p->frames_unclear)
 		fprintf(r->out, ", %s %s unclear", gp_count_text(p->frames_unclear).s,
 			p->frames_unclear == 1 ? "is" : "are");

@@ -57,6 +57,6 @@ unsigned gp_started_job(unsigned pid)
 		gp_complain("process '%u' is not recorded; it started %s", pid,
 			    gp_plural(s.count, "recorded job").s);
 	else
-		gp_complain("process '%u' is not recorded; its job is '%u'", pid, s.found);
+		gp_complain("this is process '%u', the job that '%u' started", s.found, pid);
 	return s.count > 1 ? pid : s.found;
 }

@@ -429,14 +429,15 @@ struct way {
 	unsigned overtakes;
 };
 
-static void see_moment(struct gp_teller *t, struct way *way, int64_t at_ns)
+/* What the recorder reports of a loss shows a leap, but no span begins at it. */
+static void see_moment(struct gp_teller *t, struct way *way, unsigned kind, int64_t at_ns)
 {
 	const struct gp_recording *recording = t->recording;
 	if (way->is_begun &&
 	    (recording->loaded != way->loaded || recording->overtakes != way->overtakes)) {
 		t->at_ns = at_ns;
 		gp_act_match_soon(t);
-	} else if (!way->is_begun && at_ns >= t->history->from_ns) {
+	} else if (!way->is_begun && gp_has_moment(kind) && at_ns >= t->history->from_ns) {
 		begin(t);
 		way->is_begun = true;
 	}
@@ -454,8 +455,8 @@ static enum gp_status replay(struct gp_teller *t)
 		const struct gp_record *r = gp_recording_fetch(recording, &thread, &status);
 		if (r == NULL || is_behind(t->history, r))
 			break;
-		if (gp_has_moment(r->kind))
-			see_moment(t, &way, gp_tick_ns(&recording->tick, r->time));
+		if (gp_is_happening(r->kind))
+			see_moment(t, &way, r->kind, gp_tick_ns(&recording->tick, r->time));
 		status = way.is_begun ? step(t, r, thread) : gp_recording_apply(recording, r);
 	}
 	if (t->is_over || (status != GP_OK && status != GP_END))

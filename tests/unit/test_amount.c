@@ -57,6 +57,14 @@ static void known_times_are_exact(void **state)
 	assert_string_equal(gp_rate_text(0.5, 3).s, "0.5");
 	assert_string_equal(gp_rate_text(0.00002, 3).s, "less than 0.0001");
 	assert_string_equal(gp_bytes_text(512).s, "512 B");
+	/* 43.164 and 43.196 GiB: what must not be exceeded, and what must be reached */
+	assert_string_equal(gp_bytes_text(46347059200).s, "43.2 GiB");
+	assert_string_equal(gp_at_most_text(46347059200).s, "43.1 GiB");
+	assert_string_equal(gp_at_least_text(46347059200).s, "43.2 GiB");
+	assert_string_equal(gp_at_least_text(46330000000).s, "43.2 GiB");
+	assert_string_equal(gp_at_most_text(512).s, "512 B");
+	assert_string_equal(gp_at_least_text((24u << 20) + 1).s, "24.1 MiB");
+	assert_string_equal(gp_at_most_text(24u << 20).s, "24.0 MiB");
 	assert_string_equal(gp_bytes_text(1536u << 20).s, "1.50 GiB");
 }
 
