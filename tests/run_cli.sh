@@ -22,6 +22,9 @@ work=$BUILD/run/cli
 results=${RESULTS:-$work/results}
 failed=0
 mkdir -p "$work"
+# no command writes to the recordings of the tests
+recordings() { cksum "$DATA"/*.gpr; }
+before=$(recordings)
 for name in "$@"; do
 	test=$here/cli/$name.test
 	dir=$work/$name
@@ -68,4 +71,9 @@ for name in "$@"; do
 		failed=1
 	fi
 done
+if [ "$before" != "$(recordings)" ]; then
+	echo "fail cli/recordings a test changed tests/data" >>"$results"
+	echo "fail recordings: a test changed tests/data"
+	failed=1
+fi
 exit $failed
