@@ -3,7 +3,7 @@
  * comes to, is exported, so that what calls it comes here first. The call is a range "backward" of
  * the source GP_RANGE_ENGINE; the engine's own threads work for the thread that is inside. What is
  * thrown through this frame ends the range on its way: the frame's own personality does that, so
- * that no unwinder is linked. A jump over it (siglongjmp) tells nobody: the range has words in the
+ * that no unwinder is linked. A jump over it (siglongjmp) runs no hook: the range has words in the
  * frame, by which it is seen later. A left frame whose words nothing has overwritten counts as
  * alive until something does. Green threads that copy slices of one stack (greenlet) and switch
  * inside a backward have it ended early. The range of a thread that is inside while recording

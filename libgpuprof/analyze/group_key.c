@@ -179,7 +179,7 @@ static size_t leaving_frame(const struct gp_read_stack *a, const struct gp_read_
 		i--;
 		j--;
 	}
-	/* the user's own line is told already: who called it */
+	/* the key has the user's own line already: take its caller */
 	const bool is_told = i > 0 && i - 1 == a->names.user && i < a->frames;
 	return is_told ? i : i - 1;
 }

@@ -65,7 +65,7 @@ static uint64_t lacks_of_limit(const struct gp_oom_facts *f, uint64_t cached)
 	return limited == GP_BYTES_UNKNOWN ? 0 : lacks(f, cached, limited, f->limited_bytes);
 }
 
-/* The framework releases what it can before it gives up; to others nobody releases. */
+/* PyTorch releases its cache before its own request fails, not before a request of others. */
 static uint64_t released(const struct gp_oom_facts *f)
 {
 	return f->is_framework ? f->releasable_bytes : 0;
