@@ -1,6 +1,6 @@
 /*
  * Blocks are followed one by one. Segments come and go seldom: what the driver gave becomes one
- * when the allocator tells it or the first block lies in it. Where an event contradicts what came
+ * when the first block lies in it. Where an event contradicts what came
  * before (it is late, or takes another back), the maps are made anew of the state.
  */
 #include "gap_follow.h"
@@ -178,8 +178,12 @@ static enum gp_status find_segment(struct gp_gap_follow *f, const struct gp_reco
 static enum gp_status follow_segment(struct gp_gap_follow *f, const struct gp_record *r)
 {
 	struct gp_gap_map *map;
-	if ((r->kind == GP_SEGMENT_ALLOC || r->kind == GP_SEGMENT_MAP) && r->aux != 0)
-		return find_segment(f, r);
+	if (r->kind == GP_SEGMENT_ALLOC || r->kind == GP_SEGMENT_MAP) {
+		if (r->aux != 0)
+			return find_segment(f, r);
+		if (gp_memory_waits_for_block(f->live, r->segment_alloc.address, r->order))
+			return GP_OK;
+	}
 	switch (r->kind) {
 	case GP_ALLOC:
 		/* that what was there is gone was not seen */

@@ -14,23 +14,15 @@ static int compare_orders(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* A segment that was told has no block for a moment, and the driver's memory no mark until then. */
-static bool is_framework(const struct gp_memory_view *v, const struct gp_live_entry *e)
-{
-	const unsigned handles = 1u << GP_SPACE_ARRAY | 1u << GP_SPACE_PHYSICAL;
-	return (e->flags & GP_LIVE_SEGMENT) != 0 ||
-	       ((handles >> e->space & 1) == 0 &&
-		gp_entries_overlap(&v->told, e->address, e->bytes));
-}
-
 /* Physical memory that is mapped where segments are, by the order of its allocation. */
 static enum gp_status list_mapped(const struct gp_memory_view *v, struct orders *out)
 {
 	for (size_t i = 0; i < v->mapped.count; i++) {
 		const struct gp_live_entry *m = &v->mapped.entry[i];
 		const struct gp_live_entry *in = gp_entries_find(&v->reservation, m->address);
-		bool is_reserved = in != NULL && (in->flags & GP_LIVE_SEGMENT) != 0;
-		if (!is_reserved && !is_framework(v, m))
+		bool is_segment = in != NULL ? (in->flags & GP_LIVE_SEGMENT) != 0 :
+					       gp_entries_overlap(&v->told, m->address, m->bytes);
+		if (!is_segment)
 			continue;
 		uint64_t *grown = gp_array_grow(out->order, out->count, &out->room, sizeof *grown);
 		if (grown == NULL)
@@ -43,13 +35,12 @@ static enum gp_status list_mapped(const struct gp_memory_view *v, struct orders 
 	return GP_OK;
 }
 
-static bool is_outside(const struct gp_memory_view *v, const struct orders *mapped,
-		       const struct gp_live_entry *e)
+static bool is_outside(const struct orders *mapped, const struct gp_live_entry *e)
 {
 	if (!gp_live_is_driver(e))
 		return false;
 	if (e->space != GP_SPACE_PHYSICAL)
-		return !is_framework(v, e);
+		return (e->flags & GP_LIVE_SEGMENT) == 0;
 	return mapped->count == 0 || bsearch(&e->order, mapped->order, mapped->count,
 					     sizeof e->order, compare_orders) == NULL;
 }
@@ -74,7 +65,7 @@ enum gp_status gp_memory_list_outside(struct gp_memory_view *v)
 		status = GP_E_MEMORY;
 	for (size_t i = 0; i < v->whole.count && status == GP_OK; i++) {
 		const struct gp_live_entry *e = &v->whole.entry[i];
-		if (is_outside(v, &mapped, e))
+		if (is_outside(&mapped, e))
 			out->outside[out->outsides++] = (struct gp_memory_outside){
 				.address = e->address,
 				.bytes = e->bytes,

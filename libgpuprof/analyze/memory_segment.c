@@ -75,11 +75,20 @@ static uint64_t arena_of(const struct gp_memory_view *v, const struct gp_live_en
 	return t != NULL && t->address >= reservation->address ? t->stream : 0;
 }
 
+bool gp_memory_waits_for_block(const struct gp_live *live, uint64_t address, uint64_t order)
+{
+	const struct gp_live_entry *in = gp_live_find_holder(live, address);
+	return in != NULL && (in->flags & GP_LIVE_SEGMENT) == 0 &&
+	       order >= gp_live_count(live, GP_COUNT_GAP_ORDER);
+}
+
 static void list_pieces(struct pieces *p)
 {
 	const struct gp_memory_view *v = p->view;
 	for (size_t i = 0; i < v->told.count; i++) {
 		const struct gp_live_entry *t = &v->told.entry[i];
+		if (gp_memory_waits_for_block(v->recording->live, t->address, t->order))
+			continue;
 		if ((t->flags & GP_LIVE_MAPPED) != 0)
 			add_range(p, t);
 		else

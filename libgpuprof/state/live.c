@@ -367,6 +367,12 @@ const struct gp_live_entry *gp_live_find(const struct gp_live *live, unsigned sp
 	return slot == 0 ? NULL : &gp_table_slot(&live->table, slot)->entry;
 }
 
+const struct gp_live_entry *gp_live_find_holder(const struct gp_live *live, uint64_t address)
+{
+	uint32_t slot = gp_page_map_find(&live->pages, &live->table, GP_SPACES_SEGMENT, address);
+	return slot == 0 ? NULL : &gp_table_slot(&live->table, slot)->entry;
+}
+
 const struct gp_live_entry *gp_live_next_mapped(const struct gp_live *live, uint64_t address)
 {
 	uint32_t slot = gp_range_order_next(&live->mapped, address);

@@ -126,6 +126,9 @@ uint64_t gp_live_entries(const struct gp_live *live);
 const struct gp_live_entry *gp_live_find(const struct gp_live *live, unsigned space,
 					 uint64_t address);
 
+/* The driver's memory, or the reservation, in which blocks at `address` lie. NULL: not known. */
+const struct gp_live_entry *gp_live_find_holder(const struct gp_live *live, uint64_t address);
+
 /* The first MAPPED entry that begins at `address` or behind it; NULL: none. */
 const struct gp_live_entry *gp_live_next_mapped(const struct gp_live *live, uint64_t address);
 

@@ -24,22 +24,9 @@ static uint32_t find_segment(struct gp_live *live, uint64_t address)
 	return slot;
 }
 
-/*
- * The first block in a driver allocation makes it a segment: its bytes count as reserved from now
- * on.
- */
-static void mark_segment(struct gp_live *live, const struct gp_record *r)
+void gp_segment_mark(struct gp_live *live, uint32_t slot, const struct gp_record *r)
 {
-	uint32_t slot = find_segment(live, r->block_alloc.address);
-	if (slot == 0)
-		return;
 	struct gp_live_entry *e = gp_live_at(live, slot);
-	bool is_told = r->code == 0 || (e->flags & GP_LIVE_TOLD) != 0;
-	if (__builtin_expect(((e->flags & GP_LIVE_SEGMENT) != 0 && is_told) || e->order > r->order,
-			     1))
-		return;
-	if (!is_told)
-		gp_segment_tell(live, slot, r);
 	if ((e->flags & GP_LIVE_SEGMENT) != 0)
 		return;
 	gp_live_touch(live, slot);
@@ -50,6 +37,22 @@ static void mark_segment(struct gp_live *live, const struct gp_record *r)
 	/* what is older than a gap is in the totals that were taken over after it */
 	if (!gp_live_is_stale(live, e))
 		gp_curve_add(live, e->device, GP_CURVE_RESERVED, gp_segment_bytes(e), r);
+}
+
+/* The first block in the driver's memory makes that a segment. */
+static void mark_around(struct gp_live *live, const struct gp_record *r)
+{
+	uint32_t slot = find_segment(live, r->block_alloc.address);
+	if (slot == 0)
+		return;
+	const struct gp_live_entry *e = gp_live_at(live, slot);
+	bool is_told = r->code == 0 || (e->flags & GP_LIVE_TOLD) != 0;
+	if (__builtin_expect(((e->flags & GP_LIVE_SEGMENT) != 0 && is_told) || e->order > r->order,
+			     1))
+		return;
+	if (!is_told)
+		gp_segment_tell(live, slot, r);
+	gp_segment_mark(live, slot, r);
 }
 
 static void rebase(struct gp_live *live, unsigned device, enum gp_curve curve, uint64_t carried,
@@ -214,7 +217,7 @@ enum gp_status gp_framework_alloc(struct gp_live *live, const struct gp_record *
 	struct gp_live_entry entry = make_entry(r);
 	if (gp_live_add(live, &entry) == 0)
 		return GP_E_MEMORY;
-	mark_segment(live, r);
+	mark_around(live, r);
 	gp_curve_add(live, r->device, GP_CURVE_ALLOCATED, entry.bytes, r);
 	check(live, r, entry.bytes);
 	return GP_OK;
@@ -309,7 +312,7 @@ enum gp_status gp_framework_found(struct gp_live *live, const struct gp_record *
 			e->stream = found.stream;
 		}
 	}
-	mark_segment(live, r);
+	mark_around(live, r);
 	if (!gp_live_is_late(live, r))
 		compare(live, r);
 	return GP_OK;

@@ -47,6 +47,7 @@ static bool is_found_known(struct gp_live *live, const struct gp_record *r)
 	uint32_t slot = gp_page_map_find(&live->pages, &live->table, GP_SPACES_SEGMENT, address);
 	if (slot == 0 || gp_live_at(live, slot)->order > r->order)
 		return gp_live_is_late(live, r) || find_told(live, address) != 0;
+	gp_segment_mark(live, slot, r);
 	if ((gp_live_at(live, slot)->flags & GP_LIVE_TOLD) == 0)
 		gp_segment_tell(live, slot, r);
 	return true;

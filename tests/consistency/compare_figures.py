@@ -17,8 +17,7 @@ from figure_readers import MOMENTS
 from figure_table import DEFINITIONS, EVENTS, FIGURES, MANY, OF_PROGRAM
 
 # contradictions that are known, as "figure: row"; one that no recording shows any more fails
-# frag --at a moment between a segment and its first block, in recordings of made_oom: reserved is that behind it
-KNOWN = {f"bytes live at a moment without an event, {moment}: frag --at" for moment in ("LONGEST_GAP", "SOME_MOMENT")}
+KNOWN = set()
 # defaults are of no environment
 BARE = {key: value for key, value in os.environ.items() if not key.startswith("GPUPROF")}
 
