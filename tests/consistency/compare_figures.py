@@ -2,7 +2,7 @@
 
 figure_table.py has the figures. Rows of one figure with the same key must have the same value; OF_PROGRAM
 has those that are of no recording. Prints how many values of each figure were compared. Fails when two
-values differ, unless KNOWN lists the row, and when a row was never compared. A word of MOMENTS in a
+values differ, and when a row was never compared. A word of MOMENTS in a
 command line stands for a moment that is chosen from the recording's events. compare_figures.py --list
 prints the figures and their rows.
 """
@@ -16,8 +16,6 @@ import sys
 from figure_readers import MOMENTS
 from figure_table import DEFINITIONS, EVENTS, FIGURES, MANY, OF_PROGRAM
 
-# contradictions that are known, as "figure: row"; one that no recording shows any more fails
-KNOWN = set()
 # defaults are of no environment
 BARE = {key: value for key, value in os.environ.items() if not key.startswith("GPUPROF")}
 
@@ -133,8 +131,7 @@ def main():
         print(f"{figure}: {sum(rows.values())} values of {len(rows)} rows, {faults} differ")
         found[figure] = rows
     rows = {key.split(": ", 1)[1] for key in differences}
-    faults = [f"{key}: {text}" for key, text in differences.items() if key.split(": ", 1)[1] not in KNOWN]
-    faults += [f"{row} no longer differs: remove it from KNOWN" for row in KNOWN - rows]
+    faults = [f"{key}: {text}" for key, text in differences.items()]
     faults += [f"{figure}: {row[0]} was never compared" for figure, rows in figures.items() for row in rows
                if row[0] not in found[figure]]
     print(*sorted(faults), sep="\n", end="\n" if faults else "")
