@@ -24,21 +24,6 @@ static uint32_t find_segment(struct gp_live *live, uint64_t address)
 	return slot;
 }
 
-void gp_segment_mark(struct gp_live *live, uint32_t slot, const struct gp_record *r)
-{
-	struct gp_live_entry *e = gp_live_at(live, slot);
-	if ((e->flags & GP_LIVE_SEGMENT) != 0)
-		return;
-	gp_live_touch(live, slot);
-	e->flags |= GP_LIVE_SEGMENT;
-	if (e->space == GP_SPACE_RESERVATION)
-		/* addresses belong to no device until something is mapped there */
-		e->device = r->device;
-	/* what is older than a gap is in the totals that were taken over after it */
-	if (!gp_live_is_stale(live, e))
-		gp_curve_add(live, e->device, GP_CURVE_RESERVED, gp_segment_bytes(e), r);
-}
-
 /* The first block in the driver's memory makes that a segment. */
 static void mark_around(struct gp_live *live, const struct gp_record *r)
 {

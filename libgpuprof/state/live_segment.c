@@ -37,6 +37,21 @@ static bool is_derived(const struct gp_live *live, const struct gp_live_entry *e
 	return slot != 0 && gp_table_slot(&live->table, slot)->entry.order == e->order;
 }
 
+void gp_segment_mark(struct gp_live *live, uint32_t slot, const struct gp_record *r)
+{
+	struct gp_live_entry *e = gp_live_at(live, slot);
+	if ((e->flags & GP_LIVE_SEGMENT) != 0)
+		return;
+	gp_live_touch(live, slot);
+	e->flags |= GP_LIVE_SEGMENT;
+	if (e->space == GP_SPACE_RESERVATION)
+		/* addresses belong to no device until something is mapped there */
+		e->device = r->device;
+	/* what is older than a gap is in the totals that were taken over after it */
+	if (!gp_live_is_stale(live, e))
+		gp_curve_add(live, e->device, GP_CURVE_RESERVED, gp_segment_bytes(e), r);
+}
+
 /*
  * Segments that were there before the telling: the driver's memory says since when, else they are
  * as old as this. False: there is more to do.

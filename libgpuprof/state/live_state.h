@@ -147,14 +147,13 @@ void gp_framework_completed(struct gp_live *live, const struct gp_record *r);
 void gp_framework_snapshot(struct gp_live *live, const struct gp_record *r);
 void gp_framework_gap(struct gp_live *live, uint64_t until);
 
+/* live_segment.c */
 /*
  * Memory of the driver in `slot` is a segment: its bytes count as reserved from `r` on. A segment
  * that was there before the telling is marked when it is found; a new one by its first block, that
  * it is made for, since PyTorch counts both under one lock.
  */
 void gp_segment_mark(struct gp_live *live, uint32_t slot, const struct gp_record *r);
-
-/* live_segment.c */
 enum gp_status gp_segment_alloc(struct gp_live *live, const struct gp_record *r);
 void gp_segment_free(struct gp_live *live, const struct gp_record *r);
 enum gp_status gp_segment_map(struct gp_live *live, const struct gp_record *r);
