@@ -22,55 +22,6 @@
 #define RANGE_THREADS 1024u	   /* of which open ranges are known at a time */
 #define SLOT_BYTES_MIN (64u << 10) /* a block, and the room for what its segment repeats */
 
-/* ---- the recorder's own records ---- */
-
-/* Ring 0 grows here: this thread is its producer, too. */
-static bool has_own_room(struct gp_recorder *r, uint64_t head, unsigned slots)
-{
-	struct gp_ring_view *own = &r->views[0];
-	const uint64_t tail = atomic_load_explicit(&own->ring->tail, memory_order_relaxed);
-	for (;;) {
-		const uint32_t region = atomic_load(&own->ring->region);
-		const uint64_t grown = atomic_load(&own->ring->grown_at[region]);
-		if (head + slots <= (tail > grown ? tail : grown) + GP_REGION_SLOTS(region))
-			return true;
-		if (!gp_ring_place_grow(r, own))
-			return false;
-		atomic_store(&own->ring->grown_at[region + 1], head);
-		/* partner: whoever loads the head that follows */
-		atomic_store(&own->ring->region, region + 1);
-	}
-}
-
-void gp_drain_tell(struct gp_recorder *r, struct gp_record *record, const char *text)
-{
-	struct gp_ring_view *own = &r->views[0];
-	size_t length = text ? strlen(text) : 0;
-	if (length > GP_TEXT_MAX)
-		length = GP_TEXT_MAX;
-	record->extra = length ? (uint8_t)((length + 8 + 63) / 64) : 0;
-	uint64_t head = atomic_load_explicit(&own->ring->head, memory_order_relaxed);
-	if (!has_own_room(r, head, 1u + record->extra))
-		return;
-	record->time = gp_clock_now();
-	bool is_memory = gp_event_infos[record->kind].class == GP_CLASS_MEMORY;
-	/* others lie before all that is not yet applied, or where the caller says */
-	if (is_memory)
-		record->order = atomic_fetch_add(&gp_control->next_order, 1);
-	else if (record->order == 0)
-		record->order = r->expected;
-	*gp_view_slot(own, head) = *record;
-	unsigned char bytes[64 * 17] = { 0 };
-	uint64_t length64 = length;
-	memcpy(bytes, &length64, sizeof length64);
-	if (length)
-		memcpy(bytes + 8, text, length);
-	for (unsigned k = 0; k < record->extra; k++)
-		memcpy(gp_view_slot(own, head + 1 + k), bytes + 64 * k, 64);
-	/* partner: load_heads of this thread, and the adopter's load of head */
-	atomic_store_explicit(&own->ring->head, head + 1u + record->extra, memory_order_release);
-}
-
 /* ---- from rings to the live state ---- */
 
 static void say_fact(const struct gp_record *fact, const char *text, size_t bytes)
@@ -227,85 +178,6 @@ static bool merge(struct gp_recorder *r, uint32_t rings)
 }
 
 /* ---- from rings to the file ---- */
-
-/* How many slots from the tail on are one block: of one region, on one side of the cut. */
-static uint64_t block_slots(const struct gp_ring_view *view, uint64_t tail, uint64_t cut,
-			    bool *is_late)
-{
-	const uint64_t end = gp_region_end(view->ring, gp_ring_region(view->ring, tail));
-	const uint64_t seen = view->seen < end ? view->seen : end;
-	uint64_t at = tail;
-	*is_late = false;
-	if (!view->has_late && seen - tail <= GP_BLOCK_RECORDS)
-		return seen - tail;
-	*is_late = gp_view_slot(view, tail)->order < cut;
-	while (at < seen) {
-		const struct gp_record *record = gp_view_slot(view, at);
-		uint64_t next = at + 1u + record->extra;
-		if (next - tail > GP_BLOCK_RECORDS || (record->order < cut) != *is_late)
-			break;
-		at = next;
-	}
-	return at - tail;
-}
-
-static bool write_block(struct gp_recorder *r, struct gp_ring_view *view, uint64_t tail,
-			uint64_t slots, bool is_late)
-{
-	gp_segment_define(r, view, tail, slots);
-	struct gp_clock_triple now = gp_clock_triple();
-	struct gp_block_header header = {
-		.type = GP_BLOCK_EVENTS,
-		.flags = is_late ? GP_BLOCK_LATE : 0,
-		.segment = (uint32_t)atomic_load(&gp_control->segment),
-		.part = (uint32_t)atomic_load(&gp_control->part),
-		.thread = view->ring->thread,
-		.sequence = atomic_load(&view->ring->sequence),
-		.ticks = now.ticks,
-		.mono_ns = now.mono_ns,
-		.unix_ns = now.unix_ns,
-	};
-	size_t length;
-	const unsigned region = gp_ring_region(view->ring, tail);
-	if (gp_block_encode(r->scratch, &header, view->slots[region], GP_REGION_SLOTS(region), tail,
-			    slots, r->block, r->block_capacity, &length) != GP_OK ||
-	    !gp_segment_put(r, length))
-		return false;
-	atomic_fetch_add(&view->ring->sequence, 1);
-	atomic_fetch_add(&gp_control->drained, header.records);
-	return true;
-}
-
-/*
- * What was lost has no number whose absence could be seen: the LOST records of ring 0 are written
- * before all that came after them, or who reads a file that grows, or ends early, would take what
- * does not fit together for anomalies.
- */
-static void flush_losses(struct gp_recorder *r, const struct gp_ring_view *next)
-{
-	struct gp_ring_view *own = &r->views[0];
-	uint64_t tail = atomic_load_explicit(&own->ring->tail, memory_order_relaxed);
-	if (gp_unlikely(tail < r->told_to) && next != own)
-		gp_drain_flush(r, own);
-}
-
-void gp_drain_flush(struct gp_recorder *r, struct gp_ring_view *view)
-{
-	flush_losses(r, view);
-	uint64_t tail = atomic_load_explicit(&view->ring->tail, memory_order_relaxed);
-	uint64_t cut = atomic_load(&gp_control->cut);
-	while (tail < view->seen) {
-		bool is_late;
-		uint64_t slots = block_slots(view, tail, cut, &is_late);
-		if (!write_block(r, view, tail, slots, is_late))
-			gp_losses_unwritten(r, view, tail, slots);
-		tail += slots;
-		/* partner: acquire load in has_room; the slots are free from here on */
-		atomic_store_explicit(&view->ring->tail, tail, memory_order_release);
-	}
-	view->has_late = false;
-	view->pending_ns = view->seen < view->head ? view->pending_ns : 0;
-}
 
 static bool is_much(const struct gp_ring_view *view, uint64_t pending)
 {
@@ -483,7 +355,8 @@ static bool start(struct gp_recorder *r)
 		return refuse(r, "no memory for the recorder", NULL, 0);
 	if (!open_file(r))
 		return refuse(r, "cannot create", r->writer.path, errno);
-	if (!gp_ring_place_open(r) || !gp_ring_place_add(r) || !gp_ring_place_add(r))
+	if (!gp_ring_place_open(r, gp_scope_begin) || !gp_ring_place_add(r) ||
+	    !gp_ring_place_add(r))
 		return refuse(r, "no room for the rings", NULL, 0);
 	gp_losses_begin(r);
 	r->writer.control = gp_control;

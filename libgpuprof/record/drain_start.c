@@ -24,8 +24,11 @@
 static unsigned long process_cpus[CPUS_BYTES / sizeof(unsigned long)];
 static long process_cpus_bytes;
 
-void gp_drain_init(void)
+static void *(*drain_main)(void *);
+
+void gp_drain_init(void *(*main)(void *recorder))
 {
+	drain_main = main;
 	process_cpus_bytes = syscall(SYS_sched_getaffinity, 0, sizeof process_cpus, process_cpus);
 }
 
@@ -40,7 +43,7 @@ static int thread_create(size_t stack_bytes)
 	pthread_attr_setstacksize(&attributes, stack_bytes);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &kept);
-	const int error = pthread_create(&thread, &attributes, gp_drain_main, &gp_recorder);
+	const int error = pthread_create(&thread, &attributes, drain_main, &gp_recorder);
 	pthread_sigmask(SIG_SETMASK, &kept, NULL);
 	pthread_attr_destroy(&attributes);
 	return error;

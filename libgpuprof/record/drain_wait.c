@@ -56,3 +56,19 @@ void gp_wait_end(struct gp_recorder *r)
 	}
 	gp_futex_wake(&r->progress);
 }
+
+/* Waits until `is_done` or the deadline; each turn of the drain thread is a chance. */
+bool gp_wait_for_turns(bool (*is_done)(void), uint64_t timeout_ns)
+{
+	uint64_t deadline = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) + timeout_ns;
+	for (;;) {
+		uint32_t seen = atomic_load(&gp_recorder.progress);
+		if (is_done())
+			return true;
+		uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+		if (now >= deadline)
+			return false;
+		gp_futex_wake(&gp_recorder.wake);
+		gp_futex_wait(&gp_recorder.progress, seen, deadline - now);
+	}
+}

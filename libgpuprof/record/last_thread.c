@@ -117,7 +117,7 @@ static void await_earlier(uint32_t own, bool is_main, uint32_t before)
 	}
 }
 
-static void leave(void)
+static void leave(void (*end)(void))
 {
 	const uint32_t own = (uint32_t)syscall(SYS_gettid);
 	const bool is_main = own == (uint32_t)syscall(SYS_getpid);
@@ -143,15 +143,15 @@ static void leave(void)
 		gp_futex_wake(&gp_local->calls); /* it sleeps without a timeout till then */
 	if (!is_last || drain == 0)
 		return;
-	gp_recorder_end();
+	end();
 	uint64_t waited_ns = 0;
 	await_end(drain, &waited_ns);
 }
 
-void gp_last_thread_leave(void)
+void gp_last_thread_leave(void (*end)(void))
 {
 	const int kept = errno;
-	leave();
+	leave(end);
 	errno = kept;
 }
 

@@ -8,12 +8,6 @@
 #define HEADER_AGE_NS 100000000u /* so long may the header be behind while things are being lost */
 #define RETRY_NS 100000000u
 
-unsigned gp_loss_of(enum gp_kind kind)
-{
-	enum gp_class class = gp_event_infos[kind % GP_KINDS].class;
-	return class == GP_CLASS_MEMORY ? 0 : class == GP_CLASS_LAUNCH ? 1 : 2;
-}
-
 /* They were applied: only their details are lost once a checkpoint of that state is written. */
 void gp_losses_unwritten(struct gp_recorder *r, const struct gp_ring_view *view, uint64_t tail,
 			 uint64_t slots)

@@ -76,6 +76,7 @@ extern _Thread_local struct gp_thread gp_thread
  * and a number that every change raises.
  */
 #define GP_WORD_OUTSIDE 4u
+#define GP_WORD_NEVER 0xffffffffu /* of no process: the thread looks again */
 #define GP_WORD_CHANGE 8u
 GP_HOT uint32_t gp_word_level(uint32_t word)
 {

@@ -165,8 +165,14 @@ enum gp_recorder_state {
 
 extern struct gp_recorder gp_recorder __attribute__((visibility("hidden")));
 
-/* recorder.c: is this process to be recorded? */
-bool gp_recorder_is_wanted(void);
+/* The constructor has run, and this process is to be recorded as far as its settings say. */
+extern bool gp_recorder_is_initialised __attribute__((visibility("hidden")));
+
+/* enter.c: called when a thread may record, inside; set by the constructor. */
+extern void (*gp_thread_entered)(void) __attribute__((visibility("hidden")));
+
+/* thread_key.c: `end` runs with a thread's state where that thread ends. False: no key is left. */
+bool gp_thread_key_create(void (*end)(void *thread));
 
 /* budget.c: what the recorder may take. On the drain thread. */
 void gp_budget_open(struct gp_recorder *recorder);
@@ -183,7 +189,8 @@ bool gp_budget_may_grow(struct gp_recorder *recorder, uint64_t more);
 void gp_budget_tend(struct gp_recorder *recorder);
 
 /* ring_place.c: the shared file. On the drain thread. */
-bool gp_ring_place_open(struct gp_recorder *recorder);
+/* `first_word`: what gp_local->word begins with, asked before others can wish for another one. */
+bool gp_ring_place_open(struct gp_recorder *recorder, uint32_t (*first_word)(struct gp_recorder *));
 /* One more ring, free for a thread to take; false: no room. */
 bool gp_ring_place_add(struct gp_recorder *recorder);
 /* The next region of a ring, for its producer to go on in; false: no room. */
@@ -214,6 +221,8 @@ void gp_rings_hand_out(struct gp_recorder *recorder);
  * job's threads may. False: they may not now; this made no system call.
  */
 bool gp_wait_for_drain(_Atomic uint32_t *word, uint32_t seen);
+/* Waits until `is_done` or for `timeout_ns`, and looks after each turn. Wakes the drain thread. */
+bool gp_wait_for_turns(bool (*is_done)(void), uint64_t timeout_ns);
 /* At a turn's end: wakes those that wait for it, and counts what they waited. */
 void gp_wait_end(struct gp_recorder *recorder);
 
@@ -230,8 +239,8 @@ void gp_stacks_open(struct gp_recorder *recorder);
 void gp_stacks_tend(struct gp_recorder *recorder);
 
 /* drain_start.c */
-/* Constructor. */
-void gp_drain_init(void);
+/* Constructor. `main` is what the drain thread runs. */
+void gp_drain_init(void *(*main)(void *recorder));
 /* This thread creates it and calls us from inside: the job's allocator asks the driver. */
 bool gp_drain_is_being_born_here(void);
 /* Another thread may create it just now. False: there is none and never will be. */
@@ -242,8 +251,11 @@ void gp_drain_call(void);
 bool gp_drain_await_call(struct gp_recorder *recorder);
 
 /* last_thread.c */
-/* The calling thread's last act, in the last round of destructors. Keeps errno. */
-void gp_last_thread_leave(void);
+/*
+ * The calling thread's last act, in the last round of destructors. Calls `end` where the recording
+ * ends with it. Keeps errno.
+ */
+void gp_last_thread_leave(void (*end)(void));
 /* On the drain thread. True: it is to end, no thread of the job will record. */
 bool gp_job_is_over(void);
 /* Its last act: where it is the last thread of all, exit runs on it. */
@@ -258,9 +270,12 @@ void gp_own_descriptors_keep(const struct gp_recorder *recorder);
 
 /* drain.c */
 void *gp_drain_main(void *recorder);
-/* Writes what ring `view` holds in [tail, seen), or counts it as lost; frees the slots. */
+/*
+ * drain_block.c: writes what ring `view` holds in [tail, seen), or counts it as lost; frees the
+ * slots.
+ */
 void gp_drain_flush(struct gp_recorder *recorder, struct gp_ring_view *view);
-/* Publishes a record of the recorder's own (ring 0). */
+/* drain_tell.c: publishes a record of the recorder's own (ring 0). */
 void gp_drain_tell(struct gp_recorder *recorder, struct gp_record *record, const char *text);
 
 /*
@@ -285,7 +300,12 @@ bool gp_flush_end(const struct gp_recorder *recorder);
 void gp_losses_early(unsigned which);
 /* There is a control page: what was lost by now, and what will be, survives a kill. */
 void gp_losses_begin(struct gp_recorder *recorder);
-unsigned gp_loss_of(enum gp_kind kind); /* 0 memory, 1 launch, 2 other */
+/* 0 memory, 1 launch, 2 other */
+static inline unsigned gp_loss_of(enum gp_kind kind)
+{
+	enum gp_class class = gp_event_infos[kind % GP_KINDS].class;
+	return class == GP_CLASS_MEMORY ? 0 : class == GP_CLASS_LAUNCH ? 1 : 2;
+}
 /* `slots` slots from `tail` on were applied but could not be written. */
 void gp_losses_unwritten(struct gp_recorder *recorder, const struct gp_ring_view *view,
 			 uint64_t tail, uint64_t slots);
@@ -341,7 +361,9 @@ void gp_futex_set_shared(_Atomic uint32_t *word, uint32_t value);
 void gp_say_init(void);
 /* Is the stderr that the process started with the file behind `path`? */
 bool gp_say_goes_to(const char *path);
-/* Calls `write`, which returns -1 with errno; none of its signals reaches the job. */
+/*
+ * unseen_write.c: calls `write`, which returns -1 with errno; none of its signals reaches the job.
+ */
 void gp_write_unseen(long (*write)(const char *, size_t), const char *line, size_t length);
 void gp_say_errno(const char *text, const char *subject, int error);
 /* What can be done about what was said just before. */

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "recorder.h"
-#include "scope.h"
 #include "stack_table.h"
 
 #define KEEP_FREE (32u << 20) /* never the last of /dev/shm: DataLoader workers live there too */
@@ -148,7 +147,7 @@ static void take_lock(struct gp_recorder *r)
 	gp_control->is_lock_sure = is_locked && !r->writer.is_shared_table;
 }
 
-bool gp_ring_place_open(struct gp_recorder *r)
+bool gp_ring_place_open(struct gp_recorder *r, uint32_t (*first_word)(struct gp_recorder *))
 {
 	if (!open_in(r, gp_settings.ring_dir) && !open_beside_recording(r) && !open_private(r))
 		return false;
@@ -163,7 +162,7 @@ bool gp_ring_place_open(struct gp_recorder *r)
 	memcpy(c->boot_id, r->writer.header.boot_id, sizeof c->boot_id);
 	memcpy(c->output, r->writer.path, sizeof c->output);
 	/* before anybody else can wish for another one */
-	r->first_word = gp_scope_begin(r);
+	r->first_word = first_word(r);
 	atomic_store(&c->level, gp_word_level(r->first_word));
 	atomic_store(&c->uses, gp_settings.has_uses);
 	atomic_store(&c->want_uses, gp_settings.has_uses);

@@ -22,7 +22,6 @@ static struct {
 	 * of a span that is over beside the word of the next one.
 	 */
 	_Atomic uint64_t span;
-	_Atomic uint32_t ended_by; /* enum gp_scope_by: what ended the recording; 0: nothing */
 } scope;
 
 static uint64_t now_ns(void)
@@ -111,9 +110,9 @@ static bool open_with(enum gp_scope_by by, uint32_t level, uint32_t *number)
 
 /* ---- the last span ---- */
 
-bool gp_scope_is_over(void)
+bool gp_recorder_is_wanted(void)
 {
-	return atomic_load(&scope.ended_by) != 0;
+	return gp_recorder_is_initialised && gp_settings.is_on && !gp_scope_is_over();
 }
 
 /* Orders end spans, never the recording: who gives them may want to begin again. */
@@ -151,7 +150,7 @@ static struct gp_record end_of_recording(uint32_t by)
 
 void gp_scope_end(enum gp_scope_by by)
 {
-	atomic_store(&scope.ended_by, by);
+	atomic_store(&gp_scope_ended_by, by);
 	if (atomic_load(&gp_local->word) == 0)
 		return;
 	stop_recording();
@@ -280,7 +279,7 @@ void gp_scope_tell_end(struct gp_recorder *r)
 {
 	if (!gp_scope_is_over())
 		return;
-	struct gp_record end = end_of_recording(atomic_load(&scope.ended_by));
+	struct gp_record end = end_of_recording(atomic_load(&gp_scope_ended_by));
 	gp_drain_tell(r, &end, NULL);
 	gp_say(false, "the recording ends before the job:", r->writer.path);
 }

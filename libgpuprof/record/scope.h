@@ -31,7 +31,12 @@ GP_COLD bool gp_scope_close(enum gp_scope_by by, uint64_t span);
 /* No event is recorded from here on; the drain thread finishes, where it records. Any thread. */
 GP_COLD void gp_scope_end(enum gp_scope_by by);
 /* Has it been called in this process, or in one that it was forked from? */
-GP_COLD bool gp_scope_is_over(void);
+static inline bool gp_scope_is_over(void)
+{
+	return atomic_load(&gp_scope_ended_by) != 0;
+}
+/* Is this process to be recorded? */
+GP_COLD bool gp_recorder_is_wanted(void);
 
 /* ---- the drain thread's ---- */
 

@@ -17,9 +17,6 @@
 
 #define DEPTH_MOST 64u
 
-struct gp_settings gp_settings;
-enum gp_scope_from gp_scope_follow GP_HOT_DATA;
-
 extern char **environ;
 extern char *program_invocation_short_name;
 

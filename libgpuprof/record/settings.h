@@ -43,6 +43,8 @@ struct gp_settings {
 extern struct gp_settings gp_settings __attribute__((visibility("hidden")));
 /* Its scope.from, for what looks at it with each range. */
 extern enum gp_scope_from gp_scope_follow GP_HOT_DATA __attribute__((visibility("hidden")));
+/* enum gp_scope_by: what ended the recording; 0: nothing */
+extern _Atomic uint32_t gp_scope_ended_by __attribute__((visibility("hidden")));
 
 /* In a process that is to be recorded, also notes unknown GPUPROF_* variables and bad values. */
 void gp_settings_read(void);

@@ -18,6 +18,7 @@
 #include <linux/magic.h>
 
 #include "../../libgpuprof/record/recorder.h"
+#include "../../libgpuprof/record/scope.h"
 
 static unsigned long told_type;
 
@@ -42,7 +43,7 @@ static void open_place(unsigned long type)
 	strcpy(gp_settings.ring_dir, directory);
 	snprintf(recording, sizeof recording, "%s/x.gpr", directory);
 	strcpy(recorder.writer.path, recording);
-	assert_true(gp_ring_place_open(&recorder));
+	assert_true(gp_ring_place_open(&recorder, gp_scope_begin));
 }
 
 static bool is_shared_on(unsigned long type)

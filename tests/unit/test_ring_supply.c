@@ -12,6 +12,7 @@
 
 #include "../../libgpuprof/record/headroom.h"
 #include "../../libgpuprof/record/recorder.h"
+#include "../../libgpuprof/record/scope.h"
 
 #define WAITERS 200u
 
@@ -39,7 +40,7 @@ static void open_recorder(long step)
 	recorder.ranges = gp_open_ranges_open(16);
 	assert_non_null(recorder.live);
 	assert_non_null(recorder.ranges);
-	assert_true(gp_ring_place_open(&recorder));
+	assert_true(gp_ring_place_open(&recorder, gp_scope_begin));
 	assert_true(recorder.is_private);
 	assert_true(gp_ring_place_add(&recorder)); /* the drain thread's own */
 	recorder.rings_wanted = WAITERS;

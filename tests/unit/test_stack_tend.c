@@ -8,6 +8,7 @@
 
 #include "../../libgpuprof/record/headroom.h"
 #include "../../libgpuprof/record/recorder.h"
+#include "../../libgpuprof/record/scope.h"
 #include "../../libgpuprof/record/stack_table.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -35,7 +36,7 @@ static void open_recorder(uint64_t budget)
 	r->define.entry = entry_of;
 	r->headroom = GP_NO_LIMIT;
 	r->budget = gp_settings.memory_bytes = budget;
-	assert_true(gp_ring_place_open(r));
+	assert_true(gp_ring_place_open(r, gp_scope_begin));
 	assert_true(r->is_private);
 	assert_true(gp_ring_place_add(r));
 	assert_true(gp_ring_place_add(r));
