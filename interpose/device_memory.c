@@ -3,13 +3,13 @@
 
 #include "capture.h"
 #include "cuda_api.h"
-#include "hook_trace.h"
 
 #define PERIOD_NS 100000000u
 /* a device that nobody launches on must not keep others' launches on the slow path */
 #define GIVE_UP_NS 1000000000u
 
 _Atomic uint64_t gp_devices_changed GP_HOT_DATA;
+gp_device_fraction_of *_Atomic gp_device_fraction;
 
 static struct {
 	_Atomic uint64_t asked_ns; /* 0: never */
@@ -49,7 +49,9 @@ static void put_record(unsigned device, uint64_t free_bytes, uint64_t total_byte
 /* The framework takes its fraction of the device's memory, cut down to a byte. */
 static void learn_limit(unsigned device, uint64_t total_bytes)
 {
-	double fraction = gp_trace_fraction(device);
+	/* partner: the store in gp_trace_attach */
+	gp_device_fraction_of *of = atomic_load_explicit(&gp_device_fraction, memory_order_acquire);
+	const double fraction = of ? of(device) : -1;
 	size_t whole = 0;
 	if (fraction < 0)
 		return;

@@ -22,6 +22,13 @@ GP_HOT void gp_device_memory_changed(unsigned device)
 	gp_is_due(GP_DUE_MEMORY);
 }
 
+/*
+ * The fraction of the device's memory that the framework's allocator may have, 0..1; below 0: not
+ * known. Not under another device's lock. NULL until the allocator is known.
+ */
+typedef double gp_device_fraction_of(unsigned device);
+extern gp_device_fraction_of *_Atomic gp_device_fraction __attribute__((visibility("hidden")));
+
 /* At a quiet moment: the calling thread's device, if it is due. */
 void gp_device_memory_ask(void);
 /* At once, under whatever lock: the framework has just run out of it. */

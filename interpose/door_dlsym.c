@@ -9,8 +9,8 @@
  */
 #include <dlfcn.h>
 
-#include "door_misses.h"
 #include "elf_lookup.h"
+#include "find_python.h"
 #include "mapped_scope.h"
 #include "resolver.h"
 

@@ -4,8 +4,8 @@
  * a lock that a constructor under the loader's lock waits for.
  */
 #include "door_procaddress.h"
+#include "find_python.h"
 
-#include "door_misses.h"
 #include "driver_export.h"
 #include "resolver.h"
 

@@ -228,6 +228,11 @@ void gp_trace_first_block(void)
 		gp_join_try();
 }
 
+static double fraction_of(unsigned device)
+{
+	return device < GP_DEVICES ? allocator.fraction(allocator.object, (int8_t)device) : -1;
+}
+
 void gp_trace_attach(void)
 {
 	char version[64];
@@ -243,18 +248,13 @@ void gp_trace_attach(void)
 		gp_join_want(&allocator);
 	if (!why)
 		gp_torch_allocator_attach(&allocator, told);
-	/* partner: the loads in gp_trace_wanted and gp_trace_fraction */
+	/* partner: the load in gp_trace_wanted */
 	atomic_store_explicit(&outcome, why ? why : "", memory_order_release);
+	if (!why && allocator.fraction)
+		/* partner: the load in learn_limit */
+		atomic_store_explicit(&gp_device_fraction, fraction_of, memory_order_release);
 	if (!why)
 		gp_device_memory_changed(gp_device_current());
-}
-
-double gp_trace_fraction(unsigned device)
-{
-	const char *how = atomic_load_explicit(&outcome, memory_order_acquire);
-	if (!how || *how || !allocator.fraction || device >= GP_DEVICES)
-		return -1;
-	return allocator.fraction(allocator.object, (int8_t)device);
 }
 
 void gp_trace_restart(bool is_child)

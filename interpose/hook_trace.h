@@ -81,11 +81,6 @@ void gp_trace_first_block(void);
 void gp_trace_attach(void);
 /* It is attached, but what was there before stays unknown. */
 void gp_trace_say_untold(const char *why);
-/*
- * The fraction of the device's memory that the allocator may have, 0..1; below 0: not known. Not
- * under another device's lock.
- */
-double gp_trace_fraction(unsigned device);
 
 /* A process begins to record. */
 void gp_trace_restart(bool is_child);

@@ -4,33 +4,26 @@
 #include <errno.h>
 
 #include "capture.h"
-#include "device_memory.h"
-#include "hook_trace.h"
-#include "torch_ranges.h"
-#include "trace_join.h"
 
 _Atomic uint32_t gp_due GP_HOT_DATA;
+const struct gp_quiet_action *gp_quiet_actions;
 
 /* True for one of those who see it at once. */
-static bool take(enum gp_due what)
+static bool take(const struct gp_quiet_action *action)
 {
-	return atomic_load(&gp_due) & (uint32_t)what &&
-	       atomic_fetch_and(&gp_due, ~(uint32_t)what) & (uint32_t)what;
+	const uint32_t what = action->what;
+	if ((atomic_load(&gp_due) & what) == 0)
+		return false;
+	return action->ends_itself || (atomic_fetch_and(&gp_due, ~what) & what) != 0;
 }
 
 void gp_quiet_moment_slow(void)
 {
 	int kept = errno;
-	if (!gp_is_capturing()) {
-		if (take(GP_DUE_RANGES))
-			gp_torch_ranges_attach();
-		if (take(GP_DUE_ATTACH))
-			gp_trace_attach();
-		if (take(GP_DUE_JOIN))
-			gp_join_try();
-		if (atomic_load(&gp_due) & GP_DUE_MEMORY)
-			gp_device_memory_ask();
-	}
+	if (!gp_is_capturing())
+		for (const struct gp_quiet_action *a = gp_quiet_actions; a && a->act; a++)
+			if (take(a))
+				a->act();
 	errno = kept;
 }
 

@@ -19,6 +19,14 @@ enum gp_due {
 };
 extern _Atomic uint32_t gp_due GP_HOT_DATA __attribute__((visibility("hidden")));
 
+struct gp_quiet_action {
+	enum gp_due what;
+	bool ends_itself; /* `act` says when it is not due any more; else one call is enough */
+	void (*act)(void);
+};
+/* In the order in which they are done; `act` NULL ends them. Set by the constructor. */
+extern const struct gp_quiet_action *gp_quiet_actions __attribute__((visibility("hidden")));
+
 GP_HOT void gp_is_due(enum gp_due what)
 {
 	if (!(atomic_load_explicit(&gp_due, memory_order_relaxed) & (uint32_t)what))

@@ -12,12 +12,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../libgpuprof/record/stack_take.h"
+#include "../libgpuprof/record/record.h"
 #include "door_procaddress.h"
 #include "elf_lookup.h"
 #include "elf_tables.h"
 #include "mapped_scope.h"
 #include "mapped_symbol.h"
+#include "symbol_name.h"
 
 #define DRIVER "libcuda.so.1"
 /* A power of two, over four times the addresses that GP_CUDA_ROWS rows can have. */
@@ -50,14 +51,6 @@ struct routes {
 	struct route slot[SLOTS];
 };
 
-struct gp_cuda gp_cuda;
-gp_dlsym_function *gp_next_dlsym;
-gp_get_proc_address *gp_real_get_proc_address;
-gp_get_proc_address_v2 *gp_real_get_proc_address_v2;
-bool gp_doors_open GP_HOT_DATA;
-unsigned gp_objects_at_start;
-
-gp_dlsym_function *gp_libc_dlsym;
 static struct routes *_Atomic published;
 
 static const struct gp_cuda_wrapper resolvers[RESOLVERS] = {
@@ -66,34 +59,6 @@ static const struct gp_cuda_wrapper resolvers[RESOLVERS] = {
 	{ "cuGetProcAddress_v2", (void *)gp_door_get_proc_address_v2,
 	  (void **)&gp_real_get_proc_address_v2 },
 };
-
-/* ---- the next dlsym ---- */
-
-/* A C library without any dlsym that we know: look-ups fail, nothing crashes. */
-static void *no_dlsym(void *handle, const char *name)
-{
-	(void)handle, (void)name;
-	return NULL;
-}
-
-/*
- * Read from the mapped object: for a preload behind us may carry dlsym under libc's versions, as we
- * do, and one before us may need dlsym for its first malloc, where the loader's own look-ups would
- * call that malloc again. ThreadSanitizer's runtime has functions in front of libc's, which jump to
- * NULL until it has looked the originals up, and its first look-up already comes here. So this path
- * calls no function that a sanitizer intercepts.
- */
-void gp_dlsym_find(void)
-{
-	void *found = gp_mapped_symbol("libc.so", "dlsym", NULL, 0);
-	if (!found) /* before glibc 2.34 */
-		found = gp_mapped_symbol("libdl", "dlsym", NULL, 0);
-	gp_dlsym_function *libc = found ? (gp_dlsym_function *)found : no_dlsym;
-	void *next = gp_mapped_next((const void *)&gp_cuda, UINT32_MAX, "dlsym");
-	/* the same values from every thread */
-	__atomic_store_n(&gp_libc_dlsym, libc, __ATOMIC_RELAXED);
-	__atomic_store_n(&gp_next_dlsym, next ? (gp_dlsym_function *)next : libc, __ATOMIC_RELEASE);
-}
 
 /* ---- routes ---- */
 
@@ -414,61 +379,49 @@ bool gp_is_behind_us(const void *caller)
 	return routes && is_behind(routes, caller);
 }
 
-static int count_loads(struct dl_phdr_info *object, size_t bytes, void *context)
-{
-	(void)bytes;
-	*(unsigned long long *)context = object->dlpi_adds;
-	return 1;
-}
+/* ---- look-ups that lead past us ---- */
 
-static void *in_process(void *context, const char *name)
-{
-	(void)context;
-	return gp_mapped_any(name);
-}
+static _Atomic uint64_t misses;
 
-struct extent {
-	uintptr_t inside, from, to;
-};
-
-static int find_extent(struct dl_phdr_info *object, size_t bytes, void *context)
+static bool is_row_name(const char *name)
 {
-	struct extent *e = context;
-	(void)bytes;
-	if (!gp_elf_is_mapped(object, (const void *)e->inside, 1))
-		return 0;
-	e->from = UINTPTR_MAX;
-	for (unsigned k = 0; k < object->dlpi_phnum; k++) {
-		const ElfW(Phdr) *segment = &object->dlpi_phdr[k];
-		const uintptr_t at = object->dlpi_addr + segment->p_vaddr;
-		if (segment->p_type != PT_LOAD)
-			continue;
-		e->from = at < e->from ? at : e->from;
-		e->to = at + segment->p_memsz > e->to ? at + segment->p_memsz : e->to;
+	if (strcmp(name, "cuGetProcAddress") == 0 || strcmp(name, "cuGetProcAddress_v2") == 0)
+		return true;
+	for (unsigned row = 0; row < GP_CUDA_ROWS; row++) {
+		struct gp_symbol_name parsed;
+		if (gp_symbol_parse(gp_cuda_wrappers[row].symbol, &parsed) &&
+		    (strcmp(parsed.base, name) == 0 ||
+		     strcmp(gp_cuda_wrappers[row].symbol, name) == 0))
+			return true;
 	}
-	return 1;
+	return false;
 }
 
-static bool find_interpreter(void)
+/* A preload before us answers with its own, and comes to us from there. */
+static bool is_before_us(const void *address)
 {
-	struct extent e = { .inside = (uintptr_t)gp_mapped_any("PyInterpreterState_Main") };
-	if (!gp_stack_find(in_process, NULL))
-		return false;
-	if (e.inside && gp_mapped_walk(find_extent, &e))
-		gp_stack_found(e.from, e.to);
-	return true;
+	return gp_elf_position(address) < gp_elf_position((const void *)&misses);
 }
 
-void gp_find_python(void)
+void gp_misses_tell(void)
 {
-	static _Atomic unsigned long long loads_seen;
-	static _Atomic bool is_found;
-	unsigned long long loads = 0;
-	if (!gp_settings.has_python || atomic_load_explicit(&is_found, memory_order_relaxed))
+	const struct gp_record fact = { .kind = GP_FACT,
+					.aux = GP_FACT_ROUTES,
+					.fact.value = atomic_load_explicit(&misses,
+									   memory_order_relaxed) };
+	if (fact.fact.value != 0)
+		gp_define(&fact, NULL, 0);
+}
+
+void gp_miss_check(const char *name, void *real)
+{
+	if (!real || !name || !gp_doors_open || !gp_is_resolved() || gp_row_of(real) ||
+	    !is_row_name(name) || is_before_us(real))
 		return;
-	gp_mapped_walk(count_loads, &loads);
-	if (loads == atomic_load_explicit(&loads_seen, memory_order_relaxed))
-		return;
-	atomic_store_explicit(&is_found, find_interpreter(), memory_order_relaxed);
-	atomic_store_explicit(&loads_seen, loads, memory_order_relaxed);
+	atomic_fetch_add_explicit(&misses, 1, memory_order_relaxed);
+	bool is_recording = atomic_load_explicit(&gp_local->word, memory_order_relaxed) != 0;
+	if (is_recording && gp_enter()) {
+		gp_misses_tell();
+		gp_leave();
+	}
 }

@@ -1,6 +1,6 @@
 /*
  * The way to the real driver: the functions it has, and the wrapper that belongs to each of their
- * addresses. Owns gp_cuda. Reads the tables of mapped objects: it enters no loader, calls nothing
+ * addresses. Fills gp_cuda. Reads the tables of mapped objects: it enters no loader, calls nothing
  * of the driver and takes no lock but dl_iterate_phdr's, so wrappers may resolve at any moment.
  */
 #ifndef GP_RESOLVER_H
@@ -9,27 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cuda_api.h"
-
-typedef void *gp_dlsym_function(void *handle, const char *name);
-typedef CUresult gp_get_proc_address_v2(const char *, void **, int, cuuint64_t, int *);
-typedef CUresult gp_get_proc_address(const char *, void **, int, cuuint64_t);
-
-/* dlsym as it would be without us: the next one in the search order, another preload's or libc's.
- * Never NULL after gp_dlsym_find. */
-extern gp_dlsym_function *gp_next_dlsym __attribute__((visibility("hidden")));
-/* libc's own, whatever stands between. */
-extern gp_dlsym_function *gp_libc_dlsym __attribute__((visibility("hidden")));
-void gp_dlsym_find(void);
-
-/* Looks for the interpreter where Python stacks are wanted and objects were loaded since the last
- * look. At a door. */
-void gp_find_python(void);
-
-/* The real resolvers; NULL as in gp_cuda. They are not rows: their own doors are in
- * door_procaddress.c. */
-extern gp_get_proc_address *gp_real_get_proc_address __attribute__((visibility("hidden")));
-extern gp_get_proc_address_v2 *gp_real_get_proc_address_v2 __attribute__((visibility("hidden")));
+#include "real_driver.h"
 
 /*
  * True when libcuda.so.1, or an interposer that stands for it, is mapped and gp_cuda is filled.
@@ -76,10 +56,13 @@ bool gp_is_behind_us(const void *caller);
  */
 void gp_start(void);
 
-/* False with GPUPROF=off: the doors hand out nothing of ours. Set by the constructor. */
-extern bool gp_doors_open __attribute__((visibility("hidden")));
-
-/* Objects that were loaded when the constructor ran: the global scope of the program. */
-extern unsigned gp_objects_at_start __attribute__((visibility("hidden")));
+/*
+ * For the doors: `real` is answered as it is to a request for `name`. Counted when a row has that
+ * name: another variant than we know, or another interposer's. The count is told when recording
+ * begins and whenever it grows after that; look-ups alone never begin a recording.
+ */
+void gp_miss_check(const char *name, void *real);
+/* Writes the count as FACT ROUTES, if there is any. On a thread that records, depth raised. */
+void gp_misses_tell(void);
 
 #endif

@@ -6,13 +6,17 @@
 
 #include "../libgpuprof/record/record.h"
 #include "../libgpuprof/record/stack_take.h"
-#include "door_misses.h"
+#include "device_memory.h"
 #include "door_nvtx.h"
 #include "door_unwind.h"
 #include "elf_lookup.h"
 #include "hook_context.h"
+#include "hook_trace.h"
 #include "mapped_symbol.h"
+#include "quiet_moment.h"
 #include "resolver.h"
+#include "torch_ranges.h"
+#include "trace_join.h"
 
 static void tell_what_is_known(void)
 {
@@ -20,6 +24,14 @@ static void tell_what_is_known(void)
 	gp_misses_tell();
 	gp_nvtx_tell();
 }
+
+static const struct gp_quiet_action quiet_actions[] = {
+	{ GP_DUE_RANGES, false, gp_torch_ranges_attach },
+	{ GP_DUE_ATTACH, false, gp_trace_attach },
+	{ GP_DUE_JOIN, false, gp_join_try },
+	{ GP_DUE_MEMORY, true, gp_device_memory_ask },
+	{ 0 },
+};
 
 void gp_start(void)
 {
@@ -30,6 +42,7 @@ void gp_start(void)
 	gp_dlsym_find();
 	gp_objects_at_start = gp_elf_position(NULL);
 	gp_recorder_started = tell_what_is_known;
+	gp_quiet_actions = quiet_actions;
 	if (!gp_recorder_init())
 		return;
 	gp_walks_guard_forks();

@@ -43,22 +43,26 @@ bool gp_resolve_call(const char *symbol, void **real)
 static double fraction;
 static unsigned attached;
 
-void gp_trace_attach(void)
+static void count_attach(void)
 {
 	attached++;
 }
 
 static unsigned joined;
 
-void gp_torch_ranges_attach(void)
-{
-}
-void gp_join_try(void)
+static void count_join(void)
 {
 	joined++;
 }
 
-double gp_trace_fraction(unsigned device)
+static const struct gp_quiet_action quiet_actions[] = {
+	{ GP_DUE_ATTACH, false, count_attach },
+	{ GP_DUE_JOIN, false, count_join },
+	{ GP_DUE_MEMORY, true, gp_device_memory_ask },
+	{ 0 },
+};
+
+static double fraction_of(unsigned device)
 {
 	(void)device;
 	return fraction;
@@ -246,6 +250,8 @@ static int fresh(void **state)
 	attached = 0;
 	joined = 0;
 	fraction = -1;
+	atomic_store(&gp_device_fraction, fraction_of);
+	gp_quiet_actions = quiet_actions;
 	memset(&gp_cuda, 0, sizeof gp_cuda);
 #define CUDA(symbol, parameters, arguments, hook) gp_cuda.symbol = real_##symbol;
 #define CALL(symbol, parameters)

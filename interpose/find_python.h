@@ -1,0 +1,12 @@
+/* Finds the Python interpreter of the process, without the loader, for the stacks of its
+ * frames. */
+#ifndef GP_FIND_PYTHON_H
+#define GP_FIND_PYTHON_H
+
+/*
+ * Looks for the interpreter where Python stacks are wanted and objects were loaded since the last
+ * look. At a door.
+ */
+void gp_find_python(void);
+
+#endif

@@ -1,0 +1,66 @@
+"""Largest circles of files that need each other's symbols, room by room: circles.py BUILD
+
+A file needs another one of its room when its object has a symbol undefined that the other defines.
+Files that reach each other are one circle. Prints a line for each circle with more than MOST files.
+"""
+import os
+import subprocess
+import sys
+
+MOST = 4
+ROOMS = {"interpose": "preload", "libgpuprof/record": "preload", "libgpuprof/state": "preload",
+         "libgpuprof/format": "preload", "libgpuprof/read": "read", "libgpuprof/analyze": "read",
+         "tools": "tool"}
+
+
+def symbols(path):
+    defined, needed = set(), set()
+    for line in subprocess.run(["nm", "--format=posix", path], check=True, capture_output=True,
+                               text=True).stdout.splitlines():
+        name, kind = line.split()[:2]
+        (needed if kind == "U" else defined if kind.isupper() else set()).add(name)
+    return defined, needed
+
+
+def needs_of(objects):
+    """Of each file those of the room that it needs."""
+    found = {name: symbols(path) for name, path in objects.items()}
+    owner = {symbol: name for name, (defined, _) in found.items() for symbol in defined}
+    return {name: {owner[symbol] for symbol in needed if symbol in owner} - {name}
+            for name, (_, needed) in found.items()}
+
+
+def reached(needs, name):
+    seen, todo = set(), [name]
+    while todo:
+        for other in needs[todo.pop()] - seen:
+            seen.add(other)
+            todo.append(other)
+    return seen
+
+
+def circles(needs):
+    reach = {name: reached(needs, name) for name in needs}
+    return {frozenset(other for other in reach[name] if name in reach[other])
+            for name in needs if name in reach[name]}
+
+
+def main(build):
+    status = 0
+    for room, kind in ROOMS.items():
+        sources = sorted(name for name in os.listdir(room) if name.endswith(".c"))
+        paths = {name: os.path.join(build, kind, room, name + ".o") for name in sources}
+        needs = needs_of({name: path for name, path in paths.items() if os.path.exists(path)})
+        if not needs:
+            print(f"{room}:1: no objects in {build}/{kind}, expected: make all before this check")
+            status = 1
+        for circle in circles(needs):
+            if len(circle) > MOST:
+                print(f"{room}/{min(circle)}:1: {len(circle)} files need each other: "
+                      f"{' '.join(sorted(circle))}, expected: at most {MOST}")
+                status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
