@@ -34,7 +34,8 @@ struct gp_oom {
 	uint64_t other_bytes, other_before_bytes;
 	/* of this job and not of the framework: likewise */
 	uint64_t outside_bytes, outside_before_bytes;
-	int64_t before_at_ns; /* of that peak */
+	int64_t before_at_ns; /* of that peak, the last time; and what was allocated then */
+	uint64_t before_allocated_bytes;
 	size_t like; /* the first with the same stack, size and device: itself, or before */
 };
 struct gp_ooms {

@@ -115,7 +115,8 @@ static void advise_limit(struct advising *g, const struct gp_oom_help *h)
 		BRIEF(v, "a limit %s higher", gp_bytes_text(h->bytes - f->limit_bytes).s);
 	else
 		BRIEF(v, "a higher limit (workaround)");
-	TEXT(v, "%s instead of %s", v->setting, old);
+	TEXT(v, "%s instead of %s%s", v->setting, old,
+	     g->a->verdict == GP_VERDICT_LIMIT ? "" : " (workaround)");
 }
 
 static void advise_settings(struct advising *g)
@@ -158,17 +159,22 @@ static bool is_beyond_device(const struct advising *g)
 	return total && g->oom->bytes > total;
 }
 
-static bool is_said_alike(uint64_t a, uint64_t b)
-{
-	return strcmp(gp_bytes_text(a).s, gp_bytes_text(b).s) == 0;
-}
-
 /* The largest request that is served; NULL: it is not known, or so small that it is another job. */
 static const struct gp_oom_help *smaller_of(const struct advising *g)
 {
 	const struct gp_oom_help *h = help_of(g, GP_HELP_SMALLER);
-	return h && h->bytes >= g->oom->bytes / 4 && !is_said_alike(h->bytes, g->oom->bytes) ? h :
-											       NULL;
+	return h && h->bytes >= g->oom->bytes / 4 ? h : NULL;
+}
+
+/* "43.1 GiB or less", a size for the request; by how much, where three digits hide that. */
+static struct gp_text smaller_size(const struct advising *g, const struct gp_oom_help *h)
+{
+	const uint64_t asked = g->oom->bytes;
+	const bool is_near = strcmp(gp_bytes_text(h->bytes).s, gp_bytes_text(asked).s) == 0;
+	struct gp_text t = is_near ? gp_at_least_text(asked - h->bytes) : gp_at_most_text(h->bytes);
+	const size_t used = strlen(t.s);
+	snprintf(t.s + used, sizeof t.s - used, is_near ? " smaller" : " or less");
+	return t;
 }
 
 static void advise_smaller(struct advising *g)
@@ -178,8 +184,9 @@ static void advise_smaller(struct advising *g)
 		return;
 	struct gp_oom_advice *v =
 		advice_add(g, gp_help_names[h->help], GP_OOM_COST_CONFIGURATION, true, h->bytes);
-	BRIEF(v, "request at most %s", gp_at_most_text(h->bytes).s);
-	TEXT(v, "make the request %s or less (%s)", gp_at_most_text(h->bytes).s,
+	const struct gp_text size = smaller_size(g, h);
+	BRIEF(v, "a request %s", size.s);
+	TEXT(v, "make the request %s (%s)", size.s,
 	     g->a->is_framework ? "smaller batch" : "a smaller buffer");
 }
 
@@ -194,15 +201,16 @@ static void advise_less(struct advising *g, const struct gp_oom_help *h)
 	struct gp_oom_advice *v =
 		advice_add(g, gp_help_names[h->help], GP_OOM_COST_CONFIGURATION, true, h->bytes);
 	BRIEF(v, "smaller batch: %s less", less.s);
-	if (!g->a->is_framework)
+	if (!g->a->is_framework) {
 		TEXT(v, "use %s less of PyTorch's %s, then call torch.cuda.empty_cache()", less.s,
 		     gp_bytes_text(f->allocated_bytes).s);
-	else if (smaller)
-		TEXT(v, "make the request %s or less, or use %s less (smaller batch)",
-		     gp_at_most_text(smaller->bytes).s, less.s);
-	else
+	} else if (smaller) {
+		TEXT(v, "make the request %s, or use %s less (smaller batch)",
+		     smaller_size(g, smaller).s, less.s);
+	} else {
 		TEXT(v, "use %s less of the %s used and requested (smaller batch)", less.s,
 		     gp_bytes_text(f->allocated_bytes + f->bytes).s);
+	}
 }
 
 static void advise_batch(struct advising *g)
@@ -497,20 +505,29 @@ static bool is_of_optimizer(const struct gp_oom_report *r, const struct gp_oom *
 	       gp_frames_are_of_optimizer(frame, s.frames);
 }
 
-/* Whose help removes the cause. */
-static const char *const cures[GP_VERDICTS] = {
-	[GP_VERDICT_STREAM] = "fewer_streams_or_pools",
-	[GP_VERDICT_CACHE] = "empty_cache",
-	[GP_VERDICT_LIMIT] = "higher_limit",
-	[GP_VERDICT_OTHER] = "less_by_others",
-	[GP_VERDICT_OUTSIDE] = "less_outside",
+/* Changes that remove the cause. */
+#define CURES 2u
+static const char *const cures[GP_VERDICTS][CURES] = {
+	[GP_VERDICT_STREAM] = { "fewer_streams_or_pools" },
+	[GP_VERDICT_CACHE] = { "empty_cache" },
+	[GP_VERDICT_LIMIT] = { "higher_limit" },
+	[GP_VERDICT_OTHER] = { "less_by_others" },
+	[GP_VERDICT_OUTSIDE] = { "less_outside" },
+	[GP_VERDICT_RESERVE] = { "less_in_use", "smaller_request" },
 };
+
+static bool is_cure(enum gp_verdict verdict, const struct gp_oom_advice *v)
+{
+	for (size_t k = 0; k < CURES && cures[verdict][k]; k++)
+		if (strcmp(cures[verdict][k], v->change) == 0)
+			return true;
+	return false;
+}
 
 static unsigned rank_of(const struct gp_oom_answer *a, const struct gp_oom_advice *v)
 {
-	const char *cure = cures[a->verdict];
-	const bool is_cure = cure && strcmp(cure, v->change) == 0;
-	return (v->is_sure ? 0u : 2u * GP_OOM_COSTS) + (is_cure ? 0u : GP_OOM_COSTS) + v->cost;
+	return (v->is_sure ? 0u : 2u * GP_OOM_COSTS) +
+	       (is_cure(a->verdict, v) ? 0u : GP_OOM_COSTS) + v->cost;
 }
 
 /* Those of one rank stay in their order. */

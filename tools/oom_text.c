@@ -20,23 +20,12 @@ static uint64_t above(uint64_t more, uint64_t less)
 	return more > less ? more - less : 0;
 }
 
-/* The limit, not the device, decides how much more PyTorch may reserve. */
-static bool is_limit_tighter(const struct gp_oom_facts *f)
-{
-	return f->is_limit_told && f->limit_bytes != GP_BYTES_UNKNOWN &&
-	       above(f->limit_bytes, f->reserved_bytes) < f->free_bytes;
-}
-
-/* "; the 1.00 GiB limit leaves 24.0 MiB", "; the device has 928 MiB free", "" */
-static void say_room(const struct gp_oom_facts *f, bool is_of_limit_alone, char out[ROOM_TEXT])
+/* "; the driver has 138 GiB free", "" where that is not known */
+static void say_driver(const struct gp_oom_facts *f, char out[ROOM_TEXT])
 {
 	out[0] = '\0';
-	if (is_limit_tighter(f))
-		snprintf(out, ROOM_TEXT, "; the %s limit leaves %s",
-			 gp_bytes_text(f->limit_bytes).s,
-			 gp_bytes_text(above(f->limit_bytes, f->reserved_bytes)).s);
-	else if (!is_of_limit_alone && f->free_bytes != GP_BYTES_UNKNOWN)
-		snprintf(out, ROOM_TEXT, "; the device has %s free",
+	if (f->free_bytes != GP_BYTES_UNKNOWN)
+		snprintf(out, ROOM_TEXT, "; the driver has %s free",
 			 gp_bytes_text(f->free_bytes).s);
 }
 
@@ -56,41 +45,44 @@ void gp_oom_missing_text(const struct gp_oom_case *c, char *out)
 		return;
 	}
 	if (strcmp(gp_bytes_text(needed).s, gp_bytes_text(f->bytes).s) != 0)
-		snprintf(segment, sizeof segment, "PyTorch reserves %s for this, ",
-			 gp_bytes_text(needed).s);
-	if (v->kept_bytes)
+		snprintf(segment, sizeof segment, "PyTorch reserves %s, ", gp_bytes_text(needed).s);
+	if (v->kept_bytes && !v->is_limit_tighter)
 		snprintf(kept, sizeof kept, " and may keep %s", gp_bytes_text(v->kept_bytes).s);
+	/* a verdict of the limit has what the driver has free */
+	if (v->is_limit_tighter && v->verdict != GP_VERDICT_LIMIT)
+		say_driver(f, kept);
 	if (v->is_limit_tighter)
-		SAY("%s: %sthe limit leaves %s", missing.s, segment,
-		    gp_bytes_text(above(f->limit_bytes, f->reserved_bytes)).s);
+		SAY("%s: %sthe %s limit leaves %s%s", missing.s, segment,
+		    gp_bytes_text(f->limit_bytes).s,
+		    gp_bytes_text(above(f->limit_bytes, f->reserved_bytes)).s, kept);
 	else
 		SAY("%s: %sthe driver has %s free%s", missing.s, segment,
 		    gp_bytes_text(f->free_bytes).s, kept);
 }
 
+/* The moment with which growth is compared: that much did fit then. */
+#define BEFORE "%s, when PyTorch held %s"
+#define BEFORE_OF(o) gp_ns_text((o)->before_at_ns).s, gp_bytes_text((o)->before_allocated_bytes).s
+
 static void say_stream(const struct gp_oom_case *c, char *out)
 {
 	const uint64_t *cause = c->frag.cause_bytes;
 	const char *where = "for other streams or in private pools";
-	char room[ROOM_TEXT];
-	say_room(&c->facts, true, room);
 	if (c->facts.has_arena && !cause[GP_CAUSE_PRIVATE] && cause[GP_CAUSE_STREAM])
 		where = "for other streams";
 	else if (c->facts.has_arena && cause[GP_CAUSE_PRIVATE] && !cause[GP_CAUSE_STREAM])
 		where = "in private pools (CUDA graphs, MemPool)";
 	if (c->facts.elsewhere_bytes)
-		SAY("%s are cached %s%s", gp_bytes_text(c->facts.elsewhere_bytes).s, where, room);
+		SAY("%s are cached %s", gp_bytes_text(c->facts.elsewhere_bytes).s, where);
 	else
-		SAY("the cache has a place for %s, %s%s",
-		    gp_bytes_text(c->facts.largest_any_bytes).s, where, room);
+		SAY("the cache has a place for %s, %s",
+		    gp_at_most_text(c->facts.largest_any_bytes).s, where);
 }
 
 static void say_limit(const struct gp_oom_facts *f, char *out)
 {
-	char had[ROOM_TEXT] = "";
-	if (f->free_bytes != GP_BYTES_UNKNOWN)
-		snprintf(had, sizeof had, "; the device has %s free",
-			 gp_bytes_text(f->free_bytes).s);
+	char had[ROOM_TEXT];
+	say_driver(f, had);
 	if (f->is_limit_told)
 		SAY("set_per_process_memory_fraction allows %s%s", gp_bytes_text(f->limit_bytes).s,
 		    had);
@@ -119,10 +111,14 @@ static void say_capacity(const struct gp_oom *o, const struct gp_oom_case *c, ch
 
 static void say_pieces(const struct gp_oom_case *c, char *out)
 {
-	const char *doubt = c->facts.has_arena ? "" : " or for other streams";
-	char room[ROOM_TEXT];
-	say_room(&c->facts, false, room);
-	SAY("%s are cached in pieces%s%s", gp_bytes_text(c->finding.cached_bytes).s, doubt, room);
+	const struct gp_oom_facts *f = &c->facts;
+	const char *doubt = f->has_arena ? "" : ", or for other streams";
+	const uint64_t largest = f->has_arena ? f->largest_bytes : f->largest_any_bytes;
+	char piece[ROOM_TEXT] = "";
+	if (f->is_framework && largest)
+		snprintf(piece, sizeof piece, " for requests of at most %s",
+			 gp_at_most_text(largest).s);
+	SAY("%s are cached in pieces%s%s", gp_bytes_text(c->finding.cached_bytes).s, piece, doubt);
 }
 
 void gp_oom_reason(const struct gp_oom *o, const struct gp_oom_case *c, char *out)
@@ -136,24 +132,25 @@ void gp_oom_reason(const struct gp_oom *o, const struct gp_oom_case *c, char *ou
 		say_pieces(c, out);
 		return;
 	case GP_VERDICT_CACHE:
-		SAY("%s are unused in its free segments", gp_bytes_text(f->releasable_bytes).s);
+		SAY("PyTorch holds %s in segments without a live block",
+		    gp_bytes_text(f->releasable_bytes).s);
 		return;
 	case GP_VERDICT_LIMIT:
 		say_limit(f, out);
 		return;
 	case GP_VERDICT_OTHER:
-		SAY("by the driver's count, %s more than at %s are used outside this job",
-		    gp_bytes_text(f->other_grown_bytes).s, gp_ns_text(o->before_at_ns).s);
+		SAY("the driver counts %s more for others than at " BEFORE,
+		    gp_bytes_text(f->other_grown_bytes).s, BEFORE_OF(o));
 		return;
 	case GP_VERDICT_OUTSIDE:
-		SAY("this job took %s from the driver, outside PyTorch, after %s",
-		    gp_bytes_text(f->outside_grown_bytes).s, gp_ns_text(o->before_at_ns).s);
+		SAY("this job took %s outside PyTorch after " BEFORE,
+		    gp_bytes_text(f->outside_grown_bytes).s, BEFORE_OF(o));
 		return;
 	case GP_VERDICT_CAPACITY:
 		say_capacity(o, c, out);
 		return;
 	case GP_VERDICT_RESERVE:
-		SAY("%s were free, but not all of it can be allocated",
+		SAY("the driver has %s free, but does not hand out all of it",
 		    gp_bytes_text(f->free_bytes).s);
 		return;
 	case GP_VERDICT_UNKNOWN:
@@ -276,9 +273,9 @@ static void say_rounding(const struct gp_oom_help *h, char *out)
 static void say_came(const struct gp_oom *o, const struct gp_oom_help *h, char *out)
 {
 	struct gp_text a;
-	SAY("without what %s since %s: %s",
+	SAY("without what %s since " BEFORE ": %s",
 	    h->help == GP_HELP_OTHER ? "other processes took" : "was taken outside PyTorch",
-	    gp_ns_text(o->before_at_ns).s, text(&a, h->bytes));
+	    BEFORE_OF(o), text(&a, h->bytes));
 }
 
 void gp_oom_help_text(const struct gp_oom_report *r, const struct gp_oom *o,

@@ -155,6 +155,7 @@ static struct gp_oom begin(const struct search *s, const struct gp_record *r)
 		.outside_bytes = outside(s, r->device),
 		.outside_before_bytes = d->peak_bytes != 0 ? d->outside_bytes : GP_BYTES_UNKNOWN,
 		.before_at_ns = d->peak_at_ns,
+		.before_allocated_bytes = d->peak_bytes,
 	};
 }
 
