@@ -136,7 +136,7 @@ enum gp_help {
 	GP_HELP_MAX_SPLIT,	 /* `bytes` are free in `count` segments that would be whole */
 	GP_HELP_ROUND_SIZES,   /* `bytes` short of the largest place; `count` divisions hide that */
 	GP_HELP_LESS_ROUNDING, /* `bytes` of live blocks and request that divisions add */
-	GP_HELP_STREAMS,       /* `bytes` are cached for other streams and pools */
+	GP_HELP_STREAMS,       /* `bytes` are cached for other streams and pools; see `other` */
 	GP_HELP_LIMIT,	       /* a limit of `bytes` */
 	GP_HELP_OUTSIDE,       /* `bytes` that came outside the framework since the last peak */
 	GP_HELP_OTHER,	       /* `bytes` that came outside the job since */
@@ -162,6 +162,11 @@ struct gp_oom_case {
 	struct gp_oom_finding finding;
 	struct gp_oom_help help[GP_HELPS];
 	size_t helps;
+	/*
+	 * Of frag's pools that of another stream, of the request's pool and of its size, whose
+	 * cache serves the largest request; NULL: there is none, or who asked is not known.
+	 */
+	const struct gp_frag_pool *other;
 	/*
 	 * Who held memory: `bytes` now, `live_bytes` at from_ns. What ended since stands with bytes
 	 * 0. A moment before all that is kept is the first that is.

@@ -274,7 +274,7 @@ static enum gp_status advise_outside(struct advising *g)
 	struct gp_oom_holder holder;
 	if (!h)
 		return GP_OK;
-	enum gp_status status = gp_oom_holder_find(g->r, g->c, true, &holder);
+	enum gp_status status = gp_oom_holder_find(g->r, g->oom, g->c, true, &holder);
 	struct gp_oom_advice *v = advice_add(g, gp_help_names[h->help], GP_OOM_COST_CODE, true,
 					     g->c->finding.missing_bytes);
 	BRIEF(v, "less outside PyTorch");
@@ -304,69 +304,21 @@ static void advise_cache(struct advising *g)
 	     *v->who ? gp_oom_who_short(v->who, 52, shorter) : "it", gp_bytes_text(h->bytes).s);
 }
 
-/* Of another stream, for which most is cached; NULL: which is not known. */
-static const struct gp_frag_pool *pool_of_others(const struct advising *g)
-{
-	const struct gp_frag *f = &g->c->frag;
-	const struct gp_frag_pool *most = NULL;
-	for (size_t k = 0; k < f->pools; k++) {
-		const struct gp_frag_pool *p = &f->pool[k];
-		if (p->arena != f->home && g->c->memory.arena[p->arena].is_known &&
-		    (!most || p->free_bytes > most->free_bytes))
-			most = p;
-	}
-	return most;
-}
-
-/* Who allocated a block there. */
-static bool who_holds(struct advising *g, size_t arena, char who[GP_OOM_WHO_MAX])
-{
-	const struct gp_memory *m = &g->c->memory;
-	const struct gp_memory_device *d = g->c->frag.device;
-	for (size_t k = d->first_segment; k < d->first_segment + d->segments; k++)
-		for (size_t i = m->segment[k].first;
-		     m->segment[k].arena == arena && i < m->segment[k].first + m->segment[k].blocks;
-		     i++)
-			if (m->block[i].state != GP_STATE_FREE)
-				return gp_oom_who(g->r->recording, m->block[i].stack,
-						  m->block[i].at_ns, who);
-	return false;
-}
-
-static void advise_streams(struct advising *g)
+static enum gp_status advise_streams(struct advising *g)
 {
 	const struct gp_oom_help *h = help_of(g, GP_HELP_STREAMS);
-	const uint64_t *cause = g->c->frag.cause_bytes;
 	if (!h)
-		return;
+		return GP_OK;
 	struct gp_oom_advice *v =
 		advice_add(g, gp_help_names[h->help], GP_OOM_COST_CODE, !h->is_bound, h->bytes);
-	if (cause[GP_CAUSE_PRIVATE] > cause[GP_CAUSE_STREAM]) {
-		BRIEF(v, "share one pool");
-		TEXT(v,
-		     "let graphs share one pool, or delete those that are done: %s are cached "
-		     "in private pools",
-		     gp_bytes_text(cause[GP_CAUSE_PRIVATE]).s);
-		return;
-	}
-	BRIEF(v, "allocate on one stream");
-	const struct gp_frag_pool *p = pool_of_others(g);
-	struct gp_text cached = gp_bytes_text(p ? p->free_bytes : h->bytes);
-	char stream[32] = "the stream", shorter[GP_OOM_WHO_MAX];
-	if (p)
-		snprintf(stream, sizeof stream, "stream 0x%" PRIx64,
-			 g->c->memory.arena[p->arena].stream);
-	if (p && who_holds(g, p->arena, v->who))
-		TEXT(v, "allocating on %s (%s cached) may help; %s uses it", stream, cached.s,
-		     gp_oom_who_short(v->who, 60, shorter));
-	else
-		TEXT(v, "allocating on %s (%s cached) may help", stream, cached.s);
+	return gp_oom_elsewhere_text(g->r, g->oom, g->c, v);
 }
 
 /* The cheaper set of blocks whose going makes a place, where one line allocated them. */
-static bool advise_blocks(struct advising *g)
+static enum gp_status advise_blocks(struct advising *g, bool *is_advised)
 {
 	char who[GP_OOM_WHO_MAX];
+	*is_advised = false;
 	for (size_t k = 0; k < g->c->helps && !g->leak; k++) {
 		const struct gp_oom_help *h = &g->c->help[k];
 		bool is_beside = h->help == GP_HELP_FREE_NEIGHBOURS;
@@ -375,17 +327,22 @@ static bool advise_blocks(struct advising *g)
 		if (!is_beside && h->help != GP_HELP_FREE_SEGMENTS)
 			continue;
 		/* it costs more than it brings: only where the figures support no other change */
-		if ((h->bytes > g->oom->bytes && g->a->advices) ||
-		    !gp_oom_set_who(g->r, g->c, set, who))
+		if (h->bytes > g->oom->bytes && g->a->advices)
+			continue;
+		enum gp_status status = gp_oom_set_who(g->r, g->oom, g->c, set, who);
+		if (status)
+			return status;
+		if (!*who)
 			continue;
 		struct gp_oom_advice *v =
 			advice_add(g, gp_help_names[h->help], GP_OOM_COST_CODE, true, h->bytes);
 		snprintf(v->who, sizeof v->who, "%s", who);
 		BRIEF(v, "free %s earlier", gp_plural(h->count, "block").s);
 		gp_oom_set_text(g->c, set, is_beside, v->who, v->text);
-		return true;
+		*is_advised = true;
+		return GP_OK;
 	}
-	return false;
+	return GP_OK;
 }
 
 /* Memory that could have been free already, of a holder whose line is known. */
@@ -396,7 +353,7 @@ static enum gp_status advise_holder(struct advising *g)
 	struct gp_oom_holder holder;
 	if (!h || g->leak || is_beyond_device(g) || g->a->verdict == GP_VERDICT_RESERVE)
 		return GP_OK;
-	enum gp_status status = gp_oom_holder_find(g->r, g->c, false, &holder);
+	enum gp_status status = gp_oom_holder_find(g->r, g->oom, g->c, false, &holder);
 	if (status || holder.bytes < h->bytes)
 		return status;
 	status = gp_oom_holder_free(g->c, h->bytes, &holder);
@@ -436,11 +393,13 @@ static enum gp_status advise_code(struct advising *g)
 	advise_size(g);
 	advise_leak(g);
 	advise_cache(g);
+	bool is_advised = false;
 	enum gp_status status = advise_outside(g);
-	advise_streams(g);
-	if (!advise_blocks(g) && !status)
-		status = advise_holder(g);
-	return status;
+	if (!status)
+		status = advise_streams(g);
+	if (!status)
+		status = advise_blocks(g, &is_advised);
+	return status || is_advised ? status : advise_holder(g);
 }
 
 /* ---- what will not help ---- */

@@ -31,7 +31,10 @@ enum gp_status gp_oom_answer_build(const struct gp_oom_report *r, size_t k,
 		.missing_bytes = c->finding.missing_bytes,
 		.verdict = c->finding.verdict,
 	};
-	snprintf(out->where, sizeof out->where, "GPU %u, at %s", o->device, gp_ns_text(o->at_ns).s);
+	const bool has_stream = out->verdict == GP_VERDICT_STREAM && o->arena.is_known;
+	snprintf(out->where, sizeof out->where, "GPU %u%s%s, at %s", o->device,
+		 has_stream ? ", " : "", has_stream ? gp_oom_stream_text(o->arena.stream).s : "",
+		 gp_ns_text(o->at_ns).s);
 	if (!gp_oom_who(r->recording, o->stack, o->at_ns, out->asker))
 		out->asker[0] = '\0';
 	gp_again_why(r->info, gp_again_lacks(r->info, GP_LACK_STACKS), out->no_asker);

@@ -68,8 +68,15 @@ const char *gp_oom_answer_brief(const struct gp_oom_answer *answer);
 bool gp_oom_who(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
 		char out[GP_OOM_WHO_MAX]);
 /*
+ * The same of memory that is live: where the request or other live memory has the same line, the
+ * nearest caller that none of them has: "a.py:9 f via b.py:4 main". "": no line is known.
+ */
+enum gp_status gp_oom_who_apart(const struct gp_oom_report *report, const struct gp_oom *oom,
+				const struct gp_oom_case *looked, uint32_t stack, int64_t at_ns,
+				char out[GP_OOM_WHO_MAX]);
+/*
  * Where the line would be too long with `others` columns beside it: without the caller's file, if
- * it is the same, or without the caller. "a.py:9 f < :4 g" is such a text.
+ * it is the same ("a.py:9 f < :4 g"), or without the caller; of "f via g" the caller alone.
  */
 const char *gp_oom_who_short(const char *who, size_t others, char out[GP_OOM_WHO_MAX]);
 /* The line that holds most. */
@@ -83,7 +90,7 @@ struct gp_oom_holder {
 	bool is_enough;
 };
 /* Of the framework's blocks, or of what lies outside of it. */
-enum gp_status gp_oom_holder_find(const struct gp_oom_report *report,
+enum gp_status gp_oom_holder_find(const struct gp_oom_report *report, const struct gp_oom *oom,
 				  const struct gp_oom_case *looked, bool is_outside,
 				  struct gp_oom_holder *out);
 
@@ -95,15 +102,20 @@ const char *gp_oom_blocks_text(size_t some, size_t all, char out[GP_OOM_BLOCKS_M
 /* Which of the framework's blocks it must free so that the driver gets `needed`. */
 enum gp_status gp_oom_holder_free(const struct gp_oom_case *looked, uint64_t needed,
 				  struct gp_oom_holder *holder);
-/* Who allocated all blocks of a set; false: no single line did. */
-bool gp_oom_set_who(const struct gp_oom_report *report, const struct gp_oom_case *looked,
-		    const struct gp_block_set *set, char who[GP_OOM_WHO_MAX]);
+/* Who allocated all blocks of a set; "": no single line did. */
+enum gp_status gp_oom_set_who(const struct gp_oom_report *report, const struct gp_oom *oom,
+			      const struct gp_oom_case *looked, const struct gp_block_set *set,
+			      char who[GP_OOM_WHO_MAX]);
 /* To free them; `is_beside`: neighbours that join with gaps, else blocks of whole segments. */
 void gp_oom_set_text(const struct gp_oom_case *looked, const struct gp_block_set *set,
 		     bool is_beside, const char *who, char out[GP_OOM_LINE_MAX]);
 
 /* ---- what to change ---- */
 
+/* oom_elsewhere.c: who, brief and text of an advice to use what other streams and pools cache. */
+enum gp_status gp_oom_elsewhere_text(const struct gp_oom_report *report, const struct gp_oom *oom,
+				     const struct gp_oom_case *looked,
+				     struct gp_oom_advice *advice);
 /*
  * oom_leak.c: the leak that explains it, or may; NULL: none does. It is one of `leaks`, of which
  * the caller frees what was found up to that moment. Rewinds.

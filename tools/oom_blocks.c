@@ -69,17 +69,19 @@ enum gp_status gp_oom_holder_free(const struct gp_oom_case *c, uint64_t needed,
 
 /* ---- a set ---- */
 
-bool gp_oom_set_who(const struct gp_oom_report *r, const struct gp_oom_case *c,
-		    const struct gp_block_set *set, char who[GP_OOM_WHO_MAX])
+enum gp_status gp_oom_set_who(const struct gp_oom_report *r, const struct gp_oom *o,
+			      const struct gp_oom_case *c, const struct gp_block_set *set,
+			      char who[GP_OOM_WHO_MAX])
 {
 	const struct gp_memory *m = &c->memory;
+	who[0] = '\0';
 	if (!set->is_found || !set->blocks)
-		return false;
+		return GP_OK;
 	for (size_t k = 1; k < set->blocks; k++)
 		if (m->block[set->block[k]].stack != m->block[set->block[0]].stack)
-			return false;
+			return GP_OK;
 	const struct gp_memory_block *b = &m->block[set->block[0]];
-	return gp_oom_who(r->recording, b->stack, b->at_ns, who);
+	return gp_oom_who_apart(r, o, c, b->stack, b->at_ns, who);
 }
 
 /* What is live in the segments of a set. */

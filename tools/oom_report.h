@@ -70,6 +70,8 @@ void gp_oom_reason(const struct gp_oom *oom, const struct gp_oom_case *looked, c
 void gp_oom_cause_text(const struct gp_oom *oom, const struct gp_oom_case *looked, char *out);
 /* What is missing, with what there is of it. */
 void gp_oom_missing_text(const struct gp_oom_case *looked, char *out);
+/* "stream 0x7e00", "stream 0": the default one */
+struct gp_text gp_oom_stream_text(uint64_t stream);
 /* What one help would have done, in a sentence. */
 void gp_oom_help_text(const struct gp_oom_report *report, const struct gp_oom *oom,
 		      const struct gp_oom_case *looked, const struct gp_oom_help *help, char *out);

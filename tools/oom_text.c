@@ -64,16 +64,56 @@ void gp_oom_missing_text(const struct gp_oom_case *c, char *out)
 #define BEFORE "%s, when PyTorch held %s"
 #define BEFORE_OF(o) gp_ns_text((o)->before_at_ns).s, gp_bytes_text((o)->before_allocated_bytes).s
 
+struct gp_text gp_oom_stream_text(uint64_t stream)
+{
+	struct gp_text t;
+	snprintf(t.s, sizeof t.s, stream ? "stream 0x%" PRIx64 : "stream %" PRIx64, stream);
+	return t;
+}
+
+static const struct gp_arena *other_arena(const struct gp_oom_case *c)
+{
+	return &c->memory.arena[c->other->arena];
+}
+
+/* All that is cached for others is cached for `other`. */
+static bool is_only_other(const struct gp_oom_case *c)
+{
+	const struct gp_frag_pool *p = c->other;
+	return p &&
+	       p->free_bytes + p->pending_bytes == c->facts.elsewhere_bytes + p->releasable_bytes;
+}
+
+/* "; a piece of 38.0 MiB would fit" */
+static void say_place(const struct gp_oom_case *c, char out[ROOM_TEXT])
+{
+	const struct gp_oom_facts *f = &c->facts;
+	const uint64_t other = c->other ? c->other->largest_request_bytes : 0;
+	const uint64_t most = other >= f->bytes ? other : f->largest_any_bytes;
+	const bool is_named = other >= f->bytes && !is_only_other(c);
+	out[0] = '\0';
+	if (most >= f->bytes)
+		snprintf(out, ROOM_TEXT, "; a piece of %s%s%s would fit", gp_at_most_text(most).s,
+			 is_named ? " for " : "",
+			 is_named ? gp_oom_stream_text(other_arena(c)->stream).s : "");
+	else if (most)
+		snprintf(out, ROOM_TEXT, " in pieces for requests of at most %s",
+			 gp_at_most_text(most).s);
+}
+
 static void say_stream(const struct gp_oom_case *c, char *out)
 {
-	const uint64_t *cause = c->frag.cause_bytes;
-	const char *where = "for other streams or in private pools";
+	const uint64_t *cause = c->frag.cause_bytes, elsewhere = c->facts.elsewhere_bytes;
+	char where[ROOM_TEXT] = "for other streams or in private pools", place[ROOM_TEXT];
 	if (c->facts.has_arena && !cause[GP_CAUSE_PRIVATE] && cause[GP_CAUSE_STREAM])
-		where = "for other streams";
+		snprintf(where, sizeof where, "for %s",
+			 is_only_other(c) ? gp_oom_stream_text(other_arena(c)->stream).s :
+					    "other streams");
 	else if (c->facts.has_arena && cause[GP_CAUSE_PRIVATE] && !cause[GP_CAUSE_STREAM])
-		where = "in private pools (CUDA graphs, MemPool)";
-	if (c->facts.elsewhere_bytes)
-		SAY("%s are cached %s", gp_bytes_text(c->facts.elsewhere_bytes).s, where);
+		snprintf(where, sizeof where, "in private pools (CUDA graphs, MemPool)");
+	say_place(c, place);
+	if (elsewhere)
+		SAY("%s are cached %s%s", gp_bytes_text(elsewhere).s, where, place);
 	else
 		SAY("the cache has a place for %s, %s",
 		    gp_at_most_text(c->facts.largest_any_bytes).s, where);
@@ -270,6 +310,17 @@ static void say_rounding(const struct gp_oom_help *h, char *out)
 		    h->count, text(&a, h->bytes), h->count);
 }
 
+static void say_streams(const struct gp_oom_case *c, const struct gp_oom_help *h, char *out)
+{
+	if (h->is_bound)
+		SAY("one stream and pool for both: %s are cached for others",
+		    gp_bytes_text(h->bytes).s);
+	else
+		SAY("on %s: a piece of %s is free there",
+		    gp_oom_stream_text(other_arena(c)->stream).s,
+		    gp_at_most_text(c->other->largest_request_bytes).s);
+}
+
 static void say_came(const struct gp_oom *o, const struct gp_oom_help *h, char *out)
 {
 	struct gp_text a;
@@ -304,7 +355,7 @@ void gp_oom_help_text(const struct gp_oom_report *r, const struct gp_oom *o,
 		say_rounding(h, out);
 		return;
 	case GP_HELP_STREAMS:
-		SAY("one stream and pool for both: %s are cached for others", text(&a, h->bytes));
+		say_streams(c, h, out);
 		return;
 	case GP_HELP_LIMIT:
 		say_higher_limit(r, c, h, out);

@@ -5,7 +5,9 @@
 #include "oom_answer.h"
 #include "report.h"
 
-#define LINE_COLUMNS 81u  /* of an advice, behind its number and cost */
+#define LINE_COLUMNS 83u  /* of an advice, behind its number and cost */
+#define LINES_MOST 32u	  /* of a stack: the user's, and callers */
+#define RIVALS_MOST 64u	  /* stacks, most bytes first, that a line is told apart from */
 #define HOLDERS_TRIED 20u /* groups, most bytes first, of which the first with a line counts */
 
 static void who_frame(const struct gp_frame *frame, char *out, size_t room)
@@ -34,11 +36,24 @@ static bool who_is_anonymous(const struct gp_frame *frame)
 	return frame->is_python && *last == '<' && strcmp(last, "<module>") != 0;
 }
 
+/* The user's line, and those that led to it, the nearest first. */
+struct who_lines {
+	size_t lines;
+	char line[LINES_MOST][GP_OOM_WHO_MAX / 2 - 3];
+};
+
+static void who_add(struct who_lines *w, const struct gp_frame *frame)
+{
+	if (w->lines < LINES_MOST)
+		who_frame(frame, w->line[w->lines++], sizeof *w->line);
+}
+
 /*
- * The caller of the user's frame: a helper's line alone does not tell which call it was. The first
- * that has a name, if one has.
+ * A helper's line alone does not tell which call it was: its callers follow. One without a name
+ * stands there where none has a name.
  */
-static const struct gp_frame *who_caller(const struct gp_frame *frame, size_t frames, size_t user)
+static void who_callers(const struct gp_frame *frame, size_t frames, size_t user,
+			struct who_lines *out)
 {
 	const struct gp_frame *first = NULL;
 	for (size_t k = user + 1; k < frames; k++) {
@@ -49,52 +64,137 @@ static const struct gp_frame *who_caller(const struct gp_frame *frame, size_t fr
 		if (!frame[k].is_python && !who_is_same_module(&frame[k], &frame[user]))
 			break;
 		if (!who_is_anonymous(&frame[k]))
-			return &frame[k];
-		first = first ? first : &frame[k];
+			who_add(out, &frame[k]);
+		else if (!first)
+			first = &frame[k];
 	}
-	return first;
+	if (out->lines == 1 && first)
+		who_add(out, first);
 }
 
-bool gp_oom_who(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
-		char out[GP_OOM_WHO_MAX])
+static bool who_list(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
+		     struct who_lines *out)
 {
 	struct gp_stack s;
 	struct gp_frame frame[GP_FRAMES_MAX];
 	struct gp_names names;
-	char user[GP_OOM_WHO_MAX / 2 - 2], caller[GP_OOM_WHO_MAX / 2 - 2] = "";
-	out[0] = '\0';
+	out->lines = 0;
 	if (!stack || !gp_recording_stack(recording, stack, at_ns, GP_STACK_SYMBOLS, &s, frame,
 					  GP_FRAMES_MAX))
 		return false;
 	gp_recording_names(recording, frame, s.frames, &names);
 	if (names.user == SIZE_MAX || !frame[names.user].function)
 		return false;
-	who_frame(&frame[names.user], user, sizeof user);
-	const struct gp_frame *by = who_caller(frame, s.frames, names.user);
-	if (by)
-		who_frame(by, caller, sizeof caller);
-	snprintf(out, GP_OOM_WHO_MAX, "%s%s%s", user, *caller ? " < " : "", caller);
+	who_add(out, &frame[names.user]);
+	who_callers(frame, s.frames, names.user, out);
+	return true;
+}
+
+/* The user's line and one of its callers, if it has that many. */
+static void who_text(const struct who_lines *w, const char *between, size_t caller,
+		     char out[GP_OOM_WHO_MAX])
+{
+	const int most = sizeof *w->line - 1;
+	if (caller < w->lines)
+		snprintf(out, GP_OOM_WHO_MAX, "%.*s%s%.*s", most, w->line[0], between, most,
+			 w->line[caller]);
+	else
+		snprintf(out, GP_OOM_WHO_MAX, "%.*s", most, w->line[0]);
+}
+
+bool gp_oom_who(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
+		char out[GP_OOM_WHO_MAX])
+{
+	struct who_lines w;
+	out[0] = '\0';
+	if (!who_list(recording, stack, at_ns, &w))
+		return false;
+	who_text(&w, " < ", 1, out);
 	return true;
 }
 
 const char *gp_oom_who_short(const char *who, size_t others, char out[GP_OOM_WHO_MAX])
 {
-	const char *caller = strstr(who, " < ");
+	const char *via = strstr(who, " via "), *caller = via ? via : strstr(who, " < ");
 	snprintf(out, GP_OOM_WHO_MAX, "%s", who);
 	if (!caller || strlen(who) + others <= LINE_COLUMNS)
 		return out;
 	const size_t file = strcspn(who, ":"), name = (size_t)(caller - who);
-	bool is_same = file < name && strncmp(caller + 3, who, file + 1) == 0;
-	snprintf(out + name, GP_OOM_WHO_MAX - name, " < %s", caller + 3 + (is_same ? file : 0));
-	if (strlen(out) + others > LINE_COLUMNS)
+	const size_t between = via ? strlen(" via ") : strlen(" < ");
+	bool is_same = file < name && strncmp(caller + between, who, file + 1) == 0;
+	snprintf(out + name, GP_OOM_WHO_MAX - name, "%.*s%s", (int)between, caller,
+		 caller + between + (is_same ? file : 0));
+	if (strlen(out) + others <= LINE_COLUMNS)
+		return out;
+	/* the line that tells it apart stays */
+	if (via)
+		snprintf(out, GP_OOM_WHO_MAX, "%s", via + between);
+	else
 		out[name] = '\0';
 	return out;
+}
+
+/* ---- told apart ---- */
+
+static int compare_uses(const void *left, const void *right)
+{
+	const struct gp_use *a = left, *b = right;
+	return (a->bytes < b->bytes) - (a->bytes > b->bytes);
+}
+
+/* Which of w's lines another stack has; one that has all of them is of the same calls. */
+static void who_mark(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
+		     const struct who_lines *w, bool is_taken[LINES_MOST])
+{
+	struct who_lines other;
+	bool has[LINES_MOST] = { false };
+	size_t common = 0;
+	if (!who_list(recording, stack, at_ns, &other))
+		return;
+	for (size_t k = 0; k < w->lines; k++) {
+		for (size_t i = 0; i < other.lines && !has[k]; i++)
+			has[k] = strcmp(w->line[k], other.line[i]) == 0;
+		common += has[k];
+	}
+	for (size_t k = 0; k < w->lines && common < w->lines; k++)
+		is_taken[k] |= has[k];
+}
+
+enum gp_status gp_oom_who_apart(const struct gp_oom_report *r, const struct gp_oom *o,
+				const struct gp_oom_case *c, uint32_t stack, int64_t at_ns,
+				char out[GP_OOM_WHO_MAX])
+{
+	struct who_lines w;
+	bool is_taken[LINES_MOST] = { false };
+	size_t apart = 0;
+	out[0] = '\0';
+	if (!who_list(r->recording, stack, at_ns, &w))
+		return GP_OK;
+	struct gp_use *use = calloc(c->uses + 1, sizeof *use);
+	if (!use)
+		return GP_E_MEMORY;
+	memcpy(use, c->use, c->uses * sizeof *use);
+	if (c->uses > 1)
+		qsort(use, c->uses, sizeof *use, compare_uses);
+	who_mark(r->recording, o->stack, o->at_ns, &w, is_taken);
+	for (size_t k = 0; k < c->uses && k < RIVALS_MOST && use[k].bytes; k++)
+		if (use[k].stack != stack)
+			who_mark(r->recording, use[k].stack, use[k].at_ns, &w, is_taken);
+	free(use);
+	while (apart < w.lines && is_taken[apart])
+		apart++;
+	if (apart && apart < w.lines)
+		who_text(&w, " via ", apart, out);
+	else
+		who_text(&w, " < ", 1, out);
+	return GP_OK;
 }
 
 /* ---- who holds ---- */
 
 /* The largest group of uses with a line. */
-static enum gp_status holder_name(const struct gp_oom_report *r, const struct gp_use *use,
+static enum gp_status holder_name(const struct gp_oom_report *r, const struct gp_oom *o,
+				  const struct gp_oom_case *c, const struct gp_use *use,
 				  size_t uses, struct gp_oom_holder *out)
 {
 	const struct gp_grouping how = { .by = GP_BY_STACK };
@@ -102,19 +202,21 @@ static enum gp_status holder_name(const struct gp_oom_report *r, const struct gp
 	enum gp_status status = gp_groups_build(r->recording, use, uses, &how, &groups);
 	if (status)
 		return status;
-	for (size_t k = 0; k < groups.groups && k < HOLDERS_TRIED && !out->bytes; k++) {
+	for (size_t k = 0; !status && k < groups.groups && k < HOLDERS_TRIED && !out->bytes; k++) {
 		const struct gp_use *held = &groups.group[k].use;
-		if (!gp_oom_who(r->recording, held->stack, held->at_ns, out->who))
+		status = gp_oom_who_apart(r, o, c, held->stack, held->at_ns, out->who);
+		if (!*out->who)
 			continue;
 		out->bytes = held->bytes;
 		out->stack = held->stack;
 	}
 	gp_groups_free(&groups);
-	return GP_OK;
+	return status;
 }
 
-enum gp_status gp_oom_holder_find(const struct gp_oom_report *r, const struct gp_oom_case *c,
-				  bool is_outside, struct gp_oom_holder *out)
+enum gp_status gp_oom_holder_find(const struct gp_oom_report *r, const struct gp_oom *o,
+				  const struct gp_oom_case *c, bool is_outside,
+				  struct gp_oom_holder *out)
 {
 	size_t uses = 0;
 	*out = (struct gp_oom_holder){ 0 };
@@ -124,7 +226,7 @@ enum gp_status gp_oom_holder_find(const struct gp_oom_report *r, const struct gp
 	for (size_t k = 0; k < c->uses; k++)
 		if (c->use[k].bytes && (c->use[k].space != GP_SPACE_BLOCK) == is_outside)
 			use[uses++] = c->use[k];
-	enum gp_status status = holder_name(r, use, uses, out);
+	enum gp_status status = holder_name(r, o, c, use, uses, out);
 	free(use);
 	return status;
 }

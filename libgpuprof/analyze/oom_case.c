@@ -146,10 +146,25 @@ static uint64_t driver_bytes(const struct gp_oom *o, const struct gp_allocator_s
 	return (o->bytes + page - 1) / page * page;
 }
 
+/* Of one pool, on two streams. */
+static bool is_other_stream(const struct gp_arena *a, const struct gp_arena *asks)
+{
+	return a->is_known && asks->is_known && a->pool == asks->pool &&
+	       a->user_pool == asks->user_pool && a->stream != asks->stream;
+}
+
+static bool is_better(const struct gp_frag_pool *a, const struct gp_frag_pool *b)
+{
+	if (b == NULL || a->largest_request_bytes != b->largest_request_bytes)
+		return b == NULL || a->largest_request_bytes > b->largest_request_bytes;
+	return a->free_bytes > b->free_bytes;
+}
+
 /* Of pools of its size: what they serve; of all others: what stays cached. */
-static void see_pools(const struct gp_oom *o, const struct gp_oom_case *c, struct gp_oom_facts *out)
+static void see_pools(const struct gp_oom *o, struct gp_oom_case *c)
 {
 	const struct gp_frag *f = &c->frag;
+	struct gp_oom_facts *out = &c->facts;
 	const struct gp_arena *asks = &c->memory.arena[f->home];
 	for (size_t k = 0; k < f->pools; k++) {
 		const struct gp_frag_pool *p = &f->pool[k];
@@ -165,6 +180,8 @@ static void see_pools(const struct gp_oom *o, const struct gp_oom_case *c, struc
 			out->largest_any_bytes = p->largest_request_bytes;
 		if (is_home)
 			out->largest_bytes = p->largest_request_bytes;
+		else if (out->has_arena && is_other_stream(a, asks) && is_better(p, c->other))
+			c->other = p;
 	}
 }
 
@@ -209,7 +226,7 @@ static void gather(const struct gp_oom *o, const struct gp_allocator_settings *s
 		.other_grown_bytes = grown(o->other_bytes, o->other_before_bytes),
 		.outside_grown_bytes = grown(o->outside_bytes, o->outside_before_bytes),
 	};
-	see_pools(o, c, &c->facts);
+	see_pools(o, c);
 	forget_old_limit(&c->facts);
 }
 

@@ -274,7 +274,10 @@ void gp_oom_help_list(const struct gp_oom *oom, const struct gp_allocator_settin
 		add_less_rounding(oom, settings, c);
 	if (v->verdict == GP_VERDICT_STREAM) {
 		add_expandable(oom, settings, c);
-		add_bound(c, GP_HELP_STREAMS, true, c->facts.elsewhere_bytes, 0);
+		add(c, GP_HELP_STREAMS, true, c->facts.elsewhere_bytes, 0);
+		/* served there, or only if all of it were one stream's and pool's */
+		c->help[c->helps - 1].is_bound =
+			c->other == NULL || c->other->largest_request_bytes < oom->bytes;
 	}
 	add_limit(c);
 	add_growth(c, GP_HELP_OUTSIDE, c->facts.outside_grown_bytes, GP_OUTSIDE_LEAST);

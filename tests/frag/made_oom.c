@@ -137,6 +137,24 @@ static void stream(void)
 	run_out(1, 3 * GIB);
 }
 
+/* Two other streams have gaps, of which one serves the request. */
+static void streams(void)
+{
+	fill(1, 0, 6 * GIB);
+	define_arena(3, 0x7f00, 0);
+	segment(2, SEGMENTS + 16 * GIB, 5 * GIB);
+	take(2, SEGMENTS + 16 * GIB, 4 * GIB, 0);
+	take(2, SEGMENTS + 20 * GIB, GIB, 0);
+	block(GP_BLOCK_FREE, 2, SEGMENTS + 16 * GIB, 4 * GIB, 0);
+	segment(3, SEGMENTS + 32 * GIB, 4 * GIB);
+	take(3, SEGMENTS + 32 * GIB, 2 * GIB, 0);
+	take(3, SEGMENTS + 34 * GIB, 2 * GIB, 0);
+	block(GP_BLOCK_FREE, 3, SEGMENTS + 32 * GIB, 2 * GIB, 0);
+	count(0);
+	refuse(GP_SPACE_DEVICE, 3 * GIB, 0);
+	run_out(1, 3 * GIB);
+}
+
 /* A library is refused what the framework keeps in free segments. */
 static void cache(void)
 {
@@ -440,6 +458,7 @@ static const struct {
 	{ "other", other },
 	{ "growth", growth },
 	{ "stream", stream },
+	{ "streams", streams },
 	{ "cache", cache },
 	{ "untold", untold },
 	{ "fraction", fraction },

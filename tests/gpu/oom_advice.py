@@ -185,6 +185,14 @@ def other_stream(job):
     return kept, tensor(job.less(200 * MIB))
 
 
+def side_stream(job):
+    """A side stream's cache has places for the request, and the device has not."""
+    kept = segments_with_a_rest(job, None if job.has("fewer_streams_or_pools") else torch.cuda.Stream())
+    ballast = tensor((free_bytes() - 30 * MIB) // (2 * MIB) * (2 * MIB))
+    job.before()
+    return kept, ballast, tensor(job.less(60 * MIB))
+
+
 def products(x):
     out = [x * k for k in range(2, 7)]
     return sum(t[0] for t in out)
@@ -292,6 +300,7 @@ JOBS = {
     "fragmentation": (fragmentation, EMPTY),
     "interleaved": (interleaved, EXPANDABLE),
     "other_stream": (other_stream, EMPTY),
+    "side_stream": (side_stream, EMPTY),
     "graph_pool": (graph_pool, EMPTY),
     "leak": (leak, ["--less", str(40 * MIB)]),
     "cache": (cache, EXPANDABLE),

@@ -300,6 +300,28 @@ static void helps_against_fragmentation(void **state)
 	gp_frag_free(&c.frag);
 }
 
+/* Of another stream's pool: a place of the request's size serves it; what is cached in sum may. */
+static void a_place_on_another_stream(void **state)
+{
+	(void)state;
+	static struct layout l;
+	struct gp_oom_case c;
+	struct gp_allocator_settings settings;
+	const struct gp_oom oom = { .bytes = (uint64_t)(80 * MIB), .is_framework = true };
+	struct gp_frag_pool other = { .largest_request_bytes = oom.bytes };
+	gp_allocator_settings_read(NULL, &settings);
+	look(&l, &settings, &c, GP_VERDICT_STREAM);
+	assert_true(find(&c, GP_HELP_STREAMS)->is_bound);
+	c.other = &other;
+	gp_oom_help_list(&oom, &settings, &c);
+	assert_true(find(&c, GP_HELP_STREAMS)->is_enough);
+	assert_false(find(&c, GP_HELP_STREAMS)->is_bound);
+	other.largest_request_bytes--;
+	gp_oom_help_list(&oom, &settings, &c);
+	assert_true(find(&c, GP_HELP_STREAMS)->is_bound);
+	gp_frag_free(&c.frag);
+}
+
 /* Blocks of 5 MiB with gaps of 5 MiB: one range would have the same gaps, and no free page. */
 static void gaps_that_stay_in_one_range(void **state)
 {
@@ -449,6 +471,7 @@ int main(void)
 		cmocka_unit_test(what_the_driver_refused_to_others),
 		cmocka_unit_test(just_enough_is_kept_by_the_driver),
 		cmocka_unit_test(helps_against_fragmentation),
+		cmocka_unit_test(a_place_on_another_stream),
 		cmocka_unit_test(gaps_that_stay_in_one_range),
 		cmocka_unit_test(no_advice_that_is_followed_already),
 		cmocka_unit_test(sizes_that_are_nearly_equal),
