@@ -345,6 +345,24 @@ static enum gp_status advise_blocks(struct advising *g, bool *is_advised)
 	return GP_OK;
 }
 
+/* No line is known: what the blocks are, where most memory is in blocks of the request's size. */
+static void advise_alike(struct advising *g)
+{
+	const struct gp_oom_case *c = g->c;
+	char blocks[GP_OOM_BLOCKS_MAX];
+	struct gp_oom_alike alike;
+	gp_oom_alike_find(c, &alike);
+	snprintf(blocks, sizeof blocks, "%zu live blocks have", alike.blocks);
+	if (!g->a->is_framework || !alike.is_most)
+		return;
+	struct gp_oom_advice *v =
+		advice_add(g, "free_held", GP_OOM_COST_CODE, alike.is_enough, g->oom->bytes);
+	BRIEF(v, "free %s earlier", gp_bytes_text(v->bytes).s);
+	TEXT(v, "%s the request's size (%s of the %s in use): free or offload one%s",
+	     alike.blocks == 1 ? "1 live block has" : blocks, gp_bytes_text(alike.bytes).s,
+	     gp_bytes_text(c->facts.allocated_bytes).s, alike.is_enough ? "" : ", which may help");
+}
+
 /* Memory that could have been free already, of a holder whose line is known. */
 static enum gp_status advise_holder(struct advising *g)
 {
@@ -354,6 +372,8 @@ static enum gp_status advise_holder(struct advising *g)
 	if (!h || g->leak || is_beyond_device(g) || g->a->verdict == GP_VERDICT_RESERVE)
 		return GP_OK;
 	enum gp_status status = gp_oom_holder_find(g->r, g->oom, g->c, false, &holder);
+	if (!status && !holder.bytes)
+		advise_alike(g);
 	if (status || holder.bytes < h->bytes)
 		return status;
 	status = gp_oom_holder_free(g->c, h->bytes, &holder);

@@ -110,6 +110,15 @@ enum gp_status gp_oom_set_who(const struct gp_oom_report *report, const struct g
 void gp_oom_set_text(const struct gp_oom_case *looked, const struct gp_block_set *set,
 		     bool is_beside, const char *who, char out[GP_OOM_LINE_MAX]);
 
+/* Live blocks that have the request's size: what they are, where no line is known. */
+struct gp_oom_alike {
+	size_t blocks;
+	uint64_t bytes;
+	bool is_most;	/* they hold at least half of what is allocated */
+	bool is_enough; /* without any one of them the request is served */
+};
+void gp_oom_alike_find(const struct gp_oom_case *looked, struct gp_oom_alike *out);
+
 /* ---- what to change ---- */
 
 /* oom_elsewhere.c: who, brief and text of an advice to use what other streams and pools cache. */

@@ -5,6 +5,8 @@
 #include "oom_answer.h"
 #include "report.h"
 
+#define UNSPLIT_MOST (UINT64_C(1) << 20) /* PyTorch cuts off no less of a large segment */
+
 #define SAY(...) snprintf(out, GP_OOM_LINE_MAX, __VA_ARGS__)
 
 const char *gp_oom_blocks_text(size_t some, size_t all, char out[GP_OOM_BLOCKS_MAX])
@@ -133,4 +135,40 @@ void gp_oom_set_text(const struct gp_oom_case *c, const struct gp_block_set *set
 		SAY("free the %zu blocks (--details) that pin %s (%s), from %s", blocks,
 		    gp_plural(set->segments, "segment").s, gp_bytes_text(e.bytes).s,
 		    gp_oom_who_short(who, 64, shorter));
+}
+
+/* ---- blocks of the request's size ---- */
+
+/* As PyTorch leaves it: cut to the size, or the whole segment where at most 1 MiB would remain. */
+static bool is_of_size(const struct gp_oom_facts *f, uint64_t bytes)
+{
+	const uint64_t segment = f->limited_bytes;
+	return bytes == f->bytes || (bytes == segment && segment - f->bytes <= UNSPLIT_MOST);
+}
+
+/* Its place serves the request, or its segment goes back to the driver. */
+static bool is_served_by(const struct gp_oom_case *c, const struct gp_memory_segment *s,
+			 const struct gp_memory_block *b)
+{
+	const bool is_home = c->facts.has_arena && s->arena == c->frag.home;
+	const bool is_alone = !s->is_expandable && s->active_bytes == b->bytes;
+	return is_home || (is_alone && s->bytes >= c->finding.missing_bytes);
+}
+
+void gp_oom_alike_find(const struct gp_oom_case *c, struct gp_oom_alike *out)
+{
+	const struct gp_memory_device *d = c->frag.device;
+	*out = (struct gp_oom_alike){ .is_enough = true };
+	for (size_t k = d->first_segment; k < d->first_segment + d->segments; k++) {
+		const struct gp_memory_segment *s = &c->memory.segment[k];
+		for (size_t i = s->first; i < s->first + s->blocks; i++) {
+			const struct gp_memory_block *b = &c->memory.block[i];
+			if (b->state != GP_STATE_ALLOCATED || !is_of_size(&c->facts, b->bytes))
+				continue;
+			out->blocks++;
+			out->bytes += b->bytes;
+			out->is_enough &= is_served_by(c, s, b);
+		}
+	}
+	out->is_most = out->blocks && 2 * out->bytes >= c->facts.allocated_bytes;
 }

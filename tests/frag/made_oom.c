@@ -137,6 +137,22 @@ static void stream(void)
 	run_out(1, 3 * GIB);
 }
 
+/* Half of what is allocated is in blocks of the request's size; or 2 MiB less than half. */
+static void alike(void)
+{
+	fill(1, 0, 3 * GIB);
+	fill(1, 8 * GIB, 3 * GIB);
+	fill(1, 16 * GIB, 6 * GIB);
+	count(2 * GIB);
+	refuse(GP_SPACE_DEVICE, 3 * GIB, 2 * GIB);
+	run_out(1, 3 * GIB);
+}
+static void unlike(void)
+{
+	fill(1, 32 * GIB, 4 * MIB);
+	alike();
+}
+
 /* Two other streams have gaps, of which one serves the request. */
 static void streams(void)
 {
@@ -457,6 +473,8 @@ static const struct {
 	{ "limit", limited },
 	{ "other", other },
 	{ "growth", growth },
+	{ "alike", alike },
+	{ "unlike", unlike },
 	{ "stream", stream },
 	{ "streams", streams },
 	{ "cache", cache },
