@@ -84,8 +84,9 @@ struct gp_oom_holder {
 	uint64_t bytes; /* 0: no line is known */
 	uint32_t stack;
 	char who[GP_OOM_WHO_MAX];
-	/* of its blocks those that are alone in their segments, until they are enough */
-	size_t blocks, freed;
+	size_t blocks;
+	/* of the blocks of `stack` those that are alone in their segments, until they are enough */
+	size_t freed;
 	uint64_t freed_bytes; /* of the segments */
 	bool is_enough;
 };

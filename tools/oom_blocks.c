@@ -29,7 +29,8 @@ static int compare_bytes(const void *left, const void *right)
 }
 
 /* Segments in which one block of the stack is all that is live, the largest first. */
-static uint64_t *list_alone(const struct gp_oom_case *c, struct gp_oom_holder *h, size_t *count)
+static uint64_t *list_alone(const struct gp_oom_case *c, const struct gp_oom_holder *h,
+			    size_t *count)
 {
 	const struct gp_memory_device *d = c->frag.device;
 	uint64_t *alone = calloc(d->segments + 1, sizeof *alone);
@@ -40,7 +41,6 @@ static uint64_t *list_alone(const struct gp_oom_case *c, struct gp_oom_holder *h
 			const struct gp_memory_block *b = &c->memory.block[i];
 			if (b->state == GP_STATE_FREE || b->stack != h->stack)
 				continue;
-			h->blocks++;
 			if (!s->is_expandable && b->bytes == s->active_bytes)
 				alone[(*count)++] = s->bytes;
 		}

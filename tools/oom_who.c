@@ -209,6 +209,7 @@ static enum gp_status holder_name(const struct gp_oom_report *r, const struct gp
 			continue;
 		out->bytes = held->bytes;
 		out->stack = held->stack;
+		out->blocks = held->count;
 	}
 	gp_groups_free(&groups);
 	return status;
