@@ -185,7 +185,7 @@ static void advise_smaller(struct advising *g)
 	struct gp_oom_advice *v =
 		advice_add(g, gp_help_names[h->help], GP_OOM_COST_CONFIGURATION, true, h->bytes);
 	const struct gp_text size = smaller_size(g, h);
-	BRIEF(v, "a request %s", size.s);
+	BRIEF(v, "request: %s", size.s);
 	TEXT(v, "make the request %s (%s)", size.s,
 	     g->a->is_framework ? "smaller batch" : "a smaller buffer");
 }
