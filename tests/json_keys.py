@@ -102,6 +102,7 @@ ASKING = """
 import ctypes, os, subprocess, sys
 driver, context = ctypes.CDLL(sys.argv[1]), ctypes.c_void_p()
 assert driver.cuInit(0) == 0 and driver.cuCtxCreate_v2(ctypes.byref(context), 0, 0) == 0
+assert driver.cuMemAlloc_v2(ctypes.byref(context), ctypes.c_size_t(1 << 20)) == 0
 sys.exit(subprocess.call([str(os.getpid()) if word == "PID" else word for word in sys.argv[2:]]))
 """
 

@@ -44,6 +44,8 @@ static bool has_device(const struct gp_check *c)
 	if (!is_there)
 		gp_complain("cannot check GPU %lld of '%s': it has no such memory",
 			    (long long)c->only_device, c->path);
+	if (!is_there)
+		gp_report_devices_hint(c->info);
 	return is_there;
 }
 
@@ -262,11 +264,13 @@ static bool limit_read(struct gate *g, unsigned which)
 		is_fine = is_fine && !is_bare(text, limit);
 	if (is_fine)
 		return true;
-	gp_usage(&gp_command_check, "bad value of '--%s': '%s' is not a %s", limit_names[which],
-		 text,
-		 which == GP_CHECK_FRAG	    ? "percentage" :
-		 which == GP_CHECK_HEADROOM ? "percentage (10%) or size (4GiB)" :
-					      "size");
+	gp_complain("bad value of '--%s': '%s' is not a %s", limit_names[which], text,
+		    which == GP_CHECK_FRAG     ? "percentage" :
+		    which == GP_CHECK_HEADROOM ? "percentage or size" :
+						 "size");
+	gp_hint(which == GP_CHECK_FRAG	   ? "a percentage is 10%%, at most 100%%" :
+		which == GP_CHECK_HEADROOM ? "a percentage is 10%%, a size is 4GiB or 512M" :
+					     "a size is 4GiB, 1.5G, 512M or bytes");
 	return false;
 }
 

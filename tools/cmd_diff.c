@@ -294,7 +294,7 @@ static int run(int argc, char **argv)
 		  "of one recording: the moment to compare with" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &f->to, "and this one; default end" },
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &f->at,
-		  "at this moment of each: peak (default), oom, end, step:3, 1.5s" },
+		  "at this moment of each, default peak: " GP_FLAGS_MOMENTS },
 		{ "of", 0, GP_FLAG_CHOICE, "CURVE=allocated|reserved|driver|pinned",
 		  &f->r.style.of_text, "only memory of this curve" },
 		{ "ignore-lines", 0, GP_FLAG_SWITCH, NULL, &f->d.ignores_lines,

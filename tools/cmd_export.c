@@ -192,7 +192,7 @@ static int run(int argc, char **argv)
 		{ "format", 0, GP_FLAG_CHOICE, formats, &x.format_name,
 		  "format of the file (for other tools: gpuprof dump --json)" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &x.from,
-		  "events from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
+		  "events from this moment: " GP_FLAGS_MOMENTS },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &x.to,
 		  "events up to this moment, and the state at it" },
 		{ "device", 0, GP_FLAG_DEVICE, "N", &x.device, "only this device" },

@@ -340,21 +340,24 @@ static int show(struct frag *f)
 	if (f->options->device >= 0 && !f->r.devices) {
 		gp_complain("cannot show GPU %lld of '%s': it has no such memory",
 			    (long long)f->options->device, f->r.path);
+		gp_report_devices_hint(f->r.info);
 		return GP_EXIT_USAGE;
 	}
 	f->sink.has_report = true;
 	bool is_text = !f->options->is_json && !f->options->is_svg && !f->options->is_map;
 	if (is_text && !f->is_many)
 		gp_headline_print(f->r.out, f->r.info);
-	if (is_text && f->options->has_holders)
+	if (f->options->is_json)
+		status = gp_frag_write(&f->r);
+	else if (is_text && f->options->has_holders)
 		status = gp_frag_holders_print(&f->r);
 	if (status)
 		return gp_report_failed("report on", f->r.path, status);
-	if (f->is_many && !f->options->is_json)
-		return gp_frag_rows_add(&f->sheet, &f->r) ? GP_EXIT_OK : GP_EXIT_DAMAGED;
 	if (f->options->is_json)
-		gp_frag_write(&f->r);
-	else if (f->options->is_svg && !gp_frag_draw(&f->r, f->options->colour))
+		return GP_EXIT_OK;
+	if (f->is_many)
+		return gp_frag_rows_add(&f->sheet, &f->r) ? GP_EXIT_OK : GP_EXIT_DAMAGED;
+	if (f->options->is_svg && !gp_frag_draw(&f->r, f->options->colour))
 		return gp_report_failed("draw", f->r.path, GP_E_MEMORY);
 	else if (f->options->is_svg)
 		return GP_EXIT_OK;

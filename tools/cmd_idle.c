@@ -79,6 +79,7 @@ static bool has_device(const struct gp_idle_report *r)
 		if (gp_idle_wants(r, r->idle.device[k].device))
 			return true;
 	gp_complain("cannot show GPU %lld of '%s': no such memory", (long long)r->device, r->path);
+	gp_report_devices_hint(r->info);
 	return false;
 }
 
@@ -127,9 +128,10 @@ static int report_all(struct idle *c, int recordings, char **paths)
 		gp_json_end(&c->json);
 	if (c->has_known)
 		gp_sheet_print(&c->sheet, c->sink.out);
-	else if (c->sheet.rows)
-		gp_sheet_none_print(&c->sheet, "no uses", "; gpuprof run --uses records them",
-				    c->sink.out);
+	else if (c->sheet.rows &&
+		 !gp_sheet_none_print(&c->sheet, "no uses", "; gpuprof run --uses records them",
+				      c->sink.out))
+		gp_next_print(c->sink.out, c->sheet.next, c->sheet.first);
 	gp_sheet_release(&c->sheet);
 	return worst;
 }

@@ -376,7 +376,7 @@ static int run(int argc, char **argv)
 		{ "tree", 0, GP_FLAG_SWITCH, NULL, &p.is_tree,
 		  "as a call tree, outermost frame first" },
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &p.at,
-		  "at this moment: peak (default), oom, start, end, step:3, 1.5s, 20ms" },
+		  "at this moment, default peak: " GP_FLAGS_MOMENTS },
 		{ "of", 0, GP_FLAG_CHOICE, "CURVE=allocated|reserved|driver|pinned",
 		  &p.r.style.of_text, "only memory of this curve" },
 	};

@@ -117,8 +117,8 @@ static void table_print(struct phases_table *t, FILE *out)
 	if (t->sheet.columns) {
 		fputs("time of a call, on average:\n", out);
 		gp_sheet_print(&t->sheet, out);
-	} else if (t->sheet.rows) {
-		gp_sheet_none_print(&t->sheet, "no phases", "", out);
+	} else if (t->sheet.rows && !gp_sheet_none_print(&t->sheet, "no phases", "", out)) {
+		gp_next_print(out, t->sheet.next, t->sheet.first);
 	}
 	gp_sheet_release(&t->sheet);
 	for (size_t c = 0; c < GP_TABLE_COLUMNS; c++)
@@ -209,8 +209,7 @@ static int run(int argc, char **argv)
 		{ "device", 0, GP_FLAG_DEVICE, "N", &device,
 		  "memory and launches of this device alone" },
 		{ "of", 0, GP_FLAG_CHOICE, "CURVE=allocated|driver", &of, "memory of this curve" },
-		{ "from", 0, GP_FLAG_TEXT, "TIME", &c.from,
-		  "from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
+		{ "from", 0, GP_FLAG_TEXT, "TIME", &c.from, "from this moment: " GP_FLAGS_MOMENTS },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &c.to, "up to this moment" },
 		{ "depth", 0, GP_FLAG_NUMBER, "N", &p->depth, "N levels of ranges at most" },
 		{ "top", 0, GP_FLAG_NUMBER, "N", &p->top,

@@ -206,6 +206,7 @@ static int report_one(struct timeline *t, const char *path)
 	if (is_missing) {
 		gp_complain("cannot show GPU %lld of '%s': it has no memory events",
 			    (long long)t->device, path);
+		gp_report_devices_hint(info);
 		exit_status = exit_status > GP_EXIT_USAGE ? exit_status : GP_EXIT_USAGE;
 	}
 	if (!t->is_sheet)
@@ -317,8 +318,7 @@ static int run(int argc, char **argv)
 		{ "points", 0, GP_FLAG_NUMBER, "N", &t.points,
 		  "at most N points a device, 16 to 1000000; default 2000" },
 		{ "device", 0, GP_FLAG_DEVICE, "N", &t.device, "only this device" },
-		{ "from", 0, GP_FLAG_TEXT, "TIME", &t.from,
-		  "from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
+		{ "from", 0, GP_FLAG_TEXT, "TIME", &t.from, "from this moment: " GP_FLAGS_MOMENTS },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &t.to, "up to this moment" },
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &t.at,
 		  "up to this moment: the last point is what was live then" },

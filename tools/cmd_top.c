@@ -247,6 +247,11 @@ static bool is_wanted(const struct top *t, const struct gp_top *top, const struc
 	if (t->r.is_many && !t->r.style.is_json && !t->r.style.of_text && !t->r.style.library &&
 	    !t->r.style.range && has_blocks)
 		return false;
+	/* beside a device a person needs no trifle of pinned memory */
+	const bool has_filter = t->r.style.of_text || t->r.style.library || t->r.style.range;
+	if (a == top->host && a->bytes < GP_PINNED_LEAST && t->r.shown && !has_filter &&
+	    !t->r.style.is_json)
+		return false;
 	return gp_use_report_wants(&t->r, a->device, a->of, false);
 }
 
@@ -317,8 +322,7 @@ static int run(int argc, char **argv)
 		  "order, default bytes (churn: freed soon; live: left at the end)" },
 		{ "within", 0, GP_FLAG_TEXT, "SECONDS", &t.within,
 		  "memory freed within this time is churn; default 1ms" },
-		{ "from", 0, GP_FLAG_TEXT, "TIME", &t.from,
-		  "from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
+		{ "from", 0, GP_FLAG_TEXT, "TIME", &t.from, "from this moment: " GP_FLAGS_MOMENTS },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &t.to, "up to this moment" },
 		{ "of", 0, GP_FLAG_CHOICE, "CURVE=allocated|driver|pinned", &t.r.style.of_text,
 		  "only memory of this curve" },

@@ -402,10 +402,24 @@ static void print_next(const struct gp_diff_report *r)
 		gp_next_print(r->out, gp_next_of(s->recording, s->info, next), s->path);
 }
 
+/* Pinned memory that is a trifle, and that is not all that changed: no table is about it. */
+static bool is_without_host(const struct gp_diff_report *r)
+{
+	const struct gp_diff_table *first = first_changed(r);
+	if (r->style.of_text || r->style.library || r->style.range || !first ||
+	    first->device == GP_DEVICE_UNKNOWN)
+		return false;
+	for (size_t k = 0; k < r->sides; k++)
+		if (r->side[k].peak.host && r->side[k].peak.host->peak_bytes >= GP_PINNED_LEAST)
+			return false;
+	return true;
+}
+
 void gp_diff_print(const struct gp_diff_report *r)
 {
 	unsigned device[GP_DIFF_DEVICES];
 	size_t devices = gp_diff_devices(r, device);
+	const bool has_host = !is_without_host(r);
 	print_answer(r, devices);
 	print_leaks(r);
 	print_sides(r);
@@ -414,10 +428,12 @@ void gp_diff_print(const struct gp_diff_report *r)
 	print_stacks_doubt(r);
 	print_ranges_doubt(r);
 	for (size_t k = 0; k < devices && r->is_different; k++)
-		print_device(r, device[k]);
+		if (has_host || device[k] != GP_DEVICE_UNKNOWN)
+			print_device(r, device[k]);
 	print_events(r);
 	for (size_t k = 0; k < r->tables; k++)
-		print_table(r, &r->table[k]);
+		if (has_host || r->table[k].device != GP_DEVICE_UNKNOWN)
+			print_table(r, &r->table[k]);
 	for (size_t k = 0; k < r->sides; k++)
 		if (!k || r->side[k].recording != r->side[k - 1].recording)
 			gp_unnamed_print(r->out, r->side[k].recording);

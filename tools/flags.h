@@ -38,6 +38,11 @@ struct gp_flag {
 int gp_flags_wrong_word(const char *option, const char *text, const char *const *words,
 			size_t count);
 
+/* What `--at`, `--from` and `--to` accept, gp_moment_find of report.h. */
+#define GP_FLAGS_MOMENTS                              \
+	"1.5s, 20ms, start, end, step:3, oom, peak, " \
+	"peak:allocated|reserved|driver|pinned|unused"
+
 /* Rows of every command whose report may go to a file: for gp_sink_open. */
 #define GP_FLAGS_OUTPUT(path, is_forced)                                                   \
 	{ "output", 'o', GP_FLAG_TEXT, "FILE", path, "write to a new FILE; - is stdout" }, \

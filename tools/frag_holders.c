@@ -31,6 +31,24 @@ static enum gp_status print_holders(const struct gp_frag_report *r, struct gp_ho
 	return GP_OK;
 }
 
+static enum gp_status write_holders(const struct gp_frag_report *r, struct gp_holders *h)
+{
+	const struct gp_use_style style = { .top = r->top };
+	struct gp_groups groups;
+	enum gp_status status =
+		gp_groups_build(r->recording, h->use, h->uses, &style.grouping, &groups);
+	if (status)
+		return status;
+	gp_json_object(r->json, NULL);
+	gp_use_device_write(r->json, h->device);
+	gp_json_text(r->json, "of", gp_curve_keys[h->of]);
+	gp_json_number(r->json, "live_bytes", h->live_bytes);
+	gp_use_groups_write(r->json, r->recording, &groups, &style, &gp_use_held_shape);
+	gp_json_end(r->json);
+	gp_groups_free(&groups);
+	return GP_OK;
+}
+
 static bool is_shown(const struct gp_frag_report *r, unsigned device)
 {
 	bool is_there = false;
@@ -39,7 +57,10 @@ static bool is_shown(const struct gp_frag_report *r, unsigned device)
 	return is_there;
 }
 
-enum gp_status gp_frag_holders_print(const struct gp_frag_report *r)
+/* Each curve but that of segments, which the rest of the report is about. */
+static enum gp_status visit_holders(const struct gp_frag_report *r,
+				    enum gp_status (*visit)(const struct gp_frag_report *,
+							    struct gp_holders *))
 {
 	struct gp_peak peak;
 	enum gp_status status = gp_peak_build(r->recording, GP_AT_TIME, r->memory.at_ns, &peak);
@@ -48,10 +69,23 @@ enum gp_status gp_frag_holders_print(const struct gp_frag_report *r)
 	for (size_t k = 0; k < peak.holders && status == GP_OK; k++) {
 		struct gp_holders *h = &peak.holder[k];
 		if (h->of != GP_CURVE_RESERVED && is_shown(r, h->device))
-			status = print_holders(r, h);
+			status = visit(r, h);
 	}
 	if (peak.host && status == GP_OK)
-		status = print_holders(r, peak.host);
+		status = visit(r, peak.host);
 	gp_peak_free(&peak);
+	return status;
+}
+
+enum gp_status gp_frag_holders_print(const struct gp_frag_report *r)
+{
+	return visit_holders(r, print_holders);
+}
+
+enum gp_status gp_frag_holders_write(const struct gp_frag_report *r)
+{
+	gp_json_array(r->json, "holders");
+	enum gp_status status = visit_holders(r, write_holders);
+	gp_json_end(r->json);
 	return status;
 }

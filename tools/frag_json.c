@@ -295,8 +295,9 @@ static void write_stacks(struct gp_json *json, const struct gp_frag_report *r)
 	free(place);
 }
 
-void gp_frag_write(const struct gp_frag_report *r)
+enum gp_status gp_frag_write(const struct gp_frag_report *r)
 {
+	enum gp_status status = GP_OK;
 	gp_json_object(r->json, NULL);
 	gp_use_head_write(r->json, r->path, r->info);
 	gp_json_bool(r->json, "has_allocator_details", r->memory.has_allocator_details);
@@ -308,7 +309,10 @@ void gp_frag_write(const struct gp_frag_report *r)
 	for (size_t k = 0; k < r->devices; k++)
 		write_device(r->json, r, &r->device[k]);
 	gp_json_end(r->json);
+	if (r->has_holders)
+		status = gp_frag_holders_write(r);
 	if (!gp_is_without_stacks)
 		write_stacks(r->json, r);
 	gp_json_end(r->json);
+	return status;
 }

@@ -51,13 +51,14 @@ enum gp_cause gp_frag_main_cause(const struct gp_frag *frag);
 const struct gp_oom *gp_frag_worst_oom(const struct gp_frag_report *report, unsigned device);
 /* frag_holders.c: who holds memory at the moment, above the rest. */
 enum gp_status gp_frag_holders_print(const struct gp_frag_report *report);
+enum gp_status gp_frag_holders_write(const struct gp_frag_report *report);
 /* The request that failed at this moment is the one of `frag->fit`. */
 bool gp_frag_has_failed(const struct gp_frag_report *report, const struct gp_frag *frag);
 /* Parts of it: the number line, the table of causes, the blocks that pin free memory. */
 void gp_frag_line_print(FILE *out, const struct gp_frag *frag, const struct gp_owners *owners);
 void gp_frag_causes_print(const struct gp_frag_report *report, const struct gp_frag *frag);
 void gp_frag_pins_print(const struct gp_frag_report *report, const struct gp_frag *frag);
-void gp_frag_write(const struct gp_frag_report *report);
+enum gp_status gp_frag_write(const struct gp_frag_report *report);
 void gp_frag_summary_print(const struct gp_frag_report *report);
 void gp_frag_map_print(const struct gp_frag_report *report);
 

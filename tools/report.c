@@ -10,6 +10,7 @@
 
 #include "amount.h"
 #include "command.h"
+#include "flags.h"
 #include "leftovers.h"
 #include "message.h"
 #include "progress.h"
@@ -127,6 +128,21 @@ void gp_launches_print(FILE *out, uint64_t launches, uint64_t captured, uint64_t
 			graphs == 1 ? "" : "es");
 }
 
+void gp_report_devices_text(const struct gp_info *info, char out[GP_DEVICES_TEXT])
+{
+	out[0] = '\0';
+	for (size_t k = 0, used = 0; k < info->devices && used + 16 < GP_DEVICES_TEXT; k++)
+		used += (size_t)sprintf(out + used, "%s%u", k ? ", " : "", info->device[k].device);
+}
+
+void gp_report_devices_hint(const struct gp_info *info)
+{
+	char list[GP_DEVICES_TEXT];
+	gp_report_devices_text(info, list);
+	if (list[0])
+		gp_hint("its devices: %s", list);
+}
+
 bool gp_report_has_device(const char *path, const struct gp_info *info, int64_t device)
 {
 	for (size_t k = 0; k < info->devices; k++)
@@ -134,12 +150,8 @@ bool gp_report_has_device(const char *path, const struct gp_info *info, int64_t 
 			return true;
 	if (device < 0)
 		return true;
-	char list[256] = "";
-	for (size_t k = 0, used = 0; k < info->devices && used + 16 < sizeof list; k++)
-		used += (size_t)sprintf(list + used, "%s%u", k ? ", " : "", info->device[k].device);
 	gp_complain("'%s' has no device %lld", path, (long long)device);
-	if (list[0])
-		gp_hint("its devices: %s", list);
+	gp_report_devices_hint(info);
 	return false;
 }
 
@@ -480,8 +492,7 @@ bool gp_moment_find(struct gp_recording *recording, const char *option, const ch
 	if (sscanf(text, "step:%zu%n", &number, &end) == 1 && !text[end] && number > 0)
 		return step_find(recording, text, number, out);
 	gp_complain("bad value of '--%s': '%s' is not a moment", option, text);
-	gp_hint("moments are 1.5s, start, end, oom, step:3, peak, "
-		"peak:allocated|reserved|driver|pinned|unused");
+	gp_hint("moments are " GP_FLAGS_MOMENTS);
 	return false;
 }
 

@@ -44,6 +44,11 @@ void gp_report_steps_begin(struct gp_json *json, const struct gp_steps *steps);
 void gp_launches_print(FILE *out, uint64_t launches, uint64_t captured, uint64_t graphs);
 /* Whether it has that device, or all are meant (-1); if not, said on stderr. */
 bool gp_report_has_device(const char *path, const struct gp_info *info, int64_t device);
+#define GP_DEVICES_TEXT 256u
+/* "0, 1, 2", the GPUs of a recording; "": none, or not known. */
+void gp_report_devices_text(const struct gp_info *info, char out[GP_DEVICES_TEXT]);
+/* Says which these are, behind a message that one of them has no such memory. */
+void gp_report_devices_hint(const struct gp_info *info);
 
 /*
  * "2.41 s, 1,234 events, nothing lost, 1 device"; damage and losses come first:

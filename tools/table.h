@@ -91,8 +91,11 @@ void gp_sheet_name_print(const struct gp_sheet *sheet, const char *path, FILE *o
 /* A line for each kind of flaw that a recording has: "lost: rank-20, 384 events". */
 void gp_sheet_flaws_print(const struct gp_sheet *sheet, FILE *out);
 bool gp_sheet_has_flaws(const struct gp_sheet *sheet);
-/* In the place of a table without rows: "no phases in 64 recordings", `what` before "in". */
-void gp_sheet_none_print(const struct gp_sheet *sheet, const char *what, const char *tail,
+/*
+ * In the place of a table without rows: "no phases in 64 recordings", `what` before "in". True: it
+ * ends with `next:`, for a recording is damaged.
+ */
+bool gp_sheet_none_print(const struct gp_sheet *sheet, const char *what, const char *tail,
 			 FILE *out);
 /* The rows alone. */
 void gp_sheet_rows_print(const struct gp_sheet *sheet, FILE *out);

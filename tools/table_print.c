@@ -181,12 +181,12 @@ static bool print_damaged_next(const struct gp_sheet *sheet, FILE *out)
 	return damaged->recordings > 0;
 }
 
-void gp_sheet_none_print(const struct gp_sheet *sheet, const char *what, const char *tail,
+bool gp_sheet_none_print(const struct gp_sheet *sheet, const char *what, const char *tail,
 			 FILE *out)
 {
 	gp_sheet_flaws_print(sheet, out);
 	fprintf(out, "%s in %zu recordings%s\n", what, sheet->recordings, tail);
-	print_damaged_next(sheet, out);
+	return print_damaged_next(sheet, out);
 }
 
 static void print_next(const struct gp_sheet *sheet, const struct found *found, FILE *out)

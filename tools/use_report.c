@@ -53,6 +53,7 @@ static void note_lack(struct gp_use_report *r)
 		return;
 	r->lacks_match |= has_no_match;
 	gp_again_run(r->info, gp_again_lacks(r->info, GP_LACK_STACKS), r->again);
+	gp_report_devices_text(r->info, r->devices);
 	if (!r->lackings++)
 		r->lacking = r->file;
 }
@@ -120,6 +121,8 @@ static bool judge(const struct gp_use_report *r)
 	else
 		gp_complain("cannot show GPU %lld of '%s'%s%s: no such memory",
 			    (long long)s->device, r->lacking, also, others.s);
+	if (!r->lacks_match && r->devices[0])
+		gp_hint("its devices: %s", r->devices);
 	if (is_in_none && r->lacks_match && s->range)
 		gp_use_range_hint(r->has_phases, s->range, r->near);
 	else if (is_in_none && r->libraries[0] && r->lacks_match)

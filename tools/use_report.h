@@ -40,9 +40,10 @@ struct gp_use_report {
 	/* of all: how many were read, how many lack what was asked for, the first of them */
 	size_t reports, lackings;
 	const char *lacking;
-	char again[GP_AGAIN_OPTIONS]; /* the run that records stacks of the newest of them */
-	bool lacks_match;	      /* of --library and --range */
-	bool has_phases;	      /* any of them, from ranges or frames */
+	char devices[GP_DEVICES_TEXT]; /* of the newest of them */
+	char again[GP_AGAIN_OPTIONS];  /* the run that records stacks of the newest of them */
+	bool lacks_match;	       /* of --library and --range */
+	bool has_phases;	       /* any of them, from ranges or frames */
 	char near[GP_RANGE_NEAR];
 	char libraries[256];
 };

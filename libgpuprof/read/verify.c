@@ -20,6 +20,26 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
+/* "1,234,567" */
+struct number {
+	char s[32];
+};
+
+static struct number number_of(uint64_t count)
+{
+	struct number out;
+	char plain[24];
+	const int n = snprintf(plain, sizeof plain, "%" PRIu64, count);
+	int at = 0;
+	for (int k = 0; k < n; k++) {
+		if (k != 0 && (n - k) % 3 == 0)
+			out.s[at++] = ',';
+		out.s[at++] = plain[k];
+	}
+	out.s[at] = '\0';
+	return out;
+}
+
 /* ---- replay against checkpoints ---- */
 
 static enum gp_status load(void *context, const struct gp_record *record)
@@ -448,8 +468,9 @@ static void report_names(const struct gp_recording *r, FILE *report)
 		fprintf(report, "damaged at offset %" PRIu64 ", stored names: %s\n", damage->offset,
 			damage->what);
 	if (table != NULL)
-		fprintf(report, "names of %" PRIu64 " of %" PRIu64 " native frames are stored\n",
-			gp_name_table_named(table), gp_name_table_frames(table));
+		fprintf(report, "names of %s of %s native frames are stored\n",
+			number_of(gp_name_table_named(table)).s,
+			number_of(gp_name_table_frames(table)).s);
 }
 
 static void report_missing(const struct gp_recording *r, uint64_t untold, uint64_t first,
@@ -457,9 +478,10 @@ static void report_missing(const struct gp_recording *r, uint64_t untold, uint64
 {
 	if (untold != 0)
 		fprintf(report,
-			"%" PRIu64 " number%s of memory events missing, the first is %" PRIu64
-			": expected no more than the %" PRIu64 " recorded as lost\n",
-			untold, untold == 1 ? " is" : "s are", first, gp_recording_lost(r, 0));
+			"%s number%s of memory events missing, the first is %" PRIu64
+			": expected no more than the %s recorded as lost\n",
+			number_of(untold).s, untold == 1 ? " is" : "s are", first,
+			number_of(gp_recording_lost(r, 0)).s);
 }
 
 static void report_sum(const struct gp_recording *r, const struct tally *tally, uint64_t untold,
@@ -467,18 +489,17 @@ static void report_sum(const struct gp_recording *r, const struct tally *tally, 
 {
 	const struct gp_index *x = &r->index;
 	const uint64_t definitions = r->seen - tally->events;
-	fprintf(report,
-		"%" PRIu64 " event%s and %" PRIu64 " definition%s in %" PRIu64
-		" block%s and %zu segment%s; ",
-		tally->events, plural(tally->events), definitions, plural(definitions), x->blocks,
-		plural(x->blocks), x->segments, plural(x->segments));
+	fprintf(report, "%s event%s and %s definition%s in %s block%s and %s segment%s; ",
+		number_of(tally->events).s, plural(tally->events), number_of(definitions).s,
+		plural(definitions), number_of(x->blocks).s, plural(x->blocks),
+		number_of(x->segments).s, plural(x->segments));
 	if (x->damages != 0)
 		fprintf(report, "%zu damaged place%s; ", x->damages, plural(x->damages));
 	if (tally->differing != 0)
 		fprintf(report, "%u checkpoint%s not as the replay; ", tally->differing,
 			plural(tally->differing));
 	if (untold != 0)
-		fprintf(report, "%" PRIu64 " memory event%s missing; ", untold, plural(untold));
+		fprintf(report, "%s memory event%s missing; ", number_of(untold).s, plural(untold));
 	bool has_damaged_names = r->naming.damage.what[0] != '\0';
 	if (has_damaged_names)
 		fputs("the stored names are damaged; ", report);
@@ -487,7 +508,7 @@ static void report_sum(const struct gp_recording *r, const struct tally *tally, 
 	uint64_t failed = r->file.header.failed_blocks;
 	const bool has_hole = (r->file.header.flags & GP_FILE_HAS_HOLE) != 0;
 	if (failed != 0)
-		fprintf(report, "%" PRIu64 " block%s could not be written%s; ", failed,
+		fprintf(report, "%s block%s could not be written%s; ", number_of(failed).s,
 			plural(failed),
 			has_hole ? ", figures are too low from then on" :
 				   ", later checkpoints are right again");

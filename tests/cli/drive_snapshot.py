@@ -122,7 +122,10 @@ def report():
     print(open("map.svg").read(4))
     for top in 1, 2:
         answer = ask(pid_of(job), "--json", "--device", "0", "--top", str(top))
-        print(top, [(d["device"], len(d["pins"])) for d in json.loads(answer.stdout)["devices"]])
+        found = json.loads(answer.stdout)
+        print(top, [(d["device"], len(d["pins"])) for d in found["devices"]])
+    for h in found["holders"]:
+        print(h["device"], h["of"], h["live_bytes"], sum(g["bytes"] for g in h["groups"]))
     wide = [max(len(line) for line in ask(pid_of(job), "--map", "--columns", columns).stdout.splitlines()[1:-2])
             for columns in ("60", "200")]
     print("wider", wide[1] > wide[0] + 50)
