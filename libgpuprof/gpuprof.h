@@ -383,10 +383,7 @@ struct gp_holders {
 	enum gp_curve of;
 	int64_t at_ns;
 	uint64_t live_bytes; /* of the curve at that moment: what the uses add up to */
-	/*
-	 * Bytes of live_bytes that may be gone, or that no event accounts for: events are missing.
-	 * They are uses without a stack.
-	 */
+	/* of them may be gone, or no event accounts for them; these are uses without a stack */
 	uint64_t uncertain_bytes;
 	uint64_t peak_bytes; /* of the curve since the start, and its moment */
 	int64_t peak_at_ns;
@@ -394,6 +391,8 @@ struct gp_holders {
 	bool is_overwritten;
 	size_t uses;
 	struct gp_use *use; /* most bytes first */
+	/* of the event that reached the moment; NULL: nobody asked for ranges, or not known */
+	const struct gp_range_path *range;
 };
 struct gp_peak {
 	size_t holders; /* by device, then ALLOCATED, RESERVED, DRIVER: those with a peak */

@@ -53,7 +53,9 @@ struct gp_phase {
 	uint64_t names;
 	uint64_t calls;
 	uint64_t open; /* of them: at the end of the span */
-	uint64_t time_ns, mean_ns, deviation_ns;
+	uint64_t time_ns;
+	uint64_t steady_calls;		/* whose middle does not lie before `warm_ns` */
+	uint64_t mean_ns, deviation_ns; /* of those; 0: there are none */
 	/* of the curve `of`: what came, what went, by whomever it was allocated */
 	uint64_t allocated_bytes, freed_bytes;
 	/* allocated in a call and still live when that call ended, all calls added up */
@@ -95,6 +97,7 @@ struct gp_phases_asked {
 	/* GP_CURVE_ALLOCATED or GP_CURVE_DRIVER; GP_CURVES: the former where there are blocks */
 	enum gp_curve of;
 	int64_t from_ns, to_ns;
+	int64_t warm_ns; /* the end of the warm-up, which is in no mean; 0: there is none */
 	/*
 	 * A thread's work belongs to its own ranges alone. Else what a worker of autograd does with
 	 * no range open belongs to the range of the one thread that is inside the engine.

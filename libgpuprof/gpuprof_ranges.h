@@ -69,6 +69,11 @@ void gp_range_path_text(const struct gp_range_path *path, char *out, size_t room
  */
 bool gp_range_path_has(const struct gp_range_path *path, const char *name);
 /*
+ * The phase that it lies in: the outermost of its ranges that is a forward, a backward, an
+ * optimizer, a zero_grad or a data loader, by name or as stacks show it; else the range itself.
+ */
+const struct gp_range_path *gp_range_path_phase(const struct gp_range_path *path);
+/*
  * As reports show it: folded, unless `asked`, which may be NULL, is a name of it alone as the job
  * told it.
  */

@@ -109,7 +109,7 @@ sys.exit(subprocess.call([str(os.getpid()) if word == "PID" else word for word i
 
 def within_a_recorded_job(gpuprof, where, command):
     driver = os.path.join(os.path.dirname(gpuprof), "fake", "libcuda.so.1")
-    output = os.path.join(where, "asking.gpr")
+    output = os.path.join(where, f"asks_{command[1]}.gpr")
     return [gpuprof, "run", "-q", "-o", output, "--", sys.executable, "-c", ASKING, driver, *command]
 
 

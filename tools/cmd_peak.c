@@ -28,67 +28,6 @@ struct peak {
 	int64_t at_ns;
 };
 
-/* ---- for a person ---- */
-
-static const char *curve_text(enum gp_curve of)
-{
-	switch (of) {
-	case GP_CURVE_ALLOCATED:
-		return "allocated by PyTorch";
-	case GP_CURVE_RESERVED:
-		return "in PyTorch segments";
-	case GP_CURVE_PINNED:
-		return "of pinned memory";
-	case GP_CURVE_DRIVER:
-	case GP_CURVES:
-	case GP_CURVE_REGISTERED:
-		break;
-	}
-	return "of driver memory";
-}
-
-/* Where the figures are short of the whole truth. */
-static void print_doubts(const struct peak *p, const struct gp_holders *h)
-{
-	if (h->is_overwritten)
-		fprintf(p->r.out,
-			"  at least: the peak, %s at %s, is older than the kept events (from %s); "
-			"this "
-			"is the highest since\n",
-			gp_bytes_text(h->peak_bytes).s, gp_ns_text(h->peak_at_ns).s,
-			gp_ns_text((int64_t)p->r.info->kept_from_ns).s);
-	else if (p->moment == GP_AT_PEAK && h->of == GP_CURVE_PINNED &&
-		 !gp_has_whole_pinned(p->r.info))
-		fputs("  at least: the peak may be older than the kept events\n", p->r.out);
-	else if (p->moment == GP_AT_PEAK && !gp_has_whole_figures(p->r.info))
-		fprintf(p->r.out, "  at least: %s, the peak may be higher\n",
-			p->r.info->ended_by ? "the recording ended before the job did" :
-					      "events are missing");
-}
-
-static void print_head(const struct peak *p, const struct gp_holders *h, uint64_t outside)
-{
-	gp_use_device_print(p->r.out, p->r.info, h->device);
-	fprintf(p->r.out, ": %s%s %s ", h->is_overwritten ? "at least " : "",
-		gp_bytes_text(h->live_bytes).s, curve_text(h->of));
-	if (p->moment == GP_AT_PEAK)
-		fprintf(p->r.out, "at peak, %s", gp_ns_text(h->at_ns).s);
-	else
-		fprintf(p->r.out, "%sat %s, %.1f%% of the peak",
-			p->moment == GP_AT_OOM ? "when it ran out of memory, " : "",
-			gp_ns_text(h->at_ns).s,
-			h->peak_bytes ? 100.0 * (double)h->live_bytes / (double)h->peak_bytes :
-					0.0);
-	if (outside != h->live_bytes)
-		fprintf(p->r.out, "; %s outside PyTorch",
-			outside ? gp_bytes_text(outside).s : "nothing");
-	uint64_t registered = gp_use_registered(h);
-	if (registered)
-		fprintf(p->r.out, "; %s of it registered by the job", gp_bytes_text(registered).s);
-	fputc('\n', p->r.out);
-	print_doubts(p, h);
-}
-
 /* ---- for a program ---- */
 
 static void write_head(struct peak *p, const struct gp_holders *h)
@@ -106,6 +45,8 @@ static void write_head(struct peak *p, const struct gp_holders *h)
 	gp_json_bool(&p->r.json, "at_least",
 		     h->is_overwritten || !gp_has_whole_figures(p->r.info) ||
 			     (h->of == GP_CURVE_PINNED && !gp_has_whole_pinned(p->r.info)));
+	if (gp_use_has_ranges(&p->r.style))
+		gp_use_phase_write(&p->r.json, p->moment != GP_AT_TIME ? gp_use_phase_of(h) : NULL);
 }
 
 /* ---- one curve of one device ---- */
@@ -156,7 +97,7 @@ static enum gp_status report_holders(struct peak *p, struct gp_holders *h)
 		write_head(p, h);
 		gp_use_groups_write(&p->r.json, p->r.recording, &groups, style, &gp_use_held_shape);
 	} else {
-		print_head(p, h, outside);
+		gp_use_moment_print(p->r.out, p->r.info, h, p->moment, outside);
 		print_groups(p, h, &groups);
 	}
 	gp_groups_free(&groups);

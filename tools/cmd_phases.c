@@ -83,15 +83,15 @@ static bool table_begin(struct phases_table *t, const struct gp_phases *phases)
 	return true;
 }
 
-/* The time of a call, of all phases of that name. */
+/* The mean time of a call, of all phases of that name. */
 static void put_phase(struct gp_cell *cell, const char *name, const struct gp_phases *phases)
 {
 	uint64_t calls = 0, time_ns = 0;
 	for (size_t k = 0; k < phases->phases; k++) {
 		const struct gp_phase *p = &phases->phase[k];
 		if (is_column(p) && strcmp(p->name, name) == 0) {
-			calls += p->calls;
-			time_ns += p->time_ns;
+			calls += p->steady_calls;
+			time_ns += p->mean_ns * p->steady_calls;
 		}
 	}
 	if (calls)
@@ -115,7 +115,7 @@ static void table_print(struct phases_table *t, FILE *out)
 {
 	t->sheet.next = "phases";
 	if (t->sheet.columns) {
-		fputs("time of a call, on average:\n", out);
+		fputs("time of a call, on average, without the warm-up:\n", out);
 		gp_sheet_print(&t->sheet, out);
 	} else if (t->sheet.rows && !gp_sheet_none_print(&t->sheet, "no phases", "", out)) {
 		gp_next_print(out, t->sheet.next, t->sheet.first);
@@ -136,21 +136,43 @@ struct phases {
 	bool is_many;
 };
 
+/* The end of the warm-up, if the span goes on behind it. */
+static enum gp_status warmup_find(struct gp_phases_report *p)
+{
+	struct gp_steps steps;
+	enum gp_status status = gp_steps_find(p->recording, &steps);
+	if (status)
+		return status;
+	p->no_steps = steps.why;
+	p->warmup_steps = 0;
+	if (steps.warmup && steps.warmup < steps.steps &&
+	    steps.step[steps.warmup].begin_ns < p->asked.to_ns) {
+		p->warmup_steps = steps.warmup;
+		p->asked.warm_ns = steps.step[steps.warmup].begin_ns;
+	}
+	gp_steps_free(&steps);
+	return GP_OK;
+}
+
 static int show(struct phases *c)
 {
 	struct gp_phases_report *p = &c->r;
-	enum gp_status status = gp_phases_build(p->recording, &p->asked, &p->phases);
+	enum gp_status status = warmup_find(p);
+	if (!status)
+		status = gp_phases_build(p->recording, &p->asked, &p->phases);
 	if (!status && (p->is_json || !c->is_many))
 		status = gp_phases_hold(p);
 	if (status)
 		return gp_report_failed("read", p->path, status);
 	c->sink.has_report = true;
 	if (p->is_json)
-		gp_phases_write(p);
+		status = gp_phases_write(p);
 	else if (!c->is_many)
-		gp_phases_print(p);
-	else if (!row_add(&c->table, p))
-		return gp_report_failed("read", p->path, GP_E_MEMORY);
+		status = gp_phases_print(p);
+	else
+		status = row_add(&c->table, p) ? GP_OK : GP_E_MEMORY;
+	if (status)
+		return gp_report_failed("read", p->path, status);
 	return gp_report_exit(p->path, p->info);
 }
 
@@ -168,8 +190,7 @@ static int report(struct phases *c, const char *path)
 	if (gp_report_has_device(path, p->info, device) &&
 	    gp_span_find(p->recording, c->from, c->to, &p->asked.from_ns, &p->asked.to_ns))
 		exit_status = show(c);
-	free(p->held);
-	p->held = NULL;
+	gp_phases_hold_free(p);
 	gp_phases_free(&p->phases);
 	p->phases = (struct gp_phases){ 0 };
 	p->asked = asked;

@@ -134,29 +134,45 @@ static bool is_as_peak(const struct gp_phases_asked *asked)
 	       !asked->is_as_told && !asked->is_by_frames;
 }
 
-enum gp_status gp_phases_hold(struct gp_phases_report *r)
+bool gp_phases_wants(const struct gp_phases_report *r, const struct gp_holders *h)
 {
-	struct gp_peak peak;
+	return h->of == r->phases.of &&
+	       (r->asked.device == GP_DEVICE_UNKNOWN || r->asked.device == h->device);
+}
+
+static enum gp_status rows_hold(struct gp_phases_report *r)
+{
 	struct held h = { .phases = &r->phases };
-	if (!is_as_peak(&r->asked))
-		return GP_OK;
-	enum gp_status status = gp_peak_build_ranges(r->recording, GP_AT_PEAK, 0, &peak);
-	if (status)
-		return status;
 	h.bytes = r->held = calloc(r->phases.phases + 1, sizeof *h.bytes);
 	const bool is_fine = h.bytes && rows_list(&h);
-	for (size_t k = 0; k < peak.holders && is_fine; k++) {
-		const struct gp_holders *holders = &peak.holder[k];
-		if (holders->of == r->phases.of &&
-		    (r->asked.device == GP_DEVICE_UNKNOWN || r->asked.device == holders->device))
-			holders_add(&h, holders);
-	}
+	for (size_t k = 0; k < r->peak.holders && is_fine; k++)
+		if (gp_phases_wants(r, &r->peak.holder[k]))
+			holders_add(&h, &r->peak.holder[k]);
 	if (is_fine && has_twins(&h)) {
 		free(r->held);
 		r->held = NULL;
 	}
 	free(h.parent);
 	free(h.place);
-	gp_peak_free(&peak);
 	return is_fine ? GP_OK : GP_E_MEMORY;
+}
+
+enum gp_status gp_phases_hold(struct gp_phases_report *r)
+{
+	if (!is_as_peak(&r->asked))
+		return GP_OK;
+	enum gp_status status = gp_peak_build_ranges(r->recording, GP_AT_PEAK, 0, &r->peak);
+	if (!status)
+		status = rows_hold(r);
+	if (!status)
+		status = gp_phases_peaks_build(r);
+	return status;
+}
+
+void gp_phases_hold_free(struct gp_phases_report *r)
+{
+	gp_phases_peaks_free(r);
+	gp_peak_free(&r->peak);
+	free(r->held);
+	r->held = NULL;
 }

@@ -81,9 +81,9 @@ static void print_phase(const struct gp_phases_report *r, size_t at)
 	print_count(out, p->calls);
 	print_time(out, p->time_ns, has_time);
 	if (!is_narrow())
-		print_time(out, p->mean_ns, has_time);
+		print_time(out, p->mean_ns, has_time && p->steady_calls);
 	if (is_wide()) {
-		print_time(out, p->deviation_ns, has_time && p->calls > 1);
+		print_time(out, p->deviation_ns, has_time && p->steady_calls > 1);
 		print_bytes(out, p->allocated_bytes);
 		print_bytes(out, p->freed_bytes);
 		print_bytes(out, p->retained_bytes);
@@ -98,6 +98,19 @@ static void print_phase(const struct gp_phases_report *r, size_t at)
 	fputc('\n', out);
 }
 
+/* Which calls the mean is of: those of the warm-up are longer. */
+static void print_mean(const struct gp_phases_report *r)
+{
+	if (is_narrow() || !r->phases.ranges)
+		return;
+	if (r->warmup_steps)
+		fprintf(r->out, "mean: without the warm-up (%s)\n",
+			gp_plural(r->warmup_steps, "step").s);
+	else if (r->no_steps)
+		fprintf(r->out, "mean: with the warm-up, as no steps were found: %s\n",
+			r->no_steps);
+}
+
 static void print_titles(const struct gp_phases_report *r)
 {
 	FILE *out = r->out;
@@ -110,6 +123,7 @@ static void print_titles(const struct gp_phases_report *r)
 	fprintf(out, "%stime%s: sums over all calls\n",
 		is_wide() ? "allocated, freed, retained, " : "",
 		r->phases.graph_launches ? ", launches and graphs" : " and launches");
+	print_mean(r);
 	if (r->held)
 		fprintf(out, "%10s ", "held");
 	fprintf(out, "%10s %9s %9s %s", "peak", "calls", "time", is_narrow() ? "" : "     mean ");
@@ -226,6 +240,10 @@ static void print_notes(const struct gp_phases_report *r)
 			gp_plural(i->ranges_unnamed, "range").s);
 	if (i->names_cut)
 		fprintf(r->out, "%s cut\n", gp_plural(i->names_cut, "name").s);
+	if (gp_phases_by(i) == GP_PHASES_BY_NOTHING)
+		fputs("No phases are known: neither ranges nor stacks were recorded.\n", r->out);
+	else if (!i->has_stacks && r->at_peak)
+		fputs("No stacks were recorded, so no line is named.\n", r->out);
 	gp_no_ranges_print(r->out, "", i);
 	if (is_narrow())
 		fputs("--wide adds mean, source, and sums of allocated, freed and retained "
@@ -258,9 +276,12 @@ static void print_frames(const struct gp_phases_report *r)
 	fputc('\n', r->out);
 }
 
-void gp_phases_print(const struct gp_phases_report *r)
+enum gp_status gp_phases_print(const struct gp_phases_report *r)
 {
 	gp_headline_print(r->out, r->info);
+	enum gp_status status = gp_phases_peaks_print(r);
+	if (status)
+		return status;
 	fputs(gp_plural(r->phases.ranges, "call").s, r->out);
 	if (r->phases.forwards)
 		fprintf(r->out, ", %s derived", gp_count_text(r->phases.forwards).s);
@@ -277,7 +298,9 @@ void gp_phases_print(const struct gp_phases_report *r)
 	if (r->phases.is_by_frames)
 		print_frames(r);
 	print_notes(r);
-	gp_next_print(r->out, gp_next_of(r->recording, r->info, NULL), r->path);
+	gp_use_next_print(r->out, r->recording, r->info, r->info->has_stacks ? "peak" : "timeline",
+			  r->path);
+	return GP_OK;
 }
 
 /* ---- for a program ---- */
@@ -306,12 +329,15 @@ static void write_phase(const struct gp_phases_report *r, size_t at)
 	gp_json_text(json, "style", style_name(p->style));
 	gp_json_number(json, "calls", p->calls);
 	gp_json_number(json, "open", p->open);
-	if (has_time) {
+	if (has_time)
 		gp_json_number(json, "time_ns", p->time_ns);
+	else
+		gp_json_null(json, "time_ns");
+	gp_json_number(json, "mean_calls", has_time ? p->steady_calls : 0);
+	if (has_time && p->steady_calls) {
 		gp_json_number(json, "mean_ns", p->mean_ns);
 		gp_json_number(json, "deviation_ns", p->deviation_ns);
 	} else {
-		gp_json_null(json, "time_ns");
 		gp_json_null(json, "mean_ns");
 		gp_json_null(json, "deviation_ns");
 	}
@@ -366,7 +392,7 @@ static void write_tree(const struct gp_phases_report *r, struct gp_json *json)
 	close_to(json, &open, 0);
 }
 
-void gp_phases_write(const struct gp_phases_report *r)
+enum gp_status gp_phases_write(const struct gp_phases_report *r)
 {
 	const struct gp_phases *p = &r->phases;
 	const int64_t kept_ns = (int64_t)r->info->kept_from_ns,
@@ -405,8 +431,14 @@ void gp_phases_write(const struct gp_phases_report *r)
 	gp_json_number(r->json, "without_name", r->info->ranges_unnamed);
 	gp_json_text(r->json, "nvtx", r->info->nvtx_why);
 	gp_json_text(r->json, "torch", r->info->torch_why);
+	if (r->no_steps)
+		gp_json_null(r->json, "warmup_steps");
+	else
+		gp_json_number(r->json, "warmup_steps", r->warmup_steps);
+	enum gp_status status = gp_phases_peaks_write(r);
 	gp_json_array(r->json, "phases");
 	write_tree(r, r->json);
 	gp_json_end(r->json);
 	gp_json_end(r->json);
+	return status;
 }

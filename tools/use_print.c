@@ -17,6 +17,7 @@
 
 #define CALLERS 2u
 #define LINES_SHOWN 3u
+#define TRIFLE 2000u /* a smaller share would read 0.0% */
 #define LABEL_MAX 1024u
 
 const char *const gp_curve_keys[GP_CURVE_KEYS] = {
@@ -242,6 +243,21 @@ static bool lines_differ(const struct gp_groups *lines, const struct gp_groups *
 	return false;
 }
 
+void gp_use_lines_list(FILE *out, const struct gp_groups *lines, uint64_t whole)
+{
+	for (size_t k = 0; k < LINES_SHOWN && k < lines->groups; k++) {
+		const struct gp_use *use = &lines->group[k].use;
+		const char *key = lines->group[k].key, *slash = strrchr(key, '/');
+		if (k && use->bytes < whole / TRIFLE)
+			break;
+		key = slash ? slash + 1 : key;
+		fputs(k ? ", " : "", out);
+		gp_mask(out, key, strlen(key)); /* never cut: it is the answer */
+		fprintf(out, " %s (%.1f%%)", gp_bytes_text(use->bytes).s,
+			whole ? 100.0 * (double)use->bytes / (double)whole : 0.0);
+	}
+}
+
 bool gp_use_lines_print(FILE *out, struct gp_recording *recording, const struct gp_holders *h,
 			const struct gp_groups *stacks, const struct gp_use_style *style)
 {
@@ -252,22 +268,98 @@ bool gp_use_lines_print(FILE *out, struct gp_recording *recording, const struct 
 	    gp_groups_build(recording, h->use, h->uses, &how, &lines))
 		return false;
 	const bool is_shown = lines_differ(&lines, stacks);
-	for (size_t k = 0; is_shown && k < LINES_SHOWN && k < lines.groups; k++) {
-		const struct gp_use *use = &lines.group[k].use;
-		const char *key = lines.group[k].key, *slash = strrchr(key, '/');
-		key = slash ? slash + 1 : key;
-		fputs(k ? ", " : "by line: ", out);
-		gp_mask(out, key, strlen(key)); /* never cut: it is the answer */
-		fprintf(out, " %s (%.1f%%)", gp_bytes_text(use->bytes).s,
-			h->live_bytes ? 100.0 * (double)use->bytes / (double)h->live_bytes : 0.0);
-	}
-	if (is_shown)
+	if (is_shown) {
+		fputs("by line: ", out);
+		gp_use_lines_list(out, &lines, h->live_bytes);
 		fputc('\n', out);
+	}
 	gp_groups_free(&lines);
 	return is_shown;
 }
 
 /* ---- what was live ---- */
+
+static const char *curve_text(enum gp_curve of)
+{
+	switch (of) {
+	case GP_CURVE_ALLOCATED:
+		return "allocated by PyTorch";
+	case GP_CURVE_RESERVED:
+		return "in PyTorch segments";
+	case GP_CURVE_PINNED:
+		return "of pinned memory";
+	case GP_CURVE_DRIVER:
+	case GP_CURVES:
+	case GP_CURVE_REGISTERED:
+		break;
+	}
+	return "of driver memory";
+}
+
+/* Where the figures are short of the whole truth. */
+static void print_doubts(FILE *out, const struct gp_info *info, const struct gp_holders *h,
+			 enum gp_moment moment)
+{
+	if (h->is_overwritten)
+		fprintf(out,
+			"  at least: the peak, %s at %s, is older than the kept events (from %s); "
+			"this is the highest since\n",
+			gp_bytes_text(h->peak_bytes).s, gp_ns_text(h->peak_at_ns).s,
+			gp_ns_text((int64_t)info->kept_from_ns).s);
+	else if (moment == GP_AT_PEAK && h->of == GP_CURVE_PINNED && !gp_has_whole_pinned(info))
+		fputs("  at least: the peak may be older than the kept events\n", out);
+	else if (moment == GP_AT_PEAK && !gp_has_whole_figures(info))
+		fprintf(out, "  at least: %s, the peak may be higher\n",
+			info->ended_by ? "the recording ended before the job did" :
+					 "events are missing");
+}
+
+const struct gp_range_path *gp_use_phase_of(const struct gp_holders *h)
+{
+	const struct gp_range_path *path = gp_range_path_shown(h->range, NULL);
+	const bool is_known = path && path->known != GP_RANGE_UNTOLD;
+	return is_known ? gp_range_path_phase(path) : NULL;
+}
+
+/* Ranges alone say in which one it was. */
+static void print_phase(FILE *out, const struct gp_info *info, const struct gp_holders *h)
+{
+	char text[LABEL_MAX];
+	const struct gp_range_path *path = gp_use_phase_of(h);
+	if (!path || gp_phases_by(info) == GP_PHASES_BY_NOTHING)
+		return;
+	gp_range_path_text(path, text, sizeof text);
+	if (path->known == GP_RANGE_OUTSIDE)
+		snprintf(text, sizeof text, "outside of any range");
+	fputs(path->known == GP_RANGE_IN ? ", in " : ", ", out);
+	gp_mask(out, text, strlen(text));
+}
+
+void gp_use_moment_print(FILE *out, const struct gp_info *info, const struct gp_holders *h,
+			 enum gp_moment moment, uint64_t outside)
+{
+	gp_use_device_print(out, info, h->device);
+	fprintf(out, ": %s%s %s ", h->is_overwritten ? "at least " : "",
+		gp_bytes_text(h->live_bytes).s, curve_text(h->of));
+	if (moment == GP_AT_PEAK)
+		fprintf(out, "at peak, %s", gp_ns_text(h->at_ns).s);
+	else
+		fprintf(out, "%sat %s, %.1f%% of the peak",
+			moment == GP_AT_OOM ? "when it ran out of memory, " : "",
+			gp_ns_text(h->at_ns).s,
+			h->peak_bytes ? 100.0 * (double)h->live_bytes / (double)h->peak_bytes :
+					0.0);
+	if (moment != GP_AT_TIME)
+		print_phase(out, info, h);
+	if (outside != h->live_bytes)
+		fprintf(out, "; %s outside PyTorch",
+			outside ? gp_bytes_text(outside).s : "nothing");
+	uint64_t registered = gp_use_registered(h);
+	if (registered)
+		fprintf(out, "; %s of it registered by the job", gp_bytes_text(registered).s);
+	fputc('\n', out);
+	print_doubts(out, info, h, moment);
+}
 
 static void print_held(FILE *out, const struct gp_use *use, uint64_t whole)
 {
@@ -372,6 +464,21 @@ void gp_use_ranges_write(struct gp_json *json, const struct gp_range_path *range
 	gp_json_end(json);
 }
 
+void gp_use_phase_write(struct gp_json *json, const struct gp_range_path *path)
+{
+	char text[LABEL_MAX];
+	if (path)
+		gp_range_path_text(path, text, sizeof text);
+	gp_json_text(json, "phase", path ? text : NULL);
+}
+
+static void write_range(struct gp_json *json, const struct gp_range_path *range)
+{
+	gp_use_ranges_write(json, range);
+	gp_use_phase_write(json,
+			   range ? gp_range_path_phase(gp_range_path_shown(range, NULL)) : NULL);
+}
+
 void gp_use_groups_write(struct gp_json *json, struct gp_recording *recording,
 			 const struct gp_groups *groups, const struct gp_use_style *style,
 			 const struct gp_use_shape *shape)
@@ -386,7 +493,7 @@ void gp_use_groups_write(struct gp_json *json, struct gp_recording *recording,
 		gp_json_object(json, NULL);
 		gp_json_text(json, "key", is_rest ? gp_plural(left, "more group").s : g->key);
 		if (style->grouping.by == GP_BY_RANGE)
-			gp_use_ranges_write(json, g->is_rest ? NULL : g->use.range);
+			write_range(json, g->is_rest ? NULL : g->use.range);
 		shape->write_sums(json, &g->use);
 		gp_use_stack_write(json, recording, &g->use, g->stacks, style);
 		gp_json_end(json);

@@ -59,6 +59,15 @@ uint64_t gp_use_registered(const struct gp_holders *holders);
  * lies outside of them.
  */
 uint64_t gp_use_fold_segments(struct gp_holders *holders);
+/*
+ * "GPU 0, NVIDIA H200: 1.16 GiB allocated by PyTorch at peak, 557 ms, in backward", with the phase
+ * where ranges were asked for; below it why the peak may be higher. `outside`: of it outside
+ * PyTorch; live_bytes where that is not to be shown.
+ */
+void gp_use_moment_print(FILE *out, const struct gp_info *info, const struct gp_holders *holders,
+			 enum gp_moment moment, uint64_t outside);
+/* The phase in which the moment was reached; NULL: not known, or ranges were not asked for. */
+const struct gp_range_path *gp_use_phase_of(const struct gp_holders *holders);
 #define GP_USE_WITH_FRAMES 5u /* groups under which the user's frames stand */
 /* Behind a title: which groups have their callers under them. */
 void gp_use_callers_print(FILE *out);
@@ -70,6 +79,8 @@ void gp_use_stack_write(struct gp_json *json, struct gp_recording *recording,
 			const struct gp_use *use, size_t stacks, const struct gp_use_style *style);
 /* The key `ranges`: names, outermost first; [] outside of any, null: not known. */
 void gp_use_ranges_write(struct gp_json *json, const struct gp_range_path *range);
+/* The key `phase`; `path` NULL: not known. */
+void gp_use_phase_write(struct gp_json *json, const struct gp_range_path *path);
 /* A table: a row a group, below the largest the user's frames; shares are of `whole`. */
 void gp_use_groups_print(FILE *out, struct gp_recording *recording, const struct gp_groups *groups,
 			 const struct gp_use_style *style, const struct gp_use_shape *shape,
@@ -80,6 +91,8 @@ void gp_use_groups_print(FILE *out, struct gp_recording *recording, const struct
  */
 bool gp_use_lines_print(FILE *out, struct gp_recording *recording, const struct gp_holders *holders,
 			const struct gp_groups *groups, const struct gp_use_style *style);
+/* The largest of these lines, "train.py:12 1.00 GiB (50.0%), ..."; shares are of `whole`. */
+void gp_use_lines_list(FILE *out, const struct gp_groups *lines, uint64_t whole);
 /* Groups other than all that has no stack, and the sum of segments. */
 bool gp_use_has_names(const struct gp_groups *groups);
 /* The key `groups`. */

@@ -42,6 +42,8 @@ struct taking {
 	size_t left;
 	uint64_t due[HOLDERS];
 	struct gp_use_table table[HOLDERS];
+	struct gp_range_paths *ranges;	 /* NULL: not asked for, or no event was applied yet */
+	uint32_t thread;		 /* of the event that was applied last */
 	struct gp_record recent[RECENT]; /* the last ALLOC events, a ring */
 	uint64_t recents;
 	struct pending *pending;
@@ -90,6 +92,8 @@ static enum gp_status take_due(struct taking *t)
 		if (t->due[k] != r->seen)
 			continue;
 		h->live_bytes = now_bytes(r->live, h);
+		if (t->ranges != NULL)
+			h->range = gp_range_paths_of(t->ranges, t->thread);
 		status = gp_live_uses_take(t->search->recording, h, &t->table[k]);
 		t->left--;
 		if (status == GP_OK && h->of == GP_CURVE_DRIVER)
@@ -173,6 +177,8 @@ static enum gp_status replay_to(struct taking *t)
 		const struct gp_record *record = gp_recording_step(r, &thread, &status);
 		if (record == NULL)
 			break;
+		t->ranges = ranges;
+		t->thread = thread;
 		if (ranges != NULL)
 			gp_range_paths_see(ranges, thread, record);
 		if (record->kind == GP_ALLOC)

@@ -153,11 +153,22 @@ static void see_opened(void *context, struct gp_open_range *range,
 	range->mark = begin_call(c, up, range, GP_PHASE_NESTED);
 }
 
+static int64_t clipped_from(const struct counting *c, const struct gp_phase_call *call)
+{
+	return call->from_ns > c->asked.from_ns ? call->from_ns : c->asked.from_ns;
+}
+
 static uint64_t clipped_ns(const struct counting *c, const struct gp_phase_call *call,
 			   int64_t to_ns)
 {
-	int64_t from_ns = call->from_ns > c->asked.from_ns ? call->from_ns : c->asked.from_ns;
+	int64_t from_ns = clipped_from(c, call);
 	return to_ns > from_ns ? (uint64_t)to_ns - (uint64_t)from_ns : 0;
+}
+
+/* Most of it lies behind the warm-up. A step begins with a launch, its ranges somewhat earlier. */
+static bool is_steady(const struct counting *c, const struct gp_phase_call *call, int64_t to_ns)
+{
+	return clipped_from(c, call) / 2 + to_ns / 2 >= c->asked.warm_ns;
 }
 
 /* Its end, or that of the span. */
@@ -172,7 +183,7 @@ static void finish_call(struct counting *c, uint32_t number, int64_t at_ns)
 	node->own.retained_bytes += left;
 	if (!is_range(node))
 		return;
-	gp_phase_node_add(node, clipped_ns(c, &call, at_ns));
+	gp_phase_node_add(node, clipped_ns(c, &call, at_ns), is_steady(c, &call, at_ns));
 	*(node->source == GP_RANGE_DERIVED ? &c->out->forwards : &c->out->ranges) += 1;
 	note_high(node, gp_high_since(&c->high, call.since > c->since ? call.since : c->since));
 	if (call.up != 0 && !is_range(node_of(c, call.up)))

@@ -98,13 +98,15 @@ static void merge(struct folding *f, uint32_t into, uint32_t number)
 	struct gp_phase_node *to = gp_phase_node_at(f->tree, into);
 	struct gp_phase_node *from = gp_phase_node_at(f->tree, number);
 	const struct gp_phase *o = &from->own;
-	const double before = (double)to->own.calls, more = (double)o->calls;
+	const double before = (double)to->own.steady_calls, more = (double)o->steady_calls;
 	const double off = from->mean_ns - to->mean_ns;
 	if (more > 0) { /* Chan, Golub and LeVeque (1979) */
 		to->mean_ns += off * more / (before + more);
 		to->squares += from->squares + off * off * before * more / (before + more);
 	}
 	to->own.calls += o->calls;
+	to->own.steady_calls += o->steady_calls;
+	to->steady_ns += from->steady_ns;
 	to->own.open += o->open;
 	to->own.time_ns += o->time_ns;
 	to->own.allocated_bytes += o->allocated_bytes;

@@ -57,12 +57,16 @@ uint32_t gp_phase_tree_get(struct gp_phase_tree *t, uint32_t parent, uint32_t na
 }
 
 /* Welford's: sums of squares of nanoseconds would lose all digits. */
-void gp_phase_node_add(struct gp_phase_node *n, uint64_t ns)
+void gp_phase_node_add(struct gp_phase_node *n, uint64_t ns, bool is_steady)
 {
 	n->own.calls++;
 	n->own.time_ns += ns;
+	if (!is_steady)
+		return;
+	n->own.steady_calls++;
+	n->steady_ns += ns;
 	double off = (double)ns - n->mean_ns;
-	n->mean_ns += off / (double)n->own.calls;
+	n->mean_ns += off / (double)n->own.steady_calls;
 	n->squares += off * ((double)ns - n->mean_ns);
 }
 
@@ -98,10 +102,10 @@ static void fill(const struct gp_phase_node *n, unsigned depth, const struct gp_
 	out->source = n->source;
 	out->style = n->style;
 	out->depth = depth;
-	if (n->own.calls == 0)
+	if (n->own.steady_calls == 0)
 		return;
-	out->mean_ns = n->own.time_ns / n->own.calls;
-	out->deviation_ns = (uint64_t)llround(sqrt(n->squares / (double)n->own.calls));
+	out->mean_ns = n->steady_ns / n->own.steady_calls;
+	out->deviation_ns = (uint64_t)llround(sqrt(n->squares / (double)n->own.steady_calls));
 }
 
 static uint32_t next_seen(const struct gp_phase_tree *t, uint32_t at)

@@ -12,6 +12,7 @@ struct gp_phase_node {
 	enum gp_phase_style style;
 	uint32_t first, last, next; /* children by first appearance, and the next of its parent's */
 	struct gp_phase own;	    /* bytes and launches without those of its children */
+	uint64_t steady_ns;	    /* of the steady calls; so are the next two */
 	double mean_ns, squares;
 	bool is_seen; /* something was counted for it, or below it */
 	/* of names that became one: how many, and theirs; children of several are its own */
@@ -34,8 +35,8 @@ void gp_phase_tree_release(struct gp_phase_tree *tree);
 /* Number of the node with these; the node REST where there would be too many. 0: no memory. */
 uint32_t gp_phase_tree_get(struct gp_phase_tree *tree, uint32_t parent, uint32_t name,
 			   uint32_t domain, uint32_t source, enum gp_phase_style style);
-/* A call of that length has ended. */
-void gp_phase_node_add(struct gp_phase_node *node, uint64_t ns);
+/* A call of that length has ended; a steady one counts for the mean. */
+void gp_phase_node_add(struct gp_phase_node *node, uint64_t ns, bool is_steady);
 /* NULL: it is not known, or no range. The folded one, the recording's, or a constant. */
 const char *gp_phase_node_text(const struct gp_phase_node *node,
 			       const struct gp_recording *recording);

@@ -11,6 +11,7 @@
 #include "phase_follow.h"
 #include "phase_forward.h"
 #include "phase_frames.h"
+#include "phase_kind.h"
 #include "range_fold.h"
 #include "range_path.h"
 #include "row_rank.h"
@@ -514,4 +515,15 @@ const struct gp_range_path *gp_range_path_shown(const struct gp_range_path *path
 	const bool is_folded = path != NULL && path->folded != NULL &&
 			       (asked == NULL || gp_range_path_has(path->folded, asked));
 	return is_folded ? path->folded : path;
+}
+
+const struct gp_range_path *gp_range_path_phase(const struct gp_range_path *path)
+{
+	const struct gp_range_path *phase = path;
+	for (; path != NULL; path = path->up)
+		if (path->known == GP_RANGE_IN &&
+		    (path->source == GP_RANGE_FRAMES ||
+		     gp_phase_kind_of(path->source, path->name) != GP_PHASE_OTHER))
+			phase = path;
+	return phase;
 }

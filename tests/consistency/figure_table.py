@@ -82,6 +82,7 @@ FIGURES = {
           for of in ("driver", "reserved", "allocated", "pinned") for name, line, read in (
               ("peak", PEAK + " --at", curves("live_bytes")),
               ("diff", "diff --json --no-stacks --at FILE FILE", curves_of_diff(0)))),
+        ("phases, first lines", "phases --json", curves("live_bytes", "peaks")),
         ("phases", "phases --json --device 0 --depth 1", lambda d: {(0, "allocated"): max(
             (p["peak_bytes"] or 0 for p in d["phases"]), default=0)} if d["of"] == "allocated" and d["phases"] else {}),
     ],
@@ -97,6 +98,7 @@ FIGURES = {
         ("peak", PEAK, curves("peak_at_ns")),
         ("peak's own moment", PEAK, curves("at_ns")),
         ("check", CHECK, checked("at_ns")),
+        ("phases, first lines", "phases --json", curves("at_ns", "peaks")),
     ],
     "peak is at least this": [
         ("info", "info --json", curves("at_least", "peaks")),
@@ -229,6 +231,25 @@ FIGURES = {
     "bytes of each phase held at the peak": [
         ("phases", "phases --json --top 0", held_of_phases),
         ("peak --by range", "peak --json --no-stacks --top 0 --by range", held_of_ranges),
+    ],
+    "phase in which the peak lies": [
+        ("phases", "phases --json", lambda d: {(p["device"], p["of"]): p["phase"] for p in d["peaks"]}),
+        ("peak --by range", "peak --json --no-stacks --by range", lambda d: {
+            (c["device"], c["of"]): c["phase"] for c in d["curves"]}),
+    ],
+    "bytes held by a phase at the peak, with its inner ranges": [
+        ("phases, first lines", "phases --json", lambda d: {
+            (p["device"], p["of"], part["phase"]): part["bytes"] for p in d["peaks"] for part in p["phases"]}),
+        ("peak --by range, groups of a phase", "peak --json --no-stacks --top 0 --by range", lambda d: {
+            (c["device"], c["of"], phase): sum(g["bytes"] for g in c["groups"] if g["phase"] == phase)
+            for c in d["curves"] for phase in {g["phase"] for g in c["groups"]}}),
+    ],
+    "bytes of a line at the peak": [
+        ("phases, sum over phases", "phases --json", lambda d: {
+            (p["device"], p["of"], key): sum(line["bytes"] for part in p["phases"] for line in part["lines"] if line["key"] == key)
+            for p in d["peaks"] for key in {line["key"] for part in p["phases"] for line in part["lines"]}}),
+        ("peak --by line", "peak --json --no-stacks --top 0 --by line", lambda d: {
+            (c["device"], c["of"], g["key"]): g["bytes"] for c in d["curves"] for g in c["groups"]} if d["has_stacks"] else {}),
     ],
     "bytes freed over the recording": [
         ("phases", "phases --json --depth 1 --top 0", lambda d: {d["of"]: sum(p["freed_bytes"] for p in of_thread(d))}),

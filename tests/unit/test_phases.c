@@ -34,6 +34,24 @@ static void look_at_the_second(const char *path)
 	close_all(r, &p);
 }
 
+/* A call whose middle lies before the end of the warm-up is in no mean. */
+static void look_at_the_mean(const char *path)
+{
+	const int64_t second_ns = (5 + 1 + 14 + 1) * 64, middle_ns = second_ns + 13 * 64 / 2;
+	for (int64_t off = 0; off < 2; off++) {
+		struct gp_phases p;
+		struct gp_phases_asked asked = whole;
+		asked.warm_ns = middle_ns + off;
+		struct gp_recording *r = build_as(path, &asked, &p);
+		const struct gp_phase *step = find(&p, "step");
+		assert_int_equal(step->calls, 3);
+		assert_int_equal(step->time_ns, 3 * 13 * 64);
+		assert_int_equal(step->steady_calls, 2 - off);
+		assert_int_equal(step->mean_ns, 13 * 64);
+		close_all(r, &p);
+	}
+}
+
 static void a_step_is_told_apart(void **state)
 {
 	(void)state;
@@ -91,6 +109,7 @@ static void a_step_is_told_apart(void **state)
 	assert_int_equal(outside->calls, 0);
 	close_all(r, &p);
 	look_at_the_second(w.path);
+	look_at_the_mean(w.path);
 }
 
 /* Autograd's workers have no ranges of their own: theirs are those of the thread in the engine. */

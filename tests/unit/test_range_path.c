@@ -527,9 +527,43 @@ static void nothing_has_no_groups(void **state)
 	gp_recording_close(r);
 }
 
+/* ---- the phase that a path lies in ---- */
+
+static void the_outermost_phase_is_it(void **state)
+{
+	(void)state;
+	const struct gp_range_path step = { .source = GP_RANGE_NVTX, .name = "step" };
+	const struct gp_range_path layer = { .source = GP_RANGE_NVTX,
+					     .name = "layer",
+					     .up = &step };
+	const struct gp_range_path backward = { .source = GP_RANGE_NVTX,
+						.name = "my backward",
+						.up = &step };
+	const struct gp_range_path engine = { .source = GP_RANGE_ENGINE, .up = &backward };
+	const struct gp_range_path again = { .source = GP_RANGE_NVTX,
+					     .name = "forward",
+					     .up = &engine };
+	const struct gp_range_path adam = { .source = GP_RANGE_TORCH,
+					    .name = "Optimizer.step#Adam.step",
+					    .up = &layer };
+	const struct gp_range_path optimizer = { .source = GP_RANGE_FRAMES, .name = "optimizer" };
+	const struct gp_range_path closure = { .source = GP_RANGE_FRAMES,
+					       .name = "backward",
+					       .up = &optimizer };
+	const struct gp_range_path outside = { .known = GP_RANGE_OUTSIDE };
+	assert_ptr_equal(gp_range_path_phase(&again), &backward);
+	assert_ptr_equal(gp_range_path_phase(&engine), &backward);
+	assert_ptr_equal(gp_range_path_phase(&layer), &layer); /* it is in none */
+	assert_ptr_equal(gp_range_path_phase(&step), &step);
+	assert_ptr_equal(gp_range_path_phase(&adam), &adam);
+	assert_ptr_equal(gp_range_path_phase(&closure), &optimizer);
+	assert_ptr_equal(gp_range_path_phase(&outside), &outside);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_outermost_phase_is_it),
 		cmocka_unit_test(events_are_where_the_model_says),
 		cmocka_unit_test(names_that_count_up_are_one),
 		cmocka_unit_test(one_of_those_that_count_up_can_be_asked_for),
