@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 # Plain English in documents, help and messages: banned words, prose of at most 100 columns, and
-# sentences of at most 25 words (prose_words.py). lint/prose_left has the number of longer ones that
-# a page may still have: it only falls.
+# sentences of at most 25 words (prose_words.py).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 command -v python3 >/dev/null || {
 	echo "skipped: no python3"
 	exit 77
 }
-lint/tree_files.sh | python3 lint/prose_words.py lint/prose_left
+lint/tree_files.sh | python3 lint/prose_words.py

@@ -1,8 +1,7 @@
-"""Banned words in documents and user-visible strings: prose_words.py PROSE_LEFT, names of files on stdin.
+"""Banned words in documents and user-visible strings: prose_words.py, names of files on stdin.
 
 Markdown: all but code; lines of at most 100 columns, tables, code and addresses of links aside; in what users read,
-sentences of at most 25 words, those of tables aside. C: string literals of two words or more. PROSE_LEFT has
-"FILE SENTENCES": so many longer ones a page may have left. `prose_words.py --count` prints the list anew.
+sentences of at most 25 words, those of tables aside. C: string literals of two words or more.
 """
 import re
 import sys
@@ -78,17 +77,12 @@ def source_findings(text):
 
 def main():
     is_clean = True
-    is_count = sys.argv[1] == "--count"
-    left = {} if is_count else dict(line.split() for line in open(sys.argv[1]))
     for name in sys.stdin.read().split():
         if not (PAGES.fullmatch(name) or SOURCES.fullmatch(name)):
             continue
         text = open(name, encoding="utf-8").read()
         found = list((page_findings if name.endswith(".md") else source_findings)(text))
-        long = list(long_sentences(text)) if FOR_USERS.fullmatch(name) else []
-        if is_count and long:
-            print(name, len(long))
-        for line, what in [] if is_count else found + (long if len(long) > int(left.get(name, 0)) else []):
+        for line, what in found + (list(long_sentences(text)) if FOR_USERS.fullmatch(name) else []):
             is_clean = False
             print(f"{name}:{line}: {what}")
     return not is_clean
