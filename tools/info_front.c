@@ -55,14 +55,18 @@ static enum gp_status front_find_ooms(struct gp_recording *recording, const stru
 enum gp_status gp_info_front_build(struct gp_recording *recording, const struct gp_info *info,
 				   const char *path, bool has_holders, struct gp_info_front *out)
 {
-	const struct gp_grouping by_stack = { .by = GP_BY_STACK };
+	const struct gp_grouping by_stack = { .by = GP_BY_STACK }, by_line = { .by = GP_BY_LINE };
 	*out = (struct gp_info_front){ 0 };
 	enum gp_status status = gp_peak_build(recording, GP_AT_PEAK, 0, &out->peak);
 	if (!status)
 		out->most = front_most(&out->peak);
-	if (!status && out->most && info->has_stacks && has_holders)
+	const bool is_grouped = out->most && info->has_stacks && has_holders;
+	if (!status && is_grouped)
 		status = gp_groups_build(recording, out->most->use, out->most->uses, &by_stack,
 					 &out->groups);
+	if (!status && is_grouped)
+		status = gp_groups_build(recording, out->most->use, out->most->uses, &by_line,
+					 &out->lines);
 	if (!status)
 		status = front_find_ooms(recording, info, out);
 	out->leaks = (struct gp_leaks_report){
@@ -81,6 +85,7 @@ void gp_info_front_release(struct gp_info_front *front)
 {
 	gp_leaks_free(&front->leaks.leaks);
 	gp_groups_free(&front->groups);
+	gp_groups_free(&front->lines);
 	gp_peak_free(&front->peak);
 	*front = (struct gp_info_front){ 0 };
 }

@@ -173,6 +173,21 @@ static void write_peak(const struct gp_info_report *r, const struct gp_holders *
 	gp_json_end(r->json);
 }
 
+static void write_first(struct gp_json *json, const char *key, const struct gp_holders *of,
+			const struct gp_groups *groups)
+{
+	gp_json_array(json, key);
+	for (size_t k = 0; k < groups->groups && k < GP_FRONT_HOLDERS; k++) {
+		gp_json_object(json, NULL);
+		gp_use_device_write(json, of->device);
+		gp_json_text(json, "of", gp_curve_keys[of->of]);
+		gp_json_text(json, "key", groups->group[k].key);
+		gp_json_number(json, "bytes", groups->group[k].use.bytes);
+		gp_json_end(json);
+	}
+	gp_json_end(json);
+}
+
 static void write_front(const struct gp_info_report *r)
 {
 	const struct gp_info_front *f = r->front;
@@ -185,16 +200,8 @@ static void write_front(const struct gp_info_report *r)
 	if (f->peak.host)
 		write_peak(r, f->peak.host);
 	gp_json_end(json);
-	gp_json_array(json, "holders");
-	for (size_t k = 0; k < f->groups.groups && k < GP_FRONT_HOLDERS; k++) {
-		gp_json_object(json, NULL);
-		gp_use_device_write(json, f->most->device);
-		gp_json_text(json, "of", gp_curve_keys[f->most->of]);
-		gp_json_text(json, "key", f->groups.group[k].key);
-		gp_json_number(json, "bytes", f->groups.group[k].use.bytes);
-		gp_json_end(json);
-	}
-	gp_json_end(json);
+	write_first(json, "holders", f->most, &f->groups);
+	write_first(json, "lines", f->most, &f->lines);
 	gp_json_object(json, "ooms");
 	gp_json_number(json, "count", f->ooms);
 	gp_json_number(json, "overwritten", gp_overwritten_ooms(r->info));

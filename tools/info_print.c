@@ -290,6 +290,11 @@ static void print_holders(const struct gp_info_report *r)
 		return;
 	if (!f->groups.groups)
 		fputs("holders      unknown: no stacks were recorded\n", r->out);
+	if (gp_use_lines_differ(&f->lines, &f->groups)) {
+		fputs("by line      ", r->out);
+		gp_use_lines_list(r->out, &f->lines, f->most->live_bytes);
+		fputc('\n', r->out);
+	}
 	for (size_t k = 0; k < f->groups.groups && k < GP_FRONT_HOLDERS; k++) {
 		const struct gp_group *g = &f->groups.group[k];
 		fprintf(r->out, "%-12s %10s %5.1f%%  ", k ? "" : "holders",

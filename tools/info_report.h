@@ -17,6 +17,7 @@ struct gp_info_front {
 	/* of what the framework allocated, else of driver memory, where it was most; NULL: none */
 	const struct gp_holders *most;
 	struct gp_groups groups;     /* by stack, of `most`; none where no stacks were recorded */
+	struct gp_groups lines;	     /* likewise by line */
 	uint64_t ooms, failed_calls; /* as gp_ooms_build counts them */
 	uint64_t driver_ooms;	     /* of the OOMs: failed CUDA calls that no framework made */
 	int64_t first_oom_ns;
@@ -34,8 +35,8 @@ struct gp_info_report {
 };
 
 /*
- * Up to six replays; memory as gp_leaks_build needs. Without has_holders `groups` stays empty. Free
- * with gp_info_front_release, also after a failure.
+ * Up to six replays; memory as gp_leaks_build needs. Without has_holders `groups` and `lines` stay
+ * empty. Free with gp_info_front_release, also after a failure.
  */
 enum gp_status gp_info_front_build(struct gp_recording *recording, const struct gp_info *info,
 				   const char *path, bool has_holders, struct gp_info_front *out);

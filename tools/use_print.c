@@ -234,8 +234,7 @@ bool gp_use_has_names(const struct gp_groups *groups)
 	return rests > 1;
 }
 
-/* Whether a reader of the first stacks would name other lines, or other bytes of these. */
-static bool lines_differ(const struct gp_groups *lines, const struct gp_groups *stacks)
+bool gp_use_lines_differ(const struct gp_groups *lines, const struct gp_groups *stacks)
 {
 	for (size_t k = 0; k < LINES_SHOWN && k < lines->groups && k < stacks->groups; k++)
 		if (lines->group[k].use.bytes != stacks->group[k].use.bytes)
@@ -267,7 +266,7 @@ bool gp_use_lines_print(FILE *out, struct gp_recording *recording, const struct 
 	if (style->grouping.by != GP_BY_STACK ||
 	    gp_groups_build(recording, h->use, h->uses, &how, &lines))
 		return false;
-	const bool is_shown = lines_differ(&lines, stacks);
+	const bool is_shown = gp_use_lines_differ(&lines, stacks);
 	if (is_shown) {
 		fputs("by line: ", out);
 		gp_use_lines_list(out, &lines, h->live_bytes);

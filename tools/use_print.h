@@ -91,6 +91,8 @@ void gp_use_groups_print(FILE *out, struct gp_recording *recording, const struct
  */
 bool gp_use_lines_print(FILE *out, struct gp_recording *recording, const struct gp_holders *holders,
 			const struct gp_groups *groups, const struct gp_use_style *style);
+/* Whether a reader of the first stacks would name other lines, or other bytes of these. */
+bool gp_use_lines_differ(const struct gp_groups *lines, const struct gp_groups *stacks);
 /* The largest of these lines, "train.py:12 1.00 GiB (50.0%), ..."; shares are of `whole`. */
 void gp_use_lines_list(FILE *out, const struct gp_groups *lines, uint64_t whole);
 /* Groups other than all that has no stack, and the sum of segments. */

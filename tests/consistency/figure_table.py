@@ -92,6 +92,11 @@ FIGURES = {
         ("peak", PEAK, first_holders("peak_bytes")),
         ("peak --at peak", PEAK + " --at peak", first_holders("live_bytes")),
     ],
+    "holders at the peak, by line": [
+        ("info", "info --json", lambda d: {None: [(h["device"], h["of"], h["key"], h["bytes"]) for h in d["lines"]]}
+            if d["lines"] else {}),
+        ("peak --by line", PEAK + " --by line", first_holders("peak_bytes")),
+    ],
     "moment of each peak": [
         ("timeline", TIMELINE, curves_of_timeline("at_ns")),
         ("info", "info --json", curves("peak_at_ns", "peaks")),
