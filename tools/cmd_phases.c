@@ -108,7 +108,8 @@ static bool row_add(struct phases_table *t, const struct gp_phases_report *p)
 		row = gp_sheet_add(&t->sheet, "");
 	for (size_t c = 0; row && c < t->sheet.columns; c++)
 		put_phase(&row->cell[c], t->name[c], &p->phases);
-	return row;
+	char text[GP_PHASES_BRIEF];
+	return row && (!gp_phases_peaks_brief(p, text) || gp_sheet_note(row, text));
 }
 
 static void table_print(struct phases_table *t, FILE *out)
@@ -160,7 +161,7 @@ static int show(struct phases *c)
 	enum gp_status status = warmup_find(p);
 	if (!status)
 		status = gp_phases_build(p->recording, &p->asked, &p->phases);
-	if (!status && (p->is_json || !c->is_many))
+	if (!status)
 		status = gp_phases_hold(p);
 	if (status)
 		return gp_report_failed("read", p->path, status);

@@ -183,6 +183,28 @@ enum gp_status gp_phases_peaks_print(const struct gp_phases_report *r)
 	return status;
 }
 
+bool gp_phases_peaks_brief(const struct gp_phases_report *r, char out[GP_PHASES_BRIEF])
+{
+	const struct gp_phases_peak *most = NULL;
+	char at[GP_PHASES_BRIEF / 3], first[GP_PHASES_BRIEF / 3] = "(not known)";
+	for (size_t k = 0; k < r->peaks; k++)
+		if (!most || r->at_peak[k].holders->live_bytes > most->holders->live_bytes)
+			most = &r->at_peak[k];
+	const struct gp_range_path *phase = most ? gp_use_phase_of(most->holders) : NULL;
+	if (!phase || gp_phases_by(r->info) == GP_PHASES_BY_NOTHING)
+		return false;
+	const struct gp_phase_part *part = &most->part[0];
+	gp_range_path_text(phase, at, sizeof at);
+	if (part->phase)
+		gp_range_path_text(part->phase, first, sizeof first);
+	const bool is_outside = phase->known == GP_RANGE_OUTSIDE, is_same = part->phase == phase;
+	snprintf(out, GP_PHASES_BRIEF, "peak %s%s%s%s holds %s (%.1f%%)", is_outside ? "" : "in ",
+		 is_outside ? "outside of any range" : at, is_same ? ", which" : "; ",
+		 is_same ? "" : first, gp_bytes_text(part->bytes).s,
+		 100.0 * (double)part->bytes / (double)most->holders->live_bytes);
+	return true;
+}
+
 /* ---- for a program ---- */
 
 static enum gp_status write_part(const struct gp_phases_report *r, const struct gp_phase_part *part)

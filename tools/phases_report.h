@@ -54,6 +54,12 @@ bool gp_phases_wants(const struct gp_phases_report *report, const struct gp_hold
 /* phases_peak.c: `at_peak` of `peak`; as the first lines of the report, and the key `peaks` */
 enum gp_status gp_phases_peaks_build(struct gp_phases_report *report);
 void gp_phases_peaks_free(struct gp_phases_report *report);
+/*
+ * "peak in backward; forward holds 552 MiB (46.5%)", of the device with the highest peak. False: no
+ * phase is known.
+ */
+#define GP_PHASES_BRIEF 512u
+bool gp_phases_peaks_brief(const struct gp_phases_report *report, char out[GP_PHASES_BRIEF]);
 enum gp_status gp_phases_peaks_print(const struct gp_phases_report *report);
 enum gp_status gp_phases_peaks_write(const struct gp_phases_report *report);
 
