@@ -179,7 +179,9 @@ of_job
 orders=$(first memory_events ctl)
 rm disk/fill
 json info --json disk/killed.gpr >killed
-same $name "memory events recorded and lost" "$orders" "$(memory killed)"
+# the job's one thread may have taken a number for an event that it did not write any more
+found=$(memory killed)
+[ "$found" = "$((orders - 1))" ] || same $name "memory events recorded and lost" "$orders" "$found"
 [ "$(lost killed)" -gt 0 ] || why="no loss is told"
 verdict $name
 umount disk
