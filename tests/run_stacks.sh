@@ -71,7 +71,7 @@ for python in $PYTHONS; do
 	for _ in 1 2 3 4 5; do
 		rm -f "$work/$name.gpr"
 		LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so PYTHONMALLOC=debug \
-			GPUPROF_OUTPUT=$work/$name.gpr GPUPROF_RING=1M \
+			GPUPROF_OUTPUT=$work/$name.gpr GPUPROF_RING=64M \
 			"$python" -B "$here/ends_allocating.py" \
 			"$build/python/liballocate_without_end.so" >"$work/$name.out" 2>&1 ||
 			why="$why it ended with $?"
