@@ -70,6 +70,7 @@ struct gp_leak {
 	 * pass came since it began, and its steps are inferred
 	 */
 	bool may_be_activations;
+	bool is_steady;	  /* its later half alone grows, too: a queue that just got full does not */
 	bool is_replaced; /* as many all the time, each time by larger ones: count_per_step is 0 */
 	/* of what fills up: pace at the end by that at the beginning, how many there are then */
 	double pace, expected_count;
@@ -149,7 +150,7 @@ struct gp_growth_device {
 	unsigned device;
 	enum gp_curve of;      /* what the framework allocated there, else driver memory */
 	double bytes_per_step; /* the median of all slopes between two of the steps */
-	bool is_beyond; /* it is more than the limit, significantly and in each third of them */
+	bool is_beyond;	       /* it exceeds the limit, significantly and to the end */
 };
 struct gp_growth {
 	const char *why; /* it is not known, a text that holds for ever; NULL: it is */
@@ -166,8 +167,5 @@ struct gp_growth {
  */
 enum gp_status gp_growth_find(struct gp_recording *recording, double limit, struct gp_leaks *leaks,
 			      struct gp_growth *out);
-/* The same of a row of figures: fills in bytes_per_step and is_beyond. Two figures at least. */
-enum gp_status gp_growth_judge(const uint64_t *bytes, size_t count, double limit,
-			       struct gp_growth_device *out);
 
 #endif

@@ -5,15 +5,12 @@
 #include "check_report.h"
 #include "report.h"
 
-/*
- * Of 460 made-up clean jobs with small queues or none the sum of 3 grows in the later half of 24 to
- * 45 steps, and no stack of them does; of 230 that leak each has one (test_growth_jobs.c).
- */
+/* A stack that surely leaks explains it, or `leaks` cannot look for one. */
 static bool is_sure(const struct gp_check *c, const struct gp_growth_device *g)
 {
 	char text[GP_LEAK_DOUBT_MAX];
 	const struct gp_leaks_report r = gp_check_leaks_report(c);
-	return gp_check_suspected(c, g) > (double)c->limit[GP_CHECK_GROWTH].number ||
+	return gp_check_suspected(c, g, true) > (double)c->limit[GP_CHECK_GROWTH].number ||
 	       gp_leak_doubt(&r, text) != NULL;
 }
 
@@ -39,7 +36,7 @@ static void check_device(struct gp_check *c, const struct gp_growth_device *g)
 				 "no single stack surely grows%s, and it may be freed later: "
 				 "record a "
 				 "longer run",
-				 gp_check_suspected(c, g) > 0 ? " so much" : "");
+				 gp_check_suspected(c, g, false) > 0 ? " so much" : "");
 	} else if (g->bytes_per_step > (double)limit->number) {
 		snprintf(f->why, sizeof f->why,
 			 "not steady: it rises and falls, jumps or slows down");

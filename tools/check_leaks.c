@@ -63,7 +63,10 @@ static void add_finding(struct gp_check *c, const struct gp_leak *leak)
 	find_who(c, leak, who);
 	f->has_device = leak->device < GP_DEVICES;
 	f->device = f->has_device ? leak->device : 0;
-	f->state = GP_CHECK_EXCEEDED;
+	f->state = leak->is_steady ? GP_CHECK_EXCEEDED : GP_CHECK_NOT_JUDGED;
+	if (!leak->is_steady)
+		snprintf(f->why, sizeof f->why,
+			 "a cache or queue that fills looks so, too: record a longer run");
 	f->has_value = true;
 	f->value.number = (uint64_t)gp_rate_bytes(leak->bytes_per_step);
 	f->limit = *limit;
@@ -109,13 +112,13 @@ bool gp_check_has_few_steps(const struct gp_check *c)
 	return c->growth.why && c->growth.steps && c->growth.warm < GP_GROWTH_STEPS_LEAST;
 }
 
-double gp_check_suspected(const struct gp_check *c, const struct gp_growth_device *g)
+double gp_check_suspected(const struct gp_check *c, const struct gp_growth_device *g, bool is_sure)
 {
 	double bytes_per_step = 0;
 	for (size_t k = 0; k < c->leaks.leaks; k++)
-		if (is_of_sum(g, &c->leaks.leak[k]))
+		if (is_of_sum(g, &c->leaks.leak[k]) && (c->leaks.leak[k].is_steady || !is_sure))
 			bytes_per_step += c->leaks.leak[k].bytes_per_step;
-	for (size_t k = 0; k < c->leaks.fillings; k++)
+	for (size_t k = 0; k < c->leaks.fillings && !is_sure; k++)
 		if (is_of_sum(g, &c->leaks.filling[k]))
 			bytes_per_step += c->leaks.filling[k].bytes_per_step;
 	return bytes_per_step;

@@ -134,8 +134,9 @@ static void print_suspects(const struct gp_check *c, FILE *out)
 			fputs("what slows down, as a cache that fills up:\n", out);
 		else if (shown == 1)
 			fprintf(out, "what grows%s:\n",
-				c->growth.why ? " so far; a cache that still fills looks so, too" :
-						"");
+				c->growth.why || !leak->is_steady ?
+					" so far; a cache that still fills looks so, too" :
+					"");
 		gp_leak_look_up(&r, leak->stack, leak->at_ns, &view);
 		gp_leak_print(&r, leak, &view);
 	}
@@ -224,15 +225,16 @@ static bool has_culprits(const struct gp_check *c)
 static void print_next(const struct gp_check *c, FILE *out)
 {
 	char next[64];
-	size_t suspect = 0;
+	size_t first = 0;
+	const bool has_suspect = gp_check_next_suspect(c, &first) != NULL;
 	if (has_culprits(c)) {
 		write_next(c, next);
 		gp_use_next_print(out, c->recording, c->info, next, c->path);
-	} else if (c->growth.why) {
+	} else if (c->growth.why || has_suspect) {
 		const bool has_looked = c->growth.steps || c->leaks.steps.why;
-		const char *next_of_steps = gp_check_next_suspect(c, &suspect) ? "leaks" :
-					    has_looked			       ? "info --steps" :
-										 "info";
+		const char *next_of_steps = has_suspect ? "leaks" :
+					    has_looked	? "info --steps" :
+							  "info";
 		gp_next_print(out, gp_next_of(c->recording, c->info, next_of_steps), c->path);
 	}
 }
@@ -248,7 +250,7 @@ void gp_check_print(const struct gp_check *c, FILE *out)
 	print_suspects(c, out);
 	for (size_t k = 0; k < c->growth.devices; k++)
 		if (gp_check_wants(c, c->growth.device[k].device, GP_CULPRITS_STEPS) &&
-		    gp_check_suspected(c, &c->growth.device[k]) * 2 <
+		    gp_check_suspected(c, &c->growth.device[k], false) * 2 <
 			    c->growth.device[k].bytes_per_step)
 			print_steps(c, &c->growth.device[k], out);
 	if (c->is_update)

@@ -114,8 +114,12 @@ void gp_check_growth(struct gp_check *check);
 void gp_check_leaks(struct gp_check *check);
 /* Steps were looked for, and are too few; that they were found is not said by that. */
 bool gp_check_has_few_steps(const struct gp_check *check);
-/* Bytes a step of suspects, and what still fills, that are of what the sum of the device is of. */
-double gp_check_suspected(const struct gp_check *check, const struct gp_growth_device *device);
+/*
+ * Bytes a step of suspects, and of what still fills, that are of what the sum of the device is of;
+ * `is_sure`: of suspects alone, and of those that are steady.
+ */
+double gp_check_suspected(const struct gp_check *check, const struct gp_growth_device *device,
+			  bool is_sure);
 /*
  * The next suspect that is to blame for what is exceeded, or that is beyond the limit in steps that
  * are too few; NULL: there is no more. *next is 0 at first.

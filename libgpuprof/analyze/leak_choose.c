@@ -14,9 +14,9 @@ static size_t min_of(size_t a, size_t b)
 }
 
 /* Numbers of the steps at which a scale over `steps` of them from `first` on has its samples. */
-static size_t list_scale(size_t first, size_t steps, size_t step[GP_LEAK_SAMPLES])
+static size_t list_scale(size_t first, size_t steps, size_t step[GP_TREND_SAMPLES])
 {
-	const size_t n = min_of(steps, GP_LEAK_SAMPLES);
+	const size_t n = min_of(steps, GP_TREND_SAMPLES);
 	for (size_t k = 0; k < n; k++)
 		step[k] = first + (n > 1 ? k * (steps - 1) / (n - 1) : 0);
 	return n;
@@ -25,9 +25,9 @@ static size_t list_scale(size_t first, size_t steps, size_t step[GP_LEAK_SAMPLES
 static void choose_steps(const struct gp_step *step, size_t first, size_t steps,
 			 struct gp_leak_samples *out)
 {
-	size_t at[GP_LEAK_SCALES][GP_LEAK_SAMPLES], n[GP_LEAK_SCALES] = { 0 };
+	size_t at[GP_LEAK_SCALES][GP_TREND_SAMPLES], n[GP_LEAK_SCALES] = { 0 };
 	size_t next[GP_LEAK_SCALES] = { 0 };
-	const size_t tail = steps / TAIL > GP_LEAK_SAMPLES ? steps / TAIL : GP_LEAK_SAMPLES;
+	const size_t tail = steps / TAIL > GP_TREND_SAMPLES ? steps / TAIL : GP_TREND_SAMPLES;
 	n[GP_LEAK_WHOLE] = list_scale(first, steps, at[GP_LEAK_WHOLE]);
 	if (steps >= 2 * tail)
 		n[GP_LEAK_TAIL] = list_scale(first + steps - tail, tail, at[GP_LEAK_TAIL]);
@@ -53,15 +53,15 @@ static void choose_steps(const struct gp_step *step, size_t first, size_t steps,
 static void choose_windows(struct gp_leaks *leaks, struct gp_leak_samples *out)
 {
 	int64_t span_ns = leaks->to_ns - leaks->from_ns;
-	if (span_ns < (int64_t)(GP_LEAK_SAMPLES + 1))
+	if (span_ns < (int64_t)(GP_TREND_SAMPLES + 1))
 		return;
-	leaks->window_ns = span_ns / (int64_t)(GP_LEAK_SAMPLES + 1);
-	for (size_t k = 0; k < GP_LEAK_SAMPLES; k++) {
+	leaks->window_ns = span_ns / (int64_t)(GP_TREND_SAMPLES + 1);
+	for (size_t k = 0; k < GP_TREND_SAMPLES; k++) {
 		out->at_ns[k] = leaks->from_ns + leaks->window_ns * (int64_t)(k + 1);
 		out->at[k] = (double)k;
 		out->scale[GP_LEAK_WHOLE].sample[k] = k;
 	}
-	out->samples = out->scale[GP_LEAK_WHOLE].samples = GP_LEAK_SAMPLES;
+	out->samples = out->scale[GP_LEAK_WHOLE].samples = GP_TREND_SAMPLES;
 }
 
 void gp_leak_choose(const struct gp_info *info, int64_t from_ns, int64_t to_ns,
@@ -78,7 +78,7 @@ void gp_leak_choose(const struct gp_info *info, int64_t from_ns, int64_t to_ns,
 		if (out->steps.step[last].begin_ns - 1 > out->to_ns)
 			break;
 	out->usable_steps = last - first;
-	if (last - first >= GP_LEAK_SAMPLES_MIN)
+	if (last - first >= GP_TREND_SAMPLES_MIN)
 		choose_steps(out->steps.step, first, last - first, samples);
 	else
 		choose_windows(out, samples);
@@ -87,7 +87,7 @@ void gp_leak_choose(const struct gp_info *info, int64_t from_ns, int64_t to_ns,
 enum gp_status gp_leak_list_turns(const struct gp_leaks *leaks, struct gp_leak_turns *out)
 {
 	out->from_ns = leaks->from_ns;
-	out->turns = leaks->window_ns != 0 ? GP_LEAK_SAMPLES + 1 : leaks->steps.steps;
+	out->turns = leaks->window_ns != 0 ? GP_TREND_SAMPLES + 1 : leaks->steps.steps;
 	out->begin_ns = calloc(out->turns + 1, sizeof *out->begin_ns);
 	if (out->begin_ns == NULL)
 		return GP_E_MEMORY;

@@ -233,6 +233,20 @@ static void count(void *context, const struct gp_live_entry *e)
 					   at_ns };
 }
 
+const enum gp_curve gp_leak_curves[GP_LEAK_CURVES] = { GP_CURVE_ALLOCATED, GP_CURVE_DRIVER };
+
+static void sample_devices(struct sampling *s)
+{
+	for (unsigned device = 0; device < GP_DEVICES; device++)
+		for (unsigned c = 0; c < GP_LEAK_CURVES; c++) {
+			const struct gp_curve_state *of =
+				&gp_live_device(s->recording->live, device)
+					 ->curve[gp_leak_curves[c]];
+			s->out->curve[device][c][s->sample] = (double)of->now_bytes;
+			s->out->has_curve[device][c] = of->peak_bytes > 0;
+		}
+}
+
 /* What is left of each device, for blocks also what the framework has in reserve. */
 static void see_room(struct sampling *s)
 {
@@ -269,6 +283,7 @@ static void take(struct sampling *s)
 	struct gp_leak_samples *out = s->out;
 	list_framework(s);
 	walk(s, count);
+	sample_devices(s);
 	if (s->sample + 1 == out->samples) {
 		see_room(s);
 		if (out->survivors > 1)
@@ -279,41 +294,32 @@ static void take(struct sampling *s)
 }
 
 /* All that is due at that moment; INT64_MAX: at the end. */
-static void take_due(struct sampling *s, int64_t at_ns, struct gp_growth_samples *growth)
+static void take_due(struct sampling *s, int64_t at_ns)
 {
 	while (s->sample < s->out->samples && at_ns >= s->out->at_ns[s->sample])
 		take(s);
-	if (growth != NULL)
-		gp_growth_see(growth, s->recording, at_ns);
-}
-
-static bool is_waiting(const struct sampling *s, const struct gp_growth_samples *growth)
-{
-	return !s->is_out_of_memory &&
-	       (s->sample < s->out->samples || (growth != NULL && gp_growth_waits(growth)));
 }
 
 enum gp_status gp_leak_samples_take(struct gp_recording *r, struct gp_leak_samples *out,
-				    struct gp_range_paths **ranges,
-				    struct gp_growth_samples *growth)
+				    struct gp_range_paths **ranges)
 {
 	struct sampling s = { .recording = r, .out = out };
 	enum gp_status status = gp_recording_rewind(r);
 	if (status == GP_OK && r->info.has_ranges)
 		status = gp_range_paths_derive(r, ranges);
-	while (status == GP_OK && is_waiting(&s, growth)) {
+	while (status == GP_OK && !s.is_out_of_memory && s.sample < out->samples) {
 		uint32_t thread;
 		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
 		if (record == NULL)
 			break;
 		if (gp_has_moment(record->kind))
-			take_due(&s, gp_tick_ns(&r->tick, record->time), growth);
+			take_due(&s, gp_tick_ns(&r->tick, record->time));
 		status = gp_recording_apply(r, record);
 		if (*ranges != NULL)
 			gp_range_paths_see(*ranges, thread, record);
 	}
 	if (status == GP_END)
-		take_due(&s, INT64_MAX, growth);
+		take_due(&s, INT64_MAX);
 	free(s.reserve);
 	free(s.mapped);
 	if (s.is_out_of_memory || (*ranges != NULL && gp_range_paths_status(*ranges) != GP_OK))

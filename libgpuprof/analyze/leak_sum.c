@@ -1,16 +1,13 @@
 /*
- * Parts are sorted once for each way of adding up; those of one sum lie together then. A stack that
- * has much to show is judged alone, and takes no part in a sum: a few caches that fill up one after
- * another grow all the time together. Where parts have nothing to do with each other but whose they
- * are, that much is less.
+ * Parts are sorted once for each way of adding up; those of one sum lie together then. A part that
+ * slows down is in no sum: caches that fill up one after another grow all the time together.
  */
 #include "leak_sum.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "leak_decline.h"
-
+#define BIRTHS_MIN 5u	 /* of a part: of fewer it is not known whether it slows down */
 #define STACKS_SPREAD 3u /* that can be told alone, and are one thing in a common line */
 #define STACKS_LEAST 5u	 /* of no line in common: of fewer each would have enough to be told */
 
@@ -55,12 +52,11 @@ static void sort(struct gp_leak_sums *s)
 
 static bool is_in(const struct gp_leak_sums *s, const struct gp_leak_part *p)
 {
-	const size_t most = s->by >= GP_LEAK_BY_OWNER ? GP_LEAK_BIRTHS_SURE : GP_LEAK_BIRTHS_MANY;
 	if (p->is_out || (p->key.low | p->key.high) == 0)
 		return false;
 	if (s->of == GP_LEAK_SUM_WHOLE)
 		return p->holder->stack == 0;
-	return p->is_told ? s->of == GP_LEAK_SUM_TOLD : p->grew && p->births < most;
+	return p->is_told ? s->of == GP_LEAK_SUM_TOLD : p->grew;
 }
 
 /* From `from` to *to all have one key; how many of them are in. */
@@ -141,7 +137,7 @@ static bool grew(const struct gp_leak_samples *samples, const struct gp_leak_hol
 		 size_t *births)
 {
 	struct gp_leak_series whole;
-	struct gp_decline decline;
+	struct gp_trend_fall fall;
 	gp_leak_series(samples, h, GP_LEAK_WHOLE, &whole);
 	const struct gp_series *s = &whole.s;
 	const size_t last = s->samples - 1;
@@ -153,7 +149,7 @@ static bool grew(const struct gp_leak_samples *samples, const struct gp_leak_hol
 	}
 	const double kept = GP_LEAK_KEPT_LEAST * (double)*births;
 	return *births > 0 && s->count[last] - s->count[0] >= kept && gone <= kept * (double)last &&
-	       (*births < GP_LEAK_BIRTHS_SURE || !gp_decline_find(s, &decline));
+	       (*births < BIRTHS_MIN || !gp_trend_slows(s->at, s->count, s->samples, &fall));
 }
 
 /* Those without a stack are needed as they are, too. */
@@ -184,7 +180,7 @@ enum gp_status gp_leak_sums_make(struct gp_recording *recording, struct gp_leak_
 	size_t from, to;
 	bool is_fine;
 	*out = (struct gp_leak_sums){ 0 };
-	if (samples->samples < GP_LEAK_SAMPLES_MIN)
+	if (samples->samples < GP_TREND_SAMPLES_MIN)
 		return GP_OK;
 	struct gp_frame *frame = calloc(GP_FRAMES_MAX, sizeof *frame);
 	is_fine = frame != NULL;

@@ -8,14 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GP_LEAK_SAMPLES 64u
-#define GP_LEAK_SAMPLES_MIN 8u
-#define GP_LEAK_P_MAX 0.001
-#define GP_LEAK_KEPT_LEAST 0.5 /* of what was made since: by so much the number must have grown */
-/* What is left tells by so many births whether it grows; and so surely that no sum is needed. */
-#define GP_LEAK_BIRTHS_SURE 12u
-#define GP_LEAK_BIRTHS_MANY 21u
+#include "trend.h"
 
+#define GP_LEAK_KEPT_LEAST 0.5 /* of what was made since: by so much the number must have grown */
 /* What was live of one thing at each sample, and when what is left at the last one was made. */
 struct gp_series {
 	size_t samples;
@@ -26,14 +21,15 @@ struct gp_series {
 	const uint32_t *births;
 };
 
-struct gp_trend {
+struct gp_leak_trend {
 	double bytes_per_step, count_per_step;
 	double p;     /* of that much order by chance, one-sided */
 	size_t since; /* the sample after which it grows */
 	size_t births, spans, born_spans;
 	bool is_replaced; /* as many all the time, each time by larger ones */
 	bool is_late;	  /* found in the tail: since and spans are of its samples */
-	bool is_filling;  /* it slows down, as what fills up: then see leak_decline.h for these */
+	bool is_steady;	  /* its later half alone grows, too */
+	bool is_filling;  /* it slows down: its pace by the first, how many in the end */
 	double pace, expected_count;
 };
 
@@ -41,19 +37,8 @@ struct gp_trend {
  * False: it does not grow, or not for good, or it is nearly full. `tail` are more samples of the
  * last part of the whole, for what began there; it may have none.
  */
-bool gp_trend_find(const struct gp_series *whole, const struct gp_series *tail,
-		   struct gp_trend *out);
+bool gp_leak_trend_find(const struct gp_series *whole, const struct gp_series *tail,
+			struct gp_leak_trend *out);
 /* How many of the samples of a scale what grows must grow for. */
-size_t gp_trend_window_least(size_t samples);
-/* The median of the slopes between all pairs (Theil 1950, Sen 1968). */
-double gp_trend_slope(const double *at, const double *value, size_t n);
-/*
- * Chance of at least as many rising pairs, less falling ones, if order meant nothing (Mann 1945,
- * Kendall 1975): exact where no two values are the same, else by the normal approximation with
- * ties.
- */
-double gp_trend_chance(const double *value, size_t n);
-/* The fewest samples at which one of so many series is found that is larger at each of them. */
-size_t gp_trend_samples_least(size_t series);
-
+size_t gp_leak_window_least(size_t samples);
 #endif

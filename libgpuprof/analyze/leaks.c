@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "growth.h"
 #include "leak_choose.h"
 #include "leak_forward.h"
 #include "leak_sum.h"
@@ -18,9 +19,9 @@ struct hunt {
 	struct gp_leak_samples samples;
 	struct gp_leak_turns turns;
 	struct gp_leak_sums sums;
-	bool *is_of;			      /* by holder: it is in the growth under way */
-	struct gp_growth_samples *of_devices; /* NULL: nobody asks for their growth */
-	struct gp_growth *growth;
+	bool *is_of;		  /* by holder: it is in the growth under way */
+	double limit;		  /* of the growth of devices */
+	struct gp_growth *growth; /* NULL: it is not judged */
 };
 
 /* ---- what grows ---- */
@@ -83,7 +84,7 @@ static const struct gp_range_path *range_of(const struct hunt *h, size_t oldest)
 }
 
 /* Of h->is_of; what is replaced has no old ones. */
-static void fill_since(const struct hunt *h, const struct gp_trend *trend, struct gp_leak *out)
+static void fill_since(const struct hunt *h, const struct gp_leak_trend *trend, struct gp_leak *out)
 {
 	const struct gp_leak_samples *s = &h->samples;
 	const struct gp_leak_scale *scale =
@@ -99,7 +100,7 @@ static void fill_since(const struct hunt *h, const struct gp_trend *trend, struc
 
 /* Of a stack; what is of a sum alone stays as it is. */
 static void fill(const struct hunt *h, const struct gp_leak_holder *holder,
-		 const struct gp_trend *trend, struct gp_leak *out)
+		 const struct gp_leak_trend *trend, struct gp_leak *out)
 {
 	size_t last = h->samples.samples - 1;
 	double p = trend->p * (double)h->out->tests;
@@ -124,6 +125,7 @@ static void fill(const struct hunt *h, const struct gp_leak_holder *holder,
 		.spans = trend->spans,
 		.born_spans = trend->born_spans,
 		.is_replaced = trend->is_replaced,
+		.is_steady = trend->is_steady,
 		.pace = trend->pace,
 		.expected_count = trend->expected_count,
 		.steps_until_full = steps_until_full(h, holder, trend->bytes_per_step),
@@ -141,6 +143,8 @@ static int compare(const void *left, const void *right)
 		return a->is_object ? 1 : -1;
 	if (a->bytes_per_step < b->bytes_per_step || a->bytes_per_step > b->bytes_per_step)
 		return a->bytes_per_step < b->bytes_per_step ? 1 : -1;
+	if (a->p_value < b->p_value || a->p_value > b->p_value)
+		return a->p_value < b->p_value ? -1 : 1;
 	if (a->live_count != b->live_count)
 		return a->live_count < b->live_count ? 1 : -1;
 	return (a->stack > b->stack) - (a->stack < b->stack);
@@ -151,7 +155,7 @@ static int compare(const void *left, const void *right)
  * more of may have come in its place: a queue looks so that was full when a capture began.
  */
 static bool may_replace(const struct hunt *h, const struct gp_leak_holder *holder,
-			const struct gp_trend *trend)
+			const struct gp_leak_trend *trend)
 {
 	const struct gp_leak_samples *s = &h->samples;
 	const size_t first = s->scale[trend->is_late ? GP_LEAK_TAIL : GP_LEAK_WHOLE].sample[0];
@@ -171,13 +175,13 @@ static bool may_replace(const struct hunt *h, const struct gp_leak_holder *holde
 
 /* Grows, and no wonder among so many; what is nearly full or slows down is told by *trend. */
 static bool is_sure(const struct hunt *h, const struct gp_leak_holder *holder,
-		    struct gp_trend *trend)
+		    struct gp_leak_trend *trend)
 {
 	struct gp_leak_series whole, tail;
 	gp_leak_series(&h->samples, holder, GP_LEAK_WHOLE, &whole);
 	gp_leak_series(&h->samples, holder, GP_LEAK_TAIL, &tail);
-	if (!gp_trend_find(&whole.s, &tail.s, trend) ||
-	    trend->p * (double)h->out->tests >= GP_LEAK_P_MAX)
+	if (!gp_leak_trend_find(&whole.s, &tail.s, trend) ||
+	    trend->p * (double)h->out->tests >= GP_TREND_P_MAX)
 		return false;
 	if (!may_replace(h, holder, trend))
 		return true;
@@ -203,7 +207,7 @@ static enum gp_status judge_stacks(struct hunt *h, struct gp_frame *frame)
 {
 	for (size_t k = 0; k < h->samples.table.rows; k++) {
 		struct gp_leak_who who;
-		struct gp_trend trend;
+		struct gp_leak_trend trend;
 		const struct gp_leak_holder *holder = gp_leak_holder(&h->samples, k);
 		if (!is_sure(h, holder, &trend))
 			continue;
@@ -220,7 +224,7 @@ static enum gp_status judge_stacks(struct hunt *h, struct gp_frame *frame)
 	return GP_OK;
 }
 
-static bool is_spread(const struct gp_leak_sum *sum, const struct gp_trend *trend)
+static bool is_spread(const struct gp_leak_sum *sum, const struct gp_leak_trend *trend)
 {
 	/* what has no line in common and slows down is no cache */
 	if (sum->by >= GP_LEAK_BY_OWNER && trend->is_filling)
@@ -248,7 +252,7 @@ static enum gp_status judge_sums(struct hunt *h, struct gp_leak_sum *sum, struct
 {
 	while (gp_leak_sums_next(&h->sums, sum)) {
 		struct gp_leak_who who;
-		struct gp_trend trend;
+		struct gp_leak_trend trend;
 		if (!is_sure(h, &sum->holder, &trend) || !is_spread(sum, &trend))
 			continue;
 		forget_told(h, sum);
@@ -294,7 +298,7 @@ static size_t told_to_step(const struct hunt *h)
 	const struct gp_leak_scale *scale = &h->samples.scale[GP_LEAK_TAIL];
 	if (scale->samples == 0)
 		scale = &h->samples.scale[GP_LEAK_WHOLE];
-	size_t least = gp_trend_window_least(scale->samples);
+	size_t least = gp_leak_window_least(scale->samples);
 	if (least < h->out->samples_least)
 		least = h->out->samples_least;
 	return (size_t)h->samples.at[scale->sample[scale->samples - least]] + 1;
@@ -367,15 +371,14 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 	memset(&h->samples, 0, sizeof h->samples);
 	if (status == GP_OK)
 		gp_leak_choose(info, h->from_ns, h->to_ns, h->out, &h->samples);
-	if (status == GP_OK && h->of_devices != NULL)
-		gp_growth_choose(h->of_devices, &h->out->steps, h->growth);
 	if (status == GP_OK && h->samples.samples > 0)
-		status = gp_leak_samples_take(h->recording, &h->samples, &h->out->ranges,
-					      h->of_devices);
+		status = gp_leak_samples_take(h->recording, &h->samples, &h->out->ranges);
 	if (status == GP_OK)
 		status = fold_ranges(h);
 	if (status == GP_OK)
 		status = judge(h);
+	if (status == GP_OK && h->growth != NULL)
+		gp_growth_judge(&h->samples, h->out, h->limit, h->growth);
 	if (status == GP_OK)
 		status = gp_leak_forward_judge(h->recording, h->out);
 	h->out->can_tell &= h->out->activations == 0;
@@ -407,23 +410,15 @@ enum gp_status gp_leaks_build(struct gp_recording *recording, int64_t from_ns, i
 enum gp_status gp_growth_find(struct gp_recording *recording, double limit, struct gp_leaks *leaks,
 			      struct gp_growth *out)
 {
-	struct hunt h = {
-		.recording = recording,
-		.from_ns = INT64_MIN,
-		.to_ns = INT64_MAX,
-		.out = leaks,
-		.of_devices = gp_growth_samples_open(),
-		.growth = out,
-	};
+	struct hunt h = { .recording = recording,
+			  .from_ns = INT64_MIN,
+			  .to_ns = INT64_MAX,
+			  .out = leaks,
+			  .limit = limit,
+			  .growth = out };
 	*leaks = (struct gp_leaks){ 0 };
 	*out = (struct gp_growth){ 0 };
-	enum gp_status status = h.of_devices != NULL ? build(&h) : GP_E_MEMORY;
-	if (status == GP_OK)
-		status = gp_growth_end(h.of_devices, limit, out);
-	if (status != GP_OK)
-		gp_leaks_free(leaks);
-	gp_growth_samples_close(h.of_devices);
-	return status;
+	return build(&h);
 }
 
 void gp_leaks_free(struct gp_leaks *leaks)

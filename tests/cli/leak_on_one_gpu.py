@@ -2,8 +2,10 @@
 
 leak_on_one_gpu.py STEPS [BYTES]
 BYTES: of the driver, beside the framework's
+EVERY: in the environment; each so many-th step keeps, 1 by default
 """
 import ctypes
+import os
 import sys
 
 from fake_blocks import blocks, cuda
@@ -52,7 +54,8 @@ def keep():
         ask(int(size))
 
 
-for _ in range(int(sys.argv[1])):
+for step in range(int(sys.argv[1])):
     train(0)
     train(1)
-    keep()
+    if step % int(os.environ.get("EVERY", "1")) == 0:
+        keep()

@@ -101,8 +101,8 @@ struct job {
 	uint32_t table[CACHE_MOST], ring[CACHE_MOST], heap[CACHE_MOST];
 	bool is_in_table[CACHE_MOST];
 	size_t rings, heaps;
-	/* each turn from this one on keeps a block for ever; 0: none does */
-	size_t leaks_from;
+	/* each turn from this one on keeps a block for ever, or each so many-th; 0: none does */
+	size_t leaks_from, leaks_every;
 	uint64_t leaked_at; /* the first time */
 	enum job_spread spread;
 	unsigned spread_stacks; /* each time one of so many */
@@ -339,7 +339,8 @@ static void end_turn(struct job *j)
 	j->is_core = false;
 	if (j->caches > 0)
 		use_caches(j);
-	if (j->leaks_from == 0 || j->steps < j->leaks_from)
+	if (j->leaks_from == 0 || j->steps < j->leaks_from ||
+	    (j->leaks_every != 0 && j->steps % j->leaks_every != 0))
 		return;
 	take(j, j->spread ? SPREAD_STACK + (uint32_t)job_draw(j, j->spread_stacks) : LEAK_STACK,
 	     512);

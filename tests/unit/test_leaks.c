@@ -83,7 +83,7 @@ static bool is_leak_found(const struct job_loop *loop, uint64_t seed)
 	bool is_it = leaks.leaks == 1 && leak->stack == LEAK_STACK;
 	bool is_right = is_it && leak->since_step >= LEAK_FROM - 1 &&
 			leak->since_step <= LEAK_FROM + 2 && fabs(leak->bytes_per_step - 512) < 1 &&
-			fabs(leak->count_per_step - 1) < 0.01 && leak->p_value < GP_LEAK_P_MAX &&
+			fabs(leak->count_per_step - 1) < 0.01 && leak->p_value < GP_TREND_P_MAX &&
 			leak->live_bytes == 512 * leak->live_count && leak->examples == 3;
 	if (!is_right)
 		print_message(

@@ -1,0 +1,192 @@
+/*
+ * Samples are few, so all pairs are compared. Three rules beside slope and p-value separate growth
+ * that goes on from other growth: it is not over at the end, as much was not there before, and it
+ * does not slow down. A cumulated number rises significantly whenever a few things were made once.
+ */
+#include "trend.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define END_PARTS 3u	    /* the end is a third of the samples, */
+#define END_SAMPLES 6u	    /* but not fewer: slopes of fewer are noise */
+#define END_LEAST 0.4	    /* of the slope of all: it is 0 where growth is over */
+#define FORMER_MOST 0.5	    /* of the rise: as much was there before, */
+#define FORMER_PARTS 32u    /* in more than such a part of the samples: a start's peak is shorter */
+#define SLOW_P_MAX 0.05	    /* one steady leak of 20 slows down by chance, at most */
+#define SLOW_RATE_LEAST 0.4 /* the pace falls to e^-0.4 (two thirds) of the first, or less */
+
+static int trend_compare(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+	return (a > b) - (a < b);
+}
+
+double gp_trend_slope(const double *at, const double *value, size_t n)
+{
+	static _Thread_local double slope[GP_TREND_SAMPLES * (GP_TREND_SAMPLES - 1) / 2];
+	size_t slopes = 0;
+	for (size_t i = 0; i < n && n <= GP_TREND_SAMPLES; i++)
+		for (size_t k = i + 1; k < n; k++)
+			slope[slopes++] = (value[k] - value[i]) / (at[k] - at[i]);
+	if (slopes == 0)
+		return 0;
+	qsort(slope, slopes, sizeof *slope, trend_compare);
+	return (slope[(slopes - 1) / 2] + slope[slopes / 2]) / 2;
+}
+
+/* Sum over groups of equal values of t (t - 1) (2 t + 5). */
+static double trend_ties(const double *value, size_t n)
+{
+	double sum = 0;
+	for (size_t i = 0; i < n; i++) {
+		size_t same = 0;
+		bool is_first = true;
+		for (size_t k = 0; k < n; k++) {
+			bool is_same = !(value[k] < value[i]) && !(value[k] > value[i]);
+			same += is_same;
+			is_first = is_first && !(is_same && k < i);
+		}
+		double t = (double)same;
+		sum += is_first && same > 1 ? t * (t - 1) * (2 * t + 5) : 0;
+	}
+	return sum;
+}
+
+/*
+ * Orders of n different values with at most `most` pairs that fall, as a share of all n! (Knuth,
+ * The Art of Computer Programming 3, 5.1.1): the value put in as the k-th falls behind 0 to k - 1
+ * others, each as likely.
+ */
+static double trend_share_of_orders(size_t n, size_t most)
+{
+	double share[GP_TREND_SAMPLES * (GP_TREND_SAMPLES - 1) / 2 + 1] = { 1 }, all = 0;
+	for (size_t k = 2; k <= n; k++) {
+		double before[GP_TREND_SAMPLES], sum = 0; /* the last k of the row above */
+		for (size_t d = 0; d <= most; d++) {
+			double gone = d >= k ? before[d % k] : 0;
+			before[d % k] = share[d];
+			sum += share[d] - gone;
+			share[d] = sum / (double)k;
+		}
+	}
+	for (size_t d = 0; d <= most; d++)
+		all += share[d];
+	return all < 1 ? all : 1;
+}
+
+double gp_trend_chance(const double *value, size_t n)
+{
+	double s = 0, size = (double)n, tied = trend_ties(value, n);
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = i + 1; k < n; k++)
+			s += (value[k] > value[i]) - (value[k] < value[i]);
+	double variance = (size * (size - 1) * (2 * size + 5) - tied) / 18;
+	if (s <= 0 || variance <= 0)
+		return 1;
+	if (tied <= 0 && n <= GP_TREND_SAMPLES)
+		return trend_share_of_orders(n, (size_t)(size * (size - 1) / 2 - s) / 2);
+	return 0.5 * erfc((s - 1) / sqrt(2 * variance));
+}
+
+size_t gp_trend_samples_least(size_t tests)
+{
+	size_t n = GP_TREND_SAMPLES_MIN;
+	while (trend_share_of_orders(n, 0) * (double)tests >= GP_TREND_P_MAX)
+		n++;
+	return n;
+}
+
+bool gp_trend_goes_on(const double *at, const double *value, size_t n, double slope)
+{
+	size_t end = n / END_PARTS > END_SAMPLES ? n / END_PARTS : END_SAMPLES;
+	end = end < n ? end : n;
+	return gp_trend_slope(at + n - end, value + n - end, end) >= slope * END_LEAST;
+}
+
+bool gp_trend_was_high(const double *value, size_t n, size_t since)
+{
+	const double rise = value[n - 1] - value[since];
+	size_t high = 0;
+	for (size_t k = 0; k < since && rise > 0; k++)
+		high += value[k] - value[since] >= rise * FORMER_MOST;
+	return high * FORMER_PARTS > n;
+}
+
+/*
+ * The one-sided p-value of a fall of the pace, by its correlation with time, were each order of the
+ * spans as likely: the variance of that is one by the number of spans less one (Pitman 1937).
+ */
+static double trend_chance_of_fall(const double *at, const double *value, size_t spans)
+{
+	double x = 0, y = 0, xx = 0, yy = 0, xy = 0;
+	const double n = (double)spans;
+	for (size_t k = 0; k < spans; k++) {
+		const double span = (double)k,
+			     pace = (value[k + 1] - value[k]) / (at[k + 1] - at[k]);
+		x += span;
+		y += pace;
+		xx += span * span;
+		yy += pace * pace;
+		xy += span * pace;
+	}
+	const double variances = (n * xx - x * x) * (n * yy - y * y);
+	if (variances <= 0)
+		return 1;
+	return 0.5 * erfc((x * y - n * xy) / sqrt(variances) * sqrt((n - 1) / 2));
+}
+
+/*
+ * The b of a pace e^-bt, for t from 0 to 1, of greatest likelihood: its mean moment is that of the
+ * rise (Cox and Lewis 1966). 0 if that is not in the first half.
+ */
+static double trend_rate_of_fall(const double *at, const double *value, size_t n)
+{
+	double moment = 0, low = 0, high = 64;
+	for (size_t k = 0; k + 1 < n; k++)
+		moment += (value[k + 1] - value[k]) * ((at[k] + at[k + 1]) / 2 - at[0]);
+	moment /= (value[n - 1] - value[0]) * (at[n - 1] - at[0]);
+	for (unsigned k = 0; k < 60 && moment < 0.5; k++) {
+		const double b = (low + high) / 2;
+		*(1 / b - 1 / expm1(b) > moment ? &low : &high) = b;
+	}
+	return moment < 0.5 ? low : 0;
+}
+
+/* The last of the lowest values: the rise begins there. */
+static size_t trend_lowest(const double *value, size_t n)
+{
+	size_t lowest = 0;
+	for (size_t k = 1; k < n; k++)
+		lowest = value[k] <= value[lowest] ? k : lowest;
+	return lowest;
+}
+
+/* Without its first third the pace must fall as fast: a set-up beside a leak does not go on. */
+bool gp_trend_slows(const double *at, const double *value, size_t n, struct gp_trend_fall *out)
+{
+	const size_t low = trend_lowest(value, n), late = low + (n - low) / END_PARTS, last = n - 1;
+	if (late == low || trend_chance_of_fall(at + low, value + low, last - low) >= SLOW_P_MAX)
+		return false;
+	const double rate = trend_rate_of_fall(at + low, value + low, n - low);
+	const double rate_late = trend_rate_of_fall(at + late, value + late, n - late);
+	const double part = (at[last] - at[late]) / (at[last] - at[low]);
+	const bool is_over = value[last] <= value[late];
+	out->pace = exp(-rate);
+	out->full = value[low] + (value[last] - value[low]) / (1 - out->pace);
+	return rate >= SLOW_RATE_LEAST && (is_over || rate_late >= SLOW_RATE_LEAST * part);
+}
+
+bool gp_trend_exceeds(const double *at, const double *value, size_t n, double limit, double *slope)
+{
+	double above[GP_TREND_SAMPLES];
+	struct gp_trend_fall fall;
+	*slope = gp_trend_slope(at, value, n);
+	for (size_t k = 0; k < n; k++)
+		above[k] = value[k] - limit * at[k];
+	const size_t lowest = trend_lowest(above, n);
+	const double rise = *slope - limit;
+	return rise > 0 && lowest + 1 < n && gp_trend_chance(above, n) < GP_TREND_P_MAX &&
+	       gp_trend_goes_on(at, above, n, rise) && !gp_trend_was_high(above, n, lowest) &&
+	       !gp_trend_slows(at, above, n, &fall);
+}
