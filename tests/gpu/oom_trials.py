@@ -247,7 +247,7 @@ def try_pins(name, held, size):
               f"of {len(held.tensors)}")
         return
     unknown = [a for a in pins["blocks"] if int(a, 16) not in held.tensors]
-    if unknown and held.graph:
+    if unknown and getattr(held, "graph", None):
         # the random state that a graph keeps, in the small pool: PyTorch frees it with the graph
         print(f"SKIP fits: {args.settings or 'default'}, {name}: {len(unknown)} of the {len(pins['blocks'])} "
               "named blocks are PyTorch's own", flush=True)
