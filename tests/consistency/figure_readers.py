@@ -185,6 +185,11 @@ def suspects(*lists):
                       for name in lists for s in d[name]}
 
 
+def verdict_of_check(d):
+    states = {c["state"] for c in d["checks"] if c["check"].startswith("max_growth")}
+    return {None: "leak"} if "exceeded" in states else {None: "none"} if states == {"kept"} else {}
+
+
 # ---- moments ----
 
 def at_peak(curve_key, *named):

@@ -14,6 +14,7 @@ from figure_readers import (
     launches_of_info, launches_of_phases, most_unused, most_unused_of_ooms, names_of_groups, numbers,
     of_thread, ooms_of_check, peaks_of_span, pins, point_of_timeline, rates_of_leaks, reserved_of_frag,
     suspects, total, unused_of_causes, unused_of_culprits, unused_of_frag, unused_of_timeline,
+    verdict_of_check,
 )
 
 LIMITS = ("--max-peak 1G --max-reserved 1G --max-allocated 1G --max-growth 0 --max-frag 10% "
@@ -365,6 +366,10 @@ FIGURES = {
         ("info", "info --json", lambda d: d["leaks"]),
         ("leaks", LEAKS, lambda d: {key: d[key] for key in ("verdict", "answer")}),
         ("diff", DIFF, lambda d: d["sides"][0]["leaks"]),
+    ],
+    "verdict on leaks, where both judge": [
+        ("leaks", LEAKS, lambda d: {} if d["verdict"] == "unknown" else {None: d["verdict"]}),
+        ("check --max-growth 0", CHECK, verdict_of_check),
     ],
     "suspects": [
         ("leaks", LEAKS, suspects("suspects", "objects")),
