@@ -329,6 +329,16 @@ static const struct gp_diff_table *first_changed(const struct gp_diff_report *r)
 	return NULL;
 }
 
+/* Groups are lines of code, and some sides have none: each of their groups would be a change. */
+static bool lacks_stacks(const struct gp_diff_report *r)
+{
+	const enum gp_by by = r->style.grouping.by;
+	for (size_t k = 1; k < r->sides && by != GP_BY_KIND && by != GP_BY_RANGE; k++)
+		if (r->side[k].info->has_stacks != r->side[0].info->has_stacks)
+			return true;
+	return false;
+}
+
 /* "B holds 188 KiB more than A (33.1 MiB to 33.3 MiB allocated on GPU 0). Greatest change: ..." */
 static void print_change(const struct gp_diff_report *r, const struct gp_diff_table *t)
 {
@@ -352,6 +362,10 @@ static void print_change(const struct gp_diff_report *r, const struct gp_diff_ta
 	fprintf(r->out, "%s %s", gp_bytes_text(to).s, verbs[t->of]);
 	if (t->device != GP_DEVICE_UNKNOWN)
 		fprintf(r->out, " on GPU %u", t->device);
+	if (lacks_stacks(r)) {
+		fputs("). Without stacks of all sides no lines can be compared.\n", r->out);
+		return;
+	}
 	change_text(GP_UNIT_BYTES, g->part[0].bytes, g->part[b].bytes, text, sizeof text);
 	fprintf(r->out, "). Greatest change: %s  ", text);
 	gp_name_print(r->out, g->key);

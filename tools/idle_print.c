@@ -364,7 +364,7 @@ void gp_idle_print(const struct gp_idle_report *r)
 {
 	gp_headline_print(r->out, r->info);
 	if (!r->idle.has_uses) {
-		fputs("no uses were recorded", r->out);
+		fputs("Idle memory is unknown: the recording has no memory uses", r->out);
 		if (r->idle.no_uses) {
 			fputs(": ", r->out);
 			gp_mask(r->out, r->idle.no_uses, strlen(r->idle.no_uses));

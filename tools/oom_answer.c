@@ -37,6 +37,7 @@ enum gp_status gp_oom_answer_build(const struct gp_oom_report *r, size_t k,
 		 gp_ns_text(o->at_ns).s);
 	if (!gp_oom_who(r->recording, o->stack, o->at_ns, out->asker))
 		out->asker[0] = '\0';
+	gp_oom_who_callers(r->recording, o->stack, o->at_ns, out->by);
 	gp_again_why(r->info, gp_again_lacks(r->info, GP_LACK_STACKS), out->no_asker);
 	gp_oom_missing_text(c, out->missing);
 	gp_oom_cause_text(o, c, out->cause);
@@ -68,7 +69,7 @@ void gp_oom_answer_print(FILE *out, const struct gp_oom_answer *a)
 	char unknown[GP_AGAIN_WHY + 16];
 	snprintf(unknown, sizeof unknown, "not known: %s",
 		 *a->no_asker ? a->no_asker : "no line was recorded");
-	print_line(out, "by", *a->asker ? a->asker : unknown);
+	print_line(out, "by", *a->by ? a->by : unknown);
 	print_line(out, "missing", a->missing);
 	fprintf(out, "%-9s %s", "cause", gp_on(GP_ROLE_BAD));
 	gp_mask(out, a->cause, strlen(a->cause));

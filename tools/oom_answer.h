@@ -44,6 +44,7 @@ struct gp_oom_answer {
 	uint64_t missing_bytes; /* gp_oom_finding's */
 	enum gp_verdict verdict;
 	char where[128], asker[GP_OOM_WHO_MAX];
+	char by[GP_OOM_WHO_MAX];     /* as asker, with all callers that fit into a line */
 	char no_asker[GP_AGAIN_WHY]; /* why asker is ""; "": no usual cause */
 	char missing[GP_REASON_MAX], cause[GP_CAUSE_MAX];
 	char leak[GP_OOM_LINE_MAX]; /* "": none that explains it was found */
@@ -67,6 +68,9 @@ const char *gp_oom_answer_brief(const struct gp_oom_answer *answer);
 /* Who allocated: "train.py:97 step < train.py:120 main"; false: no line is known. */
 bool gp_oom_who(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
 		char out[GP_OOM_WHO_MAX]);
+/* The same with all callers that fit into a line: "train.py:97 step < :120 main < :140 <module>". */
+void gp_oom_who_callers(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
+			char out[GP_OOM_WHO_MAX]);
 /*
  * The same of memory that is live: where the request or other live memory has the same line, the
  * nearest caller that none of them has: "a.py:9 f via b.py:4 main". "": no line is known.

@@ -65,9 +65,10 @@ static enum gp_status elsewhere_place(const struct gp_oom_report *r, const struc
 	char shorter[GP_OOM_WHO_MAX];
 	enum gp_status status = elsewhere_who(r, o, c, c->other, v->who);
 	BRIEF(v, "allocate on another stream");
-	TEXT(v, "allocate on %s, not on %s%s%s%s", other.s,
-	     gp_oom_stream_text(arena[c->frag.home].stream).s, *v->who ? ", as " : "",
-	     *v->who ? gp_oom_who_short(v->who, 56, shorter) : "", *v->who ? " does" : "");
+	TEXT(v, "allocate on %s instead of %s%s%s%s", other.s,
+	     gp_oom_stream_text(arena[c->frag.home].stream).s, *v->who ? "; " : "",
+	     *v->who ? gp_oom_who_short(v->who, 68, shorter) : "",
+	     *v->who ? " allocates there" : "");
 	return status;
 }
 

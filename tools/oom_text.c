@@ -41,7 +41,8 @@ void gp_oom_missing_text(const struct gp_oom_case *c, char *out)
 		return;
 	}
 	if (v->verdict == GP_VERDICT_RESERVE) {
-		SAY("perhaps %s: the driver does not hand out its last free MiB", missing.s);
+		SAY("perhaps %s: the driver has %s free, and does not hand out the last MiB",
+		    missing.s, gp_bytes_text(f->free_bytes).s);
 		return;
 	}
 	if (strcmp(gp_bytes_text(needed).s, gp_bytes_text(f->bytes).s) != 0)
@@ -187,11 +188,8 @@ void gp_oom_reason(const struct gp_oom *o, const struct gp_oom_case *c, char *ou
 		    gp_bytes_text(f->outside_grown_bytes).s, BEFORE_OF(o));
 		return;
 	case GP_VERDICT_CAPACITY:
-		say_capacity(o, c, out);
-		return;
 	case GP_VERDICT_RESERVE:
-		SAY("the driver has %s free, but does not hand out all of it",
-		    gp_bytes_text(f->free_bytes).s);
+		say_capacity(o, c, out);
 		return;
 	case GP_VERDICT_UNKNOWN:
 	case GP_VERDICTS:

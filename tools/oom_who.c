@@ -6,6 +6,7 @@
 #include "report.h"
 
 #define LINE_COLUMNS 83u  /* of an advice, behind its number and cost */
+#define BY_COLUMNS 90u	  /* of the line `by`, behind its title */
 #define LINES_MOST 32u	  /* of a stack: the user's, and callers */
 #define RIVALS_MOST 64u	  /* stacks, most bytes first, that a line is told apart from */
 #define HOLDERS_TRIED 20u /* groups, most bytes first, of which the first with a line counts */
@@ -111,6 +112,26 @@ bool gp_oom_who(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
 		return false;
 	who_text(&w, " < ", 1, out);
 	return true;
+}
+
+void gp_oom_who_callers(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
+			char out[GP_OOM_WHO_MAX])
+{
+	struct who_lines w;
+	size_t at = 0;
+	out[0] = '\0';
+	if (!who_list(recording, stack, at_ns, &w))
+		return;
+	for (size_t k = 0; k < w.lines; k++) {
+		const char *line = w.line[k], *before = k ? w.line[k - 1] : "";
+		const size_t file = strcspn(line, ":");
+		if (line[file] && strncmp(before, line, file + 1) == 0)
+			line += file;
+		const size_t length = strlen(line) + (k ? strlen(" < ") : 0);
+		if (k && at + length > BY_COLUMNS)
+			break;
+		at += (size_t)snprintf(out + at, GP_OOM_WHO_MAX - at, "%s%s", k ? " < " : "", line);
+	}
 }
 
 const char *gp_oom_who_short(const char *who, size_t others, char out[GP_OOM_WHO_MAX])

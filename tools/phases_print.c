@@ -269,9 +269,9 @@ static void print_frames(const struct gp_phases_report *r)
 	      r->out);
 	if (!p->ranges)
 		return;
-	fputs("A call is a run of consecutive events.", r->out);
+	fputs("A call is a run of events of one phase.", r->out);
 	if (p->bare_launches)
-		fprintf(r->out, " %s launch%s without a stack count to the surrounding call.",
+		fprintf(r->out, " %s launch%s without a stack count to the call around them.",
 			gp_count_text(p->bare_launches).s, p->bare_launches == 1 ? "" : "es");
 	fputc('\n', r->out);
 }

@@ -10,14 +10,19 @@ import concurrent.futures
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 
 from figure_readers import MOMENTS
 from figure_table import DEFINITIONS, EVENTS, FIGURES, MANY, OF_PROGRAM
 
 # defaults are of no environment
 BARE = {key: value for key, value in os.environ.items() if not key.startswith("GPUPROF")}
+
+
+COPIES = tempfile.TemporaryDirectory()  # for commands that write
 
 
 class Recording:
@@ -35,6 +40,8 @@ class Recording:
         """Of a command line: a file, or a moment; None: the recording has no such moment."""
         if word == "FILE":
             return self.path
+        if word == "COPY":
+            return shutil.copy(self.path, os.path.join(COPIES.name, self.name))
         if word not in MOMENTS:
             return word
         if self.times is None:
@@ -47,7 +54,7 @@ class Recording:
             words = [self.word(word) for word in line.split()]
             if None in words:
                 return self.texts.setdefault(line, "")
-            command = [self.gpuprof, *words] + ([] if "FILE" in line.split() or not self.path else [self.path])
+            command = [self.gpuprof, *words] + ([] if {"FILE", "COPY"} & {*line.split()} or not self.path else [self.path])
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=BARE)
             if done.returncode not in (0, 1, 2, 3):
                 sys.exit(f"status {done.returncode}: {' '.join(command)}")

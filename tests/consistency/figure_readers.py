@@ -7,6 +7,12 @@ def numbers(pattern, text):
     return [int(found.replace(",", "")) for found in re.findall(pattern, text, re.M)]
 
 
+def named_frames(text):
+    """Of verify: its line on names, where there is one."""
+    found = numbers(r"names of ([\d,]+) of [\d,]+ native frames", text)
+    return {"named": found[0], "frames": numbers(r"names of [\d,]+ of ([\d,]+) native", text)[0]} if found else {}
+
+
 # ---- peaks ----
 
 def curves_of_timeline(part):

@@ -7,14 +7,13 @@ docs/GLOSSARY.md.
 import json
 
 from figure_readers import (
-    CAUSES, MOMENTS, allocated_of_phases, at, at_peak, blocks_of_dump, checked, curves, curves_of_diff, curves_of_timeline,
-    defaults_of_help, defaults_of_run, excess_of_timeline, figures_of_diff, first_holders,
-    frag_at_peak, gaps_of_frag, gaps_of_pools, gaps_of_timeline, groups_of, head, highest_of,
-    held_of_phases, held_of_ranges, holders_of_check, last_event, launches, launches_of_dump,
-    launches_of_info, launches_of_phases, most_unused, most_unused_of_ooms, names_of_groups, numbers,
-    of_thread, ooms_of_check, peaks_of_span, pins, point_of_timeline, rates_of_leaks, reserved_of_frag,
-    suspects, total, unused_of_causes, unused_of_culprits, unused_of_frag, unused_of_timeline,
-    verdict_of_check,
+    CAUSES, MOMENTS, allocated_of_phases, at, at_peak, blocks_of_dump, checked, curves, curves_of_diff,
+    curves_of_timeline, defaults_of_help, defaults_of_run, excess_of_timeline, figures_of_diff, first_holders,
+    frag_at_peak, gaps_of_frag, gaps_of_pools, gaps_of_timeline, groups_of, head, held_of_phases, held_of_ranges,
+    highest_of, holders_of_check, last_event, launches, launches_of_dump, launches_of_info, launches_of_phases,
+    most_unused, most_unused_of_ooms, named_frames, names_of_groups, numbers, of_thread, ooms_of_check,
+    peaks_of_span, pins, point_of_timeline, rates_of_leaks, reserved_of_frag, suspects, total, unused_of_causes,
+    unused_of_culprits, unused_of_frag, unused_of_timeline, verdict_of_check,
 )
 
 LIMITS = ("--max-peak 1G --max-reserved 1G --max-allocated 1G --max-growth 0 --max-frag 10% "
@@ -316,6 +315,14 @@ FIGURES = {
     "whether uses were recorded": [
         ("info", "info --json", lambda d: {None: "uses" in d["has"]}),
         ("idle", "idle --json --no-stacks", lambda d: {None: d["has_uses"]}),
+    ],
+    "native frames, and those with a name": [
+        ("info", "info --json", lambda d: {"frames": d["stacks"]["native_frames_looked_up"],
+            "named": d["stacks"]["native_frames_named"]}
+            if d.get("stacks") and d["stacks"]["names_bytes"] else {}),
+        ("symbolize", "symbolize --json COPY",
+         lambda d: {"frames": d["frames"], "named": d["named"] - d["added"]} if d["status"] == "no error" else {}),
+        ("verify", "verify", named_frames),
     ],
     "damage": [
         ("info", "info --json", lambda d: {None: not d["damaged"]}),
