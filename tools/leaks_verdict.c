@@ -133,13 +133,11 @@ struct gp_leak_answer gp_leak_answer_of(const struct gp_leaks_report *r,
 	verdict_add(&answer, "No leak");
 	verdict_add_asked(&answer, r);
 	verdict_add(&answer, " found");
-	const bool has_later = r->leaks.told_to_step < r->leaks.steps.steps;
-	if (has_later)
-		verdict_add(&answer, " before step %s of %s",
+	verdict_add(&answer, "%s.", total->fillings ? ", but a cache that still fills" : "");
+	if (r->leaks.told_to_step < r->leaks.steps.steps)
+		verdict_add(&answer, " A leak that begins in step %s of %s or later would be missed.",
 			    gp_count_text(r->leaks.told_to_step + 1).s,
 			    gp_count_text(r->leaks.steps.steps).s);
-	verdict_add(&answer, "%s.%s", total->fillings ? ", but a cache that still fills" : "",
-		    has_later ? " A leak that begins later would be missed." : "");
 	return answer;
 }
 

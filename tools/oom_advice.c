@@ -149,7 +149,7 @@ static void advise_others(struct advising *g)
 	struct gp_oom_advice *v = advice_add(g, gp_help_names[h->help], GP_OOM_COST_ENVIRONMENT,
 					     true, g->c->finding.missing_bytes);
 	BRIEF(v, "stop other processes");
-	TEXT(v, "stop other processes (nvidia-smi lists them): %s of their %s are enough",
+	TEXT(v, "free %s of the %s that other processes took (nvidia-smi lists them)",
 	     gp_at_least_text(v->bytes).s, gp_bytes_text(h->bytes).s);
 }
 
@@ -385,9 +385,8 @@ static enum gp_status advise_holder(struct advising *g)
 	BRIEF(v, "free %s earlier", gp_bytes_text(bytes).s);
 	gp_oom_who_short(v->who, 42 + strlen(then), shorter);
 	if (holder.is_enough)
-		TEXT(v, "free or offload %s (%s) from %s%s",
-		     gp_oom_blocks_text(holder.freed, holder.blocks, some), gp_bytes_text(bytes).s,
-		     shorter, then);
+		TEXT(v, "free or offload %s from %s%s",
+		     gp_oom_blocks_text(holder.freed, holder.blocks, bytes, some), shorter, then);
 	else
 		TEXT(v, "%s less of the %s from %s may help%s", gp_bytes_text(bytes).s,
 		     gp_bytes_text(holder.bytes).s, shorter, then);

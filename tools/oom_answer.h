@@ -101,9 +101,10 @@ enum gp_status gp_oom_holder_find(const struct gp_oom_report *report, const stru
 
 /* ---- oom_blocks.c ---- */
 
-#define GP_OOM_BLOCKS_MAX 64u
-/* "2 of the 4 blocks", "the block" */
-const char *gp_oom_blocks_text(size_t some, size_t all, char out[GP_OOM_BLOCKS_MAX]);
+#define GP_OOM_BLOCKS_MAX 128u
+/* "2 of the 4 blocks (48.0 GiB together)", "the block (1.00 GiB)" */
+const char *gp_oom_blocks_text(size_t some, size_t all, uint64_t bytes,
+			       char out[GP_OOM_BLOCKS_MAX]);
 /* Which of the framework's blocks it must free so that the driver gets `needed`. */
 enum gp_status gp_oom_holder_free(const struct gp_oom_case *looked, uint64_t needed,
 				  struct gp_oom_holder *holder);

@@ -9,14 +9,16 @@
 
 #define SAY(...) snprintf(out, GP_OOM_LINE_MAX, __VA_ARGS__)
 
-const char *gp_oom_blocks_text(size_t some, size_t all, char out[GP_OOM_BLOCKS_MAX])
+const char *gp_oom_blocks_text(size_t some, size_t all, uint64_t bytes, char out[GP_OOM_BLOCKS_MAX])
 {
+	const struct gp_text size = gp_bytes_text(bytes);
 	if (all == 1)
-		snprintf(out, GP_OOM_BLOCKS_MAX, "the block");
+		snprintf(out, GP_OOM_BLOCKS_MAX, "the block (%s)", size.s);
 	else if (some == all)
-		snprintf(out, GP_OOM_BLOCKS_MAX, "the %zu blocks", all);
+		snprintf(out, GP_OOM_BLOCKS_MAX, "the %zu blocks (%s)", all, size.s);
 	else
-		snprintf(out, GP_OOM_BLOCKS_MAX, "%zu of the %zu blocks", some, all);
+		snprintf(out, GP_OOM_BLOCKS_MAX, "%zu of the %zu blocks (%s%s)", some, all, size.s,
+			 some > 1 ? " together" : "");
 	return out;
 }
 
@@ -125,8 +127,8 @@ void gp_oom_set_text(const struct gp_oom_case *c, const struct gp_block_set *set
 		SAY("free %s (%s) beside gaps, from %s", gp_plural(blocks, "block").s,
 		    gp_bytes_text(set->bytes).s, shorter);
 	else if (e.is_whole)
-		SAY("free or offload %s (%s) from %s", gp_oom_blocks_text(blocks, e.like, some),
-		    gp_bytes_text(set->bytes).s, shorter);
+		SAY("free or offload %s from %s",
+		    gp_oom_blocks_text(blocks, e.like, set->bytes, some), shorter);
 	else if (blocks == 1)
 		SAY("free the block (--details) that pins %s of %s, from %s",
 		    set->segments == 1 ? "a segment" : gp_plural(set->segments, "segment").s,

@@ -8,6 +8,7 @@
 #include "oom_report.h"
 
 #define ROOM_TEXT 160u	      /* of a part of a sentence, with two sizes */
+#define OTHERS_SHARE 50u      /* of the GPU: less is what contexts take, and is not named */
 #define FRACTION_PARTS 10000u /* of a limit as a fraction: the steps in which it is stated */
 #define SAY(...) snprintf(out, GP_REASON_MAX, __VA_ARGS__)
 
@@ -62,7 +63,7 @@ void gp_oom_missing_text(const struct gp_oom_case *c, char *out)
 }
 
 /* The moment with which growth is compared: that much did fit then. */
-#define BEFORE "%s, when PyTorch held %s"
+#define BEFORE "at %s PyTorch held %s"
 #define BEFORE_OF(o) gp_ns_text((o)->before_at_ns).s, gp_bytes_text((o)->before_allocated_bytes).s
 
 struct gp_text gp_oom_stream_text(uint64_t stream)
@@ -150,6 +151,15 @@ static void say_capacity(const struct gp_oom *o, const struct gp_oom_case *c, ch
 		    gp_bytes_text(f->free_bytes).s);
 }
 
+/* What others have explains why PyTorch cannot have the whole GPU. */
+static void say_others(const struct gp_oom *o, char *out)
+{
+	const size_t length = strlen(out);
+	if (o->other_bytes != GP_BYTES_UNKNOWN && o->other_bytes >= o->total_bytes / OTHERS_SHARE)
+		snprintf(out + length, GP_REASON_MAX - length, "; other processes have %s",
+			 gp_bytes_text(o->other_bytes).s);
+}
+
 static void say_pieces(const struct gp_oom_case *c, char *out)
 {
 	const struct gp_oom_facts *f = &c->facts;
@@ -157,9 +167,9 @@ static void say_pieces(const struct gp_oom_case *c, char *out)
 	const uint64_t largest = f->has_arena ? f->largest_bytes : f->largest_any_bytes;
 	char piece[ROOM_TEXT] = "";
 	if (f->is_framework && largest)
-		snprintf(piece, sizeof piece, " for requests of at most %s",
+		snprintf(piece, sizeof piece, "; the largest serves %s",
 			 gp_at_most_text(largest).s);
-	SAY("%s are cached in pieces%s%s", gp_bytes_text(c->finding.cached_bytes).s, piece, doubt);
+	SAY("%s are cached in pieces%s%s", gp_bytes_text(c->finding.cached_bytes).s, doubt, piece);
 }
 
 void gp_oom_reason(const struct gp_oom *o, const struct gp_oom_case *c, char *out)
@@ -180,16 +190,17 @@ void gp_oom_reason(const struct gp_oom *o, const struct gp_oom_case *c, char *ou
 		say_limit(f, out);
 		return;
 	case GP_VERDICT_OTHER:
-		SAY("the driver counts %s more for others than at " BEFORE,
-		    gp_bytes_text(f->other_grown_bytes).s, BEFORE_OF(o));
+		SAY(BEFORE "; since then others took %s, by the driver's count", BEFORE_OF(o),
+		    gp_bytes_text(f->other_grown_bytes).s);
 		return;
 	case GP_VERDICT_OUTSIDE:
-		SAY("this job took %s outside PyTorch after " BEFORE,
-		    gp_bytes_text(f->outside_grown_bytes).s, BEFORE_OF(o));
+		SAY(BEFORE "; since then this job took %s outside PyTorch", BEFORE_OF(o),
+		    gp_bytes_text(f->outside_grown_bytes).s);
 		return;
 	case GP_VERDICT_CAPACITY:
 	case GP_VERDICT_RESERVE:
 		say_capacity(o, c, out);
+		say_others(o, out);
 		return;
 	case GP_VERDICT_UNKNOWN:
 	case GP_VERDICTS:
@@ -322,7 +333,7 @@ static void say_streams(const struct gp_oom_case *c, const struct gp_oom_help *h
 static void say_came(const struct gp_oom *o, const struct gp_oom_help *h, char *out)
 {
 	struct gp_text a;
-	SAY("without what %s since " BEFORE ": %s",
+	SAY("without what %s since %s (PyTorch held %s then): %s",
 	    h->help == GP_HELP_OTHER ? "other processes took" : "was taken outside PyTorch",
 	    BEFORE_OF(o), text(&a, h->bytes));
 }
