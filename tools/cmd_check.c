@@ -243,6 +243,8 @@ static bool open_baseline(struct gate *g)
 static const char *const limit_names[] = { "max-peak", "max-reserved", "max-allocated",
 					   "max-frag", "min-headroom", "max-growth" };
 
+#define SHARE_OR_SIZE "percentage or size", "a percentage is 10%, a size is 4GiB or 512M"
+
 /* "10" of what may be a percentage or a size: ten bytes of headroom are always there. */
 static bool is_bare(const char *text, const struct gp_check_amount *amount)
 {
@@ -264,14 +266,12 @@ static bool limit_read(struct gate *g, unsigned which)
 		is_fine = is_fine && !is_bare(text, limit);
 	if (is_fine)
 		return true;
-	gp_complain("bad value of '--%s': '%s' is not a %s", limit_names[which], text,
-		    which == GP_CHECK_FRAG     ? "percentage" :
-		    which == GP_CHECK_HEADROOM ? "percentage or size" :
-						 "size");
-	gp_hint(which == GP_CHECK_FRAG	   ? "a percentage is 10%%, at most 100%%" :
-		which == GP_CHECK_HEADROOM ? "a percentage is 10%%, a size is 4GiB or 512M" :
-					     "a size is 4GiB, 1.5G, 512M or bytes");
-	return false;
+	if (which == GP_CHECK_FRAG)
+		return gp_flags_wrong_value(limit_names[which], text, "percentage",
+					    "a percentage is 10%, at most 100%");
+	if (which == GP_CHECK_HEADROOM)
+		return gp_flags_wrong_value(limit_names[which], text, SHARE_OR_SIZE);
+	return gp_flags_wrong_value(limit_names[which], text, GP_FLAGS_SIZE);
 }
 
 static bool values_read(struct gate *g, int words)
@@ -298,10 +298,7 @@ static bool values_read(struct gate *g, int words)
 			 "bad value of '--baseline': '-' is not a name of a file");
 	else if (g->tolerance_text && (!gp_check_amount_read(g->tolerance_text, true, &tolerance) ||
 				       is_bare(g->tolerance_text, &tolerance)))
-		gp_usage(&gp_command_check,
-			 "bad value of '--tolerance': '%s' is not a percentage (5%%) or size "
-			 "(64MiB)",
-			 g->tolerance_text);
+		gp_flags_wrong_value("tolerance", g->tolerance_text, SHARE_OR_SIZE);
 	else
 		return true;
 	return false;

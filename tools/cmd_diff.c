@@ -268,8 +268,8 @@ static bool values_read(struct diff *f, int words)
 	bool is_one = words == 1 && (f->from || f->to);
 	gp_use_style_read(&f->r.style);
 	if (f->least && (!gp_size_parse(f->least, &f->d.least) || !f->d.least))
-		gp_usage(&gp_command_diff, "bad value of '--least': '%s' is not a size", f->least);
-	else if (f->at && (f->from || f->to))
+		return gp_flags_wrong_value("least", f->least, GP_FLAGS_SIZE);
+	if (f->at && (f->from || f->to))
 		gp_usage(&gp_command_diff, "'--at' and '--from' exclude each other");
 	else if (f->to && !f->from)
 		gp_usage(&gp_command_diff, "'--to' needs '--from'");

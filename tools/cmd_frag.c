@@ -79,7 +79,7 @@ static bool at_oom(struct frag *f, bool is_asked)
 {
 	const struct gp_ooms *ooms = &f->r.ooms;
 	if (!ooms->ooms && is_asked)
-		gp_complain("cannot find 'oom' in '%s': no out-of-memory event", f->r.path);
+		gp_moment_missing("oom", f->r.path, "no out-of-memory event");
 	if (ooms->ooms)
 		choose(f, 0);
 	return ooms->ooms;
@@ -93,9 +93,9 @@ static bool at_oom_number(struct frag *f, uint64_t number)
 		choose(f, (size_t)number - 1);
 		return true;
 	}
-	gp_complain("cannot find '%s' in '%s': memory %s", f->r.at, f->r.path,
-		    gp_ran_out_text(ooms->ooms).s);
-	return false;
+	char why[64];
+	snprintf(why, sizeof why, "memory %.48s", gp_ran_out_text(ooms->ooms).s);
+	return gp_moment_missing(f->r.at, f->r.path, why);
 }
 
 static bool find_moment(struct frag *f)
@@ -174,7 +174,7 @@ static int build_memory(struct frag *f)
 		status = build_at(f);
 	}
 	if (status == GP_END) {
-		gp_complain("cannot find '%s' in '%s': no such moment", f->r.at, f->r.path);
+		gp_moment_missing(f->r.at, f->r.path, "no such moment");
 		return GP_EXIT_USAGE;
 	}
 	if (status)

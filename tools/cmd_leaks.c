@@ -23,7 +23,7 @@ struct leaks {
 	struct gp_sink sink;
 	struct gp_json json;
 	struct gp_sheet sheet;
-	const char *path, *from, *to, *top_text;
+	const char *path, *from, *to;
 	bool is_json, is_many, is_forced, ends_with_found;
 	bool has_found, has_doubt; /* in any of them */
 	size_t reports, lackings;  /* of these the library is not there */
@@ -147,11 +147,6 @@ static int report_all(struct leaks *l, int words, char **paths)
 	return l->ends_with_found && l->has_found ? gp_report_worse(worst, GP_EXIT_FOUND) : worst;
 }
 
-static bool is_number(const char *text)
-{
-	return text[0] && !text[strspn(text, "0123456789")];
-}
-
 static int run(int argc, char **argv)
 {
 	struct leaks l = { .r = { .device = -1, .top = TOP_DEFAULT },
@@ -159,17 +154,17 @@ static int run(int argc, char **argv)
 				      .next = "leaks",
 				      .title = { "leak a step", "suspects", "steps" },
 				      .fault[LEAK] = { "leak", " a step", "leaks" } } };
+	uint64_t top = UINT64_MAX;
 	const struct gp_flag flags[] = {
 		{ "exit-code", 0, GP_FLAG_SWITCH, NULL, &l.ends_with_found,
 		  "exit 1 at a leak, 3 where most steps cannot be judged" },
 		{ "filling", 0, GP_FLAG_SWITCH, NULL, &l.r.has_fillings,
 		  "report growth that slows down, as of a cache, as a leak" },
-		{ "from", 0, GP_FLAG_TEXT, "TIME", &l.from,
-		  "from this moment: 1.5s, 20ms, start, end, peak, oom, step:3" },
+		{ "from", 0, GP_FLAG_TEXT, "TIME", &l.from, "from this moment: " GP_FLAGS_MOMENTS },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &l.to, "up to this moment" },
 		{ "device", 0, GP_FLAG_DEVICE, "N", &l.r.device, "only this device" },
 		{ "library", 0, GP_FLAG_TEXT, "NAME", &l.r.library, "only memory of this library" },
-		{ "top", 0, GP_FLAG_TEXT, "N", &l.top_text,
+		{ "top", 0, GP_FLAG_NUMBER, "N", &top,
 		  "at most N suspects; default 10, with --json all; 0: all" },
 		{ "native", 0, GP_FLAG_SWITCH, NULL, &l.r.is_native, "all frames" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &l.is_json,
@@ -182,11 +177,8 @@ static int run(int argc, char **argv)
 	int words = gp_inputs_parse(&gp_command_leaks, flags, argc, &argv);
 	if (words < 0)
 		return gp_flags_exit(words);
-	if (l.top_text && !is_number(l.top_text))
-		return gp_usage(&gp_command_leaks, "bad value of '--top': '%s' is not a number",
-				l.top_text);
-	if (l.top_text || l.is_json)
-		l.r.top = l.top_text ? strtoull(l.top_text, NULL, 10) : 0;
+	if (top != UINT64_MAX || l.is_json)
+		l.r.top = top != UINT64_MAX ? top : 0;
 	int exit_status = gp_sink_open(&l.sink, l.path, l.is_forced, !l.is_json, argv, words);
 	return exit_status ? exit_status : gp_sink_close(&l.sink, report_all(&l, words, argv));
 }

@@ -250,9 +250,8 @@ static bool window_read(struct oom *c)
 	c->is_by_step = text && strcmp(text, "step") == 0;
 	if (!text || c->is_by_step || gp_duration_parse(text, &c->window_ns))
 		return true;
-	gp_usage(&gp_command_oom, "bad value of '--window': '%s' is neither a duration nor 'step'",
-		 text);
-	return false;
+	return gp_flags_wrong_value("window", text, "time or 'step'",
+				    "a time is 20ms, 1.5s or 2min; step: since the step began");
 }
 
 static int run(int argc, char **argv)
@@ -260,7 +259,7 @@ static int run(int argc, char **argv)
 	struct oom c = { .r.top = UINT64_MAX };
 	uint64_t number = UINT64_MAX;
 	const struct gp_flag flags[] = {
-		{ "number", 0, GP_FLAG_NUMBER, "N", &number, "the N-th alone, from 1" },
+		{ "number", 0, GP_FLAG_NUMBER, "1..N", &number, "the N-th alone" },
 		{ "window", 0, GP_FLAG_TEXT, "SECONDS", &c.window_text,
 		  "growth in this time before, or step: since its step began; default 10 s, or "
 		  "since the one before" },
@@ -281,8 +280,6 @@ static int run(int argc, char **argv)
 		return gp_flags_exit(words);
 	if (number != UINT64_MAX && !gp_inputs_is_one(&gp_command_oom, "--number", words))
 		return GP_EXIT_USAGE;
-	if (!number)
-		return gp_usage(&gp_command_oom, "bad value of '--number': they count from 1");
 	/* they choose what the evidence shows */
 	c.is_detailed |= c.r.top != UINT64_MAX || c.window_text;
 	if (c.r.top == UINT64_MAX)

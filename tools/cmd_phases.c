@@ -233,7 +233,7 @@ static int run(int argc, char **argv)
 		{ "of", 0, GP_FLAG_CHOICE, "CURVE=allocated|driver", &of, "memory of this curve" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &c.from, "from this moment: " GP_FLAGS_MOMENTS },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &c.to, "up to this moment" },
-		{ "depth", 0, GP_FLAG_NUMBER, "N", &p->depth, "N levels of ranges at most" },
+		{ "depth", 0, GP_FLAG_NUMBER, "1..N", &p->depth, "levels of ranges at most" },
 		{ "top", 0, GP_FLAG_NUMBER, "N", &p->top,
 		  "the first N ranges of a level; 0: all. Default 20, with --json all" },
 		{ "fold", 0, GP_FLAG_NUMBER, "N", &fold,

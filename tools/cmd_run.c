@@ -141,24 +141,15 @@ static bool is_switched_off(void)
 static bool is_right_size(const struct gp_option *o, const char *text)
 {
 	uint64_t bytes;
-	if (gp_size_parse(text, &bytes))
-		return true;
-	gp_complain("bad value of '--%s': '%s' is not a size", o->flag, text);
-	gp_hint("sizes are 512M, 4G, or bytes");
-	return false;
+	return gp_size_parse(text, &bytes) || gp_flags_wrong_value(o->flag, text, GP_FLAGS_SIZE);
 }
 
 /* "1..64". */
 static bool is_right_number(const struct gp_option *o, const char *text)
 {
-	char *end;
-	const unsigned long least = strtoul(o->value, &end, 10), most = strtoul(end + 2, NULL, 10);
-	const unsigned long number = strtoul(text, &end, 10);
-	if (*text >= '0' && *text <= '9' && !*end && number >= least && number <= most)
-		return true;
-	gp_complain("bad value of '--%s': '%s' is not a number from %lu to %lu", o->flag, text,
-		    least, most);
-	return false;
+	uint64_t number;
+	const struct gp_flag flag = { o->flag, 0, GP_FLAG_NUMBER, o->value, &number, o->text };
+	return gp_flags_number_read(&flag, text, &number);
 }
 
 static bool is_right_events(const struct gp_option *o, const char *text)
@@ -210,15 +201,19 @@ static bool has_right_pattern(const struct choice *c)
 	return !flaw;
 }
 
-/* Of an option's variable, for messages. */
-static const char *flag_of(const char *variable)
+static void say_scope_flaw(const struct choice *c, const char *variable,
+			   const struct gp_scope_flaw *flaw)
 {
-	const struct gp_option *option;
-	size_t n = gp_options(&option);
-	for (size_t k = 0; k < n; k++)
-		if (strcmp(option[k].variable, variable) == 0)
-			return option[k].flag;
-	return variable;
+	const struct gp_option *o;
+	gp_options(&o);
+	while (strcmp(o->variable, variable) != 0)
+		o++;
+	const struct gp_flag flag = { o->flag, 0, GP_FLAG_TEXT, o->value, NULL, o->text };
+	gp_complain("bad value of '--%s': '%s' %s", o->flag, value_of(c, variable), flaw->why);
+	if (flaw->hint)
+		gp_hint("%s", flaw->hint);
+	else
+		gp_flags_hint(&flag);
 }
 
 /* When and what to capture: each word by itself, and whether they go together. */
@@ -233,11 +228,7 @@ static bool has_right_scope(struct choice *c)
 					      value_of(c, variables[GP_SCOPE_WORD_END]) };
 	struct gp_scope_flaw flaw;
 	if (!gp_scope_parse(&words, &c->scope, &flaw)) {
-		const char *variable = variables[flaw.word];
-		gp_complain("bad value of '--%s': '%s': %s", flag_of(variable),
-			    value_of(c, variable), flaw.why);
-		if (flaw.hint)
-			gp_hint("%s", flaw.hint);
+		say_scope_flaw(c, variables[flaw.word], &flaw);
 		return false;
 	}
 	const bool has_torch = gp_on_off_parse(value_of(c, "GPUPROF_TORCH_RANGES")) != GP_OFF;

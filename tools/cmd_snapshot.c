@@ -78,8 +78,8 @@ static bool values_check(const char *wait, const char *word, int64_t *wait_ns, u
 		gp_usage(&gp_command_snapshot, "bad process '%s': not a number", word);
 	else if (!gp_duration_parse(wait, wait_ns) || *wait_ns < WAIT_LEAST_NS ||
 		 *wait_ns > WAIT_MOST_NS)
-		gp_usage(&gp_command_snapshot,
-			 "bad value of '--wait': '%s' is not a time from 1 s to 1 h", wait);
+		gp_flags_wrong_value("wait", wait, "time from 1s to 1h",
+				     "a time is 10s or 2min; a plain number is seconds");
 	else
 		return true;
 	return false;

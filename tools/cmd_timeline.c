@@ -19,11 +19,7 @@
 extern const struct gp_command gp_command_timeline;
 
 #define POINTS_DEFAULT 2000u
-#define POINTS_MIN 16u
-#define POINTS_MAX 1000000u
 #define ROWS_DEFAULT 20u
-#define ROWS_MIN 6u
-#define ROWS_MAX 100u
 #define FORMATS_MAX 16u
 
 struct timeline {
@@ -287,15 +283,6 @@ static int report_all(struct timeline *t, int words, char **paths)
 	return worst;
 }
 
-static bool is_between(const char *option, uint64_t value, unsigned least, unsigned most)
-{
-	if (value >= least && value <= most)
-		return true;
-	gp_usage(&gp_command_timeline, "bad value of '--%s': '%llu' is not from %u to %u", option,
-		 (unsigned long long)value, least, most);
-	return false;
-}
-
 static int run(int argc, char **argv)
 {
 	struct timeline t = {
@@ -315,17 +302,16 @@ static int run(int argc, char **argv)
 	const struct gp_flag own[] = {
 		{ "fragmentation", 0, GP_FLAG_SWITCH, NULL, &t.has_gaps,
 		  "also the largest gap of PyTorch's memory, and its fragmentation" },
-		{ "points", 0, GP_FLAG_NUMBER, "N", &t.points,
-		  "at most N points a device, 16 to 1000000; default 2000" },
+		{ "points", 0, GP_FLAG_NUMBER, "16..1000000", &t.points,
+		  "points of a device at most; default 2000" },
 		{ "device", 0, GP_FLAG_DEVICE, "N", &t.device, "only this device" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &t.from, "from this moment: " GP_FLAGS_MOMENTS },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &t.to, "up to this moment" },
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &t.at,
 		  "up to this moment: the last point is what was live then" },
-		{ "columns", 0, GP_FLAG_NUMBER, "N", &t.columns,
-		  "width of the plot, 50 to 400; default that of the terminal, else 100" },
-		{ "rows", 0, GP_FLAG_NUMBER, "N", &t.rows,
-		  "height of the plot, 6 to 100; default 20" },
+		{ "columns", 0, GP_FLAG_NUMBER, GP_COLUMNS_RANGE, &t.columns,
+		  "width of the plot; default that of the terminal, else 100" },
+		{ "rows", 0, GP_FLAG_NUMBER, "6..100", &t.rows, "height of the plot; default 20" },
 		GP_FLAGS_OUTPUT(&path, &is_forced),
 		GP_FLAGS_SCREEN,
 		{ 0 },
@@ -335,10 +321,6 @@ static int run(int argc, char **argv)
 	int words = gp_inputs_parse(&gp_command_timeline, flags, argc, &argv);
 	if (words < 0)
 		return gp_flags_exit(words);
-	if (!is_between("points", t.points, POINTS_MIN, POINTS_MAX) ||
-	    (t.columns && !is_between("columns", t.columns, GP_COLUMNS_MIN, GP_COLUMNS_MAX)) ||
-	    !is_between("rows", t.rows, ROWS_MIN, ROWS_MAX))
-		return GP_EXIT_USAGE;
 	if (t.at && (t.from || t.to))
 		return gp_usage(&gp_command_timeline, "'--at' and '--%s' exclude each other",
 				t.from ? "from" : "to");

@@ -298,10 +298,8 @@ static bool check(struct gp_use_report *r, int words)
 	if (r->style.has_stacks && !r->style.is_json &&
 	    !gp_inputs_is_one(&gp_command_top, "--stacks", words))
 		return false;
-	if (t->within && !gp_duration_parse(t->within, &t->short_ns)) {
-		gp_usage(&gp_command_top, "bad value of '--within': '%s' is not a time", t->within);
-		return false;
-	}
+	if (t->within && !gp_duration_parse(t->within, &t->short_ns))
+		return gp_flags_wrong_value("within", t->within, GP_FLAGS_TIME);
 	t->order = &orders[t->sort ? gp_choice_find(ORDER_WORDS, t->sort) : 0];
 	return true;
 }

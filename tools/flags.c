@@ -73,33 +73,61 @@ int gp_flags_wrong_word(const char *option, const char *text, const char *const 
 	return GP_EXIT_USAGE;
 }
 
+bool gp_flags_wrong_value(const char *option, const char *text, const char *kind, const char *form)
+{
+	gp_complain("bad value of '--%s': '%s' is not a %s", option, text, kind);
+	gp_hint("%s", form);
+	return false;
+}
+
 /* Beside what stands at the left, broken at spaces. */
 static void print_wrapped(const char *left, const char *text)
 {
+	const char *const all = text;
 	int column = printf("  %-*s", HELP_LEFT - 3, left);
 	for (size_t n; *text; text += n + strspn(text + n, " ")) {
 		n = strcspn(text, " ");
-		if (column > HELP_LEFT && column + 1 + (int)n > HELP_WIDTH)
+		const bool is_first = text == all;
+		if (is_first ? column >= HELP_LEFT : column + 1 + (int)n > HELP_WIDTH)
 			column = printf("\n%*s", HELP_LEFT - 1, "") - 1;
 		column += printf(" %.*s", (int)n, text);
 	}
 	putchar('\n');
 }
 
+/* "--light[=on|off]", "--rows 6..100", "--sort WHAT" of "WHAT=one|other", "--color=one|other". */
+static void flag_form(const struct gp_flag *f, char *out, size_t capacity)
+{
+	const char *value = f->value ? f->value : "";
+	const char *all = f->type == GP_FLAG_CHOICE ? choice_words(value) : value;
+	const bool is_on_off = f->type == GP_FLAG_ON_OFF, is_short = all != value && *f->text;
+	snprintf(out, capacity, "--%s%s%.*s%s", f->name,
+		 is_on_off	     ? "[=" :
+		 *value && !*f->text ? "=" :
+		 *value		     ? " " :
+				       "",
+		 is_short ? (int)(all - value) - 1 : -1, *f->text ? value : all,
+		 is_on_off ? "]" : "");
+}
+
+void gp_flags_hint(const struct gp_flag *f)
+{
+	char form[256];
+	flag_form(f, form, sizeof form);
+	gp_hint("%s%s%s", form, *f->text ? ": " : "", f->text);
+}
+
 /* "WHAT=one|other": WHAT at the left, its words behind the text. */
 static void print_flag(const struct gp_flag *f)
 {
-	char left[64], text[1024], list[512], copy[256];
+	char left[80], form[64], text[1024], list[512], copy[256];
 	const char *value = f->value ? f->value : "", *words[WORDS_MAX];
 	const char *all = f->type == GP_FLAG_CHOICE ? choice_words(value) : value;
-	const bool is_on_off = f->type == GP_FLAG_ON_OFF, is_named = all != value;
+	const bool is_named = all != value;
 	words_join(words, words_split(all, copy, sizeof copy, words), list, sizeof list);
-	snprintf(left, sizeof left, "%c%c%s --%s%s%.*s%s", f->letter ? '-' : ' ',
-		 f->letter ? f->letter : ' ', f->letter ? "," : " ", f->name,
-		 is_on_off ? "[=" :
-		 *value	   ? " " :
-			     "",
-		 is_named ? (int)(all - value) - 1 : -1, value, is_on_off ? "]" : "");
+	flag_form(f, form, sizeof form);
+	snprintf(left, sizeof left, "%c%c%s %s", f->letter ? '-' : ' ', f->letter ? f->letter : ' ',
+		 f->letter ? "," : " ", form);
 	snprintf(text, sizeof text, is_named ? "%s: %s" : "%s", f->text, list);
 	print_wrapped(left, text);
 }
@@ -107,13 +135,14 @@ static void print_flag(const struct gp_flag *f)
 /* Rows without a text, which many commands share: what they do stands in gpuprof(1). */
 static void print_shared(const struct gp_flag *flags)
 {
-	char list[256] = "";
+	char list[256] = "", form[64];
 	size_t n = 0;
 	for (const struct gp_flag *f = flags; f->name && n < sizeof list; f++)
-		if (!*f->text)
-			n += (size_t)snprintf(list + n, sizeof list - n, "%s--%s%s%s",
-					      n ? ", " : "", f->name, f->value ? "=" : "",
-					      f->value ? choice_words(f->value) : "");
+		if (!*f->text) {
+			flag_form(f, form, sizeof form);
+			n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", n ? ", " : "",
+					      form);
+		}
 	if (n)
 		print_wrapped("on a terminal", list);
 }
@@ -152,30 +181,32 @@ static int unknown(const struct parse *p, const char *word, size_t length)
 	return GP_FLAGS_WRONG;
 }
 
-static int store_number(const struct gp_flag *flag, const char *value)
+bool gp_flags_number_read(const struct gp_flag *flag, const char *text, uint64_t *out)
 {
 	char *end;
+	const char *range = strstr(flag->value, "..");
+	const uint64_t least = range ? strtoull(flag->value, NULL, 10) : 0;
+	const uint64_t most = range && range[2] != 'N' ? strtoull(range + 2, NULL, 10) : UINT64_MAX;
 	errno = 0;
-	unsigned long long number = strtoull(value, &end, 10);
-	if (*value < '0' || *value > '9' || *end || errno) {
-		gp_complain("bad value of '--%s': '%s' is not a number", flag->name, value);
-		return GP_FLAGS_WRONG;
-	}
-	*(uint64_t *)flag->out = number;
-	return 0;
+	*out = strtoull(text, &end, 10);
+	const bool is_number = *text >= '0' && *text <= '9' && !*end && !errno;
+	if (is_number && *out >= least && *out <= most)
+		return true;
+	gp_complain("bad value of '--%s': '%s' is not a number%s%s", flag->name, text,
+		    range ? " in " : "", range ? flag->value : "");
+	gp_flags_hint(flag);
+	return false;
 }
 
 static int store_device(const struct gp_flag *flag, const char *value)
 {
 	uint64_t device;
-	const struct gp_flag number = { .name = flag->name, .out = &device };
-	if (store_number(&number, value))
+	_Static_assert(GP_DEVICES == 64, "the range of a GPU's number");
+	const struct gp_flag number = {
+		flag->name, 0, GP_FLAG_NUMBER, "0..63", &device, flag->text
+	};
+	if (!gp_flags_number_read(&number, value, &device))
 		return GP_FLAGS_WRONG;
-	if (device >= GP_DEVICES) {
-		gp_complain("bad value of '--%s': '%s' is not a number below %u", flag->name, value,
-			    GP_DEVICES);
-		return GP_FLAGS_WRONG;
-	}
 	*(int64_t *)flag->out = (int64_t)device;
 	return 0;
 }
@@ -187,8 +218,8 @@ static int store_choice(const struct gp_flag *flag, const char *value)
 	if (!gp_is_chosen(all, value)) {
 		size_t count = words_split(all, text, sizeof text, words);
 		gp_flags_wrong_word(flag->name, value, words, count);
-		if (!gp_nearest(value, words, count) && flag->text[0])
-			gp_hint("--%s: %s", flag->name, flag->text);
+		if (!gp_nearest(value, words, count))
+			gp_flags_hint(flag);
 		return GP_FLAGS_WRONG;
 	}
 	*(const char **)flag->out = value;
@@ -209,6 +240,7 @@ static int store(struct parse *p, const struct gp_flag *flag, const char *value)
 	case GP_FLAG_SWITCH:
 		if (value) {
 			gp_complain("option '--%s' takes no value", flag->name);
+			gp_flags_hint(flag);
 			return GP_FLAGS_WRONG;
 		}
 		*(bool *)flag->out = true;
@@ -219,6 +251,7 @@ static int store(struct parse *p, const struct gp_flag *flag, const char *value)
 		if (value && gp_on_off_parse(value) == GP_NEITHER) {
 			gp_complain("bad value of '--%s': '%s' is neither on nor off", flag->name,
 				    value);
+			gp_flags_hint(flag);
 			return GP_FLAGS_WRONG;
 		}
 		*(const char **)flag->out = value ? value : "on";
@@ -239,7 +272,7 @@ static int store(struct parse *p, const struct gp_flag *flag, const char *value)
 		value = p->argv[++p->at];
 	}
 	if (flag->type == GP_FLAG_NUMBER)
-		return store_number(flag, value);
+		return gp_flags_number_read(flag, value, flag->out) ? 0 : GP_FLAGS_WRONG;
 	if (flag->type == GP_FLAG_DEVICE)
 		return store_device(flag, value);
 	if (flag->type == GP_FLAG_CHOICE)

@@ -15,7 +15,7 @@
 enum gp_flag_type {
 	GP_FLAG_SWITCH, /* bool *: --name sets it */
 	GP_FLAG_TEXT,	/* const char ** */
-	GP_FLAG_NUMBER, /* uint64_t *: decimal */
+	GP_FLAG_NUMBER, /* uint64_t *: decimal; of a `value` "6..100" or "1..N", in that range */
 	GP_FLAG_DEVICE, /* int64_t *: a GPU's number; -1, all of them, where it is not given */
 	GP_FLAG_ON_OFF, /* const char **: --name, --name=off, --name off */
 	GP_FLAG_CHOICE, /* const char **: a word of `value`: "one|other", "WHAT=one|other" */
@@ -37,6 +37,22 @@ struct gp_flag {
  */
 int gp_flags_wrong_word(const char *option, const char *text, const char *const *words,
 			size_t count);
+
+/*
+ * Says that `text` is not what --`option` takes: `kind` is "size", and `form` the hint, which says
+ * what a size is. Returns false.
+ */
+bool gp_flags_wrong_value(const char *option, const char *text, const char *kind, const char *form);
+
+/* `kind` and `form` of values that many options take. */
+#define GP_FLAGS_SIZE "size", "a size is 4GiB, 1.5G, 512M or bytes"
+#define GP_FLAGS_TIME "time", "a time is 20ms, 1.5s or 2min; a plain number is seconds"
+
+/* The hint after a value that a flag does not take: its form and its text. */
+void gp_flags_hint(const struct gp_flag *flag);
+
+/* Reads a number in the range of `value`, "6..100". False: said on stderr. */
+bool gp_flags_number_read(const struct gp_flag *flag, const char *text, uint64_t *out);
 
 /* What `--at`, `--from` and `--to` accept, gp_moment_find of report.h. */
 #define GP_FLAGS_MOMENTS                              \

@@ -25,8 +25,8 @@ void gp_frag_options_add(struct gp_frag_options *o, struct gp_flag flags[GP_FRAG
 		{ "top", 0, GP_FLAG_NUMBER, "N", &o->top,
 		  "at most N blocks between gaps, 0: all; default 10, with --json all" },
 		{ "device", 0, GP_FLAG_DEVICE, "N", &o->device, "only this device" },
-		{ "columns", 0, GP_FLAG_NUMBER, "N", &o->columns,
-		  "width of the map, 50 to 400; default that of the terminal, else 100" },
+		{ "columns", 0, GP_FLAG_NUMBER, GP_COLUMNS_RANGE, &o->columns,
+		  "width of the map; default that of the terminal, else 100" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &o->is_json,
 		  "for a program: docs/JSON.md lists the keys" },
 		GP_FLAGS_NO_STACKS,
@@ -66,11 +66,6 @@ bool gp_frag_options_read(struct gp_frag_options *o, const struct gp_command *co
 	if (o->top == UINT64_MAX)
 		o->top = o->is_json ? 0 : PINS_DEFAULT;
 	if (o->fit && (!gp_size_parse(o->fit, &o->fit_bytes) || !o->fit_bytes))
-		gp_usage(command, "bad value of '--fit': '%s' is not a size", o->fit);
-	else if (o->columns && (o->columns < GP_COLUMNS_MIN || o->columns > GP_COLUMNS_MAX))
-		gp_usage(command, "bad value of '--columns': not from %u to %u", GP_COLUMNS_MIN,
-			 GP_COLUMNS_MAX);
-	else
-		return form_check(o, command);
-	return false;
+		return gp_flags_wrong_value("fit", o->fit, GP_FLAGS_SIZE);
+	return form_check(o, command);
 }

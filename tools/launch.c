@@ -183,8 +183,7 @@ static struct gp_ending ending_of(int state)
 
 static struct gp_ending not_started(const char *command, int error)
 {
-	gp_complain("cannot run '%s': %s", command,
-		    error == ENOENT ? "no such file or directory" : gp_cause(error));
+	gp_complain("cannot run '%s': %s", command, gp_cause(error));
 	return (struct gp_ending){ .exit_status = error == ENOENT ? 127 : 126 };
 }
 

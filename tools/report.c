@@ -355,6 +355,16 @@ bool gp_peak_curve_read(const char *text, unsigned *of)
 	return !text[4] || *of != GP_CURVES;
 }
 
+bool gp_moment_missing(const char *text, const char *path, const char *why)
+{
+	gp_complain("cannot find '%s' in '%s': %s", text, path, why);
+	if (strncmp(text, "snapshot:", 9) == 0)
+		gp_hint("gpuprof dump --kind snapshot_asked lists its snapshots");
+	else
+		gp_hint("other moments are " GP_FLAGS_MOMENTS);
+	return false;
+}
+
 /* Of the device with the highest one. */
 static bool curve_peak_find(const struct gp_timeline *timeline, unsigned of, int64_t *out)
 {
@@ -424,10 +434,9 @@ static bool event_find(struct gp_recording *recording, const char *text, int64_t
 	const bool is_peak = gp_peak_curve_read(text, &of);
 	bool is_found = is_peak ? peak_find(&timeline, of, out) : oom_find(&timeline, out);
 	gp_timeline_free(&timeline);
-	if (!is_found)
-		gp_complain("cannot find '%s' in '%s': %s", text, named(recording),
-			    is_peak ? "no such memory was in use" : "no out-of-memory event");
-	return is_found;
+	return is_found ||
+	       gp_moment_missing(text, named(recording),
+				 is_peak ? "no such memory was in use" : "no out-of-memory event");
 }
 
 /*
@@ -445,9 +454,11 @@ static bool step_find(struct gp_recording *recording, const char *text, size_t n
 	if (is_found)
 		*out = steps.step[number - 1].begin_ns -
 		       (steps.step[number - 1].begin_ns > kept_ns);
-	else if (status || !steps.steps)
+	else if (status)
 		gp_complain("cannot find '%s' in '%s': %s", text, named(recording),
-			    status ? gp_status_text(status) : steps.why);
+			    gp_status_text(status));
+	else if (!steps.steps)
+		gp_moment_missing(text, named(recording), steps.why);
 	else
 		gp_complain("cannot find '%s' in '%s': its last is step:%zu", text,
 			    named(recording), steps.steps);
@@ -491,9 +502,7 @@ bool gp_moment_find(struct gp_recording *recording, const char *option, const ch
 	int end = 0;
 	if (sscanf(text, "step:%zu%n", &number, &end) == 1 && !text[end] && number > 0)
 		return step_find(recording, text, number, out);
-	gp_complain("bad value of '--%s': '%s' is not a moment", option, text);
-	gp_hint("moments are " GP_FLAGS_MOMENTS);
-	return false;
+	return gp_flags_wrong_value(option, text, "moment", "moments are " GP_FLAGS_MOMENTS);
 }
 
 bool gp_span_find(struct gp_recording *recording, const char *from, const char *to,
@@ -506,12 +515,14 @@ bool gp_span_find(struct gp_recording *recording, const char *from, const char *
 	if (from && to && *from_ns > *to_ns) {
 		gp_complain("'--from' (%s) is after '--to' (%s)", gp_ns_text(*from_ns).s,
 			    gp_ns_text(*to_ns).s);
+		gp_hint("exchange them");
 		return false;
 	}
 	if (from && gp_recording_info(recording, &info) == GP_OK &&
 	    *from_ns > (int64_t)info->duration_ns) {
 		gp_complain("'--from' (%s) is after the end of the recording (%s)",
 			    gp_ns_text(*from_ns).s, gp_ns_text((int64_t)info->duration_ns).s);
+		gp_hint("give an earlier '--from'");
 		return false;
 	}
 	return true;

@@ -117,6 +117,9 @@ bool gp_peak_curve_read(const char *text, unsigned *of);
 bool gp_moment_find(struct gp_recording *recording, const char *option, const char *text,
 		    int64_t *out);
 
+/* Says why `text` is not a moment of the recording, and which others there are. Returns false. */
+bool gp_moment_missing(const char *text, const char *path, const char *why);
+
 /*
  * The span of `--from` and `--to`; NULL: not given, *from_ns or *to_ns stays as it is. False: it is
  * empty or begins after the recording's end, said why.

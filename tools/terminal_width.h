@@ -8,6 +8,7 @@
 
 #define GP_COLUMNS_MIN 50u
 #define GP_COLUMNS_MAX 400u
+#define GP_COLUMNS_RANGE "50..400" /* of an option */
 
 /* `asked` of a flag, else of COLUMNS, else of the terminal, else 100; within the bounds. */
 unsigned gp_columns(uint64_t asked, FILE *out);

@@ -72,17 +72,17 @@ static const char *nvtx_parse(const char *at, struct gp_scope_rule *rule)
 {
 	rule->from = GP_SCOPE_RANGE;
 	if (!name_parse(&at, rule->name))
-		return "the name is too long";
+		return "has too long a name";
 	if (rule->name[0] == '\0')
-		return "it names no range";
+		return "names no range";
 	if (*at == '@' && (at++, !name_parse(&at, rule->domain) || *at != '\0'))
-		return "its domain is not a name";
+		return "has a domain that is not a name";
 	return NULL;
 }
 
 static const char *steps_parse(const char *at, struct gp_scope_rule *rule)
 {
-	static const char no_steps[] = "it is neither a step nor a range of steps, from 1 on";
+	static const char no_steps[] = "is neither a step nor a range of steps, from 1 on";
 	rule->from = GP_SCOPE_STEPS;
 	if (!number_parse(&at, &rule->first_step))
 		return no_steps;
@@ -90,13 +90,13 @@ static const char *steps_parse(const char *at, struct gp_scope_rule *rule)
 	if (*at == '-' && (at++, !number_parse(&at, &rule->last_step)))
 		return no_steps;
 	if (rule->last_step < rule->first_step)
-		return "its last step is before the first";
+		return "ends before its first step";
 	if (*at == '\0')
 		return NULL;
 	if (*at++ != '@')
 		return no_steps;
 	if (!name_parse(&at, rule->name) || rule->name[0] == '\0' || *at != '\0')
-		return "the range after @ is not a name";
+		return "has no name of a range after @";
 	strcpy(rule->domain, "*");
 	return NULL;
 }
@@ -114,7 +114,7 @@ static const char *range_parse(const char *text, struct gp_scope_rule *rule)
 	else if (strncmp(text, "step:", 5) == 0)
 		return steps_parse(text + 5, rule);
 	else
-		return "it is not one of none, cudaProfilerApi, nvtx:NAME, step:A-B, ctl";
+		return "is not one of none, cudaProfilerApi, nvtx:NAME, step:A-B, ctl";
 	return NULL;
 }
 
@@ -154,7 +154,7 @@ static const char *end_parse(const char *text, struct gp_scope_rule *rule)
 	else if (strcmp(text, "none") == 0)
 		rule->then = GP_SCOPE_NONE;
 	else
-		return "it is not one of outside, outside:N, stop, repeat, repeat:N, none";
+		return "is not one of outside, outside:N, stop, repeat, repeat:N, none";
 	return NULL;
 }
 
@@ -165,7 +165,7 @@ static const char *together_flaw(const struct gp_scope_words *words,
 			       rule->from == GP_SCOPE_STEPS;
 	*word = GP_SCOPE_WORD_DELAY;
 	if (rule->delay_ns && rule->from != GP_SCOPE_ALL)
-		return "a capture range has a begin of its own";
+		return "excludes a capture range, which has its own begin";
 	*word = GP_SCOPE_WORD_END;
 	/* the clock ends one span */
 	if (rule->from == GP_SCOPE_ALL && rule->duration_ns && rule->then != GP_SCOPE_NONE &&
@@ -173,20 +173,20 @@ static const char *together_flaw(const struct gp_scope_words *words,
 		return NULL;
 	const bool is_default = !words->range_end[0] || strcmp(words->range_end, "outside") == 0;
 	if (!is_default && !has_range)
-		return rule->duration_ns ? "without a capture range it must be "
-					   "outside or stop" :
-					   "it requires a capture range";
+		return rule->duration_ns ? "must be outside or stop where no capture "
+					   "range is given" :
+					   "requires a capture range";
 	if (rule->from == GP_SCOPE_STEPS && (rule->then == GP_SCOPE_NONE || rule->times != 1))
-		return "steps are counted once, and come once";
+		return "repeats steps, which come once";
 	return NULL;
 }
 
 static struct gp_scope_flaw flaw_of(const struct gp_scope_words *words, struct gp_scope_rule *rule)
 {
-	static const char no_time[] = "it is not a time above 0";
+	static const char no_time[] = "is not a time above 0";
 	struct gp_scope_flaw flaw = { GP_SCOPE_WORD_NONE, NULL, NULL };
 	if (words->delay[0] != '\0' && !gp_scope_time_parse(words->delay, &rule->delay_ns))
-		return (struct gp_scope_flaw){ GP_SCOPE_WORD_DELAY, "it is not a time",
+		return (struct gp_scope_flaw){ GP_SCOPE_WORD_DELAY, "is not a time",
 					       "times are 5, 1.5, 20ms" };
 	if (words->duration[0] != '\0' &&
 	    (!gp_scope_time_parse(words->duration, &rule->duration_ns) || !rule->duration_ns))

@@ -52,7 +52,7 @@ enum gp_scope_word {
 	GP_SCOPE_WORD_END,
 };
 
-/* Why words make no rule; texts that hold for ever. */
+/* Why words make no rule, "is not a time"; texts that hold for ever. */
 struct gp_scope_flaw {
 	enum gp_scope_word word;
 	const char *why;

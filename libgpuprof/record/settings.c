@@ -287,7 +287,7 @@ static void judge_scope(void)
 	add(line, sizeof line, options[id].variable);
 	add(line, sizeof line, "': ");
 	add_quoted(line, sizeof line, option(id), strlen(option(id)));
-	add(line, sizeof line, ": ");
+	add(line, sizeof line, " ");
 	add(line, sizeof line, flaw.why);
 	keep(line);
 }
