@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "amount.h"
+#include "report.h"
 
 #define MINUTE_NS (60 * INT64_C(1000000000))
 #define HOUR_NS (60 * MINUTE_NS)
@@ -22,6 +23,12 @@ const char *gp_chart_name(const struct gp_chart *chart, size_t index)
 {
 	const struct gp_info_device *about = chart->about[index];
 	return about && about->name ? about->name : "";
+}
+
+bool gp_chart_has_host(const struct gp_chart *chart)
+{
+	const struct gp_timeline_device *host = chart->host;
+	return host && (!chart->devices || host->peak_bytes[GP_HOST_PINNED] >= GP_PINNED_LEAST);
 }
 
 int64_t gp_tick_ns(int64_t span_ns, unsigned ticks)

@@ -58,6 +58,8 @@ extern const struct gp_format *const gp_formats[];
 
 /* Name of a device of a chart; "" unknown. */
 const char *gp_chart_name(const struct gp_chart *chart, size_t index);
+/* Whether a person is shown the host: not where its peak is below GP_PINNED_LEAST, beside a device. */
+bool gp_chart_has_host(const struct gp_chart *chart);
 
 /* "driver", "reserved", "allocated" */
 extern const char *const gp_curve_names[GP_CURVES];

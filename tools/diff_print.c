@@ -416,12 +416,13 @@ static void print_next(const struct gp_diff_report *r)
 		gp_next_print(r->out, gp_next_of(s->recording, s->info, next), s->path);
 }
 
-/* Pinned memory that is a trifle, and that is not all that changed: no table is about it. */
+/* Pinned memory that is a trifle, was not asked for, and is not all that changed. */
 static bool is_without_host(const struct gp_diff_report *r)
 {
 	const struct gp_diff_table *first = first_changed(r);
-	if (r->style.of_text || r->style.library || r->style.range || !first ||
-	    first->device == GP_DEVICE_UNKNOWN)
+	const bool is_asked = r->style.has_of[GP_CURVE_PINNED];
+	if (is_asked || r->style.library || r->style.range ||
+	    (first && first->device == GP_DEVICE_UNKNOWN))
 		return false;
 	for (size_t k = 0; k < r->sides; k++)
 		if (r->side[k].peak.host && r->side[k].peak.host->peak_bytes >= GP_PINNED_LEAST)

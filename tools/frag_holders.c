@@ -4,10 +4,12 @@
  */
 #include "amount.h"
 #include "frag_report.h"
+#include "report.h"
 #include "use_print.h"
 
 #define HOLDERS_SHOWN 5u
 
+/* Of pinned memory a trifle is left out beside a device. */
 static enum gp_status print_holders(const struct gp_frag_report *r, struct gp_holders *h)
 {
 	const struct gp_use_style style = { .top = HOLDERS_SHOWN,
@@ -17,7 +19,8 @@ static enum gp_status print_holders(const struct gp_frag_report *r, struct gp_ho
 						       "of driver memory";
 	struct gp_groups groups;
 	uint64_t outside = h->of == GP_CURVE_DRIVER ? gp_use_fold_segments(h) : h->live_bytes;
-	if (!outside) /* blocks tell what lies in segments */
+	const bool is_trifle = h->of == GP_CURVE_PINNED && r->devices && outside < GP_PINNED_LEAST;
+	if (!outside || is_trifle) /* blocks tell what lies in segments */
 		return GP_OK;
 	enum gp_status status =
 		gp_groups_build(r->recording, h->use, h->uses, &style.grouping, &groups);

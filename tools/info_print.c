@@ -272,7 +272,7 @@ static void print_peaks(const struct gp_info_report *r)
 		print_peak_of(r, h);
 	}
 	fputs(device == GP_DEVICE_UNKNOWN ? "" : "\n", r->out);
-	if (peak->host) {
+	if (peak->host && (!peak->holders || peak->host->peak_bytes >= GP_PINNED_LEAST)) {
 		fprintf(r->out, "%-12s Host: ", label);
 		print_peak_of(r, peak->host);
 		fputc('\n', r->out);

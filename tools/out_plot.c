@@ -48,7 +48,7 @@ static void draw_host(const struct gp_canvas *canvas, const struct gp_chart *cha
 		.columns = canvas->columns,
 		.is_ascii = canvas->is_ascii,
 	};
-	if (!chart->host)
+	if (!gp_chart_has_host(chart))
 		return;
 	fputs("\nHost  pinned memory of the process\n", canvas->out);
 	gp_plot_host_print(&plot, canvas->out);

@@ -520,7 +520,7 @@ static void draw_host(const struct gp_chart *chart)
 	const struct panel p = { .chart = chart, .device = chart->host, .out = page.out };
 	uint64_t highest = 1;
 	char text[192];
-	if (!chart->host)
+	if (!gp_chart_has_host(chart))
 		return;
 	for (size_t k = 0; k < p.device->points; k++)
 		if (p.device->point[k].bytes[GP_HOST_PINNED] > highest)

@@ -64,7 +64,11 @@ void gp_headline_print(FILE *out, const struct gp_info *info);
 bool gp_has_whole_figures(const struct gp_info *info);
 /* The same of the peak of pinned memory. */
 bool gp_has_whole_pinned(const struct gp_info *info);
-#define GP_PINNED_LEAST (1u << 20) /* peak of pinned memory from which a report has it unasked */
+/*
+ * Where a person reads, beside memory of devices: the least pinned memory that is shown unasked.
+ * PyTorch pins 4 bytes for an item(); leaked buffers soon have more than 64 KiB together.
+ */
+#define GP_PINNED_LEAST (64u << 10)
 /* Why more may have happened between two moments than the recording has; NULL: it has all. */
 const char *gp_span_doubt_of(const struct gp_info *info);
 /* The same of the whole job: figures of the recording may be too low. */
