@@ -92,6 +92,8 @@ static void change_text(enum gp_diff_unit unit, uint64_t from, uint64_t to, char
 			 unit == GP_UNIT_COUNT ? gp_count_text(d).s : gp_bytes_text(d).s);
 }
 
+#define SHARE_MOST 10.0 /* of the first value: of greater changes bytes are easier to read */
+
 /* Two sides: both values and the change; more: the first value and the change of each other. */
 static void print_row(const struct gp_diff_report *r, const struct gp_diff_row *row)
 {
@@ -109,8 +111,10 @@ static void print_row(const struct gp_diff_report *r, const struct gp_diff_row *
 	bool has_share = r->sides == 2 && row->unit == GP_UNIT_BYTES && row->number[0] &&
 			 row->is_known[1] && row->number[0] != row->number[1];
 	double share = has_share ? (double)row->number[1] / (double)row->number[0] - 1.0 : 0.0;
-	if (has_share)
-		fprintf(r->out, " %+8.*f%%", share < 10.0, 100.0 * share);
+	if (has_share && share > SHARE_MOST)
+		fprintf(r->out, " %9c", '-');
+	else if (has_share)
+		fprintf(r->out, " %+8.1f%%", 100.0 * share);
 	fputc('\n', r->out);
 }
 
