@@ -55,7 +55,8 @@ while read -r family count a_mib a_byte expected command; do
 		continue
 	fi
 	bytes=$(stat -c %s "$file")
-	seconds=$((2 + (a_mib * bytes + 1048575) / 1048576))
+	read=${command//[^@]/}
+	seconds=$((${#read} * (2 + (a_mib * bytes + 1048575) / 1048576)))
 	kib=$((256 * 1024 + a_byte * bytes / 1024))
 	# shellcheck disable=SC2086 # words of the row
 	judge $(echo "$command" | sed "s#@#$file#g")

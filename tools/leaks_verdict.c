@@ -135,7 +135,8 @@ struct gp_leak_answer gp_leak_answer_of(const struct gp_leaks_report *r,
 	verdict_add(&answer, " found");
 	verdict_add(&answer, "%s.", total->fillings ? ", but a cache that still fills" : "");
 	if (r->leaks.told_to_step < r->leaks.steps.steps)
-		verdict_add(&answer, " A leak that begins in step %s of %s or later would be missed.",
+		verdict_add(&answer,
+			    " A leak that begins in step %s of %s or later would be missed.",
 			    gp_count_text(r->leaks.told_to_step + 1).s,
 			    gp_count_text(r->leaks.steps.steps).s);
 	return answer;

@@ -73,7 +73,7 @@ void gp_oom_who_callers(struct gp_recording *recording, uint32_t stack, int64_t 
 			char out[GP_OOM_WHO_MAX]);
 /*
  * The same of memory that is live: where the request or other live memory has the same line, the
- * nearest caller that none of them has: "a.py:9 f via b.py:4 main". "": no line is known.
+ * nearest caller that no other path of calls has: "a.py:9 f via b.py:4 main". "": no line is known.
  */
 enum gp_status gp_oom_who_apart(const struct gp_oom_report *report, const struct gp_oom *oom,
 				const struct gp_oom_case *looked, uint32_t stack, int64_t at_ns,

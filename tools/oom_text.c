@@ -288,9 +288,11 @@ static void say_less(const struct gp_oom_facts *f, const struct gp_oom_help *h, 
 static void say_freeing(const struct gp_oom_case *c, const struct gp_oom_help *h, char *out)
 {
 	struct gp_text a = gp_plural(h->count, "block"), b = gp_bytes_text(h->bytes);
+	const bool is_known = c->facts.has_arena;
 	if (h->help == GP_HELP_FREE_NEIGHBOURS)
-		SAY("freeing %s of its stream and pool (%s)%s", a.s, b.s,
-		    h->count > 1 ? ", adjacent" : "");
+		SAY("freeing %s%s (%s)%s%s", a.s, is_known ? " of its stream and pool" : "", b.s,
+		    h->count > 1 ? ", adjacent" : "",
+		    is_known ? "" : ", if of its stream and pool");
 	else
 		SAY("freeing %s (%s): %s to the driver", a.s, b.s,
 		    c->frag.fit.by_emptying.segments == 1 ? "the segment returns" :
