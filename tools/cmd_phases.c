@@ -32,10 +32,20 @@ static enum gp_curve of_choose(const char *text)
 
 #define TITLE_MAX 24u
 
-/* A column for each phase outside of all others, of the first recording that has any. */
+/* A phase outside of all others in a row of the table. */
+struct phase_time {
+	char *name;
+	size_t row;
+	uint64_t calls, steady_ns; /* without the warm-up */
+	uint64_t time_ns;	   /* of all calls */
+};
+
+/* Columns are the phases that most recordings have: all are read before they are chosen. */
 struct phases_table {
 	struct gp_sheet sheet;
-	char *name[GP_TABLE_COLUMNS];
+	struct phase_time *time;
+	size_t times, capacity;
+	uint64_t highest_bytes; /* peak of a recording with phases */
 	char title[GP_TABLE_COLUMNS][TITLE_MAX + 1];
 };
 
@@ -52,69 +62,129 @@ static bool is_column(const struct gp_phase *phase)
 	return phase->style == GP_PHASE_NESTED && !phase->depth && phase->name && *phase->name;
 }
 
-static bool has_column(const struct phases_table *t, const char *name)
+static bool time_add(struct phases_table *t, const struct gp_phase *p)
 {
-	for (size_t c = 0; c < t->sheet.columns; c++)
-		if (strcmp(t->name[c], name) == 0)
-			return true;
-	return false;
-}
-
-/* Those that took most time, which comes down from the last one taken. */
-static bool table_begin(struct phases_table *t, const struct gp_phases *phases)
-{
-	while (t->sheet.columns < GP_TABLE_COLUMNS) {
-		const struct gp_phase *most = NULL;
-		for (size_t k = 0; k < phases->phases; k++) {
-			const struct gp_phase *p = &phases->phase[k];
-			if (is_column(p) && !has_column(t, p->name) &&
-			    (!most || p->time_ns > most->time_ns))
-				most = p;
-		}
-		if (!most)
-			return true;
-		const size_t c = t->sheet.columns;
-		if (!(t->name[c] = strdup(most->name)))
+	if (t->times == t->capacity) {
+		const size_t capacity = t->capacity ? 2 * t->capacity : 64;
+		struct phase_time *time = realloc(t->time, capacity * sizeof *time);
+		if (!time)
 			return false;
-		title_set(t->title[c], t->name[c]);
-		t->sheet.title[c] = t->title[c];
-		t->sheet.columns++;
+		t->time = time;
+		t->capacity = capacity;
 	}
-	return true;
+	struct phase_time *added = &t->time[t->times];
+	*added = (struct phase_time){ .name = strdup(p->name),
+				      .row = t->sheet.rows - 1,
+				      .calls = p->steady_calls,
+				      .steady_ns = p->mean_ns * p->steady_calls,
+				      .time_ns = p->time_ns };
+	t->times += added->name != NULL;
+	return added->name != NULL;
 }
 
-/* The mean time of a call, of all phases of that name. */
-static void put_phase(struct gp_cell *cell, const char *name, const struct gp_phases *phases)
+/* `next:` points at the highest peak of those that have phases. */
+static void highest_see(struct phases_table *t, const struct gp_phases_report *p)
 {
-	uint64_t calls = 0, time_ns = 0;
-	for (size_t k = 0; k < phases->phases; k++) {
-		const struct gp_phase *p = &phases->phase[k];
-		if (is_column(p) && strcmp(p->name, name) == 0) {
-			calls += p->steady_calls;
-			time_ns += p->mean_ns * p->steady_calls;
+	for (size_t k = 0; k < p->peaks; k++) {
+		const uint64_t bytes = p->at_peak[k].holders->live_bytes;
+		if (bytes > t->highest_bytes) {
+			t->highest_bytes = bytes;
+			t->sheet.next_path = p->path;
 		}
 	}
-	if (calls)
-		gp_cell_put(cell, (double)time_ns / (double)calls,
-			    gp_ns_text((int64_t)(time_ns / calls)).s);
 }
 
 static bool row_add(struct phases_table *t, const struct gp_phases_report *p)
 {
-	if (!t->sheet.columns && !table_begin(t, &p->phases))
-		return false;
 	struct gp_sheet_row *row = NULL;
 	if (gp_sheet_begin(&t->sheet, p->path, p->info))
 		row = gp_sheet_add(&t->sheet, "");
-	for (size_t c = 0; row && c < t->sheet.columns; c++)
-		put_phase(&row->cell[c], t->name[c], &p->phases);
+	if (!row)
+		return false;
+	const size_t before = t->times;
+	for (size_t k = 0; k < p->phases.phases; k++)
+		if (is_column(&p->phases.phase[k]) && !time_add(t, &p->phases.phase[k]))
+			return false;
+	if (t->times > before)
+		highest_see(t, p);
 	char text[GP_PHASES_BRIEF];
-	return row && (!gp_phases_peaks_brief(p, text) || gp_sheet_note(row, text));
+	return !gp_phases_peaks_brief(p, text) || gp_sheet_note(row, text);
+}
+
+/* By name, then by row. */
+static int time_compare(const void *a, const void *b)
+{
+	const struct phase_time *x = a, *y = b;
+	const int order = strcmp(x->name, y->name);
+	return order ? order : (x->row > y->row) - (x->row < y->row);
+}
+
+/* The times of one name. */
+struct column {
+	size_t begin, end, recordings;
+	uint64_t time_ns;
+};
+
+static bool is_before(const struct column *a, const struct column *b)
+{
+	return a->recordings != b->recordings ? a->recordings > b->recordings :
+						a->time_ns > b->time_ns;
+}
+
+static struct column column_at(const struct phases_table *t, size_t begin)
+{
+	struct column c = { .begin = begin, .end = begin };
+	for (; c.end < t->times && strcmp(t->time[c.end].name, t->time[begin].name) == 0; c.end++) {
+		c.recordings += c.end == begin || t->time[c.end].row != t->time[c.end - 1].row;
+		c.time_ns += t->time[c.end].time_ns;
+	}
+	return c;
+}
+
+/* The mean time of a call, of all phases of that name. */
+static void column_put(struct phases_table *t, size_t column, const struct column *c)
+{
+	uint64_t calls = 0, steady_ns = 0;
+	title_set(t->title[column], t->time[c->begin].name);
+	t->sheet.title[column] = t->title[column];
+	for (size_t k = c->begin; k < c->end; k++) {
+		const size_t row = t->time[k].row;
+		calls += t->time[k].calls;
+		steady_ns += t->time[k].steady_ns;
+		if (k + 1 < c->end && t->time[k + 1].row == row)
+			continue;
+		if (calls)
+			gp_cell_put(&t->sheet.row[row].cell[column],
+				    (double)steady_ns / (double)calls,
+				    gp_ns_text((int64_t)(steady_ns / calls)).s);
+		calls = steady_ns = 0;
+	}
+}
+
+static void columns_choose(struct phases_table *t)
+{
+	struct column chosen[GP_TABLE_COLUMNS + 1];
+	size_t columns = 0;
+	if (t->times)
+		qsort(t->time, t->times, sizeof *t->time, time_compare);
+	for (size_t begin = 0; begin < t->times;) {
+		const struct column c = column_at(t, begin);
+		size_t at = columns;
+		for (; at > 0 && is_before(&c, &chosen[at - 1]); at--)
+			chosen[at] = chosen[at - 1];
+		chosen[at] = c;
+		columns += columns < GP_TABLE_COLUMNS;
+		begin = c.end;
+	}
+	for (size_t k = 0; k < columns; k++)
+		column_put(t, k, &chosen[k]);
+	t->sheet.columns = columns;
 }
 
 static void table_print(struct phases_table *t, FILE *out)
 {
 	t->sheet.next = "phases";
+	columns_choose(t);
 	if (t->sheet.columns) {
 		fputs("time of a call, on average, without the warm-up:\n", out);
 		gp_sheet_print(&t->sheet, out);
@@ -122,8 +192,9 @@ static void table_print(struct phases_table *t, FILE *out)
 		gp_next_print(out, t->sheet.next, t->sheet.first);
 	}
 	gp_sheet_release(&t->sheet);
-	for (size_t c = 0; c < GP_TABLE_COLUMNS; c++)
-		free(t->name[c]);
+	for (size_t k = 0; k < t->times; k++)
+		free(t->time[k].name);
+	free(t->time);
 }
 
 /* ---- the command ---- */

@@ -53,6 +53,8 @@ struct gp_sheet {
 	bool is_text[GP_TABLE_COLUMNS]; /* at the left */
 	struct gp_fault fault[GP_TABLE_COLUMNS];
 	const char *next; /* the command to look closer with */
+	/* and at what, if nothing is wrong; NULL: an outlier, or what is highest in a column */
+	const char *next_path;
 	struct gp_sheet_row *row;
 	bool is_begun; /* the last row is of a recording that has no figures yet */
 	size_t recordings;

@@ -201,6 +201,10 @@ static void print_next(const struct gp_sheet *sheet, const struct found *found, 
 		gp_next_print(out, sheet->fault[c].next, sheet->row[found[c].far].path);
 		return;
 	}
+	if (sheet->next_path) {
+		gp_next_print(out, sheet->next, sheet->next_path);
+		return;
+	}
 	/* what is lower than usual is a rank that ended early, or did less */
 	for (size_t c = sheet->columns; c-- > 0;)
 		if (found[c].far != SIZE_MAX && found[c].is_higher)
