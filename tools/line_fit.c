@@ -79,13 +79,49 @@ static void write_plain(FILE *out, const char *text, size_t bytes)
 			fputc(text[at], out);
 }
 
-/* Its head and its tail, at most `limit` columns with the mark. Returns the columns. */
+/* The first `file.py:96` of a name; false: it has none. */
+static bool find_place(const char *name, size_t bytes, size_t *begin, size_t *end)
+{
+	bool has_dot = false;
+	*begin = 0;
+	for (size_t at = 0; at + 1 < bytes; at++) {
+		if (strchr(" /(", name[at])) {
+			*begin = at + 1;
+			has_dot = false;
+		}
+		has_dot |= name[at] == '.';
+		if (name[at] != ':' || !has_dot || !isdigit((unsigned char)name[at + 1]))
+			continue;
+		for (*end = at + 1; *end < bytes && isdigit((unsigned char)name[*end]);)
+			++*end;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Its head and its tail, at most `limit` columns with the mark; of a line of code the file and the
+ * number stay whole where there is room for them. Returns the columns.
+ */
 static size_t write_cut(FILE *out, const char *name, size_t bytes, size_t limit, const char *mark,
 			size_t mark_width)
 {
-	const size_t width = width_of(name, bytes), room = limit - mark_width;
-	const size_t head = (room + 1) / 2, tail = room - head;
-	size_t at = 0, used = 0, columns;
+	const size_t width = width_of(name, bytes), room = limit - mark_width, hole = width - room;
+	size_t head = (room + 1) / 2, at = 0, used = 0, columns, begin, end;
+	if (find_place(name, bytes, &begin, &end)) {
+		const size_t from = width_of(name, begin), to = width_of(name, end);
+		const bool is_hit = head < to && head + hole > from;
+		if (is_hit && to <= room) {
+			head = to;
+		} else if (is_hit && from >= hole) {
+			head = from - hole;
+		} else if (is_hit && to - from + 2 * mark_width <= limit) {
+			fputs(mark, out);
+			return mark_width +
+			       write_cut(out, name + begin, bytes - begin, room, mark, mark_width);
+		}
+	}
+	const size_t tail = room - head;
 	for (size_t n; at < bytes; at += n, used += columns) {
 		n = sign_length(name + at, bytes - at, &columns);
 		if (used + columns > head)
@@ -100,6 +136,21 @@ static size_t write_cut(FILE *out, const char *name, size_t bytes, size_t limit,
 	}
 	write_plain(out, name + at, bytes - at);
 	return kept + left;
+}
+
+size_t gp_name_least(const char *name)
+{
+	enum { MARKS = 4, MOST = 28 }; /* names of files that a compiler made are longer */
+	const size_t bytes = strlen(name);
+	size_t begin, end;
+	const locale_t before = enter_utf8();
+	const size_t width = width_of(name, bytes);
+	size_t least = GP_NAME_LEAST;
+	if (find_place(name, bytes, &begin, &end))
+		least = width_of(name + begin, end - begin) + MARKS;
+	leave_utf8(before);
+	least = least < GP_NAME_LEAST || least > MOST ? GP_NAME_LEAST : least;
+	return width < least ? width : least;
 }
 
 struct names {

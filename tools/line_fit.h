@@ -32,6 +32,9 @@ size_t gp_line_fit(FILE *out, const char *line, size_t bytes, size_t columns, co
  */
 size_t gp_line_put(FILE *out, const char *line, size_t bytes, size_t columns, const char *mark);
 
+/* Columns in which a name can be cut, so that a `file.py:96` in it stays whole. */
+size_t gp_name_least(const char *name);
+
 /*
  * `name` in at most `columns`, cut in the middle with `mark`; what has no room in `out` is missing.
  */

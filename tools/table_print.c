@@ -229,7 +229,7 @@ static size_t display_width(const char *text)
 	return gp_display_width(text, strlen(text));
 }
 
-/* Of what stands behind the columns; a note may be cut to GP_NAME_LEAST. */
+/* Of what stands behind the columns; a note may be cut. */
 static size_t row_end_width(const struct gp_sheet *sheet, const struct gp_sheet_row *row)
 {
 	char *text = NULL;
@@ -241,9 +241,8 @@ static size_t row_end_width(const struct gp_sheet *sheet, const struct gp_sheet_
 			width = gp_display_width(text, bytes);
 		free(text);
 	}
-	const size_t note = row->note ? display_width(row->note) : 0;
 	const size_t parts[] = { strlen(row->part), strlen(row->state.s),
-				 note < GP_NAME_LEAST ? note : GP_NAME_LEAST };
+				 row->note ? gp_name_least(row->note) : 0 };
 	for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
 		width += parts[k] ? parts[k] + BETWEEN : 0;
 	return width;
