@@ -145,12 +145,21 @@ const char *gp_leak_kind(const struct gp_leak *leak);
 
 #define GP_GROWTH_STEPS_LEAST 24u /* behind the warm-up: the later half of them is judged */
 
+/* The first rule that holds for live bytes of a device where steps begin. */
+enum gp_growth_rule {
+	GP_GROWTH_WITHIN,  /* the slope does not exceed the limit */
+	GP_GROWTH_SWINGS,  /* the rise is not significant */
+	GP_GROWTH_STOPS,   /* the slope of the last third is below 40% of the whole slope */
+	GP_GROWTH_RETURNS, /* before the lowest sample half of the rise was there already */
+	GP_GROWTH_SLOWS,   /* it slows down as a cache that fills */
+	GP_GROWTH_EXCEEDS, /* none of these */
+};
 /* Whether live bytes of a device where steps begin grow by more than a limit, after warm-up. */
 struct gp_growth_device {
 	unsigned device;
 	enum gp_curve of;      /* what the framework allocated there, else driver memory */
 	double bytes_per_step; /* the median of all slopes between two of the steps */
-	bool is_beyond;	       /* it exceeds the limit, significantly and to the end */
+	enum gp_growth_rule rule;
 };
 struct gp_growth {
 	const char *why; /* it is not known, a text that holds for ever; NULL: it is */

@@ -11,8 +11,18 @@ static bool is_sure(const struct gp_check *c, const struct gp_growth_device *g)
 	char text[GP_LEAK_DOUBT_MAX];
 	const struct gp_leaks_report r = gp_check_leaks_report(c);
 	return gp_check_suspected(c, g, true) > (double)c->limit[GP_CHECK_GROWTH].number ||
-	       gp_leak_doubt(&r, text) != NULL;
+	       (g->rule == GP_GROWTH_EXCEEDS && gp_leak_doubt(&r, text) != NULL);
 }
+
+/* Why growth beyond the limit passes or is not judged. */
+static const char *const rule_texts[] = {
+	[GP_GROWTH_WITHIN] = "",
+	[GP_GROWTH_SWINGS] = "not significant: it rises and falls",
+	[GP_GROWTH_STOPS] = "it ends: the last third grows by less than 40% of that a step",
+	[GP_GROWTH_RETURNS] = "half as much was live before",
+	[GP_GROWTH_SLOWS] = "it slows down, as a cache that fills does. Record a longer run.",
+	[GP_GROWTH_EXCEEDS] = "no stack leaks for certain. Record a longer run.",
+};
 
 static void check_device(struct gp_check *c, const struct gp_growth_device *g)
 {
@@ -28,19 +38,12 @@ static void check_device(struct gp_check *c, const struct gp_growth_device *g)
 		 f->value.number ? text.value.s : "no growth", f->value.number ? " a step" : "",
 		 g->of == GP_CURVE_DRIVER ? "driver" : "PyTorch", c->growth.first, c->growth.steps,
 		 text.limit.s);
-	if (g->is_beyond) {
+	if (g->rule >= GP_GROWTH_SLOWS) {
 		f->state = is_sure(c, g) ? GP_CHECK_EXCEEDED : GP_CHECK_NOT_JUDGED;
 		f->culprits = GP_CULPRITS_STEPS;
-		if (f->state == GP_CHECK_NOT_JUDGED)
-			snprintf(f->why, sizeof f->why,
-				 "no single stack surely grows%s, and it may be freed later: "
-				 "record a "
-				 "longer run",
-				 gp_check_suspected(c, g, false) > 0 ? " so much" : "");
-	} else if (g->bytes_per_step > (double)limit->number) {
-		snprintf(f->why, sizeof f->why,
-			 "not steady: it rises and falls, jumps or slows down");
 	}
+	if (f->state != GP_CHECK_EXCEEDED)
+		snprintf(f->why, sizeof f->why, "%s", rule_texts[g->rule]);
 }
 
 /* And what to do about it. */

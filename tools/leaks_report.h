@@ -53,7 +53,7 @@ struct gp_leak_total {
 	double bytes_per_step;		     /* bytes of devices */
 	double pinned_per_step;		     /* likewise, of pinned host memory */
 	double of_device[GP_DEVICES];	     /* of bytes_per_step */
-	double steps_until_full[GP_DEVICES]; /* all together; -1: unknown, or nothing leaks there */
+	double steps_until_full[GP_DEVICES]; /* -1: unknown, no leak, or it includes what fills */
 };
 struct gp_leak_total gp_leak_total_of(const struct gp_leaks_report *report);
 

@@ -72,11 +72,16 @@ struct gp_leak_total gp_leak_total_of(const struct gp_leaks_report *r)
 	const size_t fillings = total.leaks;
 	if (!r->has_fillings)
 		total = (struct gp_leak_total){ 0 };
+	bool has_filling[GP_DEVICES];
+	for (size_t k = 0; k < GP_DEVICES; k++)
+		has_filling[k] = total.of_device[k] > 0;
 	total.fillings = fillings;
 	for (size_t k = 0; k < all->leaks; k++)
 		add(r, &all->leak[k], &total);
 	for (size_t k = 0; k < GP_DEVICES; k++) {
-		bool is_known = total.of_device[k] > 0 && all->free_bytes[k] != UINT64_MAX;
+		/* what slows down does not go on at this rate */
+		bool is_known = total.of_device[k] > 0 && !has_filling[k] &&
+				all->free_bytes[k] != UINT64_MAX;
 		total.steps_until_full[k] =
 			is_known ? (double)all->free_bytes[k] / total.of_device[k] : -1;
 	}

@@ -19,7 +19,7 @@ static void growth_judge_device(const struct gp_leak_samples *samples, size_t fi
 	}
 	struct gp_growth_device *g = &out->device[out->devices++];
 	*g = (struct gp_growth_device){ .device = device, .of = gp_leak_curves[of] };
-	g->is_beyond = gp_trend_exceeds(at, bytes, n, limit, &g->bytes_per_step);
+	g->rule = gp_trend_judge(at, bytes, n, limit, &g->bytes_per_step);
 }
 
 void gp_growth_judge(const struct gp_leak_samples *samples, const struct gp_leaks *leaks,

@@ -177,16 +177,37 @@ bool gp_trend_slows(const double *at, const double *value, size_t n, struct gp_t
 	return rate >= SLOW_RATE_LEAST && (is_over || rate_late >= SLOW_RATE_LEAST * part);
 }
 
-bool gp_trend_exceeds(const double *at, const double *value, size_t n, double limit, double *slope)
+/* The median of three neighbours: a single sample is neither the lowest nor the highest. */
+static void trend_smooth(const double *value, size_t n, double *out)
 {
-	double above[GP_TREND_SAMPLES];
+	out[n - 1] = value[n - 1];
+	for (size_t k = 0; k + 1 < n; k++) {
+		const size_t at = k == 0 ? 1 : k;
+		const double low = fmin(value[at - 1], value[at + 1]);
+		const double high = fmax(value[at - 1], value[at + 1]);
+		out[k] = fmax(low, fmin(value[at], high));
+	}
+}
+
+enum gp_growth_rule gp_trend_judge(const double *at, const double *value, size_t n, double limit,
+				   double *slope)
+{
+	double above[GP_TREND_SAMPLES], level[GP_TREND_SAMPLES];
 	struct gp_trend_fall fall;
 	*slope = gp_trend_slope(at, value, n);
+	const double rise = *slope - limit;
+	if (n < 3 || rise <= 0)
+		return GP_GROWTH_WITHIN;
 	for (size_t k = 0; k < n; k++)
 		above[k] = value[k] - limit * at[k];
-	const size_t lowest = trend_lowest(above, n);
-	const double rise = *slope - limit;
-	return rise > 0 && lowest + 1 < n && gp_trend_chance(above, n) < GP_TREND_P_MAX &&
-	       gp_trend_goes_on(at, above, n, rise) && !gp_trend_was_high(above, n, lowest) &&
-	       !gp_trend_slows(at, above, n, &fall);
+	trend_smooth(above, n, level);
+	if (gp_trend_chance(above, n) >= GP_TREND_P_MAX)
+		return GP_GROWTH_SWINGS;
+	if (!gp_trend_goes_on(at, above, n, rise))
+		return GP_GROWTH_STOPS;
+	const size_t lowest = trend_lowest(level, n);
+	above[lowest] = level[lowest];
+	if (lowest + 1 >= n || gp_trend_was_high(above, n, lowest))
+		return GP_GROWTH_RETURNS;
+	return gp_trend_slows(at, level, n, &fall) ? GP_GROWTH_SLOWS : GP_GROWTH_EXCEEDS;
 }

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "../gpuprof.h"
+
 #define GP_TREND_SAMPLES 64u	/* of one series at most: pairs are their square */
 #define GP_TREND_SAMPLES_MIN 8u /* of 8! orders one is rising: the first below GP_TREND_P_MAX */
 #define GP_TREND_P_MAX 0.001
@@ -40,9 +42,10 @@ struct gp_trend_fall {
  */
 bool gp_trend_slows(const double *at, const double *value, size_t n, struct gp_trend_fall *out);
 /*
- * All that is held rises by more than `limit` a step, significantly and by the three rules above.
+ * Whether all that is held rises by more than `limit` a step: the first rule that excludes it.
  * *slope is set in any case.
  */
-bool gp_trend_exceeds(const double *at, const double *value, size_t n, double limit, double *slope);
+enum gp_growth_rule gp_trend_judge(const double *at, const double *value, size_t n, double limit,
+				   double *slope);
 
 #endif

@@ -28,7 +28,7 @@ static bool is_beyond(const uint64_t *bytes, size_t count, double limit, double 
 		at[k] = (double)k;
 		value[k] = (double)bytes[k];
 	}
-	const bool is = gp_trend_exceeds(at, value, count, limit, &found);
+	const bool is = gp_trend_judge(at, value, count, limit, &found) == GP_GROWTH_EXCEEDS;
 	if (slope)
 		*slope = found;
 	return is;
@@ -120,7 +120,7 @@ static void single_lows_hide_no_growth(void **state)
 		uint64_t bytes[STEPS];
 		for (size_t k = 0; k < STEPS; k++)
 			bytes[k] = BASE + 4096 * k;
-		bytes[low] -= 32768; /* eight steps of it */
+		bytes[low] -= 65536; /* sixteen steps of it */
 		assert_true(is_beyond(bytes, STEPS, 0, NULL));
 	}
 }
@@ -141,6 +141,57 @@ static void what_is_gathered_and_dropped_is_none(void **state)
 			}
 }
 
+static enum gp_growth_rule rule_of(double (*value_of)(size_t))
+{
+	double at[STEPS], value[STEPS], slope;
+	for (size_t k = 0; k < STEPS; k++) {
+		at[k] = (double)k;
+		value[k] = value_of(k);
+	}
+	return gp_trend_judge(at, value, STEPS, 0, &slope);
+}
+
+static double flat(size_t k)
+{
+	return (double)(k / STEPS);
+}
+
+static double swinging(size_t k)
+{
+	return (double)k + (double)(k % 5 * 40);
+}
+
+static double ending(size_t k)
+{
+	return (double)(k < 22 ? k : 22);
+}
+
+static double returning(size_t k)
+{
+	return (double)(k < 2 ? 20 : k);
+}
+
+static double slowing(size_t k)
+{
+	return 1 - exp(-(double)k / STEPS);
+}
+
+static double rising(size_t k)
+{
+	return (double)k;
+}
+
+static void each_rule_holds_for_its_shape(void **state)
+{
+	(void)state;
+	assert_int_equal(rule_of(flat), GP_GROWTH_WITHIN);
+	assert_int_equal(rule_of(swinging), GP_GROWTH_SWINGS);
+	assert_int_equal(rule_of(ending), GP_GROWTH_STOPS);
+	assert_int_equal(rule_of(returning), GP_GROWTH_RETURNS);
+	assert_int_equal(rule_of(slowing), GP_GROWTH_SLOWS);
+	assert_int_equal(rule_of(rising), GP_GROWTH_EXCEEDS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -149,6 +200,7 @@ int main(void)
 		cmocka_unit_test(what_only_looks_like_it_is_none),
 		cmocka_unit_test(single_lows_hide_no_growth),
 		cmocka_unit_test(what_is_gathered_and_dropped_is_none),
+		cmocka_unit_test(each_rule_holds_for_its_shape),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ static void judge(const struct job_loop *loop, uint64_t seed, unsigned steps, un
 	assert_true(growth.why == NULL || growth.warm < GP_GROWTH_STEPS_LEAST);
 	if (growth.warm >= 8) {
 		struct count *c = growth.why ? few : enough;
-		const bool is_sum = growth.devices > 0 && growth.device[0].is_beyond;
+		const bool is_sum = growth.devices > 0 && growth.device[0].rule >= GP_GROWTH_SLOWS;
 		bool is_steady = false;
 		for (size_t k = 0; k < leaks.leaks; k++)
 			is_steady |= leaks.leak[k].is_steady;
