@@ -348,6 +348,102 @@ static void steady_leaks_do_not_fill(void **state)
 		}
 }
 
+/* ---- what `check --max-growth 0` has of caches (docs/ANALYSIS.md, section 2) ---- */
+
+enum { CACHES = 200, STEPS_MOST = 1000 };
+
+struct rates {
+	unsigned suspects, fails, not_judged, passes;
+};
+
+/* Samples from that step to the last. */
+static struct gp_series sample_cache(const unsigned *live, unsigned from, unsigned steps,
+				     struct story *s)
+{
+	const unsigned most = steps - from;
+	const unsigned n = most < GP_TREND_SAMPLES ? most : GP_TREND_SAMPLES;
+	for (unsigned k = 0; k < n; k++) {
+		const unsigned step = from + k * (most - 1) / (n - 1);
+		s->at[k] = step;
+		s->count[k] = live[step];
+		s->bytes[k] = 512 * s->count[k];
+		s->births[k] = live[step] - (k ? (unsigned)s->count[k - 1] : 0);
+	}
+	return (struct gp_series){ n, s->at, s->bytes, s->count, s->births };
+}
+
+static void judge_cache(const unsigned *live, unsigned steps, struct rates *out)
+{
+	static struct story whole_story, tail_story;
+	const bool has_tail = steps >= 2 * GP_TREND_SAMPLES;
+	const unsigned tail_from = steps - (steps / 4 > 64 ? steps / 4 : 64);
+	const struct gp_series whole = sample_cache(live, 0, steps, &whole_story);
+	const struct gp_series tail =
+		has_tail ? sample_cache(live, tail_from, steps, &tail_story) : none;
+	const size_t half = whole.samples / 2;
+	struct gp_leak_trend t;
+	double slope;
+	const bool is_found = gp_leak_trend_find(&whole, &tail, &t) && !t.is_filling &&
+			      t.p * (has_tail ? 2 : 1) < GP_TREND_P_MAX;
+	const bool is_beyond = gp_trend_judge(whole.at + half, whole.bytes + half,
+					      whole.samples - half, 0, &slope) >= GP_GROWTH_SLOWS;
+	out->suspects += is_found;
+	if (is_found && t.is_steady)
+		out->fails++;
+	else if (is_found || is_beyond)
+		out->not_judged++;
+	else
+		out->passes++;
+}
+
+/* One key is drawn at each step: all as often, or the k-th as often as 1/k (Zipf). */
+static struct rates rates_of_caches(unsigned keys, bool is_skewed, unsigned steps)
+{
+	struct rates rates = { 0 };
+	for (unsigned run = 0; run < CACHES; run++) {
+		static bool is_in[4 * STEPS_MOST];
+		unsigned live[STEPS_MOST], entries = 0;
+		memset(is_in, 0, sizeof is_in);
+		for (unsigned step = 0; step < steps; step++) {
+			const unsigned key = is_skewed ? (unsigned)pow(keys, draw_real()) - 1 :
+							 (unsigned)(draw_real() * keys);
+			live[step] = entries;
+			entries += !is_in[key];
+			is_in[key] = true;
+		}
+		judge_cache(live, steps, &rates);
+	}
+	return rates;
+}
+
+static void caches_that_fill_slowly_look_like_leaks(void **state)
+{
+	(void)state;
+	static const struct {
+		unsigned keys;
+		bool is_skewed;
+		unsigned steps;
+		struct rates rates;
+	} rows[] = {
+		/* suspects, fail, not judged, pass: the table of the page */
+		{ 1, false, 60, { 44, 43, 131, 26 } },	{ 1, false, 200, { 16, 16, 181, 3 } },
+		{ 1, false, 1000, { 0, 0, 200, 0 } },	{ 2, false, 60, { 98, 93, 103, 4 } },
+		{ 2, false, 200, { 58, 57, 143, 0 } },	{ 2, false, 1000, { 37, 37, 163, 0 } },
+		{ 4, false, 60, { 178, 171, 29, 0 } },	{ 4, false, 200, { 190, 185, 15, 0 } },
+		{ 4, false, 1000, { 200, 200, 0, 0 } }, { 1, true, 60, { 76, 30, 130, 40 } },
+		{ 1, true, 200, { 54, 51, 140, 9 } },	{ 1, true, 1000, { 26, 26, 174, 0 } },
+	};
+	random_state = 88172645463325252u;
+	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+		const struct rates r = rates_of_caches(rows[k].keys * rows[k].steps,
+						       rows[k].is_skewed, rows[k].steps);
+		assert_int_equal(r.suspects, rows[k].rates.suspects);
+		assert_int_equal(r.fails, rows[k].rates.fails);
+		assert_int_equal(r.not_judged, rows[k].rates.not_judged);
+		assert_int_equal(r.passes, rows[k].rates.passes);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -358,6 +454,7 @@ int main(void)
 		cmocka_unit_test(what_is_replaced_by_larger_ones_grows),
 		cmocka_unit_test(caches_that_fill_are_told_apart),
 		cmocka_unit_test(steady_leaks_do_not_fill),
+		cmocka_unit_test(caches_that_fill_slowly_look_like_leaks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
