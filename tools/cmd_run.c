@@ -22,6 +22,7 @@ const struct gp_command gp_command_run = {
 };
 
 enum { OPTIONS_MAX = 24, STARTED_BYTES = 40 };
+#define RING_LEAST (1u << 20) /* the library takes less as this */
 
 struct choice {
 	bool is_quiet, is_nameless, is_forced;
@@ -141,7 +142,12 @@ static bool is_switched_off(void)
 static bool is_right_size(const struct gp_option *o, const char *text)
 {
 	uint64_t bytes;
-	return gp_size_parse(text, &bytes) || gp_flags_wrong_value(o->flag, text, GP_FLAGS_SIZE);
+	if (!gp_size_parse(text, &bytes))
+		return gp_flags_wrong_value(o->flag, text, GP_FLAGS_SIZE);
+	if (strcmp(o->flag, "ring") == 0 && bytes && bytes < RING_LEAST)
+		return gp_flags_wrong_value(o->flag, text, "size of 1 MiB or more",
+					    "a size is 4GiB, 1.5G or 512M; 0 keeps all");
+	return true;
 }
 
 /* "1..64". */

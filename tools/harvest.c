@@ -256,6 +256,7 @@ static void print_faults(const struct sum *s)
 /* What is not known is not said: a program may have cleared its environment. */
 static void print_nothing(const struct sum *s, const struct gp_harvest *h)
 {
+	const bool is_unseen = !s->unreadable && !s->why[0] && h->list->path[0];
 	if (s->unreadable)
 		print_faults(s);
 	else if (s->why[0])
@@ -264,10 +265,11 @@ static void print_nothing(const struct sum *s, const struct gp_harvest *h)
 		gp_complain("cannot list the recordings: no list in '/tmp': %s",
 			    gp_cause(h->list->error));
 	else if (*h->only)
-		gp_complain("no recording: no program named '%s' used a GPU", h->only);
+		gp_complain("no recording: no CUDA call of a program named '%s' was seen", h->only);
 	else
-		gp_complain("no recording: '%s' did not use a GPU", h->command);
-	gp_hint("'gpuprof doctor' finds the cause");
+		gp_complain("no recording: no CUDA call of '%s' was seen", h->command);
+	gp_hint(is_unseen ? "if it uses a GPU, 'gpuprof doctor' finds the cause" :
+			    "'gpuprof doctor' finds the cause");
 }
 
 static void print_next(const struct sum *s, const char *path)

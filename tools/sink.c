@@ -64,7 +64,7 @@ static int failed(const struct gp_sink *sink, int error)
 	gp_complain("cannot create '%s': %s", sink->path,
 		    error == ENOENT ? "no such directory" : gp_cause(error));
 	if (error == EEXIST && sink->is_recording)
-		gp_hint("gpuprof replaces no recording: choose another name");
+		gp_hint("choose another name");
 	else if (error == EEXIST)
 		gp_hint("--force replaces it");
 	return error == EEXIST ? GP_EXIT_USAGE : GP_EXIT_INTERNAL;
