@@ -30,6 +30,13 @@ static int open_error(const char *path)
 	return error;
 }
 
+/* As `<(cat run.gpr)` of a shell is. */
+static bool is_pipe(const char *path)
+{
+	struct stat st;
+	return stat(gp_readable_path(path), &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
 static int open_failed(const char *path, enum gp_status status, const struct gp_damage *why)
 {
 	int error = open_error(path);
@@ -44,6 +51,8 @@ static int open_failed(const char *path, enum gp_status status, const struct gp_
 		gp_complain("cannot read '%s': %s", path, gp_status_text(status));
 	if (!error && status == GP_E_VERSION)
 		gp_hint("read it with the gpuprof that made it, or a newer one");
+	else if (!error && is_pipe(path))
+		gp_hint("a pipe is read from stdin: ... | gpuprof COMMAND -");
 	return gp_exit_of(status);
 }
 
