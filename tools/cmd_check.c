@@ -42,10 +42,7 @@ static bool has_device(const struct gp_check *c)
 	for (size_t k = 0; k < c->figures.devices; k++)
 		is_there |= c->figures.device[k].device == c->only_device;
 	if (!is_there)
-		gp_complain("cannot check GPU %lld of '%s': it has no such memory",
-			    (long long)c->only_device, c->path);
-	if (!is_there)
-		gp_report_devices_hint(c->info);
+		gp_report_no_device(c->path, c->info, c->only_device);
 	return is_there;
 }
 

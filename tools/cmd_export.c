@@ -172,8 +172,7 @@ static int open_and_export(struct export *x, char *path)
 		return exit_status;
 	exit_status = GP_EXIT_USAGE;
 	if (x->device >= (int64_t)count_devices(info))
-		gp_complain("cannot export GPU %lld of '%s': it has no memory events",
-			    (long long)x->device, path);
+		gp_report_no_device(path, info, x->device);
 	else if (gp_span_find(x->e.recording, x->from, x->to, &from_ns, &to_ns))
 		exit_status = gp_sink_open(&sink, x->path, x->is_forced, false, &path, 1);
 	if (exit_status == GP_EXIT_OK)

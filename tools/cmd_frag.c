@@ -338,9 +338,7 @@ static int show(struct frag *f)
 		return gp_report_failed("report on", f->r.path, status);
 	say_not_known(f);
 	if (f->options->device >= 0 && !f->r.devices) {
-		gp_complain("cannot show GPU %lld of '%s': it has no such memory",
-			    (long long)f->options->device, f->r.path);
-		gp_report_devices_hint(f->r.info);
+		gp_report_no_device(f->r.path, f->r.info, f->options->device);
 		return GP_EXIT_USAGE;
 	}
 	f->sink.has_report = true;

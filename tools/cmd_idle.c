@@ -78,8 +78,7 @@ static bool has_device(const struct gp_idle_report *r)
 	for (size_t k = 0; k < r->idle.devices; k++)
 		if (gp_idle_wants(r, r->idle.device[k].device))
 			return true;
-	gp_complain("cannot show GPU %lld of '%s': no such memory", (long long)r->device, r->path);
-	gp_report_devices_hint(r->info);
+	gp_report_no_device(r->path, r->info, r->device);
 	return false;
 }
 

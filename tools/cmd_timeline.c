@@ -200,9 +200,7 @@ static int report_one(struct timeline *t, const char *path)
 	bool is_missing = t->device >= 0 && !all.devices;
 	t->sink.has_report = t->sink.has_report || !is_missing;
 	if (is_missing) {
-		gp_complain("cannot show GPU %lld of '%s': it has no memory events",
-			    (long long)t->device, path);
-		gp_report_devices_hint(info);
+		gp_report_no_device(path, info, t->device);
 		exit_status = exit_status > GP_EXIT_USAGE ? exit_status : GP_EXIT_USAGE;
 	}
 	if (!t->is_sheet)

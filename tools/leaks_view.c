@@ -187,11 +187,8 @@ static void say_none(const struct gp_leaks_report *r, const char *libraries)
 {
 	char again[GP_AGAIN_OPTIONS];
 	gp_complain("no memory of library '%s' in '%s'", r->library, r->path);
-	if (libraries[0])
-		gp_hint("there is memory of: %s", libraries);
-	else
-		gp_hint("no stacks were recorded that identify libraries; '%s' records them",
-			gp_again_run(r->info, gp_again_lacks(r->info, GP_LACK_STACKS), again));
+	gp_use_library_hint(libraries,
+			    gp_again_run(r->info, gp_again_lacks(r->info, GP_LACK_STACKS), again));
 }
 
 bool gp_leak_has_library(const struct gp_leaks_report *r, enum gp_status *status)

@@ -144,12 +144,20 @@ void gp_report_devices_text(const struct gp_info *info, char out[GP_DEVICES_TEXT
 		used += (size_t)sprintf(out + used, "%s%u", k ? ", " : "", info->device[k].device);
 }
 
-void gp_report_devices_hint(const struct gp_info *info)
+void gp_report_no_device_in(const char *path, const char *others, int64_t device,
+			    const char *devices)
+{
+	gp_complain("cannot show GPU %lld of '%s'%s: no such memory was recorded",
+		    (long long)device, path, others);
+	if (devices[0])
+		gp_hint("GPUs of the recording: %s", devices);
+}
+
+void gp_report_no_device(const char *path, const struct gp_info *info, int64_t device)
 {
 	char list[GP_DEVICES_TEXT];
 	gp_report_devices_text(info, list);
-	if (list[0])
-		gp_hint("its devices: %s", list);
+	gp_report_no_device_in(path, "", device, list);
 }
 
 bool gp_report_has_device(const char *path, const struct gp_info *info, int64_t device)
@@ -159,8 +167,7 @@ bool gp_report_has_device(const char *path, const struct gp_info *info, int64_t 
 			return true;
 	if (device < 0)
 		return true;
-	gp_complain("'%s' has no device %lld", path, (long long)device);
-	gp_report_devices_hint(info);
+	gp_report_no_device(path, info, device);
 	return false;
 }
 

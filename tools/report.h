@@ -47,8 +47,11 @@ bool gp_report_has_device(const char *path, const struct gp_info *info, int64_t 
 #define GP_DEVICES_TEXT 256u
 /* "0, 1, 2", the GPUs of a recording; "": none, or not known. */
 void gp_report_devices_text(const struct gp_info *info, char out[GP_DEVICES_TEXT]);
-/* Says which these are, behind a message that one of them has no such memory. */
-void gp_report_devices_hint(const struct gp_info *info);
+/* Says that there is no memory of the device, and which other devices there are. */
+void gp_report_no_device(const char *path, const struct gp_info *info, int64_t device);
+/* The same of `path` and, "" or " and 2 others", with the list of gp_report_devices_text. */
+void gp_report_no_device_in(const char *path, const char *others, int64_t device,
+			    const char *devices);
 
 /*
  * "2.41 s, 1,234 events, nothing lost, 1 device"; damage and losses come first:

@@ -515,6 +515,14 @@ void gp_use_head_write(struct gp_json *json, const char *path, const struct gp_i
 	gp_json_bool(json, "has_stacks", info->has_stacks);
 }
 
+void gp_use_library_hint(const char *libraries, const char *again)
+{
+	if (libraries[0])
+		gp_hint("libraries with memory: %s", libraries);
+	else
+		gp_hint("no stacks were recorded that name libraries; '%s' records them", again);
+}
+
 void gp_use_phases_by_write(struct gp_json *json, const struct gp_info *info,
 			    const struct gp_use_style *style)
 {

@@ -105,6 +105,12 @@ void gp_use_groups_write(struct gp_json *json, struct gp_recording *recording,
 void gp_use_head_write(struct gp_json *json, const char *path, const struct gp_info *info);
 
 /*
+ * What to do where no memory is of --library: the libraries that have some, "cuBLAS, PyTorch"; ""
+ * where no stack names one, and `again` is the run that records them.
+ */
+void gp_use_library_hint(const char *libraries, const char *again);
+
+/*
  * The last line: gp_next_of's; where `command` lacks stacks, the run that records them. Without a
  * command ("") there may be no such line.
  */

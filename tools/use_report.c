@@ -103,32 +103,27 @@ void gp_use_range_hint(bool has_phases, const char *asked, const char *near)
 static bool judge(const struct gp_use_report *r)
 {
 	const struct gp_use_style *s = &r->style;
-	struct gp_text others = { "" };
+	char others[64] = "";
 	bool is_in_none = r->lackings == r->reports;
 	if (!r->lackings)
 		return true;
 	if (r->lackings > 1)
-		others = gp_plural(r->lackings - 1, "other");
-	const char *also = r->lackings > 1 ? " and " : "";
+		snprintf(others, sizeof others, " and %.48s",
+			 gp_plural(r->lackings - 1, "other").s);
 	if (r->lacks_match && s->range)
-		gp_complain("no %smemory of range '%s' in '%s'%s%s",
+		gp_complain("no %smemory of range '%s' in '%s'%s",
 			    s->library || s->of_text || s->device >= 0 ? "such " : "", s->range,
-			    r->lacking, also, others.s);
+			    r->lacking, others);
 	else if (r->lacks_match)
-		gp_complain("no %smemory of library '%s' in '%s'%s%s",
+		gp_complain("no %smemory of library '%s' in '%s'%s",
 			    s->of_text || s->device >= 0 ? "such " : "", s->library, r->lacking,
-			    also, others.s);
+			    others);
 	else
-		gp_complain("cannot show GPU %lld of '%s'%s%s: no such memory",
-			    (long long)s->device, r->lacking, also, others.s);
-	if (!r->lacks_match && r->devices[0])
-		gp_hint("its devices: %s", r->devices);
+		gp_report_no_device_in(r->lacking, others, s->device, r->devices);
 	if (is_in_none && r->lacks_match && s->range)
 		gp_use_range_hint(r->has_phases, s->range, r->near);
-	else if (is_in_none && r->libraries[0] && r->lacks_match)
-		gp_hint("libraries with memory: %s", r->libraries);
 	else if (is_in_none && r->lacks_match)
-		gp_hint("no stacks were recorded that name libraries; '%s' records them", r->again);
+		gp_use_library_hint(r->libraries, r->again);
 	return !is_in_none;
 }
 
