@@ -61,7 +61,7 @@ static void add_finding(struct gp_check *c, const struct gp_leak *leak)
 	struct gp_check_finding *f =
 		gp_check_add(c, leak->is_object ? "max_growth_objects" : "max_growth_stack", NULL);
 	find_who(c, leak, who);
-	f->has_device = leak->device < GP_DEVICES;
+	f->has_device = leak->device < GP_DEVICES && !gp_leak_is_pinned(leak);
 	f->device = f->has_device ? leak->device : 0;
 	f->state = leak->is_steady ? GP_CHECK_EXCEEDED : GP_CHECK_NOT_JUDGED;
 	if (!leak->is_steady)
@@ -73,7 +73,8 @@ static void add_finding(struct gp_check *c, const struct gp_leak *leak)
 	const struct gp_check_texts text = gp_check_texts(f->value, *limit);
 	const struct gp_text number = gp_leak_number(leak);
 	if (leak->bytes_per_step > 0)
-		snprintf(f->text, sizeof f->text, "%s a step in %s since step %zu (limit %s): %s",
+		snprintf(f->text, sizeof f->text,
+			 "%s a step in %s a step since step %zu (limit %s a step): %s",
 			 text.value.s, number.s, leak->since_step, text.limit.s, who);
 	else
 		snprintf(f->text, sizeof f->text, "%s a step since step %zu: %s", number.s,

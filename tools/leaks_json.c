@@ -58,7 +58,7 @@ void gp_leak_write(const struct gp_leaks_report *r, const struct gp_leak *leak,
 			     gp_resource_names[leak->of] :
 		     leak->space < GP_SPACES ? gp_space_names[leak->space] :
 					       NULL);
-	if (leak->device == GP_DEVICE_UNKNOWN)
+	if (leak->device == GP_DEVICE_UNKNOWN || gp_leak_is_pinned(leak))
 		gp_json_null(json, "device");
 	else
 		gp_json_number(json, "device", leak->device);

@@ -147,11 +147,6 @@ static void print_head(const struct gp_leaks_report *r, const struct gp_leak *le
 	fputc('\n', r->out);
 }
 
-static bool is_pinned(const struct gp_leak *leak)
-{
-	return leak->space == GP_SPACE_HOST || leak->space == GP_SPACE_HOST_REGISTER;
-}
-
 /* "GPU 0, cuBLAS, 3 driver allocations, together 1.00 GiB, live at the last step, 0.5 a step" */
 static void print_what(const struct gp_leaks_report *r, const struct gp_leak *leak,
 		       const struct gp_leak_view *view)
@@ -164,7 +159,7 @@ static void print_what(const struct gp_leaks_report *r, const struct gp_leak *le
 		print_masked(out, name);
 		fputs("; ", out);
 	}
-	if (leak->device != GP_DEVICE_UNKNOWN && !is_pinned(leak))
+	if (leak->device != GP_DEVICE_UNKNOWN && !gp_leak_is_pinned(leak))
 		fprintf(out, "GPU %u, ", leak->device);
 	if (leak->owner[0] && leak->space != GP_SPACE_BLOCK) {
 		print_masked(out, leak->owner);
@@ -235,7 +230,7 @@ enum part { MEMORY, PINNED, OBJECTS, FILLING };
 
 static enum part part_of(const struct gp_leak *leak)
 {
-	return !leak->is_object ? MEMORY : is_pinned(leak) ? PINNED : OBJECTS;
+	return !leak->is_object ? MEMORY : gp_leak_is_pinned(leak) ? PINNED : OBJECTS;
 }
 
 static void print_title(const struct gp_leaks_report *r, enum part part)

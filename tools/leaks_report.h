@@ -41,6 +41,9 @@ void gp_leak_look_up(const struct gp_leaks_report *report, uint32_t stack, int64
 bool gp_leak_is_wanted(const struct gp_leaks_report *report, const struct gp_leak *leak,
 		       const struct gp_leak_view *view);
 
+/* It is memory of the host: leak->device is the one that was current. */
+bool gp_leak_is_pinned(const struct gp_leak *leak);
+
 /* How many more there are of it: "1 pinned allocation", "0.5 streams", "larger framework blocks" */
 struct gp_text gp_leak_number(const struct gp_leak *leak);
 

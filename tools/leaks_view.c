@@ -29,6 +29,11 @@ bool gp_leak_is_wanted(const struct gp_leaks_report *r, const struct gp_leak *le
 	return !r->library || strcasecmp(view->names.library, r->library) == 0;
 }
 
+bool gp_leak_is_pinned(const struct gp_leak *leak)
+{
+	return leak->space == GP_SPACE_HOST || leak->space == GP_SPACE_HOST_REGISTER;
+}
+
 struct gp_text gp_leak_number(const struct gp_leak *leak)
 {
 	struct gp_text text;
