@@ -301,7 +301,7 @@ void gp_frag_note_print(const struct gp_frag_report *r)
 void gp_frag_print(const struct gp_frag_report *r)
 {
 	if (!r->devices)
-		fprintf(r->out, "no memory was live %s\n", gp_frag_moment(r).s);
+		fprintf(r->out, "no device memory was live %s\n", gp_frag_moment(r).s);
 	for (size_t k = 0; k < r->devices; k++)
 		print_device(r, &r->device[k]);
 	gp_frag_note_print(r);
