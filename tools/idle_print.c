@@ -351,10 +351,13 @@ static void print_waste(const struct gp_idle_report *r, enum gp_waste waste)
 	print_rest(r, rows);
 }
 
-static void print_again(const struct gp_idle_report *r, const char *otherwise)
+/* An OOM is answered before a job is run again. */
+static void print_next(const struct gp_idle_report *r, const char *otherwise)
 {
 	const unsigned lacks = gp_again_lacks(r->info, GP_LACK_USES | GP_LACK_STACKS);
-	if (lacks)
+	if (gp_next_has_oom(r->recording, r->info))
+		gp_next_print(r->out, "oom", r->path);
+	else if (lacks)
 		gp_again_print(r->out, r->info, lacks);
 	else
 		gp_next_print(r->out, gp_next_of(r->recording, r->info, otherwise), r->path);
@@ -368,9 +371,11 @@ void gp_idle_print(const struct gp_idle_report *r)
 		if (r->idle.no_uses) {
 			fputs(": ", r->out);
 			gp_mask(r->out, r->idle.no_uses, strlen(r->idle.no_uses));
+		} else if (gp_next_has_oom(r->recording, r->info)) {
+			fputs("; gpuprof run --uses records them", r->out);
 		}
 		fputc('\n', r->out);
-		print_again(r, "info");
+		print_next(r, "info");
 		return;
 	}
 	for (size_t k = 0; k < r->idle.devices; k++)
@@ -380,8 +385,5 @@ void gp_idle_print(const struct gp_idle_report *r)
 		print_waste(r, (enum gp_waste)w);
 	print_coverage(r);
 	gp_unnamed_print(r->out, r->recording);
-	if (gp_next_has_oom(r->recording, r->info))
-		gp_next_print(r->out, "oom", r->path);
-	else
-		print_again(r, "peak");
+	print_next(r, "peak");
 }
