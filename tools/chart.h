@@ -58,7 +58,7 @@ extern const struct gp_format *const gp_formats[];
 
 /* Name of a device of a chart; "" unknown. */
 const char *gp_chart_name(const struct gp_chart *chart, size_t index);
-/* Whether a person is shown the host: not where its peak is below GP_PINNED_LEAST, beside a device. */
+/* Whether a person is shown the host: beside a device from a peak of GP_PINNED_LEAST. */
 bool gp_chart_has_host(const struct gp_chart *chart);
 
 /* "driver", "reserved", "allocated" */
