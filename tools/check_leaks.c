@@ -74,8 +74,9 @@ static void add_finding(struct gp_check *c, const struct gp_leak *leak)
 	const struct gp_text number = gp_leak_number(leak);
 	if (leak->bytes_per_step > 0)
 		snprintf(f->text, sizeof f->text,
-			 "%s a step in %s a step since step %zu (limit %s a step): %s",
-			 text.value.s, number.s, leak->since_step, text.limit.s, who);
+			 "%s a step in %s%s since step %zu (limit %s a step): %s", text.value.s,
+			 number.s, leak->is_replaced ? "" : " a step", leak->since_step,
+			 text.limit.s, who);
 	else
 		snprintf(f->text, sizeof f->text, "%s a step since step %zu: %s", number.s,
 			 leak->since_step, who);

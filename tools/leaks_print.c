@@ -334,19 +334,29 @@ static size_t step_at(const struct gp_leaks *all, int64_t at_ns)
 
 /*
  * Memory that leaks stands in the difference between the first sample and the last. No other
- * command shows objects.
+ * command shows objects. The same run again has no verdict either.
  */
-static void print_next(const struct gp_leaks_report *r, const struct gp_leak_total *total)
+static void print_next(const struct gp_leaks_report *r, const struct gp_leak_total *total,
+		       enum gp_leak_verdict verdict)
 {
 	const size_t from = step_at(&r->leaks, r->leaks.first_ns),
 		     to = step_at(&r->leaks, r->leaks.last_ns);
 	const bool has_memory = total->bytes_per_step > 0 || total->pinned_per_step > 0;
-	char next[80] = "";
-	if (!total->leaks || has_memory)
-		strcpy(next, "peak");
+	char next[80] = "peak";
+	if (total->leaks && !has_memory)
+		strcpy(next, r->is_native ? "" : "leaks --native");
 	if (has_memory && !r->leaks.window_ns && from && to > from)
 		snprintf(next, sizeof next, "diff --from step:%zu --to step:%zu", from, to);
-	gp_use_next_print(r->out, r->recording, r->info, next, r->path);
+	gp_use_next_print(r->out, r->recording, r->info, verdict == GP_LEAK_UNKNOWN ? NULL : next,
+			  r->path);
+}
+
+static void print_hint(const struct gp_leaks_report *r)
+{
+	char text[GP_LEAK_DOUBT_MAX];
+	const char *hint = gp_leak_doubt_hint(r, text);
+	if (hint)
+		fprintf(r->out, "hint: %s\n", hint);
 }
 
 void gp_leaks_print(const struct gp_leaks_report *r)
@@ -358,6 +368,8 @@ void gp_leaks_print(const struct gp_leaks_report *r)
 			 answer.verdict == GP_LEAK_NONE	 ? gp_on(GP_ROLE_GOOD) :
 							   "";
 	fprintf(r->out, "%s%s%s\n", on, answer.s, *on ? gp_off() : "");
+	if (answer.verdict == GP_LEAK_UNKNOWN)
+		print_hint(r);
 	print_begin(r);
 	if (all->is_cut)
 		fputs("There are more stacks than were examined.\n", r->out);
@@ -370,5 +382,5 @@ void gp_leaks_print(const struct gp_leaks_report *r)
 		      r->out);
 	print_part(r, FILLING);
 	gp_unnamed_print(r->out, r->recording);
-	print_next(r, &total);
+	print_next(r, &total, answer.verdict);
 }

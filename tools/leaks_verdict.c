@@ -163,7 +163,7 @@ void gp_leak_cell_put(struct gp_cell *cell, const struct gp_leaks_report *r,
 	const int64_t bytes = gp_rate_bytes(total->bytes_per_step + total->pinned_per_step);
 	char text[GP_LEAK_DOUBT_MAX];
 	size_t more;
-	if (!total->leaks && gp_leak_doubt(r, text))
+	if (!total->leaks && (gp_leak_doubt(r, text) || !gp_leak_judges_half(r)))
 		return;
 	const struct gp_leak *object = bytes > 0 ? NULL : verdict_first_object(r, &more);
 	if (object)

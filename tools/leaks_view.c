@@ -162,7 +162,9 @@ const char *gp_leak_doubt_hint(const struct gp_leaks_report *r, char text[GP_LEA
 		return "'gpuprof run --outside=stacks' also records stacks outside of captures";
 	if (all->activations || all->steps.steps == 0)
 		return "put a range 'step' around each iteration (NVTX, record_function)";
-	return "a longer run, or span, has more steps";
+	snprintf(text, GP_LEAK_DOUBT_MAX, "record at least %s more, or choose a longer span",
+		 gp_plural(all->samples_least - all->usable_steps, "step").s);
+	return text;
 }
 
 /* ---- the library that is asked for ---- */
