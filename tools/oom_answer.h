@@ -68,7 +68,7 @@ const char *gp_oom_answer_brief(const struct gp_oom_answer *answer);
 /* Who allocated: "train.py:97 step < train.py:120 main"; false: no line is known. */
 bool gp_oom_who(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
 		char out[GP_OOM_WHO_MAX]);
-/* The same with all callers that fit into a line: "train.py:97 step < :120 main < :140 <module>". */
+/* The same with all callers that fit into a line: "train.py:97 step < :120 main". */
 void gp_oom_who_callers(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
 			char out[GP_OOM_WHO_MAX]);
 /*

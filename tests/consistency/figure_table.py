@@ -316,7 +316,7 @@ FIGURES = {
         ("info", "info --json", lambda d: {None: "uses" in d["has"]}),
         ("idle", "idle --json --no-stacks", lambda d: {None: d["has_uses"]}),
     ],
-    "native frames, and those with a name": [
+    "native frames of stacks, and those with a name": [
         ("info", "info --json", lambda d: {"frames": d["stacks"]["native_frames_looked_up"],
             "named": d["stacks"]["native_frames_named"]}
             if d.get("stacks") and d["stacks"]["names_bytes"] else {}),
