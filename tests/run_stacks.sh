@@ -75,7 +75,7 @@ for python in $PYTHONS; do
 			"$python" -B "$here/ends_allocating.py" \
 			"$build/python/liballocate_without_end.so" >"$work/$name.out" 2>&1 ||
 			why="$why it ended with $?"
-		said=$("$build/gpuprof" dump --json --kind alloc "$work/$name.gpr" |
+		said=$("$build/gpuprof" top --json --native --top 0 "$work/$name.gpr" |
 			python3 "$here/judge_ends.py" /dev/stdin) || why="$why $said"
 	done
 	[ -z "$why" ] && say pass "$name" "$said" || say fail "$name" "$why"
