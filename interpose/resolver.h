@@ -58,7 +58,7 @@ void gp_start(void);
 
 /*
  * For the doors: `real` is answered as it is to a request for `name`. Counted when a row has that
- * name: another variant than we know, or another interposer's. The count is told when recording
+ * name: another variant than we know, or another interposer's. The count is recorded when recording
  * begins and whenever it grows after that; look-ups alone never begin a recording.
  */
 void gp_miss_check(const char *name, void *real);

@@ -391,7 +391,7 @@ struct gp_holders {
 	bool is_overwritten;
 	size_t uses;
 	struct gp_use *use; /* most bytes first */
-	/* of the event that reached the moment; NULL: nobody asked for ranges, or not known */
+	/* of the event that reached the moment; NULL: ranges were not asked for or not known */
 	const struct gp_range_path *range;
 };
 struct gp_peak {

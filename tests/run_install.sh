@@ -33,7 +33,7 @@ LD_LIBRARY_PATH=$build/fake gpuprof run -q -o x.gpr -- "$build/victims/leak_two"
 gpuprof dump --json --native --kind alloc x.gpr | grep -q '"function": "main"'
 say $? records "$(cat run.out)"
 
-# a program of somebody else, with the flags that pkg-config gives
+# a client program, with the flags that pkg-config gives
 if command -v pkg-config >/dev/null; then
 	export PKG_CONFIG_PATH=$tree/lib/pkgconfig
 	# shellcheck disable=SC2046

@@ -98,9 +98,9 @@ void *gp_array_grow(void *array, size_t count, size_t *room, size_t element);
 /* memory_segment.c: segments and arenas, by device, then address; no blocks yet */
 enum gp_status gp_memory_list_segments(struct gp_memory_view *view);
 /*
- * Is the segment that the allocator told of at `address`, in the event `order`, not reserved yet?
- * It tells of a new one just before the block that this is for. The driver's memory is reserved
- * from that block on, here as in the curves: else it would be unused for a moment.
+ * Is the segment of the SEGMENT_ALLOC or SEGMENT_MAP event `order` at `address` not reserved yet?
+ * PyTorch reports a new segment just before the block that it needs it for. The driver's memory
+ * counts as reserved from that block on, here as in the curves: else it would be unused in between.
  */
 bool gp_memory_waits_for_block(const struct gp_live *live, uint64_t address, uint64_t order);
 /* memory_tile.c: blocks and gaps, and the sums of their segments */

@@ -19,7 +19,7 @@ static void apply_scope(struct gp_live *live, const struct gp_record *r)
 	if (r->scope.number <= live->count[GP_COUNT_SCOPE_NUMBER])
 		return;
 	live->count[GP_COUNT_SCOPE_NUMBER] = r->scope.number;
-	/* the first that is told may be the end of one that the recording began with */
+	/* the first SCOPE may be the end of a span that was open when the recording began */
 	if (*since == 0 && r->scope.since != 0) {
 		live->count[GP_COUNT_SCOPES]++;
 		*since = r->scope.since;
