@@ -116,6 +116,22 @@ static struct emptied emptied_by(const struct gp_oom_case *c, const struct gp_bl
 	return e;
 }
 
+/* Blocks of a stack any of which leaves a place that is large enough. */
+static size_t count_serving(const struct gp_oom_case *c, uint32_t stack)
+{
+	const struct gp_memory_device *d = c->frag.device;
+	size_t count = 0;
+	for (size_t k = d->first_segment; k < d->first_segment + d->segments; k++) {
+		const struct gp_memory_segment *s = &c->memory.segment[k];
+		for (size_t i = s->first; s->arena == c->frag.home && i < s->first + s->blocks; i++) {
+			const struct gp_memory_block *b = &c->memory.block[i];
+			count += b->stack == stack && b->state == GP_STATE_ALLOCATED &&
+				 b->bytes >= c->frag.fit.rounded_bytes;
+		}
+	}
+	return count;
+}
+
 void gp_oom_set_text(const struct gp_oom_case *c, const struct gp_block_set *set, bool is_beside,
 		     const char *who, char out[GP_OOM_LINE_MAX])
 {
@@ -123,7 +139,12 @@ void gp_oom_set_text(const struct gp_oom_case *c, const struct gp_block_set *set
 	const size_t blocks = set->blocks - set->pending;
 	char shorter[GP_OOM_WHO_MAX], some[GP_OOM_BLOCKS_MAX];
 	gp_oom_who_short(who, 42, shorter);
-	if (is_beside)
+	if (is_beside && set->blocks == 1 && set->bytes >= c->frag.fit.rounded_bytes)
+		SAY("free or offload %s from %s",
+		    gp_oom_blocks_text(1, count_serving(c, c->memory.block[set->block[0]].stack),
+				       set->bytes, some),
+		    shorter);
+	else if (is_beside)
 		SAY("free %s (%s) beside gaps, from %s", gp_plural(blocks, "block").s,
 		    gp_bytes_text(set->bytes).s, shorter);
 	else if (e.is_whole)

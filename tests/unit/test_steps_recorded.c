@@ -70,7 +70,7 @@ static const struct golden {
 	{ "h200_gpt_expandable", 6, GP_STEPS_REPETITION, ALLOCATIONS, "layers, by sizes" },
 	/* three warm-ups, then one captured step is replayed for each of the other seven batches */
 	{ "h200_gpt_graph", 10, GP_STEPS_REPETITION, ALLOCATIONS, "replays allocate nothing" },
-	{ "h200_gpt_oom", 6, GP_STEPS_REPETITION, ALLOCATIONS, "layers, by sizes" },
+	{ "h200_gpt_oom", 6, GP_STEPS_RANGES, 0, NULL },
 	{ "h200_gpt_stacks", 3, GP_STEPS_REPETITION, 0, NULL },
 	/* two loops of 200 rounds each */
 	{ "h200_idle", 400, GP_STEPS_REPETITION, ALLOCATIONS, "each loop has stacks of its own" },
