@@ -149,8 +149,8 @@ static void advise_others(struct advising *g)
 	struct gp_oom_advice *v = advice_add(g, gp_help_names[h->help], GP_OOM_COST_ENVIRONMENT,
 					     true, g->c->finding.missing_bytes);
 	BRIEF(v, "stop other processes");
-	TEXT(v, "free %s of the %s that other processes took (nvidia-smi lists them)",
-	     gp_at_least_text(v->bytes).s, gp_bytes_text(h->bytes).s);
+	TEXT(v, "stop other processes that hold %s or more (nvidia-smi lists them)",
+	     gp_at_least_text(v->bytes).s);
 }
 
 static bool is_beyond_device(const struct advising *g)
@@ -438,7 +438,7 @@ static void no_help_expandable(struct advising *g)
 	    v->missing_bytes == GP_BYTES_UNKNOWN)
 		return;
 	if (h && v->room_bytes != GP_BYTES_UNKNOWN && h->bytes <= v->room_bytes)
-		snprintf(why, sizeof why, "each %s page still holds a live block",
+		snprintf(why, sizeof why, "each of its %s pages would hold a live block",
 			 gp_bytes_text(page).s);
 	else if (h)
 		snprintf(why, sizeof why, "only %s would be usable", gp_bytes_text(h->bytes).s);
@@ -464,8 +464,11 @@ static void list_no_helps(struct advising *g)
 	if (a->is_framework) {
 		no_help_add(a, "empty_cache", "empty_cache() (PyTorch did that already)");
 	} else if (a->verdict == GP_VERDICT_CAPACITY) {
-		snprintf(text, sizeof text, "empty_cache() alone (it returns %s)",
-			 gp_bytes_text(g->c->frag.releasable_bytes).s);
+		if (g->c->frag.releasable_bytes)
+			snprintf(text, sizeof text, "empty_cache() alone (it returns %s)",
+				 gp_bytes_text(g->c->frag.releasable_bytes).s);
+		else
+			snprintf(text, sizeof text, "empty_cache() alone (nothing to return)");
 		no_help_add(a, "empty_cache", text);
 	}
 	no_help_expandable(g);

@@ -17,8 +17,8 @@ const char *gp_oom_blocks_text(size_t some, size_t all, uint64_t bytes, char out
 	else if (some == all)
 		snprintf(out, GP_OOM_BLOCKS_MAX, "the %zu blocks (%s)", all, size.s);
 	else
-		snprintf(out, GP_OOM_BLOCKS_MAX, "%zu of the %zu blocks (%s%s)", some, all, size.s,
-			 some > 1 ? " together" : "");
+		snprintf(out, GP_OOM_BLOCKS_MAX, "%s (%s) of the %zu", gp_plural(some, "block").s,
+			 size.s, all);
 	return out;
 }
 
@@ -123,7 +123,8 @@ static size_t count_serving(const struct gp_oom_case *c, uint32_t stack)
 	size_t count = 0;
 	for (size_t k = d->first_segment; k < d->first_segment + d->segments; k++) {
 		const struct gp_memory_segment *s = &c->memory.segment[k];
-		for (size_t i = s->first; s->arena == c->frag.home && i < s->first + s->blocks; i++) {
+		for (size_t i = s->first; s->arena == c->frag.home && i < s->first + s->blocks;
+		     i++) {
 			const struct gp_memory_block *b = &c->memory.block[i];
 			count += b->stack == stack && b->state == GP_STATE_ALLOCATED &&
 				 b->bytes >= c->frag.fit.rounded_bytes;

@@ -65,10 +65,8 @@ static enum gp_status elsewhere_place(const struct gp_oom_report *r, const struc
 	char shorter[GP_OOM_WHO_MAX];
 	enum gp_status status = elsewhere_who(r, o, c, c->other, v->who);
 	BRIEF(v, "allocate on another stream");
-	TEXT(v, "allocate on %s instead of %s%s%s%s", other.s,
-	     gp_oom_stream_text(arena[c->frag.home].stream).s, *v->who ? "; " : "",
-	     *v->who ? gp_oom_who_short(v->who, 68, shorter) : "",
-	     *v->who ? " allocates there" : "");
+	TEXT(v, "allocate on %s%s%s%s (and synchronise it)", other.s, *v->who ? ", as " : "",
+	     *v->who ? gp_oom_who_short(v->who, 64, shorter) : "", *v->who ? " does" : "");
 	return status;
 }
 

@@ -42,14 +42,16 @@ void gp_oom_missing_text(const struct gp_oom_case *c, char *out)
 		return;
 	}
 	if (v->verdict == GP_VERDICT_RESERVE) {
-		SAY("perhaps %s: the driver has %s free, and does not hand out the last MiB",
+		SAY("perhaps %s: the driver has %s free, but does not hand out the last few MiB",
 		    missing.s, gp_bytes_text(f->free_bytes).s);
 		return;
 	}
 	if (strcmp(gp_bytes_text(needed).s, gp_bytes_text(f->bytes).s) != 0)
-		snprintf(segment, sizeof segment, "PyTorch reserves %s, ", gp_bytes_text(needed).s);
+		snprintf(segment, sizeof segment, "PyTorch takes a segment of %s, ",
+			 gp_bytes_text(needed).s);
 	if (v->kept_bytes && !v->is_limit_tighter)
-		snprintf(kept, sizeof kept, " and may keep %s", gp_bytes_text(v->kept_bytes).s);
+		snprintf(kept, sizeof kept, " and may keep %s for itself",
+			 gp_bytes_text(v->kept_bytes).s);
 	/* a verdict of the limit has what the driver has free */
 	if (v->is_limit_tighter && v->verdict != GP_VERDICT_LIMIT)
 		say_driver(f, kept);
@@ -63,7 +65,7 @@ void gp_oom_missing_text(const struct gp_oom_case *c, char *out)
 }
 
 /* The moment with which growth is compared: that much did fit then. */
-#define BEFORE "at %s PyTorch held %s"
+#define BEFORE "since %s, when PyTorch held %s"
 #define BEFORE_OF(o) gp_ns_text((o)->before_at_ns).s, gp_bytes_text((o)->before_allocated_bytes).s
 
 struct gp_text gp_oom_stream_text(uint64_t stream)
@@ -103,15 +105,27 @@ static void say_place(const struct gp_oom_case *c, char out[ROOM_TEXT])
 			 gp_at_most_text(most).s);
 }
 
+static bool is_of_streams(const struct gp_oom_case *c)
+{
+	const uint64_t *cause = c->frag.cause_bytes;
+	return c->facts.has_arena && !cause[GP_CAUSE_PRIVATE] && cause[GP_CAUSE_STREAM];
+}
+
+static bool is_of_pools(const struct gp_oom_case *c)
+{
+	const uint64_t *cause = c->frag.cause_bytes;
+	return c->facts.has_arena && cause[GP_CAUSE_PRIVATE] && !cause[GP_CAUSE_STREAM];
+}
+
 static void say_stream(const struct gp_oom_case *c, char *out)
 {
-	const uint64_t *cause = c->frag.cause_bytes, elsewhere = c->facts.elsewhere_bytes;
+	const uint64_t elsewhere = c->facts.elsewhere_bytes;
 	char where[ROOM_TEXT] = "for other streams or in private pools", place[ROOM_TEXT];
-	if (c->facts.has_arena && !cause[GP_CAUSE_PRIVATE] && cause[GP_CAUSE_STREAM])
+	if (is_of_streams(c))
 		snprintf(where, sizeof where, "for %s",
 			 is_only_other(c) ? gp_oom_stream_text(other_arena(c)->stream).s :
 					    "other streams");
-	else if (c->facts.has_arena && cause[GP_CAUSE_PRIVATE] && !cause[GP_CAUSE_STREAM])
+	else if (is_of_pools(c))
 		snprintf(where, sizeof where, "in private pools (CUDA graphs, MemPool)");
 	say_place(c, place);
 	if (elsewhere)
@@ -190,12 +204,12 @@ void gp_oom_reason(const struct gp_oom *o, const struct gp_oom_case *c, char *ou
 		say_limit(f, out);
 		return;
 	case GP_VERDICT_OTHER:
-		SAY(BEFORE "; since then others took %s, by the driver's count", BEFORE_OF(o),
-		    gp_bytes_text(f->other_grown_bytes).s);
+		SAY("others took %s (the driver's count) " BEFORE,
+		    gp_bytes_text(f->other_grown_bytes).s, BEFORE_OF(o));
 		return;
 	case GP_VERDICT_OUTSIDE:
-		SAY(BEFORE "; since then this job took %s outside PyTorch", BEFORE_OF(o),
-		    gp_bytes_text(f->outside_grown_bytes).s);
+		SAY("this job took %s outside PyTorch " BEFORE,
+		    gp_bytes_text(f->outside_grown_bytes).s, BEFORE_OF(o));
 		return;
 	case GP_VERDICT_CAPACITY:
 	case GP_VERDICT_RESERVE:
@@ -211,11 +225,16 @@ void gp_oom_reason(const struct gp_oom *o, const struct gp_oom_case *c, char *ou
 
 void gp_oom_cause_text(const struct gp_oom *o, const struct gp_oom_case *c, char *out)
 {
-	const bool is_likely = c->finding.verdict == GP_VERDICT_RESERVE;
+	const enum gp_verdict verdict = c->finding.verdict;
+	const char *name = gp_verdict_names[verdict];
 	char reason[GP_REASON_MAX];
 	gp_oom_reason(o, c, reason);
-	snprintf(out, GP_CAUSE_MAX, "%s%s: %s", gp_verdict_names[c->finding.verdict],
-		 is_likely ? " (likely)" : "", reason);
+	if (verdict == GP_VERDICT_STREAM && is_of_streams(c))
+		name = "another stream";
+	else if (verdict == GP_VERDICT_STREAM && is_of_pools(c))
+		name = "another pool";
+	snprintf(out, GP_CAUSE_MAX, "%s%s: %s", name,
+		 verdict == GP_VERDICT_RESERVE ? " (likely)" : "", reason);
 }
 
 /* ---- what would have helped ---- */
@@ -335,7 +354,7 @@ static void say_streams(const struct gp_oom_case *c, const struct gp_oom_help *h
 static void say_came(const struct gp_oom *o, const struct gp_oom_help *h, char *out)
 {
 	struct gp_text a;
-	SAY("without what %s since %s (PyTorch held %s then): %s",
+	SAY("without what %s " BEFORE ": %s",
 	    h->help == GP_HELP_OTHER ? "other processes took" : "was taken outside PyTorch",
 	    BEFORE_OF(o), text(&a, h->bytes));
 }
