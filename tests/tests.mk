@@ -86,7 +86,7 @@ check-ubsan: ## run unit and command line tests under UndefinedBehaviorSanitizer
 check-tsan: NO_TSAN = $(if $(findstring clang,$(shell $(CC) --version)),, -Wno-tsan)
 check-tsan: ## run the unit tests under ThreadSanitizer
 	@TSAN_OPTIONS=die_after_fork=0 $(MAKE) BUILD=$(BUILD)/tsan SAN="-fsanitize=thread$(NO_TSAN)" check-units
-sanitized: $(UNIT) $(BUILD)/gpuprof
+sanitized: tests
 	@tests/run_units.sh $(BUILD) && tests/run_cli.sh $(BUILD)
 
 .PHONY: $(SUITES:%=suite/%) tests check check-units check-victims check-failures check-deps check-fresh check-cli bless storm check-asan check-ubsan check-tsan sanitized
