@@ -343,6 +343,47 @@ static bool lacks_stacks(const struct gp_diff_report *r)
 	return false;
 }
 
+/* What a side holds of the table's curve. */
+static uint64_t held_by(const struct gp_diff_table *t, size_t side)
+{
+	return t->holders[side] ? t->holders[side]->live_bytes : 0;
+}
+
+/* By so much the last side holds more or less than A. */
+static uint64_t held_change(const struct gp_diff_report *r, const struct gp_diff_table *t)
+{
+	const uint64_t a = held_by(t, 0), b = held_by(t, r->sides - 1);
+	return a > b ? a - b : b - a;
+}
+
+/* Pinned memory that is a trifle, was not asked for, and is not all that changed. */
+static bool is_without_host(const struct gp_diff_report *r)
+{
+	const struct gp_diff_table *first = first_changed(r);
+	const bool is_asked = r->style.has_of[GP_CURVE_PINNED];
+	if (is_asked || r->style.library || r->style.range ||
+	    (first && first->device == GP_DEVICE_UNKNOWN))
+		return false;
+	for (size_t k = 0; k < r->sides; k++)
+		if (r->side[k].peak.host && r->side[k].peak.host->peak_bytes >= GP_PINNED_LEAST)
+			return false;
+	return true;
+}
+
+/* The shown table that changed most by bytes; of those alike the first one. */
+static const struct gp_diff_table *most_changed(const struct gp_diff_report *r)
+{
+	const struct gp_diff_table *most = first_changed(r);
+	for (size_t k = 0; k < r->tables; k++) {
+		const struct gp_diff_table *t = &r->table[k];
+		if (t->device == GP_DEVICE_UNKNOWN && is_without_host(r))
+			continue;
+		if (t->shown && held_change(r, t) > held_change(r, most))
+			most = t;
+	}
+	return most;
+}
+
 /* "B holds 188 KiB more than A (33.1 MiB to 33.3 MiB allocated on GPU 0). Greatest change: ..." */
 static void print_change(const struct gp_diff_report *r, const struct gp_diff_table *t)
 {
@@ -354,8 +395,7 @@ static void print_change(const struct gp_diff_report *r, const struct gp_diff_ta
 	};
 	const struct gp_diff_group *g = &t->diff.group[0];
 	const size_t b = r->sides - 1;
-	const uint64_t from = t->holders[0] ? t->holders[0]->live_bytes : 0,
-		       to = t->holders[b] ? t->holders[b]->live_bytes : 0;
+	const uint64_t from = held_by(t, 0), to = held_by(t, b);
 	char text[64];
 	if (to == from)
 		fprintf(r->out, "%c holds as much as A (", letter(b));
@@ -372,22 +412,25 @@ static void print_change(const struct gp_diff_report *r, const struct gp_diff_ta
 	}
 	change_text(GP_UNIT_BYTES, g->part[0].bytes, g->part[b].bytes, text, sizeof text);
 	fprintf(r->out, "). Greatest change: %s  ", text);
-	gp_name_print(r->out, g->key);
+	gp_name_print(r->out, gp_use_is_segments(g->key) ? "PyTorch's segments" : g->key);
 	fputc('\n', r->out);
 }
 
 static void print_answer(const struct gp_diff_report *r, size_t devices)
 {
-	const struct gp_diff_table *t = first_changed(r);
+	const struct gp_diff_table *first = first_changed(r), *most = most_changed(r);
 	if (!r->is_different)
 		fputs(!devices		       ? "no memory was live\n" :
 		      gp_diff_phases_differ(r) ? "no difference in figures of devices\n" :
 						 "no difference in memory\n",
 		      r->out);
-	else if (t)
-		print_change(r, t);
+	else if (most)
+		print_change(r, most);
 	else
 		fputs("The figures of devices differ.\n", r->out);
+	/* what the program allocated names its code; what the driver gave follows from it */
+	if (first != most)
+		print_change(r, first);
 }
 
 static bool is_leaking(const struct gp_diff_report *r, size_t side)
@@ -418,20 +461,6 @@ static void print_next(const struct gp_diff_report *r)
 	}
 	if (r->is_different)
 		gp_next_print(r->out, gp_next_of(s->recording, s->info, next), s->path);
-}
-
-/* Pinned memory that is a trifle, was not asked for, and is not all that changed. */
-static bool is_without_host(const struct gp_diff_report *r)
-{
-	const struct gp_diff_table *first = first_changed(r);
-	const bool is_asked = r->style.has_of[GP_CURVE_PINNED];
-	if (is_asked || r->style.library || r->style.range ||
-	    (first && first->device == GP_DEVICE_UNKNOWN))
-		return false;
-	for (size_t k = 0; k < r->sides; k++)
-		if (r->side[k].peak.host && r->side[k].peak.host->peak_bytes >= GP_PINNED_LEAST)
-			return false;
-	return true;
 }
 
 void gp_diff_print(const struct gp_diff_report *r)

@@ -47,6 +47,11 @@ uint64_t gp_use_fold_segments(struct gp_holders *h)
 	return h->live_bytes - all.bytes;
 }
 
+bool gp_use_is_segments(const char *key)
+{
+	return strcmp(key, segments) == 0;
+}
+
 /* ---- for a person ---- */
 
 void gp_use_device_print(FILE *out, const struct gp_info *info, unsigned device)

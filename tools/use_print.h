@@ -59,6 +59,8 @@ uint64_t gp_use_registered(const struct gp_holders *holders);
  * lies outside of them.
  */
 uint64_t gp_use_fold_segments(struct gp_holders *holders);
+/* The group is that use, whose name refers to a table above. */
+bool gp_use_is_segments(const char *key);
 /*
  * "GPU 0, NVIDIA H200: 1.16 GiB allocated by PyTorch at peak, 557 ms, in backward", with the phase
  * where ranges were asked for; below it why the peak may be higher. `outside`: of it outside
