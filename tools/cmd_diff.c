@@ -184,8 +184,28 @@ static int compare(struct diff *f)
 
 /* ---- the report ---- */
 
+/* No side has memory of the device that is asked for; the GPUs of all sides are listed. */
+static void refuse_device(struct diff *f)
+{
+	const int64_t asked = f->d.style.device;
+	struct gp_info_device there[GP_DIFF_DEVICES] = { 0 };
+	unsigned device[GP_DIFF_DEVICES];
+	char list[GP_DEVICES_TEXT], others[64] = "";
+	f->d.style.device = -1;
+	size_t devices = gp_diff_devices(&f->d, device);
+	f->d.style.device = asked;
+	while (devices && device[devices - 1] == GP_DEVICE_UNKNOWN)
+		devices--;
+	for (size_t k = 0; k < devices; k++)
+		there[k].device = device[k];
+	gp_report_devices_text(&(struct gp_info){ .devices = devices, .device = there }, list);
+	if (!f->from)
+		snprintf(others, sizeof others, " and %.48s", gp_plural(f->d.sides - 1, "other").s);
+	gp_report_no_device_in(f->d.side[0].path, others, asked, list);
+}
+
 /* What was asked for is nowhere: said. */
-static bool is_anything(const struct diff *f)
+static bool is_anything(struct diff *f)
 {
 	const struct gp_use_style *s = &f->d.style;
 	unsigned device[GP_DIFF_DEVICES];
@@ -193,8 +213,7 @@ static bool is_anything(const struct diff *f)
 	if (has_device && (f->r.matched || (!s->range && !s->library)))
 		return true;
 	if (!has_device) {
-		gp_complain("cannot compare GPU %lld: no recording has such memory",
-			    (long long)s->device);
+		refuse_device(f);
 	} else if (s->range) {
 		gp_complain("no recording has %smemory of range '%s'",
 			    s->library || s->of_text || s->device >= 0 ? "such " : "", s->range);
