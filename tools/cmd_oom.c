@@ -201,7 +201,8 @@ static int build(struct oom *c)
 	return status ? gp_report_failed("report on", r->path, status) : GP_EXIT_OK;
 }
 
-static int report(struct oom *c, const char *path)
+/* `is_again`: its damage was reported already. */
+static int report(struct oom *c, const char *path, bool is_again)
 {
 	struct gp_oom_report *r = &c->r;
 	int exit_status = GP_EXIT_USAGE;
@@ -209,7 +210,7 @@ static int report(struct oom *c, const char *path)
 	r->recording = gp_report_open(path, &r->info, &exit_status);
 	if (!r->recording)
 		return exit_status;
-	exit_status = gp_report_exit(path, r->info);
+	exit_status = is_again ? GP_EXIT_OK : gp_report_exit(path, r->info);
 	int result = build(c);
 	for (size_t k = 0; r->row && k < r->ooms.ooms; k++)
 		free(r->row[k].answer);
@@ -221,6 +222,21 @@ static int report(struct oom *c, const char *path)
 	return result > exit_status ? result : exit_status;
 }
 
+/* Of several recordings; with --details that which failed first in full. */
+static int report_ranks(struct oom *c)
+{
+	uint64_t number = 0;
+	const char *path = gp_oom_ranks_print(&c->ranks, c->r.out, &number);
+	if (path && !c->is_detailed)
+		gp_next_print(c->r.out, "oom --details", path);
+	if (!path || !c->is_detailed)
+		return GP_EXIT_OK;
+	fprintf(c->r.out, "\ndetails of the first OOM:\n");
+	c->is_many = false;
+	c->r.number = number;
+	return report(c, path, true);
+}
+
 static int report_all(struct oom *c, int recordings, char **paths)
 {
 	int worst = GP_EXIT_OK;
@@ -230,13 +246,15 @@ static int report_all(struct oom *c, int recordings, char **paths)
 	if (c->is_json && c->is_many)
 		gp_json_array(&c->json, NULL);
 	for (int k = 0; k < recordings; k++) {
-		int exit_status = report(c, paths[k]);
+		int exit_status = report(c, paths[k], false);
 		worst = exit_status > worst ? exit_status : worst;
 	}
-	if (c->is_json && c->is_many)
+	if (c->is_json && c->is_many) {
 		gp_json_end(&c->json);
-	else if (c->is_many && c->ranks.sheet.recordings)
-		gp_oom_ranks_print(&c->ranks, c->r.out);
+	} else if (c->is_many && c->ranks.sheet.recordings) {
+		int exit_status = report_ranks(c);
+		worst = exit_status > worst ? exit_status : worst;
+	}
 	gp_oom_ranks_release(&c->ranks);
 	return worst;
 }

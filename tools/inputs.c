@@ -15,6 +15,7 @@
 static struct inputs {
 	char **path;
 	size_t count, capacity;
+	const char *directory; /* the only word; NULL: it is not one, or there are several */
 } inputs;
 
 static bool inputs_add(char *path)
@@ -137,6 +138,7 @@ int gp_inputs_parse_of(const struct gp_command *command, const struct gp_flag *f
 		if (result)
 			return result;
 	}
+	inputs.directory = words == 1 && is_directory((*argv)[0]) ? (*argv)[0] : NULL;
 	*argv = inputs.path;
 	gp_progress_expect((unsigned)inputs.count);
 	return (int)inputs.count;
@@ -147,6 +149,11 @@ int gp_inputs_parse(const struct gp_command *command, const struct gp_flag *flag
 {
 	return gp_inputs_parse_of(command, flags, argc, argv,
 				  GP_INPUTS_DIRECTORIES | GP_INPUTS_STDIN);
+}
+
+const char *gp_inputs_directory(void)
+{
+	return inputs.directory;
 }
 
 bool gp_inputs_is_one(const struct gp_command *command, const char *what, int recordings)

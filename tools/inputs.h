@@ -23,6 +23,9 @@ int gp_inputs_parse(const struct gp_command *command, const struct gp_flag *flag
 int gp_inputs_parse_of(const struct gp_command *command, const struct gp_flag *flags, int argc,
 		       char ***argv, unsigned takes);
 
+/* The directory, if the command line had that alone; else NULL. It lives as long as argv. */
+const char *gp_inputs_directory(void);
+
 /* False: `what`, an option with its dashes or a command, got more than one recording; printed. */
 bool gp_inputs_is_one(const struct gp_command *command, const char *what, int recordings);
 

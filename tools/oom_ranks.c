@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "amount.h"
+#include "inputs.h"
 #include "message.h"
 #include "oom_answer.h"
 #include "report.h"
@@ -24,6 +25,7 @@ struct gp_oom_rank {
 	uint64_t unix_ns;
 	struct gp_text state;
 	size_t times;
+	uint64_t number; /* of its first one, from 1 */
 	unsigned device;
 	struct gp_oom_answer answer;
 };
@@ -72,6 +74,7 @@ enum gp_status gp_oom_ranks_add(struct gp_oom_ranks *ranks, const struct gp_oom_
 		.unix_ns = r->info->start_unix_ns + (uint64_t)oom->at_ns,
 		.state = gp_sheet_state_of(r->info),
 		.times = r->shown,
+		.number = first + 1,
 		.device = oom->device,
 	};
 	snprintf(rank->host, sizeof rank->host, "%s", r->info->hostname ? r->info->hostname : "");
@@ -133,15 +136,23 @@ static bool add_row(struct gp_oom_ranks *ranks, const struct gp_oom_rank *rank)
 	return true;
 }
 
-void gp_oom_ranks_print(struct gp_oom_ranks *ranks, FILE *out)
+/* The next question is who holds most: in all of the directory, else in the first recording. */
+static void print_none(const struct gp_oom_ranks *ranks, FILE *out)
+{
+	const struct gp_sheet *sheet = &ranks->sheet;
+	const char *directory = gp_inputs_directory();
+	const char *what =
+		gp_sheet_has_flaws(sheet) ? "no OOM was recorded" : "memory did not run out";
+	if (!gp_sheet_none_print(sheet, what, "", out))
+		gp_next_print(out, "peak", directory ? directory : sheet->first);
+}
+
+const char *gp_oom_ranks_print(struct gp_oom_ranks *ranks, FILE *out, uint64_t *number)
 {
 	struct gp_sheet *sheet = &ranks->sheet;
 	if (!ranks->ranks) {
-		gp_sheet_none_print(sheet,
-				    gp_sheet_has_flaws(sheet) ? "no OOM was recorded" :
-								"memory did not run out",
-				    "", out);
-		return;
+		print_none(ranks, out);
+		return NULL;
 	}
 	qsort(ranks->rank, ranks->ranks, sizeof *ranks->rank, by_clock);
 	gp_sheet_flaws_print(sheet, out);
@@ -153,9 +164,10 @@ void gp_oom_ranks_print(struct gp_oom_ranks *ranks, FILE *out)
 	fprintf(out, "memory ran out in %zu of %zu recordings:\n", ranks->ranks, sheet->recordings);
 	for (size_t k = 0; k < ranks->ranks; k++)
 		if (!add_row(ranks, &ranks->rank[k]))
-			return;
+			return NULL;
 	gp_sheet_rows_print(sheet, out);
-	gp_next_print(out, "oom --details", ranks->rank->path);
+	*number = ranks->rank->number;
+	return ranks->rank->path;
 }
 
 void gp_oom_ranks_release(struct gp_oom_ranks *ranks)

@@ -17,8 +17,12 @@ struct gp_oom_ranks {
 void gp_oom_ranks_begin(struct gp_oom_ranks *ranks);
 /* Another recording and its out-of-memory events; `path` is kept. GP_E_MEMORY, or of its replay. */
 enum gp_status gp_oom_ranks_add(struct gp_oom_ranks *ranks, const struct gp_oom_report *report);
-/* First the answer: which recording was first, and why; then all that ran out of memory. */
-void gp_oom_ranks_print(struct gp_oom_ranks *ranks, FILE *out);
+/*
+ * First the answer: which recording was first, and why; then all that ran out of memory. The first
+ * out-of-memory event of that recording: its path, and its number from 1 in *number; the caller has
+ * its details and the last line. NULL: memory did not run out, all is printed.
+ */
+const char *gp_oom_ranks_print(struct gp_oom_ranks *ranks, FILE *out, uint64_t *number);
 void gp_oom_ranks_release(struct gp_oom_ranks *ranks);
 
 #endif
