@@ -40,6 +40,11 @@ static bool add_row(struct leaks *l)
 	if (!row)
 		return false;
 	gp_leak_cell_put(&row->cell[LEAK], &l->r, &total);
+	/* the first one without a verdict is looked at next, should none of them leak */
+	if (isnan(row->cell[LEAK].number) && !l->sheet.next_path) {
+		l->sheet.next = "leaks";
+		l->sheet.next_path = l->r.path;
+	}
 	/* an outlier among them is a leak, which has a line of its own */
 	if (!isnan(row->cell[LEAK].number))
 		gp_cell_put(&row->cell[SUSPECTS], NAN, gp_count_text(total.leaks).s);
@@ -151,7 +156,7 @@ static int run(int argc, char **argv)
 {
 	struct leaks l = { .r = { .device = -1, .top = TOP_DEFAULT },
 			   .sheet = { .columns = COLUMNS,
-				      .next = "leaks",
+				      .next = "peak",
 				      .title = { "leak a step", "suspects", "steps" },
 				      .fault[LEAK] = { "leak", " a step", "leaks" } } };
 	uint64_t top = UINT64_MAX;
