@@ -195,6 +195,7 @@ static bool has_right_pattern(const struct choice *c)
 	const char *pattern = value_of(c, "GPUPROF_OUTPUT"), *flaw = gp_output_flaw(pattern);
 	if (!*pattern || strcmp(pattern, "-") == 0) {
 		gp_complain("bad value of '--output': '%s' is not a name of a file", pattern);
+		gp_hint("'-o run.gpr' names one file, '-o run-%%p.gpr' one for each process");
 		return false;
 	}
 	if (flaw) {
@@ -247,6 +248,8 @@ static bool has_right_scope(struct choice *c)
 	    gp_on_off_parse(value_of(c, "GPUPROF_NVTX")) == GP_OFF) {
 		gp_complain("bad value of '--nvtx': without it and '--torch-ranges' no range is "
 			    "recorded");
+		gp_hint("'--nvtx=on' records ranges of the job and its libraries, "
+			"'--torch-ranges=on' those of PyTorch");
 		return false;
 	}
 	if (!gp_scope_is_limited(&c->scope) ||
