@@ -138,6 +138,11 @@ struct gp_leaks {
 enum gp_status gp_leaks_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
 			      struct gp_leaks *out);
 void gp_leaks_free(struct gp_leaks *leaks);
+/*
+ * It is not a queue or cache that still fills: its later half alone grows, too, and at least
+ * GP_GROWTH_STEPS_LEAST steps were looked at. Nor is it activations of one forward pass.
+ */
+bool gp_leak_is_certain(const struct gp_leaks *leaks, const struct gp_leak *leak);
 /* What a person calls one of it; an `s` behind it makes many. */
 const char *gp_leak_kind(const struct gp_leak *leak);
 

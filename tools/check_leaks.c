@@ -63,10 +63,12 @@ static void add_finding(struct gp_check *c, const struct gp_leak *leak)
 	find_who(c, leak, who);
 	f->has_device = leak->device < GP_DEVICES && !gp_leak_is_pinned(leak);
 	f->device = f->has_device ? leak->device : 0;
-	f->state = leak->is_steady ? GP_CHECK_EXCEEDED : GP_CHECK_NOT_JUDGED;
-	if (!leak->is_steady)
-		snprintf(f->why, sizeof f->why,
-			 "a cache or queue that fills looks so, too: record a longer run");
+	f->state = gp_leak_is_certain(&c->leaks, leak) ? GP_CHECK_EXCEEDED : GP_CHECK_NOT_JUDGED;
+	if (f->state != GP_CHECK_EXCEEDED)
+		snprintf(f->why, sizeof f->why, "%s",
+			 leak->may_be_activations ?
+				 "it may be activations of one forward pass" :
+				 "a cache or queue that fills looks so, too: record a longer run");
 	f->has_value = true;
 	f->value.number = (uint64_t)gp_rate_bytes(leak->bytes_per_step);
 	f->limit = *limit;
@@ -118,7 +120,8 @@ double gp_check_suspected(const struct gp_check *c, const struct gp_growth_devic
 {
 	double bytes_per_step = 0;
 	for (size_t k = 0; k < c->leaks.leaks; k++)
-		if (is_of_sum(g, &c->leaks.leak[k]) && (c->leaks.leak[k].is_steady || !is_sure))
+		if (is_of_sum(g, &c->leaks.leak[k]) &&
+		    (!is_sure || gp_leak_is_certain(&c->leaks, &c->leaks.leak[k])))
 			bytes_per_step += c->leaks.leak[k].bytes_per_step;
 	for (size_t k = 0; k < c->leaks.fillings && !is_sure; k++)
 		if (is_of_sum(g, &c->leaks.filling[k]))

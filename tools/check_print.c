@@ -134,7 +134,7 @@ static void print_suspects(const struct gp_check *c, FILE *out)
 			fputs("what slows down, as a cache that fills up:\n", out);
 		else if (shown == 1)
 			fprintf(out, "what grows%s:\n",
-				c->growth.why || !leak->is_steady ?
+				!gp_leak_is_certain(&c->leaks, leak) ?
 					" so far; a cache that still fills looks so, too" :
 					"");
 		gp_leak_look_up(&r, leak->stack, leak->at_ns, &view);

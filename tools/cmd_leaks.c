@@ -25,8 +25,8 @@ struct leaks {
 	struct gp_sheet sheet;
 	const char *path, *from, *to;
 	bool is_json, is_many, is_forced, ends_with_found;
-	bool has_found, has_doubt; /* in any of them */
-	size_t reports, lackings;  /* of these the library is not there */
+	bool has_found, has_certain, has_doubt; /* in any of them */
+	size_t reports, lackings;		/* of these the library is not there */
 };
 
 enum { LEAK, SUSPECTS, STEPS, COLUMNS };
@@ -40,6 +40,7 @@ static bool add_row(struct leaks *l)
 	if (!row)
 		return false;
 	gp_leak_cell_put(&row->cell[LEAK], &l->r, &total);
+	l->has_certain |= gp_leak_answer_of(&l->r, &total).verdict == GP_LEAK_FOUND;
 	/* the first one without a verdict is looked at next, should none of them leak */
 	if (isnan(row->cell[LEAK].number) && !l->sheet.next_path) {
 		l->sheet.next = "leaks";
@@ -140,6 +141,8 @@ static int report_all(struct leaks *l, int words, char **paths)
 	if (l->is_json && l->is_many)
 		gp_json_end(&l->json);
 	const bool has_none = l->lackings && l->lackings == l->reports;
+	if (!l->has_certain)
+		l->sheet.fault[LEAK].label = "suspected leak";
 	if (l->sheet.rows && !has_none)
 		gp_sheet_print(&l->sheet, l->sink.out);
 	gp_sheet_release(&l->sheet);
@@ -162,7 +165,7 @@ static int run(int argc, char **argv)
 	uint64_t top = UINT64_MAX;
 	const struct gp_flag flags[] = {
 		{ "exit-code", 0, GP_FLAG_SWITCH, NULL, &l.ends_with_found,
-		  "exit 1 at a leak, 3 where most steps cannot be judged" },
+		  "exit 1 at a leak or a suspected one, 3 where most steps cannot be judged" },
 		{ "filling", 0, GP_FLAG_SWITCH, NULL, &l.r.has_fillings,
 		  "report growth that slows down, as of a cache, as a leak" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &l.from, "from this moment: " GP_FLAGS_MOMENTS },

@@ -435,7 +435,7 @@ static void print_answer(const struct gp_diff_report *r, size_t devices)
 
 static bool is_leaking(const struct gp_diff_report *r, size_t side)
 {
-	return !r->is_of_moments && r->side[side].leak.verdict == GP_LEAK_FOUND;
+	return !r->is_of_moments && gp_leak_is_suspected(&r->side[side].leak);
 }
 
 /* A small change of the peak may be a leak. Where one side leaks, all verdicts are of interest. */

@@ -390,6 +390,6 @@ void gp_info_print(const struct gp_info_report *r)
 	print_size(info, out);
 	print_rest(info, out);
 	print_damages(info, out);
-	const bool has_leak = r->front && r->front->answer.verdict == GP_LEAK_FOUND;
+	const bool has_leak = r->front && gp_leak_is_suspected(&r->front->answer);
 	gp_next_print(out, gp_next_of(r->recording, info, has_leak ? "leaks" : NULL), r->path);
 }

@@ -364,9 +364,9 @@ void gp_leaks_print(const struct gp_leaks_report *r)
 	const struct gp_leaks *all = &r->leaks;
 	const struct gp_leak_total total = gp_leak_total_of(r);
 	const struct gp_leak_answer answer = gp_leak_answer_of(r, &total);
-	const char *on = answer.verdict == GP_LEAK_FOUND ? gp_on(GP_ROLE_BAD) :
-			 answer.verdict == GP_LEAK_NONE	 ? gp_on(GP_ROLE_GOOD) :
-							   "";
+	const char *on = gp_leak_is_suspected(&answer)	? gp_on(GP_ROLE_BAD) :
+			 answer.verdict == GP_LEAK_NONE ? gp_on(GP_ROLE_GOOD) :
+							  "";
 	fprintf(r->out, "%s%s%s\n", on, answer.s, *on ? gp_off() : "");
 	if (answer.verdict == GP_LEAK_UNKNOWN)
 		print_hint(r);

@@ -53,7 +53,8 @@ const char *gp_leak_unit(const struct gp_leaks_report *report);
 /* What leaks of what is asked for. */
 struct gp_leak_total {
 	size_t leaks, fillings;
-	double bytes_per_step;		     /* bytes of devices */
+	size_t certain;	       /* of the leaks; what fills up is, where it is asked for as a leak */
+	double bytes_per_step; /* bytes of devices */
 	double pinned_per_step;		     /* likewise, of pinned host memory */
 	double of_device[GP_DEVICES];	     /* of bytes_per_step */
 	double steps_until_full[GP_DEVICES]; /* -1: unknown, no leak, or it includes what fills */
@@ -75,12 +76,14 @@ bool gp_leak_has_library(const struct gp_leaks_report *report, enum gp_status *s
 
 /* ---- leaks_verdict.c: the answer in one line ---- */
 
-enum gp_leak_verdict { GP_LEAK_FOUND, GP_LEAK_NONE, GP_LEAK_UNKNOWN };
-extern const char *const gp_leak_verdict_names[]; /* "leak", "none", "unknown" */
+enum gp_leak_verdict { GP_LEAK_FOUND, GP_LEAK_SUSPECTED, GP_LEAK_NONE, GP_LEAK_UNKNOWN };
+extern const char *const gp_leak_verdict_names[]; /* "leak", "suspected", "none", "unknown" */
 struct gp_leak_answer {
 	enum gp_leak_verdict verdict;
 	char s[512]; /* "No leak found before step 48 of 60. A leak that begins ..." */
 };
+/* Something grows for good, for certain or not. */
+bool gp_leak_is_suspected(const struct gp_leak_answer *answer);
 struct gp_leak_answer gp_leak_answer_of(const struct gp_leaks_report *report,
 					const struct gp_leak_total *total);
 

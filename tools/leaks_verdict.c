@@ -10,6 +10,7 @@
 
 const char *const gp_leak_verdict_names[] = {
 	[GP_LEAK_FOUND] = "leak",
+	[GP_LEAK_SUSPECTED] = "suspected",
 	[GP_LEAK_NONE] = "none",
 	[GP_LEAK_UNKNOWN] = "unknown",
 };
@@ -106,6 +107,23 @@ static bool verdict_may_be_activations(const struct gp_leaks_report *r)
 	return r->leaks.leaks > 0;
 }
 
+bool gp_leak_is_suspected(const struct gp_leak_answer *answer)
+{
+	return answer->verdict == GP_LEAK_FOUND || answer->verdict == GP_LEAK_SUSPECTED;
+}
+
+/* Why it is not certain that something leaks; NULL: it is. */
+static const char *verdict_doubt(const struct gp_leaks_report *r, const struct gp_leak_total *total)
+{
+	if (verdict_lacks_events(r->info))
+		return ", but memory events are missing";
+	if (total->certain)
+		return NULL;
+	if (verdict_may_be_activations(r))
+		return ", or activations of one forward pass";
+	return ", or a cache that still fills; a longer run separates them";
+}
+
 struct gp_leak_answer gp_leak_answer_of(const struct gp_leaks_report *r,
 					const struct gp_leak_total *total)
 {
@@ -113,12 +131,10 @@ struct gp_leak_answer gp_leak_answer_of(const struct gp_leaks_report *r,
 	char text[GP_LEAK_DOUBT_MAX];
 	const char *separator = ": ";
 	if (total->leaks) {
-		answer.verdict = GP_LEAK_FOUND;
-		verdict_add(&answer, verdict_lacks_events(r->info) ?
-					     "Leak suspected, but memory events are missing" :
-				     verdict_may_be_activations(r) ?
-					     "Leak suspected, or activations of one forward pass" :
-					     "Leak found");
+		const char *doubt = verdict_doubt(r, total);
+		answer.verdict = doubt ? GP_LEAK_SUSPECTED : GP_LEAK_FOUND;
+		verdict_add(&answer, "Leak %s%s", doubt ? "suspected" : "found",
+			    doubt ? doubt : "");
 		verdict_add_memory(&answer, r, total, &separator);
 		verdict_add_objects(&answer, r, &separator);
 		verdict_add(&answer, ".");
@@ -170,5 +186,8 @@ void gp_leak_cell_put(struct gp_cell *cell, const struct gp_leaks_report *r,
 		gp_cell_put(cell, (double)total->leaks, gp_leak_number(object).s);
 	else
 		gp_cell_put(cell, (double)total->leaks, gp_bytes_text((uint64_t)bytes).s);
-	cell->before = -bytes;
+	/* a leak that was found is named before a suspected one */
+	const bool is_found = gp_leak_answer_of(r, total).verdict == GP_LEAK_FOUND;
+	const int64_t most = INT64_MAX / 2;
+	cell->before = (is_found ? -most : 0) - (bytes < most ? bytes : most);
 }

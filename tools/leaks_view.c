@@ -59,6 +59,7 @@ static void add(const struct gp_leaks_report *r, const struct gp_leak *leak,
 	if (!gp_leak_is_wanted(r, leak, &view))
 		return;
 	out->leaks++;
+	out->certain += gp_leak_is_certain(&r->leaks, leak);
 	if (leak->is_object) {
 		out->pinned_per_step += fmax(leak->bytes_per_step, 0);
 		return;
@@ -75,6 +76,7 @@ struct gp_leak_total gp_leak_total_of(const struct gp_leaks_report *r)
 	for (size_t k = 0; k < all->fillings; k++)
 		add(r, &all->filling[k], &total);
 	const size_t fillings = total.leaks;
+	total.certain = fillings;
 	if (!r->has_fillings)
 		total = (struct gp_leak_total){ 0 };
 	bool has_filling[GP_DEVICES];

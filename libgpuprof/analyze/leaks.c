@@ -431,6 +431,12 @@ void gp_leaks_free(struct gp_leaks *leaks)
 	*leaks = (struct gp_leaks){ 0 };
 }
 
+bool gp_leak_is_certain(const struct gp_leaks *leaks, const struct gp_leak *leak)
+{
+	return leak->is_steady && !leak->may_be_activations && leaks->window_ns == 0 &&
+	       leaks->usable_steps >= GP_GROWTH_STEPS_LEAST;
+}
+
 const char *const gp_leak_by_names[GP_LEAK_BYS] = { "stack", "line", "frame", "owner", "all" };
 
 const char *gp_leak_kind(const struct gp_leak *leak)

@@ -375,8 +375,12 @@ FIGURES = {
         ("diff", DIFF, lambda d: d["sides"][0]["leaks"]),
     ],
     "verdict on leaks, where both judge": [
-        ("leaks", LEAKS, lambda d: {} if d["verdict"] == "unknown" else {None: d["verdict"]}),
+        ("leaks", LEAKS, lambda d: {None: d["verdict"]} if d["verdict"] in ("leak", "none") else {}),
         ("check --max-growth 0", CHECK, verdict_of_check),
+    ],
+    "certain leak": [
+        ("leaks", LEAKS, lambda d: {} if d["verdict"] == "unknown" else {None: d["verdict"] == "leak"}),
+        ("check --max-growth 0", CHECK, lambda d: {None: verdict_of_check(d).get(None) == "leak"}),
     ],
     "suspects": [
         ("leaks", LEAKS, suspects("suspects", "objects")),
