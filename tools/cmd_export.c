@@ -28,7 +28,7 @@ struct export
 	struct gp_export e;
 	struct gp_history history;
 	void *state;
-	uint64_t acts, left_out; /* written; of no known device */
+	uint64_t entries, left_out; /* of the file's traces; of no known device */
 	bool is_out_of_memory;
 };
 
@@ -61,7 +61,6 @@ static bool write_act(void *context, const struct gp_act *act)
 		x->left_out += act->device >= x->e.devices && act->kind != GP_ACT_SNAPSHOT;
 		return true;
 	}
-	x->acts++;
 	x->is_out_of_memory = !x->format->act(x->state, act);
 	return !x->is_out_of_memory;
 }
@@ -105,8 +104,8 @@ static void say_done(const struct export *x, const char *path, const struct time
 	/* a free is two entries, and launches are none: not the events of the recording */
 	gp_complain("wrote '%s': %s trace entries, %s, %.1f bytes each, %.2f s; open it at "
 		    "pytorch.org/memory_viz",
-		    path, gp_count_text(x->acts).s, gp_bytes_text((uint64_t)bytes).s,
-		    x->acts ? (double)bytes / (double)x->acts : 0, s);
+		    path, gp_count_text(x->entries).s, gp_bytes_text((uint64_t)bytes).s,
+		    x->entries ? (double)bytes / (double)x->entries : 0, s);
 }
 
 static enum gp_status export_span(struct export *x)
@@ -117,7 +116,7 @@ static enum gp_status export_span(struct export *x)
 	enum gp_status status = gp_history_visit(&x->history, write_act, x);
 	if (x->is_out_of_memory)
 		status = GP_E_MEMORY;
-	if (!x->format->end(x->state, status == GP_OK))
+	if (!x->format->end(x->state, status == GP_OK, &x->entries))
 		status = GP_E_MEMORY;
 	return status;
 }

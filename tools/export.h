@@ -27,13 +27,13 @@ struct gp_export_format {
 	const char *text;
 	/* What is passed on to the others; NULL: out of memory. */
 	void *(*begin)(const struct gp_export *e);
-	/* False: out of memory, nothing more is told. */
+	/* False: out of memory, no more acts are passed. */
 	bool (*act)(void *state, const struct gp_act *act);
 	/*
-	 * Releases the state. `is_whole`: all acts were told, the rest may be written. False: as
-	 * above.
+	 * Releases the state. `is_whole`: all acts were passed, so the rest may be written;
+	 * *entries is the number of entries in the traces of the file. False: as above.
 	 */
-	bool (*end)(void *state, bool is_whole);
+	bool (*end)(void *state, bool is_whole, uint64_t *entries);
 };
 
 /* Ends with NULL. */

@@ -107,6 +107,7 @@ struct torch {
 	struct gp_pickle_word owner[OWNERS_MAX]; /* texts of our own; the last one: all others */
 	unsigned owners;
 	uint32_t traces, trace[GP_DEVICES];
+	uint64_t entries;    /* of all traces */
 	unsigned open;	     /* the device whose list is written now; NO_DEVICE: none */
 	bool has_categories; /* something lies outside the framework */
 	bool is_out_of_memory;
@@ -229,13 +230,19 @@ static uint64_t size_of(const struct gp_act *act)
 	return act->requested_bytes == GP_BYTES_UNKNOWN ? act->bytes : act->requested_bytes;
 }
 
+static void begin_entry(struct torch *t, unsigned device, enum gp_act_kind kind)
+{
+	open_trace(t, device);
+	t->entries++;
+	gp_pickle_dict(&t->pickle, NULL);
+	put_key(t, ACTION);
+	gp_pickle_word(&t->pickle, &t->action[kind]);
+}
+
 static bool write_act(void *state, const struct gp_act *act)
 {
 	struct torch *t = state;
-	open_trace(t, act->device);
-	gp_pickle_dict(&t->pickle, NULL);
-	put_key(t, ACTION);
-	gp_pickle_word(&t->pickle, &t->action[act->kind]);
+	begin_entry(t, act->device, act->kind);
 	if (act->kind == GP_ACT_OOM)
 		put_number(t, DEVICE_FREE, device_free(t, act));
 	else
@@ -255,9 +262,7 @@ static bool write_act(void *state, const struct gp_act *act)
  */
 static void write_snapshot(struct torch *t, const struct gp_memory_device *d)
 {
-	gp_pickle_dict(&t->pickle, NULL);
-	put_key(t, ACTION);
-	gp_pickle_word(&t->pickle, &t->action[GP_ACT_SNAPSHOT]);
+	begin_entry(t, d->device, GP_ACT_SNAPSHOT);
 	put_number(t, ADDR, 0);
 	put_number(t, SIZE, d->active_bytes);
 	put_number(t, STREAM, 0);
@@ -272,12 +277,9 @@ static void write_snapshot(struct torch *t, const struct gp_memory_device *d)
 static void finish_traces(struct torch *t)
 {
 	const struct gp_memory *m = &t->e->history->memory;
-	for (size_t k = 0; k < m->devices; k++) {
-		if (!gp_export_has(t->e, m->device[k].device))
-			continue;
-		open_trace(t, m->device[k].device);
-		write_snapshot(t, &m->device[k]);
-	}
+	for (size_t k = 0; k < m->devices; k++)
+		if (gp_export_has(t->e, m->device[k].device))
+			write_snapshot(t, &m->device[k]);
 	open_trace(t, NO_DEVICE);
 	put_key(t, DEVICE_TRACES);
 	gp_pickle_again(&t->pickle, t->traces);
@@ -484,7 +486,7 @@ static void *begin(const struct gp_export *e)
 	return t;
 }
 
-static bool end(void *state, bool is_whole)
+static bool end(void *state, bool is_whole, uint64_t *entries)
 {
 	struct torch *t = state;
 	if (is_whole) {
@@ -498,6 +500,7 @@ static bool end(void *state, bool is_whole)
 		gp_pickle_finish(&t->pickle);
 	}
 	bool is_fine = !t->is_out_of_memory;
+	*entries = t->entries;
 	gp_pickled_stacks_close(t->stacks);
 	for (unsigned k = 0; k < t->owners; k++)
 		free((char *)t->owner[k].text);
