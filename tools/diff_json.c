@@ -26,14 +26,10 @@ static void write_side(struct gp_json *json, const struct gp_diff_source *s,
 	gp_json_number(json, "launches", i->launches);
 	gp_json_number(json, "captured_launches", i->captured_launches);
 	gp_json_number(json, "graph_launches", i->graph_launches);
-	if (s->leak.s[0]) {
-		gp_json_object(json, "leaks");
-		gp_json_text(json, "verdict", gp_leak_verdict_names[s->leak.verdict]);
-		gp_json_text(json, "answer", s->leak.s);
-		gp_json_end(json);
-	} else {
+	if (s->leak.s[0])
+		gp_leak_answer_write(json, &s->leak);
+	else
 		gp_json_null(json, "leaks");
-	}
 	gp_json_end(json);
 }
 

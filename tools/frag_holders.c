@@ -4,6 +4,7 @@
  */
 #include "amount.h"
 #include "frag_report.h"
+#include "leaks_report.h"
 #include "report.h"
 #include "use_print.h"
 
@@ -80,15 +81,27 @@ static enum gp_status visit_holders(const struct gp_frag_report *r,
 	return status;
 }
 
+/* One moment has no growth: whether a group grows, the events up to now answer as for `leaks`. */
 enum gp_status gp_frag_holders_print(const struct gp_frag_report *r)
 {
-	return visit_holders(r, print_holders);
+	struct gp_leak_answer leak;
+	enum gp_status status = visit_holders(r, print_holders);
+	if (status == GP_OK)
+		status = gp_leak_answer_build(r->recording, r->info, r->path, &leak);
+	if (status == GP_OK)
+		fprintf(r->out, "so far: %s\n", leak.s);
+	return status;
 }
 
 enum gp_status gp_frag_holders_write(const struct gp_frag_report *r)
 {
+	struct gp_leak_answer leak;
 	gp_json_array(r->json, "holders");
 	enum gp_status status = visit_holders(r, write_holders);
 	gp_json_end(r->json);
+	if (status == GP_OK)
+		status = gp_leak_answer_build(r->recording, r->info, r->path, &leak);
+	if (status == GP_OK)
+		gp_leak_answer_write(r->json, &leak);
 	return status;
 }

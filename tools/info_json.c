@@ -211,10 +211,7 @@ static void write_front(const struct gp_info_report *r)
 	else
 		gp_json_null(json, "first_ns");
 	gp_json_end(json);
-	gp_json_object(json, "leaks");
-	gp_json_text(json, "verdict", gp_leak_verdict_names[f->answer.verdict]);
-	gp_json_text(json, "answer", f->answer.s);
-	gp_json_end(json);
+	gp_leak_answer_write(json, &f->answer);
 	write_steps(r);
 }
 

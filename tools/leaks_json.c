@@ -142,6 +142,14 @@ static void write_live(const struct gp_leaks_report *r, const struct gp_holders 
 	gp_json_end(r->json);
 }
 
+void gp_leak_answer_write(struct gp_json *json, const struct gp_leak_answer *answer)
+{
+	gp_json_object(json, "leaks");
+	gp_json_text(json, "verdict", gp_leak_verdict_names[answer->verdict]);
+	gp_json_text(json, "answer", answer->s);
+	gp_json_end(json);
+}
+
 enum gp_status gp_leaks_write(const struct gp_leaks_report *r)
 {
 	const struct gp_leaks *all = &r->leaks;

@@ -91,6 +91,9 @@ struct gp_leak_answer gp_leak_answer_of(const struct gp_leaks_report *report,
 enum gp_status gp_leak_answer_build(struct gp_recording *recording, const struct gp_info *info,
 				    const char *path, struct gp_leak_answer *out);
 
+/* The object `leaks` of other reports: its verdict and the answer. */
+void gp_leak_answer_write(struct gp_json *json, const struct gp_leak_answer *answer);
+
 /* The same in a table: "128 KiB", "1 stream", "0 B"; "-" where nothing can be said. */
 void gp_leak_cell_put(struct gp_cell *cell, const struct gp_leaks_report *report,
 		      const struct gp_leak_total *total);

@@ -298,7 +298,7 @@ enum gp_status gp_phases_print(const struct gp_phases_report *r)
 	if (r->phases.is_by_frames)
 		print_frames(r);
 	print_notes(r);
-	/* phases are the answer, with stacks or without; only where there are none, a new run helps */
+	/* phases are the answer, with stacks or without: only without phases a new run helps */
 	const bool is_answered = gp_phases_by(r->info) != GP_PHASES_BY_NOTHING;
 	gp_use_next_print(r->out, r->recording, r->info, is_answered ? NULL : "timeline", r->path);
 	return GP_OK;

@@ -148,6 +148,20 @@ def code():
     job.communicate()
 
 
+def growing():
+    """Whether a group grows is in the steps until now."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    steps = "import runpy, sys; sys.path[0] = %r; sys.argv[1:] = ['40']; " \
+            "runpy.run_path(%r); print('waits', flush=True); sys.stdin.readline()"
+    job = start([sys.executable, "-B", "-c", steps % (here, here + "/leak_on_one_gpu.py")])
+    job.stdout.readline()
+    pid = pid_of(job)
+    lines = ask(pid).stdout.splitlines()
+    print(*[re.sub(r"full in .*?\.$", "full in TIME.", line) for line in lines if line.startswith("so far")])
+    print(json.loads(ask(pid, "--json").stdout)["leaks"]["verdict"])
+    job.communicate("\n")
+
+
 def storm():
     """A hundred, five at once, while a thread of the job allocates and frees without a pause."""
     job, bare = (start([sys.executable, "-c", JOB], record) for record in (True, False))
