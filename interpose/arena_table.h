@@ -1,7 +1,7 @@
 /*
  * The arenas of the framework's allocator: a stream and a pool of a device, of which a free block
  * is only handed out again in its own. Numbered from 1 as they are met, each defined once a
- * process. Bounded, never shrinks. Lock-free: one arena is only asked for under the lock of its
+ * process. Bounded, never shrinks. Lock-free: one arena is only looked up under the lock of its
  * device's allocator, different ones by different threads at once.
  */
 #ifndef GP_ARENA_TABLE_H
@@ -21,7 +21,7 @@ struct gp_arena_entry {
 	struct gp_arena_key key;
 	bool is_told;
 };
-/* [0] is nobody's; read by who got the number from here. */
+/* [0] has no arena; read by callers that got the number from here. */
 extern struct gp_arena_entry gp_arenas[GP_ARENAS] __attribute__((visibility("hidden")));
 
 /* 0: there is no room, or nothing is recorded. Outside gp_enter. */

@@ -1,7 +1,7 @@
 /*
  * Captures under way. The count is raised before the driver's begin and lowered after its end, so
- * that it is never too low; it may be too high for a while, which only postpones what we wanted to
- * ask.
+ * that it is never too low; it may be too high for a while, which only postpones a call of the
+ * driver.
  */
 #include "capture.h"
 

@@ -28,7 +28,7 @@ bool gp_calls_begin(void);
 void gp_calls_end(void);
 
 /*
- * Before the driver is asked to begin a capture of `stream`; waits for calls that are inside the
+ * Before the driver is called to begin a capture of `stream`; waits for calls that are inside the
  * gate. After the driver answered to a begin or an end: `result` decides whether the capture goes
  * on.
  */

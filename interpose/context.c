@@ -30,7 +30,7 @@ GP_HANDLE_TABLE(extras, 7, 1); /* references beyond the first */
 static _Atomic uint64_t primaries[GP_DEVICES];
 static _Atomic uint64_t devices_told;
 
-/* What lies below the current context; deeper ones are asked for again. */
+/* What lies below the current context; deeper ones are read again. */
 struct context_stack {
 	uint64_t below[STACK_DEPTH];
 	uint32_t depth;
@@ -110,7 +110,7 @@ static void tell_device(unsigned device)
 	gp_calls_end();
 }
 
-/* True: nothing is left to tell. */
+/* True: no definition is left to record. */
 static bool tell_context(uint64_t context, int byte, unsigned flags)
 {
 	unsigned device = device_of(byte);
@@ -227,7 +227,7 @@ unsigned gp_device_of_stream_slow(uint64_t stream)
 		byte = gp_handle_find(&streams, stream);
 	}
 	if (device_of(byte) == GP_DEVICE_UNKNOWN) {
-		/* a driver that cannot say: the runtime insists on the stream's own device */
+		/* a driver without an answer: the runtime insists on the stream's own device */
 		errno = kept;
 		return gp_device_current();
 	}

@@ -1,7 +1,7 @@
 /*
  * Which device an event belongs to: the thread's current context, followed through the wrapped
  * calls, and the devices of contexts, streams, pools and addresses. Owns those tables and the
- * definitions of devices, contexts and streams. Asks the driver only behind the gate of capture.h,
+ * definitions of devices, contexts and streams. Calls the driver only behind the gate of capture.h,
  * once per object.
  */
 #ifndef GP_CONTEXT_H
@@ -18,7 +18,7 @@ GP_COLD unsigned gp_device_current_slow(void);
 GP_COLD unsigned gp_device_of_stream_slow(uint64_t stream);
 
 /*
- * The device of the calling thread's context; GP_DEVICE_UNKNOWN when nobody can say. May ask the
+ * The device of the calling thread's context; GP_DEVICE_UNKNOWN when it is not known. May call the
  * driver and commit definitions: only while recording, after the job's call succeeded, and with no
  * record reserved.
  */
@@ -31,7 +31,7 @@ GP_HOT unsigned gp_device_current(void)
 	return gp_device_current_slow();
 }
 
-/* The same as far as this thread knows it without asking: before a call. */
+/* The same as far as it is known without a driver call: before a call. */
 GP_HOT unsigned gp_device_known(void)
 {
 	uint32_t known = gp_thread.device_epoch;
@@ -68,7 +68,7 @@ GP_HOT uint64_t gp_stream_of(CUstream stream, bool is_per_thread)
 	return stream == CU_STREAM_LEGACY ? 0 : (uint64_t)stream;
 }
 
-/* ---- what the wrapped calls tell, also while nothing is recorded ---- */
+/* ---- reports of the wrapped calls, also while recording is off ---- */
 
 void gp_context_created(CUcontext context, CUdevice device); /* current from now on */
 void gp_context_known(uint64_t context, unsigned device);    /* context or green context */
@@ -87,7 +87,7 @@ uint64_t gp_primary_of(CUdevice device); /* 0: not known */
 void gp_stream_created(uint64_t stream, unsigned device);
 /* Before the call that destroys it. */
 void gp_stream_ending(uint64_t stream);
-/* The STREAM definition, with what only the creator knows. */
+/* The STREAM definition, with the values that only its creation has. */
 void gp_stream_define(uint64_t stream, unsigned flags, int priority);
 void gp_context_define(uint64_t context, unsigned flags);
 

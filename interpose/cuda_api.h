@@ -37,7 +37,7 @@ enum gp_cuda_call {
 	GP_CUDA_CALLS,
 };
 
-/* wrappers.c: what the doors hand out, indexed by enum gp_cuda_row. */
+/* wrappers.c: what the resolvers return, indexed by enum gp_cuda_row. */
 struct gp_cuda_wrapper {
 	const char *symbol;
 	void *wrapper;

@@ -14,7 +14,7 @@
 
 #if CUDA_VERSION >= 13000
 /*
- * the first half of a row fails where the header knows no such function, the second where it
+ * the first half of a row fails where the header has no such function, the second where it
  * differs
  */
 #define CUDA(symbol, parameters, arguments, hook) CALL(symbol, parameters)

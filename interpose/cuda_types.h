@@ -1,6 +1,6 @@
 /*
- * The driver's types, as far as the table needs them: handles are pointers to structs that nobody
- * defines, enums are ints, structs have the exact layout up to the last field that we read.
+ * The driver's types, as far as the table needs them: handles are pointers to structs without
+ * a definition, enums are ints, structs have the exact layout up to the last field that we read.
  * Builds without CUDA headers; cuda_check.c compares prototypes and cuda_layout.def with
  * the real ones where they are found. Must not be included together with cuda.h.
  */

@@ -5,7 +5,7 @@
 #include "cuda_api.h"
 
 #define PERIOD_NS 100000000u
-/* a device that nobody launches on must not keep others' launches on the slow path */
+/* a device without launches must not keep others' launches on the slow path */
 #define GIVE_UP_NS 1000000000u
 
 _Atomic uint64_t gp_devices_changed GP_HOT_DATA;
@@ -17,7 +17,7 @@ static struct {
 	_Atomic uint64_t limit;	   /* 0: not known */
 } devices[GP_DEVICES];
 
-/* Inside gp_enter; the device's context is current. False: it cannot be asked now. */
+/* Inside gp_enter; the device's context is current. False: it cannot be read now. */
 static bool ask_driver(unsigned device, uint64_t *free_bytes, uint64_t *total_bytes)
 {
 	size_t unused = 0, total = 0;
@@ -114,7 +114,7 @@ void gp_device_memory_ask_oom(unsigned device)
 	uint64_t free_bytes, total_bytes;
 	if (gp_device_current() != device || !ask_driver(device, &free_bytes, &total_bytes))
 		return;
-	/* the lock is this thread's and recursive, should the question want it */
+	/* the lock is this thread's and recursive, should the call take it */
 	learn_limit(device, total_bytes);
 	put_record(device, free_bytes, total_bytes);
 }

@@ -1,6 +1,6 @@
 /*
- * What the driver counts as used on a device, asked now and then: after memory was asked of it or
- * given back, at a quiet moment, at most every 100 ms a device; and when the framework finds no
+ * What the driver counts as used on a device, read now and then: after memory was requested or
+ * returned, at a quiet moment, at most every 100 ms a device; and when the framework finds no
  * memory. With it what the framework may have at most.
  * cuMemGetInfo takes 4 us on an H200.
  */
@@ -10,7 +10,7 @@
 #include "context.h"
 #include "quiet_moment.h"
 
-/* Devices whose memory changed since it was asked for: bits. */
+/* Devices whose memory changed since it was read: bits. */
 extern _Atomic uint64_t gp_devices_changed GP_HOT_DATA __attribute__((visibility("hidden")));
 
 GP_HOT void gp_device_memory_changed(unsigned device)

@@ -1,6 +1,6 @@
 /*
- * The door `dlsym`: asks gp_dlsym_answer(handle, name, return address) and returns its answer, or
- * jumps to the next dlsym with everything as the caller left it. A jump, not a call: glibc finds
+ * The export `dlsym`: calls gp_dlsym_answer(handle, name, return address) and returns its answer,
+ * or jumps to the next dlsym with everything as the caller left it. A jump, not a call: glibc finds
  * the caller of RTLD_NEXT and RTLD_DEFAULT by the return address. Exported under both versions that
  * glibc has for it.
  */

@@ -1,6 +1,6 @@
 /*
- * What the door `dlsym` (dlsym_x86_64.S) asks: NULL lets the call through to the next dlsym as if
- * we were not there, anything else is the answer. Our exports carry a hidden version, so that
+ * The answer for the export `dlsym` (dlsym_x86_64.S): NULL lets the call through to the next dlsym
+ * as if we were not there, anything else is the answer. Our exports have a hidden version, so that
  * look-ups by name pass over them: what the loader finds is what it would find without us, and only
  * that is routed.
  *
@@ -92,6 +92,6 @@ void *gp_dlsym_answer(void *handle, const char *name, const void *caller)
 	gp_find_python();
 	if (handle == RTLD_NEXT || handle == RTLD_DEFAULT)
 		return answer_relative(handle, name, caller);
-	/* NULL: asked once more, for the caller's dlerror */
+	/* NULL: looked up once more, for the caller's dlerror */
 	return route_answer(handle, name, gp_next_dlsym(handle, name));
 }

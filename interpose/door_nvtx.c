@@ -1,8 +1,8 @@
 /*
  * NVTX is header code in each library that uses it: at its first call it opens the object that
  * NVTX_INJECTION64_PATH names and lets it fill its table of functions. A process that inherits the
- * variable without our preload opens us too, long after its start: then we are of no use, and say
- * so.
+ * variable without our preload opens us too, long after its start: then it records
+ * that NVTX is not seen.
  */
 #include "door_nvtx.h"
 
@@ -24,7 +24,7 @@
 EXPORT int InitializeInjectionNvtx2(gp_nvtx_get_table *get);
 EXPORT int InitializeInjectionNvtxExtension(void *module);
 
-/* Whom NVTX talks to instead; "" nobody. */
+/* The tool that NVTX calls instead; "": none. */
 static char taken_by[PATH_MAX];
 
 /* Loaded in front of the C library: a preload. What is opened later lies behind it. */

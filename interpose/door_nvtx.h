@@ -1,4 +1,4 @@
-/* The door through which NVTX finds us: a variable of the environment, and a function. */
+/* How NVTX finds us: a variable of the environment, and a function. */
 #ifndef GP_DOOR_NVTX_H
 #define GP_DOOR_NVTX_H
 
@@ -7,7 +7,7 @@
  * us. Another tool that is named there already stays.
  */
 void gp_nvtx_offer(void);
-/* Tells a recording that begins who has NVTX instead, and the names of things. Inside. */
+/* Records at the begin which tool has NVTX instead, and the names of NVTX. Inside. */
 void gp_nvtx_tell(void);
 
 #endif

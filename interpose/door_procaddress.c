@@ -1,5 +1,5 @@
 /*
- * The driver's resolver, asked first and with exactly the caller's arguments. Its answer is routed
+ * The driver's resolver, called first and with exactly the caller's arguments. Its answer is routed
  * by address, so that no caller gets a function of another ABI. Enters no loader: a caller may hold
  * a lock that a constructor under the loader's lock waits for.
  */
@@ -17,7 +17,7 @@ struct request {
 	bool is_old;
 };
 
-/* The driver's own answer where an interposer gives another: it says whose function that is. */
+/* The driver's own answer where an interposer gives another: it shows whose function that is. */
 static void *ask_driver(const struct request *request)
 {
 	void *found = NULL;

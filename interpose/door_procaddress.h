@@ -1,5 +1,5 @@
-/* The doors `cuGetProcAddress` and `cuGetProcAddress_v2`, also handed out when somebody looks these
- * names up. */
+/* The resolvers `cuGetProcAddress` and `cuGetProcAddress_v2`, also returned when these names are
+ * looked up. */
 #ifndef GP_DOOR_PROCADDRESS_H
 #define GP_DOOR_PROCADDRESS_H
 

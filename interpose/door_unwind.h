@@ -1,7 +1,7 @@
 /*
  * Loading libunwind for the recorder: our own copy beside this object, which no other program's can
  * be mistaken for, else the system's. Privately: what it exports must not become the program's
- * (DESIGN 2.6). Enters the loader: from the constructor or a door, never from a hook.
+ * (DESIGN 2.6). Enters the loader: from the constructor or a resolver, never from a hook.
  */
 #ifndef GP_DOOR_UNWIND_H
 #define GP_DOOR_UNWIND_H

@@ -2,7 +2,7 @@
  * How a function of ours becomes visible as one of the driver's: under the hidden version
  * GPUPROF_DRIVER. The loader gives it to linked references (they name no version and take an
  * object's first one), while dlsym passes over hidden versions. So a look-up by name finds what it
- * would without us, with the right dlerror, and only the doors hand our functions out: a machine
+ * would without us, with the right dlerror, and only the resolvers return our functions: a machine
  * without a driver looks like one.
  */
 #ifndef GP_DRIVER_EXPORT_H

@@ -1,4 +1,4 @@
-/* Which loaded object an address lies in, asked without the loader's lock for loading and without
+/* Which loaded object an address lies in, found without the loader's lock for loading and without
  * dladdr's search. */
 #ifndef GP_ELF_LOOKUP_H
 #define GP_ELF_LOOKUP_H

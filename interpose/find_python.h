@@ -4,8 +4,8 @@
 #define GP_FIND_PYTHON_H
 
 /*
- * Looks for the interpreter where Python stacks are wanted and objects were loaded since the last
- * look. At a door.
+ * Looks for the interpreter where Python stacks are recorded and objects were loaded since the last
+ * look. In a resolver.
  */
 void gp_find_python(void);
 

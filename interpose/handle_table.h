@@ -3,8 +3,8 @@
  * in one cache line. Where a line is full, the table grows by a level four times as large, from
  * mmap, to which its entries are copied; only without memory, or in the last level, an entry may be
  * evicted by another one. It is never changed into it, so a handle that is not found has to be
- * asked for again. A fork at any moment leaves the table usable. No CUDA, no recorder.
- * Rejected: a fixed table. With 16,384 streams one for 8,192 evicted, so each launch asked the
+ * looked up again. A fork at any moment leaves the table usable. No CUDA, no recorder.
+ * Rejected: a fixed table. With 16,384 streams one for 8,192 evicted, so each launch called the
  * driver again and defined the stream without its flags.
  */
 #ifndef GP_HANDLE_TABLE_H

@@ -76,7 +76,7 @@ static unsigned known_device(CUdevice device)
 	return device >= 0 && device < (int)GP_DEVICES ? (unsigned)device : GP_DEVICE_UNKNOWN;
 }
 
-/* False when it lives on, or when nobody may ask. */
+/* False when it lives on, or when the driver cannot be called. */
 static bool is_primary_gone(CUdevice device)
 {
 	unsigned flags = 0;

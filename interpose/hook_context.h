@@ -21,7 +21,7 @@ void gp_hook_primary_released(CUresult result, CUdevice device, bool is_recordin
 void gp_hook_primary_ending(CUdevice device, bool is_recording);
 void gp_hook_primary_ended(CUresult result, CUdevice device);
 
-/* gp_recorder_started: whatever is known has to be told again. Set by the constructor. */
+/* gp_recorder_started: whatever is known has to be recorded again. Set by the constructor. */
 void gp_hooks_started(void);
 
 #endif

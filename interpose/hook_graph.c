@@ -51,7 +51,7 @@ void gp_hook_capture_ended(CUresult result, uint64_t stream, const CUgraph *grap
 
 /*
  * A graph with memory, and what was instantiated from it last; `graph` is 0 in a free place.
- * `unfreed` counts allocations without a free node: once launched, they live until somebody frees
+ * `unfreed` counts allocations without a free node: once launched, they live until a call frees
  * them by address, also when graph and exec are gone (driver 580).
  */
 static struct holder {

@@ -23,7 +23,7 @@ void gp_hook_graph_destroy(CUgraph graph);
 
 /*
  * A node, or with GP_NODE_CLONE a whole graph, was added to `graph`; `address` is a pointer, a
- * kernel or another graph, as the type says.
+ * kernel or another graph, by its type.
  */
 void gp_hook_node(CUresult result, unsigned type, CUgraph graph, CUgraphNode node, uint64_t address,
 		  uint64_t bytes);

@@ -34,13 +34,13 @@ bool gp_kernel_is_named_slow(uint64_t function)
 	uint8_t generation = atomic_load_explicit(&gp_kernel_generation, memory_order_relaxed);
 	if (!gp_handle_has(&kernels, function, generation))
 		return false;
-	/* an entry of an older generation matches nobody, so any of them may be lost */
+	/* an entry of an older generation never matches, so any of them may be lost */
 	atomic_store_explicit(gp_kernel_recent(function), function << 8 | generation,
 			      memory_order_relaxed);
 	return true;
 }
 
-/* Inside the gate. The runtime passes a CUkernel where a CUfunction is asked for. */
+/* Inside the gate. The runtime passes a CUkernel where a CUfunction is expected. */
 static const char *ask_name(uint64_t function)
 {
 	const char *name = NULL;
@@ -83,7 +83,7 @@ void gp_kernel_name_waiting(void)
 		if (function && !gp_kernel_is_named(function))
 			gp_kernel_name(function, GP_DEVICE_UNKNOWN);
 	}
-	/* one that came in meanwhile asks again at its next launch */
+	/* one that came in meanwhile looks again at its next launch */
 	atomic_store(&waiting_count, 0);
 }
 

@@ -28,7 +28,7 @@ void gp_kernel_name_waiting(void);
 /* Functions went away: every name will be recorded again. */
 void gp_kernel_forget(void);
 
-/* What a launch asks for, whichever function it came through. */
+/* The parameters of a launch, whichever function it came through. */
 struct gp_launch_shape {
 	uint64_t function;
 	uint32_t grid_x, grid_y, grid_z;

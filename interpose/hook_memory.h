@@ -1,6 +1,6 @@
 /*
- * What the memory rows do: allocations are recorded after the driver said yes, frees before it is
- * asked. Each function is called by a wrapper that is inside gp_enter(); result is the driver's.
+ * What the memory rows do: allocations are recorded after the driver succeeded, frees before it is
+ * called. Each function is called by a wrapper that is inside gp_enter(); result is the driver's.
  */
 #ifndef GP_HOOK_MEMORY_H
 #define GP_HOOK_MEMORY_H
@@ -23,7 +23,7 @@ struct gp_allocation {
 #define GP_SPACES_OF_CONTEXT                                                    \
 	(1u << GP_SPACE_DEVICE | 1u << GP_SPACE_MANAGED | 1u << GP_SPACE_HOST | \
 	 1u << GP_SPACE_HOST_REGISTER | 1u << GP_SPACE_ARRAY)
-/* spaces of which one event more or less is seen in what the driver says is free */
+/* spaces of which one event more or less is seen in what the driver counts as free */
 #define GP_SPACES_OF_DEVICE (1u << GP_SPACE_DEVICE | 1u << GP_SPACE_ARRAY | 1u << GP_SPACE_PHYSICAL)
 /* spaces that may be held more than once: gp_reference_add */
 #define GP_SPACES_HELD (1u << GP_SPACE_PHYSICAL | 1u << GP_SPACE_IPC | 1u << GP_SPACE_MULTICAST)
@@ -125,14 +125,14 @@ void gp_hook_pool_create(CUresult result, CUmemoryPool pool, const CUmemPoolProp
 void gp_hook_pool_destroy(CUmemoryPool pool, bool is_recording);
 void gp_hook_pool_trim(CUresult result, CUmemoryPool pool, uint64_t keep_bytes, unsigned device);
 
-/* Memory of other processes: how much it is, the driver is asked. */
+/* Memory of other processes: the driver returns how much it is. */
 void gp_hook_import(CUresult result, enum gp_space space, uint64_t address, uint64_t bytes,
 		    uint64_t owner);
 
 /* An owner takes what it owns with it: before the call that ends it. */
 void gp_hook_owner_gone(enum gp_how how, uint64_t owner, unsigned device);
 
-/* Bytes that a descriptor asks for; 0 for none, and for arrays whose memory is mapped later. */
+/* Bytes that a descriptor requests; 0 for none, and for arrays whose memory is mapped later. */
 uint64_t gp_array_bytes(uint64_t width, uint64_t height, uint64_t depth, CUarray_format format,
 			unsigned channels, unsigned flags, unsigned levels);
 

@@ -62,7 +62,7 @@ static const char *const memory_3_names[] = { MEMORY_3, NULL };
 static const char *const oom_names[] = { OOM_LMM, OOM_LLL, NULL };
 
 /*
- * What each device's allocator carried in its last report. Its lock orders the reports of one
+ * The totals of each device's allocator in its last report. Its lock orders the reports of one
  * device.
  */
 struct totals {
@@ -167,8 +167,8 @@ static void say_fact(enum gp_fact key, uint64_t value, unsigned device, const ch
 }
 
 /*
- * A block that is handed out changes the allocator's totals, so a report of +bytes that carries
- * the same totals as the one before tells of a block that was live already (restoring a checkpoint
+ * A block that is handed out changes the allocator's totals, so a report of +bytes that has
+ * the same totals as the one before is of a block that was live already (restoring a checkpoint
  * of a graph's pool does that).
  */
 GP_HOT enum gp_kind kind_of(const struct totals *t, int64_t bytes, uint64_t allocated,
@@ -198,7 +198,7 @@ bool gp_torch_totals(unsigned device, uint64_t *allocated, uint64_t *reserved)
 }
 
 /*
- * What the allocator was told by the environment. The first of the two that is set is read, the
+ * The allocator's settings in the environment. The first of the two that is set is read, the
  * other one is ignored (2.11; up to 2.8 there is only the first).
  */
 GP_COLD static void say_settings(void)

@@ -1,4 +1,4 @@
-/* What hook_torch.c tells others. The hooks themselves are reached by their c10 names only. */
+/* What hook_torch.c gives to others. The hooks themselves are reached by their c10 names only. */
 #ifndef GP_HOOK_TORCH_H
 #define GP_HOOK_TORCH_H
 
@@ -14,7 +14,7 @@
 bool gp_torch_version(char *out, size_t bytes);
 
 /*
- * What the device's allocator carried in its last report, recorded or not; exact under its lock.
+ * The totals of the device's allocator in its last report, recorded or not; exact under its lock.
  * False: there was none.
  */
 bool gp_torch_totals(unsigned device, uint64_t *allocated, uint64_t *reserved);

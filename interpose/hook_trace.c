@@ -107,9 +107,9 @@ GP_HOT void completed(const void *tracker, const struct gp_trace_entry *e)
 }
 
 /*
- * A snapshot's entry names device 0 whatever device it is of: whose copy of our tracker is called
- * tells, if no other device had it there before somebody else attached. One of a single pool says
- * nothing about a device.
+ * A snapshot's entry names device 0 whatever device it is of: the copy of our tracker that is
+ * called shows it, if no other device had it there before another tracker was attached. A snapshot
+ * of a single pool has no device.
  */
 static unsigned device_of_snapshot(const void *tracker, const struct gp_trace_entry *e)
 {
@@ -126,7 +126,7 @@ static unsigned device_of_snapshot(const void *tracker, const struct gp_trace_en
 	return count == 1 ? found : GP_DEVICE_UNKNOWN;
 }
 
-/* A snapshot that we asked for. */
+/* A snapshot that we requested. */
 static void asked(const void *tracker, const struct gp_trace_entry *e)
 {
 	unsigned device = gp_join_snapshot(e->bytes);

@@ -1,14 +1,14 @@
 /*
- * PyTorch, allocator details: what its native allocator tells a trace tracker, under its lock and
- * just before it reports a block (hook_torch.c): the requested size, the stream and pool, whether
- * other streams still use a freed block; and what it does not report at all: segments, completed
- * frees, snapshots. The tracker is attached in the report of the process's first block: the lock of
- * that device's allocator is recursive, and PyTorch takes no device's lock with another's held. One
- * thread does so, once. Where blocks were there before, it waits for a quiet moment. It stays for
- * ever: it records nothing where nothing is recorded.
+ * PyTorch, allocator details: what its native allocator reports to a trace tracker, under its lock
+ * and just before it reports a block (hook_torch.c): the requested size, the stream and pool,
+ * whether other streams still use a freed block; and what it does not report at all: segments,
+ * completed frees, snapshots. The tracker is attached in the report of the process's first block:
+ * the lock of that device's allocator is recursive, and PyTorch takes no device's lock with
+ * another's held. One thread does so, once. Where blocks were there before, it waits for a quiet
+ * moment. It stays for ever: it records nothing where nothing is recorded.
  *
  * Two threads that attached at once waited for each other: one held a device's lock in its report
- * and asked for the others' (victim blocks_storm). A MemPool's own allocator may launch under the
+ * and waited for the others' (victim blocks_storm). A MemPool's own allocator may launch under the
  * lock; that lock is recursive then, and no thread holds one device's lock while it waits for
  * another's.
  */
@@ -36,7 +36,7 @@ struct gp_told {
 extern _Thread_local struct gp_told gp_told
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* Adds what was told to a report's BLOCK_ALLOC, BLOCK_FREE or OOM. */
+/* Adds what was reported to a report's BLOCK_ALLOC, BLOCK_FREE or OOM. */
 GP_HOT void gp_told_join(struct gp_record *r)
 {
 	struct gp_told *told = &gp_told;
@@ -73,7 +73,7 @@ GP_HOT void gp_told_join(struct gp_record *r)
 bool gp_trace_wanted(bool is_first_block);
 /*
  * The thread that attached the tracker with a device's lock held, after the record of that first
- * block: takes over what the allocator knows of it. For no other thread, which could hold another
+ * block: takes over the allocator's data of it. For no other thread, which could hold another
  * device's lock.
  */
 void gp_trace_first_block(void);

@@ -51,8 +51,8 @@ bool gp_walks_begin(uint64_t *signals);
 void gp_walks_end(const uint64_t *signals);
 
 /*
- * libc's dl_iterate_phdr between them; for the doors, which need an answer and so walk all the same
- * after 50 ms. Works before the constructors of other libraries have run.
+ * libc's dl_iterate_phdr between them; for the resolvers, which need an answer and so walk all the
+ * same after 50 ms. Works before the constructors of other libraries have run.
  */
 int gp_mapped_walk(int (*look)(struct dl_phdr_info *, size_t, void *), void *context);
 

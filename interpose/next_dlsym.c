@@ -11,11 +11,11 @@ static void *no_dlsym(void *handle, const char *name)
 }
 
 /*
- * Read from the mapped object: for a preload behind us may carry dlsym under libc's versions, as we
- * do, and one before us may need dlsym for its first malloc, where the loader's own look-ups would
- * call that malloc again. ThreadSanitizer's runtime has functions in front of libc's, which jump to
- * NULL until it has looked the originals up, and its first look-up already comes here. So this path
- * calls no function that a sanitizer intercepts.
+ * Read from the mapped object: for a preload behind us may export dlsym under libc's versions, as
+ * we do, and one before us may need dlsym for its first malloc, where the loader's own look-ups
+ * would call that malloc again. ThreadSanitizer's runtime has functions in front of libc's, which
+ * jump to NULL until it has looked the originals up, and its first look-up already comes here. So
+ * this path calls no function that a sanitizer intercepts.
  */
 void gp_dlsym_find(void)
 {

@@ -35,7 +35,7 @@ GP_HOT uint32_t domain_in(const void *handle)
 
 struct narrow {
 	char text[GP_RANGE_NAME_MAX +
-		  5]; /* longer than what is kept: it is cut there, and says so */
+		  5]; /* longer than what is kept: it is cut there, with a mark */
 	size_t bytes;
 };
 

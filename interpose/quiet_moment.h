@@ -21,7 +21,7 @@ extern _Atomic uint32_t gp_due GP_HOT_DATA __attribute__((visibility("hidden")))
 
 struct gp_quiet_action {
 	enum gp_due what;
-	bool ends_itself; /* `act` says when it is not due any more; else one call is enough */
+	bool ends_itself; /* `act` returns when it is not due any more; else one call is enough */
 	void (*act)(void);
 };
 /* In the order in which they are done; `act` NULL ends them. Set by the constructor. */

@@ -328,7 +328,7 @@ void gp_resolver_pin(void)
 	errno = kept;
 }
 
-/* ---- what the doors ask ---- */
+/* ---- for our dlsym and cuGetProcAddress ---- */
 
 const struct gp_cuda_wrapper *gp_row_of(const void *real)
 {

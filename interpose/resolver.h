@@ -24,7 +24,7 @@ bool gp_resolve_call(const char *symbol, void **real);
 
 /*
  * Keeps the driver loaded, for its addresses are in the table; builds the table anew where another
- * driver is loaded by now. Enters the loader: at the door dlsym, whose caller does so itself.
+ * driver is loaded by now. Enters the loader: in our dlsym, whose caller does so itself.
  */
 void gp_resolver_pin(void);
 
@@ -52,14 +52,14 @@ bool gp_is_behind_us(const void *caller);
 
 /*
  * start.c: the constructor's work, once; earlier when the constructor of a library that the program
- * needs comes to a door or a wrapper before ours ran.
+ * needs comes to a resolver or a wrapper before ours ran.
  */
 void gp_start(void);
 
 /*
- * For the doors: `real` is answered as it is to a request for `name`. Counted when a row has that
- * name: another variant than we know, or another interposer's. The count is recorded when recording
- * begins and whenever it grows after that; look-ups alone never begin a recording.
+ * For the resolvers: `real` is returned as it is to a request for `name`. Counted when a row has
+ * that name: another variant than the table has, or another interposer's. The count is recorded
+ * when recording begins and whenever it grows after that; look-ups alone never begin a recording.
  */
 void gp_miss_check(const char *name, void *real);
 /* Writes the count as FACT ROUTES, if there is any. On a thread that records, depth raised. */

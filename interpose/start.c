@@ -50,8 +50,8 @@ void gp_start(void)
 }
 
 /*
- * Here, and at no door or wrapper, since it loads a library: their callers may hold the lock of the
- * job's malloc, or one that a constructor under the loader's lock waits for.
+ * Here, and in no resolver or wrapper, since it loads a library: their callers may hold the lock of
+ * the job's malloc, or one that a constructor under the loader's lock waits for.
  */
 static void open_native(void)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct gp_symbol_name {
-	char base[96];	  /* what cuGetProcAddress is asked for */
+	char base[96];	  /* the name that cuGetProcAddress gets */
 	int variant;	  /* 1 without "_vN" */
 	const char *twin; /* "_ptsz", "_ptds", or "" */
 };

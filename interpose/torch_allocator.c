@@ -2,7 +2,7 @@
  * Where the native allocator's virtual functions are (torch_allocator.h). CUDAPluggableAllocator
  * overrides all of them and exports both its table and its overrides: the place of an override in
  * that table is the function's place in every allocator's. Each step is checked against the mapped
- * objects; what is not as expected is said and left alone.
+ * objects; what is not as expected is recorded and left alone.
  */
 #include "torch_allocator.h"
 
@@ -47,7 +47,7 @@ struct string {
 };
 typedef void name_function(struct string *out, void *object);
 
-/* Both tables: the exported one tells places, the native one has what is called. */
+/* Both tables: the exported one has the places, the native one has what is called. */
 struct function_tables {
 	void *const *exported;
 	size_t words;
@@ -177,7 +177,7 @@ const char *gp_torch_allocator_find(const char *version, bool is_tried_only,
 	return NULL;
 }
 
-/* What std::function asks of us: 1 where the functor is, 2 copy it, 3 end it. */
+/* The requests of std::function: 1 where the functor is, 2 copy it, 3 end it. */
 static bool manage(void *to, const void *from, int operation)
 {
 	if (operation == 1)

@@ -49,7 +49,7 @@ struct gp_torch_allocator {
 	void *object;
 	uint32_t pool_offset; /* 0: entries have no pool */
 	void (*attach)(void *object, struct gp_trace_function *tracker);
-	double (*fraction)(void *object, int8_t device); /* NULL: cannot be asked */
+	double (*fraction)(void *object, int8_t device); /* NULL: cannot be called */
 	/*
 	 * Older versions take only some of the arguments, which lie in registers and do no harm.
 	 * NULL: there is none, or what it writes is not known for this version.
@@ -60,8 +60,8 @@ struct gp_torch_allocator {
 
 /*
  * NULL when it is there, is the native one, and is of a version whose entries are known; else the
- * reason, a text that holds for ever, and `out` is void. `version` is PyTorch's, "" unknown. Asks
- * the allocator for its name, so outside its locks.
+ * reason, a text that holds for ever, and `out` is void. `version` is PyTorch's, "" unknown. Reads
+ * the allocator's name, so outside its locks.
  */
 const char *gp_torch_allocator_find(const char *version, bool is_tried_only,
 				    struct gp_torch_allocator *out);

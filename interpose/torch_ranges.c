@@ -52,7 +52,7 @@ static void leave_alone(void *context)
 }
 
 static const struct {
-	uintptr_t to_top, type; /* of a class that nobody casts */
+	uintptr_t to_top, type; /* of a class without casts */
 	void (*destroy)(void *), (*destroy_and_delete)(void *);
 } context_class = { 0, 0, leave_alone, leave_alone };
 

@@ -1,7 +1,7 @@
 /*
- * What PyTorch's allocator answers when it is asked for a snapshot, as C sees it (trace_layout.def
- * says which versions are as here), and the judgement whether it is what it looks like. Keeps no
- * state, calls nothing of PyTorch's.
+ * What PyTorch's allocator answers to a request for a snapshot, as C sees it (trace_layout.def
+ * lists the versions that are as here), and the judgement whether it is what it looks like. Keeps
+ * no state, calls nothing of PyTorch's.
  */
 #ifndef GP_TORCH_SNAPSHOT_H
 #define GP_TORCH_SNAPSHOT_H
@@ -55,7 +55,7 @@ struct gp_torch_sums {
 
 /*
  * Whether it holds together: each pointer and count is possible, each segment is tiled by its
- * blocks, what it says of them is their sum, no flag contradicts another. What is no snapshot may
+ * blocks, its totals are their sums, no flag contradicts another. Other memory may
  * be recognised too late, so only for versions that are known.
  */
 bool gp_torch_snapshot_is_sound(const struct gp_torch_snapshot *snapshot, unsigned devices);

@@ -104,7 +104,7 @@ static void record_device(unsigned device)
 		};
 		if ((unsigned)s->device != device)
 			continue;
-		/* tells what the number means, so not inside gp_enter */
+		/* defines what the number means, so not inside gp_enter */
 		uint32_t arena = gp_arena_number(&key);
 		if (!gp_enter())
 			return;
@@ -161,8 +161,8 @@ void gp_join_want(const struct gp_torch_allocator *allocator)
 }
 
 /*
- * The job's operator delete where it is libstdc++'s and nobody stands in front of it; NULL: there
- * is no telling whose memory it is, which then stays.
+ * The job's operator delete where it is libstdc++'s and no other stands in front of it; NULL:
+ * the owner of the memory is not known, so it stays.
  */
 static void (*give_back(void))(void *)
 {
@@ -203,7 +203,7 @@ static const char *ask(struct gp_torch_snapshot *list)
 	return NULL;
 }
 
-/* True: there is nothing more to try, and `why` says why nothing came of it, or NULL. */
+/* True: there is nothing more to try, and `why` is the reason of a failure, or NULL. */
 static bool attempt(void (*give)(void *), const char **why)
 {
 	join.seen = 0;
@@ -237,7 +237,7 @@ void gp_join_try(void)
 	const char *why;
 	if (!atomic_compare_exchange_strong(&gp_join_state, &wanted, GP_JOIN_RUNS))
 		return;
-	/* what it tells meanwhile is recorded as if we had not called */
+	/* what it reports meanwhile is recorded as without our call */
 	uint64_t inside = gp_thread.inside;
 	gp_leave();
 	bool is_over = attempt(give_back(), &why);

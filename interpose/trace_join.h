@@ -1,5 +1,5 @@
 /*
- * What the framework's allocator had before it told us anything (hook_trace.h): it is asked for a
+ * What the framework's allocator had before its first report to us (hook_trace.h): it makes a
  * snapshot of its own, twice, and where nothing changed between the two, the first is recorded
  * while the second is made, under the lock of each device's allocator: so what is recorded holds at
  * its place among the events. The job's snapshots stay what they were: ours are not recorded.
@@ -23,7 +23,7 @@ enum gp_join_state {
 };
 extern _Atomic uint32_t gp_join_state GP_HOT_DATA __attribute__((visibility("hidden")));
 
-/* Before the tracker is attached: the allocator has blocks that it told nobody of. */
+/* Before the tracker is attached: the allocator has blocks that it did not report. */
 void gp_join_want(const struct gp_torch_allocator *allocator);
 
 /* At a quiet moment, outside the allocator's locks. */
@@ -38,8 +38,9 @@ GP_HOT void gp_join_note(unsigned device)
 }
 
 /*
- * Under the lock of a device's allocator, which makes a snapshot that we asked for: the device, as
- * they come in turn; GP_DEVICE_UNKNOWN: there are more than are known. `active_bytes`: as told.
+ * Under the lock of a device's allocator, which makes a snapshot that we requested: the device, as
+ * they come one after the other; GP_DEVICE_UNKNOWN: there are more than are known. `active_bytes`:
+ * as reported.
  */
 unsigned gp_join_snapshot(uint64_t active_bytes);
 

@@ -1,4 +1,4 @@
-/* Asks the driver for the layout of a kernel's parameters, and keeps what it said. */
+/* Gets the layout of a kernel's parameters from the driver, and keeps it. */
 #include "use_layout.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ bool gp_use_layouts_open(void)
 	return true;
 }
 
-/* ---- what the driver says ---- */
+/* ---- what the driver returns ---- */
 
 /* Only whole words count, where pointers can lie: a struct with a pointer is aligned to 8. */
 static bool note(struct gp_use_layout *out, size_t index, size_t offset, size_t bytes)
@@ -59,7 +59,7 @@ static bool ask_function(uint64_t function, struct gp_use_layout *out)
 	return result == CUDA_ERROR_INVALID_VALUE && index < PARAMETERS_MAX;
 }
 
-/* The same of a CUkernel, which the runtime passes where a CUfunction is asked for. */
+/* The same of a CUkernel, which the runtime passes where a CUfunction is expected. */
 static bool ask_kernel(uint64_t function, struct gp_use_layout *out)
 {
 	size_t offset = 0, bytes = 0, index = 0;

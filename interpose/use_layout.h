@@ -1,6 +1,6 @@
 /*
  * Where a kernel's parameters may hold pointers: the words of 8 bytes at offsets that 8 divides, as
- * the driver describes the parameters. Asked for once a kernel, in the slow half and never while a
+ * the driver describes the parameters. Read once a kernel, in the slow half and never while a
  * capture is under way; found by hash afterwards. Fixed size: kernels beyond it are not scanned.
  */
 #ifndef GP_USE_LAYOUT_H
@@ -22,7 +22,7 @@ struct gp_use_piece {
 /* Never changes but for its key: kernels keep their layout when they are named again. */
 struct gp_use_layout {
 	_Atomic uint64_t key; /* function << 8 | generation */
-	uint32_t pieces;      /* GP_LAYOUT_UNKNOWN: the driver does not say */
+	uint32_t pieces;      /* GP_LAYOUT_UNKNOWN: the driver does not return it */
 	uint32_t words;
 	struct gp_use_piece piece[];
 };

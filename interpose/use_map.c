@@ -24,7 +24,7 @@ bool gp_use_map_open(void)
 	return true;
 }
 
-/* Told when it has doubled: what nobody is told must not be many events. */
+/* Recorded when it has doubled: what is not recorded must not be many events. */
 static void tell_beyond(void)
 {
 	uint64_t beyond = atomic_fetch_add(&gp_use_map.beyond, 1) + 1;

@@ -1,8 +1,8 @@
 /*
  * Which addresses lie in memory that the job got from the driver, by granules of 2 MiB: one bit
  * each, in pages that the kernel gives as they are touched. A bit is never taken back: what was
- * freed stays known, and a word that points there is told and resolves to nothing. Lock-free, of
- * fixed size; what does not fit is counted.
+ * freed stays known, and a word that points there is recorded and resolves to no memory. Lock-free,
+ * of fixed size; what does not fit is counted.
  */
 #ifndef GP_USE_MAP_H
 #define GP_USE_MAP_H

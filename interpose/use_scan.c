@@ -79,7 +79,7 @@ static void flush(struct found *f)
 	f->addresses = 0;
 }
 
-/* An address that stands twice among the last ones is told once. */
+/* An address that stands twice among the last ones is recorded once. */
 static void add(struct found *f, uint64_t address)
 {
 	for (unsigned k = 0; k < f->addresses; k++)

@@ -12,7 +12,7 @@
 /* For gp_recorder_started: nothing is scanned before. */
 void gp_uses_restart(void);
 
-/* How a launch says where its parameters are. */
+/* How a launch passes its parameters. */
 struct gp_use_source {
 	const struct gp_use_layout *layout; /* of `parameters` */
 	void *const *parameters;

@@ -1,7 +1,7 @@
 /*
  * The wrappers: each row of cuda_api.def becomes one function that calls the driver exactly once,
- * with exactly the caller's arguments, and returns exactly its result. What is recorded around the
- * call is said by the row's hook, in the vocabulary below. Owns the tables that the doors hand out.
+ * with exactly the caller's arguments, and returns exactly its result. The row's hook states
+ * what is recorded around the call, in the vocabulary below. Owns the tables of the resolvers.
  */
 #include "../libgpuprof/record/scope.h"
 #include "capture.h"
@@ -186,7 +186,7 @@
 			 (uint64_t)(context), (unsigned)gp_context_device((uint64_t)(green))))
 #define GREEN_DESTROY(green) FOLLOW(gp_context_ending((uint64_t)(green)), )
 
-/* what is captured: acted upon only where it was asked for */
+/* what is captured: acted upon only where an option selects it */
 #define PROFILER_START() 0, enter_profiler, , gp_scope_open(GP_SCOPE_BY_PROFILER)
 #define PROFILER_STOP() 0, enter_profiler, gp_scope_close(GP_SCOPE_BY_PROFILER, GP_SCOPE_ANY),
 
@@ -212,7 +212,7 @@ GP_HOT bool is_per_thread_name(const char *symbol, size_t length)
 #define WRAPPER_(symbol, parameters, arguments, is_always, enter, before, after)            \
 	static CUresult wrap_##symbol parameters                                            \
 	{                                                                                   \
-		/* called through an ELF export before any door was */                      \
+		/* called through an ELF export before any resolver was */                  \
 		if (gp_unlikely(!gp_cuda.symbol) &&                                         \
 		    !gp_resolve_call(#symbol, (void **)&gp_cuda.symbol))                    \
 			return CUDA_ERROR_NOT_INITIALIZED;                                  \

@@ -70,7 +70,7 @@ static void apply(struct gp_recorder *r, struct gp_ring_view *view, const struct
 }
 
 /*
- * Did it come after the recording ended? Others than memory events carry the number of the one that
+ * Did it come after the recording ended? Others than memory events have the number of the one that
  * would come next.
  */
 static bool is_left_out(const struct gp_recorder *r, const struct gp_record *record)
@@ -104,8 +104,8 @@ static bool advance(struct gp_recorder *r, struct gp_ring_view *view)
 				return false;
 			}
 			/*
-			 * a lower number was passed over once and comes late: the state knows what
-			 * to do
+			 * a lower number was passed over once and comes late: the state handles
+			 * it
 			 */
 			r->expected += record->order == r->expected;
 		}
@@ -213,7 +213,7 @@ static void flush_due(struct gp_recorder *r, uint32_t rings, bool is_urgent)
 
 /* ---- turns ---- */
 
-/* What was not asked for at the start cannot be had: nobody kept the memory that is used. */
+/* What was off at the start cannot be had: the memory that is used was not kept. */
 static void obey_uses(void)
 {
 	uint32_t want = gp_settings.has_uses && atomic_load(&gp_control->want_uses);
@@ -320,7 +320,7 @@ static bool name_rings(struct gp_recorder *r)
 	return gp_file_put_header(&r->writer);
 }
 
-/* An empty recording helps nobody, nor do rings that nobody will write to. */
+/* An empty recording is of no use, nor are rings that no thread will write to. */
 static bool refuse(struct gp_recorder *r, const char *why, const char *subject, int error)
 {
 	gp_say_refusal(why, subject, error);
@@ -394,7 +394,7 @@ static void finish(struct gp_recorder *r)
 	}
 	bool is_sealed = gp_segment_seal(r);
 	bool is_told = gp_losses_keep(r, true);
-	/* a recording without room for its end: all that the rings held is told as lost */
+	/* a recording without room for its end: all that the rings held counts as lost */
 	if (is_sealed || is_told) {
 		atomic_store(&gp_control->is_sealed, 1);
 		gp_ring_place_close(r);

@@ -33,7 +33,7 @@ void gp_drain_tell(struct gp_recorder *r, struct gp_record *record, const char *
 		return;
 	record->time = gp_clock_now();
 	bool is_memory = gp_event_infos[record->kind].class == GP_CLASS_MEMORY;
-	/* others lie before all that is not yet applied, or where the caller says */
+	/* others lie before all that is not yet applied, or where the caller sets it */
 	if (is_memory)
 		record->order = atomic_fetch_add(&gp_control->next_order, 1);
 	else if (record->order == 0)

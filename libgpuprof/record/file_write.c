@@ -124,7 +124,7 @@ int gp_file_high(int fd)
 	return high;
 }
 
-/* Only beside files is there a free name: `/dev/null.2` is nothing that anybody asked for. */
+/* Only beside files is there a free name: `/dev/null.2` was not requested. */
 static bool is_file(const char *path, uint64_t *made_ns)
 {
 	struct statx st;

@@ -1,7 +1,7 @@
 /*
- * What a job may end of is in the file soon: a thread asks (gp_flush_soon, and waits where a kill
- * would take the rings along), the drain thread answers. Keeps errno on the job's threads. Numbers
- * of events say nothing of what has none of its own, so who asks takes a number for that.
+ * What a job may end of is in the file soon: a thread requests it (gp_flush_soon, and waits where a
+ * kill would take the rings along), the drain thread does it. Keeps errno on the job's threads.
+ * Some events have no number of their own, so the request takes a number for them.
  */
 #include <errno.h>
 
@@ -19,8 +19,9 @@ static uint64_t now_ns(void)
 
 /*
  * Of rings that are private memory, all or late ones, a kill leaves nothing: then the job waits for
- * the file. A framework that is refused asks again within a millisecond and gives up: each of these
- * is waited for, and a flood of refusals, or a slow disk, costs a tenth of the time since at most.
+ * the file. A framework that is refused tries again within a millisecond and gives up: each of
+ * these is waited for, and a flood of refusals, or a slow disk, costs a tenth of the time since at
+ * most.
  */
 static void wait_flushed(uint64_t mine)
 {
@@ -56,8 +57,8 @@ void gp_flush_soon(void)
 /* ---- the drain thread ---- */
 
 /*
- * What was committed before it was asked for is in the heads that are loaded next, and waits for
- * numbers below `flush_until` alone. One flush at a time: those that are asked for meanwhile wait
+ * What was committed before the request is in the heads that are loaded next, and waits for
+ * numbers below `flush_until` alone. One flush at a time: those that are requested meanwhile wait
  * for more numbers, so where some are always in flight it would never end.
  */
 bool gp_flush_begin(struct gp_recorder *r)

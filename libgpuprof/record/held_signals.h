@@ -1,6 +1,6 @@
 /*
  * Signals wait while a thread holds what it must give back: a handler that jumps away would keep it
- * for ever. Those that tell of a fault do not wait: the kernel ends a process that blocks them. Two
+ * for ever. Those of a fault do not wait: the kernel ends a process that blocks them. Two
  * system calls, so for slow halves only. Keeps errno.
  */
 #ifndef GP_HELD_SIGNALS_H

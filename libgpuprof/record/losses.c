@@ -1,5 +1,5 @@
 /*
- * What was lost, told three times: totals in the control page (so that they survive a kill and
+ * What was lost, recorded three times: totals in the control page (so that they survive a kill and
  * `ctl` sees them), LOST records between the events (where it happened), and the same totals in the
  * recording's header, whose place on the disk is taken already when everything else fails.
  */
@@ -15,7 +15,7 @@ void gp_losses_unwritten(struct gp_recorder *r, const struct gp_ring_view *view,
 	for (uint64_t at = tail; at < tail + slots;) {
 		const struct gp_record *record = gp_view_slot(view, at);
 		at += 1u + record->extra;
-		/* what it tells is in the totals, and in the state's */
+		/* its numbers are in the totals, and in the state's */
 		if (record->kind == GP_LOST)
 			continue;
 		unsigned which = gp_loss_of(record->kind), kind = record->kind % GP_KINDS;
@@ -64,10 +64,10 @@ void gp_losses_begin(struct gp_recorder *r)
 }
 
 /*
- * What producers counted since the last turn becomes a LOST record. Called after the heads were
- * loaded and before the merge: a loss that happened before a visible event is told before it. Where
- * it lies between what is not yet applied and what comes next is not known, so `span` covers all of
- * that.
+ * What producers counted since the last round becomes a LOST record. Called after the heads were
+ * loaded and before the merge: a loss that happened before a visible event is recorded before it.
+ * Where it lies between what is not yet applied and what comes next is not known, so `span` covers
+ * all of that.
  */
 void gp_losses_tell(struct gp_recorder *r)
 {
@@ -104,7 +104,7 @@ void gp_losses_tell(struct gp_recorder *r)
 	r->told_to = atomic_load_explicit(&r->views[0].ring->head, memory_order_relaxed);
 }
 
-/* True: the header says something else. */
+/* True: the header has other numbers. */
 static bool sum(const struct gp_recorder *r, struct gp_file_header *h)
 {
 	uint32_t rings = atomic_load(&gp_control->rings);

@@ -4,7 +4,7 @@
  * looks, what is new can have been there since the first of them and nothing else can. Otherwise
  * another library may have come and gone in its place meanwhile: what is new is there since the
  * second look, what is missing was until the first; and even what is there in both may have made
- * room for another meanwhile, so that time is told as one of doubt.
+ * room for another meanwhile, so that time is recorded as one of doubt.
  */
 #include "module_watch.h"
 
@@ -29,9 +29,9 @@ struct module {
 	uint64_t base, end, device, inode;
 	uint64_t since; /* ticks */
 	uint64_t until; /* of a time of doubt, which has no base */
-	uint32_t text;	/* in watch.texts: what the definition says */
+	uint32_t text;	/* in watch.texts: the text of the definition */
 	bool is_seen, is_gone;
-	bool is_new; /* in this look: its time is not known yet, nor is it told */
+	bool is_new; /* in this look: its time is not known yet, nor is it recorded */
 };
 
 /* Mappings of one file that follow each other. */
@@ -49,7 +49,7 @@ struct gp_module_watcher {
 	char maps[MAPS_BYTES];
 	char program[PATH_MAX_KEPT];
 	struct run run;
-	uint64_t looked_ns, looked_ticks; /* when all was last as it is told */
+	uint64_t looked_ns, looked_ticks; /* when all was last as it is recorded */
 	uint32_t doubt;			  /* number of the last time of doubt; 0: none yet */
 	struct gp_native_objects count;	  /* before it */
 };
@@ -70,7 +70,7 @@ uint64_t gp_module_watch_memory(const struct gp_recorder *r)
 	return r->modules ? sizeof *r->modules : 0;
 }
 
-/* ---- what the mapped file says of itself ---- */
+/* ---- what the mapped file has of itself ---- */
 
 static bool peek(int memory, uint64_t at, void *to, size_t bytes)
 {
@@ -125,7 +125,7 @@ static size_t read_build_id(int memory, uint64_t base, unsigned char id[20])
 	return 0;
 }
 
-/* ---- telling ---- */
+/* ---- definitions ---- */
 
 static void tell(struct gp_recorder *r, uint32_t number, uint64_t until)
 {

@@ -70,7 +70,7 @@ GP_HOT bool gp_native_read(struct gp_native_reach *r, uintptr_t at, uint64_t *va
 	return true;
 }
 
-/* A place in words from `low`; one that is no multiple of 8 lies too far. */
+/* A place in words from `low`; one that is not a multiple of 8 lies too far. */
 GP_HOT uintptr_t gp_native_place(uintptr_t at, uintptr_t low)
 {
 	const uintptr_t bytes = at - low;

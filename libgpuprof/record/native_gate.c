@@ -22,7 +22,7 @@ struct gate {
 };
 static struct gate *gate;
 static _Atomic uint32_t overdue;
-/* The forking thread tells its child: written before the fork, read in the child's copy. */
+/* From the forking thread to its child: written before the fork, read in the child's copy. */
 static _Atomic uint32_t is_child_safe;
 
 static uint64_t now_ns(void)
@@ -70,7 +70,7 @@ bool gp_native_gate_open(void)
 	void *pages = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (pages == MAP_FAILED)
 		return false;
-	/* kernels before 4.14 have no wipe: a raw clone's child then is not told apart */
+	/* kernels before 4.14 have no wipe: a raw clone's child then is not detected */
 	madvise(pages, page, MADV_WIPEONFORK);
 	gate = pages;
 	if (pthread_atfork(close_gate, open_gate, open_in_child) != 0) {

@@ -154,11 +154,11 @@ _Static_assert((int)UNW_X86_64_RBP == REGISTER_FRAME && (int)UNW_X86_64_RSP == R
 	       "numbers");
 #endif
 
-/* ---- addresses that are nobody's, and what they hold ---- */
+/* ---- addresses that the job does not use, and what they hold ---- */
 
 /*
  * A region of our own. The word at stack or frame base + offset holds its own address + LEVEL, so a
- * register that comes out tells what was read to make it. Libunwind reads saved registers through
+ * register that comes out shows what was read to make it. Libunwind reads saved registers through
  * read_word, which needs no memory for that, but expressions directly: near the bases the words are
  * really there. Elsewhere each word holds an address of the region of which no rule comes, so that
  * expressions which follow pointers stay inside. Registers that we do not follow point there as
@@ -189,11 +189,11 @@ static bool fill(uint64_t base)
 }
 
 /*
- * The same words all over the region: each piece of it maps the same memory. It is no file of our
- * own, because a job may limit the size of files (RLIMIT_FSIZE), and a memfd counts as one. Where
- * the kernel refuses, the words are zeros: expressions that follow two pointers then end the job.
- * All 32 MiB of addresses count against RLIMIT_MEMLOCK. An expression that reads address 0, or one
- * computed from constants, leaves the region and ends the job; no compiler emits one.
+ * The same words all over the region: each piece of it maps the same memory. It is not a file of
+ * our own, because a job may limit the size of files (RLIMIT_FSIZE), and a memfd counts as one.
+ * Where the kernel refuses, the words are zeros: expressions that follow two pointers then end the
+ * job. All 32 MiB of addresses count against RLIMIT_MEMLOCK. An expression that reads address 0, or
+ * one computed from constants, leaves the region and ends the job; no compiler emits one.
  */
 static void fill_all(void)
 {

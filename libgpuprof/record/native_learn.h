@@ -1,6 +1,6 @@
 /*
  * Learns rules from libunwind (DESIGN 6). libunwind never sees the job's stack:
- * it is asked to step from registers that point into memory of ours in which each word tells its
+ * it steps from registers that point into memory of ours in which each word holds its own
  * address, and the rule is read off the registers that come out. So it needs no check of memory
  * and no pipe; the pipe that it opens is closed.
  */
@@ -40,8 +40,8 @@ extern const volatile uint64_t *gp_native_loads __attribute__((visibility("hidde
 extern _Atomic uint64_t gp_native_loads_seen __attribute__((visibility("hidden")));
 
 /*
- * Forgets all rules if an object was unloaded since it was last asked; if one was loaded, those
- * that say that code has no information. False: the gate is closed, and the rules may be wrong. For
+ * Forgets all rules if an object was unloaded since the last call; if one was loaded, those
+ * of code without information. False: the gate is closed, and the rules may be wrong. For
  * every walk that finds *gp_native_loads changed, and for the drain thread now and then: an unload
  * that no load follows changes no word that a walk looks at.
  */

@@ -11,8 +11,8 @@
  * the next rule is the same, so is the place that it reads next, and that word is compared too. So
  * a hit is what a walk would give, in every frame; there is no guess and no hash to trust. A saved
  * frame pointer that no rule needs is not compared: nothing depends on it. Rules change only when
- * a library is unloaded; then the memo is emptied before it is asked again (native_walk.c): no
- * entry holds any more, whoever still knows its number.
+ * a library is unloaded; then the memo is emptied before it is searched again (native_walk.c): no
+ * entry holds any more, whoever still has its number.
  */
 #ifndef GP_NATIVE_MEMO_H
 #define GP_NATIVE_MEMO_H
@@ -39,10 +39,10 @@ struct gp_native_start {
 };
 
 /*
- * What a look needs stands in front, in the order of need: a job's caches are cold. Row k says that
- * the word stack.pc[k] stands at[k] words above sp: return addresses from row 1 on, then what else
- * the walk depended on, then row 1 again and again, so that rows come in whole groups. Row 0 is the
- * key.
+ * What a look needs stands in front, in the order of need: a job's caches are cold. Row k states
+ * that the word stack.pc[k] stands at[k] words above sp: return addresses from row 1 on, then what
+ * else the walk depended on, then row 1 again and again, so that rows come in whole groups. Row 0
+ * is the key.
  */
 struct gp_native_entry {
 	_Alignas(64) uintptr_t sp;

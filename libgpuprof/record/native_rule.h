@@ -2,7 +2,7 @@
  * How to leave a frame, per return address: where its caller's stack pointer, frame pointer and
  * return address lie. One word a rule, one table for the process, read and written by all threads
  * without a lock: a word is a whole rule or none. What is not in the table is learned by
- * native_learn.c; code of which nothing can be learned has a rule that says so.
+ * native_learn.c; code of which nothing can be learned has a rule of its own.
  *
  * Key: the return address; for code that a signal interrupted, its address + 1.
  */
@@ -15,7 +15,7 @@
 
 enum gp_native_kind {
 	GP_NATIVE_NONE = 1,    /* nothing is known of this code: foreign, or made at run time */
-	GP_NATIVE_OUTERMOST,   /* nobody called it */
+	GP_NATIVE_OUTERMOST,   /* it has no caller */
 	GP_NATIVE_BY_STACK,    /* CFA = stack pointer + cfa */
 	GP_NATIVE_BY_FRAME,    /* CFA = frame pointer + cfa */
 	GP_NATIVE_BY_FRAME_AT, /* CFA = word at frame pointer + cfa; `frame` counts from there */

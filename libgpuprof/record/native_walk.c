@@ -1,6 +1,6 @@
 /*
  * One loop: a rule, the caller's registers, the next rule. What it reads is noted as it goes, so
- * that the memo knows every word that the stack depends on.
+ * that the memo has every word that the stack depends on.
  */
 #include "native_walk.h"
 
@@ -111,7 +111,7 @@ GP_HOT void note(struct walk *w, uintptr_t at, uint64_t value)
 /* The walk depends on the frame pointer from here. */
 GP_HOT void note_frame(struct walk *w)
 {
-	/* no word of this frame's own tells the next walk so */
+	/* no word of this frame's own shows that to the next walk */
 	if (gp_unlikely(w->is_frame_noted || !w->frame_from))
 		w->out->steady_from = w->leaving + 1;
 	if (w->is_frame_noted)

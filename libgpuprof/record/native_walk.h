@@ -1,11 +1,11 @@
 /*
  * The native frames of the calling thread: return addresses, the innermost first, without own
- * frames. By rules that libunwind was asked for once per address (native_learn.h), or along frame
+ * frames. By rules that libunwind gave once per address (native_learn.h), or along frame
  * pointers. No malloc, no lock, no system call, except where code is met for the first time. errno
  * is kept; memory that is not the thread's stack is looked at before it is read; libunwind is
  * entered through a gate that closes when the process forks.
  *
- *	why = gp_native_open(&setup);				// at a door
+ *	why = gp_native_open(&setup);				// in a resolver
  *
  *	struct gp_native_thread *t = gp_native_thread_open(&pieces); // once a thread, mmap
  *	struct gp_native_stack *s = gp_native_stack_now(t, __builtin_frame_address(0));
@@ -29,7 +29,7 @@
 
 enum gp_native_end {
 	GP_NATIVE_WHOLE,     /* to the thread's outermost frame */
-	GP_NATIVE_TRUNCATED, /* deeper than asked for */
+	GP_NATIVE_TRUNCATED, /* deeper than the limit */
 	GP_NATIVE_FOREIGN,   /* ends at code without unwind information */
 	GP_NATIVE_BROKEN,    /* ends where the stack makes no sense or cannot be read */
 };

@@ -1,6 +1,7 @@
 /*
  * The drain thread's own table of descriptors: a job that closes every number cannot reach ours,
- * and ours keep none of its files open. Where no table of its own can be had the recorder knows.
+ * and ours keep none of its files open. Where no table of its own can be had the recorder records
+ * that.
  *
  * Effects that remain. Closing an inherited copy of a file on FUSE or NFS flushes that file, as the
  * end of any child process does; the job does not wait for it. In a shared table a thread of the

@@ -4,7 +4,7 @@
  * That word is the one thing of the interpreter's that we ever write, and it stays so to the
  * process's end.
  *
- * Rejected: a hash of what a code object says (five times the cost, and wrong for nearly all of
+ * Rejected: a hash of a code object's text (five times the cost, and wrong for nearly all of
  * 4,000 functions of one shape), and CPython's version numbers, which restart in each interpreter
  * since 3.13.
  */

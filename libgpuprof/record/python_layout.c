@@ -1,6 +1,6 @@
 /*
  * The choice of a layout from the table. Since 3.13 the interpreter publishes its own offsets:
- * table and interpreter must say the same, so that a build unlike the release is noticed.
+ * table and interpreter must agree, so that a build unlike the release is noticed.
  */
 #include <string.h>
 

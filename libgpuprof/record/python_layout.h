@@ -1,6 +1,6 @@
 /*
  * Which layout the interpreter in this process has, decided once from its version and, where it has
- * them, from the offsets that it publishes. Promises a layout only for builds that the table knows:
+ * them, from the offsets that it publishes. Gives a layout only for builds that the table has:
  * for all others a reason why not.
  */
 #ifndef GP_PYTHON_LAYOUT_H
@@ -41,7 +41,7 @@ struct gp_python_layout {
  * "3.10.13 (main, ..." or "3.11.0rc2 (...". 0 when it is none. */
 uint32_t gp_python_parse_version(const char *text);
 
-/* Fills `layout` and returns NULL, or says why this interpreter is none that we can read. Reads
+/* Fills `layout` and returns NULL, or the reason why this interpreter cannot be read. Reads
  * only what `symbols` points at; call it outside hooks, as Py_GetVersion is the interpreter's. */
 const char *gp_python_layout_find(const struct gp_python_symbols *symbols,
 				  struct gp_python_layout *layout);

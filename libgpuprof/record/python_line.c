@@ -6,7 +6,7 @@
 
 #include "python_line.h"
 
-/* Lines are added modulo 2^32: a damaged table may say anything. */
+/* Lines are added modulo 2^32: a damaged table may have any value. */
 static int32_t moved(int32_t line, int32_t delta)
 {
 	return (int32_t)((uint32_t)line + (uint32_t)delta);
@@ -42,7 +42,7 @@ static int32_t linetable_line(const uint8_t *table, size_t size, int32_t line, i
 	return GP_PYTHON_NO_LINE;
 }
 
-/* Six bits a byte, the lowest first; bit 6 says that more follow. The value's own lowest bit is
+/* Six bits a byte, the lowest first; bit 6 means that more follow. The value's own lowest bit is
  * the sign. Stops at the start of the next entry, which has bit 7. */
 static int32_t signed_varint(const uint8_t *at, const uint8_t *end)
 {

@@ -6,7 +6,7 @@
  * that it reads: of each frame its place, its code object, its instruction, what kind it is and the
  * frame outward of it; of the code object how many have died at its address. Each row holds the
  * words of a frame. By induction from the inside: where the place of a frame is equal, all words
- * of it are compared, so the next frame's place is what the row after it says. So a hit is what a
+ * of it are compared, so the next frame's place is what the row after it has. So a hit is what a
  * walk would give; there is no guess and no hash to trust. Only frames that were reached are read.
  *
  * Deaths are compared frame by frame only after some code object that was met has died. A stack
@@ -46,7 +46,7 @@ struct gp_python_stack {
 	uint16_t follower;	   /* found after this one, the last time; 0: none */
 	uint16_t other;		   /* what that was before: at the end of a loop it is again */
 	uint8_t loops, rows; /* behind the rows stand `loops` addresses, then each row's deaths */
-	uint8_t is_open;     /* deeper than was asked for: what lies beyond the last row is not */
+	uint8_t is_open;     /* deeper than the limit: what lies beyond the last row is not */
 	uint8_t why;
 };
 
@@ -84,7 +84,7 @@ void gp_python_memo_expect(const struct gp_python_memo *memo, unsigned guess);
 
 /*
  * The stack that the calling thread has now; `guess` is the number of the one that is expected, 0
- * where none is. NULL: `reason` says why it has none, or, where it is GP_PYTHON_COMPLETE, that it
+ * where none is. NULL: `reason` is why it has none, or, where it is GP_PYTHON_COMPLETE, that it
  * is to be walked from `start`.
  */
 const struct gp_python_stack *gp_python_memo_find(struct gp_python_memo *memo, unsigned guess,
@@ -101,7 +101,7 @@ bool gp_python_memo_is(struct gp_python_memo *memo, unsigned number, uint32_t co
 
 /* What a walk from `start` gave, and what the caller made of it. */
 struct gp_python_walked {
-	unsigned most; /* frames that were asked for */
+	unsigned most; /* frames that were requested */
 	enum gp_python_reason reason;
 	uint32_t id;
 	uint8_t why;

@@ -73,10 +73,10 @@ static inline void gp_python_switch_off(struct gp_python *python, const char *wh
 
 /*
  * Code objects that have died at an address after they were met there, or at one of those that
- * share its place in the table: while it says the same, the code object that was met there last is
+ * share its place in the table: while it is the same, the code object that was met there last is
  * there. A death is counted before the memory is free, in the thread that then gives it away;
  * whoever runs the next code object there has it from that thread, so sees the count. Exact,
- * whatever code objects say.
+ * whatever code objects hold.
  */
 #define GP_PYTHON_DIED_LOG 16 /* 256 KiB, of which pages appear as they are used */
 extern _Atomic uint32_t gp_python_died[1u << GP_PYTHON_DIED_LOG]
@@ -94,7 +94,7 @@ GP_HOT uint32_t gp_python_deaths(const void *code)
 
 /*
  * The sum of all these, in a word that events read anyway. Raised behind them and likewise before
- * the memory is free: where the sum says the same, so does each.
+ * the memory is free: where the sum is the same, so is each.
  */
 extern _Atomic uint64_t gp_python_died_in_all __attribute__((visibility("hidden")));
 GP_HOT uint64_t gp_python_deaths_in_all(void)
@@ -109,7 +109,7 @@ void gp_python_watch_code(const void *code);
 /* False: something has taken our function out again, and the walk is switched off. */
 bool gp_python_counts_deaths(struct gp_python *python);
 
-/* Copies up to 4096 bytes that may not be there: the kernel is asked before they are read. */
+/* Copies up to 4096 bytes that may not be there: the kernel checks them before they are read. */
 bool gp_python_peek(const void *from, void *to, size_t bytes);
 
 /*
@@ -122,7 +122,7 @@ bool gp_python_prove(struct gp_python *python, const void *thread_state);
 /*
  * Up to 3.11 a thread that has entered a sub-interpreter still has the thread state of the
  * interpreter that it came from; the one that runs is found by the thread's id. `own`: what
- * PyGILState_GetThisThreadState says. Reads through the kernel, as others end meanwhile.
+ * PyGILState_GetThisThreadState returns. Reads through the kernel, as others end meanwhile.
  */
 GP_COLD const void *gp_python_running(const struct gp_python *p, const void *own);
 

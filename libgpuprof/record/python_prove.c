@@ -1,5 +1,5 @@
 /*
- * The self-check: are the fields of the first frames what the layout says they are? It costs some
+ * The self-check: are the fields of the first frames what the layout states? It costs some
  * system calls, in the first walks of a process only.
  */
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
  * Copies a Python str out as UTF-8 without calling the interpreter. Reads only what never changes
- * in a str that somebody holds: length, kind and characters; not the cached UTF-8, which other
+ * in a str that has an owner: length, kind and characters; not the cached UTF-8, which other
  * threads fill.
  */
 #ifndef GP_PYTHON_TEXT_H
@@ -17,9 +17,9 @@ struct gp_python_text {
 };
 
 /*
- * Lone surrogates (file names that are no UTF-8) come out as three bytes each, which strict readers
- * of UTF-8 refuse. What is no str as such (a str of a class of its own, one of an old form) comes
- * out as "?".
+ * Lone surrogates (file names that are not UTF-8) come out as three bytes each, which strict
+ * readers of UTF-8 refuse. An object that is not a plain str (a str of a class of its own, one of
+ * an old form) comes out as "?".
  */
 void gp_python_text_copy(const struct gp_python_layout *layout, const void *text_type,
 			 const void *object, struct gp_python_text *out);

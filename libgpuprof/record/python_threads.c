@@ -1,7 +1,7 @@
 /*
  * Which thread state of the calling thread runs, where there are several interpreters. To 3.11:
  * there PyGILState_GetThisThreadState still gives the thread state that the thread came from. The
- * kernel is asked before each read whether memory is there; memory that another thread unmaps
+ * kernel checks before each read that memory is there; memory that another thread unmaps
  * between both is not covered. Code objects that outlive Py_Finalize keep their memory.
  */
 #include <errno.h>

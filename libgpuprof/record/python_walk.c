@@ -9,7 +9,7 @@
 
 _Atomic(struct gp_python *) gp_python_found GP_HOT_DATA;
 
-/* Each finder fills a slot of its own: nobody waits, and a child forked meanwhile is well. */
+/* Each finder fills a slot of its own: no thread waits, and a child forked meanwhile is well. */
 static struct gp_python slots[SLOTS] GP_HOT_DATA;
 static _Atomic uint32_t slots_used;
 

@@ -4,7 +4,7 @@
  * a change of errno, so that it may be called under any lock of the job. Interpreters that it does
  * not know are left alone, with a reason. One word of theirs is written, see python_deaths.c.
  *
- *	gp_python_find(dlsym_default, NULL);			// at a door
+ *	gp_python_find(dlsym_default, NULL);			// in a resolver
  *
  *	struct gp_python_frame frames[64];			// in a hook
  *	struct gp_python_walk walk;
@@ -14,7 +14,7 @@
  *			gp_python_describe(frames[k].code, &file, &name, &first_line);
  *
  * `code` may be used until the hook returns: the frame holds it. Afterwards another code object may
- * have its address; the identity tells them apart.
+ * have its address; the identity differs.
  */
 #ifndef GP_PYTHON_WALK_H
 #define GP_PYTHON_WALK_H
@@ -50,8 +50,8 @@ struct gp_python_frame {
 	/* Outward of this frame, before the next: so many _PyEval_EvalFrameDefault of which no
 	 * frame is shown, as they have only begun. Nearly always 0. */
 	uint8_t bare_entries;
-	/* Of code objects at this address. While it says the same, the code object is the one that
-	 * gp_python_identity was last asked about. */
+	/* Of code objects at this address. While it is the same, the code object is the one that
+	 * gp_python_identity last got. */
 	uint32_t deaths;
 	/* Of an entry since 3.11: an address inside the C frame of that _PyEval_EvalFrameDefault,
 	 * else NULL. Its name does not find it where a compiler has put its rare parts elsewhere,
@@ -109,7 +109,7 @@ bool gp_python_describe(const void *code, struct gp_python_text *file, struct gp
 int32_t gp_python_line(const void *code, int32_t offset);
 
 /*
- * A number for what a code object says: its text, which the caller has from gp_python_describe, and
+ * A number for the text of a code object, which the caller has from gp_python_describe, and
  * its lines. Those that are made from the same source, one after the other, have the same.
  */
 uint64_t gp_python_print(const void *code, const char *text, size_t text_bytes);

@@ -1,7 +1,7 @@
 /*
- * What somebody else keeps from the beginning of a range to its end, where the end may come on
- * another thread: it says whose range it is. Owned by a thread as a block, one for each range that
- * it may have open; the memory is never given back to the system, so that a handle can be read
+ * What a caller keeps from the beginning of a range to its end, where the end may come on another
+ * thread: it has the thread of the range. Owned by a thread as a block, one for each range that it
+ * may have open; the memory is never given back to the system, so that a handle can be read
  * whatever became of the thread. No lock, no malloc; a thread's first one maps two pages.
  */
 #ifndef GP_RANGE_HANDLE_H
@@ -23,7 +23,7 @@ struct gp_range_handle {
 	/* that nothing else has from its beginning to its end, even; 0: free. Published last */
 	_Atomic uint64_t key;
 	_Atomic uint64_t since; /* when it was pushed, ticks: with the thread, which it is */
-	/* gp_thread.generation << 32 | its thread in the recording; 0: it was not told there */
+	/* gp_thread.generation << 32 | its thread in the recording; 0: it was not recorded there */
 	_Atomic uint64_t owner;
 	_Atomic uint32_t name;
 	_Atomic uint64_t span; /* of what is captured, which it opened; 0: none */

@@ -54,7 +54,7 @@ GP_COLD void gp_range_take_ended(struct gp_range_thread *own, bool is_on)
 		if (e.handle == 0 ||
 		    !(atomic_load(&own->handles->of[e.handle - 1].key) & GP_HANDLE_ENDED))
 			continue;
-		if (own->opener == k + 1) /* who ended it told so */
+		if (own->opener == k + 1) /* the end was recorded */
 			own->opener = 0;
 		gp_range_take_out(own, k);
 		if (is_on)
@@ -71,7 +71,7 @@ GP_COLD void gp_range_take_ended_now(struct gp_range_thread *own)
 		gp_leave();
 }
 
-/* Which thread's a range is, in this recording; 0: it is not told there. */
+/* Which thread's a range is, in this recording; 0: it is not recorded there. */
 uint64_t gp_range_owner_now(void)
 {
 	const struct gp_thread *t = &gp_thread;

@@ -103,7 +103,7 @@ static GP_COLD void keep_frame(struct gp_range_thread *own, struct gp_pushed_ran
 	errno = kept;
 }
 
-/* What the recording says, by which the range is known. */
+/* The number in the recording, by which the range is known. */
 static GP_COLD void begin_at(struct gp_pushed_range *e, struct gp_range_frame *frame, uint64_t time)
 {
 	e->time = time;
@@ -144,7 +144,7 @@ static GP_COLD void let_go(struct gp_range_thread *own, const struct gp_pushed_r
 	atomic_store_explicit(&own->handles->of[k].key, 0, memory_order_relaxed);
 }
 
-/* A push says that it is open before it writes there: see gp_range_push. */
+/* A push marks it as open before it writes there: see gp_range_push. */
 static void vacate(struct gp_pushed_range *place)
 {
 	place->frame = place->handle = 0;
@@ -187,7 +187,7 @@ GP_HOT_TEXT uint32_t gp_range_push(const struct gp_range *range)
 	if (gp_unlikely(gp_thread.ranges && (gp_thread.ranges->frames | gp_thread.ranges->kept)))
 		look_after(gp_thread.ranges);
 	const uint64_t span = gp_unlikely(gp_scope_heeds_ranges()) ? open_span(range) : 0;
-	/* first: what is open by then is told again where recording begins with this event */
+	/* first: what is open by then is recorded again where recording begins with this event */
 	const bool is_on = gp_range_enter();
 	struct gp_range_thread *own = gp_range_own();
 	if (gp_unlikely(!own)) {
@@ -358,7 +358,6 @@ void gp_range_again(void)
 		r->range_again.since = e->time;
 		gp_commit(r);
 	}
-	if (own && gp_range_has_ended(
-			   own)) /* meanwhile: who ended it may not have known that it is told */
+	if (own && gp_range_has_ended(own)) /* meanwhile: its end may not be recorded yet */
 		gp_range_take_ended(own, true);
 }

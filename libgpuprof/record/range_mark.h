@@ -1,7 +1,7 @@
 /*
- * Ranges and marks: what a source (NVTX, PyTorch, its engine, ourselves) says the job is doing. May
+ * Ranges and marks: what a source (NVTX, PyTorch, its engine, ourselves) reports of the job. May
  * be called at any time on any thread of the job, also where nothing is recorded: then only the
- * thread's own stack of open ranges is kept, so that those still open are told when recording
+ * thread's own stack of open ranges is kept, so that those still open are recorded when recording
  * (again) begins. Ranges alone begin no recording. No malloc, no lock; a thread's first range maps
  * two pages.
  */
@@ -12,7 +12,7 @@
 #include "range_name.h"
 
 /*
- * In the stack frame of a function that a range is: zeros before, what says that it lives since.
+ * In the stack frame of a function that a range is: zeros before, the mark that it lives since.
  * So many words that hardly another frame in their place leaves all of them as they are.
  */
 #define GP_FRAME_WORDS 16u

@@ -14,7 +14,7 @@ _Static_assert(GP_RANGE_NAMES < 1u << ID_BITS, "an id fits its bits");
 _Atomic(struct gp_range_names *) gp_range_names GP_HOT_DATA;
 static _Atomic uint64_t refused;
 
-/* Children inherit it: their own names go on behind, and each process tells what it uses. */
+/* Children inherit it: their own names go on behind, and each process defines what it uses. */
 static GP_COLD struct gp_range_names *map_table(void)
 {
 	struct gp_range_names *none = NULL, *fresh = gp_pages_inherited(sizeof *fresh);
@@ -128,7 +128,7 @@ static bool claim(_Atomic uint32_t *used, uint32_t more, uint32_t most, uint32_t
 	return true;
 }
 
-/* An entry that nobody sees yet; 0: no room. What is claimed and not used stays so: a bound. */
+/* An entry that no thread sees yet; 0: no room. What is claimed and not used stays so: a bound. */
 static uint32_t make(struct gp_range_names *n, const struct wanted *w)
 {
 	uint32_t id, text, record, bytes = (uint32_t)w->bytes;
@@ -195,7 +195,7 @@ void gp_range_name_tell(uint32_t id)
 	struct gp_record record = { .kind = GP_RANGE_NAME, .device = GP_DEVICE_UNKNOWN, .aux = id };
 	record.range_name.domain = e->domain;
 	record.range_name.is_cut = e->is_cut;
-	/* told by two threads at once it is told twice */
+	/* defined by two threads at once it is defined twice */
 	if (gp_define(&record, n->text + e->text, e->bytes))
 		atomic_store_explicit(&e->told, generation, memory_order_relaxed);
 }

@@ -1,7 +1,7 @@
 /*
  * Every name of a range or mark once: an id that all threads share. Finding takes no lock and no
  * system call; a new name is copied into memory of a fixed bound. What finds no room has no name,
- * which is counted. A forked child keeps the ids and tells them anew.
+ * which is counted. A forked child keeps the ids and defines them anew.
  */
 #ifndef GP_RANGE_NAME_H
 #define GP_RANGE_NAME_H
@@ -56,7 +56,7 @@ GP_HOT bool gp_range_name_is(const struct gp_range_name *e, const char *text, si
 		       memcmp(text, known, e->bytes) == 0;
 	return strncmp(text, known, e->bytes) == 0 && (text[e->bytes] != '\0') == e->is_cut;
 }
-/* Defines it, and its domain, in the caller's ring: inside, and not told in this process yet. */
+/* Defines it, and its domain, in the caller's ring: inside, and not defined in this process yet. */
 void gp_range_name_tell(uint32_t id);
 /* Ranges and marks of this recording that went without a name; none yet; one more. */
 uint64_t gp_range_names_refused(void);

@@ -78,7 +78,7 @@ GP_HOT uint32_t gp_range_name_get(struct gp_range_thread *own, const struct gp_r
 }
 _Static_assert(GP_RANGE_MEMO == 1u << 8, "the hash's highest byte chooses");
 
-/* The recording says what the name is, or that one is missing. */
+/* The recording has the name, or that one is missing. */
 GP_HOT void gp_range_need_told(uint32_t name, const struct gp_range *range)
 {
 	if (gp_unlikely(name == 0)) {
@@ -125,7 +125,7 @@ GP_COLD void gp_range_heed_pop(struct gp_range_thread *own, uint32_t name, int64
 /* Takes off what ended on other threads. `is_on`: inside. */
 GP_COLD void gp_range_take_ended(struct gp_range_thread *own, bool is_on);
 GP_COLD void gp_range_take_ended_now(struct gp_range_thread *own);
-/* Which thread's a range is, in this recording; 0: it is not told there. */
+/* Which thread's a range is, in this recording; 0: it is not recorded there. */
 uint64_t gp_range_owner_now(void);
 
 GP_HOT bool gp_range_has_ended(const struct gp_range_thread *own)

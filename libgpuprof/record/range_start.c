@@ -114,7 +114,7 @@ GP_HOT_TEXT uint64_t gp_range_start(const struct gp_range *range)
 		gp_unlikely(gp_scope_heeds_ranges()) ? gp_scope_range_begins(range) : 0;
 	const uint32_t name = gp_range_name_get(own, range);
 	if (gp_unlikely(!keep(number, range, name, span)) && span != 0)
-		gp_scope_range_ended(0, span); /* nobody will know when it ends */
+		gp_scope_range_ended(0, span); /* its end will not be known */
 	record(GP_RANGE_START, range, name, number);
 	return number;
 }
@@ -152,7 +152,7 @@ GP_HOT_TEXT void gp_range_end(enum gp_range_source source, uint64_t number)
 		gp_scope_range_ended(ended.name, ended.span);
 }
 
-/* ---- told again ---- */
+/* ---- recorded again ---- */
 
 /* 0: free. One that is just being filled is waited for, a moment. */
 static uint64_t filled(uint32_t at)
@@ -187,7 +187,7 @@ static void tell_one(uint32_t at, uint64_t number)
 		return;
 	gp_range_need_told(name, &(struct gp_range){ .name = name });
 	tell(number, name, source, domain, since);
-	if (atomic_load(&started[at].number) != number) /* its end may have been told before */
+	if (atomic_load(&started[at].number) != number) /* its end may have been recorded before */
 		record_end((enum gp_range_source)source, number);
 }
 

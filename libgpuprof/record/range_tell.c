@@ -1,4 +1,4 @@
-/* What the drain thread says of ranges besides their events. */
+/* What the drain thread records of ranges besides their events. */
 #include "range_mark.h"
 #include "recorder.h"
 

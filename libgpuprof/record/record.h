@@ -43,7 +43,7 @@ struct gp_thread {
 	uint64_t limit;	 /* reserve is fast while head < limit; behind it thread_ring.c looks */
 	uint32_t word;	 /* gp_local->word that this state was made for */
 	uint16_t level;	 /* enum gp_level in force for this thread */
-	uint16_t stacks; /* enum gp_stack_on: which events carry one */
+	uint16_t stacks; /* enum gp_stack_on: which events have one */
 	uint32_t device_epoch;	/* interpose's: see context.h */
 	uint32_t stream_device; /* interpose's: of the last stream looked up */
 	uint64_t stream, stream_epoch;
@@ -103,7 +103,7 @@ GP_HOT uint32_t gp_word_next(uint32_t word, uint32_t level, bool is_outside)
 #define GP_LEAVERS 64u
 struct gp_local {
 	_Atomic uint32_t word;
-	_Atomic uint32_t is_starting; /* somebody starts, or has started, this process's recorder */
+	_Atomic uint32_t is_starting; /* a thread starts, or has started, this process's recorder */
 	_Atomic uint32_t drain;	      /* enum gp_drain_state */
 	_Atomic uint32_t creator;     /* tid of who creates the drain thread */
 	_Atomic uint32_t is_told;     /* gp_recorder_started has been called */
@@ -188,7 +188,7 @@ GP_HOT void gp_expect_order(void)
 	__builtin_prefetch((const void *)at, 1);
 }
 
-/* An event of this thread follows soon: asks for the lines that it writes. */
+/* An event of this thread follows soon: prefetches the lines that it writes. */
 GP_HOT void gp_expect(void)
 {
 	const struct gp_thread *t = &gp_thread;
@@ -199,7 +199,7 @@ GP_HOT void gp_expect(void)
 
 /*
  * For everything but launches. Most of it takes an order number, and a locked instruction begins to
- * fetch its line only when all before it is done: the line is asked for here. (NULL before the
+ * fetch its line only when all before it is done: the line is prefetched here. (NULL before the
  * first event: a prefetch never faults.)
  */
 GP_HOT bool gp_enter(void)
@@ -266,7 +266,7 @@ GP_HOT struct gp_record *gp_reserve_at(enum gp_kind kind, uint64_t time)
 		return gp_reserve_slow(kind, 1);
 	struct gp_record *r = &t->slots[t->head & t->mask];
 	/*
-	 * The drain read this line a round ago, so another core holds it: asked for a few events
+	 * The drain read this line a round ago, so another core holds it: prefetched a few events
 	 * ahead, it is ours by then, and neither the store nor the atomic behind it waits.
 	 */
 	__builtin_prefetch(&t->slots[(t->head + GP_SLOTS_AHEAD) & t->mask], 1);
@@ -295,7 +295,7 @@ GP_HOT uint64_t gp_commit_memory(struct gp_record *r)
 GP_HOT void gp_commit(struct gp_record *r)
 {
 	struct gp_thread *t = &gp_thread;
-	/* where it would lie among the memory events: as of now, nobody waits for it */
+	/* where it would lie among the memory events: as of now, no thread waits for it */
 	r->order = atomic_load_explicit(&gp_control->next_order, memory_order_relaxed);
 	t->head += 1u + r->extra;
 	/* partner: acquire load in load_heads */
@@ -322,7 +322,7 @@ bool gp_thread_end_is_told(void);
  */
 void *gp_pages_inherited(size_t bytes);
 
-/* ---- what interpose/ tells the recorder ---- */
+/* ---- what interpose/ reports to the recorder ---- */
 
 /*
  * Constructor: reads the environment, no thread, no file. `is_on` false: GPUPROF=off or another
@@ -348,7 +348,8 @@ void gp_recorder_end(void);
  */
 extern void (*gp_recorder_started)(void);
 /*
- * Says a thing on stderr at most once (GPUPROF_VERBOSE, or is_important). Signal-safe, keeps errno.
+ * Prints a line on stderr at most once (GPUPROF_VERBOSE, or is_important). Signal-safe, keeps
+ * errno.
  */
 void gp_say(bool is_important, const char *text, const char *subject);
 

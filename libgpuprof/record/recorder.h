@@ -12,7 +12,7 @@
 #include "record.h"
 #include "settings.h"
 
-/* What the drain thread knows of a ring. */
+/* What the drain thread keeps of a ring. */
 struct gp_ring_view {
 	struct gp_ring *ring;
 	struct gp_record *slots[GP_RING_REGIONS]; /* NULL: not there yet */
@@ -81,7 +81,7 @@ struct gp_recorder {
 	struct gp_file_writer writer;
 	struct gp_live *live;
 	struct gp_open_ranges *ranges;
-	uint64_t ranges_unnamed, unnamed_told_ns; /* as told last, and when */
+	uint64_t ranges_unnamed, unnamed_told_ns; /* as recorded last, and when */
 	struct gp_definitions definitions;
 	struct gp_block_scratch *scratch;
 	unsigned char *block; /* one encoded block */
@@ -90,22 +90,22 @@ struct gp_recorder {
 	struct gp_stack_define define; /* entry is NULL: no stacks are taken */
 	uint64_t stacks_tended_ns, cut_told_ns;
 	uint64_t chunk_refused_ns;		   /* of the table of stacks; 0: none was */
-	uint64_t stacks_cut;			   /* as told last */
+	uint64_t stacks_cut;			   /* as recorded last */
 	const char *why_no_python, *why_no_native; /* likewise; NULL: there are frames */
 	struct gp_module_watcher *modules;	   /* NULL: no native frames are taken */
 	uint64_t expected;			   /* the next order number to apply */
 	/* records with this number or a later one are left out; 0: none are */
 	_Atomic uint64_t ends_before;
 	uint64_t told_to;   /* in ring 0: behind the newest LOST */
-	uint64_t unwritten; /* 1 + lowest order of what no file took and no LOST told; 0: none */
+	uint64_t unwritten; /* 1 + lowest order of what no file took and no LOST counts; 0: none */
 	uint64_t missing_since_ns; /* 0: not waiting for a number in flight */
 	uint64_t segment_events;
 	uint64_t sequence;	    /* of blocks with GP_THREAD_NONE */
-	uint32_t snapshots_taken;   /* as asked for when the one under way began */
+	uint32_t snapshots_taken;   /* as requested when the one under way began */
 	uint64_t snapshot_until;    /* the order that it waits for */
 	uint64_t snapshot_since_ns; /* 0: none is under way */
 	bool has_snapshot_mark;
-	uint64_t flushes_taken; /* as wanted when the flush under way, or the last one, began */
+	uint64_t flushes_taken; /* as requested when the flush under way, or the last one, began */
 	uint64_t flush_until;	/* the order that it waits for */
 	bool has_segment;
 	bool has_news;			/* the last turn found new records */
@@ -114,8 +114,8 @@ struct gp_recorder {
 	uint64_t header_ns, retried_ns; /* when the header's losses were looked at; the last try */
 	bool is_walking;		/* a checkpoint is being written in slices */
 	uint32_t first_word;		/* gp_local->word to begin with */
-	bool is_scope_told;		/* a SCOPE of this recording says how it stands */
-	uint64_t scope_since;		/* ticks: no SCOPE says when the open one was opened */
+	bool is_scope_told;		/* a SCOPE of this recording has its state */
+	uint64_t scope_since;		/* ticks: the open one has no SCOPE yet */
 	char name[1024];		/* GPUPROF_OUTPUT expanded, once is_named */
 	_Atomic bool is_named;
 	struct gp_clock_triple start;
@@ -146,10 +146,10 @@ struct gp_recorder {
 	_Atomic uint32_t rings_made;	/* futex: rises when some of these get theirs */
 	_Atomic uint32_t is_ring_asked; /* by one that does not wait */
 	_Atomic uint32_t rings_from;	/* a hint: where to look for a free one */
-	uint64_t rings_swept_ns;	/* when it was last asked whose threads are dead */
+	uint64_t rings_swept_ns;	/* when dead threads were last looked for */
 	_Atomic uint32_t state;		/* enum gp_recorder_state */
 	_Atomic uint32_t is_ending;
-	_Atomic bool is_out_of_rings;	/* the last one that was asked for could not be made */
+	_Atomic bool is_out_of_rings;	/* the last one that was requested could not be made */
 	_Atomic uint64_t lost_early[3]; /* memory, launch, other: before there was a control page */
 	/* last, and not wiped in a forked child: as large as its rings are many */
 	struct gp_ring_view views[GP_RINGS_MAX];
@@ -165,7 +165,7 @@ enum gp_recorder_state {
 
 extern struct gp_recorder gp_recorder __attribute__((visibility("hidden")));
 
-/* The constructor has run, and this process is to be recorded as far as its settings say. */
+/* The constructor has run, and this process is to be recorded as its settings require. */
 extern bool gp_recorder_is_initialised __attribute__((visibility("hidden")));
 
 /* enter.c: called when a thread may record, inside; set by the constructor. */
@@ -189,7 +189,7 @@ bool gp_budget_may_grow(struct gp_recorder *recorder, uint64_t more);
 void gp_budget_tend(struct gp_recorder *recorder);
 
 /* ring_place.c: the shared file. On the drain thread. */
-/* `first_word`: what gp_local->word begins with, asked before others can wish for another one. */
+/* `first_word`: what gp_local->word begins with, read before others can request another one. */
 bool gp_ring_place_open(struct gp_recorder *recorder, uint32_t (*first_word)(struct gp_recorder *));
 /* One more ring, free for a thread to take; false: no room. */
 bool gp_ring_place_add(struct gp_recorder *recorder);
@@ -227,8 +227,8 @@ bool gp_wait_for_turns(bool (*is_done)(void), uint64_t timeout_ns);
 void gp_wait_end(struct gp_recorder *recorder);
 
 /*
- * thread_ring.c: a ring for thread `t`. Without one its events are lost, and counted; it asks again
- * now and then.
+ * thread_ring.c: a ring for thread `t`. Without one its events are lost, and counted; it tries
+ * again now and then.
  */
 void gp_thread_join(struct gp_thread *t, bool may_wait);
 /* A jump, or the thread's end, may have come out of the middle of that. */
@@ -241,7 +241,7 @@ void gp_stacks_tend(struct gp_recorder *recorder);
 /* drain_start.c */
 /* Constructor. `main` is what the drain thread runs. */
 void gp_drain_init(void *(*main)(void *recorder));
-/* This thread creates it and calls us from inside: the job's allocator asks the driver. */
+/* This thread creates it and calls us from inside: the job's allocator calls the driver. */
 bool gp_drain_is_being_born_here(void);
 /* Another thread may create it just now. False: there is none and never will be. */
 bool gp_drain_await_birth(uint64_t timeout_ns);
@@ -260,7 +260,7 @@ void gp_last_thread_leave(void (*end)(void));
 bool gp_job_is_over(void);
 /* Its last act: where it is the last thread of all, exit runs on it. */
 void gp_job_end_here(void);
-/* Sleeps until gp_local->calls is not `seen`, or until gp_job_is_over is to be asked again. */
+/* Sleeps until gp_local->calls is not `seen`, or until gp_job_is_over is to be called again. */
 void gp_job_await_call(uint32_t seen);
 
 /* own_descriptors.c: on the drain thread. */
@@ -279,7 +279,7 @@ void gp_drain_flush(struct gp_recorder *recorder, struct gp_ring_view *view);
 void gp_drain_tell(struct gp_recorder *recorder, struct gp_record *record, const char *text);
 
 /*
- * snapshot.c: what `gpuprof snapshot` asks for. After each merge of `rings` rings. True: another
+ * snapshot.c: what `gpuprof snapshot` requests. After each merge of `rings` rings. True: another
  * turn is due at once.
  */
 bool gp_snapshot_tend(struct gp_recorder *recorder, uint32_t rings);
@@ -366,7 +366,7 @@ bool gp_say_goes_to(const char *path);
  */
 void gp_write_unseen(long (*write)(const char *, size_t), const char *line, size_t length);
 void gp_say_errno(const char *text, const char *subject, int error);
-/* What can be done about what was said just before. */
+/* What can be done about the line printed just before. */
 void gp_say_hint(const char *hint);
 void gp_say_pending(void);
 /* Why nothing is recorded; also to `gpuprof run`. `subject` may be NULL; error 0: no errno. */

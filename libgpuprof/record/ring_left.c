@@ -65,7 +65,7 @@ static bool is_ours(struct left_ring *left)
 	       S_ISREG(st->stx_mode) && st->stx_uid == geteuid() && st->stx_nlink == 1;
 }
 
-/* Nobody else holds the lock: its owner cannot be alive, or it says that this proves nothing. */
+/* No process holds the lock: its owner is dead, or has a flag that this proves nothing. */
 static bool is_dead(const struct gp_control *c, const struct gp_control *own)
 {
 	if (c->is_lock_sure || strncmp(c->boot_id, own->boot_id, sizeof c->boot_id) != 0)

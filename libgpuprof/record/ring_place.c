@@ -137,8 +137,8 @@ static bool open_beside_recording(struct gp_recorder *r)
 }
 
 /*
- * Whoever can take this lock knows that we are dead. The table of descriptors is the drain thread's
- * own (unless is_shared_table), so the job cannot drop the lock by closing a number.
+ * A process that can take this lock finds that we are dead. The table of descriptors is the drain
+ * thread's own (unless is_shared_table), so the job cannot drop the lock by closing a number.
  */
 static void take_lock(struct gp_recorder *r)
 {
@@ -322,7 +322,7 @@ bool gp_ring_place_add_stacks(struct gp_recorder *r)
 
 /*
  * Not a hole in the file, which a full tmpfs answers with SIGBUS, but other memory in the same
- * place: fresh for a ring, of which nobody reads, a copy of a chunk of the table of stacks. The
+ * place: fresh for a ring, which has no reader, a copy of a chunk of the table of stacks. The
  * control page stays as it is.
  */
 static bool replace_part(void *part, uint64_t bytes, bool is_kept)
@@ -346,7 +346,7 @@ static bool replace(const struct gp_ring_view *view)
 		if (view->slots[g])
 			is_replaced &=
 				replace_part(view->slots[g], GP_REGION_SLOTS(g) * 64u, is_stacks);
-	/* the header as well: a thread that is inside a call goes on by what it says */
+	/* the header as well: a thread that is inside a call goes on by its values */
 	return replace_part(view->ring, is_stacks ? GP_RING_HEADER : FIRST_PART, true) &&
 	       is_replaced;
 }

@@ -27,7 +27,7 @@ static uint32_t count_free(const struct gp_recorder *r, bool has_retired)
 
 /*
  * A thread whose key destructors use the driver in all four rounds joins again after our own last
- * one, and nobody tells of its end. The kernel does: no thread of this process has its id.
+ * one, and its end is not reported. The kernel shows it: no thread of this process has its id.
  */
 static void take_back_dead(struct gp_recorder *r)
 {

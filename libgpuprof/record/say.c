@@ -179,7 +179,7 @@ static void say(const char *before, const char *text)
 
 void gp_say(bool is_important, const char *text, const char *subject)
 {
-	/* what is not important is said once a process, by who says it: also in a forked child */
+	/* what is not important is printed once a process, by its caller: also in a forked child */
 	if (is_important ? was_said(text) : !gp_settings.is_verbose)
 		return;
 	int kept = errno;

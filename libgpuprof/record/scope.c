@@ -1,4 +1,4 @@
-/* When the scope opens and closes, and the records that say so. */
+/* When the scope opens and closes, and their records. */
 #include "scope.h"
 
 #include "recorder.h"
@@ -17,7 +17,7 @@ static struct {
 	_Atomic uint64_t opened_ns; /* MONOTONIC_RAW */
 	_Atomic uint64_t ranges;    /* how many ranges have opened it */
 	/*
-	 * Which of these is open and ends with its range; 0: none. Said after the word was
+	 * Which of these is open and ends with its range; 0: none. Set after the word was
 	 * exchanged, and taken away before whatever closes exchanges it: so nobody finds the number
 	 * of a span that is over beside the word of the next one.
 	 */
@@ -115,7 +115,7 @@ bool gp_recorder_is_wanted(void)
 	return gp_recorder_is_initialised && gp_settings.is_on && !gp_scope_is_over();
 }
 
-/* Orders end spans, never the recording: who gives them may want to begin again. */
+/* Orders end spans, never the recording: who gives them may begin again. */
 static bool is_last(void)
 {
 	const struct gp_scope_rule *rule = &gp_settings.scope;
@@ -125,7 +125,7 @@ static bool is_last(void)
 }
 
 /*
- * Nothing is recorded from here on. Who sees the level frees what nobody records, and another
+ * Nothing is recorded from here on. Who sees the level frees what no thread records, and another
  * thread that was in the driver may be given that memory and record it: such events have numbers
  * that are taken later than now, and are left out.
  */
@@ -235,7 +235,7 @@ bool gp_scope_close(enum gp_scope_by by, uint64_t span)
 	if (!change(false, GP_LEVEL_MEMORY, &number))
 		return false;
 	record_change(false, by, number, gp_clock_now());
-	/* told by the drain thread, too; but the job may be killed before that has its next turn */
+	/* recorded by the drain thread, too; but the job may be killed before its next round */
 	const struct gp_record end = end_of_recording(by);
 	if (is_last())
 		gp_define(&end, NULL, 0);
@@ -251,7 +251,7 @@ static void tell(struct gp_recorder *r, bool is_open, enum gp_scope_by by, uint3
 	struct gp_record record = { .kind = GP_SCOPE, .device = GP_DEVICE_UNKNOWN, .aux = is_open };
 	record.scope.number = number;
 	record.scope.by = by;
-	/* of a closing where none told that it is open: since when it was */
+	/* of a closing where no record has that it is open: since when it was */
 	record.scope.since = is_open || !r->is_scope_told ? since : 0;
 	gp_drain_tell(r, &record, NULL);
 	r->is_scope_told = true;
@@ -284,7 +284,7 @@ void gp_scope_tell_end(struct gp_recorder *r)
 	gp_say(false, "the recording ends before the job:", r->writer.path);
 }
 
-/* From or to nothing at all: what happens meanwhile nobody knows. */
+/* From or to nothing at all: what happens meanwhile is not known. */
 static void switch_recording(struct gp_recorder *r, uint32_t word, uint32_t level)
 {
 	const bool was_off = gp_word_level(word) == GP_LEVEL_OFF, is_off = level == GP_LEVEL_OFF;

@@ -1,10 +1,10 @@
 /*
- * Inside or outside of what the user asked to have captured. Outside, memory events go on without
+ * Inside or outside of what the user selected for capture. Outside, memory events go on without
  * stacks and launches are left out, so that what is live is known whenever capturing begins. What
  * ranges say comes on the job's threads, the clock and `gpuprof ctl` on the drain thread; both
  * change gp_local->word, whose exchange decides who was first. A forked child goes on as its parent
- * was. Where the rule says so the recording ends with the last span: then nothing is recorded any
- * more, and children record nothing at all.
+ * was. Where the rule requires it the recording ends with the last span: then nothing is recorded
+ * any more, and children record nothing at all.
  */
 #ifndef GP_SCOPE_H
 #define GP_SCOPE_H
@@ -21,7 +21,7 @@ GP_HOT bool gp_scope_follows(enum gp_scope_from from)
 }
 
 /*
- * What was asked for begins, or ends. Inside, or before the first event of the process; slow half.
+ * What was selected begins, or ends. Inside, or before the first event of the process; slow half.
  * Opened: the number of the span, from 1 on, children count on. 0, or false: it does not count.
  */
 GP_COLD uint64_t gp_scope_open(enum gp_scope_by by);
@@ -42,9 +42,9 @@ GP_COLD bool gp_recorder_is_wanted(void);
 
 /* What gp_local->word begins with in this process. */
 uint32_t gp_scope_begin(struct gp_recorder *recorder);
-/* Says so in the recording, once it can be written. */
+/* Records that, once it can be written. */
 void gp_scope_tell(struct gp_recorder *recorder);
-/* Before it finishes: what is over says what ended it. */
+/* Before it finishes: what is over records what ended it. */
 void gp_scope_tell_end(struct gp_recorder *recorder);
 /* Once a turn: orders of `gpuprof ctl`, and the clock. */
 void gp_scope_tend(struct gp_recorder *recorder);

@@ -17,7 +17,7 @@ static size_t text_of(const struct gp_range *range, const char **text)
 	return gp_range_name_text(range->name, text);
 }
 
-/* Is it the range that was asked for, or one that ends a step? */
+/* Is it the range that was selected, or one that ends a step? */
 static bool is_heeded(const struct gp_range *range)
 {
 	const struct gp_scope_rule *rule = &gp_settings.scope;
@@ -67,7 +67,7 @@ static void close_span(enum gp_scope_by by, uint64_t span)
 	errno = kept;
 }
 
-/* The first that is asked for begins where the one before it ends. */
+/* The first that is selected begins where the one before it ends. */
 static void end_step(void)
 {
 	const struct gp_scope_rule *rule = &gp_settings.scope;

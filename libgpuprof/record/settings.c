@@ -108,7 +108,10 @@ static struct gp_scope_words scope_words(void)
 					option(OPTION_CAPTURE_RANGE_END) };
 }
 
-/* `gpuprof run` says when it started the command; one from another boot, or from now on, lies. */
+/*
+ * `gpuprof run` passes the time at which it started the command; one from another boot, or from now
+ * on, lies.
+ */
 static uint64_t job_start_ns(void)
 {
 	const char *text = getenv("GPUPROF_STARTED");
@@ -193,9 +196,9 @@ static bool is_known(const char *entry, size_t name)
 	return false;
 }
 
-/* ---- what a process that records says of its variables ---- */
+/* ---- what a process that records prints of its variables ---- */
 
-/* Lines, each closed by 0; gp_say knows what it said by its address. */
+/* Lines, each closed by 0; gp_say recognises a printed line by its address. */
 static char flaws[4096];
 static size_t flaws_used;
 

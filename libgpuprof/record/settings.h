@@ -17,13 +17,13 @@ struct gp_settings {
 	bool is_started;
 	bool has_python, has_native; /* which frames stacks have */
 	bool has_frame_pointers;
-	bool has_torch_ranges;	    /* the framework's own ranges are asked for */
-	bool has_allocator_details; /* more is asked of the framework's allocator than it reports */
+	bool has_torch_ranges;	    /* the framework's own ranges are recorded */
+	bool has_allocator_details; /* more is read of the framework's allocator than it reports */
 	bool has_untried_details;   /* also of versions that were not run with them on a GPU */
-	bool are_stacks_asked;	    /* by the user: only then is the terminal told what they lack */
+	bool are_stacks_asked;	    /* by the user: only then the terminal gets what they lack */
 	bool has_uses;		    /* launches are scanned for the memory that they use */
 	bool has_nvtx;		    /* its ranges, marks and names are recorded */
-	uint32_t stacks;	    /* enum gp_stack_on: events that have one; 0: none is wanted */
+	uint32_t stacks;	    /* enum gp_stack_on: events that have one; 0: none */
 	const char *no_stacks;	    /* the option that switched them off; NULL: none did */
 	uint32_t launch_every;	    /* each so many launches of a thread have one; 0: none */
 	uint32_t stack_depth;	    /* frames of each kind at most */
@@ -48,7 +48,7 @@ extern _Atomic uint32_t gp_scope_ended_by __attribute__((visibility("hidden")));
 
 /* In a process that is to be recorded, also notes unknown GPUPROF_* variables and bad values. */
 void gp_settings_read(void);
-/* Says on stderr what was noted. */
+/* Prints what was noted on stderr. */
 void gp_settings_warn(void);
 
 /*
@@ -58,8 +58,8 @@ void gp_settings_warn(void);
 bool gp_environment_find(const char *name, char *value, size_t capacity);
 
 /*
- * Expands the output pattern into an absolute path. False: errno says why (ENAMETOOLONG, or what
- * keeps the working directory from being known). A % that stands for nothing is kept with what
+ * Expands the output pattern into an absolute path. False: errno has the cause (ENAMETOOLONG, or
+ * what keeps the working directory from being known). A % that stands for nothing is kept with what
  * follows it.
  */
 bool gp_output_name(const char *pattern, uint64_t start_unix_ns, char *out, size_t capacity);

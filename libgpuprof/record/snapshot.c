@@ -1,6 +1,6 @@
 /*
- * Answers `gpuprof snapshot`: writes all that happened until it was asked for, and an event that
- * says so, then tells the asker. The job goes on meanwhile. On the drain thread.
+ * Answers `gpuprof snapshot`: writes all that happened until the request, and an event
+ * for it, then answers the command. The job goes on meanwhile. On the drain thread.
  */
 #include "recorder.h"
 

@@ -16,12 +16,12 @@
 
 #include "recorder.h"
 
-/* An entry stands in the line of its parent, or, where that is full, where its fields say. */
+/* An entry stands in the line of its parent, or, where that is full, where its fields point. */
 #define LINE 16u   /* places: a cache line */
 #define PARENTS 8u /* that share a line: on average each has one child */
 #define OWN (LINE / PARENTS)
 #define PROBES_MAX (LINE + 64u)
-#define AHEAD 16u /* entries: their memory is asked for before they are made */
+#define AHEAD 16u /* entries: their memory is requested before they are made */
 #define CHUNK_BYTES (GP_STACK_CHUNK * sizeof(struct gp_stack_entry))
 _Static_assert(GP_STACK_CHUNKS_MAX *GP_STACK_CHUNK <= 1u << GP_STACK_ID_BITS, "ids fit");
 

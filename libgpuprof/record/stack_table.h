@@ -57,7 +57,7 @@ struct gp_stack_native {
 unsigned gp_stack_natives(uint32_t parent, struct gp_stack_native *frame, unsigned frames);
 
 /* Each returns the id of the one entry with these fields, 0 when the table is full. */
-/* `line` is asked for a new frame only: it takes time. */
+/* `line` is called for a new frame only: it takes time. */
 struct gp_stack_python {
 	uint32_t parent, code;
 	int32_t offset;
@@ -69,7 +69,7 @@ uint32_t gp_stack_python(const struct gp_stack_python *frame,
 uint32_t gp_stack_pair(uint32_t native, uint32_t python, enum gp_stack_why why_native,
 		       enum gp_stack_why why_python);
 
-/* `identity`: of what the code object says, lines included. One made anew elsewhere is the same. */
+/* `identity`: of the code object's text, lines included. One made anew elsewhere is the same. */
 uint32_t gp_stack_code_add(uint64_t address, uint64_t identity, uint32_t first_line,
 			   const char *text, uint32_t text_bytes);
 

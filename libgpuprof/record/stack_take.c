@@ -41,7 +41,7 @@ struct known_frame {
 	uint8_t bare_entries;
 };
 
-/* A code object's id in the table, by gp_python_identity: it may say the same as an earlier one. */
+/* A code object's id in the table, by gp_python_identity: it may equal an earlier one. */
 struct known_code {
 	uint64_t identity; /* 0: none */
 	uint32_t id;
@@ -53,7 +53,7 @@ struct chain {
 	enum gp_stack_why why;
 };
 
-/* A thread's own. A forked child keeps it: `generation` says whose ids these are. */
+/* A thread's own. A forked child keeps it: `generation` has the owner of these ids. */
 struct gp_stack_memo {
 	uint32_t generation;
 	uint32_t stack;		     /* id of the last pair; 0: none yet */
@@ -110,7 +110,7 @@ GP_HOT bool is_known(const struct known_frame *k, const struct gp_python_frame *
 
 /*
  * First sight of a code object. 0: no room. Where its likes are made and dropped at each step
- * (exec, generated code) the table would be full of them: one that says the same is the same.
+ * (exec, generated code) the table would be full of them: one with the same text is the same.
  */
 GP_COLD static uint32_t learn_code(const void *code)
 {
@@ -370,7 +370,7 @@ GP_HOT struct gp_native_stack *native_now(struct gp_stack_memo *memo, const void
 	return memo->walker ? gp_native_stack_now(memo->walker, frame_address) : NULL;
 }
 
-/* This native stack was there before, and with it what the guess says besides. */
+/* This native stack was there before, and with it the rest of the guess. */
 GP_HOT bool is_native(const struct gp_stack_guess *guess, const struct gp_native_stack *s)
 {
 	return guess->pair && guess->native == s->number && guess->made == s->made;
@@ -412,7 +412,7 @@ GP_COLD static uint32_t cut(struct gp_stack_memo *memo)
 	return gp_stack_pair(0, 0, GP_WHY_TABLE_FULL, GP_WHY_TABLE_FULL);
 }
 
-/* What repeats knows its pair, wherever the rest of the table lies. */
+/* What repeats has its pair, wherever the rest of the table lies. */
 GP_HOT uint32_t pair_of(struct gp_stack_memo *memo, struct chain native,
 			const struct python *beside, struct gp_native_stack *met)
 {
@@ -469,7 +469,7 @@ GP_HOT void guess_next_time(struct gp_stack_memo *memo, struct gp_stack_guess *g
 			    unsigned number, const struct gp_native_stack *s,
 			    const struct python *python, uint32_t stack)
 {
-	/* as long as no memo knows a stack there is one guess */
+	/* as long as no memo has a stack there is one guess */
 	if (gp_unlikely(!memo->turn.last) && (number || python->number))
 		gp_stack_turn_grow(&memo->turn,
 				   gp_thread_piece(&gp_thread.pieces, GP_STACK_TURN_BYTES, true));

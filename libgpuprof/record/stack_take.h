@@ -16,7 +16,7 @@
  */
 uint32_t gp_stack_take(const void *frame);
 
-/* The same by kind of event; 0 where none was asked for. */
+/* The same by kind of event; 0 where none was requested. */
 GP_HOT uint32_t gp_stack_of_alloc_at(const void *frame) /* failures too */
 {
 	return gp_unlikely(gp_thread.stacks & GP_STACK_ON_ALLOC) ? gp_stack_take(frame) : 0;
@@ -46,7 +46,7 @@ GP_HOT uint32_t gp_stack_of_launch(void)
 
 /*
  * Looks for the interpreter, by its exported names. Costs nothing once it is found or when no
- * stacks are asked for. False: it is still to be found.
+ * stacks are recorded. False: it is still to be found.
  */
 bool gp_stack_find(void *(*lookup)(void *context, const char *name), void *context);
 /* Where the object that has the interpreter's functions is mapped. */
@@ -55,7 +55,7 @@ void gp_stack_found(uintptr_t from, uintptr_t to);
 void gp_stack_native_opened(void);
 /* Native frames cannot be walked: a text that holds for ever. */
 void gp_stack_native_refused(const char *why);
-const char *gp_stack_why_no_native(void); /* NULL: they can, or nobody asked */
+const char *gp_stack_why_no_native(void); /* NULL: they can, or were not requested */
 /* What this thread keeps is given back: when it ends. */
 void gp_stack_thread_close(struct gp_thread *thread);
 /* A signal handler jumped out of our work: what it was about to remember may be half written. */

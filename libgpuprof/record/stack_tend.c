@@ -59,7 +59,7 @@ static void tell_cut(struct gp_recorder *r)
 	tell_number(r, GP_FACT_STACKS_CUT, cut);
 }
 
-/* Frames that were asked for and cannot be had: for the job's terminal and for the reports. */
+/* Frames that were requested and cannot be had: for the job's terminal and for the reports. */
 static void tell_refusal(struct gp_recorder *r, enum gp_fact key, const char *why)
 {
 	bool is_python = key == GP_FACT_NO_PYTHON;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Asks for memory of a cache. False: no room, and nothing is counted. */
+/* Requests memory of a cache. False: no room, and nothing is counted. */
 bool gp_thread_memory_take(uint64_t more);
 /* Counts memory that is needed. */
 void gp_thread_memory_add(uint64_t more);
@@ -35,7 +35,7 @@ void gp_thread_pieces_close(struct gp_thread_pieces *pieces);
 
 /*
  * The drain thread's: bytes that are counted now, and how many may be. Until then all may. What the
- * kernel refused may be asked for again.
+ * kernel refused may be requested again.
  */
 uint64_t gp_thread_memory(void);
 void gp_thread_memory_bound(uint64_t most);

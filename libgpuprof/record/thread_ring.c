@@ -41,14 +41,14 @@ static void use_region(struct gp_thread *t, const struct gp_ring_view *view, uin
 static void join_ring(struct gp_thread *t, struct gp_ring_view *view)
 {
 	struct gp_ring *ring = view->ring;
-	/* ordered by take_ring's exchange: nobody writes them until this thread does */
+	/* ordered by take_ring's exchange: no other thread writes them until this thread does */
 	t->head = t->limit = atomic_load(&ring->head);
 	t->ring_index = (uint16_t)(view - gp_recorder.views);
 	use_region(t, view, atomic_load(&ring->region));
 	atomic_store(&view->is_growth_refused, 0);
 	ring->thread = atomic_fetch_add(&gp_recorder.threads, 1) + 1;
 	atomic_store(&ring->sequence, 0);
-	/* after a vfork it is no thread of the process: then whether it lives cannot be asked */
+	/* after a vfork it is not a thread of the process: its state cannot be read then */
 	const bool is_own = (uint32_t)syscall(SYS_getpid) == gp_control->pid;
 	atomic_store(&ring->tid, is_own ? (uint32_t)syscall(SYS_gettid) : 0);
 	t->ring = ring;
@@ -132,7 +132,7 @@ void gp_thread_wants_no_ring(struct gp_thread *t)
 }
 
 /*
- * A dead thread's ring is taken before a new one is asked for: 10,000 short threads need a few
+ * A dead thread's ring is taken before a new one is made: 10,000 short threads need a few
  * rings. The drain thread makes as many at once as threads wait.
  */
 static bool get_ring(struct gp_thread *t, bool may_wait)
@@ -307,7 +307,7 @@ struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
 					      .kind = (uint16_t)kind };
 	} else {
 		gp_count_lost(kind);
-		/* so that the next event asks again instead of trusting an old limit */
+		/* so that the next event tries again instead of trusting an old limit */
 		t->limit = 0;
 	}
 	errno = kept;

@@ -1,7 +1,7 @@
 /*
  * Runs a function on a stack of the recorder's own: for work that needs more than a thread of the
  * job may have left. A job's stack may be small and lie between other memory of it, without a page
- * that cannot be touched, so that no look at memory tells where it ends.
+ * that cannot be touched, so that no look at memory shows where it ends.
  */
 #ifndef GP_WALKING_STACK_H
 #define GP_WALKING_STACK_H

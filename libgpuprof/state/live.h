@@ -1,7 +1,7 @@
 /*
  * The state of memory: events in order -> live set, three curves a device and one of the host,
  * peaks, self-check. The drain thread keeps one (for checkpoints and figures since the start), the
- * reader replays into one: the same code, so that both say the same. Memory comes from mmap in
+ * reader replays into one: the same code, so that both agree. Memory comes from mmap in
  * chunks, never from malloc. No I/O, no threads.
  */
 #ifndef GP_LIVE_H
@@ -13,9 +13,9 @@
 #include "../format/status.h"
 
 /*
- * A live allocation, mapping, block or handle, as the event that made it said. Some spaces have no
- * stream and keep something else there: RESERVATION the bytes mapped in it, PHYSICAL the number of
- * its mappings, MAPPED the order of the allocation that made its physical memory (handles are
+ * A live allocation, mapping, block or handle, as the event that made it has it. Some spaces have
+ * no stream and keep something else there: RESERVATION the bytes mapped in it, PHYSICAL the number
+ * of its mappings, MAPPED the order of the allocation that made its physical memory (handles are
  * reused while old memory is still mapped); BLOCK and SEGMENT the number of their arena, 0 unknown.
  * BLOCK keeps BLOCK_ALLOC.spare as owner.
  */
@@ -162,7 +162,7 @@ bool gp_live_walk_more(struct gp_live *live, uint64_t entries);
 
 /*
  * The device of what the last applied event, a FREE or UNMAP of the driver's memory, ended: these
- * need not carry it. GP_DEVICE_UNKNOWN: it ended nothing that was known.
+ * need not have it. GP_DEVICE_UNKNOWN: it ended nothing that was known.
  */
 unsigned gp_live_ended_device(const struct gp_live *live, const struct gp_record *last);
 

@@ -1,4 +1,4 @@
-/* Each event goes to the file that knows its kind. */
+/* Each event goes to the file for its kind. */
 #include "live_state.h"
 
 static void add_lost(struct gp_live *live, const struct gp_record *r)
@@ -12,7 +12,7 @@ static void add_lost(struct gp_live *live, const struct gp_record *r)
 		gp_framework_gap(live, r->order + r->aux);
 }
 
-/* One that a newer change overtook says nothing any more. */
+/* One that a newer change overtook is void. */
 static void apply_scope(struct gp_live *live, const struct gp_record *r)
 {
 	uint64_t *since = &live->count[GP_COUNT_SCOPE_SINCE];
@@ -43,7 +43,7 @@ static void note_used(struct gp_live *live, const struct gp_record *r)
 	};
 }
 
-/* The driver counts when it refuses, too; of the framework's limit that says nothing. */
+/* The driver counts when it refuses, too; of the framework's limit that proves nothing. */
 static void note_refused(struct gp_live *live, const struct gp_record *r)
 {
 	struct gp_live_device *d = &gp_live_device_of(live, r->device)->figures;

@@ -1,6 +1,6 @@
 /*
  * Blocks of the framework's caching allocator: which driver allocations are its segments, and the
- * comparison of our own totals with those that each event carries.
+ * comparison of our own totals with those that each event has.
  */
 #include "live_state.h"
 

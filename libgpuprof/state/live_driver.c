@@ -1,5 +1,6 @@
 /*
- * Memory asked of the driver: allocations, frees and their failures, VMM mappings, owners that end.
+ * Memory requested from the driver: allocations, frees and their failures, VMM mappings, owners
+ * that end.
  */
 #include "live_state.h"
 
@@ -133,7 +134,9 @@ static void expect_unknown(struct gp_live *live)
 			live->device[i].is_rebasing = true;
 }
 
-/* The memory lives on in its mappings. One order twice: no driver's, but a recording may say so. */
+/*
+ * The memory lives on in its mappings. One order twice: no driver's, but a recording may have it.
+ */
 static void release_handle(struct gp_live *live, uint32_t slot)
 {
 	uint64_t order = gp_live_at(live, slot)->order;
@@ -318,7 +321,7 @@ static void undo(struct gp_live *live, const struct gp_record *r, uint64_t order
 	struct gp_past_orphan orphan;
 	if (!is_known && gp_past_take_refused(&live->past, order, &orphan)) {
 		/*
-		 * the program freed what was not its own, the driver said no: no fault of the
+		 * the program freed what was not its own, the driver refused: no fault of the
 		 * recording
 		 */
 		if (orphan.is_anomaly && live->count[GP_COUNT_ANOMALIES] > 0)

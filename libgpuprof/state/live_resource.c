@@ -1,5 +1,5 @@
 /*
- * Objects of the driver: entries without bytes, so that a checkpoint says who made those that live
+ * Objects of the driver: entries without bytes, so that a checkpoint has who made those that live
  * and when. What is not certain is left out: there may be more of them, never fewer.
  */
 #include "live_state.h"
@@ -24,7 +24,7 @@ enum gp_status gp_resource_made(struct gp_live *live, const struct gp_record *r)
 	return gp_live_add(live, &entry) == 0 ? GP_E_MEMORY : GP_OK;
 }
 
-/* Some are made by calls that nobody sees: that is no anomaly. */
+/* Some are made by calls that are not seen: that is not an anomaly. */
 void gp_resource_gone(struct gp_live *live, const struct gp_record *r)
 {
 	uint32_t slot = gp_table_find(&live->table, GP_FAMILY_RESOURCE, r->resource_gone.handle);

@@ -1,5 +1,5 @@
 /*
- * Segments of the framework's allocator, as it tells them itself: allocated as a whole, or mapped
+ * Segments of the framework's allocator, as it reports them itself: allocated as a whole, or mapped
  * into a reservation piece by piece. They stand beside the driver's memory and move no curve.
  */
 #include "live_state.h"
@@ -28,7 +28,7 @@ static uint32_t find_told(const struct gp_live *live, uint64_t address)
 				address);
 }
 
-/* It was made of the driver's memory when its first block came, before it was told itself. */
+/* It was made of the driver's memory when its first block came, before it was reported itself. */
 static bool is_derived(const struct gp_live *live, const struct gp_live_entry *e)
 {
 	uint32_t slot =

@@ -56,7 +56,7 @@ struct gp_live {
 };
 
 #define GP_SPACE_BIT(space) (1u << (space))
-/* Spaces whose entries are ranges of addresses that somebody looks into. */
+/* Spaces whose entries are ranges of addresses that are looked into. */
 #define GP_SPACES_RANGE                                                              \
 	(GP_SPACE_BIT(GP_SPACE_DEVICE) | GP_SPACE_BIT(GP_SPACE_ASYNC) |              \
 	 GP_SPACE_BIT(GP_SPACE_MANAGED) | GP_SPACE_BIT(GP_SPACE_HOST) |              \

@@ -216,7 +216,7 @@ static void load_orphan(struct gp_live *live, const struct gp_record *r)
 	gp_past_add_orphan(&live->past, &orphan);
 }
 
-/* Where no peak was carried, that of the checkpoint is the least that it was. */
+/* Where no peak was recorded, that of the checkpoint is the least that it was. */
 static void load_pinned(struct gp_live_host *host, const struct gp_live_entry *entry)
 {
 	struct gp_curve_state *c = &host->pinned;

@@ -28,7 +28,7 @@ struct gp_open_ranges {
 	} early[EARLY];
 	size_t bytes;
 	struct gp_range_stack *stack;
-	struct gp_looks looks; /* at started ones that were not told again */
+	struct gp_looks looks; /* at started ones that were not recorded again */
 	struct gp_started_ranges started;
 	uint32_t index[]; /* open addressing: 1 + stack; at most half full */
 };
@@ -187,7 +187,7 @@ static void drop_gone(struct gp_range_stack *s, uint32_t depth)
 	s->depth = to;
 }
 
-/* As many lie there as the thread says: what is missing was lost, what is too much has ended. */
+/* As many lie there as the thread has: what is missing was lost, what is too much has ended. */
 static void settle(struct gp_open_ranges *r, struct gp_range_stack *s, uint32_t depth,
 		   const struct gp_record *by)
 {
@@ -204,7 +204,7 @@ static void settle(struct gp_open_ranges *r, struct gp_range_stack *s, uint32_t 
 
 /* ---- ends on other threads ---- */
 
-/* It has ended; its thread counts it among those that are open until it says otherwise. */
+/* It has ended; its thread counts it among those that are open until it reports otherwise. */
 static void end_in_place(struct gp_open_ranges *r, struct gp_open_range *range,
 			 const struct gp_record *by)
 {
@@ -217,8 +217,8 @@ static void end_in_place(struct gp_open_ranges *r, struct gp_open_range *range,
 }
 
 /*
- * Threads are drained one after the other, and tell again what is open when they come to it: an end
- * may be seen before the beginning.
+ * Threads are drained one after the other, and record again what is open when they come to it: an
+ * end may be seen before the beginning.
  */
 static void keep_early(struct gp_open_ranges *r, uint32_t thread, uint64_t since)
 {
@@ -336,7 +336,7 @@ void gp_open_ranges_forget(struct gp_open_ranges *r, uint32_t thread)
 
 static void start(struct gp_open_ranges *r, const struct gp_open_range *range)
 {
-	/* told again before it was told */
+	/* recorded again before it was recorded */
 	if (r->has_told && gp_started_find(&r->started, range->number, range->source) != NULL)
 		return;
 	struct gp_open_range *e = gp_started_add(&r->started, range);
@@ -367,8 +367,8 @@ static void end(struct gp_open_ranges *r, const struct gp_record *record)
 }
 
 /*
- * All that are open have been told: what was open before that, and was not, has ended. Those that
- * began since then are looked at as well, and pay for it with no event of their own.
+ * All that are open have been recorded: what was open before that, and was not, has ended. Those
+ * that began since then are looked at as well, and pay for it with no event of their own.
  */
 static void end_untold(struct gp_open_ranges *r, const struct gp_record *record)
 {
@@ -439,7 +439,7 @@ static void apply_to_stack(struct gp_open_ranges *r, uint32_t thread,
 			   const struct gp_record *record)
 {
 	bool is_pop = record->kind == GP_RANGE_POP;
-	/* the bound holds for writers: a record that says more is not one of theirs */
+	/* the bound holds for writers: a record with more is not one of theirs */
 	bool is_sound = record->range_push.depth < GP_RANGES_DEEP;
 	struct gp_range_stack *s = is_sound ? stack_of(r, thread) : NULL;
 	if (s == NULL) {

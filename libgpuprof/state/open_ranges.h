@@ -1,7 +1,7 @@
 /*
  * Which ranges are open: the stack of each thread, and those that were started and may end on
  * another one. The drain thread keeps one for checkpoints, a reader replays into one: the same
- * code. Bounded, memory from mmap only, no I/O, no threads. Each event says how deep it stands, so
+ * code. Bounded, memory from mmap only, no I/O, no threads. Each event has its depth, so
  * that events that are missing cost the ranges they were about and none that follow.
  */
 #ifndef GP_OPEN_RANGES_H
@@ -30,10 +30,12 @@ struct gp_range_stack {
 	struct gp_open_range range[GP_RANGES_DEEP];
 };
 
-/* How it ended: as its thread said, or unseen, by the moment at which it was no longer there. */
+/*
+ * How it ended: as its thread recorded, or unseen, by the moment at which it was no longer there.
+ */
 enum gp_range_end { GP_RANGE_ENDED, GP_RANGE_UNSEEN };
 
-/* Who wants to know. `stack`: with the range on top, or of which it is gone; NULL: started ones. */
+/* The observer. `stack`: with the range on top, or of which it is gone; NULL: started ones. */
 struct gp_range_watch {
 	void (*opened)(void *context, struct gp_open_range *range,
 		       const struct gp_range_stack *stack);
@@ -56,7 +58,7 @@ void gp_open_ranges_close(struct gp_open_ranges *ranges);
 uint64_t gp_open_ranges_memory(const struct gp_open_ranges *ranges);
 /* None is open. The watcher is kept and hears nothing. */
 void gp_open_ranges_clear(struct gp_open_ranges *ranges);
-/* `watch` lives as long; NULL: nobody watches. */
+/* `watch` lives as long; NULL: no observer. */
 void gp_open_ranges_watch(struct gp_open_ranges *ranges, const struct gp_range_watch *watch);
 
 /* Has this kind a meaning here? */
@@ -67,7 +69,7 @@ static inline bool gp_is_range(unsigned kind)
 /* An event of a thread, or a checkpoint's RANGE_OPEN. Others change nothing. */
 void gp_open_ranges_apply(struct gp_open_ranges *ranges, uint32_t thread,
 			  const struct gp_record *record);
-/* That thread is no more. */
+/* That thread has ended. */
 void gp_open_ranges_forget(struct gp_open_ranges *ranges, uint32_t thread);
 
 /* NULL: none is open on that thread. */

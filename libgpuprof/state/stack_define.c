@@ -5,7 +5,7 @@
 
 #define CHAIN_MAX 256u
 
-/* True: it is there, of that kind, and now told for the first time. */
+/* True: it is there, of that kind, and now defined for the first time. */
 static bool is_new(const struct gp_stack_define *d, uint32_t id, enum gp_stack_kind kind,
 		   const struct gp_stack_entry **entry)
 {

@@ -18,12 +18,12 @@ struct gp_stack_define {
 	/* A DEFINE record with its text in the slots behind it. */
 	void (*visit)(void *context, const struct gp_record *slots);
 	void *context;
-	/* a bit an id: told in this segment. ids_most bits, the caller's, zeroed at its start */
+	/* a bit an id: defined in this segment. ids_most bits, the caller's, zeroed at its start */
 	unsigned char *is_told;
 	uint32_t ids_most;
 };
 
-/* Visits whatever `stack` needs and was not told yet. */
+/* Visits whatever `stack` needs and was not defined yet. */
 void gp_stack_define(const struct gp_stack_define *define, uint32_t stack);
 
 #endif
