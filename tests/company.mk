@@ -27,7 +27,8 @@ $(BUILD)/company/tsan_race_clang: tests/company/tsan_race.c tests/victims/victim
 	@mkdir -p $(@D)
 	$(SAY_LD)clang $(BASE) -fsanitize=thread -o $@ $< -lpthread -ldl
 
-tests: $(COMPANY)
+# a program has one sanitizer
+tests: $(if $(SAN),,$(COMPANY))
 check-company: tests ## run recorded jobs beside other tools (COMPANY_OF="gdb valgrind")
 	@tests/run_company.sh $(BUILD) $(COMPANY_OF)
 
