@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../format/seeded_hash.h"
-#include "row_rank.h"
+#include "../read/row_rank.h"
 
 #define NO_KEY UINT64_MAX
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../format/seeded_hash.h"
-#include "row_rank.h"
+#include "../read/row_rank.h"
 
 #define PARTS_FIRST 1024u
 #define PIECES_FIRST 64u

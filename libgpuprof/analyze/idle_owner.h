@@ -3,7 +3,7 @@
 #define GP_IDLE_OWNER_H
 
 #include "../gpuprof.h"
-#include "row_table.h"
+#include "../read/row_table.h"
 
 struct gp_idle_owner_table {
 	struct gp_recording *recording;

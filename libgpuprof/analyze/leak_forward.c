@@ -5,7 +5,7 @@
 
 #include "../read/frame_phase.h"
 #include "../read/recording.h"
-#include "row_table.h"
+#include "../read/row_table.h"
 
 /* How far training came since a leak began. */
 enum backward {

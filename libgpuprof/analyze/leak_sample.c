@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../read/row_rank.h"
 #include "range_path.h"
-#include "row_rank.h"
 
 struct extent {
 	uint64_t address, bytes;

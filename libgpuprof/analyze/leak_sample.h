@@ -6,8 +6,8 @@
 #define GP_LEAK_SAMPLE_H
 
 #include "../read/recording.h"
+#include "../read/row_table.h"
 #include "leak_trend.h"
-#include "row_table.h"
 
 /* Samples of all the time, and those of its last part, closer together. */
 enum gp_leak_scales { GP_LEAK_WHOLE, GP_LEAK_TAIL, GP_LEAK_SCALES };

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "row_rank.h"
+#include "../read/row_rank.h"
 
 static const char without_stack[] = "no stack was recorded";
 static const char outside_captured[] = "allocated outside of what was captured";

@@ -1,8 +1,8 @@
 /* The live set of one moment, by what its entries are and by address. */
 #include <stdlib.h>
 
+#include "../read/row_rank.h"
 #include "memory_view.h"
-#include "row_rank.h"
 
 #define SPACES_WHOLE                                                             \
 	(1u << GP_SPACE_DEVICE | 1u << GP_SPACE_ASYNC | 1u << GP_SPACE_MANAGED | \

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../read/row_table.h"
 #include "phase_follow.h"
 #include "phase_kind.h"
-#include "row_table.h"
 
 #define NAMES_MOST 65536u /* of which it is known whether they are steps */
 /* launches: so few may be a loss that is scaled or divided before backward() */

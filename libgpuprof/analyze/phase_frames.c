@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "../read/frame_phase.h"
+#include "../read/row_table.h"
 #include "phase_follow.h"
-#include "row_table.h"
 
 struct path {
 	uint8_t phase[GP_FRAME_PATH_MOST];

@@ -16,7 +16,7 @@
 #define GP_PHASE_FRAMES_H
 
 #include "../read/recording.h"
-#include "row_table.h"
+#include "../read/row_table.h"
 
 #define GP_FRAME_PATH_MOST 8u /* phases in each other */
 

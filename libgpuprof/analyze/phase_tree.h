@@ -3,7 +3,7 @@
 #define GP_PHASE_TREE_H
 
 #include "../gpuprof.h"
-#include "row_table.h"
+#include "../read/row_table.h"
 
 struct gp_phase_node {
 	uint32_t parent; /* 0: none; nodes are counted from 1, a parent before its children */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../read/row_rank.h"
 #include "../state/looks.h"
 #include "phase_follow.h"
 #include "phase_forward.h"
@@ -14,7 +15,6 @@
 #include "phase_kind.h"
 #include "range_fold.h"
 #include "range_path.h"
-#include "row_rank.h"
 
 #define RUNS_A_LOOK 4u /* that move in memory */
 

@@ -6,7 +6,7 @@
 #define GP_TOUCH_ROWS_H
 
 #include "../gpuprof.h"
-#include "row_table.h"
+#include "../read/row_table.h"
 
 /* An allocation, as it goes into a row. */
 struct gp_touch_part {

@@ -6,9 +6,9 @@
 #define GP_USE_TABLE_H
 
 #include "../gpuprof.h"
+#include "../read/row_table.h"
 #include "module_epochs.h"
 #include "range_path.h"
-#include "row_table.h"
 
 struct gp_use_table {
 	const struct gp_module_epochs *epochs; /* the caller sets it */

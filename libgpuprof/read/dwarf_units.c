@@ -3,14 +3,16 @@
 
 #include <dwarf.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "row_rank.h"
 
 /* how many ranges a search looks back for one that reaches as far as the address */
 #define NESTED_MAX 32u
 /* namespaces, classes and functions in each other; damaged trees can be endless */
 #define DEPTH_MAX 48u
-/* ranges of one entry: a function in that many pieces is damage */
-#define PIECES_MAX 4096u
+/* ranges of one entry, more are damage: of a function, and of a unit with a section a function */
+#define FUNCTION_PIECES_MAX 4096u
+#define UNIT_PIECES_MAX 65536u
 
 struct walk {
 	struct gp_die_ranges *ranges;
@@ -35,11 +37,11 @@ static bool keep(struct gp_die_ranges *ranges, Dwarf_Addr low, Dwarf_Addr high, 
 	return true;
 }
 
-static bool keep_entry(struct gp_die_ranges *ranges, Dwarf_Die *die)
+static bool keep_entry(struct gp_die_ranges *ranges, Dwarf_Die *die, size_t most)
 {
 	Dwarf_Addr base, low, high;
 	ptrdiff_t at = 0;
-	for (size_t piece = 0; piece < PIECES_MAX; piece++) {
+	for (size_t piece = 0; piece < most; piece++) {
 		at = dwarf_ranges(die, at, &base, &low, &high);
 		if (at <= 0)
 			break;
@@ -57,78 +59,29 @@ static int by_low(const void *left, const void *right)
 	return a->high != b->high ? (a->high > b->high ? -1 : 1) : 0;
 }
 
-static int by_offset(const void *left, const void *right)
-{
-	Dwarf_Off a = *(const Dwarf_Off *)left, b = *(const Dwarf_Off *)right;
-	return a != b ? (a < b ? -1 : 1) : 0;
-}
-
 static void settle(struct gp_die_ranges *ranges)
 {
 	if (ranges->count != 0)
 		qsort(ranges->range, ranges->count, sizeof *ranges->range, by_low);
 }
 
-/* *listed: offsets of the units in .debug_aranges, sorted, from malloc. */
-static bool read_aranges(struct gp_die_ranges *units, Dwarf *dwarf, Dwarf_Off **listed,
-			 size_t *listed_count)
+bool gp_dwarf_units_read(struct gp_die_ranges *units, Dwarf *dwarf, struct gp_work_limit *limit)
 {
-	Dwarf_Aranges *table = NULL;
-	size_t count = 0;
-	if (dwarf_getaranges(dwarf, &table, &count) != 0 || count == 0)
-		return true;
-	*listed = malloc(count * sizeof **listed);
-	if (*listed == NULL)
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		Dwarf_Addr start;
-		Dwarf_Word bytes;
-		Dwarf_Off die;
-		if (dwarf_getarangeinfo(dwarf_onearange(table, i), &start, &bytes, &die) != 0)
-			continue;
-		if (!keep(units, start, start + bytes, die))
-			return false;
-		(*listed)[(*listed_count)++] = die;
-	}
-	qsort(*listed, *listed_count, sizeof **listed, by_offset);
-	return true;
-}
-
-/* Compilers need not list a unit, and clang lists none. */
-static bool read_unlisted(struct gp_die_ranges *units, Dwarf *dwarf, const Dwarf_Off *listed,
-			  size_t listed_count, struct gp_work_limit *limit)
-{
+	*units = (struct gp_die_ranges){ 0 };
 	Dwarf_CU *unit = NULL;
 	uint8_t type;
 	Dwarf_Die die;
 	while (dwarf_get_units(dwarf, unit, &unit, NULL, &type, &die, NULL) == 0) {
-		if (gp_work_is_over_now_and_then(limit))
-			return false;
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
-		Dwarf_Off offset = dwarf_dieoffset(&die);
-		if (listed_count != 0 &&
-		    bsearch(&offset, listed, listed_count, sizeof *listed, by_offset) != NULL)
-			continue;
-		if (!keep_entry(units, &die))
+		if (gp_work_is_over_now_and_then(limit) ||
+		    !keep_entry(units, &die, UNIT_PIECES_MAX)) {
+			gp_die_ranges_release(units);
 			return false;
+		}
 	}
+	settle(units);
 	return true;
-}
-
-bool gp_dwarf_units_read(struct gp_die_ranges *units, Dwarf *dwarf, struct gp_work_limit *limit)
-{
-	*units = (struct gp_die_ranges){ 0 };
-	Dwarf_Off *listed = NULL;
-	size_t listed_count = 0;
-	bool is_whole = read_aranges(units, dwarf, &listed, &listed_count) &&
-			read_unlisted(units, dwarf, listed, listed_count, limit);
-	free(listed);
-	if (is_whole)
-		settle(units);
-	else
-		gp_die_ranges_release(units);
-	return is_whole;
 }
 
 static bool may_hold_functions(int tag)
@@ -160,7 +113,7 @@ static bool walk(struct walk *w, Dwarf_Die *parent, unsigned depth)
 		if (gp_work_is_over_now_and_then(w->limit))
 			return false;
 		int tag = dwarf_tag(&die);
-		if (tag == DW_TAG_subprogram && !keep_entry(w->ranges, &die))
+		if (tag == DW_TAG_subprogram && !keep_entry(w->ranges, &die, FUNCTION_PIECES_MAX))
 			return false;
 		if (may_hold_functions(tag) && !walk(w, &die, depth + 1))
 			return false;
@@ -190,16 +143,10 @@ void gp_die_ranges_release(struct gp_die_ranges *ranges)
 const struct gp_die_range *gp_die_ranges_find(const struct gp_die_ranges *ranges,
 					      Dwarf_Addr address)
 {
-	size_t low = 0, high = ranges->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (ranges->range[middle].low <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t back = 0; back < NESTED_MAX && back < low; back++) {
-		const struct gp_die_range *range = &ranges->range[low - 1 - back];
+	const size_t behind =
+		gp_row_rank(ranges->range, ranges->count, sizeof *ranges->range, address);
+	for (size_t back = 1; back <= NESTED_MAX && back <= behind; back++) {
+		const struct gp_die_range *range = &ranges->range[behind - back];
 		if (address < range->high)
 			return range;
 	}

@@ -1,7 +1,7 @@
 /*
- * The compilation units of a file by address, and the functions of a unit. Found through
- * .debug_aranges where it lists a unit, else through the unit's own ranges: neither reads more
- * than one entry a unit. Debug information may be damaged: walks end after a bounded time.
+ * The compilation units of a file by address, and the functions of a unit. Units are found by their
+ * own ranges, one entry a unit: not every compiler lists them in .debug_aranges, which libdwfl
+ * needs. Debug information may be damaged: walks end after a bounded time.
  */
 #ifndef GP_DWARF_UNITS_H
 #define GP_DWARF_UNITS_H

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "row_rank.h"
+
 /* how many symbols a search looks back for one that reaches as far as the address */
 #define NESTED_MAX 32u
 #define SECTIONS_MAX 65536u
@@ -167,18 +169,12 @@ void gp_elf_symbols_release(struct gp_elf_symbols *symbols)
 const struct gp_elf_symbol *gp_elf_symbols_find(const struct gp_elf_symbols *symbols,
 						uint64_t address)
 {
-	size_t low = 0, high = symbols->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (symbols->symbol[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	const size_t behind =
+		gp_row_rank(symbols->symbol, symbols->count, sizeof *symbols->symbol, address);
 	/* a label inside a function must not hide the function */
 	const struct gp_elf_symbol *label = NULL;
-	for (size_t back = 0; back < NESTED_MAX && back < low; back++) {
-		const struct gp_elf_symbol *symbol = &symbols->symbol[low - 1 - back];
+	for (size_t back = 1; back <= NESTED_MAX && back <= behind; back++) {
+		const struct gp_elf_symbol *symbol = &symbols->symbol[behind - back];
 		if (address >= symbol->end)
 			continue;
 		if (symbol->has_size)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../format/seeded_hash.h"
+#include "row_rank.h"
 
 static bool is_same(const struct gp_mapped_module *a, const struct gp_mapped_module *b)
 {
@@ -202,15 +203,7 @@ static bool was_mapped(const struct gp_module *m, uint64_t address, uint64_t at)
 
 static size_t places_up_to(const struct gp_module_map *map, uint64_t address)
 {
-	size_t low = 0, high = map->places;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (map->place[middle].base <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return gp_row_rank(map->place, map->places, sizeof *map->place, address);
 }
 
 bool gp_module_map_visit(struct gp_module_map *map, uint64_t address,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../format/varint.h"
+#include "row_rank.h"
 
 #define ROW_BYTES_MIN 8u
 /* From a mark to a text marked by it there are fewer texts, and no more bytes. */
@@ -292,18 +293,14 @@ size_t gp_name_table_find(const struct gp_name_table *t, const struct gp_name_mo
 			  uint64_t offset, struct gp_symbol *out, size_t most)
 {
 	const struct module *m = find_module(t, module);
-	size_t low = m != NULL ? m->row : 0, end = m != NULL ? m->row + m->rows : 0, high = end;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (t->row[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == end || t->row[low].offset != offset)
+	if (m == NULL)
+		return 0;
+	const struct row *first = &t->row[m->row],
+			 *behind = first + gp_row_rank(first, m->rows, sizeof *first, offset);
+	if (behind == first || behind[-1].offset != offset)
 		return 0;
 	struct gp_symbol frame[GP_NAME_FRAMES_MAX];
-	struct reading r = { .at = t->bytes + t->row[low].at, .end = t->bytes + t->count };
+	struct reading r = { .at = t->bytes + behind[-1].at, .end = t->bytes + t->count };
 	size_t count = read_row(t, &r, frame);
 	count = count < most ? count : most;
 	memcpy(out, frame, count * sizeof *out);
