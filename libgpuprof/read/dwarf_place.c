@@ -8,17 +8,17 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 
-#include "../format/seeded_hash.h"
 #include "dwarf_names.h"
 #include "dwarf_units.h"
 #include "module_file.h"
+#include "row_table.h"
 
 #define INLINED_MAX 64u
 /* what libdw keeps of lines, and we of functions, before all of it is dropped: some 400 MiB */
 #define ROWS_MAX 8000000u
 
 struct unit {
-	Dwarf_Off die;
+	Dwarf_Off die; /* the key */
 	struct gp_die_ranges functions;
 	bool has_functions, has_lines;
 };
@@ -29,8 +29,7 @@ struct gp_dwarf {
 	struct gp_elf shared; /* what .gnu_debugaltlink names */
 	Dwarf *shared_dwarf;
 	struct gp_die_ranges units;
-	struct unit *unit; /* one a unit that was met, open addressing by offset */
-	size_t met, slots;
+	struct gp_row_table met; /* of struct unit */
 	size_t rows;
 };
 
@@ -79,11 +78,11 @@ struct gp_dwarf *gp_dwarf_open(Elf *elf, const char *debug_root, struct gp_work_
 
 static void forget_units(struct gp_dwarf *d)
 {
-	for (size_t i = 0; i < d->slots; i++)
-		gp_die_ranges_release(&d->unit[i].functions);
-	free(d->unit);
-	d->unit = NULL;
-	d->slots = d->met = d->rows = 0;
+	struct unit *unit = d->met.row;
+	for (size_t i = 0; i < d->met.rows; i++)
+		gp_die_ranges_release(&unit[i].functions);
+	gp_row_table_release(&d->met);
+	d->rows = 0;
 }
 
 void gp_dwarf_close(struct gp_dwarf *d)
@@ -107,35 +106,6 @@ static bool start_over(struct gp_dwarf *d)
 	if (d->dwarf != NULL)
 		dwarf_end(d->dwarf);
 	return begin(d);
-}
-
-static struct unit *slot_of(struct unit *unit, size_t slots, Dwarf_Off die)
-{
-	size_t at = gp_hash_number(die) & (slots - 1);
-	while (unit[at].die != 0 && unit[at].die != die)
-		at = (at + 1) & (slots - 1);
-	return &unit[at];
-}
-
-static struct unit *meet(struct gp_dwarf *d, Dwarf_Off die)
-{
-	if (d->met * 2 >= d->slots) {
-		size_t slots = d->slots ? d->slots * 2 : 64;
-		struct unit *unit = calloc(slots, sizeof *unit);
-		if (unit == NULL)
-			return NULL;
-		for (size_t i = 0; i < d->slots; i++) {
-			if (d->unit[i].die != 0)
-				*slot_of(unit, slots, d->unit[i].die) = d->unit[i];
-		}
-		free(d->unit);
-		d->unit = unit;
-		d->slots = slots;
-	}
-	struct unit *unit = slot_of(d->unit, d->slots, die);
-	d->met += unit->die == 0;
-	unit->die = die;
-	return unit;
 }
 
 /*
@@ -236,7 +206,7 @@ size_t gp_dwarf_find(struct gp_dwarf *d, uint64_t address, struct gp_work_limit 
 	    (d->rows > ROWS_MAX && !start_over(d)) || d->dwarf == NULL)
 		return 0;
 	Dwarf_Die die, chain[INLINED_MAX];
-	struct unit *unit = meet(d, range->die);
+	struct unit *unit = gp_row_get_key(&d->met, sizeof *unit, range->die);
 	if (unit == NULL || dwarf_offdie(d->dwarf, range->die, &die) == NULL)
 		return 0;
 	size_t count = functions_at(d, unit, &die, address, limit, chain);

@@ -7,25 +7,23 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "../format/seeded_hash.h"
 #include "recording.h"
+#include "row_table.h"
 
 #define LOOKS_MAX 64u /* at a ring whose owner writes on */
 
 /* The next sequence number expected of a thread. */
 struct thread_sequence {
-	uint32_t thread;
-	bool is_used;
-	uint64_t next;
+	uint64_t thread, next;
+	bool is_begun;
 };
 
 struct builder {
 	const struct gp_file *file;
 	struct gp_index *index;
-	struct thread_sequence *thread; /* open addressing */
-	size_t threads, thread_room;	/* room is a power of two */
-	bool is_whole;			/* nothing was overwritten: sequences start at 0 */
-	bool is_overtaken;		/* the owner wrote over slots meanwhile */
+	struct gp_row_table threads; /* of struct thread_sequence */
+	bool is_whole;		     /* nothing was overwritten: sequences start at 0 */
+	bool is_overtaken;	     /* the owner wrote over slots meanwhile */
 	unsigned looks;
 	bool is_out_of_memory;
 };
@@ -65,36 +63,6 @@ static void *append(void *array_pointer, size_t *count, size_t element)
 	return (char *)*array + (*count)++ * element;
 }
 
-static struct thread_sequence *find_thread(struct builder *b, uint32_t thread)
-{
-	if (b->threads * 2 >= b->thread_room) {
-		struct builder old = *b;
-		b->thread_room = old.thread_room == 0 ? 64 : old.thread_room * 2;
-		b->thread = calloc(b->thread_room, sizeof *b->thread);
-		if (b->thread == NULL) {
-			*b = old;
-			return NULL;
-		}
-		b->threads = 0;
-		for (size_t i = 0; i < old.thread_room; i++)
-			if (old.thread[i].is_used)
-				*find_thread(b, old.thread[i].thread) = old.thread[i];
-		free(old.thread);
-	}
-	for (size_t at = gp_hash_number(thread);; at++) {
-		struct thread_sequence *t = &b->thread[at & (b->thread_room - 1)];
-		if (t->is_used && t->thread != thread)
-			continue;
-		if (!t->is_used) {
-			*t = (struct thread_sequence){ .thread = thread,
-						       .is_used = true,
-						       .next = UINT64_MAX };
-			b->threads++;
-		}
-		return t;
-	}
-}
-
 /* Of what is missing here nothing is known: not where in the order it ends. */
 static void note_unknown(struct builder *b, struct gp_segment *s)
 {
@@ -112,13 +80,14 @@ static bool has_sequence(const struct gp_block_header *h)
 static void check_sequence(struct builder *b, const struct gp_block_walk *walk)
 {
 	const struct gp_block_header *h = &walk->header;
-	struct thread_sequence *t = find_thread(b, h->thread);
+	struct thread_sequence *t = gp_row_get_key(&b->threads, sizeof *t, h->thread);
 	if (t == NULL) {
 		b->is_out_of_memory = true;
 		return;
 	}
-	if (t->next == UINT64_MAX)
+	if (!t->is_begun)
 		t->next = b->is_whole ? 0 : h->sequence;
+	t->is_begun = true;
 	if (h->sequence < t->next) {
 		uint64_t *repeated =
 			append(&b->index->repeated, &b->index->repeats, sizeof *repeated);
@@ -393,7 +362,7 @@ enum gp_status gp_index_build(struct gp_file *file, struct gp_index *out)
 			index_slots(&b);
 		else
 			index_all_kept(&b);
-		free(b.thread);
+		gp_row_table_release(&b.threads);
 	}
 	if (out->repeats > 1)
 		qsort(out->repeated, out->repeats, sizeof *out->repeated, compare_offsets);

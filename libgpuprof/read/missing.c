@@ -54,10 +54,10 @@ enum gp_status gp_missing_see(struct gp_missing *m, const struct gp_recording *r
 		return GP_OK;
 	const struct gp_segment *s = &r->index.segment[r->segment];
 	enum gp_status status = GP_OK;
-	uint64_t *last = gp_thread_table_find(&m->last, thread);
+	struct gp_thread_order *last = gp_row_get_key(&m->last, sizeof *last, thread);
 	if (last == NULL)
 		return GP_E_MEMORY;
-	*last = record->order > *last ? record->order : *last;
+	last->order = record->order > last->order ? record->order : last->order;
 	if (!m->is_begun) {
 		m->next = first_order(s, record);
 		m->ticks = r->file.header.start_ticks;
@@ -113,13 +113,14 @@ static int compare_orders(const void *left, const void *right)
 }
 
 /* Of the threads that took numbers, the last one of each, sorted. NULL: out of memory. */
-static uint64_t *last_orders(const struct gp_thread_table *t, size_t *count)
+static uint64_t *last_orders(const struct gp_row_table *t, size_t *count)
 {
-	uint64_t *last = calloc(t->threads + 1, sizeof *last);
+	const struct gp_thread_order *of = t->row;
+	uint64_t *last = calloc(t->rows + 1, sizeof *last);
 	*count = 0;
-	for (size_t i = 0; last != NULL && i < t->room; i++)
-		if (t->entry[i].is_used && t->entry[i].thread != 0) /* 0 is the recorder's own */
-			last[(*count)++] = t->entry[i].value;
+	for (size_t i = 0; last != NULL && i < t->rows; i++)
+		if (of[i].thread != 0) /* 0 is the recorder's own */
+			last[(*count)++] = of[i].order;
 	if (*count > 1)
 		qsort(last, *count, sizeof *last, compare_orders);
 	return last;
@@ -163,6 +164,6 @@ void gp_missing_release(struct gp_missing *m)
 {
 	free(m->hole);
 	gp_range_order_release(&m->ends);
-	gp_thread_table_release(&m->last);
+	gp_row_table_release(&m->last);
 	*m = (struct gp_missing){ 0 };
 }

@@ -8,13 +8,18 @@
 
 #include "../state/range_order.h"
 #include "recording.h"
-#include "thread_table.h"
+#include "row_table.h"
 
 struct gp_hole {
 	uint64_t from, to; /* orders, `to` is not in it */
 	uint64_t ticks;	   /* of the event before it */
 	uint32_t segment;
 	bool is_damage; /* a block of the segment is damaged */
+};
+
+/* The last one of a thread. */
+struct gp_thread_order {
+	uint64_t thread, order;
 };
 
 /* Zeroed: nothing was seen yet. */
@@ -25,7 +30,7 @@ struct gp_missing {
 	uint64_t next;		    /* the order that is expected */
 	uint64_t ticks;
 	bool is_begun;
-	struct gp_thread_table last; /* order of each thread */
+	struct gp_row_table last; /* of struct gp_thread_order */
 };
 
 /* Before the event is applied. */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../format/seeded_hash.h"
 #include "row_rank.h"
 
 static bool is_same(const struct gp_mapped_module *a, const struct gp_mapped_module *b)
@@ -17,7 +16,7 @@ static bool is_same(const struct gp_mapped_module *a, const struct gp_mapped_mod
 }
 
 /* Of all that is_same compares. */
-static size_t *module_chain(const struct gp_module_map *map, const struct gp_mapped_module *m)
+static uint32_t module_hash(const struct gp_mapped_module *m)
 {
 	const struct gp_module *is = &m->is;
 	uint64_t hash = gp_hash_bytes(is->path, strlen(is->path));
@@ -25,43 +24,7 @@ static size_t *module_chain(const struct gp_module_map *map, const struct gp_map
 	       gp_hash_bytes((const char *)m->build_id.byte, m->build_id.bytes);
 	hash = gp_hash_number(hash ^ is->base);
 	hash = gp_hash_number(hash ^ is->bytes);
-	hash = gp_hash_number(hash ^ is->bias);
-	return &map->by_module[hash & (map->hashes - 1)];
-}
-
-static size_t *path_chain(const struct gp_module_map *map, const char *path)
-{
-	return &map->by_path[gp_hash_bytes(path, strlen(path)) & (map->hashes - 1)];
-}
-
-static bool has_chains(struct gp_module_map *map)
-{
-	size_t hashes = map->hashes ? map->hashes * 2 : 128;
-	if (map->count < map->hashes)
-		return true;
-	size_t *by_module = calloc(hashes, sizeof *by_module);
-	size_t *by_path = calloc(hashes, sizeof *by_path);
-	if (by_module == NULL || by_path == NULL) {
-		free(by_module);
-		free(by_path);
-		return false;
-	}
-	free(map->by_module);
-	free(map->by_path);
-	map->by_module = by_module;
-	map->by_path = by_path;
-	map->hashes = hashes;
-	for (size_t i = 0; i < map->count; i++) {
-		size_t *chain = module_chain(map, &map->module[i]);
-		map->module[i].same = *chain;
-		*chain = i + 1;
-	}
-	for (size_t i = 0; i < map->times; i++) {
-		size_t *chain = path_chain(map, map->time[i].path);
-		map->time[i].same = *chain;
-		*chain = i + 1;
-	}
-	return true;
+	return gp_row_hash(hash ^ is->bias);
 }
 
 /*
@@ -73,43 +36,40 @@ static bool share_time(struct gp_module_map *map, struct gp_mapped_module *added
 	uint64_t mapped_ns = added->is.mapped_unix_ns;
 	if (added->build_id.bytes != 0 || mapped_ns == 0)
 		return true;
-	size_t *chain = path_chain(map, added->is.path);
-	for (size_t i = *chain; i != 0; i = map->time[i - 1].same) {
-		struct gp_module_time *time = &map->time[i - 1];
-		if (strcmp(time->path, added->is.path) != 0)
+	const uint32_t hash = (uint32_t)gp_hash_bytes(added->is.path, strlen(added->is.path));
+	struct gp_module_time *time = map->times.row;
+	for (uint32_t step = 0, i; (i = gp_row_next(&map->times, hash, &step)) != 0;) {
+		if (strcmp(time[i - 1].path, added->is.path) != 0)
 			continue;
-		if (mapped_ns < time->first_unix_ns)
-			time->first_unix_ns = mapped_ns;
+		if (mapped_ns < time[i - 1].first_unix_ns)
+			time[i - 1].first_unix_ns = mapped_ns;
 		added->times = i;
 		return true;
 	}
-	if (map->times == map->time_room) {
-		size_t room = map->time_room ? map->time_room * 2 : 64;
-		struct gp_module_time *grown = realloc(map->time, room * sizeof *grown);
-		if (grown == NULL)
-			return false;
-		map->time = grown;
-		map->time_room = room;
-	}
-	map->time[map->times] = (struct gp_module_time){ added->is.path, mapped_ns, *chain };
-	*chain = added->times = ++map->times;
+	time = gp_row_add(&map->times, sizeof *time, hash);
+	if (time == NULL)
+		return false;
+	*time = (struct gp_module_time){ added->is.path, mapped_ns };
+	added->times = map->times.rows;
 	return true;
 }
 
 uint64_t gp_module_map_ns(const struct gp_module_map *map, size_t index)
 {
 	const struct gp_mapped_module *m = &map->module[index];
-	return m->times != 0 ? map->time[m->times - 1].first_unix_ns : m->is.mapped_unix_ns;
+	const struct gp_module_time *time = map->times.row;
+	return m->times != 0 ? time[m->times - 1].first_unix_ns : m->is.mapped_unix_ns;
 }
 
 /* Earlier stays of one module that are compared with a new one: a job reloads few. */
 #define STAYS_MOST 64u
 
-static bool extend_stay(struct gp_module_map *map, const struct gp_mapped_module *added)
+static bool extend_stay(struct gp_module_map *map, const struct gp_mapped_module *added,
+			uint32_t hash)
 {
 	unsigned stays = 0;
-	size_t i = *module_chain(map, added);
-	for (; i != 0 && stays < STAYS_MOST; i = map->module[i - 1].same) {
+	for (uint32_t step = 0, i;
+	     stays < STAYS_MOST && (i = gp_row_index_next(&map->index, hash, &step)) != 0;) {
 		struct gp_module *known = &map->module[i - 1].is;
 		if (!is_same(&map->module[i - 1], added))
 			continue;
@@ -127,7 +87,7 @@ static bool extend_stay(struct gp_module_map *map, const struct gp_mapped_module
 bool gp_module_map_add(struct gp_module_map *map, const struct gp_module *module)
 {
 	struct gp_mapped_module added = { .is = *module };
-	if (module->bytes == 0 || module->base + module->bytes < module->base || !has_chains(map))
+	if (module->bytes == 0 || module->base + module->bytes < module->base)
 		return false;
 	added.is.build_id = NULL;
 	if (!module->has_bias)
@@ -138,7 +98,8 @@ bool gp_module_map_add(struct gp_module_map *map, const struct gp_module *module
 		memcpy(added.build_id.byte, module->build_id, added.build_id.bytes);
 	if (!share_time(map, &added))
 		return false;
-	if (extend_stay(map, &added))
+	const uint32_t hash = module_hash(&added);
+	if (extend_stay(map, &added, hash))
 		return true;
 	if (map->count == map->room) {
 		size_t room = map->room ? map->room * 2 : 64;
@@ -148,18 +109,16 @@ bool gp_module_map_add(struct gp_module_map *map, const struct gp_module *module
 		map->module = grown;
 		map->room = room;
 	}
-	size_t *chain = module_chain(map, &added);
-	added.same = *chain;
+	if (!gp_row_index_add(&map->index, hash, (uint32_t)map->count + 1))
+		return false;
 	map->module[map->count++] = added;
-	*chain = map->count;
 	return true;
 }
 
 void gp_module_map_release(struct gp_module_map *map)
 {
-	free(map->by_module);
-	free(map->by_path);
-	free(map->time);
+	gp_row_index_release(&map->index);
+	gp_row_table_release(&map->times);
 	free(map->place);
 	free(map->module);
 	*map = (struct gp_module_map){ 0 };

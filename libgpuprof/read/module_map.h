@@ -10,19 +10,18 @@
 #include <stdint.h>
 
 #include "module_file.h"
+#include "row_table.h"
 #include "symbolize.h"
 
 struct gp_mapped_module {
 	struct gp_module is; /* its path belongs to the caller; mapped_unix_ns: gp_module_map_ns */
 	struct gp_build_id build_id;
-	size_t same;  /* 1 + an older one of the same hash */
 	size_t times; /* 1 + which of the map's times it shares; 0: none */
 };
 /* Since when a path without a build id was mapped. */
 struct gp_module_time {
 	const char *path;
 	uint64_t first_unix_ns;
-	size_t same;
 };
 struct gp_module_place {
 	uint64_t base, reach; /* reach: the highest end of this and all before it */
@@ -33,11 +32,8 @@ struct gp_module_map {
 	size_t count, room;
 	struct gp_module_place *place; /* sorted by base */
 	size_t places;
-	struct gp_module_time *time;
-	size_t times, time_room;
-	size_t *by_module,
-		*by_path; /* 1 + the newest of a hash; `hashes` of each, a power of two */
-	size_t hashes;
+	struct gp_row_index index; /* of modules */
+	struct gp_row_table times; /* of struct gp_module_time, by path */
 };
 
 enum gp_map_answer { GP_MAP_NONE, GP_MAP_ONE, GP_MAP_SEVERAL };

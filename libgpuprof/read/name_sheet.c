@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../format/seeded_hash.h"
 #include "../format/varint.h"
-#include "name_store.h"
 #include "name_table.h"
+#include "row_table.h"
+#include "text_store.h"
 
 #define TEXT_BYTES_MAX ((size_t)160 << 20)
 #define FRAMES_MAX 4000000u
@@ -29,15 +29,11 @@ struct module {
 	unsigned char build_id[64];
 	size_t build_id_bytes;
 	uint32_t number; /* as the caller knows it */
-	uint32_t same;	 /* 1 + the number of an older one of the same hash */
 };
 
 struct gp_name_sheet {
-	struct gp_name_store texts;
-	struct module *module;
-	size_t modules, module_room;
-	uint32_t *chain; /* 1 + the newest module of a hash; `chains` of them, a power of two */
-	size_t chains;
+	struct gp_text_store texts;
+	struct gp_row_table modules; /* of struct module */
 	struct row *row;
 	size_t rows, row_room;
 	struct frame *frame;
@@ -50,7 +46,7 @@ struct gp_name_sheet *gp_name_sheet_open(void)
 {
 	struct gp_name_sheet *s = calloc(1, sizeof *s);
 	if (s != NULL)
-		gp_name_store_init(&s->texts, TEXT_BYTES_MAX);
+		s->texts.most_bytes = TEXT_BYTES_MAX;
 	return s;
 }
 
@@ -58,9 +54,8 @@ void gp_name_sheet_close(struct gp_name_sheet *s)
 {
 	if (s == NULL)
 		return;
-	gp_name_store_release(&s->texts);
-	free(s->module);
-	free(s->chain);
+	gp_text_store_release(&s->texts);
+	gp_row_table_release(&s->modules);
 	free(s->row);
 	free(s->frame);
 	free(s->text);
@@ -82,64 +77,36 @@ static bool reserve(void *array_pointer, size_t *room, size_t count, size_t more
 	return true;
 }
 
-/* By the address of its path, which the store keeps once, and its build id. */
-static uint32_t *chain_of(const struct gp_name_sheet *s, const struct module *m)
-{
-	uint64_t hash = gp_hash_bytes((const char *)m->build_id, m->build_id_bytes);
-	return &s->chain[gp_hash_number(hash ^ (uintptr_t)m->path) & (s->chains - 1)];
-}
-
-/* False: no memory. */
-static bool has_chains(struct gp_name_sheet *s)
-{
-	if (s->modules < s->chains)
-		return true;
-	size_t chains = s->chains ? s->chains * 2 : 256;
-	uint32_t *chain = calloc(chains, sizeof *chain);
-	if (chain == NULL)
-		return false;
-	free(s->chain);
-	s->chain = chain;
-	s->chains = chains;
-	for (size_t i = 0; i < s->modules; i++) {
-		uint32_t *newest = chain_of(s, &s->module[i]);
-		s->module[i].same = *newest;
-		*newest = (uint32_t)i + 1;
-	}
-	return true;
-}
-
 bool gp_name_sheet_module(struct gp_name_sheet *s, const struct gp_name_module *module,
 			  uint32_t *number)
 {
-	const char *path = gp_name_store_add(&s->texts, module->path);
-	size_t bytes = module->build_id_bytes;
-	if (path == NULL || bytes > sizeof s->module->build_id || !has_chains(s))
+	/* the store keeps a path once: its address is who it is */
+	const char *path = gp_text_store_keep(&s->texts, module->path);
+	const size_t bytes = module->build_id_bytes;
+	const uint32_t hash =
+		gp_row_hash(gp_hash_bytes((const char *)module->build_id, bytes) ^ (uintptr_t)path);
+	struct module *m = s->modules.row;
+	if (path == NULL || bytes > sizeof m->build_id)
 		return false;
-	struct module added = { .path = path, .build_id_bytes = bytes };
-	if (bytes != 0)
-		memcpy(added.build_id, module->build_id, bytes);
-	uint32_t *newest = chain_of(s, &added);
-	for (uint32_t i = *newest; i != 0; i = s->module[i - 1].same) {
-		const struct module *m = &s->module[i - 1];
-		if (m->path == path && m->build_id_bytes == bytes &&
-		    memcmp(m->build_id, added.build_id, bytes) == 0) {
-			*number = m->number;
+	for (uint32_t step = 0, at; (at = gp_row_next(&s->modules, hash, &step)) != 0;) {
+		*number = at - 1;
+		if (m[at - 1].path == path && m[at - 1].build_id_bytes == bytes &&
+		    memcmp(m[at - 1].build_id, module->build_id, bytes) == 0)
 			return true;
-		}
 	}
-	if (!reserve(&s->module, &s->module_room, s->modules, 1, sizeof *s->module))
+	m = gp_row_add(&s->modules, sizeof *m, hash);
+	if (m == NULL)
 		return false;
-	added.same = *newest;
-	*number = added.number = (uint32_t)s->modules;
-	s->module[s->modules++] = added;
-	*newest = (uint32_t)s->modules;
+	*number = s->modules.rows - 1;
+	*m = (struct module){ .path = path, .build_id_bytes = bytes, .number = *number };
+	if (bytes != 0)
+		memcpy(m->build_id, module->build_id, bytes);
 	return true;
 }
 
 static const char *keep(struct gp_name_sheet *s, const char *text)
 {
-	return text != NULL ? gp_name_store_add(&s->texts, text) : NULL;
+	return text != NULL ? gp_text_store_keep(&s->texts, text) : NULL;
 }
 
 bool gp_name_sheet_add(struct gp_name_sheet *s, uint32_t module, uint64_t offset,
@@ -217,13 +184,14 @@ static int by_address(const void *left, const void *right)
 /* The store keeps equal texts once: their addresses are who they are. */
 static bool number_texts(struct gp_name_sheet *s)
 {
-	size_t most = s->modules + s->rows + 2 * s->frames, used = 0;
+	const struct module *module = s->modules.row;
+	size_t most = s->modules.rows + s->rows + 2 * s->frames, used = 0;
 	free(s->text);
 	s->text = calloc(most + 1, sizeof *s->text);
 	if (s->text == NULL)
 		return false;
-	for (size_t i = 0; i < s->modules; i++)
-		s->text[used++] = s->module[i].path;
+	for (size_t i = 0; i < s->modules.rows; i++)
+		s->text[used++] = module[i].path;
 	for (size_t i = 0; i < s->rows; i++)
 		s->text[used++] = s->row[i].symbol;
 	for (size_t i = 0; i < s->frames; i++) {
@@ -286,16 +254,18 @@ static void put_row(struct output *o, const struct gp_name_sheet *s, const struc
 /* Rows come in the order of the modules; rank[number] is a module's place among them. */
 static void put_modules(struct output *o, struct gp_name_sheet *s, uint32_t *rank)
 {
-	qsort(s->module, s->modules, sizeof *s->module, by_name);
-	for (size_t i = 0; i < s->modules; i++)
-		rank[s->module[i].number] = (uint32_t)i;
+	gp_row_sort(&s->modules, sizeof(struct module), by_name);
+	const struct module *module = s->modules.row;
+	const size_t modules = s->modules.rows;
+	for (size_t i = 0; i < modules; i++)
+		rank[module[i].number] = (uint32_t)i;
 	for (size_t i = 0; i < s->rows; i++)
 		s->row[i].module = rank[s->row[i].module];
 	if (s->rows != 0)
 		qsort(s->row, s->rows, sizeof *s->row, by_place);
-	put(o, s->modules);
-	for (size_t i = 0, row = 0; i < s->modules; i++) {
-		const struct module *m = &s->module[i];
+	put(o, modules);
+	for (size_t i = 0, row = 0; i < modules; i++) {
+		const struct module *m = &module[i];
 		size_t first = row;
 		while (row < s->rows && s->row[row].module == i)
 			row++;
@@ -314,7 +284,7 @@ enum gp_status gp_name_sheet_encode(struct gp_name_sheet *s, uint64_t frames, ui
 				    unsigned char **out, size_t *count)
 {
 	struct output o = { 0 };
-	uint32_t *rank = calloc(s->modules + 1, sizeof *rank);
+	uint32_t *rank = calloc(s->modules.rows + 1, sizeof *rank);
 	if (rank == NULL || !number_texts(s)) {
 		free(rank);
 		return GP_E_MEMORY;

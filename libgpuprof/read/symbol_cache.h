@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "row_table.h"
 #include "symbolize.h"
 
 /* about 300 MiB */
@@ -17,8 +18,7 @@ struct gp_symbol_key {
 	bool is_return_address;
 };
 struct gp_symbol_cache {
-	struct gp_cached_symbols *slot; /* open addressing, a power of two */
-	size_t slots, keys;
+	struct gp_row_table keys; /* each with a run of `frame` */
 	struct gp_symbol *frame;
 	size_t frames, room;
 };

@@ -9,9 +9,9 @@
 #include "demangle.h"
 #include "module_map.h"
 #include "module_pool.h"
-#include "name_store.h"
 #include "name_table.h"
 #include "symbol_cache.h"
+#include "text_store.h"
 #include "work_limit.h"
 
 #define NAME_BYTES_MAX ((size_t)512 << 20)
@@ -34,7 +34,7 @@ struct gp_symbolizer {
 	size_t opened_room;
 	size_t open[OPEN_MAX], open_count; /* indexes of those that are open */
 	uint64_t clock, at;
-	struct gp_name_store names;
+	struct gp_text_store names;
 	struct gp_symbol_cache cache;
 	struct gp_work_limit limit;
 	struct gp_unnamed_frame *unnamed;
@@ -49,7 +49,7 @@ struct gp_symbolizer *gp_symbolizer_open(void)
 	struct gp_symbolizer *s = calloc(1, sizeof *s);
 	if (s == NULL)
 		return NULL;
-	gp_name_store_init(&s->names, NAME_BYTES_MAX);
+	s->names.most_bytes = NAME_BYTES_MAX;
 	s->at = GP_ANY_TIME;
 	s->debug_root = "/usr/lib/debug";
 	return s;
@@ -77,14 +77,14 @@ void gp_symbolizer_close(struct gp_symbolizer *s)
 	free(s->unnamed);
 	gp_symbol_cache_release(&s->cache);
 	gp_module_map_release(&s->modules);
-	gp_name_store_release(&s->names);
+	gp_text_store_release(&s->names);
 	free(s);
 }
 
 bool gp_symbolizer_add_module(struct gp_symbolizer *s, const struct gp_module *module)
 {
 	struct gp_module kept = *module;
-	kept.path = gp_name_store_add(&s->names, module->path);
+	kept.path = gp_text_store_keep(&s->names, module->path);
 	return kept.path != NULL && gp_module_map_add(&s->modules, &kept);
 }
 
@@ -105,7 +105,7 @@ void gp_symbolizer_set_stored(struct gp_symbolizer *s, const struct gp_name_tabl
 
 void gp_symbolizer_set_debug_root(struct gp_symbolizer *s, const char *path)
 {
-	const char *kept = gp_name_store_add(&s->names, path);
+	const char *kept = gp_text_store_keep(&s->names, path);
 	if (kept != NULL)
 		s->debug_root = kept;
 }
@@ -196,7 +196,7 @@ static const char *keep_demangled(struct gp_symbolizer *s, const char *mangled)
 	if (mangled == NULL || mangled[0] == 0)
 		return NULL;
 	gp_demangle(mangled, plain, sizeof plain);
-	return gp_name_store_add(&s->names, plain);
+	return gp_text_store_keep(&s->names, plain);
 }
 
 static const char *keep_scoped(struct gp_symbolizer *s, const char *scope, const char *name)
@@ -205,16 +205,16 @@ static const char *keep_scoped(struct gp_symbolizer *s, const char *scope, const
 	if (scope[0] == 0 || name == NULL)
 		return keep_demangled(s, name);
 	int n = snprintf(full, sizeof full, "%s%s", scope, name);
-	return gp_name_store_add(&s->names, n > 0 && (size_t)n < sizeof full ? full : name);
+	return gp_text_store_keep(&s->names, n > 0 && (size_t)n < sizeof full ? full : name);
 }
 
 static const char *keep_path(struct gp_symbolizer *s, const char *directory, const char *file)
 {
 	char full[PATH_MAX];
 	if (file == NULL || directory == NULL || file[0] == '/')
-		return gp_name_store_add(&s->names, file);
+		return gp_text_store_keep(&s->names, file);
 	int n = snprintf(full, sizeof full, "%s/%s", directory, file);
-	return gp_name_store_add(&s->names, n > 0 && (size_t)n < sizeof full ? full : file);
+	return gp_text_store_keep(&s->names, n > 0 && (size_t)n < sizeof full ? full : file);
 }
 
 static bool is_mangled(const char *name)

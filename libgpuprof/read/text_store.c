@@ -74,10 +74,11 @@ static bool store_grow(struct gp_text_store *s)
 
 static bool store_add_piece(struct gp_text_store *s)
 {
+	if (s->pieces == (s->most_bytes != 0 ? s->most_bytes / PIECE_BYTES : PIECES_MAX))
+		return false;
 	if (s->pieces == s->piece_room) {
 		size_t room = s->piece_room != 0 ? s->piece_room * 2 : 16;
-		char **grown =
-			s->pieces < PIECES_MAX ? realloc(s->piece, room * sizeof *grown) : NULL;
+		char **grown = realloc(s->piece, room * sizeof *grown);
 		if (grown == NULL)
 			return false;
 		s->piece = grown;
@@ -113,4 +114,11 @@ uint32_t gp_text_store_add(struct gp_text_store *s, const char *text, size_t byt
 	s->used += taken;
 	s->texts++;
 	return *head = number;
+}
+
+const char *gp_text_store_keep(struct gp_text_store *s, const char *text)
+{
+	const uint32_t number = text != NULL ? gp_text_store_add(s, text, SIZE_MAX) : 0;
+	s->refused += text != NULL && number == 0;
+	return gp_text_store_get(s, number);
 }

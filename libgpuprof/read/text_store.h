@@ -13,12 +13,16 @@ struct gp_text_store {
 	size_t pieces, piece_room, used; /* used: of the newest piece */
 	uint32_t *head;			 /* newest text of each hash */
 	size_t heads, texts;
+	size_t most_bytes; /* the caller may set it at first: for texts; 0: 4 GiB */
+	size_t refused;	   /* texts that found no room in gp_text_store_keep */
 };
 
 /* All zeros is an empty store. */
 void gp_text_store_release(struct gp_text_store *store);
 /* Number of the text, up to its first NUL; at most 32 KiB of it count. 0: no memory. */
 uint32_t gp_text_store_add(struct gp_text_store *store, const char *text, size_t bytes);
+/* The kept copy of `text`; NULL for NULL and where memory or the bound is used up. */
+const char *gp_text_store_keep(struct gp_text_store *store, const char *text);
 /* NULL for number 0. */
 const char *gp_text_store_get(const struct gp_text_store *store, uint32_t number);
 

@@ -151,6 +151,11 @@ static enum gp_status replay(struct gp_recording *r, FILE *report, struct tally 
 
 /* ---- a clean copy ---- */
 
+/* Of the blocks that are written. */
+struct thread_sequence {
+	uint64_t thread, next;
+};
+
 struct copy {
 	const struct gp_recording *from;
 	const struct gp_missing *missing;
@@ -161,7 +166,7 @@ struct copy {
 	void *scratch_memory;
 	struct gp_record *record;
 	unsigned char *block;
-	struct gp_thread_table sequence; /* the next one of each thread */
+	struct gp_row_table sequence; /* of struct thread_sequence */
 	uint64_t blocks, dropped, dropped_records, lost_memory;
 };
 
@@ -206,10 +211,10 @@ static enum gp_status copy_block(struct copy *c, const struct gp_block_walk *wal
 	}
 	header.part = 0;
 	if (!is_first) {
-		uint64_t *next = gp_thread_table_find(&c->sequence, header.thread);
-		if (next == NULL)
+		struct thread_sequence *t = gp_row_get_key(&c->sequence, sizeof *t, header.thread);
+		if (t == NULL)
 			return GP_E_MEMORY;
-		header.sequence = (*next)++;
+		header.sequence = t->next++;
 	}
 	c->blocks++;
 	gp_block_header_encode(&header, c->block);
@@ -237,16 +242,16 @@ static enum gp_status put_losses(struct copy *c, const struct gp_segment *s, uin
 	if (records == 0)
 		return GP_OK;
 	struct gp_block_header header = c->from->index.last;
-	uint64_t *next = gp_thread_table_find(&c->sequence, THREAD_LOSSES);
+	struct thread_sequence *t = gp_row_get_key(&c->sequence, sizeof *t, THREAD_LOSSES);
 	size_t length;
-	if (next == NULL)
+	if (t == NULL)
 		return GP_E_MEMORY;
 	header.type = GP_BLOCK_EVENTS;
 	header.flags = 0;
 	header.segment = s->number;
 	header.part = 0;
 	header.thread = THREAD_LOSSES;
-	header.sequence = (*next)++;
+	header.sequence = t->next++;
 	enum gp_status status = gp_block_encode(c->scratch, &header, c->record, GP_BLOCK_RECORDS, 0,
 						records, c->block, gp_block_bound(), &length);
 	return status == GP_OK ? put(c, c->block, length) : status;
@@ -371,7 +376,7 @@ static enum gp_status write_copy(const struct gp_recording *r, const struct gp_m
 	free(c.scratch_memory);
 	free(c.record);
 	free(c.block);
-	gp_thread_table_release(&c.sequence);
+	gp_row_table_release(&c.sequence);
 	return status;
 }
 

@@ -61,7 +61,7 @@ static void rows_are_found_again(void **state)
 		uint32_t step = 0;
 		assert_int_equal(gp_row_next(&t, 0, &step), 0);
 		gp_row_table_release(&t);
-		assert_int_equal(t.rows + t.places + t.room, 0);
+		assert_int_equal(t.rows + t.index.places + t.room, 0);
 		free(count);
 	}
 }
@@ -86,11 +86,70 @@ static void near_keys_do_not_crowd(void **state)
 	gp_row_table_release(&t);
 }
 
+struct number {
+	uint64_t key;
+	unsigned value;
+};
+
+/* What is dropped is gone, what is left is found, and no row is there twice. */
+static void rows_of_keys_come_and_go(void **state)
+{
+	(void)state;
+	enum { KEYS = 3000 };
+	unsigned *value = calloc(KEYS, sizeof *value), live = 0;
+	uint64_t seed = 88172645463325252u;
+	struct gp_row_table t = { 0 };
+	for (unsigned i = 1; i < 40 * KEYS; i++) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		const uint64_t key = (seed >> 33) % KEYS;
+		struct number *known = gp_row_of_key(&t, sizeof *known, key << 40);
+		assert_int_equal(known != NULL ? known->value : 0, value[key]);
+		if (seed >> 63 && known != NULL) {
+			gp_row_drop_key(&t, sizeof *known, known);
+			value[key] = 0;
+			live--;
+		} else {
+			live += known == NULL;
+			known = gp_row_get_key(&t, sizeof *known, key << 40);
+			known->value = value[key] = i;
+		}
+		assert_int_equal(t.rows, live);
+		assert_int_equal(t.index.used, live);
+	}
+	for (unsigned k = 0; k < KEYS; k++) {
+		const struct number *known = gp_row_of_key(&t, sizeof *known, (uint64_t)k << 40);
+		assert_int_equal(known != NULL ? known->value : 0, value[k]);
+	}
+	gp_row_table_release(&t);
+	free(value);
+}
+
+/* A run of places over the end of the array, of which each row is dropped in turn. */
+static void index_keeps_what_others_put_off(void **state)
+{
+	(void)state;
+	for (uint32_t gone = 1; gone <= 40; gone++) {
+		struct gp_row_index x = { 0 };
+		for (uint32_t row = 1; row <= 40; row++)
+			assert_true(gp_row_index_add(&x, 110 + row % 9, row));
+		gp_row_index_drop(&x, 110 + gone % 9, gone);
+		for (uint32_t row = 1; row <= 40; row++) {
+			uint32_t step = 0, at;
+			while ((at = gp_row_index_next(&x, 110 + row % 9, &step)) != 0 && at != row)
+				;
+			assert_int_equal(at, row != gone ? row : 0);
+		}
+		gp_row_index_release(&x);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_found_again),
 		cmocka_unit_test(near_keys_do_not_crowd),
+		cmocka_unit_test(rows_of_keys_come_and_go),
+		cmocka_unit_test(index_keeps_what_others_put_off),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
