@@ -159,16 +159,17 @@ static void tell_missing_segments(struct wanted *w)
 
 /* ---- blocks and the rest ---- */
 
-/* By key, since places in the table differ from process to process. */
-static void end_unmet(struct gp_teller *t, struct gp_told_table *table,
+/* By key: each that ends moves another one in the table. */
+static void end_unmet(struct gp_teller *t, const struct gp_row_table *table,
 		      void (*end)(struct gp_teller *, struct gp_told *))
 {
 	size_t keys = 0;
-	uint64_t *key = malloc((table->count + 1) * sizeof *key);
+	const struct gp_told *told = table->row;
+	uint64_t *key = malloc((table->rows + 1) * sizeof *key);
 	t->is_out_of_memory |= key == NULL;
-	for (size_t k = 0; key != NULL && k < table->places; k++)
-		if (table->place[k].key != UINT64_MAX && !table->place[k].is_met)
-			key[keys++] = table->place[k].key;
+	for (size_t k = 0; key != NULL && k < table->rows; k++)
+		if (!told[k].is_met)
+			key[keys++] = told[k].key;
 	if (keys > 1)
 		qsort(key, keys, sizeof *key, by_number);
 	for (size_t k = 0; k < keys; k++)
@@ -176,10 +177,11 @@ static void end_unmet(struct gp_teller *t, struct gp_told_table *table,
 	free(key);
 }
 
-static void forget_met(struct gp_told_table *table)
+static void forget_met(const struct gp_row_table *table)
 {
-	for (size_t k = 0; k < table->places; k++)
-		table->place[k].is_met = false;
+	struct gp_told *told = table->row;
+	for (size_t k = 0; k < table->rows; k++)
+		told[k].is_met = false;
 }
 
 static void meet_block(struct gp_teller *t, const struct gp_told *want)
@@ -336,7 +338,7 @@ void gp_act_match_live(struct gp_teller *t)
 
 void gp_act_match_soon(struct gp_teller *t)
 {
-	uint64_t entries = gp_live_entries(t->recording->live) + t->block.count + t->outside.count +
+	uint64_t entries = gp_live_entries(t->recording->live) + t->block.rows + t->outside.rows +
 			   t->segments.count;
 	t->is_due = !gp_looks_take(&t->looks, entries * LOOKS_AN_ENTRY);
 	if (!t->is_due)

@@ -1,84 +1,10 @@
-/* Linear probing with backward shifts; ranges in a sorted array, since segments are few. */
+/* Ranges in a sorted array, since segments are few. */
 #include "act_table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../format/seeded_hash.h"
 #include "../read/row_rank.h"
-
-#define NO_KEY UINT64_MAX
-
-static size_t home(const struct gp_told_table *t, uint64_t key)
-{
-	return (size_t)gp_hash_number(key) & (t->places - 1);
-}
-
-static struct gp_told *find_place(const struct gp_told_table *t, uint64_t key)
-{
-	size_t at = home(t, key);
-	while (t->place[at].key != NO_KEY && t->place[at].key != key)
-		at = (at + 1) & (t->places - 1);
-	return &t->place[at];
-}
-
-struct gp_told *gp_told_find(const struct gp_told_table *t, uint64_t key)
-{
-	if (t->count == 0 || key == NO_KEY)
-		return NULL;
-	struct gp_told *place = find_place(t, key);
-	return place->key == key ? place : NULL;
-}
-
-static bool grow(struct gp_told_table *t)
-{
-	struct gp_told_table grown = { .places = t->places ? t->places * 2 : 1024 };
-	grown.place = malloc(grown.places * sizeof *grown.place);
-	if (grown.place == NULL)
-		return false;
-	for (size_t k = 0; k < grown.places; k++)
-		grown.place[k].key = NO_KEY;
-	for (size_t k = 0; k < t->places; k++)
-		if (t->place[k].key != NO_KEY)
-			*find_place(&grown, t->place[k].key) = t->place[k];
-	free(t->place);
-	t->place = grown.place;
-	t->places = grown.places;
-	return true;
-}
-
-struct gp_told *gp_told_add(struct gp_told_table *t, const struct gp_told *told)
-{
-	if (t->count * 2 >= t->places && !grow(t))
-		return NULL;
-	struct gp_told *place = find_place(t, told->key);
-	t->count++;
-	*place = *told;
-	return place;
-}
-
-void gp_told_drop(struct gp_told_table *t, struct gp_told *told)
-{
-	size_t hole = (size_t)(told - t->place);
-	size_t mask = t->places - 1;
-	for (size_t at = (hole + 1) & mask; t->place[at].key != NO_KEY; at = (at + 1) & mask) {
-		/* it may stand in the hole if its home is not behind it */
-		if (((at - home(t, t->place[at].key)) & mask) < ((at - hole) & mask))
-			continue;
-		t->place[hole] = t->place[at];
-		hole = at;
-	}
-	t->place[hole].key = NO_KEY;
-	t->count--;
-}
-
-void gp_told_release(struct gp_told_table *t)
-{
-	free(t->place);
-	*t = (struct gp_told_table){ 0 };
-}
-
-/* ---- segments ---- */
 
 /* How many begin at or before `address`. */
 static size_t rank(const struct gp_told_segments *s, uint64_t address)

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../read/row_table.h"
+
 /* A block, or memory outside the framework. */
 struct gp_told {
 	uint64_t key; /* UINT64_MAX is none: such a thing is not told */
@@ -21,17 +23,11 @@ struct gp_told {
 	bool is_pending, is_met; /* is_met: by a comparison */
 };
 
-/* Open addressing; entries move when others come or go. */
-struct gp_told_table {
-	struct gp_told *place; /* key UINT64_MAX: free */
-	size_t places, count;
-};
-/* NULL: it is not there, or no key. */
-struct gp_told *gp_told_find(const struct gp_told_table *table, uint64_t key);
-/* Of a key that is not there. NULL: no memory. */
-struct gp_told *gp_told_add(struct gp_told_table *table, const struct gp_told *told);
-void gp_told_drop(struct gp_told_table *table, struct gp_told *told);
-void gp_told_release(struct gp_told_table *table);
+/* Those of a table, by key; they move when others come or go. NULL: it is not there. */
+static inline struct gp_told *gp_told_find(const struct gp_row_table *table, uint64_t key)
+{
+	return gp_row_of_key(table, sizeof(struct gp_told), key);
+}
 
 /* A segment of the framework, or a mapped range. */
 struct gp_told_segment {

@@ -7,8 +7,8 @@
 
 void gp_teller_release(struct gp_teller *t)
 {
-	gp_told_release(&t->block);
-	gp_told_release(&t->outside);
+	gp_row_table_release(&t->block);
+	gp_row_table_release(&t->outside);
 	gp_told_segments_release(&t->segments);
 	free(t->held);
 }
@@ -76,10 +76,12 @@ bool gp_tell_block(struct gp_teller *t, const struct gp_told *block)
 	struct gp_told_segment *segment = gp_told_segment_at(&t->segments, block->address);
 	if (segment == NULL || block->key == UINT64_MAX)
 		return false;
-	if (gp_told_add(&t->block, block) == NULL) {
+	there = gp_row_get_key(&t->block, sizeof *there, block->key);
+	if (there == NULL) {
 		t->is_out_of_memory = true;
 		return true;
 	}
+	*there = *block;
 	segment->blocks++;
 	if (segment->arena == 0)
 		segment->arena = block->arena;
@@ -104,7 +106,7 @@ void gp_tell_block_end(struct gp_teller *t, struct gp_told *block)
 	struct gp_told_segment *segment = gp_told_segment_at(&t->segments, block->address);
 	if (segment != NULL && segment->blocks > 0)
 		segment->blocks--;
-	gp_told_drop(&t->block, block);
+	gp_row_drop_key(&t->block, sizeof *block, block);
 }
 
 /* ---- segments ---- */
@@ -153,13 +155,14 @@ static bool end_blocks(struct gp_teller *t, uint64_t from, uint64_t to)
 {
 	bool is_told = t->is_told;
 	size_t keys = 0;
-	if (!gp_looks_take(&t->looks, t->block.places / PLACES_A_LOOK))
+	if (!gp_looks_take(&t->looks, t->block.rows / PLACES_A_LOOK))
 		return false;
-	uint64_t *key = malloc((t->block.count + 1) * sizeof *key);
+	const struct gp_told *told = t->block.row;
+	uint64_t *key = malloc((t->block.rows + 1) * sizeof *key);
 	t->is_out_of_memory |= key == NULL;
-	for (size_t k = 0; key != NULL && k < t->block.places; k++)
-		if (t->block.place[k].key != UINT64_MAX && t->block.place[k].key - from < to - from)
-			key[keys++] = t->block.place[k].key;
+	for (size_t k = 0; key != NULL && k < t->block.rows; k++)
+		if (told[k].key - from < to - from)
+			key[keys++] = told[k].key;
 	if (keys > 1)
 		qsort(key, keys, sizeof *key, by_key);
 	t->is_told = false;
@@ -220,11 +223,12 @@ void gp_tell_outside(struct gp_teller *t, const struct gp_told *outside)
 	/* a number comes twice only in a damaged recording */
 	if (outside->key == UINT64_MAX || gp_told_find(&t->outside, outside->key) != NULL)
 		return;
-	struct gp_told *o = gp_told_add(&t->outside, outside);
+	struct gp_told *o = gp_row_get_key(&t->outside, sizeof *o, outside->key);
 	if (o == NULL) {
 		t->is_out_of_memory = true;
 		return;
 	}
+	*o = *outside;
 	t->physicals += o->space == GP_SPACE_PHYSICAL;
 	if (has_handle(o->space)) {
 		o->address = t->handle_address;
@@ -240,5 +244,5 @@ void gp_tell_outside_end(struct gp_teller *t, struct gp_told *o)
 	tell_outside(t, GP_ACT_FREE_COMPLETED, o);
 	tell_outside(t, GP_ACT_SEGMENT_FREE, o);
 	t->physicals -= o->space == GP_SPACE_PHYSICAL;
-	gp_told_drop(&t->outside, o);
+	gp_row_drop_key(&t->outside, sizeof *o, o);
 }

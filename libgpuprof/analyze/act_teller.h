@@ -22,7 +22,7 @@ struct gp_teller {
 	struct gp_history *history;
 	bool (*visit)(void *context, const struct gp_act *);
 	void *context;
-	struct gp_told_table block, outside;
+	struct gp_row_table block, outside; /* of struct gp_told */
 	struct gp_told_segments segments;
 	struct gp_act_held *held;
 	size_t helds;

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../read/row_table.h"
 #include "stack_text.h"
 
 #define NONE SIZE_MAX
@@ -13,33 +14,22 @@ struct builder {
 	struct gp_read_stack *stack;
 	struct gp_tree *tree;
 	struct gp_identity *identity; /* of each node: all frames from its root to it */
-	uint32_t *place;	      /* 1 + node; 0: empty */
-	size_t places;		      /* a power of two, twice the room for nodes */
+	size_t room;		      /* for nodes */
+	struct gp_row_index index;
 };
 
 static bool grow(struct builder *b)
 {
-	size_t places = b->places ? b->places * 2 : 256;
-	struct gp_tree_node *node = realloc(b->tree->node, places / 2 * sizeof *node);
+	const size_t room = b->room != 0 ? b->room * 2 : 128;
+	struct gp_tree_node *node = realloc(b->tree->node, room * sizeof *node);
 	if (node == NULL)
 		return false;
 	b->tree->node = node;
-	struct gp_identity *identity = realloc(b->identity, places / 2 * sizeof *identity);
+	struct gp_identity *identity = realloc(b->identity, room * sizeof *identity);
 	if (identity == NULL)
 		return false;
 	b->identity = identity;
-	uint32_t *place = calloc(places, sizeof *place);
-	if (place == NULL)
-		return false;
-	free(b->place);
-	b->place = place;
-	b->places = places;
-	for (size_t k = 0; k < b->tree->nodes; k++) {
-		uint64_t at = gp_identity_hash(identity[k]);
-		while (place[at & (places - 1)] != 0)
-			at++;
-		place[at & (places - 1)] = (uint32_t)k + 1;
-	}
+	b->room = room;
 	return true;
 }
 
@@ -47,23 +37,22 @@ static bool grow(struct builder *b)
 static size_t find(struct builder *b, size_t parent, struct gp_identity identity,
 		   const struct gp_frame *frame)
 {
-	if (b->tree->nodes * 2 >= b->places && !grow(b))
-		return NONE;
-	for (uint64_t at = gp_identity_hash(identity);; at++) {
-		uint32_t *place = &b->place[at & (b->places - 1)];
-		if (*place == 0) {
-			size_t fresh = b->tree->nodes++;
-			*place = (uint32_t)fresh + 1;
-			b->identity[fresh] = identity;
-			b->tree->node[fresh] = (struct gp_tree_node){
-				.frame = *frame, .parent = parent, .child = NONE, .next = NONE
-			};
-			return fresh;
-		}
-		const struct gp_identity *i = &b->identity[*place - 1];
+	const uint32_t hash = gp_row_hash(gp_identity_hash(identity));
+	for (uint32_t step = 0, at; (at = gp_row_index_next(&b->index, hash, &step)) != 0;) {
+		const struct gp_identity *i = &b->identity[at - 1];
 		if (i->low == identity.low && i->high == identity.high)
-			return *place - 1;
+			return at - 1;
 	}
+	const size_t fresh = b->tree->nodes;
+	if ((fresh == b->room && !grow(b)) ||
+	    !gp_row_index_add(&b->index, hash, (uint32_t)fresh + 1))
+		return NONE;
+	b->identity[fresh] = identity;
+	b->tree->node[fresh] = (struct gp_tree_node){
+		.frame = *frame, .parent = parent, .child = NONE, .next = NONE
+	};
+	b->tree->nodes++;
+	return fresh;
 }
 
 static size_t add_frame(struct builder *b, size_t parent, struct gp_identity *identity,
@@ -178,7 +167,7 @@ enum gp_status gp_tree_build(struct gp_recording *recording, const struct gp_use
 	is_fine = is_fine && link_nodes(out);
 	free(b.stack);
 	free(b.identity);
-	free(b.place);
+	gp_row_index_release(&b.index);
 	if (!is_fine)
 		gp_tree_free(out);
 	return is_fine ? GP_OK : GP_E_MEMORY;

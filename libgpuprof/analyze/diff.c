@@ -28,10 +28,9 @@ struct matcher {
 	size_t sides;
 	const struct gp_diff_how *how;
 	struct gp_read_stack *stack;
-	struct member *member;
+	struct gp_row_table rows; /* of struct member, while uses are added */
+	struct member *member;	  /* its rows */
 	size_t members;
-	uint32_t *place; /* 1 + member; 0: empty */
-	size_t places;	 /* a power of two, twice the room for members */
 	size_t matched;
 };
 
@@ -44,50 +43,27 @@ struct known {
 	bool is_rest, has_stack;
 };
 
-static bool grow(struct matcher *m)
-{
-	size_t places = m->places ? m->places * 2 : 128;
-	struct member *member = realloc(m->member, places / 2 * sizeof *member);
-	if (member == NULL)
-		return false;
-	m->member = member;
-	uint32_t *place = calloc(places, sizeof *place);
-	if (place == NULL)
-		return false;
-	free(m->place);
-	m->place = place;
-	m->places = places;
-	for (size_t k = 0; k < m->members; k++) {
-		uint64_t at = gp_identity_hash(member[k].identity);
-		while (place[at & (places - 1)] != 0)
-			at++;
-		place[at & (places - 1)] = (uint32_t)k + 1;
-	}
-	return true;
-}
-
 /* NULL: no memory. */
 static struct member *find(struct matcher *m, const struct known *known)
 {
-	if (m->members * 2 >= m->places && !grow(m))
+	const uint32_t hash = gp_row_hash(gp_identity_hash(known->identity));
+	struct member *found = m->rows.row;
+	for (uint32_t step = 0, at; (at = gp_row_next(&m->rows, hash, &step)) != 0;)
+		if (found[at - 1].identity.low == known->identity.low &&
+		    found[at - 1].identity.high == known->identity.high)
+			return &found[at - 1];
+	struct gp_diff_part *part = calloc(m->sides, sizeof *part);
+	found = part != NULL ? gp_row_add(&m->rows, sizeof *found, hash) : NULL;
+	if (found == NULL) {
+		free(part);
 		return NULL;
-	for (uint64_t at = gp_identity_hash(known->identity);; at++) {
-		uint32_t *place = &m->place[at & (m->places - 1)];
-		struct member *found = &m->member[*place != 0 ? *place - 1 : m->members];
-		if (*place != 0 && (found->identity.low != known->identity.low ||
-				    found->identity.high != known->identity.high))
-			continue;
-		if (*place != 0)
-			return found;
-		struct gp_diff_part *part = calloc(m->sides, sizeof *part);
-		if (part == NULL)
-			return NULL;
-		*found = (struct member){ .identity = known->identity, .loose = known->loose };
-		found->group.part = part;
-		found->group.is_rest = known->is_rest;
-		*place = (uint32_t)++m->members;
-		return found;
 	}
+	*found = (struct member){ .identity = known->identity, .loose = known->loose };
+	found->group.part = part;
+	found->group.is_rest = known->is_rest;
+	m->member = m->rows.row;
+	m->members = m->rows.rows;
+	return found;
 }
 
 static bool add(struct matcher *m, const struct known *known)
@@ -453,8 +429,7 @@ enum gp_status gp_diff_build(const struct gp_diff_side *side, size_t sides,
 		free(m.member[k].group.key);
 		free(m.member[k].group.part);
 	}
-	free(m.member);
-	free(m.place);
+	gp_row_table_release(&m.rows);
 	free(m.stack);
 	return is_fine ? GP_OK : GP_E_MEMORY;
 }

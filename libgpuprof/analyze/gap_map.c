@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../format/seeded_hash.h"
 #include "../read/row_rank.h"
 
 #define PARTS_FIRST 1024u
@@ -15,11 +14,11 @@
 #define ADDRESS_MOST (UINT64_C(1) << 62)
 #define LOOKS_A_SEARCH 8u /* by hash */
 #define PIECES_A_LOOK 16u /* that move in memory */
-#define SLOTS_A_PART 4u	  /* of the room: starts, some ends, and a table half empty */
+#define SLOTS_A_CHANGE 4u /* starts and ends of two parts */
 
 /* ---- found by address ---- */
 
-/* Never 0; no start is an end. */
+/* No start is an end. */
 static uint64_t start_key(uint64_t address)
 {
 	return address * 2;
@@ -37,22 +36,10 @@ static bool is_range(uint64_t address, uint64_t bytes)
 	       bytes < ADDRESS_MOST - address;
 }
 
-static uint64_t slot_of(const struct gp_gap_map *map, uint64_t key)
-{
-	return gp_hash_number(key) >> map->shift;
-}
-
-static struct gp_gap_slot *find_slot(const struct gp_gap_map *map, uint64_t key)
-{
-	uint64_t mask = map->slots - 1, at = slot_of(map, key);
-	while (map->slot[at].key != key && map->slot[at].key != 0)
-		at = (at + 1) & mask;
-	return &map->slot[at];
-}
-
 static uint32_t find_key(const struct gp_gap_map *map, uint64_t key)
 {
-	return map->slots != 0 ? (uint32_t)find_slot(map, key)->part : 0;
+	const struct gp_gap_slot *slot = gp_row_of_key(&map->slots, sizeof *slot, key);
+	return slot != NULL ? slot->part : 0;
 }
 
 static uint32_t find_part(const struct gp_gap_map *map, uint64_t address)
@@ -60,28 +47,18 @@ static uint32_t find_part(const struct gp_gap_map *map, uint64_t address)
 	return find_key(map, start_key(address));
 }
 
+/* has_room has made room for a new one */
 static void set_slot(struct gp_gap_map *map, uint64_t key, uint32_t part)
 {
-	struct gp_gap_slot *slot = find_slot(map, key);
-	map->filled += slot->key == 0;
-	*slot = (struct gp_gap_slot){ key, part };
+	struct gp_gap_slot *slot = gp_row_get_key(&map->slots, sizeof *slot, key);
+	slot->part = part;
 }
 
-/* What follows moves up, so that a search ends at the first empty slot. */
 static void clear_slot(struct gp_gap_map *map, uint64_t key)
 {
-	uint64_t mask = map->slots - 1, hole = (uint64_t)(find_slot(map, key) - map->slot);
-	if (map->slot[hole].key == 0)
-		return;
-	map->filled--;
-	for (uint64_t at = (hole + 1) & mask; map->slot[at].key != 0; at = (at + 1) & mask) {
-		uint64_t home = slot_of(map, map->slot[at].key);
-		if (((at - home) & mask) < ((at - hole) & mask))
-			continue;
-		map->slot[hole] = map->slot[at];
-		hole = at;
-	}
-	map->slot[hole] = (struct gp_gap_slot){ 0 };
+	struct gp_gap_slot *slot = gp_row_of_key(&map->slots, sizeof *slot, key);
+	if (slot != NULL)
+		gp_row_drop_key(&map->slots, sizeof *slot, slot);
 }
 
 /* ---- parts ---- */
@@ -95,19 +72,6 @@ static bool grow(struct gp_gap_map *map)
 	if (part == NULL)
 		return false;
 	map->part = part;
-	struct gp_gap_slot *old = map->slot;
-	uint64_t slots = map->slots;
-	struct gp_gap_slot *slot = calloc((size_t)room * SLOTS_A_PART, sizeof *slot);
-	if (slot == NULL)
-		return false;
-	map->slot = slot;
-	map->slots = (uint64_t)room * SLOTS_A_PART;
-	map->shift = 64u - (unsigned)__builtin_ctzll(map->slots);
-	map->filled = 0;
-	for (uint64_t k = 0; k < slots; k++)
-		if (old[k].key != 0)
-			set_slot(map, old[k].key, (uint32_t)old[k].part);
-	free(old);
 	if (map->room == 0) {
 		map->part[0] = (struct gp_gap_part){ 0 };
 		map->parts = 1;
@@ -127,7 +91,8 @@ static bool has_room(struct gp_gap_map *map)
 		map->piece = piece;
 		map->piece_room = room;
 	}
-	return map->parts + 2 < map->room || grow(map);
+	return gp_row_reserve(&map->slots, sizeof(struct gp_gap_slot), SLOTS_A_CHANGE) &&
+	       (map->parts + 2 < map->room || grow(map));
 }
 
 /* The first piece that begins behind `address`. */
@@ -264,10 +229,9 @@ static bool is_spent(const struct gp_gap_map *map)
 
 void gp_gap_map_clear(struct gp_gap_map *map)
 {
-	if (map->slots != 0)
-		memset(map->slot, 0, (size_t)map->slots * sizeof *map->slot);
+	gp_row_table_clear(&map->slots);
 	gp_gap_max_clear(&map->max);
-	map->filled = map->free_bytes = map->bytes = 0;
+	map->free_bytes = map->bytes = 0;
 	map->pieces = 0;
 	map->parts = map->room != 0;
 	map->unused = 0;
@@ -276,7 +240,7 @@ void gp_gap_map_clear(struct gp_gap_map *map)
 void gp_gap_map_release(struct gp_gap_map *map)
 {
 	free(map->part);
-	free(map->slot);
+	gp_row_table_release(&map->slots);
 	free(map->piece);
 	gp_gap_max_release(&map->max);
 	*map = (struct gp_gap_map){ .looks = map->looks };

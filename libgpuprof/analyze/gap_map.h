@@ -8,6 +8,7 @@
 #define GP_GAP_MAP_H
 
 #include "../format/status.h"
+#include "../read/row_table.h"
 #include "../state/looks.h"
 #include "gap_max.h"
 
@@ -18,17 +19,18 @@ struct gp_gap_part {
 	bool is_used;
 };
 
+/* A part by the address of its start or its end. */
+struct gp_gap_slot {
+	uint64_t key;
+	uint32_t part;
+};
+
 struct gp_gap_map {
 	struct gp_gap_part *part; /* [0] is none */
 	uint32_t parts, unused;	  /* ever in use; first of those that are not now */
 	uint32_t room;
-	struct gp_gap_slot {
-		uint64_t key; /* of the address of a start or an end; 0: empty */
-		uint64_t part;
-	} * slot;
-	uint64_t slots, filled; /* a power of two */
-	unsigned shift;
-	uint64_t *piece; /* where each begins, ascending */
+	struct gp_row_table slots; /* of struct gp_gap_slot */
+	uint64_t *piece;	   /* where each begins, ascending */
 	size_t pieces, piece_room;
 	struct gp_gap_max max; /* free bytes of each part */
 	uint64_t free_bytes, bytes;

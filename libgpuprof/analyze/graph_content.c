@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../format/seeded_hash.h"
-
 #define LOOKS_A_SORTED 8u	 /* a value that is sorted among many */
 #define LAUNCHES_MOST (1u << 31) /* of one content */
 
@@ -138,88 +136,47 @@ static bool values_join(struct gp_graphs *g, struct gp_graph_values **a, struct 
 	return true;
 }
 
-/* ---- by handle: linear probing with backward shifts ---- */
+/* ---- by handle ---- */
 
-static size_t table_home(const struct gp_graph_table *t, uint64_t handle)
+static struct gp_graph_content *table_find(const struct gp_row_table *t, uint64_t handle)
 {
-	return (size_t)gp_hash_number(handle) & (t->places - 1);
+	return gp_row_of_key(t, sizeof(struct gp_graph_content), handle);
 }
 
-static struct gp_graph_content *table_place(const struct gp_graph_table *t, uint64_t handle)
-{
-	size_t at = table_home(t, handle);
-	while (t->place[at].is_there && t->place[at].handle != handle)
-		at = (at + 1) & (t->places - 1);
-	return &t->place[at];
-}
-
-static struct gp_graph_content *table_find(const struct gp_graph_table *t, uint64_t handle)
-{
-	struct gp_graph_content *place = t->contents > 0 ? table_place(t, handle) : NULL;
-	return place != NULL && place->is_there ? place : NULL;
-}
-
-static bool table_grow(struct gp_graph_table *t)
-{
-	struct gp_graph_table grown = { .places = t->places ? t->places * 2 : 16,
-					.contents = t->contents };
-	grown.place = calloc(grown.places, sizeof *grown.place);
-	if (grown.place == NULL)
-		return false;
-	for (size_t k = 0; k < t->places; k++)
-		if (t->place[k].is_there)
-			*table_place(&grown, t->place[k].handle) = t->place[k];
-	free(t->place);
-	*t = grown;
-	return true;
-}
-
-static void table_drop(struct gp_graphs *g, struct gp_graph_table *t, uint64_t handle)
+static void table_drop(struct gp_graphs *g, struct gp_row_table *t, uint64_t handle)
 {
 	struct gp_graph_content *gone = table_find(t, handle);
 	if (gone == NULL)
 		return;
 	values_drop(g, gone->values);
-	size_t hole = (size_t)(gone - t->place), mask = t->places - 1;
-	for (size_t at = (hole + 1) & mask; t->place[at].is_there; at = (at + 1) & mask) {
-		/* it may stand in the hole if its home is not behind it */
-		if (((at - table_home(t, t->place[at].handle)) & mask) < ((at - hole) & mask))
-			continue;
-		t->place[hole] = t->place[at];
-		hole = at;
-	}
-	t->place[hole].is_there = false;
-	t->contents--;
+	gp_row_drop_key(t, sizeof *gone, gone);
 }
 
 /* Makes `handle` what `content` is; NULL: unknown. False: out of memory. */
-static bool table_set(struct gp_graphs *g, struct gp_graph_table *t, uint64_t handle,
+static bool table_set(struct gp_graphs *g, struct gp_row_table *t, uint64_t handle,
 		      const struct gp_graph_content *content)
 {
 	struct gp_graph_content set = content != NULL ? *content : (struct gp_graph_content){ 0 };
 	if (set.values != NULL)
 		set.values->users++; /* before the one in its place goes, which may be it */
 	table_drop(g, t, handle);
-	bool is_known = content != NULL && t->contents < GP_GRAPHS_MOST;
-	bool is_fine = !is_known || t->contents * 2 < t->places || table_grow(t);
-	if (!is_known || !is_fine) {
+	const bool is_known = content != NULL && t->rows < GP_GRAPHS_MOST;
+	struct gp_graph_content *made = is_known ? gp_row_get_key(t, sizeof *made, handle) : NULL;
+	if (made == NULL) {
 		values_drop(g, set.values);
-		return is_fine;
+		return !is_known;
 	}
-	set.handle = handle;
-	set.is_there = true;
-	*table_place(t, handle) = set;
-	t->contents++;
+	*made = set;
+	made->handle = handle;
 	return true;
 }
 
-static void table_release(struct gp_graphs *g, struct gp_graph_table *t)
+static void table_release(struct gp_graphs *g, struct gp_row_table *t)
 {
-	for (size_t k = 0; k < t->places; k++)
-		if (t->place[k].is_there)
-			values_drop(g, t->place[k].values);
-	free(t->place);
-	*t = (struct gp_graph_table){ 0 };
+	const struct gp_graph_content *content = t->row;
+	for (size_t k = 0; k < t->rows; k++)
+		values_drop(g, content[k].values);
+	gp_row_table_release(t);
 }
 
 void gp_graphs_release(struct gp_graphs *g)

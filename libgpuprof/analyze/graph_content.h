@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "../format/event.h"
+#include "../read/row_table.h"
 #include "../state/looks.h"
 
 /* A process captures on few streams at once. Of more captures the oldest is given up. */
@@ -31,12 +32,6 @@ struct gp_graph_content {
 	struct gp_graph_values *values; /* as they came, or sorted, once each; NULL: none */
 	uint32_t launches;
 	bool is_partial; /* it uses more memory than that, which is not known */
-	bool is_there;
-};
-/* Open addressing; entries move when others come or go. */
-struct gp_graph_table {
-	struct gp_graph_content *place;
-	size_t places, contents; /* places: a power of two, or 0 */
 };
 struct gp_graph_capture {
 	uint64_t stream;
@@ -45,7 +40,7 @@ struct gp_graph_capture {
 	uint64_t launches, unscanned;
 };
 struct gp_graphs {
-	struct gp_graph_table graphs, execs;
+	struct gp_row_table graphs, execs;		   /* of struct gp_graph_content */
 	struct gp_graph_capture capture[GP_CAPTURES_MOST]; /* oldest first */
 	size_t captures;
 	/* values that came since the first capture under way began */

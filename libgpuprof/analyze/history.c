@@ -480,20 +480,17 @@ static int by_device_and_address(const void *left, const void *right)
 
 static enum gp_status list_outside(const struct gp_teller *t, struct gp_history *h)
 {
-	const struct gp_told_table *table = &t->outside;
-	h->outside = calloc(table->count ? table->count : 1, sizeof *h->outside);
+	h->outside = calloc(t->outside.rows + 1, sizeof *h->outside);
 	if (h->outside == NULL)
 		return GP_E_MEMORY;
-	for (size_t k = 0; k < table->places; k++) {
-		const struct gp_told *o = &table->place[k];
-		if (o->key != UINT64_MAX)
-			h->outside[h->outsides++] =
-				(struct gp_memory_outside){ .address = o->address,
-							    .bytes = o->bytes,
-							    .device = o->device,
-							    .space = o->space,
-							    .at_ns = o->at_ns,
-							    .stack = o->stack };
+	for (size_t k = 0; k < t->outside.rows; k++) {
+		const struct gp_told *o = (const struct gp_told *)t->outside.row + k;
+		h->outside[h->outsides++] = (struct gp_memory_outside){ .address = o->address,
+									.bytes = o->bytes,
+									.device = o->device,
+									.space = o->space,
+									.at_ns = o->at_ns,
+									.stack = o->stack };
 	}
 	qsort(h->outside, h->outsides, sizeof *h->outside, by_device_and_address);
 	return GP_OK;

@@ -2,15 +2,12 @@
 #include "phase_calls.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#include "../format/seeded_hash.h"
 
 void gp_phase_calls_release(struct gp_phase_calls *c)
 {
 	free(c->call);
 	free(c->birth);
-	free(c->place);
+	gp_row_index_release(&c->index);
 	free(c->sum);
 	*c = (struct gp_phase_calls){ 0 };
 }
@@ -107,46 +104,37 @@ static void add_sum(struct gp_phase_calls *c, uint64_t number, uint64_t bytes)
 
 /* ---- births ---- */
 
-static uint64_t hash_of(uint8_t space, uint64_t address)
+static uint32_t birth_hash(uint8_t space, uint64_t address)
 {
-	return gp_hash_number(address ^ (uint64_t)space << 57);
+	return gp_row_hash(address ^ (uint64_t)space << 57);
 }
 
-static uint32_t *find(const struct gp_phase_calls *c, uint8_t space, uint64_t address)
+/* Its number; 0: there is none. */
+static uint32_t birth_find(const struct gp_phase_calls *c, uint8_t space, uint64_t address)
 {
-	for (uint64_t at = hash_of(space, address);; at++) {
-		uint32_t *place = &c->place[at & (c->places - 1)];
-		const struct gp_phase_birth *b = &c->birth[*place];
-		if (*place == 0 || (b->address == address && b->space == space))
-			return place;
-	}
+	uint32_t number;
+	for (uint32_t step = 0, hash = birth_hash(space, address);
+	     (number = gp_row_index_next(&c->index, hash, &step)) != 0;)
+		if (c->birth[number].address == address && c->birth[number].space == space)
+			break;
+	return number;
 }
 
 static bool grow(struct gp_phase_calls *c)
 {
-	uint32_t places = c->places ? c->places * 2 : 1024;
-	struct gp_phase_birth *birth = realloc(c->birth, (places / 2 + 1) * sizeof *birth);
+	const uint32_t room = c->birth_room ? c->birth_room * 2 : 512;
+	struct gp_phase_birth *birth = realloc(c->birth, ((size_t)room + 1) * sizeof *birth);
 	if (birth == NULL)
 		return false;
-	if (c->birth == NULL)
-		memset(birth, 0, sizeof *birth);
 	c->birth = birth;
-	uint32_t *place = calloc(places, sizeof *place);
-	if (place == NULL)
-		return false;
-	free(c->place);
-	c->place = place;
-	c->places = places;
-	c->birth_room = places / 2;
-	for (uint32_t k = c->newest; k != 0; k = c->birth[k].before)
-		*find(c, c->birth[k].space, c->birth[k].address) = k;
+	c->birth_room = room;
 	return true;
 }
 
 bool gp_phase_calls_born(struct gp_phase_calls *c, const struct gp_phase_birth *birth)
 {
 	gp_phase_calls_dead(c, birth->space, birth->address); /* its end was not seen */
-	if (c->live == c->birth_room && !grow(c))
+	if ((c->live == c->birth_room && !grow(c)) || !gp_row_index_reserve(&c->index, 1))
 		return false;
 	uint32_t number = c->free_birth;
 	if (number != 0)
@@ -162,7 +150,7 @@ bool gp_phase_calls_born(struct gp_phase_calls *c, const struct gp_phase_birth *
 		c->birth[c->newest].after = number;
 	c->newest = number;
 	c->live++;
-	*find(c, b->space, b->address) = number;
+	gp_row_index_add(&c->index, birth_hash(b->space, b->address), number);
 	add_sum(c, b->number, b->bytes);
 	if (b->call != 0) {
 		c->call[b->call].refs++;
@@ -171,33 +159,13 @@ bool gp_phase_calls_born(struct gp_phase_calls *c, const struct gp_phase_birth *
 	return true;
 }
 
-/* Those behind it in the index move up, so that a search never meets a hole. */
-static void take_out(struct gp_phase_calls *c, uint32_t *place)
-{
-	const uint32_t mask = c->places - 1;
-	uint32_t hole = (uint32_t)(place - c->place), at = hole;
-	for (;;) {
-		at = (at + 1) & mask;
-		if (c->place[at] == 0)
-			break;
-		const struct gp_phase_birth *b = &c->birth[c->place[at]];
-		uint32_t home = (uint32_t)hash_of(b->space, b->address) & mask;
-		if (((at - home) & mask) < ((at - hole) & mask))
-			continue;
-		c->place[hole] = c->place[at];
-		hole = at;
-	}
-	c->place[hole] = 0;
-}
-
 void gp_phase_calls_dead(struct gp_phase_calls *c, uint8_t space, uint64_t address)
 {
-	uint32_t *place = c->places ? find(c, space, address) : NULL;
-	if (place == NULL || *place == 0)
+	const uint32_t number = birth_find(c, space, address);
+	if (number == 0)
 		return;
-	const uint32_t number = *place;
 	struct gp_phase_birth *b = &c->birth[number];
-	take_out(c, place);
+	gp_row_index_drop(&c->index, birth_hash(space, address), number);
 	add_sum(c, b->number, -b->bytes);
 	const uint32_t holder = open_around(c, b->call);
 	if (holder != 0)

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../read/row_table.h"
+
 struct gp_phase_call {
 	uint32_t node;
 	uint32_t up;   /* the call around it; 0: none, or a free place: the next one */
@@ -31,8 +33,8 @@ struct gp_phase_calls {
 	uint32_t calls, call_room, free_call;
 	struct gp_phase_birth *birth; /* number 0 is none */
 	uint32_t births, birth_room, free_birth, newest;
-	uint32_t *place; /* births by address and space */
-	uint32_t places, live;
+	struct gp_row_index index; /* of births by address and space */
+	uint32_t live;
 	uint64_t number; /* of the newest birth */
 	uint64_t live_bytes;
 	/*

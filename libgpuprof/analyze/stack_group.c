@@ -27,53 +27,23 @@ struct grouper {
 	struct gp_recording *recording;
 	const struct gp_grouping *how;
 	struct gp_read_stack *stack;
-	struct member *member;
-	size_t members;
-	uint32_t *place; /* 1 + member; 0: empty */
-	size_t places;	 /* a power of two, twice the room for members */
+	struct gp_row_table members; /* of struct member */
 	struct gp_groups *out;
 };
-
-static bool grow(struct grouper *g)
-{
-	size_t places = g->places ? g->places * 2 : 128;
-	struct member *member = realloc(g->member, places / 2 * sizeof *member);
-	if (member == NULL)
-		return false;
-	g->member = member;
-	uint32_t *place = calloc(places, sizeof *place);
-	if (place == NULL)
-		return false;
-	free(g->place);
-	g->place = place;
-	g->places = places;
-	for (size_t k = 0; k < g->members; k++) {
-		uint64_t at = gp_identity_hash(member[k].identity);
-		while (place[at & (places - 1)] != 0)
-			at++;
-		place[at & (places - 1)] = (uint32_t)k + 1;
-	}
-	return true;
-}
 
 /* NULL: no memory. A new one has no key yet. */
 static struct member *find(struct grouper *g, struct gp_identity identity)
 {
-	if (g->members * 2 >= g->places && !grow(g))
-		return NULL;
-	uint64_t at = gp_identity_hash(identity);
-	for (;; at++) {
-		uint32_t *place = &g->place[at & (g->places - 1)];
-		if (*place == 0) {
-			*place = (uint32_t)++g->members;
-			struct member *fresh = &g->member[*place - 1];
-			*fresh = (struct member){ .identity = identity };
-			return fresh;
-		}
-		struct member *m = &g->member[*place - 1];
-		if (m->identity.low == identity.low && m->identity.high == identity.high)
-			return m;
-	}
+	const uint32_t hash = gp_row_hash(gp_identity_hash(identity));
+	struct member *m = g->members.row;
+	for (uint32_t step = 0, at; (at = gp_row_next(&g->members, hash, &step)) != 0;)
+		if (m[at - 1].identity.low == identity.low &&
+		    m[at - 1].identity.high == identity.high)
+			return &m[at - 1];
+	m = gp_row_add(&g->members, sizeof *m, hash);
+	if (m != NULL)
+		m->identity = identity;
+	return m;
 }
 
 /* ---- sums ---- */
@@ -190,16 +160,19 @@ static bool add_use(struct grouper *g, const struct gp_use *told)
 static bool read_member(void *context, size_t number, struct gp_read_stack *out)
 {
 	const struct grouper *g = context;
-	return gp_read_stack(g->recording, &g->member[number].group.use, g->how->is_native, out);
+	const struct member *member = g->members.row;
+	return gp_read_stack(g->recording, &member[number].group.use, g->how->is_native, out);
 }
 
 /* Gives groups of stacks keys of their own. */
 static bool tell_all_apart(struct grouper *g)
 {
-	struct gp_keyed *keyed = calloc(g->members + 1, sizeof *keyed);
-	for (size_t k = 0; keyed != NULL && k < g->members; k++)
-		keyed[k] = (struct gp_keyed){ &g->member[k].group.key, k };
-	bool is_fine = keyed != NULL && gp_keys_tell_apart(keyed, g->members, read_member, g);
+	const size_t members = g->members.rows;
+	struct member *member = g->members.row;
+	struct gp_keyed *keyed = calloc(members + 1, sizeof *keyed);
+	for (size_t k = 0; keyed != NULL && k < members; k++)
+		keyed[k] = (struct gp_keyed){ &member[k].group.key, k };
+	bool is_fine = keyed != NULL && gp_keys_tell_apart(keyed, members, read_member, g);
 	free(keyed);
 	return is_fine;
 }
@@ -233,20 +206,20 @@ enum gp_status gp_groups_build(struct gp_recording *recording, const struct gp_u
 	for (size_t k = 0; k < uses && is_fine; k++)
 		is_fine = add_use(&g, sorted != NULL ? &sorted[k] : &use[k]);
 	free(sorted);
-	if (is_fine && how->by == GP_BY_STACK && g.members > 1)
+	if (is_fine && how->by == GP_BY_STACK && g.members.rows > 1)
 		is_fine = tell_all_apart(&g);
-	out->group = is_fine ? calloc(g.members + 1, sizeof *out->group) : NULL;
+	const struct member *member = g.members.row;
+	out->group = is_fine ? calloc(g.members.rows + 1, sizeof *out->group) : NULL;
 	is_fine = out->group != NULL;
-	for (size_t k = 0; k < g.members && is_fine; k++)
-		out->group[out->groups++] = g.member[k].group;
-	for (size_t k = 0; k < g.members && !is_fine; k++) {
-		free(g.member[k].group.key);
-		free(g.member[k].lives);
+	for (size_t k = 0; k < g.members.rows && is_fine; k++)
+		out->group[out->groups++] = member[k].group;
+	for (size_t k = 0; k < g.members.rows && !is_fine; k++) {
+		free(member[k].group.key);
+		free(member[k].lives);
 	}
 	if (out->groups > 1)
 		qsort(out->group, out->groups, sizeof *out->group, compare);
-	free(g.member);
-	free(g.place);
+	gp_row_table_release(&g.members);
 	free(g.stack);
 	return is_fine ? GP_OK : GP_E_MEMORY;
 }

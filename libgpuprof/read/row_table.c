@@ -86,19 +86,26 @@ void gp_row_index_release(struct gp_row_index *x)
 
 /* ---- rows ---- */
 
-void *gp_row_add(struct gp_row_table *t, size_t bytes, uint32_t hash)
+bool gp_row_reserve(struct gp_row_table *t, size_t bytes, uint32_t more)
 {
-	if (t->rows == t->room) {
-		const uint32_t room = t->room != 0 ? t->room * 2 : ROWS_MIN;
+	if (t->room - t->rows < more) {
+		const uint32_t room = t->room + (t->room > more ? t->room : more + ROWS_MIN);
 		void *row = room > t->room ? realloc(t->row, room * bytes) : NULL;
 		if (row == NULL)
-			return NULL;
+			return false;
 		t->row = row;
 		t->room = room;
 	}
-	if (!gp_row_index_add(&t->index, hash, t->rows + 1))
+	return gp_row_index_reserve(&t->index, more);
+}
+
+void *gp_row_add(struct gp_row_table *t, size_t bytes, uint32_t hash)
+{
+	if (!gp_row_reserve(t, bytes, 1))
 		return NULL;
-	return memset((char *)t->row + t->rows++ * bytes, 0, bytes);
+	void *row = (char *)t->row + t->rows * bytes;
+	gp_row_index_add(&t->index, hash, ++t->rows);
+	return memset(row, 0, bytes);
 }
 
 void gp_row_sort(struct gp_row_table *t, size_t bytes,
@@ -107,6 +114,12 @@ void gp_row_sort(struct gp_row_table *t, size_t bytes,
 	if (t->rows > 1)
 		qsort(t->row, t->rows, bytes, compare);
 	gp_row_index_release(&t->index);
+}
+
+void gp_row_table_clear(struct gp_row_table *t)
+{
+	gp_row_index_clear(&t->index);
+	t->rows = 0;
 }
 
 void gp_row_table_release(struct gp_row_table *t)

@@ -66,14 +66,18 @@ void gp_row_index_drop(struct gp_row_index *index, uint32_t hash, uint32_t row);
 void gp_row_index_clear(struct gp_row_index *index);
 void gp_row_index_release(struct gp_row_index *index);
 
+/* Room for so many more. False: no memory; the rows may have moved. */
+bool gp_row_reserve(struct gp_row_table *table, size_t bytes, uint32_t more);
 /*
  * A row of zeros behind the others, found by this hash from now on; `bytes` of one, always the
- * same. NULL: no memory.
+ * same. NULL: no memory, never after gp_row_reserve.
  */
 void *gp_row_add(struct gp_row_table *table, size_t bytes, uint32_t hash);
 /* In that order. They are not found any more, and none can be added. */
 void gp_row_sort(struct gp_row_table *table, size_t bytes,
 		 int (*compare)(const void *left, const void *right));
+/* Keeps its room. */
+void gp_row_table_clear(struct gp_row_table *table);
 /* It is as at first. */
 void gp_row_table_release(struct gp_row_table *table);
 
