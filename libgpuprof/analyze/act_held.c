@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../read/array.h"
 #include "act_teller.h"
 
 #define HOLDING 1000u /* events until driver memory that nobody used is taken for outside */
@@ -88,13 +89,11 @@ void gp_held_add(struct gp_teller *t, const struct gp_record *r, uint32_t thread
 		gp_live_find(t->recording->live, r->space, r->alloc.address);
 	if (e == NULL || e->order != r->order || !gp_live_is_driver(e) || e->bytes == 0)
 		return;
-	struct gp_act_held *grown = realloc(t->held, (t->helds + 1) * sizeof *grown);
-	if (grown == NULL) {
-		t->is_out_of_memory = true;
+	struct gp_act_held *held = gp_array_append(&t->held, &t->helds, sizeof *held);
+	t->is_out_of_memory |= held == NULL;
+	if (held == NULL)
 		return;
-	}
-	t->held = grown;
-	grown[t->helds++] = (struct gp_act_held){
+	*held = (struct gp_act_held){
 		.told = { .key = e->order,
 			  .address = e->address,
 			  .bytes = e->bytes,

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "../read/array.h"
 #include "act_teller.h"
 
 #define WALK_SLICE 65536u
@@ -14,31 +15,20 @@
 struct wanted {
 	struct gp_teller *teller;
 	struct gp_told_segment *segment;
-	size_t segments, segment_room;
+	size_t segments;
 	uint64_t *physical; /* orders, rising */
-	size_t physicals, physical_room;
+	size_t physicals;
 };
-
-static bool has_room(struct gp_teller *t, void **array, size_t used, size_t *room, size_t size)
-{
-	if (used < *room)
-		return true;
-	size_t wider = *room ? *room * 2 : 64;
-	void *grown = realloc(*array, wider * size);
-	t->is_out_of_memory |= grown == NULL;
-	if (grown == NULL)
-		return false;
-	*array = grown;
-	*room = wider;
-	return true;
-}
 
 static void want_segment(struct wanted *w, const struct gp_told_segment *segment)
 {
-	if (!gp_told_is_range(segment) || !has_room(w->teller, (void **)&w->segment, w->segments,
-						    &w->segment_room, sizeof *w->segment))
+	struct gp_told_segment *wanted = NULL;
+	if (!gp_told_is_range(segment))
 		return;
-	w->segment[w->segments++] = *segment;
+	wanted = gp_array_append(&w->segment, &w->segments, sizeof *wanted);
+	w->teller->is_out_of_memory |= wanted == NULL;
+	if (wanted != NULL)
+		*wanted = *segment;
 }
 
 static int by_address(const void *left, const void *right)
@@ -247,9 +237,11 @@ static void want_entry(void *context, const struct gp_live_entry *e)
 		in = reservation_of(w, e->address);
 	bool is_mapped =
 		in != NULL || (e->space == GP_SPACE_MAPPED && is_told(t->recording->live, e));
-	if (is_mapped && has_room(t, (void **)&w->physical, w->physicals, &w->physical_room,
-				  sizeof *w->physical))
-		w->physical[w->physicals++] = e->stream;
+	uint64_t *physical =
+		is_mapped ? gp_array_append(&w->physical, &w->physicals, sizeof *physical) : NULL;
+	t->is_out_of_memory |= is_mapped && physical == NULL;
+	if (physical != NULL)
+		*physical = e->stream;
 	bool is_own = e->space == GP_SPACE_SEGMENT, is_whole = gp_live_is_driver(e);
 	if (is_own)
 		t->has_told[e->device < GP_DEVICES ? e->device : GP_DEVICES] = true;

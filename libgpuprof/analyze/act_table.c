@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../read/array.h"
 #include "../read/row_rank.h"
 
 /* How many begin at or before `address`. */
@@ -43,14 +44,8 @@ size_t gp_told_segments_behind(const struct gp_told_segments *s, uint64_t addres
 
 bool gp_told_segment_add(struct gp_told_segments *s, const struct gp_told_segment *told)
 {
-	if (s->count == s->room) {
-		size_t room = s->room ? s->room * 2 : 64;
-		struct gp_told_segment *grown = realloc(s->segment, room * sizeof *grown);
-		if (grown == NULL)
-			return false;
-		s->segment = grown;
-		s->room = room;
-	}
+	if (!gp_array_reserve(&s->segment, &s->room, s->count, 1, sizeof *s->segment))
+		return false;
 	size_t at = rank(s, told->address);
 	memmove(&s->segment[at + 1], &s->segment[at], (s->count - at) * sizeof *s->segment);
 	s->segment[at] = *told;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../gpuprof.h"
+#include "../read/array.h"
 
 const char *gp_space_owner(uint8_t space)
 {
@@ -68,11 +69,9 @@ static enum gp_status add(struct gp_owners *out, const char *name, uint64_t byte
 			out->owner[k].count++;
 			return GP_OK;
 		}
-	struct gp_memory_owner *grown = realloc(out->owner, (out->owners + 1) * sizeof *grown);
-	if (grown == NULL)
+	struct gp_memory_owner *o = gp_array_append(&out->owner, &out->owners, sizeof *o);
+	if (o == NULL)
 		return GP_E_MEMORY;
-	out->owner = grown;
-	struct gp_memory_owner *o = &out->owner[out->owners++];
 	*o = (struct gp_memory_owner){ .bytes = bytes, .count = 1 };
 	snprintf(o->name, sizeof o->name, "%s", name);
 	return GP_OK;

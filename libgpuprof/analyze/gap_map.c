@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../read/array.h"
 #include "../read/row_rank.h"
 
 #define PARTS_FIRST 1024u
-#define PIECES_FIRST 64u
 #define ADDRESS_MOST (UINT64_C(1) << 62)
 #define LOOKS_A_SEARCH 8u /* by hash */
 #define PIECES_A_LOOK 16u /* that move in memory */
@@ -83,15 +83,9 @@ static bool grow(struct gp_gap_map *map)
 /* So that two parts and pieces can be made without a failure in between. */
 static bool has_room(struct gp_gap_map *map)
 {
-	if (map->pieces + 2 > map->piece_room) {
-		size_t room = map->piece_room != 0 ? map->piece_room * 2 : PIECES_FIRST;
-		uint64_t *piece = realloc(map->piece, room * sizeof *piece);
-		if (piece == NULL)
-			return false;
-		map->piece = piece;
-		map->piece_room = room;
-	}
-	return gp_row_reserve(&map->slots, sizeof(struct gp_gap_slot), SLOTS_A_CHANGE) &&
+	return gp_array_reserve(&map->piece, &map->piece_room, map->pieces, 2,
+				sizeof *map->piece) &&
+	       gp_row_reserve(&map->slots, sizeof(struct gp_gap_slot), SLOTS_A_CHANGE) &&
 	       (map->parts + 2 < map->room || grow(map));
 }
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../read/array.h"
+
 #define LOOKS_A_SORTED 8u	 /* a value that is sorted among many */
 #define LAUNCHES_MOST (1u << 31) /* of one content */
 
@@ -262,14 +264,8 @@ bool gp_graphs_add(struct gp_graphs *g, uint64_t value)
 		g->logged = 0;
 		return true;
 	}
-	if (g->logged == g->log_room) {
-		size_t room = g->log_room ? g->log_room * 2 : 256;
-		uint64_t *grown = realloc(g->log, room * sizeof *grown);
-		if (grown == NULL)
-			return false;
-		g->log = grown;
-		g->log_room = room;
-	}
+	if (!gp_array_reserve(&g->log, &g->log_room, g->logged, 1, sizeof *g->log))
+		return false;
 	g->log[g->logged++] = value;
 	return true;
 }

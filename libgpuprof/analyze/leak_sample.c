@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../read/array.h"
 #include "../read/row_rank.h"
 #include "range_path.h"
 
@@ -33,15 +34,6 @@ static const unsigned objects = BIT(GP_SPACE_HOST) | BIT(GP_SPACE_HOST_REGISTER)
 				BIT(GP_SPACE_EXTERNAL) | BIT(GP_SPACE_MULTICAST) |
 				BIT(GP_SPACE_RESOURCE);
 
-static void *grow(struct sampling *s, void *array, size_t used, size_t size)
-{
-	if ((used & (used - 1)) != 0)
-		return array;
-	void *grown = realloc(array, (used ? used * 2 : 1) * size);
-	s->is_out_of_memory |= grown == NULL;
-	return grown;
-}
-
 static void walk(struct sampling *s, gp_live_visit *visit)
 {
 	gp_live_walk_begin(s->recording->live, visit, s);
@@ -57,11 +49,10 @@ static void list_reserve(void *context, const struct gp_live_entry *e)
 	if (e->space != GP_SPACE_RESERVATION || (e->flags & GP_LIVE_SEGMENT) == 0 ||
 	    s->is_out_of_memory)
 		return;
-	struct extent *grown = grow(s, s->reserve, s->reserves, sizeof *grown);
-	if (grown == NULL)
-		return;
-	s->reserve = grown;
-	s->reserve[s->reserves++] = (struct extent){ e->address, e->bytes };
+	struct extent *reserve = gp_array_append(&s->reserve, &s->reserves, sizeof *reserve);
+	s->is_out_of_memory |= reserve == NULL;
+	if (reserve != NULL)
+		*reserve = (struct extent){ e->address, e->bytes };
 }
 
 static bool is_in(const struct extent *reserve, uint64_t address)
@@ -84,11 +75,10 @@ static void list_mapped(void *context, const struct gp_live_entry *e)
 	struct sampling *s = context;
 	if (e->space != GP_SPACE_MAPPED || s->is_out_of_memory || !is_in_reserve(s, e->address))
 		return;
-	uint64_t *grown = grow(s, s->mapped, s->mappeds, sizeof *grown);
-	if (grown == NULL)
-		return;
-	s->mapped = grown;
-	s->mapped[s->mappeds++] = e->stream;
+	uint64_t *mapped = gp_array_append(&s->mapped, &s->mappeds, sizeof *mapped);
+	s->is_out_of_memory |= mapped == NULL;
+	if (mapped != NULL)
+		*mapped = e->stream;
 }
 
 /* Also of what begins with an address. */
@@ -224,13 +214,12 @@ static void count(void *context, const struct gp_live_entry *e)
 	h->births[sample_behind(s->out, at_ns)]++;
 	gp_leak_keep_example(h, e);
 	struct gp_leak_samples *out = s->out;
-	struct gp_leak_survivor *grown = grow(s, out->survivor, out->survivors, sizeof *grown);
-	if (grown == NULL)
-		return;
-	out->survivor = grown;
-	out->survivor[out->survivors++] =
-		(struct gp_leak_survivor){ (uint32_t)(h - gp_leak_holder(out, 0)), e->order,
-					   at_ns };
+	struct gp_leak_survivor *survivor =
+		gp_array_append(&out->survivor, &out->survivors, sizeof *survivor);
+	s->is_out_of_memory |= survivor == NULL;
+	if (survivor != NULL)
+		*survivor = (struct gp_leak_survivor){ (uint32_t)(h - gp_leak_holder(out, 0)),
+						       e->order, at_ns };
 }
 
 const enum gp_curve gp_leak_curves[GP_LEAK_CURVES] = { GP_CURVE_ALLOCATED, GP_CURVE_DRIVER };

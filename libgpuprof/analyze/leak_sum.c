@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../read/array.h"
+
 #define BIRTHS_MIN 5u	 /* of a part: of fewer it is not known whether it slows down */
 #define STACKS_SPREAD 3u /* that can be told alone, and are one thing in a common line */
 #define STACKS_LEAST 5u	 /* of no line in common: of fewer each would have enough to be told */
@@ -161,14 +163,9 @@ static bool add(struct gp_leak_sums *s, struct gp_recording *r,
 	const bool has_grown = grew(samples, h, &births);
 	if (!has_grown && h->stack != 0)
 		return true;
-	if ((s->parts & (s->parts - 1)) == 0) {
-		size_t room = s->parts != 0 ? s->parts * 2 : 1;
-		struct gp_leak_part *grown = realloc(s->part, room * sizeof *grown);
-		if (grown == NULL)
-			return false;
-		s->part = grown;
-	}
-	struct gp_leak_part *p = &s->part[s->parts++];
+	struct gp_leak_part *p = gp_array_append(&s->part, &s->parts, sizeof *p);
+	if (p == NULL)
+		return false;
 	*p = (struct gp_leak_part){ .holder = h, .births = births, .grew = has_grown };
 	gp_leak_who_find(r, h, frame, &p->who);
 	return true;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../read/array.h"
 #include "growth.h"
 #include "leak_choose.h"
 #include "leak_forward.h"
@@ -194,13 +195,7 @@ static struct gp_leak *add_leak(struct hunt *h, bool is_filling)
 {
 	struct gp_leak **list = is_filling ? &h->out->filling : &h->out->leak;
 	size_t *count = is_filling ? &h->out->fillings : &h->out->leaks;
-	if ((*count & (*count - 1)) == 0) {
-		struct gp_leak *grown = realloc(*list, (*count ? *count * 2 : 1) * sizeof *grown);
-		if (grown == NULL)
-			return NULL;
-		*list = grown;
-	}
-	return &(*list)[(*count)++];
+	return gp_array_append(list, count, sizeof **list);
 }
 
 static enum gp_status judge_stacks(struct hunt *h, struct gp_frame *frame)

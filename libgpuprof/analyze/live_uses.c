@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "../read/array.h"
 #include "../read/row_rank.h"
 
 static const char without_stack[] = "no stack was recorded";
@@ -66,15 +67,6 @@ static bool is_mapped(const struct collection *c, uint64_t order)
 	       bsearch(&order, c->mapped, c->mappeds, sizeof order, compare_addresses) != NULL;
 }
 
-static void *grow(struct collection *c, void *array, size_t used, size_t size)
-{
-	if ((used & (used - 1)) != 0)
-		return array;
-	void *grown = realloc(array, (used ? used * 2 : 1) * size);
-	c->is_out_of_memory |= grown == NULL;
-	return grown;
-}
-
 static struct gp_use like_of(const struct collection *c, const struct gp_live_entry *e)
 {
 	struct gp_use like = gp_use_like(c->recording, e->stack, e->space,
@@ -89,15 +81,15 @@ static void list_reservation(void *context, const struct gp_live_entry *e)
 	if (e->space != GP_SPACE_RESERVATION || (e->flags & GP_LIVE_SEGMENT) == 0 ||
 	    c->is_out_of_memory)
 		return;
-	struct reservation *grown = grow(c, c->reservation, c->reservations, sizeof *grown);
-	if (grown == NULL)
-		return;
-	c->reservation = grown;
-	c->reservation[c->reservations++] = (struct reservation){ .address = e->address,
-								  .bytes = e->bytes,
-								  .mapped = e->stream,
-								  .like = like_of(c, e),
-								  .device = e->device };
+	struct reservation *added =
+		gp_array_append(&c->reservation, &c->reservations, sizeof *added);
+	c->is_out_of_memory |= added == NULL;
+	if (added != NULL)
+		*added = (struct reservation){ .address = e->address,
+					       .bytes = e->bytes,
+					       .mapped = e->stream,
+					       .like = like_of(c, e),
+					       .device = e->device };
 }
 
 static void list_mapped(void *context, const struct gp_live_entry *e)
@@ -106,11 +98,10 @@ static void list_mapped(void *context, const struct gp_live_entry *e)
 	if (e->space != GP_SPACE_MAPPED || c->is_out_of_memory ||
 	    reservation_of(c, e->address) == NULL)
 		return;
-	uint64_t *grown = grow(c, c->mapped, c->mappeds, sizeof *grown);
-	if (grown == NULL)
-		return;
-	c->mapped = grown;
-	c->mapped[c->mappeds++] = e->stream;
+	uint64_t *mapped = gp_array_append(&c->mapped, &c->mappeds, sizeof *mapped);
+	c->is_out_of_memory |= mapped == NULL;
+	if (mapped != NULL)
+		*mapped = e->stream;
 }
 
 static void add(struct collection *c, const struct gp_use *like, uint64_t bytes, uint64_t order)

@@ -1,14 +1,13 @@
 /* Private pools and captures: a pool is of the one under way when its first segment appeared. */
 #include <stdlib.h>
 
+#include "../read/array.h"
 #include "memory_view.h"
 
 static enum gp_status begin_capture(struct gp_captures *c, const struct gp_record *r, int64_t at_ns)
 {
-	struct gp_capture *grown = gp_array_grow(c->open, c->opens, &c->open_room, sizeof *grown);
-	if (grown == NULL)
+	if (!gp_array_reserve(&c->open, &c->open_room, c->opens, 1, sizeof *c->open))
 		return GP_E_MEMORY;
-	c->open = grown;
 	c->open[c->opens++] = (struct gp_capture){ .stream = r->capture_begin.stream,
 						   .graph = r->capture_begin.graph,
 						   .at_ns = at_ns };
@@ -35,11 +34,8 @@ static enum gp_status note_pool(struct gp_memory_view *v, unsigned number)
 		if (c->origin[i].pool == arena->arena.pool &&
 		    c->origin[i].user_pool == arena->arena.user_pool)
 			return GP_OK;
-	struct gp_pool_origin *grown =
-		gp_array_grow(c->origin, c->origins, &c->origin_room, sizeof *grown);
-	if (grown == NULL)
+	if (!gp_array_reserve(&c->origin, &c->origin_room, c->origins, 1, sizeof *c->origin))
 		return GP_E_MEMORY;
-	c->origin = grown;
 	struct gp_pool_origin *origin = &c->origin[c->origins++];
 	*origin = (struct gp_pool_origin){ .pool = arena->arena.pool,
 					   .user_pool = arena->arena.user_pool,

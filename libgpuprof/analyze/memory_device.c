@@ -1,6 +1,7 @@
 /* What lies outside of the framework's segments, and the figures of each device. */
 #include <stdlib.h>
 
+#include "../read/array.h"
 #include "memory_view.h"
 
 struct orders {
@@ -24,11 +25,10 @@ static enum gp_status list_mapped(const struct gp_memory_view *v, struct orders 
 					       gp_entries_overlap(&v->told, m->address, m->bytes);
 		if (!is_segment)
 			continue;
-		uint64_t *grown = gp_array_grow(out->order, out->count, &out->room, sizeof *grown);
-		if (grown == NULL)
+		uint64_t *order = gp_array_append(&out->order, &out->count, sizeof *order);
+		if (order == NULL)
 			return GP_E_MEMORY;
-		out->order = grown;
-		out->order[out->count++] = m->stream;
+		*order = m->stream;
 	}
 	if (out->count > 1)
 		qsort(out->order, out->count, sizeof *out->order, compare_orders);

@@ -1,6 +1,7 @@
 /* The live set of one moment, by what its entries are and by address. */
 #include <stdlib.h>
 
+#include "../read/array.h"
 #include "../read/row_rank.h"
 #include "memory_view.h"
 
@@ -8,17 +9,6 @@
 	(1u << GP_SPACE_DEVICE | 1u << GP_SPACE_ASYNC | 1u << GP_SPACE_MANAGED | \
 	 1u << GP_SPACE_ARRAY | 1u << GP_SPACE_PHYSICAL | 1u << GP_SPACE_GRAPH | \
 	 1u << GP_SPACE_IPC)
-
-void *gp_array_grow(void *array, size_t count, size_t *room, size_t element)
-{
-	if (count < *room)
-		return array;
-	size_t grown_room = *room == 0 ? 64 : *room * 2;
-	void *grown = realloc(array, grown_room * element);
-	if (grown != NULL)
-		*room = grown_room;
-	return grown;
-}
 
 struct listing {
 	struct gp_memory_view *view;
@@ -54,13 +44,10 @@ static void list(void *context, const struct gp_live_entry *e)
 	struct gp_entries *to = is_asked(l->view, e) ? entries_of(l->view, e) : NULL;
 	if (to == NULL || e->bytes == 0 || e->address + e->bytes < e->address)
 		return;
-	struct gp_live_entry *grown = gp_array_grow(to->entry, to->count, &to->room, sizeof *grown);
-	if (grown == NULL) {
+	if (gp_array_reserve(&to->entry, &to->room, to->count, 1, sizeof *to->entry))
+		to->entry[to->count++] = *e;
+	else
 		l->is_out_of_memory = true;
-		return;
-	}
-	to->entry = grown;
-	to->entry[to->count++] = *e;
 }
 
 static int compare_entries(const void *left, const void *right)

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "../read/array.h"
 #include "memory_view.h"
 
 #define SMALL_BYTES (2ull << 20)  /* kSmallBuffer: segments of the small pool, and their pages */
@@ -27,13 +28,10 @@ struct pieces {
 static void add(struct pieces *p, const struct gp_live_entry *like, uint64_t from, uint64_t to,
 		const struct gp_live_entry *in, bool is_expandable, uint64_t arena)
 {
-	struct piece *grown = gp_array_grow(p->piece, p->count, &p->room, sizeof *grown);
-	if (grown == NULL) {
-		p->is_out_of_memory = true;
+	struct piece *piece = gp_array_append(&p->piece, &p->count, sizeof *piece);
+	p->is_out_of_memory |= piece == NULL;
+	if (piece == NULL)
 		return;
-	}
-	p->piece = grown;
-	struct piece *piece = &p->piece[p->count++];
 	*piece = (struct piece){ .entry = *like, .in = in, .is_expandable = is_expandable };
 	piece->entry.address = from;
 	piece->entry.bytes = to - from;

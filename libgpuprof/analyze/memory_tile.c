@@ -1,6 +1,7 @@
 /* Blocks and gaps: together they tile their segment, without overlap and without a rest. */
 #include <stdlib.h>
 
+#include "../read/array.h"
 #include "memory_view.h"
 
 static struct gp_memory_block *add(struct gp_memory *out, uint64_t from, uint64_t to)
@@ -45,15 +46,7 @@ static const struct gp_live_entry *first_in(const struct gp_entries *blocks, uin
 static bool make_room(struct gp_memory_view *v, size_t parts)
 {
 	struct gp_memory *out = v->out;
-	size_t room = 2 * v->room > out->blocks + parts ? 2 * v->room : out->blocks + parts;
-	if (out->blocks + parts <= v->room)
-		return true;
-	struct gp_memory_block *larger = realloc(out->block, room * sizeof *out->block);
-	if (larger == NULL)
-		return false;
-	out->block = larger;
-	v->room = room;
-	return true;
+	return gp_array_reserve(&out->block, &v->room, out->blocks, parts, sizeof *out->block);
 }
 
 /* *blocks: how many lie in it are added. False: out of memory. */

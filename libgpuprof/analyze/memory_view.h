@@ -92,8 +92,6 @@ const struct gp_live_entry *gp_entries_before(const struct gp_entries *entries, 
 const struct gp_live_entry *gp_entries_find(const struct gp_entries *entries, uint64_t address);
 /* Does any of them have a part of the range? */
 bool gp_entries_overlap(const struct gp_entries *entries, uint64_t address, uint64_t bytes);
-/* Room for one more in an array that grows by doubling; NULL: out of memory, `array` stays. */
-void *gp_array_grow(void *array, size_t count, size_t *room, size_t element);
 
 /* memory_segment.c: segments and arenas, by device, then address; no blocks yet */
 enum gp_status gp_memory_list_segments(struct gp_memory_view *view);

@@ -1,6 +1,7 @@
 /* One out-of-memory, looked at closely: the state just before it, who held memory since when. */
 #include <stdlib.h>
 
+#include "../read/array.h"
 #include "../read/recording.h"
 #include "frag_rule.h"
 
@@ -8,27 +9,13 @@
 
 /* ---- who ---- */
 
-static struct gp_use *grow(struct gp_oom_case *c, size_t *room)
-{
-	if (c->uses == *room) {
-		size_t more = *room != 0 ? 2 * *room : 256;
-		struct gp_use *grown = realloc(c->use, more * sizeof *grown);
-		if (grown == NULL)
-			return NULL;
-		c->use = grown;
-		*room = more;
-	}
-	struct gp_use *use = &c->use[c->uses++];
-	*use = (struct gp_use){ 0 };
-	return use;
-}
-
 static bool add_use(struct gp_oom_case *c, size_t *room, uint32_t stack, int64_t at_ns,
 		    uint8_t space, uint64_t bytes, bool is_now)
 {
-	struct gp_use *use = grow(c, room);
-	if (use == NULL)
+	if (!gp_array_reserve(&c->use, room, c->uses, 1, sizeof *c->use))
 		return false;
+	struct gp_use *use = &c->use[c->uses++];
+	*use = (struct gp_use){ 0 };
 	use->stack = stack;
 	use->at_ns = at_ns;
 	use->space = space;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../read/array.h"
 #include "../read/recording.h"
 #include "frag_rule.h"
 
@@ -44,7 +45,6 @@ struct search {
 	struct gp_recording *recording;
 	const struct gp_allocator_settings *settings;
 	struct gp_ooms *out;
-	size_t room;
 	uint64_t number;
 	struct refusal refusal[THREADS];
 	struct device device[GP_DEVICES];
@@ -162,15 +162,10 @@ static struct gp_oom begin(const struct search *s, const struct gp_record *r)
 static enum gp_status add(struct search *s, const struct gp_oom *oom)
 {
 	struct gp_ooms *out = s->out;
-	if (out->ooms == s->room) {
-		size_t room = s->room != 0 ? 2 * s->room : 16;
-		struct gp_oom *grown = realloc(out->oom, room * sizeof *grown);
-		if (grown == NULL)
-			return GP_E_MEMORY;
-		out->oom = grown;
-		s->room = room;
-	}
-	out->oom[out->ooms++] = *oom;
+	struct gp_oom *added = gp_array_append(&out->oom, &out->ooms, sizeof *added);
+	if (added == NULL)
+		return GP_E_MEMORY;
+	*added = *oom;
 	return GP_OK;
 }
 

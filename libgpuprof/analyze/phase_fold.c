@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../read/array.h"
+
 struct group {
 	uint32_t first; /* node */
 	uint64_t names, calls;
@@ -61,14 +63,14 @@ static const char *numbered_text(const struct folding *f, const struct gp_phase_
 static bool keep_text(struct folding *f, struct gp_phase_node *n)
 {
 	const char *text = gp_phase_node_text(n, f->recording);
-	char **grown = realloc(f->out->folded, (f->out->foldeds + 1) * sizeof *grown);
-	if (grown == NULL)
-		return false;
-	f->out->folded = grown;
 	char *folded = malloc(strlen(text) + 1);
-	if (folded == NULL)
+	char **kept = gp_array_append(&f->out->folded, &f->out->foldeds, sizeof *kept);
+	if (folded == NULL || kept == NULL) {
+		f->out->foldeds -= kept != NULL;
+		free(folded);
 		return false;
-	grown[f->out->foldeds++] = folded;
+	}
+	*kept = folded;
 	n->folded = folded;
 	while (*text != '\0')
 		*folded++ = next_letter(&text);
@@ -132,14 +134,8 @@ static bool list_children(struct folding *f, const struct gp_phase_node *n)
 {
 	f->children = 0;
 	for (uint32_t k = n->first; k != 0; k = gp_phase_node_at(f->tree, k)->next) {
-		if (f->children == f->room) {
-			size_t room = f->room != 0 ? f->room * 2 : 64;
-			uint32_t *grown = realloc(f->child, room * sizeof *grown);
-			if (grown == NULL)
-				return false;
-			f->child = grown;
-			f->room = room;
-		}
+		if (!gp_array_reserve(&f->child, &f->room, f->children, 1, sizeof *f->child))
+			return false;
 		f->child[f->children++] = k;
 	}
 	if (n->is_merged && f->children > 1)

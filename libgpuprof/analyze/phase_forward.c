@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../read/array.h"
 #include "../read/row_table.h"
 #include "phase_follow.h"
 #include "phase_kind.h"
@@ -237,16 +238,10 @@ static void count_verdict(struct finding *f, const struct judged *j)
 	out->unclear += j->verdict == UNCLEAR;
 	if (j->verdict != FOUND)
 		return;
-	if (out->forwards == out->room) {
-		size_t room = out->room != 0 ? out->room * 2 : 64;
-		struct gp_forward *grown = realloc(out->forward, room * sizeof *grown);
-		f->is_out_of_memory |= grown == NULL;
-		if (grown == NULL)
-			return;
-		out->forward = grown;
-		out->room = room;
-	}
-	out->forward[out->forwards++] = j->forward;
+	struct gp_forward *added = gp_array_append(&out->forward, &out->forwards, sizeof *added);
+	f->is_out_of_memory |= added == NULL;
+	if (added != NULL)
+		*added = j->forward;
 }
 
 static void enter_engine(struct finding *f, struct thread *t)

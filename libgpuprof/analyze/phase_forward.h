@@ -34,7 +34,7 @@ struct gp_forward {
 
 struct gp_forwards {
 	struct gp_forward *forward; /* by `from`; those of a thread do not overlap */
-	size_t forwards, room;
+	size_t forwards;
 	/* calls of the engine that the job named a forward before, that have none, or where it is
 	 * not known */
 	uint64_t named, none, unclear;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../read/array.h"
 #include "../read/frame_phase.h"
 #include "../read/row_table.h"
 #include "phase_follow.h"
@@ -148,18 +149,12 @@ static void unlist(const struct reading *f, const struct thread *t, uint32_t *fi
 static void put(struct reading *f, const struct gp_frame_range *range)
 {
 	struct gp_frame_ranges *out = f->out;
-	if (out->ranges == out->room) {
-		size_t room = out->room != 0 ? out->room * 2 : 256;
-		void *grown = realloc(out->range, room * sizeof *out->range);
-		f->is_out_of_memory |= grown == NULL;
-		if (grown == NULL)
-			return;
-		out->range = grown;
-		out->room = room;
-	}
-	out->range[out->ranges] = *range;
-	out->range[out->ranges].made = out->ranges;
-	out->ranges++;
+	struct gp_frame_range *added = gp_array_append(&out->range, &out->ranges, sizeof *added);
+	f->is_out_of_memory |= added == NULL;
+	if (added == NULL)
+		return;
+	*added = *range;
+	added->made = out->ranges - 1;
 }
 
 static void end_deeper(struct reading *f, struct thread *t, uint32_t depth)

@@ -28,7 +28,7 @@ struct gp_frame_ranges {
 		uint8_t phase, depth;
 		bool is_push;
 	} * range; /* in the order in which a replay meets them */
-	size_t ranges, room, next;
+	size_t ranges, next;
 	struct gp_row_table threads;   /* phase_frames.c's */
 	uint64_t shown, none, unclear; /* events whose stacks show phases, no phase, cannot tell */
 	uint64_t bare_launches;	       /* launches that only those around them can tell of */

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "../read/array.h"
+
 void gp_high_release(struct gp_high *h)
 {
 	free(h->step);
@@ -13,14 +15,8 @@ bool gp_high_put(struct gp_high *h, uint64_t bytes)
 {
 	while (h->steps > 0 && h->step[h->steps - 1].bytes <= bytes)
 		h->steps--;
-	if (h->steps == h->room) {
-		size_t room = h->room ? h->room * 2 : 64;
-		void *grown = realloc(h->step, room * sizeof *h->step);
-		if (grown == NULL)
-			return false;
-		h->step = grown;
-		h->room = room;
-	}
+	if (!gp_array_reserve(&h->step, &h->room, h->steps, 1, sizeof *h->step))
+		return false;
 	h->step[h->steps].bytes = bytes;
 	h->step[h->steps++].number = ++h->number;
 	return true;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../read/array.h"
 #include "../read/row_rank.h"
 #include "../state/looks.h"
 #include "phase_follow.h"
@@ -150,14 +151,9 @@ static size_t run_behind(const struct gp_range_paths *p, uint64_t order)
 
 static void add_run(struct gp_range_paths *p, size_t at, uint64_t order, uint32_t node)
 {
-	if (p->runs == p->room) {
-		size_t room = p->room != 0 ? p->room * 2 : 1024;
-		struct run *grown = realloc(p->run, room * sizeof *grown);
-		p->is_out_of_memory |= grown == NULL;
-		if (grown == NULL)
-			return;
-		p->run = grown;
-		p->room = room;
+	if (!gp_array_reserve(&p->run, &p->room, p->runs, 1, sizeof *p->run)) {
+		p->is_out_of_memory = true;
+		return;
 	}
 	memmove(&p->run[at + 1], &p->run[at], (p->runs - at) * sizeof *p->run);
 	p->run[at] = (struct run){ .order = order, .count = 1, .node = node };

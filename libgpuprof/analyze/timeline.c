@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../read/array.h"
 #include "gap_follow.h"
 #include "settle.h"
 
@@ -153,14 +154,10 @@ static enum gp_status add_mark(struct plot *p, const struct gp_record *r, int64_
 		return GP_OK;
 	struct line *line = &p->line[r->device];
 	line->is_seen = true;
-	if ((line->marks & (line->marks - 1)) == 0) {
-		struct gp_mark *grown = realloc(
-			line->mark, (line->marks == 0 ? 1 : line->marks * 2) * sizeof *grown);
-		if (grown == NULL)
-			return GP_E_MEMORY;
-		line->mark = grown;
-	}
-	line->mark[line->marks++] = (struct gp_mark){
+	struct gp_mark *mark = gp_array_append(&line->mark, &line->marks, sizeof *mark);
+	if (mark == NULL)
+		return GP_E_MEMORY;
+	*mark = (struct gp_mark){
 		.at_ns = at_ns,
 		.bytes = is_framework ? r->oom.bytes : r->alloc_failed.bytes,
 		.order = r->order,

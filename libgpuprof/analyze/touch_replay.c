@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../read/array.h"
+
 /* Spaces that are told apart by address, and that work uses. */
 #define SPACES_TOUCHED                                                                 \
 	(1u << GP_SPACE_BLOCK | 1u << GP_SPACE_DEVICE | 1u << GP_SPACE_ASYNC |         \
@@ -23,14 +25,9 @@ static void add_rest(struct gp_touch_replay *t, const struct gp_touch_rest *rest
 	struct gp_touch_unseen *u = &t->unseen;
 	while (u->rests > 0 && u->rest[u->rests - 1].launches <= rest->launches)
 		u->rests--;
-	if (u->rests == u->rest_room) {
-		size_t room = u->rest_room ? u->rest_room * 2 : 64;
-		struct gp_touch_rest *grown = realloc(u->rest, room * sizeof *grown);
-		t->is_out_of_memory |= grown == NULL;
-		if (grown == NULL)
-			return;
-		u->rest = grown;
-		u->rest_room = room;
+	if (!gp_array_reserve(&u->rest, &u->rest_room, u->rests, 1, sizeof *u->rest)) {
+		t->is_out_of_memory = true;
+		return;
 	}
 	u->rest[u->rests++] = *rest;
 }
@@ -54,14 +51,9 @@ static void list_slot(struct gp_touch_replay *t, uint32_t slot)
 	struct gp_touch_unseen *u = &t->unseen;
 	if (t->table.touch[slot].is_listed)
 		return;
-	if (u->slots == u->slot_room) {
-		size_t room = u->slot_room ? u->slot_room * 2 : 256;
-		uint32_t *grown = realloc(u->slot, room * sizeof *grown);
-		t->is_out_of_memory |= grown == NULL;
-		if (grown == NULL)
-			return;
-		u->slot = grown;
-		u->slot_room = room;
+	if (!gp_array_reserve(&u->slot, &u->slot_room, u->slots, 1, sizeof *u->slot)) {
+		t->is_out_of_memory = true;
+		return;
 	}
 	u->slot[u->slots++] = slot;
 	t->table.touch[slot].is_listed = true;
@@ -497,14 +489,9 @@ static void see_event(struct gp_touch_replay *t, const struct gp_record *r, uint
 
 static void take_part(struct gp_touch_replay *t, uint32_t slot)
 {
-	if (t->parts == t->parts_room) {
-		size_t room = t->parts_room ? t->parts_room * 2 : 256;
-		struct gp_peak_part *grown = realloc(t->part, room * sizeof *grown);
-		t->is_out_of_memory |= grown == NULL;
-		if (grown == NULL)
-			return;
-		t->part = grown;
-		t->parts_room = room;
+	if (!gp_array_reserve(&t->part, &t->parts_room, t->parts, 1, sizeof *t->part)) {
+		t->is_out_of_memory = true;
+		return;
 	}
 	struct gp_touch *touch = catch_up(t, slot);
 	t->part[t->parts++] = (struct gp_peak_part){ .entry = *gp_touch_entry(&t->table, slot),

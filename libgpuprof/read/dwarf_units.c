@@ -4,6 +4,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
+#include "array.h"
 #include "row_rank.h"
 
 /* how many ranges a search looks back for one that reaches as far as the address */
@@ -25,16 +26,10 @@ static bool keep(struct gp_die_ranges *ranges, Dwarf_Addr low, Dwarf_Addr high, 
 	/* what the linker dropped is left at 0, 1 or the highest addresses */
 	if (low >= high || low <= 1 || low >= UINT64_MAX - 1)
 		return true;
-	if (ranges->count == ranges->room) {
-		size_t room = ranges->room ? ranges->room * 2 : 256;
-		struct gp_die_range *grown = realloc(ranges->range, room * sizeof *grown);
-		if (grown == NULL)
-			return false;
-		ranges->range = grown;
-		ranges->room = room;
-	}
-	ranges->range[ranges->count++] = (struct gp_die_range){ low, high, die };
-	return true;
+	struct gp_die_range *kept = gp_array_append(&ranges->range, &ranges->count, sizeof *kept);
+	if (kept != NULL)
+		*kept = (struct gp_die_range){ low, high, die };
+	return kept != NULL;
 }
 
 static bool keep_entry(struct gp_die_ranges *ranges, Dwarf_Die *die, size_t most)

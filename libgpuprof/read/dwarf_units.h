@@ -21,7 +21,7 @@ struct gp_die_range {
 };
 struct gp_die_ranges {
 	struct gp_die_range *range;
-	size_t count, room;
+	size_t count;
 };
 
 /* Both: false when the limit was reached or memory was short; the ranges are empty then. */

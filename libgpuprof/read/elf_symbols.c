@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "row_rank.h"
 
 /* how many symbols a search looks back for one that reaches as far as the address */
@@ -19,16 +20,10 @@ struct reading {
 
 static bool keep(struct gp_elf_symbols *s, const struct gp_elf_symbol *symbol)
 {
-	if (s->count == s->room) {
-		size_t room = s->room ? s->room * 2 : 1024;
-		struct gp_elf_symbol *grown = realloc(s->symbol, room * sizeof *grown);
-		if (grown == NULL)
-			return false;
-		s->symbol = grown;
-		s->room = room;
-	}
-	s->symbol[s->count++] = *symbol;
-	return true;
+	struct gp_elf_symbol *kept = gp_array_append(&s->symbol, &s->count, sizeof *kept);
+	if (kept != NULL)
+		*kept = *symbol;
+	return kept != NULL;
 }
 
 /* Assembly code has functions of no type and no size: these end where the next one begins. */

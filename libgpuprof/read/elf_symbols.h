@@ -18,7 +18,7 @@ struct gp_elf_symbol {
 };
 struct gp_elf_symbols {
 	struct gp_elf_symbol *symbol;
-	size_t count, room;
+	size_t count;
 };
 
 /*

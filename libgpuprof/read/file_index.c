@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "array.h"
 #include "recording.h"
 #include "row_table.h"
 
@@ -50,19 +51,6 @@ void gp_index_damage(struct gp_index *index, uint64_t offset, uint64_t block, co
 	va_end(arguments);
 }
 
-/* One more element at the end of an array that grows by doubling; NULL: out of memory. */
-static void *append(void *array_pointer, size_t *count, size_t element)
-{
-	void **array = array_pointer;
-	if ((*count & (*count - 1)) == 0) {
-		void *grown = realloc(*array, (*count == 0 ? 1 : *count * 2) * element);
-		if (grown == NULL)
-			return NULL;
-		*array = grown;
-	}
-	return (char *)*array + (*count)++ * element;
-}
-
 /* Of what is missing here nothing is known: not where in the order it ends. */
 static void note_unknown(struct builder *b, struct gp_segment *s)
 {
@@ -90,7 +78,7 @@ static void check_sequence(struct builder *b, const struct gp_block_walk *walk)
 	t->is_begun = true;
 	if (h->sequence < t->next) {
 		uint64_t *repeated =
-			append(&b->index->repeated, &b->index->repeats, sizeof *repeated);
+			gp_array_append(&b->index->repeated, &b->index->repeats, sizeof *repeated);
 		if (repeated == NULL)
 			b->is_out_of_memory = true;
 		else
@@ -117,7 +105,7 @@ static struct gp_segment *place_block(struct builder *b, const struct gp_block_w
 	struct gp_index *x = b->index;
 	const struct gp_block_header *h = &walk->header;
 	if (x->segments == 0 || x->segment[x->segments - 1].number != h->segment) {
-		struct gp_segment *s = append(&x->segment, &x->segments, sizeof *s);
+		struct gp_segment *s = gp_array_append(&x->segment, &x->segments, sizeof *s);
 		if (s == NULL)
 			return NULL;
 		*s = (struct gp_segment){ .number = h->segment,
@@ -127,7 +115,7 @@ static struct gp_segment *place_block(struct builder *b, const struct gp_block_w
 	}
 	struct gp_segment *s = &x->segment[x->segments - 1];
 	if (s->parts == 0 || x->part[x->parts - 1].part != h->part) {
-		struct gp_part *p = append(&x->part, &x->parts, sizeof *p);
+		struct gp_part *p = gp_array_append(&x->part, &x->parts, sizeof *p);
 		if (p == NULL)
 			return NULL;
 		*p = (struct gp_part){ .offset = walk->offset,

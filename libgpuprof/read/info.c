@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "recording.h"
 #include "scope_list.h"
 
@@ -163,16 +164,12 @@ static enum gp_status tally_begin(struct gp_recording *r, struct tally *t)
 static enum gp_status add_gap(struct gp_recording *r, const struct gp_record *record, bool is_first)
 {
 	struct gp_info *info = &r->info;
-	if ((info->gaps & (info->gaps - 1)) == 0) {
-		size_t room = info->gaps == 0 ? 1 : info->gaps * 2;
-		int64_t *grown = realloc(r->gap, room * sizeof *grown);
-		if (grown == NULL)
-			return GP_E_MEMORY;
-		r->gap = grown;
-		info->gap_ns = grown;
-	}
 	info->is_late |= is_first && info->gaps == 0;
-	r->gap[info->gaps++] = gp_tick_ns(&r->tick, record->time);
+	int64_t *gap_ns = gp_array_append(&r->gap, &info->gaps, sizeof *gap_ns);
+	if (gap_ns == NULL)
+		return GP_E_MEMORY;
+	*gap_ns = gp_tick_ns(&r->tick, record->time);
+	info->gap_ns = r->gap;
 	return GP_OK;
 }
 

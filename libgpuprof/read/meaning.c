@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../format/seeded_hash.h"
+#include "array.h"
 #include "recording.h"
 #include "text_store.h"
 
@@ -169,16 +170,9 @@ static bool table_add_piece(struct meaning_table *t)
 	const size_t pieces = t->count / PIECE;
 	if (t->count % PIECE != 0)
 		return true;
-	if (t->count > UINT32_MAX - PIECE)
+	if (t->count > UINT32_MAX - PIECE ||
+	    !gp_array_reserve(&t->piece, &t->piece_room, pieces, 1, sizeof(struct meaning *)))
 		return false;
-	if (pieces == t->piece_room) {
-		size_t room = t->piece_room != 0 ? t->piece_room * 2 : 4;
-		struct meaning **grown = realloc(t->piece, room * sizeof *grown);
-		if (grown == NULL)
-			return false;
-		t->piece = grown;
-		t->piece_room = room;
-	}
 	t->piece[pieces] = malloc(PIECE * sizeof **t->piece);
 	return t->piece[pieces] != NULL;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "recording.h"
 
 struct block_ref {
@@ -270,14 +271,8 @@ static struct plain *take_plain(struct gp_merge *m)
 
 static bool add_block(struct gp_merge *m, const struct gp_block_walk *walk)
 {
-	if (m->blocks == m->block_room) {
-		size_t room = m->block_room == 0 ? 256 : m->block_room * 2;
-		struct block_ref *grown = realloc(m->block, room * sizeof *grown);
-		if (grown == NULL)
-			return false;
-		m->block = grown;
-		m->block_room = room;
-	}
+	if (!gp_array_reserve(&m->block, &m->block_room, m->blocks, 1, sizeof *m->block))
+		return false;
 	m->block[m->blocks++] =
 		(struct block_ref){ .offset = walk->offset, .header = walk->header };
 	return true;
@@ -356,14 +351,8 @@ static void sift_down(struct gp_merge *m, size_t at)
 
 static bool add_stream(struct gp_merge *m, size_t first, size_t last)
 {
-	if (m->streams == m->stream_room) {
-		size_t room = m->stream_room == 0 ? 64 : m->stream_room * 2;
-		struct stream *grown = realloc(m->heap, room * sizeof *grown);
-		if (grown == NULL)
-			return false;
-		m->heap = grown;
-		m->stream_room = room;
-	}
+	if (!gp_array_reserve(&m->heap, &m->stream_room, m->streams, 1, sizeof *m->heap))
+		return false;
 	struct stream *s = &m->heap[m->streams++];
 	*s = (struct stream){ .thread = m->block[first].header.thread,
 			      .block = first,

@@ -1,5 +1,6 @@
 /* Holes between the numbers of events, as a replay meets them. */
 #include "missing.h"
+#include "array.h"
 
 #include <stdlib.h>
 
@@ -12,14 +13,10 @@ static bool note_end(struct gp_missing *m, size_t which)
 
 static enum gp_status add_hole(struct gp_missing *m, struct gp_hole hole)
 {
-	if ((m->count & (m->count - 1)) == 0) {
-		size_t room = m->count == 0 ? 1 : m->count * 2;
-		struct gp_hole *grown = realloc(m->hole, room * sizeof *grown);
-		if (grown == NULL)
-			return GP_E_MEMORY;
-		m->hole = grown;
-	}
-	m->hole[m->count++] = hole;
+	struct gp_hole *added = gp_array_append(&m->hole, &m->count, sizeof *added);
+	if (added == NULL)
+		return GP_E_MEMORY;
+	*added = hole;
 	return note_end(m, m->count - 1) ? GP_OK : GP_E_MEMORY;
 }
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 #define MODULES_MAX 65536u /* what a writer numbers */
 
 static int digit(char c)
@@ -56,15 +58,10 @@ static enum gp_status add_doubt(struct gp_module_list *list, const struct gp_rec
 		}
 		return GP_OK;
 	}
-	if (list->doubts == list->doubt_room) {
-		size_t room = list->doubt_room ? 2 * list->doubt_room : 16;
-		struct gp_module_doubt *grown = realloc(list->doubt, room * sizeof *grown);
-		if (grown == NULL)
-			return GP_E_MEMORY;
-		list->doubt = grown;
-		list->doubt_room = room;
-	}
-	list->doubt[list->doubts++] = doubt;
+	struct gp_module_doubt *added = gp_array_append(&list->doubt, &list->doubts, sizeof *added);
+	if (added == NULL)
+		return GP_E_MEMORY;
+	*added = doubt;
 	list->doubt_changes++;
 	*known = (uint32_t)list->doubts;
 	return GP_OK;

@@ -33,7 +33,7 @@ struct gp_module_list {
 	size_t room;
 	uint64_t changes;
 	struct gp_module_doubt *doubt;
-	size_t doubts, doubt_room;
+	size_t doubts;
 	uint64_t doubt_changes;
 };
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "row_rank.h"
 
 static bool is_same(const struct gp_mapped_module *a, const struct gp_mapped_module *b)
@@ -101,15 +102,8 @@ bool gp_module_map_add(struct gp_module_map *map, const struct gp_module *module
 	const uint32_t hash = module_hash(&added);
 	if (extend_stay(map, &added, hash))
 		return true;
-	if (map->count == map->room) {
-		size_t room = map->room ? map->room * 2 : 64;
-		struct gp_mapped_module *grown = realloc(map->module, room * sizeof *grown);
-		if (grown == NULL)
-			return false;
-		map->module = grown;
-		map->room = room;
-	}
-	if (!gp_row_index_add(&map->index, hash, (uint32_t)map->count + 1))
+	if (!gp_array_reserve(&map->module, &map->room, map->count, 1, sizeof *map->module) ||
+	    !gp_row_index_add(&map->index, hash, (uint32_t)map->count + 1))
 		return false;
 	map->module[map->count++] = added;
 	return true;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../format/varint.h"
+#include "array.h"
 #include "name_table.h"
 #include "row_table.h"
 #include "text_store.h"
@@ -62,21 +63,6 @@ void gp_name_sheet_close(struct gp_name_sheet *s)
 	free(s);
 }
 
-/* Room for `more` behind `count`; false: no memory. */
-static bool reserve(void *array_pointer, size_t *room, size_t count, size_t more, size_t size)
-{
-	void **array = array_pointer;
-	if (count + more <= *room)
-		return true;
-	size_t wanted = *room ? *room * 2 : 256;
-	void *grown = realloc(*array, wanted * size);
-	if (grown == NULL)
-		return false;
-	*array = grown;
-	*room = wanted;
-	return true;
-}
-
 bool gp_name_sheet_module(struct gp_name_sheet *s, const struct gp_name_module *module,
 			  uint32_t *number)
 {
@@ -114,8 +100,8 @@ bool gp_name_sheet_add(struct gp_name_sheet *s, uint32_t module, uint64_t offset
 {
 	size_t refused = s->texts.refused;
 	if (count == 0 || count > GP_NAME_FRAMES_MAX || s->frames + count > FRAMES_MAX ||
-	    !reserve(&s->row, &s->row_room, s->rows, 1, sizeof *s->row) ||
-	    !reserve(&s->frame, &s->frame_room, s->frames, count, sizeof *s->frame))
+	    !gp_array_reserve(&s->row, &s->row_room, s->rows, 1, sizeof *s->row) ||
+	    !gp_array_reserve(&s->frame, &s->frame_room, s->frames, count, sizeof *s->frame))
 		return false;
 	struct row row = { .module = module,
 			   .first = (uint32_t)s->frames,
@@ -147,15 +133,7 @@ struct output {
 
 static unsigned char *space(struct output *o, size_t bytes)
 {
-	while (!o->is_out_of_memory && o->room - o->count < bytes) {
-		size_t room = o->room ? o->room * 2 : (size_t)1 << 16;
-		unsigned char *grown = realloc(o->bytes, room);
-		o->is_out_of_memory = grown == NULL;
-		if (grown == NULL)
-			break;
-		o->bytes = grown;
-		o->room = room;
-	}
+	o->is_out_of_memory |= !gp_array_reserve(&o->bytes, &o->room, o->count, bytes, 1);
 	return o->is_out_of_memory ? NULL : o->bytes + o->count;
 }
 

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "array.h"
+
 void gp_scope_list_release(struct gp_scope_list *list)
 {
 	free(list->span);
@@ -17,17 +19,13 @@ static struct gp_scope_span *last_open(struct gp_scope_list *list)
 
 static enum gp_status add(struct gp_scope_list *list, int64_t from_ns, unsigned by)
 {
-	if ((list->spans & (list->spans - 1)) == 0) {
-		size_t room = list->spans == 0 ? 1 : list->spans * 2;
-		struct gp_scope_span *grown = realloc(list->span, room * sizeof *grown);
-		if (grown == NULL)
-			return GP_E_MEMORY;
-		list->span = grown;
-	}
-	list->span[list->spans++] = (struct gp_scope_span){ .from_ns = from_ns > 0 ? from_ns : 0,
-							    .to_ns = INT64_MAX,
-							    .opened_by = by,
-							    .is_open = true };
+	struct gp_scope_span *span = gp_array_append(&list->span, &list->spans, sizeof *span);
+	if (span == NULL)
+		return GP_E_MEMORY;
+	*span = (struct gp_scope_span){ .from_ns = from_ns > 0 ? from_ns : 0,
+					.to_ns = INT64_MAX,
+					.opened_by = by,
+					.is_open = true };
 	return GP_OK;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "name_area.h"
 #include "name_table.h"
 #include "recording.h"
@@ -53,15 +54,20 @@ struct place {
 	uint32_t module, index;
 };
 
+struct numbered {
+	uint64_t file_bytes;
+	uint32_t number; /* of the sheet's module */
+	bool is_there;
+};
+
 struct work {
 	struct gp_recording *recording;
 	struct gp_symbolizer *symbolizer;
 	struct gp_name_sheet *sheet;
 	const struct gp_symbolizing *how;
 	struct gp_symbolized *out;
-	uint32_t *number; /* of the sheet's module, by the symbolizer's index; UINT32_MAX: none */
-	uint64_t *file_bytes; /* by the same */
-	size_t numbers;
+	struct numbered *module; /* by the symbolizer's index */
+	size_t modules;
 	struct place *place;
 	size_t places, room;
 	uint64_t *nowhere; /* addresses in no module */
@@ -71,46 +77,27 @@ struct work {
 	bool has_met, is_out_of_memory;
 };
 
-static bool reserve(void *array_pointer, size_t *room, size_t count, size_t size)
-{
-	void **array = array_pointer;
-	if (count < *room)
-		return true;
-	size_t wanted = *room ? *room * 2 : 1024;
-	void *grown = realloc(*array, wanted * size);
-	if (grown == NULL)
-		return false;
-	*array = grown;
-	*room = wanted;
-	return true;
-}
-
 static bool number_module(struct work *w, size_t index)
 {
 	const void *build_id;
 	size_t build_id_bytes;
 	const struct gp_module *m =
 		gp_symbolizer_get(w->symbolizer, index, &build_id, &build_id_bytes);
-	if (index >= w->numbers) {
-		size_t wanted = 2 * index + 64;
-		uint32_t *number = realloc(w->number, wanted * sizeof *number);
-		if (number != NULL)
-			w->number = number;
-		uint64_t *bytes = realloc(w->file_bytes, wanted * sizeof *bytes);
-		if (bytes != NULL)
-			w->file_bytes = bytes;
-		if (number == NULL || bytes == NULL)
+	if (index >= w->modules) {
+		const size_t before = w->modules;
+		if (!gp_array_reserve(&w->module, &w->modules, index, 1, sizeof *w->module))
 			return false;
-		memset(w->number + w->numbers, 255, (wanted - w->numbers) * sizeof *w->number);
-		w->numbers = wanted;
+		memset(w->module + before, 0, (w->modules - before) * sizeof *w->module);
 	}
-	if (w->number[index] != UINT32_MAX)
+	struct numbered *to = &w->module[index];
+	if (to->is_there)
 		return true;
 	struct stat st;
-	w->file_bytes[index] = stat(m->path, &st) == 0 ? (uint64_t)st.st_size : 0;
-	return gp_name_sheet_module(w->sheet,
-				    &(struct gp_name_module){ m->path, build_id, build_id_bytes },
-				    &w->number[index]);
+	to->file_bytes = stat(m->path, &st) == 0 ? (uint64_t)st.st_size : 0;
+	to->is_there = gp_name_sheet_module(
+		w->sheet, &(struct gp_name_module){ m->path, build_id, build_id_bytes },
+		&to->number);
+	return to->is_there;
 }
 
 static bool add_place(void *context, size_t index)
@@ -122,13 +109,13 @@ static bool add_place(void *context, size_t index)
 	if (w->places >= PLACES_FREE + PLACES_A_FRAME * w->met)
 		return false;
 	if (!number_module(w, index) ||
-	    !reserve(&w->place, &w->room, w->places, sizeof *w->place)) {
+	    !gp_array_reserve(&w->place, &w->room, w->places, 1, sizeof *w->place)) {
 		w->is_out_of_memory = true;
 		return false;
 	}
 	const struct gp_module *m = gp_symbolizer_get(w->symbolizer, index, &build_id, &bytes);
-	w->place[w->places++] = (struct place){ w->pc - m->base, w->pc, w->file_bytes[index],
-						w->number[index], (uint32_t)index };
+	w->place[w->places++] = (struct place){ w->pc - m->base, w->pc, w->module[index].file_bytes,
+						w->module[index].number, (uint32_t)index };
 	return true;
 }
 
@@ -143,7 +130,7 @@ static void add_frame(void *context, uint64_t pc)
 	w->out->waiting += !is_whole;
 	if (w->has_met || w->is_out_of_memory)
 		return;
-	if (reserve(&w->nowhere, &w->nowhere_room, w->nowheres, sizeof *w->nowhere))
+	if (gp_array_reserve(&w->nowhere, &w->nowhere_room, w->nowheres, 1, sizeof *w->nowhere))
 		w->nowhere[w->nowheres++] = pc;
 	else
 		w->is_out_of_memory = true;
@@ -264,14 +251,10 @@ static bool add_unnamed(struct gp_symbolized *out, const struct gp_symbol *symbo
 		last->frames++;
 		return true;
 	}
-	size_t n = out->unnamed_modules + 1;
-	struct gp_unnamed *grown = realloc(out->unnamed, n * sizeof *grown);
-	if (grown == NULL)
-		return false;
-	out->unnamed = grown;
-	out->unnamed_modules = n;
-	grown[n - 1] = (struct gp_unnamed){ symbol->module, gp_symbol_why_text(symbol->why), 1 };
-	return true;
+	last = gp_array_append(&out->unnamed, &out->unnamed_modules, sizeof *last);
+	if (last != NULL)
+		*last = (struct gp_unnamed){ symbol->module, gp_symbol_why_text(symbol->why), 1 };
+	return last != NULL;
 }
 
 static bool look_up(struct work *w, const struct place *place)
@@ -419,8 +402,7 @@ enum gp_status gp_recording_symbolize(struct gp_recording *r, const struct gp_sy
 	if (status == GP_OK && (w.changes != 0 || out->dropped != NULL))
 		status = store(&w);
 	gp_name_sheet_close(w.sheet);
-	free(w.number);
-	free(w.file_bytes);
+	free(w.module);
 	free(w.place);
 	free(w.nowhere);
 	enum gp_status rewound = gp_recording_rewind(r);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 struct cached {
 	struct gp_symbol_key key;
 	uint32_t first, count;
@@ -39,23 +41,11 @@ size_t gp_symbol_cache_get(const struct gp_symbol_cache *cache, const struct gp_
 	return count;
 }
 
-static bool reserve(struct gp_symbol_cache *cache, size_t count)
-{
-	if (cache->frames + count <= cache->room)
-		return true;
-	size_t room = cache->room ? cache->room * 2 : 4096;
-	struct gp_symbol *frame = realloc(cache->frame, room * sizeof *frame);
-	if (frame == NULL)
-		return false;
-	cache->frame = frame;
-	cache->room = room;
-	return true;
-}
-
 void gp_symbol_cache_add(struct gp_symbol_cache *cache, const struct gp_symbol_key *key,
 			 const struct gp_symbol *frame, size_t count)
 {
-	if (cache->frames + count > GP_SYMBOL_CACHE_MAX || !reserve(cache, count) ||
+	if (cache->frames + count > GP_SYMBOL_CACHE_MAX ||
+	    !gp_array_reserve(&cache->frame, &cache->room, cache->frames, count, sizeof *frame) ||
 	    cache_find(cache, key) != NULL)
 		return;
 	struct cached *row = gp_row_add(&cache->keys, sizeof *row, cache_hash(key));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "demangle.h"
 #include "module_map.h"
 #include "module_pool.h"
@@ -38,7 +39,7 @@ struct gp_symbolizer {
 	struct gp_symbol_cache cache;
 	struct gp_work_limit limit;
 	struct gp_unnamed_frame *unnamed;
-	size_t unnamed_count, unnamed_room;
+	size_t unnamed_count;
 	bool is_unnamed_short;
 	const struct gp_name_table *stored; /* NULL: none */
 	const char *debug_root;
@@ -332,20 +333,13 @@ static bool is_mendable(const struct gp_symbol *symbol)
 
 static void note_unnamed(struct gp_symbolizer *s, const struct gp_symbol *symbol)
 {
-	if (s->unnamed_count == s->unnamed_room) {
-		size_t room = s->unnamed_room ? 2 * s->unnamed_room : 64;
-		struct gp_unnamed_frame *grown =
-			room <= UNNAMED_MAX ? realloc(s->unnamed, room * sizeof *grown) : NULL;
-		if (grown == NULL) {
-			s->is_unnamed_short = true;
-			return;
-		}
-		s->unnamed = grown;
-		s->unnamed_room = room;
-	}
-	s->unnamed[s->unnamed_count++] =
-		(struct gp_unnamed_frame){ symbol->module, gp_symbol_why_text(symbol->why),
-					   symbol->module_offset };
+	struct gp_unnamed_frame *added = NULL;
+	if (s->unnamed_count < UNNAMED_MAX)
+		added = gp_array_append(&s->unnamed, &s->unnamed_count, sizeof *added);
+	s->is_unnamed_short |= added == NULL;
+	if (added != NULL)
+		*added = (struct gp_unnamed_frame){ symbol->module, gp_symbol_why_text(symbol->why),
+						    symbol->module_offset };
 }
 
 static size_t find_in(struct gp_symbolizer *s, size_t index, uint64_t pc, bool is_return_address,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../format/seeded_hash.h"
+#include "array.h"
 
 #define PIECE_BITS 16u
 #define PIECE_BYTES (1u << PIECE_BITS)
@@ -76,19 +77,14 @@ static bool store_add_piece(struct gp_text_store *s)
 {
 	if (s->pieces == (s->most_bytes != 0 ? s->most_bytes / PIECE_BYTES : PIECES_MAX))
 		return false;
-	if (s->pieces == s->piece_room) {
-		size_t room = s->piece_room != 0 ? s->piece_room * 2 : 16;
-		char **grown = realloc(s->piece, room * sizeof *grown);
-		if (grown == NULL)
-			return false;
-		s->piece = grown;
-		s->piece_room = room;
-	}
-	char *piece = malloc(PIECE_BYTES);
-	if (piece == NULL)
+	char *bytes = malloc(PIECE_BYTES);
+	char **piece = bytes != NULL ? gp_array_append(&s->piece, &s->pieces, sizeof *piece) : NULL;
+	if (piece == NULL) {
+		free(bytes);
 		return false;
-	s->used = s->pieces == 0 ? 1 : 0;
-	s->piece[s->pieces++] = piece;
+	}
+	*piece = bytes;
+	s->used = s->pieces == 1 ? 1 : 0;
 	return true;
 }
 

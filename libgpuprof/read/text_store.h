@@ -10,8 +10,8 @@
 
 struct gp_text_store {
 	char **piece;
-	size_t pieces, piece_room, used; /* used: of the newest piece */
-	uint32_t *head;			 /* newest text of each hash */
+	size_t pieces, used; /* used: of the newest piece */
+	uint32_t *head;	     /* newest text of each hash */
 	size_t heads, texts;
 	size_t most_bytes; /* the caller may set it at first: for texts; 0: 4 GiB */
 	size_t refused;	   /* texts that found no room in gp_text_store_keep */

@@ -1,0 +1,33 @@
+/* Growing: to twice the room, or to what is asked for. The elements move. */
+#include "array.h"
+
+#include <stdlib.h>
+
+#define ROOM_MIN 64u
+
+bool gp_array_reserve(void *array, size_t *room, size_t count, size_t more, size_t bytes)
+{
+	void **first = array;
+	if (count + more <= *room)
+		return true;
+	size_t wanted = *room != 0 ? *room * 2 : ROOM_MIN;
+	wanted = wanted < count + more ? count + more : wanted;
+	void *grown = realloc(*first, wanted * bytes);
+	if (grown == NULL)
+		return false;
+	*first = grown;
+	*room = wanted;
+	return true;
+}
+
+void *gp_array_append(void *array, size_t *count, size_t bytes)
+{
+	void **first = array;
+	if ((*count & (*count - 1)) == 0) {
+		void *grown = realloc(*first, (*count == 0 ? 1 : *count * 2) * bytes);
+		if (grown == NULL)
+			return NULL;
+		*first = grown;
+	}
+	return (char *)*first + (*count)++ * bytes;
+}

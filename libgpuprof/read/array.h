@@ -1,0 +1,19 @@
+/* Arrays that grow by doubling. `array` is the address of the pointer to the first element. */
+#ifndef GP_ARRAY_H
+#define GP_ARRAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Room for `more` elements behind `count`, of `bytes` each; `*room` is 0 at first. False: no
+ * memory, the array is as it was.
+ */
+bool gp_array_reserve(void *array, size_t *room, size_t count, size_t more, size_t bytes);
+/*
+ * One more element at the end, its bytes undefined, of an array that has no other user of its
+ * memory: it grows where `*count` is a power of two. NULL: no memory.
+ */
+void *gp_array_append(void *array, size_t *count, size_t bytes);
+
+#endif
