@@ -54,8 +54,9 @@ ZSTD_STATIC ?= -l:libzstd.a
 # The reading library and the program.
 READ_SRC := $(wildcard libgpuprof/format/*.c libgpuprof/state/*.c libgpuprof/read/*.c libgpuprof/analyze/*.c)
 READ_OBJ := $(patsubst %,$(BUILD)/read/%.o,$(READ_SRC))
-# what it links with: libdw reads debug information, libiberty demangles; never the preload object
-READ_LIBS := $(ZSTD_STATIC) -ldw -lelf -l:libiberty.a -lm -ldl
+# what it links with: libdw reads debug information, liblzma and zlib (which libdw needs as well) its files, libiberty demangles;
+# never the preload object
+READ_LIBS := $(ZSTD_STATIC) -ldw -lelf -llzma -lz -l:libiberty.a -lm -ldl
 TOOL_SRC := $(wildcard tools/*.c)
 TOOL_OBJ := $(patsubst %,$(BUILD)/tool/%.o,$(TOOL_SRC)) $(BUILD)/tool/commands.o $(BUILD)/tool/formats.o \
 	$(BUILD)/tool/exports.o

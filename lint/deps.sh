@@ -39,7 +39,9 @@ look() {
 	need python3 have python3
 	need libzstd-dev has_static_zstd
 	need libunwind8 has_unwind
-	need libdw-dev compiles elfutils/libdwfl.h -ldw -lelf
+	need libdw-dev compiles elfutils/libdw.h -ldw -lelf
+	need liblzma-dev compiles lzma.h -llzma
+	need zlib1g-dev compiles zlib.h -lz
 	need libiberty-dev compiles libiberty/demangle.h -l:libiberty.a
 	need libcmocka-dev compiles cmocka.h -lcmocka
 	wish git have git

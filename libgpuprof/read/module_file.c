@@ -13,10 +13,13 @@
 #include <unistd.h>
 
 #include <elfutils/libdwelf.h>
+#include <lzma.h>
+#include <zlib.h>
 
 #include "bus_guard.h"
-#include "debug_data.h"
 #include "regular_file.h"
+
+#define MINI_MAX ((size_t)256 << 20)
 
 void gp_elf_close(struct gp_elf *elf)
 {
@@ -97,7 +100,8 @@ static bool is_same(const struct gp_build_id *a, const struct gp_build_id *b)
 	return a->bytes == b->bytes && memcmp(a->byte, b->byte, a->bytes) == 0;
 }
 
-Elf_Scn *gp_elf_section(Elf *elf, const char *name, GElf_Shdr *header)
+/* With its bytes; NULL: not there. */
+static Elf_Scn *section_of(Elf *elf, const char *name, GElf_Shdr *header)
 {
 	size_t strings;
 	if (elf_getshdrstrndx(elf, &strings) != 0)
@@ -115,9 +119,9 @@ Elf_Scn *gp_elf_section(Elf *elf, const char *name, GElf_Shdr *header)
 static bool has_names(Elf *elf)
 {
 	GElf_Shdr header;
-	return gp_elf_section(elf, ".debug_info", &header) != NULL ||
-	       gp_elf_section(elf, ".zdebug_info", &header) != NULL ||
-	       gp_elf_section(elf, ".symtab", &header) != NULL;
+	return section_of(elf, ".debug_info", &header) != NULL ||
+	       section_of(elf, ".zdebug_info", &header) != NULL ||
+	       section_of(elf, ".symtab", &header) != NULL;
 }
 
 static bool open_by_id(struct gp_elf *debug, const struct gp_build_id *id, const char *root)
@@ -146,28 +150,10 @@ bool gp_elf_open_shared(struct gp_elf *shared, const char *path, const struct gp
 		open_by_id(shared, id, debug_root) ||
 		(map_file(shared, path) == GP_FILE_UNPROVED && is_same(&shared->build_id, id));
 	/* libdw would open what it names in turn */
-	if (is_found && gp_elf_section(shared->elf, ".gnu_debugaltlink", &header) == NULL)
+	if (is_found && section_of(shared->elf, ".gnu_debugaltlink", &header) == NULL)
 		return true;
 	gp_elf_close(shared);
 	return false;
-}
-
-/* the CRC of .gnu_debuglink: zlib's, polynomial 0xedb88320, four bits at a time */
-static uint32_t crc_of(const unsigned char *byte, size_t bytes)
-{
-	uint32_t row[16];
-	for (uint32_t i = 0; i < 16; i++) {
-		row[i] = i;
-		for (int bit = 0; bit < 4; bit++)
-			row[i] = row[i] >> 1 ^ (row[i] & 1 ? 0xedb88320u : 0);
-	}
-	uint32_t crc = ~0u;
-	for (size_t i = 0; i < bytes; i++) {
-		crc ^= byte[i];
-		crc = crc >> 4 ^ row[crc & 15];
-		crc = crc >> 4 ^ row[crc & 15];
-	}
-	return ~crc;
 }
 
 /* With build ids on both sides they decide, and gigabytes need no CRC. */
@@ -180,7 +166,7 @@ static bool open_linked(struct gp_elf *debug, const struct gp_elf *main, const c
 	if (main->build_id.bytes != 0 && debug->build_id.bytes != 0)
 		is_ours = is_ours && is_same(&main->build_id, &debug->build_id);
 	else
-		is_ours = is_ours && crc_of(debug->map, debug->bytes) == crc;
+		is_ours = is_ours && crc32_z(0, debug->map, debug->bytes) == crc;
 	if (is_ours && has_names(debug->elf))
 		return true;
 	gp_elf_close(debug);
@@ -210,14 +196,39 @@ static bool open_by_link(struct gp_elf *debug, const struct gp_elf *main, const 
 	return false;
 }
 
+/*
+ * What distributions of the RPM family ship of stripped files: an ELF file packed by xz. From
+ * malloc; NULL: not xz, damaged, or larger than MINI_MAX.
+ */
+static void *unpack(const Elf_Data *packed, size_t *bytes)
+{
+	/* the section does not say how large its contents are; symbol tables pack 1:4 or so */
+	for (size_t room = packed->d_size * 8; room != 0 && room <= MINI_MAX; room *= 4) {
+		void *out = malloc(room);
+		uint64_t limit = MINI_MAX;
+		size_t in_at = 0;
+		*bytes = 0;
+		if (out == NULL)
+			return NULL;
+		lzma_ret status = lzma_stream_buffer_decode(&limit, 0, NULL, packed->d_buf, &in_at,
+							    packed->d_size, out, bytes, room);
+		if (status == LZMA_OK && *bytes != 0)
+			return out;
+		free(out);
+		if (status != LZMA_BUF_ERROR)
+			return NULL;
+	}
+	return NULL;
+}
+
 static void open_mini(struct gp_module_file *file)
 {
 	GElf_Shdr header;
-	Elf_Scn *section = gp_elf_section(file->main.elf, ".gnu_debugdata", &header);
+	Elf_Scn *section = section_of(file->main.elf, ".gnu_debugdata", &header);
 	Elf_Data *packed = section != NULL ? elf_rawdata(section, NULL) : NULL;
 	if (packed == NULL || packed->d_buf == NULL)
 		return;
-	file->mini.map = gp_debug_data_unpack(packed->d_buf, packed->d_size, &file->mini.bytes);
+	file->mini.map = unpack(packed, &file->mini.bytes);
 	file->mini.is_unpacked = true;
 	if (file->mini.map != NULL)
 		parse(&file->mini);
@@ -246,7 +257,7 @@ void gp_module_file_open(struct gp_module_file *file, const char *path,
 	if (file->main.elf == NULL)
 		return;
 	GElf_Shdr header;
-	bool is_stripped = gp_elf_section(file->main.elf, ".symtab", &header) == NULL;
+	bool is_stripped = section_of(file->main.elf, ".symtab", &header) == NULL;
 	if (!has_debug)
 		has_debug = open_by_link(&file->debug, &file->main, path, debug_root);
 	if (!has_debug && is_stripped)

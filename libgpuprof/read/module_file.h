@@ -65,7 +65,4 @@ bool gp_elf_open_shared(struct gp_elf *shared, const char *path, const struct gp
 			const char *debug_root);
 void gp_elf_close(struct gp_elf *elf);
 
-/* Section `name` with its bytes; NULL: not there. */
-Elf_Scn *gp_elf_section(Elf *elf, const char *name, GElf_Shdr *header);
-
 #endif
