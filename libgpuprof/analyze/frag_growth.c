@@ -18,7 +18,8 @@ struct growth {
 	struct stretch open;
 };
 
-bool gp_room_is_expandable(const struct gp_room *room, size_t arena, bool is_small)
+/* New memory of an arena's pool is mapped, not allocated as a segment. */
+static bool growth_is_mapped(const struct gp_room *room, size_t arena, bool is_small)
 {
 	const struct gp_memory_segment *s = &room->memory->segment[room->device->first_segment];
 	bool has_other = false;
@@ -162,7 +163,7 @@ enum gp_status gp_room_largest_released(const struct gp_room *room, size_t arena
 	struct gp_released r = gp_room_release(room);
 	struct growth g;
 	*out = 0;
-	if (!gp_room_is_expandable(room, arena, is_small)) {
+	if (!growth_is_mapped(room, arena, is_small)) {
 		uint64_t rest = r.free_bytes < r.limit_room ? r.free_bytes : r.limit_room;
 		uint64_t most = is_small ? GP_SMALL_MOST : UINT64_MAX / 2;
 		uint64_t bytes = gp_rule_largest(room->settings, most, rest);
@@ -197,7 +198,7 @@ enum gp_status gp_room_lacks(const struct gp_room *room, size_t arena, uint64_t 
 	struct gp_released r = gp_room_release(room);
 	uint64_t counted = gp_rule_segment(room->settings, rounded), needed = counted;
 	struct growth g;
-	if (gp_room_is_expandable(room, arena, is_small)) {
+	if (growth_is_mapped(room, arena, is_small)) {
 		enum gp_status status = build(room, arena, is_small, &g);
 		if (status != GP_OK)
 			return status;

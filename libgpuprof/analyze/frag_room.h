@@ -74,9 +74,6 @@ struct gp_released {
 	uint64_t bytes, free_bytes, limit_room;
 };
 struct gp_released gp_room_release(const struct gp_room *room);
-
-/* New memory of an arena's pool is mapped, not allocated as a segment. */
-bool gp_room_is_expandable(const struct gp_room *room, size_t arena, bool is_small);
 /*
  * After a release, in one pool of an arena: the largest block that the driver's room serves, 0
  * none; and how many bytes more the driver would need for a block of `rounded`, 0 none.

@@ -10,7 +10,6 @@
 static bool is_same(const struct gp_mapped_module *a, const struct gp_mapped_module *b)
 {
 	return a->is.base == b->is.base && a->is.bytes == b->is.bytes &&
-	       a->is.has_bias == b->is.has_bias && a->is.bias == b->is.bias &&
 	       a->build_id.bytes == b->build_id.bytes &&
 	       memcmp(a->build_id.byte, b->build_id.byte, a->build_id.bytes) == 0 &&
 	       strcmp(a->is.path, b->is.path) == 0;
@@ -24,8 +23,7 @@ static uint32_t module_hash(const struct gp_mapped_module *m)
 	hash = gp_hash_number(hash) ^
 	       gp_hash_bytes((const char *)m->build_id.byte, m->build_id.bytes);
 	hash = gp_hash_number(hash ^ is->base);
-	hash = gp_hash_number(hash ^ is->bytes);
-	return gp_row_hash(hash ^ is->bias);
+	return gp_row_hash(hash ^ is->bytes);
 }
 
 /*
@@ -91,8 +89,6 @@ bool gp_module_map_add(struct gp_module_map *map, const struct gp_module *module
 	if (module->bytes == 0 || module->base + module->bytes < module->base)
 		return false;
 	added.is.build_id = NULL;
-	if (!module->has_bias)
-		added.is.bias = 0;
 	added.build_id.bytes =
 		module->build_id_bytes < GP_BUILD_ID_MAX ? module->build_id_bytes : GP_BUILD_ID_MAX;
 	if (added.build_id.bytes != 0)

@@ -33,7 +33,8 @@ static uint64_t settle(const struct gp_file_header *header, uint64_t *at)
 	return gp_slot_offset(header, slot + 1) - *at;
 }
 
-uint64_t gp_name_area_end(const struct gp_file_header *header, uint64_t at, uint64_t bytes)
+/* Where `bytes` of blocks that begin at `at` end: slots' first bytes are left out. */
+static uint64_t area_end(const struct gp_file_header *header, uint64_t at, uint64_t bytes)
 {
 	for (uint64_t room; bytes > 0; bytes -= room, at += room) {
 		room = settle(header, &at);
@@ -215,8 +216,8 @@ static enum gp_status put_at(int fd, uint64_t at, const unsigned char *bytes, si
 	return GP_OK;
 }
 
-enum gp_status gp_name_area_put(int fd, const struct gp_file_header *header, uint64_t at,
-				const unsigned char *blocks, size_t bytes)
+static enum gp_status area_put(int fd, const struct gp_file_header *header, uint64_t at,
+			       const unsigned char *blocks, size_t bytes)
 {
 	enum gp_status status = GP_OK;
 	while (bytes > 0 && status == GP_OK) {
@@ -261,7 +262,7 @@ static enum gp_status point(int fd, struct gp_file_header *header, uint64_t at, 
 static enum gp_status put_and_point(int fd, struct gp_file_header *header, uint64_t at,
 				    const unsigned char *blocks, size_t bytes)
 {
-	enum gp_status status = gp_name_area_put(fd, header, at, blocks, bytes);
+	enum gp_status status = area_put(fd, header, at, blocks, bytes);
 	if (status == GP_OK)
 		status = flush(fd);
 	return status == GP_OK ? point(fd, header, at, bytes) : status;
@@ -273,7 +274,7 @@ enum gp_status gp_name_area_replace(int fd, struct gp_file_header *header, uint6
 	struct stat st;
 	if (fstat(fd, &st) != 0)
 		return GP_E_IO;
-	uint64_t size = (uint64_t)st.st_size, last = gp_name_area_end(header, end, bytes);
+	uint64_t size = (uint64_t)st.st_size, last = area_end(header, end, bytes);
 	if (header->names_bytes != 0) {
 		/* behind the old names and behind their new place: one of both is always whole */
 		uint64_t beside = size > last ? size : last;

@@ -20,10 +20,6 @@ enum gp_status gp_name_area_read(const struct gp_file *file, unsigned char **out
 enum gp_status gp_name_area_encode(const unsigned char *table, size_t count,
 				   const struct gp_block_header *last, unsigned char **out,
 				   size_t *bytes);
-/* Where `bytes` of blocks that begin at `at` end: slots' first bytes are left out. */
-uint64_t gp_name_area_end(const struct gp_file_header *header, uint64_t at, uint64_t bytes);
-enum gp_status gp_name_area_put(int fd, const struct gp_file_header *header, uint64_t at,
-				const unsigned char *blocks, size_t bytes);
 
 /*
  * Puts blocks into the recording open at `fd`, in place of those that its header names. `end`:

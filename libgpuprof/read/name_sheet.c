@@ -11,8 +11,9 @@
 #define TEXT_BYTES_MAX ((size_t)160 << 20)
 #define FRAMES_MAX 4000000u
 
+/* Of texts: their number in the table. */
 struct frame {
-	const char *function, *file;
+	uint32_t function, file;
 	uint32_t line;
 };
 
@@ -22,11 +23,15 @@ struct row {
 	uint8_t why;
 	bool is_unproved;
 	uint64_t offset, symbol_offset;
-	const char *symbol;
+	uint32_t symbol;
+};
+
+struct text {
+	uint64_t number; /* of the store */
 };
 
 struct module {
-	const char *path;
+	uint32_t path; /* number in the table */
 	unsigned char build_id[64];
 	size_t build_id_bytes;
 	uint32_t number; /* as the caller knows it */
@@ -39,8 +44,7 @@ struct gp_name_sheet {
 	size_t rows, row_room;
 	struct frame *frame;
 	size_t frames, frame_room;
-	const char **text; /* when it is encoded: sorted by address, its index + 1 is its number */
-	size_t text_count;
+	struct gp_row_table numbers; /* of struct text, in the order of the table */
 };
 
 struct gp_name_sheet *gp_name_sheet_open(void)
@@ -59,21 +63,40 @@ void gp_name_sheet_close(struct gp_name_sheet *s)
 	gp_row_table_release(&s->modules);
 	free(s->row);
 	free(s->frame);
-	free(s->text);
+	gp_row_table_release(&s->numbers);
 	free(s);
+}
+
+static const char *text_of(const struct gp_name_sheet *s, uint32_t number)
+{
+	const struct text *text = s->numbers.row;
+	return gp_text_store_get(&s->texts, (uint32_t)text[number - 1].number);
+}
+
+/* *out: its number in the table, 0 for NULL. False: no memory, or the bound is reached. */
+static bool keep(struct gp_name_sheet *s, const char *text, uint32_t *out)
+{
+	*out = 0;
+	if (text == NULL)
+		return true;
+	const uint32_t kept = gp_text_store_add(&s->texts, text, SIZE_MAX);
+	const struct text *row = kept != 0 ? gp_row_get_key(&s->numbers, sizeof *row, kept) : NULL;
+	if (row != NULL)
+		*out = (uint32_t)(row - (const struct text *)s->numbers.row) + 1;
+	return row != NULL;
 }
 
 bool gp_name_sheet_module(struct gp_name_sheet *s, const struct gp_name_module *module,
 			  uint32_t *number)
 {
-	/* the store keeps a path once: its address is who it is */
-	const char *path = gp_text_store_keep(&s->texts, module->path);
+	uint32_t path;
+	struct module *m;
 	const size_t bytes = module->build_id_bytes;
-	const uint32_t hash =
-		gp_row_hash(gp_hash_bytes((const char *)module->build_id, bytes) ^ (uintptr_t)path);
-	struct module *m = s->modules.row;
-	if (path == NULL || bytes > sizeof m->build_id)
+	if (bytes > sizeof m->build_id || !keep(s, module->path, &path))
 		return false;
+	const uint32_t hash =
+		gp_row_hash(gp_hash_bytes((const char *)module->build_id, bytes) ^ path);
+	m = s->modules.row;
 	for (uint32_t step = 0, at; (at = gp_row_next(&s->modules, hash, &step)) != 0;) {
 		*number = at - 1;
 		if (m[at - 1].path == path && m[at - 1].build_id_bytes == bytes &&
@@ -90,15 +113,9 @@ bool gp_name_sheet_module(struct gp_name_sheet *s, const struct gp_name_module *
 	return true;
 }
 
-static const char *keep(struct gp_name_sheet *s, const char *text)
-{
-	return text != NULL ? gp_text_store_keep(&s->texts, text) : NULL;
-}
-
 bool gp_name_sheet_add(struct gp_name_sheet *s, uint32_t module, uint64_t offset,
 		       const struct gp_symbol *frame, size_t count)
 {
-	size_t refused = s->texts.refused;
 	if (count == 0 || count > GP_NAME_FRAMES_MAX || s->frames + count > FRAMES_MAX ||
 	    !gp_array_reserve(&s->row, &s->row_room, s->rows, 1, sizeof *s->row) ||
 	    !gp_array_reserve(&s->frame, &s->frame_room, s->frames, count, sizeof *s->frame))
@@ -108,15 +125,17 @@ bool gp_name_sheet_add(struct gp_name_sheet *s, uint32_t module, uint64_t offset
 			   .count = (uint32_t)count,
 			   .is_unproved = frame[0].is_unproved,
 			   .offset = offset,
-			   .symbol_offset = frame[0].symbol_offset,
-			   .symbol = keep(s, frame[0].symbol) };
-	for (size_t i = 0; i < count; i++) {
-		s->frame[s->frames + i] = (struct frame){ keep(s, frame[i].function),
-							  keep(s, frame[i].file), frame[i].line };
+			   .symbol_offset = frame[0].symbol_offset };
+	bool is_kept = keep(s, frame[0].symbol, &row.symbol);
+	for (size_t i = 0; i < count && is_kept; i++) {
+		struct frame *to = &s->frame[s->frames + i];
+		to->line = frame[i].line;
+		is_kept = keep(s, frame[i].function, &to->function) &&
+			  keep(s, frame[i].file, &to->file);
 		if (frame[i].why != GP_SYMBOL_NAMED)
 			row.why = (uint8_t)frame[i].why;
 	}
-	if (s->texts.refused != refused)
+	if (!is_kept)
 		return false;
 	s->frames += count;
 	s->row[s->rows++] = row;
@@ -152,51 +171,10 @@ static void put_bytes(struct output *o, const void *bytes, size_t count)
 	o->count += at != NULL ? count : 0;
 }
 
-static int by_address(const void *left, const void *right)
-{
-	uintptr_t a = (uintptr_t) * (const char *const *)left,
-		  b = (uintptr_t) * (const char *const *)right;
-	return (a > b) - (a < b);
-}
-
-/* The store keeps equal texts once: their addresses are who they are. */
-static bool number_texts(struct gp_name_sheet *s)
-{
-	const struct module *module = s->modules.row;
-	size_t most = s->modules.rows + s->rows + 2 * s->frames, used = 0;
-	free(s->text);
-	s->text = calloc(most + 1, sizeof *s->text);
-	if (s->text == NULL)
-		return false;
-	for (size_t i = 0; i < s->modules.rows; i++)
-		s->text[used++] = module[i].path;
-	for (size_t i = 0; i < s->rows; i++)
-		s->text[used++] = s->row[i].symbol;
-	for (size_t i = 0; i < s->frames; i++) {
-		s->text[used++] = s->frame[i].function;
-		s->text[used++] = s->frame[i].file;
-	}
-	qsort(s->text, used, sizeof *s->text, by_address);
-	s->text_count = 0;
-	for (size_t i = 0; i < used; i++)
-		if (s->text[i] != NULL &&
-		    (s->text_count == 0 || s->text[i] != s->text[s->text_count - 1]))
-			s->text[s->text_count++] = s->text[i];
-	return true;
-}
-
-static void put_text(struct output *o, const struct gp_name_sheet *s, const char *text)
-{
-	const char *const *found =
-		text != NULL ? bsearch(&text, s->text, s->text_count, sizeof *s->text, by_address) :
-			       NULL;
-	put(o, found != NULL ? (uint64_t)(found - s->text) + 1 : 0);
-}
-
-static int by_name(const void *left, const void *right)
+static int by_name(const void *left, const void *right, void *sheet)
 {
 	const struct module *a = left, *b = right;
-	int by_path = strcmp(a->path, b->path);
+	int by_path = strcmp(text_of(sheet, a->path), text_of(sheet, b->path));
 	size_t least =
 		a->build_id_bytes < b->build_id_bytes ? a->build_id_bytes : b->build_id_bytes;
 	int by_id = memcmp(a->build_id, b->build_id, least);
@@ -218,13 +196,13 @@ static void put_row(struct output *o, const struct gp_name_sheet *s, const struc
 {
 	put(o, row->offset - before);
 	put(o, row->why | (unsigned)row->is_unproved << 4);
-	put_text(o, s, row->symbol);
+	put(o, row->symbol);
 	put(o, row->symbol_offset);
 	put(o, row->count);
 	for (uint32_t i = 0; i < row->count; i++) {
 		const struct frame *frame = &s->frame[row->first + i];
-		put_text(o, s, frame->function);
-		put_text(o, s, frame->file);
+		put(o, frame->function);
+		put(o, frame->file);
 		put(o, frame->line);
 	}
 }
@@ -232,9 +210,10 @@ static void put_row(struct output *o, const struct gp_name_sheet *s, const struc
 /* Rows come in the order of the modules; rank[number] is a module's place among them. */
 static void put_modules(struct output *o, struct gp_name_sheet *s, uint32_t *rank)
 {
-	gp_row_sort(&s->modules, sizeof(struct module), by_name);
-	const struct module *module = s->modules.row;
+	struct module *module = s->modules.row;
 	const size_t modules = s->modules.rows;
+	if (modules != 0)
+		qsort_r(module, modules, sizeof *module, by_name, s);
 	for (size_t i = 0; i < modules; i++)
 		rank[module[i].number] = (uint32_t)i;
 	for (size_t i = 0; i < s->rows; i++)
@@ -247,7 +226,7 @@ static void put_modules(struct output *o, struct gp_name_sheet *s, uint32_t *ran
 		size_t first = row;
 		while (row < s->rows && s->row[row].module == i)
 			row++;
-		put_text(o, s, m->path);
+		put(o, m->path);
 		put(o, m->build_id_bytes);
 		put_bytes(o, m->build_id, m->build_id_bytes);
 		put(o, row - first);
@@ -263,15 +242,13 @@ enum gp_status gp_name_sheet_encode(struct gp_name_sheet *s, uint64_t frames, ui
 {
 	struct output o = { 0 };
 	uint32_t *rank = calloc(s->modules.rows + 1, sizeof *rank);
-	if (rank == NULL || !number_texts(s)) {
-		free(rank);
+	if (rank == NULL)
 		return GP_E_MEMORY;
-	}
 	put(&o, frames);
 	put(&o, nowhere);
-	put(&o, s->text_count);
-	for (size_t i = 0; i < s->text_count; i++)
-		put_bytes(&o, s->text[i], strlen(s->text[i]) + 1);
+	put(&o, s->numbers.rows);
+	for (uint32_t i = 1; i <= s->numbers.rows; i++)
+		put_bytes(&o, text_of(s, i), strlen(text_of(s, i)) + 1);
 	put_modules(&o, s, rank);
 	free(rank);
 	if (o.is_out_of_memory || o.count > GP_NAME_TABLE_MAX) {

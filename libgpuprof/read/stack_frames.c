@@ -75,9 +75,9 @@ static void put_run(struct merger *m)
 static void put_native(struct merger *m, const struct gp_native_frame *native)
 {
 	struct gp_symbol symbol[INLINED_MAX];
-	size_t n = m->symbolizer ? gp_symbolizer_find(m->symbolizer, native->pc, true, symbol,
-						      INLINED_MAX) :
-				   0;
+	size_t n = m->symbolizer ?
+			   gp_symbolizer_find(m->symbolizer, native->pc, symbol, INLINED_MAX) :
+			   0;
 	if (n == 0)
 		put(m, &(struct gp_frame){ .address = native->pc, .unknown = "not looked up" });
 	for (size_t k = 0; k < n; k++) {
@@ -102,7 +102,7 @@ static void put_native(struct merger *m, const struct gp_native_frame *native)
 static bool code_at(struct gp_symbolizer *symbolizer, uint64_t pc, struct gp_symbol *out)
 {
 	struct gp_symbol symbol[INLINED_MAX];
-	size_t n = gp_symbolizer_find(symbolizer, pc, true, symbol, INLINED_MAX);
+	size_t n = gp_symbolizer_find(symbolizer, pc, symbol, INLINED_MAX);
 	if (n)
 		*out = symbol[n - 1];
 	return n && out->module;
@@ -372,7 +372,7 @@ static bool leave_astray(const struct gp_recording *r, struct gp_symbolizer *sym
 		return false;
 	while (chains->natives > 0) {
 		const uint64_t pc = native[chains->natives - 1].pc;
-		size_t n = gp_symbolizer_find(symbolizer, pc, true, symbol, INLINED_MAX);
+		size_t n = gp_symbolizer_find(symbolizer, pc, symbol, INLINED_MAX);
 		if (n == 0 || symbol[n - 1].why != GP_SYMBOL_NO_MODULE)
 			break;
 		chains->natives--;

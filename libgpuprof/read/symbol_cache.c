@@ -13,8 +13,7 @@ struct cached {
 
 static uint32_t cache_hash(const struct gp_symbol_key *key)
 {
-	uint64_t more = (uint64_t)key->module * 2 + key->is_return_address;
-	return gp_row_hash(gp_hash_number(key->address) ^ more);
+	return gp_row_hash(gp_hash_number(key->pc) ^ key->module);
 }
 
 static const struct cached *cache_find(const struct gp_symbol_cache *cache,
@@ -24,8 +23,7 @@ static const struct cached *cache_find(const struct gp_symbol_cache *cache,
 	for (uint32_t step = 0, at, hash = cache_hash(key);
 	     (at = gp_row_next(&cache->keys, hash, &step)) != 0;) {
 		const struct gp_symbol_key *is = &row[at - 1].key;
-		if (is->address == key->address && is->module == key->module &&
-		    is->is_return_address == key->is_return_address)
+		if (is->pc == key->pc && is->module == key->module)
 			return &row[at - 1];
 	}
 	return NULL;

@@ -13,9 +13,8 @@
 #define GP_SYMBOL_CACHE_MAX 4000000u
 
 struct gp_symbol_key {
-	uint64_t address;
+	uint64_t pc;
 	size_t module;
-	bool is_return_address;
 };
 struct gp_symbol_cache {
 	struct gp_row_table keys; /* each with a run of `frame` */

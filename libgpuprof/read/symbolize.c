@@ -183,8 +183,7 @@ static struct opened *open_module(struct gp_symbolizer *s, size_t index)
 	o->is_open = true;
 	s->open[s->open_count++] = index;
 	o->why = why_of(&o->is.file);
-	o->bias = module->is.has_bias ? module->is.bias :
-					gp_module_file_bias(&o->is.file, module->is.base);
+	o->bias = gp_module_file_bias(&o->is.file, module->is.base);
 	o->is_whole = is_kept || o->why != GP_SYMBOL_NAMED;
 	if (!o->is_whole)
 		read_names(s, o);
@@ -264,8 +263,7 @@ static void say_why(struct gp_symbolizer *s, size_t refused, struct gp_symbol *o
 	}
 }
 
-static size_t look_up(struct gp_symbolizer *s, size_t index, uint64_t pc, bool is_return_address,
-		      struct gp_symbol *out)
+static size_t look_up(struct gp_symbolizer *s, size_t index, uint64_t pc, struct gp_symbol *out)
 {
 	const struct gp_mapped_module *module = &s->modules.module[index];
 	struct gp_symbol blank = { .module = module->is.path,
@@ -280,7 +278,7 @@ static size_t look_up(struct gp_symbolizer *s, size_t index, uint64_t pc, bool i
 	if (o == NULL || o->why != GP_SYMBOL_NAMED)
 		return 1;
 	size_t refused = s->names.refused;
-	uint64_t address = pc - o->bias - is_return_address;
+	uint64_t address = pc - o->bias - 1; /* of the call */
 	const struct gp_elf_symbol *symbol = gp_elf_symbols_find(&o->is.symbols, address);
 	if (symbol != NULL) {
 		blank.symbol = keep_demangled(s, symbol->name);
@@ -307,15 +305,14 @@ static size_t find_stored(struct gp_symbolizer *s, size_t index, uint64_t pc, st
 }
 
 /* What is stored, unless it is no name and this machine knows better. */
-static size_t answer(struct gp_symbolizer *s, size_t index, uint64_t pc, bool is_return_address,
-		     struct gp_symbol *out)
+static size_t answer(struct gp_symbolizer *s, size_t index, uint64_t pc, struct gp_symbol *out)
 {
 	struct gp_symbol here[INLINED_MAX];
-	size_t stored = is_return_address ? find_stored(s, index, pc, out) : 0;
+	size_t stored = find_stored(s, index, pc, out);
 	unsigned rank = gp_symbol_rank(out, stored);
 	if (rank == GP_SYMBOL_RANK_NAMED)
 		return stored;
-	size_t count = look_up(s, index, pc, is_return_address, here);
+	size_t count = look_up(s, index, pc, here);
 	if (stored != 0 && gp_symbol_rank(here, count) <= rank)
 		return stored;
 	memcpy(out, here, count * sizeof *out);
@@ -342,15 +339,15 @@ static void note_unnamed(struct gp_symbolizer *s, const struct gp_symbol *symbol
 						    symbol->module_offset };
 }
 
-static size_t find_in(struct gp_symbolizer *s, size_t index, uint64_t pc, bool is_return_address,
-		      struct gp_symbol *out, size_t most)
+static size_t find_in(struct gp_symbolizer *s, size_t index, uint64_t pc, struct gp_symbol *out,
+		      size_t most)
 {
-	struct gp_symbol_key key = { pc - is_return_address, index, is_return_address };
+	struct gp_symbol_key key = { pc, index };
 	size_t count = gp_symbol_cache_get(&s->cache, &key, out, most);
 	if (count != 0)
 		return count;
 	struct gp_symbol found[INLINED_MAX];
-	count = answer(s, index, pc, is_return_address, found);
+	count = answer(s, index, pc, found);
 	if (is_mendable(&found[count - 1]))
 		note_unnamed(s, &found[count - 1]);
 	if (found[0].why != GP_SYMBOL_TIME_UP && found[0].why != GP_SYMBOL_NO_MEMORY)
@@ -373,11 +370,10 @@ static size_t unknown(struct gp_symbol *out, enum gp_symbol_why why)
 	return 1;
 }
 
-size_t gp_symbolizer_find(struct gp_symbolizer *s, uint64_t pc, bool is_return_address,
-			  struct gp_symbol *out, size_t most)
+size_t gp_symbolizer_find(struct gp_symbolizer *s, uint64_t pc, struct gp_symbol *out, size_t most)
 {
 	size_t index;
-	switch (gp_module_map_find(&s->modules, pc - is_return_address, s->at, &index)) {
+	switch (gp_module_map_find(&s->modules, pc - 1, s->at, &index)) {
 	case GP_MAP_NONE:
 		return unknown(out, GP_SYMBOL_NO_MODULE);
 	case GP_MAP_SEVERAL:
@@ -385,7 +381,7 @@ size_t gp_symbolizer_find(struct gp_symbolizer *s, uint64_t pc, bool is_return_a
 	case GP_MAP_ONE:
 		break;
 	}
-	return find_in(s, index, pc, is_return_address, out, most);
+	return find_in(s, index, pc, out, most);
 }
 
 bool gp_symbolizer_visit(struct gp_symbolizer *s, uint64_t pc,
@@ -397,7 +393,7 @@ bool gp_symbolizer_visit(struct gp_symbolizer *s, uint64_t pc,
 size_t gp_symbolizer_find_in(struct gp_symbolizer *s, size_t index, uint64_t pc,
 			     struct gp_symbol *out, size_t most)
 {
-	return find_in(s, index, pc, true, out, most);
+	return find_in(s, index, pc, out, most);
 }
 
 const struct gp_module *gp_symbolizer_get(const struct gp_symbolizer *s, size_t index,
@@ -407,14 +403,4 @@ const struct gp_module *gp_symbolizer_get(const struct gp_symbolizer *s, size_t 
 	*build_id = m->build_id.byte;
 	*build_id_bytes = m->build_id.bytes;
 	return &m->is;
-}
-
-bool gp_symbolizer_module(const struct gp_symbolizer *s, size_t index, const char **path,
-			  enum gp_symbol_why *why)
-{
-	if (index >= s->modules.count)
-		return false;
-	*path = s->modules.module[index].is.path;
-	*why = index < s->opened_room ? s->opened[index].why : GP_SYMBOL_NO_NAME;
-	return true;
 }

@@ -48,8 +48,6 @@ struct gp_module {
 	const void *build_id;
 	size_t build_id_bytes; /* 0: the recording has none */
 	uint64_t base, bytes;  /* what was mapped; base: of its lowest byte */
-	bool has_bias;
-	uint64_t bias; /* run-time address less link address */
 	/* When it was seen to be mapped, 0: not known. Without a build id, a file that was written
 	 * or renamed since is taken for another one. */
 	uint64_t mapped_unix_ns;
@@ -83,12 +81,11 @@ void gp_symbolizer_set_limit(struct gp_symbolizer *s, bool (*is_over)(void *cont
 void gp_symbolizer_set_debug_root(struct gp_symbolizer *s, const char *path);
 
 /*
- * The frames at `pc`, innermost first, all but the last inlined; at most `most` (> 0). At least 1:
- * a frame about which nothing is known says why. `is_return_address`: the call lies before `pc`;
- * false for the innermost frame and for one that a signal interrupted. Strings hold until close.
+ * The frames at the call that returns to `pc`, innermost first, all but the last inlined; at
+ * most `most` (> 0). At least 1: a frame about which nothing is known says why. Strings hold until
+ * close.
  */
-size_t gp_symbolizer_find(struct gp_symbolizer *s, uint64_t pc, bool is_return_address,
-			  struct gp_symbol *out, size_t most);
+size_t gp_symbolizer_find(struct gp_symbolizer *s, uint64_t pc, struct gp_symbol *out, size_t most);
 
 /*
  * Names that a recording stores: they are the first answer, files of this machine the second, for
@@ -122,9 +119,5 @@ struct gp_unnamed_frame {
 };
 struct gp_unnamed_frame *gp_symbolizer_unnamed(struct gp_symbolizer *s, size_t *count,
 					       bool *is_short);
-
-/* What became of module `index` (in the order added); false: no such. NO_NAME: not looked at. */
-bool gp_symbolizer_module(const struct gp_symbolizer *s, size_t index, const char **path,
-			  enum gp_symbol_why *why);
 
 #endif

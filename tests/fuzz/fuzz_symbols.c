@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	if (gp_symbolizer_add_module(s, &module))
 		for (uint64_t k = 0; k < PLACES; k++) {
 			/* code begins at 0x1000 in what the linker makes of the seeds */
-			size_t n = gp_symbolizer_find(s, BASE + 0x1000 + k * 11, k % 2, found, 64);
+			size_t n = gp_symbolizer_find(s, BASE + 0x1000 + k * 11, found, 64);
 			for (size_t i = 0; i < n; i++)
 				read_texts(&found[i]);
 		}

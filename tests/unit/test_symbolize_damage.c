@@ -82,7 +82,7 @@ static void look_at_all(size_t bytes)
 	assert_true(gp_symbolizer_add_module(s, &module));
 	for (uint64_t at = 0x1000; at < 0x1400; at += 61) {
 		struct gp_symbol got[MOST];
-		size_t count = gp_symbolizer_find(s, base + at, at & 1, got, MOST);
+		size_t count = gp_symbolizer_find(s, base + at, got, MOST);
 		assert_in_range(count, 1, MOST);
 		for (size_t i = 0; i < count; i++) {
 			if (got[i].function != NULL)
@@ -210,7 +210,7 @@ static void look_up(const char *path, const char *root, enum gp_file_state expec
 	assert_non_null(s);
 	gp_symbolizer_set_debug_root(s, root);
 	assert_true(gp_symbolizer_add_module(s, &module));
-	assert_int_equal(gp_symbolizer_find(s, module.base + 1, true, &symbol, 1), 1);
+	assert_int_equal(gp_symbolizer_find(s, module.base + 1, &symbol, 1), 1);
 	assert_null(symbol.function);
 	gp_symbolizer_close(s);
 	gp_module_file_open(&file, path, &id, 0, root);
