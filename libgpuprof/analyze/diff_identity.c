@@ -4,19 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MODULE_MAX 256u
+#include "../read/name_text.h"
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
+#define MODULE_MAX 256u
 
 /* "torch/nn/modules/module.py" wherever the package lies; "train.py" of any directory. */
 static const char *file_name(const char *file)
 {
 	const char *inside = file != NULL ? gp_short_path(file) : NULL;
-	return inside != file || file == NULL ? inside : last_part(file);
+	return inside != file || file == NULL ? inside : file_of(file);
 }
 
 /* Named by a hash of what is in it: another one as soon as a line changes. */
@@ -30,7 +26,7 @@ static const char *module_name(const char *module, char room[MODULE_MAX])
 {
 	if (module == NULL)
 		return NULL;
-	snprintf(room, MODULE_MAX, "%s", last_part(module));
+	snprintf(room, MODULE_MAX, "%s", file_of(module));
 	char *version = strstr(room, ".so.");
 	if (version != NULL)
 		version[3] = '\0';

@@ -6,24 +6,19 @@
 #include <string.h>
 
 #include "../read/frame_names.h"
+#include "../read/name_text.h"
 
 #define FUNCTION_MAX 48u /* longer ones are not in a key */
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 static void write_frame(char *out, size_t room, const struct gp_frame *f, bool has_path)
 {
-	const char *file = f->file && !has_path ? last_part(f->file) : f->file;
+	const char *file = f->file && !has_path ? file_of(f->file) : f->file;
 	if (file != NULL && f->line != 0)
 		snprintf(out, room, "%s:%u", file, f->line);
 	else if (f->function != NULL)
 		snprintf(out, room, "%s", f->function);
 	else if (f->module != NULL)
-		snprintf(out, room, "%s+0x%llx", last_part(f->module),
+		snprintf(out, room, "%s+0x%llx", file_of(f->module),
 			 (unsigned long long)f->module_offset);
 	else
 		snprintf(out, room, "0x%llx", (unsigned long long)f->address);

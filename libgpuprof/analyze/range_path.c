@@ -199,26 +199,10 @@ void gp_range_paths_see(struct gp_range_paths *p, uint32_t thread, const struct 
 
 /* ---- paths ---- */
 
-static bool make_room(struct gp_range_paths *p, uint32_t node)
-{
-	if (node < p->makes)
-		return true;
-	size_t makes = p->makes != 0 ? p->makes : 64;
-	while (makes <= node)
-		makes *= 2;
-	struct made **grown = realloc(p->made, makes * sizeof(struct made *));
-	if (grown == NULL)
-		return false;
-	memset(grown + p->makes, 0, (makes - p->makes) * sizeof(struct made *));
-	p->made = grown;
-	p->makes = makes;
-	return true;
-}
-
 /* The one of that node, empty at first; NULL: no memory. */
 static struct made *made_get(struct gp_range_paths *p, uint32_t number)
 {
-	if (!make_room(p, number))
+	if (!gp_array_reach(&p->made, &p->makes, number, sizeof(struct made *)))
 		return NULL;
 	if (p->made[number] == NULL)
 		p->made[number] = calloc(1, sizeof(struct made));

@@ -243,30 +243,22 @@ static void use_all(struct gp_touch_replay *t)
 	u->at_ns = t->at_ns;
 }
 
-static bool *counted_by(struct gp_touch_replay *t, uint32_t thread)
+static bool *awaiting_by(struct gp_touch_replay *t, uint32_t thread)
 {
-	if (thread >= t->threads) {
-		size_t threads = (size_t)thread * 2 + 64;
-		bool *grown = realloc(t->is_counted, threads * sizeof *grown);
-		if (grown == NULL) {
-			t->is_out_of_memory = true;
-			return NULL;
-		}
-		memset(grown + t->threads, true, threads - t->threads);
-		t->is_counted = grown;
-		t->threads = threads;
-	}
-	return &t->is_counted[thread];
+	if (gp_array_reach(&t->is_awaited, &t->threads, thread, sizeof *t->is_awaited))
+		return &t->is_awaited[thread];
+	t->is_out_of_memory = true;
+	return NULL;
 }
 
 static void see_launch(struct gp_touch_replay *t, const struct gp_record *r, uint32_t thread)
 {
 	uint64_t variant = r->launch.block >> 48;
-	bool *is_counted = counted_by(t, thread);
+	bool *is_awaited = awaiting_by(t, thread);
 	enum gp_launched launched = gp_launched_as(r);
-	if (is_counted == NULL || launched == GP_LAUNCHED_NOT)
+	if (is_awaited == NULL || launched == GP_LAUNCHED_NOT)
 		return;
-	*is_counted = (variant & GP_LAUNCH_SCANNED) == 0;
+	*is_awaited = (variant & GP_LAUNCH_SCANNED) != 0;
 	t->counts->launches += launched == GP_LAUNCHED_KERNEL;
 	t->counts->captured_launches += launched == GP_LAUNCHED_CAPTURED;
 	t->counts->scanned += (variant & GP_LAUNCH_SCANNED) != 0;
@@ -283,16 +275,16 @@ static void see_launch(struct gp_touch_replay *t, const struct gp_record *r, uin
 static void see_use(struct gp_touch_replay *t, const struct gp_record *r, uint32_t thread)
 {
 	bool is_launch = (r->aux & 0xffu) == GP_USE_LAUNCH, is_resolved = false;
-	bool *is_counted = counted_by(t, thread);
+	bool *is_awaited = awaiting_by(t, thread);
 	for (unsigned v = 0; v < 4; v++)
 		if (r->v[v] != 0)
 			is_resolved |= use(t, r->v[v]);
 	if (!is_launch) {
 		t->counts->copies++;
 		t->counts->copies_resolved += is_resolved;
-	} else if (is_resolved && is_counted != NULL && !*is_counted) {
+	} else if (is_resolved && is_awaited != NULL && *is_awaited) {
 		t->counts->resolved++;
-		*is_counted = true;
+		*is_awaited = false;
 	}
 }
 
@@ -581,7 +573,7 @@ void gp_touch_replay_release(struct gp_touch_replay *t)
 	free(t->unseen.rest);
 	free(t->unseen.slot);
 	free(t->part);
-	free(t->is_counted);
+	free(t->is_awaited);
 	t->part = NULL;
-	t->is_counted = NULL;
+	t->is_awaited = NULL;
 }

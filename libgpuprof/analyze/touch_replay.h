@@ -69,7 +69,7 @@ struct gp_touch_replay {
 	const struct gp_live *live;
 	uint64_t launches, next_peak;
 	int64_t at_ns;
-	bool *is_counted; /* by thread: its last launch has resolved */
+	bool *is_awaited; /* by thread: its last launch has not resolved yet */
 	size_t threads;
 	/* mappings that the event at hand brings back */
 	uint64_t undone_at[GP_LIVE_UNDONE_MOST];

@@ -2,7 +2,8 @@
 #include "touch_table.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include "../read/array.h"
 
 #define BLOCKS (1u << GP_SPACE_BLOCK)
 
@@ -29,19 +30,12 @@ uint32_t gp_touch_add(struct gp_touch_table *t, const struct gp_live_entry *entr
 		      const struct gp_touch *touch)
 {
 	uint32_t slot = gp_table_add(&t->table, entry);
-	if (slot != 0 && slot >= t->room) {
-		size_t room = (size_t)slot * 2 + 1024;
-		struct gp_touch *grown = realloc(t->touch, room * sizeof *grown);
-		if (grown == NULL) {
-			gp_table_drop(&t->table, slot);
-			return 0;
-		}
-		memset(grown + t->room, 0, (room - t->room) * sizeof *grown);
-		t->touch = grown;
-		t->room = room;
-	}
 	if (slot == 0)
 		return 0;
+	if (!gp_array_reach(&t->touch, &t->room, slot, sizeof *t->touch)) {
+		gp_table_drop(&t->table, slot);
+		return 0;
+	}
 	bool is_listed = t->touch[slot].is_listed;
 	t->touch[slot] = *touch;
 	t->touch[slot].is_listed = is_listed;

@@ -35,23 +35,6 @@ struct adopter {
 	struct gp_adopted got;
 };
 
-static enum gp_status write_at(const struct adopter *a, const unsigned char *bytes, size_t n,
-			       uint64_t offset)
-{
-	while (n > 0) {
-		ssize_t written = pwrite(a->file.fd, bytes, n, (off_t)offset);
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return written < 0 && errno != ENOSPC && errno != EDQUOT ? GP_E_IO :
-										   GP_E_SPACE;
-		bytes += written;
-		offset += (uint64_t)written;
-		n -= (size_t)written;
-	}
-	return GP_OK;
-}
-
 /*
  * The run ended when its last event came, not now. If no event is later than the owner's last
  * block, this has the same clocks: readers compute all times from the latest ones, and computed
@@ -83,7 +66,7 @@ static enum gp_status put_plain(struct adopter *a, enum gp_block_type type, uint
 	unsigned char bytes[GP_BLOCK_HEADER];
 	struct gp_block_header header = make_header(a, type, flags);
 	gp_block_header_encode(&header, bytes);
-	enum gp_status status = write_at(a, bytes, sizeof bytes, a->at);
+	enum gp_status status = gp_file_write(a->file.fd, a->at, bytes, sizeof bytes);
 	if (status == GP_OK)
 		a->at += sizeof bytes;
 	return status;
@@ -153,7 +136,7 @@ static enum gp_status put_block(struct adopter *a, struct gp_block_header header
 		if (status != GP_OK)
 			return status;
 		bool fits = a->end - a->at >= length + GP_BLOCK_HEADER; /* an END must still fit */
-		status = fits ? write_at(a, a->block, length, a->at) : begin_part(a);
+		status = fits ? gp_file_write(a->file.fd, a->at, a->block, length) : begin_part(a);
 		if (status != GP_OK)
 			return status;
 		if (!fits)
@@ -365,7 +348,7 @@ static enum gp_status put_header(struct adopter *a)
 	h->minor = h->minor > GP_FORMAT_LOSSES ? h->minor : GP_FORMAT_LOSSES;
 	unsigned char bytes[GP_FILE_HEADER];
 	gp_file_header_encode(h, bytes);
-	return write_at(a, bytes, sizeof bytes, 0);
+	return gp_file_write(a->file.fd, 0, bytes, sizeof bytes);
 }
 
 bool gp_is_recording_of(const struct gp_file_header *h, const struct gp_ring_file *rings)

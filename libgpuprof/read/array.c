@@ -2,6 +2,7 @@
 #include "array.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define ROOM_MIN 64u
 
@@ -17,6 +18,16 @@ bool gp_array_reserve(void *array, size_t *room, size_t count, size_t more, size
 		return false;
 	*first = grown;
 	*room = wanted;
+	return true;
+}
+
+bool gp_array_reach(void *array, size_t *room, size_t index, size_t bytes)
+{
+	const size_t before = *room;
+	if (!gp_array_reserve(array, room, index, 1, bytes))
+		return false;
+	if (*room != before)
+		memset(*(char **)array + before * bytes, 0, (*room - before) * bytes);
 	return true;
 }
 

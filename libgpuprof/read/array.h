@@ -10,6 +10,8 @@
  * memory, the array is as it was.
  */
 bool gp_array_reserve(void *array, size_t *room, size_t count, size_t more, size_t bytes);
+/* Room for element `index`; new elements are zeros. Else as gp_array_reserve. */
+bool gp_array_reach(void *array, size_t *room, size_t index, size_t bytes);
 /*
  * One more element at the end, its bytes undefined, of an array that has no other user of its
  * memory: it grows where `*count` is a power of two. NULL: no memory.

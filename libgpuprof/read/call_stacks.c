@@ -2,7 +2,8 @@
 #include "call_stacks.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include "array.h"
 
 /* what a writer can give out; a file that names more is damaged in a way its checksums miss */
 #define IDS_MAX (GP_STACK_CHUNK * GP_STACK_CHUNKS_MAX)
@@ -47,22 +48,6 @@ void gp_call_stacks_close(struct gp_call_stacks *s)
 	free(s);
 }
 
-static enum gp_status reserve(struct gp_call_stacks *s, uint32_t id)
-{
-	if (id < s->room)
-		return GP_OK;
-	size_t room = s->room ? s->room : 1024;
-	while (room <= id)
-		room *= 2;
-	struct row *row = realloc(s->row, room * sizeof *row);
-	if (row == NULL)
-		return GP_E_MEMORY;
-	memset(row + s->room, 0, (room - s->room) * sizeof *row);
-	s->row = row;
-	s->room = room;
-	return GP_OK;
-}
-
 static struct row row_of(const struct gp_record *r, const char *file, const char *name)
 {
 	struct row row = { .kind = r->kind };
@@ -103,9 +88,8 @@ enum gp_status gp_call_stacks_add(struct gp_call_stacks *s, const struct gp_reco
 	uint32_t id = record->aux;
 	if (id == 0 || id >= IDS_MAX)
 		return GP_E_DAMAGED;
-	enum gp_status status = reserve(s, id);
-	if (status != GP_OK)
-		return status;
+	if (!gp_array_reach(&s->row, &s->room, id, sizeof *s->row))
+		return GP_E_MEMORY;
 	struct row row = row_of(record, file, name);
 	s->stacks += row.kind == GP_CALL_STACK && s->row[id].kind != GP_CALL_STACK;
 	s->row[id] = row;

@@ -32,6 +32,24 @@ enum gp_status gp_file_read(const struct gp_file *file, uint64_t offset, void *o
 	return GP_OK;
 }
 
+enum gp_status gp_file_write(int fd, uint64_t offset, const void *bytes, size_t count)
+{
+	const unsigned char *from = bytes;
+	while (count > 0) {
+		ssize_t n = pwrite(fd, from, count, (off_t)offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n == 0 || errno == ENOSPC || errno == EDQUOT || errno == EFBIG ?
+				       GP_E_SPACE :
+				       GP_E_IO;
+		from += n;
+		offset += (uint64_t)n;
+		count -= (size_t)n;
+	}
+	return GP_OK;
+}
+
 static enum gp_status fail(enum gp_status status, struct gp_damage *why, uint64_t offset,
 			   const char *what)
 {

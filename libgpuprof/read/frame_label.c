@@ -7,16 +7,11 @@
 #include <string.h>
 
 #include "frame_names.h"
+#include "name_text.h"
 
 #define LONG_NAME 60u	 /* what is longer is told without template arguments */
 #define LONGEST_NAME 72u /* and what still is longer without its middle */
 #define NAME_ROOM 4096u
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
 
 const char *gp_short_path(const char *path)
 {
@@ -108,11 +103,11 @@ void gp_frame_label(const struct gp_frame *f, const char *below, char *out, size
 	if (f->file != NULL) {
 		size_t left_out = below != NULL ? strlen(below) : 0;
 		bool is_below = left_out != 0 && strncmp(f->file, below, left_out) == 0;
-		const char *file = !f->is_python ? last_part(f->file) :
+		const char *file = !f->is_python ? file_of(f->file) :
 				   is_below	 ? f->file + left_out :
 						   gp_short_path(f->file);
 		add(out, room, " (", file, f->line, ")");
 	} else if (f->module != NULL) {
-		add(out, room, " [", last_part(f->module), 0, "]");
+		add(out, room, " [", file_of(f->module), 0, "]");
 	}
 }

@@ -114,12 +114,6 @@ static bool starts_any(const char *text, const char *const *with, size_t count)
 	return false;
 }
 
-static const char *file_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL ? slash + 1 : path;
-}
-
 static bool read_collective(const char *function, char *out)
 {
 	size_t bytes = 0;

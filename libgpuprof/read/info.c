@@ -44,11 +44,17 @@ static enum gp_status list_devices(struct gp_recording *r)
 	return GP_OK;
 }
 
+/* 0: the recorder did not tell it. */
+static uint64_t number(const struct gp_recording *r, enum gp_fact key)
+{
+	const struct gp_record *fact = gp_meanings_record(r->meanings, GP_FACT, key);
+	return fact != NULL ? fact->fact.value : 0;
+}
+
 /* From the facts, else from what the driver said of a device. */
 static const char *driver_text(struct gp_recording *r)
 {
-	const struct gp_record *fact = gp_meanings_record(r->meanings, GP_FACT, GP_FACT_DRIVER);
-	uint64_t version = fact != NULL ? fact->fact.value : 0;
+	uint64_t version = number(r, GP_FACT_DRIVER);
 	for (unsigned device = 0; version == 0 && device < GP_DEVICES; device++) {
 		const struct gp_record *gpu = gp_meanings_record(r->meanings, GP_GPU, device);
 		version = gpu != NULL ? gpu->aux : 0;
@@ -122,18 +128,13 @@ static void fill_from_state(struct gp_recording *r)
 	info->pytorch = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_PYTORCH);
 	info->driver = driver_text(r);
 	info->alloc_conf = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_ALLOC_CONF);
-	const struct gp_record *allocator_details =
-		gp_meanings_record(r->meanings, GP_FACT, GP_FACT_ALLOCATOR_DETAILS);
-	info->is_allocator_asked = allocator_details != NULL;
-	info->has_allocator_details =
-		allocator_details != NULL && allocator_details->fact.value != 0;
+	info->is_allocator_asked =
+		gp_meanings_record(r->meanings, GP_FACT, GP_FACT_ALLOCATOR_DETAILS) != NULL;
+	info->has_allocator_details = number(r, GP_FACT_ALLOCATOR_DETAILS) != 0;
 	info->allocator_why = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_ALLOCATOR_DETAILS);
-	const struct gp_record *uses = gp_meanings_record(r->meanings, GP_FACT, GP_FACT_USES);
-	info->has_uses = uses != NULL && uses->fact.value != 0;
+	info->has_uses = number(r, GP_FACT_USES) != 0;
 	info->no_uses = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_USES);
-	const struct gp_record *beyond =
-		gp_meanings_record(r->meanings, GP_FACT, GP_FACT_USES_BEYOND);
-	info->uses_beyond = beyond != NULL ? beyond->fact.value : 0;
+	info->uses_beyond = number(r, GP_FACT_USES_BEYOND);
 	info->has_device_used = info->counts[GP_DEVICE_MEMORY] > 0;
 	info->has_ranges = info->counts[GP_RANGE_PUSH] + info->counts[GP_RANGE_START] +
 				   info->counts[GP_RANGE_AGAIN] + info->counts[GP_RANGE_STARTED] +
@@ -171,13 +172,6 @@ static enum gp_status add_gap(struct gp_recording *r, const struct gp_record *re
 	*gap_ns = gp_tick_ns(&r->tick, record->time);
 	info->gap_ns = r->gap;
 	return GP_OK;
-}
-
-/* 0: the recorder did not tell it. */
-static uint64_t number(const struct gp_recording *r, enum gp_fact key)
-{
-	const struct gp_record *fact = gp_meanings_record(r->meanings, GP_FACT, key);
-	return fact != NULL ? fact->fact.value : 0;
 }
 
 /* NULL: the recorder told of no refusal. */

@@ -63,12 +63,6 @@ static const char *by_package(const char *package, const struct rule *rule, size
 	return NULL;
 }
 
-static const char *file_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL ? slash + 1 : path;
-}
-
 /* libmpi.so.40, libmpi_cxx.so, libcudnn-3b81d170.so; not libmpicustom.so. */
 static bool is_called(const char *file, const char *start)
 {

@@ -36,8 +36,9 @@ struct meaning_table {
 /* Kept whole, by number. */
 struct numbered {
 	struct gp_record *record; /* kind 0: unknown */
-	uint32_t *text;
 	size_t room;
+	uint32_t *text;
+	size_t text_room;
 };
 
 struct gp_meanings {
@@ -209,21 +210,9 @@ static enum gp_status numbered_add(struct numbered *n, const struct gp_record *r
 	const uint32_t number = r->kind == GP_GPU ? r->device : r->aux;
 	if (number >= NUMBERS_MAX)
 		return GP_OK;
-	if (number >= n->room) {
-		size_t room = n->room != 0 ? n->room : 64;
-		while (room <= number)
-			room *= 2;
-		struct gp_record *record = realloc(n->record, room * sizeof *record);
-		if (record == NULL)
-			return GP_E_MEMORY;
-		n->record = record;
-		uint32_t *texts = realloc(n->text, room * sizeof *texts);
-		if (texts == NULL)
-			return GP_E_MEMORY;
-		n->text = texts;
-		memset(record + n->room, 0, (room - n->room) * sizeof *record);
-		n->room = room;
-	}
+	if (!gp_array_reach(&n->text, &n->text_room, number, sizeof *n->text) ||
+	    !gp_array_reach(&n->record, &n->room, number, sizeof *n->record))
+		return GP_E_MEMORY;
 	n->record[number] = *r;
 	n->text[number] = text;
 	return GP_OK;

@@ -26,29 +26,12 @@ static uint32_t read_id(const char *text, size_t digits, unsigned char *id, uint
 	return (uint32_t)(digits / 2);
 }
 
-static enum gp_status reserve(struct gp_module_list *list, uint32_t number)
-{
-	if (number < list->room)
-		return GP_OK;
-	size_t room = list->room ? list->room : 256;
-	while (room <= number)
-		room *= 2;
-	struct gp_listed_module *grown = realloc(list->module, room * sizeof *grown);
-	if (grown == NULL)
-		return GP_E_MEMORY;
-	memset(grown + list->room, 0, (room - list->room) * sizeof *grown);
-	list->module = grown;
-	list->room = room;
-	return GP_OK;
-}
-
 static enum gp_status add_doubt(struct gp_module_list *list, const struct gp_record *record)
 {
 	const struct gp_module_doubt doubt = { record->aux, record->module.since,
 					       record->module.until };
-	enum gp_status status = reserve(list, doubt.number);
-	if (status != GP_OK)
-		return status;
+	if (!gp_array_reach(&list->module, &list->room, doubt.number, sizeof *list->module))
+		return GP_E_MEMORY;
 	uint32_t *known = &list->module[doubt.number].doubt;
 	if (*known != 0) {
 		/* it only grows; after a rewind it is heard again from the start */
@@ -88,9 +71,10 @@ enum gp_status gp_module_list_add(struct gp_module_list *list, const struct gp_r
 	if (text == NULL)
 		return GP_OK;
 	const char *blank = strchr(text, ' ');
-	enum gp_status status = reserve(list, record->aux);
-	if (status != GP_OK || blank == NULL || blank[1] == '\0')
-		return status;
+	if (!gp_array_reach(&list->module, &list->room, record->aux, sizeof *list->module))
+		return GP_E_MEMORY;
+	if (blank == NULL || blank[1] == '\0')
+		return GP_OK;
 	struct gp_listed_module *m = &list->module[record->aux];
 	/* after a rewind all are known: what is made of the list is not to be made anew for each */
 	if (m->path != NULL && !is_newer(record, m))

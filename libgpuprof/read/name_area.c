@@ -200,22 +200,6 @@ enum gp_status gp_name_area_encode(const unsigned char *table, size_t count,
 	return GP_OK;
 }
 
-static enum gp_status put_at(int fd, uint64_t at, const unsigned char *bytes, size_t count)
-{
-	while (count > 0) {
-		ssize_t n = pwrite(fd, bytes, count, (off_t)at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? GP_E_SPACE :
-										      GP_E_IO;
-		bytes += n;
-		at += (uint64_t)n;
-		count -= (size_t)n;
-	}
-	return GP_OK;
-}
-
 static enum gp_status area_put(int fd, const struct gp_file_header *header, uint64_t at,
 			       const unsigned char *blocks, size_t bytes)
 {
@@ -223,7 +207,7 @@ static enum gp_status area_put(int fd, const struct gp_file_header *header, uint
 	while (bytes > 0 && status == GP_OK) {
 		uint64_t room = settle(header, &at);
 		size_t n = room < bytes ? (size_t)room : bytes;
-		status = put_at(fd, at, blocks, n);
+		status = gp_file_write(fd, at, blocks, n);
 		blocks += n;
 		at += n;
 		bytes -= n;
@@ -246,7 +230,7 @@ static enum gp_status point(int fd, struct gp_file_header *header, uint64_t at, 
 	/* not to GP_FORMAT_MINOR: its blocks may break rules that are newer than their recorder */
 	new.minor = new.minor > GP_FORMAT_NAMES ? new.minor : GP_FORMAT_NAMES;
 	gp_file_header_encode(&new, encoded);
-	enum gp_status status = put_at(fd, 0, encoded, sizeof encoded);
+	enum gp_status status = gp_file_write(fd, 0, encoded, sizeof encoded);
 	if (status == GP_OK)
 		status = flush(fd);
 	if (status == GP_OK) {
@@ -255,7 +239,7 @@ static enum gp_status point(int fd, struct gp_file_header *header, uint64_t at, 
 	}
 	/* best effort: what was there still is, or nothing can be written there any more */
 	gp_file_header_encode(header, encoded);
-	put_at(fd, 0, encoded, sizeof encoded);
+	gp_file_write(fd, 0, encoded, sizeof encoded);
 	return status;
 }
 

@@ -8,6 +8,13 @@
 
 #include "../gpuprof.h"
 
+/* The last part of a path. */
+static inline const char *file_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
 static inline bool starts(const char *text, const char *with)
 {
 	return *text == *with && strncmp(text, with, strlen(with)) == 0;

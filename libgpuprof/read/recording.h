@@ -31,6 +31,8 @@ void gp_file_release(struct gp_file *file);
 extern const char gp_damaged_header[]; /* what is wrong then */
 /* Exactly `bytes` at `offset`: GP_E_TRUNCATED when the file ends before, GP_E_IO. */
 enum gp_status gp_file_read(const struct gp_file *file, uint64_t offset, void *out, size_t bytes);
+/* All of it, at `offset`; GP_E_SPACE, GP_E_IO. */
+enum gp_status gp_file_write(int fd, uint64_t offset, const void *bytes, size_t count);
 
 /* False: the block is short (block.h), and the recorder of this file would have padded it. */
 bool gp_file_allows_block(const struct gp_file *file, const struct gp_block_header *header);

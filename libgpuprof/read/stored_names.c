@@ -83,12 +83,8 @@ static bool number_module(struct work *w, size_t index)
 	size_t build_id_bytes;
 	const struct gp_module *m =
 		gp_symbolizer_get(w->symbolizer, index, &build_id, &build_id_bytes);
-	if (index >= w->modules) {
-		const size_t before = w->modules;
-		if (!gp_array_reserve(&w->module, &w->modules, index, 1, sizeof *w->module))
-			return false;
-		memset(w->module + before, 0, (w->modules - before) * sizeof *w->module);
-	}
+	if (!gp_array_reach(&w->module, &w->modules, index, sizeof *w->module))
+		return false;
 	struct numbered *to = &w->module[index];
 	if (to->is_there)
 		return true;

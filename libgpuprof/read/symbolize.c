@@ -158,17 +158,8 @@ static void read_names(struct gp_symbolizer *s, struct opened *o)
 
 static struct opened *open_module(struct gp_symbolizer *s, size_t index)
 {
-	if (index >= s->opened_room) {
-		size_t room = s->modules.count;
-		struct opened *grown = realloc(s->opened, room * sizeof *grown);
-		if (grown == NULL)
-			return NULL;
-		memset(grown + s->opened_room, 0, (room - s->opened_room) * sizeof *grown);
-		for (size_t i = s->opened_room; i < room; i++)
-			grown[i].why = GP_SYMBOL_NO_NAME;
-		s->opened = grown;
-		s->opened_room = room;
-	}
+	if (!gp_array_reach(&s->opened, &s->opened_room, index, sizeof *s->opened))
+		return NULL;
 	struct opened *o = &s->opened[index];
 	o->used_at = ++s->clock;
 	if (o->is_open && o->is_whole)

@@ -172,17 +172,9 @@ struct copy {
 
 static enum gp_status put(struct copy *c, const unsigned char *bytes, size_t n)
 {
-	while (n > 0) {
-		ssize_t written = pwrite(c->fd, bytes, n, (off_t)c->at);
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return errno == ENOSPC || errno == EDQUOT ? GP_E_SPACE : GP_E_IO;
-		bytes += written;
-		c->at += (uint64_t)written;
-		n -= (size_t)written;
-	}
-	return GP_OK;
+	enum gp_status status = gp_file_write(c->fd, c->at, bytes, n);
+	c->at += n;
+	return status;
 }
 
 /* True: its payload is as its writer wrote it; c->block holds header and payload. */
