@@ -47,12 +47,24 @@ static __attribute__((noinline)) execute *find_original(const void *caller)
 		found = gp_mapped_symbol("libtorch_cpu", EXECUTE, NULL, 0);
 	if (!found)
 		found = gp_mapped_symbol(NULL, EXECUTE, NULL, 0);
-	if (!found) {
-		gp_say(true, "autograd's engine was called and cannot be found", NULL);
-		__builtin_trap(); /* going on would be training without gradients */
-	}
-	gp_original_keep(&originals, caller, found);
+	if (found)
+		gp_original_keep(&originals, caller, found);
 	return (execute *)found;
+}
+
+/*
+ * Going on would be training without gradients: std::runtime_error instead, which PyTorch gives to
+ * Python. Whoever calls the engine has a C++ runtime, and we are not linked with one.
+ */
+static void *refuse(void *result)
+{
+	static const char message[] = "autograd's engine was called and cannot be found";
+	void (*throw)(const char *) = (void (*)(const char *))gp_mapped_symbol(
+		"libstdc++", "_ZSt21__throw_runtime_errorPKc", NULL, 0);
+	gp_say(true, message, NULL);
+	if (throw)
+		throw(message);
+	return result;
 }
 
 static void enter(struct gp_range_frame *frame)
@@ -92,10 +104,11 @@ void *gp_engine_execute(void *result, void *engine, const void *roots, const voi
 	/* 0x1b: relative to where it stands, four bytes */
 	__asm__ volatile(".cfi_personality 0x1b, gp_engine_thrown");
 	struct gp_range_frame frame = { 0 };
+	enter(&frame); /* first: what is thrown from here on ends the range */
 	execute *next = find_original(__builtin_return_address(0));
-	enter(&frame);
-	result = next(result, engine, roots, inputs, keeps_graph, creates_graph, accumulates,
-		      outputs);
+	result = next ? next(result, engine, roots, inputs, keeps_graph, creates_graph, accumulates,
+			     outputs) :
+			refuse(result);
 	leave(&frame);
 	return result;
 }

@@ -1,10 +1,11 @@
 # Native stacks: libraries that the tests map one at the other's place, and what they need beside them.
+# one must fit where the other lay: as small as they are without a sanitizer
 $(BUILD)/native/libcallee_small.so: tests/native/callee.c
 	@mkdir -p $(@D)
-	$(SAY_LD)$(CC) $(BASE) -DROOM=304 -fPIC -shared -o $@ $<
+	$(SAY_LD)$(CC) $(filter-out -fsanitize%,$(BASE)) -DROOM=304 -fPIC -shared -o $@ $<
 $(BUILD)/native/libcallee_large.so: tests/native/callee.c
 	@mkdir -p $(@D)
-	$(SAY_LD)$(CC) $(BASE) -DROOM=1328 -fPIC -shared -o $@ $<
+	$(SAY_LD)$(CC) $(filter-out -fsanitize%,$(BASE)) -DROOM=1328 -fPIC -shared -o $@ $<
 
 $(BUILD)/unit/test_native_walk $(BUILD)/unit/test_native_unload: $(BUILD)/native/libcallee_small.so $(BUILD)/native/libcallee_large.so
 $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_native*.c)): | $(if $(UNWIND),$(BUILD)/libgpuprof-unwind.so)
@@ -19,10 +20,14 @@ $(BUILD)/victims/ever_new_stacks: tests/victims/ever_new_stacks.c
 # they are what it loads
 $(BUILD)/victims/library_in_anothers_place $(BUILD)/victims/look_like_another_library: | $(BUILD)/native/libcallee_small.so $(BUILD)/native/libcallee_large.so
 
-# the one victim in C++, where there is a compiler for it
+# in C++, where there is a compiler for it
 ifneq ($(shell command -v $(CXX)),)
 $(BUILD)/victims/throw_through_frames: tests/victims/throw_through_frames.cc
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CXX) -std=c++17 $(CFLAGS) -Wall -Wextra -Wshadow -Werror -o $@ $< -lpthread -ldl
 tests check-victims: $(BUILD)/victims/throw_through_frames
+$(BUILD)/doors/engine_missing: tests/doors/engine_missing.cc
+	@mkdir -p $(@D)
+	$(SAY_LD)$(CXX) -std=c++17 $(CFLAGS) -Wall -Wextra -Wshadow -Werror -o $@ $<
+tests: $(BUILD)/doors/engine_missing
 endif
