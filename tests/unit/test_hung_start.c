@@ -376,13 +376,17 @@ static void grow_later(void)
 {
 	allocate(NULL);
 	const uint64_t budget = gp_recorder.budget, latest = now_ms() + 60000;
-	gp_recorder.budget = 0; /* the drain thread reads it when a ring asks */
-	while (!is_refused() && now_ms() < latest)
+	bool refused;
+	gp_recorder.budget = 0;		   /* the drain thread reads it when a ring asks */
+	atomic_store(&is_disk_slow, true); /* the ring fills, however slow this thread is */
+	do
 		allocate_often(400);
-	CHECK(is_refused() && gp_thread.region == 0);
+	while (!(refused = is_refused()) && now_ms() < latest);
+	CHECK(refused && gp_thread.region == 0);
 	gp_recorder.budget = budget;
 	while (gp_thread.region == 0 && now_ms() < latest)
 		allocate_often(400);
+	atomic_store(&is_disk_slow, false);
 	CHECK(gp_thread.region > 0);
 }
 
