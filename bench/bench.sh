@@ -126,7 +126,7 @@ bytes_per_event() {
 }
 
 recorded calls "$build/bench/call_cost"
-GPUPROF_USES=on recorded uses "$build/bench/use_cost"
+GPUPROF_TRACK_ACCESS=on recorded uses "$build/bench/use_cost"
 recorded ranges "$build/bench/range_cost"
 count_instructions
 time_peer
@@ -165,7 +165,7 @@ cat >"$work/rows" <<'END'
 launch_ns|ns added a launch|20|lttng-ust tracepoint|lttng_ns
 launch_contended_ns|ns added a launch, another thread allocating||clock_gettime and ring put|clock_ring_ns
 launch_instructions|instructions added a launch||bare call|launch_instructions_bare
-use_scan_ns|ns added a launch of 68 words by --uses|150|the words copied|use_copy_ns
+use_scan_ns|ns added a launch of 68 words by --track-access|150|the words copied|use_copy_ns
 alloc_ns|ns added an allocation or a free|20|clock_gettime and ring put|clock_ring_ns
 object_ns|ns added a driver object made or destroyed (events)||clock_gettime and ring put|clock_ring_ns
 alloc_instructions|instructions added an allocation or a free||bare call|alloc_instructions_bare

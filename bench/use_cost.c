@@ -1,7 +1,7 @@
 /*
- * What GPUPROF_USES adds to a launch: the same launches with the scan and without, in turns, in one
- * process, toggled through the control page. A kernel takes 68 words, as an average one of a
- * training step does, of which five are pointers: three of its own and two in a struct.
+ * What GPUPROF_TRACK_ACCESS adds to a launch: the same launches with the scan and without, in
+ * turns, in one process, toggled through the control page. A kernel takes 68 words, as an average
+ * one of a training step does, of which five are pointers: three of its own and two in a struct.
  *	use_cost		prints use_scan_ns, use_copy_ns
  *	use_cost N on|off	only launches N kernels: for counting instructions
  */
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 	CUfunction kernel;
 	bench_open(&b);
 	struct gp_control *control = open_control(&b);
-	must(atomic_load(&control->want_uses) == 1); /* GPUPROF_USES=on */
+	must(atomic_load(&control->want_uses) == 1); /* GPUPROF_TRACK_ACCESS=on */
 	must(b.driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
 	must(b.driver.cuModuleGetFunction(&kernel, module, "gemm.8,8,8,520") == CUDA_SUCCESS);
 	for (unsigned k = 0; k < 5; k++)

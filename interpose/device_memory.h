@@ -8,7 +8,7 @@
 #define GP_DEVICE_MEMORY_H
 
 #include "context.h"
-#include "quiet_moment.h"
+#include "deferred_call.h"
 
 /* Devices whose memory changed since it was read: bits. */
 extern _Atomic uint64_t gp_devices_changed GP_HOT_DATA __attribute__((visibility("hidden")));

@@ -185,5 +185,5 @@ void gp_hook_graph_launch(CUresult result, uint64_t time, CUgraphExec exec, uint
 	r->device = (uint8_t)device;
 	r->code = (uint16_t)result;
 	gp_commit(r);
-	gp_quiet_moment(result);
+	gp_deferred_moment(result);
 }

@@ -8,8 +8,8 @@
 #include "../libgpuprof/record/stack_take.h"
 #include "capture.h"
 #include "context.h"
+#include "deferred_call.h"
 #include "handle_table.h"
-#include "quiet_moment.h"
 #include "use_scan.h"
 
 /*
@@ -111,7 +111,7 @@ GP_HOT void gp_hook_launch(CUresult result, uint64_t time, struct gp_launch_shap
 				       s.variant, s.parameters, s.extra);
 	else
 		gp_launch_record(result, time, s, stream, NULL);
-	gp_quiet_moment(result);
+	gp_deferred_moment(result);
 }
 
 void gp_hook_launch_ex(CUresult result, uint64_t time, CUfunction function,

@@ -179,7 +179,7 @@ GP_HOT enum gp_kind kind_of(const struct totals *t, int64_t bytes, uint64_t allo
 	bool is_same = atomic_load_explicit(&t->allocated, memory_order_relaxed) == allocated &&
 		       atomic_load_explicit(&t->reserved, memory_order_relaxed) == reserved &&
 		       atomic_load_explicit(&t->is_seen, memory_order_relaxed);
-	return is_same ? GP_BLOCK_AGAIN : GP_BLOCK_ALLOC;
+	return is_same ? GP_BLOCK_EXISTING : GP_BLOCK_ALLOC;
 }
 
 GP_HOT void keep_totals(struct totals *t, uint64_t allocated, uint64_t reserved)
@@ -289,12 +289,12 @@ static void record_memory(void *block, int64_t bytes, uint64_t allocated, uint64
 	if (gp_likely(r)) {
 		r->device = (uint8_t)device;
 		r->stack = stack;
-		/* BLOCK_ALLOC, BLOCK_FREE and BLOCK_AGAIN have the same fields */
+		/* BLOCK_ALLOC, BLOCK_FREE and BLOCK_EXISTING have the same fields */
 		r->block_alloc.address = (uint64_t)(uintptr_t)block;
 		r->block_alloc.bytes = bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes;
 		r->block_alloc.allocated = allocated;
 		r->block_alloc.reserved = reserved;
-		gp_told_join(r);
+		gp_known_join(r);
 		gp_commit_memory(r);
 	}
 	if (gp_unlikely(is_attached_here))
@@ -315,7 +315,7 @@ static void record_oom(int64_t bytes, uint64_t allocated, uint64_t reserved, uns
 		r->oom.bytes = (uint64_t)bytes;
 		r->oom.allocated = allocated;
 		r->oom.reserved = reserved;
-		gp_told_join(r);
+		gp_known_join(r);
 		gp_commit_memory(r);
 	}
 	gp_device_memory_ask_oom(device);
@@ -337,7 +337,7 @@ EXPORT report_oom _ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE
 
 static bool is_recorded(uint64_t device)
 {
-	return gp_doors_open && device_type(device) == DEVICE_CUDA &&
+	return gp_lookups_open && device_type(device) == DEVICE_CUDA &&
 	       device_index(device) < GP_DEVICES;
 }
 

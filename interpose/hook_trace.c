@@ -9,16 +9,16 @@
 #include "../libgpuprof/record/stack_take.h"
 #include "arena_table.h"
 #include "capture.h"
+#include "deferred_call.h"
 #include "device_memory.h"
 #include "hook_torch.h"
-#include "quiet_moment.h"
 #include "torch_allocator.h"
 #include "trace_join.h"
 
 /* pools are counted from 1: greater numbers were never ids, so the entry is not what we think */
 #define POOL_ID_MOST UINT32_MAX
 
-_Thread_local struct gp_told gp_told __attribute__((tls_model("initial-exec")));
+_Thread_local struct gp_known_block gp_known_block __attribute__((tls_model("initial-exec")));
 
 static struct gp_torch_allocator allocator GP_HOT_DATA;
 /* NULL: not tried; "" attached; else why not. Stored with release, after `allocator`. */
@@ -48,25 +48,25 @@ GP_COLD static uint32_t arena_of_slow(const void *tracker, const struct gp_trace
 		.has_pool = has_pool,
 	};
 	atomic_store_explicit(&told_by[key.device], tracker, memory_order_relaxed);
-	return gp_told.last_arena = (uint16_t)gp_arena_number(&key);
+	return gp_known_block.last_arena = (uint16_t)gp_arena_number(&key);
 }
 
 GP_HOT uint32_t arena_of(const void *tracker, const struct gp_trace_entry *e)
 {
 	uint64_t id[2];
 	pool_of(e, id);
-	if (gp_likely(gp_arena_is(gp_told.last_arena, (uint8_t)e->device, e->stream, id)))
-		return gp_told.last_arena;
+	if (gp_likely(gp_arena_is(gp_known_block.last_arena, (uint8_t)e->device, e->stream, id)))
+		return gp_known_block.last_arena;
 	return arena_of_slow(tracker, e);
 }
 
-GP_HOT void keep(const void *tracker, const struct gp_trace_entry *e, enum gp_told_what what)
+GP_HOT void keep(const void *tracker, const struct gp_trace_entry *e, enum gp_known_what what)
 {
 	gp_join_note((uint8_t)e->device);
-	gp_told.address = e->address;
-	gp_told.bytes = e->bytes;
-	gp_told.arena = (uint16_t)arena_of(tracker, e);
-	gp_told.what = what;
+	gp_known_block.address = e->address;
+	gp_known_block.bytes = e->bytes;
+	gp_known_block.arena = (uint16_t)arena_of(tracker, e);
+	gp_known_block.what = what;
 }
 
 /* BLOCK_COMPLETED, SEGMENT_* and SNAPSHOT: `value` and `bytes` are their first two. */
@@ -100,8 +100,8 @@ GP_COLD static void completed_later(const void *tracker, const struct gp_trace_e
 
 GP_HOT void completed(const void *tracker, const struct gp_trace_entry *e)
 {
-	if (gp_likely(gp_told.what == GP_TOLD_FREE && gp_told.address == e->address))
-		gp_told.what = GP_TOLD_COMPLETED;
+	if (gp_likely(gp_known_block.what == GP_TOLD_FREE && gp_known_block.address == e->address))
+		gp_known_block.what = GP_TOLD_COMPLETED;
 	else
 		completed_later(tracker, e);
 }
@@ -156,7 +156,7 @@ GP_COLD static void told_rarely(const void *tracker, const struct gp_trace_entry
 		record(GP_SEGMENT_UNMAP, device, arena_of(tracker, e), e->address, e->bytes);
 		break;
 	case GP_TRACE_SNAPSHOT:
-		if (gp_told.what == GP_TOLD_ASKED)
+		if (gp_known_block.what == GP_TOLD_ASKED)
 			asked(tracker, e);
 		else
 			record(GP_SNAPSHOT, device_of_snapshot(tracker, e), 0, e->bytes, 0);
@@ -262,5 +262,5 @@ void gp_trace_restart(bool is_child)
 	if (!is_child)
 		return;
 	gp_arenas_forget();
-	gp_told = (struct gp_told){ .what = GP_TOLD_NOTHING };
+	gp_known_block = (struct gp_known_block){ .what = GP_TOLD_NOTHING };
 }

@@ -17,7 +17,7 @@
 
 #include "../libgpuprof/record/record.h"
 
-enum gp_told_what {
+enum gp_known_what {
 	GP_TOLD_NOTHING,
 	GP_TOLD_ALLOC,
 	GP_TOLD_FREE,	   /* requested */
@@ -27,19 +27,19 @@ enum gp_told_what {
 };
 
 /* What this thread's next report will be about: both come from one call of the allocator. */
-struct gp_told {
+struct gp_known_block {
 	uint64_t address; /* OOM: bytes that were free on the device */
 	uint64_t bytes;	  /* ALLOC: as requested */
 	uint16_t arena, last_arena;
-	uint32_t what; /* enum gp_told_what */
+	uint32_t what; /* enum gp_known_what */
 };
-extern _Thread_local struct gp_told gp_told
+extern _Thread_local struct gp_known_block gp_known_block
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* Adds what was reported to a report's BLOCK_ALLOC, BLOCK_FREE or OOM. */
-GP_HOT void gp_told_join(struct gp_record *r)
+GP_HOT void gp_known_join(struct gp_record *r)
 {
-	struct gp_told *told = &gp_told;
+	struct gp_known_block *told = &gp_known_block;
 	uint32_t what = told->what;
 	if (gp_likely(what == GP_TOLD_NOTHING))
 		return;

@@ -19,12 +19,12 @@ extern gp_dlsym_function *gp_libc_dlsym __attribute__((visibility("hidden")));
 void gp_dlsym_find(void);
 
 /* The real resolvers; NULL as in gp_cuda. They are not rows: our exports of them are in
- * door_procaddress.c. */
+ * lookup_procaddress.c. */
 extern gp_get_proc_address *gp_real_get_proc_address __attribute__((visibility("hidden")));
 extern gp_get_proc_address_v2 *gp_real_get_proc_address_v2 __attribute__((visibility("hidden")));
 
 /* False with GPUPROF=off: the resolvers return no function of ours. Set by the constructor. */
-extern bool gp_doors_open __attribute__((visibility("hidden")));
+extern bool gp_lookups_open __attribute__((visibility("hidden")));
 
 /* Objects that were loaded when the constructor ran: the global scope of the program. */
 extern unsigned gp_objects_at_start __attribute__((visibility("hidden")));

@@ -13,9 +13,9 @@
 #include <sys/mman.h>
 
 #include "../libgpuprof/record/record.h"
-#include "door_procaddress.h"
 #include "elf_lookup.h"
 #include "elf_tables.h"
+#include "lookup_procaddress.h"
 #include "mapped_scope.h"
 #include "mapped_symbol.h"
 #include "symbol_name.h"
@@ -54,9 +54,9 @@ struct routes {
 static struct routes *_Atomic published;
 
 static const struct gp_cuda_wrapper resolvers[RESOLVERS] = {
-	{ "cuGetProcAddress", (void *)gp_door_get_proc_address,
+	{ "cuGetProcAddress", (void *)gp_lookup_get_proc_address,
 	  (void **)&gp_real_get_proc_address },
-	{ "cuGetProcAddress_v2", (void *)gp_door_get_proc_address_v2,
+	{ "cuGetProcAddress_v2", (void *)gp_lookup_get_proc_address_v2,
 	  (void **)&gp_real_get_proc_address_v2 },
 };
 
@@ -300,7 +300,7 @@ static bool pass_on(const char *symbol, void **real)
 bool gp_resolve_call(const char *symbol, void **real)
 {
 	gp_start();
-	if (!gp_doors_open)
+	if (!gp_lookups_open)
 		return pass_on(symbol, real);
 	return gp_resolve() && __atomic_load_n(real, __ATOMIC_RELAXED) != NULL;
 }
@@ -338,7 +338,7 @@ const struct gp_cuda_wrapper *gp_row_of(const void *real)
 
 void *gp_route(void *real)
 {
-	const struct gp_cuda_wrapper *row = gp_doors_open ? gp_row_of(real) : NULL;
+	const struct gp_cuda_wrapper *row = gp_lookups_open ? gp_row_of(real) : NULL;
 	return row ? row->wrapper : real;
 }
 
@@ -415,7 +415,7 @@ void gp_misses_tell(void)
 
 void gp_miss_check(const char *name, void *real)
 {
-	if (!real || !name || !gp_doors_open || !gp_is_resolved() || gp_row_of(real) ||
+	if (!real || !name || !gp_lookups_open || !gp_is_resolved() || gp_row_of(real) ||
 	    !is_row_name(name) || is_before_us(real))
 		return;
 	atomic_fetch_add_explicit(&misses, 1, memory_order_relaxed);

@@ -6,14 +6,14 @@
 
 #include "../libgpuprof/record/record.h"
 #include "../libgpuprof/record/stack_take.h"
+#include "deferred_call.h"
 #include "device_memory.h"
-#include "door_nvtx.h"
-#include "door_unwind.h"
 #include "elf_lookup.h"
 #include "hook_context.h"
 #include "hook_trace.h"
+#include "lookup_nvtx.h"
 #include "mapped_symbol.h"
-#include "quiet_moment.h"
+#include "open_unwind.h"
 #include "resolver.h"
 #include "torch_ranges.h"
 #include "trace_join.h"
@@ -25,7 +25,7 @@ static void tell_what_is_known(void)
 	gp_nvtx_tell();
 }
 
-static const struct gp_quiet_action quiet_actions[] = {
+static const struct gp_deferred_action deferred_actions[] = {
 	{ GP_DUE_RANGES, false, gp_torch_ranges_attach },
 	{ GP_DUE_ATTACH, false, gp_trace_attach },
 	{ GP_DUE_JOIN, false, gp_join_try },
@@ -42,11 +42,11 @@ void gp_start(void)
 	gp_dlsym_find();
 	gp_objects_at_start = gp_elf_position(NULL);
 	gp_recorder_started = tell_what_is_known;
-	gp_quiet_actions = quiet_actions;
+	gp_deferred_actions = deferred_actions;
 	if (!gp_recorder_init())
 		return;
 	gp_walks_guard_forks();
-	gp_doors_open = true;
+	gp_lookups_open = true;
 }
 
 /*
@@ -65,7 +65,7 @@ static void open_native(void)
 __attribute__((constructor)) static void start(void)
 {
 	gp_start();
-	if (!gp_doors_open)
+	if (!gp_lookups_open)
 		return;
 	gp_nvtx_offer(); /* here alone: it changes the environment */
 	if (gp_settings.has_native)

@@ -9,9 +9,9 @@
 
 #include "../libgpuprof/record/range_mark.h"
 #include "../libgpuprof/record/settings.h"
+#include "deferred_call.h"
 #include "hook_torch.h"
 #include "mapped_symbol.h"
-#include "quiet_moment.h"
 #include "torch_version.h"
 
 #define ADD "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE"

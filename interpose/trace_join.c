@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "arena_table.h"
+#include "deferred_call.h"
 #include "hook_torch.h"
 #include "hook_trace.h"
 #include "mapped_symbol.h"
-#include "quiet_moment.h"
 #include "torch_snapshot.h"
 
 /* Moments at which it is tried; at each the allocator may change so often meanwhile. */
@@ -78,15 +78,15 @@ static void record_block(const struct gp_torch_segment *s, const struct gp_torch
 	struct gp_record *r;
 	if (!b->is_active || spare >= GP_FOUND_PENDING - 1)
 		return;
-	r = reserve(GP_BLOCK_AGAIN, (unsigned)s->device, arena);
+	r = reserve(GP_BLOCK_EXISTING, (unsigned)s->device, arena);
 	if (!r)
 		return;
 	gp_torch_totals((unsigned)s->device, &allocated, &reserved);
 	r->aux = ((uint32_t)spare + 1) | (b->is_allocated ? 0 : GP_FOUND_PENDING);
-	r->block_again.address = address;
-	r->block_again.bytes = b->bytes;
-	r->block_again.allocated = allocated;
-	r->block_again.reserved = reserved;
+	r->block_existing.address = address;
+	r->block_existing.bytes = b->bytes;
+	r->block_existing.allocated = allocated;
+	r->block_existing.reserved = reserved;
 	gp_commit_memory(r);
 }
 
@@ -190,10 +190,10 @@ static const char *ask(struct gp_torch_snapshot *list)
 {
 	join.device = 0;
 	memset(list, 0, sizeof *list);
-	gp_told.what = GP_TOLD_ASKED;
+	gp_known_block.what = GP_TOLD_ASKED;
 	join.allocator.snapshot(list, join.allocator.object, (struct gp_torch_pool_id){ 0, 0 },
 				false);
-	gp_told.what = GP_TOLD_NOTHING;
+	gp_known_block.what = GP_TOLD_NOTHING;
 	join.read = NULL;
 	if (!gp_torch_snapshot_is_sound(list, GP_DEVICES))
 		return UNKNOWN "what its allocator lists is not what is known of it";

@@ -1,11 +1,11 @@
 /*
  * Which memory a launch, a copy or a fill uses: recorded as USE events of up to four addresses,
- * only with GPUPROF_USES. A launch pays a load and a branch for that when it is off.
+ * only with GPUPROF_TRACK_ACCESS. A launch pays a load and a branch for that when it is off.
  */
 #ifndef GP_USE_SCAN_H
 #define GP_USE_SCAN_H
 
-#include "quiet_moment.h"
+#include "deferred_call.h"
 #include "use_layout.h"
 #include "use_map.h"
 
@@ -36,12 +36,12 @@ GP_HOT void gp_hook_copy(CUresult result, enum gp_use_what what, uint64_t to, ui
 			 bool is_recording)
 {
 	if (gp_likely(!is_recording)) {
-		gp_quiet_call(result);
+		gp_deferred_call(result);
 		return;
 	}
 	if (result == CUDA_SUCCESS)
 		gp_uses_of_copy(what, to, from);
-	gp_quiet_moment(result);
+	gp_deferred_moment(result);
 }
 void gp_hook_copy_2d(CUresult result, const CUDA_MEMCPY2D *copy, bool is_recording);
 void gp_hook_copy_3d(CUresult result, const CUDA_MEMCPY3D *copy, bool is_recording);

@@ -5,13 +5,13 @@
  */
 #include "../libgpuprof/record/scope.h"
 #include "capture.h"
+#include "deferred_call.h"
 #include "driver_export.h"
 #include "hook_context.h"
 #include "hook_graph.h"
 #include "hook_launch.h"
 #include "hook_memory.h"
 #include "hook_resource.h"
-#include "quiet_moment.h"
 #include "resolver.h"
 
 /*
@@ -21,7 +21,7 @@
  *   LAUNCHED the same, left out with GPUPROF_LAUNCHES=off
  *   TRACK    happens always, records when is_recording; LAUNCH_TRACK likewise
  *   FOLLOW   happens always, never records
- *   USING    the same, records with GPUPROF_USES
+ *   USING    the same, records with GPUPROF_TRACK_ACCESS
  */
 #define RECORD(before, after) 0, gp_enter, before, after
 #define LAUNCHED(before, after) 0, gp_enter_launch, before, after
@@ -217,7 +217,7 @@ GP_HOT bool is_per_thread_name(const char *symbol, size_t length)
 		    !gp_resolve_call(#symbol, (void **)&gp_cuda.symbol))                    \
 			return CUDA_ERROR_NOT_INITIALIZED;                                  \
 		const bool is_recording = enter();                                          \
-		if (!is_recording && !(is_always && gp_doors_open))                         \
+		if (!is_recording && !(is_always && gp_lookups_open))                       \
 			return gp_cuda.symbol arguments;                                    \
 		const bool is_per_thread = is_per_thread_name(#symbol, sizeof #symbol - 1); \
 		(void)is_per_thread;                                                        \

@@ -535,7 +535,7 @@ struct gp_process {
 enum gp_status gp_process_visit(void (*visit)(void *context, const struct gp_process *),
 				void *context);
 /* Why a process is not among them. */
-enum gp_silent {
+enum gp_no_events {
 	GP_SILENT_NONE,	     /* there is none of that number */
 	GP_SILENT_STRANGER,  /* it is another user's */
 	GP_SILENT_ELSEWHERE, /* it records; its rings lie where was not looked */
@@ -544,12 +544,12 @@ enum gp_silent {
 	GP_SILENT_APART,     /* the library is not in it */
 	GP_SILENT_UNKNOWN,   /* the kernel does not tell */
 };
-struct gp_silence {
-	enum gp_silent why;
+struct gp_not_recording {
+	enum gp_no_events why;
 	unsigned uid;	     /* whose it is; not of NONE */
 	char ring_path[512]; /* of STRANGER, ELSEWHERE: its rings; "": they were not found */
 };
-struct gp_silence gp_process_silence(unsigned pid);
+struct gp_not_recording gp_process_not_recording(unsigned pid);
 /* Sets want_level of a running process. GP_E_OPEN: no such recording process. */
 enum gp_status gp_process_set_level(unsigned pid, unsigned level);
 /*

@@ -55,7 +55,7 @@ struct gp_history {
 	size_t outsides; /* outside the framework, behind the last act */
 	struct gp_memory_outside *outside;
 	uint64_t acts, untold; /* of these: not is_told */
-	uint64_t homeless;     /* blocks in no segment that is known: not among the acts */
+	uint64_t orphaned;     /* blocks in no segment that is known: not among the acts */
 };
 
 /*

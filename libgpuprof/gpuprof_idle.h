@@ -1,6 +1,6 @@
 /*
- * Part of gpuprof.h, which includes it: which memory was held without being used. Uses are those
- * of launches, copies and fills as a recording with --uses has them; moments are those of the
+ * Part of gpuprof.h, which includes it: which memory was held without being used. Uses are those of
+ * launches, copies and fills as a recording with --track-access has them; moments are those of the
  * calls, on the job's side. Sizes are bytes, moments count from start_unix_ns, -1 is none.
  */
 #ifndef GPUPROF_IDLE_H

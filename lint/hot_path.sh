@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The rules of docs/DESIGN.md, 3, that can be read off the sources and objects of what lives in the
-# target: the loader only at the doors (8), no malloc and no stdio of the job (2), nothing that ends
+# target: the loader only in lookups (8), no malloc and no stdio of the job (2), nothing that ends
 # or prints (10).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -45,19 +45,19 @@ target=$(lint/tree_files.sh | grep -E '^(interpose|libgpuprof/(record|state|form
 	loader='dlsym|dlvsym|dlopen|dlmopen|dlclose|dladdr1?|dlinfo'
 	# shellcheck disable=SC2086 # one word a file
 	code_of $target | grep -E "[^A-Za-z0-9_]($loader)[[:space:]]*\\(" |
-		grep -vE '^interpose/(resolver|door)[a-z_]*\.[ch]:' |
-		sed 's/$/  <- expected: only doors call the loader (rule 8)/' || true
+		grep -vE '^interpose/(resolver|lookup|open_unwind)[a-z_]*\.[ch]:' |
+		sed 's/$/  <- expected: only lookups call the loader (rule 8)/' || true
 	# setenv of another thread moves what getenv reads: the constructor alone may
 	# shellcheck disable=SC2086
 	code_of $target | grep -E '[^A-Za-z0-9_](secure_)?getenv[[:space:]]*\(' |
-		grep -vE '^(libgpuprof/record/settings|interpose/door_nvtx)\.c:' |
+		grep -vE '^(libgpuprof/record/settings|interpose/lookup_nvtx)\.c:' |
 		sed 's/$/  <- expected: gp_environment_find (rule 10)/' || true
 	foreign='malloc|calloc|realloc|free|strdup|asprintf|exit|_exit|abort|printf|fprintf|puts'
 	foreign+='|perror|fopen|signal|sigaction|raise|system|popen|setenv|putenv|assert'
 	# the constructor tells NVTX, here and in children, where we are
 	# shellcheck disable=SC2086
 	code_of $target | grep -E "[^A-Za-z0-9_.>]($foreign)[[:space:]]*\\(" |
-		grep -vE '^interpose/door_nvtx\.c:[0-9]+: [^(]*setenv\(' |
+		grep -vE '^interpose/lookup_nvtx\.c:[0-9]+: [^(]*setenv\(' |
 		sed 's/$/  <- expected: not in the target (rules 2 and 10)/' || true
 	# one read-modify-write on the path: the order number is the only sequentially shared word
 	# of record.h
@@ -71,6 +71,6 @@ target=$(lint/tree_files.sh | grep -E '^(interpose|libgpuprof/(record|state|form
 		nm -u "$object" | awk '{ print $2 }' |
 			grep -xE "$imported" |
 			sed "s#^#$object:1: imports #; s#\$#, expected: not (rules 2, 10)#" |
-			grep -v '/door_nvtx\.c\.o:1: imports setenv,' || true
+			grep -v '/lookup_nvtx\.c\.o:1: imports setenv,' || true
 	done
 } | { ! grep .; }

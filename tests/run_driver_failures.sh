@@ -33,7 +33,7 @@ missing_for() {
 # try ROW NUMBER: `why` is empty when nobody noticed
 try() {
 	rm -f ./*.gpr
-	job LD_PRELOAD="$build/libgpuprof.so" GPUPROF_OUTPUT="$dir/%p.gpr" GPUPROF_USES=on \
+	job LD_PRELOAD="$build/libgpuprof.so" GPUPROF_OUTPUT="$dir/%p.gpr" GPUPROF_TRACK_ACCESS=on \
 		FAKE_CUDA_FAILED="$dir/told" \
 		FAKE_CUDA_MISSING="$(missing_for "$1")" FAKE_CUDA_FAIL="$1:$2$(refused_before "$1")"
 	why=

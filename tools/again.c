@@ -42,9 +42,9 @@ const char *gp_again_run(const struct gp_info *info, unsigned lacks, char *out)
 	bool is_details = lacks & GP_LACK_DETAILS && info->allocator_why &&
 			  strstr(info->allocator_why, DETAILS_OPTION);
 	snprintf(out, GP_AGAIN_OPTIONS, "gpuprof run%s%s%s%s",
-		 lacks & GP_LACK_USES || info->has_uses ? " --uses" : "",
+		 lacks & GP_LACK_USES || info->has_uses ? " --track-access" : "",
 		 is_stacks && info->stacks_cut ? " " MEMORY_OPTION : "",
-		 is_stacks && info->is_captured_in_part ? " --outside=stacks" : "",
+		 is_stacks && info->is_captured_in_part ? " --outside-capture=stacks" : "",
 		 is_details ? " " DETAILS_OPTION : "");
 	return out;
 }

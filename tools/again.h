@@ -21,7 +21,7 @@ enum gp_lack {
 /* Those of `wanted`, enum gp_lack, that it lacks and that another recording would have. */
 unsigned gp_again_lacks(const struct gp_info *info, unsigned wanted);
 /*
- * "gpuprof run --outside=stacks", with which a job records `lacks`. `out` has room for
+ * "gpuprof run --outside-capture=stacks", with which a job records `lacks`. `out` has room for
  * GP_AGAIN_OPTIONS bytes and is returned.
  */
 const char *gp_again_run(const struct gp_info *info, unsigned lacks, char *out);

@@ -138,7 +138,7 @@ bool gp_baseline_read(const char *path, bool may_be_new, struct gp_baseline *out
 	if (!text && errno == ENOENT && may_be_new)
 		return true;
 	if (!text) {
-		gp_complain("cannot open '%s': %s", path, gp_cause(errno));
+		gp_error("cannot open '%s': %s", path, gp_cause(errno));
 		if (errno == ENOENT)
 			gp_hint("--update makes it");
 		return false;
@@ -146,7 +146,7 @@ bool gp_baseline_read(const char *path, bool may_be_new, struct gp_baseline *out
 	bool is_json = gp_json_value_read(text, bytes, &value, why);
 	const char *wrong = is_json ? read_all(&value, out) : why;
 	if (wrong)
-		gp_complain("cannot read '%s': it is not a baseline: %s", path, wrong);
+		gp_error("cannot read '%s': it is not a baseline: %s", path, wrong);
 	gp_json_value_free(&value);
 	free(text);
 	return !wrong;

@@ -52,9 +52,9 @@ static void say_missing(const struct gp_check *c)
 	const char *gpu = i->devices ? i->device[0].name : NULL;
 	if (!c->baseline || !c->figures.devices || gp_baseline_find(c->baseline, i))
 		return;
-	gp_complain("'%s' has no entry for GPU '%s', CUDA API '%s', PyTorch '%s'", c->baseline_path,
-		    gpu ? gpu : "unknown", i->driver ? i->driver : "unknown",
-		    i->pytorch ? i->pytorch : "unknown");
+	gp_error("'%s' has no entry for GPU '%s', CUDA API '%s', PyTorch '%s'", c->baseline_path,
+		 gpu ? gpu : "unknown", i->driver ? i->driver : "unknown",
+		 i->pytorch ? i->pytorch : "unknown");
 }
 
 /* `result`: of the limits. What is not whole, or not kept, becomes no baseline. */
@@ -66,7 +66,7 @@ static int take(struct gate *g, struct gp_check *c, int result)
 	if (!doubt && result)
 		doubt = "a limit is exceeded";
 	if (doubt) {
-		gp_complain("cannot take '%s' for a baseline: %s", c->path, doubt);
+		gp_error("cannot take '%s' for a baseline: %s", c->path, doubt);
 		return result ? result : GP_EXIT_DAMAGED;
 	}
 	enum gp_status status = gp_baseline_take(&g->baseline, c);

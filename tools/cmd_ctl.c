@@ -11,8 +11,8 @@
 #include "flags.h"
 #include "json.h"
 #include "message.h"
+#include "no_events.h"
 #include "screen.h"
-#include "silent.h"
 #include "sink.h"
 #include "started_job.h"
 
@@ -76,7 +76,7 @@ static bool list(struct listing *l)
 			qsort(l->process, l->count, sizeof *l->process, by_life);
 		return true;
 	}
-	gp_complain("cannot list processes: %s", gp_status_text(status ? status : GP_E_MEMORY));
+	gp_error("cannot list processes: %s", gp_status_text(status ? status : GP_E_MEMORY));
 	return false;
 }
 
@@ -182,11 +182,11 @@ static int set_level(struct listing *l, const char *verb, unsigned level)
 {
 	enum gp_status status = gp_process_set_level(l->pid, level);
 	if (status == GP_E_OPEN) {
-		gp_silent_say(verb, "ctl", l->pid);
+		gp_no_events_print(verb, "ctl", l->pid);
 		return GP_EXIT_FOUND;
 	}
 	if (status) {
-		gp_complain("cannot %s process '%u': %s", verb, l->pid, gp_status_text(status));
+		gp_error("cannot %s process '%u': %s", verb, l->pid, gp_status_text(status));
 		return gp_exit_of(status);
 	}
 	for (int64_t waited_ns = 0; waited_ns < PATIENCE_NS; waited_ns += LOOK_NS) {
@@ -196,7 +196,7 @@ static int set_level(struct listing *l, const char *verb, unsigned level)
 			return GP_EXIT_OK;
 		nanosleep(&(struct timespec){ .tv_nsec = LOOK_NS }, NULL);
 	}
-	gp_complain("cannot query process '%u': no answer in 10 s", l->pid);
+	gp_error("cannot query process '%u': no answer in 10 s", l->pid);
 	gp_hint("if it is stopped or traced, it continues with the new state");
 	return GP_EXIT_FOUND;
 }
@@ -215,7 +215,7 @@ static int answer(struct listing *l, bool is_json, bool is_all)
 	if (!list(l))
 		return GP_EXIT_INTERNAL;
 	if (l->pid && l->count == 0) {
-		gp_silent_say("query", "ctl", l->pid);
+		gp_no_events_print("query", "ctl", l->pid);
 		return GP_EXIT_FOUND;
 	}
 	if (is_json) {
@@ -251,7 +251,7 @@ static int run(int argc, char **argv)
 	bool is_start = strcmp(verb, "start") == 0, is_stop = strcmp(verb, "stop") == 0;
 	if (!is_start && !is_stop && strcmp(verb, "status") != 0) {
 		const char *near = gp_nearest(verb, verbs, sizeof verbs / sizeof *verbs);
-		gp_complain("unknown action '%s' of 'ctl'", verb);
+		gp_error("unknown action '%s' of 'ctl'", verb);
 		gp_hint(near ? "did you mean '%s'?" : "actions are start, stop and status", near);
 		return GP_EXIT_USAGE;
 	}

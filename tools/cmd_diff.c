@@ -44,9 +44,9 @@ static bool keep_before_end(struct gp_diff_source *s, const char *option)
 	if (s->at_ns <= end_ns)
 		return true;
 	if (strcmp(option, "at") != 0) /* of that it is said already */
-		gp_complain("'--%s' (%s) is after the end of '%s' (%s)%s", option,
-			    gp_ns_text(s->at_ns).s, s->path, gp_ns_text(end_ns).s,
-			    is_from ? "" : ", which is shown");
+		gp_error("'--%s' (%s) is after the end of '%s' (%s)%s", option,
+			 gp_ns_text(s->at_ns).s, s->path, gp_ns_text(end_ns).s,
+			 is_from ? "" : ", which is shown");
 	s->at_ns = end_ns;
 	return !is_from;
 }
@@ -58,8 +58,8 @@ static bool find_moment(struct gp_diff_source *s, const char *option, const char
 		return false;
 	if (s->at_ns >= (int64_t)s->info->kept_from_ns)
 		return true;
-	gp_complain("cannot find live memory at %s in '%s': events are kept from %s on",
-		    gp_ns_text(s->at_ns).s, s->path, gp_ns_text((int64_t)s->info->kept_from_ns).s);
+	gp_error("cannot find live memory at %s in '%s': events are kept from %s on",
+		 gp_ns_text(s->at_ns).s, s->path, gp_ns_text((int64_t)s->info->kept_from_ns).s);
 	return false;
 }
 
@@ -215,12 +215,12 @@ static bool is_anything(struct diff *f)
 	if (!has_device) {
 		refuse_device(f);
 	} else if (s->range) {
-		gp_complain("no recording has %smemory of range '%s'",
-			    s->library || s->of_text || s->device >= 0 ? "such " : "", s->range);
+		gp_error("no recording has %smemory of range '%s'",
+			 s->library || s->of_text || s->device >= 0 ? "such " : "", s->range);
 		gp_use_range_hint(f->r.has_phases, s->range, f->r.near);
 	} else {
-		gp_complain("no recording has %smemory of library '%s'",
-			    s->of_text || s->device >= 0 ? "such " : "", s->library);
+		gp_error("no recording has %smemory of library '%s'",
+			 s->of_text || s->device >= 0 ? "such " : "", s->library);
 		gp_hint("gpuprof top --by library lists those of a recording");
 	}
 	return false;
@@ -233,7 +233,7 @@ static int judge(const struct diff *f)
 		return GP_EXIT_FOUND;
 	if (!gp_diff_phases_differ(&f->d))
 		return GP_EXIT_OK;
-	gp_complain("cannot compare memory of ranges: the recordings use different phase sources");
+	gp_error("cannot compare memory of ranges: the recordings use different phase sources");
 	gp_hint("without --by range and --range stacks are compared");
 	return GP_EXIT_DAMAGED;
 }

@@ -496,7 +496,7 @@ static int run(int argc, char **argv)
 	};
 	/* no option of users: what our own children are called with */
 	if (argc >= 2 && strcmp(argv[1], "--probe") == 0)
-		return argc == 2 ? gp_driver_probe() : gp_door_probe(argv[2]);
+		return argc == 2 ? gp_driver_probe() : gp_lookup_probe(argv[2]);
 	int words = gp_flags_parse(&gp_command_doctor, flags, argc, argv, false);
 	if (words < 0)
 		return gp_flags_exit(words);

@@ -39,7 +39,7 @@ struct dump {
 
 /* ---- for a person ---- */
 
-static void print_value(struct dump *d, enum gp_meaning meaning, uint64_t value)
+static void print_value(struct dump *d, enum gp_defined meaning, uint64_t value)
 {
 	switch (meaning) {
 	case GP_ADDRESS:
@@ -96,7 +96,7 @@ static const char *name_of(struct dump *d, const struct gp_record *r)
 		return gp_recording_kernel_name(d->recording, r->launch.kernel);
 	case GP_RANGE_PUSH:
 	case GP_RANGE_START:
-	case GP_RANGE_AGAIN:
+	case GP_RANGE_RESUMED:
 	case GP_RANGE_STARTED:
 	case GP_MARK:
 		return gp_recording_text(d->recording, GP_RANGE_NAME, r->aux);
@@ -327,7 +327,7 @@ static int dump_events(struct dump *d, const char *path, int64_t device)
 		return gp_report_failed("read on in", path, status);
 	if (!d->range || shown)
 		return GP_EXIT_OK;
-	gp_complain("no such event in range '%s' in '%s'", d->range, path);
+	gp_error("no such event in range '%s' in '%s'", d->range, path);
 	gp_hint(d->ranges ? "gpuprof phases --as-told lists the ranges of a recording" :
 			    "no ranges were recorded: gpuprof phases may have the reason");
 	return GP_EXIT_USAGE;

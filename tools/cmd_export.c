@@ -71,25 +71,25 @@ static void say_limits(const struct export *x, const char *path)
 	const struct gp_info *info = x->e.info;
 	const struct gp_history *h = &x->history;
 	if (info->framework_events && h->memory.doubt)
-		gp_complain("'%s': %s", path, h->memory.doubt);
+		gp_error("'%s': %s", path, h->memory.doubt);
 	if (info->framework_events && !h->memory.has_allocator_details)
 		gp_hint("memory_viz shows each block by its own size, and all on stream 0");
 	if (h->is_cut)
-		gp_complain("events are missing before %s: the trace begins there",
-			    gp_ns_text(h->from_ns).s);
+		gp_error("events are missing before %s: the trace begins there",
+			 gp_ns_text(h->from_ns).s);
 	if (info->is_running)
-		gp_complain("'%s': the job is running: the trace ends at %s", path,
-			    gp_ns_text((int64_t)info->duration_ns).s);
+		gp_error("'%s': the job is running: the trace ends at %s", path,
+			 gp_ns_text((int64_t)info->duration_ns).s);
 	else if (!info->is_sealed || info->has_hole)
-		gp_complain("'%s': not complete: the trace ends early", path);
+		gp_error("'%s': not complete: the trace ends early", path);
 	if (info->lost_memory)
-		gp_complain("%s lost: the trace is wrong there",
-			    gp_plural(info->lost_memory, "memory event").s);
-	if (h->homeless)
-		gp_complain("%s outside all known segments: left out",
-			    gp_plural(h->homeless, "block").s);
+		gp_error("%s lost: the trace is wrong there",
+			 gp_plural(info->lost_memory, "memory event").s);
+	if (h->orphaned)
+		gp_error("%s outside all known segments: left out",
+			 gp_plural(h->orphaned, "block").s);
 	if (x->left_out)
-		gp_complain("%s of unknown devices: left out", gp_plural(x->left_out, "event").s);
+		gp_error("%s of unknown devices: left out", gp_plural(x->left_out, "event").s);
 }
 
 static void say_done(const struct export *x, const char *path, const struct timespec *began)
@@ -102,10 +102,10 @@ static void say_done(const struct export *x, const char *path, const struct time
 	if (!path || bytes < 0)
 		return;
 	/* a free is two entries, and launches are none: not the events of the recording */
-	gp_complain("wrote '%s': %s trace entries, %s, %.1f bytes each, %.2f s; open it at "
-		    "pytorch.org/memory_viz",
-		    path, gp_count_text(x->entries).s, gp_bytes_text((uint64_t)bytes).s,
-		    x->entries ? (double)bytes / (double)x->entries : 0, s);
+	gp_error("wrote '%s': %s trace entries, %s, %.1f bytes each, %.2f s; open it at "
+		 "pytorch.org/memory_viz",
+		 path, gp_count_text(x->entries).s, gp_bytes_text((uint64_t)bytes).s,
+		 x->entries ? (double)bytes / (double)x->entries : 0, s);
 }
 
 static enum gp_status export_span(struct export *x)
@@ -207,7 +207,7 @@ static int run(int argc, char **argv)
 		return GP_EXIT_USAGE;
 	const bool is_stdout = !x.path || strcmp(x.path, "-") == 0;
 	if (is_stdout && isatty(STDOUT_FILENO)) {
-		gp_complain("cannot write to a terminal: not a text format");
+		gp_error("cannot write to a terminal: not a text format");
 		gp_hint("-o FILE");
 		return GP_EXIT_USAGE;
 	}

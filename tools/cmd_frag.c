@@ -22,7 +22,7 @@ struct frag {
 	struct gp_frag_report r;
 	struct gp_sink sink;
 	struct gp_json json;
-	struct gp_sheet sheet;
+	struct gp_report_table sheet;
 	bool is_many;
 	struct gp_moment_of moment;
 	const struct gp_frag_options *options;
@@ -158,9 +158,9 @@ static int build_memory(struct frag *f)
 	if (!find_moment(f))
 		return GP_EXIT_USAGE;
 	if (f->moment.when == GP_WHEN_TIME && f->moment.at_ns < (int64_t)f->r.info->kept_from_ns) {
-		gp_complain("cannot show %s of '%s': events are kept from %s on",
-			    gp_ns_text(f->moment.at_ns).s, f->r.path,
-			    gp_ns_text((int64_t)f->r.info->kept_from_ns).s);
+		gp_error("cannot show %s of '%s': events are kept from %s on",
+			 gp_ns_text(f->moment.at_ns).s, f->r.path,
+			 gp_ns_text((int64_t)f->r.info->kept_from_ns).s);
 		return GP_EXIT_USAGE;
 	}
 	status = build_at(f);
@@ -417,8 +417,8 @@ static int report_all(struct frag *f, int recordings, char *const *paths)
 	if (f->is_many && f->options->is_json)
 		gp_json_end(&f->json);
 	if (f->sheet.rows)
-		gp_sheet_print(&f->sheet, f->r.out);
-	gp_sheet_release(&f->sheet);
+		gp_report_table_print(&f->sheet, f->r.out);
+	gp_report_table_release(&f->sheet);
 	return worst;
 }
 

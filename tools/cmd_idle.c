@@ -1,6 +1,6 @@
 /*
  * `gpuprof idle`: what lived at the peak without being used, and memory that was wasted over the
- * run, from a recording with --uses.
+ * run, from a recording with --track-access.
  */
 #include <string.h>
 
@@ -22,7 +22,7 @@ struct idle {
 	struct gp_idle_report r;
 	struct gp_sink sink;
 	struct gp_json json;
-	struct gp_sheet sheet;
+	struct gp_report_table sheet;
 	const char *output;
 	uint64_t least;
 	bool is_json, is_many, is_forced;
@@ -37,7 +37,7 @@ static bool row_add_device(struct idle *c, const struct gp_idle_device *d)
 {
 	char text[32];
 	snprintf(text, sizeof text, "GPU %u", d->device);
-	struct gp_sheet_row *row = gp_sheet_add(&c->sheet, text);
+	struct gp_report_row *row = gp_report_table_add(&c->sheet, text);
 	if (!row)
 		return false;
 	c->has_known = true;
@@ -58,11 +58,11 @@ static bool row_add_device(struct idle *c, const struct gp_idle_device *d)
 static bool rows_add(struct idle *c)
 {
 	const struct gp_idle *i = &c->r.idle;
-	if (!gp_sheet_begin(&c->sheet, c->r.path, c->r.info))
+	if (!gp_report_table_begin(&c->sheet, c->r.path, c->r.info))
 		return false;
 	if (!i->has_uses || i->is_blind)
-		return gp_sheet_add(&c->sheet,
-				    i->has_uses ? "too few uses recorded" : "no uses recorded");
+		return gp_report_table_add(&c->sheet, i->has_uses ? "too few uses recorded" :
+								    "no uses recorded");
 	for (size_t k = 0; k < i->devices; k++)
 		if (gp_idle_wants(&c->r, i->device[k].device) && !row_add_device(c, &i->device[k]))
 			return false;
@@ -126,12 +126,12 @@ static int report_all(struct idle *c, int recordings, char **paths)
 	if (c->is_many && c->is_json)
 		gp_json_end(&c->json);
 	if (c->has_known)
-		gp_sheet_print(&c->sheet, c->sink.out);
-	else if (c->sheet.rows &&
-		 !gp_sheet_none_print(&c->sheet, "no uses", "; gpuprof run --uses records them",
-				      c->sink.out))
+		gp_report_table_print(&c->sheet, c->sink.out);
+	else if (c->sheet.rows && !gp_report_table_none_print(
+					  &c->sheet, "no uses",
+					  "; gpuprof run --track-access records them", c->sink.out))
 		gp_next_print(c->sink.out, c->sheet.next, c->sheet.first);
-	gp_sheet_release(&c->sheet);
+	gp_report_table_release(&c->sheet);
 	return worst;
 }
 

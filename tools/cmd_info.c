@@ -30,13 +30,13 @@ static void put_peak(struct gp_cell *cell, const struct gp_info *info, const str
 	gp_cell_put(cell, (double)h->peak_bytes, text);
 }
 
-static bool add_row(struct gp_sheet *sheet, const struct gp_info_report *one)
+static bool add_row(struct gp_report_table *sheet, const struct gp_info_report *one)
 {
 	const struct gp_info *info = one->info;
 	const struct gp_info_front *f = one->front;
-	struct gp_sheet_row *row = NULL;
-	if (gp_sheet_begin(sheet, one->path, info))
-		row = gp_sheet_add(sheet, "");
+	struct gp_report_row *row = NULL;
+	if (gp_report_table_begin(sheet, one->path, info))
+		row = gp_report_table_add(sheet, "");
 	if (!row)
 		return false;
 	gp_cell_put(&row->cell[SPAN], (double)info->duration_ns,
@@ -59,7 +59,7 @@ static bool add_row(struct gp_sheet *sheet, const struct gp_info_report *one)
 struct report {
 	struct gp_sink sink;
 	struct gp_json json;
-	struct gp_sheet table;
+	struct gp_report_table table;
 	bool is_json, is_many, has_steps;
 };
 
@@ -132,7 +132,7 @@ static int run(int argc, char **argv)
 	if (r.is_json && r.is_many)
 		gp_json_end(&r.json);
 	else if (r.table.rows)
-		gp_sheet_print(&r.table, r.sink.out);
-	gp_sheet_release(&r.table);
+		gp_report_table_print(&r.table, r.sink.out);
+	gp_report_table_release(&r.table);
 	return gp_sink_close(&r.sink, worst);
 }

@@ -22,7 +22,7 @@ struct leaks {
 	struct gp_leaks_report r;
 	struct gp_sink sink;
 	struct gp_json json;
-	struct gp_sheet sheet;
+	struct gp_report_table sheet;
 	const char *path, *from, *to;
 	bool is_json, is_many, is_forced, ends_with_found;
 	bool has_found, has_certain, has_doubt; /* in any of them */
@@ -34,9 +34,9 @@ enum { LEAK, SUSPECTS, STEPS, COLUMNS };
 static bool add_row(struct leaks *l)
 {
 	const struct gp_leak_total total = gp_leak_total_of(&l->r);
-	struct gp_sheet_row *row = NULL;
-	if (gp_sheet_begin(&l->sheet, l->r.path, l->r.info))
-		row = gp_sheet_add(&l->sheet, "");
+	struct gp_report_row *row = NULL;
+	if (gp_report_table_begin(&l->sheet, l->r.path, l->r.info))
+		row = gp_report_table_add(&l->sheet, "");
 	if (!row)
 		return false;
 	gp_leak_cell_put(&row->cell[LEAK], &l->r, &total);
@@ -62,12 +62,12 @@ static void say_doubt(struct leaks *l)
 	if (!l->ends_with_found || gp_leak_total_of(&l->r).leaks)
 		return;
 	if (doubt) {
-		gp_complain("cannot judge whether '%s' leaks: %s", l->r.path, doubt);
+		gp_error("cannot judge whether '%s' leaks: %s", l->r.path, doubt);
 		hint = gp_leak_doubt_hint(&l->r, text);
 	} else if (!gp_leak_judges_half(&l->r)) {
-		gp_complain("cannot judge whether '%s' leaks: a leak that begins in step %zu "
-			    "of %zu or later would be missed",
-			    l->r.path, l->r.leaks.told_to_step + 1, l->r.leaks.steps.steps);
+		gp_error("cannot judge whether '%s' leaks: a leak that begins in step %zu "
+			 "of %zu or later would be missed",
+			 l->r.path, l->r.leaks.told_to_step + 1, l->r.leaks.steps.steps);
 		hint = "a longer run, or span, has more steps";
 	} else {
 		return;
@@ -144,8 +144,8 @@ static int report_all(struct leaks *l, int words, char **paths)
 	if (!l->has_certain)
 		l->sheet.fault[LEAK].label = "suspected leak";
 	if (l->sheet.rows && !has_none)
-		gp_sheet_print(&l->sheet, l->sink.out);
-	gp_sheet_release(&l->sheet);
+		gp_report_table_print(&l->sheet, l->sink.out);
+	gp_report_table_release(&l->sheet);
 	if (has_none) {
 		l->sink.has_report = false;
 		worst = worst > GP_EXIT_USAGE ? worst : GP_EXIT_USAGE;

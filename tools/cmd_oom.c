@@ -188,9 +188,9 @@ static int build(struct oom *c)
 	if (!r->shown && !gp_report_has_device(r->path, r->info, c->device))
 		return GP_EXIT_USAGE;
 	if (c->r.number && !r->shown) {
-		gp_complain("cannot find out-of-memory %llu%s in '%s': memory %s",
-			    (unsigned long long)c->r.number, c->device >= 0 ? " of that GPU" : "",
-			    r->path, gp_ran_out_text(r->ooms.ooms).s);
+		gp_error("cannot find out-of-memory %llu%s in '%s': memory %s",
+			 (unsigned long long)c->r.number, c->device >= 0 ? " of that GPU" : "",
+			 r->path, gp_ran_out_text(r->ooms.ooms).s);
 		return GP_EXIT_USAGE;
 	}
 	c->sink.has_report = true;

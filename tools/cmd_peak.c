@@ -121,8 +121,8 @@ static bool find_moment(struct gp_use_report *r)
 		return false;
 	if (p->moment == GP_AT_OOM || p->at_ns >= (int64_t)p->r.info->kept_from_ns)
 		return true;
-	gp_complain("cannot show %s of '%s': events are kept from %s on", gp_ns_text(p->at_ns).s,
-		    p->r.file, gp_ns_text((int64_t)p->r.info->kept_from_ns).s);
+	gp_error("cannot show %s of '%s': events are kept from %s on", gp_ns_text(p->at_ns).s,
+		 p->r.file, gp_ns_text((int64_t)p->r.info->kept_from_ns).s);
 	return false;
 }
 
@@ -135,15 +135,15 @@ static void fill_cell(struct gp_cell *cell, uint64_t bytes, bool is_at_least)
 	cell->number = (double)bytes;
 }
 
-static struct gp_sheet_row *begin_row(struct peak *p, unsigned device)
+static struct gp_report_row *begin_row(struct peak *p, unsigned device)
 {
 	char gpu[24] = "Host";
 	if (device != GP_DEVICE_UNKNOWN)
 		snprintf(gpu, sizeof gpu, "GPU %u", device);
-	return gp_sheet_add(&p->r.sheet, gpu);
+	return gp_report_table_add(&p->r.sheet, gpu);
 }
 
-static enum gp_status add_row(struct peak *p, struct gp_holders *h, struct gp_sheet_row **row)
+static enum gp_status add_row(struct peak *p, struct gp_holders *h, struct gp_report_row **row)
 {
 	struct gp_groups groups;
 	bool is_driver = h->of == GP_CURVE_DRIVER, is_pinned = h->of == GP_CURVE_PINNED;
@@ -158,7 +158,7 @@ static enum gp_status add_row(struct peak *p, struct gp_holders *h, struct gp_sh
 	/* a row is called by the largest group of its first curve that has one */
 	if (is_fine && first && !(*row)->note) {
 		fill_cell(&(*row)->cell[LARGEST], first->use.bytes, false);
-		is_fine = gp_sheet_note(*row, first->key);
+		is_fine = gp_report_table_note(*row, first->key);
 	}
 	gp_groups_free(&groups);
 	if (!is_fine)
@@ -174,9 +174,9 @@ static enum gp_status add_row(struct peak *p, struct gp_holders *h, struct gp_sh
 
 static enum gp_status add_rows(struct peak *p, const struct gp_peak *peak)
 {
-	struct gp_sheet_row *row = NULL;
+	struct gp_report_row *row = NULL;
 	enum gp_status status = GP_OK;
-	if (!gp_sheet_begin(&p->r.sheet, p->r.file, p->r.info))
+	if (!gp_report_table_begin(&p->r.sheet, p->r.file, p->r.info))
 		return GP_E_MEMORY;
 	const size_t first = p->r.sheet.rows - 1;
 	for (size_t k = 0; k < peak->holders && status == GP_OK; k++) {

@@ -42,7 +42,7 @@ struct phase_time {
 
 /* Columns are the phases that most recordings have: all are read before they are chosen. */
 struct phases_table {
-	struct gp_sheet sheet;
+	struct gp_report_table sheet;
 	struct phase_time *time;
 	size_t times, capacity;
 	uint64_t highest_bytes; /* peak of a recording with phases */
@@ -96,9 +96,9 @@ static void highest_see(struct phases_table *t, const struct gp_phases_report *p
 
 static bool row_add(struct phases_table *t, const struct gp_phases_report *p)
 {
-	struct gp_sheet_row *row = NULL;
-	if (gp_sheet_begin(&t->sheet, p->path, p->info))
-		row = gp_sheet_add(&t->sheet, "");
+	struct gp_report_row *row = NULL;
+	if (gp_report_table_begin(&t->sheet, p->path, p->info))
+		row = gp_report_table_add(&t->sheet, "");
 	if (!row)
 		return false;
 	const size_t before = t->times;
@@ -108,7 +108,7 @@ static bool row_add(struct phases_table *t, const struct gp_phases_report *p)
 	if (t->times > before)
 		highest_see(t, p);
 	char text[GP_PHASES_BRIEF];
-	return !gp_phases_peaks_brief(p, text) || gp_sheet_note(row, text);
+	return !gp_phases_peaks_brief(p, text) || gp_report_table_note(row, text);
 }
 
 /* By name, then by row. */
@@ -187,11 +187,11 @@ static void table_print(struct phases_table *t, FILE *out)
 	columns_choose(t);
 	if (t->sheet.columns) {
 		fputs("time of a call, on average, without the warm-up:\n", out);
-		gp_sheet_print(&t->sheet, out);
-	} else if (t->sheet.rows && !gp_sheet_none_print(&t->sheet, "no phases", "", out)) {
+		gp_report_table_print(&t->sheet, out);
+	} else if (t->sheet.rows && !gp_report_table_none_print(&t->sheet, "no phases", "", out)) {
 		gp_next_print(out, t->sheet.next, t->sheet.first);
 	}
-	gp_sheet_release(&t->sheet);
+	gp_report_table_release(&t->sheet);
 	for (size_t k = 0; k < t->times; k++)
 		free(t->time[k].name);
 	free(t->time);

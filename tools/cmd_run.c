@@ -8,10 +8,10 @@
 
 #include "amount.h"
 #include "flags.h"
-#include "harvest.h"
 #include "launch.h"
 #include "message.h"
 #include "report.h"
+#include "run_summary.h"
 
 static int run(int argc, char **argv);
 const struct gp_command gp_command_run = {
@@ -163,8 +163,8 @@ static bool is_right_events(const struct gp_option *o, const char *text)
 	struct gp_stack_events events;
 	if (gp_stack_events_parse(text, &events))
 		return true;
-	gp_complain("bad value of '--%s': '%s' is not a list of alloc, memory, all, launch:N",
-		    o->flag, text);
+	gp_error("bad value of '--%s': '%s' is not a list of alloc, memory, all, launch:N", o->flag,
+		 text);
 	gp_hint("launch:100 is every 100th launch of a thread, up to launch:999999999; "
 		"memory,launch:100 is frees and allocations too");
 	return false;
@@ -194,13 +194,13 @@ static bool has_right_pattern(const struct choice *c)
 {
 	const char *pattern = value_of(c, "GPUPROF_OUTPUT"), *flaw = gp_output_flaw(pattern);
 	if (!*pattern || strcmp(pattern, "-") == 0) {
-		gp_complain("bad value of '--output': '%s' is not a name of a file", pattern);
+		gp_error("bad value of '--output': '%s' is not a name of a file", pattern);
 		gp_hint("'-o run.gpr' names one file, '-o run-%%p.gpr' one for each process");
 		return false;
 	}
 	if (flaw) {
-		gp_complain("bad value of '--output': '%.2s' of '%s' is not a placeholder", flaw,
-			    pattern);
+		gp_error("bad value of '--output': '%.2s' of '%s' is not a placeholder", flaw,
+			 pattern);
 		gp_hint("placeholders are %%h, %%p, %%t, %%r, %%l, %%n, %%j and %%q{VARIABLE}; "
 			"%%%% is a "
 			"percent sign");
@@ -216,7 +216,7 @@ static void say_scope_flaw(const struct choice *c, const char *variable,
 	while (strcmp(o->variable, variable) != 0)
 		o++;
 	const struct gp_flag flag = { o->flag, 0, GP_FLAG_TEXT, o->value, NULL, o->text };
-	gp_complain("bad value of '--%s': '%s' %s", o->flag, value_of(c, variable), flaw->why);
+	gp_error("bad value of '--%s': '%s' %s", o->flag, value_of(c, variable), flaw->why);
 	if (flaw->hint)
 		gp_hint("%s", flaw->hint);
 	else
@@ -240,14 +240,14 @@ static bool has_right_scope(struct choice *c)
 	}
 	const bool has_torch = gp_on_off_parse(value_of(c, "GPUPROF_TORCH_RANGES")) != GP_OFF;
 	if (c->scope.from == GP_SCOPE_STEPS && !c->scope.name[0] && !has_torch) {
-		gp_complain("bad value of '--torch-ranges': steps are found by optimizer ranges");
+		gp_error("bad value of '--torch-ranges': steps are found by optimizer ranges");
 		gp_hint("step:A-B@NAME counts NVTX ranges of that name");
 		return false;
 	}
 	if (c->scope.name[0] && !has_torch &&
 	    gp_on_off_parse(value_of(c, "GPUPROF_NVTX")) == GP_OFF) {
-		gp_complain("bad value of '--nvtx': without it and '--torch-ranges' no range is "
-			    "recorded");
+		gp_error("bad value of '--nvtx': without it and '--torch-ranges' no range is "
+			 "recorded");
 		gp_hint("'--nvtx=on' records ranges of the job and its libraries, "
 			"'--torch-ranges=on' those of PyTorch");
 		return false;
@@ -255,7 +255,7 @@ static bool has_right_scope(struct choice *c)
 	if (!gp_scope_is_limited(&c->scope) ||
 	    gp_on_off_parse(value_of(c, "GPUPROF_START")) != GP_OFF)
 		return true;
-	gp_complain("bad value of '--start': 'off' records nothing and ignores capture ranges");
+	gp_error("bad value of '--start': 'off' records nothing and ignores capture ranges");
 	gp_hint("'--capture-range=ctl' begins without captures, and records live memory");
 	return false;
 }
@@ -272,13 +272,13 @@ static bool is_place_free(const struct choice *c)
 	    !(S_ISREG(at.st_mode) || S_ISDIR(at.st_mode)))
 		return true;
 	if (!c->is_forced || !S_ISREG(at.st_mode)) {
-		gp_complain("cannot record to '%s': %s", name, gp_cause(EEXIST));
+		gp_error("cannot record to '%s': %s", name, gp_cause(EEXIST));
 		gp_hint("%s", S_ISREG(at.st_mode) ? "--force replaces it" : "name another file");
 		return false;
 	}
 	if (unlink(name) == 0)
 		return true;
-	gp_complain("cannot replace '%s': %s", name, gp_cause(errno));
+	gp_error("cannot replace '%s': %s", name, gp_cause(errno));
 	return false;
 }
 
@@ -307,17 +307,17 @@ static int run(int argc, char **argv)
 	size_t count = settings_fill(settings, &c, anchored, list.path, started);
 	struct gp_ending ending = gp_launch(argv, library, settings, count);
 	if (ending.is_started && is_switched_off() && !c.is_quiet)
-		gp_complain("nothing is recorded: GPUPROF is '%s'", getenv("GPUPROF"));
+		gp_error("nothing is recorded: GPUPROF is '%s'", getenv("GPUPROF"));
 	if (ending.is_started && !is_switched_off())
-		gp_harvest(&(struct gp_harvest){ .list = &list,
-						 .command = argv[0],
-						 .only = value_of(&c, "GPUPROF_ONLY"),
-						 .pattern = value_of(&c, "GPUPROF_OUTPUT"),
-						 .scope = &c.scope,
-						 .keep = c.keep,
-						 .is_quiet = c.is_quiet,
-						 .is_verbose = is_verbose(&c),
-						 .is_symbolizing = !c.is_nameless });
+		gp_run_summary(&(struct gp_run_summary){ .list = &list,
+							 .command = argv[0],
+							 .only = value_of(&c, "GPUPROF_ONLY"),
+							 .pattern = value_of(&c, "GPUPROF_OUTPUT"),
+							 .scope = &c.scope,
+							 .keep = c.keep,
+							 .is_quiet = c.is_quiet,
+							 .is_verbose = is_verbose(&c),
+							 .is_symbolizing = !c.is_nameless });
 	gp_job_list_close(&list);
 	return gp_end_alike(&ending);
 }

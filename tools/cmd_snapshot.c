@@ -8,7 +8,7 @@
 #include "amount.h"
 #include "frag_options.h"
 #include "message.h"
-#include "silent.h"
+#include "no_events.h"
 #include "sink.h"
 #include "started_job.h"
 
@@ -34,7 +34,7 @@ static bool pid_parse(const char *word, unsigned *out)
 
 static void say_ended(unsigned pid, const char *recording)
 {
-	gp_complain("cannot query process '%u': it ended", pid);
+	gp_error("cannot query process '%u': it ended", pid);
 	gp_hint("'gpuprof info %s' and other commands adopt its rings", recording);
 }
 
@@ -42,15 +42,15 @@ static int say_failed(unsigned pid, int64_t wait_ns, enum gp_status status,
 		      const struct gp_process *process)
 {
 	if (status == GP_E_OPEN) {
-		gp_silent_say("query", "snapshot", pid);
+		gp_no_events_print("query", "snapshot", pid);
 	} else if (status == GP_E_TRUNCATED) {
 		say_ended(pid, process->output);
 	} else if (status == GP_E_BUSY) {
-		gp_complain("cannot query process '%u': no answer in %g s", pid,
-			    (double)wait_ns / 1e9);
+		gp_error("cannot query process '%u': no answer in %g s", pid,
+			 (double)wait_ns / 1e9);
 		gp_hint("it may be stopped, traced, or recorded by an older gpuprof");
 	} else {
-		gp_complain("cannot query process '%u': %s", pid, gp_status_text(status));
+		gp_error("cannot query process '%u': %s", pid, gp_status_text(status));
 		return gp_exit_of(status);
 	}
 	return GP_EXIT_FOUND;
@@ -118,7 +118,7 @@ static int run(int argc, char **argv)
 	if (status)
 		return say_failed(pid, wait_ns, status, &process);
 	if (process.level == LEVEL_OFF) {
-		gp_complain("process '%u' is not recorded now: current events are missing", pid);
+		gp_error("process '%u' is not recorded now: current events are missing", pid);
 		gp_hint("'gpuprof ctl %u start' records", pid);
 	}
 	options.has_holders = true;

@@ -112,8 +112,8 @@ static void write_program(struct gp_json *json, const char *path, enum gp_status
 
 static void complain(const char *path, enum gp_status status, const struct gp_symbolized *s)
 {
-	gp_complain("cannot store names in '%s': %s", path,
-		    s->obstacle ? s->obstacle : gp_status_text(status));
+	gp_error("cannot store names in '%s': %s", path,
+		 s->obstacle ? s->obstacle : gp_status_text(status));
 	if (status == GP_E_BUSY)
 		gp_hint("try again when that has ended");
 	if (status == GP_E_TRUNCATED)
@@ -150,9 +150,8 @@ static int symbolize_one(FILE *out, const char *path, struct gp_json *json, bool
 	if (status != GP_OK)
 		complain(path, status, &s);
 	else if (s.dropped)
-		gp_complain("'%s': symbol names were damaged at byte %" PRIu64
-			    " and are replaced: %s",
-			    path, s.dropped->offset, s.dropped->what);
+		gp_error("'%s': symbol names were damaged at byte %" PRIu64 " and are replaced: %s",
+			 path, s.dropped->offset, s.dropped->what);
 	if (json)
 		write_program(json, path, status, &s);
 	else if (status == GP_OK)

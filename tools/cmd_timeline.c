@@ -26,11 +26,11 @@ struct timeline {
 	const struct gp_format *format;
 	struct gp_sink sink;
 	struct gp_canvas canvas;
-	struct gp_sheet sheet;
+	struct gp_report_table sheet;
 	const char *from, *to, *at;
 	uint64_t points, columns, rows;
 	int64_t device; /* -1: all */
-	bool is_sheet, has_gaps;
+	bool is_table, has_gaps;
 };
 
 /* ---- one recording ---- */
@@ -128,7 +128,7 @@ static bool add_row(struct timeline *t, const struct gp_info *info,
 						   [GP_CURVE_ALLOCATED] = ALLOCATED };
 	char part[32];
 	snprintf(part, sizeof part, "GPU %u", d->device);
-	struct gp_sheet_row *row = gp_sheet_add(&t->sheet, part);
+	struct gp_report_row *row = gp_report_table_add(&t->sheet, part);
 	if (!row)
 		return false;
 	for (unsigned c = 0; c < GP_CURVES; c++)
@@ -145,7 +145,7 @@ static bool add_row(struct timeline *t, const struct gp_info *info,
 static bool add_rows(struct timeline *t, const char *path, struct gp_recording *recording,
 		     const struct gp_info *info, const struct gp_timeline *all)
 {
-	bool is_fine = gp_sheet_begin(&t->sheet, path, info);
+	bool is_fine = gp_report_table_begin(&t->sheet, path, info);
 	const size_t first = t->sheet.rows - 1;
 	for (size_t k = 0; k < all->devices && is_fine; k++)
 		is_fine = add_row(t, info, &all->device[k]);
@@ -203,7 +203,7 @@ static int report_one(struct timeline *t, const char *path)
 		gp_report_no_device(path, info, t->device);
 		exit_status = exit_status > GP_EXIT_USAGE ? exit_status : GP_EXIT_USAGE;
 	}
-	if (!t->is_sheet)
+	if (!t->is_table)
 		draw(t, path, info, &all, from_ns, to_ns);
 	else if (!add_rows(t, path, recording, info, &all))
 		exit_status = GP_EXIT_INTERNAL;
@@ -246,7 +246,7 @@ static bool format_choose(struct timeline *t, const bool *chosen, bool is_many)
 		if (chosen[k])
 			t->format = gp_formats[k];
 	}
-	t->is_sheet = !t->format && is_many;
+	t->is_table = !t->format && is_many;
 	if (!t->format)
 		t->format = format_named("plot");
 	return true;
@@ -254,7 +254,7 @@ static bool format_choose(struct timeline *t, const bool *chosen, bool is_many)
 
 static bool is_text_shown(const struct timeline *t)
 {
-	return t->is_sheet || t->format == format_named("plot");
+	return t->is_table || t->format == format_named("plot");
 }
 
 static int report_all(struct timeline *t, int words, char **paths)
@@ -267,17 +267,17 @@ static int report_all(struct timeline *t, int words, char **paths)
 	t->canvas.is_colored = gp_report_is_coloured();
 	t->canvas.is_many = words > 1;
 	t->canvas.has_gaps = t->has_gaps;
-	if (!t->is_sheet)
+	if (!t->is_table)
 		t->format->begin(&t->canvas);
 	for (int k = 0; k < words; k++) {
 		int exit_status = report_one(t, paths[k]);
 		worst = exit_status > worst ? exit_status : worst;
 	}
-	if (!t->is_sheet)
+	if (!t->is_table)
 		t->format->end(&t->canvas);
 	if (t->sheet.rows)
-		gp_sheet_print(&t->sheet, t->sink.out);
-	gp_sheet_release(&t->sheet);
+		gp_report_table_print(&t->sheet, t->sink.out);
+	gp_report_table_release(&t->sheet);
 	return worst;
 }
 
@@ -324,7 +324,7 @@ static int run(int argc, char **argv)
 				t.from ? "from" : "to");
 	if (!format_choose(&t, chosen, words > 1))
 		return GP_EXIT_USAGE;
-	if (t.has_gaps && t.is_sheet &&
+	if (t.has_gaps && t.is_table &&
 	    !gp_inputs_is_one(&gp_command_timeline, "--fragmentation", words))
 		return GP_EXIT_USAGE;
 	int exit_status = gp_sink_open(&t.sink, path, is_forced, is_text_shown(&t), argv, words);

@@ -161,8 +161,8 @@ static bool add_row(struct top *t, const struct gp_asked *a, const struct gp_gro
 	char gpu[32] = "Host pinned";
 	if (a->of != GP_CURVE_PINNED)
 		snprintf(gpu, sizeof gpu, "GPU %u %s", a->device, gp_curve_keys[a->of]);
-	struct gp_sheet_row *row = gp_sheet_add(&t->r.sheet, gpu);
-	if (!row || (first && !gp_sheet_note(row, first->key)))
+	struct gp_report_row *row = gp_report_table_add(&t->r.sheet, gpu);
+	if (!row || (first && !gp_report_table_note(row, first->key)))
 		return false;
 	gp_cell_put_bytes(&row->cell[0], a->bytes);
 	gp_cell_put_bytes(&row->cell[1], a->live_bytes);
@@ -269,7 +269,7 @@ static enum gp_status show(struct gp_use_report *r)
 		write_begin(t);
 	else if (!r->is_many)
 		print_begin(t);
-	else if (!gp_sheet_begin(&r->sheet, r->file, r->info))
+	else if (!gp_report_table_begin(&r->sheet, r->file, r->info))
 		status = GP_E_MEMORY;
 	/* that of the host is the last */
 	for (size_t k = 0; k < top.askeds + (top.host != NULL) && status == GP_OK; k++)

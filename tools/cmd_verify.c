@@ -79,7 +79,7 @@ static int finish_copy(struct verify *v, const struct gp_copy *copy, FILE *repor
 {
 	bool is_written = copy->status == GP_OK;
 	if (!is_written)
-		gp_complain("cannot write '%s': %s", v->repaired, gp_status_text(copy->status));
+		gp_error("cannot write '%s': %s", v->repaired, gp_status_text(copy->status));
 	v->sink.has_report = is_written;
 	int exit_status = gp_sink_close(&v->sink, is_written ? GP_EXIT_OK : GP_EXIT_INTERNAL);
 	if (exit_status == GP_EXIT_OK)
@@ -120,13 +120,13 @@ static int verify_one(struct verify *v, const char *path)
 	}
 	FILE *report = open_memstream(&findings, &bytes);
 	if (!report) {
-		gp_complain("cannot verify '%s': %s", path, gp_cause(errno));
+		gp_error("cannot verify '%s': %s", path, gp_cause(errno));
 		drop_copy(v);
 		return GP_EXIT_INTERNAL;
 	}
 	int copied = check(v, path, report, &status);
 	if (fclose(report) != 0) {
-		gp_complain("cannot verify '%s': %s", path, gp_cause(errno));
+		gp_error("cannot verify '%s': %s", path, gp_cause(errno));
 		free(findings);
 		return GP_EXIT_INTERNAL;
 	}
@@ -135,7 +135,7 @@ static int verify_one(struct verify *v, const char *path)
 	else
 		visit_findings(v, path, findings, NULL);
 	if (status != GP_OK)
-		gp_complain("cannot vouch for '%s': %s", path, gp_status_text(status));
+		gp_error("cannot vouch for '%s': %s", path, gp_status_text(status));
 	if (status == GP_E_DAMAGED && !is_repair)
 		gp_hint("'gpuprof verify --repair OUT %s' writes a copy of what is whole", path);
 	free(findings);

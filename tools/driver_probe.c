@@ -77,7 +77,7 @@ static void print_object(const char *key, void *address)
 		printf("%s %s\n", key, object.dli_fname);
 }
 
-int gp_door_probe(const char *library)
+int gp_lookup_probe(const char *library)
 {
 	printf("preloaded %s\n", dlopen(library, RTLD_LAZY | RTLD_NOLOAD) ? "yes" : "no");
 	/* global, as in a program linked with it: else RTLD_DEFAULT may not find it */

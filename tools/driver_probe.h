@@ -9,6 +9,6 @@
 int gp_driver_probe(void);
 
 /* Keys: preloaded, and per door the object that it leads to: handle, global, address. No GPU. */
-int gp_door_probe(const char *library);
+int gp_lookup_probe(const char *library);
 
 #endif

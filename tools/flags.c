@@ -26,7 +26,7 @@ int gp_usage(const struct gp_command *command, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(line, sizeof line, format, arguments);
 	va_end(arguments);
-	gp_complain("%s", line);
+	gp_error("%s", line);
 	gp_hint("usage: gpuprof %s", command->synopsis);
 	return GP_EXIT_USAGE;
 }
@@ -65,9 +65,9 @@ int gp_flags_wrong_word(const char *option, const char *text, const char *const 
 	char list[1024];
 	words_join(words, count, list, sizeof list);
 	const char *near = gp_nearest(text, words, count);
-	gp_complain(count == 1 ? "bad value of '--%s': '%s'; only '%s' exists" :
-				 "bad value of '--%s': '%s' is not one of %s",
-		    option, text, list);
+	gp_error(count == 1 ? "bad value of '--%s': '%s'; only '%s' exists" :
+			      "bad value of '--%s': '%s' is not one of %s",
+		 option, text, list);
 	if (near)
 		gp_hint("did you mean '%s'?", near);
 	return GP_EXIT_USAGE;
@@ -75,7 +75,7 @@ int gp_flags_wrong_word(const char *option, const char *text, const char *const 
 
 bool gp_flags_wrong_value(const char *option, const char *text, const char *kind, const char *form)
 {
-	gp_complain("bad value of '--%s': '%s' is not a %s", option, text, kind);
+	gp_error("bad value of '--%s': '%s' is not a %s", option, text, kind);
 	gp_hint("%s", form);
 	return false;
 }
@@ -173,7 +173,7 @@ static int unknown(const struct parse *p, const char *word, size_t length)
 		names[n++] = f->name;
 	names[n++] = "help";
 	const char *near = gp_nearest(name, names, n);
-	gp_complain("unknown option '--%.*s' of '%s'", (int)length, word, p->command->name);
+	gp_error("unknown option '--%.*s' of '%s'", (int)length, word, p->command->name);
 	if (near)
 		gp_hint("did you mean '--%s'?", near);
 	else
@@ -192,8 +192,8 @@ bool gp_flags_number_read(const struct gp_flag *flag, const char *text, uint64_t
 	const bool is_number = *text >= '0' && *text <= '9' && !*end && !errno;
 	if (is_number && *out >= least && *out <= most)
 		return true;
-	gp_complain("bad value of '--%s': '%s' is not a number%s%s", flag->name, text,
-		    range ? " in " : "", range ? flag->value : "");
+	gp_error("bad value of '--%s': '%s' is not a number%s%s", flag->name, text,
+		 range ? " in " : "", range ? flag->value : "");
 	gp_flags_hint(flag);
 	return false;
 }
@@ -239,7 +239,7 @@ static int store(struct parse *p, const struct gp_flag *flag, const char *value)
 	switch (flag->type) {
 	case GP_FLAG_SWITCH:
 		if (value) {
-			gp_complain("option '--%s' takes no value", flag->name);
+			gp_error("option '--%s' takes no value", flag->name);
 			gp_flags_hint(flag);
 			return GP_FLAGS_WRONG;
 		}
@@ -249,8 +249,8 @@ static int store(struct parse *p, const struct gp_flag *flag, const char *value)
 		if (!value && is_on_off(next))
 			value = p->argv[++p->at];
 		if (value && gp_on_off_parse(value) == GP_NEITHER) {
-			gp_complain("bad value of '--%s': '%s' is neither on nor off", flag->name,
-				    value);
+			gp_error("bad value of '--%s': '%s' is neither on nor off", flag->name,
+				 value);
 			gp_flags_hint(flag);
 			return GP_FLAGS_WRONG;
 		}
@@ -264,9 +264,9 @@ static int store(struct parse *p, const struct gp_flag *flag, const char *value)
 	}
 	if (!value) {
 		if (!next) {
-			gp_complain("option '--%s' needs a value: %s", flag->name,
-				    flag->type == GP_FLAG_CHOICE ? choice_words(flag->value) :
-								   flag->value);
+			gp_error("option '--%s' needs a value: %s", flag->name,
+				 flag->type == GP_FLAG_CHOICE ? choice_words(flag->value) :
+								flag->value);
 			return GP_FLAGS_WRONG;
 		}
 		value = p->argv[++p->at];
@@ -302,7 +302,7 @@ static int parse_letters(struct parse *p, const char *letters)
 		while (f->name && f->letter != *letters)
 			f++;
 		if (!f->name) {
-			gp_complain("unknown option '-%c' of '%s'", *letters, p->command->name);
+			gp_error("unknown option '-%c' of '%s'", *letters, p->command->name);
 			gp_hint("usage: gpuprof %s", p->command->synopsis);
 			return GP_FLAGS_WRONG;
 		}

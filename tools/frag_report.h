@@ -62,10 +62,10 @@ enum gp_status gp_frag_write(const struct gp_frag_report *report);
 void gp_frag_summary_print(const struct gp_frag_report *report);
 void gp_frag_map_print(const struct gp_frag_report *report);
 
-struct gp_sheet;
+struct gp_report_table;
 /* frag_rows.c: a table with a row for each device of each recording. False: no memory, said. */
-void gp_frag_rows_begin(struct gp_sheet *sheet);
-bool gp_frag_rows_add(struct gp_sheet *sheet, const struct gp_frag_report *report);
+void gp_frag_rows_begin(struct gp_report_table *sheet);
+bool gp_frag_rows_add(struct gp_report_table *sheet, const struct gp_frag_report *report);
 
 enum gp_frag_colour { GP_COLOUR_AGE, GP_COLOUR_POOL, GP_COLOUR_STACK, GP_COLOUR_OWNER };
 /* frag_svg.c: a page of its own. False: no memory. */

@@ -8,9 +8,9 @@
 
 enum { UNUSED, SHARE, ALLOCATED, LARGEST, OOMS, AT, COLUMNS };
 
-void gp_frag_rows_begin(struct gp_sheet *sheet)
+void gp_frag_rows_begin(struct gp_report_table *sheet)
 {
-	*sheet = (struct gp_sheet){
+	*sheet = (struct gp_report_table){
 		.columns = COLUMNS,
 		.title = { "unused", "of reserved", "allocated", "largest cached", "OOMs", "at" },
 		.fault[OOMS] = { "first OOM", NULL, "oom" },
@@ -31,11 +31,12 @@ static void put_ooms(struct gp_cell *cell, const struct gp_frag_report *r, unsig
 }
 
 /* Of a job without PyTorch there is no reserved memory, and no share of it. */
-static bool row_add(struct gp_sheet *sheet, const struct gp_frag_report *r, const struct gp_frag *f)
+static bool row_add(struct gp_report_table *sheet, const struct gp_frag_report *r,
+		    const struct gp_frag *f)
 {
 	char text[32];
 	snprintf(text, sizeof text, "GPU %u", f->device->device);
-	struct gp_sheet_row *row = gp_sheet_add(sheet, text);
+	struct gp_report_row *row = gp_report_table_add(sheet, text);
 	if (!row)
 		return false;
 	/* moments of ranks that start one after the other say little */
@@ -52,9 +53,9 @@ static bool row_add(struct gp_sheet *sheet, const struct gp_frag_report *r, cons
 	return true;
 }
 
-bool gp_frag_rows_add(struct gp_sheet *sheet, const struct gp_frag_report *r)
+bool gp_frag_rows_add(struct gp_report_table *sheet, const struct gp_frag_report *r)
 {
-	if (!gp_sheet_begin(sheet, r->path, r->info))
+	if (!gp_report_table_begin(sheet, r->path, r->info))
 		return false;
 	for (size_t k = 0; k < r->devices; k++)
 		if (!row_add(sheet, r, &r->device[k].frag))

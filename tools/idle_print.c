@@ -372,7 +372,7 @@ void gp_idle_print(const struct gp_idle_report *r)
 			fputs(": ", r->out);
 			gp_mask(r->out, r->idle.no_uses, strlen(r->idle.no_uses));
 		} else if (gp_next_has_oom(r->recording, r->info)) {
-			fputs("; gpuprof run --uses records them", r->out);
+			fputs("; gpuprof run --track-access records them", r->out);
 		}
 		fputc('\n', r->out);
 		print_next(r, "info");

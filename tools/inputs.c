@@ -32,7 +32,7 @@ static bool inputs_add(char *path)
 		inputs.path[inputs.count++] = path;
 		return true;
 	}
-	gp_complain("cannot list the recordings: out of memory");
+	gp_error("cannot list the recordings: out of memory");
 	return false;
 }
 
@@ -77,7 +77,7 @@ static bool inputs_add_directory(const char *path)
 	bool is_whole = true;
 	DIR *directory = opendir(path);
 	if (!directory) {
-		gp_complain("cannot open '%s': %s", path, gp_cause(errno));
+		gp_error("cannot open '%s': %s", path, gp_cause(errno));
 		return false;
 	}
 	for (struct dirent *e; is_whole && (e = readdir(directory));)
@@ -86,7 +86,7 @@ static bool inputs_add_directory(const char *path)
 	if (!is_whole)
 		return false;
 	if (inputs.count == first) {
-		gp_complain("cannot find a recording in '%s'", path);
+		gp_error("cannot find a recording in '%s'", path);
 		gp_hint("only files ending in '.gpr' are read");
 		return false;
 	}

@@ -32,7 +32,7 @@ static bool library_named(const char *path, char *out, size_t capacity)
 {
 	char whole[PATH_MAX];
 	if (!realpath(path, whole)) {
-		gp_complain("cannot open '%s': %s", path, gp_cause(errno));
+		gp_error("cannot open '%s': %s", path, gp_cause(errno));
 		return false;
 	}
 	return snprintf(out, capacity, "%s", whole) < (int)capacity;
@@ -62,18 +62,18 @@ bool gp_library_find(const char *chosen, char *out, size_t capacity)
 	bool is_named = named && *named;
 	if (is_named ? !library_named(named, out, capacity) : !library_near(out, capacity)) {
 		if (!is_named)
-			gp_complain("cannot find 'libgpuprof.so' beside the program or in ../lib");
+			gp_error("cannot find 'libgpuprof.so' beside the program or in ../lib");
 		gp_hint("set GPUPROF_LIB to the path of the library");
 		return false;
 	}
 	const char *flaw = gp_library_flaw(out);
 	if (flaw) {
-		gp_complain("cannot preload '%s': %s", out, flaw);
+		gp_error("cannot preload '%s': %s", out, flaw);
 		gp_hint("set GPUPROF_LIB to the path of the library");
 		return false;
 	}
 	if (strpbrk(out, " :\t")) {
-		gp_complain("cannot preload '%s': blanks and colons end a name in LD_PRELOAD", out);
+		gp_error("cannot preload '%s': blanks and colons end a name in LD_PRELOAD", out);
 		gp_hint("link it to another path, and set GPUPROF_LIB to that");
 		return false;
 	}
@@ -183,7 +183,7 @@ static struct gp_ending ending_of(int state)
 
 static struct gp_ending not_started(const char *command, int error)
 {
-	gp_complain("cannot run '%s': %s", command, gp_cause(error));
+	gp_error("cannot run '%s': %s", command, gp_cause(error));
 	return (struct gp_ending){ .exit_status = error == ENOENT ? 127 : 126 };
 }
 

@@ -161,7 +161,8 @@ const char *gp_leak_doubt_hint(const struct gp_leaks_report *r, char text[GP_LEA
 	if (all->is_cut || all->can_tell)
 		return NULL;
 	if (all->may_replace)
-		return "'gpuprof run --outside=stacks' also records stacks outside of captures";
+		return "'gpuprof run --outside-capture=stacks' also records stacks outside of "
+		       "captures";
 	if (all->activations || all->steps.steps == 0)
 		return "put a range 'step' around each iteration (NVTX, record_function)";
 	snprintf(text, GP_LEAK_DOUBT_MAX, "record at least %s more, or choose a longer span",
@@ -195,7 +196,7 @@ static struct gp_use *list_uses(const struct gp_leaks *all, const struct gp_top 
 static void say_none(const struct gp_leaks_report *r, const char *libraries)
 {
 	char again[GP_AGAIN_OPTIONS];
-	gp_complain("no memory of library '%s' in '%s'", r->library, r->path);
+	gp_error("no memory of library '%s' in '%s'", r->library, r->path);
 	gp_use_library_hint(libraries,
 			    gp_again_run(r->info, gp_again_lacks(r->info, GP_LACK_STACKS), again));
 }

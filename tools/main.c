@@ -37,7 +37,7 @@ static int unknown(const char *word)
 	names[n++] = "help";
 	bool is_version = strcmp(word, "version") == 0;
 	const char *near = is_version ? "--version" : gp_nearest(word, names, n);
-	gp_complain("unknown %s '%s'", *word == '-' ? "option" : "command", word);
+	gp_error("unknown %s '%s'", *word == '-' ? "option" : "command", word);
 	if (near)
 		gp_hint("did you mean 'gpuprof %s'?", near);
 	else
@@ -115,7 +115,7 @@ static int help(int argc, char **argv)
 static int dispatch(int argc, char **argv)
 {
 	if (argc < 2) {
-		gp_complain("no command given");
+		gp_error("no command given");
 		gp_hint("'gpuprof help' lists the commands");
 		return GP_EXIT_USAGE;
 	}
@@ -137,7 +137,7 @@ int main(int argc, char **argv)
 	gp_progress_clear();
 	errno = 0;
 	if ((fflush(stdout) != 0 || ferror(stdout)) && exit_status == GP_EXIT_OK) {
-		gp_complain("cannot write to stdout: %s", gp_cause(errno));
+		gp_error("cannot write to stdout: %s", gp_cause(errno));
 		return GP_EXIT_INTERNAL;
 	}
 	return exit_status;

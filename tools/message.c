@@ -54,7 +54,7 @@ void gp_message_line(const char *line, size_t bytes)
 	line_say(GP_ROLE_ERROR, "", line, bytes);
 }
 
-void gp_complain(const char *format, ...)
+void gp_error(const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);

@@ -18,7 +18,7 @@
  */
 void gp_message_prepare(FILE *(*function)(unsigned *columns));
 
-void gp_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void gp_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void gp_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A line that another program wrote as a message, without its newline. */

@@ -54,7 +54,7 @@ static enum gp_status rank_look(struct gp_oom_rank *rank, const struct gp_oom_re
 enum gp_status gp_oom_ranks_add(struct gp_oom_ranks *ranks, const struct gp_oom_report *r)
 {
 	size_t first = 0;
-	gp_sheet_see(&ranks->sheet, r->path, r->info);
+	gp_report_table_see(&ranks->sheet, r->path, r->info);
 	if (!r->shown)
 		return GP_OK;
 	while (!r->row[first].is_shown)
@@ -72,7 +72,7 @@ enum gp_status gp_oom_ranks_add(struct gp_oom_ranks *ranks, const struct gp_oom_
 	*rank = (struct gp_oom_rank){
 		.path = r->path,
 		.unix_ns = r->info->start_unix_ns + (uint64_t)oom->at_ns,
-		.state = gp_sheet_state_of(r->info),
+		.state = gp_report_table_state_of(r->info),
 		.times = r->shown,
 		.number = first + 1,
 		.device = oom->device,
@@ -98,11 +98,11 @@ static void print_first(const struct gp_oom_ranks *ranks, FILE *out)
 	char day[32];
 	strftime(day, sizeof day, "%Y-%m-%d %H:%M:%S", gmtime_r(&second, &tm));
 	fputs("first OOM: ", out);
-	gp_sheet_name_print(&ranks->sheet, first->path, out);
+	gp_report_table_name_print(&ranks->sheet, first->path, out);
 	if (ranks->ranks > 1) {
 		fprintf(out, ", %s before ",
 			gp_ns_text((int64_t)(first[1].unix_ns - first->unix_ns)).s);
-		gp_sheet_name_print(&ranks->sheet, first[1].path, out);
+		gp_report_table_name_print(&ranks->sheet, first[1].path, out);
 	}
 	fprintf(out, ", at %s.%03" PRIu64 " UTC\n", day, first->unix_ns % NS_IN_S / 1000000);
 	gp_oom_answer_print(out, &first->answer);
@@ -120,7 +120,7 @@ static bool has_other_host(const struct gp_oom_ranks *ranks)
 static bool add_row(struct gp_oom_ranks *ranks, const struct gp_oom_rank *rank)
 {
 	const struct gp_oom_answer *a = &rank->answer;
-	struct gp_sheet_row *row = gp_sheet_append(&ranks->sheet, rank->path);
+	struct gp_report_row *row = gp_report_table_append(&ranks->sheet, rank->path);
 	if (!row)
 		return false;
 	snprintf(row->part, sizeof row->part, "GPU %u", rank->device);
@@ -139,23 +139,23 @@ static bool add_row(struct gp_oom_ranks *ranks, const struct gp_oom_rank *rank)
 /* The next question is who holds most: in all of the directory, else in the first recording. */
 static void print_none(const struct gp_oom_ranks *ranks, FILE *out)
 {
-	const struct gp_sheet *sheet = &ranks->sheet;
+	const struct gp_report_table *sheet = &ranks->sheet;
 	const char *directory = gp_inputs_directory();
 	const char *what =
-		gp_sheet_has_flaws(sheet) ? "no OOM was recorded" : "memory did not run out";
-	if (!gp_sheet_none_print(sheet, what, "", out))
+		gp_report_table_has_flaws(sheet) ? "no OOM was recorded" : "memory did not run out";
+	if (!gp_report_table_none_print(sheet, what, "", out))
 		gp_next_print(out, "peak", directory ? directory : sheet->first);
 }
 
 const char *gp_oom_ranks_print(struct gp_oom_ranks *ranks, FILE *out, uint64_t *number)
 {
-	struct gp_sheet *sheet = &ranks->sheet;
+	struct gp_report_table *sheet = &ranks->sheet;
 	if (!ranks->ranks) {
 		print_none(ranks, out);
 		return NULL;
 	}
 	qsort(ranks->rank, ranks->ranks, sizeof *ranks->rank, by_clock);
-	gp_sheet_flaws_print(sheet, out);
+	gp_report_table_flaws_print(sheet, out);
 	print_first(ranks, out);
 	if (has_other_host(ranks))
 		fputs("The recordings are of several hosts: their clocks may differ, and so may "
@@ -165,7 +165,7 @@ const char *gp_oom_ranks_print(struct gp_oom_ranks *ranks, FILE *out, uint64_t *
 	for (size_t k = 0; k < ranks->ranks; k++)
 		if (!add_row(ranks, &ranks->rank[k]))
 			return NULL;
-	gp_sheet_rows_print(sheet, out);
+	gp_report_table_rows_print(sheet, out);
 	*number = ranks->rank->number;
 	return ranks->rank->path;
 }
@@ -173,6 +173,6 @@ const char *gp_oom_ranks_print(struct gp_oom_ranks *ranks, FILE *out, uint64_t *
 void gp_oom_ranks_release(struct gp_oom_ranks *ranks)
 {
 	free(ranks->rank);
-	gp_sheet_release(&ranks->sheet);
+	gp_report_table_release(&ranks->sheet);
 	*ranks = (struct gp_oom_ranks){ 0 };
 }

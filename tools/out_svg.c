@@ -583,7 +583,7 @@ static void draw_chart(const struct gp_canvas *canvas, const struct gp_chart *ch
 static void end(const struct gp_canvas *canvas)
 {
 	if (!page.out || fclose(page.out) != 0)
-		gp_complain("cannot draw the picture: out of memory");
+		gp_error("cannot draw the picture: out of memory");
 	else if (page.height > 0)
 		fprintf(canvas->out,
 			"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" "

@@ -41,14 +41,14 @@ static int open_failed(const char *path, enum gp_status status, const struct gp_
 {
 	int error = open_error(path);
 	if (error)
-		gp_complain("cannot open '%s': %s", path, gp_cause(error));
+		gp_error("cannot open '%s': %s", path, gp_cause(error));
 	else if (why->what[0] && (status == GP_E_NOT_RECORDING || status == GP_E_VERSION))
-		gp_complain("cannot read '%s': %s: %s", path, gp_status_text(status), why->what);
+		gp_error("cannot read '%s': %s: %s", path, gp_status_text(status), why->what);
 	else if (why->what[0])
-		gp_complain("cannot read '%s': %s at byte %llu: %s", path, gp_status_text(status),
-			    (unsigned long long)why->offset, why->what);
+		gp_error("cannot read '%s': %s at byte %llu: %s", path, gp_status_text(status),
+			 (unsigned long long)why->offset, why->what);
 	else
-		gp_complain("cannot read '%s': %s", path, gp_status_text(status));
+		gp_error("cannot read '%s': %s", path, gp_status_text(status));
 	if (!error && status == GP_E_VERSION)
 		gp_hint("read it with the gpuprof that made it, or a newer one");
 	else if (!error && is_pipe(path))
@@ -91,19 +91,18 @@ struct gp_recording *gp_report_open(const char *path, const struct gp_info **inf
 
 int gp_report_failed(const char *what, const char *path, enum gp_status status)
 {
-	gp_complain("cannot %s '%s': %s", what, path, gp_status_text(status));
+	gp_error("cannot %s '%s': %s", what, path, gp_status_text(status));
 	return gp_exit_of(status);
 }
 
 int gp_report_exit(const char *path, const struct gp_info *info)
 {
 	if (info->is_damaged && info->damages)
-		gp_complain("'%s' is damaged at byte %llu: %s", path,
-			    (unsigned long long)info->damage[0].offset, info->damage[0].what);
+		gp_error("'%s' is damaged at byte %llu: %s", path,
+			 (unsigned long long)info->damage[0].offset, info->damage[0].what);
 	if (info->names_damage) {
-		gp_complain("'%s': symbol names are damaged at byte %llu and ignored: %s", path,
-			    (unsigned long long)info->names_damage->offset,
-			    info->names_damage->what);
+		gp_error("'%s': symbol names are damaged at byte %llu and ignored: %s", path,
+			 (unsigned long long)info->names_damage->offset, info->names_damage->what);
 		if (!gp_is_stdin(path))
 			gp_hint("'gpuprof symbolize %s' stores them anew where the libraries are",
 				path);
@@ -147,8 +146,8 @@ void gp_report_devices_text(const struct gp_info *info, char out[GP_DEVICES_TEXT
 void gp_report_no_device_in(const char *path, const char *others, int64_t device,
 			    const char *devices)
 {
-	gp_complain("cannot show GPU %lld of '%s'%s: no such memory was recorded",
-		    (long long)device, path, others);
+	gp_error("cannot show GPU %lld of '%s'%s: no such memory was recorded", (long long)device,
+		 path, others);
 	if (devices[0])
 		gp_hint("GPUs of the recording: %s", devices);
 }
@@ -373,9 +372,9 @@ bool gp_peak_curve_read(const char *text, unsigned *of)
 
 bool gp_moment_missing(const char *text, const char *path, const char *why)
 {
-	gp_complain("cannot find '%s' in '%s': %s", text, path, why);
+	gp_error("cannot find '%s' in '%s': %s", text, path, why);
 	if (strncmp(text, "snapshot:", 9) == 0)
-		gp_hint("gpuprof dump --kind snapshot_asked lists its snapshots");
+		gp_hint("gpuprof dump --kind snapshot_requested lists its snapshots");
 	else
 		gp_hint("other moments are " GP_FLAGS_MOMENTS);
 	return false;
@@ -432,8 +431,8 @@ static bool unused_find(struct gp_recording *recording, const char *text, int64_
 	if (peak)
 		*out = peak->at_ns;
 	else
-		gp_complain("cannot find '%s' in '%s': %s", text, named(recording),
-			    status ? gp_status_text(status) : "PyTorch had no unused memory");
+		gp_error("cannot find '%s' in '%s': %s", text, named(recording),
+			 status ? gp_status_text(status) : "PyTorch had no unused memory");
 	return peak;
 }
 
@@ -442,8 +441,8 @@ static bool event_find(struct gp_recording *recording, const char *text, int64_t
 	struct gp_timeline timeline;
 	enum gp_status status = gp_timeline_build(recording, 16, 0, INT64_MAX, &timeline);
 	if (status) {
-		gp_complain("cannot find '%s' in '%s': %s", text, named(recording),
-			    gp_status_text(status));
+		gp_error("cannot find '%s' in '%s': %s", text, named(recording),
+			 gp_status_text(status));
 		return false;
 	}
 	unsigned of;
@@ -471,13 +470,13 @@ static bool step_find(struct gp_recording *recording, const char *text, size_t n
 		*out = steps.step[number - 1].begin_ns -
 		       (steps.step[number - 1].begin_ns > kept_ns);
 	else if (status)
-		gp_complain("cannot find '%s' in '%s': %s", text, named(recording),
-			    gp_status_text(status));
+		gp_error("cannot find '%s' in '%s': %s", text, named(recording),
+			 gp_status_text(status));
 	else if (!steps.steps)
 		gp_moment_missing(text, named(recording), steps.why);
 	else
-		gp_complain("cannot find '%s' in '%s': its last is step:%zu", text,
-			    named(recording), steps.steps);
+		gp_error("cannot find '%s' in '%s': its last is step:%zu", text, named(recording),
+			 steps.steps);
 	gp_steps_free(&steps);
 	return is_found;
 }
@@ -488,9 +487,9 @@ static void say_if_behind_end(struct gp_recording *recording, const char *option
 	const struct gp_info *info;
 	if (strcmp(option, "at") == 0 && gp_recording_info(recording, &info) == GP_OK &&
 	    at_ns > (int64_t)info->duration_ns)
-		gp_complain("'--at' (%s) is after the end of '%s' (%s), which is shown",
-			    gp_ns_text(at_ns).s, named(recording),
-			    gp_ns_text((int64_t)info->duration_ns).s);
+		gp_error("'--at' (%s) is after the end of '%s' (%s), which is shown",
+			 gp_ns_text(at_ns).s, named(recording),
+			 gp_ns_text((int64_t)info->duration_ns).s);
 }
 
 bool gp_moment_find(struct gp_recording *recording, const char *option, const char *text,
@@ -529,15 +528,15 @@ bool gp_span_find(struct gp_recording *recording, const char *from, const char *
 	    (to && !gp_moment_find(recording, "to", to, to_ns)))
 		return false;
 	if (from && to && *from_ns > *to_ns) {
-		gp_complain("'--from' (%s) is after '--to' (%s)", gp_ns_text(*from_ns).s,
-			    gp_ns_text(*to_ns).s);
+		gp_error("'--from' (%s) is after '--to' (%s)", gp_ns_text(*from_ns).s,
+			 gp_ns_text(*to_ns).s);
 		gp_hint("exchange them");
 		return false;
 	}
 	if (from && gp_recording_info(recording, &info) == GP_OK &&
 	    *from_ns > (int64_t)info->duration_ns) {
-		gp_complain("'--from' (%s) is after the end of the recording (%s)",
-			    gp_ns_text(*from_ns).s, gp_ns_text((int64_t)info->duration_ns).s);
+		gp_error("'--from' (%s) is after the end of the recording (%s)",
+			 gp_ns_text(*from_ns).s, gp_ns_text((int64_t)info->duration_ns).s);
 		gp_hint("give an earlier '--from'");
 		return false;
 	}

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "keep.h"
+#include "retention.h"
 
 struct gp_run_names {
 	uint64_t frames, named;	 /* of the recordings that were done with */

@@ -61,8 +61,8 @@ static void block_signals(sigset_t *old)
 
 static int failed(const struct gp_sink *sink, int error)
 {
-	gp_complain("cannot create '%s': %s", sink->path,
-		    error == ENOENT ? "no such directory" : gp_cause(error));
+	gp_error("cannot create '%s': %s", sink->path,
+		 error == ENOENT ? "no such directory" : gp_cause(error));
 	if (error == EEXIST && sink->is_recording)
 		gp_hint("choose another name");
 	else if (error == EEXIST)
@@ -185,13 +185,13 @@ static int open_sink(struct gp_sink *sink, char *const *inputs, int count)
 	struct stat st;
 	const char *path = sink->path;
 	if (!*path || gp_is_stdin(path)) {
-		gp_complain("bad value of '--%s': '%s' is not a name of a file",
-			    sink->is_recording ? "repair" : "output", path);
+		gp_error("bad value of '--%s': '%s' is not a name of a file",
+			 sink->is_recording ? "repair" : "output", path);
 		return GP_EXIT_USAGE;
 	}
 	bool is_there = stat(path, &st) == 0;
 	if (is_there && is_input(&st, inputs, count)) {
-		gp_complain("cannot write '%s': the report is made from it", path);
+		gp_error("cannot write '%s': the report is made from it", path);
 		return GP_EXIT_USAGE;
 	}
 	int fd = open_file(sink, is_there ? &st : NULL);
@@ -272,9 +272,9 @@ static void say_written(const struct gp_sink *sink)
 {
 	size_t bytes = strlen(sink->path);
 	if (bytes > 4 && strcmp(sink->path + bytes - 4, ".svg") == 0)
-		gp_complain("wrote '%s'; open it in a browser", sink->path);
+		gp_error("wrote '%s'; open it in a browser", sink->path);
 	else if (sink->is_text)
-		gp_complain("wrote '%s'", sink->path);
+		gp_error("wrote '%s'", sink->path);
 }
 
 int gp_sink_close(struct gp_sink *sink, int exit_status)
@@ -290,8 +290,8 @@ int gp_sink_close(struct gp_sink *sink, int exit_status)
 	if (!error)
 		return exit_status;
 	if (sink->path)
-		gp_complain("cannot write '%s': %s", sink->path, gp_cause(error));
+		gp_error("cannot write '%s': %s", sink->path, gp_cause(error));
 	else
-		gp_complain("cannot write to stdout: %s", gp_cause(error));
+		gp_error("cannot write to stdout: %s", gp_cause(error));
 	return GP_EXIT_INTERNAL;
 }

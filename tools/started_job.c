@@ -54,9 +54,9 @@ unsigned gp_started_job(unsigned pid)
 	if (s.is_recorded || !s.found)
 		return pid;
 	if (s.count > 1)
-		gp_complain("process '%u' is not recorded; it started %s", pid,
-			    gp_plural(s.count, "recorded job").s);
+		gp_error("process '%u' is not recorded; it started %s", pid,
+			 gp_plural(s.count, "recorded job").s);
 	else
-		gp_complain("this is process '%u', the job that '%u' started", s.found, pid);
+		gp_error("this is process '%u', the job that '%u' started", s.found, pid);
 	return s.count > 1 ? pid : s.found;
 }

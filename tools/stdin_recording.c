@@ -72,7 +72,7 @@ static bool write_all(int fd, const char *bytes, size_t count)
 
 static int unreadable(void)
 {
-	gp_complain("cannot read '-': %s", gp_cause(errno));
+	gp_error("cannot read '-': %s", gp_cause(errno));
 	return GP_EXIT_DAMAGED;
 }
 
@@ -90,7 +90,7 @@ static int copy_stdin(int to, const char *directory)
 			return GP_EXIT_OK;
 		if (write_all(to, bytes, (size_t)n))
 			continue;
-		gp_complain("cannot keep what '-' brings in '%s': %s", directory, gp_cause(errno));
+		gp_error("cannot keep what '-' brings in '%s': %s", directory, gp_cause(errno));
 		gp_hint("TMPDIR names the directory");
 		return GP_EXIT_INTERNAL;
 	}
@@ -101,8 +101,8 @@ static int keep_stdin(void)
 	const char *directory = temporary_directory();
 	int fd = open_nameless(directory);
 	if (fd < 0) {
-		gp_complain("cannot create a file in '%s': %s", directory,
-			    errno == ENOENT ? "no such directory" : gp_cause(errno));
+		gp_error("cannot create a file in '%s': %s", directory,
+			 errno == ENOENT ? "no such directory" : gp_cause(errno));
 		return GP_EXIT_INTERNAL;
 	}
 	int exit_status = copy_stdin(fd, directory);
@@ -118,12 +118,12 @@ bool gp_stdin_take(int *exit_status)
 	struct stat st;
 	*exit_status = GP_EXIT_OK;
 	if (readable[0]) {
-		gp_complain("'-' stands for one recording, and is given twice");
+		gp_error("'-' stands for one recording, and is given twice");
 		*exit_status = GP_EXIT_USAGE;
 	} else if (fstat(STDIN_FILENO, &st) != 0) {
 		*exit_status = unreadable();
 	} else if (isatty(STDIN_FILENO)) {
-		gp_complain("cannot read '-': it is a terminal");
+		gp_error("cannot read '-': it is a terminal");
 		gp_hint("gpuprof COMMAND - <FILE, or behind a pipe");
 		*exit_status = GP_EXIT_USAGE;
 	} else if (S_ISREG(st.st_mode) && lseek(STDIN_FILENO, 0, SEEK_CUR) == 0) {

@@ -48,7 +48,8 @@ static size_t folder_common(const char *a, const char *b, size_t length)
 	return common;
 }
 
-void gp_sheet_see(struct gp_sheet *sheet, const char *path, const struct gp_info *info)
+void gp_report_table_see(struct gp_report_table *sheet, const char *path,
+			 const struct gp_info *info)
 {
 	const uint64_t lost = lost_of(info);
 	if (!sheet->recordings++) {
@@ -64,7 +65,7 @@ void gp_sheet_see(struct gp_sheet *sheet, const char *path, const struct gp_info
 		flaw_add(&sheet->flaw[GP_FLAW_LOST], path, lost);
 }
 
-bool gp_sheet_has_flaws(const struct gp_sheet *sheet)
+bool gp_report_table_has_flaws(const struct gp_report_table *sheet)
 {
 	for (size_t k = 0; k < GP_FLAWS; k++)
 		if (sheet->flaw[k].recordings)
@@ -72,7 +73,7 @@ bool gp_sheet_has_flaws(const struct gp_sheet *sheet)
 	return false;
 }
 
-void gp_sheet_name_print(const struct gp_sheet *sheet, const char *path, FILE *out)
+void gp_report_table_name_print(const struct gp_report_table *sheet, const char *path, FILE *out)
 {
 	const char *name = path + sheet->folder_length;
 	const size_t n = strlen(name);
@@ -80,14 +81,14 @@ void gp_sheet_name_print(const struct gp_sheet *sheet, const char *path, FILE *o
 	gp_mask(out, name, n - (has_suffix ? 4 : 0));
 }
 
-void gp_sheet_flaws_print(const struct gp_sheet *sheet, FILE *out)
+void gp_report_table_flaws_print(const struct gp_report_table *sheet, FILE *out)
 {
 	for (size_t k = 0; k < GP_FLAWS; k++) {
 		const struct gp_flaw *flaw = &sheet->flaw[k];
 		if (!flaw->recordings)
 			continue;
 		fprintf(out, "%s%s:%s ", gp_on(GP_ROLE_BAD), flaw_labels[k], gp_off());
-		gp_sheet_name_print(sheet, flaw->path, out);
+		gp_report_table_name_print(sheet, flaw->path, out);
 		if (flaw->recordings > 1)
 			fprintf(out, " and %s",
 				gp_plural(flaw->recordings - 1, "more recording").s);
@@ -99,26 +100,26 @@ void gp_sheet_flaws_print(const struct gp_sheet *sheet, FILE *out)
 
 /* ---- rows ---- */
 
-struct gp_sheet_row *gp_sheet_append(struct gp_sheet *sheet, const char *path)
+struct gp_report_row *gp_report_table_append(struct gp_report_table *sheet, const char *path)
 {
 	if (sheet->rows == sheet->capacity) {
 		size_t capacity = sheet->capacity ? 2 * sheet->capacity : 16;
-		struct gp_sheet_row *row = realloc(sheet->row, capacity * sizeof *row);
+		struct gp_report_row *row = realloc(sheet->row, capacity * sizeof *row);
 		if (!row) {
-			gp_complain("cannot print the table: out of memory");
+			gp_error("cannot print the table: out of memory");
 			return NULL;
 		}
 		sheet->row = row;
 		sheet->capacity = capacity;
 	}
-	struct gp_sheet_row *row = &sheet->row[sheet->rows++];
-	*row = (struct gp_sheet_row){ .path = path };
+	struct gp_report_row *row = &sheet->row[sheet->rows++];
+	*row = (struct gp_report_row){ .path = path };
 	for (size_t c = 0; c < GP_TABLE_COLUMNS; c++)
 		gp_cell_put(&row->cell[c], NAN, "-");
 	return row;
 }
 
-struct gp_text gp_sheet_state_of(const struct gp_info *info)
+struct gp_text gp_report_table_state_of(const struct gp_info *info)
 {
 	struct gp_text state = { "" };
 	if (info->is_damaged)
@@ -132,22 +133,23 @@ struct gp_text gp_sheet_state_of(const struct gp_info *info)
 	return state;
 }
 
-bool gp_sheet_begin(struct gp_sheet *sheet, const char *path, const struct gp_info *info)
+bool gp_report_table_begin(struct gp_report_table *sheet, const char *path,
+			   const struct gp_info *info)
 {
-	gp_sheet_see(sheet, path, info);
-	struct gp_sheet_row *row = gp_sheet_append(sheet, path);
+	gp_report_table_see(sheet, path, info);
+	struct gp_report_row *row = gp_report_table_append(sheet, path);
 	if (!row)
 		return false;
-	row->state = gp_sheet_state_of(info);
+	row->state = gp_report_table_state_of(info);
 	sheet->is_begun = true;
 	return true;
 }
 
-struct gp_sheet_row *gp_sheet_add(struct gp_sheet *sheet, const char *part)
+struct gp_report_row *gp_report_table_add(struct gp_report_table *sheet, const char *part)
 {
-	struct gp_sheet_row *row = &sheet->row[sheet->rows - 1];
+	struct gp_report_row *row = &sheet->row[sheet->rows - 1];
 	if (!sheet->is_begun) {
-		row = gp_sheet_append(sheet, row->path);
+		row = gp_report_table_append(sheet, row->path);
 		if (!row)
 			return NULL;
 		row->state = row[-1].state;
@@ -157,11 +159,11 @@ struct gp_sheet_row *gp_sheet_add(struct gp_sheet *sheet, const char *part)
 	return row;
 }
 
-bool gp_sheet_note(struct gp_sheet_row *row, const char *note)
+bool gp_report_table_note(struct gp_report_row *row, const char *note)
 {
 	char *copy = strdup(note);
 	if (!copy) {
-		gp_complain("cannot print the table: out of memory");
+		gp_error("cannot print the table: out of memory");
 		return false;
 	}
 	free(row->note);
@@ -169,12 +171,12 @@ bool gp_sheet_note(struct gp_sheet_row *row, const char *note)
 	return true;
 }
 
-void gp_sheet_release(struct gp_sheet *sheet)
+void gp_report_table_release(struct gp_report_table *sheet)
 {
 	for (size_t r = 0; r < sheet->rows; r++)
 		free(sheet->row[r].note);
 	free(sheet->row);
-	*sheet = (struct gp_sheet){ 0 };
+	*sheet = (struct gp_report_table){ 0 };
 }
 
 /* ---- cells ---- */

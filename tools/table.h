@@ -38,15 +38,15 @@ struct gp_flaw {
 	uint64_t most;	  /* in that one */
 };
 
-struct gp_sheet_row {
+struct gp_report_row {
 	const char *path;     /* the caller's */
 	char part[24];	      /* behind the name: "GPU 0" */
 	char *note;	      /* at the end, and may be cut; NULL: none */
-	struct gp_text state; /* behind the part: gp_sheet_state_of */
+	struct gp_text state; /* behind the part: gp_report_table_state_of */
 	struct gp_cell cell[GP_TABLE_COLUMNS];
 };
 
-struct gp_sheet {
+struct gp_report_table {
 	size_t columns, rows, capacity;
 	/* the most important first */
 	const char *title[GP_TABLE_COLUMNS];
@@ -55,7 +55,7 @@ struct gp_sheet {
 	const char *next; /* the command to look closer with */
 	/* and at what, if nothing is wrong; NULL: an outlier, or what is highest in a column */
 	const char *next_path;
-	struct gp_sheet_row *row;
+	struct gp_report_row *row;
 	bool is_begun; /* the last row is of a recording that has no figures yet */
 	size_t recordings;
 	const char *first;    /* path */
@@ -64,20 +64,22 @@ struct gp_sheet {
 };
 
 /* Counts a recording with what is wrong with it. Its path stays the caller's. */
-void gp_sheet_see(struct gp_sheet *sheet, const char *path, const struct gp_info *info);
+void gp_report_table_see(struct gp_report_table *sheet, const char *path,
+			 const struct gp_info *info);
 /* The same, with a row that is empty if none is added. False: out of memory, said. */
-bool gp_sheet_begin(struct gp_sheet *sheet, const char *path, const struct gp_info *info);
+bool gp_report_table_begin(struct gp_report_table *sheet, const char *path,
+			   const struct gp_info *info);
 /*
  * The next row of the recording that was begun, all "-", to be filled in; `part` is cut to its
  * room. NULL: out of memory, said.
  */
-struct gp_sheet_row *gp_sheet_add(struct gp_sheet *sheet, const char *part);
+struct gp_report_row *gp_report_table_add(struct gp_report_table *sheet, const char *part);
 /* A row of any recording, all "-", without a state. NULL: out of memory, said. */
-struct gp_sheet_row *gp_sheet_append(struct gp_sheet *sheet, const char *path);
+struct gp_report_row *gp_report_table_append(struct gp_report_table *sheet, const char *path);
 /* "damaged", "3 lost", "not complete", "running"; empty: nothing is wrong. */
-struct gp_text gp_sheet_state_of(const struct gp_info *info);
+struct gp_text gp_report_table_state_of(const struct gp_info *info);
 /* What the row is called by, copied. False: out of memory, said. */
-bool gp_sheet_note(struct gp_sheet_row *row, const char *note);
+bool gp_report_table_note(struct gp_report_row *row, const char *note);
 
 void gp_cell_put(struct gp_cell *cell, double number, const char *text);
 void gp_cell_put_bytes(struct gp_cell *cell, uint64_t bytes);
@@ -89,24 +91,24 @@ void gp_cell_put_ooms(struct gp_cell *cell, const struct gp_info *info, uint64_t
 void gp_cell_put_step(struct gp_cell *cell, const struct gp_steps *steps);
 
 /* A recording in a report on several: without the directory that all have in common and `.gpr`. */
-void gp_sheet_name_print(const struct gp_sheet *sheet, const char *path, FILE *out);
+void gp_report_table_name_print(const struct gp_report_table *sheet, const char *path, FILE *out);
 /* A line for each kind of flaw that a recording has: "lost: rank-20, 384 events". */
-void gp_sheet_flaws_print(const struct gp_sheet *sheet, FILE *out);
-bool gp_sheet_has_flaws(const struct gp_sheet *sheet);
+void gp_report_table_flaws_print(const struct gp_report_table *sheet, FILE *out);
+bool gp_report_table_has_flaws(const struct gp_report_table *sheet);
 /*
  * In the place of a table without rows: "no phases in 64 recordings", `what` before "in". True: it
  * ends with `next:`, for a recording is damaged.
  */
-bool gp_sheet_none_print(const struct gp_sheet *sheet, const char *what, const char *tail,
-			 FILE *out);
+bool gp_report_table_none_print(const struct gp_report_table *sheet, const char *what,
+				const char *tail, FILE *out);
 /* The rows alone. */
-void gp_sheet_rows_print(const struct gp_sheet *sheet, FILE *out);
+void gp_report_table_rows_print(const struct gp_report_table *sheet, FILE *out);
 /*
  * All of it. Ends with the command that looks closer: at what is damaged, at a fault, at the
  * highest outlier, at the highest number of the first column; where none stands out, with no such
  * line.
  */
-void gp_sheet_print(const struct gp_sheet *sheet, FILE *out);
-void gp_sheet_release(struct gp_sheet *sheet);
+void gp_report_table_print(const struct gp_report_table *sheet, FILE *out);
+void gp_report_table_release(struct gp_report_table *sheet);
 
 #endif

@@ -41,7 +41,7 @@ static double median(double *values, size_t n)
 }
 
 /* The row farthest from the median, if the rule above holds. */
-static void find_outlier(const struct gp_sheet *sheet, size_t column, struct found *out)
+static void find_outlier(const struct gp_report_table *sheet, size_t column, struct found *out)
 {
 	size_t n = 0;
 	double *values = malloc((sheet->rows + 1) * sizeof *values);
@@ -71,12 +71,12 @@ static void find_outlier(const struct gp_sheet *sheet, size_t column, struct fou
 	free(values);
 }
 
-static bool is_fault(const struct gp_sheet *sheet, size_t column, size_t row)
+static bool is_fault(const struct gp_report_table *sheet, size_t column, size_t row)
 {
 	return sheet->fault[column].label && sheet->row[row].cell[column].number > 0;
 }
 
-static void find_faults(const struct gp_sheet *sheet, size_t column, struct found *out)
+static void find_faults(const struct gp_report_table *sheet, size_t column, struct found *out)
 {
 	for (size_t r = 0; r < sheet->rows; r++) {
 		if (!is_fault(sheet, column, r))
@@ -89,7 +89,7 @@ static void find_faults(const struct gp_sheet *sheet, size_t column, struct foun
 	}
 }
 
-static void find_all(const struct gp_sheet *sheet, struct found found[GP_TABLE_COLUMNS])
+static void find_all(const struct gp_report_table *sheet, struct found found[GP_TABLE_COLUMNS])
 {
 	for (size_t c = 0; c < sheet->columns; c++) {
 		found[c] = (struct found){ .far = SIZE_MAX, .usual = SIZE_MAX };
@@ -101,7 +101,7 @@ static void find_all(const struct gp_sheet *sheet, struct found found[GP_TABLE_C
 }
 
 /* The row with the highest number above 0 in a column. *is_one: no other row has it. */
-static size_t find_highest_of(const struct gp_sheet *sheet, size_t column, bool *is_one)
+static size_t find_highest_of(const struct gp_report_table *sheet, size_t column, bool *is_one)
 {
 	size_t highest = SIZE_MAX;
 	double most = 0;
@@ -117,7 +117,7 @@ static size_t find_highest_of(const struct gp_sheet *sheet, size_t column, bool 
 }
 
 /* Of the first column that has such a number; SIZE_MAX: none, or several rows have it. */
-static size_t find_highest(const struct gp_sheet *sheet)
+static size_t find_highest(const struct gp_report_table *sheet)
 {
 	for (size_t c = 0; c < sheet->columns; c++) {
 		bool is_one = false;
@@ -131,15 +131,15 @@ static size_t find_highest(const struct gp_sheet *sheet)
 /* ---- lines ---- */
 
 /* The device, too, where a recording has several rows. */
-static void print_row_name(const struct gp_sheet *sheet, size_t r, FILE *out)
+static void print_row_name(const struct gp_report_table *sheet, size_t r, FILE *out)
 {
-	gp_sheet_name_print(sheet, sheet->row[r].path, out);
+	gp_report_table_name_print(sheet, sheet->row[r].path, out);
 	if (sheet->rows > sheet->recordings && sheet->row[r].part[0])
 		fprintf(out, " %s", sheet->row[r].part);
 }
 
 /* "leak: rank-23, 128 KiB a step", "first OOM: rank-41; 1 more recording" */
-static void print_fault(const struct gp_sheet *sheet, size_t c, const struct found *found,
+static void print_fault(const struct gp_report_table *sheet, size_t c, const struct found *found,
 			FILE *out)
 {
 	const struct gp_fault *fault = &sheet->fault[c];
@@ -152,7 +152,7 @@ static void print_fault(const struct gp_sheet *sheet, size_t c, const struct fou
 	fputc('\n', out);
 }
 
-static void print_outlier(const struct gp_sheet *sheet, size_t c, const struct found *found,
+static void print_outlier(const struct gp_report_table *sheet, size_t c, const struct found *found,
 			  FILE *out)
 {
 	fprintf(out, "%soutlier:%s ", gp_on(GP_ROLE_MARK), gp_off());
@@ -162,9 +162,10 @@ static void print_outlier(const struct gp_sheet *sheet, size_t c, const struct f
 }
 
 /* Before the table: of many rows a reader wants those that differ. */
-static void print_findings(const struct gp_sheet *sheet, const struct found *found, FILE *out)
+static void print_findings(const struct gp_report_table *sheet, const struct found *found,
+			   FILE *out)
 {
-	gp_sheet_flaws_print(sheet, out);
+	gp_report_table_flaws_print(sheet, out);
 	for (size_t c = 0; c < sheet->columns; c++)
 		if (sheet->fault[c].label && found[c].far != SIZE_MAX)
 			print_fault(sheet, c, &found[c], out);
@@ -173,7 +174,7 @@ static void print_findings(const struct gp_sheet *sheet, const struct found *fou
 			print_outlier(sheet, c, &found[c], out);
 }
 
-static bool print_damaged_next(const struct gp_sheet *sheet, FILE *out)
+static bool print_damaged_next(const struct gp_report_table *sheet, FILE *out)
 {
 	const struct gp_flaw *damaged = &sheet->flaw[GP_FLAW_DAMAGED];
 	if (damaged->recordings)
@@ -181,15 +182,15 @@ static bool print_damaged_next(const struct gp_sheet *sheet, FILE *out)
 	return damaged->recordings > 0;
 }
 
-bool gp_sheet_none_print(const struct gp_sheet *sheet, const char *what, const char *tail,
-			 FILE *out)
+bool gp_report_table_none_print(const struct gp_report_table *sheet, const char *what,
+				const char *tail, FILE *out)
 {
-	gp_sheet_flaws_print(sheet, out);
+	gp_report_table_flaws_print(sheet, out);
 	fprintf(out, "%s in %zu recordings%s\n", what, sheet->recordings, tail);
 	return print_damaged_next(sheet, out);
 }
 
-static void print_next(const struct gp_sheet *sheet, const struct found *found, FILE *out)
+static void print_next(const struct gp_report_table *sheet, const struct found *found, FILE *out)
 {
 	const size_t highest = find_highest(sheet);
 	size_t row = SIZE_MAX;
@@ -230,13 +231,13 @@ static size_t display_width(const char *text)
 }
 
 /* Of what stands behind the columns; a note may be cut. */
-static size_t row_end_width(const struct gp_sheet *sheet, const struct gp_sheet_row *row)
+static size_t row_end_width(const struct gp_report_table *sheet, const struct gp_report_row *row)
 {
 	char *text = NULL;
 	size_t bytes = 0, width = strlen(row->path);
 	FILE *name = open_memstream(&text, &bytes);
 	if (name) {
-		gp_sheet_name_print(sheet, row->path, name);
+		gp_report_table_name_print(sheet, row->path, name);
 		if (fclose(name) == 0)
 			width = gp_display_width(text, bytes);
 		free(text);
@@ -248,7 +249,7 @@ static size_t row_end_width(const struct gp_sheet *sheet, const struct gp_sheet_
 	return width;
 }
 
-static size_t column_width(const struct gp_sheet *sheet, size_t column, bool *is_known)
+static size_t column_width(const struct gp_report_table *sheet, size_t column, bool *is_known)
 {
 	size_t width = strlen(sheet->title[column]);
 	*is_known = false;
@@ -262,7 +263,7 @@ static size_t column_width(const struct gp_sheet *sheet, size_t column, bool *is
 }
 
 /* Of the columns in their order those that fit; last those without a figure. */
-static void layout_find(const struct gp_sheet *sheet, struct layout *out)
+static void layout_find(const struct gp_report_table *sheet, struct layout *out)
 {
 	const size_t limit = gp_screen_columns();
 	bool is_known[GP_TABLE_COLUMNS];
@@ -291,10 +292,10 @@ static void print_padded(FILE *out, const char *text, size_t width, bool is_left
 	fprintf(out, "%*s%s%*s", is_left ? 0 : room, "", text, is_left ? room : 0, "");
 }
 
-static void print_row(const struct gp_sheet *sheet, size_t r, const struct layout *layout,
+static void print_row(const struct gp_report_table *sheet, size_t r, const struct layout *layout,
 		      const struct found *found, FILE *out)
 {
-	const struct gp_sheet_row *row = &sheet->row[r];
+	const struct gp_report_row *row = &sheet->row[r];
 	for (size_t c = 0; c < sheet->columns; c++) {
 		const bool is_bad = is_fault(sheet, c, r);
 		const bool is_far = !sheet->fault[c].label && found[c].far == r;
@@ -304,7 +305,7 @@ static void print_row(const struct gp_sheet *sheet, size_t r, const struct layou
 		print_padded(out, row->cell[c].text, layout->width[c], sheet->is_text[c]);
 		fprintf(out, "%s%s ", is_far ? "*" : " ", is_bad || is_far ? gp_off() : "");
 	}
-	gp_sheet_name_print(sheet, row->path, out);
+	gp_report_table_name_print(sheet, row->path, out);
 	if (row->part[0])
 		fprintf(out, "  %s", row->part);
 	if (row->state.s[0])
@@ -316,7 +317,8 @@ static void print_row(const struct gp_sheet *sheet, size_t r, const struct layou
 	fputc('\n', out);
 }
 
-static void print_left_out(const struct gp_sheet *sheet, const struct layout *layout, FILE *out)
+static void print_left_out(const struct gp_report_table *sheet, const struct layout *layout,
+			   FILE *out)
 {
 	const char *before = "--wide adds ";
 	for (size_t c = 0; c < sheet->columns; c++) {
@@ -328,7 +330,7 @@ static void print_left_out(const struct gp_sheet *sheet, const struct layout *la
 	fputc('\n', out);
 }
 
-static void print_rows(const struct gp_sheet *sheet, const struct found *found, FILE *out)
+static void print_rows(const struct gp_report_table *sheet, const struct found *found, FILE *out)
 {
 	struct layout layout;
 	bool has_outlier = false;
@@ -349,14 +351,14 @@ static void print_rows(const struct gp_sheet *sheet, const struct found *found, 
 		print_left_out(sheet, &layout, out);
 }
 
-void gp_sheet_rows_print(const struct gp_sheet *sheet, FILE *out)
+void gp_report_table_rows_print(const struct gp_report_table *sheet, FILE *out)
 {
 	struct found found[GP_TABLE_COLUMNS];
 	find_all(sheet, found);
 	print_rows(sheet, found, out);
 }
 
-void gp_sheet_print(const struct gp_sheet *sheet, FILE *out)
+void gp_report_table_print(const struct gp_report_table *sheet, FILE *out)
 {
 	struct found found[GP_TABLE_COLUMNS];
 	find_all(sheet, found);

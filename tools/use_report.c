@@ -111,13 +111,13 @@ static bool judge(const struct gp_use_report *r)
 		snprintf(others, sizeof others, " and %.48s",
 			 gp_plural(r->lackings - 1, "other").s);
 	if (r->lacks_match && s->range)
-		gp_complain("no %smemory of range '%s' in '%s'%s",
-			    s->library || s->of_text || s->device >= 0 ? "such " : "", s->range,
-			    r->lacking, others);
+		gp_error("no %smemory of range '%s' in '%s'%s",
+			 s->library || s->of_text || s->device >= 0 ? "such " : "", s->range,
+			 r->lacking, others);
 	else if (r->lacks_match)
-		gp_complain("no %smemory of library '%s' in '%s'%s",
-			    s->of_text || s->device >= 0 ? "such " : "", s->library, r->lacking,
-			    others);
+		gp_error("no %smemory of library '%s' in '%s'%s",
+			 s->of_text || s->device >= 0 ? "such " : "", s->library, r->lacking,
+			 others);
 	else
 		gp_report_no_device_in(r->lacking, others, s->device, r->devices);
 	if (is_in_none && r->lacks_match && s->range)
@@ -212,8 +212,8 @@ static int report_each(struct gp_use_report *r, int words, char **paths)
 	if (r->is_many && r->style.is_json)
 		gp_json_end(&r->json);
 	if (r->sheet.rows)
-		gp_sheet_print(&r->sheet, r->out);
-	gp_sheet_release(&r->sheet);
+		gp_report_table_print(&r->sheet, r->out);
+	gp_report_table_release(&r->sheet);
 	return worst;
 }
 
@@ -225,14 +225,14 @@ static int report_all(struct gp_use_report *r, int words, char **paths)
 	bool is_filtered = r->style.library || r->style.range || r->style.device >= 0;
 	r->out = is_filtered ? open_memstream(&text, &bytes) : r->sink.out;
 	if (!r->out) {
-		gp_complain("cannot report: %s", gp_status_text(GP_E_MEMORY));
+		gp_error("cannot report: %s", gp_status_text(GP_E_MEMORY));
 		return GP_EXIT_INTERNAL;
 	}
 	int worst = report_each(r, words, paths);
 	if (!is_filtered)
 		return worst;
 	if (fclose(r->out) != 0) {
-		gp_complain("cannot report: %s", gp_status_text(GP_E_MEMORY));
+		gp_error("cannot report: %s", gp_status_text(GP_E_MEMORY));
 		worst = GP_EXIT_INTERNAL;
 	} else if (judge(r)) {
 		fwrite(text, 1, bytes, r->sink.out);

@@ -26,7 +26,7 @@ struct gp_use_command {
 /* The first member of a command's own struct, which casts it back. */
 struct gp_use_report {
 	const struct gp_use_command *command;
-	struct gp_sheet sheet; /* of many recordings; the command names its columns */
+	struct gp_report_table sheet; /* of many recordings; the command names its columns */
 	/* set for the callbacks */
 	struct gp_use_style style;
 	const char *path, *file; /* of the output; of the recording */

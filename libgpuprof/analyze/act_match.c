@@ -6,24 +6,24 @@
 #include <stdlib.h>
 
 #include "../read/array.h"
-#include "act_teller.h"
+#include "trace_builder.h"
 
 #define WALK_SLICE 65536u
 #define LOOKS_AN_ENTRY 16u /* listed, sorted and compared */
 
 /* What must be there: segments by address, and the physical memory that they are mapped to. */
 struct wanted {
-	struct gp_teller *teller;
-	struct gp_told_segment *segment;
+	struct gp_trace_builder *teller;
+	struct gp_known_segment *segment;
 	size_t segments;
 	uint64_t *physical; /* orders, rising */
 	size_t physicals;
 };
 
-static void want_segment(struct wanted *w, const struct gp_told_segment *segment)
+static void want_segment(struct wanted *w, const struct gp_known_segment *segment)
 {
-	struct gp_told_segment *wanted = NULL;
-	if (!gp_told_is_range(segment))
+	struct gp_known_segment *wanted = NULL;
+	if (!gp_known_is_range(segment))
 		return;
 	wanted = gp_array_append(&w->segment, &w->segments, sizeof *wanted);
 	w->teller->is_out_of_memory |= wanted == NULL;
@@ -33,7 +33,7 @@ static void want_segment(struct wanted *w, const struct gp_told_segment *segment
 
 static int by_address(const void *left, const void *right)
 {
-	const struct gp_told_segment *a = left, *b = right;
+	const struct gp_known_segment *a = left, *b = right;
 	return (a->address > b->address) - (a->address < b->address);
 }
 
@@ -50,7 +50,7 @@ static void settle_segments(struct wanted *w)
 	if (w->segments > 1)
 		qsort(w->segment, w->segments, sizeof *w->segment, by_address);
 	for (size_t k = 0; k < w->segments; k++) {
-		const struct gp_told_segment *last = kept ? &w->segment[kept - 1] : NULL;
+		const struct gp_known_segment *last = kept ? &w->segment[kept - 1] : NULL;
 		if (last == NULL || w->segment[k].address - last->address >= last->bytes)
 			w->segment[kept++] = w->segment[k];
 	}
@@ -60,7 +60,8 @@ static void settle_segments(struct wanted *w)
 /* ---- segments ---- */
 
 /* The wanted one that reaches into [from, to) first; NULL. */
-static const struct gp_told_segment *find_wanted(const struct wanted *w, uint64_t from, uint64_t to)
+static const struct gp_known_segment *find_wanted(const struct wanted *w, uint64_t from,
+						  uint64_t to)
 {
 	size_t low = 0, high = w->segments;
 	while (low < high) {
@@ -73,23 +74,23 @@ static const struct gp_told_segment *find_wanted(const struct wanted *w, uint64_
 	return low < w->segments && w->segment[low].address < to ? &w->segment[low] : NULL;
 }
 
-static bool is_same(const struct gp_told_segment *a, const struct gp_told_segment *b)
+static bool is_same(const struct gp_known_segment *a, const struct gp_known_segment *b)
 {
 	return a->address == b->address && a->bytes == b->bytes && a->device == b->device &&
 	       !a->is_mapped && !b->is_mapped;
 }
 
-static bool is_range_of(const struct gp_told_segment *a, const struct gp_told_segment *b)
+static bool is_range_of(const struct gp_known_segment *a, const struct gp_known_segment *b)
 {
 	return a->is_mapped && b->is_mapped && a->device == b->device;
 }
 
 /* Ends what of a told segment is not wanted. */
-static void end_unwanted(struct wanted *w, const struct gp_told_segment *told)
+static void end_unwanted(struct wanted *w, const struct gp_known_segment *told)
 {
 	uint64_t at = told->address, end = told->address + told->bytes;
 	while (at < end) {
-		const struct gp_told_segment *want = find_wanted(w, at, end);
+		const struct gp_known_segment *want = find_wanted(w, at, end);
 		uint64_t next = end;
 		if (want != NULL && is_same(told, want))
 			return;
@@ -106,14 +107,14 @@ static void end_unwanted(struct wanted *w, const struct gp_told_segment *told)
 }
 
 /* Tells what of a wanted segment is missing. */
-static void tell_missing(struct wanted *w, const struct gp_told_segment *want)
+static void tell_missing(struct wanted *w, const struct gp_known_segment *want)
 {
-	struct gp_teller *t = w->teller;
+	struct gp_trace_builder *t = w->teller;
 	uint64_t at = want->address, end = want->address + want->bytes;
 	while (at < end) {
-		struct gp_told_segment *told = gp_told_segment_in(&t->segments, at, end);
+		struct gp_known_segment *told = gp_known_segment_in(&t->segments, at, end);
 		uint64_t begin = told != NULL ? told->address : end;
-		struct gp_told_segment part = *want;
+		struct gp_known_segment part = *want;
 		part.address = at;
 		part.bytes = begin - at;
 		if (told != NULL) {
@@ -131,9 +132,9 @@ static void tell_missing(struct wanted *w, const struct gp_told_segment *want)
 
 static void end_unwanted_segments(struct wanted *w)
 {
-	struct gp_told_segments *s = &w->teller->segments;
+	struct gp_known_segments *s = &w->teller->segments;
 	for (size_t k = 0; k < s->count;) {
-		const struct gp_told_segment told = s->segment[k];
+		const struct gp_known_segment told = s->segment[k];
 		end_unwanted(w, &told);
 		/* it may be gone, or in parts */
 		while (k < s->count && s->segment[k].address < told.address + told.bytes)
@@ -150,11 +151,11 @@ static void tell_missing_segments(struct wanted *w)
 /* ---- blocks and the rest ---- */
 
 /* By key: each that ends moves another one in the table. */
-static void end_unmet(struct gp_teller *t, const struct gp_row_table *table,
-		      void (*end)(struct gp_teller *, struct gp_told *))
+static void end_unmet(struct gp_trace_builder *t, const struct gp_row_table *table,
+		      void (*end)(struct gp_trace_builder *, struct gp_known_block *))
 {
 	size_t keys = 0;
-	const struct gp_told *told = table->row;
+	const struct gp_known_block *told = table->row;
 	uint64_t *key = malloc((table->rows + 1) * sizeof *key);
 	t->is_out_of_memory |= key == NULL;
 	for (size_t k = 0; key != NULL && k < table->rows; k++)
@@ -163,42 +164,43 @@ static void end_unmet(struct gp_teller *t, const struct gp_row_table *table,
 	if (keys > 1)
 		qsort(key, keys, sizeof *key, by_number);
 	for (size_t k = 0; k < keys; k++)
-		end(t, gp_told_find(table, key[k]));
+		end(t, gp_known_find(table, key[k]));
 	free(key);
 }
 
 static void forget_met(const struct gp_row_table *table)
 {
-	struct gp_told *told = table->row;
+	struct gp_known_block *told = table->row;
 	for (size_t k = 0; k < table->rows; k++)
 		told[k].is_met = false;
 }
 
-static void meet_block(struct gp_teller *t, const struct gp_told *want)
+static void meet_block(struct gp_trace_builder *t, const struct gp_known_block *want)
 {
-	struct gp_told *told = gp_told_find(&t->block, want->key);
+	struct gp_known_block *told = gp_known_find(&t->block, want->key);
 	if (told == NULL || told->bytes != want->bytes || told->device != want->device ||
 	    (told->is_pending && !want->is_pending))
 		return;
 	told->is_met = true;
 }
 
-static void add_block(struct gp_teller *t, const struct gp_told *want)
+static void add_block(struct gp_trace_builder *t, const struct gp_known_block *want)
 {
-	struct gp_told *told = gp_told_find(&t->block, want->key);
+	struct gp_known_block *told = gp_known_find(&t->block, want->key);
 	if (told != NULL && want->is_pending)
 		gp_tell_block_pending(t, told);
 	else if (told == NULL && !gp_tell_block(t, want) && t->is_quiet)
-		t->history->homeless++;
+		t->history->orphaned++;
 }
 
 /* ---- what is live ---- */
 
-static struct gp_told told_of(const struct gp_teller *t, const struct gp_live_entry *e)
+static struct gp_known_block told_of(const struct gp_trace_builder *t,
+				     const struct gp_live_entry *e)
 {
 	bool is_block = e->space == GP_SPACE_BLOCK;
 	uint64_t spare = is_block ? e->owner : 0;
-	return (struct gp_told){
+	return (struct gp_known_block){
 		.key = is_block ? e->address : e->order,
 		.address = e->address,
 		.bytes = e->bytes,
@@ -231,7 +233,7 @@ static bool is_told(const struct gp_live *live, const struct gp_live_entry *e)
 static void want_entry(void *context, const struct gp_live_entry *e)
 {
 	struct wanted *w = context;
-	struct gp_teller *t = w->teller;
+	struct gp_trace_builder *t = w->teller;
 	const struct gp_live_entry *in = NULL;
 	if (e->space == GP_SPACE_MAPPED)
 		in = reservation_of(w, e->address);
@@ -250,7 +252,7 @@ static void want_entry(void *context, const struct gp_live_entry *e)
 	bool is_range = in != NULL && (in->flags & GP_LIVE_TOLD) == 0;
 	if (!is_own && !is_whole && !is_range)
 		return;
-	const struct gp_told_segment segment = {
+	const struct gp_known_segment segment = {
 		.address = e->address,
 		.bytes = e->bytes,
 		.order = e->order,
@@ -275,20 +277,20 @@ static bool is_outside(const struct wanted *w, const struct gp_live_entry *e)
 static void meet_entry(void *context, const struct gp_live_entry *e)
 {
 	struct wanted *w = context;
-	struct gp_told want = told_of(w->teller, e), *told;
+	struct gp_known_block want = told_of(w->teller, e), *told;
 	if (e->space == GP_SPACE_BLOCK)
 		meet_block(w->teller, &want);
-	else if (is_outside(w, e) && (told = gp_told_find(&w->teller->outside, want.key)) != NULL)
+	else if (is_outside(w, e) && (told = gp_known_find(&w->teller->outside, want.key)) != NULL)
 		told->is_met = true;
 }
 
 static void add_entry(void *context, const struct gp_live_entry *e)
 {
 	struct wanted *w = context;
-	struct gp_told want = told_of(w->teller, e);
+	struct gp_known_block want = told_of(w->teller, e);
 	if (e->space == GP_SPACE_BLOCK)
 		add_block(w->teller, &want);
-	else if (is_outside(w, e) && gp_told_find(&w->teller->outside, want.key) == NULL)
+	else if (is_outside(w, e) && gp_known_find(&w->teller->outside, want.key) == NULL)
 		gp_tell_outside(w->teller, &want);
 }
 
@@ -305,7 +307,7 @@ static void release(struct wanted *w)
 	free(w->physical);
 }
 
-void gp_act_match_live(struct gp_teller *t)
+void gp_act_match_live(struct gp_trace_builder *t)
 {
 	struct wanted w = { .teller = t };
 	t->helds = 0;
@@ -328,7 +330,7 @@ void gp_act_match_live(struct gp_teller *t)
 	release(&w);
 }
 
-void gp_act_match_soon(struct gp_teller *t)
+void gp_act_match_soon(struct gp_trace_builder *t)
 {
 	uint64_t entries = gp_live_entries(t->recording->live) + t->block.rows + t->outside.rows +
 			   t->segments.count;
@@ -337,7 +339,8 @@ void gp_act_match_soon(struct gp_teller *t)
 		gp_act_match_live(t);
 }
 
-bool gp_act_is_framework(const struct gp_live *live, const struct gp_told *told, uint64_t mapped_at)
+bool gp_act_is_framework(const struct gp_live *live, const struct gp_known_block *told,
+			 uint64_t mapped_at)
 {
 	const struct gp_live_entry *e;
 	if (told->space == GP_SPACE_PHYSICAL) {
@@ -357,40 +360,41 @@ bool gp_act_is_framework(const struct gp_live *live, const struct gp_told *told,
 
 /* ---- what a state says ---- */
 
-static void visit_blocks(struct gp_teller *t, const struct gp_memory *m,
-			 void (*visit)(struct gp_teller *, const struct gp_told *))
+static void visit_blocks(struct gp_trace_builder *t, const struct gp_memory *m,
+			 void (*visit)(struct gp_trace_builder *, const struct gp_known_block *))
 {
 	for (size_t k = 0; k < m->segments; k++) {
 		const struct gp_memory_segment *s = &m->segment[k];
 		for (size_t i = s->first; i < s->first + s->blocks; i++) {
 			const struct gp_memory_block *b = &m->block[i];
-			const struct gp_told told = { .key = b->address,
-						      .address = b->address,
-						      .bytes = b->bytes,
-						      .requested_bytes = b->requested_bytes,
-						      .at_ns = b->at_ns,
-						      .stack = b->stack,
-						      .device = (uint8_t)s->device,
-						      .is_pending = b->state == GP_STATE_PENDING };
+			const struct gp_known_block told = { .key = b->address,
+							     .address = b->address,
+							     .bytes = b->bytes,
+							     .requested_bytes = b->requested_bytes,
+							     .at_ns = b->at_ns,
+							     .stack = b->stack,
+							     .device = (uint8_t)s->device,
+							     .is_pending =
+								     b->state == GP_STATE_PENDING };
 			if (b->state != GP_STATE_FREE)
 				visit(t, &told);
 		}
 	}
 }
 
-void gp_act_match_memory(struct gp_teller *t, const struct gp_memory *m)
+void gp_act_match_memory(struct gp_trace_builder *t, const struct gp_memory *m)
 {
 	struct wanted w = { .teller = t };
 	t->is_told = false;
 	forget_met(&t->block);
 	for (size_t k = 0; k < m->segments; k++) {
 		const struct gp_memory_segment *s = &m->segment[k];
-		const struct gp_told_segment segment = { .address = s->address,
-							 .bytes = s->bytes,
-							 .at_ns = s->at_ns,
-							 .stack = s->stack,
-							 .device = (uint8_t)s->device,
-							 .is_mapped = s->is_expandable };
+		const struct gp_known_segment segment = { .address = s->address,
+							  .bytes = s->bytes,
+							  .at_ns = s->at_ns,
+							  .stack = s->stack,
+							  .device = (uint8_t)s->device,
+							  .is_mapped = s->is_expandable };
 		want_segment(&w, &segment);
 	}
 	settle_segments(&w);

@@ -8,17 +8,17 @@
 #include "../read/row_rank.h"
 
 /* How many begin at or before `address`. */
-static size_t rank(const struct gp_told_segments *s, uint64_t address)
+static size_t rank(const struct gp_known_segments *s, uint64_t address)
 {
 	return gp_row_rank(s->segment, s->count, sizeof *s->segment, address);
 }
 
-static bool holds(const struct gp_told_segment *segment, uint64_t address)
+static bool holds(const struct gp_known_segment *segment, uint64_t address)
 {
 	return address - segment->address < segment->bytes;
 }
 
-struct gp_told_segment *gp_told_segment_at(struct gp_told_segments *s, uint64_t address)
+struct gp_known_segment *gp_known_segment_at(struct gp_known_segments *s, uint64_t address)
 {
 	if (s->last < s->count && holds(&s->segment[s->last], address))
 		return &s->segment[s->last];
@@ -29,7 +29,8 @@ struct gp_told_segment *gp_told_segment_at(struct gp_told_segments *s, uint64_t 
 	return &s->segment[behind - 1];
 }
 
-struct gp_told_segment *gp_told_segment_in(struct gp_told_segments *s, uint64_t from, uint64_t to)
+struct gp_known_segment *gp_known_segment_in(struct gp_known_segments *s, uint64_t from,
+					     uint64_t to)
 {
 	size_t behind = rank(s, from);
 	if (behind > 0 && holds(&s->segment[behind - 1], from))
@@ -37,12 +38,12 @@ struct gp_told_segment *gp_told_segment_in(struct gp_told_segments *s, uint64_t 
 	return behind < s->count && s->segment[behind].address < to ? &s->segment[behind] : NULL;
 }
 
-size_t gp_told_segments_behind(const struct gp_told_segments *s, uint64_t address)
+size_t gp_known_segments_behind(const struct gp_known_segments *s, uint64_t address)
 {
 	return s->count - rank(s, address);
 }
 
-bool gp_told_segment_add(struct gp_told_segments *s, const struct gp_told_segment *told)
+bool gp_known_segment_add(struct gp_known_segments *s, const struct gp_known_segment *told)
 {
 	if (!gp_array_reserve(&s->segment, &s->room, s->count, 1, sizeof *s->segment))
 		return false;
@@ -53,16 +54,16 @@ bool gp_told_segment_add(struct gp_told_segments *s, const struct gp_told_segmen
 	return true;
 }
 
-static void remove_at(struct gp_told_segments *s, size_t at)
+static void remove_at(struct gp_known_segments *s, size_t at)
 {
 	s->count--;
 	memmove(&s->segment[at], &s->segment[at + 1], (s->count - at) * sizeof *s->segment);
 }
 
-bool gp_told_segment_cut(struct gp_told_segments *s, struct gp_told_segment *told, uint64_t from,
-			 uint64_t to)
+bool gp_known_segment_cut(struct gp_known_segments *s, struct gp_known_segment *told, uint64_t from,
+			  uint64_t to)
 {
-	struct gp_told_segment behind = *told;
+	struct gp_known_segment behind = *told;
 	size_t at = (size_t)(told - s->segment);
 	uint64_t end = told->address + told->bytes;
 	behind.address = to;
@@ -72,15 +73,15 @@ bool gp_told_segment_cut(struct gp_told_segments *s, struct gp_told_segment *tol
 	} else if (from == told->address) {
 		*told = behind;
 	} else {
-		if (to != end && !gp_told_segment_add(s, &behind))
+		if (to != end && !gp_known_segment_add(s, &behind))
 			return false;
 		s->segment[at].bytes = from - s->segment[at].address;
 	}
 	return true;
 }
 
-void gp_told_segments_release(struct gp_told_segments *s)
+void gp_known_segments_release(struct gp_known_segments *s)
 {
 	free(s->segment);
-	*s = (struct gp_told_segments){ 0 };
+	*s = (struct gp_known_segments){ 0 };
 }

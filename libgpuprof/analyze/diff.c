@@ -9,7 +9,7 @@
 
 #include "diff_identity.h"
 #include "diff_inner.h"
-#include "key_apart.h"
+#include "disambiguate_keys.h"
 #include "use_table.h"
 
 static const char lost_stack[] = "its stack was not kept";

@@ -227,7 +227,7 @@ static enum gp_status follow(struct gp_gap_follow *f, const struct gp_record *r)
 {
 	unsigned device = r->device;
 	/* what the allocator had before it told us: mostly there already, and taken again */
-	bool is_found = r->kind == GP_BLOCK_AGAIN && r->aux != 0;
+	bool is_found = r->kind == GP_BLOCK_EXISTING && r->aux != 0;
 	if ((r->kind == GP_BLOCK_ALLOC || is_found) && device < GP_DEVICES) {
 		enum gp_status status = gp_gap_map_take(&f->map[device], r->block_alloc.address,
 							r->block_alloc.bytes);

@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "act_teller.h"
 #include "module_epochs.h"
+#include "trace_builder.h"
 
-static struct gp_live *live_of(struct gp_teller *t)
+static struct gp_live *live_of(struct gp_trace_builder *t)
 {
 	return t->recording->live;
 }
 
-static bool *has_told(struct gp_teller *t, unsigned device)
+static bool *has_told(struct gp_trace_builder *t, unsigned device)
 {
 	return &t->has_told[device < GP_DEVICES ? device : GP_DEVICES];
 }
@@ -22,7 +22,7 @@ static bool *has_told(struct gp_teller *t, unsigned device)
 /* ---- memory of the driver ---- */
 
 /* `ended`: what was there before the event. */
-static void follow_free(struct gp_teller *t, const struct gp_live_entry *ended)
+static void follow_free(struct gp_trace_builder *t, const struct gp_live_entry *ended)
 {
 	bool is_physical = ended->space == GP_SPACE_PHYSICAL;
 	if (is_physical && ended->stream > 0)
@@ -31,13 +31,13 @@ static void follow_free(struct gp_teller *t, const struct gp_live_entry *ended)
 		gp_tell_range_end(t, ended->address, ended->address + ended->bytes);
 		return;
 	}
-	struct gp_act_held *held = gp_held_find(t, ended->order);
+	struct gp_act_pending *held = gp_held_find(t, ended->order);
 	if (held != NULL) {
-		const struct gp_act_held was = *held;
+		const struct gp_act_pending was = *held;
 		gp_held_drop(t, held);
 		gp_held_tell(t, &was);
 	}
-	struct gp_told *outside = gp_told_find(&t->outside, ended->order);
+	struct gp_known_block *outside = gp_known_find(&t->outside, ended->order);
 	if (outside != NULL)
 		gp_tell_outside_end(t, outside);
 }
@@ -45,12 +45,12 @@ static void follow_free(struct gp_teller *t, const struct gp_live_entry *ended)
 /* ---- ranges of a reservation ---- */
 
 /* What of [from, to) is not told yet. */
-static void tell_range(struct gp_teller *t, const struct gp_told_segment *range)
+static void tell_range(struct gp_trace_builder *t, const struct gp_known_segment *range)
 {
 	uint64_t at = range->address, end = range->address + range->bytes;
 	while (at < end && !t->is_out_of_memory) {
-		struct gp_told_segment *told = gp_told_segment_in(&t->segments, at, end);
-		struct gp_told_segment part = *range;
+		struct gp_known_segment *told = gp_known_segment_in(&t->segments, at, end);
+		struct gp_known_segment part = *range;
 		part.address = at;
 		part.bytes = (told != NULL ? told->address : end) - at;
 		at = told != NULL ? told->address + told->bytes : end;
@@ -61,14 +61,14 @@ static void tell_range(struct gp_teller *t, const struct gp_told_segment *range)
 	}
 }
 
-static void follow_map(struct gp_teller *t, const struct gp_record *r)
+static void follow_map(struct gp_trace_builder *t, const struct gp_record *r)
 {
 	const struct gp_live *live = live_of(t);
 	const struct gp_live_entry *mapped = gp_live_find(live, GP_SPACE_MAPPED, r->map.address);
 	const struct gp_live_entry *in = gp_live_find(live, GP_SPACE_RESERVATION, r->map.address);
 	if (mapped == NULL || mapped->order != r->order)
 		return;
-	struct gp_act_held *held = gp_held_find(t, mapped->stream);
+	struct gp_act_pending *held = gp_held_find(t, mapped->stream);
 	if (in == NULL || (in->flags & GP_LIVE_SEGMENT) == 0) {
 		if (held != NULL)
 			held->mapped_at = r->map.address;
@@ -78,20 +78,20 @@ static void follow_map(struct gp_teller *t, const struct gp_record *r)
 	/* an allocator that tells says how much of it is one act */
 	if (*has_told(t, in->device))
 		return;
-	const struct gp_told_segment range = { .address = mapped->address,
-					       .bytes = mapped->bytes,
-					       .order = r->order,
-					       .at_ns = t->at_ns,
-					       .stack = r->stack,
-					       .device = in->device,
-					       .is_mapped = true };
+	const struct gp_known_segment range = { .address = mapped->address,
+						.bytes = mapped->bytes,
+						.order = r->order,
+						.at_ns = t->at_ns,
+						.stack = r->stack,
+						.device = in->device,
+						.is_mapped = true };
 	tell_range(t, &range);
 }
 
-static void follow_unmap(struct gp_teller *t, const struct gp_record *r)
+static void follow_unmap(struct gp_trace_builder *t, const struct gp_record *r)
 {
 	uint64_t from = r->unmap.address, to = from + r->unmap.bytes;
-	const struct gp_told_segment *s = gp_told_segment_in(&t->segments, from, to);
+	const struct gp_known_segment *s = gp_known_segment_in(&t->segments, from, to);
 	if (s == NULL && t->physicals > 0)
 		gp_act_match_soon(t);
 	else if (s != NULL && s->is_mapped && !*has_told(t, s->device))
@@ -100,7 +100,7 @@ static void follow_unmap(struct gp_teller *t, const struct gp_record *r)
 
 /* ---- segments that a block shows ---- */
 
-static void derive_ranges(struct gp_teller *t, const struct gp_live_entry *in,
+static void derive_ranges(struct gp_trace_builder *t, const struct gp_live_entry *in,
 			  const struct gp_record *r)
 {
 	uint64_t at = in->address, left = in->stream;
@@ -108,15 +108,15 @@ static void derive_ranges(struct gp_teller *t, const struct gp_live_entry *in,
 	while (left > 0 && (m = gp_live_next_mapped(live_of(t), at)) != NULL) {
 		if (m->address - in->address >= in->bytes)
 			break;
-		const struct gp_told_segment range = { .address = m->address,
-						       .bytes = m->bytes,
-						       .order = m->order,
-						       .at_ns = gp_tick_ns(&t->recording->tick,
-									   m->time),
-						       .stack = m->stack,
-						       .arena = r->code,
-						       .device = r->device,
-						       .is_mapped = true };
+		const struct gp_known_segment range = { .address = m->address,
+							.bytes = m->bytes,
+							.order = m->order,
+							.at_ns = gp_tick_ns(&t->recording->tick,
+									    m->time),
+							.stack = m->stack,
+							.arena = r->code,
+							.device = r->device,
+							.is_mapped = true };
 		at = m->address + (m->bytes ? m->bytes : 1);
 		left -= m->bytes < left ? m->bytes : left;
 		gp_held_claim(t, m->stream);
@@ -126,7 +126,7 @@ static void derive_ranges(struct gp_teller *t, const struct gp_live_entry *in,
 	}
 }
 
-static const struct gp_live_entry *find_memory(struct gp_teller *t, uint64_t address)
+static const struct gp_live_entry *find_memory(struct gp_trace_builder *t, uint64_t address)
 {
 	static const uint8_t spaces[] = { GP_SPACE_DEVICE, GP_SPACE_ASYNC, GP_SPACE_MANAGED,
 					  GP_SPACE_GRAPH,  GP_SPACE_IPC,   GP_SPACE_RESERVATION };
@@ -139,7 +139,7 @@ static const struct gp_live_entry *find_memory(struct gp_teller *t, uint64_t add
 }
 
 /* Its segment was not told: the driver's memory in which the block lies is one. */
-static void derive_segment(struct gp_teller *t, const struct gp_record *r)
+static void derive_segment(struct gp_trace_builder *t, const struct gp_record *r)
 {
 	const struct gp_live_entry *in = find_memory(t, r->block_alloc.address);
 	int64_t at_ns = t->at_ns;
@@ -150,14 +150,14 @@ static void derive_segment(struct gp_teller *t, const struct gp_record *r)
 		if (gp_live_find(live_of(t), GP_SPACE_MAPPED, r->block_alloc.address) != NULL)
 			derive_ranges(t, in, r);
 	} else {
-		const struct gp_told_segment segment = { .address = in->address,
-							 .bytes = in->bytes,
-							 .order = in->order,
-							 .at_ns = gp_tick_ns(&t->recording->tick,
-									     in->time),
-							 .stack = in->stack,
-							 .arena = r->code,
-							 .device = r->device };
+		const struct gp_known_segment segment = { .address = in->address,
+							  .bytes = in->bytes,
+							  .order = in->order,
+							  .at_ns = gp_tick_ns(&t->recording->tick,
+									      in->time),
+							  .stack = in->stack,
+							  .arena = r->code,
+							  .device = r->device };
 		gp_held_claim(t, in->order);
 		t->at_ns = segment.at_ns;
 		t->stack = segment.stack;
@@ -169,36 +169,36 @@ static void derive_segment(struct gp_teller *t, const struct gp_record *r)
 
 /* ---- the framework's own ---- */
 
-static void follow_block_alloc(struct gp_teller *t, const struct gp_record *r)
+static void follow_block_alloc(struct gp_trace_builder *t, const struct gp_record *r)
 {
-	const struct gp_told *there = gp_told_find(&t->block, r->block_alloc.address);
+	const struct gp_known_block *there = gp_known_find(&t->block, r->block_alloc.address);
 	uint64_t bytes = r->block_alloc.bytes;
 	if (there != NULL && there->order > r->order)
 		return; /* late, and over */
-	const struct gp_told block = { .key = r->block_alloc.address,
-				       .address = r->block_alloc.address,
-				       .bytes = bytes,
-				       .requested_bytes = r->aux && r->aux <= bytes ?
-								  bytes - (r->aux - 1) :
-								  GP_BYTES_UNKNOWN,
-				       .order = r->order,
-				       .at_ns = t->at_ns,
-				       .stack = r->stack,
-				       .arena = r->code,
-				       .device = r->device };
-	if (gp_told_segment_at(&t->segments, block.address) == NULL)
+	const struct gp_known_block block = { .key = r->block_alloc.address,
+					      .address = r->block_alloc.address,
+					      .bytes = bytes,
+					      .requested_bytes = r->aux && r->aux <= bytes ?
+									 bytes - (r->aux - 1) :
+									 GP_BYTES_UNKNOWN,
+					      .order = r->order,
+					      .at_ns = t->at_ns,
+					      .stack = r->stack,
+					      .arena = r->code,
+					      .device = r->device };
+	if (gp_known_segment_at(&t->segments, block.address) == NULL)
 		derive_segment(t, r);
 	if (!gp_tell_block(t, &block))
-		t->history->homeless++;
+		t->history->orphaned++;
 }
 
 /* There is `found` of it in the live state, unless it is late: before the telling, and now told. */
-static void follow_found(struct gp_teller *t, const struct gp_record *r)
+static void follow_found(struct gp_trace_builder *t, const struct gp_record *r)
 {
-	uint64_t spare = r->aux & ~GP_FOUND_PENDING, bytes = r->block_again.bytes;
+	uint64_t spare = r->aux & ~GP_FOUND_PENDING, bytes = r->block_existing.bytes;
 	const struct gp_live_entry *e =
-		gp_live_find(live_of(t), GP_SPACE_BLOCK, r->block_again.address);
-	struct gp_told *there = gp_told_find(&t->block, r->block_again.address);
+		gp_live_find(live_of(t), GP_SPACE_BLOCK, r->block_existing.address);
+	struct gp_known_block *there = gp_known_find(&t->block, r->block_existing.address);
 	uint64_t requested = spare != 0 && spare <= bytes ? bytes - (spare - 1) : GP_BYTES_UNKNOWN;
 	if (r->aux == 0 || e == NULL || e->bytes != bytes)
 		return;
@@ -208,28 +208,29 @@ static void follow_found(struct gp_teller *t, const struct gp_record *r)
 	}
 	if (there != NULL || e->order != r->order)
 		return;
-	const struct gp_told block = { .key = e->address,
-				       .address = e->address,
-				       .bytes = bytes,
-				       .requested_bytes = requested,
-				       .order = r->order,
-				       .at_ns = t->at_ns,
-				       .stack = r->stack,
-				       .arena = r->code,
-				       .device = r->device };
+	const struct gp_known_block block = { .key = e->address,
+					      .address = e->address,
+					      .bytes = bytes,
+					      .requested_bytes = requested,
+					      .order = r->order,
+					      .at_ns = t->at_ns,
+					      .stack = r->stack,
+					      .arena = r->code,
+					      .device = r->device };
 	t->is_told = false;
-	if (gp_told_segment_at(&t->segments, block.address) == NULL)
+	if (gp_known_segment_at(&t->segments, block.address) == NULL)
 		derive_segment(t, r);
-	struct gp_told *told = gp_tell_block(t, &block) ? gp_told_find(&t->block, block.key) : NULL;
+	struct gp_known_block *told =
+		gp_tell_block(t, &block) ? gp_known_find(&t->block, block.key) : NULL;
 	if (told == NULL)
-		t->history->homeless++;
+		t->history->orphaned++;
 	else if ((e->flags & GP_LIVE_PENDING) != 0)
 		gp_tell_block_pending(t, told);
 }
 
-static void follow_block_end(struct gp_teller *t, const struct gp_record *r)
+static void follow_block_end(struct gp_trace_builder *t, const struct gp_record *r)
 {
-	struct gp_told *block = gp_told_find(&t->block, r->block_free.address);
+	struct gp_known_block *block = gp_known_find(&t->block, r->block_free.address);
 	if (block == NULL || block->order > r->order)
 		return;
 	if (r->kind == GP_BLOCK_FREE && r->aux != 0)
@@ -238,10 +239,10 @@ static void follow_block_end(struct gp_teller *t, const struct gp_record *r)
 		gp_tell_block_end(t, block);
 }
 
-static void follow_segment(struct gp_teller *t, const struct gp_record *r)
+static void follow_segment(struct gp_trace_builder *t, const struct gp_record *r)
 {
 	uint64_t from = r->segment_alloc.address, to = from + r->segment_alloc.bytes;
-	const struct gp_told_segment segment = {
+	const struct gp_known_segment segment = {
 		.address = from,
 		.bytes = to - from,
 		.order = r->order,
@@ -262,7 +263,7 @@ static void follow_segment(struct gp_teller *t, const struct gp_record *r)
 		tell_range(t, &segment);
 		return;
 	}
-	struct gp_told_segment *there = gp_told_segment_at(&t->segments, from);
+	struct gp_known_segment *there = gp_known_segment_at(&t->segments, from);
 	if (there != NULL && there->address == from && there->bytes == segment.bytes &&
 	    !there->is_mapped && there->blocks > 0) {
 		there->arena = there->arena ? there->arena : r->code;
@@ -291,7 +292,7 @@ static uint64_t counted_free(const struct gp_live *live, unsigned device)
 	return free_bytes < d->used.total_bytes ? free_bytes : d->used.total_bytes;
 }
 
-static void follow_oom(struct gp_teller *t, const struct gp_record *r)
+static void follow_oom(struct gp_trace_builder *t, const struct gp_record *r)
 {
 	struct gp_act act = { .kind = GP_ACT_OOM,
 			      .device = r->device,
@@ -302,7 +303,7 @@ static void follow_oom(struct gp_teller *t, const struct gp_record *r)
 	gp_tell(t, &act, r->code);
 }
 
-static void follow_snapshot(struct gp_teller *t, const struct gp_record *r)
+static void follow_snapshot(struct gp_trace_builder *t, const struct gp_record *r)
 {
 	struct gp_act act = { .kind = GP_ACT_SNAPSHOT,
 			      .device = r->device,
@@ -314,18 +315,18 @@ static void follow_snapshot(struct gp_teller *t, const struct gp_record *r)
 /* ---- one event ---- */
 
 /* What the driver refused to free is there again. */
-static bool is_back(struct gp_teller *t, const struct gp_record *r)
+static bool is_back(struct gp_trace_builder *t, const struct gp_record *r)
 {
 	const struct gp_live_entry *e = find_memory(t, r->free_failed.address);
 	if (r->space == GP_SPACE_PHYSICAL || r->space == GP_SPACE_ARRAY)
 		e = gp_live_find(live_of(t), r->space, r->free_failed.address);
 	if (e == NULL)
 		return false;
-	return gp_told_find(&t->outside, e->order) == NULL && gp_held_find(t, e->order) == NULL &&
-	       gp_told_segment_at(&t->segments, e->address) == NULL;
+	return gp_known_find(&t->outside, e->order) == NULL && gp_held_find(t, e->order) == NULL &&
+	       gp_known_segment_at(&t->segments, e->address) == NULL;
 }
 
-static void follow(struct gp_teller *t, const struct gp_record *r, uint32_t thread,
+static void follow(struct gp_trace_builder *t, const struct gp_record *r, uint32_t thread,
 		   const struct gp_live_entry *ended, bool is_late)
 {
 	t->is_told = true;
@@ -333,7 +334,7 @@ static void follow(struct gp_teller *t, const struct gp_record *r, uint32_t thre
 	case GP_BLOCK_ALLOC:
 		follow_block_alloc(t, r);
 		break;
-	case GP_BLOCK_AGAIN:
+	case GP_BLOCK_EXISTING:
 		follow_found(t, r);
 		break;
 	case GP_BLOCK_FREE:
@@ -382,7 +383,7 @@ static void follow(struct gp_teller *t, const struct gp_record *r, uint32_t thre
 }
 
 /* Applies it, and tells what it means. */
-static enum gp_status step(struct gp_teller *t, const struct gp_record *r, uint32_t thread)
+static enum gp_status step(struct gp_trace_builder *t, const struct gp_record *r, uint32_t thread)
 {
 	struct gp_live_entry ended = { 0 };
 	bool is_late = r->order < gp_live_count(live_of(t), GP_COUNT_NEWEST_ORDER);
@@ -409,7 +410,7 @@ static enum gp_status step(struct gp_teller *t, const struct gp_record *r, uint3
 /* ---- a span ---- */
 
 /* What the recording says by now, before anything is told. */
-static void begin(struct gp_teller *t)
+static void begin(struct gp_trace_builder *t)
 {
 	t->is_quiet = true;
 	gp_act_match_live(t);
@@ -430,7 +431,7 @@ struct way {
 };
 
 /* What the recorder reports of a loss shows a leap, but no span begins at it. */
-static void see_moment(struct gp_teller *t, struct way *way, unsigned kind, int64_t at_ns)
+static void see_moment(struct gp_trace_builder *t, struct way *way, unsigned kind, int64_t at_ns)
 {
 	const struct gp_recording *recording = t->recording;
 	if (way->is_begun &&
@@ -445,7 +446,7 @@ static void see_moment(struct gp_teller *t, struct way *way, unsigned kind, int6
 	way->overtakes = recording->overtakes;
 }
 
-static enum gp_status replay(struct gp_teller *t)
+static enum gp_status replay(struct gp_trace_builder *t)
 {
 	struct gp_recording *recording = t->recording;
 	enum gp_status status = gp_recording_rewind(recording);
@@ -478,13 +479,13 @@ static int by_device_and_address(const void *left, const void *right)
 	return (a->address > b->address) - (a->address < b->address);
 }
 
-static enum gp_status list_outside(const struct gp_teller *t, struct gp_history *h)
+static enum gp_status list_outside(const struct gp_trace_builder *t, struct gp_history *h)
 {
 	h->outside = calloc(t->outside.rows + 1, sizeof *h->outside);
 	if (h->outside == NULL)
 		return GP_E_MEMORY;
 	for (size_t k = 0; k < t->outside.rows; k++) {
-		const struct gp_told *o = (const struct gp_told *)t->outside.row + k;
+		const struct gp_known_block *o = (const struct gp_known_block *)t->outside.row + k;
 		h->outside[h->outsides++] = (struct gp_memory_outside){ .address = o->address,
 									.bytes = o->bytes,
 									.device = o->device,
@@ -499,20 +500,20 @@ static enum gp_status list_outside(const struct gp_teller *t, struct gp_history 
 enum gp_status gp_history_visit(struct gp_history *h,
 				bool (*visit)(void *context, const struct gp_act *), void *context)
 {
-	struct gp_teller t = { .recording = h->recording,
-			       .history = h,
-			       .visit = visit,
-			       .context = context,
-			       .handle_address = GP_ADDRESS_OF_HANDLES };
+	struct gp_trace_builder t = { .recording = h->recording,
+				      .history = h,
+				      .visit = visit,
+				      .context = context,
+				      .handle_address = GP_ADDRESS_OF_HANDLES };
 	free(h->outside);
 	h->outside = NULL;
 	h->outsides = 0;
-	h->acts = h->untold = h->homeless = 0;
+	h->acts = h->untold = h->orphaned = 0;
 	gp_looks_open(&t.looks);
 	enum gp_status status = replay(&t);
 	if (status == GP_OK)
 		status = list_outside(&t, h);
-	gp_teller_release(&t);
+	gp_trace_builder_release(&t);
 	return status;
 }
 

@@ -387,7 +387,7 @@ enum gp_status gp_idle_build(struct gp_recording *recording, uint64_t least_laun
 					.least = least_launches ? least_launches : 1,
 					.out = out,
 					.moments = moments };
-		status = gp_settle(recording, attempt, forget, b);
+		status = gp_retry_if_overwritten(recording, attempt, forget, b);
 	}
 	free(b);
 	free(moments);

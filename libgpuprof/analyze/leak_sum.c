@@ -15,7 +15,7 @@
 
 struct gp_leak_part {
 	struct gp_leak_holder *holder;
-	struct gp_leak_who who;
+	struct gp_leak_owner who;
 	struct gp_identity key; /* of the way of adding up that is under way */
 	size_t births;
 	bool grew, is_told, is_out;
@@ -167,7 +167,7 @@ static bool add(struct gp_leak_sums *s, struct gp_recording *r,
 	if (p == NULL)
 		return false;
 	*p = (struct gp_leak_part){ .holder = h, .births = births, .grew = has_grown };
-	gp_leak_who_find(r, h, frame, &p->who);
+	gp_leak_owner_find(r, h, frame, &p->who);
 	return true;
 }
 

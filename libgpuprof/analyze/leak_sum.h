@@ -5,7 +5,7 @@
 #ifndef GP_LEAK_SUM_H
 #define GP_LEAK_SUM_H
 
-#include "leak_who.h"
+#include "leak_owner.h"
 
 struct gp_leak_part; /* of a sum: a holder, and who it is */
 

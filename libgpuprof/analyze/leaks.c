@@ -201,7 +201,7 @@ static struct gp_leak *add_leak(struct hunt *h, bool is_filling)
 static enum gp_status judge_stacks(struct hunt *h, struct gp_frame *frame)
 {
 	for (size_t k = 0; k < h->samples.table.rows; k++) {
-		struct gp_leak_who who;
+		struct gp_leak_owner who;
 		struct gp_leak_trend trend;
 		const struct gp_leak_holder *holder = gp_leak_holder(&h->samples, k);
 		if (!is_sure(h, holder, &trend))
@@ -212,7 +212,7 @@ static enum gp_status judge_stacks(struct hunt *h, struct gp_frame *frame)
 		h->is_of[k] = true;
 		fill(h, holder, &trend, leak);
 		h->is_of[k] = false;
-		gp_leak_who_find(h->recording, holder, frame, &who);
+		gp_leak_owner_find(h->recording, holder, frame, &who);
 		memcpy(leak->owner, who.owner, sizeof leak->owner);
 		gp_leak_sums_tell(&h->sums, holder, trend.is_filling);
 	}
@@ -246,7 +246,7 @@ static void forget_told(struct hunt *h, const struct gp_leak_sum *sum)
 static enum gp_status judge_sums(struct hunt *h, struct gp_leak_sum *sum, struct gp_frame *frame)
 {
 	while (gp_leak_sums_next(&h->sums, sum)) {
-		struct gp_leak_who who;
+		struct gp_leak_owner who;
 		struct gp_leak_trend trend;
 		if (!is_sure(h, &sum->holder, &trend) || !is_spread(sum, &trend))
 			continue;
@@ -265,7 +265,7 @@ static enum gp_status judge_sums(struct hunt *h, struct gp_leak_sum *sum, struct
 			leak->part[k].at_ns = sum->great[k].holder->at_ns;
 			leak->part[k].births = sum->great[k].births;
 		}
-		gp_leak_who_find(h->recording, sum->great[0].holder, frame, &who);
+		gp_leak_owner_find(h->recording, sum->great[0].holder, frame, &who);
 		if (sum->by != GP_LEAK_BY_ALL || leak->space == GP_SPACE_BLOCK)
 			memcpy(leak->owner, who.owner, sizeof leak->owner);
 		gp_leak_sums_drop_sum(&h->sums, sum);
@@ -388,7 +388,7 @@ static void forget(void *context)
 
 static enum gp_status build(struct hunt *h)
 {
-	enum gp_status status = gp_settle(h->recording, attempt, forget, h);
+	enum gp_status status = gp_retry_if_overwritten(h->recording, attempt, forget, h);
 	if (status != GP_OK)
 		gp_leaks_free(h->out);
 	return status;

@@ -52,9 +52,9 @@ static enum gp_status judge(struct gp_memory_view *v)
 {
 	const struct gp_recording *r = v->recording;
 	const struct gp_record *told =
-		gp_meanings_record(r->meanings, GP_FACT, GP_FACT_ALLOCATOR_DETAILS);
+		gp_defined_record(r->meanings, GP_FACT, GP_FACT_ALLOCATOR_DETAILS);
 	const struct gp_record *late =
-		gp_meanings_record(r->meanings, GP_FACT, GP_FACT_FRAMEWORK_LATE);
+		gp_defined_record(r->meanings, GP_FACT, GP_FACT_FRAMEWORK_LATE);
 	struct gp_memory *out = v->out;
 	out->has_allocator_details = v->told.count > 0 || (told != NULL && told->fact.value == 1);
 	/* blocks that a full disk did not take, and no checkpoint since */
@@ -72,7 +72,7 @@ static enum gp_status judge(struct gp_memory_view *v)
 	if (is_untold)
 		v->doubts |= out->has_allocator_details ? GP_DOUBT_PARTLY : GP_DOUBT_UNTOLD;
 	out->is_uncertain = (v->doubts & (GP_DOUBT_MISSING | GP_DOUBT_WORK)) != 0;
-	const char *why = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_ALLOCATOR_DETAILS);
+	const char *why = gp_defined_text(r->meanings, GP_FACT, GP_FACT_ALLOCATOR_DETAILS);
 	return v->doubts != 0 ? write_doubts(v->doubts, why, &out->doubt) : GP_OK;
 }
 

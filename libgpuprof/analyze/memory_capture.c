@@ -25,8 +25,7 @@ static void end_capture(struct gp_captures *c, uint64_t stream)
 
 static enum gp_status note_pool(struct gp_memory_view *v, unsigned number)
 {
-	const struct gp_record *arena =
-		gp_meanings_record(v->recording->meanings, GP_ARENA, number);
+	const struct gp_record *arena = gp_defined_record(v->recording->meanings, GP_ARENA, number);
 	struct gp_captures *c = &v->captures;
 	if (arena == NULL || (arena->arena.pool | arena->arena.user_pool) == 0)
 		return GP_OK;
@@ -96,7 +95,7 @@ static bool find_unseen(const struct gp_memory_view *v, int64_t *from_ns)
 		has_private |= (v->out->arena[i].pool | v->out->arena[i].user_pool) != 0;
 	for (unsigned number = 1; number <= UINT16_MAX && has_private; number++) {
 		const struct gp_record *r =
-			gp_meanings_record(v->recording->meanings, GP_ARENA, number);
+			gp_defined_record(v->recording->meanings, GP_ARENA, number);
 		if (r == NULL || (r->arena.pool | r->arena.user_pool) == 0 ||
 		    !is_unseen(v, r->arena.pool, r->arena.user_pool))
 			continue;

@@ -100,10 +100,10 @@ static void fill_used(const struct gp_recording *r, const struct gp_live_used *u
 struct gp_memory_device gp_memory_device_now(const struct gp_recording *r, unsigned device)
 {
 	const struct gp_live_device *live = gp_live_device(r->live, device);
-	const struct gp_record *gpu = gp_meanings_record(r->meanings, GP_GPU, device);
+	const struct gp_record *gpu = gp_defined_record(r->meanings, GP_GPU, device);
 	struct gp_memory_device d = {
 		.device = device,
-		.name = gp_meanings_text(r->meanings, GP_GPU, device),
+		.name = gp_defined_text(r->meanings, GP_GPU, device),
 		.total_bytes = gpu != NULL ? gpu->gpu.total_bytes : 0,
 		.driver_bytes = live->curve[GP_CURVE_DRIVER].now_bytes,
 		.reserved_bytes = live->curve[GP_CURVE_RESERVED].now_bytes,
@@ -147,7 +147,7 @@ static uint64_t count_imported(const struct gp_memory_view *v, unsigned device)
 static bool is_listed(const struct gp_memory_view *v, unsigned device)
 {
 	if (gp_live_device(v->recording->live, device)->is_seen ||
-	    gp_meanings_record(v->recording->meanings, GP_GPU, device) != NULL)
+	    gp_defined_record(v->recording->meanings, GP_GPU, device) != NULL)
 		return true;
 	for (size_t i = 0; i < v->out->segments; i++)
 		if (v->out->segment[i].device == device)

@@ -148,7 +148,7 @@ static size_t arena_index(struct gp_memory_view *v, uint32_t *index, uint64_t nu
 		return number < ARENAS ? index[number] : 0;
 	struct gp_arena *arena = &out->arena[out->arenas];
 	*arena = (struct gp_arena){ .captured_at_ns = -1 };
-	const struct gp_record *r = gp_meanings_record(v->recording->meanings, GP_ARENA, number);
+	const struct gp_record *r = gp_defined_record(v->recording->meanings, GP_ARENA, number);
 	if (r != NULL) {
 		arena->is_known = true;
 		arena->has_pool = r->arena.has_pool != 0;

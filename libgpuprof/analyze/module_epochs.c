@@ -13,7 +13,7 @@ static int compare(const void *left, const void *right)
 
 enum gp_status gp_module_epochs_build(const struct gp_recording *r, struct gp_module_epochs *out)
 {
-	const struct gp_module_list *list = gp_meanings_modules(r->meanings);
+	const struct gp_module_list *list = gp_defined_modules(r->meanings);
 	*out = (struct gp_module_epochs){ 0 };
 	size_t most = list->room + 2 * list->doubts;
 	out->end_ns = calloc(most + 1, sizeof *out->end_ns);

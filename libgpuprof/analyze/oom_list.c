@@ -171,7 +171,7 @@ static enum gp_status add(struct search *s, const struct gp_oom *oom)
 
 static void note_arena(const struct gp_recording *r, unsigned number, struct gp_arena *out)
 {
-	const struct gp_record *a = gp_meanings_record(r->meanings, GP_ARENA, number);
+	const struct gp_record *a = gp_defined_record(r->meanings, GP_ARENA, number);
 	if (number == 0 || a == NULL)
 		return;
 	*out = (struct gp_arena){ .is_known = true,
@@ -269,7 +269,7 @@ static enum gp_status see_oom(struct search *s, const struct gp_record *r, uint3
 	enum gp_status status = close_refusal(s, r, thread, oom.bytes, &oom);
 	if (r->aux != 0 && oom.total_bytes == 0) {
 		const struct gp_record *gpu =
-			gp_meanings_record(s->recording->meanings, GP_GPU, r->device);
+			gp_defined_record(s->recording->meanings, GP_GPU, r->device);
 		oom.total_bytes = gpu != NULL ? gpu->gpu.total_bytes : 0;
 	}
 	if (r->aux != 0)

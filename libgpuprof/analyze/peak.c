@@ -319,7 +319,7 @@ enum gp_status gp_peak_build_looking(struct gp_recording *recording, enum gp_mom
 	s->has_ranges = has_ranges;
 	s->look = look;
 	s->out = out;
-	enum gp_status status = gp_settle(recording, attempt, forget, s);
+	enum gp_status status = gp_retry_if_overwritten(recording, attempt, forget, s);
 	free(s);
 	if (status != GP_OK)
 		gp_peak_free(out);

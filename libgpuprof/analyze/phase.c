@@ -567,7 +567,7 @@ enum gp_status gp_phases_build(struct gp_recording *recording, const struct gp_p
 	c->recording = recording;
 	c->asked = *asked;
 	c->out = out;
-	enum gp_status status = gp_settle(recording, attempt, forget, c);
+	enum gp_status status = gp_retry_if_overwritten(recording, attempt, forget, c);
 	free(c);
 	return status;
 }

@@ -81,7 +81,7 @@ enum gp_status gp_phase_follow_open(struct gp_phase_follow *f, struct gp_recordi
 	if (f->ranges == NULL)
 		return GP_E_MEMORY;
 	gp_open_ranges_watch(f->ranges, &f->watch);
-	gp_meanings_visit(recording->meanings, GP_THREAD, see_thread, f);
+	gp_defined_visit(recording->meanings, GP_THREAD, see_thread, f);
 	if (frames != NULL || recording->first >= recording->index.segments)
 		return GP_OK;
 	return gp_merge_visit(recording->merge, recording->first, GP_BLOCK_CHECKPOINT, load,
@@ -119,7 +119,7 @@ void gp_phase_follow_apply(struct gp_phase_follow *f, uint32_t thread,
 		gp_open_ranges_apply(f->ranges, thread, record);
 	struct gp_named named;
 	if (record->kind == GP_THREAD &&
-	    gp_meanings_get(f->recording->meanings, GP_THREAD, record->aux, &named))
+	    gp_defined_get(f->recording->meanings, GP_THREAD, record->aux, &named))
 		see_thread(f, &named);
 }
 
@@ -145,7 +145,7 @@ bool gp_phase_follow_is_worker(const struct gp_phase_follow *f, uint32_t thread)
 	if (f->frames != NULL)
 		return gp_frame_ranges_is_engine(f->frames, thread);
 	return f->has_named &&
-	       is_named_worker(gp_meanings_text(f->recording->meanings, GP_THREAD, thread));
+	       is_named_worker(gp_defined_text(f->recording->meanings, GP_THREAD, thread));
 }
 
 static const struct gp_open_range *innermost(const struct gp_range_stack *s, bool of_engine)

@@ -281,9 +281,8 @@ static void see_opened(void *context, struct gp_open_range *range,
 		stack->depth > 1 ? &stack->range[stack->depth - 2] : NULL;
 	if (below != NULL && below->source == 0 && !below->is_gone)
 		f->epoch++; /* ranges around it were lost */
-	const enum gp_phase_kind kind =
-		gp_phase_kind_of(range->source, gp_meanings_text(f->recording->meanings,
-								 GP_RANGE_NAME, range->name));
+	const enum gp_phase_kind kind = gp_phase_kind_of(
+		range->source, gp_defined_text(f->recording->meanings, GP_RANGE_NAME, range->name));
 	struct level l = { .name = range->name, .kind = kind, .at = f->number };
 	range->mark = l.mark = ++f->marks;
 	if (kind == GP_PHASE_ENGINE) {

@@ -3,9 +3,10 @@
 
 #define TRIES_MAX 16u
 
-enum gp_status gp_settle(struct gp_recording *recording,
-			 enum gp_status (*attempt)(void *context, const struct gp_info *info),
-			 void (*forget)(void *context), void *context)
+enum gp_status gp_retry_if_overwritten(struct gp_recording *recording,
+				       enum gp_status (*attempt)(void *context,
+								 const struct gp_info *info),
+				       void (*forget)(void *context), void *context)
 {
 	enum gp_status status = GP_OK;
 	for (unsigned left = TRIES_MAX; left-- > 0;) {

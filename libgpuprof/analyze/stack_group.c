@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "key_apart.h"
+#include "disambiguate_keys.h"
 #include "lifetimes.h"
 #include "use_table.h"
 

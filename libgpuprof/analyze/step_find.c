@@ -508,7 +508,7 @@ enum gp_status gp_step_find(struct gp_recording *recording, const struct gp_step
 	f->recording = recording;
 	f->out = out;
 	f->view = *view;
-	enum gp_status status = gp_settle(recording, attempt, forget, f);
+	enum gp_status status = gp_retry_if_overwritten(recording, attempt, forget, f);
 	free(f);
 	if (status != GP_OK)
 		gp_steps_free(out);

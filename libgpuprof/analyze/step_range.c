@@ -21,7 +21,7 @@ static uint64_t *own_of(struct gp_step_ranges *r, uint32_t thread)
 /* Autograd's threads work for those that entered its engine. */
 static bool is_worker(const struct gp_step_ranges *r, uint32_t thread)
 {
-	const char *name = gp_meanings_text(r->recording->meanings, GP_THREAD, thread);
+	const char *name = gp_defined_text(r->recording->meanings, GP_THREAD, thread);
 	return name != NULL && strncmp(name, WORKER, strlen(WORKER)) == 0;
 }
 
@@ -115,7 +115,7 @@ static void opened(void *context, struct gp_open_range *range, const struct gp_r
 {
 	struct gp_step_ranges *r = context;
 	/* what was open before has its begin elsewhere */
-	if (r->record->kind == GP_RANGE_AGAIN)
+	if (r->record->kind == GP_RANGE_RESUMED)
 		return;
 	bool is_engine = range->source == GP_RANGE_ENGINE;
 	const char *text = gp_recording_text(r->recording, GP_RANGE_NAME, range->name);

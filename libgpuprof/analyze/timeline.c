@@ -522,7 +522,7 @@ static enum gp_status build(struct gp_recording *recording, size_t points, int64
 	/* the first event may be a little older than the start's clock triple */
 	p->from_ns = p->is_whole ? INT64_MIN / 4 : from_ns;
 	p->to_ns = p->is_whole ? INT64_MAX / 4 : to_ns;
-	enum gp_status status = gp_settle(recording, plot_once, forget, p);
+	enum gp_status status = gp_retry_if_overwritten(recording, plot_once, forget, p);
 	free(p);
 	if (status != GP_OK)
 		gp_timeline_free(out);

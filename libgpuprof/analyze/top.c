@@ -282,7 +282,7 @@ static enum gp_status build(struct gp_recording *recording, int64_t from_ns, int
 				.out = out };
 	for (unsigned k = 0; k < ACCOUNTS; k++)
 		c->table[k].epochs = &c->epochs;
-	enum gp_status status = gp_settle(recording, attempt, forget, c);
+	enum gp_status status = gp_retry_if_overwritten(recording, attempt, forget, c);
 	free(c);
 	if (status != GP_OK)
 		gp_top_free(out);

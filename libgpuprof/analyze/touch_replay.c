@@ -423,7 +423,7 @@ static void see_begin(struct gp_touch_replay *t, const struct gp_record *r)
 	uint64_t address = r->v[0];
 	switch (r->kind) {
 	case GP_BLOCK_ALLOC:
-	case GP_BLOCK_AGAIN:
+	case GP_BLOCK_EXISTING:
 		space = GP_SPACE_BLOCK;
 		break;
 	case GP_MAP:

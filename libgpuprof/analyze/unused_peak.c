@@ -70,7 +70,7 @@ enum gp_status gp_unused_peak_find(struct gp_recording *recording,
 				   struct gp_unused_peak out[GP_DEVICES])
 {
 	struct unused_search search = { .recording = recording, .out = out };
-	return gp_settle(recording, search_once, forget, &search);
+	return gp_retry_if_overwritten(recording, search_once, forget, &search);
 }
 
 const struct gp_unused_peak *gp_unused_peak_highest(const struct gp_unused_peak peak[GP_DEVICES],

@@ -44,7 +44,7 @@ static enum gp_coding coding_of_total(unsigned kind, bool is_first)
 	return is_first && kind == GP_BLOCK_FREE ? GP_CODING_TOTAL_MINUS : GP_CODING_TOTAL;
 }
 
-static enum gp_coding coding_of(unsigned kind, enum gp_meaning meaning, bool is_first_total)
+static enum gp_coding coding_of(unsigned kind, enum gp_defined meaning, bool is_first_total)
 {
 	switch (meaning) {
 	case GP_ADDRESS:
@@ -75,7 +75,7 @@ void gp_kind_coding_of(unsigned kind, struct gp_kind_coding *out)
 	bool is_first_total = true;
 	out->takes_order = info->class == GP_CLASS_MEMORY;
 	for (unsigned field = 0; field < GP_FIELDS; field++) {
-		enum gp_meaning meaning =
+		enum gp_defined meaning =
 			field == GP_FIELD_AUX ? info->aux.meaning : info->v[field].meaning;
 		out->coding[field] = (uint8_t)coding_of(kind, meaning, is_first_total);
 		is_first_total &= meaning != GP_TOTAL;

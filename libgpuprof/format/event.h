@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* What a field means. On disk only through the choice of a column's coding: see docs/FORMAT.md. */
-enum gp_meaning {
+enum gp_defined {
 	GP_UNUSED,
 	GP_ADDRESS, /* device or host virtual address */
 	GP_BYTES,
@@ -130,7 +130,7 @@ enum gp_scope_by {
 	GP_SCOPE_BYS,
 };
 
-/* BLOCK_AGAIN.spare: the block is freed already, but other streams still use it */
+/* BLOCK_EXISTING.spare: the block is freed already, but other streams still use it */
 #define GP_FOUND_PENDING 0x80000000u
 
 /* ALLOC.flags: the low half is ours, the high half what the caller asked of the driver. */
@@ -312,7 +312,7 @@ enum gp_kind {
 
 struct gp_field {
 	const char *name; /* NULL when unused */
-	enum gp_meaning meaning;
+	enum gp_defined meaning;
 };
 
 struct gp_event_info {

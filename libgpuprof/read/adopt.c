@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "left_stacks.h"
+#include "orphan_stacks.h"
 #include "recording.h"
 #include "regular_file.h"
 
@@ -295,7 +295,7 @@ static enum gp_status adopt_rings(struct adopter *a)
 {
 	skip_written(a);
 	/* what the records refer to comes before them */
-	enum gp_status status = gp_left_stacks_visit(a->rings, put_definitions, a);
+	enum gp_status status = gp_orphan_stacks_visit(a->rings, put_definitions, a);
 	enum gp_status first_failure = status;
 	/* all others first: what they hold is the newest moment */
 	for (uint32_t i = a->rings->rings; i-- > 0 && status != GP_E_SPACE && status != GP_E_IO;) {

@@ -28,14 +28,14 @@ static enum gp_status list_devices(struct gp_recording *r)
 		return GP_E_MEMORY;
 	size_t n = 0;
 	for (unsigned device = 0; device < GP_DEVICES; device++) {
-		const struct gp_record *gpu = gp_meanings_record(r->meanings, GP_GPU, device);
+		const struct gp_record *gpu = gp_defined_record(r->meanings, GP_GPU, device);
 		if (gpu == NULL && !gp_live_device(r->live, device)->is_seen)
 			continue;
 		struct gp_info_device *d = &r->device[n++];
 		d->device = device;
 		if (gpu == NULL)
 			continue;
-		d->name = gp_meanings_text(r->meanings, GP_GPU, device);
+		d->name = gp_defined_text(r->meanings, GP_GPU, device);
 		d->total_bytes = gpu->gpu.total_bytes;
 		read_uuid(gpu, d->uuid);
 	}
@@ -47,7 +47,7 @@ static enum gp_status list_devices(struct gp_recording *r)
 /* 0: the recorder did not tell it. */
 static uint64_t number(const struct gp_recording *r, enum gp_fact key)
 {
-	const struct gp_record *fact = gp_meanings_record(r->meanings, GP_FACT, key);
+	const struct gp_record *fact = gp_defined_record(r->meanings, GP_FACT, key);
 	return fact != NULL ? fact->fact.value : 0;
 }
 
@@ -56,7 +56,7 @@ static const char *driver_text(struct gp_recording *r)
 {
 	uint64_t version = number(r, GP_FACT_DRIVER);
 	for (unsigned device = 0; version == 0 && device < GP_DEVICES; device++) {
-		const struct gp_record *gpu = gp_meanings_record(r->meanings, GP_GPU, device);
+		const struct gp_record *gpu = gp_defined_record(r->meanings, GP_GPU, device);
 		version = gpu != NULL ? gpu->aux : 0;
 	}
 	if (version == 0)
@@ -124,20 +124,20 @@ static void fill_from_state(struct gp_recording *r)
 	info->mismatches = gp_live_count(r->live, GP_COUNT_MISMATCHES);
 	info->anomalies = gp_live_count(r->live, GP_COUNT_ANOMALIES);
 	info->threads = gp_live_count(r->live, GP_COUNT_THREADS);
-	info->ring_place = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_RING_PLACE);
-	info->pytorch = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_PYTORCH);
+	info->ring_place = gp_defined_text(r->meanings, GP_FACT, GP_FACT_RING_PLACE);
+	info->pytorch = gp_defined_text(r->meanings, GP_FACT, GP_FACT_PYTORCH);
 	info->driver = driver_text(r);
-	info->alloc_conf = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_ALLOC_CONF);
+	info->alloc_conf = gp_defined_text(r->meanings, GP_FACT, GP_FACT_ALLOC_CONF);
 	info->is_allocator_asked =
-		gp_meanings_record(r->meanings, GP_FACT, GP_FACT_ALLOCATOR_DETAILS) != NULL;
+		gp_defined_record(r->meanings, GP_FACT, GP_FACT_ALLOCATOR_DETAILS) != NULL;
 	info->has_allocator_details = number(r, GP_FACT_ALLOCATOR_DETAILS) != 0;
-	info->allocator_why = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_ALLOCATOR_DETAILS);
+	info->allocator_why = gp_defined_text(r->meanings, GP_FACT, GP_FACT_ALLOCATOR_DETAILS);
 	info->has_uses = number(r, GP_FACT_USES) != 0;
-	info->no_uses = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_USES);
+	info->no_uses = gp_defined_text(r->meanings, GP_FACT, GP_FACT_USES);
 	info->uses_beyond = number(r, GP_FACT_USES_BEYOND);
 	info->has_device_used = info->counts[GP_DEVICE_MEMORY] > 0;
 	info->has_ranges = info->counts[GP_RANGE_PUSH] + info->counts[GP_RANGE_START] +
-				   info->counts[GP_RANGE_AGAIN] + info->counts[GP_RANGE_STARTED] +
+				   info->counts[GP_RANGE_RESUMED] + info->counts[GP_RANGE_STARTED] +
 				   info->counts[GP_MARK] >
 			   0;
 }
@@ -178,7 +178,7 @@ static enum gp_status add_gap(struct gp_recording *r, const struct gp_record *re
 static const char *refusal(struct gp_recording *r, enum gp_fact key, const char *kind, char *out,
 			   size_t room)
 {
-	const char *why = gp_meanings_text(r->meanings, GP_FACT, key);
+	const char *why = gp_defined_text(r->meanings, GP_FACT, key);
 	if (why == NULL)
 		return NULL;
 	snprintf(out, room, "no %s frames: %s", kind, why);
@@ -192,8 +192,8 @@ static void fill_stacks(struct gp_recording *r)
 		refusal(r, GP_FACT_NO_PYTHON, "Python", n->no_python, sizeof n->no_python);
 	r->info.no_native =
 		refusal(r, GP_FACT_NO_NATIVE, "native", n->no_native, sizeof n->no_native);
-	r->info.no_stacks = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_NO_STACKS);
-	const struct gp_call_stacks *stacks = gp_meanings_stacks(r->meanings);
+	r->info.no_stacks = gp_defined_text(r->meanings, GP_FACT, GP_FACT_NO_STACKS);
+	const struct gp_call_stacks *stacks = gp_defined_stacks(r->meanings);
 	r->info.launch_every = number(r, GP_FACT_STACK_LAUNCHES);
 	r->info.has_frame_pointers = number(r, GP_FACT_FRAME_POINTERS) != 0;
 	r->info.stacks_cut = number(r, GP_FACT_STACKS_CUT);
@@ -218,7 +218,7 @@ static enum gp_status tally(struct gp_recording *r, struct tally *t, const struc
 	r->info.captured_launches += launched == GP_LAUNCHED_CAPTURED;
 	r->info.graph_launches += launched == GP_LAUNCHED_GRAPH;
 	r->info.has_stacks |= record->stack != 0;
-	if (record->kind >= GP_RANGE_PUSH && record->kind <= GP_RANGE_AGAIN) {
+	if (record->kind >= GP_RANGE_PUSH && record->kind <= GP_RANGE_RESUMED) {
 		const bool is_engine = record->range_push.source == GP_RANGE_ENGINE;
 		r->info.has_backward |= is_engine;
 		r->info.has_named |= !is_engine;
@@ -243,12 +243,12 @@ static void add_cut(void *context, const struct gp_named *name)
 static void fill_ranges(struct gp_recording *r)
 {
 	r->info.ranges_unnamed = number(r, GP_FACT_RANGES_UNNAMED);
-	r->info.nvtx_why = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_NVTX);
-	r->info.torch_why = gp_meanings_text(r->meanings, GP_FACT, GP_FACT_TORCH_RANGES);
+	r->info.nvtx_why = gp_defined_text(r->meanings, GP_FACT, GP_FACT_NVTX);
+	r->info.torch_why = gp_defined_text(r->meanings, GP_FACT, GP_FACT_TORCH_RANGES);
 	if (r->info.torch_why != NULL && *r->info.torch_why == '\0')
 		r->info.torch_why = NULL; /* they are there */
 	r->info.names_cut = 0;
-	gp_meanings_visit(r->meanings, GP_RANGE_NAME, add_cut, &r->info.names_cut);
+	gp_defined_visit(r->meanings, GP_RANGE_NAME, add_cut, &r->info.names_cut);
 }
 
 /* What is stored and cannot be read costs names, no figure. */

@@ -46,7 +46,7 @@ struct stream {
 struct gp_merge {
 	const struct gp_file *file;
 	struct gp_index *index;
-	struct gp_meanings *meanings;
+	struct gp_definitions_index *meanings;
 	const struct gp_segment *segment;
 	struct gp_block_scratch *scratch;
 	void *scratch_memory;
@@ -72,7 +72,7 @@ struct gp_merge {
 };
 
 struct gp_merge *gp_merge_open(const struct gp_file *file, struct gp_index *index,
-			       struct gp_meanings *meanings)
+			       struct gp_definitions_index *meanings)
 {
 	struct gp_merge *m = calloc(1, sizeof *m);
 	if (m == NULL)
@@ -205,7 +205,7 @@ static void learn_range_names(struct gp_merge *m, const struct gp_record *record
 {
 	for (uint64_t k = 0; k < slots; k += 1u + record[k].extra)
 		if (record[k].kind == GP_RANGE_NAME &&
-		    gp_meanings_add(m->meanings, &record[k]) != GP_OK)
+		    gp_defined_add(m->meanings, &record[k]) != GP_OK)
 			m->is_out_of_memory = true;
 }
 

@@ -55,17 +55,17 @@ unsigned gp_symbol_rank(const struct gp_symbol *frame, size_t count);
 
 /* ---- making one ---- */
 
-struct gp_name_sheet;
-struct gp_name_sheet *gp_name_sheet_open(void); /* NULL: no memory */
-void gp_name_sheet_close(struct gp_name_sheet *sheet);
+struct gp_name_builder;
+struct gp_name_builder *gp_name_builder_open(void); /* NULL: no memory */
+void gp_name_builder_close(struct gp_name_builder *sheet);
 /* The number of a module, the same for the same one; false: no memory. */
-bool gp_name_sheet_module(struct gp_name_sheet *sheet, const struct gp_name_module *module,
-			  uint32_t *number);
+bool gp_name_builder_module(struct gp_name_builder *sheet, const struct gp_name_module *module,
+			    uint32_t *number);
 /* Copies. One row a module and offset. False: no memory, or the bound is reached. */
-bool gp_name_sheet_add(struct gp_name_sheet *sheet, uint32_t module, uint64_t offset,
-		       const struct gp_symbol *frame, size_t count);
+bool gp_name_builder_add(struct gp_name_builder *sheet, uint32_t module, uint64_t offset,
+			 const struct gp_symbol *frame, size_t count);
 /* `frames` and `nowhere` as in the table's head. *out is from malloc. */
-enum gp_status gp_name_sheet_encode(struct gp_name_sheet *sheet, uint64_t frames, uint64_t nowhere,
-				    unsigned char **out, size_t *count);
+enum gp_status gp_name_builder_encode(struct gp_name_builder *sheet, uint64_t frames,
+				      uint64_t nowhere, unsigned char **out, size_t *count);
 
 #endif

@@ -113,10 +113,10 @@ size_t gp_index_first(const struct gp_index *index);
 /* ---- merge.c: the events of one segment in order ---- */
 
 struct gp_merge;
-struct gp_meanings;
+struct gp_definitions_index;
 /* `meanings` hear the names of ranges. */
 struct gp_merge *gp_merge_open(const struct gp_file *file, struct gp_index *index,
-			       struct gp_meanings *meanings);
+			       struct gp_definitions_index *meanings);
 void gp_merge_close(struct gp_merge *merge);
 /* As gp_recording_watch; gp_merge_count_pass begins to count anew. */
 void gp_merge_watch(struct gp_merge *merge,
@@ -148,31 +148,33 @@ void gp_merge_forget_overtaken(struct gp_merge *merge);
 /* gp_merge_next ended for want of memory. */
 bool gp_merge_is_out_of_memory(const struct gp_merge *merge);
 
-/* ---- meaning.c: what handles and ids mean at the current moment ---- */
+/* ---- definitions_index.c: what handles and ids mean at the current moment ---- */
 
-struct gp_meanings *gp_meanings_open(void);
-const struct gp_call_stacks *gp_meanings_stacks(const struct gp_meanings *meanings);
-const struct gp_module_list *gp_meanings_modules(const struct gp_meanings *meanings);
-void gp_meanings_close(struct gp_meanings *meanings);
+struct gp_definitions_index *gp_defined_open(void);
+const struct gp_call_stacks *gp_defined_stacks(const struct gp_definitions_index *meanings);
+const struct gp_module_list *gp_defined_modules(const struct gp_definitions_index *meanings);
+void gp_defined_close(struct gp_definitions_index *meanings);
 /* Forgets what is known, keeps the strings that were handed out. */
-void gp_meanings_clear(struct gp_meanings *meanings);
+void gp_defined_clear(struct gp_definitions_index *meanings);
 /* Learns from a DEFINE record and its extra slots. */
-enum gp_status gp_meanings_add(struct gp_meanings *meanings, const struct gp_record *record);
+enum gp_status gp_defined_add(struct gp_definitions_index *meanings,
+			      const struct gp_record *record);
 /* Text of (kind, key); NULL unknown. KERNEL: handle; FACT, THREAD: aux; GPU: device. */
-const char *gp_meanings_text(const struct gp_meanings *meanings, enum gp_kind kind, uint64_t key);
+const char *gp_defined_text(const struct gp_definitions_index *meanings, enum gp_kind kind,
+			    uint64_t key);
 /* The record itself, of GPU, FACT or ARENA by their number; NULL unknown. */
-const struct gp_record *gp_meanings_record(const struct gp_meanings *meanings, enum gp_kind kind,
-					   uint64_t number);
+const struct gp_record *gp_defined_record(const struct gp_definitions_index *meanings,
+					  enum gp_kind kind, uint64_t number);
 struct gp_named {
 	uint32_t value;	  /* THREAD: tid; RANGE_NAME: is_cut */
 	const char *text; /* NULL: none */
 };
 /* Of THREAD or RANGE_NAME by number. False: unknown, and all of `out` is 0. */
-bool gp_meanings_get(const struct gp_meanings *meanings, enum gp_kind kind, uint64_t key,
-		     struct gp_named *out);
+bool gp_defined_get(const struct gp_definitions_index *meanings, enum gp_kind kind, uint64_t key,
+		    struct gp_named *out);
 /* Each THREAD or RANGE_NAME, in no order. */
-void gp_meanings_visit(const struct gp_meanings *meanings, enum gp_kind kind,
-		       void (*visit)(void *context, const struct gp_named *), void *context);
+void gp_defined_visit(const struct gp_definitions_index *meanings, enum gp_kind kind,
+		      void (*visit)(void *context, const struct gp_named *), void *context);
 /* Text in the extra slots of a record. */
 const char *gp_record_text(const struct gp_record *record, size_t *bytes);
 
@@ -195,7 +197,7 @@ static inline int64_t gp_tick_ns(const struct gp_tick *tick, uint64_t ticks)
 	return is_before ? -ns : ns;
 }
 
-/* ---- doubt.c: from when to when the figures are not certain ---- */
+/* ---- uncertainty.c: from when to when the figures are not certain ---- */
 
 /*
  * MEMORY events have numbers without a hole. Where damage or a missing end made one, and where the
@@ -229,7 +231,7 @@ struct gp_recording {
 	struct gp_file file;
 	struct gp_index index;
 	struct gp_merge *merge;
-	struct gp_meanings *meanings;
+	struct gp_definitions_index *meanings;
 	struct gp_stack_naming naming;
 	struct gp_live *live;
 	struct gp_tick tick;

@@ -41,7 +41,7 @@ enum gp_status gp_recording_open(const char *path, struct gp_recording **out, st
 	}
 	r->is_running = is_written && !r->index.is_sealed;
 	r->path = strdup(path);
-	r->meanings = gp_meanings_open();
+	r->meanings = gp_defined_open();
 	r->merge = gp_merge_open(&r->file, &r->index, r->meanings);
 	if (r->path == NULL || r->meanings == NULL || r->merge == NULL)
 		return out_of_memory(r, out);
@@ -64,7 +64,7 @@ void gp_recording_close(struct gp_recording *r)
 	gp_merge_close(r->merge);
 	gp_index_release(&r->index);
 	gp_stack_naming_release(&r->naming);
-	gp_meanings_close(r->meanings);
+	gp_defined_close(r->meanings);
 	gp_live_close(r->live);
 	gp_file_release(&r->file);
 	free(r->device);
@@ -76,7 +76,7 @@ void gp_recording_close(struct gp_recording *r)
 
 static enum gp_status learn(void *context, const struct gp_record *record)
 {
-	return gp_meanings_add(context, record);
+	return gp_defined_add(context, record);
 }
 
 static int64_t segment_ns(const struct gp_recording *r, size_t segment)
@@ -143,7 +143,7 @@ static enum gp_status begin_again(struct gp_recording *r)
 	r->is_ended_early = false;
 	r->seen = 0;
 	r->doubt = (struct gp_doubt){ 0 };
-	gp_meanings_clear(r->meanings);
+	gp_defined_clear(r->meanings);
 	if (r->index.segments > 0) {
 		enum gp_status status =
 			gp_merge_visit(r->merge, r->first, GP_BLOCK_DEFINE, learn, r->meanings);
@@ -346,7 +346,7 @@ enum gp_status gp_recording_apply(struct gp_recording *r, const struct gp_record
 		gp_doubt_refused(r);
 	if (record->kind < GP_KINDS && gp_event_infos[record->kind].class == GP_CLASS_DEFINE &&
 	    status == GP_OK)
-		status = gp_meanings_add(r->meanings, record);
+		status = gp_defined_add(r->meanings, record);
 	return status;
 }
 
@@ -372,7 +372,7 @@ enum gp_status gp_recording_next(struct gp_recording *r, struct gp_event *out)
 	out->at_ns = gp_tick_ns(&r->tick, record->time);
 	out->thread = thread;
 	struct gp_named known;
-	gp_meanings_get(r->meanings, GP_THREAD, thread, &known);
+	gp_defined_get(r->meanings, GP_THREAD, thread, &known);
 	out->tid = known.value;
 	out->text = gp_record_text(record, &out->text_bytes);
 	return GP_OK;
@@ -385,12 +385,12 @@ const struct gp_live *gp_recording_live(const struct gp_recording *r)
 
 const char *gp_recording_kernel_name(const struct gp_recording *r, uint64_t handle)
 {
-	return gp_meanings_text(r->meanings, GP_KERNEL, handle);
+	return gp_defined_text(r->meanings, GP_KERNEL, handle);
 }
 
 const char *gp_recording_text(const struct gp_recording *r, enum gp_kind kind, uint64_t key)
 {
-	return gp_meanings_text(r->meanings, kind, key);
+	return gp_defined_text(r->meanings, kind, key);
 }
 
 const char *gp_recording_path(const struct gp_recording *r)

@@ -284,7 +284,7 @@ static uint64_t since_start(const struct gp_recording *r, uint64_t ticks)
 /* Tells the symbolizer what it has not heard of. */
 struct gp_symbolizer *gp_recording_symbolizer(struct gp_recording *r)
 {
-	const struct gp_module_list *list = gp_meanings_modules(r->meanings);
+	const struct gp_module_list *list = gp_defined_modules(r->meanings);
 	struct gp_stack_naming *naming = &r->naming;
 	if (!naming->symbolizer && gp_recording_load_names(r) == GP_OK) {
 		naming->symbolizer = gp_symbolizer_open();
@@ -341,7 +341,7 @@ static bool sort_doubts(struct gp_recording *r, const struct gp_module_list *lis
 /* In doubt an address belongs to no module where two have ever been. */
 static uint64_t time_of(struct gp_recording *r, int64_t at_ns)
 {
-	const struct gp_module_list *list = gp_meanings_modules(r->meanings);
+	const struct gp_module_list *list = gp_defined_modules(r->meanings);
 	const struct gp_stack_naming *n = &r->naming;
 	if (n->doubts_known != list->doubt_changes && !sort_doubts(r, list))
 		return GP_ANY_TIME;
@@ -366,7 +366,7 @@ static bool leave_astray(const struct gp_recording *r, struct gp_symbolizer *sym
 			 const struct gp_native_frame *native, struct gp_call_stack *chains)
 {
 	struct gp_symbol symbol[INLINED_MAX];
-	bool is_known = symbolizer && gp_meanings_modules(r->meanings)->room > 1;
+	bool is_known = symbolizer && gp_defined_modules(r->meanings)->room > 1;
 	size_t natives = chains->natives;
 	if (!r->info.has_frame_pointers || !is_known)
 		return false;
@@ -416,7 +416,7 @@ bool gp_recording_stack(struct gp_recording *r, uint32_t id, int64_t at_ns, enum
 	struct gp_native_frame native[CHAIN_MAX];
 	struct gp_python_frame python[CHAIN_MAX];
 	struct gp_call_stack chains;
-	if (!gp_call_stacks_get(gp_meanings_stacks(r->meanings), id, &chains, native, python,
+	if (!gp_call_stacks_get(gp_defined_stacks(r->meanings), id, &chains, native, python,
 				CHAIN_MAX))
 		return false;
 	struct gp_symbolizer *symbolizer = how == GP_STACK_BARE ? NULL : gp_recording_symbolizer(r);
@@ -445,7 +445,7 @@ void gp_recording_names(struct gp_recording *r, const struct gp_frame *frame, si
 			struct gp_names *out)
 {
 	struct gp_name_frame named[GP_FRAMES_MAX];
-	const struct gp_module_list *list = gp_meanings_modules(r->meanings);
+	const struct gp_module_list *list = gp_defined_modules(r->meanings);
 	size_t n = frames < GP_FRAMES_MAX ? frames : GP_FRAMES_MAX;
 	for (size_t k = 0; k < n; k++)
 		named[k] = (struct gp_name_frame){ frame[k].function, frame[k].module,

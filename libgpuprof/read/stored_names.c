@@ -63,7 +63,7 @@ struct numbered {
 struct work {
 	struct gp_recording *recording;
 	struct gp_symbolizer *symbolizer;
-	struct gp_name_sheet *sheet;
+	struct gp_name_builder *sheet;
 	const struct gp_symbolizing *how;
 	struct gp_symbolized *out;
 	struct numbered *module; /* by the symbolizer's index */
@@ -90,7 +90,7 @@ static bool number_module(struct work *w, size_t index)
 		return true;
 	struct stat st;
 	to->file_bytes = stat(m->path, &st) == 0 ? (uint64_t)st.st_size : 0;
-	to->is_there = gp_name_sheet_module(
+	to->is_there = gp_name_builder_module(
 		w->sheet, &(struct gp_name_module){ m->path, build_id, build_id_bytes },
 		&to->number);
 	return to->is_there;
@@ -150,13 +150,13 @@ static int by_number(const void *left, const void *right)
 
 static enum gp_status learn(void *context, const struct gp_record *record)
 {
-	return gp_meanings_add(context, record);
+	return gp_defined_add(context, record);
 }
 
 /* What was mapped after the cut is told between events. */
 static enum gp_status learn_module(void *context, const struct gp_record *record)
 {
-	return record->kind == GP_MODULE ? gp_meanings_add(context, record) : GP_OK;
+	return record->kind == GP_MODULE ? gp_defined_add(context, record) : GP_OK;
 }
 
 static enum gp_status pass(void *context, const struct gp_record *record)
@@ -213,7 +213,7 @@ static enum gp_status collect(struct work *w)
 	w->symbolizer = status == GP_OK ? gp_recording_symbolizer(r) : NULL;
 	if (status != GP_OK || w->symbolizer == NULL)
 		return status != GP_OK ? status : GP_E_MEMORY;
-	gp_call_stacks_visit_native(gp_meanings_stacks(r->meanings), add_frame, w);
+	gp_call_stacks_visit_native(gp_defined_stacks(r->meanings), add_frame, w);
 	if (w->is_out_of_memory)
 		return GP_E_MEMORY;
 	size_t kept = 0;
@@ -268,7 +268,8 @@ static bool look_up(struct work *w, const struct place *place)
 	if (table != NULL)
 		had = gp_name_table_find(table, &module, place->offset, before, GP_NAME_FRAMES_MAX);
 	unsigned rank = gp_symbol_rank(frame, count), old = gp_symbol_rank(before, had);
-	if (rank == 0 || !gp_name_sheet_add(w->sheet, place->module, place->offset, frame, count)) {
+	if (rank == 0 ||
+	    !gp_name_builder_add(w->sheet, place->module, place->offset, frame, count)) {
 		out->waiting++;
 		return true;
 	}
@@ -358,8 +359,8 @@ static enum gp_status store(struct work *w)
 				header.names_bytes != r->file.header.names_bytes))
 		status = refuse(w->out, GP_E_BUSY, "another gpuprof wrote names into it meanwhile");
 	if (status == GP_OK)
-		status = gp_name_sheet_encode(w->sheet, w->out->frames, w->out->nowhere, &table,
-					      &count);
+		status = gp_name_builder_encode(w->sheet, w->out->frames, w->out->nowhere, &table,
+						&count);
 	if (status == GP_OK)
 		status = gp_name_area_encode(table, count, &r->index.last, &blocks, &bytes);
 	if (status == GP_OK) {
@@ -387,7 +388,7 @@ enum gp_status gp_recording_symbolize(struct gp_recording *r, const struct gp_sy
 		return status;
 	out->names_bytes = r->naming.table != NULL ? r->file.header.names_bytes : 0;
 	out->dropped = r->naming.damage.what[0] != '\0' ? &r->naming.damage : NULL;
-	w.sheet = gp_name_sheet_open();
+	w.sheet = gp_name_builder_open();
 	status = w.sheet != NULL ? collect(&w) : GP_E_MEMORY;
 	if (status == GP_OK)
 		status = look_up_all(&w);
@@ -397,7 +398,7 @@ enum gp_status gp_recording_symbolize(struct gp_recording *r, const struct gp_sy
 				"those in it are damaged, and none is found to replace them");
 	if (status == GP_OK && (w.changes != 0 || out->dropped != NULL))
 		status = store(&w);
-	gp_name_sheet_close(w.sheet);
+	gp_name_builder_close(w.sheet);
 	free(w.module);
 	free(w.place);
 	free(w.nowhere);

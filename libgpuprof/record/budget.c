@@ -6,8 +6,8 @@
  *
  * Not counted: code and static data, the drain thread's stack, libunwind with the 68 KiB on which
  * it walks and the 256 KiB that answer its reads, the index of definitions (256 KiB), the tables of
- * interpose/ (handles at most 5.3 MiB each), and for GPUPROF_USES a map of 16 MiB of addresses and
- * 8.5 MiB for layouts.
+ * interpose/ (handles at most 5.3 MiB each), and for GPUPROF_TRACK_ACCESS a map of 16 MiB of
+ * addresses and 8.5 MiB for layouts.
  *
  * The recorder begins only where its tables take at most half of what RLIMIT_AS and RLIMIT_DATA
  * left: 17.1 MiB of addresses, 25.2 MiB with stacks (victim leak_two, gdb 13.1, 2026-11-23). A

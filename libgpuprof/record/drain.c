@@ -231,7 +231,7 @@ static bool turn(struct gp_recorder *r)
 	gp_scope_tend(r);
 	obey_uses();
 	bool has_more = gp_rings_tend(r);
-	gp_stacks_tend(r);
+	gp_stacks_maintain(r);
 	gp_ranges_tend(r);
 	uint32_t rings = atomic_load(&gp_control->rings);
 	bool is_urgent = gp_flush_begin(r);
@@ -329,7 +329,7 @@ static bool refuse(struct gp_recorder *r, const char *why, const char *subject, 
 	gp_file_close(&r->writer);
 	if (gp_control)
 		gp_ring_place_close(r);
-	gp_give_back_memory(r);
+	gp_release_memory(r);
 	gp_stack_table_close();
 	return false;
 }
@@ -453,7 +453,7 @@ static void run(struct gp_recorder *r)
 	gp_futex_wake(&r->progress);
 	gp_futex_wake(&r->rings_made);
 	if (gp_scope_is_over())
-		gp_give_back(r);
+		gp_release_rings(r);
 }
 
 void *gp_drain_main(void *context)

@@ -1,7 +1,7 @@
 /*
  * What a code object is: its identity, and its names and lines at first sight. Code objects die and
  * their addresses come back at once, so an address alone identifies no code later
- * (python_deaths.c).
+ * (code_object_frees.c).
  */
 #include "python_object.h"
 #include "python_walk.h"
@@ -20,7 +20,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
 uint64_t gp_python_identity(const void *code)
 {
 	gp_python_watch_code(code);
-	const uint64_t identity = mix((uintptr_t)code, gp_python_deaths(code));
+	const uint64_t identity = mix((uintptr_t)code, gp_python_code_frees(code));
 	return identity ? identity : KEY_1;
 }
 
@@ -49,7 +49,7 @@ bool gp_python_describe(const void *code, struct gp_python_text *file, struct gp
 		gp_python_switch_off(p, "self-check: a frame's code is not a code object");
 		return false;
 	}
-	if (!gp_python_counts_deaths(p))
+	if (!gp_python_counts_code_frees(p))
 		return false;
 	gp_python_text_copy(l, text_type, gp_pointer_at(code, l->code_file), file);
 	gp_python_text_copy(l, text_type, gp_pointer_at(code, l->code_name), name);

@@ -139,45 +139,46 @@ GP_HOT bool note_object(const struct gp_python_layout *l, struct gp_python_row *
 	return true;
 }
 
-/* ---- deaths ---- */
+/* ---- code_frees ---- */
 
 static unsigned rows_of_loops(unsigned loops)
 {
 	return (loops + LOOPS_A_ROW - 1) / LOOPS_A_ROW;
 }
 
-static unsigned rows_of_deaths(unsigned rows)
+static unsigned rows_of_code_frees(unsigned rows)
 {
 	return (rows + DEATHS_A_ROW - 1) / DEATHS_A_ROW;
 }
 
-static uint32_t *deaths_of(const struct gp_python_stack *s)
+static uint32_t *code_frees_of(const struct gp_python_stack *s)
 {
 	return (uint32_t *)(void *)&s->row[s->rows + 1u + rows_of_loops(s->loops)];
 }
 
 /* The frames are there now. Those that are not shown count, too: no one else watches their code. */
-static void note_deaths(struct gp_python_stack *s)
+static void note_code_frees(struct gp_python_stack *s)
 {
-	uint32_t *deaths = deaths_of(s);
-	s->deaths = gp_python_deaths_in_all();
+	uint32_t *code_frees = code_frees_of(s);
+	s->code_frees = gp_python_code_frees_in_all();
 	for (unsigned k = 0; k < s->rows; k++) {
 		const void *code = gp_untagged((const void *)s->row[k].code);
 		if (code)
 			gp_python_watch_code(code);
-		deaths[k] = gp_python_deaths(code);
+		code_frees[k] = gp_python_code_frees(code);
 	}
 }
 
 /* Some code object has died. Those of the rows are in the frames that were just compared. */
-GP_COLD static bool holds_after_deaths(struct gp_python_stack *s)
+GP_COLD static bool holds_after_code_frees(struct gp_python_stack *s)
 {
-	const uint64_t now = gp_python_deaths_in_all();
-	const uint32_t *deaths = deaths_of(s);
+	const uint64_t now = gp_python_code_frees_in_all();
+	const uint32_t *code_frees = code_frees_of(s);
 	for (unsigned k = 0; k < s->rows; k++)
-		if (s->row[k].code && gp_python_deaths((const void *)s->row[k].code) != deaths[k])
+		if (s->row[k].code &&
+		    gp_python_code_frees((const void *)s->row[k].code) != code_frees[k])
 			return false;
-	s->deaths = now;
+	s->code_frees = now;
 	return true;
 }
 
@@ -200,7 +201,8 @@ GP_HOT bool holds(const struct gp_python_layout *l, struct gp_python_stack *s,
 		  const struct gp_python_start *start)
 {
 	return holds_frames(l, s, start) &&
-	       (gp_likely(s->deaths == gp_python_deaths_in_all()) || holds_after_deaths(s));
+	       (gp_likely(s->code_frees == gp_python_code_frees_in_all()) ||
+		holds_after_code_frees(s));
 }
 
 /* Stacks that are not remembered and come between two that are change nothing. */
@@ -311,7 +313,7 @@ _Static_assert(sizeof(struct gp_python_tables) % 64 == 0, "rows begin at a cache
 /* A stack's rows lie in one piece: from the first unused row on, or in the next piece. */
 static bool has_rows(struct gp_python_memo *m, unsigned loops)
 {
-	const unsigned most = UINT8_MAX + 1u + rows_of_loops(loops) + rows_of_deaths(UINT8_MAX);
+	const unsigned most = UINT8_MAX + 1u + rows_of_loops(loops) + rows_of_code_frees(UINT8_MAX);
 	const unsigned left = GP_PYTHON_MEMO_STEP - m->rows_used % GP_PYTHON_MEMO_STEP;
 	const uint32_t from = m->rows_used + (most <= left ? 0 : left);
 	if (from == m->rows_most && !memo_grow(m))
@@ -373,14 +375,14 @@ GP_COLD static uint16_t note_stack(struct gp_python_memo *m, const struct gp_pyt
 		.content = content_next(m),
 	};
 	memcpy(&row[rows + 1], walked->loop, walked->loops * sizeof *walked->loop);
-	note_deaths(s);
+	note_code_frees(s);
 	/* the first walk has seen what this one noted, but for C frames that have only begun */
 	if (!holds(l, s, start)) {
 		s->row = NULL;
 		place->notes = NOTES_MOST;
 		return 0;
 	}
-	m->rows_used += rows + 1 + rows_of_loops(walked->loops) + rows_of_deaths(rows);
+	m->rows_used += rows + 1 + rows_of_loops(walked->loops) + rows_of_code_frees(rows);
 	if (at > m->used)
 		m->used = at;
 	place->stack = at;

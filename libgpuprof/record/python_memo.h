@@ -40,13 +40,14 @@ struct gp_python_row {
 
 struct gp_python_stack {
 	struct gp_python_row *row; /* its first one; NULL: none */
-	uint64_t deaths;	   /* gp_python_deaths_in_all() when those of the rows were equal */
-	uint32_t content;	   /* a number that no other content has or had; never 0 */
-	uint32_t id;		   /* the caller's, like `why` */
-	uint16_t follower;	   /* found after this one, the last time; 0: none */
-	uint16_t other;		   /* what that was before: at the end of a loop it is again */
-	uint8_t loops, rows; /* behind the rows stand `loops` addresses, then each row's deaths */
-	uint8_t is_open;     /* deeper than the limit: what lies beyond the last row is not */
+	uint64_t code_frees; /* gp_python_code_frees_in_all() when those of the rows were equal */
+	uint32_t content;    /* a number that no other content has or had; never 0 */
+	uint32_t id;	     /* the caller's, like `why` */
+	uint16_t follower;   /* found after this one, the last time; 0: none */
+	uint16_t other;	     /* what that was before: at the end of a loop it is again */
+	uint8_t loops,
+		rows;	 /* behind the rows stand `loops` addresses, then each row's code_frees */
+	uint8_t is_open; /* deeper than the limit: what lies beyond the last row is not */
 	uint8_t why;
 };
 

@@ -82,14 +82,14 @@ static inline void gp_python_switch_off(struct gp_python *python, const char *wh
 extern _Atomic uint32_t gp_python_died[1u << GP_PYTHON_DIED_LOG]
 	__attribute__((visibility("hidden")));
 
-GP_HOT _Atomic uint32_t *gp_python_deaths_at(const void *code)
+GP_HOT _Atomic uint32_t *gp_python_code_frees_at(const void *code)
 {
 	return &gp_python_died[(uintptr_t)code >> 4 & ((1u << GP_PYTHON_DIED_LOG) - 1)];
 }
 /* Also for a pointer with tags. */
-GP_HOT uint32_t gp_python_deaths(const void *code)
+GP_HOT uint32_t gp_python_code_frees(const void *code)
 {
-	return atomic_load_explicit(gp_python_deaths_at(code), memory_order_relaxed);
+	return atomic_load_explicit(gp_python_code_frees_at(code), memory_order_relaxed);
 }
 
 /*
@@ -97,17 +97,17 @@ GP_HOT uint32_t gp_python_deaths(const void *code)
  * the memory is free: where the sum is the same, so is each.
  */
 extern _Atomic uint64_t gp_python_died_in_all __attribute__((visibility("hidden")));
-GP_HOT uint64_t gp_python_deaths_in_all(void)
+GP_HOT uint64_t gp_python_code_frees_in_all(void)
 {
 	return atomic_load_explicit(&gp_python_died_in_all, memory_order_relaxed);
 }
 
 /* From now on; NULL, or why not. Before code objects of this interpreter are walked. */
-const char *gp_python_count_deaths(const struct gp_python *python);
+const char *gp_python_count_code_frees(const struct gp_python *python);
 /* Met: from now on its death counts. Of a code object that is alive. */
 void gp_python_watch_code(const void *code);
 /* False: something has taken our function out again, and the walk is switched off. */
-bool gp_python_counts_deaths(struct gp_python *python);
+bool gp_python_counts_code_frees(struct gp_python *python);
 
 /* Copies up to 4096 bytes that may not be there: the kernel checks them before they are read. */
 bool gp_python_peek(const void *from, void *to, size_t bytes);

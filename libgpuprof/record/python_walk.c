@@ -55,7 +55,7 @@ bool gp_python_find(void *(*lookup)(void *, const char *name), void *context)
 	python->symbols = symbols;
 	const char *why = gp_python_layout_find(&symbols, &python->layout);
 	if (!why)
-		why = gp_python_count_deaths(python);
+		why = gp_python_count_code_frees(python);
 	if (why)
 		gp_python_switch_off(python, why);
 	/* partner of the acquire in gp_python_get */
@@ -106,9 +106,9 @@ GP_HOT void end_run(struct writer *w, const void *loop)
 GP_HOT bool add_frame(struct writer *w, const void *code, int32_t offset, bool is_entry)
 {
 	if (gp_likely(w->n < w->most))
-		w->frames[w->n] =
-			(struct gp_python_frame){ code, offset, is_entry, 0, gp_python_deaths(code),
-						  NULL };
+		w->frames[w->n] = (struct gp_python_frame){
+			code, offset, is_entry, 0, gp_python_code_frees(code), NULL
+		};
 	w->n++;
 	w->in_run++;
 	return w->n < w->most || w->n - w->most < GP_PYTHON_COUNTED;

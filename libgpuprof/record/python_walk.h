@@ -2,7 +2,7 @@
  * The Python frames of the calling thread, for CPython 3.8 to 3.14 with a GIL: read from the
  * interpreter's own structures without the GIL, without a reference count, a lock, an allocation or
  * a change of errno, so that it may be called under any lock of the job. Interpreters that it does
- * not know are left alone, with a reason. One word of theirs is written, see python_deaths.c.
+ * not know are left alone, with a reason. One word of theirs is written, see code_object_frees.c.
  *
  *	gp_python_find(dlsym_default, NULL);			// in a resolver
  *
@@ -52,7 +52,7 @@ struct gp_python_frame {
 	uint8_t bare_entries;
 	/* Of code objects at this address. While it is the same, the code object is the one that
 	 * gp_python_identity last got. */
-	uint32_t deaths;
+	uint32_t code_frees;
 	/* Of an entry since 3.11: an address inside the C frame of that _PyEval_EvalFrameDefault,
 	 * else NULL. Its name does not find it where a compiler has put its rare parts elsewhere,
 	 * without a symbol: Debian's 3.13 and 3.14 do most of their calls from there. */
@@ -91,9 +91,9 @@ unsigned gp_python_walk_from(const struct gp_python_start *start, struct gp_pyth
 
 /*
  * A number for the code object of a frame of this walk: of its address and of the code objects that
- * have died there (python_deaths.c), which counts its own death from now on. The same code object
- * may have several, one after the other; two never have the same, but for what 64 bits leave to
- * chance. Never 0.
+ * have died there (code_object_frees.c), which counts its own death from now on. The same code
+ * object may have several, one after the other; two never have the same, but for what 64 bits leave
+ * to chance. Never 0.
  */
 uint64_t gp_python_identity(const void *code);
 
@@ -119,7 +119,7 @@ uint32_t gp_python_version(void);
 
 /*
  * Now and then, from a thread of our own: switches off where something has ended the watch over
- * code objects, whose deaths are missed from then on.
+ * code objects, whose code_frees are missed from then on.
  */
 void gp_python_look_after(void);
 

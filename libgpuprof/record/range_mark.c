@@ -337,7 +337,7 @@ void gp_range_thread_end(struct gp_thread *t)
 	}
 }
 
-void gp_range_again(void)
+void gp_range_resumed(void)
 {
 	struct gp_range_thread *own = gp_thread.ranges;
 	if (own)
@@ -347,15 +347,15 @@ void gp_range_again(void)
 		if (e->handle) /* seq_cst: see gp_range_handle_end */
 			atomic_store(&own->handles->of[e->handle - 1].owner, gp_range_owner_now());
 		gp_range_need_told(e->name, &(struct gp_range){ .name = e->name });
-		struct gp_record *r = gp_reserve(GP_RANGE_AGAIN);
+		struct gp_record *r = gp_reserve(GP_RANGE_RESUMED);
 		if (!r)
 			continue;
 		r->device = GP_DEVICE_UNKNOWN;
 		r->aux = e->name;
-		r->range_again.source = e->source;
-		r->range_again.domain = e->domain;
-		r->range_again.depth = k;
-		r->range_again.since = e->time;
+		r->range_resumed.source = e->source;
+		r->range_resumed.domain = e->domain;
+		r->range_resumed.depth = k;
+		r->range_resumed.since = e->time;
 		gp_commit(r);
 	}
 	if (own && gp_range_has_ended(own)) /* meanwhile: its end may not be recorded yet */

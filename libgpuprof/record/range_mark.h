@@ -69,7 +69,7 @@ void gp_range_objects_tell(void);
 /* ---- recorder.c's ---- */
 
 /* The ranges that are open on this thread, which begins to record. Inside. */
-void gp_range_again(void);
+void gp_range_resumed(void);
 /*
  * Those that were started and have not ended: when recording begins, or goes on, and then also that
  * these are all. Inside.
@@ -79,7 +79,7 @@ void gp_range_starts_tell(bool goes_on);
 void gp_range_thread_end(struct gp_thread *thread);
 /* What a thread that ends keeps is given back. */
 void gp_range_thread_close(struct gp_thread *thread);
-/* range_tell.c, once a turn of the drain thread. */
+/* range_write.c, once a turn of the drain thread. */
 struct gp_recorder;
 void gp_ranges_tend(struct gp_recorder *recorder);
 

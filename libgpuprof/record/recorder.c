@@ -25,7 +25,7 @@ static void tell_thread(void)
 {
 	if (gp_recorder_started && atomic_exchange(&gp_local->is_told, 1) == 0)
 		gp_recorder_started();
-	gp_range_again();
+	gp_range_resumed();
 	const uint32_t starts_told = atomic_exchange(&gp_local->starts_told, GP_STARTS_TOLD);
 	if (starts_told != GP_STARTS_TOLD)
 		gp_range_starts_tell(starts_told == GP_STARTS_STOPPED);

@@ -234,9 +234,9 @@ void gp_thread_join(struct gp_thread *t, bool may_wait);
 /* A jump, or the thread's end, may have come out of the middle of that. */
 void gp_thread_wants_no_ring(struct gp_thread *t);
 
-/* stack_tend.c: once a turn, what stacks need: room, modules, a word on what cannot be had. */
+/* stack_housekeeping.c: once a turn, what stacks need: room, modules, a word on what is missing. */
 void gp_stacks_open(struct gp_recorder *recorder);
-void gp_stacks_tend(struct gp_recorder *recorder);
+void gp_stacks_maintain(struct gp_recorder *recorder);
 
 /* drain_start.c */
 /* Constructor. `main` is what the drain thread runs. */
@@ -275,7 +275,7 @@ void *gp_drain_main(void *recorder);
  * slots.
  */
 void gp_drain_flush(struct gp_recorder *recorder, struct gp_ring_view *view);
-/* drain_tell.c: publishes a record of the recorder's own (ring 0). */
+/* drain_report.c: publishes a record of the recorder's own (ring 0). */
 void gp_drain_tell(struct gp_recorder *recorder, struct gp_record *record, const char *text);
 
 /*
@@ -315,10 +315,10 @@ bool gp_losses_keep(struct gp_recorder *recorder, bool is_end);
 /* Is it time to try a new segment after a failure? */
 bool gp_losses_retry(struct gp_recorder *recorder);
 
-/* give_back.c: what was got for a recording that cannot be made. */
-void gp_give_back_memory(struct gp_recorder *recorder);
+/* release_rings.c: what was got for a recording that cannot be made. */
+void gp_release_memory(struct gp_recorder *recorder);
 /* After the end of a recording whose process goes on. */
-void gp_give_back(struct gp_recorder *recorder);
+void gp_release_rings(struct gp_recorder *recorder);
 
 /* segment.c: checkpoints and segment turns. */
 /* Appends recorder->block to the segment. */
@@ -355,7 +355,8 @@ void gp_futex_wake_some(_Atomic uint32_t *word, uint32_t most);
 void gp_futex_set_shared(_Atomic uint32_t *word, uint32_t value);
 
 /*
- * say.c: the drain thread has no stderr of its own; its lines wait for the job's next slow path.
+ * print_message.c: the drain thread has no stderr of its own; its lines wait for the job's next
+ * slow path.
  */
 /* Constructor: which file stderr is. */
 void gp_say_init(void);

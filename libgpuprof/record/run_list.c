@@ -11,7 +11,7 @@
 
 #include "recorder.h"
 
-/* System calls as such, as in say.c: a thread of the job may be here. */
+/* System calls as such, as in print_message.c: a thread of the job may be here. */
 static long list_append(const char *line, size_t length)
 {
 	const long fd = syscall(SYS_openat, AT_FDCWD, gp_settings.list,

@@ -41,7 +41,7 @@ bool gp_snapshot_tend(struct gp_recorder *r, uint32_t rings)
 	if (!r->has_snapshot_mark) {
 		atomic_store(&gp_control->snapshot_order, r->expected);
 		gp_drain_tell(r,
-			      &(struct gp_record){ .kind = GP_SNAPSHOT_ASKED,
+			      &(struct gp_record){ .kind = GP_SNAPSHOT_REQUESTED,
 						   .device = GP_DEVICE_UNKNOWN,
 						   .aux = r->snapshots_taken },
 			      NULL);

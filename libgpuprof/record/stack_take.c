@@ -20,8 +20,8 @@
 #include "python_memo.h"
 #include "python_walk.h"
 #include "recorder.h"
+#include "stack_predictor.h"
 #include "stack_table.h"
-#include "stack_turn.h"
 #include "thread_memory.h"
 
 #define DEPTH 64u
@@ -36,7 +36,7 @@ struct known_frame {
 	const void *code;
 	int32_t offset;
 	uint32_t parent, id; /* id 0: none */
-	uint32_t deaths;     /* that there were of code objects at the address */
+	uint32_t code_frees; /* that there were of code objects at the address */
 	bool is_entry;
 	uint8_t bare_entries;
 };
@@ -60,7 +60,7 @@ struct gp_stack_memo {
 	bool has_python, has_native; /* gp_settings', which lie elsewhere */
 	struct chain native, python;
 	struct gp_native_thread *walker;
-	struct gp_stack_turn turn;
+	struct gp_stack_predictor turn;
 	struct gp_python_memo walks;
 	uint64_t refused;     /* by the walker, as last seen */
 	unsigned laid_frames; /* of the last native chain that was laid, likewise */
@@ -105,7 +105,7 @@ static enum gp_stack_why why_of(enum gp_python_reason reason)
 GP_HOT bool is_known(const struct known_frame *k, const struct gp_python_frame *f)
 {
 	return k->code == f->code && k->offset == f->offset && k->is_entry == f->is_entry &&
-	       k->bare_entries == f->bare_entries && k->deaths == f->deaths;
+	       k->bare_entries == f->bare_entries && k->code_frees == f->code_frees;
 }
 
 /*
@@ -163,7 +163,7 @@ GP_HOT_TEXT static uint32_t id_of_frame(struct gp_stack_memo *memo, struct known
 			.code = f->code,
 			.offset = f->offset,
 			.parent = parent,
-			.deaths = f->deaths,
+			.code_frees = f->code_frees,
 			.id = frame_of(memo, f, parent),
 			.is_entry = f->is_entry,
 			.bare_entries = f->bare_entries,
@@ -188,7 +188,7 @@ GP_COLD static struct gp_stack_memo *memo_open(struct gp_thread *t)
 	memo->generation = t->generation;
 	memo->has_python = has_python;
 	memo->has_native = gp_settings.has_native;
-	gp_stack_turn_init(&memo->turn);
+	gp_stack_predictor_init(&memo->turn);
 	gp_python_memo_init(&memo->walks, &t->pieces);
 	return memo;
 }
@@ -203,7 +203,7 @@ GP_COLD static void memo_forget(struct gp_stack_memo *memo)
 		memset(memo->code, 0, sizeof memo->code);
 	}
 	gp_python_memo_forget(&memo->walks);
-	gp_stack_turn_forget(&memo->turn);
+	gp_stack_predictor_forget(&memo->turn);
 	memo->stack = 0;
 	memo->generation = gp_thread.generation;
 }
@@ -404,7 +404,7 @@ GP_HOT struct chain chain_of(struct gp_stack_memo *memo, struct gp_native_stack 
 	return lay_native(memo, s, marks, why[s->end]);
 }
 
-/* The one stack that was made before there could be no room (stack_tend.c). */
+/* The one stack that was made before there could be no room (stack_housekeeping.c). */
 GP_COLD static uint32_t cut(struct gp_stack_memo *memo)
 {
 	gp_stack_table_count_cut();
@@ -471,8 +471,9 @@ GP_HOT void guess_next_time(struct gp_stack_memo *memo, struct gp_stack_guess *g
 {
 	/* as long as no memo has a stack there is one guess */
 	if (gp_unlikely(!memo->turn.last) && (number || python->number))
-		gp_stack_turn_grow(&memo->turn,
-				   gp_thread_piece(&gp_thread.pieces, GP_STACK_TURN_BYTES, true));
+		gp_stack_predictor_grow(
+			&memo->turn,
+			gp_thread_piece(&gp_thread.pieces, GP_STACK_PREDICTOR_BYTES, true));
 	/* a stack that was cut may find room */
 	const bool is_whole = number && python->content && s->pair == stack;
 	*guess = (struct gp_stack_guess){ .native = (uint16_t)number,
@@ -494,7 +495,7 @@ GP_HOT_TEXT static __attribute__((noinline)) uint32_t take_anew(struct gp_stack_
 	const unsigned number = met ? met->number : 0;
 	if (memo->has_python)
 		take_python(memo, guess->python, &python, loop);
-	gp_stack_turn_add(&memo->turn, number, python.number);
+	gp_stack_predictor_add(&memo->turn, number, python.number);
 	if (gp_likely(met && is_pair(guess, met, &python)))
 		return guess->pair;
 	if (has_native)
@@ -522,7 +523,7 @@ __attribute__((noinline)) GP_HOT_TEXT uint32_t gp_stack_take(const void *frame)
 	if (gp_unlikely(!memo))
 		return 0;
 	struct gp_native_stack *met = NULL;
-	struct gp_stack_guess *guess = gp_stack_turn_next(&memo->turn);
+	struct gp_stack_guess *guess = gp_stack_predictor_next(&memo->turn);
 	const bool has_native =
 		memo->has_native && atomic_load_explicit(&has_walker, memory_order_relaxed);
 	if (gp_likely(has_native)) {
@@ -531,7 +532,7 @@ __attribute__((noinline)) GP_HOT_TEXT uint32_t gp_stack_take(const void *frame)
 		gp_python_memo_expect(&memo->walks, guess->python);
 		met = native_now(memo, frame ? frame : __builtin_frame_address(0));
 		if (gp_likely(met && is_native(guess, met) && holds_python(memo, guess, met))) {
-			gp_stack_turn_add(&memo->turn, guess->native, guess->python);
+			gp_stack_predictor_add(&memo->turn, guess->native, guess->python);
 			return guess->pair;
 		}
 	}

@@ -109,7 +109,7 @@ static enum gp_status apply_memory(struct gp_live *live, const struct gp_record 
 	case GP_BLOCK_FREE:
 		gp_framework_free(live, r);
 		break;
-	case GP_BLOCK_AGAIN:
+	case GP_BLOCK_EXISTING:
 		return gp_framework_found(live, r);
 	case GP_BLOCK_COMPLETED:
 		gp_framework_completed(live, r);

@@ -274,20 +274,20 @@ static void close_apart(struct gp_open_ranges *r, uint32_t thread, const struct 
 static bool is_known(const struct gp_range_stack *s, uint64_t depth, const struct gp_record *r)
 {
 	const struct gp_open_range *e = &s->range[depth];
-	return depth < s->depth && e->name == r->aux && e->source == r->range_again.source &&
-	       e->domain == r->range_again.domain;
+	return depth < s->depth && e->name == r->aux && e->source == r->range_resumed.source &&
+	       e->domain == r->range_resumed.domain;
 }
 
 static void push(struct gp_open_ranges *r, struct gp_range_stack *s, const struct gp_record *record)
 {
 	uint64_t depth = record->range_push.depth;
-	bool is_again = record->kind == GP_RANGE_AGAIN;
+	bool is_again = record->kind == GP_RANGE_RESUMED;
 	if (is_again && is_known(s, depth, record))
 		return;
 	settle(r, s, (uint32_t)depth, record);
 	open_on(r, s,
 		&(struct gp_open_range){
-			.time = is_again ? record->range_again.since : record->time,
+			.time = is_again ? record->range_resumed.since : record->time,
 			.order = record->order,
 			.name = record->aux,
 			.domain = (uint32_t)record->range_push.domain,
@@ -459,7 +459,7 @@ void gp_open_ranges_apply(struct gp_open_ranges *r, uint32_t thread, const struc
 	gp_looks_add(&r->looks);
 	switch (record->kind) {
 	case GP_RANGE_PUSH:
-	case GP_RANGE_AGAIN:
+	case GP_RANGE_RESUMED:
 	case GP_RANGE_POP:
 		apply_to_stack(r, thread, record);
 		break;

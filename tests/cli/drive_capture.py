@@ -132,7 +132,7 @@ def late():
     orders = ["allocate 1000", "allocate 3000000", "outside 9437184", "launch 5", "allocate 700000",
               "allocate 15000000", "release 1", "allocate 512", "release 0", "allocate 90000"]
     jobs = [start("late.gpr", "--capture-range=ctl"), start("whole.gpr"),
-            start("stacks.gpr", "-c", "ctl", "--outside=stacks")]
+            start("stacks.gpr", "-c", "ctl", "--outside-capture=stacks")]
     held = [700000, 15000000, 512, 90000]
     for job in jobs:
         say(job, *orders)

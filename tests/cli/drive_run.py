@@ -81,7 +81,7 @@ def terminal():
         print(status(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])))
 
 
-def deaths():
+def code_frees():
     """run ends by the signal that ended the job."""
     for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGINT):
         job = "import os, resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0)); os.kill(os.getpid(), %d)" % number
@@ -137,4 +137,4 @@ def twice():
         print(*(names[number] for number in late), "-", summary, status(run.returncode))
 
 
-{what.__name__: what for what in (signals, terminal, deaths, killed, naming, twice)}[sys.argv[1]]()
+{what.__name__: what for what in (signals, terminal, code_frees, killed, naming, twice)}[sys.argv[1]]()

@@ -104,7 +104,7 @@ def known():
         state = shown(pid_of(job))
         print(order, *state, "as known" if state == (len(held), sum(held), outside) else "WRONG")
     print(*[process.communicate()[0] == "" and process.returncode for process in (job, bare)])
-    marks = subprocess.run(["gpuprof", "dump", "--json", "--kind", "snapshot_asked", "job.gpr"],
+    marks = subprocess.run(["gpuprof", "dump", "--json", "--kind", "snapshot_requested", "job.gpr"],
                            stdout=-1, text=True).stdout.splitlines()
     print(len(marks), "marks, the last one number", json.loads(marks[-1])["number"])
 
@@ -229,7 +229,7 @@ def refused():
                                 stderr=subprocess.STDOUT, stdout=-1, text=True)
         print(answer.returncode, answer.stdout, end="" if answer.stdout else "\n")
     job.communicate()
-    marks = subprocess.run(["gpuprof", "dump", "--json", "--kind", "snapshot_asked", "job.gpr"],
+    marks = subprocess.run(["gpuprof", "dump", "--json", "--kind", "snapshot_requested", "job.gpr"],
                            stdout=-1, text=True).stdout.count("\n")
     print(marks, "marks;", *sorted(os.listdir()), len(open("old").read()) > 3)
 

@@ -30,7 +30,7 @@ enum {
 	RANGE_PUSH = 78,
 	RANGE_START = 80,
 	MARK = 82,
-	RANGE_AGAIN,
+	RANGE_RESUMED,
 	RANGE_STARTED = 85
 };
 enum { LOST = 112, LIVE, CURVE, COUNT, KINDS = 128 };
@@ -108,7 +108,7 @@ static void print_name(const struct record *r)
 	if (r->kind == LAUNCH)
 		name = name_of(KERNEL, 0, r->v[0]);
 	else if (r->kind == RANGE_PUSH || r->kind == RANGE_START || r->kind == MARK ||
-		 r->kind == RANGE_AGAIN || r->kind == RANGE_STARTED)
+		 r->kind == RANGE_RESUMED || r->kind == RANGE_STARTED)
 		name = name_of(RANGE_NAME, 4, r->v[4]);
 	if (name) {
 		printf(", \"name\": ");

@@ -2,8 +2,8 @@
  * Sets the recording level of a process through its control page and waits until it is in force:
  *	control_level RING_FILE
  * reads a level a line from stdin (1 off, 2 memory, 3 everything but uses, 4 uses too, where the
- * job runs with GPUPROF_USES) and answers each with the same line. For measurements that switch
- * recording on and off many times. Needs the layout of one exact version only.
+ * job runs with GPUPROF_TRACK_ACCESS) and answers each with the same line. For measurements that
+ * switch recording on and off many times. Needs the layout of one exact version only.
  */
 #include <fcntl.h>
 #include <stdio.h>

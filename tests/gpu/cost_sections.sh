@@ -37,7 +37,7 @@ for line in sys.stdin:
     launches += e.get("kind") == "launch"
     blocks += e.get("kind") == "block_alloc"
     told += e.get("kind") == "block_alloc" and e.get("spare", 0) > 0
-    again += e.get("kind") == "block_again" and e.get("spare", 0) > 0
+    again += e.get("kind") == "block_existing" and e.get("spare", 0) > 0
 good = blocks > 1 and told + again >= blocks
 print("PASS" if good else "FAIL", f"no_launch: {blocks} blocks, {told} with details, {again} taken over, {launches} launches")'
 	timeout -k 10 60 "$gpuprof" oom "$work/no_launch.gpr" 2>&1 | sed 's/^/     /' | head -n 20
@@ -67,7 +67,7 @@ section_idle() {
 		graph) set -- "$here/gpt_train.py" --steps 8 --graph ;;
 		planted) set -- "$here/idle_job.py" ;;
 		esac
-		PEAKS_OUT=$work/idle-$job.peaks timeout -k 10 120 "$gpuprof" run -q --no-symbolize --uses --stacks=python \
+		PEAKS_OUT=$work/idle-$job.peaks timeout -k 10 120 "$gpuprof" run -q --no-symbolize --track-access --stacks=python \
 			-o "$work/idle-$job.gpr" -- "$python" "$@" >"$work/idle-$job.out" 2>"$work/idle-$job.err"
 		recorded=$?
 		bare "idle-$job" 120 "$python" "$@"
@@ -78,12 +78,12 @@ section_idle() {
 	done
 	timeout -k 10 60 "$gpuprof" idle "$work/idle-eager.gpr" 2>&1 | sed 's/^/     /' | head -n 45
 	(
-		export LD_PRELOAD="$build/libgpuprof.so" GPUPROF_LIGHT=on GPUPROF_USES=on
+		export LD_PRELOAD="$build/libgpuprof.so" GPUPROF_LIGHT=on GPUPROF_TRACK_ACCESS=on
 		GPUPROF_OUTPUT=$work/use_burst.gpr timeout -k 10 120 "$python" "$here/use_cost.py" \
 			--control-level "$build/gpu/control_level" 2>"$work/cost.err"
 		[ $? -le 1 ] || { say "FAIL use_cost: did not finish"; tail -n 15 "$work/cost.err"; }
 		seconds=${COST_SECONDS:-60}
-		GPUPROF_OUTPUT=$work/use_cost.gpr timeout -k 10 "$((seconds + 90))" "$python" "$here/paired_cost.py" --uses \
+		GPUPROF_OUTPUT=$work/use_cost.gpr timeout -k 10 "$((seconds + 90))" "$python" "$here/paired_cost.py" --track-access \
 			--control-level "$build/gpu/control_level" --seconds "$seconds" --half-width 0.002 --limit 0.02 \
 			--json "$work/use_cost.json" 2>"$work/cost.err"
 		[ $? -le 1 ] || { say "FAIL use_cost: did not finish"; tail -n 15 "$work/cost.err"; }

@@ -3,7 +3,7 @@
 judge_idle.py --name NAME --gpuprof PROGRAM --recording FILE [--source idle_job.py] [--cost JSON]
 Of any job: each launch was scanned and resolves at least one live block (launches captured into a graph
 may be of kernels that are new there, which are counted). Of the planted job: each buffer has its state. With
-the figures of paired_cost.py --uses: what the scan costs a launch of that step.
+the figures of paired_cost.py --track-access: what the scan costs a launch of that step.
 """
 import argparse
 import json

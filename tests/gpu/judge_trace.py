@@ -28,7 +28,7 @@ def entries_of(gpuprof, recording):
             is_told = True
         if kind == "arena":
             arena[e["number"]] = int(e["stream"], 16)
-        if kind == "block_again" and e["spare"]:
+        if kind == "block_existing" and e["spare"]:
             block[int(e["address"], 16)] = e["bytes"] - ((e["spare"] & 0x7FFFFFFF) - 1)
         if e.get("device") != 0 or kind not in KINDS or e.get("found"):
             continue

@@ -44,7 +44,7 @@ def parse():
     p.add_argument("--limit", type=float, default=0.01, help="of the median")
     p.add_argument("--upper-limit", type=float, help="of the upper end of its interval; else --limit")
     p.add_argument("--null", action="store_true", help="off against off: what the method itself shows")
-    p.add_argument("--uses", action="store_true", help="all that is recorded, with uses and without: GPUPROF_USES=on")
+    p.add_argument("--track-access", action="store_true", help="all that is recorded, with uses and without: GPUPROF_TRACK_ACCESS=on")
     p.add_argument("--tracker", help="libtold_trackers.so: GPUPROF_ALLOCATOR_DETAILS=on, taken away where nothing is recorded")
     p.add_argument("--history", action="store_true", help="PyTorch's own history, stacks=\"all\", in every twelfth pair")
     p.add_argument("--large", action="store_true", help="a step of more than 100 ms that the GPU bounds")

@@ -2,7 +2,7 @@
 
 Short bursts of operators of one kernel each alternate between recording everything and recording everything
 with uses (ABBA), set through the process's own control page. Prints what the scan adds to a launch: medians
-over bursts with their 95% intervals. Run under the preload with GPUPROF_USES=on.
+over bursts with their 95% intervals. Run under the preload with GPUPROF_TRACK_ACCESS=on.
 """
 import argparse
 import gc

@@ -87,10 +87,10 @@ static void same_hash_threads(uint64_t count)
 /* So many events of each of 4096 threads that all have an open range. */
 static void same_hash_ranges(uint64_t count)
 {
-	struct gp_record push = { .kind = GP_RANGE_PUSH }, again = { .kind = GP_RANGE_AGAIN };
-	push.range_push.source = again.range_again.source = GP_RANGE_NVTX;
+	struct gp_record push = { .kind = GP_RANGE_PUSH }, again = { .kind = GP_RANGE_RESUMED };
+	push.range_push.source = again.range_resumed.source = GP_RANGE_NVTX;
 	for (uint32_t k = 0; k < 4096; k++) {
-		push.time = again.range_again.since = next_time += 64;
+		push.time = again.range_resumed.since = next_time += 64;
 		add(push);
 		for (uint64_t i = 0; i < count; i++)
 			add(again);

@@ -36,7 +36,7 @@ def wrong_code_type():
 
 
 def type_of_frames():
-    # a type, but not that of code objects: its deaths are not ours to count
+    # a type, but not that of code objects: its code_frees are not ours to count
     kind = ctypes.addressof(ctypes.c_char.in_dll(ctypes.pythonapi, "PyFrame_Type"))
     kept = ctypes.string_at(kind, 256)
     free.witness_find_wrong.argtypes = [ctypes.c_char_p, ctypes.c_void_p]

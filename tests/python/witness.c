@@ -116,7 +116,7 @@ static bool is_kept(const struct kept_walk *w, const struct gp_python_frame *fra
 	for (unsigned k = 0; k < n; k++) {
 		const struct gp_python_frame *a = &w->frame[k], *b = &frames[k];
 		if (a->code != b->code || a->offset != b->offset || a->is_entry != b->is_entry ||
-		    a->bare_entries != b->bare_entries || a->deaths != b->deaths ||
+		    a->bare_entries != b->bare_entries || a->code_frees != b->code_frees ||
 		    w->identity[k] != gp_python_identity(b->code))
 			return false;
 	}
@@ -181,7 +181,7 @@ static bool is_memo_right(const struct gp_python_frame *frames, unsigned n, unsi
 	struct gp_python_walk walk;
 	const unsigned n_again = gp_python_walk(again, most < DEEPEST ? most : DEEPEST, &walk);
 	for (unsigned k = 0; k < n && k < n_again; k++)
-		if (again[k].deaths != frames[k].deaths)
+		if (again[k].code_frees != frames[k].code_frees)
 			return true;
 	return false;
 }

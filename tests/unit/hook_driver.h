@@ -14,6 +14,7 @@
 		       #symbol)
 #include "../../interpose/capture.c"
 #include "../../interpose/context.c"
+#include "../../interpose/deferred_call.c"
 #include "../../interpose/device_memory.c"
 #include "../../interpose/handle_table.c"
 #include "../../interpose/hook_context.c"
@@ -21,7 +22,6 @@
 #include "../../interpose/hook_launch.c"
 #include "../../interpose/hook_memory.c"
 #include "../../interpose/hook_resource.c"
-#include "../../interpose/quiet_moment.c"
 #include "../../interpose/use_layout.c"
 #include "../../interpose/use_map.c"
 #include "../../interpose/use_scan.c"
@@ -30,7 +30,7 @@
 
 struct gp_cuda gp_cuda;
 
-bool gp_doors_open = true;
+bool gp_lookups_open = true;
 
 bool gp_resolve_call(const char *symbol, void **real)
 {
@@ -55,7 +55,7 @@ static void count_join(void)
 	joined++;
 }
 
-static const struct gp_quiet_action quiet_actions[] = {
+static const struct gp_deferred_action deferred_actions[] = {
 	{ GP_DUE_ATTACH, false, count_attach },
 	{ GP_DUE_JOIN, false, count_join },
 	{ GP_DUE_MEMORY, true, gp_device_memory_ask },
@@ -251,7 +251,7 @@ static int fresh(void **state)
 	joined = 0;
 	fraction = -1;
 	atomic_store(&gp_device_fraction, fraction_of);
-	gp_quiet_actions = quiet_actions;
+	gp_deferred_actions = deferred_actions;
 	memset(&gp_cuda, 0, sizeof gp_cuda);
 #define CUDA(symbol, parameters, arguments, hook) gp_cuda.symbol = real_##symbol;
 #define CALL(symbol, parameters)

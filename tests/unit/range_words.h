@@ -84,13 +84,13 @@ static inline const char *words_of(const char *name)
 	size_t at = 0;
 	while (gp_recording_next(r, &e) == GP_OK && at < sizeof words - 64) {
 		const char *sign =
-			e.record.kind == GP_RANGE_PUSH	? "+" :
-			e.record.kind == GP_RANGE_POP	? e.record.aux ? "?" : "-" :
-			e.record.kind == GP_RANGE_AGAIN ? "~" :
-			e.record.kind == GP_RANGE_START ? "(" :
-			e.record.kind == GP_RANGE_END	? ")" :
-			e.record.kind == GP_MARK	? "!" :
-			e.record.kind == GP_RANGE_CLOSE ? e.record.aux ? "/" : "x" :
+			e.record.kind == GP_RANGE_PUSH	  ? "+" :
+			e.record.kind == GP_RANGE_POP	  ? e.record.aux ? "?" : "-" :
+			e.record.kind == GP_RANGE_RESUMED ? "~" :
+			e.record.kind == GP_RANGE_START	  ? "(" :
+			e.record.kind == GP_RANGE_END	  ? ")" :
+			e.record.kind == GP_MARK	  ? "!" :
+			e.record.kind == GP_RANGE_CLOSE	  ? e.record.aux ? "/" : "x" :
 			e.record.kind == GP_RANGE_STARTED ?
 							  e.record.range_started.range ? "[" : "]" :
 			e.record.kind == GP_ALLOC ? "*" :

@@ -47,7 +47,7 @@ static void defaults_are_not_named(void **state)
 	expect(&older, ALL, ALL, "gpuprof run");
 	expect(&older, GP_LACK_STACKS, GP_LACK_STACKS, "gpuprof run");
 	/* what was recorded stays so */
-	expect(&uses, GP_LACK_STACKS, GP_LACK_STACKS, "gpuprof run --uses");
+	expect(&uses, GP_LACK_STACKS, GP_LACK_STACKS, "gpuprof run --track-access");
 	assert_non_null(strstr(gp_again_why(&light, ALL, why), "--light"));
 }
 
@@ -61,7 +61,7 @@ static void each_cause_has_its_option(void **state)
 	const struct gp_info no_room = { .stacks_cut = 7 };
 	char why[GP_AGAIN_WHY];
 	expect(&untried, ALL, GP_LACK_DETAILS, "gpuprof run --allocator-details=on");
-	expect(&outside, ALL, GP_LACK_STACKS, "gpuprof run --outside=stacks");
+	expect(&outside, ALL, GP_LACK_STACKS, "gpuprof run --outside-capture=stacks");
 	expect(&no_room, ALL, GP_LACK_STACKS, "gpuprof run --memory=512M");
 	assert_string_equal(gp_again_why(&no_room, GP_LACK_STACKS, why),
 			    "no room for the stacks of 7 events");

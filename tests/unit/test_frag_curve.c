@@ -292,7 +292,7 @@ static void tell_all(struct history *h)
 		g->is_told = true;
 	}
 	for (size_t k = 0; k < h->blocks; k++) {
-		struct gp_record r = block_event(h, GP_BLOCK_AGAIN, &h->block[k], 0);
+		struct gp_record r = block_event(h, GP_BLOCK_EXISTING, &h->block[k], 0);
 		r.aux = 1;
 		say(h, r);
 	}

@@ -15,7 +15,7 @@ static void tell(enum gp_kind kind, uint32_t aux, uint64_t address, uint64_t byt
 	struct gp_record r = { .kind = (uint16_t)kind, .aux = aux, .code = 1 };
 	r.block_alloc.address = address;
 	r.block_alloc.bytes = bytes;
-	if (kind == GP_BLOCK_AGAIN || kind == GP_BLOCK_FREE) {
+	if (kind == GP_BLOCK_EXISTING || kind == GP_BLOCK_FREE) {
 		r.block_alloc.allocated = allocated;
 		r.block_alloc.reserved = 20 * MIB;
 	}
@@ -31,9 +31,9 @@ static const char *late_start(void)
 	struct gp_record arena = { .kind = GP_ARENA, .aux = 1, .arena = { .has_pool = 1 } };
 	put(&w, 0, arena);
 	tell(GP_SEGMENT_ALLOC, 1, BASE, 20 * MIB, 0);
-	tell(GP_BLOCK_AGAIN, 1 + 100, BASE, 4 * MIB, 6 * MIB);
-	tell(GP_BLOCK_AGAIN, 1, BASE + 4 * MIB, 2 * MIB, 6 * MIB);
-	tell(GP_BLOCK_AGAIN, 1 | GP_FOUND_PENDING, BASE + 8 * MIB, MIB, 6 * MIB);
+	tell(GP_BLOCK_EXISTING, 1 + 100, BASE, 4 * MIB, 6 * MIB);
+	tell(GP_BLOCK_EXISTING, 1, BASE + 4 * MIB, 2 * MIB, 6 * MIB);
+	tell(GP_BLOCK_EXISTING, 1 | GP_FOUND_PENDING, BASE + 8 * MIB, MIB, 6 * MIB);
 	tell(GP_BLOCK_FREE, 0, BASE, 4 * MIB, 2 * MIB);
 	struct gp_record completed = { .kind = GP_BLOCK_COMPLETED };
 	completed.block_completed.address = BASE + 8 * MIB;
@@ -89,7 +89,7 @@ static void found_blocks_live_and_end(void **state)
 	/* nobody saw them made */
 	assert_false(first->is_told);
 	assert_true(end->is_told);
-	assert_int_equal(h.homeless, 0);
+	assert_int_equal(h.orphaned, 0);
 	/* what is left, behind it */
 	assert_int_equal(h.memory.device[0].allocated_bytes, 2 * MIB);
 	assert_null(find(&s, GP_ACT_FREE_COMPLETED, BASE + 4 * MIB));

@@ -143,7 +143,7 @@ static void segment_and_first_block_share_an_address(void **state)
 	block(GP_BLOCK_FREE, 0x10000000, MIB, 0, 20 * MIB);
 	release(GP_SPACE_NONE, 0x10000000);
 	assert_int_equal(now(GP_CURVE_RESERVED), 0);
-	block(GP_BLOCK_AGAIN, 0x10000000, MIB, 123, 456);
+	block(GP_BLOCK_EXISTING, 0x10000000, MIB, 123, 456);
 	assert_verdict(0, 0);
 	assert_int_equal(gp_live_entries(live), 1);
 }

@@ -321,7 +321,7 @@ static void first_block_makes_older_ranges(void **state)
 static struct gp_record found(uint64_t address, uint64_t bytes, uint64_t spare, uint64_t allocated)
 {
 	struct gp_record r =
-		in_arena(5, block(GP_BLOCK_AGAIN, address, bytes, allocated, 20 * MIB));
+		in_arena(5, block(GP_BLOCK_EXISTING, address, bytes, allocated, 20 * MIB));
 	r.aux = (uint32_t)spare + 1;
 	return r;
 }
@@ -357,7 +357,7 @@ static void found_block_completes_what_is_known(void **state)
 	assert_int_equal(block_at(BASE)->owner, 101);
 	assert_int_equal(block_at(BASE + MIB)->owner, 0);
 	/* a report again of the framework's own is no finding */
-	put(in_arena(4, block(GP_BLOCK_AGAIN, BASE + MIB, MIB, 3 * MIB, 20 * MIB)));
+	put(in_arena(4, block(GP_BLOCK_EXISTING, BASE + MIB, MIB, 3 * MIB, 20 * MIB)));
 	assert_int_equal(block_at(BASE + MIB)->stream, 0);
 	assert_verdict(1, 0);
 }

@@ -13,7 +13,7 @@
 
 enum { MANY = 100000 };
 
-static void define(struct gp_meanings *m, struct gp_record record, const char *text)
+static void define(struct gp_definitions_index *m, struct gp_record record, const char *text)
 {
 	struct gp_record slot[2] = { record };
 	if (text != NULL) {
@@ -22,7 +22,7 @@ static void define(struct gp_meanings *m, struct gp_record record, const char *t
 		memcpy(&slot[1], &bytes, sizeof bytes);
 		memcpy((char *)&slot[1] + sizeof bytes, text, bytes);
 	}
-	assert_int_equal(gp_meanings_add(m, slot), GP_OK);
+	assert_int_equal(gp_defined_add(m, slot), GP_OK);
 }
 
 static struct gp_record kernel(uint64_t handle)
@@ -47,47 +47,47 @@ static void count_named(void *context, const struct gp_named *named)
 static void the_newest_holds(void **state)
 {
 	(void)state;
-	struct gp_meanings *m = gp_meanings_open();
+	struct gp_definitions_index *m = gp_defined_open();
 	struct gp_named named;
 	define(m, kernel(7), "first");
-	const char *first = gp_meanings_text(m, GP_KERNEL, 7);
+	const char *first = gp_defined_text(m, GP_KERNEL, 7);
 	define(m, kernel(7), "second");
 	assert_string_equal(first, "first");
-	assert_string_equal(gp_meanings_text(m, GP_KERNEL, 7), "second");
-	assert_null(gp_meanings_text(m, GP_OBJECT_NAME, 7));
+	assert_string_equal(gp_defined_text(m, GP_KERNEL, 7), "second");
+	assert_null(gp_defined_text(m, GP_OBJECT_NAME, 7));
 	define(m, kernel(7), NULL);
-	assert_null(gp_meanings_text(m, GP_KERNEL, 7));
+	assert_null(gp_defined_text(m, GP_KERNEL, 7));
 	define(m, kernel(8), "");
-	assert_string_equal(gp_meanings_text(m, GP_KERNEL, 8), "");
+	assert_string_equal(gp_defined_text(m, GP_KERNEL, 8), "");
 
 	define(m, thread(UINT32_MAX, 5), NULL);
 	define(m, thread(UINT32_MAX, UINT32_MAX), "worker");
-	assert_true(gp_meanings_get(m, GP_THREAD, UINT32_MAX, &named));
+	assert_true(gp_defined_get(m, GP_THREAD, UINT32_MAX, &named));
 	assert_int_equal(named.value, UINT32_MAX);
 	assert_string_equal(named.text, "worker");
-	assert_false(gp_meanings_get(m, GP_THREAD, UINT64_MAX, &named));
+	assert_false(gp_defined_get(m, GP_THREAD, UINT64_MAX, &named));
 	assert_null(named.text);
 
 	define(m, (struct gp_record){ .kind = GP_FACT, .aux = GP_FACT_SCOPE }, "words");
-	assert_string_equal(gp_meanings_text(m, GP_FACT, GP_FACT_SCOPE), "words");
-	assert_non_null(gp_meanings_record(m, GP_FACT, GP_FACT_SCOPE));
-	assert_null(gp_meanings_record(m, GP_FACT, GP_FACT_SCOPE + 1));
+	assert_string_equal(gp_defined_text(m, GP_FACT, GP_FACT_SCOPE), "words");
+	assert_non_null(gp_defined_record(m, GP_FACT, GP_FACT_SCOPE));
+	assert_null(gp_defined_record(m, GP_FACT, GP_FACT_SCOPE + 1));
 	/* no event can name it */
 	define(m, (struct gp_record){ .kind = GP_ARENA, .aux = UINT32_MAX }, NULL);
-	assert_null(gp_meanings_record(m, GP_ARENA, UINT32_MAX));
+	assert_null(gp_defined_record(m, GP_ARENA, UINT32_MAX));
 
-	gp_meanings_clear(m);
-	assert_null(gp_meanings_text(m, GP_KERNEL, 8));
-	assert_null(gp_meanings_record(m, GP_FACT, GP_FACT_SCOPE));
-	assert_false(gp_meanings_get(m, GP_THREAD, UINT32_MAX, &named));
+	gp_defined_clear(m);
+	assert_null(gp_defined_text(m, GP_KERNEL, 8));
+	assert_null(gp_defined_record(m, GP_FACT, GP_FACT_SCOPE));
+	assert_false(gp_defined_get(m, GP_THREAD, UINT32_MAX, &named));
 	assert_string_equal(first, "first");
-	gp_meanings_close(m);
+	gp_defined_close(m);
 }
 
 static void many_are_found(void **state)
 {
 	(void)state;
-	struct gp_meanings *m = gp_meanings_open();
+	struct gp_definitions_index *m = gp_defined_open();
 	char text[32];
 	size_t threads = 0;
 	for (uint32_t k = 0; k < MANY; k++) {
@@ -98,14 +98,13 @@ static void many_are_found(void **state)
 	for (uint32_t k = 0; k < MANY; k++) {
 		struct gp_named named;
 		snprintf(text, sizeof text, "name %u", k);
-		assert_string_equal(gp_meanings_text(m, GP_KERNEL, k * UINT64_C(0x100000001)),
-				    text);
-		assert_true(gp_meanings_get(m, GP_THREAD, k, &named));
+		assert_string_equal(gp_defined_text(m, GP_KERNEL, k * UINT64_C(0x100000001)), text);
+		assert_true(gp_defined_get(m, GP_THREAD, k, &named));
 		assert_int_equal(named.value, k + 1);
 	}
-	gp_meanings_visit(m, GP_THREAD, count_named, &threads);
+	gp_defined_visit(m, GP_THREAD, count_named, &threads);
 	assert_int_equal(threads, MANY / 2);
-	gp_meanings_close(m);
+	gp_defined_close(m);
 }
 
 int main(void)

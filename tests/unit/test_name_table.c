@@ -40,20 +40,20 @@ static size_t make_frames(unsigned m, unsigned row, struct gp_symbol *out)
 
 static unsigned char *make_table(size_t *bytes)
 {
-	struct gp_name_sheet *sheet = gp_name_sheet_open();
+	struct gp_name_builder *sheet = gp_name_builder_open();
 	struct gp_symbol frame[4];
 	unsigned char *out;
 	for (unsigned row = ROWS; row-- > 0;)
 		for (unsigned m = 0; m < MODULES; m++) {
 			uint32_t number, again;
-			assert_true(gp_name_sheet_module(sheet, &modules[m], &number));
-			assert_true(gp_name_sheet_module(sheet, &modules[m], &again));
+			assert_true(gp_name_builder_module(sheet, &modules[m], &number));
+			assert_true(gp_name_builder_module(sheet, &modules[m], &again));
 			assert_int_equal(number, again);
-			assert_true(gp_name_sheet_add(sheet, number, 7 * row, frame,
-						      make_frames(m, row, frame)));
+			assert_true(gp_name_builder_add(sheet, number, 7 * row, frame,
+							make_frames(m, row, frame)));
 		}
-	assert_int_equal(gp_name_sheet_encode(sheet, MODULES * ROWS + 9, 9, &out, bytes), GP_OK);
-	gp_name_sheet_close(sheet);
+	assert_int_equal(gp_name_builder_encode(sheet, MODULES * ROWS + 9, 9, &out, bytes), GP_OK);
+	gp_name_builder_close(sheet);
 	return out;
 }
 

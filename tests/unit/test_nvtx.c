@@ -2,7 +2,7 @@
  * We as NVTX's tool, against tables as a library of the job has them: full ones, short ones, wrong
  * ones. What the calls mean to the recorder is written down here, not recorded.
  */
-#include "../../interpose/door_nvtx.c"
+#include "../../interpose/lookup_nvtx.c"
 #include "../../interpose/nvtx_calls.c"
 
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 
 /* ---- what lies around us ---- */
 
-bool gp_doors_open = true;
+bool gp_lookups_open = true;
 gp_dlsym_function *gp_libc_dlsym;
 static bool is_preloaded = true;
 unsigned gp_elf_position(const void *address)
@@ -76,7 +76,7 @@ static int fresh(void **state)
 	callbacks = (struct gp_nvtx_callbacks){ sizeof callbacks, module_table };
 	version_info = (struct gp_nvtx_version_info){ sizeof version_info, 3, 0, set_version };
 	version_told = 0;
-	gp_doors_open = is_preloaded = gp_settings.has_nvtx = true;
+	gp_lookups_open = is_preloaded = gp_settings.has_nvtx = true;
 	return 0;
 }
 
@@ -129,9 +129,9 @@ static void what_is_no_use_is_refused(void **state)
 	gp_settings.has_nvtx = false;
 	assert_int_equal(InitializeInjectionNvtx2(get_table), 0);
 	gp_settings.has_nvtx = true;
-	gp_doors_open = false;
+	gp_lookups_open = false;
 	assert_int_equal(InitializeInjectionNvtx2(get_table), 0);
-	gp_doors_open = true;
+	gp_lookups_open = true;
 	is_preloaded = false; /* a child that has the variable and not the preload */
 	assert_int_equal(InitializeInjectionNvtx2(get_table), 0);
 	for (unsigned k = 1; k < PLACES; k++)

@@ -272,7 +272,7 @@ static void told_again_it_is_the_same_range(void **state)
 	(void)state;
 	struct gp_open_ranges *r = fresh(8);
 	struct gp_record again = {
-		.kind = GP_RANGE_AGAIN, .time = 500, .aux = 4, .range_again = { 1, 2, 0, 100 }
+		.kind = GP_RANGE_RESUMED, .time = 500, .aux = 4, .range_resumed = { 1, 2, 0, 100 }
 	};
 	for (unsigned k = 0; k < 3; k++)
 		gp_open_ranges_apply(r, 1, &again);

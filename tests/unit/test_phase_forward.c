@@ -280,8 +280,9 @@ static void what_was_open_before_is_not_known(void **state)
 	struct gp_phases p;
 	start(&w, "late.gpr");
 	put(&w, 1,
-	    (struct gp_record){
-		    .kind = GP_RANGE_AGAIN, .aux = 10, .range_again = { 1, 0, 0, w.time - 128 } });
+	    (struct gp_record){ .kind = GP_RANGE_RESUMED,
+				.aux = 10,
+				.range_resumed = { 1, 0, 0, w.time - 128 } });
 	depth_of[1] = 1;
 	open_source[1][0] = GP_RANGE_NVTX;
 	play(&w, 1, "20 B o z ) (s 20 B o z )");

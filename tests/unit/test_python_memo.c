@@ -279,11 +279,11 @@ static void check_reuse(void)
 	union object *const other = image_code("f.py", "other", 1);
 	const unsigned number = memo.last;
 	gp_python_watch_code(other);
-	const uint64_t before = gp_python_deaths_in_all();
+	const uint64_t before = gp_python_code_frees_in_all();
 	image_drop(other);
-	CHECK(gp_python_deaths_in_all() == before + 1);
-	CHECK(memo.stack[number].deaths == before && is_found());
-	CHECK(memo.last == number && memo.stack[number].deaths == before + 1);
+	CHECK(gp_python_code_frees_in_all() == before + 1);
+	CHECK(memo.stack[number].code_frees == before && is_found());
+	CHECK(memo.last == number && memo.stack[number].code_frees == before + 1);
 }
 
 static void tells_code_objects_apart(void **state)

@@ -389,7 +389,7 @@ static void check_print(void)
 	CHECK(print == gp_python_print(other, text, sizeof text));
 }
 
-/* The function that ends code objects is put back: deaths go unseen from then on. */
+/* The function that ends code objects is put back: code_frees go unseen from then on. */
 static void check_watch_ended(void)
 {
 	struct gp_python_text file, name;

@@ -31,7 +31,7 @@ static void ask(unsigned overtaken, enum gp_status fails, unsigned attempts)
 	put_work(&w, 100, &seed);
 	writer_close(&w, true);
 	assert_int_equal(gp_recording_open(w.path, &a.recording, NULL), GP_OK);
-	assert_int_equal(gp_settle(a.recording, attempt, forget, &a), fails);
+	assert_int_equal(gp_retry_if_overwritten(a.recording, attempt, forget, &a), fails);
 	assert_int_equal(a.attempts, attempts);
 	assert_int_equal(a.forgotten, attempts - 1);
 	gp_recording_close(a.recording);

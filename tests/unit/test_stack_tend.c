@@ -68,7 +68,7 @@ static void the_first_chunk_needs_no_room(void **state)
 	open_recorder(1 * MIB);
 	assert_int_equal(gp_stack_table_chunks(), 1);
 	fill_to(GP_STACK_CHUNK - 1);
-	gp_stacks_tend(&recorder);
+	gp_stacks_maintain(&recorder);
 	assert_int_equal(gp_stack_table_chunks(), 1);
 	assert_int_equal(native_below(0, 1), 0);
 	close_recorder();
@@ -80,16 +80,16 @@ static void a_refusal_does_not_stand_for_ever(void **state)
 	open_recorder(64 * MIB);
 	fill_to(GP_STACK_CHUNK - 1);
 	recorder.ring_bytes += 64 * MIB;
-	gp_stacks_tend(&recorder);
+	gp_stacks_maintain(&recorder);
 	assert_int_equal(gp_stack_table_chunks(), 1);
 	assert_int_equal(native_below(0, 1), 0);
 	recorder.chunk_refused_ns = 1; /* long ago, but there is no room still */
-	gp_stacks_tend(&recorder);
+	gp_stacks_maintain(&recorder);
 	assert_int_equal(gp_stack_table_chunks(), 1);
 	assert_true(recorder.chunk_refused_ns > 1);
 	recorder.ring_bytes -= 64 * MIB;
 	recorder.chunk_refused_ns = 1;
-	gp_stacks_tend(&recorder);
+	gp_stacks_maintain(&recorder);
 	assert_int_equal(gp_stack_table_chunks(), 2);
 	assert_int_not_equal(native_below(0, 1), 0);
 	/* and so a thread need not wait for the drain thread either */

@@ -452,10 +452,10 @@ static void a_step_that_is_cut_is_none(void **state)
 			name_of_text(s, "step 0");
 			put(&s->w, 0,
 			    (struct gp_record){
-				    .kind = GP_RANGE_AGAIN,
+				    .kind = GP_RANGE_RESUMED,
 				    .device = GP_DEVICE_UNKNOWN,
 				    .aux = 1,
-				    .range_again = { GP_RANGE_NVTX, 0, depth_of[0]++, 900 } });
+				    .range_resumed = { GP_RANGE_NVTX, 0, depth_of[0]++, 900 } });
 		}
 		size_t first = 0;
 		for (unsigned k = 0; k < 100; k++) {

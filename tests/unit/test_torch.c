@@ -8,11 +8,11 @@
 #include "../../interpose/mapped_scope.c"
 #include "../../interpose/mapped_symbol.c"
 
-bool gp_doors_open = true;
+bool gp_lookups_open = true;
 unsigned gp_objects_at_start;
 
 /* what the reports join with belongs to other tests */
-_Thread_local struct gp_told gp_told;
+_Thread_local struct gp_known_block gp_known_block;
 bool gp_trace_wanted(bool is_first_block)
 {
 	(void)is_first_block;
@@ -410,7 +410,7 @@ static void records_what_was_reported(void **state)
 	assert_int_equal(gp_recording_open(path, &recording, NULL), GP_OK);
 	assert_int_equal(gp_recording_info(recording, &info), GP_OK);
 	assert_int_equal(info->counts[GP_BLOCK_ALLOC], 2);
-	assert_int_equal(info->counts[GP_BLOCK_AGAIN], 1);
+	assert_int_equal(info->counts[GP_BLOCK_EXISTING], 1);
 	assert_int_equal(info->counts[GP_BLOCK_FREE], 1);
 	assert_int_equal(info->counts[GP_OOM], 1);
 	struct gp_event e;

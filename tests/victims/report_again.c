@@ -17,8 +17,8 @@ int main(void)
 		c10->release(block[i]);
 	claim("block_alloc", 20);
 	/* and one where the allocator is asked for what it had before: the first block */
-	claim_as(getpid(), ">=", "block_again", 10);
-	claim_as(getpid(), "<=", "block_again", 11);
+	claim_as(getpid(), ">=", "block_existing", 10);
+	claim_as(getpid(), "<=", "block_existing", 11);
 	claim("block_free", 20);
 	claim("mismatches", 0);
 	claim_peaks(c10, 0);

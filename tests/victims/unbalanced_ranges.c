@@ -41,7 +41,7 @@ static void child(void)
 	nvtxRangePushA("child");
 	claim("range_push", 1);
 	claim("range_pop", 0);
-	claim("range_again", 1);
+	claim("range_resumed", 1);
 	_exit(0);
 }
 

@@ -1,0 +1,36 @@
+/* What is done at a quiet moment (deferred_call.h), never while a capture is under way. */
+#include "deferred_call.h"
+
+#include <errno.h>
+
+#include "capture.h"
+
+_Atomic uint32_t gp_due GP_HOT_DATA;
+const struct gp_deferred_action *gp_deferred_actions;
+
+/* True for one of those who see it at once. */
+static bool take(const struct gp_deferred_action *action)
+{
+	const uint32_t what = action->what;
+	if ((atomic_load(&gp_due) & what) == 0)
+		return false;
+	return action->ends_itself || (atomic_fetch_and(&gp_due, ~what) & what) != 0;
+}
+
+void gp_deferred_moment_slow(void)
+{
+	int kept = errno;
+	if (!gp_is_capturing())
+		for (const struct gp_deferred_action *a = gp_deferred_actions; a && a->act; a++)
+			if (take(a))
+				a->act();
+	errno = kept;
+}
+
+void gp_deferred_call_slow(void)
+{
+	if (!gp_enter())
+		return;
+	gp_deferred_moment_slow();
+	gp_leave();
+}

@@ -1,0 +1,117 @@
+/* dlopen of libunwind, and where our own text lies. */
+#include "open_unwind.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "../libgpuprof/record/native_learn.h"
+#include "../libgpuprof/record/native_walk.h"
+#include "resolver.h"
+
+/* Beside the library, or in the folder for private libraries that distributions use. */
+static const char *const own_copies[] = { "libgpuprof-unwind.so", "gpuprof/libgpuprof-unwind.so" };
+#define SYSTEM_COPY "libunwind.so.8"
+
+struct own_text {
+	uintptr_t inside, from, to;
+};
+
+static int find_own_text(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct own_text *own = context;
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t from = info->dlpi_addr + p->p_vaddr;
+		if (p->p_type != PT_LOAD || own->inside - from >= p->p_memsz)
+			continue;
+		own->from = from;
+		own->to = from + p->p_memsz;
+		return 1;
+	}
+	return 0;
+}
+
+static void *load_beside(const char *library, const char *name)
+{
+	char path[4096];
+	const char *slash = strrchr(library, '/');
+	const size_t folder = slash ? (size_t)(slash + 1 - library) : 0, length = strlen(name) + 1;
+	if (!folder || folder + length > sizeof path)
+		return NULL;
+	memcpy(path, library, folder);
+	memcpy(path + folder, name, length);
+	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void *load(void)
+{
+	Dl_info here;
+	void *handle = NULL;
+	if (dladdr((void *)gp_unwind_open, &here) && here.dli_fname)
+		for (size_t k = 0; !handle && k < sizeof own_copies / sizeof *own_copies; k++)
+			handle = load_beside(here.dli_fname, own_copies[k]);
+	return handle ? handle : dlopen(SYSTEM_COPY, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void *find(void *handle, const char *name)
+{
+	return gp_libc_dlsym(handle, name);
+}
+
+/* valgrind's memcheck reports each read of memory that the job has not written, ours too. */
+static int find_valgrind(struct dl_phdr_info *info, size_t bytes, void *is_found)
+{
+	(void)bytes;
+	*(bool *)is_found = info->dlpi_name && strstr(info->dlpi_name, "/vgpreload_");
+	return *(bool *)is_found;
+}
+
+/* The loader's own state, where it is glibc's: read, never written. */
+static void watch_loader(void)
+{
+	ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+	void *state = gp_libc_dlsym(RTLD_DEFAULT, "_rtld_global");
+	if (state && dladdr1(state, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol)
+		gp_native_watch_loader(state, symbol->st_size);
+}
+
+static const char *open_once(unsigned depth, bool has_frame_pointers)
+{
+	struct own_text own = { .inside = (uintptr_t)gp_unwind_open };
+	struct gp_native_setup setup = { .depth = (uint16_t)depth,
+					 .has_frame_pointers = has_frame_pointers,
+					 .lookup = find };
+	bool is_valgrind = false;
+	if (dl_iterate_phdr(find_valgrind, &is_valgrind))
+		return "valgrind runs the job";
+	if (!dl_iterate_phdr(find_own_text, &own))
+		return "our own text was not found";
+	setup.own_from = own.from;
+	setup.own_to = own.to;
+	gp_dlsym_find();
+	watch_loader();
+	setup.context = load();
+	dlerror(); /* the program must not find our failure */
+	if (!setup.context)
+		return "libunwind was not found";
+	return gp_native_open(&setup);
+}
+
+const char *gp_unwind_open(unsigned depth, bool has_frame_pointers)
+{
+	static _Atomic bool is_begun;
+	static const char *_Atomic why = "native stacks are being opened";
+	if (atomic_load_explicit(&is_begun, memory_order_relaxed) ||
+	    atomic_exchange(&is_begun, true))
+		return atomic_load(&why);
+	const int error = errno;
+	atomic_store(&why, open_once(depth, has_frame_pointers));
+	errno = error;
+	return atomic_load(&why);
+}

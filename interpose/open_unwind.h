@@ -1,0 +1,18 @@
+/*
+ * Loading libunwind for the recorder: our own copy beside this object, which no other program's can
+ * be mistaken for, else the system's. Privately: what it exports must not become the program's
+ * (DESIGN 2.6). Enters the loader: from the constructor or a resolver, never from a hook.
+ */
+#ifndef GP_LOOKUP_UNWIND_H
+#define GP_LOOKUP_UNWIND_H
+
+#include <stdbool.h>
+
+/*
+ * Opens native stacks; once, further calls cost nothing and answer the same. NULL, or why there
+ * are none. `depth` frames at most; has_frame_pointers: along frame pointers,
+ * with libunwind for our own frames alone.
+ */
+const char *gp_unwind_open(unsigned depth, bool has_frame_pointers);
+
+#endif
