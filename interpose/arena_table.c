@@ -9,7 +9,7 @@ struct gp_arena_entry gp_arenas[GP_ARENAS];
 static _Atomic uint16_t slots[SLOTS]; /* numbers, open addressing; 0 free */
 static _Atomic uint32_t numbers;      /* given so far */
 
-static bool is_same(const struct gp_arena_key *a, const struct gp_arena_key *b)
+static bool arena_table_is_same(const struct gp_arena_key *a, const struct gp_arena_key *b)
 {
 	return a->stream == b->stream && a->pool == b->pool && a->user_pool == b->user_pool &&
 	       a->device == b->device && a->has_pool == b->has_pool;
@@ -19,7 +19,7 @@ static bool is_same(const struct gp_arena_key *a, const struct gp_arena_key *b)
  * The slot that has it, and its number, else the free one where it belongs, and 0; NULL: there is
  * none. A free one may be another arena's when it is looked at again.
  */
-static _Atomic uint16_t *find(const struct gp_arena_key *key, uint16_t *number)
+static _Atomic uint16_t *arena_table_find(const struct gp_arena_key *key, uint16_t *number)
 {
 	uint64_t hash = (key->stream ^ key->pool << 20 ^ key->user_pool << 40 ^ key->device) *
 			0x9e3779b97f4a7c15u;
@@ -27,14 +27,14 @@ static _Atomic uint16_t *find(const struct gp_arena_key *key, uint16_t *number)
 		_Atomic uint16_t *slot = &slots[((hash >> 32) + k) % SLOTS];
 		/* partner: the exchange in add */
 		*number = atomic_load_explicit(slot, memory_order_acquire);
-		if (!*number || is_same(&gp_arenas[*number].key, key))
+		if (!*number || arena_table_is_same(&gp_arenas[*number].key, key))
 			return slot;
 	}
 	*number = 0;
 	return NULL;
 }
 
-static uint32_t add(const struct gp_arena_key *key)
+static uint32_t arena_table_add(const struct gp_arena_key *key)
 {
 	uint32_t number = atomic_load(&numbers);
 	do
@@ -45,7 +45,7 @@ static uint32_t add(const struct gp_arena_key *key)
 	gp_arenas[number] = (struct gp_arena_entry){ .key = *key };
 	for (;;) {
 		uint16_t none;
-		_Atomic uint16_t *slot = find(key, &none);
+		_Atomic uint16_t *slot = arena_table_find(key, &none);
 		if (!slot || none)
 			return none;
 		/* partner: the load in find: who sees the number sees what it means */
@@ -57,7 +57,7 @@ static uint32_t add(const struct gp_arena_key *key)
 }
 
 /* False: lost, or nothing is recorded; to be tried again. */
-static bool tell(uint32_t number)
+static bool arena_table_tell(uint32_t number)
 {
 	const struct gp_arena_key *key = &gp_arenas[number].key;
 	struct gp_record arena = { .kind = GP_ARENA, .device = key->device, .aux = number };
@@ -77,9 +77,9 @@ static bool tell(uint32_t number)
 uint32_t gp_arena_number(const struct gp_arena_key *key)
 {
 	uint16_t found;
-	const _Atomic uint16_t *slot = find(key, &found);
-	const uint32_t number = slot && !found ? add(key) : found;
-	if (!number || (!gp_arenas[number].is_told && !tell(number)))
+	const _Atomic uint16_t *slot = arena_table_find(key, &found);
+	const uint32_t number = slot && !found ? arena_table_add(key) : found;
+	if (!number || (!gp_arenas[number].is_told && !arena_table_tell(number)))
 		return 0;
 	return number;
 }

@@ -9,7 +9,7 @@ _Atomic uint32_t gp_due GP_HOT_DATA;
 const struct gp_deferred_action *gp_deferred_actions;
 
 /* True for one of those who see it at once. */
-static bool take(const struct gp_deferred_action *action)
+static bool deferred_call_take(const struct gp_deferred_action *action)
 {
 	const uint32_t what = action->what;
 	if ((atomic_load(&gp_due) & what) == 0)
@@ -22,7 +22,7 @@ void gp_deferred_moment_slow(void)
 	int kept = errno;
 	if (!gp_is_capturing())
 		for (const struct gp_deferred_action *a = gp_deferred_actions; a && a->act; a++)
-			if (take(a))
+			if (deferred_call_take(a))
 				a->act();
 	errno = kept;
 }

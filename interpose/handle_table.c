@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-static bool is_of(uint64_t word, uint64_t handle)
+static bool handle_table_is_of(uint64_t word, uint64_t handle)
 {
 	return word >> 8 == (handle & UINT64_MAX >> 8);
 }
@@ -17,7 +17,7 @@ static _Atomic uint64_t *table_entry(const struct gp_handle_table *table, uint64
 		struct gp_handle_bucket *bucket = gp_handle_bucket(table, k, handle);
 		for (unsigned way = 0; way < GP_HANDLE_WAYS; way++) {
 			*word = atomic_load(&bucket->words[way]);
-			if (is_of(*word, handle))
+			if (handle_table_is_of(*word, handle))
 				return &bucket->words[way];
 		}
 	}
@@ -124,7 +124,7 @@ int gp_handle_add(const struct gp_handle_table *table, uint64_t handle, int chan
 {
 	uint64_t word = 0;
 	_Atomic uint64_t *entry = table_entry(table, handle, &word);
-	while (entry && is_of(word, handle)) {
+	while (entry && handle_table_is_of(word, handle)) {
 		int byte = (int)(word & 0xff) + change;
 		if (byte < 0 || byte > 255)
 			return -1;

@@ -194,7 +194,7 @@ static void say_fact(bool is_attached, const char *why)
 	gp_define(&fact, why, strlen(why));
 }
 
-static void say(const char *why)
+static void hook_trace_say(const char *why)
 {
 	say_fact(!*why, why);
 }
@@ -209,9 +209,9 @@ bool gp_trace_wanted(bool is_first_block)
 	/* partner: the store in gp_trace_attach */
 	const char *before = atomic_load_explicit(&outcome, memory_order_acquire);
 	if (!gp_settings.has_allocator_details) {
-		say("switched off");
+		hook_trace_say("switched off");
 	} else if (before) {
-		say(before);
+		hook_trace_say(before);
 	} else if (is_first_block && !gp_is_capturing()) {
 		gp_trace_attach();
 		return true;
@@ -243,7 +243,7 @@ void gp_trace_attach(void)
 	const char *why =
 		gp_torch_allocator_find(version, !gp_settings.has_untried_details, &allocator);
 	/* the fact stands before what it explains */
-	say(why ? why : "");
+	hook_trace_say(why ? why : "");
 	if (!why)
 		gp_join_want(&allocator);
 	if (!why)

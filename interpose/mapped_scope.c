@@ -103,7 +103,7 @@ static int look_at_all(struct dl_phdr_info *object, size_t bytes, void *context)
 	return 0;
 }
 
-static void walk(struct look *look, int (*at)(struct dl_phdr_info *, size_t, void *))
+static void mapped_scope_walk(struct look *look, int (*at)(struct dl_phdr_info *, size_t, void *))
 {
 	const int kept = errno;
 	for (unsigned i = 0; i < NAMES && look->symbols[i]; i++)
@@ -115,12 +115,12 @@ static void walk(struct look *look, int (*at)(struct dl_phdr_info *, size_t, voi
 void *gp_mapped_bound(const void *caller, const char *const *names)
 {
 	struct look look = { .caller = caller, .symbols = names, .end = gp_objects_at_start };
-	walk(&look, look_at_start);
+	mapped_scope_walk(&look, look_at_start);
 	if (!look.found)
-		walk(&look, look_at_one);
+		mapped_scope_walk(&look, look_at_one);
 	for (unsigned i = 0; i < look.known && !look.found; i++) {
 		look.name = look.needed[i];
-		walk(&look, look_at_one);
+		mapped_scope_walk(&look, look_at_one);
 	}
 	return look.found;
 }
@@ -129,7 +129,7 @@ void *gp_mapped_next(const void *after, unsigned end, const char *symbol)
 {
 	const char *const names[NAMES] = { symbol };
 	struct look look = { .caller = after, .symbols = names, .end = end };
-	walk(&look, look_behind);
+	mapped_scope_walk(&look, look_behind);
 	return look.found;
 }
 
@@ -137,7 +137,7 @@ unsigned gp_mapped_count(const char *symbol)
 {
 	const char *const names[NAMES] = { symbol };
 	struct look look = { .symbols = names };
-	walk(&look, look_at_all);
+	mapped_scope_walk(&look, look_at_all);
 	return look.count;
 }
 

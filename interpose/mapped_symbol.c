@@ -237,7 +237,7 @@ void *gp_mapped_any(const char *symbol)
 	return search_objects(&search);
 }
 
-static bool is_of(const ElfW(Phdr) * p, enum gp_mapped_part part)
+static bool mapped_symbol_is_of(const ElfW(Phdr) * p, enum gp_mapped_part part)
 {
 	switch (part) {
 	case GP_MAPPED_ANY:
@@ -265,7 +265,7 @@ static int look_for_part(struct dl_phdr_info *object, size_t size, void *context
 		part = GP_MAPPED_ANY;
 	for (int i = 0; i < object->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &object->dlpi_phdr[i];
-		want->holds |= is_of(p, part) && from >= p->p_vaddr &&
+		want->holds |= mapped_symbol_is_of(p, part) && from >= p->p_vaddr &&
 			       from - p->p_vaddr < p->p_memsz &&
 			       want->bytes <= p->p_memsz - (from - p->p_vaddr);
 	}

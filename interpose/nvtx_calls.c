@@ -171,7 +171,7 @@ static uint64_t start_ex(const struct gp_nvtx_attributes *a)
 	return domain_start(NULL, a);
 }
 
-static void end(uint64_t number)
+static void nvtx_calls_end(uint64_t number)
 {
 	gp_range_end(GP_RANGE_NVTX, number);
 }
@@ -303,7 +303,7 @@ const struct gp_nvtx_row gp_nvtx_rows[GP_NVTX_ROWS] = {
 	ROW(GP_NVTX_CORE, 4, start_ex),
 	ROW(GP_NVTX_CORE, 5, start_a),
 	ROW(GP_NVTX_CORE, 6, start_w),
-	ROW(GP_NVTX_CORE, 7, end),
+	ROW(GP_NVTX_CORE, 7, nvtx_calls_end),
 	ROW(GP_NVTX_CORE, 8, push_ex),
 	ROW(GP_NVTX_CORE, 9, push_a),
 	ROW(GP_NVTX_CORE, 10, push_w),

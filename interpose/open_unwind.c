@@ -48,7 +48,7 @@ static void *load_beside(const char *library, const char *name)
 	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-static void *load(void)
+static void *open_unwind_load(void)
 {
 	Dl_info here;
 	void *handle = NULL;
@@ -58,7 +58,7 @@ static void *load(void)
 	return handle ? handle : dlopen(SYSTEM_COPY, RTLD_NOW | RTLD_LOCAL);
 }
 
-static void *find(void *handle, const char *name)
+static void *open_unwind_find(void *handle, const char *name)
 {
 	return gp_libc_dlsym(handle, name);
 }
@@ -86,7 +86,7 @@ static const char *open_once(unsigned depth, bool has_frame_pointers)
 	struct own_text own = { .inside = (uintptr_t)gp_unwind_open };
 	struct gp_native_setup setup = { .depth = (uint16_t)depth,
 					 .has_frame_pointers = has_frame_pointers,
-					 .lookup = find };
+					 .lookup = open_unwind_find };
 	bool is_valgrind = false;
 	if (dl_iterate_phdr(find_valgrind, &is_valgrind))
 		return "valgrind runs the job";
@@ -96,7 +96,7 @@ static const char *open_once(unsigned depth, bool has_frame_pointers)
 	setup.own_to = own.to;
 	gp_dlsym_find();
 	watch_loader();
-	setup.context = load();
+	setup.context = open_unwind_load();
 	dlerror(); /* the program must not find our failure */
 	if (!setup.context)
 		return "libunwind was not found";

@@ -56,7 +56,7 @@ static __attribute__((noinline)) execute *find_original(const void *caller)
  * Going on would be training without gradients: std::runtime_error instead, which PyTorch gives to
  * Python. Whoever calls the engine has a C++ runtime, and we are not linked with one.
  */
-static void *refuse(void *result)
+static void *torch_engine_refuse(void *result)
 {
 	static const char message[] = "autograd's engine was called and cannot be found";
 	void (*throw)(const char *) = (void (*)(const char *))gp_mapped_symbol(
@@ -67,7 +67,7 @@ static void *refuse(void *result)
 	return result;
 }
 
-static void enter(struct gp_range_frame *frame)
+static void torch_engine_enter(struct gp_range_frame *frame)
 {
 	static const char name[] = "backward";
 	if (gp_settings.has_torch_ranges)
@@ -104,11 +104,11 @@ void *gp_engine_execute(void *result, void *engine, const void *roots, const voi
 	/* 0x1b: relative to where it stands, four bytes */
 	__asm__ volatile(".cfi_personality 0x1b, gp_engine_thrown");
 	struct gp_range_frame frame = { 0 };
-	enter(&frame); /* first: what is thrown from here on ends the range */
+	torch_engine_enter(&frame); /* first: what is thrown from here on ends the range */
 	execute *next = find_original(__builtin_return_address(0));
 	result = next ? next(result, engine, roots, inputs, keeps_graph, creates_graph, accumulates,
 			     outputs) :
-			refuse(result);
+			torch_engine_refuse(result);
 	leave(&frame);
 	return result;
 }

@@ -73,7 +73,7 @@ static void ended(const void *function, void *context)
 	gp_range_pop_kept(GP_RANGE_TORCH, context, function);
 }
 
-static void say(const char *why)
+static void torch_ranges_say(const char *why)
 {
 	struct gp_record fact = { .kind = GP_FACT, .device = GP_DEVICE_UNKNOWN };
 	fact.aux = GP_FACT_TORCH_RANGES;
@@ -86,14 +86,14 @@ void gp_torch_ranges_wanted(void)
 	/* partner: the store in gp_torch_ranges_attach */
 	const char *before = atomic_load_explicit(&outcome, memory_order_acquire);
 	if (!gp_settings.has_torch_ranges)
-		say("switched off");
+		torch_ranges_say("switched off");
 	else if (before)
-		say(before);
+		torch_ranges_say(before);
 	else
 		gp_is_due(GP_DUE_RANGES);
 }
 
-static const char *add(void)
+static const char *torch_ranges_add(void)
 {
 	char version[64];
 	unsigned long major, minor;
@@ -123,8 +123,8 @@ void gp_torch_ranges_attach(void)
 		return;
 	}
 	gp_walks_end(&signals);
-	const char *why = add();
+	const char *why = torch_ranges_add();
 	/* partner: the load in gp_torch_ranges_wanted */
 	atomic_store_explicit(&outcome, why, memory_order_release);
-	say(why);
+	torch_ranges_say(why);
 }

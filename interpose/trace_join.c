@@ -204,7 +204,7 @@ static const char *ask(struct gp_torch_snapshot *list)
 }
 
 /* True: there is nothing more to try, and `why` is the reason of a failure, or NULL. */
-static bool attempt(void (*give)(void *), const char **why)
+static bool trace_join_attempt(void (*give)(void *), const char **why)
 {
 	join.seen = 0;
 	join.read = NULL;
@@ -240,7 +240,7 @@ void gp_join_try(void)
 	/* what it reports meanwhile is recorded as without our call */
 	uint64_t inside = gp_thread.inside;
 	gp_leave();
-	bool is_over = attempt(give_back(), &why);
+	bool is_over = trace_join_attempt(give_back(), &why);
 	gp_thread.inside = inside;
 	atomic_signal_fence(memory_order_seq_cst);
 	if (is_over && why)

@@ -94,7 +94,7 @@ static size_t bytes_of(const struct gp_use_layout *layout)
 	return (sizeof *layout + pieces * sizeof layout->piece[0] + 15) & ~(size_t)15;
 }
 
-static bool is_like(const struct gp_use_layout *a, const struct gp_use_layout *b)
+static bool use_layout_is_like(const struct gp_use_layout *a, const struct gp_use_layout *b)
 {
 	return a->pieces == b->pieces &&
 	       (a->pieces == GP_LAYOUT_UNKNOWN ||
@@ -102,7 +102,7 @@ static bool is_like(const struct gp_use_layout *a, const struct gp_use_layout *b
 }
 
 /* NULL: no room. */
-static struct gp_use_layout *keep(const struct gp_use_layout *layout)
+static struct gp_use_layout *use_layout_keep(const struct gp_use_layout *layout)
 {
 	size_t bytes = bytes_of(layout);
 	uint64_t at = atomic_load(&room_used);
@@ -115,7 +115,7 @@ static struct gp_use_layout *keep(const struct gp_use_layout *layout)
 	return kept;
 }
 
-static const struct gp_use_layout *put(struct gp_use_layout *layout)
+static const struct gp_use_layout *use_layout_put(struct gp_use_layout *layout)
 {
 	uint64_t key = atomic_load(&layout->key), function = key >> 8;
 	uint64_t at = function * 0x9e3779b97f4a7c15u >> (64 - GP_LAYOUT_BITS);
@@ -124,11 +124,11 @@ static const struct gp_use_layout *put(struct gp_use_layout *layout)
 		struct gp_use_layout *there = atomic_load_explicit(place, memory_order_acquire);
 		if (there && atomic_load(&there->key) >> 8 != function)
 			continue;
-		if (there && is_like(there, layout)) {
+		if (there && use_layout_is_like(there, layout)) {
 			atomic_store(&there->key, key);
 			return there;
 		}
-		struct gp_use_layout *kept = keep(layout);
+		struct gp_use_layout *kept = use_layout_keep(layout);
 		/* partner: the acquire loads of whoever looks it up */
 		if (kept)
 			atomic_store_explicit(place, kept, memory_order_release);
@@ -138,7 +138,7 @@ static const struct gp_use_layout *put(struct gp_use_layout *layout)
 }
 
 /* Beyond the first place. */
-static const struct gp_use_layout *find(uint64_t function, uint64_t key)
+static const struct gp_use_layout *use_layout_find(uint64_t function, uint64_t key)
 {
 	uint64_t at = function * 0x9e3779b97f4a7c15u >> (64 - GP_LAYOUT_BITS);
 	for (unsigned k = 0; k < GP_LAYOUT_PROBES; k++) {
@@ -155,7 +155,7 @@ static const struct gp_use_layout *find(uint64_t function, uint64_t key)
 const struct gp_use_layout *gp_use_layout_ask(uint64_t function)
 {
 	uint64_t key = function << 8 | atomic_load(&gp_kernel_generation);
-	const struct gp_use_layout *layout = find(function, key);
+	const struct gp_use_layout *layout = use_layout_find(function, key);
 	if (layout || !function)
 		return layout;
 	int kept = errno;
@@ -168,7 +168,7 @@ const struct gp_use_layout *gp_use_layout_ask(uint64_t function)
 		ask(function, asked);
 		gp_calls_end();
 		atomic_store(&asked->key, key);
-		layout = put(asked);
+		layout = use_layout_put(asked);
 	}
 	errno = kept;
 	return layout;

@@ -67,7 +67,7 @@ struct found {
 	uint64_t time;
 };
 
-static void flush(struct found *f)
+static void use_scan_flush(struct found *f)
 {
 	struct gp_record *r = f->addresses ? gp_reserve_at(GP_USE, f->time) : NULL;
 	if (r) {
@@ -80,14 +80,14 @@ static void flush(struct found *f)
 }
 
 /* An address that stands twice among the last ones is recorded once. */
-static void add(struct found *f, uint64_t address)
+static void use_scan_add(struct found *f, uint64_t address)
 {
 	for (unsigned k = 0; k < f->addresses; k++)
 		if (f->address[k] == address)
 			return;
 	f->address[f->addresses++] = address;
 	if (f->addresses == ADDRESSES)
-		flush(f);
+		use_scan_flush(f);
 }
 
 static uint32_t captured_bit(void)
@@ -123,7 +123,7 @@ GP_HOT void scan_word(const struct sieve *s, struct found *f, const unsigned cha
 	uint64_t word; /* where the caller keeps it it need not be aligned */
 	memcpy(&word, at, sizeof word);
 	if (gp_unlikely(gp_use_is_known(s->bit, s->low, s->span, word)))
-		add(f, word);
+		use_scan_add(f, word);
 }
 
 GP_HOT void scan(const struct sieve *s, struct found *f, const unsigned char *at, size_t words)
@@ -165,7 +165,7 @@ GP_HOT_TEXT void gp_uses_of_launch(const struct gp_use_source *source, uint64_t 
 		     layout->piece[p].words);
 	if (source->buffer)
 		scan(&s, &f, source->buffer, source->buffer_bytes / 8);
-	flush(&f);
+	use_scan_flush(&f);
 }
 
 void gp_uses_of_copy(enum gp_use_what what, uint64_t to, uint64_t from)

@@ -24,7 +24,8 @@ static char *copy_of(const struct gp_json_value *object, const char *key)
 	return v ? strdup(v->text) : NULL;
 }
 
-static bool number_of(const struct gp_json_value *object, const char *key, uint64_t *out)
+static bool check_baseline_number_of(const struct gp_json_value *object, const char *key,
+				     uint64_t *out)
 {
 	const struct gp_json_value *v = gp_json_value_find(object, key, GP_JSON_NUMBER);
 	*out = v && v->is_whole ? v->whole : 0;
@@ -33,7 +34,8 @@ static bool number_of(const struct gp_json_value *object, const char *key, uint6
 
 static const char *read_group(const struct gp_json_value *v, struct gp_baseline_group *out)
 {
-	if (!number_of(v, "bytes", &out->bytes) || !number_of(v, "count", &out->count))
+	if (!check_baseline_number_of(v, "bytes", &out->bytes) ||
+	    !check_baseline_number_of(v, "count", &out->count))
 		return "a group without bytes and count";
 	out->key = copy_of(v, "key");
 	return out->key ? NULL : "a group without a key";
@@ -43,11 +45,11 @@ static const char *read_device(const struct gp_json_value *v, struct gp_baseline
 {
 	uint64_t device;
 	const struct gp_json_value *groups = gp_json_value_find(v, "groups", GP_JSON_LIST);
-	if (!number_of(v, "device", &device) || device >= GP_DEVICES)
+	if (!check_baseline_number_of(v, "device", &device) || device >= GP_DEVICES)
 		return "a device without its number";
 	out->device = (unsigned)device;
 	for (unsigned k = 0; k < GP_CURVES; k++)
-		if (!number_of(v, keys[k], &out->bytes[k]))
+		if (!check_baseline_number_of(v, keys[k], &out->bytes[k]))
 			return "a device without its bytes";
 	if (!groups)
 		return "a device without groups";
@@ -102,7 +104,7 @@ static const char *read_all(const struct gp_json_value *v, struct gp_baseline *o
 }
 
 /* The whole file; NULL: errno says why not. */
-static char *load(const char *path, size_t *bytes)
+static char *check_baseline_load(const char *path, size_t *bytes)
 {
 	FILE *in = fopen(path, "re");
 	struct stat st;
@@ -119,7 +121,7 @@ static char *load(const char *path, size_t *bytes)
 	return text;
 }
 
-static void begin(struct gp_baseline *b)
+static void check_baseline_begin(struct gp_baseline *b)
 {
 	*b = (struct gp_baseline){ 0 };
 	gp_check_amount_read("1%", true, &b->tolerance[GP_CURVE_ALLOCATED]);
@@ -132,9 +134,9 @@ bool gp_baseline_read(const char *path, bool may_be_new, struct gp_baseline *out
 	struct gp_json_value value;
 	char why[GP_JSON_WHY_MAX];
 	size_t bytes = 0;
-	begin(out);
+	check_baseline_begin(out);
 	errno = 0;
-	char *text = load(path, &bytes);
+	char *text = check_baseline_load(path, &bytes);
 	if (!text && errno == ENOENT && may_be_new)
 		return true;
 	if (!text) {
@@ -154,7 +156,7 @@ bool gp_baseline_read(const char *path, bool may_be_new, struct gp_baseline *out
 
 /* ---- writing ---- */
 
-static void write_device(struct gp_json *json, const struct gp_baseline_device *d)
+static void check_baseline_write_device(struct gp_json *json, const struct gp_baseline_device *d)
 {
 	gp_json_object(json, NULL);
 	gp_json_number(json, "device", d->device);
@@ -180,7 +182,7 @@ static void write_entry(struct gp_json *json, const struct gp_baseline_entry *e)
 	gp_json_text(json, "pytorch", e->pytorch);
 	gp_json_array(json, "devices");
 	for (size_t k = 0; k < e->devices; k++)
-		write_device(json, &e->device[k]);
+		check_baseline_write_device(json, &e->device[k]);
 	gp_json_end(json);
 	gp_json_end(json);
 }
@@ -233,7 +235,7 @@ void gp_baseline_free(struct gp_baseline *b)
 
 /* ---- entries ---- */
 
-static bool is_same(const char *a, const char *b)
+static bool check_baseline_is_same(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
@@ -247,9 +249,9 @@ const struct gp_baseline_entry *gp_baseline_find(const struct gp_baseline *b,
 						 const struct gp_info *info)
 {
 	for (size_t k = 0; k < b->entries; k++)
-		if (is_same(b->entry[k].gpu, gpu_of(info)) &&
-		    is_same(b->entry[k].driver, info->driver) &&
-		    is_same(b->entry[k].pytorch, info->pytorch))
+		if (check_baseline_is_same(b->entry[k].gpu, gpu_of(info)) &&
+		    check_baseline_is_same(b->entry[k].driver, info->driver) &&
+		    check_baseline_is_same(b->entry[k].pytorch, info->pytorch))
 			return &b->entry[k];
 	return NULL;
 }

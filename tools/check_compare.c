@@ -50,7 +50,8 @@ static void check_curve(struct gp_check *c, const struct gp_figures *figures,
 	}
 }
 
-static void refuse(struct gp_check *c, const struct gp_figures *figures, const char *why)
+static void check_compare_refuse(struct gp_check *c, const struct gp_figures *figures,
+				 const char *why)
 {
 	struct gp_check_finding *f = gp_check_add(c, "baseline", figures);
 	f->state = GP_CHECK_NOT_JUDGED;
@@ -61,9 +62,10 @@ void gp_check_baseline(struct gp_check *c)
 {
 	const struct gp_baseline_entry *entry = gp_baseline_find(c->baseline, c->info);
 	if (!c->figures.devices)
-		refuse(c, NULL, "no memory was recorded");
+		check_compare_refuse(c, NULL, "no memory was recorded");
 	else if (!entry)
-		refuse(c, NULL, "no entry for this GPU, CUDA API and PyTorch; --update adds one");
+		check_compare_refuse(
+			c, NULL, "no entry for this GPU, CUDA API and PyTorch; --update adds one");
 	for (size_t k = 0; entry && k < c->figures.devices; k++) {
 		const struct gp_figures *figures = &c->figures.device[k];
 		const struct gp_baseline_device *before =
@@ -71,7 +73,7 @@ void gp_check_baseline(struct gp_check *c)
 		if (c->only_device >= 0 && figures->device != c->only_device)
 			continue;
 		if (!before)
-			refuse(c, figures, "no such device; --update adds it");
+			check_compare_refuse(c, figures, "no such device; --update adds it");
 		for (int of = GP_CURVE_ALLOCATED; before && of >= GP_CURVE_DRIVER; of--)
 			if (figures->bytes[of] || before->bytes[of])
 				check_curve(c, figures, before, (enum gp_curve)of);

@@ -92,14 +92,15 @@ struct listing {
 };
 
 /* One group is called by its name, several by what they have in common. */
-static char *name_of(const struct row *row, size_t groups, enum level level)
+static char *check_grown_name_of(const struct row *row, size_t groups, enum level level)
 {
 	if (groups == 1)
 		return strdup(row->key);
 	return level == PLACE ? strndup(row->plain, row->place) : strdup(row->plain);
 }
 
-static bool add_run(struct listing *l, const struct row *row, size_t rows, enum level level)
+static bool check_grown_add_run(struct listing *l, const struct row *row, size_t rows,
+				enum level level)
 {
 	const struct row *now = NULL;
 	struct gp_check_grown sum = { 0 };
@@ -116,7 +117,7 @@ static bool add_run(struct listing *l, const struct row *row, size_t rows, enum 
 	}
 	if (!now || sum.bytes <= sum.before_bytes)
 		return true;
-	sum.key = name_of(now, groups, level);
+	sum.key = check_grown_name_of(now, groups, level);
 	l->grown[l->count] = sum;
 	l->count += sum.key != NULL;
 	return sum.key != NULL;
@@ -130,7 +131,7 @@ static bool add_place(struct listing *l, const struct row *row, size_t rows)
 		level++;
 	for (size_t k = 0, n; k < rows && is_fine; k += n) {
 		n = run_of(&row[k], rows - k, level);
-		is_fine = add_run(l, &row[k], n, level);
+		is_fine = check_grown_add_run(l, &row[k], n, level);
 	}
 	return is_fine;
 }

@@ -64,7 +64,7 @@ static const char *write_why(const struct gp_check *c, char *out, size_t room)
 	return out;
 }
 
-static void refuse(struct gp_check *c, const char *why)
+static void check_growth_refuse(struct gp_check *c, const char *why)
 {
 	const struct gp_check_amount *limit = &c->limit[GP_CHECK_GROWTH];
 	struct gp_check_finding *f = gp_check_add(c, "max_growth", NULL);
@@ -87,7 +87,7 @@ void gp_check_growth(struct gp_check *c)
 		g->why = gp_status_text(status);
 	if (g->why) {
 		char why[200];
-		refuse(c, write_why(c, why, sizeof why));
+		check_growth_refuse(c, write_why(c, why, sizeof why));
 		return;
 	}
 	const size_t before = c->findings;
@@ -96,12 +96,13 @@ void gp_check_growth(struct gp_check *c)
 			check_device(c, &g->device[k]);
 	gp_check_leaks(c);
 	if (c->findings == before)
-		refuse(c, "no memory is live where steps begin");
+		check_growth_refuse(c, "no memory is live where steps begin");
 }
 
 /* ---- stacks ---- */
 
-static const struct gp_holders *find(const struct gp_peak *peak, unsigned device, enum gp_curve of)
+static const struct gp_holders *check_growth_find(const struct gp_peak *peak, unsigned device,
+						  enum gp_curve of)
 {
 	for (size_t k = 0; k < peak->holders; k++)
 		if (peak->holder[k].device == device && peak->holder[k].of == of)
@@ -109,7 +110,8 @@ static const struct gp_holders *find(const struct gp_peak *peak, unsigned device
 	return NULL;
 }
 
-static bool add(struct gp_check_grown **list, size_t *count, const struct gp_diff_group *g)
+static bool check_growth_add(struct gp_check_grown **list, size_t *count,
+			     const struct gp_diff_group *g)
 {
 	struct gp_check_grown *grown = realloc(*list, (*count + 1) * sizeof *grown);
 	char *key = strdup(g->key);
@@ -134,7 +136,7 @@ static void add_device(const struct gp_check *c, const struct gp_peak peak[2],
 					{ .recording = c->recording } };
 	struct gp_diff diff;
 	for (size_t k = 0; k < 2; k++) {
-		const struct gp_holders *h = find(&peak[k], g->device, g->of);
+		const struct gp_holders *h = check_growth_find(&peak[k], g->device, g->of);
 		side[k].uses = h ? h->uses : 0;
 		side[k].use = h ? h->use : NULL;
 	}
@@ -143,11 +145,11 @@ static void add_device(const struct gp_check *c, const struct gp_peak peak[2],
 	bool is_fine = true;
 	for (size_t k = 0; k < diff.changed && is_fine; k++)
 		if (diff.group[k].part[1].bytes > diff.group[k].part[0].bytes)
-			is_fine = add(list, count, &diff.group[k]);
+			is_fine = check_growth_add(list, count, &diff.group[k]);
 	gp_diff_free(&diff);
 }
 
-static int compare(const void *left, const void *right)
+static int check_growth_compare(const void *left, const void *right)
 {
 	const struct gp_check_grown *a = left, *b = right;
 	uint64_t x = a->bytes - a->before_bytes, y = b->bytes - b->before_bytes;
@@ -170,6 +172,6 @@ struct gp_check_grown *gp_check_steps_list(const struct gp_check *c,
 	gp_peak_free(&peak[0]);
 	gp_peak_free(&peak[1]);
 	if (*count > 1)
-		qsort(list, *count, sizeof *list, compare);
+		qsort(list, *count, sizeof *list, check_growth_compare);
 	return list;
 }

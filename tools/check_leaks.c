@@ -92,7 +92,7 @@ static bool is_of_sum(const struct gp_growth_device *g, const struct gp_leak *le
 }
 
 /* Where the sum of all such memory tells, no stack is needed to. */
-static bool is_told(const struct gp_check *c, const struct gp_leak *leak)
+static bool check_leaks_is_told(const struct gp_check *c, const struct gp_leak *leak)
 {
 	bool has_sum = false;
 	for (size_t k = 0; k < c->growth.devices; k++)
@@ -104,7 +104,7 @@ void gp_check_leaks(struct gp_check *c)
 {
 	for (size_t k = 0; k < c->leaks.leaks; k++) {
 		const struct gp_leak *leak = &c->leaks.leak[k];
-		if (!is_told(c, leak) && !is_of_another(c, leak) && !is_within(c, leak))
+		if (!check_leaks_is_told(c, leak) && !is_of_another(c, leak) && !is_within(c, leak))
 			add_finding(c, leak);
 	}
 }
@@ -139,7 +139,7 @@ const struct gp_leak *gp_check_next_suspect(const struct gp_check *c, size_t *ne
 		const struct gp_leak *leak =
 			is_filling ? &all->filling[k - all->leaks] : &all->leak[k];
 		const bool is_beyond = !is_filling && !is_within(c, leak);
-		if ((is_beyond || is_told(c, leak)) && !is_of_another(c, leak))
+		if ((is_beyond || check_leaks_is_told(c, leak)) && !is_of_another(c, leak))
 			return leak;
 	}
 	return NULL;

@@ -222,7 +222,7 @@ static bool has_culprits(const struct gp_check *c)
 	return false;
 }
 
-static void print_next(const struct gp_check *c, FILE *out)
+static void check_print_next(const struct gp_check *c, FILE *out)
 {
 	char next[64];
 	size_t first = 0;
@@ -256,5 +256,5 @@ void gp_check_print(const struct gp_check *c, FILE *out)
 	if (c->is_update)
 		print_taken(c, out);
 	gp_unnamed_print(out, c->recording);
-	print_next(c, out);
+	check_print_next(c, out);
 }

@@ -12,7 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static void start(char **argv, const struct gp_setting *settings, size_t count, int write_end)
+static void child_output_start(char **argv, const struct gp_setting *settings, size_t count,
+			       int write_end)
 {
 	int nothing = open("/dev/null", O_RDWR);
 	bool is_ready = nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 &&
@@ -68,7 +69,7 @@ void gp_capture(char **argv, const struct gp_setting *settings, size_t count, un
 	fflush(NULL);
 	pid_t child = fork();
 	if (child == 0)
-		start(argv, settings, count, ends[1]);
+		child_output_start(argv, settings, count, ends[1]);
 	close(ends[1]);
 	if (child > 0) {
 		out->is_late = !hear(ends[0], now_ms() + limit_ms, out);

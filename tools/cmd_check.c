@@ -58,7 +58,7 @@ static void say_missing(const struct gp_check *c)
 }
 
 /* `result`: of the limits. What is not whole, or not kept, becomes no baseline. */
-static int take(struct gate *g, struct gp_check *c, int result)
+static int check_take(struct gate *g, struct gp_check *c, int result)
 {
 	const char *doubt = gp_doubt_of(c->info);
 	if (!doubt && !c->figures.devices)
@@ -83,7 +83,7 @@ static void count(struct gate *g, const struct gp_check *c)
 	g->named[state]++;
 }
 
-static int judge(struct gate *g, struct gp_check *c)
+static int check_judge(struct gate *g, struct gp_check *c)
 {
 	static const int exits[] = { [GP_CHECK_KEPT] = GP_EXIT_OK,
 				     [GP_CHECK_NOT_JUDGED] = GP_EXIT_DAMAGED,
@@ -105,7 +105,7 @@ static int judge(struct gate *g, struct gp_check *c)
 	if (has_limits || c->baseline)
 		count(g, c);
 	int result = has_limits || c->baseline ? exits[gp_check_state_of(c)] : GP_EXIT_OK;
-	return g->is_update ? take(g, c, result) : result;
+	return g->is_update ? check_take(g, c, result) : result;
 }
 
 static int check_one(struct gate *g, const char *path)
@@ -130,7 +130,7 @@ static int check_one(struct gate *g, const char *path)
 	if (status)
 		result = gp_report_failed("report on", path, status);
 	else if (has_device(c))
-		result = judge(g, c);
+		result = check_judge(g, c);
 	gp_leaks_free(&c->leaks);
 	gp_figures_free(&c->figures);
 	gp_peak_free(&c->peak);
@@ -317,7 +317,7 @@ static int check(struct gate *g, int words, char **paths)
 	return result > exit_status ? result : exit_status;
 }
 
-static int run(int argc, char **argv)
+static int check_run(int argc, char **argv)
 {
 	struct gate g = { 0 };
 	const struct gp_flag flags[] = {
@@ -360,5 +360,5 @@ const struct gp_command gp_command_check = {
 	"check [--max-peak SIZE] [--max-growth SIZE] [--max-frag PERCENT] [--min-headroom PERCENT] "
 	"[--baseline FILE [--update]] [--json] [options] RECORDING...",
 	"compare recordings with limits and a baseline, for CI",
-	run,
+	check_run,
 };

@@ -16,12 +16,12 @@
 #include "sink.h"
 #include "started_job.h"
 
-static int run(int argc, char **argv);
+static int ctl_run(int argc, char **argv);
 const struct gp_command gp_command_ctl = {
 	"ctl",
 	"ctl [--json] [options] [PID [start|stop|status]]",
 	"list recording processes; stop and start one",
-	run,
+	ctl_run,
 };
 
 /* As the control page numbers them. */
@@ -38,7 +38,7 @@ struct listing {
 	bool is_short_of_memory;
 };
 
-static void add(void *context, const struct gp_process *process)
+static void ctl_add(void *context, const struct gp_process *process)
 {
 	struct listing *l = context;
 	if (l->pid && process->pid != l->pid)
@@ -67,10 +67,10 @@ static int by_life(const void *a, const void *b)
 	return strcmp(x->ring_path, y->ring_path);
 }
 
-static bool list(struct listing *l)
+static bool ctl_list(struct listing *l)
 {
 	l->count = 0;
-	enum gp_status status = gp_process_visit(add, l);
+	enum gp_status status = gp_process_visit(ctl_add, l);
 	if (status == GP_OK && !l->is_short_of_memory) {
 		if (l->count)
 			qsort(l->process, l->count, sizeof *l->process, by_life);
@@ -103,7 +103,7 @@ static const char *state_text(const struct gp_process *p)
 					  "off";
 }
 
-static void print_row(FILE *out, const struct gp_process *p)
+static void ctl_print_row(FILE *out, const struct gp_process *p)
 {
 	fprintf(out, "%8u  %-22s  %10s  %14s  ", p->pid, state_text(p),
 		gp_count_text(p->lost_memory + p->lost_launch + p->lost_other).s,
@@ -125,7 +125,7 @@ static void print_person(FILE *out, const struct listing *l, bool is_all)
 	else
 		fputs("no process records\n", out);
 	for (size_t k = 0; k < shown; k++)
-		print_row(out, &first[k]);
+		ctl_print_row(out, &first[k]);
 	if (shown < l->count)
 		fprintf(out, "%s left rings: --all lists them\n",
 			gp_plural(l->count - shown, "ended job").s);
@@ -139,7 +139,7 @@ static void print_person(FILE *out, const struct listing *l, bool is_all)
 		fputs("next: gpuprof run -- COMMAND\n", out);
 }
 
-static void write_program(const struct listing *l)
+static void ctl_write_program(const struct listing *l)
 {
 	struct gp_json json;
 	gp_json_init(&json, stdout, 2);
@@ -190,7 +190,7 @@ static int set_level(struct listing *l, const char *verb, unsigned level)
 		return gp_exit_of(status);
 	}
 	for (int64_t waited_ns = 0; waited_ns < PATIENCE_NS; waited_ns += LOOK_NS) {
-		if (!list(l))
+		if (!ctl_list(l))
 			return GP_EXIT_INTERNAL;
 		if (is_obeyed(l, level))
 			return GP_EXIT_OK;
@@ -209,17 +209,17 @@ static bool pid_parse(const char *word, unsigned *out)
 	return *word >= '1' && *word <= '9' && !*end && number <= INT32_MAX;
 }
 
-static int answer(struct listing *l, bool is_json, bool is_all)
+static int ctl_answer(struct listing *l, bool is_json, bool is_all)
 {
 	struct gp_sink sink;
-	if (!list(l))
+	if (!ctl_list(l))
 		return GP_EXIT_INTERNAL;
 	if (l->pid && l->count == 0) {
 		gp_no_events_print("query", "ctl", l->pid);
 		return GP_EXIT_FOUND;
 	}
 	if (is_json) {
-		write_program(l);
+		ctl_write_program(l);
 		return GP_EXIT_OK;
 	}
 	gp_sink_open(&sink, NULL, false, true, NULL, 0);
@@ -227,7 +227,7 @@ static int answer(struct listing *l, bool is_json, bool is_all)
 	return gp_sink_close(&sink, GP_EXIT_OK);
 }
 
-static int run(int argc, char **argv)
+static int ctl_run(int argc, char **argv)
 {
 	struct listing l = { 0 };
 	bool is_json = false, is_all = false;
@@ -261,7 +261,7 @@ static int run(int argc, char **argv)
 	if (is_start || is_stop)
 		exit_status = set_level(&l, verb, is_start ? LEVEL_ALL : LEVEL_MEMORY);
 	if (exit_status == GP_EXIT_OK)
-		exit_status = answer(&l, is_json, is_all);
+		exit_status = ctl_answer(&l, is_json, is_all);
 	free(l.process);
 	return exit_status;
 }

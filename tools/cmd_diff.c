@@ -163,7 +163,7 @@ static enum gp_status add_tables(struct diff *f, unsigned device)
 	return status;
 }
 
-static int compare(struct diff *f)
+static int diff_compare(struct diff *f)
 {
 	unsigned device[GP_DIFF_DEVICES];
 	size_t devices = gp_diff_devices(&f->d, device);
@@ -227,7 +227,7 @@ static bool is_anything(struct diff *f)
 }
 
 /* Nothing that was compared differs; of memory of ranges, which was asked for, nobody knows. */
-static int judge(const struct diff *f)
+static int diff_judge(const struct diff *f)
 {
 	if (f->d.is_different)
 		return GP_EXIT_FOUND;
@@ -253,7 +253,7 @@ static int report(struct diff *f, int words, char **paths)
 	for (size_t k = 0; k < f->d.sides && result == GP_EXIT_OK; k++)
 		result = look_at(f, &f->d.side[k]);
 	if (result == GP_EXIT_OK)
-		result = compare(f);
+		result = diff_compare(f);
 	if (result == GP_EXIT_OK && !is_anything(f))
 		result = GP_EXIT_USAGE;
 	if (result == GP_EXIT_OK) {
@@ -263,7 +263,7 @@ static int report(struct diff *f, int words, char **paths)
 			gp_diff_write(&f->d);
 		else
 			gp_diff_print(&f->d);
-		result = judge(f);
+		result = diff_judge(f);
 	}
 	return result > worst ? result : worst;
 }
@@ -303,7 +303,7 @@ static bool values_read(struct diff *f, int words)
 	return false;
 }
 
-static int run(int argc, char **argv)
+static int diff_run(int argc, char **argv)
 {
 	struct diff *f = calloc(1, sizeof *f);
 	if (!f)
@@ -344,5 +344,5 @@ const struct gp_command gp_command_diff = {
 	"diff [--by WHAT] [--at TIME] [--of CURVE] [--ignore-lines] [--least SIZE] [--json] "
 	"[options] RECORDING RECORDING... | diff --from TIME [--to TIME] [options] RECORDING",
 	"show memory that grew or shrank between recordings or moments",
-	run,
+	diff_run,
 };

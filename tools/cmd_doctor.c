@@ -22,12 +22,12 @@
 #include "sink.h"
 #include "style.h"
 
-static int run(int argc, char **argv);
+static int doctor_run(int argc, char **argv);
 const struct gp_command gp_command_doctor = {
 	"doctor",
 	"doctor [--json] [options]",
 	"check whether this machine can record a job",
-	run,
+	doctor_run,
 };
 
 /* The driver takes seconds to start where many GPUs sleep, python3 where its files are far away. */
@@ -462,7 +462,7 @@ static void write_options(struct gp_json *json)
 	gp_json_end(json);
 }
 
-static void write_program(const struct doctor *d)
+static void doctor_write_program(const struct doctor *d)
 {
 	struct gp_json json;
 	gp_json_init(&json, stdout, 3);
@@ -484,7 +484,7 @@ static void write_program(const struct doctor *d)
 	gp_json_end(&json);
 }
 
-static int run(int argc, char **argv)
+static int doctor_run(int argc, char **argv)
 {
 	struct doctor d = { .checks = 0 };
 	bool is_json = false;
@@ -514,7 +514,7 @@ static int run(int argc, char **argv)
 	check_variables(&d);
 	const int exit_status = failures(&d) ? GP_EXIT_FOUND : GP_EXIT_OK;
 	if (is_json) {
-		write_program(&d);
+		doctor_write_program(&d);
 		return exit_status;
 	}
 	struct gp_sink sink;

@@ -14,14 +14,14 @@
 
 #define RANGE_MAX 120u /* of a line; what lies around it is left out first */
 
-static int run(int argc, char **argv);
+static int dump_run(int argc, char **argv);
 const struct gp_command gp_command_dump = {
 	"dump",
 	"dump [--json] [--kind NAME[,NAME...]] [--device N] [--range NAME] [--from TIME] [--to "
 	"TIME] "
 	"[--limit N] [--native] [--bare] [-o FILE [--force]] RECORDING",
 	"print single events in exact order",
-	run,
+	dump_run,
 };
 
 struct dump {
@@ -89,7 +89,7 @@ static bool is_captured(const struct gp_record *r)
 }
 
 /* Of its kernel, or of the range that it begins. */
-static const char *name_of(struct dump *d, const struct gp_record *r)
+static const char *dump_name_of(struct dump *d, const struct gp_record *r)
 {
 	switch (r->kind) {
 	case GP_LAUNCH:
@@ -160,7 +160,7 @@ static void print_event(struct dump *d, const struct gp_event *e, const struct g
 			print_field(d, &info->v[k], r->v[k]);
 	if (is_captured(r))
 		fputs(" captured", d->out);
-	const char *name = name_of(d, r);
+	const char *name = dump_name_of(d, r);
 	const char *text = name ? name : e->text;
 	if (text) {
 		fputs(" \"", d->out);
@@ -232,7 +232,7 @@ static void write_event(struct dump *d, const struct gp_event *e, const struct g
 			gp_json_null(json, info->v[k].name);
 		else
 			write_field(json, &info->v[k], r->v[k]);
-	const char *name = name_of(d, r);
+	const char *name = dump_name_of(d, r);
 	if (r->kind == GP_LAUNCH || name)
 		gp_json_text(json, "name", name);
 	if (r->kind == GP_LAUNCH)
@@ -379,7 +379,7 @@ static int dump_recording(struct dump *d, char *path, int64_t device)
 	return gp_sink_close(&sink, exit_status);
 }
 
-static int run(int argc, char **argv)
+static int dump_run(int argc, char **argv)
 {
 	struct dump d = { .limit = UINT64_MAX };
 	int64_t device = 0;

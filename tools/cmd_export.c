@@ -10,13 +10,13 @@
 #include "message.h"
 #include "report.h"
 
-static int run(int argc, char **argv);
+static int export_run(int argc, char **argv);
 const struct gp_command gp_command_export = {
 	"export",
 	"export --format torch [--from TIME] [--to TIME] [--device N] [--no-stacks] "
 	"[-o FILE [--force]] RECORDING",
 	"write a file for another tool: PyTorch's memory_viz",
-	run,
+	export_run,
 };
 
 struct export
@@ -181,7 +181,7 @@ static int open_and_export(struct export *x, char *path)
 	return exit_status;
 }
 
-static int run(int argc, char **argv)
+static int export_run(int argc, char **argv)
 {
 	struct export x = { 0 };
 	char formats[256];

@@ -40,7 +40,7 @@ static bool number_read(const char *text, uint64_t *out)
 	return is_fine;
 }
 
-static void choose(struct frag *f, size_t k)
+static void frag_choose(struct frag *f, size_t k)
 {
 	f->r.failed = f->r.ooms.oom[k];
 	f->moment = (struct gp_moment_of){ .when = GP_WHEN_OOM, .number = f->r.failed.number };
@@ -81,7 +81,7 @@ static bool at_oom(struct frag *f, bool is_asked)
 	if (!ooms->ooms && is_asked)
 		gp_moment_missing("oom", f->r.path, "no out-of-memory event");
 	if (ooms->ooms)
-		choose(f, 0);
+		frag_choose(f, 0);
 	return ooms->ooms;
 }
 
@@ -90,7 +90,7 @@ static bool at_oom_number(struct frag *f, uint64_t number)
 {
 	const struct gp_ooms *ooms = &f->r.ooms;
 	if (number && number <= ooms->ooms) {
-		choose(f, (size_t)number - 1);
+		frag_choose(f, (size_t)number - 1);
 		return true;
 	}
 	char why[64];
@@ -303,7 +303,7 @@ static enum gp_status find_born(struct gp_frag_report *r, bool is_json)
 }
 
 /* What takes a replay; behind it the names of all stacks are known. */
-static enum gp_status replay(struct frag *f)
+static enum gp_status frag_replay(struct frag *f)
 {
 	struct gp_frag_report *r = &f->r;
 	const struct gp_frag_options *o = f->options;
@@ -329,11 +329,11 @@ static enum gp_status replay(struct frag *f)
 	return status;
 }
 
-static int show(struct frag *f)
+static int frag_show(struct frag *f)
 {
 	enum gp_status status = add_devices(f);
 	if (status == GP_OK)
-		status = replay(f);
+		status = frag_replay(f);
 	if (status)
 		return gp_report_failed("report on", f->r.path, status);
 	say_not_known(f);
@@ -368,7 +368,7 @@ static int show(struct frag *f)
 	return GP_EXIT_OK;
 }
 
-static void forget(struct gp_frag_report *r)
+static void frag_forget(struct gp_frag_report *r)
 {
 	for (size_t k = 0; k < r->devices; k++) {
 		gp_frag_free(&r->device[k].frag);
@@ -387,7 +387,7 @@ static void forget(struct gp_frag_report *r)
 				      .has_holders = r->has_holders };
 }
 
-static int report(struct frag *f, const char *path)
+static int frag_report(struct frag *f, const char *path)
 {
 	int exit_status = GP_EXIT_USAGE;
 	f->r.path = path;
@@ -398,12 +398,12 @@ static int report(struct frag *f, const char *path)
 	exit_status = gp_report_exit(path, f->r.info);
 	int result = build_memory(f);
 	if (result == GP_EXIT_OK)
-		result = show(f);
-	forget(&f->r);
+		result = frag_show(f);
+	frag_forget(&f->r);
 	return result > exit_status ? result : exit_status;
 }
 
-static int report_all(struct frag *f, int recordings, char *const *paths)
+static int frag_report_all(struct frag *f, int recordings, char *const *paths)
 {
 	int worst = GP_EXIT_OK;
 	f->is_many = recordings > 1;
@@ -413,7 +413,7 @@ static int report_all(struct frag *f, int recordings, char *const *paths)
 	if (f->is_many && f->options->is_json)
 		gp_json_array(&f->json, NULL);
 	for (int k = 0; k < recordings; k++)
-		worst = gp_report_worse(worst, report(f, paths[k]));
+		worst = gp_report_worse(worst, frag_report(f, paths[k]));
 	if (f->is_many && f->options->is_json)
 		gp_json_end(&f->json);
 	if (f->sheet.rows)
@@ -438,10 +438,10 @@ int gp_frag_show(const struct gp_frag_options *options, const char *at, int reco
 	f.r.out = f.sink.out;
 	f.r.columns = gp_columns(options->columns, f.r.out);
 	f.r.is_ascii = !gp_is_utf8();
-	return gp_sink_close(&f.sink, report_all(&f, recordings, inputs));
+	return gp_sink_close(&f.sink, frag_report_all(&f, recordings, inputs));
 }
 
-static int run(int argc, char **argv)
+static int frag_run(int argc, char **argv)
 {
 	struct gp_frag_options options;
 	const char *at = NULL;
@@ -472,5 +472,5 @@ const struct gp_command gp_command_frag = {
 	"frag",
 	"frag [--at TIME] [--fit SIZE] [--json|--summary|--map] [options] RECORDING...",
 	"show unused reserved memory, what fits, and the blocks that pin it",
-	run,
+	frag_run,
 };

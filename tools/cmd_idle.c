@@ -112,7 +112,7 @@ static int report(struct idle *c, const char *path)
 	return result > exit_status ? result : exit_status;
 }
 
-static int report_all(struct idle *c, int recordings, char **paths)
+static int idle_report_all(struct idle *c, int recordings, char **paths)
 {
 	int worst = GP_EXIT_OK;
 	c->is_many = recordings > 1;
@@ -135,7 +135,7 @@ static int report_all(struct idle *c, int recordings, char **paths)
 	return worst;
 }
 
-static int run(int argc, char **argv)
+static int idle_run(int argc, char **argv)
 {
 	struct idle c = { .r.top = UINT64_MAX,
 			  .least = LEAST_DEFAULT,
@@ -166,12 +166,12 @@ static int run(int argc, char **argv)
 	int exit_status = gp_sink_open(&c.sink, c.output, c.is_forced, !c.is_json, argv, words);
 	if (exit_status != GP_EXIT_OK)
 		return exit_status;
-	return gp_sink_close(&c.sink, report_all(&c, words, argv));
+	return gp_sink_close(&c.sink, idle_report_all(&c, words, argv));
 }
 
 const struct gp_command gp_command_idle = {
 	"idle",
 	"idle [--least LAUNCHES] [--json] [options] RECORDING...",
 	"show unused memory, at the peak and over the run",
-	run,
+	idle_run,
 };

@@ -10,12 +10,12 @@
 #include "inputs.h"
 #include "report.h"
 
-static int run(int argc, char **argv);
+static int info_run(int argc, char **argv);
 const struct gp_command gp_command_info = {
 	"info",
 	"info [--steps] [--json] [-o FILE [--force]] RECORDING...",
 	"summarize recordings: peaks, holders, OOMs, leaks, steps, losses",
-	run,
+	info_run,
 };
 
 /* ---- many ---- */
@@ -30,7 +30,7 @@ static void put_peak(struct gp_cell *cell, const struct gp_info *info, const str
 	gp_cell_put(cell, (double)h->peak_bytes, text);
 }
 
-static bool add_row(struct gp_report_table *sheet, const struct gp_info_report *one)
+static bool info_add_row(struct gp_report_table *sheet, const struct gp_info_report *one)
 {
 	const struct gp_info *info = one->info;
 	const struct gp_info_front *f = one->front;
@@ -63,7 +63,7 @@ struct report {
 	bool is_json, is_many, has_steps;
 };
 
-static int report_one(struct report *r, const char *path)
+static int info_report_one(struct report *r, const char *path)
 {
 	const struct gp_info *info;
 	int exit_status;
@@ -89,14 +89,14 @@ static int report_one(struct report *r, const char *path)
 		gp_info_write(&one);
 	else if (!r->is_many)
 		gp_info_print(&one);
-	else if (!add_row(&r->table, &one))
+	else if (!info_add_row(&r->table, &one))
 		exit_status = GP_EXIT_INTERNAL;
 	gp_info_front_release(&front);
 	gp_recording_close(recording);
 	return exit_status;
 }
 
-static int run(int argc, char **argv)
+static int info_run(int argc, char **argv)
 {
 	struct report r = { .table = { .columns = COLUMNS,
 				       .next = "info",
@@ -126,7 +126,7 @@ static int run(int argc, char **argv)
 	if (r.is_json && r.is_many)
 		gp_json_array(&r.json, NULL);
 	for (int k = 0; k < words; k++) {
-		int exit_status = report_one(&r, argv[k]);
+		int exit_status = info_report_one(&r, argv[k]);
 		worst = exit_status > worst ? exit_status : worst;
 	}
 	if (r.is_json && r.is_many)

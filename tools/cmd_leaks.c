@@ -31,7 +31,7 @@ struct leaks {
 
 enum { LEAK, SUSPECTS, STEPS, COLUMNS };
 
-static bool add_row(struct leaks *l)
+static bool leaks_add_row(struct leaks *l)
 {
 	const struct gp_leak_total total = gp_leak_total_of(&l->r);
 	struct gp_report_row *row = NULL;
@@ -78,7 +78,7 @@ static void say_doubt(struct leaks *l)
 }
 
 /* Many recordings are told of all the same: another rank may have what this one has not. */
-static enum gp_status show(struct leaks *l)
+static enum gp_status leaks_show(struct leaks *l)
 {
 	enum gp_status status;
 	bool has_library = gp_leak_has_library(&l->r, &status);
@@ -98,10 +98,10 @@ static enum gp_status show(struct leaks *l)
 		gp_leaks_print(&l->r);
 		return GP_OK;
 	}
-	return add_row(l) ? GP_OK : GP_E_MEMORY;
+	return leaks_add_row(l) ? GP_OK : GP_E_MEMORY;
 }
 
-static int report_one(struct leaks *l, const char *path)
+static int leaks_report_one(struct leaks *l, const char *path)
 {
 	int64_t from_ns = INT64_MIN, to_ns = INT64_MAX;
 	int exit_status;
@@ -116,7 +116,7 @@ static int report_one(struct leaks *l, const char *path)
 	if (has_span)
 		status = gp_leaks_build(l->r.recording, from_ns, to_ns, &l->r.leaks);
 	if (has_span && !status) {
-		status = show(l);
+		status = leaks_show(l);
 		gp_leaks_free(&l->r.leaks);
 	}
 	gp_recording_close(l->r.recording);
@@ -125,7 +125,7 @@ static int report_one(struct leaks *l, const char *path)
 	return status ? gp_report_failed("look for leaks in", path, status) : exit_status;
 }
 
-static int report_all(struct leaks *l, int words, char **paths)
+static int leaks_report_all(struct leaks *l, int words, char **paths)
 {
 	int worst = GP_EXIT_OK;
 	l->is_many = words > 1;
@@ -135,7 +135,7 @@ static int report_all(struct leaks *l, int words, char **paths)
 	if (l->is_json && l->is_many)
 		gp_json_array(&l->json, NULL);
 	for (int k = 0; k < words; k++) {
-		int exit_status = report_one(l, paths[k]);
+		int exit_status = leaks_report_one(l, paths[k]);
 		worst = exit_status > worst ? exit_status : worst;
 	}
 	if (l->is_json && l->is_many)
@@ -155,7 +155,7 @@ static int report_all(struct leaks *l, int words, char **paths)
 	return l->ends_with_found && l->has_found ? gp_report_worse(worst, GP_EXIT_FOUND) : worst;
 }
 
-static int run(int argc, char **argv)
+static int leaks_run(int argc, char **argv)
 {
 	struct leaks l = { .r = { .device = -1, .top = TOP_DEFAULT },
 			   .sheet = { .columns = COLUMNS,
@@ -188,12 +188,13 @@ static int run(int argc, char **argv)
 	if (top != UINT64_MAX || l.is_json)
 		l.r.top = top != UINT64_MAX ? top : 0;
 	int exit_status = gp_sink_open(&l.sink, l.path, l.is_forced, !l.is_json, argv, words);
-	return exit_status ? exit_status : gp_sink_close(&l.sink, report_all(&l, words, argv));
+	return exit_status ? exit_status :
+			     gp_sink_close(&l.sink, leaks_report_all(&l, words, argv));
 }
 
 const struct gp_command gp_command_leaks = {
 	"leaks",
 	"leaks [--exit-code] [--from TIME] [--to TIME] [--json] [options] RECORDING...",
 	"find memory that grows from step to step, and its code",
-	run,
+	leaks_run,
 };

@@ -37,7 +37,7 @@ struct oom {
 
 /* ---- one recording ---- */
 
-static bool choose(struct oom *c)
+static bool oom_choose(struct oom *c)
 {
 	struct gp_oom_report *r = &c->r;
 	r->row = calloc(r->ooms.ooms + 1, sizeof *r->row);
@@ -78,7 +78,7 @@ static enum gp_status add_answer(struct gp_oom_report *r, size_t k,
  * One state at a time is kept: each may be as large as the job's memory has blocks. `is_told`: in
  * full; else its verdict is for the table.
  */
-static enum gp_status look(struct oom *c, size_t k, bool is_told)
+static enum gp_status oom_look(struct oom *c, size_t k, bool is_told)
 {
 	struct gp_oom_report *r = &c->r;
 	struct gp_oom_case looked;
@@ -115,9 +115,9 @@ static enum gp_status show_cases(struct oom *c)
 		looked += is_full;
 		rows++;
 		if (is_full && !is_left)
-			status = look(c, k, true);
+			status = oom_look(c, k, true);
 		else if (is_full && !c->is_json && rows <= GP_OOM_ROWS)
-			status = look(c, k, false);
+			status = oom_look(c, k, false);
 		else if (c->is_json)
 			status = gp_oom_case_write(&c->json, r, k, NULL);
 	}
@@ -145,7 +145,7 @@ static enum gp_status show_brief(struct oom *c)
 		row->is_row = row->times && r->shown > 1 && rows < GP_OOM_BRIEF_ROWS;
 		rows += row->is_row;
 		if (row->is_row || k == first)
-			status = look(c, k, false);
+			status = oom_look(c, k, false);
 	}
 	if (status == GP_OK)
 		gp_oom_brief_print(r, first);
@@ -174,12 +174,12 @@ static enum gp_status show_details(struct oom *c)
 	return status == GP_OK && !is_whole ? GP_E_MEMORY : status;
 }
 
-static int build(struct oom *c)
+static int oom_build(struct oom *c)
 {
 	struct gp_oom_report *r = &c->r;
 	gp_allocator_settings_read(r->info->alloc_conf, &r->settings);
 	enum gp_status status = gp_ooms_build(r->recording, &r->settings, &r->ooms);
-	if (status == GP_OK && !choose(c))
+	if (status == GP_OK && !oom_choose(c))
 		status = GP_E_MEMORY;
 	if (status == GP_OK && c->is_by_step)
 		status = gp_steps_find(r->recording, &r->steps);
@@ -211,7 +211,7 @@ static int report(struct oom *c, const char *path, bool is_again)
 	if (!r->recording)
 		return exit_status;
 	exit_status = is_again ? GP_EXIT_OK : gp_report_exit(path, r->info);
-	int result = build(c);
+	int result = oom_build(c);
 	for (size_t k = 0; r->row && k < r->ooms.ooms; k++)
 		free(r->row[k].answer);
 	free(r->row);
@@ -237,7 +237,7 @@ static int report_ranks(struct oom *c)
 	return report(c, path, true);
 }
 
-static int report_all(struct oom *c, int recordings, char **paths)
+static int oom_report_all(struct oom *c, int recordings, char **paths)
 {
 	int worst = GP_EXIT_OK;
 	c->is_many = recordings > 1;
@@ -272,7 +272,7 @@ static bool window_read(struct oom *c)
 				    "a time is 20ms, 1.5s or 2min; step: since the step began");
 }
 
-static int run(int argc, char **argv)
+static int oom_run(int argc, char **argv)
 {
 	struct oom c = { .r.top = UINT64_MAX };
 	uint64_t number = UINT64_MAX;
@@ -309,12 +309,12 @@ static int run(int argc, char **argv)
 	if (exit_status)
 		return exit_status;
 	c.r.out = c.sink.out;
-	return gp_sink_close(&c.sink, report_all(&c, words, argv));
+	return gp_sink_close(&c.sink, oom_report_all(&c, words, argv));
 }
 
 const struct gp_command gp_command_oom = {
 	"oom",
 	"oom [--details] [--number N] [--json] [options] RECORDING...",
 	"show why memory ran out, and what to change",
-	run,
+	oom_run,
 };

@@ -143,7 +143,7 @@ static struct gp_report_row *begin_row(struct peak *p, unsigned device)
 	return gp_report_table_add(&p->r.sheet, gpu);
 }
 
-static enum gp_status add_row(struct peak *p, struct gp_holders *h, struct gp_report_row **row)
+static enum gp_status peak_add_row(struct peak *p, struct gp_holders *h, struct gp_report_row **row)
 {
 	struct gp_groups groups;
 	bool is_driver = h->of == GP_CURVE_DRIVER, is_pinned = h->of == GP_CURVE_PINNED;
@@ -185,14 +185,14 @@ static enum gp_status add_rows(struct peak *p, const struct gp_peak *peak)
 			row = NULL;
 		if (h->of != GP_CURVE_RESERVED &&
 		    gp_use_report_wants(&p->r, h->device, h->of, false))
-			status = add_row(p, h, &row);
+			status = peak_add_row(p, h, &row);
 	}
 	if (!peak->host || status ||
 	    !gp_use_report_wants(&p->r, GP_DEVICE_UNKNOWN, GP_CURVE_PINNED, false))
 		return status;
 	row = NULL;
 	if (p->r.sheet.is_begun)
-		return add_row(p, peak->host, &row);
+		return peak_add_row(p, peak->host, &row);
 	bool is_at_least = peak->host->is_overwritten || !gp_has_whole_pinned(p->r.info);
 	fill_cell(&p->r.sheet.row[first].cell[PINNED], peak->host->live_bytes, is_at_least);
 	return status;
@@ -261,7 +261,7 @@ static enum gp_status print_all(struct peak *p, const struct gp_peak *peak)
 	return status;
 }
 
-static enum gp_status show(struct gp_use_report *r)
+static enum gp_status peak_show(struct gp_use_report *r)
 {
 	struct peak *p = (struct peak *)r;
 	struct gp_peak peak;
@@ -282,7 +282,7 @@ static enum gp_status show(struct gp_use_report *r)
 }
 
 /* With --json there are groups beside the tree, and stacks in them. */
-static bool check(struct gp_use_report *r, int words)
+static bool peak_check(struct gp_use_report *r, int words)
 {
 	const struct peak *p = (const struct peak *)r;
 	const struct gp_use_style *s = &r->style;
@@ -303,9 +303,10 @@ static bool check(struct gp_use_report *r, int words)
 	return false;
 }
 
-static const struct gp_use_command use_command = { &gp_command_peak, check, find_moment, show };
+static const struct gp_use_command use_command = { &gp_command_peak, peak_check, find_moment,
+						   peak_show };
 
-static int run(int argc, char **argv)
+static int peak_run(int argc, char **argv)
 {
 	struct peak p = {
 		.r.command = &use_command,
@@ -329,5 +330,5 @@ const struct gp_command gp_command_peak = {
 	"peak [--by WHAT] [--tree] [--at TIME] [--of CURVE] [--library NAME] [--range NAME] "
 	"[--json] [options] RECORDING...",
 	"show live memory at the peak, and the code that allocated it",
-	run,
+	peak_run,
 };

@@ -12,13 +12,13 @@
 #include "message.h"
 #include "phases_report.h"
 
-static int run(int argc, char **argv);
+static int phases_run(int argc, char **argv);
 const struct gp_command gp_command_phases = {
 	"phases",
 	"phases [--json] [--device N] [--of CURVE] [--from TIME] [--to TIME] [--depth N] [--top N] "
 	"[--fold N] [--own-thread] [--as-told | --frames] [-o FILE [--force]] RECORDING...",
 	"show memory, calls, time and launches of each phase of the job",
-	run,
+	phases_run,
 };
 
 static enum gp_curve of_choose(const char *text)
@@ -226,7 +226,7 @@ static enum gp_status warmup_find(struct gp_phases_report *p)
 	return GP_OK;
 }
 
-static int show(struct phases *c)
+static int phases_show(struct phases *c)
 {
 	struct gp_phases_report *p = &c->r;
 	enum gp_status status = warmup_find(p);
@@ -261,7 +261,7 @@ static int report(struct phases *c, const char *path)
 	exit_status = GP_EXIT_USAGE;
 	if (gp_report_has_device(path, p->info, device) &&
 	    gp_span_find(p->recording, c->from, c->to, &p->asked.from_ns, &p->asked.to_ns))
-		exit_status = show(c);
+		exit_status = phases_show(c);
 	gp_phases_hold_free(p);
 	gp_phases_free(&p->phases);
 	p->phases = (struct gp_phases){ 0 };
@@ -270,7 +270,7 @@ static int report(struct phases *c, const char *path)
 	return exit_status;
 }
 
-static int report_all(struct phases *c, int recordings, char **paths)
+static int phases_report_all(struct phases *c, int recordings, char **paths)
 {
 	int worst = GP_EXIT_OK;
 	c->is_many = recordings > 1;
@@ -287,7 +287,7 @@ static int report_all(struct phases *c, int recordings, char **paths)
 	return worst;
 }
 
-static int run(int argc, char **argv)
+static int phases_run(int argc, char **argv)
 {
 	struct phases c = { .r = { .asked = { .from_ns = INT64_MIN, .to_ns = INT64_MAX },
 				   .depth = UINT64_MAX,
@@ -332,5 +332,5 @@ static int run(int argc, char **argv)
 	int opened = gp_sink_open(&c.sink, file, is_forced, !c.r.is_json, argv, words);
 	if (opened)
 		return opened;
-	return gp_sink_close(&c.sink, report_all(&c, words, argv));
+	return gp_sink_close(&c.sink, phases_report_all(&c, words, argv));
 }

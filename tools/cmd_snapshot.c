@@ -12,12 +12,12 @@
 #include "sink.h"
 #include "started_job.h"
 
-static int run(int argc, char **argv);
+static int snapshot_run(int argc, char **argv);
 const struct gp_command gp_command_snapshot = {
 	"snapshot",
 	"snapshot [--wait SECONDS] [--fit SIZE] [--json|--summary|--map] [options] PID",
 	"show the memory of a running job, without stopping it",
-	run,
+	snapshot_run,
 };
 
 #define WAIT_LEAST_NS 1000000000
@@ -85,7 +85,7 @@ static bool values_check(const char *wait, const char *word, int64_t *wait_ns, u
 	return false;
 }
 
-static int run(int argc, char **argv)
+static int snapshot_run(int argc, char **argv)
 {
 	struct gp_frag_options options;
 	const char *wait = "10";

@@ -16,12 +16,12 @@
 #include "screen.h"
 #include "sink.h"
 
-static int run(int argc, char **argv);
+static int symbolize_run(int argc, char **argv);
 const struct gp_command gp_command_symbolize = {
 	"symbolize",
 	"symbolize [--json] [options] RECORDING...",
 	"store the names of native frames, so recordings read elsewhere",
-	run,
+	symbolize_run,
 };
 
 #define MODULES_SHOWN 12u
@@ -37,7 +37,7 @@ static bool show_progress(void *context, uint64_t done, uint64_t frames)
 	return false;
 }
 
-static enum gp_status look_up(struct gp_recording *recording, struct gp_symbolized *out)
+static enum gp_status symbolize_look_up(struct gp_recording *recording, struct gp_symbolized *out)
 {
 	const struct gp_symbolizing how = { gp_progress_is_seen() ? show_progress : NULL,
 					    recording };
@@ -83,8 +83,8 @@ static void print_person(FILE *out, const char *path, const struct gp_symbolized
 	print_unnamed(out, s);
 }
 
-static void write_program(struct gp_json *json, const char *path, enum gp_status status,
-			  const struct gp_symbolized *s)
+static void symbolize_write_program(struct gp_json *json, const char *path, enum gp_status status,
+				    const struct gp_symbolized *s)
 {
 	gp_json_object(json, NULL);
 	gp_json_text(json, "file", path);
@@ -143,17 +143,17 @@ static int symbolize_one(FILE *out, const char *path, struct gp_json *json, bool
 	if (status != GP_OK) {
 		s.obstacle = why.what;
 		if (json)
-			write_program(json, path, status, &s);
+			symbolize_write_program(json, path, status, &s);
 		return gp_exit_of(status);
 	}
-	status = look_up(recording, &s);
+	status = symbolize_look_up(recording, &s);
 	if (status != GP_OK)
 		complain(path, status, &s);
 	else if (s.dropped)
 		gp_error("'%s': symbol names were damaged at byte %" PRIu64 " and are replaced: %s",
 			 path, s.dropped->offset, s.dropped->what);
 	if (json)
-		write_program(json, path, status, &s);
+		symbolize_write_program(json, path, status, &s);
 	else if (status == GP_OK)
 		print_person(out, path, &s);
 	*is_shown = *is_shown || (status == GP_OK && s.frames != 0);
@@ -162,7 +162,7 @@ static int symbolize_one(FILE *out, const char *path, struct gp_json *json, bool
 	return exit_of(status);
 }
 
-static int run(int argc, char **argv)
+static int symbolize_run(int argc, char **argv)
 {
 	bool is_json = false, is_shown = false;
 	struct gp_json json;

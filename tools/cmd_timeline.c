@@ -105,7 +105,7 @@ static void draw(struct timeline *t, const char *path, const struct gp_info *inf
 
 enum { ALLOCATED, DRIVER, OOMS, STEP, RESERVED, PINNED, FAILED_CALLS, AT, COLUMNS };
 
-static void put_bytes(struct gp_cell *cell, uint64_t bytes, bool is_at_least)
+static void timeline_put_bytes(struct gp_cell *cell, uint64_t bytes, bool is_at_least)
 {
 	char text[sizeof cell->text];
 	snprintf(text, sizeof text, "%s%.40s", is_at_least ? ">= " : "", gp_bytes_text(bytes).s);
@@ -120,8 +120,8 @@ static int64_t first_oom_ns(const struct gp_timeline_device *d)
 	return 0;
 }
 
-static bool add_row(struct timeline *t, const struct gp_info *info,
-		    const struct gp_timeline_device *d)
+static bool timeline_add_row(struct timeline *t, const struct gp_info *info,
+			     const struct gp_timeline_device *d)
 {
 	static const size_t columns[GP_CURVES] = { [GP_CURVE_DRIVER] = DRIVER,
 						   [GP_CURVE_RESERVED] = RESERVED,
@@ -133,7 +133,8 @@ static bool add_row(struct timeline *t, const struct gp_info *info,
 		return false;
 	for (unsigned c = 0; c < GP_CURVES; c++)
 		if (d->peak_bytes[c])
-			put_bytes(&row->cell[columns[c]], d->peak_bytes[c], is_at_least(info, c));
+			timeline_put_bytes(&row->cell[columns[c]], d->peak_bytes[c],
+					   is_at_least(info, c));
 	if (d->peak_bytes[GP_CURVE_DRIVER])
 		gp_cell_put(&row->cell[AT], NAN, gp_ns_text(d->peak_at_ns[GP_CURVE_DRIVER]).s);
 	gp_cell_put_ooms(&row->cell[OOMS], info, d->ooms, first_oom_ns(d));
@@ -148,13 +149,13 @@ static bool add_rows(struct timeline *t, const char *path, struct gp_recording *
 	bool is_fine = gp_report_table_begin(&t->sheet, path, info);
 	const size_t first = t->sheet.rows - 1;
 	for (size_t k = 0; k < all->devices && is_fine; k++)
-		is_fine = add_row(t, info, &all->device[k]);
+		is_fine = timeline_add_row(t, info, &all->device[k]);
 	if (!is_fine)
 		return false;
 	struct gp_cell *cell = t->sheet.row[first].cell;
 	if (all->host)
-		put_bytes(&cell[PINNED], all->host->peak_bytes[GP_HOST_PINNED],
-			  !gp_has_whole_pinned(info));
+		timeline_put_bytes(&cell[PINNED], all->host->peak_bytes[GP_HOST_PINNED],
+				   !gp_has_whole_pinned(info));
 	struct gp_steps steps = { 0 };
 	if (gp_steps_find(recording, &steps) == GP_OK)
 		gp_cell_put_step(&cell[STEP], &steps);
@@ -174,7 +175,7 @@ static bool span_find(const struct timeline *t, struct gp_recording *recording, 
 	return gp_span_find(recording, t->from, t->to, from_ns, to_ns);
 }
 
-static int report_one(struct timeline *t, const char *path)
+static int timeline_report_one(struct timeline *t, const char *path)
 {
 	const struct gp_info *info;
 	struct gp_timeline all;
@@ -257,7 +258,7 @@ static bool is_text_shown(const struct timeline *t)
 	return t->is_table || t->format == format_named("plot");
 }
 
-static int report_all(struct timeline *t, int words, char **paths)
+static int timeline_report_all(struct timeline *t, int words, char **paths)
 {
 	int worst = GP_EXIT_OK;
 	t->canvas.out = t->sink.out;
@@ -270,7 +271,7 @@ static int report_all(struct timeline *t, int words, char **paths)
 	if (!t->is_table)
 		t->format->begin(&t->canvas);
 	for (int k = 0; k < words; k++) {
-		int exit_status = report_one(t, paths[k]);
+		int exit_status = timeline_report_one(t, paths[k]);
 		worst = exit_status > worst ? exit_status : worst;
 	}
 	if (!t->is_table)
@@ -281,7 +282,7 @@ static int report_all(struct timeline *t, int words, char **paths)
 	return worst;
 }
 
-static int run(int argc, char **argv)
+static int timeline_run(int argc, char **argv)
 {
 	struct timeline t = {
 		.points = POINTS_DEFAULT,
@@ -328,12 +329,13 @@ static int run(int argc, char **argv)
 	    !gp_inputs_is_one(&gp_command_timeline, "--fragmentation", words))
 		return GP_EXIT_USAGE;
 	int exit_status = gp_sink_open(&t.sink, path, is_forced, is_text_shown(&t), argv, words);
-	return exit_status ? exit_status : gp_sink_close(&t.sink, report_all(&t, words, argv));
+	return exit_status ? exit_status :
+			     gp_sink_close(&t.sink, timeline_report_all(&t, words, argv));
 }
 
 const struct gp_command gp_command_timeline = {
 	"timeline",
 	"timeline [--csv|--json|--svg] [options] RECORDING...",
 	"plot memory over time: driver, reserved, allocated, pinned",
-	run,
+	timeline_run,
 };

@@ -55,7 +55,7 @@ static const struct order {
 } orders[] = { { by_bytes }, { by_count }, { by_churn }, { by_live } };
 
 /* What has no stack stays last, behind it what was not asked for; equal ones stay by bytes. */
-static int compare(const void *left, const void *right, void *order)
+static int top_compare(const void *left, const void *right, void *order)
 {
 	const struct gp_group *a = left, *b = right;
 	const struct order *by = order;
@@ -93,7 +93,7 @@ static void print_head(const struct top *t, const struct gp_asked *a)
 
 #define ALL_COLUMNS 100u /* with a short stack */
 
-static void print_row(FILE *out, const struct gp_use *use, uint64_t whole)
+static void top_print_row(FILE *out, const struct gp_use *use, uint64_t whole)
 {
 	int64_t median_ns = gp_use_median_ns(use);
 	if (gp_screen_is_below(ALL_COLUMNS)) {
@@ -132,10 +132,11 @@ static void write_group_sums(struct gp_json *json, const struct gp_use *use)
 }
 
 static const struct gp_use_shape shape = {
-	"     bytes   share     count     churn      life       live", print_row, write_group_sums
+	"     bytes   share     count     churn      life       live", top_print_row,
+	write_group_sums
 };
 static const struct gp_use_shape narrow_shape = { "     bytes     count     churn       live",
-						  print_row, write_group_sums };
+						  top_print_row, write_group_sums };
 
 static void write_asked(struct top *t, const struct gp_asked *a, const struct gp_groups *groups)
 {
@@ -155,7 +156,7 @@ static void write_asked(struct top *t, const struct gp_asked *a, const struct gp
 /* ---- the recording ---- */
 
 /* Of many recordings: a row a device. */
-static bool add_row(struct top *t, const struct gp_asked *a, const struct gp_groups *groups)
+static bool top_add_row(struct top *t, const struct gp_asked *a, const struct gp_groups *groups)
 {
 	const struct gp_group *first = gp_use_largest(groups);
 	char gpu[32] = "Host pinned";
@@ -178,7 +179,7 @@ static enum gp_status report_asked(struct top *t, const struct gp_asked *a)
 	if (status)
 		return status;
 	if (groups.groups > 1)
-		qsort_r(groups.group, groups.groups, sizeof *groups.group, compare,
+		qsort_r(groups.group, groups.groups, sizeof *groups.group, top_compare,
 			(void *)t->order);
 	if (t->r.style.is_json) {
 		write_asked(t, a, &groups);
@@ -189,7 +190,7 @@ static enum gp_status report_asked(struct top *t, const struct gp_asked *a)
 				    a->bytes);
 	} else if ((t->r.style.library || t->r.style.range) && !groups.matched) {
 		/* another curve may have some of it */
-	} else if (!add_row(t, a, &groups)) {
+	} else if (!top_add_row(t, a, &groups)) {
 		status = GP_E_MEMORY;
 	}
 	gp_groups_free(&groups);
@@ -219,7 +220,7 @@ static void write_begin(struct top *t)
 	gp_json_array(&t->r.json, "curves");
 }
 
-static void finish(struct top *t)
+static void top_finish(struct top *t)
 {
 	if (t->r.style.is_json) {
 		gp_json_end(&t->r.json);
@@ -255,7 +256,7 @@ static bool is_wanted(const struct top *t, const struct gp_top *top, const struc
 	return gp_use_report_wants(&t->r, a->device, a->of, false);
 }
 
-static enum gp_status show(struct gp_use_report *r)
+static enum gp_status top_show(struct gp_use_report *r)
 {
 	struct top *t = (struct top *)r;
 	struct gp_top top;
@@ -280,7 +281,7 @@ static enum gp_status show(struct gp_use_report *r)
 			status = gp_use_report_note(r, top.asked[k].use, top.asked[k].uses);
 	gp_top_free(&top);
 	if (status == GP_OK)
-		finish(t);
+		top_finish(t);
 	return status;
 }
 
@@ -292,7 +293,7 @@ static bool find_span(struct gp_use_report *r)
 	return gp_span_find(r->recording, t->from, t->to, &t->from_ns, &t->to_ns);
 }
 
-static bool check(struct gp_use_report *r, int words)
+static bool top_check(struct gp_use_report *r, int words)
 {
 	struct top *t = (struct top *)r;
 	if (r->style.has_stacks && !r->style.is_json &&
@@ -304,9 +305,10 @@ static bool check(struct gp_use_report *r, int words)
 	return true;
 }
 
-static const struct gp_use_command use_command = { &gp_command_top, check, find_span, show };
+static const struct gp_use_command use_command = { &gp_command_top, top_check, find_span,
+						   top_show };
 
-static int run(int argc, char **argv)
+static int top_run(int argc, char **argv)
 {
 	struct top t = {
 		.r.command = &use_command,
@@ -333,5 +335,5 @@ const struct gp_command gp_command_top = {
 	"top [--sort WHAT] [--by WHAT] [--library NAME] [--range NAME] [--json] [options] "
 	"RECORDING...",
 	"show the code that allocates most, and short-lived memory",
-	run,
+	top_run,
 };

@@ -16,12 +16,12 @@
 #include "sink.h"
 #include "stdin_recording.h"
 
-static int run(int argc, char **argv);
+static int verify_run(int argc, char **argv);
 const struct gp_command gp_command_verify = {
 	"verify",
 	"verify [--json] [--repair OUT] [options] RECORDING...",
 	"check every byte of recordings; write a clean copy of a damaged one",
-	run,
+	verify_run,
 };
 
 struct verify {
@@ -52,8 +52,8 @@ static void visit_findings(const struct verify *v, const char *path, const char 
 	}
 }
 
-static void write_program(struct verify *v, const char *path, enum gp_status status,
-			  const char *findings)
+static void verify_write_program(struct verify *v, const char *path, enum gp_status status,
+				 const char *findings)
 {
 	gp_json_object(&v->json, NULL);
 	gp_json_text(&v->json, "file", path);
@@ -94,7 +94,7 @@ static int finish_copy(struct verify *v, const struct gp_copy *copy, FILE *repor
 }
 
 /* Findings of the check go to `report`. Returns the exit status of writing the copy. */
-static int check(struct verify *v, const char *path, FILE *report, enum gp_status *status)
+static int verify_check(struct verify *v, const char *path, FILE *report, enum gp_status *status)
 {
 	if (!v->repaired) {
 		*status = gp_verify(gp_readable_path(path), NULL, report);
@@ -115,7 +115,7 @@ static int verify_one(struct verify *v, const char *path)
 	if (status != GP_OK) {
 		drop_copy(v);
 		if (v->is_json)
-			write_program(v, path, status, why.what);
+			verify_write_program(v, path, status, why.what);
 		return gp_exit_of(status);
 	}
 	FILE *report = open_memstream(&findings, &bytes);
@@ -124,14 +124,14 @@ static int verify_one(struct verify *v, const char *path)
 		drop_copy(v);
 		return GP_EXIT_INTERNAL;
 	}
-	int copied = check(v, path, report, &status);
+	int copied = verify_check(v, path, report, &status);
 	if (fclose(report) != 0) {
 		gp_error("cannot verify '%s': %s", path, gp_cause(errno));
 		free(findings);
 		return GP_EXIT_INTERNAL;
 	}
 	if (v->is_json)
-		write_program(v, path, status, findings);
+		verify_write_program(v, path, status, findings);
 	else
 		visit_findings(v, path, findings, NULL);
 	if (status != GP_OK)
@@ -142,7 +142,7 @@ static int verify_one(struct verify *v, const char *path)
 	return copied > gp_exit_of(status) ? copied : gp_exit_of(status);
 }
 
-static int run(int argc, char **argv)
+static int verify_run(int argc, char **argv)
 {
 	struct verify v = { 0 };
 	const struct gp_flag flags[] = {

@@ -66,8 +66,8 @@ struct rows {
 	size_t rows;
 };
 
-static struct gp_diff_row *add_row(struct rows *w, const char *key, const char *label,
-				   enum gp_diff_unit unit)
+static struct gp_diff_row *diff_figures_add_row(struct rows *w, const char *key, const char *label,
+						enum gp_diff_unit unit)
 {
 	struct gp_diff_row *row = &w->row[w->rows++];
 	*row = (struct gp_diff_row){ .key = key, .unit = unit, .is_memory = true };
@@ -92,7 +92,7 @@ static void add_curves(struct rows *w)
 		char label[64];
 		snprintf(label, sizeof label, "%s%s", gp_curve_keys[of],
 			 w->report->is_of_moments ? "" : ", peak");
-		struct gp_diff_row *row = add_row(w, keys[of], label, GP_UNIT_BYTES);
+		struct gp_diff_row *row = diff_figures_add_row(w, keys[of], label, GP_UNIT_BYTES);
 		for (size_t k = 0; k < w->report->sides; k++) {
 			row->is_known[k] = true;
 			row->number[k] = w->figures[k] ? w->figures[k]->bytes[of] : 0;
@@ -103,8 +103,8 @@ static void add_curves(struct rows *w)
 
 static void add_fragmentation(struct rows *w)
 {
-	struct gp_diff_row *excess =
-		add_row(w, "excess_bytes", "reserved over allocated peak", GP_UNIT_BYTES);
+	struct gp_diff_row *excess = diff_figures_add_row(
+		w, "excess_bytes", "reserved over allocated peak", GP_UNIT_BYTES);
 	for (size_t k = 0; k < w->report->sides && !w->report->is_of_moments; k++) {
 		const struct gp_figures *f = w->figures[k];
 		excess->is_known[k] = f && f->has_framework;
@@ -114,15 +114,15 @@ static void add_fragmentation(struct rows *w)
 	/* it follows from the two above */
 	excess->is_memory = false;
 	end_row(w);
-	struct gp_diff_row *largest =
-		add_row(w, "largest_request_bytes", "largest request cached", GP_UNIT_BYTES);
+	struct gp_diff_row *largest = diff_figures_add_row(w, "largest_request_bytes",
+							   "largest request cached", GP_UNIT_BYTES);
 	for (size_t k = 0; k < w->report->sides; k++) {
 		largest->is_known[k] = w->figures[k] && w->figures[k]->has_frag;
 		if (largest->is_known[k])
 			largest->number[k] = w->figures[k]->largest_request_bytes;
 	}
 	end_row(w);
-	struct gp_diff_row *unused = add_row(
+	struct gp_diff_row *unused = diff_figures_add_row(
 		w, "unused_bytes",
 		w->report->is_of_moments ? "unused" : "unused at the reserved peak", GP_UNIT_BYTES);
 	for (size_t k = 0; k < w->report->sides; k++) {
@@ -146,7 +146,8 @@ static void add_causes(struct rows *w)
 	for (unsigned cause = 0; cause < GP_CAUSES; cause++) {
 		char label[64];
 		snprintf(label, sizeof label, "  %s", cause_labels[cause]);
-		struct gp_diff_row *row = add_row(w, gp_cause_names[cause], label, GP_UNIT_BYTES);
+		struct gp_diff_row *row =
+			diff_figures_add_row(w, gp_cause_names[cause], label, GP_UNIT_BYTES);
 		for (size_t k = 0; k < w->report->sides; k++) {
 			row->is_known[k] = w->figures[k] && w->figures[k]->has_frag;
 			if (row->is_known[k])
@@ -159,13 +160,13 @@ static void add_causes(struct rows *w)
 /* Of the whole run, so not of a moment. */
 static void add_ooms(struct rows *w)
 {
-	struct gp_diff_row *row = add_row(w, "ooms", "OOMs", GP_UNIT_COUNT);
+	struct gp_diff_row *row = diff_figures_add_row(w, "ooms", "OOMs", GP_UNIT_COUNT);
 	for (size_t k = 0; k < w->report->sides; k++) {
 		row->is_known[k] = true;
 		row->number[k] = w->figures[k] ? w->figures[k]->ooms : 0;
 	}
 	end_row(w);
-	row = add_row(w, "failed_cuda_calls", "failed CUDA calls", GP_UNIT_COUNT);
+	row = diff_figures_add_row(w, "failed_cuda_calls", "failed CUDA calls", GP_UNIT_COUNT);
 	for (size_t k = 0; k < w->report->sides; k++) {
 		row->is_known[k] = true;
 		row->number[k] = w->figures[k] ? w->figures[k]->failed_calls : 0;
@@ -176,9 +177,9 @@ static void add_ooms(struct rows *w)
 /* Of the host, at its own peak or at the moment. */
 static void add_pinned(struct rows *w)
 {
-	struct gp_diff_row *row =
-		add_row(w, "pinned_bytes", w->report->is_of_moments ? "pinned" : "pinned, peak",
-			GP_UNIT_BYTES);
+	struct gp_diff_row *row = diff_figures_add_row(
+		w, "pinned_bytes", w->report->is_of_moments ? "pinned" : "pinned, peak",
+		GP_UNIT_BYTES);
 	for (size_t k = 0; k < w->report->sides; k++) {
 		const struct gp_diff_source *s = &w->report->side[k];
 		const struct gp_holders *h = s->peak.host;

@@ -46,7 +46,8 @@ static void write_row(struct gp_json *json, const struct gp_diff_report *r,
 	gp_json_end(json);
 }
 
-static void write_device(struct gp_json *json, const struct gp_diff_report *r, unsigned device)
+static void diff_json_write_device(struct gp_json *json, const struct gp_diff_report *r,
+				   unsigned device)
 {
 	struct gp_diff_row row[GP_DIFF_ROWS];
 	size_t rows = gp_diff_rows(r, device, row);
@@ -148,7 +149,7 @@ void gp_diff_write(const struct gp_diff_report *r)
 	gp_json_end(&json);
 	gp_json_array(&json, "devices");
 	for (size_t k = 0; k < devices; k++)
-		write_device(&json, r, device[k]);
+		diff_json_write_device(&json, r, device[k]);
 	gp_json_end(&json);
 	if (gp_diff_phases_differ(r)) {
 		gp_json_null(&json, "curves");

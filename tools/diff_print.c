@@ -95,7 +95,7 @@ static void change_text(enum gp_diff_unit unit, uint64_t from, uint64_t to, char
 #define SHARE_MOST 10.0 /* of the first value: of greater changes bytes are easier to read */
 
 /* Two sides: both values and the change; more: the first value and the change of each other. */
-static void print_row(const struct gp_diff_report *r, const struct gp_diff_row *row)
+static void diff_print_row(const struct gp_diff_report *r, const struct gp_diff_row *row)
 {
 	char text[64];
 	value_text(row, 0, text, sizeof text);
@@ -128,7 +128,7 @@ static void print_titles(const struct gp_diff_report *r)
 	fputc('\n', r->out);
 }
 
-static void print_device(const struct gp_diff_report *r, unsigned device)
+static void diff_print_device(const struct gp_diff_report *r, unsigned device)
 {
 	struct gp_diff_row row[GP_DIFF_ROWS];
 	size_t rows = gp_diff_rows(r, device, row), side = 0;
@@ -138,7 +138,7 @@ static void print_device(const struct gp_diff_report *r, unsigned device)
 	fputs(":\n", r->out);
 	print_titles(r);
 	for (size_t k = 0; k < rows; k++)
-		print_row(r, &row[k]);
+		diff_print_row(r, &row[k]);
 }
 
 /* ---- events ---- */
@@ -161,7 +161,7 @@ static void print_count(const struct gp_diff_report *r, const char *label,
 	if (*is_first)
 		fputs("Event counts that differ:\n", r->out);
 	*is_first = false;
-	print_row(r, &row);
+	diff_print_row(r, &row);
 }
 
 static uint64_t count_of(const struct gp_info *info, unsigned kind)
@@ -448,7 +448,7 @@ static void print_leaks(const struct gp_diff_report *r)
 		fprintf(r->out, "leaks of %c: %s\n", letter(k), r->side[k].leak.s);
 }
 
-static void print_next(const struct gp_diff_report *r)
+static void diff_print_next(const struct gp_diff_report *r)
 {
 	const struct gp_diff_source *s = &r->side[r->sides - 1];
 	const char *next = s->info->has_stacks ? "peak --tree" : NULL;
@@ -477,7 +477,7 @@ void gp_diff_print(const struct gp_diff_report *r)
 	print_ranges_doubt(r);
 	for (size_t k = 0; k < devices && r->is_different; k++)
 		if (has_host || device[k] != GP_DEVICE_UNKNOWN)
-			print_device(r, device[k]);
+			diff_print_device(r, device[k]);
 	print_events(r);
 	for (size_t k = 0; k < r->tables; k++)
 		if (has_host || r->table[k].device != GP_DEVICE_UNKNOWN)
@@ -485,5 +485,5 @@ void gp_diff_print(const struct gp_diff_report *r)
 	for (size_t k = 0; k < r->sides; k++)
 		if (!k || r->side[k].recording != r->side[k - 1].recording)
 			gp_unnamed_print(r->out, r->side[k].recording);
-	print_next(r);
+	diff_print_next(r);
 }

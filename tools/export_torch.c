@@ -460,7 +460,7 @@ static void name_words(struct torch *t)
 	t->unknown.text = "unknown";
 }
 
-static void *begin(const struct gp_export *e)
+static void *export_torch_begin(const struct gp_export *e)
 {
 	struct torch *t = calloc(1, sizeof *t);
 	if (!t)
@@ -486,7 +486,7 @@ static void *begin(const struct gp_export *e)
 	return t;
 }
 
-static bool end(void *state, bool is_whole, uint64_t *entries)
+static bool export_torch_end(void *state, bool is_whole, uint64_t *entries)
 {
 	struct torch *t = state;
 	if (is_whole) {
@@ -510,4 +510,5 @@ static bool end(void *state, bool is_whole, uint64_t *entries)
 
 const struct gp_export_format gp_export_format_torch = { "torch",
 							 "snapshot pickle for PyTorch's memory_viz",
-							 begin, write_act, end };
+							 export_torch_begin, write_act,
+							 export_torch_end };

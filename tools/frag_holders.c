@@ -53,7 +53,7 @@ static enum gp_status write_holders(const struct gp_frag_report *r, struct gp_ho
 	return GP_OK;
 }
 
-static bool is_shown(const struct gp_frag_report *r, unsigned device)
+static bool frag_holders_is_shown(const struct gp_frag_report *r, unsigned device)
 {
 	bool is_there = false;
 	for (size_t k = 0; k < r->devices; k++)
@@ -72,7 +72,7 @@ static enum gp_status visit_holders(const struct gp_frag_report *r,
 		return status;
 	for (size_t k = 0; k < peak.holders && status == GP_OK; k++) {
 		struct gp_holders *h = &peak.holder[k];
-		if (h->of != GP_CURVE_RESERVED && is_shown(r, h->device))
+		if (h->of != GP_CURVE_RESERVED && frag_holders_is_shown(r, h->device))
 			status = visit(r, h);
 	}
 	if (peak.host && status == GP_OK)

@@ -218,8 +218,8 @@ static void write_most_unused(struct gp_json *json, const struct gp_frag_report 
 		gp_json_null(json, "most_unused_oom");
 }
 
-static void write_device(struct gp_json *json, const struct gp_frag_report *r,
-			 const struct gp_frag_device *d)
+static void frag_json_write_device(struct gp_json *json, const struct gp_frag_report *r,
+				   const struct gp_frag_device *d)
 {
 	const struct gp_frag *f = &d->frag;
 	gp_json_object(json, NULL);
@@ -307,7 +307,7 @@ enum gp_status gp_frag_write(const struct gp_frag_report *r)
 	gp_json_signed(r->json, "at_ns", r->memory.at_ns);
 	gp_json_array(r->json, "devices");
 	for (size_t k = 0; k < r->devices; k++)
-		write_device(r->json, r, &r->device[k]);
+		frag_json_write_device(r->json, r, &r->device[k]);
 	gp_json_end(r->json);
 	if (r->has_holders)
 		status = gp_frag_holders_write(r);

@@ -100,7 +100,7 @@ static void print_pool(struct map *map, const struct gp_frag *f, const struct gp
 	}
 }
 
-static void print_device(const struct gp_frag_report *r, const struct gp_frag *f)
+static void frag_map_print_device(const struct gp_frag_report *r, const struct gp_frag *f)
 {
 	struct map map = { .r = r, .cell = CELL_LEAST, .width = r->columns - LABEL };
 	uint64_t cells = (uint64_t)map.width * LINES;
@@ -118,7 +118,7 @@ void gp_frag_map_print(const struct gp_frag_report *r)
 	const char *const *g = glyphs[r->is_ascii];
 	gp_headline_print(r->out, r->info);
 	for (size_t k = 0; k < r->devices; k++)
-		print_device(r, &r->device[k].frag);
+		frag_map_print_device(r, &r->device[k].frag);
 	bool has_segments = false;
 	for (size_t k = 0; k < r->devices; k++)
 		has_segments |= r->device[k].frag.reserved_bytes != 0;

@@ -190,7 +190,7 @@ static void print_set(const struct gp_frag_report *r, const struct gp_block_set 
 		fprintf(r->out, "  and %s\n", gp_plural(set->blocks - SET_SHOWN, "more block").s);
 }
 
-static bool is_same(const struct gp_block_set *a, const struct gp_block_set *b)
+static bool frag_print_is_same(const struct gp_block_set *a, const struct gp_block_set *b)
 {
 	return a->is_found && b->is_found && a->blocks == b->blocks &&
 	       memcmp(a->block, b->block, a->blocks * sizeof *a->block) == 0;
@@ -224,7 +224,7 @@ static void print_fit(const struct gp_frag_report *r, const struct gp_frag *f)
 	fputs(":\n", r->out);
 	if (fit->in_place.is_found)
 		print_set(r, &fit->in_place, false, false);
-	if (is_same(&fit->in_place, &fit->by_emptying))
+	if (frag_print_is_same(&fit->in_place, &fit->by_emptying))
 		fputs("  this also returns enough to the driver\n", r->out);
 	else if (fit->by_emptying.is_found)
 		print_set(r, &fit->by_emptying, true, fit->in_place.is_found);
@@ -247,7 +247,7 @@ static size_t oom_number(const struct gp_frag_report *r)
 	return k + 1;
 }
 
-static void print_device(const struct gp_frag_report *r, const struct gp_frag_device *d)
+static void frag_print_device(const struct gp_frag_report *r, const struct gp_frag_device *d)
 {
 	const struct gp_frag *f = &d->frag;
 	gp_use_device_print(r->out, r->info, f->device->device);
@@ -303,7 +303,7 @@ void gp_frag_print(const struct gp_frag_report *r)
 	if (!r->devices)
 		fprintf(r->out, "no device memory was live %s\n", gp_frag_moment(r).s);
 	for (size_t k = 0; k < r->devices; k++)
-		print_device(r, &r->device[k]);
+		frag_print_device(r, &r->device[k]);
 	gp_frag_note_print(r);
 	gp_frag_next_print(r, "--map");
 }

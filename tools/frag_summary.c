@@ -25,7 +25,7 @@ struct rows {
 	uint64_t oversize_allocations, oversize_segments; /* from max_split_size on */
 };
 
-static void add(struct row *row, bool is_small, uint64_t number)
+static void frag_summary_add(struct row *row, bool is_small, uint64_t number)
 {
 	unsigned pool = is_small ? SMALL : LARGE;
 	if (number == GP_BYTES_UNKNOWN || row->now[ALL] == GP_BYTES_UNKNOWN) {
@@ -39,22 +39,22 @@ static void add(struct row *row, bool is_small, uint64_t number)
 static void add_segment(struct rows *rows, const struct gp_memory *m,
 			const struct gp_memory_segment *s, uint64_t max_split_bytes)
 {
-	add(&rows->reserved, s->is_small, s->bytes);
-	add(&rows->segments, s->is_small, 1);
+	frag_summary_add(&rows->reserved, s->is_small, s->bytes);
+	frag_summary_add(&rows->segments, s->is_small, 1);
 	rows->oversize_segments += s->bytes >= max_split_bytes;
-	add(&rows->allocated, s->is_small, s->allocated_bytes);
-	add(&rows->active, s->is_small, s->active_bytes);
-	add(&rows->requested, s->is_small, s->requested_bytes);
+	frag_summary_add(&rows->allocated, s->is_small, s->allocated_bytes);
+	frag_summary_add(&rows->active, s->is_small, s->active_bytes);
+	frag_summary_add(&rows->requested, s->is_small, s->requested_bytes);
 	for (size_t k = s->first; k < s->first + s->blocks; k++) {
 		const struct gp_memory_block *b = &m->block[k];
-		add(&rows->allocations, s->is_small, b->state == GP_STATE_ALLOCATED);
-		add(&rows->active_allocations, s->is_small, b->state != GP_STATE_FREE);
+		frag_summary_add(&rows->allocations, s->is_small, b->state == GP_STATE_ALLOCATED);
+		frag_summary_add(&rows->active_allocations, s->is_small, b->state != GP_STATE_FREE);
 		rows->oversize_allocations +=
 			b->state == GP_STATE_ALLOCATED && b->bytes >= max_split_bytes;
 		/* PyTorch: of a segment that is cut in pieces; it leaves out expandable ones */
 		bool is_cut = b->state == GP_STATE_FREE && s->blocks > 1 && !s->is_expandable;
-		add(&rows->non_releasable, s->is_small, is_cut ? b->bytes : 0);
-		add(&rows->non_releasable_allocations, s->is_small, is_cut);
+		frag_summary_add(&rows->non_releasable, s->is_small, is_cut ? b->bytes : 0);
+		frag_summary_add(&rows->non_releasable_allocations, s->is_small, is_cut);
 	}
 }
 
@@ -74,7 +74,8 @@ static void print_cell(FILE *out, uint64_t number, bool is_count)
 		fprintf(out, " %12s", gp_bytes_text(number).s);
 }
 
-static void print_row(FILE *out, const char *name, const struct row *row, bool is_count)
+static void frag_summary_print_row(FILE *out, const char *name, const struct row *row,
+				   bool is_count)
 {
 	/* neither a figure nor a pool's part of one */
 	bool has_now = row->now[ALL] && row->now[ALL] != GP_BYTES_UNKNOWN;
@@ -102,7 +103,8 @@ static uint64_t count_ooms(const struct gp_frag_report *r, unsigned device)
 	return count;
 }
 
-static void print_device(const struct gp_frag_report *r, const struct gp_frag_device *d)
+static void frag_summary_print_device(const struct gp_frag_report *r,
+				      const struct gp_frag_device *d)
 {
 	struct rows rows = { 0 };
 	const struct gp_memory_device *m = d->frag.device;
@@ -116,8 +118,8 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag_de
 	rows.reserved.peak = d->peak_bytes[GP_CURVE_RESERVED];
 	/* without pending frees the active memory is unknown */
 	if (!r->memory.has_allocator_details) {
-		add(&rows.active, false, GP_BYTES_UNKNOWN);
-		add(&rows.active_allocations, false, GP_BYTES_UNKNOWN);
+		frag_summary_add(&rows.active, false, GP_BYTES_UNKNOWN);
+		frag_summary_add(&rows.active_allocations, false, GP_BYTES_UNKNOWN);
 	}
 	gp_use_device_print(r->out, r->info, m->device);
 	fprintf(r->out, ", %s\n", gp_frag_moment(r).s);
@@ -126,15 +128,16 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag_de
 		return;
 	}
 	fprintf(r->out, "%-22s %12s %12s   %s\n", "", "now", "peak", "now, bytes");
-	print_row(r->out, "Allocated memory", &rows.allocated, false);
-	print_row(r->out, "Active memory", &rows.active, false);
-	print_row(r->out, "Requested memory", &rows.requested, false);
-	print_row(r->out, "GPU reserved memory", &rows.reserved, false);
-	print_row(r->out, "Non-releasable memory", &rows.non_releasable, false);
-	print_row(r->out, "Allocations", &rows.allocations, true);
-	print_row(r->out, "Active allocs", &rows.active_allocations, true);
-	print_row(r->out, "GPU reserved segments", &rows.segments, true);
-	print_row(r->out, "Non-releasable allocs", &rows.non_releasable_allocations, true);
+	frag_summary_print_row(r->out, "Allocated memory", &rows.allocated, false);
+	frag_summary_print_row(r->out, "Active memory", &rows.active, false);
+	frag_summary_print_row(r->out, "Requested memory", &rows.requested, false);
+	frag_summary_print_row(r->out, "GPU reserved memory", &rows.reserved, false);
+	frag_summary_print_row(r->out, "Non-releasable memory", &rows.non_releasable, false);
+	frag_summary_print_row(r->out, "Allocations", &rows.allocations, true);
+	frag_summary_print_row(r->out, "Active allocs", &rows.active_allocations, true);
+	frag_summary_print_row(r->out, "GPU reserved segments", &rows.segments, true);
+	frag_summary_print_row(r->out, "Non-releasable allocs", &rows.non_releasable_allocations,
+			       true);
 	print_count(r->out, "Oversize allocations", rows.oversize_allocations);
 	print_count(r->out, "Oversize GPU segments", rows.oversize_segments);
 	print_count(r->out, "OOMs", count_ooms(r, m->device));
@@ -143,7 +146,7 @@ static void print_device(const struct gp_frag_report *r, const struct gp_frag_de
 void gp_frag_summary_print(const struct gp_frag_report *r)
 {
 	for (size_t k = 0; k < r->devices; k++)
-		print_device(r, &r->device[k]);
+		frag_summary_print_device(r, &r->device[k]);
 	gp_frag_note_print(r);
 	gp_frag_next_print(r, "");
 }

@@ -48,7 +48,7 @@ struct sheet {
 	bool is_drawing; /* else only measured */
 };
 
-static void put_text(FILE *out, const char *text)
+static void frag_svg_put_text(FILE *out, const char *text)
 {
 	for (size_t left = strlen(text), n; left; left -= n, text += n) {
 		n = gp_printable(text, left);
@@ -187,7 +187,7 @@ static void put_legend(struct sheet *s)
 				"<rect class=\"c%zu\" x=\"%.1f\" y=\"%.1f\" width=\"12\" "
 				"height=\"12\"/><text x=\"%.1f\" y=\"%.1f\">",
 				k, x, s->y - 10, x + 17, s->y);
-			put_text(s->out, text);
+			frag_svg_put_text(s->out, text);
 			fputs("</text>\n", s->out);
 		}
 		x += width;
@@ -247,9 +247,9 @@ static void put_head(const struct sheet *s, enum gp_frag_colour colour)
 	      "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
 	      "<text class=\"title\" x=\"20\" y=\"30\">",
 	      s->out);
-	put_text(s->out, command);
+	frag_svg_put_text(s->out, command);
 	fputs("</text>\n<text class=\"faint\" x=\"20\" y=\"51\">", s->out);
-	put_text(s->out, gp_headline_of(s->r->info).s);
+	frag_svg_put_text(s->out, gp_headline_of(s->r->info).s);
 	fputs("</text>\n", s->out);
 }
 

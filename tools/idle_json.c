@@ -68,8 +68,8 @@ static void write_sums(struct gp_json *json, const struct gp_idle_device *d, boo
 	gp_json_end(json);
 }
 
-static void write_device(struct gp_json *json, const struct gp_idle_report *r,
-			 const struct gp_idle_device *d)
+static void idle_json_write_device(struct gp_json *json, const struct gp_idle_report *r,
+				   const struct gp_idle_device *d)
 {
 	gp_json_object(json, NULL);
 	gp_json_number(json, "device", d->device);
@@ -162,7 +162,7 @@ void gp_idle_write(const struct gp_idle_report *r)
 	gp_json_array(r->json, "devices");
 	for (size_t k = 0; k < i->devices; k++)
 		if (gp_idle_wants(r, i->device[k].device))
-			write_device(r->json, r, &i->device[k]);
+			idle_json_write_device(r->json, r, &i->device[k]);
 	gp_json_end(r->json);
 	write_wastes(r->json, r);
 	gp_json_end(r->json);

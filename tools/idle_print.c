@@ -298,7 +298,7 @@ static void print_reuses(const struct gp_idle_report *r, const struct gp_idle_de
 	print_rest(r, d->reuses);
 }
 
-static void print_device(const struct gp_idle_report *r, const struct gp_idle_device *d)
+static void idle_print_device(const struct gp_idle_report *r, const struct gp_idle_device *d)
 {
 	const struct gp_idle_sum own = gp_idle_total(d, true), beside = gp_idle_total(d, false);
 	gp_use_device_print(r->out, r->info, d->device);
@@ -352,7 +352,7 @@ static void print_waste(const struct gp_idle_report *r, enum gp_waste waste)
 }
 
 /* An OOM is answered before a job is run again. */
-static void print_next(const struct gp_idle_report *r, const char *otherwise)
+static void idle_print_next(const struct gp_idle_report *r, const char *otherwise)
 {
 	const unsigned lacks = gp_again_lacks(r->info, GP_LACK_USES | GP_LACK_STACKS);
 	if (gp_next_has_oom(r->recording, r->info))
@@ -375,15 +375,15 @@ void gp_idle_print(const struct gp_idle_report *r)
 			fputs("; gpuprof run --track-access records them", r->out);
 		}
 		fputc('\n', r->out);
-		print_next(r, "info");
+		idle_print_next(r, "info");
 		return;
 	}
 	for (size_t k = 0; k < r->idle.devices; k++)
 		if (gp_idle_wants(r, r->idle.device[k].device))
-			print_device(r, &r->idle.device[k]);
+			idle_print_device(r, &r->idle.device[k]);
 	for (unsigned w = 0; w < GP_WASTES; w++)
 		print_waste(r, (enum gp_waste)w);
 	print_coverage(r);
 	gp_unnamed_print(r->out, r->recording);
-	print_next(r, "peak");
+	idle_print_next(r, "peak");
 }

@@ -9,7 +9,7 @@
 #include "screen.h"
 #include "use_print.h"
 
-static void print_line(FILE *out, const char *label, const char *text)
+static void info_print_line(FILE *out, const char *label, const char *text)
 {
 	const char *shown = text && *text ? text : "unknown";
 	fprintf(out, "%-12s ", label);
@@ -127,7 +127,7 @@ static void print_allocator(const struct gp_info *info, FILE *out)
 		fputc('\n', out);
 	}
 	if (info->alloc_conf)
-		print_line(out, "settings", info->alloc_conf);
+		info_print_line(out, "settings", info->alloc_conf);
 }
 
 #define SPANS_SHOWN 5
@@ -138,7 +138,7 @@ static void print_captured(const struct gp_info *info, FILE *out)
 	if (!info->is_captured_in_part)
 		return;
 	if (info->capture_rule)
-		print_line(out, "requested", info->capture_rule);
+		info_print_line(out, "requested", info->capture_rule);
 	if (info->captureds == 0)
 		fprintf(out, "captured     %s\n", info->captures ? "no kept event" : "no event");
 	for (size_t k = 0; k < info->captureds && k < SPANS_SHOWN; k++) {
@@ -197,7 +197,7 @@ static void print_rest(const struct gp_info *info, FILE *out)
 	const char *slash = info->ring_left ? strrchr(info->ring_left, '/') : NULL;
 	if (!slash)
 		return;
-	print_line(out, "rest", slash + 1);
+	info_print_line(out, "rest", slash + 1);
 	fputs("             if it is still in ", out);
 	gp_mask(out, info->ring_left, (size_t)(slash - info->ring_left));
 	fputs(" or where the job recorded: move that file beside\n"
@@ -358,7 +358,7 @@ static void print_front(const struct gp_info_report *r)
 	print_peaks(r);
 	print_holders(r);
 	print_ooms(r);
-	print_line(r->out, "leaks", f->answer.s);
+	info_print_line(r->out, "leaks", f->answer.s);
 	print_steps(r);
 	print_losses(r);
 }
@@ -371,15 +371,15 @@ void gp_info_print(const struct gp_info_report *r)
 	snprintf(process, sizeof process, "%u on %s, %s", info->pid,
 		 info->hostname ? info->hostname : "?", gp_plural(info->threads, "thread").s);
 	gp_headline_print(out, info);
-	print_line(out, "recording", r->path);
-	print_line(out, "command", info->command);
-	print_line(out, "process", process);
+	info_print_line(out, "recording", r->path);
+	info_print_line(out, "command", info->command);
+	info_print_line(out, "process", process);
 	print_devices(info, out);
-	print_line(out, "CUDA API", info->driver);
-	print_line(out, "pytorch", info->pytorch ? info->pytorch : "not seen");
+	info_print_line(out, "CUDA API", info->driver);
+	info_print_line(out, "pytorch", info->pytorch ? info->pytorch : "not seen");
 	print_front(r);
 	print_allocator(info, out);
-	print_line(out, "rings", info->ring_place);
+	info_print_line(out, "rings", info->ring_place);
 	print_counts(info, out, true);
 	print_counts(info, out, false);
 	print_launches(info, out);

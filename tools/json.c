@@ -65,7 +65,7 @@ static void place(struct gp_json *json, const char *key)
 	}
 }
 
-static void enter(struct gp_json *json, const char *key, char opener, char closer)
+static void json_enter(struct gp_json *json, const char *key, char opener, char closer)
 {
 	place(json, key);
 	fputc(opener, json->out);
@@ -78,7 +78,7 @@ static void enter(struct gp_json *json, const char *key, char opener, char close
 void gp_json_object(struct gp_json *json, const char *key)
 {
 	const bool is_listed = json->depth == 1 && json->closer[1] == ']';
-	enter(json, key, '{', '}');
+	json_enter(json, key, '{', '}');
 	if (!is_listed && (json->depth > 1 || json->has_schema))
 		return;
 	gp_json_number(json, "schema", GP_JSON_SCHEMA);
@@ -87,7 +87,7 @@ void gp_json_object(struct gp_json *json, const char *key)
 
 void gp_json_array(struct gp_json *json, const char *key)
 {
-	enter(json, key, '[', ']');
+	json_enter(json, key, '[', ']');
 }
 
 void gp_json_end(struct gp_json *json)

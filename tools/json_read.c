@@ -14,7 +14,7 @@ struct reading {
 	char *why;
 };
 
-static bool refuse(struct reading *r, const char *expected)
+static bool json_read_refuse(struct reading *r, const char *expected)
 {
 	if (!r->why[0])
 		snprintf(r->why, GP_JSON_WHY_MAX, "expected %s at byte %zu", expected, r->at);
@@ -29,7 +29,7 @@ static char peek(struct reading *r)
 	return r->at < r->bytes ? r->text[r->at] : '\0';
 }
 
-static bool take(struct reading *r, const char *word)
+static bool json_read_take(struct reading *r, const char *word)
 {
 	size_t n = strlen(word);
 	if (r->bytes - r->at < n || memcmp(r->text + r->at, word, n) != 0)
@@ -44,10 +44,10 @@ static bool read_hex(struct reading *r, unsigned *out)
 {
 	char digits[5] = "";
 	if (r->bytes - r->at < 4)
-		return refuse(r, "four hexadecimal digits");
+		return json_read_refuse(r, "four hexadecimal digits");
 	memcpy(digits, r->text + r->at, 4);
 	if (strspn(digits, "0123456789abcdefABCDEF") != 4)
-		return refuse(r, "four hexadecimal digits");
+		return json_read_refuse(r, "four hexadecimal digits");
 	*out = (unsigned)strtoul(digits, NULL, 16);
 	r->at += 4;
 	return true;
@@ -73,12 +73,12 @@ static bool read_code(struct reading *r, char *out, size_t *used)
 	if (!read_hex(r, &code))
 		return false;
 	if (code >= 0xd800 && code < 0xdc00) {
-		if (!take(r, "\\u") || !read_hex(r, &low) || low < 0xdc00 || low > 0xdfff)
-			return refuse(r, "the second half of a pair");
+		if (!json_read_take(r, "\\u") || !read_hex(r, &low) || low < 0xdc00 || low > 0xdfff)
+			return json_read_refuse(r, "the second half of a pair");
 		code = 0x10000 + ((code & 0x3ff) << 10 | (low & 0x3ff));
 	}
 	if (code == 0 || (code >= 0xd800 && code <= 0xdfff))
-		return refuse(r, "a character");
+		return json_read_refuse(r, "a character");
 	*used += put_utf8(out + *used, code);
 	return true;
 }
@@ -88,10 +88,10 @@ static bool read_escape(struct reading *r, char *out, size_t *used)
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
 	const char *found =
 		r->at < r->bytes && r->text[r->at] ? strchr(from, r->text[r->at]) : NULL;
-	if (take(r, "u"))
+	if (json_read_take(r, "u"))
 		return read_code(r, out, used);
 	if (!found)
-		return refuse(r, "an escape");
+		return json_read_refuse(r, "an escape");
 	r->at++;
 	out[(*used)++] = to[found - from];
 	return true;
@@ -101,25 +101,25 @@ static bool read_text(struct reading *r, char **out)
 {
 	size_t used = 0, room = 1;
 	if (peek(r) != '"')
-		return refuse(r, "'\"'");
+		return json_read_refuse(r, "'\"'");
 	r->at++;
 	/* what is read of it is never longer than it is written */
 	for (size_t k = r->at; k < r->bytes && r->text[k] != '"'; k++, room++)
 		k += r->text[k] == '\\' && k + 1 < r->bytes;
 	char *text = *out = calloc(2 * room, 1);
 	if (!text)
-		return refuse(r, "memory");
+		return json_read_refuse(r, "memory");
 	while (r->at < r->bytes && r->text[r->at] != '"') {
 		char c = r->text[r->at];
 		if ((unsigned char)c < ' ')
-			return refuse(r, "no control character");
+			return json_read_refuse(r, "no control character");
 		r->at++;
 		if (c != '\\')
 			text[used++] = c;
 		else if (!read_escape(r, text, &used))
 			return false;
 	}
-	return take(r, "\"") || refuse(r, "'\"'");
+	return json_read_take(r, "\"") || json_read_refuse(r, "'\"'");
 }
 
 /* ---- numbers ---- */
@@ -136,7 +136,7 @@ static bool read_number(struct reading *r, struct gp_json_value *v)
 		v->is_whole = r->text[k] >= '0' && r->text[k] <= '9';
 		v->whole = v->whole * 10 + (uint64_t)(r->text[k] - '0');
 	}
-	return n > 0 || refuse(r, "a value");
+	return n > 0 || json_read_refuse(r, "a value");
 }
 
 /* ---- values ---- */
@@ -160,16 +160,16 @@ static bool read_children(struct reading *r, struct gp_json_value *v, char close
 	const char *expected = closer == '}' ? "',' or '}'" : "',' or ']'";
 	r->at++;
 	if (++r->depth > DEPTH_MAX)
-		return refuse(r, "less depth");
+		return json_read_refuse(r, "less depth");
 	bool is_more = peek(r) != closer;
 	while (is_more) {
 		struct gp_json_value *child = add_child(v);
 		if (!child)
-			return refuse(r, "memory");
+			return json_read_refuse(r, "memory");
 		if (closer == '}' && !read_text(r, &child->key))
 			return false;
-		if (closer == '}' && (peek(r) != ':' || !take(r, ":")))
-			return refuse(r, "':'");
+		if (closer == '}' && (peek(r) != ':' || !json_read_take(r, ":")))
+			return json_read_refuse(r, "':'");
 		if (!read_value(r, child))
 			return false;
 		is_more = peek(r) == ',';
@@ -177,7 +177,7 @@ static bool read_children(struct reading *r, struct gp_json_value *v, char close
 	}
 	r->depth--;
 	if (peek(r) != closer)
-		return refuse(r, expected);
+		return json_read_refuse(r, expected);
 	r->at++;
 	return true;
 }
@@ -197,10 +197,10 @@ static bool read_value(struct reading *r, struct gp_json_value *v)
 	case 't':
 	case 'f':
 		v->type = GP_JSON_BOOL;
-		v->is_true = take(r, "true");
-		return v->is_true || take(r, "false") || refuse(r, "a value");
+		v->is_true = json_read_take(r, "true");
+		return v->is_true || json_read_take(r, "false") || json_read_refuse(r, "a value");
 	case 'n':
-		return take(r, "null") || refuse(r, "a value");
+		return json_read_take(r, "null") || json_read_refuse(r, "a value");
 	default:
 		return read_number(r, v);
 	}
@@ -215,7 +215,7 @@ bool gp_json_value_read(const char *text, size_t bytes, struct gp_json_value *ou
 	if (!read_value(&r, out))
 		return false;
 	peek(&r);
-	return r.at == bytes || refuse(&r, "nothing more");
+	return r.at == bytes || json_read_refuse(&r, "nothing more");
 }
 
 void gp_json_value_free(struct gp_json_value *v)

@@ -42,7 +42,7 @@ static size_t first_frame(const struct gp_leak *leak, const struct gp_leak_view 
 	return k < view->stack.frames ? k : SIZE_MAX;
 }
 
-static const char *name_of(const struct gp_leak_view *view)
+static const char *leaks_print_name_of(const struct gp_leak_view *view)
 {
 	const struct gp_names *n = &view->names;
 	return n->node[0] ? n->node : n->operator[0] ? n->operator: n->library;
@@ -58,8 +58,8 @@ static void print_where(FILE *out, const struct gp_leak *leak, const struct gp_l
 		fputs("no line in common", out);
 	else if (first != SIZE_MAX)
 		print_label(out, &view->frame[first]);
-	else if (name_of(view)[0])
-		print_masked(out, name_of(view));
+	else if (leaks_print_name_of(view)[0])
+		print_masked(out, leaks_print_name_of(view));
 	else
 		print_label(out, &view->frame[0]);
 	if (leak->size && !view->has_stack && leak->by == GP_LEAK_BY_STACK)
@@ -152,7 +152,7 @@ static void print_what(const struct gp_leaks_report *r, const struct gp_leak *le
 		       const struct gp_leak_view *view)
 {
 	FILE *out = r->out;
-	const char *name = name_of(view);
+	const char *name = leaks_print_name_of(view);
 	const bool has_place = has_frames(view) && first_frame(leak, view) != SIZE_MAX;
 	fputs("    ", out);
 	if (name != view->names.library && has_place && leak->by <= GP_LEAK_BY_LINE) {
@@ -336,8 +336,8 @@ static size_t step_at(const struct gp_leaks *all, int64_t at_ns)
  * Memory that leaks stands in the difference between the first sample and the last. No other
  * command shows objects. The same run again has no verdict either.
  */
-static void print_next(const struct gp_leaks_report *r, const struct gp_leak_total *total,
-		       enum gp_leak_verdict verdict)
+static void leaks_print_next(const struct gp_leaks_report *r, const struct gp_leak_total *total,
+			     enum gp_leak_verdict verdict)
 {
 	const size_t from = step_at(&r->leaks, r->leaks.first_ns),
 		     to = step_at(&r->leaks, r->leaks.last_ns);
@@ -382,5 +382,5 @@ void gp_leaks_print(const struct gp_leaks_report *r)
 		      r->out);
 	print_part(r, FILLING);
 	gp_unnamed_print(r->out, r->recording);
-	print_next(r, &total, answer.verdict);
+	leaks_print_next(r, &total, answer.verdict);
 }

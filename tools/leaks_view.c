@@ -51,8 +51,8 @@ const char *gp_leak_unit(const struct gp_leaks_report *r)
 
 /* ---- sums ---- */
 
-static void add(const struct gp_leaks_report *r, const struct gp_leak *leak,
-		struct gp_leak_total *out)
+static void leaks_view_add(const struct gp_leaks_report *r, const struct gp_leak *leak,
+			   struct gp_leak_total *out)
 {
 	struct gp_leak_view view;
 	gp_leak_look_up(r, leak->stack, leak->at_ns, &view);
@@ -74,7 +74,7 @@ struct gp_leak_total gp_leak_total_of(const struct gp_leaks_report *r)
 	const struct gp_leaks *all = &r->leaks;
 	struct gp_leak_total total = { 0 };
 	for (size_t k = 0; k < all->fillings; k++)
-		add(r, &all->filling[k], &total);
+		leaks_view_add(r, &all->filling[k], &total);
 	const size_t fillings = total.leaks;
 	total.certain = fillings;
 	if (!r->has_fillings)
@@ -84,7 +84,7 @@ struct gp_leak_total gp_leak_total_of(const struct gp_leaks_report *r)
 		has_filling[k] = total.of_device[k] > 0;
 	total.fillings = fillings;
 	for (size_t k = 0; k < all->leaks; k++)
-		add(r, &all->leak[k], &total);
+		leaks_view_add(r, &all->leak[k], &total);
 	for (size_t k = 0; k < GP_DEVICES; k++) {
 		/* what slows down does not go on at this rate */
 		bool is_known = total.of_device[k] > 0 && !has_filling[k] &&

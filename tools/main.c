@@ -20,7 +20,7 @@ static void print_commands(void)
 	     "Begin with: gpuprof run -- python3 train.py");
 }
 
-static const struct gp_command *find(const char *name)
+static const struct gp_command *main_find(const char *name)
 {
 	for (const struct gp_command *const *c = gp_commands; *c; c++)
 		if (strcmp((*c)->name, name) == 0)
@@ -103,7 +103,7 @@ static int help(int argc, char **argv)
 		print_help_of_help();
 		return GP_EXIT_OK;
 	}
-	const struct gp_command *command = find(argv[1]);
+	const struct gp_command *command = main_find(argv[1]);
 	if (!command)
 		return unknown(argv[1]);
 	char name[64], option[] = "--help";
@@ -126,7 +126,7 @@ static int dispatch(int argc, char **argv)
 	}
 	if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
 		return help(argc - 1, argv + 1);
-	const struct gp_command *command = find(word);
+	const struct gp_command *command = main_find(word);
 	return command ? command->run(argc - 1, argv + 1) : unknown(word);
 }
 

@@ -39,7 +39,8 @@ static void line_say(enum gp_role role, const char *prefix, const char *line, si
 	free(text);
 }
 
-static void say(enum gp_role role, const char *prefix, const char *format, va_list arguments)
+static void message_say(enum gp_role role, const char *prefix, const char *format,
+			va_list arguments)
 {
 	char line[4096];
 	const int error = errno; /* callers look at it afterwards */
@@ -58,7 +59,7 @@ void gp_error(const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
-	say(GP_ROLE_ERROR, "gpuprof: ", format, arguments);
+	message_say(GP_ROLE_ERROR, "gpuprof: ", format, arguments);
 	va_end(arguments);
 }
 
@@ -66,7 +67,7 @@ void gp_hint(const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
-	say(GP_ROLE_HINT, "hint: ", format, arguments);
+	message_say(GP_ROLE_HINT, "hint: ", format, arguments);
 	va_end(arguments);
 }
 

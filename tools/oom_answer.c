@@ -46,7 +46,7 @@ enum gp_status gp_oom_answer_build(const struct gp_oom_report *r, size_t k,
 
 /* ---- for a person ---- */
 
-static void print_line(FILE *out, const char *title, const char *text)
+static void oom_answer_print_line(FILE *out, const char *title, const char *text)
 {
 	fprintf(out, "%-9s ", title);
 	gp_mask(out, text, strlen(text));
@@ -69,13 +69,13 @@ void gp_oom_answer_print(FILE *out, const struct gp_oom_answer *a)
 	char unknown[GP_AGAIN_WHY + 16];
 	snprintf(unknown, sizeof unknown, "not known: %s",
 		 *a->no_asker ? a->no_asker : "no line was recorded");
-	print_line(out, "by", *a->by ? a->by : unknown);
-	print_line(out, "missing", a->missing);
+	oom_answer_print_line(out, "by", *a->by ? a->by : unknown);
+	oom_answer_print_line(out, "missing", a->missing);
 	fprintf(out, "%-9s %s", "cause", gp_on(GP_ROLE_BAD));
 	gp_mask(out, a->cause, strlen(a->cause));
 	fprintf(out, "%s\n", gp_off());
 	if (*a->leak)
-		print_line(out, "leak", a->leak);
+		oom_answer_print_line(out, "leak", a->leak);
 	size_t shown = GP_OOM_ADVICE_SHOWN - (*a->leak != '\0');
 	for (size_t k = 0; k < a->advices && k < shown; k++) {
 		fprintf(out, "%-9s %zu. %s: ", k ? "" : "try", k + 1,
@@ -84,8 +84,8 @@ void gp_oom_answer_print(FILE *out, const struct gp_oom_answer *a)
 		fputc('\n', out);
 	}
 	if (!a->advices)
-		print_line(out, "try",
-			   "the recording supports no advice; --details has its figures");
+		oom_answer_print_line(
+			out, "try", "the recording supports no advice; --details has its figures");
 	if (a->no_helps)
 		print_no_helps(out, a);
 }

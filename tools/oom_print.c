@@ -26,7 +26,7 @@ static const struct gp_oom *oom_at(const struct gp_oom_report *r, size_t k)
 
 #define ALL_COLUMNS 90u /* of the list */
 
-static void print_row(const struct gp_oom_report *r, size_t k)
+static void oom_print_row(const struct gp_oom_report *r, size_t k)
 {
 	const struct gp_oom *o = oom_at(r, k);
 	fprintf(r->out, "%4zu %11s %4u", k + 1, gp_ns_text(o->at_ns).s, o->device);
@@ -75,7 +75,7 @@ void gp_oom_head_print(const struct gp_oom_report *r)
 		/* what is told in full stands in it, too */
 		bool is_row = rows < GP_OOM_ROWS || r->row[k].is_looked;
 		if (is_row)
-			print_row(r, k);
+			oom_print_row(r, k);
 		rows += is_row;
 		left += !is_row;
 	}

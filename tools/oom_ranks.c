@@ -117,7 +117,7 @@ static bool has_other_host(const struct gp_oom_ranks *ranks)
 }
 
 /* Of numbers none is an outlier: the rows are those that failed. */
-static bool add_row(struct gp_oom_ranks *ranks, const struct gp_oom_rank *rank)
+static bool oom_ranks_add_row(struct gp_oom_ranks *ranks, const struct gp_oom_rank *rank)
 {
 	const struct gp_oom_answer *a = &rank->answer;
 	struct gp_report_row *row = gp_report_table_append(&ranks->sheet, rank->path);
@@ -163,7 +163,7 @@ const char *gp_oom_ranks_print(struct gp_oom_ranks *ranks, FILE *out, uint64_t *
 		      out);
 	fprintf(out, "memory ran out in %zu of %zu recordings:\n", ranks->ranks, sheet->recordings);
 	for (size_t k = 0; k < ranks->ranks; k++)
-		if (!add_row(ranks, &ranks->rank[k]))
+		if (!oom_ranks_add_row(ranks, &ranks->rank[k]))
 			return NULL;
 	gp_report_table_rows_print(sheet, out);
 	*number = ranks->rank->number;

@@ -20,7 +20,7 @@ static void put_field(FILE *out, const char *text)
 	fputc('"', out);
 }
 
-static void begin(const struct gp_canvas *canvas)
+static void out_csv_begin(const struct gp_canvas *canvas)
 {
 	fprintf(canvas->out,
 		"file,device,at_ns,driver_bytes,reserved_bytes,allocated_bytes,"
@@ -62,10 +62,10 @@ static void write_chart(const struct gp_canvas *canvas, const struct gp_chart *c
 	put_host(canvas, chart);
 }
 
-static void end(const struct gp_canvas *canvas)
+static void out_csv_end(const struct gp_canvas *canvas)
 {
 	(void)canvas;
 }
 
-const struct gp_format gp_format_csv = { "csv", "points as comma-separated values", begin,
-					 write_chart, end };
+const struct gp_format gp_format_csv = { "csv", "points as comma-separated values", out_csv_begin,
+					 write_chart, out_csv_end };

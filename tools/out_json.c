@@ -8,7 +8,7 @@
 
 static struct gp_json json;
 
-static void begin(const struct gp_canvas *canvas)
+static void out_json_begin(const struct gp_canvas *canvas)
 {
 	gp_json_init(&json, canvas->out, canvas->is_many ? 5 : 4);
 	if (canvas->is_many)
@@ -29,7 +29,7 @@ static void write_peaks(const struct gp_timeline_device *d)
 	}
 }
 
-static void write_device(const struct gp_timeline_device *d, const char *name)
+static void out_json_write_device(const struct gp_timeline_device *d, const char *name)
 {
 	gp_json_object(&json, NULL);
 	gp_json_number(&json, "device", d->device);
@@ -112,17 +112,17 @@ static void write_chart(const struct gp_canvas *canvas, const struct gp_chart *c
 		gp_json_bool(&json, "late_gaps", chart->has_late_gaps);
 	gp_json_array(&json, "devices");
 	for (size_t k = 0; k < chart->devices; k++)
-		write_device(&chart->device[k], gp_chart_name(chart, k));
+		out_json_write_device(&chart->device[k], gp_chart_name(chart, k));
 	gp_json_end(&json);
 	write_host(chart);
 	gp_json_end(&json);
 }
 
-static void end(const struct gp_canvas *canvas)
+static void out_json_end(const struct gp_canvas *canvas)
 {
 	if (canvas->is_many)
 		gp_json_end(&json);
 }
 
 const struct gp_format gp_format_json = { "json", "for a program: docs/JSON.md lists the keys",
-					  begin, write_chart, end };
+					  out_json_begin, write_chart, out_json_end };

@@ -7,7 +7,7 @@
 #include "plot.h"
 #include "report.h"
 
-static void begin(const struct gp_canvas *canvas)
+static void out_plot_begin(const struct gp_canvas *canvas)
 {
 	(void)canvas;
 }
@@ -75,10 +75,10 @@ static void draw_chart(const struct gp_canvas *canvas, const struct gp_chart *ch
 		fputc('\n', canvas->out);
 }
 
-static void end(const struct gp_canvas *canvas)
+static void out_plot_end(const struct gp_canvas *canvas)
 {
 	(void)canvas;
 }
 
 const struct gp_format gp_format_plot = { "plot", "plot on the terminal, also for many recordings",
-					  begin, draw_chart, end };
+					  out_plot_begin, draw_chart, out_plot_end };

@@ -70,7 +70,7 @@ static struct {
 } page;
 
 /* Text that cannot end the element, and is legal XML whatever bytes the recording has. */
-static void put_text(FILE *out, const char *text, size_t most)
+static void out_svg_put_text(FILE *out, const char *text, size_t most)
 {
 	size_t bytes = strlen(text);
 	for (size_t shown = 0; bytes; shown++) {
@@ -123,7 +123,7 @@ static double y_of(const struct panel *p, uint64_t bytes)
 	return PLOT_HEIGHT * (1 - (double)bytes / (double)p->highest);
 }
 
-static bool is_shown(const struct panel *p, int64_t at_ns)
+static bool out_svg_is_shown(const struct panel *p, int64_t at_ns)
 {
 	return at_ns >= p->chart->from_ns && at_ns <= p->chart->to_ns;
 }
@@ -132,7 +132,7 @@ static bool is_peak_shown(const struct panel *p, unsigned curve)
 {
 	return p->device->points && p->device->peak_bytes[curve] &&
 	       p->device->peak_at_ns[curve] >= p->chart->kept_from_ns &&
-	       is_shown(p, p->device->peak_at_ns[curve]);
+	       out_svg_is_shown(p, p->device->peak_at_ns[curve]);
 }
 
 static uint64_t highest_of(const struct gp_timeline_device *d)
@@ -260,7 +260,7 @@ static void draw_ooms(const struct panel *p)
 	for (size_t k = 0; k < d->marks; k++) {
 		const struct gp_mark *m = &d->mark[k];
 		double x = x_of(p, m->at_ns);
-		if (!is_shown(p, m->at_ns) || x - before[m->is_oom] < 2)
+		if (!out_svg_is_shown(p, m->at_ns) || x - before[m->is_oom] < 2)
 			continue;
 		before[m->is_oom] = x;
 		fprintf(p->out, "<path class=\"%s\" d=\"M%.1f %.1fv%d\"/>\n", class_of(m), LEFT + x,
@@ -297,7 +297,7 @@ static const struct gp_mark *first_mark(const struct panel *p, bool is_oom, size
 	*count = 0;
 	for (size_t k = p->device->marks; k-- > 0;) {
 		const struct gp_mark *m = &p->device->mark[k];
-		if (m->is_oom != is_oom || !is_shown(p, m->at_ns))
+		if (m->is_oom != is_oom || !out_svg_is_shown(p, m->at_ns))
 			continue;
 		first = m;
 		++*count;
@@ -438,7 +438,7 @@ static void draw_strip(const struct panel *p, double top, uint64_t largest, cons
 		"text-anchor=\"end\">%s</text>\n<path %s stroke-width=\"1\" d=\"M%d %.1f",
 		LEFT, top - 7, text, LEFT - 9, top + 8, most, colors, LEFT, top + STRIP);
 	for (size_t k = 0; k < d->points; k++)
-		if (is_shown(p, d->point[k].at_ns) || k == 0)
+		if (out_svg_is_shown(p, d->point[k].at_ns) || k == 0)
 			fprintf(p->out, "H%.1fV%.1f", LEFT + x_of(p, d->point[k].at_ns),
 				top + STRIP * (1 - height_of(&d->point[k], largest,
 							     d == p->chart->host)));
@@ -477,7 +477,7 @@ static void draw_device(const struct gp_chart *chart, size_t index)
 	p.top = page.height + band.rows * LABEL_ROW + 4;
 	fprintf(p.out, "<text x=\"%d\" y=\"%.1f\"><tspan font-weight=\"bold\">GPU %u</tspan>  ",
 		EDGE, page.height - 14, p.device->device);
-	put_text(p.out, gp_chart_name(chart, index), 60);
+	out_svg_put_text(p.out, gp_chart_name(chart, index), 60);
 	if (total)
 		fprintf(p.out, ", %s", gp_bytes_text(total).s);
 	if (!chart->has_whole_run)
@@ -533,7 +533,7 @@ static void draw_host(const struct gp_chart *chart)
 
 /* ---- the callbacks ---- */
 
-static void begin(const struct gp_canvas *canvas)
+static void out_svg_begin(const struct gp_canvas *canvas)
 {
 	(void)canvas;
 	page.height = 0;
@@ -553,7 +553,7 @@ static void draw_headline(const struct gp_chart *chart)
 		snprintf(line, sizeof line, "%.*s", (int)n, at);
 		fprintf(page.out, "<text class=\"%s\" x=\"%d\" y=\"%.1f\">",
 			chart->is_flawed ? "flaw" : "faint", EDGE, page.height - 13);
-		put_text(page.out, line, LINE);
+		out_svg_put_text(page.out, line, LINE);
 		fputs("</text>\n", page.out);
 		page.height += at[n] ? LABEL_ROW : 0;
 		n += at[n] == ' ';
@@ -566,7 +566,7 @@ static void draw_chart(const struct gp_canvas *canvas, const struct gp_chart *ch
 	if (!page.out)
 		return;
 	fprintf(page.out, "<text class=\"title\" x=\"%d\" y=\"%.1f\">", EDGE, page.height + 30);
-	put_text(page.out, canvas->is_many ? chart->path : title, 96);
+	out_svg_put_text(page.out, canvas->is_many ? chart->path : title, 96);
 	fputs("</text>\n", page.out);
 	page.height += HEADING;
 	draw_headline(chart);
@@ -580,7 +580,7 @@ static void draw_chart(const struct gp_canvas *canvas, const struct gp_chart *ch
 	page.height += 44;
 }
 
-static void end(const struct gp_canvas *canvas)
+static void out_svg_end(const struct gp_canvas *canvas)
 {
 	if (!page.out || fclose(page.out) != 0)
 		gp_error("cannot draw the picture: out of memory");
@@ -595,5 +595,5 @@ static void end(const struct gp_canvas *canvas)
 	page.text = NULL;
 }
 
-const struct gp_format gp_format_svg = { "svg", "a picture for a browser or a document", begin,
-					 draw_chart, end };
+const struct gp_format gp_format_svg = { "svg", "a picture for a browser or a document",
+					 out_svg_begin, draw_chart, out_svg_end };

@@ -138,7 +138,7 @@ static enum gp_status print_part(const struct gp_phases_report *r, const struct 
 	return GP_OK;
 }
 
-static bool is_shown(const struct gp_phases_peak *p, size_t at)
+static bool phases_peak_is_shown(const struct gp_phases_peak *p, size_t at)
 {
 	return at < PARTS_SHOWN || p->part[at].phase == gp_use_phase_of(p->holders);
 }
@@ -149,11 +149,11 @@ static enum gp_status print_parts(const struct gp_phases_report *r, const struct
 	uint64_t rest = 0;
 	size_t left = 0;
 	for (size_t k = 0; k < p->parts; k++)
-		left += !is_shown(p, k);
+		left += !phases_peak_is_shown(p, k);
 	/* one that is left over is as well shown itself */
 	const bool shows_all = left <= 1;
 	for (size_t k = 0; k < p->parts && status == GP_OK; k++) {
-		if (shows_all || is_shown(p, k))
+		if (shows_all || phases_peak_is_shown(p, k))
 			status = print_part(r, p->holders, &p->part[k]);
 		else
 			rest += p->part[k].bytes;

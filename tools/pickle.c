@@ -34,17 +34,17 @@ enum opcode {
 
 #define TOKEN_MAX 16u /* bytes of an opcode and its number */
 
-static void flush(struct gp_pickle *p)
+static void pickle_flush(struct gp_pickle *p)
 {
 	fwrite(p->buffer, 1, p->used, p->out);
 	p->flushed += p->used;
 	p->used = 0;
 }
 
-static inline void put(struct gp_pickle *p, unsigned opcode)
+static inline void pickle_put(struct gp_pickle *p, unsigned opcode)
 {
 	if (__builtin_expect(p->used + TOKEN_MAX > sizeof p->buffer, 0))
-		flush(p);
+		pickle_flush(p);
 	p->buffer[p->used++] = (unsigned char)opcode;
 }
 
@@ -55,10 +55,10 @@ static inline void put_number(struct gp_pickle *p, uint64_t number, unsigned byt
 		p->buffer[p->used++] = (unsigned char)(number >> 8 * k);
 }
 
-static void put_bytes(struct gp_pickle *p, const char *bytes, size_t n)
+static void pickle_put_bytes(struct gp_pickle *p, const char *bytes, size_t n)
 {
 	if (p->used + n > sizeof p->buffer)
-		flush(p);
+		pickle_flush(p);
 	if (n > sizeof p->buffer) {
 		fwrite(bytes, 1, n, p->out);
 		p->flushed += n;
@@ -74,15 +74,15 @@ void gp_pickle_init(struct gp_pickle *p, FILE *out)
 	p->flushed = p->memos = p->depth = 0;
 	p->used = 0;
 	p->level[0] = (struct gp_pickle_level){ 0 };
-	put(p, PROTO);
+	pickle_put(p, PROTO);
 	put_number(p, 2, 1);
 }
 
 void gp_pickle_finish(struct gp_pickle *p)
 {
 	assert(p->depth == 0);
-	put(p, STOP);
-	flush(p);
+	pickle_put(p, STOP);
+	pickle_flush(p);
 }
 
 uint64_t gp_pickle_bytes(const struct gp_pickle *p)
@@ -96,7 +96,7 @@ uint64_t gp_pickle_bytes(const struct gp_pickle *p)
 static inline void begin_item(struct gp_pickle *p)
 {
 	if (p->depth && p->level[p->depth].items == 0)
-		put(p, MARK);
+		pickle_put(p, MARK);
 }
 
 static inline void begin_value(struct gp_pickle *p)
@@ -109,7 +109,7 @@ static inline void end_batch(struct gp_pickle *p)
 {
 	struct gp_pickle_level *level = &p->level[p->depth];
 	if (level->items)
-		put(p, level->is_dict ? SETITEMS : APPENDS);
+		pickle_put(p, level->is_dict ? SETITEMS : APPENDS);
 	level->items = 0;
 }
 
@@ -124,18 +124,18 @@ static inline void end_value(struct gp_pickle *p)
 static uint32_t memorise(struct gp_pickle *p)
 {
 	uint32_t memo = ++p->memos;
-	put(p, memo < 256 ? BINPUT : LONG_BINPUT);
+	pickle_put(p, memo < 256 ? BINPUT : LONG_BINPUT);
 	put_number(p, memo, memo < 256 ? 1 : 4);
 	return memo;
 }
 
 static inline void put_again(struct gp_pickle *p, uint32_t memo)
 {
-	put(p, memo < 256 ? BINGET : LONG_BINGET);
+	pickle_put(p, memo < 256 ? BINGET : LONG_BINGET);
 	put_number(p, memo, memo < 256 ? 1 : 4);
 }
 
-static inline void enter(struct gp_pickle *p, bool is_dict)
+static inline void pickle_enter(struct gp_pickle *p, bool is_dict)
 {
 	p->depth++;
 	assert(p->depth < GP_PICKLE_DEPTH);
@@ -145,26 +145,26 @@ static inline void enter(struct gp_pickle *p, bool is_dict)
 void gp_pickle_dict(struct gp_pickle *p, uint32_t *memo)
 {
 	begin_value(p);
-	put(p, EMPTY_DICT);
+	pickle_put(p, EMPTY_DICT);
 	if (memo)
 		*memo = memorise(p);
-	enter(p, true);
+	pickle_enter(p, true);
 }
 
 void gp_pickle_list(struct gp_pickle *p, uint32_t *memo)
 {
 	begin_value(p);
-	put(p, EMPTY_LIST);
+	pickle_put(p, EMPTY_LIST);
 	if (memo)
 		*memo = memorise(p);
-	enter(p, false);
+	pickle_enter(p, false);
 }
 
 void gp_pickle_resume(struct gp_pickle *p, uint32_t list)
 {
 	begin_value(p);
 	put_again(p, list);
-	enter(p, false);
+	pickle_enter(p, false);
 }
 
 void gp_pickle_end(struct gp_pickle *p)
@@ -197,26 +197,26 @@ static bool is_kept(const char *text, size_t bytes, size_t *n)
 	return false;
 }
 
-static void put_text(struct gp_pickle *p, const char *text)
+static void pickle_put_text(struct gp_pickle *p, const char *text)
 {
 	size_t bytes = strlen(text), all = 0, n;
 	for (size_t at = 0; at < bytes; at += n)
 		all += is_kept(text + at, bytes - at, &n) ? n : sizeof replacement - 1;
 	all = all < UINT32_MAX ? all : 0;
-	put(p, BINUNICODE);
+	pickle_put(p, BINUNICODE);
 	put_number(p, all, 4);
 	for (size_t at = 0; all && at < bytes; at += n) {
 		if (is_kept(text + at, bytes - at, &n))
-			put_bytes(p, text + at, n);
+			pickle_put_bytes(p, text + at, n);
 		else
-			put_bytes(p, replacement, sizeof replacement - 1);
+			pickle_put_bytes(p, replacement, sizeof replacement - 1);
 	}
 }
 
 void gp_pickle_text(struct gp_pickle *p, const char *text)
 {
 	begin_value(p);
-	put_text(p, text);
+	pickle_put_text(p, text);
 	end_value(p);
 }
 
@@ -232,7 +232,7 @@ void gp_pickle_word(struct gp_pickle *p, struct gp_pickle_word *word)
 	if (word->memo) {
 		put_again(p, word->memo);
 	} else {
-		put_text(p, word->text);
+		pickle_put_text(p, word->text);
 		word->memo = memorise(p);
 	}
 	level->has_key = is_key;
@@ -245,16 +245,16 @@ void gp_pickle_word(struct gp_pickle *p, struct gp_pickle_word *word)
 static inline void put_signed(struct gp_pickle *p, int64_t number)
 {
 	if (number >= 0 && number < 1 << 8) {
-		put(p, BININT1);
+		pickle_put(p, BININT1);
 		put_number(p, (uint64_t)number, 1);
 	} else if (number >= 0 && number < 1 << 16) {
-		put(p, BININT2);
+		pickle_put(p, BININT2);
 		put_number(p, (uint64_t)number, 2);
 	} else if (number >= INT32_MIN && number <= INT32_MAX) {
-		put(p, BININT);
+		pickle_put(p, BININT);
 		put_number(p, (uint64_t)number, 4);
 	} else {
-		put(p, LONG1);
+		pickle_put(p, LONG1);
 		put_number(p, 8, 1);
 		put_number(p, (uint64_t)number, 8);
 	}
@@ -282,7 +282,7 @@ void gp_pickle_real(struct gp_pickle *p, double number)
 	uint64_t bits;
 	memcpy(&bits, &number, sizeof bits);
 	begin_value(p);
-	put(p, BINFLOAT);
+	pickle_put(p, BINFLOAT);
 	put_number(p, __builtin_bswap64(bits), 8);
 	end_value(p);
 }
@@ -290,7 +290,7 @@ void gp_pickle_real(struct gp_pickle *p, double number)
 void gp_pickle_bool(struct gp_pickle *p, bool is_true)
 {
 	begin_value(p);
-	put(p, is_true ? NEWTRUE : NEWFALSE);
+	pickle_put(p, is_true ? NEWTRUE : NEWFALSE);
 	end_value(p);
 }
 
@@ -299,6 +299,6 @@ void gp_pickle_pair(struct gp_pickle *p, uint64_t first, uint64_t second)
 	begin_value(p);
 	put_signed(p, bounded(first));
 	put_signed(p, bounded(second));
-	put(p, TUPLE2);
+	pickle_put(p, TUPLE2);
 	end_value(p);
 }

@@ -35,7 +35,8 @@ struct gp_pickled_stacks {
 
 /* ---- rows ---- */
 
-static struct row *place_of(const struct rows *rows, uint64_t key, uint64_t more, const char *text)
+static struct row *pickled_stacks_place_of(const struct rows *rows, uint64_t key, uint64_t more,
+					   const char *text)
 {
 	for (size_t at = (size_t)gp_hash_pair(key, more);; at++) {
 		struct row *row = &rows->row[at & (rows->places - 1)];
@@ -56,13 +57,14 @@ static struct row *row_get(struct rows *rows, uint64_t key, uint64_t more, const
 		for (size_t k = 0; k < rows->places; k++) {
 			const struct row *old = &rows->row[k];
 			if (old->memo)
-				*place_of(&grown, old->key, old->more, old->text) = *old;
+				*pickled_stacks_place_of(&grown, old->key, old->more, old->text) =
+					*old;
 		}
 		free(rows->row);
 		rows->row = grown.row;
 		rows->places = grown.places;
 	}
-	return place_of(rows, key, more, text);
+	return pickled_stacks_place_of(rows, key, more, text);
 }
 
 static void row_set(struct rows *rows, struct row *row, const struct row *to)

@@ -115,7 +115,7 @@ static uint64_t highest_of(const struct column *column, unsigned columns)
 	return highest;
 }
 
-static bool is_shown(const struct gp_plot *plot, int64_t at_ns)
+static bool plot_is_shown(const struct gp_plot *plot, int64_t at_ns)
 {
 	return at_ns >= plot->from_ns && at_ns <= plot->to_ns;
 }
@@ -145,7 +145,7 @@ static bool is_peak_shown(const struct gp_plot *plot, unsigned curve)
 {
 	const struct gp_timeline_device *d = plot->device;
 	return d->peak_bytes[curve] && d->peak_at_ns[curve] >= plot->kept_from_ns &&
-	       is_shown(plot, d->peak_at_ns[curve]);
+	       plot_is_shown(plot, d->peak_at_ns[curve]);
 }
 
 /* D, R, A where a curve has its peak, x where memory ran out, r where another CUDA call failed. */
@@ -156,7 +156,7 @@ static void print_marks(const struct gp_plot *plot, FILE *out, unsigned columns)
 	for (unsigned line = 0; line < MARKS; line++)
 		memset(marks.line[line], ' ', columns);
 	for (size_t k = 0; k < d->marks; k++)
-		if (is_shown(plot, d->mark[k].at_ns))
+		if (plot_is_shown(plot, d->mark[k].at_ns))
 			mark_add(&marks, column_of(plot, columns, d->mark[k].at_ns),
 				 d->mark[k].is_oom ? 'x' : 'r');
 	for (unsigned k = GP_CURVES; k-- > 0;)
@@ -187,8 +187,8 @@ static unsigned gap_text(const struct gp_plot *plot, unsigned columns, unsigned 
 	return n;
 }
 
-static void print_row(const struct gp_plot *plot, FILE *out, const struct column *column,
-		      unsigned columns, double level, bool has_gap)
+static void plot_print_row(const struct gp_plot *plot, FILE *out, const struct column *column,
+			   unsigned columns, double level, bool has_gap)
 {
 	unsigned n = columns, from = 0, said = has_gap ? gap_text(plot, columns, &from) : 0;
 	while (n && glyph_at(&column[n - 1], level) == BLANK)
@@ -214,7 +214,7 @@ static void print_area(const struct gp_plot *plot, FILE *out, const struct colum
 		bool has_tick = (double)tick > low && highest > 1;
 		fprintf(out, "%*s %s", LABEL, has_tick ? gp_tick_bytes_text(tick, step).s : "",
 			axis(plot, has_tick));
-		print_row(plot, out, column, columns, (low + high) / 2, row == rows / 2);
+		plot_print_row(plot, out, column, columns, (low + high) / 2, row == rows / 2);
 	}
 }
 

@@ -42,7 +42,7 @@ bool gp_progress_is_due(void)
 	return true;
 }
 
-static void print_line(const char *doing, const char *path, const char *how_far)
+static void progress_print_line(const char *doing, const char *path, const char *how_far)
 {
 	char *line = NULL;
 	size_t bytes = 0, most = SIZE_MAX;
@@ -71,7 +71,7 @@ static void print_line(const char *doing, const char *path, const char *how_far)
 void gp_progress_show(const char *doing, const char *path, const char *how_far)
 {
 	fputs("\r\033[K", stderr);
-	print_line(doing, path, how_far);
+	progress_print_line(doing, path, how_far);
 	fflush(stderr);
 	has_line = true;
 }

@@ -171,9 +171,9 @@ bool gp_report_has_device(const char *path, const struct gp_info *info, int64_t 
 }
 
 /* Appends to a line that has room for what it is for; what has none is cut off. */
-static void add(struct gp_headline *line, const char *format, ...)
+static void report_add(struct gp_headline *line, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-static void add(struct gp_headline *line, const char *format, ...)
+static void report_add(struct gp_headline *line, const char *format, ...)
 {
 	size_t n = strlen(line->s);
 	va_list arguments;
@@ -188,35 +188,36 @@ static void add_flaws(struct gp_headline *line, const struct gp_info *info)
 	uint64_t other = info->lost_other + info->nested;
 	if (info->is_damaged) {
 		const struct gp_damage *first = info->damages ? &info->damage[0] : NULL;
-		add(line, "DAMAGED");
+		report_add(line, "DAMAGED");
 		if (first)
-			add(line, " at byte %llu: %s", (unsigned long long)first->offset,
-			    first->what);
+			report_add(line, " at byte %llu: %s", (unsigned long long)first->offset,
+				   first->what);
 		if (info->damages > 1)
-			add(line, ", and %s", gp_plural(info->damages - 1, "more damaged place").s);
-		add(line, "; ");
+			report_add(line, ", and %s",
+				   gp_plural(info->damages - 1, "more damaged place").s);
+		report_add(line, "; ");
 	}
 	if (info->lost_memory)
-		add(line, "%s LOST; ", gp_plural(info->lost_memory, "memory event").s);
+		report_add(line, "%s LOST; ", gp_plural(info->lost_memory, "memory event").s);
 	if (info->lost_launch)
-		add(line, "%s lost; ", gp_plural(info->lost_launch, "launch event").s);
+		report_add(line, "%s lost; ", gp_plural(info->lost_launch, "launch event").s);
 	if (other)
-		add(line, "%s lost; ", gp_plural(other, "other event").s);
+		report_add(line, "%s lost; ", gp_plural(other, "other event").s);
 	for (size_t i = 0; i < info->uncertains && i < 2; i++)
-		add(line, "%s from %s to %s; ", i ? "and" : "figures uncertain",
-		    gp_ns_text(info->uncertain[i].from_ns).s,
-		    gp_ns_text(info->uncertain[i].to_ns).s);
+		report_add(line, "%s from %s to %s; ", i ? "and" : "figures uncertain",
+			   gp_ns_text(info->uncertain[i].from_ns).s,
+			   gp_ns_text(info->uncertain[i].to_ns).s);
 	if (info->uncertains > 2)
-		add(line, "and %s; ", gp_plural(info->uncertains - 2, "more such span").s);
+		report_add(line, "and %s; ", gp_plural(info->uncertains - 2, "more such span").s);
 	if (info->has_hole && info->failed_blocks)
-		add(line, "NOT COMPLETE: %s could not be written; ",
-		    gp_plural(info->failed_blocks, "block").s);
+		report_add(line, "NOT COMPLETE: %s could not be written; ",
+			   gp_plural(info->failed_blocks, "block").s);
 	if (info->is_running)
-		add(line, "the job is running: shown up to %s; ",
-		    gp_ns_text((int64_t)info->duration_ns).s);
+		report_add(line, "the job is running: shown up to %s; ",
+			   gp_ns_text((int64_t)info->duration_ns).s);
 	else if (!info->is_sealed || (info->has_hole && !info->failed_blocks))
-		add(line, "NOT COMPLETE: its end is missing%s; ",
-		    info->is_anothers ? ", it is another user's and may be running" : "");
+		report_add(line, "NOT COMPLETE: its end is missing%s; ",
+			   info->is_anothers ? ", it is another user's and may be running" : "");
 }
 
 uint64_t gp_events_of(const struct gp_info *info)
@@ -238,21 +239,22 @@ static bool is_empty(const struct gp_info *info)
 static void add_gaps(struct gp_headline *line, const struct gp_info *info)
 {
 	if (info->is_late && info->gaps == 1)
-		add(line, "; recording began at %s: earlier allocations are not in the figures",
-		    gp_ns_text(info->gap_ns[0]).s);
+		report_add(line,
+			   "; recording began at %s: earlier allocations are not in the figures",
+			   gp_ns_text(info->gap_ns[0]).s);
 	else if (info->gaps)
-		add(line, "; recording paused until %s%s: events of that time are missing",
-		    gp_ns_text(info->gap_ns[0]).s, info->gaps > 1 ? " and later" : "");
+		report_add(line, "; recording paused until %s%s: events of that time are missing",
+			   gp_ns_text(info->gap_ns[0]).s, info->gaps > 1 ? " and later" : "");
 	else if (info->has_gap)
-		add(line, "; recording paused for a while: events of that time are missing");
+		report_add(line, "; recording paused for a while: events of that time are missing");
 	if (info->ended_by == GP_SCOPE_BY_MAIN)
-		add(line,
-		    "; recording ended with the main thread, which had no /proc: later events are "
-		    "missing");
+		report_add(line, "; recording ended with the main thread, which had no /proc: "
+				 "later events are "
+				 "missing");
 	if (info->has_framework_late)
-		add(line, "; older PyTorch blocks are not in the figures");
+		report_add(line, "; older PyTorch blocks are not in the figures");
 	if (!gp_has_whole_figures(info))
-		add(line, "; peaks are at least those shown");
+		report_add(line, "; peaks are at least those shown");
 }
 
 /* Launches and stacks are missing elsewhere, not memory. */
@@ -261,12 +263,13 @@ static void add_captured(struct gp_headline *line, const struct gp_info *info)
 	if (!info->is_captured_in_part)
 		return;
 	if (info->captures == 0)
-		add(line, "; nothing was captured: only memory was recorded");
+		report_add(line, "; nothing was captured: only memory was recorded");
 	else
-		add(line, "; captured: %s in %s, elsewhere only memory was recorded",
-		    gp_ns_text((int64_t)info->captured_ns).s, gp_plural(info->captures, "span").s);
+		report_add(line, "; captured: %s in %s, elsewhere only memory was recorded",
+			   gp_ns_text((int64_t)info->captured_ns).s,
+			   gp_plural(info->captures, "span").s);
 	if (info->ended_by && info->ended_by != GP_SCOPE_BY_MAIN)
-		add(line, "; recording ended with the last span: later events are missing");
+		report_add(line, "; recording ended with the last span: later events are missing");
 }
 
 bool gp_has_whole_figures(const struct gp_info *info)
@@ -290,16 +293,16 @@ struct gp_headline gp_headline_of(const struct gp_info *info)
 {
 	struct gp_headline line = { "" };
 	add_flaws(&line, info);
-	add(&line, "%s, %s, ", gp_ns_text((int64_t)info->duration_ns).s,
-	    gp_plural(gp_events_of(info), "event").s);
+	report_add(&line, "%s, %s, ", gp_ns_text((int64_t)info->duration_ns).s,
+		   gp_plural(gp_events_of(info), "event").s);
 	if (!gp_has_losses(info) && info->is_complete && !is_empty(info))
-		add(&line, "nothing lost, ");
-	add(&line, "%s", gp_plural(info->devices, "device").s);
+		report_add(&line, "nothing lost, ");
+	report_add(&line, "%s", gp_plural(info->devices, "device").s);
 	if (is_empty(info))
-		add(&line, "; no GPU activity was recorded");
+		report_add(&line, "; no GPU activity was recorded");
 	else if (info->kept_from_ns)
-		add(&line, "; peaks and counts since the start, single events from %s",
-		    gp_ns_text((int64_t)info->kept_from_ns).s);
+		report_add(&line, "; peaks and counts since the start, single events from %s",
+			   gp_ns_text((int64_t)info->kept_from_ns).s);
 	add_captured(&line, info);
 	add_gaps(&line, info);
 	return line;

@@ -76,8 +76,8 @@ static void name_all(const struct gp_made *made, size_t count, int64_t deadline_
 	}
 }
 
-static pid_t start(const struct gp_made *made, size_t count, int64_t deadline_ns,
-		   const sigset_t *mask, int ends[2])
+static pid_t run_names_start(const struct gp_made *made, size_t count, int64_t deadline_ns,
+			     const sigset_t *mask, int ends[2])
 {
 	pid_t parent = getpid();
 	fflush(NULL);
@@ -99,7 +99,7 @@ static pid_t start(const struct gp_made *made, size_t count, int64_t deadline_ns
 
 static const char time_up[] = "time was up";
 
-static void take(const struct told *told, bool *is_done, struct gp_run_names *out)
+static void run_names_take(const struct told *told, bool *is_done, struct gp_run_names *out)
 {
 	bool is_full = told->status == GP_E_SPACE || told->status == GP_E_IO;
 	is_done[told->which] = told->status == GP_OK ? told->waiting == 0 : !is_full;
@@ -133,7 +133,7 @@ static void listen(int from, int signals, int64_t deadline_ns, size_t count, boo
 			continue;
 		if (read(from, &told, sizeof told) != sizeof told || told.which >= count)
 			return;
-		take(&told, is_done, out);
+		run_names_take(&told, is_done, out);
 	}
 	out->why = time_up;
 }
@@ -162,7 +162,7 @@ static void run_child(const struct gp_made *made, size_t count, const sigset_t *
 			close(signals);
 		return;
 	}
-	pid_t child = start(made, count, limit_ns - RESERVE_NS, mask, ends);
+	pid_t child = run_names_start(made, count, limit_ns - RESERVE_NS, mask, ends);
 	close(ends[1]);
 	if (child > 0) {
 		listen(ends[0], signals, limit_ns, count, is_done, out);

@@ -272,7 +272,7 @@ static void print_nothing(const struct sum *s, const struct gp_run_summary *h)
 			    "'gpuprof doctor' finds the cause");
 }
 
-static void print_next(const struct sum *s, const char *path)
+static void run_summary_print_next(const struct sum *s, const char *path)
 {
 	fputs("gpuprof: ", stderr);
 	if (s->ooms)
@@ -319,7 +319,7 @@ void gp_run_summary(const struct gp_run_summary *h)
 		gp_error("removed %s: --keep %llu", removed, (unsigned long long)h->keep);
 	bool is_last = store_names(&s, h);
 	if (s.recordings && !h->is_quiet && !is_last)
-		print_next(&s, s.has_peak && s.recordings > 1 ? s.peak_path : s.first);
+		run_summary_print_next(&s, s.has_peak && s.recordings > 1 ? s.peak_path : s.first);
 	for (size_t k = 0; k < s.recordings; k++) {
 		free(s.made[k].path);
 		free(s.made[k].command);

@@ -44,7 +44,7 @@ static struct screen {
 
 struct gp_screen_options gp_screen_asked;
 
-static unsigned number_of(const char *variable)
+static unsigned screen_number_of(const char *variable)
 {
 	const char *value = getenv(variable);
 	const unsigned long number = value ? strtoul(value, NULL, 10) : 0;
@@ -58,9 +58,9 @@ bool gp_terminal_size(int fd, unsigned *columns, unsigned *rows)
 		return false;
 	if (ioctl(fd, TIOCGWINSZ, &size) != 0)
 		size = (struct winsize){ 0 };
-	*columns = number_of("COLUMNS");
+	*columns = screen_number_of("COLUMNS");
 	*columns = *columns ? *columns : size.ws_col;
-	*rows = number_of("LINES");
+	*rows = screen_number_of("LINES");
 	*rows = *rows ? *rows : size.ws_row;
 	return true;
 }
@@ -83,7 +83,7 @@ static void note_error(FILE *out)
 }
 
 /* What is held or kept goes to stdout, and so does the rest. */
-static void show(void)
+static void screen_show(void)
 {
 	screen.state = SHOWN;
 	screen.out = stdout;
@@ -102,7 +102,7 @@ static void pager_over(void)
 		screen.state = LEFT;
 		kept_drop();
 	} else {
-		show();
+		screen_show();
 	}
 }
 
@@ -135,7 +135,7 @@ static void hold_no_longer(void)
 {
 	gp_progress_clear();
 	if (!open_pager())
-		show();
+		screen_show();
 	else if (fflush(screen.kept) == 0)
 		page(screen.kept_text, screen.kept_bytes);
 }
@@ -194,7 +194,7 @@ static bool line_add(const char *text, size_t bytes)
 	return true;
 }
 
-static ssize_t take(void *context, const char *text, size_t bytes)
+static ssize_t screen_take(void *context, const char *text, size_t bytes)
 {
 	(void)context;
 	gp_progress_clear();
@@ -223,9 +223,9 @@ FILE *gp_screen_open(void)
 		return stdout;
 	screen = (struct screen){ .columns = columns, .rows = rows ? rows : ROWS_DEFAULT };
 	screen.kept = open_memstream(&screen.kept_text, &screen.kept_bytes);
-	screen.stream = screen.kept ?
-				fopencookie(NULL, "w", (cookie_io_functions_t){ .write = take }) :
-				NULL;
+	screen.stream = screen.kept ? fopencookie(NULL, "w",
+						  (cookie_io_functions_t){ .write = screen_take }) :
+				      NULL;
 	if (!screen.stream) {
 		kept_drop();
 		return stdout;
@@ -243,7 +243,7 @@ int gp_screen_close(void)
 	if (screen.bytes && screen.state != LEFT)
 		put_line(screen.line, screen.bytes);
 	if (screen.state == HELD)
-		show();
+		screen_show();
 	if (screen.state == PAGED)
 		pager_over();
 	if (screen.state == SHOWN)

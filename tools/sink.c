@@ -164,7 +164,7 @@ static bool give_name(const struct gp_sink *sink)
 }
 
 /* Gives the file its name, or takes it away. errno of what failed; 0: nothing. */
-static int settle(const struct gp_sink *sink, bool is_kept)
+static int sink_settle(const struct gp_sink *sink, bool is_kept)
 {
 	sigset_t old;
 	int error = 0;
@@ -202,7 +202,7 @@ static int open_sink(struct gp_sink *sink, char *const *inputs, int count)
 		return GP_EXIT_OK;
 	int error = errno;
 	close(fd);
-	settle(sink, false);
+	sink_settle(sink, false);
 	return failed(sink, error);
 }
 
@@ -251,7 +251,7 @@ int gp_sink_open_recording(struct gp_sink *sink, const char *path)
 }
 
 /* errno of what went wrong on the way to the disk; 0: nothing. */
-static int finish(struct gp_sink *sink)
+static int sink_finish(struct gp_sink *sink)
 {
 	int error = 0;
 	if (sink->out != stdout && !sink->path)
@@ -279,9 +279,9 @@ static void say_written(const struct gp_sink *sink)
 
 int gp_sink_close(struct gp_sink *sink, int exit_status)
 {
-	int error = finish(sink);
+	int error = sink_finish(sink);
 	bool is_kept = !error && sink->has_report && exit_status != GP_EXIT_INTERNAL;
-	int unsettled = settle(sink, is_kept);
+	int unsettled = sink_settle(sink, is_kept);
 	if (unsettled == EEXIST)
 		return failed(sink, unsettled);
 	error = error ? error : unsettled;

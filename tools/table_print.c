@@ -28,7 +28,7 @@ struct found {
 	bool is_higher; /* the outlier, than the median */
 };
 
-static int compare(const void *a, const void *b)
+static int table_print_compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 	return (x > y) - (x < y);
@@ -36,7 +36,7 @@ static int compare(const void *a, const void *b)
 
 static double median(double *values, size_t n)
 {
-	qsort(values, n, sizeof *values, compare);
+	qsort(values, n, sizeof *values, table_print_compare);
 	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
@@ -190,7 +190,8 @@ bool gp_report_table_none_print(const struct gp_report_table *sheet, const char 
 	return print_damaged_next(sheet, out);
 }
 
-static void print_next(const struct gp_report_table *sheet, const struct found *found, FILE *out)
+static void table_print_next(const struct gp_report_table *sheet, const struct found *found,
+			     FILE *out)
 {
 	const size_t highest = find_highest(sheet);
 	size_t row = SIZE_MAX;
@@ -292,8 +293,8 @@ static void print_padded(FILE *out, const char *text, size_t width, bool is_left
 	fprintf(out, "%*s%s%*s", is_left ? 0 : room, "", text, is_left ? room : 0, "");
 }
 
-static void print_row(const struct gp_report_table *sheet, size_t r, const struct layout *layout,
-		      const struct found *found, FILE *out)
+static void table_print_row(const struct gp_report_table *sheet, size_t r,
+			    const struct layout *layout, const struct found *found, FILE *out)
 {
 	const struct gp_report_row *row = &sheet->row[r];
 	for (size_t c = 0; c < sheet->columns; c++) {
@@ -344,7 +345,7 @@ static void print_rows(const struct gp_report_table *sheet, const struct found *
 	}
 	fputs("recording\n", out);
 	for (size_t r = 0; r < sheet->rows; r++)
-		print_row(sheet, r, &layout, found, out);
+		table_print_row(sheet, r, &layout, found, out);
 	if (has_outlier)
 		fprintf(out, "%s*%s outlier\n", gp_on(GP_ROLE_MARK), gp_off());
 	if (layout.has_left_out)
@@ -364,5 +365,5 @@ void gp_report_table_print(const struct gp_report_table *sheet, FILE *out)
 	find_all(sheet, found);
 	print_findings(sheet, found, out);
 	print_rows(sheet, found, out);
-	print_next(sheet, found, out);
+	table_print_next(sheet, found, out);
 }

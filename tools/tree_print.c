@@ -79,7 +79,7 @@ static void find_below(struct printer *p)
 
 /* ---- a chain ---- */
 
-static void drop(struct chain *c, size_t link)
+static void tree_print_drop(struct chain *c, size_t link)
 {
 	if (link + 1 < c->links)
 		c->is_after_gap[link + 1] = true;
@@ -91,10 +91,10 @@ static void drop(struct chain *c, size_t link)
 	}
 }
 
-static void add(const struct printer *p, struct chain *c, const struct gp_frame *f)
+static void tree_print_add(const struct printer *p, struct chain *c, const struct gp_frame *f)
 {
 	if (c->links == LINKS_MAX)
-		drop(c, LINKS_MAX / 2);
+		tree_print_drop(c, LINKS_MAX / 2);
 	size_t at = c->links++;
 	bool is_first = at == 0, is_library = f->is_python && !f->is_user && f->function;
 	c->rank[at] = f->is_user ? OF_THE_USER : f->is_python ? 0 : 1;
@@ -127,7 +127,7 @@ static void fit(struct chain *c, size_t room)
 				least = k;
 		if (c->rank[least] == OF_THE_USER)
 			return;
-		drop(c, least);
+		tree_print_drop(c, least);
 	}
 }
 
@@ -160,7 +160,7 @@ static void print_numbers(const struct printer *p, uint64_t bytes, uint64_t coun
 }
 
 /* The line from `node` on; the last node on it. */
-static size_t print_line(const struct printer *p, size_t node, const char *prefix)
+static size_t tree_print_line(const struct printer *p, size_t node, const char *prefix)
 {
 	const struct gp_tree_node *n = &p->tree->node[node], *next;
 	struct chain chain;
@@ -172,7 +172,7 @@ static size_t print_line(const struct printer *p, size_t node, const char *prefi
 		fputc('\n', p->out);
 		return node;
 	}
-	add(p, &chain, &n->frame);
+	tree_print_add(p, &chain, &n->frame);
 	/* what was cut off above the calls that follow */
 	if (is_reason && n->child != SIZE_MAX)
 		snprintf(chain.label[0], LABEL_MAX, "... %s", n->frame.unknown);
@@ -182,7 +182,7 @@ static size_t print_line(const struct printer *p, size_t node, const char *prefi
 			break;
 		node = n->child;
 		n = next;
-		add(p, &chain, &n->frame);
+		tree_print_add(p, &chain, &n->frame);
 	}
 	size_t used = NUMBERS + strlen(prefix);
 	size_t room = p->columns > used ? p->columns - used : 0;
@@ -192,7 +192,7 @@ static size_t print_line(const struct printer *p, size_t node, const char *prefi
 	return node;
 }
 
-static bool is_shown(const struct gp_tree_node *node, uint64_t whole)
+static bool tree_print_is_shown(const struct gp_tree_node *node, uint64_t whole)
 {
 	return node->bytes * 100 >= whole && node->bytes > 0;
 }
@@ -202,7 +202,7 @@ static void print_nodes(struct printer *p, size_t first, unsigned depth)
 	const struct gp_tree_node *node = p->tree->node;
 	size_t shown = 0;
 	for (size_t k = first; k != SIZE_MAX; k = node[k].next) {
-		bool is_one = is_shown(&node[k], p->whole);
+		bool is_one = tree_print_is_shown(&node[k], p->whole);
 		shown += is_one;
 		p->hidden_bytes += is_one ? 0 : node[k].bytes;
 		p->hidden_count += is_one ? 0 : node[k].count;
@@ -214,8 +214,9 @@ static void print_nodes(struct printer *p, size_t first, unsigned depth)
 		strcat(prefix, "| ");
 	strcat(prefix, is_branch ? "+ " : "");
 	for (size_t k = first; k != SIZE_MAX; k = node[k].next)
-		if (is_shown(&node[k], p->whole))
-			print_nodes(p, node[print_line(p, k, prefix)].child, depth + is_branch);
+		if (tree_print_is_shown(&node[k], p->whole))
+			print_nodes(p, node[tree_print_line(p, k, prefix)].child,
+				    depth + is_branch);
 }
 
 void gp_tree_print(FILE *out, const struct gp_tree *tree, uint64_t whole, unsigned columns,

@@ -100,7 +100,7 @@ void gp_use_range_hint(bool has_phases, const char *asked, const char *near)
 }
 
 /* False: no recording has it, so there is nothing to report. Says what is not there. */
-static bool judge(const struct gp_use_report *r)
+static bool use_report_judge(const struct gp_use_report *r)
 {
 	const struct gp_use_style *s = &r->style;
 	char others[64] = "";
@@ -177,7 +177,7 @@ enum gp_status gp_use_report_note(struct gp_use_report *r, const struct gp_use *
 
 /* ---- recordings ---- */
 
-static int report_one(struct gp_use_report *r, const char *path)
+static int use_report_one(struct gp_use_report *r, const char *path)
 {
 	int exit_status = GP_EXIT_USAGE;
 	r->file = path;
@@ -206,7 +206,7 @@ static int report_each(struct gp_use_report *r, int words, char **paths)
 	if (r->is_many && r->style.is_json)
 		gp_json_array(&r->json, NULL);
 	for (int k = 0; k < words; k++) {
-		int exit_status = report_one(r, paths[k]);
+		int exit_status = use_report_one(r, paths[k]);
 		worst = exit_status > worst ? exit_status : worst;
 	}
 	if (r->is_many && r->style.is_json)
@@ -218,7 +218,7 @@ static int report_each(struct gp_use_report *r, int words, char **paths)
 }
 
 /* What was asked for and is nowhere is said in place of a report, so that is held back. */
-static int report_all(struct gp_use_report *r, int words, char **paths)
+static int use_report_all(struct gp_use_report *r, int words, char **paths)
 {
 	char *text = NULL;
 	size_t bytes = 0;
@@ -234,7 +234,7 @@ static int report_all(struct gp_use_report *r, int words, char **paths)
 	if (fclose(r->out) != 0) {
 		gp_error("cannot report: %s", gp_status_text(GP_E_MEMORY));
 		worst = GP_EXIT_INTERNAL;
-	} else if (judge(r)) {
+	} else if (use_report_judge(r)) {
 		fwrite(text, 1, bytes, r->sink.out);
 	} else {
 		r->sink.has_report = false;
@@ -290,5 +290,5 @@ int gp_use_report_run(struct gp_use_report *r, const struct gp_flag *own, size_t
 	gp_use_style_settle(&r->style);
 	int exit_status =
 		gp_sink_open(&r->sink, r->path, r->is_forced, !r->style.is_json, argv, words);
-	return exit_status ? exit_status : gp_sink_close(&r->sink, report_all(r, words, argv));
+	return exit_status ? exit_status : gp_sink_close(&r->sink, use_report_all(r, words, argv));
 }

@@ -43,7 +43,7 @@ struct gp_column_writer {
 };
 
 /* The beginnings, in the order of enum gp_stream. */
-static void streams_of(struct gp_column_writer *w, unsigned char *begin[GP_STREAMS])
+static void streams_of(struct gp_column_writer *w, unsigned char *column_write_begin[GP_STREAMS])
 {
 	unsigned char *const all[GP_STREAMS] = {
 		w->time_low,  w->time_high,	w->time_wide,	w->order,
@@ -51,7 +51,7 @@ static void streams_of(struct gp_column_writer *w, unsigned char *begin[GP_STREA
 		w->word_new,  w->address_token, w->address_new, w->bytes_token,
 		w->bytes_new, w->handle_token,	w->handle_new,	w->text,
 	};
-	memcpy(begin, all, sizeof all);
+	memcpy(column_write_begin, all, sizeof all);
 }
 
 size_t gp_column_writer_bytes(void)
@@ -79,7 +79,7 @@ static void empty(uint16_t *slot, const uint16_t *used, uint32_t *number)
 		slot[used[--*number]] = 0;
 }
 
-static void begin(struct gp_column_writer *w)
+static void column_write_begin(struct gp_column_writer *w)
 {
 	struct dictionary *const all[] = { &w->word, &w->address, &w->bytes, &w->handle };
 	for (unsigned i = 0; i < 4; i++)
@@ -150,7 +150,7 @@ static uint32_t put_address(struct gp_column_writer *w, struct gp_column_state *
 	return entry;
 }
 
-static void put_bytes(struct gp_column_writer *w, uint64_t value, uint64_t *predicted)
+static void column_write_put_bytes(struct gp_column_writer *w, uint64_t value, uint64_t *predicted)
 {
 	bool is_new = false;
 	unsigned char **token = &w->end[GP_STREAM_BYTES];
@@ -217,7 +217,7 @@ static void put_symbol(struct gp_column_writer *w, struct gp_column_state *state
 			address = put_address(w, state, value);
 			break;
 		case GP_CODING_BYTES:
-			put_bytes(w, value, &state->bytes_at[address]);
+			column_write_put_bytes(w, value, &state->bytes_at[address]);
 			break;
 		case GP_CODING_HANDLE:
 			put_handle(w, state, value, &predicted[field]);
@@ -401,7 +401,7 @@ enum gp_status gp_columns_write(struct gp_column_writer *w, struct gp_column_sta
 			    .lowest = UINT64_MAX,
 			    .last = RECORDS,
 			    .before = RECORDS };
-	begin(w);
+	column_write_begin(w);
 	gp_column_state_init(state);
 	for (uint64_t at = 0; at < slots;) {
 		const struct gp_record *r = &ring[(first + at++) & (ring_slots - 1)];

@@ -25,7 +25,7 @@ enum {
 #define SLOT_BYTES_MAX ((uint64_t)1 << 46)
 
 /* Up to the NUL; what lies behind it in the caller's array is nobody's business. */
-static void put_text(unsigned char *out, const char *text, size_t capacity)
+static void layout_put_text(unsigned char *out, const char *text, size_t capacity)
 {
 	memcpy(out, text, strnlen(text, capacity - 1));
 }
@@ -45,10 +45,10 @@ void gp_file_header_encode(const struct gp_file_header *header, unsigned char ou
 	gp_fixed_put(out + 48, header->start_mono_ns, 8);
 	gp_fixed_put(out + 56, header->start_unix_ns, 8);
 	gp_fixed_put(out + 64, header->ticks_per_second, 8);
-	put_text(out + 72, header->boot_id, sizeof header->boot_id);
-	put_text(out + 112, header->hostname, sizeof header->hostname);
-	put_text(out + 176, header->ring_path, sizeof header->ring_path);
-	put_text(out + 432, header->command, sizeof header->command);
+	layout_put_text(out + 72, header->boot_id, sizeof header->boot_id);
+	layout_put_text(out + 112, header->hostname, sizeof header->hostname);
+	layout_put_text(out + 176, header->ring_path, sizeof header->ring_path);
+	layout_put_text(out + 432, header->command, sizeof header->command);
 	gp_fixed_put(out + FLAGS_AT, header->flags, 4);
 	for (size_t n = 0; n < 4; n++)
 		gp_fixed_put(out + LOST_AT + 8 * n, header->lost[n], 8);

@@ -43,7 +43,7 @@ static uint64_t key_of(const struct gp_record *record)
 	return own ^ (uint64_t)record->kind << 56;
 }
 
-static uint32_t *find(const struct gp_definitions *d, uint64_t key)
+static uint32_t *definitions_find(const struct gp_definitions *d, uint64_t key)
 {
 	uint64_t at = key * 0x9e3779b97f4a7c15u >> 48;
 	for (;; at++) {
@@ -55,7 +55,7 @@ static uint32_t *find(const struct gp_definitions *d, uint64_t key)
 }
 
 /* Where all memory of the job is locked, pages count as soon as they are mapped. */
-static bool has_room(struct gp_definitions *d, uint64_t bytes)
+static bool definitions_has_room(struct gp_definitions *d, uint64_t bytes)
 {
 	if (d->used + bytes <= d->room)
 		return true;
@@ -73,7 +73,7 @@ void gp_definitions_add(struct gp_definitions *d, const struct gp_record *record
 			const unsigned char *text)
 {
 	uint64_t bytes = 64u * (1u + record->extra);
-	uint32_t *place = find(d, key_of(record));
+	uint32_t *place = definitions_find(d, key_of(record));
 	if (*place == 0) {
 		if (d->count >= GP_DEFINITIONS_INDEX * 3 / 4) {
 			d->is_full = true;
@@ -89,7 +89,7 @@ void gp_definitions_add(struct gp_definitions *d, const struct gp_record *record
 		}
 		old->kind = 0; /* a hole: skipped by visit, its room is not reused */
 	}
-	if (!has_room(d, bytes)) {
+	if (!definitions_has_room(d, bytes)) {
 		d->is_full = true;
 		return;
 	}

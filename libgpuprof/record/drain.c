@@ -89,11 +89,11 @@ static bool is_left_out(const struct gp_recorder *r, const struct gp_record *rec
 static bool advance(struct gp_recorder *r, struct gp_ring_view *view)
 {
 	uint64_t tail = atomic_load_explicit(&view->ring->tail, memory_order_relaxed);
-	struct gp_run run = gp_view_run(view, view->seen);
+	struct gp_run drain_run = gp_view_run(view, view->seen);
 	while (view->seen < view->head) {
-		if (gp_unlikely(view->seen >= run.end))
-			run = gp_view_run(view, view->seen);
-		const struct gp_record *record = &run.slots[view->seen & run.mask];
+		if (gp_unlikely(view->seen >= drain_run.end))
+			drain_run = gp_view_run(view, view->seen);
+		const struct gp_record *record = &drain_run.slots[view->seen & drain_run.mask];
 		if (view->seen - tail >= GP_BLOCK_RECORDS)
 			return true;
 		if (is_left_out(r, record))
@@ -321,7 +321,7 @@ static bool name_rings(struct gp_recorder *r)
 }
 
 /* An empty recording is of no use, nor are rings that no thread will write to. */
-static bool refuse(struct gp_recorder *r, const char *why, const char *subject, int error)
+static bool drain_refuse(struct gp_recorder *r, const char *why, const char *subject, int error)
 {
 	gp_say_refusal(why, subject, error);
 	if (r->writer.fd >= 0)
@@ -343,26 +343,26 @@ static bool start(struct gp_recorder *r)
 	r->writer.fd = -1;
 	if (!gp_output_name(gp_settings.output, r->start.unix_ns, r->name, sizeof r->name))
 		/* an absolute pattern would do without it */
-		return refuse(r,
-			      errno == ENAMETOOLONG || errno == ERANGE ?
-				      "cannot use" :
-				      "cannot find the working directory for",
-			      gp_settings.output, errno == ERANGE ? ENAMETOOLONG : errno);
+		return drain_refuse(r,
+				    errno == ENAMETOOLONG || errno == ERANGE ?
+					    "cannot use" :
+					    "cannot find the working directory for",
+				    gp_settings.output, errno == ERANGE ? ENAMETOOLONG : errno);
 	/* partner: the load in start_process, of a thread that waited in vain */
 	atomic_store(&r->is_named, true);
 	gp_budget_open(r);
 	if (!open_memory(r) || !gp_budget_leaves_half(r))
-		return refuse(r, "no memory for the recorder", NULL, 0);
+		return drain_refuse(r, "no memory for the recorder", NULL, 0);
 	if (!open_file(r))
-		return refuse(r, "cannot create", r->writer.path, errno);
+		return drain_refuse(r, "cannot create", r->writer.path, errno);
 	if (!gp_ring_place_open(r, gp_scope_begin) || !gp_ring_place_add(r) ||
 	    !gp_ring_place_add(r))
-		return refuse(r, "no room for the rings", NULL, 0);
+		return drain_refuse(r, "no room for the rings", NULL, 0);
 	gp_losses_begin(r);
 	r->writer.control = gp_control;
 	atomic_store(&r->views[0].ring->state, GP_RING_ACTIVE);
 	if (!name_rings(r))
-		return refuse(r, "cannot write", r->writer.path, errno);
+		return drain_refuse(r, "cannot write", r->writer.path, errno);
 	/* should that fail: it is tried again, and what is lost meanwhile is counted */
 	gp_segment_begin(r);
 	gp_name_tell(&r->writer);
@@ -377,7 +377,7 @@ static bool start(struct gp_recorder *r)
 	return true;
 }
 
-static void finish(struct gp_recorder *r)
+static void drain_finish(struct gp_recorder *r)
 {
 	/*
 	 * An order number still in flight gets the time of a few turns, not more; where the job
@@ -404,7 +404,7 @@ static void finish(struct gp_recorder *r)
 	gp_file_close(&r->writer);
 }
 
-static bool begin(struct gp_recorder *r)
+static bool drain_begin(struct gp_recorder *r)
 {
 	atomic_store(&r->state, GP_RECORDER_STARTING);
 	bool is_running = start(r);
@@ -428,7 +428,7 @@ static uint64_t next_rest_ns(const struct gp_recorder *r, uint64_t rest_ns)
 	return 2 * rest_ns < IDLE_TURN_NS ? 2 * rest_ns : IDLE_TURN_NS;
 }
 
-static void run(struct gp_recorder *r)
+static void drain_run(struct gp_recorder *r)
 {
 	turn(r); /* threads wait for their rings */
 	gp_ring_left_clear(r, turn);
@@ -448,7 +448,7 @@ static void run(struct gp_recorder *r)
 	}
 	atomic_store(&r->is_ending, 1); /* also where the job is over without a word */
 	gp_scope_tell_end(r);
-	finish(r);
+	drain_finish(r);
 	atomic_store(&r->state, GP_RECORDER_ENDED);
 	gp_futex_wake(&r->progress);
 	gp_futex_wake(&r->rings_made);
@@ -463,8 +463,8 @@ void *gp_drain_main(void *context)
 	gp_thread.inside = 1; /* nothing that this thread does is an event */
 	gp_thread.is_drain = 1;
 	atomic_store(&gp_local->drain_tid, (uint32_t)syscall(SYS_gettid));
-	if (gp_drain_await_call(r) && begin(r))
-		run(r);
+	if (gp_drain_await_call(r) && drain_begin(r))
+		drain_run(r);
 	gp_own_descriptors_keep(r);
 	gp_job_end_here();
 	return NULL;

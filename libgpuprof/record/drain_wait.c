@@ -10,7 +10,7 @@
 #define WAIT_SHARE 10
 #define WAIT_LEAST_NS 10000000ll /* a timer may be late by 50 us: at most 1% of a wait */
 
-static int64_t now_ns(void)
+static int64_t drain_wait_now_ns(void)
 {
 	return (int64_t)gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
 }
@@ -26,7 +26,7 @@ static int64_t wait_most_ns(int64_t at)
 bool gp_wait_for_drain(_Atomic uint32_t *word, uint32_t seen)
 {
 	struct gp_recorder *r = &gp_recorder;
-	const int64_t now = now_ns();
+	const int64_t now = drain_wait_now_ns();
 	int64_t since = atomic_load(&r->waited_since_ns);
 	if (since == 0)
 		since = now;
@@ -47,7 +47,7 @@ void gp_wait_end(struct gp_recorder *r)
 	const int64_t since = atomic_exchange(&r->waited_since_ns, 0);
 	if (since != 0) {
 		/* a process that was stopped meanwhile (SIGSTOP, a debugger) waited no longer */
-		const int64_t took = now_ns() - since, most = wait_most_ns(since);
+		const int64_t took = drain_wait_now_ns() - since, most = wait_most_ns(since);
 		const int64_t paid = atomic_load(&r->waits_paid_ns);
 		atomic_store_explicit(&r->waits_paid_ns,
 				      (paid > since ? paid : since) +

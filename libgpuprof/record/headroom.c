@@ -84,7 +84,7 @@ static uint64_t read_number(const char *directory, const char *name)
 }
 
 /* The number in a line that begins with `key` and a blank, 0 in others. */
-static uint64_t number_of(const char *line, const char *key)
+static uint64_t headroom_number_of(const char *line, const char *key)
 {
 	const size_t n = strlen(key);
 	const bool is_of = strncmp(line, key, n) == 0 && (line[n] == ' ' || line[n] == '\t');
@@ -97,7 +97,8 @@ static uint64_t read_dropped(const struct hierarchy *h, const char *directory)
 	uint64_t dropped = 0;
 	lines_open(&lines, directory, "memory.stat");
 	for (const char *line; (line = lines_next(&lines));)
-		dropped += number_of(line, h->active) + number_of(line, h->inactive);
+		dropped +=
+			headroom_number_of(line, h->active) + headroom_number_of(line, h->inactive);
 	lines_close(&lines);
 	return dropped;
 }
@@ -249,9 +250,9 @@ static struct taken read_taken(const char *root)
 	struct taken taken = { 0 };
 	lines_open(&lines, root, "proc/self/status");
 	for (const char *line; (line = lines_next(&lines));) {
-		taken.addresses += number_of(line, "VmSize:") << 10;
-		taken.data += number_of(line, "VmData:") << 10;
-		taken.locked += number_of(line, "VmLck:") << 10;
+		taken.addresses += headroom_number_of(line, "VmSize:") << 10;
+		taken.data += headroom_number_of(line, "VmData:") << 10;
+		taken.locked += headroom_number_of(line, "VmLck:") << 10;
 	}
 	lines_close(&lines);
 	return taken;

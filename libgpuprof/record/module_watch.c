@@ -127,7 +127,7 @@ static size_t read_build_id(int memory, uint64_t base, unsigned char id[20])
 
 /* ---- definitions ---- */
 
-static void tell(struct gp_recorder *r, uint32_t number, uint64_t until)
+static void module_watch_tell(struct gp_recorder *r, uint32_t number, uint64_t until)
 {
 	const struct module *m = &r->modules->module[number];
 	gp_drain_tell(r,
@@ -177,7 +177,7 @@ static void see_module(struct gp_recorder *r, const struct run *run)
 			return;
 		m->end = run->end; /* it was seen while it was being mapped */
 		if (!m->is_new)
-			tell(r, k, 0);
+			module_watch_tell(r, k, 0);
 		return;
 	}
 	bool is_program = w->module[1].base == 0 && strcmp(run->path, w->program) == 0;
@@ -256,7 +256,7 @@ static void see_line(struct gp_recorder *r, const char *line)
 	run->has_code |= has_code;
 }
 
-static bool look(struct gp_recorder *r)
+static bool module_watch_look(struct gp_recorder *r)
 {
 	struct gp_module_watcher *w = r->modules;
 	int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -283,7 +283,7 @@ static bool look(struct gp_recorder *r)
 }
 
 /* What is new was not there before `since`; what is missing was there until `until`. */
-static void settle(struct gp_recorder *r, uint64_t since, uint64_t until)
+static void module_watch_settle(struct gp_recorder *r, uint64_t since, uint64_t until)
 {
 	struct gp_module_watcher *w = r->modules;
 	for (uint32_t k = 1; k < w->modules; k++) {
@@ -291,10 +291,10 @@ static void settle(struct gp_recorder *r, uint64_t since, uint64_t until)
 		if (m->is_new) {
 			m->is_new = false;
 			m->since = since;
-			tell(r, k, 0);
+			module_watch_tell(r, k, 0);
 		} else if (m->base && !m->is_seen && !m->is_gone) {
 			m->is_gone = true;
-			tell(r, k, until > m->since ? until : m->since + 1);
+			module_watch_tell(r, k, until > m->since ? until : m->since + 1);
 		}
 	}
 }
@@ -328,14 +328,14 @@ static void look_again(struct gp_recorder *r, uint64_t since, const struct gp_na
 	struct gp_native_objects after;
 	for (uint32_t k = 1; k < w->modules; k++)
 		w->module[k].is_seen = false;
-	if (!look(r))
+	if (!module_watch_look(r))
 		return;
 	const bool is_calm = gp_native_count_objects(&after) && after.unloaded == w->count.unloaded;
 	const uint64_t now = gp_clock_now();
 	if (!since || is_calm) {
-		settle(r, since, now);
+		module_watch_settle(r, since, now);
 	} else {
-		settle(r, now, since);
+		module_watch_settle(r, now, since);
 		tell_doubt(r, since, now);
 	}
 	w->count = *count;

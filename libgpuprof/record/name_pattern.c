@@ -13,7 +13,7 @@ struct text {
 	bool is_whole;
 };
 
-static void put(struct text *t, const char *bytes, size_t n)
+static void name_pattern_put(struct text *t, const char *bytes, size_t n)
 {
 	if (n >= t->capacity - t->at) {
 		t->is_whole = false;
@@ -31,7 +31,7 @@ static void put_number(struct text *t, uint64_t number)
 	do
 		digits[--n] = (char)('0' + number % 10);
 	while (number /= 10);
-	put(t, digits + n, sizeof digits - n);
+	name_pattern_put(t, digits + n, sizeof digits - n);
 }
 
 /* The value becomes part of a file name: no separators, no dot first. */
@@ -39,7 +39,7 @@ static void put_value(struct text *t, const char *value)
 {
 	for (const char *first = value; *value; value++) {
 		char c = gp_field_byte(*value, value == first);
-		put(t, &c, 1);
+		name_pattern_put(t, &c, 1);
 	}
 }
 
@@ -52,21 +52,21 @@ static void put_first_of(struct text *t, const char *const *variables)
 			return;
 		}
 	}
-	put(t, "0", 1);
+	name_pattern_put(t, "0", 1);
 }
 
 static void put_host(struct text *t)
 {
 	char host[65] = "localhost";
 	gethostname(host, sizeof host - 1);
-	put(t, host, strcspn(host, "."));
+	name_pattern_put(t, host, strcspn(host, "."));
 }
 
 static void put_padded(struct text *t, uint64_t number, unsigned digits)
 {
 	for (uint64_t limit = 10; digits > 1; limit *= 10, digits--)
 		if (number < limit)
-			put(t, "0", 1);
+			name_pattern_put(t, "0", 1);
 	put_number(t, number);
 }
 
@@ -86,7 +86,7 @@ static void put_moment(struct text *t, uint64_t unix_ns)
 	put_padded(t, year + era * 400 + (month >= 10), 4);
 	put_padded(t, month < 10 ? month + 3 : month - 9, 2);
 	put_padded(t, day - (153 * month + 2) / 5 + 1, 2);
-	put(t, "T", 1);
+	name_pattern_put(t, "T", 1);
 	put_padded(t, seconds / 3600 % 24, 2);
 	put_padded(t, seconds / 60 % 60, 2);
 	put_padded(t, seconds % 60, 2);
@@ -96,7 +96,7 @@ static const char *put_variable(struct text *t, const char *at)
 {
 	const char *end = gp_field_variable_end(at);
 	if (!end) {
-		put(t, "%q", 2);
+		name_pattern_put(t, "%q", 2);
 		return at;
 	}
 	char name[66];
@@ -118,7 +118,7 @@ static void expand(struct text *t, const char *pattern, uint64_t start_unix_ns)
 					    NULL };
 	while (*pattern) {
 		size_t plain = strcspn(pattern, "%");
-		put(t, pattern, plain);
+		name_pattern_put(t, pattern, plain);
 		pattern += plain;
 		if (*pattern++ == '\0')
 			return;
@@ -150,11 +150,11 @@ static void expand(struct text *t, const char *pattern, uint64_t start_unix_ns)
 			pattern = put_variable(t, pattern);
 			break;
 		case '%':
-			put(t, "%", 1);
+			name_pattern_put(t, "%", 1);
 			break;
 		default:
-			put(t, "%", 1);
-			put(t, &c, c != '\0');
+			name_pattern_put(t, "%", 1);
+			name_pattern_put(t, &c, c != '\0');
 			break;
 		}
 	}
@@ -168,7 +168,7 @@ bool gp_output_name(const char *pattern, uint64_t start_unix_ns, char *out, size
 		if (!getcwd(out, capacity))
 			return false;
 		t.at = strlen(out);
-		put(&t, "/", 1);
+		name_pattern_put(&t, "/", 1);
 	}
 	expand(&t, pattern, start_unix_ns);
 	if (!t.is_whole)
@@ -181,11 +181,11 @@ bool gp_output_attempt(const char *name, unsigned attempt, char *out, size_t cap
 	struct text t = { out, 0, capacity, true };
 	const char *dot = strrchr(name, '.'), *slash = strrchr(name, '/');
 	bool has_extension = attempt && dot && (!slash || dot > slash + 1);
-	put(&t, name, has_extension ? (size_t)(dot - name) : strlen(name));
+	name_pattern_put(&t, name, has_extension ? (size_t)(dot - name) : strlen(name));
 	if (attempt) {
-		put(&t, ".", 1);
+		name_pattern_put(&t, ".", 1);
 		put_number(&t, attempt + 1);
-		put(&t, has_extension ? dot : "", has_extension ? strlen(dot) : 0);
+		name_pattern_put(&t, has_extension ? dot : "", has_extension ? strlen(dot) : 0);
 	}
 	return t.is_whole;
 }

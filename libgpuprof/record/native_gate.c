@@ -25,7 +25,7 @@ static _Atomic uint32_t overdue;
 /* From the forking thread to its child: written before the fork, read in the child's copy. */
 static _Atomic uint32_t is_child_safe;
 
-static uint64_t now_ns(void)
+static uint64_t native_gate_now_ns(void)
 {
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
@@ -36,12 +36,12 @@ static void close_gate(void)
 {
 	/* partner: the add and the load in enter: one of the two sees the other */
 	atomic_fetch_add(&gate->forks, 1);
-	const uint64_t deadline = now_ns() + WAIT_NS;
+	const uint64_t deadline = native_gate_now_ns() + WAIT_NS;
 	for (;;) {
 		uint32_t seen = atomic_load(&gate->left);
 		if (atomic_load(&gate->inside) == 0)
 			break;
-		uint64_t now = now_ns();
+		uint64_t now = native_gate_now_ns();
 		if (now >= deadline)
 			break;
 		gp_futex_wait(&gate->left, seen, deadline - now);

@@ -177,7 +177,7 @@ static uint64_t region;
 #define BASE_FRAME (region + 2 * WINDOW)
 #define BASE_OTHER (region + 7 * WINDOW)
 
-static bool fill(uint64_t base)
+static bool native_learn_fill(uint64_t base)
 {
 	uint64_t *words = mmap((void *)(base - FILLED), 2 * (size_t)FILLED, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
@@ -221,7 +221,8 @@ static bool open_region(void)
 	region = (uintptr_t)pages;
 	fill_all();
 	for (uint64_t level = 0; level < LEVELS - 1; level++)
-		if (!fill(BASE_STACK + level * LEVEL) || !fill(BASE_FRAME + level * LEVEL))
+		if (!native_learn_fill(BASE_STACK + level * LEVEL) ||
+		    !native_learn_fill(BASE_FRAME + level * LEVEL))
 			return false;
 	return true;
 }
@@ -233,7 +234,7 @@ struct place {
 	int64_t offset;
 };
 
-static struct place place_of(uint64_t value)
+static struct place native_learn_place_of(uint64_t value)
 {
 	const int64_t from = (int64_t)(value - region) - REACH;
 	const int64_t window = from / WINDOW; /* 0: stack, 1: frame, then the next level */
@@ -248,7 +249,7 @@ static int read_word(void *space, uint64_t at, uint64_t *value, int is_write, vo
 {
 	(void)space;
 	(void)context;
-	struct place place = place_of(at);
+	struct place place = native_learn_place_of(at);
 	if (place.is_known && place.level < LEVELS - 1 && !is_write) {
 		*value = at + LEVEL;
 		return 0;
@@ -303,9 +304,9 @@ static bool step_from(uintptr_t key, struct outcome *out)
 	    unwind.get_reg(cursor, REGISTER_IP, &ip) < 0)
 		return false;
 	out->has_frame = unwind.get_reg(cursor, REGISTER_FRAME, &frame) == 0;
-	out->stack = place_of(stack);
-	out->ip = place_of(ip);
-	out->frame = place_of(frame);
+	out->stack = native_learn_place_of(stack);
+	out->ip = native_learn_place_of(ip);
+	out->frame = native_learn_place_of(frame);
 	return true;
 }
 

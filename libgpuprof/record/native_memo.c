@@ -192,7 +192,7 @@ GP_HOT_TEXT struct gp_native_entry *gp_native_memo_find(struct gp_native_memo *m
 	return at ? found(m, at) : NULL;
 }
 
-static bool is_same(const struct gp_native_entry *a, const struct gp_native_entry *b)
+static bool native_memo_is_same(const struct gp_native_entry *a, const struct gp_native_entry *b)
 {
 	return a->sp == b->sp && a->rows == b->rows && a->stack.depth == b->stack.depth &&
 	       a->stack.end == b->stack.end && a->needs_frame == b->needs_frame &&
@@ -297,7 +297,7 @@ add_again(struct gp_native_memo *m, const struct gp_native_entry *walked, bool *
 	const unsigned head = head_of(places_of(m, sp, pc), sp, pc);
 	uint16_t before = 0;
 	for (uint16_t at = m->tables->head[head]; at; before = at, at = entry_at(m, at)->next)
-		if (is_same(entry_at(m, at), walked)) {
+		if (native_memo_is_same(entry_at(m, at), walked)) {
 			if (before)
 				move_to_front(m, head, before, at);
 			entry_at(m, at)->is_recent = 1;

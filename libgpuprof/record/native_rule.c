@@ -37,7 +37,7 @@ void gp_native_rule_add(uintptr_t key, uint32_t rule)
 	atomic_store_explicit(&line[way ^ (k & 7)], tag | rule, memory_order_relaxed);
 }
 
-static void forget(bool is_none_only)
+static void native_rule_forget(bool is_none_only)
 {
 	/* partner: acquire in native_walk.c: who sees the new epoch finds no older rule */
 	for (size_t i = 0; i < 1u << GP_NATIVE_LINES_LOG; i++)
@@ -54,12 +54,12 @@ static void forget(bool is_none_only)
 void gp_native_rules_forget(void)
 {
 	atomic_store(&has_none, false);
-	forget(false);
+	native_rule_forget(false);
 }
 
 void gp_native_rules_forget_none(void)
 {
 	/* stacks that end there are remembered, too: hence a new epoch */
 	if (atomic_exchange(&has_none, false))
-		forget(true);
+		native_rule_forget(true);
 }

@@ -199,7 +199,7 @@ GP_COLD static bool step_rarely(struct walk *w, uint32_t rule, enum gp_native_en
 	return false;
 }
 
-GP_COLD static uint32_t learn(struct walk *w)
+GP_COLD static uint32_t native_walk_learn(struct walk *w)
 {
 	w->thread->counts.learned++;
 	uint32_t rule = gp_native_learn(w->pc + w->key_more);
@@ -216,7 +216,7 @@ GP_HOT bool step(struct walk *w, enum gp_native_end *end)
 		rule = gp_native_rule_find(w->pc + w->key_more);
 	else
 		return false;
-	if (gp_unlikely(rule == 0) && (rule = learn(w)) == 0)
+	if (gp_unlikely(rule == 0) && (rule = native_walk_learn(w)) == 0)
 		return false;
 	const unsigned kind = gp_native_kind(rule);
 	if (gp_unlikely(kind != GP_NATIVE_BY_STACK && kind != GP_NATIVE_BY_FRAME))

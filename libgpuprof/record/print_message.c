@@ -41,7 +41,7 @@ static bool was_said(const char *text)
 	return true;
 }
 
-static size_t append(char *line, size_t at, const char *text)
+static size_t print_message_append(char *line, size_t at, const char *text)
 {
 	size_t n = strlen(text), room = LINE_MAX_BYTES - 1 - at;
 	if (n > room)
@@ -152,24 +152,24 @@ void gp_say_pending(void)
 static size_t compose(char line[LINE_MAX_BYTES], const char *text, const char *subject,
 		      const char *cause)
 {
-	size_t n = append(line, 0, text);
+	size_t n = print_message_append(line, 0, text);
 	if (subject) {
-		n = append(line, n, " '");
-		n = append(line, n, subject);
-		n = append(line, n, "'");
+		n = print_message_append(line, n, " '");
+		n = print_message_append(line, n, subject);
+		n = print_message_append(line, n, "'");
 	}
 	if (cause) {
-		n = append(line, n, ": ");
-		n = append(line, n, cause);
+		n = print_message_append(line, n, ": ");
+		n = print_message_append(line, n, cause);
 	}
 	line[n] = '\0';
 	return n;
 }
 
-static void say(const char *before, const char *text)
+static void print_message_say(const char *before, const char *text)
 {
 	char line[LINE_MAX_BYTES];
-	size_t n = append(line, append(line, 0, before), text);
+	size_t n = print_message_append(line, print_message_append(line, 0, before), text);
 	line[n++] = '\n';
 	if (gp_thread.is_drain)
 		keep_line(line, n);
@@ -185,7 +185,7 @@ void gp_say(bool is_important, const char *text, const char *subject)
 	int kept = errno;
 	char line[LINE_MAX_BYTES];
 	compose(line, text, subject, NULL);
-	say("gpuprof: ", line);
+	print_message_say("gpuprof: ", line);
 	errno = kept;
 }
 
@@ -233,7 +233,7 @@ void gp_say_errno(const char *text, const char *subject, int error)
 	int kept = errno;
 	char line[LINE_MAX_BYTES];
 	compose(line, text, subject, cause_of(error));
-	say("gpuprof: ", line);
+	print_message_say("gpuprof: ", line);
 	errno = kept;
 }
 
@@ -241,7 +241,7 @@ void gp_say_hint(const char *hint)
 {
 	int kept = errno;
 	if (!was_said(hint))
-		say("hint: ", hint);
+		print_message_say("hint: ", hint);
 	errno = kept;
 }
 
@@ -251,7 +251,7 @@ void gp_say_refusal(const char *why, const char *subject, int error)
 	char line[LINE_MAX_BYTES];
 	compose(line, why, subject, error ? cause_of(error) : NULL);
 	if (!was_said(why))
-		say("gpuprof: nothing is recorded, ", line);
+		print_message_say("gpuprof: nothing is recorded, ", line);
 	gp_list_add("failed: ", line);
 	errno = kept;
 }

@@ -1,7 +1,7 @@
 /*
  * What a code object is: its identity, and its names and lines at first sight. Code objects die and
  * their addresses come back at once, so an address alone identifies no code later
- * (code_object_frees.c).
+ * (python_code_frees.c).
  */
 #include "python_object.h"
 #include "python_walk.h"

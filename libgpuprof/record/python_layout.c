@@ -21,7 +21,7 @@ static uint64_t published(const unsigned char *runtime, unsigned at)
 	return value;
 }
 
-static void fill(struct gp_python_layout *layout, unsigned minor)
+static void python_layout_fill(struct gp_python_layout *layout, unsigned minor)
 {
 	unsigned column = minor - GP_PYTHON_OLDEST;
 #define FIELD(name, ...) layout->name = (const int16_t[]){ __VA_ARGS__ }[column];
@@ -93,7 +93,7 @@ const char *gp_python_layout_find(const struct gp_python_symbols *symbols,
 		return "this Python is not a release";
 	if (!has_symbols(symbols))
 		return "this Python does not export what is needed";
-	fill(layout, minor);
+	python_layout_fill(layout, minor);
 	if (minor < PUBLISHES)
 		return NULL;
 	if (memcmp(symbols->runtime, COOKIE, sizeof COOKIE - 1) != 0)

@@ -323,7 +323,7 @@ static bool has_rows(struct gp_python_memo *m, unsigned loops)
 }
 
 /* Without room for another stack, forgets all: those in use are soon remembered again. */
-static bool make_room(struct gp_python_memo *m, unsigned loops)
+static bool python_memo_make_room(struct gp_python_memo *m, unsigned loops)
 {
 	if (m->rest) {
 		m->rest--;
@@ -349,7 +349,7 @@ GP_COLD static uint16_t note_stack(struct gp_python_memo *m, const struct gp_pyt
 				   const struct gp_python_walked *walked)
 {
 	uint32_t mark;
-	if (!make_room(m, walked->loops))
+	if (!python_memo_make_room(m, walked->loops))
 		return 0;
 	/* only now: a full memo has forgotten the mark */
 	struct gp_python_place *place = place_of(m, start, walked->id, &mark);

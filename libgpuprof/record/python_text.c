@@ -59,7 +59,7 @@ static unsigned encode(uint32_t c, unsigned char out[4])
 }
 
 /* `fit` is where the text was last short enough to bear the mark behind it */
-static void cut(struct gp_python_text *out, size_t fit)
+static void python_text_cut(struct gp_python_text *out, size_t fit)
 {
 	size_t mark = out->room < CUT_BYTES ? out->room : CUT_BYTES;
 	memcpy(out->bytes + fit, CUT_MARK, mark);
@@ -76,7 +76,7 @@ static void copy_ascii(const struct form *form, struct gp_python_text *out)
 	}
 	size_t fit = out->room > CUT_BYTES ? out->room - CUT_BYTES : 0;
 	memcpy(out->bytes, form->data, fit);
-	cut(out, fit);
+	python_text_cut(out, fit);
 }
 
 static void copy_wide(const struct form *form, struct gp_python_text *out)
@@ -86,7 +86,7 @@ static void copy_wide(const struct form *form, struct gp_python_text *out)
 		unsigned char bytes[4];
 		unsigned n = encode(character(form, k), bytes);
 		if (size + n > out->room) {
-			cut(out, fit);
+			python_text_cut(out, fit);
 			return;
 		}
 		memcpy(out->bytes + size, bytes, n);

@@ -18,24 +18,24 @@ struct finder {
 	void *context;
 };
 
-static void *find(const struct finder *finder, const char *name)
+static void *python_walk_find(const struct finder *finder, const char *name)
 {
 	return finder->lookup(finder->context, name);
 }
 
 static void find_symbols(const struct finder *finder, struct gp_python_symbols *s)
 {
-	s->main_interpreter = (void *(*)(void))find(finder, "PyInterpreterState_Main");
-	s->is_finalizing = (int (*)(void))find(finder, "Py_IsFinalizing");
+	s->main_interpreter = (void *(*)(void))python_walk_find(finder, "PyInterpreterState_Main");
+	s->is_finalizing = (int (*)(void))python_walk_find(finder, "Py_IsFinalizing");
 	if (!s->is_finalizing)
-		s->is_finalizing = (int (*)(void))find(finder, "_Py_IsFinalizing");
-	s->version_text = (const char *(*)(void))find(finder, "Py_GetVersion");
-	s->version = find(finder, "Py_Version");
-	s->runtime = find(finder, "_PyRuntime");
-	s->code_type = find(finder, "PyCode_Type");
-	s->frame_type = find(finder, "PyFrame_Type");
-	s->text_type = find(finder, "PyUnicode_Type");
-	s->bytes_type = find(finder, "PyBytes_Type");
+		s->is_finalizing = (int (*)(void))python_walk_find(finder, "_Py_IsFinalizing");
+	s->version_text = (const char *(*)(void))python_walk_find(finder, "Py_GetVersion");
+	s->version = python_walk_find(finder, "Py_Version");
+	s->runtime = python_walk_find(finder, "_PyRuntime");
+	s->code_type = python_walk_find(finder, "PyCode_Type");
+	s->frame_type = python_walk_find(finder, "PyFrame_Type");
+	s->text_type = python_walk_find(finder, "PyUnicode_Type");
+	s->bytes_type = python_walk_find(finder, "PyBytes_Type");
 }
 
 bool gp_python_find(void *(*lookup)(void *, const char *name), void *context)
@@ -43,7 +43,7 @@ bool gp_python_find(void *(*lookup)(void *, const char *name), void *context)
 	if (gp_python_get())
 		return true;
 	const struct finder finder = { lookup, context };
-	struct gp_python_symbols symbols = { .thread_state = (void *(*)(void))find(
+	struct gp_python_symbols symbols = { .thread_state = (void *(*)(void))python_walk_find(
 						     &finder, "PyGILState_GetThisThreadState") };
 	if (!symbols.thread_state)
 		return false;

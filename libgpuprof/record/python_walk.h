@@ -2,7 +2,7 @@
  * The Python frames of the calling thread, for CPython 3.8 to 3.14 with a GIL: read from the
  * interpreter's own structures without the GIL, without a reference count, a lock, an allocation or
  * a change of errno, so that it may be called under any lock of the job. Interpreters that it does
- * not know are left alone, with a reason. One word of theirs is written, see code_object_frees.c.
+ * not know are left alone, with a reason. One word of theirs is written, see python_code_frees.c.
  *
  *	gp_python_find(dlsym_default, NULL);			// in a resolver
  *
@@ -91,7 +91,7 @@ unsigned gp_python_walk_from(const struct gp_python_start *start, struct gp_pyth
 
 /*
  * A number for the code object of a frame of this walk: of its address and of the code objects that
- * have died there (code_object_frees.c), which counts its own death from now on. The same code
+ * have died there (python_code_frees.c), which counts its own death from now on. The same code
  * object may have several, one after the other; two never have the same, but for what 64 bits leave
  * to chance. Never 0.
  */

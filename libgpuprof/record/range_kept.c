@@ -166,7 +166,7 @@ static GP_COLD void end_elsewhere(enum gp_range_source source, struct gp_range_h
 }
 
 /* 1 + its place; 0: it is not open. */
-static GP_COLD uint32_t place_of(const struct gp_range_thread *own, uint64_t handle)
+static GP_COLD uint32_t range_kept_place_of(const struct gp_range_thread *own, uint64_t handle)
 {
 	uint32_t at = own->depth;
 	while (at > 0 && own->open[at - 1].handle != handle)
@@ -179,7 +179,7 @@ static GP_COLD void close_own(struct gp_range_thread *own, uint64_t handle)
 {
 	/* first: where recording goes on with this event, what ended elsewhere is taken off */
 	const bool is_on = gp_range_enter();
-	const uint32_t at = place_of(own, handle);
+	const uint32_t at = range_kept_place_of(own, handle);
 	if (at == 0) {
 		if (is_on)
 			gp_leave();
@@ -237,7 +237,7 @@ static GP_COLD void pop_out_of_turn(struct gp_range_thread *own, enum gp_range_s
 		return;
 	}
 	const uint64_t handle = gp_range_handle_place(own->handles, h) + 1;
-	const uint32_t at = place_of(own, handle);
+	const uint32_t at = range_kept_place_of(own, handle);
 	uint32_t inner = 0;
 	for (uint32_t k = at; k < own->depth; k++)
 		inner += own->open[k].source == source && own->open[k].domain == 0;

@@ -176,7 +176,7 @@ GP_HOT void look_after(struct gp_range_thread *own)
 }
 
 /* What it opens ends with it, for which it must be kept. */
-static GP_COLD uint64_t open_span(const struct gp_range *range)
+static GP_COLD uint64_t range_mark_open_span(const struct gp_range *range)
 {
 	const struct gp_range_thread *own = gp_range_own();
 	return own && own->depth < GP_RANGES_DEEP ? gp_scope_range_begins(range) : 0;
@@ -186,7 +186,8 @@ GP_HOT_TEXT uint32_t gp_range_push(const struct gp_range *range)
 {
 	if (gp_unlikely(gp_thread.ranges && (gp_thread.ranges->frames | gp_thread.ranges->kept)))
 		look_after(gp_thread.ranges);
-	const uint64_t span = gp_unlikely(gp_scope_heeds_ranges()) ? open_span(range) : 0;
+	const uint64_t span =
+		gp_unlikely(gp_scope_heeds_ranges()) ? range_mark_open_span(range) : 0;
 	/* first: what is open by then is recorded again where recording begins with this event */
 	const bool is_on = gp_range_enter();
 	struct gp_range_thread *own = gp_range_own();

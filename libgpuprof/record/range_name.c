@@ -76,7 +76,7 @@ struct wanted {
 	uint32_t domain, hash;
 };
 
-static uint32_t hash_of(const struct wanted *w)
+static uint32_t range_name_hash_of(const struct wanted *w)
 {
 	uint64_t h = w->domain * 0x9e3779b97f4a7c15u ^ w->bytes << 1 ^ w->is_cut;
 	size_t at = 0;
@@ -89,15 +89,16 @@ static uint32_t hash_of(const struct wanted *w)
 	return (uint32_t)(h >> 32) ^ (uint32_t)h;
 }
 
-static bool is_same(const struct gp_range_names *n, const struct gp_range_name *e,
-		    const struct wanted *w)
+static bool range_name_is_same(const struct gp_range_names *n, const struct gp_range_name *e,
+			       const struct wanted *w)
 {
 	return e->hash == w->hash && e->bytes == w->bytes && e->domain == w->domain &&
 	       e->is_cut == w->is_cut && memcmp(n->text + e->text, w->text, w->bytes) == 0;
 }
 
 /* The id at hand, or 0 and the free place where it would have to stand; NULL: there is none. */
-static uint32_t find(struct gp_range_names *n, const struct wanted *w, _Atomic uint32_t **place)
+static uint32_t range_name_find(struct gp_range_names *n, const struct wanted *w,
+				_Atomic uint32_t **place)
 {
 	const uint32_t tag = w->hash >> ID_BITS;
 	*place = NULL;
@@ -110,7 +111,7 @@ static uint32_t find(struct gp_range_names *n, const struct wanted *w, _Atomic u
 			return 0;
 		}
 		const uint32_t id = word & ((1u << ID_BITS) - 1);
-		if (word >> ID_BITS == tag && is_same(n, &n->name[id], w))
+		if (word >> ID_BITS == tag && range_name_is_same(n, &n->name[id], w))
 			return id;
 	}
 	return 0;
@@ -158,7 +159,7 @@ static uint32_t publish(struct gp_range_names *n, const struct wanted *w, uint32
 			    place, &none, id | w->hash >> ID_BITS << ID_BITS, memory_order_release,
 			    memory_order_relaxed))
 			return id;
-		uint32_t other = find(n, w, &place);
+		uint32_t other = range_name_find(n, w, &place);
 		if (other != 0)
 			return other;
 	}
@@ -176,8 +177,8 @@ uint32_t gp_range_name(uint32_t domain, const char *text, size_t bytes)
 			    .is_cut = most > GP_RANGE_NAME_MAX,
 			    .domain = domain };
 	_Atomic uint32_t *place;
-	w.hash = hash_of(&w);
-	uint32_t id = find(n, &w, &place);
+	w.hash = range_name_hash_of(&w);
+	uint32_t id = range_name_find(n, &w, &place);
 	if (gp_likely(id != 0))
 		return id;
 	id = make(n, &w);

@@ -34,7 +34,7 @@ static uint32_t known(void)
 }
 
 /* False: no room. Two threads that name the same thing at once: whichever is found first. */
-static bool keep(enum gp_object what, uint64_t handle, uint32_t name)
+static bool range_object_keep(enum gp_object what, uint64_t handle, uint32_t name)
 {
 	const uint32_t count = known();
 	for (uint32_t k = 0; k < count; k++) {
@@ -59,7 +59,7 @@ static bool keep(enum gp_object what, uint64_t handle, uint32_t name)
 void gp_range_name_object(enum gp_object what, uint64_t handle, const char *text, size_t bytes)
 {
 	const uint32_t name = gp_range_name(0, text, bytes);
-	const bool is_kept = name && keep(what, handle, name);
+	const bool is_kept = name && range_object_keep(what, handle, name);
 	if (!text || atomic_load_explicit(&gp_local->word, memory_order_relaxed) == 0 ||
 	    !gp_enter_level(GP_LEVEL_MEMORY))
 		return;

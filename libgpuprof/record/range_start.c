@@ -23,18 +23,19 @@ static struct {
 static _Atomic uint32_t unkept;
 static _Atomic uint32_t has_any;
 
-static uint32_t place_of(uint64_t number, unsigned try)
+static uint32_t range_start_place_of(uint64_t number, unsigned try)
 {
 	return (uint32_t)((number ^ number >> 32) + try * STRIDE) % GP_RANGES_STARTED;
 }
 
 /* False: there was no place for it. */
-static bool keep(uint64_t number, const struct gp_range *range, uint32_t name, uint64_t span)
+static bool range_start_keep(uint64_t number, const struct gp_range *range, uint32_t name,
+			     uint64_t span)
 {
 	if (!atomic_load_explicit(&has_any, memory_order_relaxed))
 		atomic_store_explicit(&has_any, 1, memory_order_relaxed);
 	for (unsigned k = 0; k < TRIES; k++) {
-		const uint32_t at = place_of(number, k);
+		const uint32_t at = range_start_place_of(number, k);
 		uint64_t none = 0;
 		/*
 		 * partner: the loads in gp_range_starts_tell: what is recorded from here on is of a
@@ -60,11 +61,11 @@ struct kept {
 	uint32_t name, span;
 };
 
-static struct kept forget(uint64_t number)
+static struct kept range_start_forget(uint64_t number)
 {
 	for (unsigned k = 0; k < TRIES; k++) {
 		uint64_t is = number;
-		const uint32_t at = place_of(number, k);
+		const uint32_t at = range_start_place_of(number, k);
 		if (atomic_load_explicit(&started[at].number, memory_order_acquire) != number)
 			continue;
 		const struct kept kept = {
@@ -95,7 +96,7 @@ static GP_COLD void lose(enum gp_kind kind)
 	gp_leave();
 }
 
-static uint64_t number_of(struct gp_range_thread *own)
+static uint64_t range_start_number_of(struct gp_range_thread *own)
 {
 	static _Atomic uint32_t others;
 	return own ? (uint64_t)own->number << 32 | ++own->starts :
@@ -105,7 +106,7 @@ static uint64_t number_of(struct gp_range_thread *own)
 GP_HOT_TEXT uint64_t gp_range_start(const struct gp_range *range)
 {
 	struct gp_range_thread *own = gp_range_own();
-	const uint64_t number = number_of(own);
+	const uint64_t number = range_start_number_of(own);
 	if (gp_unlikely(!own)) {
 		lose(GP_RANGE_START);
 		return number;
@@ -113,7 +114,7 @@ GP_HOT_TEXT uint64_t gp_range_start(const struct gp_range *range)
 	const uint64_t span =
 		gp_unlikely(gp_scope_heeds_ranges()) ? gp_scope_range_begins(range) : 0;
 	const uint32_t name = gp_range_name_get(own, range);
-	if (gp_unlikely(!keep(number, range, name, span)) && span != 0)
+	if (gp_unlikely(!range_start_keep(number, range, name, span)) && span != 0)
 		gp_scope_range_ended(0, span); /* its end will not be known */
 	record(GP_RANGE_START, range, name, number);
 	return number;
@@ -143,7 +144,7 @@ static void record_end(enum gp_range_source source, uint64_t number)
 
 GP_HOT_TEXT void gp_range_end(enum gp_range_source source, uint64_t number)
 {
-	const struct kept ended = forget(number);
+	const struct kept ended = range_start_forget(number);
 	if (gp_range_enter()) {
 		record_end(source, number);
 		gp_leave();
@@ -163,7 +164,8 @@ static uint64_t filled(uint32_t at)
 	return number & UNFILLED ? 0 : number;
 }
 
-static void tell(uint64_t number, uint32_t name, uint32_t source, uint32_t domain, uint64_t since)
+static void range_start_tell(uint64_t number, uint32_t name, uint32_t source, uint32_t domain,
+			     uint64_t since)
 {
 	struct gp_record *r = gp_reserve(GP_RANGE_STARTED);
 	if (!r)
@@ -186,7 +188,7 @@ static void tell_one(uint32_t at, uint64_t number)
 	if (atomic_load(&started[at].number) != number)
 		return;
 	gp_range_need_told(name, &(struct gp_range){ .name = name });
-	tell(number, name, source, domain, since);
+	range_start_tell(number, name, source, domain, since);
 	if (atomic_load(&started[at].number) != number) /* its end may have been recorded before */
 		record_end((enum gp_range_source)source, number);
 }
@@ -202,5 +204,5 @@ void gp_range_starts_tell(bool goes_on)
 			tell_one(at, number);
 	}
 	if (goes_on && places != 0 && atomic_load_explicit(&unkept, memory_order_relaxed) == 0)
-		tell(0, 0, 0, 0, from);
+		range_start_tell(0, 0, 0, 0, from);
 }

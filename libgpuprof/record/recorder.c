@@ -110,7 +110,7 @@ static bool is_start_over(void)
 	       atomic_load(&gp_recorder.state) > GP_RECORDER_STARTING;
 }
 
-static void end(void)
+static void recorder_end(void)
 {
 	const uint64_t began = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
 	/* a slow disk, and a short job: what it lost by then is to be in its recording */
@@ -129,6 +129,6 @@ void gp_recorder_end(void)
 {
 	const int kept = errno;
 	if (gp_recorder_is_initialised)
-		end();
+		recorder_end();
 	errno = kept;
 }

@@ -40,7 +40,7 @@ static bool keeps_reserved(const struct statfs *fs)
 }
 
 /* May `more` bytes be taken where `fs` is? On a tmpfs at most a quarter of what is free. */
-static bool has_room(const struct statfs *fs, uint64_t taken, uint64_t more)
+static bool ring_place_has_room(const struct statfs *fs, uint64_t taken, uint64_t more)
 {
 	uint64_t free_bytes = (uint64_t)fs->f_bavail * (uint64_t)fs->f_bsize;
 	if (free_bytes < more + KEEP_FREE)
@@ -81,7 +81,7 @@ static bool open_in(struct gp_recorder *r, const char *directory)
 {
 	struct statfs fs;
 	if (statfs(directory, &fs) != 0 || !keeps_reserved(&fs) ||
-	    !has_room(&fs, 0, GP_CONTROL_BYTES + 2ull * GP_RING_BYTES))
+	    !ring_place_has_room(&fs, 0, GP_CONTROL_BYTES + 2ull * GP_RING_BYTES))
 		return false;
 	uint64_t start = process_start();
 	int fd = -1;
@@ -190,7 +190,7 @@ static void *map_shared(struct gp_recorder *r, uint32_t index, uint64_t offset, 
 	struct statfs fs;
 	const off_t at = (off_t)(gp_ring_offset(index) + offset);
 	if (!gp_file_is(r->ring_fd, &r->ring_id) || fstatfs(r->ring_fd, &fs) != 0 ||
-	    !has_room(&fs, r->ring_bytes, bytes) ||
+	    !ring_place_has_room(&fs, r->ring_bytes, bytes) ||
 	    posix_fallocate(r->ring_fd, at, (off_t)bytes) != 0)
 		return NULL;
 	void *part = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,

@@ -60,7 +60,7 @@ static void forget_refusals(struct gp_recorder *r)
 }
 
 /* Those that wait for room get what is freed meanwhile: not all at once. */
-static bool grow(struct gp_recorder *r)
+static bool ring_supply_grow(struct gp_recorder *r)
 {
 	/* partner: the store in ask_for_growth */
 	if (gp_likely(atomic_load_explicit(&r->is_growth_wanted, memory_order_relaxed) == 0))
@@ -108,7 +108,7 @@ bool gp_rings_tend(struct gp_recorder *r)
 {
 	const bool is_wanted = make_wanted(r);
 	forget_refusals(r);
-	return grow(r) || is_wanted;
+	return ring_supply_grow(r) || is_wanted;
 }
 
 void gp_rings_hand_out(struct gp_recorder *r)

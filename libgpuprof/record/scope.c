@@ -24,7 +24,7 @@ static struct {
 	_Atomic uint64_t span;
 } scope;
 
-static uint64_t now_ns(void)
+static uint64_t scope_now_ns(void)
 {
 	return gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
 }
@@ -66,14 +66,14 @@ static bool change(bool to_open, uint32_t level, uint32_t *number)
 static void decide(void)
 {
 	const struct gp_scope_rule *rule = &gp_settings.scope;
-	bool is_over = is_delay_over(now_ns());
+	bool is_over = is_delay_over(scope_now_ns());
 	bool is_inside = (rule->from == GP_SCOPE_ALL && is_over) ||
 			 (rule->from == GP_SCOPE_STEPS && rule->first_step == 1);
 	if (atomic_exchange(&scope.is_begun, 1))
 		return;
 	atomic_store(&scope.is_delay_over, is_over);
 	atomic_store(&scope.is_inside, is_inside);
-	atomic_store(&scope.opened_ns, now_ns());
+	atomic_store(&scope.opened_ns, scope_now_ns());
 	atomic_store(&scope.by, rule->delay_ns		     ? GP_SCOPE_BY_DELAY :
 				rule->from == GP_SCOPE_STEPS ? GP_SCOPE_BY_STEP :
 							       GP_SCOPE_BY_START);
@@ -101,7 +101,7 @@ static bool open_with(enum gp_scope_by by, uint32_t level, uint32_t *number)
 {
 	if (atomic_load(&scope.is_inside))
 		return false;
-	atomic_store(&scope.opened_ns, now_ns());
+	atomic_store(&scope.opened_ns, scope_now_ns());
 	if (!change(true, level, number))
 		return false;
 	atomic_store(&scope.by, by);
@@ -201,7 +201,7 @@ uint64_t gp_scope_open(enum gp_scope_by by)
 		if (!is_done)
 			return 0;
 		atomic_store(&scope.by, by);
-		atomic_store(&scope.opened_ns, now_ns());
+		atomic_store(&scope.opened_ns, scope_now_ns());
 		return begin_span();
 	}
 	if (!open_with(by, level_inside(), &number))
@@ -245,8 +245,8 @@ bool gp_scope_close(enum gp_scope_by by, uint64_t span)
 
 /* ---- the clock and orders ---- */
 
-static void tell(struct gp_recorder *r, bool is_open, enum gp_scope_by by, uint32_t number,
-		 uint64_t since)
+static void scope_tell(struct gp_recorder *r, bool is_open, enum gp_scope_by by, uint32_t number,
+		       uint64_t since)
 {
 	struct gp_record record = { .kind = GP_SCOPE, .device = GP_DEVICE_UNKNOWN, .aux = is_open };
 	record.scope.number = number;
@@ -262,7 +262,7 @@ static void open_now(struct gp_recorder *r, enum gp_scope_by by, uint32_t level)
 	uint32_t number;
 	uint64_t time = gp_clock_now();
 	if (open_with(by, level, &number))
-		tell(r, true, by, number, time);
+		scope_tell(r, true, by, number, time);
 }
 
 static bool close_now(struct gp_recorder *r, enum gp_scope_by by)
@@ -271,7 +271,7 @@ static bool close_now(struct gp_recorder *r, enum gp_scope_by by)
 	atomic_store(&scope.span, 0);
 	if (!change(false, GP_LEVEL_MEMORY, &number))
 		return false;
-	tell(r, false, by, number, r->scope_since);
+	scope_tell(r, false, by, number, r->scope_since);
 	return true;
 }
 
@@ -297,10 +297,10 @@ static void switch_recording(struct gp_recorder *r, uint32_t word, uint32_t leve
 			      NULL);
 	r->scope_since = gp_clock_now();
 	if (!is_off && (is_outside != was_outside || (is_outside && !r->is_scope_told)))
-		tell(r, !is_outside, GP_SCOPE_BY_ORDER, gp_word_changes(next),
-		     is_outside ? 0 : r->scope_since);
+		scope_tell(r, !is_outside, GP_SCOPE_BY_ORDER, gp_word_changes(next),
+			   is_outside ? 0 : r->scope_since);
 	if (!is_outside) {
-		atomic_store(&scope.opened_ns, now_ns());
+		atomic_store(&scope.opened_ns, scope_now_ns());
 		atomic_store(&scope.by, GP_SCOPE_BY_ORDER);
 	}
 	/* a thread of the job may have ended the recording meanwhile: then that holds */
@@ -350,12 +350,12 @@ void gp_scope_tend(struct gp_recorder *r)
 	if (atomic_load(&r->is_ending)) /* nothing begins again then, nor does a last span end */
 		return;
 	obey(r);
-	if (rule->delay_ns && !atomic_load(&scope.is_delay_over) && is_delay_over(now_ns())) {
+	if (rule->delay_ns && !atomic_load(&scope.is_delay_over) && is_delay_over(scope_now_ns())) {
 		atomic_store(&scope.is_delay_over, 1);
 		open_now(r, GP_SCOPE_BY_DELAY, level_inside());
 	}
 	if (rule->duration_ns && atomic_load(&scope.is_inside) &&
-	    now_ns() - atomic_load(&scope.opened_ns) >= rule->duration_ns &&
+	    scope_now_ns() - atomic_load(&scope.opened_ns) >= rule->duration_ns &&
 	    close_now(r, GP_SCOPE_BY_DURATION))
 		end_if_last(GP_SCOPE_BY_DURATION);
 }
@@ -370,7 +370,7 @@ uint64_t gp_scope_sleep_ns(uint64_t most_ns)
 		due = atomic_load(&scope.opened_ns) + rule->duration_ns;
 	else
 		return most_ns;
-	now = now_ns();
+	now = scope_now_ns();
 	return due <= now ? 1 : due - now < most_ns ? due - now : most_ns;
 }
 
@@ -398,6 +398,7 @@ void gp_scope_tell(struct gp_recorder *r)
 	if (gp_word_level(r->first_word) == GP_LEVEL_OFF || (is_inside && !*words))
 		return;
 	r->is_scope_told = true;
-	tell(r, is_inside, is_inside ? (enum gp_scope_by)atomic_load(&scope.by) : GP_SCOPE_BY_START,
-	     gp_word_changes(r->first_word), r->scope_since);
+	scope_tell(r, is_inside,
+		   is_inside ? (enum gp_scope_by)atomic_load(&scope.by) : GP_SCOPE_BY_START,
+		   gp_word_changes(r->first_word), r->scope_since);
 }

@@ -8,7 +8,7 @@
 
 static _Atomic uint64_t steps; /* children inherit it: they count on */
 
-static size_t text_of(const struct gp_range *range, const char **text)
+static size_t scope_range_text_of(const struct gp_range *range, const char **text)
 {
 	if (!range->name) {
 		*text = range->text ? range->text : "";
@@ -22,7 +22,7 @@ static bool is_heeded(const struct gp_range *range)
 {
 	const struct gp_scope_rule *rule = &gp_settings.scope;
 	const char *text, *domain = NULL;
-	const size_t bytes = text_of(range, &text);
+	const size_t bytes = scope_range_text_of(range, &text);
 	if (rule->name[0] == '\0')
 		return bytes >= sizeof OPTIMIZER - 1 &&
 		       memcmp(text, OPTIMIZER, sizeof OPTIMIZER - 1) == 0;
@@ -41,7 +41,7 @@ GP_HOT bool enter(bool *is_inside)
 }
 
 /* The number of the span. */
-static uint64_t open_span(enum gp_scope_by by)
+static uint64_t scope_range_open_span(enum gp_scope_by by)
 {
 	const int kept = errno;
 	bool is_inside;
@@ -75,13 +75,13 @@ static void end_step(void)
 	if (ended == rule->last_step)
 		close_span(GP_SCOPE_BY_STEP, GP_SCOPE_ANY);
 	else if (ended + 1 == rule->first_step)
-		open_span(GP_SCOPE_BY_STEP);
+		scope_range_open_span(GP_SCOPE_BY_STEP);
 }
 
 uint64_t gp_scope_range_begins(const struct gp_range *range)
 {
 	return gp_settings.scope.from == GP_SCOPE_RANGE && is_heeded(range) ?
-		       open_span(GP_SCOPE_BY_RANGE) :
+		       scope_range_open_span(GP_SCOPE_BY_RANGE) :
 		       0;
 }
 

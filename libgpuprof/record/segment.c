@@ -46,7 +46,8 @@ bool gp_segment_put(struct gp_recorder *r, size_t bytes)
 	return r->has_segment && gp_file_put(&r->writer, r->block, bytes);
 }
 
-static struct gp_record *take(struct gp_recorder *r, struct gp_outgoing *out, unsigned slots)
+static struct gp_record *segment_take(struct gp_recorder *r, struct gp_outgoing *out,
+				      unsigned slots)
 {
 	if (out->used + slots > GP_BLOCK_RECORDS)
 		write_out(r, out, 0);
@@ -58,7 +59,7 @@ static struct gp_record *take(struct gp_recorder *r, struct gp_outgoing *out, un
 static void put_definition(void *context, const struct gp_record *slots)
 {
 	struct gp_recorder *r = context;
-	struct gp_record *to = take(r, &r->definition, 1u + slots->extra);
+	struct gp_record *to = segment_take(r, &r->definition, 1u + slots->extra);
 	for (unsigned k = 0; k <= slots->extra; k++)
 		to[k] = slots[k];
 }
@@ -66,7 +67,7 @@ static void put_definition(void *context, const struct gp_record *slots)
 static void put_total(void *context, const struct gp_record *record)
 {
 	struct gp_recorder *r = context;
-	*take(r, &r->checkpoint, 1) = *record;
+	*segment_take(r, &r->checkpoint, 1) = *record;
 }
 
 static void put_live(void *context, const struct gp_live_entry *entry)
@@ -74,7 +75,7 @@ static void put_live(void *context, const struct gp_live_entry *entry)
 	struct gp_recorder *r = context;
 	if (r->define.entry && entry->stack)
 		gp_stack_define(&r->define, entry->stack);
-	gp_live_to_record(entry, take(r, &r->checkpoint, 1));
+	gp_live_to_record(entry, segment_take(r, &r->checkpoint, 1));
 }
 
 void gp_segment_define(struct gp_recorder *r, const struct gp_ring_view *view, uint64_t from,

@@ -149,7 +149,7 @@ static void read_scope(struct gp_settings *s)
 	}
 }
 
-static void judge(void);
+static void settings_judge(void);
 
 void gp_settings_read(void)
 {
@@ -180,7 +180,7 @@ void gp_settings_read(void)
 	s->memory_bytes = 0;
 	gp_size_parse(option(OPTION_MEMORY), &s->memory_bytes);
 	if (s->is_on)
-		judge();
+		settings_judge();
 }
 
 static bool is_known(const char *entry, size_t name)
@@ -202,7 +202,7 @@ static bool is_known(const char *entry, size_t name)
 static char flaws[4096];
 static size_t flaws_used;
 
-static void keep(const char *line)
+static void settings_keep(const char *line)
 {
 	const size_t bytes = strlen(line) + 1;
 	if (bytes > sizeof flaws - flaws_used)
@@ -211,7 +211,7 @@ static void keep(const char *line)
 	flaws_used += bytes;
 }
 
-static void add(char *line, size_t capacity, const char *text)
+static void settings_add(char *line, size_t capacity, const char *text)
 {
 	size_t at = strlen(line), n = strlen(text);
 	if (n < capacity - at)
@@ -226,7 +226,7 @@ static void add_quoted(char *line, size_t capacity, const char *text, size_t n)
 	for (; n && at < sizeof quoted - 2; n--, text++)
 		quoted[at++] = (unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text;
 	quoted[at] = '\'';
-	add(line, capacity, quoted);
+	settings_add(line, capacity, quoted);
 }
 
 /* "one|other" as "one, other". */
@@ -238,7 +238,7 @@ static void add_words(char *line, size_t capacity, const char *words)
 		if (*words == '|')
 			separated[at++] = ' ';
 	}
-	add(line, capacity, separated);
+	settings_add(line, capacity, separated);
 }
 
 static void judge_value(size_t k)
@@ -263,12 +263,12 @@ static void judge_value(size_t k)
 	if (!cause)
 		return;
 	size_t n = flaw ? strnlen(flaw, 2) : strlen(text);
-	add(line, sizeof line, options[k].variable);
-	add(line, sizeof line, "': ");
+	settings_add(line, sizeof line, options[k].variable);
+	settings_add(line, sizeof line, "': ");
 	add_quoted(line, sizeof line, flaw ? flaw : text, n);
-	add(line, sizeof line, cause);
+	settings_add(line, sizeof line, cause);
 	add_words(line, sizeof line, words);
-	keep(line);
+	settings_keep(line);
 }
 
 /* Then everything is captured. */
@@ -283,16 +283,16 @@ static void judge_scope(void)
 	struct gp_scope_flaw flaw;
 	if (gp_scope_parse(&words, &rule, &flaw)) {
 		if (gp_scope_is_limited(&rule) && !gp_settings.is_started)
-			keep("GPUPROF_START is off: no capture range is followed");
+			settings_keep("GPUPROF_START is off: no capture range is followed");
 		return;
 	}
 	const enum option_id id = options_of[flaw.word];
-	add(line, sizeof line, options[id].variable);
-	add(line, sizeof line, "': ");
+	settings_add(line, sizeof line, options[id].variable);
+	settings_add(line, sizeof line, "': ");
 	add_quoted(line, sizeof line, option(id), strlen(option(id)));
-	add(line, sizeof line, " ");
-	add(line, sizeof line, flaw.why);
-	keep(line);
+	settings_add(line, sizeof line, " ");
+	settings_add(line, sizeof line, flaw.why);
+	settings_keep(line);
 }
 
 /* How many letters differ between a common beginning and a common end. */
@@ -333,20 +333,20 @@ static void judge_names(void)
 		if (is_known(*entry, name))
 			continue;
 		if (line[start])
-			add(line, sizeof line, ", ");
+			settings_add(line, sizeof line, ", ");
 		add_quoted(line, sizeof line, *entry, name);
 		const char *near = nearest(*entry, name);
 		if (!near)
 			continue;
-		add(line, sizeof line, " (did you mean '");
-		add(line, sizeof line, near);
-		add(line, sizeof line, "'?)");
+		settings_add(line, sizeof line, " (did you mean '");
+		settings_add(line, sizeof line, near);
+		settings_add(line, sizeof line, "'?)");
 	}
 	if (line[start])
-		keep(line);
+		settings_keep(line);
 }
 
-static void judge(void)
+static void settings_judge(void)
 {
 	flaws_used = 0;
 	for (size_t k = 0; k < OPTIONS; k++)

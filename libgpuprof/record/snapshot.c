@@ -7,7 +7,7 @@
 /* A number in flight for longer belongs to a thread that was stopped: it comes late. */
 #define FLIGHT_NS 200000000u
 
-static void begin(struct gp_recorder *r, uint32_t wanted)
+static void snapshot_begin(struct gp_recorder *r, uint32_t wanted)
 {
 	r->snapshots_taken = wanted;
 	r->snapshot_until = atomic_load(&gp_control->next_order);
@@ -32,7 +32,7 @@ bool gp_snapshot_tend(struct gp_recorder *r, uint32_t rings)
 	if (r->snapshot_since_ns == 0) {
 		if (wanted == atomic_load(&gp_control->snapshots_done))
 			return false;
-		begin(r, wanted);
+		snapshot_begin(r, wanted);
 		return true; /* what came before is in the rings, and applied by the next merge */
 	}
 	uint64_t waited = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) - r->snapshot_since_ns;

@@ -263,7 +263,7 @@ GP_HOT uint32_t look_up(struct wanted *w, _Atomic uint32_t **place)
 	return 0;
 }
 
-static uint32_t find(struct wanted *w, _Atomic uint32_t **place)
+static uint32_t stack_table_find(struct wanted *w, _Atomic uint32_t **place)
 {
 	return look_up(w, place);
 }
@@ -284,7 +284,7 @@ static uint32_t publish(struct wanted *w, uint32_t id, _Atomic uint32_t *place)
 								     memory_order_release,
 								     memory_order_relaxed))
 			return id;
-		uint32_t other = place ? find(w, &place) : 0;
+		uint32_t other = place ? stack_table_find(w, &place) : 0;
 		if (other != 0) {
 			atomic_store_explicit(&e->kind, GP_STACK_VOID, memory_order_relaxed);
 			return other;
@@ -297,7 +297,7 @@ static uint32_t publish(struct wanted *w, uint32_t id, _Atomic uint32_t *place)
 static uint32_t find_or_add(struct wanted *w)
 {
 	_Atomic uint32_t *place;
-	uint32_t id = find(w, &place);
+	uint32_t id = stack_table_find(w, &place);
 	if (gp_likely(id != 0))
 		return id;
 	id = claim(1);
@@ -332,7 +332,7 @@ uint32_t gp_stack_python(const struct gp_stack_python *f, int32_t (*line)(const 
 			    .v = { f->code | (uint64_t)(uint32_t)f->offset << 32,
 				   f->is_entry | (uint64_t)f->bare_entries << 32 } };
 	_Atomic uint32_t *place;
-	uint32_t id = find(&w, &place);
+	uint32_t id = stack_table_find(&w, &place);
 	if (gp_likely(id != 0))
 		return id;
 	int32_t number = line(object, f->offset);
@@ -353,7 +353,7 @@ uint32_t gp_stack_code_add(uint64_t address, uint64_t identity, uint32_t first_l
 {
 	_Atomic uint32_t *place;
 	struct wanted w = { .kind = GP_STACK_CODE, .v = { address, identity, first_line } };
-	uint32_t id = find(&w, &place);
+	uint32_t id = stack_table_find(&w, &place);
 	if (id != 0)
 		return id;
 	/* the text's first entry has its length, the bytes follow in whole entries */

@@ -405,7 +405,7 @@ GP_HOT struct chain chain_of(struct gp_stack_memo *memo, struct gp_native_stack 
 }
 
 /* The one stack that was made before there could be no room (stack_housekeeping.c). */
-GP_COLD static uint32_t cut(struct gp_stack_memo *memo)
+GP_COLD static uint32_t stack_take_cut(struct gp_stack_memo *memo)
 {
 	gp_stack_table_count_cut();
 	memo->stack = 0;
@@ -419,7 +419,7 @@ GP_HOT uint32_t pair_of(struct gp_stack_memo *memo, struct chain native,
 	const struct chain python = beside->chain;
 	const uint32_t key = python.id | (uint32_t)python.why << GP_STACK_ID_BITS;
 	if (gp_unlikely(native.why == GP_WHY_TABLE_FULL || python.why == GP_WHY_TABLE_FULL))
-		return cut(memo);
+		return stack_take_cut(memo);
 	if (met && met->pair && met->beside == key)
 		return met->pair;
 	if (!met && memo->stack && native.id == memo->native.id && python.id == memo->python.id &&
@@ -429,7 +429,7 @@ GP_HOT uint32_t pair_of(struct gp_stack_memo *memo, struct chain native,
 	memo->python = python;
 	memo->stack = gp_stack_pair(native.id, python.id, native.why, python.why);
 	if (gp_unlikely(!memo->stack))
-		return cut(memo);
+		return stack_take_cut(memo);
 	if (met) {
 		met->beside = key;
 		met->pair = memo->stack;

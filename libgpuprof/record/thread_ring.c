@@ -16,7 +16,7 @@
 
 /* ---- a thread starts ---- */
 
-static uint64_t now_ns(void)
+static uint64_t thread_ring_now_ns(void)
 {
 	return gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
 }
@@ -155,7 +155,7 @@ void gp_thread_join(struct gp_thread *t, bool may_wait)
 {
 	gp_thread_end_is_told();
 	if (!get_ring(t, may_wait))
-		t->retry_ns = now_ns() + RING_RETRY_NS;
+		t->retry_ns = thread_ring_now_ns() + RING_RETRY_NS;
 }
 
 /* ---- a full ring ---- */
@@ -231,7 +231,7 @@ static uint64_t slots_used(const struct gp_thread *t)
 	return t->head - (tail > grown ? tail : grown);
 }
 
-static bool has_room(struct gp_thread *t, enum gp_kind kind, unsigned slots)
+static bool thread_ring_has_room(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 {
 	go_on_in_next_region(t);
 	const uint64_t used = slots_used(t), size = t->mask + 1ull;
@@ -260,12 +260,12 @@ static bool await_growth(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 {
 	while (may_grow(t)) {
 		const uint32_t seen = atomic_load(&gp_recorder.progress);
-		if (has_room(t, kind, slots))
+		if (thread_ring_has_room(t, kind, slots))
 			return true;
 		if (!gp_wait_for_drain(&gp_recorder.progress, seen))
 			break;
 	}
-	return has_room(t, kind, slots);
+	return thread_ring_has_room(t, kind, slots);
 }
 
 /*
@@ -277,7 +277,7 @@ static bool await_drain(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 {
 	for (;;) {
 		const uint32_t seen = atomic_load(&gp_recorder.progress);
-		const bool is_room = has_room(t, kind, slots);
+		const bool is_room = thread_ring_has_room(t, kind, slots);
 		if ((is_room && slots_used(t) < gp_region_much(t->region)) ||
 		    !gp_wait_for_drain(&gp_recorder.progress, seen))
 			return is_room;
@@ -286,7 +286,7 @@ static bool await_drain(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 
 static bool wait_for_room(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 {
-	if (has_room(t, kind, slots))
+	if (thread_ring_has_room(t, kind, slots))
 		return true;
 	return gp_event_infos[kind].class == GP_CLASS_MEMORY ? await_drain(t, kind, slots) :
 							       await_growth(t, kind, slots);
@@ -297,7 +297,7 @@ struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
 	int kept = errno;
 	struct gp_thread *t = &gp_thread;
 	struct gp_record *record = NULL;
-	if (!t->ring && now_ns() >= t->retry_ns)
+	if (!t->ring && thread_ring_now_ns() >= t->retry_ns)
 		gp_thread_join(t, false);
 	if (t->ring && wait_for_room(t, kind, slots)) {
 		record = &t->slots[t->head & t->mask];
@@ -316,7 +316,7 @@ struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
 
 /* Its length and itself, behind the record; zeros to the end of the last slot. Without a copy on
  * the job's stack, which may be small. */
-static void put_text(const struct gp_thread *t, const char *text, size_t text_bytes)
+static void thread_ring_put_text(const struct gp_thread *t, const char *text, size_t text_bytes)
 {
 	const uint64_t length = text_bytes;
 	size_t from = sizeof length; /* in the slot */
@@ -346,7 +346,7 @@ bool gp_define(const struct gp_record *definition, const char *text, size_t text
 	*record = *definition;
 	record->time = time;
 	record->extra = (uint8_t)extra;
-	put_text(t, text, text_bytes);
+	thread_ring_put_text(t, text, text_bytes);
 	gp_commit(record);
 	return true;
 }

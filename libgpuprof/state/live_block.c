@@ -66,7 +66,7 @@ static bool agrees(struct gp_device_state *d, enum gp_curve curve, uint64_t carr
 	return false;
 }
 
-static void compare(struct gp_live *live, const struct gp_record *r)
+static void live_block_compare(struct gp_live *live, const struct gp_record *r)
 {
 	struct gp_device_state *d = gp_live_device_of(live, r->device);
 	d->figures.is_seen = true;
@@ -103,13 +103,13 @@ static void excuse_mismatch(struct gp_live *live, const struct gp_record *r, uin
 		live->count[GP_COUNT_MISMATCHES]--;
 }
 
-static void check(struct gp_live *live, const struct gp_record *r, uint64_t change)
+static void live_block_check(struct gp_live *live, const struct gp_record *r, uint64_t change)
 {
 	live->count[GP_COUNT_FRAMEWORK_EVENTS]++;
 	if (gp_live_is_late(live, r))
 		excuse_mismatch(live, r, change);
 	else
-		compare(live, r);
+		live_block_compare(live, r);
 }
 
 /*
@@ -194,7 +194,7 @@ enum gp_status gp_framework_alloc(struct gp_live *live, const struct gp_record *
 	if ((slot != 0 || gp_live_is_late(live, r)) &&
 	    gp_late_alloc(live, GP_FAMILY_BLOCK, r, address, slot, &ended)) {
 		enum gp_status status = add_ended(live, r, &ended, slot);
-		check(live, r, 0);
+		live_block_check(live, r, 0);
 		return status;
 	}
 	if (slot != 0)
@@ -204,7 +204,7 @@ enum gp_status gp_framework_alloc(struct gp_live *live, const struct gp_record *
 		return GP_E_MEMORY;
 	mark_around(live, r);
 	gp_curve_add(live, r->device, GP_CURVE_ALLOCATED, entry.bytes, r);
-	check(live, r, entry.bytes);
+	live_block_check(live, r, entry.bytes);
 	return GP_OK;
 }
 
@@ -240,7 +240,7 @@ void gp_framework_free(struct gp_live *live, const struct gp_record *r)
 			keep_pending(live, slot, r);
 		else
 			gp_live_drop(live, slot);
-		check(live, r, 0 - bytes);
+		live_block_check(live, r, 0 - bytes);
 		return;
 	}
 	gp_late_free(live, GP_FAMILY_BLOCK, GP_SPACE_BLOCK, r, address, r->block_free.bytes);
@@ -249,7 +249,7 @@ void gp_framework_free(struct gp_live *live, const struct gp_record *r)
 	else if (!gp_live_is_late(live, r))
 		gp_live_device_of(live, r->device)->correction[GP_CURVE_ALLOCATED] -=
 			r->block_free.bytes;
-	check(live, r, 0);
+	live_block_check(live, r, 0);
 }
 
 /*
@@ -299,7 +299,7 @@ enum gp_status gp_framework_found(struct gp_live *live, const struct gp_record *
 	}
 	mark_around(live, r);
 	if (!gp_live_is_late(live, r))
-		compare(live, r);
+		live_block_compare(live, r);
 	return GP_OK;
 }
 

@@ -77,7 +77,7 @@ bool gp_past_complete(struct gp_live_past *past, uint64_t address, uint64_t orde
 	return last != NULL;
 }
 
-static bool take(struct gp_past_orphan *orphan, struct gp_past_orphan *out)
+static bool live_past_take(struct gp_past_orphan *orphan, struct gp_past_orphan *out)
 {
 	if (orphan == NULL)
 		return false;
@@ -97,14 +97,14 @@ bool gp_past_take_free(struct gp_live_past *past, enum gp_family family, uint64_
 		    (first == NULL || o->order < first->order))
 			first = o;
 	}
-	return take(first, out);
+	return live_past_take(first, out);
 }
 
 bool gp_past_take_refused(struct gp_live_past *past, uint64_t order, struct gp_past_orphan *out)
 {
 	for (unsigned i = 0; i < GP_PAST_ORPHANS; i++)
 		if (past->orphan[i].kind == GP_ORPHAN_FREE && past->orphan[i].order == order)
-			return take(&past->orphan[i], out);
+			return live_past_take(&past->orphan[i], out);
 	return false;
 }
 
@@ -115,7 +115,7 @@ bool gp_past_take_replaced(struct gp_live_past *past, enum gp_family family, uin
 		struct gp_past_orphan *o = &past->orphan[i];
 		if (o->kind == GP_ORPHAN_REPLACED && o->family == family && o->address == address &&
 		    o->order < order && order < o->until)
-			return take(o, out);
+			return live_past_take(o, out);
 	}
 	return false;
 }

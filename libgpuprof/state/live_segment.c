@@ -158,7 +158,7 @@ static bool add_part(struct gp_live *live, const struct gp_live_entry *of, uint6
 }
 
 /* Takes [from, to) out of the entry, which may leave a part before and one behind. */
-static bool cut(struct gp_live *live, uint32_t slot, uint64_t from, uint64_t to)
+static bool live_segment_cut(struct gp_live *live, uint32_t slot, uint64_t from, uint64_t to)
 {
 	const struct gp_live_entry e = *gp_live_at(live, slot);
 	gp_live_drop(live, slot);
@@ -231,7 +231,7 @@ enum gp_status gp_segment_map(struct gp_live *live, const struct gp_record *r)
 				to - from;
 			is_replaced = true;
 		}
-		is_there &= cut(live, slot, from, to);
+		is_there &= live_segment_cut(live, slot, from, to);
 	}
 	const struct gp_live_entry entry = make_entry(r, GP_LIVE_MAPPED);
 	for (unsigned i = 0; i < pieces.count; i++)
@@ -269,7 +269,7 @@ enum gp_status gp_segment_unmap(struct gp_live *live, const struct gp_record *r)
 		if (e.order > r->order || (e.flags & GP_LIVE_MAPPED) == 0)
 			continue;
 		found += end - begin;
-		is_there &= cut(live, slot, from, to);
+		is_there &= live_segment_cut(live, slot, from, to);
 	}
 	if (found < to - from) {
 		explain_replaced(live, r);
@@ -286,8 +286,8 @@ enum gp_status gp_segment_unmap(struct gp_live *live, const struct gp_record *r)
 
 /* ---- what is older than the telling ---- */
 
-static void tell(struct gp_live *live, const struct gp_live_entry *of,
-		 const struct gp_record *block, unsigned flags)
+static void live_segment_tell(struct gp_live *live, const struct gp_live_entry *of,
+			      const struct gp_record *block, unsigned flags)
 {
 	struct gp_past_orphan ended;
 	if (find_told(live, of->address) != 0 ||
@@ -311,7 +311,7 @@ void gp_segment_tell(struct gp_live *live, uint32_t slot, const struct gp_record
 	const struct gp_live_entry e = *gp_live_at(live, slot);
 	if (e.space != GP_SPACE_RESERVATION) {
 		if (find_told(live, block->block_alloc.address) == 0)
-			tell(live, &e, block, 0);
+			live_segment_tell(live, &e, block, 0);
 		return;
 	}
 	/* a reservation is of one stream and one pool: all that is mapped in it is of this arena */
@@ -321,7 +321,7 @@ void gp_segment_tell(struct gp_live *live, uint32_t slot, const struct gp_record
 		const struct gp_live_entry m = *gp_live_at(live, slot_of);
 		if (m.address >= end_of(&e) || !gp_looks_take(&live->looks, LOOKS_A_RANGE))
 			break;
-		tell(live, &m, block, GP_LIVE_MAPPED);
+		live_segment_tell(live, &m, block, GP_LIVE_MAPPED);
 		left -= m.bytes < left ? m.bytes : left;
 		at = m.bytes > 0 ? behind(&m, at) : m.address + 1;
 	}

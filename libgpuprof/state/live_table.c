@@ -147,7 +147,7 @@ static bool rebuild(struct gp_live_table *table, uint32_t bits, uint32_t slot_ma
  * Room for one more index word: at most 5/8 in use, deleted ones included, since an allocation goes
  * to the end of its run; at least 3/16 after growth, which is 21 bytes an entry.
  */
-static bool make_room(struct gp_live_table *table)
+static bool live_table_make_room(struct gp_live_table *table)
 {
 	uint64_t words = 1ull << table->index_bits;
 	if ((uint64_t)table->used + table->deleted + 1 <= words / 8 * 5)
@@ -181,7 +181,7 @@ static uint32_t take_slot(struct gp_live_table *table)
 
 uint32_t gp_table_add(struct gp_live_table *table, const struct gp_live_entry *entry)
 {
-	if (!make_room(table))
+	if (!live_table_make_room(table))
 		return 0;
 	uint32_t slot = take_slot(table);
 	if (slot == 0)
@@ -219,7 +219,7 @@ static void displace(struct gp_live_table *table, uint32_t slot)
 bool gp_table_release_handle(struct gp_live_table *table, uint32_t slot, bool is_released)
 {
 	struct gp_live_entry *entry = &gp_table_slot(table, slot)->entry;
-	if (!make_room(table))
+	if (!live_table_make_room(table))
 		return false;
 	displace(table, slot);
 	entry->flags = (uint16_t)(is_released ? entry->flags | GP_LIVE_RELEASED :

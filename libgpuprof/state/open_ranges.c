@@ -88,7 +88,7 @@ static uint32_t home_of(const struct gp_open_ranges *r, uint32_t thread)
 	return (uint32_t)(thread * GP_HASH_MULTIPLIER >> 32) & r->mask;
 }
 
-static uint32_t place_of(const struct gp_open_ranges *r, uint32_t thread)
+static uint32_t open_ranges_place_of(const struct gp_open_ranges *r, uint32_t thread)
 {
 	uint32_t at = home_of(r, thread);
 	while (r->index[at] != 0 && r->stack[r->index[at] - 1].thread != thread)
@@ -98,14 +98,14 @@ static uint32_t place_of(const struct gp_open_ranges *r, uint32_t thread)
 
 const struct gp_range_stack *gp_open_ranges_of(const struct gp_open_ranges *r, uint32_t thread)
 {
-	uint32_t which = r->index[place_of(r, thread)];
+	uint32_t which = r->index[open_ranges_place_of(r, thread)];
 	return which != 0 ? &r->stack[which - 1] : NULL;
 }
 
 /* NULL: the bound is reached. */
 static struct gp_range_stack *stack_of(struct gp_open_ranges *r, uint32_t thread)
 {
-	uint32_t *place = &r->index[place_of(r, thread)];
+	uint32_t *place = &r->index[open_ranges_place_of(r, thread)];
 	if (*place != 0)
 		return &r->stack[*place - 1];
 	if (r->free != 0) {
@@ -125,7 +125,7 @@ static struct gp_range_stack *stack_of(struct gp_open_ranges *r, uint32_t thread
 /* Those behind it in the index move up, so that a search never meets a hole. */
 static void give_back(struct gp_open_ranges *r, struct gp_range_stack *s)
 {
-	uint32_t hole = place_of(r, s->thread), at = hole;
+	uint32_t hole = open_ranges_place_of(r, s->thread), at = hole;
 	uint32_t which = r->index[hole];
 	for (;;) {
 		at = (at + 1) & r->mask;
@@ -188,8 +188,8 @@ static void drop_gone(struct gp_range_stack *s, uint32_t depth)
 }
 
 /* As many lie there as the thread has: what is missing was lost, what is too much has ended. */
-static void settle(struct gp_open_ranges *r, struct gp_range_stack *s, uint32_t depth,
-		   const struct gp_record *by)
+static void open_ranges_settle(struct gp_open_ranges *r, struct gp_range_stack *s, uint32_t depth,
+			       const struct gp_record *by)
 {
 	if (s->depth > depth)
 		drop_gone(s, depth);
@@ -251,7 +251,7 @@ static void close_apart(struct gp_open_ranges *r, uint32_t thread, const struct 
 	const uint64_t since = record->range_close.since;
 	const bool is_off = record->aux != 0;
 	const uint32_t owner = is_off ? thread : (uint32_t)record->range_close.owner;
-	const uint32_t which = r->index[place_of(r, owner)];
+	const uint32_t which = r->index[open_ranges_place_of(r, owner)];
 	struct gp_range_stack *s = which != 0 ? &r->stack[which - 1] : NULL;
 	uint32_t k = s != NULL ? s->depth : 0;
 	while (k > 0 && !is_meant(&s->range[k - 1], record))
@@ -284,7 +284,7 @@ static void push(struct gp_open_ranges *r, struct gp_range_stack *s, const struc
 	bool is_again = record->kind == GP_RANGE_RESUMED;
 	if (is_again && is_known(s, depth, record))
 		return;
-	settle(r, s, (uint32_t)depth, record);
+	open_ranges_settle(r, s, (uint32_t)depth, record);
 	open_on(r, s,
 		&(struct gp_open_range){
 			.time = is_again ? record->range_resumed.since : record->time,
@@ -318,23 +318,23 @@ static void pop(struct gp_open_ranges *r, struct gp_range_stack *s, const struct
 	uint32_t depth = (uint32_t)record->range_pop.depth;
 	if (record->aux != 0) {
 		r->counts.unbalanced++;
-		settle(r, s, depth, record);
+		open_ranges_settle(r, s, depth, record);
 		return;
 	}
-	settle(r, s, depth + 1, record);
+	open_ranges_settle(r, s, depth + 1, record);
 	close_on(r, s, find_popped(s, record), GP_RANGE_ENDED, record);
 }
 
 void gp_open_ranges_forget(struct gp_open_ranges *r, uint32_t thread)
 {
-	uint32_t which = r->index[place_of(r, thread)];
+	uint32_t which = r->index[open_ranges_place_of(r, thread)];
 	if (which != 0)
 		give_back(r, &r->stack[which - 1]);
 }
 
 /* ---- started ones ---- */
 
-static void start(struct gp_open_ranges *r, const struct gp_open_range *range)
+static void open_ranges_start(struct gp_open_ranges *r, const struct gp_open_range *range)
 {
 	/* recorded again before it was recorded */
 	if (r->has_told && gp_started_find(&r->started, range->number, range->source) != NULL)
@@ -356,7 +356,7 @@ static void close_started(struct gp_open_ranges *r, struct gp_open_range *e, enu
 		r->watch->closed(r->watch->context, &ended, how, by);
 }
 
-static void end(struct gp_open_ranges *r, const struct gp_record *record)
+static void open_ranges_end(struct gp_open_ranges *r, const struct gp_record *record)
 {
 	struct gp_open_range *e =
 		gp_started_find(&r->started, record->range_end.range, record->range_end.source);
@@ -396,21 +396,21 @@ static void start_again(struct gp_open_ranges *r, uint32_t thread, const struct 
 	if (e != NULL)
 		e->is_told = true;
 	else
-		start(r, &(struct gp_open_range){
-				 .time = record->range_started.since,
-				 .order = record->order,
-				 .number = record->range_started.range,
-				 .name = record->aux,
-				 .domain = (uint32_t)record->range_started.domain,
-				 .source = (uint32_t)record->range_started.source,
-				 .thread = thread,
-				 .is_told = true,
-			 });
+		open_ranges_start(r, &(struct gp_open_range){
+					     .time = record->range_started.since,
+					     .order = record->order,
+					     .number = record->range_started.range,
+					     .name = record->aux,
+					     .domain = (uint32_t)record->range_started.domain,
+					     .source = (uint32_t)record->range_started.source,
+					     .thread = thread,
+					     .is_told = true,
+				     });
 }
 
 /* ---- events ---- */
 
-static void load(struct gp_open_ranges *r, const struct gp_record *record)
+static void open_ranges_load(struct gp_open_ranges *r, const struct gp_record *record)
 {
 	struct gp_open_range range = {
 		.time = record->time,
@@ -423,7 +423,7 @@ static void load(struct gp_open_ranges *r, const struct gp_record *record)
 	};
 	if (record->code == STARTED) {
 		range.number = record->range_open.place;
-		start(r, &range);
+		open_ranges_start(r, &range);
 		return;
 	}
 	struct gp_range_stack *s = stack_of(r, range.thread);
@@ -431,7 +431,7 @@ static void load(struct gp_open_ranges *r, const struct gp_record *record)
 		r->counts.unkept++;
 		return;
 	}
-	settle(r, s, (uint32_t)record->range_open.place, record);
+	open_ranges_settle(r, s, (uint32_t)record->range_open.place, record);
 	open_on(r, s, &range);
 }
 
@@ -467,24 +467,24 @@ void gp_open_ranges_apply(struct gp_open_ranges *r, uint32_t thread, const struc
 		close_apart(r, thread, record);
 		break;
 	case GP_RANGE_START:
-		start(r, &(struct gp_open_range){
-				 .time = record->time,
-				 .order = record->order,
-				 .number = record->range_start.range,
-				 .name = record->aux,
-				 .domain = (uint32_t)record->range_start.domain,
-				 .source = (uint32_t)record->range_start.source,
-				 .thread = thread,
-			 });
+		open_ranges_start(r, &(struct gp_open_range){
+					     .time = record->time,
+					     .order = record->order,
+					     .number = record->range_start.range,
+					     .name = record->aux,
+					     .domain = (uint32_t)record->range_start.domain,
+					     .source = (uint32_t)record->range_start.source,
+					     .thread = thread,
+				     });
 		break;
 	case GP_RANGE_END:
-		end(r, record);
+		open_ranges_end(r, record);
 		break;
 	case GP_RANGE_STARTED:
 		start_again(r, thread, record);
 		break;
 	case GP_RANGE_OPEN:
-		load(r, record);
+		open_ranges_load(r, record);
 		break;
 	default:
 		break;

@@ -58,7 +58,7 @@ static uint32_t *bucket_of_entry(const struct gp_page_map *map, const struct gp_
  * One bucket more, by splitting one in two (linear hashing: W. Litwin, VLDB 1980): a map that
  * doubled at once would stop the drain thread for as long as a job needs to fill its ring.
  */
-static void grow(struct gp_page_map *map, const struct gp_live_table *table)
+static void page_map_grow(struct gp_page_map *map, const struct gp_live_table *table)
 {
 	uint32_t power = 1u << (31 - __builtin_clz(map->buckets));
 	uint32_t *old = &map->bucket[map->buckets - power];
@@ -75,7 +75,7 @@ static void grow(struct gp_page_map *map, const struct gp_live_table *table)
 }
 
 /* Pages are moved, not copied. Without room the chains get longer. */
-static bool has_room(struct gp_page_map *map)
+static bool page_map_has_room(struct gp_page_map *map)
 {
 	if (map->buckets < map->room)
 		return true;
@@ -122,8 +122,8 @@ static void page_trim(struct gp_page_map *map, const struct gp_live_table *table
 
 void gp_page_map_add(struct gp_page_map *map, const struct gp_live_table *table, uint32_t slot)
 {
-	if (map->ranges >= map->buckets && map->buckets < BUCKETS_MAX && has_room(map))
-		grow(map, table);
+	if (map->ranges >= map->buckets && map->buckets < BUCKETS_MAX && page_map_has_room(map))
+		page_map_grow(map, table);
 	struct gp_live_slot *s = gp_table_slot(table, slot);
 	unsigned level = level_of(s->entry.bytes);
 	uint32_t *bucket = bucket_of_entry(map, &s->entry);
