@@ -17,6 +17,7 @@ struct gp_recording;
 enum gp_step_source {
 	GP_STEPS_NONE,	     /* no steps were found: `why` */
 	GP_STEPS_RANGES,     /* ranges that the job, or its framework, opened each step */
+	GP_STEPS_UPDATES,    /* ranges in which PyTorch's optimizers updated parameters */
 	GP_STEPS_REPETITION, /* what the job launches and allocates repeats itself */
 	GP_STEP_SOURCES,
 };
@@ -50,10 +51,15 @@ struct gp_steps {
 /*
  * Finds the steps of what is kept. Two replays; memory by the different things that are launched
  * and allocated, up to 100 MB for the order in which they come, and some hundred bytes for each
- * range that is called a step or updates parameters. A recording without steps is no
+ * range that is a step or updates parameters. A recording without steps is no
  * failure: see source. Free with gp_steps_free.
  */
 enum gp_status gp_steps_find(struct gp_recording *recording, struct gp_steps *out);
+/*
+ * Ranges of this name are the steps, whatever the number in it: for whatever is asked of the
+ * recording from now on. The text must live as long; NULL: as gp_steps_find finds them.
+ */
+void gp_steps_name(struct gp_recording *recording, const char *name);
 void gp_steps_free(struct gp_steps *steps);
 
 #endif

@@ -140,11 +140,12 @@ static bool is_activation(const struct suspect *s)
 	return s->is_freed || s->all == BACKWARD_UNDER_WAY;
 }
 
-/* Layers open no ranges that are called a step, and allocate blocks of the framework. */
+/* Layers open no ranges that are steps, and allocate blocks of the framework. */
 static bool can_be_activation(const struct gp_leaks *leaks, const struct gp_leak *leak)
 {
-	return leak->space == GP_SPACE_BLOCK && !leak->is_object &&
-	       leaks->steps.source != GP_STEPS_RANGES;
+	const enum gp_step_source source = leaks->steps.source;
+	return leak->space == GP_SPACE_BLOCK && !leak->is_object && source != GP_STEPS_RANGES &&
+	       source != GP_STEPS_UPDATES;
 }
 
 static void settle(const struct forward *f, struct gp_leaks *leaks)

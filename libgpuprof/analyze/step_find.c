@@ -1,28 +1,26 @@
 /*
- * The steps of a recording. A first replay takes down what ranges say (step_range.h), what came in
- * which order and how much memory was live then; from that is learnt which symbols mark steps, and
- * before which of them the least is live: there one step ends and the next begins. A second replay
- * cuts there, however long the recording is.
+ * The steps of a recording. A first replay follows its ranges (step_range.h) and takes down what
+ * comes in which order; where no range says what a step is, step_repeat.h learns from that which
+ * symbols mark steps. A second replay cuts there, however long the recording is.
  */
+#include "step_find.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "../state/looks.h"
 #include "settle.h"
-#include "step_begin.h"
-#include "step_find.h"
-#include "step_learn.h"
-#include "step_loop.h"
 #include "step_range.h"
+#include "step_repeat.h"
 #include "step_stat.h"
 #include "step_token.h"
-#include "step_weigh.h"
 
-#define LEARNT_MAX (6u << 20) /* tokens: more tell nothing new */
+#define LEARNT_MAX (6u << 20) /* capacity: tokens of 16 bytes */
+#define PLACES_MAX 65536u     /* capacity: tokens from the begin of a step to its first mark */
 #define TOKENS_A_LOOK 5u      /* 3 ns each */
-#define PLACES_MAX 65536u     /* tokens from the begin of a step to its first marker */
 
-const char *const gp_step_source_names[GP_STEP_SOURCES] = { "none", "ranges", "repetition" };
+const char *const gp_step_source_names[GP_STEP_SOURCES] = { "none", "ranges", "updates",
+							    "repetition" };
 
 static const char nothing_recorded[] = "neither launches nor allocations were recorded";
 static const char nothing_repeats[] = "launches and allocations do not repeat regularly";
@@ -30,45 +28,41 @@ static const char no_allocation_repeats[] =
 	"allocations do not repeat regularly, and no launches are recorded";
 static const char too_much[] =
 	"launches of graphs need more work than the limit for a recording of this size";
-static const char too_few[] = "what the job launches and allocates comes too seldom to be steps";
+static const char no_such_range[] = "no range has the name that was given for steps";
 
-/* The moment before a token: a step may begin there. */
+/* What lies between two tokens: a step may begin there, behind the longest wait. */
 struct place {
-	int64_t at_ns;
-	uint64_t launches, live_bytes;
-	uint64_t wait; /* ticks since the token before */
-	uint32_t one;  /* the token's symbol */
+	uint64_t time, launches, live_bytes; /* before what comes behind the wait */
+	uint64_t wait;			     /* ticks */
+	uint64_t least_bytes;		     /* that are live between the tokens */
+	uint64_t end;			     /* time of the second one */
 };
 
 struct finding {
 	struct gp_recording *recording;
 	struct gp_step_view view;
+	bool is_cut; /* what came before is no longer kept */
 	struct gp_steps *out;
 	struct gp_tokenizer tokenizer;
 	struct gp_step_ranges *ranges;
-	struct gp_step_place end; /* of all work */
-	/* learnt */
-	uint32_t *one, *three;
-	float *live, *wait; /* before each token: the least bytes, and the wait, since the last */
-	size_t tokens, room;
-	struct gp_step_markers markers;
-	struct gp_step_begin begin;
+	struct gp_step_token *token; /* as they came */
+	size_t tokens;
+	struct gp_step_marks marks;
 	struct gp_looks looks; /* of the second replay: for tokens of graphs */
 	/* of the replay under way */
-	uint64_t live_bytes, low_bytes, now_bytes[GP_DEVICES], launches, token;
-	uint64_t before; /* ticks */
-	uint64_t first;	 /* the token behind the last first marker: a step begins no sooner */
-	/* 1 + the token before which this step begins, as its edge says; 0: none came */
-	uint64_t edge;
+	uint64_t live_bytes, now_bytes[GP_DEVICES], launches, work;
+	uint64_t slack_bytes;	  /* places of as much memory */
+	uint64_t before;	  /* ticks: of the last launch or allocation */
+	struct place here;	  /* since the last token */
+	struct gp_step_place end; /* of all work */
+	struct place *places;	  /* a ring */
+	uint64_t marked;	  /* the token behind the last mark */
 	int64_t marked_ns;
-	size_t marks;	      /* markers of the step under way */
-	struct place *places; /* a ring of the last ones */
 };
 
-/* ---- what is live ---- */
+/* ---- where a replay is ---- */
 
-/* Before a token the least since the one before it has had its effect. */
-static void see_live(struct finding *f, bool is_token)
+static void find_follow_live(struct finding *f)
 {
 	unsigned curve = f->tokenizer.has_blocks ? GP_CURVE_ALLOCATED : GP_CURVE_DRIVER;
 	uint64_t moved = gp_live_take_moved(f->recording->live);
@@ -78,81 +72,94 @@ static void see_live(struct finding *f, bool is_token)
 		f->live_bytes += d->curve[curve].now_bytes - f->now_bytes[device];
 		f->now_bytes[device] = d->curve[curve].now_bytes;
 	}
-	if (is_token || f->live_bytes < f->low_bytes)
-		f->low_bytes = f->live_bytes;
 }
 
-static enum gp_status begin_replay(struct finding *f)
+static enum gp_status find_rewind(struct finding *f)
 {
 	enum gp_status status = gp_recording_rewind(f->recording);
+	unsigned curve = f->tokenizer.has_blocks ? GP_CURVE_ALLOCATED : GP_CURVE_DRIVER;
 	gp_tokenizer_rewind(&f->tokenizer);
-	f->live_bytes = f->launches = f->token = f->first = f->edge = 0;
-	memset(f->now_bytes, 0, sizeof f->now_bytes);
-	if (status != GP_OK)
-		return status;
-	for (unsigned device = 0; device < GP_DEVICES; device++) {
+	f->live_bytes = f->launches = f->work = f->before = 0;
+	for (unsigned device = 0; status == GP_OK && device < GP_DEVICES; device++) {
 		const struct gp_live_device *d = gp_live_device(f->recording->live, device);
-		unsigned curve = f->tokenizer.has_blocks ? GP_CURVE_ALLOCATED : GP_CURVE_DRIVER;
 		f->now_bytes[device] = d->curve[curve].now_bytes;
 		f->live_bytes += f->now_bytes[device];
 	}
 	gp_live_take_moved(f->recording->live);
-	f->low_bytes = f->live_bytes;
-	return GP_OK;
+	f->here = (struct place){ .least_bytes = f->live_bytes };
+	return status;
 }
 
-static bool is_launch(const struct gp_record *r)
+/* Before a launch or an allocation: is the place here lower, or as low behind a longer wait? */
+static void find_see_work(struct finding *f, uint64_t time)
 {
-	return r->kind == GP_LAUNCH || r->kind == GP_GRAPH_LAUNCH;
+	const uint64_t wait = time > f->before ? time - f->before : 0;
+	struct place *found = &f->here;
+	bool is_lower = f->live_bytes + f->slack_bytes < found->live_bytes,
+	     is_as_low = f->live_bytes <= found->live_bytes + f->slack_bytes;
+	f->before = time;
+	if (found->time != 0 && !is_lower && (!is_as_low || wait <= found->wait))
+		return;
+	found->time = time;
+	found->launches = f->launches;
+	found->live_bytes = f->live_bytes;
+	found->wait = wait;
+}
+
+/* Applies an event that gave so many tokens. */
+static enum gp_status find_apply(struct finding *f, const struct gp_record *record, size_t tokens)
+{
+	f->launches += record->kind == GP_LAUNCH || record->kind == GP_GRAPH_LAUNCH;
+	enum gp_status status = gp_recording_apply(f->recording, record);
+	find_follow_live(f);
+	if (tokens > 0)
+		f->here = (struct place){ .least_bytes = f->live_bytes };
+	if (f->live_bytes < f->here.least_bytes)
+		f->here.least_bytes = f->live_bytes;
+	return status;
 }
 
 /* ---- the first replay: what comes in which order ---- */
 
-static bool grow(struct finding *f)
-{
-	size_t room = f->room ? f->room * 2 : 1u << 14;
-	uint32_t *one = realloc(f->one, room * sizeof *one);
-	f->one = one != NULL ? one : f->one;
-	uint32_t *three = realloc(f->three, room * sizeof *three);
-	f->three = three != NULL ? three : f->three;
-	float *live = realloc(f->live, room * sizeof *live);
-	f->live = live != NULL ? live : f->live;
-	float *wait = realloc(f->wait, room * sizeof *wait);
-	f->wait = wait != NULL ? wait : f->wait;
-	bool has_all = one != NULL && three != NULL && live != NULL && wait != NULL;
-	f->room = has_all ? room : f->room;
-	return f->room == room;
-}
-
-/* Those of one event: they come at once. */
-static bool keep_tokens(struct finding *f, size_t tokens, uint64_t wait)
+static bool find_keep(struct finding *f, size_t tokens)
 {
 	for (size_t k = 0; k < tokens; k++) {
-		if (f->tokens == f->room && !grow(f))
+		struct gp_step_token *token = gp_step_grow(f->token, f->tokens, sizeof *token);
+		if (token == NULL)
 			return false;
-		f->one[f->tokens] = f->tokenizer.symbol[k].one;
-		f->three[f->tokens] = f->tokenizer.symbol[k].three;
-		f->live[f->tokens] = (float)f->low_bytes;
-		f->low_bytes = f->live_bytes;
-		f->wait[f->tokens++] = k == 0 ? (float)wait : 0;
+		f->token = token;
+		f->token[f->tokens++] = (struct gp_step_token){
+			f->tokenizer.symbol[k].one, f->tokenizer.symbol[k].three,
+			(float)(k == 0 ? f->here.least_bytes : f->live_bytes),
+			k == 0 ? (float)f->here.wait : 0
+		};
 	}
 	return !f->tokenizer.is_out_of_memory;
 }
 
-/* Where the replay is, before the event. */
-static struct gp_step_place place_of(const struct finding *f, const struct gp_record *record)
+static bool find_follow_ranges(struct finding *f, uint32_t thread, const struct gp_record *record,
+			       size_t tokens)
 {
-	return (struct gp_step_place){ gp_tick_ns(&f->recording->tick, record->time), f->token,
-				       f->launches, f->live_bytes };
+	const struct gp_step_place here = { gp_tick_ns(&f->recording->tick, record->time), f->work,
+					    f->launches, f->live_bytes };
+	bool is_unknown = record->kind == GP_GRAPH_LAUNCH && tokens == 1;
+	const size_t work = is_unknown ? GP_STEP_GRAPH_WORK :
+			    tokens > 0 ? tokens :
+					 f->tokenizer.is_work;
+	bool is_done = f->view.has_no_ranges ||
+		       gp_step_ranges_see(f->ranges, thread, record, &here, (unsigned)work);
+	f->work += tokens > 0 ? tokens : work;
+	if (work > 0)
+		f->end = (struct gp_step_place){ here.at_ns, f->work, f->launches, f->live_bytes };
+	return is_done;
 }
 
 /* To the end where there are ranges, else as long as there is something to learn. */
-static enum gp_status take_down(struct finding *f)
+static enum gp_status find_take_down(struct finding *f)
 {
 	struct gp_recording *r = f->recording;
-	enum gp_status status = begin_replay(f);
-	uint64_t before = 0;
-	f->end = (struct gp_step_place){ 0 };
+	enum gp_status status = find_rewind(f);
+	f->slack_bytes = UINT64_MAX / 2; /* nothing is known of it */
 	if (status == GP_OK)
 		status = gp_step_ranges_open(f->ranges, r);
 	while (status == GP_OK && (f->tokens < LEARNT_MAX || f->ranges->has_any)) {
@@ -162,159 +169,88 @@ static enum gp_status take_down(struct finding *f)
 			break;
 		bool can_learn = f->tokens < LEARNT_MAX;
 		size_t tokens = gp_tokenizer_next(&f->tokenizer, r, record, can_learn);
-		if (can_learn && !keep_tokens(f, tokens, record->time - before))
+		if (tokens > 0 || f->tokenizer.is_work)
+			find_see_work(f, record->time);
+		if ((can_learn && !find_keep(f, tokens)) ||
+		    !find_follow_ranges(f, thread, record, tokens))
 			return GP_E_MEMORY;
-		before = tokens > 0 ? record->time : before;
-		const struct gp_step_place here = place_of(f, record);
-		bool is_unknown = record->kind == GP_GRAPH_LAUNCH && tokens == 1;
-		/* stacks may be those of a captured part alone: work is all there is */
-		const size_t work = tokens > 0 ? tokens : f->tokenizer.is_work;
-		if (!f->view.has_no_ranges &&
-		    !gp_step_ranges_see(f->ranges, thread, record, &here,
-					is_unknown ? GP_LOOP_GRAPH_WORK : (unsigned)work))
-			return GP_E_MEMORY;
-		f->token += work;
-		f->launches += is_launch(record);
-		f->end = work > 0 ? place_of(f, record) : f->end;
-		status = gp_recording_apply(r, record);
-		see_live(f, tokens > 0);
+		status = find_apply(f, record, tokens);
 	}
 	return status == GP_END ? GP_OK : status;
 }
 
-static enum gp_status learn(struct finding *f)
-{
-	struct gp_step_sequence sequence = { .one = f->one,
-					     .three = f->three,
-					     .tokens = f->tokens,
-					     .symbols = f->tokenizer.table.symbols,
-					     .trait = f->tokenizer.table.trait,
-					     .live = f->live };
-	f->markers.is_marker = calloc(GP_SYMBOLS_MAX, sizeof *f->markers.is_marker);
-	if (f->markers.is_marker == NULL)
-		return GP_E_MEMORY;
-	enum gp_status status = gp_step_learn(&sequence, &f->markers);
-	if (status == GP_OK && f->markers.leader != 0)
-		status = gp_step_begin_find(&sequence, f->wait, &f->markers, &f->begin);
-	free(f->one);
-	free(f->three);
-	free(f->live);
-	free(f->wait);
-	f->one = f->three = NULL;
-	f->live = f->wait = NULL;
-	return status;
-}
-
 /* ---- the second replay: cutting ---- */
 
-/* A step has much of what all have: what has little was begun by chance. */
-static void drop_chance(struct finding *f)
+/* As far before its first mark as most others; else the lowest place since the last mark. */
+static const struct place *cut_find_begin(const struct finding *f)
 {
-	if (f->out->steps > 0 && f->marks * 4 < f->markers.markers)
-		f->out->steps--;
-	f->marks = 0;
-}
-
-static bool add_step(struct finding *f, const struct place *begin)
-{
-	struct gp_steps *s = f->out;
-	drop_chance(f);
-	if ((s->steps & (s->steps - 1)) == 0) {
-		size_t room = s->steps ? s->steps * 2 : 1;
-		struct gp_step *step = realloc(s->step, room * sizeof *step);
-		if (step == NULL)
-			return false;
-		s->step = step;
-	}
-	s->step[s->steps++] = (struct gp_step){ .begin_ns = begin->at_ns,
-						.launches = begin->launches,
-						.live_bytes = begin->live_bytes };
-	return true;
-}
-
-static const struct place *find_place(const struct finding *f, uint64_t before)
-{
-	return &f->places[(f->token - before) % PLACES_MAX];
-}
-
-static bool is_opening(const struct finding *f, uint64_t before)
-{
-	for (unsigned k = 0; k < GP_STEP_OPENING; k++)
-		if (find_place(f, before - k)->one != f->begin.opening[k])
-			return false;
-	return true;
-}
-
-/* The first step does once what others need not do: it begins with what others begin with. */
-static uint64_t find_opening(const struct finding *f, uint64_t from, uint64_t to)
-{
-	for (uint64_t before = from; before <= to && before > GP_STEP_OPENING; before++)
-		if (is_opening(f, before))
-			return before;
-	return from;
-}
-
-/* Less is live, or as little, and the wait was longer. */
-static bool is_lower(const struct place *here, const struct place *than)
-{
-	bool is_alike = here->live_bytes == than->live_bytes;
-	return is_alike ? here->wait > than->wait : here->live_bytes < than->live_bytes;
-}
-
-/*
- * As far before its first marker as the others begin. Where that is not always the same: where the
- * least is live, after the longest wait.
- */
-static const struct place *find_begin(const struct finding *f)
-{
-	uint64_t most = f->token - f->first < PLACES_MAX - 1 ? f->token - f->first : PLACES_MAX - 1;
-	uint64_t from = f->begin.nearest < most ? f->begin.nearest : most;
-	uint64_t to = f->begin.farthest < most ? f->begin.farthest : most;
-	if (f->out->steps == 0 && from == to)
-		return find_place(f, find_opening(f, from, from * 2 < most ? from * 2 : most));
-	if (f->edge > 0 && f->token + 1 - f->edge <= most)
-		return find_place(f, f->token + 1 - f->edge);
-	const struct place *found = find_place(f, from);
-	for (uint64_t before = from; before <= to; before++) {
-		const struct place *here = find_place(f, before);
-		if (is_lower(here, found))
+	/* before the first one the job sets up */
+	const bool is_fixed = f->marks.is_fixed || f->out->steps == 0;
+	const uint64_t since = is_fixed ? f->work : f->work - f->marked,
+		       most = since < PLACES_MAX - 1 ? since : PLACES_MAX - 1;
+	uint64_t before = f->marks.before < most ? f->marks.before : most;
+	const struct place *found = &f->places[(f->work - (is_fixed ? before : 0)) % PLACES_MAX];
+	for (before = 1; !is_fixed && before <= most; before++) {
+		const struct place *here = &f->places[(f->work - before) % PLACES_MAX];
+		bool is_alike = here->least_bytes == found->least_bytes;
+		if (here->least_bytes < found->least_bytes ||
+		    (is_alike && here->wait > found->wait))
 			found = here;
 	}
 	return found;
 }
 
-/* One token; its event is not applied yet. */
-static bool see_token(struct finding *f, const struct gp_symbols *symbols, uint64_t time)
+static bool cut_add_step(struct finding *f)
 {
-	int64_t at_ns = gp_tick_ns(&f->recording->tick, time);
-	f->places[f->token % PLACES_MAX] = (struct place){
-		.at_ns = at_ns,
-		.launches = f->launches,
-		.live_bytes = f->low_bytes,
-		.wait = time > f->before ? time - f->before : 0,
-		.one = symbols->one,
-	};
-	f->before = time;
-	f->low_bytes = f->live_bytes;
-	bool is_first = symbols->one == f->begin.first || symbols->three == f->begin.first;
-	if (f->begin.edge != 0 && symbols->three == f->begin.edge &&
-	    f->token >= f->begin.edge_distance)
-		f->edge = f->token - f->begin.edge_distance + 1;
-	if (is_first && !add_step(f, find_begin(f)))
+	struct gp_steps *s = f->out;
+	const struct place *begin = cut_find_begin(f);
+	struct gp_step *step = gp_step_grow(s->step, s->steps, sizeof *step);
+	if (step == NULL)
 		return false;
-	f->edge = is_first ? 0 : f->edge;
-	f->first = is_first ? f->token + 1 : f->first;
-	const size_t marks =
-		f->markers.is_marker[symbols->one] + f->markers.is_marker[symbols->three];
-	f->marks += marks;
-	f->marked_ns = marks > 0 ? at_ns : f->marked_ns;
+	s->step = step;
+	s->step[s->steps] = (struct gp_step){
+		.begin_ns =
+			gp_tick_ns(&f->recording->tick, s->steps == 0 ? begin->end : begin->time),
+		.launches = begin->launches,
+		.live_bytes = begin->live_bytes,
+	};
+	s->steps++;
 	return true;
 }
 
-static enum gp_status cut(struct finding *f)
+/* One token; its event is not applied yet. */
+static bool cut_see_token(struct finding *f, const struct gp_symbols *symbols, uint64_t time)
+{
+	const uint32_t first = f->marks.first;
+	f->here.end = time;
+	f->places[f->work % PLACES_MAX] = f->here;
+	f->here = (struct place){ time, f->launches, f->live_bytes, 0, f->live_bytes, time };
+	if ((symbols->one == first || symbols->three == first) && !cut_add_step(f))
+		return false;
+	f->work++;
+	if (f->marks.is_mark[symbols->one] || f->marks.is_mark[symbols->three]) {
+		f->marked = f->work;
+		f->marked_ns = gp_tick_ns(&f->recording->tick, time);
+	}
+	return true;
+}
+
+static void cut_finish(struct finding *f)
+{
+	struct gp_steps *s = f->out;
+	for (size_t k = 0; k < s->steps; k++) {
+		bool is_last = k + 1 == s->steps;
+		s->step[k].end_ns = is_last ? f->marked_ns : s->step[k + 1].begin_ns;
+		s->step[k].launches =
+			(is_last ? f->launches : s->step[k + 1].launches) - s->step[k].launches;
+	}
+}
+
+static enum gp_status cut_replay(struct finding *f)
 {
 	struct gp_recording *r = f->recording;
-	enum gp_status status = begin_replay(f);
+	enum gp_status status = find_rewind(f);
+	f->slack_bytes = f->marks.slack_bytes;
 	f->places = calloc(PLACES_MAX, sizeof *f->places);
 	if (f->places == NULL)
 		return GP_E_MEMORY;
@@ -327,168 +263,109 @@ static enum gp_status cut(struct finding *f)
 		size_t tokens = gp_tokenizer_next(&f->tokenizer, r, record, false);
 		if (!gp_looks_take(&f->looks, tokens / TOKENS_A_LOOK))
 			return GP_OK;
-		for (size_t k = 0; k < tokens; k++, f->token++)
-			if (!see_token(f, &f->tokenizer.symbol[k], record->time))
+		if (tokens > 0 || f->tokenizer.is_work)
+			find_see_work(f, record->time);
+		for (size_t k = 0; k < tokens; k++)
+			if (!cut_see_token(f, &f->tokenizer.symbol[k], record->time))
 				return GP_E_MEMORY;
-		f->launches += is_launch(record);
-		status = gp_recording_apply(r, record);
-		see_live(f, tokens > 0);
+		status = find_apply(f, record, tokens);
 	}
+	cut_finish(f);
 	return status == GP_END ? GP_OK : status;
 }
 
-static void finish(struct finding *f)
-{
-	struct gp_steps *s = f->out;
-	for (size_t k = 0; k < s->steps; k++) {
-		bool is_last = k + 1 == s->steps;
-		s->step[k].end_ns = is_last ? f->marked_ns : s->step[k + 1].begin_ns;
-		s->step[k].launches =
-			(is_last ? f->launches : s->step[k + 1].launches) - s->step[k].launches;
-	}
-}
+/* ---- which rule finds steps ---- */
 
 static enum gp_status find_by_repetition(struct finding *f)
 {
-	if (f->tokens == 0) {
-		f->out->why = nothing_recorded;
-		return GP_OK;
-	}
-	enum gp_status status = learn(f);
-	if (status == GP_OK && f->begin.first == 0)
-		f->out->why = f->tokenizer.has_launches ? nothing_repeats : no_allocation_repeats;
-	if (status != GP_OK || f->begin.first == 0)
+	const struct gp_step_sequence sequence = { f->token, f->tokens, f->tokenizer.table.symbols,
+						   f->tokenizer.table.is_graph };
+	f->out->why = f->tokens == 0		? nothing_recorded :
+		      f->tokenizer.has_launches ? nothing_repeats :
+						  no_allocation_repeats;
+	f->marks.is_mark = calloc(GP_SYMBOLS_MAX, sizeof *f->marks.is_mark);
+	if (f->marks.is_mark == NULL)
+		return GP_E_MEMORY;
+	enum gp_status status = gp_step_repeat(&sequence, &f->marks);
+	free(f->token);
+	f->token = NULL;
+	if (status != GP_OK || f->marks.first == 0)
 		return status;
-	status = cut(f);
-	if (status != GP_OK)
-		return status;
-	drop_chance(f);
-	if (f->out->steps < 2 || f->looks.refused > 0) {
+	status = cut_replay(f);
+	if (f->looks.refused > 0) {
 		f->out->steps = 0;
-		f->out->why = f->looks.refused > 0 ? too_much : too_few;
-		return GP_OK;
+		f->out->why = too_much;
+	} else if (f->out->steps > 0) {
+		f->out->source = GP_STEPS_REPETITION;
+		f->out->why = NULL;
 	}
-	f->out->source = GP_STEPS_REPETITION;
-	f->out->why = NULL;
-	finish(f);
-	return GP_OK;
-}
-
-/* ---- ranges ---- */
-
-static void take_cuts(const struct gp_step_cuts *cuts, struct gp_step *step)
-{
-	for (size_t k = 0; k < cuts->cuts; k++) {
-		const struct gp_step_place *begin = &cuts->cut[k].begin;
-		const struct gp_step_place *end =
-			k + 1 == cuts->cuts ? &cuts->cut[k].end : &cuts->cut[k + 1].begin;
-		step[k] = (struct gp_step){ .begin_ns = begin->at_ns,
-					    .end_ns = end->at_ns,
-					    .launches = end->launches - begin->launches,
-					    .live_bytes = begin->live_bytes };
-	}
-}
-
-/* Steps by repetition that account for more of the job. */
-static enum gp_status is_more(const struct finding *f, const struct gp_step *told, size_t steps,
-			      bool *out)
-{
-	double of_told = 0, of_found = 0;
-	const struct gp_steps *s = f->out;
-	enum gp_status status = gp_step_share(told, steps, f->end.launches, f->end.at_ns, &of_told);
-	if (status == GP_OK)
-		status = gp_step_share(s->step, s->steps, f->end.launches, f->end.at_ns, &of_found);
-	*out = of_found > of_told;
 	return status;
 }
 
-/*
- * Ranges that account for the job are believed. Little ones are not, where more repeats itself; nor
- * are updates of which each step has several: two models have two optimizers.
- */
-static enum gp_status find_beside(struct finding *f, enum gp_step_told told,
-				  const struct gp_step_cuts *cuts)
+static enum gp_status find_by_ranges(struct finding *f, const struct gp_step_cuts *cuts,
+				     enum gp_step_source source)
 {
-	struct gp_step *step = calloc(cuts->cuts + 1, sizeof *step);
-	enum gp_status status = step != NULL ? GP_OK : GP_E_MEMORY;
-	bool is_repetition = cuts->cuts == 0;
-	if (status == GP_OK && told != GP_TOLD_STEPS)
-		status = find_by_repetition(f);
-	if (status == GP_OK)
-		take_cuts(cuts, step);
-	if (status == GP_OK && told == GP_TOLD_LITTLE && f->out->steps > 0)
-		status = is_more(f, step, cuts->cuts, &is_repetition);
-	if (status == GP_OK && told == GP_TOLD_UPDATES && f->out->steps > 0)
-		status = gp_step_have_several(f->out->step, f->out->steps, cuts, &is_repetition);
-	if (status != GP_OK || is_repetition) {
-		free(step);
-		return status;
+	struct gp_steps *s = f->out;
+	s->step = calloc(cuts->cuts, sizeof *s->step);
+	if (s->step == NULL)
+		return GP_E_MEMORY;
+	s->steps = cuts->cuts;
+	s->source = source;
+	for (size_t k = 0; k < s->steps; k++) {
+		const struct gp_step_place *begin = &cuts->cut[k].begin;
+		const struct gp_step_place *end =
+			k + 1 == s->steps ? &cuts->cut[k].end : &cuts->cut[k + 1].begin;
+		s->step[k] = (struct gp_step){ .begin_ns = begin->at_ns,
+					       .end_ns = end->at_ns,
+					       .launches = end->launches - begin->launches,
+					       .live_bytes = begin->live_bytes };
 	}
-	free(f->out->step);
-	f->out->step = step;
-	f->out->steps = cuts->cuts;
-	f->out->source = GP_STEPS_RANGES;
-	f->out->why = NULL;
 	return GP_OK;
 }
 
 static enum gp_status find(struct finding *f)
 {
-	enum gp_step_told told = GP_TOLD_NOTHING;
-	struct gp_step_cuts cuts = { 0 };
-	enum gp_status status = take_down(f);
+	struct gp_step_cuts named = { 0 }, updates = { 0 };
+	enum gp_status status = find_take_down(f);
 	if (status == GP_OK)
-		status = gp_step_ranges_settle(f->ranges, &f->end);
-	if (status == GP_OK)
-		status = gp_step_weigh(f->ranges, &f->end, &told, &cuts);
-	if (status == GP_OK)
-		status = find_beside(f, told, &cuts);
-	free(cuts.cut);
+		status = gp_step_ranges_cut(f->ranges, &f->end, f->is_cut, &named, &updates);
+	if (status != GP_OK || named.cuts > 0)
+		status = status == GP_OK ? find_by_ranges(f, &named, GP_STEPS_RANGES) : status;
+	else if (f->recording->step_name != NULL)
+		f->out->why = no_such_range;
+	else if (updates.cuts > 0)
+		status = find_by_ranges(f, &updates, GP_STEPS_UPDATES);
+	else
+		status = find_by_repetition(f);
+	free(named.cut);
+	free(updates.cut);
 	return status;
 }
 
-/* What is seen of the recording in f->view. */
-static enum gp_status look(struct finding *f, const struct gp_info *info)
+static enum gp_status find_attempt(void *context, const struct gp_info *info)
 {
+	struct finding *f = context;
+	*f = (struct finding){ .recording = f->recording,
+			       .view = f->view,
+			       .out = f->out,
+			       .is_cut = info->kept_from_ns > 0 };
 	f->ranges = calloc(1, sizeof *f->ranges);
 	enum gp_status status = GP_E_MEMORY;
-	if (f->ranges != NULL) {
-		f->ranges->updates.is_cut = info->kept_from_ns > 0;
+	if (f->ranges != NULL)
 		status = gp_tokenizer_init(&f->tokenizer, info, &f->view);
-	}
 	if (status == GP_OK)
 		status = find(f);
 	gp_tokenizer_release(&f->tokenizer);
 	if (f->ranges != NULL)
 		gp_step_ranges_close(f->ranges);
 	free(f->ranges);
-	free(f->one);
-	free(f->three);
-	free(f->live);
-	free(f->wait);
-	free(f->markers.is_marker);
+	free(f->token);
+	free(f->marks.is_mark);
 	free(f->places);
-	return status;
-}
-
-/* Sizes may vary from step to step: they are looked at where nothing else tells. */
-static enum gp_status attempt(void *context, const struct gp_info *info)
-{
-	struct finding *f = context;
-	const struct finding fresh = { .recording = f->recording, .view = f->view, .out = f->out };
-	*f = fresh;
-	enum gp_status status = look(f, info);
-	bool is_all = f->out->steps > 0 || f->tokenizer.has_launches || f->tokenizer.has_sizes;
-	if (status == GP_OK && !is_all) {
-		*f = fresh;
-		f->view.has_sizes = true;
-		status = look(f, info);
-		f->view = fresh.view;
-	}
 	return status == GP_OK ? gp_step_stat(f->out) : status;
 }
 
-static void forget(void *context)
+static void find_forget(void *context)
 {
 	gp_steps_free(((struct finding *)context)->out);
 }
@@ -508,11 +385,16 @@ enum gp_status gp_step_find(struct gp_recording *recording, const struct gp_step
 	f->recording = recording;
 	f->out = out;
 	f->view = *view;
-	enum gp_status status = gp_retry_if_overwritten(recording, attempt, forget, f);
+	enum gp_status status = gp_retry_if_overwritten(recording, find_attempt, find_forget, f);
 	free(f);
 	if (status != GP_OK)
 		gp_steps_free(out);
 	return status;
+}
+
+void gp_steps_name(struct gp_recording *recording, const char *name)
+{
+	recording->step_name = name;
 }
 
 void gp_steps_free(struct gp_steps *steps)

@@ -35,7 +35,7 @@ static const char *const names[] = {
 /* A number behind one of them counts: "denoising step 3". */
 static const char *const counted[] = { "step", "iteration", "iter", "batch" };
 
-uint64_t gp_step_name_hash(const char *text)
+static uint64_t name_hash(const char *text)
 {
 	/* FNV-1a, 64 bits */
 	uint64_t hash = 0xcbf29ce484222325u;
@@ -45,7 +45,7 @@ uint64_t gp_step_name_hash(const char *text)
 }
 
 /* Where what names it ends: "_forward_step 12: 0 ctx reqs" goes on with details. */
-static size_t length_of(const char *text)
+static size_t name_length(const char *text)
 {
 	const char *colon = strstr(text, ": ");
 	bool has_number = colon != NULL && colon > text && isdigit((unsigned char)colon[-1]);
@@ -53,7 +53,7 @@ static size_t length_of(const char *text)
 }
 
 /* Letters alone, small ones. False: there are too many. */
-static bool letters_of(const char *text, size_t length, char name[NAME_MAX_BYTES])
+static bool name_letters(const char *text, size_t length, char name[NAME_MAX_BYTES])
 {
 	size_t n = 0;
 	for (size_t k = 0; k < length; k++) {
@@ -68,7 +68,7 @@ static bool letters_of(const char *text, size_t length, char name[NAME_MAX_BYTES
 }
 
 /* Does one of `counted` stand before the number with which the text ends? */
-static bool is_counted(const char *text, size_t length)
+static bool name_is_counted(const char *text, size_t length)
 {
 	size_t end = length;
 	while (end > 0 && isdigit((unsigned char)text[end - 1]))
@@ -89,30 +89,27 @@ static bool is_counted(const char *text, size_t length)
 	return false;
 }
 
-uint64_t gp_step_name_kind(const char *text)
+uint64_t gp_step_name_kind(const char *text, const char *wanted)
 {
 	static const char lightning[] = "[pl][profile]";
-	char name[NAME_MAX_BYTES];
+	char name[NAME_MAX_BYTES], other[NAME_MAX_BYTES];
 	if (strncmp(text, lightning, sizeof lightning - 1) == 0)
 		text += sizeof lightning - 1;
-	size_t length = length_of(text);
-	if (!letters_of(text, length, name))
+	size_t length = name_length(text);
+	if (!name_letters(text, length, name))
 		return 0;
 	/* a part of a step by its name */
-	bool is_step = is_counted(text, length) && strstr(name, "micro") == NULL;
+	bool is_step = name_is_counted(text, length) && strstr(name, "micro") == NULL;
 	for (size_t k = 0; k < NAMES; k++)
 		is_step |= strcmp(name, names[k]) == 0;
-	return is_step ? gp_step_name_hash(name) : 0;
+	if (wanted != NULL)
+		is_step = name_letters(wanted, name_length(wanted), other) &&
+			  strcmp(name, other) == 0;
+	return is_step ? name_hash(name) : 0;
 }
 
 bool gp_step_name_is_optimizer(const char *text)
 {
 	static const char prefix[] = "Optimizer.step#";
-	return strncmp(text, prefix, sizeof prefix - 1) == 0;
-}
-
-bool gp_step_name_is_zero_grad(const char *text)
-{
-	static const char prefix[] = "Optimizer.zero_grad#";
 	return strncmp(text, prefix, sizeof prefix - 1) == 0;
 }

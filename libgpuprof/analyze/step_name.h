@@ -8,12 +8,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Names that differ in numbers only are of one kind; 0: no step's. */
-uint64_t gp_step_name_kind(const char *text);
-/* Of PyTorch 1.8 and newer: "Optimizer.step#AdamW.step", "Optimizer.zero_grad#AdamW.zero_grad". */
+/*
+ * Names that differ in numbers only are of one kind; 0: no step's. `wanted`: the name of the steps;
+ * NULL: those of step_name.c.
+ */
+uint64_t gp_step_name_kind(const char *text, const char *wanted);
+/* Of PyTorch 1.8 and newer: "Optimizer.step#AdamW.step". */
 bool gp_step_name_is_optimizer(const char *text);
-bool gp_step_name_is_zero_grad(const char *text);
-/* Never 0. */
-uint64_t gp_step_name_hash(const char *text);
 
 #endif

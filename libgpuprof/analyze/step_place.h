@@ -12,7 +12,6 @@ struct gp_step_place {
 
 struct gp_step_cut {
 	struct gp_step_place begin, end;
-	uint64_t kind; /* of an update: how much its optimizers did */
 };
 
 struct gp_step_cuts {

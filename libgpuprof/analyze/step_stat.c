@@ -6,6 +6,12 @@
 #define LONGER(usual) ((usual) + (usual) / 2) /* than that: not as the others */
 #define OFF_PERCENT 50u			      /* of launches */
 
+void *gp_step_grow(void *list, size_t count, size_t bytes)
+{
+	const bool is_full = (count & (count - 1)) == 0;
+	return is_full ? realloc(list, (count > 0 ? count * 2 : 1) * bytes) : list;
+}
+
 static int compare(const void *left, const void *right)
 {
 	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;

@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define KERNELS_FEW 4u		     /* fewer tell little */
 #define PLACES (2u * GP_SYMBOLS_MAX) /* a power of two */
@@ -30,19 +29,6 @@ static uint32_t find(struct gp_symbol_table *t, uint64_t key, bool can_learn)
 	}
 }
 
-/* PyTorch's fused and foreach optimizers, and those that others wrote, are called so. */
-static bool is_optimizer_name(const char *name)
-{
-	static const char *const parts[] = {
-		"multi_tensor_apply", "adam", "sgd", "adagrad", "rmsprop", "lamb", "lion",
-		"adafactor"
-	};
-	for (size_t k = 0; name != NULL && k < sizeof parts / sizeof *parts; k++)
-		if (strcasestr(name, parts[k]) != NULL)
-			return true;
-	return false;
-}
-
 enum gp_status gp_tokenizer_init(struct gp_tokenizer *t, const struct gp_info *info,
 				 const struct gp_step_view *view)
 {
@@ -53,15 +39,15 @@ enum gp_status gp_tokenizer_init(struct gp_tokenizer *t, const struct gp_info *i
 	*t = (struct gp_tokenizer){
 		.has_launches = has_launches,
 		.has_blocks = info->kept[GP_BLOCK_ALLOC] > 0,
-		.has_kinds = !has_stacks && kernels < KERNELS_FEW,
-		.has_sizes = kernels == 0 && (!has_stacks || view->has_sizes),
+		.has_kernels = kernels >= KERNELS_FEW,
+		.has_sizes = kernels == 0 && !has_stacks,
 		.view = *view,
 	};
 	gp_graphs_open(&t->graphs, GP_GRAPH_TOKENS_MAX, info->file_bytes);
 	t->table.key = calloc(PLACES, sizeof *t->table.key);
 	t->table.place = calloc(PLACES, sizeof *t->table.place);
-	t->table.trait = calloc(GP_SYMBOLS_MAX, 1);
-	if (t->table.key != NULL && t->table.place != NULL && t->table.trait != NULL)
+	t->table.is_graph = calloc(GP_SYMBOLS_MAX, sizeof *t->table.is_graph);
+	if (t->table.key != NULL && t->table.place != NULL && t->table.is_graph != NULL)
 		return GP_OK;
 	gp_tokenizer_release(t);
 	return GP_E_MEMORY;
@@ -71,7 +57,7 @@ void gp_tokenizer_release(struct gp_tokenizer *t)
 {
 	free(t->table.key);
 	free(t->table.place);
-	free(t->table.trait);
+	free(t->table.is_graph);
 	gp_graphs_release(&t->graphs);
 	t->table = (struct gp_symbol_table){ 0 };
 }
@@ -82,24 +68,12 @@ void gp_tokenizer_rewind(struct gp_tokenizer *t)
 	gp_graphs_release(&t->graphs);
 }
 
-static void mark(struct gp_tokenizer *t, uint32_t number, uint8_t trait)
-{
-	if (number > 0)
-		t->table.trait[number] |= trait;
-}
-
 /* Names are kept once in a recording that is open: their address stands for them. */
-static uint64_t launch_token(struct gp_tokenizer *t, const struct gp_recording *r,
-			     const struct gp_record *record, bool can_learn)
+static uint64_t launch_token(const struct gp_recording *r, const struct gp_record *record)
 {
 	const char *name = gp_recording_kernel_name(r, record->launch.kernel);
-	uint64_t kernel = name != NULL ? (uint64_t)(uintptr_t)name : record->launch.kernel,
-		 token = gp_hash_pair(GP_LAUNCH, kernel);
-	const uint32_t known = t->table.symbols, number = find(&t->table, token, can_learn);
-	mark(t, number, GP_TRAIT_LAUNCH);
-	if (number > known && !t->view.has_no_names && is_optimizer_name(name))
-		mark(t, number, GP_TRAIT_OPTIMIZER);
-	return token;
+	return gp_hash_pair(GP_LAUNCH,
+			    name != NULL ? (uint64_t)(uintptr_t)name : record->launch.kernel);
 }
 
 static bool is_allocation(const struct gp_tokenizer *t, const struct gp_record *record)
@@ -117,7 +91,7 @@ static uint64_t alloc_token(const struct gp_tokenizer *t, const struct gp_record
 		       bytes = is_block ? record->block_alloc.bytes : record->alloc.bytes;
 	if (t->has_sizes)
 		return gp_hash_pair(gp_hash_pair(record->kind | 0x100u, bytes), stack);
-	return stack != 0 || t->has_kinds ? gp_hash_pair(record->kind, stack) : 0;
+	return gp_hash_pair(record->kind, stack);
 }
 
 static struct gp_symbols see(struct gp_tokenizer *t, uint64_t token, bool can_learn)
@@ -170,14 +144,14 @@ static size_t replay(struct gp_tokenizer *t, uint64_t exec, bool can_learn)
 	if (values != NULL && values->values > 0)
 		return see_all(t, values, can_learn);
 	size_t tokens = see_one(t, gp_hash_pair(GP_GRAPH_LAUNCH, exec), can_learn);
-	mark(t, t->own.one, GP_TRAIT_GRAPH | GP_TRAIT_LAUNCH);
+	t->table.is_graph[t->own.one] = t->own.one > 0;
 	return tokens;
 }
 
 static size_t launch(struct gp_tokenizer *t, const struct gp_recording *r,
 		     const struct gp_record *record, bool can_learn)
 {
-	const uint64_t token = launch_token(t, r, record, can_learn);
+	const uint64_t token = launch_token(r, record);
 	t->is_work = (record->launch.block >> 48 & GP_LAUNCH_CAPTURED) == 0;
 	if (!t->is_work) {
 		t->is_out_of_memory |= !gp_graphs_add(&t->graphs, token);
@@ -195,8 +169,8 @@ size_t gp_tokenizer_next(struct gp_tokenizer *t, const struct gp_recording *r,
 	if (record->kind == GP_GRAPH_LAUNCH && !t->view.has_no_launches)
 		return replay(t, record->graph_launch.exec, can_learn);
 	t->is_work = is_allocation(t, record);
-	uint64_t token = t->is_work ? alloc_token(t, record) : 0;
-	if (token == 0)
+	/* kernels say what is done, an allocation's stack only who does it */
+	if (!t->is_work || t->has_kernels)
 		return 0;
-	return see_one(t, token, can_learn);
+	return see_one(t, alloc_token(t, record), can_learn);
 }

@@ -8,13 +8,10 @@
 
 #include "../read/recording.h"
 #include "graph_content.h"
-#include "step_learn.h"
 
 /* What of a recording counts: tests look for steps in parts of real ones. */
 struct gp_step_view {
 	bool has_no_ranges, has_no_stacks, has_no_launches, has_no_allocations;
-	bool has_no_names; /* of optimizers */
-	bool has_sizes;	   /* of allocations, also where there are stacks; not beside launches */
 };
 
 #define GP_GRAPH_TOKENS_MAX 1024u /* of a replay: as many tell which it is */
@@ -24,7 +21,7 @@ struct gp_symbol_table {
 	uint64_t *key;	  /* by place, 0: empty */
 	uint32_t *place;  /* its number */
 	uint32_t symbols; /* numbers are 1 to this */
-	uint8_t *trait;	  /* by number: GP_TRAIT_* of step_learn.h */
+	bool *is_graph;	  /* by number: one of unknown content, which stands for many */
 };
 
 /* What one token says. */
@@ -35,7 +32,7 @@ struct gp_symbols {
 struct gp_tokenizer {
 	struct gp_symbol_table table;
 	/* of the recording: what counts as a token */
-	bool has_launches, has_blocks, has_kinds, has_sizes;
+	bool has_launches, has_kernels, has_blocks, has_sizes;
 	struct gp_step_view view;
 	uint64_t before[2]; /* the last two tokens */
 	/* what was captured: a launch of a graph gives the tokens that its launches would have */

@@ -256,6 +256,7 @@ struct gp_recording {
 	} scopes;
 	char driver[16];
 	struct gp_info_device *device;
+	const char *step_name; /* the caller's: gp_steps_name; NULL: none */
 };
 
 /* Like gp_recording_next, without copying: NULL at the end or on failure (*status). */

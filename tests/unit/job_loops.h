@@ -346,7 +346,6 @@ struct job_loop {
 	void (*run)(struct job *j, unsigned steps);
 	bool is_unnamed, has_no_launches, has_no_blocks, is_flight_recorder, is_cut;
 	uint64_t slot_bytes; /* of the flight recorder; 0: as usual */
-	bool is_open;	     /* known as not found: no rule tells its step */
 };
 
 static const struct job_loop job_loops[] = {

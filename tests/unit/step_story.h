@@ -222,4 +222,9 @@ static inline void expect_ranges(struct story *s)
 	expect_told(s, GP_STEPS_RANGES);
 }
 
+static inline void expect_updates(struct story *s)
+{
+	expect_told(s, GP_STEPS_UPDATES);
+}
+
 #endif

@@ -42,11 +42,12 @@ static void names_of_steps_are_known(void **state)
 					      "12",
 					      "step 3 is over" };
 	for (size_t k = 0; k < sizeof steps / sizeof *steps; k++)
-		assert_int_not_equal(gp_step_name_kind(steps[k]), 0);
+		assert_int_not_equal(gp_step_name_kind(steps[k], NULL), 0);
 	for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-		assert_int_equal(gp_step_name_kind(others[k]), 0);
-	assert_int_equal(gp_step_name_kind("step 1"), gp_step_name_kind("Step#27"));
-	assert_int_not_equal(gp_step_name_kind("inner step 1"), gp_step_name_kind("outer step 1"));
+		assert_int_equal(gp_step_name_kind(others[k], NULL), 0);
+	assert_int_equal(gp_step_name_kind("step 1", NULL), gp_step_name_kind("Step#27", NULL));
+	assert_int_not_equal(gp_step_name_kind("inner step 1", NULL),
+			     gp_step_name_kind("outer step 1", NULL));
 }
 
 int main(void)

