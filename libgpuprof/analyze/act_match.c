@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "../read/array.h"
+#include "../read/row_rank.h"
 #include "trace_builder.h"
 
 #define WALK_SLICE 65536u
@@ -31,24 +32,12 @@ static void want_segment(struct wanted *w, const struct gp_known_segment *segmen
 		*wanted = *segment;
 }
 
-static int by_address(const void *left, const void *right)
-{
-	const struct gp_known_segment *a = left, *b = right;
-	return (a->address > b->address) - (a->address < b->address);
-}
-
-static int by_number(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a > b) - (a < b);
-}
-
 /* By address; of those that overlap the first stays. */
 static void settle_segments(struct wanted *w)
 {
 	size_t kept = 0;
 	if (w->segments > 1)
-		qsort(w->segment, w->segments, sizeof *w->segment, by_address);
+		qsort(w->segment, w->segments, sizeof *w->segment, gp_row_order);
 	for (size_t k = 0; k < w->segments; k++) {
 		const struct gp_known_segment *last = kept ? &w->segment[kept - 1] : NULL;
 		if (last == NULL || w->segment[k].address - last->address >= last->bytes)
@@ -162,7 +151,7 @@ static void end_unmet(struct gp_trace_builder *t, const struct gp_row_table *tab
 		if (!told[k].is_met)
 			key[keys++] = told[k].key;
 	if (keys > 1)
-		qsort(key, keys, sizeof *key, by_number);
+		qsort(key, keys, sizeof *key, gp_row_order);
 	for (size_t k = 0; k < keys; k++)
 		end(t, gp_known_find(table, key[k]));
 	free(key);
@@ -271,7 +260,7 @@ static bool is_outside(const struct wanted *w, const struct gp_live_entry *e)
 	    is_told(w->teller->recording->live, e))
 		return false;
 	return w->physicals == 0 || bsearch(&e->order, w->physical, w->physicals,
-					    sizeof *w->physical, by_number) == NULL;
+					    sizeof *w->physical, gp_row_order) == NULL;
 }
 
 static void meet_entry(void *context, const struct gp_live_entry *e)
@@ -317,7 +306,7 @@ void gp_act_match_live(struct gp_trace_builder *t)
 	walk(&w, want_entry);
 	settle_segments(&w);
 	if (w.physicals > 1)
-		qsort(w.physical, w.physicals, sizeof *w.physical, by_number);
+		qsort(w.physical, w.physicals, sizeof *w.physical, gp_row_order);
 	if (!t->is_out_of_memory)
 		walk(&w, meet_entry);
 	if (!t->is_out_of_memory) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../read/array.h"
+#include "../read/row_rank.h"
 
 #define LOOKS_A_SORTED 8u	 /* a value that is sorted among many */
 #define LAUNCHES_MOST (1u << 31) /* of one content */
@@ -54,12 +55,6 @@ static void values_shrink(struct gp_graphs *g, struct gp_graph_values **values, 
 	*values = smaller != NULL ? smaller : *values;
 }
 
-static int compare(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a > b) - (a < b);
-}
-
 /* What came since `from`. False: out of memory. */
 static bool values_take(struct gp_graphs *g, size_t from, struct gp_graph_values **out)
 {
@@ -76,7 +71,7 @@ static bool values_take(struct gp_graphs *g, size_t from, struct gp_graph_values
 	if (g->sequence != 0)
 		return true;
 	if (count > 1)
-		qsort(value, count, sizeof *value, compare);
+		qsort(value, count, sizeof *value, gp_row_order);
 	for (size_t k = 0; k < count; k++)
 		if (kept == 0 || value[kept - 1] != value[k])
 			value[kept++] = value[k];

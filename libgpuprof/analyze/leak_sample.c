@@ -81,13 +81,6 @@ static void list_mapped(void *context, const struct gp_live_entry *e)
 		*mapped = e->stream;
 }
 
-/* Also of what begins with an address. */
-static int compare_orders(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a > b) - (a < b);
-}
-
 static void list_framework(struct sampling *s)
 {
 	s->reserves = s->mappeds = s->last = 0;
@@ -95,11 +88,11 @@ static void list_framework(struct sampling *s)
 		return;
 	walk(s, list_reserve);
 	if (s->reserves > 1)
-		qsort(s->reserve, s->reserves, sizeof *s->reserve, compare_orders);
+		qsort(s->reserve, s->reserves, sizeof *s->reserve, gp_row_order);
 	if (s->reserves > 0)
 		walk(s, list_mapped);
 	if (s->mappeds > 1)
-		qsort(s->mapped, s->mappeds, sizeof *s->mapped, compare_orders);
+		qsort(s->mapped, s->mappeds, sizeof *s->mapped, gp_row_order);
 }
 
 /* ---- who holds ---- */
@@ -108,7 +101,7 @@ static bool is_reserve(const struct sampling *s, const struct gp_live_entry *e)
 {
 	return (e->flags & GP_LIVE_SEGMENT) != 0 ||
 	       (e->space == GP_SPACE_PHYSICAL && s->mappeds > 0 &&
-		bsearch(&e->order, s->mapped, s->mappeds, sizeof e->order, compare_orders) != NULL);
+		bsearch(&e->order, s->mapped, s->mappeds, sizeof e->order, gp_row_order) != NULL);
 }
 
 /* False: nobody asks for it. */

@@ -55,16 +55,10 @@ static struct reservation *reservation_of(const struct collection *c, uint64_t a
 	return r != NULL && address - r->address < r->bytes ? r : NULL;
 }
 
-static int compare_addresses(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a > b) - (a < b);
-}
-
 static bool is_mapped(const struct collection *c, uint64_t order)
 {
 	return c->mappeds > 0 &&
-	       bsearch(&order, c->mapped, c->mappeds, sizeof order, compare_addresses) != NULL;
+	       bsearch(&order, c->mapped, c->mappeds, sizeof order, gp_row_order) != NULL;
 }
 
 static struct gp_use like_of(const struct collection *c, const struct gp_live_entry *e)
@@ -221,12 +215,11 @@ enum gp_status gp_live_uses_take(struct gp_recording *recording, struct gp_holde
 	if (h->of == GP_CURVE_DRIVER || h->of == GP_CURVE_RESERVED) {
 		walk(&c, list_reservation);
 		if (c.reservations > 1)
-			qsort(c.reservation, c.reservations, sizeof *c.reservation,
-			      compare_addresses);
+			qsort(c.reservation, c.reservations, sizeof *c.reservation, gp_row_order);
 		if (c.reservations > 0 && h->of == GP_CURVE_DRIVER)
 			walk(&c, list_mapped);
 		if (c.mappeds > 1)
-			qsort(c.mapped, c.mappeds, sizeof *c.mapped, compare_addresses);
+			qsort(c.mapped, c.mappeds, sizeof *c.mapped, gp_row_order);
 	}
 	if (!c.is_out_of_memory)
 		walk(&c, collect);

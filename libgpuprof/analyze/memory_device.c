@@ -2,18 +2,13 @@
 #include <stdlib.h>
 
 #include "../read/array.h"
+#include "../read/row_rank.h"
 #include "memory_view.h"
 
 struct orders {
 	uint64_t *order;
 	size_t count, room;
 };
-
-static int compare_orders(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a > b) - (a < b);
-}
 
 /* Physical memory that is mapped where segments are, by the order of its allocation. */
 static enum gp_status list_mapped(const struct gp_memory_view *v, struct orders *out)
@@ -31,7 +26,7 @@ static enum gp_status list_mapped(const struct gp_memory_view *v, struct orders 
 		*order = m->stream;
 	}
 	if (out->count > 1)
-		qsort(out->order, out->count, sizeof *out->order, compare_orders);
+		qsort(out->order, out->count, sizeof *out->order, gp_row_order);
 	return GP_OK;
 }
 
@@ -42,7 +37,7 @@ static bool is_outside(const struct orders *mapped, const struct gp_live_entry *
 	if (e->space != GP_SPACE_PHYSICAL)
 		return (e->flags & GP_LIVE_SEGMENT) == 0;
 	return mapped->count == 0 || bsearch(&e->order, mapped->order, mapped->count,
-					     sizeof e->order, compare_orders) == NULL;
+					     sizeof e->order, gp_row_order) == NULL;
 }
 
 static int compare_outsides(const void *left, const void *right)

@@ -7,6 +7,7 @@
 
 #include "../read/array.h"
 #include "../read/recording.h"
+#include "../read/row_rank.h"
 #include "frag_rule.h"
 
 #define CUDA_ERROR_OUT_OF_MEMORY 2u
@@ -315,12 +316,6 @@ static enum gp_status see(struct search *s, const struct gp_record *r, uint32_t 
 
 /* ---- the whole ---- */
 
-static int compare(const void *left, const void *right)
-{
-	const struct gp_oom *a = left, *b = right;
-	return (a->number > b->number) - (a->number < b->number);
-}
-
 static bool is_near(uint64_t a, uint64_t b, uint64_t most)
 {
 	return a == b ||
@@ -400,7 +395,7 @@ static enum gp_status finish(struct search *s)
 	for (size_t k = 0; k < THREADS && status == GP_OK; k++)
 		status = add_all(s, &s->refusal[k]);
 	if (s->out->ooms > 1)
-		qsort(s->out->oom, s->out->ooms, sizeof *s->out->oom, compare);
+		qsort(s->out->oom, s->out->ooms, sizeof *s->out->oom, gp_row_order);
 	return status == GP_OK ? find_like(s->out) : status;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../read/array.h"
+#include "../read/row_rank.h"
 #include "gap_follow.h"
 #include "settle.h"
 
@@ -259,12 +260,6 @@ static void merge_buckets(struct line *line, size_t *buckets, unsigned series)
 	}
 }
 
-static int compare_samples(const void *left, const void *right)
-{
-	const struct sample *a = left, *b = right;
-	return (a->event > b->event) - (a->event < b->event);
-}
-
 /* The distinct samples of a bucket, in order; out has room for PICKED. */
 static size_t pick(const struct bucket *b, struct sample *out)
 {
@@ -274,7 +269,7 @@ static size_t pick(const struct bucket *b, struct sample *out)
 		all[n++] = b->low[c];
 		all[n++] = b->high[c];
 	}
-	qsort(all, n, sizeof *all, compare_samples);
+	qsort(all, n, sizeof *all, gp_row_order);
 	for (size_t i = 0; i < n; i++)
 		if (all[i].event != 0 && (kept == 0 || all[i].event != out[kept - 1].event))
 			out[kept++] = all[i];

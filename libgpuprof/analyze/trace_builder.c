@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "../read/row_rank.h"
+
 #define PLACES_A_LOOK 2u /* that are looked at one behind the other */
 
 void gp_trace_builder_release(struct gp_trace_builder *t)
@@ -145,12 +147,6 @@ void gp_tell_segment(struct gp_trace_builder *t, const struct gp_known_segment *
 		     s->address + s->bytes);
 }
 
-static int by_key(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a > b) - (a < b);
-}
-
 /* Nobody frees them: a context ended, or their frees were not seen. By address. False: no looks. */
 static bool end_blocks(struct gp_trace_builder *t, uint64_t from, uint64_t to)
 {
@@ -165,7 +161,7 @@ static bool end_blocks(struct gp_trace_builder *t, uint64_t from, uint64_t to)
 		if (told[k].key - from < to - from)
 			key[keys++] = told[k].key;
 	if (keys > 1)
-		qsort(key, keys, sizeof *key, by_key);
+		qsort(key, keys, sizeof *key, gp_row_order);
 	t->is_told = false;
 	for (size_t k = 0; k < keys; k++)
 		gp_tell_block_end(t, gp_known_find(&t->block, key[k]));

@@ -9,6 +9,7 @@
 
 #include "array.h"
 #include "recording.h"
+#include "row_rank.h"
 #include "row_table.h"
 
 #define LOOKS_MAX 64u /* at a ring whose owner writes on */
@@ -326,12 +327,6 @@ static void index_slots(struct builder *b)
 	free(slot);
 }
 
-static int compare_offsets(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a > b) - (a < b);
-}
-
 enum gp_status gp_index_build(struct gp_file *file, struct gp_index *out)
 {
 	struct builder b = { .is_overtaken = true };
@@ -353,7 +348,7 @@ enum gp_status gp_index_build(struct gp_file *file, struct gp_index *out)
 		gp_row_table_release(&b.threads);
 	}
 	if (out->repeats > 1)
-		qsort(out->repeated, out->repeats, sizeof *out->repeated, compare_offsets);
+		qsort(out->repeated, out->repeats, sizeof *out->repeated, gp_row_order);
 	if (!b.is_out_of_memory)
 		return GP_OK;
 	gp_index_release(out);
@@ -372,7 +367,7 @@ void gp_index_release(struct gp_index *index)
 bool gp_index_is_repeated(const struct gp_index *index, uint64_t offset)
 {
 	return index->repeats != 0 && bsearch(&offset, index->repeated, index->repeats,
-					      sizeof offset, compare_offsets) != NULL;
+					      sizeof offset, gp_row_order) != NULL;
 }
 
 size_t gp_index_first(const struct gp_index *index)

@@ -1,8 +1,10 @@
 /* Holes between the numbers of events, as a replay meets them. */
 #include "missing.h"
-#include "array.h"
 
 #include <stdlib.h>
+
+#include "array.h"
+#include "row_rank.h"
 
 static bool note_end(struct gp_missing *m, size_t which)
 {
@@ -78,12 +80,6 @@ void gp_missing_restart(struct gp_missing *m)
 	gp_missing_release(m);
 }
 
-static int compare_holes(const void *left, const void *right)
-{
-	const struct gp_hole *a = left, *b = right;
-	return (a->from > b->from) - (a->from < b->from);
-}
-
 enum gp_status gp_missing_end(struct gp_missing *m, const struct gp_recording *r)
 {
 	const struct gp_index *x = &r->index;
@@ -99,7 +95,7 @@ enum gp_status gp_missing_end(struct gp_missing *m, const struct gp_recording *r
 						       .segment = x->missing_segment,
 						       .is_damage = true });
 	if (m->count > 1)
-		qsort(m->hole, m->count, sizeof *m->hole, compare_holes);
+		qsort(m->hole, m->count, sizeof *m->hole, gp_row_order);
 	return status;
 }
 

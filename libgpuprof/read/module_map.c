@@ -114,12 +114,6 @@ void gp_module_map_release(struct gp_module_map *map)
 	*map = (struct gp_module_map){ 0 };
 }
 
-static int by_base(const void *left, const void *right)
-{
-	const struct gp_module_place *a = left, *b = right;
-	return a->base != b->base ? (a->base < b->base ? -1 : 1) : 0;
-}
-
 static bool sort(struct gp_module_map *map)
 {
 	if (map->places == map->count)
@@ -131,7 +125,7 @@ static bool sort(struct gp_module_map *map)
 		const struct gp_module *m = &map->module[i].is;
 		place[i] = (struct gp_module_place){ m->base, m->base + m->bytes, i };
 	}
-	qsort(place, map->count, sizeof *place, by_base);
+	qsort(place, map->count, sizeof *place, gp_row_order);
 	for (size_t i = 1; i < map->count; i++) {
 		if (place[i].reach < place[i - 1].reach)
 			place[i].reach = place[i - 1].reach;

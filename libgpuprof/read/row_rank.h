@@ -1,4 +1,4 @@
-/* Rows in an array that is sorted by a number which each of them begins with. */
+/* Rows in an array that is sorted by a number of 64 bits which each of them begins with. */
 #ifndef GP_ROW_RANK_H
 #define GP_ROW_RANK_H
 
@@ -17,6 +17,13 @@ static inline size_t gp_row_rank(const void *row, size_t rows, size_t bytes, uin
 			high = middle;
 	}
 	return low;
+}
+
+/* For qsort and bsearch. */
+static inline int gp_row_order(const void *left, const void *right)
+{
+	const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	return (a > b) - (a < b);
 }
 
 #endif

@@ -16,6 +16,7 @@
 #include "name_area.h"
 #include "name_table.h"
 #include "recording.h"
+#include "row_rank.h"
 
 enum gp_status gp_recording_load_names(struct gp_recording *r)
 {
@@ -142,12 +143,6 @@ static int by_work(const void *left, const void *right)
 	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-static int by_number(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a > b) - (a < b);
-}
-
 static enum gp_status learn(void *context, const struct gp_record *record)
 {
 	return gp_defined_add(context, record);
@@ -224,7 +219,7 @@ static enum gp_status collect(struct work *w)
 			w->place[kept++] = w->place[i];
 	w->places = kept;
 	if (w->nowheres != 0)
-		qsort(w->nowhere, w->nowheres, sizeof *w->nowhere, by_number);
+		qsort(w->nowhere, w->nowheres, sizeof *w->nowhere, gp_row_order);
 	for (size_t i = 0; i < w->nowheres; i++)
 		w->out->nowhere += i == 0 || w->nowhere[i] != w->nowhere[i - 1];
 	w->out->frames = w->places + w->out->nowhere + w->out->waiting;
