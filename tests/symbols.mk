@@ -1,6 +1,6 @@
 # Libraries whose places tests/unit/test_symbolize.c looks up: one source, built and stripped in every way it is met in.
 SYMBOLS := $(BUILD)/symbols
-PLACES := $(addprefix $(SYMBOLS)/libplaces,.so _plain.so _stripped.so _linked.so _rebuilt.so _unlisted.so _packed.so _shared.so) $(SYMBOLS)/debug/made $(SYMBOLS)/wrong/made $(SYMBOLS)/other/libplaces_linked.so
+PLACES := $(addprefix $(SYMBOLS)/libplaces,.so _plain.so _stripped.so _linked.so _rebuilt.so _unlisted.so _pieces.so _packed.so _shared.so) $(SYMBOLS)/debug/made $(SYMBOLS)/wrong/made $(SYMBOLS)/other/libplaces_linked.so
 PLACES_CC = $(CC) -std=gnu17 -O2 -g -Wall -Wextra -Werror -fPIC -shared -fno-optimize-sibling-calls
 PLACES_SRC := tests/symbols/places.c tests/symbols/places.h tests/symbols.mk
 ifneq ($(shell command -v xz),)
@@ -34,6 +34,11 @@ $(SYMBOLS)/libplaces_shared.so: $(SYMBOLS)/libplaces_packed.so $(SYMBOLS)/libpla
 # as clang leaves it
 $(SYMBOLS)/libplaces_unlisted.so: $(SYMBOLS)/libplaces.so
 	$(SAY_GEN)objcopy --remove-section .debug_aranges $< $@
+# a section a function: the places stand between 4200 other pieces of their unit before and behind them
+$(SYMBOLS)/libplaces_pieces.so: $(PLACES_SRC)
+	@mkdir -p $(@D)
+	$(SAY_LD){ seq -f 'int piece_%g(int x) { return x; }' 4200; echo '#include "places.c"'; seq -f 'int piece_%g(int x) { return x; }' 4201 8400; } | \
+	$(PLACES_CC) -ffunction-sections -Wl,--build-id=sha1 -Itests/symbols -o $@ -x c -
 # no build id: the CRC of .gnu_debuglink is all the proof there is
 $(SYMBOLS)/libplaces_linked.so: $(PLACES_SRC)
 	@mkdir -p $(@D)

@@ -80,6 +80,11 @@ static void units_without_aranges_are_found(void **state)
 	(void)state;
 	expect_places("libplaces_unlisted.so", "none", "places.c", " ");
 }
+static void units_of_many_pieces_are_found(void **state)
+{
+	(void)state;
+	expect_places("libplaces_pieces.so", "none", "places.c", " ");
+}
 static void packed_debug_information_is_read(void **state)
 {
 	(void)state;
@@ -547,6 +552,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(debug_information_tells_inlined_calls),
 		cmocka_unit_test(units_without_aranges_are_found),
+		cmocka_unit_test(units_of_many_pieces_are_found),
 		cmocka_unit_test(packed_debug_information_is_read),
 		cmocka_unit_test(cxx_names_are_written_out),
 		cmocka_unit_test(debug_files_are_found_by_build_id),
