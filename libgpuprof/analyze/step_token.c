@@ -1,8 +1,8 @@
 /*
- * A launch is its kernel's name, a replay of a graph the launches that were captured into it, as if
- * they came now: a step is the same before it is captured and after; where they are not known, the
- * graph's handle. An allocation is its stack, which is the same each time; its size is only looked
- * at where nothing else tells what happens.
+ * A launch is its kernel's name on its device. A replay of a graph is the launches that were captured
+ * into it, as if they came now: a step is the same before it is captured and after; where they are
+ * not known, the graph's handle. An allocation is its stack, which is the same each time; its size is
+ * only looked at where nothing else tells what happens.
  */
 #include "step_token.h"
 
@@ -72,7 +72,7 @@ void gp_tokenizer_rewind(struct gp_tokenizer *t)
 static uint64_t launch_token(const struct gp_recording *r, const struct gp_record *record)
 {
 	const char *name = gp_recording_kernel_name(r, record->launch.kernel);
-	return gp_hash_pair(GP_LAUNCH,
+	return gp_hash_pair(GP_LAUNCH | (uint64_t)record->device << 8,
 			    name != NULL ? (uint64_t)(uintptr_t)name : record->launch.kernel);
 }
 
