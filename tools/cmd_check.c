@@ -342,6 +342,7 @@ static int check_run(int argc, char **argv)
 		{ "device", 0, GP_FLAG_DEVICE, "N", &g.device, "only this device" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &g.is_json,
 		  "for a program: docs/JSON.md lists the keys" },
+		GP_FLAGS_STEPS,
 		GP_FLAGS_NO_STACKS,
 		GP_FLAGS_OUTPUT(&g.path, &g.is_forced),
 		GP_FLAGS_SCREEN,

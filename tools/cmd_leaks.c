@@ -177,6 +177,7 @@ static int leaks_run(int argc, char **argv)
 		{ "native", 0, GP_FLAG_SWITCH, NULL, &l.r.is_native, "all frames" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &l.is_json,
 		  "for a program: docs/JSON.md lists the keys" },
+		GP_FLAGS_STEPS,
 		GP_FLAGS_NO_STACKS,
 		GP_FLAGS_OUTPUT(&l.path, &l.is_forced),
 		GP_FLAGS_SCREEN,

@@ -288,6 +288,7 @@ static int oom_run(int argc, char **argv)
 		  "at most N stacks and blocks in each table, 0: all; default 5, with --json all" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &c.is_json,
 		  "for a program: docs/JSON.md lists the keys" },
+		GP_FLAGS_STEPS,
 		GP_FLAGS_NO_STACKS,
 		GP_FLAGS_OUTPUT(&c.output, &c.is_forced),
 		GP_FLAGS_SCREEN,

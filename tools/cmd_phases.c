@@ -317,6 +317,7 @@ static int phases_run(int argc, char **argv)
 		{ "frames", 0, GP_FLAG_SWITCH, NULL, &p->asked.is_by_frames,
 		  "phases as stacks show them, in the place of ranges; default where there are "
 		  "none" },
+		GP_FLAGS_STEPS,
 		GP_FLAGS_OUTPUT(&file, &is_forced),
 		GP_FLAGS_SCREEN,
 		{ 0 },

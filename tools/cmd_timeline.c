@@ -311,6 +311,7 @@ static int timeline_run(int argc, char **argv)
 		{ "columns", 0, GP_FLAG_NUMBER, GP_COLUMNS_RANGE, &t.columns,
 		  "width of the plot; default that of the terminal, else 100" },
 		{ "rows", 0, GP_FLAG_NUMBER, "6..100", &t.rows, "height of the plot; default 20" },
+		GP_FLAGS_STEPS,
 		GP_FLAGS_OUTPUT(&path, &is_forced),
 		GP_FLAGS_SCREEN,
 		{ 0 },

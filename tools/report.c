@@ -69,6 +69,8 @@ enum gp_status gp_report_check(const char *path, struct gp_damage *why)
 	return status;
 }
 
+const char *gp_report_step_name;
+
 struct gp_recording *gp_report_open(const char *path, const struct gp_info **info, int *exit_status)
 {
 	struct gp_recording *recording;
@@ -80,6 +82,7 @@ struct gp_recording *gp_report_open(const char *path, const struct gp_info **inf
 		return NULL;
 	}
 	gp_progress_watch(recording);
+	gp_steps_name(recording, gp_report_step_name);
 	status = gp_recording_info(recording, info);
 	if (status) {
 		*exit_status = gp_report_failed("read", path, status);
