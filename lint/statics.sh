@@ -6,4 +6,5 @@ command -v python3 >/dev/null || {
 	echo "skipped: no python3"
 	exit 77
 }
-lint/tree_files.sh | grep -E '^(libgpuprof|interpose|tools)/.*\.c$' | xargs python3 -B lint/statics.py
+lint/tree_files.sh | grep -E '^(libgpuprof|interpose|tools)/.*\.c$' |
+	xargs python3 -B lint/statics.py

@@ -82,7 +82,7 @@ static bool has_device(const struct gp_idle_report *r)
 	return false;
 }
 
-static int report(struct idle *c, const char *path)
+static int report_uses(struct idle *c, const char *path)
 {
 	struct gp_idle_report *r = &c->r;
 	int exit_status = GP_EXIT_USAGE;
@@ -122,7 +122,7 @@ static int idle_report_all(struct idle *c, int recordings, char **paths)
 	if (c->is_many && c->is_json)
 		gp_json_array(&c->json, NULL);
 	for (int k = 0; k < recordings; k++)
-		worst = gp_report_worse(worst, report(c, paths[k]));
+		worst = gp_report_worse(worst, report_uses(c, paths[k]));
 	if (c->is_many && c->is_json)
 		gp_json_end(&c->json);
 	if (c->has_known)

@@ -376,7 +376,9 @@ static const struct gp_diff_table *most_changed(const struct gp_diff_report *r)
 	const struct gp_diff_table *most = first_changed(r);
 	for (size_t k = 0; k < r->tables; k++) {
 		const struct gp_diff_table *t = &r->table[k];
-		if (t->device == GP_DEVICE_UNKNOWN && is_without_host(r))
+		/* PyTorch's segments follow from what it allocates */
+		if ((t->device == GP_DEVICE_UNKNOWN && is_without_host(r)) ||
+		    (t->diff.groups && gp_use_is_segments(t->diff.group[0].key)))
 			continue;
 		if (t->shown && held_change(r, t) > held_change(r, most))
 			most = t;

@@ -63,7 +63,7 @@ static const struct gp_known_segment *find_wanted(const struct wanted *w, uint64
 	return low < w->segments && w->segment[low].address < to ? &w->segment[low] : NULL;
 }
 
-static bool is_same(const struct gp_known_segment *a, const struct gp_known_segment *b)
+static bool act_match_is_same(const struct gp_known_segment *a, const struct gp_known_segment *b)
 {
 	return a->address == b->address && a->bytes == b->bytes && a->device == b->device &&
 	       !a->is_mapped && !b->is_mapped;
@@ -81,7 +81,7 @@ static void end_unwanted(struct wanted *w, const struct gp_known_segment *told)
 	while (at < end) {
 		const struct gp_known_segment *want = find_wanted(w, at, end);
 		uint64_t next = end;
-		if (want != NULL && is_same(told, want))
+		if (want != NULL && act_match_is_same(told, want))
 			return;
 		if (want != NULL && is_range_of(told, want)) {
 			uint64_t begin = want->address > at ? want->address : at;
@@ -173,7 +173,7 @@ static void meet_block(struct gp_trace_builder *t, const struct gp_known_block *
 	told->is_met = true;
 }
 
-static void add_block(struct gp_trace_builder *t, const struct gp_known_block *want)
+static void act_match_add_block(struct gp_trace_builder *t, const struct gp_known_block *want)
 {
 	struct gp_known_block *told = gp_known_find(&t->block, want->key);
 	if (told != NULL && want->is_pending)
@@ -278,12 +278,12 @@ static void add_entry(void *context, const struct gp_live_entry *e)
 	struct wanted *w = context;
 	struct gp_known_block want = told_of(w->teller, e);
 	if (e->space == GP_SPACE_BLOCK)
-		add_block(w->teller, &want);
+		act_match_add_block(w->teller, &want);
 	else if (is_outside(w, e) && gp_known_find(&w->teller->outside, want.key) == NULL)
 		gp_tell_outside(w->teller, &want);
 }
 
-static void walk(struct wanted *w, gp_live_visit *visit)
+static void act_match_walk(struct wanted *w, gp_live_visit *visit)
 {
 	gp_live_walk_begin(w->teller->recording->live, visit, w);
 	while (!gp_live_walk_more(w->teller->recording->live, WALK_SLICE))
@@ -303,18 +303,18 @@ void gp_act_match_live(struct gp_trace_builder *t)
 	t->is_told = false;
 	forget_met(&t->block);
 	forget_met(&t->outside);
-	walk(&w, want_entry);
+	act_match_walk(&w, want_entry);
 	settle_segments(&w);
 	if (w.physicals > 1)
 		qsort(w.physical, w.physicals, sizeof *w.physical, gp_row_order);
 	if (!t->is_out_of_memory)
-		walk(&w, meet_entry);
+		act_match_walk(&w, meet_entry);
 	if (!t->is_out_of_memory) {
 		end_unmet(t, &t->block, gp_tell_block_end);
 		end_unmet(t, &t->outside, gp_tell_outside_end);
 		end_unwanted_segments(&w);
 		tell_missing_segments(&w);
-		walk(&w, add_entry);
+		act_match_walk(&w, add_entry);
 	}
 	release(&w);
 }
@@ -392,7 +392,7 @@ void gp_act_match_memory(struct gp_trace_builder *t, const struct gp_memory *m)
 		end_unmet(t, &t->block, gp_tell_block_end);
 		end_unwanted_segments(&w);
 		tell_missing_segments(&w);
-		visit_blocks(t, m, add_block);
+		visit_blocks(t, m, act_match_add_block);
 	}
 	release(&w);
 }

@@ -34,8 +34,8 @@ static bool grow(struct builder *b)
 }
 
 /* The child of `parent` with that frame; NONE: no memory. */
-static size_t find(struct builder *b, size_t parent, struct gp_identity identity,
-		   const struct gp_frame *frame)
+static size_t call_tree_find(struct builder *b, size_t parent, struct gp_identity identity,
+			     const struct gp_frame *frame)
 {
 	const uint32_t hash = gp_row_hash(gp_identity_hash(identity));
 	for (uint32_t step = 0, at; (at = gp_row_index_next(&b->index, hash, &step)) != 0;) {
@@ -59,7 +59,7 @@ static size_t add_frame(struct builder *b, size_t parent, struct gp_identity *id
 			const struct gp_frame *frame, const struct gp_use *use)
 {
 	*identity = gp_frame_identity(*identity, frame);
-	size_t node = find(b, parent, *identity, frame);
+	size_t node = call_tree_find(b, parent, *identity, frame);
 	if (node != NONE) {
 		b->tree->node[node].bytes += use->bytes;
 		b->tree->node[node].count += use->count;
@@ -125,7 +125,7 @@ static bool add_use(struct builder *b, const struct gp_use *use)
 
 /* ---- most bytes first ---- */
 
-static int compare(const void *left, const void *right, void *nodes)
+static int call_tree_compare(const void *left, const void *right, void *nodes)
 {
 	const struct gp_tree_node *node = nodes;
 	const size_t a = *(const size_t *)left, b = *(const size_t *)right;
@@ -144,7 +144,7 @@ static bool link_nodes(struct gp_tree *tree)
 	for (size_t k = 0; k < tree->nodes; k++)
 		order[k] = k;
 	if (tree->nodes > 1)
-		qsort_r(order, tree->nodes, sizeof *order, compare, tree->node);
+		qsort_r(order, tree->nodes, sizeof *order, call_tree_compare, tree->node);
 	for (size_t k = tree->nodes; k-- > 0;) {
 		struct gp_tree_node *n = &tree->node[order[k]];
 		size_t *first = n->parent == NONE ? &tree->root : &tree->node[n->parent].child;

@@ -44,7 +44,7 @@ struct known {
 };
 
 /* NULL: no memory. */
-static struct member *find(struct matcher *m, const struct known *known)
+static struct member *diff_find(struct matcher *m, const struct known *known)
 {
 	const uint32_t hash = gp_row_hash(gp_identity_hash(known->identity));
 	struct member *found = m->rows.row;
@@ -66,9 +66,9 @@ static struct member *find(struct matcher *m, const struct known *known)
 	return found;
 }
 
-static bool add(struct matcher *m, const struct known *known)
+static bool diff_add(struct matcher *m, const struct known *known)
 {
-	struct member *found = find(m, known);
+	struct member *found = diff_find(m, known);
 	if (found == NULL)
 		return false;
 	struct gp_diff_group *g = &found->group;
@@ -178,7 +178,7 @@ static bool add_side(struct matcher *m, size_t side, const struct gp_use *use)
 		struct known known = { .side = side, .use = &shown };
 		shown.range = gp_range_path_shown(use[k].range, m->how->grouping->range);
 		know(m, &known, key);
-		is_fine = add(m, &known);
+		is_fine = diff_add(m, &known);
 	}
 	return is_fine;
 }
@@ -376,7 +376,7 @@ static bool find_moved(struct matcher *m, struct gp_diff *out)
 	return true;
 }
 
-static int compare(const void *left, const void *right)
+static int diff_compare(const void *left, const void *right)
 {
 	const struct gp_diff_group *a = left, *b = right;
 	if (a->greatest != b->greatest)
@@ -404,7 +404,7 @@ static bool hand_over(struct matcher *m, struct gp_diff *out)
 			out->renamed += g->is_renamed;
 		}
 	if (out->changed > 1)
-		qsort(out->group, out->changed, sizeof *out->group, compare);
+		qsort(out->group, out->changed, sizeof *out->group, diff_compare);
 	return true;
 }
 

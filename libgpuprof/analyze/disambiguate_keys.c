@@ -14,7 +14,7 @@ struct telling {
 	bool is_last;
 };
 
-static int compare(const void *left, const void *right)
+static int disambiguate_keys_compare(const void *left, const void *right)
 {
 	const struct gp_keyed *a = left, *b = right;
 	int order = strcmp(*a->key, *b->key);
@@ -57,7 +57,7 @@ bool gp_keys_tell_apart(struct gp_keyed *keyed, size_t count, gp_keyed_read *rea
 	for (unsigned turn = 0; turn <= TURNS && is_fine && is_equal; turn++) {
 		is_equal = false;
 		t.is_last = turn == TURNS;
-		qsort(keyed, count, sizeof *keyed, compare);
+		qsort(keyed, count, sizeof *keyed, disambiguate_keys_compare);
 		for (size_t k = 0, n; k < count && is_fine; k += n) {
 			for (n = 1; k + n < count; n++)
 				if (strcmp(*keyed[k + n].key, *keyed[k].key) != 0)

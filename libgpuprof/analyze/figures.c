@@ -72,7 +72,8 @@ static enum gp_status look_at_segments(const struct looking *l, struct gp_record
 	return status == GP_E_ARGUMENT ? GP_OK : status;
 }
 
-static enum gp_status see(void *context, struct gp_recording *recording, const struct gp_holders *h)
+static enum gp_status figures_see(void *context, struct gp_recording *recording,
+				  const struct gp_holders *h)
 {
 	struct looking *l = context;
 	struct gp_figures *f = &l->seen[h->device];
@@ -124,7 +125,7 @@ static void take_info(struct gp_figures *f, const struct gp_info *info)
 			f->total_bytes = info->device[k].total_bytes;
 }
 
-static int compare(const void *left, const void *right)
+static int figures_compare(const void *left, const void *right)
 {
 	const struct gp_figures *a = left, *b = right;
 	return (a->device > b->device) - (a->device < b->device);
@@ -148,7 +149,7 @@ static enum gp_status list_devices(struct gp_recording *recording, const struct 
 	}
 	status = count_ooms(recording, out);
 	if (out->devices > 1)
-		qsort(out->device, out->devices, sizeof *out->device, compare);
+		qsort(out->device, out->devices, sizeof *out->device, figures_compare);
 	return status;
 }
 
@@ -163,7 +164,7 @@ enum gp_status gp_figures_build(struct gp_recording *recording, bool is_peak, in
 		return GP_E_MEMORY;
 	for (unsigned device = 0; device < GP_DEVICES; device++)
 		l->seen[device].used_bytes = GP_BYTES_UNKNOWN;
-	const struct gp_peak_look look = { see, l };
+	const struct gp_peak_look look = { figures_see, l };
 	enum gp_status status = gp_recording_info(recording, &info);
 	if (status == GP_OK) {
 		gp_allocator_settings_read(info->alloc_conf, &l->settings);

@@ -69,8 +69,8 @@ static enum gp_status find_largest(const struct gp_room *room, struct gp_frag *f
 	return status;
 }
 
-static enum gp_status answer(struct gp_room *room, const struct gp_frag_question *question,
-			     struct gp_frag *out)
+static enum gp_status frag_answer(struct gp_room *room, const struct gp_frag_question *question,
+				  struct gp_frag *out)
 {
 	gp_frag_add_up(room, out);
 	room->free_bytes = out->driver_free_bytes;
@@ -106,7 +106,7 @@ enum gp_status gp_frag_build(const struct gp_memory *memory, unsigned device,
 		.settings = question->settings ? question->settings : &gp_allocator_defaults,
 	};
 	if (status == GP_OK)
-		status = answer(&room, question, out);
+		status = frag_answer(&room, question, out);
 	out->unused_bytes = out->reserved_bytes - out->allocated_bytes;
 	for (size_t k = 0; status == GP_OK && k < out->pools; k++)
 		if (out->pool[k].largest_gap_bytes > out->largest_gap_bytes)

@@ -83,7 +83,7 @@ static void see_state(struct since *s, const struct gp_gaps *gaps, bool is_fine)
 	s->order = gaps->order;
 }
 
-static void see(void *context, const struct gp_gaps *gaps)
+static void frag_curve_see(void *context, const struct gp_gaps *gaps)
 {
 	const struct searches *all = context;
 	struct search *s = all->of_device[gaps->device];
@@ -150,7 +150,7 @@ enum gp_status gp_frag_find_born(struct gp_recording *recording, const struct gp
 		if (born[k].device < GP_DEVICES)
 			all.of_device[born[k].device] = &search[k];
 	}
-	enum gp_status status = gp_gaps_visit(recording, see, &all, &is_unsure);
+	enum gp_status status = gp_gaps_visit(recording, frag_curve_see, &all, &is_unsure);
 	for (size_t k = 0; k < devices && status == GP_OK; k++) {
 		born[k].is_unsure = is_unsure;
 		search_end(&search[k]);

@@ -94,8 +94,8 @@ static void add_range(struct growth *g, const struct gp_room *room,
 }
 
 /* The stretches of a pool by address. */
-static enum gp_status build(const struct gp_room *room, size_t arena, bool is_small,
-			    struct growth *g)
+static enum gp_status frag_growth_build(const struct gp_room *room, size_t arena, bool is_small,
+					struct growth *g)
 {
 	const struct gp_memory_segment *s = &room->memory->segment[room->device->first_segment];
 	const struct gp_memory_segment *before = NULL;
@@ -170,7 +170,7 @@ enum gp_status gp_room_largest_released(const struct gp_room *room, size_t arena
 		*out = (bytes <= GP_SMALL_MOST) == is_small ? bytes : 0;
 		return GP_OK;
 	}
-	enum gp_status status = build(room, arena, is_small, &g);
+	enum gp_status status = frag_growth_build(room, arena, is_small, &g);
 	if (status != GP_OK)
 		return status;
 	*out = largest_mapped(room, &g, is_small, &r);
@@ -199,7 +199,7 @@ enum gp_status gp_room_lacks(const struct gp_room *room, size_t arena, uint64_t 
 	uint64_t counted = gp_rule_segment(room->settings, rounded), needed = counted;
 	struct growth g;
 	if (growth_is_mapped(room, arena, is_small)) {
-		enum gp_status status = build(room, arena, is_small, &g);
+		enum gp_status status = frag_growth_build(room, arena, is_small, &g);
 		if (status != GP_OK)
 			return status;
 		needed = pages_for(room, &g, rounded);

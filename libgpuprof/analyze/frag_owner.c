@@ -33,7 +33,8 @@ const char *gp_space_owner(uint8_t space)
 }
 
 /* The library, "": its stack tells nothing. */
-static void look_up(struct gp_recording *recording, const struct gp_memory_outside *o, char *out)
+static void frag_owner_look_up(struct gp_recording *recording, const struct gp_memory_outside *o,
+			       char *out)
 {
 	struct gp_stack s;
 	struct gp_frame frame[GP_FRAMES_MAX];
@@ -61,7 +62,7 @@ static int compare_stacks(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-static enum gp_status add(struct gp_owners *out, const char *name, uint64_t bytes)
+static enum gp_status frag_owner_add(struct gp_owners *out, const char *name, uint64_t bytes)
 {
 	for (size_t k = 0; k < out->owners; k++)
 		if (strcmp(out->owner[k].name, name) == 0) {
@@ -102,9 +103,10 @@ static enum gp_status add_outsides(struct gp_recording *recording, const struct 
 	for (size_t k = 0; k < count && status == GP_OK; k++) {
 		const struct gp_memory_outside *o = by_stack[k];
 		if (stack_of(o) != looked_up)
-			look_up(recording, o, library);
+			frag_owner_look_up(recording, o, library);
 		looked_up = stack_of(o);
-		status = add(out, library[0] ? library : gp_space_owner(o->space), o->bytes);
+		status = frag_owner_add(out, library[0] ? library : gp_space_owner(o->space),
+					o->bytes);
 	}
 	free(by_stack);
 	return status;
@@ -116,7 +118,7 @@ enum gp_status gp_owners_build(struct gp_recording *recording, const struct gp_f
 	enum gp_status status = GP_OK;
 	*out = (struct gp_owners){ 0 };
 	if (frag->reserved_bytes != 0)
-		status = add(out, "PyTorch", frag->reserved_bytes);
+		status = frag_owner_add(out, "PyTorch", frag->reserved_bytes);
 	if (status == GP_OK)
 		status = add_outsides(recording, frag, out);
 	for (size_t k = 0; k < out->owners; k++)

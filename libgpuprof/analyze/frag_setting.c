@@ -105,7 +105,8 @@ static double fraction_of(const struct words *w)
 	return fraction > 0 && fraction <= 1 ? fraction : 0;
 }
 
-static void fill(struct gp_allocator_settings *out, unsigned from, unsigned to, unsigned divisions)
+static void frag_setting_fill(struct gp_allocator_settings *out, unsigned from, unsigned to,
+			      unsigned divisions)
 {
 	for (unsigned k = from; k < to; k++)
 		out->roundup_divisions[k] = divisions;
@@ -128,9 +129,9 @@ static void read_list(struct words *w, struct gp_allocator_settings *out)
 		unsigned bucket = 63u - (unsigned)__builtin_clzll(mib);
 		bucket = bucket < GP_ROUNDUP_BUCKETS ? bucket : GP_ROUNDUP_BUCKETS - 1;
 		if (is_rest) {
-			fill(out, last + 1, GP_ROUNDUP_BUCKETS, divisions);
+			frag_setting_fill(out, last + 1, GP_ROUNDUP_BUCKETS, divisions);
 		} else {
-			fill(out, is_first ? 0 : bucket, bucket + 1, divisions);
+			frag_setting_fill(out, is_first ? 0 : bucket, bucket + 1, divisions);
 			last = bucket;
 			is_first = false;
 		}
@@ -184,7 +185,7 @@ static void read_value(const char *key, const struct words *w, struct gp_allocat
 	else if (strcmp(key, "expandable_segments") == 0)
 		out->is_expandable = is_word(w, "True");
 	else if (strcmp(key, "roundup_power2_divisions") == 0)
-		fill(out, 0, GP_ROUNDUP_BUCKETS, (unsigned)strtoul(w->word, NULL, 10));
+		frag_setting_fill(out, 0, GP_ROUNDUP_BUCKETS, (unsigned)strtoul(w->word, NULL, 10));
 	else if (strcmp(key, "per_process_memory_fraction") == 0)
 		out->memory_fraction = fraction_of(w);
 	else if (strcmp(key, "backend") == 0 && !is_word(w, "native"))
@@ -203,7 +204,7 @@ static void read_words(struct words *w, struct gp_allocator_settings *out)
 		if (!is_word(w, "[")) {
 			read_value(key, w, out);
 		} else if (strcmp(key, "roundup_power2_divisions") == 0) {
-			fill(out, 0, GP_ROUNDUP_BUCKETS, 0);
+			frag_setting_fill(out, 0, GP_ROUNDUP_BUCKETS, 0);
 			read_list(w, out);
 			skip_list(w);
 		} else {

@@ -13,7 +13,7 @@
 #define LOOKS_AN_ENTRY 16u
 #define GROUP_SHIFT 21u /* reservations begin at multiples of 2 MiB */
 
-static bool is_whole(unsigned space)
+static bool gap_follow_is_whole(unsigned space)
 {
 	return space < GP_SPACES && (SPACES_WHOLE >> space & 1) != 0;
 }
@@ -36,7 +36,7 @@ static enum gp_status take_block(struct gp_gap_map *map, const struct gp_memory_
 	return status == GP_END ? GP_OK : status;
 }
 
-static enum gp_status fill(struct gp_gap_follow *f, const struct gp_memory *m)
+static enum gp_status gap_follow_fill(struct gp_gap_follow *f, const struct gp_memory *m)
 {
 	enum gp_status status = GP_OK;
 	for (size_t i = 0; i < m->segments && status == GP_OK; i++) {
@@ -70,7 +70,7 @@ static enum gp_status make_all(struct gp_gap_follow *f)
 	if (status == GP_OK)
 		status = gp_memory_tile(&view);
 	if (status == GP_OK)
-		status = fill(f, &memory);
+		status = gap_follow_fill(f, &memory);
 	for (unsigned i = 0; i < GP_DEVICES; i++) {
 		if (f->map[i].bytes != 0)
 			f->moved |= UINT64_C(1) << i;
@@ -123,7 +123,7 @@ static const struct gp_live_entry *find_whole(const struct gp_live *live, uint64
 {
 	const struct gp_live_entry *e = NULL;
 	for (unsigned space = 0; space < GP_SPACES && e == NULL; space++)
-		if (is_whole(space))
+		if (gap_follow_is_whole(space))
 			e = gp_live_find(live, space, address);
 	return e != NULL && (e->flags & GP_LIVE_SEGMENT) != 0 ? e : NULL;
 }
@@ -187,10 +187,11 @@ static enum gp_status follow_segment(struct gp_gap_follow *f, const struct gp_re
 	switch (r->kind) {
 	case GP_ALLOC:
 		/* that what was there is gone was not seen */
-		return is_whole(r->space) ? cut_everywhere(f, r->alloc.address, r->alloc.bytes) :
-					    GP_OK;
+		return gap_follow_is_whole(r->space) ?
+			       cut_everywhere(f, r->alloc.address, r->alloc.bytes) :
+			       GP_OK;
 	case GP_FREE:
-		if (is_whole(r->space) || r->space == GP_SPACE_NONE)
+		if (gap_follow_is_whole(r->space) || r->space == GP_SPACE_NONE)
 			drop_everywhere(f, r->free.address);
 		return GP_OK;
 	case GP_MAP:

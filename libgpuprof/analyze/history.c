@@ -410,7 +410,7 @@ static enum gp_status step(struct gp_trace_builder *t, const struct gp_record *r
 /* ---- a span ---- */
 
 /* What the recording says by now, before anything is told. */
-static void begin(struct gp_trace_builder *t)
+static void history_begin(struct gp_trace_builder *t)
 {
 	t->is_quiet = true;
 	gp_act_match_live(t);
@@ -439,14 +439,14 @@ static void see_moment(struct gp_trace_builder *t, struct way *way, unsigned kin
 		t->at_ns = at_ns;
 		gp_act_match_soon(t);
 	} else if (!way->is_begun && gp_has_moment(kind) && at_ns >= t->history->from_ns) {
-		begin(t);
+		history_begin(t);
 		way->is_begun = true;
 	}
 	way->loaded = recording->loaded;
 	way->overtakes = recording->overtakes;
 }
 
-static enum gp_status replay(struct gp_trace_builder *t)
+static enum gp_status history_replay(struct gp_trace_builder *t)
 {
 	struct gp_recording *recording = t->recording;
 	enum gp_status status = gp_recording_rewind(recording);
@@ -463,7 +463,7 @@ static enum gp_status replay(struct gp_trace_builder *t)
 	if (t->is_over || (status != GP_OK && status != GP_END))
 		return status;
 	if (!way.is_begun)
-		begin(t);
+		history_begin(t);
 	gp_held_settle(t, NULL, 0);
 	t->stack = 0;
 	gp_act_match_live(t);
@@ -510,7 +510,7 @@ enum gp_status gp_history_visit(struct gp_history *h,
 	h->outsides = 0;
 	h->acts = h->untold = h->orphaned = 0;
 	gp_looks_open(&t.looks);
-	enum gp_status status = replay(&t);
+	enum gp_status status = history_replay(&t);
 	if (status == GP_OK)
 		status = list_outside(&t, h);
 	gp_trace_builder_release(&t);

@@ -183,7 +183,7 @@ static enum gp_idle_state state_of(const struct building *b, const struct gp_pea
 	return is_used ? GP_IDLE_BETWEEN : GP_IDLE_LATE;
 }
 
-static int compare(const void *left, const void *right)
+static int idle_compare(const void *left, const void *right)
 {
 	const struct gp_idle_row *a = left, *b = right;
 	if (a->byte_launches != b->byte_launches)
@@ -251,7 +251,7 @@ static enum gp_status list_device(struct building *b, struct gp_idle_device *d)
 		gp_row_table_release(&rows[s]);
 	}
 	if (status == GP_OK && d->rows > 1)
-		qsort(d->row, d->rows, sizeof *d->row, compare);
+		qsort(d->row, d->rows, sizeof *d->row, idle_compare);
 	return status;
 }
 
@@ -336,7 +336,7 @@ static void note_what_is_missing(struct building *b)
 	b->out->least_launches = b->least;
 }
 
-static enum gp_status attempt(void *context, const struct gp_info *info)
+static enum gp_status idle_attempt(void *context, const struct gp_info *info)
 {
 	struct building *b = context;
 	b->info = info;
@@ -370,7 +370,7 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 	return status;
 }
 
-static void forget(void *context)
+static void idle_forget(void *context)
 {
 	gp_idle_free(((struct building *)context)->out);
 }
@@ -387,7 +387,7 @@ enum gp_status gp_idle_build(struct gp_recording *recording, uint64_t least_laun
 					.least = least_launches ? least_launches : 1,
 					.out = out,
 					.moments = moments };
-		status = gp_retry_if_overwritten(recording, attempt, forget, b);
+		status = gp_retry_if_overwritten(recording, idle_attempt, idle_forget, b);
 	}
 	free(b);
 	free(moments);

@@ -12,7 +12,7 @@ struct known {
 	struct gp_idle_whose whose;
 };
 
-static void look_up(struct gp_recording *recording, int64_t at_ns, struct known *k)
+static void idle_owner_look_up(struct gp_recording *recording, int64_t at_ns, struct known *k)
 {
 	struct gp_frame frame[GP_FRAMES_MAX];
 	struct gp_stack stack;
@@ -56,7 +56,7 @@ bool gp_idle_owner_find(struct gp_idle_owner_table *t, uint32_t stack, uint8_t s
 		return false;
 	k->stack = stack;
 	k->is_block = is_block;
-	look_up(t->recording, at_ns, k);
+	idle_owner_look_up(t->recording, at_ns, k);
 	*out = k->whose;
 	return true;
 }

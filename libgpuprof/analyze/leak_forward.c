@@ -113,7 +113,7 @@ static bool is_settled(const struct forward *f)
 	return true;
 }
 
-static enum gp_status replay(struct forward *f)
+static enum gp_status leak_forward_replay(struct forward *f)
 {
 	uint32_t thread;
 	enum gp_status status = gp_recording_rewind(f->recording);
@@ -148,7 +148,7 @@ static bool can_be_activation(const struct gp_leaks *leaks, const struct gp_leak
 	       source != GP_STEPS_UPDATES;
 }
 
-static void settle(const struct forward *f, struct gp_leaks *leaks)
+static void leak_forward_settle(const struct forward *f, struct gp_leaks *leaks)
 {
 	size_t kept = 0, next = 0;
 	for (size_t k = 0; k < leaks->leaks; k++) {
@@ -174,11 +174,11 @@ enum gp_status gp_leak_forward_judge(struct gp_recording *r, struct gp_leaks *le
 	for (size_t k = 0; k < leaks->leaks; k++)
 		if (can_be_activation(leaks, &leaks->leak[k]))
 			f.suspect[f.suspects++].leak = &leaks->leak[k];
-	enum gp_status status = f.suspects > 0 ? replay(&f) : GP_OK;
+	enum gp_status status = f.suspects > 0 ? leak_forward_replay(&f) : GP_OK;
 	if (!r->index.is_sealed)
 		interrupt(&f);
 	if (status == GP_OK)
-		settle(&f, leaks);
+		leak_forward_settle(&f, leaks);
 	gp_row_table_release(&f.stacks);
 	free(f.suspect);
 	return status;

@@ -34,7 +34,7 @@ static const unsigned objects = BIT(GP_SPACE_HOST) | BIT(GP_SPACE_HOST_REGISTER)
 				BIT(GP_SPACE_EXTERNAL) | BIT(GP_SPACE_MULTICAST) |
 				BIT(GP_SPACE_RESOURCE);
 
-static void walk(struct sampling *s, gp_live_visit *visit)
+static void leak_sample_walk(struct sampling *s, gp_live_visit *visit)
 {
 	gp_live_walk_begin(s->recording->live, visit, s);
 	while (!gp_live_walk_more(s->recording->live, 65536))
@@ -86,11 +86,11 @@ static void list_framework(struct sampling *s)
 	s->reserves = s->mappeds = s->last = 0;
 	if (gp_live_next_mapped(s->recording->live, 0) == NULL)
 		return;
-	walk(s, list_reserve);
+	leak_sample_walk(s, list_reserve);
 	if (s->reserves > 1)
 		qsort(s->reserve, s->reserves, sizeof *s->reserve, gp_row_order);
 	if (s->reserves > 0)
-		walk(s, list_mapped);
+		leak_sample_walk(s, list_mapped);
 	if (s->mappeds > 1)
 		qsort(s->mapped, s->mappeds, sizeof *s->mapped, gp_row_order);
 }
@@ -123,13 +123,13 @@ static uint64_t size_of(const struct gp_live_entry *e)
 	return e->stack == 0 ? e->bytes : 0;
 }
 
-static bool is_of(const struct gp_leak_holder *h, const struct gp_live_entry *e)
+static bool leak_sample_is_of(const struct gp_leak_holder *h, const struct gp_live_entry *e)
 {
 	return h->stack == e->stack && h->space == e->space && h->of == type_of(e) &&
 	       h->device == e->device && h->size == size_of(e);
 }
 
-static uint32_t hash_of(const struct gp_live_entry *e)
+static uint32_t leak_sample_hash_of(const struct gp_live_entry *e)
 {
 	uint64_t key = (uint64_t)e->stack << 24 | (uint64_t)e->space << 16 |
 		       (uint64_t)type_of(e) << 8 | e->device;
@@ -140,11 +140,11 @@ static uint32_t hash_of(const struct gp_live_entry *e)
 static struct gp_leak_holder *holder_of(struct sampling *s, const struct gp_live_entry *e)
 {
 	struct gp_row_table *t = &s->out->table;
-	const uint32_t hash = hash_of(e);
+	const uint32_t hash = leak_sample_hash_of(e);
 	uint32_t step = 0;
 	for (uint32_t row; (row = gp_row_next(t, hash, &step)) != 0;) {
 		struct gp_leak_holder *h = gp_leak_holder(s->out, row - 1);
-		if (is_of(h, e))
+		if (leak_sample_is_of(h, e))
 			return h;
 	}
 	s->out->is_cut |= t->rows == GP_LEAK_HOLDERS_MAX;
@@ -264,7 +264,7 @@ static void take(struct sampling *s)
 {
 	struct gp_leak_samples *out = s->out;
 	list_framework(s);
-	walk(s, count);
+	leak_sample_walk(s, count);
 	sample_devices(s);
 	if (s->sample + 1 == out->samples) {
 		see_room(s);

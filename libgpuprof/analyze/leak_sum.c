@@ -35,7 +35,7 @@ static int compare_keys(const struct gp_leak_part *a, const struct gp_leak_part 
 	return (a->key.low > b->key.low) - (a->key.low < b->key.low);
 }
 
-static int compare(const void *left, const void *right)
+static int leak_sum_compare(const void *left, const void *right)
 {
 	const struct gp_leak_part *a = left, *b = right;
 	int order = compare_keys(a, b);
@@ -47,7 +47,7 @@ static void sort(struct gp_leak_sums *s)
 	for (size_t k = 0; k < s->parts; k++)
 		s->part[k].key = s->part[k].who.by[s->by];
 	if (s->parts > 1)
-		qsort(s->part, s->parts, sizeof *s->part, compare);
+		qsort(s->part, s->parts, sizeof *s->part, leak_sum_compare);
 	s->next = 0;
 	s->of = GP_LEAK_SUM_TOLD;
 }
@@ -122,7 +122,7 @@ static bool find_next(struct gp_leak_sums *s, size_t *from, size_t *to)
 	return true;
 }
 
-static void begin(struct gp_leak_sums *s)
+static void leak_sum_begin(struct gp_leak_sums *s)
 {
 	s->by = GP_LEAK_BY_LINE;
 	s->is_begun = false;
@@ -155,9 +155,9 @@ static bool grew(const struct gp_leak_samples *samples, const struct gp_leak_hol
 }
 
 /* Those without a stack are needed as they are, too. */
-static bool add(struct gp_leak_sums *s, struct gp_recording *r,
-		const struct gp_leak_samples *samples, struct gp_leak_holder *h,
-		struct gp_frame *frame)
+static bool leak_sum_add(struct gp_leak_sums *s, struct gp_recording *r,
+			 const struct gp_leak_samples *samples, struct gp_leak_holder *h,
+			 struct gp_frame *frame)
 {
 	size_t births;
 	const bool has_grown = grew(samples, h, &births);
@@ -182,14 +182,14 @@ enum gp_status gp_leak_sums_make(struct gp_recording *recording, struct gp_leak_
 	struct gp_frame *frame = calloc(GP_FRAMES_MAX, sizeof *frame);
 	is_fine = frame != NULL;
 	for (size_t k = 0; k < samples->table.rows && is_fine; k++)
-		is_fine = add(out, recording, samples, gp_leak_holder(samples, k), frame);
+		is_fine = leak_sum_add(out, recording, samples, gp_leak_holder(samples, k), frame);
 	free(frame);
 	if (!is_fine)
 		return GP_E_MEMORY;
-	begin(out);
+	leak_sum_begin(out);
 	while (find_next(out, &from, &to))
 		out->tests++;
-	begin(out);
+	leak_sum_begin(out);
 	return GP_OK;
 }
 

@@ -100,8 +100,8 @@ static void fill_since(const struct hunt *h, const struct gp_leak_trend *trend, 
 }
 
 /* Of a stack; what is of a sum alone stays as it is. */
-static void fill(const struct hunt *h, const struct gp_leak_holder *holder,
-		 const struct gp_leak_trend *trend, struct gp_leak *out)
+static void leaks_fill(const struct hunt *h, const struct gp_leak_holder *holder,
+		       const struct gp_leak_trend *trend, struct gp_leak *out)
 {
 	size_t last = h->samples.samples - 1;
 	double p = trend->p * (double)h->out->tests;
@@ -137,7 +137,7 @@ static void fill(const struct hunt *h, const struct gp_leak_holder *holder,
 	fill_examples(h, holder, out);
 }
 
-static int compare(const void *left, const void *right)
+static int leaks_compare(const void *left, const void *right)
 {
 	const struct gp_leak *a = left, *b = right;
 	if (a->is_object != b->is_object)
@@ -210,7 +210,7 @@ static enum gp_status judge_stacks(struct hunt *h, struct gp_frame *frame)
 		if (leak == NULL)
 			return GP_E_MEMORY;
 		h->is_of[k] = true;
-		fill(h, holder, &trend, leak);
+		leaks_fill(h, holder, &trend, leak);
 		h->is_of[k] = false;
 		gp_leak_owner_find(h->recording, holder, frame, &who);
 		memcpy(leak->owner, who.owner, sizeof leak->owner);
@@ -255,7 +255,7 @@ static enum gp_status judge_sums(struct hunt *h, struct gp_leak_sum *sum, struct
 		if (leak == NULL)
 			return GP_E_MEMORY;
 		gp_leak_sum_mark(&h->sums, sum, &h->samples, h->is_of, true);
-		fill(h, &sum->holder, &trend, leak);
+		leaks_fill(h, &sum->holder, &trend, leak);
 		gp_leak_sum_mark(&h->sums, sum, &h->samples, h->is_of, false);
 		leak->by = sum->by;
 		leak->stacks = sum->stacks;
@@ -338,9 +338,9 @@ static enum gp_status judge(struct hunt *h)
 		status = judge_sums(h, sum, frame);
 	out->can_tell &= !out->may_replace;
 	if (out->leaks > 1)
-		qsort(out->leak, out->leaks, sizeof *out->leak, compare);
+		qsort(out->leak, out->leaks, sizeof *out->leak, leaks_compare);
 	if (out->fillings > 1)
-		qsort(out->filling, out->fillings, sizeof *out->filling, compare);
+		qsort(out->filling, out->fillings, sizeof *out->filling, leaks_compare);
 	gp_leak_sums_release(&h->sums);
 	free(h->turns.begin_ns);
 	free(h->is_of);
@@ -359,7 +359,7 @@ static enum gp_status fold_ranges(struct hunt *h)
 	return gp_range_paths_fold(&h->out->ranges, 1);
 }
 
-static enum gp_status attempt(void *context, const struct gp_info *info)
+static enum gp_status leaks_attempt(void *context, const struct gp_info *info)
 {
 	struct hunt *h = context;
 	enum gp_status status = gp_steps_find(h->recording, &h->out->steps);
@@ -381,14 +381,15 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 	return status;
 }
 
-static void forget(void *context)
+static void leaks_forget(void *context)
 {
 	gp_leaks_free(((struct hunt *)context)->out);
 }
 
-static enum gp_status build(struct hunt *h)
+static enum gp_status leaks_build(struct hunt *h)
 {
-	enum gp_status status = gp_retry_if_overwritten(h->recording, attempt, forget, h);
+	enum gp_status status =
+		gp_retry_if_overwritten(h->recording, leaks_attempt, leaks_forget, h);
 	if (status != GP_OK)
 		gp_leaks_free(h->out);
 	return status;
@@ -399,7 +400,7 @@ enum gp_status gp_leaks_build(struct gp_recording *recording, int64_t from_ns, i
 {
 	struct hunt h = { .recording = recording, .from_ns = from_ns, .to_ns = to_ns, .out = out };
 	*out = (struct gp_leaks){ 0 };
-	return from_ns > to_ns ? GP_E_ARGUMENT : build(&h);
+	return from_ns > to_ns ? GP_E_ARGUMENT : leaks_build(&h);
 }
 
 enum gp_status gp_growth_find(struct gp_recording *recording, double limit, struct gp_leaks *leaks,
@@ -413,7 +414,7 @@ enum gp_status gp_growth_find(struct gp_recording *recording, double limit, stru
 			  .growth = out };
 	*leaks = (struct gp_leaks){ 0 };
 	*out = (struct gp_growth){ 0 };
-	return build(&h);
+	return leaks_build(&h);
 }
 
 void gp_leaks_free(struct gp_leaks *leaks)

@@ -98,7 +98,8 @@ static void list_mapped(void *context, const struct gp_live_entry *e)
 		*mapped = e->stream;
 }
 
-static void add(struct collection *c, const struct gp_use *like, uint64_t bytes, uint64_t order)
+static void live_uses_add(struct collection *c, const struct gp_use *like, uint64_t bytes,
+			  uint64_t order)
 {
 	bool is_stale = order < c->gap;
 	struct gp_use *use = gp_use_table_get(is_stale ? &c->stale : &c->table, like);
@@ -122,27 +123,27 @@ static void collect(void *context, const struct gp_live_entry *e)
 	switch (c->holders->of) {
 	case GP_CURVE_ALLOCATED:
 		if (is_own && e->space == GP_SPACE_BLOCK && (e->flags & GP_LIVE_PENDING) == 0)
-			add(c, &like, e->bytes, e->order);
+			live_uses_add(c, &like, e->bytes, e->order);
 		break;
 	case GP_CURVE_DRIVER:
 		like.is_segment =
 			is_segment || (e->space == GP_SPACE_PHYSICAL && is_mapped(c, e->order));
 		if (is_own && gp_live_is_driver(e))
-			add(c, &like, e->bytes, e->order);
+			live_uses_add(c, &like, e->bytes, e->order);
 		break;
 	case GP_CURVE_RESERVED:
 		like.is_segment = true;
 		if (is_own && is_segment && e->space != GP_SPACE_RESERVATION)
-			add(c, &like, e->bytes, e->order);
+			live_uses_add(c, &like, e->bytes, e->order);
 		in = e->space == GP_SPACE_MAPPED ? reservation_of(c, e->address) : NULL;
 		if (in == NULL || in->device != c->holders->device)
 			break;
 		in->told += e->bytes;
-		add(c, &like, e->bytes, e->order);
+		live_uses_add(c, &like, e->bytes, e->order);
 		break;
 	case GP_CURVE_PINNED:
 		if (gp_live_is_pinned(e))
-			add(c, &like, e->bytes, e->order);
+			live_uses_add(c, &like, e->bytes, e->order);
 		break;
 	case GP_CURVES:
 	case GP_CURVE_REGISTERED:
@@ -150,7 +151,7 @@ static void collect(void *context, const struct gp_live_entry *e)
 	}
 }
 
-static void walk(struct collection *c, gp_live_visit *visit)
+static void live_uses_walk(struct collection *c, gp_live_visit *visit)
 {
 	gp_live_walk_begin(c->recording->live, visit, c);
 	while (!gp_live_walk_more(c->recording->live, 65536))
@@ -213,16 +214,16 @@ enum gp_status gp_live_uses_take(struct gp_recording *recording, struct gp_holde
 				.stale.epochs = out->epochs,
 				.gap = gp_live_count(recording->live, GP_COUNT_GAP_ORDER) };
 	if (h->of == GP_CURVE_DRIVER || h->of == GP_CURVE_RESERVED) {
-		walk(&c, list_reservation);
+		live_uses_walk(&c, list_reservation);
 		if (c.reservations > 1)
 			qsort(c.reservation, c.reservations, sizeof *c.reservation, gp_row_order);
 		if (c.reservations > 0 && h->of == GP_CURVE_DRIVER)
-			walk(&c, list_mapped);
+			live_uses_walk(&c, list_mapped);
 		if (c.mappeds > 1)
 			qsort(c.mapped, c.mappeds, sizeof *c.mapped, gp_row_order);
 	}
 	if (!c.is_out_of_memory)
-		walk(&c, collect);
+		live_uses_walk(&c, collect);
 	if (!c.is_out_of_memory)
 		balance(&c);
 	*out = c.table;

@@ -104,7 +104,7 @@ enum gp_status gp_memory_list_now(struct gp_recording *recording, unsigned devic
 	return status;
 }
 
-static enum gp_status attempt(struct gp_memory_view *v, const struct gp_moment_of *moment)
+static enum gp_status memory_attempt(struct gp_memory_view *v, const struct gp_moment_of *moment)
 {
 	enum gp_status status = gp_memory_reach(v, moment);
 	if (status == GP_OK)
@@ -126,7 +126,7 @@ enum gp_status gp_memory_build(struct gp_recording *recording, const struct gp_m
 		unsigned overtakes = recording->overtakes;
 		struct gp_memory_view view = { .recording = recording, .out = out };
 		*out = (struct gp_memory){ 0 };
-		status = attempt(&view, moment);
+		status = memory_attempt(&view, moment);
 		enum gp_status rewound = gp_recording_unseek(recording);
 		status = status == GP_OK ? rewound : status;
 		if (status != GP_OK)

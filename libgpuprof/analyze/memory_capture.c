@@ -66,7 +66,7 @@ void gp_captures_release(struct gp_captures *c)
 	*c = (struct gp_captures){ 0 };
 }
 
-static bool is_of(const struct gp_arena *a, uint64_t pool, uint64_t user_pool)
+static bool memory_capture_is_of(const struct gp_arena *a, uint64_t pool, uint64_t user_pool)
 {
 	return a->is_known && a->pool == pool && a->user_pool == user_pool;
 }
@@ -79,7 +79,7 @@ static bool is_unseen(const struct gp_memory_view *v, uint64_t pool, uint64_t us
 		if (c->origin[k].pool == pool && c->origin[k].user_pool == user_pool)
 			return false;
 	for (size_t i = 1; i < v->out->arenas; i++)
-		if (is_of(&v->out->arena[i], pool, user_pool))
+		if (memory_capture_is_of(&v->out->arena[i], pool, user_pool))
 			return true;
 	return false;
 }
@@ -106,13 +106,13 @@ static bool find_unseen(const struct gp_memory_view *v, int64_t *from_ns)
 	return is_found;
 }
 
-static void fill(struct gp_memory_view *v)
+static void memory_capture_fill(struct gp_memory_view *v)
 {
 	const struct gp_captures *c = &v->captures;
 	for (size_t i = 1; i < v->out->arenas; i++) {
 		struct gp_arena *a = &v->out->arena[i];
 		for (size_t k = 0; k < c->origins; k++)
-			if (is_of(a, c->origin[k].pool, c->origin[k].user_pool)) {
+			if (memory_capture_is_of(a, c->origin[k].pool, c->origin[k].user_pool)) {
 				a->graph = c->origin[k].graph;
 				a->captured_at_ns = c->origin[k].at_ns;
 			}
@@ -141,6 +141,6 @@ enum gp_status gp_captures_search(struct gp_memory_view *v)
 				break;
 		}
 	}
-	fill(v);
+	memory_capture_fill(v);
 	return status;
 }

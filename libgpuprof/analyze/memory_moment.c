@@ -15,7 +15,7 @@ static bool is_memory(const struct gp_record *r)
 }
 
 /* A checkpoint that cannot be read is passed over for one before it. */
-static enum gp_status begin(struct way *w, const struct gp_moment_of *moment)
+static enum gp_status memory_moment_begin(struct way *w, const struct gp_moment_of *moment)
 {
 	struct gp_recording *r = w->view->recording;
 	enum gp_status status = gp_recording_seek(r, w->mark.segment);
@@ -71,7 +71,7 @@ enum gp_status gp_memory_reach(struct gp_memory_view *v, const struct gp_moment_
 	if (status == GP_OK)
 		status = gp_memory_mark(r, moment, &w.mark);
 	if (status == GP_OK)
-		status = begin(&w, moment);
+		status = memory_moment_begin(&w, moment);
 	if (status != GP_OK)
 		return status;
 	status = go(&w);

@@ -25,8 +25,9 @@ struct pieces {
 	bool is_out_of_memory;
 };
 
-static void add(struct pieces *p, const struct gp_live_entry *like, uint64_t from, uint64_t to,
-		const struct gp_live_entry *in, bool is_expandable, uint64_t arena)
+static void memory_segment_add(struct pieces *p, const struct gp_live_entry *like, uint64_t from,
+			       uint64_t to, const struct gp_live_entry *in, bool is_expandable,
+			       uint64_t arena)
 {
 	struct piece *piece = gp_array_append(&p->piece, &p->count, sizeof *piece);
 	p->is_out_of_memory |= piece == NULL;
@@ -53,7 +54,7 @@ static void add_range(struct pieces *p, const struct gp_live_entry *told)
 	const struct gp_live_entry *in = gp_entries_find(&v->reservation, told->address);
 	bool is_known = gp_live_count(v->recording->live, GP_COUNT_GAP_ORDER) == 0;
 	if (in == NULL || !is_known) {
-		add(p, told, told->address, end_of(told), in, true, told->stream);
+		memory_segment_add(p, told, told->address, end_of(told), in, true, told->stream);
 		return;
 	}
 	const struct gp_live_entry *m = gp_entries_before(&v->mapped, told->address);
@@ -62,7 +63,7 @@ static void add_range(struct pieces *p, const struct gp_live_entry *told)
 		uint64_t from = m->address > told->address ? m->address : told->address;
 		uint64_t to = end_of(m) < end_of(told) ? end_of(m) : end_of(told);
 		if (from < to)
-			add(p, told, from, to, in, true, told->stream);
+			memory_segment_add(p, told, from, to, in, true, told->stream);
 	}
 }
 
@@ -90,20 +91,20 @@ static void list_pieces(struct pieces *p)
 		if ((t->flags & GP_LIVE_MAPPED) != 0)
 			add_range(p, t);
 		else
-			add(p, t, t->address, end_of(t), NULL, false, t->stream);
+			memory_segment_add(p, t, t->address, end_of(t), NULL, false, t->stream);
 	}
 	for (size_t i = 0; i < v->whole.count; i++) {
 		const struct gp_live_entry *w = &v->whole.entry[i];
 		if ((w->flags & GP_LIVE_SEGMENT) != 0 &&
 		    !gp_entries_overlap(&v->told, w->address, w->bytes))
-			add(p, w, w->address, end_of(w), NULL, false, 0);
+			memory_segment_add(p, w, w->address, end_of(w), NULL, false, 0);
 	}
 	for (size_t i = 0; i < v->mapped.count; i++) {
 		const struct gp_live_entry *m = &v->mapped.entry[i];
 		const struct gp_live_entry *in = gp_entries_find(&v->reservation, m->address);
 		if (in != NULL && (in->flags & GP_LIVE_SEGMENT) != 0 &&
 		    !gp_entries_overlap(&v->told, m->address, m->bytes)) {
-			add(p, m, m->address, end_of(m), in, true, arena_of(v, in));
+			memory_segment_add(p, m, m->address, end_of(m), in, true, arena_of(v, in));
 			p->piece[p->count - 1].entry.device = in->device;
 		}
 	}

@@ -4,7 +4,7 @@
 #include "../read/array.h"
 #include "memory_view.h"
 
-static struct gp_memory_block *add(struct gp_memory *out, uint64_t from, uint64_t to)
+static struct gp_memory_block *memory_tile_add(struct gp_memory *out, uint64_t from, uint64_t to)
 {
 	struct gp_memory_block *b = &out->block[out->blocks++];
 	*b = (struct gp_memory_block){
@@ -13,11 +13,11 @@ static struct gp_memory_block *add(struct gp_memory *out, uint64_t from, uint64_
 	return b;
 }
 
-static void add_block(struct gp_memory_view *v, struct gp_memory_segment *s,
-		      const struct gp_live_entry *e)
+static void memory_tile_add_block(struct gp_memory_view *v, struct gp_memory_segment *s,
+				  const struct gp_live_entry *e)
 {
 	uint64_t end = e->address + e->bytes, limit = s->address + s->bytes;
-	struct gp_memory_block *b = add(v->out, e->address, end < limit ? end : limit);
+	struct gp_memory_block *b = memory_tile_add(v->out, e->address, end < limit ? end : limit);
 	bool is_pending = (e->flags & GP_LIVE_PENDING) != 0;
 	bool is_requested = e->owner != 0 && e->owner - 1 <= e->bytes && end <= limit;
 	b->state = is_pending ? GP_STATE_PENDING : GP_STATE_ALLOCATED;
@@ -62,14 +62,14 @@ static bool tile(struct gp_memory_view *v, struct gp_memory_segment *s, size_t *
 		if (!make_room(v, 3)) /* a gap, the block, and what may follow the last one */
 			return false;
 		if (b->address > at)
-			add(out, at, b->address);
-		add_block(v, s, b);
+			memory_tile_add(out, at, b->address);
+		memory_tile_add_block(v, s, b);
 		at = out->block[out->blocks - 1].address + out->block[out->blocks - 1].bytes;
 	}
 	if (!make_room(v, 1))
 		return false;
 	if (at < limit)
-		add(out, at, limit);
+		memory_tile_add(out, at, limit);
 	s->blocks = out->blocks - s->first;
 	return true;
 }

@@ -5,7 +5,7 @@
 
 #include "../read/recording.h"
 
-static int compare(const void *left, const void *right)
+static int module_epochs_compare(const void *left, const void *right)
 {
 	int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
 	return (a > b) - (a < b);
@@ -27,7 +27,7 @@ enum gp_status gp_module_epochs_build(const struct gp_recording *r, struct gp_mo
 		out->end_ns[out->ends++] = gp_tick_ns(&r->tick, list->doubt[k].until);
 	}
 	if (out->ends > 1)
-		qsort(out->end_ns, out->ends, sizeof *out->end_ns, compare);
+		qsort(out->end_ns, out->ends, sizeof *out->end_ns, module_epochs_compare);
 	return GP_OK;
 }
 

@@ -46,7 +46,7 @@ static bool add_uses(struct gp_oom_case *c, size_t *room, const struct gp_memory
 	return is_fine;
 }
 
-static int compare(const void *left, const void *right)
+static int oom_case_compare(const void *left, const void *right)
 {
 	const struct gp_use *a = left, *b = right;
 	if (a->stack != b->stack)
@@ -60,7 +60,7 @@ static void merge_uses(struct gp_oom_case *c)
 {
 	size_t kept = 0;
 	if (c->uses > 1)
-		qsort(c->use, c->uses, sizeof *c->use, compare);
+		qsort(c->use, c->uses, sizeof *c->use, oom_case_compare);
 	for (size_t k = 0; k < c->uses; k++) {
 		struct gp_use *u = &c->use[k], *last = kept != 0 ? &c->use[kept - 1] : NULL;
 		if (last == NULL || last->stack != u->stack || last->space != u->space) {

@@ -27,8 +27,8 @@ const char *const gp_help_names[GP_HELPS] = {
 	[GP_HELP_LESS] = "less_in_use",
 };
 
-static void add(struct gp_oom_case *c, enum gp_help help, bool is_enough, uint64_t bytes,
-		uint64_t count)
+static void oom_help_add(struct gp_oom_case *c, enum gp_help help, bool is_enough, uint64_t bytes,
+			 uint64_t count)
 {
 	c->help[c->helps++] = (struct gp_oom_help){ help, is_enough, false, bytes, count };
 }
@@ -36,7 +36,7 @@ static void add(struct gp_oom_case *c, enum gp_help help, bool is_enough, uint64
 static void add_bound(struct gp_oom_case *c, enum gp_help help, bool is_enough, uint64_t bytes,
 		      uint64_t count)
 {
-	add(c, help, is_enough, bytes, count);
+	oom_help_add(c, help, is_enough, bytes, count);
 	c->help[c->helps - 1].is_bound = true;
 }
 
@@ -51,10 +51,10 @@ static bool is_short(const struct gp_oom_case *c)
 static void add_set(struct gp_oom_case *c, enum gp_help help, const struct gp_block_set *set)
 {
 	if (set->is_found && set->blocks != 0)
-		add(c, help, true, set->bytes, set->blocks - set->pending);
+		oom_help_add(c, help, true, set->bytes, set->blocks - set->pending);
 }
 
-static bool is_same(const struct gp_block_set *a, const struct gp_block_set *b)
+static bool oom_help_is_same(const struct gp_block_set *a, const struct gp_block_set *b)
 {
 	return a->is_found && b->is_found && a->blocks == b->blocks &&
 	       memcmp(a->block, b->block, a->blocks * sizeof *a->block) == 0;
@@ -209,7 +209,7 @@ static void add_growth(struct gp_oom_case *c, enum gp_help help, uint64_t bytes,
 	    bytes == GP_BYTES_UNKNOWN || bytes < least)
 		return;
 	if (bytes >= missing || is_short(c))
-		add(c, help, bytes >= missing, bytes, 0);
+		oom_help_add(c, help, bytes >= missing, bytes, 0);
 }
 
 /* One that allows a new place for the request, which the device has. */
@@ -221,9 +221,9 @@ static void add_limit(struct gp_oom_case *c)
 			f->free_bytes + f->releasable_bytes >= f->driver_bytes;
 	bool is_cause = c->finding.verdict == GP_VERDICT_LIMIT;
 	if (!f->is_limit_told && is_cause)
-		add(c, GP_HELP_LIMIT, true, wanted, 0);
+		oom_help_add(c, GP_HELP_LIMIT, true, wanted, 0);
 	else if (c->finding.is_limit_tighter && (has_room || is_cause))
-		add(c, GP_HELP_LIMIT, has_room, wanted, 0);
+		oom_help_add(c, GP_HELP_LIMIT, has_room, wanted, 0);
 }
 
 /* The largest request that is served, without what the driver may keep of what it has free. */
@@ -239,7 +239,7 @@ static void add_smaller(const struct gp_oom *o, struct gp_oom_case *c)
 	if (o->is_framework && most < f->largest_request_bytes)
 		most = f->largest_request_bytes;
 	if (most != 0 && most < o->bytes)
-		add(c, GP_HELP_SMALLER, true, most, 0);
+		oom_help_add(c, GP_HELP_SMALLER, true, most, 0);
 }
 
 static bool is_cheaper(const struct gp_oom_help *a, const struct gp_oom_help *b)
@@ -253,7 +253,7 @@ void gp_oom_help_list(const struct gp_oom *oom, const struct gp_allocator_settin
 	const struct gp_oom_finding *v = &c->finding;
 	c->helps = 0;
 	add_set(c, GP_HELP_FREE_NEIGHBOURS, &c->frag.fit.in_place);
-	if (c->helps == 0 || !is_same(&c->frag.fit.in_place, &c->frag.fit.by_emptying))
+	if (c->helps == 0 || !oom_help_is_same(&c->frag.fit.in_place, &c->frag.fit.by_emptying))
 		add_set(c, GP_HELP_FREE_SEGMENTS, &c->frag.fit.by_emptying);
 	/* the cheaper one first */
 	if (c->helps == 2 && is_cheaper(&c->help[1], &c->help[0])) {
@@ -262,8 +262,8 @@ void gp_oom_help_list(const struct gp_oom *oom, const struct gp_allocator_settin
 		c->help[0] = first;
 	}
 	if (oom->is_framework || c->frag.releasable_bytes != 0)
-		add(c, GP_HELP_EMPTY_CACHE, v->verdict == GP_VERDICT_CACHE,
-		    c->frag.releasable_bytes, 0);
+		oom_help_add(c, GP_HELP_EMPTY_CACHE, v->verdict == GP_VERDICT_CACHE,
+			     c->frag.releasable_bytes, 0);
 	if (v->verdict == GP_VERDICT_FRAGMENTATION && oom->is_framework) {
 		add_expandable(oom, settings, c);
 		if (settings->max_split_bytes == UINT64_MAX)
@@ -274,7 +274,7 @@ void gp_oom_help_list(const struct gp_oom *oom, const struct gp_allocator_settin
 		add_less_rounding(oom, settings, c);
 	if (v->verdict == GP_VERDICT_STREAM) {
 		add_expandable(oom, settings, c);
-		add(c, GP_HELP_STREAMS, true, c->facts.elsewhere_bytes, 0);
+		oom_help_add(c, GP_HELP_STREAMS, true, c->facts.elsewhere_bytes, 0);
 		/* served there, or only if all of it were one stream's and pool's */
 		c->help[c->helps - 1].is_bound =
 			c->other == NULL || c->other->largest_request_bytes < oom->bytes;
@@ -284,5 +284,5 @@ void gp_oom_help_list(const struct gp_oom *oom, const struct gp_allocator_settin
 	add_growth(c, GP_HELP_OTHER, c->facts.other_grown_bytes, GP_OTHER_LEAST);
 	add_smaller(oom, c);
 	if (is_short(c) || v->verdict == GP_VERDICT_RESERVE)
-		add(c, GP_HELP_LESS, true, v->missing_bytes, 0);
+		oom_help_add(c, GP_HELP_LESS, true, v->missing_bytes, 0);
 }

@@ -135,7 +135,7 @@ static void see_peak(struct search *s, unsigned device, int64_t at_ns)
 
 /* ---- one of them ---- */
 
-static struct gp_oom begin(const struct search *s, const struct gp_record *r)
+static struct gp_oom oom_list_begin(const struct search *s, const struct gp_record *r)
 {
 	const struct device *d = &s->device[r->device];
 	return (struct gp_oom){
@@ -160,7 +160,7 @@ static struct gp_oom begin(const struct search *s, const struct gp_record *r)
 	};
 }
 
-static enum gp_status add(struct search *s, const struct gp_oom *oom)
+static enum gp_status oom_list_add(struct search *s, const struct gp_oom *oom)
 {
 	struct gp_ooms *out = s->out;
 	struct gp_oom *added = gp_array_append(&out->oom, &out->ooms, sizeof *added);
@@ -196,7 +196,7 @@ static enum gp_status add_all(struct search *s, struct refusal *f)
 {
 	enum gp_status status = GP_OK;
 	for (size_t k = 0; k < f->places && status == GP_OK; k++)
-		status = add(s, &f->oom[k]);
+		status = oom_list_add(s, &f->oom[k]);
 	f->places = 0;
 	return status;
 }
@@ -209,7 +209,7 @@ static enum gp_status see_refusal(struct search *s, const struct gp_record *r, u
 	bool is_again = last != NULL && f->thread == thread && last->device == r->device &&
 			last->bytes == r->alloc_failed.bytes;
 	enum gp_status status = is_again ? GP_OK : add_all(s, f);
-	struct gp_oom oom = begin(s, r);
+	struct gp_oom oom = oom_list_begin(s, r);
 	oom.bytes = oom.driver_bytes = r->alloc_failed.bytes;
 	oom.refusals = 1;
 	if (r->alloc_failed.total_bytes != 0) {
@@ -226,7 +226,7 @@ static enum gp_status see_refusal(struct search *s, const struct gp_record *r, u
 		return status;
 	}
 	if (f->places == PLACES) {
-		status = add(s, &f->oom[0]);
+		status = oom_list_add(s, &f->oom[0]);
 		memmove(&f->oom[0], &f->oom[1], (PLACES - 1) * sizeof f->oom[0]);
 		f->places--;
 	}
@@ -263,7 +263,7 @@ static enum gp_status close_refusal(struct search *s, const struct gp_record *r,
 
 static enum gp_status see_oom(struct search *s, const struct gp_record *r, uint32_t thread)
 {
-	struct gp_oom oom = begin(s, r);
+	struct gp_oom oom = oom_list_begin(s, r);
 	oom.is_framework = true;
 	oom.bytes = r->oom.bytes;
 	note_arena(s->recording, r->code, &oom.arena);
@@ -284,7 +284,7 @@ static enum gp_status see_oom(struct search *s, const struct gp_record *r, uint3
 	if (oom.limit_bytes == 0)
 		oom.limit_bytes = GP_BYTES_UNKNOWN;
 	if (status == GP_OK)
-		status = add(s, &oom);
+		status = oom_list_add(s, &oom);
 	s->device[r->device].unasked = status == GP_OK ? s->out->ooms : 0;
 	return status;
 }
@@ -296,7 +296,7 @@ static bool is_counted(const struct gp_record *r)
 }
 
 /* Before it is applied: a state of just before is what GP_WHEN_OOM means. */
-static enum gp_status see(struct search *s, const struct gp_record *r, uint32_t thread)
+static enum gp_status oom_list_see(struct search *s, const struct gp_record *r, uint32_t thread)
 {
 	enum gp_status status = GP_OK;
 	if (is_counted(r) && r->device < GP_DEVICES)
@@ -428,7 +428,7 @@ enum gp_status gp_ooms_build(struct gp_recording *r, const struct gp_allocator_s
 		if (e == NULL)
 			break;
 		struct gp_record record = *e;
-		status = see(s, &record, thread);
+		status = oom_list_see(s, &record, thread);
 		if (status == GP_OK)
 			status = gp_recording_apply(r, e);
 		if (status == GP_OK && record.kind == GP_BLOCK_ALLOC && record.device < GP_DEVICES)

@@ -143,7 +143,7 @@ static enum gp_status make_segment(const struct gp_recording *recording, struct 
 	return GP_OK;
 }
 
-static enum gp_status settle(struct taking *t, const struct gp_record *last)
+static enum gp_status peak_settle(struct taking *t, const struct gp_record *last)
 {
 	enum gp_status status = GP_OK;
 	for (size_t k = 0; k < t->pendings && status == GP_OK; k++) {
@@ -185,7 +185,7 @@ static enum gp_status replay_to(struct taking *t)
 			t->recent[t->recents++ % RECENT] = *record;
 		bool is_telling = record->kind == GP_MAP || record->kind == GP_BLOCK_ALLOC;
 		if (t->pendings > 0 && (is_telling || r->seen >= t->settle_until))
-			status = settle(t, record);
+			status = peak_settle(t, record);
 		if (status == GP_OK)
 			status = take_due(t);
 	}
@@ -251,7 +251,7 @@ static void hand_over(struct gp_use_table *table, struct gp_holders *out)
 		out->uses--;
 }
 
-static enum gp_status answer(struct search *s)
+static enum gp_status peak_answer(struct search *s)
 {
 	struct gp_peak *out = s->out;
 	struct taking *t = calloc(1, sizeof *t);
@@ -281,7 +281,7 @@ static enum gp_status answer(struct search *s)
 	return status;
 }
 
-static enum gp_status attempt(void *context, const struct gp_info *info)
+static enum gp_status peak_attempt(void *context, const struct gp_info *info)
 {
 	struct search *s = context;
 	int64_t end_ns = (int64_t)info->duration_ns;
@@ -295,12 +295,12 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 					      s->until_ns, &ooms, &s->moments);
 	gp_ooms_free(&ooms);
 	if (status == GP_OK)
-		status = answer(s);
+		status = peak_answer(s);
 	gp_module_epochs_release(&s->epochs);
 	return status;
 }
 
-static void forget(void *context)
+static void peak_forget(void *context)
 {
 	gp_peak_free(((struct search *)context)->out);
 }
@@ -319,7 +319,7 @@ enum gp_status gp_peak_build_looking(struct gp_recording *recording, enum gp_mom
 	s->has_ranges = has_ranges;
 	s->look = look;
 	s->out = out;
-	enum gp_status status = gp_retry_if_overwritten(recording, attempt, forget, s);
+	enum gp_status status = gp_retry_if_overwritten(recording, peak_attempt, peak_forget, s);
 	free(s);
 	if (status != GP_OK)
 		gp_peak_free(out);

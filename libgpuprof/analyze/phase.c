@@ -404,7 +404,7 @@ static void look_at_curves(struct counting *c)
 	c->is_out_of_memory |= !gp_high_put(&c->high, c->total_bytes);
 }
 
-static enum gp_status replay(struct counting *c)
+static enum gp_status phase_replay(struct counting *c)
 {
 	struct gp_recording *r = c->recording;
 	enum gp_status status;
@@ -513,7 +513,7 @@ static void finish(struct counting *c, const struct gp_info *info)
 	c->out->bare_launches = c->frames.bare_launches;
 }
 
-static enum gp_status attempt(void *context, const struct gp_info *info)
+static enum gp_status phase_attempt(void *context, const struct gp_info *info)
 {
 	struct counting *c = context;
 	const bool has_blocks = info->framework_events > 0;
@@ -536,7 +536,7 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 		status = gp_phase_follow_open(&c->follow, c->recording, c->asked.is_own_thread,
 					      is_by_frames ? &c->frames : NULL, &c->watch);
 	if (status == GP_OK)
-		status = replay(c);
+		status = phase_replay(c);
 	if (status == GP_OK) {
 		finish(c, info);
 		status = gp_phase_tree_list(&c->tree, c->recording, c->asked.fold, c->out);
@@ -550,7 +550,7 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 	return status;
 }
 
-static void forget(void *context)
+static void phase_forget(void *context)
 {
 	struct counting *c = context;
 	gp_phases_free(c->out);
@@ -567,7 +567,7 @@ enum gp_status gp_phases_build(struct gp_recording *recording, const struct gp_p
 	c->recording = recording;
 	c->asked = *asked;
 	c->out = out;
-	enum gp_status status = gp_retry_if_overwritten(recording, attempt, forget, c);
+	enum gp_status status = gp_retry_if_overwritten(recording, phase_attempt, phase_forget, c);
 	free(c);
 	return status;
 }

@@ -167,7 +167,7 @@ static bool is_of_kind(const struct gp_phase_node *a, const struct gp_phase_node
 	return a->domain == b->domain && a->source == b->source && a->style == b->style;
 }
 
-static uint32_t hash_of(const struct gp_phase_node *n, uint64_t name)
+static uint32_t phase_fold_hash_of(const struct gp_phase_node *n, uint64_t name)
 {
 	const uint64_t kind = (uint64_t)n->source << 40 | (uint64_t)n->style << 32 | n->domain;
 	return gp_row_hash(gp_hash_pair(name, kind));
@@ -192,7 +192,7 @@ static struct group *group_get(struct folding *f, struct gp_row_table *groups, u
 			       const char *text)
 {
 	const struct gp_phase_node *n = gp_phase_node_at(f->tree, number);
-	const uint32_t hash = hash_of(n, text != NULL ? text_hash(text) : n->name);
+	const uint32_t hash = phase_fold_hash_of(n, text != NULL ? text_hash(text) : n->name);
 	struct group *group = group_find(f, groups, n, text, hash);
 	if (group != NULL)
 		return group;

@@ -361,7 +361,7 @@ static bool is_hole(const struct gp_record *r)
 	       (r->kind == GP_LOST && r->lost.other != 0);
 }
 
-static bool see(void *context, uint32_t thread, const struct gp_record *r)
+static bool phase_forward_see(void *context, uint32_t thread, const struct gp_record *r)
 {
 	struct finding *f = context;
 	f->number++;
@@ -380,7 +380,7 @@ static bool see(void *context, uint32_t thread, const struct gp_record *r)
 
 /* ---- the answer ---- */
 
-static int compare(const void *left, const void *right)
+static int phase_forward_compare(const void *left, const void *right)
 {
 	const struct gp_forward *a = left, *b = right;
 	return (a->from > b->from) - (a->from < b->from);
@@ -401,7 +401,7 @@ static void settle_steps(struct finding *f)
 	}
 	out->forwards = kept;
 	if (kept > 1)
-		qsort(out->forward, kept, sizeof *out->forward, compare);
+		qsort(out->forward, kept, sizeof *out->forward, phase_forward_compare);
 }
 
 enum gp_status gp_forwards_find(struct gp_recording *recording, const struct gp_info *info,
@@ -420,7 +420,7 @@ enum gp_status gp_forwards_find(struct gp_recording *recording, const struct gp_
 	f->has_launches = info->kept[GP_LAUNCH] + info->kept[GP_GRAPH_LAUNCH] > 0;
 	const struct gp_range_watch watch = { see_opened, see_closed, f };
 	enum gp_status status =
-		gp_phase_follow_replay(&f->follow, recording, false, &watch, see, f);
+		gp_phase_follow_replay(&f->follow, recording, false, &watch, phase_forward_see, f);
 	if (status == GP_OK)
 		settle_steps(f);
 	for (uint32_t k = 0; k < f->threads.rows; k++)

@@ -81,8 +81,8 @@ static struct thread *thread_get(struct reading *f, uint32_t number)
 }
 
 /* Of a thread that runs Python without Python's frames the forward, say, is not seen. */
-static bool is_whole(const struct reading *f, const struct gp_stack *stack,
-		     const struct gp_frame *frame)
+static bool phase_frames_is_whole(const struct reading *f, const struct gp_stack *stack,
+				  const struct gp_frame *frame)
 {
 	if (stack->has_python)
 		return stack->is_python_whole;
@@ -100,7 +100,7 @@ static void read_stack(struct reading *f, struct known_stack *known)
 	if (!gp_recording_stack(f->recording, known->id, gp_tick_ns(&f->recording->tick, f->time),
 				GP_STACK_SYMBOLS, &stack, frame, GP_FRAMES_MAX))
 		return;
-	known->is_whole = is_whole(f, &stack, frame);
+	known->is_whole = phase_frames_is_whole(f, &stack, frame);
 	for (size_t k = stack.frames; k-- > 0 && path->depth < GP_FRAME_PATH_MOST;) {
 		enum gp_frame_phase phase = gp_frame_phase(&frame[k]);
 		known->is_engine_thread |= phase == GP_FRAME_ENGINE_THREAD;
@@ -146,7 +146,7 @@ static void unlist(const struct reading *f, const struct thread *t, uint32_t *fi
 
 /* ---- calls ---- */
 
-static void put(struct reading *f, const struct gp_frame_range *range)
+static void phase_frames_put(struct reading *f, const struct gp_frame_range *range)
 {
 	struct gp_frame_ranges *out = f->out;
 	struct gp_frame_range *added = gp_array_append(&out->range, &out->ranges, sizeof *added);
@@ -166,11 +166,11 @@ static void end_deeper(struct reading *f, struct thread *t, uint32_t depth)
 		uint32_t at = phase == GP_FRAME_BACKWARD && !t->is_engine_thread ? f->engines : 0;
 		for (; at != 0; at = thread_at(f, at - 1)->next)
 			end_deeper(f, thread_at(f, at - 1), 0);
-		put(f, &(struct gp_frame_range){ .number = t->last[k] + 1,
-						 .time = t->time[k],
-						 .thread = t->number,
-						 .phase = phase,
-						 .depth = (uint8_t)k });
+		phase_frames_put(f, &(struct gp_frame_range){ .number = t->last[k] + 1,
+							      .time = t->time[k],
+							      .thread = t->number,
+							      .phase = phase,
+							      .depth = (uint8_t)k });
 	}
 }
 
@@ -192,12 +192,12 @@ static void enter(struct reading *f, struct thread *t, const struct path *path)
 	end_deeper(f, t, same);
 	for (uint32_t k = same; k < path->depth; k++) {
 		t->path.phase[t->path.depth++] = path->phase[k];
-		put(f, &(struct gp_frame_range){ .number = f->number,
-						 .time = f->time,
-						 .thread = t->number,
-						 .phase = path->phase[k],
-						 .depth = (uint8_t)k,
-						 .is_push = true });
+		phase_frames_put(f, &(struct gp_frame_range){ .number = f->number,
+							      .time = f->time,
+							      .thread = t->number,
+							      .phase = path->phase[k],
+							      .depth = (uint8_t)k,
+							      .is_push = true });
 	}
 	go_on(f, t, path->depth);
 }
@@ -305,7 +305,7 @@ static void look_at(struct reading *f, uint32_t number, const struct gp_record *
 	f->out->unclear += !is_clear;
 }
 
-static bool see(void *context, uint32_t thread, const struct gp_record *r)
+static bool phase_frames_see(void *context, uint32_t thread, const struct gp_record *r)
 {
 	struct reading *f = context;
 	f->number++;
@@ -317,7 +317,7 @@ static bool see(void *context, uint32_t thread, const struct gp_record *r)
 }
 
 /* Before an event ends what ends, in turn; then begins what it begins. */
-static int compare(const void *left, const void *right)
+static int phase_frames_compare(const void *left, const void *right)
 {
 	const struct gp_frame_range *a = left, *b = right;
 	if (a->number != b->number)
@@ -331,13 +331,14 @@ enum gp_status gp_frame_ranges_find(struct gp_recording *recording, struct gp_fr
 {
 	*out = (struct gp_frame_ranges){ 0 };
 	struct reading f = { .recording = recording, .out = out };
-	enum gp_status status = gp_phase_follow_replay(&f.follow, recording, true, NULL, see, &f);
+	enum gp_status status =
+		gp_phase_follow_replay(&f.follow, recording, true, NULL, phase_frames_see, &f);
 	for (uint32_t k = 0; status == GP_OK && k < out->threads.rows; k++)
 		end_deeper(&f, thread_at(&f, k), 0);
 	if (f.is_out_of_memory)
 		status = GP_E_MEMORY;
 	if (status == GP_OK && out->ranges > 1)
-		qsort(out->range, out->ranges, sizeof *out->range, compare);
+		qsort(out->range, out->ranges, sizeof *out->range, phase_frames_compare);
 	gp_row_table_release(&f.stacks);
 	return status;
 }

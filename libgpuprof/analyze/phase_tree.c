@@ -20,7 +20,7 @@ static bool is_like(const struct gp_phase_node *a, const struct gp_phase_node *b
 	       a->source == b->source && a->style == b->style;
 }
 
-static uint32_t hash_of(const struct gp_phase_node *like)
+static uint32_t phase_tree_hash_of(const struct gp_phase_node *like)
 {
 	const uint64_t kind =
 		(uint64_t)like->source << 40 | (uint64_t)like->style << 32 | like->domain;
@@ -33,7 +33,7 @@ uint32_t gp_phase_tree_get(struct gp_phase_tree *t, uint32_t parent, uint32_t na
 	const struct gp_phase_node like = {
 		.parent = parent, .name = name, .domain = domain, .source = source, .style = style
 	};
-	const uint32_t hash = hash_of(&like);
+	const uint32_t hash = phase_tree_hash_of(&like);
 	for (uint32_t step = 0, at; (at = gp_row_next(&t->nodes, hash, &step)) != 0;)
 		if (at > 1 && is_like(gp_phase_node_at(t, at - 1), &like))
 			return at - 1;
@@ -92,8 +92,8 @@ const char *gp_phase_node_domain(const struct gp_phase_node *n, const struct gp_
 	return text_of(r, n->domain);
 }
 
-static void fill(const struct gp_phase_node *n, unsigned depth, const struct gp_recording *r,
-		 struct gp_phase *out)
+static void phase_tree_fill(const struct gp_phase_node *n, unsigned depth,
+			    const struct gp_recording *r, struct gp_phase *out)
 {
 	*out = n->own;
 	out->name = gp_phase_node_text(n, r);
@@ -123,7 +123,7 @@ static void list_below(const struct gp_phase_tree *t, const struct gp_recording 
 	while (at != 0) {
 		const struct gp_phase_node *n = gp_phase_node_at(t, at);
 		struct gp_phase *phase = &out->phase[out->phases++];
-		fill(n, depth, r, phase);
+		phase_tree_fill(n, depth, r, phase);
 		for (uint32_t k = n->first; k != 0; k = gp_phase_node_at(t, k)->next)
 			phase->children += gp_phase_node_at(t, k)->is_seen;
 		if (phase->children != 0) {

@@ -32,7 +32,7 @@ struct grouper {
 };
 
 /* NULL: no memory. A new one has no key yet. */
-static struct member *find(struct grouper *g, struct gp_identity identity)
+static struct member *stack_group_find(struct grouper *g, struct gp_identity identity)
 {
 	const uint32_t hash = gp_row_hash(gp_identity_hash(identity));
 	struct member *m = g->members.row;
@@ -57,10 +57,11 @@ static void add_lives(struct member *m, const struct gp_lifetimes *lives)
 	m->group.use.lives = m->lives;
 }
 
-static bool add(struct grouper *g, const struct gp_use *use, struct gp_identity identity,
-		const char *key, const char *without, bool is_asked)
+static bool stack_group_add(struct grouper *g, const struct gp_use *use,
+			    struct gp_identity identity, const char *key, const char *without,
+			    bool is_asked)
 {
-	struct member *m = find(g, identity);
+	struct member *m = stack_group_find(g, identity);
 	if (m == NULL)
 		return false;
 	struct gp_use *sum = &m->group.use;
@@ -119,7 +120,7 @@ static bool add_without(struct grouper *g, const struct gp_use *use, const char 
 {
 	struct gp_identity identity = gp_text_identity((struct gp_identity){ 1, 1 }, why);
 	g->out->matched += is_asked;
-	return add(g, use, identity, why, why, is_asked);
+	return stack_group_add(g, use, identity, why, why, is_asked);
 }
 
 static bool add_use(struct grouper *g, const struct gp_use *told)
@@ -152,7 +153,7 @@ static bool add_use(struct grouper *g, const struct gp_use *told)
 		how->by == GP_BY_STACK ? gp_stack_identity(g->stack) :
 		how->by == GP_BY_RANGE ? gp_range_identity(before, use->range) :
 					 gp_text_identity(before, key);
-	return add(g, use, identity, key, NULL, true);
+	return stack_group_add(g, use, identity, key, NULL, true);
 }
 
 /* ---- groups that would read the same ---- */
@@ -179,7 +180,7 @@ static bool tell_all_apart(struct grouper *g)
 
 /* ---- all ---- */
 
-static int compare(const void *left, const void *right)
+static int stack_group_compare(const void *left, const void *right)
 {
 	const struct gp_group *a = left, *b = right;
 	if (a->is_rest != b->is_rest)
@@ -218,7 +219,7 @@ enum gp_status gp_groups_build(struct gp_recording *recording, const struct gp_u
 		free(member[k].lives);
 	}
 	if (out->groups > 1)
-		qsort(out->group, out->groups, sizeof *out->group, compare);
+		qsort(out->group, out->groups, sizeof *out->group, stack_group_compare);
 	gp_row_table_release(&g.members);
 	free(g.stack);
 	return is_fine ? GP_OK : GP_E_MEMORY;

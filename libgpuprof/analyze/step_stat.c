@@ -12,7 +12,7 @@ void *gp_step_grow(void *list, size_t count, size_t bytes)
 	return is_full ? realloc(list, (count > 0 ? count * 2 : 1) * bytes) : list;
 }
 
-static int compare(const void *left, const void *right)
+static int step_stat_compare(const void *left, const void *right)
 {
 	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
 	return (a > b) - (a < b);
@@ -21,7 +21,7 @@ static int compare(const void *left, const void *right)
 void gp_step_sort(uint64_t *value, size_t values)
 {
 	if (values > 1)
-		qsort(value, values, sizeof *value, compare);
+		qsort(value, values, sizeof *value, step_stat_compare);
 }
 
 uint64_t gp_step_median(uint64_t *value, size_t values)

@@ -1,8 +1,8 @@
 /*
- * A launch is its kernel's name on its device. A replay of a graph is the launches that were captured
- * into it, as if they came now: a step is the same before it is captured and after; where they are
- * not known, the graph's handle. An allocation is its stack, which is the same each time; its size is
- * only looked at where nothing else tells what happens.
+ * A launch is its kernel's name on its device. A replay of a graph is the launches that were
+ * captured into it, as if they came now: a step is the same before it is captured and after; where
+ * they are not known, the graph's handle. An allocation is its stack, which is the same each time;
+ * its size is only looked at where nothing else tells what happens.
  */
 #include "step_token.h"
 
@@ -13,7 +13,7 @@
 #define PLACES (2u * GP_SYMBOLS_MAX) /* a power of two */
 
 /* The number of a key; 0: it has none. */
-static uint32_t find(struct gp_symbol_table *t, uint64_t key, bool can_learn)
+static uint32_t step_token_find(struct gp_symbol_table *t, uint64_t key, bool can_learn)
 {
 	key |= 1; /* 0 is empty */
 	for (uint64_t at = key >> 20;; at++) {
@@ -94,18 +94,18 @@ static uint64_t alloc_token(const struct gp_tokenizer *t, const struct gp_record
 	return gp_hash_pair(record->kind, stack);
 }
 
-static struct gp_symbols see(struct gp_tokenizer *t, uint64_t token, bool can_learn)
+static struct gp_symbols step_token_see(struct gp_tokenizer *t, uint64_t token, bool can_learn)
 {
 	uint64_t three = gp_hash_pair(gp_hash_pair(t->before[0], t->before[1]), token);
 	t->before[0] = t->before[1];
 	t->before[1] = token;
-	const uint32_t one = find(&t->table, token, can_learn);
-	return (struct gp_symbols){ one, find(&t->table, three, can_learn) };
+	const uint32_t one = step_token_find(&t->table, token, can_learn);
+	return (struct gp_symbols){ one, step_token_find(&t->table, three, can_learn) };
 }
 
 static size_t see_one(struct gp_tokenizer *t, uint64_t token, bool can_learn)
 {
-	t->own = see(t, token, can_learn);
+	t->own = step_token_see(t, token, can_learn);
 	t->symbol = &t->own;
 	return 1;
 }
@@ -127,7 +127,7 @@ static size_t see_all(struct gp_tokenizer *t, struct gp_graph_values *values, bo
 	if (symbol == NULL)
 		return 0;
 	for (size_t k = 0; k < fresh; k++)
-		symbol[k] = see(t, values->value[k], can_learn);
+		symbol[k] = step_token_see(t, values->value[k], can_learn);
 	for (size_t k = tokens > 2 ? tokens - 2 : tokens; k < tokens; k++) {
 		t->before[0] = t->before[1];
 		t->before[1] = values->value[k];
@@ -136,7 +136,7 @@ static size_t see_all(struct gp_tokenizer *t, struct gp_graph_values *values, bo
 	return tokens;
 }
 
-static size_t replay(struct gp_tokenizer *t, uint64_t exec, bool can_learn)
+static size_t step_token_replay(struct gp_tokenizer *t, uint64_t exec, bool can_learn)
 {
 	const struct gp_graph_content *content = gp_graph_content_of(&t->graphs, exec);
 	struct gp_graph_values *values = content != NULL ? content->values : NULL;
@@ -167,7 +167,7 @@ size_t gp_tokenizer_next(struct gp_tokenizer *t, const struct gp_recording *r,
 	if (record->kind == GP_LAUNCH && !t->view.has_no_launches)
 		return launch(t, r, record, can_learn);
 	if (record->kind == GP_GRAPH_LAUNCH && !t->view.has_no_launches)
-		return replay(t, record->graph_launch.exec, can_learn);
+		return step_token_replay(t, record->graph_launch.exec, can_learn);
 	t->is_work = is_allocation(t, record);
 	/* kernels say what is done, an allocation's stack only who does it */
 	if (!t->is_work || t->has_kernels)

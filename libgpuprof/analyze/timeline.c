@@ -216,7 +216,7 @@ static enum gp_status apply(struct plot *p, const struct gp_record *record)
 				   gp_recording_apply(p->recording, record);
 }
 
-static enum gp_status replay(struct plot *p)
+static enum gp_status timeline_replay(struct plot *p)
 {
 	struct gp_recording *r = p->recording;
 	enum gp_status status = gp_recording_rewind(r);
@@ -415,7 +415,7 @@ static enum gp_status fill_host(struct plot *p, bool is_whole, struct gp_timelin
 	return status;
 }
 
-static enum gp_status fill(struct plot *p, bool is_whole, struct gp_timeline *out)
+static enum gp_status timeline_fill(struct plot *p, bool is_whole, struct gp_timeline *out)
 {
 	out->device = calloc(GP_DEVICES, sizeof *out->device);
 	enum gp_status status = out->device != NULL ? GP_OK : GP_E_MEMORY;
@@ -481,26 +481,27 @@ static enum gp_status plot_once(void *context, const struct gp_info *info)
 	p->span_ns = end > p->start_ns ? end - p->start_ns + 1 : 1;
 	for (p->buckets = 1; p->buckets * 2 <= p->points; p->buckets *= 2)
 		;
-	enum gp_status status = replay(p);
+	enum gp_status status = timeline_replay(p);
 	if (p->follow != NULL) {
 		p->out->has_late_gaps = p->follow->looks.refused != 0;
 		gp_gap_follow_release(p->follow);
 	}
 	if (status == GP_OK)
-		status = fill(p, p->is_whole, p->out);
+		status = timeline_fill(p, p->is_whole, p->out);
 	if (status == GP_OK)
 		status = judge_marks(p->recording, p->out);
 	forget_lines(p);
 	return status;
 }
 
-static void forget(void *context)
+static void timeline_forget(void *context)
 {
 	gp_timeline_free(((struct plot *)context)->out);
 }
 
-static enum gp_status build(struct gp_recording *recording, size_t points, int64_t from_ns,
-			    int64_t to_ns, struct gp_gap_follow *follow, struct gp_timeline *out)
+static enum gp_status timeline_build(struct gp_recording *recording, size_t points, int64_t from_ns,
+				     int64_t to_ns, struct gp_gap_follow *follow,
+				     struct gp_timeline *out)
 {
 	*out = (struct gp_timeline){ 0 };
 	if (from_ns > to_ns || points < POINTS_MIN)
@@ -517,7 +518,7 @@ static enum gp_status build(struct gp_recording *recording, size_t points, int64
 	/* the first event may be a little older than the start's clock triple */
 	p->from_ns = p->is_whole ? INT64_MIN / 4 : from_ns;
 	p->to_ns = p->is_whole ? INT64_MAX / 4 : to_ns;
-	enum gp_status status = gp_retry_if_overwritten(recording, plot_once, forget, p);
+	enum gp_status status = gp_retry_if_overwritten(recording, plot_once, timeline_forget, p);
 	free(p);
 	if (status != GP_OK)
 		gp_timeline_free(out);
@@ -527,7 +528,7 @@ static enum gp_status build(struct gp_recording *recording, size_t points, int64
 enum gp_status gp_timeline_build(struct gp_recording *recording, size_t points, int64_t from_ns,
 				 int64_t to_ns, struct gp_timeline *out)
 {
-	return build(recording, points, from_ns, to_ns, NULL, out);
+	return timeline_build(recording, points, from_ns, to_ns, NULL, out);
 }
 
 enum gp_status gp_timeline_build_gaps(struct gp_recording *recording, size_t points,
@@ -537,7 +538,7 @@ enum gp_status gp_timeline_build_gaps(struct gp_recording *recording, size_t poi
 	*out = (struct gp_timeline){ 0 };
 	if (follow == NULL)
 		return GP_E_MEMORY;
-	enum gp_status status = build(recording, points, from_ns, to_ns, follow, out);
+	enum gp_status status = timeline_build(recording, points, from_ns, to_ns, follow, out);
 	free(follow);
 	return status;
 }

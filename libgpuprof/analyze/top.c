@@ -158,7 +158,7 @@ static void count_all_live(struct counting *c)
 		;
 }
 
-static enum gp_status replay(struct counting *c)
+static enum gp_status top_replay(struct counting *c)
 {
 	struct gp_recording *r = c->recording;
 	const struct gp_index *x = &r->index;
@@ -198,7 +198,7 @@ static enum gp_status replay(struct counting *c)
 	return status == GP_END ? GP_OK : status;
 }
 
-static void fill(struct gp_asked *out, struct gp_use_table *table)
+static void top_fill(struct gp_asked *out, struct gp_use_table *table)
 {
 	out->use = gp_use_table_take(table, &out->uses);
 	for (size_t k = 0; k < out->uses; k++) {
@@ -212,7 +212,7 @@ static void fill(struct gp_asked *out, struct gp_use_table *table)
 	}
 }
 
-static enum gp_status answer(struct counting *c)
+static enum gp_status top_answer(struct counting *c)
 {
 	struct gp_top *out = c->out;
 	out->asked = calloc(ACCOUNTS, sizeof *out->asked);
@@ -230,7 +230,7 @@ static enum gp_status answer(struct counting *c)
 					    .of = k == HOST	       ? GP_CURVE_PINNED :
 						  k % OFS == OF_BLOCKS ? GP_CURVE_ALLOCATED :
 									 GP_CURVE_DRIVER };
-		fill(asked, &c->table[k]);
+		top_fill(asked, &c->table[k]);
 	}
 	return GP_OK;
 }
@@ -248,26 +248,26 @@ static void release(struct counting *c)
 	memset(c->past, 0, sizeof c->past);
 }
 
-static enum gp_status attempt(void *context, const struct gp_info *info)
+static enum gp_status top_attempt(void *context, const struct gp_info *info)
 {
 	struct counting *c = context;
 	(void)info;
 	enum gp_status status = gp_module_epochs_build(c->recording, &c->epochs);
 	if (status == GP_OK)
-		status = replay(c);
+		status = top_replay(c);
 	if (status == GP_OK)
-		status = answer(c);
+		status = top_answer(c);
 	release(c);
 	return status;
 }
 
-static void forget(void *context)
+static void top_forget(void *context)
 {
 	gp_top_free(((struct counting *)context)->out);
 }
 
-static enum gp_status build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
-			    int64_t short_ns, bool has_ranges, struct gp_top *out)
+static enum gp_status top_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
+				int64_t short_ns, bool has_ranges, struct gp_top *out)
 {
 	*out = (struct gp_top){ 0 };
 	struct counting *c = calloc(1, sizeof *c);
@@ -282,7 +282,7 @@ static enum gp_status build(struct gp_recording *recording, int64_t from_ns, int
 				.out = out };
 	for (unsigned k = 0; k < ACCOUNTS; k++)
 		c->table[k].epochs = &c->epochs;
-	enum gp_status status = gp_retry_if_overwritten(recording, attempt, forget, c);
+	enum gp_status status = gp_retry_if_overwritten(recording, top_attempt, top_forget, c);
 	free(c);
 	if (status != GP_OK)
 		gp_top_free(out);
@@ -292,13 +292,13 @@ static enum gp_status build(struct gp_recording *recording, int64_t from_ns, int
 enum gp_status gp_top_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
 			    int64_t short_ns, struct gp_top *out)
 {
-	return build(recording, from_ns, to_ns, short_ns, false, out);
+	return top_build(recording, from_ns, to_ns, short_ns, false, out);
 }
 
 enum gp_status gp_top_build_ranges(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
 				   int64_t short_ns, struct gp_top *out)
 {
-	return build(recording, from_ns, to_ns, short_ns, true, out);
+	return top_build(recording, from_ns, to_ns, short_ns, true, out);
 }
 
 void gp_top_free(struct gp_top *top)

@@ -109,7 +109,8 @@ static void end_slot(struct gp_touch_replay *t, uint32_t slot, bool is_freed, bo
 	gp_touch_drop(&t->table, slot);
 }
 
-static void begin(struct gp_touch_replay *t, const struct gp_live_entry *e, bool is_old)
+static void touch_replay_begin(struct gp_touch_replay *t, const struct gp_live_entry *e,
+			       bool is_old)
 {
 	if (e == NULL || e->bytes == 0 || e->bytes > GP_PAGE_RANGE_MAX ||
 	    (SPACES_TOUCHED >> e->space & 1) == 0)
@@ -139,7 +140,7 @@ static void begin_old(void *context, const struct gp_live_entry *e)
 	bool is_block_gone = e->space == GP_SPACE_BLOCK && (e->flags & GP_LIVE_PENDING) != 0;
 	if (is_block_gone || (slot != 0 && gp_touch_entry(&t->table, slot)->order == e->order))
 		return;
-	begin(t, e, true);
+	touch_replay_begin(t, e, true);
 }
 
 static void begin_all(struct gp_touch_replay *t)
@@ -442,7 +443,7 @@ static void see_begin(struct gp_touch_replay *t, const struct gp_record *r)
 	if (e == NULL || e->address != address)
 		return;
 	if (e->order == r->order)
-		begin(t, e, false);
+		touch_replay_begin(t, e, false);
 	else /* told again, or back from a free that was refused */
 		begin_old(t, e);
 }

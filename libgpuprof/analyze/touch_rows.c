@@ -35,7 +35,7 @@ bool gp_touch_rows_add(struct gp_row_table *t, const struct gp_touch_part *part)
 	return true;
 }
 
-static int compare(const void *left, const void *right)
+static int touch_rows_compare(const void *left, const void *right)
 {
 	const struct gp_touch_row *a = left, *b = right;
 	if (a->weight != b->weight)
@@ -49,7 +49,7 @@ static int compare(const void *left, const void *right)
 
 void gp_touch_rows_sort(struct gp_row_table *t)
 {
-	gp_row_sort(t, sizeof(struct gp_touch_row), compare);
+	gp_row_sort(t, sizeof(struct gp_touch_row), touch_rows_compare);
 }
 
 char *gp_touch_key(struct gp_recording *recording, uint32_t stack, int64_t at_ns,

@@ -61,7 +61,7 @@ static enum gp_status search_once(void *context, const struct gp_info *info)
 	return status == GP_END ? GP_OK : status;
 }
 
-static void forget(void *context)
+static void unused_peak_forget(void *context)
 {
 	(void)context; /* each attempt begins anew */
 }
@@ -70,7 +70,7 @@ enum gp_status gp_unused_peak_find(struct gp_recording *recording,
 				   struct gp_unused_peak out[GP_DEVICES])
 {
 	struct unused_search search = { .recording = recording, .out = out };
-	return gp_retry_if_overwritten(recording, search_once, forget, &search);
+	return gp_retry_if_overwritten(recording, search_once, unused_peak_forget, &search);
 }
 
 const struct gp_unused_peak *gp_unused_peak_highest(const struct gp_unused_peak peak[GP_DEVICES],

@@ -20,7 +20,7 @@ static bool is_like(const struct gp_use_table *t, const struct gp_use *a, const 
 	       a->without == b->without && a->range == b->range && epoch_of(t, a) == epoch_of(t, b);
 }
 
-static uint32_t hash_of(const struct gp_use_table *t, const struct gp_use *like)
+static uint32_t use_table_hash_of(const struct gp_use_table *t, const struct gp_use *like)
 {
 	uint64_t key = (uint64_t)like->stack << 16 | (uint64_t)like->space << 1 | like->is_segment;
 	key = gp_hash_pair(key, (uintptr_t)like->without);
@@ -30,7 +30,7 @@ static uint32_t hash_of(const struct gp_use_table *t, const struct gp_use *like)
 
 struct gp_use *gp_use_table_get(struct gp_use_table *t, const struct gp_use *like)
 {
-	const uint32_t hash = hash_of(t, like);
+	const uint32_t hash = use_table_hash_of(t, like);
 	struct gp_use *use = t->rows.row;
 	for (uint32_t step = 0, at; (at = gp_row_next(&t->rows, hash, &step)) != 0;)
 		if (is_like(t, &use[at - 1], like))
@@ -46,7 +46,7 @@ struct gp_use *gp_use_table_get(struct gp_use_table *t, const struct gp_use *lik
 	return use;
 }
 
-static int compare(const void *left, const void *right)
+static int use_table_compare(const void *left, const void *right)
 {
 	const struct gp_use *a = left, *b = right;
 	if (a->bytes != b->bytes)
@@ -58,7 +58,7 @@ static int compare(const void *left, const void *right)
 
 struct gp_use *gp_use_table_take(struct gp_use_table *t, size_t *uses)
 {
-	gp_row_sort(&t->rows, sizeof(struct gp_use), compare);
+	gp_row_sort(&t->rows, sizeof(struct gp_use), use_table_compare);
 	struct gp_use *use = t->rows.row;
 	*uses = t->rows.rows;
 	t->rows = (struct gp_row_table){ 0 };
@@ -69,7 +69,7 @@ static int compare_stacks(const void *left, const void *right)
 {
 	const struct gp_use *a = left, *b = right;
 	return a->stack != b->stack ? (a->stack > b->stack) - (a->stack < b->stack) :
-				      compare(left, right);
+				      use_table_compare(left, right);
 }
 
 struct gp_use *gp_uses_by_stack(const struct gp_use *use, size_t uses)

@@ -113,8 +113,8 @@ static struct cause cause_of(enum gp_status status, int error)
 	return cause;
 }
 
-static void report(FILE *out, const struct gp_ring_file *rings, enum gp_status status,
-		   const struct gp_adopted *got, bool is_given_up)
+static void report_ring(FILE *out, const struct gp_ring_file *rings, enum gp_status status,
+			const struct gp_adopted *got, bool is_given_up)
 {
 	const unsigned pid = rings->control->pid;
 	if (status == GP_OK && got->events > 0)
@@ -169,7 +169,7 @@ static void adopt_open(struct adoption *to, struct gp_ring_file *rings)
 		to->adopted += status == GP_OK;
 	}
 	if (to->report != NULL)
-		report(to->report, rings, status, &got, is_given_up);
+		report_ring(to->report, rings, status, &got, is_given_up);
 }
 
 static void adopt_path(void *context, const char *path)

@@ -27,7 +27,7 @@ static size_t read_part(const char *at, const char **name, size_t *bytes)
 	return !has_letter || isdigit((unsigned char)**name) ? 0 : digits + length + 1;
 }
 
-static bool add(char *out, size_t *used, const char *text, size_t bytes)
+static bool cython_name_add(char *out, size_t *used, const char *text, size_t bytes)
 {
 	if (*used + bytes + 2 > GP_NAME_MAX)
 		return false;
@@ -62,7 +62,7 @@ static bool add_function(const char *at, char *out, size_t *used)
 	while (isalnum((unsigned char)at[bytes]) || at[bytes] == '_')
 		bytes++;
 	return bytes != 0 && !isdigit((unsigned char)*at) && ends_name(at + bytes) &&
-	       add(out, used, at, bytes);
+	       cython_name_add(out, used, at, bytes);
 }
 
 bool gp_cython_name(const char *function, const char *module, char *name)
@@ -75,14 +75,15 @@ bool gp_cython_name(const char *function, const char *module, char *name)
 	size_t used = 0, bytes, step;
 	bool is_whole = false;
 	while (!is_whole && (step = read_part(at, &part, &bytes)) != 0) {
-		if (!add(name, &used, part, bytes))
+		if (!cython_name_add(name, &used, part, bytes))
 			break;
 		at += step;
 		is_whole = is_module(name, module);
 	}
 	/* of a class only where what follows its name is a number: else it could be that number */
 	while (is_whole && (step = read_part(at, &part, &bytes)) != 0) {
-		is_whole = isdigit((unsigned char)at[step]) && add(name, &used, part, bytes);
+		is_whole = isdigit((unsigned char)at[step]) &&
+			   cython_name_add(name, &used, part, bytes);
 		at += step;
 	}
 	if (is_whole && add_function(at, name, &used))

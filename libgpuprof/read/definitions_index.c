@@ -201,7 +201,7 @@ static enum gp_status table_add(struct gp_definitions_index *m, unsigned kind, u
 
 /* ---- by number ---- */
 
-static bool is_whole(unsigned kind)
+static bool definitions_index_is_whole(unsigned kind)
 {
 	return kind == GP_GPU || kind == GP_FACT || kind == GP_ARENA;
 }
@@ -275,7 +275,7 @@ enum gp_status gp_defined_add(struct gp_definitions_index *m, const struct gp_re
 	const uint32_t text = told != NULL ? gp_text_store_add(&m->texts, told, n) : 0;
 	if (told != NULL && text == 0)
 		return GP_E_MEMORY;
-	enum gp_status status = is_whole(record->kind) ?
+	enum gp_status status = definitions_index_is_whole(record->kind) ?
 					numbered_add(&m->numbered[record->kind], record, text) :
 					table_add(m, record->kind, key_of(record), text);
 	if (status != GP_OK || record->kind != GP_MODULE)
@@ -309,7 +309,7 @@ const char *gp_defined_text(const struct gp_definitions_index *m, enum gp_kind k
 	struct gp_named meaning;
 	if (kind >= KINDS)
 		return NULL;
-	if (is_whole(kind))
+	if (definitions_index_is_whole(kind))
 		return gp_defined_record(m, kind, key) != NULL ?
 			       gp_text_store_get(&m->texts, m->numbered[kind].text[key]) :
 			       NULL;

@@ -52,7 +52,7 @@ static bool find_shared(struct gp_dwarf *d, const char *debug_root)
 	return d->shared_dwarf != NULL;
 }
 
-static bool begin(struct gp_dwarf *d)
+static bool dwarf_place_begin(struct gp_dwarf *d)
 {
 	d->dwarf = dwarf_begin_elf(d->elf, DWARF_C_READ, NULL);
 	if (d->dwarf != NULL && d->shared_dwarf != NULL)
@@ -66,7 +66,7 @@ struct gp_dwarf *gp_dwarf_open(Elf *elf, const char *debug_root, struct gp_work_
 	if (d == NULL)
 		return NULL;
 	d->elf = elf;
-	bool is_open = begin(d) && find_shared(d, debug_root);
+	bool is_open = dwarf_place_begin(d) && find_shared(d, debug_root);
 	if (is_open && d->shared_dwarf != NULL)
 		dwarf_setalt(d->dwarf, d->shared_dwarf);
 	if (!is_open || !gp_dwarf_units_read(&d->units, d->dwarf, limit)) {
@@ -105,7 +105,7 @@ static bool start_over(struct gp_dwarf *d)
 	forget_units(d);
 	if (d->dwarf != NULL)
 		dwarf_end(d->dwarf);
-	return begin(d);
+	return dwarf_place_begin(d);
 }
 
 /*

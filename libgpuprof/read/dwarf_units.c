@@ -15,7 +15,7 @@
 #define FUNCTION_PIECES_MAX 4096u
 #define UNIT_PIECES_MAX 65536u
 
-struct walk {
+struct dwarf_units_walk {
 	struct gp_die_ranges *ranges;
 	struct gp_work_limit *limit;
 	Dwarf_Off reached; /* entries are visited in the order of their offsets */
@@ -54,7 +54,7 @@ static int by_low(const void *left, const void *right)
 	return a->high != b->high ? (a->high > b->high ? -1 : 1) : 0;
 }
 
-static void settle(struct gp_die_ranges *ranges)
+static void dwarf_units_settle(struct gp_die_ranges *ranges)
 {
 	if (ranges->count != 0)
 		qsort(ranges->range, ranges->count, sizeof *ranges->range, by_low);
@@ -75,7 +75,7 @@ bool gp_dwarf_units_read(struct gp_die_ranges *units, Dwarf *dwarf, struct gp_wo
 			return false;
 		}
 	}
-	settle(units);
+	dwarf_units_settle(units);
 	return true;
 }
 
@@ -95,7 +95,7 @@ static bool may_hold_functions(int tag)
 	}
 }
 
-static bool walk(struct walk *w, Dwarf_Die *parent, unsigned depth)
+static bool dwarf_units_walk(struct dwarf_units_walk *w, Dwarf_Die *parent, unsigned depth)
 {
 	Dwarf_Die die;
 	if (depth == DEPTH_MAX || dwarf_child(parent, &die) != 0)
@@ -110,7 +110,7 @@ static bool walk(struct walk *w, Dwarf_Die *parent, unsigned depth)
 		int tag = dwarf_tag(&die);
 		if (tag == DW_TAG_subprogram && !keep_entry(w->ranges, &die, FUNCTION_PIECES_MAX))
 			return false;
-		if (may_hold_functions(tag) && !walk(w, &die, depth + 1))
+		if (may_hold_functions(tag) && !dwarf_units_walk(w, &die, depth + 1))
 			return false;
 	} while (dwarf_siblingof(&die, &die) == 0);
 	return true;
@@ -120,10 +120,10 @@ bool gp_dwarf_functions_read(struct gp_die_ranges *functions, Dwarf_Die *unit,
 			     struct gp_work_limit *limit)
 {
 	*functions = (struct gp_die_ranges){ 0 };
-	struct walk w = { functions, limit, dwarf_dieoffset(unit) };
-	bool is_whole = walk(&w, unit, 0);
+	struct dwarf_units_walk w = { functions, limit, dwarf_dieoffset(unit) };
+	bool is_whole = dwarf_units_walk(&w, unit, 0);
 	if (is_whole)
-		settle(functions);
+		dwarf_units_settle(functions);
 	else
 		gp_die_ranges_release(functions);
 	return is_whole;

@@ -124,7 +124,7 @@ static int by_place(const void *left, const void *right)
 }
 
 /* Leaves one symbol a place, and gives an end to those that have none. */
-static void settle(struct gp_elf_symbols *s)
+static void elf_symbols_settle(struct gp_elf_symbols *s)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < s->count; i++) {
@@ -151,7 +151,7 @@ bool gp_elf_symbols_read(struct gp_elf_symbols *symbols, const struct gp_module_
 	}
 	if (symbols->count != 0)
 		qsort(symbols->symbol, symbols->count, sizeof *symbols->symbol, by_place);
-	settle(symbols);
+	elf_symbols_settle(symbols);
 	return true;
 }
 

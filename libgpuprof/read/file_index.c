@@ -128,7 +128,7 @@ static struct gp_segment *place_block(struct builder *b, const struct gp_block_w
 	return s;
 }
 
-static void add_block(struct builder *b, const struct gp_block_walk *walk)
+static void file_index_add_block(struct builder *b, const struct gp_block_walk *walk)
 {
 	struct gp_index *x = b->index;
 	const struct gp_block_header *h = &walk->header;
@@ -196,7 +196,7 @@ static void index_all_kept(struct builder *b)
 	while (!b->is_out_of_memory && !b->index->is_sealed && gp_block_walk_next(&walk)) {
 		if (b->index->blocks == 0)
 			b->is_whole = walk.header.segment == 0;
-		add_block(b, &walk);
+		file_index_add_block(b, &walk);
 	}
 	check_end(b, walk.at);
 }
@@ -313,7 +313,7 @@ static void index_slots(struct builder *b)
 					      .segment = slot[i].segment,
 					      .part = slot[i].part };
 		while (!b->is_out_of_memory && gp_block_walk_next(&walk)) {
-			add_block(b, &walk);
+			file_index_add_block(b, &walk);
 			if (walk.header.type == GP_BLOCK_END)
 				break;
 		}

@@ -73,8 +73,8 @@ void gp_short_name(const char *name, char *out, size_t room)
 		snprintf(out, room, "%s", text);
 }
 
-static void add(char *out, size_t room, const char *before, const char *text, uint32_t line,
-		const char *after)
+static void frame_label_add(char *out, size_t room, const char *before, const char *text,
+			    uint32_t line, const char *after)
 {
 	size_t used = strlen(out);
 	if (line != 0)
@@ -106,8 +106,8 @@ void gp_frame_label(const struct gp_frame *f, const char *below, char *out, size
 		const char *file = !f->is_python ? file_of(f->file) :
 				   is_below	 ? f->file + left_out :
 						   gp_short_path(f->file);
-		add(out, room, " (", file, f->line, ")");
+		frame_label_add(out, room, " (", file, f->line, ")");
 	} else if (f->module != NULL) {
-		add(out, room, " [", file_of(f->module), 0, "]");
+		frame_label_add(out, room, " [", file_of(f->module), 0, "]");
 	}
 }

@@ -18,7 +18,7 @@ static const struct phase_rule rules[] = {
 #include "frame_names.def"
 };
 
-static bool is_of(const struct gp_frame *f, const struct phase_rule *rule)
+static bool frame_phase_is_of(const struct gp_frame *f, const struct phase_rule *rule)
 {
 	if (f->is_python != (rule->part != NULL) || !fits(f->function, rule->function))
 		return false;
@@ -31,7 +31,7 @@ enum gp_frame_phase gp_frame_phase(const struct gp_frame *f)
 	if (f->function == NULL)
 		return GP_FRAME_NONE;
 	for (size_t k = 0; k < sizeof rules / sizeof *rules; k++)
-		if (is_of(f, &rules[k]))
+		if (frame_phase_is_of(f, &rules[k]))
 			return rules[k].phase;
 	const struct gp_name_frame named = { f->function, f->module, NULL, f->is_python };
 	const enum gp_frame_role role = gp_frame_role(&named, name);

@@ -269,7 +269,7 @@ static struct plain *take_plain(struct gp_merge *m)
 
 /* ---- one segment's blocks ---- */
 
-static bool add_block(struct gp_merge *m, const struct gp_block_walk *walk)
+static bool merge_add_block(struct gp_merge *m, const struct gp_block_walk *walk)
 {
 	if (!gp_array_reserve(&m->block, &m->block_room, m->blocks, 1, sizeof *m->block))
 		return false;
@@ -292,7 +292,8 @@ static enum gp_status collect(struct gp_merge *m, enum gp_block_type type)
 					      .part = part->part };
 		while (gp_block_walk_next(&walk))
 			if (walk.header.type == type &&
-			    !gp_index_is_repeated(m->index, walk.offset) && !add_block(m, &walk))
+			    !gp_index_is_repeated(m->index, walk.offset) &&
+			    !merge_add_block(m, &walk))
 				return GP_E_MEMORY;
 	}
 	if (gp_index_is_overwritten(m->file, m->index, segment_of(m)))
@@ -449,7 +450,7 @@ static bool take_window(struct stream *s, const struct plain *from, uint64_t slo
 }
 
 /* Decodes what the first stream reads next: all that is left of its block, or a window. */
-static bool fill(struct gp_merge *m, struct stream *s)
+static bool merge_fill(struct gp_merge *m, struct stream *s)
 {
 	const struct block_ref *ref = &m->block[s->block];
 	bool is_window = m->wholes >= WHOLES_MAX;
@@ -477,7 +478,7 @@ static bool fill(struct gp_merge *m, struct stream *s)
 static void enter_block(struct gp_merge *m)
 {
 	struct stream *s = &m->heap[0];
-	if (!fill(m, s)) {
+	if (!merge_fill(m, s)) {
 		m->is_out_of_memory = true;
 		drop_streams(m);
 		return;

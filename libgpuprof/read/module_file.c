@@ -95,7 +95,7 @@ out:
 	return state;
 }
 
-static bool is_same(const struct gp_build_id *a, const struct gp_build_id *b)
+static bool module_file_is_same(const struct gp_build_id *a, const struct gp_build_id *b)
 {
 	return a->bytes == b->bytes && memcmp(a->byte, b->byte, a->bytes) == 0;
 }
@@ -136,7 +136,7 @@ static bool open_by_id(struct gp_elf *debug, const struct gp_build_id *id, const
 	strcpy(end, ".debug");
 	if (map_file(debug, path) != GP_FILE_UNPROVED)
 		return false;
-	if (is_same(&debug->build_id, id) && has_names(debug->elf))
+	if (module_file_is_same(&debug->build_id, id) && has_names(debug->elf))
 		return true;
 	gp_elf_close(debug);
 	return false;
@@ -147,8 +147,8 @@ bool gp_elf_open_shared(struct gp_elf *shared, const char *path, const struct gp
 {
 	GElf_Shdr header;
 	bool is_found =
-		open_by_id(shared, id, debug_root) ||
-		(map_file(shared, path) == GP_FILE_UNPROVED && is_same(&shared->build_id, id));
+		open_by_id(shared, id, debug_root) || (map_file(shared, path) == GP_FILE_UNPROVED &&
+						       module_file_is_same(&shared->build_id, id));
 	/* libdw would open what it names in turn */
 	if (is_found && section_of(shared->elf, ".gnu_debugaltlink", &header) == NULL)
 		return true;
@@ -164,7 +164,7 @@ static bool open_linked(struct gp_elf *debug, const struct gp_elf *main, const c
 		return false;
 	bool is_ours = debug->bytes != main->bytes || memcmp(debug->map, main->map, main->bytes);
 	if (main->build_id.bytes != 0 && debug->build_id.bytes != 0)
-		is_ours = is_ours && is_same(&main->build_id, &debug->build_id);
+		is_ours = is_ours && module_file_is_same(&main->build_id, &debug->build_id);
 	else
 		is_ours = is_ours && crc32_z(0, debug->map, debug->bytes) == crc;
 	if (is_ours && has_names(debug->elf))
@@ -242,7 +242,7 @@ void gp_module_file_open(struct gp_module_file *file, const char *path,
 	file->state = map_file(&file->main, path);
 	if (file->state == GP_FILE_UNPROVED && build_id->bytes != 0) {
 		file->state = GP_FILE_PROVED;
-		if (!is_same(&file->main.build_id, build_id)) {
+		if (!module_file_is_same(&file->main.build_id, build_id)) {
 			file->state = GP_FILE_MISMATCHED;
 			gp_elf_close(&file->main);
 		}

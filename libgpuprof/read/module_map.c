@@ -7,7 +7,7 @@
 #include "array.h"
 #include "row_rank.h"
 
-static bool is_same(const struct gp_mapped_module *a, const struct gp_mapped_module *b)
+static bool module_map_is_same(const struct gp_mapped_module *a, const struct gp_mapped_module *b)
 {
 	return a->is.base == b->is.base && a->is.bytes == b->is.bytes &&
 	       a->build_id.bytes == b->build_id.bytes &&
@@ -70,7 +70,7 @@ static bool extend_stay(struct gp_module_map *map, const struct gp_mapped_module
 	for (uint32_t step = 0, i;
 	     stays < STAYS_MOST && (i = gp_row_index_next(&map->index, hash, &step)) != 0;) {
 		struct gp_module *known = &map->module[i - 1].is;
-		if (!is_same(&map->module[i - 1], added))
+		if (!module_map_is_same(&map->module[i - 1], added))
 			continue;
 		stays++;
 		/* between two stays another one may have been there */
@@ -178,7 +178,7 @@ enum gp_map_answer gp_module_map_find(struct gp_module_map *map, uint64_t addres
 		if (!was_mapped(&map->module[candidate].is, address, at))
 			continue;
 		/* the same one at two times is one answer */
-		if (found == 1 && is_same(&map->module[candidate], &map->module[*index]))
+		if (found == 1 && module_map_is_same(&map->module[candidate], &map->module[*index]))
 			continue;
 		*index = candidate;
 		found++;

@@ -20,7 +20,7 @@
  * Moves *at behind the guard of a slot's beginning; how many bytes follow until the next one. A
  * reader of slots takes a slot that begins with zeros for one that was never used.
  */
-static uint64_t settle(const struct gp_file_header *header, uint64_t *at)
+static uint64_t name_area_settle(const struct gp_file_header *header, uint64_t *at)
 {
 	if (header->slots == 0)
 		return UINT64_MAX;
@@ -37,7 +37,7 @@ static uint64_t settle(const struct gp_file_header *header, uint64_t *at)
 static uint64_t area_end(const struct gp_file_header *header, uint64_t at, uint64_t bytes)
 {
 	for (uint64_t room; bytes > 0; bytes -= room, at += room) {
-		room = settle(header, &at);
+		room = name_area_settle(header, &at);
 		room = room < bytes ? room : bytes;
 	}
 	return at;
@@ -57,7 +57,7 @@ static enum gp_status take(struct cursor *c, void *out, size_t bytes)
 		return GP_E_DAMAGED;
 	c->left -= bytes;
 	while (bytes > 0) {
-		uint64_t room = settle(&c->file->header, &c->at);
+		uint64_t room = name_area_settle(&c->file->header, &c->at);
 		size_t n = room < bytes ? (size_t)room : bytes;
 		enum gp_status status = gp_file_read(c->file, c->at, to, n);
 		if (status != GP_OK)
@@ -205,7 +205,7 @@ static enum gp_status area_put(int fd, const struct gp_file_header *header, uint
 {
 	enum gp_status status = GP_OK;
 	while (bytes > 0 && status == GP_OK) {
-		uint64_t room = settle(header, &at);
+		uint64_t room = name_area_settle(header, &at);
 		size_t n = room < bytes ? (size_t)room : bytes;
 		status = gp_file_write(fd, at, blocks, n);
 		blocks += n;

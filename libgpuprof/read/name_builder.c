@@ -156,7 +156,7 @@ static unsigned char *space(struct output *o, size_t bytes)
 	return o->is_out_of_memory ? NULL : o->bytes + o->count;
 }
 
-static void put(struct output *o, uint64_t value)
+static void name_builder_put(struct output *o, uint64_t value)
 {
 	unsigned char *at = space(o, GP_VARINT_MAX);
 	if (at != NULL)
@@ -194,16 +194,16 @@ static int by_place(const void *left, const void *right)
 static void put_row(struct output *o, const struct gp_name_builder *s, const struct row *row,
 		    uint64_t before)
 {
-	put(o, row->offset - before);
-	put(o, row->why | (unsigned)row->is_unproved << 4);
-	put(o, row->symbol);
-	put(o, row->symbol_offset);
-	put(o, row->count);
+	name_builder_put(o, row->offset - before);
+	name_builder_put(o, row->why | (unsigned)row->is_unproved << 4);
+	name_builder_put(o, row->symbol);
+	name_builder_put(o, row->symbol_offset);
+	name_builder_put(o, row->count);
 	for (uint32_t i = 0; i < row->count; i++) {
 		const struct frame *frame = &s->frame[row->first + i];
-		put(o, frame->function);
-		put(o, frame->file);
-		put(o, frame->line);
+		name_builder_put(o, frame->function);
+		name_builder_put(o, frame->file);
+		name_builder_put(o, frame->line);
 	}
 }
 
@@ -220,16 +220,16 @@ static void put_modules(struct output *o, struct gp_name_builder *s, uint32_t *r
 		s->row[i].module = rank[s->row[i].module];
 	if (s->rows != 0)
 		qsort(s->row, s->rows, sizeof *s->row, by_place);
-	put(o, modules);
+	name_builder_put(o, modules);
 	for (size_t i = 0, row = 0; i < modules; i++) {
 		const struct module *m = &module[i];
 		size_t first = row;
 		while (row < s->rows && s->row[row].module == i)
 			row++;
-		put(o, m->path);
-		put(o, m->build_id_bytes);
+		name_builder_put(o, m->path);
+		name_builder_put(o, m->build_id_bytes);
 		put_bytes(o, m->build_id, m->build_id_bytes);
-		put(o, row - first);
+		name_builder_put(o, row - first);
 	}
 	for (size_t i = 0; i < s->rows; i++) {
 		bool is_next = i > 0 && s->row[i - 1].module == s->row[i].module;
@@ -244,9 +244,9 @@ enum gp_status gp_name_builder_encode(struct gp_name_builder *s, uint64_t frames
 	uint32_t *rank = calloc(s->modules.rows + 1, sizeof *rank);
 	if (rank == NULL)
 		return GP_E_MEMORY;
-	put(&o, frames);
-	put(&o, nowhere);
-	put(&o, s->numbers.rows);
+	name_builder_put(&o, frames);
+	name_builder_put(&o, nowhere);
+	name_builder_put(&o, s->numbers.rows);
 	for (uint32_t i = 1; i <= s->numbers.rows; i++)
 		put_bytes(&o, text_of(s, i), strlen(text_of(s, i)) + 1);
 	put_modules(&o, s, rank);

@@ -17,7 +17,7 @@ static struct gp_scope_span *last_open(struct gp_scope_list *list)
 	return last != NULL && last->is_open ? last : NULL;
 }
 
-static enum gp_status add(struct gp_scope_list *list, int64_t from_ns, unsigned by)
+static enum gp_status scope_list_add(struct gp_scope_list *list, int64_t from_ns, unsigned by)
 {
 	struct gp_scope_span *span = gp_array_append(&list->span, &list->spans, sizeof *span);
 	if (span == NULL)
@@ -34,7 +34,7 @@ enum gp_status gp_scope_list_begin(struct gp_scope_list *list, const struct gp_r
 	uint64_t since = gp_live_count(r->live, GP_COUNT_SCOPE_SINCE);
 	gp_scope_list_release(list);
 	list->number = gp_live_count(r->live, GP_COUNT_SCOPE_NUMBER);
-	return since != 0 ? add(list, gp_tick_ns(&r->tick, since), 0) : GP_OK;
+	return since != 0 ? scope_list_add(list, gp_tick_ns(&r->tick, since), 0) : GP_OK;
 }
 
 enum gp_status gp_scope_list_see(struct gp_scope_list *list, const struct gp_recording *r,
@@ -45,7 +45,8 @@ enum gp_status gp_scope_list_see(struct gp_scope_list *list, const struct gp_rec
 	list->number = record->scope.number;
 	if (last_open(list) == NULL && record->scope.since != 0) {
 		unsigned by = record->aux != 0 ? (unsigned)record->scope.by : GP_SCOPE_BY_START;
-		enum gp_status status = add(list, gp_tick_ns(&r->tick, record->scope.since), by);
+		enum gp_status status =
+			scope_list_add(list, gp_tick_ns(&r->tick, record->scope.since), by);
 		if (status != GP_OK)
 			return status;
 	}

@@ -45,7 +45,7 @@ struct merger {
 	size_t most, frames, pythons; /* pythons: told so far */
 };
 
-static void put(struct merger *m, const struct gp_frame *frame)
+static void stack_frames_put(struct merger *m, const struct gp_frame *frame)
 {
 	if (m->frames < m->most)
 		m->out[m->frames++] = *frame;
@@ -54,12 +54,13 @@ static void put(struct merger *m, const struct gp_frame *frame)
 static void put_python(struct merger *m)
 {
 	const struct gp_python_frame *p = &m->python[m->pythons++];
-	put(m, &(struct gp_frame){ .function = p->name,
-				   .file = p->file,
-				   .line = p->line,
-				   .unknown = p->name ? NULL : "its definition is missing",
-				   .is_python = true,
-				   .is_user = gp_python_is_user(p->file) });
+	stack_frames_put(
+		m, &(struct gp_frame){ .function = p->name,
+				       .file = p->file,
+				       .line = p->line,
+				       .unknown = p->name ? NULL : "its definition is missing",
+				       .is_python = true,
+				       .is_user = gp_python_is_user(p->file) });
 }
 
 /* The run that stands at one native frame. */
@@ -79,20 +80,23 @@ static void put_native(struct merger *m, const struct gp_native_frame *native)
 			   gp_symbolizer_find(m->symbolizer, native->pc, symbol, INLINED_MAX) :
 			   0;
 	if (n == 0)
-		put(m, &(struct gp_frame){ .address = native->pc, .unknown = "not looked up" });
+		stack_frames_put(
+			m, &(struct gp_frame){ .address = native->pc, .unknown = "not looked up" });
 	for (size_t k = 0; k < n; k++) {
 		const struct gp_symbol *s = &symbol[k];
-		put(m, &(struct gp_frame){
-			       .function = s->function,
-			       .file = s->file,
-			       .line = s->line,
-			       .module = s->module,
-			       .module_offset = s->module_offset,
-			       .address = native->pc,
-			       .unknown = s->function ? NULL : gp_symbol_why_text(s->why),
-			       .is_inlined = s->is_inlined,
-			       .is_interpreter = gp_frame_is_interpreter(s->function, s->module),
-		       });
+		stack_frames_put(
+			m,
+			&(struct gp_frame){
+				.function = s->function,
+				.file = s->file,
+				.line = s->line,
+				.module = s->module,
+				.module_offset = s->module_offset,
+				.address = native->pc,
+				.unknown = s->function ? NULL : gp_symbol_why_text(s->why),
+				.is_inlined = s->is_inlined,
+				.is_interpreter = gp_frame_is_interpreter(s->function, s->module),
+			});
 	}
 }
 

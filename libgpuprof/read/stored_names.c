@@ -248,7 +248,7 @@ static bool add_unnamed(struct gp_symbolized *out, const struct gp_symbol *symbo
 	return last != NULL;
 }
 
-static bool look_up(struct work *w, const struct place *place)
+static bool stored_names_look_up(struct work *w, const struct place *place)
 {
 	struct gp_symbol frame[GP_NAME_FRAMES_MAX], before[GP_NAME_FRAMES_MAX];
 	const struct gp_name_table *table = w->recording->naming.table;
@@ -285,7 +285,7 @@ static enum gp_status look_up_all(struct work *w)
 		gp_symbolizer_set_limit(w->symbolizer, is_over, w);
 	bool is_right = true;
 	for (; w->done < w->places && is_right; w->done++)
-		is_right = look_up(w, &w->place[w->done]);
+		is_right = stored_names_look_up(w, &w->place[w->done]);
 	gp_symbolizer_set_limit(w->symbolizer, NULL, NULL);
 	if (w->out->unnamed_modules > 1)
 		qsort(w->out->unnamed, w->out->unnamed_modules, sizeof *w->out->unnamed,

@@ -254,7 +254,8 @@ static void say_why(struct gp_symbolizer *s, size_t refused, struct gp_symbol *o
 	}
 }
 
-static size_t look_up(struct gp_symbolizer *s, size_t index, uint64_t pc, struct gp_symbol *out)
+static size_t symbolize_look_up(struct gp_symbolizer *s, size_t index, uint64_t pc,
+				struct gp_symbol *out)
 {
 	const struct gp_mapped_module *module = &s->modules.module[index];
 	struct gp_symbol blank = { .module = module->is.path,
@@ -296,14 +297,15 @@ static size_t find_stored(struct gp_symbolizer *s, size_t index, uint64_t pc, st
 }
 
 /* What is stored, unless it is no name and this machine knows better. */
-static size_t answer(struct gp_symbolizer *s, size_t index, uint64_t pc, struct gp_symbol *out)
+static size_t symbolize_answer(struct gp_symbolizer *s, size_t index, uint64_t pc,
+			       struct gp_symbol *out)
 {
 	struct gp_symbol here[INLINED_MAX];
 	size_t stored = find_stored(s, index, pc, out);
 	unsigned rank = gp_symbol_rank(out, stored);
 	if (rank == GP_SYMBOL_RANK_NAMED)
 		return stored;
-	size_t count = look_up(s, index, pc, here);
+	size_t count = symbolize_look_up(s, index, pc, here);
 	if (stored != 0 && gp_symbol_rank(here, count) <= rank)
 		return stored;
 	memcpy(out, here, count * sizeof *out);
@@ -338,7 +340,7 @@ static size_t find_in(struct gp_symbolizer *s, size_t index, uint64_t pc, struct
 	if (count != 0)
 		return count;
 	struct gp_symbol found[INLINED_MAX];
-	count = answer(s, index, pc, found);
+	count = symbolize_answer(s, index, pc, found);
 	if (is_mendable(&found[count - 1]))
 		note_unnamed(s, &found[count - 1]);
 	if (found[0].why != GP_SYMBOL_TIME_UP && found[0].why != GP_SYMBOL_NO_MEMORY)

@@ -50,7 +50,7 @@ int gp_unnamed_order(const void *left, const void *right)
 	return order != 0 ? order : strcmp(a->why, b->why);
 }
 
-static bool is_of(const struct gp_unnamed *module, const struct gp_unnamed_frame *frame)
+static bool unnamed_is_of(const struct gp_unnamed *module, const struct gp_unnamed_frame *frame)
 {
 	return strcmp(module->module, frame->module) == 0 && strcmp(module->why, frame->why) == 0;
 }
@@ -62,7 +62,7 @@ static size_t add_up(const struct gp_unnamed_frame *frame, size_t count, struct 
 	for (size_t i = 0; i < count; i++) {
 		if (i > 0 && by_place(&frame[i - 1], &frame[i]) == 0)
 			continue;
-		if (modules == 0 || !is_of(&out[modules - 1], &frame[i]))
+		if (modules == 0 || !unnamed_is_of(&out[modules - 1], &frame[i]))
 			out[modules++] = (struct gp_unnamed){ frame[i].module, frame[i].why, 0 };
 		out[modules - 1].frames++;
 	}

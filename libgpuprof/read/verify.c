@@ -107,8 +107,8 @@ struct tally {
 	uint64_t events;
 };
 
-static enum gp_status replay(struct gp_recording *r, FILE *report, struct tally *tally,
-			     struct gp_missing *missing)
+static enum gp_status verify_replay(struct gp_recording *r, FILE *report, struct tally *tally,
+				    struct gp_missing *missing)
 {
 	enum gp_status status = gp_recording_rewind(r);
 	size_t segment = r->first;
@@ -170,7 +170,7 @@ struct copy {
 	uint64_t blocks, dropped, dropped_records, lost_memory;
 };
 
-static enum gp_status put(struct copy *c, const unsigned char *bytes, size_t n)
+static enum gp_status verify_put(struct copy *c, const unsigned char *bytes, size_t n)
 {
 	enum gp_status status = gp_file_write(c->fd, c->at, bytes, n);
 	c->at += n;
@@ -178,7 +178,7 @@ static enum gp_status put(struct copy *c, const unsigned char *bytes, size_t n)
 }
 
 /* True: its payload is as its writer wrote it; c->block holds header and payload. */
-static bool is_whole(struct copy *c, const struct gp_block_walk *walk)
+static bool verify_is_whole(struct copy *c, const struct gp_block_walk *walk)
 {
 	uint64_t slots;
 	return walk->header.stored_bytes <= gp_block_bound() - GP_BLOCK_HEADER &&
@@ -196,7 +196,7 @@ static enum gp_status copy_block(struct copy *c, const struct gp_block_walk *wal
 	bool is_first = header.type == GP_BLOCK_SEGMENT;
 	if ((is_first && header.part != 0) || header.type == GP_BLOCK_END)
 		return GP_OK; /* parts become one; segments are ended by finish_segment */
-	if (!is_whole(c, walk)) {
+	if (!verify_is_whole(c, walk)) {
 		c->dropped++;
 		c->dropped_records += header.records;
 		return GP_OK;
@@ -210,7 +210,7 @@ static enum gp_status copy_block(struct copy *c, const struct gp_block_walk *wal
 	}
 	c->blocks++;
 	gp_block_header_encode(&header, c->block);
-	return put(c, c->block, GP_BLOCK_HEADER + header.stored_bytes);
+	return verify_put(c, c->block, GP_BLOCK_HEADER + header.stored_bytes);
 }
 
 static enum gp_status finish_segment(struct copy *c, const struct gp_segment *s, uint16_t flags)
@@ -226,7 +226,7 @@ static enum gp_status finish_segment(struct copy *c, const struct gp_segment *s,
 	header.first_order = header.last_order = s->cut;
 	unsigned char bytes[GP_BLOCK_HEADER];
 	gp_block_header_encode(&header, bytes);
-	return put(c, bytes, sizeof bytes);
+	return verify_put(c, bytes, sizeof bytes);
 }
 
 static enum gp_status put_losses(struct copy *c, const struct gp_segment *s, uint64_t records)
@@ -246,7 +246,7 @@ static enum gp_status put_losses(struct copy *c, const struct gp_segment *s, uin
 	header.sequence = t->next++;
 	enum gp_status status = gp_block_encode(c->scratch, &header, c->record, GP_BLOCK_RECORDS, 0,
 						records, c->block, gp_block_bound(), &length);
-	return status == GP_OK ? put(c, c->block, length) : status;
+	return status == GP_OK ? verify_put(c, c->block, length) : status;
 }
 
 /*
@@ -322,11 +322,11 @@ static enum gp_status copy_names(struct copy *c, struct gp_file_header *header)
 		return status;
 	header->names_offset = c->at;
 	header->names_bytes = length;
-	status = put(c, blocks, length);
+	status = verify_put(c, blocks, length);
 	free(blocks);
 	c->at = 0;
 	gp_file_header_encode(header, bytes);
-	return status == GP_OK ? put(c, bytes, sizeof bytes) : status;
+	return status == GP_OK ? verify_put(c, bytes, sizeof bytes) : status;
 }
 
 static enum gp_status copy_all(struct copy *c)
@@ -341,7 +341,7 @@ static enum gp_status copy_all(struct copy *c)
 		header.flags |= GP_FILE_HAS_HOLE;
 	unsigned char bytes[GP_FILE_HEADER];
 	gp_file_header_encode(&header, bytes);
-	enum gp_status status = put(c, bytes, sizeof bytes);
+	enum gp_status status = verify_put(c, bytes, sizeof bytes);
 	for (size_t i = c->from->first; i < c->from->index.segments && status == GP_OK; i++)
 		status = copy_segment(c, i);
 	return status == GP_OK ? copy_names(c, &header) : status;
@@ -533,7 +533,7 @@ enum gp_status gp_verify_copy(const char *path, struct gp_copy *copy, FILE *repo
 	struct tally tally = { 0 };
 	struct gp_missing missing = { 0 };
 	uint64_t untold = 0, first = 0;
-	status = replay(r, report, &tally, &missing);
+	status = verify_replay(r, report, &tally, &missing);
 	if (status == GP_OK)
 		untold = gp_missing_untold(&missing, r, &first);
 	if (status == GP_OK)
