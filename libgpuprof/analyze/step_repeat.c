@@ -351,10 +351,8 @@ static enum gp_status step_mark(const struct loops *l, struct gp_step_marks *out
 	if (step == NULL)
 		return GP_OK;
 	const uint8_t loop = l->symbol[step->leader].loop;
-	for (uint32_t k = 1; k <= l->in->symbols; k++) {
+	for (uint32_t k = 1; k <= l->in->symbols; k++)
 		out->is_mark[k] = l->symbol[k].loop == loop && l->symbol[k].strays == 0;
-		out->marks += out->is_mark[k];
-	}
 	return begin_find(l->in, step, out);
 }
 
@@ -363,7 +361,6 @@ enum gp_status gp_step_repeat(const struct gp_step_sequence *sequence, struct gp
 	struct loops *l = calloc(1, sizeof *l);
 	enum gp_status status = GP_E_MEMORY;
 	out->first = 0;
-	out->marks = 0;
 	if (l == NULL)
 		return status;
 	l->in = sequence;

@@ -27,7 +27,6 @@ struct gp_step_sequence {
 
 struct gp_step_marks {
 	bool *is_mark;	      /* by symbol: it comes in every step, and once */
-	size_t marks;	      /* how many there are */
 	uint32_t first;	      /* a step begins before it; 0: there are no steps */
 	uint64_t before;      /* tokens from the begin of a step to it: the median */
 	bool is_fixed;	      /* most have as many */
