@@ -15,7 +15,7 @@
 #include "step_stat.h"
 #include "step_token.h"
 
-#define LEARNT_MAX (6u << 20) /* capacity: tokens of 16 bytes */
+#define LEARNT_MAX (2u << 20) /* capacity: tokens of 16 bytes */
 #define PLACES_MAX 65536u     /* capacity: tokens from the begin of a step to its first mark */
 #define TOKENS_A_LOOK 5u      /* 3 ns each */
 
