@@ -151,7 +151,7 @@ def code():
 def growing():
     """Whether a group grows is in the steps until now."""
     here = os.path.dirname(os.path.abspath(__file__))
-    steps = "import runpy, sys; sys.path[0] = %r; sys.argv[1:] = ['40']; " \
+    steps = "import runpy, sys; sys.path[0] = %r; sys.argv[1:] = ['60']; " \
             "runpy.run_path(%r); print('waits', flush=True); sys.stdin.readline()"
     job = start([sys.executable, "-B", "-c", steps % (here, here + "/leak_on_one_gpu.py")])
     job.stdout.readline()
