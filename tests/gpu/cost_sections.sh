@@ -2,6 +2,12 @@
 # shellcheck shell=sh disable=SC2154 # its variables
 # what a user pays who gives no option: stacks and allocator details, against a PyTorch without listeners;
 # a step that the host bounds, COST_RUNS times, which are judged as one, and a step that the GPU bounds
+# 1: over its limit; Python ends with that after a fault, too
+cost_ended() {
+	[ "$2" -le 1 ] && ! grep -q '^Traceback' "$work/cost.err" && return
+	say "FAIL $1: did not finish"
+	tail -n 15 "$work/cost.err"
+}
 default_cost_run() {
 	result=$1
 	shift
@@ -10,8 +16,12 @@ default_cost_run() {
 		timeout -k 10 "$((seconds + 90))" "$python" "$here/paired_cost.py" "$@" \
 		--control-level "$build/gpu/control_level" --tracker "$build/gpu/libtold_trackers.so" \
 		--seconds "$seconds" --json "$work/$result.json" 2>"$work/cost.err"
-	[ $? -le 1 ] || { say "FAIL default_cost: did not finish"; tail -n 15 "$work/cost.err"; }
-	[ ! -s "$work/$result.json" ] || cp "$work/$result.json" "$out"
+	if [ -s "$work/$result.json" ]; then
+		cp "$work/$result.json" "$out"
+	else
+		say "FAIL default_cost: $result has no result"
+		tail -n 15 "$work/cost.err"
+	fi
 }
 section_default_cost() {
 	need_torch default_cost || return 0
@@ -51,10 +61,10 @@ section_stack_cost() {
 		GPUPROF_OUTPUT=$work/stack_cost.gpr timeout -k 10 "$((seconds + 90))" "$python" "$here/paired_cost.py" \
 			--control-level "$build/gpu/control_level" --seconds "$seconds" --half-width 0.003 --limit 0.02 \
 			--json "$work/stack_cost.json" 2>"$work/cost.err"
-		[ $? -le 1 ] || { say "FAIL stack_cost: did not finish"; tail -n 15 "$work/cost.err"; }
+		cost_ended stack_cost $?
 		GPUPROF_OUTPUT=$work/pair_cost.gpr timeout -k 10 120 "$python" "$here/pair_cost.py" \
 			--control-level "$build/gpu/control_level" 2>"$work/cost.err"
-		[ $? -le 1 ] || { say "FAIL pair_cost: did not finish"; tail -n 15 "$work/cost.err"; }
+		cost_ended pair_cost $?
 	)
 	judge stack_cost
 }
@@ -81,12 +91,12 @@ section_idle() {
 		export LD_PRELOAD="$build/libgpuprof.so" GPUPROF_LIGHT=on GPUPROF_TRACK_ACCESS=on
 		GPUPROF_OUTPUT=$work/use_burst.gpr timeout -k 10 120 "$python" "$here/use_cost.py" \
 			--control-level "$build/gpu/control_level" 2>"$work/cost.err"
-		[ $? -le 1 ] || { say "FAIL use_cost: did not finish"; tail -n 15 "$work/cost.err"; }
+		cost_ended use_cost $?
 		seconds=${COST_SECONDS:-60}
 		GPUPROF_OUTPUT=$work/use_cost.gpr timeout -k 10 "$((seconds + 90))" "$python" "$here/paired_cost.py" --track-access \
 			--control-level "$build/gpu/control_level" --seconds "$seconds" --half-width 0.002 --limit 0.02 \
 			--json "$work/use_cost.json" 2>"$work/cost.err"
-		[ $? -le 1 ] || { say "FAIL use_cost: did not finish"; tail -n 15 "$work/cost.err"; }
+		cost_ended use_cost $?
 	)
 	timeout -k 10 60 "$python" "$here/judge_idle.py" --name use_cost --gpuprof "$gpuprof" \
 		--recording "$work/use_cost.gpr" --cost "$work/use_cost.json" 2>&1
@@ -99,7 +109,7 @@ section_cost() {
 		LD_PRELOAD=$build/libgpuprof.so GPUPROF_LIGHT=on GPUPROF_OUTPUT=$work/cost$null.gpr timeout -k 10 "$((seconds + 90))" \
 			"$python" "$here/paired_cost.py" --control-level "$build/gpu/control_level" \
 			--seconds "$seconds" --half-width 0.002 --json "$work/cost$null.json" $null 2>"$work/cost.err"
-		[ $? -le 1 ] || { say "FAIL cost: did not finish"; tail -n 15 "$work/cost.err"; }
+		cost_ended cost $?
 	done
 	judge cost
 }

@@ -118,8 +118,8 @@ class Bench:
 
     def run(self):
         """[(nanoseconds of a step that is off, of one that is on)]"""
-        off = EVERYTHING if self.args.uses else OFF
-        on = off if self.args.null else USES if self.args.uses else EVERYTHING
+        off = EVERYTHING if self.args.track_access else OFF
+        on = off if self.args.null else USES if self.args.track_access else EVERYTHING
         self.steps(20)
         if self.args.tracker:
             self.take_trackers()
@@ -160,7 +160,7 @@ def main():
     good = args.null or figures["median"] <= args.limit and figures["median_upper95"] <= upper_limit
     if args.history and len(bench.history_pairs) > 10:
         print(f"     PyTorch's own history, all stacks: {cost_text(cost_figures(bench.history_pairs))}")
-    name = "use_cost" if args.uses else "large_cost" if args.large else "default_cost" if args.tracker else "cost"
+    name = "use_cost" if args.track_access else "large_cost" if args.large else "default_cost" if args.tracker else "cost"
     print(f"{'PASS' if good else 'FAIL'} {name}{' (null)' if args.null else ''}: {cost_text(figures)}; trimmed mean "
           f"{figures['trimmed_mean']:+.3%} (limit {args.limit:.1%}, interval's {upper_limit:.1%})")
     return 0 if good else 1
