@@ -41,7 +41,7 @@ struct place {
 struct finding {
 	struct gp_recording *recording;
 	struct gp_step_view view;
-	bool is_cut; /* what came before is no longer kept */
+	bool is_cut; /* the recording no longer has its begin */
 	struct gp_steps *out;
 	struct gp_tokenizer tokenizer;
 	struct gp_step_ranges *ranges;
