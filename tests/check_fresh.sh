@@ -55,6 +55,9 @@ in_root() {
 			mknod -m 666 "dev/$name" c "$major" "$minor"
 		done
 		ln -s /proc/self/fd dev/fd
+		ln -s /proc/self/fd/0 dev/stdin
+		ln -s /proc/self/fd/1 dev/stdout
+		ln -s /proc/self/fd/2 dev/stderr
 		ln -s pts/ptmx dev/ptmx
 		mount -t devpts -o newinstance,ptmxmode=666 devpts dev/pts
 		mount -t tmpfs -o mode=1777 shm dev/shm
